@@ -1,0 +1,231 @@
+// Package event is everything that can happen in lathe, as one ordered stream.
+//
+// Producers publish a [Body]; the [Bus] stamps it with a sequence number and a time and hands the [Event]
+// to every subscriber in the same order. A slow subscriber gets text deltas of the same part merged into
+// one; nothing else is ever dropped. A [View] is what a person sees of a tool call: a shape (a diff, a
+// command, a listing), never a tool's name, so that front ends draw tools they have never heard of.
+// A [Question] and its [Answer] are one pair of bodies, Asked and Answered, joined by an id.
+package event
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/lathe-dev/lathe/internal/llm"
+	"github.com/lathe-dev/lathe/internal/permission"
+)
+
+// Event is one thing that happened.
+type Event struct {
+	Seq     uint64    `json:"seq"` // from 1, without gaps, per bus
+	Time    time.Time `json:"time"`
+	Session string    `json:"session"`
+	Agent   string    `json:"agent,omitempty"` // empty for the main agent; else the id of the call that runs the subagent
+	Body    Body      `json:"body"`
+}
+
+// Body is what happened. Kind is its name in recorded form ("tool.end").
+type Body interface{ Kind() string }
+
+// TurnStart opens a turn.
+type TurnStart struct {
+	Prompt llm.Message `json:"prompt"`
+}
+
+// TurnEnd closes a turn. Err is empty unless the turn failed.
+type TurnEnd struct {
+	Reason   EndReason     `json:"reason"`
+	Err      string        `json:"error,omitempty"`
+	Steps    int           `json:"steps"`
+	Usage    llm.Usage     `json:"usage"`
+	CostUSD  float64       `json:"cost_usd"`
+	Duration time.Duration `json:"duration_ns"`
+	APITime  time.Duration `json:"api_time_ns"`
+}
+
+// EndReason is why a turn ended.
+type EndReason string
+
+// Reasons for the end of a turn.
+const (
+	EndCompleted   EndReason = "completed"
+	EndInterrupted EndReason = "interrupted"
+	EndMaxSteps    EndReason = "max_steps"
+	EndBudget      EndReason = "budget"
+	EndDoomLoop    EndReason = "doom_loop"
+	EndRefused     EndReason = "refused" // the user refused a call and said nothing else
+	EndFailed      EndReason = "failed"
+)
+
+// StepStart opens a step: one model call and its tool calls. Step counts from 1 within the turn.
+type StepStart struct {
+	Step  int    `json:"step"`
+	Model string `json:"model"`
+}
+
+// StepEnd closes a step.
+type StepEnd struct {
+	Step    int            `json:"step"`
+	Usage   llm.Usage      `json:"usage"`
+	CostUSD float64        `json:"cost_usd"`
+	Stop    llm.StopReason `json:"stop"`
+	APITime time.Duration  `json:"api_time_ns"`
+}
+
+// Request is the body of one attempt to call a model; Bytes builds it.
+type Request struct {
+	Attempt int           `json:"attempt"`
+	URL     string        `json:"url"`
+	Bytes   func() []byte `json:"-"`
+}
+
+// Response is a whole reply as received.
+type Response struct {
+	Message llm.Message `json:"message"`
+}
+
+// Delta is a piece of a reply that still streams (llm.Started, TextDelta, ReasoningDelta, ToolDelta).
+type Delta struct {
+	MessageID string    `json:"message_id"` // lathe's id of the reply, stable over its deltas and parts
+	Delta     llm.Delta `json:"delta"`
+}
+
+// PartDone is a complete part of a reply, already on disk.
+type PartDone struct {
+	MessageID string    `json:"message_id"`
+	Index     int       `json:"index"`
+	Part      llm.Part  `json:"part"`
+	Model     string    `json:"model"`
+	Usage     llm.Usage `json:"usage"`
+}
+
+// Retry says that a request failed and will be sent again after Delay. What streamed since the last
+// Request is void.
+type Retry struct {
+	Attempt int           `json:"attempt"`
+	Max     int           `json:"max"`
+	Delay   time.Duration `json:"delay_ns"`
+	Err     string        `json:"error"`
+	Status  int           `json:"status,omitempty"`
+}
+
+// UserMessage is a message of the user that entered the conversation (prompt, steered, synthetic).
+type UserMessage struct {
+	Message   llm.Message `json:"message"`
+	Steered   bool        `json:"steered,omitempty"`
+	Synthetic bool        `json:"synthetic,omitempty"` // written by lathe
+}
+
+// ToolStart says that a call is about to run; its start is on disk.
+type ToolStart struct {
+	Call    llm.ToolCall `json:"call"`
+	Title   string       `json:"title"`
+	Preview View         `json:"preview,omitempty"`
+}
+
+// ToolOutput is live output of a running call.
+type ToolOutput struct {
+	CallID string `json:"call_id"`
+	Text   string `json:"text"`
+}
+
+// ToolEnd is a call's result, already on disk. Every call gets exactly one.
+type ToolEnd struct {
+	Call     llm.ToolCall   `json:"call"`
+	Result   llm.ToolResult `json:"result"`
+	Title    string         `json:"title"`
+	View     View           `json:"view,omitempty"`
+	Meta     map[string]any `json:"meta,omitempty"` // the structured output, for machines
+	Denied   bool           `json:"denied,omitempty"`
+	Duration time.Duration  `json:"duration_ns"`
+}
+
+// Denied says that policy or a person refused a call.
+type Denied struct {
+	Call     llm.ToolCall        `json:"call"`
+	Decision permission.Decision `json:"decision"`
+}
+
+// Notice is a line for the user.
+type Notice struct {
+	Level string `json:"level"` // info, warning, error
+	Text  string `json:"text"`
+}
+
+// ModeChanged says that the permission mode is another one now.
+type ModeChanged struct {
+	Mode permission.Mode `json:"mode"`
+}
+
+// Asked puts a question; an Answered with the same id follows, whoever answers.
+type Asked struct {
+	ID       string   `json:"id"`
+	Question Question `json:"question"`
+}
+
+// Answered closes a question.
+type Answered struct {
+	ID     string `json:"id"`
+	Answer Answer `json:"answer"`
+}
+
+// Question asks the user. Permission is set for permission dialogs.
+type Question struct {
+	Title   string   `json:"title"`
+	Text    string   `json:"text,omitempty"`
+	Options []Option `json:"options,omitempty"`
+	Multi   bool     `json:"multi,omitempty"`
+	Free    bool     `json:"free,omitempty"` // a text may be given instead of an option
+
+	Permission *permission.Request `json:"permission,omitempty"`
+	Reason     string              `json:"reason,omitempty"` // why lathe asks
+	Preview    View                `json:"preview,omitempty"`
+	Call       *llm.ToolCall       `json:"call,omitempty"`
+	Schema     json.RawMessage     `json:"schema,omitempty"` // of a form (MCP elicitation)
+}
+
+// Option is one way to answer.
+type Option struct {
+	ID    string `json:"id"`
+	Label string `json:"label"`
+	Help  string `json:"help,omitempty"`
+}
+
+// Answer is what was chosen. Choice is one of the Options' ids; permission dialogs use the Choice constants.
+type Answer struct {
+	Choice   string          `json:"choice,omitempty"`
+	Choices  []string        `json:"choices,omitempty"`
+	Text     string          `json:"text,omitempty"` // guidance, or a free answer
+	Input    json.RawMessage `json:"input,omitempty"`
+	Rules    []string        `json:"rules,omitempty"` // the rules to keep, for "always"
+	Canceled bool            `json:"canceled,omitempty"`
+}
+
+// Choices of a permission dialog.
+const (
+	ChoiceOnce    = "once"
+	ChoiceSession = "session"
+	ChoiceAlways  = "always"
+	ChoiceNo      = "no"
+	ChoiceNever   = "never"
+)
+
+// Kind names.
+func (TurnStart) Kind() string   { return "turn.start" }
+func (TurnEnd) Kind() string     { return "turn.end" }
+func (StepStart) Kind() string   { return "step.start" }
+func (StepEnd) Kind() string     { return "step.end" }
+func (Request) Kind() string     { return "api.request" }
+func (Response) Kind() string    { return "api.response" }
+func (Delta) Kind() string       { return "delta" }
+func (PartDone) Kind() string    { return "part.done" }
+func (Retry) Kind() string       { return "api.retry" }
+func (UserMessage) Kind() string { return "message.user" }
+func (ToolStart) Kind() string   { return "tool.start" }
+func (ToolOutput) Kind() string  { return "tool.output" }
+func (ToolEnd) Kind() string     { return "tool.end" }
+func (Denied) Kind() string      { return "tool.denied" }
+func (Notice) Kind() string      { return "notice" }
+func (ModeChanged) Kind() string { return "mode.changed" }
+func (Asked) Kind() string       { return "asked" }
+func (Answered) Kind() string    { return "answered" }

@@ -1,0 +1,153 @@
+package event
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// View is what a person sees of a call: one of the shapes below.
+type View interface{ view() }
+
+// Diff is a change of one file, as a unified diff.
+type Diff struct {
+	Path    string `json:"path"`
+	Unified string `json:"unified"`
+	Added   int    `json:"added"`   // lines
+	Removed int    `json:"removed"` // lines
+	Created bool   `json:"created,omitempty"`
+}
+
+// Command is a program that ran or would run.
+type Command struct {
+	Command   string        `json:"command"`
+	Dir       string        `json:"dir,omitempty"`
+	Output    string        `json:"output,omitempty"`
+	ExitCode  int           `json:"exit_code"`
+	Duration  time.Duration `json:"duration_ns,omitempty"`
+	TimedOut  bool          `json:"timed_out,omitempty"`
+	Cancelled bool          `json:"cancelled,omitempty"`
+	OutputRef string        `json:"output_ref,omitempty"` // a file with all of the output
+}
+
+// Listing is a list of things found.
+type Listing struct {
+	Title     string   `json:"title"`
+	Items     []string `json:"items"`
+	Total     int      `json:"total"`
+	Truncated bool     `json:"truncated,omitempty"`
+}
+
+// TextView is text; Path and Language are set where it came from a file.
+type TextView struct {
+	Text     string `json:"text"`
+	Path     string `json:"path,omitempty"`
+	Language string `json:"language,omitempty"`
+	Summary  string `json:"summary,omitempty"` // one line, for folding
+}
+
+// Todo is the task list.
+type Todo struct {
+	Items []TodoItem `json:"items"`
+}
+
+// TodoItem is one task. Status is pending, in_progress or completed.
+type TodoItem struct {
+	Content    string `json:"content"`
+	Status     string `json:"status"`
+	ActiveForm string `json:"activeForm,omitempty"`
+}
+
+// Image is a picture.
+type Image struct {
+	MIME string `json:"mime"`
+	Data []byte `json:"data"`
+	Name string `json:"name,omitempty"`
+}
+
+// Subagent is the work of a subagent.
+type Subagent struct {
+	Agent   string `json:"agent"`
+	Title   string `json:"title"`
+	Result  string `json:"result,omitempty"`
+	Steps   int    `json:"steps,omitempty"`
+	Session string `json:"session,omitempty"`
+}
+
+func (Diff) view()     {}
+func (Command) view()  {}
+func (Listing) view()  {}
+func (TextView) view() {}
+func (Todo) view()     {}
+func (Image) view()    {}
+func (Subagent) view() {}
+
+// MarshalView writes a view as {"shape":"diff",...}; nil is null.
+func MarshalView(v View) (json.RawMessage, error) {
+	shape := ""
+	switch v.(type) {
+	case nil:
+		return json.RawMessage("null"), nil
+	case Diff:
+		shape = "diff"
+	case Command:
+		shape = "command"
+	case Listing:
+		shape = "listing"
+	case TextView:
+		shape = "text"
+	case Todo:
+		shape = "todo"
+	case Image:
+		shape = "image"
+	case Subagent:
+		shape = "subagent"
+	default:
+		return nil, fmt.Errorf("event: unknown view %T", v)
+	}
+	b, err := json.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	head := `{"shape":"` + shape + `"`
+	if len(b) > 2 {
+		head += ","
+	}
+	return append([]byte(head), b[1:]...), nil
+}
+
+// UnmarshalView reads what MarshalView wrote.
+func UnmarshalView(b []byte) (View, error) {
+	var t struct {
+		Shape string `json:"shape"`
+	}
+	if string(b) == "null" || len(b) == 0 {
+		return nil, nil
+	}
+	if err := json.Unmarshal(b, &t); err != nil {
+		return nil, err
+	}
+	switch t.Shape {
+	case "diff":
+		return unmarshalView[Diff](b)
+	case "command":
+		return unmarshalView[Command](b)
+	case "listing":
+		return unmarshalView[Listing](b)
+	case "text":
+		return unmarshalView[TextView](b)
+	case "todo":
+		return unmarshalView[Todo](b)
+	case "image":
+		return unmarshalView[Image](b)
+	case "subagent":
+		return unmarshalView[Subagent](b)
+	}
+	return nil, fmt.Errorf("event: unknown view shape %q", t.Shape)
+}
+
+func unmarshalView[T View](b []byte) (View, error) {
+	var v T
+	err := json.Unmarshal(b, &v)
+	return v, err
+}

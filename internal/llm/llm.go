@@ -1,0 +1,287 @@
+// Package llm is what lathe says to a language model and hears back, whatever the provider.
+//
+// A conversation is a list of [Message] values; a message is a list of [Part] values (text, reasoning,
+// media, tool calls, tool results). A [Model] turns a [Request] into a stream of [Delta] values that ends
+// either with [Done], which carries the whole reply, or with an error, mostly an [*Error], which says
+// whether the same request may be sent again and what part of the reply was complete before it broke.
+//
+// Promises that every provider keeps (llmtest.Run checks them):
+//
+//   - Messages handed to Stream are never modified. After a message was sent once its parts must not be
+//     changed by the caller either: providers cache the encoded form by the identity of Parts.
+//   - A [ToolReady] is sent when the JSON of that call is complete, while the rest still streams, and
+//     never for a call whose JSON was cut.
+//   - Indexes of deltas are positions in Done.Message.Parts; they start at 0 and never go back.
+//   - Done is sent only when the provider's own end marker was seen.
+//   - Once a ToolReady was sent the request is not sent again.
+package llm
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+	"time"
+)
+
+// Role is who speaks in a message.
+type Role string
+
+// The two roles; the system prompt is not a message but Request.System.
+const (
+	User      Role = "user"
+	Assistant Role = "assistant"
+)
+
+// StopReason is why a reply ended. Values are Anthropic's names; other wires are mapped onto them.
+type StopReason string
+
+// The reasons a provider may give, and StopBroken which lathe sets on a reply kept from a broken stream
+// and StopInterrupted on one the user cut off.
+const (
+	StopEndTurn       StopReason = "end_turn"
+	StopToolUse       StopReason = "tool_use"
+	StopMaxTokens     StopReason = "max_tokens"
+	StopSequence      StopReason = "stop_sequence"
+	StopPauseTurn     StopReason = "pause_turn"
+	StopRefusal       StopReason = "refusal"
+	StopContextWindow StopReason = "model_context_window_exceeded"
+	StopBroken        StopReason = "broken"
+	StopInterrupted   StopReason = "interrupted"
+)
+
+// Message is one message of a conversation. It is immutable once appended to a transcript.
+type Message struct {
+	ID    string // the provider's id of a reply ("msg_..."), or empty
+	Role  Role
+	Parts []Part
+	Model string // the model that wrote an assistant message; reasoning is bound to it
+	Usage *Usage // of an assistant message, where the provider told
+	Stop  StopReason
+}
+
+// Part is one piece of a message: Text, Reasoning, Media, ToolCall, ToolResult or Opaque.
+type Part interface{ part() }
+
+// Text is plain text.
+type Text struct {
+	Text string `json:"text"`
+}
+
+// Reasoning is what a model thought. Signature and Data are the provider's and go back unchanged.
+// A redacted block has Data and no Text.
+type Reasoning struct {
+	Text      string `json:"text"`
+	Signature string `json:"signature,omitempty"`
+	Data      string `json:"data,omitempty"`
+}
+
+// Media is an image (or another file) by value.
+type Media struct {
+	MIME string `json:"mime"`
+	Data []byte `json:"data"`
+	Name string `json:"name,omitempty"`
+}
+
+// ToolCall asks for one run of one tool. Input is the JSON object the model wrote. When that was not
+// valid JSON, Input is {} and Raw holds the text as it came: such a call is answered, never run.
+type ToolCall struct {
+	ID    string          `json:"id"`
+	Name  string          `json:"name"`
+	Input json.RawMessage `json:"input"`
+	Raw   string          `json:"raw,omitempty"`
+}
+
+// ToolResult answers the call with the same id. Parts are Text and Media only.
+type ToolResult struct {
+	CallID  string
+	Name    string
+	Parts   []Part
+	IsError bool
+}
+
+// Opaque is a block of one provider that lathe does not interpret (a server-side tool, say); it goes back
+// to the same provider byte for byte and to no other.
+type Opaque struct {
+	Provider string          `json:"provider"`
+	JSON     json.RawMessage `json:"json"`
+}
+
+func (Text) part()       {}
+func (Reasoning) part()  {}
+func (Media) part()      {}
+func (ToolCall) part()   {}
+func (ToolResult) part() {}
+func (Opaque) part()     {}
+
+// Usage counts tokens of one reply. Input excludes what was read from or written to a cache, so the size
+// of the prompt is Input+CacheRead+CacheWrite.
+type Usage struct {
+	Input        int  `json:"input"`
+	Output       int  `json:"output"`
+	CacheRead    int  `json:"cache_read,omitempty"`
+	CacheWrite   int  `json:"cache_write,omitempty"`    // all cache writes, CacheWrite1h among them
+	CacheWrite1h int  `json:"cache_write_1h,omitempty"` // the part written for one hour
+	Reasoning    int  `json:"reasoning,omitempty"`      // the part of Output spent on reasoning, if told
+	Estimated    bool `json:"estimated,omitempty"`      // the provider gave none; lathe counted characters
+}
+
+// Prompt is the number of tokens the model read.
+func (u Usage) Prompt() int { return u.Input + u.CacheRead + u.CacheWrite }
+
+// Add returns the sum of two usages.
+func (u Usage) Add(v Usage) Usage {
+	return Usage{
+		Input: u.Input + v.Input, Output: u.Output + v.Output,
+		CacheRead: u.CacheRead + v.CacheRead, CacheWrite: u.CacheWrite + v.CacheWrite,
+		CacheWrite1h: u.CacheWrite1h + v.CacheWrite1h, Reasoning: u.Reasoning + v.Reasoning,
+		Estimated: u.Estimated || v.Estimated,
+	}
+}
+
+// ToolSpec tells a model what a tool is. Schema is a JSON Schema object, sent byte for byte.
+type ToolSpec struct {
+	Name        string
+	Description string
+	Schema      json.RawMessage
+}
+
+// Effort is how hard a model should think: "", "off", "low", "medium", "high", "xhigh", "max".
+// A model that lacks a level gets the highest one below it.
+type Effort string
+
+// Request is one call of a model. System, Tools and the head of Messages stay the same from step to step,
+// byte for byte, so that the provider's prompt cache holds.
+type Request struct {
+	System     []Part // Text parts; the static system prompt
+	Messages   []Message
+	Tools      []ToolSpec
+	MaxTokens  int    // output limit; 0 means the model's own or 16,384, whichever is lower
+	Effort     Effort // "" is the model's default
+	ToolChoice string // "" or "auto", "none", "any", or a tool's name
+	Stop       []string
+}
+
+// Model is one model of one provider, ready to be called. It is safe for concurrent use.
+type Model interface {
+	Info() ModelInfo
+	// Stream sends req and yields deltas as they arrive. The sequence ends after Done or after the
+	// first error. Breaking out of the loop cancels the request.
+	Stream(ctx context.Context, req *Request) iter.Seq2[Delta, error]
+}
+
+// Provider makes models by id.
+type Provider interface {
+	Name() string
+	Model(ctx context.Context, id string) (Model, error)
+}
+
+// Delta is one step of a streamed reply.
+type Delta interface{ delta() }
+
+// Sent is yielded when a request body goes out, once per attempt.
+type Sent struct {
+	Attempt int // from 1
+	URL     string
+	Body    func() []byte // the exact body; built only when called
+}
+
+// Started is yielded when a reply begins.
+type Started struct {
+	ID    string
+	Model string // as the provider names it
+	Usage Usage  // what is known so far
+}
+
+// TextDelta is more text of the part at Index.
+type TextDelta struct {
+	Index int
+	Text  string
+}
+
+// ReasoningDelta is more reasoning of the part at Index.
+type ReasoningDelta struct {
+	Index     int
+	Text      string
+	Signature string // when it arrives, with an empty Text
+}
+
+// ToolDelta is more of a call's JSON. The first one of a call has ID and Name and may have no JSON.
+type ToolDelta struct {
+	Index    int
+	ID, Name string
+	JSON     string
+}
+
+// PartDone is yielded when a part other than a tool call is complete.
+type PartDone struct {
+	Index int
+	Part  Part
+}
+
+// ToolReady is yielded when a call is complete and may run.
+type ToolReady struct {
+	Index int
+	Call  ToolCall
+}
+
+// Retrying is yielded before a wait: everything yielded since the last Sent is void.
+type Retrying struct {
+	Attempt int // the attempt that failed, from 1
+	Max     int // how many retries there are
+	Delay   time.Duration
+	Err     error
+}
+
+// Done ends a stream. Message is the whole reply.
+type Done struct{ Message Message }
+
+func (Sent) delta()           {}
+func (Started) delta()        {}
+func (TextDelta) delta()      {}
+func (ReasoningDelta) delta() {}
+func (ToolDelta) delta()      {}
+func (PartDone) delta()       {}
+func (ToolReady) delta()      {}
+func (Retrying) delta()       {}
+func (Done) delta()           {}
+
+// ThinkingMode is how a model takes its thinking setting.
+type ThinkingMode string
+
+// None takes none; Budget takes a number of tokens; Adaptive takes an effort and decides itself.
+const (
+	ThinkingNone     ThinkingMode = ""
+	ThinkingBudget   ThinkingMode = "budget"
+	ThinkingAdaptive ThinkingMode = "adaptive"
+)
+
+// Price is US dollars per million tokens.
+type Price struct {
+	Input      float64 `json:"input"`
+	Output     float64 `json:"output"`
+	CacheRead  float64 `json:"cache_read,omitempty"`
+	CacheWrite float64 `json:"cache_write,omitempty"`
+}
+
+// Cost is the price of a usage in US dollars. One-hour cache writes cost 1.6 times the five-minute ones
+// (Anthropic: 2x against 1.25x of the input price).
+func (p Price) Cost(u Usage) float64 {
+	five := float64(u.CacheWrite - u.CacheWrite1h)
+	sum := float64(u.Input)*p.Input + float64(u.Output)*p.Output +
+		float64(u.CacheRead)*p.CacheRead + five*p.CacheWrite + float64(u.CacheWrite1h)*p.CacheWrite*1.6
+	return sum / 1e6
+}
+
+// ModelInfo is what the catalogue knows of a model. Unknown models get safe guesses and Known false.
+type ModelInfo struct {
+	ID            string
+	Provider      string // the wire's name: "anthropic", "openai"
+	Name          string
+	Known         bool
+	ContextWindow int // tokens
+	MaxOutput     int // tokens
+	Thinking      ThinkingMode
+	Efforts       []Effort // levels it takes, lowest first; empty: none
+	Images        bool
+	Price         Price
+}

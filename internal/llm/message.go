@@ -1,0 +1,38 @@
+package llm
+
+import "strings"
+
+// UserText is a user message of one text part.
+func UserText(s string) Message { return Message{Role: User, Parts: []Part{Text{s}}} }
+
+// PlainText joins the text parts of a message with blank lines.
+func (m Message) PlainText() string { return joinText(m.Parts) }
+
+// PlainText joins the text parts of a result with blank lines.
+func (r ToolResult) PlainText() string { return joinText(r.Parts) }
+
+func joinText(ps []Part) string {
+	var out []string
+	for _, p := range ps {
+		if t, ok := p.(Text); ok && t.Text != "" {
+			out = append(out, t.Text)
+		}
+	}
+	return strings.Join(out, "\n\n")
+}
+
+// Calls lists the tool calls of a message in order.
+func (m Message) Calls() []ToolCall {
+	var out []ToolCall
+	for _, p := range m.Parts {
+		if c, ok := p.(ToolCall); ok {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// TextResult is a result of one text.
+func TextResult(call ToolCall, text string, isError bool) ToolResult {
+	return ToolResult{CallID: call.ID, Name: call.Name, Parts: []Part{Text{text}}, IsError: isError}
+}
