@@ -1,0 +1,147 @@
+package permission
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Source is where rules came from.
+type Source struct {
+	Name string // "user settings", "command line", "this session"
+	Base string // what a leading / of a path pattern stands for; empty: the session's folder
+}
+
+// Rule is one rule as somebody wrote it: Tool or Tool(Spec), in Claude Code's syntax.
+type Rule struct {
+	Text   string
+	Effect Effect
+	Source Source
+	Tool   string // canonical name, or a name with * in it
+	Spec   string // what stood in the parentheses; "" covers every call of the tool
+}
+
+// fileTools maps tools to the one whose path rules count for them: Read rules cover searching and
+// listing, Edit rules cover every way to write a file.
+var fileTools = map[string]string{
+	"Read": "Read", "Glob": "Read", "Grep": "Read", "LSP": "Read",
+	"Edit": "Edit", "Write": "Edit", "MultiEdit": "Edit", "NotebookEdit": "Edit", "ApplyPatch": "Edit",
+}
+
+// ParseRule reads "Tool" or "Tool(spec)". An allow rule may use * in the tool's name only after
+// "mcp__server__".
+func ParseRule(text string, effect Effect, src Source) (Rule, error) {
+	text = strings.TrimSpace(text)
+	r := Rule{Text: text, Effect: effect, Source: src, Tool: text}
+	if open := strings.IndexByte(text, '('); open >= 0 {
+		if !strings.HasSuffix(text, ")") {
+			return r, fmt.Errorf("rule %q: the parenthesis is not closed; write Tool(pattern)", text)
+		}
+		r.Tool, r.Spec = strings.TrimSpace(text[:open]), strings.TrimSpace(text[open+1:len(text)-1])
+		if r.Spec == "*" {
+			r.Spec = ""
+		}
+	}
+	if r.Tool == "Agent" {
+		r.Tool = "Task"
+	}
+	if r.Tool == "" || strings.ContainsAny(r.Tool, " \t()") {
+		return r, fmt.Errorf("rule %q: no tool name; write Tool or Tool(pattern), for example Bash(go test *)", text)
+	}
+	if effect == Allow && strings.Contains(r.Tool, "*") && !allowGlobOK(r.Tool) {
+		return r, fmt.Errorf("rule %q: an allow rule may use * in a tool's name only after mcp__server__", text)
+	}
+	return r, nil
+}
+
+func allowGlobOK(tool string) bool {
+	parts := strings.SplitN(tool, "__", 3)
+	return len(parts) == 3 && parts[0] == "mcp" && parts[1] != "" && !strings.Contains(parts[1], "*")
+}
+
+// ParseRules reads many rules; those that do not parse are left out and come back as errors.
+func ParseRules(texts []string, effect Effect, src Source) ([]Rule, []error) {
+	var rules []Rule
+	var errs []error
+	for _, t := range texts {
+		r, err := ParseRule(t, effect, src)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", src.Name, err))
+			continue
+		}
+		rules = append(rules, r)
+	}
+	return rules, errs
+}
+
+// SplitRules splits a flag's value into rules at commas and blanks outside parentheses.
+func SplitRules(s string) []string {
+	var out []string
+	depth, start := 0, 0
+	flush := func(end int) {
+		if t := strings.TrimSpace(s[start:end]); t != "" {
+			out = append(out, t)
+		}
+		start = end + 1
+	}
+	for i := 0; i < len(s); i++ {
+		switch s[i] {
+		case '(':
+			depth++
+		case ')':
+			depth = max(0, depth-1)
+		case ',', ' ', '\t', '\n':
+			if depth == 0 {
+				flush(i)
+			}
+		}
+	}
+	flush(len(s))
+	return slices.Compact(out)
+}
+
+// coversTool reports whether the rule speaks about the tool at all.
+func (r Rule) coversTool(tool string) bool {
+	if r.Tool == tool || (r.Effect != Allow && r.Tool == "*") {
+		return true
+	}
+	if r.Spec != "" && fileTools[tool] != "" && fileTools[tool] == r.Tool {
+		return true
+	}
+	if rest, ok := strings.CutPrefix(tool, r.Tool); ok && strings.HasPrefix(r.Tool, "mcp__") &&
+		strings.Count(r.Tool, "__") == 1 && strings.HasPrefix(rest, "__") {
+		return true // mcp__server covers all of the server's tools
+	}
+	return strings.Contains(r.Tool, "*") && wildcard(r.Tool, tool)
+}
+
+// Removes reports whether the rule takes the tool away from the model altogether.
+func (r Rule) Removes(tool string) bool {
+	return r.Effect == Deny && r.Spec == "" && r.coversTool(tool)
+}
+
+// wildcard matches s against a pattern in which * stands for any text. It is linear in len(s) times the
+// number of stars and never backtracks further than the last star.
+func wildcard(pattern, s string) bool {
+	p, i, star, mark := 0, 0, -1, 0
+	for i < len(s) {
+		switch {
+		case p < len(pattern) && pattern[p] == '*':
+			star, mark = p, i
+			p++
+		case p < len(pattern) && pattern[p] == s[i]:
+			p++
+			i++
+		case star >= 0:
+			p = star + 1
+			mark++
+			i = mark
+		default:
+			return false
+		}
+	}
+	for p < len(pattern) && pattern[p] == '*' {
+		p++
+	}
+	return p == len(pattern)
+}
