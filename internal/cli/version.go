@@ -1,0 +1,57 @@
+package cli
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+)
+
+// version and commit are set by the linker (see Makefile). A binary built without it, by go install or
+// go run, takes them from what the go command recorded.
+var version, commit string
+
+// versionLine is what `lathe --version` prints: the version, the commit with "-dirty" where the tree had
+// changes, and the Go release and platform it was built with.
+func versionLine() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		info = &debug.BuildInfo{}
+	}
+	v, c := buildVersion(version, commit, info)
+	return fmt.Sprintf("lathe %s (%s, %s, %s/%s)", v, c, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+}
+
+// buildVersion prefers what the linker set, then the module version, then the stamps of version control.
+func buildVersion(version, commit string, info *debug.BuildInfo) (v, c string) {
+	if version == "" {
+		version = info.Main.Version
+	}
+	if version == "" || version == "(devel)" {
+		version = "dev"
+	}
+	if commit == "" {
+		commit = stampedCommit(info)
+	}
+	if commit == "" {
+		commit = "commit unknown"
+	}
+	return version, commit
+}
+
+func stampedCommit(info *debug.BuildInfo) string {
+	rev, dirty := "", ""
+	for _, s := range info.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			rev = s.Value[:min(12, len(s.Value))]
+		case "vcs.modified":
+			if s.Value == "true" {
+				dirty = "-dirty"
+			}
+		}
+	}
+	if rev == "" {
+		return ""
+	}
+	return rev + dirty
+}

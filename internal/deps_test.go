@@ -1,0 +1,117 @@
+package internal_test
+
+import (
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// row says which of our packages one of our packages may import, and why not more.
+type row struct {
+	may []string // packages by their path below internal/
+	why string
+}
+
+// table is the direction of imports. A package that is not in it fails the test: adding one is a decision
+// that somebody writes down here. Imports of tests are not counted: a test of the loop may well use a real
+// provider and a real tool.
+var table = func() map[string]row {
+	t := map[string]row{
+		"llm":        {nil, "the vocabulary everyone shares knows nobody"},
+		"permission": {nil, "decisions must be testable and fuzzable alone, so they see no file, process or network"},
+		"sandbox":    {nil, "what starts processes must be readable on its own"},
+		"term":       {nil, "escaping is needed by every front end, and needs none of them"},
+		"config":     {nil, "settings are plain data; those who use them import config, never the reverse"},
+
+		"files": {[]string{"sandbox"}, "finding files may start ripgrep, confined"},
+		"git":   {[]string{"sandbox"}, "git runs as a confined process in the hardened environment"},
+
+		"llm/anthropic":    {[]string{"llm"}, "a wire client knows the vocabulary, not the other clients"},
+		"llm/openai":       {[]string{"llm"}, "a wire client knows the vocabulary, not the other clients"},
+		"llm/google":       {[]string{"llm"}, "a wire client knows the vocabulary, not the other clients"},
+		"llm/llmtest":      {[]string{"llm"}, "the conformance suite serves every provider, so it imports none"},
+		"permission/shell": {[]string{"permission"}, "reading a command line is pure"},
+
+		"session": {[]string{"llm", "files"}, "a session stores messages, with the atomic writes of files"},
+		"event":   {[]string{"llm", "permission"}, "events speak of messages and decisions; who makes or shows them is above"},
+		"prompt":  {[]string{"files", "git", "sandbox"}, "what the model is told comes from the folder, not from the loop"},
+		"lsp":     {[]string{"files", "git", "sandbox"}, "a language server is a confined process over files"},
+
+		"agent": {[]string{"llm", "permission", "event", "session"}, "the loop knows functions and small interfaces, no tool and no front end"},
+	}
+	agent := with(t["agent"].may, "agent")
+	t["tool"] = row{with(agent, "files", "git", "sandbox", "lsp", "prompt", "permission/shell"), "tools are leaves: the loop sees them as agent.Tool"}
+	outside := row{[]string{"agent", "event", "llm", "permission", "sandbox"}, "what comes from outside sees the loop's contracts, not the built-in tools"}
+	t["mcp"], t["hook"], t["eval"] = outside, outside, outside
+	t["command"] = row{[]string{"agent", "event", "session"}, "slash commands are the same for every front end, so they draw nothing"}
+	t["app"] = row{slices.Sorted(maps.Keys(t)), "the one place that puts the parts together"}
+
+	face := row{[]string{"event", "llm", "session", "term"}, "a front end declares the few methods it needs, so that it runs on a local session, a remote one or a fake"}
+	t["tui"], t["repl"], t["server"] = face, face, face
+	remote := row{[]string{"event", "llm"}, "a front end for machines and chats, kept as small as its stream of events"}
+	t["gateway"], t["fleet"] = remote, remote
+	t["cli"] = row{slices.Sorted(maps.Keys(t)), "the command line wires front ends to sessions"}
+	return t
+}()
+
+func with(a []string, b ...string) []string { return append(slices.Clone(a), b...) }
+
+func TestPackagesImportOnlyWhatTheTableAllows(t *testing.T) {
+	for _, f := range tree(t) {
+		name, ours := strings.CutPrefix(f.pkg, "internal/")
+		if !ours || f.isTest() {
+			continue
+		}
+		r, listed := table[name]
+		if !listed {
+			t.Errorf("%s: package %q is not in the table of internal/deps_test.go; add a row with its reason", f.path, name)
+			continue
+		}
+		for _, p := range f.imports(t) {
+			if imported, ok := strings.CutPrefix(p, modulePath+"/internal/"); ok && !slices.Contains(r.may, imported) {
+				t.Errorf("%s: %s may not import %s: %s", f.path, name, imported, r.why)
+			}
+		}
+	}
+}
+
+func TestCommandsImportOnlyTheCommandLine(t *testing.T) {
+	for _, f := range tree(t) {
+		if strings.HasPrefix(f.pkg, "internal") || f.isTest() {
+			continue
+		}
+		if path.Dir(f.pkg) != "cmd" {
+			t.Errorf("%s: Go packages live under internal/ or cmd/", f.path)
+		}
+		for _, p := range f.imports(t) {
+			if strings.HasPrefix(p, modulePath) && p != modulePath+"/internal/cli" {
+				t.Errorf("%s: a main package is one call of cli.Main; it may not import %s", f.path, p)
+			}
+		}
+	}
+}
+
+func TestTableNamesOnlyPackagesItLists(t *testing.T) {
+	for name, r := range table {
+		if r.why == "" {
+			t.Errorf("%s: the row has no reason", name)
+		}
+		for _, p := range r.may {
+			if _, ok := table[p]; !ok {
+				t.Errorf("%s: the row names %q, which has no row", name, p)
+			}
+		}
+	}
+}
+
+func TestPackageNamesSayWhatTheyHold(t *testing.T) {
+	banned := []string{"util", "utils", "common", "helper", "helpers", "manager", "service", "core", "types", "misc", "base"}
+	for dir, files := range packages(t) {
+		name := files[0].ast.Name.Name
+		if slices.Contains(banned, name) || slices.Contains(banned, path.Base(dir)) {
+			t.Errorf("%s: the name %q says nothing of what is in it", dir, name)
+		}
+	}
+}
