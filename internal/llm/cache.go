@@ -1,0 +1,70 @@
+package llm
+
+import (
+	"sync"
+	"unsafe"
+)
+
+// EncodeCache remembers what a provider made of each message, by the identity of its Parts: messages are
+// immutable (package doc), so the same slice has the same encoding. It keeps what recent requests used and
+// forgets the rest, and holds the Parts it knows, so that no other message can take their address.
+// The zero value is ready; it is safe for concurrent use.
+type EncodeCache[T any] struct {
+	mu    sync.Mutex
+	round uint64
+	items map[partsKey]*cacheItem[T]
+}
+
+type partsKey struct {
+	first *Part
+	n     int
+	role  Role
+	model string
+}
+
+type cacheItem[T any] struct {
+	value T
+	round uint64
+}
+
+// keepRounds is for how many requests an encoding may lie unused: a few, since subagents and small helper
+// requests may go through the same model in between.
+const keepRounds = 16
+
+// Encode calls yield with the encoding of each message in order, made by encode where it is new.
+func (c *EncodeCache[T]) Encode(msgs []Message, encode func(*Message) T, yield func(int, T)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.items == nil {
+		c.items = make(map[partsKey]*cacheItem[T], len(msgs)+16)
+	}
+	c.round++
+	for i := range msgs {
+		yield(i, c.one(&msgs[i], encode))
+	}
+	if len(c.items) > 2*len(msgs)+64 {
+		c.sweep()
+	}
+}
+
+func (c *EncodeCache[T]) one(m *Message, encode func(*Message) T) T {
+	if len(m.Parts) == 0 {
+		return encode(m)
+	}
+	key := partsKey{unsafe.SliceData(m.Parts), len(m.Parts), m.Role, m.Model}
+	if it := c.items[key]; it != nil {
+		it.round = c.round
+		return it.value
+	}
+	it := &cacheItem[T]{value: encode(m), round: c.round}
+	c.items[key] = it
+	return it.value
+}
+
+func (c *EncodeCache[T]) sweep() {
+	for k, it := range c.items {
+		if it.round+keepRounds < c.round {
+			delete(c.items, k)
+		}
+	}
+}

@@ -1,0 +1,319 @@
+package llm
+
+import (
+	"bufio"
+	"compress/gzip"
+	"compress/zlib"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
+// Default limits of Caller.
+const (
+	DefaultStallTimeout  = 60 * time.Second
+	DefaultHeaderTimeout = 5 * time.Minute
+)
+
+// Caller sends single requests to one provider and watches over the replies. All errors it returns are
+// *Error or the context's own.
+type Caller struct {
+	Provider string       // for errors
+	KeyVar   string       // where the key comes from, for hints: "ANTHROPIC_API_KEY"
+	URLVar   string       // where the base URL comes from, for hints: "ANTHROPIC_BASE_URL"
+	HTTP     *http.Client // nil means one with the zero HTTPOptions
+	Clock    Clock        // nil means SystemClock
+
+	// StallTimeout is how long a reply may go without a byte (comments and pings count); 0 means 60 s,
+	// negative means for ever. Time spent by the consumer of deltas does not count.
+	StallTimeout time.Duration
+	// HeaderTimeout is how long the response headers may take, counted from the start of sending. It is
+	// longer, because some servers read the whole prompt before they answer; 0 means 5 min, negative for ever.
+	HeaderTimeout time.Duration
+}
+
+// Format is how a reply comes.
+type Format int
+
+// A reply is an event stream, or, from servers that cannot stream, one JSON value.
+const (
+	FormatSSE Format = iota
+	FormatJSON
+)
+
+// Reply is a response with status 2xx. Read its Body, then Close it.
+type Reply struct {
+	Format    Format
+	Body      io.Reader // plain (decompressed), guarded by the stall watchdog
+	RequestID string
+
+	raw    io.ReadCloser
+	guard  *stallGuard
+	cancel context.CancelCauseFunc
+	call   *Caller
+	where  *where
+	clock  Clock
+}
+
+// where is what errors of one request need to know.
+type where struct {
+	provider, keyVar, urlVar, model string
+	url                             *url.URL
+	secrets                         []string
+}
+
+// errStall is the cause of a context that a watchdog ended.
+var errStall = errors.New("no bytes")
+
+// Post sends body and returns the reply once its headers and first byte are there. model is the id in the
+// body, for error hints. Statuses other than 2xx, empty bodies and HTML come back as errors. Response
+// compression is undone.
+func (c *Caller) Post(ctx context.Context, target, model string, header http.Header, body *Body) (*Reply, error) {
+	w := &where{provider: c.Provider, keyVar: c.KeyVar, urlVar: c.URLVar, model: model, secrets: secretsOf(header)}
+	u, err := url.Parse(target)
+	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
+		return nil, w.fail(KindInvalid, "the base URL is not an http(s) URL", "correct "+w.urlVar)
+	}
+	w.url = u
+	reqCtx, cancel := context.WithCancelCause(ctx)
+	req, err := http.NewRequestWithContext(reqCtx, http.MethodPost, target, nil)
+	if err != nil {
+		cancel(nil)
+		return nil, w.fail(KindInvalid, Clean(err.Error()), "correct "+w.urlVar)
+	}
+	req.Header = header
+	body.Attach(req)
+	resp, err := c.do(req, cancel)
+	if err != nil {
+		defer cancel(nil)
+		return nil, c.sendError(ctx, reqCtx, w, err)
+	}
+	r := c.reply(resp, w, cancel)
+	if err := r.begin(ctx, resp); err != nil {
+		if e := AsError(err); e != nil && e.Status != 0 {
+			r.Close() // an orderly refusal; the connection is fine
+		} else {
+			r.Abort()
+		}
+		return nil, err
+	}
+	return r, nil
+}
+
+// do waits for the response headers, at most HeaderTimeout.
+func (c *Caller) do(req *http.Request, cancel context.CancelCauseFunc) (*http.Response, error) {
+	client := c.HTTP
+	if client == nil {
+		client = defaultClient()
+	}
+	if d := orDefault(c.HeaderTimeout, DefaultHeaderTimeout); d > 0 {
+		t := c.clock().AfterFunc(d, func() { cancel(errStall) })
+		defer t.Stop()
+	}
+	return client.Do(req)
+}
+
+func (c *Caller) clock() Clock {
+	if c.Clock == nil {
+		return SystemClock
+	}
+	return c.Clock
+}
+
+func (c *Caller) sendError(ctx, reqCtx context.Context, w *where, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if context.Cause(reqCtx) == errStall {
+		return w.stall(orDefault(c.HeaderTimeout, DefaultHeaderTimeout), "no answer")
+	}
+	return w.network(err)
+}
+
+func (c *Caller) reply(resp *http.Response, w *where, cancel context.CancelCauseFunc) *Reply {
+	r := &Reply{raw: resp.Body, cancel: cancel, call: c, where: w, clock: c.clock()}
+	r.RequestID = firstHeader(resp.Header, "request-id", "x-request-id")
+	r.guard = &stallGuard{src: resp.Body}
+	if d := orDefault(c.StallTimeout, DefaultStallTimeout); d > 0 {
+		r.guard.limit = d
+		r.guard.timer = r.clock.AfterFunc(d, func() {
+			r.guard.stalled.Store(true)
+			cancel(errStall)
+		})
+		r.guard.timer.Stop()
+	}
+	return r
+}
+
+// begin looks at status and first bytes.
+func (r *Reply) begin(ctx context.Context, resp *http.Response) error {
+	plain, err := decompress(r.guard, resp.Header.Get("Content-Encoding"))
+	if unknown, ok := errors.AsType[*encodingError](err); ok {
+		return r.where.fail(KindProtocol, unknown.Error(), "check any proxy between lathe and "+r.where.url.Host)
+	}
+	if err != nil {
+		return r.Failed(ctx, err)
+	}
+	if resp.StatusCode < 200 || resp.StatusCode > 299 {
+		text, _ := io.ReadAll(io.LimitReader(plain, 64<<10))
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return r.where.status(resp.StatusCode, resp.Header, text)
+	}
+	buf := bufio.NewReaderSize(plain, 4<<10)
+	r.Body = buf
+	first, err := firstByte(buf)
+	switch {
+	case err == io.EOF:
+		return r.retryable(KindNetwork, "the reply was empty")
+	case err != nil:
+		return r.Failed(ctx, err)
+	case first == '<':
+		head, _ := buf.Peek(min(buf.Buffered(), 200))
+		return r.retryable(KindProtocol, "the reply is a web page, not a model's answer: "+Clean(string(head)))
+	case first == '{':
+		r.Format = FormatJSON
+	}
+	return nil
+}
+
+func (r *Reply) retryable(kind ErrorKind, msg string) *Error {
+	e := r.where.fail(kind, msg, "check "+r.where.urlVar+" and any proxy between")
+	e.Retryable, e.RequestID = true, Clean(r.RequestID)
+	return e
+}
+
+// firstByte is the first byte of the body that is not white space; it stays unread.
+func firstByte(b *bufio.Reader) (byte, error) {
+	for {
+		c, err := b.ReadByte()
+		if err != nil {
+			return 0, err
+		}
+		if c != ' ' && c != '\t' && c != '\r' && c != '\n' {
+			return c, b.UnreadByte()
+		}
+	}
+}
+
+// Failed turns an error of reading Body into an *Error (a stall, a cut, a reset; all retryable) or the
+// context's error. io.EOF means that the stream ended before its terminal event.
+func (r *Reply) Failed(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if r.guard.stalled.Load() {
+		return r.where.stall(r.guard.limit, "the reply stopped")
+	}
+	if large, ok := errors.AsType[*SSETooLargeError](err); ok {
+		return r.where.fail(KindProtocol, large.Error(), "check "+r.where.urlVar)
+	}
+	if err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF) {
+		e := r.retryable(KindNetwork, "the reply ended before it was complete")
+		e.Err = io.ErrUnexpectedEOF
+		return e
+	}
+	return r.where.network(err)
+}
+
+// Broken is the error for a reply that cannot be understood; it is retryable. what says which part, and
+// sample is the foreign text in question.
+func (r *Reply) Broken(what string, sample []byte) *Error {
+	const most = 200
+	if len(sample) > most {
+		sample = sample[:most]
+	}
+	return r.retryable(KindProtocol, r.where.clean(what+": "+string(sample)))
+}
+
+// Reported is the error for an error object inside the reply: its type or code, and its message.
+func (r *Reply) Reported(code, message string) *Error {
+	e := r.where.reported(code, message)
+	e.RequestID = Clean(r.RequestID)
+	return e
+}
+
+// Close ends the reply. What the server still sends is read for a moment, so that the connection can
+// serve the next step; only a server that does not end its reply makes this wait, at most 50 ms, and then
+// the rest goes on in the background for up to 5 s.
+func (r *Reply) Close() {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer r.cancel(nil)
+		t := r.clock.AfterFunc(5*time.Second, func() { r.cancel(nil) })
+		defer t.Stop()
+		_, _ = io.Copy(io.Discard, io.LimitReader(r.raw, 256<<10))
+		_ = r.raw.Close()
+	}()
+	t := time.NewTimer(50 * time.Millisecond)
+	defer t.Stop()
+	select {
+	case <-done:
+	case <-t.C:
+	}
+}
+
+// Abort ends the reply at once, and with it the connection (of HTTP/2: only the stream).
+func (r *Reply) Abort() {
+	r.cancel(nil)
+	_ = r.raw.Close()
+}
+
+// stallGuard ends the request when a Read gets nothing for too long.
+type stallGuard struct {
+	src     io.Reader
+	limit   time.Duration
+	timer   Timer // nil without a limit
+	stalled atomic.Bool
+}
+
+func (g *stallGuard) Read(p []byte) (int, error) {
+	if g.timer == nil {
+		return g.src.Read(p)
+	}
+	g.timer.Reset(g.limit)
+	n, err := g.src.Read(p)
+	g.timer.Stop()
+	return n, err
+}
+
+func decompress(r io.Reader, encoding string) (io.Reader, error) {
+	switch strings.ToLower(strings.TrimSpace(encoding)) {
+	case "", "identity":
+		return r, nil
+	case "gzip", "x-gzip":
+		return gzip.NewReader(r)
+	case "deflate":
+		return zlib.NewReader(r)
+	}
+	return nil, &encodingError{encoding}
+}
+
+type encodingError struct{ name string }
+
+func (e *encodingError) Error() string {
+	return "the reply is compressed as " + Clean(e.name) + ", which was not asked for"
+}
+
+func orDefault(d, def time.Duration) time.Duration {
+	if d == 0 {
+		return def
+	}
+	return d
+}
+
+func firstHeader(h http.Header, names ...string) string {
+	for _, n := range names {
+		if v := h.Get(n); v != "" {
+			return v
+		}
+	}
+	return ""
+}

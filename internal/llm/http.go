@@ -1,0 +1,180 @@
+package llm
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+)
+
+// HTTPOptions is how the network is reached. The zero value is right for most machines.
+type HTTPOptions struct {
+	// Proxy is the URL of a proxy (http, https, socks5, socks5h). Empty means the variables HTTPS_PROXY,
+	// HTTP_PROXY and NO_PROXY of the process; "none" means no proxy whatever those say.
+	Proxy string
+	// NoProxy lists hosts reached directly although Proxy is set, in the form of the NO_PROXY variable:
+	// names (with their subdomains), addresses, address ranges, each with an optional port, or "*".
+	// Loopback addresses are always reached directly.
+	NoProxy string
+	// CACerts are PEM files of authorities trusted besides the system's (NODE_EXTRA_CA_CERTS, SSL_CERT_FILE style).
+	CACerts []string
+	// ClientCert and ClientKey are PEM files for servers that ask who calls; both or none.
+	ClientCert, ClientKey string
+	DialTimeout           time.Duration // to connect, and again for TLS; 10 s
+}
+
+// HTTPClient makes the client for requests to model providers. It has no overall timeout (streams are
+// long; see Caller for the watchdogs), keeps connections alive between steps, speaks HTTP/2 with pings that
+// notice a dead peer, holds no cookies, does not ask for compression (it delays streams), and follows a
+// redirect only within the same scheme and host and only when the method stays, so that keys go nowhere
+// else. One client should serve the whole process. An error names the setting that is wrong.
+func HTTPClient(o HTTPOptions) (*http.Client, error) {
+	proxy, err := proxyFunc(o.Proxy, o.NoProxy)
+	if err != nil {
+		return nil, err
+	}
+	tlsConf, err := tlsConfig(o)
+	if err != nil {
+		return nil, err
+	}
+	if o.DialTimeout <= 0 {
+		o.DialTimeout = 10 * time.Second
+	}
+	dial := &net.Dialer{Timeout: o.DialTimeout, KeepAlive: 15 * time.Second}
+	return &http.Client{
+		CheckRedirect: sameHost,
+		Transport: &http.Transport{
+			Proxy:                 proxy,
+			DialContext:           dial.DialContext,
+			TLSClientConfig:       tlsConf,
+			TLSHandshakeTimeout:   o.DialTimeout,
+			ForceAttemptHTTP2:     true,
+			HTTP2:                 &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 15 * time.Second},
+			MaxIdleConnsPerHost:   16,
+			IdleConnTimeout:       5 * time.Minute,
+			ExpectContinueTimeout: time.Second,
+			DisableCompression:    true,
+			WriteBufferSize:       64 << 10,
+			ReadBufferSize:        16 << 10,
+		},
+	}, nil
+}
+
+// sameHost lets a redirect be followed only where the key may go; any other is returned as the response.
+func sameHost(req *http.Request, via []*http.Request) error {
+	first := via[0]
+	if len(via) < 4 && req.Method == first.Method && req.URL.Scheme == first.URL.Scheme && req.URL.Host == first.URL.Host {
+		return nil
+	}
+	return http.ErrUseLastResponse
+}
+
+func tlsConfig(o HTTPOptions) (*tls.Config, error) {
+	if len(o.CACerts) == 0 && o.ClientCert == "" && o.ClientKey == "" {
+		return nil, nil // the system's authorities, loaded at the first handshake
+	}
+	conf := &tls.Config{MinVersion: tls.VersionTLS12}
+	if len(o.CACerts) > 0 {
+		pool, err := x509.SystemCertPool()
+		if err != nil {
+			pool = x509.NewCertPool()
+		}
+		for _, file := range o.CACerts {
+			pem, err := os.ReadFile(file)
+			if err != nil {
+				return nil, fmt.Errorf("extra CA certificates: %w; correct the path in NODE_EXTRA_CA_CERTS or the settings", err)
+			}
+			if !pool.AppendCertsFromPEM(pem) {
+				return nil, fmt.Errorf("extra CA certificates: %s holds no PEM certificate; it must contain BEGIN CERTIFICATE blocks", file)
+			}
+		}
+		conf.RootCAs = pool
+	}
+	if o.ClientCert != "" || o.ClientKey != "" {
+		pair, err := tls.LoadX509KeyPair(o.ClientCert, o.ClientKey)
+		if err != nil {
+			return nil, fmt.Errorf("client certificate: %w; both the certificate and the key file are needed, in PEM", err)
+		}
+		conf.Certificates = []tls.Certificate{pair}
+	}
+	return conf, nil
+}
+
+func proxyFunc(proxy, noProxy string) (func(*http.Request) (*url.URL, error), error) {
+	switch proxy {
+	case "":
+		return http.ProxyFromEnvironment, nil
+	case "none":
+		return nil, nil
+	}
+	if !strings.Contains(proxy, "://") {
+		proxy = "http://" + proxy
+	}
+	u, err := url.Parse(proxy)
+	if err != nil || u.Host == "" {
+		return nil, fmt.Errorf("proxy: not a URL; write it like http://host:port")
+	}
+	switch u.Scheme {
+	case "http", "https", "socks5", "socks5h":
+	default:
+		return nil, fmt.Errorf("proxy: scheme %q is not supported; use http, https, socks5 or socks5h", u.Scheme)
+	}
+	return func(req *http.Request) (*url.URL, error) {
+		if bypassesProxy(req.URL, noProxy) {
+			return nil, nil
+		}
+		return u, nil
+	}, nil
+}
+
+// bypassesProxy reports whether u is reached directly.
+func bypassesProxy(u *url.URL, noProxy string) bool {
+	host := strings.ToLower(u.Hostname())
+	addr, err := netip.ParseAddr(host)
+	isAddr := err == nil
+	if host == "localhost" || isAddr && addr.IsLoopback() {
+		return true
+	}
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
+	}
+	for _, rule := range strings.FieldsFunc(strings.ToLower(noProxy), func(r rune) bool { return r == ',' || r == ' ' }) {
+		if rule == "*" {
+			return true
+		}
+		if h, p, err := net.SplitHostPort(rule); err == nil {
+			if p != port {
+				continue
+			}
+			rule = h
+		}
+		if isAddr && addrMatches(rule, addr) || !isAddr && nameMatches(rule, host) {
+			return true
+		}
+	}
+	return false
+}
+
+func addrMatches(rule string, addr netip.Addr) bool {
+	if p, err := netip.ParsePrefix(rule); err == nil {
+		return p.Contains(addr)
+	}
+	a, err := netip.ParseAddr(strings.Trim(rule, "[]"))
+	return err == nil && a == addr
+}
+
+// nameMatches: "example.com" covers itself and its subdomains, ".example.com" and "*.example.com" only those.
+func nameMatches(rule, host string) bool {
+	rule = strings.TrimPrefix(rule, "*")
+	if strings.HasPrefix(rule, ".") {
+		return strings.HasSuffix(host, rule)
+	}
+	return host == rule || strings.HasSuffix(host, "."+rule)
+}

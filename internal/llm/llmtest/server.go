@@ -1,0 +1,324 @@
+// Package llmtest is a scripted model behind a real HTTP server: it speaks the wire protocols of the model
+// providers, answers from a [Script], goes wrong when the script says so, refuses what a real provider
+// would refuse, and remembers every request. lathe demo runs on it, and so do all tests: nothing fakes the
+// network beneath a provider.
+//
+//	srv := llmtest.New(llmtest.Replies(
+//		llmtest.Say(llmtest.Text("Let me look."), llmtest.Tool("Read", map[string]any{"file_path": "${WORKDIR}/a.go"})),
+//		llmtest.Say(llmtest.Text("It is fine.")),
+//	), llmtest.Options{})
+//	if err := srv.Start("127.0.0.1:0"); err != nil { ... }
+//	defer srv.Close()
+//	// point a client at srv.URL()
+//
+// A reply is chosen by the number of assistant messages in the request, so a retry gets the same reply.
+// Words: a reply has parts; a fault spoils a response; a shape is an oddity that a client has to bear; a
+// wire is one provider's protocol. docs/wire-server.md describes the script's format.
+//
+// Promises: safe for concurrent use; Close ends every response and goroutine; requests with a key in a
+// header are kept without it; strict mode, the default, refuses what Anthropic and OpenAI are known to
+// refuse (orphaned calls and results, empty blocks, more than four cache marks, ...) in their own shape.
+//
+// The conformance suite for providers is the package suite beneath, which imports testing; this one does
+// not, because the product links it.
+package llmtest
+
+import (
+	"compress/gzip"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	stdlog "log"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Options are the server's settings.
+type Options struct {
+	Lenient bool              // accept what a real provider would refuse
+	Key     string            // the only key accepted; "" accepts any, but there must be one
+	NoKey   bool              // accept requests without a key, as local servers do
+	Vars    map[string]string // values for ${NAME} in scripts, WORKDIR among them (default: the current folder)
+	Record  string            // a folder for requests.jsonl and bodies/NNNN.json; "": none
+	TLS     *tls.Config       // serve HTTPS
+	// ReasoningBack makes the Chat Completions wire refuse a tool loop that lacks the reasoning it sent, as
+	// DeepSeek does.
+	ReasoningBack bool
+	MaxBody       int64 // bytes of a request; 0: 32 MB, as Anthropic's limit
+}
+
+// Server is a scripted model. Make one with New.
+type Server struct {
+	opts   Options
+	script *Script
+	wires  []wire
+	http   *http.Server
+	url    string
+	log    *log
+	stop   context.CancelFunc
+	serves chan error
+	active sync.WaitGroup
+
+	mu      sync.Mutex
+	conns   int
+	struck  map[*Fault]int
+	arrived int               // replies delivered whole, for Order "arrival"
+	thought map[string]string // id of an issued call -> the reasoning before it
+}
+
+// wire is one provider's protocol.
+type wire interface {
+	// name is short: "anthropic", "chat".
+	name() string
+	// handles reports whether the path belongs to the wire, and whether it asks only to count tokens.
+	handles(path string) (ok, count bool)
+	// key takes the key out of the headers.
+	key(h http.Header) string
+	// read understands a request. In strict mode it refuses what the provider would.
+	read(s *Server, h http.Header, body []byte) (*call, *refusal)
+	// count answers a token count.
+	count(c *call) []byte
+	// stream builds the events of an answer, whole the single object.
+	stream(a *answer) *stream
+	whole(a *answer) []byte
+	// failure is an error body; inStream the error event of a 200 stream.
+	failure(f *refusal, request string) []byte
+	inStream(out *stream, f *refusal)
+	// ids is the prefix of call ids.
+	ids() string
+}
+
+// refusal is an error answer: kind is the provider's word for it, "" for the usual one of the status.
+type refusal struct {
+	status  int
+	kind    string
+	message string
+	param   string
+}
+
+func refuse(format string, args ...any) *refusal {
+	return &refusal{status: http.StatusBadRequest, message: fmt.Sprintf(format, args...)}
+}
+
+// answer is a reply about to be encoded.
+type answer struct {
+	call   *call
+	reply  *Reply
+	blocks []block
+	shape  map[string]bool
+	id     string // without a prefix
+	chunk  int
+}
+
+// New makes a server for a script; Start checks the script and begins to serve.
+func New(script *Script, opts Options) *Server {
+	if opts.MaxBody == 0 {
+		opts.MaxBody = 32 << 20
+	}
+	return &Server{
+		opts: opts, script: script, wires: []wire{anthropicWire{}, chatWire{}},
+		struck: map[*Fault]int{}, thought: map[string]string{},
+	}
+}
+
+// Start listens on addr ("127.0.0.1:0" for any free port) and serves until Close.
+func (s *Server) Start(addr string) error {
+	if err := s.script.Check(); err != nil {
+		return err
+	}
+	l, err := net.Listen("tcp", addr)
+	if err != nil {
+		return fmt.Errorf("wire server: %w", err)
+	}
+	if s.log, err = newLog(s.opts.Record); err != nil {
+		return errors.Join(err, l.Close())
+	}
+	s.url = "http://" + l.Addr().String()
+	if s.opts.TLS != nil {
+		s.url = "https://" + l.Addr().String()
+		l = tls.NewListener(l, s.opts.TLS)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	s.stop, s.serves = stop, make(chan error, 1)
+	s.http = &http.Server{
+		Handler: s, ErrorLog: stdlog.New(io.Discard, "", 0), ReadHeaderTimeout: time.Minute,
+		BaseContext: func(net.Listener) context.Context { return ctx }, ConnContext: s.numbered,
+	}
+	go func() { s.serves <- s.http.Serve(l) }()
+	return nil
+}
+
+// URL is the server's base address, without a path.
+func (s *Server) URL() string { return s.url }
+
+// Close cuts every response, stops the server and waits for all it has started. It says what went wrong
+// with serving or recording.
+func (s *Server) Close() error {
+	if s.http == nil {
+		return nil
+	}
+	s.stop()
+	err := s.http.Close()
+	if serr := <-s.serves; !errors.Is(serr, http.ErrServerClosed) {
+		err = errors.Join(err, serr)
+	}
+	s.active.Wait()
+	s.http = nil
+	return errors.Join(err, s.log.close())
+}
+
+// Requests is what came so far, in order of arrival. The bodies are shared; do not change them.
+func (s *Server) Requests() []Request { return s.log.snapshot() }
+
+// Wait blocks until n requests have arrived.
+func (s *Server) Wait(ctx context.Context, n int) error {
+	return s.log.wait(ctx, func(rs []*Request) bool { return len(rs) >= n })
+}
+
+// WaitEnded blocks until n requests have been answered to the end, cut, or left by the client.
+func (s *Server) WaitEnded(ctx context.Context, n int) error {
+	return s.log.wait(ctx, func(rs []*Request) bool {
+		ended := 0
+		for _, r := range rs {
+			if !r.Ended.IsZero() {
+				ended++
+			}
+		}
+		return ended >= n
+	})
+}
+
+type connKey struct{}
+
+func (s *Server) numbered(ctx context.Context, _ net.Conn) context.Context {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.conns++
+	return context.WithValue(ctx, connKey{}, s.conns)
+}
+
+// ServeHTTP answers one request.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.active.Add(1)
+	defer s.active.Done()
+	body, rerr := s.readBody(r)
+	conn, _ := r.Context().Value(connKey{}).(int)
+	rec := &Request{
+		Time: time.Now(), Conn: conn, Method: r.Method, Path: r.URL.RequestURI(),
+		Header: withoutSecrets(r.Header), Body: body, Bytes: len(body), Reply: -3,
+	}
+	s.log.begin(rec)
+	p := s.answerTo(r, body, rerr, rec)
+	sent, gone := play(w, r, p)
+	s.log.end(rec, func() {
+		rec.Sent, rec.Gone, rec.Fault = sent, gone, p.fault
+		if !p.bare {
+			rec.Status = p.status
+		}
+	})
+}
+
+func (s *Server) readBody(r *http.Request) ([]byte, error) {
+	var src io.Reader = r.Body
+	if r.Header.Get("Content-Encoding") == "gzip" {
+		z, err := gzip.NewReader(src)
+		if err != nil {
+			return nil, err
+		}
+		src = z
+	}
+	return io.ReadAll(io.LimitReader(src, s.opts.MaxBody+1))
+}
+
+// answerTo decides on the response.
+func (s *Server) answerTo(r *http.Request, body []byte, rerr error, rec *Request) *performance {
+	w, count := s.route(r)
+	if w == nil {
+		return s.outside(r)
+	}
+	fail := func(f *refusal) *performance {
+		s.log.update(func() { rec.Refused = f.message })
+		return failed(w, f, rec.N)
+	}
+	switch key := w.key(r.Header); {
+	case rerr != nil:
+		return fail(refuse("the body cannot be read: %v", rerr))
+	case int64(len(body)) > s.opts.MaxBody:
+		return fail(&refusal{status: http.StatusRequestEntityTooLarge, message: "Request exceeds the maximum size"})
+	case key == "" && !s.opts.NoKey:
+		return fail(&refusal{status: http.StatusUnauthorized, message: "the API key is missing: it is required"})
+	case key != "" && s.opts.Key != "" && key != s.opts.Key:
+		return fail(&refusal{status: http.StatusUnauthorized, message: "invalid API key"})
+	}
+	c, bad := w.read(s, r.Header, body)
+	if bad != nil {
+		return fail(bad)
+	}
+	s.log.update(func() {
+		rec.Wire, rec.Model, rec.Stream, rec.Tools, rec.Turn = w.name(), c.model, c.stream, len(c.tools), c.turn
+	})
+	if count {
+		return &performance{status: http.StatusOK, header: jsonHeader(rec.N), body: w.count(c)}
+	}
+	return s.perform(w, c, rec, fail)
+}
+
+func (s *Server) route(r *http.Request) (w wire, count bool) {
+	if r.Method != http.MethodPost {
+		return nil, false
+	}
+	for _, w := range s.wires {
+		if ok, count := w.handles(r.URL.Path); ok {
+			return w, count
+		}
+	}
+	return nil, false
+}
+
+// outside answers what is no model request: the list of models, a health check, anything else.
+func (s *Server) outside(r *http.Request) *performance {
+	p := &performance{status: http.StatusOK, header: map[string]string{"Content-Type": "application/json"}}
+	path := strings.TrimSuffix(r.URL.Path, "/")
+	_, id, one := strings.Cut(path, "/models/")
+	switch {
+	case r.Method == http.MethodGet && strings.HasSuffix(path, "/models"):
+		p.body = s.models()
+	case r.Method == http.MethodGet && one:
+		p.body = marshal(modelObject(id))
+	case path == "" || path == "/health":
+		p.body = []byte(`{"ok":true}`)
+	default:
+		p.status = http.StatusNotFound
+		p.body = marshal(map[string]any{"type": "error", "error": map[string]any{
+			"type": "not_found_error", "message": r.Method + " " + r.URL.Path + " is not here",
+		}})
+	}
+	return p
+}
+
+func (s *Server) models() []byte {
+	ids := s.script.Models
+	if len(ids) == 0 {
+		ids = []string{"claude-sonnet-4-5", "gpt-5.1", "scripted"}
+	}
+	data := make([]any, len(ids))
+	for i, id := range ids {
+		data[i] = modelObject(id)
+	}
+	return marshal(map[string]any{
+		"object": "list", "data": data, "has_more": false, "first_id": ids[0], "last_id": ids[len(ids)-1],
+	})
+}
+
+// modelObject has the fields of both providers.
+func modelObject(id string) map[string]any {
+	return map[string]any{
+		"id": id, "object": "model", "type": "model", "display_name": id, "owned_by": "llmtest",
+		"created": 1700000000, "created_at": "2025-01-01T00:00:00Z",
+	}
+}

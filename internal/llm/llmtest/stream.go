@@ -1,0 +1,191 @@
+package llmtest
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+	"time"
+)
+
+// event is one server-sent event of a response, or the whole of a response that is not a stream.
+type event struct {
+	data []byte
+	part int // the place of the part it belongs to, or -1
+}
+
+// stream is a response being built.
+type stream struct {
+	events []event
+	part   int // of the events that are added now
+	shape  map[string]bool
+	n      int // events added, for the oddities
+}
+
+func newStream(shape map[string]bool) *stream { return &stream{part: -1, shape: shape} }
+
+// add appends an event with v as its data; name may be "".
+func (s *stream) add(name string, v map[string]any) {
+	if s.shape["unknown_fields"] {
+		v["x_unknown"] = map[string]any{"nested": []int{1, 2}, "text": "data: [DONE]"}
+	}
+	s.raw(name, marshal(v))
+	s.n++
+	if s.shape["comments"] {
+		s.append([]byte(": keep-alive\n\n"))
+	}
+	if s.shape["unknown_events"] && s.n%2 == 1 {
+		s.append([]byte("event: x_brand_new\nid: 7\nretry: 10\ndata: {\"type\":\"x_brand_new\",\"index\":0,\"object\":\"x.brand.new\"}\n\n"))
+	}
+}
+
+func (s *stream) raw(name string, data []byte) {
+	colon := ": "
+	if s.shape["no_space"] {
+		colon = ":"
+	}
+	b := make([]byte, 0, len(data)+len(name)+20)
+	if name != "" && !s.shape["no_event_name"] {
+		b = append(append(append(b, "event"...), colon...), name+"\n"...)
+	}
+	b = append(append(append(b, "data"...), colon...), data...)
+	s.append(append(b, "\n\n"...))
+}
+
+func (s *stream) append(b []byte) {
+	if s.shape["crlf"] {
+		b = bytes.ReplaceAll(b, []byte("\n"), []byte("\r\n"))
+	}
+	s.events = append(s.events, event{b, s.part})
+}
+
+// marshal encodes what always encodes, without HTML escapes.
+func marshal(v any) []byte {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		panic("llmtest: " + err.Error()) // only values built here get here
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+}
+
+// span is where the events of a part (all events for "") begin and end.
+func (s *stream) span(part string, blocks []block) (from, to int) {
+	if part == "" {
+		return 0, len(s.events)
+	}
+	n, err := strconv.Atoi(part)
+	for i, b := range blocks {
+		if b.label == part {
+			n, err = i, nil
+		}
+	}
+	from = len(s.events)
+	for i, e := range s.events {
+		if err == nil && e.part == n {
+			from = min(from, i)
+			to = i + 1
+		}
+	}
+	return from, max(from, to)
+}
+
+// offset turns a place into a byte offset in the body and the number of the event there.
+func (s *stream) offset(at At, blocks []block) (offset, index int) {
+	from, to := s.span(at.Part, blocks)
+	switch {
+	case at.Event != nil:
+		index = *at.Event
+		if index < 0 {
+			index += len(s.events)
+		}
+		index = min(max(index, 0), len(s.events))
+		return s.size(0, index), index
+	case at.After:
+		return s.size(0, to), to
+	case at.Byte != nil:
+		offset = *at.Byte
+		if offset < 0 {
+			offset += s.size(from, to)
+		}
+		offset = min(max(offset, 0), s.size(from, to))
+	default:
+		offset = int(float64(s.size(from, to)) * at.Fraction)
+	}
+	offset += s.size(0, from)
+	return offset, s.eventAt(offset)
+}
+
+func (s *stream) size(from, to int) int {
+	n := 0
+	for _, e := range s.events[from:to] {
+		n += len(e.data)
+	}
+	return n
+}
+
+func (s *stream) eventAt(offset int) int {
+	n := 0
+	for i, e := range s.events {
+		if n >= offset {
+			return i
+		}
+		n += len(e.data)
+	}
+	return len(s.events)
+}
+
+// insert puts an event before event i.
+func (s *stream) insert(i int, data []byte) {
+	s.events = append(s.events[:i:i], append([]event{{data, -1}}, s.events[i:]...)...)
+}
+
+// pause is a wait when offset bytes of the body are out; a negative one lasts until the client goes away.
+type pause struct {
+	offset int
+	wait   time.Duration
+}
+
+// performance is a response ready to be played.
+type performance struct {
+	status int
+	header map[string]string
+	body   []byte
+	pauses []pause // by offset
+	first  time.Duration
+	write  int // bytes per write, 0: no limit
+	gap    time.Duration
+	end    string // "": cleanly; reset, close: cut after body
+	bare   bool   // cut or stalled before the headers
+	fault  string // what struck, for the record
+}
+
+// pace fills in the pauses between events.
+func (p *performance) pace(s *stream) {
+	for _, e := range s.events {
+		p.body = append(p.body, e.data...)
+		if p.gap > 0 && p.write == 0 {
+			p.pauses = append(p.pauses, pause{len(p.body), p.gap})
+		}
+	}
+}
+
+// cut shortens the body.
+func (p *performance) cut(offset int) {
+	p.body = p.body[:offset]
+	for i, ps := range p.pauses {
+		if ps.offset >= offset {
+			p.pauses = p.pauses[:i]
+			return
+		}
+	}
+}
+
+// stall adds a silence.
+func (p *performance) stall(offset int, wait time.Duration) {
+	at := 0
+	for at < len(p.pauses) && p.pauses[at].offset < offset {
+		at++
+	}
+	p.pauses = append(p.pauses[:at:at], append([]pause{{offset, wait}}, p.pauses[at:]...)...)
+}

@@ -1,0 +1,148 @@
+package llm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+)
+
+// RetryPolicy says how often and how long after a failure a request is sent again. A zero field means
+// its default; a negative Max means never.
+type RetryPolicy struct {
+	Max     int           // retries after the first attempt; 3
+	Base    time.Duration // first wait; 1 s, doubling
+	Cap     time.Duration // longest wait of our own choice; 30 s
+	Jitter  float64       // share by which a wait varies both ways; 0.25, negative for none
+	MaxWait time.Duration // a provider that asks for a longer wait gets none: the request fails; 60 s
+	Rand    func() float64
+}
+
+func (p RetryPolicy) withDefaults() RetryPolicy {
+	set := func(d *time.Duration, v time.Duration) {
+		if *d == 0 {
+			*d = v
+		}
+	}
+	set(&p.Base, time.Second)
+	set(&p.Cap, 30*time.Second)
+	set(&p.MaxWait, time.Minute)
+	if p.Max == 0 {
+		p.Max = 3
+	}
+	if p.Jitter == 0 {
+		p.Jitter = 0.25
+	}
+	if p.Rand == nil {
+		p.Rand = rand.Float64
+	}
+	return p
+}
+
+// Delay is the wait after the attempt n (from 1) failed, when the provider did not ask for one.
+func (p RetryPolicy) Delay(n int) time.Duration {
+	p = p.withDefaults()
+	d := p.Cap
+	if n < 32 {
+		if e := p.Base << (n - 1); e>>(n-1) == p.Base {
+			d = min(d, e)
+		}
+	}
+	if p.Jitter > 0 {
+		d += time.Duration(float64(d) * p.Jitter * (2*p.Rand() - 1))
+	}
+	return d
+}
+
+// ErrStopped is what an attempt returns when its yield said that nobody listens any more.
+var ErrStopped = errors.New("llm: the consumer stopped")
+
+// Attempt sends a request once (n counts from 1) and yields what comes back. It returns nil after it
+// yielded Done, ErrStopped as soon as yield returned false, the context's error when that ended, and
+// otherwise an *Error whose Partial holds the parts that were complete.
+type Attempt func(ctx context.Context, n int, yield func(Delta) bool) error
+
+// Run drives attempts by the policy and is what a provider's Stream consists of. Between attempts it
+// yields Retrying and waits as the policy or the provider says. It sends nothing again once a ToolReady
+// was yielded: the call may be running, and the next attempt would ask for it a second time. The error
+// then comes up with what was complete. The last error has Attempts set.
+func (p RetryPolicy) Run(ctx context.Context, clock Clock, attempt Attempt, yield func(Delta, error) bool) {
+	p = p.withDefaults()
+	if clock == nil {
+		clock = SystemClock
+	}
+	for n := 1; ; n++ {
+		committed, stopped := false, false
+		err := attempt(ctx, n, func(d Delta) bool {
+			if _, ok := d.(ToolReady); ok {
+				committed = true
+			}
+			stopped = stopped || !yield(d, nil)
+			return !stopped
+		})
+		if err == nil || stopped || errors.Is(err, ErrStopped) {
+			return
+		}
+		delay, err := p.next(ctx, n, committed, err)
+		if err == nil {
+			err = p.wait(ctx, clock, n, delay, yield)
+		}
+		if err != nil {
+			if !errors.Is(err, ErrStopped) {
+				yield(nil, err)
+			}
+			return
+		}
+	}
+}
+
+// retryWait is a failure that may be tried again after a delay.
+type retryWait struct {
+	delay time.Duration
+	cause *Error
+}
+
+// next decides what follows the failure of attempt n: a wait, or the error to give up with.
+func (p RetryPolicy) next(ctx context.Context, n int, committed bool, err error) (retryWait, error) {
+	if ctx.Err() != nil {
+		return retryWait{}, stopErr(ctx, err)
+	}
+	e := AsError(err)
+	if e == nil {
+		return retryWait{}, err
+	}
+	e.Attempts = n
+	switch {
+	case committed || !e.Retryable || n > p.Max:
+		return retryWait{}, e
+	case e.RetryAfter > p.MaxWait:
+		e.Hint = fmt.Sprintf("the provider asks to wait %s; try again then, or use another model", round(e.RetryAfter))
+		return retryWait{}, e
+	case e.RetryAfter > 0:
+		return retryWait{e.RetryAfter, e}, nil
+	}
+	return retryWait{p.Delay(n), e}, nil
+}
+
+func (p RetryPolicy) wait(ctx context.Context, clock Clock, n int, w retryWait, yield func(Delta, error) bool) error {
+	if !yield(Retrying{Attempt: n, Max: p.Max, Delay: w.delay, Err: w.cause}, nil) {
+		return ErrStopped
+	}
+	return sleep(ctx, clock, w.delay)
+}
+
+// stopErr is the context's error, with what was complete when err has it.
+func stopErr(ctx context.Context, err error) error {
+	if errors.Is(err, ctx.Err()) {
+		return err
+	}
+	return ctx.Err()
+}
+
+func round(d time.Duration) time.Duration {
+	if d < time.Minute {
+		return d.Round(100 * time.Millisecond)
+	}
+	return d.Round(time.Second)
+}

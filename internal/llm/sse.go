@@ -1,0 +1,243 @@
+package llm
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"iter"
+)
+
+// MaxSSEEvent is the size in bytes at which an event is refused.
+const MaxSSEEvent = 16 << 20
+
+// SSEEvent is one server-sent event. Name and Data point into the reader's buffer: they are valid until
+// the next event is asked for.
+type SSEEvent struct {
+	Name []byte // the event field; empty means "message"
+	Data []byte // the data lines joined by newlines, without the last newline
+	Cut  bool   // the stream ended before the blank line that ends an event
+}
+
+// SSETooLargeError says that one event was larger than the limit.
+type SSETooLargeError struct{ Limit int }
+
+func (e *SSETooLargeError) Error() string {
+	return fmt.Sprintf("an event of the stream is larger than %d MB", e.Limit>>20)
+}
+
+// SSEReader reads an event stream as the WHATWG HTML standard describes it (section 9.2.6): lines end in
+// LF, CR or CRLF, comments and unknown fields are skipped, data lines are joined, a byte order mark is
+// dropped. Unlike the standard it also yields an event that the end of the stream left without its blank
+// line, with Cut set, because some servers end so; a broken connection still loses such an event.
+//
+// It reads as little as it can: an event is returned as soon as its blank line is there.
+type SSEReader struct {
+	src   io.Reader
+	buf   []byte
+	start int // first byte of the event being read
+	pos   int // first byte not yet seen as part of a line
+	scan  int // bytes before it hold no line end
+	limit int
+	err   error // sticky error of src
+
+	begun  bool // the byte order mark was looked for
+	skipLF bool // the last line ended in CR; a LF that follows belongs to it
+
+	name, data span   // offsets from start, when have says so
+	joined     []byte // data of an event with several data lines
+	lines      int    // data lines so far
+}
+
+type span struct{ from, to int }
+
+// NewSSEReader reads events from src.
+func NewSSEReader(src io.Reader) *SSEReader {
+	return &SSEReader{src: src, limit: MaxSSEEvent}
+}
+
+// SSE yields the events of r; it ends after the last one, or after an error that is not io.EOF.
+func SSE(r io.Reader) iter.Seq2[SSEEvent, error] {
+	return func(yield func(SSEEvent, error) bool) {
+		sr := NewSSEReader(r)
+		for {
+			ev, err := sr.Next()
+			if err == io.EOF {
+				return
+			}
+			if !yield(ev, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// Next returns the next event that has data, or io.EOF at the end of the stream, a *SSETooLargeError, or
+// the error of the underlying reader.
+func (r *SSEReader) Next() (SSEEvent, error) {
+	r.reset()
+	for {
+		line, ok, err := r.line()
+		if err != nil {
+			return SSEEvent{}, err
+		}
+		if !ok { // end of the stream
+			if r.lines > 0 {
+				return r.event(true), nil
+			}
+			return SSEEvent{}, io.EOF
+		}
+		if line.from != line.to {
+			r.field(line)
+			continue
+		}
+		if r.lines > 0 {
+			return r.event(false), nil
+		}
+		r.reset()
+	}
+}
+
+// reset starts a new event at pos.
+func (r *SSEReader) reset() {
+	r.start = r.pos
+	r.name, r.data, r.lines = span{}, span{}, 0
+	r.joined = r.joined[:0]
+	if cap(r.joined) > 1<<20 {
+		r.joined = nil
+	}
+}
+
+func (r *SSEReader) event(cut bool) SSEEvent {
+	ev := SSEEvent{Name: r.at(r.name), Cut: cut}
+	if r.lines == 1 {
+		ev.Data = r.at(r.data)
+	} else {
+		ev.Data = r.joined
+	}
+	return ev
+}
+
+func (r *SSEReader) at(s span) []byte { return r.buf[r.start+s.from : r.start+s.to] }
+
+// field takes in one line that is not empty.
+func (r *SSEReader) field(line span) {
+	b := r.at(line)
+	colon := bytes.IndexByte(b, ':')
+	name, from := b, line.to
+	if colon >= 0 {
+		name, from = b[:colon], line.from+colon+1
+		if from < line.to && b[colon+1] == ' ' {
+			from++
+		}
+	}
+	value := span{from, line.to}
+	switch string(name) {
+	case "event":
+		r.name = value
+	case "data":
+		r.addData(value)
+	}
+}
+
+func (r *SSEReader) addData(value span) {
+	r.lines++
+	switch r.lines {
+	case 1:
+		r.data = value
+		return
+	case 2:
+		r.joined = append(r.joined, r.at(r.data)...)
+	}
+	r.joined = append(r.joined, '\n')
+	r.joined = append(r.joined, r.at(value)...)
+}
+
+// line finds the next line, as offsets from start, without its end. ok is false at the end of the stream.
+func (r *SSEReader) line() (line span, ok bool, err error) {
+	for {
+		r.dropMarks()
+		if i := r.lineEnd(); i >= 0 {
+			line = span{r.pos - r.start, i - r.start}
+			r.skipLF = r.buf[i] == '\r'
+			r.pos, r.scan = i+1, i+1
+			return line, true, nil
+		}
+		r.scan = len(r.buf)
+		if r.err == nil {
+			r.err = r.fill()
+			continue
+		}
+		if r.err != io.EOF {
+			return line, false, r.err
+		}
+		if r.pos == len(r.buf) {
+			return line, false, nil
+		}
+		line = span{r.pos - r.start, len(r.buf) - r.start}
+		r.pos = len(r.buf)
+		return line, true, nil
+	}
+}
+
+// dropMarks skips the LF of a CRLF whose CR ended the last line, and the byte order mark of the stream.
+func (r *SSEReader) dropMarks() {
+	if r.skipLF && r.pos < len(r.buf) {
+		if r.buf[r.pos] == '\n' {
+			r.pos++
+		}
+		r.skipLF = false
+	}
+	if !r.begun && (len(r.buf) >= 3 || r.err != nil) {
+		r.begun = true
+		if bytes.HasPrefix(r.buf, []byte("\xef\xbb\xbf")) {
+			r.pos = 3
+		}
+	}
+	r.scan = max(r.scan, r.pos)
+}
+
+// lineEnd is the position of the next CR or LF, or -1. A first line shorter than a byte order mark waits.
+func (r *SSEReader) lineEnd() int {
+	if !r.begun {
+		return -1
+	}
+	rest := r.buf[r.scan:]
+	lf := bytes.IndexByte(rest, '\n')
+	if lf >= 0 {
+		rest = rest[:lf]
+	}
+	if cr := bytes.IndexByte(rest, '\r'); cr >= 0 {
+		return r.scan + cr
+	}
+	if lf < 0 {
+		return -1
+	}
+	return r.scan + lf
+}
+
+// fill makes room and reads once.
+func (r *SSEReader) fill() error {
+	if r.start > 0 && (r.start == len(r.buf) || cap(r.buf)-len(r.buf) < 1024) {
+		n := copy(r.buf, r.buf[r.start:])
+		r.buf = r.buf[:n]
+		r.pos -= r.start
+		r.scan -= r.start
+		r.start = 0
+	}
+	if len(r.buf)-r.start > r.limit || len(r.joined) > r.limit {
+		return &SSETooLargeError{Limit: r.limit}
+	}
+	if cap(r.buf)-len(r.buf) < 1024 {
+		grown := make([]byte, len(r.buf), max(8<<10, 2*cap(r.buf)))
+		copy(grown, r.buf)
+		r.buf = grown
+	}
+	for range 100 {
+		n, err := r.src.Read(r.buf[len(r.buf):cap(r.buf)])
+		r.buf = r.buf[:len(r.buf)+n]
+		if n > 0 || err != nil {
+			return err
+		}
+	}
+	return io.ErrNoProgress
+}
