@@ -5,7 +5,307 @@
 // tool calls. The loop knows no tool, no file and no terminal: all it needs is in [Config], functions and
 // small interfaces. Every call of every tool passes one choke point, [Agent.Invoke].
 //
-// Promises: what was said is on disk before it is shown; every call gets exactly one result, in call
-// order, also when it was cancelled, denied, crashed or timed out; a call that was started is never run
-// again; a tool's failure is text for the model and never ends the turn.
+// Promises: what was said is on disk before it is shown as complete; every call gets exactly one result,
+// in call order, also when it was cancelled, denied, crashed or timed out; a call that was started is
+// never run again; a tool's failure is text for the model and never ends the turn.
 package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/llm"
+	"github.com/lathe-dev/lathe/internal/permission"
+	"github.com/lathe-dev/lathe/internal/session"
+)
+
+// Transcript is where a conversation is kept. A method that returned nil has made its record durable
+// enough to survive the death of the process. session.Session is one; Memory is another.
+type Transcript interface {
+	// Messages is the conversation as to be sent: it only ever grows at its end, and the parts of a
+	// message that was returned once stay the same slice.
+	Messages() []llm.Message
+	AddUser(ctx context.Context, msg llm.Message, steered, synthetic bool) error
+	AddPart(ctx context.Context, index int, p llm.Part) error
+	AddReply(ctx context.Context, msg llm.Message) error
+	StartCall(ctx context.Context, callID string, sync bool) error
+	EndCall(ctx context.Context, end session.CallEnd) error
+	EndTurn(ctx context.Context, end session.TurnEnd) error
+}
+
+// Approval asks whether a prepared call may run.
+type Approval struct {
+	permission.Request
+	Call    llm.ToolCall
+	Title   string
+	Preview event.View
+	Revised bool // approved before with another input, which this one replaced
+}
+
+// Config is all the loop knows of the world. Model, Transcript and Tools are required; a nil function
+// is skipped, except that a nil Authorize refuses everything.
+type Config struct {
+	Model      llm.Model
+	Fallback   []llm.Model // tried in order when Model is overloaded or down
+	Transcript Transcript
+	MaxSteps   int     // 0: no limit
+	BudgetUSD  float64 // 0: no limit; checked before each step
+	Effort     llm.Effort
+	MaxTokens  int // output limit per reply; 0: the model's default
+
+	Tools     func() []Tool // read once per session
+	System    func(context.Context) ([]llm.Part, error)
+	Canonical func(name string, input []byte) (string, []byte) // other spellings of tools and parameters
+	Spent     func() float64                                   // US dollars spent outside this loop (subagents)
+
+	Authorize  func(context.Context, Approval) (permission.Decision, error) // policy, else asks and waits
+	Ask        func(context.Context, event.Question) (event.Answer, error)
+	BeforeStep func(context.Context) error
+	BeforeTool func(context.Context, *llm.ToolCall) error
+	AfterTool  func(context.Context, llm.ToolCall, *Result) error
+	Snapshot   func(context.Context, *Plan) error
+	BeforeStop func(context.Context, llm.Message) ([]llm.Message, error)
+	Publish    func(event.Body)
+	Mode       func() permission.Mode
+	Dir        func() string
+
+	Clock func() time.Time                           // nil: time.Now
+	Sleep func(context.Context, time.Duration) error // nil: a timer
+}
+
+// Agent runs the turns of one conversation, one at a time.
+type Agent struct {
+	cfg   Config
+	repr  repairer
+	doom  doom
+	spent float64 // US dollars of all turns
+
+	mu     sync.Mutex
+	model  llm.Model
+	effort llm.Effort
+	steers []llm.Message
+
+	setup  sync.Once
+	tools  map[string]*boundTool
+	specs  []llm.ToolSpec
+	system []llm.Part
+}
+
+// New makes an agent. It starts nothing.
+func New(cfg Config) *Agent {
+	if cfg.Publish == nil {
+		cfg.Publish = func(event.Body) {}
+	}
+	if cfg.Clock == nil {
+		cfg.Clock = time.Now
+	}
+	if cfg.Sleep == nil {
+		cfg.Sleep = sleep
+	}
+	if cfg.Mode == nil {
+		cfg.Mode = func() permission.Mode { return permission.Default }
+	}
+	if cfg.Dir == nil {
+		cfg.Dir = func() string { return "" }
+	}
+	return &Agent{cfg: cfg, model: cfg.Model, effort: cfg.Effort}
+}
+
+// Steer hands over a message that is delivered before the next step of the running turn, or opens the
+// next turn when none follows.
+func (a *Agent) Steer(m llm.Message) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.steers = append(a.steers, m)
+}
+
+// TakeSteers empties the queue of messages that were not delivered.
+func (a *Agent) TakeSteers() []llm.Message {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	out := a.steers
+	a.steers = nil
+	return out
+}
+
+// SetModel changes the model from the next step on.
+func (a *Agent) SetModel(m llm.Model, effort llm.Effort) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.model, a.effort = m, effort
+}
+
+// Model is the model of the next step.
+func (a *Agent) Model() (llm.Model, llm.Effort) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.model, a.effort
+}
+
+// Spent is what all turns cost so far, in US dollars.
+func (a *Agent) Spent() float64 { return a.spent }
+
+func sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-t.C:
+		return nil
+	}
+}
+
+// turn is the state of one Run.
+type turn struct {
+	*Agent
+	end       event.TurnEnd
+	started   time.Time
+	maxTokens int  // 0, or the raised limit
+	raised    bool // the output limit was raised in this turn
+	cut       int  // times the model was asked to go on after a cut reply
+	broken    int  // replies in a row that broke off after a call had started
+	pauses    int
+	nudged    bool // asked to go on after an empty reply
+	fallback  int  // how many fallback models were used up
+	failed    error
+}
+
+// Run runs one turn. The prompt is on disk before the model is called. The error is nil unless the turn
+// failed: it is then an *llm.Error, or a failure to write the session.
+func (a *Agent) Run(ctx context.Context, prompt llm.Message) (event.TurnEnd, error) {
+	t := &turn{Agent: a, started: a.cfg.Clock()}
+	a.cfg.Publish(event.TurnStart{Prompt: prompt})
+	err := a.cfg.Transcript.AddUser(ctx, prompt, false, false)
+	if err == nil {
+		a.cfg.Publish(event.UserMessage{Message: prompt})
+		t.end.Reason, err = t.steps(ctx)
+	}
+	if err != nil {
+		t.end.Reason, t.end.Err = event.EndFailed, err.Error()
+		if errors.Is(err, context.Canceled) && ctx.Err() != nil {
+			t.end.Reason, t.end.Err, err = event.EndInterrupted, "", nil
+		}
+	}
+	t.end.Duration = a.cfg.Clock().Sub(t.started)
+	if e := a.cfg.Transcript.EndTurn(context.WithoutCancel(ctx), stored(t.end)); e != nil && err == nil {
+		err, t.end.Reason, t.end.Err = e, event.EndFailed, e.Error()
+	}
+	a.cfg.Publish(t.end)
+	return t.end, err
+}
+
+func stored(e event.TurnEnd) session.TurnEnd {
+	return session.TurnEnd{
+		Reason: string(e.Reason), Err: e.Err, Usage: e.Usage, CostUSD: e.CostUSD, Steps: e.Steps,
+		Duration: e.Duration,
+	}
+}
+
+// steps runs steps until the turn ends.
+func (t *turn) steps(ctx context.Context) (event.EndReason, error) {
+	if err := t.prepare(ctx); err != nil {
+		return "", err
+	}
+	for {
+		if ctx.Err() != nil {
+			return event.EndInterrupted, nil
+		}
+		if t.cfg.MaxSteps > 0 && t.end.Steps >= t.cfg.MaxSteps {
+			return event.EndMaxSteps, nil
+		}
+		if t.overBudget() {
+			return event.EndBudget, nil
+		}
+		if err := t.takeSteers(ctx); err != nil {
+			return "", err
+		}
+		if t.cfg.BeforeStep != nil {
+			if err := t.cfg.BeforeStep(ctx); err != nil {
+				return "", err
+			}
+		}
+		t.end.Steps++
+		reply, outcome, err := t.step(ctx)
+		if err != nil {
+			if t.useFallback(err) {
+				t.end.Steps--
+				continue
+			}
+			return "", err
+		}
+		reason, err := t.after(ctx, reply, outcome)
+		if reason != "" || err != nil {
+			return reason, err
+		}
+	}
+}
+
+// prepare builds what stays the same for the whole session: the tools and the system prompt.
+func (a *Agent) prepare(ctx context.Context) (err error) {
+	a.setup.Do(func() {
+		if a.cfg.System != nil {
+			a.system, err = a.cfg.System(ctx)
+		}
+		a.tools = map[string]*boundTool{}
+		for _, tool := range a.cfg.Tools() {
+			spec := tool.Spec()
+			a.tools[spec.Name] = &boundTool{Tool: tool, spec: spec}
+			a.specs = append(a.specs, spec)
+		}
+	})
+	return err
+}
+
+func (t *turn) overBudget() bool {
+	if t.cfg.BudgetUSD <= 0 {
+		return false
+	}
+	sum := t.spent
+	if t.cfg.Spent != nil {
+		sum += t.cfg.Spent()
+	}
+	return sum >= t.cfg.BudgetUSD
+}
+
+func (t *turn) takeSteers(ctx context.Context) error {
+	for _, m := range t.TakeSteers() {
+		if err := t.say(ctx, m, true); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// say adds a user message in the middle of a turn.
+func (t *turn) say(ctx context.Context, m llm.Message, steered bool) error {
+	if err := t.cfg.Transcript.AddUser(ctx, m, steered, !steered); err != nil {
+		return err
+	}
+	t.cfg.Publish(event.UserMessage{Message: m, Steered: steered, Synthetic: !steered})
+	return nil
+}
+
+// useFallback switches to the next fallback model when err means that the present one cannot serve.
+func (t *turn) useFallback(err error) bool {
+	e := llm.AsError(err)
+	if e == nil || t.fallback >= len(t.cfg.Fallback) {
+		return false
+	}
+	switch e.Kind {
+	case llm.KindOverloaded, llm.KindRateLimit, llm.KindServer, llm.KindNotFound, llm.KindStall, llm.KindNetwork:
+	default:
+		return false
+	}
+	next := t.cfg.Fallback[t.fallback]
+	t.fallback++
+	old, effort := t.Model()
+	t.SetModel(next, effort)
+	t.cfg.Publish(event.Notice{Level: "warning", Text: fmt.Sprintf(
+		"%s cannot answer (%v); going on with %s", old.Info().ID, e.Kind, next.Info().ID)})
+	return true
+}

@@ -1,0 +1,318 @@
+package agent
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/lathe-dev/lathe/internal/llm"
+)
+
+// Texts that stand in for what a history lacks. They are constant, so that a repaired history has the
+// same bytes each time it is sent.
+const (
+	missingResult = "No result was recorded for this call; it may or may not have run. Check before repeating it."
+	openingText   = "(The beginning of this conversation is not available.)"
+	continueText  = "Continue."
+)
+
+// Repair returns a history that no provider refuses, made of msgs for the model with the given id and
+// provider name: every call has exactly one result, in call order, in the message right after it; no
+// orphaned or doubled results, no empty parts or messages, no reply that is only reasoning, no
+// reasoning of another model, no block of another provider; it begins with the user and never has two
+// replies in a row. Messages that need no change keep their Parts slice. Repair is deterministic, and
+// repairing twice changes nothing.
+func Repair(msgs []llm.Message, model, provider string) []llm.Message {
+	r := &repair{model: model, provider: provider, ids: map[string]bool{}}
+	for _, m := range msgs {
+		switch m.Role {
+		case llm.User:
+			r.user(m)
+		case llm.Assistant:
+			r.assistant(m)
+		}
+	}
+	r.settle()
+	if n := len(r.out); n > 0 && r.out[n-1].Role == llm.Assistant && r.out[n-1].Stop != llm.StopPauseTurn {
+		r.out = append(r.out, llm.UserText(continueText))
+	}
+	return r.out
+}
+
+type repair struct {
+	model, provider string
+	out             []llm.Message
+	ids             map[string]bool // call ids in use
+	open            []llm.ToolCall  // calls of the last reply, under the ids they are sent with
+	renamed         map[string]string
+	results         map[string]llm.ToolResult
+	whole           *llm.Message  // the user message that may serve as the results as it is
+	rest            []llm.Message // other user parts seen before the results were settled
+}
+
+// assistant adds a reply, when something of it remains.
+func (r *repair) assistant(m llm.Message) {
+	r.settle()
+	parts, calls := r.replyParts(m)
+	if !hasContent(parts) {
+		return
+	}
+	switch n := len(r.out); {
+	case n == 0:
+		r.out = append(r.out, llm.UserText(openingText))
+	case r.out[n-1].Role == llm.Assistant && r.out[n-1].Stop != llm.StopPauseTurn:
+		r.out = append(r.out, llm.UserText(continueText))
+	}
+	m.Parts = parts
+	r.out = append(r.out, m)
+	r.open = calls
+	r.results = map[string]llm.ToolResult{}
+}
+
+// replyParts keeps what may be sent of a reply; calls whose id is in use already get a new one.
+func (r *repair) replyParts(m llm.Message) ([]llm.Part, []llm.ToolCall) {
+	var calls []llm.ToolCall
+	r.renamed = map[string]string{}
+	parts := filter(m.Parts, func(p llm.Part) (llm.Part, bool) {
+		switch p := p.(type) {
+		case llm.Text:
+			return p, strings.TrimSpace(p.Text) != ""
+		case llm.Reasoning:
+			return p, (p.Text != "" || p.Signature != "" || p.Data != "") && (m.Model == "" || m.Model == r.model)
+		case llm.Opaque:
+			return p, p.Provider == r.provider
+		case llm.ToolCall:
+			if p.Name == "" {
+				return p, false
+			}
+			c := p
+			if id := r.fresh(p.ID); id != p.ID {
+				r.renamed[p.ID] = id
+				c.ID = id
+			}
+			r.ids[c.ID] = true
+			calls = append(calls, c)
+			return c, true
+		}
+		return p, false
+	})
+	return parts, calls
+}
+
+func (r *repair) fresh(id string) string {
+	if id == "" {
+		id = "call"
+	}
+	out := id
+	for n := 2; r.ids[out]; n++ {
+		out = fmt.Sprintf("%s_%d", id, n)
+	}
+	return out
+}
+
+func hasContent(parts []llm.Part) bool {
+	for _, p := range parts {
+		if _, only := p.(llm.Reasoning); !only {
+			return true
+		}
+	}
+	return false
+}
+
+// user takes results for the open calls and keeps the other parts for after them.
+func (r *repair) user(m llm.Message) {
+	results := 0
+	rest := filter(m.Parts, func(p llm.Part) (llm.Part, bool) {
+		switch p := p.(type) {
+		case llm.ToolResult:
+			results++
+			r.result(p)
+			return p, false
+		case llm.Text:
+			return p, strings.TrimSpace(p.Text) != ""
+		case llm.Media:
+			return p, len(p.Data) > 0
+		}
+		return p, false
+	})
+	if results > 0 && results == len(m.Parts) && r.whole == nil && len(r.rest) == 0 {
+		r.whole = &m
+	}
+	if len(rest) > 0 {
+		m.Parts = rest
+		r.rest = append(r.rest, m)
+	}
+}
+
+// result notes the first result of an open call; others are dropped.
+func (r *repair) result(res llm.ToolResult) {
+	if id, ok := r.renamed[res.CallID]; ok {
+		res.CallID = id
+	}
+	for _, c := range r.open {
+		if c.ID == res.CallID {
+			if _, dup := r.results[c.ID]; !dup {
+				r.results[c.ID] = res
+			}
+			return
+		}
+	}
+}
+
+// settle writes the results of the open calls and then what else the user said.
+func (r *repair) settle() {
+	if len(r.open) > 0 {
+		r.out = append(r.out, r.answers())
+	}
+	r.out = append(r.out, r.rest...)
+	r.open, r.results, r.renamed, r.whole, r.rest = nil, nil, nil, nil, nil
+}
+
+// answers is the message of results, in call order; the stored one where it is right as it is.
+func (r *repair) answers() llm.Message {
+	parts := make([]llm.Part, 0, len(r.open))
+	for _, c := range r.open {
+		res, ok := r.results[c.ID]
+		if !ok {
+			res = llm.TextResult(c, missingResult, true)
+		}
+		res.Parts = filter(res.Parts, resultPart)
+		if len(res.Parts) == 0 {
+			res.Parts = []llm.Part{llm.Text{Text: "(no output)"}}
+		}
+		parts = append(parts, res)
+	}
+	if r.whole != nil && sameResults(r.whole.Parts, parts) {
+		return *r.whole
+	}
+	return llm.Message{Role: llm.User, Parts: parts}
+}
+
+func resultPart(p llm.Part) (llm.Part, bool) {
+	switch p := p.(type) {
+	case llm.Text:
+		return p, p.Text != ""
+	case llm.Media:
+		return p, len(p.Data) > 0
+	}
+	return p, false
+}
+
+// sameResults: the same calls in the same order with parts that needed no change.
+func sameResults(a, b []llm.Part) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		x, ok := a[i].(llm.ToolResult)
+		y := b[i].(llm.ToolResult)
+		if !ok || x.CallID != y.CallID || len(x.Parts) != len(y.Parts) {
+			return false
+		}
+	}
+	return true
+}
+
+// filter keeps parts that pass, possibly changed; it returns the same slice when nothing changed, since
+// providers know an encoded message by it.
+func filter(in []llm.Part, keep func(llm.Part) (llm.Part, bool)) []llm.Part {
+	var out []llm.Part
+	changed := false
+	for i, p := range in {
+		q, ok := keep(p)
+		same := ok
+		if c, isCall := p.(llm.ToolCall); isCall && ok {
+			same = q.(llm.ToolCall).ID == c.ID
+		}
+		if !same && !changed {
+			changed = true
+			out = append(make([]llm.Part, 0, len(in)), in[:i]...)
+		}
+		if changed && ok {
+			out = append(out, q)
+		}
+	}
+	if !changed {
+		return in
+	}
+	return out
+}
+
+// repairer repairs a growing history step after step and does the work only for what is new: a prefix
+// whose every message was right stays as it is.
+type repairer struct {
+	model string
+	sound int         // messages known to need no repair
+	last  llm.Message // the last of them, to notice another history
+	mixed bool        // the history needs repair somewhere: it is repaired whole, each time
+}
+
+func (r *repairer) repair(msgs []llm.Message, info llm.ModelInfo) []llm.Message {
+	if r.model != info.ID || r.sound > len(msgs) || (r.sound > 0 && !sameParts(msgs[r.sound-1], r.last)) {
+		*r = repairer{model: info.ID}
+	}
+	if r.mixed {
+		return Repair(msgs, info.ID, info.Provider)
+	}
+	fixed := msgs
+	if tail := msgs[r.sound:]; len(tail) > 0 {
+		fixed = Repair(tail, info.ID, info.Provider)
+		if r.sound > 0 && len(fixed) > 0 && fixed[0].Role == llm.User && len(tail) > 0 && tail[0].Role == llm.Assistant &&
+			fixed[0].PlainText() == openingText {
+			fixed = fixed[1:] // the tail begins with a reply, the whole does not
+		}
+		if !sameHistory(tail, fixed) || r.reusesID(msgs) {
+			r.mixed = true
+			return Repair(msgs, info.ID, info.Provider)
+		}
+	}
+	r.advance(msgs)
+	return msgs
+}
+
+// reusesID reports whether a call of the tail has the id of an earlier one.
+func (r *repairer) reusesID(msgs []llm.Message) bool {
+	fresh := map[string]bool{}
+	for _, m := range msgs[r.sound:] {
+		for _, c := range m.Calls() {
+			fresh[c.ID] = true
+		}
+	}
+	if len(fresh) == 0 {
+		return false
+	}
+	for _, m := range msgs[:r.sound] {
+		for _, p := range m.Parts {
+			if c, ok := p.(llm.ToolCall); ok && fresh[c.ID] {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// advance moves the sound prefix to the end: messages are sound only in whole rounds, up to a user
+// message that answers everything before it.
+func (r *repairer) advance(msgs []llm.Message) {
+	if n := len(msgs); n > 0 && msgs[n-1].Role == llm.User {
+		r.sound, r.last = n, msgs[n-1]
+	}
+}
+
+func sameHistory(a, b []llm.Message) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if !sameParts(a[i], b[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+func sameParts(a, b llm.Message) bool {
+	if a.Role != b.Role || len(a.Parts) != len(b.Parts) {
+		return false
+	}
+	return len(a.Parts) == 0 || &a.Parts[0] == &b.Parts[0]
+}

@@ -1,0 +1,162 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/llm"
+)
+
+// Limits on what a turn tries before it gives up.
+const (
+	maxCut    = 3  // "go on" after replies cut by the output limit
+	maxBroken = 4  // broken replies in a row
+	maxPauses = 10 // pause_turn in a row
+)
+
+const (
+	goOnCut   = "Your reply was cut off at the output limit. Go on exactly where it stopped, without repeating or apologising; if one file or call is too long for one reply, split it into smaller ones."
+	goOnEmpty = "Your last reply was empty. If the work is done, say in a few words what was done; otherwise go on."
+)
+
+// outcome is what became of a step's calls.
+type outcome struct {
+	calls       int
+	refused     bool // the user refused a call and wants the turn to end
+	interrupted bool
+	doomed      bool // the model repeats itself although it was told
+	broke       error
+	writeErr    error // the session could not be written
+}
+
+// after decides how the turn goes on after a step: a reason ends it, "" means another step.
+func (t *turn) after(ctx context.Context, reply llm.Message, out outcome) (event.EndReason, error) {
+	switch {
+	case out.writeErr != nil:
+		return "", out.writeErr
+	case out.interrupted || ctx.Err() != nil:
+		return event.EndInterrupted, nil
+	case out.refused:
+		return event.EndRefused, nil
+	case out.doomed:
+		return event.EndDoomLoop, nil
+	case out.broke != nil:
+		return "", t.afterBreak(ctx, out.broke)
+	}
+	t.broken = 0
+	if out.calls > 0 {
+		return "", t.raiseIfCut(reply)
+	}
+	return t.afterText(ctx, reply)
+}
+
+// afterBreak waits before the next request after a reply that broke off; its calls have their results.
+func (t *turn) afterBreak(ctx context.Context, err error) error {
+	t.broken++
+	if t.broken >= maxBroken {
+		return fmt.Errorf("the connection to the model broke off %d times in a row: %w", t.broken, err)
+	}
+	delay := time.Second << (t.broken - 1)
+	t.cfg.Publish(event.Retry{Attempt: t.broken, Max: maxBroken - 1, Delay: delay, Err: err.Error()})
+	return t.cfg.Sleep(ctx, delay)
+}
+
+// raiseIfCut lifts the output limit for the rest of the turn after a cut reply whose calls ran.
+func (t *turn) raiseIfCut(reply llm.Message) error {
+	if reply.Stop == llm.StopMaxTokens {
+		t.raise()
+	}
+	return nil
+}
+
+// raise lifts the output limit to what the model allows; false when it was there already.
+func (t *turn) raise() bool {
+	m, _ := t.Model()
+	limit := m.Info().MaxOutput
+	if t.raised || limit <= t.limit() {
+		return false
+	}
+	t.raised, t.maxTokens = true, limit
+	return true
+}
+
+// limit is the output limit in force.
+func (t *turn) limit() int {
+	if t.maxTokens > 0 {
+		return t.maxTokens
+	}
+	m, _ := t.Model()
+	limit := t.cfg.MaxTokens
+	if limit <= 0 {
+		limit = defaultMaxTokens
+	}
+	if most := m.Info().MaxOutput; most > 0 && limit > most {
+		limit = most
+	}
+	return limit
+}
+
+const defaultMaxTokens = 16384
+
+// afterText decides after a reply without calls.
+func (t *turn) afterText(ctx context.Context, reply llm.Message) (event.EndReason, error) {
+	switch reply.Stop {
+	case llm.StopPauseTurn:
+		if t.pauses++; t.pauses <= maxPauses {
+			return "", nil
+		}
+	case llm.StopRefusal:
+		return "", &llm.Error{
+			Kind: llm.KindInvalid, Message: "the model refused to answer",
+			Hint: "put the request differently, or choose another model with --model",
+		}
+	case llm.StopContextWindow:
+		return "", &llm.Error{
+			Kind: llm.KindTooLarge, Message: "the conversation is longer than the model's context window",
+			Hint: "start a new session, or choose a model with a larger window with --model",
+		}
+	case llm.StopMaxTokens:
+		if t.cut++; t.cut <= maxCut {
+			t.raise()
+			return "", t.say(ctx, llm.UserText(goOnCut), false)
+		}
+		return "", &llm.Error{
+			Kind: "max_output_tokens", Message: fmt.Sprintf("the reply was cut off at the output limit %d times", t.cut),
+			Hint: "raise maxOutputTokens, or ask for the work in smaller pieces",
+		}
+	case llm.StopEndTurn, llm.StopToolUse, llm.StopSequence, llm.StopBroken, llm.StopInterrupted:
+	}
+	if reply.PlainText() == "" && !t.nudged {
+		t.nudged = true
+		return "", t.say(ctx, llm.UserText(goOnEmpty), false)
+	}
+	return t.gate(ctx, reply)
+}
+
+// gate lets steered messages and then BeforeStop continue the turn.
+func (t *turn) gate(ctx context.Context, reply llm.Message) (event.EndReason, error) {
+	t.mu.Lock()
+	waiting := len(t.steers) > 0
+	t.mu.Unlock()
+	if waiting {
+		return "", nil
+	}
+	if t.cfg.BeforeStop == nil {
+		return event.EndCompleted, nil
+	}
+	more, err := t.cfg.BeforeStop(ctx, reply)
+	if err != nil {
+		return "", err
+	}
+	for _, m := range more {
+		if err := t.say(ctx, m, false); err != nil {
+			return "", err
+		}
+	}
+	if len(more) > 0 {
+		return "", nil
+	}
+	return event.EndCompleted, nil
+}
