@@ -1,0 +1,234 @@
+package event
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"slices"
+	"sync"
+	"time"
+)
+
+// keepEvents is the longest queue whose memory is kept for the next one.
+const keepEvents = 4096
+
+// ErrLagging ends a subscription that let more events pile up than its Options.Limit.
+var ErrLagging = errors.New("event: the reader fell too far behind")
+
+// Bus gives every event its place in one order and hands it to all subscriptions. It is safe for
+// concurrent use.
+type Bus struct {
+	mu     sync.Mutex
+	seq    uint64
+	subs   []*Subscription
+	closed bool
+}
+
+// NewBus returns a bus without subscriptions. It starts no goroutine.
+func NewBus() *Bus { return &Bus{} }
+
+// Options narrows a subscription. The zero value gets everything.
+type Options struct {
+	Session  string // only events of this session; empty: of all
+	NoDeltas bool   // leave out Delta and ToolOutput: their whole follows in PartDone and ToolEnd
+	Limit    int    // end with ErrLagging rather than queue more events than this; 0: no limit
+}
+
+// Subscribe returns a subscription that gets every event published from now on. When ctx ends it is
+// closed, as by [Subscription.Close].
+func (b *Bus) Subscribe(ctx context.Context, o Options) *Subscription {
+	s := &Subscription{bus: b, options: o, wake: make(chan struct{}, 1)}
+	b.mu.Lock()
+	if b.closed {
+		s.closed = true
+	} else {
+		b.subs = append(b.subs, s)
+	}
+	b.mu.Unlock()
+	stop := context.AfterFunc(ctx, s.Close)
+	s.mu.Lock()
+	s.stop = stop
+	s.mu.Unlock()
+	return s
+}
+
+// Publish stamps body and queues it for every subscription. It never waits for a reader. On a closed bus
+// it does nothing.
+func (b *Bus) Publish(session, agent string, body Body) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		return
+	}
+	b.seq++
+	e := Event{Seq: b.seq, Time: time.Now(), Session: session, Agent: agent, Body: body}
+	for i := 0; i < len(b.subs); {
+		if b.subs[i].push(e) {
+			i++
+		} else {
+			b.remove(i)
+		}
+	}
+}
+
+// Close ends all subscriptions: each still yields what was published before.
+func (b *Bus) Close() {
+	b.mu.Lock()
+	subs := b.subs
+	b.subs, b.closed = nil, true
+	b.mu.Unlock()
+	for _, s := range subs {
+		s.end(nil)
+	}
+}
+
+func (b *Bus) drop(s *Subscription) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if i := slices.Index(b.subs, s); i >= 0 {
+		b.remove(i)
+	}
+}
+
+// remove makes a new slice: Close may be reading the old one.
+func (b *Bus) remove(i int) { b.subs = slices.Concat(b.subs[:i], b.subs[i+1:]) }
+
+// Subscription is one reader's view of the stream. Next and All are for one goroutine; Close may be
+// called from any.
+type Subscription struct {
+	bus     *Bus
+	options Options
+	wake    chan struct{}
+
+	mu     sync.Mutex
+	queue  []pending
+	closed bool
+	err    error
+	stop   func() bool
+
+	batch []pending // taken from the queue, owned by the reader
+	next  int
+}
+
+// pending is a queued event and the text that was merged into it. Text is gathered apart and joined once,
+// when it is read: joining at every merge would copy the whole of it each time.
+type pending struct {
+	Event
+	more []byte
+}
+
+// Next returns the next event. It waits for one until ctx ends. False means that ctx ended or that the
+// subscription was closed and everything queued before was returned; see Err.
+//
+// When several deltas of one part, or pieces of one call's output, wait next to each other they come as
+// one event, with the number and the time of the last of them. Everything else comes one by one.
+func (s *Subscription) Next(ctx context.Context) (Event, bool) {
+	for {
+		if ctx.Err() != nil {
+			return Event{}, false
+		}
+		if s.next < len(s.batch) {
+			e := s.batch[s.next].join()
+			s.batch[s.next] = pending{}
+			s.next++
+			return e, true
+		}
+		if s.take() {
+			continue
+		}
+		if s.ended() {
+			return Event{}, false
+		}
+		select {
+		case <-s.wake:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// All yields events until Next would return false.
+func (s *Subscription) All(ctx context.Context) iter.Seq[Event] {
+	return func(yield func(Event) bool) {
+		for {
+			e, ok := s.Next(ctx)
+			if !ok || !yield(e) {
+				return
+			}
+		}
+	}
+}
+
+// Close takes the subscription off the bus. What was queued before can still be read.
+func (s *Subscription) Close() {
+	s.bus.drop(s)
+	s.end(nil)
+}
+
+// Err is ErrLagging when the subscription was ended for that, else nil.
+func (s *Subscription) Err() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.err
+}
+
+// take swaps the queue for the batch that was read, so that both keep their memory.
+func (s *Subscription) take() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	spare := s.batch[:0]
+	if cap(spare) > keepEvents {
+		spare = nil
+	}
+	s.batch, s.queue, s.next = s.queue, spare, 0
+	return len(s.batch) > 0
+}
+
+// ended reports that nothing more will come: closed, and nothing was queued since take looked.
+func (s *Subscription) ended() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.closed && len(s.queue) == 0
+}
+
+func (s *Subscription) end(err error) {
+	s.mu.Lock()
+	if !s.closed {
+		s.closed, s.err = true, err
+	}
+	stop := s.stop
+	s.mu.Unlock()
+	if stop != nil {
+		stop()
+	}
+	s.signal()
+}
+
+func (s *Subscription) signal() {
+	select {
+	case s.wake <- struct{}{}:
+	default: // a wake-up is already waiting
+	}
+}
+
+// push is called with the bus locked, so pushes come in order. It says whether the subscription is still
+// open.
+func (s *Subscription) push(e Event) bool {
+	if s.options.Session != "" && s.options.Session != e.Session || s.options.NoDeltas && passing(e.Body) {
+		return true
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return false
+	}
+	if n := len(s.queue); n > 0 && s.queue[n-1].merge(e) {
+		return true
+	}
+	if s.options.Limit > 0 && len(s.queue) >= s.options.Limit {
+		s.closed, s.err = true, ErrLagging
+	} else {
+		s.queue = append(s.queue, pending{Event: e})
+	}
+	s.signal()
+	return !s.closed
+}
