@@ -238,18 +238,9 @@ func play(w http.ResponseWriter, r *http.Request, p *performance) (sent int, gon
 	}
 	w.WriteHeader(p.status)
 	rc := http.NewResponseController(w)
-	for len(p.body) > sent {
-		n, wait := p.next(sent)
-		if _, err := w.Write(p.body[sent : sent+n]); err != nil {
-			return sent, true
-		}
-		sent += n
-		if wait == 0 && sent == len(p.body) {
-			break
-		}
-		if rc.Flush() != nil || !sleep(r.Context(), wait) {
-			return sent, true
-		}
+	sent, gone = p.send(r.Context(), w, rc)
+	if gone {
+		return sent, true
 	}
 	if p.end != "" {
 		_ = rc.Flush() // the client may be gone; hanging up is all that is left either way
@@ -258,24 +249,33 @@ func play(w http.ResponseWriter, r *http.Request, p *performance) (sent int, gon
 	return sent, r.Context().Err() != nil
 }
 
-// next is how many bytes go out now and how long to wait after them.
-func (p *performance) next(sent int) (n int, wait time.Duration) {
-	n = len(p.body) - sent
-	for len(p.pauses) > 0 && p.pauses[0].offset <= sent {
-		if p.pauses[0].offset == sent && sent == 0 { // a silence before the first byte of the body
-			wait = p.pauses[0].wait
+// send writes the body with its pauses.
+func (p *performance) send(ctx context.Context, w http.ResponseWriter, rc *http.ResponseController) (sent int, gone bool) {
+	for {
+		for len(p.pauses) > 0 && p.pauses[0].offset <= sent {
+			if rc.Flush() != nil || !sleep(ctx, p.pauses[0].wait) {
+				return sent, true
+			}
 			p.pauses = p.pauses[1:]
-			return 0, wait
 		}
-		p.pauses = p.pauses[1:]
+		n := len(p.body) - sent
+		if n == 0 {
+			return sent, false
+		}
+		if len(p.pauses) > 0 {
+			n = min(n, p.pauses[0].offset-sent)
+		}
+		if p.write > 0 {
+			n = min(n, p.write)
+		}
+		if _, err := w.Write(p.body[sent : sent+n]); err != nil {
+			return sent, true
+		}
+		sent += n
+		if p.write > 0 && (rc.Flush() != nil || !sleep(ctx, p.gap)) {
+			return sent, true
+		}
 	}
-	if len(p.pauses) > 0 {
-		n, wait = p.pauses[0].offset-sent, p.pauses[0].wait
-	}
-	if p.write > 0 && n > p.write {
-		n, wait = p.write, p.gap
-	}
-	return n, wait
 }
 
 // sleep waits d, or for ever if it is negative, unless the client goes away first.

@@ -162,9 +162,10 @@ type performance struct {
 
 // pace fills in the pauses between events.
 func (p *performance) pace(s *stream) {
-	for _, e := range s.events {
+	p.body = make([]byte, 0, s.size(0, len(s.events)))
+	for i, e := range s.events {
 		p.body = append(p.body, e.data...)
-		if p.gap > 0 && p.write == 0 {
+		if p.gap > 0 && p.write == 0 && i < len(s.events)-1 {
 			p.pauses = append(p.pauses, pause{len(p.body), p.gap})
 		}
 	}
