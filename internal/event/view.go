@@ -74,20 +74,29 @@ type Subagent struct {
 	Session string `json:"session,omitempty"`
 }
 
-func (Diff) view()     {}
-func (Command) view()  {}
-func (Listing) view()  {}
-func (TextView) view() {}
-func (Todo) view()     {}
-func (Image) view()    {}
-func (Subagent) view() {}
+// UnknownView is a shape this version does not know, kept and written back as it came.
+type UnknownView struct {
+	Shape string
+	JSON  json.RawMessage // the whole object, the shape in it
+}
+
+func (Diff) view()        {}
+func (Command) view()     {}
+func (Listing) view()     {}
+func (TextView) view()    {}
+func (Todo) view()        {}
+func (Image) view()       {}
+func (Subagent) view()    {}
+func (UnknownView) view() {}
 
 // MarshalView writes a view as {"shape":"diff",...}; nil is null.
 func MarshalView(v View) (json.RawMessage, error) {
 	shape := ""
-	switch v.(type) {
+	switch v := v.(type) {
 	case nil:
 		return json.RawMessage("null"), nil
+	case UnknownView:
+		return v.JSON, nil
 	case Diff:
 		shape = "diff"
 	case Command:
@@ -116,7 +125,7 @@ func MarshalView(v View) (json.RawMessage, error) {
 	return append([]byte(head), b[1:]...), nil
 }
 
-// UnmarshalView reads what MarshalView wrote.
+// UnmarshalView reads what MarshalView wrote. A shape that this version does not know becomes UnknownView.
 func UnmarshalView(b []byte) (View, error) {
 	var t struct {
 		Shape string `json:"shape"`
@@ -143,7 +152,7 @@ func UnmarshalView(b []byte) (View, error) {
 	case "subagent":
 		return unmarshalView[Subagent](b)
 	}
-	return nil, fmt.Errorf("event: unknown view shape %q", t.Shape)
+	return UnknownView{t.Shape, append(json.RawMessage(nil), b...)}, nil
 }
 
 func unmarshalView[T View](b []byte) (View, error) {

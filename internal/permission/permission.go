@@ -59,13 +59,13 @@ const (
 
 // Request is one call to decide on. Nil Accesses means unknown: it asks.
 type Request struct {
-	CallID   string
-	Tool     string // canonical name
-	Input    json.RawMessage
-	Accesses []Access
-	Mode     Mode
-	Agent    []string // the chain of agents, outermost first; empty for the main one
-	Dir      string   // the session's working folder
+	CallID   string          `json:"call_id"`
+	Tool     string          `json:"tool"` // canonical name
+	Input    json.RawMessage `json:"input,omitempty"`
+	Accesses []Access        `json:"accesses"` // null where unknown
+	Mode     Mode            `json:"mode"`
+	Agent    []string        `json:"agent,omitempty"` // the chain of agents, outermost first; empty for the main one
+	Dir      string          `json:"dir"`             // the session's working folder
 }
 
 // Decision is what was decided and why, in words for the user and the model.

@@ -1,0 +1,307 @@
+package event
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/lathe-dev/lathe/internal/llm"
+)
+
+// Unknown is a body of a kind this version does not know. It is kept and written back as it came.
+type Unknown struct {
+	Name string
+	JSON json.RawMessage
+}
+
+// Kind is the name it came with.
+func (u Unknown) Kind() string { return u.Name }
+
+// MarshalJSON writes the body as it came.
+func (u Unknown) MarshalJSON() ([]byte, error) {
+	if len(u.JSON) == 0 {
+		return []byte("null"), nil
+	}
+	return u.JSON, nil
+}
+
+// wireEvent is the recorded form: {"seq","time","session","agent","kind","body"}.
+type wireEvent struct {
+	Seq     uint64          `json:"seq"`
+	Time    time.Time       `json:"time"`
+	Session string          `json:"session"`
+	Agent   string          `json:"agent,omitempty"`
+	Kind    string          `json:"kind"`
+	Body    json.RawMessage `json:"body"`
+}
+
+// MarshalEvent writes an event with the kind of its body. What only exists in the running process (the
+// bytes of a Request) is left out.
+func MarshalEvent(e Event) ([]byte, error) {
+	if e.Body == nil {
+		return nil, fmt.Errorf("event: event %d has no body", e.Seq)
+	}
+	body, err := json.Marshal(e.Body)
+	if err != nil {
+		return nil, fmt.Errorf("event: write %s: %w", e.Body.Kind(), err)
+	}
+	return json.Marshal(wireEvent{e.Seq, e.Time, e.Session, e.Agent, e.Body.Kind(), body})
+}
+
+// UnmarshalEvent reads what MarshalEvent wrote. A kind that this version does not know becomes Unknown.
+func UnmarshalEvent(b []byte) (Event, error) {
+	var w wireEvent
+	if err := json.Unmarshal(b, &w); err != nil {
+		return Event{}, fmt.Errorf("event: read event: %w", err)
+	}
+	body, err := UnmarshalBody(w.Kind, w.Body)
+	if err != nil {
+		return Event{}, fmt.Errorf("event: read event %d: %w", w.Seq, err)
+	}
+	return Event{w.Seq, w.Time, w.Session, w.Agent, body}, nil
+}
+
+// MarshalJSON is MarshalEvent.
+func (e Event) MarshalJSON() ([]byte, error) { return MarshalEvent(e) }
+
+// UnmarshalJSON is UnmarshalEvent.
+func (e *Event) UnmarshalJSON(b []byte) error {
+	got, err := UnmarshalEvent(b)
+	if err == nil {
+		*e = got
+	}
+	return err
+}
+
+// UnmarshalBody reads a body of the named kind, as json.Marshal wrote it.
+func UnmarshalBody(kind string, b []byte) (Body, error) {
+	decode, ok := kinds()[kind]
+	if !ok {
+		return Unknown{kind, json.RawMessage(b)}, nil
+	}
+	body, err := decode(b)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", kind, err)
+	}
+	return body, nil
+}
+
+// Kinds lists the kinds of body that this version knows, in no order.
+func Kinds() []string {
+	var out []string
+	for k := range kinds() {
+		out = append(out, k)
+	}
+	return out
+}
+
+type decoder func([]byte) (Body, error)
+
+// kinds is the registry. A new body is one line here and one in the golden file.
+var kinds = sync.OnceValue(func() map[string]decoder {
+	m := map[string]decoder{}
+	register[TurnStart](m)
+	register[TurnEnd](m)
+	register[StepStart](m)
+	register[StepEnd](m)
+	register[Request](m)
+	register[Response](m)
+	register[Delta](m)
+	register[PartDone](m)
+	register[Retry](m)
+	register[UserMessage](m)
+	register[ToolStart](m)
+	register[ToolOutput](m)
+	register[ToolEnd](m)
+	register[Denied](m)
+	register[Notice](m)
+	register[ModeChanged](m)
+	register[Asked](m)
+	register[Answered](m)
+	return m
+})
+
+func register[B Body](m map[string]decoder) {
+	var zero B
+	m[zero.Kind()] = func(b []byte) (Body, error) {
+		var body B
+		err := json.Unmarshal(b, &body)
+		return body, err
+	}
+}
+
+// The bodies below hold interfaces. Each is written through a copy of its type without methods, in which
+// a box with the same JSON name hides the field that encoding/json could not read back.
+
+// MarshalJSON writes the delta with its type.
+func (d Delta) MarshalJSON() ([]byte, error) {
+	raw, err := marshalDelta(d.Delta)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(wireDelta{d.MessageID, raw})
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (d *Delta) UnmarshalJSON(b []byte) error {
+	var w wireDelta
+	if err := json.Unmarshal(b, &w); err != nil {
+		return err
+	}
+	delta, err := unmarshalDelta(w.Delta)
+	*d = Delta{w.MessageID, delta}
+	return err
+}
+
+type wireDelta struct {
+	MessageID string          `json:"message_id"`
+	Delta     json.RawMessage `json:"delta"`
+}
+
+// MarshalJSON writes the part with its type.
+func (p PartDone) MarshalJSON() ([]byte, error) {
+	type plain PartDone
+	return json.Marshal(struct {
+		plain
+		Part partBox `json:"part"`
+	}{plain(p), partBox{p.Part}})
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (p *PartDone) UnmarshalJSON(b []byte) error {
+	type plain PartDone
+	var w struct {
+		plain
+		Part partBox `json:"part"`
+	}
+	if err := json.Unmarshal(b, &w); err != nil {
+		return err
+	}
+	if w.Part.Part == nil {
+		return errors.New("there is no part")
+	}
+	*p = PartDone(w.plain)
+	p.Part = w.Part.Part
+	return nil
+}
+
+// MarshalJSON writes the preview with its shape.
+func (s ToolStart) MarshalJSON() ([]byte, error) {
+	type plain ToolStart
+	return json.Marshal(struct {
+		plain
+		Call    llm.ToolCall `json:"call"`
+		Preview viewBox      `json:"preview,omitzero"`
+	}{plain(s), whole(s.Call), viewBox{s.Preview}})
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (s *ToolStart) UnmarshalJSON(b []byte) error {
+	type plain ToolStart
+	var w struct {
+		plain
+		Preview viewBox `json:"preview"`
+	}
+	if err := json.Unmarshal(b, &w); err != nil {
+		return err
+	}
+	*s = ToolStart(w.plain)
+	s.Preview = w.Preview.View
+	return nil
+}
+
+// MarshalJSON writes the result with the types of its parts, and the view with its shape.
+func (e ToolEnd) MarshalJSON() ([]byte, error) {
+	type plain ToolEnd
+	return json.Marshal(struct {
+		plain
+		Call   llm.ToolCall `json:"call"`
+		Result partBox      `json:"result"`
+		View   viewBox      `json:"view,omitzero"`
+	}{plain(e), whole(e.Call), partBox{e.Result}, viewBox{e.View}})
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (e *ToolEnd) UnmarshalJSON(b []byte) error {
+	type plain ToolEnd
+	var w struct {
+		plain
+		Result partBox `json:"result"`
+		View   viewBox `json:"view"`
+	}
+	if err := json.Unmarshal(b, &w); err != nil {
+		return err
+	}
+	result, ok := w.Result.Part.(llm.ToolResult)
+	if !ok {
+		return fmt.Errorf("the result is a part of type %T", w.Result.Part)
+	}
+	*e = ToolEnd(w.plain)
+	e.Result, e.View = result, w.View.View
+	return nil
+}
+
+// MarshalJSON writes the call with an input that is always an object.
+func (d Denied) MarshalJSON() ([]byte, error) {
+	type plain Denied
+	d.Call = whole(d.Call)
+	return json.Marshal(plain(d))
+}
+
+// MarshalJSON writes the preview with its shape.
+func (q Question) MarshalJSON() ([]byte, error) {
+	type plain Question
+	if q.Call != nil {
+		call := whole(*q.Call)
+		q.Call = &call
+	}
+	return json.Marshal(struct {
+		plain
+		Preview viewBox `json:"preview,omitzero"`
+	}{plain(q), viewBox{q.Preview}})
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (q *Question) UnmarshalJSON(b []byte) error {
+	type plain Question
+	var w struct {
+		plain
+		Preview viewBox `json:"preview"`
+	}
+	if err := json.Unmarshal(b, &w); err != nil {
+		return err
+	}
+	*q = Question(w.plain)
+	q.Preview = w.Preview.View
+	return nil
+}
+
+// whole returns the call as it is stored everywhere: without input it has an empty object.
+func whole(c llm.ToolCall) llm.ToolCall {
+	if len(c.Input) == 0 {
+		c.Input = json.RawMessage("{}")
+	}
+	return c
+}
+
+// viewBox and partBox are interfaces that encoding/json can read back.
+type (
+	viewBox struct{ View }
+	partBox struct{ llm.Part }
+)
+
+func (v viewBox) IsZero() bool                  { return v.View == nil }
+func (v viewBox) MarshalJSON() ([]byte, error)  { return MarshalView(v.View) }
+func (v *viewBox) UnmarshalJSON(b []byte) error { return into(&v.View, UnmarshalView, b) }
+func (p partBox) MarshalJSON() ([]byte, error)  { return llm.MarshalPart(p.Part) }
+func (p *partBox) UnmarshalJSON(b []byte) error { return into(&p.Part, llm.UnmarshalPart, b) }
+
+func into[T any](to *T, read func([]byte) (T, error), b []byte) error {
+	v, err := read(b)
+	if err == nil {
+		*to = v
+	}
+	return err
+}
