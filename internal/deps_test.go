@@ -31,6 +31,7 @@ var table = func() map[string]row {
 		"llm/anthropic":    {[]string{"llm"}, "a wire client knows the vocabulary, not the other clients"},
 		"llm/openai":       {[]string{"llm"}, "a wire client knows the vocabulary, not the other clients"},
 		"llm/google":       {[]string{"llm"}, "a wire client knows the vocabulary, not the other clients"},
+		"llm/gen":          {nil, "the maker of the model catalogue is a program of its own"},
 		"llm/llmtest":      {[]string{"llm"}, "the conformance suite serves every provider, so it imports none"},
 		"permission/shell": {[]string{"permission"}, "reading a command line is pure"},
 

@@ -1,4 +1,292 @@
 package llm
 
-// NearestModels lists known model ids that look like id.
-func NearestModels(id string) []string { return nil }
+import (
+	_ "embed"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+//go:generate go run ./gen -in $MODELS_DEV_JSON -out catalogue.tsv
+
+//go:embed catalogue.tsv
+var catalogueTSV string
+
+//go:embed catalogue_extra.tsv
+var catalogueExtraTSV string
+
+// Models used when nobody chose one.
+const (
+	DefaultModel      = "claude-sonnet-4-5"
+	DefaultSmallModel = "claude-haiku-4-5"
+)
+
+// Guesses for models that the catalogue does not know. The output limit is the one Anthropic's own client
+// assumes for an unknown model.
+const (
+	guessWindow    = 200_000
+	guessWindowOAI = 128_000
+	guessOutput    = 32_000
+	guessOutputOAI = 16_384
+	longWindow     = 1_000_000
+)
+
+// aliases are the short names of the newest model of each line (Anthropic's own API, November 2026).
+var aliases = map[string]string{
+	"fable": "claude-fable-5", "best": "claude-fable-5", "opus": "claude-opus-5",
+	"sonnet": "claude-sonnet-5", "haiku": "claude-haiku-4-5",
+}
+
+// Resolve replaces an alias ("sonnet", "opus", "haiku", "fable", "best", in any case) by the model id it
+// stands for; overrides come first and may name further aliases. A "[1m]" suffix stays. Any other id is
+// returned as it is.
+func Resolve(id string, overrides map[string]string) string {
+	id = strings.TrimSpace(id)
+	base, long := CutLong(id)
+	suffix := id[len(base):]
+	key := strings.ToLower(base)
+	for _, m := range []map[string]string{overrides, aliases} {
+		if to := m[key]; to != "" {
+			if _, already := CutLong(to); already || !long {
+				return to
+			}
+			return to + suffix
+		}
+	}
+	return id
+}
+
+// CutLong takes the "[1m]" off a model id, which asks for the window of one million tokens.
+func CutLong(id string) (base string, long bool) {
+	if n := len(id) - len("[1m]"); n > 0 && strings.EqualFold(id[n:], "[1m]") {
+		return id[:n], true
+	}
+	return id, false
+}
+
+type row struct {
+	host string // the catalogue's section
+	info ModelInfo
+	flag string
+}
+
+type catalogueData struct {
+	hosts  map[string]string // host name of a base URL to section
+	rows   []row
+	byHost map[string]map[string]int
+	byID   map[string]int // first section that has it, with and without vendor prefix
+}
+
+var catalogue = sync.OnceValue(parseCatalogue)
+
+func parseCatalogue() *catalogueData {
+	c := &catalogueData{
+		hosts: map[string]string{}, byHost: map[string]map[string]int{},
+		rows: make([]row, 0, 600), byID: make(map[string]int, 1200),
+	}
+	section := ""
+	for _, text := range []string{catalogueTSV, catalogueExtraTSV} {
+		for line := range strings.Lines(text) {
+			line = strings.TrimSuffix(line, "\n")
+			switch {
+			case line == "" || strings.HasPrefix(line, "//"):
+			case strings.HasPrefix(line, "# "):
+				name, host, _ := strings.Cut(line[2:], " ")
+				section, c.hosts[host] = name, name
+				if c.byHost[name] == nil {
+					c.byHost[name] = map[string]int{}
+				}
+			default:
+				c.add(section, line)
+			}
+		}
+	}
+	return c
+}
+
+func (c *catalogueData) add(section, line string) {
+	col := make([]string, 9)
+	copy(col, strings.Split(line, "\t"))
+	r := row{host: section, flag: col[8], info: ModelInfo{
+		ID: col[0], Name: col[1], Known: true, ContextWindow: atoi(col[2]), MaxOutput: atoi(col[3]),
+		Images: strings.Contains(col[8], "i"),
+		Price:  Price{Input: atof(col[4]), Output: atof(col[5]), CacheRead: atof(col[6]), CacheWrite: atof(col[7])},
+	}}
+	if r.info.Name == "" {
+		r.info.Name = r.info.ID
+	}
+	if old, ok := c.byHost[section][r.info.ID]; ok {
+		c.rows[old] = r
+		return
+	}
+	c.rows = append(c.rows, r)
+	n := len(c.rows) - 1
+	c.byHost[section][r.info.ID] = n
+	for _, id := range []string{r.info.ID, afterVendor(r.info.ID)} {
+		if id = plainID(id); id != "" {
+			if _, taken := c.byID[id]; !taken {
+				c.byID[id] = n
+			}
+		}
+	}
+}
+
+func atoi(s string) int { n, _ := strconv.Atoi(s); return n }
+
+func atof(s string) float64 { f, _ := strconv.ParseFloat(s, 64); return f }
+
+// CatalogueHost is the section of the catalogue ("openrouter", "groq", ...) for a base URL, or "".
+func CatalogueHost(baseURL string) string {
+	u, err := url.Parse(baseURL)
+	if err != nil {
+		return ""
+	}
+	return catalogue().hosts[strings.ToLower(u.Hostname())]
+}
+
+// Lookup tells what is known of a model. provider is a wire's name ("anthropic", "openai") or the section
+// of a compatible host, as CatalogueHost gives it. The id may be an alias, carry a date, "-latest", "[1m]",
+// a vendor prefix or the decorations of Bedrock and Vertex. The result's ID is what goes on the wire: alias
+// and suffix resolved, and for Anthropic's own wire without "anthropic/". Prices of a model whose host the
+// provider does not name are those of the first host that has it; an unknown model has none.
+func Lookup(provider, id string) ModelInfo {
+	base, long := CutLong(Resolve(id, nil))
+	if provider == "anthropic" {
+		base = strings.TrimPrefix(base, "anthropic/")
+	}
+	info, found := ModelInfo{}, false
+	if r := catalogue().find(provider, base); r != nil {
+		info, found = r.info, true
+		addThinking(&info, r.host, strings.Contains(r.flag, "r"))
+	}
+	if !found {
+		info = guess(provider, base)
+	}
+	info.ID, info.Provider = base, provider
+	if long {
+		info.ContextWindow = max(info.ContextWindow, longWindow)
+	}
+	fillCachePrice(&info.Price)
+	return info
+}
+
+func fillCachePrice(p *Price) {
+	if p.CacheRead == 0 {
+		p.CacheRead = p.Input
+	}
+	if p.CacheWrite == 0 {
+		p.CacheWrite = p.Input
+	}
+}
+
+// find looks for the id as it is in the provider's section, then for its plain form anywhere.
+func (c *catalogueData) find(provider, id string) *row {
+	for _, try := range []string{id, plainID(id), plainID(afterVendor(id))} {
+		if n, ok := c.byHost[provider][try]; ok {
+			return &c.rows[n]
+		}
+	}
+	for _, try := range []string{plainID(id), plainID(afterVendor(id))} {
+		if n, ok := c.byID[try]; ok {
+			return &c.rows[n]
+		}
+	}
+	return nil
+}
+
+func afterVendor(id string) string { return id[strings.LastIndexByte(id, '/')+1:] }
+
+// plainID takes off what hosts add to a model's name: date, "-latest", ":free", Bedrock's region, vendor and
+// version, Vertex's "@date"; and writes Claude's versions with hyphens.
+func plainID(id string) string {
+	id = strings.ToLower(id)
+	if i := strings.Index(id, "anthropic.claude"); i >= 0 {
+		id = id[i+len("anthropic."):]
+	}
+	if i := strings.IndexAny(id, "@:"); i > 0 {
+		id = id[:i]
+	}
+	if strings.HasPrefix(id, "claude-") {
+		id = strings.ReplaceAll(id, ".", "-")
+		if n := len(id) - 3; n > 0 && (strings.HasSuffix(id, "-v1") || strings.HasSuffix(id, "-v2")) {
+			id = id[:n]
+		}
+	}
+	return cutDate(strings.TrimSuffix(id, "-latest"))
+}
+
+// cutDate takes off "-20250929" or "-2025-09-29".
+func cutDate(id string) string {
+	for _, form := range []string{"-dddddddd", "-dddd-dd-dd"} {
+		n := len(id) - len(form)
+		if n > 0 && matchesForm(id[n:], form) {
+			return id[:n]
+		}
+	}
+	return id
+}
+
+func matchesForm(s, form string) bool {
+	for i := range len(form) {
+		if form[i] == 'd' && (s[i] < '0' || s[i] > '9') || form[i] == '-' && s[i] != '-' {
+			return false
+		}
+	}
+	return true
+}
+
+// NearestModels lists up to three known model ids that look like id, nearest first; none if none does.
+func NearestModels(id string) []string {
+	want := plainID(afterVendor(Resolve(id, nil)))
+	if want == "" || len(want) > 100 {
+		return nil
+	}
+	type match struct {
+		id   string
+		cost int
+	}
+	var best []match
+	for name := range catalogue().byID {
+		limit := max(2, len(want)/4)
+		if strings.HasPrefix(name, want) || strings.HasPrefix(want, name) && len(name) > 4 {
+			limit = max(limit, 12)
+		}
+		if d := distance(want, name); d > 0 && d <= limit {
+			best = append(best, match{name, d})
+		}
+	}
+	slices.SortFunc(best, func(a, b match) int {
+		if a.cost != b.cost {
+			return a.cost - b.cost
+		}
+		return strings.Compare(a.id, b.id)
+	})
+	var out []string
+	for _, m := range best[:min(3, len(best))] {
+		out = append(out, m.id)
+	}
+	return out
+}
+
+// distance is the number of bytes to insert, delete or replace to get from a to b.
+func distance(a, b string) int {
+	prev := make([]int, len(b)+1)
+	for j := range prev {
+		prev[j] = j
+	}
+	for i := range len(a) {
+		diag := prev[0]
+		prev[0] = i + 1
+		for j := range len(b) {
+			cost := diag
+			if a[i] != b[j] {
+				cost++
+			}
+			diag = prev[j+1]
+			prev[j+1] = min(cost, diag+1, prev[j]+1)
+		}
+	}
+	return prev[len(b)]
+}

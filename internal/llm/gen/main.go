@@ -1,0 +1,157 @@
+// Command gen makes ../catalogue.tsv, the model catalogue that lathe carries, from a models.dev catalogue
+// (https://models.dev/api.json, MIT). Run it with that file's place:
+//
+//	go run ./gen -in api.json -out catalogue.tsv
+//
+// Only hosts that speak one of lathe's wires are taken, and of them only models that read and write text and
+// call tools. Facts that the source lacks are in catalogue_extra.tsv, which is written by hand.
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"log"
+	"net/url"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// hosts are the providers taken, in the order in which an id that several have is looked up, with the host
+// name of those for which the source has no base URL.
+var hosts = []struct{ id, host string }{
+	{"anthropic", "api.anthropic.com"},
+	{"openai", "api.openai.com"},
+	{"deepseek", ""},
+	{"mistral", "api.mistral.ai"},
+	{"xai", "api.x.ai"},
+	{"google", "generativelanguage.googleapis.com"},
+	{"moonshotai", ""},
+	{"zai", ""},
+	{"minimax", ""},
+	{"alibaba", ""},
+	{"groq", "api.groq.com"},
+	{"cerebras", "api.cerebras.ai"},
+	{"togetherai", "api.together.xyz"},
+	{"fireworks-ai", ""},
+	{"deepinfra", "api.deepinfra.com"},
+	{"ollama-cloud", ""},
+	{"openrouter", ""},
+}
+
+type provider struct {
+	API    string           `json:"api"`
+	Models map[string]model `json:"models"`
+}
+
+type model struct {
+	ID         string `json:"id"`
+	Name       string `json:"name"`
+	Reasoning  bool   `json:"reasoning"`
+	ToolCall   bool   `json:"tool_call"`
+	Status     string `json:"status"`
+	Modalities struct {
+		Input  []string `json:"input"`
+		Output []string `json:"output"`
+	} `json:"modalities"`
+	Limit struct {
+		Context int `json:"context"`
+		Input   int `json:"input"`
+		Output  int `json:"output"`
+	} `json:"limit"`
+	Cost struct {
+		Input      float64 `json:"input"`
+		Output     float64 `json:"output"`
+		CacheRead  float64 `json:"cache_read"`
+		CacheWrite float64 `json:"cache_write"`
+	} `json:"cost"`
+}
+
+func main() {
+	log.SetFlags(0)
+	in := flag.String("in", "", "the models.dev catalogue (api.json)")
+	out := flag.String("out", "catalogue.tsv", "the file to write")
+	flag.Parse()
+	if *in == "" {
+		log.Fatal("gen: -in is missing: give the place of a models.dev api.json")
+	}
+	if err := run(*in, *out); err != nil {
+		log.Fatal("gen: ", err)
+	}
+}
+
+func run(in, out string) error {
+	raw, err := os.ReadFile(in)
+	if err != nil {
+		return err
+	}
+	var all map[string]provider
+	if err := json.Unmarshal(raw, &all); err != nil {
+		return fmt.Errorf("%s: %w", in, err)
+	}
+	var b strings.Builder
+	b.WriteString("// Made by gen from models.dev (MIT). id, name, context, output, $/M in, out, cache read, cache write, flags (i images, r reasoning)\n")
+	for _, h := range hosts {
+		p, ok := all[h.id]
+		if !ok {
+			return fmt.Errorf("%s has no provider %q", in, h.id)
+		}
+		writeProvider(&b, h.id, h.host, p)
+	}
+	return os.WriteFile(out, []byte(b.String()), 0o644)
+}
+
+func writeProvider(b *strings.Builder, id, host string, p provider) {
+	if u, err := url.Parse(p.API); host == "" && err == nil {
+		host = u.Host
+	}
+	fmt.Fprintf(b, "# %s %s\n", id, host)
+	models := make([]model, 0, len(p.Models))
+	for _, m := range p.Models {
+		if usable(m) {
+			models = append(models, m)
+		}
+	}
+	slices.SortFunc(models, func(a, b model) int { return cmp.Compare(a.ID, b.ID) })
+	for _, m := range models {
+		b.WriteString(row(m))
+	}
+}
+
+func usable(m model) bool {
+	return m.ToolCall && m.Status != "deprecated" && m.Limit.Context > 0 &&
+		slices.Contains(m.Modalities.Input, "text") && slices.Contains(m.Modalities.Output, "text")
+}
+
+func row(m model) string {
+	window := m.Limit.Context
+	if m.Limit.Input > 0 {
+		window = min(window, m.Limit.Input) // what a prompt may have, where that is less
+	}
+	flags := ""
+	if slices.Contains(m.Modalities.Input, "image") {
+		flags += "i"
+	}
+	if m.Reasoning {
+		flags += "r"
+	}
+	name := strings.TrimSuffix(m.Name, " (latest)")
+	if strings.EqualFold(strings.NewReplacer(" ", "-").Replace(name), m.ID) {
+		name = "" // the id says it
+	}
+	cols := []string{
+		m.ID, name, strconv.Itoa(window), strconv.Itoa(m.Limit.Output),
+		price(m.Cost.Input), price(m.Cost.Output), price(m.Cost.CacheRead), price(m.Cost.CacheWrite), flags,
+	}
+	return strings.TrimRight(strings.Join(cols, "\t"), "\t") + "\n"
+}
+
+func price(v float64) string {
+	if v == 0 {
+		return ""
+	}
+	return strconv.FormatFloat(v, 'g', 4, 64)
+}
