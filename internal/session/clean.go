@@ -1,0 +1,94 @@
+package session
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/lathe-dev/lathe/internal/llm"
+)
+
+// A message in memory must be what the next process reads back, or the first request after a resume
+// would differ from the last one before it. So what cannot be stored as it is (broken UTF-8, white space
+// in raw JSON) is changed before it is kept, not only when it is written.
+
+func cleanText(s string) string {
+	if utf8.ValidString(s) {
+		return s
+	}
+	return strings.ToValidUTF8(s, "\uFFFD")
+}
+
+// cleanReply checks and cleans one part of a reply.
+func cleanReply(p llm.Part) (llm.Part, error) {
+	switch p := p.(type) {
+	case llm.Reasoning:
+		return llm.Reasoning{Text: cleanText(p.Text), Signature: cleanText(p.Signature), Data: cleanText(p.Data)}, nil
+	case llm.ToolCall:
+		return cleanCall(p), nil
+	case llm.Opaque:
+		var buf bytes.Buffer
+		if err := json.Compact(&buf, []byte(cleanText(string(p.JSON)))); err != nil {
+			return nil, fmt.Errorf("session: the opaque part of provider %q is not JSON: %w", p.Provider, err)
+		}
+		return llm.Opaque{Provider: cleanText(p.Provider), JSON: buf.Bytes()}, nil
+	case llm.Text, llm.Media:
+		return cleanContent(p)
+	}
+	return nil, fmt.Errorf("session: a reply cannot hold a part of type %T", p)
+}
+
+// cleanContent checks and cleans a part of a user message or of a result.
+func cleanContent(p llm.Part) (llm.Part, error) {
+	switch p := p.(type) {
+	case llm.Text:
+		return llm.Text{Text: cleanText(p.Text)}, nil
+	case llm.Media:
+		return llm.Media{MIME: cleanText(p.MIME), Data: p.Data, Name: cleanText(p.Name)}, nil
+	}
+	return nil, fmt.Errorf("session: only text and media belong here, not %T", p)
+}
+
+func cleanContents(parts []llm.Part) ([]llm.Part, error) {
+	out := make([]llm.Part, len(parts))
+	for i, p := range parts {
+		c, err := cleanContent(p)
+		if err != nil {
+			return nil, err
+		}
+		out[i] = c
+	}
+	return out, nil
+}
+
+// cleanCall makes Input one line of JSON; what is not an object becomes {} with the text in Raw, as package
+// llm defines.
+func cleanCall(c llm.ToolCall) llm.ToolCall {
+	c.ID, c.Name, c.Raw = cleanText(c.ID), cleanText(c.Name), cleanText(c.Raw)
+	if len(c.Input) == 0 {
+		c.Input = json.RawMessage("{}")
+	}
+	input := []byte(cleanText(string(c.Input)))
+	var buf bytes.Buffer
+	if err := json.Compact(&buf, input); err != nil || buf.Bytes()[0] != '{' {
+		if c.Raw == "" {
+			c.Raw = string(input)
+		}
+		c.Input = json.RawMessage("{}")
+		return c
+	}
+	c.Input = bytes.Clone(buf.Bytes())
+	return c
+}
+
+func cleanResult(r llm.ToolResult) (llm.ToolResult, error) {
+	parts, err := cleanContents(r.Parts)
+	return llm.ToolResult{CallID: cleanText(r.CallID), Name: cleanText(r.Name), Parts: parts, IsError: r.IsError}, err
+}
+
+func cleanUser(m llm.Message) (llm.Message, error) {
+	parts, err := cleanContents(m.Parts)
+	return llm.Message{ID: cleanText(m.ID), Role: llm.User, Parts: parts}, err
+}

@@ -1,0 +1,30 @@
+// Package session keeps conversations on disk, as append-only trees of entries, and gives them back as
+// the messages to send to a model.
+//
+// The words: a [Session] is one conversation; its log is a file of lines, each an [Entry]; an entry has a
+// parent, so entries form a tree; the head is the entry that the next one follows; the branch is the path
+// from the root to the head; checkout moves the head and rewrites nothing. A reply is journalled while it
+// streams: its parts one by one, the start and end of each call, then the reply entry that closes it. A
+// [Store] is all sessions below one data folder. A blob is a large value kept as a file beside the log,
+// named after its content.
+//
+// Promises:
+//
+//   - A method that returned nil has handed its line to the operating system in one write, so it survives
+//     kill -9. User messages, approvals by a person, call starts that ask for it and ends of turns are
+//     also fsynced, and everything before them with them, so they survive a power cut.
+//   - Lines are never changed. A write that fails (full disk) is taken back; what was there stays, and
+//     the next write is tried anew. A torn last line is moved beside the log, reported by [Session.Notes],
+//     and is no reason to refuse the session; nor is damage in the middle, which [Store.Verify] reports.
+//   - [Session.Messages] only ever grows, and what it held before a crash is byte for byte the start of
+//     what it holds afterwards, until a checkout.
+//   - Every tool call in Messages has exactly one result. A call that a crash left without one is answered
+//     by a constant text that says whether it had started.
+//   - Unknown entry kinds survive and are ignored. Older formats are migrated in memory, the file stays
+//     as it is; a newer one is an error that says so.
+//
+// A context given to a method that writes carries no deadline into it: what has happened goes on record
+// although the turn was cancelled.
+//
+// The format is described in docs/sessions.md for people who write other tools.
+package session

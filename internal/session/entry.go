@@ -1,0 +1,149 @@
+package session
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/lathe-dev/lathe/internal/llm"
+)
+
+// Format is the version of the log that this package writes.
+const Format = 1
+
+// Entry is one record of a session. Parent is the id of the entry it follows, or empty at the root.
+type Entry struct {
+	ID     string
+	Parent string
+	Time   time.Time
+	Body   Body
+}
+
+// Body is what an entry says: one of User, Part, CallStart, CallEnd, Reply, Decision, Head, Title, Model,
+// Mode, TurnEnd, Note, BlobRef or Unknown. Kind is its name in the log.
+type Body interface{ Kind() string }
+
+// User is a whole message of the user.
+type User struct {
+	Message   llm.Message `json:"message"`
+	Steered   bool        `json:"steered,omitempty"`   // sent while a turn ran
+	Synthetic bool        `json:"synthetic,omitempty"` // written by lathe
+}
+
+// Part is one complete part of the reply that is being received. Index is its position in the reply; an
+// index that was there before voids the parts from there on (the request was sent again).
+type Part struct {
+	Index int
+	Part  llm.Part
+}
+
+// CallStart says that a call is about to run.
+type CallStart struct {
+	CallID string `json:"call_id"`
+}
+
+// CallEnd is the result of a call: Result for the model, Title and View (raw JSON) for people, Meta (raw
+// JSON) for machines.
+type CallEnd struct {
+	Result    llm.ToolResult
+	Title     string
+	View      json.RawMessage
+	Meta      json.RawMessage
+	Denied    bool
+	Synthetic bool // written by lathe for a call that a crash left open
+	Duration  time.Duration
+}
+
+// Reply closes a reply, which is the parts since the last user message or reply with an index below Parts.
+type Reply struct {
+	MessageID string         `json:"message_id,omitempty"`
+	Model     string         `json:"model,omitempty"`
+	Usage     *llm.Usage     `json:"usage,omitempty"`
+	Stop      llm.StopReason `json:"stop,omitempty"`
+	Parts     int            `json:"parts"`
+}
+
+// Decision is a permission decision with its evidence, as raw JSON.
+type Decision struct {
+	CallID   string          `json:"call_id"`
+	Decision json.RawMessage `json:"decision"`
+}
+
+// Head moves the head to Target; empty means before the first entry.
+type Head struct {
+	Target string `json:"target"`
+}
+
+// Title names the session.
+type Title struct {
+	Title string `json:"title"`
+}
+
+// Model says which model answers from here on.
+type Model struct {
+	Model string `json:"model"`
+}
+
+// Mode says which permission mode holds from here on.
+type Mode struct {
+	Mode string `json:"mode"`
+}
+
+// TurnEnd closes a turn.
+type TurnEnd struct {
+	Reason   string
+	Err      string
+	Usage    llm.Usage
+	CostUSD  float64
+	Steps    int
+	Duration time.Duration
+	// Total is the state of the session after this turn, kept here so that a list needs only the end of
+	// the log. EndTurn fills it in; it is a cache, the entries are what counts.
+	Total Total
+}
+
+// Total sums up a session.
+type Total struct {
+	Turns   int       `json:"turns"`
+	CostUSD float64   `json:"cost_usd"`
+	Usage   llm.Usage `json:"usage"`
+	Title   string    `json:"title,omitempty"`
+	Model   string    `json:"model,omitempty"`
+}
+
+// Note is a line for people.
+type Note struct {
+	Text string `json:"text"`
+}
+
+// BlobRef says that a blob was written. File is its name in the blobs folder.
+type BlobRef struct {
+	File   string `json:"file"`
+	Name   string `json:"name,omitempty"`
+	Size   int64  `json:"size"` // bytes
+	SHA256 string `json:"sha256"`
+}
+
+// Unknown is an entry of a kind that this version does not know. JSON is its body, without the fields
+// that every entry has; nil is an empty one.
+type Unknown struct {
+	Name string
+	JSON json.RawMessage
+}
+
+// Kind names.
+func (User) Kind() string      { return "user" }
+func (Part) Kind() string      { return "part" }
+func (CallStart) Kind() string { return "call_start" }
+func (CallEnd) Kind() string   { return "call_end" }
+func (Reply) Kind() string     { return "reply" }
+func (Decision) Kind() string  { return "decision" }
+func (Head) Kind() string      { return "head" }
+func (Title) Kind() string     { return "title" }
+func (Model) Kind() string     { return "model" }
+func (Mode) Kind() string      { return "mode" }
+func (TurnEnd) Kind() string   { return "turn_end" }
+func (Note) Kind() string      { return "note" }
+func (BlobRef) Kind() string   { return "blob" }
+
+// Kind is the name found in the log.
+func (u Unknown) Kind() string { return u.Name }

@@ -1,0 +1,310 @@
+package session
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// header is the first line of a log.
+type header struct {
+	Kind    string    `json:"kind"`
+	Format  int       `json:"format"`
+	Session string    `json:"session"`
+	Dir     string    `json:"dir"`
+	Created time.Time `json:"created"`
+	Lathe   string    `json:"lathe"`
+	Model   string    `json:"model,omitempty"`
+	Agent   string    `json:"agent,omitempty"`   // a subagent's session: whose
+	Parent  string    `json:"parent,omitempty"`  // the session this one was forked from, or the subagent's parent
+	At      string    `json:"at,omitempty"`      // the entry it was forked at
+	Lineage []string  `json:"lineage,omitempty"` // all sessions it was forked from, the first one first
+}
+
+func (h header) line() ([]byte, error) {
+	h.Kind, h.Format = kindHeader, Format
+	b, err := appendMarshal(nil, h)
+	if err != nil {
+		return nil, err
+	}
+	return seal(b[:len(b)-1]), nil
+}
+
+// ref is where an entry is. parent is its place in refs, or -1.
+type ref struct {
+	id      string
+	kind    string // one string per kind
+	off     int64
+	size    int32 // without the newline
+	parent  int32
+	version uint8
+	relink  bool // the parent that the line names does not exist
+}
+
+// journal is what is known of a log without its contents.
+type journal struct {
+	header  header
+	refs    []ref // in file order
+	byID    map[string]int32
+	kinds   map[string]string
+	head    int32 // or -1
+	next    uint64
+	end     int64 // of the last good or damaged whole line
+	open    bool  // the last line is good but has no newline
+	torn    int64 // bytes after end
+	version int   // the format that the next line will be read in
+	damage  []Damage
+	sum     summary
+	dec     decoder
+}
+
+// Damage is a line that could not be used, or not as it stands. Line counts from 1; Offset and Size are
+// bytes, the newline not counted.
+type Damage struct {
+	Line   int
+	Offset int64
+	Size   int64
+	Text   string
+}
+
+func (d Damage) String() string {
+	return fmt.Sprintf("line %d (byte %d, %d bytes): %s", d.Line, d.Offset, d.Size, d.Text)
+}
+
+func newJournal() *journal {
+	return &journal{byID: map[string]int32{}, kinds: map[string]string{}, head: -1, version: Format, dec: decoder{lean: true}}
+}
+
+// scanJournal reads a log once and indexes it. see, when not nil, is shown every record.
+func scanJournal(r io.Reader, see func(n int, rec *record)) (*journal, error) {
+	j := newJournal()
+	lr := newLogReader(r)
+	for n := 1; ; n++ {
+		rec, err := lr.next()
+		if errors.Is(err, io.EOF) {
+			j.version = lr.version
+			return j, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if !rec.whole && rec.err != nil {
+			j.torn = rec.size
+		} else {
+			j.take(n, &rec)
+		}
+		if see != nil {
+			see(n, &rec)
+		}
+	}
+}
+
+// take indexes one line.
+func (j *journal) take(n int, rec *record) {
+	j.end = rec.off + rec.size
+	j.open = !rec.whole
+	if rec.whole {
+		j.end++
+	}
+	if n == 1 && j.takeHeader(rec) || rec.err == nil && string(rec.env.kind) == kindFormat {
+		return
+	}
+	if rec.err == nil && len(rec.env.id) == 0 {
+		rec.err = errNoID
+	}
+	if rec.err == nil {
+		rec.err = j.add(rec)
+	}
+	if rec.err != nil {
+		j.damage = append(j.damage, Damage{n, rec.off, rec.size, rec.err.Error()})
+	}
+}
+
+func (j *journal) takeHeader(rec *record) bool {
+	var h header
+	if json.Unmarshal(rec.bytes, &h) == nil && h.Kind == kindHeader {
+		j.header = h
+	}
+	if rec.err == nil && j.header.Kind == "" {
+		j.damage = append(j.damage, Damage{1, rec.off, rec.size, "the first line is no header"})
+		return false // it may be an entry
+	}
+	if rec.err != nil {
+		j.damage = append(j.damage, Damage{1, rec.off, rec.size, "header: " + rec.err.Error()})
+	}
+	return true
+}
+
+// add indexes an entry. What it returns is damage that the entry survives when its parent is what is
+// missing, and else not.
+func (j *journal) add(rec *record) error {
+	at := int32(len(j.refs))
+	r := ref{
+		id: string(rec.env.id), kind: j.intern(rec.env.kind), parent: -1,
+		off: rec.off, size: int32(rec.size), version: uint8(max(rec.version, 0)),
+	}
+	if _, twice := j.byID[r.id]; twice {
+		return fmt.Errorf("there is an entry %q before it", r.id)
+	}
+	var err error
+	if len(rec.env.parent) > 0 {
+		p, ok := j.byID[string(rec.env.parent)]
+		r.parent = p
+		if !ok {
+			r.parent, r.relink = at-1, true
+			err = fmt.Errorf("its parent %q is missing; it is read as following the entry before it", rec.env.parent)
+		}
+	}
+	j.put(r)
+	if serr := j.summarise(at, rec); serr != nil {
+		return serr
+	}
+	return err
+}
+
+func (j *journal) put(r ref) {
+	at := int32(len(j.refs))
+	j.refs = append(j.refs, r)
+	j.byID[r.id] = at
+	j.head = at
+	if n, err := strconv.ParseUint(r.id, 36, 64); err == nil && n >= j.next && n < 1<<62 {
+		j.next = n + 1
+	}
+}
+
+// intern keeps one string per kind instead of one per entry.
+func (j *journal) intern(kind []byte) string {
+	if s, ok := j.kinds[string(kind)]; ok {
+		return s
+	}
+	s := string(kind)
+	j.kinds[s] = s
+	return s
+}
+
+// summarise reads the few entries that matter off the branch too.
+func (j *journal) summarise(at int32, rec *record) error {
+	switch kind := j.refs[at].kind; kind {
+	case "head", "title", "model", "mode", "turn_end", "reply":
+	case "user":
+		if j.sum.firstPrompt != "" {
+			return nil
+		}
+	default:
+		return nil
+	}
+	b, err := j.dec.body(j.refs[at].kind, rec.json)
+	if err != nil {
+		return err
+	}
+	return j.note(b)
+}
+
+// note takes in a body that was just put.
+func (j *journal) note(b Body) error {
+	h, ok := b.(Head)
+	if !ok {
+		j.sum.apply(b)
+		return nil
+	}
+	target := int32(-1)
+	if h.Target != "" {
+		if target, ok = j.byID[h.Target]; !ok {
+			return fmt.Errorf("it moves the head to %q, which is missing; the head stays", h.Target)
+		}
+	}
+	j.head = target
+	return nil
+}
+
+// branch lists the places in refs from the root to at.
+func (j *journal) branch(at int32) []int32 {
+	var out []int32
+	for ; at >= 0; at = j.refs[at].parent {
+		out = append(out, at)
+	}
+	slices.Reverse(out)
+	return out
+}
+
+func (j *journal) id(at int32) string {
+	if at < 0 {
+		return ""
+	}
+	return j.refs[at].id
+}
+
+// lineSource reads the lines of given entries, in file order, through one buffer.
+type lineSource struct {
+	r   *bufio.Reader
+	off int64
+	buf []byte
+}
+
+func newLineSource(f io.ReaderAt, size int64) *lineSource {
+	return &lineSource{r: bufio.NewReaderSize(io.NewSectionReader(f, 0, size), 256<<10)}
+}
+
+// read returns the line of r in the current format, valid until the next call.
+func (s *lineSource) read(r ref) ([]byte, error) {
+	for s.off < r.off {
+		n, err := s.r.Discard(int(min(r.off-s.off, 1<<30)))
+		s.off += int64(n)
+		if err != nil {
+			return nil, err
+		}
+	}
+	s.buf = slices.Grow(s.buf[:0], int(r.size))[:r.size]
+	n, err := io.ReadFull(s.r, s.buf)
+	s.off += int64(n)
+	if err != nil {
+		return nil, err
+	}
+	if int(r.version) < Format {
+		return migrate(s.buf, int(r.version))
+	}
+	return s.buf, nil
+}
+
+// replay decodes the branch that ends at at. An entry that cannot be decoded is passed over and reported.
+func (j *journal) replay(f io.ReaderAt, at int32, dec *decoder, yield func(ref, []byte, Body) bool) ([]error, error) {
+	if at < 0 {
+		return nil, nil
+	}
+	src := newLineSource(f, j.end)
+	var bad []error
+	for _, i := range j.branch(at) {
+		r := j.refs[i]
+		if !carriesBody(r.kind) && dec.lean {
+			continue
+		}
+		line, err := src.read(r)
+		if err != nil {
+			return bad, fmt.Errorf("session: read %s: %w", filepath.Base(j.header.Session), err)
+		}
+		b, err := dec.body(r.kind, line)
+		if err != nil {
+			bad = append(bad, fmt.Errorf("entry %s: %w", r.id, err))
+			continue
+		}
+		if !yield(r, line, b) {
+			break
+		}
+	}
+	return bad, nil
+}
+
+// carriesBody reports whether entries of a kind take part in building messages.
+func carriesBody(kind string) bool {
+	switch kind {
+	case "user", "part", "call_start", "call_end", "reply":
+		return true
+	}
+	return false
+}

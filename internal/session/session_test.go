@@ -1,0 +1,262 @@
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/lathe-dev/lathe/internal/llm"
+)
+
+var ctx = context.Background()
+
+func newStore(t testing.TB) *Store {
+	t.Helper()
+	return NewStore(t.TempDir())
+}
+
+func create(t testing.TB, s *Store) *Session {
+	t.Helper()
+	sess, err := s.Create(ctx, Meta{Dir: t.TempDir(), Version: "0.1.0", Model: "m1"})
+	must(t, err)
+	t.Cleanup(func() { sess.Close() })
+	return sess
+}
+
+func reopen(t testing.TB, st *Store, s *Session) *Session {
+	t.Helper()
+	must(t, s.Close())
+	return open(t, st, s.ID())
+}
+
+func open(t testing.TB, st *Store, id string) *Session {
+	t.Helper()
+	s, err := st.Open(ctx, id)
+	must(t, err)
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func user(t testing.TB, s *Session, text string) {
+	t.Helper()
+	must(t, s.AddUser(ctx, llm.UserText(text), false, false))
+}
+
+func toolCall(id string) llm.ToolCall {
+	return llm.ToolCall{ID: id, Name: "Bash", Input: json.RawMessage(`{"command":"ls <x> && true"}`)}
+}
+
+func result(id, text string) CallEnd {
+	return CallEnd{Result: llm.TextResult(toolCall(id), text, false), Title: "ls", View: json.RawMessage(`{"shape":"text"}`)}
+}
+
+func reply(parts ...llm.Part) llm.Message {
+	return llm.Message{
+		ID: "msg_1", Role: llm.Assistant, Parts: parts, Model: "m1",
+		Usage: &llm.Usage{Input: 10, Output: 5}, Stop: llm.StopToolUse,
+	}
+}
+
+func same(t testing.TB, got, want any) {
+	t.Helper()
+	if d := cmp.Diff(want, got, cmpopts.EquateEmpty()); d != "" {
+		t.Errorf("differs (-want +got):\n%s", d)
+	}
+}
+
+// oneTurn adds a user message, a reply with two calls that end in reverse order, and a last reply.
+func oneTurn(t testing.TB, s *Session) {
+	t.Helper()
+	user(t, s, "fix it")
+	must(t, s.AddPart(ctx, 0, llm.Reasoning{Text: "hm", Signature: "sig=="}))
+	must(t, s.AddPart(ctx, 1, toolCall("a")))
+	must(t, s.StartCall(ctx, "a", true))
+	must(t, s.AddPart(ctx, 2, toolCall("b")))
+	must(t, s.StartCall(ctx, "b", false))
+	must(t, s.EndCall(ctx, result("b", "two")))
+	must(t, s.AddReply(ctx, reply(llm.Reasoning{Text: "hm", Signature: "sig=="}, toolCall("a"), toolCall("b"))))
+	must(t, s.EndCall(ctx, result("a", "one")))
+	must(t, s.AddReply(ctx, reply(llm.Text{Text: "done \"<ok>\"\n\u00e9\u2028"})))
+	must(t, s.EndTurn(ctx, TurnEnd{Reason: "completed", Steps: 2, CostUSD: 0.5, Usage: llm.Usage{Input: 20}}))
+}
+
+func TestATurnComesBackAsItWas(t *testing.T) {
+	st := newStore(t)
+	s := create(t, st)
+	oneTurn(t, s)
+	want := []llm.Message{
+		llm.UserText("fix it"),
+		reply(llm.Reasoning{Text: "hm", Signature: "sig=="}, toolCall("a"), toolCall("b")),
+		{Role: llm.User, Parts: []llm.Part{result("a", "one").Result, result("b", "two").Result}},
+		reply(llm.Text{Text: "done \"<ok>\"\n\u00e9\u2028"}),
+	}
+	same(t, s.Messages(), want)
+	r := reopen(t, st, s)
+	same(t, r.Messages(), want)
+	same(t, r.Notes(), []string(nil))
+	same(t, r.Info().Turns, 1)
+	same(t, r.Info().CostUSD, 0.5)
+	same(t, r.Info().FirstPrompt, "fix it")
+}
+
+func TestResultsAppearOnceTheReplyIsClosedAndAllCallsHaveEnded(t *testing.T) {
+	s := create(t, newStore(t))
+	user(t, s, "go")
+	must(t, s.AddPart(ctx, 0, toolCall("a")))
+	must(t, s.EndCall(ctx, result("a", "early")))
+	if n := len(s.Messages()); n != 1 {
+		t.Fatalf("%d messages while the reply is open, want 1", n)
+	}
+	must(t, s.AddReply(ctx, reply(toolCall("a"))))
+	same(t, s.Messages()[2].Parts, []llm.Part{result("a", "early").Result})
+}
+
+func TestACallHasOneResultOnly(t *testing.T) {
+	s := create(t, newStore(t))
+	user(t, s, "go")
+	if err := s.EndCall(ctx, result("a", "x")); err == nil {
+		t.Error("a result without a call was taken")
+	}
+	must(t, s.AddPart(ctx, 0, toolCall("a")))
+	must(t, s.EndCall(ctx, result("a", "x")))
+	if err := s.EndCall(ctx, result("a", "y")); err == nil {
+		t.Error("a second result was taken")
+	}
+}
+
+func TestCallsLeftOpenByACrashAreAnsweredOnce(t *testing.T) {
+	st := newStore(t)
+	s := create(t, st)
+	user(t, s, "go")
+	must(t, s.AddPart(ctx, 0, llm.Text{Text: "I will"}))
+	must(t, s.AddPart(ctx, 1, toolCall("a")))
+	must(t, s.AddPart(ctx, 2, toolCall("b")))
+	must(t, s.StartCall(ctx, "a", false))
+	r := reopen(t, st, s)
+	want := []llm.Message{
+		llm.UserText("go"),
+		{Role: llm.Assistant, Model: "m1", Stop: llm.StopBroken, Parts: []llm.Part{llm.Text{Text: "I will"}, toolCall("a"), toolCall("b")}},
+		{Role: llm.User, Parts: []llm.Part{llm.TextResult(toolCall("a"), notEnded, true), llm.TextResult(toolCall("b"), notStarted, true)}},
+	}
+	same(t, r.Messages(), want)
+	size := r.Info().Size
+	r = reopen(t, st, r)
+	same(t, r.Messages(), want)
+	same(t, r.Info().Size, size)
+}
+
+func TestASentAgainRequestVoidsTheTextOfTheFirst(t *testing.T) {
+	st := newStore(t)
+	s := create(t, st)
+	user(t, s, "go")
+	must(t, s.AddPart(ctx, 0, llm.Reasoning{Text: "first"}))
+	must(t, s.AddPart(ctx, 1, llm.Text{Text: "first"}))
+	must(t, s.AddPart(ctx, 0, llm.Text{Text: "second"}))
+	must(t, s.AddReply(ctx, reply(llm.Text{Text: "second"})))
+	want := []llm.Message{llm.UserText("go"), reply(llm.Text{Text: "second"})}
+	same(t, s.Messages(), want)
+	same(t, reopen(t, st, s).Messages(), want)
+}
+
+func TestWhatCannotBeStoredAsItIsIsCleanedAtOnce(t *testing.T) {
+	st := newStore(t)
+	s := create(t, st)
+	user(t, s, "bad \xff\xfe text")
+	c := llm.ToolCall{ID: "a", Name: "X", Input: json.RawMessage("{ \"a\": [1,\n2],\"h\":\"<&>\" }")}
+	broken := llm.ToolCall{ID: "b", Name: "X", Input: json.RawMessage(`{"a":`)}
+	must(t, s.AddReply(ctx, reply(c, broken, llm.Opaque{Provider: "p", JSON: json.RawMessage("{ \"<\" :1}")}, llm.Media{MIME: "image/png", Data: []byte{0, 1, 255}})))
+	must(t, s.EndCall(ctx, CallEnd{Result: llm.TextResult(c, "a\x80b", false), View: json.RawMessage("{\n}"), Meta: json.RawMessage("not json")}))
+	must(t, s.EndCall(ctx, CallEnd{Result: llm.TextResult(broken, "", true)}))
+	live := s.Messages()
+	same(t, live[1].Parts[0].(llm.ToolCall).Input, json.RawMessage(`{"a":[1,2],"h":"<&>"}`))
+	same(t, live[1].Parts[1].(llm.ToolCall).Raw, `{"a":`)
+	same(t, reopen(t, st, s).Messages(), live)
+}
+
+func TestASecondProcessIsToldWhoHasTheSession(t *testing.T) {
+	st := newStore(t)
+	s := create(t, st)
+	user(t, s, "mine")
+	_, err := st.Open(ctx, s.ID())
+	var held *LockedError
+	if !errors.As(err, &held) || held.PID != os.Getpid() || !strings.Contains(err.Error(), "--fork-session") {
+		t.Fatalf("got %v", err)
+	}
+	ro, err := st.OpenReadOnly(s.ID())
+	must(t, err)
+	defer ro.Close()
+	same(t, ro.Messages(), s.Messages())
+	if err := ro.AddUser(ctx, llm.UserText("x"), false, false); !errors.Is(err, ErrReadOnly) {
+		t.Errorf("writing a read-only session: %v", err)
+	}
+	if err := st.Remove(s.ID()); !errors.As(err, &held) {
+		t.Errorf("removing an open session: %v", err)
+	}
+	must(t, s.Close())
+	open(t, st, s.ID()) // the lock file that is left is no lock
+}
+
+func TestFilesArePrivate(t *testing.T) {
+	s := create(t, newStore(t))
+	user(t, s, "x")
+	for path, want := range map[string]os.FileMode{s.Path(): 0o600, s.Folder(): 0o700, filepath.Dir(s.Folder()): 0o700, filepath.Join(s.Folder(), "lock"): 0o600} {
+		st, err := os.Stat(path)
+		must(t, err)
+		if st.Mode().Perm() != want {
+			t.Errorf("%s has mode %v, want %v", path, st.Mode().Perm(), want)
+		}
+	}
+}
+
+func TestASessionThatWasNeverUsedLeavesNothing(t *testing.T) {
+	s := create(t, newStore(t))
+	must(t, s.Close())
+	if _, err := os.Stat(s.Folder()); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the folder is still there: %v", err)
+	}
+}
+
+func TestCheckoutMovesTheHeadAndRewritesNothing(t *testing.T) {
+	st := newStore(t)
+	s := create(t, st)
+	user(t, s, "one")
+	must(t, s.AddReply(ctx, reply(llm.Text{Text: "1"})))
+	at := s.Head()
+	user(t, s, "two")
+	must(t, s.AddReply(ctx, reply(llm.Text{Text: "2"})))
+	before, err := os.ReadFile(s.Path())
+	must(t, err)
+	must(t, s.Checkout(at))
+	same(t, len(s.Messages()), 2)
+	s = reopen(t, st, s)
+	same(t, s.Head(), at)
+	user(t, s, "other")
+	want := []llm.Message{llm.UserText("one"), reply(llm.Text{Text: "1"}), llm.UserText("other")}
+	same(t, s.Messages(), want)
+	s = reopen(t, st, s)
+	same(t, s.Messages(), want)
+	after, err := os.ReadFile(s.Path())
+	must(t, err)
+	if !strings.HasPrefix(string(after), string(before)) {
+		t.Error("checkout rewrote the log")
+	}
+	must(t, s.Checkout(""))
+	same(t, len(s.Messages()), 0)
+	if s.Checkout("nowhere") == nil {
+		t.Error("checkout of an unknown entry was taken")
+	}
+}

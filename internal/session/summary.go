@@ -1,0 +1,83 @@
+package session
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/lathe-dev/lathe/internal/llm"
+)
+
+// maxPrompt is how many characters of the first prompt are kept to show in lists.
+const maxPrompt = 200
+
+// summary is what is derived from entries wherever they are in the tree, in file order.
+type summary struct {
+	Total
+	mode        string
+	firstPrompt string
+	replyModel  string // of the last reply since the model was set
+}
+
+func (s *summary) apply(b Body) {
+	switch b := b.(type) {
+	case Title:
+		s.Title = b.Title
+	case Model:
+		s.Model, s.replyModel = b.Model, ""
+	case Mode:
+		s.mode = b.Mode
+	case Reply:
+		s.replyModel = b.Model
+	case TurnEnd:
+		s.Turns++
+		s.CostUSD += b.CostUSD
+		s.Usage = s.Usage.Add(b.Usage)
+	case User:
+		if s.firstPrompt == "" && !b.Synthetic {
+			s.firstPrompt = promptOf(b.Message)
+		}
+	}
+}
+
+// promptOf is what the user typed, on one line, cut to 200 characters: the first text that is not wrapped
+// in a tag, as context that lathe adds is.
+func promptOf(m llm.Message) string {
+	first := ""
+	for _, p := range m.Parts {
+		t, ok := p.(llm.Text)
+		if !ok || strings.TrimSpace(t.Text) == "" {
+			continue
+		}
+		if !wrapped(t.Text) {
+			return oneLine(t.Text)
+		}
+		if first == "" {
+			first = t.Text
+		}
+	}
+	return oneLine(first)
+}
+
+// wrapped reports whether text is one element: <name ...> ... </name>.
+func wrapped(text string) bool {
+	text = strings.TrimSpace(text)
+	if !strings.HasPrefix(text, "<") {
+		return false
+	}
+	end := strings.IndexAny(text, " >\n")
+	return end > 1 && strings.HasSuffix(text, "</"+text[1:end]+">")
+}
+
+func oneLine(text string) string {
+	if len(text) > 4*maxPrompt {
+		text = text[:4*maxPrompt]
+		for !utf8.ValidString(text) && len(text) > 0 {
+			text = text[:len(text)-1]
+		}
+	}
+	text = strings.Join(strings.Fields(text), " ")
+	if r := []rune(text); len(r) > maxPrompt {
+		return string(r[:maxPrompt-1]) + "…"
+	}
+	return text
+}

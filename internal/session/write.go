@@ -1,0 +1,252 @@
+package session
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+)
+
+func (s *Session) writable() error {
+	if s.closed {
+		return ErrClosed
+	}
+	if s.lock == nil {
+		return ErrReadOnly
+	}
+	return nil
+}
+
+// add checks a body, ends an exchange that it does not belong to, and writes.
+func (s *Session) add(b Body, sync bool) (Entry, error) {
+	b, err := s.check(b)
+	if err != nil {
+		return Entry{}, err
+	}
+	if s.t.ends(b) {
+		if err := s.repair(); err != nil {
+			return Entry{}, err
+		}
+	}
+	return s.write(b, sync)
+}
+
+// check returns the body in the form that is kept.
+func (s *Session) check(b Body) (Body, error) {
+	var err error
+	switch v := b.(type) {
+	case User:
+		v.Message, err = cleanUser(v.Message)
+		return v, err
+	case Part:
+		if v.Index < 0 {
+			return nil, fmt.Errorf("session: the index of a part is %d", v.Index)
+		}
+		v.Part, err = cleanReply(v.Part)
+		return v, err
+	case CallStart:
+		return v, s.waits(v.CallID)
+	case CallEnd:
+		if v.Result, err = cleanResult(v.Result); err != nil {
+			return nil, err
+		}
+		return v, s.waits(v.Result.CallID)
+	case TurnEnd:
+		sum := s.j.sum
+		sum.apply(v)
+		v.Total = sum.Total
+		return v, nil
+	case Unknown:
+		return v, v.check()
+	case nil:
+		return nil, errors.New("session: an entry needs a body")
+	}
+	return b, nil
+}
+
+// check refuses what would not come back as it is.
+func (u Unknown) check() error {
+	if u.Name == "" || u.Name == kindHeader || u.Name == kindFormat {
+		return fmt.Errorf("session: %q cannot be the kind of an entry", u.Name)
+	}
+	if u.JSON == nil {
+		return nil
+	}
+	members, err := unmarshal[map[string]json.RawMessage](u.JSON)
+	if err != nil {
+		return errNoObject
+	}
+	for _, key := range envelopeKeys {
+		if _, ok := members[key]; ok {
+			return fmt.Errorf("session: the body of an entry cannot have a member %q", key)
+		}
+	}
+	return nil
+}
+
+// waits is nil when a call has been journalled and has no result.
+func (s *Session) waits(callID string) error {
+	if s.t.find(cleanText(callID)) != nil {
+		return nil
+	}
+	return fmt.Errorf("session: no call %q is waiting for a result: it was not journalled, or has one already", callID)
+}
+
+// write appends one entry: one write, and with sync an fsync. When either fails the line is taken back
+// and nothing has changed.
+func (s *Session) write(b Body, sync bool) (Entry, error) {
+	if err := s.writable(); err != nil {
+		return Entry{}, err
+	}
+	if err := s.prepare(); err != nil {
+		return Entry{}, err
+	}
+	e := Entry{ID: strconv.FormatUint(s.j.next, 36), Parent: s.j.id(s.j.head), Time: s.now(), Body: b}
+	body, err := appendEntry(s.buf[:0], e)
+	if err != nil {
+		return Entry{}, fmt.Errorf("session: %s entry: %w", b.Kind(), err)
+	}
+	line := seal(body)
+	if s.buf = line[:0]; cap(line) > 1<<20 {
+		s.buf = nil // one large result must not stay in memory
+	}
+	if len(line) > maxLine {
+		return Entry{}, fmt.Errorf("session: an entry of %d MB is too large; the limit is %d MB", len(line)>>20, maxLine>>20)
+	}
+	if err := s.put(line, sync); err != nil {
+		return Entry{}, err
+	}
+	s.commit(e, int64(len(line)))
+	return e, nil
+}
+
+// prepare makes the file end where the next line is to start.
+func (s *Session) prepare() error {
+	if s.dirty {
+		if err := s.cut(); err != nil {
+			return s.failed(err)
+		}
+	}
+	if s.j.open {
+		if err := s.put([]byte("\n"), false); err != nil {
+			return err
+		}
+		s.j.end++
+		s.j.open = false
+	}
+	if s.j.version < Format {
+		line := seal([]byte(`{"kind":"` + kindFormat + `","format":` + strconv.Itoa(Format)))
+		if err := s.put(line, false); err != nil {
+			return err
+		}
+		s.j.end += int64(len(line))
+		s.j.version = Format
+	}
+	return nil
+}
+
+// put appends bytes, all or nothing.
+func (s *Session) put(line []byte, sync bool) error {
+	_, err := s.f.Write(line)
+	if err == nil && sync {
+		err = s.sync()
+	}
+	if err == nil {
+		return nil
+	}
+	s.dirty = true
+	return s.failed(errors.Join(err, s.cut()))
+}
+
+// cut takes back what a failed write left behind the last good line.
+func (s *Session) cut() error {
+	err := s.f.Truncate(s.j.end)
+	if err != nil { // Windows cannot through a handle that only appends
+		err = os.Truncate(s.Path(), s.j.end)
+	}
+	s.dirty = err != nil
+	return err
+}
+
+// WriteError says that the session could not be written. What was there before is kept; the same call may
+// be tried again.
+type WriteError struct {
+	ID   string
+	Path string
+	Err  error
+}
+
+func (e *WriteError) Error() string {
+	return fmt.Sprintf("session %s could not be written: %v; nothing that was there is lost: "+
+		"make room in %s and go on with --resume %s", e.ID, e.Err, filepath.Dir(e.Path), e.ID)
+}
+
+func (e *WriteError) Unwrap() error { return e.Err }
+
+func (s *Session) failed(err error) error { return &WriteError{s.id, s.Path(), err} }
+
+// commit takes a line that is in the file into memory.
+func (s *Session) commit(e Entry, size int64) {
+	parent := s.j.head
+	s.j.put(ref{
+		id: e.ID, kind: s.j.intern([]byte(e.Body.Kind())), parent: parent,
+		off: s.j.end, size: int32(size - 1), version: Format,
+	})
+	s.j.end += size
+	_ = s.j.note(e.Body) // fails for an unknown head only, which Checkout has ruled out
+	s.t.apply(e.Body)
+}
+
+// sync fsyncs the blobs that the log names, the log, and once the folders that lead to it.
+func (s *Session) sync() error {
+	for len(s.unblobs) > 0 {
+		if err := syncFile(s.unblobs[0]); err != nil {
+			return err
+		}
+		if s.unblobs = s.unblobs[1:]; len(s.unblobs) == 0 {
+			if err := syncDir(s.Blobs()); err != nil {
+				return err
+			}
+		}
+	}
+	if err := s.f.Sync(); err != nil {
+		return err
+	}
+	if !s.fresh {
+		return nil
+	}
+	for _, dir := range []string{s.folder, filepath.Dir(s.folder), filepath.Dir(filepath.Dir(s.folder))} {
+		if err := syncDir(dir); err != nil {
+			return err
+		}
+	}
+	s.fresh = false
+	return nil
+}
+
+func syncFile(path string) error {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // removed by the user; Verify tells
+	}
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
+
+// syncDir makes the names in a folder durable; Windows does that by itself and has no call for it.
+func syncDir(dir string) error {
+	if runtime.GOOS == "windows" {
+		return nil
+	}
+	f, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
