@@ -1,0 +1,239 @@
+// Package config turns files, the environment and flags into plain data, and knows for each value where it
+// was written.
+//
+// The words: a [Layer] is one kind of place settings come from; the layers, lowest first, are built-in
+// defaults, the organisation's defaults, the user's files, the project's shared file, the project's local
+// file, the process environment, the env object of the user's settings, flags, and managed policy. An
+// [Origin] is the exact place of a value. A value is held when it is in a file that a repository can write
+// and could do harm: it counts once the folder is trusted.
+//
+// Scalars are taken from the highest layer that has them, objects are merged key by key, lists are joined.
+// Within the user's and the project's layers Claude Code's files are read below lathe's own.
+//
+// The promises:
+//
+//   - No state outside [Config]: two projects in one process do not touch. A Config never changes; a
+//     change on disk makes a new one ([Config.Watch]).
+//   - A mistake in a file of lathe's own, or in one named on the command line, is one error that names
+//     file, line, key, what was found and what is allowed. In another program's file it is a warning.
+//   - A project's files can narrow what may run at once, widen it only when trusted, and never set where
+//     requests go, which key they carry, or the variables lathe itself reads.
+//   - A file that lathe rewrites keeps its comments, its order and every key lathe does not know.
+//   - Loading starts no goroutine, watches nothing and reaches for no network, except that an
+//     organisation's document that was never fetched is waited for, one second at most.
+package config
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+)
+
+// Options say what to load. The zero value is the current folder, process environment and user.
+type Options struct {
+	Dir        string   // the working folder; "" is the process's
+	Home       string   // these override what the environment says; "" leaves it
+	ConfigHome string   // lathe's own folder, not its parent; so are the next ones
+	StateHome  string   //
+	CacheHome  string   //
+	DataHome   string   //
+	Environ    []string // as from os.Environ; nil is the process's
+
+	Flags        []Flag // single flags, in order
+	SettingsFlag string // --settings: a file, or a JSON object in the argument itself
+
+	// ManagedPaths replace the machine's managed-settings.json files, lowest first; an empty list that is
+	// not nil is none. A folder named claude-code or ClaudeCode marks Claude Code's own.
+	ManagedPaths []string
+	// Sources limits which file layers are read (--setting-sources): of User, Project, Local; nil is all.
+	Sources []Layer
+
+	// Trust says whether the folder is trusted with the held values, whose digest (Config.HeldDigest)
+	// changes when they do. Nil is no. It is asked once, and only if there are held values.
+	Trust func(root, digest string) bool
+	// TrustLocal lets the local files count without that: the caller knows that they are the user's own,
+	// because git does not track them.
+	TrustLocal bool
+
+	OrganizationWait time.Duration // longest wait for a document never fetched before; 0 is one second
+	Debounce         time.Duration // quiet time Watch waits for after a change; 0 is 100 ms
+}
+
+// Flag is a single command-line flag that sets a key.
+type Flag struct {
+	Name  string // as the user wrote it: "--model"
+	Key   string // dotted: "model"
+	Value any    // a string, bool, number, []string or anything else that marshals to JSON
+}
+
+// Config is one loaded configuration. It is immutable and safe for concurrent use.
+type Config struct {
+	Settings Settings
+	Warnings []Warning // each once, in the order of the layers
+
+	opts        Options
+	paths       Paths
+	env         environment
+	settingsEnv *node
+	merged      *node
+	held        []Value
+	heldDigest  string
+	trusted     bool
+	files       []File
+	org         *organization
+}
+
+// File is one settings file that was looked for.
+type File struct {
+	Path    string `json:"path"`
+	Layer   Layer  `json:"layer"`
+	Foreign bool   `json:"foreign,omitempty"` // Claude Code's
+	Found   bool   `json:"found"`
+}
+
+// Load reads all layers for one folder. The project's root is the nearest folder from Options.Dir upwards
+// with .lathe, .claude or .git in it, below the home folder; else Options.Dir itself. Errors are *Error
+// values, or come from the operating system.
+func Load(opts Options) (*Config, error) {
+	l, err := newLoader(opts)
+	if err != nil {
+		return nil, err
+	}
+	if err := l.read(); err != nil {
+		return nil, err
+	}
+	merged, err := l.merge()
+	if err != nil {
+		return nil, err
+	}
+	c := &Config{
+		Warnings: l.warnings, opts: l.opts, paths: l.paths, env: l.env, settingsEnv: l.settingsEnv, merged: merged,
+		held: l.held, heldDigest: l.heldDigest, trusted: l.trusted, files: l.files, org: l.org,
+	}
+	return c, c.decode()
+}
+
+// decode fills Settings from the merged tree.
+func (c *Config) decode() error {
+	c.Settings = Settings{}
+	if err := json.Unmarshal(c.merged.appendJSON(nil), &c.Settings); err != nil {
+		return fmt.Errorf("settings: %w", err) // the schema lets through what the struct does not take
+	}
+	return nil
+}
+
+// Paths are the places this instance uses.
+func (c *Config) Paths() Paths { return c.paths }
+
+// Files lists the settings files that were looked for, lowest layer first.
+func (c *Config) Files() []File { return slices.Clone(c.files) }
+
+// Origin is where the value at a dotted path was written; for an object or a list, where its highest part
+// was. The zero Origin (layer default) means that nobody wrote it.
+func (c *Config) Origin(path string) Origin {
+	p, err := parsePath(path)
+	if err != nil {
+		return Origin{}
+	}
+	if n := c.merged.at(p); n != nil {
+		return n.origin()
+	}
+	return Origin{}
+}
+
+// Get returns the merged value at a dotted path as JSON, also of keys that Settings does not have.
+func (c *Config) Get(path string) (json.RawMessage, Origin, bool) {
+	p, err := parsePath(path)
+	if err != nil {
+		return nil, Origin{}, false
+	}
+	n := c.merged.at(p)
+	if n == nil {
+		return nil, Origin{}, false
+	}
+	return n.appendJSON(nil), n.origin(), true
+}
+
+// Digest is a hash of all merged values: equal digests mean equal settings.
+func (c *Config) Digest() string { return digest(c.merged.appendJSON(nil)) }
+
+func digest(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
+
+// Held are the values of the project's files that need trust. They are part of the settings only if the
+// folder was trusted.
+func (c *Config) Held() []Value { return slices.Clone(c.held) }
+
+// HeldDigest identifies the held values for Options.Trust; "" when there are none.
+func (c *Config) HeldDigest() string { return c.heldDigest }
+
+// Trusted tells whether the held values count.
+func (c *Config) Trusted() bool { return c.trusted }
+
+// Rule is one permission rule with its origin.
+type Rule struct {
+	Action     string // "allow", "ask" or "deny"
+	Text       string // of the plain lists: Tool or Tool(pattern)
+	Permission string // of permissions.rules, as is Pattern
+	Pattern    string
+	Origin     Origin
+}
+
+// Rules lists the permission rules: deny, ask and allow lists, then permissions.rules in order.
+func (c *Config) Rules() []Rule {
+	var out []Rule
+	perms := c.merged.get("permissions")
+	for _, action := range []string{"deny", "ask", "allow"} {
+		if list := perms.get(action); list != nil {
+			for _, e := range list.elems {
+				out = append(out, Rule{Action: action, Text: e.text, Origin: e.origin()})
+			}
+		}
+	}
+	if list := perms.get("rules"); list != nil {
+		for i, e := range list.elems {
+			r := c.Settings.Permissions.Rules[i]
+			if r.Pattern == "" {
+				r.Pattern = "*"
+			}
+			out = append(out, Rule{Action: r.Action, Permission: r.Permission, Pattern: r.Pattern, Origin: e.origin()})
+		}
+	}
+	return out
+}
+
+// resolve fills in what the options leave open.
+func (o Options) resolve() (Options, environment, Paths, error) {
+	if o.Environ == nil {
+		o.Environ = os.Environ()
+	}
+	env := newEnvironment(o.Environ)
+	paths := resolvePaths(env, o.Home)
+	for _, over := range []struct {
+		dst *string
+		val string
+	}{{&paths.ConfigHome, o.ConfigHome}, {&paths.StateHome, o.StateHome}, {&paths.CacheHome, o.CacheHome}, {&paths.DataHome, o.DataHome}} {
+		if over.val != "" {
+			*over.dst = over.val
+		}
+		if !filepath.IsAbs(*over.dst) {
+			return o, env, paths, &Error{Text: "there is no home folder to keep settings in", Hint: "set HOME to an absolute path"}
+		}
+	}
+	dir, err := filepath.Abs(o.Dir) // "" is the current folder
+	if err != nil {
+		return o, env, paths, fmt.Errorf("working folder: %w", err)
+	}
+	paths.Dir, paths.Root = dir, projectRoot(dir, paths.Home)
+	if o.ManagedPaths == nil {
+		o.ManagedPaths = managedPaths(env)
+	}
+	return o, env, paths, nil
+}

@@ -1,0 +1,62 @@
+package config
+
+import "slices"
+
+// merge lays over on top of n, which stays as it is: objects merge key by key, lists are joined without
+// repeating anything, and of everything else the higher one counts.
+func merge(n, over *node, p keyPath) *node {
+	switch {
+	case n == nil:
+		return over
+	case n.kind == '{' && over.kind == '{' && !wholeEntry(p):
+		out := *n
+		out.src, out.off = over.src, over.off
+		out.members = slices.Clone(n.members)
+		out.index = nil
+		for _, m := range over.members {
+			m.val = merge(n.get(m.key), m.val, p.with(m.key))
+			out.add(m)
+		}
+		return &out
+	case n.kind == '[' && over.kind == '[' && !replaces(p):
+		return join(n, over, p)
+	}
+	top := *over
+	top.shadowed = append([]*node{n}, n.shadowed...)
+	return &top
+}
+
+// wholeEntry names objects that make no sense half from one file and half from another.
+func wholeEntry(p keyPath) bool {
+	return p.matches("mcpServers", "*") || p.matches("statusLine") || p.matches("providers", "*", "models", "*")
+}
+
+// replaces names lists of which the highest layer's counts as a whole.
+func replaces(p keyPath) bool { return p.matches("fallbackModel") }
+
+// join appends over's elements to n's. Where order carries meaning the later of two equal elements stays,
+// else the earlier one.
+func join(n, over *node, p keyPath) *node {
+	out := *over
+	all := slices.Concat(n.elems, over.elems)
+	ordered := p.matches("permissions", "rules")
+	if ordered {
+		slices.Reverse(all)
+	}
+	seen := make(map[string]bool, len(all))
+	out.elems = make([]*node, 0, len(all))
+	for _, e := range all {
+		key := e.text
+		if e.kind != '"' {
+			key = "\x00" + string(e.appendJSON(nil))
+		}
+		if !seen[key] {
+			seen[key] = true
+			out.elems = append(out.elems, e)
+		}
+	}
+	if ordered {
+		slices.Reverse(out.elems)
+	}
+	return &out
+}

@@ -1,0 +1,204 @@
+package config
+
+import (
+	"slices"
+	"strings"
+)
+
+// A verdict is what becomes of a key in a file that a repository can write.
+type verdict int
+
+const (
+	held  verdict = iota // counts once the folder is trusted; the verdict for keys nobody listed
+	free                 // counts at once: it narrows, or it cannot do harm
+	never                // is left out with a warning, trusted or not
+)
+
+// projectRules say what a project's file may set; the first match counts. A pattern ending in "**" covers
+// all below it.
+var projectRules = []struct {
+	verdict verdict
+	pattern string
+}{
+	// Whoever sets these gets the user's keys or conversations.
+	{never, "apiKeyHelper"},
+	{never, "apiKeyHelperTtlMs"},
+	{never, "apiBase"},
+	{never, "organizationUrl"},
+	{never, "network.**"},
+	{held, "providers.*.models.**"},
+	{never, "providers.**"},
+	// This one would offer the user's old sessions for removal.
+	{never, "cleanupPeriodDays"},
+
+	{free, "$schema"},
+	{free, "version"},
+	{free, "model"},
+	{free, "smallModel"},
+	{free, "fallbackModel"},
+	{free, "modelAliases.**"},
+	{free, "effort"},
+	{free, "maxThinkingTokens"},
+	{free, "maxOutputTokens"},
+	{free, "permissions.ask"},
+	{free, "permissions.deny"},
+	{free, "permissions.disableBypassPermissionsMode"},
+	{free, "disabledMcpjsonServers"},
+	{free, "outputStyle"},
+	{free, "language"},
+	{free, "theme"},
+	{free, "autoCompactEnabled"},
+	{free, "compactionThreshold"},
+	{free, "includeGitInstructions"},
+	{free, "attribution.**"},
+	{free, "exploreCache.**"},
+	{held, "bash.shell"},
+	{free, "bash.**"},
+	{free, "stream.**"},
+}
+
+// judge says what becomes of the value at p.
+func judge(p keyPath, n *node) verdict {
+	switch {
+	case p.matches("permissions", "defaultMode"):
+		return judgeMode(n.text)
+	case p.matches("permissions", "rules", "*"):
+		if action := n.get("action"); action != nil && action.text == "deny" {
+			return free // the last match wins, so only a refusal cannot soften what the user wrote
+		}
+		return held
+	case p.matches("env", "*"):
+		if protectedVariable(p[1]) {
+			return never
+		}
+		return held
+	}
+	for _, r := range projectRules {
+		if pattern, all := strings.CutSuffix(r.pattern, ".**"); all && p.under(strings.Split(pattern, ".")...) ||
+			!all && p.matches(strings.Split(pattern, ".")...) {
+			return r.verdict
+		}
+	}
+	return held
+}
+
+func judgeMode(mode string) verdict {
+	switch mode {
+	case "plan", "dontAsk":
+		return free
+	case "bypassPermissions", "auto":
+		return never
+	}
+	return held
+}
+
+// protectedVariable tells the variables that a project's env never sets, because they steer lathe itself,
+// or what any program loads and where it connects to.
+func protectedVariable(name string) bool {
+	upper := strings.ToUpper(name)
+	if secretName(upper) || slices.Contains(protectedNames, upper) {
+		return true
+	}
+	for _, prefix := range protectedPrefixes {
+		if strings.HasPrefix(upper, prefix) {
+			return true
+		}
+	}
+	for _, suffix := range protectedSuffixes {
+		if strings.HasSuffix(upper, suffix) {
+			return true
+		}
+	}
+	return false
+}
+
+var (
+	protectedPrefixes = []string{
+		"ANTHROPIC_", "OPENAI_", "LATHE_", "CLAUDE_", "AWS_", "GOOGLE_", "AZURE_", "XDG_",
+		"LD_", "DYLD_", "GIT_", "SSH_", "PYTHON", "PERL5", "RUBY", "NODE_", "BASH_FUNC_", "SSL_CERT_", "OTEL_",
+	}
+	protectedSuffixes = []string{"_BASE_URL", "_API_BASE", "_API_URL", "_ENDPOINT", "_PROXY", "_MODEL", "PAGER"}
+	protectedNames    = []string{
+		"PATH", "PATHEXT", "COMSPEC", "HOME", "USERPROFILE", "APPDATA", "LOCALAPPDATA", "SHELL", "USER", "LOGNAME",
+		"BASH_ENV", "ENV", "ZDOTDIR", "SHELLOPTS", "BASHOPTS", "PS4", "PROMPT_COMMAND", "IFS", "CDPATH", "GLOBIGNORE",
+		"EDITOR", "VISUAL", "BROWSER", "LESSOPEN", "LESSCLOSE", "RIPGREP_CONFIG_PATH", "GREP_OPTIONS",
+		"JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS", "GOFLAGS", "GOPROXY", "GOTOOLCHAIN", "RUSTC_WRAPPER",
+		"CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE", "NODE_OPTIONS", "TMPDIR", "TEMP", "TMP",
+	}
+)
+
+// secretName tells names of variables and headers whose values are secrets.
+func secretName(name string) bool {
+	upper := strings.ToUpper(name)
+	for _, word := range []string{"KEY", "TOKEN", "SECRET", "PASS", "AUTH", "CRED", "COOKIE"} {
+		if strings.Contains(upper, word) {
+			return !strings.HasSuffix(upper, "_TOKENS") && !strings.HasPrefix(upper, "KEYBOARD")
+		}
+	}
+	return false
+}
+
+// secretAt tells places whose values are masked when they are shown.
+func secretAt(p keyPath) bool {
+	switch {
+	case p.under("providers", "*", "apiKey"), p.under("providers", "*", "authToken"):
+		return true
+	case len(p) >= 2 && p[0] == "env", p.under("providers", "*", "headers", "*"),
+		p.under("mcpServers", "*", "env", "*"), p.under("mcpServers", "*", "headers", "*"):
+		return secretName(p[len(p)-1])
+	}
+	return false
+}
+
+// forbid takes what a repository may never set out of a project's document.
+func forbid(root *node, warn func(Warning)) {
+	sift(root, nil, func(p keyPath, n *node) bool {
+		if judge(p, n) != never {
+			return true
+		}
+		warn(Warning{Origin: n.origin(), Key: p.String(), Text: "a project may not set this; it is left out. " + instead(p)})
+		return false
+	})
+}
+
+func instead(p keyPath) string {
+	if p[0] == "env" {
+		return "Set the variable in your shell or in your own settings"
+	}
+	return "Write it in your own settings if you want it"
+}
+
+// split parts a project's document into what counts at once and what waits for trust. Either may be nil.
+func split(root *node) (now, later *node) {
+	now, later = root.clone(), root
+	sift(now, nil, func(p keyPath, n *node) bool { return judge(p, n) == free })
+	sift(later, nil, func(p keyPath, n *node) bool { return judge(p, n) != free })
+	return now, later
+}
+
+// sift keeps the parts of n that keep says yes to. It asks for the values that rules can name: everything
+// except objects that rules name the inside of, and ordered rules one by one.
+func sift(n *node, p keyPath, keep func(keyPath, *node) bool) bool {
+	switch {
+	case n.kind == '{' && descends(p):
+		n.filter(func(m member) bool { return sift(m.val, p.with(m.key), keep) })
+		return len(n.members) > 0
+	case n.kind == '[' && p.matches("permissions", "rules"):
+		n.elems = slices.DeleteFunc(n.elems, func(e *node) bool { return !keep(p.with("-"), e) })
+		return len(n.elems) > 0
+	}
+	return keep(p, n)
+}
+
+func descends(p keyPath) bool {
+	if len(p) == 0 {
+		return true
+	}
+	switch p[0] {
+	case "permissions", "env", "attribution", "exploreCache", "bash", "stream", "network", "log", "modelAliases":
+		return len(p) == 1
+	case "providers":
+		return len(p) <= 2
+	}
+	return false
+}

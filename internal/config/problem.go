@@ -1,0 +1,108 @@
+package config
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Error is one mistake in the configuration. Its text is one line: the place, the key, what was found,
+// what is allowed, and where there is one, the next move.
+type Error struct {
+	Origin  Origin
+	Key     string // dotted path of the key, or empty
+	Found   string // what stood there, as JSON, masked where it is secret
+	Allowed string // what may stand there
+	Text    string // what is wrong, where Found and Allowed do not say it
+	Hint    string // what to do
+	More    int    // how many more mistakes the same file has
+	Err     error  // the cause, if any
+}
+
+// Error is the line for the user.
+func (e *Error) Error() string {
+	var parts []string
+	if place := e.Origin.String(); e.Origin != (Origin{}) {
+		parts = append(parts, place)
+	}
+	if e.Key != "" {
+		parts = append(parts, e.Key)
+	}
+	what := e.Text
+	if e.Found != "" {
+		what = strings.TrimPrefix(what+"; found "+e.Found, "; ")
+	}
+	if e.Allowed != "" {
+		what += ", allowed: " + e.Allowed
+	}
+	if e.Err != nil {
+		what = strings.TrimPrefix(what+": "+printable(e.Err.Error()), ": ")
+	}
+	if e.Hint != "" {
+		what += "; " + e.Hint
+	}
+	if e.More > 0 {
+		what += fmt.Sprintf(" (and %d more in this file)", e.More)
+	}
+	return strings.Join(append(parts, what), ": ")
+}
+
+// Unwrap gives the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Warning is something the user should know although lathe goes on.
+type Warning struct {
+	Origin Origin `json:"origin"`
+	Key    string `json:"key,omitempty"`
+	Text   string `json:"text"`
+}
+
+// String is the warning as one line.
+func (w Warning) String() string {
+	e := Error{Origin: w.Origin, Key: w.Key, Text: w.Text}
+	return e.Error()
+}
+
+// asWarning turns a mistake in a file that is not lathe's own into a warning that says what was left out.
+func (e *Error) asWarning(left string) Warning {
+	plain := *e
+	plain.Origin, plain.Key, plain.More = Origin{}, "", 0
+	return Warning{Origin: e.Origin, Key: e.Key, Text: plain.Error() + "; " + left}
+}
+
+// nearest returns the name closest to s, if it is close enough to be meant.
+func nearest(s string, names []string) string {
+	best, bestDist := "", max(1, len(s)/3)+1
+	for _, name := range names {
+		if d := distance(strings.ToLower(s), strings.ToLower(name), bestDist); d < bestDist {
+			best, bestDist = name, d
+		}
+	}
+	return best
+}
+
+// distance is the number of edits between a and b (a swap of neighbours counts as one), or limit if it is
+// not below that.
+func distance(a, b string, limit int) int {
+	if len(a)-len(b) >= limit || len(b)-len(a) >= limit {
+		return limit
+	}
+	prev2, prev, cur := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range prev {
+		prev[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		cur[0] = i
+		for j := 1; j <= len(b); j++ {
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
+			}
+			cur[j] = min(prev[j]+1, cur[j-1]+1, prev[j-1]+cost)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				cur[j] = min(cur[j], prev2[j-2]+1)
+			}
+		}
+		prev2, prev, cur = prev, cur, prev2
+	}
+	return min(prev[len(b)], limit)
+}

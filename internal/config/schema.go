@@ -1,0 +1,259 @@
+package config
+
+import (
+	_ "embed"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+//go:embed schema.json
+var schemaJSON []byte
+
+// Schema is the published JSON Schema of settings files (draft 2020-12).
+func Schema() []byte { return slices.Clone(schemaJSON) }
+
+// A schema is one place of schema.json, as far as the checker knows the language: type, properties,
+// additionalProperties, items, enum, anyOf, required, bounds, maxItems, minLength, $ref, and the formats
+// url, proxy, path, rule and text, which other tools take as remarks.
+type schema struct {
+	description string
+	types       []string
+	enum        []string
+	props       []property
+	extra       *schema // of members that props does not name; nil: such a member is unknown
+	items       *schema
+	anyOf       []*schema
+	required    []string
+	format      string
+	minimum     float64
+	above       float64
+	minLength   int
+	maxItems    int
+	def         *node
+	examples    *node
+}
+
+type property struct {
+	name   string
+	schema *schema
+}
+
+// rootSchema is parsed when the first file is checked; it never changes.
+var rootSchema = sync.OnceValue(func() *schema {
+	src := &source{layer: Default, data: schemaJSON}
+	doc, err := parseDocument(src)
+	if err != nil {
+		panic("config: schema.json: " + err.Error()) // it is part of the program
+	}
+	root := doc.tree(func(key string, _ int) { panic("config: schema.json repeats " + key) })
+	src.data = nil // defaults have no line
+	return newSchema(root, root.get("$defs"))
+})
+
+func newSchema(n, defs *node) *schema {
+	s := &schema{minimum: math.Inf(-1), above: math.Inf(-1), maxItems: math.MaxInt}
+	if ref := n.get("$ref"); ref != nil {
+		*s = *newSchema(defs.get(strings.TrimPrefix(ref.text, "#/$defs/")), defs)
+	}
+	for _, m := range n.members {
+		s.keyword(m.key, m.val, defs)
+	}
+	return s
+}
+
+func (s *schema) keyword(key string, v, defs *node) {
+	switch key {
+	case "description":
+		s.description = v.text
+	case "type":
+		s.types = texts(v)
+	case "enum":
+		s.enum = texts(v)
+	case "required":
+		s.required = texts(v)
+	case "format":
+		s.format = v.text
+	case "minimum":
+		s.minimum = v.number()
+	case "exclusiveMinimum":
+		s.above = v.number()
+	case "minLength":
+		s.minLength = int(v.number())
+	case "maxItems":
+		s.maxItems = int(v.number())
+	case "default":
+		s.def = v
+	case "examples":
+		s.examples = v
+	case "items":
+		s.items = newSchema(v, defs)
+	case "additionalProperties":
+		s.extra = newSchema(v, defs)
+	case "properties":
+		for _, m := range v.members {
+			s.props = append(s.props, property{m.key, newSchema(m.val, defs)})
+		}
+	case "anyOf":
+		for _, e := range v.elems {
+			s.anyOf = append(s.anyOf, newSchema(e, defs))
+		}
+	}
+}
+
+func texts(n *node) []string {
+	if n.kind == '"' {
+		return []string{n.text}
+	}
+	var out []string
+	for _, e := range n.elems {
+		out = append(out, e.text)
+	}
+	return out
+}
+
+func (n *node) number() float64 {
+	f, err := strconv.ParseFloat(n.text, 64)
+	if err != nil {
+		return math.NaN()
+	}
+	return f
+}
+
+// prop returns the schema of a member: the one named, else the one for all others, else nil.
+func (s *schema) prop(key string) *schema {
+	for _, p := range s.props {
+		if p.name == key {
+			return p.schema
+		}
+	}
+	return s.extra
+}
+
+// find returns the schema at a path, or nil where the schema says nothing.
+func (s *schema) find(p keyPath) *schema {
+	for _, seg := range p {
+		if s == nil {
+			return nil
+		}
+		if s.items != nil && (isIndex(seg) || seg == "-") {
+			s = s.items
+		} else {
+			s = s.prop(seg)
+		}
+	}
+	return s
+}
+
+// open tells whether members that the schema does not name are the business of somebody else.
+func (s *schema) open() bool { return len(s.props) == 0 && s.extra == nil }
+
+func (s *schema) names() []string {
+	var out []string
+	for _, p := range s.props {
+		out = append(out, p.name)
+	}
+	return out
+}
+
+// defaults makes the object of all default values below s, or nil.
+func (s *schema) defaults() *node {
+	if s.def != nil {
+		return s.def
+	}
+	var out *node
+	for _, p := range s.props {
+		if d := p.schema.defaults(); d != nil {
+			if out == nil {
+				out = object(d.src)
+			}
+			out.set(p.name, d)
+		}
+	}
+	return out
+}
+
+// defaultTree holds the built-in defaults; it never changes.
+var defaultTree = sync.OnceValue(func() *node {
+	d := rootSchema().defaults().clone()
+	markDefault(d)
+	return d
+})
+
+func markDefault(n *node) {
+	n.off = -1
+	for _, m := range n.members {
+		markDefault(m.val)
+	}
+}
+
+// allowed says in words what may stand at a place.
+func (s *schema) allowed() string {
+	switch {
+	case len(s.enum) > 0:
+		quoted := make([]string, len(s.enum))
+		for i, e := range s.enum {
+			quoted[i] = strconv.Quote(e)
+		}
+		return strings.Join(quoted, ", ")
+	case len(s.anyOf) > 0:
+		alts := make([]string, len(s.anyOf))
+		for i, a := range s.anyOf {
+			alts[i] = a.allowed()
+		}
+		return strings.Join(alts, " or ")
+	}
+	var alts []string
+	for _, t := range s.types {
+		alts = append(alts, s.allowedType(t))
+	}
+	return strings.Join(alts, " or ")
+}
+
+func (s *schema) allowedType(t string) string {
+	switch t {
+	case "string":
+		return s.allowedString()
+	case "integer", "number":
+		word := map[string]string{"integer": "a whole number", "number": "a number"}[t]
+		if !math.IsInf(s.minimum, 0) {
+			return fmt.Sprintf("%s, at least %v", word, s.minimum)
+		}
+		if !math.IsInf(s.above, 0) {
+			return fmt.Sprintf("%s above %v", word, s.above)
+		}
+		return word
+	case "boolean":
+		return "true or false"
+	case "array":
+		word := "an array"
+		if s.maxItems < math.MaxInt {
+			word += fmt.Sprintf(" of at most %d", s.maxItems)
+		}
+		if s.items != nil {
+			word += ", each " + s.items.allowed()
+		}
+		return word
+	}
+	return "an object"
+}
+
+func (s *schema) allowedString() string {
+	switch s.format {
+	case "url":
+		return "a URL that begins with http:// or https://"
+	case "proxy":
+		return "a URL that begins with http://, https:// or socks5://"
+	case "path":
+		return "a path"
+	case "rule":
+		return "a rule: Tool or Tool(pattern)"
+	}
+	if s.minLength > 0 {
+		return "a string that is not empty"
+	}
+	return "a string"
+}

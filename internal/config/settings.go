@@ -1,0 +1,156 @@
+package config
+
+import (
+	"encoding/json"
+)
+
+// Settings is the merged configuration as plain data: defaults filled in, paths absolute, expansions done.
+// The zero value of a field without a default means unset. The keys are described in schema.json.
+type Settings struct {
+	Schema  string `json:"$schema"`
+	Version int    `json:"version"`
+
+	Model             string            `json:"model"`
+	SmallModel        string            `json:"smallModel"`
+	FallbackModel     StringList        `json:"fallbackModel"`
+	ModelAliases      map[string]string `json:"modelAliases"`
+	Effort            string            `json:"effort"`            // "", "off", "low", "medium", "high", "xhigh", "max"
+	MaxThinkingTokens *int              `json:"maxThinkingTokens"` // nil: unset; 0: no thinking
+	MaxOutputTokens   int               `json:"maxOutputTokens"`
+	MaxTurns          int               `json:"maxTurns"`     // model calls; 0: no limit
+	MaxBudgetUSD      float64           `json:"maxBudgetUsd"` // 0: no limit
+
+	Provider          string              `json:"provider"`
+	APIBase           string              `json:"apiBase"`
+	APIKeyHelper      string              `json:"apiKeyHelper"`
+	APIKeyHelperTTLMs int                 `json:"apiKeyHelperTtlMs"`
+	Providers         map[string]Provider `json:"providers"`
+	OrganizationURL   string              `json:"organizationUrl"`
+
+	Env         map[string]string `json:"env"` // for child processes; for lathe itself see Config.Env
+	Permissions Permissions       `json:"permissions"`
+
+	Hooks                      json.RawMessage `json:"hooks"` // an object in Claude Code's form, or nil
+	DisableAllHooks            bool            `json:"disableAllHooks"`
+	MCPServers                 json.RawMessage `json:"mcpServers"` // an object by name, or nil
+	EnableAllProjectMCPServers bool            `json:"enableAllProjectMcpServers"`
+	EnabledMCPJSONServers      []string        `json:"enabledMcpjsonServers"`
+	DisabledMCPJSONServers     []string        `json:"disabledMcpjsonServers"`
+
+	StatusLine  json.RawMessage `json:"statusLine"` // an object, or nil
+	OutputStyle string          `json:"outputStyle"`
+	Language    string          `json:"language"`
+	Theme       string          `json:"theme"`
+	Keybindings json.RawMessage `json:"keybindings"` // an object or an array, or nil
+
+	AutoCompactEnabled     bool        `json:"autoCompactEnabled"`
+	CompactionThreshold    int         `json:"compactionThreshold"` // tokens; 0: by the model's window
+	SkillDirs              []string    `json:"skillDirs"`
+	ClaudeMdExcludes       []string    `json:"claudeMdExcludes"`
+	IncludeGitInstructions bool        `json:"includeGitInstructions"`
+	Attribution            Attribution `json:"attribution"`
+	CleanupPeriodDays      int         `json:"cleanupPeriodDays"` // 0: sessions are kept
+
+	ExploreCache ExploreCache `json:"exploreCache"`
+	Bash         Bash         `json:"bash"`
+	Stream       Stream       `json:"stream"`
+	Network      Network      `json:"network"`
+	Log          Log          `json:"log"`
+	Debug        bool         `json:"debug"`
+}
+
+// Provider is one entry of providers.
+type Provider struct {
+	Type      string               `json:"type"` // "anthropic" or "openai"; "" for the known names
+	APIBase   string               `json:"apiBase"`
+	APIKey    string               `json:"apiKey"`
+	AuthToken string               `json:"authToken"`
+	Headers   map[string]string    `json:"headers"`
+	Betas     []string             `json:"betas"`
+	Models    map[string]ModelInfo `json:"models"`
+}
+
+// ModelInfo is what the user says of a model; zero fields are left to the catalogue.
+type ModelInfo struct {
+	Name            string   `json:"name"`
+	ContextWindow   int      `json:"contextWindow"`   // tokens
+	MaxOutputTokens int      `json:"maxOutputTokens"` // tokens
+	Images          *bool    `json:"images"`
+	Thinking        *string  `json:"thinking"`   // "", "budget", "adaptive"
+	InputPrice      *float64 `json:"inputPrice"` // US dollars per million tokens, like the other prices
+	OutputPrice     *float64 `json:"outputPrice"`
+	CacheReadPrice  *float64 `json:"cacheReadPrice"`
+	CacheWritePrice *float64 `json:"cacheWritePrice"`
+}
+
+// Permissions holds rules as they were written; Config.Rules has them with their origins.
+type Permissions struct {
+	Allow                        []string      `json:"allow"`
+	Ask                          []string      `json:"ask"`
+	Deny                         []string      `json:"deny"`
+	Rules                        []OrderedRule `json:"rules"`
+	AdditionalDirectories        []string      `json:"additionalDirectories"`
+	DefaultMode                  string        `json:"defaultMode"`
+	DisableBypassPermissionsMode string        `json:"disableBypassPermissionsMode"` // "" or "disable"
+}
+
+// OrderedRule is one entry of permissions.rules. Action is "allow", "ask" or "deny".
+type OrderedRule struct {
+	Permission string `json:"permission"`
+	Pattern    string `json:"pattern"` // "" means "*"
+	Action     string `json:"action"`
+}
+
+// Attribution is what is added to commits and pull requests; nil is lathe's own text, "" is none.
+type Attribution struct {
+	Commit *string `json:"commit"`
+	PR     *string `json:"pr"`
+}
+
+// ExploreCache sets the cache of Read, Glob and Grep.
+type ExploreCache struct {
+	Enabled        bool `json:"enabled"`
+	MaxEntries     int  `json:"maxEntries"`
+	DirectoryTTLMs int  `json:"directoryTtlMs"`
+}
+
+// Bash sets the Bash tool.
+type Bash struct {
+	DefaultTimeoutMs int    `json:"defaultTimeoutMs"`
+	MaxTimeoutMs     int    `json:"maxTimeoutMs"`
+	MaxOutputLength  int    `json:"maxOutputLength"` // characters
+	Shell            string `json:"shell"`
+}
+
+// Stream sets how replies are waited for and asked for again.
+type Stream struct {
+	StallTimeoutMs int `json:"stallTimeoutMs"`
+	MaxRetries     int `json:"maxRetries"`
+	MaxRetryWaitMs int `json:"maxRetryWaitMs"`
+}
+
+// Network sets how the network is reached; Config.Transport obeys it.
+type Network struct {
+	Proxy   string   `json:"proxy"`
+	NoProxy []string `json:"noProxy"`
+	CACerts []string `json:"caCerts"` // PEM files
+}
+
+// Log sets the log file.
+type Log struct {
+	Level string `json:"level"` // "debug", "info", "warn", "error"
+}
+
+// StringList is a list that may be written as one string.
+type StringList []string
+
+// UnmarshalJSON takes a string or an array of strings.
+func (l *StringList) UnmarshalJSON(data []byte) error {
+	if len(data) > 0 && data[0] == '"' {
+		var one string
+		err := json.Unmarshal(data, &one)
+		*l = StringList{one}
+		return err
+	}
+	return json.Unmarshal(data, (*[]string)(l))
+}
