@@ -1,0 +1,183 @@
+// Package anthropic speaks the Anthropic Messages API (https://docs.anthropic.com/en/api/messages), streaming,
+// to Anthropic or any server that is compatible with it.
+//
+// A request body is laid out so that its start never changes within a conversation: first the settings,
+// then tools, system and messages, each message encoded once and kept (llm.EncodeCache). At most four cache
+// marks are set: on the last tool, the last system block and the last two user messages; they are inserted
+// between the kept bytes.
+//
+// A reply is complete only when message_stop was seen. A call is ready only when its content_block_stop came
+// and its JSON is an object; a call whose JSON is broken becomes a ToolCall with Raw, a call that the output
+// limit cut is left out. What breaks is retried by llm.RetryPolicy as long as no call was ready.
+package anthropic
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/lathe-dev/lathe/internal/llm"
+)
+
+const (
+	// DefaultBaseURL is Anthropic's own server.
+	DefaultBaseURL = "https://api.anthropic.com"
+	name           = "anthropic"
+	apiVersion     = "2023-06-01"
+	betaInterleave = "interleaved-thinking-2025-05-14"
+	betaLong       = "context-1m-2025-08-07"
+)
+
+// Config is how to reach the API. The zero value plus a key reaches Anthropic.
+type Config struct {
+	BaseURL   string // with or without a path, "/v1" or "/v1/messages"; empty means DefaultBaseURL
+	APIKey    string // sent as x-api-key, unless AuthToken is set
+	AuthToken string // sent as a bearer token
+	Headers   map[string]string
+	Betas     []string // values for the anthropic-beta header
+	NoBetas   bool     // never send that header: for gateways that refuse it
+	Version   string   // lathe's, for the user agent
+
+	HTTP          *http.Client // from llm.HTTPClient; nil means one with default options
+	Retry         llm.RetryPolicy
+	StallTimeout  time.Duration // see llm.Caller
+	HeaderTimeout time.Duration // see llm.Caller
+	Clock         llm.Clock
+
+	ExtraBody      json.RawMessage // an object whose members are added to each body, or replace lathe's settings in it
+	ThinkingTokens *int            // budget of models that take one, whatever the effort (MAX_THINKING_TOKENS); 0 turns thinking off
+	NoInterleaving bool            // no thinking between tool calls where that needs a beta
+	NoCache        bool            // no cache marks
+	CacheTTL       string          // "" or "5m", or "1h"
+	KeyVar, URLVar string          // names of the variables that key and URL come from, for hints
+}
+
+// Provider makes models of one endpoint. It is safe for concurrent use.
+type Provider struct {
+	conf   Config
+	url    string
+	extra  []field
+	header http.Header
+	caller *llm.Caller
+}
+
+// New checks the configuration; nothing is sent.
+func New(c Config) (*Provider, error) {
+	target, err := messagesURL(cmp.Or(c.BaseURL, DefaultBaseURL))
+	if err != nil {
+		return nil, fmt.Errorf("anthropic: base URL %q: %w", llm.Clean(c.BaseURL), err)
+	}
+	extra, err := extraFields(c.ExtraBody)
+	if err != nil {
+		return nil, fmt.Errorf("anthropic: extra body: %w", err)
+	}
+	if c.CacheTTL != "" && c.CacheTTL != "5m" && c.CacheTTL != "1h" {
+		return nil, fmt.Errorf("anthropic: cache lifetime %q: use 5m or 1h", c.CacheTTL)
+	}
+	p := &Provider{conf: c, url: target, extra: extra, header: baseHeader(c)}
+	p.caller = &llm.Caller{
+		Provider: name, KeyVar: cmp.Or(c.KeyVar, "ANTHROPIC_API_KEY"), URLVar: cmp.Or(c.URLVar, "ANTHROPIC_BASE_URL"),
+		HTTP: c.HTTP, Clock: c.Clock, StallTimeout: c.StallTimeout, HeaderTimeout: c.HeaderTimeout,
+	}
+	return p, nil
+}
+
+// messagesURL adds what is missing of /v1/messages to the base.
+func messagesURL(base string) (string, error) {
+	u, err := url.Parse(strings.TrimSpace(base))
+	if err != nil {
+		return "", errors.New("not a URL; write it like https://host/path")
+	}
+	if (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
+		return "", errors.New("not an http(s) URL; write it like https://host/path")
+	}
+	path := strings.TrimRight(u.Path, "/")
+	switch {
+	case strings.HasSuffix(path, "/v1/messages"):
+	case strings.HasSuffix(path, "/v1"):
+		path += "/messages"
+	default:
+		path += "/v1/messages"
+	}
+	u.Path, u.RawPath = path, ""
+	return u.String(), nil
+}
+
+func baseHeader(c Config) http.Header {
+	h := http.Header{}
+	h.Set("Content-Type", "application/json")
+	h.Set("Accept", "text/event-stream, application/json")
+	h.Set("Anthropic-Version", apiVersion)
+	h.Set("User-Agent", "lathe/"+cmp.Or(c.Version, "dev"))
+	switch {
+	case c.AuthToken != "":
+		h.Set("Authorization", "Bearer "+c.AuthToken)
+	case c.APIKey != "":
+		h.Set("X-Api-Key", c.APIKey)
+	}
+	for k, v := range c.Headers {
+		h.Set(k, v)
+	}
+	return h
+}
+
+// Name is "anthropic".
+func (p *Provider) Name() string { return name }
+
+// Model is the model with an id, an alias ("sonnet", "opus", "haiku") or either with "[1m]". It is not
+// checked against the server: an unknown id fails at the first request with KindNotFound.
+func (p *Provider) Model(_ context.Context, id string) (llm.Model, error) {
+	if strings.TrimSpace(id) == "" {
+		return nil, errors.New("anthropic: no model named; use --model, for instance " + llm.DefaultModel)
+	}
+	_, long := llm.CutLong(llm.Resolve(id, nil))
+	return &model{p: p, info: llm.Lookup(name, id), long: long}, nil
+}
+
+type model struct {
+	p     *Provider
+	info  llm.ModelInfo
+	long  bool
+	cache llm.EncodeCache[encoded]
+}
+
+func (m *model) Info() llm.ModelInfo { return m.info }
+
+// Stream implements llm.Model.
+func (m *model) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
+	return func(yield func(llm.Delta, error) bool) {
+		body, header := m.build(req)
+		attempt := func(ctx context.Context, n int, yield func(llm.Delta) bool) error {
+			return m.attempt(ctx, req, n, body, header, yield)
+		}
+		m.p.conf.Retry.Run(ctx, m.p.conf.Clock, attempt, yield)
+	}
+}
+
+func (m *model) attempt(ctx context.Context, req *llm.Request, n int, body *llm.Body, header http.Header, yield func(llm.Delta) bool) error {
+	if !yield(llm.Sent{Attempt: n, URL: m.p.url, Body: body.Bytes}) {
+		return llm.ErrStopped
+	}
+	reply, err := m.p.caller.Post(ctx, m.p.url, m.info.ID, header, body)
+	if err != nil {
+		return err
+	}
+	d := &decoder{ctx: ctx, reply: reply, req: req, model: m.info.ID, yield: yield}
+	if err := d.run(); err != nil {
+		reply.Abort()
+		if e := llm.AsError(err); e != nil {
+			e.Partial = d.partial()
+		}
+		return err
+	}
+	yield(llm.Done{Message: d.message()})
+	reply.Close()
+	return nil
+}

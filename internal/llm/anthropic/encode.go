@@ -1,0 +1,247 @@
+package anthropic
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"strings"
+
+	"github.com/lathe-dev/lathe/internal/llm"
+)
+
+// encoded is one message as it goes on the wire, with a comma in front; empty if nothing of it can be sent.
+type encoded struct {
+	json []byte
+	mark int // where a cache mark goes: before the last brace of the last block that can be cached, or 0
+}
+
+// encode depends on nothing but the message and the model, so its result is kept.
+func (m *model) encode(msg *llm.Message) encoded {
+	w := writer{model: m, buf: make([]byte, 0, sizeOfParts(msg.Parts)+64)}
+	role := "user"
+	if msg.Role == llm.Assistant {
+		role = "assistant"
+	}
+	w.buf = append(append(append(w.buf, `,{"role":"`...), role...), `","content":[`...)
+	if msg.Role == llm.User {
+		// The API wants the results of calls before anything else.
+		w.parts(msg.Parts, isResult)
+		w.parts(msg.Parts, func(p llm.Part) bool { return !isResult(p) })
+	} else {
+		w.parts(msg.Parts, func(llm.Part) bool { return true })
+	}
+	if w.blocks == 0 {
+		return encoded{}
+	}
+	return encoded{json: append(w.buf, "]}"...), mark: w.mark}
+}
+
+func isResult(p llm.Part) bool { _, ok := p.(llm.ToolResult); return ok }
+
+func sizeOfParts(parts []llm.Part) int {
+	n := 0
+	for _, p := range parts {
+		n += 96
+		switch p := p.(type) {
+		case llm.Text:
+			n += len(p.Text) * 17 / 16
+		case llm.Reasoning:
+			n += len(p.Text)*17/16 + len(p.Signature) + len(p.Data)
+		case llm.Media:
+			n += base64.StdEncoding.EncodedLen(len(p.Data))
+		case llm.ToolCall:
+			n += len(p.Input)
+		case llm.ToolResult:
+			n += sizeOfParts(p.Parts)
+		case llm.Opaque:
+			n += len(p.JSON)
+		}
+	}
+	return n
+}
+
+// writer appends content blocks.
+type writer struct {
+	model  *model
+	buf    []byte
+	blocks int
+	mark   int
+}
+
+func (w *writer) parts(parts []llm.Part, take func(llm.Part) bool) {
+	for _, p := range parts {
+		if take(p) {
+			w.part(p)
+		}
+	}
+}
+
+// part appends one block; what the API would refuse is left out.
+func (w *writer) part(p llm.Part) {
+	switch p := p.(type) {
+	case llm.Text:
+		if !blank(p.Text) {
+			w.open(`{"type":"text","text":`)
+			w.buf = llm.AppendQuoted(w.buf, p.Text)
+			w.close(true)
+		}
+	case llm.Reasoning:
+		w.reasoning(p)
+	case llm.Media:
+		w.media(p)
+	case llm.ToolCall:
+		w.open(`{"type":"tool_use","id":`)
+		w.buf = llm.AppendQuoted(w.buf, callID(p.ID))
+		w.buf = llm.AppendQuoted(append(w.buf, `,"name":`...), toolName(p.Name))
+		w.buf = appendInput(append(w.buf, `,"input":`...), p.Input)
+		w.close(true)
+	case llm.ToolResult:
+		w.result(p)
+	case llm.Opaque:
+		if p.Provider == name && isObject(p.JSON) {
+			w.comma()
+			w.buf = llm.AppendCanonical(w.buf, p.JSON)
+			w.blocks++
+		}
+	}
+}
+
+func (w *writer) comma() {
+	if w.blocks > 0 {
+		w.buf = append(w.buf, ',')
+	}
+}
+
+func (w *writer) open(start string) {
+	w.comma()
+	w.buf = append(w.buf, start...)
+}
+
+func (w *writer) close(cacheable bool) {
+	if cacheable {
+		w.mark = len(w.buf)
+	}
+	w.buf = append(w.buf, '}')
+	w.blocks++
+}
+
+// reasoning goes back as it came; without the provider's signature or data it would be refused.
+func (w *writer) reasoning(r llm.Reasoning) {
+	switch {
+	case r.Data != "":
+		w.open(`{"type":"redacted_thinking","data":`)
+		w.buf = llm.AppendQuoted(w.buf, r.Data)
+	case r.Signature != "":
+		w.open(`{"type":"thinking","thinking":`)
+		w.buf = llm.AppendQuoted(w.buf, r.Text)
+		w.buf = llm.AppendQuoted(append(w.buf, `,"signature":`...), r.Signature)
+	default:
+		return
+	}
+	w.close(false)
+}
+
+// media appends an image or a PDF; for anything else a line of text takes its place.
+func (w *writer) media(p llm.Media) {
+	kind := ""
+	switch p.MIME {
+	case "image/png", "image/jpeg", "image/gif", "image/webp":
+		kind = "image"
+	case "application/pdf":
+		kind = "document"
+	}
+	if kind == "" || !w.model.info.Images || len(p.Data) == 0 {
+		w.part(llm.Text{Text: mediaNote(p)})
+		return
+	}
+	w.open(`{"type":"` + kind + `","source":{"type":"base64","media_type":"` + p.MIME + `","data":"`)
+	w.buf = base64.StdEncoding.AppendEncode(w.buf, p.Data)
+	w.buf = append(w.buf, `"}`...)
+	w.close(true)
+}
+
+func mediaNote(p llm.Media) string {
+	what := strings.TrimSpace(p.Name + " " + p.MIME)
+	return fmt.Sprintf("[%s, %d bytes: not sent, this model cannot read it]", what, len(p.Data))
+}
+
+func (w *writer) result(r llm.ToolResult) {
+	w.open(`{"type":"tool_result","tool_use_id":`)
+	w.buf = llm.AppendQuoted(w.buf, callID(r.CallID))
+	inner := writer{model: w.model, buf: append(w.buf, `,"content":[`...)}
+	for _, p := range r.Parts {
+		switch p := p.(type) {
+		case llm.Text:
+			inner.part(p)
+		case llm.Media:
+			if r.IsError { // an error may hold text only
+				inner.part(llm.Text{Text: mediaNote(p)})
+			} else {
+				inner.part(p)
+			}
+		}
+	}
+	if inner.blocks > 0 {
+		w.buf = append(inner.buf, ']')
+	}
+	if r.IsError {
+		w.buf = append(w.buf, `,"is_error":true`...)
+	}
+	w.close(true)
+}
+
+// appendInput appends a call's input, which must be an object.
+func appendInput(buf []byte, input json.RawMessage) []byte {
+	if !isObject(input) {
+		return append(buf, "{}"...)
+	}
+	return llm.AppendCanonical(buf, input)
+}
+
+func isObject(raw json.RawMessage) bool {
+	t := bytes.TrimLeft(raw, " \t\r\n")
+	return len(t) > 0 && t[0] == '{' && json.Valid(t)
+}
+
+// blank: the API refuses text without a visible character.
+func blank(s string) bool { return strings.TrimSpace(s) == "" }
+
+// callID is an id the API takes (letters, digits, _ and -). Ids of other providers may have other characters;
+// the same id is always changed in the same way, so call and result still match.
+func callID(id string) string {
+	if plainName(id) && len(id) <= 128 {
+		return id
+	}
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(id))
+	return fmt.Sprintf("toolu_%016x", h.Sum64())
+}
+
+// toolName is a name the API takes. A model may have called a tool that cannot exist.
+func toolName(s string) string {
+	if plainName(s) && len(s) <= 128 {
+		return s
+	}
+	out := strings.Map(func(r rune) rune {
+		if r < 128 && plainName(string(r)) {
+			return r
+		}
+		return '_'
+	}, s)
+	if out == "" {
+		return "unknown"
+	}
+	return out[:min(len(out), 128)]
+}
+
+func plainName(s string) bool {
+	for i := range len(s) {
+		c := s[i] | 0x20
+		if (c < 'a' || c > 'z') && (s[i] < '0' || s[i] > '9') && s[i] != '_' && s[i] != '-' {
+			return false
+		}
+	}
+	return s != ""
+}

@@ -1,0 +1,210 @@
+package anthropic
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+
+	"github.com/lathe-dev/lathe/internal/llm"
+)
+
+// maxWhole is the size in bytes at which a reply that is not a stream is refused.
+const maxWhole = 64 << 20
+
+// whole decodes a reply that came as one JSON value, from a server that cannot stream.
+func (d *decoder) whole() error {
+	raw, err := io.ReadAll(io.LimitReader(d.reply.Body, maxWhole))
+	if err != nil {
+		return d.reply.Failed(d.ctx, err)
+	}
+	var m wireMessage
+	if err := json.Unmarshal(raw, &m); err != nil {
+		if !json.Valid(raw) && len(raw) > 0 && raw[len(raw)-1] != '}' {
+			return d.reply.Failed(d.ctx, io.EOF)
+		}
+		return d.reply.Broken("the reply is not a message", raw)
+	}
+	if len(m.Error) > 0 && string(m.Error) != "null" {
+		code, message := llm.ErrorFields(m.Error)
+		return d.reply.Reported(code, message)
+	}
+	if m.Type != "message" {
+		return d.reply.Broken("the reply is not a message", raw)
+	}
+	if err := d.start(&m); err != nil {
+		return err
+	}
+	for i, b := range m.Content {
+		if err := d.open(i, b); err != nil {
+			return err
+		}
+		if err := d.closeBlock(i, b); err != nil {
+			return err
+		}
+	}
+	d.stop = m.StopReason
+	return d.finish()
+}
+
+// message is the whole reply.
+func (d *decoder) message() llm.Message {
+	m := d.assemble(func(*part) bool { return true })
+	m.Stop = d.stopReason(m)
+	u := d.usage
+	if !d.counted {
+		u = llm.Usage{Input: llm.EstimateRequest(d.req), Output: llm.EstimateTokens(m), Estimated: true}
+	}
+	m.Usage = &u
+	return m
+}
+
+// partial is what was complete when the reply broke, or nil.
+func (d *decoder) partial() *llm.Message {
+	m := d.assemble(func(p *part) bool { return !p.pending })
+	if len(m.Parts) == 0 {
+		return nil
+	}
+	m.Stop = llm.StopBroken
+	if d.counted {
+		u := d.usage
+		m.Usage = &u
+	}
+	return &m
+}
+
+func (d *decoder) assemble(take func(*part) bool) llm.Message {
+	m := llm.Message{ID: d.id, Role: llm.Assistant, Model: d.model}
+	for _, p := range d.blocks {
+		if p.closed && p.result != nil && take(p) {
+			m.Parts = append(m.Parts, p.result)
+		}
+	}
+	return m
+}
+
+// stopReason maps what the provider said; a reply with calls that claims a plain end is a "tool_use".
+func (d *decoder) stopReason(m llm.Message) llm.StopReason {
+	stop, known := stopReasons[d.stop]
+	if !known {
+		stop = llm.StopEndTurn
+	}
+	if stop == llm.StopEndTurn && len(m.Calls()) > 0 {
+		stop = llm.StopToolUse
+	}
+	return stop
+}
+
+// opaque puts together a block that lathe does not interpret: the start, with what its deltas add.
+type opaque struct {
+	start  json.RawMessage
+	keys   []string // of members that deltas touched, in order
+	strs   map[string]*bytes.Buffer
+	values map[string][]json.RawMessage // citations
+	input  bytes.Buffer                 // partial_json
+}
+
+func newOpaque(start json.RawMessage) *opaque {
+	return &opaque{start: bytes.Clone(start), strs: map[string]*bytes.Buffer{}, values: map[string][]json.RawMessage{}}
+}
+
+// add takes in a content_block_delta event: partial JSON is the input, a citation joins the list of
+// citations, other strings continue the member of their name, and other values replace it.
+func (o *opaque) add(raw []byte) {
+	var e struct {
+		Delta json.RawMessage `json:"delta"`
+	}
+	if json.Unmarshal(raw, &e) != nil {
+		return
+	}
+	fields, err := members(e.Delta)
+	if err != nil {
+		return
+	}
+	for _, f := range fields {
+		var s string
+		isString := json.Unmarshal(f.value, &s) == nil && string(f.value) != "null"
+		switch {
+		case f.key == "type":
+		case f.key == "partial_json" && isString:
+			o.input.WriteString(s)
+		case f.key == "citation":
+			o.touch("citations")
+			o.values["citations"] = append(o.values["citations"], bytes.Clone(f.value))
+		case isString:
+			o.touch(f.key)
+			if o.strs[f.key] == nil {
+				o.strs[f.key] = &bytes.Buffer{}
+			}
+			o.strs[f.key].WriteString(s)
+		default:
+			o.touch(f.key)
+			o.values[f.key] = []json.RawMessage{bytes.Clone(f.value)}
+		}
+	}
+}
+
+func (o *opaque) touch(key string) {
+	for _, k := range o.keys {
+		if k == key {
+			return
+		}
+	}
+	o.keys = append(o.keys, key)
+}
+
+// assemble is the block as it goes back: the start's members in their order, then new ones.
+func (o *opaque) assemble() json.RawMessage {
+	if len(o.keys) == 0 && o.input.Len() == 0 {
+		return llm.AppendCanonical(nil, o.start)
+	}
+	fields, err := members(o.start)
+	if err != nil {
+		return llm.AppendCanonical(nil, o.start)
+	}
+	if isObject(o.input.Bytes()) {
+		fields = replace(fields, "input", o.input.Bytes())
+	}
+	for _, k := range o.keys {
+		fields = replace(fields, k, o.value(k, fields))
+	}
+	out := []byte{'{'}
+	for i, f := range fields {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(llm.AppendQuoted(out, f.key), ':')
+		out = llm.AppendCanonical(out, f.value)
+	}
+	return append(out, '}')
+}
+
+func (o *opaque) value(key string, fields []field) []byte {
+	var old []byte
+	for _, f := range fields {
+		if f.key == key {
+			old = f.value
+		}
+	}
+	if s := o.strs[key]; s != nil {
+		var before string
+		_ = json.Unmarshal(old, &before) // not a string: it is replaced
+		return llm.AppendQuoted(nil, before+s.String())
+	}
+	if key != "citations" {
+		return o.values[key][0]
+	}
+	var list []json.RawMessage
+	_ = json.Unmarshal(old, &list) // absent or null: an empty list
+	out, _ := json.Marshal(append(list, o.values[key]...))
+	return out
+}
+
+func replace(fs []field, key string, value []byte) []field {
+	for i := range fs {
+		if fs[i].key == key {
+			fs[i].value = value
+			return fs
+		}
+	}
+	return append(fs, field{key, value})
+}

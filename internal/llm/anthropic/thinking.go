@@ -1,0 +1,140 @@
+package anthropic
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/lathe-dev/lathe/internal/llm"
+)
+
+// Budgets in tokens by effort, for models that take a budget.
+const (
+	budgetDefault = 10_000
+	budgetMin     = 1_024 // the API's least
+)
+
+var budgets = map[llm.Effort]int{"low": 4_000, "medium": 10_000, "high": 20_000, "xhigh": 31_999, "max": 31_999}
+
+// thinking is what a request says about thinking, and the output limit that goes with it.
+type thinking struct {
+	param      string // value of "thinking", or empty
+	effort     llm.Effort
+	interleave bool // the beta for thinking between tool calls is needed
+	maxTokens  int
+}
+
+func (m *model) thinking(req *llm.Request) thinking {
+	limit := m.outputLimit(req)
+	off := req.Effort == "off" || m.p.conf.ThinkingTokens != nil && *m.p.conf.ThinkingTokens <= 0
+	switch m.info.Thinking {
+	case llm.ThinkingAdaptive:
+		if off {
+			return thinking{param: m.disabled(), maxTokens: limit}
+		}
+		// Newer models hide what they think unless asked for a summary.
+		return thinking{param: `{"type":"adaptive","display":"summarized"}`, effort: m.info.FitEffort(req.Effort), maxTokens: limit}
+	case llm.ThinkingBudget:
+		if !off && !forced(req) && !thoughtless(req.Messages) {
+			return m.budget(req.Effort, limit)
+		}
+	}
+	return thinking{maxTokens: limit}
+}
+
+// outputLimit is the request's limit, or 16,384, at most the model's.
+func (m *model) outputLimit(req *llm.Request) int {
+	limit := req.MaxTokens
+	if limit <= 0 {
+		limit = defaultMaxTokens
+	}
+	if m.info.MaxOutput > 0 {
+		limit = min(limit, m.info.MaxOutput)
+	}
+	return limit
+}
+
+// budget sets a budget and raises the limit above it: the limit that was asked for is meant for the answer.
+func (m *model) budget(e llm.Effort, limit int) thinking {
+	budget := budgetDefault
+	if b := budgets[e]; b > 0 {
+		budget = b
+	}
+	if fixed := m.p.conf.ThinkingTokens; fixed != nil {
+		budget = max(*fixed, budgetMin)
+	}
+	total := limit
+	if total <= budget {
+		total += budget
+		if m.info.MaxOutput > 0 {
+			total = min(total, m.info.MaxOutput)
+		}
+		budget = min(budget, total-budgetMin)
+	}
+	if budget < budgetMin {
+		return thinking{maxTokens: limit}
+	}
+	return thinking{
+		param:      `{"type":"enabled","budget_tokens":` + strconv.Itoa(budget) + `}`,
+		interleave: m.interleaves(),
+		maxTokens:  total,
+	}
+}
+
+// interleaves: Haiku and the models before Claude 4 cannot.
+func (m *model) interleaves() bool {
+	id := m.info.ID
+	return !m.p.conf.NoInterleaving && !strings.Contains(id, "haiku") && !strings.Contains(id, "claude-3")
+}
+
+// disabled is what turns adaptive thinking off: Claude 5 thinks by default, and Fable and Mythos always do.
+func (m *model) disabled() string {
+	id := m.info.ID
+	if strings.Contains(id, "claude-4") || strings.Contains(id, "-4-") || strings.Contains(id, "-4.") ||
+		strings.Contains(id, "fable") || strings.Contains(id, "mythos") {
+		return ""
+	}
+	return `{"type":"disabled"}`
+}
+
+// forced: with a budget the API takes no forced tool.
+func forced(req *llm.Request) bool {
+	return len(req.Tools) > 0 && req.ToolChoice != "" && req.ToolChoice != "auto" && req.ToolChoice != "none"
+}
+
+// thoughtless reports whether the conversation is inside a tool loop that holds no thinking, because another
+// model began it or thinking was off then. The API refuses to think from there on.
+func thoughtless(msgs []llm.Message) bool {
+	i := len(msgs)
+	for first := true; ; first = false {
+		results := false
+		for ; i > 0 && msgs[i-1].Role == llm.User; i-- {
+			results = results || hasResult(msgs[i-1])
+		}
+		if !results { // where the turn began
+			return !first
+		}
+		for ; i > 0 && msgs[i-1].Role == llm.Assistant; i-- {
+			if hasThinking(msgs[i-1]) {
+				return false
+			}
+		}
+	}
+}
+
+func hasThinking(m llm.Message) bool {
+	for _, p := range m.Parts {
+		if r, ok := p.(llm.Reasoning); ok && (r.Signature != "" || r.Data != "") {
+			return true
+		}
+	}
+	return false
+}
+
+func hasResult(m llm.Message) bool {
+	for _, p := range m.Parts {
+		if _, ok := p.(llm.ToolResult); ok {
+			return true
+		}
+	}
+	return false
+}
