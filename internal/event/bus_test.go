@@ -113,7 +113,8 @@ func TestASlowReaderGetsAdjacentDeltasMerged(t *testing.T) {
 		delta(llm.ToolDelta{Index: 3, JSON: `{"a"`}),
 		delta(llm.ToolDelta{Index: 3, JSON: `:1}`}),
 		delta(llm.ToolDelta{Index: 3, ID: "c2", Name: "Read"}),
-		event.ToolOutput{CallID: "c1", Text: "1"}, event.ToolOutput{CallID: "c1", Text: "2"},
+		event.ToolOutput{CallID: "c1", Text: "1"},
+		event.ToolOutput{CallID: "c1", Text: "2"},
 		event.ToolOutput{CallID: "c2", Text: "3"},
 	} {
 		b.Publish("s", "", body)
@@ -125,7 +126,8 @@ func TestASlowReaderGetsAdjacentDeltasMerged(t *testing.T) {
 		textDelta("m", 1, "abc"), textDelta("m", 2, "d"), textDelta("n", 2, "e"),
 		delta(llm.ToolDelta{Index: 3, ID: "c1", Name: "Read", JSON: `{"a":1}`}),
 		delta(llm.ToolDelta{Index: 3, ID: "c2", Name: "Read"}),
-		event.ToolOutput{CallID: "c1", Text: "12"}, event.ToolOutput{CallID: "c2", Text: "3"},
+		event.ToolOutput{CallID: "c1", Text: "12"},
+		event.ToolOutput{CallID: "c2", Text: "3"},
 	}
 	got := rest(t, b, s)
 	if diff := cmp.Diff(want, bodies(got)); diff != "" {

@@ -1,0 +1,142 @@
+package term
+
+import (
+	"io"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// mostMarks is how many combining marks may sit on one character before the rest is shown by number: a
+// tower of marks reaches into other lines.
+const mostMarks = 8
+
+// Escaper is [Escape] for text that comes in pieces, which may cut characters in two. The zero value is
+// ready. All that was returned, joined, is what Escape returns for all that was given, joined.
+type Escaper struct {
+	rest  string // the end of the text so far, which cannot be judged before more comes
+	prev  rune   // the last character that was kept, 0 at the start and after one that was shown
+	marks int    // combining marks since the last other character
+}
+
+// Next takes more text and returns what can be shown of it now.
+func (e *Escaper) Next(s string) string {
+	if e.rest == "" && plain(s) {
+		if s != "" {
+			e.prev, e.marks = rune(s[len(s)-1]), 0
+		}
+		return s
+	}
+	s, e.rest = e.rest+s, ""
+	return e.run(s, false)
+}
+
+// End returns what was held back, and makes the Escaper ready for another text.
+func (e *Escaper) End() string {
+	s := e.rest
+	e.rest = ""
+	out := e.run(s, true)
+	*e = Escaper{}
+	return out
+}
+
+// run escapes s. Unless last, it keeps back the end if what comes next could change how it is shown.
+func (e *Escaper) run(s string, last bool) string {
+	var b strings.Builder
+	b.Grow(len(s) + len(s)/8)
+	for s != "" {
+		n := e.one(&b, s, last)
+		if n == 0 {
+			e.rest = s
+			break
+		}
+		s = s[n:]
+	}
+	return b.String()
+}
+
+// one writes the first character of s and returns its length; 0 if more text is needed to judge it.
+func (e *Escaper) one(b *strings.Builder, s string, last bool) int {
+	if !last && !utf8.FullRuneInString(s) {
+		return 0
+	}
+	r, n := utf8.DecodeRuneInString(s)
+	switch {
+	case r == utf8.RuneError && n == 1:
+		e.show(b, appendByte(nil, s[0]))
+	case r == '\r':
+		if !last && len(s) == 1 {
+			return 0
+		}
+		if !strings.HasPrefix(s, "\r\n") { // of CRLF only the newline is shown
+			e.show(b, appendShown(nil, r))
+		}
+	case r == '\n' || r == '\t':
+		e.keep(b, r)
+	case contextual(r):
+		if !last && !utf8.FullRuneInString(s[n:]) {
+			return 0
+		}
+		next, _ := utf8.DecodeRuneInString(s[n:])
+		e.decide(b, r, keeps(e.prev, r, next))
+	default:
+		if isMark(r) {
+			e.marks++
+		}
+		e.decide(b, r, !unsafeRune(r) && e.marks <= mostMarks)
+	}
+	return n
+}
+
+// isMark reports marks that are drawn onto the character before them.
+func isMark(r rune) bool { return r >= 0x300 && unicode.In(r, unicode.Mn, unicode.Me) }
+
+func (e *Escaper) decide(b *strings.Builder, r rune, safe bool) {
+	if safe {
+		e.keep(b, r)
+	} else {
+		e.show(b, appendShown(nil, r))
+	}
+}
+
+func (e *Escaper) keep(b *strings.Builder, r rune) {
+	b.WriteRune(r)
+	e.prev = r
+	if !contextual(r) && !isMark(r) {
+		e.marks = 0
+	}
+}
+
+func (e *Escaper) show(b *strings.Builder, shown []byte) {
+	b.Write(shown)
+	e.prev = '›'
+}
+
+// Writer escapes what is written to it.
+type Writer struct {
+	w io.Writer
+	e Escaper
+}
+
+// NewWriter returns a Writer to w. End it with Flush.
+func NewWriter(w io.Writer) *Writer { return &Writer{w: w} }
+
+// Write escapes p and writes it, but for an end that needs more text to be judged. It returns len(p), or
+// 0 and the error of the writer beneath.
+func (w *Writer) Write(p []byte) (int, error) {
+	if err := w.write(w.e.Next(string(p))); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// Flush writes what was held back.
+func (w *Writer) Flush() error { return w.write(w.e.End()) }
+
+func (w *Writer) write(s string) error {
+	if s == "" {
+		return nil
+	}
+	_, err := io.WriteString(w.w, s)
+	return err
+}
