@@ -1,0 +1,299 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"sync"
+	"syscall"
+	"time"
+)
+
+const (
+	defaultGrace  = time.Second
+	leftoverGrace = 500 * time.Millisecond // for what outlives a command that ended by itself
+	drainLimit    = 200 * time.Millisecond // for output that a process out of our reach keeps open
+)
+
+// Proc is a started command.
+type Proc struct {
+	runner  *Runner
+	cmd     *exec.Cmd
+	tree    tree
+	grace   time.Duration
+	started time.Time
+	outputs []*output
+	input   *os.File // our end of the standard input; nil when the Spec gave a file or nothing
+	source  io.Reader
+	stopped chan struct{}
+	once    sync.Once
+	done    chan struct{}
+	exit    Exit
+}
+
+// Start starts spec. When ctx is done the tree is ended. Wait need not be called for that.
+func (r *Runner) Start(ctx context.Context, spec Spec) (*Proc, error) {
+	if len(spec.Argv) == 0 {
+		return nil, errors.New("sandbox: nothing to start: the command is empty")
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, context.Cause(ctx)
+	}
+	p := &Proc{runner: r, grace: spec.Grace, stopped: make(chan struct{}), done: make(chan struct{})}
+	if p.grace <= 0 {
+		p.grace = defaultGrace
+	}
+	closeAfter, err := p.build(spec)
+	defer func() {
+		for _, f := range closeAfter {
+			f.Close()
+		}
+	}()
+	if err != nil {
+		p.closeOutputs()
+		return nil, err
+	}
+	if err := r.launch(p); err != nil {
+		p.closeOutputs()
+		return nil, startError(spec, err)
+	}
+	for _, o := range p.outputs {
+		go o.copy()
+	}
+	if p.input != nil {
+		go p.feed()
+	}
+	go p.supervise(ctx)
+	return p, nil
+}
+
+// launch forks. The Proc is registered first, so that Close cannot miss it.
+func (r *Runner) launch(p *Proc) error {
+	if err := r.add(p); err != nil {
+		return err
+	}
+	p.started = time.Now()
+	err := r.spawner.do(func() error { return p.tree.start(p.cmd) })
+	if err != nil {
+		r.forget(p)
+		close(p.done)
+	}
+	return err
+}
+
+// startError says what could not be started and why, in words that name the next move.
+func startError(spec Spec, err error) error {
+	if errors.Is(err, ErrClosed) {
+		return err
+	}
+	if spec.Dir != "" {
+		if fi, serr := os.Stat(spec.Dir); serr != nil || !fi.IsDir() {
+			return fmt.Errorf("cannot start %s: the working folder %s is not there: %w", spec.Argv[0], spec.Dir, err)
+		}
+	}
+	if errors.Is(err, syscall.E2BIG) {
+		return fmt.Errorf("cannot start %s: its arguments and environment are too long for this system: %w", spec.Argv[0], err)
+	}
+	if errors.Is(err, exec.ErrNotFound) {
+		return fmt.Errorf("cannot start %s: it is not installed or not on PATH: %w", spec.Argv[0], err)
+	}
+	return fmt.Errorf("cannot start %s: %w", spec.Argv[0], err)
+}
+
+// build fills p.cmd; the files it returns belong to the child and are closed here after the start.
+func (p *Proc) build(spec Spec) (closeAfter []io.Closer, err error) {
+	p.cmd = exec.Command(spec.Argv[0], spec.Argv[1:]...)
+	if p.cmd.Err != nil {
+		return nil, startError(spec, p.cmd.Err)
+	}
+	p.cmd.Dir = spec.Dir
+	env := spec.Env
+	if env == nil {
+		env = CleanEnv(os.Environ(), Options{})
+	}
+	p.cmd.Env = p.tree.env(env, spec.Dir)
+	if closeAfter, err = p.reader(spec.Stdin, closeAfter); err != nil {
+		return closeAfter, err
+	}
+	stdout, closeAfter, err := p.writer(spec.Stdout, closeAfter)
+	if err != nil {
+		return closeAfter, err
+	}
+	p.cmd.Stdout = stdout
+	if spec.Stderr != nil && same(spec.Stdout, spec.Stderr) {
+		p.cmd.Stderr = stdout
+		return closeAfter, nil
+	}
+	p.cmd.Stderr, closeAfter, err = p.writer(spec.Stderr, closeAfter)
+	return closeAfter, err
+}
+
+// reader gives the child a file that r is copied to. os/exec's own copy would make Wait wait for r, which
+// may never end.
+func (p *Proc) reader(r io.Reader, closeAfter []io.Closer) ([]io.Closer, error) {
+	if f, ok := r.(*os.File); ok || r == nil {
+		if ok {
+			p.cmd.Stdin = f
+		}
+		return closeAfter, nil
+	}
+	pr, pw, err := os.Pipe()
+	if err != nil {
+		return closeAfter, fmt.Errorf("sandbox: no pipe for the input: %w", err)
+	}
+	p.cmd.Stdin, p.input, p.source = pr, pw, r
+	return append(closeAfter, pr), nil
+}
+
+// feed ends with the source or when the child no longer reads.
+func (p *Proc) feed() {
+	_, _ = io.Copy(p.input, p.source)
+	p.input.Close()
+}
+
+func same(a, b io.Writer) (eq bool) {
+	defer func() { _ = recover() }() // uncomparable writers are different ones
+	return a == b
+}
+
+// writer gives the child a file that leads to w. Our own pipe instead of os/exec's lets the reader be
+// stopped when the tree is gone and somebody still holds the other end.
+func (p *Proc) writer(w io.Writer, closeAfter []io.Closer) (io.Writer, []io.Closer, error) {
+	if w == nil {
+		return nil, closeAfter, nil
+	}
+	if f, ok := w.(*os.File); ok {
+		return f, closeAfter, nil
+	}
+	pr, pw, err := os.Pipe()
+	if err != nil {
+		return nil, closeAfter, fmt.Errorf("sandbox: no pipe for the output: %w", err)
+	}
+	p.tree.watch(pr)
+	p.outputs = append(p.outputs, &output{r: pr, w: w, done: make(chan struct{})})
+	return pw, append(closeAfter, pw), nil
+}
+
+func (p *Proc) closeOutputs() {
+	if p.input != nil {
+		p.input.Close()
+	}
+	for _, o := range p.outputs {
+		o.r.Close()
+	}
+}
+
+// output copies one pipe to one writer.
+type output struct {
+	r    *os.File
+	w    io.Writer
+	done chan struct{}
+}
+
+var buffers = sync.Pool{New: func() any { b := make([]byte, 64<<10); return &b }}
+
+// copy reads to the end of the pipe or to the deadline that drain sets. A writer that fails stops the
+// output, and with it sooner or later the child (SIGPIPE).
+func (o *output) copy() {
+	defer close(o.done)
+	defer o.r.Close()
+	buf := buffers.Get().(*[]byte)
+	defer buffers.Put(buf)
+	for {
+		n, err := o.r.Read(*buf)
+		if n > 0 {
+			if _, werr := o.w.Write((*buf)[:n]); werr != nil {
+				return
+			}
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// drain waits for the end of the output, but only shortly when a process out of reach keeps it open.
+func (o *output) drain() {
+	if o.r.SetReadDeadline(time.Now().Add(drainLimit)) != nil {
+		o.r.Close()
+	}
+	<-o.done
+}
+
+// Pid is the process id of the leader.
+func (p *Proc) Pid() int { return p.cmd.Process.Pid }
+
+// Done is closed when the tree is gone and all output was delivered.
+func (p *Proc) Done() <-chan struct{} { return p.done }
+
+// Wait waits for Done.
+func (p *Proc) Wait() Exit {
+	<-p.done
+	return p.exit
+}
+
+// End ends the tree and waits until it is gone.
+func (p *Proc) End() Exit {
+	p.stop()
+	return p.Wait()
+}
+
+func (p *Proc) stop() { p.once.Do(func() { close(p.stopped) }) }
+
+// supervise sees the command to its end.
+func (p *Proc) supervise(ctx context.Context) {
+	defer close(p.done)
+	defer p.runner.forget(p)
+	exited := make(chan struct{})
+	go func() { p.tree.waitLeader(); close(exited) }()
+	select {
+	case <-exited:
+		p.exit.Ended, p.exit.Alive = p.tree.leftovers(leftoverGrace)
+	case <-ctx.Done():
+		p.cancel(exited)
+	case <-p.stopped:
+		p.cancel(exited)
+	}
+	select {
+	case <-exited:
+		p.status(p.cmd.Wait())
+	default: // not even SIGKILL ended the leader; it is left to init
+		p.exit.Code = -1
+	}
+	p.tree.close()
+	if p.input != nil {
+		p.input.Close()
+	}
+	for _, o := range p.outputs {
+		o.drain()
+	}
+	p.exit.Duration = time.Since(p.started)
+}
+
+// cancel ends a tree whose leader still runs.
+func (p *Proc) cancel(exited <-chan struct{}) {
+	p.exit.Cancelled = true
+	_, p.exit.Alive = p.tree.end(p.grace)
+	select {
+	case <-exited:
+	case <-time.After(drainLimit):
+	}
+}
+
+// status reads the leader's end.
+func (p *Proc) status(err error) {
+	st := p.cmd.ProcessState
+	if st == nil {
+		p.exit.Code = -1
+		return
+	}
+	_ = err // says no more than the state does
+	p.exit.Code = st.ExitCode()
+	if ws, ok := st.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
+		p.exit.Code = 128 + int(ws.Signal())
+		p.exit.Signal = ws.Signal().String()
+	}
+}

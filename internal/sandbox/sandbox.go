@@ -1,0 +1,111 @@
+// Package sandbox starts child processes and makes sure that nothing of them is left behind.
+//
+// The words: a [Spec] says what to start; a [Runner] starts it; a [Proc] is the running leader with its
+// tree, which is the leader and everything that came from it, also what left its process group (setsid,
+// double fork); an [Exit] says how it ended.
+//
+// Promises:
+//
+//   - A child has no terminal: it is the leader of a new session, and its standard input is the null
+//     device unless the Spec gives one. It inherits no descriptor but the three standard ones.
+//   - When the leader ends, the context is cancelled or the Runner is closed, the whole tree is ended:
+//     SIGTERM, a grace, SIGKILL. On Linux the tree is found through a subreaper, the session, the output
+//     pipe and a marker in the environment, so that a daemon is found too unless it gave up all of these.
+//     The leader is killed by the kernel when lathe itself is killed. On other Unix systems the tree is
+//     the process group; on Windows it is a job object.
+//   - Wait returns when the leader has ended and the tree is gone. It never waits for a grandchild that
+//     keeps the output open.
+//   - The environment is cleaned ([CleanEnv]) unless the Spec gives one.
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+	"time"
+)
+
+// Spec says what to start. Argv must not be empty; Argv[0] is found along PATH when it has no slash.
+type Spec struct {
+	Argv   []string
+	Dir    string    // working folder; empty means lathe's own
+	Env    []string  // nil means CleanEnv of lathe's own environment
+	Stdin  io.Reader // nil means the null device
+	Stdout io.Writer // nil means the null device; equal to Stderr means one pipe, so that the order is kept
+	Stderr io.Writer
+	Grace  time.Duration // from SIGTERM to SIGKILL; 0 means one second
+}
+
+// Exit is how a command ended.
+type Exit struct {
+	Code      int    // 0 to 255; 128+n when signal n ended it; -1 when it could not be waited for
+	Signal    string // name of the signal that ended the leader ("killed"), or empty
+	Cancelled bool   // the context or the Runner ended it, not the leader itself
+	Ended     int    // processes that outlived the leader and were ended
+	Alive     int    // processes that even SIGKILL did not end within two seconds
+	Duration  time.Duration
+}
+
+// ErrClosed is returned by Start after Close.
+var ErrClosed = errors.New("sandbox: lathe is shutting down, no process is started")
+
+// Runner starts processes. It is safe for concurrent use. Close it before lathe exits.
+type Runner struct {
+	mu      sync.Mutex
+	closed  bool
+	procs   map[*Proc]struct{}
+	spawner spawner
+}
+
+// New returns a Runner. It starts nothing by itself.
+func New() *Runner { return &Runner{procs: map[*Proc]struct{}{}} }
+
+// Run starts spec and waits. The error is that of starting, or the cause of ctx when that ended it; a
+// command that ended with another code than 0 is not an error.
+func (r *Runner) Run(ctx context.Context, spec Spec) (Exit, error) {
+	p, err := r.Start(ctx, spec)
+	if err != nil {
+		return Exit{Code: -1}, err
+	}
+	exit := p.Wait()
+	if exit.Cancelled && ctx.Err() != nil {
+		return exit, context.Cause(ctx)
+	}
+	return exit, nil
+}
+
+// Close ends every tree, waits until they are gone and lets nothing new start. It may be called twice.
+func (r *Runner) Close() {
+	r.mu.Lock()
+	r.closed = true
+	all := make([]*Proc, 0, len(r.procs))
+	for p := range r.procs {
+		all = append(all, p)
+	}
+	r.mu.Unlock()
+	for _, p := range all {
+		p.stop()
+	}
+	for _, p := range all {
+		<-p.done
+	}
+	r.spawner.close()
+}
+
+// add keeps p until forget, or refuses when the Runner is closed.
+func (r *Runner) add(p *Proc) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return ErrClosed
+	}
+	r.procs[p] = struct{}{}
+	return nil
+}
+
+func (r *Runner) forget(p *Proc) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.procs, p)
+}

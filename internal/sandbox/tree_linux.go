@@ -1,0 +1,242 @@
+package sandbox
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// markerName is the variable by which a process of a tree is known, wherever it went.
+const markerName = "LATHE_CALL_ID"
+
+// tree is a leader and all that came from it. The leader's pid is its group and session too.
+type tree struct {
+	pid    int
+	marker string
+	pipes  []string       // "pipe:[inode]" of the output
+	seen   map[int]uint64 // members found so far, with their start time
+}
+
+// leaders are the pids that Start made: other trees must not take them for orphans.
+var leaders sync.Map
+
+var becomeReaper = sync.OnceFunc(func() {
+	// Orphans of our trees become our children, where they can be found without searching all of
+	// /proc. Where it fails they go to init and end still finds them by their marker.
+	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+})
+
+func (t *tree) env(env []string, dir string) []string {
+	var id [12]byte
+	_, _ = rand.Read(id[:]) // crypto/rand.Read never fails
+	t.marker = markerName + "=" + hex.EncodeToString(id[:])
+	out := append(make([]string, 0, len(env)+2), env...)
+	if dir != "" {
+		out = append(out, "PWD="+dir)
+	}
+	return append(out, t.marker)
+}
+
+// watch notes a pipe whose holders belong to the tree.
+func (t *tree) watch(r *os.File) {
+	var st unix.Stat_t
+	rc, err := r.SyscallConn()
+	if err != nil {
+		return
+	}
+	_ = rc.Control(func(fd uintptr) { err = unix.Fstat(int(fd), &st) })
+	if err == nil {
+		t.pipes = append(t.pipes, fmt.Sprintf("pipe:[%d]", st.Ino))
+	}
+}
+
+// start runs on the spawner's thread, so Pdeathsig fires when lathe dies and not before.
+func (t *tree) start(cmd *exec.Cmd) error {
+	becomeReaper()
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	t.pid = cmd.Process.Pid
+	leaders.Store(t.pid, true)
+	return nil
+}
+
+// waitLeader returns when the leader has ended; it is not reaped yet, so its pid cannot be reused.
+func (t *tree) waitLeader() {
+	for {
+		err := unix.Waitid(unix.P_PID, t.pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
+		if err != unix.EINTR {
+			return
+		}
+	}
+}
+
+func (t *tree) close() { leaders.Delete(t.pid) }
+
+// leftovers ends what outlived the leader. The usual case, nothing left, costs one small read: what the
+// leader left behind are children of ours now.
+func (t *tree) leftovers(grace time.Duration) (ended, alive int) {
+	kids, err := childrenOf(os.Getpid(), os.Getpid())
+	if err != nil {
+		return t.end(grace)
+	}
+	self := unix.Getpgrp()
+	found := false
+	for _, pid := range kids {
+		if _, ok := leaders.Load(pid); ok {
+			continue
+		}
+		st, ok := readStat(pid)
+		switch {
+		case !ok:
+		case st.state == 'Z':
+			t.reap(st, self)
+		default:
+			found = found || t.owns(st)
+		}
+	}
+	if !found {
+		return 0, 0
+	}
+	return t.end(grace)
+}
+
+// reap takes the exit status of an orphan: one of the tree's session or group, or one whose group leader
+// is another process that is gone, which no child that os/exec made for somebody else can be.
+func (t *tree) reap(st procStat, selfGroup int) {
+	_, known := t.seen[st.pid]
+	if known || st.pgrp == t.pid || st.session == t.pid || (st.pgrp != st.pid && st.pgrp != selfGroup) {
+		_, _ = unix.Wait4(st.pid, nil, unix.WNOHANG, nil)
+	}
+}
+
+// end sends SIGTERM, then after grace SIGKILL until nothing is left. It counts the members other than
+// the leader that it met, and those that are still there after two seconds of SIGKILL.
+func (t *tree) end(grace time.Duration) (ended, alive int) {
+	if t.seen == nil {
+		t.seen = map[int]uint64{}
+	}
+	soft := time.Now().Add(grace)
+	hard := soft.Add(2 * time.Second)
+	told := map[int]bool{}
+	for pause := time.Millisecond; ; pause = min(2*pause, 20*time.Millisecond) {
+		members := t.members()
+		if len(members) == 0 || time.Now().After(hard) {
+			delete(t.seen, t.pid)
+			return len(t.seen), len(members)
+		}
+		kill := time.Now().After(soft)
+		for _, m := range members {
+			t.seen[m.pid] = m.start
+			switch {
+			case kill:
+				m.signal(unix.SIGKILL)
+			case !told[m.pid]:
+				told[m.pid] = true
+				m.signal(unix.SIGTERM)
+				m.signal(unix.SIGCONT) // a stopped process would not see the SIGTERM
+			}
+		}
+		time.Sleep(pause)
+	}
+}
+
+// members searches /proc for the living processes of the tree and reaps its dead orphans.
+func (t *tree) members() []procStat {
+	all := allProcs()
+	in := map[int]bool{t.pid: true}
+	self, group := os.Getpid(), unix.Getpgrp()
+	for _, st := range all {
+		if st.pid != t.pid && st.ppid == self && st.state == 'Z' {
+			if _, other := leaders.Load(st.pid); !other {
+				t.reap(st, group)
+			}
+		}
+		if st.pgrp == t.pid || st.session == t.pid || t.seen[st.pid] == st.start && st.start != 0 {
+			in[st.pid] = true
+		} else if (st.ppid == self || st.ppid == 1) && st.state != 'Z' && t.owns(st) {
+			in[st.pid] = true
+		}
+	}
+	for grown := true; grown; { // children may stand before their parents
+		grown = false
+		for _, st := range all {
+			if !in[st.pid] && in[st.ppid] {
+				in[st.pid], grown = true, true
+			}
+		}
+	}
+	var out []procStat
+	for _, st := range all {
+		if in[st.pid] && st.state != 'Z' && st.state != 'X' {
+			out = append(out, st)
+		}
+	}
+	return out
+}
+
+// owns reports whether an orphan belongs to the tree: by group, session, marker or output.
+func (t *tree) owns(st procStat) bool {
+	if st.pgrp == t.pid || st.session == t.pid || (st.start != 0 && t.seen[st.pid] == st.start) {
+		return true
+	}
+	if _, other := leaders.Load(st.pid); other {
+		return false
+	}
+	dir := "/proc/" + strconv.Itoa(st.pid)
+	if env, err := os.ReadFile(dir + "/environ"); err == nil && bytes.Contains(env, []byte(t.marker)) {
+		return true
+	}
+	for _, fd := range [...]string{"/fd/1", "/fd/2"} {
+		link, err := os.Readlink(dir + fd)
+		if err != nil {
+			continue
+		}
+		for _, p := range t.pipes {
+			if p == link {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// spawner is a goroutine that never leaves its thread: the kernel sends Pdeathsig when the thread that
+// forked ends, not the process (prctl(2)), and Go ends threads as it likes.
+type spawner struct {
+	mu   sync.Mutex
+	work chan func()
+}
+
+func (s *spawner) do(f func() error) error {
+	s.mu.Lock()
+	if s.work == nil {
+		s.work = make(chan func())
+		go spawnLoop(s.work)
+	}
+	work := s.work
+	s.mu.Unlock()
+	result := make(chan error, 1)
+	work <- func() { result <- f() }
+	return <-result
+}
+
+// close ends the goroutine; called when no child is left and none can start.
+func (s *spawner) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.work != nil {
+		close(s.work)
+		s.work = nil
+	}
+}
