@@ -1,0 +1,339 @@
+package openai
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+
+	"github.com/lathe-dev/lathe/internal/llm"
+)
+
+// assembly puts the parts of a reply together and yields its deltas in the order of the parts: while a part
+// is open, what comes for later ones is kept back, so that indexes never go back.
+type assembly struct {
+	yield   func(llm.Delta) bool
+	stopped bool
+
+	parts   []*part
+	front   int // the first part that is not closed; all before it have been yielded whole
+	calls   int
+	refused bool
+	space   string // white space that may begin a text
+	ids     map[string]bool
+}
+
+type part struct {
+	kind   partKind
+	text   []byte // of a call: the arguments' JSON text
+	sent   int    // bytes of text that were yielded
+	opened bool   // the first delta of a call was yielded
+	closed bool   // nothing more will come
+	broken bool   // a call whose text is no JSON object
+
+	index int // of a call: the server's, or -1
+	seen  string
+	id    string
+	name  string
+	ready llm.Part
+}
+
+type partKind int
+
+const (
+	textPart partKind = iota
+	thoughtPart
+	callPart
+)
+
+// err is ErrStopped once the consumer has left.
+func (a *assembly) err() error {
+	if a.stopped {
+		return llm.ErrStopped
+	}
+	return nil
+}
+
+func (a *assembly) send(d llm.Delta) {
+	if !a.stopped && !a.yield(d) {
+		a.stopped = true
+	}
+}
+
+// last is the newest part if it is of that kind.
+func (a *assembly) last(kind partKind) *part {
+	if n := len(a.parts); n > 0 && a.parts[n-1].kind == kind {
+		return a.parts[n-1]
+	}
+	return nil
+}
+
+// open appends a part. Texts before it are complete then, and so are calls whose object is.
+func (a *assembly) open(kind partKind) *part {
+	for _, p := range a.parts[a.front:] {
+		if p.kind != callPart || isObject(p.text) {
+			p.closed = true
+		}
+	}
+	p := &part{kind: kind, index: -1}
+	a.parts = append(a.parts, p)
+	a.flush()
+	return p
+}
+
+func (a *assembly) said(s string) {
+	if s == "" {
+		return
+	}
+	p := a.last(textPart)
+	if p == nil {
+		// White space between other parts is no text.
+		a.space += s
+		if strings.TrimSpace(a.space) == "" {
+			return
+		}
+		s, a.space = a.space, ""
+		p = a.open(textPart)
+	}
+	p.text = append(p.text, s...)
+	a.flush()
+}
+
+func (a *assembly) thought(s string) {
+	if s == "" {
+		return
+	}
+	p := a.last(thoughtPart)
+	if p == nil {
+		p = a.open(thoughtPart)
+	}
+	p.text = append(p.text, s...)
+	a.flush()
+}
+
+// piece takes in a piece of a call.
+func (d *decoder) piece(c *callPiece) error {
+	args, whole, err := argumentsOf(c.Function.Arguments)
+	if err != nil {
+		return err
+	}
+	p := d.find(c)
+	if p == nil {
+		d.space = ""
+		p = d.open(callPart)
+		d.calls++
+		p.seen, p.id = c.ID, d.unique(c.ID)
+		if c.Index != nil {
+			p.index = *c.Index
+		}
+	} else if p.closed {
+		return repeated(p, args)
+	} else if p.seen == "" && c.ID != "" {
+		if p.seen = c.ID; !p.opened {
+			p.id = d.unique(c.ID)
+		}
+	}
+	p.rename(c.Function.Name)
+	if whole && bytes.Equal(p.text, args) {
+		args = nil
+	}
+	p.text = append(p.text, args...)
+	d.flush()
+	return nil
+}
+
+// repeated accepts a piece for a closed call only if it says nothing new.
+func repeated(p *part, args []byte) error {
+	if t := bytes.TrimSpace(args); len(t) == 0 || bytes.Equal(t, bytes.TrimSpace(p.text)) {
+		return nil
+	}
+	return fmt.Errorf("the call of %s went on after its end", llm.Clean(p.name))
+}
+
+// rename sets the name, which may come late, in pieces, or again and again.
+func (p *part) rename(name string) {
+	switch {
+	case name == "" || p.opened || strings.HasPrefix(p.name, name):
+	case strings.HasPrefix(name, p.name):
+		p.name = name
+	default:
+		p.name += name
+	}
+}
+
+// find is the call that a piece belongs to, or nil for a new one.
+func (d *decoder) find(c *callPiece) *part {
+	var p *part
+	for _, q := range d.parts {
+		if q.kind == callPart && (c.Index == nil || q.index == *c.Index) {
+			p = q // the newest: some servers use one index for all
+		}
+	}
+	switch {
+	case p == nil:
+		return nil
+	case c.ID != "" && p.seen != "" && c.ID != p.seen:
+		return nil
+	case c.ID != "" && c.ID == p.seen, c.Function.Name == "", p.name == "":
+		return p
+	case isObject(p.text), c.Index == nil && len(p.text) == 0:
+		return nil // no id to tell by, but a name after a call that may be complete
+	}
+	return p
+}
+
+// argumentsOf reads arguments: a string, or the object itself, which is whole then.
+func argumentsOf(raw json.RawMessage) (args []byte, whole bool, err error) {
+	switch {
+	case !hasValue(raw):
+		return nil, false, nil
+	case raw[0] == '"':
+		var s string
+		err := json.Unmarshal(raw, &s)
+		return []byte(s), false, err
+	case raw[0] == '{':
+		return bytes.Clone(raw), true, nil
+	}
+	return nil, false, errors.New("arguments are neither a string nor an object")
+}
+
+// isObject reports whether text is one whole JSON object.
+func isObject(text []byte) bool {
+	t := bytes.TrimSpace(text)
+	return len(t) > 1 && t[0] == '{' && t[len(t)-1] == '}' && json.Valid(t)
+}
+
+// unique is id, or a new one if that is empty or taken.
+func (d *decoder) unique(id string) string {
+	for id == "" || d.ids[id] || d.taken != nil && d.taken(id) {
+		id = fmt.Sprintf("call_%016x", rand.Uint64())
+	}
+	if d.ids == nil {
+		d.ids = map[string]bool{}
+	}
+	d.ids[id] = true
+	return id
+}
+
+// settle closes everything: the reply is finished. Only its last part can have been cut by the output limit.
+func (d *decoder) settle() {
+	for i := d.front; i < len(d.parts); i++ {
+		p := d.parts[i]
+		p.closed = true
+		if p.kind != callPart {
+			continue
+		}
+		cut := i == len(d.parts)-1 && (d.reason == "length" || d.reason == "")
+		if len(bytes.TrimSpace(p.text)) == 0 && !cut {
+			p.text, p.sent = []byte("{}"), 0 // a call without arguments
+		}
+		p.broken = !isObject(p.text) || p.name == ""
+	}
+	d.flush()
+}
+
+// cut reports whether the last part is a call that was not whole.
+func (a *assembly) cut() bool {
+	p := a.last(callPart)
+	return p != nil && !isObject(p.text)
+}
+
+// flush yields what can be yielded.
+func (a *assembly) flush() {
+	for a.front < len(a.parts) {
+		p := a.parts[a.front]
+		a.grow(p)
+		if !p.closed {
+			return
+		}
+		a.close(p)
+		a.front++
+	}
+}
+
+// grow yields what is new in the front part.
+func (a *assembly) grow(p *part) {
+	fresh := string(p.text[p.sent:])
+	switch p.kind {
+	case textPart:
+		if fresh != "" {
+			a.send(llm.TextDelta{Index: a.front, Text: fresh})
+		}
+	case thoughtPart:
+		if fresh != "" {
+			a.send(llm.ReasoningDelta{Index: a.front, Text: fresh})
+		}
+	case callPart:
+		if !a.growCall(p, fresh) {
+			return
+		}
+	}
+	p.sent = len(p.text)
+}
+
+// growCall yields nothing before the call's id and name are known.
+func (a *assembly) growCall(p *part, fresh string) bool {
+	if !p.opened {
+		if p.name == "" && !p.closed {
+			return false
+		}
+		p.opened = true
+		a.send(llm.ToolDelta{Index: a.front, ID: p.id, Name: p.name, JSON: fresh})
+		return true
+	}
+	if fresh != "" {
+		a.send(llm.ToolDelta{Index: a.front, JSON: fresh})
+	}
+	return true
+}
+
+func (a *assembly) close(p *part) {
+	p.ready = p.made()
+	if p.kind != callPart {
+		a.send(llm.PartDone{Index: a.front, Part: p.ready})
+	} else if !p.broken {
+		a.send(llm.ToolReady{Index: a.front, Call: p.ready.(llm.ToolCall)})
+	}
+}
+
+// made is the part as it stands in the message.
+func (p *part) made() llm.Part {
+	switch p.kind {
+	case textPart:
+		return llm.Text{Text: string(p.text)}
+	case thoughtPart:
+		return llm.Reasoning{Text: string(p.text)}
+	}
+	c := llm.ToolCall{ID: p.id, Name: p.name, Input: json.RawMessage("{}")}
+	switch {
+	case !p.broken:
+		c.Input = bytes.TrimSpace(p.text)
+	case len(p.text) == 0:
+		c.Raw = " " // cut before its first byte; empty would mean that the call is sound
+	default:
+		c.Raw = string(p.text)
+	}
+	return c
+}
+
+// all is every part of a finished reply.
+func (a *assembly) all() []llm.Part {
+	out := make([]llm.Part, len(a.parts))
+	for i, p := range a.parts {
+		out[i] = p.ready
+	}
+	return out
+}
+
+// complete is what was complete when a stream broke.
+func (a *assembly) complete() []llm.Part {
+	var out []llm.Part
+	for _, p := range a.parts[:a.front] {
+		if !p.broken {
+			out = append(out, p.ready)
+		}
+	}
+	return out
+}

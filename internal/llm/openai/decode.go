@@ -1,0 +1,334 @@
+package openai
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"strings"
+
+	"github.com/lathe-dev/lathe/internal/llm"
+)
+
+// chunk is one event of a stream, or the single object of an answer that is none.
+type chunk struct {
+	ID      string          `json:"id"`
+	Model   string          `json:"model"`
+	Choices []choice        `json:"choices"`
+	Usage   *usage          `json:"usage"`
+	Error   json.RawMessage `json:"error"`
+	Groq    *struct {
+		Usage *usage `json:"usage"`
+	} `json:"x_groq"`
+}
+
+type choice struct {
+	Index        int             `json:"index"`
+	Delta        *content        `json:"delta"`
+	Message      *content        `json:"message"`
+	FinishReason *string         `json:"finish_reason"`
+	Error        json.RawMessage `json:"error"` // OpenRouter
+}
+
+type content struct {
+	Content          json.RawMessage   `json:"content"` // a string, null, or Mistral's list
+	Refusal          string            `json:"refusal"`
+	ReasoningContent string            `json:"reasoning_content"`
+	Reasoning        json.RawMessage   `json:"reasoning"` // a string; some gateways put an object here
+	ReasoningDetails []reasoningDetail `json:"reasoning_details"`
+	ToolCalls        []callPiece       `json:"tool_calls"`
+}
+
+type reasoningDetail struct {
+	Text    string `json:"text"`
+	Summary string `json:"summary"`
+}
+
+type callPiece struct {
+	Index    *int   `json:"index"`
+	ID       string `json:"id"`
+	Function struct {
+		Name      string          `json:"name"`
+		Arguments json.RawMessage `json:"arguments"`
+	} `json:"function"`
+}
+
+// decoder turns what a server sends into deltas and a message.
+type decoder struct {
+	reply *llm.Reply
+	taken func(id string) bool // whether a call id is used in the conversation
+
+	assembly
+	started  bool
+	id       string
+	model    string
+	usage    *usage
+	reason   string // finish_reason, "" before it came
+	finished bool   // finish_reason or [DONE] was seen
+	message  llm.Message
+}
+
+func newDecoder(model string, reply *llm.Reply, yield func(llm.Delta) bool) *decoder {
+	return &decoder{reply: reply, model: model, assembly: assembly{yield: yield}}
+}
+
+// maxWhole is the most bytes of an answer that is no stream.
+const maxWhole = 64 << 20
+
+// whole reads a single JSON object.
+func (d *decoder) whole(ctx context.Context) error {
+	b, err := io.ReadAll(io.LimitReader(d.reply.Body, maxWhole))
+	if err != nil {
+		return d.reply.Failed(ctx, err)
+	}
+	err = d.event(b)
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		return d.reply.Failed(ctx, io.EOF)
+	}
+	if err == nil && !d.finished && len(d.parts) > 0 {
+		d.finished = true // the object is the whole answer, whether it says so or not
+	}
+	if err == nil && !d.finished {
+		return d.reply.Broken("the answer holds no message", b)
+	}
+	return err
+}
+
+// stream reads events to the end of the reply.
+func (d *decoder) stream(ctx context.Context) error {
+	events := llm.NewSSEReader(d.reply.Body)
+	for {
+		ev, err := events.Next()
+		if err != nil {
+			return d.ended(ctx, err)
+		}
+		if string(bytes.TrimSpace(ev.Data)) == "[DONE]" {
+			return d.done(ctx)
+		}
+		if string(ev.Name) == "error" {
+			return d.reported(errorOf(ev.Data))
+		}
+		err = d.event(ev.Data)
+		if err != nil && ev.Cut && !errors.Is(err, llm.ErrStopped) {
+			return d.ended(ctx, io.EOF)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// done takes in [DONE]. Gateways send it also when the reply behind them broke off; an open call shows it.
+func (d *decoder) done(ctx context.Context) error {
+	if !d.finished && (!d.started || d.cut()) {
+		return d.reply.Failed(ctx, io.EOF)
+	}
+	d.finished = true
+	return nil
+}
+
+// ended decides on a stream that ended without [DONE]: a finish_reason makes it complete, however it ended.
+func (d *decoder) ended(ctx context.Context, err error) error {
+	if d.finished && ctx.Err() == nil {
+		return nil
+	}
+	return d.reply.Failed(ctx, err)
+}
+
+// errorOf is the error object in the data of an error event.
+func errorOf(data []byte) json.RawMessage {
+	var c chunk
+	if json.Unmarshal(data, &c) == nil && hasValue(c.Error) {
+		return c.Error
+	}
+	return bytes.Clone(data)
+}
+
+func hasValue(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }
+
+func (d *decoder) reported(raw json.RawMessage) error {
+	return d.reply.Reported(llm.ErrorFields(raw))
+}
+
+// event takes in one object. Objects without choices, of whatever kind, have no effect but their usage.
+func (d *decoder) event(data []byte) error {
+	if !startsObject(data) {
+		return d.reply.Broken("an event is no JSON object", data)
+	}
+	var c chunk
+	if err := json.Unmarshal(data, &c); err != nil {
+		return d.unreadable(data, err)
+	}
+	if hasValue(c.Error) {
+		return d.reported(c.Error)
+	}
+	if c.Usage != nil && c.Usage.Prompt+c.Usage.Completion > 0 {
+		d.usage = c.Usage
+	} else if c.Groq != nil && c.Groq.Usage != nil {
+		d.usage = c.Groq.Usage
+	}
+	for i := range c.Choices {
+		if c.Choices[i].Index != 0 {
+			continue
+		}
+		d.start(&c)
+		if err := d.choice(&c.Choices[i]); err != nil {
+			return err
+		}
+	}
+	return d.err()
+}
+
+func startsObject(data []byte) bool {
+	t := bytes.TrimLeft(data, " \t\r\n")
+	return len(t) > 0 && t[0] == '{'
+}
+
+func (d *decoder) unreadable(data []byte, err error) error {
+	if d.reply.Format == llm.FormatJSON {
+		if syntax, ok := errors.AsType[*json.SyntaxError](err); ok && syntax.Offset >= int64(len(data)) {
+			return io.ErrUnexpectedEOF
+		}
+	}
+	return d.reply.Broken("an event cannot be read", data)
+}
+
+func (d *decoder) start(c *chunk) {
+	if d.started {
+		return
+	}
+	d.started, d.id = true, c.ID
+	if c.Model != "" {
+		d.model = c.Model
+	}
+	d.send(llm.Started{ID: d.id, Model: d.model})
+}
+
+func (d *decoder) choice(c *choice) error {
+	if hasValue(c.Error) {
+		return d.reported(c.Error)
+	}
+	for _, part := range []*content{c.Delta, c.Message} {
+		if part == nil {
+			continue
+		}
+		if err := d.content(part); err != nil {
+			return err
+		}
+	}
+	if c.FinishReason != nil && *c.FinishReason != "" {
+		switch *c.FinishReason {
+		case "error":
+			return d.reply.Reported("server_error", "the server broke the reply off with an error")
+		case "insufficient_system_resource": // DeepSeek
+			return d.reply.Reported("overloaded", "the server ran out of resources in the middle of the reply")
+		}
+		d.reason, d.finished = *c.FinishReason, true
+		d.settle()
+	}
+	return nil
+}
+
+func (d *decoder) content(c *content) error {
+	d.thought(c.thinking())
+	texts, err := textsOf(c.Content)
+	if err != nil {
+		return d.reply.Broken("content is neither text nor a list", c.Content)
+	}
+	for _, t := range texts {
+		d.thought(t.thinking)
+		d.said(t.text)
+	}
+	if c.Refusal != "" {
+		d.refused = true
+		d.said(c.Refusal)
+	}
+	for i := range c.ToolCalls {
+		if err := d.piece(&c.ToolCalls[i]); err != nil {
+			return d.reply.Broken(err.Error(), c.ToolCalls[i].Function.Arguments)
+		}
+	}
+	return nil
+}
+
+// thinking is the reasoning of a chunk. Servers that know several fields fill them with the same text.
+func (c *content) thinking() string {
+	if c.ReasoningContent != "" {
+		return c.ReasoningContent
+	}
+	var text string
+	if json.Unmarshal(c.Reasoning, &text) == nil && text != "" {
+		return text
+	}
+	var b strings.Builder
+	for _, r := range c.ReasoningDetails {
+		b.WriteString(r.Text)
+		b.WriteString(r.Summary)
+	}
+	return b.String()
+}
+
+type mixedText struct{ text, thinking string }
+
+// textsOf reads content: a string, null, or a list of text and thinking (Mistral).
+func textsOf(raw json.RawMessage) ([]mixedText, error) {
+	if !hasValue(raw) {
+		return nil, nil
+	}
+	if raw[0] == '"' {
+		var text string
+		err := json.Unmarshal(raw, &text)
+		return []mixedText{{text: text}}, err
+	}
+	var list []struct {
+		Type     string          `json:"type"`
+		Text     string          `json:"text"`
+		Thinking json.RawMessage `json:"thinking"`
+	}
+	if err := json.Unmarshal(raw, &list); err != nil {
+		return nil, err
+	}
+	var out []mixedText
+	for _, p := range list {
+		inner, err := textsOf(p.Thinking)
+		if err != nil {
+			return nil, err
+		}
+		for _, t := range inner {
+			out = append(out, mixedText{thinking: t.text})
+		}
+		if p.Type == "text" {
+			out = append(out, mixedText{text: p.Text})
+		}
+	}
+	return out, nil
+}
+
+// finish completes the parts and makes the message.
+func (d *decoder) finish(req *llm.Request) error {
+	d.settle()
+	if err := d.err(); err != nil {
+		return err
+	}
+	d.message = llm.Message{ID: d.id, Role: llm.Assistant, Parts: d.all(), Model: d.model, Stop: d.stop()}
+	u := d.usage.tokens()
+	if d.usage == nil {
+		u = llm.Usage{Input: llm.EstimateRequest(req), Output: llm.EstimateTokens(d.message), Estimated: true}
+	}
+	d.message.Usage = &u
+	return nil
+}
+
+// stop is why the reply ended. Servers say "stop" with calls and "tool_calls" without.
+func (d *decoder) stop() llm.StopReason {
+	switch {
+	case d.reason == "length" || d.reason == "max_tokens" || d.reason == "model_length":
+		return llm.StopMaxTokens
+	case d.reason == "content_filter" || d.refused:
+		return llm.StopRefusal
+	case d.calls > 0:
+		return llm.StopToolUse
+	}
+	return llm.StopEndTurn
+}

@@ -1,0 +1,375 @@
+package openai
+
+import (
+	"encoding/base64"
+	"hash/fnv"
+	"strconv"
+	"strings"
+	"sync"
+	"unsafe"
+
+	"github.com/lathe-dev/lathe/internal/llm"
+)
+
+// defaultMaxTokens is the output limit when neither the request nor the model sets a lower one.
+const defaultMaxTokens = 16384
+
+// encoder remembers what was encoded for earlier requests of one model.
+type encoder struct {
+	messages llm.EncodeCache[[]byte]
+
+	mu       sync.Mutex
+	tools    []byte
+	toolsKey toolsKey
+}
+
+type toolsKey struct {
+	first *llm.ToolSpec
+	n     int
+}
+
+// body builds the request. What stays the same from step to step comes first, the messages last.
+func (m *model) body(req *llm.Request) *llm.Body {
+	b := &llm.Body{}
+	b.Append(m.head(req))
+	b.AppendString(`,"messages":[`)
+	first := m.system(req)
+	b.Append(first)
+	empty := len(first) == 0
+	start := []byte(nil)
+	m.enc.messages.Encode(req.Messages, m.message, func(_ int, seg []byte) {
+		if len(seg) == 0 {
+			return
+		}
+		if start == nil {
+			start = seg
+		}
+		if empty { // a segment begins with a comma
+			seg, empty = seg[1:], false
+		}
+		b.Append(seg)
+	})
+	b.AppendString("]")
+	if m.p.traits.OpenAI {
+		b.Append(m.cacheKey(first, start))
+	}
+	b.AppendString("}")
+	return b
+}
+
+// head is everything but the messages.
+func (m *model) head(req *llm.Request) []byte {
+	b := append([]byte(nil), `{"model":`...)
+	b = llm.AppendQuoted(b, m.info.ID)
+	b = append(b, `,"stream":true`...)
+	if !m.p.traits.NoStreamOptions {
+		b = append(b, `,"stream_options":{"include_usage":true}`...)
+	}
+	if n := m.maxTokens(req); n > 0 {
+		field := `,"max_tokens":`
+		if m.p.traits.OpenAI || reasons(m.info.ID) {
+			field = `,"max_completion_tokens":`
+		}
+		b = strconv.AppendInt(append(b, field...), int64(n), 10)
+	}
+	if e := effort(&m.info, req.Effort); e != "" {
+		b = llm.AppendQuoted(append(b, `,"reasoning_effort":`...), e)
+	}
+	if len(req.Stop) > 0 && !(m.p.traits.OpenAI && reasons(m.info.ID)) { // which refuse it
+		b = append(b, `,"stop":[`...)
+		for i, s := range req.Stop {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = llm.AppendQuoted(b, s)
+		}
+		b = append(b, ']')
+	}
+	if len(req.Tools) > 0 {
+		b = append(b, m.enc.toolList(req.Tools)...)
+		b = appendToolChoice(b, req.ToolChoice)
+	}
+	return b
+}
+
+// maxTokens is the output limit, or 0 for a model of unknown limits: local servers refuse a limit that
+// their window does not hold.
+func (m *model) maxTokens(req *llm.Request) int {
+	switch n := req.MaxTokens; {
+	case !m.info.Known:
+		return n
+	case n == 0:
+		return min(defaultMaxTokens, m.info.MaxOutput)
+	default:
+		return min(n, m.info.MaxOutput)
+	}
+}
+
+func appendToolChoice(b []byte, choice string) []byte {
+	switch choice {
+	case "", "auto":
+		return b
+	case "none":
+		return append(b, `,"tool_choice":"none"`...)
+	case "any":
+		return append(b, `,"tool_choice":"required"`...)
+	}
+	b = append(b, `,"tool_choice":{"type":"function","function":{"name":`...)
+	return append(llm.AppendQuoted(b, choice), "}}"...)
+}
+
+// toolList encodes the tools; the last list is remembered by its identity.
+func (e *encoder) toolList(tools []llm.ToolSpec) []byte {
+	key := toolsKey{unsafe.SliceData(tools), len(tools)}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.tools != nil && e.toolsKey == key {
+		return e.tools
+	}
+	b := []byte(`,"tools":[`)
+	for i, t := range tools {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(b, `{"type":"function","function":{"name":`...)
+		b = llm.AppendQuoted(b, t.Name)
+		if t.Description != "" {
+			b = llm.AppendQuoted(append(b, `,"description":`...), t.Description)
+		}
+		b = append(b, `,"parameters":`...)
+		if len(t.Schema) == 0 {
+			b = append(b, `{"type":"object","properties":{}}`...)
+		}
+		b = append(append(b, t.Schema...), "}}"...)
+	}
+	e.tools, e.toolsKey = append(b, ']'), key
+	return e.tools
+}
+
+// system is the first message, or nothing.
+func (m *model) system(req *llm.Request) []byte {
+	text := (llm.Message{Parts: req.System}).PlainText()
+	if text == "" {
+		return nil
+	}
+	role := "system"
+	if m.p.traits.OpenAI && reasons(m.info.ID) {
+		role = "developer"
+	}
+	b := append([]byte(`{"role":"`), role...)
+	return append(llm.AppendQuoted(append(b, `","content":`...), text), '}')
+}
+
+// cacheKey routes the requests of one conversation to the same cache: they share their first message.
+func (m *model) cacheKey(system, first []byte) []byte {
+	key := m.p.cacheKey
+	if key == "" {
+		h := fnv.New64a()
+		_, _ = h.Write(system) // a hash takes everything
+		_, _ = h.Write(first)
+		key = "lathe-" + strconv.FormatUint(h.Sum64(), 16)
+	}
+	return llm.AppendQuoted([]byte(`,"prompt_cache_key":`), key)
+}
+
+// message encodes one message of ours as the messages it needs here, each with a leading comma, or as
+// nothing if all of it is for other providers. It depends on the message alone.
+func (m *model) message(msg *llm.Message) []byte {
+	if msg.Role == llm.Assistant {
+		return m.assistant(msg)
+	}
+	return m.user(msg)
+}
+
+func (m *model) assistant(msg *llm.Message) []byte {
+	text := msg.PlainText()
+	calls := msg.Calls()
+	if text == "" && len(calls) == 0 {
+		return nil
+	}
+	b := []byte(`,{"role":"assistant","content":`)
+	if text == "" {
+		b = append(b, "null"...)
+	} else {
+		b = llm.AppendQuoted(b, text)
+	}
+	b = m.appendReasoning(b, msg, len(calls) > 0)
+	if len(calls) == 0 {
+		return append(b, '}')
+	}
+	b = append(b, `,"tool_calls":[`...)
+	for i, c := range calls {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = llm.AppendQuoted(append(b, `{"id":`...), m.callID(c.ID))
+		b = llm.AppendQuoted(append(b, `,"type":"function","function":{"name":`...), orElse(c.Name, "unknown"))
+		b = append(b, `,"arguments":`...)
+		b = append(appendArguments(b, c), "}}"...)
+	}
+	return append(b, "]}"...)
+}
+
+// appendArguments writes the JSON text as a string. Broken text is replaced by {}: its result says so, and
+// servers refuse arguments that do not parse.
+func appendArguments(b []byte, c llm.ToolCall) []byte {
+	if c.Raw != "" || len(c.Input) == 0 {
+		return append(b, `"{}"`...)
+	}
+	return llm.AppendQuoted(b, string(llm.AppendCanonical(nil, c.Input)))
+}
+
+func (m *model) appendReasoning(b []byte, msg *llm.Message, calls bool) []byte {
+	keep := m.p.traits.Reasoning
+	if keep == KeepNone || keep == KeepWithCalls && !calls {
+		return b
+	}
+	var text strings.Builder
+	for _, p := range msg.Parts {
+		if r, ok := p.(llm.Reasoning); ok && r.Signature == "" && r.Data == "" {
+			text.WriteString(r.Text)
+		}
+	}
+	if text.Len() == 0 && keep != KeepAlways {
+		return b
+	}
+	return llm.AppendQuoted(append(b, `,"reasoning_content":`...), text.String())
+}
+
+// user writes tool messages first, as they must follow their call at once, then one user message with the
+// media of the results, in their order, and what the user said.
+func (m *model) user(msg *llm.Message) []byte {
+	var b []byte
+	var rest []llm.Part
+	for _, p := range msg.Parts {
+		r, ok := p.(llm.ToolResult)
+		if !ok {
+			continue
+		}
+		text, media := m.result(r)
+		b = llm.AppendQuoted(append(b, `,{"role":"tool","tool_call_id":`...), m.callID(r.CallID))
+		b = append(llm.AppendQuoted(append(b, `,"content":`...), text), '}')
+		if len(media) > 0 {
+			rest = append(rest, llm.Text{Text: "Files of the " + orElse(r.Name, "tool") + " result " + m.callID(r.CallID) + ":"})
+			rest = append(rest, media...)
+		}
+	}
+	for _, p := range msg.Parts {
+		switch p := p.(type) {
+		case llm.Text:
+			if p.Text != "" {
+				rest = append(rest, p)
+			}
+		case llm.Media:
+			rest = append(rest, m.orText(p))
+		}
+	}
+	return m.appendUser(b, rest)
+}
+
+// result is a tool message's text and the media that cannot be in it.
+func (m *model) result(r llm.ToolResult) (text string, media []llm.Part) {
+	texts := make([]llm.Part, 0, len(r.Parts))
+	for _, p := range r.Parts {
+		switch p := p.(type) {
+		case llm.Text:
+			texts = append(texts, p)
+		case llm.Media:
+			if t, ok := m.orText(p).(llm.Text); ok {
+				texts = append(texts, t)
+			} else {
+				media = append(media, p)
+			}
+		}
+	}
+	text = (llm.Message{Parts: texts}).PlainText()
+	switch {
+	case text == "" && len(media) > 0:
+		text = "(see the files below)"
+	case text == "":
+		text = "(no output)"
+	}
+	if r.IsError {
+		text = "[error] " + text
+	}
+	return text, media
+}
+
+// orText is the media, or a text in its place where the model cannot take it.
+func (m *model) orText(p llm.Media) llm.Part {
+	image := strings.HasPrefix(p.MIME, "image/")
+	if image && (m.info.Images || !m.info.Known) || !image && m.p.traits.Files {
+		return p
+	}
+	return llm.Text{Text: "[" + orElse(p.Name, "a file") + " (" + p.MIME + ") left out: this model does not take it]"}
+}
+
+// appendUser writes a user message: a plain string where it can, since not every server takes a list.
+func (m *model) appendUser(b []byte, parts []llm.Part) []byte {
+	if len(parts) == 0 {
+		return b
+	}
+	b = append(b, `,{"role":"user","content":`...)
+	plain := true
+	for _, p := range parts {
+		if _, ok := p.(llm.Media); ok {
+			plain = false
+		}
+	}
+	if plain {
+		return append(llm.AppendQuoted(b, (llm.Message{Parts: parts}).PlainText()), '}')
+	}
+	for i, p := range parts {
+		b = append(b, "[,"[min(i, 1)])
+		switch p := p.(type) {
+		case llm.Text:
+			b = append(llm.AppendQuoted(append(b, `{"type":"text","text":`...), p.Text), '}')
+		case llm.Media:
+			b = appendMedia(b, p)
+		}
+	}
+	return append(b, "]}"...)
+}
+
+func appendMedia(b []byte, p llm.Media) []byte {
+	image := strings.HasPrefix(p.MIME, "image/")
+	if image {
+		b = append(b, `{"type":"image_url","image_url":{"url":`...)
+	} else {
+		b = llm.AppendQuoted(append(b, `{"type":"file","file":{"filename":`...), orElse(p.Name, "file"))
+		b = append(b, `,"file_data":`...)
+	}
+	prefix := llm.AppendQuoted(nil, "data:"+p.MIME+";base64,")
+	b = append(b, prefix[:len(prefix)-1]...)
+	b = base64.StdEncoding.AppendEncode(b, p.Data)
+	return append(b, `"}}`...)
+}
+
+// maxID is the longest call id that OpenAI takes.
+const maxID = 40
+
+// callID is the id as the server takes it. Longer ones come from other providers in a session that changed
+// the model; they are replaced by a hash, the same for call and result.
+func (m *model) callID(id string) string {
+	short := m.p.traits.ShortIDs
+	if short && len(id) == 9 && alphanumeric(id) || !short && id != "" && len(id) <= maxID {
+		return id
+	}
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(id)) // a hash takes everything
+	sum := strconv.FormatUint(h.Sum64(), 36)
+	if short {
+		return ("000000000" + sum)[len(sum):]
+	}
+	return "call_" + sum
+}
+
+func alphanumeric(s string) bool {
+	for i := range len(s) {
+		c := s[i]
+		if (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') {
+			return false
+		}
+	}
+	return true
+}

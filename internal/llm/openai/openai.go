@@ -1,0 +1,236 @@
+// Package openai speaks Chat Completions: to OpenAI and to every server that offers the same API
+// (OpenRouter, DeepSeek, Groq, Mistral, Together, vLLM, llama.cpp, Ollama, LM Studio, company gateways).
+//
+// A [Provider] is one server; its models stream replies as package llm promises. What differs between
+// servers is decided by the base URL's host where the host is known, and can be set in [Traits].
+//
+// The API is loosely defined and its servers differ, so the reading side is strict in what it passes on
+// and tolerant in what it takes:
+//
+//   - A tool call is ready when its JSON object is complete and the next part has begun, or when the reply
+//     is finished. An object that is complete while nothing follows yet is not enough: some servers send
+//     "{}" first and the real arguments later.
+//   - Pieces of a call are told apart by index, by a new id, or by a new name after a complete object, since
+//     servers leave any of these out. Calls without an id, or with one that is taken, get a new one.
+//   - The reply is complete with a finish_reason or with [DONE]; without either it is broken. What the
+//     finish_reason says counts less than what came: "stop" with calls is tool use.
+//   - Arguments that are no JSON object, and those cut by the output limit, are kept in ToolCall.Raw and
+//     are never ready.
+//
+// Sources: OpenAI's API reference (Chat Completions, streaming), DeepSeek's thinking mode guide,
+// OpenRouter's streaming and reasoning pages.
+package openai
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/lathe-dev/lathe/internal/llm"
+)
+
+// DefaultBaseURL is OpenAI's own server.
+const DefaultBaseURL = "https://api.openai.com/v1"
+
+// Config describes one server.
+type Config struct {
+	BaseURL      string            // with or without /v1; "" means DefaultBaseURL
+	APIKey       string            // "" sends none, for servers that want none
+	Organization string            // OpenAI-Organization
+	Project      string            // OpenAI-Project
+	Headers      map[string]string // further headers; they win over those made here
+	HTTP         *http.Client      // nil means the default of package llm
+	Retry        llm.RetryPolicy
+	Clock        llm.Clock     // nil means the machine's
+	StallTimeout time.Duration // as llm.Caller
+	HeadTimeout  time.Duration // as llm.Caller.HeaderTimeout
+	ProviderName string        // in errors; "" means the host's name in the catalogue, else "openai"
+	KeyVar       string        // where APIKey comes from, for hints; "" means OPENAI_API_KEY
+	URLVar       string        // where BaseURL comes from; "" means OPENAI_BASE_URL
+	CacheKey     string        // prompt_cache_key; "" means one made from the start of the conversation
+	Traits       *Traits       // nil means those of the host
+}
+
+// Provider makes models of one server. It is safe for concurrent use.
+type Provider struct {
+	name     string
+	section  string // of the catalogue
+	endpoint string
+	header   http.Header
+	traits   Traits
+	retry    llm.RetryPolicy
+	caller   llm.Caller
+	cacheKey string
+}
+
+// New makes a provider. A base URL that is none shows up as the error of the first request.
+func New(c Config) *Provider {
+	base := c.BaseURL
+	if base == "" {
+		base = DefaultBaseURL
+	}
+	host := llm.CatalogueHost(base)
+	p := &Provider{
+		name: c.ProviderName, endpoint: endpoint(base), header: c.header(), retry: c.Retry, cacheKey: c.CacheKey,
+		caller: llm.Caller{
+			KeyVar: orElse(c.KeyVar, "OPENAI_API_KEY"), URLVar: orElse(c.URLVar, "OPENAI_BASE_URL"),
+			HTTP: c.HTTP, Clock: c.Clock, StallTimeout: c.StallTimeout, HeaderTimeout: c.HeadTimeout,
+		},
+	}
+	if p.name == "" {
+		p.name = orElse(host, "openai")
+	}
+	p.section = orElse(host, "openai")
+	p.caller.Provider = p.name
+	p.traits = TraitsOf(host)
+	if c.Traits != nil {
+		p.traits = *c.Traits
+	}
+	return p
+}
+
+func orElse(s, otherwise string) string {
+	if s == "" {
+		return otherwise
+	}
+	return s
+}
+
+func (c *Config) header() http.Header {
+	h := http.Header{}
+	h.Set("Content-Type", "application/json")
+	h.Set("Accept", "text/event-stream, application/json")
+	if c.APIKey != "" {
+		h.Set("Authorization", "Bearer "+c.APIKey)
+	}
+	if c.Organization != "" {
+		h.Set("OpenAI-Organization", c.Organization)
+	}
+	if c.Project != "" {
+		h.Set("OpenAI-Project", c.Project)
+	}
+	for k, v := range c.Headers {
+		h.Set(k, v)
+	}
+	return h
+}
+
+// endpoint is the address of Chat Completions under a base URL. "/v1" is added unless the path has a
+// version already ("/v1", "/api/v1", "/v1beta/openai", "/paas/v4").
+func endpoint(base string) string {
+	u, err := url.Parse(strings.TrimSpace(base))
+	if err != nil {
+		return base // Post says what is wrong with it
+	}
+	path := strings.TrimRight(u.Path, "/")
+	path = strings.TrimSuffix(path, "/chat/completions")
+	if !versioned(path) {
+		path += "/v1"
+	}
+	u.Path, u.RawPath = path+"/chat/completions", ""
+	return u.String()
+}
+
+func versioned(path string) bool {
+	for seg := range strings.SplitSeq(path, "/") {
+		if len(seg) > 1 && seg[0] == 'v' && seg[1] >= '0' && seg[1] <= '9' {
+			return true
+		}
+	}
+	return false
+}
+
+// Name is the provider's name as errors show it.
+func (p *Provider) Name() string { return p.name }
+
+// Model is the model with that id. It is not asked for at the server; a wrong id is the error of the first
+// request.
+func (p *Provider) Model(_ context.Context, id string) (llm.Model, error) {
+	info := llm.Lookup(p.section, id)
+	info.Provider = "openai"
+	if info.ID == "" {
+		return nil, &llm.Error{
+			Kind: llm.KindNotFound, Provider: p.name, Message: "no model is named",
+			Hint: "name one with --model or the model setting",
+		}
+	}
+	return &model{p: p, info: info}, nil
+}
+
+type model struct {
+	p    *Provider
+	info llm.ModelInfo
+	enc  encoder
+}
+
+func (m *model) Info() llm.ModelInfo { return m.info }
+
+// Stream sends req, again if that makes sense, and yields the reply.
+func (m *model) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
+	return func(yield func(llm.Delta, error) bool) {
+		body := m.body(req)
+		m.p.retry.Run(ctx, m.p.caller.Clock, func(ctx context.Context, n int, yield func(llm.Delta) bool) error {
+			return m.attempt(ctx, n, req, body, yield)
+		}, yield)
+	}
+}
+
+// attempt sends the request once.
+func (m *model) attempt(ctx context.Context, n int, req *llm.Request, body *llm.Body, yield func(llm.Delta) bool) error {
+	if !yield(llm.Sent{Attempt: n, URL: m.p.endpoint, Body: body.Bytes}) {
+		return llm.ErrStopped
+	}
+	reply, err := m.p.caller.Post(ctx, m.p.endpoint, m.info.ID, m.p.header.Clone(), body)
+	if err != nil {
+		return err
+	}
+	d := newDecoder(m.info.ID, reply, yield)
+	d.taken = takenIDs(req)
+	if reply.Format == llm.FormatJSON {
+		err = d.whole(ctx)
+	} else {
+		err = d.stream(ctx)
+	}
+	if err == nil {
+		err = d.finish(req)
+	}
+	if err != nil {
+		reply.Abort()
+		return d.withPartial(err)
+	}
+	reply.Close()
+	if !yield(llm.Done{Message: d.message}) {
+		return llm.ErrStopped
+	}
+	return nil
+}
+
+// takenIDs are the ids of the calls in the conversation.
+func takenIDs(req *llm.Request) func(string) bool {
+	return func(id string) bool {
+		for i := range req.Messages {
+			for _, p := range req.Messages[i].Parts {
+				if c, ok := p.(llm.ToolCall); ok && c.ID == id {
+					return true
+				}
+			}
+		}
+		return false
+	}
+}
+
+// withPartial adds what was complete to the error of a broken stream.
+func (d *decoder) withPartial(err error) error {
+	e, ok := errors.AsType[*llm.Error](err)
+	if !ok {
+		return err
+	}
+	if parts := d.complete(); len(parts) > 0 {
+		e.Partial = &llm.Message{ID: d.id, Role: llm.Assistant, Parts: parts, Model: d.model, Stop: llm.StopBroken}
+	}
+	return err
+}

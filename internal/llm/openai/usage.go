@@ -1,0 +1,36 @@
+package openai
+
+import "github.com/lathe-dev/lathe/internal/llm"
+
+// usage is the counts as the servers give them. Prompt includes what was read from the cache.
+type usage struct {
+	Prompt     int `json:"prompt_tokens"`
+	Completion int `json:"completion_tokens"`
+	Total      int `json:"total_tokens"`
+	Cached     int `json:"cached_tokens"`           // Together, Moonshot
+	CacheHit   int `json:"prompt_cache_hit_tokens"` // DeepSeek
+	Details    struct {
+		Cached int `json:"cached_tokens"`
+		Write  int `json:"cache_write_tokens"` // OpenRouter
+	} `json:"prompt_tokens_details"`
+	Output struct {
+		Reasoning int `json:"reasoning_tokens"`
+	} `json:"completion_tokens_details"`
+}
+
+// tokens is the usage in our terms.
+func (u *usage) tokens() llm.Usage {
+	if u == nil {
+		return llm.Usage{}
+	}
+	read := min(max(u.Details.Cached, u.Cached, u.CacheHit), u.Prompt)
+	write := min(max(u.Details.Write, 0), u.Prompt-read)
+	out := llm.Usage{
+		Input: u.Prompt - read - write, Output: u.Completion, CacheRead: read, CacheWrite: write,
+		Reasoning: u.Output.Reasoning,
+	}
+	if r := u.Output.Reasoning; r > 0 && u.Total == u.Prompt+u.Completion+r {
+		out.Output += r // xAI counts reasoning beside the completion
+	}
+	return out
+}
