@@ -37,7 +37,7 @@ func (s *script) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Del
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	copied := *req
-	copied.Messages = append([]llm.Message(nil), req.Messages...)
+	copied.Messages = req.Messages[:len(req.Messages):len(req.Messages)]
 	s.reqs = append(s.reqs, &copied)
 	n := len(s.reqs) - 1
 	return func(yield func(llm.Delta, error) bool) {
@@ -611,3 +611,9 @@ func TestThePrefixNeverChanges(t *testing.T) {
 		}
 	}
 }
+
+func allowAll(context.Context, Approval) (permission.Decision, error) {
+	return permission.Decision{Effect: permission.Allow}, nil
+}
+
+func itoa(n int) string { return fmt.Sprint(n) }

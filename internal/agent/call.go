@@ -331,6 +331,11 @@ func (q *queue) finish(p *pending, res *Result, title string, denied bool, took 
 		if res.Title != "" {
 			title = res.Title
 		}
+		if res.EndTurn && !res.IsError {
+			q.mu.Lock()
+			q.out.ended = true
+			q.mu.Unlock()
+		}
 		p.result = llm.ToolResult{CallID: p.call.ID, Name: p.call.Name, Parts: res.Parts, IsError: res.IsError}
 		if q.journal {
 			end := session.CallEnd{Result: p.result, Title: title, Denied: denied, Duration: took}

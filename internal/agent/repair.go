@@ -243,12 +243,13 @@ type repairer struct {
 	model string
 	sound int         // messages known to need no repair
 	last  llm.Message // the last of them, to notice another history
-	mixed bool        // the history needs repair somewhere: it is repaired whole, each time
+	ids   map[string]bool
+	mixed bool // the history needs repair somewhere: it is repaired whole, each time
 }
 
 func (r *repairer) repair(msgs []llm.Message, info llm.ModelInfo) []llm.Message {
 	if r.model != info.ID || r.sound > len(msgs) || (r.sound > 0 && !sameParts(msgs[r.sound-1], r.last)) {
-		*r = repairer{model: info.ID}
+		*r = repairer{model: info.ID, ids: map[string]bool{}}
 	}
 	if r.mixed {
 		return Repair(msgs, info.ID, info.Provider)
@@ -260,7 +261,7 @@ func (r *repairer) repair(msgs []llm.Message, info llm.ModelInfo) []llm.Message 
 			fixed[0].PlainText() == openingText {
 			fixed = fixed[1:] // the tail begins with a reply, the whole does not
 		}
-		if !sameHistory(tail, fixed) || r.reusesID(msgs) {
+		if !sameHistory(tail, fixed) || r.reusesID(tail) {
 			r.mixed = true
 			return Repair(msgs, info.ID, info.Provider)
 		}
@@ -270,19 +271,10 @@ func (r *repairer) repair(msgs []llm.Message, info llm.ModelInfo) []llm.Message 
 }
 
 // reusesID reports whether a call of the tail has the id of an earlier one.
-func (r *repairer) reusesID(msgs []llm.Message) bool {
-	fresh := map[string]bool{}
-	for _, m := range msgs[r.sound:] {
-		for _, c := range m.Calls() {
-			fresh[c.ID] = true
-		}
-	}
-	if len(fresh) == 0 {
-		return false
-	}
-	for _, m := range msgs[:r.sound] {
+func (r *repairer) reusesID(tail []llm.Message) bool {
+	for _, m := range tail {
 		for _, p := range m.Parts {
-			if c, ok := p.(llm.ToolCall); ok && fresh[c.ID] {
+			if c, ok := p.(llm.ToolCall); ok && r.ids[c.ID] {
 				return true
 			}
 		}
@@ -293,9 +285,18 @@ func (r *repairer) reusesID(msgs []llm.Message) bool {
 // advance moves the sound prefix to the end: messages are sound only in whole rounds, up to a user
 // message that answers everything before it.
 func (r *repairer) advance(msgs []llm.Message) {
-	if n := len(msgs); n > 0 && msgs[n-1].Role == llm.User {
-		r.sound, r.last = n, msgs[n-1]
+	n := len(msgs)
+	if n == 0 || msgs[n-1].Role != llm.User {
+		return
 	}
+	for _, m := range msgs[r.sound:] {
+		for _, p := range m.Parts {
+			if c, ok := p.(llm.ToolCall); ok {
+				r.ids[c.ID] = true
+			}
+		}
+	}
+	r.sound, r.last = n, msgs[n-1]
 }
 
 func sameHistory(a, b []llm.Message) bool {

@@ -26,6 +26,7 @@ type outcome struct {
 	calls       int
 	refused     bool // the user refused a call and wants the turn to end
 	interrupted bool
+	ended       bool // a tool ended the turn
 	doomed      bool // the model repeats itself although it was told
 	broke       error
 	writeErr    error // the session could not be written
@@ -42,6 +43,8 @@ func (t *turn) after(ctx context.Context, reply llm.Message, out outcome) (event
 		return event.EndRefused, nil
 	case out.doomed:
 		return event.EndDoomLoop, nil
+	case out.ended:
+		return event.EndCompleted, nil
 	case out.broke != nil:
 		return "", t.afterBreak(ctx, out.broke)
 	}

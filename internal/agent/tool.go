@@ -51,6 +51,7 @@ type Result struct {
 	Title   string
 	View    event.View
 	Meta    map[string]any
+	EndTurn bool // the turn is over when the calls of this step have their results
 }
 
 // TextResult is a result of one text.
