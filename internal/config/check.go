@@ -14,6 +14,7 @@ import (
 type checker struct {
 	src      *source
 	home     string
+	strict   bool // single bad entries are errors too
 	problems []*Error
 	warnings []Warning
 	unknown  []keyPath
@@ -120,7 +121,7 @@ func (c *checker) text(s *schema, n *node, p keyPath) bool {
 	case "url":
 		ok = isURL(n.text, "http", "https")
 	case "proxy":
-		ok = isURL(n.text, "http", "https", "socks5", "socks5h")
+		ok = isProxy(n.text)
 	case "rule":
 		ok = isRule(n.text)
 	case "path":
@@ -228,6 +229,13 @@ func isURL(s string, schemes ...string) bool {
 	return err == nil && u.Host != "" && slices.Contains(schemes, strings.ToLower(u.Scheme))
 }
 
+func isProxy(s string) bool {
+	if !strings.Contains(s, "://") {
+		return s == "none" || isURL("http://"+s, "http")
+	}
+	return isURL(s, "http", "https", "socks5", "socks5h")
+}
+
 // isRule knows the outer form of permission rules; what the parts mean is the permission package's affair.
 func isRule(s string) bool {
 	s = strings.TrimSpace(s)
@@ -268,7 +276,7 @@ func (c *checker) problem(n *node, p keyPath, s *schema) bool {
 func (c *checker) report(e *Error, p keyPath) bool {
 	entry := len(p) > 2 && p[0] == "permissions" && isIndex(p[2])
 	switch {
-	case entry && (c.src.foreign || c.src.layer != Managed):
+	case entry && !c.strict && (c.src.foreign || c.src.layer != Managed):
 		c.warnings = append(c.warnings, e.asWarning("this entry is left out"))
 	case c.src.foreign:
 		c.warnings = append(c.warnings, e.asWarning("this key is left out"))

@@ -28,6 +28,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -60,6 +61,9 @@ type Options struct {
 	// because git does not track them.
 	TrustLocal bool
 
+	// HTTPClient makes the client for the organisation's document; nil is Go's own, with the process's
+	// proxy variables.
+	HTTPClient       func(Network) (*http.Client, error)
 	OrganizationWait time.Duration // longest wait for a document never fetched before; 0 is one second
 	Debounce         time.Duration // quiet time Watch waits for after a change; 0 is 100 ms
 }
@@ -85,7 +89,8 @@ type Config struct {
 	heldDigest  string
 	trusted     bool
 	files       []File
-	org         *organization
+	orgURL      string
+	layers      [Managed + 1][]*node // as loaded, for how the network is reached
 }
 
 // File is one settings file that was looked for.
@@ -113,7 +118,7 @@ func Load(opts Options) (*Config, error) {
 	}
 	c := &Config{
 		Warnings: l.warnings, opts: l.opts, paths: l.paths, env: l.env, settingsEnv: l.settingsEnv, merged: merged,
-		held: l.held, heldDigest: l.heldDigest, trusted: l.trusted, files: l.files, org: l.org,
+		held: l.held, heldDigest: l.heldDigest, trusted: l.trusted, files: l.files, orgURL: l.orgURL, layers: l.layers,
 	}
 	return c, c.decode()
 }
@@ -231,6 +236,7 @@ func (o Options) resolve() (Options, environment, Paths, error) {
 	if err != nil {
 		return o, env, paths, fmt.Errorf("working folder: %w", err)
 	}
+	o.Dir = dir
 	paths.Dir, paths.Root = dir, projectRoot(dir, paths.Home)
 	if o.ManagedPaths == nil {
 		o.ManagedPaths = managedPaths(env)

@@ -22,7 +22,9 @@ type loader struct {
 	later       []*node              // what waits for trust, parallel to laterLayer
 	laterLayer  []Layer
 	settingsEnv *node
-	org         *organization
+	orgURL      string
+	orgNode     *node
+	strict      bool // single bad entries are errors too
 
 	held       []Value
 	heldDigest string
@@ -136,7 +138,7 @@ func (l *loader) document(src *source) error {
 	}
 	now, later := split(root)
 	l.layers[src.layer] = append(l.layers[src.layer], now)
-	if src.layer == Local && l.opts.TrustLocal {
+	if src.layer == Local && (l.opts.TrustLocal || l.paths.writtenHere(src.file, src.data)) {
 		l.layers[src.layer] = append(l.layers[src.layer], later)
 		return nil
 	}
@@ -178,7 +180,7 @@ func (l *loader) digest(doc *document) (*node, error) {
 	}
 	x := expander{src: src, env: l.env.lookup, home: l.home, root: l.paths.Root, report: func(e *Error, _ keyPath) { fail(e, "this key is left out") }}
 	x.value(root, nil)
-	c := checker{src: src, home: l.home}
+	c := checker{src: src, home: l.home, strict: l.strict}
 	err := c.check(root)
 	l.warn(c.warnings...)
 	if first != nil {
@@ -278,7 +280,7 @@ func (l *loader) managed() error {
 
 // dropIns lists managed-settings.d/*.json beside managed-settings.json, in the order of their names.
 func dropIns(path string) []string {
-	dir := strings.TrimSuffix(path, ".json") + ".d"
+	dir := dropInDir(path)
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil // not there, as a rule; a file in it that cannot be read is an error
@@ -291,6 +293,8 @@ func dropIns(path string) []string {
 	}
 	return out
 }
+
+func dropInDir(path string) string { return strings.TrimSuffix(path, ".json") + ".d" }
 
 // ownEnv merges the env objects that count for lathe itself.
 func (l *loader) ownEnv() *node {

@@ -121,7 +121,7 @@ func diff(t *testing.T, what string, got, want any) {
 func TestWithoutAnyFileTheDefaultsHold(t *testing.T) {
 	c := newMachine(t).load()
 	s := c.Settings
-	diff(t, "model", s.Model, "claude-sonnet-4-5")
+	diff(t, "model", s.Model, "") // the provider's default
 	diff(t, "limits", []int{s.MaxOutputTokens, s.MaxTurns, s.CompactionThreshold}, []int{16384, 0, 0})
 	diff(t, "bash", s.Bash, config.Bash{DefaultTimeoutMs: 120000, MaxTimeoutMs: 600000, MaxOutputLength: 30000})
 	diff(t, "cache", s.ExploreCache, config.ExploreCache{Enabled: true, MaxEntries: 200, DirectoryTTLMs: 30000})

@@ -246,7 +246,7 @@ func (s *schema) allowedString() string {
 	case "url":
 		return "a URL that begins with http:// or https://"
 	case "proxy":
-		return "a URL that begins with http://, https:// or socks5://"
+		return "host:port, a URL that begins with http://, https:// or socks5://, or none"
 	case "path":
 		return "a path"
 	case "rule":

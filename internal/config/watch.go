@@ -1,0 +1,311 @@
+package config
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+)
+
+// Change is one difference between two configurations, or the reason why a new one could not be made.
+type Change struct {
+	Path    string          `json:"path"`          // dotted; lists change as a whole
+	Old     json.RawMessage `json:"old,omitempty"` // nil: it was not set; secrets are masked
+	New     json.RawMessage `json:"new,omitempty"` // nil: it is no longer set
+	Origin  Origin          `json:"origin"`        // of the new value, or of the old one if it is gone
+	AtStart bool            `json:"atStart,omitempty"`
+	Err     error           `json:"-"`
+}
+
+// startOnly are the keys that count from the next start: a change of model in the middle would lose the
+// prompt cache and the reasoning.
+var startOnly = []string{"model", "provider", "outputStyle"}
+
+const orgPoll = time.Hour
+
+// Watch reloads the configuration whenever one of its files changes, appears or goes, and calls fn with
+// the new one and what is different; model, provider and outputStyle are reported with AtStart and keep
+// their values. If the files cannot be used, fn gets the last good configuration and one Change with Err;
+// when they can again without any difference, it gets no changes. Warnings of a new configuration are only
+// those that no earlier one had.
+//
+// Calls of fn do not overlap. Watch also refreshes the organisation's document, at first and every hour.
+// It returns nil when ctx ends, or an error if files cannot be watched.
+func (c *Config) Watch(ctx context.Context, fn func(*Config, []Change)) error {
+	fs, err := fsnotify.NewWatcher()
+	if err != nil {
+		return &Error{Text: "cannot watch the settings; changes count from the next start", Err: err}
+	}
+	defer fs.Close()
+	w := &watcher{fs: fs, cur: c, loaded: c.merged, fn: fn, warned: map[Warning]bool{}}
+	w.note(c.Warnings)
+	if err := w.follow(); err != nil {
+		return &Error{Text: "cannot watch the settings; changes count from the next start", Err: err}
+	}
+	var background sync.WaitGroup
+	defer background.Wait()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	refreshed := make(chan error, 1)
+	if c.orgURL != "" {
+		background.Go(func() { c.poll(ctx, refreshed) })
+	}
+	return w.run(ctx, refreshed)
+}
+
+// poll keeps the organisation's copy fresh. It sends nil when the text changed, and errors once each.
+func (c *Config) poll(ctx context.Context, refreshed chan<- error) {
+	tick := time.NewTicker(orgPoll)
+	defer tick.Stop()
+	last := ""
+	for {
+		changed, err := c.Refresh(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		if changed || err != nil && err.Error() != last {
+			select {
+			case refreshed <- err:
+			case <-ctx.Done():
+				return
+			}
+		}
+		if last = ""; err != nil {
+			last = err.Error()
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+type watcher struct {
+	fs     *fsnotify.Watcher
+	cur    *Config
+	loaded *node // the merged tree as loaded last, before start-only keys were kept
+	fn     func(*Config, []Change)
+	failed string // the error reported last, "" after a success
+	warned map[Warning]bool
+	names  map[string]bool // files, and folders still missing, whose events matter
+	dirs   map[string]bool // folders watched
+}
+
+func (w *watcher) run(ctx context.Context, refreshed <-chan error) error {
+	quiet := w.cur.opts.Debounce
+	if quiet <= 0 {
+		quiet = 100 * time.Millisecond
+	}
+	timer := time.NewTimer(0) // once at once: something may have changed between Load and Watch
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case ev, ok := <-w.fs.Events:
+			if !ok {
+				return nil
+			}
+			if w.matters(ev.Name) {
+				timer.Reset(quiet)
+			}
+		case _, ok := <-w.fs.Errors: // events may be lost: look at everything
+			if !ok {
+				return nil
+			}
+			timer.Reset(quiet)
+		case err := <-refreshed:
+			if err != nil {
+				w.fn(w.cur, []Change{{Err: err}})
+				continue
+			}
+			timer.Reset(0)
+		case <-timer.C:
+			if err := w.follow(); err != nil {
+				w.fn(w.cur, []Change{{Err: fmt.Errorf("some settings are no longer watched: %w", err)}})
+			}
+			w.reload()
+		}
+	}
+}
+
+func (w *watcher) matters(name string) bool {
+	name = filepath.Clean(name)
+	return w.names[name] || strings.HasSuffix(filepath.Dir(name), "managed-settings.d")
+}
+
+// follow watches the folders of all settings files. Where a folder is missing, the nearest one above it
+// is watched until it appears; where a file is a link, the folder of what it leads to as well.
+func (w *watcher) follow() error {
+	w.names = map[string]bool{}
+	dirs := map[string]bool{}
+	for _, f := range w.cur.watchable() {
+		w.names[f] = true
+		dirs[w.present(filepath.Dir(f))] = true
+		if real, err := filepath.EvalSymlinks(f); err == nil && real != f {
+			w.names[real] = true
+			dirs[filepath.Dir(real)] = true
+		}
+	}
+	var errs []error
+	for dir := range dirs {
+		if !w.dirs[dir] {
+			errs = append(errs, w.fs.Add(dir))
+		}
+	}
+	for dir := range w.dirs {
+		if !dirs[dir] {
+			_ = w.fs.Remove(dir) // it may be gone already
+		}
+	}
+	w.dirs = dirs
+	return errors.Join(errs...)
+}
+
+// present returns dir or the nearest folder above it that is there, and notes the missing ones.
+func (w *watcher) present(dir string) string {
+	for {
+		if info, err := os.Stat(dir); err == nil && info.IsDir() {
+			return dir
+		}
+		w.names[dir] = true
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			return dir
+		}
+		dir = parent
+	}
+}
+
+// watchable lists the files to watch; a name in managed-settings.d stands for its folder.
+func (c *Config) watchable() []string {
+	var out []string
+	for _, f := range c.files {
+		out = append(out, f.Path)
+	}
+	for _, path := range c.opts.ManagedPaths {
+		if dir := dropInDir(path); isDir(dir) {
+			out = append(out, filepath.Join(dir, "*.json"))
+		} else {
+			out = append(out, dir)
+		}
+	}
+	return out
+}
+
+func isDir(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+func (w *watcher) note(ws []Warning) (fresh []Warning) {
+	for _, warn := range ws {
+		if !w.warned[warn] {
+			w.warned[warn] = true
+			fresh = append(fresh, warn)
+		}
+	}
+	return fresh
+}
+
+func (w *watcher) reload() {
+	next, err := Load(w.cur.opts)
+	if err != nil {
+		if text := err.Error(); text != w.failed {
+			w.failed = text
+			w.fn(w.cur, []Change{{Err: err}})
+		}
+		return
+	}
+	recovered := w.failed != ""
+	w.failed = ""
+	changes := differences(w.loaded, next.merged)
+	w.loaded = next.merged
+	next.Warnings = w.note(next.Warnings)
+	if err := next.keep(w.cur); err != nil {
+		w.fn(w.cur, []Change{{Err: err}})
+		return
+	}
+	w.cur = next
+	if len(changes) > 0 || len(next.Warnings) > 0 || recovered {
+		w.fn(next, changes)
+	}
+}
+
+// keep takes the start-only keys over from the configuration in use.
+func (c *Config) keep(from *Config) error {
+	root := *c.merged
+	root.members, root.index = slices.Clone(root.members), nil
+	for _, key := range startOnly {
+		if old := from.merged.get(key); old != nil {
+			root.set(key, old)
+		} else {
+			root.remove(key)
+		}
+	}
+	c.merged = &root
+	return c.decode()
+}
+
+// differences lists what differs between two merged trees, in the order of the new one.
+func differences(before, after *node) []Change {
+	old, now := flat(before, nil), flat(after, nil)
+	was := make(map[string]entry, len(old))
+	for _, e := range old {
+		was[e.path.String()] = e
+	}
+	var out []Change
+	for _, e := range now {
+		path := e.path.String()
+		prev, had := was[path]
+		delete(was, path)
+		if had && bytes.Equal(prev.n.appendJSON(nil), e.n.appendJSON(nil)) {
+			continue
+		}
+		ch := Change{Path: path, New: e.shown(), Origin: e.n.origin(), AtStart: slices.Contains(startOnly, path)}
+		if had {
+			ch.Old = prev.shown()
+		}
+		out = append(out, ch)
+	}
+	for _, e := range old {
+		path := e.path.String()
+		if _, gone := was[path]; gone {
+			out = append(out, Change{Path: path, Old: e.shown(), Origin: e.n.origin(), AtStart: slices.Contains(startOnly, path)})
+		}
+	}
+	return out
+}
+
+type entry struct {
+	path keyPath
+	n    *node
+}
+
+func (e entry) shown() json.RawMessage {
+	c := e.n.clone()
+	maskTree(c, e.path)
+	return c.appendJSON(nil)
+}
+
+// flat lists the values that are not objects with something in them.
+func flat(n *node, p keyPath) []entry {
+	if n.kind != '{' || len(n.members) == 0 {
+		return []entry{{p, n}}
+	}
+	var out []entry
+	for _, m := range n.members {
+		out = append(out, flat(m.val, p.with(m.key))...)
+	}
+	return out
+}
