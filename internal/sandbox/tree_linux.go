@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"strconv"
@@ -29,10 +30,13 @@ type tree struct {
 // leaders are the pids that Start made: other trees must not take them for orphans.
 var leaders sync.Map
 
-var becomeReaper = sync.OnceFunc(func() {
+// prepareProcess changes lathe's own process, once, before its first child.
+var prepareProcess = sync.OnceFunc(func() {
 	// Orphans of our trees become our children, where they can be found without searching all of
 	// /proc. Where it fails they go to init and end still finds them by their marker.
 	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+	// Descriptors that lathe's own parent left open must not reach a child (close_range(2), Linux 5.11).
+	_ = unix.CloseRange(3, math.MaxInt32, unix.CLOSE_RANGE_CLOEXEC)
 })
 
 func (t *tree) env(env []string, dir string) []string {
@@ -61,7 +65,7 @@ func (t *tree) watch(r *os.File) {
 
 // start runs on the spawner's thread, so Pdeathsig fires when lathe dies and not before.
 func (t *tree) start(cmd *exec.Cmd) error {
-	becomeReaper()
+	prepareProcess()
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
 	if err := cmd.Start(); err != nil {
 		return err
@@ -90,8 +94,27 @@ func (t *tree) leftovers(grace time.Duration) (ended, alive int) {
 	if err != nil {
 		return t.end(grace)
 	}
-	self := unix.Getpgrp()
-	found := false
+	// A child may end while it is looked at, and what it leaves to us is then not in the list: look again.
+	for range 50 {
+		found, settled := t.look(kids)
+		if found {
+			return t.end(grace)
+		}
+		if settled {
+			break
+		}
+		if kids, err = childrenOf(os.Getpid(), os.Getpid()); err != nil {
+			return t.end(grace)
+		}
+	}
+	return 0, 0
+}
+
+// look reports whether one of the children is a living member of the tree, and whether the list still
+// holds. It reaps the tree's dead orphans.
+func (t *tree) look(kids []int) (found, settled bool) {
+	group := unix.Getpgrp()
+	settled = true
 	for _, pid := range kids {
 		if _, ok := leaders.Load(pid); ok {
 			continue
@@ -99,25 +122,28 @@ func (t *tree) leftovers(grace time.Duration) (ended, alive int) {
 		st, ok := readStat(pid)
 		switch {
 		case !ok:
+			settled = false
 		case st.state == 'Z':
-			t.reap(st, self)
+			settled = !t.reap(st, group) && settled
+		case t.owns(st):
+			return true, true
 		default:
-			found = found || t.owns(st)
+			now, ok := readStat(pid)
+			settled = settled && ok && now.state != 'Z' && now.state != 'X'
 		}
 	}
-	if !found {
-		return 0, 0
-	}
-	return t.end(grace)
+	return false, settled
 }
 
 // reap takes the exit status of an orphan: one of the tree's session or group, or one whose group leader
 // is another process that is gone, which no child that os/exec made for somebody else can be.
-func (t *tree) reap(st procStat, selfGroup int) {
+func (t *tree) reap(st procStat, selfGroup int) bool {
 	_, known := t.seen[st.pid]
-	if known || st.pgrp == t.pid || st.session == t.pid || (st.pgrp != st.pid && st.pgrp != selfGroup) {
-		_, _ = unix.Wait4(st.pid, nil, unix.WNOHANG, nil)
+	if !known && st.pgrp != t.pid && st.session != t.pid && (st.pgrp == st.pid || st.pgrp == selfGroup) {
+		return false
 	}
+	pid, err := unix.Wait4(st.pid, nil, unix.WNOHANG, nil)
+	return err == nil && pid == st.pid
 }
 
 // end sends SIGTERM, then after grace SIGKILL until nothing is left. It counts the members other than
@@ -129,8 +155,14 @@ func (t *tree) end(grace time.Duration) (ended, alive int) {
 	soft := time.Now().Add(grace)
 	hard := soft.Add(2 * time.Second)
 	told := map[int]bool{}
+	empty := 0 // searches in a row that found nothing: one may miss a process that just lost its parent
 	for pause := time.Millisecond; ; pause = min(2*pause, 20*time.Millisecond) {
 		members := t.members()
+		if len(members) > 0 {
+			empty = 0
+		} else if empty++; empty < 2 {
+			continue
+		}
 		if len(members) == 0 || time.Now().After(hard) {
 			delete(t.seen, t.pid)
 			return len(t.seen), len(members)
@@ -194,7 +226,7 @@ func (t *tree) owns(st procStat) bool {
 		return false
 	}
 	dir := "/proc/" + strconv.Itoa(st.pid)
-	if env, err := os.ReadFile(dir + "/environ"); err == nil && bytes.Contains(env, []byte(t.marker)) {
+	if bytes.Contains(environ(dir), []byte(t.marker)) {
 		return true
 	}
 	for _, fd := range [...]string{"/fd/1", "/fd/2"} {
@@ -209,6 +241,19 @@ func (t *tree) owns(st procStat) bool {
 		}
 	}
 	return false
+}
+
+// environ reads the environment of a process. In the middle of an execve it looks empty, so an empty one
+// is read again.
+func environ(dir string) []byte {
+	for range 5 {
+		env, err := os.ReadFile(dir + "/environ")
+		if err != nil || len(env) > 0 {
+			return env
+		}
+		time.Sleep(500 * time.Microsecond)
+	}
+	return nil
 }
 
 // spawner is a goroutine that never leaves its thread: the kernel sends Pdeathsig when the thread that
