@@ -172,8 +172,8 @@ func appendEntry(dst []byte, e Entry) ([]byte, error) {
 func appendBody(dst []byte, b Body) ([]byte, error) {
 	switch b := b.(type) {
 	case User:
-		dst, err := appendMessage(appendKey(dst, "message"), b.Message)
-		return appendFlag(appendFlag(dst, "steered", b.Steered), "synthetic", b.Synthetic), err
+		dst = appendFlag(appendFlag(dst, "steered", b.Steered), "synthetic", b.Synthetic) // first: lists read beginnings
+		return appendMessage(appendKey(dst, "message"), b.Message)
 	case Part:
 		dst = strconv.AppendInt(appendKey(dst, "index"), int64(b.Index), 10)
 		return appendPart(appendKey(dst, "part"), b.Part)

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"time"
@@ -272,32 +271,42 @@ func (s *lineSource) read(r ref) ([]byte, error) {
 	return s.buf, nil
 }
 
-// replay decodes the branch that ends at at. An entry that cannot be decoded is passed over and reported.
-func (j *journal) replay(f io.ReaderAt, at int32, dec *decoder, yield func(ref, []byte, Body) bool) ([]error, error) {
-	if at < 0 {
+// eachBody decodes entries that are in file order. One that cannot be decoded is passed over and listed.
+func eachBody(f io.ReaderAt, refs []ref, dec *decoder, yield func(ref, envelope, Body) bool) (bad []error, err error) {
+	if len(refs) == 0 {
 		return nil, nil
 	}
-	src := newLineSource(f, j.end)
-	var bad []error
-	for _, i := range j.branch(at) {
-		r := j.refs[i]
-		if !carriesBody(r.kind) && dec.lean {
-			continue
+	err = eachLine(f, refs, func(r ref, line []byte) bool {
+		env, err := openEnvelope(line)
+		if err == nil {
+			var b Body
+			if b, err = dec.body(r.kind, line); err == nil {
+				return yield(r, env, b)
+			}
 		}
+		bad = append(bad, fmt.Errorf("entry %s: %w", r.id, err))
+		return true
+	})
+	return bad, err
+}
+
+// eachLine reads the lines of entries that are in file order.
+func eachLine(f io.ReaderAt, refs []ref, yield func(ref, []byte) bool) error {
+	if len(refs) == 0 {
+		return nil
+	}
+	last := refs[len(refs)-1]
+	src := newLineSource(f, last.off+int64(last.size))
+	for _, r := range refs {
 		line, err := src.read(r)
 		if err != nil {
-			return bad, fmt.Errorf("session: read %s: %w", filepath.Base(j.header.Session), err)
+			return fmt.Errorf("session: read entry %s: %w", r.id, err)
 		}
-		b, err := dec.body(r.kind, line)
-		if err != nil {
-			bad = append(bad, fmt.Errorf("entry %s: %w", r.id, err))
-			continue
-		}
-		if !yield(r, line, b) {
-			break
+		if !yield(r, line) {
+			return nil
 		}
 	}
-	return bad, nil
+	return nil
 }
 
 // carriesBody reports whether entries of a kind take part in building messages.

@@ -1,6 +1,20 @@
 package session
 
-import "time"
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
 
 // Info is what a list shows of a session.
 type Info struct {
@@ -13,7 +27,7 @@ type Info struct {
 	Modified    time.Time
 	Model       string
 	Turns       int     // as of the last turn that ended; 0 when that is not near the end of the log
-	CostUSD     float64 // likewise
+	CostUSD     float64 // likewise; a fork counts what it was forked from
 	Size        int64   // of the log, bytes
 	Parent      string  // the session it was forked from, or its subagent's parent
 	Forked      bool
@@ -24,6 +38,281 @@ type Info struct {
 func infoOf(h header, sum summary) Info {
 	return Info{
 		ID: h.Session, Dir: h.Dir, Created: h.Created, Parent: h.Parent, Agent: h.Agent, Forked: len(h.Lineage) > 0,
-		Title: sum.Title, FirstPrompt: sum.firstPrompt, Model: sum.Model, Turns: sum.Turns, CostUSD: sum.CostUSD,
+		Title: sum.Title, FirstPrompt: sum.firstPrompt, Model: cmp.Or(sum.Model, h.Model), Turns: sum.Turns, CostUSD: sum.CostUSD,
 	}
+}
+
+// How much of a log a list reads: its head, its tail, and a longer tail when no turn ends in the first.
+const (
+	headLen     = 8 << 10
+	tailChunk   = 16 << 10
+	longestTail = 128 << 10
+)
+
+// List yields the sessions of a working folder, or with "" all sessions, newest first. It reads only the
+// head and the tail of each log, while the loop asks for it. An error concerns one session, or with a zero
+// Info the whole store.
+func (s *Store) List(dir string) iter.Seq2[Info, error] {
+	return s.list(dir, func(candidate) bool { return true })
+}
+
+func (s *Store) list(dir string, keep func(candidate) bool) iter.Seq2[Info, error] {
+	return func(yield func(Info, error) bool) {
+		if dir != "" {
+			dir = realDir(dir)
+		}
+		found, err := s.candidates(dir)
+		if err != nil && !yield(Info{}, err) {
+			return
+		}
+		found = slices.DeleteFunc(found, func(c candidate) bool { return !keep(c) })
+		slices.SortFunc(found, newestFirst)
+		var p peeker
+		for _, c := range found {
+			info, err := p.peek(c)
+			if errors.Is(err, fs.ErrNotExist) || err == nil && !info.in(dir) {
+				continue // removed meanwhile, or of another folder whose name is written alike
+			}
+			if !yield(info, err) {
+				return
+			}
+		}
+	}
+}
+
+// in reports whether a session belongs to dir, which is empty for any. One without a header belongs to
+// the project that it is stored in.
+func (i Info) in(dir string) bool { return dir == "" || i.Dir == "" || i.Dir == dir }
+
+// candidate is a session that was found and not looked into.
+type candidate struct {
+	id, path string
+	modified time.Time
+	size     int64
+}
+
+func newestFirst(a, b candidate) int {
+	return cmp.Or(b.modified.Compare(a.modified), strings.Compare(b.id, a.id))
+}
+
+// candidates finds the sessions in the project of dir, or with "" in all projects.
+func (s *Store) candidates(dir string) ([]candidate, error) {
+	projects := []string{slug(dir)}
+	if dir == "" {
+		var err error
+		if projects, err = s.projectNames(); err != nil {
+			return nil, err
+		}
+	}
+	var out []candidate
+	var failed error
+	for _, p := range projects {
+		found, err := s.inProject(p)
+		out, failed = append(out, found...), errors.Join(failed, err)
+	}
+	return out, failed
+}
+
+func (s *Store) projectNames() ([]string, error) {
+	entries, err := os.ReadDir(s.projects)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("session: read the folder of sessions: %w", err)
+	}
+	var out []string
+	for _, e := range entries {
+		if e.IsDir() {
+			out = append(out, e.Name())
+		}
+	}
+	return out, nil
+}
+
+func (s *Store) inProject(project string) ([]candidate, error) {
+	entries, err := os.ReadDir(filepath.Join(s.projects, project))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("session: read the sessions of a project: %w", err)
+	}
+	var out []candidate
+	for _, e := range entries {
+		if !validID(e.Name()) {
+			continue
+		}
+		path := filepath.Join(s.projects, project, e.Name(), logName)
+		if st, err := os.Stat(path); err == nil {
+			out = append(out, candidate{e.Name(), path, st.ModTime(), st.Size()})
+		}
+	}
+	return out, nil
+}
+
+// peeker looks into the ends of logs, one after the other.
+type peeker struct {
+	buf []byte
+	dec decoder
+}
+
+// glance is what the ends of one log say.
+type glance struct {
+	header header
+	sum    summary
+	turns  bool // a turn's end was seen, so the sums are right
+	bad    bool
+}
+
+func (p *peeker) peek(c candidate) (Info, error) {
+	f, err := os.Open(c.path)
+	if err != nil {
+		return Info{ID: c.id, Path: c.path}, fmt.Errorf("session: open the log: %w", err)
+	}
+	defer f.Close()
+	var g glance
+	err = p.look(f, c.size, &g)
+	info := infoOf(g.header, g.sum)
+	info.ID, info.Path, info.Modified, info.Size, info.Damaged = c.id, c.path, c.modified, c.size, g.bad
+	if err != nil {
+		return info, fmt.Errorf("session: read %s: %w", c.path, err)
+	}
+	return info, nil
+}
+
+// look reads a small log whole, of a larger one the head and as much of the tail as shows the end of a turn.
+func (p *peeker) look(f *os.File, size int64, g *glance) error {
+	if size <= headLen+tailChunk {
+		chunk, err := p.chunk(f, 0, size)
+		if err == nil {
+			p.head(chunk, g)
+		}
+		return err
+	}
+	chunk, err := p.chunk(f, 0, headLen)
+	if err != nil {
+		return err
+	}
+	p.head(chunk, g)
+	start := *g
+	for n := int64(tailChunk); ; n *= 8 {
+		chunk, err := p.chunk(f, max(size-n, headLen), size)
+		if err != nil {
+			return err
+		}
+		*g = start
+		p.tail(chunk, g)
+		if g.turns || n >= longestTail || n >= size-headLen {
+			return nil
+		}
+	}
+}
+
+func (p *peeker) chunk(f *os.File, from, to int64) ([]byte, error) {
+	p.buf = slices.Grow(p.buf[:0], int(to-from))[:to-from]
+	n, err := f.ReadAt(p.buf, from)
+	if errors.Is(err, io.EOF) { // cut off meanwhile
+		err = nil
+	}
+	return p.buf[:n], err
+}
+
+func (p *peeker) head(chunk []byte, g *glance) {
+	first, rest, whole := bytes.Cut(chunk, []byte("\n"))
+	_, err := unseal(first)
+	g.bad = err != nil && whole
+	if json.Unmarshal(first, &g.header) != nil {
+		g.bad = whole
+	}
+	p.lines(rest, g)
+	if g.sum.firstPrompt == "" {
+		g.sum.firstPrompt = promptOfCut(rest[bytes.LastIndexByte(rest, '\n')+1:])
+	}
+}
+
+func (p *peeker) tail(chunk []byte, g *glance) {
+	_, rest, _ := bytes.Cut(chunk, []byte("\n"))
+	p.lines(rest, g)
+}
+
+func (p *peeker) lines(chunk []byte, g *glance) {
+	for {
+		line, rest, whole := bytes.Cut(chunk, []byte("\n"))
+		if !whole {
+			return
+		}
+		chunk = rest
+		if _, err := unseal(line); err != nil {
+			g.bad = true
+			continue
+		}
+		p.line(line, g)
+	}
+}
+
+func (p *peeker) line(line []byte, g *glance) {
+	env, err := openEnvelope(line)
+	if err != nil {
+		g.bad = true
+		return
+	}
+	if g.header.Format < Format { // the log may be continued in the current format: then it is one already
+		if m, err := migrate(line, g.header.Format); err == nil {
+			line = m
+		}
+	}
+	switch kind := string(env.kind); kind {
+	case "user", "title", "model", "turn_end":
+		if kind == "user" && g.sum.firstPrompt != "" {
+			return
+		}
+		b, err := p.dec.body(kind, line)
+		if err != nil {
+			g.bad = true
+			return
+		}
+		g.apply(b)
+	}
+}
+
+// apply takes the sums from where they are kept, since not all turns are seen.
+func (g *glance) apply(b Body) {
+	end, ok := b.(TurnEnd)
+	if !ok {
+		g.sum.apply(b)
+		return
+	}
+	g.turns = true
+	g.sum.Total = end.Total
+}
+
+// promptOfCut finds the first prompt in the beginning of a user entry that is longer than what was read.
+func promptOfCut(line []byte) string {
+	env, err := openEnvelope(line)
+	if err != nil || string(env.kind) != "user" || bytes.Contains(line, []byte(`,"synthetic":true`)) {
+		return ""
+	}
+	lead := []byte(`{"type":"text","text":"`)
+	for {
+		i := bytes.Index(line, lead)
+		if i < 0 {
+			return ""
+		}
+		line = line[i+len(lead)-1:]
+		s := scanner{b: line}
+		if text := s.str(); !s.bad {
+			if !wrapped(text) {
+				return oneLine(text)
+			}
+			continue
+		}
+		return oneLine(cutText(line[1:]))
+	}
+}
+
+// cutText reads the inside of a JSON string that may end within a character or an escape.
+func cutText(raw []byte) string {
+	raw = raw[:min(len(raw), 4*maxPrompt)]
+	for range 12 {
+		if text, ok := unescape(nil, raw); ok {
+			return string(text)
+		}
+		raw = raw[:max(len(raw)-1, 0)]
+	}
+	return ""
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"iter"
 	"os"
 	"path/filepath"
@@ -227,8 +226,9 @@ func (s *Session) Checkout(entryID string) error {
 
 // rebuild derives the messages of the head branch from the log.
 func (s *Session) rebuild() error {
+	refs := slices.DeleteFunc(s.pick(s.j.branch(s.j.head)), func(r ref) bool { return !carriesBody(r.kind) })
 	s.t = transcript{}
-	bad, err := s.j.replay(s.f, s.j.head, &s.j.dec, func(_ ref, _ []byte, b Body) bool {
+	bad, err := eachBody(s.f, refs, &s.j.dec, func(_ ref, _ envelope, b Body) bool {
 		s.t.apply(b)
 		return true
 	})
@@ -282,37 +282,9 @@ func (s *Session) pick(at []int32) []ref {
 }
 
 func (s *Session) entries(refs []ref, yield func(Entry) bool) {
-	var dec decoder
-	_ = eachLine(s.f, refs, func(r ref, line []byte) bool {
-		env, err := openEnvelope(line)
-		if err != nil {
-			return true
-		}
-		b, err := dec.body(r.kind, line)
-		if err != nil {
-			return true
-		}
+	_, _ = eachBody(s.f, refs, &decoder{}, func(r ref, env envelope, b Body) bool {
 		return yield(Entry{r.id, string(env.parent), env.when(), b})
 	})
-}
-
-// eachLine reads the lines of entries that are in file order.
-func eachLine(f io.ReaderAt, refs []ref, yield func(ref, []byte) bool) error {
-	if len(refs) == 0 {
-		return nil
-	}
-	last := refs[len(refs)-1]
-	src := newLineSource(f, last.off+int64(last.size))
-	for _, r := range refs {
-		line, err := src.read(r)
-		if err != nil {
-			return err
-		}
-		if !yield(r, line) {
-			return nil
-		}
-	}
-	return nil
 }
 
 // Sync makes all that was added so far survive a power cut.

@@ -50,7 +50,7 @@ func (s *Store) Create(_ context.Context, m Meta) (*Session, error) {
 		Session: id, Dir: realDir(m.Dir), Created: s.now().UTC(), Lathe: m.Version,
 		Model: m.Model, Parent: m.Parent, Agent: m.Agent,
 	}
-	return s.create(h, nil)
+	return s.create(h, slug(h.Dir), nil)
 }
 
 func (s *Store) newID(want string) (string, error) {
@@ -78,8 +78,8 @@ func validID(name string) bool {
 }
 
 // create makes the folder of a session with its first lines.
-func (s *Store) create(h header, lines func(*os.File) error) (_ *Session, err error) {
-	folder := filepath.Join(s.projects, slug(h.Dir), h.Session)
+func (s *Store) create(h header, project string, lines func(*os.File) error) (_ *Session, err error) {
+	folder := filepath.Join(s.projects, project, h.Session)
 	if err := os.MkdirAll(filepath.Dir(folder), 0o700); err != nil {
 		return nil, fmt.Errorf("session: make the folder for sessions: %w", err)
 	}

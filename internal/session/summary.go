@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"strings"
 	"unicode/utf8"
 
@@ -44,6 +45,9 @@ func (s *summary) apply(b Body) {
 func promptOf(m llm.Message) string {
 	first := ""
 	for _, p := range m.Parts {
+		if media, ok := p.(llm.Media); ok && first == "" {
+			first = "[" + cmp.Or(media.Name, media.MIME, "media") + "]"
+		}
 		t, ok := p.(llm.Text)
 		if !ok || strings.TrimSpace(t.Text) == "" {
 			continue

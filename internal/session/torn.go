@@ -7,7 +7,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 )
+
+const tornPrefix = "log.torn-"
 
 // setAside moves a torn last line out of the log into log.torn-<n>. It was never acknowledged, so no
 // history is lost; it is kept because nothing is deleted silently.
@@ -41,7 +44,7 @@ func (s *Session) saveTorn() (string, error) {
 
 func (s *Session) tornFile() (*os.File, error) {
 	for n := 1; ; n++ {
-		path := filepath.Join(s.folder, fmt.Sprintf("log.torn-%d", n))
+		path := filepath.Join(s.folder, tornPrefix+strconv.Itoa(n))
 		f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 		if !errors.Is(err, fs.ErrExist) {
 			return f, err

@@ -1,0 +1,205 @@
+package session
+
+import (
+	"bufio"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/lathe-dev/lathe/internal/llm"
+)
+
+// ExportFormat is a form that a session can be written in.
+type ExportFormat string
+
+// The forms: every good line of the log as it is; the head branch to read, as Markdown or as one HTML
+// file that needs nothing else.
+const (
+	JSONL    ExportFormat = "jsonl"
+	Markdown ExportFormat = "markdown"
+	HTML     ExportFormat = "html"
+)
+
+// Export writes a session. It reads the log as it goes and holds one exchange at a time.
+func Export(w io.Writer, s *Session, format ExportFormat) error {
+	buf := bufio.NewWriterSize(w, 64<<10)
+	var err error
+	switch format {
+	case JSONL:
+		err = exportLines(buf, s)
+	case Markdown:
+		err = s.render(&markdown{w: buf})
+	case HTML:
+		err = s.render(&htmlPage{w: buf})
+	default:
+		err = fmt.Errorf("session: cannot export as %q: the formats are jsonl, markdown and html", format)
+	}
+	return errors.Join(err, buf.Flush())
+}
+
+func exportLines(w *bufio.Writer, s *Session) error {
+	lr := newLogReader(io.NewSectionReader(s.f, 0, s.Info().Size))
+	for {
+		rec, err := lr.next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("session: read %s: %w", s.Path(), err)
+		}
+		if rec.err != nil {
+			continue
+		}
+		if _, err := w.Write(rec.bytes); err != nil {
+			return err
+		}
+		if err := w.WriteByte('\n'); err != nil {
+			return err
+		}
+	}
+}
+
+// renderer writes the parts of a conversation for people. Its writer keeps the first error.
+type renderer interface {
+	begin(Info)
+	user(User, time.Time)
+	text(string)
+	reasoning(string)
+	media(llm.Media)
+	assistant(llm.Message, time.Time)
+	call(llm.ToolCall, CallEnd)
+	end()
+}
+
+// render shows the head branch to r, each call together with its result.
+func (s *Session) render(r renderer) error {
+	r.begin(s.Info())
+	x := exporter{r: r, ends: map[string]CallEnd{}}
+	s.mu.Lock()
+	refs := s.pick(s.j.branch(s.j.head))
+	s.mu.Unlock()
+	bad, err := eachBody(s.f, refs, &decoder{}, func(_ ref, env envelope, b Body) bool {
+		x.take(b, env.when())
+		return true
+	})
+	if err != nil {
+		return err
+	}
+	x.t.settle()
+	x.drain(time.Time{})
+	r.end()
+	if len(bad) > 0 {
+		return fmt.Errorf("session: %d entries could not be read and are left out; lathe session verify %s shows them", len(bad), s.id)
+	}
+	return nil
+}
+
+// exporter puts entries together into what belongs together.
+type exporter struct {
+	r    renderer
+	t    transcript
+	ends map[string]CallEnd // of the exchange that is open
+	said *llm.Message       // a reply whose results are to come
+	at   time.Time
+}
+
+func (x *exporter) take(b Body, when time.Time) {
+	u, isUser := b.(User)
+	if isUser { // ends what is open; the message itself is shown with its flags
+		x.t.settle()
+		x.drain(when)
+		x.r.user(u, when)
+		x.contents(u.Message.Parts)
+		return
+	}
+	if end, ok := b.(CallEnd); ok {
+		x.ends[end.Result.CallID] = end
+	}
+	x.t.apply(b)
+	x.drain(when)
+}
+
+// drain shows the messages that are complete and forgets them.
+func (x *exporter) drain(when time.Time) {
+	for _, m := range x.t.msgs {
+		switch {
+		case m.Role == llm.Assistant && len(m.Calls()) > 0:
+			x.said, x.at = &m, when
+		case m.Role == llm.Assistant:
+			x.reply(m, when, nil)
+		case x.said != nil:
+			x.reply(*x.said, x.at, m.Parts)
+			x.said = nil
+			clear(x.ends)
+		}
+	}
+	x.t.msgs = nil
+}
+
+// reply shows a reply with the results of its calls, which are in the order of the calls.
+func (x *exporter) reply(m llm.Message, when time.Time, results []llm.Part) {
+	x.r.assistant(m, when)
+	for _, p := range m.Parts {
+		c, ok := p.(llm.ToolCall)
+		if !ok {
+			x.contents([]llm.Part{p})
+			continue
+		}
+		end := x.ends[c.ID]
+		if len(results) > 0 {
+			end.Result, _ = results[0].(llm.ToolResult)
+			results = results[1:]
+		}
+		x.r.call(c, end)
+	}
+}
+
+func (x *exporter) contents(parts []llm.Part) {
+	for _, p := range parts {
+		switch p := p.(type) {
+		case llm.Text:
+			x.r.text(p.Text)
+		case llm.Reasoning:
+			x.r.reasoning(p.Text)
+		case llm.Media:
+			x.r.media(p)
+		}
+	}
+}
+
+// view is what an export shows of a call's view: a diff, where it is one.
+type view struct {
+	Shape   string `json:"shape"`
+	Unified string `json:"unified"`
+}
+
+func diffOf(end CallEnd) string {
+	v, err := unmarshal[view](end.View)
+	if err != nil || v.Shape != "diff" {
+		return ""
+	}
+	return v.Unified
+}
+
+// sessionName is what a session is called for people.
+func sessionName(i Info) string { return cmp.Or(i.Title, i.FirstPrompt, i.ID) }
+
+func stamp(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format("2006-01-02 15:04:05 UTC")
+}
+
+// state says in a word how a call went.
+func state(end CallEnd) string {
+	switch {
+	case end.Denied:
+		return "denied"
+	case end.Result.IsError:
+		return "error"
+	}
+	return ""
+}
