@@ -1,10 +1,29 @@
 package tool
 
 import (
+	"context"
+	_ "embed"
+	"fmt"
+	"strings"
 	"sync"
 
+	"github.com/lathe-dev/lathe/internal/agent"
 	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/permission"
 )
+
+//go:embed todo.md
+var todoDescription string
+
+const todoSchema = `{"type":"object","properties":{"todos":{"type":"array","items":{"type":"object","properties":{` +
+	`"content":{"type":"string","minLength":1},` +
+	`"status":{"type":"string","enum":["pending","in_progress","completed"]},` +
+	`"activeForm":{"type":"string"}},` +
+	`"required":["content","status"],"additionalProperties":false}}},` +
+	`"required":["todos"],"additionalProperties":false}`
+
+// todoMax is how many tasks a list may have.
+const todoMax = 200
 
 // Todos is the task list of a session. Safe for concurrent use.
 type Todos struct {
@@ -16,7 +35,7 @@ type Todos struct {
 func (t *Todos) Get() []event.TodoItem {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return append([]event.TodoItem(nil), t.items...)
+	return append([]event.TodoItem{}, t.items...)
 }
 
 // Set replaces the list and returns the old one.
@@ -24,6 +43,72 @@ func (t *Todos) Set(items []event.TodoItem) []event.TodoItem {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	old := t.items
-	t.items = append([]event.TodoItem(nil), items...)
-	return old
+	t.items = append([]event.TodoItem{}, items...)
+	return append([]event.TodoItem{}, old...)
+}
+
+type todoInput struct {
+	Todos []event.TodoItem `json:"todos"`
+}
+
+func newTodoWrite(env *Env) agent.Tool {
+	return newTool("TodoWrite", todoDescription, todoSchema, func(_ context.Context, _ string, in todoInput) (*agent.Plan, error) {
+		if err := checkTodos(in.Todos); err != nil {
+			return nil, err
+		}
+		return &agent.Plan{
+			Accesses: []permission.Access{{Kind: permission.Tool, Target: "TodoWrite", Safe: true}},
+			Title:    todoTitle(in.Todos),
+			Preview:  event.Todo{Items: in.Todos},
+			Run:      func(context.Context) (*agent.Result, error) { return env.Todos.update(in.Todos), nil },
+		}, nil
+	})
+}
+
+// checkTodos refuses what no front end could show.
+func checkTodos(items []event.TodoItem) error {
+	if len(items) > todoMax {
+		return fmt.Errorf("the list has %d tasks; keep it below %d by leaving out finished ones", len(items), todoMax)
+	}
+	for i, it := range items {
+		if strings.TrimSpace(it.Content) == "" {
+			return fmt.Errorf("task %d has no content; say what is to be done", i+1)
+		}
+		switch it.Status {
+		case "pending", "in_progress", "completed":
+		default:
+			return fmt.Errorf("task %d has the status %q; it must be pending, in_progress or completed", i+1, it.Status)
+		}
+	}
+	return nil
+}
+
+func (t *Todos) update(items []event.TodoItem) *agent.Result {
+	old := t.Set(items)
+	text := "Task list updated: " + todoTitle(items) + "."
+	if n := countTodos(items, "in_progress"); n > 1 {
+		text += fmt.Sprintf(" %d tasks are in progress; have one at a time.", n)
+	}
+	r := agent.TextResult(text)
+	r.Title, r.View = todoTitle(items), event.Todo{Items: items}
+	r.Meta = map[string]any{"oldTodos": old, "newTodos": append([]event.TodoItem{}, items...)}
+	return r
+}
+
+func todoTitle(items []event.TodoItem) string {
+	if len(items) == 0 {
+		return "no tasks"
+	}
+	return fmt.Sprintf("%d done, %d in progress, %d to do",
+		countTodos(items, "completed"), countTodos(items, "in_progress"), countTodos(items, "pending"))
+}
+
+func countTodos(items []event.TodoItem, status string) int {
+	n := 0
+	for _, it := range items {
+		if it.Status == status {
+			n++
+		}
+	}
+	return n
 }

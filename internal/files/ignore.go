@@ -1,0 +1,285 @@
+package files
+
+import (
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+)
+
+// rule is one line of an ignore file.
+type rule struct {
+	pattern string
+	literal int  // how much of the pattern's head has no wildcard
+	negated bool // !: keep what an earlier rule excluded
+	dirOnly bool // ends in /
+	nameHas bool // has no slash: matches the last part of a path at any depth
+}
+
+// rules are those of one file. base is its folder, absolute with slashes.
+type rules struct {
+	base string
+	list []rule
+}
+
+// maxIgnoreFile bounds what is read of an ignore file.
+const maxIgnoreFile = 1 << 20
+
+// parseRules reads the lines of an ignore file in git's syntax.
+func parseRules(base, text string) *rules {
+	r := &rules{base: base}
+	text = strings.TrimPrefix(text, "\uFEFF")
+	for line := range strings.SplitSeq(text, "\n") {
+		line = strings.TrimSuffix(line, "\r")
+		if one, ok := parseRule(line); ok {
+			r.list = append(r.list, one)
+		}
+	}
+	if len(r.list) == 0 {
+		return nil
+	}
+	return r
+}
+
+func parseRule(line string) (rule, bool) {
+	if strings.HasPrefix(line, "#") {
+		return rule{}, false
+	}
+	line = trimTrailingSpaces(line)
+	var r rule
+	if strings.HasPrefix(line, "!") {
+		r.negated, line = true, line[1:]
+	}
+	if strings.HasSuffix(line, "/") {
+		r.dirOnly, line = true, line[:len(line)-1]
+	}
+	r.nameHas = !strings.Contains(line, "/")
+	line = strings.TrimPrefix(line, "/")
+	if line == "" {
+		return rule{}, false
+	}
+	r.pattern = line
+	if r.literal = strings.IndexAny(line, `*?[\`); r.literal < 0 {
+		r.literal = len(line)
+	}
+	return r, true
+}
+
+// trimTrailingSpaces removes spaces at the end unless a backslash keeps them.
+func trimTrailingSpaces(s string) string {
+	keep := 0
+	for i := 0; i < len(s); i++ {
+		switch s[i] {
+		case ' ':
+			continue
+		case '\\':
+			i++
+		}
+		keep = min(i+1, len(s))
+	}
+	return s[:keep]
+}
+
+// match reports whether the rule names rel, the path below the rule's folder.
+func (r *rule) match(rel string, dir bool) bool {
+	if r.dirOnly && !dir {
+		return false
+	}
+	if r.nameHas {
+		rel = path.Base(rel)
+		if r.literal == len(r.pattern) {
+			return rel == r.pattern
+		}
+		return wildmatch(r.pattern, rel)
+	}
+	// git compares the head without wildcards first and matches only the rest as a pattern, so that
+	// "a**" is not "a*": the ** then stands at the start.
+	if len(rel) < r.literal || rel[:r.literal] != r.pattern[:r.literal] {
+		return false
+	}
+	if r.literal == len(r.pattern) {
+		return len(rel) == r.literal
+	}
+	return wildmatch(r.pattern[r.literal:], rel[r.literal:])
+}
+
+// verdictOf says what the last matching rule decides: 1 ignored, -1 kept, 0 nothing. name is absolute.
+func (r *rules) verdictOf(name string, dir bool) int {
+	if r == nil {
+		return 0
+	}
+	rel := strings.TrimPrefix(name, r.base)
+	rel = strings.TrimPrefix(rel, "/")
+	for i := len(r.list) - 1; i >= 0; i-- {
+		if r.list[i].match(rel, dir) {
+			if r.list[i].negated {
+				return -1
+			}
+			return 1
+		}
+	}
+	return 0
+}
+
+// ignoring is the ignore files that hold in one folder: its own and those of the folders above. As with
+// ripgrep, .ignore beats .gitignore of every level, and .gitignore beats the repository's info/exclude.
+type ignoring struct {
+	up       *ignoring
+	base     string // the folder, absolute with slashes
+	ignore   *rules // .ignore
+	git      *rules // .gitignore
+	exclude  *rules // .git/info/exclude, in a repository's first folder
+	repoRoot bool   // .gitignore files further up do not count
+}
+
+// ignored reports whether a file or folder in this folder is ignored. name is absolute, with slashes.
+func (g *ignoring) ignored(name string, dir bool) bool {
+	for f := g; f != nil; f = f.up {
+		if v := f.ignore.verdictOf(name, dir); v != 0 {
+			return v > 0
+		}
+	}
+	for f := g; f != nil; f = f.up {
+		if v := f.git.verdictOf(name, dir); v != 0 {
+			return v > 0
+		}
+		if f.repoRoot {
+			return f.exclude.verdictOf(name, dir) > 0
+		}
+	}
+	return false
+}
+
+// enter adds the ignore files of a folder that is open. has tells which of them the folder lists.
+func (g *ignoring) enter(dir *os.Root, name string, has func(string) bool) *ignoring {
+	n := &ignoring{up: g, base: name}
+	if has(".ignore") {
+		n.ignore = readRules(dir, ".ignore", name)
+	}
+	if has(".gitignore") {
+		n.git = readRules(dir, ".gitignore", name)
+	}
+	if has(".git") {
+		n.repoRoot = true
+		n.exclude = readRules(dir, ".git/info/exclude", name)
+		if n.exclude == nil {
+			n.exclude = worktreeExclude(dir, name)
+		}
+	}
+	if n.ignore == nil && n.git == nil && !n.repoRoot {
+		return g
+	}
+	return n
+}
+
+// readRules reads an ignore file; git follows no link there, and neither do we.
+func readRules(dir *os.Root, file, base string) *rules {
+	info, err := dir.Lstat(file)
+	if err != nil || !info.Mode().IsRegular() {
+		return nil
+	}
+	f, err := dir.OpenFile(file, os.O_RDONLY|nonblock, 0)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxIgnoreFile))
+	if err != nil {
+		return nil
+	}
+	return parseRules(base, string(data))
+}
+
+// worktreeExclude finds info/exclude where .git is a file that points at the repository (linked work trees,
+// submodules).
+func worktreeExclude(dir *os.Root, base string) *rules {
+	data, err := dir.ReadFile(".git")
+	if err != nil || len(data) > 4096 {
+		return nil
+	}
+	at, ok := strings.CutPrefix(strings.TrimSpace(string(data)), "gitdir: ")
+	if !ok {
+		return nil
+	}
+	if !filepath.IsAbs(at) {
+		at = filepath.Join(base, at)
+	}
+	if common, err := os.ReadFile(filepath.Join(at, "commondir")); err == nil {
+		c := strings.TrimSpace(string(common))
+		if filepath.IsAbs(c) {
+			at = c
+		} else {
+			at = filepath.Join(at, c)
+		}
+	}
+	info, err := os.OpenRoot(filepath.Join(at, "info"))
+	if err != nil {
+		return nil
+	}
+	defer info.Close()
+	return readRules(info, "exclude", base)
+}
+
+// above collects the ignore files of the folders above start (absolute, real), the way ripgrep does: up
+// to the repository's first folder for .gitignore, all the way for .ignore. If they would ignore start
+// itself they do not count: who searches in an ignored folder means it. The bool tells which it was.
+func above(start string) (g *ignoring, dropped bool) {
+	var dirs []string
+	for d := filepath.Dir(start); ; d = filepath.Dir(d) {
+		dirs = append(dirs, d)
+		if filepath.Dir(d) == d {
+			break
+		}
+	}
+	for i := len(dirs) - 1; i >= 0; i-- {
+		if !anyIgnoreFile(dirs[i]) {
+			continue
+		}
+		dir, err := os.OpenRoot(dirs[i])
+		if err != nil {
+			continue
+		}
+		g = g.enter(dir, filepath.ToSlash(dirs[i]), func(name string) bool {
+			_, err := dir.Lstat(name)
+			return err == nil
+		})
+		_ = dir.Close()
+	}
+	if g.ignoredWithin(start) {
+		return nil, true
+	}
+	return g, false
+}
+
+func anyIgnoreFile(dir string) bool {
+	for _, name := range []string{".ignore", ".gitignore", ".git"} {
+		if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// ignoredWithin reports whether start, or a folder on the way to it from the repository's first one, is
+// ignored by the files above it.
+func (g *ignoring) ignoredWithin(start string) bool {
+	name := filepath.ToSlash(start)
+	for f := g; f != nil; {
+		if name == f.base {
+			if f.repoRoot {
+				return false
+			}
+			f = f.up
+			continue
+		}
+		if f.ignored(name, true) {
+			return true
+		}
+		if path.Dir(name) == name {
+			return false
+		}
+		name = path.Dir(name)
+	}
+	return false
+}

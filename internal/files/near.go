@@ -1,0 +1,152 @@
+package files
+
+import (
+	"context"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// The budget of a search for near names in a whole tree.
+const (
+	nearFiles = 20_000
+	nearTime  = 100 * time.Millisecond
+	nearMax   = 5
+)
+
+// Near finds up to five existing files that a missing path may have meant: similar names in the same
+// folder, then the same or a similar name elsewhere in the roots, within a budget. Best first.
+func (r *Roots) Near(ctx context.Context, missing Path) []string {
+	want := filepath.Base(missing.Real)
+	found := r.nearIn(missing, want)
+	if len(found) < nearMax {
+		found = append(found, r.nearTree(ctx, missing, want)...)
+	}
+	slices.SortStableFunc(found, func(a, b near) int { return a.cost - b.cost })
+	var out []string
+	for _, n := range found {
+		if !slices.Contains(out, n.path) && len(out) < nearMax {
+			out = append(out, n.path)
+		}
+	}
+	return out
+}
+
+type near struct {
+	path string
+	cost int // 0 is the same name
+}
+
+// nearIn looks in the folder that the missing path names.
+func (r *Roots) nearIn(missing Path, want string) []near {
+	dir, err := r.openDir(missing.Root, filepath.Dir(missing.Real))
+	if err != nil {
+		return nil
+	}
+	defer dir.Close()
+	list, err := readNames(dir)
+	if err != nil {
+		return nil
+	}
+	var out []near
+	for _, e := range list[:min(len(list), nearFiles)] {
+		if cost, ok := nameCost(want, e.Name()); ok {
+			out = append(out, near{filepath.Join(filepath.Dir(missing.Real), e.Name()), cost})
+		}
+	}
+	return out
+}
+
+// nearTree looks everywhere in the roots, leaving out what is ignored.
+func (r *Roots) nearTree(ctx context.Context, missing Path, want string) []near {
+	ctx, cancel := context.WithTimeout(ctx, nearTime)
+	defer cancel()
+	var out []near
+	left := nearFiles
+	for _, root := range r.List() {
+		start := Path{Real: root.Path, Root: &root}
+		_, _ = r.Walk(ctx, start, WalkOptions{Ignore: true, Enter: enterSource}, func(e Entry) error {
+			if left--; left < 0 {
+				return SkipAll
+			}
+			if cost, ok := nameCost(want, filepath.Base(e.Path)); ok && cost <= 1 {
+				out = append(out, near{e.Path, cost*10 + pathCost(missing.Real, e.Path)})
+			}
+			return nil
+		}) // what was found until the budget ended is good enough
+	}
+	return out
+}
+
+// enterSource enters what neither version control nor ignore files keep out.
+func enterSource(name, _ string, ignored bool) bool { return !ignored && !VCSFolder(name) }
+
+// VCSFolder reports whether version control keeps its own files in folders of this name.
+func VCSFolder(name string) bool {
+	switch name {
+	case ".git", ".hg", ".svn", ".jj", ".bzr", ".sl":
+		return true
+	}
+	return false
+}
+
+// pathCost counts, from the end, the folders two paths do not share: a path whose own folders agree is nearer.
+func pathCost(a, b string) int {
+	x, y := strings.Split(filepath.ToSlash(a), "/"), strings.Split(filepath.ToSlash(b), "/")
+	same := 0
+	for same < len(x)-1 && same < len(y)-1 && x[len(x)-2-same] == y[len(y)-2-same] {
+		same++
+	}
+	return min(8, max(len(x), len(y))-1-same)
+}
+
+// nameCost says how far a name is from the wanted one, and whether it is near at all.
+func nameCost(want, name string) (int, bool) {
+	w, n := strings.ToLower(want), strings.ToLower(name)
+	switch {
+	case want == name:
+		return 0, true
+	case w == n:
+		return 1, true
+	}
+	wStem, nStem := strings.TrimSuffix(w, filepath.Ext(w)), strings.TrimSuffix(n, filepath.Ext(n))
+	if wStem == nStem && len(wStem) > 1 {
+		return 1, true
+	}
+	if d := distance(w, n, 3); d <= max(1, min(3, len(w)/4)) {
+		return 1 + d, true
+	}
+	if len(wStem) >= 4 && len(nStem) >= 4 && (strings.Contains(n, wStem) || strings.Contains(w, nStem)) {
+		return 5, true
+	}
+	return 0, false
+}
+
+// distance is the Levenshtein distance of two strings, or more than limit.
+func distance(a, b string, limit int) int {
+	if len(a)-len(b) > limit || len(b)-len(a) > limit || len(a) > 255 || len(b) > 255 {
+		return limit + 1
+	}
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		diagonal, least := row[0], i
+		row[0] = i
+		for j := 1; j <= len(b); j++ {
+			cost := diagonal
+			if a[i-1] != b[j-1] {
+				cost++
+			}
+			diagonal = row[j]
+			row[j] = min(cost, row[j]+1, row[j-1]+1)
+			least = min(least, row[j])
+		}
+		if least > limit {
+			return limit + 1
+		}
+	}
+	return row[len(b)]
+}

@@ -1,0 +1,257 @@
+package files
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// TempPrefix begins the name of every temporary file that Replace makes beside its target. One that is
+// left was left by a crash; it is never the only copy of anything.
+const TempPrefix = ".lathe-tmp-"
+
+// Replaced says how a file was written.
+type Replaced struct {
+	Info    fs.FileInfo // of the new file
+	Created bool
+	InPlace bool   // written over the old content, because the folder or the mount does not let it be replaced
+	Links   uint64 // other hard links, which keep the old content
+}
+
+// ErrChanged says that the file is not in the state it was expected in.
+var ErrChanged = errors.New("it was changed by something else meanwhile")
+
+// Replace makes data the content of the file: a temporary file in the same folder, synced, with the old
+// one's mode, owner and attributes, renamed over it. Missing folders are made. expect is the file as the
+// caller last saw it, nil for a file that must not exist; another state is ErrChanged. Whatever fails, the
+// old file is whole and the temporary one gone. A file without write permission is refused.
+func (t *Target) Replace(data []byte, expect fs.FileInfo) (Replaced, error) {
+	old, err := t.Stat()
+	if err != nil {
+		return Replaced{}, err
+	}
+	if !Unchanged(expect, old) {
+		return Replaced{}, ErrChanged
+	}
+	if old != nil {
+		if err := t.writable(old); err != nil {
+			return Replaced{}, err
+		}
+	}
+	made, err := t.makeFolders()
+	if err == nil {
+		var done Replaced
+		if done, err = t.replace(data, old); err == nil {
+			return done, nil
+		}
+	}
+	for _, d := range slices.Backward(made) {
+		_ = t.dir.Remove(d) // stays when somebody put something there
+	}
+	return Replaced{}, err
+}
+
+// Unchanged reports whether two looks at a file saw the same one in the same state; nil is no file.
+func Unchanged(a, b fs.FileInfo) bool {
+	if a == nil || b == nil {
+		return a == nil && b == nil
+	}
+	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime()) && a.Mode() == b.Mode()
+}
+
+// writable checks what a rename would not: whether the file itself may be written.
+func (t *Target) writable(old fs.FileInfo) error {
+	if err := Regular(old); err != nil {
+		return err
+	}
+	if old.Mode().Perm()&0o222 == 0 {
+		return fmt.Errorf("it is read-only (mode %04o); make it writable first (chmod u+w)", old.Mode().Perm())
+	}
+	f, err := t.dir.OpenFile(t.rel, os.O_WRONLY|nonblock, 0)
+	if errors.Is(err, fs.ErrPermission) || isReadOnlyFS(err) {
+		return err
+	}
+	if err != nil {
+		return nil // a running program, say: it cannot be opened for writing but may be replaced
+	}
+	return f.Close()
+}
+
+// makeFolders makes the missing folders and returns those it made.
+func (t *Target) makeFolders() (made []string, err error) {
+	for _, d := range t.missing() {
+		switch err := t.dir.Mkdir(d, 0o777); {
+		case err == nil:
+			made = append(made, d)
+		case !errors.Is(err, fs.ErrExist):
+			return made, err
+		}
+	}
+	return made, nil
+}
+
+func (t *Target) replace(data []byte, old fs.FileInfo) (Replaced, error) {
+	parent, err := t.parent()
+	if err != nil {
+		return Replaced{}, err
+	}
+	defer parent.Close()
+	base := filepath.Base(t.rel)
+	temp, err := writeTemp(parent, base, data, old)
+	if err != nil {
+		if old != nil && (errors.Is(err, fs.ErrPermission) || isReadOnlyFS(err)) {
+			return writeInPlace(parent, base, data, old)
+		}
+		return Replaced{}, err
+	}
+	done := Replaced{Created: old == nil}
+	if old == nil {
+		err = putNew(parent, temp, base)
+	} else {
+		done.Links = otherLinks(old)
+		err = putOver(parent, temp, base, old)
+	}
+	if err != nil {
+		_ = parent.Remove(temp)
+		if old != nil && cannotRename(err) {
+			return writeInPlace(parent, base, data, old)
+		}
+		return Replaced{}, err
+	}
+	if err := syncDir(parent); err != nil {
+		return Replaced{}, fmt.Errorf("the file was written but its folder could not be synced: %w", err)
+	}
+	done.Info, err = parent.Lstat(base)
+	return done, err
+}
+
+// parent opens the folder the file is in, which exists by now, and checks that no link came between.
+func (t *Target) parent() (*os.Root, error) {
+	dir, err := t.dir.OpenRoot(filepath.Dir(t.rel))
+	if err != nil {
+		return nil, err
+	}
+	if err := sameDir(dir, filepath.Join(t.at, filepath.Dir(t.rel))); err != nil {
+		return nil, errors.Join(err, dir.Close())
+	}
+	return dir, nil
+}
+
+// writeTemp writes data to a new file in dir, synced, and returns its name. On failure it is gone.
+func writeTemp(dir *os.Root, base string, data []byte, old fs.FileInfo) (string, error) {
+	name := TempPrefix + rand.Text()
+	perm := fs.FileMode(0o666) // as the umask allows
+	if old != nil {
+		perm = 0o600
+	}
+	f, err := dir.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
+	if err != nil {
+		return "", err
+	}
+	_, err = f.Write(data)
+	if err == nil && old != nil {
+		err = keepAttributes(dir, base, f, old)
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return "", errors.Join(err, dir.Remove(name))
+	}
+	return name, nil
+}
+
+// keepAttributes gives the new file the owner, mode and extended attributes of the old one. Mode is
+// kept or fails; the rest is kept where the system lets us.
+func keepAttributes(dir *os.Root, base string, f *os.File, old fs.FileInfo) error {
+	keepOwner(f, old)
+	if src, err := dir.OpenFile(base, os.O_RDONLY|nonblock, 0); err == nil {
+		copyXattrs(src, f)
+		_ = src.Close()
+	}
+	return f.Chmod(old.Mode().Perm() | old.Mode()&(fs.ModeSetuid|fs.ModeSetgid|fs.ModeSticky))
+}
+
+// putNew gives temp its name only if nothing has it by now.
+func putNew(dir *os.Root, temp, base string) error {
+	err := dir.Link(temp, base)
+	if err == nil {
+		return dir.Remove(temp)
+	}
+	if errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("somebody made it meanwhile: %w", err)
+	}
+	// A file system without hard links.
+	if _, err := dir.Lstat(base); err == nil {
+		return fmt.Errorf("somebody made it meanwhile: %w", fs.ErrExist)
+	}
+	return dir.Rename(temp, base)
+}
+
+// putOver renames temp over base if base still is the file that was looked at.
+func putOver(dir *os.Root, temp, base string, old fs.FileInfo) error {
+	now, err := dir.Lstat(base)
+	if err != nil {
+		return err
+	}
+	if !os.SameFile(now, old) {
+		return ErrMoved
+	}
+	return dir.Rename(temp, base)
+}
+
+// writeInPlace writes over the old content, for folders that let no file be made and files that are mounts
+// of their own. When it fails midway the old content is written back.
+func writeInPlace(dir *os.Root, base string, data []byte, old fs.FileInfo) (Replaced, error) {
+	f, err := dir.OpenFile(base, os.O_RDWR|nonblock, 0)
+	if err != nil {
+		return Replaced{}, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return Replaced{}, err
+	}
+	if !os.SameFile(info, old) || !info.Mode().IsRegular() {
+		return Replaced{}, ErrMoved
+	}
+	before, err := io.ReadAll(f)
+	if err != nil {
+		return Replaced{}, err
+	}
+	if err := overwrite(f, data); err != nil {
+		if back := overwrite(f, before); back != nil {
+			return Replaced{}, fmt.Errorf("%w; writing the old content back failed too: %w", err, back)
+		}
+		return Replaced{}, err
+	}
+	info, err = f.Stat()
+	return Replaced{Info: info, InPlace: true}, err
+}
+
+func overwrite(f *os.File, data []byte) error {
+	if _, err := f.WriteAt(data, 0); err != nil {
+		return err
+	}
+	if err := f.Truncate(int64(len(data))); err != nil {
+		return err
+	}
+	return f.Sync()
+}
+
+func syncDir(dir *os.Root) error {
+	d, err := dir.Open(".")
+	if err != nil {
+		return err
+	}
+	err = d.Sync()
+	if dirSyncUnsupported(err) {
+		err = nil
+	}
+	return errors.Join(err, d.Close())
+}

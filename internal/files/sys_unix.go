@@ -1,0 +1,44 @@
+//go:build unix
+
+package files
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"syscall"
+)
+
+// nonblock keeps an open from waiting when a pipe takes a file's place.
+const nonblock = syscall.O_NONBLOCK
+
+func isReadOnlyFS(err error) bool { return errors.Is(err, syscall.EROFS) }
+
+// cannotRename reports whether a rename failed because the file is a mount of its own.
+func cannotRename(err error) bool {
+	return errors.Is(err, syscall.EXDEV) || errors.Is(err, syscall.EBUSY) || errors.Is(err, fs.ErrPermission)
+}
+
+// dirSyncUnsupported reports whether a file system (some network ones) has no sync of folders.
+func dirSyncUnsupported(err error) bool {
+	return errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.ENOTSUP)
+}
+
+// otherLinks counts the other hard links of a file.
+func otherLinks(info fs.FileInfo) uint64 {
+	if st, ok := info.Sys().(*syscall.Stat_t); ok && st.Nlink > 1 {
+		return uint64(st.Nlink) - 1
+	}
+	return 0
+}
+
+// keepOwner gives f the owner and group of old, or at least the group, where that is allowed.
+func keepOwner(f *os.File, old fs.FileInfo) {
+	st, ok := old.Sys().(*syscall.Stat_t)
+	if !ok || (int(st.Uid) == os.Geteuid() && int(st.Gid) == os.Getegid()) {
+		return
+	}
+	if f.Chown(int(st.Uid), int(st.Gid)) != nil {
+		_ = f.Chown(-1, int(st.Gid)) // not ours to give: the content matters more
+	}
+}

@@ -1,0 +1,19 @@
+package files
+
+import (
+	"io/fs"
+	"os"
+)
+
+const nonblock = 0
+
+func isReadOnlyFS(error) bool { return false }
+
+func cannotRename(error) bool { return false }
+
+// dirSyncUnsupported: Windows has no sync of folders.
+func dirSyncUnsupported(err error) bool { return err != nil }
+
+func otherLinks(fs.FileInfo) uint64 { return 0 }
+
+func keepOwner(*os.File, fs.FileInfo) {}

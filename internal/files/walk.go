@@ -1,0 +1,180 @@
+package files
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// WalkOptions say what a walk leaves out.
+type WalkOptions struct {
+	// Ignore reads .gitignore, .git/info/exclude and .ignore files and leaves out what they exclude.
+	Ignore bool
+	// KeepFiles visits single files that are excluded all the same; their Entry says so.
+	KeepFiles bool
+	// Enter decides which folders are entered, by name, path below the start and whether ignore files
+	// exclude it. Nil: those that are not excluded.
+	Enter func(name, rel string, ignored bool) bool
+}
+
+// Entry is one file a walk came to: everything but a folder, links too (they are not followed).
+type Entry struct {
+	Path    string // absolute
+	Rel     string // below the start, with slashes
+	Type    fs.FileMode
+	Ignored bool // excluded by an ignore file
+
+	dir  *os.Root
+	name string
+}
+
+// Stat looks at the file, not following a link. It and Open are good only until the callback returns.
+func (e Entry) Stat() (fs.FileInfo, error) { return e.dir.Lstat(e.name) }
+
+// Open opens the file for reading without ever waiting for it.
+func (e Entry) Open() (*os.File, error) { return e.dir.OpenFile(e.name, os.O_RDONLY|nonblock, 0) }
+
+// Walked sums up a walk.
+type Walked struct {
+	Files, Dirs int
+	Unreadable  int  // folders that could not be read
+	TooDeep     int  // folders below the deepest level a walk goes to
+	NoParents   bool // the start is itself ignored, so the ignore files above it did not count
+}
+
+// maxDepth is how many levels a walk goes down; each keeps a folder open.
+const maxDepth = 400
+
+// SkipAll ends a walk without an error.
+var SkipAll = fs.SkipAll
+
+// Walk calls fn for each file below start (a folder by its real path), folder by folder, in the order of
+// their names: a folder's files before its folders. It follows no links and stays below start whatever
+// happens meanwhile. The first error of fn ends it; SkipAll ends it without one.
+func (r *Roots) Walk(ctx context.Context, start Path, opt WalkOptions, fn func(Entry) error) (Walked, error) {
+	dir, err := r.openDir(start.Root, start.Real)
+	if err != nil {
+		return Walked{}, err
+	}
+	defer dir.Close()
+	w := &walker{ctx: ctx, opt: opt, fn: fn}
+	var g *ignoring
+	if opt.Ignore {
+		g, w.sum.NoParents = above(start.Real)
+	}
+	err = w.walk(dir, start.Real, "", g, 0)
+	if errors.Is(err, SkipAll) {
+		err = nil
+	}
+	return w.sum, err
+}
+
+type walker struct {
+	ctx context.Context
+	opt WalkOptions
+	fn  func(Entry) error
+	sum Walked
+}
+
+func (w *walker) walk(dir *os.Root, abs, rel string, g *ignoring, depth int) error {
+	if err := w.ctx.Err(); err != nil {
+		return err
+	}
+	list, err := readNames(dir)
+	if err != nil {
+		w.sum.Unreadable++
+		if depth == 0 {
+			return err
+		}
+		return nil
+	}
+	w.sum.Dirs++
+	if w.opt.Ignore {
+		g = g.enter(dir, filepath.ToSlash(abs), func(name string) bool {
+			_, found := slices.BinarySearchFunc(list, name, func(e fs.DirEntry, n string) int { return strings.Compare(e.Name(), n) })
+			return found
+		})
+	}
+	if err := w.files(dir, list, abs, rel, g); err != nil {
+		return err
+	}
+	return w.folders(dir, list, abs, rel, g, depth)
+}
+
+func (w *walker) files(dir *os.Root, list []fs.DirEntry, abs, rel string, g *ignoring) error {
+	for _, e := range list {
+		if e.IsDir() {
+			continue
+		}
+		path := filepath.Join(abs, e.Name())
+		ignored := g.ignored(filepath.ToSlash(path), false)
+		if ignored && !w.opt.KeepFiles {
+			continue
+		}
+		w.sum.Files++
+		if err := w.fn(Entry{path, join(rel, e.Name()), e.Type(), ignored, dir, e.Name()}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *walker) folders(dir *os.Root, list []fs.DirEntry, abs, rel string, g *ignoring, depth int) error {
+	for _, e := range list {
+		if !e.IsDir() {
+			continue
+		}
+		path, below := filepath.Join(abs, e.Name()), join(rel, e.Name())
+		ignored := g.ignored(filepath.ToSlash(path), true)
+		if w.opt.Enter == nil && ignored || w.opt.Enter != nil && !w.opt.Enter(e.Name(), below, ignored) {
+			continue
+		}
+		if depth >= maxDepth {
+			w.sum.TooDeep++
+			continue
+		}
+		if err := w.enter(dir, e.Name(), path, below, g, depth+1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *walker) enter(dir *os.Root, name, abs, rel string, g *ignoring, depth int) error {
+	if info, err := dir.Lstat(name); err != nil || !info.IsDir() {
+		return nil // gone, or a link by now
+	}
+	sub, err := dir.OpenRoot(name)
+	if err != nil {
+		w.sum.Unreadable++
+		return nil
+	}
+	defer sub.Close()
+	return w.walk(sub, abs, rel, g, depth)
+}
+
+func join(rel, name string) string {
+	if rel == "" {
+		return name
+	}
+	return rel + "/" + name
+}
+
+// readNames lists a folder, sorted by name.
+func readNames(dir *os.Root) ([]fs.DirEntry, error) {
+	f, err := dir.Open(".")
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	list, err := f.ReadDir(-1)
+	if err != nil && len(list) == 0 {
+		return nil, err
+	}
+	slices.SortFunc(list, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	return list, nil
+}

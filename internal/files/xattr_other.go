@@ -1,0 +1,7 @@
+//go:build !linux
+
+package files
+
+import "os"
+
+func copyXattrs(_, _ *os.File) {}

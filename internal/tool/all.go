@@ -1,0 +1,15 @@
+package tool
+
+import "github.com/lathe-dev/lathe/internal/agent"
+
+// All makes every built-in tool of a session, in the order in which models are told of them.
+func All(env *Env) []agent.Tool {
+	return []agent.Tool{
+		newRead(env),
+		newWrite(env),
+		newEdit(env),
+		newGlob(env),
+		newGrep(env),
+		newTodoWrite(env),
+	}
+}

@@ -1,0 +1,241 @@
+package tool
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/lathe-dev/lathe/internal/agent"
+	"github.com/lathe-dev/lathe/internal/files"
+)
+
+//go:embed edit.md
+var editDescription string
+
+const editSchema = `{"type":"object","properties":{` +
+	`"file_path":{"type":"string","description":"Absolute, or relative to the working folder"},` +
+	`"old_string":{"type":"string","description":"The exact text to replace"},` +
+	`"new_string":{"type":"string","description":"The text to put there"},` +
+	`"replace_all":{"type":"boolean","description":"Replace every occurrence"}},` +
+	`"required":["file_path","old_string","new_string"],"additionalProperties":false}`
+
+type editInput struct {
+	FilePath   string `json:"file_path"`
+	OldString  string `json:"old_string"`
+	NewString  string `json:"new_string"`
+	ReplaceAll bool   `json:"replace_all,omitempty"`
+}
+
+type editor struct{ env *Env }
+
+func newEdit(env *Env) agent.Tool {
+	return newTool("Edit", editDescription, editSchema, (&editor{env}).prepare)
+}
+
+// edit is one call of Edit.
+type edit struct {
+	*change
+	in      editInput
+	regions []files.Region // of the view of before
+	old     string         // as it was found
+	new     string         // as it is put there
+}
+
+func (t *editor) prepare(ctx context.Context, _ string, in editInput) (*agent.Plan, error) {
+	if in.OldString == in.NewString {
+		return nil, errors.New("old_string and new_string are the same, so there is nothing to change")
+	}
+	c, err := t.env.change("edit", in.FilePath)
+	if err != nil {
+		return nil, err
+	}
+	e := &edit{change: c, in: in}
+	if err := e.decide(ctx); err != nil {
+		c.close()
+		return nil, err
+	}
+	return c.plan(e.run), nil
+}
+
+// decide works out what the file becomes.
+func (e *edit) decide(ctx context.Context) error {
+	if e.info == nil && e.in.OldString != "" {
+		return missingError(ctx, e.env, "edit", e.path)
+	}
+	if len(e.before) == 0 && e.in.OldString == "" {
+		e.new, e.after = e.in.NewString, []byte(e.in.NewString)
+		e.regions = []files.Region{{}}
+		e.diff, e.hunks = diffTexts(e.path.Lexical, "", e.in.NewString)
+		e.diff.Created = e.info == nil
+		return nil
+	}
+	if err := e.env.knows(e.change, false); err != nil {
+		return err
+	}
+	return e.compute(files.Decode(e.before))
+}
+
+// compute finds the text and replaces it.
+func (e *edit) compute(text *files.Text) error {
+	if e.in.OldString == "" {
+		return fmt.Errorf("old_string is empty, but %s has content. Give the text to replace, or use Write to replace it all", e.path.Lexical)
+	}
+	e.old, e.new = asViewed(text, e.in.OldString), asViewed(text, e.in.NewString)
+	if e.regions = occurrences(text.View, e.old); len(e.regions) == 0 {
+		if alt := strings.ReplaceAll(e.old, "\r\n", "\n"); alt != e.old {
+			e.old, e.new = alt, strings.ReplaceAll(e.new, "\r\n", "\n")
+			e.regions = occurrences(text.View, e.old)
+		}
+	}
+	switch {
+	case e.old == e.new:
+		return errors.New("old_string and new_string differ only in line ends, which Edit keeps as they are; use Bash (dos2unix, sed) to convert them")
+	case len(e.regions) == 0:
+		return notFound(e.path.Lexical, text.View, e.old)
+	case len(e.regions) > 1 && !e.in.ReplaceAll:
+		return e.ambiguous(text.View)
+	}
+	var err error
+	if e.after, err = text.Replace(e.regions, e.new); err != nil {
+		return fmt.Errorf("cannot edit %s: %w", e.path.Lexical, err)
+	}
+	e.diff, e.hunks = diffRegions(e.path.Lexical, text.View, e.regions, e.new)
+	return nil
+}
+
+// asViewed writes the model's text the way the view has it: in a file with CRLF line ends they are \n.
+func asViewed(text *files.Text, s string) string {
+	if text.CRLF > 0 {
+		return strings.ReplaceAll(s, "\r\n", "\n")
+	}
+	return s
+}
+
+func occurrences(s, old string) []files.Region {
+	var out []files.Region
+	for at := 0; ; {
+		i := strings.Index(s[at:], old)
+		if i < 0 {
+			return out
+		}
+		out = append(out, files.Region{Start: at + i, End: at + i + len(old)})
+		at += i + len(old)
+	}
+}
+
+func (e *edit) ambiguous(view string) error {
+	var at []string
+	for i, n := range lineNumbers(view, e.regions) {
+		if i == 20 {
+			at = append(at, "...")
+			break
+		}
+		at = append(at, fmt.Sprint(n))
+	}
+	return fmt.Errorf("old_string matches %d times in %s, at lines %s. Add surrounding lines to make it unique, or set replace_all to change every one",
+		len(e.regions), e.path.Lexical, strings.Join(at, ", "))
+}
+
+// lineNumbers tells on which line each region starts.
+func lineNumbers(view string, regions []files.Region) []int {
+	out := make([]int, len(regions))
+	line, at := 1, 0
+	for i, g := range regions {
+		line += strings.Count(view[at:g.Start], "\n")
+		at = g.Start
+		out[i] = line
+	}
+	return out
+}
+
+func (e *edit) run(context.Context) (*agent.Result, error) {
+	if err := e.rebase(); err != nil {
+		return nil, err
+	}
+	notes, err := e.apply()
+	if err != nil {
+		return nil, err
+	}
+	text := fmt.Sprintf("Edited %s.%s", e.path.Lexical, notes)
+	if e.diff.Created {
+		text = fmt.Sprintf("Created %s.%s", e.path.Lexical, notes)
+	} else if len(e.regions) > 1 {
+		text = fmt.Sprintf("Edited %s: %d replacements.%s", e.path.Lexical, len(e.regions), notes)
+	}
+	r := agent.TextResult(text + e.snippet())
+	r.Title, r.View = e.env.Rel(e.path.Lexical), e.diff
+	r.Meta = map[string]any{
+		"filePath": e.path.Lexical, "oldString": e.in.OldString, "newString": e.in.NewString,
+		"originalFile": e.original(), "structuredPatch": e.patch(), "userModified": false, "replaceAll": e.in.ReplaceAll,
+	}
+	return r, nil
+}
+
+// rebase checks that the file is what Prepare saw. When it is not, but the model itself made it what it is
+// (an earlier edit of the same reply ran meanwhile), the same replacement is made in the new content.
+func (e *edit) rebase() error {
+	err := e.settle()
+	if err == nil || !errors.Is(err, files.ErrChanged) {
+		return err
+	}
+	data, info, readErr := e.target.Read(writeMax)
+	if readErr != nil {
+		return pathError("edit", e.path, readErr)
+	}
+	if seen, ok := e.env.Guard.Get(e.path.Real); !ok || !seen.Written || seen.Hash != HashOf(data) {
+		return err
+	}
+	e.before, e.info = data, info
+	return e.compute(files.Decode(data))
+}
+
+// How much of the changed file a result shows.
+const (
+	snippetContext = 3
+	snippetLines   = 24 // of one place
+	snippetPlaces  = 3
+)
+
+// snippet shows the changed places with line numbers, as the file has them now.
+func (e *edit) snippet() string {
+	if e.diff.Created || len(e.hunks) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString(" It now has:\n")
+	for i, h := range e.hunks {
+		if i == snippetPlaces {
+			fmt.Fprintf(&b, "[%d more places]\n", len(e.hunks)-i)
+			break
+		}
+		h.show(&b)
+	}
+	return b.String()
+}
+
+// show writes the new lines of a hunk.
+func (h hunk) show(b *strings.Builder) {
+	var lines []string
+	for _, l := range h.Lines {
+		if l[0] != '-' {
+			lines = append(lines, clip(l[1:]))
+		}
+	}
+	if len(lines) > snippetLines {
+		number(b, h.NewStart, lines[:snippetLines/2])
+		fmt.Fprintf(b, "   ...\n")
+		number(b, h.NewStart+len(lines)-snippetLines/2, lines[len(lines)-snippetLines/2:])
+		return
+	}
+	number(b, h.NewStart, lines)
+}
+
+// clip cuts a long line of a snippet.
+func clip(line string) string {
+	if len(line) <= 300 {
+		return line
+	}
+	return cutLine(line, 300) + "…"
+}

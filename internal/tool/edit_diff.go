@@ -1,0 +1,190 @@
+package tool
+
+import (
+	"fmt"
+	"strings"
+
+	udiff "github.com/aymanbagabas/go-udiff"
+	"github.com/aymanbagabas/go-udiff/myers"
+
+	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/files"
+)
+
+// hunk is one part of a diff in the shape of Claude Code's structuredPatch.
+type hunk struct {
+	OldStart int      `json:"oldStart"`
+	OldLines int      `json:"oldLines"`
+	NewStart int      `json:"newStart"`
+	NewLines int      `json:"newLines"`
+	Lines    []string `json:"lines"`
+}
+
+// Bounds of a diff: above diffLines changed lines it is not worth finding which of them are alike, and
+// above diffMax bytes a whole new content is not compared at all.
+const (
+	diffLines = 6000
+	diffMax   = 16 << 20
+)
+
+// diffTexts compares two whole texts.
+func diffTexts(path, before, after string) (event.Diff, []hunk) {
+	head, tail := commonLines(before, after)
+	edits := lineEdits(before[head:len(before)-tail], after[head:len(after)-tail])
+	return diffEdits(path, before, shift(edits, head))
+}
+
+// diffRegions compares a text with what it becomes when regions are replaced, looking only at those.
+func diffRegions(path, before string, regions []files.Region, replacement string) (event.Diff, []hunk) {
+	var edits []udiff.Edit
+	for i := 0; i < len(regions); {
+		start := lineStart(before, regions[i].Start)
+		end := lineEnd(before, regions[i].End)
+		var b strings.Builder
+		at := start
+		for ; i < len(regions) && regions[i].Start <= end; i++ { // regions on the same lines
+			end = max(end, lineEnd(before, regions[i].End))
+			b.WriteString(before[at:regions[i].Start])
+			b.WriteString(replacement)
+			at = regions[i].End
+		}
+		b.WriteString(before[at:end])
+		edits = append(edits, shift(lineEdits(before[start:end], b.String()), start)...)
+	}
+	return diffEdits(path, before, edits)
+}
+
+// lineEdits finds the changed lines. Where go-udiff's default gives up on many edits it calls everything
+// between them changed, so then Myers' algorithm is asked.
+func lineEdits(before, after string) []udiff.Edit {
+	if before == after {
+		return nil
+	}
+	if strings.Count(before, "\n")+strings.Count(after, "\n") > diffLines {
+		return []udiff.Edit{{Start: 0, End: len(before), New: after}}
+	}
+	edits := udiff.Lines(before, after)
+	if weight(edits) > 200 {
+		if exact := myers.ComputeEdits(before, after); weight(exact) < weight(edits) {
+			return exact
+		}
+	}
+	return edits
+}
+
+// weight is how many lines edits remove and add.
+func weight(edits []udiff.Edit) int {
+	n := 0
+	for _, e := range edits {
+		n += strings.Count(e.New, "\n") + (e.End-e.Start)/40 // about
+	}
+	return n
+}
+
+func shift(edits []udiff.Edit, by int) []udiff.Edit {
+	for i := range edits {
+		edits[i].Start += by
+		edits[i].End += by
+	}
+	return edits
+}
+
+// commonLines counts the bytes of the lines two texts share at their ends.
+func commonLines(a, b string) (head, tail int) {
+	n := min(len(a), len(b))
+	for head < n && a[head] == b[head] {
+		head++
+	}
+	if head == len(a) && head == len(b) {
+		return head, 0
+	}
+	head = lineStart(a, head)
+	for tail < n-head && a[len(a)-1-tail] == b[len(b)-1-tail] {
+		tail++
+	}
+	if i := strings.IndexByte(a[len(a)-tail:], '\n'); i >= 0 {
+		return head, tail - i - 1
+	}
+	return head, 0
+}
+
+func lineStart(s string, at int) int { return strings.LastIndexByte(s[:at], '\n') + 1 }
+
+func lineEnd(s string, at int) int {
+	if at > 0 && at <= len(s) && s[at-1] == '\n' {
+		return at
+	}
+	if i := strings.IndexByte(s[at:], '\n'); i >= 0 {
+		return at + i + 1
+	}
+	return len(s)
+}
+
+// diffEdits writes edits of whole lines as a unified diff. Only the text around them is looked at.
+func diffEdits(path, before string, edits []udiff.Edit) (event.Diff, []hunk) {
+	d := event.Diff{Path: path}
+	if len(edits) == 0 {
+		return d, nil
+	}
+	start, end := around(before, edits[0].Start, edits[len(edits)-1].End)
+	skipped := strings.Count(before[:start], "\n")
+	u, err := udiff.ToUnifiedDiff("a"+slashed(path), "b"+slashed(path), before[start:end], shift(edits, -start), 3)
+	if err != nil {
+		d.Unified = fmt.Sprintf("(no diff: %v)", err)
+		return d, nil
+	}
+	var hunks []hunk
+	for _, h := range u.Hunks {
+		h.FromLine += skipped
+		h.ToLine += skipped
+		one := hunk{OldStart: h.FromLine, NewStart: h.ToLine}
+		for _, l := range h.Lines {
+			one.add(l.Kind, strings.TrimSuffix(l.Content, "\n"), &d)
+		}
+		hunks = append(hunks, one)
+	}
+	d.Unified = u.String()
+	return d, hunks
+}
+
+func (h *hunk) add(kind udiff.OpKind, line string, d *event.Diff) {
+	switch kind {
+	case udiff.Delete:
+		h.OldLines++
+		d.Removed++
+		line = "-" + line
+	case udiff.Insert:
+		h.NewLines++
+		d.Added++
+		line = "+" + line
+	default:
+		h.OldLines++
+		h.NewLines++
+		line = " " + line
+	}
+	h.Lines = append(h.Lines, line)
+}
+
+// around widens a range to whole lines with more context than a diff shows.
+func around(s string, start, end int) (int, int) {
+	start = lineStart(s, start)
+	for range 4 {
+		if start > 0 {
+			start = lineStart(s, start-1)
+		}
+	}
+	for range 5 {
+		if end < len(s) {
+			end = lineEnd(s, end+1)
+		}
+	}
+	return start, min(end, len(s))
+}
+
+func slashed(path string) string {
+	path = strings.ReplaceAll(files.ValidName(path), `\`, "/")
+	if !strings.HasPrefix(path, "/") {
+		path = "/" + path
+	}
+	return path
+}

@@ -1,0 +1,257 @@
+package tool
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/lathe-dev/lathe/internal/agent"
+	"github.com/lathe-dev/lathe/internal/files"
+	"github.com/lathe-dev/lathe/internal/permission"
+)
+
+//go:embed grep.md
+var grepDescription string
+
+const grepSchema = `{"type":"object","properties":{` +
+	`"pattern":{"type":"string"},` +
+	`"path":{"type":"string","description":"File or folder"},` +
+	`"glob":{"type":"string"},` +
+	`"type":{"type":"string"},` +
+	`"output_mode":{"type":"string","enum":["files_with_matches","content","count"]},` +
+	`"-A":{"type":"integer","minimum":0},"-B":{"type":"integer","minimum":0},"-C":{"type":"integer","minimum":0},` +
+	`"context":{"type":"integer","minimum":0},` +
+	`"-n":{"type":"boolean"},"-i":{"type":"boolean"},"-o":{"type":"boolean"},` +
+	`"multiline":{"type":"boolean"},` +
+	`"head_limit":{"type":"integer","minimum":0},"offset":{"type":"integer","minimum":0}},` +
+	`"required":["pattern"],"additionalProperties":false}`
+
+const (
+	grepResults = 250
+	grepMax     = 20_000 // lines or paths held of one search
+	grepContext = 1000   // lines around a match at most
+)
+
+type grepInput struct {
+	Pattern    string `json:"pattern"`
+	Path       string `json:"path,omitempty"`
+	Glob       string `json:"glob,omitempty"`
+	Type       string `json:"type,omitempty"`
+	OutputMode string `json:"output_mode,omitempty"`
+	After      int    `json:"-A,omitempty"`
+	Before     int    `json:"-B,omitempty"`
+	Around     int    `json:"-C,omitempty"`
+	Context    int    `json:"context,omitempty"`
+	Numbers    *bool  `json:"-n,omitempty"`
+	IgnoreCase bool   `json:"-i,omitempty"`
+	OnlyMatch  bool   `json:"-o,omitempty"`
+	Multiline  bool   `json:"multiline,omitempty"`
+	HeadLimit  *int   `json:"head_limit,omitempty"`
+	Offset     int    `json:"offset,omitempty"`
+}
+
+// Output modes.
+const (
+	modeFiles   = "files_with_matches"
+	modeContent = "content"
+	modeCount   = "count"
+)
+
+// search is a checked grepInput.
+type search struct {
+	in            grepInput
+	mode          string
+	before, after int
+	numbers       bool
+	offset, limit int // limit 0 is all
+	filter        *fileFilter
+	start         files.Path
+	env           *Env
+}
+
+type grepper struct{ env *Env }
+
+func newGrep(env *Env) agent.Tool {
+	return newTool("Grep", grepDescription, grepSchema, (&grepper{env}).prepare)
+}
+
+func (t *grepper) prepare(ctx context.Context, _ string, in grepInput) (*agent.Plan, error) {
+	s, err := t.env.newSearch(in)
+	if err != nil {
+		return nil, err
+	}
+	if s.start, err = t.env.searchFolder(ctx, in.Path); err != nil {
+		return nil, err
+	}
+	if !s.start.Info.IsDir() {
+		if err := files.Regular(s.start.Info); err != nil {
+			return nil, pathError("search", s.start, err)
+		}
+	}
+	return &agent.Plan{
+		Accesses: []permission.Access{access(permission.Read, s.start)},
+		Title:    in.Pattern,
+		Parallel: true,
+		Run:      s.run,
+	}, nil
+}
+
+func (e *Env) newSearch(in grepInput) (*search, error) {
+	s := &search{env: e, in: in, mode: in.OutputMode, before: in.Before, after: in.After, numbers: true, offset: in.Offset}
+	if in.Pattern == "" {
+		return nil, errors.New("the pattern is empty; give a regular expression")
+	}
+	if s.mode == "" {
+		s.mode = modeFiles
+	}
+	around := max(in.Around, in.Context)
+	s.before, s.after = min(max(s.before, around), grepContext), min(max(s.after, around), grepContext)
+	if in.OnlyMatch || s.mode != modeContent {
+		s.before, s.after = 0, 0
+	}
+	if in.Numbers != nil {
+		s.numbers = *in.Numbers
+	}
+	s.limit = grepResults
+	if e.Limits.GrepResults > 0 {
+		s.limit = e.Limits.GrepResults
+	}
+	if in.HeadLimit != nil {
+		s.limit = *in.HeadLimit
+	}
+	var err error
+	s.filter, err = newFileFilter(in.Glob, in.Type)
+	return s, err
+}
+
+// need is how many lines or paths are to be found at most; one more tells that there are more.
+func (s *search) need() int {
+	if s.limit == 0 {
+		return grepMax
+	}
+	return min(grepMax, s.offset+s.limit+1)
+}
+
+func (s *search) run(ctx context.Context) (*agent.Result, error) {
+	key := keyOf("Grep", s.in, s.env.Dir.Get())
+	if e, ok := s.env.Cache.get(key, s.start.Real, nil); ok {
+		return e.result, nil
+	}
+	limited, cancel := context.WithTimeout(ctx, searchTime)
+	defer cancel()
+	found, err := s.find(limited)
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if errors.Is(err, context.DeadlineExceeded) && found != nil {
+		found.note = fmt.Sprintf("The search was stopped after %s and is not complete; name a narrower path, glob or type.", searchTime/time.Second*time.Second)
+		err = nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	r := s.result(found)
+	if found.note == "" {
+		s.env.Cache.put(key, cacheEntry{scope: s.start.Real, result: r})
+	}
+	return r, nil
+}
+
+// find chooses the engine. Starting ripgrep takes milliseconds, so a file or a small tree is searched in
+// this process; a large tree by ripgrep where it is there.
+func (s *search) find(ctx context.Context) (*hits, error) {
+	m, err := newMatcher(s.in.Pattern, s.in.IgnoreCase, s.in.Multiline)
+	rg := ""
+	if s.start.Info.IsDir() {
+		rg = ripgrep()
+	}
+	if err == nil {
+		err = s.filter.unknown()
+	}
+	if err != nil {
+		if rg == "" {
+			return nil, err
+		}
+		return s.ripgrep(ctx, rg) // it knows more syntax and more types
+	}
+	budget := 0
+	if rg != "" {
+		budget = smallTree
+	}
+	found, err := s.native(ctx, m, budget)
+	if errors.Is(err, errLargeTree) {
+		return s.ripgrep(ctx, rg)
+	}
+	return found, err
+}
+
+// hits is what a search found, file by file.
+type hits struct {
+	files []fileHits
+	note  string // why it is not complete
+	more  bool   // there are more than were looked for
+}
+
+// fileHits is what was found in one file.
+type fileHits struct {
+	path  string // absolute
+	rel   string // below the start, with slashes; orders the files
+	mtime time.Time
+	lines []hitLine // in mode content
+	count int       // matching lines; of -o and multiline, matches
+}
+
+// hitLine is one line of output. A gap before it is shown as "--".
+type hitLine struct {
+	num   int
+	text  string
+	match bool
+	gap   bool
+}
+
+// lineMax is how much of a line is shown, around the match.
+const lineMax = 500
+
+// clipLine cuts a long line to the part around a match.
+func clipLine(line []byte, start, end int) string {
+	if len(line) <= lineMax {
+		return files.Decode(line).View
+	}
+	from := max(0, min(start-lineMax/4, len(line)-lineMax))
+	to := min(len(line), max(from+lineMax, min(end, from+2*lineMax)))
+	for from > 0 && from < len(line) && line[from]&0xC0 == 0x80 {
+		from--
+	}
+	for to < len(line) && line[to]&0xC0 == 0x80 {
+		to++
+	}
+	text := files.Decode(line[from:to]).View
+	if from > 0 {
+		text = "…" + text
+	}
+	if to < len(line) {
+		text += fmt.Sprintf("… [%d characters]", len(line))
+	}
+	return text
+}
+
+// walkOrder compares paths below one folder the way a walk comes to them: a folder's files, then its folders.
+func walkOrder(a, b string) int {
+	for {
+		x, restA, moreA := strings.Cut(a, "/")
+		y, restB, moreB := strings.Cut(b, "/")
+		if moreA != moreB {
+			if moreA {
+				return 1
+			}
+			return -1
+		}
+		if x != y || !moreA {
+			return strings.Compare(x, y)
+		}
+		a, b = restA, restB
+	}
+}

@@ -1,0 +1,266 @@
+package tool
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/lathe-dev/lathe/internal/files"
+)
+
+// The engine in this process: one goroutine walks and opens files, a few search them.
+
+const (
+	smallTree    = 300      // files of a tree that is searched here although ripgrep is there
+	smallBytes   = 8 << 20  // and their bytes
+	multilineMax = 32 << 20 // bytes of a file that is searched across lines
+	chunkSize    = 256 << 10
+)
+
+// errLargeTree says that a tree is more than the budget.
+var errLargeTree = errors.New("the tree is large")
+
+// native searches in this process. budget, if not 0, is the number of files at most.
+func (s *search) native(ctx context.Context, m *matcher, budget int) (*hits, error) {
+	if !s.start.Info.IsDir() {
+		return s.nativeFile(ctx, m)
+	}
+	p := &pool{s: s, m: m, ctx: ctx, jobs: make(chan job, 16), found: map[int]fileHits{}}
+	for range min(4, max(2, runtime.GOMAXPROCS(0))) {
+		p.wait.Go(p.work)
+	}
+	walked, err := s.env.Roots.Walk(ctx, s.start, s.walkOptions(), p.feed(budget))
+	close(p.jobs)
+	p.wait.Wait()
+	h := p.collect()
+	if walked.Unreadable > 0 {
+		h.note = fmt.Sprintf("%d folders could not be read.", walked.Unreadable)
+	}
+	if err == nil {
+		err = ctx.Err()
+	}
+	if err != nil && !errors.Is(err, errLargeTree) && !errors.Is(err, context.DeadlineExceeded) {
+		err = pathError("search", s.start, err)
+	}
+	return h, err
+}
+
+func (s *search) walkOptions() files.WalkOptions {
+	return files.WalkOptions{
+		Ignore:    true,
+		KeepFiles: true, // a glob may name them
+		Enter: func(name, rel string, ignored bool) bool {
+			return !ignored && !files.VCSFolder(name) && s.filter.enter(rel)
+		},
+	}
+}
+
+// nativeFile searches the one file that was named, whatever globs and ignore files say.
+func (s *search) nativeFile(ctx context.Context, m *matcher) (*hits, error) {
+	target, err := s.env.Roots.Hold(s.start)
+	if err != nil {
+		return nil, pathError("search", s.start, err)
+	}
+	defer target.Close()
+	if err := bounded(s.start.Real); err != nil {
+		return nil, pathError("search", s.start, err)
+	}
+	f, info, err := target.Open()
+	if err != nil {
+		return nil, pathError("search", s.start, err)
+	}
+	defer f.Close()
+	sc := &scanner{s: s, m: m, ctx: ctx}
+	fh, err := sc.file(f)
+	if errors.Is(err, errBinary) {
+		return &hits{note: "It is a binary file, which is not searched."}, nil
+	}
+	if err != nil {
+		return nil, pathError("search", s.start, err)
+	}
+	h := &hits{}
+	if fh.count > 0 {
+		fh.path, fh.rel, fh.mtime = s.start.Lexical, path.Base(s.start.Real), info.ModTime()
+		h.files = []fileHits{fh}
+	}
+	h.more = sc.stopped
+	return h, nil
+}
+
+// job is one open file.
+type job struct {
+	index int
+	f     *os.File
+	entry files.Entry
+}
+
+// pool shares the files of a walk among workers. Files are numbered in the order of the walk.
+type pool struct {
+	s     *search
+	m     *matcher
+	ctx   context.Context
+	jobs  chan job
+	wait  sync.WaitGroup
+	lines atomic.Int64 // found so far
+
+	mu      sync.Mutex
+	found   map[int]fileHits
+	skipped int // unreadable or too large
+	stopped bool
+}
+
+// feed opens the files of a walk and hands them out. Once enough lines were found it ends the walk: what
+// was handed out is a head of the order in which results are shown.
+func (p *pool) feed(budget int) func(files.Entry) error {
+	need := int64(p.s.need())
+	index, seen, size := 0, 0, int64(0)
+	return func(e files.Entry) error {
+		if e.Type != 0 || !p.s.filter.match(e.Rel, e.Ignored) {
+			return nil // not a regular file, or not asked for
+		}
+		if p.s.mode != modeFiles && p.lines.Load() >= need {
+			return files.SkipAll
+		}
+		f, err := e.Open()
+		if err != nil {
+			p.skip()
+			return nil
+		}
+		if budget > 0 {
+			info, err := f.Stat()
+			if err == nil {
+				size += info.Size()
+			}
+			if seen++; seen > budget || size > smallBytes {
+				return errors.Join(errLargeTree, f.Close())
+			}
+		}
+		p.jobs <- job{index, f, e}
+		index++
+		return nil
+	}
+}
+
+func (p *pool) skip() {
+	p.mu.Lock()
+	p.skipped++
+	p.mu.Unlock()
+}
+
+func (p *pool) work() {
+	sc := &scanner{s: p.s, m: p.m, ctx: p.ctx}
+	for j := range p.jobs {
+		p.one(sc, j)
+	}
+}
+
+func (p *pool) one(sc *scanner, j job) {
+	defer j.f.Close()
+	if p.ctx.Err() != nil {
+		return
+	}
+	fh, err := sc.file(j.f)
+	if err != nil {
+		if !errors.Is(err, errBinary) {
+			p.skip()
+		}
+		return
+	}
+	if fh.count == 0 {
+		return
+	}
+	fh.path, fh.rel = j.entry.Path, j.entry.Rel
+	if info, err := j.f.Stat(); err == nil {
+		fh.mtime = info.ModTime()
+	}
+	p.lines.Add(int64(max(1, len(fh.lines))))
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.found[j.index] = fh
+	p.stopped = p.stopped || sc.stopped
+}
+
+// collect puts what was found in the order of the walk.
+func (p *pool) collect() *hits {
+	h := &hits{more: p.stopped || p.s.mode != modeFiles && p.lines.Load() >= int64(grepMax)}
+	order := make([]int, 0, len(p.found))
+	for i := range p.found {
+		order = append(order, i)
+	}
+	slices.Sort(order)
+	for _, i := range order {
+		h.files = append(h.files, p.found[i])
+	}
+	if p.s.mode == modeContent && p.s.limit > 0 && p.lines.Load() >= int64(p.s.need()) {
+		h.more = true
+	}
+	if p.skipped > 0 {
+		h.note = fmt.Sprintf("%d files could not be searched.", p.skipped)
+	}
+	return h
+}
+
+// errBinary says that a file is not text.
+var errBinary = errors.New("binary file")
+
+// scanner searches one file after the other with the same buffers.
+type scanner struct {
+	s       *search
+	m       *matcher
+	ctx     context.Context
+	buf     []byte
+	lowered []byte
+	stopped bool // the last file has more than is needed
+}
+
+// file searches one file.
+func (sc *scanner) file(f io.Reader) (fileHits, error) {
+	sc.stopped = false
+	if sc.buf == nil {
+		sc.buf = make([]byte, chunkSize)
+	}
+	n, err := io.ReadFull(f, sc.buf)
+	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF) {
+		return fileHits{}, err
+	}
+	head, end := sc.buf[:n], err != nil
+	utf16 := bytes.HasPrefix(head, []byte{0xFF, 0xFE}) || bytes.HasPrefix(head, []byte{0xFE, 0xFF})
+	if !utf16 && bytes.IndexByte(head, 0) >= 0 {
+		return fileHits{}, errBinary
+	}
+	if sc.m.multiline || utf16 {
+		return sc.wholeFile(f, head, utf16)
+	}
+	l := &lineSearch{scanner: sc}
+	return l.run(f, bytes.TrimPrefix(head, []byte("\xEF\xBB\xBF")), end)
+}
+
+// wholeFile searches a file that must be in memory at once.
+func (sc *scanner) wholeFile(f io.Reader, head []byte, utf16 bool) (fileHits, error) {
+	rest, err := io.ReadAll(io.LimitReader(f, multilineMax))
+	if err != nil {
+		return fileHits{}, err
+	}
+	if len(rest) >= multilineMax {
+		return fileHits{}, fmt.Errorf("it has more than %s", size(multilineMax))
+	}
+	data := append(bytes.Clone(head), rest...)
+	if utf16 {
+		data = []byte(files.Decode(data).View)
+	} else if bytes.IndexByte(rest, 0) >= 0 {
+		return fileHits{}, errBinary
+	}
+	if sc.m.multiline {
+		return sc.across(data), nil
+	}
+	l := &lineSearch{scanner: sc}
+	return l.run(bytes.NewReader(nil), data, true)
+}

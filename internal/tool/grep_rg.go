@@ -1,0 +1,278 @@
+package tool
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// ripgrep is the path of ripgrep, or "".
+func ripgrep() string {
+	path, err := exec.LookPath("rg")
+	if err != nil {
+		return ""
+	}
+	return path
+}
+
+// rgArgs are the arguments for a search in the current folder. The pattern and globs are the model's: each
+// stands where it cannot be taken for a flag, and no configuration file is read, so that rg can
+// run no other program (--pre) and follow no link.
+func (s *search) rgArgs() []string {
+	args := []string{
+		"--no-config", "--no-messages", "--color=never", "--hidden", "--no-require-git", "--no-ignore-global", "--no-follow", "--crlf",
+	}
+	for _, vcs := range []string{".git", ".hg", ".svn", ".jj", ".bzr", ".sl"} {
+		args = append(args, "--glob=!"+vcs+"/")
+	}
+	for _, g := range s.filter.want {
+		args = append(args, "--glob="+g)
+	}
+	for _, g := range s.filter.refuse {
+		args = append(args, "--glob=!"+g)
+	}
+	if s.in.Type != "" {
+		args = append(args, "--type="+s.in.Type)
+	}
+	if s.in.IgnoreCase {
+		args = append(args, "--ignore-case")
+	}
+	if s.in.Multiline {
+		args = append(args, "--multiline", "--multiline-dotall")
+	}
+	switch s.mode {
+	case modeFiles:
+		args = append(args, "--files-with-matches", "--null")
+	case modeCount:
+		if s.in.OnlyMatch || s.in.Multiline {
+			args = append(args, "--count-matches", "--null")
+		} else {
+			args = append(args, "--count", "--null")
+		}
+	default:
+		args = append(args, "--json", "--before-context="+strconv.Itoa(s.before), "--after-context="+strconv.Itoa(s.after))
+	}
+	return append(args, "--", s.in.Pattern, "./")
+}
+
+// ripgrep searches a folder with rg.
+func (s *search) ripgrep(ctx context.Context, rg string) (*hits, error) {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	cmd := exec.CommandContext(ctx, rg, s.rgArgs()...)
+	cmd.Dir = s.start.Real
+	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "RIPGREP_CONFIG_PATH=") })
+	var complaint bytes.Buffer
+	cmd.Stderr = &limitedWriter{w: &complaint, left: 4096}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("cannot start ripgrep: %w", err)
+	}
+	h, readErr := s.readRipgrep(out)
+	if h.more {
+		stop()
+	}
+	err = cmd.Wait()
+	if h.more || readErr != nil {
+		return h, readErr
+	}
+	if ctx.Err() != nil {
+		return h, ctx.Err()
+	}
+	var exit *exec.ExitError
+	if errors.As(err, &exit) && exit.ExitCode() == 1 {
+		return h, nil // nothing found
+	}
+	if err != nil && len(h.files) == 0 {
+		return nil, fmt.Errorf("ripgrep: %s", strings.TrimSpace(complaint.String()+" "+err.Error()))
+	}
+	return h, nil
+}
+
+// limitedWriter keeps the first bytes and drops the rest.
+type limitedWriter struct {
+	w    io.Writer
+	left int
+}
+
+func (l *limitedWriter) Write(p []byte) (int, error) {
+	keep := p[:min(len(p), l.left)]
+	l.left -= len(keep)
+	if _, err := l.w.Write(keep); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+func (s *search) readRipgrep(out io.Reader) (*hits, error) {
+	h := &hits{}
+	r := bufio.NewReaderSize(out, 64<<10)
+	var err error
+	switch s.mode {
+	case modeFiles:
+		err = s.readFiles(r, h)
+	case modeCount:
+		err = s.readCounts(r, h)
+	default:
+		err = s.readLines(r, h)
+	}
+	slices.SortFunc(h.files, func(a, b fileHits) int { return walkOrder(a.rel, b.rel) })
+	return h, err
+}
+
+// place fills in where a path that rg printed is.
+func (s *search) place(path string) fileHits {
+	rel := strings.TrimPrefix(filepath.ToSlash(path), "./")
+	f := fileHits{rel: rel, path: filepath.Join(s.start.Real, filepath.FromSlash(rel))}
+	if s.mode == modeFiles {
+		if info, err := os.Lstat(f.path); err == nil {
+			f.mtime = info.ModTime()
+		}
+	}
+	return f
+}
+
+func (s *search) readFiles(r *bufio.Reader, h *hits) error {
+	for {
+		path, err := r.ReadString(0)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		f := s.place(strings.TrimSuffix(path, "\x00"))
+		f.count = 1
+		h.files = append(h.files, f)
+	}
+}
+
+func (s *search) readCounts(r *bufio.Reader, h *hits) error {
+	for {
+		path, err := r.ReadString(0)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		n, err := r.ReadString('\n')
+		if err != nil && !errors.Is(err, io.EOF) {
+			return err
+		}
+		f := s.place(strings.TrimSuffix(path, "\x00"))
+		if f.count, err = strconv.Atoi(strings.TrimSpace(n)); err != nil {
+			return fmt.Errorf("ripgrep printed a count of %q", n)
+		}
+		h.files = append(h.files, f)
+	}
+}
+
+// rgText is a text in rg's JSON: as it is, or base64 when it is not UTF-8.
+type rgText struct {
+	Text  *string `json:"text"`
+	Bytes []byte  `json:"bytes"`
+}
+
+func (t rgText) raw() []byte {
+	if t.Text != nil {
+		return []byte(*t.Text)
+	}
+	return t.Bytes
+}
+
+// rgMessage is one line of rg --json (documented at docs.rs/grep-printer, struct JSON).
+type rgMessage struct {
+	Type string `json:"type"`
+	Data struct {
+		Path       rgText `json:"path"`
+		Lines      rgText `json:"lines"`
+		LineNumber int    `json:"line_number"`
+		Submatches []struct {
+			Start int `json:"start"`
+			End   int `json:"end"`
+		} `json:"submatches"`
+		BinaryOffset *int64 `json:"binary_offset"`
+	} `json:"data"`
+}
+
+func (s *search) readLines(r *bufio.Reader, h *hits) error {
+	total := 0
+	var f fileHits
+	for {
+		line, err := r.ReadBytes('\n')
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		var m rgMessage
+		if err := json.Unmarshal(line, &m); err != nil {
+			return fmt.Errorf("ripgrep printed a line that is not its JSON: %w", err)
+		}
+		switch m.Type {
+		case "begin":
+			f = s.place(string(m.Data.Path.raw()))
+		case "match", "context":
+			s.addLines(&f, &m)
+		case "end":
+			if f.count > 0 && m.Data.BinaryOffset == nil {
+				h.files = append(h.files, f)
+				total += len(f.lines)
+			}
+			if total >= grepMax {
+				h.more = true
+				return nil
+			}
+		}
+	}
+}
+
+// addLines adds what one message shows: a line, or the lines of a match that spans several.
+func (s *search) addLines(f *fileHits, m *rgMessage) {
+	match := m.Type == "match"
+	text := m.Data.Lines.raw()
+	num := m.Data.LineNumber
+	if match {
+		f.count++
+	}
+	if match && s.in.OnlyMatch {
+		for _, sub := range m.Data.Submatches {
+			if sub.Start == sub.End {
+				continue
+			}
+			at := num + bytes.Count(text[:sub.Start], []byte("\n"))
+			for part := range bytes.SplitSeq(text[sub.Start:sub.End], []byte("\n")) {
+				f.lines = append(f.lines, hitLine{num: at, text: clipLine(trimLine(part), 0, 0), match: true})
+				at++
+			}
+		}
+		return
+	}
+	start, end := 0, 0
+	if len(m.Data.Submatches) > 0 {
+		start, end = m.Data.Submatches[0].Start, m.Data.Submatches[0].End
+	}
+	for line := range bytes.SplitSeq(bytes.TrimSuffix(text, []byte("\n")), []byte("\n")) {
+		line = trimLine(line)
+		h := hitLine{num: num, match: match, text: clipLine(line, min(start, len(line)), min(end, len(line)))}
+		h.gap = len(f.lines) > 0 && num > f.lines[len(f.lines)-1].num+1
+		f.lines = append(f.lines, h)
+		num++
+		start, end = 0, 0
+	}
+}

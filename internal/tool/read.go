@@ -1,0 +1,251 @@
+package tool
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+
+	"github.com/lathe-dev/lathe/internal/agent"
+	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/files"
+	"github.com/lathe-dev/lathe/internal/llm"
+	"github.com/lathe-dev/lathe/internal/permission"
+)
+
+//go:embed read.md
+var readDescription string
+
+const readSchema = `{"type":"object","properties":{` +
+	`"file_path":{"type":"string","description":"File or folder"},` +
+	`"offset":{"type":"integer","minimum":0,"description":"First line, from 1"},` +
+	`"limit":{"type":"integer","minimum":1,"description":"Number of lines"}},` +
+	`"required":["file_path"],"additionalProperties":false}`
+
+// What one Read returns at most, unless Limits say otherwise.
+const (
+	readLines    = 2000
+	readLineLen  = 2000
+	readChars    = 48_000  // below the 50,000 characters of a result that stays inline
+	readWhole    = 8 << 20 // bytes of a file that is read to its end, counted and hashed
+	readImageMax = 5 << 20 * 3 / 4
+	procReadMax  = 1 << 20
+)
+
+type readInput struct {
+	FilePath string `json:"file_path"`
+	Offset   int    `json:"offset,omitempty"`
+	Limit    int    `json:"limit,omitempty"`
+}
+
+type reader struct{ env *Env }
+
+func newRead(env *Env) agent.Tool {
+	return newTool("Read", readDescription, readSchema, (&reader{env}).prepare)
+}
+
+func (t *reader) prepare(ctx context.Context, callID string, in readInput) (*agent.Plan, error) {
+	p, err := t.env.resolve(in.FilePath)
+	if err != nil {
+		return nil, err
+	}
+	if !p.Exists() {
+		return nil, t.missing(ctx, p)
+	}
+	if !p.Info.IsDir() {
+		if err := files.Regular(p.Info); err != nil {
+			return nil, pathError("read", p, err)
+		}
+	}
+	target, err := t.env.Roots.Hold(p)
+	if err != nil {
+		return nil, pathError("read", p, err)
+	}
+	one := &readCall{env: t.env, callID: callID, in: in, path: p, target: target}
+	return &agent.Plan{
+		Accesses: []permission.Access{access(permission.Read, p)},
+		Title:    t.env.Rel(p.Lexical),
+		Parallel: true,
+		Run:      one.run,
+		Close:    func() { _ = target.Close() },
+	}, nil
+}
+
+// missing says that nothing is there and what may have been meant. Names outside the roots are not told:
+// nobody has allowed a look there yet.
+func (t *reader) missing(ctx context.Context, p files.Path) error {
+	if p.Err != nil {
+		return pathError("read", p, p.Err)
+	}
+	return missingError(ctx, t.env, "read", p)
+}
+
+func missingError(ctx context.Context, env *Env, what string, p files.Path) error {
+	text := fmt.Sprintf("cannot %s %s: it does not exist (the working folder is %s).", what, p.Lexical, env.Dir.Get())
+	if !p.Inside() {
+		return errors.New(text)
+	}
+	if near := env.Roots.Near(ctx, p); len(near) > 0 {
+		text += " Did you mean:\n" + files.ValidName(strings.Join(near, "\n"))
+	}
+	return errors.New(text)
+}
+
+// readCall is one call of Read.
+type readCall struct {
+	env    *Env
+	callID string
+	in     readInput
+	path   files.Path
+	target *files.Target
+}
+
+func (c *readCall) run(ctx context.Context) (*agent.Result, error) {
+	if c.path.Info.IsDir() {
+		return c.list()
+	}
+	info, err := c.target.Stat()
+	if err != nil || info == nil {
+		return nil, pathError("read", c.path, errors.Join(err, errIfNil(info)))
+	}
+	if r := c.unchanged(info); r != nil {
+		return r, nil
+	}
+	key := keyOf("Read", c.in, c.env.Dir.Get())
+	if e, ok := c.env.Cache.get(key, c.path.Real, info); ok {
+		c.note(*e.seen)
+		return e.result, nil
+	}
+	r, seen, err := c.read(ctx)
+	if err != nil {
+		return nil, pathError("read", c.path, err)
+	}
+	c.note(*seen)
+	c.env.Cache.put(key, cacheEntry{scope: c.path.Real, state: &seen.State, result: r, seen: seen})
+	return r, nil
+}
+
+func errIfNil(info fs.FileInfo) error {
+	if info == nil {
+		return fs.ErrNotExist
+	}
+	return nil
+}
+
+// note tells the guard what this call showed.
+func (c *readCall) note(s Seen) {
+	s.Shown = append([]Span(nil), s.Shown...)
+	for i := range s.Shown {
+		s.Shown[i].CallID = c.callID
+	}
+	c.env.Guard.Note(c.path.Real, s)
+}
+
+// unchanged answers briefly when the model still has these lines before it.
+func (c *readCall) unchanged(info fs.FileInfo) *agent.Result {
+	seen, ok := c.env.Guard.Get(c.path.Real)
+	if !ok || c.env.InContext == nil || !seen.Same(info) {
+		return nil
+	}
+	first := max(1, c.in.Offset)
+	last := first + c.lines() - 1
+	if seen.Lines > 0 {
+		last = min(last, seen.Lines)
+	}
+	if _, ok := seen.shownBy(first, last, c.env.InContext); !ok {
+		return nil
+	}
+	r := agent.TextResult("[Unchanged since you read it; the earlier result still holds.]")
+	r.Title = c.env.Rel(c.path.Lexical)
+	r.View = event.TextView{Path: c.path.Lexical, Summary: "Unchanged since it was read"}
+	r.Meta = map[string]any{"type": "file_unchanged", "file": map[string]any{"filePath": c.path.Lexical}}
+	return r
+}
+
+func (c *readCall) lines() int {
+	most := readLines
+	if c.env.Limits.ReadLines > 0 {
+		most = c.env.Limits.ReadLines
+	}
+	if c.in.Limit > 0 {
+		return c.in.Limit
+	}
+	return most
+}
+
+func (c *readCall) read(ctx context.Context) (*agent.Result, *Seen, error) {
+	f, info, err := c.target.Open()
+	if err != nil {
+		return nil, nil, err
+	}
+	defer f.Close()
+	if err := bounded(c.path.Real); err != nil {
+		return nil, nil, err
+	}
+	head := make([]byte, 8000)
+	n, err := io.ReadFull(f, head)
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return nil, nil, err
+	}
+	head = head[:n]
+	if mime := files.ImageType(head); mime != "" {
+		return c.image(f, info, head, mime)
+	}
+	if files.Binary(head) {
+		return nil, nil, fmt.Errorf("it is a binary file (%s, %s), which is not text; use Bash with a program for that format",
+			files.BinaryKind(head), size(info.Size()))
+	}
+	return c.text(ctx, f, info, head)
+}
+
+func (c *readCall) image(f io.Reader, info fs.FileInfo, head []byte, mime string) (*agent.Result, *Seen, error) {
+	if info.Size() > readImageMax {
+		return nil, nil, fmt.Errorf("the image has %s, more than the %s that a model takes; make it smaller first",
+			size(info.Size()), size(readImageMax))
+	}
+	rest, err := io.ReadAll(io.LimitReader(f, readImageMax))
+	if err != nil {
+		return nil, nil, err
+	}
+	data := append(head, rest...)
+	name := c.env.Rel(c.path.Lexical)
+	r := &agent.Result{
+		Parts: []llm.Part{llm.Text{Text: fmt.Sprintf("[Image %s, %s]", mime, size(info.Size()))}, llm.Media{MIME: mime, Data: data, Name: name}},
+		Title: name,
+		View:  event.Image{MIME: mime, Data: data, Name: name},
+		Meta: map[string]any{"type": "image", "file": map[string]any{
+			"filePath": c.path.Lexical, "type": mime, "originalSize": info.Size(),
+		}},
+	}
+	return r, &Seen{State: State{info.ModTime(), info.Size(), HashOf(data)}}, nil
+}
+
+// bounded refuses what looks like a file but is the kernel talking about processes: lathe's own keys
+// are in their environments.
+func bounded(real string) error {
+	if !files.Within("/proc", real) {
+		return nil
+	}
+	part, _, _ := strings.Cut(strings.TrimPrefix(real, "/proc/"), "/")
+	if strings.Trim(part, "0123456789") == "" {
+		return errors.New("it shows the inside of a process; use Bash with ps")
+	}
+	return nil
+}
+
+// size writes a number of bytes for people.
+func size(n int64) string {
+	const unit = 1024
+	switch {
+	case n < unit:
+		return fmt.Sprintf("%d bytes", n)
+	case n < unit*unit:
+		return fmt.Sprintf("%.1f kB", float64(n)/unit)
+	case n < unit*unit*unit:
+		return fmt.Sprintf("%.1f MB", float64(n)/unit/unit)
+	}
+	return fmt.Sprintf("%.1f GB", float64(n)/unit/unit/unit)
+}

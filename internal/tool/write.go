@@ -1,0 +1,227 @@
+package tool
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"github.com/lathe-dev/lathe/internal/agent"
+	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/files"
+	"github.com/lathe-dev/lathe/internal/permission"
+)
+
+//go:embed write.md
+var writeDescription string
+
+const writeSchema = `{"type":"object","properties":{` +
+	`"file_path":{"type":"string","description":"Absolute, or relative to the working folder"},` +
+	`"content":{"type":"string","description":"The whole new content"}},` +
+	`"required":["file_path","content"],"additionalProperties":false}`
+
+// writeMax is the largest file that Write and Edit hold in memory.
+const writeMax = 64 << 20
+
+type writeInput struct {
+	FilePath string `json:"file_path"`
+	Content  string `json:"content"`
+}
+
+type writer struct{ env *Env }
+
+func newWrite(env *Env) agent.Tool {
+	return newTool("Write", writeDescription, writeSchema, (&writer{env}).prepare)
+}
+
+func (t *writer) prepare(_ context.Context, _ string, in writeInput) (*agent.Plan, error) {
+	c, err := t.env.change("write", in.FilePath)
+	if err != nil {
+		return nil, err
+	}
+	if err := t.fill(c, in.Content); err != nil {
+		c.close()
+		return nil, err
+	}
+	return c.plan(c.write), nil
+}
+
+// fill decides what is to be written and how that is shown.
+func (t *writer) fill(c *change, content string) error {
+	if c.info == nil {
+		c.after = []byte(content)
+		c.diff, c.hunks = diffTexts(c.path.Lexical, "", content)
+		c.diff.Created = true
+		return nil
+	}
+	if err := t.env.knows(c, true); err != nil {
+		return err
+	}
+	text := files.Decode(c.before)
+	c.after = text.Rewrite(content)
+	if len(c.before)+len(c.after) <= diffMax {
+		c.diff, c.hunks = diffTexts(c.path.Lexical, text.View, files.Decode(c.after).View)
+		return nil
+	}
+	c.diff = event.Diff{Path: c.path.Lexical, Unified: "(too large for a diff)",
+		Added: strings.Count(content, "\n"), Removed: strings.Count(text.View, "\n")}
+	return nil
+}
+
+// change is one file about to be changed, held open from Prepare to Run.
+type change struct {
+	env    *Env
+	path   files.Path
+	target *files.Target
+	info   fs.FileInfo // of the file as Prepare saw it; nil when it does not exist
+	before []byte
+	after  []byte
+	diff   event.Diff
+	hunks  []hunk
+}
+
+// change looks at the file to be changed and holds its folder. The caller closes it.
+func (e *Env) change(what, path string) (*change, error) {
+	p, err := e.resolve(path)
+	if err != nil {
+		return nil, err
+	}
+	if p.Err != nil {
+		return nil, pathError(what, p, p.Err)
+	}
+	if p.Info != nil {
+		if err := files.Regular(p.Info); err != nil {
+			return nil, pathError(what, p, err)
+		}
+	}
+	target, err := e.Roots.Hold(p)
+	if err != nil {
+		return nil, pathError(what, p, err)
+	}
+	c := &change{env: e, path: p, target: target}
+	if p.Info != nil {
+		if c.before, c.info, err = target.Read(writeMax); err != nil {
+			c.close()
+			return nil, pathError(what, p, err)
+		}
+	}
+	return c, nil
+}
+
+func (c *change) close() { _ = c.target.Close() }
+
+func (c *change) plan(run func(context.Context) (*agent.Result, error)) *agent.Plan {
+	return &agent.Plan{
+		Accesses: []permission.Access{access(permission.Write, c.path)},
+		Title:    c.env.Rel(c.path.Lexical),
+		Preview:  c.diff,
+		Run:      run,
+		Close:    c.close,
+	}
+}
+
+// knows checks that the model has seen the file as it is: all of it, if it is to be replaced whole.
+func (e *Env) knows(c *change, whole bool) error {
+	seen, ok := e.Guard.Get(c.path.Real)
+	if !ok {
+		return fmt.Errorf("%s exists and has not been read in this conversation. Read it first, then try again", c.path.Lexical)
+	}
+	if seen.Hashed() && seen.Hash != HashOf(c.before) || !seen.Hashed() && !seen.Same(c.info) {
+		return fmt.Errorf("%s was changed by something else since it was last read. Read it again, then try again", c.path.Lexical)
+	}
+	if whole && !seen.Whole() {
+		return fmt.Errorf("only a part of %s has been read, and writing would lose the rest. Read all of it first, or use Edit", c.path.Lexical)
+	}
+	return nil
+}
+
+// settle checks that the file still is what Prepare saw.
+func (c *change) settle() error {
+	now, err := c.target.Stat()
+	if err != nil {
+		return pathError("write", c.path, err)
+	}
+	if files.Unchanged(c.info, now) {
+		return nil
+	}
+	if c.info == nil {
+		return fmt.Errorf("%s was made by something else meanwhile. Read it, then try again", c.path.Lexical)
+	}
+	if now == nil {
+		return fmt.Errorf("%s was removed by something else meanwhile. Look at the folder, then try again", c.path.Lexical)
+	}
+	data, info, err := c.target.Read(writeMax)
+	if err != nil {
+		return pathError("write", c.path, err)
+	}
+	if HashOf(data) != HashOf(c.before) {
+		return fmt.Errorf("cannot write %s: %w. Read it again, then try again", c.path.Lexical, files.ErrChanged)
+	}
+	c.info = info // touched, but the same content
+	return nil
+}
+
+// apply puts the new content in place and tells the guard and the cache. notes are for the model.
+func (c *change) apply() (notes string, err error) {
+	done, err := c.target.Replace(c.after, c.info)
+	if errors.Is(err, files.ErrChanged) {
+		return "", fmt.Errorf("cannot write %s: %w. Read it again, then try again", c.path.Lexical, err)
+	}
+	if err != nil {
+		return "", pathError("write", c.path, err)
+	}
+	c.env.Guard.Wrote(c.path.Real, done.Info, c.after)
+	c.env.Cache.InvalidateFile(c.path.Real)
+	if done.Links > 0 {
+		notes += fmt.Sprintf(" It had %d more hard links, which keep the old content.", done.Links)
+	}
+	if done.InPlace {
+		notes += " It was written in place, as its folder does not let it be replaced."
+	}
+	if c.path.Linked() {
+		notes += fmt.Sprintf(" (The file is %s; the path goes through a link.)", c.path.Real)
+	}
+	return notes, nil
+}
+
+func (c *change) write(context.Context) (*agent.Result, error) {
+	if err := c.settle(); err != nil {
+		return nil, err
+	}
+	notes, err := c.apply()
+	if err != nil {
+		return nil, err
+	}
+	lines := strings.Count(string(c.after), "\n")
+	text := fmt.Sprintf("Created %s (%d lines).%s", c.path.Lexical, lines, notes)
+	kind := "create"
+	if !c.diff.Created {
+		kind = "update"
+		text = fmt.Sprintf("Wrote %s (%d lines: %d added, %d removed).%s", c.path.Lexical, lines, c.diff.Added, c.diff.Removed, notes)
+	}
+	r := agent.TextResult(text)
+	r.Title, r.View = c.env.Rel(c.path.Lexical), c.diff
+	r.Meta = map[string]any{
+		"type": kind, "filePath": c.path.Lexical, "content": files.Decode(c.after).View,
+		"structuredPatch": c.patch(), "originalFile": c.original(),
+	}
+	return r, nil
+}
+
+// patch is never nil, as readers of the structured output expect a list.
+func (c *change) patch() []hunk {
+	if c.hunks == nil {
+		return []hunk{}
+	}
+	return c.hunks
+}
+
+// original is the content before, or nil for a new file.
+func (c *change) original() any {
+	if c.info == nil {
+		return nil
+	}
+	return files.Decode(c.before).View
+}
