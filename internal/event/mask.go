@@ -1,0 +1,200 @@
+package event
+
+import (
+	"cmp"
+	"encoding/json"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Masked stands where a secret was.
+const Masked = "[masked]"
+
+// Masker takes secrets out of text that is written for people to read and to pass on. It is safe for
+// concurrent use.
+type Masker struct {
+	text, json *strings.Replacer // literals as they are, and as JSON quotes them
+}
+
+// shortSecret is the length below which a literal is too common to be looked for.
+const shortSecret = 6
+
+// NewMasker returns a Masker for everything that has the shape of a secret and for the given literal
+// values, also where a URL has quoted them. Literals of fewer than six characters are ignored.
+func NewMasker(literals ...string) *Masker {
+	var plain, inJSON []string
+	for _, s := range literals {
+		if len(s) >= shortSecret {
+			forms := []string{url.QueryEscape(s), url.PathEscape(s)}
+			plain = append(append(plain, s), forms...)
+			inJSON = append(append(inJSON, quoted(s, true), quoted(s, false)), forms...)
+		}
+	}
+	return &Masker{replacer(plain), replacer(append(inJSON, plain...))}
+}
+
+// replacer tries the longest form first: a secret may begin with another one.
+func replacer(forms []string) *strings.Replacer {
+	forms = slices.Clone(forms)
+	slices.SortFunc(forms, func(a, b string) int { return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b)) })
+	var pairs []string
+	for _, f := range slices.Compact(forms) {
+		pairs = append(pairs, f, Masked)
+	}
+	return strings.NewReplacer(pairs...)
+}
+
+// quoted is s as it stands inside a JSON string.
+func quoted(s string, html bool) string {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(html)
+	if enc.Encode(s) != nil {
+		return s
+	}
+	return strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(b.String()), `"`), `"`)
+}
+
+// Mask returns text with its secrets replaced.
+func (m *Masker) Mask(text string) string { return maskShapes(m.text.Replace(text)) }
+
+// MaskJSON returns a JSON value with its secrets replaced. It stays a JSON value: where a literal goes
+// beyond one string of it (or b was not JSON), the result is the masked text as one string.
+func (m *Masker) MaskJSON(b []byte) []byte {
+	text := maskShapes(m.json.Replace(string(b)))
+	if json.Valid([]byte(text)) {
+		return []byte(text)
+	}
+	out, err := json.Marshal(text)
+	if err != nil { // a string can always be written
+		return []byte(`"` + Masked + `"`)
+	}
+	return out
+}
+
+func maskShapes(text string) string {
+	folded := lower(text)
+	for _, s := range secretShapes() {
+		for _, h := range s.hints {
+			look := text
+			if s.fold {
+				look = folded
+			}
+			if masked, changed := s.mask(text, look, h); changed {
+				text, folded = masked, lower(masked)
+			}
+		}
+	}
+	return text
+}
+
+// shape is one form that secrets take. Regular expressions over megabytes are slow, so each is tried
+// only where one of its hints stands, at the beginning of the word around it.
+type shape struct {
+	hints []string // one of these is in every match; in lower case if fold
+	fold  bool     // case does not matter
+	re    *regexp.Regexp
+	with  string
+}
+
+// longest is how far a secret may reach: more than the largest private keys in use.
+const longest = 16 << 10
+
+// mask replaces the matches around one hint, which it looks for in look: text, or text in lower case.
+func (s shape) mask(text, look, hint string) (masked string, changed bool) {
+	var out strings.Builder
+	done, at := 0, 0
+	for {
+		i := strings.Index(look[at:], hint)
+		if i < 0 {
+			break
+		}
+		start := at + i
+		if wordByte(hint[0]) {
+			start = wordStart(text, start, done)
+		}
+		at += i + len(hint)
+		window := text[start:min(len(text), start+longest)]
+		if m := s.re.FindStringSubmatchIndex(window); m != nil {
+			out.WriteString(text[done:start])
+			out.Write(s.re.ExpandString(nil, s.with, window, m))
+			done = start + m[1]
+			at = max(at, done)
+		}
+	}
+	if done == 0 {
+		return text, false
+	}
+	out.WriteString(text[done:])
+	return out.String(), true
+}
+
+// wordStart goes back from i to the beginning of its word, but not before low.
+func wordStart(text string, i, low int) int {
+	for i > low && wordByte(text[i-1]) {
+		i--
+	}
+	return i
+}
+
+func wordByte(c byte) bool {
+	return c == '_' || '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z'
+}
+
+// lower lowers ASCII only, so that positions stay.
+func lower(s string) string {
+	b := []byte(s)
+	for i, c := range b {
+		if 'A' <= c && c <= 'Z' {
+			b[i] = c | 0x20
+		}
+	}
+	return string(b)
+}
+
+// value is one character of a secret after its name.
+const value = `[^\s"'\\,;&<>()\[\]{}$` + "`" + `]`
+
+// secretShapes compiles the patterns at the first use: most runs record nothing. A pattern never matches
+// a quote or backslash of the text after the name, so that masked JSON stays JSON.
+var secretShapes = sync.OnceValue(func() []shape {
+	mk := func(fold bool, pattern, with string, hints ...string) shape {
+		flags := "^(?:"
+		if fold {
+			flags = "(?i)^(?:"
+		}
+		return shape{hints, fold, regexp.MustCompile(flags + pattern + ")"), with}
+	}
+	const exact, fold = false, true
+	return []shape{
+		// A private key, to its end or to the end of the string that holds it.
+		mk(exact, `-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----(?:(?:[^"\\]|\\.)*?-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----|(?:[^"\\]|\\.)*)`, Masked, "-----BEGIN "),
+		// Keys that name their issuer: OpenAI, Anthropic, Stripe; GitHub, GitLab; Slack; AWS; Google; npm, Hugging Face, Groq, xAI.
+		mk(exact, `[spr]k[-_][A-Za-z0-9_-]{16,}`, Masked, "sk-", "sk_", "pk_", "pk-", "rk_"),
+		mk(exact, `gh[pousr]_[A-Za-z0-9]{20,}`, Masked, "ghp_", "gho_", "ghu_", "ghs_", "ghr_"),
+		mk(exact, `github_pat_[A-Za-z0-9_]{20,}`, Masked, "github_pat_"),
+		mk(exact, `glpat-[A-Za-z0-9_-]{16,}`, Masked, "glpat-"),
+		mk(exact, `(?:xox[a-z]|xapp)-[A-Za-z0-9-]{8,}`, Masked, "xox", "xapp-"),
+		mk(exact, `(?:AKIA|ASIA)[A-Z0-9]{16}\b`, Masked, "AKIA", "ASIA"),
+		mk(exact, `AIza[A-Za-z0-9_-]{30,}|ya29\.[A-Za-z0-9_-]{16,}`, Masked, "AIza", "ya29."),
+		mk(exact, `(?:npm_|hf_|gsk_|xai-)[A-Za-z0-9]{20,}`, Masked, "npm_", "hf_", "gsk_", "xai-"),
+		// A signed token (JWT): header, claims, signature.
+		mk(exact, `eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*`, Masked, "eyJ"),
+		// What an Authorization header holds. Two digits tell a token from prose about bearers.
+		mk(fold, `(bearer\s+)(?:[A-Za-z._~+/=-]*[0-9]){2}[A-Za-z0-9._~+/=-]{6,}`, "${1}"+Masked, "bearer"),
+		// Headers by their names, in header form and in JSON (also quoted once more).
+		mk(fold, `((?:api-key|authorization|auth-token|cookie)(?:\\*")?\s*:\s*(?:\\*")?(?:(?:basic|bearer|token)\s+)?)`+value+`{8,}`, "${1}"+Masked, "api-key", "authorization", "auth-token", "cookie"),
+		// Fields by their names, in JSON.
+		mk(fold, `([a-z0-9_]*(?:api_?key|access_?key|secret_?key|private_?key|secret|token|password|passwd|passphrase)\\*"\s*:\s*\\*")[^"\\{}$]{6,}`, "${1}"+Masked,
+			"key\"", "key\\", "secret\"", "secret\\", "token\"", "token\\", "passw", "passphrase"),
+		// Assignments in the form of an environment.
+		mk(exact, `([A-Z][A-Z0-9_]*(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS)=(?:\\*["'])?)`+value+`{6,}`, "${1}"+Masked,
+			"KEY=", "TOKEN=", "SECRET=", "PASSWORD=", "PASSWD=", "CREDENTIALS="),
+		// URLs: a password, and parameters.
+		mk(exact, `(://[^\s"'\\/@:]*:)[^\s"'\\/@]{3,}(@)`, "${1}"+Masked+"${2}", "://"),
+		mk(fold, `((?:api[-_]?key|key|token|access_token|sig|signature|credential)=)`+value+`{8,}`, "${1}"+Masked, "key=", "token=", "sig=", "signature=", "credential="),
+	}
+})
