@@ -4,7 +4,11 @@
 // to every subscriber in the same order. A slow subscriber gets text deltas of the same part merged into
 // one; nothing else is ever dropped. A [View] is what a person sees of a tool call: a shape (a diff, a
 // command, a listing), never a tool's name, so that front ends draw tools they have never heard of.
-// A [Question] and its [Answer] are one pair of bodies, Asked and Answered, joined by an id.
+// A [Question] and its [Answer] are one pair of bodies, Asked and Answered, joined by an id. The [Recorder]
+// is a subscriber that writes the stream to files; a [Masker] takes secrets out of what is written.
+//
+// Promises: Publish never waits for a subscriber; all subscribers see the same order; every body has a
+// recorded form (see [MarshalEvent]), and what a later version adds is kept as it came.
 package event
 
 import (

@@ -271,14 +271,15 @@ func TestAnUnwritableFolderEndsTheRecordOnly(t *testing.T) {
 }
 
 func BenchmarkRecord(b *testing.B) {
-	bus := event.NewBus()
-	r := event.NewRecorder(bus, b.TempDir(), event.RecorderOptions{})
+	dir := b.TempDir()
 	body := []byte(`{"messages":[` + strings.Repeat(`{"role":"user","content":"hello"},`, 3000) + `null]}`)
 	b.SetBytes(int64(len(body)))
 	for b.Loop() {
+		bus := event.NewBus()
+		r := event.NewRecorder(bus, dir, event.RecorderOptions{})
 		bus.Publish("s", "", event.Request{Bytes: func() []byte { return body }})
-	}
-	if err := r.Close(); err != nil {
-		b.Fatal(err)
+		if err := r.Close(); err != nil {
+			b.Fatal(err)
+		}
 	}
 }
