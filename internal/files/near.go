@@ -114,7 +114,7 @@ func nameCost(want, name string) (int, bool) {
 	if wStem == nStem && len(wStem) > 1 {
 		return 1, true
 	}
-	if d := distance(w, n, 3); d <= max(1, min(3, len(w)/4)) {
+	if d := Distance(w, n, 3); d <= max(1, min(3, len(w)/4)) {
 		return 1 + d, true
 	}
 	if len(wStem) >= 4 && len(nStem) >= 4 && (strings.Contains(n, wStem) || strings.Contains(w, nStem)) {
@@ -123,8 +123,8 @@ func nameCost(want, name string) (int, bool) {
 	return 0, false
 }
 
-// distance is the Levenshtein distance of two strings, or more than limit.
-func distance(a, b string, limit int) int {
+// Distance is the Levenshtein distance of two strings, or more than limit.
+func Distance(a, b string, limit int) int {
 	if len(a)-len(b) > limit || len(b)-len(a) > limit || len(a) > 255 || len(b) > 255 {
 		return limit + 1
 	}

@@ -31,6 +31,7 @@ type Cache struct {
 	stats    CacheStats
 	now      func() time.Time
 	disabled bool
+	ttl      time.Duration // of searches
 }
 
 // CacheStats counts what a cache did. Entries is how many results it holds now.
@@ -59,9 +60,25 @@ type cacheEntry struct {
 
 // NewCache makes an empty cache.
 func NewCache() *Cache {
-	c := &Cache{now: time.Now}
+	c := &Cache{now: time.Now, ttl: cacheTTL}
 	c.entries, _ = lru.NewLRU[cacheKey, cacheEntry](cacheSize, nil) // fails only for a size below 1
 	return c
+}
+
+// Configure sets what the settings say: whether results are kept, how many, and how long those of
+// searches are good. Zero values leave the defaults.
+func (c *Cache) Configure(enabled bool, entries int, ttl time.Duration) {
+	c.mu.Lock()
+	if entries > 0 {
+		c.entries.Resize(entries)
+	}
+	if ttl > 0 {
+		c.ttl = ttl
+	}
+	c.mu.Unlock()
+	if !enabled {
+		c.Disable()
+	}
 }
 
 // Disable turns the cache off: it forgets everything and keeps nothing.
@@ -86,7 +103,7 @@ func (c *Cache) Clone() *Cache {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	n := NewCache()
-	n.now, n.disabled = c.now, c.disabled
+	n.now, n.disabled, n.ttl = c.now, c.disabled, c.ttl
 	for _, k := range c.entries.Keys() { // oldest first
 		if v, ok := c.entries.Peek(k); ok {
 			n.entries.Add(k, v)
@@ -180,7 +197,7 @@ func (c *Cache) put(k cacheKey, e cacheEntry) {
 	if c.disabled {
 		return
 	}
-	e.expiry = c.now().Add(cacheTTL)
+	e.expiry = c.now().Add(c.ttl)
 	e.result = copyResult(e.result)
 	if c.entries.Add(k, e) {
 		c.stats.Evictions++

@@ -19,7 +19,7 @@ const todoSchema = `{"type":"object","properties":{"todos":{"type":"array","item
 	`"content":{"type":"string","minLength":1},` +
 	`"status":{"type":"string","enum":["pending","in_progress","completed"]},` +
 	`"activeForm":{"type":"string"}},` +
-	`"required":["content","status"],"additionalProperties":false}}},` +
+	`"required":["content","status"]}}},` +
 	`"required":["todos"],"additionalProperties":false}`
 
 // todoMax is how many tasks a list may have.

@@ -6,7 +6,7 @@
 // two sessions in one process share nothing.
 //
 // The words: canonical is the one spelling of a tool or parameter name; an alias is another that models
-// use ([CanonicalCall]). A result's Parts are for the model, its View for people, its Meta for machines, in
+// use ([Canonical]). A result's Parts are for the model, its View for people, its Meta for machines, in
 // the shape Claude Code gives them.
 package tool
 
@@ -26,6 +26,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/files"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/permission"
+	"github.com/lathe-dev/lathe/internal/sandbox"
 )
 
 // Env is what the tools of one session share.
@@ -36,6 +37,8 @@ type Env struct {
 	Cache  *Cache       // results of Read, Glob and Grep
 	Todos  *Todos       // the task list
 	Limits Limits
+
+	Runner *sandbox.Runner // starts the children of Bash and Grep
 
 	// Blob keeps data with the session and returns the path to read it back from. Nil: a temporary folder.
 	Blob func(ctx context.Context, name string, data []byte) (string, error)

@@ -1,0 +1,68 @@
+package tool
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestOtherSpellingsOfToolsAreKnown(t *testing.T) {
+	for given, want := range map[string]string{
+		"read": "Read", "READ": "Read", "read_file": "Read", "ReadFile": "Read", "list_files": "Read", "write_file": "Write",
+		"edit_file": "Edit", "str_replace": "Edit", "grep_search": "Grep", "run_shell": "Bash", "shell": "Bash", "bash": "Bash",
+		"Agent": "Task", "AskUserQuestion": "Question", "apply_patch": "ApplyPatch", "TaskOutput": "BashOutput", "todo_write": "TodoWrite",
+		"web_fetch": "WebFetch", "mcp__grep__search": "mcp__grep__search", "MyTool": "MyTool", "": "",
+	} {
+		if got, _ := Canonical(given, nil); got != want {
+			t.Errorf("%q is %q, want %q", given, got, want)
+		}
+	}
+}
+
+func TestOtherSpellingsOfParametersAreMended(t *testing.T) {
+	for _, c := range []struct{ tool, input, want string }{
+		{"Edit", `{"filePath":"a","oldString":"x","newString":"y","replaceAll":"true"}`, `{"file_path":"a","old_string":"x","new_string":"y","replace_all":true}`},
+		{"str_replace", `{"path":"a","old_str":"x","new_str":"y"}`, `{"file_path":"a","old_string":"x","new_string":"y"}`},
+		{"Read", `{"file_path":"a","offset":"10","limit":5.0}`, `{"file_path":"a","offset":10,"limit":5}`},
+		{"Read", `{"file_path":"a","offset":null}`, `{"file_path":"a"}`},
+		{"list_files", `{}`, `{"file_path":"."}`},
+		{"Grep", `{"query":"x","include":"*.go","A":2,"-i":"false"}`, `{"pattern":"x","glob":"*.go","-A":2,"-i":false}`},
+		{"TodoWrite", `{"todos":"[{\"content\":\"x\"}]"}`, `{"todos":[{"content":"x"}]}`},
+		// What is right, ambiguous or broken stays.
+		{"Read", `{"file_path":"a"}`, ``},
+		{"Read", `{"file_path":"a","path":"b"}`, ``},
+		{"Read", `{"file_path":"a","offset":"ten"}`, ``},
+		{"Read", `{"file_path":"a`, ``},
+		{"Read", `[1]`, ``},
+		{"Write", `{"file_path":"a","content":"10"}`, ``},
+		{"Other", `{"filePath":"a"}`, ``},
+	} {
+		_, got := Canonical(c.tool, []byte(c.input))
+		if c.want == "" {
+			if got != nil {
+				t.Errorf("%s %s was changed to %s", c.tool, c.input, got)
+			}
+			continue
+		}
+		var g, w map[string]any
+		if err := json.Unmarshal(got, &g); err != nil {
+			t.Errorf("%s %s gave %q: %v", c.tool, c.input, got, err)
+			continue
+		}
+		if err := json.Unmarshal([]byte(c.want), &w); err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(w, g); d != "" {
+			t.Errorf("%s %s (-want +got):\n%s", c.tool, c.input, d)
+		}
+	}
+}
+
+func TestTheNearestToolIsNamed(t *testing.T) {
+	for given, want := range map[string]string{"Gerp": "Grep", "Raed": "Read", "Bsh": "Bash", "frobnicate": "", "shell": "Bash"} {
+		if got := Nearest(given); got != want {
+			t.Errorf("%q: %q, want %q", given, got, want)
+		}
+	}
+}
