@@ -38,7 +38,7 @@ var table = func() map[string]row {
 
 		"session": {[]string{"llm", "files"}, "a session stores messages, with the atomic writes of files"},
 		"event":   {[]string{"llm", "permission"}, "events speak of messages and decisions; who makes or shows them is above"},
-		"prompt":  {[]string{"files", "git", "sandbox"}, "what the model is told comes from the folder, not from the loop"},
+		"prompt":  {[]string{"llm", "files", "git", "sandbox"}, "what the model is told is messages made from the folder, not from the loop"},
 		"lsp":     {[]string{"files", "git", "sandbox"}, "a language server is a confined process over files"},
 
 		"agent": {[]string{"llm", "permission", "event", "session"}, "the loop knows functions and small interfaces, no tool and no front end"},

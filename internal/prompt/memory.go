@@ -1,0 +1,324 @@
+package prompt
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+)
+
+// Bounds of memory. Characters are bytes here: what counts is what is sent.
+const (
+	entryLimit  = 10_000
+	memoryLimit = 40_000
+	fileLimit   = 4 << 20
+	importDepth = 5
+	importCount = 100
+)
+
+// Entry is one memory file as the model gets it.
+type Entry struct {
+	Path   string // as it was found
+	Source string // who wrote it, in words: "your organisation", "the user, for all projects", "the project", ...
+	By     string // the file that imported it, or empty
+	Text   string // without comments, shortened to 10,000 bytes
+	Size   int    // of the text before it was shortened
+}
+
+// Memory is what was found, in the order in which it is told: from the most general to the most specific.
+type Memory struct {
+	Entries []Entry
+	Notes   []string // what was left out and why
+}
+
+// ManagedFiles are where an organisation puts its memory: Claude Code's place and lathe's own.
+func ManagedFiles() []string {
+	switch runtime.GOOS {
+	case "windows":
+		return []string{`C:\Program Files\ClaudeCode\CLAUDE.md`, `C:\ProgramData\lathe\AGENTS.md`}
+	case "darwin":
+		return []string{"/Library/Application Support/ClaudeCode/CLAUDE.md", "/Library/Application Support/lathe/AGENTS.md"}
+	}
+	return []string{"/etc/claude-code/CLAUDE.md", "/etc/lathe/AGENTS.md"}
+}
+
+// projectFiles are the names looked for in each folder from the top of the file system to the working
+// folder; what stands later weighs more, so a person's own CLAUDE.local.md is last.
+var projectFiles = []string{
+	".github/copilot-instructions.md", "GEMINI.md", "AGENTS.md", "CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md",
+}
+
+// LoadMemory reads the memory files of a session. It fails on nothing: what cannot be read is a note.
+func LoadMemory(o ContextOptions) *Memory {
+	l := &loader{o: o, seen: map[string]bool{}, content: map[string]bool{}}
+	managed := o.Managed
+	if managed == nil {
+		managed = ManagedFiles()
+	}
+	for _, path := range managed {
+		l.load(file{path: path, source: "your organisation"})
+	}
+	for _, path := range userFiles(o) {
+		l.load(file{path: path, source: "the user, for all projects"})
+	}
+	for _, dir := range ancestors(o.Dir) {
+		for _, name := range projectFiles {
+			source := "the project"
+			if name == "CLAUDE.local.md" {
+				source = "the user, for this project"
+			}
+			l.load(file{path: filepath.Join(dir, filepath.FromSlash(name)), source: source, bound: l.bound(dir)})
+		}
+	}
+	return &l.Memory
+}
+
+func userFiles(o ContextOptions) []string {
+	var out []string
+	add := func(dir string, names ...string) {
+		for _, n := range names {
+			if dir != "" {
+				out = append(out, filepath.Join(dir, filepath.FromSlash(n)))
+			}
+		}
+	}
+	add(o.ClaudeHome, "CLAUDE.md")
+	add(o.Home, ".codex/AGENTS.md")
+	add(o.ConfigHome, "AGENTS.md", "CLAUDE.md")
+	return out
+}
+
+// ancestors lists dir and the folders above it, the topmost first.
+func ancestors(dir string) []string {
+	if dir == "" {
+		return nil
+	}
+	var out []string
+	for {
+		out = append(out, dir)
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			slices.Reverse(out)
+			return out
+		}
+		dir = parent
+	}
+}
+
+// file is one to load. Bound is the folder that it and its imports must not leave; empty means anywhere.
+type file struct {
+	path, source, by, bound string
+	depth                   int
+}
+
+type loader struct {
+	Memory
+	o       ContextOptions
+	seen    map[string]bool // real paths
+	content map[string]bool
+	imports int
+}
+
+// bound is the folder that files found in dir may not import from outside of: the project's if dir is in
+// it, else dir itself, for a file above the project.
+func (l *loader) bound(dir string) string {
+	root := l.o.Root
+	if root == "" {
+		root = l.o.Dir
+	}
+	if !within(root, dir) {
+		root = dir
+	}
+	if real, err := filepath.EvalSymlinks(root); err == nil {
+		return real
+	}
+	return root
+}
+
+func (l *loader) note(format string, args ...any) {
+	l.Notes = append(l.Notes, fmt.Sprintf(format, args...))
+}
+
+// load reads one file and what it imports. A file that is not there is no note unless it was imported.
+func (l *loader) load(f file) {
+	real, err := filepath.EvalSymlinks(f.path)
+	if err != nil {
+		if f.by != "" && looksLikeFile(f.path) {
+			l.note("%s imports %s, which is not there", f.by, f.path)
+		}
+		return
+	}
+	if l.seen[real] || l.excluded(f.path, real) {
+		return
+	}
+	if f.bound != "" && !within(f.bound, real) {
+		l.note("%s is left out: it leads out of the project to %s", f.path, real)
+		return
+	}
+	raw, err := readMemory(real)
+	if err != nil {
+		l.note("%s is left out: %v", f.path, err)
+		return
+	}
+	l.seen[real] = true
+	text, imports := parseMemory(string(raw))
+	text = strings.TrimSpace(visible(text))
+	if text != "" && !l.content[text] {
+		l.content[text] = true
+		l.Entries = append(l.Entries, Entry{Path: f.path, Source: f.source, By: f.by, Text: shorten(text, entryLimit), Size: len(text)})
+	}
+	l.follow(f, imports)
+}
+
+func (l *loader) follow(f file, imports []string) {
+	for _, name := range imports {
+		path := l.importPath(f, name)
+		if f.depth == importDepth || l.imports == importCount {
+			l.note("%s imports %s: not read, there are too many levels or files of imports", f.path, name)
+			return
+		}
+		l.imports++
+		l.load(file{path: path, source: f.source, by: f.path, bound: f.bound, depth: f.depth + 1})
+	}
+}
+
+func (l *loader) importPath(f file, name string) string {
+	if rest, ok := strings.CutPrefix(name, "~/"); ok {
+		return filepath.Join(l.o.Home, unescape(rest))
+	}
+	if filepath.IsAbs(name) {
+		return filepath.Clean(unescape(name))
+	}
+	return filepath.Join(filepath.Dir(f.path), filepath.FromSlash(unescape(name)))
+}
+
+func (l *loader) excluded(paths ...string) bool {
+	for _, pattern := range l.o.Excludes {
+		if rest, ok := strings.CutPrefix(pattern, "~/"); ok {
+			pattern = filepath.ToSlash(l.o.Home) + "/" + rest
+		}
+		for _, p := range paths {
+			if ok, err := doublestar.Match(pattern, filepath.ToSlash(p)); err == nil && ok {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// looksLikeFile tells a path from a mention such as @types/node, about which there is nothing to say.
+func looksLikeFile(path string) bool {
+	switch strings.ToLower(filepath.Ext(path)) {
+	case ".md", ".mdc", ".txt", ".markdown", ".rst":
+		return true
+	}
+	return false
+}
+
+// readMemory reads a regular file of at most 4 MiB that looks like text.
+func readMemory(path string) ([]byte, error) {
+	fi, err := os.Stat(path)
+	if err != nil {
+		return nil, cause(err)
+	}
+	if !fi.Mode().IsRegular() {
+		return nil, errors.New("it is not a regular file")
+	}
+	if fi.Size() > fileLimit {
+		return nil, fmt.Errorf("it has %d MiB, more than the 4 that are read", fi.Size()>>20)
+	}
+	f, err := os.OpenFile(path, os.O_RDONLY|nonblock, 0)
+	if err != nil {
+		return nil, cause(err)
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, fileLimit))
+	if err != nil {
+		return nil, cause(err)
+	}
+	if bytes.IndexByte(b, 0) >= 0 {
+		return nil, errors.New("it is not UTF-8 text")
+	}
+	return b, nil
+}
+
+// cause is the reason without the path, which the note names already.
+func cause(err error) error {
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		return pe.Err
+	}
+	return err
+}
+
+func within(root, path string) bool {
+	rel, err := filepath.Rel(root, path)
+	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
+}
+
+// shorten cuts text at a line's end and says so.
+func shorten(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	head := strings.TrimSuffix(cut(text, limit), "…")
+	if i := strings.LastIndexByte(head, '\n'); i > limit/2 {
+		head = head[:i]
+	}
+	return fmt.Sprintf("%s\n[shortened: %d of %d characters; read the file for the rest]", head, len(head), len(text))
+}
+
+const memoryIntro = "Instructions that were written down for you. They hold unless the user says otherwise in this conversation; " +
+	"where two disagree, the later one, which is the more specific, wins. Use what applies to the task."
+
+// Text is the memory as it is told, or empty when there is nothing to tell. When all entries together have
+// more than 40,000 characters, the most general ones are shortened or left out.
+func (m *Memory) Text() string {
+	if len(m.Entries) == 0 && len(m.Notes) == 0 {
+		return ""
+	}
+	texts := make([]string, len(m.Entries))
+	room := memoryLimit
+	for i := len(m.Entries) - 1; i >= 0; i-- {
+		texts[i] = m.Entries[i].Text
+		if len(texts[i]) > room {
+			if texts[i] = ""; room > 500 {
+				texts[i] = shorten(m.Entries[i].Text, room)
+			}
+			room = 0
+			continue
+		}
+		room -= len(texts[i])
+	}
+	var b strings.Builder
+	b.WriteString(memoryIntro + "\n")
+	for i, e := range m.Entries {
+		from := e.Source
+		if e.By != "" {
+			from += ", imported by " + oneLine(e.By, 1000)
+		}
+		fmt.Fprintf(&b, "\nContents of %s (from %s):\n\n", oneLine(e.Path, 1000), from)
+		if texts[i] == "" {
+			texts[i] = fmt.Sprintf("[left out: all instructions together are over %d characters; read the file]", memoryLimit)
+		}
+		b.WriteString(texts[i] + "\n")
+	}
+	for i, n := range m.Notes {
+		if i == 20 {
+			fmt.Fprintf(&b, "\nNote: and %d more\n", len(m.Notes)-i)
+			break
+		}
+		b.WriteString("\nNote: " + oneLine(n, 1000) + "\n")
+	}
+	return b.String()
+}
+
+func unescape(name string) string { return strings.ReplaceAll(name, `\ `, " ") }

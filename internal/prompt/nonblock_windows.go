@@ -1,0 +1,3 @@
+package prompt
+
+const nonblock = 0

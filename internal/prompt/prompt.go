@@ -1,0 +1,44 @@
+// Package prompt is what the model is told before and around the conversation.
+//
+// The words: the system prompt ([System]) is lathe's own, the same bytes in every folder and on every day,
+// so that providers can cache it; the context is what depends on the machine, the folder and the day, and
+// rides in front of the first user message ([FirstMessage]), where it is stored with the session and never
+// changes again; memory is the part of the context that people wrote into files (CLAUDE.md, AGENTS.md).
+//
+// Promises: text that came from files, git or the environment stands inside <system-reminder> tags that it
+// cannot close, with invisible characters made visible, bounded in size; nothing of a project reaches
+// outside the project; a file that cannot be read is a note, not an error; building the context takes no
+// longer than git's three seconds.
+package prompt
+
+import (
+	_ "embed"
+	"strings"
+
+	"github.com/lathe-dev/lathe/internal/llm"
+)
+
+//go:embed system.md
+var systemText string
+
+// SystemOptions change the system prompt.
+type SystemOptions struct {
+	Replace  string // instead of lathe's own text, when not empty
+	Append   string // after it
+	Language string // the language of answers, in any words ("German"); empty: that of the user
+}
+
+// System returns the static part of what the model is told. The same options give the same bytes.
+func System(o SystemOptions) []llm.Part {
+	text := o.Replace
+	if text == "" {
+		text = strings.TrimSpace(systemText)
+	}
+	if o.Language != "" {
+		text += "\n\n# Language\n\nWrite your answers in " + strings.TrimSpace(o.Language) + ". Code, identifiers and commands stay as they are."
+	}
+	if o.Append != "" {
+		text += "\n\n" + strings.TrimSpace(o.Append)
+	}
+	return []llm.Part{llm.Text{Text: text}}
+}
