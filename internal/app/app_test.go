@@ -1,0 +1,315 @@
+package app
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/lathe-dev/lathe/internal/config"
+	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/llm"
+	"github.com/lathe-dev/lathe/internal/llm/llmtest"
+	"github.com/lathe-dev/lathe/internal/permission"
+)
+
+// place is a machine of a test's own: a home, a project, a scripted model.
+type place struct {
+	home, dir string
+	srv       *llmtest.Server
+}
+
+func newPlace(t *testing.T, script *llmtest.Script) *place {
+	t.Helper()
+	home, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &place{home: home, dir: filepath.Join(home, "project")}
+	if err := os.Mkdir(p.dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if script != nil {
+		p.srv = llmtest.New(script, llmtest.Options{Vars: map[string]string{"WORKDIR": p.dir}})
+		if err := p.srv.Start("127.0.0.1:0"); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = p.srv.Close() })
+	}
+	return p
+}
+
+func (p *place) environ() []string {
+	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + p.home, "LANG=C.UTF-8"}
+	if p.srv != nil {
+		env = append(env, "ANTHROPIC_BASE_URL="+p.srv.URL(), "ANTHROPIC_API_KEY=sk-test")
+	}
+	return env
+}
+
+func (p *place) open(t *testing.T, change func(*Options)) *Instance {
+	t.Helper()
+	cfg, err := config.Load(config.Options{Dir: p.dir, Environ: p.environ(), ManagedPaths: []string{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := Options{Config: cfg, Dir: p.dir, Environ: p.environ(), Version: "test"}
+	if change != nil {
+		change(&o)
+	}
+	inst, err := Open(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = inst.Close() })
+	return inst
+}
+
+func (p *place) write(t *testing.T, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(p.dir, name), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (p *place) read(t *testing.T, name string) string {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(p.dir, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+func newSession(t *testing.T, i *Instance, o SessionOptions) *Session {
+	t.Helper()
+	s, err := i.NewSession(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+func editScript() *llmtest.Script {
+	return llmtest.Replies(
+		llmtest.Say(llmtest.Text("I read it first."), llmtest.Tool("Read", map[string]any{"file_path": "${WORKDIR}/a.txt"})),
+		llmtest.Say(llmtest.Tool("Edit", map[string]any{"file_path": "${WORKDIR}/a.txt", "old_string": "one", "new_string": "two"})),
+		llmtest.Say(llmtest.Text("Done.")),
+	)
+}
+
+func TestAPromptDoesTheWholeJob(t *testing.T) {
+	p := newPlace(t, editScript())
+	p.write(t, "a.txt", "one\n")
+	s := newSession(t, p.open(t, func(o *Options) { o.Mode = permission.AcceptEdits }), SessionOptions{})
+	end, err := s.Prompt(t.Context(), llm.UserText("change it"))
+	if err != nil || end.Reason != event.EndCompleted || end.Steps != 3 {
+		t.Fatalf("%+v %v", end, err)
+	}
+	if got := p.read(t, "a.txt"); got != "two\n" {
+		t.Errorf("%q", got)
+	}
+	if end.CostUSD <= 0 {
+		t.Errorf("no cost: %+v", end)
+	}
+}
+
+func TestWhatWouldAskIsRefusedWhenNobodyIsThere(t *testing.T) {
+	p := newPlace(t, editScript())
+	p.write(t, "a.txt", "one\n")
+	s := newSession(t, p.open(t, nil), SessionOptions{})
+	sub := s.Subscribe(t.Context())
+	if _, err := s.Prompt(t.Context(), llm.UserText("change it")); err != nil {
+		t.Fatal(err)
+	}
+	if got := p.read(t, "a.txt"); got != "one\n" {
+		t.Errorf("it was changed: %q", got)
+	}
+	if d := firstOf[event.Denied](t, sub); d.Call.Name != "Edit" || !strings.Contains(d.Decision.Reason, "nobody can be asked") {
+		t.Errorf("%+v", d)
+	}
+}
+
+// firstOf waits for the first event of a kind.
+func firstOf[T event.Body](t *testing.T, sub *event.Subscription) (out T) {
+	t.Helper()
+	for e := range sub.All(t.Context()) {
+		if b, ok := e.Body.(T); ok {
+			return b
+		}
+	}
+	t.Fatalf("no %T", out)
+	return out
+}
+
+func answerWith(t *testing.T, s *Session, sub *event.Subscription, a event.Answer) {
+	go func() {
+		for e := range sub.All(context.WithoutCancel(t.Context())) {
+			if q, ok := e.Body.(event.Asked); ok {
+				if err := s.Answer(q.ID, a); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+	}()
+}
+
+func TestAnswersOfAPersonDecide(t *testing.T) {
+	for _, tc := range []struct {
+		answer event.Answer
+		want   string
+		reason event.EndReason
+	}{
+		{event.Answer{Choice: event.ChoiceOnce}, "two\n", event.EndCompleted},
+		{event.Answer{Choice: event.ChoiceSession}, "two\n", event.EndCompleted},
+		{event.Answer{Choice: event.ChoiceAlways}, "two\n", event.EndCompleted},
+		{event.Answer{Choice: event.ChoiceNo}, "one\n", event.EndRefused},
+		{event.Answer{Choice: event.ChoiceNo, Text: "use another file"}, "one\n", event.EndCompleted},
+		{event.Answer{Choice: event.ChoiceNever}, "one\n", event.EndCompleted},
+	} {
+		t.Run(tc.answer.Choice+tc.answer.Text, func(t *testing.T) {
+			p := newPlace(t, editScript())
+			p.write(t, "a.txt", "one\n")
+			s := newSession(t, p.open(t, nil), SessionOptions{Interactive: true})
+			answerWith(t, s, s.Subscribe(t.Context()), tc.answer)
+			end, err := s.Prompt(t.Context(), llm.UserText("change it"))
+			if err != nil || end.Reason != tc.reason {
+				t.Fatalf("%+v %v", end, err)
+			}
+			if got := p.read(t, "a.txt"); got != tc.want {
+				t.Errorf("%q", got)
+			}
+		})
+	}
+}
+
+func TestAlwaysIsKeptForTheProject(t *testing.T) {
+	p := newPlace(t, editScript())
+	p.write(t, "a.txt", "one\n")
+	s := newSession(t, p.open(t, nil), SessionOptions{Interactive: true})
+	answerWith(t, s, s.Subscribe(t.Context()), event.Answer{Choice: event.ChoiceNever})
+	if _, err := s.Prompt(t.Context(), llm.UserText("change it")); err != nil {
+		t.Fatal(err)
+	}
+	if kept := p.read(t, ".lathe/settings.local.json"); !strings.Contains(kept, "Edit(/"+p.dir+"/a.txt)") {
+		t.Errorf("%s", kept)
+	}
+	again := p.open(t, func(o *Options) { o.Mode = permission.Bypass })
+	policy, notes := again.newPolicy()
+	policy.AddRoot(p.dir, false)
+	d := policy.Decide(permission.Request{
+		Tool: "Edit", Mode: permission.Bypass, Dir: p.dir,
+		Accesses: []permission.Access{{Kind: permission.Write, Target: p.dir + "/a.txt"}},
+	})
+	if d.Effect != permission.Deny || len(notes) > 0 {
+		t.Errorf("%+v %v", d, notes)
+	}
+}
+
+func TestResumeGoesOnWithTheSamePrefix(t *testing.T) {
+	p := newPlace(t, editScript())
+	p.write(t, "a.txt", "one\n")
+	inst := p.open(t, func(o *Options) { o.Mode = permission.AcceptEdits })
+	s := newSession(t, inst, SessionOptions{})
+	if _, err := s.Prompt(t.Context(), llm.UserText("change it")); err != nil {
+		t.Fatal(err)
+	}
+	id, before := s.ID(), s.Messages()
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	found, err := inst.FindSession("")
+	if err != nil || found != id {
+		t.Fatalf("%q %v", found, err)
+	}
+	s = newSession(t, inst, SessionOptions{Resume: id})
+	if got := s.Messages(); len(got) != len(before) {
+		t.Errorf("%d messages, had %d", len(got), len(before))
+	}
+	if _, err := s.Prompt(t.Context(), llm.UserText("and now?")); err != nil {
+		t.Fatal(err)
+	}
+	reqs := p.srv.Requests()
+	a, b := reqs[len(reqs)-2].Body, reqs[len(reqs)-1].Body
+	if i := strings.Index(string(a), `"messages":`); i < 0 || !strings.Contains(string(b), "I read it first.") {
+		t.Errorf("%s", b)
+	}
+}
+
+func TestTwoInstancesShareNothing(t *testing.T) {
+	a, b := newPlace(t, editScript()), newPlace(t, editScript())
+	a.write(t, "a.txt", "one\n")
+	b.write(t, "a.txt", "one\n")
+	sa := newSession(t, a.open(t, func(o *Options) { o.Mode = permission.AcceptEdits }), SessionOptions{})
+	sb := newSession(t, b.open(t, nil), SessionOptions{})
+	done := make(chan error)
+	for _, s := range []*Session{sa, sb} {
+		go func() { _, err := s.Prompt(context.WithoutCancel(t.Context()), llm.UserText("change it")); done <- err }()
+	}
+	for range 2 {
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+	}
+	if a.read(t, "a.txt") != "two\n" || b.read(t, "a.txt") != "one\n" {
+		t.Error("one folder's mode reached the other")
+	}
+}
+
+func TestNoKeyNamesThreeWays(t *testing.T) {
+	p := newPlace(t, nil)
+	_, err := p.open(t, nil).NewSession(t.Context(), SessionOptions{})
+	if err == nil || !strings.Contains(err.Error(), "lathe demo") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestDetachedSessionsNeedNoModel(t *testing.T) {
+	p := newPlace(t, nil)
+	p.write(t, "a.txt", "hello\n")
+	s := newSession(t, p.open(t, nil), SessionOptions{Detached: true})
+	rs := s.Invoke(t.Context(), []llm.ToolCall{{ID: "1", Name: "read_file", Input: []byte(`{"path":"a.txt"}`)}})
+	if len(rs) != 1 || rs[0].IsError || !strings.Contains(rs[0].PlainText(), "hello") {
+		t.Errorf("%+v", rs)
+	}
+	if _, err := os.Stat(filepath.Join(p.home, ".local", "share", "lathe")); err == nil {
+		t.Error("a detached session left something on disk")
+	}
+}
+
+func TestWhichProviderAModelGoesTo(t *testing.T) {
+	both := []string{"ANTHROPIC_API_KEY=a", "OPENAI_API_KEY=o"}
+	for _, tc := range []struct {
+		env              []string
+		settings, model  string
+		provider, wanted string
+	}{
+		{both[:1], "", "", "anthropic", "claude-sonnet-4-5"},
+		{both, "", "sonnet", "anthropic", ""},
+		{both, "", "gpt-5", "openai", "gpt-5"},
+		{both[1:], "", "claude-sonnet-4-5", "openai", "claude-sonnet-4-5"},
+		{[]string{"OPENAI_BASE_URL=http://localhost:1/v1"}, "", "llama", "openai", "llama"},
+		{both[:1], `{"providers":{"box":{"type":"openai","apiBase":"http://localhost:1"}}}`, "box/llama", "box", "llama"},
+	} {
+		p := newPlace(t, nil)
+		env := append(p.environ(), tc.env...)
+		cfg, err := config.Load(config.Options{Dir: p.dir, Environ: env, SettingsFlag: tc.settings, ManagedPaths: []string{}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		inst, err := Open(Options{Config: cfg, Dir: p.dir, Environ: env})
+		if err != nil {
+			t.Fatal(err)
+		}
+		name, _, err := inst.choose(tc.model)
+		if err != nil || name != tc.provider {
+			t.Errorf("%v %q: %s %v, want %s", tc.env, tc.model, name, err, tc.provider)
+		}
+		m, err := inst.Model(t.Context(), tc.model)
+		if err != nil || (tc.wanted != "" && m.Info().ID != tc.wanted) {
+			t.Errorf("%q: %v", tc.model, err)
+		}
+	}
+}

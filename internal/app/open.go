@@ -1,0 +1,228 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/lathe-dev/lathe/internal/agent"
+	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/llm"
+	"github.com/lathe-dev/lathe/internal/prompt"
+	"github.com/lathe-dev/lathe/internal/tool"
+)
+
+// SessionOptions say which conversation to open and how.
+type SessionOptions struct {
+	ID          string // of the new session; "": a new one
+	Resume      string // the id of an old one
+	Fork        bool   // work on a copy of it
+	Interactive bool   // somebody answers questions; else what would ask is refused
+	Detached    bool   // nothing is kept and no model is needed: for single tool calls
+}
+
+// NewSession opens a conversation. The model is not called.
+func (i *Instance) NewSession(ctx context.Context, o SessionOptions) (s *Session, err error) {
+	s = &Session{inst: i, bus: event.NewBus(), interactive: o.Interactive}
+	s.closers = append(s.closers, func() error { s.bus.Close(); return nil })
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.Close())
+		}
+	}()
+	s.mode.Store(i.mode())
+	var model llm.Model
+	if !o.Detached {
+		if model, err = i.Model(ctx, ""); err != nil {
+			return s, err // before anything is left on disk
+		}
+		if o.Resume == "" {
+			s.beginContext(ctx, model)
+		}
+		if s.log, err = i.openLog(ctx, o); err != nil {
+			return s, err
+		}
+		s.closers = append(s.closers, s.log.Close)
+	}
+	if err := s.setUp(ctx, model); err != nil {
+		return s, err
+	}
+	s.record()
+	return s, nil
+}
+
+// setUp makes the tools, the policy and the agent.
+func (s *Session) setUp(ctx context.Context, model llm.Model) (err error) {
+	i := s.inst
+	if s.env, err = i.newEnv(ctx, s); err != nil {
+		return err
+	}
+	for _, dir := range append(slices.Clone(i.opts.AddDirs), i.settings.Permissions.AdditionalDirectories...) {
+		if err := s.env.Roots.Add(dir, false); err != nil {
+			return err
+		}
+	}
+	if s.log != nil {
+		if err := os.MkdirAll(s.log.Blobs(), 0o700); err != nil {
+			return err
+		}
+		for _, dir := range s.log.BlobDirs() {
+			if err := s.env.Roots.Add(dir, true); err != nil {
+				return err
+			}
+		}
+	}
+	policy, notes := i.newPolicy()
+	s.policy = policy
+	for _, r := range s.env.Roots.List() {
+		s.policy.AddRoot(r.Path, r.ReadOnly)
+	}
+	for _, n := range notes {
+		s.publish(event.Notice{Level: "warning", Text: n})
+	}
+	return s.newAgent(ctx, model)
+}
+
+// newEnv makes what the session's tools share.
+func (i *Instance) newEnv(_ context.Context, s *Session) (*tool.Env, error) {
+	env, err := tool.NewEnv(i.opts.Dir)
+	if err != nil {
+		return nil, err
+	}
+	env.Runner = i.runner
+	env.Environ = func() []string { return childEnv(i.environ(), i.settings.Env) }
+	env.Shell = i.settings.Bash.Shell
+	env.Limits = tool.Limits{
+		BashTimeout: ms(i.settings.Bash.DefaultTimeoutMs), BashMaxTimeout: ms(i.settings.Bash.MaxTimeoutMs),
+		BashOutput: i.settings.Bash.MaxOutputLength,
+	}
+	env.Cache.Configure(i.settings.ExploreCache.Enabled, i.settings.ExploreCache.MaxEntries, ms(i.settings.ExploreCache.DirectoryTTLMs))
+	if s.log != nil {
+		env.Blob = s.log.Blob
+		env.InContext = func(string) bool { return true } // nothing leaves the conversation without compaction
+	}
+	return env, nil
+}
+
+// childEnv is the environment of children: lathe's own with the variables of the settings on top.
+func childEnv(environ []string, set map[string]string) []string {
+	out := slices.Clone(environ)
+	for k, v := range set {
+		out = append(out, k+"="+v)
+	}
+	return out
+}
+
+// newAgent makes the loop and ties it to the rest.
+func (s *Session) newAgent(ctx context.Context, model llm.Model) error {
+	i := s.inst
+	cfg := agent.Config{
+		Transcript: &agent.Memory{}, Tools: s.tools, Canonical: tool.Canonical,
+		MaxSteps: first(i.opts.MaxTurns, i.settings.MaxTurns), MaxTokens: i.settings.MaxOutputTokens,
+		BudgetUSD: i.opts.MaxBudgetUSD, Effort: llm.Effort(i.settings.Effort),
+		System: s.system, Authorize: s.authorize, AfterTool: s.spill, Publish: s.publish,
+		Mode: s.Mode, Dir: s.Dir,
+	}
+	if cfg.BudgetUSD == 0 {
+		cfg.BudgetUSD = i.settings.MaxBudgetUSD
+	}
+	if s.interactive {
+		cfg.Ask = s.ask
+	}
+	if i.opts.OutputSchema != nil {
+		cfg.BeforeStop = s.output.beforeStop
+	}
+	if s.log != nil {
+		cfg.Transcript, cfg.Model = s.log, model
+		for _, id := range i.fallbacks() {
+			m, err := i.Model(ctx, id)
+			if err != nil {
+				return err
+			}
+			cfg.Fallback = append(cfg.Fallback, m)
+		}
+	}
+	s.agent = agent.New(cfg)
+	return nil
+}
+
+func (i *Instance) fallbacks() []string {
+	if len(i.opts.Fallback) > 0 {
+		return i.opts.Fallback
+	}
+	return i.settings.FallbackModel
+}
+
+func first(a, b int) int {
+	if a != 0 {
+		return a
+	}
+	return b
+}
+
+// tools lists the tools the model is told of: what the command line chose, less what a rule takes away.
+func (s *Session) tools() []agent.Tool {
+	var out []agent.Tool
+	for _, t := range tool.All(s.env) {
+		name := t.Spec().Name
+		chosen := s.inst.opts.Tools == nil || slices.Contains(s.inst.opts.Tools, name)
+		if chosen && !s.policy.Removed(name) {
+			out = append(out, t)
+		}
+	}
+	if schema := s.inst.opts.OutputSchema; schema != nil {
+		out = append(out, s.output.tool(schema))
+	}
+	return out
+}
+
+// system is the static part of what the model is told.
+func (s *Session) system(context.Context) ([]llm.Part, error) {
+	o := s.inst.opts
+	return prompt.System(prompt.SystemOptions{Replace: o.System, Append: o.AppendSystem, Language: s.inst.settings.Language}), nil
+}
+
+// beginContext starts to gather what changes from day to day (folder, git, memory), beside opening the
+// session.
+func (s *Session) beginContext(ctx context.Context, model llm.Model) {
+	i := s.inst
+	s.pending = prompt.Begin(ctx, prompt.ContextOptions{
+		Dir: i.opts.Dir, Root: i.paths.Root, Roots: i.opts.AddDirs, Home: i.paths.Home, ClaudeHome: i.paths.ClaudeHome,
+		ConfigHome: i.paths.ConfigHome, Environ: i.environ(), Model: model.Info().ID, Runner: i.runner,
+		Git: i.settings.IncludeGitInstructions, Excludes: i.settings.ClaudeMdExcludes,
+	})
+}
+
+// withContext puts it before the first message of the conversation.
+func (s *Session) withContext(ctx context.Context, m llm.Message) llm.Message {
+	if s.pending == nil {
+		model, _ := s.agent.Model()
+		s.beginContext(ctx, model)
+	}
+	m.Parts = append(s.pending.Parts(), m.Parts...)
+	return m
+}
+
+// record starts the debug recorder where it is wanted.
+func (s *Session) record() {
+	if !s.inst.settings.Debug || s.log == nil {
+		return
+	}
+	r := event.NewRecorder(s.bus, filepath.Join(s.inst.paths.StateHome, "debug", s.ID()), event.RecorderOptions{Secrets: s.inst.secrets()})
+	s.closers = append([]func() error{r.Close}, s.closers...) // closed last, when the bus has no more events
+}
+
+// secrets are values that never reach a record.
+func (i *Instance) secrets() []string {
+	var out []string
+	for _, p := range i.settings.Providers {
+		for _, v := range []string{p.APIKey, p.AuthToken} {
+			if v != "" {
+				out = append(out, v)
+			}
+		}
+	}
+	return out
+}

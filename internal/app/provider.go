@@ -1,0 +1,270 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/lathe-dev/lathe/internal/config"
+	"github.com/lathe-dev/lathe/internal/llm"
+	"github.com/lathe-dev/lathe/internal/llm/anthropic"
+	"github.com/lathe-dev/lathe/internal/llm/openai"
+	"github.com/lathe-dev/lathe/internal/sandbox"
+)
+
+// ErrNoKey says that there is nothing to call a model with, and the ways to get going.
+var ErrNoKey = errors.New(`no model is set up yet. Three ways to get going:
+  lathe demo                          watch lathe work, with scripted replies and no key
+  export ANTHROPIC_API_KEY=sk-ant-... use Claude (or ANTHROPIC_BASE_URL with any server that speaks its API)
+  export OPENAI_API_KEY=sk-...        use OpenAI, or OPENAI_BASE_URL=http://localhost:11434/v1 for a local server`)
+
+// wireOf names the API that a provider of the settings speaks.
+func wireOf(name string, p config.Provider) string {
+	if p.Type != "" {
+		return p.Type
+	}
+	if name == "openai" {
+		return "openai"
+	}
+	return "anthropic"
+}
+
+// choose finds the provider for a model id, which may begin with a provider's name and a slash.
+func (i *Instance) choose(id string) (provider, model string, err error) {
+	s := &i.settings
+	if name, rest, ok := strings.Cut(id, "/"); ok {
+		if _, known := s.Providers[name]; known && rest != "" {
+			return name, rest, nil
+		}
+	}
+	if s.Provider != "" {
+		return s.Provider, id, nil
+	}
+	anth, oai := i.usable("anthropic"), i.usable("openai")
+	claude := strings.Contains(strings.ToLower(id), "claude") || llm.Resolve(id, s.ModelAliases) != id
+	switch {
+	case oai && !claude && (id != "" || !anth):
+		return "openai", id, nil
+	case oai && !anth:
+		return "openai", id, nil
+	case anth:
+		return "anthropic", id, nil
+	}
+	for name := range s.Providers {
+		if i.usable(name) {
+			return name, id, nil
+		}
+	}
+	return "", "", ErrNoKey
+}
+
+// usable reports whether a provider can be called: it has a key, or a server of its own that may need none.
+func (i *Instance) usable(name string) bool {
+	p := i.provider(name)
+	return p.APIKey != "" || p.AuthToken != "" || (i.settings.APIKeyHelper != "" && name == "anthropic") ||
+		(wireOf(name, p) == "openai" && p.APIBase != "" && !isHost(p.APIBase, "api.openai.com"))
+}
+
+// provider is a provider's settings with --api-base applied.
+func (i *Instance) provider(name string) config.Provider {
+	p := i.settings.Providers[name]
+	if i.settings.APIBase != "" && (name == i.settings.Provider || (i.settings.Provider == "" && name == i.baseOwner())) {
+		p.APIBase = i.settings.APIBase
+	}
+	return p
+}
+
+// baseOwner is the provider that a bare --api-base speaks of: the one that has a key, Chat Completions
+// when none or both have, since that is what servers with an address of their own speak.
+func (i *Instance) baseOwner() string {
+	a, o := i.settings.Providers["anthropic"], i.settings.Providers["openai"]
+	if (a.APIKey != "" || a.AuthToken != "") && o.APIKey == "" {
+		return "anthropic"
+	}
+	return "openai"
+}
+
+func isHost(base, host string) bool {
+	u, err := url.Parse(base)
+	return err == nil && strings.EqualFold(u.Hostname(), host)
+}
+
+// Model makes a model by id; "" is the configured one, else the provider's default.
+func (i *Instance) Model(ctx context.Context, id string) (llm.Model, error) {
+	if id == "" {
+		id = i.settings.Model
+	}
+	name, model, err := i.choose(id)
+	if err != nil {
+		return nil, err
+	}
+	p, err := i.connect(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	if wireOf(name, i.provider(name)) == "anthropic" {
+		if model == "" {
+			model = llm.DefaultModel
+		}
+		model = llm.Resolve(model, i.settings.ModelAliases)
+	}
+	if model == "" {
+		return nil, fmt.Errorf("no model is chosen for %s; give one with --model or LATHE_MODEL", name)
+	}
+	m, err := p.Model(ctx, model)
+	if err != nil {
+		return nil, err
+	}
+	if own, ok := i.provider(name).Models[model]; ok {
+		m = described{m, describe(m.Info(), own)}
+	}
+	return m, nil
+}
+
+// connect makes a provider once.
+func (i *Instance) connect(ctx context.Context, name string) (llm.Provider, error) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if p, ok := i.providers[name]; ok {
+		return p, nil
+	}
+	set := i.provider(name)
+	if set.APIKey == "" && set.AuthToken == "" && i.settings.APIKeyHelper != "" {
+		key, err := i.runKeyHelper(ctx)
+		if err != nil {
+			return nil, err
+		}
+		set.APIKey, set.AuthToken = key, key
+	}
+	p, err := i.newProvider(name, set)
+	if err != nil {
+		return nil, err
+	}
+	if i.providers == nil {
+		i.providers = map[string]llm.Provider{}
+	}
+	i.providers[name] = p
+	return p, nil
+}
+
+func (i *Instance) newProvider(name string, set config.Provider) (llm.Provider, error) {
+	if i.http == nil {
+		c, err := llm.HTTPClient(llm.HTTPOptions{
+			Proxy: i.settings.Network.Proxy, NoProxy: strings.Join(i.settings.Network.NoProxy, ","), CACerts: i.settings.Network.CACerts,
+		})
+		if err != nil {
+			return nil, err
+		}
+		i.http = c
+	}
+	retry := llm.RetryPolicy{Max: i.settings.Stream.MaxRetries, MaxWait: ms(i.settings.Stream.MaxRetryWaitMs)}
+	if retry.Max == 0 {
+		retry.Max = -1 // the policy's word for none
+	}
+	stall := ms(i.settings.Stream.StallTimeoutMs)
+	switch wire := wireOf(name, set); wire {
+	case "anthropic":
+		return anthropic.New(anthropic.Config{
+			BaseURL: set.APIBase, APIKey: set.APIKey, AuthToken: set.AuthToken, Headers: set.Headers, Betas: set.Betas,
+			HTTP: i.http, Retry: retry, StallTimeout: stall, ThinkingTokens: i.settings.MaxThinkingTokens, Version: i.opts.Version,
+		})
+	case "openai":
+		return openai.New(openai.Config{
+			ProviderName: name, BaseURL: set.APIBase, APIKey: set.APIKey, Headers: set.Headers,
+			HTTP: i.http, Retry: retry, StallTimeout: stall,
+		}), nil
+	default:
+		return nil, fmt.Errorf("provider %s: the type %q is neither anthropic nor openai", name, wire)
+	}
+}
+
+func ms(n int) time.Duration { return time.Duration(n) * time.Millisecond }
+
+// runKeyHelper runs the user's command that prints a key.
+func (i *Instance) runKeyHelper(ctx context.Context) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	shell, flag := "/bin/sh", "-c"
+	if runtime.GOOS == "windows" {
+		shell, flag = "cmd", "/c"
+	}
+	var out, errOut bytes.Buffer
+	p, err := i.runner.Start(ctx, sandbox.Spec{
+		Argv: []string{shell, flag, i.settings.APIKeyHelper}, Dir: i.opts.Dir, Env: i.environ(), Stdout: &out, Stderr: &errOut,
+	})
+	if err != nil {
+		return "", fmt.Errorf("apiKeyHelper could not be started: %w", err)
+	}
+	exit := p.Wait()
+	key := strings.TrimSpace(out.String())
+	if exit.Code != 0 || key == "" {
+		return "", fmt.Errorf("apiKeyHelper (%s) gave no key: exit code %d; %s", i.settings.APIKeyHelper, exit.Code, firstLine(errOut.String()))
+	}
+	return key, nil
+}
+
+func firstLine(s string) string {
+	s = strings.TrimSpace(s)
+	if s == "" {
+		return "it printed nothing"
+	}
+	line, _, _ := strings.Cut(s, "\n")
+	return line
+}
+
+// described is a model about which the user knows more than the catalogue.
+type described struct {
+	llm.Model
+	info llm.ModelInfo
+}
+
+func (d described) Info() llm.ModelInfo { return d.info }
+
+func describe(info llm.ModelInfo, own config.ModelInfo) llm.ModelInfo {
+	if own.Name != "" {
+		info.Name = own.Name
+	}
+	if own.ContextWindow > 0 {
+		info.ContextWindow = own.ContextWindow
+	}
+	if own.MaxOutputTokens > 0 {
+		info.MaxOutput = own.MaxOutputTokens
+	}
+	if own.Images != nil {
+		info.Images = *own.Images
+	}
+	if own.Thinking != nil {
+		info.Thinking = llm.ThinkingMode(*own.Thinking)
+	}
+	for from, to := range map[*float64]*float64{
+		own.InputPrice: &info.Price.Input, own.OutputPrice: &info.Price.Output,
+		own.CacheReadPrice: &info.Price.CacheRead, own.CacheWritePrice: &info.Price.CacheWrite,
+	} {
+		if from != nil {
+			*to = *from
+		}
+	}
+	info.Known = true
+	return info
+}
+
+// KeySource says where the key of the present provider comes from, for people.
+func (i *Instance) KeySource() string {
+	name, _, err := i.choose(i.settings.Model)
+	switch p := i.provider(name); {
+	case err != nil:
+		return "none"
+	case p.APIKey != "":
+		return strings.ToUpper(name) + "_API_KEY"
+	case p.AuthToken != "":
+		return strings.ToUpper(name) + "_AUTH_TOKEN"
+	case i.settings.APIKeyHelper != "":
+		return "apiKeyHelper"
+	}
+	return "none"
+}

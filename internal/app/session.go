@@ -1,0 +1,199 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/lathe-dev/lathe/internal/agent"
+	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/llm"
+	"github.com/lathe-dev/lathe/internal/permission"
+	"github.com/lathe-dev/lathe/internal/prompt"
+	"github.com/lathe-dev/lathe/internal/session"
+	"github.com/lathe-dev/lathe/internal/tool"
+)
+
+// ErrBusy is returned by Prompt while another turn runs.
+var ErrBusy = errors.New("a turn is running; steer it, or wait until it ends")
+
+// Session is one conversation with everything it needs. A front end prompts it, reads its events and
+// answers its questions. It is safe for concurrent use; one turn runs at a time.
+type Session struct {
+	inst        *Instance
+	log         *session.Session // nil when the session keeps nothing
+	agent       *agent.Agent
+	env         *tool.Env
+	policy      *permission.Policy
+	bus         *event.Bus
+	interactive bool
+	output      structured
+	pending     *prompt.Pending // the context of the first message
+	closers     []func() error
+
+	mode      atomic.Value // permission.Mode
+	questions questions
+	asking    sync.Mutex
+
+	turn   sync.Mutex // held while a turn runs
+	mu     sync.Mutex
+	cancel context.CancelFunc // of the running turn
+	closed bool
+}
+
+// ID is the session's id; empty when nothing is kept.
+func (s *Session) ID() string {
+	if s.log == nil {
+		return ""
+	}
+	return s.log.ID()
+}
+
+// Path is the session's folder, or empty.
+func (s *Session) Path() string {
+	if s.log == nil {
+		return ""
+	}
+	return s.log.Path()
+}
+
+// Dir is the working folder as it is now.
+func (s *Session) Dir() string { return s.env.Dir.Get() }
+
+// Messages is the conversation so far.
+func (s *Session) Messages() []llm.Message {
+	if s.log == nil {
+		return nil
+	}
+	return s.log.Messages()
+}
+
+// Subscribe gives a reader all events from now on.
+func (s *Session) Subscribe(ctx context.Context) *event.Subscription {
+	return s.bus.Subscribe(ctx, event.Options{})
+}
+
+func (s *Session) publish(b event.Body) { s.bus.Publish(s.ID(), "", b) }
+
+// Mode is the permission mode.
+func (s *Session) Mode() permission.Mode { return s.mode.Load().(permission.Mode) }
+
+// SetMode changes the permission mode at once.
+func (s *Session) SetMode(_ context.Context, m permission.Mode) error {
+	if err := s.inst.checkMode(m); err != nil {
+		return err
+	}
+	s.mode.Store(m)
+	s.publish(event.ModeChanged{Mode: m})
+	return nil
+}
+
+// SetModel changes the model from the next step on; "" is the one the session began with.
+func (s *Session) SetModel(ctx context.Context, id string) error {
+	m, err := s.inst.Model(ctx, id)
+	if err != nil {
+		return err
+	}
+	_, effort := s.agent.Model()
+	s.agent.SetModel(m, effort)
+	return nil
+}
+
+// Model is what is known of the present model.
+func (s *Session) Model() llm.ModelInfo {
+	m, _ := s.agent.Model()
+	return m.Info()
+}
+
+// Tools names the tools the model is told of.
+func (s *Session) Tools() []string {
+	var names []string
+	for _, t := range s.tools() {
+		names = append(names, t.Spec().Name)
+	}
+	return names
+}
+
+// Steer hands over a message for the running turn; it is delivered before its next step.
+func (s *Session) Steer(m llm.Message) { s.agent.Steer(m) }
+
+// Interrupt ends the running turn in order; nothing happens when none runs.
+func (s *Session) Interrupt() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.cancel != nil {
+		s.cancel()
+	}
+}
+
+// Prompt runs a turn and returns when it is over; the end was published as an event before. Messages
+// that were steered too late for their turn open another one.
+func (s *Session) Prompt(ctx context.Context, m llm.Message) (event.TurnEnd, error) {
+	if !s.turn.TryLock() {
+		return event.TurnEnd{}, ErrBusy
+	}
+	defer s.turn.Unlock()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if !s.setCancel(cancel) {
+		return event.TurnEnd{}, errors.New("the session is closed")
+	}
+	defer s.setCancel(nil)
+	s.output.reset()
+	if len(s.Messages()) == 0 {
+		m = s.withContext(ctx, m)
+	}
+	for {
+		end, err := s.agent.Run(ctx, m)
+		late := s.agent.TakeSteers()
+		if err != nil || end.Reason != event.EndCompleted || len(late) == 0 {
+			return end, err
+		}
+		m = late[0]
+		for _, l := range late[1:] {
+			s.agent.Steer(l)
+		}
+	}
+}
+
+func (s *Session) setCancel(c context.CancelFunc) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.cancel = c
+	return !s.closed
+}
+
+// Invoke runs calls through the choke point outside of any turn.
+func (s *Session) Invoke(ctx context.Context, calls []llm.ToolCall) []llm.ToolResult {
+	return s.agent.Invoke(ctx, calls)
+}
+
+// Output is the answer of the last turn that fits the session's schema, or nil.
+func (s *Session) Output() []byte { return s.output.take() }
+
+// CacheStats counts what the explore cache saved.
+func (s *Session) CacheStats() tool.CacheStats { return s.env.Cache.Stats() }
+
+// Close interrupts the turn, waits for it, ends all children and lets go of the session's files.
+func (s *Session) Close() error {
+	s.mu.Lock()
+	closed := s.closed
+	s.closed = true
+	s.mu.Unlock()
+	if closed {
+		return nil
+	}
+	s.Interrupt()
+	s.turn.Lock()
+	defer s.turn.Unlock()
+	var errs []error
+	for i := len(s.closers) - 1; i >= 0; i-- {
+		errs = append(errs, s.closers[i]())
+	}
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("closing the session: %w", err)
+	}
+	return nil
+}

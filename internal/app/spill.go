@@ -1,0 +1,60 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/lathe-dev/lathe/internal/agent"
+	"github.com/lathe-dev/lathe/internal/llm"
+)
+
+// maxInline is how many characters of one result the model gets; the whole is kept in a blob.
+const maxInline = 50_000
+
+// spill keeps a text that is too long in the session's blobs and leaves its head and tail, because what
+// matters stands at the ends more often than in the middle. When the blob cannot be written the result
+// is cut all the same, and says so: a full disk must not make a call fail that has already acted.
+func (s *Session) spill(ctx context.Context, call llm.ToolCall, res *agent.Result) error {
+	for j, p := range res.Parts {
+		t, ok := p.(llm.Text)
+		if !ok || len(t.Text) <= maxInline || utf8.RuneCountInString(t.Text) <= maxInline {
+			continue
+		}
+		where := "the rest could not be kept"
+		if path, err := s.env.SaveBlob(ctx, call.Name+".txt", []byte(t.Text)); err == nil {
+			where = "all of it is in " + path
+		} else {
+			where += ": " + err.Error()
+		}
+		res.Parts[j] = llm.Text{Text: shorten(t.Text, maxInline, where)}
+	}
+	return nil
+}
+
+// shorten keeps the first and the last half of n characters, cut at lines where one is near.
+func shorten(s string, n int, where string) string {
+	runes := utf8.RuneCountInString(s)
+	head := s[:offset(s, n/2)]
+	tail := s[offset(s, runes-n/2):]
+	if i := strings.LastIndexByte(head, '\n'); i > len(head)*3/4 {
+		head = head[:i+1]
+	}
+	if i := strings.IndexByte(tail, '\n'); i >= 0 && i < len(tail)/4 {
+		tail = tail[i+1:]
+	}
+	cut := runes - utf8.RuneCountInString(head) - utf8.RuneCountInString(tail)
+	return fmt.Sprintf("%s\n[... %d characters left out; %s ...]\n%s", strings.TrimRight(head, "\n"), cut, where, tail)
+}
+
+// offset is the byte position of the n-th character.
+func offset(s string, n int) int {
+	for i := range s {
+		if n == 0 {
+			return i
+		}
+		n--
+	}
+	return len(s)
+}

@@ -1,0 +1,96 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/lathe-dev/lathe/internal/agent"
+	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/llm"
+	"github.com/lathe-dev/lathe/internal/permission"
+)
+
+// structuredTool is the tool by which the model hands over an answer that fits a schema.
+const structuredTool = "StructuredOutput"
+
+// maxStructuredTries is how often the model is reminded to hand over its answer.
+const maxStructuredTries = 5
+
+// ErrNoStructuredOutput ends a turn whose model did not hand over an answer that fits the schema.
+var ErrNoStructuredOutput = fmt.Errorf("the model gave no answer that fits the JSON schema after %d tries", maxStructuredTries)
+
+// structured holds the answer of a session that has an output schema.
+type structured struct {
+	mu    sync.Mutex
+	value json.RawMessage
+	tries int
+}
+
+func (o *structured) take() []byte {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.value
+}
+
+func (o *structured) reset() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.value, o.tries = nil, 0
+}
+
+// CheckSchema reports whether a JSON Schema can be used for an answer.
+func CheckSchema(schema []byte) error {
+	var s jsonschema.Schema
+	if err := json.Unmarshal(schema, &s); err != nil {
+		return fmt.Errorf("--json-schema is not a valid JSON Schema: %w", err)
+	}
+	if s.Type != "" && s.Type != "object" {
+		return errors.New("--json-schema is not a valid JSON Schema for an answer: its type must be object")
+	}
+	if _, err := s.Resolve(nil); err != nil {
+		return fmt.Errorf("--json-schema is not a valid JSON Schema: %w", err)
+	}
+	return nil
+}
+
+// tool makes the tool; its input is checked against the schema before Prepare, as every tool's.
+func (o *structured) tool(schema json.RawMessage) agent.Tool {
+	spec := llm.ToolSpec{
+		Name:        structuredTool,
+		Description: "Hand over the final answer as data. Call this exactly once, when the work is done; the input is the answer.",
+		Schema:      schema,
+	}
+	return agent.NewTool(spec, func(_ context.Context, in json.RawMessage) (*agent.Plan, error) {
+		return &agent.Plan{
+			Accesses: []permission.Access{{Kind: permission.Tool, Target: structuredTool, Safe: true}},
+			Title:    "answer",
+			Run: func(context.Context) (*agent.Result, error) {
+				o.mu.Lock()
+				o.value = in
+				o.mu.Unlock()
+				return &agent.Result{
+					Parts: []llm.Part{llm.Text{Text: "The answer was taken."}}, EndTurn: true,
+					View: event.TextView{Text: string(in), Language: "json"},
+				}, nil
+			},
+		}, nil
+	})
+}
+
+// beforeStop sends the model back until it has handed over its answer.
+func (o *structured) beforeStop(context.Context, llm.Message) ([]llm.Message, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.value != nil {
+		return nil, nil
+	}
+	if o.tries++; o.tries > maxStructuredTries {
+		return nil, ErrNoStructuredOutput
+	}
+	return []llm.Message{llm.UserText("Hand over the final answer now by calling " + structuredTool + ".")}, nil
+}
