@@ -210,7 +210,7 @@ func (s *Session) record() {
 	if !s.inst.settings.Debug || s.log == nil {
 		return
 	}
-	r := event.NewRecorder(s.bus, filepath.Join(s.inst.paths.StateHome, "debug", s.ID()), event.RecorderOptions{Secrets: s.inst.secrets()})
+	r := event.NewRecorder(s.bus, filepath.Join(s.inst.paths.StateHome, "debug"), event.RecorderOptions{Secrets: s.inst.secrets()})
 	s.closers = append([]func() error{r.Close}, s.closers...) // closed last, when the bus has no more events
 }
 
