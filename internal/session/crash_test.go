@@ -288,7 +288,7 @@ func TestACrashAtEveryByteIsSurvived(t *testing.T) {
 		moments []moment
 	}
 	h := rapid.Custom(func(t *rapid.T) history {
-		log, moments := play(t, NewStore(filepath.Join(home, "live")), 30)
+		log, moments := play(t, NewStore(filepath.Join(home, "live")), 18)
 		return history{log, moments}
 	}).Example(3)
 	for cut := range len(h.log) + 1 {

@@ -380,6 +380,6 @@ func unknownBody(kind string, line []byte) (Body, error) {
 	if len(members) == 0 {
 		return Unknown{Name: kind}, nil
 	}
-	raw, err := json.Marshal(members)
+	raw, err := appendMarshal(nil, members)
 	return Unknown{Name: kind, JSON: raw}, err
 }

@@ -249,7 +249,8 @@ func (l *logReader) next() (record, error) {
 // open reads the envelope of r, and the format version out of lines that carry it.
 func (l *logReader) open(r *record) error {
 	env, err := openEnvelope(r.bytes)
-	if err == nil && r.err == nil && (string(env.kind) == kindHeader || string(env.kind) == kindFormat) {
+	marker := string(env.kind) == kindHeader || string(env.kind) == kindFormat
+	if err == nil && r.err == nil && marker {
 		v, err := versionOf(r.bytes)
 		if err != nil {
 			return err
@@ -258,7 +259,7 @@ func (l *logReader) open(r *record) error {
 	}
 	r.version = l.version
 	r.env, r.json = env, r.bytes
-	if err == nil && l.version < Format {
+	if err == nil && l.version < Format && !marker {
 		r.json, err = migrate(r.bytes, l.version)
 		if err == nil {
 			r.env, err = openEnvelope(r.json)

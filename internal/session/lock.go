@@ -1,7 +1,6 @@
 package session
 
 import (
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -91,18 +90,4 @@ func readPID(path string) int {
 		return 0
 	}
 	return pid
-}
-
-// locked reports whether a process has the session in folder open, and which.
-func locked(folder string) (bool, int) {
-	l, err := takeLock(folder)
-	if err == nil {
-		_ = l.Unlock()
-		return false, 0
-	}
-	var held *LockedError
-	if errors.As(err, &held) {
-		return true, held.PID
-	}
-	return false, 0
 }

@@ -24,16 +24,18 @@ type Session struct {
 	lock       *flock.Flock // nil when read-only
 	now        func() time.Time
 
-	mu      sync.Mutex
-	f       *os.File
-	j       *journal
-	t       transcript
-	notes   []string
-	buf     []byte
-	dirty   bool     // the file may hold more than j.end and could not be cut back
-	fresh   bool     // created by this process and not synced yet, the folders neither
-	unblobs []string // blobs written since the last sync
-	closed  bool
+	mu    sync.Mutex
+	f     *os.File
+	j     *journal
+	t     transcript
+	notes []string
+	buf   []byte
+	dirty bool // the file may hold more than j.end and could not be cut back
+	fresh bool // created by this process
+
+	unsynced []string // folders made since the last sync
+	unblobs  []string // blobs written since the last sync
+	closed   bool
 }
 
 // Errors that callers may tell apart.
@@ -310,7 +312,7 @@ func (s *Session) Close() error {
 	if s.lock == nil {
 		return err
 	}
-	if s.fresh && len(s.j.refs) == 0 {
+	if s.fresh && len(s.j.refs) == 0 && len(s.unblobs) == 0 {
 		err = errors.Join(err, removeFolder(s.folder, s.lock))
 	} else {
 		err = errors.Join(err, s.lock.Unlock())

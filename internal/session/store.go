@@ -80,6 +80,8 @@ func validID(name string) bool {
 // create makes the folder of a session with its first lines.
 func (s *Store) create(h header, project string, lines func(*os.File) error) (_ *Session, err error) {
 	folder := filepath.Join(s.projects, project, h.Session)
+	_, err = os.Stat(filepath.Dir(folder))
+	newProject := err != nil
 	if err := os.MkdirAll(filepath.Dir(folder), 0o700); err != nil {
 		return nil, fmt.Errorf("session: make the folder for sessions: %w", err)
 	}
@@ -106,6 +108,10 @@ func (s *Store) create(h header, project string, lines func(*os.File) error) (_ 
 		return nil, err
 	}
 	sess.fresh = true
+	sess.unsynced = []string{folder, filepath.Dir(folder)}
+	if newProject {
+		sess.unsynced = append(sess.unsynced, s.projects, filepath.Dir(s.projects))
+	}
 	return sess, nil
 }
 

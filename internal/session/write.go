@@ -216,15 +216,11 @@ func (s *Session) sync() error {
 	if err := s.f.Sync(); err != nil {
 		return err
 	}
-	if !s.fresh {
-		return nil
-	}
-	for _, dir := range []string{s.folder, filepath.Dir(s.folder), filepath.Dir(filepath.Dir(s.folder))} {
-		if err := syncDir(dir); err != nil {
+	for ; len(s.unsynced) > 0; s.unsynced = s.unsynced[1:] {
+		if err := syncDir(s.unsynced[0]); err != nil {
 			return err
 		}
 	}
-	s.fresh = false
 	return nil
 }
 
