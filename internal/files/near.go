@@ -91,14 +91,16 @@ func VCSFolder(name string) bool {
 	return false
 }
 
-// pathCost counts, from the end, the folders two paths do not share: a path whose own folders agree is nearer.
+// pathCost counts the folders in which two paths differ, between those they share at both ends.
 func pathCost(a, b string) int {
-	x, y := strings.Split(filepath.ToSlash(a), "/"), strings.Split(filepath.ToSlash(b), "/")
-	same := 0
-	for same < len(x)-1 && same < len(y)-1 && x[len(x)-2-same] == y[len(y)-2-same] {
-		same++
+	x, y := strings.Split(filepath.ToSlash(filepath.Dir(a)), "/"), strings.Split(filepath.ToSlash(filepath.Dir(b)), "/")
+	for len(x) > 0 && len(y) > 0 && x[0] == y[0] {
+		x, y = x[1:], y[1:]
 	}
-	return min(8, max(len(x), len(y))-1-same)
+	for len(x) > 0 && len(y) > 0 && x[len(x)-1] == y[len(y)-1] {
+		x, y = x[:len(x)-1], y[:len(y)-1]
+	}
+	return min(9, len(x)+len(y))
 }
 
 // nameCost says how far a name is from the wanted one, and whether it is near at all.

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 )
 
 // Root is one folder the agent may work in, or only read (ReadOnly).
@@ -148,7 +149,7 @@ func (r *Roots) Resolve(path, dir string) (Path, error) {
 	p.Real = real
 	p.Root = r.holder(real)
 	p.Info, p.Err = os.Lstat(real)
-	if errors.Is(p.Err, fs.ErrNotExist) {
+	if errors.Is(p.Err, fs.ErrNotExist) || errors.Is(p.Err, syscall.ENOTDIR) {
 		p.Err = nil
 	}
 	return p, nil

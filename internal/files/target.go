@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 )
 
 // Target is a file held for reading and writing: the folder it is in (or the nearest one that exists) is
@@ -36,7 +37,8 @@ func (r *Roots) Hold(p Path) (*Target, error) {
 		if err == nil {
 			return nil, fmt.Errorf("%s is a file, so nothing can be below it", at)
 		}
-		if !errors.Is(err, fs.ErrNotExist) || filepath.Dir(at) == at {
+		missing := errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
+		if !missing || filepath.Dir(at) == at {
 			return nil, err
 		}
 		at = filepath.Dir(at)
