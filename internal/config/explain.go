@@ -103,10 +103,11 @@ func maskURL(s string) string {
 	if err != nil || u.User == nil {
 		return s
 	}
-	if _, has := u.User.Password(); has {
-		u.User = url.UserPassword(u.User.Username(), "***")
-	} else {
-		u.User = url.User("***")
+	user := u.User.Username() + ":***@"
+	if _, has := u.User.Password(); !has {
+		user = "***@" // a lone user name may be a token
 	}
-	return u.String()
+	scheme, rest, _ := strings.Cut(s, "://")
+	_, host, _ := strings.Cut(rest, "@")
+	return scheme + "://" + user + host
 }

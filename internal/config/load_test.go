@@ -98,7 +98,11 @@ func (m *machine) fail() string {
 }
 
 func (m *machine) short(s string) string {
-	return strings.ReplaceAll(strings.ReplaceAll(s, m.base+string(filepath.Separator), ""), `\`, "/")
+	s = strings.ReplaceAll(s, m.base+string(filepath.Separator), "")
+	if filepath.Separator == '\\' {
+		s = strings.ReplaceAll(s, `\`, "/")
+	}
+	return s
 }
 
 func (m *machine) warnings(c *config.Config) []string {

@@ -12,7 +12,7 @@ func merge(n, over *node, p keyPath) *node {
 		out := *n
 		out.src, out.off = over.src, over.off
 		out.members = slices.Clone(n.members)
-		out.index = nil
+		out.reindex()
 		for _, m := range over.members {
 			m.val = merge(n.get(m.key), m.val, p.with(m.key))
 			out.add(m)

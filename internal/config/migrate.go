@@ -93,7 +93,7 @@ func (d *document) rename(r rename) bool {
 	}
 	for i := range obj.Members {
 		name := &obj.Members[i].Name
-		if name.Value.(hujson.Literal).String() == from[len(from)-1] {
+		if unquote(name.Value.(hujson.Literal)) == from[len(from)-1] {
 			name.Value = hujson.String(to[len(to)-1])
 			return true
 		}
@@ -115,7 +115,7 @@ func child(v *hujson.Value, seg string) *hujson.Value {
 	switch val := v.Value.(type) {
 	case *hujson.Object:
 		for i := len(val.Members) - 1; i >= 0; i-- {
-			if val.Members[i].Name.Value.(hujson.Literal).String() == seg {
+			if unquote(val.Members[i].Name.Value.(hujson.Literal)) == seg {
 				return &val.Members[i].Value
 			}
 		}

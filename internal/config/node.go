@@ -73,22 +73,30 @@ func (n *node) add(m member) (again bool) {
 		return true
 	}
 	n.members = append(n.members, m)
-	switch {
-	case n.index != nil:
+	if n.index != nil {
 		n.index[m.key] = len(n.members) - 1
-	case len(n.members) > bigObject:
-		n.index = make(map[string]int, 2*bigObject)
-		for i := range n.members {
-			n.index[n.members[i].key] = i
-		}
+	} else {
+		n.reindex()
 	}
 	return false
+}
+
+// reindex makes the index after members has changed, if there are enough of them.
+func (n *node) reindex() {
+	n.index = nil
+	if len(n.members) <= bigObject {
+		return
+	}
+	n.index = make(map[string]int, len(n.members))
+	for i := range n.members {
+		n.index[n.members[i].key] = i
+	}
 }
 
 // filter keeps the members that keep says yes to.
 func (n *node) filter(keep func(member) bool) {
 	n.members = slices.DeleteFunc(n.members, func(m member) bool { return !keep(m) })
-	n.index = nil
+	n.reindex()
 }
 
 func (n *node) remove(key string) { n.filter(func(m member) bool { return m.key != key }) }
@@ -127,11 +135,11 @@ func (n *node) put(p keyPath, val *node) {
 
 func (n *node) clone() *node {
 	c := *n
-	c.index = nil
 	c.members = slices.Clone(n.members)
 	for i := range c.members {
 		c.members[i].val = c.members[i].val.clone()
 	}
+	c.reindex()
 	c.elems = slices.Clone(n.elems)
 	for i := range c.elems {
 		c.elems[i] = c.elems[i].clone()

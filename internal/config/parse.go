@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -58,16 +59,20 @@ type document struct {
 	root hujson.Value
 }
 
-// parseDocument parses JSON with comments. An empty file counts as {}.
+// parseDocument parses JSON with comments. A file with nothing in it, or only comments, counts as {}.
 func parseDocument(src *source) (*document, error) {
 	src.data = bytes.TrimPrefix(src.data, bom)
 	if err := checkText(src); err != nil {
 		return nil, err
 	}
-	if len(bytes.TrimSpace(src.data)) == 0 {
-		return &document{src: src, root: hujson.Value{Value: &hujson.Object{}}}, nil
+	text := src.data
+	if onlyRemarks(text) {
+		if text = slices.Clip(text); len(text) > 0 && !bytes.HasSuffix(text, []byte("\n")) {
+			text = append(text, '\n')
+		}
+		text = append(text, "{}"...)
 	}
-	root, err := hujson.Parse(src.data)
+	root, err := parseText(text)
 	if err != nil {
 		return nil, syntaxError(src, err)
 	}
@@ -78,6 +83,18 @@ func parseDocument(src *source) (*document, error) {
 		}
 	}
 	return &document{src: src, root: root}, nil
+}
+
+// parseText is hujson.Parse that takes a comment in the last line without a line break after it.
+func parseText(text []byte) (hujson.Value, error) {
+	root, err := hujson.Parse(text)
+	if err == nil || bytes.HasSuffix(text, []byte("\n")) {
+		return root, err
+	}
+	if again, retryErr := hujson.Parse(append(slices.Clip(text), '\n')); retryErr == nil {
+		return again, nil
+	}
+	return root, err
 }
 
 // checkText refuses what the parser would read badly or not survive: other encodings, and nesting so deep
@@ -128,6 +145,24 @@ func tooDeep(data []byte) int {
 	return -1
 }
 
+// onlyRemarks tells whether data is nothing but white space and whole comments.
+func onlyRemarks(data []byte) bool {
+	for i := 0; i < len(data); i++ {
+		switch data[i] {
+		case ' ', '\t', '\r', '\n':
+		case '/':
+			end := skipComment(data, i)
+			if end == i || end == len(data)-1 && data[i+1] == '*' && !bytes.HasSuffix(data[i+2:], []byte("*/")) {
+				return false
+			}
+			i = end
+		default:
+			return false
+		}
+	}
+	return true
+}
+
 // skipComment returns the offset of the last byte of the comment that begins at i, or i.
 func skipComment(data []byte, i int) int {
 	end := ""
@@ -173,7 +208,7 @@ func (d *document) node(v *hujson.Value, dup func(string, int)) *node {
 		n.members = make([]member, 0, len(val.Members))
 		for i := range val.Members {
 			m := &val.Members[i]
-			key := m.Name.Value.(hujson.Literal).String()
+			key := unquote(m.Name.Value.(hujson.Literal))
 			if n.add(member{key, m.Name.StartOffset, d.node(&m.Value, dup)}) {
 				dup(key, m.Name.StartOffset)
 			}
@@ -185,12 +220,20 @@ func (d *document) node(v *hujson.Value, dup func(string, int)) *node {
 		}
 	case hujson.Literal:
 		if n.kind == '"' {
-			n.text = val.String()
+			n.text = unquote(val)
 		} else if n.kind == '0' {
 			n.text = string(val)
 		}
 	}
 	return n
+}
+
+// unquote is Literal.String, which is slow, for the usual string without escapes.
+func unquote(lit hujson.Literal) string {
+	if bytes.IndexByte(lit, '\\') < 0 {
+		return string(lit[1 : len(lit)-1])
+	}
+	return lit.String()
 }
 
 func literalKind(k hujson.Kind) *node { return &node{kind: byte(k)} }

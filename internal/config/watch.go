@@ -141,7 +141,7 @@ func (w *watcher) run(ctx context.Context, refreshed <-chan error) error {
 
 func (w *watcher) matters(name string) bool {
 	name = filepath.Clean(name)
-	return w.names[name] || strings.HasSuffix(filepath.Dir(name), "managed-settings.d")
+	return w.names[name] || strings.HasSuffix(name, ".json") && w.names[filepath.Join(filepath.Dir(name), "*.json")]
 }
 
 // follow watches the folders of all settings files. Where a folder is missing, the nearest one above it
@@ -245,7 +245,8 @@ func (w *watcher) reload() {
 // keep takes the start-only keys over from the configuration in use.
 func (c *Config) keep(from *Config) error {
 	root := *c.merged
-	root.members, root.index = slices.Clone(root.members), nil
+	root.members = slices.Clone(root.members)
+	root.reindex()
 	for _, key := range startOnly {
 		if old := from.merged.get(key); old != nil {
 			root.set(key, old)

@@ -1,0 +1,371 @@
+package config
+
+import (
+	"encoding/json"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/jsonschema-go/jsonschema"
+)
+
+// fieldsOf lists the JSON names of a struct type.
+func fieldsOf(typ reflect.Type) map[string]reflect.Type {
+	out := map[string]reflect.Type{}
+	for i := range typ.NumField() {
+		name, _, _ := strings.Cut(typ.Field(i).Tag.Get("json"), ",")
+		out[name] = typ.Field(i).Type
+	}
+	return out
+}
+
+func TestSettingsAndSchemaHaveTheSameKeys(t *testing.T) {
+	compareKeys(t, rootSchema(), reflect.TypeFor[Settings](), "")
+}
+
+func compareKeys(t *testing.T, s *schema, typ reflect.Type, at string) {
+	t.Helper()
+	for typ.Kind() == reflect.Pointer || typ.Kind() == reflect.Slice && s.items != nil {
+		if typ.Kind() == reflect.Slice {
+			s = s.items
+		}
+		typ = typ.Elem()
+	}
+	if typ.Kind() == reflect.Map && s.extra != nil {
+		compareKeys(t, s.extra, typ.Elem(), at+".*")
+		return
+	}
+	if typ.Kind() != reflect.Struct {
+		return
+	}
+	fields := fieldsOf(typ)
+	var want []string
+	for _, p := range s.props {
+		want = append(want, p.name)
+		if f, ok := fields[p.name]; ok {
+			compareKeys(t, p.schema, f, at+"."+p.name)
+		}
+	}
+	var got []string
+	for name := range fields {
+		got = append(got, name)
+	}
+	slices.Sort(want)
+	slices.Sort(got)
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("schema.json and the struct differ at %q (-schema +struct):\n%s", at, d)
+	}
+}
+
+// eachKey walks all keys that the schema names.
+func eachKey(s *schema, p keyPath, visit func(keyPath, *schema)) {
+	for _, prop := range s.props {
+		at := p.with(prop.name)
+		visit(at, prop.schema)
+		eachKey(prop.schema, at, visit)
+	}
+	for _, inner := range []*schema{s.extra, s.items} {
+		if inner != nil {
+			eachKey(inner, p.with("*"), visit)
+		}
+	}
+}
+
+func TestEveryKeyIsDescribed(t *testing.T) {
+	eachKey(rootSchema(), nil, func(p keyPath, s *schema) {
+		if s.description == "" || !strings.HasSuffix(s.description, ".") && !strings.HasSuffix(s.description, "...") {
+			t.Errorf("%s: the description %q is missing or no sentence", p, s.description)
+		}
+		if len(s.types) == 0 && len(s.anyOf) == 0 {
+			t.Errorf("%s has no type", p)
+		}
+	})
+}
+
+func TestDefaultsAndExamplesFitTheirKeys(t *testing.T) {
+	eachKey(rootSchema(), nil, func(p keyPath, s *schema) {
+		var all []*node
+		if s.def != nil {
+			all = append(all, s.def)
+		}
+		if s.examples != nil {
+			all = append(all, s.examples.elems...)
+		}
+		for _, n := range all {
+			c := checker{src: &source{}, strict: true}
+			if !c.value(s, n.clone(), p) || len(c.problems) > 0 {
+				t.Errorf("%s: %s does not fit its own schema", p, n.appendJSON(nil))
+			}
+		}
+	})
+}
+
+func TestVariablesAndRulesNameKeysThatExist(t *testing.T) {
+	for _, row := range envKeys {
+		p, err := parsePath(strings.TrimPrefix(row.key, "!"))
+		if err != nil || rootSchema().find(p) == nil {
+			t.Errorf("%s sets %s, which the schema does not know", row.name, row.key)
+		}
+	}
+	for _, r := range projectRules {
+		p, err := parsePath(strings.TrimSuffix(r.pattern, ".**"))
+		if err != nil || rootSchema().find(p) == nil {
+			t.Errorf("a rule for projects names %s, which the schema does not know", r.pattern)
+		}
+	}
+	for _, key := range startOnly {
+		if rootSchema().find(keyPath{key}) == nil {
+			t.Errorf("%s does not exist", key)
+		}
+	}
+}
+
+// A key that reaches code, network or the user's things must not count from a repository nobody trusted.
+// This list is what a new key is held against: it joins one side on purpose.
+func TestWhatAProjectMaySetAtOnceIsThisAndNoMore(t *testing.T) {
+	var got []string
+	eachKey(rootSchema(), nil, func(p keyPath, s *schema) {
+		if len(s.props) == 0 && judge(p, &node{kind: '"'}) == free {
+			got = append(got, p.String())
+		}
+	})
+	want := []string{
+		"$schema", "version", "model", "smallModel", "fallbackModel", "modelAliases", "effort", "maxThinkingTokens", "maxOutputTokens",
+		"permissions.ask", "permissions.deny", "permissions.disableBypassPermissionsMode", "disabledMcpjsonServers", "outputStyle", "language",
+		"theme", "autoCompactEnabled", "compactionThreshold", "includeGitInstructions", "attribution.commit", "attribution.pr",
+		"exploreCache.enabled", "exploreCache.maxEntries", "exploreCache.directoryTtlMs", "bash.defaultTimeoutMs", "bash.maxTimeoutMs",
+		"bash.maxOutputLength", "stream.stallTimeoutMs", "stream.maxRetries", "stream.maxRetryWaitMs",
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+}
+
+// TestCheckerAgreesWithAFullValidator makes random documents and compares with a complete implementation
+// of JSON Schema.
+func TestCheckerAgreesWithAFullValidator(t *testing.T) {
+	var js jsonschema.Schema
+	if err := json.Unmarshal(Schema(), &js); err != nil {
+		t.Fatal(err)
+	}
+	full, err := js.Resolve(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rnd := rand.New(rand.NewPCG(1, 2))
+	valid, invalid := 0, 0
+	for range 20000 {
+		doc := randomValue(rnd, rootSchema(), 0)
+		var instance any
+		if err := json.Unmarshal(doc.appendJSON(nil), &instance); err != nil {
+			t.Fatal(err)
+		}
+		want := full.Validate(instance) == nil
+		c := checker{src: &source{}, strict: true}
+		trial := doc.clone()
+		unplace(trial, c.src)
+		err := c.check(trial)
+		// Formats are our own addition; leave documents out that only fail for one.
+		if err != nil && want && formatFailure(c.problems) {
+			continue
+		}
+		if (err == nil) != want {
+			t.Fatalf("we say %v, the validator says %v\n%s", err, full.Validate(instance), doc.appendJSON(nil))
+		}
+		if want {
+			valid++
+		} else {
+			invalid++
+		}
+	}
+	if valid < 1000 || invalid < 1000 {
+		t.Errorf("only %d valid and %d invalid documents were compared", valid, invalid)
+	}
+}
+
+func formatFailure(problems []*Error) bool {
+	return !slices.ContainsFunc(problems, func(e *Error) bool {
+		return !strings.Contains(e.Allowed, "URL") && !strings.Contains(e.Allowed, "rule") && !strings.Contains(e.Allowed, "a path")
+	})
+}
+
+// randomValue makes a value that mostly fits.
+func randomValue(rnd *rand.Rand, s *schema, depth int) *node {
+	if rnd.IntN(60) == 0 {
+		return []*node{{kind: 'n'}, {kind: 't'}, {kind: '0', text: "-3.5"}, {kind: '"', text: "odd"}, {kind: '['}, {kind: '{'}}[rnd.IntN(6)]
+	}
+	if len(s.anyOf) > 0 {
+		s = s.anyOf[rnd.IntN(len(s.anyOf))]
+	}
+	if len(s.types) == 0 {
+		return &node{kind: 't'}
+	}
+	switch s.types[rnd.IntN(len(s.types))] {
+	case "object":
+		return randomObject(rnd, s, depth)
+	case "array":
+		n := &node{kind: '['}
+		for range rnd.IntN(4) {
+			if s.items != nil {
+				n.elems = append(n.elems, randomValue(rnd, s.items, depth+1))
+			}
+		}
+		return n
+	case "boolean":
+		return &node{kind: 'f'}
+	case "integer", "number":
+		low := max(s.minimum, s.above)
+		if math.IsInf(low, 0) {
+			low = -5
+		}
+		return &node{kind: '0', text: []string{"0", "1", "2.5", "1000", "1e4", itoaFloat(low), itoaFloat(low + 1)}[rnd.IntN(7)]}
+	}
+	if len(s.enum) > 0 {
+		return &node{kind: '"', text: s.enum[rnd.IntN(len(s.enum))]}
+	}
+	return &node{kind: '"', text: []string{"x", "x", "x", "https://x.example", ""}[rnd.IntN(5)]}
+}
+
+func itoaFloat(f float64) string {
+	b, _ := json.Marshal(f)
+	return string(b)
+}
+
+func randomObject(rnd *rand.Rand, s *schema, depth int) *node {
+	n := object(&source{})
+	for _, p := range s.props {
+		if rnd.IntN(4+depth*2) == 0 || slices.Contains(s.required, p.name) && rnd.IntN(10) > 0 {
+			n.set(p.name, randomValue(rnd, p.schema, depth+1))
+		}
+	}
+	if s.extra != nil && rnd.IntN(2) == 0 {
+		n.set("name", randomValue(rnd, s.extra, depth+1))
+	}
+	if rnd.IntN(10) == 0 {
+		n.set("unheardOf", &node{kind: 't'})
+		if s.extra != nil {
+			n.remove("unheardOf")
+		}
+	}
+	return n
+}
+
+func FuzzParse(f *testing.F) {
+	for _, seed := range []string{
+		`{}`, `{"a": 1}`, "// c\n{\"model\": \"x\", /* y */}", `{"permissions": {"allow": ["Bash(x)"]}}`, `[`, `{"a":{"b":[{"c":null}]}}`,
+		`{"x": "{env:A}{file:b}\\{env:C}"}`, "\xef\xbb\xbf{}", `{"version":0,"small_model":"x"}`, `{"a":1,"a":2}`, "{}//", "{\"a\":1}//x",
+	} {
+		f.Add([]byte(seed))
+	}
+	home := f.TempDir()
+	opts, env, paths, err := Options{Dir: home, Home: home, Environ: []string{"A=1"}}.resolve()
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		l := loader{opts: opts, env: env, paths: paths, home: home, warned: map[Warning]bool{}}
+		for _, layer := range []Layer{User, Project, Organization} {
+			root, err := l.parse(&source{layer: layer, file: "f", data: slices.Clone(data), dir: home, base: home})
+			if err != nil {
+				if strings.ContainsAny(err.Error(), "\n\x1b\x00") {
+					t.Errorf("the error is not one clean line: %q", err)
+				}
+				continue
+			}
+			if out := root.appendJSON(nil); !json.Valid(out) {
+				t.Errorf("not JSON: %q", out)
+			}
+			var s Settings
+			if err := json.Unmarshal(merge(defaultTree(), root, nil).appendJSON(nil), &s); err != nil {
+				t.Errorf("the schema lets through what Settings does not take: %v", err)
+			}
+		}
+	})
+}
+
+// FuzzEdit changes arbitrary files: the result parses, has the value, and differs in nothing else.
+func FuzzEdit(f *testing.F) {
+	f.Add([]byte("{\n  // c\n  \"model\": \"x\", // d\n}\n"), "theme", "v")
+	f.Add([]byte(`{"permissions":{"allow":["a"//x
+]}}`), "language", "")
+	f.Add([]byte(`{/* only */}`), "a.b[c].d", "\"\\")
+	f.Add([]byte("{\"a\":1 /* x */ , /* y */ }"), "a.b", "z")
+	f.Fuzz(func(t *testing.T, data []byte, path, value string) {
+		p, err := parsePath(path)
+		if err != nil || slices.ContainsFunc(p, func(s string) bool { return s == "-" || isIndex(s) || !validText(s) }) || !validText(value) {
+			return
+		}
+		doc, err := parseDocument(&source{data: slices.Clone(data)})
+		if err != nil {
+			return
+		}
+		dups := 0
+		before := doc.tree(func(string, int) { dups++ })
+		e := newEditor(doc)
+		if e.set(p, stringNode(value, doc.src, 0)) != nil || dups > 0 {
+			return
+		}
+		out := e.root.Pack()
+		again, err := parseDocument(&source{data: slices.Clone(out)})
+		if err != nil {
+			t.Fatalf("%v\n%q\n%q", err, data, out)
+		}
+		after := again.tree(func(string, int) {})
+		if got := after.at(p); got == nil || got.text != value {
+			t.Fatalf("the value is lost in %q", out)
+		}
+		want := before.clone()
+		want.put(p, stringNode(value, doc.src, 0))
+		if d := cmp.Diff(string(want.appendJSON(nil)), string(after.appendJSON(nil))); d != "" {
+			t.Fatalf("%q -> %q\n%s", data, out, d)
+		}
+		for _, remark := range []string{"// c", "/* x */", "/* only */"} {
+			if strings.Count(string(out), remark) < strings.Count(string(data), remark) && !strings.Contains(value, remark) {
+				t.Fatalf("a comment is lost: %q -> %q", data, out)
+			}
+		}
+		u := newEditor(again)
+		if !u.unset(p) {
+			t.Fatalf("cannot be removed from %q", out)
+		}
+		last, err := parseDocument(&source{data: u.root.Pack()})
+		if err != nil || last.tree(func(string, int) {}).at(p) != nil {
+			t.Fatalf("removing: %v\n%q\n%q", err, out, u.root.Pack())
+		}
+	})
+}
+
+func validText(s string) bool { return strings.ToValidUTF8(s, "") == s }
+
+func TestPathsAreReadAsTheyAreWritten(t *testing.T) {
+	for _, p := range []keyPath{{"a"}, {"a", "b"}, {"a", "0"}, {"my.corp", "x"}, {"a", "", "b"}, {"a", `q"\[`}, {"\x1b"}, {"a", "b c", "12", "d"}} {
+		got, err := parsePath(p.String())
+		if err != nil {
+			t.Errorf("%q: %v", p.String(), err)
+		}
+		if d := cmp.Diff(p, got); d != "" {
+			t.Error(d)
+		}
+	}
+	for _, bad := range []string{"", ".", "a.", "a..b", "a[", `a["x`, "a[]", "a]b[0]c", `a["x"]b`} {
+		if p, err := parsePath(bad); err == nil && bad != "a]b[0]c" {
+			t.Errorf("%q was read as %q", bad, p)
+		}
+	}
+}
+
+func BenchmarkFirstSchema(b *testing.B) {
+	for b.Loop() {
+		src := &source{data: schemaJSON}
+		doc, err := parseDocument(src)
+		if err != nil {
+			b.Fatal(err)
+		}
+		root := doc.tree(nil)
+		newSchema(root, root.get("$defs")).defaults()
+	}
+}

@@ -1,0 +1,181 @@
+package config_test
+
+import (
+	"context"
+	"os"
+	"slices"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/lathe-dev/lathe/internal/config"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+type update struct {
+	config  *config.Config
+	changes []config.Change
+}
+
+// watch starts Watch and gives what it reports.
+func (m *machine) watch(c *config.Config) <-chan update {
+	m.t.Helper()
+	updates := make(chan update, 16)
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() {
+		done <- c.Watch(ctx, func(c *config.Config, changes []config.Change) { updates <- update{c, changes} })
+	}()
+	m.t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			m.t.Errorf("Watch: %v", err)
+		}
+	})
+	return updates
+}
+
+// next waits for an update that ok says yes to; events may arrive in several batches.
+func next(t *testing.T, updates <-chan update, ok func(update) bool) update {
+	t.Helper()
+	deadline := time.After(20 * time.Second)
+	for {
+		select {
+		case u := <-updates:
+			if ok(u) {
+				return u
+			}
+		case <-deadline:
+			t.Fatal("no such update came")
+		}
+	}
+}
+
+func theme(want string) func(update) bool {
+	return func(u update) bool { return u.config.Settings.Theme == want }
+}
+
+func quick(t *testing.T) *machine {
+	t.Helper()
+	m := newMachine(t)
+	m.opts.Debounce = 5 * time.Millisecond
+	return m
+}
+
+func TestAChangeIsReloadedHoweverItIsSaved(t *testing.T) {
+	m := quick(t)
+	m.write(userFile, `{"theme": "one"}`)
+	updates := m.watch(m.load())
+	m.write(userFile, `{"theme": "two"}`)
+	u := next(t, updates, theme("two"))
+	diff(t, "change", []string{u.changes[0].Path, string(u.changes[0].Old), string(u.changes[0].New), m.short(u.changes[0].Origin.String())},
+		[]string{"theme", `"one"`, `"two"`, userFile + ":1:11"})
+	tmp := m.write("home/.config/lathe/settings.json.tmp", `{"theme": "three"}`)
+	if err := os.Rename(tmp, m.path(userFile)); err != nil {
+		t.Fatal(err)
+	}
+	next(t, updates, theme("three"))
+	set(t, m, "theme", "four", config.User)
+	next(t, updates, theme("four"))
+	if err := os.Remove(m.path(userFile)); err != nil {
+		t.Fatal(err)
+	}
+	next(t, updates, theme("auto"))
+}
+
+func TestFilesAndFoldersThatAppearLaterAreSeen(t *testing.T) {
+	m := quick(t)
+	updates := m.watch(m.load())
+	m.write(localFile, `{"theme": "local"}`) // makes .lathe too
+	next(t, updates, theme("local"))
+	m.write("etc/lathe/managed-settings.d/1.json", `{"theme": "drop-in"}`) // makes three folders
+	next(t, updates, theme("drop-in"))
+	m.write("etc/lathe/managed-settings.d/2.json", `{"theme": "second"}`)
+	next(t, updates, theme("second"))
+	if err := os.RemoveAll(m.path("etc/lathe")); err != nil {
+		t.Fatal(err)
+	}
+	next(t, updates, theme("local"))
+	m.write(managed, `{"theme": "again"}`)
+	next(t, updates, theme("again"))
+}
+
+func TestAFileBehindALinkIsSeen(t *testing.T) {
+	m := quick(t)
+	m.write("home/dotfiles/lathe.json", `{"theme": "one"}`)
+	m.mkdir("home/.config/lathe")
+	if err := os.Symlink(m.path("home/dotfiles/lathe.json"), m.path(userFile)); err != nil {
+		t.Skip("no links here:", err)
+	}
+	updates := m.watch(m.load())
+	m.write("home/dotfiles/lathe.json", `{"theme": "two"}`)
+	next(t, updates, theme("two"))
+}
+
+func TestModelAndStyleAreReportedAndCountFromTheNextStart(t *testing.T) {
+	m := quick(t)
+	m.write(userFile, `{"model": "one", "outputStyle": "plain"}`)
+	updates := m.watch(m.load())
+	m.write(userFile, `{"model": "two", "theme": "x"}`)
+	u := next(t, updates, theme("x"))
+	diff(t, "settings", []string{u.config.Settings.Model, u.config.Settings.OutputStyle}, []string{"one", "plain"})
+	diff(t, "origin", m.origin(u.config, "model"), userFile+":1:11")
+	var got []string
+	for _, c := range u.changes {
+		if c.AtStart {
+			got = append(got, c.Path+" "+string(c.Old)+" "+string(c.New))
+		}
+	}
+	slices.Sort(got)
+	diff(t, "at start", got, []string{`model "one" "two"`, `outputStyle "plain" `})
+	m.write(userFile, `{"model": "two", "theme": "y"}`)
+	u = next(t, updates, theme("y"))
+	diff(t, "not reported again", len(u.changes), 1)
+	diff(t, "model", u.config.Settings.Model, "one")
+}
+
+func TestABadEditKeepsTheLastGoodConfiguration(t *testing.T) {
+	m := quick(t)
+	m.write(userFile, `{"theme": "good"}`)
+	updates := m.watch(m.load())
+	m.write(userFile, `{"theme": 7}`)
+	u := next(t, updates, func(u update) bool { return len(u.changes) == 1 && u.changes[0].Err != nil })
+	diff(t, "kept", u.config.Settings.Theme, "good")
+	diff(t, "error", m.short(u.changes[0].Err.Error()), userFile+":1:11: theme: found 7, allowed: a string that is not empty")
+	m.write(userFile, `{"theme": "good"}`)
+	u = next(t, updates, func(u update) bool { return len(u.changes) == 0 })
+	diff(t, "recovered", u.config.Settings.Theme, "good")
+}
+
+func TestOnlyNewWarningsAreTold(t *testing.T) {
+	m := quick(t)
+	m.write(userFile, `{"theme": "a", "odd": 1}`)
+	c := m.load()
+	diff(t, "at first", len(c.Warnings), 1)
+	updates := m.watch(c)
+	m.write(userFile, `{"theme": "b", "odd": 1}`)
+	diff(t, "known", len(next(t, updates, theme("b")).config.Warnings), 0)
+	m.write(userFile, `{"theme": "c", "odd": 1, "odder": 1}`)
+	diff(t, "new", len(next(t, updates, theme("c")).config.Warnings), 1)
+}
+
+func TestSecretsAreMaskedInChanges(t *testing.T) {
+	m := quick(t)
+	updates := m.watch(m.load())
+	m.write(userFile, `{"theme": "x", "providers": {"p": {"apiKey": "sk-abcdefghijklmnop-1234"}}}`)
+	u := next(t, updates, theme("x"))
+	diff(t, "shown", string(u.changes[1].New), `"***1234"`)
+	diff(t, "real", u.config.Settings.Providers["p"].APIKey, "sk-abcdefghijklmnop-1234")
+}
+
+func TestTheOrganisationsDocumentIsRefreshedWhileWatching(t *testing.T) {
+	s := newOrgServer(t, `{"theme": "old"}`)
+	m := quick(t)
+	m.env("LATHE_ORG_URL=" + s.URL)
+	c := m.load()
+	m.age()
+	s.serve(200, `{"theme": "newer"}`)
+	next(t, m.watch(c), theme("newer"))
+}
