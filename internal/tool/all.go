@@ -10,6 +10,7 @@ func All(env *Env) []agent.Tool {
 		newEdit(env),
 		newGlob(env),
 		newGrep(env),
+		newBash(env),
 		newTodoWrite(env),
 	}
 }

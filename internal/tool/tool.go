@@ -42,11 +42,15 @@ type Env struct {
 
 	// Blob keeps data with the session and returns the path to read it back from. Nil: a temporary folder.
 	Blob func(ctx context.Context, name string, data []byte) (string, error)
+	// NewBlob is Blob for data of unknown size. Nil: a temporary file.
+	NewBlob func(ctx context.Context, name string) (BlobWriter, error)
 	// InContext tells whether the result of an earlier call is still in the conversation as the model
 	// will see it. Nil: never, so that nothing is answered with "you have seen this".
 	InContext func(callID string) bool
 	// Environ is the environment of child processes before lathe's own keys are removed. Nil: os.Environ.
 	Environ func() []string
+	// ChildEnv changes how the environment of child processes is cleaned.
+	ChildEnv sandbox.Options
 	// Shell is the shell for Bash. Empty: the user's, if it is bash or zsh, else the first that is found.
 	Shell string
 }

@@ -1,0 +1,255 @@
+package tool
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/llm"
+)
+
+func numberedLines(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "line %d\n", i+1)
+	}
+	return b.String()
+}
+
+func TestReadNumbersLinesAsCatDoes(t *testing.T) {
+	b := newBench(t)
+	b.put("a.txt", "one\n\ttwo\n\nfour")
+	want := "     1\tone\n     2\t\ttwo\n     3\t\n     4\tfour\n"
+	if got := b.must("Read", in{"file_path": "a.txt"}); got != want {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestReadShowsAPageAndHowToGoOn(t *testing.T) {
+	b := newBench(t)
+	b.put("a.txt", numberedLines(2500))
+	first := b.must("Read", in{"file_path": "a.txt"})
+	wantIn(t, first, "     1\tline 1\n", "  2000\tline 2000\n", "Lines 1-2000 of 2500. To go on: offset=2001.")
+	if strings.Contains(first, "line 2001\n") {
+		t.Error("more than 2000 lines")
+	}
+	rest := b.must("Read", in{"file_path": "a.txt", "offset": 2001})
+	wantIn(t, rest, "  2001\tline 2001\n", "  2500\tline 2500\n")
+	if strings.Contains(rest, "[") {
+		t.Errorf("a note after the last line: %s", rest[len(rest)-100:])
+	}
+	wantIn(t, b.must("Read", in{"file_path": "a.txt", "offset": 3, "limit": 2}), "     3\tline 3\n     4\tline 4\n\n[Lines 3-4 of 2500. To go on: offset=5.]")
+	wantIn(t, b.must("Read", in{"file_path": "a.txt", "offset": 9999}), "The file has only 2500 lines; offset 9999 is past its end.")
+}
+
+func TestReadStopsBeforeAResultIsTooLong(t *testing.T) {
+	b := newBench(t)
+	b.put("a.txt", strings.Repeat(strings.Repeat("x", 999)+"\n", 100))
+	got := b.must("Read", in{"file_path": "a.txt"})
+	if len(got) > 50_000 {
+		t.Errorf("%d characters", len(got))
+	}
+	wantIn(t, got, "Lines 1-47 of 100. To go on: offset=48.")
+	b.env.Limits.ReadLines = 10
+	wantIn(t, b.must("Read", in{"file_path": "a.txt", "offset": 2}), "Lines 2-11 of 100.")
+}
+
+func TestReadCutsLongLines(t *testing.T) {
+	b := newBench(t)
+	b.put("a.txt", strings.Repeat("é", 2500)+"\nshort\n")
+	got := b.must("Read", in{"file_path": "a.txt"})
+	wantIn(t, got, strings.Repeat("é", 2000)+"… [cut: the line has 2500 characters]\n     2\tshort", "1 long lines are cut.")
+}
+
+func TestReadSaysWhatIsEmptyMissingOrNotText(t *testing.T) {
+	b := newBench(t)
+	b.put("empty", "")
+	b.put("src/config.go", "package a\n")
+	b.put("data.bin", "ab\x00cd")
+	b.put("doc.pdf", "%PDF-1.7 ...")
+	wantIn(t, b.must("Read", in{"file_path": "empty"}), "The file is empty.")
+	b.fails("Read", in{"file_path": "src/confg.go"}, "does not exist", b.dir, "src/config.go")
+	b.fails("Read", in{"file_path": "config.go"}, "src/config.go")
+	b.fails("Read", in{"file_path": "data.bin"}, "binary file", "5 bytes")
+	b.fails("Read", in{"file_path": "doc.pdf"}, "PDF", "Bash")
+	b.fails("Read", in{"file_path": ""}, "empty")
+	b.fails("Read", in{"file_path": "src/config.go/x"}, "does not exist")
+}
+
+func TestReadTellsNoNamesOutsideTheRoots(t *testing.T) {
+	b := newBench(t)
+	outside := t.TempDir()
+	if err := os.WriteFile(filepath.Join(outside, "secret_plan.txt"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got := b.fails("Read", in{"file_path": filepath.Join(outside, "secret_plan.md")}, "does not exist")
+	if strings.Contains(got, "secret_plan.txt") {
+		t.Errorf("a name nobody allowed to see: %s", got)
+	}
+}
+
+func TestReadListsAFolder(t *testing.T) {
+	b := newBench(t)
+	b.put("dir/sub/x", "")
+	b.put("dir/b.txt", "")
+	b.put("dir/.env", "")
+	r, err := b.call("Read", in{"file_path": "dir"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantIn(t, text(r), "is a folder with 3 entries:\n.env\nb.txt\nsub/\n")
+	if d := cmp.Diff(event.Listing{Title: "dir", Items: []string{".env", "b.txt", "sub/"}, Total: 3}, r.View); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestReadShowsImages(t *testing.T) {
+	b := newBench(t)
+	data := append([]byte("\x89PNG\r\n\x1a\n"), bytes.Repeat([]byte{0, 1, 2}, 5000)...)
+	b.put("p.png", string(data))
+	r, err := b.call("Read", in{"file_path": "p.png"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, ok := r.Parts[len(r.Parts)-1].(llm.Media)
+	if !ok || m.MIME != "image/png" || !bytes.Equal(m.Data, data) {
+		t.Errorf("parts %T", r.Parts[len(r.Parts)-1])
+	}
+	b.put("huge.png", string(data[:8])+strings.Repeat("x", readImageMax))
+	b.fails("Read", in{"file_path": "huge.png"}, "smaller")
+}
+
+func TestReadDecodesOtherEncodings(t *testing.T) {
+	b := newBench(t)
+	b.put("crlf", "a\r\nb\r\n")
+	b.put("bom", "\xEF\xBB\xBFa\n")
+	b.put("utf16", "\xff\xfea\x00\n\x00\xe9\x00")
+	b.put("latin", "caf\xe9\n")
+	for name, want := range map[string]string{
+		"crlf": "     1\ta\n     2\tb\n", "bom": "     1\ta\n", "utf16": "     1\ta\n     2\té\n",
+	} {
+		if got := b.must("Read", in{"file_path": name}); got != want {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+	wantIn(t, b.must("Read", in{"file_path": "latin"}), "     1\tcafé\n", "Latin-1")
+}
+
+func TestReadSkipsThroughAHugeFileWithoutHoldingIt(t *testing.T) {
+	b := newBench(t)
+	path := b.put("huge.txt", numberedLines(200_000))
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := f.Truncate(3 << 30); err != nil { // sparse
+		t.Skip(err)
+	}
+	got := b.must("Read", in{"file_path": "huge.txt", "offset": 150_000, "limit": 2})
+	wantIn(t, got, "150000\tline 150000\n150001\tline 150001\n", "of a file of 3.0 GB. To go on: offset=150002.")
+}
+
+func TestReadStreamsAsItReadsWhole(t *testing.T) {
+	b := newBench(t)
+	content := "\xEF\xBB\xBF" + strings.Repeat("0123456789abcdef\r\n", 100) + strings.Repeat("y", 3000) + "\n" + "last"
+	big := content + strings.Repeat("\nz", readWhole/2+1)
+	b.put("small", content)
+	b.put("big", big)
+	for _, input := range []in{{"offset": 1, "limit": 3}, {"offset": 99, "limit": 3}, {"offset": 100, "limit": 2}} {
+		input["file_path"] = "small"
+		small := b.must("Read", input)
+		input["file_path"] = "big"
+		large := b.must("Read", input)
+		a, _, _ := strings.Cut(small, "\n\n[")
+		c, _, _ := strings.Cut(large, "\n\n[")
+		if a != c {
+			t.Errorf("%v: small %q, large %q", input, a, c)
+		}
+	}
+}
+
+func TestReadAnswersARepeatedReadBriefly(t *testing.T) {
+	b := newBench(t)
+	path := b.put("a.txt", numberedLines(50))
+	there := map[string]bool{}
+	b.env.InContext = func(id string) bool { return there[id] }
+	b.must("Read", in{"file_path": "a.txt", "limit": 20})
+	there[b.last] = true
+	brief := "Unchanged since you read it"
+	wantIn(t, b.must("Read", in{"file_path": "a.txt", "limit": 20}), brief)
+	wantIn(t, b.must("Read", in{"file_path": "a.txt", "offset": 5, "limit": 3}), brief)
+	if got := b.must("Read", in{"file_path": "a.txt", "offset": 15, "limit": 10}); strings.Contains(got, brief) {
+		t.Error("lines that were not shown")
+	}
+	there = map[string]bool{}
+	if got := b.must("Read", in{"file_path": "a.txt", "limit": 20}); strings.Contains(got, brief) {
+		t.Error("the earlier result is gone from the conversation")
+	}
+	there[b.last] = true
+	if err := os.WriteFile(path, []byte(numberedLines(51)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.must("Read", in{"file_path": "a.txt", "limit": 20}); strings.Contains(got, brief) {
+		t.Error("the file changed")
+	}
+	there[b.last] = true
+	b.must("Edit", in{"file_path": "a.txt", "old_string": "line 7\n", "new_string": "line seven\n"})
+	wantIn(t, b.must("Read", in{"file_path": "a.txt", "limit": 20}), "line seven")
+}
+
+func TestReadGivesItsStructuredOutput(t *testing.T) {
+	b := newBench(t)
+	b.put("a.go", "package a\nvar x int\n")
+	r, err := b.call("Read", in{"file_path": "a.go", "offset": 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]any{"type": "text", "file": map[string]any{
+		"filePath": filepath.Join(b.dir, "a.go"), "content": "var x int", "numLines": 1, "startLine": 2, "totalLines": 2,
+	}}
+	if d := cmp.Diff(want, r.Meta); d != "" {
+		t.Error(d)
+	}
+	view := event.TextView{Text: "var x int", Path: filepath.Join(b.dir, "a.go"), Language: "go", Summary: "lines 2-2"}
+	if d := cmp.Diff(view, r.View); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestReadsAreServedFromTheCacheUntilTheFileChanges(t *testing.T) {
+	b := newBench(t)
+	path := b.put("a.txt", "one\n")
+	read := func() string { return b.must("Read", in{"file_path": "a.txt"}) }
+	read()
+	read()
+	if s := b.env.Cache.Stats(); s.Hits != 1 || s.Misses != 1 || s.Entries != 1 {
+		t.Errorf("%+v", s)
+	}
+	if err := os.WriteFile(path, []byte("two\n"), 0o644); err != nil { // same size
+		t.Fatal(err)
+	}
+	if err := os.Chtimes(path, time.Time{}, time.Now().Add(time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	wantIn(t, read(), "two")
+	if s := b.env.Cache.Stats(); s.Hits != 1 || s.Misses != 2 || s.Invalidations != 1 {
+		t.Errorf("%+v", s)
+	}
+}
+
+func BenchmarkReadSmallFile(b *testing.B) {
+	bench := newBench(b)
+	bench.put("a.go", strings.Repeat("a line of some text\n", 200))
+	bench.env.Cache.Disable()
+	for b.Loop() {
+		bench.must("Read", in{"file_path": "a.go"})
+	}
+}
