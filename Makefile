@@ -61,7 +61,7 @@ fuzz: ## run every fuzz test for FUZZTIME (10s)
 	done
 
 update: ## rewrite the list of packages the program links
-	$(GO) test ./internal -run Linked -update
+	$(GO) test ./internal -run Links -update
 
 clean: ## remove what make built
 	rm -rf bin dist
