@@ -55,7 +55,8 @@ type Options struct {
 	Sources []Layer
 
 	// Trust says whether the folder is trusted with the held values, whose digest (Config.HeldDigest)
-	// changes when they do. Nil is no. It is asked once, and only if there are held values.
+	// changes when they do. It is asked once, and only if there are held values. Nil goes by what
+	// Config.Trust remembered.
 	Trust func(root, digest string) bool
 	// TrustLocal lets the local files count without that: the caller knows that they are the user's own,
 	// because git does not track them.

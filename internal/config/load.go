@@ -379,8 +379,7 @@ func (l *loader) decideTrust() {
 	var all []byte
 	for _, doc := range l.later {
 		for _, v := range leaves(doc, nil) {
-			p, err := parsePath(v.Path)
-			if err == nil && rootSchema().find(p) != nil {
+			if p, err := parsePath(v.Path); err == nil && rootSchema().knows(p) {
 				l.held = append(l.held, v)
 				all = fmt.Appendf(all, "%s\x00%s\x00%s\x00", v.Origin.Layer, v.Path, v.JSON)
 			}
@@ -390,7 +389,11 @@ func (l *loader) decideTrust() {
 		return
 	}
 	l.heldDigest = digest(all)
-	l.trusted = l.opts.Trust != nil && l.opts.Trust(l.paths.Root, l.heldDigest)
+	if l.opts.Trust != nil {
+		l.trusted = l.opts.Trust(l.paths.Root, l.heldDigest)
+	} else {
+		l.trusted = l.paths.remembersTrust(l.heldDigest)
+	}
 	if !l.trusted {
 		l.warnHeld()
 	}

@@ -117,6 +117,7 @@ func (m *machine) origin(c *config.Config, key string) string { return m.short(c
 
 func diff(t *testing.T, what string, got, want any) {
 	t.Helper()
+	t.Helper()
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("%s (-want +got):\n%s", what, d)
 	}

@@ -102,9 +102,43 @@ func TestTrustIsAskedForTheContentOfWhatIsHeld(t *testing.T) {
 	if m.load(); asked[2] == asked[0] {
 		t.Error("another shell, the same digest: trust would cover what nobody saw")
 	}
+	m.write(projFile, `{"mcpServers": {"x": {"command": "a", "args": ["1"]}}}`)
+	m.load()
+	m.write(projFile, `{"mcpServers": {"x": {"command": "a", "args": ["2"]}}}`)
+	if m.load(); asked[3] == asked[4] {
+		t.Error("other arguments of a server, the same digest")
+	}
 	m.write(projFile, `{"model": "x"}`)
 	m.load()
-	diff(t, "asked without need", len(asked), 3)
+	diff(t, "asked without need", len(asked), 5)
+}
+
+func TestTrustIsRememberedForAFolderUntilItsFilesChange(t *testing.T) {
+	m := newMachine(t)
+	m.write(projFile, widening)
+	trusted := func(want bool) {
+		t.Helper()
+		diff(t, "trusted", m.load().Trusted(), want)
+	}
+	trusted(false)
+	if err := m.load().Trust(); err != nil {
+		t.Fatal(err)
+	}
+	trusted(true)
+	m.write(localFile, `{"hooks": {"Stop": [{"hooks": []}]}}`)
+	trusted(false)
+	if err := m.load().Trust(); err != nil {
+		t.Fatal(err)
+	}
+	trusted(true)
+	if err := m.load().Distrust(); err != nil {
+		t.Fatal(err)
+	}
+	trusted(false)
+	m.mkdir("home/other/.git")
+	m.opts.Dir = m.path("home/other")
+	m.write("home/other/.lathe/settings.json", widening)
+	trusted(false)
 }
 
 func TestAProjectMayMakeTheModeStricter(t *testing.T) {

@@ -148,6 +148,19 @@ func (s *schema) find(p keyPath) *schema {
 	return s
 }
 
+// knows tells whether a path leads to a key of the schema or into a form that the schema leaves open.
+func (s *schema) knows(p keyPath) bool {
+	for i := range p {
+		if s = s.find(p[i : i+1]); s == nil {
+			return false
+		}
+		if s.open() && len(s.anyOf) == 0 && s.items == nil {
+			return true
+		}
+	}
+	return true
+}
+
 // open tells whether members that the schema does not name are the business of somebody else.
 func (s *schema) open() bool { return len(s.props) == 0 && s.extra == nil }
 

@@ -39,13 +39,17 @@ func TestSetChangesOneValueAndKeepsEverythingElse(t *testing.T) {
 	for name, c := range map[string]struct{ path, value, old, now string }{
 		"replace":       {"model", "opus", `"model": "sonnet", // for now`, `"model": "opus", // for now`},
 		"append inside": {"permissions.deny+", "WebSearch", `["WebFetch"]`, `["WebFetch", "WebSearch"]`},
-		"append below": {"permissions.allow+", "Edit", "\"Bash(go *)\" // mostly\n        ]",
-			"\"Bash(go *)\", // mostly\n            \"Edit\"\n        ]"},
+		"append below": {
+			"permissions.allow+", "Edit", "\"Bash(go *)\" // mostly\n        ]",
+			"\"Bash(go *)\", // mostly\n            \"Edit\"\n        ]",
+		},
 		"append what is there": {"permissions.allow+", "Read", "x", "x"},
 		"new key":              {"debug", "true", "}, /* that is all */\n}", "}, /* that is all */\n    \"debug\": true,\n}"},
 		"new nested key":       {"permissions.defaultMode", "plan", "[\"WebFetch\"]\n    }", "[\"WebFetch\"],\n        \"defaultMode\": \"plan\"\n    }"},
-		"new object": {"bash.shell", "zsh", "}, /* that is all */\n}",
-			"}, /* that is all */\n    \"bash\": {\n        \"shell\": \"zsh\"\n    },\n}"},
+		"new object": {
+			"bash.shell", "zsh", "}, /* that is all */\n}",
+			"}, /* that is all */\n    \"bash\": {\n        \"shell\": \"zsh\"\n    },\n}",
+		},
 		"element": {"permissions.allow[1]", "Bash(make *)", `"Bash(go *)" //`, `"Bash(make *)" //`},
 	} {
 		t.Run(name, func(t *testing.T) {
