@@ -38,7 +38,7 @@ type Env struct {
 	Todos  *Todos       // the task list
 	Limits Limits
 
-	Runner *sandbox.Runner // starts the children of Bash and Grep
+	Runner *sandbox.Runner // starts the children of Bash and Grep; NewEnv makes one
 
 	// Blob keeps data with the session and returns the path to read it back from. Nil: a temporary folder.
 	Blob func(ctx context.Context, name string, data []byte) (string, error)
@@ -72,7 +72,7 @@ func NewEnv(dir string) (*Env, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Env{Roots: roots, Dir: NewDir(roots.First()), Guard: NewGuard(), Cache: NewCache(), Todos: &Todos{}}, nil
+	return &Env{Roots: roots, Dir: NewDir(roots.First()), Guard: NewGuard(), Cache: NewCache(), Todos: &Todos{}, Runner: sandbox.New()}, nil
 }
 
 // Clone makes the Env of a subagent: it starts with what its parent has seen and cached, in the parent's

@@ -1,0 +1,260 @@
+package tool
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/lathe-dev/lathe/internal/agent"
+	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/permission"
+	"github.com/lathe-dev/lathe/internal/sandbox"
+)
+
+//go:embed bash.md
+var bashDescription string
+
+const bashSchema = `{"type":"object","properties":{` +
+	`"command":{"type":"string","description":"The command line"},` +
+	`"timeout":{"type":"integer","minimum":1,"description":"Milliseconds"},` +
+	`"description":{"type":"string","description":"What it does, in five to ten words"}},` +
+	`"required":["command"],"additionalProperties":false}`
+
+// Bounds of one command, unless Limits say otherwise.
+const (
+	bashTimeout    = 120 * time.Second
+	bashMaxTimeout = 600 * time.Second
+	bashOutput     = 30_000  // characters inline
+	bashFlood      = 5 << 30 // bytes after which a command is ended
+)
+
+var (
+	errBashTimeout = errors.New("the command ran out of time")
+	errBashFlood   = errors.New("the command wrote too much")
+)
+
+type bashInput struct {
+	Command     string `json:"command"`
+	Timeout     int64  `json:"timeout,omitempty"` // milliseconds
+	Description string `json:"description,omitempty"`
+}
+
+type basher struct {
+	env   *Env
+	flood int64 // bytes
+}
+
+func newBash(env *Env) agent.Tool {
+	return newTool("Bash", bashDescription, bashSchema, (&basher{env, bashFlood}).prepare)
+}
+
+func (t *basher) prepare(_ context.Context, callID string, in bashInput) (*agent.Plan, error) {
+	if strings.TrimSpace(in.Command) == "" {
+		return nil, errors.New("the command is empty; say what to run")
+	}
+	if i := strings.IndexByte(in.Command, 0); i >= 0 {
+		return nil, fmt.Errorf("the command has a NUL byte at position %d, which no shell takes; write it as \\0 for printf", i)
+	}
+	sh, err := findShell(t.env)
+	if err != nil {
+		return nil, err
+	}
+	call := &bashCall{env: t.env, in: in, id: callID, shell: sh, flood: t.flood, dir: t.env.Dir.Get()}
+	return &agent.Plan{
+		Accesses: []permission.Access{{Kind: permission.Exec, Target: in.Command}},
+		Title:    bashTitle(in),
+		Preview:  event.Command{Command: in.Command, Dir: call.dir},
+		Run:      call.run,
+	}, nil
+}
+
+// bashTitle is the first line of the command: the model's own description is not evidence of what runs.
+func bashTitle(in bashInput) string {
+	first, rest, more := strings.Cut(strings.TrimSpace(in.Command), "\n")
+	if more && strings.TrimSpace(rest) != "" {
+		first += " …"
+	}
+	return first
+}
+
+// bashCall is one command on its way.
+type bashCall struct {
+	env   *Env
+	in    bashInput
+	id    string
+	shell shell
+	flood int64
+	dir   string
+	notes []string
+}
+
+func (c *bashCall) run(ctx context.Context) (*agent.Result, error) {
+	c.startDir()
+	timeout := c.timeout()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	timer := time.AfterFunc(timeout, func() { cancel(errBashTimeout) })
+	defer timer.Stop()
+	cwd := newCwdFile()
+	defer cwd.remove()
+	argv, cleanup, err := c.shell.argv(c.in.Command, cwd.path)
+	if err != nil {
+		return nil, err
+	}
+	defer cleanup()
+	out := c.output(ctx, func() { cancel(errBashFlood) })
+	defer out.close()
+	exit, err := c.env.Runner.Run(ctx, sandbox.Spec{Argv: argv, Dir: c.dir, Env: c.environ(), Stdout: out, Stderr: out})
+	if err != nil && !exit.Cancelled {
+		return nil, err
+	}
+	c.endDir(cwd.read())
+	return c.result(exit, err, timeout, out.finish()), nil
+}
+
+// startDir makes sure that the working folder is still there.
+func (c *bashCall) startDir() {
+	c.dir = c.env.Dir.Get()
+	if fi, err := os.Stat(c.dir); err == nil && fi.IsDir() {
+		return
+	}
+	c.reset(fmt.Sprintf("The working folder %s is gone. ", c.dir))
+}
+
+func (c *bashCall) reset(why string) {
+	c.dir = c.env.Roots.First()
+	c.env.Dir.Set(c.dir)
+	c.notes = append(c.notes, why+"Shell cwd was reset to "+c.dir)
+}
+
+// endDir takes over the folder in which the command ended, if the session may work there. Cached
+// results about both folders are doubtful now.
+func (c *bashCall) endDir(cwd string) {
+	c.env.Cache.InvalidateDir(c.dir)
+	if cwd == "" {
+		return
+	}
+	p, err := c.env.Roots.Resolve(cwd, c.dir)
+	switch {
+	case err != nil || !p.Exists() || !p.Info.IsDir() || !p.Inside() || p.Root.ReadOnly:
+		c.reset("")
+	case p.Real != c.dir:
+		c.env.Dir.Set(p.Real)
+		c.env.Cache.InvalidateDir(p.Real)
+	}
+}
+
+func (c *bashCall) timeout() time.Duration {
+	longest := orDefault(c.env.Limits.BashMaxTimeout, bashMaxTimeout)
+	if c.in.Timeout <= 0 {
+		return min(orDefault(c.env.Limits.BashTimeout, bashTimeout), longest)
+	}
+	if c.in.Timeout > int64(longest/time.Millisecond) {
+		return longest
+	}
+	return time.Duration(c.in.Timeout) * time.Millisecond
+}
+
+func orDefault[T int | time.Duration](v, def T) T {
+	if v <= 0 {
+		return def
+	}
+	return v
+}
+
+func (c *bashCall) environ() []string {
+	return sandbox.CleanEnv(c.env.environ(), c.env.ChildEnv)
+}
+
+func (c *bashCall) output(ctx context.Context, flooded func()) *bashText {
+	return &bashText{
+		limit: orDefault(c.env.Limits.BashOutput, bashOutput), flood: c.flood, flooded: flooded,
+		live: liveText{send: func(s string) { agent.Output(ctx, s) }},
+		blob: func() (BlobWriter, error) { return c.env.blobWriter(context.WithoutCancel(ctx), c.id+".txt") },
+	}
+}
+
+// result puts the outcome into words.
+func (c *bashCall) result(exit sandbox.Exit, err error, timeout time.Duration, out outputText) *agent.Result {
+	view := event.Command{
+		Command: c.in.Command, Dir: c.dir, Output: out.text, ExitCode: exit.Code, Duration: exit.Duration, OutputRef: out.path,
+	}
+	meta := map[string]any{"stdout": out.text, "stderr": "", "interrupted": false, "isImage": false, "exitCode": exit.Code}
+	if out.path != "" {
+		meta["persistedOutputPath"], meta["persistedOutputSize"] = out.path, out.size
+	}
+	head, failed := "", false
+	switch {
+	case exit.Cancelled && errors.Is(err, errBashTimeout):
+		head, failed, view.TimedOut = fmt.Sprintf("Command timed out after %s. It was ended with everything it had started; a longer timeout may be given.", timeout), true, true
+		meta["timedOutAfterMs"] = timeout.Milliseconds()
+	case exit.Cancelled && errors.Is(err, errBashFlood):
+		head, failed = fmt.Sprintf("Command was ended because it wrote more than %s.", size(c.flood)), true
+	case exit.Cancelled:
+		head, failed, view.Cancelled = "Command was interrupted before it ended.", true, true
+		meta["interrupted"] = true
+	case exit.Code != 0:
+		if said := exitMeaning(c.in.Command, exit.Code, out.text); said != "" {
+			meta["returnCodeInterpretation"] = said
+			c.notes = append(c.notes, fmt.Sprintf("(Exit code %d: %s)", exit.Code, said))
+			break
+		}
+		head, failed = fmt.Sprintf("Exit code %d", exit.Code), true
+		if exit.Signal != "" {
+			head += " (ended by a signal: " + exit.Signal + ")"
+		}
+	}
+	c.noteLeft(exit)
+	if out.note != "" {
+		c.notes = append(c.notes, out.note)
+	}
+	r := agent.TextResult(compose(head, out.text, c.notes))
+	r.IsError, r.Title, r.View, r.Meta = failed, bashTitle(c.in), view, meta
+	return r
+}
+
+func (c *bashCall) noteLeft(exit sandbox.Exit) {
+	if exit.Ended > 0 && !exit.Cancelled {
+		c.notes = append(c.notes, fmt.Sprintf("%s left running in the background and ended with the command.", count(exit.Ended, "process was", "processes were")))
+	}
+	if exit.Alive > 0 {
+		c.notes = append(c.notes, fmt.Sprintf("%s could not be ended.", count(exit.Alive, "process", "processes")))
+	}
+}
+
+func count(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
+// compose joins the outcome, the output and the notes.
+func compose(head, text string, notes []string) string {
+	text = strings.TrimRight(text, "\n")
+	if text == "" && head == "" && len(notes) == 0 {
+		return "(no output)"
+	}
+	var b strings.Builder
+	b.WriteString(head)
+	if text != "" {
+		if head != "" {
+			b.WriteString("\n")
+		}
+		b.WriteString(text)
+	}
+	for i, n := range notes {
+		if b.Len() > 0 {
+			b.WriteString("\n")
+			if i == 0 {
+				b.WriteString("\n")
+			}
+		}
+		b.WriteString(n)
+	}
+	return b.String()
+}

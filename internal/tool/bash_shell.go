@@ -1,0 +1,138 @@
+package tool
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// shell is a program that runs commands.
+type shell struct {
+	path string
+	kind string // bash, zsh or sh
+}
+
+// findShell takes the shell of the settings, else the user's if it is bash or zsh, else the first of
+// bash, zsh and sh that is installed.
+func findShell(env *Env) (shell, error) {
+	if env.Shell != "" {
+		path, err := exec.LookPath(env.Shell)
+		if err != nil {
+			return shell{}, fmt.Errorf("the shell of the settings, %s, cannot be run: %w; set bash.shell to bash or zsh", env.Shell, err)
+		}
+		return shell{path, shellKind(path)}, nil
+	}
+	for _, kv := range env.environ() {
+		path, ok := strings.CutPrefix(kv, "SHELL=")
+		if kind := shellKind(path); ok && filepath.IsAbs(path) && kind != "sh" {
+			if _, err := exec.LookPath(path); err == nil {
+				return shell{path, kind}, nil
+			}
+		}
+	}
+	for _, name := range [...]string{"bash", "zsh", "sh"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return shell{path, name}, nil
+		}
+	}
+	return shell{}, fmt.Errorf("no shell was found; install bash, or set bash.shell to the path of one")
+}
+
+func shellKind(path string) string {
+	switch name := strings.TrimSuffix(filepath.Base(path), ".exe"); name {
+	case "bash", "zsh":
+		return name
+	}
+	return "sh"
+}
+
+// The scripts that run before the command. Each sees to it that the folder in which the shell ends is
+// written to a file: at the normal end, after exit, and when set -e ends the shell. Start-up files of the
+// user are not read, so there are no aliases and functions of theirs.
+//
+// bash and sh: a trap on EXIT, which subshells do not inherit. A command may set its own; bash's trap is
+// wrapped so that ours stays in front of it. The redirections come first so that set -x shows nothing of it.
+// zsh: the function zshexit, which is independent of traps (zshmisc(1), Special Functions).
+const (
+	bashPrelude = `__lathe_cwd() { local s=$?; [ "$BASH_SUBSHELL" = 0 ] && builtin pwd -P >|%[1]s; return $s; }
+trap() { builtin trap "$@" || return; [ "$BASH_SUBSHELL" != 0 ] || { __lathe_trap; } 2>/dev/null; }
+__lathe_trap() { local t; t=$(builtin trap -p EXIT); case $t in *__lathe_cwd*) return;; esac
+eval "set -- $t"; builtin trap -- "{ __lathe_cwd; } 2>/dev/null
+${3-}" EXIT; }
+builtin trap '{ __lathe_cwd; } 2>/dev/null' EXIT
+`
+	zshPrelude = `zshexit() { { builtin pwd -P >|%[1]s; } 2>/dev/null; }
+`
+	shPrelude = `__lathe_cwd() { pwd -P >|%[1]s; }
+trap '{ __lathe_cwd; } 2>/dev/null' EXIT
+`
+)
+
+// argLimit is below Linux's 128 KiB for one argument (MAX_ARG_STRLEN).
+const argLimit = 120 << 10
+
+// argv is the command line of the shell that runs command and leaves its last folder in cwdFile. A command
+// too long for one argument goes through a file, which cleanup removes.
+func (s shell) argv(command, cwdFile string) (argv []string, cleanup func(), err error) {
+	prelude, flags := shPrelude, []string{}
+	switch s.kind {
+	case "bash":
+		prelude, flags = bashPrelude, []string{"--noprofile", "--norc"}
+	case "zsh":
+		prelude, flags = zshPrelude, []string{"-f"}
+	}
+	prelude = fmt.Sprintf(prelude, quote(cwdFile))
+	cleanup = func() {}
+	run := "eval " + quote(" "+command)
+	if len(run) > argLimit {
+		path, err := writeScript(command)
+		if err != nil {
+			return nil, nil, err
+		}
+		cleanup = func() { os.Remove(path) }
+		run = `eval " $(cat ` + quote(path) + `)"`
+	}
+	name := filepath.Base(s.path)
+	argv = append([]string{s.path}, flags...)
+	return append(argv, "-c", prelude+run, name), cleanup, nil
+}
+
+// quote makes one word of s for every shell.
+func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
+
+func writeScript(command string) (string, error) {
+	f, err := os.CreateTemp("", "lathe-*.sh") // mode 0600
+	if err != nil {
+		return "", fmt.Errorf("a command this long needs a temporary file: %w", err)
+	}
+	defer f.Close()
+	if _, err := f.WriteString(command); err != nil {
+		os.Remove(f.Name())
+		return "", fmt.Errorf("a command this long needs a temporary file: %w", err)
+	}
+	return f.Name(), nil
+}
+
+// cwdFile is where the shell writes its last folder. The shell makes it; its name cannot be guessed.
+type cwdFile struct{ path string }
+
+func newCwdFile() cwdFile {
+	var id [16]byte
+	_, _ = rand.Read(id[:]) // crypto/rand.Read never fails
+	return cwdFile{filepath.Join(os.TempDir(), "lathe-cwd-"+hex.EncodeToString(id[:]))}
+}
+
+// read returns the folder, or empty when the shell did not get to write it.
+func (c cwdFile) read() string {
+	b, err := os.ReadFile(c.path)
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSuffix(string(b), "\n")
+}
+
+func (c cwdFile) remove() { os.Remove(c.path) }
