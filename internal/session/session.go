@@ -23,6 +23,7 @@ type Session struct {
 	id, folder string
 	lock       *flock.Flock // nil when read-only
 	now        func() time.Time
+	fsync      func(*os.File) error
 
 	mu    sync.Mutex
 	f     *os.File

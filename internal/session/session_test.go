@@ -260,3 +260,76 @@ func TestCheckoutMovesTheHeadAndRewritesNothing(t *testing.T) {
 		t.Error("checkout of an unknown entry was taken")
 	}
 }
+
+func TestWhatMustSurviveAPowerCutIsSynced(t *testing.T) {
+	st := newStore(t)
+	synced := map[string]int{}
+	st.fsync = func(f *os.File) error {
+		synced[filepath.Base(f.Name())]++
+		return nil
+	}
+	s := create(t, st)
+	step := func(what string, want map[string]int, do func()) {
+		t.Helper()
+		clear(synced)
+		do()
+		if d := cmp.Diff(want, synced); d != "" {
+			t.Errorf("%s (-want +got):\n%s", what, d)
+		}
+	}
+	project, home := filepath.Base(filepath.Dir(s.Folder())), filepath.Base(filepath.Dir(st.projects))
+	none, log := map[string]int{}, map[string]int{logName: 1}
+	step("the first message, with the new folders", map[string]int{logName: 1, s.ID(): 1, project: 1, "projects": 1, home: 1}, func() { user(t, s, "go") })
+	step("a part", none, func() { must(t, s.AddPart(ctx, 0, toolCall("a"))) })
+	step("an approval by a person", log, func() { must(t, s.AddDecision(ctx, "a", json.RawMessage(`{}`), true)) })
+	step("a decision by a rule", none, func() { must(t, s.AddDecision(ctx, "a", json.RawMessage(`{}`), false)) })
+	step("the start of a read", none, func() { must(t, s.StartCall(ctx, "a", false)) })
+	step("the start of a write", log, func() { must(t, s.StartCall(ctx, "a", true)) })
+	var blob string
+	step("a blob", none, func() {
+		var err error
+		blob, err = s.Blob(ctx, "x", []byte("x"))
+		must(t, err)
+	})
+	step("a result", none, func() { must(t, s.EndCall(ctx, result("a", "x"))) })
+	step("a reply", none, func() { must(t, s.AddReply(ctx, reply(toolCall("a")))) })
+	step("the end of a turn, with the blob", map[string]int{logName: 1, filepath.Base(blob): 1, blobDir: 1}, func() { must(t, s.EndTurn(ctx, TurnEnd{})) })
+	step("Sync", log, func() { must(t, s.Sync(ctx)) })
+	step("a later message", log, func() { user(t, s, "more") })
+}
+
+func TestAFailedSyncTakesTheEntryBack(t *testing.T) {
+	st := newStore(t)
+	s := create(t, st)
+	user(t, s, "one")
+	broken := errors.New("the disk is on fire")
+	s.fsync = func(*os.File) error { return broken }
+	err := s.AddUser(ctx, llm.UserText("two"), false, false)
+	var w *WriteError
+	if !errors.As(err, &w) || !errors.Is(err, broken) {
+		t.Fatalf("got %v", err)
+	}
+	same(t, len(s.Messages()), 1)
+	s.fsync = (*os.File).Sync
+	user(t, s, "three")
+	same(t, texts(reopen(t, st, s)), "one three")
+}
+
+func TestANewMessageEndsWhatIsOpenInTheLogToo(t *testing.T) {
+	s := create(t, newStore(t))
+	user(t, s, "go")
+	must(t, s.AddPart(ctx, 0, toolCall("a")))
+	user(t, s, "never mind")
+	same(t, len(s.Messages()), 4)
+	var kinds []string
+	for e := range s.Entries() {
+		kinds = append(kinds, e.Body.Kind())
+		if end, ok := e.Body.(CallEnd); ok && !end.Synthetic {
+			t.Error("the result is not marked as lathe's")
+		}
+	}
+	same(t, kinds, []string{"user", "part", "reply", "call_end", "user"})
+	if err := s.EndCall(ctx, result("a", "late")); err == nil {
+		t.Error("a late result was taken")
+	}
+}

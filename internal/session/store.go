@@ -22,11 +22,12 @@ const (
 type Store struct {
 	projects string
 	now      func() time.Time
+	fsync    func(*os.File) error // (*os.File).Sync; tests see and fail it
 }
 
 // NewStore returns the store in dataHome, which is lathe's own data folder. Nothing is read or made.
 func NewStore(dataHome string) *Store {
-	return &Store{projects: filepath.Join(dataHome, "projects"), now: time.Now}
+	return &Store{projects: filepath.Join(dataHome, "projects"), now: time.Now, fsync: (*os.File).Sync}
 }
 
 // Meta describes a session to be created.
@@ -202,7 +203,7 @@ func (s *Store) load(folder string, lock *flock.Flock) (_ *Session, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("session: read %s: %w", f.Name(), err)
 	}
-	sess := &Session{id: filepath.Base(folder), folder: folder, lock: lock, now: s.now, f: f, j: j}
+	sess := &Session{id: filepath.Base(folder), folder: folder, lock: lock, now: s.now, fsync: s.fsync, f: f, j: j}
 	if j.sum.Model == "" {
 		j.sum.Model = j.header.Model
 	}

@@ -204,27 +204,27 @@ func (s *Session) commit(e Entry, size int64) {
 // sync fsyncs the blobs that the log names, the log, and once the folders that lead to it.
 func (s *Session) sync() error {
 	for len(s.unblobs) > 0 {
-		if err := syncFile(s.unblobs[0]); err != nil {
+		if err := s.syncFile(s.unblobs[0]); err != nil {
 			return err
 		}
 		if s.unblobs = s.unblobs[1:]; len(s.unblobs) == 0 {
-			if err := syncDir(s.Blobs()); err != nil {
+			if err := s.syncDir(s.Blobs()); err != nil {
 				return err
 			}
 		}
 	}
-	if err := s.f.Sync(); err != nil {
+	if err := s.fsync(s.f); err != nil {
 		return err
 	}
 	for ; len(s.unsynced) > 0; s.unsynced = s.unsynced[1:] {
-		if err := syncDir(s.unsynced[0]); err != nil {
+		if err := s.syncDir(s.unsynced[0]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func syncFile(path string) error {
+func (s *Session) syncFile(path string) error {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // removed by the user; Verify tells
@@ -232,11 +232,11 @@ func syncFile(path string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(f.Sync(), f.Close())
+	return errors.Join(s.fsync(f), f.Close())
 }
 
 // syncDir makes the names in a folder durable; Windows does that by itself and has no call for it.
-func syncDir(dir string) error {
+func (s *Session) syncDir(dir string) error {
 	if runtime.GOOS == "windows" {
 		return nil
 	}
@@ -244,5 +244,5 @@ func syncDir(dir string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(f.Sync(), f.Close())
+	return errors.Join(s.fsync(f), f.Close())
 }
