@@ -141,6 +141,8 @@ func diffEdits(path, before string, edits []udiff.Edit) (event.Diff, []hunk) {
 		for _, l := range h.Lines {
 			one.add(l.Kind, strings.TrimSuffix(l.Content, "\n"), &d)
 		}
+		one.OldStart *= min(1, one.OldLines) // an empty side starts at 0
+		one.NewStart *= min(1, one.NewLines)
 		hunks = append(hunks, one)
 	}
 	d.Unified = u.String()

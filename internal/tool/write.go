@@ -218,9 +218,12 @@ func (c *change) patch() []hunk {
 	return c.hunks
 }
 
-// original is the content before, or nil for a new file.
+// originalMax is how large an old content may be to be part of the structured output, which is recorded.
+const originalMax = 256 << 10
+
+// original is the content before, or nil for a new file and for a large one.
 func (c *change) original() any {
-	if c.info == nil {
+	if c.info == nil || len(c.before) > originalMax {
 		return nil
 	}
 	return files.Decode(c.before).View
