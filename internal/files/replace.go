@@ -69,11 +69,11 @@ func (t *Target) writable(old fs.FileInfo) error {
 	if err := Regular(old); err != nil {
 		return err
 	}
-	if old.Mode().Perm()&0o222 == 0 {
+	f, err := t.dir.OpenFile(t.rel, os.O_WRONLY|nonblock, 0) // the mode alone says nothing: root may write all
+	switch {
+	case errors.Is(err, fs.ErrPermission) && old.Mode().Perm()&0o222 == 0:
 		return fmt.Errorf("it is read-only (mode %04o); make it writable first (chmod u+w)", old.Mode().Perm())
-	}
-	f, err := t.dir.OpenFile(t.rel, os.O_WRONLY|nonblock, 0)
-	if errors.Is(err, fs.ErrPermission) || isReadOnlyFS(err) {
+	case errors.Is(err, fs.ErrPermission) || isReadOnlyFS(err):
 		return err
 	}
 	if err != nil {
