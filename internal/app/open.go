@@ -101,6 +101,7 @@ func (i *Instance) newEnv(_ context.Context, s *Session) (*tool.Env, error) {
 	env.Cache.Configure(i.settings.ExploreCache.Enabled, i.settings.ExploreCache.MaxEntries, ms(i.settings.ExploreCache.DirectoryTTLMs))
 	if s.log != nil {
 		env.Blob = s.log.Blob
+		env.NewBlob = func(ctx context.Context, name string) (tool.BlobWriter, error) { return s.log.BlobWriter(ctx, name) }
 		env.InContext = func(string) bool { return true } // nothing leaves the conversation without compaction
 	}
 	return env, nil

@@ -112,7 +112,11 @@ func (c *bashCall) run(ctx context.Context) (*agent.Result, error) {
 	if err != nil && !exit.Cancelled {
 		return nil, err
 	}
-	c.endDir(cwd.read())
+	if dir, ok := cwd.read(); ok {
+		c.endDir(dir)
+	}
+	c.env.Cache.InvalidateDir(c.dir)
+	c.env.Cache.InvalidateDir(c.env.Dir.Get())
 	return c.result(exit, err, timeout, out.finish()), nil
 }
 
@@ -123,28 +127,23 @@ func (c *bashCall) startDir() {
 		return
 	}
 	c.reset(fmt.Sprintf("The working folder %s is gone. ", c.dir))
+	c.dir = c.env.Dir.Get()
 }
 
 func (c *bashCall) reset(why string) {
-	c.dir = c.env.Roots.First()
-	c.env.Dir.Set(c.dir)
-	c.notes = append(c.notes, why+"Shell cwd was reset to "+c.dir)
+	dir := c.env.Roots.First()
+	c.env.Dir.Set(dir)
+	c.notes = append(c.notes, why+"Shell cwd was reset to "+dir)
 }
 
-// endDir takes over the folder in which the command ended, if the session may work there. Cached
-// results about both folders are doubtful now.
+// endDir takes over the folder in which the command ended, if the session may work there.
 func (c *bashCall) endDir(cwd string) {
-	c.env.Cache.InvalidateDir(c.dir)
-	if cwd == "" {
-		return
-	}
 	p, err := c.env.Roots.Resolve(cwd, c.dir)
 	switch {
 	case err != nil || !p.Exists() || !p.Info.IsDir() || !p.Inside() || p.Root.ReadOnly:
 		c.reset("")
 	case p.Real != c.dir:
 		c.env.Dir.Set(p.Real)
-		c.env.Cache.InvalidateDir(p.Real)
 	}
 }
 

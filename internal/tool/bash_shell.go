@@ -56,7 +56,8 @@ func shellKind(path string) string {
 //
 // bash and sh: a trap on EXIT, which subshells do not inherit. A command may set its own; bash's trap is
 // wrapped so that ours stays in front of it. The redirections come first so that set -x shows nothing of it.
-// zsh: the function zshexit, which is independent of traps (zshmisc(1), Special Functions).
+// zsh: the function zshexit, which is independent of traps (zshmisc(1), Special Functions), and a trap on
+// ZERR, because zsh 5.9 does not call zshexit when set -e ends it.
 const (
 	bashPrelude = `__lathe_cwd() { local s=$?; [ "$BASH_SUBSHELL" = 0 ] && builtin pwd -P >|%[1]s; return $s; }
 trap() { builtin trap "$@" || return; [ "$BASH_SUBSHELL" != 0 ] || { __lathe_trap; } 2>/dev/null; }
@@ -65,9 +66,11 @@ eval "set -- $t"; builtin trap -- "{ __lathe_cwd; } 2>/dev/null
 ${3-}" EXIT; }
 builtin trap '{ __lathe_cwd; } 2>/dev/null' EXIT
 `
-	zshPrelude = `zshexit() { { builtin pwd -P >|%[1]s; } 2>/dev/null; }
+	zshPrelude = `__lathe_cwd() { { builtin pwd -P >|%[1]s; } 2>/dev/null; }
+zshexit() { __lathe_cwd; }
+trap '[[ ! -o errexit || $ZSH_SUBSHELL != 0 ]] || __lathe_cwd' ZERR
 `
-	shPrelude = `__lathe_cwd() { pwd -P >|%[1]s; }
+	shPrelude = `__lathe_cwd() { command pwd -P >|%[1]s; }
 trap '{ __lathe_cwd; } 2>/dev/null' EXIT
 `
 )
@@ -126,13 +129,11 @@ func newCwdFile() cwdFile {
 	return cwdFile{filepath.Join(os.TempDir(), "lathe-cwd-"+hex.EncodeToString(id[:]))}
 }
 
-// read returns the folder, or empty when the shell did not get to write it.
-func (c cwdFile) read() string {
+// read returns the folder; ok is false when the shell did not get so far. The folder is empty when the shell
+// had none any more, because it was removed.
+func (c cwdFile) read() (dir string, ok bool) {
 	b, err := os.ReadFile(c.path)
-	if err != nil {
-		return ""
-	}
-	return strings.TrimSuffix(string(b), "\n")
+	return strings.TrimSuffix(string(b), "\n"), err == nil
 }
 
 func (c cwdFile) remove() { os.Remove(c.path) }

@@ -121,7 +121,7 @@ func TestBashKeepsTheWorkingFolder(t *testing.T) {
 			{"cd ..; exit 7", "sub"},
 			{"(cd deep); cd deep | cat", "sub"},
 			{"cd deep; set -e; false; cd ..", "sub/deep"},
-			{"set -eu; set -x; cd ..; echo $unset_variable", "sub"},
+			{"set -u; set -x; cd ..; echo $unset_variable", "sub"},
 			{"cd deep; PWD=/tmp; OLDPWD=/; pwd() { echo /tmp; }", "sub/deep"},
 			{"cd ..; echo /tmp >&3; printf '/tmp\\n'", "sub"},
 			{"cd deep; exec >/dev/null 2>&1 3>&1", "sub/deep"},
