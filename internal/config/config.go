@@ -90,6 +90,7 @@ type Config struct {
 	heldDigest  string
 	trusted     bool
 	files       []File
+	localDigest string // of lathe's local file as it was read
 	orgURL      string
 	layers      [Managed + 1][]*node // as loaded, for how the network is reached
 }
@@ -119,7 +120,7 @@ func Load(opts Options) (*Config, error) {
 	}
 	c := &Config{
 		Warnings: l.warnings, opts: l.opts, paths: l.paths, env: l.env, settingsEnv: l.settingsEnv, merged: merged,
-		held: l.held, heldDigest: l.heldDigest, trusted: l.trusted, files: l.files, orgURL: l.orgURL, layers: l.layers,
+		held: l.held, heldDigest: l.heldDigest, trusted: l.trusted, files: l.files, localDigest: l.localDigest, orgURL: l.orgURL, layers: l.layers,
 	}
 	return c, c.decode()
 }
@@ -174,7 +175,8 @@ func digest(data []byte) string {
 }
 
 // Held are the values of the project's files that need trust. They are part of the settings only if the
-// folder was trusted.
+// folder was trusted. They are not masked, for they are shown to the one who decides; their text is a
+// stranger's and needs escaping.
 func (c *Config) Held() []Value { return slices.Clone(c.held) }
 
 // HeldDigest identifies the held values for Options.Trust; "" when there are none.

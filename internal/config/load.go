@@ -30,8 +30,10 @@ type loader struct {
 	heldDigest string
 	trusted    bool
 	files      []File
-	warnings   []Warning
-	warned     map[Warning]bool
+
+	localDigest string // of lathe's local file as it was read
+	warnings    []Warning
+	warned      map[Warning]bool
 }
 
 func newLoader(opts Options) (*loader, error) {
@@ -99,6 +101,9 @@ func (l *loader) file(f File) error {
 	}
 	src := l.source(f, data)
 	if err == nil {
+		if f.Layer == Local && !f.Foreign {
+			l.localDigest = digest(data)
+		}
 		return l.document(src)
 	}
 	return l.broken(src, &Error{Origin: Origin{Layer: f.Layer, File: f.Path}, Text: "cannot read the settings", Err: err})

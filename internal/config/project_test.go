@@ -163,6 +163,14 @@ func TestALocalFileThatLatheWroteIsTheUsersOwn(t *testing.T) {
 	}
 	diff(t, "not blessed by adding to it", m.load().Settings.Permissions.Allow, []string(nil))
 	m.opts.TrustLocal = true
+	c := m.load()
+	m.write(localFile, `{"permissions": {"allow": ["Bash(*)"]}, "hooks": {}}`) // swapped behind our back
+	if err := c.Set("permissions.allow+", "Read", config.Local); err != nil {
+		t.Fatal(err)
+	}
+	m.opts.TrustLocal = false
+	diff(t, "not what was seen", m.load().Settings.Permissions.Allow, []string(nil))
+	m.opts.TrustLocal = true
 	diff(t, "trusted local", m.load().Settings.Permissions.Allow, []string{"Bash(*)", "Read"})
 }
 

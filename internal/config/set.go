@@ -190,7 +190,8 @@ func (c *Config) rewrite(scope Layer, change func(*editor) error) error {
 	if err != nil {
 		return err
 	}
-	own := scope == Local && (isNew || c.trusted || c.opts.TrustLocal || c.paths.writtenHere(path, old))
+	seen := (c.trusted || c.opts.TrustLocal) && digest(old) == c.localDigest
+	own := scope == Local && (isNew || seen || c.paths.writtenHere(path, old))
 	if err := c.write(scope, target, data, isNew); err != nil {
 		return err
 	}
@@ -285,6 +286,12 @@ func (c *Config) write(scope Layer, target string, data []byte, isNew bool) erro
 	if scope == Project {
 		mode = 0o644
 	}
+	// Under the lock, what an interrupted write left behind is nobody's.
+	if left, err := filepath.Glob(filepath.Join(globQuote(filepath.Dir(target)), tempName(target))); err == nil {
+		for _, name := range left {
+			os.Remove(name)
+		}
+	}
 	if err := replaceFile(target, data, mode); err != nil {
 		return &Error{Origin: Origin{Layer: scope, File: target}, Text: "cannot write the settings; the old ones are unchanged", Err: err}
 	}
@@ -332,7 +339,7 @@ func replaceFile(path string, data []byte, mode fs.FileMode) (err error) {
 		mode = info.Mode().Perm()
 	}
 	dir := filepath.Dir(path)
-	tmp, err := os.CreateTemp(dir, ".settings-*.tmp")
+	tmp, err := os.CreateTemp(dir, tempName(path))
 	if err != nil {
 		return err
 	}
@@ -359,6 +366,17 @@ func replaceFile(path string, data []byte, mode fs.FileMode) (err error) {
 	}
 	syncDir(dir)
 	return nil
+}
+
+// tempName is the pattern of names for the unfinished text of a file.
+func tempName(path string) string { return "." + filepath.Base(path) + "-*.tmp" }
+
+// globQuote keeps a folder's name from being read as a pattern.
+func globQuote(dir string) string {
+	if filepath.Separator == '\\' {
+		return dir // there is no way to quote on Windows, and * and ? cannot be in names
+	}
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(dir)
 }
 
 // syncDir makes the new name durable where the system can; the data itself is synced already.

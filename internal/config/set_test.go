@@ -1,9 +1,12 @@
 package config_test
 
 import (
+	"bufio"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -194,7 +197,7 @@ func TestSetKeepsModeLinksLineEndsAndByteOrderMark(t *testing.T) {
 	if info, err := os.Lstat(m.path(userFile)); err != nil || info.Mode()&os.ModeSymlink == 0 {
 		t.Error("the link was replaced by a file")
 	}
-	entries, _ := filepath.Glob(m.path("home/dotfiles/.settings-*"))
+	entries, _ := filepath.Glob(m.path("home/dotfiles/.*"))
 	diff(t, "left over", entries, []string(nil))
 }
 
@@ -226,6 +229,61 @@ func TestConcurrentWritersLoseNothing(t *testing.T) {
 	}
 	wg.Wait()
 	diff(t, "rules", len(m.load().Settings.Permissions.Allow), 20)
+}
+
+// TestKilledWritersLeaveAWholeFile kills processes that write settings as fast as they can.
+func TestKilledWritersLeaveAWholeFile(t *testing.T) {
+	m := newMachine(t)
+	set(t, m, "language", "kept", config.User)
+	for i := range 10 {
+		cmd := exec.Command(os.Args[0], "-test.run=^TestHelperWriter$")
+		cmd.Env = append(os.Environ(), "CONFIG_TEST_WRITER="+m.base)
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		lines := bufio.NewScanner(out)
+		last := ""
+		for n := 0; n < 3*i && lines.Scan(); n++ {
+			last = lines.Text()
+		}
+		_ = cmd.Process.Kill()
+		for lines.Scan() {
+			last = lines.Text() // what it had printed before it died
+		}
+		_ = cmd.Wait()
+		s := m.load().Settings
+		diff(t, "language", s.Language, "kept")
+		if last != "" && !slices.Contains(s.Permissions.Allow, last) {
+			t.Errorf("%s was reported as written and is lost", last)
+		}
+	}
+	set(t, m, "language", "kept", config.User)
+	left, _ := filepath.Glob(m.path("home/.config/lathe/.*"))
+	diff(t, "left behind", left, []string(nil))
+}
+
+// TestHelperWriter is the process that is killed.
+func TestHelperWriter(t *testing.T) {
+	base := os.Getenv("CONFIG_TEST_WRITER")
+	if base == "" {
+		t.Skip("only as a helper")
+	}
+	home := filepath.Join(base, "home")
+	for i := 0; ; i++ {
+		c, err := config.Load(config.Options{Dir: filepath.Join(home, "proj"), Home: home, Environ: []string{}, ManagedPaths: []string{}})
+		rule := fmt.Sprintf("Bash(echo %d.%d)", os.Getpid(), i)
+		if err == nil {
+			err = c.Set("permissions.allow+", rule, config.User)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Println(rule)
+	}
 }
 
 func TestAFullOrReadOnlyFolderIsOneClearError(t *testing.T) {

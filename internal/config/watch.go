@@ -48,8 +48,10 @@ func (c *Config) Watch(ctx context.Context, fn func(*Config, []Change)) error {
 	defer fs.Close()
 	w := &watcher{fs: fs, cur: c, loaded: c.merged, fn: fn, warned: map[Warning]bool{}}
 	w.note(c.Warnings)
-	if err := w.follow(); err != nil {
+	if err := w.follow(); len(fs.WatchList()) == 0 {
 		return &Error{Text: "cannot watch the settings; changes count from the next start", Err: err}
+	} else if err != nil {
+		fn(c, []Change{{Err: fmt.Errorf("some settings are not watched: %w", err)}})
 	}
 	var background sync.WaitGroup
 	defer background.Wait()
@@ -98,7 +100,7 @@ type watcher struct {
 	failed string // the error reported last, "" after a success
 	warned map[Warning]bool
 	names  map[string]bool // files, and folders still missing, whose events matter
-	dirs   map[string]bool // folders watched
+	dirs   map[string]bool // folders to watch
 }
 
 func (w *watcher) run(ctx context.Context, refreshed <-chan error) error {
@@ -132,7 +134,7 @@ func (w *watcher) run(ctx context.Context, refreshed <-chan error) error {
 			timer.Reset(0)
 		case <-timer.C:
 			if err := w.follow(); err != nil {
-				w.fn(w.cur, []Change{{Err: fmt.Errorf("some settings are no longer watched: %w", err)}})
+				w.fn(w.cur, []Change{{Err: fmt.Errorf("some settings are not watched: %w", err)}})
 			}
 			w.reload()
 		}
@@ -159,11 +161,12 @@ func (w *watcher) follow() error {
 	}
 	var errs []error
 	for dir := range dirs {
-		if !w.dirs[dir] {
-			errs = append(errs, w.fs.Add(dir))
+		// Again each time: another folder may have taken the place of the one watched.
+		if err := w.fs.Add(dir); err != nil && !w.dirs[dir] {
+			errs = append(errs, fmt.Errorf("%s: %w", dir, err))
 		}
 	}
-	for dir := range w.dirs {
+	for _, dir := range w.fs.WatchList() {
 		if !dirs[dir] {
 			_ = w.fs.Remove(dir) // it may be gone already
 		}
@@ -172,13 +175,14 @@ func (w *watcher) follow() error {
 	return errors.Join(errs...)
 }
 
-// present returns dir or the nearest folder above it that is there, and notes the missing ones.
+// present returns dir or the nearest folder above it that is there, and notes all of them: that they go
+// or appear matters.
 func (w *watcher) present(dir string) string {
 	for {
-		if info, err := os.Stat(dir); err == nil && info.IsDir() {
+		w.names[dir] = true
+		if isDir(dir) {
 			return dir
 		}
-		w.names[dir] = true
 		parent := filepath.Dir(dir)
 		if parent == dir {
 			return dir

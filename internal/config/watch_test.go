@@ -102,6 +102,21 @@ func TestFilesAndFoldersThatAppearLaterAreSeen(t *testing.T) {
 	next(t, updates, theme("again"))
 }
 
+func TestAFolderThatIsReplacedIsStillWatched(t *testing.T) {
+	m := quick(t)
+	m.write(projFile, `{"theme": "one"}`)
+	m.write("home/proj/next/settings.json", `{"theme": "two"}`)
+	updates := m.watch(m.load())
+	for _, mv := range [][2]string{{"home/proj/.lathe", "home/proj/old"}, {"home/proj/next", "home/proj/.lathe"}} {
+		if err := os.Rename(m.path(mv[0]), m.path(mv[1])); err != nil {
+			t.Fatal(err)
+		}
+	}
+	next(t, updates, theme("two"))
+	m.write(projFile, `{"theme": "three"}`)
+	next(t, updates, theme("three"))
+}
+
 func TestAFileBehindALinkIsSeen(t *testing.T) {
 	m := quick(t)
 	m.write("home/dotfiles/lathe.json", `{"theme": "one"}`)
