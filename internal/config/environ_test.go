@@ -1,6 +1,9 @@
 package config_test
 
 import (
+	"encoding/json"
+	"os"
+	"os/user"
 	"testing"
 
 	"github.com/lathe-dev/lathe/internal/config"
@@ -87,4 +90,38 @@ func TestPathsFollowXDGAndClaudesVariables(t *testing.T) {
 	m.write("elsewhere/settings.json", `{"language": "there"}`)
 	m.write(claudeUser, `{"language": "here"}`)
 	diff(t, "language", m.load().Settings.Language, "there")
+}
+
+func TestFilesListsWhatWasLookedFor(t *testing.T) {
+	m := newMachine(t)
+	m.write(projFile, "{}")
+	var got []string
+	for _, f := range m.load().Files() {
+		text, err := json.Marshal(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, m.short(string(text)))
+	}
+	diff(t, "files", got, []string{
+		`{"path":"` + claudeUser + `","layer":"user","foreign":true,"found":false}`,
+		`{"path":"` + userFile + `","layer":"user","found":false}`,
+		`{"path":"` + claudeProj + `","layer":"project","foreign":true,"found":false}`,
+		`{"path":"` + projFile + `","layer":"project","found":true}`,
+		`{"path":"home/proj/.claude/settings.local.json","layer":"local","foreign":true,"found":false}`,
+		`{"path":"` + localFile + `","layer":"local","found":false}`,
+		`{"path":"etc/claude-code/managed-settings.json","layer":"managed","foreign":true,"found":false}`,
+		`{"path":"` + managed + `","layer":"managed","found":false}`,
+	})
+}
+
+func TestWithoutAHomeFolderTheUsersEntryCounts(t *testing.T) {
+	u, err := user.Current()
+	if err != nil {
+		t.Skip(err)
+	}
+	if real := os.Getenv("HOME"); real != "" && real != u.HomeDir {
+		t.Skip("this user's home is elsewhere")
+	}
+	diff(t, "home", config.ResolvePaths([]string{}, "").Home, u.HomeDir)
 }

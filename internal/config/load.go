@@ -94,7 +94,7 @@ func (l *loader) candidates() []File {
 // file loads one settings file, if it is there.
 func (l *loader) file(f File) error {
 	data, err := readFile(f.Path, maxFile)
-	f.Found = err == nil
+	f.Found, f.size = err == nil, len(data)
 	l.files = append(l.files, f)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -225,7 +225,7 @@ func (l *loader) settingsFile(path string) error {
 		}
 		return e
 	}
-	f := File{Path: path, Layer: Flags, Found: true}
+	f := File{Path: path, Layer: Flags, Found: true, size: len(data)}
 	l.files = append(l.files, f)
 	return l.document(l.source(f, data))
 }

@@ -30,7 +30,10 @@ type Change struct {
 // prompt cache and the reasoning.
 var startOnly = []string{"model", "provider", "outputStyle"}
 
-const orgPoll = time.Hour
+const (
+	orgPoll  = time.Hour
+	patience = 10 // times the quiet period
+)
 
 // Watch reloads the configuration whenever one of its files changes, appears or goes, and calls fn with
 // the new one and what is different; model, provider and outputStyle are reported with AtStart and keep
@@ -99,6 +102,7 @@ type watcher struct {
 	fn     func(*Config, []Change)
 	failed string // the error reported last, "" after a success
 	warned map[Warning]bool
+	rounds int             // how often in a row a file was found empty
 	names  map[string]bool // files, and folders still missing, whose events matter
 	dirs   map[string]bool // folders to watch
 }
@@ -133,6 +137,10 @@ func (w *watcher) run(ctx context.Context, refreshed <-chan error) error {
 			}
 			timer.Reset(0)
 		case <-timer.C:
+			if w.emptied() {
+				timer.Reset(quiet)
+				continue
+			}
 			if err := w.follow(); err != nil {
 				w.fn(w.cur, []Change{{Err: fmt.Errorf("some settings are not watched: %w", err)}})
 			}
@@ -220,6 +228,19 @@ func (w *watcher) note(ws []Warning) (fresh []Warning) {
 		}
 	}
 	return fresh
+}
+
+// emptied tells whether a file that had text has none now. That is mostly an editor between emptying and
+// writing it; to take it at its word would drop deny rules for a moment. After patience rounds it is meant.
+func (w *watcher) emptied() bool {
+	for _, f := range w.cur.files {
+		if info, err := os.Stat(f.Path); f.size > 0 && err == nil && info.Size() == 0 {
+			w.rounds++
+			return w.rounds <= patience
+		}
+	}
+	w.rounds = 0
+	return false
 }
 
 func (w *watcher) reload() {

@@ -57,6 +57,14 @@ func theme(want string) func(update) bool {
 	return func(u update) bool { return u.config.Settings.Theme == want }
 }
 
+// swap writes a file as editors do that save in one step.
+func (m *machine) swap(rel, text string) {
+	m.t.Helper()
+	if err := os.Rename(m.write(rel+".tmp", text), m.path(rel)); err != nil {
+		m.t.Fatal(err)
+	}
+}
+
 func quick(t *testing.T) *machine {
 	t.Helper()
 	m := newMachine(t)
@@ -72,16 +80,17 @@ func TestAChangeIsReloadedHoweverItIsSaved(t *testing.T) {
 	u := next(t, updates, theme("two"))
 	diff(t, "change", []string{u.changes[0].Path, string(u.changes[0].Old), string(u.changes[0].New), m.short(u.changes[0].Origin.String())},
 		[]string{"theme", `"one"`, `"two"`, userFile + ":1:11"})
-	tmp := m.write("home/.config/lathe/settings.json.tmp", `{"theme": "three"}`)
-	if err := os.Rename(tmp, m.path(userFile)); err != nil {
-		t.Fatal(err)
-	}
+	m.swap(userFile, `{"theme": "three"}`)
 	next(t, updates, theme("three"))
 	set(t, m, "theme", "four", config.User)
 	next(t, updates, theme("four"))
 	if err := os.Remove(m.path(userFile)); err != nil {
 		t.Fatal(err)
 	}
+	next(t, updates, theme("auto"))
+	m.write(userFile, `{"theme": "five"}`)
+	next(t, updates, theme("five"))
+	m.write(userFile, ``)
 	next(t, updates, theme("auto"))
 }
 
@@ -133,7 +142,7 @@ func TestModelAndStyleAreReportedAndCountFromTheNextStart(t *testing.T) {
 	m := quick(t)
 	m.write(userFile, `{"model": "one", "outputStyle": "plain"}`)
 	updates := m.watch(m.load())
-	m.write(userFile, `{"model": "two", "theme": "x"}`)
+	m.swap(userFile, `{"model": "two", "theme": "x"}`)
 	u := next(t, updates, theme("x"))
 	diff(t, "settings", []string{u.config.Settings.Model, u.config.Settings.OutputStyle}, []string{"one", "plain"})
 	diff(t, "origin", m.origin(u.config, "model"), userFile+":1:11")
@@ -145,7 +154,7 @@ func TestModelAndStyleAreReportedAndCountFromTheNextStart(t *testing.T) {
 	}
 	slices.Sort(got)
 	diff(t, "at start", got, []string{`model "one" "two"`, `outputStyle "plain" `})
-	m.write(userFile, `{"model": "two", "theme": "y"}`)
+	m.swap(userFile, `{"model": "two", "theme": "y"}`)
 	u = next(t, updates, theme("y"))
 	diff(t, "not reported again", len(u.changes), 1)
 	diff(t, "model", u.config.Settings.Model, "one")
@@ -155,11 +164,11 @@ func TestABadEditKeepsTheLastGoodConfiguration(t *testing.T) {
 	m := quick(t)
 	m.write(userFile, `{"theme": "good"}`)
 	updates := m.watch(m.load())
-	m.write(userFile, `{"theme": 7}`)
+	m.swap(userFile, `{"theme": 7}`)
 	u := next(t, updates, func(u update) bool { return len(u.changes) == 1 && u.changes[0].Err != nil })
 	diff(t, "kept", u.config.Settings.Theme, "good")
 	diff(t, "error", m.short(u.changes[0].Err.Error()), userFile+":1:11: theme: found 7, allowed: a string that is not empty")
-	m.write(userFile, `{"theme": "good"}`)
+	m.swap(userFile, `{"theme": "good"}`)
 	u = next(t, updates, func(u update) bool { return len(u.changes) == 0 })
 	diff(t, "recovered", u.config.Settings.Theme, "good")
 }
@@ -170,16 +179,16 @@ func TestOnlyNewWarningsAreTold(t *testing.T) {
 	c := m.load()
 	diff(t, "at first", len(c.Warnings), 1)
 	updates := m.watch(c)
-	m.write(userFile, `{"theme": "b", "odd": 1}`)
+	m.swap(userFile, `{"theme": "b", "odd": 1}`)
 	diff(t, "known", len(next(t, updates, theme("b")).config.Warnings), 0)
-	m.write(userFile, `{"theme": "c", "odd": 1, "odder": 1}`)
+	m.swap(userFile, `{"theme": "c", "odd": 1, "odder": 1}`)
 	diff(t, "new", len(next(t, updates, theme("c")).config.Warnings), 1)
 }
 
 func TestSecretsAreMaskedInChanges(t *testing.T) {
 	m := quick(t)
 	updates := m.watch(m.load())
-	m.write(userFile, `{"theme": "x", "providers": {"p": {"apiKey": "sk-abcdefghijklmnop-1234"}}}`)
+	m.swap(userFile, `{"theme": "x", "providers": {"p": {"apiKey": "sk-abcdefghijklmnop-1234"}}}`)
 	u := next(t, updates, theme("x"))
 	diff(t, "shown", string(u.changes[1].New), `"***1234"`)
 	diff(t, "real", u.config.Settings.Providers["p"].APIKey, "sk-abcdefghijklmnop-1234")
