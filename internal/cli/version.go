@@ -13,11 +13,7 @@ var version, commit string
 // versionLine is what `lathe --version` prints: the version, the commit with "-dirty" where the tree had
 // changes, and the Go release and platform it was built with.
 func versionLine() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		info = &debug.BuildInfo{}
-	}
-	v, c := buildVersion(version, commit, info)
+	v, c := currentVersion()
 	return fmt.Sprintf("lathe %s (%s, %s, %s/%s)", v, c, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
 
@@ -54,4 +50,12 @@ func stampedCommit(info *debug.BuildInfo) string {
 		return ""
 	}
 	return rev + dirty
+}
+
+func currentVersion() (v, c string) {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		info = &debug.BuildInfo{}
+	}
+	return buildVersion(version, commit, info)
 }

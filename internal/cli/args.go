@@ -1,0 +1,192 @@
+package cli
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/spf13/pflag"
+)
+
+// invocation is a command line after the reading that pflag cannot do: which words are the prompt, whether
+// the first is a subcommand, and which word belongs to --resume.
+type invocation struct {
+	args    []string // for cobra
+	command bool     // the first word names a subcommand
+}
+
+// splitArgs decides what the words are.
+//
+//   - With -p or --print anywhere, every word is the prompt: `lathe -p mcp is broken`.
+//   - Else a first word that names a subcommand is one. One that nearly does (`lathe docter`) is a mistake,
+//     not a prompt somebody would pay for.
+//   - --resume takes the next argument if that is one word: `--resume 0190 "go on"`, `--resume "go on"`.
+//   - --allowedTools and --disallowedTools also take further arguments that can only be rules.
+func splitArgs(args []string) (invocation, error) {
+	if len(args) > 0 && strings.HasPrefix(args[0], "__complete") { // a shell asks; its words are data
+		return invocation{args: args, command: true}, nil
+	}
+	f := promptFlagSet()
+	var inv invocation
+	var words []string
+	print := false
+	for i := 0; i < len(args); i++ {
+		a := args[i]
+		if a == "--" {
+			inv.args = append(inv.args, args[i:]...)
+			words = append(words, args[i+1:]...)
+			break
+		}
+		if len(a) < 2 || a[0] != '-' {
+			words = append(words, a)
+			inv.args = append(inv.args, a)
+			continue
+		}
+		taken, p := readFlag(f, args[i:], &inv)
+		i += taken - 1
+		print = print || p
+		if len(words) > 0 && !print && isCommand(words[0]) { // the subcommand's own flags follow
+			inv.args = append(inv.args, args[i+1:]...)
+			break
+		}
+	}
+	if print || len(words) == 0 {
+		return inv, nil
+	}
+	inv.command = isCommand(words[0])
+	if !inv.command {
+		return inv, checkTypo(words)
+	}
+	return inv, nil
+}
+
+// promptFlagSet is the flag set of a prompt run, for looking flags up.
+func promptFlagSet() *pflag.FlagSet {
+	f := pflag.NewFlagSet("lathe", pflag.ContinueOnError)
+	f.SetNormalizeFunc(normalize)
+	addAllFlags(f, &Options{})
+	f.BoolP("help", "h", false, "help")
+	return f
+}
+
+func addAllFlags(f *pflag.FlagSet, o *Options) {
+	addPromptFlags(f, o)
+	addModelFlags(f, o)
+	addPermissionFlags(f, o)
+	addPlaceFlags(f, o)
+	addCompatFlags(f)
+}
+
+// readFlag appends the flag at args[0], with what belongs to it, to inv.args. It returns how many arguments
+// it took and whether it was --print.
+func readFlag(f *pflag.FlagSet, args []string, inv *invocation) (taken int, print bool) {
+	a := args[0]
+	if !strings.HasPrefix(a, "--") {
+		return readShort(args, inv)
+	}
+	name, _, hasValue := strings.Cut(a[2:], "=")
+	fl := f.Lookup(name)
+	switch {
+	case fl == nil || hasValue:
+		inv.args = append(inv.args, a)
+		return 1, fl != nil && fl.Name == "print"
+	case fl.Name == "resume":
+		return readResume(args, inv), false
+	case fl.NoOptDefVal != "": // a bool
+		inv.args = append(inv.args, a)
+		return 1, fl.Name == "print"
+	case len(args) == 1:
+		inv.args = append(inv.args, a) // pflag says that the value is missing
+		return 1, false
+	}
+	inv.args = append(inv.args, a+"="+args[1])
+	taken = 2
+	if fl.Name == "allowedTools" || fl.Name == "disallowedTools" {
+		for ; taken < len(args) && looksLikeRule(args[taken]); taken++ {
+			inv.args = append(inv.args, a+"="+args[taken])
+		}
+	}
+	return taken, false
+}
+
+// readShort reads "-p", "-pc", "-r", "-r0190abcd".
+func readShort(args []string, inv *invocation) (taken int, print bool) {
+	a := args[0]
+	i := strings.IndexByte(a, 'r')
+	if i < 0 || strings.Trim(a[1:i], "pcvh") != "" { // unknown letters: pflag complains
+		inv.args = append(inv.args, a)
+		return 1, strings.Trim(a[1:], "pcvh") == "" && strings.Contains(a, "p")
+	}
+	if i > 1 {
+		inv.args = append(inv.args, a[:i])
+	}
+	print = strings.Contains(a[:i], "p")
+	if rest := strings.TrimPrefix(a[i+1:], "="); rest != "" {
+		inv.args = append(inv.args, "--resume="+rest)
+		return 1, print
+	}
+	return readResume(args, inv), print
+}
+
+func readResume(args []string, inv *invocation) int {
+	if len(args) > 1 && isWord(args[1]) {
+		inv.args = append(inv.args, "--resume="+args[1])
+		return 2
+	}
+	inv.args = append(inv.args, "--resume")
+	return 1
+}
+
+// isWord tells a session id from a prompt or a flag.
+func isWord(s string) bool {
+	return s != "" && s[0] != '-' && !strings.ContainsFunc(s, unicode.IsSpace)
+}
+
+// checkTypo refuses a first word that is nearly a subcommand. A longer text in one argument is a prompt.
+func checkTypo(words []string) error {
+	w := words[0]
+	if strings.ContainsFunc(w, unicode.IsSpace) || len(w) < 4 {
+		return nil
+	}
+	near, d := nearest(strings.ToLower(w), commandNames)
+	if d > 2 || d*3 > len(near) {
+		return nil
+	}
+	return usage(`to send it to the model: lathe -p "`+strings.Join(words, " ")+`"`, "there is no command %q; did you mean %q?", w, near)
+}
+
+func isCommand(s string) bool { return slices.Contains(commandNames, s) }
+
+// nearest finds the name with the smallest edit distance.
+func nearest(s string, names []string) (string, int) {
+	best, at := "", 1<<30
+	for _, n := range names {
+		if d := distance(s, n); d < at {
+			best, at = n, d
+		}
+	}
+	return best, at
+}
+
+// distance is the edit distance with transpositions (optimal string alignment).
+func distance(a, b string) int {
+	prev2, prev, cur := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range prev {
+		prev[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		cur[0] = i
+		for j := 1; j <= len(b); j++ {
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
+			}
+			cur[j] = min(prev[j]+1, cur[j-1]+1, prev[j-1]+cost)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				cur[j] = min(cur[j], prev2[j-2]+1)
+			}
+		}
+		prev2, prev, cur = prev, cur, prev2
+	}
+	return prev[len(b)]
+}

@@ -1,0 +1,207 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/permission"
+)
+
+// Questions over the control protocol: can_use_tool asks the host whether a call may run.
+
+type hostRequest struct {
+	Type      string `json:"type"`
+	RequestID string `json:"request_id"`
+	Request   any    `json:"request,omitempty"`
+}
+
+type canUseTool struct {
+	Subtype     string             `json:"subtype"`
+	Tool        string             `json:"tool_name"`
+	Input       json.RawMessage    `json:"input"`
+	ToolUseID   string             `json:"tool_use_id"`
+	AgentID     string             `json:"agent_id,omitempty"`
+	Title       string             `json:"title,omitempty"`
+	Description string             `json:"description,omitempty"`
+	Reason      string             `json:"decision_reason,omitempty"`
+	Blocked     string             `json:"blocked_path,omitempty"`
+	Suggestions []permissionUpdate `json:"permission_suggestions,omitempty"`
+}
+
+type permissionUpdate struct {
+	Type        string           `json:"type"`
+	Rules       []permissionRule `json:"rules,omitempty"`
+	Behavior    string           `json:"behavior,omitempty"`
+	Mode        string           `json:"mode,omitempty"`
+	Destination string           `json:"destination,omitempty"`
+}
+
+type permissionRule struct {
+	Tool    string `json:"toolName"`
+	Content string `json:"ruleContent,omitempty"`
+}
+
+func (r permissionRule) String() string {
+	if r.Content == "" {
+		return r.Tool
+	}
+	return r.Tool + "(" + r.Content + ")"
+}
+
+// ask passes a permission question to the host. Any other question has nobody to answer it.
+func (c *controller) ask(id string, q event.Question) {
+	c.mu.Lock()
+	if q.Call == nil || q.Permission == nil || c.eof {
+		c.mu.Unlock()
+		c.refuse(id)
+		return
+	}
+	c.hostSeq++
+	request := fmt.Sprintf("req_%d_%s", c.hostSeq, id)
+	c.asks[request] = id
+	c.calls[request] = q
+	c.mu.Unlock()
+	if c.w.encode(hostRequest{"control_request", request, requestOf(q)}) != nil {
+		c.refuse(id)
+	}
+}
+
+func requestOf(q event.Question) canUseTool {
+	r := canUseTool{
+		Subtype: "can_use_tool", Tool: q.Call.Name, Input: objectOr(q.Call.Input), ToolUseID: q.Call.ID,
+		Title: q.Title, Description: q.Text, Reason: q.Reason,
+	}
+	if n := len(q.Permission.Agent); n > 0 {
+		r.AgentID = q.Permission.Agent[n-1]
+	}
+	for _, a := range q.Permission.Accesses {
+		if a.Kind == permission.Read || a.Kind == permission.Write {
+			r.Blocked = a.Target
+			break
+		}
+	}
+	for _, o := range q.Options {
+		dest := map[string]string{event.ChoiceSession: "session", event.ChoiceAlways: "localSettings"}[o.ID]
+		if dest == "" || o.Help == "" {
+			continue
+		}
+		r.Suggestions = append(r.Suggestions, permissionUpdate{Type: "addRules", Behavior: "allow", Destination: dest, Rules: []permissionRule{ruleOf(o.Help)}})
+	}
+	return r
+}
+
+// ruleOf splits "Bash(git *)" into its two parts.
+func ruleOf(s string) permissionRule {
+	name, rest, ok := strings.Cut(s, "(")
+	if !ok {
+		return permissionRule{Tool: s}
+	}
+	return permissionRule{name, strings.TrimSuffix(rest, ")")}
+}
+
+// askClosed withdraws the request for a question that was answered elsewhere.
+func (c *controller) askClosed(question string) {
+	c.mu.Lock()
+	request := ""
+	for r, q := range c.asks {
+		if q == question {
+			request = r
+		}
+	}
+	delete(c.asks, request)
+	delete(c.calls, request)
+	c.mu.Unlock()
+	if request != "" {
+		_ = c.w.encode(hostRequest{Type: "control_cancel_request", RequestID: request}) // a broken stdout ends the turn by itself
+	}
+}
+
+// hostAnswer is the host's reply to can_use_tool.
+type hostAnswer struct {
+	Subtype   string `json:"subtype"`
+	RequestID string `json:"request_id"`
+	Error     string `json:"error"`
+	Response  struct {
+		Behavior    string             `json:"behavior"`
+		Input       json.RawMessage    `json:"updatedInput"`
+		Permissions []permissionUpdate `json:"updatedPermissions"`
+		Message     string             `json:"message"`
+		Interrupt   bool               `json:"interrupt"`
+	} `json:"response"`
+}
+
+// response takes the host's answer. One for a request that is closed is ignored.
+func (c *controller) response(b json.RawMessage) error {
+	var a hostAnswer
+	if err := json.Unmarshal(b, &a); err != nil {
+		return fmt.Errorf("the control response cannot be read: %w", err)
+	}
+	c.mu.Lock()
+	id, open := c.asks[a.RequestID]
+	q := c.calls[a.RequestID]
+	delete(c.asks, a.RequestID)
+	delete(c.calls, a.RequestID)
+	c.mu.Unlock()
+	if !open {
+		return nil
+	}
+	ans, mode := answerTo(a, q)
+	if mode != "" {
+		// A mode that is refused leaves the old one; the call itself was still allowed.
+		_ = c.conv.SetMode(context.Background(), mode)
+	}
+	// A failure means that the turn ended meanwhile.
+	_ = c.conv.Answer(id, ans)
+	if a.Response.Interrupt && ans.Choice == event.ChoiceNo {
+		c.interrupted(false)
+	}
+	return nil
+}
+
+// answerTo is the host's answer in lathe's words, and the mode it wants, if any. Anything but a clear
+// "allow" refuses.
+func answerTo(a hostAnswer, q event.Question) (event.Answer, permission.Mode) {
+	if a.Subtype != "success" || a.Response.Behavior != "allow" {
+		text := a.Response.Message
+		if text == "" {
+			text = a.Error
+		}
+		if text == "" {
+			text = "the host refused"
+		}
+		return event.Answer{Choice: event.ChoiceNo, Text: text}, ""
+	}
+	ans := event.Answer{Choice: event.ChoiceOnce}
+	if in := a.Response.Input; !isEmptyJSON(in) && !sameJSON(in, q.Call.Input) {
+		ans.Input = in
+	}
+	var mode permission.Mode
+	for _, u := range a.Response.Permissions {
+		switch {
+		case u.Type == "setMode":
+			mode = permission.Mode(u.Mode)
+		case u.Type == "addRules" && u.Behavior == "allow":
+			for _, r := range u.Rules {
+				ans.Rules = append(ans.Rules, r.String())
+			}
+			if ans.Choice != event.ChoiceAlways {
+				ans.Choice = map[bool]string{true: event.ChoiceSession, false: event.ChoiceAlways}[u.Destination == "session" || u.Destination == "cliArg"]
+			}
+		}
+	}
+	return ans, mode
+}
+
+// sameJSON compares two objects by meaning.
+func sameJSON(a, b json.RawMessage) bool {
+	var x, y any
+	if json.Unmarshal(a, &x) != nil || json.Unmarshal(b, &y) != nil {
+		return false
+	}
+	bx, errX := json.Marshal(x)
+	by, errY := json.Marshal(y)
+	return errX == nil && errY == nil && string(bx) == string(by)
+}

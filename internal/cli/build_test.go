@@ -1,0 +1,47 @@
+package cli_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"testing"
+)
+
+var built struct {
+	once sync.Once
+	path string
+	err  error
+	out  []byte
+}
+
+// buildLathe builds the real binary once per test run and returns its path.
+func buildLathe(t testing.TB) string {
+	t.Helper()
+	built.once.Do(func() {
+		var dir string
+		if dir, built.err = os.MkdirTemp("", "lathe-build-"); built.err != nil {
+			return
+		}
+		built.path = filepath.Join(dir, "lathe")
+		if runtime.GOOS == "windows" {
+			built.path += ".exe"
+		}
+		c := exec.Command("go", "build", "-o", built.path, "../../cmd/lathe")
+		c.Env = append(os.Environ(), "CGO_ENABLED=0")
+		built.out, built.err = c.CombinedOutput()
+	})
+	if built.err != nil {
+		t.Fatalf("%v\n%s", built.err, built.out)
+	}
+	return built.path
+}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if built.path != "" {
+		_ = os.RemoveAll(filepath.Dir(built.path))
+	}
+	os.Exit(code)
+}

@@ -1,0 +1,67 @@
+// Package cli is lathe's command line: flags, subcommands, headless output and exit codes.
+//
+// The words: a prompt run ("lathe -p ...") is one conversation without a terminal; its output format is
+// text (the answer and nothing else), json (one result object) or stream-json (one JSON object per line,
+// Claude Code's shapes). With --input-format stream-json the other side may send many messages and
+// control requests. A subcommand ("lathe session list") is everything else.
+//
+// Promises:
+//
+//   - stdout carries the answer, or the machine's lines, and nothing else; what is for people goes to
+//     stderr, and moving things only when stderr is a terminal. Foreign text is escaped.
+//   - Lines of stream-json are whole, in the order of the events, and flushed one by one.
+//   - The exit code is 0 when the work is done, 1 when a turn failed (or ran out of steps or budget), 2 for
+//     a wrong command line or configuration, 130 after SIGINT and 143 after SIGTERM; see [exitCode].
+//   - The first signal ends the turn in order: every call answered, the session complete. The second one
+//     ends the process.
+//   - Headless output needs only a [Conversation], never the app behind it.
+package cli
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+
+	"golang.org/x/term"
+)
+
+// streams are the three standard streams and whether a person sits behind them.
+type streams struct {
+	in                  io.Reader
+	out, err            io.Writer
+	inTTY, outTTY, eTTY bool
+}
+
+func newStreams(stdin io.Reader, stdout, stderr io.Writer) *streams {
+	return &streams{in: stdin, out: stdout, err: stderr, inTTY: isTerminal(stdin), outTTY: isTerminal(stdout), eTTY: isTerminal(stderr)}
+}
+
+func isTerminal(v any) bool {
+	f, ok := v.(*os.File)
+	return ok && f != nil && term.IsTerminal(int(f.Fd()))
+}
+
+// Main runs lathe with args (args[0] is the program's name) and returns the exit code.
+func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	defer startLog()()
+	p := newProgram(newStreams(stdin, stdout, stderr))
+	ctx, stop := withSignals(context.Background())
+	defer stop()
+	err := p.run(ctx, args[1:])
+	if s := signalOf(ctx); s != nil && (err == nil || !errors.Is(err, errBrokenPipe)) {
+		err = &Error{Code: s.code(), Err: s, Quiet: true}
+	}
+	return report(p.err, err)
+}
+
+// run decides between a prompt and a subcommand, and runs it.
+func (p *program) run(ctx context.Context, args []string) error {
+	inv, err := splitArgs(args)
+	if err != nil {
+		return err
+	}
+	root := newRoot(p, inv)
+	root.SetArgs(inv.args)
+	return root.ExecuteContext(ctx)
+}

@@ -1,0 +1,54 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/llm"
+	"github.com/lathe-dev/lathe/internal/permission"
+)
+
+// Conversation is what headless output needs of a session. A local session, a remote one and a fake will
+// all do.
+type Conversation interface {
+	About() About
+	// Next waits for the next event of the conversation, in order. It fails only when ctx ends or the
+	// conversation is closed.
+	Next(ctx context.Context) (event.Event, error)
+	// Prompt runs a turn with the message and returns when it is over: its TurnEnd was published before.
+	// The end of ctx interrupts the turn in order. An error that wraps ErrNotStarted says that there was
+	// no turn at all.
+	Prompt(ctx context.Context, m llm.Message) error
+	// Answer answers the question with the id.
+	Answer(id string, a event.Answer) error
+	// Output is the last turn's answer that fits the schema the conversation was opened with, or nil.
+	Output() json.RawMessage
+	SetModel(ctx context.Context, name string) error // "" is the one it started with
+	SetMode(ctx context.Context, mode permission.Mode) error
+	Close() error
+}
+
+// About is what the first line of stream-json says of a conversation.
+type About struct {
+	Session   string
+	Dir       string
+	Model     string
+	Mode      permission.Mode
+	Tools     []string
+	KeySource string // where the API key came from: a variable's name, or "none"
+	Info      func(model string) llm.ModelInfo
+	Commands  []Described // slash commands
+	Agents    []Described
+	Models    []Described // to choose from
+}
+
+// Described is a named thing with a line about it.
+type Described struct{ Name, Text string }
+
+// Failures of Prompt that the result line has words for.
+var (
+	ErrNotStarted = errors.New("the turn did not start")
+	ErrNoAnswer   = errors.New("the model gave no answer that fits the JSON schema")
+)

@@ -1,0 +1,198 @@
+package cli
+
+import (
+	"strings"
+
+	"github.com/spf13/pflag"
+)
+
+// Options is what a command line asked for, as plain data.
+type Options struct {
+	Print          bool
+	OutputFormat   string // text, json, stream-json
+	InputFormat    string // text, stream-json
+	Verbose        bool
+	Partial        bool
+	Replay         bool
+	JSONSchema     string
+	PermissionTool string // "stdio" or empty
+
+	Model, SmallModel, Effort, Fallback string
+	Thinking                            string // adaptive, disabled, or empty
+	MaxThinking                         int    // tokens; -1 when not given
+	Provider, APIBase                   string
+	MaxTurns                            int
+	MaxBudget                           float64
+
+	System, SystemFile             string
+	AppendSystem, AppendSystemFile string
+
+	Dir            string
+	AddDirs        []string
+	Settings       string // a file or inline JSON
+	SettingSources string
+	Mode           string
+	Bypass         bool
+	Allowed        []string
+	Disallowed     []string
+	Tools          string
+
+	Resume        string
+	ResumePick    bool // --resume without a value
+	Continue      bool
+	Fork          bool
+	SessionID     string
+	NoPersistence bool
+	Debug         bool
+
+	Version bool
+
+	set       func(name string) bool // whether a flag was given
+	systemSet bool                   // the host replaced the system prompt
+}
+
+// Given reports whether the flag was on the command line, also with an empty value.
+func (o *Options) Given(name string) bool { return o.set != nil && o.set(name) }
+
+// pickValue is what pflag stores for --resume without a value.
+const pickValue = "\x00pick"
+
+// flagGroups orders the help text.
+var flagGroups = []struct {
+	title string
+	names []string
+}{
+	{"Output and input", []string{"print", "output-format", "input-format", "verbose", "include-partial-messages", "replay-user-messages", "json-schema", "permission-prompt-tool"}},
+	{"Model", []string{"model", "small-model", "effort", "fallback-model", "max-turns", "max-budget-usd", "provider", "api-base"}},
+	{"Prompt", []string{"system-prompt", "system-prompt-file", "append-system-prompt", "append-system-prompt-file"}},
+	{"Permissions and tools", []string{"permission-mode", "dangerously-skip-permissions", "allowedTools", "disallowedTools", "tools", "add-dir"}},
+	{"Sessions", []string{"continue", "resume", "fork-session", "session-id", "no-session-persistence"}},
+	{"Configuration", []string{"cwd", "settings", "setting-sources", "debug"}},
+	{"Other", []string{"help", "version"}},
+}
+
+// addPlaceFlags adds the flags that say where and with which settings: every command takes them.
+func addPlaceFlags(f *pflag.FlagSet, o *Options) {
+	f.StringVar(&o.Dir, "cwd", "", "work in `folder` instead of the current one")
+	f.StringVar(&o.Settings, "settings", "", "more settings, from a `file` or as JSON")
+	f.StringVar(&o.SettingSources, "setting-sources", "", "which settings files count: a `list` of user, project, local")
+	f.BoolVar(&o.Debug, "debug", false, "record every event and request under the state folder")
+}
+
+// addModelFlags adds the flags that choose a model.
+func addModelFlags(f *pflag.FlagSet, o *Options) {
+	f.StringVar(&o.Model, "model", "", "the model's `name`")
+	f.StringVar(&o.SmallModel, "small-model", "", "the model for small side jobs, by `name`")
+	f.StringVar(&o.Effort, "effort", "", "how hard to think: a `level` of off, low, medium, high, xhigh, max")
+	f.StringVar(&o.Fallback, "fallback-model", "", "the model to use when the first is overloaded, by `name`")
+	f.StringVar(&o.Provider, "provider", "", "the API to speak: `name` anthropic or openai")
+	f.StringVar(&o.APIBase, "api-base", "", "the `URL` of the model API")
+	f.StringVar(&o.Thinking, "thinking", "", "adaptive or disabled")
+	f.IntVar(&o.MaxThinking, "max-thinking-tokens", -1, "")
+	hide(f, "thinking", "max-thinking-tokens")
+}
+
+// addPermissionFlags adds the flags that say what may run.
+func addPermissionFlags(f *pflag.FlagSet, o *Options) {
+	f.StringVar(&o.Mode, "permission-mode", "", "what runs without asking: `mode` default, acceptEdits, plan, dontAsk, bypassPermissions")
+	f.BoolVar(&o.Bypass, "dangerously-skip-permissions", false, "run every tool without asking")
+	f.StringArrayVar(&o.Allowed, "allowedTools", nil, "`rules` of calls that run without asking: \"Read,Bash(git log *)\"")
+	f.StringArrayVar(&o.Disallowed, "disallowedTools", nil, "`rules` of calls that never run")
+	f.StringVar(&o.Tools, "tools", "", "the tools the model gets: a `list`, \"\" for none, or default")
+	f.StringArrayVar(&o.AddDirs, "add-dir", nil, "one more `folder` to work in (repeatable)")
+}
+
+// addPromptFlags adds the flags of a prompt run.
+func addPromptFlags(f *pflag.FlagSet, o *Options) {
+	f.BoolVarP(&o.Print, "print", "p", false, "answer and exit; the prompt is the arguments, then stdin")
+	f.StringVar(&o.OutputFormat, "output-format", "text", "`format` text, json or stream-json")
+	f.StringVar(&o.InputFormat, "input-format", "text", "`format` text or stream-json")
+	f.BoolVar(&o.Verbose, "verbose", false, "json: print every message, not only the result")
+	f.BoolVar(&o.Partial, "include-partial-messages", false, "stream-json: print replies while they are written")
+	f.BoolVar(&o.Replay, "replay-user-messages", false, "stream-json: print the messages of stdin again as they enter")
+	f.StringVar(&o.JSONSchema, "json-schema", "", "the answer must fit this JSON `schema`")
+	f.StringVar(&o.PermissionTool, "permission-prompt-tool", "", "stdio: ask for permission over the control protocol (`where`)")
+	f.IntVar(&o.MaxTurns, "max-turns", 0, "stop after `n` model calls")
+	f.Float64Var(&o.MaxBudget, "max-budget-usd", 0, "stop when this many dollars (`usd`) are spent")
+	f.StringVar(&o.System, "system-prompt", "", "replace the system prompt with this `text`")
+	f.StringVar(&o.SystemFile, "system-prompt-file", "", "replace the system prompt with a `file`")
+	f.StringVar(&o.AppendSystem, "append-system-prompt", "", "add `text` to the system prompt")
+	f.StringVar(&o.AppendSystemFile, "append-system-prompt-file", "", "add a `file` to the system prompt")
+	f.BoolVarP(&o.Continue, "continue", "c", false, "go on with the newest session of this folder")
+	f.StringVarP(&o.Resume, "resume", "r", "", "go on with the session of this `id` (or the start of one)")
+	f.Lookup("resume").NoOptDefVal = pickValue
+	f.BoolVar(&o.Fork, "fork-session", false, "with --resume or --continue: work on a copy")
+	f.StringVar(&o.SessionID, "session-id", "", "the new session's `uuid`")
+	f.BoolVar(&o.NoPersistence, "no-session-persistence", false, "remove the session when done")
+	f.BoolVarP(&o.Version, "version", "v", false, "print the version")
+}
+
+// compatFlags are flags of Claude Code and its SDKs whose part lathe does not have (yet). Without effect
+// they are accepted; asking for something with them is an error, so that nothing is ignored silently.
+var compatFlags = []struct {
+	name, usage string
+	isBool      bool
+	empty       func(string) bool
+}{
+	{"mcp-config", "MCP servers", false, emptyServers},
+	{"strict-mcp-config", "", true, anyValue},
+	{"betas", "beta headers", false, isBlank},
+	{"agents", "agents on the command line", false, emptyObject},
+	{"agent", "agents", false, isBlank},
+	{"plugin-dir", "plugins", false, isBlank},
+	{"allow-dangerously-skip-permissions", "", true, anyValue},
+	{"thinking-display", "", false, anyValue},
+	{"include-hook-events", "", true, anyValue},
+	{"debug-to-stderr", "", true, anyValue},
+}
+
+func addCompatFlags(f *pflag.FlagSet) {
+	for _, c := range compatFlags {
+		if c.isBool {
+			f.Bool(c.name, false, c.usage)
+		} else {
+			f.StringArray(c.name, nil, c.usage)
+		}
+		hide(f, c.name)
+	}
+}
+
+// checkCompat refuses a compatibility flag that asks for what lathe does not have.
+func checkCompat(f *pflag.FlagSet) error {
+	for _, c := range compatFlags {
+		if c.isBool || !f.Changed(c.name) {
+			continue
+		}
+		vals, _ := f.GetStringArray(c.name)
+		for _, v := range vals {
+			if !c.empty(v) {
+				return usage("leave the flag out", "--%s: %s are not supported yet", c.name, c.usage)
+			}
+		}
+	}
+	return nil
+}
+
+func hide(f *pflag.FlagSet, names ...string) {
+	for _, n := range names {
+		f.Lookup(n).Hidden = true
+	}
+}
+
+func isBlank(s string) bool     { return strings.TrimSpace(s) == "" }
+func anyValue(string) bool      { return true }
+func emptyObject(s string) bool { return isBlank(s) || strings.Join(strings.Fields(s), "") == "{}" }
+func emptyServers(s string) bool {
+	return emptyObject(s) || strings.Join(strings.Fields(s), "") == `{"mcpServers":{}}`
+}
+
+// normalize accepts the other spellings of a flag.
+func normalize(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+	switch name {
+	case "allowed-tools":
+		name = "allowedTools"
+	case "disallowed-tools":
+		name = "disallowedTools"
+	}
+	return pflag.NormalizedName(name)
+}

@@ -1,0 +1,133 @@
+package cli
+
+import (
+	"context"
+	"errors"
+
+	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/llm"
+)
+
+// headless runs turns of one conversation and prints them.
+type headless struct {
+	conv    Conversation
+	printer printer
+	tally   *tally
+	limits  limits
+	schema  bool                              // an answer must fit --json-schema
+	bad     int                               // answers of this turn that did not fit
+	asked   func(id string, q event.Question) // a question came up; nil: refuse
+	closed  func(id string)                   // a question was answered, by whomever
+	stop    func(context.CancelFunc)          // told how to interrupt the turn that begins; nil: nobody asks
+}
+
+// once runs the one turn of a prompt run.
+func (h *headless) once(ctx context.Context, m llm.Message) (outcome, error) {
+	out, err := h.turn(ctx, m)
+	return out, joinErrors(err, h.printer.close())
+}
+
+// turn runs one turn and prints it. The error is a failure to print; how the turn went is in the outcome.
+func (h *headless) turn(ctx context.Context, m llm.Message) (outcome, error) {
+	h.tally.reset()
+	h.bad = 0
+	if err := h.printer.begin(h.conv.About()); err != nil {
+		return outcome{}, err
+	}
+	ctx, interrupt := context.WithCancel(ctx)
+	defer interrupt()
+	if h.stop != nil {
+		h.stop(interrupt)
+		defer h.stop(nil)
+	}
+	// Events are read to the turn's end whatever happens: that is when the session is complete.
+	events, noTurn := context.WithCancel(context.WithoutCancel(ctx))
+	defer noTurn()
+	done := make(chan error, 1)
+	go func() {
+		err := h.conv.Prompt(ctx, m)
+		if errors.Is(err, ErrNotStarted) {
+			noTurn()
+		}
+		done <- err
+	}()
+	failed := h.follow(events, interrupt)
+	out := h.tally.outcomeOf(<-done)
+	out.limits = h.limits
+	h.structured(&out)
+	if failed != nil {
+		return out, failed
+	}
+	return out, h.printer.finish(h.tally, &out)
+}
+
+// follow prints events until the turn's end. When they cannot be printed it interrupts the turn, and still
+// reads on.
+func (h *headless) follow(ctx context.Context, interrupt func()) error {
+	var failed error
+	for h.tally.end == nil {
+		e, err := h.conv.Next(ctx)
+		if err != nil {
+			return failed
+		}
+		h.tally.observe(e)
+		if h.exhausted(e) {
+			interrupt()
+		}
+		h.questions(e)
+		if failed != nil {
+			continue
+		}
+		if failed = h.printer.event(e); failed != nil {
+			interrupt()
+		}
+	}
+	return failed
+}
+
+// questions passes questions on, or refuses when there is nobody to ask.
+func (h *headless) questions(e event.Event) {
+	switch b := e.Body.(type) {
+	case event.Asked:
+		if h.asked != nil {
+			h.asked(b.ID, b.Question)
+			return
+		}
+		// A failure means that somebody else was quicker.
+		_ = h.conv.Answer(b.ID, event.Answer{Choice: event.ChoiceNo, Canceled: true, Text: "nobody is there to answer"})
+	case event.Answered:
+		if h.closed != nil {
+			h.closed(b.ID)
+		}
+	}
+}
+
+// maxAnswers is how many answers that do not fit the schema are too many. The app counts replies without
+// an answer; these are answers, so without a count of their own the model could go on for ever.
+const maxAnswers = 6
+
+// answerTool is the tool through which the model gives an answer that must fit a schema.
+const answerTool = "StructuredOutput"
+
+// exhausted counts the answers that did not fit.
+func (h *headless) exhausted(e event.Event) bool {
+	b, ok := e.Body.(event.ToolEnd)
+	if !h.schema || !ok || e.Agent != "" || b.Call.Name != answerTool || !b.Result.IsError {
+		return false
+	}
+	h.bad++
+	return h.bad >= maxAnswers
+}
+
+// structured adds the answer that fits the schema to the outcome, or that there is none.
+func (h *headless) structured(o *outcome) {
+	if !h.schema {
+		return
+	}
+	switch value := h.conv.Output(); {
+	case o.end.Reason == event.EndCompleted && value != nil:
+		o.structured = value
+	case o.end.Reason == event.EndCompleted, errors.Is(o.err, ErrNoAnswer), h.bad >= maxAnswers:
+		o.schemaLeft = true
+	}
+}

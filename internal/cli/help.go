@@ -1,0 +1,172 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+const rootHelp = `lathe is a coding agent for the terminal.
+
+Usage:
+  lathe -p "fix the failing test"        answer and exit
+  git diff | lathe -p "review this"      stdin is context
+  lathe -c -p "and the other one"        go on with the newest session of this folder
+  lathe demo                             a tour without any key
+  lathe <command>
+
+Commands:
+  session      list, show, verify, export and remove sessions
+  config       show and change settings
+  tool         list the tools, call one
+  doctor       check the installation
+  demo         see it work on a scripted model
+  completion   shell completion for bash, zsh, fish, powershell
+  man          print the manual page
+  version      print the version
+`
+
+const rootHelpEnd = `
+Exit codes: 0 done, 1 the turn failed (or ran out of steps or budget), 2 wrong command line or settings,
+130 and 143 ended by SIGINT and SIGTERM. "lathe <command> --help" tells more; "lathe man" tells all.
+`
+
+// showHelp prints the help of a command, flags in groups.
+func showHelp(c *cobra.Command, _ []string) {
+	w := c.OutOrStdout()
+	if c.HasParent() {
+		commandHelp(w, c)
+		return
+	}
+	fmt.Fprint(w, rootHelp)
+	for _, g := range flagGroups {
+		fmt.Fprintf(w, "\n%s:\n", g.title)
+		writeFlags(w, c, g.names)
+	}
+	fmt.Fprint(w, rootHelpEnd)
+}
+
+func commandHelp(w io.Writer, c *cobra.Command) {
+	text := c.Long
+	if text == "" {
+		text = c.Short + "."
+	}
+	fmt.Fprintf(w, "%s\n\nUsage:\n  %s\n", strings.TrimSpace(text), useLine(c))
+	if subs := visibleCommands(c); len(subs) > 0 {
+		fmt.Fprint(w, "\nCommands:\n")
+		for _, s := range subs {
+			fmt.Fprintf(w, "  %-12s %s\n", s.Name(), lowerFirst(s.Short))
+		}
+	}
+	if names := localFlagNames(c); len(names) > 0 {
+		fmt.Fprint(w, "\nFlags:\n")
+		writeFlags(w, c, names)
+	}
+	if c.Example != "" {
+		fmt.Fprintf(w, "\nExamples:\n%s\n", strings.TrimRight(c.Example, "\n"))
+	}
+	fmt.Fprint(w, "\nAlso: --cwd, --settings, --setting-sources, --debug, --help.\n")
+}
+
+// useLine is "lathe session list [flags]".
+func useLine(c *cobra.Command) string {
+	path := c.CommandPath()
+	if i := strings.IndexByte(c.Use, ' '); i > 0 {
+		path += c.Use[i:]
+	}
+	if visibleCommands(c) != nil {
+		path += " <command>"
+	}
+	return path
+}
+
+func visibleCommands(c *cobra.Command) []*cobra.Command {
+	var out []*cobra.Command
+	for _, s := range c.Commands() {
+		if !s.Hidden && s.Name() != "help" {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+func localFlagNames(c *cobra.Command) []string {
+	var names []string
+	c.LocalFlags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden && f.Name != "help" && c.InheritedFlags().Lookup(f.Name) == nil {
+			names = append(names, f.Name)
+		}
+	})
+	return names
+}
+
+func writeFlags(w io.Writer, c *cobra.Command, names []string) {
+	for _, n := range names {
+		if f := lookupFlag(c, n); f != nil && !f.Hidden {
+			left, text := flagUsage(f)
+			fmt.Fprintf(w, "  %-37s %s\n", left, text)
+		}
+	}
+}
+
+func lookupFlag(c *cobra.Command, name string) *pflag.Flag {
+	if f := c.Flags().Lookup(name); f != nil {
+		return f
+	}
+	return c.InheritedFlags().Lookup(name)
+}
+
+// flagUsage is "-r, --resume [id]" and the text without its back quotes.
+func flagUsage(f *pflag.Flag) (left, text string) {
+	arg, text := pflag.UnquoteUsage(f)
+	left = "    --" + f.Name
+	if f.Shorthand != "" {
+		left = "-" + f.Shorthand + ", --" + f.Name
+	}
+	switch {
+	case f.NoOptDefVal == pickValue:
+		left += " [" + arg + "]"
+	case arg != "":
+		left += " <" + arg + ">"
+	}
+	return left, text
+}
+
+func lowerFirst(s string) string {
+	if s == "" {
+		return s
+	}
+	return strings.ToLower(s[:1]) + s[1:]
+}
+
+// helpCommand is "lathe help [command...]"; anything else after help is an error, not a page.
+func helpCommand(root *cobra.Command) *cobra.Command {
+	return &cobra.Command{
+		Use: "help [command]", Short: "Show help for a command",
+		RunE: func(_ *cobra.Command, args []string) error {
+			c := root
+			for i, a := range args {
+				next := findCommand(c, a)
+				if next == nil {
+					return usage(`to send it to the model: lathe -p "help `+strings.Join(args, " ")+`"`,
+						"there is no command %q", strings.Join(args[:i+1], " "))
+				}
+				c = next
+			}
+			showHelp(c, nil)
+			return nil
+		},
+	}
+}
+
+func findCommand(c *cobra.Command, name string) *cobra.Command {
+	for _, s := range c.Commands() {
+		if s.Name() == name {
+			return s
+		}
+	}
+	return nil
+}

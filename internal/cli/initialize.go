@@ -1,0 +1,121 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// initializing is what a host may set before the first message.
+type initializing struct {
+	Hooks        json.RawMessage `json:"hooks"`
+	Agents       json.RawMessage `json:"agents"`
+	SDKServers   json.RawMessage `json:"sdkMcpServers"`
+	Servers      json.RawMessage `json:"mcpServers"`
+	Plugins      json.RawMessage `json:"plugins"`
+	JSONSchema   json.RawMessage `json:"jsonSchema"`
+	SystemPrompt json.RawMessage `json:"systemPrompt"` // a text or a list of texts
+	AppendSystem *string         `json:"appendSystemPrompt"`
+}
+
+// initialize takes the host's settings into the options and opens the conversation. What lathe cannot do
+// is refused rather than ignored: a host that sets a hook relies on it.
+func (c *controller) initialize(ctx context.Context, in initializing) (any, error) {
+	for _, part := range []struct {
+		name string
+		raw  json.RawMessage
+	}{{"hooks", in.Hooks}, {"agents", in.Agents}, {"sdkMcpServers", in.SDKServers}, {"mcpServers", in.Servers}, {"plugins", in.Plugins}} {
+		if !isEmptyJSON(part.raw) {
+			return nil, fmt.Errorf("initialize: %s are not supported yet; leave them out", part.name)
+		}
+	}
+	if err := c.takeInit(in); err != nil {
+		return nil, err
+	}
+	if err := c.open(ctx); err != nil {
+		return nil, err
+	}
+	a := c.conv.About()
+	return map[string]any{
+		"commands": described(a.Commands), "agents": described(a.Agents), "models": modelList(a), "account": map[string]any{"apiKeySource": a.KeySource},
+		"output_style": "default", "available_output_styles": []string{"default"}, "claude_code_version": first(currentVersion()),
+	}, nil
+}
+
+func (c *controller) takeInit(in initializing) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	changes := !isEmptyJSON(in.JSONSchema) || len(in.SystemPrompt) > 0 || in.AppendSystem != nil
+	if c.conv != nil && changes {
+		return fmt.Errorf("initialize must come before the first message")
+	}
+	if !isEmptyJSON(in.JSONSchema) {
+		c.o.JSONSchema = string(in.JSONSchema)
+		if err := checkSchema(c.o); err != nil {
+			return err
+		}
+	}
+	if len(in.SystemPrompt) > 0 && string(in.SystemPrompt) != "null" {
+		text, err := textOrTexts(in.SystemPrompt)
+		if err != nil {
+			return err
+		}
+		c.o.System, c.o.systemSet = text, true
+	}
+	if in.AppendSystem != nil {
+		c.o.AppendSystem = *in.AppendSystem
+	}
+	return nil
+}
+
+func textOrTexts(b json.RawMessage) (string, error) {
+	var one string
+	if json.Unmarshal(b, &one) == nil {
+		return one, nil
+	}
+	var many []string
+	if err := json.Unmarshal(b, &many); err != nil {
+		return "", fmt.Errorf("initialize: systemPrompt is neither a text nor a list of texts")
+	}
+	return strings.Join(many, "\n\n"), nil
+}
+
+func isEmptyJSON(b json.RawMessage) bool {
+	switch string(bytes.TrimSpace(b)) {
+	case "", "null", "{}", "[]", `""`:
+		return true
+	}
+	return false
+}
+
+type describedItem struct {
+	Name        string `json:"name"`
+	Description string `json:"description"`
+	Hint        string `json:"argumentHint"`
+}
+
+func described(ds []Described) []describedItem {
+	out := make([]describedItem, len(ds))
+	for i, d := range ds {
+		out[i] = describedItem{Name: d.Name, Description: d.Text}
+	}
+	return out
+}
+
+type modelItem struct {
+	Value       string `json:"value"`
+	Display     string `json:"displayName"`
+	Description string `json:"description"`
+}
+
+func modelList(a About) []modelItem {
+	out := []modelItem{{"default", "Default (" + a.Model + ")", "the model this conversation began with"}}
+	for _, m := range a.Models {
+		out = append(out, modelItem{m.Name, m.Text, m.Name})
+	}
+	return out
+}
+
+func first[A, B any](a A, _ B) A { return a }

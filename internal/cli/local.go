@@ -1,0 +1,269 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/lathe-dev/lathe/internal/app"
+	"github.com/lathe-dev/lathe/internal/config"
+	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/llm"
+	"github.com/lathe-dev/lathe/internal/permission"
+)
+
+// local is a conversation on this machine.
+type local struct {
+	*app.Session
+	inst   *app.Instance
+	events *event.Subscription
+	id     string // the session to remove at the end, or empty
+}
+
+// openLocal makes or resumes the conversation that the options ask for.
+func (p *program) openLocal(ctx context.Context, o *Options) (Conversation, error) {
+	inst, err := p.instance(o)
+	if err != nil {
+		return nil, err
+	}
+	conv, err := openSession(ctx, inst, o)
+	if err != nil {
+		return nil, errors.Join(startError(err), inst.Close())
+	}
+	return conv, nil
+}
+
+// startError is a failure before any turn: what the user gave was wrong, or not enough.
+func startError(err error) error {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e
+	}
+	return &Error{Code: exitUsage, Err: err}
+}
+
+func openSession(ctx context.Context, inst *app.Instance, o *Options) (*local, error) {
+	so := app.SessionOptions{ID: o.SessionID, Fork: o.Fork, Interactive: o.PermissionTool == "stdio"}
+	if err := chooseSession(inst, o, &so); err != nil {
+		return nil, err
+	}
+	s, err := inst.NewSession(ctx, so)
+	if err != nil {
+		return nil, err
+	}
+	l := &local{Session: s, inst: inst, events: s.Subscribe(context.WithoutCancel(ctx))}
+	if o.NoPersistence && so.Resume == "" {
+		l.id = s.ID()
+	}
+	return l, nil
+}
+
+// chooseSession finds the session that --resume or --continue mean.
+func chooseSession(inst *app.Instance, o *Options, so *app.SessionOptions) (err error) {
+	switch {
+	case o.ResumePick:
+		return pickError(inst)
+	case o.Resume != "":
+		so.Resume, err = inst.FindSession(o.Resume)
+	case o.Continue:
+		so.Resume, err = inst.FindSession("")
+	}
+	return err
+}
+
+// pickError lists the newest sessions of the folder, where nobody can pick one.
+func pickError(inst *app.Instance) error {
+	var b strings.Builder
+	n := 0
+	for info, err := range inst.Store().List(inst.Dir()) {
+		if err != nil {
+			return err
+		}
+		if n++; n > 5 {
+			break
+		}
+		title := info.Title
+		if title == "" {
+			title = info.FirstPrompt
+		}
+		fmt.Fprintf(&b, "\n  %s  %s  %.60s", info.ID, info.Modified.Format(time.DateTime), escape(strings.ReplaceAll(title, "\n", " ")))
+	}
+	if n == 0 {
+		return usage("start one with: lathe -p \"...\"", "there are no sessions in this folder to resume")
+	}
+	return usage("give the id, or --continue for the newest", "--resume needs an id here; the newest sessions of this folder:%s\n", b.String())
+}
+
+// loadConfig reads the settings for what the command line says.
+func loadConfig(o *Options) (*config.Config, string, error) {
+	dir, err := filepath.Abs(o.Dir)
+	if err != nil {
+		return nil, "", &Error{Code: exitUsage, Err: err}
+	}
+	if st, err := os.Stat(dir); err != nil || !st.IsDir() {
+		return nil, "", usage("give an existing folder", "--cwd: %s is not a folder", dir)
+	}
+	sources, err := settingSources(o)
+	if err != nil {
+		return nil, "", err
+	}
+	cfg, err := config.Load(config.Options{Dir: dir, SettingsFlag: o.Settings, Flags: settingFlags(o), Sources: sources})
+	if err != nil {
+		return nil, "", &Error{Code: exitUsage, Err: err}
+	}
+	return cfg, dir, nil
+}
+
+// settingFlags are the flags that set a key of the settings.
+func settingFlags(o *Options) []config.Flag {
+	var out []config.Flag
+	add := func(flag, key string, value any, given bool) {
+		if given {
+			out = append(out, config.Flag{Name: "--" + flag, Key: key, Value: value})
+		}
+	}
+	add("model", "model", o.Model, o.Model != "")
+	add("small-model", "smallModel", o.SmallModel, o.SmallModel != "")
+	add("effort", "effort", o.Effort, o.Effort != "")
+	add("provider", "provider", o.Provider, o.Provider != "")
+	add("api-base", "apiBase", o.APIBase, o.APIBase != "")
+	add("max-thinking-tokens", "maxThinkingTokens", o.MaxThinking, o.MaxThinking >= 0 && o.Given("max-thinking-tokens"))
+	add("thinking", "effort", "off", o.Thinking == "disabled")
+	add("debug", "debug", true, o.Debug)
+	return out
+}
+
+var sourceLayers = map[string]config.Layer{"user": config.User, "project": config.Project, "local": config.Local}
+
+func settingSources(o *Options) ([]config.Layer, error) {
+	if !o.Given("setting-sources") {
+		return nil, nil
+	}
+	layers := []config.Layer{}
+	for name := range strings.FieldsFuncSeq(o.SettingSources, func(r rune) bool { return r == ',' || r == ' ' }) {
+		l, ok := sourceLayers[name]
+		if !ok {
+			return nil, usage("use user, project, local", "--setting-sources: %q is not a source", name)
+		}
+		layers = append(layers, l)
+	}
+	return layers, nil
+}
+
+// instance builds lathe for the folder and the flags.
+func (p *program) instance(o *Options) (*app.Instance, error) {
+	cfg, dir, err := loadConfig(o)
+	if err != nil {
+		return nil, err
+	}
+	p.warn(o, cfg)
+	system, err := textOrFile("--system-prompt-file", o.System, o.SystemFile)
+	if err != nil {
+		return nil, err
+	}
+	more, err := textOrFile("--append-system-prompt-file", o.AppendSystem, o.AppendSystemFile)
+	if err != nil {
+		return nil, err
+	}
+	v, _ := currentVersion()
+	opts := app.Options{
+		Config: cfg, Dir: dir, Version: v, AddDirs: o.AddDirs, Allowed: splitRules(o.Allowed), Disallowed: splitRules(o.Disallowed),
+		Mode: permission.Mode(o.Mode), System: system, AppendSystem: more, MaxTurns: o.MaxTurns, MaxBudgetUSD: o.MaxBudget,
+		Fallback: splitRules([]string{o.Fallback}), Tools: chosenTools(o),
+	}
+	if o.Bypass {
+		opts.Mode = permission.Bypass
+	}
+	if o.JSONSchema != "" {
+		opts.OutputSchema = []byte(o.JSONSchema)
+	}
+	inst, err := app.Open(opts)
+	if err != nil {
+		return nil, &Error{Code: exitUsage, Err: err}
+	}
+	return inst, nil
+}
+
+// warn prints what is odd about the settings, where a person may read it.
+func (p *program) warn(o *Options, cfg *config.Config) {
+	if o.OutputFormat != "text" && o.OutputFormat != "" && !p.eTTY {
+		return
+	}
+	for _, w := range cfg.Warnings {
+		fmt.Fprintf(p.err, "%s: warning: %s\n", messagesName, escape(w.String()))
+	}
+}
+
+// chosenTools is what --tools says: nil means all.
+func chosenTools(o *Options) []string {
+	if !o.Given("tools") || o.Tools == "default" {
+		return nil
+	}
+	tools := splitRules([]string{o.Tools})
+	if tools == nil {
+		tools = []string{}
+	}
+	return tools
+}
+
+func textOrFile(flag, text, file string) (string, error) {
+	if file == "" {
+		return text, nil
+	}
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return "", &Error{Code: exitUsage, Msg: flag, Err: err}
+	}
+	return string(b), nil
+}
+
+// About describes the conversation.
+func (l *local) About() About {
+	info := l.Model()
+	return About{
+		Session: l.ID(), Dir: l.Dir(), Model: info.ID, Mode: l.Mode(), Tools: l.Tools(), KeySource: l.inst.KeySource(),
+		Info: func(id string) llm.ModelInfo {
+			if id == info.ID {
+				return info
+			}
+			return llm.Lookup(info.Provider, id)
+		},
+	}
+}
+
+// Next waits for the next event.
+func (l *local) Next(ctx context.Context) (event.Event, error) {
+	e, ok := l.events.Next(ctx)
+	if !ok {
+		return e, errors.Join(ctx.Err(), errors.New("the conversation is closed"))
+	}
+	return e, nil
+}
+
+// Prompt runs a turn.
+func (l *local) Prompt(ctx context.Context, m llm.Message) error {
+	_, err := l.Session.Prompt(ctx, m)
+	switch {
+	case errors.Is(err, app.ErrBusy):
+		return fmt.Errorf("%w: %w", ErrNotStarted, err)
+	case errors.Is(err, app.ErrNoStructuredOutput):
+		return ErrNoAnswer
+	}
+	return err
+}
+
+// Output is the answer that fits the schema.
+func (l *local) Output() json.RawMessage { return l.Session.Output() }
+
+// Close ends the conversation and everything that belongs to it.
+func (l *local) Close() error {
+	err := errors.Join(l.Session.Close(), l.inst.Close())
+	if l.id != "" {
+		err = errors.Join(err, l.inst.Store().Remove(l.id))
+	}
+	return err
+}

@@ -1,0 +1,26 @@
+package cli
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// program is what commands share: the streams, and what tests replace.
+type program struct {
+	*streams
+	open      opener
+	now       func() time.Time
+	uuid      func() string
+	stdinWait time.Duration
+}
+
+// opener makes or resumes the conversation that the options ask for.
+type opener func(ctx context.Context, o *Options) (Conversation, error)
+
+func newProgram(io *streams) *program {
+	p := &program{streams: io, now: time.Now, uuid: uuid.NewString, stdinWait: stdinNotice}
+	p.open = p.openLocal
+	return p
+}

@@ -1,0 +1,258 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/spf13/pflag"
+
+	"github.com/lathe-dev/lathe/internal/app"
+	"github.com/lathe-dev/lathe/internal/llm"
+)
+
+// maxStdin is how much context stdin may bring.
+const maxStdin = 10 << 20
+
+// stdinNotice is how long lathe waits for stdin before it says so.
+const stdinNotice = 3 * time.Second
+
+// runPrompt answers one prompt, or with --input-format stream-json as many as come.
+func (p *program) runPrompt(ctx context.Context, o *Options, f *pflag.FlagSet, words []string) error {
+	if o.Version {
+		_, err := fmt.Fprintln(p.out, versionLine())
+		return err
+	}
+	if err := errors.Join(checkCompat(f), checkFormats(o), checkSession(o), checkLimits(o)); err != nil {
+		return firstOf(err)
+	}
+	if o.InputFormat == "stream-json" {
+		if len(words) > 0 {
+			return usage("send it on stdin as {\"type\":\"user\",...}", "a prompt argument does not go with --input-format stream-json")
+		}
+		return p.runStream(ctx, o)
+	}
+	if err := checkSchema(o); err != nil {
+		return err
+	}
+	text, err := p.promptText(ctx, words)
+	if err != nil {
+		return err
+	}
+	conv, err := p.open(ctx, o)
+	if err != nil {
+		return err
+	}
+	out, err := p.headless(o, conv).once(ctx, llm.UserText(text))
+	if closeErr := conv.Close(); err == nil && closeErr != nil {
+		err = closeErr
+	}
+	return p.verdict(o, out, err)
+}
+
+// checkSchema refuses a broken schema before anything is started.
+func checkSchema(o *Options) error {
+	if o.JSONSchema == "" {
+		return nil
+	}
+	if err := app.CheckSchema([]byte(o.JSONSchema)); err != nil {
+		return &Error{Code: exitUsage, Err: err}
+	}
+	return nil
+}
+
+func (p *program) headless(o *Options, conv Conversation) *headless {
+	h := &headless{conv: conv, tally: newTally(conv.About().Info), limits: limits{o.MaxTurns, o.MaxBudget}, schema: o.JSONSchema != ""}
+	if o.OutputFormat == "text" {
+		h.printer = newTextPrinter(p.streams, p.now)
+	} else {
+		h.printer = newStreamPrinter(&lineWriter{w: p.out, uuid: p.uuid}, o)
+	}
+	return h
+}
+
+// verdict joins how the turn went with how printing it went. In the machine formats the failure of a turn
+// was told on stdout.
+func (p *program) verdict(o *Options, out outcome, err error) error {
+	if err != nil {
+		return err
+	}
+	failed := out.asError()
+	if e, ok := errors.AsType[*Error](failed); ok && o.OutputFormat != "text" {
+		return &Error{Code: e.Code, Err: e, Quiet: true}
+	}
+	return failed
+}
+
+// firstOf takes the first of joined errors: one clear line is enough.
+func firstOf(err error) error {
+	if j, ok := err.(interface{ Unwrap() []error }); ok && len(j.Unwrap()) > 0 {
+		return j.Unwrap()[0]
+	}
+	return err
+}
+
+func checkFormats(o *Options) error {
+	switch o.OutputFormat {
+	case "text", "json", "stream-json":
+	default:
+		return usage("use text, json or stream-json", "--output-format: %q is not a format", o.OutputFormat)
+	}
+	switch o.InputFormat {
+	case "text":
+	case "stream-json":
+		if o.OutputFormat != "stream-json" {
+			return usage("add --output-format stream-json", "--input-format stream-json needs output in the same form")
+		}
+	default:
+		return usage("use text or stream-json", "--input-format: %q is not a format", o.InputFormat)
+	}
+	if o.Partial && o.OutputFormat != "stream-json" {
+		return usage("add --output-format stream-json", "--include-partial-messages needs stream-json output")
+	}
+	if o.Replay && o.InputFormat != "stream-json" {
+		return usage("add --input-format stream-json", "--replay-user-messages needs stream-json input")
+	}
+	switch {
+	case o.PermissionTool == "":
+	case o.PermissionTool != "stdio":
+		return usage("use stdio", "--permission-prompt-tool: %q is not supported", o.PermissionTool)
+	case o.InputFormat != "stream-json":
+		return usage("add --input-format stream-json", "--permission-prompt-tool stdio asks over stdin")
+	}
+	return nil
+}
+
+func checkLimits(o *Options) error {
+	switch {
+	case o.Given("max-turns") && o.MaxTurns <= 0:
+		return usage("use a number above 0", "--max-turns: %d is too small", o.MaxTurns)
+	case o.Given("max-budget-usd") && !(o.MaxBudget > 0):
+		return usage("use an amount above 0", "--max-budget-usd: %g is too small", o.MaxBudget)
+	case o.Given("system-prompt") && o.SystemFile != "":
+		return usage("give one of them", "--system-prompt and --system-prompt-file exclude each other")
+	case o.AppendSystem != "" && o.AppendSystemFile != "":
+		return usage("give one of them", "--append-system-prompt and --append-system-prompt-file exclude each other")
+	case o.Thinking != "" && o.Thinking != "adaptive" && o.Thinking != "enabled" && o.Thinking != "disabled":
+		return usage("use adaptive or disabled", "--thinking: %q is not a way to think", o.Thinking)
+	}
+	return nil
+}
+
+func checkSession(o *Options) error {
+	resume := o.Resume != "" && o.Resume != pickValue
+	o.ResumePick = o.Resume == pickValue
+	if o.ResumePick {
+		o.Resume = ""
+	}
+	switch {
+	case o.Continue && (resume || o.ResumePick):
+		return usage("give one of them", "--continue and --resume exclude each other")
+	case o.Fork && !o.Continue && !resume && !o.ResumePick:
+		return usage("add --resume or --continue", "--fork-session needs a session to copy")
+	case o.SessionID != "" && (o.Continue || resume) && !o.Fork:
+		return usage("add --fork-session, or leave --session-id out", "--session-id is for a new session")
+	}
+	return nil
+}
+
+// promptText joins the words and, when stdin is not a terminal, what it brings.
+func (p *program) promptText(ctx context.Context, words []string) (string, error) {
+	text := strings.TrimSpace(strings.Join(words, " "))
+	extra := ""
+	if !p.inTTY {
+		var err error
+		if extra, err = p.readStdin(ctx, text != ""); err != nil {
+			return "", err
+		}
+	}
+	switch {
+	case text == "" && strings.TrimSpace(extra) == "":
+		return "", &Error{Code: exitUsage, Msg: "there is no prompt",
+			Hint: `give one: lathe -p "fix the failing test" (see lathe --help, or try lathe demo)`}
+	case text == "":
+		return extra, nil
+	case strings.TrimSpace(extra) == "":
+		return text, nil
+	}
+	return text + "\n\n" + extra, nil
+}
+
+// readStdin reads context from stdin to its end. A socket that stays silent is given up after a while when
+// there is a prompt already: programs that start others leave such sockets open and unused.
+func (p *program) readStdin(ctx context.Context, hasPrompt bool) (string, error) {
+	mode, err := stdinMode(p.in)
+	if err != nil {
+		return "", nil // closed, as by "<&-"
+	}
+	first, read := make(chan struct{}, 1), make(chan stdinResult, 1)
+	go func() { read <- slurp(p.in, first) }()
+	notice := time.NewTimer(p.stdinWait)
+	defer notice.Stop()
+	for {
+		select {
+		case r := <-read:
+			return r.text, r.err
+		case <-ctx.Done():
+			return "", ctx.Err()
+		case <-first:
+			notice.Stop()
+		case <-notice.C:
+			if hasPrompt && mode&fs.ModeSocket != 0 {
+				fmt.Fprintln(p.err, "lathe: nothing came on stdin; going on without it (use </dev/null to skip the wait)")
+				return "", nil
+			}
+			fmt.Fprintln(p.err, "lathe: waiting for stdin to end (use </dev/null if there is nothing to read)")
+		}
+	}
+}
+
+type stdinResult struct {
+	text string
+	err  error
+}
+
+func stdinMode(r io.Reader) (fs.FileMode, error) {
+	f, ok := r.(*os.File)
+	if !ok {
+		return 0, nil
+	}
+	fi, err := f.Stat()
+	if err != nil {
+		return 0, err
+	}
+	return fi.Mode(), nil
+}
+
+// slurp reads all of r, at most maxStdin, and tells first when something came.
+func slurp(r io.Reader, first chan<- struct{}) stdinResult {
+	var b bytes.Buffer
+	chunk := make([]byte, 64<<10)
+	for {
+		n, err := r.Read(chunk)
+		if n > 0 && b.Len() == 0 {
+			first <- struct{}{}
+		}
+		b.Write(chunk[:n])
+		if b.Len() > maxStdin {
+			return stdinResult{err: usage("save it to a file and name the file in the prompt", "stdin has more than 10 MB")}
+		}
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return stdinResult{err: &Error{Code: exitUsage, Msg: "reading stdin", Err: err}}
+		}
+	}
+	if !utf8.Valid(b.Bytes()) || bytes.IndexByte(b.Bytes(), 0) >= 0 {
+		return stdinResult{err: usage("save it to a file and name the file in the prompt", "stdin is not text (UTF-8)")}
+	}
+	return stdinResult{text: strings.TrimPrefix(b.String(), "\ufeff")}
+}

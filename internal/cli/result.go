@@ -1,0 +1,95 @@
+package cli
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/lathe-dev/lathe/internal/llm"
+)
+
+// resultLine closes a turn. The order of its fields is Claude Code's.
+type resultLine struct {
+	Type       string                 `json:"type"`
+	Subtype    string                 `json:"subtype"`
+	IsError    bool                   `json:"is_error"`
+	APIStatus  *int                   `json:"api_error_status,omitempty"`
+	Duration   int64                  `json:"duration_ms"`
+	API        int64                  `json:"duration_api_ms"`
+	TTFT       int64                  `json:"ttft_ms,omitempty"`
+	Turns      int                    `json:"num_turns"`
+	Result     *string                `json:"result,omitempty"`
+	Stop       *string                `json:"stop_reason"`
+	Session    string                 `json:"session_id"`
+	Cost       float64                `json:"total_cost_usd"`
+	Usage      wireUsage              `json:"usage"`
+	Models     map[string]*modelUsage `json:"modelUsage"`
+	Denials    []denial               `json:"permission_denials"`
+	Structured json.RawMessage        `json:"structured_output,omitempty"`
+	Terminal   string                 `json:"terminal_reason,omitempty"`
+	Errors     []string               `json:"errors,omitempty"`
+	UUID       string                 `json:"uuid"`
+}
+
+func (r *resultLine) stamp(uuid, session string) { r.UUID, r.Session = uuid, session }
+
+// result builds the line.
+func (t *tally) result(o *outcome) *resultLine {
+	r := &resultLine{
+		Type: "result", Subtype: o.subtype(), IsError: o.isError(),
+		Duration: ms(o.end.Duration), API: ms(o.end.APITime), TTFT: ms(t.first),
+		Turns: max(o.end.Steps, t.steps), Cost: t.cost, Usage: usageOf(t.usage), Models: t.models,
+		Denials: t.denials, Structured: o.structured, Terminal: o.terminalReason(len(t.running) > 0),
+	}
+	r.Usage.ServerTool, r.Usage.Tier = &wireServer{}, "standard"
+	if r.Denials == nil {
+		r.Denials = []denial{}
+	}
+	if t.stop != "" {
+		s := string(t.stop)
+		r.Stop = &s
+	}
+	if o.api != nil && o.api.Status != 0 {
+		r.APIStatus = &o.api.Status
+	}
+	switch text := o.message(); {
+	case r.Subtype != "success":
+		r.Errors = []string{text}
+	case r.IsError:
+		r.Result = &text
+	default:
+		answer := o.text()
+		r.Result = &answer
+	}
+	return r
+}
+
+// text is the answer: the text of the last reply, or the structured output.
+func (o *outcome) text() string {
+	if o.structured != nil {
+		return string(o.structured)
+	}
+	return o.answer
+}
+
+func ms(d time.Duration) int64 { return d.Milliseconds() }
+
+// errorName is a failure's kind in the closed list of the SDK's types.
+func errorName(k llm.ErrorKind) string {
+	switch k {
+	case llm.KindAuth, llm.KindPermission:
+		return "authentication_failed"
+	case llm.KindBilling:
+		return "billing_error"
+	case llm.KindRateLimit:
+		return "rate_limit"
+	case llm.KindOverloaded:
+		return "overloaded"
+	case llm.KindInvalid, llm.KindTooLarge:
+		return "invalid_request"
+	case llm.KindNotFound:
+		return "model_not_found"
+	case llm.KindServer:
+		return "server_error"
+	}
+	return "unknown"
+}

@@ -1,0 +1,214 @@
+package cli
+
+import (
+	"errors"
+
+	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/llm"
+)
+
+// printer shows a conversation in one of the output formats.
+type printer interface {
+	begin(a About) error // before each turn
+	event(e event.Event) error
+	finish(t *tally, o *outcome) error // after each turn
+	close() error
+}
+
+// streamPrinter prints stream-json, or with only set the result alone (json).
+type streamPrinter struct {
+	w       *lineWriter
+	only    bool // the result line and nothing else
+	partial *partials
+	replay  bool
+	about   About
+	mode    string
+	usage   map[string]llm.Usage // of a reply, by its id: "Started" knows it first
+}
+
+func newStreamPrinter(w *lineWriter, o *Options) *streamPrinter {
+	p := &streamPrinter{w: w, replay: o.Replay, usage: map[string]llm.Usage{}}
+	if o.OutputFormat == "json" {
+		p.only = !o.Verbose
+		w.array = o.Verbose
+	}
+	if o.Partial {
+		p.partial = &partials{write: func(v any, ttft *int64) error {
+			return w.write(&streamLine{Type: "stream_event", Event: v, TTFT: ttft})
+		}}
+	}
+	return p
+}
+
+func (p *streamPrinter) begin(a About) error {
+	p.about, p.w.session = a, a.Session
+	if p.only {
+		return nil
+	}
+	v, _ := currentVersion()
+	return p.w.write(&initLine{
+		Type: "system", Subtype: "init", Dir: a.Dir, Tools: orEmpty(a.Tools), MCPServers: []any{}, Model: a.Model,
+		PermissionMode: string(a.Mode), SlashCommands: names(a.Commands), APIKeySource: a.KeySource, Version: v,
+		OutputStyle: "default", Agents: names(a.Agents), Skills: []string{}, Plugins: []any{},
+	})
+}
+
+func (p *streamPrinter) close() error { return p.w.end() }
+
+func (p *streamPrinter) finish(t *tally, o *outcome) error {
+	if p.partial != nil {
+		if err := p.partial.abandon(); err != nil {
+			return err
+		}
+	}
+	if o.api != nil && !p.only {
+		if err := p.apiError(o.api); err != nil {
+			return err
+		}
+	}
+	clear(p.usage)
+	return p.w.write(t.result(o))
+}
+
+// apiError is the message that stands for the reply that never came.
+func (p *streamPrinter) apiError(e *llm.Error) error {
+	stop := "stop_sequence"
+	return p.w.write(&assistantLine{Type: "assistant", Error: errorName(e.Kind), Message: wireMessage{
+		ID: "msg_" + p.w.uuid(), Type: "message", Role: "assistant", Model: "<synthetic>", StopReason: &stop,
+		Content: []any{textBlock{"text", "API Error: " + e.Error()}},
+	}})
+}
+
+func (p *streamPrinter) event(e event.Event) error {
+	if p.only {
+		return nil
+	}
+	if p.partial != nil && e.Agent == "" {
+		if err := p.partial.event(e); err != nil {
+			return err
+		}
+	}
+	parent := parentOf(e.Agent)
+	switch b := e.Body.(type) {
+	case event.Delta:
+		if s, ok := b.Delta.(llm.Started); ok {
+			p.usage[b.MessageID] = s.Usage
+		}
+	case event.PartDone:
+		return p.part(b, parent)
+	case event.ToolEnd:
+		return p.w.write(&userLine{Type: "user", Parent: parent, Result: b.Meta,
+			Message: wireUser{"user", []any{blockOf(b.Result)}}})
+	case event.UserMessage:
+		return p.user(b, parent)
+	case event.Retry:
+		return p.retry(b)
+	case event.Denied:
+		return p.w.write(&deniedLine{Type: "system", Subtype: "permission_denied", Tool: b.Call.Name, ToolUseID: b.Call.ID,
+			AgentID: e.Agent, ReasonType: reasonType(b), Reason: b.Decision.Rule, Message: b.Decision.Reason})
+	case event.Notice:
+		return p.w.write(&informationalLine{Type: "system", Subtype: "informational", Content: b.Text, Level: level(b.Level)})
+	case event.ModeChanged:
+		return p.w.write(&statusLine{Type: "system", Subtype: "status", PermissionMode: string(b.Mode)})
+	}
+	return nil
+}
+
+// part prints a complete part as a message of its own; parts of one reply share its id.
+func (p *streamPrinter) part(b event.PartDone, parent *string) error {
+	block := blockOf(b.Part)
+	if block == nil {
+		return nil
+	}
+	u := b.Usage
+	if u == (llm.Usage{}) {
+		u = p.usage[b.MessageID]
+	}
+	return p.w.write(&assistantLine{Type: "assistant", Parent: parent, Message: wireMessage{
+		ID: b.MessageID, Type: "message", Role: "assistant", Model: b.Model, Content: []any{block}, Usage: usageOf(u),
+	}})
+}
+
+// user prints what lathe itself said for the user, and with replay what the user said.
+func (p *streamPrinter) user(b event.UserMessage, parent *string) error {
+	if !b.Synthetic && !p.replay {
+		return nil
+	}
+	l := &userLine{Type: "user", Parent: parent, Synthetic: b.Synthetic, Replay: !b.Synthetic,
+		Message: wireUser{"user", contentOf(b.Message.Parts)}}
+	if !b.Synthetic {
+		l.UUID = b.Message.ID
+	}
+	return p.w.write(l)
+}
+
+func (p *streamPrinter) retry(b event.Retry) error {
+	l := &retryLine{Type: "system", Subtype: "api_retry", Attempt: b.Attempt, Max: b.Max, Delay: ms(b.Delay), Error: errorName(statusKind(b.Status))}
+	if b.Status != 0 {
+		l.Status = &b.Status
+	}
+	return p.w.write(l)
+}
+
+// statusKind is the kind of failure that an HTTP status stands for.
+func statusKind(status int) llm.ErrorKind {
+	switch {
+	case status == 429:
+		return llm.KindRateLimit
+	case status == 529:
+		return llm.KindOverloaded
+	case status >= 500:
+		return llm.KindServer
+	}
+	return llm.KindNetwork
+}
+
+func reasonType(b event.Denied) string {
+	switch {
+	case b.Decision.Rule != "":
+		return "rule"
+	case b.Decision.Guidance != "" || b.Decision.Interrupt:
+		return "permissionPromptTool"
+	}
+	return "mode"
+}
+
+// level is a notice's level in Claude Code's words.
+func level(s string) string {
+	if s == "warning" || s == "error" {
+		return "warning"
+	}
+	return "info"
+}
+
+func parentOf(agent string) *string {
+	if agent == "" {
+		return nil
+	}
+	return &agent
+}
+
+func names(ds []Described) []string {
+	out := make([]string, len(ds))
+	for i, d := range ds {
+		out[i] = d.Name
+	}
+	return out
+}
+
+func orEmpty(s []string) []string {
+	if s == nil {
+		return []string{}
+	}
+	return s
+}
+
+// joinErrors keeps the first failure of a printer over later ones.
+func joinErrors(errs ...error) error {
+	for _, e := range errs {
+		if e != nil && errors.Is(e, errBrokenPipe) {
+			return e
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,259 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/llm"
+)
+
+// tally adds up what the result line says: the turn's own figures, and the conversation's per model.
+type tally struct {
+	info func(model string) llm.ModelInfo
+
+	// of this turn
+	answer    string // the text of the newest reply
+	messageID string
+	usage     llm.Usage // the main agent's
+	stop      llm.StopReason
+	steps     int
+	running   map[string]bool // calls that run, for saying what an interruption cut
+	end       *event.TurnEnd
+	denials   []denial
+	started   time.Time
+	first     time.Duration // until the first reply began
+
+	// of the conversation
+	models map[string]*modelUsage
+	order  []string
+	now    map[string]string // the model at work, by agent
+	cost   float64
+}
+
+type denial struct {
+	Tool      string          `json:"tool_name"`
+	ToolUseID string          `json:"tool_use_id"`
+	Input     json.RawMessage `json:"tool_input"`
+}
+
+type modelUsage struct {
+	Input         int     `json:"inputTokens"`
+	Output        int     `json:"outputTokens"`
+	CacheRead     int     `json:"cacheReadInputTokens"`
+	CacheWrite    int     `json:"cacheCreationInputTokens"`
+	Searches      int     `json:"webSearchRequests"`
+	CostUSD       float64 `json:"costUSD"`
+	ContextWindow int     `json:"contextWindow"`
+	MaxOutput     int     `json:"maxOutputTokens"`
+	Provider      string  `json:"provider,omitempty"`
+}
+
+func newTally(info func(string) llm.ModelInfo) *tally {
+	return &tally{info: info, models: map[string]*modelUsage{}, now: map[string]string{}, running: map[string]bool{}}
+}
+
+// reset begins a turn.
+func (t *tally) reset() {
+	t.answer, t.messageID, t.usage, t.stop, t.steps = "", "", llm.Usage{}, "", 0
+	t.end, t.denials, t.first = nil, nil, 0
+	t.running = map[string]bool{}
+	t.started = time.Time{}
+}
+
+// observe takes an event into account.
+func (t *tally) observe(e event.Event) {
+	main := e.Agent == ""
+	switch b := e.Body.(type) {
+	case event.TurnStart:
+		if main {
+			t.reset()
+			t.started = e.Time
+		}
+	case event.StepStart:
+		t.now[e.Agent] = b.Model
+		if main {
+			t.steps = b.Step
+		}
+	case event.Delta:
+		if _, ok := b.Delta.(llm.Started); ok && main && t.first == 0 {
+			t.first = e.Time.Sub(t.started)
+		}
+	case event.PartDone:
+		if text, ok := b.Part.(llm.Text); main {
+			t.addText(b.MessageID, text.Text, ok)
+		}
+	case event.ToolStart:
+		t.running[b.Call.ID] = true
+	case event.ToolEnd:
+		delete(t.running, b.Call.ID)
+	case event.Denied:
+		t.denials = append(t.denials, denial{b.Call.Name, b.Call.ID, objectOr(b.Call.Input)})
+	case event.StepEnd:
+		t.addStep(e.Agent, b)
+	case event.TurnEnd:
+		if main {
+			t.end = &b
+		}
+	}
+}
+
+func (t *tally) addText(id, text string, isText bool) {
+	if id != t.messageID {
+		t.messageID, t.answer = id, ""
+	}
+	if isText && text != "" {
+		if t.answer != "" {
+			t.answer += "\n\n"
+		}
+		t.answer += text
+	}
+}
+
+func (t *tally) addStep(agent string, b event.StepEnd) {
+	if agent == "" {
+		t.usage = t.usage.Add(b.Usage)
+		t.stop = b.Stop
+	}
+	t.cost += b.CostUSD
+	name := t.now[agent]
+	m := t.models[name]
+	if m == nil {
+		m = &modelUsage{}
+		if t.info != nil {
+			i := t.info(name)
+			m.ContextWindow, m.MaxOutput, m.Provider = i.ContextWindow, i.MaxOutput, i.Provider
+		}
+		t.models[name] = m
+	}
+	m.Input += b.Usage.Input
+	m.Output += b.Usage.Output
+	m.CacheRead += b.Usage.CacheRead
+	m.CacheWrite += b.Usage.CacheWrite
+	m.CostUSD += b.CostUSD
+}
+
+// outcome is how a turn ended, as scripts and the result line see it.
+type outcome struct {
+	end        event.TurnEnd
+	answer     string
+	api        *llm.Error // the model API failed
+	err        error      // there was no turn, or it broke
+	structured json.RawMessage
+	schemaLeft bool // the answer never fitted --json-schema
+	byHost     bool // the host interrupted the turn: nothing failed
+	limits     limits
+}
+
+type limits struct {
+	turns  int
+	budget float64
+}
+
+// outcomeOf joins what Prompt returned with what the events said.
+func (t *tally) outcomeOf(err error) outcome {
+	out := outcome{answer: t.answer, err: err, api: llm.AsError(err)}
+	if t.end != nil {
+		out.end = *t.end
+	} else {
+		out.end = event.TurnEnd{Reason: event.EndFailed, Steps: t.steps, Usage: t.usage}
+		if err == nil {
+			out.err = errors.New("the conversation ended before the turn did")
+		}
+	}
+	return out
+}
+
+// subtype is the result line's, in Claude Code's words. A failure of the model API is a "success" whose
+// is_error is true.
+func (o *outcome) subtype() string {
+	switch {
+	case o.schemaLeft:
+		return "error_max_structured_output_retries"
+	case o.end.Reason == event.EndCompleted, o.api != nil:
+		return "success"
+	case o.end.Reason == event.EndMaxSteps:
+		return "error_max_turns"
+	case o.end.Reason == event.EndBudget:
+		return "error_max_budget_usd"
+	}
+	return "error_during_execution"
+}
+
+func (o *outcome) isError() bool { return o.schemaLeft || o.end.Reason != event.EndCompleted }
+
+// message is the failure in one line, or empty.
+func (o *outcome) message() string {
+	switch {
+	case !o.isError():
+		return ""
+	case o.schemaLeft:
+		return "the model gave no answer that fits the JSON schema; simplify the schema or try another model"
+	case o.end.Reason == event.EndMaxSteps:
+		return fmt.Sprintf("Reached maximum number of turns (%d)", max(o.limits.turns, o.end.Steps))
+	case o.end.Reason == event.EndBudget:
+		return fmt.Sprintf("Reached maximum budget ($%g)", o.limits.budget)
+	case o.end.Reason == event.EndInterrupted:
+		return "the turn was interrupted"
+	case o.end.Reason == event.EndRefused:
+		return "the turn ended because a tool call was refused"
+	case o.api != nil:
+		return o.api.Error()
+	case o.end.Err != "":
+		return o.end.Err
+	case o.err != nil:
+		return oneMessage(o.err)
+	case o.end.Reason == event.EndDoomLoop:
+		return "the model repeated the same call without any progress"
+	}
+	return "the turn failed"
+}
+
+// terminalReason is Claude Code's word for why the loop stopped; "doom_loop" and "refused" are lathe's.
+func (o *outcome) terminalReason(toolsRan bool) string {
+	switch o.end.Reason {
+	case event.EndCompleted:
+		if o.schemaLeft {
+			return "structured_output_retry_exhausted"
+		}
+		return "completed"
+	case event.EndInterrupted:
+		if o.schemaLeft {
+			return "structured_output_retry_exhausted"
+		}
+		if toolsRan {
+			return "aborted_tools"
+		}
+		return "aborted_streaming"
+	case event.EndMaxSteps:
+		return "max_turns"
+	case event.EndBudget:
+		return "budget_exhausted"
+	case event.EndDoomLoop:
+		return "doom_loop"
+	case event.EndRefused:
+		return "refused"
+	}
+	switch {
+	case o.api != nil && o.api.Kind == llm.KindTooLarge:
+		return "prompt_too_long"
+	case o.api != nil:
+		return "api_error"
+	case errors.Is(o.err, ErrNotStarted):
+		return "turn_setup_failed"
+	}
+	return "model_error"
+}
+
+// asError is the outcome as an error for the exit code: nil when the work is done.
+func (o *outcome) asError() error {
+	if !o.isError() {
+		return nil
+	}
+	if e, ok := errors.AsType[*Error](o.err); ok {
+		return e // a refusal to start that has its own exit code
+	}
+	return &Error{Code: exitFailed, Msg: o.message()}
+}
