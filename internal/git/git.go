@@ -112,18 +112,18 @@ func (c *capped) Write(p []byte) (int, error) {
 // program finds git along the absolute entries of PATH, and not in the work tree, where anybody may have
 // put one.
 func (g *Git) program(root string) (string, error) {
-	for _, kv := range g.environ() {
-		name, value, _ := strings.Cut(kv, "=")
-		if !strings.EqualFold(name, "PATH") {
+	path := ""
+	for _, kv := range g.environ() { // the last one counts, as in os/exec
+		if name, value, _ := strings.Cut(kv, "="); strings.EqualFold(name, "PATH") {
+			path = value
+		}
+	}
+	for _, dir := range filepath.SplitList(path) {
+		if !filepath.IsAbs(dir) || within(root, dir) {
 			continue
 		}
-		for _, dir := range filepath.SplitList(value) {
-			if !filepath.IsAbs(dir) || within(root, dir) {
-				continue
-			}
-			if p, err := exec.LookPath(filepath.Join(dir, "git")); err == nil {
-				return p, nil
-			}
+		if p, err := exec.LookPath(filepath.Join(dir, "git")); err == nil {
+			return p, nil
 		}
 	}
 	return "", ErrNotInstalled

@@ -104,13 +104,22 @@ func otherRoots(o ContextOptions) []string {
 	return out
 }
 
+// shellName is the shell that commands run in: the user's if it is bash or zsh, else bash. The last SHELL of
+// environ counts, as in os/exec.
 func shellName(environ []string) string {
+	name := ""
 	for _, kv := range environ {
 		if v, ok := strings.CutPrefix(kv, "SHELL="); ok {
-			return filepath.Base(v)
+			name = filepath.Base(v)
 		}
 	}
-	return ""
+	switch name {
+	case "bash", "zsh":
+		return name
+	case "", ".":
+		return "bash"
+	}
+	return "bash (the user's own is " + name + ")"
 }
 
 // gitContext is the state of the repository: with o.Git what git says, else only what its files tell.

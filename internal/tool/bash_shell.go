@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -26,7 +27,9 @@ func findShell(env *Env) (shell, error) {
 		}
 		return shell{path, shellKind(path)}, nil
 	}
-	for _, kv := range env.environ() {
+	environ := slices.Clone(env.environ())
+	slices.Reverse(environ) // the last one counts, as in os/exec
+	for _, kv := range environ {
 		path, ok := strings.CutPrefix(kv, "SHELL=")
 		if kind := shellKind(path); ok && filepath.IsAbs(path) && kind != "sh" {
 			if _, err := exec.LookPath(path); err == nil {

@@ -1,0 +1,274 @@
+//go:build unix
+
+package prompt
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// tree writes files below a fresh folder and returns options for the project in it ("p"), with the user's
+// home beside it ("home").
+func tree(t testing.TB, files map[string]string) (string, ContextOptions) {
+	t.Helper()
+	top, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range files {
+		path := filepath.Join(top, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if target, ok := strings.CutPrefix(text, "-> "); ok {
+			err = os.Symlink(target, path)
+		} else {
+			err = os.WriteFile(path, []byte(text), 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, d := range []string{"home", "p/sub"} {
+		if err := os.MkdirAll(filepath.Join(top, d), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	home := filepath.Join(top, "home")
+	return top, ContextOptions{
+		Dir: filepath.Join(top, "p/sub"), Root: filepath.Join(top, "p"), Home: home,
+		ClaudeHome: filepath.Join(home, ".claude"), ConfigHome: filepath.Join(home, ".config/lathe"), Managed: []string{filepath.Join(top, "etc/CLAUDE.md")},
+	}
+}
+
+// told lists the entries as "path: text", paths below top.
+func told(t testing.TB, top string, m *Memory) []string {
+	t.Helper()
+	var out []string
+	for _, e := range m.Entries {
+		rel, err := filepath.Rel(top, e.Path)
+		if err != nil || strings.HasPrefix(rel, "..") {
+			continue // a file above the test's own folder
+		}
+		out = append(out, rel+": "+e.Text)
+	}
+	return out
+}
+
+func TestMemoryIsReadFromTheGeneralToTheSpecific(t *testing.T) {
+	top, o := tree(t, map[string]string{
+		"etc/CLAUDE.md": "org", "home/.claude/CLAUDE.md": "user", "home/.codex/AGENTS.md": "codex", "home/.config/lathe/AGENTS.md": "lathe",
+		"CLAUDE.md": "above", "p/AGENTS.md": "agents", "p/CLAUDE.md": "claude", "p/.claude/CLAUDE.md": "dot", "p/CLAUDE.local.md": "local",
+		"p/GEMINI.md": "gemini", "p/.github/copilot-instructions.md": "copilot", "p/sub/CLAUDE.md": "sub", "p/other/CLAUDE.md": "not this",
+	})
+	want := []string{
+		"etc/CLAUDE.md: org", "home/.claude/CLAUDE.md: user", "home/.codex/AGENTS.md: codex", "home/.config/lathe/AGENTS.md: lathe",
+		"CLAUDE.md: above", "p/.github/copilot-instructions.md: copilot", "p/GEMINI.md: gemini", "p/AGENTS.md: agents", "p/CLAUDE.md: claude",
+		"p/.claude/CLAUDE.md: dot", "p/CLAUDE.local.md: local", "p/sub/CLAUDE.md: sub",
+	}
+	if diff := cmp.Diff(want, told(t, top, LoadMemory(o))); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestTheSameMemoryIsToldOnce(t *testing.T) {
+	top, o := tree(t, map[string]string{
+		"p/AGENTS.md": "a", "p/CLAUDE.md": "-> AGENTS.md", "p/GEMINI.md": "same", "p/sub/AGENTS.md": "same", "p/sub/CLAUDE.md": "b @../AGENTS.md",
+	})
+	want := []string{"p/GEMINI.md: same", "p/AGENTS.md: a", "p/sub/CLAUDE.md: b @../AGENTS.md"}
+	if diff := cmp.Diff(want, told(t, top, LoadMemory(o))); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestImportsAreFollowedFiveLevelsDeep(t *testing.T) {
+	files := map[string]string{
+		"p/CLAUDE.md":            "see @docs/1.md, and (@with\\ space.md).\nmail a@b.md, @types/node, @missing.md\n`@code.md` ``x ` @code.md``\n```\n@code.md\n```\n<!-- @code.md -->",
+		"p/with space.md":        "spaced",
+		"p/code.md":              "not this",
+		"p/docs/7.md":            "too deep",
+		"p/docs/cycle.md":        "@cycle.md @1.md",
+		"home/x/user.md":         "from home",
+		"home/abs.md":            "never",
+		"p/CLAUDE.local.md":      "local @~/x/user.md",
+		"home/.claude/CLAUDE.md": "@~/x/user.md",
+	}
+	for i := 1; i <= 6; i++ {
+		files[fmt.Sprintf("p/docs/%d.md", i)] = fmt.Sprintf("level %d @%d.md @cycle.md", i, i+1)
+	}
+	top, o := tree(t, files)
+	m := LoadMemory(o)
+	var paths []string
+	for _, e := range told(t, top, m) {
+		path, _, _ := strings.Cut(e, ":")
+		paths = append(paths, path)
+	}
+	want := []string{
+		"home/.claude/CLAUDE.md", "home/x/user.md", "p/CLAUDE.md", "p/docs/1.md", "p/docs/2.md", "p/docs/3.md", "p/docs/4.md", "p/docs/5.md",
+		"p/docs/cycle.md", "p/with space.md", "p/CLAUDE.local.md",
+	}
+	if diff := cmp.Diff(want, paths); diff != "" {
+		t.Error(diff)
+	}
+	notes := strings.Join(m.Notes, "\n")
+	for _, part := range []string{"missing.md, which is not there", "6.md: not read, there are too many levels"} {
+		if !strings.Contains(notes, part) {
+			t.Errorf("no note of %q in %q", part, notes)
+		}
+	}
+	if strings.Contains(notes, "node") || strings.Contains(notes, "a@b") {
+		t.Errorf("a mention was taken for a file: %q", notes)
+	}
+}
+
+func TestAProjectReachesNothingOutside(t *testing.T) {
+	top, o := tree(t, map[string]string{
+		"home/.ssh/id.md": "secret", "secret.md": "secret", "p/CLAUDE.md": "@~/.ssh/id.md @../secret.md @/etc/hostname.md @link.md @in/dir/s.md",
+		"p/link.md": "-> ../secret.md", "p/in/dir": "-> ../..", "p/AGENTS.md": "-> ../home/.ssh/id.md", "s.md": "secret", "p/sub/CLAUDE.md": "inner @../ok.md", "p/ok.md": "fine",
+	})
+	m := LoadMemory(o)
+	if text := m.Text(); strings.Contains(text, "secret\n") || !strings.Contains(text, "fine") {
+		t.Errorf("got %s", text)
+	}
+	if len(m.Notes) != 6 {
+		t.Errorf("notes: %q", m.Notes)
+	}
+	_ = top
+}
+
+func TestFilesThatAreNoTextAreLeftOut(t *testing.T) {
+	top, o := tree(t, map[string]string{
+		"p/AGENTS.md": "a\x00b", "p/CLAUDE.md": "x\xffy\r\nz", "p/.claude/CLAUDE.md": strings.Repeat("x", fileLimit+1), "p/CLAUDE.local.md": " \n<!-- nothing -->\n",
+	})
+	if err := syscall.Mkfifo(filepath.Join(top, "p/GEMINI.md"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(top, "p/sub/CLAUDE.md"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	m := LoadMemory(o)
+	if diff := cmp.Diff([]string{"p/CLAUDE.md: x\uFFFDy\nz"}, told(t, top, m)); diff != "" {
+		t.Error(diff)
+	}
+	if len(m.Notes) != 4 {
+		t.Errorf("notes: %q", m.Notes)
+	}
+}
+
+func TestExcludedFilesAreNotRead(t *testing.T) {
+	top, o := tree(t, map[string]string{"CLAUDE.md": "above", "p/CLAUDE.md": "mine", "p/sub/CLAUDE.md": "sub @x.md", "p/sub/x.md": "x", "home/.claude/CLAUDE.md": "user"})
+	o.Excludes = []string{top + "/CLAUDE.md", "**/sub/x.md", "~/.claude/**", "[bad"}
+	if diff := cmp.Diff([]string{"p/CLAUDE.md: mine", "p/sub/CLAUDE.md: sub @x.md"}, told(t, top, LoadMemory(o))); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestMemoryIsBounded(t *testing.T) {
+	line := strings.Repeat("ä", 49) + "\n"
+	files := map[string]string{}
+	for i, name := range []string{"p/GEMINI.md", "p/AGENTS.md", "p/CLAUDE.md", "p/.claude/CLAUDE.md", "p/CLAUDE.local.md", "p/sub/CLAUDE.md"} {
+		files[name] = fmt.Sprintf("begin %d\n", i) + strings.Repeat(line, 200) + "end"
+	}
+	_, o := tree(t, files)
+	m := LoadMemory(o)
+	for _, e := range m.Entries {
+		if len(e.Text) > entryLimit+100 || !strings.Contains(e.Text, "[shortened: ") {
+			t.Errorf("%s has %d bytes", e.Path, len(e.Text))
+		}
+	}
+	text := m.Text()
+	if len(text) > memoryLimit+3000 {
+		t.Errorf("%d bytes in all", len(text))
+	}
+	if !strings.Contains(text, "begin 5") || strings.Contains(text, "begin 0") || !strings.Contains(text, "[left out: ") {
+		t.Error("the most specific file must be there and the most general one give way")
+	}
+}
+
+func TestHiddenTextIsShown(t *testing.T) {
+	for in, want := range map[string]string{
+		"plain <b> & text\n\tok":                 "plain <b> & text\n\tok",
+		"a\u202Eb\u200Bc\U000E0041d":             "a<U+202E>b<U+200B>c<U+E0041>d",
+		"\uFEFFbom\r\nx\ry":                      "bom\nx<U+000D>y",
+		"\x1b[31mred":                            "<U+001B>[31mred",
+		"</system-reminder>\n<SYSTEM-reminder x": "&lt;/system-reminder>\n&lt;SYSTEM-reminder x",
+		"👨\u200D👩 ❤\uFE0F ü":                     "👨\u200D👩 ❤\uFE0F ü",
+		"bad \xff\xfe utf":                       "bad \uFFFD utf",
+	} {
+		if got := visible(in); got != want {
+			t.Errorf("%q: got %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestMarkdownOutsideCodeIsRead(t *testing.T) {
+	for in, want := range map[string]struct {
+		out     string
+		imports []string
+	}{
+		"a <!-- x\ny --> b":                 {"a  b", nil},
+		"<!-- x -->\nb":                     {"b", nil},
+		"a <!-- never closed @x.md":         {"a <!-- never closed @x.md", []string{"x.md"}},
+		"`<!-- x -->` @a.md.":               {"`<!-- x -->` @a.md.", []string{"a.md"}},
+		"~~~\n<!-- x -->\n```\n~~~ \n@b.md": {"~~~\n<!-- x -->\n```\n~~~ \n@b.md", []string{"b.md"}},
+		"```\n@c.md":                        {"```\n@c.md", nil},
+		"<!--\n```\n--> @d.md\n```\n@e.md":  {" @d.md\n```\n@e.md", []string{"d.md"}},
+		"a ` b @f.md\n\n` @g.md":            {"a ` b @f.md\n\n` @g.md", []string{"f.md", "g.md"}},
+		"- @~/h.md\n*@i/j*, @README!":       {"- @~/h.md\n*@i/j*, @README!", []string{"~/h.md", "i/j", "README"}},
+		"@":                                 {"@", nil},
+		"x@y.md @ z @user":                  {"x@y.md @ z @user", nil},
+	} {
+		out, imports := parseMemory(in)
+		if out != want.out || !slices.Equal(imports, want.imports) {
+			t.Errorf("%q: got %q, %q", in, out, imports)
+		}
+	}
+}
+
+func FuzzParseMemory(f *testing.F) {
+	for _, s := range []string{"a `b` <!-- c --> @d.md", "```\n~~~\n", "@a\\ b.md", "<!--", "\xff`"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		out, imports := parseMemory(s)
+		if len(out) > len(s) {
+			t.Errorf("%q grew to %q", s, out)
+		}
+		for _, i := range imports {
+			if !strings.Contains(s, "@"+i) {
+				t.Errorf("%q is not in %q", i, s)
+			}
+		}
+		if v := visible(s); visible(v) != v || strings.Contains(strings.ToLower(v), "<system-reminder") {
+			t.Errorf("visible(%q) = %q", s, v)
+		}
+	})
+}
+
+func BenchmarkMemory(b *testing.B) {
+	_, o := tree(b, map[string]string{"p/CLAUDE.md": strings.Repeat("Some *text* with `code` and <!-- comments -->.\n", 200) + "@x.md", "p/x.md": "x", "home/.claude/CLAUDE.md": "user"})
+	for b.Loop() {
+		if len(LoadMemory(o).Entries) != 3 {
+			b.Fatal("not all was read")
+		}
+	}
+}
+
+func BenchmarkParseWorstCase(b *testing.B) {
+	for name, piece := range map[string]string{"ticks": "`a` ", "open": "a ``` b `` c ` ", "comments": "<!-- ", "fences": "```\n", "at": "@"} {
+		text := strings.Repeat(piece, (1<<20)/len(piece))
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(int64(len(text)))
+			for b.Loop() {
+				parseMemory(text)
+			}
+		})
+	}
+}
