@@ -40,7 +40,7 @@ func TestEditReplacesExactTextAndShowsIt(t *testing.T) {
 	}
 	meta := map[string]any{
 		"filePath": path, "oldString": "return 1", "newString": "return 2", "userModified": false, "replaceAll": false,
-		"originalFile": "package a\n\nfunc F() int {\n\treturn 1\n}\n",
+		"originalFile":    "package a\n\nfunc F() int {\n\treturn 1\n}\n",
 		"structuredPatch": []hunk{{1, 5, 1, 5, []string{" package a", " ", " func F() int {", "-\treturn 1", "+\treturn 2", " }"}}},
 	}
 	if d := cmp.Diff(meta, r.Meta); d != "" {

@@ -212,6 +212,11 @@ type hitLine struct {
 	gap   bool
 }
 
+// empty reports whether a file has nothing to show: with -o, matches of nothing.
+func (s *search) empty(f fileHits) bool {
+	return f.count == 0 || s.mode == modeContent && len(f.lines) == 0
+}
+
 // lineMax is how much of a line is shown, around the match.
 const lineMax = 500
 

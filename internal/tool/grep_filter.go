@@ -83,7 +83,12 @@ func (f *fileFilter) match(rel string, ignored bool) bool {
 	if len(f.want) > 0 && !named || ignored && !named {
 		return false
 	}
-	if f.typ == "" {
+	return f.ofType(rel)
+}
+
+// ofType reports whether a file is of the asked type, as far as that is known here.
+func (f *fileFilter) ofType(rel string) bool {
+	if f.types == nil {
 		return true
 	}
 	return slices.ContainsFunc(f.types, func(g string) bool { return doublestar.MatchUnvalidated(g, path.Base(rel)) })

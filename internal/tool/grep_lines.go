@@ -178,11 +178,8 @@ func (l *lineSearch) match(line []byte, loc []int) (done bool) {
 		return true
 	case l.s.in.OnlyMatch:
 		for _, m := range l.m.re.FindAllIndex(line, -1) {
-			if m[0] == m[1] {
-				continue
-			}
 			l.hits.count++
-			if l.s.mode == modeContent {
+			if l.s.mode == modeContent && m[0] < m[1] {
 				l.show(hitLine{num: l.num, text: clipLine(line[m[0]:m[1]], 0, 0), match: true})
 			}
 		}
@@ -231,8 +228,11 @@ func (sc *scanner) across(data []byte) fileHits {
 		most = 1
 	}
 	for _, m := range sc.m.re.FindAllIndex(data, most) {
+		if m[0] == len(data) && (m[0] == 0 || data[m[0]-1] == '\n') {
+			break // an empty match after the last line is on no line
+		}
 		fh.count++
-		if sc.s.mode != modeContent {
+		if sc.s.mode != modeContent || sc.s.in.OnlyMatch && m[0] == m[1] {
 			continue
 		}
 		if sc.s.in.OnlyMatch {

@@ -9,7 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// matcher finds lines. A literal that every match must hold, where there is one, is looked for first: that
+// matcher finds lines. Its syntax is Go's, which is ripgrep's but for the rarest constructs; unlike there,
+// \w, \d, \s and \b know ASCII only. A literal that every match must hold, where there is one, is looked for first: that
 // is twenty times as fast as Go's regexp.
 type matcher struct {
 	re        *regexp.Regexp

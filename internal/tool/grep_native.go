@@ -10,6 +10,7 @@ import (
 	"path"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -87,7 +88,7 @@ func (s *search) nativeFile(ctx context.Context, m *matcher) (*hits, error) {
 		return nil, pathError("search", s.start, err)
 	}
 	h := &hits{}
-	if fh.count > 0 {
+	if !s.empty(fh) {
 		fh.path, fh.rel, fh.mtime = s.start.Lexical, path.Base(s.start.Real), info.ModTime()
 		h.files = []fileHits{fh}
 	}
@@ -174,7 +175,7 @@ func (p *pool) one(sc *scanner, j job) {
 		}
 		return
 	}
-	if fh.count == 0 {
+	if p.s.empty(fh) {
 		return
 	}
 	fh.path, fh.rel = j.entry.Path, j.entry.Rel
@@ -259,6 +260,9 @@ func (sc *scanner) wholeFile(f io.Reader, head []byte, utf16 bool) (fileHits, er
 		return fileHits{}, errBinary
 	}
 	if sc.m.multiline {
+		if !strings.Contains(sc.s.in.Pattern, `\r`) {
+			data = bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n")) // so that $ and \n match these line ends too
+		}
 		return sc.across(data), nil
 	}
 	l := &lineSearch{scanner: sc}

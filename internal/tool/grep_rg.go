@@ -129,6 +129,8 @@ func (s *search) readRipgrep(out io.Reader) (*hits, error) {
 	default:
 		err = s.readLines(r, h)
 	}
+	// To rg a file that a glob names need not be of the type; here it must be both.
+	h.files = slices.DeleteFunc(h.files, func(f fileHits) bool { return !s.filter.ofType(f.rel) })
 	slices.SortFunc(h.files, func(a, b fileHits) int { return walkOrder(a.rel, b.rel) })
 	return h, err
 }
@@ -230,7 +232,7 @@ func (s *search) readLines(r *bufio.Reader, h *hits) error {
 		case "match", "context":
 			s.addLines(&f, &m)
 		case "end":
-			if f.count > 0 && m.Data.BinaryOffset == nil {
+			if !s.empty(f) && m.Data.BinaryOffset == nil {
 				h.files = append(h.files, f)
 				total += len(f.lines)
 			}
@@ -256,7 +258,7 @@ func (s *search) addLines(f *fileHits, m *rgMessage) {
 				continue
 			}
 			at := num + bytes.Count(text[:sub.Start], []byte("\n"))
-			for part := range bytes.SplitSeq(text[sub.Start:sub.End], []byte("\n")) {
+			for part := range bytes.SplitSeq(bytes.TrimSuffix(text[sub.Start:sub.End], []byte("\n")), []byte("\n")) {
 				f.lines = append(f.lines, hitLine{num: at, text: clipLine(trimLine(part), 0, 0), match: true})
 				at++
 			}

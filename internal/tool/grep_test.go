@@ -1,0 +1,358 @@
+package tool
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+func TestGrepOutputModes(t *testing.T) {
+	b := newBench(t)
+	b.put("src/a.go", "package a\n\nfunc Foo() {\n\tbar()\n\tfoo(foo)\n}\n")
+	b.put("src/b.ts", "const foo = 1\n")
+	b.put("c.txt", "nothing\n")
+	b.age("src/b.ts", 5)
+	for _, c := range []struct {
+		input in
+		want  string
+	}{
+		{in{"pattern": "foo"}, "src/a.go\nsrc/b.ts\n"},
+		{in{"pattern": "foo", "output_mode": "content"}, "src/a.go:5:\tfoo(foo)\nsrc/b.ts:1:const foo = 1\n"},
+		{in{"pattern": "foo", "output_mode": "content", "-i": true, "glob": "*.go"}, "src/a.go:3:func Foo() {\nsrc/a.go:5:\tfoo(foo)\n"},
+		{in{"pattern": "foo", "output_mode": "content", "-n": false, "type": "ts"}, "src/b.ts:const foo = 1\n"},
+		{in{"pattern": "foo", "output_mode": "content", "-o": true, "type": "go"}, "src/a.go:5:foo\nsrc/a.go:5:foo\n"},
+		{in{"pattern": "foo", "output_mode": "count", "path": "src/a.go"}, "src/a.go:1\nTotal: 1 in 1 files.\n"},
+		{in{"pattern": "bar", "output_mode": "content", "-C": 1}, "src/a.go-3-func Foo() {\nsrc/a.go:4:\tbar()\nsrc/a.go-5-\tfoo(foo)\n"},
+		{in{"pattern": "bar", "output_mode": "content", "context": 1}, "src/a.go-3-func Foo() {\nsrc/a.go:4:\tbar()\nsrc/a.go-5-\tfoo(foo)\n"},
+		{in{"pattern": "package|foo\\(", "output_mode": "content", "-A": 1}, "src/a.go:1:package a\nsrc/a.go-2-\n--\nsrc/a.go:5:\tfoo(foo)\nsrc/a.go-6-}\n"},
+		{in{"pattern": "Foo.*bar", "output_mode": "content", "multiline": true}, "src/a.go:3:func Foo() {\nsrc/a.go:4:\tbar()\n"},
+		{in{"pattern": "^$", "output_mode": "content"}, "src/a.go:2:\n"},
+		{in{"pattern": "foo", "glob": "*.{ts,js}"}, "src/b.ts\n"},
+		{in{"pattern": "foo", "glob": "!*.ts"}, "src/a.go\n"},
+		{in{"pattern": "foo", "glob": "src/*.ts, *.txt"}, "src/b.ts\n"},
+		{in{"pattern": "zebra"}, "[No matches in " + b.dir + ".]\n"},
+	} {
+		if d := cmp.Diff(c.want, b.must("Grep", c.input)); d != "" {
+			t.Errorf("%v: %s", c.input, d)
+		}
+	}
+}
+
+func TestGrepPagesThroughResults(t *testing.T) {
+	b := newBench(t)
+	for i := range 10 {
+		b.put(fmt.Sprintf("f%d.txt", i), strings.Repeat("hit\n", 30))
+	}
+	got := b.must("Grep", in{"pattern": "hit", "output_mode": "content"})
+	if n := strings.Count(got, ":hit\n"); n != 250 {
+		t.Errorf("%d lines", n)
+	}
+	wantIn(t, got, "Showing 1-250; there are more. To go on: offset=250.")
+	got = b.must("Grep", in{"pattern": "hit", "output_mode": "content", "offset": 250})
+	if n := strings.Count(got, ":hit\n"); n != 50 || strings.Contains(got, "offset") {
+		t.Errorf("%d lines: %s", n, got)
+	}
+	got = b.must("Grep", in{"pattern": "hit", "output_mode": "content", "head_limit": 0})
+	if n := strings.Count(got, ":hit\n"); n != 300 {
+		t.Errorf("%d lines", n)
+	}
+	wantIn(t, b.must("Grep", in{"pattern": "hit", "head_limit": 3}), "Showing 1-3 of 10. To go on: offset=3.")
+	wantIn(t, b.must("Grep", in{"pattern": "hit", "offset": 30}), "There are only 10; offset 30 is past the end.")
+}
+
+func TestGrepSaysWhatIsWrong(t *testing.T) {
+	b := newBench(t)
+	b.put("a", "x")
+	b.fails("Grep", in{"pattern": "x", "path": "missing"}, "does not exist")
+	b.fails("Grep", in{"pattern": ""}, "empty")
+	b.fails("Grep", in{"pattern": "x", "glob": "[a"}, "malformed")
+	t.Setenv("PATH", "")
+	b.fails("Grep", in{"pattern": "a("}, "not a regular expression", "backslash")
+	b.fails("Grep", in{"pattern": "x", "type": "klingon"}, `"klingon"`, "python")
+}
+
+func TestGrepKeepsToTextWithinLimits(t *testing.T) {
+	b := newBench(t)
+	b.put("bin", "needle\x00")
+	b.put("late.bin", strings.Repeat("x\n", 300_000)+"needle\x00needle\n")
+	b.put("utf16", "\xff\xfen\x00e\x00e\x00d\x00l\x00e\x00\n\x00")
+	b.put("latin", "caf\xe9 needle\n")
+	b.put("crlf", "needle\r\n")
+	b.put("long", strings.Repeat("a", 5000)+"needle"+strings.Repeat("b", 5000)+"\n")
+	got := b.must("Grep", in{"pattern": "needle$|needleb", "output_mode": "content"})
+	wantIn(t, got, "utf16:1:needle\n", "latin:1:café needle\n", "crlf:1:needle\n", "needlebbb", "[10006 characters]")
+	if strings.Contains(got, "bin") || len(got) > 1500 {
+		t.Errorf("%d characters: %.3000s", len(got), got)
+	}
+	wantIn(t, b.must("Grep", in{"pattern": "needle", "path": "bin"}), "binary")
+}
+
+func TestGrepHonoursIgnoreFilesUnlessAGlobNamesTheFile(t *testing.T) {
+	b := newBench(t)
+	b.put(".gitignore", "*.log\nbuild/\n")
+	b.put("a.log", "needle\n")
+	b.put("build/x.txt", "needle\n")
+	b.put(".github/w.yml", "needle\n")
+	b.put(".git/config", "needle\n")
+	for input, want := range map[string]string{"": ".github/w.yml\n", "*.log": "a.log\n"} {
+		if got := b.must("Grep", in{"pattern": "needle", "glob": input}); got != want {
+			t.Errorf("glob %q: %q", input, got)
+		}
+	}
+	for _, path := range []string{"a.log", "build"} {
+		if got := b.must("Grep", in{"pattern": "needle", "path": path}); !strings.HasPrefix(got, path) {
+			t.Errorf("path %q: %q", path, got)
+		}
+	}
+}
+
+// without takes a text out of all files.
+func (b *bench) without(text string) {
+	err := filepath.WalkDir(b.dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(path, bytes.ReplaceAll(data, []byte(text), nil), 0o644)
+	})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// engines runs a search in both engines.
+func engines(t *testing.T, b *bench, input grepInput, rg string) (native, ripgrep *hits) {
+	t.Helper()
+	s, err := b.env.newSearch(input)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.start, err = b.env.searchFolder(context.Background(), input.Path); err != nil {
+		t.Fatal(err)
+	}
+	m, err := newMatcher(input.Pattern, input.IgnoreCase, input.Multiline)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if native, err = s.native(context.Background(), m, 0); err != nil {
+		t.Fatal(err)
+	}
+	if ripgrep, err = s.ripgrep(context.Background(), rg); err != nil {
+		t.Fatal(err)
+	}
+	return native, ripgrep
+}
+
+// testSeeds is how many random cases to run; LATHE_TEST_TREES asks for more.
+func testSeeds(n uint64) uint64 {
+	if more, err := strconv.ParseUint(os.Getenv("LATHE_TEST_TREES"), 10, 32); err == nil {
+		return more
+	}
+	return n
+}
+
+// TestBothEnginesFindTheSame holds the engine in this process against ripgrep over random trees.
+func TestBothEnginesFindTheSame(t *testing.T) {
+	rg := ripgrep()
+	if rg == "" {
+		t.Skip("ripgrep is not installed")
+	}
+	patterns := []string{
+		"foo", "Foo", "fo+", "^foo", "bar$", "foo|bar", "[a-c]+x", `\bfoo\b`, "^$", "foo.*bar", "k", "é", "x{2}", "(?i)FOO", ".", "^", "o$",
+		`\d+`, "foo bar", "(foo)(bar)?", `\s`, "a", "[^a]", "never there",
+	}
+	words := []string{"foo", "Foo", "bar", "foobar", "ax", "bx", "xx", "é", "42", "k", "K", " ", "\t", "FOO bar", "a"}
+	for seed := range testSeeds(60) {
+		r := rand.New(rand.NewPCG(seed, 3))
+		b := newBench(t)
+		b.put(".git/HEAD", "foo\n")
+		b.put(".gitignore", []string{"*.log\n", "sub/\n", "", "!a.go\n*.go\n"}[r.IntN(4)])
+		for _, name := range []string{"a.go", "b.txt", "sub/c.go", "sub/deep/d.log", ".hidden/e.js", "f.py", "sub/.ignore"} {
+			var text strings.Builder
+			for range r.IntN(40) {
+				for range r.IntN(4) {
+					text.WriteString(words[r.IntN(len(words))])
+				}
+				text.WriteString([]string{"\n", "\n", "\n", "\r\n", "\n\n"}[r.IntN(5)])
+			}
+			if r.IntN(3) == 0 {
+				text.WriteString("foo at the end")
+			}
+			if name == "sub/.ignore" {
+				b.put(name, "*.log\n")
+				continue
+			}
+			b.put(name, text.String())
+		}
+		limit := 0
+		input := grepInput{
+			Pattern:    patterns[r.IntN(len(patterns))],
+			OutputMode: []string{modeContent, modeContent, modeFiles, modeCount}[r.IntN(4)],
+			IgnoreCase: r.IntN(3) == 0,
+			Multiline:  r.IntN(5) == 0,
+			OnlyMatch:  r.IntN(6) == 0,
+			Glob:       []string{"", "", "", "*.go", "!*.go", "sub/**", "*.{go,log}", "**/*.log"}[r.IntN(8)],
+			Type:       []string{"", "", "", "go", "js"}[r.IntN(5)],
+			HeadLimit:  &limit,
+		}
+		if r.IntN(2) == 0 {
+			input.Before, input.After = r.IntN(3), r.IntN(3)
+		}
+		if strings.Contains(input.Pattern, `\b`) {
+			b.without("é") // Go's \b knows no other letters
+		}
+		if input.Multiline && (input.OutputMode == modeCount || input.OnlyMatch) {
+			b.without("\r") // ripgrep counts each as a character
+		}
+		if input.Multiline && strings.HasPrefix(input.Pattern, "^") {
+			input.Before, input.After = 0, 0 // ripgrep shows lines around an empty match past the end
+		}
+		native, other := engines(t, b, input, rg)
+		opts := cmp.Options{cmp.AllowUnexported(hits{}, fileHits{}, hitLine{}), cmpopts.IgnoreFields(fileHits{}, "mtime"), cmpopts.EquateEmpty()}
+		if input.OutputMode != modeCount {
+			opts = append(opts, cmpopts.IgnoreFields(fileHits{}, "count"))
+		}
+		if d := cmp.Diff(other, native, opts); d != "" {
+			t.Errorf("seed %d: %+v\n(-rg +ours):\n%s", seed, input, d)
+		}
+	}
+}
+
+func TestThePatternIsNeverAFlag(t *testing.T) {
+	rg := ripgrep()
+	if rg == "" {
+		t.Skip("ripgrep is not installed")
+	}
+	b := newBench(t)
+	marker := filepath.Join(b.dir, "ran")
+	script := b.put("pre.sh", "#!/bin/sh\ntouch "+marker+"\n")
+	config := b.put("config", "--pre="+script+"\n")
+	if err := os.Chmod(script, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("RIPGREP_CONFIG_PATH", config)
+	b.put("a.txt", "--pre=pre.sh\n")
+	none := 0
+	for _, input := range []grepInput{
+		{Pattern: "--pre=" + script, HeadLimit: &none},
+		{Pattern: "x", Glob: "--pre=" + script, HeadLimit: &none},
+		{Pattern: "-e", HeadLimit: &none},
+	} {
+		s, err := b.env.newSearch(input)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.start, err = b.env.searchFolder(context.Background(), ""); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.ripgrep(context.Background(), rg); err != nil {
+			t.Errorf("%+v: %v", input, err)
+		}
+	}
+	if _, err := os.Lstat(marker); err == nil {
+		t.Error("a program ran")
+	}
+}
+
+func TestContextReachesAcrossChunks(t *testing.T) {
+	b := newBench(t)
+	var text strings.Builder
+	for i := range 60_000 {
+		if i%9973 == 0 {
+			text.WriteString("needle\n")
+			continue
+		}
+		fmt.Fprintf(&text, "line %d\n", i+1)
+	}
+	path := b.put("big.txt", text.String())
+	lines := strings.Split(text.String(), "\n")
+	got := b.must("Grep", in{"pattern": "needle", "path": path, "output_mode": "content", "-C": 20, "head_limit": 0})
+	for i, l := range strings.Split(strings.TrimSpace(got), "\n") {
+		if l == "--" {
+			continue
+		}
+		var n int
+		rest := strings.TrimPrefix(l, "big.txt")
+		if _, err := fmt.Sscanf(rest[1:], "%d", &n); err != nil || !strings.HasSuffix(l, rest[:1]+lines[n-1]) {
+			t.Fatalf("output line %d: %q, want %q", i, l, lines[n-1])
+		}
+	}
+	if n := strings.Count(got, "\n--\n"); n != 6 {
+		t.Errorf("%d gaps", n)
+	}
+}
+
+func BenchmarkGrep10kB(b *testing.B) {
+	bench := newBench(b)
+	bench.put("a.go", strings.Repeat("a line of some text\n", 500)+"needle here\n")
+	bench.env.Cache.Disable()
+	for b.Loop() {
+		bench.must("Grep", in{"pattern": "needle.*", "path": "a.go", "output_mode": "content"})
+	}
+}
+
+func BenchmarkGrepSmallFolder(b *testing.B) {
+	bench := newBench(b)
+	for i := range 10 {
+		bench.put(fmt.Sprintf("d%d/a.go", i%3), strings.Repeat("a line of some text\n", 100)+"needle here\n")
+	}
+	bench.env.Cache.Disable()
+	for b.Loop() {
+		bench.must("Grep", in{"pattern": "needle"})
+	}
+}
+
+func benchmarkTree(b *testing.B, pattern string, useRg bool) {
+	start := "/usr/local/go/src"
+	env, err := NewEnv(start)
+	if err != nil {
+		b.Skip(err)
+	}
+	defer env.Roots.Close()
+	env.Cache.Disable()
+	rg := ripgrep()
+	if useRg && rg == "" {
+		b.Skip("ripgrep is not installed")
+	}
+	s, err := env.newSearch(grepInput{Pattern: pattern})
+	if err != nil {
+		b.Fatal(err)
+	}
+	s.start, _ = env.searchFolder(context.Background(), "")
+	m, err := newMatcher(pattern, false, false)
+	if err != nil {
+		b.Fatal(err)
+	}
+	found := 0
+	for b.Loop() {
+		var h *hits
+		if useRg {
+			h, err = s.ripgrep(context.Background(), rg)
+		} else {
+			h, err = s.native(context.Background(), m, 0)
+		}
+		if err != nil {
+			b.Fatal(err)
+		}
+		found = len(h.files)
+	}
+	b.ReportMetric(float64(found), "files")
+}
+
+func BenchmarkGrepTreeLiteral(b *testing.B)   { benchmarkTree(b, "unsafe.Pointer", false) }
+func BenchmarkGrepTreeLiteralRg(b *testing.B) { benchmarkTree(b, "unsafe.Pointer", true) }
+func BenchmarkGrepTreeRegexp(b *testing.B)    { benchmarkTree(b, `func \(\w+ \*\w+\) \w*Close\(`, false) }
+func BenchmarkGrepTreeRegexpRg(b *testing.B)  { benchmarkTree(b, `func \(\w+ \*\w+\) \w*Close\(`, true) }
