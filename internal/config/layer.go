@@ -35,6 +35,19 @@ func (l Layer) String() string {
 	return layerNames[l]
 }
 
+// ParseScope reads the name of a layer that Set can write: user, project or local; "" is user.
+func ParseScope(name string) (Layer, error) {
+	switch name {
+	case "", "user":
+		return User, nil
+	case "project":
+		return Project, nil
+	case "local":
+		return Local, nil
+	}
+	return Default, &Error{Text: "there is no scope " + strconv.Quote(name), Hint: "choose user, project or local"}
+}
+
 // MarshalText makes layers readable in JSON.
 func (l Layer) MarshalText() ([]byte, error) { return []byte(l.String()), nil }
 

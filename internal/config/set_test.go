@@ -162,6 +162,16 @@ func TestSetRefusesWhatTheSchemaOrTheScopeForbids(t *testing.T) {
 	}
 }
 
+func TestScopesAreReadByTheirNames(t *testing.T) {
+	for name, want := range map[string]config.Layer{"": config.User, "user": config.User, "project": config.Project, "local": config.Local} {
+		if got, err := config.ParseScope(name); err != nil || got != want {
+			t.Errorf("%q is read as %v, %v", name, got, err)
+		}
+	}
+	_, err := config.ParseScope("global")
+	diff(t, "error", fmt.Sprint(err), `there is no scope "global"; choose user, project or local`)
+}
+
 func TestSetLeavesABrokenFileAlone(t *testing.T) {
 	m := newMachine(t)
 	c := m.load()
