@@ -455,9 +455,3 @@ func BenchmarkBashOutput(b *testing.B) {
 		_, _ = out.Write(chunk)
 	}
 }
-
-type discard struct{}
-
-func (discard) Write(p []byte) (int, error) { return len(p), nil }
-func (discard) Commit() (string, error)     { return "", nil }
-func (discard) Close() error                { return nil }
