@@ -23,12 +23,12 @@ import (
 // kills is how often TestKilledRunsLoseNothing kills a run; LATHE_KILLS changes it.
 const kills = 12
 
-const killSteps = 8
+const killSteps = 5
 
 // killScript reads and edits one file and appends to another, step after step, with some time between the
 // pieces so that a kill hits every kind of moment.
 func killScript() *llmtest.Script {
-	s := &llmtest.Script{Chunk: 8, Gap: llmtest.Duration(time.Millisecond)}
+	s := &llmtest.Script{Chunk: 16, Gap: llmtest.Duration(time.Millisecond)}
 	for i := range killSteps {
 		s.Replies = append(s.Replies,
 			llmtest.Say(llmtest.Text(fmt.Sprintf("Step %d.", i)),
