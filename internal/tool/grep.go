@@ -166,7 +166,7 @@ func (s *search) find(ctx context.Context) (*hits, error) {
 	m, err := newMatcher(s.in.Pattern, s.in.IgnoreCase, s.in.Multiline)
 	rg := ""
 	if s.start.Info.IsDir() {
-		rg = ripgrep()
+		rg = s.env.ripgrep()
 	}
 	if err == nil {
 		err = s.filter.unknown()

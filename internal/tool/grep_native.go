@@ -127,7 +127,7 @@ func (p *pool) feed(budget int) func(files.Entry) error {
 		if e.Type != 0 || !p.s.filter.match(e.Rel, e.Ignored) {
 			return nil // not a regular file, or not asked for
 		}
-		if p.s.mode != modeFiles && p.lines.Load() >= need {
+		if p.s.mode == modeContent && p.lines.Load() >= need {
 			return files.SkipAll
 		}
 		f, err := e.Open()
@@ -191,7 +191,7 @@ func (p *pool) one(sc *scanner, j job) {
 
 // collect puts what was found in the order of the walk.
 func (p *pool) collect() *hits {
-	h := &hits{more: p.stopped || p.s.mode != modeFiles && p.lines.Load() >= int64(grepMax)}
+	h := &hits{more: p.stopped}
 	order := make([]int, 0, len(p.found))
 	for i := range p.found {
 		order = append(order, i)

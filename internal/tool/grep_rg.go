@@ -14,12 +14,19 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/lathe-dev/lathe/internal/sandbox"
 )
 
-// ripgrep is the path of ripgrep, or "".
-func ripgrep() string {
+// ripgrep is the path of ripgrep, or "". One that lies in a working folder is not taken: searching asks for
+// no permission, so it must not run what a repository brings along.
+func (e *Env) ripgrep() string {
 	path, err := exec.LookPath("rg")
 	if err != nil {
+		return ""
+	}
+	p, err := e.resolve(path)
+	if err != nil || p.Inside() {
 		return ""
 	}
 	return path
@@ -69,35 +76,37 @@ func (s *search) rgArgs() []string {
 func (s *search) ripgrep(ctx context.Context, rg string) (*hits, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	cmd := exec.CommandContext(ctx, rg, s.rgArgs()...)
-	cmd.Dir = s.start.Real
-	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "RIPGREP_CONFIG_PATH=") })
+	out, in := io.Pipe()
 	var complaint bytes.Buffer
-	cmd.Stderr = &limitedWriter{w: &complaint, left: 4096}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
+	spec := sandbox.Spec{
+		Argv: append([]string{rg}, s.rgArgs()...), Dir: s.start.Real,
+		Env:    sandbox.CleanEnv(s.env.environ(), sandbox.Options{Drop: []string{"RIPGREP_CONFIG_PATH"}, ScrubCredentials: true}),
+		Stdout: in, Stderr: &limitedWriter{w: &complaint, left: 4096},
 	}
-	if err := cmd.Start(); err != nil {
-		return nil, fmt.Errorf("cannot start ripgrep: %w", err)
-	}
+	var exit sandbox.Exit
+	var err error
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		exit, err = s.env.Runner.Run(ctx, spec)
+		_ = in.Close()
+	}()
 	h, readErr := s.readRipgrep(out)
-	if h.more {
+	enough := h.more || readErr != nil
+	_ = out.Close() // what rg still writes is not wanted
+	if enough {
 		stop()
 	}
-	err = cmd.Wait()
-	if h.more || readErr != nil {
+	<-ended
+	switch {
+	case enough:
 		return h, readErr
-	}
-	if ctx.Err() != nil {
+	case ctx.Err() != nil:
 		return h, ctx.Err()
-	}
-	var exit *exec.ExitError
-	if errors.As(err, &exit) && exit.ExitCode() == 1 {
-		return h, nil // nothing found
-	}
-	if err != nil && len(h.files) == 0 {
-		return nil, fmt.Errorf("ripgrep: %s", strings.TrimSpace(complaint.String()+" "+err.Error()))
+	case err != nil:
+		return nil, fmt.Errorf("cannot run ripgrep: %w", err)
+	case exit.Code > 1 && len(h.files) == 0:
+		return nil, fmt.Errorf("ripgrep: %s", strings.TrimSpace(complaint.String()))
 	}
 	return h, nil
 }

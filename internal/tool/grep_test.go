@@ -166,7 +166,7 @@ func testSeeds(n uint64) uint64 {
 
 // TestBothEnginesFindTheSame holds the engine in this process against ripgrep over random trees.
 func TestBothEnginesFindTheSame(t *testing.T) {
-	rg := ripgrep()
+	rg := newBench(t).env.ripgrep()
 	if rg == "" {
 		t.Skip("ripgrep is not installed")
 	}
@@ -232,11 +232,11 @@ func TestBothEnginesFindTheSame(t *testing.T) {
 }
 
 func TestThePatternIsNeverAFlag(t *testing.T) {
-	rg := ripgrep()
+	b := newBench(t)
+	rg := b.env.ripgrep()
 	if rg == "" {
 		t.Skip("ripgrep is not installed")
 	}
-	b := newBench(t)
 	marker := filepath.Join(b.dir, "ran")
 	script := b.put("pre.sh", "#!/bin/sh\ntouch "+marker+"\n")
 	config := b.put("config", "--pre="+script+"\n")
@@ -265,6 +265,39 @@ func TestThePatternIsNeverAFlag(t *testing.T) {
 	if _, err := os.Lstat(marker); err == nil {
 		t.Error("a program ran")
 	}
+}
+
+func TestGrepRunsNoProgramOfTheRepository(t *testing.T) {
+	b := newBench(t)
+	marker := filepath.Join(b.dir, "ran")
+	script := b.put("bin/rg", "#!/bin/sh\ntouch "+marker+"\n")
+	if err := os.Chmod(script, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", filepath.Dir(script)+string(os.PathListSeparator)+os.Getenv("PATH"))
+	for i := range smallTree + 1 {
+		b.put(fmt.Sprintf("f%d", i), "needle\n")
+	}
+	wantIn(t, b.must("Grep", in{"pattern": "needle"}), "of 301")
+	if _, err := os.Lstat(marker); err == nil {
+		t.Error("the repository's rg ran")
+	}
+}
+
+func TestALargeTreeIsSearchedByRipgrep(t *testing.T) {
+	b := newBench(t)
+	if b.env.ripgrep() == "" {
+		t.Skip("ripgrep is not installed")
+	}
+	for i := range smallTree + 10 {
+		b.put(fmt.Sprintf("d%d/f%d", i%7, i), "needle\n")
+	}
+	got := b.must("Grep", in{"pattern": "needle", "output_mode": "content", "head_limit": 0})
+	if n := strings.Count(got, ":1:needle\n"); n != smallTree+10 {
+		t.Errorf("%d lines", n)
+	}
+	wantIn(t, b.must("Grep", in{"pattern": "needle", "output_mode": "count"}), "Total: 310 in 310 files.")
+	b.fails("Grep", in{"pattern": `(?P<broken`}, "rip")
 }
 
 func TestContextReachesAcrossChunks(t *testing.T) {
@@ -323,7 +356,7 @@ func benchmarkTree(b *testing.B, pattern string, useRg bool) {
 	}
 	defer env.Roots.Close()
 	env.Cache.Disable()
-	rg := ripgrep()
+	rg := env.ripgrep()
 	if useRg && rg == "" {
 		b.Skip("ripgrep is not installed")
 	}
