@@ -139,12 +139,26 @@ func within(root, path string) bool {
 // pager, the ext:: transport, a program that lists the references of an alternate. safe.bareRepository
 // makes git refuse a folder that only looks like a repository. Measured with git 2.39.
 var fixed = [][2]string{
-	{"core.fsmonitor", "false"}, {"core.hooksPath", os.DevNull}, {"diff.external", ""},
-	{"gpg.program", "false"}, {"gpg.ssh.program", "false"}, {"gpg.x509.program", "false"},
-	{"log.showSignature", "false"}, {"safe.bareRepository", "explicit"}, {"core.pager", "cat"},
-	{"core.sshCommand", "false"}, {"core.askPass", "false"}, {"core.editor", "false"}, {"credential.helper", ""},
-	{"protocol.ext.allow", "never"}, {"core.alternateRefsCommand", "false"}, {"core.untrackedCache", "keep"},
-	{"submodule.recurse", "false"}, {"diff.ignoreSubmodules", "dirty"}, {"column.ui", "never"}, {"color.ui", "never"},
+	{"core.fsmonitor", "false"},
+	{"core.hooksPath", os.DevNull},
+	{"diff.external", ""},
+	{"gpg.program", "false"},
+	{"gpg.ssh.program", "false"},
+	{"gpg.x509.program", "false"},
+	{"log.showSignature", "false"},
+	{"safe.bareRepository", "explicit"},
+	{"core.pager", "cat"},
+	{"core.sshCommand", "false"},
+	{"core.askPass", "false"},
+	{"core.editor", "false"},
+	{"credential.helper", ""},
+	{"protocol.ext.allow", "never"},
+	{"core.alternateRefsCommand", "false"},
+	{"core.untrackedCache", "keep"},
+	{"submodule.recurse", "false"},
+	{"diff.ignoreSubmodules", "dirty"},
+	{"column.ui", "never"},
+	{"color.ui", "never"},
 }
 
 // harden returns environ without any GIT_* variable and with the overrides.

@@ -177,8 +177,14 @@ func TestNothingOfAHostileRepositoryRuns(t *testing.T) {
 	}
 	r, _ := Find(dir)
 	for _, args := range [][]string{
-		{"diff", "--no-ext-diff", "--no-textconv"}, {"diff", "--stat", "--no-ext-diff", "--no-textconv"}, {"ls-files"}, {"grep", "one"},
-		{"show", "--no-ext-diff", "--no-textconv", "HEAD"}, {"blame", "--no-textconv", "sub/f"}, {"check-ignore", "-v", "sub/f"}, {"status"},
+		{"diff", "--no-ext-diff", "--no-textconv"},
+		{"diff", "--stat", "--no-ext-diff", "--no-textconv"},
+		{"ls-files"},
+		{"grep", "one"},
+		{"show", "--no-ext-diff", "--no-textconv", "HEAD"},
+		{"blame", "--no-textconv", "sub/f"},
+		{"check-ignore", "-v", "sub/f"},
+		{"status"},
 		{"log", "-p", "--no-ext-diff", "--no-textconv"},
 	} {
 		_, err := g.Run(t.Context(), r, args...)
@@ -191,6 +197,24 @@ func TestNothingOfAHostileRepositoryRuns(t *testing.T) {
 		}
 	}
 	sh(t, dir, "git status >/dev/null 2>&1 || true")
+	if _, err := os.Stat(mark); err != nil {
+		t.Error("plain git ran nothing either: the test proves nothing")
+	}
+}
+
+func TestNothingOfAHostileSubmoduleRuns(t *testing.T) {
+	g := newGit(t)
+	dir, mark := repo(t), filepath.Join(t.TempDir(), "ran")
+	sh(t, dir, `git init -q ../m; cd ../m; echo x >f; git add f; git commit -qm x; cd "$OLDPWD"; git submodule --quiet add ../m mod; git commit -qam sub
+		printf '#!/bin/sh\ntouch `+mark+`\ncat\n' >evil; chmod +x evil
+		git -C mod config core.fsmonitor "$PWD/evil"; git -C mod config filter.e.clean "$PWD/evil"; echo '* filter=e' >mod/.gitattributes
+		echo y >>mod/f; git -C mod config core.hooksPath "$PWD"; cp evil post-index-change`)
+	os.Remove(mark)
+	info := g.Info(t.Context(), dir)
+	if _, err := os.Stat(mark); err == nil || info.Err != nil {
+		t.Errorf("something ran, or %v", info.Err)
+	}
+	sh(t, dir, "git status >/dev/null")
 	if _, err := os.Stat(mark); err != nil {
 		t.Error("plain git ran nothing either: the test proves nothing")
 	}

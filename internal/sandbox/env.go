@@ -38,11 +38,21 @@ var dropped = []string{
 // quiet are the values that keep a program without a terminal from waiting for a person, and its output
 // plain. The last two tell scripts who runs them; CLAUDECODE is the name they already look for.
 var quiet = [][2]string{
-	{"TERM", "dumb"}, {"NO_COLOR", "1"},
-	{"PAGER", "cat"}, {"GIT_PAGER", "cat"}, {"MANPAGER", "cat"}, {"SYSTEMD_PAGER", "cat"}, {"GH_PAGER", "cat"},
-	{"EDITOR", "true"}, {"VISUAL", "true"}, {"GIT_EDITOR", "true"},
-	{"GIT_TERMINAL_PROMPT", "0"}, {"GCM_INTERACTIVE", "never"}, {"DEBIAN_FRONTEND", "noninteractive"},
-	{"LATHE", "1"}, {"CLAUDECODE", "1"},
+	{"TERM", "dumb"},
+	{"NO_COLOR", "1"},
+	{"PAGER", "cat"},
+	{"GIT_PAGER", "cat"},
+	{"MANPAGER", "cat"},
+	{"SYSTEMD_PAGER", "cat"},
+	{"GH_PAGER", "cat"},
+	{"EDITOR", "true"},
+	{"VISUAL", "true"},
+	{"GIT_EDITOR", "true"},
+	{"GIT_TERMINAL_PROMPT", "0"},
+	{"GCM_INTERACTIVE", "never"},
+	{"DEBIAN_FRONTEND", "noninteractive"},
+	{"LATHE", "1"},
+	{"CLAUDECODE", "1"},
 }
 
 // CleanEnv returns the environment for a child: environ ("NAME=value") without lathe's own keys, without

@@ -3,7 +3,6 @@ package sandbox
 import (
 	"bytes"
 	"context"
-	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,12 +14,12 @@ import (
 )
 
 // script runs a shell script in a fresh folder and returns its exit, its output and the folder.
-func script(t *testing.T, r *Runner, ctx context.Context, text string) (Exit, string, string) {
+func script(t *testing.T, r *Runner, text string) (Exit, string, string) {
 	t.Helper()
 	dir := t.TempDir()
 	var out bytes.Buffer
-	exit, err := r.Run(ctx, Spec{Argv: []string{"bash", "-c", text}, Dir: dir, Stdout: &out, Stderr: &out})
-	if err != nil && !errors.Is(err, context.Canceled) {
+	exit, err := r.Run(t.Context(), Spec{Argv: []string{"bash", "-c", text}, Dir: dir, Stdout: &out, Stderr: &out})
+	if err != nil {
 		t.Fatal(err)
 	}
 	return exit, out.String(), dir
@@ -81,7 +80,7 @@ func TestWhatOutlivesItsCommandIsEnded(t *testing.T) {
 		"left the folder and its streams": `d=$PWD; (cd /; exec setsid bash -c 'echo $$ >'"$d"'/pid; exec sleep 1000 <&- >&- 2>&-') & while [ ! -s pid ]; do :; done`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			exit, _, dir := script(t, newRunner(t), t.Context(), text)
+			exit, _, dir := script(t, newRunner(t), text)
 			if alive(t, dir, "pid") {
 				t.Error("a process outlived its command")
 			}
@@ -129,7 +128,7 @@ func TestTreesAreKeptApart(t *testing.T) {
 		t.Fatal(err)
 	}
 	await(t, dir, "pid")
-	if exit, _, _ := script(t, r, t.Context(), `setsid sleep 1000 & sleep 1000 & true`); exit.Ended != 2 {
+	if exit, _, _ := script(t, r, `setsid sleep 1000 & sleep 1000 & true`); exit.Ended != 2 {
 		t.Errorf("ended %d processes, want the 2 of this command", exit.Ended)
 	}
 	if !alive(t, dir, "pid") || !alive(t, dir, "kid") {
@@ -151,7 +150,7 @@ func TestForeignChildrenAreLeftAlone(t *testing.T) {
 	if err := short.Start(); err != nil {
 		t.Fatal(err)
 	}
-	script(t, newRunner(t), t.Context(), `sleep 1000 & true`)
+	script(t, newRunner(t), `sleep 1000 & true`)
 	if err := short.Wait(); err != nil {
 		t.Errorf("somebody else's child was reaped: %v", err)
 	}
@@ -163,7 +162,7 @@ func TestForeignChildrenAreLeftAlone(t *testing.T) {
 }
 
 func TestDeadOrphansAreReaped(t *testing.T) {
-	_, _, dir := script(t, newRunner(t), t.Context(), `(sleep 0.01 & echo $! >pid); (setsid bash -c 'true & echo $! >pid2'); sleep 0.1`)
+	_, _, dir := script(t, newRunner(t), `(sleep 0.01 & echo $! >pid); (setsid bash -c 'true & echo $! >pid2'); sleep 0.1`)
 	for _, name := range []string{"pid", "pid2"} {
 		b, _ := os.ReadFile(filepath.Join(dir, name))
 		pid, _ := strconv.Atoi(strings.TrimSpace(string(b)))

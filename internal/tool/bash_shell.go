@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 )
@@ -92,6 +93,9 @@ func (s shell) argv(command, cwdFile string) (argv []string, cleanup func(), err
 		prelude, flags = zshPrelude, []string{"-f"}
 	}
 	prelude = fmt.Sprintf(prelude, quote(cwdFile))
+	if runtime.GOOS == "windows" { // bash there says /c/x unless asked for C:/x
+		prelude = strings.ReplaceAll(prelude, "pwd -P", "pwd -W")
+	}
 	cleanup = func() {}
 	run := "eval " + quote(" "+command)
 	if len(run) > argLimit {

@@ -64,98 +64,100 @@ func bash(t testing.TB, env *Env, command string) string {
 	return textOf(runBash(t, t.Context(), env, map[string]any{"command": command}))
 }
 
-// eachShell runs a test in every shell that is installed.
-func eachShell(t *testing.T, f func(t *testing.T, env *Env, kind string)) {
-	for _, sh := range []string{"bash", "zsh", "sh"} {
+var shells = []string{"bash", "zsh", "sh"}
+
+// inShell is bashIn for a shell that may not be installed.
+func inShell(t *testing.T, sh string) *Env {
+	t.Helper()
+	if _, err := exec.LookPath(sh); err != nil {
+		t.Skipf("%s is not installed", sh)
+	}
+	return bashIn(t, sh)
+}
+
+func TestBashGivesTheOutputInOrder(t *testing.T) {
+	for _, sh := range shells {
 		t.Run(sh, func(t *testing.T) {
-			if _, err := exec.LookPath(sh); err != nil {
-				t.Skipf("%s is not installed", sh)
+			env := inShell(t, sh)
+			for command, want := range map[string]string{
+				"echo out; echo err >&2; echo out2":         "out\nerr\nout2",
+				"true":                                      "(no output)",
+				"printf 'no newline'":                       "no newline",
+				"cat":                                       "(no output)",
+				"echo a; exit 3":                            "Exit code 3\na",
+				"exit 4":                                    "Exit code 4",
+				"kill -9 $$":                                "Exit code 137 (ended by a signal: killed)",
+				"cat <<'E'\n$HOME 'x' \"y\"\nE":             "$HOME 'x' \"y\"",
+				"echo \"[$1][$*][$#]\"":                     "[][][0]",
+				"# only a comment":                          "(no output)",
+				"  echo 'quo''ted'  ":                       "quoted",
+				"-x 2>/dev/null; true":                      "(no output)",
+				"echo a && (exit 1) || echo b":              "a\nb",
+				"set -e; false; echo not here":              "Exit code 1",
+				"for i in 1 2; do\n  echo $i\ndone":         "1\n2",
+				"echo $LATHE $CLAUDECODE $TERM $PAGER":      "1 1 dumb cat",
+				"grep -q nothing /dev/null":                 "(Exit code 1: no lines matched)",
+				"echo x | grep nothing":                     "(Exit code 1: no lines matched)",
+				"[ 1 = 2 ]":                                 "(Exit code 1: the condition is false)",
+				"echo a >f1; echo b >f2; diff -q f1 f2":     "Files f1 and f2 differ\n\n(Exit code 1: the files differ)",
+				"git --version >/dev/null; false | grep -q": "Exit code 2",
+			} {
+				got := bash(t, env, command)
+				if strings.HasPrefix(want, "Exit code 2") {
+					got, _, _ = strings.Cut(got, "\n")
+				}
+				if got != want {
+					t.Errorf("%q: got %q, want %q", command, got, want)
+				}
 			}
-			f(t, bashIn(t, sh), sh)
 		})
 	}
 }
 
-func TestBashGivesTheOutputInOrder(t *testing.T) {
-	eachShell(t, func(t *testing.T, env *Env, _ string) {
-		for command, want := range map[string]string{
-			"echo out; echo err >&2; echo out2":         "out\nerr\nout2",
-			"true":                                      "(no output)",
-			"printf 'no newline'":                       "no newline",
-			"cat":                                       "(no output)",
-			"echo a; exit 3":                            "Exit code 3\na",
-			"exit 4":                                    "Exit code 4",
-			"kill -9 $$":                                "Exit code 137 (ended by a signal: killed)",
-			"cat <<'E'\n$HOME 'x' \"y\"\nE":             "$HOME 'x' \"y\"",
-			"echo \"[$1][$*][$#]\"":                     "[][][0]",
-			"# only a comment":                          "(no output)",
-			"  echo 'quo''ted'  ":                       "quoted",
-			"-x 2>/dev/null; true":                      "(no output)",
-			"echo a && (exit 1) || echo b":              "a\nb",
-			"set -e; false; echo not here":              "Exit code 1",
-			"for i in 1 2; do\n  echo $i\ndone":         "1\n2",
-			"echo $LATHE $CLAUDECODE $TERM $PAGER":      "1 1 dumb cat",
-			"grep -q nothing /dev/null":                 "(Exit code 1: no lines matched)",
-			"echo x | grep nothing":                     "(Exit code 1: no lines matched)",
-			"[ 1 = 2 ]":                                 "(Exit code 1: the condition is false)",
-			"echo a >f1; echo b >f2; diff -q f1 f2":     "Files f1 and f2 differ\n\n(Exit code 1: the files differ)",
-			"git --version >/dev/null; false | grep -q": "Exit code 2",
-		} {
-			got := bash(t, env, command)
-			if strings.HasPrefix(want, "Exit code 2") {
-				got, _, _ = strings.Cut(got, "\n")
-			}
-			if got != want {
-				t.Errorf("%q: got %q, want %q", command, got, want)
-			}
-		}
-	})
-}
-
 func TestBashKeepsTheWorkingFolder(t *testing.T) {
-	eachShell(t, func(t *testing.T, env *Env, kind string) {
-		root := env.Roots.First()
-		for _, tt := range []struct{ command, want string }{
-			{"cd sub", "sub"},
-			{"cd deep && false", "sub/deep"},
-			{"cd ..; exit 7", "sub"},
-			{"(cd deep); cd deep | cat", "sub"},
-			{"cd deep; set -e; false; cd ..", "sub/deep"},
-			{"set -u; set -x; cd ..; echo $unset_variable", "sub"},
-			{"cd deep; PWD=/tmp; OLDPWD=/; pwd() { echo /tmp; }", "sub/deep"},
-			{"cd ..; echo /tmp >&3; printf '/tmp\\n'", "sub"},
-			{"cd deep; exec >/dev/null 2>&1 3>&1", "sub/deep"},
-			{"cd ..; set -C; set -f; IFS=/", "sub"},
-			{"cd deep; trap 'cd /' INT; trap 'true' TERM", "sub/deep"},
-			{"cd .. ; sleep 1000 & true", "sub"},
-			{"cd deep; kill -9 $$", "sub"},
-			{"cd nowhere", "sub"},
-			{"cd deep; if true; then", "sub"},
-			{"cd deep\n)", "sub"},
-		} {
-			bash(t, env, tt.command)
-			want := filepath.Join(root, tt.want)
-			if kind != "bash" && strings.HasPrefix(tt.command, "cd deep\n)") { // whether the first line runs differs
+	for _, kind := range shells {
+		t.Run(kind, func(t *testing.T) {
+			env := inShell(t, kind)
+			root := env.Roots.First()
+			for _, tt := range []struct{ command, want string }{
+				{"cd sub", "sub"},
+				{"cd deep && false", "sub/deep"},
+				{"cd ..; exit 7", "sub"},
+				{"(cd deep); cd deep | cat", "sub"},
+				{"cd deep; set -e; false; cd ..", "sub/deep"},
+				{"set -u; set -x; cd ..; echo $unset_variable", "sub"},
+				{"cd deep; PWD=/tmp; OLDPWD=/; pwd() { echo /tmp; }", "sub/deep"},
+				{"cd ..; echo /tmp >&3; printf '/tmp\\n'", "sub"},
+				{"cd deep; exec >/dev/null 2>&1 3>&1", "sub/deep"},
+				{"cd ..; set -C; set -f; IFS=/", "sub"},
+				{"cd deep; trap 'cd /' INT; trap 'true' TERM", "sub/deep"},
+				{"cd .. ; sleep 1000 & true", "sub"},
+				{"cd deep; kill -9 $$", "sub"},
+				{"cd nowhere", "sub"},
+				{"cd deep; if true; then", "sub"},
+				{"cd deep\n)", "sub"},
+			} {
+				bash(t, env, tt.command)
+				want := filepath.Join(root, tt.want)
+				if kind != "bash" && strings.HasPrefix(tt.command, "cd deep\n)") { // whether the first line runs differs
+					env.Dir.Set(want)
+				}
+				if env.Dir.Get() != want && !strings.HasPrefix(tt.command, "cd deep\n)") {
+					t.Errorf("after %q: in %s, want %s", tt.command, env.Dir.Get(), want)
+				}
 				env.Dir.Set(want)
+				if got := bash(t, env, "command pwd -P"); got != want {
+					t.Errorf("after %q: the next command runs in %s, want %s", tt.command, got, want)
+				}
 			}
-			if env.Dir.Get() != want && !strings.HasPrefix(tt.command, "cd deep\n)") {
-				t.Errorf("after %q: in %s, want %s", tt.command, env.Dir.Get(), want)
-			}
-			env.Dir.Set(want)
-			if got := bash(t, env, "command pwd -P"); got != want {
-				t.Errorf("after %q: the next command runs in %s, want %s", tt.command, got, want)
-			}
-		}
-	})
+		})
+	}
 }
 
 func TestBashKeepsTheWorkingFolderBesideTrapsOfTheCommand(t *testing.T) {
 	for _, sh := range []string{"bash", "zsh"} {
 		t.Run(sh, func(t *testing.T) {
-			if _, err := exec.LookPath(sh); err != nil {
-				t.Skipf("%s is not installed", sh)
-			}
-			env := bashIn(t, sh)
+			env := inShell(t, sh)
 			for command, want := range map[string]string{
 				`trap 'echo "bye $?"' EXIT; cd sub; exit 3`:                                                      "Exit code 3\nbye 3",
 				`cd sub; trap 'echo one' EXIT; trap 'echo "it'"'"'s two"' EXIT`:                                  "it's two",
@@ -412,17 +414,20 @@ func TestBashRefusesWhatNoShellTakes(t *testing.T) {
 }
 
 func TestBashTakesVeryLongCommands(t *testing.T) {
-	eachShell(t, func(t *testing.T, env *Env, _ string) {
-		text := strings.Repeat("it's long\n", 50_000)
-		bash(t, env, "cat >long <<'END'\n"+text+"END\ncd sub")
-		got, err := os.ReadFile(filepath.Join(env.Roots.First(), "long"))
-		if err != nil || string(got) != text {
-			t.Errorf("%d bytes arrived, %v", len(got), err)
-		}
-		if filepath.Base(env.Dir.Get()) != "sub" {
-			t.Error("the folder was not kept")
-		}
-	})
+	for _, sh := range shells {
+		t.Run(sh, func(t *testing.T) {
+			env := inShell(t, sh)
+			text := strings.Repeat("it's long\n", 50_000)
+			bash(t, env, "cat >long <<'END'\n"+text+"END\ncd sub")
+			got, err := os.ReadFile(filepath.Join(env.Roots.First(), "long"))
+			if err != nil || string(got) != text {
+				t.Errorf("%d bytes arrived, %v", len(got), err)
+			}
+			if filepath.Base(env.Dir.Get()) != "sub" {
+				t.Error("the folder was not kept")
+			}
+		})
+	}
 }
 
 func TestBashLeavesNoTemporaryFiles(t *testing.T) {
