@@ -162,6 +162,11 @@ func (i *Instance) newProvider(name string, set config.Provider) (llm.Provider, 
 		}
 		i.http = c
 	}
+	if set.APIBase == "" {
+		llm.Warm(i.http, "https:")
+	} else {
+		llm.Warm(i.http, set.APIBase)
+	}
 	retry := llm.RetryPolicy{Max: i.settings.Stream.MaxRetries, MaxWait: ms(i.settings.Stream.MaxRetryWaitMs)}
 	if retry.Max == 0 {
 		retry.Max = -1 // the policy's word for none

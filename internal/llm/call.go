@@ -132,6 +132,10 @@ func (c *Caller) sendError(ctx, reqCtx context.Context, w *where, err error) err
 	if context.Cause(reqCtx) == errStall {
 		return w.stall(orDefault(c.HeaderTimeout, DefaultHeaderTimeout), "no answer")
 	}
+	if e := AsError(err); e != nil { // the transport knows better than the text of an error
+		e.Provider = c.Provider
+		return e
+	}
 	return w.network(err)
 }
 

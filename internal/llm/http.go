@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"bytes"
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
@@ -10,6 +11,8 @@ import (
 	"net/url"
 	"os"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -39,20 +42,31 @@ func HTTPClient(o HTTPOptions) (*http.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	tlsConf, err := tlsConfig(o)
-	if err != nil {
+	if err := checkTLS(o); err != nil {
 		return nil, err
 	}
+	return &http.Client{CheckRedirect: sameHost, Transport: newTransport(o, proxy)}, nil
+}
+
+// transport sends requests. Authorities are read when the first request needs TLS, because reading the
+// system's takes as long as everything else before the first request together.
+type transport struct {
+	proxy  func(*http.Request) (*url.URL, error)
+	plain  *http.Transport
+	secure func() (*http.Transport, error)
+	made   atomic.Pointer[http.Transport] // what secure made, once it did
+}
+
+func newTransport(o HTTPOptions, proxy func(*http.Request) (*url.URL, error)) *transport {
 	if o.DialTimeout <= 0 {
 		o.DialTimeout = 10 * time.Second
 	}
 	dial := &net.Dialer{Timeout: o.DialTimeout, KeepAlive: 15 * time.Second}
-	return &http.Client{
-		CheckRedirect: sameHost,
-		Transport: &http.Transport{
+	base := func(conf *tls.Config) *http.Transport {
+		return &http.Transport{
 			Proxy:                 proxy,
 			DialContext:           dial.DialContext,
-			TLSClientConfig:       tlsConf,
+			TLSClientConfig:       conf,
 			TLSHandshakeTimeout:   o.DialTimeout,
 			ForceAttemptHTTP2:     true,
 			HTTP2:                 &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 15 * time.Second},
@@ -62,8 +76,55 @@ func HTTPClient(o HTTPOptions) (*http.Client, error) {
 			DisableCompression:    true,
 			WriteBufferSize:       64 << 10,
 			ReadBufferSize:        16 << 10,
-		},
-	}, nil
+		}
+	}
+	t := &transport{proxy: proxy, plain: base(nil)}
+	t.secure = sync.OnceValues(func() (*http.Transport, error) {
+		conf, err := tlsConfig(o)
+		if err != nil {
+			return nil, &Error{Kind: KindTLS, Message: err.Error(), Err: err}
+		}
+		t.made.Store(base(conf))
+		return t.made.Load(), nil
+	})
+	return t
+}
+
+// RoundTrip sends a request over the transport that it needs; one to a plain address through no proxy
+// needs no authorities.
+func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	if req.URL.Scheme == "http" && t.direct(req) {
+		return t.plain.RoundTrip(req)
+	}
+	secure, err := t.secure()
+	if err != nil {
+		return nil, err
+	}
+	return secure.RoundTrip(req)
+}
+
+func (t *transport) direct(req *http.Request) bool {
+	if t.proxy == nil {
+		return true
+	}
+	via, err := t.proxy(req)
+	return err == nil && via == nil
+}
+
+// CloseIdleConnections is called by http.Client's method of that name.
+func (t *transport) CloseIdleConnections() {
+	t.plain.CloseIdleConnections()
+	if made := t.made.Load(); made != nil {
+		made.CloseIdleConnections()
+	}
+}
+
+// Warm reads the authorities in the background when target is an https address, so that the first request
+// need not wait for them. It does nothing for a client that HTTPClient did not make.
+func Warm(c *http.Client, target string) {
+	if t, ok := c.Transport.(*transport); ok && strings.HasPrefix(target, "https:") {
+		go func() { _, _ = t.secure() }() // the first request reports what is wrong
+	}
 }
 
 // sameHost lets a redirect be followed only where the key may go; any other is returned as the response.
@@ -73,6 +134,25 @@ func sameHost(req *http.Request, via []*http.Request) error {
 		return nil
 	}
 	return http.ErrUseLastResponse
+}
+
+// checkTLS finds mistakes in the settings at once, without the cost of reading certificates.
+func checkTLS(o HTTPOptions) error {
+	for _, file := range o.CACerts {
+		switch pem, err := os.ReadFile(file); {
+		case err != nil:
+			return fmt.Errorf("extra CA certificates: %w; correct the path in NODE_EXTRA_CA_CERTS or the settings", err)
+		case !bytes.Contains(pem, []byte("-----BEGIN CERTIFICATE-----")):
+			return fmt.Errorf("extra CA certificates: %s holds no PEM certificate; it must contain BEGIN CERTIFICATE blocks", file)
+		}
+	}
+	if o.ClientCert == "" && o.ClientKey == "" {
+		return nil
+	}
+	if _, err := tls.LoadX509KeyPair(o.ClientCert, o.ClientKey); err != nil {
+		return fmt.Errorf("client certificate: %w; both the certificate and the key file are needed, in PEM", err)
+	}
+	return nil
 }
 
 func tlsConfig(o HTTPOptions) (*tls.Config, error) {
