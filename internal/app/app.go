@@ -17,6 +17,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/lathe-dev/lathe/internal/config"
 	"github.com/lathe-dev/lathe/internal/llm"
@@ -47,16 +48,19 @@ type Options struct {
 
 // Instance is lathe at work in one folder.
 type Instance struct {
-	opts     Options
-	settings config.Settings
-	paths    config.Paths
-	store    *session.Store
-	runner   *sandbox.Runner
+	opts   Options
+	conf   atomic.Pointer[config.Config] // changes on reload
+	paths  config.Paths
+	store  *session.Store
+	runner *sandbox.Runner
 
 	mu        sync.Mutex
 	http      *http.Client
 	providers map[string]llm.Provider
+	sessions  map[*Session]bool
 }
+
+func (i *Instance) settings() *config.Settings { return &i.conf.Load().Settings }
 
 // Open makes an instance. It reads nothing and starts nothing.
 func Open(o Options) (*Instance, error) {
@@ -68,10 +72,8 @@ func Open(o Options) (*Instance, error) {
 		return nil, fmt.Errorf("%s is not a folder; choose one with --cwd", o.Dir)
 	}
 	o.Dir = dir
-	i := &Instance{
-		opts: o, settings: o.Config.Settings, paths: o.Config.Paths(),
-		runner: sandbox.New(),
-	}
+	i := &Instance{opts: o, paths: o.Config.Paths(), runner: sandbox.New(), sessions: map[*Session]bool{}}
+	i.conf.Store(o.Config)
 	i.store = session.NewStore(i.paths.DataHome)
 	if o.Mode != "" {
 		if err := i.checkMode(o.Mode); err != nil {
@@ -110,7 +112,7 @@ func (i *Instance) mode() permission.Mode {
 	if i.opts.Mode != "" {
 		return i.opts.Mode
 	}
-	if m := permission.Mode(i.settings.Permissions.DefaultMode); m != "" && i.checkMode(m) == nil {
+	if m := permission.Mode(i.settings().Permissions.DefaultMode); m != "" && i.checkMode(m) == nil {
 		return m
 	}
 	return permission.Default
@@ -125,17 +127,25 @@ func (i *Instance) checkMode(m permission.Mode) error {
 		}
 		return fmt.Errorf("there is no permission mode %q; the modes are %s", m, strings.Join(names, ", "))
 	}
-	if m == permission.Bypass && i.settings.Permissions.DisableBypassPermissionsMode == "disable" {
+	if m == permission.Bypass && i.settings().Permissions.DisableBypassPermissionsMode == "disable" {
 		return errors.New("the mode bypassPermissions is switched off by the settings (permissions.disableBypassPermissionsMode)")
 	}
 	return nil
 }
 
-// newPolicy gathers the rules of all sources; the second result is what is wrong with some of them. What a
-// project may not decide was left out by the configuration already.
+// newPolicy makes the policy of a session; the second result is what is wrong with some rules.
 func (i *Instance) newPolicy() (*permission.Policy, []string) {
-	var rules []permission.Rule
-	var notes []string
+	rules, notes := i.rules()
+	p := permission.NewPolicy(i.paths.Home, nil, rules)
+	if i.settings().Permissions.DisableBypassPermissionsMode == "disable" {
+		p.ForbidBypass()
+	}
+	return p, notes
+}
+
+// rules gathers the rules of all sources. What a project may not decide was left out by the configuration
+// already.
+func (i *Instance) rules() (rules []permission.Rule, notes []string) {
 	add := func(texts []string, e permission.Effect, src permission.Source) {
 		rs, errs := permission.ParseRules(texts, e, src)
 		rules = append(rules, rs...)
@@ -143,17 +153,13 @@ func (i *Instance) newPolicy() (*permission.Policy, []string) {
 			notes = append(notes, err.Error())
 		}
 	}
-	for _, r := range i.opts.Config.Rules() {
+	for _, r := range i.conf.Load().Rules() {
 		add([]string{ruleText(r)}, permission.Effect(r.Action), permission.Source{Name: r.Origin.String(), Base: i.ruleBase(r.Origin)})
 	}
 	line := permission.Source{Name: "command line", Base: i.opts.Dir}
 	add(i.opts.Allowed, permission.Allow, line)
 	add(i.opts.Disallowed, permission.Deny, line)
-	p := permission.NewPolicy(i.paths.Home, nil, rules)
-	if i.settings.Permissions.DisableBypassPermissionsMode == "disable" {
-		p.ForbidBypass()
-	}
-	return p, notes
+	return rules, notes
 }
 
 // permissionTools maps the names of permissions.rules to tools.
@@ -219,5 +225,5 @@ func (i *Instance) keepRule(text string, e permission.Effect) error {
 	if err != nil {
 		return err
 	}
-	return i.opts.Config.Set("permissions."+string(e)+"+", string(value), config.Local)
+	return i.conf.Load().Set("permissions."+string(e)+"+", string(value), config.Local)
 }

@@ -50,6 +50,7 @@ func (i *Instance) NewSession(ctx context.Context, o SessionOptions) (s *Session
 		return s, err
 	}
 	s.record()
+	i.join(s)
 	return s, nil
 }
 
@@ -59,7 +60,7 @@ func (s *Session) setUp(ctx context.Context, model llm.Model) (err error) {
 	if s.env, err = i.newEnv(ctx, s); err != nil {
 		return err
 	}
-	for _, dir := range append(slices.Clone(i.opts.AddDirs), i.settings.Permissions.AdditionalDirectories...) {
+	for _, dir := range append(slices.Clone(i.opts.AddDirs), i.settings().Permissions.AdditionalDirectories...) {
 		if err := s.env.Roots.Add(dir, false); err != nil {
 			return err
 		}
@@ -92,13 +93,13 @@ func (i *Instance) newEnv(_ context.Context, s *Session) (*tool.Env, error) {
 		return nil, err
 	}
 	env.Runner = i.runner
-	env.Environ = func() []string { return childEnv(i.environ(), i.settings.Env) }
-	env.Shell = i.settings.Bash.Shell
+	env.Environ = func() []string { return childEnv(i.environ(), i.settings().Env) }
+	env.Shell = i.settings().Bash.Shell
 	env.Limits = tool.Limits{
-		BashTimeout: ms(i.settings.Bash.DefaultTimeoutMs), BashMaxTimeout: ms(i.settings.Bash.MaxTimeoutMs),
-		BashOutput: i.settings.Bash.MaxOutputLength,
+		BashTimeout: ms(i.settings().Bash.DefaultTimeoutMs), BashMaxTimeout: ms(i.settings().Bash.MaxTimeoutMs),
+		BashOutput: i.settings().Bash.MaxOutputLength,
 	}
-	env.Cache.Configure(i.settings.ExploreCache.Enabled, i.settings.ExploreCache.MaxEntries, ms(i.settings.ExploreCache.DirectoryTTLMs))
+	env.Cache.Configure(i.settings().ExploreCache.Enabled, i.settings().ExploreCache.MaxEntries, ms(i.settings().ExploreCache.DirectoryTTLMs))
 	if s.log != nil {
 		env.Blob = s.log.Blob
 		env.NewBlob = func(ctx context.Context, name string) (tool.BlobWriter, error) { return s.log.BlobWriter(ctx, name) }
@@ -121,13 +122,13 @@ func (s *Session) newAgent(ctx context.Context, model llm.Model) error {
 	i := s.inst
 	cfg := agent.Config{
 		Transcript: &agent.Memory{}, Tools: s.tools, Canonical: tool.Canonical,
-		MaxSteps: first(i.opts.MaxTurns, i.settings.MaxTurns), MaxTokens: i.settings.MaxOutputTokens,
-		BudgetUSD: i.opts.MaxBudgetUSD, Effort: llm.Effort(i.settings.Effort),
+		MaxSteps: first(i.opts.MaxTurns, i.settings().MaxTurns), MaxTokens: i.settings().MaxOutputTokens,
+		BudgetUSD: i.opts.MaxBudgetUSD, Effort: llm.Effort(i.settings().Effort),
 		System: s.system, Authorize: s.authorize, AfterTool: s.spill, Publish: s.publish,
 		Mode: s.Mode, Dir: s.Dir,
 	}
 	if cfg.BudgetUSD == 0 {
-		cfg.BudgetUSD = i.settings.MaxBudgetUSD
+		cfg.BudgetUSD = i.settings().MaxBudgetUSD
 	}
 	if s.interactive {
 		cfg.Ask = s.ask
@@ -153,7 +154,7 @@ func (i *Instance) fallbacks() []string {
 	if len(i.opts.Fallback) > 0 {
 		return i.opts.Fallback
 	}
-	return i.settings.FallbackModel
+	return i.settings().FallbackModel
 }
 
 func first(a, b int) int {
@@ -182,7 +183,7 @@ func (s *Session) tools() []agent.Tool {
 // system is the static part of what the model is told.
 func (s *Session) system(context.Context) ([]llm.Part, error) {
 	o := s.inst.opts
-	return prompt.System(prompt.SystemOptions{Replace: o.System, Append: o.AppendSystem, Language: s.inst.settings.Language}), nil
+	return prompt.System(prompt.SystemOptions{Replace: o.System, Append: o.AppendSystem, Language: s.inst.settings().Language}), nil
 }
 
 // beginContext starts to gather what changes from day to day (folder, git, memory), beside opening the
@@ -192,7 +193,7 @@ func (s *Session) beginContext(ctx context.Context, model llm.Model) {
 	s.pending = prompt.Begin(ctx, prompt.ContextOptions{
 		Dir: i.opts.Dir, Root: i.paths.Root, Roots: i.opts.AddDirs, Home: i.paths.Home, ClaudeHome: i.paths.ClaudeHome,
 		ConfigHome: i.paths.ConfigHome, Environ: i.environ(), Model: model.Info().ID, Runner: i.runner,
-		Git: i.settings.IncludeGitInstructions, Excludes: i.settings.ClaudeMdExcludes,
+		Git: i.settings().IncludeGitInstructions, Excludes: i.settings().ClaudeMdExcludes,
 	})
 }
 
@@ -208,7 +209,7 @@ func (s *Session) withContext(ctx context.Context, m llm.Message) llm.Message {
 
 // record starts the debug recorder where it is wanted.
 func (s *Session) record() {
-	if !s.inst.settings.Debug || s.log == nil {
+	if !s.inst.settings().Debug || s.log == nil {
 		return
 	}
 	r := event.NewRecorder(s.bus, filepath.Join(s.inst.paths.StateHome, "debug"), event.RecorderOptions{Secrets: s.inst.secrets()})
@@ -218,7 +219,7 @@ func (s *Session) record() {
 // secrets are values that never reach a record.
 func (i *Instance) secrets() []string {
 	var out []string
-	for _, p := range i.settings.Providers {
+	for _, p := range i.settings().Providers {
 		for _, v := range []string{p.APIKey, p.AuthToken} {
 			if v != "" {
 				out = append(out, v)

@@ -36,7 +36,7 @@ func wireOf(name string, p config.Provider) string {
 
 // choose finds the provider for a model id, which may begin with a provider's name and a slash.
 func (i *Instance) choose(id string) (provider, model string, err error) {
-	s := &i.settings
+	s := i.settings()
 	if name, rest, ok := strings.Cut(id, "/"); ok {
 		if _, known := s.Providers[name]; known && rest != "" {
 			return name, rest, nil
@@ -66,15 +66,15 @@ func (i *Instance) choose(id string) (provider, model string, err error) {
 // usable reports whether a provider can be called: it has a key, or a server of its own that may need none.
 func (i *Instance) usable(name string) bool {
 	p := i.provider(name)
-	return p.APIKey != "" || p.AuthToken != "" || (i.settings.APIKeyHelper != "" && name == "anthropic") ||
+	return p.APIKey != "" || p.AuthToken != "" || (i.settings().APIKeyHelper != "" && name == "anthropic") ||
 		(wireOf(name, p) == "openai" && p.APIBase != "" && !isHost(p.APIBase, "api.openai.com"))
 }
 
 // provider is a provider's settings with --api-base applied.
 func (i *Instance) provider(name string) config.Provider {
-	p := i.settings.Providers[name]
-	if i.settings.APIBase != "" && (name == i.settings.Provider || (i.settings.Provider == "" && name == i.baseOwner())) {
-		p.APIBase = i.settings.APIBase
+	p := i.settings().Providers[name]
+	if i.settings().APIBase != "" && (name == i.settings().Provider || (i.settings().Provider == "" && name == i.baseOwner())) {
+		p.APIBase = i.settings().APIBase
 	}
 	return p
 }
@@ -82,7 +82,7 @@ func (i *Instance) provider(name string) config.Provider {
 // baseOwner is the provider that a bare --api-base speaks of: the one that has a key, Chat Completions
 // when none or both have, since that is what servers with an address of their own speak.
 func (i *Instance) baseOwner() string {
-	a, o := i.settings.Providers["anthropic"], i.settings.Providers["openai"]
+	a, o := i.settings().Providers["anthropic"], i.settings().Providers["openai"]
 	if (a.APIKey != "" || a.AuthToken != "") && o.APIKey == "" {
 		return "anthropic"
 	}
@@ -97,7 +97,7 @@ func isHost(base, host string) bool {
 // Model makes a model by id; "" is the configured one, else the provider's default.
 func (i *Instance) Model(ctx context.Context, id string) (llm.Model, error) {
 	if id == "" {
-		id = i.settings.Model
+		id = i.settings().Model
 	}
 	name, model, err := i.choose(id)
 	if err != nil {
@@ -111,7 +111,7 @@ func (i *Instance) Model(ctx context.Context, id string) (llm.Model, error) {
 		if model == "" {
 			model = llm.DefaultModel
 		}
-		model = llm.Resolve(model, i.settings.ModelAliases)
+		model = llm.Resolve(model, i.settings().ModelAliases)
 	}
 	if model == "" {
 		return nil, fmt.Errorf("no model is chosen for %s; give one with --model or LATHE_MODEL", name)
@@ -134,7 +134,7 @@ func (i *Instance) connect(ctx context.Context, name string) (llm.Provider, erro
 		return p, nil
 	}
 	set := i.provider(name)
-	if set.APIKey == "" && set.AuthToken == "" && i.settings.APIKeyHelper != "" {
+	if set.APIKey == "" && set.AuthToken == "" && i.settings().APIKeyHelper != "" {
 		key, err := i.runKeyHelper(ctx)
 		if err != nil {
 			return nil, err
@@ -155,7 +155,7 @@ func (i *Instance) connect(ctx context.Context, name string) (llm.Provider, erro
 func (i *Instance) newProvider(name string, set config.Provider) (llm.Provider, error) {
 	if i.http == nil {
 		c, err := llm.HTTPClient(llm.HTTPOptions{
-			Proxy: i.settings.Network.Proxy, NoProxy: strings.Join(i.settings.Network.NoProxy, ","), CACerts: i.settings.Network.CACerts,
+			Proxy: i.settings().Network.Proxy, NoProxy: strings.Join(i.settings().Network.NoProxy, ","), CACerts: i.settings().Network.CACerts,
 		})
 		if err != nil {
 			return nil, err
@@ -167,16 +167,16 @@ func (i *Instance) newProvider(name string, set config.Provider) (llm.Provider, 
 	} else {
 		llm.Warm(i.http, set.APIBase)
 	}
-	retry := llm.RetryPolicy{Max: i.settings.Stream.MaxRetries, MaxWait: ms(i.settings.Stream.MaxRetryWaitMs)}
+	retry := llm.RetryPolicy{Max: i.settings().Stream.MaxRetries, MaxWait: ms(i.settings().Stream.MaxRetryWaitMs)}
 	if retry.Max == 0 {
 		retry.Max = -1 // the policy's word for none
 	}
-	stall := ms(i.settings.Stream.StallTimeoutMs)
+	stall := ms(i.settings().Stream.StallTimeoutMs)
 	switch wire := wireOf(name, set); wire {
 	case "anthropic":
 		return anthropic.New(anthropic.Config{
 			BaseURL: set.APIBase, APIKey: set.APIKey, AuthToken: set.AuthToken, Headers: set.Headers, Betas: set.Betas,
-			HTTP: i.http, Retry: retry, StallTimeout: stall, ThinkingTokens: i.settings.MaxThinkingTokens, Version: i.opts.Version,
+			HTTP: i.http, Retry: retry, StallTimeout: stall, ThinkingTokens: i.settings().MaxThinkingTokens, Version: i.opts.Version,
 		})
 	case "openai":
 		return openai.New(openai.Config{
@@ -200,7 +200,7 @@ func (i *Instance) runKeyHelper(ctx context.Context) (string, error) {
 	}
 	var out, errOut bytes.Buffer
 	p, err := i.runner.Start(ctx, sandbox.Spec{
-		Argv: []string{shell, flag, i.settings.APIKeyHelper}, Dir: i.opts.Dir, Env: i.environ(), Stdout: &out, Stderr: &errOut,
+		Argv: []string{shell, flag, i.settings().APIKeyHelper}, Dir: i.opts.Dir, Env: i.environ(), Stdout: &out, Stderr: &errOut,
 	})
 	if err != nil {
 		return "", fmt.Errorf("apiKeyHelper could not be started: %w", err)
@@ -208,7 +208,7 @@ func (i *Instance) runKeyHelper(ctx context.Context) (string, error) {
 	exit := p.Wait()
 	key := strings.TrimSpace(out.String())
 	if exit.Code != 0 || key == "" {
-		return "", fmt.Errorf("apiKeyHelper (%s) gave no key: exit code %d; %s", i.settings.APIKeyHelper, exit.Code, firstLine(errOut.String()))
+		return "", fmt.Errorf("apiKeyHelper (%s) gave no key: exit code %d; %s", i.settings().APIKeyHelper, exit.Code, firstLine(errOut.String()))
 	}
 	return key, nil
 }
@@ -260,7 +260,7 @@ func describe(info llm.ModelInfo, own config.ModelInfo) llm.ModelInfo {
 
 // KeySource says where the key of the present provider comes from, for people.
 func (i *Instance) KeySource() string {
-	name, _, err := i.choose(i.settings.Model)
+	name, _, err := i.choose(i.settings().Model)
 	switch p := i.provider(name); {
 	case err != nil:
 		return "none"
@@ -268,7 +268,7 @@ func (i *Instance) KeySource() string {
 		return strings.ToUpper(name) + "_API_KEY"
 	case p.AuthToken != "":
 		return strings.ToUpper(name) + "_AUTH_TOKEN"
-	case i.settings.APIKeyHelper != "":
+	case i.settings().APIKeyHelper != "":
 		return "apiKeyHelper"
 	}
 	return "none"

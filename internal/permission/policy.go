@@ -2,7 +2,9 @@ package permission
 
 import (
 	"fmt"
+	"iter"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -13,7 +15,8 @@ type Policy struct {
 	Home string // the user's home folder, for ~ in rules
 
 	mu        sync.RWMutex
-	rules     []Rule
+	rules     []Rule   // of settings and the command line
+	grants    []Rule   // given while the session runs
 	roots     []string // working roots
 	readRoots []string // folders that may be read but not written: blobs, plans, memory, skills
 	noBypass  bool
@@ -28,7 +31,15 @@ func NewPolicy(home string, roots []string, rules []Rule) *Policy {
 func (p *Policy) Grant(r Rule) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.rules = append(p.rules, r)
+	p.grants = append(p.grants, r)
+}
+
+// SetRules replaces the rules of settings and the command line, after they changed; what was granted in
+// this session stays.
+func (p *Policy) SetRules(rules []Rule) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.rules = rules
 }
 
 // AddRoot makes dir a working root, or one that may only be read.
@@ -53,14 +64,26 @@ func (p *Policy) ForbidBypass() {
 func (p *Policy) Rules() []Rule {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
-	return append([]Rule(nil), p.rules...)
+	return slices.Collect(p.all())
+}
+
+func (p *Policy) all() iter.Seq[Rule] {
+	return func(yield func(Rule) bool) {
+		for _, rs := range [][]Rule{p.rules, p.grants} {
+			for _, r := range rs {
+				if !yield(r) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // Removed reports whether a deny rule takes the tool away altogether, so that the model is not told of it.
 func (p *Policy) Removed(tool string) bool {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
-	for _, r := range p.rules {
+	for r := range p.all() {
 		if r.Removes(tool) {
 			return true
 		}
@@ -109,7 +132,7 @@ func (p *Policy) asked(req Request, d Decision) Decision {
 
 // find returns the first rule of an effect that matches the request or any of its accesses.
 func (p *Policy) find(e Effect, req Request) (Rule, bool) {
-	for _, r := range p.rules {
+	for r := range p.all() {
 		if r.Effect != e {
 			continue
 		}
@@ -140,7 +163,7 @@ func (p *Policy) speaksOf(r Rule, req Request, a Access) bool {
 func (p *Policy) allowed(req Request) (Rule, bool) {
 	var last Rule
 	covered := len(req.Accesses) > 0
-	for _, r := range p.rules {
+	for r := range p.all() {
 		if r.Effect == Allow && r.Spec == "" && r.coversTool(req.Tool) {
 			return r, true
 		}
@@ -159,7 +182,7 @@ func (p *Policy) allowed(req Request) (Rule, bool) {
 }
 
 func (p *Policy) allowRule(req Request, a Access) (Rule, bool) {
-	for _, r := range p.rules {
+	for r := range p.all() {
 		if r.Effect == Allow && r.Spec != "" && p.speaksOf(r, req, a) && p.matchAccess(r, req, a) {
 			return r, true
 		}

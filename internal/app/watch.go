@@ -1,0 +1,80 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/lathe-dev/lathe/internal/config"
+	"github.com/lathe-dev/lathe/internal/event"
+)
+
+// Watch follows changes of the settings until ctx ends: rules, limits and providers count from then on for
+// running sessions too; the model and the output style at the next start. Long-lived front ends run it in
+// the background; a single prompt does without.
+func (i *Instance) Watch(ctx context.Context) error {
+	return i.conf.Load().Watch(ctx, i.reload)
+}
+
+// reload puts a new configuration in force and tells the sessions.
+func (i *Instance) reload(c *config.Config, changes []config.Change) {
+	var bad []string
+	later := []string{}
+	for _, ch := range changes {
+		switch {
+		case ch.Err != nil:
+			bad = append(bad, ch.Err.Error())
+		case ch.AtStart:
+			later = append(later, ch.Path)
+		}
+	}
+	i.conf.Store(c)
+	rules, notes := i.rules()
+	bad = append(bad, notes...)
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if touches(changes, "providers", "apiBase", "apiKeyHelper", "network", "stream") {
+		i.providers, i.http = nil, nil
+	}
+	for s := range i.sessions {
+		s.policy.SetRules(rules)
+		for _, b := range bad {
+			s.publish(event.Notice{Level: "warning", Text: "settings: " + b})
+		}
+		if len(later) > 0 {
+			s.publish(event.Notice{Level: "info", Text: fmt.Sprintf("settings: %s takes effect at the next start", strings.Join(later, ", "))})
+		}
+	}
+}
+
+// touches reports whether one of the keys, or something below it, changed.
+func touches(changes []config.Change, keys ...string) bool {
+	for _, ch := range changes {
+		top, _, _ := strings.Cut(ch.Path, ".")
+		for _, k := range keys {
+			if top == k {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// join makes a session hear of reloads until it is closed.
+func (i *Instance) join(s *Session) {
+	i.mu.Lock()
+	i.sessions[s] = true
+	i.mu.Unlock()
+	s.closers = append(s.closers, func() error {
+		i.mu.Lock()
+		defer i.mu.Unlock()
+		delete(i.sessions, s)
+		return nil
+	})
+}
+
+// Refresh asks for the organisation's document in the background of a run that watches nothing.
+func (i *Instance) Refresh(ctx context.Context) error {
+	_, err := i.conf.Load().Refresh(ctx)
+	return err
+}
