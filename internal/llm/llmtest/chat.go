@@ -378,8 +378,8 @@ func (chatWire) failure(f *refusal, _ string) []byte { return marshal(chatError(
 
 func (chatWire) inStream(out *stream, f *refusal) {
 	e := chatError(f)
-	if f.kind == "" {
-		e["error"].(map[string]any)["code"] = f.status // as OpenRouter does
+	if f.kind == "" { // as OpenRouter does
+		e = map[string]any{"error": map[string]any{"message": f.message, "code": f.status}}
 	}
 	out.add("", e)
 }

@@ -32,6 +32,7 @@ type part struct {
 	opened bool   // the first delta of a call was yielded
 	closed bool   // nothing more will come
 	broken bool   // a call whose text is no JSON object
+	cut    bool   // a broken call at the end of a reply that the output limit ended
 
 	index int // of a call: the server's, or -1
 	seen  string
@@ -230,12 +231,13 @@ func (d *decoder) settle() {
 			p.text, p.sent = []byte("{}"), 0 // a call without arguments
 		}
 		p.broken = !isObject(p.text) || p.name == ""
+		p.cut = p.broken && cut
 	}
 	d.flush()
 }
 
-// cut reports whether the last part is a call that was not whole.
-func (a *assembly) cut() bool {
+// midCall reports whether the last part is a call that is not whole.
+func (a *assembly) midCall() bool {
 	p := a.last(callPart)
 	return p != nil && !isObject(p.text)
 }
@@ -291,9 +293,11 @@ func (a *assembly) growCall(p *part, fresh string) bool {
 
 func (a *assembly) close(p *part) {
 	p.ready = p.made()
-	if p.kind != callPart {
+	switch {
+	case p.cut:
+	case p.kind != callPart || p.broken:
 		a.send(llm.PartDone{Index: a.front, Part: p.ready})
-	} else if !p.broken {
+	default:
 		a.send(llm.ToolReady{Index: a.front, Call: p.ready.(llm.ToolCall)})
 	}
 }
@@ -306,32 +310,19 @@ func (p *part) made() llm.Part {
 	case thoughtPart:
 		return llm.Reasoning{Text: string(p.text)}
 	}
-	c := llm.ToolCall{ID: p.id, Name: p.name, Input: json.RawMessage("{}")}
-	switch {
-	case !p.broken:
-		c.Input = bytes.TrimSpace(p.text)
-	case len(p.text) == 0:
-		c.Raw = " " // cut before its first byte; empty would mean that the call is sound
-	default:
-		c.Raw = string(p.text)
+	if p.broken {
+		return llm.ToolCall{ID: p.id, Name: p.name, Input: json.RawMessage("{}"), Raw: string(p.text)}
 	}
-	return c
+	input := bytes.TrimSpace(p.text)
+	return llm.ToolCall{ID: p.id, Name: p.name, Input: llm.AppendCanonical(make([]byte, 0, len(input)), input)}
 }
 
-// all is every part of a finished reply.
-func (a *assembly) all() []llm.Part {
-	out := make([]llm.Part, len(a.parts))
-	for i, p := range a.parts {
-		out[i] = p.ready
-	}
-	return out
-}
-
-// complete is what was complete when a stream broke.
+// complete is what is whole: all of a finished reply but a call that was cut, or what was complete when the
+// stream broke.
 func (a *assembly) complete() []llm.Part {
-	var out []llm.Part
+	out := make([]llm.Part, 0, a.front)
 	for _, p := range a.parts[:a.front] {
-		if !p.broken {
+		if !p.cut {
 			out = append(out, p.ready)
 		}
 	}

@@ -121,7 +121,7 @@ func (d *decoder) stream(ctx context.Context) error {
 
 // done takes in [DONE]. Gateways send it also when the reply behind them broke off; an open call shows it.
 func (d *decoder) done(ctx context.Context) error {
-	if !d.finished && (!d.started || d.cut()) {
+	if !d.finished && (!d.started || d.midCall()) {
 		return d.reply.Failed(ctx, io.EOF)
 	}
 	d.finished = true
@@ -311,7 +311,7 @@ func (d *decoder) finish(req *llm.Request) error {
 	if err := d.err(); err != nil {
 		return err
 	}
-	d.message = llm.Message{ID: d.id, Role: llm.Assistant, Parts: d.all(), Model: d.model, Stop: d.stop()}
+	d.message = llm.Message{ID: d.id, Role: llm.Assistant, Parts: d.complete(), Model: d.model, Stop: d.stop()}
 	u := d.usage.tokens()
 	if d.usage == nil {
 		u = llm.Usage{Input: llm.EstimateRequest(req), Output: llm.EstimateTokens(d.message), Estimated: true}

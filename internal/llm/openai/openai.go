@@ -14,8 +14,8 @@
 //     servers leave any of these out. Calls without an id, or with one that is taken, get a new one.
 //   - The reply is complete with a finish_reason or with [DONE]; without either it is broken. What the
 //     finish_reason says counts less than what came: "stop" with calls is tool use.
-//   - Arguments that are no JSON object, and those cut by the output limit, are kept in ToolCall.Raw and
-//     are never ready.
+//   - Arguments that are no JSON object are kept in ToolCall.Raw and are never ready; PartDone ends such a
+//     call. A call that the output limit cut is left out of the message.
 //
 // Sources: OpenAI's API reference (Chat Completions, streaming), DeepSeek's thinking mode guide,
 // OpenRouter's streaming and reasoning pages.

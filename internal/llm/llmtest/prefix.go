@@ -1,0 +1,75 @@
+package llmtest
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+)
+
+// SamePrefix reports how the body of a request fails to begin as an earlier one of the same conversation
+// did: all settings, the tools, the system prompt and every earlier message must be there again, byte for
+// byte but for cache marks, which move on. It is nil if they are.
+func SamePrefix(earlier, later []byte) error {
+	var a, b map[string]json.RawMessage
+	if err := json.Unmarshal(earlier, &a); err != nil {
+		return fmt.Errorf("earlier request: %w", err)
+	}
+	if err := json.Unmarshal(later, &b); err != nil {
+		return fmt.Errorf("later request: %w", err)
+	}
+	list := "messages"
+	if a["input"] != nil {
+		list = "input"
+	}
+	for name := range b {
+		if a[name] == nil {
+			return fmt.Errorf("%s is new", name)
+		}
+	}
+	for name, value := range a {
+		if name != list && !bytes.Equal(unmarked(value), unmarked(b[name])) {
+			return fmt.Errorf("%s changed from %s to %s", name, clip(string(value), 300), clip(string(b[name]), 300))
+		}
+	}
+	var before, after []json.RawMessage
+	if err := json.Unmarshal(a[list], &before); err != nil {
+		return fmt.Errorf("earlier %s: %w", list, err)
+	}
+	if err := json.Unmarshal(b[list], &after); err != nil {
+		return fmt.Errorf("later %s: %w", list, err)
+	}
+	if len(after) < len(before) {
+		return fmt.Errorf("there are %d %s after %d", len(after), list, len(before))
+	}
+	for i := range before {
+		if !bytes.Equal(unmarked(before[i]), unmarked(after[i])) {
+			return fmt.Errorf("%s[%d] changed from %s to %s", list, i, clip(string(before[i]), 500), clip(string(after[i]), 500))
+		}
+	}
+	return nil
+}
+
+// unmarked is a JSON text without its cache marks, which are small flat objects.
+func unmarked(b []byte) []byte {
+	mark := []byte(`"cache_control":{`)
+	b = slices.Clone(b)
+	for {
+		i := bytes.Index(b, mark)
+		if i < 0 {
+			return b
+		}
+		end := bytes.IndexByte(b[i:], '}')
+		if end < 0 {
+			return b
+		}
+		j := i + end + 1
+		switch {
+		case i > 0 && b[i-1] == ',':
+			i--
+		case j < len(b) && b[j] == ',':
+			j++
+		}
+		b = slices.Delete(b, i, j)
+	}
+}

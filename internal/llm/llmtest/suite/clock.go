@@ -1,0 +1,34 @@
+package suite
+
+import (
+	"sync"
+	"time"
+
+	"github.com/lathe-dev/lathe/internal/llm"
+)
+
+// hurried is the machine's clock, but for the waits of one length: those are over at once.
+type hurried struct {
+	over time.Duration
+
+	mu   sync.Mutex
+	seen int
+}
+
+func (c *hurried) Now() time.Time { return time.Now() }
+
+func (c *hurried) AfterFunc(d time.Duration, f func()) llm.Timer {
+	if d == c.over {
+		c.mu.Lock()
+		c.seen++
+		c.mu.Unlock()
+		d = 0
+	}
+	return time.AfterFunc(d, f)
+}
+
+func (c *hurried) waited() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.seen
+}

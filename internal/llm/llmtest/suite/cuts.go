@@ -1,0 +1,76 @@
+package suite
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/lathe-dev/lathe/internal/llm"
+	"github.com/lathe-dev/lathe/internal/llm/llmtest"
+)
+
+// cuts breaks replies off at every byte of their body.
+func (c *test) cuts(t *testing.T) {
+	long := llmtest.Say(llmtest.Text("Hä 🙂 a little text. "), bash("echo \"é\" {}"), read("/b"))
+	long.Chunk = 4
+	single := llmtest.Say(read(`/a "b" {c}`))
+	single.Chunk = 2
+	for _, kind := range []string{"end", "close", "reset"} {
+		t.Run(kind, func(t *testing.T) {
+			c.cutEverywhere(t, single, kind)
+			if kind != "reset" {
+				c.cutEverywhere(t, long, kind)
+			}
+		})
+	}
+}
+
+// cutEverywhere asks for a reply that is cut at each byte, one after the other. Whatever comes of it, a call
+// is ready only whole, and Done comes only with the whole message.
+func (c *test) cutEverywhere(t *testing.T, r llmtest.Reply, kind string) {
+	t.Helper()
+	whole := c.scene(t, never, r)
+	want := whole.done(c.request()).message
+	size := whole.waitEnded(1)[0].Sent
+	step := 1
+	if testing.Short() {
+		step = 17
+	}
+	for at := 0; at < size; at += step {
+		r.Faults = append(r.Faults, llmtest.Fault{Kind: kind, At: fmt.Sprint(at)})
+	}
+	s := c.scene(t, never, r)
+	ready := map[string]bool{}
+	for _, in := range inputs(want) {
+		ready[in] = true
+	}
+	for range r.Faults {
+		o := s.ask(c.request())
+		for _, d := range of[llm.ToolReady](o) {
+			if in := d.Call.Name + " " + string(d.Call.Input); !ready[in] {
+				t.Fatalf("a cut call was ready: %s", in)
+			}
+		}
+		if o.err == nil {
+			c.sameMessage(t, want, o.message)
+			continue
+		}
+		if e := llm.AsError(o.err); e == nil || e.Kind != llm.KindNetwork || !e.Retryable {
+			t.Fatalf("want a retryable network error, got %#v", o.err)
+		}
+	}
+	if o := s.done(c.request()); o.message.Stop != llm.StopToolUse {
+		t.Errorf("after the faults: %+v", o.message)
+	}
+}
+
+// sameMessage compares two replies but for what differs from answer to answer.
+func (c *test) sameMessage(t *testing.T, want, got *llm.Message) {
+	t.Helper()
+	diff := cmp.Diff(want, got, cmpopts.IgnoreFields(llm.Message{}, "ID", "Usage"), cmpopts.IgnoreFields(llm.ToolCall{}, "ID"))
+	if diff != "" {
+		t.Fatalf("Done came with less than the whole message (-want +got):\n%s", diff)
+	}
+}
