@@ -23,6 +23,7 @@ type local struct {
 	inst   *app.Instance
 	events *event.Subscription
 	id     string // the session to remove at the end, or empty
+	stop   func() // ends what runs in the background
 }
 
 // openLocal makes or resumes the conversation that the options ask for.
@@ -59,7 +60,24 @@ func openSession(ctx context.Context, inst *app.Instance, o *Options) (*local, e
 	if o.NoPersistence && so.Resume == "" {
 		l.id = s.ID()
 	}
+	l.background(ctx, o)
 	return l, nil
+}
+
+// background follows the settings where many turns may come, and else only asks for the organisation's
+// document for the next start. What goes wrong there shows up at the next start.
+func (l *local) background(ctx context.Context, o *Options) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if o.InputFormat == "stream-json" {
+			_ = l.inst.Watch(ctx)
+			return
+		}
+		_ = l.inst.Refresh(ctx)
+	}()
+	l.stop = func() { cancel(); <-done }
 }
 
 // chooseSession finds the session that --resume or --continue mean.
@@ -261,6 +279,7 @@ func (l *local) Output() json.RawMessage { return l.Session.Output() }
 
 // Close ends the conversation and everything that belongs to it.
 func (l *local) Close() error {
+	l.stop()
 	err := errors.Join(l.Session.Close(), l.inst.Close())
 	if l.id != "" {
 		err = errors.Join(err, l.inst.Store().Remove(l.id))
