@@ -45,7 +45,7 @@ func (r *Roots) nearIn(missing Path, want string) []near {
 		return nil
 	}
 	defer dir.Close()
-	list, err := readNames(dir)
+	list, err := readNames(dir, filepath.Dir(missing.Real))
 	if err != nil {
 		return nil
 	}

@@ -11,6 +11,8 @@ func isReadOnlyFS(error) bool { return false }
 
 func cannotRename(error) bool { return false }
 
+func readEntries(f *os.File, _ string) ([]fs.DirEntry, error) { return f.ReadDir(-1) }
+
 // dirSyncUnsupported: Windows has no sync of folders.
 func dirSyncUnsupported(err error) bool { return err != nil }
 

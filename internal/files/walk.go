@@ -84,7 +84,7 @@ func (w *walker) walk(dir *os.Root, abs, rel string, g *ignoring, depth int) err
 	if err := w.ctx.Err(); err != nil {
 		return err
 	}
-	list, err := readNames(dir)
+	list, err := readNames(dir, abs)
 	if err != nil {
 		w.sum.Unreadable++
 		if depth == 0 {
@@ -164,14 +164,14 @@ func join(rel, name string) string {
 	return rel + "/" + name
 }
 
-// readNames lists a folder, sorted by name.
-func readNames(dir *os.Root) ([]fs.DirEntry, error) {
+// readNames lists a folder, sorted by name. abs is its path.
+func readNames(dir *os.Root, abs string) ([]fs.DirEntry, error) {
 	f, err := dir.Open(".")
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	list, err := f.ReadDir(-1)
+	list, err := readEntries(f, abs)
 	if err != nil && len(list) == 0 {
 		return nil, err
 	}
