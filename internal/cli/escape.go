@@ -2,5 +2,5 @@ package cli
 
 import "github.com/lathe-dev/lathe/internal/term"
 
-// escape makes foreign text safe for a terminal.
+// escape makes a block of foreign text safe for a terminal.
 func escape(s string) string { return term.Escape(s) }

@@ -10,18 +10,19 @@ import (
 // partials turns deltas of any provider into the stream events of Anthropic's Messages API: message_start,
 // content_block_start, content_block_delta, content_block_stop, message_delta, message_stop.
 //
-// Blocks come one after another with indexes counted from 0 by lathe. A retry voids what streamed: the next
+// Blocks come one after another with indexes counted from 0 by lathe. A PartDone may come late, when later
+// parts stream already: what a block showed is not shown again. A retry voids what streamed: the next
 // message_start says so, as it does in Claude Code.
 type partials struct {
 	write func(v any, ttft *int64) error
 
-	open    bool   // a message_start was written and no message_stop
-	id      string // of the open message
-	part    int    // the part index of the open block, or -1
-	block   int    // index of the next content_block_start
-	closed  int    // parts below this index are complete
-	started int64  // when the request went out, in Unix milliseconds
-	told    bool   // ttft_ms was written
+	open    bool         // a message_start was written and no message_stop
+	id      string       // of the open message
+	part    int          // the part index of the open block, or -1
+	block   int          // index of the next content_block_start
+	shown   map[int]bool // parts of the open message that have or had a block
+	started int64        // when the request went out, in Unix milliseconds
+	told    bool         // ttft_ms was written
 }
 
 type (
@@ -83,8 +84,10 @@ func (p *partials) event(e event.Event) error {
 		return p.partDone(b)
 	case event.Retry:
 		return p.abandon()
-	case event.StepEnd:
-		return p.end(b)
+	case event.Response:
+		return p.end(b.Message.Stop, b.Message.Usage)
+	case event.StepEnd: // of a reply without any part
+		return p.end(b.Stop, &b.Usage)
 	}
 	return nil
 }
@@ -113,7 +116,7 @@ func (p *partials) start(id, model string, u llm.Usage, now *int64) error {
 	if p.open && p.id == id {
 		return nil
 	}
-	p.open, p.id, p.part, p.block, p.closed = true, id, -1, 0, 0
+	p.open, p.id, p.part, p.block, p.shown = true, id, -1, 0, map[int]bool{}
 	var ttft *int64
 	if now != nil && p.started != 0 && !p.told {
 		d := max(0, *now-p.started)
@@ -124,19 +127,20 @@ func (p *partials) start(id, model string, u llm.Usage, now *int64) error {
 	}}, ttft)
 }
 
-// add writes one delta of the part at index, opening its block first if need be.
+// add writes one delta of the part at index, opening its block first if need be. Parts stream one after the
+// other, so what comes for a block that was closed is a part that was shown whole.
 func (p *partials) add(id string, index int, block, delta any, some bool) error {
-	if index < p.closed && p.open && p.id == id {
-		return nil // the part is complete already
-	}
 	if err := p.start(id, "", llm.Usage{}, nil); err != nil {
 		return err
 	}
 	if p.part != index {
+		if p.shown[index] {
+			return nil
+		}
 		if err := p.stopBlock(); err != nil {
 			return err
 		}
-		p.part = index
+		p.part, p.shown[index] = index, true
 		if err := p.write(blockStart{"content_block_start", p.block, block}, nil); err != nil {
 			return err
 		}
@@ -156,21 +160,22 @@ func (p *partials) stopBlock() error {
 	return p.write(blockStop{"content_block_stop", p.block - 1}, nil)
 }
 
-// partDone closes the part's block. A part that never streamed gets a block of one piece.
+// partDone closes the part's block if it is still open. A part that never streamed gets a block of one
+// piece.
 func (p *partials) partDone(b event.PartDone) error {
-	if p.part != b.Index {
+	streamed := p.open && p.id == b.MessageID && p.shown[b.Index]
+	if !streamed {
 		if err := p.whole(b); err != nil {
 			return err
 		}
 	}
-	p.closed = max(p.closed, b.Index+1)
+	if p.part != b.Index {
+		return nil
+	}
 	return p.stopBlock()
 }
 
 func (p *partials) whole(b event.PartDone) error {
-	if p.open && p.id == b.MessageID && b.Index < p.closed {
-		return nil
-	}
 	if err := p.start(b.MessageID, b.Model, b.Usage, nil); err != nil {
 		return err
 	}
@@ -187,23 +192,32 @@ func (p *partials) whole(b event.PartDone) error {
 	return nil
 }
 
-func (p *partials) end(b event.StepEnd) error {
-	if !p.open {
-		return nil
+// end closes the message as the provider did. One that broke off or was interrupted has no end.
+func (p *partials) end(stop llm.StopReason, u *llm.Usage) error {
+	reason := wireStop(stop)
+	if !p.open || reason == nil {
+		return p.abandon()
 	}
 	p.open = false
 	if err := p.stopBlock(); err != nil {
 		return err
 	}
-	var reason *string
-	if b.Stop != "" {
-		s := string(b.Stop)
-		reason = &s
+	if u == nil {
+		u = &llm.Usage{}
 	}
-	if err := p.write(messageDelta{"message_delta", stopDelta{Reason: reason}, usageOf(b.Usage)}, nil); err != nil {
+	if err := p.write(messageDelta{"message_delta", stopDelta{Reason: reason}, usageOf(*u)}, nil); err != nil {
 		return err
 	}
 	return p.write(messageStop{"message_stop"}, nil)
+}
+
+// wireStop is a stop reason in the provider's words: nil for none, and for lathe's own reasons.
+func wireStop(s llm.StopReason) *string {
+	if s == "" || s == llm.StopBroken || s == llm.StopInterrupted {
+		return nil
+	}
+	text := string(s)
+	return &text
 }
 
 // abandon forgets a message that broke off; the block that was open is closed, so that readers that count

@@ -44,10 +44,7 @@ func (t *tally) result(o *outcome) *resultLine {
 	if r.Denials == nil {
 		r.Denials = []denial{}
 	}
-	if t.stop != "" {
-		s := string(t.stop)
-		r.Stop = &s
-	}
+	r.Stop = wireStop(t.stop)
 	if o.api != nil && o.api.Status != 0 {
 		r.APIStatus = &o.api.Status
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -9,22 +10,27 @@ import (
 
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
+	"github.com/lathe-dev/lathe/internal/term"
 )
 
 // textPrinter prints the answer and nothing else to stdout: as it arrives on a terminal, else at the end.
-// Tool lines and the spinner go to stderr, and only if that is a terminal.
+// Tool lines and the spinner go to stderr, and only if that is a terminal; they wait while a text is being
+// written, as both may be the same screen.
 type textPrinter struct {
 	out      io.Writer
 	live     bool // stdout is a terminal
 	progress *progress
 
-	streamed string // the id of the reply that is being streamed
-	column0  bool   // the cursor is at the start of a line
-	wrote    bool
+	id      string       // of the reply whose texts are shown
+	shown   map[int]bool // its parts that were shown, or are
+	part    int          // the part that is being written, or -1
+	column0 bool         // the cursor is at the start of a line
+	escaper term.Escaper // of the part that is being written
+	wrote   bool
 }
 
 func newTextPrinter(io *streams, now func() time.Time) *textPrinter {
-	p := &textPrinter{out: io.out, live: io.outTTY, column0: true}
+	p := &textPrinter{out: io.out, live: io.outTTY, part: -1, column0: true}
 	if io.eTTY {
 		p.progress = newProgress(io.err, now)
 	}
@@ -43,18 +49,19 @@ func (p *textPrinter) event(e event.Event) error {
 	case event.StepStart:
 		p.progress.status("Thinking")
 	case event.Delta:
-		if d, ok := b.Delta.(llm.TextDelta); ok && p.live {
-			return p.stream(b.MessageID, d.Text)
-		}
+		return p.delta(b)
 	case event.PartDone:
-		return p.part(b)
+		return p.partDone(b)
 	case event.ToolStart:
 		p.progress.status(toolTitle(b.Call.Name, b.Title))
 	case event.ToolEnd:
 		p.progress.tool(b)
+	case event.Response:
+		return p.endPart()
 	case event.Retry:
-		p.streamed = ""
+		p.id = "" // what was shown is void, and will come again
 		p.progress.line("retry %d of %d in %s: %s", b.Attempt, b.Max, b.Delay.Round(100*time.Millisecond), b.Err)
+		return p.endPart()
 	case event.Notice:
 		if b.Level != "info" {
 			p.progress.line("%s: %s", b.Level, b.Text)
@@ -65,43 +72,74 @@ func (p *textPrinter) event(e event.Event) error {
 	return nil
 }
 
-// stream writes a piece of a reply to the terminal.
-func (p *textPrinter) stream(id, text string) error {
-	p.progress.hide()
-	if p.streamed != id {
-		if err := p.separate(); err != nil {
-			return err
-		}
-		p.streamed = id
+// delta writes a piece of a text to the terminal. A piece of another part ends the text before it.
+func (p *textPrinter) delta(b event.Delta) error {
+	if !p.live {
+		return nil
 	}
-	return p.write(text)
+	switch d := b.Delta.(type) {
+	case llm.TextDelta:
+		return p.stream(b.MessageID, d.Index, d.Text)
+	case llm.ToolDelta, llm.ReasoningDelta:
+		return p.endPart()
+	}
+	return nil
 }
 
-// part makes sure that all of a text part was shown, also when no delta came before it.
-func (p *textPrinter) part(b event.PartDone) error {
+func (p *textPrinter) stream(id string, index int, text string) error {
+	if text == "" {
+		return nil
+	}
+	if p.id != id {
+		p.id, p.shown = id, map[int]bool{}
+	}
+	if p.part != index || !p.shown[index] {
+		if err := errors.Join(p.endPart(), p.separate()); err != nil {
+			return err
+		}
+		p.part, p.shown[index] = index, true
+		p.progress.pause()
+	}
+	return p.write(p.escaper.Next(text))
+}
+
+// partDone makes sure that all of a text part was shown, also when no delta came before it. It may come
+// when later parts are shown already.
+func (p *textPrinter) partDone(b event.PartDone) error {
 	text, ok := b.Part.(llm.Text)
-	if !ok || !p.live || text.Text == "" {
+	if !ok || !p.live {
 		return nil
 	}
-	if p.streamed != b.MessageID {
-		if err := p.stream(b.MessageID, text.Text); err != nil {
+	if p.id != b.MessageID || !p.shown[b.Index] {
+		if err := p.stream(b.MessageID, b.Index, text.Text); err != nil {
 			return err
 		}
 	}
-	p.streamed = ""
-	if p.column0 {
+	if p.part != b.Index {
 		return nil
 	}
-	return p.write("\n")
+	return p.endPart()
 }
 
-// separate puts a blank line between replies.
+// endPart ends the text that is being written with its line.
+func (p *textPrinter) endPart() error {
+	if p.part < 0 {
+		return nil
+	}
+	p.part = -1
+	text := p.escaper.End()
+	if !p.column0 || text != "" {
+		text += "\n"
+	}
+	err := p.write(text)
+	p.progress.resume()
+	return err
+}
+
+// separate puts a blank line between texts.
 func (p *textPrinter) separate() error {
 	if !p.wrote {
 		return nil
-	}
-	if !p.column0 {
-		return p.write("\n\n")
 	}
 	return p.write("\n")
 }
@@ -111,7 +149,7 @@ func (p *textPrinter) write(text string) error {
 		return nil
 	}
 	p.wrote, p.column0 = true, strings.HasSuffix(text, "\n")
-	if _, err := io.WriteString(p.out, escape(text)); err != nil {
+	if _, err := io.WriteString(p.out, text); err != nil {
 		if isBrokenPipe(err) {
 			return errBrokenPipe
 		}
@@ -121,17 +159,19 @@ func (p *textPrinter) write(text string) error {
 }
 
 func (p *textPrinter) finish(_ *tally, o *outcome) error {
+	err := p.endPart()
 	p.progress.stop()
-	if p.live && o.structured == nil {
-		if p.column0 {
-			return nil
-		}
-		return p.write("\n")
+	if err != nil || p.live && o.structured == nil {
+		return err
 	}
-	if text := o.text(); !o.isError() && text != "" {
-		return p.write(strings.TrimRight(text, "\n") + "\n")
+	text := o.text()
+	if o.isError() || text == "" {
+		return nil
 	}
-	return nil
+	if p.live {
+		text = escape(text)
+	}
+	return p.write(strings.TrimRight(text, "\n") + "\n")
 }
 
 func (p *textPrinter) close() error { p.progress.stop(); return nil }
@@ -150,14 +190,16 @@ func toolTitle(name, title string) string {
 
 // progress is the moving line on stderr, and the lines above it. A nil progress does nothing.
 type progress struct {
-	mu    sync.Mutex
-	w     io.Writer
-	now   func() time.Time
-	what  string
-	since time.Time
-	drawn bool
-	frame int
-	quit  chan struct{}
+	mu     sync.Mutex
+	w      io.Writer
+	now    func() time.Time
+	what   string
+	since  time.Time
+	drawn  bool
+	frame  int
+	paused bool     // somebody else writes to the screen
+	held   []string // lines that wait for the end of that
+	quit   chan struct{}
 }
 
 func newProgress(w io.Writer, now func() time.Time) *progress { return &progress{w: w, now: now} }
@@ -197,7 +239,7 @@ func (p *progress) spin(quit <-chan struct{}) {
 }
 
 func (p *progress) draw() {
-	if p.what == "" || p.quit == nil {
+	if p.what == "" || p.quit == nil || p.paused {
 		return
 	}
 	p.frame = (p.frame + 1) % len(spinner)
@@ -205,7 +247,7 @@ func (p *progress) draw() {
 	if s := p.now().Sub(p.since); s >= 2*time.Second {
 		text += fmt.Sprintf(" (%ds)", int(s.Seconds()))
 	}
-	fmt.Fprintf(p.w, "\r\x1b[2K%c %s", spinner[p.frame], clip(escape(text), 76))
+	fmt.Fprintf(p.w, "\r\x1b[2K%c %s", spinner[p.frame], term.Truncate(term.EscapeLine(text), 76, "…"))
 	p.drawn = true
 }
 
@@ -219,15 +261,29 @@ func (p *progress) status(what string) {
 	p.what, p.since = what, p.now()
 }
 
-// hide takes the moving line away until the next status.
-func (p *progress) hide() {
+// pause takes the moving line away and holds all lines back until resume.
+func (p *progress) pause() {
 	if p == nil {
 		return
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.what = ""
+	p.paused = true
 	p.erase()
+}
+
+func (p *progress) resume() {
+	if p == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.paused = false
+	for _, l := range p.held {
+		p.erase()
+		fmt.Fprintln(p.w, l)
+	}
+	p.held = nil
 }
 
 func (p *progress) erase() {
@@ -244,9 +300,13 @@ func (p *progress) line(format string, args ...any) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	text := term.Truncate(term.EscapeLine(strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", " ")), 200, "…")
+	if p.paused {
+		p.held = append(p.held, text)
+		return
+	}
 	p.erase()
-	text := strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", " ")
-	fmt.Fprintln(p.w, clip(escape(text), 200))
+	fmt.Fprintln(p.w, text)
 }
 
 // tool writes the line of a call that ended.
@@ -274,14 +334,4 @@ func (p *progress) stop() {
 	}
 	p.what = ""
 	p.erase()
-}
-
-// clip cuts a line after n characters.
-func clip(s string, n int) string {
-	s = strings.ReplaceAll(s, "\t", " ")
-	r := []rune(s)
-	if len(r) <= n {
-		return s
-	}
-	return string(r[:n-1]) + "…"
 }
