@@ -96,7 +96,8 @@ func (p *demoPrinter) result(e event.ToolEnd) {
 	p.end()
 	switch v := e.View.(type) {
 	case event.Diff:
-		p.diff(v.Unified)
+		_, hunks, _ := strings.Cut(v.Unified, "\n@@")
+		p.diff("@@" + hunks) // the file is named above
 	case event.Command:
 		p.block(v.Output)
 		p.status(e, fmt.Sprintf("exit code %d", v.ExitCode), v.ExitCode == 0)
@@ -114,7 +115,14 @@ func (p *demoPrinter) status(e event.ToolEnd, what string, ok bool) {
 	if !ok {
 		colour = "31"
 	}
-	p.write("    " + p.paint(colour, what) + p.paint("2", ", "+e.Duration.Round(time.Millisecond).String()) + "\n")
+	p.write("    " + p.paint(colour, what) + p.paint("2", ", "+shortTime(e.Duration)) + "\n")
+}
+
+func shortTime(d time.Duration) string {
+	if d < time.Millisecond {
+		return "under 1ms"
+	}
+	return d.Round(time.Millisecond).String()
 }
 
 // block prints the first lines of a text, indented and dimmed.
