@@ -31,13 +31,13 @@ race: ## run all tests under the race detector
 	$(GO) test -race -timeout 12m ./...
 
 lint: ## gofumpt, vet, golangci-lint
-	@bad=$$($(call tool,gofumpt) -l cmd internal) || exit 1; \
+	@bad=$$($(call tool,gofumpt) -l cmd internal tools) || exit 1; \
 	if [ -n "$$bad" ]; then echo "not formatted (make fmt mends it):"; echo "$$bad"; exit 1; fi
 	$(GO) vet ./...
 	$(call tool,golangci-lint) run
 
 fmt: ## format the code
-	$(call tool,gofumpt) -w cmd internal
+	$(call tool,gofumpt) -w cmd internal tools
 
 check: lint cross race ## what CI runs
 
