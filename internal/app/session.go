@@ -116,6 +116,15 @@ func (s *Session) Tools() []string {
 	return names
 }
 
+// Specs describes the same tools as the model sees them.
+func (s *Session) Specs() []llm.ToolSpec {
+	var out []llm.ToolSpec
+	for _, t := range s.tools() {
+		out = append(out, t.Spec())
+	}
+	return out
+}
+
 // Steer hands over a message for the running turn; it is delivered before its next step.
 func (s *Session) Steer(m llm.Message) { s.agent.Steer(m) }
 

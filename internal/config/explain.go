@@ -2,6 +2,7 @@ package config
 
 import (
 	"encoding/json"
+	"errors"
 	"net/url"
 	"strconv"
 	"strings"
@@ -35,6 +36,28 @@ func (c *Config) JSON() []byte {
 		return out
 	}
 	return append(pretty, '\n')
+}
+
+// ErrNotSet says that nobody wrote a value for a key that exists.
+var ErrNotSet = errors.New("the key is not set")
+
+// Show is Get for people: secrets are masked, and the error tells a key that is not set (ErrNotSet) from one
+// that does not exist.
+func (c *Config) Show(path string) (json.RawMessage, Origin, error) {
+	p, err := parsePath(path)
+	if err != nil {
+		return nil, Origin{}, err
+	}
+	n := c.merged.at(p)
+	if n == nil {
+		if _, err := settable(path, false); err != nil {
+			return nil, Origin{}, err
+		}
+		return nil, Origin{}, &Error{Key: p.String(), Err: ErrNotSet, Hint: "`lathe config set` writes it"}
+	}
+	shown := n.clone()
+	maskTree(shown, p)
+	return shown.appendJSON(nil), n.origin(), nil
 }
 
 // leaves lists n's values in order, unmasked.

@@ -18,6 +18,12 @@ type shell struct {
 	kind string // bash, zsh or sh
 }
 
+// ShellPath is the shell that Bash would run.
+func (e *Env) ShellPath() (string, error) {
+	s, err := findShell(e)
+	return s.path, err
+}
+
 // findShell takes the shell of the settings, else the user's if it is bash or zsh, else the first of
 // bash, zsh and sh that is installed.
 func findShell(env *Env) (shell, error) {
