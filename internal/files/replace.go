@@ -102,22 +102,22 @@ func (t *Target) replace(data []byte, old fs.FileInfo) (Replaced, error) {
 	}
 	defer parent.Close()
 	base := filepath.Base(t.rel)
-	temp, err := writeTemp(parent, base, data, old)
+	temp, err := stage(parent, base, data, old)
 	if err != nil {
 		if old != nil && (errors.Is(err, fs.ErrPermission) || isReadOnlyFS(err)) {
 			return writeInPlace(parent, base, data, old)
 		}
 		return Replaced{}, err
 	}
+	defer temp.discard()
 	done := Replaced{Created: old == nil}
 	if old == nil {
-		err = putNew(parent, temp, base)
+		err = temp.putNew(base)
 	} else {
 		done.Links = otherLinks(old)
-		err = putOver(parent, temp, base, old)
+		err = temp.putOver(base, old)
 	}
 	if err != nil {
-		_ = parent.Remove(temp)
 		if old != nil && cannotRename(err) {
 			return writeInPlace(parent, base, data, old)
 		}
@@ -142,17 +142,29 @@ func (t *Target) parent() (*os.Root, error) {
 	return dir, nil
 }
 
-// writeTemp writes data to a new file in dir, synced, and returns its name. On failure it is gone.
-func writeTemp(dir *os.Root, base string, data []byte, old fs.FileInfo) (string, error) {
-	name := TempPrefix + rand.Text()
+// staged is a new content, written and synced, that waits for its name. It has a temporary name, or, where
+// the system can do that, none: then nothing of it is left when lathe is killed.
+type staged struct {
+	dir  *os.Root
+	name string   // empty while it has none
+	file *os.File // open while it has none
+}
+
+// stage writes data to a new file in dir. On failure nothing is left of it.
+func stage(dir *os.Root, base string, data []byte, old fs.FileInfo) (*staged, error) {
 	perm := fs.FileMode(0o666) // as the umask allows
 	if old != nil {
 		perm = 0o600
 	}
-	f, err := dir.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
+	s := &staged{dir: dir}
+	f, err := openAnonymous(dir, perm)
 	if err != nil {
-		return "", err
+		s.name = TempPrefix + rand.Text()
+		if f, err = dir.OpenFile(s.name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm); err != nil {
+			return nil, err
+		}
 	}
+	s.file = f
 	_, err = f.Write(data)
 	if err == nil && old != nil {
 		err = keepAttributes(dir, base, f, old)
@@ -160,10 +172,26 @@ func writeTemp(dir *os.Root, base string, data []byte, old fs.FileInfo) (string,
 	if err == nil {
 		err = f.Sync()
 	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		return "", errors.Join(err, dir.Remove(name))
+	if err == nil && s.name != "" {
+		s.file, err = nil, f.Close()
 	}
-	return name, nil
+	if err != nil {
+		s.discard()
+		return nil, err
+	}
+	return s, nil
+}
+
+// discard removes what has not got its name; it may be called at any time.
+func (s *staged) discard() {
+	if s.file != nil {
+		_ = s.file.Close()
+		s.file = nil
+	}
+	if s.name != "" {
+		_ = s.dir.Remove(s.name)
+		s.name = ""
+	}
 }
 
 // keepAttributes gives the new file the owner, mode and extended attributes of the old one. Mode is
@@ -177,32 +205,50 @@ func keepAttributes(dir *os.Root, base string, f *os.File, old fs.FileInfo) erro
 	return f.Chmod(old.Mode().Perm() | old.Mode()&(fs.ModeSetuid|fs.ModeSetgid|fs.ModeSticky))
 }
 
-// putNew gives temp its name only if nothing has it by now.
-func putNew(dir *os.Root, temp, base string) error {
-	err := dir.Link(temp, base)
+// putNew gives the content its name only if nothing has it by now.
+func (s *staged) putNew(base string) error {
+	var err error
+	if s.file != nil {
+		err = linkAnonymous(s.file, s.dir, base)
+	} else {
+		err = s.dir.Link(s.name, base)
+	}
 	if err == nil {
-		return dir.Remove(temp)
+		return nil // discard removes the temporary name
 	}
-	if errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("somebody made it meanwhile: %w", err)
-	}
-	// A file system without hard links.
-	if _, err := dir.Lstat(base); err == nil {
+	_, there := s.dir.Lstat(base)
+	if errors.Is(err, fs.ErrExist) || there == nil {
 		return fmt.Errorf("somebody made it meanwhile: %w", fs.ErrExist)
 	}
-	return dir.Rename(temp, base)
+	if s.name == "" {
+		return err
+	}
+	if err = s.dir.Rename(s.name, base); err == nil { // a file system without hard links
+		s.name = ""
+	}
+	return err
 }
 
-// putOver renames temp over base if base still is the file that was looked at.
-func putOver(dir *os.Root, temp, base string, old fs.FileInfo) error {
-	now, err := dir.Lstat(base)
+// putOver puts the content in the place of base if base still is the file that was looked at.
+func (s *staged) putOver(base string, old fs.FileInfo) error {
+	now, err := s.dir.Lstat(base)
 	if err != nil {
 		return err
 	}
 	if !os.SameFile(now, old) {
 		return ErrMoved
 	}
-	return dir.Rename(temp, base)
+	if s.file != nil {
+		name := TempPrefix + rand.Text()
+		if err := linkAnonymous(s.file, s.dir, name); err != nil {
+			return err
+		}
+		s.name = name
+	}
+	if err = s.dir.Rename(s.name, base); err == nil {
+		s.name = ""
+	}
+	return err
 }
 
 // writeInPlace writes over the old content, for folders that let no file be made and files that are mounts

@@ -4,7 +4,9 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -181,6 +183,108 @@ func TestAFileInTheWayOfAFolderIsAnError(t *testing.T) {
 	}
 	if _, err := r.Hold(p); err == nil || !strings.Contains(err.Error(), "is a file") {
 		t.Errorf("error %v", err)
+	}
+}
+
+// TestNamedTemporaryFilesTakeTheirPlaceToo covers systems without files that have no name.
+func TestNamedTemporaryFilesTakeTheirPlaceToo(t *testing.T) {
+	dir := realTemp(t)
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	named := func() *staged {
+		write(t, filepath.Join(dir, TempPrefix+"x"), "new")
+		return &staged{dir: root, name: TempPrefix + "x"}
+	}
+	s := named()
+	if err := s.putNew("a"); err != nil {
+		t.Fatal(err)
+	}
+	s.discard()
+	s = named()
+	if err := s.putNew("a"); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("over a file that is there: %v", err)
+	}
+	s.discard()
+	write(t, filepath.Join(dir, "b"), "old")
+	old, err := root.Lstat("b")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s = named()
+	if err := s.putOver("b", old); err != nil {
+		t.Fatal(err)
+	}
+	s.discard()
+	wantFile(t, filepath.Join(dir, "a"), "new")
+	wantFile(t, filepath.Join(dir, "b"), "new")
+	leftovers(t, dir)
+}
+
+// TestAKilledProcessLeavesNothingBehind kills processes that write one file again and again.
+func TestAKilledProcessLeavesNothingBehind(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("elsewhere a temporary file may be left")
+	}
+	dir := realTemp(t)
+	path := filepath.Join(dir, "a")
+	write(t, path, strings.Repeat("0", 100_000))
+	probe, err := newRoots(t, dir).handle(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	anonymous, err := openAnonymous(probe, 0o600)
+	if err != nil {
+		t.Skipf("this file system has no files without a name: %v", err)
+	}
+	_ = anonymous.Close()
+	left := 0
+	for i := range 20 {
+		cmd := exec.Command(os.Args[0], "-test.run=^TestHelperWritesForEver$")
+		cmd.Env = append(os.Environ(), "LATHE_TEST_WRITE="+dir)
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		for range 1 + i { // it prints a byte for each write
+			if _, err := out.Read(make([]byte, 1)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		got, err := os.ReadFile(path)
+		if err != nil || len(got) != 100_000 || strings.Trim(string(got), string(got[:1])) != "" {
+			t.Fatalf("round %d: half a file of %d bytes (%v)", i, len(got), err)
+		}
+		names, _ := os.ReadDir(dir)
+		left += len(names) - 1
+		for _, n := range names[:max(0, len(names)-1)] {
+			_ = os.Remove(filepath.Join(dir, n.Name()))
+		}
+	}
+	if left > 1 { // between the link and the rename there is an instant
+		t.Errorf("%d temporary files were left", left)
+	}
+}
+
+// TestHelperWritesForEver is the process that is killed.
+func TestHelperWritesForEver(t *testing.T) {
+	dir := os.Getenv("LATHE_TEST_WRITE")
+	if dir == "" {
+		t.Skip("only as a child of another test")
+	}
+	target := hold(t, newRoots(t, dir), dir, "a")
+	for i := 0; ; i++ {
+		if _, err := replace(t, target, strings.Repeat(string(rune('a'+i%26)), 100_000)); err != nil {
+			t.Fatal(err)
+		}
+		_, _ = os.Stdout.Write([]byte{'.'})
 	}
 }
 

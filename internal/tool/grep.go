@@ -100,7 +100,7 @@ func (t *grepper) prepare(ctx context.Context, _ string, in grepInput) (*agent.P
 }
 
 func (e *Env) newSearch(in grepInput) (*search, error) {
-	s := &search{env: e, in: in, mode: in.OutputMode, before: in.Before, after: in.After, numbers: true, offset: in.Offset}
+	s := &search{env: e, in: in, mode: in.OutputMode, before: in.Before, after: in.After, numbers: true, offset: max(0, in.Offset)}
 	if in.Pattern == "" {
 		return nil, errors.New("the pattern is empty; give a regular expression")
 	}
@@ -108,7 +108,7 @@ func (e *Env) newSearch(in grepInput) (*search, error) {
 		s.mode = modeFiles
 	}
 	around := max(in.Around, in.Context)
-	s.before, s.after = min(max(s.before, around), grepContext), min(max(s.after, around), grepContext)
+	s.before, s.after = min(max(0, s.before, around), grepContext), min(max(0, s.after, around), grepContext)
 	if in.OnlyMatch || s.mode != modeContent {
 		s.before, s.after = 0, 0
 	}
@@ -120,7 +120,7 @@ func (e *Env) newSearch(in grepInput) (*search, error) {
 		s.limit = e.Limits.GrepResults
 	}
 	if in.HeadLimit != nil {
-		s.limit = *in.HeadLimit
+		s.limit = max(0, *in.HeadLimit)
 	}
 	var err error
 	s.filter, err = newFileFilter(in.Glob, in.Type)

@@ -1,0 +1,220 @@
+package tool
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/lathe-dev/lathe/internal/agent"
+	"github.com/lathe-dev/lathe/internal/llm"
+	"github.com/lathe-dev/lathe/internal/permission"
+)
+
+// tree is every file below a folder with its content and mode.
+func tree(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := e.Info()
+		if err != nil {
+			return err
+		}
+		out[path] = info.Mode().String()
+		if info.Mode().IsRegular() {
+			data, err := os.ReadFile(path)
+			out[path] += " " + info.ModTime().String() + " " + string(data)
+			return err
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// openFiles counts this process's descriptors, or returns -1 where that cannot be told.
+func openFiles() int {
+	list, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		return -1
+	}
+	return len(list)
+}
+
+// sample is a call that works.
+type sample struct {
+	tool  string
+	input in
+}
+
+func samples(b *bench) []sample {
+	b.put("a.txt", "one\ntwo\n")
+	b.put("dir/b.go", "package b\n")
+	b.read("a.txt")
+	return []sample{
+		{"Read", in{"file_path": "a.txt"}},
+		{"Read", in{"file_path": "dir"}},
+		{"Write", in{"file_path": "new/deep/c.txt", "content": "x\n"}},
+		{"Write", in{"file_path": "a.txt", "content": "three\ntwo\n"}},
+		{"Edit", in{"file_path": "a.txt", "old_string": "two", "new_string": "2"}},
+		{"Edit", in{"file_path": "n.txt", "old_string": "", "new_string": "2"}},
+		{"Glob", in{"pattern": "**/*.go"}},
+		{"Grep", in{"pattern": "package", "output_mode": "content"}},
+		{"Grep", in{"pattern": "one", "path": "a.txt"}},
+		{"TodoWrite", in{"todos": []any{map[string]any{"content": "x", "status": "pending"}}}},
+	}
+}
+
+func TestPreparingHasNoEffectAndLetsGo(t *testing.T) {
+	b := newBench(t)
+	all := samples(b)
+	if _, err := b.prepare("Read", in{"file_path": "a.txt"}); err != nil { // the root's own handle opens once
+		t.Fatal(err)
+	}
+	runtime.GC()
+	before, fds := tree(t, b.dir), openFiles()
+	for range 3 {
+		for _, s := range all {
+			plan, err := b.prepare(s.tool, s.input)
+			if err != nil {
+				t.Fatalf("%s %v: %v", s.tool, s.input, err)
+			}
+			if plan.Accesses == nil || plan.Run == nil || plan.Title == "" {
+				t.Errorf("%s: %+v", s.tool, plan)
+			}
+			for _, a := range plan.Accesses {
+				if a.Kind != permission.Tool && (!filepath.IsAbs(a.Target) || filepath.Clean(a.Target) != a.Target) {
+					t.Errorf("%s: access to %q", s.tool, a.Target)
+				}
+			}
+			reads := s.tool == "Read" || s.tool == "Glob" || s.tool == "Grep"
+			if plan.Parallel != reads || plan.Writes() != (s.tool == "Write" || s.tool == "Edit") {
+				t.Errorf("%s: parallel %v, writes %v", s.tool, plan.Parallel, plan.Writes())
+			}
+			if plan.Close != nil {
+				plan.Close()
+			}
+		}
+	}
+	if d := cmp.Diff(before, tree(t, b.dir)); d != "" {
+		t.Errorf("Prepare changed files:\n%s", d)
+	}
+	if now := openFiles(); now > fds {
+		t.Errorf("%d files open, %d before", now, fds)
+	}
+	if len(b.env.Todos.Get()) != 0 {
+		t.Error("Prepare changed the task list")
+	}
+}
+
+func TestEveryResultIsForModelPeopleAndMachines(t *testing.T) {
+	b := newBench(t)
+	for _, s := range samples(b) {
+		b.read("a.txt")
+		r, err := b.call(s.tool, s.input)
+		if err != nil {
+			t.Errorf("%s %v: %v", s.tool, s.input, err)
+			continue
+		}
+		if text(r) == "" || r.View == nil || r.Title == "" || r.Meta == nil {
+			t.Errorf("%s: %+v", s.tool, r)
+		}
+		if _, err := json.Marshal(r.Meta); err != nil {
+			t.Errorf("%s: %v", s.tool, err)
+		}
+	}
+}
+
+// TestNoInputMakesAToolPanic gives tools values of every kind, also those that a schema would keep out.
+func TestNoInputMakesAToolPanic(t *testing.T) {
+	b := newBench(t)
+	all := samples(b)
+	values := []any{nil, true, -1, 0, 1 << 40, 1.5, "", "a.txt", "dir", "*", "[", "{a,b}", "\x00", "../..", "\xff", []any{}, []any{1}, map[string]any{}, "content", "(((", ".*", "count"}
+	keys := []string{"file_path", "offset", "limit", "old_string", "new_string", "replace_all", "pattern", "path", "glob", "type", "output_mode", "-A", "-C", "head_limit", "multiline", "-o", "todos", "content"}
+	r := rand.New(rand.NewPCG(1, 2))
+	for i := range 3000 {
+		s := all[r.IntN(len(all))]
+		if s.tool == "Write" || s.tool == "Edit" {
+			continue // they would write where chance leads
+		}
+		input := in{}
+		for k, v := range s.input {
+			input[k] = v
+		}
+		for range 1 + r.IntN(3) {
+			input[keys[r.IntN(len(keys))]] = values[r.IntN(len(values))]
+		}
+		if p, ok := input["path"].(string); ok && p == "../.." {
+			continue // large
+		}
+		func() {
+			defer func() {
+				if p := recover(); p != nil {
+					t.Fatalf("call %d: %s %v: %v", i, s.tool, input, p)
+				}
+			}()
+			_, _ = b.call(s.tool, input)
+		}()
+	}
+}
+
+func TestToolsObeyACancelledContext(t *testing.T) {
+	b := newBench(t)
+	b.put("a.txt", "x\n")
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	for _, s := range []sample{{"Glob", in{"pattern": "**/*"}}, {"Grep", in{"pattern": "x"}}} {
+		plan, err := b.prepare(s.tool, s.input)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := plan.Run(ctx); !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: %v", s.tool, err)
+		}
+	}
+}
+
+func TestReadingToolsRunBesideEachOther(t *testing.T) {
+	b := newBench(t)
+	samples(b)
+	tools := map[string]agent.Tool{}
+	for _, tl := range All(b.env) {
+		tools[tl.Spec().Name] = tl
+	}
+	var wait sync.WaitGroup
+	for range 8 {
+		for _, c := range []llm.ToolCall{
+			{ID: "1", Name: "Read", Input: json.RawMessage(`{"file_path":"a.txt"}`)},
+			{ID: "2", Name: "Glob", Input: json.RawMessage(`{"pattern":"**/*"}`)},
+			{ID: "3", Name: "Grep", Input: json.RawMessage(`{"pattern":"o"}`)},
+		} {
+			wait.Go(func() {
+				plan, err := tools[c.Name].Prepare(context.Background(), c)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if plan.Close != nil {
+					defer plan.Close()
+				}
+				if _, err := plan.Run(context.Background()); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	}
+	wait.Wait()
+}
