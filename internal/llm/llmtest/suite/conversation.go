@@ -17,7 +17,7 @@ func (c *test) conversation(t *testing.T) {
 		if i%3 == 0 {
 			r = llmtest.Say(read(fmt.Sprintf("/f%d", i)), bash("true"))
 		}
-		if c.traits.Effort != "" && i%2 == 0 {
+		if c.traits.Effort != "" {
 			r.Parts = append([]llmtest.Part{llmtest.Thinking(fmt.Sprintf("Thought %d.", i))}, r.Parts...)
 		}
 		if i%7 == 6 {

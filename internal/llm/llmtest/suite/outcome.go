@@ -3,6 +3,7 @@ package suite
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -10,6 +11,11 @@ import (
 
 	"github.com/lathe-dev/lathe/internal/llm"
 )
+
+// diff is cmp.Diff with raw JSON compared as a whole, for inputs of megabytes.
+func diff(want, got any, opts ...cmp.Option) string {
+	return cmp.Diff(want, got, append(opts, cmp.Comparer(func(a, b json.RawMessage) bool { return bytes.Equal(a, b) }))...)
+}
 
 // outcome is all that one call of Stream yielded.
 type outcome struct {
@@ -211,8 +217,8 @@ func (p *heardPart) compare(t testing.TB, i int, part llm.Part) {
 	if p.ready != nil {
 		ended = *p.ready
 	}
-	if diff := cmp.Diff(part, ended); diff != "" {
-		t.Errorf("part %d differs from how it was ended (-message +ended):\n%s", i, diff)
+	if d := diff(part, ended); d != "" {
+		t.Errorf("part %d differs from how it was ended (-message +ended):\n%s", i, d)
 	}
 	var want llm.Part
 	switch part := part.(type) {
@@ -225,8 +231,8 @@ func (p *heardPart) compare(t testing.TB, i int, part llm.Part) {
 	default:
 		return
 	}
-	if diff := cmp.Diff(part, want); diff != "" {
-		t.Errorf("part %d differs from its deltas (-message +deltas):\n%s", i, diff)
+	if d := diff(part, want); d != "" {
+		t.Errorf("part %d differs from its deltas (-message +deltas):\n%s", i, d)
 	}
 }
 
@@ -263,7 +269,7 @@ func (h *heard) checkPartial(t testing.TB, m *llm.Message) {
 	if m.Role != llm.Assistant || m.Stop != llm.StopBroken || len(m.Parts) == 0 {
 		t.Errorf("bad Partial: %+v", m)
 	}
-	if diff := cmp.Diff(m.Parts, want); diff != "" {
-		t.Errorf("Partial differs from what had ended (-partial +ended):\n%s", diff)
+	if d := diff(m.Parts, want); d != "" {
+		t.Errorf("Partial differs from what had ended (-partial +ended):\n%s", d)
 	}
 }

@@ -6,8 +6,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
+	"time"
 
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/llm/llmtest"
@@ -20,6 +19,7 @@ func (c *test) replies(t *testing.T) {
 	t.Run("text", c.textReply)
 	t.Run("unicode in writes of every size", c.unicodeReply)
 	t.Run("calls of one reply", c.callReply)
+	t.Run("a call is ready while the reply streams", c.readyWhileStreaming)
 	t.Run("a call without input", c.emptyCall)
 	t.Run("reasoning", c.reasoningReply)
 	t.Run("stop reasons", c.stopReasons)
@@ -97,6 +97,29 @@ func (c *test) readyEarly(t *testing.T, o *outcome) {
 	}
 }
 
+// readyWhileStreaming: the server says no more until the client, having got the call, leaves.
+func (c *test) readyWhileStreaming(t *testing.T) {
+	r := llmtest.Say(read("/a"), bash("echo a long command"))
+	r.Chunk = 4
+	at := "part 1 50%"
+	if c.traits.ReadyAtEnd {
+		at = "after part 0"
+	}
+	r.Faults = []llmtest.Fault{{Kind: "stall", At: at}}
+	s := c.sceneWith(t, Options{Retry: never, StallTimeout: 20 * time.Second}, r)
+	got := ""
+	o := stream(t.Context(), s.model, c.request(), func(d llm.Delta) bool {
+		if ready, ok := d.(llm.ToolReady); ok {
+			got = string(ready.Call.Input)
+		}
+		return got == ""
+	})
+	if got != `{"file_path":"/a"}` || o.err != nil {
+		t.Errorf("ready was %q, error %v", got, o.err)
+	}
+	s.wantGone()
+}
+
 func (c *test) emptyCall(t *testing.T) {
 	o := c.scene(t, never, llmtest.Say(llmtest.Part{Tool: "Read", Raw: ""}, llmtest.Part{Tool: "Bash", Raw: " {} "})).done(c.request())
 	c.wantInputs(t, o.message, "Read {}", "Bash {}")
@@ -113,15 +136,15 @@ func (c *test) reasoningReply(t *testing.T) {
 	if c.traits.Signatures {
 		want.Signature = llmtest.Sign(want.Text)
 	}
-	if diff := cmp.Diff([]llm.Part{want, llm.Text{Text: "Done."}}, o.message.Parts); diff != "" {
-		t.Error(diff)
+	if d := diff([]llm.Part{want, llm.Text{Text: "Done."}}, o.message.Parts); d != "" {
+		t.Error(d)
 	}
 	if !c.traits.Signatures {
 		return
 	}
 	o = c.scene(t, never, llmtest.Say(llmtest.Part{Redacted: "b64=="}, llmtest.Text("Done."))).done(c.request())
-	if diff := cmp.Diff([]llm.Part{llm.Reasoning{Data: "b64=="}, llm.Text{Text: "Done."}}, o.message.Parts); diff != "" {
-		t.Error(diff)
+	if d := diff([]llm.Part{llm.Reasoning{Data: "b64=="}, llm.Text{Text: "Done."}}, o.message.Parts); d != "" {
+		t.Error(d)
 	}
 }
 
@@ -169,8 +192,8 @@ func (c *test) usage(t *testing.T) {
 	r := llmtest.Say(llmtest.Text("Hi."))
 	r.Usage = &u
 	o := c.scene(t, never, r).done(c.request())
-	if diff := cmp.Diff(&u, o.message.Usage); diff != "" {
-		t.Error(diff)
+	if d := diff(&u, o.message.Usage); d != "" {
+		t.Error(d)
 	}
 	r = llmtest.Say(llmtest.Text(strings.Repeat("word ", 100)))
 	r.Shape = []string{"usage_absent"}

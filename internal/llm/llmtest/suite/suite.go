@@ -45,11 +45,10 @@ type Traits struct {
 	Wire        string           // the server's name for it: "anthropic", "chat"
 	Effort      llm.Effort       // with which the model thinks; "" if the wire has no reasoning
 	Signatures  bool             // reasoning is signed, and there is redacted reasoning
-	Interleaved bool             // parts keep their order on the wire; else reasoning, text and calls are apart
 	Stops       []llm.StopReason // besides end_turn and tool_use
 	CacheWrites bool             // usage tells cache writes
 	Whole       bool             // reads single JSON answers
-	ReadyAtEnd  bool             // a call is ready at once, else when the next part begins
+	ReadyAtEnd  bool             // the wire tells the end of a call; else it shows when the next part begins
 	Shapes      []string         // oddities of llmtest.Shapes it has to bear
 }
 
