@@ -55,7 +55,8 @@ type Config struct {
 	MaxSteps   int     // 0: no limit
 	BudgetUSD  float64 // 0: no limit; checked before each step
 	Effort     llm.Effort
-	MaxTokens  int // output limit per reply; 0: the model's default
+	MaxTokens  int           // output limit per reply; 0: the model's default
+	RetryBase  time.Duration // first wait after a reply that broke off, doubling; 0: 1 s
 
 	Tools     func() []Tool // read once per session
 	System    func(context.Context) ([]llm.Part, error)
@@ -102,6 +103,9 @@ func New(cfg Config) *Agent {
 	}
 	if cfg.Clock == nil {
 		cfg.Clock = time.Now
+	}
+	if cfg.RetryBase == 0 {
+		cfg.RetryBase = time.Second
 	}
 	if cfg.Sleep == nil {
 		cfg.Sleep = sleep

@@ -3,7 +3,6 @@ package agent
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
@@ -61,7 +60,7 @@ func (t *turn) afterBreak(ctx context.Context, err error) error {
 	if t.broken >= maxBroken {
 		return fmt.Errorf("the connection to the model broke off %d times in a row: %w", t.broken, err)
 	}
-	delay := time.Second << (t.broken - 1)
+	delay := t.cfg.RetryBase << (t.broken - 1)
 	t.cfg.Publish(event.Retry{Attempt: t.broken, Max: maxBroken - 1, Delay: delay, Err: err.Error()})
 	return t.cfg.Sleep(ctx, delay)
 }

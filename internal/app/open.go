@@ -125,7 +125,7 @@ func (s *Session) newAgent(ctx context.Context, model llm.Model) error {
 		MaxSteps: first(i.opts.MaxTurns, i.settings().MaxTurns), MaxTokens: i.settings().MaxOutputTokens,
 		BudgetUSD: i.opts.MaxBudgetUSD, Effort: llm.Effort(i.settings().Effort),
 		System: s.system, Authorize: s.authorize, AfterTool: s.spill, Publish: s.publish,
-		Mode: s.Mode, Dir: s.Dir,
+		Mode: s.Mode, Dir: s.Dir, RetryBase: ms(i.settings().Stream.RetryBaseMs),
 	}
 	if cfg.BudgetUSD == 0 {
 		cfg.BudgetUSD = i.settings().MaxBudgetUSD
@@ -134,7 +134,8 @@ func (s *Session) newAgent(ctx context.Context, model llm.Model) error {
 		cfg.Ask = s.ask
 	}
 	if i.opts.OutputSchema != nil {
-		cfg.BeforeStop = s.output.beforeStop
+		cfg.BeforeStop, cfg.BeforeStep = s.output.beforeStop, s.output.beforeStep
+		cfg.Publish = func(b event.Body) { s.output.watch(b); s.publish(b) }
 	}
 	if s.log != nil {
 		cfg.Transcript, cfg.Model = s.log, model

@@ -167,7 +167,7 @@ func (i *Instance) newProvider(name string, set config.Provider) (llm.Provider, 
 	} else {
 		llm.Warm(i.http, set.APIBase)
 	}
-	retry := llm.RetryPolicy{Max: i.settings().Stream.MaxRetries, MaxWait: ms(i.settings().Stream.MaxRetryWaitMs)}
+	retry := llm.RetryPolicy{Max: i.settings().Stream.MaxRetries, Base: ms(i.settings().Stream.RetryBaseMs), MaxWait: ms(i.settings().Stream.MaxRetryWaitMs)}
 	if retry.Max == 0 {
 		retry.Max = -1 // the policy's word for none
 	}

@@ -18,7 +18,8 @@ import (
 // structuredTool is the tool by which the model hands over an answer that fits a schema.
 const structuredTool = "StructuredOutput"
 
-// maxStructuredTries is how often the model is reminded to hand over its answer.
+// maxStructuredTries is how often the model is reminded to hand over its answer, and how often an answer
+// that does not fit goes back to it.
 const maxStructuredTries = 5
 
 // ErrNoStructuredOutput ends a turn whose model did not hand over an answer that fits the schema.
@@ -26,9 +27,10 @@ var ErrNoStructuredOutput = fmt.Errorf("the model gave no answer that fits the J
 
 // structured holds the answer of a session that has an output schema.
 type structured struct {
-	mu    sync.Mutex
-	value json.RawMessage
-	tries int
+	mu      sync.Mutex
+	value   json.RawMessage
+	tries   int // reminders
+	misfits int // answers that did not fit
 }
 
 func (o *structured) take() []byte {
@@ -40,7 +42,7 @@ func (o *structured) take() []byte {
 func (o *structured) reset() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.value, o.tries = nil, 0
+	o.value, o.tries, o.misfits = nil, 0, 0
 }
 
 // CheckSchema reports whether a JSON Schema can be used for an answer.
@@ -93,4 +95,25 @@ func (o *structured) beforeStop(context.Context, llm.Message) ([]llm.Message, er
 		return nil, ErrNoStructuredOutput
 	}
 	return []llm.Message{llm.UserText("Hand over the final answer now by calling " + structuredTool + ".")}, nil
+}
+
+// watch counts the answers that did not fit the schema: those calls fail before they are prepared.
+func (o *structured) watch(b event.Body) {
+	end, ok := b.(event.ToolEnd)
+	if !ok || end.Call.Name != structuredTool || !end.Result.IsError {
+		return
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.misfits++
+}
+
+// beforeStep ends the turn of a model whose answers never fit.
+func (o *structured) beforeStep(context.Context) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.misfits > maxStructuredTries {
+		return ErrNoStructuredOutput
+	}
+	return nil
 }

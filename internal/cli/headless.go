@@ -15,7 +15,6 @@ type headless struct {
 	tally   *tally
 	limits  limits
 	schema  bool                              // an answer must fit --json-schema
-	bad     int                               // answers of this turn that did not fit
 	asked   func(id string, q event.Question) // a question came up; nil: refuse
 	closed  func(id string)                   // a question was answered, by whomever
 	stop    func(context.CancelFunc)          // told how to interrupt the turn that begins; nil: nobody asks
@@ -30,7 +29,6 @@ func (h *headless) once(ctx context.Context, m llm.Message) (outcome, error) {
 // turn runs one turn and prints it. The error is a failure to print; how the turn went is in the outcome.
 func (h *headless) turn(ctx context.Context, m llm.Message) (outcome, error) {
 	h.tally.reset()
-	h.bad = 0
 	if err := h.printer.begin(h.conv.About()); err != nil {
 		return outcome{}, err
 	}
@@ -71,9 +69,6 @@ func (h *headless) follow(ctx context.Context, interrupt func()) error {
 			return failed
 		}
 		h.tally.observe(e)
-		if h.exhausted(e) {
-			interrupt()
-		}
 		h.questions(e)
 		if failed != nil {
 			continue
@@ -102,23 +97,6 @@ func (h *headless) questions(e event.Event) {
 	}
 }
 
-// maxAnswers is how many answers that do not fit the schema are too many. The app counts replies without
-// an answer; these are answers, so without a count of their own the model could go on for ever.
-const maxAnswers = 6
-
-// answerTool is the tool through which the model gives an answer that must fit a schema.
-const answerTool = "StructuredOutput"
-
-// exhausted counts the answers that did not fit.
-func (h *headless) exhausted(e event.Event) bool {
-	b, ok := e.Body.(event.ToolEnd)
-	if !h.schema || !ok || e.Agent != "" || b.Call.Name != answerTool || !b.Result.IsError {
-		return false
-	}
-	h.bad++
-	return h.bad >= maxAnswers
-}
-
 // structured adds the answer that fits the schema to the outcome, or that there is none.
 func (h *headless) structured(o *outcome) {
 	if !h.schema {
@@ -127,7 +105,7 @@ func (h *headless) structured(o *outcome) {
 	switch value := h.conv.Output(); {
 	case o.end.Reason == event.EndCompleted && value != nil:
 		o.structured = value
-	case o.end.Reason == event.EndCompleted, errors.Is(o.err, ErrNoAnswer), h.bad >= maxAnswers:
+	case o.end.Reason == event.EndCompleted, errors.Is(o.err, ErrNoAnswer):
 		o.schemaLeft = true
 	}
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"math"
 	"time"
 
 	"github.com/lathe-dev/lathe/internal/llm"
@@ -37,7 +38,7 @@ func (t *tally) result(o *outcome) *resultLine {
 	r := &resultLine{
 		Type: "result", Subtype: o.subtype(), IsError: o.isError(),
 		Duration: ms(o.end.Duration), API: ms(o.end.APITime), TTFT: ms(t.first),
-		Turns: max(o.end.Steps, t.steps), Cost: t.cost, Usage: usageOf(t.usage), Models: t.models,
+		Turns: max(o.end.Steps, t.steps), Cost: cents(t.cost), Usage: usageOf(t.usage), Models: t.modelUsage(),
 		Denials: t.denials, Structured: o.structured, Terminal: o.terminalReason(len(t.running) > 0),
 	}
 	r.Usage.ServerTool, r.Usage.Tier = &wireServer{}, "standard"
@@ -89,4 +90,17 @@ func errorName(k llm.ErrorKind) string {
 		return "server_error"
 	}
 	return "unknown"
+}
+
+// cents drops the noise of binary fractions: a price has at most ten decimals.
+func cents(usd float64) float64 { return math.Round(usd*1e10) / 1e10 }
+
+func (t *tally) modelUsage() map[string]*modelUsage {
+	out := make(map[string]*modelUsage, len(t.models))
+	for name, m := range t.models {
+		c := *m
+		c.CostUSD = cents(c.CostUSD)
+		out[name] = &c
+	}
+	return out
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/lathe-dev/lathe/internal/event"
@@ -194,7 +195,7 @@ func (o *outcome) message() string {
 	case o.end.Reason == event.EndMaxSteps:
 		return fmt.Sprintf("Reached maximum number of turns (%d)", max(o.limits.turns, o.end.Steps))
 	case o.end.Reason == event.EndBudget:
-		return fmt.Sprintf("Reached maximum budget ($%g)", o.limits.budget)
+		return "Reached maximum budget ($" + strconv.FormatFloat(o.limits.budget, 'f', -1, 64) + ")"
 	case o.end.Reason == event.EndInterrupted:
 		return "the turn was interrupted"
 	case o.end.Reason == event.EndRefused:
@@ -213,16 +214,13 @@ func (o *outcome) message() string {
 
 // terminalReason is Claude Code's word for why the loop stopped; "doom_loop" and "refused" are lathe's.
 func (o *outcome) terminalReason(toolsRan bool) string {
+	if o.schemaLeft {
+		return "structured_output_retry_exhausted"
+	}
 	switch o.end.Reason {
 	case event.EndCompleted:
-		if o.schemaLeft {
-			return "structured_output_retry_exhausted"
-		}
 		return "completed"
 	case event.EndInterrupted:
-		if o.schemaLeft {
-			return "structured_output_retry_exhausted"
-		}
 		if toolsRan {
 			return "aborted_tools"
 		}
@@ -255,5 +253,20 @@ func (o *outcome) asError() error {
 	if e, ok := errors.AsType[*Error](o.err); ok {
 		return e // a refusal to start that has its own exit code
 	}
-	return &Error{Code: exitFailed, Msg: o.message()}
+	return &Error{Code: exitFailed, Msg: o.message(), Hint: o.hint()}
+}
+
+// hint is the next move, where the message does not have it.
+func (o *outcome) hint() string {
+	switch o.end.Reason {
+	case event.EndMaxSteps:
+		return `go on with lathe -c -p "go on", or raise --max-turns`
+	case event.EndBudget:
+		return `go on with lathe -c -p "go on", or raise --max-budget-usd`
+	case event.EndDoomLoop:
+		return `tell it what to do differently with lathe -c -p "..."`
+	case event.EndRefused:
+		return "allow the call with --allowedTools or --permission-mode"
+	}
+	return ""
 }

@@ -126,6 +126,7 @@ type Bash struct {
 type Stream struct {
 	StallTimeoutMs int `json:"stallTimeoutMs"`
 	MaxRetries     int `json:"maxRetries"`
+	RetryBaseMs    int `json:"retryBaseMs"`
 	MaxRetryWaitMs int `json:"maxRetryWaitMs"`
 }
 
