@@ -1,5 +1,316 @@
 package llmtest
 
-import "errors"
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
 
-func parseText(string) (*Script, error) { return nil, errors.New("not yet") }
+	"github.com/lathe-dev/lathe/internal/llm"
+)
+
+// The text form of a script: one thing a line, the first word says what. docs/wire-server.md has the list.
+//
+//	script chunk=8
+//	reply usage=100/20
+//	  say Let me look.
+//	  call Read {"file_path":"${WORKDIR}/a.go"}
+//	  fault status 529 times=2 retry_after=1
+//	reply
+//	  say <<END
+//	two
+//	lines
+//	END
+type textReader struct {
+	lines  []string
+	n      int // lines read
+	script Script
+	reply  *Reply // the one being described, nil before the first
+}
+
+func parseText(s string) (*Script, error) {
+	p := &textReader{lines: strings.Split(s, "\n")}
+	for p.n < len(p.lines) {
+		line := strings.TrimSpace(p.lines[p.n])
+		p.n++
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		word, rest, _ := strings.Cut(line, " ")
+		at := p.n
+		if err := p.line(word, strings.TrimSpace(rest)); err != nil {
+			return nil, fmt.Errorf("script: line %d: %s: %w", at, word, err)
+		}
+	}
+	return &p.script, p.script.Check()
+}
+
+// line takes in one line.
+func (p *textReader) line(word, rest string) error {
+	switch word {
+	case "script":
+		return options(rest, p.scriptOption)
+	case "var":
+		name, value, _ := strings.Cut(rest, " ")
+		if p.script.Vars == nil {
+			p.script.Vars = map[string]string{}
+		}
+		p.script.Vars[name] = value
+		return nil
+	case "reply":
+		p.script.Replies = append(p.script.Replies, Reply{})
+		p.reply = &p.script.Replies[len(p.script.Replies)-1]
+		return options(rest, p.replyOption)
+	case "final", "no_tools":
+		p.reply = &Reply{}
+		if word == "final" {
+			p.script.Final = p.reply
+		} else {
+			p.script.NoTools = p.reply
+		}
+		return options(rest, p.replyOption)
+	case "fault":
+		return p.fault(rest)
+	}
+	if p.reply == nil {
+		return errors.New("stands before the first reply")
+	}
+	return p.inReply(word, rest)
+}
+
+func (p *textReader) inReply(word, rest string) error {
+	switch word {
+	case "when":
+		p.reply.When = &When{}
+		return options(rest, p.whenOption)
+	case "capture":
+		return p.capture(rest)
+	}
+	part, err := p.part(word, rest)
+	if err != nil {
+		return err
+	}
+	p.reply.Parts = append(p.reply.Parts, part)
+	return nil
+}
+
+func (p *textReader) part(word, rest string) (Part, error) {
+	switch word {
+	case "say", "think", "redacted":
+		text, err := p.value(rest)
+		return map[string]Part{"say": {Text: text}, "think": {Thinking: text}, "redacted": {Redacted: text}}[word], err
+	case "fill":
+		n, err := strconv.Atoi(rest)
+		return Part{Fill: n}, err
+	case "call", "do", "raw":
+		name, input, _ := strings.Cut(rest, " ")
+		input, err := p.value(strings.TrimSpace(input))
+		switch {
+		case err != nil || word == "raw":
+			return Part{Tool: name, Raw: input}, err
+		case input == "":
+			input = "{}"
+		}
+		if word == "do" {
+			return Part{Do: name, Input: json.RawMessage(input)}, nil
+		}
+		return Part{Tool: name, Input: json.RawMessage(input)}, nil
+	}
+	return Part{}, errors.New("is not known: use script, var, reply, final, no_tools, fault, when, capture, say, think, redacted, fill, call, do, raw")
+}
+
+// value is the rest of a line, or for "<<END" the lines up to one that is END.
+func (p *textReader) value(rest string) (string, error) {
+	end, here := strings.CutPrefix(rest, "<<")
+	if !here || end == "" {
+		return rest, nil
+	}
+	for i := p.n; i < len(p.lines); i++ {
+		if strings.TrimSpace(p.lines[i]) == end {
+			text := strings.Join(p.lines[p.n:i], "\n")
+			p.n = i + 1
+			return text, nil
+		}
+	}
+	return "", fmt.Errorf("the line %s that ends the text is missing", end)
+}
+
+func (p *textReader) scriptOption(k, v string) (err error) {
+	s := &p.script
+	switch k {
+	case "order":
+		s.Order = v
+	case "models":
+		s.Models = strings.Split(v, ",")
+	case "chunk":
+		s.Chunk, err = strconv.Atoi(v)
+	case "first_byte":
+		s.FirstByte, err = duration(v)
+	case "gap":
+		s.Gap, err = duration(v)
+	default:
+		return fmt.Errorf("unknown option %q", k)
+	}
+	return err
+}
+
+func (p *textReader) replyOption(k, v string) (err error) {
+	r := p.reply
+	switch k {
+	case "stop":
+		r.Stop = llm.StopReason(v)
+	case "finish":
+		r.Finish = v
+	case "shape":
+		r.Shape = strings.Split(v, ",")
+	case "usage":
+		r.Usage, err = usageOf(v)
+	case "chunk":
+		r.Chunk, err = strconv.Atoi(v)
+	case "write":
+		r.Write, err = strconv.Atoi(v)
+	case "first_byte":
+		r.FirstByte, err = duration(v)
+	case "gap":
+		r.Gap, err = duration(v)
+	default:
+		return fmt.Errorf("unknown option %q", k)
+	}
+	return err
+}
+
+// usageOf reads input/output, then cache read and cache write.
+func usageOf(v string) (*llm.Usage, error) {
+	var u llm.Usage
+	for i, s := range strings.Split(v, "/") {
+		n, err := strconv.Atoi(s)
+		if err != nil || i > 3 {
+			return nil, fmt.Errorf("usage %q is not input/output[/cache read[/cache write]]", v)
+		}
+		*[]*int{&u.Input, &u.Output, &u.CacheRead, &u.CacheWrite}[i] = n
+	}
+	return &u, nil
+}
+
+func (p *textReader) whenOption(k, v string) (err error) {
+	w := p.reply.When
+	switch k {
+	case "contains":
+		w.Contains = v
+	case "matches":
+		w.Matches = v
+	case "result":
+		w.Result = v
+	case "system":
+		w.System = v
+	case "model":
+		w.Model = v
+	case "tools":
+		var b bool
+		b, err = strconv.ParseBool(v)
+		w.Tools = &b
+	case "turn":
+		var n int
+		n, err = strconv.Atoi(v)
+		w.Turn = &n
+	default:
+		return fmt.Errorf("unknown condition %q", k)
+	}
+	return err
+}
+
+// capture reads "NAME [from=SOURCE] match=REGEXP".
+func (p *textReader) capture(rest string) error {
+	name, rest, _ := strings.Cut(rest, " ")
+	var c Capture
+	err := options(rest, func(k, v string) error {
+		switch k {
+		case "from":
+			c.From = v
+		case "match":
+			c.Match = v
+		default:
+			return fmt.Errorf("unknown option %q", k)
+		}
+		return nil
+	})
+	if p.reply.Capture == nil {
+		p.reply.Capture = map[string]Capture{}
+	}
+	p.reply.Capture[name] = c
+	return err
+}
+
+// fault reads "KIND [STATUS] [times=N] [at=PLACE] [for=DURATION] ...". Before the first reply it is the
+// script's.
+func (p *textReader) fault(rest string) error {
+	kind, rest, _ := strings.Cut(rest, " ")
+	f := Fault{Kind: kind}
+	if first, more, _ := strings.Cut(strings.TrimSpace(rest), " "); first != "" && !strings.Contains(first, "=") {
+		n, err := strconv.Atoi(first)
+		if err != nil {
+			return fmt.Errorf("%q is no status", first)
+		}
+		f.Status, rest = n, more
+	}
+	if err := options(rest, f.option); err != nil {
+		return err
+	}
+	list := &p.script.Faults
+	if p.reply != nil {
+		list = &p.reply.Faults
+	}
+	*list = append(*list, f)
+	return nil
+}
+
+func (f *Fault) option(k, v string) (err error) {
+	switch k {
+	case "times":
+		f.Times, err = strconv.Atoi(v)
+	case "at":
+		f.At = v
+	case "type":
+		f.Type = v
+	case "body":
+		f.Body = v
+	case "retry_after":
+		f.RetryAfter = v
+	case "for":
+		f.For, err = duration(v)
+	default:
+		return fmt.Errorf("unknown option %q", k)
+	}
+	return err
+}
+
+func duration(s string) (Duration, error) {
+	d, err := time.ParseDuration(s)
+	return Duration(d), err
+}
+
+// options reads key=value pairs; a value with spaces stands in double quotes, as in Go.
+func options(s string, set func(k, v string) error) error {
+	for s = strings.TrimSpace(s); s != ""; s = strings.TrimSpace(s) {
+		k, rest, ok := strings.Cut(s, "=")
+		if !ok || strings.ContainsAny(k, " \"") {
+			return fmt.Errorf("%q is not key=value", s)
+		}
+		v, more, _ := strings.Cut(rest, " ")
+		if strings.HasPrefix(rest, `"`) {
+			q, err := strconv.QuotedPrefix(rest)
+			if err != nil {
+				return fmt.Errorf("the quote of %s does not end", k)
+			}
+			more = rest[len(q):]
+			v, _ = strconv.Unquote(q) // QuotedPrefix found it whole
+		}
+		if err := set(k, v); err != nil {
+			return fmt.Errorf("%s: %w", k, err)
+		}
+		s = more
+	}
+	return nil
+}
