@@ -252,6 +252,13 @@ func above(start string) (g *ignoring, dropped bool) {
 	return g, false
 }
 
+// Excluded reports whether a folder, given by its real path, is excluded by the ignore files above it. A walk
+// that starts there does not heed those.
+func Excluded(folder string) bool {
+	_, excluded := above(folder)
+	return excluded
+}
+
 func anyIgnoreFile(dir string) bool {
 	for _, name := range []string{".ignore", ".gitignore", ".git"} {
 		if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {

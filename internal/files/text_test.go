@@ -34,8 +34,10 @@ func TestEncodingsAreSeenAndKept(t *testing.T) {
 		{"utf-16 be crlf", utf16Bytes(binary.BigEndian, "é\r\n"), "é\n", UTF16BE, utf16Bytes(binary.BigEndian, "ü\r\nx\r\n")},
 		{"latin-1", []byte("a \xe9 b\xff\n"), "a é bÿ\n", Latin1, []byte("a \xfc\nx b\xff\n")},
 		{"mixed", []byte("ö é \xff\xfe\n"), "ö é ÿþ\n", Mixed, []byte("ö ü\nx \xff\xfe\n")},
-		{"half a pair", append(utf16Bytes(binary.LittleEndian, "é"), 0x00, 0xd8, 'z'), "é\uFFFD\uFFFD", UTF16LE,
-			append(utf16Bytes(binary.LittleEndian, "ü\nx"), 0x00, 0xd8, 'z')},
+		{
+			"half a pair", append(utf16Bytes(binary.LittleEndian, "é"), 0x00, 0xd8, 'z'), "é\uFFFD\uFFFD", UTF16LE,
+			append(utf16Bytes(binary.LittleEndian, "ü\nx"), 0x00, 0xd8, 'z'),
+		},
 	} {
 		text := Decode(c.raw)
 		if text.View != c.view || text.Encoding != c.encoding {

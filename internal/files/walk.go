@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 )
@@ -41,9 +42,8 @@ func (e Entry) Open() (*os.File, error) { return e.dir.OpenFile(e.name, os.O_RDO
 // Walked sums up a walk.
 type Walked struct {
 	Files, Dirs int
-	Unreadable  int  // folders that could not be read
-	TooDeep     int  // folders below the deepest level a walk goes to
-	NoParents   bool // the start is itself ignored, so the ignore files above it did not count
+	Unreadable  int // folders that could not be read
+	TooDeep     int // folders below the deepest level a walk goes to
 }
 
 // maxDepth is how many levels a walk goes down; each keeps a folder open.
@@ -64,7 +64,7 @@ func (r *Roots) Walk(ctx context.Context, start Path, opt WalkOptions, fn func(E
 	w := &walker{ctx: ctx, opt: opt, fn: fn}
 	var g *ignoring
 	if opt.Ignore {
-		g, w.sum.NoParents = above(start.Real)
+		g, _ = above(start.Real)
 	}
 	err = w.walk(dir, start.Real, "", g, 0)
 	if errors.Is(err, SkipAll) {
@@ -133,6 +133,9 @@ func (w *walker) folders(dir *os.Root, list []fs.DirEntry, abs, rel string, g *i
 		if w.opt.Enter == nil && ignored || w.opt.Enter != nil && !w.opt.Enter(e.Name(), below, ignored) {
 			continue
 		}
+		if kernelFolder(path) {
+			continue
+		}
 		if depth >= maxDepth {
 			w.sum.TooDeep++
 			continue
@@ -142,6 +145,12 @@ func (w *walker) folders(dir *os.Root, list []fs.DirEntry, abs, rel string, g *i
 		}
 	}
 	return nil
+}
+
+// kernelFolder reports whether a folder holds no files but faces of the kernel; a walk that comes from
+// above leaves them out.
+func kernelFolder(path string) bool {
+	return runtime.GOOS == "linux" && (path == "/proc" || path == "/sys" || path == "/dev")
 }
 
 func (w *walker) enter(dir *os.Root, name, abs, rel string, g *ignoring, depth int) error {

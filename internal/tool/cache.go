@@ -14,12 +14,14 @@ import (
 
 	"github.com/lathe-dev/lathe/internal/agent"
 	"github.com/lathe-dev/lathe/internal/files"
+	"github.com/lathe-dev/lathe/internal/llm"
 )
 
 // The cache holds 200 results; those of Glob and Grep are good for 30 seconds.
 const (
 	cacheSize = 200
 	cacheTTL  = 30 * time.Second
+	cacheMax  = 256 << 10 // bytes of one result; a larger one (an image) is not kept
 )
 
 // Cache remembers results of Read, Glob and Grep. A result of Read is good while the file's modification
@@ -187,9 +189,9 @@ func (c *Cache) fresh(e cacheEntry, scope string, info fs.FileInfo) bool {
 	return c.now().Before(e.expiry)
 }
 
-// put keeps a result. Errors are not kept.
+// put keeps a result. Errors are not kept, nor what is very large.
 func (c *Cache) put(k cacheKey, e cacheEntry) {
-	if e.result == nil || e.result.IsError {
+	if e.result == nil || e.result.IsError || weightOf(e.result) > cacheMax {
 		return
 	}
 	c.mu.Lock()
@@ -202,6 +204,20 @@ func (c *Cache) put(k cacheKey, e cacheEntry) {
 	if c.entries.Add(k, e) {
 		c.stats.Evictions++
 	}
+}
+
+// weightOf is how many bytes a result has for the model.
+func weightOf(r *agent.Result) int {
+	n := 0
+	for _, p := range r.Parts {
+		switch p := p.(type) {
+		case llm.Text:
+			n += len(p.Text)
+		case llm.Media:
+			n += len(p.Data)
+		}
+	}
+	return n
 }
 
 // copyResult copies what later stages may replace in a result.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -59,6 +60,7 @@ func TestTheCacheKeepsTwoHundredResultsAndNoErrors(t *testing.T) {
 		c.put(keyOf("Glob", i, ""), cacheEntry{scope: "/w", result: agent.TextResult(fmt.Sprint(i))})
 	}
 	c.put(keyOf("Glob", "bad", ""), cacheEntry{scope: "/w", result: &agent.Result{IsError: true}})
+	c.put(keyOf("Read", "large", ""), cacheEntry{scope: "/w", result: agent.TextResult(strings.Repeat("x", cacheMax+1))})
 	if s := c.Stats(); s.Entries != cacheSize || s.Evictions != 5 {
 		t.Errorf("%+v", s)
 	}

@@ -65,6 +65,7 @@ func lineEdits(before, after string) []udiff.Edit {
 	}
 	edits := udiff.Lines(before, after)
 	if weight(edits) > 200 {
+		//nolint:staticcheck // deprecated for tests that compare diffs; it is the one that does not give up
 		if exact := myers.ComputeEdits(before, after); weight(exact) < weight(edits) {
 			return exact
 		}

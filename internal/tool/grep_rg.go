@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/lathe-dev/lathe/internal/files"
 	"github.com/lathe-dev/lathe/internal/sandbox"
 )
 
@@ -38,6 +39,9 @@ func (e *Env) ripgrep() string {
 func (s *search) rgArgs() []string {
 	args := []string{
 		"--no-config", "--no-messages", "--color=never", "--hidden", "--no-require-git", "--no-ignore-global", "--no-follow", "--crlf",
+	}
+	if files.Excluded(s.start.Real) {
+		args = append(args, "--no-ignore-parent")
 	}
 	for _, vcs := range []string{".git", ".hg", ".svn", ".jj", ".bzr", ".sl"} {
 		args = append(args, "--glob=!"+vcs+"/")

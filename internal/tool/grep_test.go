@@ -300,6 +300,21 @@ func TestALargeTreeIsSearchedByRipgrep(t *testing.T) {
 	b.fails("Grep", in{"pattern": `(?P<broken`}, "rip")
 }
 
+func TestBothEnginesSearchAnIgnoredFolderThatIsNamed(t *testing.T) {
+	b := newBench(t)
+	rg := b.env.ripgrep()
+	if rg == "" {
+		t.Skip("ripgrep is not installed")
+	}
+	b.put(".git/HEAD", "")
+	b.put(".gitignore", "build/\nbuild/**\n")
+	b.put("build/x.txt", "needle\n")
+	native, other := engines(t, b, grepInput{Pattern: "needle", Path: "build"}, rg)
+	if len(native.files) != 1 || len(other.files) != 1 {
+		t.Errorf("%+v, %+v", native, other)
+	}
+}
+
 func TestContextReachesAcrossChunks(t *testing.T) {
 	b := newBench(t)
 	var text strings.Builder
@@ -388,4 +403,5 @@ func benchmarkTree(b *testing.B, pattern string, useRg bool) {
 func BenchmarkGrepTreeLiteral(b *testing.B)   { benchmarkTree(b, "unsafe.Pointer", false) }
 func BenchmarkGrepTreeLiteralRg(b *testing.B) { benchmarkTree(b, "unsafe.Pointer", true) }
 func BenchmarkGrepTreeRegexp(b *testing.B)    { benchmarkTree(b, `func \(\w+ \*\w+\) \w*Close\(`, false) }
-func BenchmarkGrepTreeRegexpRg(b *testing.B)  { benchmarkTree(b, `func \(\w+ \*\w+\) \w*Close\(`, true) }
+
+func BenchmarkGrepTreeRegexpRg(b *testing.B) { benchmarkTree(b, `func \(\w+ \*\w+\) \w*Close\(`, true) }

@@ -109,9 +109,16 @@ func paramsOf(tool string) []param {
 			{"glob", 's', "include include_pattern file_pattern glob_pattern"},
 			{"type", 's', "file_type"},
 			{"output_mode", 's', "mode"},
-			{"-A", 'i', "A after after_context"}, {"-B", 'i', "B before before_context"}, {"-C", 'i', "C"}, {"context", 'i', "context_lines"},
-			{"-n", 'b', "n line_numbers"}, {"-i", 'b', "i case_insensitive ignore_case"}, {"-o", 'b', "o only_matching"},
-			{"multiline", 'b', ""}, {"head_limit", 'i', "limit max_results"}, {"offset", 'i', ""},
+			{"-A", 'i', "A after after_context"},
+			{"-B", 'i', "B before before_context"},
+			{"-C", 'i', "C"},
+			{"context", 'i', "context_lines"},
+			{"-n", 'b', "n line_numbers"},
+			{"-i", 'b', "i case_insensitive ignore_case"},
+			{"-o", 'b', "o only_matching"},
+			{"multiline", 'b', ""},
+			{"head_limit", 'i', "limit max_results"},
+			{"offset", 'i', ""},
 		}
 	case "Bash":
 		return []param{

@@ -65,8 +65,10 @@ func (t *writer) fill(c *change, content string) error {
 		c.diff, c.hunks = diffTexts(c.path.Lexical, text.View, files.Decode(c.after).View)
 		return nil
 	}
-	c.diff = event.Diff{Path: c.path.Lexical, Unified: "(too large for a diff)",
-		Added: strings.Count(content, "\n"), Removed: strings.Count(text.View, "\n")}
+	c.diff = event.Diff{
+		Path: c.path.Lexical, Unified: "(too large for a diff)",
+		Added: strings.Count(content, "\n"), Removed: strings.Count(text.View, "\n"),
+	}
 	return nil
 }
 

@@ -159,7 +159,8 @@ func TestTodosAreCheckedAndKept(t *testing.T) {
 	}
 	wantIn(t, text(r), "1 done, 2 in progress, 0 to do", "one at a time")
 	want := []event.TodoItem{
-		{Content: "a", Status: "completed", ActiveForm: "aing"}, {Content: "b", Status: "in_progress", ActiveForm: "bing"},
+		{Content: "a", Status: "completed", ActiveForm: "aing"},
+		{Content: "b", Status: "in_progress", ActiveForm: "bing"},
 		{Content: "c", Status: "in_progress", ActiveForm: "cing"},
 	}
 	if d := cmp.Diff(want, b.env.Todos.Get()); d != "" {
