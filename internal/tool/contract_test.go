@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/lathe-dev/lathe/internal/agent"
 	"github.com/lathe-dev/lathe/internal/llm"
@@ -75,6 +76,46 @@ func samples(b *bench) []sample {
 		{"Grep", in{"pattern": "package", "output_mode": "content"}},
 		{"Grep", in{"pattern": "one", "path": "a.txt"}},
 		{"TodoWrite", in{"todos": []any{map[string]any{"content": "x", "status": "pending"}}}},
+	}
+}
+
+func TestSchemasTakeWhatToolsTakeAndNothingElse(t *testing.T) {
+	b := newBench(t)
+	resolved := map[string]*jsonschema.Resolved{}
+	for _, tl := range All(b.env) {
+		var s jsonschema.Schema
+		if err := json.Unmarshal(tl.Spec().Schema, &s); err != nil {
+			t.Fatalf("%s: %v", tl.Spec().Name, err)
+		}
+		r, err := s.Resolve(nil)
+		if err != nil {
+			t.Fatalf("%s: %v", tl.Spec().Name, err)
+		}
+		resolved[tl.Spec().Name] = r
+	}
+	validate := func(s sample) error {
+		raw, err := json.Marshal(s.input)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var v any
+		if err := json.Unmarshal(raw, &v); err != nil {
+			t.Fatal(err)
+		}
+		return resolved[s.tool].Validate(v)
+	}
+	full := in{
+		"pattern": "x", "path": ".", "glob": "*", "type": "go", "output_mode": "count", "-A": 1, "-B": 1, "-C": 1, "context": 1,
+		"-n": true, "-i": true, "-o": true, "multiline": true, "head_limit": 0, "offset": 0,
+	}
+	for _, s := range append(samples(b), sample{"Grep", full}, sample{"Read", in{"file_path": "a", "offset": 1, "limit": 1}}) {
+		if err := validate(s); err != nil {
+			t.Errorf("%s %v: %v", s.tool, s.input, err)
+		}
+		s.input["surprise"] = 1
+		if validate(s) == nil {
+			t.Errorf("%s takes an unknown parameter", s.tool)
+		}
 	}
 }
 
