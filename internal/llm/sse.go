@@ -162,7 +162,9 @@ func (r *SSEReader) line() (line span, ok bool, err error) {
 			r.pos, r.scan = i+1, i+1
 			return line, true, nil
 		}
-		r.scan = len(r.buf)
+		if r.begun {
+			r.scan = len(r.buf)
+		}
 		if r.err == nil {
 			r.err = r.fill()
 			continue

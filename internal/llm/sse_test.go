@@ -46,6 +46,7 @@ func TestEventStreamIsReadAsTheStandardSays(t *testing.T) {
 		{"second byte order mark stays", "\ufeff\ufeffdata: 1\n\ndata: 2\n\n", []flatEvent{{Data: "2"}}},
 		{"no blank line at the end", "data: 1\n\ndata: 2\n", []flatEvent{{Data: "1"}, {Data: "2", Cut: true}}},
 		{"no line end at the end", "data: 1\n\ndata: 2", []flatEvent{{Data: "1"}, {Data: "2", Cut: true}}},
+		{"a short first line", "0\ndata:1\n\n", []flatEvent{{Data: "1"}}},
 		{"short", "\n", nil},
 		{"empty", "", nil},
 		{"colon only", ":", nil},

@@ -244,6 +244,11 @@ func (d *decoder) completeCall(p *part) error {
 		d.waiting = p
 		return nil
 	}
+	if p.text.Len() == 0 && string(input) != "{}" { // given whole at the start
+		if err := d.send(llm.ToolDelta{Index: p.index, JSON: string(input)}); err != nil {
+			return err
+		}
+	}
 	call := llm.ToolCall{ID: p.id, Name: p.name, Input: llm.AppendCanonical(make([]byte, 0, len(input)), input)}
 	p.result = call
 	return d.send(llm.ToolReady{Index: p.index, Call: call})
