@@ -24,7 +24,7 @@ func (s *Store) Latest(dir string) (Info, error) {
 	if failed != nil {
 		return Info{}, failed
 	}
-	return Info{}, fmt.Errorf("session: there is no session of %s yet; start one, or name one with --resume ID: %w", realDir(dir), fs.ErrNotExist)
+	return Info{}, missing("there is no session of %s yet; start one, or name one with --resume ID", realDir(dir))
 }
 
 // Find looks a session up by its id, a prefix of it that no other id has, or its title: first among those
@@ -82,6 +82,14 @@ func collect(seq iter.Seq2[Info, error]) ([]Info, error) {
 	return out, nil
 }
 
+// missingError says that there is no such session; it is fs.ErrNotExist.
+type missingError string
+
+func (e missingError) Error() string   { return string(e) }
+func (missingError) Is(err error) bool { return err == fs.ErrNotExist } //nolint:errorlint // Is compares
+
+func missing(format string, args ...any) error { return missingError(fmt.Sprintf(format, args...)) }
+
 // unknown names the nearest id when the name looks like one mistyped, else the newest sessions.
 func (s *Store) unknown(dirs []string, name string) error {
 	var all []Info
@@ -92,13 +100,13 @@ func (s *Store) unknown(dirs []string, name string) error {
 		}
 	}
 	if len(all) == 0 {
-		return fmt.Errorf("session: there is no session %q, nor any other yet: %w", name, fs.ErrNotExist)
+		return missing("there is no session %q, nor any other yet", name)
 	}
 	what := "the newest are"
 	if near := nearest(all, strings.ToLower(name)); len(near) > 0 {
 		all, what = near, "the nearest are"
 	}
-	return fmt.Errorf("session: there is no session %q; %s %s: %w", name, what, describe(all), fs.ErrNotExist)
+	return missing("there is no session %q; %s %s", name, what, describe(all))
 }
 
 // nearest lists the sessions whose ids share the longest beginning with name, if it is long enough to mean

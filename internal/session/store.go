@@ -84,7 +84,7 @@ func (s *Store) create(h header, project string, lines func(*os.File) error) (_ 
 	_, err = os.Stat(filepath.Dir(folder))
 	newProject := err != nil
 	if err := os.MkdirAll(filepath.Dir(folder), 0o700); err != nil {
-		return nil, fmt.Errorf("session: make the folder for sessions: %w", err)
+		return nil, fmt.Errorf("the folder for sessions cannot be made: %w; set XDG_DATA_HOME to a folder that can be written", err)
 	}
 	if err := os.Mkdir(folder, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, fmt.Errorf("session: make the folder of the session: %w", err)
@@ -181,7 +181,7 @@ func (s *Store) locate(id string) (string, error) {
 			return folder, nil
 		}
 	}
-	return "", fmt.Errorf("session: there is no session %s; lathe session list shows them: %w", id, fs.ErrNotExist)
+	return "", missing("there is no session %s; lathe session list shows them", id)
 }
 
 // load reads the log of a session; without a lock it is read-only.
