@@ -1,0 +1,232 @@
+package openai
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/lathe-dev/lathe/internal/llm"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+func newModel(t testing.TB, c Config, id string) *model {
+	t.Helper()
+	m, err := New(c).Model(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m.(*model)
+}
+
+// everything is a request that uses all that a request can hold.
+func everything() *llm.Request {
+	read := llm.ToolCall{ID: "call_read", Name: "Read", Input: json.RawMessage(`{"file_path": "/a <b> & é", "n": 1.50}`)}
+	shot := llm.ToolCall{ID: "toolu_" + strings.Repeat("x", 40), Name: "Open", Input: json.RawMessage(`{}`)}
+	broken := llm.ToolCall{ID: "call_broken", Name: "Bash", Input: json.RawMessage(`{}`), Raw: `{"command": "ec`}
+	return &llm.Request{
+		System: []llm.Part{llm.Text{Text: "Be careful."}, llm.Text{Text: "Be brief."}},
+		Messages: []llm.Message{
+			{Role: llm.User, Parts: []llm.Part{llm.Text{Text: "Look at"}, llm.Media{MIME: "image/png", Data: []byte("png")}, llm.Media{MIME: "application/pdf", Data: []byte("pdf"), Name: "a.pdf"}, llm.Text{Text: "please."}}},
+			{Role: llm.Assistant, Parts: []llm.Part{llm.Reasoning{Text: "Hm."}, llm.Reasoning{Text: "signed", Signature: "s"}, llm.Text{Text: "Both."}, read, shot, broken}},
+			{Role: llm.User, Parts: []llm.Part{
+				llm.TextResult(read, "package a", false),
+				llm.ToolResult{CallID: shot.ID, Name: "Open", Parts: []llm.Part{llm.Media{MIME: "image/png", Data: []byte("shot")}}},
+				llm.TextResult(broken, "not JSON", true),
+				llm.Text{Text: "Go on."},
+			}},
+			{Role: llm.Assistant, Parts: []llm.Part{llm.Reasoning{Text: "only thoughts"}}},
+			{Role: llm.Assistant, Parts: []llm.Part{llm.Opaque{Provider: "anthropic", JSON: json.RawMessage(`{}`)}, llm.Reasoning{Text: "Why not."}, llm.Text{Text: "Fine."}}},
+			{Role: llm.User, Parts: []llm.Part{llm.ToolResult{CallID: "none", Name: "x"}}},
+			llm.UserText("Two\n\"lines\""),
+		},
+		Tools: []llm.ToolSpec{
+			{Name: "Read", Description: "Reads <a> file.", Schema: json.RawMessage(`{"type":"object","properties":{"file_path":{"type":"string"}}}`)},
+			{Name: "Now"},
+		},
+		MaxTokens: 5000, Effort: "high", ToolChoice: "any", Stop: []string{"END"},
+	}
+}
+
+func TestRequestBodies(t *testing.T) {
+	for _, row := range []struct {
+		name, model string
+		conf        Config
+	}{
+		{"openai_reasoning", "gpt-5.1", Config{}},
+		{"openai_plain", "gpt-4o", Config{CacheKey: "session-1"}},
+		{"deepseek", "deepseek-v4-pro", Config{BaseURL: "https://api.deepseek.com"}},
+		{"mistral", "codestral-latest", Config{BaseURL: "https://api.mistral.ai/v1"}},
+		{"openrouter", "openai/gpt-5.1", Config{BaseURL: "https://openrouter.ai/api/v1"}},
+		{"unknown", "local", Config{BaseURL: "http://localhost:8080"}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			m := newModel(t, row.conf, row.model)
+			body := m.body(everything()).Bytes()
+			if again := m.body(everything()).Bytes(); !bytes.Equal(body, again) {
+				t.Errorf("the same request has two bodies:\n%s\n%s", body, again)
+			}
+			var pretty bytes.Buffer
+			if err := json.Indent(&pretty, body, "", "\t"); err != nil {
+				t.Fatalf("%v: %s", err, body)
+			}
+			pretty.WriteByte('\n')
+			file := filepath.Join("testdata", row.name+".json")
+			if *update {
+				if err := os.WriteFile(file, pretty.Bytes(), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(want), pretty.String()); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestEmptyRequestsAreValid(t *testing.T) {
+	m := newModel(t, Config{}, "gpt-4o")
+	for _, req := range []*llm.Request{
+		{}, {Messages: []llm.Message{{Role: llm.Assistant}, {Role: llm.User}}},
+		{Messages: []llm.Message{{Role: llm.Assistant}, llm.UserText("x")}}, {System: []llm.Part{llm.Text{Text: "x"}}},
+	} {
+		if b := m.body(req).Bytes(); !json.Valid(b) {
+			t.Errorf("%s", b)
+		}
+	}
+}
+
+func TestEndpointsTakeAnyUsualBaseURL(t *testing.T) {
+	for base, want := range map[string]string{
+		"":                                     "https://api.openai.com/v1/chat/completions",
+		"http://localhost:8080":                "http://localhost:8080/v1/chat/completions",
+		"http://localhost:8080/":               "http://localhost:8080/v1/chat/completions",
+		" http://localhost:11434/v1/ ":         "http://localhost:11434/v1/chat/completions",
+		"https://openrouter.ai/api/v1":         "https://openrouter.ai/api/v1/chat/completions",
+		"https://openrouter.ai/api":            "https://openrouter.ai/api/v1/chat/completions",
+		"https://api.z.ai/api/paas/v4":         "https://api.z.ai/api/paas/v4/chat/completions",
+		"https://x.com/v1beta/openai/":         "https://x.com/v1beta/openai/chat/completions",
+		"https://h/p/v1/chat/completions":      "https://h/p/v1/chat/completions",
+		"https://h/openai/v1?api-version=2024": "https://h/openai/v1/chat/completions?api-version=2024",
+		"https://vllm.example/vision":          "https://vllm.example/vision/v1/chat/completions",
+	} {
+		m := newModel(t, Config{BaseURL: base}, "m")
+		if got := m.p.endpoint; got != want {
+			t.Errorf("%q: %s, want %s", base, got, want)
+		}
+	}
+}
+
+func TestBadBaseURLIsAnErrorThatNamesTheVariable(t *testing.T) {
+	for _, base := range []string{"localhost:8080", "://", "ftp://x", "http://"} {
+		m := newModel(t, Config{BaseURL: base, URLVar: "BOX_URL"}, "m")
+		var err error
+		for _, e := range m.Stream(t.Context(), &llm.Request{Messages: []llm.Message{llm.UserText("x")}}) {
+			err = e
+		}
+		if e := llm.AsError(err); e == nil || e.Kind != llm.KindInvalid || !strings.Contains(e.Error(), "BOX_URL") {
+			t.Errorf("%q: %v", base, err)
+		}
+	}
+}
+
+func TestModelNeedsAName(t *testing.T) {
+	_, err := New(Config{}).Model(t.Context(), "")
+	if e := llm.AsError(err); e == nil || !strings.Contains(e.Error(), "--model") {
+		t.Error(err)
+	}
+}
+
+func TestHeaders(t *testing.T) {
+	p := New(Config{APIKey: "k", Organization: "o", Project: "p", Headers: map[string]string{"api-key": "az", "Accept": "x"}})
+	want := map[string]string{"Authorization": "Bearer k", "Openai-Organization": "o", "Openai-Project": "p", "Api-Key": "az", "Accept": "x", "Content-Type": "application/json"}
+	for k, v := range want {
+		if got := p.header.Get(k); got != v {
+			t.Errorf("%s is %q, want %q", k, got, v)
+		}
+	}
+	if h := New(Config{}).header; h.Get("Authorization") != "" {
+		t.Error("a key is sent though there is none")
+	}
+}
+
+func TestEffortFitsTheModel(t *testing.T) {
+	for _, row := range []struct {
+		base, model string
+		effort      llm.Effort
+		want        string
+	}{
+		{"", "gpt-4o", "high", ""}, {"", "gpt-5", "", ""}, {"", "gpt-5", "max", "high"}, {"", "gpt-5.2", "max", "xhigh"},
+		{"", "gpt-5", "off", "minimal"}, {"", "gpt-5.1", "off", "none"}, {"", "gpt-5-codex", "off", "low"}, {"", "o3", "off", "low"},
+		{"", "gpt-5-pro", "low", "high"}, {"https://openrouter.ai/api/v1", "openai/gpt-5.1", "off", "none"}, {"http://localhost:1", "local", "high", ""},
+	} {
+		m := newModel(t, Config{BaseURL: row.base}, row.model)
+		if got := effort(&m.info, row.effort); got != row.want {
+			t.Errorf("%s at %q: %q, want %q", row.model, row.effort, got, row.want)
+		}
+	}
+}
+
+func TestCallIDsFitTheServer(t *testing.T) {
+	plain, short := newModel(t, Config{}, "gpt-4o"), newModel(t, Config{Traits: &Traits{ShortIDs: true}}, "m")
+	for _, id := range []string{"", "call_1", "toolu_01AVRkzbigpMbNJ3zjnuQ6ZE", strings.Repeat("x", 41), "fc_" + strings.Repeat("y", 60)} {
+		a, b := plain.callID(id), short.callID(id)
+		if a == "" || len(a) > 40 || id != "" && len(id) <= 40 && a != id {
+			t.Errorf("%q became %q", id, a)
+		}
+		if len(b) != 9 || !alphanumeric(b) || b != short.callID(id) {
+			t.Errorf("%q became %q for Mistral", id, b)
+		}
+	}
+	if got := short.callID("abcDEF123"); got != "abcDEF123" {
+		t.Errorf("a short id became %q", got)
+	}
+	if plain.callID(strings.Repeat("x", 41)) == plain.callID(strings.Repeat("x", 42)) {
+		t.Error("two long ids became one")
+	}
+}
+
+func TestMediaThatAModelDoesNotTakeIsNamed(t *testing.T) {
+	m := newModel(t, Config{BaseURL: "https://api.deepseek.com"}, "deepseek-v4-pro")
+	if m.info.Images {
+		t.Skip("the catalogue says that this model takes images")
+	}
+	b := m.body(&llm.Request{Messages: []llm.Message{{Role: llm.User, Parts: []llm.Part{llm.Media{MIME: "image/png", Data: []byte("x"), Name: "a.png"}}}}}).Bytes()
+	if !strings.Contains(string(b), "a.png (image/png) left out") || strings.Contains(string(b), "base64") {
+		t.Errorf("%s", b)
+	}
+}
+
+func BenchmarkBody(b *testing.B) {
+	for _, steps := range []int{10, 1000} {
+		b.Run(map[int]string{10: "10 steps", 1000: "1000 steps"}[steps], func(b *testing.B) {
+			m := newModel(b, Config{}, "gpt-5.1")
+			req := &llm.Request{System: []llm.Part{llm.Text{Text: strings.Repeat("x", 8000)}}, Tools: everything().Tools, Messages: []llm.Message{llm.UserText("go")}}
+			step := func() {
+				c := llm.ToolCall{ID: "call_1", Name: "Read", Input: json.RawMessage(`{"file_path":"/a"}`)}
+				req.Messages = append(req.Messages, llm.Message{Role: llm.Assistant, Parts: []llm.Part{llm.Text{Text: "Looking."}, c}},
+					llm.Message{Role: llm.User, Parts: []llm.Part{llm.TextResult(c, strings.Repeat("line\n", 400), false)}})
+			}
+			for range steps {
+				step()
+			}
+			var n int64
+			m.body(req)
+			b.ReportAllocs()
+			for b.Loop() {
+				n = m.body(req).Len()
+			}
+			b.ReportMetric(float64(n), "body-bytes")
+		})
+	}
+}
