@@ -43,15 +43,22 @@ func isTerminal(v any) bool {
 }
 
 // Main runs lathe with args (args[0] is the program's name) and returns the exit code.
-func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	defer startLog()()
+func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
 	p := newProgram(newStreams(stdin, stdout, stderr))
+	p.log, p.args = startLog(), args[1:]
+	defer p.log.close()
+	defer func() {
+		if r := recover(); r != nil {
+			code = report(p.err, p.log.crashed(r))
+		}
+	}()
 	ctx, stop := withSignals(context.Background())
 	defer stop()
-	err := p.run(ctx, args[1:])
+	err := p.run(ctx, p.args)
 	if s := signalOf(ctx); s != nil && (err == nil || !errors.Is(err, errBrokenPipe)) {
 		err = &Error{Code: s.code(), Err: s, Quiet: true}
 	}
+	p.log.failed(err, exitCode(err))
 	return report(p.err, err)
 }
 

@@ -24,6 +24,7 @@ type local struct {
 	events *event.Subscription
 	id     string // the session to remove at the end, or empty
 	stop   func() // ends what runs in the background
+	log    *journal
 }
 
 // openLocal makes or resumes the conversation that the options ask for.
@@ -36,6 +37,9 @@ func (p *program) openLocal(ctx context.Context, o *Options) (Conversation, erro
 	if err != nil {
 		return nil, errors.Join(startError(err), inst.Close())
 	}
+	conv.log = p.log
+	p.log.start(p.args)
+	p.log.Info("session", "session", conv.ID(), "model", conv.Model().ID, "mode", conv.Mode(), "dir", conv.Dir())
 	return conv, nil
 }
 
@@ -179,6 +183,7 @@ func (p *program) instance(o *Options) (*app.Instance, error) {
 		return nil, err
 	}
 	p.warn(o, cfg)
+	p.log.setLevel(cfg.Settings.Log.Level)
 	system, err := textOrFile("--system-prompt-file", o.System, o.SystemFile)
 	if err != nil {
 		return nil, err
@@ -259,6 +264,7 @@ func (l *local) Next(ctx context.Context) (event.Event, error) {
 	if !ok {
 		return e, errors.Join(ctx.Err(), errors.New("the conversation is closed"))
 	}
+	l.log.event(e)
 	return e, nil
 }
 

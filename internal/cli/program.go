@@ -14,13 +14,15 @@ type program struct {
 	now       func() time.Time
 	uuid      func() string
 	stdinWait time.Duration
+	log       *journal
+	args      []string // of the command line, for the log
 }
 
 // opener makes or resumes the conversation that the options ask for.
 type opener func(ctx context.Context, o *Options) (Conversation, error)
 
 func newProgram(io *streams) *program {
-	p := &program{streams: io, now: time.Now, uuid: uuid.NewString, stdinWait: stdinNotice}
+	p := &program{streams: io, now: time.Now, uuid: uuid.NewString, stdinWait: stdinNotice, log: newJournal("", "off")}
 	p.open = p.openLocal
 	return p
 }

@@ -52,7 +52,8 @@ func newRoot(p *program, inv invocation) *cobra.Command {
 // addCommands adds every subcommand.
 func addCommands(root *cobra.Command, p *program, o *Options) {
 	root.SetHelpCommand(helpCommand(root))
-	root.AddCommand(demoCommand(p), versionCommand(p), manCommand(p), completionCommand(p))
+	root.AddCommand(sessionCommand(p, o), configCommand(p, o), toolCommand(p, o), doctorCommand(p, o),
+		demoCommand(p), completionCommand(p), manCommand(p), versionCommand(p))
 }
 
 // flagError names the nearest flag when one is unknown.

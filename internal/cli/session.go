@@ -1,0 +1,236 @@
+package cli
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lathe-dev/lathe/internal/config"
+	"github.com/lathe-dev/lathe/internal/session"
+	"github.com/lathe-dev/lathe/internal/term"
+)
+
+// sessionCommand is what can be done with stored sessions. None of it reads settings: sessions can be looked
+// at, saved and removed also when those are broken.
+func sessionCommand(p *program, o *Options) *cobra.Command {
+	c := &cobra.Command{
+		Use: "session", Short: "List, show, verify, export and remove sessions", RunE: needCommand,
+		Long: `Every conversation is kept as a session until it is removed. An ID is the session's id, the beginning of it that no
+other session has, or its title: the same that --resume takes.`,
+	}
+	c.AddCommand(sessionListCommand(p, o), sessionShowCommand(p, o), sessionVerifyCommand(p, o), sessionExportCommand(p, o),
+		sessionRemoveCommand(p, o), sessionPathCommand(p, o))
+	return c
+}
+
+// sessions is the store, seen from the folder of the command.
+type sessions struct {
+	store *session.Store
+	dir   string // absolute
+}
+
+func openSessions(o *Options) (sessions, error) {
+	dir, err := filepath.Abs(o.Dir)
+	if err != nil {
+		return sessions{}, &Error{Code: exitUsage, Err: err}
+	}
+	paths := config.ResolvePaths(os.Environ(), "")
+	if paths.DataHome == "" {
+		return sessions{}, usage("set HOME or XDG_DATA_HOME", "there is no home folder, so no place for sessions")
+	}
+	return sessions{session.NewStore(paths.DataHome), dir}, nil
+}
+
+// find resolves what the user calls a session.
+func (s sessions) find(name string) (session.Info, error) {
+	info, err := s.store.Find(s.dir, name)
+	if err != nil {
+		return info, &Error{Code: exitUsage, Err: err}
+	}
+	return info, nil
+}
+
+// oneID is the argument check of commands about one session.
+func oneID(c *cobra.Command, args []string) error {
+	if len(args) != 1 {
+		return usage("lathe session list shows them", "%s needs one session id", c.CommandPath())
+	}
+	return nil
+}
+
+func someIDs(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return usage("lathe session list shows them", "%s needs the ids of sessions", c.CommandPath())
+	}
+	return nil
+}
+
+// completeIDs offers the sessions of the folder to the shell.
+func completeIDs(o *Options) cobra.CompletionFunc {
+	return func(_ *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+		s, err := openSessions(o)
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveError
+		}
+		var out []string
+		for info, err := range s.store.List(s.dir) {
+			if err == nil && strings.HasPrefix(info.ID, strings.ToLower(begun)) {
+				out = append(out, info.ID+"\t"+term.Truncate(term.EscapeLine(sessionTitle(info)), 60, "…"))
+			}
+		}
+		return out, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+	}
+}
+
+// sessionTitle is what a session is called, unescaped.
+func sessionTitle(i session.Info) string { return cmp.Or(i.Title, i.FirstPrompt, "(empty)") }
+
+func sessionPathCommand(p *program, o *Options) *cobra.Command {
+	return &cobra.Command{
+		Use: "path ID", Short: "Print the folder of a session", Args: oneID, ValidArgsFunction: completeIDs(o),
+		Long:    "Print the folder of a session: its log, and the blobs of long results.",
+		Example: `  less "$(lathe session path 0190)"/log.jsonl`,
+		RunE: func(_ *cobra.Command, args []string) error {
+			s, err := openSessions(o)
+			if err != nil {
+				return err
+			}
+			info, err := s.find(args[0])
+			if err != nil {
+				return err
+			}
+			path := filepath.Dir(info.Path)
+			if p.outTTY {
+				path = term.EscapeLine(path)
+			}
+			_, err = fmt.Fprintln(p.out, path)
+			return err
+		},
+	}
+}
+
+func sessionRemoveCommand(p *program, o *Options) *cobra.Command {
+	var yes bool
+	c := &cobra.Command{
+		Use: "rm ID...", Short: "Remove sessions", Args: someIDs, ValidArgsFunction: completeIDs(o),
+		Long: `Remove sessions with all that belongs to them. Asks first on a terminal, and refuses elsewhere unless --yes is given.
+A session that is open in another process is not removed. An ID is an id or at least 8 characters of its beginning.`,
+		RunE: func(c *cobra.Command, args []string) error {
+			s, err := openSessions(o)
+			if err != nil {
+				return err
+			}
+			found, err := s.toRemove(args)
+			if err != nil {
+				return err
+			}
+			if !yes {
+				if err := p.confirmRemoval(c.Context(), found); err != nil {
+					return err
+				}
+			}
+			return p.remove(s, found)
+		},
+	}
+	c.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
+	return c
+}
+
+// minPrefix is the shortest beginning of an id that a list shows and that rm takes: a title or a single
+// letter is too easily the wrong one.
+const minPrefix = 8
+
+// toRemove resolves all names before anything is removed.
+func (s sessions) toRemove(names []string) ([]session.Info, error) {
+	var out []session.Info
+	seen := map[string]bool{}
+	for _, name := range names {
+		info, err := s.find(name)
+		if err != nil {
+			return nil, err
+		}
+		if begun := strings.TrimSpace(name); len(begun) < minPrefix || !strings.HasPrefix(info.ID, strings.ToLower(begun)) {
+			return nil, usage("give "+info.ID, "rm takes ids, or at least %d characters of one, not %q", minPrefix, name)
+		}
+		if !seen[info.ID] {
+			seen[info.ID] = true
+			out = append(out, info)
+		}
+	}
+	return out, nil
+}
+
+// confirmRemoval shows what would go and asks.
+func (p *program) confirmRemoval(ctx context.Context, found []session.Info) error {
+	if !p.inTTY || !p.eTTY {
+		return usage("add --yes", "rm does not remove sessions without asking, and there is no terminal to ask on")
+	}
+	var rows [][]string
+	for _, i := range found {
+		rows = append(rows, []string{"  " + i.ID, relative(i.Modified, p.now()), sessionTitle(i)})
+	}
+	fmt.Fprintf(p.err, "%sRemove %s for good? [y/N] ", columns(rows, p.width()), plural(len(found), "session"))
+	answer := make(chan string, 1)
+	go func() {
+		line, _ := bufio.NewReader(p.in).ReadString('\n')
+		answer <- strings.ToLower(strings.TrimSpace(line))
+	}()
+	select {
+	case a := <-answer:
+		if a == "y" || a == "yes" {
+			return nil
+		}
+	case <-ctx.Done():
+		fmt.Fprintln(p.err)
+	}
+	return &Error{Code: exitFailed, Msg: "nothing was removed"}
+}
+
+// remove goes on after a failure: each session is its own.
+func (p *program) remove(s sessions, found []session.Info) error {
+	var failed error
+	for _, i := range found {
+		if err := s.store.Remove(i.ID); err != nil {
+			failed = errors.Join(failed, err)
+			continue
+		}
+		if _, err := fmt.Fprintf(p.out, "removed %s\n", i.ID); err != nil {
+			return err
+		}
+	}
+	return failed
+}
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// relative is a time as people say it.
+func relative(t, now time.Time) string {
+	switch d := now.Sub(t); {
+	case t.IsZero():
+		return "-"
+	case d < -time.Minute: // a clock was wrong
+		return t.Local().Format("2006-01-02 15:04")
+	case d < time.Minute:
+		return "just now"
+	case d < time.Hour:
+		return fmt.Sprintf("%d min ago", int(d.Minutes()))
+	case d < 24*time.Hour:
+		return fmt.Sprintf("%d h ago", int(d.Hours()))
+	case d < 14*24*time.Hour:
+		return plural(int(d.Hours())/24, "day") + " ago"
+	}
+	return t.Local().Format("2006-01-02")
+}
