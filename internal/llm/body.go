@@ -3,6 +3,7 @@ package llm
 import (
 	"io"
 	"net/http"
+	"slices"
 	"unsafe"
 )
 
@@ -12,6 +13,9 @@ type Body struct {
 	segs [][]byte
 	size int64
 }
+
+// Grow makes room for n more segments.
+func (b *Body) Grow(n int) { b.segs = slices.Grow(b.segs, n) }
 
 // Append adds a segment without copying it.
 func (b *Body) Append(seg []byte) {

@@ -13,6 +13,13 @@ type EncodeCache[T any] struct {
 	mu    sync.Mutex
 	round uint64
 	items map[partsKey]*cacheItem[T]
+	last  []cacheSlot[T] // the messages of the last request: the next one mostly begins with them
+}
+
+// cacheSlot is one message of the last request. Comparing it costs a tenth of looking its key up.
+type cacheSlot[T any] struct {
+	key  partsKey
+	item *cacheItem[T]
 }
 
 type partsKey struct {
@@ -40,31 +47,45 @@ func (c *EncodeCache[T]) Encode(msgs []Message, encode func(*Message) T, yield f
 	}
 	c.round++
 	for i := range msgs {
-		yield(i, c.one(&msgs[i], encode))
+		yield(i, c.at(i, &msgs[i], encode))
 	}
+	c.last = c.last[:len(msgs)]
 	if len(c.items) > 2*len(msgs)+64 {
 		c.sweep()
 	}
 }
 
-func (c *EncodeCache[T]) one(m *Message, encode func(*Message) T) T {
+// at encodes the message at place i of a request.
+func (c *EncodeCache[T]) at(i int, m *Message, encode func(*Message) T) T {
+	if i == len(c.last) {
+		c.last = append(c.last, cacheSlot[T]{})
+	}
 	if len(m.Parts) == 0 {
+		c.last[i] = cacheSlot[T]{}
 		return encode(m)
 	}
+	slot := &c.last[i]
 	key := partsKey{unsafe.SliceData(m.Parts), len(m.Parts), m.Role, m.Model}
-	if it := c.items[key]; it != nil {
-		it.round = c.round
-		return it.value
+	if slot.item == nil || slot.key != key {
+		*slot = cacheSlot[T]{key, c.find(key, m, encode)}
 	}
-	it := &cacheItem[T]{value: encode(m), round: c.round}
-	c.items[key] = it
-	return it.value
+	slot.item.round = c.round
+	return slot.item.value
+}
+
+func (c *EncodeCache[T]) find(key partsKey, m *Message, encode func(*Message) T) *cacheItem[T] {
+	it := c.items[key]
+	if it == nil {
+		it = &cacheItem[T]{value: encode(m)}
+		c.items[key] = it
+	}
+	return it
 }
 
 func (c *EncodeCache[T]) sweep() {
 	for k, it := range c.items {
 		if it.round+keepRounds < c.round {
-			delete(c.items, k)
+			delete(c.items, k) // no slot has it: those were used in this round
 		}
 	}
 }
