@@ -1,6 +1,7 @@
 package cli_test
 
 import (
+	"flag"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -8,6 +9,9 @@ import (
 	"sync"
 	"testing"
 )
+
+// update rewrites what tests expect (-update).
+var update = flag.Bool("update", false, "write what was found into the expected files")
 
 var built struct {
 	once sync.Once
