@@ -10,8 +10,10 @@ import (
 	"testing"
 )
 
-// update rewrites what tests expect (-update).
 var update = flag.Bool("update", false, "write what was found into the expected files")
+
+// updating reports whether tests rewrite what they expect (-update).
+func updating() bool { return *update }
 
 var built struct {
 	once sync.Once

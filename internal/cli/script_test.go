@@ -26,7 +26,7 @@ import (
 func TestScripts(t *testing.T) {
 	bin := filepath.Dir(buildLathe(t))
 	testscript.Run(t, testscript.Params{
-		Dir: "testdata/script", UpdateScripts: *update, RequireExplicitExec: true, RequireUniqueNames: true,
+		Dir: "testdata/script", UpdateScripts: updating(), RequireExplicitExec: true, RequireUniqueNames: true,
 		Setup: func(e *testscript.Env) error {
 			home := filepath.Join(e.WorkDir, "home")
 			e.Setenv("PATH", bin+string(filepath.ListSeparator)+e.Getenv("PATH"))
