@@ -74,7 +74,7 @@ func (a *assembly) last(kind partKind) *part {
 // open appends a part. Texts before it are complete then, and so are calls whose object is.
 func (a *assembly) open(kind partKind) *part {
 	for _, p := range a.parts[a.front:] {
-		if p.kind != callPart || isObject(p.text) {
+		if p.kind != callPart || p.name != "" && isObject(p.text) {
 			p.closed = true
 		}
 	}
@@ -191,8 +191,7 @@ func argumentsOf(raw json.RawMessage) (args []byte, whole bool, err error) {
 	case !hasValue(raw):
 		return nil, false, nil
 	case raw[0] == '"':
-		var s string
-		err := json.Unmarshal(raw, &s)
+		s, err := unquote(raw)
 		return []byte(s), false, err
 	case raw[0] == '{':
 		return bytes.Clone(raw), true, nil

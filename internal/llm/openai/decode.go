@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/lathe-dev/lathe/internal/llm"
 )
@@ -257,9 +258,10 @@ func (c *content) thinking() string {
 	if c.ReasoningContent != "" {
 		return c.ReasoningContent
 	}
-	var text string
-	if json.Unmarshal(c.Reasoning, &text) == nil && text != "" {
-		return text
+	if hasValue(c.Reasoning) && c.Reasoning[0] == '"' {
+		if text, err := unquote(c.Reasoning); err == nil && text != "" {
+			return text
+		}
 	}
 	var b strings.Builder
 	for _, r := range c.ReasoningDetails {
@@ -267,6 +269,16 @@ func (c *content) thinking() string {
 		b.WriteString(r.Summary)
 	}
 	return b.String()
+}
+
+// unquote reads a JSON string; most have no escapes.
+func unquote(raw json.RawMessage) (string, error) {
+	if inner := raw[1 : len(raw)-1]; bytes.IndexByte(inner, '\\') < 0 && utf8.Valid(inner) {
+		return string(inner), nil
+	}
+	var s string
+	err := json.Unmarshal(raw, &s)
+	return s, err
 }
 
 type mixedText struct{ text, thinking string }
@@ -277,8 +289,7 @@ func textsOf(raw json.RawMessage) ([]mixedText, error) {
 		return nil, nil
 	}
 	if raw[0] == '"' {
-		var text string
-		err := json.Unmarshal(raw, &text)
+		text, err := unquote(raw)
 		return []mixedText{{text: text}}, err
 	}
 	var list []struct {
