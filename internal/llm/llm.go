@@ -5,7 +5,7 @@
 // either with [Done], which carries the whole reply, or with an error, mostly an [*Error], which says
 // whether the same request may be sent again and what part of the reply was complete before it broke.
 //
-// Promises that every provider keeps (llmtest.Run checks them):
+// Promises that every provider keeps (llmtest/suite checks them):
 //
 //   - Messages handed to Stream are never modified. After a message was sent once its parts must not be
 //     changed by the caller either: providers cache the encoded form by the identity of Parts.
