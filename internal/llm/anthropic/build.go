@@ -217,6 +217,7 @@ func (m *model) mark() string {
 func (m *model) messages(b *llm.Body, msgs []llm.Message) {
 	first, mark := true, m.mark()
 	newest, before := -1, -1
+	b.Grow(len(msgs) + 8)
 	encs := make([]encoded, len(msgs))
 	m.cache.Encode(msgs, m.encode, func(i int, e encoded) { encs[i] = e })
 	if mark != "" {

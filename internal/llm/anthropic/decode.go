@@ -239,7 +239,7 @@ func (d *decoder) completeCall(p *part) error {
 		input = []byte("{}")
 	}
 	if !isObject(input) || p.name == "" {
-		p.result = llm.ToolCall{ID: p.id, Name: p.name, Input: json.RawMessage("{}"), Raw: string(input)}
+		p.result = llm.ToolCall{ID: p.id, Name: p.name, Input: json.RawMessage("{}"), Raw: p.raw()}
 		p.pending = true
 		d.waiting = p
 		return nil
@@ -252,6 +252,14 @@ func (d *decoder) completeCall(p *part) error {
 	call := llm.ToolCall{ID: p.id, Name: p.name, Input: llm.AppendCanonical(make([]byte, 0, len(input)), input)}
 	p.result = call
 	return d.send(llm.ToolReady{Index: p.index, Call: call})
+}
+
+// raw is the input as it came.
+func (p *part) raw() string {
+	if p.text.Len() > 0 {
+		return p.text.String()
+	}
+	return string(p.input)
 }
 
 // settle yields a broken call once it is known that the output limit did not cut it: another block follows,

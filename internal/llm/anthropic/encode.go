@@ -164,7 +164,7 @@ func (w *writer) media(p llm.Media) {
 
 func mediaNote(p llm.Media) string {
 	what := strings.TrimSpace(p.Name + " " + p.MIME)
-	return fmt.Sprintf("[%s, %d bytes: not sent, this model cannot read it]", what, len(p.Data))
+	return fmt.Sprintf("[%s, %d bytes: cannot be sent to the model]", what, len(p.Data))
 }
 
 func (w *writer) result(r llm.ToolResult) {

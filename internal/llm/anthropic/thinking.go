@@ -68,7 +68,7 @@ func (m *model) budget(e llm.Effort, limit int) thinking {
 		if m.info.MaxOutput > 0 {
 			total = min(total, m.info.MaxOutput)
 		}
-		budget = min(budget, total-budgetMin)
+		budget = min(budget, total-min(limit, budgetMin))
 	}
 	if budget < budgetMin {
 		return thinking{maxTokens: limit}
