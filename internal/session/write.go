@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -59,6 +60,7 @@ func (s *Session) check(b Body) (Body, error) {
 		sum := s.j.sum
 		sum.apply(v)
 		v.Total = sum.Total
+		v.Total.Model = cmp.Or(sum.Model, sum.replyModel) // also where nobody recorded a choice
 		return v, nil
 	case Unknown:
 		return v, v.check()
