@@ -139,7 +139,7 @@ type Network struct {
 
 // Log sets the log file.
 type Log struct {
-	Level string `json:"level"` // "debug", "info", "warn", "error"
+	Level string `json:"level"` // "debug", "info", "warn", "error", "off"
 }
 
 // StringList is a list that may be written as one string.
