@@ -35,7 +35,8 @@ type controller struct {
 	held      []llm.Part // of messages that wait for the next one (shouldQuery false)
 	eof       bool
 	inputErr  error
-	interrupt context.CancelFunc // of the running turn
+	running   bool               // a message was taken from the queue and its turn has not ended
+	interrupt context.CancelFunc // of the running turn, once it began
 	stopped   bool               // the host interrupted the running turn
 	asks      map[string]string  // request id -> question id
 	calls     map[string]event.Question
@@ -92,6 +93,7 @@ func (c *controller) next(ctx context.Context) (llm.Message, bool, error) {
 		if len(c.queue) > 0 {
 			m := c.queue[0]
 			c.queue = c.queue[1:]
+			c.running, c.stopped = true, false
 			c.mu.Unlock()
 			return m, true, nil
 		}
@@ -140,8 +142,12 @@ func (c *controller) open(ctx context.Context) error {
 func (c *controller) turnStarts(f context.CancelFunc) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.interrupt = f; f != nil {
-		c.stopped = false
+	c.interrupt = f
+	switch {
+	case f == nil:
+		c.running = false
+	case c.stopped: // interrupted before it began
+		f()
 	}
 }
 
@@ -157,7 +163,7 @@ func (c *controller) read(ctx context.Context) {
 	var err error
 	for n := 1; err == nil; n++ {
 		var line []byte
-		line, err = readLine(r)
+		line, err = nextLine(r)
 		if len(bytes.TrimSpace(line)) > 0 {
 			if e := c.line(ctx, line); e != nil {
 				err = &Error{Code: exitUsage, Msg: fmt.Sprintf("stdin, line %d", n), Err: e, Hint: "send one JSON object per line"}
@@ -183,7 +189,7 @@ func (c *controller) refuse(question string) {
 	_ = c.conv.Answer(question, event.Answer{Choice: event.ChoiceNo, Canceled: true, Text: "stdin ended before the question was answered"})
 }
 
-func readLine(r *bufio.Reader) ([]byte, error) {
+func nextLine(r *bufio.Reader) ([]byte, error) {
 	var line []byte
 	for {
 		part, err := r.ReadSlice('\n')
@@ -355,8 +361,8 @@ func (c *controller) control(ctx context.Context, r controlRequest) (any, error)
 func (c *controller) interrupted(cancelQueued bool) any {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.stopped = c.running
 	if c.interrupt != nil {
-		c.stopped = true
 		c.interrupt()
 	}
 	ids := []string{}

@@ -47,8 +47,7 @@ type Options struct {
 
 	Version bool
 
-	set       func(name string) bool // whether a flag was given
-	systemSet bool                   // the host replaced the system prompt
+	set func(name string) bool // whether a flag was given
 }
 
 // Given reports whether the flag was on the command line, also with an empty value.

@@ -62,7 +62,7 @@ func (c *controller) takeInit(in initializing) error {
 		if err != nil {
 			return err
 		}
-		c.o.System, c.o.systemSet = text, true
+		c.o.System = text
 	}
 	if in.AppendSystem != nil {
 		c.o.AppendSystem = *in.AppendSystem

@@ -1,0 +1,115 @@
+package cli
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestWordsAfterPrintAreThePromptWhateverTheyAre(t *testing.T) {
+	for _, args := range [][]string{
+		{"-p", "mcp", "is", "broken"},
+		{"-p", "session", "list"},
+		{"session", "list", "-p"},
+		{"--print", "doctor"},
+		{"-pc", "help", "me"},
+		{"--model", "x", "tool", "--print"},
+	} {
+		inv, err := splitArgs(args)
+		if err != nil || inv.command {
+			t.Errorf("%q: command %v, error %v", args, inv.command, err)
+		}
+	}
+}
+
+func TestAFirstWordThatNamesACommandIsOne(t *testing.T) {
+	for _, args := range [][]string{
+		{"session", "list"},
+		{"--cwd", "/x", "session", "list", "--json"},
+		{"--cwd=/x", "tool", "call", "Read", "--input", "-p"},
+		{"doctor"},
+		{"__complete", "-p", ""},
+	} {
+		inv, err := splitArgs(args)
+		if err != nil || !inv.command {
+			t.Errorf("%q: command %v, error %v", args, inv.command, err)
+		}
+	}
+	for _, args := range [][]string{{"fix the session bug"}, {"explain", "session"}, {"--model", "session", "explain"}, {"--", "-x"}, nil} {
+		if inv, err := splitArgs(args); err != nil || inv.command {
+			t.Errorf("%q: command %v, error %v", args, inv.command, err)
+		}
+	}
+}
+
+func TestATypoOfACommandIsNotSentToTheModel(t *testing.T) {
+	_, err := splitArgs([]string{"docter"})
+	if e, ok := errors.AsType[*Error](err); !ok || e.Code != exitUsage || !strings.Contains(err.Error(), `"doctor"`) ||
+		!strings.Contains(err.Error(), `lathe -p "docter"`) {
+		t.Errorf("got %v", err)
+	}
+	for _, args := range [][]string{{"sesion", "list"}, {"Session", "list"}} {
+		if _, err := splitArgs(args); err == nil {
+			t.Errorf("%q passed as a prompt", args)
+		}
+	}
+	for _, args := range [][]string{{"hello"}, {"tools are broken"}, {"why", "tool"}, {"explain"}, {"-p", "docter"}} {
+		if _, err := splitArgs(args); err != nil {
+			t.Errorf("%q: %v", args, err)
+		}
+	}
+}
+
+func TestResumeTakesOneWordAndLeavesAPromptAlone(t *testing.T) {
+	for _, tt := range []struct{ args, want []string }{
+		{[]string{"--resume", "0190", "go on"}, []string{"--resume=0190", "go on"}},
+		{[]string{"--resume", "go on"}, []string{"--resume", "go on"}},
+		{[]string{"-r", "0190", "-p", "go"}, []string{"--resume=0190", "-p", "go"}},
+		{[]string{"-r0190abcd"}, []string{"--resume=0190abcd"}},
+		{[]string{"-r=0190abcd"}, []string{"--resume=0190abcd"}},
+		{[]string{"-pr", "0190", "go"}, []string{"-p", "--resume=0190", "go"}},
+		{[]string{"-r"}, []string{"--resume"}},
+		{[]string{"-r", "-p", "go"}, []string{"--resume", "-p", "go"}},
+		{[]string{"--resume=0190", "go"}, []string{"--resume=0190", "go"}},
+	} {
+		inv, err := splitArgs(tt.args)
+		if err != nil {
+			t.Errorf("%q: %v", tt.args, err)
+		}
+		if diff := cmp.Diff(tt.want, inv.args); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", tt.args, diff)
+		}
+	}
+}
+
+func TestAllowedToolsTakesRulesAndNotThePrompt(t *testing.T) {
+	inv, err := splitArgs([]string{"-p", "--allowedTools", "Bash(git log *)", "Bash(git diff *)", "Read", "mcp__x__y", "explain Read"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"-p", "--allowedTools=Bash(git log *)", "--allowedTools=Bash(git diff *)", "--allowedTools=Read", "--allowedTools=mcp__x__y", "explain Read"}
+	if diff := cmp.Diff(want, inv.args); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+func TestRulesAreSplitOutsideParentheses(t *testing.T) {
+	got := splitRules([]string{"Read, Bash(git log *) Edit", "Bash(npm run a,b),mcp__x", "", "Bash(never closed, x"})
+	want := []string{"Read", "Bash(git log *)", "Edit", "Bash(npm run a,b)", "mcp__x", "Bash(never closed, x"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+func TestDistanceCountsSwapsOnce(t *testing.T) {
+	for _, tt := range []struct {
+		a, b string
+		want int
+	}{{"model", "model", 0}, {"modle", "model", 1}, {"", "abc", 3}, {"kitten", "sitting", 3}, {"session", "sesion", 1}} {
+		if got := distance(tt.a, tt.b); got != tt.want {
+			t.Errorf("distance(%q, %q) = %d, want %d", tt.a, tt.b, got, tt.want)
+		}
+	}
+}
