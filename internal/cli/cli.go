@@ -45,16 +45,16 @@ func isTerminal(v any) bool {
 // Main runs lathe with args (args[0] is the program's name) and returns the exit code.
 func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
 	p := newProgram(newStreams(stdin, stdout, stderr))
-	p.log, p.args = startLog(), args[1:]
+	p.log = startLog()
 	defer p.log.close()
 	defer func() {
 		if r := recover(); r != nil {
 			code = report(p.err, p.log.crashed(r))
 		}
 	}()
-	ctx, stop := withSignals(context.Background())
+	ctx, stop := withSignals(context.Background(), &p.kids)
 	defer stop()
-	err := p.run(ctx, p.args)
+	err := p.run(ctx, args[1:])
 	if s := signalOf(ctx); s != nil && (err == nil || !errors.Is(err, errBrokenPipe)) {
 		err = &Error{Code: s.code(), Err: s, Quiet: true}
 	}
@@ -68,6 +68,7 @@ func (p *program) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	p.args = inv.args
 	root := newRoot(p, inv)
 	root.SetArgs(inv.args)
 	return root.ExecuteContext(ctx)

@@ -208,6 +208,7 @@ func (p *program) instance(o *Options) (*app.Instance, error) {
 	if err != nil {
 		return nil, &Error{Code: exitUsage, Err: err}
 	}
+	p.kids.add(inst.Close)
 	return inst, nil
 }
 

@@ -14,8 +14,9 @@ type program struct {
 	now       func() time.Time
 	uuid      func() string
 	stdinWait time.Duration
+	kids      children
 	log       *journal
-	args      []string // of the command line, for the log
+	args      []string // of the command line, as split, for the log
 }
 
 // opener makes or resumes the conversation that the options ask for.

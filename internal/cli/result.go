@@ -39,7 +39,7 @@ func (t *tally) result(o *outcome) *resultLine {
 		Type: "result", Subtype: o.subtype(), IsError: o.isError(),
 		Duration: ms(o.end.Duration), API: ms(o.end.APITime), TTFT: ms(t.first),
 		Turns: max(o.end.Steps, t.steps), Cost: cents(t.cost), Usage: usageOf(t.usage), Models: t.modelUsage(),
-		Denials: t.denials, Structured: o.structured, Terminal: o.terminalReason(len(t.running) > 0),
+		Denials: t.denials, Structured: o.structured, Terminal: o.terminalReason(t.streaming),
 	}
 	r.Usage.ServerTool, r.Usage.Tier = &wireServer{}, "standard"
 	if r.Denials == nil {

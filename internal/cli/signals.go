@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"os/signal"
+	"sync"
 	"syscall"
 )
 
@@ -32,10 +33,32 @@ func signalOf(ctx context.Context) *signalError {
 	return nil
 }
 
+// children are what must not outlive the process: functions that end its child processes.
+type children struct {
+	mu  sync.Mutex
+	end []func() error
+}
+
+func (c *children) add(end func() error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.end = append(c.end, end)
+}
+
+// kill ends all of them and waits for that.
+func (c *children) kill() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, end := range c.end {
+		_ = end() // there is nobody left to tell
+	}
+}
+
 // withSignals ends the returned context at the first SIGINT, SIGTERM or SIGHUP, with a *signalError as its
-// cause, and the process at the second. SIGPIPE becomes the EPIPE of the write that met it: the turn must
+// cause. The second one ends the children and then the process, whatever the turn does; the third does not
+// even wait for the children. SIGPIPE becomes the EPIPE of the write that met it: the turn must
 // end in order also when nobody reads the answer.
-func withSignals(parent context.Context) (context.Context, func()) {
+func withSignals(parent context.Context, kids *children) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	ch := make(chan os.Signal, 4)
 	signal.Notify(ch, syscall.SIGPIPE) // notified rather than ignored: what is ignored, children inherit
@@ -45,7 +68,8 @@ func withSignals(parent context.Context) (context.Context, func()) {
 		}
 	}
 	done := make(chan struct{})
-	go watchSignals(ctx, ch, done, cancel)
+	w := &watcher{ctx: ctx, cancel: cancel, kids: kids}
+	go w.watch(ch, done)
 	return ctx, func() {
 		signal.Stop(ch)
 		close(done)
@@ -53,19 +77,35 @@ func withSignals(parent context.Context) (context.Context, func()) {
 	}
 }
 
-func watchSignals(ctx context.Context, ch <-chan os.Signal, done <-chan struct{}, cancel context.CancelCauseFunc) {
+// watcher takes the signals in turn.
+type watcher struct {
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	kids   *children
+	second bool
+}
+
+func (w *watcher) watch(ch <-chan os.Signal, done <-chan struct{}) {
 	for {
 		select {
 		case <-done:
 			return
 		case s := <-ch:
-			switch {
-			case s == syscall.SIGPIPE:
-			case signalOf(ctx) == nil:
-				cancel(&signalError{s})
-			default:
-				os.Exit((&signalError{s}).code())
+			if s != syscall.SIGPIPE {
+				w.take(&signalError{s})
 			}
 		}
+	}
+}
+
+func (w *watcher) take(s *signalError) {
+	switch {
+	case signalOf(w.ctx) == nil:
+		w.cancel(s)
+	case !w.second:
+		w.second = true
+		go func() { w.kids.kill(); os.Exit(s.code()) }()
+	default:
+		os.Exit(s.code())
 	}
 }

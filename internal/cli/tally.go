@@ -21,7 +21,7 @@ type tally struct {
 	usage     llm.Usage // the main agent's
 	stop      llm.StopReason
 	steps     int
-	running   map[string]bool // calls that run, for saying what an interruption cut
+	streaming bool // the newest reply is not whole
 	end       *event.TurnEnd
 	denials   []denial
 	started   time.Time
@@ -53,14 +53,14 @@ type modelUsage struct {
 }
 
 func newTally(info func(string) llm.ModelInfo) *tally {
-	return &tally{info: info, models: map[string]*modelUsage{}, now: map[string]string{}, running: map[string]bool{}}
+	return &tally{info: info, models: map[string]*modelUsage{}, now: map[string]string{}}
 }
 
 // reset begins a turn.
 func (t *tally) reset() {
 	t.answer, t.messageID, t.usage, t.stop, t.steps = "", "", llm.Usage{}, "", 0
 	t.end, t.denials, t.first = nil, nil, 0
-	t.running = map[string]bool{}
+	t.streaming = false
 	t.started = time.Time{}
 }
 
@@ -76,7 +76,7 @@ func (t *tally) observe(e event.Event) {
 	case event.StepStart:
 		t.now[e.Agent] = b.Model
 		if main {
-			t.steps = b.Step
+			t.steps, t.streaming = b.Step, true
 		}
 	case event.Delta:
 		if _, ok := b.Delta.(llm.Started); ok && main && t.first == 0 {
@@ -86,10 +86,10 @@ func (t *tally) observe(e event.Event) {
 		if text, ok := b.Part.(llm.Text); main {
 			t.addText(b.MessageID, text.Text, ok)
 		}
-	case event.ToolStart:
-		t.running[b.Call.ID] = true
-	case event.ToolEnd:
-		delete(t.running, b.Call.ID)
+	case event.Response:
+		if main {
+			t.streaming = b.Message.Stop == llm.StopInterrupted
+		}
 	case event.Denied:
 		t.denials = append(t.denials, denial{b.Call.Name, b.Call.ID, objectOr(b.Call.Input)})
 	case event.StepEnd:
@@ -213,7 +213,7 @@ func (o *outcome) message() string {
 }
 
 // terminalReason is Claude Code's word for why the loop stopped; "doom_loop" and "refused" are lathe's.
-func (o *outcome) terminalReason(toolsRan bool) string {
+func (o *outcome) terminalReason(streaming bool) string {
 	if o.schemaLeft {
 		return "structured_output_retry_exhausted"
 	}
@@ -221,10 +221,10 @@ func (o *outcome) terminalReason(toolsRan bool) string {
 	case event.EndCompleted:
 		return "completed"
 	case event.EndInterrupted:
-		if toolsRan {
-			return "aborted_tools"
+		if streaming {
+			return "aborted_streaming"
 		}
-		return "aborted_streaming"
+		return "aborted_tools"
 	case event.EndMaxSteps:
 		return "max_turns"
 	case event.EndBudget:
