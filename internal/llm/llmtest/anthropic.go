@@ -13,8 +13,7 @@ import (
 // /errors.
 type anthropicWire struct{}
 
-func (anthropicWire) name() string { return "anthropic" }
-func (anthropicWire) ids() string  { return "toolu_" }
+func (anthropicWire) about() (name, ids string) { return "anthropic", "toolu_" }
 
 func (anthropicWire) handles(path string) (ok, count bool) {
 	if strings.HasSuffix(path, "/messages/count_tokens") {
@@ -28,10 +27,6 @@ func (anthropicWire) key(h http.Header) string {
 		return k
 	}
 	return strings.TrimPrefix(h.Get("Authorization"), "Bearer ")
-}
-
-func (anthropicWire) count(c *call) []byte {
-	return marshal(map[string]any{"input_tokens": tokens(c.size)})
 }
 
 type anthropicRequest struct {
@@ -298,7 +293,7 @@ var anthropicErrors = map[int]string{
 	504: "timeout_error", 529: "overloaded_error",
 }
 
-func anthropicError(f *refusal) map[string]any {
+func (anthropicWire) failure(f *refusal, request string) (event string, body map[string]any) {
 	kind := f.kind
 	if kind == "" {
 		kind = anthropicErrors[f.status]
@@ -309,13 +304,9 @@ func anthropicError(f *refusal) map[string]any {
 	if kind == "" {
 		kind = "invalid_request_error"
 	}
-	return map[string]any{"type": "error", "error": map[string]any{"type": kind, "message": f.message}}
+	body = map[string]any{"type": "error", "error": map[string]any{"type": kind, "message": f.message}}
+	if request != "" {
+		body["request_id"] = request
+	}
+	return "error", body
 }
-
-func (anthropicWire) failure(f *refusal, request string) []byte {
-	e := anthropicError(f)
-	e["request_id"] = request
-	return marshal(e)
-}
-
-func (anthropicWire) inStream(out *stream, f *refusal) { out.add("error", anthropicError(f)) }

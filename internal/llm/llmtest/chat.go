@@ -13,8 +13,7 @@ import (
 // platform.openai.com/docs/api-reference/chat.
 type chatWire struct{}
 
-func (chatWire) name() string { return "chat" }
-func (chatWire) ids() string  { return "call_" }
+func (chatWire) about() (name, ids string) { return "chat", "call_" }
 
 func (chatWire) handles(path string) (ok, count bool) {
 	return strings.HasSuffix(path, "/chat/completions"), false
@@ -26,8 +25,6 @@ func (chatWire) key(h http.Header) string {
 	}
 	return strings.TrimPrefix(h.Get("Authorization"), "Bearer ")
 }
-
-func (chatWire) count(*call) []byte { return nil }
 
 type chatRequest struct {
 	Model         string          `json:"model"`
@@ -374,12 +371,9 @@ func chatError(f *refusal) map[string]any {
 	return map[string]any{"error": map[string]any{"message": f.message, "type": kind, "param": param, "code": code}}
 }
 
-func (chatWire) failure(f *refusal, _ string) []byte { return marshal(chatError(f)) }
-
-func (chatWire) inStream(out *stream, f *refusal) {
-	e := chatError(f)
-	if f.kind == "" { // as OpenRouter does
-		e = map[string]any{"error": map[string]any{"message": f.message, "code": f.status}}
+func (chatWire) failure(f *refusal, request string) (event string, body map[string]any) {
+	if request == "" && f.kind == "" { // as OpenRouter does
+		return "", map[string]any{"error": map[string]any{"message": f.message, "code": f.status}}
 	}
-	out.add("", e)
+	return "", chatError(f)
 }

@@ -18,7 +18,8 @@ func jsonHeader(n int) map[string]string {
 
 // failed is an error answer in the wire's shape.
 func failed(w wire, f *refusal, n int) *performance {
-	return &performance{status: f.status, header: jsonHeader(n), body: w.failure(f, fmt.Sprintf("req_%04d", n))}
+	_, body := w.failure(f, fmt.Sprintf("req_%04d", n))
+	return &performance{status: f.status, header: jsonHeader(n), body: marshal(body)}
 }
 
 // perform chooses the reply and what goes wrong with it.
@@ -28,7 +29,8 @@ func (s *Server) perform(w wire, c *call, rec *Request, fail func(*refusal) *per
 	s.mu.Unlock()
 	r, place := s.script.choose(c, arrived)
 	s.log.update(func() { rec.Reply = place })
-	blocks, err := s.script.resolve(r, c, s.opts.Vars, rec.N, w.ids())
+	_, ids := w.about()
+	blocks, err := s.script.resolve(r, c, s.opts.Vars, rec.N, ids)
 	if err != nil {
 		return fail(refuse("script: %v", err))
 	}
@@ -201,7 +203,7 @@ func stageCut(w wire, p *performance, out *stream, a *answer, f *Fault) {
 		if e.message == "" {
 			e.message = "scripted failure"
 		}
-		w.inStream(out, e)
+		out.add(w.failure(e, ""))
 	}
 	p.pace(out)
 	switch f.Kind {
@@ -224,14 +226,14 @@ func stageCut(w wire, p *performance, out *stream, a *answer, f *Fault) {
 	}
 }
 
-// play writes a response. It returns the bytes of the body that went out and whether the client left.
-func play(w http.ResponseWriter, r *http.Request, p *performance) (sent int, gone bool) {
+// play writes a response: whether it began, the bytes of the body that went out, and whether it was given up
+// because the client left or the server was closed.
+func (p *performance) play(w http.ResponseWriter, r *http.Request) (begun bool, sent int, gone bool) {
 	if !sleep(r.Context(), p.first) {
-		return 0, true
+		return false, 0, true
 	}
 	if p.bare {
-		hangUp(w, p.end)
-		return 0, false
+		return false, 0, false
 	}
 	for k, v := range p.header {
 		w.Header().Set(k, v)
@@ -239,14 +241,10 @@ func play(w http.ResponseWriter, r *http.Request, p *performance) (sent int, gon
 	w.WriteHeader(p.status)
 	rc := http.NewResponseController(w)
 	sent, gone = p.send(r.Context(), w, rc)
-	if gone {
-		return sent, true
+	if p.end != "" && !gone {
+		gone = rc.Flush() != nil
 	}
-	if p.end != "" {
-		_ = rc.Flush() // the client may be gone; hanging up is all that is left either way
-		hangUp(w, p.end)
-	}
-	return sent, r.Context().Err() != nil
+	return true, sent, gone || r.Context().Err() != nil
 }
 
 // send writes the body with its pauses.

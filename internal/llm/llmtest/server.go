@@ -73,24 +73,20 @@ type Server struct {
 
 // wire is one provider's protocol.
 type wire interface {
-	// name is short: "anthropic", "chat".
-	name() string
+	// about is a short name ("anthropic", "chat") and the prefix of call ids.
+	about() (name, ids string)
 	// handles reports whether the path belongs to the wire, and whether it asks only to count tokens.
 	handles(path string) (ok, count bool)
 	// key takes the key out of the headers.
 	key(h http.Header) string
 	// read understands a request. In strict mode it refuses what the provider would.
 	read(s *Server, h http.Header, body []byte) (*call, *refusal)
-	// count answers a token count.
-	count(c *call) []byte
 	// stream builds the events of an answer, whole the single object.
 	stream(a *answer) *stream
 	whole(a *answer) []byte
-	// failure is an error body; inStream the error event of a 200 stream.
-	failure(f *refusal, request string) []byte
-	inStream(out *stream, f *refusal)
-	// ids is the prefix of call ids.
-	ids() string
+	// failure is an error body with the request's id, or, without one, the error event of a 200 stream,
+	// whose name may be empty.
+	failure(f *refusal, request string) (event string, body map[string]any)
 }
 
 // refusal is an error answer: kind is the provider's word for it, "" for the usual one of the status.
@@ -214,13 +210,16 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	s.log.begin(rec)
 	p := s.answerTo(r, body, rerr, rec)
-	sent, gone := play(w, r, p)
+	begun, sent, gone := p.play(w, r)
 	s.log.end(rec, func() {
 		rec.Sent, rec.Gone, rec.Fault = sent, gone, p.fault
-		if !p.bare {
+		if begun {
 			rec.Status = p.status
 		}
 	})
+	if gone || p.end != "" {
+		hangUp(w, p.end) // a plain return would end the response as if it were whole
+	}
 }
 
 func (s *Server) readBody(r *http.Request) ([]byte, error) {
@@ -259,11 +258,12 @@ func (s *Server) answerTo(r *http.Request, body []byte, rerr error, rec *Request
 	if bad != nil {
 		return fail(bad)
 	}
+	name, _ := w.about()
 	s.log.update(func() {
-		rec.Wire, rec.Model, rec.Stream, rec.Tools, rec.Turn = w.name(), c.model, c.stream, len(c.tools), c.turn
+		rec.Wire, rec.Model, rec.Stream, rec.Tools, rec.Turn = name, c.model, c.stream, len(c.tools), c.turn
 	})
 	if count {
-		return &performance{status: http.StatusOK, header: jsonHeader(rec.N), body: w.count(c)}
+		return &performance{status: http.StatusOK, header: jsonHeader(rec.N), body: marshal(map[string]any{"input_tokens": tokens(c.size)})}
 	}
 	return s.perform(w, c, rec, fail)
 }

@@ -3,7 +3,6 @@ package llmtest
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
@@ -64,26 +63,6 @@ func text(t *testing.T, resp *http.Response) string {
 		t.Fatal(err)
 	}
 	return string(b)
-}
-
-// events are the data lines of a stream, decoded.
-func events(t *testing.T, stream string) []map[string]any {
-	t.Helper()
-	var out []map[string]any
-	sc := bufio.NewScanner(strings.NewReader(stream))
-	sc.Buffer(nil, 64<<20)
-	for sc.Scan() {
-		data, ok := strings.CutPrefix(sc.Text(), "data: ")
-		if !ok || data == "[DONE]" {
-			continue
-		}
-		var v map[string]any
-		if err := json.Unmarshal([]byte(data), &v); err != nil {
-			t.Fatalf("%s: %v", data, err)
-		}
-		out = append(out, v)
-	}
-	return out
 }
 
 const hello = `[{"role":"user","content":"hello"}]`

@@ -204,7 +204,7 @@ func (c *test) usage(t *testing.T) {
 }
 
 func (c *test) bigReply(t *testing.T) {
-	n := 4 << 20
+	n := 2 << 20
 	r := llmtest.Say(llmtest.Part{Fill: n}, llmtest.Part{Tool: "Bash", Fill: n})
 	r.Chunk = 4000
 	o := c.scene(t, never, r).done(c.request())
