@@ -164,7 +164,8 @@ func TestRepliesAreChosenByConditions(t *testing.T) {
 		{When: &When{Result: "boom"}, Parts: []Part{Text("2")}},
 		{When: &When{System: "subagent", Turn: &one}, Parts: []Part{Text("3")}},
 		{When: &When{Contains: "title", Tools: &no}, Parts: []Part{Text("4")}},
-		{Parts: []Part{Text("5")}}, {Parts: []Part{Tool("Read", nil)}},
+		{Parts: []Part{Text("5")}},
+		{Parts: []Part{Tool("Read", nil)}},
 	}}
 	tools := []tool{{name: "Read"}}
 	for i, row := range []struct {

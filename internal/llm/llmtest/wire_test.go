@@ -201,8 +201,10 @@ func TestKeysAreAskedFor(t *testing.T) {
 			key  string
 			want int
 		}{
-			{Options{Lenient: true}, "", 401}, {Options{Lenient: true, Key: "right"}, "wrong", 401},
-			{Options{Lenient: true, Key: "right"}, "right", 200}, {Options{Lenient: true, NoKey: true}, "", 200},
+			{Options{Lenient: true}, "", 401},
+			{Options{Lenient: true, Key: "right"}, "wrong", 401},
+			{Options{Lenient: true, Key: "right"}, "right", 200},
+			{Options{Lenient: true, NoKey: true}, "", 200},
 		} {
 			srv := start(t, Replies(Say(Text("ok"))), row.opts)
 			req, err := http.NewRequest(http.MethodPost, srv.URL()+path, strings.NewReader(`{}`))
@@ -405,7 +407,9 @@ func TestFaultsAppearAsDescribed(t *testing.T) {
 		}
 		r := Say(Text("one"), Text("two"))
 		r.Faults = []Fault{
-			{Kind: "garbage", At: "event 1"}, {Kind: "html"}, {Kind: "error", At: "part 1", Status: 529},
+			{Kind: "garbage", At: "event 1"},
+			{Kind: "html"},
+			{Kind: "error", At: "part 1", Status: 529},
 			{Kind: "status", Status: 418, Body: "teapot", Header: map[string]string{"X-Odd": "1"}},
 		}
 		srv := start(t, Replies(r), Options{})

@@ -97,8 +97,10 @@ func TestRequestBodies(t *testing.T) {
 func TestEmptyRequestsAreValid(t *testing.T) {
 	m := newModel(t, Config{}, "gpt-4o")
 	for _, req := range []*llm.Request{
-		{}, {Messages: []llm.Message{{Role: llm.Assistant}, {Role: llm.User}}},
-		{Messages: []llm.Message{{Role: llm.Assistant}, llm.UserText("x")}}, {System: []llm.Part{llm.Text{Text: "x"}}},
+		{},
+		{Messages: []llm.Message{{Role: llm.Assistant}, {Role: llm.User}}},
+		{Messages: []llm.Message{{Role: llm.Assistant}, llm.UserText("x")}},
+		{System: []llm.Part{llm.Text{Text: "x"}}},
 	} {
 		if b := m.body(req).Bytes(); !json.Valid(b) {
 			t.Errorf("%s", b)
@@ -166,9 +168,17 @@ func TestEffortFitsTheModel(t *testing.T) {
 		effort      llm.Effort
 		want        string
 	}{
-		{"", "gpt-4o", "high", ""}, {"", "gpt-5", "", ""}, {"", "gpt-5", "max", "high"}, {"", "gpt-5.2", "max", "xhigh"},
-		{"", "gpt-5", "off", "minimal"}, {"", "gpt-5.1", "off", "none"}, {"", "gpt-5-codex", "off", "low"}, {"", "o3", "off", "low"},
-		{"", "gpt-5-pro", "low", "high"}, {"https://openrouter.ai/api/v1", "openai/gpt-5.1", "off", "none"}, {"http://localhost:1", "local", "high", ""},
+		{"", "gpt-4o", "high", ""},
+		{"", "gpt-5", "", ""},
+		{"", "gpt-5", "max", "high"},
+		{"", "gpt-5.2", "max", "xhigh"},
+		{"", "gpt-5", "off", "minimal"},
+		{"", "gpt-5.1", "off", "none"},
+		{"", "gpt-5-codex", "off", "low"},
+		{"", "o3", "off", "low"},
+		{"", "gpt-5-pro", "low", "high"},
+		{"https://openrouter.ai/api/v1", "openai/gpt-5.1", "off", "none"},
+		{"http://localhost:1", "local", "high", ""},
 	} {
 		m := newModel(t, Config{BaseURL: row.base}, row.model)
 		if got := effort(&m.info, row.effort); got != row.want {

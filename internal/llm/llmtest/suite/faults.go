@@ -171,8 +171,12 @@ func (c *test) stalls(t *testing.T) {
 
 func (c *test) committed(t *testing.T) {
 	for _, f := range []llmtest.Fault{
-		{Kind: "reset", At: "part 1 50%"}, {Kind: "close", At: "part 1 50%"}, {Kind: "end", At: "part 1 50%"},
-		{Kind: "garbage", At: "part 1 50%"}, {Kind: "error", At: "part 1 50%"}, {Kind: "stall", At: "part 1 50%"},
+		{Kind: "reset", At: "part 1 50%"},
+		{Kind: "close", At: "part 1 50%"},
+		{Kind: "end", At: "part 1 50%"},
+		{Kind: "garbage", At: "part 1 50%"},
+		{Kind: "error", At: "part 1 50%"},
+		{Kind: "stall", At: "part 1 50%"},
 	} {
 		t.Run(f.Kind, func(t *testing.T) {
 			r := llmtest.Say(read("/a"), llmtest.Part{Tool: "Bash", Input: []byte(`{"command":"` + strings.Repeat("x", 100) + `"}`)})

@@ -70,7 +70,11 @@ func Run(t *testing.T, mk Make, traits Traits) {
 		name string
 		run  func(*testing.T)
 	}{
-		{"Replies", c.replies}, {"Requests", c.requests}, {"Faults", c.faults}, {"Cuts", c.cuts}, {"Endings", c.endings},
+		{"Replies", c.replies},
+		{"Requests", c.requests},
+		{"Faults", c.faults},
+		{"Cuts", c.cuts},
+		{"Endings", c.endings},
 		{"Conversation", c.conversation},
 	} {
 		t.Run(part.name, part.run)
