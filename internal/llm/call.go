@@ -129,7 +129,7 @@ func (c *Caller) sendError(ctx, reqCtx context.Context, w *where, err error) err
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if context.Cause(reqCtx) == errStall {
+	if errors.Is(context.Cause(reqCtx), errStall) {
 		return w.stall(orDefault(c.HeaderTimeout, DefaultHeaderTimeout), "no answer")
 	}
 	if e := AsError(err); e != nil { // the transport knows better than the text of an error
@@ -174,7 +174,7 @@ func (r *Reply) begin(ctx context.Context, resp *http.Response) error {
 	r.Body = buf
 	first, err := firstByte(buf)
 	switch {
-	case err == io.EOF:
+	case errors.Is(err, io.EOF):
 		return r.retryable(KindNetwork, "the reply was empty")
 	case err != nil:
 		return r.Failed(ctx, err)
@@ -218,7 +218,7 @@ func (r *Reply) Failed(ctx context.Context, err error) error {
 	if large, ok := errors.AsType[*SSETooLargeError](err); ok {
 		return r.where.fail(KindProtocol, large.Error(), "check "+r.where.urlVar)
 	}
-	if err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF) {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		e := r.retryable(KindNetwork, "the reply ended before it was complete")
 		e.Err = io.ErrUnexpectedEOF
 		return e

@@ -159,22 +159,11 @@ func TestMissingHeadersAreNoticed(t *testing.T) {
 	mustFail(t, err, KindStall, true, "no answer", "20ms")
 }
 
-// countingClock fires timers only when told.
-type countingClock struct{ timers []*countedTimer }
-
-type countedTimer struct {
-	armed bool
-	fire  func()
-}
+// countedTimer only notes whether it runs.
+type countedTimer struct{ armed bool }
 
 func (t *countedTimer) Stop() bool               { was := t.armed; t.armed = false; return was }
 func (t *countedTimer) Reset(time.Duration) bool { was := t.armed; t.armed = true; return was }
-func (c *countingClock) Now() time.Time          { return time.Time{} }
-func (c *countingClock) AfterFunc(_ time.Duration, f func()) Timer {
-	t := &countedTimer{true, f}
-	c.timers = append(c.timers, t)
-	return t
-}
 
 func TestWatchdogRunsOnlyWhileWaitingForBytes(t *testing.T) {
 	timer := &countedTimer{}
@@ -396,11 +385,18 @@ func TestProxyIsUsedButForItsExceptions(t *testing.T) {
 		url, rules string
 		want       bool
 	}{
-		{"https://a.example.com", "example.com", true}, {"https://example.com", ".example.com", false},
-		{"https://a.example.com", "*.example.com", true}, {"https://notexample.com", "example.com", false},
-		{"https://10.1.2.3", "10.0.0.0/8", true}, {"https://10.1.2.3", "10.1.2.4, 10.1.2.3", true},
-		{"https://a.com:8443", "a.com:8443", true}, {"https://a.com", "a.com:8443", false}, {"https://a.com", "a.com:443", true},
-		{"https://a.com", "*", true}, {"https://a.com", "", false}, {"http://[::1]:80", "", true},
+		{"https://a.example.com", "example.com", true},
+		{"https://example.com", ".example.com", false},
+		{"https://a.example.com", "*.example.com", true},
+		{"https://notexample.com", "example.com", false},
+		{"https://10.1.2.3", "10.0.0.0/8", true},
+		{"https://10.1.2.3", "10.1.2.4, 10.1.2.3", true},
+		{"https://a.com:8443", "a.com:8443", true},
+		{"https://a.com", "a.com:8443", false},
+		{"https://a.com", "a.com:443", true},
+		{"https://a.com", "*", true},
+		{"https://a.com", "", false},
+		{"http://[::1]:80", "", true},
 	} {
 		req := httptest.NewRequest(http.MethodPost, x.url, nil)
 		if got := bypassesProxy(req.URL, x.rules); got != x.want {
@@ -467,10 +463,15 @@ func TestRetryAfterIsReadInAllItsForms(t *testing.T) {
 		name, value string
 		want        time.Duration
 	}{
-		{"Retry-After", "3", 3 * time.Second}, {"Retry-After", "1.5", 1500 * time.Millisecond}, {"Retry-After", "-3", 0},
-		{"Retry-After", now.Add(time.Minute).Format(http.TimeFormat), time.Minute}, {"Retry-After", "soon", 0},
-		{"Retry-After", now.Add(-time.Minute).Format(http.TimeFormat), 0}, {"Retry-After-Ms", "250", 250 * time.Millisecond},
-		{"Retry-After", "1e300", 365 * 24 * time.Hour}, {"Retry-After", "NaN", 0},
+		{"Retry-After", "3", 3 * time.Second},
+		{"Retry-After", "1.5", 1500 * time.Millisecond},
+		{"Retry-After", "-3", 0},
+		{"Retry-After", now.Add(time.Minute).Format(http.TimeFormat), time.Minute},
+		{"Retry-After", "soon", 0},
+		{"Retry-After", now.Add(-time.Minute).Format(http.TimeFormat), 0},
+		{"Retry-After-Ms", "250", 250 * time.Millisecond},
+		{"Retry-After", "1e300", 365 * 24 * time.Hour},
+		{"Retry-After", "NaN", 0},
 	} {
 		h := http.Header{}
 		h.Set(c.name, c.value)

@@ -28,7 +28,7 @@ func (c *leapClock) AfterFunc(d time.Duration, f func()) Timer {
 }
 
 // drive runs attempts that fail as errs says, then succeeds with Done.
-func drive(ctx context.Context, p RetryPolicy, c Clock, errs []error, first ...Delta) (deltas []Delta, err error, attempts int) {
+func drive(ctx context.Context, p RetryPolicy, c Clock, errs []error, first ...Delta) (deltas []Delta, attempts int, err error) {
 	p.Run(ctx, c, func(_ context.Context, n int, yield func(Delta) bool) error {
 		attempts = n
 		for _, d := range first {
@@ -49,7 +49,7 @@ func drive(ctx context.Context, p RetryPolicy, c Clock, errs []error, first ...D
 		deltas = append(deltas, d)
 		return true
 	})
-	return deltas, err, attempts
+	return deltas, attempts, err
 }
 
 func failure(after time.Duration) *Error {
@@ -59,7 +59,7 @@ func failure(after time.Duration) *Error {
 func TestFailuresAreTriedAgainWithGrowingWaits(t *testing.T) {
 	c := &leapClock{}
 	p := RetryPolicy{Jitter: -1}
-	deltas, err, n := drive(t.Context(), p, c, []error{failure(0), failure(0), failure(0)})
+	deltas, n, err := drive(t.Context(), p, c, []error{failure(0), failure(0), failure(0)})
 	if err != nil || n != 4 {
 		t.Fatalf("%v after %d attempts", err, n)
 	}
@@ -78,7 +78,7 @@ func TestFailuresAreTriedAgainWithGrowingWaits(t *testing.T) {
 func TestLastingFailureEndsAfterTheRetries(t *testing.T) {
 	c := &leapClock{}
 	errs := []error{failure(0), failure(0), failure(0), failure(0), failure(0)}
-	_, err, n := drive(t.Context(), RetryPolicy{Rand: func() float64 { return 1 }}, c, errs)
+	_, n, err := drive(t.Context(), RetryPolicy{Rand: func() float64 { return 1 }}, c, errs)
 	e := AsError(err)
 	if n != 4 || e == nil || e.Attempts != 4 || !strings.Contains(e.Error(), "gave up after 4 attempts") {
 		t.Fatalf("%v after %d", err, n)
@@ -94,7 +94,7 @@ func TestLastingFailureEndsAfterTheRetries(t *testing.T) {
 
 func TestProvidersWaitIsObeyed(t *testing.T) {
 	c := &leapClock{}
-	_, err, _ := drive(t.Context(), RetryPolicy{}, c, []error{failure(7 * time.Second)})
+	_, _, err := drive(t.Context(), RetryPolicy{}, c, []error{failure(7 * time.Second)})
 	if err != nil || c.waits[0] != 7*time.Second {
 		t.Fatalf("%v, waited %v", err, c.waits)
 	}
@@ -102,7 +102,7 @@ func TestProvidersWaitIsObeyed(t *testing.T) {
 
 func TestWaitOverTheLimitFailsAtOnceAndSaysHowLong(t *testing.T) {
 	c := &leapClock{}
-	_, err, n := drive(t.Context(), RetryPolicy{}, c, []error{failure(90 * time.Minute)})
+	_, n, err := drive(t.Context(), RetryPolicy{}, c, []error{failure(90 * time.Minute)})
 	if n != 1 || len(c.waits) != 0 || !strings.Contains(err.Error(), "wait 1h30m0s") {
 		t.Fatalf("%v after %d attempts, waited %v", err, n, c.waits)
 	}
@@ -111,7 +111,7 @@ func TestWaitOverTheLimitFailsAtOnceAndSaysHowLong(t *testing.T) {
 func TestNothingIsSentAgainOnceACallWasReady(t *testing.T) {
 	broken := failure(0)
 	broken.Partial = &Message{Role: Assistant}
-	_, err, n := drive(t.Context(), RetryPolicy{}, &leapClock{}, []error{broken}, ToolReady{})
+	_, n, err := drive(t.Context(), RetryPolicy{}, &leapClock{}, []error{broken}, ToolReady{})
 	if e := AsError(err); n != 1 || e == nil || e.Partial == nil || e.Attempts != 1 {
 		t.Fatalf("%v after %d attempts", err, n)
 	}
@@ -119,12 +119,12 @@ func TestNothingIsSentAgainOnceACallWasReady(t *testing.T) {
 
 func TestOtherFailuresAreNotTriedAgain(t *testing.T) {
 	for _, bad := range []error{&Error{Kind: KindAuth}, errors.New("plain")} {
-		_, err, n := drive(t.Context(), RetryPolicy{}, &leapClock{}, []error{bad})
+		_, n, err := drive(t.Context(), RetryPolicy{}, &leapClock{}, []error{bad})
 		if n != 1 || !errors.Is(err, bad) {
 			t.Errorf("%v after %d attempts", err, n)
 		}
 	}
-	_, err, n := drive(t.Context(), RetryPolicy{Max: -1}, &leapClock{}, []error{failure(0)})
+	_, n, err := drive(t.Context(), RetryPolicy{Max: -1}, &leapClock{}, []error{failure(0)})
 	if n != 1 || err == nil {
 		t.Errorf("with no retries: %v after %d attempts", err, n)
 	}
@@ -145,7 +145,7 @@ func TestCancellationEndsAWait(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	c := stuckClock{make(chan time.Duration, 1)}
 	go func() { <-c.asked; cancel() }()
-	_, err, n := drive(ctx, RetryPolicy{}, c, []error{failure(0)})
+	_, n, err := drive(ctx, RetryPolicy{}, c, []error{failure(0)})
 	if n != 1 || !errors.Is(err, context.Canceled) {
 		t.Fatalf("%v after %d", err, n)
 	}
@@ -154,7 +154,7 @@ func TestCancellationEndsAWait(t *testing.T) {
 func TestCancellationIsNoFailureOfTheProvider(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err, _ := drive(ctx, RetryPolicy{}, &leapClock{}, []error{failure(0)})
+	_, _, err := drive(ctx, RetryPolicy{}, &leapClock{}, []error{failure(0)})
 	if !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package llm
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -61,7 +62,7 @@ func SSE(r io.Reader) iter.Seq2[SSEEvent, error] {
 		sr := NewSSEReader(r)
 		for {
 			ev, err := sr.Next()
-			if err == io.EOF {
+			if errors.Is(err, io.EOF) {
 				return
 			}
 			if !yield(ev, err) || err != nil {
@@ -169,7 +170,7 @@ func (r *SSEReader) line() (line span, ok bool, err error) {
 			r.err = r.fill()
 			continue
 		}
-		if r.err != io.EOF {
+		if !errors.Is(r.err, io.EOF) {
 			return line, false, r.err
 		}
 		if r.pos == len(r.buf) {

@@ -31,8 +31,11 @@ func conversation() *llm.Request {
 		Messages: []llm.Message{
 			llm.UserText("Look at this."),
 			{Role: llm.Assistant, Parts: []llm.Part{
-				llm.Reasoning{Text: "Hm\n", Signature: "c2ln"}, llm.Reasoning{Data: "cmVk"}, llm.Reasoning{Text: "unsigned"},
-				llm.Text{Text: "I look.\t\u0001"}, llm.Text{Text: " \n"},
+				llm.Reasoning{Text: "Hm\n", Signature: "c2ln"},
+				llm.Reasoning{Data: "cmVk"},
+				llm.Reasoning{Text: "unsigned"},
+				llm.Text{Text: "I look.\t\u0001"},
+				llm.Text{Text: " \n"},
 				llm.Opaque{Provider: "anthropic", JSON: json.RawMessage(`{"type":"server_tool_use","id":"s1"}`)},
 				llm.Opaque{Provider: "openai", JSON: json.RawMessage(`{"type":"reasoning"}`)},
 				call("toolu_1", `{"file_path": "/a <b>"}`), call("call|2", `[]`),
@@ -45,7 +48,8 @@ func conversation() *llm.Request {
 			{Role: llm.Assistant, Parts: []llm.Part{llm.Reasoning{Text: "thinking only, unsigned"}}},
 			{Role: llm.Assistant, Parts: []llm.Part{llm.Text{Text: "Done."}}},
 			{Role: llm.User, Parts: []llm.Part{
-				llm.Text{Text: "Thanks."}, llm.Media{MIME: "application/pdf", Data: []byte("pdf"), Name: "x.pdf"},
+				llm.Text{Text: "Thanks."},
+				llm.Media{MIME: "application/pdf", Data: []byte("pdf"), Name: "x.pdf"},
 				llm.Media{MIME: "audio/wav", Data: []byte("wav"), Name: "x.wav"},
 			}},
 		},
