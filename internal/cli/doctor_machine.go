@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/lathe-dev/lathe/internal/config"
@@ -104,7 +105,8 @@ func nearestFolder(path string) string {
 	for {
 		_, err := os.Lstat(path)
 		up := filepath.Dir(path)
-		if !errors.Is(err, fs.ErrNotExist) || up == path {
+		below := errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
+		if !below || up == path {
 			return path
 		}
 		path = up

@@ -153,12 +153,16 @@ func (s sessions) toRemove(names []string) ([]session.Info, error) {
 	var out []session.Info
 	seen := map[string]bool{}
 	for _, name := range names {
+		begun := strings.ToLower(strings.TrimSpace(name))
+		if len(begun) < minPrefix {
+			return nil, usage("lathe session list shows ids", "rm takes at least %d characters of an id, and %q has %d", minPrefix, name, len(begun))
+		}
 		info, err := s.find(name)
 		if err != nil {
 			return nil, err
 		}
-		if begun := strings.TrimSpace(name); len(begun) < minPrefix || !strings.HasPrefix(info.ID, strings.ToLower(begun)) {
-			return nil, usage("give "+info.ID, "rm takes ids, or at least %d characters of one, not %q", minPrefix, name)
+		if !strings.HasPrefix(info.ID, begun) {
+			return nil, usage("give "+info.ID, "rm takes ids, and %q is a title", name)
 		}
 		if !seen[info.ID] {
 			seen[info.ID] = true

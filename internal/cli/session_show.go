@@ -23,7 +23,7 @@ func sessionShowCommand(p *program, o *Options) *cobra.Command {
 		Use: "show ID", Short: "Print a conversation", Args: oneID, ValidArgsFunction: completeIDs(o),
 		Long: "Print the conversation of a session as text, tool calls and results included; control characters are made visible.",
 		RunE: func(_ *cobra.Command, args []string) error {
-			return withSession(o, args[0], func(s *session.Session) error {
+			return p.withSession(o, args[0], func(s *session.Session) error {
 				if asJSON {
 					return showJSON(p.out, s)
 				}
@@ -35,8 +35,9 @@ func sessionShowCommand(p *program, o *Options) *cobra.Command {
 	return c
 }
 
-// withSession opens a session for reading, which also works while it is used.
-func withSession(o *Options, name string, f func(*session.Session) error) error {
+// withSession opens a session for reading, which also works while it is used. What is wrong with it is told
+// beside what can be shown.
+func (p *program) withSession(o *Options, name string, f func(*session.Session) error) error {
 	store, err := openSessions(o)
 	if err != nil {
 		return err
@@ -49,7 +50,21 @@ func withSession(o *Options, name string, f func(*session.Session) error) error 
 	if err != nil {
 		return err
 	}
+	p.notes(s)
 	return errors.Join(f(s), s.Close())
+}
+
+// maxNotes is how much of what is wrong is told in passing.
+const maxNotes = 3
+
+func (p *program) notes(s *session.Session) {
+	notes := s.Notes()
+	for _, note := range notes[:min(len(notes), maxNotes)] {
+		fmt.Fprintf(p.err, "%s: warning: %s\n", messagesName, term.EscapeLine(note))
+	}
+	if len(notes) > 0 {
+		fmt.Fprintf(p.err, "%s: warning: lathe session verify %s tells all that is wrong\n", messagesName, s.ID())
+	}
 }
 
 func showText(out io.Writer, s *session.Session) error {
@@ -84,7 +99,7 @@ conversation to read. An existing file is not overwritten unless --force is give
 			if err != nil {
 				return err
 			}
-			return withSession(o, args[0], func(s *session.Session) error { return p.export(s, f, file, force) })
+			return p.withSession(o, args[0], func(s *session.Session) error { return p.export(s, f, file, force) })
 		},
 	}
 	f := c.Flags()

@@ -32,6 +32,7 @@ func (p *program) detached(ctx context.Context, o *Options) (*app.Session, func(
 	if err != nil {
 		return nil, nil, err
 	}
+	p.kids.add(inst.Close)
 	s, err := inst.NewSession(ctx, app.SessionOptions{Detached: true})
 	if err != nil {
 		return nil, nil, startError(joinErrors(err, inst.Close()))
