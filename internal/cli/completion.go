@@ -31,3 +31,34 @@ func completionCommand(p *program) *cobra.Command {
 		},
 	}
 }
+
+// flagValues are the flags that take one of a few words.
+var flagValues = map[string][]string{
+	"output-format":          {"text", "json", "stream-json"},
+	"input-format":           {"text", "stream-json"},
+	"effort":                 {"off", "low", "medium", "high", "xhigh", "max"},
+	"permission-mode":        {"default", "acceptEdits", "plan", "dontAsk", "bypassPermissions"},
+	"provider":               {"anthropic", "openai"},
+	"permission-prompt-tool": {"stdio"},
+	"setting-sources":        {"user", "project", "local"},
+}
+
+// completeFlags offers values of flags to the shell, in every command that has them.
+func completeFlags(c *cobra.Command, o *Options) {
+	offer := func(name string, f cobra.CompletionFunc) {
+		if c.LocalNonPersistentFlags().Lookup(name) != nil || c.PersistentFlags().Lookup(name) != nil {
+			// It fails only for a flag that is not there or has completion already.
+			_ = c.RegisterFlagCompletionFunc(name, f)
+		}
+	}
+	for name, values := range flagValues {
+		offer(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
+	}
+	for _, dir := range []string{"cwd", "add-dir"} {
+		offer(dir, cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs))
+	}
+	offer("resume", completeIDs(o))
+	for _, s := range c.Commands() {
+		completeFlags(s, o)
+	}
+}

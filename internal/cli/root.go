@@ -54,6 +54,7 @@ func addCommands(root *cobra.Command, p *program, o *Options) {
 	root.SetHelpCommand(helpCommand(root))
 	root.AddCommand(sessionCommand(p, o), configCommand(p, o), toolCommand(p, o), doctorCommand(p, o),
 		demoCommand(p), completionCommand(p), manCommand(p), versionCommand(p))
+	completeFlags(root, o)
 }
 
 // flagError names the nearest flag when one is unknown.
