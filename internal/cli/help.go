@@ -107,7 +107,7 @@ func writeFlags(w io.Writer, c *cobra.Command, names []string) {
 	for _, n := range names {
 		if f := lookupFlag(c, n); f != nil && !f.Hidden {
 			left, text := flagUsage(f)
-			fmt.Fprintf(w, "  %-35s %s\n", left, text)
+			fmt.Fprintf(w, "  %-39s %s\n", left, text)
 		}
 	}
 }
