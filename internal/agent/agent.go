@@ -12,7 +12,6 @@ package agent
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -80,17 +79,21 @@ type Config struct {
 
 // Agent runs the turns of one conversation, one at a time.
 type Agent struct {
-	cfg   Config
-	repr  repairer
-	doom  doom
-	spent float64 // US dollars of all turns
+	cfg      Config
+	repr     repairer
+	doom     doom
+	patience time.Duration // see abandonAfter
 
-	mu     sync.Mutex
-	model  llm.Model
-	effort llm.Effort
-	steers []llm.Message
+	mu      sync.Mutex
+	model   llm.Model
+	effort  llm.Effort
+	choices int // how often the model was set
+	steers  []llm.Message
+	spent   float64           // US dollars of all turns
+	unsaved []session.CallEnd // results that could not be written
 
-	setup  sync.Once
+	setup  sync.Mutex
+	ready  bool // the fields below are set, and stay
 	tools  map[string]*boundTool
 	specs  []llm.ToolSpec
 	system []llm.Part
@@ -116,7 +119,7 @@ func New(cfg Config) *Agent {
 	if cfg.Dir == nil {
 		cfg.Dir = func() string { return "" }
 	}
-	return &Agent{cfg: cfg, model: cfg.Model, effort: cfg.Effort}
+	return &Agent{cfg: cfg, model: cfg.Model, effort: cfg.Effort, patience: abandonAfter}
 }
 
 // Steer hands over a message that is delivered before the next step of the running turn, or opens the
@@ -141,6 +144,7 @@ func (a *Agent) SetModel(m llm.Model, effort llm.Effort) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.model, a.effort = m, effort
+	a.choices++
 }
 
 // Model is the model of the next step.
@@ -151,7 +155,43 @@ func (a *Agent) Model() (llm.Model, llm.Effort) {
 }
 
 // Spent is what all turns cost so far, in US dollars.
-func (a *Agent) Spent() float64 { return a.spent }
+func (a *Agent) Spent() float64 {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.spent
+}
+
+func (a *Agent) spend(usd float64) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.spent += usd
+}
+
+// keep holds a result that could not be written, for save.
+func (a *Agent) keep(end session.CallEnd) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.unsaved = append(a.unsaved, end)
+}
+
+// save writes the results that could not be written when they came (the disk was full, say): the model is
+// better told what its calls did than that it is unknown.
+func (a *Agent) save(ctx context.Context) error {
+	a.mu.Lock()
+	ends := a.unsaved
+	a.unsaved = nil
+	a.mu.Unlock()
+	for i, end := range ends {
+		// Any other failure says that nothing waits for this result any more.
+		if err := a.cfg.Transcript.EndCall(ctx, end); unwritten(err) {
+			a.mu.Lock()
+			a.unsaved = append(ends[i:len(ends):len(ends)], a.unsaved...)
+			a.mu.Unlock()
+			return err
+		}
+	}
+	return nil
+}
 
 func sleep(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
@@ -174,26 +214,29 @@ type turn struct {
 	cut       int  // times the model was asked to go on after a cut reply
 	broken    int  // replies in a row that broke off after a call had started
 	pauses    int
-	nudged    bool // asked to go on after an empty reply
-	fallback  int  // how many fallback models were used up
-	failed    error
+	nudged    bool      // asked to go on after an empty reply
+	fallback  int       // how many fallback models were used up
+	first     llm.Model // the model that a fallback replaced
+	chosen    int       // the number of the choice that put the fallback in its place
+	unwritten bool      // the session could not be written
 }
 
 // Run runs one turn. The prompt is on disk before the model is called. The error is nil unless the turn
 // failed: it is then an *llm.Error, or a failure to write the session.
 func (a *Agent) Run(ctx context.Context, prompt llm.Message) (event.TurnEnd, error) {
 	t := &turn{Agent: a, started: a.cfg.Clock()}
+	defer t.goBack()
+	a.doom.reset() // the user may ask for the same again
 	a.cfg.Publish(event.TurnStart{Prompt: prompt})
-	err := a.cfg.Transcript.AddUser(ctx, prompt, false, false)
+	err := t.open(ctx, prompt)
 	if err == nil {
-		a.cfg.Publish(event.UserMessage{Message: prompt})
 		t.end.Reason, err = t.steps(ctx)
 	}
-	if err != nil {
+	switch {
+	case err != nil && ctx.Err() != nil && !t.unwritten:
+		t.end.Reason, err = event.EndInterrupted, nil // whatever the cancellation made others return
+	case err != nil:
 		t.end.Reason, t.end.Err = event.EndFailed, err.Error()
-		if errors.Is(err, context.Canceled) && ctx.Err() != nil {
-			t.end.Reason, t.end.Err, err = event.EndInterrupted, "", nil
-		}
 	}
 	t.end.Duration = a.cfg.Clock().Sub(t.started)
 	if e := a.cfg.Transcript.EndTurn(context.WithoutCancel(ctx), stored(t.end)); e != nil && err == nil {
@@ -201,6 +244,21 @@ func (a *Agent) Run(ctx context.Context, prompt llm.Message) (event.TurnEnd, err
 	}
 	a.cfg.Publish(t.end)
 	return t.end, err
+}
+
+// open puts the prompt on disk.
+func (t *turn) open(ctx context.Context, prompt llm.Message) error {
+	ctx = context.WithoutCancel(ctx)
+	err := t.save(ctx)
+	if err == nil {
+		err = t.cfg.Transcript.AddUser(ctx, prompt, false, false)
+	}
+	if err != nil {
+		t.unwritten = true
+		return err
+	}
+	t.cfg.Publish(event.UserMessage{Message: prompt})
+	return nil
 }
 
 func stored(e event.TurnEnd) session.TurnEnd {
@@ -236,7 +294,7 @@ func (t *turn) steps(ctx context.Context) (event.EndReason, error) {
 		t.end.Steps++
 		reply, outcome, err := t.step(ctx)
 		if err != nil {
-			if t.useFallback(err) {
+			if ctx.Err() == nil && t.useFallback(err) {
 				t.end.Steps--
 				continue
 			}
@@ -249,27 +307,36 @@ func (t *turn) steps(ctx context.Context) (event.EndReason, error) {
 	}
 }
 
-// prepare builds what stays the same for the whole session: the tools and the system prompt.
-func (a *Agent) prepare(ctx context.Context) (err error) {
-	a.setup.Do(func() {
-		if a.cfg.System != nil {
-			a.system, err = a.cfg.System(ctx)
+// prepare builds what stays the same for the whole session: the tools and the system prompt. What failed
+// is tried again by the next turn.
+func (a *Agent) prepare(ctx context.Context) error {
+	a.setup.Lock()
+	defer a.setup.Unlock()
+	if a.ready {
+		return nil
+	}
+	if a.cfg.System != nil {
+		system, err := a.cfg.System(ctx)
+		if err != nil {
+			return err
 		}
-		a.tools = map[string]*boundTool{}
-		for _, tool := range a.cfg.Tools() {
-			spec := tool.Spec()
-			a.tools[spec.Name] = &boundTool{Tool: tool, spec: spec}
-			a.specs = append(a.specs, spec)
-		}
-	})
-	return err
+		a.system = system
+	}
+	a.tools = map[string]*boundTool{}
+	for _, tool := range a.cfg.Tools() {
+		spec := tool.Spec()
+		a.tools[spec.Name] = &boundTool{Tool: tool, spec: spec}
+		a.specs = append(a.specs, spec)
+	}
+	a.ready = true
+	return nil
 }
 
 func (t *turn) overBudget() bool {
 	if t.cfg.BudgetUSD <= 0 {
 		return false
 	}
-	sum := t.spent
+	sum := t.Spent()
 	if t.cfg.Spent != nil {
 		sum += t.cfg.Spent()
 	}
@@ -277,17 +344,23 @@ func (t *turn) overBudget() bool {
 }
 
 func (t *turn) takeSteers(ctx context.Context) error {
-	for _, m := range t.TakeSteers() {
+	steers := t.TakeSteers()
+	for i, m := range steers {
 		if err := t.say(ctx, m, true); err != nil {
+			t.mu.Lock()
+			t.steers = append(steers[i:len(steers):len(steers)], t.steers...)
+			t.mu.Unlock()
 			return err
 		}
+		t.doom.reset()
 	}
 	return nil
 }
 
 // say adds a user message in the middle of a turn.
 func (t *turn) say(ctx context.Context, m llm.Message, steered bool) error {
-	if err := t.cfg.Transcript.AddUser(ctx, m, steered, !steered); err != nil {
+	if err := t.cfg.Transcript.AddUser(context.WithoutCancel(ctx), m, steered, !steered); err != nil {
+		t.unwritten = true
 		return err
 	}
 	t.cfg.Publish(event.UserMessage{Message: m, Steered: steered, Synthetic: !steered})
@@ -308,8 +381,24 @@ func (t *turn) useFallback(err error) bool {
 	next := t.cfg.Fallback[t.fallback]
 	t.fallback++
 	old, effort := t.Model()
+	if t.first == nil {
+		t.first = old
+	}
 	t.SetModel(next, effort)
+	t.mu.Lock()
+	t.chosen = t.choices
+	t.mu.Unlock()
 	t.cfg.Publish(event.Notice{Level: "warning", Text: fmt.Sprintf(
 		"%s cannot answer (%v); going on with %s", old.Info().ID, e.Kind, next.Info().ID)})
 	return true
+}
+
+// goBack ends what useFallback did: the next turn tries the user's model again, unless somebody chose
+// another one meanwhile.
+func (t *turn) goBack() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.first != nil && t.chosen == t.choices {
+		t.model = t.first
+	}
 }

@@ -63,7 +63,7 @@ func (d *doom) note(calls []*pending) {
 		if p.doomed {
 			continue // its result is lathe's warning
 		}
-		k, r := callKey(p.call), resultKey(p.result)
+		k, r := callKey(p.shown), resultKey(p.result)
 		if d.count > 0 && k == d.last && r == d.result {
 			d.count++
 			continue
@@ -98,11 +98,11 @@ func (q *queue) doomed(p *pending) error {
 			warned = true
 		}
 	}
+	q.mu.Lock()
 	p.doomed = true
+	q.out.doomed = q.out.doomed || warned
+	q.mu.Unlock()
 	if warned {
-		q.mu.Lock()
-		q.out.doomed = true
-		q.mu.Unlock()
 		return errors.New("Not run: the same call was repeated without any change in its result, so the turn ends here.")
 	}
 	d.warn()

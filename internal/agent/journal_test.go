@@ -1,7 +1,7 @@
 package agent
 
 import (
-	"context"
+	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -69,16 +69,47 @@ func TestReusedCallIDsOnDisk(t *testing.T) {
 
 var _ Transcript = (*session.Session)(nil)
 
+// BenchmarkStep times one step of the loop, everything but the model and the tool, in a session on disk
+// that already holds 10 or 1,000 steps.
 func BenchmarkStep(b *testing.B) {
-	f := &fixture{model: &script{}, memory: &Memory{}}
-	for i := range b.N {
-		_ = i
-		f.model.plays = append(f.model.plays, reply(llm.StopToolUse, call(llm.TextResult(llm.ToolCall{ID: string(rune('a'+i%26)) + itoa(i)}, "", false).CallID, "R", `{"x":"`+itoa(i)+`"}`)))
+	for _, before := range []int{10, 1000} {
+		b.Run(fmt.Sprintf("after=%d", before), func(b *testing.B) {
+			const round = 50 // timed steps per session, so that the length stays near what the name says
+			steps := 0
+			for b.Loop() {
+				if steps%round == 0 {
+					b.StopTimer()
+					benched = longSession(b, before, round)
+					b.StartTimer()
+				}
+				steps++
+				if _, err := benched.Run(b.Context(), llm.UserText("go")); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(len(benched.cfg.Transcript.Messages())), "messages")
+		})
 	}
-	f.Agent = New(Config{Model: f.model, Transcript: f.memory, Tools: func() []Tool { return []Tool{echo("R", true)} }, Authorize: allowAll, MaxSteps: b.N})
-	b.ResetTimer()
-	if _, err := f.Run(context.Background(), llm.UserText("go")); err != nil {
+}
+
+var benched *Agent
+
+// longSession is an agent that has done steps, and will do one more per turn.
+func longSession(b *testing.B, before, more int) *Agent {
+	log, err := session.NewStore(b.TempDir()).Create(b.Context(), session.Meta{Dir: b.TempDir(), Version: "test"})
+	if err != nil {
 		b.Fatal(err)
 	}
-	b.ReportMetric(float64(len(f.memory.Messages())), "messages")
+	b.Cleanup(func() { _ = log.Close() })
+	s := &script{}
+	for i := range before + more {
+		s.plays = append(s.plays, reply(llm.StopToolUse, call("c"+itoa(i), "R", `{"x":"`+itoa(i)+`"}`)))
+	}
+	cfg := Config{Model: s, Transcript: log, Tools: func() []Tool { return []Tool{echo("R", true)} }, Authorize: allowAll, MaxSteps: before}
+	a := New(cfg)
+	if _, err := a.Run(b.Context(), llm.UserText("go")); err != nil {
+		b.Fatal(err)
+	}
+	a.cfg.MaxSteps = 1
+	return a
 }

@@ -22,31 +22,52 @@ const (
 // replies in a row. Messages that need no change keep their Parts slice. Repair is deterministic, and
 // repairing twice changes nothing.
 func Repair(msgs []llm.Message, model, provider string) []llm.Message {
-	r := &repair{model: model, provider: provider, ids: map[string]bool{}}
+	r := newRepair(model, provider)
 	for _, m := range msgs {
-		switch m.Role {
-		case llm.User:
-			r.user(m)
-		case llm.Assistant:
-			r.assistant(m)
-		}
+		r.add(m)
 	}
-	r.settle()
-	if n := len(r.out); n > 0 && r.out[n-1].Role == llm.Assistant && r.out[n-1].Stop != llm.StopPauseTurn {
-		r.out = append(r.out, llm.UserText(continueText))
-	}
-	return r.out
+	return r.history()
 }
 
+// repair takes messages one by one.
 type repair struct {
 	model, provider string
-	out             []llm.Message
+	out             []llm.Message   // what no later message can change
 	ids             map[string]bool // call ids in use
-	open            []llm.ToolCall  // calls of the last reply, under the ids they are sent with
+	open            []llm.ToolCall  // calls of the last reply that wait for results, under the ids they are sent with
 	renamed         map[string]string
 	results         map[string]llm.ToolResult
 	whole           *llm.Message  // the user message that may serve as the results as it is
 	rest            []llm.Message // other user parts seen before the results were settled
+}
+
+func newRepair(model, provider string) *repair {
+	return &repair{model: model, provider: provider, ids: map[string]bool{}}
+}
+
+func (r *repair) add(m llm.Message) {
+	switch m.Role {
+	case llm.User:
+		r.user(m)
+		if len(r.results) == len(r.open) { // nothing that follows can add to it
+			r.settle()
+		}
+	case llm.Assistant:
+		r.assistant(m)
+	}
+}
+
+// history is the history up to here as it can be sent. Messages that follow change nothing before its end,
+// but for results that are missing.
+func (r *repair) history() []llm.Message {
+	out := r.out[:len(r.out):len(r.out)]
+	if len(r.open) > 0 {
+		out = append(append(out, r.answers()), r.rest...)
+	}
+	if n := len(out); n > 0 && out[n-1].Role == llm.Assistant && out[n-1].Stop != llm.StopPauseTurn {
+		out = append(out, llm.UserText(continueText))
+	}
+	return out
 }
 
 // assistant adds a reply, when something of it remains.
@@ -130,7 +151,7 @@ func (r *repair) user(m llm.Message) {
 		case llm.Text:
 			return p, strings.TrimSpace(p.Text) != ""
 		case llm.Media:
-			return p, len(p.Data) > 0
+			return p, len(p.Data) > 0 && p.MIME != ""
 		}
 		return p, false
 	})
@@ -190,9 +211,9 @@ func (r *repair) answers() llm.Message {
 func resultPart(p llm.Part) (llm.Part, bool) {
 	switch p := p.(type) {
 	case llm.Text:
-		return p, p.Text != ""
+		return p, strings.TrimSpace(p.Text) != ""
 	case llm.Media:
-		return p, len(p.Data) > 0
+		return p, len(p.Data) > 0 && p.MIME != ""
 	}
 	return p, false
 }
@@ -237,79 +258,32 @@ func filter(in []llm.Part, keep func(llm.Part) (llm.Part, bool)) []llm.Part {
 	return out
 }
 
-// repairer repairs a growing history step after step and does the work only for what is new: a prefix
-// whose every message was right stays as it is.
+// repairer repairs a growing history step after step and works only on what is new. Nothing it returned
+// is written to again.
 type repairer struct {
-	model string
-	sound int         // messages known to need no repair
-	last  llm.Message // the last of them, to notice another history
-	ids   map[string]bool
-	mixed bool // the history needs repair somewhere: it is repaired whole, each time
+	fold *repair
+	seen int         // messages taken
+	last llm.Message // the last of them, to notice another history
 }
 
 func (r *repairer) repair(msgs []llm.Message, info llm.ModelInfo) []llm.Message {
-	if r.model != info.ID || r.sound > len(msgs) || (r.sound > 0 && !sameParts(msgs[r.sound-1], r.last)) {
-		*r = repairer{model: info.ID, ids: map[string]bool{}}
+	if r.stale(msgs, info) {
+		*r = repairer{fold: newRepair(info.ID, info.Provider)}
 	}
-	if r.mixed {
-		return Repair(msgs, info.ID, info.Provider)
+	for _, m := range msgs[r.seen:] {
+		r.fold.add(m)
+		r.seen, r.last = r.seen+1, m
 	}
-	fixed := msgs
-	if tail := msgs[r.sound:]; len(tail) > 0 {
-		fixed = Repair(tail, info.ID, info.Provider)
-		if r.sound > 0 && len(fixed) > 0 && fixed[0].Role == llm.User && len(tail) > 0 && tail[0].Role == llm.Assistant &&
-			fixed[0].PlainText() == openingText {
-			fixed = fixed[1:] // the tail begins with a reply, the whole does not
-		}
-		if !sameHistory(tail, fixed) || r.reusesID(tail) {
-			r.mixed = true
-			return Repair(msgs, info.ID, info.Provider)
-		}
-	}
-	r.advance(msgs)
-	return msgs
+	return r.fold.history()
 }
 
-// reusesID reports whether a call of the tail has the id of an earlier one.
-func (r *repairer) reusesID(tail []llm.Message) bool {
-	for _, m := range tail {
-		for _, p := range m.Parts {
-			if c, ok := p.(llm.ToolCall); ok && r.ids[c.ID] {
-				return true
-			}
-		}
-	}
-	return false
+func (r *repairer) stale(msgs []llm.Message, info llm.ModelInfo) bool {
+	return r.fold == nil || r.fold.model != info.ID || r.fold.provider != info.Provider || r.seen > len(msgs) ||
+		(r.seen > 0 && !sameParts(msgs[r.seen-1], r.last))
 }
 
-// advance moves the sound prefix to the end: messages are sound only in whole rounds, up to a user
-// message that answers everything before it.
-func (r *repairer) advance(msgs []llm.Message) {
-	n := len(msgs)
-	if n == 0 || msgs[n-1].Role != llm.User {
-		return
-	}
-	for _, m := range msgs[r.sound:] {
-		for _, p := range m.Parts {
-			if c, ok := p.(llm.ToolCall); ok {
-				r.ids[c.ID] = true
-			}
-		}
-	}
-	r.sound, r.last = n, msgs[n-1]
-}
-
-func sameHistory(a, b []llm.Message) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		if !sameParts(a[i], b[i]) {
-			return false
-		}
-	}
-	return true
-}
+// uses reports whether a call of the history has that id.
+func (r *repairer) uses(id string) bool { return r.fold != nil && r.fold.ids[id] }
 
 func sameParts(a, b llm.Message) bool {
 	if a.Role != b.Role || len(a.Parts) != len(b.Parts) {

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -13,7 +14,21 @@ import (
 // genHistory draws histories as bad as a crash, a bug or another program could leave them.
 func genHistory(t *rapid.T) []llm.Message {
 	ids := rapid.SampledFrom([]string{"a", "b", "c", "d", ""})
-	txt := rapid.SampledFrom([]string{"", " ", "x", "hello"})
+	txt := rapid.SampledFrom([]string{"", " ", "\n\t", "x", "hello", strings.Repeat("huge ", 1_000)})
+	media := rapid.Custom(func(t *rapid.T) llm.Part {
+		return llm.Media{MIME: rapid.SampledFrom([]string{"image/png", ""}).Draw(t, "mime"), Data: []byte(txt.Draw(t, "data"))}
+	})
+	inner := rapid.Custom(func(t *rapid.T) llm.Part {
+		switch rapid.IntRange(0, 4).Draw(t, "inner") {
+		case 0:
+			return media.Draw(t, "media")
+		case 1: // what no result may hold
+			return llm.ToolResult{CallID: ids.Draw(t, "nested"), Parts: []llm.Part{llm.Text{Text: "x"}}}
+		case 2:
+			return llm.ToolCall{ID: ids.Draw(t, "nested"), Name: "Read"}
+		}
+		return llm.Text{Text: txt.Draw(t, "result")}
+	})
 	part := rapid.Custom(func(t *rapid.T) llm.Part {
 		switch rapid.IntRange(0, 6).Draw(t, "kind") {
 		case 0, 1:
@@ -23,11 +38,13 @@ func genHistory(t *rapid.T) []llm.Message {
 		case 3:
 			return llm.ToolCall{ID: ids.Draw(t, "id"), Name: rapid.SampledFrom([]string{"Read", ""}).Draw(t, "name"), Input: []byte("{}")}
 		case 4:
-			return llm.ToolResult{CallID: ids.Draw(t, "for"), Parts: []llm.Part{llm.Text{Text: txt.Draw(t, "result")}}}
+			return llm.ToolResult{
+				CallID: ids.Draw(t, "for"), Parts: rapid.SliceOfN(inner, 0, 3).Draw(t, "content"), IsError: rapid.Bool().Draw(t, "failed"),
+			}
 		case 5:
 			return llm.Opaque{Provider: rapid.SampledFrom([]string{"p", "q"}).Draw(t, "provider"), JSON: []byte("{}")}
 		}
-		return llm.Media{MIME: "image/png", Data: []byte(txt.Draw(t, "data"))}
+		return media.Draw(t, "media")
 	})
 	msg := rapid.Custom(func(t *rapid.T) llm.Message {
 		m := llm.Message{
@@ -63,7 +80,7 @@ func refused(msgs []llm.Message) string {
 			switch p := p.(type) {
 			case llm.Text:
 				content = true
-				if p.Text == "" || p.Text == " " {
+				if strings.TrimSpace(p.Text) == "" {
 					return fmt.Sprintf("message %d has an empty text", i)
 				}
 			case llm.Reasoning:
@@ -87,8 +104,14 @@ func refused(msgs []llm.Message) string {
 					return fmt.Sprintf("message %d: a result in a reply", i)
 				}
 				got = append(got, p.CallID)
+				if why := refusedResult(p); why != "" {
+					return fmt.Sprintf("message %d: %s", i, why)
+				}
 			case llm.Media:
 				content = true
+				if len(p.Data) == 0 || p.MIME == "" {
+					return fmt.Sprintf("message %d has an empty image", i)
+				}
 			}
 		}
 		if !content {
@@ -104,6 +127,27 @@ func refused(msgs []llm.Message) string {
 	}
 	if n := len(msgs); n > 0 && msgs[n-1].Role == llm.Assistant && msgs[n-1].Stop != llm.StopPauseTurn {
 		return "it ends with a reply"
+	}
+	return ""
+}
+
+func refusedResult(r llm.ToolResult) string {
+	for _, p := range r.Parts {
+		switch p := p.(type) {
+		case llm.Text:
+			if strings.TrimSpace(p.Text) == "" {
+				return "an empty text in a result"
+			}
+		case llm.Media:
+			if len(p.Data) == 0 || p.MIME == "" {
+				return "an empty image in a result"
+			}
+		default:
+			return fmt.Sprintf("a %T in a result", p)
+		}
+	}
+	if len(r.Parts) == 0 {
+		return "an empty result"
 	}
 	return ""
 }
@@ -144,8 +188,10 @@ func TestRepairKeepsSoundMessagesAsTheyAre(t *testing.T) {
 		{Role: llm.User, Parts: []llm.Part{llm.TextResult(llm.ToolCall{ID: "1"}, "ok", false)}},
 	}
 	out := Repair(in, "m", "p")
-	if !sameHistory(in, out) {
-		t.Errorf("changed: %+v", out)
+	for i := range in {
+		if len(in) != len(out) || !sameParts(in[i], out[i]) {
+			t.Fatalf("changed: %+v", out)
+		}
 	}
 	if out := Repair(in, "other", "p"); len(out[1].Parts) != 1 {
 		t.Errorf("reasoning of another model was kept: %+v", out[1])

@@ -3,6 +3,8 @@ package agent
 import (
 	"context"
 	"errors"
+	"fmt"
+	"maps"
 	"strings"
 	"time"
 
@@ -17,29 +19,31 @@ import (
 func (t *turn) step(ctx context.Context) (llm.Message, outcome, error) {
 	model, effort := t.Model()
 	info := model.Info()
-	req := &llm.Request{
-		System: t.system, Tools: t.specs, Effort: effort, MaxTokens: t.limit(),
-		Messages: t.repr.repair(t.cfg.Transcript.Messages(), info),
-	}
-	if len(req.Messages) == 0 {
-		return llm.Message{}, outcome{}, errors.New("there is nothing to send: the conversation is empty")
-	}
 	t.cfg.Publish(event.StepStart{Step: t.end.Steps, Model: info.ID})
-	s := &stream{turn: t, ctx: ctx, model: info.ID, queue: t.newQueue(ctx, true)}
+	var void llm.Usage // of replies that were thrown away
 	began := t.cfg.Clock()
-	reply, err := s.read(model, req)
-	took := t.cfg.Clock().Sub(began)
-	if errors.Is(err, errCutShort) {
-		// Nothing was kept: the same request goes out once more with a higher limit.
-		t.cfg.Publish(event.Retry{Attempt: 1, Max: 1, Err: "the reply was cut off at the output limit; asking again with a higher one"})
-		t.account(info, s.usage, llm.StopMaxTokens, took)
-		return t.step(ctx)
+	for {
+		req := &llm.Request{
+			System: t.system, Tools: t.specs, Effort: effort, MaxTokens: t.limit(),
+			Messages: t.repr.repair(t.cfg.Transcript.Messages(), info),
+		}
+		if len(req.Messages) == 0 {
+			return llm.Message{}, outcome{}, errors.New("there is nothing to send: the conversation is empty")
+		}
+		s := &stream{turn: t, ctx: ctx, model: info.ID, queue: t.newQueue(ctx, true)}
+		reply, err := s.read(model, req)
+		if errors.Is(err, errCutShort) { // nothing was kept: the same request goes out with a higher limit
+			void = void.Add(s.usage)
+			t.cfg.Publish(event.Retry{Attempt: 1, Max: 1, Err: "the reply was cut off at the output limit; asking again with a higher one"})
+			continue
+		}
+		took := t.cfg.Clock().Sub(began)
+		out := s.queue.wait()
+		if sum := void.Add(s.usage); err == nil || s.kept() || sum != (llm.Usage{}) {
+			t.account(info, sum, reply.Stop, took)
+		}
+		return reply, s.verdict(&out, err), t.stepError(s, err)
 	}
-	out := s.queue.wait()
-	if err == nil || s.kept() {
-		t.account(info, s.usage, reply.Stop, took)
-	}
-	return reply, s.verdict(&out, err), t.stepError(s, err)
 }
 
 // verdict adds to an outcome what went wrong with the stream.
@@ -65,7 +69,7 @@ func (t *turn) stepError(s *stream, err error) error {
 // account adds up what a reply cost and closes the step.
 func (t *turn) account(info llm.ModelInfo, u llm.Usage, stop llm.StopReason, took time.Duration) {
 	cost := info.Price.Cost(u)
-	t.spent += cost
+	t.spend(cost)
 	t.end.Usage = t.end.Usage.Add(u)
 	t.end.CostUSD += cost
 	t.end.APITime += took
@@ -85,27 +89,25 @@ type stream struct {
 	queue *queue
 
 	id       string // lathe's id of the reply
-	done     []llm.Part
-	have     []bool // done[i] is complete
-	written  []bool // done[i] is in the journal
-	called   bool   // a call was handed over
-	open     int    // index of the text that streams
+	pieces   []piece
+	parts    []llm.Part     // what is in the journal, in its order: the reply as it will be sent
+	ids      map[string]int // calls of this reply by the id the provider gave -> index
+	called   bool           // a call was handed over
+	open     int            // index of the text that streams
 	text     strings.Builder
 	usage    llm.Usage
 	writeErr error
 }
 
-// kept reports whether something of the reply is in the journal and must go on from there.
-func (s *stream) kept() bool { return s.called || s.anyWritten() }
-
-func (s *stream) anyWritten() bool {
-	for _, w := range s.written {
-		if w {
-			return true
-		}
-	}
-	return false
+// piece is the part at one index of the provider's stream.
+type piece struct {
+	part    llm.Part // nil: not complete
+	written bool     // it is in the journal and does not change any more
+	handed  bool     // it is a call and in the queue
 }
+
+// kept reports whether something of the reply is in the journal and must go on from there.
+func (s *stream) kept() bool { return s.called || len(s.parts) > 0 }
 
 // read consumes the stream and closes the reply in the journal. On an error after a call, or on an
 // interruption, the complete parts are kept as a reply of their own.
@@ -118,16 +120,24 @@ func (s *stream) read(model llm.Model, req *llm.Request) (llm.Message, error) {
 		if done, ok := d.(llm.Done); ok {
 			return s.finish(done.Message)
 		}
+		if _, again := d.(llm.Sent); again && s.called {
+			return s.broke(protocolError("the provider sent the request again after a call had started"))
+		}
 		if s.take(d); s.writeErr != nil {
 			return llm.Message{}, s.writeErr
 		}
 	}
-	return s.broke(&llm.Error{Kind: llm.KindProtocol, Message: "the provider's stream ended without a result", Retryable: true})
+	return s.broke(protocolError("the provider's stream ended without a result"))
+}
+
+func protocolError(msg string) error {
+	return &llm.Error{Kind: llm.KindProtocol, Message: msg, Retryable: true}
 }
 
 func (s *stream) reset() {
 	s.id = "msg_" + uuid.NewString()
-	s.done, s.have, s.written = nil, nil, nil
+	s.pieces, s.parts, s.ids = nil, nil, map[string]int{}
+	s.usage = llm.Usage{}
 	s.open = -1
 	s.text.Reset()
 }
@@ -161,10 +171,7 @@ func (s *stream) take(d llm.Delta) {
 	case llm.ToolReady:
 		s.complete(d.Index, d.Call)
 		s.flush(d.Index + 1)
-		if s.writeErr == nil {
-			s.called = true
-			s.queue.add(d.Call)
-		}
+		s.hand(d.Index)
 	default:
 		s.delta(d)
 	}
@@ -180,31 +187,74 @@ func (s *stream) retrying(d llm.Retrying) {
 	s.cfg.Publish(event.Retry{Attempt: d.Attempt, Max: d.Max, Delay: d.Delay, Err: d.Err.Error(), Status: status})
 }
 
-// complete notes a finished part.
+// complete notes a finished part; one that is in the journal stays as it is.
 func (s *stream) complete(i int, p llm.Part) {
-	for len(s.done) <= i {
-		s.done, s.have, s.written = append(s.done, nil), append(s.have, false), append(s.written, false)
+	for len(s.pieces) <= i {
+		s.pieces = append(s.pieces, piece{})
 	}
-	s.done[i], s.have[i] = p, true
+	if s.pieces[i].written {
+		return
+	}
+	if c, ok := p.(llm.ToolCall); ok {
+		p = s.own(i, c)
+	}
+	s.pieces[i].part = p
 	if i == s.open {
 		s.open = -1
 		s.text.Reset()
 	}
 }
 
+// own gives a call an id that no other call of the conversation has: results find their calls by it.
+func (s *stream) own(i int, c llm.ToolCall) llm.ToolCall {
+	given := c.ID
+	if given == "" {
+		given = "call"
+	}
+	taken := func(id string) bool {
+		at, here := s.ids[id]
+		return (here && at != i) || s.repr.uses(id)
+	}
+	c.ID = given
+	for n := 2; taken(c.ID); n++ {
+		c.ID = fmt.Sprintf("%s_%d", given, n)
+	}
+	s.ids[c.ID] = i
+	return c
+}
+
 // flush journals the complete parts below n and then shows them.
 func (s *stream) flush(n int) {
-	for i := 0; i < n && i < len(s.done) && s.writeErr == nil; i++ {
-		if !s.have[i] || s.written[i] {
+	for i := 0; i < n && i < len(s.pieces) && s.writeErr == nil; i++ {
+		p := &s.pieces[i]
+		if p.part == nil || p.written {
 			continue
 		}
-		if err := s.cfg.Transcript.AddPart(context.WithoutCancel(s.ctx), i, s.done[i]); err != nil {
-			s.writeErr = err
+		if err := s.cfg.Transcript.AddPart(context.WithoutCancel(s.ctx), len(s.parts), p.part); err != nil {
+			s.failed(err)
 			return
 		}
-		s.written[i] = true
-		s.cfg.Publish(event.PartDone{MessageID: s.id, Index: i, Part: s.done[i], Model: s.model, Usage: s.usage})
+		p.written = true
+		s.parts = append(s.parts, p.part)
+		s.cfg.Publish(event.PartDone{MessageID: s.id, Index: i, Part: p.part, Model: s.model, Usage: s.usage})
 	}
+}
+
+// failed stops everything: what cannot be written must not happen.
+func (s *stream) failed(err error) {
+	s.writeErr = err
+	s.queue.failWrite(err)
+}
+
+// hand puts the call at an index into the queue, once.
+func (s *stream) hand(i int) {
+	p := &s.pieces[i]
+	c, ok := p.part.(llm.ToolCall)
+	if !ok || !p.written || p.handed || s.writeErr != nil {
+		return
+	}
+	p.handed, s.called = true, true
+	s.queue.add(c)
 }
 
 // finish closes a reply that came whole.
@@ -215,13 +265,26 @@ func (s *stream) finish(m llm.Message) (llm.Message, error) {
 	if m.Stop == llm.StopMaxTokens && !s.called && len(m.Calls()) == 0 && s.raise() {
 		return m, errCutShort
 	}
+	if len(s.parts) == 0 { // the whole counts, whatever was announced
+		s.pieces, s.ids = nil, map[string]int{}
+	}
+	announced := maps.Clone(s.ids)
 	for i, p := range m.Parts {
-		if i >= len(s.have) || !s.have[i] {
+		if !s.has(i, p, announced) {
 			s.complete(i, p)
 		}
 	}
-	s.called = s.called || len(m.Calls()) > 0
 	return s.close(m.ID, m.Stop)
+}
+
+// has reports whether a part of the whole reply was complete before: at its index, or, a call, at another.
+func (s *stream) has(i int, p llm.Part, announced map[string]int) bool {
+	if i < len(s.pieces) && s.pieces[i].part != nil {
+		return true
+	}
+	c, ok := p.(llm.ToolCall)
+	_, known := announced[c.ID]
+	return ok && known
 }
 
 // broke keeps what was complete when the stream failed after a call, and what was to be read when the
@@ -249,27 +312,22 @@ func (s *stream) close(id string, stop llm.StopReason) (llm.Message, error) {
 	if id == "" {
 		id = s.id
 	}
-	s.flush(len(s.done))
+	s.flush(len(s.pieces))
 	if s.writeErr != nil {
 		return llm.Message{}, s.writeErr
 	}
 	usage := s.usage
-	m := llm.Message{ID: id, Role: llm.Assistant, Model: s.model, Usage: &usage, Stop: stop}
-	for i, p := range s.done {
-		if s.have[i] {
-			m.Parts = append(m.Parts, p)
-		}
-	}
+	m := llm.Message{ID: id, Role: llm.Assistant, Parts: s.parts, Model: s.model, Usage: &usage, Stop: stop}
 	if len(m.Parts) == 0 {
 		return m, nil
 	}
 	if err := s.cfg.Transcript.AddReply(context.WithoutCancel(s.ctx), m); err != nil {
-		s.writeErr = err
+		s.failed(err)
 		return m, err
 	}
 	s.cfg.Publish(event.Response{Message: m})
-	for _, c := range m.Calls() {
-		s.queue.add(c)
+	for i := range s.pieces {
+		s.hand(i)
 	}
 	return m, nil
 }

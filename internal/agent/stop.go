@@ -35,6 +35,7 @@ type outcome struct {
 func (t *turn) after(ctx context.Context, reply llm.Message, out outcome) (event.EndReason, error) {
 	switch {
 	case out.writeErr != nil:
+		t.unwritten = true
 		return "", out.writeErr
 	case out.interrupted || ctx.Err() != nil:
 		return event.EndInterrupted, nil
@@ -86,11 +87,8 @@ func (t *turn) raise() bool {
 
 // limit is the output limit in force.
 func (t *turn) limit() int {
-	if t.maxTokens > 0 {
-		return t.maxTokens
-	}
 	m, _ := t.Model()
-	limit := t.cfg.MaxTokens
+	limit := max(t.maxTokens, t.cfg.MaxTokens)
 	if limit <= 0 {
 		limit = defaultMaxTokens
 	}

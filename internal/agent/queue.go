@@ -1,0 +1,252 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/lathe-dev/lathe/internal/llm"
+	"github.com/lathe-dev/lathe/internal/session"
+)
+
+const (
+	maxParallel = 8
+	// abandonAfter is how long a cancelled turn waits for a tool that does not obey.
+	abandonAfter = 10 * time.Second
+
+	interruptedText = "The user interrupted this call before it finished."
+	notStartedText  = "This call was not run: the user interrupted the turn before it started."
+	abandonedText   = "The user interrupted this call and it did not stop; it may still have effects."
+)
+
+var (
+	errNotStarted = errors.New(notStartedText)
+	errNotWritten = errors.New("This call was not run: the session could not be written.")
+)
+
+// unwritten reports whether err means that the session could not be written.
+func unwritten(err error) bool {
+	_, ok := errors.AsType[*session.WriteError](err)
+	return ok
+}
+
+// queue runs the calls of one reply in their order: parallel ones together, others alone. Calls may be
+// added while earlier ones run.
+type queue struct {
+	a       *Agent
+	ctx     context.Context
+	journal bool // the calls belong to the reply that is being written
+
+	mu      sync.Mutex
+	wake    *sync.Cond
+	calls   []*pending
+	closed  bool
+	stopped chan struct{} // the scheduler has ended
+
+	running sync.WaitGroup
+	slots   chan struct{}
+	out     outcome
+}
+
+// pending is a call on its way to its one result. The goroutine that works on it owns call; others look at
+// shown, since a turn that was interrupted does not wait for ever for a tool that does not obey.
+type pending struct {
+	id   string
+	call llm.ToolCall // as it will run
+	tool Tool         // resolved for call; nil: not yet, or the input changed since
+
+	hooked bool // BeforeTool has seen it
+	final  bool // preparing it again would not help
+
+	once   sync.Once
+	result llm.ToolResult
+
+	// guarded by queue.mu
+	shown    llm.ToolCall
+	started  bool
+	answered bool
+	doomed   bool // stopped because it repeats the calls before it
+}
+
+func (a *Agent) newQueue(ctx context.Context, journal bool) *queue {
+	q := &queue{a: a, ctx: ctx, journal: journal, slots: make(chan struct{}, maxParallel)}
+	q.wake = sync.NewCond(&q.mu)
+	return q
+}
+
+// add hands over one call. Calls that are journalled have ids of their own.
+func (q *queue) add(c llm.ToolCall) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.calls = append(q.calls, &pending{id: c.ID, call: c, shown: c})
+	if q.stopped == nil {
+		q.stopped = make(chan struct{})
+		go q.schedule()
+	}
+	q.wake.Signal()
+}
+
+// wait ends the queue: it returns when every call has its result.
+func (q *queue) wait() outcome {
+	q.mu.Lock()
+	q.closed = true
+	q.wake.Signal()
+	stopped := q.stopped
+	q.mu.Unlock()
+	if stopped != nil {
+		q.await(stopped)
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.out.calls = len(q.calls)
+	if q.journal {
+		q.a.doom.note(q.calls)
+	}
+	return q.out
+}
+
+// await waits for the scheduler; after a cancellation it gives tools that do not obey a while and then
+// answers for them.
+func (q *queue) await(stopped chan struct{}) {
+	select {
+	case <-stopped:
+		return
+	case <-q.ctx.Done():
+	}
+	timer := time.NewTimer(q.a.patience)
+	defer timer.Stop()
+	select {
+	case <-stopped:
+	case <-timer.C:
+		for _, p := range q.snapshot() {
+			q.abandon(p)
+		}
+	}
+}
+
+// abandon answers a call whose tool does not return. One that had not started never will.
+func (q *queue) abandon(p *pending) {
+	q.mu.Lock()
+	p.answered = true
+	msg, call := notStartedText, p.shown
+	if p.started {
+		msg = abandonedText
+	}
+	q.mu.Unlock()
+	q.finish(p, call, &Result{Parts: text(msg), IsError: true}, "", false, 0)
+}
+
+func (q *queue) snapshot() []*pending {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return append([]*pending(nil), q.calls...)
+}
+
+// next is the i-th call, or nil when there will be none.
+func (q *queue) next(i int) *pending {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for i >= len(q.calls) && !q.closed {
+		q.wake.Wait()
+	}
+	if i >= len(q.calls) {
+		return nil
+	}
+	return q.calls[i]
+}
+
+// schedule takes the calls in order. A call is prepared when its turn comes, so that it sees what the
+// ones before it did: what cannot run beside the calls in flight waits for them and is prepared again.
+func (q *queue) schedule() {
+	defer close(q.stopped)
+	for i := 0; ; i++ {
+		p := q.next(i)
+		if p == nil {
+			break
+		}
+		q.start(p)
+	}
+	q.running.Wait()
+}
+
+func (q *queue) start(p *pending) {
+	plan, err := q.prepare(p)
+	if !p.final && (err != nil || !plan.Parallel) {
+		plan.close()
+		q.running.Wait()
+		plan, err = q.prepare(p)
+	}
+	if err != nil {
+		q.fail(p, err, "", 0)
+		return
+	}
+	if !plan.Parallel {
+		q.perform(p, plan)
+		return
+	}
+	q.slots <- struct{}{}
+	q.running.Add(1)
+	go func() {
+		defer func() { <-q.slots; q.running.Done() }()
+		q.perform(p, plan)
+	}()
+}
+
+// halted says why nothing may start any more, or nil.
+func (q *queue) halted() error {
+	if q.ctx.Err() != nil {
+		return errNotStarted
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.out.writeErr != nil {
+		return errNotWritten
+	}
+	return nil
+}
+
+// prepare resolves a call without side effects.
+func (q *queue) prepare(p *pending) (plan *Plan, err error) {
+	if err := q.halted(); err != nil {
+		p.final = true
+		return nil, err
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			plan, err = nil, fmt.Errorf("%s crashed while it was prepared: %v", p.call.Name, r)
+		}
+	}()
+	if p.tool == nil {
+		if err := q.resolve(p); err != nil {
+			p.final = true
+			return nil, err
+		}
+	}
+	plan, err = p.tool.Prepare(q.ctx, p.call)
+	if err == nil && (plan == nil || plan.Run == nil) {
+		return nil, fmt.Errorf("%s cannot be run: it made no plan for this input", p.call.Name)
+	}
+	return plan, err
+}
+
+// resolve finds the tool of a call. The hooks see each call once, however often it is prepared; they may
+// change all of it but its id.
+func (q *queue) resolve(p *pending) error {
+	tool, err := q.a.resolve(&p.call)
+	if err == nil && !p.hooked && q.a.cfg.BeforeTool != nil {
+		p.hooked = true
+		if err = q.a.cfg.BeforeTool(q.ctx, &p.call); err == nil {
+			tool, err = q.a.resolve(&p.call)
+		}
+		p.call.ID = p.id
+	}
+	q.mu.Lock()
+	p.shown = p.call
+	q.mu.Unlock()
+	if err == nil {
+		p.tool = tool
+	}
+	return err
+}
