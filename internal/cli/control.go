@@ -30,7 +30,7 @@ type controller struct {
 	mu        sync.Mutex
 	conv      Conversation
 	h         *headless
-	openErr   error
+	openErr   error // why no turn may run
 	queue     []llm.Message
 	held      []llm.Part // of messages that wait for the next one (shouldQuery false)
 	eof       bool
@@ -121,7 +121,7 @@ func (c *controller) signal() {
 func (c *controller) open(ctx context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.conv != nil || c.openErr != nil {
+	if c.openErr != nil || c.conv != nil {
 		return c.openErr
 	}
 	conv, err := c.p.open(ctx, c.o)

@@ -124,8 +124,9 @@ func TestInitializeRefusesWhatItCannotDo(t *testing.T) {
 		if r := h.reply(); r["subtype"] != "error" || r["error"] == "" {
 			t.Errorf("%s: got %v", in, r)
 		}
-		if err := h.end(); err != nil {
-			t.Error(err)
+		h.send(userLine1)
+		if err := h.end(); exitCode(err) != exitUsage {
+			t.Errorf("%s: a message after a refused initialize: %v; want a usage error", in, err)
 		}
 	}
 }

@@ -21,8 +21,19 @@ type initializing struct {
 }
 
 // initialize takes the host's settings into the options and opens the conversation. What lathe cannot do
-// is refused rather than ignored: a host that sets a hook relies on it.
+// is refused rather than ignored: a host that sets a hook relies on it. Hosts send their first message
+// without waiting for the answer, so that a refusal stands for all that follows.
 func (c *controller) initialize(ctx context.Context, in initializing) (any, error) {
+	answer, err := c.initialized(ctx, in)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err != nil && c.conv == nil && c.openErr == nil {
+		c.openErr = &Error{Code: exitUsage, Err: err}
+	}
+	return answer, err
+}
+
+func (c *controller) initialized(ctx context.Context, in initializing) (any, error) {
 	for _, part := range []struct {
 		name string
 		raw  json.RawMessage
