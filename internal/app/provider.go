@@ -177,15 +177,29 @@ func (i *Instance) newProvider(name string, set config.Provider) (llm.Provider, 
 		return anthropic.New(anthropic.Config{
 			BaseURL: set.APIBase, APIKey: set.APIKey, AuthToken: set.AuthToken, Headers: set.Headers, Betas: set.Betas,
 			HTTP: i.http, Retry: retry, StallTimeout: stall, ThinkingTokens: i.settings().MaxThinkingTokens, Version: i.opts.Version,
+			KeyVar: keyVar(name, "anthropic", "API_KEY"), URLVar: keyVar(name, "anthropic", "BASE_URL"),
 		})
 	case "openai":
 		return openai.New(openai.Config{
 			ProviderName: name, BaseURL: set.APIBase, APIKey: set.APIKey, Headers: set.Headers,
 			HTTP: i.http, Retry: retry, StallTimeout: stall,
+			KeyVar: keyVar(name, "openai", "API_KEY"), URLVar: keyVar(name, "openai", "BASE_URL"),
 		}), nil
 	default:
 		return nil, fmt.Errorf("provider %s: the type %q is neither anthropic nor openai", name, wire)
 	}
+}
+
+// keyVar is what hints call the place of a provider's key or address: a variable for the two known ones,
+// the setting for those of the user.
+func keyVar(name, known, what string) string {
+	switch {
+	case name == known:
+		return strings.ToUpper(name) + "_" + what
+	case what == "API_KEY":
+		return "providers." + name + ".apiKey"
+	}
+	return "providers." + name + ".apiBase"
 }
 
 func ms(n int) time.Duration { return time.Duration(n) * time.Millisecond }

@@ -106,8 +106,8 @@ func ErrorFields(raw json.RawMessage) (code, message string) {
 	if c, ok := e.Code.(string); ok && c != "" {
 		code = strings.TrimPrefix(code+" "+c, " ")
 	}
-	if n, ok := e.Code.(float64); ok && code == "" {
-		code = strconv.Itoa(int(n))
+	if n, ok := e.Code.(float64); ok { // a number says more than a type that may be general
+		code = strings.TrimSuffix(strconv.Itoa(int(n))+" "+code, " ")
 	}
 	if code == "" {
 		code = e.Status
@@ -149,7 +149,8 @@ func (w *where) status(status int, h http.Header, body []byte) *Error {
 // reported is the error for an error object in a reply with status 200.
 func (w *where) reported(code, message string) *Error {
 	status := 0
-	if n, err := strconv.Atoi(code); err == nil {
+	number, _, _ := strings.Cut(code, " ")
+	if n, err := strconv.Atoi(number); err == nil {
 		status = n
 	}
 	kind := kindOfStatus(status, code, message)
@@ -210,6 +211,7 @@ var kindsByCode = []struct {
 	kind ErrorKind
 }{
 	{"overloaded", KindOverloaded},
+	{"529", KindOverloaded},
 	{"rate_limit", KindRateLimit},
 	{"authentication", KindAuth},
 	{"invalid_api_key", KindAuth},

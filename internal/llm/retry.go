@@ -112,11 +112,12 @@ func (p RetryPolicy) next(ctx context.Context, n int, committed bool, err error)
 	if e == nil {
 		return retryWait{}, err
 	}
-	e.Attempts = n
 	switch {
 	case committed || !e.Retryable || n > p.Max:
+		e.Attempts = n
 		return retryWait{}, e
 	case e.RetryAfter > p.MaxWait:
+		e.Attempts = n
 		e.Hint = fmt.Sprintf("the provider asks to wait %s; try again then, or use another model", round(e.RetryAfter))
 		return retryWait{}, e
 	case e.RetryAfter > 0:

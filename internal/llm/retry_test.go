@@ -189,3 +189,21 @@ func TestDelayStaysWithinTheJitterAndTheCap(t *testing.T) {
 		}
 	}
 }
+
+func TestAWaitDoesNotSayThatItGaveUp(t *testing.T) {
+	e := &Error{Kind: KindOverloaded, Retryable: true}
+	p := RetryPolicy{Max: 1}.withDefaults()
+	if w, err := p.next(t.Context(), 1, false, e); err != nil || strings.Contains(w.cause.Error(), "gave up") {
+		t.Errorf("%v %v", w.cause, err)
+	}
+	if _, err := p.next(t.Context(), 2, false, e); err == nil || !strings.Contains(err.Error(), "gave up after 2 attempts") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestANumberInAnErrorSaysMoreThanItsType(t *testing.T) {
+	code, _ := ErrorFields([]byte(`{"type":"server_error","code":529,"message":"busy"}`))
+	if k := kindOfStatus(0, code, "busy"); k != KindOverloaded {
+		t.Errorf("%q is %s", code, k)
+	}
+}
