@@ -1,0 +1,33 @@
+package agent
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/lathe-dev/lathe/internal/llm"
+)
+
+// BenchmarkToolStart reports the time from a call's last byte to the start of its tool, while the reply
+// still streams.
+func BenchmarkToolStart(b *testing.B) {
+	started := make(chan time.Time)
+	tl := tool("T", true, func(context.Context, string) (*Result, error) { started <- time.Now(); return TextResult("ok"), nil })
+	var total time.Duration
+	f := &fixture{model: &script{}, memory: &Memory{}}
+	for i := range b.N {
+		f.model.plays = append(f.model.plays, func(_ context.Context, yield func(llm.Delta, error) bool) {
+			c := call(itoa(i), "T", `{"x":"`+itoa(i)+`"}`)
+			ready := time.Now()
+			yield(llm.ToolReady{Index: 0, Call: c}, nil)
+			total += (<-started).Sub(ready)
+			yield(llm.Done{Message: llm.Message{Role: llm.Assistant, Parts: []llm.Part{c}, Stop: llm.StopToolUse}}, nil)
+		})
+	}
+	f.Agent = New(Config{Model: f.model, Transcript: f.memory, Tools: func() []Tool { return []Tool{tl} }, Authorize: allowAll, MaxSteps: b.N})
+	b.ResetTimer()
+	if _, err := f.Run(b.Context(), llm.UserText("go")); err != nil {
+		b.Fatal(err)
+	}
+	b.ReportMetric(float64(total.Microseconds())/float64(b.N), "µs-to-start")
+}
