@@ -2,6 +2,7 @@ package permission
 
 import (
 	"encoding/json"
+	"path"
 	"path/filepath"
 	"strings"
 
@@ -26,8 +27,8 @@ func (p *Policy) matchAccess(r Rule, req Request, a Access) bool {
 // and by Edit allow rules, because who may edit a file may read it; a read-deny forbids writing too.
 func (p *Policy) matchPath(r Rule, req Request, a Access) bool {
 	switch {
-	case r.Tool == "Edit" && (a.Kind == Write || r.Effect == Allow):
-	case r.Tool == "Read" && (a.Kind == Read || r.Effect == Deny):
+	case r.class() == "Edit" && (a.Kind == Write || r.Effect == Allow):
+	case r.class() == "Read" && (a.Kind == Read || r.Effect == Deny):
 	default:
 		return false
 	}
@@ -44,10 +45,15 @@ func (p *Policy) matchPath(r Rule, req Request, a Access) bool {
 
 // pathMatches holds an absolute path against a gitignore-like pattern with one of four anchors:
 // //abs, ~/home, /source and relative to the session's folder.
-func (p *Policy) pathMatches(r Rule, dir, path string) bool {
-	pattern, anchor := filepath.ToSlash(r.Spec), dir
+func (p *Policy) pathMatches(r Rule, dir, target string) bool {
+	pattern, anchor := strings.ReplaceAll(r.Spec, `\`, "/"), dir
+	if !hasDrive(dir) {
+		pattern = filepath.ToSlash(r.Spec)
+	}
 	anyDepth := false
 	switch {
+	case hasDrive(pattern):
+		anchor, pattern = "/", slashed(pattern)[1:]
 	case strings.HasPrefix(pattern, "//"):
 		anchor, pattern = "/", pattern[2:]
 	case pattern == "~" || strings.HasPrefix(pattern, "~/"):
@@ -62,20 +68,50 @@ func (p *Policy) pathMatches(r Rule, dir, path string) bool {
 		trimmed := strings.TrimSuffix(strings.TrimSuffix(pattern, "/**"), "/")
 		anyDepth = !strings.Contains(pattern, "/") || (r.Effect != Allow && !strings.Contains(trimmed, "/"))
 	}
-	rel, err := filepath.Rel(anchor, path)
-	if err != nil {
-		return false
+	if pattern != "" {
+		pattern = path.Clean(pattern)
 	}
-	rel = filepath.ToSlash(rel)
-	if rel == ".." || strings.HasPrefix(rel, "../") {
-		return false
+	anchor, target = slashed(anchor), slashed(target)
+	for pattern == ".." || strings.HasPrefix(pattern, "../") {
+		anchor, anyDepth = path.Dir(anchor), false
+		pattern = strings.TrimPrefix(pattern[2:], "/")
 	}
-	return globUnder(strings.TrimSuffix(pattern, "/"), rel, anyDepth)
+	if p.FoldCase && r.Effect != Allow {
+		pattern, anchor, target = strings.ToLower(pattern), strings.ToLower(anchor), strings.ToLower(target)
+	}
+	rel, ok := below(anchor, target)
+	return ok && globUnder(pattern, rel, anyDepth)
+}
+
+// below is the path of target from anchor, both slashed; false when target is not in there.
+func below(anchor, target string) (string, bool) {
+	if anchor == target {
+		return "", true
+	}
+	if anchor != "/" {
+		anchor += "/"
+	}
+	return strings.CutPrefix(target, anchor)
+}
+
+// slashed writes an absolute path as rules do, on every system: C:\a\b is /c/a/b.
+func slashed(p string) string {
+	switch {
+	case hasDrive(p):
+		p = "/" + strings.ToLower(p[:1]) + "/" + strings.ReplaceAll(p[2:], `\`, "/")
+	case strings.HasPrefix(p, `\\`):
+		p = strings.ReplaceAll(p, `\`, "/")
+	}
+	return path.Clean(filepath.ToSlash(p))
+}
+
+func hasDrive(p string) bool {
+	return len(p) >= 3 && p[1] == ':' && (p[2] == '\\' || p[2] == '/') && (p[0]|0x20 >= 'a' && p[0]|0x20 <= 'z')
 }
 
 // globUnder matches rel, or any folder above it: a pattern that names a folder covers what is in it.
 func globUnder(pattern, rel string, anyDepth bool) bool {
-	if pattern == "" || pattern == "**" {
+	if pattern == "" || pattern == "." || pattern == "**" {
 		return true
 	}
 	if anyDepth {
@@ -177,11 +213,34 @@ func commandParts(command string) []string {
 		bare := strings.Join(strings.Fields(unquote.Replace(raw)), " ")
 		add(raw)
 		add(bare)
-		for rest := bare; rest != ""; {
-			rest = stripWrapper(rest)
+		for _, rest := range programs(bare) {
 			add(rest)
 			add(baseProgram(rest))
 		}
+	}
+	return out
+}
+
+// maxPrefix is how many words of a command are looked at for the program it runs.
+const maxPrefix = 48
+
+// programs lists the ends of a command that may be a command of their own: after assignments and wrappers,
+// and after a wrapper's flags, whether a flag takes the next word as its value or not.
+func programs(s string) []string {
+	var out []string
+	words := strings.SplitN(s, " ", maxPrefix+1)
+	at := make([]bool, len(words)+2)
+	at[0] = true
+	offset := 0
+	for i, w := range words {
+		if at[i] {
+			out = append(out, s[offset:])
+			if wraps(w) {
+				at[i+1] = true
+				at[i+2] = at[i+2] || strings.HasPrefix(w, "-")
+			}
+		}
+		offset += len(w) + 1
 	}
 	return out
 }
@@ -195,20 +254,13 @@ var wrappers = map[string]bool{
 	"then": true, "do": true, "else": true, "if": true, "while": true, "until": true, "!": true,
 }
 
-// stripWrapper drops the first word when another program may follow it: an assignment, a wrapper, a
-// wrapper's flag or number. It returns "" when nothing was dropped.
-func stripWrapper(s string) string {
-	first, rest, ok := strings.Cut(s, " ")
-	if !ok {
-		return ""
-	}
-	name := first[strings.LastIndexByte(first, '/')+1:]
-	assignment := strings.Contains(first, "=") && !strings.HasPrefix(first, "=")
-	flag := strings.HasPrefix(first, "-") || (first[0] >= '0' && first[0] <= '9')
-	if wrappers[name] || assignment || flag {
-		return rest
-	}
-	return ""
+// wraps reports whether another program may follow a word: an assignment, a wrapper, a wrapper's flag or
+// number.
+func wraps(word string) bool {
+	name := word[strings.LastIndexByte(word, '/')+1:]
+	assignment := strings.Contains(word, "=") && !strings.HasPrefix(word, "=")
+	flag := strings.HasPrefix(word, "-") || (word != "" && word[0] >= '0' && word[0] <= '9')
+	return wrappers[name] || assignment || flag
 }
 
 // baseProgram turns "/bin/rm x" into "rm x".

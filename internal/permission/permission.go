@@ -5,8 +5,9 @@
 // accesses; a [Policy] holds the rules of all sources; Decide turns a [Request] into a [Decision], which
 // is allow, ask or deny with the rule and the reason.
 //
-// The order: deny rules; the mode's own refusals; ask rules; allow rules; what the mode grants; read-only
-// accesses inside the roots; ask.
+// The order: deny rules; ordered rules whose outcome is deny; the mode's own refusals; what the user granted
+// while the session runs; ask rules; ordered rules; allow rules; what the mode grants; read-only accesses
+// inside the roots; ask.
 package permission
 
 import "encoding/json"

@@ -4,15 +4,18 @@ import (
 	"fmt"
 	"iter"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
+	"unicode"
 )
 
 // Policy holds the rules of all sources and the folders that may be touched. It is safe for concurrent
 // use; the paths in it are absolute with links resolved.
 type Policy struct {
-	Home string // the user's home folder, for ~ in rules
+	Home     string // the user's home folder, for ~ in rules
+	FoldCase bool   // file names that differ in case only may be the same: deny and ask rules match any case
 
 	mu        sync.RWMutex
 	rules     []Rule   // of settings and the command line
@@ -24,7 +27,7 @@ type Policy struct {
 
 // NewPolicy makes a policy for the given working roots.
 func NewPolicy(home string, roots []string, rules []Rule) *Policy {
-	return &Policy{Home: home, roots: roots, rules: rules}
+	return &Policy{Home: home, FoldCase: runtime.GOOS == "windows" || runtime.GOOS == "darwin", roots: roots, rules: rules}
 }
 
 // Grant adds a rule while the session runs.
@@ -83,12 +86,18 @@ func (p *Policy) all() iter.Seq[Rule] {
 func (p *Policy) Removed(tool string) bool {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
+	removed := false // by an ordered rule that no later one softens
 	for r := range p.all() {
-		if r.Removes(tool) {
+		switch {
+		case !r.Ordered && r.Removes(tool):
 			return true
+		case r.Ordered && r.Effect == Deny:
+			removed = removed || r.Removes(tool)
+		case r.Ordered && (r.coversTool(tool) || r.class() == fileTools[tool] && r.class() != ""):
+			removed = false
 		}
 	}
-	return false
+	return removed
 }
 
 // Decide decides on a request. It never fails; what it does not understand asks.
@@ -98,15 +107,36 @@ func (p *Policy) Decide(req Request) Decision {
 	if r, ok := p.find(Deny, req); ok {
 		return ruled(Deny, r)
 	}
+	last, outcome := p.ordered(req)
+	if outcome == Deny {
+		return ruled(Deny, last)
+	}
 	if d, ok := planDenies(req); ok {
 		return d
+	}
+	if r, ok := p.allowed(req, p.grants, true); ok {
+		return ruled(Allow, r)
 	}
 	if r, ok := p.find(Ask, req); ok {
 		return p.asked(req, ruled(Ask, r))
 	}
-	if r, ok := p.allowed(req); ok {
+	if d, ok := planAsks(req); ok {
+		return p.asked(req, d)
+	}
+	switch outcome {
+	case Ask:
+		return p.asked(req, ruled(Ask, last))
+	case Allow:
+		return ruled(Allow, last)
+	}
+	if r, ok := p.allowed(req, slices.Concat(p.rules, p.grants), false); ok {
 		return ruled(Allow, r)
 	}
+	return p.byMode(req)
+}
+
+// byMode decides what no rule speaks of.
+func (p *Policy) byMode(req Request) Decision {
 	if req.Mode == Bypass && !p.noBypass {
 		return Decision{Effect: Allow, Reason: "the mode is bypassPermissions"}
 	}
@@ -133,7 +163,7 @@ func (p *Policy) asked(req Request, d Decision) Decision {
 // find returns the first rule of an effect that matches the request or any of its accesses.
 func (p *Policy) find(e Effect, req Request) (Rule, bool) {
 	for r := range p.all() {
-		if r.Effect != e {
+		if r.Effect != e || r.Ordered {
 			continue
 		}
 		if r.coversTool(req.Tool) && (r.Spec == "" || matchParam(r, req.Input)) {
@@ -154,36 +184,82 @@ func (p *Policy) find(e Effect, req Request) (Rule, bool) {
 // speaksOf: path rules count for whatever tool touches the path; other rules for their own tool.
 func (p *Policy) speaksOf(r Rule, req Request, a Access) bool {
 	if a.Kind == Read || a.Kind == Write {
-		return r.Tool == "Read" || r.Tool == "Edit"
+		return r.class() != ""
 	}
 	return r.coversTool(req.Tool)
 }
 
-// allowed reports whether allow rules cover the whole request: the tool itself, or each access.
-func (p *Policy) allowed(req Request) (Rule, bool) {
-	var last Rule
-	covered := len(req.Accesses) > 0
-	for r := range p.all() {
-		if r.Effect == Allow && r.Spec == "" && r.coversTool(req.Tool) {
+// ordered finds the outcome of the ordered rules, of which the last that matches counts: the strictest over
+// all accesses, and allow only if each access is allowed. "" is no outcome.
+func (p *Policy) ordered(req Request) (last Rule, outcome Effect) {
+	accesses := req.Accesses
+	if len(accesses) == 0 {
+		accesses = []Access{{}}
+	}
+	all := true
+	var allow Rule
+	for _, a := range accesses {
+		r, ok := p.lastOrdered(req, a)
+		switch {
+		case ok && r.Effect == Deny:
+			return r, Deny
+		case ok && r.Effect == Ask:
+			last, outcome = r, Ask
+		case ok && !p.guarded(a):
+			allow = r
+		default:
+			granted, _ := p.granted(req, a)
+			all = all && granted
+		}
+	}
+	if outcome == "" && all && allow.Text != "" {
+		return allow, Allow
+	}
+	return last, outcome
+}
+
+func (p *Policy) lastOrdered(req Request, a Access) (Rule, bool) {
+	for _, r := range slices.Backward(p.rules) {
+		if !r.Ordered {
+			continue
+		}
+		whole := r.coversTool(req.Tool) || r.Tool == "Edit" && fileTools[req.Tool] == "Edit"
+		if whole && r.Spec == "" || whole && matchParam(r, req.Input) ||
+			r.Spec != "" && a.Kind != "" && p.speaksOf(r, req, a) && p.matchAccess(r, req, a) {
+			return r, true
+		}
+	}
+	return Rule{}, false
+}
+
+// allowed reports whether allow rules cover the whole request: the tool itself, or each access that the
+// mode does not grant. Rules of the settings never cover protected paths; the user's own word just now does.
+func (p *Policy) allowed(req Request, rules []Rule, byUser bool) (last Rule, ok bool) {
+	protects := !byUser && slices.ContainsFunc(req.Accesses, p.guarded)
+	for _, r := range rules {
+		if r.Effect == Allow && !r.Ordered && r.Spec == "" && r.coversTool(req.Tool) && !protects {
 			return r, true
 		}
 	}
 	for _, a := range req.Accesses {
-		if ok, _ := p.granted(req, a); ok && a.Kind != Write && a.Kind != Exec {
+		if ok, _ := p.granted(req, a); ok {
 			continue
 		}
-		r, ok := p.allowRule(req, a)
-		if !ok {
+		r, ok := p.allowRule(rules, req, a)
+		if !ok || (!byUser && p.guarded(a)) {
 			return Rule{}, false
 		}
-		last, covered = r, covered && true
+		last = r
 	}
-	return last, covered && last.Text != ""
+	return last, last.Text != ""
 }
 
-func (p *Policy) allowRule(req Request, a Access) (Rule, bool) {
-	for r := range p.all() {
-		if r.Effect == Allow && r.Spec != "" && p.speaksOf(r, req, a) && p.matchAccess(r, req, a) {
+// guarded: who may write these may run anything later.
+func (p *Policy) guarded(a Access) bool { return a.Kind == Write && protected(p.roots, a.Target) }
+
+func (p *Policy) allowRule(rules []Rule, req Request, a Access) (Rule, bool) {
+	for _, r := range rules {
+		if r.Effect == Allow && !r.Ordered && r.Spec != "" && p.speaksOf(r, req, a) && p.matchAccess(r, req, a) {
 			return r, true
 		}
 	}
@@ -231,6 +307,12 @@ func planDenies(req Request) (Decision, bool) {
 	return Decision{}, false
 }
 
+// planAsks: in plan mode only a person can let through what may change something unknown.
+func planAsks(req Request) (Decision, bool) {
+	unsafe := req.Accesses == nil || slices.ContainsFunc(req.Accesses, func(a Access) bool { return a.Kind == Tool && !a.Safe })
+	return Decision{Effect: Ask, Reason: "the mode is plan, and " + req.Tool + " may change something"}, req.Mode == Plan && unsafe
+}
+
 func ruled(e Effect, r Rule) Decision {
 	verb := map[Effect]string{Allow: "allowed", Ask: "to be asked", Deny: "denied"}[e]
 	return Decision{
@@ -276,29 +358,36 @@ var (
 	}
 )
 
-// protected reports whether a path below one of the roots is protected. Names compare without case, as
-// some file systems do.
+// protected reports whether a path below one of the roots is protected. Names compare as the most
+// forgiving file systems do it: without case, marks that cannot be seen, or what Windows drops at the end.
 func protected(roots []string, path string) bool {
 	for _, root := range roots {
-		rel, err := filepath.Rel(root, path)
-		if err != nil || strings.HasPrefix(rel, "..") {
+		if !inside([]string{root}, path) {
 			continue
 		}
-		parts := strings.Split(strings.ToLower(filepath.ToSlash(rel)), "/")
+		rel, _ := filepath.Rel(root, path)
+		parts := strings.Split(filepath.ToSlash(rel), "/")
 		for i, part := range parts {
-			for _, d := range protectedDirs {
-				if part == d {
-					return true
-				}
-			}
-			if i == len(parts)-1 {
-				for _, f := range protectedFiles {
-					if part == f {
-						return true
-					}
-				}
+			part = plainName(part)
+			if slices.Contains(protectedDirs, part) || (i == len(parts)-1 && slices.Contains(protectedFiles, part)) {
+				return true
 			}
 		}
 	}
 	return false
+}
+
+// plainName is what file systems of Windows and macOS may take a name for.
+func plainName(name string) string {
+	name, _, _ = strings.Cut(name, ":") // a stream of NTFS
+	name = strings.Map(func(r rune) rune {
+		if unicode.Is(unicode.Cf, r) {
+			return -1
+		}
+		return unicode.ToLower(r)
+	}, name)
+	if name = strings.TrimRight(name, ". "); name == "git~1" {
+		return ".git"
+	}
+	return name
 }

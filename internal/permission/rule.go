@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
 )
 
 // Source is where rules came from.
@@ -19,6 +21,19 @@ type Rule struct {
 	Source Source
 	Tool   string // canonical name, or a name with * in it
 	Spec   string // what stood in the parentheses; "" covers every call of the tool
+
+	// Ordered rules form a list of their own, in which the last one that matches counts.
+	Ordered bool
+}
+
+// class is the tool whose path rules this is one of: "Read", "Edit", or "" for none. An allow rule for
+// Glob or Grep is none, since it would let Read in too.
+func (r Rule) class() string {
+	c := fileTools[r.Tool]
+	if r.Effect == Allow && c == "Read" && r.Tool != "Read" {
+		return ""
+	}
+	return c
 }
 
 // fileTools maps tools to the one whose path rules count for them: Read rules cover searching and
@@ -48,6 +63,9 @@ func ParseRule(text string, effect Effect, src Source) (Rule, error) {
 	if r.Tool == "" || strings.ContainsAny(r.Tool, " \t()") {
 		return r, fmt.Errorf("rule %q: no tool name; write Tool or Tool(pattern), for example Bash(go test *)", text)
 	}
+	if r.class() != "" && !doublestar.ValidatePattern(r.Spec) {
+		return r, fmt.Errorf("rule %q: the path pattern is broken; write [ and { that mean themselves as \\[ and \\{", text)
+	}
 	if effect == Allow && strings.Contains(r.Tool, "*") && !allowGlobOK(r.Tool) {
 		return r, fmt.Errorf("rule %q: an allow rule may use * in a tool's name only after mcp__server__", text)
 	}
@@ -58,6 +76,13 @@ func allowGlobOK(tool string) bool {
 	parts := strings.SplitN(tool, "__", 3)
 	return len(parts) == 3 && parts[0] == "mcp" && parts[1] != "" && !strings.Contains(parts[1], "*")
 }
+
+// PathRule is the rule for exactly one absolute path; tool is Read or Edit.
+func PathRule(tool, target string) string {
+	return fmt.Sprintf("%s(/%s)", tool, patternMeta.Replace(slashed(target)))
+}
+
+var patternMeta = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, `]`, `\]`, `{`, `\{`, `}`, `\}`)
 
 // ParseRules reads many rules; those that do not parse are left out and come back as errors.
 func ParseRules(texts []string, effect Effect, src Source) ([]Rule, []error) {
