@@ -20,7 +20,7 @@ func configCommand(p *program, o *Options) *cobra.Command {
 		Long: `Settings come, lowest first, from built-in defaults, the organisation, your own files, the project's shared and local files,
 the environment, flags, and the machine's administrator. Lists of all of them are joined.`,
 	}
-	c.AddCommand(configShowCommand(p, o), configSetCommand(p, o), configUnsetCommand(p, o), configSchemaCommand(p))
+	c.AddCommand(configShowCommand(p, o), configSetCommand(p, o), configUnsetCommand(p, o), configTrustCommand(p, o), configSchemaCommand(p))
 	return c
 }
 
@@ -72,13 +72,8 @@ func (p *program) showConfig(cfg *config.Config, origin, asJSON bool) error {
 		}
 		rows = append(rows, row)
 	}
-	if _, err := io.WriteString(p.out, columns(rows, p.width())); err != nil {
-		return err
-	}
-	if held := cfg.Held(); len(held) > 0 && !cfg.Trusted() {
-		fmt.Fprintf(p.err, "%s: %s of this project's files count only once you trust the folder\n", messagesName, plural(len(held), "value"))
-	}
-	return nil
+	_, err := io.WriteString(p.out, columns(rows, p.width()))
+	return err
 }
 
 // shadows names the places that a value won over.
@@ -245,7 +240,7 @@ func (p *program) edited(o *Options, e configEdit, verb, key string) error {
 	switch {
 	case verb != "set" || ok && from.File == target:
 	case !ok || from.Layer <= e.scope:
-		fmt.Fprintf(p.err, "%s: it counts once this folder is trusted\n", messagesName)
+		fmt.Fprintf(p.err, "%s: it counts once this folder is trusted; see lathe config trust\n", messagesName)
 	default:
 		fmt.Fprintf(p.err, "%s: it has no effect here: %s sets it too, and wins\n", messagesName, term.EscapeLine(from.String()))
 	}

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -67,14 +68,19 @@ func (d *doctor) settings() *config.Config {
 		}
 	}
 	for _, w := range cfg.Warnings {
-		d.add("settings", statusWarn, "correct or remove it", "%s", w)
+		next := "correct or remove it"
+		if w.Key == "" && holdsBack(cfg, w.Origin.File) {
+			next = "look at the file; lathe config trust lets it count"
+		}
+		d.add("settings", statusWarn, next, "%s", w)
 	}
 	d.ok("settings", "%s", cmp.Or(strings.Join(found, ", "), "no files, all defaults"))
-	if held := cfg.Held(); len(held) > 0 && !cfg.Trusted() {
-		d.add("trust", statusWarn, "look at them with lathe config show --origin, and trust the folder if they are yours",
-			"%s of this project's files do not count", plural(len(held), "value"))
-	}
 	return cfg
+}
+
+// holdsBack reports whether values of a file wait for the folder to be trusted.
+func holdsBack(cfg *config.Config, file string) bool {
+	return !cfg.Trusted() && slices.ContainsFunc(cfg.Held(), func(v config.Value) bool { return v.Origin.File == file })
 }
 
 // withoutFiles are the settings as if there were no files. They cannot be wrong unless a flag or a variable
@@ -128,7 +134,7 @@ func (d *doctor) choice(ctx context.Context, cfg *config.Config, inst *app.Insta
 		return err
 	}
 	info := m.Info()
-	d.ok("key", "%s", keyOf(cfg, info.Provider, inst))
+	d.key(cfg, info.Provider, inst)
 	if info.Known {
 		d.ok("model", "%s (%s), %d tokens of context", info.ID, info.Provider, info.ContextWindow)
 	} else {
@@ -139,18 +145,24 @@ func (d *doctor) choice(ctx context.Context, cfg *config.Config, inst *app.Insta
 	return nil
 }
 
-// keyOf is the masked key and where it was written.
-func keyOf(cfg *config.Config, provider string, inst *app.Instance) string {
+// key tells the masked key and where it was written.
+func (d *doctor) key(cfg *config.Config, provider string, inst *app.Instance) {
+	section := cmp.Or(cfg.Settings.Provider, provider)
 	for _, name := range []string{"apiKey", "authToken"} {
-		value, from, err := cfg.Show(`providers["` + provider + `"].` + name)
-		if err == nil {
-			return fmt.Sprintf("%s, from %s", plainValue(value), from)
+		if value, from, err := cfg.Show(`providers["` + section + `"].` + name); err == nil {
+			d.ok("key", "%s, from %s", plainValue(value), from)
+			return
 		}
 	}
-	if inst.KeySource() != "none" {
-		return "from " + inst.KeySource()
+	switch base := baseOf(cfg, provider); {
+	case inst.KeySource() != "none":
+		d.ok("key", "from %s", inst.KeySource())
+	case base == anthropic.DefaultBaseURL || base == openai.DefaultBaseURL:
+		d.add("key", statusWarn, "export "+strings.ToUpper(provider)+"_API_KEY, or choose another --provider",
+			"there is none for %s, and its server wants one", section)
+	default:
+		d.ok("key", "none; a server of one's own may need none")
 	}
-	return "none, and the server of " + provider + " may need none"
 }
 
 // baseOf is where requests go.
@@ -224,9 +236,20 @@ func (d *doctor) network(cfg *config.Config) {
 		}
 	}
 	if certs := cfg.Settings.Network.CACerts; len(certs) > 0 {
-		parts = append(parts, "certificates of "+strings.Join(certs, ", "))
+		parts = append(parts, "certificates of "+strings.Join(unique(certs), ", "))
 	}
 	d.ok("network", "%s", cmp.Or(strings.Join(parts, "; "), "no proxy, the system's certificates"))
+}
+
+// unique leaves out what was there before.
+func unique(list []string) []string {
+	var out []string
+	for _, s := range list {
+		if !slices.Contains(out, s) {
+			out = append(out, s)
+		}
+	}
+	return out
 }
 
 // redacted hides the password of a URL.

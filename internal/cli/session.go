@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"errors"
@@ -174,28 +173,18 @@ func (s sessions) toRemove(names []string) ([]session.Info, error) {
 
 // confirmRemoval shows what would go and asks.
 func (p *program) confirmRemoval(ctx context.Context, found []session.Info) error {
-	if !p.inTTY || !p.eTTY {
+	if !p.asks() {
 		return usage("add --yes", "rm does not remove sessions without asking, and there is no terminal to ask on")
 	}
 	var rows [][]string
 	for _, i := range found {
 		rows = append(rows, []string{"  " + i.ID, relative(i.Modified, p.now()), sessionTitle(i)})
 	}
-	fmt.Fprintf(p.err, "%sRemove %s for good? [y/N] ", columns(rows, p.width()), plural(len(found), "session"))
-	answer := make(chan string, 1)
-	go func() {
-		line, _ := bufio.NewReader(p.in).ReadString('\n')
-		answer <- strings.ToLower(strings.TrimSpace(line))
-	}()
-	select {
-	case a := <-answer:
-		if a == "y" || a == "yes" {
-			return nil
-		}
-	case <-ctx.Done():
-		fmt.Fprintln(p.err)
+	fmt.Fprint(p.err, columns(rows, p.width()))
+	if !p.confirm(ctx, "Remove "+plural(len(found), "session")+" for good?") {
+		return &Error{Code: exitFailed, Msg: "nothing was removed"}
 	}
-	return &Error{Code: exitFailed, Msg: "nothing was removed"}
+	return nil
 }
 
 // remove goes on after a failure: each session is its own.

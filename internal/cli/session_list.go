@@ -62,7 +62,7 @@ func (s sessions) list(all bool, limit int) ([]foundSession, error) {
 	var out []foundSession
 	for info, err := range s.store.List(dir) {
 		if info.ID == "" && err != nil {
-			return nil, err
+			return nil, &Error{Code: exitFailed, Err: err, Hint: "make the folder readable, or set XDG_DATA_HOME to another one"}
 		}
 		out = append(out, foundSession{info, err})
 		if len(out) == limit {

@@ -43,7 +43,7 @@ func columns(rows [][]string, width int) string {
 }
 
 // minLast is how much of the last column is shown however narrow the terminal is.
-const minLast = 20
+const minLast = 10
 
 func writeRow(b *strings.Builder, row []string, widths []int, width int) {
 	var line strings.Builder

@@ -19,6 +19,7 @@ const maxCallLine = 64 << 20
 // for a line that never comes; a line is read only when it is asked for.
 type callLines struct {
 	in    *bufio.Reader
+	limit int // bytes of a line
 	line  int
 	ended bool
 	ask   chan struct{}
@@ -34,7 +35,7 @@ type readLine struct {
 var errTooLong = fmt.Errorf("the line has more than %d MB", maxCallLine>>20)
 
 func newCallLines(in io.Reader) *callLines {
-	return &callLines{in: bufio.NewReaderSize(in, 64<<10)}
+	return &callLines{in: bufio.NewReaderSize(in, 64<<10), limit: maxCallLine}
 }
 
 // next returns the next call, io.EOF, a *Error when stdin cannot be read any more, or what is wrong with
@@ -119,7 +120,7 @@ func (c *callLines) readLine() ([]byte, error) {
 	long := false
 	for {
 		piece, err := c.in.ReadSlice('\n')
-		if long = long || len(line)+len(piece) > maxCallLine; long {
+		if long = long || len(line)+len(piece) > c.limit; long {
 			line = nil
 		} else {
 			line = append(line, piece...)

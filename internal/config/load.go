@@ -421,7 +421,7 @@ func (l *loader) warnHeld() {
 		layer := l.held[slices.IndexFunc(l.held, func(v Value) bool { return v.Origin.File == file })].Origin.Layer
 		l.warn(Warning{
 			Origin: Origin{Layer: layer, File: file},
-			Text:   strings.Join(keys[file], ", ") + ": held back until you trust this folder",
+			Text:   strings.Join(keys[file], ", ") + ": held back until you trust this folder (lathe config trust)",
 		})
 	}
 }

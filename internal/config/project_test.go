@@ -74,7 +74,7 @@ func TestWhatWidensWaitsForTrustAndWhatNarrowsCountsAtOnce(t *testing.T) {
 			"permissions.allow[0]", "permissions.additionalDirectories[0]", "permissions.defaultMode", "permissions.rules[0].permission",
 			"permissions.rules[0].action", "env.FOO", "hooks.Stop[0]", "mcpServers.x", "bash.shell",
 		})
-		want := file + ": permissions.allow, permissions.additionalDirectories, permissions.defaultMode, permissions.rules, env, hooks, mcpServers, bash.shell: held back until you trust this folder"
+		want := file + ": permissions.allow, permissions.additionalDirectories, permissions.defaultMode, permissions.rules, env, hooks, mcpServers, bash.shell: held back until you trust this folder (lathe config trust)"
 		if !slices.Contains(m.warnings(c), want) {
 			t.Errorf("no warning says what is held back: %q", m.warnings(c))
 		}

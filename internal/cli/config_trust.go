@@ -1,0 +1,74 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lathe-dev/lathe/internal/config"
+	"github.com/lathe-dev/lathe/internal/term"
+)
+
+func configTrustCommand(p *program, o *Options) *cobra.Command {
+	var yes, revoke bool
+	c := &cobra.Command{
+		Use: "trust", Short: "Let this project's settings widen what lathe may do", Args: noArgs,
+		Long: `Settings that come with a project may narrow what lathe does, but what could do harm (rules that allow, hooks, variables,
+more folders) counts only once you trust the folder. This shows those values and asks. The trust ends when they change.`,
+		RunE: func(c *cobra.Command, _ []string) error {
+			o.set = c.Flags().Changed
+			cfg, _, err := loadConfig(o)
+			if err != nil {
+				return err
+			}
+			if revoke {
+				return p.distrust(cfg)
+			}
+			return p.trust(c, cfg, yes)
+		},
+	}
+	c.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
+	c.Flags().BoolVar(&revoke, "revoke", false, "trust the folder no longer")
+	return c
+}
+
+func (p *program) trust(c *cobra.Command, cfg *config.Config, yes bool) error {
+	root := term.EscapeLine(cfg.Paths().Root)
+	held := cfg.Held()
+	switch {
+	case len(held) == 0:
+		_, err := fmt.Fprintf(p.out, "the settings of %s ask for nothing that needs trust\n", root)
+		return err
+	case cfg.Trusted():
+		_, err := fmt.Fprintf(p.out, "%s is trusted already\n", root)
+		return err
+	}
+	var rows [][]string
+	for _, v := range held {
+		rows = append(rows, []string{"  " + v.Path, v.Origin.String(), string(v.JSON)})
+	}
+	if _, err := io.WriteString(p.out, columns(rows, 0)); err != nil { // nothing of what is decided on is cut
+		return err
+	}
+	switch {
+	case yes:
+	case !p.asks():
+		return usage("look at the values, then add --yes", "trust is not given without asking, and there is no terminal to ask on")
+	case !p.confirm(c.Context(), "Trust "+root+" with these?"):
+		return &Error{Code: exitFailed, Msg: "nothing was changed"}
+	}
+	if err := cfg.Trust(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(p.out, "trusted %s until one of these values changes\n", root)
+	return err
+}
+
+func (p *program) distrust(cfg *config.Config) error {
+	if err := cfg.Distrust(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(p.out, "%s is not trusted\n", term.EscapeLine(cfg.Paths().Root))
+	return err
+}
