@@ -5,8 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -43,7 +45,7 @@ func (i *Instance) choose(id string) (provider, model string, err error) {
 		}
 	}
 	if s.Provider != "" {
-		return s.Provider, id, nil
+		return s.Provider, id, i.ready(s.Provider)
 	}
 	anth, oai := i.usable("anthropic"), i.usable("openai")
 	claude := strings.Contains(strings.ToLower(id), "claude") || llm.Resolve(id, s.ModelAliases) != id
@@ -61,6 +63,21 @@ func (i *Instance) choose(id string) (provider, model string, err error) {
 		}
 	}
 	return "", "", ErrNoKey
+}
+
+// ready says what a provider that was named lacks, if anything.
+func (i *Instance) ready(name string) error {
+	known := i.settings().Providers
+	if _, ok := known[name]; !ok && name != "anthropic" && name != "openai" {
+		names := slices.Sorted(maps.Keys(known))
+		names = slices.Compact(slices.Sorted(slices.Values(append(names, "anthropic", "openai"))))
+		return fmt.Errorf("there is no provider %q; the providers are %s, and others can be added under providers in the settings",
+			name, strings.Join(names, ", "))
+	}
+	if !i.usable(name) && i.provider(name).APIBase == "" {
+		return ErrNoKey
+	}
+	return nil
 }
 
 // usable reports whether a provider can be called: it has a key, or a server of its own that may need none.

@@ -15,6 +15,8 @@ import (
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/permission"
+	"github.com/lathe-dev/lathe/internal/term"
+	"github.com/lathe-dev/lathe/internal/tool"
 )
 
 // local is a conversation on this machine.
@@ -87,8 +89,6 @@ func (l *local) background(ctx context.Context, o *Options) {
 // chooseSession finds the session that --resume or --continue mean.
 func chooseSession(inst *app.Instance, o *Options, so *app.SessionOptions) (err error) {
 	switch {
-	case o.ResumePick:
-		return pickError(inst)
 	case o.Resume != "":
 		so.Resume, err = inst.FindSession(o.Resume)
 	case o.Continue:
@@ -98,26 +98,26 @@ func chooseSession(inst *app.Instance, o *Options, so *app.SessionOptions) (err 
 }
 
 // pickError lists the newest sessions of the folder, where nobody can pick one.
-func pickError(inst *app.Instance) error {
+func pickError(o *Options) error {
+	s, err := openSessions(o)
+	if err != nil {
+		return err
+	}
 	var b strings.Builder
 	n := 0
-	for info, err := range inst.Store().List(inst.Dir()) {
+	for info, err := range s.store.List(s.dir) {
 		if err != nil {
-			return err
+			continue // one that cannot be read cannot be resumed either
 		}
 		if n++; n > 5 {
 			break
 		}
-		title := info.Title
-		if title == "" {
-			title = info.FirstPrompt
-		}
-		fmt.Fprintf(&b, "\n  %s  %s  %.60s", info.ID, info.Modified.Format(time.DateTime), escape(strings.ReplaceAll(title, "\n", " ")))
+		fmt.Fprintf(&b, "\n  %s  %s  %s", info.ID, info.Modified.Format(time.DateTime), term.Truncate(term.EscapeLine(sessionTitle(info)), 60, "…"))
 	}
 	if n == 0 {
 		return usage("start one with: lathe -p \"...\"", "there are no sessions in this folder to resume")
 	}
-	return usage("give the id, or --continue for the newest", "--resume needs an id here; the newest sessions of this folder:%s\n", b.String())
+	return usage("", "--resume needs an id here, and --continue takes the newest; the newest sessions of this folder:%s", b.String())
 }
 
 // loadConfig reads the settings for what the command line says.
@@ -192,11 +192,19 @@ func (p *program) instance(o *Options) (*app.Instance, error) {
 	if err != nil {
 		return nil, err
 	}
+	tools, err := chosenTools(o)
+	if err != nil {
+		return nil, err
+	}
+	allowed, disallowed := splitRules(o.Allowed), splitRules(o.Disallowed)
+	if err := errors.Join(checkRules("--allowedTools", allowed), checkRules("--disallowedTools", disallowed)); err != nil {
+		return nil, firstOf(err)
+	}
 	v, _ := currentVersion()
 	opts := app.Options{
-		Config: cfg, Dir: dir, Version: v, AddDirs: o.AddDirs, Allowed: splitRules(o.Allowed), Disallowed: splitRules(o.Disallowed),
+		Config: cfg, Dir: dir, Version: v, AddDirs: o.AddDirs, Allowed: allowed, Disallowed: disallowed,
 		Mode: permission.Mode(o.Mode), System: system, AppendSystem: more, MaxTurns: o.MaxTurns, MaxBudgetUSD: o.MaxBudget,
-		Fallback: splitRules([]string{o.Fallback}), Tools: chosenTools(o),
+		Fallback: splitRules([]string{o.Fallback}), Tools: tools,
 	}
 	if o.Bypass {
 		opts.Mode = permission.Bypass
@@ -222,16 +230,31 @@ func (p *program) warn(o *Options, cfg *config.Config) {
 	}
 }
 
-// chosenTools is what --tools says: nil means all.
-func chosenTools(o *Options) []string {
+// chosenTools is what --tools says: nil means all. A name that is no tool of lathe, nor of its kind, is a
+// mistake; one of a tool that is not there (yet) leaves the model without it, as the first line tells.
+func chosenTools(o *Options) ([]string, error) {
 	if !o.Given("tools") || o.Tools == "default" {
-		return nil
+		return nil, nil
 	}
-	tools := splitRules([]string{o.Tools})
-	if tools == nil {
-		tools = []string{}
+	tools := []string{}
+	for _, name := range splitRules([]string{o.Tools}) {
+		canonical, _ := tool.Canonical(name, nil)
+		if !looksLikeRule(canonical) || strings.Contains(canonical, "(") {
+			near, _ := nearest(canonical, toolNames)
+			return nil, usage("did you mean "+near+"? lathe tool list shows them", "--tools: there is no tool %q", name)
+		}
+		tools = append(tools, canonical)
 	}
-	return tools
+	return tools, nil
+}
+
+// checkRules refuses rules of the command line that cannot be read: one that was meant to deny must not
+// be passed over.
+func checkRules(flag string, texts []string) error {
+	if _, errs := permission.ParseRules(texts, permission.Deny, permission.Source{Name: flag}); len(errs) > 0 {
+		return &Error{Code: exitUsage, Err: errs[0]}
+	}
+	return nil
 }
 
 func textOrFile(flag, text, file string) (string, error) {

@@ -33,6 +33,9 @@ func (p *program) runPrompt(ctx context.Context, o *Options, f *pflag.FlagSet, w
 	if err := errors.Join(checkCompat(f), checkFormats(o), checkSession(o), checkLimits(o)); err != nil {
 		return firstOf(err)
 	}
+	if o.ResumePick {
+		return pickError(o)
+	}
 	if o.InputFormat == "stream-json" {
 		if len(words) > 0 {
 			return usage("send it on stdin as {\"type\":\"user\",...}", "a prompt argument does not go with --input-format stream-json")
