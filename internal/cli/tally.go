@@ -29,7 +29,6 @@ type tally struct {
 
 	// of the conversation
 	models map[string]*modelUsage
-	order  []string
 	now    map[string]string // the model at work, by agent
 	cost   float64
 }
@@ -144,7 +143,6 @@ type outcome struct {
 	err        error      // there was no turn, or it broke
 	structured json.RawMessage
 	schemaLeft bool // the answer never fitted --json-schema
-	byHost     bool // the host interrupted the turn: nothing failed
 	limits     limits
 }
 

@@ -288,7 +288,7 @@ func (p *progress) resume() {
 
 func (p *progress) erase() {
 	if p.drawn {
-		io.WriteString(p.w, "\r\x1b[2K")
+		fmt.Fprint(p.w, "\r\x1b[2K")
 		p.drawn = false
 	}
 }
