@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -216,13 +217,13 @@ func (r *toolRun) all(ctx context.Context, next callSource) error {
 	var last answered
 	for {
 		call, err := next(ctx)
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			break
 		}
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		if e, ok := err.(*Error); ok {
+		if e, ok := errors.AsType[*Error](err); ok {
 			return e
 		}
 		if err != nil {

@@ -54,7 +54,7 @@ func (c *callLines) next(ctx context.Context) (llm.ToolCall, error) {
 		select {
 		case l := <-c.lines:
 			c.line++
-			c.ended = l.err == io.EOF
+			c.ended = errors.Is(l.err, io.EOF)
 			call, skip, err := c.parse(l)
 			if skip {
 				continue
@@ -71,9 +71,9 @@ func (c *callLines) parse(l readLine) (call llm.ToolCall, skip bool, err error) 
 	switch text := bytes.TrimSpace(bytes.TrimPrefix(l.text, []byte("\ufeff"))); {
 	case errors.Is(l.err, errTooLong):
 		return call, false, fmt.Errorf("line %d: %w", c.line, l.err)
-	case l.err != nil && l.err != io.EOF:
+	case l.err != nil && !c.ended:
 		return call, false, &Error{Code: exitUsage, Msg: "reading stdin", Err: l.err}
-	case len(text) == 0 && l.err == io.EOF:
+	case len(text) == 0 && c.ended:
 		return call, false, io.EOF
 	case len(text) == 0:
 		return call, true, nil
@@ -109,7 +109,7 @@ func (c *callLines) read() {
 	for range c.ask {
 		text, err := c.readLine()
 		c.lines <- readLine{text, err}
-		if err != nil && err != errTooLong {
+		if err != nil && !errors.Is(err, errTooLong) {
 			return
 		}
 	}

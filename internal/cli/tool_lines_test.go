@@ -18,7 +18,7 @@ func TestCallsAreReadLineByLine(t *testing.T) {
 	var got []string
 	for {
 		call, err := lines.next(t.Context())
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {
@@ -36,7 +36,7 @@ func TestCallsAreReadLineByLine(t *testing.T) {
 			t.Errorf("call %d: %q, want %q", i, got[i], want[i])
 		}
 	}
-	if _, err := lines.next(t.Context()); err != io.EOF {
+	if _, err := lines.next(t.Context()); !errors.Is(err, io.EOF) {
 		t.Errorf("after the end: %v", err)
 	}
 }
@@ -47,7 +47,7 @@ func TestALongLineWithoutAnEndIsOneError(t *testing.T) {
 	if _, err := lines.next(t.Context()); !errors.Is(err, errTooLong) {
 		t.Errorf("got %v", err)
 	}
-	if _, err := lines.next(t.Context()); err != io.EOF {
+	if _, err := lines.next(t.Context()); !errors.Is(err, io.EOF) {
 		t.Errorf("then %v", err)
 	}
 }
