@@ -98,7 +98,8 @@ func (d *demo) setUp(ctx context.Context) error {
 	}
 	if _, err := exec.LookPath("git"); err == nil {
 		for _, args := range [][]string{
-			{"init", "-q"}, {"add", "."},
+			{"init", "-q"},
+			{"add", "."},
 			{"-c", "user.name=demo", "-c", "user.email=demo@localhost", "commit", "-q", "--no-gpg-sign", "-m", "Add stats"},
 		} {
 			if _, err := d.command(ctx, "git", args...); err != nil {

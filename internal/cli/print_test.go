@@ -102,7 +102,9 @@ func TestPartialMessagesShowEachPartOnce(t *testing.T) {
 			[]event.Body{
 				start, delta(llm.TextDelta{Text: "Look"}), delta(llm.TextDelta{Text: "ing"}),
 				delta(llm.ToolDelta{Index: 1, ID: "c1", Name: "Read"}), delta(llm.ToolDelta{Index: 1, JSON: `{"a":1}`}),
-				done(0, llm.Text{Text: "Looking"}), done(1, call), response(llm.StopToolUse), event.ToolEnd{Call: call}, event.StepEnd{Stop: llm.StopToolUse},
+				done(0, llm.Text{Text: "Looking"}), done(1, call), response(llm.StopToolUse),
+				event.ToolEnd{Call: call},
+				event.StepEnd{Stop: llm.StopToolUse},
 			},
 			`start|0+text|0 Look|0 ing|0.|1+tool_use|1 {"a":1}|1.|delta tool_use|stop`,
 		},
@@ -123,7 +125,9 @@ func TestPartialMessagesShowEachPartOnce(t *testing.T) {
 		{
 			"a reply that broke off and came again",
 			[]event.Body{
-				start, delta(llm.TextDelta{Text: "Loo"}), event.Retry{Attempt: 1}, start, delta(llm.TextDelta{Text: "Look"}),
+				start, delta(llm.TextDelta{Text: "Loo"}),
+				event.Retry{Attempt: 1},
+				start, delta(llm.TextDelta{Text: "Look"}),
 				done(0, llm.Text{Text: "Look"}), response(llm.StopEndTurn),
 			},
 			`start|0+text|0 Loo|0.|start|0+text|0 Look|0.|delta end_turn|stop`,

@@ -178,8 +178,10 @@ func (p *program) promptText(ctx context.Context, words []string) (string, error
 	}
 	switch {
 	case text == "" && strings.TrimSpace(extra) == "":
-		return "", &Error{Code: exitUsage, Msg: "there is no prompt",
-			Hint: `give one: lathe -p "fix the failing test" (see lathe --help, or try lathe demo)`}
+		return "", &Error{
+			Code: exitUsage, Msg: "there is no prompt",
+			Hint: `give one: lathe -p "fix the failing test" (see lathe --help, or try lathe demo)`,
+		}
 	case text == "":
 		return extra, nil
 	case strings.TrimSpace(extra) == "":
