@@ -124,7 +124,7 @@ func TestInitializeRefusesWhatItCannotDo(t *testing.T) {
 		if r := h.reply(); r["subtype"] != "error" || r["error"] == "" {
 			t.Errorf("%s: got %v", in, r)
 		}
-		h.send(userLine1)
+		h.send(user("go"))
 		if err := h.end(); exitCode(err) != exitUsage {
 			t.Errorf("%s: a message after a refused initialize: %v; want a usage error", in, err)
 		}
@@ -422,6 +422,35 @@ func TestUserMessagesAreReplayedWithTheirIDs(t *testing.T) {
 	h.send(user("one"))
 	if u := h.until("user"); u["isReplay"] != true || u["uuid"] != "one" {
 		t.Errorf("got %v", u)
+	}
+	if err := h.end(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAModeThatChangesBetweenTurnsIsToldOnce(t *testing.T) {
+	h := startHost(t, newFake())
+	h.send(user("one"))
+	h.until("result")
+	for _, mode := range []string{"plan", "acceptEdits"} {
+		h.send(control("r", `{"subtype":"set_permission_mode","mode":"`+mode+`"}`))
+		h.reply()
+	}
+	h.send(user("two"))
+	if m := h.until("system"); m["subtype"] != "init" || m["permissionMode"] != "acceptEdits" {
+		t.Errorf("got %v", m)
+	}
+	for {
+		l, err := h.out.ReadString('\n')
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(l, `"subtype":"status"`) {
+			t.Errorf("the first line has the mode already: %s", l)
+		}
+		if strings.Contains(l, `"type":"result"`) {
+			break
+		}
 	}
 	if err := h.end(); err != nil {
 		t.Error(err)

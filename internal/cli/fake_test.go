@@ -61,7 +61,11 @@ func (f *fake) publish(bs ...event.Body) {
 	}
 }
 
-func (f *fake) About() About { return f.about }
+func (f *fake) About() About {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.about
+}
 
 func (f *fake) Next(ctx context.Context) (event.Event, error) {
 	e, ok := f.sub.Next(ctx)
@@ -126,6 +130,8 @@ func (f *fake) SetMode(_ context.Context, m permission.Mode) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.modes = append(f.modes, m)
+	f.about.Mode = m
+	f.publish(event.ModeChanged{Mode: m})
 	return nil
 }
 

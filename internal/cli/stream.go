@@ -5,6 +5,7 @@ import (
 
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
+	"github.com/lathe-dev/lathe/internal/permission"
 )
 
 // printer shows a conversation in one of the output formats.
@@ -22,7 +23,8 @@ type streamPrinter struct {
 	partial *partials
 	replay  bool
 	about   About
-	mode    string
+	turn    bool                 // the turn began; before, what changed is in the first line
+	mode    permission.Mode      // as was told
 	usage   map[string]llm.Usage // of a reply, by its id: "Started" knows it first
 }
 
@@ -42,6 +44,7 @@ func newStreamPrinter(w *lineWriter, o *Options) *streamPrinter {
 
 func (p *streamPrinter) begin(a About) error {
 	p.about, p.w.session = a, a.Session
+	p.turn, p.mode = false, a.Mode
 	if p.only {
 		return nil
 	}
@@ -108,10 +111,21 @@ func (p *streamPrinter) event(e event.Event) error {
 			AgentID: e.Agent, ReasonType: reasonType(b), Reason: b.Decision.Rule, Message: b.Decision.Reason})
 	case event.Notice:
 		return p.w.write(&informationalLine{Type: "system", Subtype: "informational", Content: b.Text, Level: level(b.Level)})
+	case event.TurnStart:
+		p.turn = p.turn || e.Agent == ""
 	case event.ModeChanged:
-		return p.w.write(&statusLine{Type: "system", Subtype: "status", PermissionMode: string(b.Mode)})
+		return p.modeChanged(b.Mode)
 	}
 	return nil
+}
+
+// modeChanged tells of a mode that changes while a turn runs.
+func (p *streamPrinter) modeChanged(m permission.Mode) error {
+	if !p.turn || m == p.mode {
+		return nil
+	}
+	p.mode = m
+	return p.w.write(&statusLine{Type: "system", Subtype: "status", PermissionMode: string(m)})
 }
 
 // part prints a complete part as a message of its own; parts of one reply share its id.
