@@ -214,7 +214,7 @@ func (i *Instance) openLog(ctx context.Context, o SessionOptions) (*session.Sess
 	case o.Resume == "":
 		return i.store.Create(ctx, session.Meta{Dir: i.opts.Dir, Version: i.opts.Version, ID: o.ID})
 	case o.Fork:
-		return i.store.Fork(ctx, o.Resume, "")
+		return i.store.ForkAs(ctx, o.Resume, "", o.ID)
 	}
 	return i.store.Open(ctx, o.Resume)
 }

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -47,8 +48,14 @@ func (o *structured) reset() {
 
 // CheckSchema reports whether a JSON Schema can be used for an answer.
 func CheckSchema(schema []byte) error {
+	if t := bytes.TrimSpace(schema); json.Valid(t) && t[0] != '{' {
+		return errors.New("--json-schema is not a valid JSON Schema: it must be a JSON object")
+	}
 	var s jsonschema.Schema
 	if err := json.Unmarshal(schema, &s); err != nil {
+		if bad, ok := errors.AsType[*json.UnmarshalTypeError](err); ok { // its text has the library's types
+			err = fmt.Errorf("there is %s where it cannot be, at byte %d", bad.Value, bad.Offset)
+		}
 		return fmt.Errorf("--json-schema is not a valid JSON Schema: %w", err)
 	}
 	if s.Type != "" && s.Type != "object" {
@@ -65,7 +72,7 @@ func (o *structured) tool(schema json.RawMessage) agent.Tool {
 	spec := llm.ToolSpec{
 		Name:        structuredTool,
 		Description: "Hand over the final answer as data. Call this exactly once, when the work is done; the input is the answer.",
-		Schema:      schema,
+		Schema:      withType(schema),
 	}
 	return agent.NewTool(spec, func(_ context.Context, in json.RawMessage) (*agent.Plan, error) {
 		return &agent.Plan{
@@ -116,4 +123,17 @@ func (o *structured) beforeStep(context.Context) error {
 		return ErrNoStructuredOutput
 	}
 	return nil
+}
+
+// withType adds the type, which providers require of a tool's schema and many people leave out.
+func withType(schema json.RawMessage) json.RawMessage {
+	var s struct{ Type json.RawMessage }
+	rest, ok := bytes.CutPrefix(bytes.TrimSpace(schema), []byte("{"))
+	if json.Unmarshal(schema, &s) != nil || s.Type != nil || !ok {
+		return schema
+	}
+	if rest = bytes.TrimSpace(rest); rest[0] != '}' {
+		rest = append([]byte(","), rest...)
+	}
+	return append([]byte(`{"type":"object"`), rest...)
 }

@@ -196,7 +196,7 @@ type body struct {
 }
 
 // briefRequests is, for each request, what it adds to the one before it. The rest must be the same bytes,
-// but for cache marks; a shorter request begins another conversation.
+// but for cache marks; a shorter request, or a first one with another prompt, begins another conversation.
 func briefRequests(rs []llmtest.Request, work string) (string, error) {
 	var s strings.Builder
 	var before body
@@ -214,7 +214,7 @@ func briefRequests(rs []llmtest.Request, work string) (string, error) {
 			errs = append(errs, fmt.Errorf("request %d was refused: %s", r.N, r.Refused))
 		}
 		s.WriteString("\n")
-		if len(now.Messages) < len(before.Messages) {
+		if len(now.Messages) < len(before.Messages) || r.Turn == 0 && len(before.Messages) > 0 && !bytes.Equal(now.Messages[0], before.Messages[0]) {
 			before = body{Tools: now.Tools, System: now.System}
 		} else if err := sameStart(before, now); err != nil {
 			errs = append(errs, fmt.Errorf("request %d: %w", r.N, err))

@@ -12,14 +12,21 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-
-	"github.com/google/uuid"
 )
 
 // Fork makes a new session of the branch that ends at an entry ("" is the head) and opens it. The entries
 // keep their ids, the blobs are linked or copied, the header names where they come from. The source may be
 // open in another process.
-func (s *Store) Fork(_ context.Context, id, at string) (*Session, error) {
+func (s *Store) Fork(ctx context.Context, id, at string) (*Session, error) {
+	return s.ForkAs(ctx, id, at, "")
+}
+
+// ForkAs is Fork with the id that the copy is to have; "" makes one.
+func (s *Store) ForkAs(_ context.Context, id, at, as string) (*Session, error) {
+	newID, err := s.newID(as)
+	if err != nil {
+		return nil, err
+	}
 	src, err := s.OpenReadOnly(id)
 	if err != nil {
 		return nil, err
@@ -33,12 +40,8 @@ func (s *Store) Fork(_ context.Context, id, at string) (*Session, error) {
 		}
 		end = n
 	}
-	newID, err := uuid.NewV7()
-	if err != nil {
-		return nil, fmt.Errorf("session: make an id: %w", err)
-	}
 	h := src.j.header
-	h.Session, h.Created = newID.String(), s.now().UTC()
+	h.Session, h.Created = newID, s.now().UTC()
 	h.Parent, h.At, h.Agent = id, src.j.id(end), ""
 	h.Lineage = append(slices.Clone(h.Lineage), id)
 	dst, err := s.create(h, filepath.Base(filepath.Dir(src.folder)), func(f *os.File) error { return src.copyBranch(f, end) })
