@@ -56,10 +56,19 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
 	defer stop()
 	err := p.run(ctx, args[1:])
 	if s := signalOf(ctx); s != nil && (err == nil || !errors.Is(err, errBrokenPipe)) {
-		err = &Error{Code: s.code(), Err: s, Quiet: true}
+		err = p.signalled(s, err)
 	}
 	p.log.failed(err, exitCode(err))
 	return report(p.err, err)
+}
+
+// signalled is the end by a signal. Whoever pressed the keys is told how to go on, if there was a turn.
+func (p *program) signalled(s *signalError, err error) error {
+	if e, ok := errors.AsType[*Error](err); ok && p.eTTY && !e.Quiet && e.interrupted {
+		e.Code = s.code()
+		return e
+	}
+	return &Error{Code: s.code(), Err: s, Quiet: true}
 }
 
 // run decides between a prompt and a subcommand, and runs it.

@@ -29,6 +29,8 @@ type Error struct {
 	Hint  string // the next move
 	Err   error
 	Quiet bool // already told, or not worth a line
+
+	interrupted bool // a turn was
 }
 
 func (e *Error) Error() string {

@@ -214,6 +214,32 @@ func TestLinesWaitWhileATextIsWritten(t *testing.T) {
 	}
 }
 
+// The spinner is taken away before anything else moves the cursor.
+func TestTheSpinnerLeavesNothingBehind(t *testing.T) {
+	var screen bytes.Buffer
+	p := newTextPrinter(&streams{out: &screen, outTTY: true, err: &screen, eTTY: true}, time.Now)
+	shown(t, p, delta(llm.TextDelta{Text: "one"}), done(0, llm.Text{Text: "one"}))
+	p.progress.status("Thinking")
+	p.progress.quit = make(chan struct{})
+	p.progress.draw()
+	shown(t, p, delta(llm.TextDelta{Index: 1, Text: "two"}))
+	p.progress.draw() // not while a text is being written
+	shown(t, p, done(1, llm.Text{Text: "two"}))
+	if diff := cmp.Diff("one\n\r\x1b[2K⠙ Thinking\r\x1b[2K\ntwo\n", screen.String()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestACallThatFailedSaysWhatAndWhy(t *testing.T) {
+	var screen bytes.Buffer
+	p := newTextPrinter(&streams{out: &bytes.Buffer{}, err: &screen, eTTY: true}, time.Now)
+	c := llm.ToolCall{Name: "Read", Input: json.RawMessage(`{"limit":3,"file_path":"a\u001b[2J.go"}`)}
+	shown(t, p, event.ToolEnd{Call: c, Result: llm.ToolResult{IsError: true, Parts: []llm.Part{llm.Text{Text: "no such file\nmore"}}}})
+	if diff := cmp.Diff("✗ Read a␛[2J.go: no such file\n", screen.String()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 func TestPipedTextIsNotEscaped(t *testing.T) {
 	var out bytes.Buffer
 	p := newTextPrinter(&streams{out: &out}, time.Now)

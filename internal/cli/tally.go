@@ -251,12 +251,14 @@ func (o *outcome) asError() error {
 	if e, ok := errors.AsType[*Error](o.err); ok {
 		return e // a refusal to start that has its own exit code
 	}
-	return &Error{Code: exitFailed, Msg: o.message(), Hint: o.hint()}
+	return &Error{Code: exitFailed, Msg: o.message(), Hint: o.hint(), interrupted: o.end.Reason == event.EndInterrupted}
 }
 
 // hint is the next move, where the message does not have it.
 func (o *outcome) hint() string {
 	switch o.end.Reason {
+	case event.EndInterrupted:
+		return `go on with lathe -c -p "go on"`
 	case event.EndMaxSteps:
 		return `go on with lathe -c -p "go on", or raise --max-turns`
 	case event.EndBudget:

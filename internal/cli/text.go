@@ -1,12 +1,15 @@
 package cli
 
 import (
-	"errors"
+	"encoding/json"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"sync"
 	"time"
+
+	xterm "golang.org/x/term"
 
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
@@ -53,7 +56,7 @@ func (p *textPrinter) event(e event.Event) error {
 	case event.PartDone:
 		return p.partDone(b)
 	case event.ToolStart:
-		p.progress.status(toolTitle(b.Call.Name, b.Title))
+		p.progress.status(toolTitle(b.Call, b.Title))
 	case event.ToolEnd:
 		p.progress.tool(b)
 	case event.Response:
@@ -94,11 +97,14 @@ func (p *textPrinter) stream(id string, index int, text string) error {
 		p.id, p.shown = id, map[int]bool{}
 	}
 	if p.part != index || !p.shown[index] {
-		if err := errors.Join(p.endPart(), p.separate()); err != nil {
+		if err := p.endPart(); err != nil {
+			return err
+		}
+		p.progress.pause()
+		if err := p.separate(); err != nil {
 			return err
 		}
 		p.part, p.shown[index] = index, true
-		p.progress.pause()
 	}
 	return p.write(p.escaper.Next(text))
 }
@@ -176,16 +182,42 @@ func (p *textPrinter) finish(_ *tally, o *outcome) error {
 
 func (p *textPrinter) close() error { p.progress.stop(); return nil }
 
-// toolTitle is "Read internal/x.go".
-func toolTitle(name, title string) string {
+// toolTitle is "Read internal/x.go". A call that could not be prepared has no title of its own.
+func toolTitle(c llm.ToolCall, title string) string {
+	if title == "" {
+		title = mainArgument(c.Input)
+	}
 	title, _, more := strings.Cut(strings.TrimSpace(title), "\n")
 	if more {
 		title += " ..."
 	}
-	if title == "" || strings.HasPrefix(title, name) {
-		return strings.TrimSpace(name + strings.TrimPrefix(title, name))
+	if title == "" || strings.HasPrefix(title, c.Name) {
+		return strings.TrimSpace(c.Name + strings.TrimPrefix(title, c.Name))
 	}
-	return name + " " + title
+	return c.Name + " " + title
+}
+
+// mainArgument is what tells most of a call's input.
+func mainArgument(input json.RawMessage) string {
+	var in map[string]any
+	if json.Unmarshal(input, &in) != nil {
+		return ""
+	}
+	for _, k := range []string{"file_path", "path", "command", "pattern", "url", "query", "description"} {
+		if s, ok := in[k].(string); ok {
+			return s
+		}
+	}
+	return ""
+}
+
+func resultText(r llm.ToolResult) string {
+	for _, p := range r.Parts {
+		if t, ok := p.(llm.Text); ok {
+			return strings.TrimSpace(t.Text)
+		}
+	}
+	return ""
 }
 
 // progress is the moving line on stderr, and the lines above it. A nil progress does nothing.
@@ -247,8 +279,18 @@ func (p *progress) draw() {
 	if s := p.now().Sub(p.since); s >= 2*time.Second {
 		text += fmt.Sprintf(" (%ds)", int(s.Seconds()))
 	}
-	fmt.Fprintf(p.w, "\r\x1b[2K%c %s", spinner[p.frame], term.Truncate(term.EscapeLine(text), 76, "…"))
+	fmt.Fprintf(p.w, "\r\x1b[2K%c %s", spinner[p.frame], term.Truncate(term.EscapeLine(text), p.width()-3, "…"))
 	p.drawn = true
+}
+
+// width is the terminal's. A moving line that wraps could not be taken away.
+func (p *progress) width() int {
+	if f, ok := p.w.(*os.File); ok {
+		if w, _, err := xterm.GetSize(int(f.Fd())); err == nil && w > 10 {
+			return w
+		}
+	}
+	return 80
 }
 
 // status says what goes on now.
@@ -318,7 +360,11 @@ func (p *progress) tool(b event.ToolEnd) {
 	case b.Result.IsError:
 		mark = "✗"
 	}
-	p.line("%s %s", mark, toolTitle(b.Call.Name, b.Title))
+	title := toolTitle(b.Call, b.Title)
+	if why, _, _ := strings.Cut(resultText(b.Result), "\n"); b.Result.IsError && why != "" {
+		title += ": " + why
+	}
+	p.line("%s %s", mark, title)
 	p.status("Thinking")
 }
 
