@@ -24,6 +24,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/permission"
 	"github.com/lathe-dev/lathe/internal/sandbox"
 	"github.com/lathe-dev/lathe/internal/session"
+	"github.com/lathe-dev/lathe/internal/tool"
 )
 
 // Options is what a front end knows: the loaded configuration and what the command line said.
@@ -53,6 +54,7 @@ type Instance struct {
 	paths  config.Paths
 	store  *session.Store
 	runner *sandbox.Runner
+	helper *keyHelper
 
 	mu        sync.Mutex
 	http      *http.Client
@@ -72,7 +74,7 @@ func Open(o Options) (*Instance, error) {
 		return nil, fmt.Errorf("%s is not a folder; choose one with --cwd", o.Dir)
 	}
 	o.Dir = dir
-	i := &Instance{opts: o, paths: o.Config.Paths(), runner: sandbox.New(), sessions: map[*Session]bool{}}
+	i := &Instance{opts: o, paths: o.Config.Paths(), runner: sandbox.New(), helper: newKeyHelper(), sessions: map[*Session]bool{}}
 	i.conf.Store(o.Config)
 	i.store = session.NewStore(i.paths.DataHome)
 	if o.Mode != "" {
@@ -136,7 +138,7 @@ func (i *Instance) checkMode(m permission.Mode) error {
 // newPolicy makes the policy of a session; the second result is what is wrong with some rules.
 func (i *Instance) newPolicy() (*permission.Policy, []string) {
 	rules, notes := i.rules()
-	p := permission.NewPolicy(i.paths.Home, nil, rules)
+	p := permission.NewPolicy(resolved(i.paths.Home), nil, rules)
 	if i.settings().Permissions.DisableBypassPermissionsMode == "disable" {
 		p.ForbidBypass()
 	}
@@ -154,12 +156,46 @@ func (i *Instance) rules() (rules []permission.Rule, notes []string) {
 		}
 	}
 	for _, r := range i.conf.Load().Rules() {
-		add([]string{ruleText(r)}, permission.Effect(r.Action), permission.Source{Name: r.Origin.String(), Base: i.ruleBase(r.Origin)})
+		text := canonicalRule(ruleText(r))
+		n := len(rules)
+		add([]string{text}, permission.Effect(r.Action), permission.Source{Name: r.Origin.String(), Base: i.ruleBase(r.Origin)})
+		if len(rules) == n {
+			continue
+		}
+		rules[n].Ordered = r.Text == ""
+		if r.Action != string(permission.Allow) && unknownTool(rules[n].Tool) {
+			notes = append(notes, fmt.Sprintf("%s: the rule %s names no tool of lathe's, so it has no effect", r.Origin, text))
+		}
 	}
 	line := permission.Source{Name: "command line", Base: i.opts.Dir}
-	add(i.opts.Allowed, permission.Allow, line)
-	add(i.opts.Disallowed, permission.Deny, line)
+	for _, t := range i.opts.Allowed {
+		add([]string{canonicalRule(t)}, permission.Allow, line)
+	}
+	for _, t := range i.opts.Disallowed {
+		add([]string{canonicalRule(t)}, permission.Deny, line)
+	}
 	return rules, notes
+}
+
+// canonicalRule writes a tool's name as lathe does: a deny rule for "bash" must not be without effect.
+func canonicalRule(text string) string {
+	name, rest, scoped := strings.Cut(text, "(")
+	for _, known := range tool.Names {
+		if strings.EqualFold(strings.TrimSpace(name), known) {
+			name = known
+		}
+	}
+	if scoped {
+		return name + "(" + rest
+	}
+	return name
+}
+
+// unknownTool reports whether a name in a rule is a mistake. Names with _ or * may be of tools that come
+// later, and the others are tools of Claude Code, whose settings are shared.
+func unknownTool(name string) bool {
+	return !strings.ContainsAny(name, "_*") && !slices.Contains(tool.Names, name) &&
+		!slices.Contains([]string{"MultiEdit", "LS", "SlashCommand", "KillBash", structuredTool}, name)
 }
 
 // permissionTools maps the names of permissions.rules to tools.
@@ -188,11 +224,19 @@ func ruleText(r config.Rule) string {
 func (i *Instance) ruleBase(o config.Origin) string {
 	switch {
 	case o.Layer == config.Project || o.Layer == config.Local:
-		return i.paths.Root
-	case o.File != "":
-		return filepath.Dir(o.File)
+		return resolved(i.paths.Root)
+	case filepath.IsAbs(o.File):
+		return resolved(filepath.Dir(o.File))
 	}
 	return i.opts.Dir
+}
+
+// resolved is a path with links resolved, as accesses have it; where that fails, the path as it is.
+func resolved(path string) string {
+	if r, err := filepath.EvalSymlinks(path); err == nil {
+		return r
+	}
+	return path
 }
 
 // FindSession resolves what --resume or --continue ask for to an id: the start of an id, or "" for the

@@ -117,6 +117,10 @@ func (s *Session) askPermission(ctx context.Context, a agent.Approval, d permiss
 	}
 	s.asking.Lock() // one dialog at a time, in order
 	defer s.asking.Unlock()
+	if err := ctx.Err(); err != nil {
+		return d, err
+	}
+	a.Request.Mode = s.Mode()
 	if again := s.policy.Decide(a.Request); again.Effect != permission.Ask {
 		return again, nil // an answer given meanwhile covers this call too
 	}
@@ -128,7 +132,7 @@ func (s *Session) askPermission(ctx context.Context, a agent.Approval, d permiss
 	if err != nil {
 		return d, err
 	}
-	return s.decided(a, rule, ans)
+	return s.decided(rule, ans), nil
 }
 
 func permissionOptions(rule string) []event.Option {
@@ -143,7 +147,7 @@ func permissionOptions(rule string) []event.Option {
 }
 
 // decided turns an answer into a decision and keeps the rule where the user wants that.
-func (s *Session) decided(a agent.Approval, rule string, ans event.Answer) (permission.Decision, error) {
+func (s *Session) decided(rule string, ans event.Answer) permission.Decision {
 	d := permission.Decision{Effect: permission.Allow, Source: byUser, Input: ans.Input}
 	rules := ans.Rules
 	if len(rules) == 0 && rule != "" {
@@ -152,38 +156,56 @@ func (s *Session) decided(a agent.Approval, rule string, ans event.Answer) (perm
 	switch ans.Choice {
 	case event.ChoiceOnce:
 		d.Reason = "the user allowed it once"
-		return d, nil
+		return d
 	case event.ChoiceSession:
 		d.Reason = "the user allowed it for this session"
-		return d, s.grant(rules, permission.Allow, false)
+		s.grant(rules, permission.Allow, false)
+		return d
 	case event.ChoiceAlways:
 		d.Reason = "the user allowed it for this project"
-		return d, s.grant(rules, permission.Allow, true)
+		s.grant(rules, permission.Allow, true)
+		return d
 	case event.ChoiceNever:
 		d = permission.Decision{Effect: permission.Deny, Source: byUser, Reason: "the user never allows this in this project", Guidance: ans.Text}
-		return d, s.grant(rules, permission.Deny, true)
+		s.grant(rules, permission.Deny, true)
+		return d
 	}
 	return permission.Decision{
 		Effect: permission.Deny, Source: byUser, Reason: "the user refused",
 		Guidance: strings.TrimSpace(ans.Text), Interrupt: strings.TrimSpace(ans.Text) == "",
-	}, nil
+	}
 }
 
 // grant puts rules in force for this session, and keeps them in the project's local settings.
-func (s *Session) grant(texts []string, e permission.Effect, keep bool) error {
+func (s *Session) grant(texts []string, e permission.Effect, keep bool) {
 	for _, t := range texts {
-		r, err := permission.ParseRule(t, e, permission.Source{Name: "this session"})
+		t = canonicalRule(t)
+		r, err := permission.ParseRule(t, e, permission.Source{Name: "this session", Base: s.inst.opts.Dir})
 		if err != nil {
-			return err
+			s.publish(event.Notice{Level: "warning", Text: fmt.Sprintf("the answer counts once only: %v", err)})
+			continue
 		}
 		s.policy.Grant(r)
-		if keep {
-			if err := s.inst.keepRule(t, e); err != nil {
-				s.publish(event.Notice{Level: "warning", Text: fmt.Sprintf("the rule %s holds for this session only: %v", t, err)})
-			}
+		if !keep {
+			continue
+		}
+		if err := s.inst.keepRule(t, e); err != nil {
+			s.publish(event.Notice{Level: "warning", Text: fmt.Sprintf("the rule %s holds for this session only: %v", t, err)})
+			continue
+		}
+		s.inst.grantOthers(s, r)
+	}
+}
+
+// grantOthers puts a rule that was kept for the project in force for its other open sessions.
+func (i *Instance) grantOthers(from *Session, r permission.Rule) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	for s := range i.sessions {
+		if s != from {
+			s.policy.Grant(r)
 		}
 	}
-	return nil
 }
 
 // proposeRule is the narrowest rule that covers the request again, or "" when there is none.
@@ -201,9 +223,9 @@ func proposeRule(a agent.Approval) string {
 		}
 		return fmt.Sprintf("%s(%s)", a.Tool, acc.Target)
 	case permission.Write:
-		return fmt.Sprintf("Edit(/%s)", acc.Target)
+		return permission.PathRule("Edit", acc.Target)
 	case permission.Read:
-		return fmt.Sprintf("Read(/%s)", acc.Target)
+		return permission.PathRule("Read", acc.Target)
 	case permission.Net:
 		return fmt.Sprintf("%s(domain:%s)", a.Tool, acc.Target)
 	case permission.Tool:

@@ -3,9 +3,11 @@ package app
 import (
 	"context"
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/lathe-dev/lathe/internal/agent"
 	"github.com/lathe-dev/lathe/internal/event"
@@ -45,6 +47,7 @@ func (i *Instance) NewSession(ctx context.Context, o SessionOptions) (s *Session
 			return s, err
 		}
 		s.closers = append(s.closers, s.log.Close)
+		s.notes = append(s.notes, s.log.Notes()...)
 	}
 	if err := s.setUp(ctx, model); err != nil {
 		return s, err
@@ -80,9 +83,7 @@ func (s *Session) setUp(ctx context.Context, model llm.Model) (err error) {
 	for _, r := range s.env.Roots.List() {
 		s.policy.AddRoot(r.Path, r.ReadOnly)
 	}
-	for _, n := range notes {
-		s.publish(event.Notice{Level: "warning", Text: n})
-	}
+	s.notes = append(s.notes, notes...)
 	return s.newAgent(ctx, model)
 }
 
@@ -108,11 +109,16 @@ func (i *Instance) newEnv(_ context.Context, s *Session) (*tool.Env, error) {
 	return env, nil
 }
 
-// childEnv is the environment of children: lathe's own with the variables of the settings on top.
+// childEnv is the environment of children: lathe's own with the variables of the settings in place of those
+// of the same name.
 func childEnv(environ []string, set map[string]string) []string {
-	out := slices.Clone(environ)
-	for k, v := range set {
-		out = append(out, k+"="+v)
+	out := slices.DeleteFunc(slices.Clone(environ), func(kv string) bool {
+		name, _, _ := strings.Cut(kv, "=")
+		_, replaced := set[name]
+		return replaced
+	})
+	for _, k := range slices.Sorted(maps.Keys(set)) {
+		out = append(out, k+"="+set[k])
 	}
 	return out
 }
@@ -217,14 +223,23 @@ func (s *Session) record() {
 	s.closers = append([]func() error{r.Close}, s.closers...) // closed last, when the bus has no more events
 }
 
+// secretName tells variables whose values are nobody else's business.
+func secretName(name string) bool {
+	return slices.ContainsFunc([]string{"KEY", "TOKEN", "SECRET", "PASS", "AUTH", "CRED"}, func(word string) bool {
+		return strings.Contains(strings.ToUpper(name), word)
+	})
+}
+
 // secrets are values that never reach a record.
 func (i *Instance) secrets() []string {
 	var out []string
 	for _, p := range i.settings().Providers {
-		for _, v := range []string{p.APIKey, p.AuthToken} {
-			if v != "" {
-				out = append(out, v)
-			}
+		out = append(out, p.APIKey, p.AuthToken)
+		out = append(out, slices.Collect(maps.Values(p.Headers))...)
+	}
+	for name, v := range i.settings().Env {
+		if secretName(name) {
+			out = append(out, v)
 		}
 	}
 	return out

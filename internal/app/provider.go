@@ -1,13 +1,11 @@
 package app
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"net/url"
-	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -16,7 +14,6 @@ import (
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/llm/anthropic"
 	"github.com/lathe-dev/lathe/internal/llm/openai"
-	"github.com/lathe-dev/lathe/internal/sandbox"
 )
 
 // ErrNoKey says that there is nothing to call a model with, and the ways to get going.
@@ -47,6 +44,9 @@ func (i *Instance) choose(id string) (provider, model string, err error) {
 	if s.Provider != "" {
 		return s.Provider, id, i.ready(s.Provider)
 	}
+	if s.APIBase != "" {
+		return i.baseOwner(), id, nil // whatever the model is called: that server was asked for
+	}
 	anth, oai := i.usable("anthropic"), i.usable("openai")
 	claude := strings.Contains(strings.ToLower(id), "claude") || llm.Resolve(id, s.ModelAliases) != id
 	switch {
@@ -57,7 +57,7 @@ func (i *Instance) choose(id string) (provider, model string, err error) {
 	case anth:
 		return "anthropic", id, nil
 	}
-	for name := range s.Providers {
+	for _, name := range slices.Sorted(maps.Keys(s.Providers)) {
 		if i.usable(name) {
 			return name, id, nil
 		}
@@ -83,8 +83,19 @@ func (i *Instance) ready(name string) error {
 // usable reports whether a provider can be called: it has a key, or a server of its own that may need none.
 func (i *Instance) usable(name string) bool {
 	p := i.provider(name)
-	return p.APIKey != "" || p.AuthToken != "" || (i.settings().APIKeyHelper != "" && name == "anthropic") ||
-		(wireOf(name, p) == "openai" && p.APIBase != "" && !isHost(p.APIBase, "api.openai.com"))
+	own := p.APIBase != "" && !isHost(p.APIBase, "api.openai.com") && !isHost(p.APIBase, "api.anthropic.com")
+	return p.APIKey != "" || p.AuthToken != "" || i.helped(name, p) || own || keyInHeaders(p.Headers)
+}
+
+// keyInHeaders reports whether headers that the user set carry a key.
+func keyInHeaders(headers map[string]string) bool {
+	for name, value := range headers {
+		switch strings.ToLower(name) {
+		case "authorization", "x-api-key", "api-key":
+			return value != ""
+		}
+	}
+	return false
 }
 
 // provider is a provider's settings with --api-base applied.
@@ -100,7 +111,7 @@ func (i *Instance) provider(name string) config.Provider {
 // when none or both have, since that is what servers with an address of their own speak.
 func (i *Instance) baseOwner() string {
 	a, o := i.settings().Providers["anthropic"], i.settings().Providers["openai"]
-	if (a.APIKey != "" || a.AuthToken != "") && o.APIKey == "" {
+	if (a.APIKey != "" || a.AuthToken != "" || i.helped("anthropic", a)) && o.APIKey == "" {
 		return "anthropic"
 	}
 	return "openai"
@@ -120,11 +131,8 @@ func (i *Instance) Model(ctx context.Context, id string) (llm.Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := i.connect(ctx, name)
-	if err != nil {
-		return nil, err
-	}
-	if wireOf(name, i.provider(name)) == "anthropic" {
+	set := i.provider(name)
+	if wireOf(name, set) == "anthropic" {
 		if model == "" {
 			model = llm.DefaultModel
 		}
@@ -133,30 +141,75 @@ func (i *Instance) Model(ctx context.Context, id string) (llm.Model, error) {
 	if model == "" {
 		return nil, fmt.Errorf("no model is chosen for %s; give one with --model or LATHE_MODEL", name)
 	}
-	m, err := p.Model(ctx, model)
+	m, err := i.connected(ctx, name, model, set)
 	if err != nil {
 		return nil, err
 	}
-	if own, ok := i.provider(name).Models[model]; ok {
+	if own, ok := set.Models[model]; ok {
 		m = described{m, describe(m.Info(), own)}
 	}
 	return m, nil
 }
 
+// SmallModel makes the model for small work beside the conversation (titles, summaries of pages): the
+// configured one, else the newest Haiku where the conversation's model speaks Anthropic's API, else the
+// conversation's own.
+func (i *Instance) SmallModel(ctx context.Context) (llm.Model, error) {
+	id := i.settings().SmallModel
+	if id != "" {
+		return i.Model(ctx, id)
+	}
+	name, _, err := i.choose(i.settings().Model)
+	if err != nil {
+		return nil, err
+	}
+	p := i.provider(name)
+	if wireOf(name, p) != "anthropic" || (p.APIBase != "" && !isHost(p.APIBase, "api.anthropic.com")) {
+		return i.Model(ctx, "") // what other servers have is not known
+	}
+	if _, ok := i.settings().Providers[name]; ok {
+		return i.Model(ctx, name+"/"+llm.DefaultSmallModel)
+	}
+	return i.Model(ctx, llm.DefaultSmallModel)
+}
+
+// connected is a model of a provider, with the key that its settings name.
+func (i *Instance) connected(ctx context.Context, name, model string, set config.Provider) (llm.Model, error) {
+	p, err := i.connect(name, set)
+	if err != nil {
+		return nil, err
+	}
+	m, err := p.Model(ctx, model)
+	if err != nil || !i.helped(name, set) {
+		return m, err
+	}
+	return &helpedModel{Model: m, key: i.helperKey, connect: func(key string) (llm.Model, error) {
+		with := set
+		with.AuthToken, with.Headers = key, maps.Clone(set.Headers)
+		if wireOf(name, set) == "anthropic" { // which of the two a gateway looks at is its own affair
+			if with.Headers == nil {
+				with.Headers = map[string]string{}
+			}
+			with.Headers["X-Api-Key"] = key
+		} else {
+			with.APIKey = key
+		}
+		i.mu.Lock()
+		defer i.mu.Unlock()
+		p, err := i.newProvider(name, with)
+		if err != nil {
+			return nil, err
+		}
+		return p.Model(context.WithoutCancel(ctx), model)
+	}}, nil
+}
+
 // connect makes a provider once.
-func (i *Instance) connect(ctx context.Context, name string) (llm.Provider, error) {
+func (i *Instance) connect(name string, set config.Provider) (llm.Provider, error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if p, ok := i.providers[name]; ok {
 		return p, nil
-	}
-	set := i.provider(name)
-	if set.APIKey == "" && set.AuthToken == "" && i.settings().APIKeyHelper != "" {
-		key, err := i.runKeyHelper(ctx)
-		if err != nil {
-			return nil, err
-		}
-		set.APIKey, set.AuthToken = key, key
 	}
 	p, err := i.newProvider(name, set)
 	if err != nil {
@@ -169,6 +222,7 @@ func (i *Instance) connect(ctx context.Context, name string) (llm.Provider, erro
 	return p, nil
 }
 
+// newProvider makes a provider; i.mu is held.
 func (i *Instance) newProvider(name string, set config.Provider) (llm.Provider, error) {
 	if i.http == nil {
 		c, err := llm.HTTPClient(llm.HTTPOptions{
@@ -220,38 +274,6 @@ func keyVar(name, known, what string) string {
 }
 
 func ms(n int) time.Duration { return time.Duration(n) * time.Millisecond }
-
-// runKeyHelper runs the user's command that prints a key.
-func (i *Instance) runKeyHelper(ctx context.Context) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
-	defer cancel()
-	shell, flag := "/bin/sh", "-c"
-	if runtime.GOOS == "windows" {
-		shell, flag = "cmd", "/c"
-	}
-	var out, errOut bytes.Buffer
-	p, err := i.runner.Start(ctx, sandbox.Spec{
-		Argv: []string{shell, flag, i.settings().APIKeyHelper}, Dir: i.opts.Dir, Env: i.environ(), Stdout: &out, Stderr: &errOut,
-	})
-	if err != nil {
-		return "", fmt.Errorf("apiKeyHelper could not be started: %w", err)
-	}
-	exit := p.Wait()
-	key := strings.TrimSpace(out.String())
-	if exit.Code != 0 || key == "" {
-		return "", fmt.Errorf("apiKeyHelper (%s) gave no key: exit code %d; %s", i.settings().APIKeyHelper, exit.Code, firstLine(errOut.String()))
-	}
-	return key, nil
-}
-
-func firstLine(s string) string {
-	s = strings.TrimSpace(s)
-	if s == "" {
-		return "it printed nothing"
-	}
-	line, _, _ := strings.Cut(s, "\n")
-	return line
-}
 
 // described is a model about which the user knows more than the catalogue.
 type described struct {

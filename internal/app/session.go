@@ -32,6 +32,7 @@ type Session struct {
 	output      structured
 	pending     *prompt.Pending // the context of the first message
 	closers     []func() error
+	notes       []string // told when the first turn begins, since nobody listens before
 
 	mode      atomic.Value // permission.Mode
 	questions questions
@@ -40,6 +41,8 @@ type Session struct {
 	turn   sync.Mutex // held while a turn runs
 	mu     sync.Mutex
 	cancel context.CancelFunc // of the running turn
+	model  string             // as it was asked for; "": the configured one
+	open   bool               // a turn runs and takes messages
 	closed bool
 }
 
@@ -98,6 +101,9 @@ func (s *Session) SetModel(ctx context.Context, id string) error {
 	}
 	_, effort := s.agent.Model()
 	s.agent.SetModel(m, effort)
+	s.mu.Lock()
+	s.model = id
+	s.mu.Unlock()
 	return nil
 }
 
@@ -125,8 +131,20 @@ func (s *Session) Specs() []llm.ToolSpec {
 	return out
 }
 
-// Steer hands over a message for the running turn; it is delivered before its next step.
-func (s *Session) Steer(m llm.Message) { s.agent.Steer(m) }
+// Steer hands over a message for the running turn: it is delivered before its next step, or opens another
+// turn when none follows. False means that no turn runs: the message is to be prompted.
+func (s *Session) Steer(m llm.Message) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.open {
+		s.agent.Steer(m)
+	}
+	return s.open
+}
+
+// TakeSteers takes back the messages that were not delivered, because their turn was interrupted, failed or
+// reached a limit. Those that are left are delivered in the next turn, after its prompt.
+func (s *Session) TakeSteers() []llm.Message { return s.agent.TakeSteers() }
 
 // Interrupt ends the running turn in order; nothing happens when none runs.
 func (s *Session) Interrupt() {
@@ -150,27 +168,44 @@ func (s *Session) Prompt(ctx context.Context, m llm.Message) (event.TurnEnd, err
 		return event.TurnEnd{}, errors.New("the session is closed")
 	}
 	defer s.setCancel(nil)
+	for _, n := range s.notes {
+		s.publish(event.Notice{Level: "warning", Text: n})
+	}
+	s.notes = nil
 	s.output.reset()
 	if len(s.Messages()) == 0 {
 		m = s.withContext(ctx, m)
 	}
 	for {
 		end, err := s.agent.Run(ctx, m)
-		late := s.agent.TakeSteers()
-		if err != nil || end.Reason != event.EndCompleted || len(late) == 0 {
+		next := s.late(err == nil && end.Reason == event.EndCompleted)
+		if next == nil {
 			return end, err
 		}
-		m = late[0]
-		for _, l := range late[1:] {
-			s.agent.Steer(l)
+		m = *next
+	}
+}
+
+// late is the message that was steered too late for the turn that just ended; with nil no more are taken.
+func (s *Session) late(completed bool) *llm.Message {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if completed {
+		if late := s.agent.TakeSteers(); len(late) > 0 {
+			for _, m := range late[1:] {
+				s.agent.Steer(m)
+			}
+			return &late[0]
 		}
 	}
+	s.open = false
+	return nil
 }
 
 func (s *Session) setCancel(c context.CancelFunc) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.cancel = c
+	s.cancel, s.open = c, c != nil && !s.closed
 	return !s.closed
 }
 

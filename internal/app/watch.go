@@ -3,14 +3,18 @@ package app
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/lathe-dev/lathe/internal/config"
 	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/permission"
 )
 
-// Watch follows changes of the settings until ctx ends: rules, limits and providers count from then on for
-// running sessions too; the model and the output style at the next start. Long-lived front ends run it in
+// Watch follows changes of the settings until ctx ends: rules, providers and the environment of children
+// count from then on for running sessions too; limits for new ones; the model and the output style at the
+// next start. Long-lived front ends run it in
 // the background; a single prompt does without.
 func (i *Instance) Watch(ctx context.Context) error {
 	return i.conf.Load().Watch(ctx, i.reload)
@@ -31,19 +35,42 @@ func (i *Instance) reload(c *config.Config, changes []config.Change) {
 	i.conf.Store(c)
 	rules, notes := i.rules()
 	bad = append(bad, notes...)
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	if touches(changes, "providers", "apiBase", "apiKeyHelper", "network", "stream") {
-		i.providers, i.http = nil, nil
-	}
-	for s := range i.sessions {
-		s.policy.SetRules(rules)
+	reconnect := touches(changes, "providers", "apiBase", "apiKeyHelper", "network", "stream")
+	for _, s := range i.running(reconnect) {
+		s.follow(rules, reconnect)
 		for _, b := range bad {
 			s.publish(event.Notice{Level: "warning", Text: "settings: " + b})
 		}
 		if len(later) > 0 {
 			s.publish(event.Notice{Level: "info", Text: fmt.Sprintf("settings: %s takes effect at the next start", strings.Join(later, ", "))})
 		}
+	}
+}
+
+// running lists the open sessions; with forget the connections to providers are made anew.
+func (i *Instance) running(forget bool) []*Session {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if forget {
+		i.providers, i.http = nil, nil
+	}
+	return slices.Collect(maps.Keys(i.sessions))
+}
+
+// follow puts new settings in force for a session.
+func (s *Session) follow(rules []permission.Rule, reconnect bool) {
+	s.policy.SetRules(rules)
+	if s.inst.settings().Permissions.DisableBypassPermissionsMode == "disable" {
+		s.policy.ForbidBypass()
+	}
+	if !reconnect || s.log == nil {
+		return
+	}
+	s.mu.Lock()
+	id := s.model
+	s.mu.Unlock()
+	if err := s.SetModel(context.Background(), id); err != nil {
+		s.publish(event.Notice{Level: "warning", Text: "settings: the model stays connected as it was: " + err.Error()})
 	}
 }
 

@@ -1,0 +1,176 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"iter"
+	"runtime"
+	"strings"
+	"sync"
+	"time"
+	"unicode"
+
+	"github.com/lathe-dev/lathe/internal/config"
+	"github.com/lathe-dev/lathe/internal/llm"
+	"github.com/lathe-dev/lathe/internal/sandbox"
+)
+
+const (
+	helperTimeout = 30 * time.Second
+	helperOutput  = 64 << 10 // bytes
+)
+
+// keyHelper keeps what the user's command apiKeyHelper printed, for apiKeyHelperTtlMs.
+type keyHelper struct {
+	busy chan struct{} // holds one token; one run serves all that wait for it
+	key  string
+	at   time.Time
+}
+
+func newKeyHelper() *keyHelper { return &keyHelper{busy: make(chan struct{}, 1)} }
+
+// helped reports whether a provider's key comes from apiKeyHelper. It is meant for one server, so no other
+// provider without a key gets it.
+func (i *Instance) helped(name string, p config.Provider) bool {
+	s := i.settings()
+	return s.APIKeyHelper != "" && p.APIKey == "" && p.AuthToken == "" && (name == "anthropic" || name == s.Provider)
+}
+
+// helperKey is the key to use now; one that a server refused is not used again.
+func (i *Instance) helperKey(ctx context.Context, refused string) (string, error) {
+	h := i.helper
+	select {
+	case h.busy <- struct{}{}:
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
+	defer func() { <-h.busy }()
+	if h.key != "" && h.key != refused && time.Since(h.at) < ms(i.settings().APIKeyHelperTTLMs) {
+		return h.key, nil
+	}
+	key, err := i.runKeyHelper(ctx)
+	if err != nil {
+		if ctx.Err() != nil {
+			return "", ctx.Err()
+		}
+		return "", &llm.Error{Kind: llm.KindAuth, Message: err.Error(), Hint: "run the command by hand, and correct apiKeyHelper in your settings", Err: err}
+	}
+	h.key, h.at = key, time.Now()
+	return key, nil
+}
+
+// runKeyHelper runs the user's command that prints a key.
+func (i *Instance) runKeyHelper(ctx context.Context) (string, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, helperTimeout, fmt.Errorf("it took longer than %s", helperTimeout))
+	defer cancel()
+	shell, flag := "/bin/sh", "-c"
+	if runtime.GOOS == "windows" {
+		shell, flag = "cmd", "/c"
+	}
+	out, errOut := limited{max: helperOutput}, limited{max: helperOutput}
+	exit, err := i.runner.Run(ctx, sandbox.Spec{
+		Argv: []string{shell, flag, i.settings().APIKeyHelper}, Dir: i.opts.Dir, Stdout: &out, Stderr: &errOut,
+		Env: childEnv(i.environ(), i.settings().Env),
+	})
+	if err != nil {
+		return "", fmt.Errorf("apiKeyHelper gave no key: %w", err)
+	}
+	key := strings.TrimSpace(out.String())
+	switch {
+	case exit.Code != 0 || key == "":
+		return "", fmt.Errorf("apiKeyHelper gave no key: exit code %d; %s", exit.Code, firstLine(errOut.String()))
+	case strings.ContainsFunc(key, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }):
+		return "", fmt.Errorf("apiKeyHelper printed more than a key: it must print one word and nothing else")
+	}
+	return key, nil
+}
+
+// limited keeps the first bytes of what is written.
+type limited struct {
+	bytes.Buffer
+	max int
+}
+
+func (l *limited) Write(p []byte) (int, error) {
+	if room := l.max - l.Len(); room > 0 {
+		l.Buffer.Write(p[:min(room, len(p))])
+	}
+	return len(p), nil
+}
+
+func firstLine(s string) string {
+	s = strings.TrimSpace(s)
+	if s == "" {
+		return "it printed nothing"
+	}
+	line, _, _ := strings.Cut(s, "\n")
+	return llm.Clean(line)
+}
+
+// helpedModel is a model whose key comes from apiKeyHelper: the command runs before the first request, when
+// the key is old, and when the server refuses it.
+type helpedModel struct {
+	llm.Model // without a key: it answers Info
+	key       func(ctx context.Context, refused string) (string, error)
+	connect   func(key string) (llm.Model, error)
+
+	mu   sync.Mutex
+	with string    // the key of now
+	now  llm.Model // kept, since models cache what they encoded
+}
+
+// Stream implements llm.Model.
+func (h *helpedModel) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
+	return func(yield func(llm.Delta, error) bool) {
+		m, key, err := h.fresh(ctx, "")
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		refusal, stopped := h.pass(m.Stream(ctx, req), yield)
+		if refusal == nil || stopped {
+			return
+		}
+		again, other, err := h.fresh(ctx, key)
+		if err != nil || other == key {
+			yield(nil, refusal)
+			return
+		}
+		if !yield(llm.Retrying{Attempt: 1, Max: 1, Err: refusal}, nil) {
+			return
+		}
+		again.Stream(ctx, req)(yield)
+	}
+}
+
+// pass hands deltas on until the server refuses the key, which it does before the reply begins.
+func (h *helpedModel) pass(deltas iter.Seq2[llm.Delta, error], yield func(llm.Delta, error) bool) (refusal error, stopped bool) {
+	for d, err := range deltas {
+		if e := llm.AsError(err); e != nil && e.Kind == llm.KindAuth && e.Status == 401 {
+			return err, false
+		}
+		if !yield(d, err) {
+			return nil, true
+		}
+	}
+	return nil, false
+}
+
+// fresh is the model with a key other than the one that was refused, and that key.
+func (h *helpedModel) fresh(ctx context.Context, refused string) (llm.Model, string, error) {
+	key, err := h.key(ctx, refused)
+	if err != nil {
+		return nil, "", err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.now == nil || h.with != key {
+		m, err := h.connect(key)
+		if err != nil {
+			return nil, "", err
+		}
+		h.now, h.with = m, key
+	}
+	return h.now, key, nil
+}
