@@ -168,6 +168,9 @@ func (t *tree) end(grace time.Duration) (ended, alive int) {
 			return len(t.seen), len(members)
 		}
 		kill := time.Now().After(soft)
+		if kill {
+			killGroups(members)
+		}
 		for _, m := range members {
 			t.seen[m.pid] = m.start
 			switch {
@@ -181,6 +184,28 @@ func (t *tree) end(grace time.Duration) (ended, alive int) {
 		}
 		time.Sleep(pause)
 	}
+}
+
+// killGroups ends whole process groups at once: processes that multiply are quicker than a search, but a
+// signal to their group reaches those that are being born too. All groups of members are the tree's own,
+// because its leader began a session.
+func killGroups(members []procStat) {
+	own := unix.Getpgrp()
+	done := map[int]bool{own: true, 0: true, 1: true}
+	for _, m := range members {
+		if !done[m.pgrp] && m.session != ownSession() {
+			done[m.pgrp] = true
+			_ = unix.Kill(-m.pgrp, unix.SIGKILL)
+		}
+	}
+}
+
+func ownSession() int {
+	sid, err := unix.Getsid(0)
+	if err != nil {
+		return 0
+	}
+	return sid
 }
 
 // members searches /proc for the living processes of the tree and reaps its dead orphans.

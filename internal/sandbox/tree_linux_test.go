@@ -213,3 +213,27 @@ func TestStatOfAnyNameIsRead(t *testing.T) {
 		}
 	}
 }
+
+// Processes that each make the next one and exit are never where a search saw them; ending their group
+// ends them all the same. Twenty chains run at a time, no more.
+func TestProcessesThatMultiplyAreEnded(t *testing.T) {
+	script := `chain() { trap '' TERM; chain & }; for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do chain; done; sleep 100`
+	r := New()
+	defer r.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	p, err := r.Start(ctx, Spec{Argv: []string{"bash", "-c", script}, Grace: 50 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pgrp := p.Pid()
+	defer syscall.Kill(-pgrp, syscall.SIGKILL)
+	time.AfterFunc(200*time.Millisecond, cancel)
+	if exit := p.Wait(); exit.Alive > 0 {
+		t.Errorf("%+v", exit)
+	}
+	for _, st := range allProcs() {
+		if st.pgrp == pgrp && st.state != 'Z' {
+			t.Errorf("process %d of the group is left", st.pid)
+		}
+	}
+}
