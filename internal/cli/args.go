@@ -15,6 +15,11 @@ type invocation struct {
 	command bool     // the first word names a subcommand
 }
 
+// completing reports whether a shell asks for completions.
+func (inv invocation) completing() bool {
+	return len(inv.args) > 0 && strings.HasPrefix(inv.args[0], "__complete")
+}
+
 // splitArgs decides what the words are.
 //
 //   - With -p or --print anywhere, every word is the prompt: `lathe -p mcp is broken`.

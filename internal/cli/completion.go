@@ -2,6 +2,7 @@ package cli
 
 import (
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 func completionCommand(p *program) *cobra.Command {
@@ -60,5 +61,16 @@ func completeFlags(c *cobra.Command, o *Options) {
 	offer("resume", completeIDs(o))
 	for _, s := range c.Commands() {
 		completeFlags(s, o)
+	}
+}
+
+// plainUsages takes the quotes that mark the name of a value out of the flags' texts: shells show them as
+// they are.
+func plainUsages(c *cobra.Command) {
+	plain := func(f *pflag.Flag) { _, f.Usage = pflag.UnquoteUsage(f) }
+	c.Flags().VisitAll(plain)
+	c.PersistentFlags().VisitAll(plain)
+	for _, s := range c.Commands() {
+		plainUsages(s)
 	}
 }

@@ -75,6 +75,7 @@ func setUpConversation(e *testscript.Env, bin string) error {
 		return err
 	}
 	e.Setenv("HOME", home)
+	e.Setenv("LATHE", bin)
 	e.Cd = filepath.Join(e.WorkDir, "p")
 	e.Defer(c.close)
 	return os.WriteFile(filepath.Join(settings, "settings.json"), []byte(`{"stream": {"retryBaseMs": 1}}`), 0o600)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
 
 	"github.com/lathe-dev/lathe/internal/cli"
 	"github.com/lathe-dev/lathe/internal/llm/llmtest"
@@ -202,6 +203,23 @@ func callLength(t *testing.T, wire string) int {
 	without := faultRun{wire: wire, script: &llmtest.Script{Chunk: 11, Replies: []llmtest.Reply{llmtest.Say(llmtest.Text("Let me see."))}}}
 	without.run(t)
 	return whole.srv.Requests()[0].Sent - without.srv.Requests()[0].Sent
+}
+
+func TestARunLeavesNoGoroutineBehind(t *testing.T) {
+	quietHome(t)
+	before := goleak.IgnoreCurrent()
+	for _, wire := range wires {
+		for _, faults := range [][]llmtest.Fault{nil, {{Kind: "close", At: "part 1 50%"}}, {{Kind: "status", Status: 401, Times: -1}}} {
+			r := faultRun{wire: wire, script: oneCommand(5, faults...)}
+			r.run(t)
+			if err := r.srv.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	if err := goleak.Find(before); err != nil {
+		t.Error(err)
+	}
 }
 
 // Two faults in a row, before and behind the call.

@@ -256,14 +256,16 @@ func TestCompletions(t *testing.T) {
 	}{
 		{[]string{"__complete", "se"}, "session"},
 		{[]string{"__complete", "session", "li"}, "list"},
-		{[]string{"__complete", "--mod"}, "--model"},
+		{[]string{"__complete", "--mod"}, "--model\tthe model's name"},
+		{[]string{"__complete", "--out"}, "--output-format"},
+		{[]string{"__complete", "session", "list", "--cw"}, "--cwd"},
 		{[]string{"__complete", "completion", "z"}, "zsh"},
 		{[]string{"__complete", "-p", "--permission-mode", ""}, "acceptEdits"},
 		{[]string{"__complete", "--output-format", "st"}, "stream-json"},
 		{[]string{"__complete", "--effort", "hi"}, "high"},
 	} {
 		p, out, _ := fakeProgram(t, newFake(), strings.NewReader(""))
-		if err := p.run(context.Background(), tt.args); err != nil || !strings.Contains(out.String(), tt.want) {
+		if err := p.run(context.Background(), tt.args); err != nil || !strings.Contains(out.String(), tt.want) || strings.Contains(out.String(), "`") {
 			t.Errorf("%q: %v: %s", tt.args, err, out)
 		}
 	}

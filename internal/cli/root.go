@@ -46,6 +46,9 @@ func newRoot(p *program, inv invocation) *cobra.Command {
 	if inv.command {
 		addCommands(root, p, o)
 	}
+	if inv.completing() {
+		plainUsages(root)
+	}
 	return root
 }
 
