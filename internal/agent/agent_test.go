@@ -294,8 +294,10 @@ func TestEveryFailureIsTextForTheModel(t *testing.T) {
 		reply(llm.StopEndTurn, llm.Text{Text: "done"}))
 	f.run(t)
 	got := results(f.model.reqs[1].Messages[2])
-	for i, want := range []string{"crashed: boom", "no such thing", "(no output)", "crashed while it was prepared: early",
-		"Did you mean Grep?", "does not fit Grep", "not valid JSON"} {
+	for i, want := range []string{
+		"crashed: boom", "no such thing", "(no output)", "crashed while it was prepared: early",
+		"Did you mean Grep?", "does not fit Grep", "not valid JSON",
+	} {
 		if !strings.Contains(got[i], want) {
 			t.Errorf("result %d: %q lacks %q", i+1, got[i], want)
 		}

@@ -291,7 +291,8 @@ func TestTheHostIsAskedForPermission(t *testing.T) {
 		{"allow", `{"behavior":"allow","updatedInput":{"command":"make"}}`, event.Answer{Choice: event.ChoiceOnce}, nil},
 		{
 			"allow another input", `{"behavior":"allow","updatedInput":{"command":"make -n"}}`,
-			event.Answer{Choice: event.ChoiceOnce, Input: json.RawMessage(`{"command":"make -n"}`)}, nil,
+			event.Answer{Choice: event.ChoiceOnce, Input: json.RawMessage(`{"command":"make -n"}`)},
+			nil,
 		},
 		{
 			"allow for the session, in another mode",

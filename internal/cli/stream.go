@@ -100,15 +100,19 @@ func (p *streamPrinter) event(e event.Event) error {
 	case event.PartDone:
 		return p.part(b, parent)
 	case event.ToolEnd:
-		return p.w.write(&userLine{Type: "user", Parent: parent, Result: b.Meta,
-			Message: wireUser{"user", []any{blockOf(b.Result)}}})
+		return p.w.write(&userLine{
+			Type: "user", Parent: parent, Result: b.Meta,
+			Message: wireUser{"user", []any{blockOf(b.Result)}},
+		})
 	case event.UserMessage:
 		return p.user(b, parent)
 	case event.Retry:
 		return p.retry(b)
 	case event.Denied:
-		return p.w.write(&deniedLine{Type: "system", Subtype: "permission_denied", Tool: b.Call.Name, ToolUseID: b.Call.ID,
-			AgentID: e.Agent, ReasonType: reasonType(b), Reason: b.Decision.Rule, Message: b.Decision.Reason})
+		return p.w.write(&deniedLine{
+			Type: "system", Subtype: "permission_denied", Tool: b.Call.Name, ToolUseID: b.Call.ID,
+			AgentID: e.Agent, ReasonType: reasonType(b), Reason: b.Decision.Rule, Message: b.Decision.Reason,
+		})
 	case event.Notice:
 		return p.w.write(&informationalLine{Type: "system", Subtype: "informational", Content: b.Text, Level: level(b.Level)})
 	case event.TurnStart:
@@ -148,8 +152,10 @@ func (p *streamPrinter) user(b event.UserMessage, parent *string) error {
 	if !b.Synthetic && !p.replay {
 		return nil
 	}
-	l := &userLine{Type: "user", Parent: parent, Synthetic: b.Synthetic, Replay: !b.Synthetic,
-		Message: wireUser{"user", contentOf(b.Message.Parts)}}
+	l := &userLine{
+		Type: "user", Parent: parent, Synthetic: b.Synthetic, Replay: !b.Synthetic,
+		Message: wireUser{"user", contentOf(b.Message.Parts)},
+	}
 	if !b.Synthetic {
 		l.UUID = b.Message.ID
 	}
