@@ -128,7 +128,7 @@ func (h *helpedModel) Stream(ctx context.Context, req *llm.Request) iter.Seq2[ll
 			yield(nil, err)
 			return
 		}
-		refusal, stopped := h.pass(m.Stream(ctx, req), yield)
+		stopped, refusal := h.pass(m.Stream(ctx, req), yield)
 		if refusal == nil || stopped {
 			return
 		}
@@ -145,16 +145,16 @@ func (h *helpedModel) Stream(ctx context.Context, req *llm.Request) iter.Seq2[ll
 }
 
 // pass hands deltas on until the server refuses the key, which it does before the reply begins.
-func (h *helpedModel) pass(deltas iter.Seq2[llm.Delta, error], yield func(llm.Delta, error) bool) (refusal error, stopped bool) {
+func (h *helpedModel) pass(deltas iter.Seq2[llm.Delta, error], yield func(llm.Delta, error) bool) (stopped bool, refusal error) {
 	for d, err := range deltas {
 		if e := llm.AsError(err); e != nil && e.Kind == llm.KindAuth && e.Status == 401 {
-			return err, false
+			return false, err
 		}
 		if !yield(d, err) {
-			return nil, true
+			return true, nil
 		}
 	}
-	return nil, false
+	return false, nil
 }
 
 // fresh is the model with a key other than the one that was refused, and that key.

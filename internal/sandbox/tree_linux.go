@@ -95,8 +95,9 @@ func (t *tree) leftovers(grace time.Duration) (ended, alive int) {
 		return t.end(grace)
 	}
 	// A child may end while it is looked at, and what it leaves to us is then not in the list: look again.
+	dead := map[int]bool{}
 	for range 50 {
-		found, settled := t.look(kids)
+		found, settled := t.look(kids, dead)
 		if found {
 			return t.end(grace)
 		}
@@ -111,8 +112,9 @@ func (t *tree) leftovers(grace time.Duration) (ended, alive int) {
 }
 
 // look reports whether one of the children is a living member of the tree, and whether the list still
-// holds. It reaps the tree's dead orphans.
-func (t *tree) look(kids []int) (found, settled bool) {
+// holds. It reaps the tree's dead orphans; dead keeps those that are not known to be the tree's and are left
+// to whoever waits for them. What such a one left to us may have come after the list.
+func (t *tree) look(kids []int, dead map[int]bool) (found, settled bool) {
 	group := unix.Getpgrp()
 	settled = true
 	for _, pid := range kids {
@@ -124,7 +126,8 @@ func (t *tree) look(kids []int) (found, settled bool) {
 		case !ok:
 			settled = false
 		case st.state == 'Z':
-			settled = !t.reap(st, group) && settled
+			settled = !t.reap(st, group) && dead[pid] && settled
+			dead[pid] = true
 		case t.owns(st):
 			return true, true
 		default:

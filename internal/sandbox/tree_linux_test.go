@@ -226,7 +226,7 @@ func TestProcessesThatMultiplyAreEnded(t *testing.T) {
 		t.Fatal(err)
 	}
 	pgrp := p.Pid()
-	defer syscall.Kill(-pgrp, syscall.SIGKILL)
+	defer func() { _ = syscall.Kill(-pgrp, syscall.SIGKILL) }()
 	time.AfterFunc(200*time.Millisecond, cancel)
 	if exit := p.Wait(); exit.Alive > 0 {
 		t.Errorf("%+v", exit)

@@ -86,7 +86,7 @@ func collect(seq iter.Seq2[Info, error]) ([]Info, error) {
 type missingError string
 
 func (e missingError) Error() string   { return string(e) }
-func (missingError) Is(err error) bool { return err == fs.ErrNotExist } //nolint:errorlint // Is compares
+func (missingError) Is(err error) bool { return err == fs.ErrNotExist }
 
 func missing(format string, args ...any) error { return missingError(fmt.Sprintf(format, args...)) }
 
