@@ -1,12 +1,15 @@
 package session
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
+	"time"
 
 	"github.com/gofrs/flock"
 )
@@ -28,11 +31,19 @@ func (e *LockedError) Error() string {
 
 const lockHint = "close it there, or add --fork-session to go on in a copy"
 
+// orphanWait is how long a lock may outlive its process: a child that was being started when the process was
+// killed has the lock until it dies too.
+const orphanWait = time.Second
+
 // takeLock locks the session in folder. The system lets go of the lock when the process ends, however it ends.
 func takeLock(folder string) (*flock.Flock, error) {
 	path := filepath.Join(folder, "lock")
 	l := flock.New(path, flock.SetPermissions(0o600))
 	ok, err := l.TryLock()
+	for end := time.Now().Add(orphanWait); err == nil && !ok && isDead(readPID(path)) && time.Now().Before(end); {
+		time.Sleep(5 * time.Millisecond)
+		ok, err = l.TryLock()
+	}
 	if err != nil {
 		return nil, fmt.Errorf("session: lock %s: %w", path, err)
 	}
@@ -90,4 +101,17 @@ func readPID(path string) int {
 		return 0
 	}
 	return pid
+}
+
+// isDead reports that there is no process with the id; when in doubt there is.
+func isDead(pid int) bool {
+	if pid <= 0 {
+		return false
+	}
+	p, err := os.FindProcess(pid)
+	if err != nil {
+		return true // only Windows tells here
+	}
+	defer func() { _ = p.Release() }()
+	return errors.Is(p.Signal(syscall.Signal(0)), os.ErrProcessDone)
 }

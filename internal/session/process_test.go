@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -159,4 +160,29 @@ func TestAFullDiskLosesNothingAndIsTriedAgain(t *testing.T) {
 	if !r.OK() || r.Torn != 0 {
 		t.Errorf("verify: %+v", r)
 	}
+}
+
+// A child that was being started when lathe was killed holds the lock a moment longer than lathe lived.
+func TestTheLockOfADeadProcessIsWaitedFor(t *testing.T) {
+	st := newStore(t)
+	s := create(t, st)
+	user(t, s, "mine")
+	gone := exec.Command("true")
+	must(t, gone.Run())
+	path := filepath.Join(s.Folder(), "lock")
+	must(t, os.WriteFile(path, fmt.Appendf(nil, " %d\n", gone.Process.Pid), 0o600))
+	var held *LockedError
+	if _, err := st.Open(ctx, s.ID()); !errors.As(err, &held) || held.PID != gone.Process.Pid {
+		t.Errorf("a lock that stays: got %v", err)
+	}
+	opened := make(chan error)
+	go func() {
+		again, err := st.Open(ctx, s.ID())
+		if err == nil {
+			err = again.Close()
+		}
+		opened <- err
+	}()
+	must(t, s.Close()) // before or while the other one waits
+	must(t, <-opened)
 }
