@@ -25,6 +25,7 @@ type tree struct {
 	marker string
 	pipes  []string       // "pipe:[inode]" of the output
 	seen   map[int]uint64 // members found so far, with their start time
+	groups map[int]bool   // the process groups of theirs other than the leader's
 }
 
 // leaders are the pids that Start made: other trees must not take them for orphans.
@@ -94,21 +95,25 @@ func (t *tree) leftovers(grace time.Duration) (ended, alive int) {
 	if err != nil {
 		return t.end(grace)
 	}
-	// A child may end while it is looked at, and what it leaves to us is then not in the list: look again.
-	dead := map[int]bool{}
+	// A child may end while it is looked at, and what it leaves to us is then not in the list: look again. Twice
+	// settled is settled: the list itself may lack a child when it changes under the reader (proc(5)).
+	dead, calm := map[int]bool{}, 0
 	for range 50 {
 		found, settled := t.look(kids, dead)
 		if found {
 			return t.end(grace)
 		}
-		if settled {
-			break
+		if calm++; !settled {
+			calm = 0
+		}
+		if calm == 2 {
+			return 0, 0
 		}
 		if kids, err = childrenOf(os.Getpid(), os.Getpid()); err != nil {
 			return t.end(grace)
 		}
 	}
-	return 0, 0
+	return t.end(grace)
 }
 
 // look reports whether one of the children is a living member of the tree, and whether the list still
@@ -153,7 +158,7 @@ func (t *tree) reap(st procStat, selfGroup int) bool {
 // the leader that it met, and those that are still there after two seconds of SIGKILL.
 func (t *tree) end(grace time.Duration) (ended, alive int) {
 	if t.seen == nil {
-		t.seen = map[int]uint64{}
+		t.seen, t.groups = map[int]uint64{}, map[int]bool{}
 	}
 	soft := time.Now().Add(grace)
 	hard := soft.Add(2 * time.Second)
@@ -163,7 +168,7 @@ func (t *tree) end(grace time.Duration) (ended, alive int) {
 		members := t.members()
 		if len(members) > 0 {
 			empty = 0
-		} else if empty++; empty < 2 {
+		} else if empty++; empty < 2 || empty < 10 && t.moved() {
 			continue
 		}
 		if len(members) == 0 || time.Now().After(hard) {
@@ -176,6 +181,7 @@ func (t *tree) end(grace time.Duration) (ended, alive int) {
 		}
 		for _, m := range members {
 			t.seen[m.pid] = m.start
+			t.groups[m.pgrp] = t.groups[m.pgrp] || m.pgrp != t.pid && m.session != ownSession()
 			switch {
 			case kill:
 				m.signal(unix.SIGKILL)
@@ -187,6 +193,19 @@ func (t *tree) end(grace time.Duration) (ended, alive int) {
 		}
 		time.Sleep(pause)
 	}
+}
+
+// moved ends the groups that the tree had and that are still there though no member was found, and reports
+// whether there was one: its processes may pass on from one to the next quicker than a search. The leader is
+// not reaped yet, so its number is not another's; the other numbers were the tree's a moment ago.
+func (t *tree) moved() (found bool) {
+	_ = unix.Kill(-t.pid, unix.SIGKILL)
+	for g, theirs := range t.groups {
+		if theirs && unix.Kill(-g, unix.SIGKILL) == nil {
+			found = true
+		}
+	}
+	return found
 }
 
 // killGroups ends whole process groups at once: processes that multiply are quicker than a search, but a
@@ -271,12 +290,16 @@ func (t *tree) owns(st procStat) bool {
 	return false
 }
 
-// environ reads the environment of a process. In the middle of an execve it looks empty, so an empty one
-// is read again.
+// environ reads the environment of a process. In the middle of an execve both it and the arguments look empty,
+// and on a busy machine that can take a while; a program that was given no environment has arguments still.
 func environ(dir string) []byte {
-	for range 5 {
+	for range 400 {
 		env, err := os.ReadFile(dir + "/environ")
 		if err != nil || len(env) > 0 {
+			return env
+		}
+		if args, err := os.ReadFile(dir + "/cmdline"); err != nil || len(args) > 0 {
+			env, _ = os.ReadFile(dir + "/environ") // it may have got both in between
 			return env
 		}
 		time.Sleep(500 * time.Microsecond)
