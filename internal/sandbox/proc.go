@@ -80,8 +80,10 @@ func (r *Runner) launch(p *Proc) error {
 	if err != nil {
 		r.forget(p)
 		close(p.done)
+		return err
 	}
-	return err
+	r.heir.add(&p.tree)
+	return nil
 }
 
 // startError says what could not be started and why, in words that name the next move.
@@ -263,6 +265,7 @@ func (p *Proc) supervise(ctx context.Context) {
 	default: // not even SIGKILL ended the leader; it is left to init
 		p.exit.Code = -1
 	}
+	p.runner.heir.drop(&p.tree)
 	p.tree.close()
 	if p.input != nil {
 		p.input.Close()

@@ -11,8 +11,9 @@
 //   - When the leader ends, the context is cancelled or the Runner is closed, the whole tree is ended:
 //     SIGTERM, a grace, SIGKILL. On Linux the tree is found through a subreaper, the session, the output
 //     pipe and a marker in the environment, so that a daemon is found too unless it gave up all of these.
-//     The leader is killed by the kernel when lathe itself is killed. On other Unix systems the tree is
-//     the process group; on Windows it is a job object.
+//     On other Unix systems the tree is the process group; on Windows it is a job object.
+//   - When lathe itself is killed, the kernel kills the leader (Linux), and a small shell that was started
+//     with the first command kills the rest; on Windows the job object does both.
 //   - Wait returns when the leader has ended and the tree is gone. It never waits for a grandchild that
 //     keeps the output open.
 //   - The environment is cleaned ([CleanEnv]) unless the Spec gives one.
@@ -56,6 +57,7 @@ type Runner struct {
 	closed  bool
 	procs   map[*Proc]struct{}
 	spawner spawner
+	heir    heir
 }
 
 // New returns a Runner. It starts nothing by itself.
@@ -91,6 +93,7 @@ func (r *Runner) Close() {
 		<-p.done
 	}
 	r.spawner.close()
+	r.heir.close()
 }
 
 // add keeps p until forget, or refuses when the Runner is closed.

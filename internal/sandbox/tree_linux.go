@@ -28,9 +28,6 @@ type tree struct {
 	groups map[int]bool   // the process groups of theirs other than the leader's
 }
 
-// leaders are the pids that Start made: other trees must not take them for orphans.
-var leaders sync.Map
-
 // prepareProcess changes lathe's own process, once, before its first child.
 var prepareProcess = sync.OnceFunc(func() {
 	// Orphans of our trees become our children, where they can be found without searching all of
@@ -50,6 +47,9 @@ func (t *tree) env(env []string, dir string) []string {
 	}
 	return append(out, t.marker)
 }
+
+// name is the marker, by which the heir finds the tree.
+func (t *tree) name() string { return t.marker }
 
 // watch notes a pipe whose holders belong to the tree.
 func (t *tree) watch(r *os.File) {

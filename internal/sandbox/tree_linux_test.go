@@ -172,33 +172,36 @@ func TestDeadOrphansAreReaped(t *testing.T) {
 	}
 }
 
-func TestChildDiesWithItsParent(t *testing.T) {
+// The parent is this test in a process of its own, which is killed.
+func TestTheWholeTreeDiesWithItsParent(t *testing.T) {
 	dir := t.TempDir()
 	if os.Getenv("SANDBOX_TEST_PARENT") != "" {
-		_, err := New().Start(context.Background(), Spec{Argv: []string{"bash", "-c", `echo $$ >pid; while :; do read -t 1000 <>pipe; done`}, Dir: os.Getenv("SANDBOX_TEST_PARENT")})
+		_, err := New().Start(context.Background(), Spec{Dir: os.Getenv("SANDBOX_TEST_PARENT"), Argv: []string{"bash", "-c", `trap '' TERM HUP
+			echo $$ >leader; sleep 1000 & echo $! >background
+			setsid bash -c 'echo $$ >session; exec sleep 1000' >/dev/null 2>&1 & while [ ! -s session ]; do :; done
+			echo >ready; sleep 1000; echo never`}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		select {}
 	}
-	if err := syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	parent := exec.Command(os.Args[0], "-test.run", "^TestChildDiesWithItsParent$")
+	parent := exec.Command(os.Args[0], "-test.run", "^"+t.Name()+"$")
 	parent.Env = append(os.Environ(), "SANDBOX_TEST_PARENT="+dir)
 	if err := parent.Start(); err != nil {
 		t.Fatal(err)
 	}
-	await(t, dir, "pid")
+	await(t, dir, "ready")
 	_ = parent.Process.Kill()
 	_ = parent.Wait()
-	for range 5000 {
-		if !alive(t, dir, "pid") {
-			return
+	for _, name := range []string{"leader", "background", "session"} {
+		for i := 0; alive(t, dir, name); i++ {
+			if i == 5000 {
+				t.Errorf("the %s outlived a parent that was killed", name)
+				break
+			}
+			time.Sleep(time.Millisecond)
 		}
-		time.Sleep(time.Millisecond)
 	}
-	t.Error("the child outlived a parent that was killed")
 }
 
 func TestStatOfAnyNameIsRead(t *testing.T) {

@@ -25,6 +25,9 @@ func (t *tree) env(env []string, dir string) []string {
 	return out
 }
 
+// name is empty: other processes' environments cannot be read here.
+func (t *tree) name() string { return "" }
+
 func (t *tree) watch(*os.File) {}
 
 func (t *tree) start(cmd *exec.Cmd) error {
