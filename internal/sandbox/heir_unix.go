@@ -13,20 +13,25 @@ import (
 	"syscall"
 )
 
-// heir is a small shell that outlives lathe by a moment: it reads which trees are there, and when its input
-// ends, which the kernel sees to however lathe ended, it kills what is left of them. The kernel alone would
-// end the leader (on Linux), not what the leader had started. Where there is no shell, that is all there is.
+// heir is a small shell that outlives lathe by a moment: when its input ends, which the kernel sees to however
+// lathe ended, it reads from a file which trees there are, and kills what is left of them. The kernel alone
+// would end the leader (on Linux), not what the leader had started. The list is a file, not lines of the
+// input, so that the shell sleeps while lathe lives and cannot hold up a command. Where there is no shell,
+// the kernel's part is all there is.
 type heir struct {
 	mu    sync.Mutex
 	begun bool
-	trees map[*tree]string // what tell says of each
+	trees map[*tree]string // what the list says of each
+	list  *os.File         // nameless; what it holds is padded with blanks, so that one write replaces it
+	width int
 	pipe  *os.File
 	gone  chan struct{}
 }
 
-// will is the heir's program. Each line names all trees that are there now, as group:marker, so only the last
-// one counts (tail reads it in few steps; the shell's own read takes one per byte). The search of /proc is for what left its group.
-const will = `last=$(tail -n 1)
+// will is the heir's program. The list names trees as group:marker. The search of /proc is for what left its
+// group.
+const will = `read -r _
+last=$(cat <&3)
 for t in $last; do kill -s KILL -- "-${t%%:*}"; done
 for round in 1 2 3; do for t in $last; do
 	[ "${t#*:}" ] && for f in $(grep -las -e "${t#*:}" /proc/[0-9]*/environ); do p=${f#/proc/}; kill -s KILL "${p%%/*}"; done
@@ -55,16 +60,22 @@ func (h *heir) drop(t *tree) {
 	h.tell()
 }
 
-// begin starts the shell beside the first command, which does not wait for it: the pipe keeps what is written.
+// begin starts the shell beside the first command, which does not wait for it.
 func (h *heir) begin() {
 	h.trees = map[*tree]string{}
-	pr, pw, err := os.Pipe()
+	list, err := os.CreateTemp("", "lathe-")
 	if err != nil {
 		return
 	}
-	h.pipe, h.gone = pw, make(chan struct{})
+	_ = os.Remove(list.Name())
+	pr, pw, err := os.Pipe()
+	if err != nil {
+		list.Close()
+		return
+	}
+	h.list, h.pipe, h.gone = list, pw, make(chan struct{})
 	cmd := exec.Command("/bin/sh", "-c", will)
-	cmd.Dir, cmd.Stdin = "/", pr
+	cmd.Dir, cmd.Stdin, cmd.ExtraFiles = "/", pr, []*os.File{list}
 	cmd.Env = []string{"PATH=/usr/bin:/bin"}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // Ctrl-C is not for it
 	go func() {
@@ -79,12 +90,14 @@ func (h *heir) begin() {
 	}()
 }
 
-// tell writes the line. A heir that is not there cannot be told, which is no failure of a command.
+// tell writes the list. A heir that is not there cannot be told, which is no failure of a command.
 func (h *heir) tell() {
-	if h.pipe == nil {
+	if h.list == nil {
 		return
 	}
-	_, _ = h.pipe.WriteString(strings.Join(slices.Collect(maps.Values(h.trees)), " ") + "\n")
+	line := strings.Join(slices.Collect(maps.Values(h.trees)), " ")
+	h.width = max(h.width, len(line))
+	_, _ = h.list.WriteAt([]byte(line+strings.Repeat(" ", h.width-len(line))+"\n"), 0)
 }
 
 // close lets the heir go, with nothing to end, and waits for it.
@@ -95,5 +108,7 @@ func (h *heir) close() {
 		h.pipe.Close()
 		h.pipe = nil
 		<-h.gone
+		h.list.Close()
+		h.list = nil
 	}
 }
