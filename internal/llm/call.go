@@ -80,6 +80,9 @@ func (c *Caller) Post(ctx context.Context, target, model string, header http.Hea
 		return nil, w.fail(KindInvalid, "the base URL is not an http(s) URL", "correct "+w.urlVar)
 	}
 	w.url = u
+	if err := w.checkHeader(header); err != nil {
+		return nil, err
+	}
 	reqCtx, cancel := context.WithCancelCause(ctx)
 	req, err := http.NewRequestWithContext(reqCtx, http.MethodPost, target, nil)
 	if err != nil {

@@ -148,6 +148,22 @@ func TestStallIsNoticed(t *testing.T) {
 	}
 }
 
+func TestHeadersThatCannotBeSentAreRefusedAtOnce(t *testing.T) {
+	for _, c := range []struct{ name, value, want string }{
+		{"X-Api-Key", "sk-ant-1\nsk-ant-2", "set TEST_KEY to the key alone"},
+		{"Authorization", "Bearer a\r", "set TEST_KEY to the key alone"},
+		{"X-Team", "a\x00b", "the header X-Team has"},
+	} {
+		k := caller(t)
+		k.KeyVar = "TEST_KEY"
+		_, err := post(t, k, "http://127.0.0.1:1", http.Header{c.name: {c.value}})
+		e := AsError(err)
+		if e == nil || e.Retryable || !strings.Contains(e.Error(), c.want) || strings.Contains(e.Error(), "sk-ant") {
+			t.Errorf("%s: got %v", c.name, err)
+		}
+	}
+}
+
 func TestMissingHeadersAreNoticed(t *testing.T) {
 	s := serve(t, func(_ http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)

@@ -59,6 +59,23 @@ func secretsOf(h http.Header) []string {
 	return out
 }
 
+// checkHeader refuses what cannot be sent, most often a key that was copied with a line break: no second
+// attempt would go better. Which bytes may stand in a value: RFC 9110, 5.5.
+func (w *where) checkHeader(h http.Header) error {
+	for name, values := range h {
+		for _, v := range values {
+			if strings.IndexFunc(v, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) < 0 {
+				continue
+			}
+			if len(secretsOf(http.Header{name: {v + "......"}})) > 0 {
+				return w.fail(KindAuth, "the API key has a line break or another control character in it", "set "+w.keyVar+" to the key alone")
+			}
+			return w.fail(KindInvalid, "the header "+Clean(name)+" has a line break or another control character in it", "correct it in the settings")
+		}
+	}
+	return nil
+}
+
 // errorBody is the error object of the known APIs: {"error":{"type","code","message"}}, {"error":"..."},
 // {"message":"..."}, {"detail":"..."}.
 type errorBody struct {
