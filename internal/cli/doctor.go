@@ -21,6 +21,9 @@ warn or fail, and what to do about it. Nothing is sent anywhere, unless --online
 key goes with that. The exit code is 1 when something fails.`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			o.set = c.Flags().Changed
+			if _, err := workingFolder(o); err != nil {
+				return err
+			}
 			d := &doctor{p: p, o: o, online: online}
 			d.examine(c.Context())
 			return d.report(asJSON)

@@ -51,6 +51,9 @@ func usage(hint, format string, args ...any) error {
 	return &Error{Code: exitUsage, Msg: fmt.Sprintf(format, args...), Hint: hint}
 }
 
+// hintKept is the next move when stdout fails: nothing was lost.
+const hintKept = "make room there; the session is kept, lathe session list has its id"
+
 // errBrokenPipe says that nobody reads stdout any more.
 var errBrokenPipe = errors.New("stdout is closed")
 

@@ -85,7 +85,7 @@ func (w *lineWriter) flush() error {
 		w.buf = bytes.Buffer{}
 	}
 	if err != nil {
-		w.err = &Error{Code: exitFailed, Msg: "writing to stdout", Err: err}
+		w.err = &Error{Code: exitFailed, Msg: "writing to stdout", Err: err, Hint: hintKept}
 		if isBrokenPipe(err) {
 			w.err = errBrokenPipe
 		}

@@ -120,11 +120,20 @@ func pickError(o *Options) error {
 	return usage("", "--resume needs an id here, and --continue takes the newest; the newest sessions of this folder:%s", b.String())
 }
 
-// loadConfig reads the settings for what the command line says.
-func loadConfig(o *Options) (*config.Config, string, error) {
+// workingFolder is the folder to work in, absolute. The current one may have been removed.
+func workingFolder(o *Options) (string, error) {
 	dir, err := filepath.Abs(o.Dir)
 	if err != nil {
-		return nil, "", &Error{Code: exitUsage, Err: err}
+		return "", &Error{Code: exitUsage, Msg: "the current folder is gone", Err: err, Hint: "change to one that exists, or give --cwd"}
+	}
+	return dir, nil
+}
+
+// loadConfig reads the settings for what the command line says.
+func loadConfig(o *Options) (*config.Config, string, error) {
+	dir, err := workingFolder(o)
+	if err != nil {
+		return nil, "", err
 	}
 	if st, err := os.Stat(dir); err != nil || !st.IsDir() {
 		return nil, "", usage("give an existing folder", "--cwd: %s is not a folder", dir)

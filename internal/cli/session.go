@@ -37,9 +37,9 @@ type sessions struct {
 }
 
 func openSessions(o *Options) (sessions, error) {
-	dir, err := filepath.Abs(o.Dir)
+	dir, err := workingFolder(o)
 	if err != nil {
-		return sessions{}, &Error{Code: exitUsage, Err: err}
+		return sessions{}, err
 	}
 	paths := config.ResolvePaths(os.Environ(), "")
 	if paths.DataHome == "" {

@@ -223,12 +223,17 @@ func orEmpty(s []string) []string {
 	return s
 }
 
-// joinErrors keeps the first failure of a printer over later ones.
+// joinErrors keeps the first failure of a printer over later ones, and says nothing twice.
 func joinErrors(errs ...error) error {
+	var all []error
 	for _, e := range errs {
-		if e != nil && errors.Is(e, errBrokenPipe) {
+		switch {
+		case e == nil:
+		case errors.Is(e, errBrokenPipe):
 			return e
+		case !errors.Is(errors.Join(all...), e):
+			all = append(all, e)
 		}
 	}
-	return errors.Join(errs...)
+	return errors.Join(all...)
 }

@@ -159,7 +159,7 @@ func (p *textPrinter) write(text string) error {
 		if isBrokenPipe(err) {
 			return errBrokenPipe
 		}
-		return &Error{Code: exitFailed, Msg: "writing to stdout", Err: err}
+		return &Error{Code: exitFailed, Msg: "writing to stdout", Err: err, Hint: hintKept}
 	}
 	return nil
 }

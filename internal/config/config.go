@@ -239,7 +239,7 @@ func (o Options) resolve() (Options, environment, Paths, error) {
 	}
 	dir, err := filepath.Abs(o.Dir) // "" is the current folder
 	if err != nil {
-		return o, env, paths, fmt.Errorf("working folder: %w", err)
+		return o, env, paths, &Error{Text: "the current folder is gone", Hint: "change to one that exists", Err: err}
 	}
 	o.Dir = dir
 	paths.Dir, paths.Root = dir, projectRoot(dir, paths.Home)
