@@ -152,13 +152,6 @@ func TestBadRulesAreNamed(t *testing.T) {
 	}
 }
 
-func TestSplitRules(t *testing.T) {
-	got := SplitRules("Bash(git log *),Read Edit(/a, b/**)")
-	if len(got) != 3 || got[0] != "Bash(git log *)" || got[2] != "Edit(/a, b/**)" {
-		t.Errorf("%q", got)
-	}
-}
-
 func TestRemoved(t *testing.T) {
 	p := NewPolicy("", nil, rules(t, Deny, "Bash", "mcp__*", "Read(x)"))
 	for tool, want := range map[string]bool{"Bash": true, "mcp__a__b": true, "Read": false, "Edit": false} {

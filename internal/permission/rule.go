@@ -2,7 +2,6 @@ package permission
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
@@ -97,32 +96,6 @@ func ParseRules(texts []string, effect Effect, src Source) ([]Rule, []error) {
 		rules = append(rules, r)
 	}
 	return rules, errs
-}
-
-// SplitRules splits a flag's value into rules at commas and blanks outside parentheses.
-func SplitRules(s string) []string {
-	var out []string
-	depth, start := 0, 0
-	flush := func(end int) {
-		if t := strings.TrimSpace(s[start:end]); t != "" {
-			out = append(out, t)
-		}
-		start = end + 1
-	}
-	for i := 0; i < len(s); i++ {
-		switch s[i] {
-		case '(':
-			depth++
-		case ')':
-			depth = max(0, depth-1)
-		case ',', ' ', '\t', '\n':
-			if depth == 0 {
-				flush(i)
-			}
-		}
-	}
-	flush(len(s))
-	return slices.Compact(out)
 }
 
 // coversTool reports whether the rule speaks about the tool at all.
