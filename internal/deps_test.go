@@ -28,13 +28,14 @@ var table = func() map[string]row {
 		"files": {[]string{"sandbox"}, "finding files may start ripgrep, confined"},
 		"git":   {[]string{"sandbox"}, "git runs as a confined process in the hardened environment"},
 
-		"llm/anthropic":     {[]string{"llm"}, "a wire client knows the vocabulary, not the other clients"},
-		"llm/openai":        {[]string{"llm"}, "a wire client knows the vocabulary, not the other clients"},
-		"llm/google":        {[]string{"llm"}, "a wire client knows the vocabulary, not the other clients"},
-		"llm/gen":           {nil, "the maker of the model catalogue is a program of its own"},
-		"llm/llmtest":       {[]string{"llm"}, "the scripted server is a provider's counterpart, so it imports none"},
-		"llm/llmtest/suite": {[]string{"llm", "llm/llmtest"}, "the conformance suite serves every provider, so it imports none"},
-		"permission/shell":  {[]string{"permission"}, "reading a command line is pure"},
+		"llm/anthropic":      {[]string{"llm"}, "a wire client knows the vocabulary, not the other clients"},
+		"llm/openai":         {[]string{"llm"}, "a wire client knows the vocabulary, not the other clients"},
+		"llm/google":         {[]string{"llm"}, "a wire client knows the vocabulary, not the other clients"},
+		"llm/gen":            {nil, "the maker of the model catalogue is a program of its own"},
+		"llm/llmtest":        {[]string{"llm"}, "the scripted server is a provider's counterpart, so it imports none"},
+		"llm/llmtest/suite":  {[]string{"llm", "llm/llmtest"}, "the conformance suite serves every provider, so it imports none"},
+		"permission/program": {[]string{"permission"}, "what a program does with its arguments is a table, known to nobody but the shell analysis"},
+		"permission/shell":   {[]string{"permission", "permission/program"}, "reading a command line is pure"},
 
 		"session": {[]string{"llm", "files"}, "a session stores messages, with the atomic writes of files"},
 		"event":   {[]string{"llm", "permission"}, "events speak of messages and decisions; who makes or shows them is above"},
@@ -49,9 +50,15 @@ var table = func() map[string]row {
 	t["mcp"], t["hook"], t["eval"] = outside, outside, outside
 	t["command"] = row{[]string{"agent", "event", "session"}, "slash commands are the same for every front end, so they draw nothing"}
 	t["app"] = row{slices.Sorted(maps.Keys(t)), "the one place that puts the parts together"}
+	t["console"] = row{slices.Sorted(maps.Keys(t)), "what an interactive front end talks to: the session in front, switching, commands, completion; so it knows app and no front end"}
 
 	face := row{[]string{"event", "llm", "session", "term"}, "a front end declares the few methods it needs, so that it runs on a local session, a remote one or a fake"}
-	t["tui"], t["repl"], t["server"] = face, face, face
+	t["repl"], t["server"] = face, face
+	below := []string{"tui/theme", "tui/markdown", "tui/view", "tui/keys", "tui/editor", "tui/dialog"}
+	for i, part := range below {
+		t[part] = row{with(face.may, below[:i]...), "a part of the terminal may draw with the parts before it in the list, never the reverse"}
+	}
+	t["tui"] = row{with(face.may, below...), face.why}
 	remote := row{[]string{"event", "llm"}, "a front end for machines and chats, kept as small as its stream of events"}
 	t["gateway"], t["fleet"] = remote, remote
 	t["cli"] = row{slices.Sorted(maps.Keys(t)), "the command line wires front ends to sessions"}

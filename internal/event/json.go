@@ -120,6 +120,8 @@ var kinds = sync.OnceValue(func() map[string]decoder {
 	register[ModeChanged](m)
 	register[Asked](m)
 	register[Answered](m)
+	register[Opened](m)
+	register[Status](m)
 	return m
 })
 

@@ -54,6 +54,12 @@ func everyBody() []event.Body {
 		event.Answered{ID: "q1", Answer: event.Answer{Choice: event.ChoiceNo, Choices: []string{"a"}, Text: "use b", Input: json.RawMessage(`{"x":1}`), Rules: []string{"Edit(a.go)"}, Canceled: true}},
 		event.StepEnd{Step: 1, Usage: usage, CostUSD: 0.01, Stop: llm.StopToolUse, APITime: time.Second},
 		event.TurnEnd{Reason: event.EndCompleted, Err: "e", Steps: 1, Usage: usage, CostUSD: 0.01, Duration: time.Minute, APITime: time.Second},
+		event.Opened{Session: "s2", Title: "Fix it", Dir: "/w", Path: "/s/s2"},
+		event.Status{
+			Session: "s1", Title: "Fix it", Model: "m", Effort: "high", Mode: permission.Plan, Dir: "/w", Branch: "main", ContextUsed: 10, ContextWindow: 20,
+			CostUSD: 0.1, Usage: usage, CacheHit: 0.5, Background: 1, Queued: []string{"and then"}, Changed: []event.ChangedFile{{Path: "a.go", Added: 1, Removed: 2}},
+			Todos: []event.TodoItem{{Content: "Fix", Status: "pending"}}, Line: "x",
+		},
 		event.Unknown{Name: "future.kind", JSON: json.RawMessage(`{"a":[1,2]}`)},
 	}
 	for _, v := range []event.View{

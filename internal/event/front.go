@@ -1,0 +1,130 @@
+package event
+
+import (
+	"time"
+
+	"github.com/lathe-dev/lathe/internal/llm"
+	"github.com/lathe-dev/lathe/internal/permission"
+)
+
+// What follows is the vocabulary between an interactive front end (terminal, plain lines, chat) and the
+// session in front of it.
+
+// Opened says that another session is in front from here on: at the start, and after /new, /resume, /fork
+// or going back to an earlier message. What was shown before is gone.
+type Opened struct {
+	Session string `json:"session"`
+	Title   string `json:"title,omitempty"`
+	Dir     string `json:"dir"`
+	Path    string `json:"path,omitempty"` // the session's folder, empty when nothing is kept
+	// History is what happened so far, as a reader would have seen it: UserMessage, PartDone, ToolEnd, Denied,
+	// Notice and TurnEnd, in order. It lives in the process only.
+	History []Body `json:"-"`
+}
+
+// Status is what a status line shows. It is published when anything of it changed, at most ten times a
+// second.
+type Status struct {
+	Session       string          `json:"session"`
+	Title         string          `json:"title,omitempty"`
+	Model         string          `json:"model"`
+	Effort        string          `json:"effort,omitempty"`
+	Mode          permission.Mode `json:"mode"`
+	Dir           string          `json:"dir"`
+	Branch        string          `json:"branch,omitempty"`
+	ContextUsed   int             `json:"context_used"`   // tokens of the last request and its reply
+	ContextWindow int             `json:"context_window"` // tokens; 0: unknown
+	CostUSD       float64         `json:"cost_usd"`
+	Usage         llm.Usage       `json:"usage"`                // of the whole session
+	CacheHit      float64         `json:"cache_hit"`            // share of the last request's input that was read from the cache, 0 to 1
+	Background    int             `json:"background,omitempty"` // commands and agents that run in the background
+	Queued        []string        `json:"queued,omitempty"`     // messages that wait for the turn's end, first lines
+	Changed       []ChangedFile   `json:"changed,omitempty"`    // files that the session changed
+	Todos         []TodoItem      `json:"todos,omitempty"`
+	Line          string          `json:"line,omitempty"` // what the user's statusLine command printed; foreign text
+}
+
+// ChangedFile is a file that the session changed.
+type ChangedFile struct {
+	Path    string `json:"path"`
+	Added   int    `json:"added"`   // lines
+	Removed int    `json:"removed"` // lines
+}
+
+// Query asks for completions. Kind says of what.
+type Query struct {
+	Kind  QueryKind `json:"kind"`
+	Name  string    `json:"name,omitempty"` // for an argument: the command's name
+	Text  string    `json:"text"`           // what was typed so far, without @ or /
+	Limit int       `json:"limit,omitempty"`
+}
+
+// QueryKind is what is to be completed.
+type QueryKind string
+
+// Kinds of completion.
+const (
+	QueryCommand  QueryKind = "command"  // the name of a slash command, ranked by match and frecency; all for ""
+	QueryArgument QueryKind = "argument" // of the command Name
+	QueryFile     QueryKind = "file"     // a path below the working folders
+	QueryHistory  QueryKind = "history"  // earlier prompts, newest first; Text narrows
+)
+
+// Candidate is one completion.
+type Candidate struct {
+	Text  string `json:"text"`            // what to insert, or the whole earlier prompt
+	Label string `json:"label,omitempty"` // what to show, when it differs
+	Help  string `json:"help,omitempty"`  // one line
+	Hint  string `json:"hint,omitempty"`  // the arguments of a command: "[name]"
+	Marks []int  `json:"marks,omitempty"` // indices of the runes of Label (or Text) that matched
+	Group string `json:"group,omitempty"` // for a command: the heading in help
+	Keys  string `json:"keys,omitempty"`  // for a command: what it is bound to, filled in by the front end
+}
+
+// Output is what a slash command came to. Every field may be set.
+type Output struct {
+	Text   string       `json:"text,omitempty"`   // Markdown for people, never sent to the model
+	View   View         `json:"-"`                // a shape to show instead of Text
+	Pick   *Pick        `json:"pick,omitempty"`   // something to choose from
+	Prompt *llm.Message `json:"prompt,omitempty"` // to be sent now, as if it was typed
+	Insert string       `json:"insert,omitempty"` // text for the prompt editor
+	Copy   string       `json:"copy,omitempty"`   // text for the clipboard
+	Open   string       `json:"open,omitempty"`   // a view of the front end's own to open: "keys", "palette"
+	Theme  string       `json:"theme,omitempty"`  // the theme to use from now on
+	Quit   bool         `json:"quit,omitempty"`
+}
+
+// Pick is a list to choose from. Choosing runs the command Command with the item's ID as its argument.
+type Pick struct {
+	Title   string       `json:"title"`
+	Command string       `json:"command"`
+	Items   []PickItem   `json:"items"`
+	Actions []PickAction `json:"actions,omitempty"` // other things to do with an item
+	Empty   string       `json:"empty,omitempty"`   // what to say when there is no item
+}
+
+// PickItem is one thing to choose. Depth indents trees.
+type PickItem struct {
+	ID      string    `json:"id"`
+	Label   string    `json:"label"`
+	Detail  string    `json:"detail,omitempty"`
+	Preview string    `json:"preview,omitempty"` // Markdown, shown beside the list
+	Time    time.Time `json:"time,omitzero"`
+	Depth   int       `json:"depth,omitempty"`
+	Current bool      `json:"current,omitempty"`
+}
+
+// PickAction is another thing to do with an item: it runs Command with the item's ID, and after it the text
+// the user is asked for when Ask is set. The list is then asked for again with Refresh.
+type PickAction struct {
+	Key     string `json:"key"` // "ctrl+r"
+	Label   string `json:"label"`
+	Command string `json:"command"`
+	Ask     string `json:"ask,omitempty"`  // the question for a text ("New name")
+	Undo    string `json:"undo,omitempty"` // the command that takes the action back, with the same ID
+	Refresh string `json:"refresh,omitempty"`
+}
+
+// Kind names.
+func (Opened) Kind() string { return "opened" }
+func (Status) Kind() string { return "status" }

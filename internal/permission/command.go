@@ -1,0 +1,69 @@
+package permission
+
+// Class says what a command does, from harmless to irreversible.
+type Class string
+
+// The six classes, mildest first. The first four only look: they change nothing, run no code of the project
+// and reach no other machine.
+const (
+	ClassNeutral     Class = "neutral" // echo, true, cd, pwd
+	ClassList        Class = "list"    // ls, find, git branch
+	ClassSearch      Class = "search"  // grep, rg
+	ClassRead        Class = "read"    // cat, git log
+	ClassWrite       Class = "write"   // everything else, also what is not known
+	ClassDestructive Class = "destructive"
+)
+
+// Classes lists the classes from the mildest to the strongest.
+var Classes = []Class{ClassNeutral, ClassList, ClassSearch, ClassRead, ClassWrite, ClassDestructive}
+
+// Looks reports whether commands of the class only look. The zero Class does not.
+func (c Class) Looks() bool {
+	return c == ClassNeutral || c == ClassList || c == ClassSearch || c == ClassRead
+}
+
+// Command is what the analysis of a command line found: data, made by permission/shell, decided on here.
+type Command struct {
+	// Class is the strongest class of all parts and findings.
+	Class Class `json:"class"`
+	// Parts are all simple commands, wherever they hide (substitutions, wrappers, nested shells), in the
+	// order of the text. An outer part (sudo rm x) is followed by what it runs (rm x).
+	Parts []Part `json:"parts"`
+	// Findings are the static checks that fired.
+	Findings []Finding `json:"findings,omitempty"`
+	// Exact: the whole line was understood word by word, so allow rules may speak of its parts. When false
+	// only a rule whose text is exactly the whole line can allow it.
+	Exact bool `json:"exact"`
+	// Script is the line written anew from its parsed form, each word quoted and each program by its
+	// absolute path. It is set where Class only looks, and is what then runs, in the clean environment.
+	Script string `json:"-"`
+}
+
+// Part is one simple command of a line.
+type Part struct {
+	Text string `json:"text"` // as rules see it: words without quotes, one blank between them, assignments and transparent wrappers taken off
+	Raw  string `json:"raw"`  // as written
+	// Deep are more texts for deny and ask rules: with assignments, by base name, without wrappers, with
+	// what is known of unknown words left out.
+	Deep    []string `json:"-"`
+	Program string   `json:"program,omitempty"` // base name; "" when unknown
+	Path    string   `json:"path,omitempty"`    // where the program lies; "" for a builtin or when unknown
+	Class   Class    `json:"class"`
+	// Covered: another part stands for this one (the wrapper of a command that is listed too), so an allow
+	// rule need not speak of it.
+	Covered bool `json:"covered,omitempty"`
+	// Exact: every word is known as it will run. Else no allow rule with a pattern speaks of it.
+	Exact bool `json:"exact"`
+	// Literal: only a rule whose text is exactly this one may allow it: it runs other programs, writes files
+	// or changes the environment by options that a pattern's author did not have in mind.
+	Literal bool   `json:"literal,omitempty"`
+	Within  string `json:"within,omitempty"` // what it stands in: "$( )", "sudo", "bash -c"
+	Reason  string `json:"reason,omitempty"` // why it does not only look, in words for the user
+}
+
+// Finding is a static check that fired.
+type Finding struct {
+	Check  string `json:"check"`  // its name, as in docs/shell-checks.md
+	Text   string `json:"text"`   // what was found, in words for the user
+	Effect Effect `json:"effect"` // Ask, or Deny for what stands above every rule
+}

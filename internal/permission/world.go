@@ -1,0 +1,40 @@
+package permission
+
+// World is what the analysis may know of the machine. It only looks, and never runs anything of the project.
+// Paths are absolute and clean unless said otherwise. Implementations answer from the machine, or, for
+// decisions about a machine that is not there, from nothing but names ([Paper]).
+type World interface {
+	Home() string
+	// Roots are the working roots, the first one the session's own.
+	Roots() []string
+	// Stat follows the links of path as far as it exists and says what lies there.
+	Stat(path string) Node
+	// Program finds a program as the clean environment would, from the folder dir: its absolute path with
+	// links resolved, or "" when there is none. A name with a slash is taken from dir.
+	Program(name, dir string) string
+	// GitPrograms names the keys of the git configuration in force in dir that come from the repository and
+	// name programs (core.fsmonitor, diff.x.textconv, ...). The error says why that cannot be told.
+	GitPrograms(dir string) ([]string, error)
+	// Glob expands a shell pattern from dir to absolute paths, at most max; more tells that there are more.
+	Glob(pattern, dir string, max int) (paths []string, more bool)
+}
+
+// Node is what lies at a path.
+type Node struct {
+	Real  string   // the path with links resolved; parts that do not exist stay as named
+	Kind  NodeKind // of what Real names
+	Links uint64   // hard links; 0 when unknown
+}
+
+// NodeKind is what sort of thing lies at a path.
+type NodeKind string
+
+// Kinds of node. Special is a device, pipe or socket; Unknown is what cannot be told (no right to look, a
+// loop of links).
+const (
+	Missing NodeKind = "missing"
+	File    NodeKind = "file"
+	Folder  NodeKind = "folder"
+	Special NodeKind = "special"
+	Unknown NodeKind = "unknown"
+)
