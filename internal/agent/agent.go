@@ -139,6 +139,19 @@ func (a *Agent) TakeSteers() []llm.Message {
 	return out
 }
 
+// Unsteer takes back the message that was handed over last and not delivered yet; false when there is none.
+func (a *Agent) Unsteer() (llm.Message, bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	n := len(a.steers)
+	if n == 0 {
+		return llm.Message{}, false
+	}
+	m := a.steers[n-1]
+	a.steers = a.steers[: n-1 : n-1]
+	return m, true
+}
+
 // SetModel changes the model from the next step on.
 func (a *Agent) SetModel(m llm.Model, effort llm.Effort) {
 	a.mu.Lock()

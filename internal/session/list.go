@@ -14,6 +14,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/lathe-dev/lathe/internal/llm"
 )
 
 // Info is what a list shows of a session.
@@ -26,10 +28,11 @@ type Info struct {
 	Created     time.Time
 	Modified    time.Time
 	Model       string
-	Turns       int     // as of the last turn that ended; 0 when that is not near the end of the log
-	CostUSD     float64 // likewise; a fork counts what it was forked from
-	Size        int64   // of the log, bytes
-	Parent      string  // the session it was forked from, or its subagent's parent
+	Turns       int       // as of the last turn that ended; 0 when that is not near the end of the log
+	CostUSD     float64   // likewise; a fork counts what it was forked from
+	Usage       llm.Usage // likewise
+	Size        int64     // of the log, bytes
+	Parent      string    // the session it was forked from, or its subagent's parent
 	Forked      bool
 	Agent       string // of a subagent's session: whose
 	Damaged     bool   // a line that was looked at is damaged; Verify looks at all
@@ -38,7 +41,7 @@ type Info struct {
 func infoOf(h header, sum summary) Info {
 	return Info{
 		ID: h.Session, Dir: h.Dir, Created: h.Created, Parent: h.Parent, Agent: h.Agent, Forked: len(h.Lineage) > 0,
-		Title: sum.Title, FirstPrompt: sum.firstPrompt, Model: cmp.Or(sum.Model, sum.replyModel, h.Model), Turns: sum.Turns, CostUSD: sum.CostUSD,
+		Title: sum.Title, FirstPrompt: sum.firstPrompt, Model: cmp.Or(sum.Model, sum.replyModel, h.Model), Turns: sum.Turns, CostUSD: sum.CostUSD, Usage: sum.Usage,
 	}
 }
 
