@@ -49,11 +49,6 @@ func prefix(s string, cells int) string {
 	return s[:end]
 }
 
-// Cluster returns the bytes and the cells of the first character of a line of escaped text, as Width counts
-// it: for those who lay text out. at is the cell it begins in, which tabs depend on. The text must not be
-// empty.
-func Cluster(s string, at int) (bytes, cells int) { return cluster(s, at) }
-
 // cluster returns the bytes and the cells of the first character of s as people see it: with its marks,
 // or a whole emoji sequence, flag or Hangul syllable. at is the cell it begins in.
 func cluster(s string, at int) (bytes, cells int) {
