@@ -54,7 +54,7 @@ var table = func() map[string]row {
 
 	face := row{[]string{"event", "llm", "session", "term"}, "a front end declares the few methods it needs, so that it runs on a local session, a remote one or a fake"}
 	t["repl"], t["server"] = face, face
-	below := []string{"tui/theme", "tui/markdown", "tui/view", "tui/keys", "tui/editor", "tui/dialog"}
+	below := []string{"tui/theme", "tui/line", "tui/syntax", "tui/markdown", "tui/view", "tui/keys", "tui/editor", "tui/dialog"}
 	for i, part := range below {
 		t[part] = row{with(face.may, below[:i]...), "a part of the terminal may draw with the parts before it in the list, never the reverse"}
 	}

@@ -1,0 +1,2 @@
+// Package markdown shows Markdown in the terminal.
+package markdown
