@@ -23,12 +23,17 @@ type SessionOptions struct {
 	Fork        bool   // work on a copy of it
 	Interactive bool   // somebody answers questions; else what would ask is refused
 	Detached    bool   // nothing is kept and no model is needed: for single tool calls
+
+	Bus *event.Bus // where its events go, shared with other sessions and closed by the caller; nil: one of its own
 }
 
 // NewSession opens a conversation. The model is not called.
 func (i *Instance) NewSession(ctx context.Context, o SessionOptions) (s *Session, err error) {
-	s = &Session{inst: i, bus: event.NewBus(), interactive: o.Interactive}
-	s.closers = append(s.closers, func() error { s.bus.Close(); return nil })
+	s = &Session{inst: i, bus: o.Bus, shared: o.Bus != nil, interactive: o.Interactive}
+	if s.bus == nil {
+		s.bus = event.NewBus()
+		s.closers = append(s.closers, func() error { s.bus.Close(); return nil })
+	}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.Close())
@@ -219,7 +224,11 @@ func (s *Session) record() {
 	if !s.inst.settings().Debug || s.log == nil {
 		return
 	}
-	r := event.NewRecorder(s.bus, filepath.Join(s.inst.paths.StateHome, "debug"), event.RecorderOptions{Secrets: s.inst.secrets()})
+	ro := event.RecorderOptions{Secrets: s.inst.secrets()}
+	if s.shared {
+		ro.Session = s.ID() // each session on the bus has a recorder of its own
+	}
+	r := event.NewRecorder(s.bus, filepath.Join(s.inst.paths.StateHome, "debug"), ro)
 	s.closers = append([]func() error{r.Close}, s.closers...) // closed last, when the bus has no more events
 }
 

@@ -28,6 +28,7 @@ type Session struct {
 	env         *tool.Env
 	policy      *permission.Policy
 	bus         *event.Bus
+	shared      bool // the bus has other sessions too, and is not ours to close
 	interactive bool
 	output      structured
 	pending     *prompt.Pending // the context of the first message

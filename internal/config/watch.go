@@ -95,6 +95,17 @@ func (c *Config) poll(ctx context.Context, refreshed chan<- error) {
 	}
 }
 
+// Reload loads the same places again, once, and lists what differs; as with Watch, keys that count from the
+// next start keep their values. c itself does not change.
+func (c *Config) Reload() (*Config, []Change, error) {
+	next, err := Load(c.opts)
+	if err != nil {
+		return nil, nil, err
+	}
+	changes := differences(c.merged, next.merged)
+	return next, changes, next.keep(c)
+}
+
 type watcher struct {
 	fs     *fsnotify.Watcher
 	cur    *Config

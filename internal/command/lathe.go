@@ -1,0 +1,146 @@
+package command
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/lathe-dev/lathe/internal/event"
+)
+
+func latheCommands() []Command {
+	return []Command{
+		{
+			Name: "help", Aliases: []string{"?"}, Group: groupLathe, Args: "[command]", Help: "List the commands, or explain one",
+			Complete: func(_ context.Context, _ Host, typed string) []event.Candidate { return Complete(typed, nil, 0) },
+			Run:      help,
+		},
+		{Name: "keys", Aliases: []string{"keybindings"}, Group: groupLathe, Help: "Show the keys", Run: open("keys")},
+		{
+			Name: "theme", Group: groupLathe, Args: "[name]", Help: "Choose the colours",
+			Complete: func(_ context.Context, h Host, typed string) []event.Candidate {
+				return choices(typed, words(h.Setup().Themes()...))
+			},
+			Run: theme,
+		},
+		{
+			Name: "doctor", Group: groupLathe, Help: "Check the installation",
+			Run: func(ctx context.Context, h Host, _ string) (event.Output, error) {
+				report, err := h.Setup().Doctor(ctx)
+				if err != nil {
+					return event.Output{}, err
+				}
+				return event.Output{Text: fenced("", report)}, nil
+			},
+		},
+		{
+			Name: "reload", Group: groupLathe, Help: "Read the settings again",
+			Doc: "lathe follows its settings files by itself; this is for places where that fails (network drives).", Run: reload,
+		},
+		{
+			Name: "quit", Aliases: []string{"exit", "q"}, Group: groupLathe, Help: "Leave lathe; the session is kept",
+			Run: func(context.Context, Host, string) (event.Output, error) { return event.Output{Quit: true}, nil },
+		},
+	}
+}
+
+func open(view string) func(context.Context, Host, string) (event.Output, error) {
+	return func(context.Context, Host, string) (event.Output, error) { return event.Output{Open: view}, nil }
+}
+
+func help(_ context.Context, _ Host, args string) (event.Output, error) {
+	if args != "" {
+		c, ok := Find(args)
+		if !ok {
+			return event.Output{}, Unknown(strings.TrimPrefix(args, "/"))
+		}
+		return event.Output{Text: describe(c)}, nil
+	}
+	var b strings.Builder
+	group := ""
+	for _, c := range listed() {
+		if c.Group != group {
+			group = c.Group
+			fmt.Fprintf(&b, "\n**%s**\n\n", group)
+		}
+		fmt.Fprintf(&b, "- `%s` %s\n", c.usage(), c.Help)
+	}
+	b.WriteString("\nA line that begins with `!` is run as your own command; one that begins with `#` is added to the project's memory file.\n")
+	return event.Output{Text: strings.TrimLeft(b.String(), "\n")}, nil
+}
+
+// listed are the commands people see, group by group.
+func listed() []Command {
+	all := slices.DeleteFunc(All(), func(c Command) bool { return c.Hidden })
+	order := []string{groupTalk, groupShelf, groupModel, groupRules, groupLathe}
+	slices.SortStableFunc(all, func(a, b Command) int { return slices.Index(order, a.Group) - slices.Index(order, b.Group) })
+	return all
+}
+
+func (c Command) usage() string { return strings.TrimSpace("/" + c.Name + " " + c.Args) }
+
+func describe(c Command) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "`%s`\n\n%s.", c.usage(), c.Help)
+	if c.Doc != "" {
+		b.WriteString(" " + c.Doc)
+	}
+	if len(c.Aliases) > 0 {
+		names := make([]string, len(c.Aliases))
+		for i, a := range c.Aliases {
+			names[i] = "`/" + a + "`"
+		}
+		b.WriteString(" Also: " + strings.Join(names, ", ") + ".")
+	}
+	return b.String() + "\n"
+}
+
+// Document is docs/commands.md.
+func Document() string {
+	var b strings.Builder
+	b.WriteString("# Commands\n\n" +
+		"Typed at the prompt, in the terminal and in plain lines alike; `lathe -p \"/cost\"` works too. A name may be cut short\n" +
+		"where the completion shows what is meant. This page is written by a test from the code.\n")
+	group := ""
+	for _, c := range listed() {
+		if c.Group != group {
+			group = c.Group
+			fmt.Fprintf(&b, "\n## %s\n", group)
+		}
+		fmt.Fprintf(&b, "\n### %s\n\n%s", "/"+c.Name, describe(c))
+	}
+	return b.String()
+}
+
+func theme(ctx context.Context, h Host, args string) (event.Output, error) {
+	names := h.Setup().Themes()
+	if args == "" {
+		p := &event.Pick{Title: "Theme", Command: "theme"}
+		for i, n := range names {
+			if i > 0 && n == names[0] {
+				continue
+			}
+			p.Items = append(p.Items, event.PickItem{ID: n, Label: n, Current: i == 0})
+		}
+		return event.Output{Pick: p}, nil
+	}
+	if !slices.Contains(names, args) {
+		return event.Output{}, fmt.Errorf("there is no theme %q; the themes are %s", args, strings.Join(names, ", "))
+	}
+	if err := h.Setup().SetTheme(ctx, args); err != nil {
+		return event.Output{}, err
+	}
+	return event.Output{Theme: args}, nil
+}
+
+func reload(ctx context.Context, h Host, _ string) (event.Output, error) {
+	changed, err := h.Setup().Reload(ctx)
+	if err != nil {
+		return event.Output{}, err
+	}
+	if len(changed) == 0 {
+		return text("The settings are as they were."), nil
+	}
+	return text("Changed: %s.", strings.Join(changed, ", ")), nil
+}

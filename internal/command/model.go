@@ -1,0 +1,227 @@
+package command
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/session"
+)
+
+func modelCommands() []Command {
+	return []Command{
+		{
+			Name: "model", Aliases: []string{"models"}, Group: groupModel, Args: "[name]", Help: "Choose the model",
+			Doc: "It answers from the next step on, also within a turn that runs. The choice is kept with the session. A change loses the prompt cache.",
+			Complete: func(_ context.Context, h Host, typed string) []event.Candidate {
+				var all []event.Candidate
+				for _, m := range h.Setup().Models() {
+					all = append(all, event.Candidate{Text: m.ID, Help: m.Detail})
+				}
+				return choices(typed, all)
+			},
+			Run: func(ctx context.Context, h Host, args string) (event.Output, error) {
+				if args == "" {
+					return pickModel(h, "model", "Model", h.Talk().Status().Model), nil
+				}
+				if err := h.Talk().SetModel(ctx, args); err != nil {
+					return event.Output{}, err
+				}
+				return text("The model is %s now.", code(h.Talk().Status().Model)), nil
+			},
+		},
+		{
+			Name: "smallmodel", Group: groupModel, Args: "[name]", Help: "Choose the model for titles and other small work",
+			Run: func(ctx context.Context, h Host, args string) (event.Output, error) {
+				if args == "" {
+					return pickModel(h, "smallmodel", "Small model", h.Setup().SmallModel()), nil
+				}
+				if err := h.Setup().SetSmallModel(ctx, args); err != nil {
+					return event.Output{}, err
+				}
+				return text("Small work is done by %s now.", code(h.Setup().SmallModel())), nil
+			},
+		},
+		{
+			Name: "effort", Group: groupModel, Args: "[level]", Help: "Choose how hard the model thinks",
+			Complete: func(_ context.Context, h Host, typed string) []event.Candidate {
+				return choices(typed, words(efforts(h)...))
+			},
+			Run: effort,
+		},
+		{Name: "status", Group: groupModel, Help: "Show model, mode, tokens, cost and turns", Run: status},
+		{Name: "tokens", Group: groupModel, Help: "Show how many tokens the conversation takes", Run: tokens},
+		{Name: "context", Group: groupModel, Help: "Show what fills the context window", Run: contextShares},
+		{Name: "cost", Aliases: []string{"usage"}, Group: groupModel, Help: "Show what the session cost, by model", Run: cost},
+		{Name: "cache", Group: groupModel, Help: "Show what the caches of prompts and files saved", Run: cache},
+	}
+}
+
+func pickModel(h Host, name, title, current string) event.Output {
+	p := &event.Pick{Title: title, Command: name, Empty: "No model is known here; give its name: /" + name + " NAME"}
+	for _, m := range h.Setup().Models() {
+		p.Items = append(p.Items, event.PickItem{ID: m.ID, Label: m.ID, Detail: m.Detail, Current: m.ID == current})
+	}
+	return event.Output{Pick: p}
+}
+
+// efforts are the levels that the present model takes.
+func efforts(h Host) []string {
+	levels := []string{"off", "low", "medium", "high", "xhigh", "max"}
+	now := h.Talk().Status().Model
+	for _, m := range h.Setup().Models() {
+		if m.ID == now && len(m.Efforts) > 0 {
+			levels = append([]string{"off"}, slices.DeleteFunc(slices.Clone(m.Efforts), func(s string) bool { return s == "off" })...)
+		}
+	}
+	return append(levels, "default")
+}
+
+func effort(ctx context.Context, h Host, args string) (event.Output, error) {
+	levels := efforts(h)
+	now := cmp.Or(h.Talk().Status().Effort, "default")
+	if args == "" {
+		p := &event.Pick{Title: "How hard to think", Command: "effort"}
+		for _, l := range levels {
+			p.Items = append(p.Items, event.PickItem{ID: l, Label: l, Current: l == now})
+		}
+		return event.Output{Pick: p}, nil
+	}
+	args = strings.ToLower(args)
+	if !slices.Contains([]string{"off", "low", "medium", "high", "xhigh", "max", "default"}, args) {
+		return event.Output{}, fmt.Errorf("there is no effort %q; the levels are %s", args, strings.Join(levels, ", "))
+	}
+	level := args
+	if level == "default" {
+		level = ""
+	}
+	if err := h.Talk().SetEffort(ctx, level); err != nil {
+		return event.Output{}, err
+	}
+	return text("The effort is %s now.", code(args)), nil
+}
+
+func status(_ context.Context, h Host, _ string) (event.Output, error) {
+	s, info := h.Talk().Status(), h.Talk().Log().Info()
+	var b strings.Builder
+	row := func(name, format string, args ...any) {
+		fmt.Fprintf(&b, "- %s: %s\n", name, fmt.Sprintf(format, args...))
+	}
+	row("session", "%s", code(info.ID))
+	if s.Title != "" {
+		row("title", "%s", code(s.Title))
+	}
+	row("model", "%s", code(s.Model))
+	row("effort", "%s", cmp.Or(s.Effort, "default"))
+	row("mode", "%s", s.Mode)
+	row("folder", "%s", code(s.Dir))
+	if s.Branch != "" {
+		row("branch", "%s", code(s.Branch))
+	}
+	row("context", "%s", window(s))
+	row("turns", "%d", info.Turns)
+	row("tokens", "%s", usageLine(s))
+	row("cost", "%s", dollars(s.CostUSD))
+	if s.Background > 0 {
+		row("in the background", "%d", s.Background)
+	}
+	return event.Output{Text: b.String()}, nil
+}
+
+// window says how full the context window is.
+func window(s event.Status) string {
+	if s.ContextWindow <= 0 {
+		return grouped(s.ContextUsed) + " tokens"
+	}
+	return fmt.Sprintf("%s of %s tokens (%.0f %%)", grouped(s.ContextUsed), grouped(s.ContextWindow), 100*float64(s.ContextUsed)/float64(s.ContextWindow))
+}
+
+func usageLine(s event.Status) string {
+	u := s.Usage
+	return fmt.Sprintf("%s read (%s of them from the cache), %s written", grouped(u.Prompt()), grouped(u.CacheRead), grouped(u.Output))
+}
+
+func tokens(_ context.Context, h Host, _ string) (event.Output, error) {
+	s := h.Talk().Status()
+	return text("- context: %s\n- whole session: %s", window(s), usageLine(s)), nil
+}
+
+func contextShares(ctx context.Context, h Host, _ string) (event.Output, error) {
+	shares, err := h.Talk().Shares(ctx)
+	if err != nil {
+		return event.Output{}, err
+	}
+	s := h.Talk().Status()
+	sum := 0
+	for _, p := range shares {
+		sum += p.Tokens
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "The last request and its reply: %s. By lathe's own estimate the next request has about %s tokens:\n\n", window(s), grouped(sum))
+	for _, p := range shares {
+		fmt.Fprintf(&b, "- %s: %s", p.Name, grouped(p.Tokens))
+		if sum > 0 {
+			fmt.Fprintf(&b, " (%.0f %%)", 100*float64(p.Tokens)/float64(sum))
+		}
+		if p.Detail != "" {
+			b.WriteString(" - " + p.Detail)
+		}
+		b.WriteString("\n")
+	}
+	if free := s.ContextWindow - sum; s.ContextWindow > 0 {
+		fmt.Fprintf(&b, "- free: %s (%.0f %% of the window)\n", grouped(max(free, 0)), 100*float64(max(free, 0))/float64(s.ContextWindow))
+	}
+	return event.Output{Text: b.String()}, nil
+}
+
+// bill is what one model read and wrote.
+type bill struct{ replies, read, cached, written int }
+
+func cost(_ context.Context, h Host, _ string) (event.Output, error) {
+	bills := map[string]bill{}
+	for e := range h.Talk().Log().All() {
+		r, ok := e.Body.(session.Reply)
+		if !ok || r.Usage == nil {
+			continue
+		}
+		b := bills[r.Model]
+		b.replies++
+		b.read += r.Usage.Prompt()
+		b.cached += r.Usage.CacheRead
+		b.written += r.Usage.Output
+		bills[r.Model] = b
+	}
+	s, info := h.Talk().Status(), h.Talk().Log().Info()
+	var out strings.Builder
+	fmt.Fprintf(&out, "This session cost %s in %s.\n\n", dollars(s.CostUSD), plural(info.Turns, "turn"))
+	var models []string
+	for m := range bills {
+		models = append(models, m)
+	}
+	slices.Sort(models)
+	for _, m := range models {
+		b := bills[m]
+		fmt.Fprintf(&out, "- %s: %s, %s tokens read (%s of them from the cache), %s written\n",
+			code(m), plural(b.replies, "step"), grouped(b.read), grouped(b.cached), grouped(b.written))
+	}
+	return event.Output{Text: out.String()}, nil
+}
+
+func cache(_ context.Context, h Host, _ string) (event.Output, error) {
+	s, c := h.Talk().Status(), h.Setup().Cache()
+	var b strings.Builder
+	fmt.Fprintf(&b, "- prompts: %.0f %% of the last request came from the provider's cache", 100*s.CacheHit)
+	if n := s.Usage.Prompt(); n > 0 {
+		fmt.Fprintf(&b, ", %.0f %% of the whole session", 100*float64(s.Usage.CacheRead)/float64(n))
+	}
+	b.WriteString("\n")
+	if !c.Enabled {
+		b.WriteString("- files: the explore cache is switched off (exploreCache.enabled)\n")
+	} else {
+		fmt.Fprintf(&b, "- files: %s, %s, %s kept\n", plural(c.Hits, "hit"), plural(c.Misses, "miss"), plural(c.Entries, "result"))
+	}
+	return event.Output{Text: strings.Replace(b.String(), "misss", "misses", 1)}, nil
+}

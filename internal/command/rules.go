@@ -1,0 +1,250 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/lathe-dev/lathe/internal/event"
+)
+
+func ruleCommands() []Command {
+	return []Command{
+		{
+			Name: "mode", Group: groupRules, Args: "[mode]", Help: "Choose how much runs without asking",
+			Doc: "`default` asks, `acceptEdits` lets files in the working folders be changed, `plan` changes and runs nothing, `dontAsk` refuses what it " +
+				"would ask, `bypassPermissions` runs everything. `/mode next` takes the next of the first three.",
+			Complete: func(_ context.Context, h Host, typed string) []event.Candidate {
+				return choices(typed, words(h.Rules().Modes()...))
+			},
+			Run: mode,
+		},
+		{
+			Name: "permissions", Aliases: []string{"allowed-tools"}, Group: groupRules, Args: "[allow|ask|deny|remove rule]",
+			Help: "Show the permission rules with their sources; add or remove one",
+			Doc: "`/permissions deny Bash(rm *) in user` adds a rule to the user's settings. The places are `session` (until lathe ends), `local` (this " +
+				"project, for you: the default), `project` (shared with the team) and `user`. `/permissions remove deny Bash(rm *) in user` takes it away.",
+			Complete: func(_ context.Context, _ Host, typed string) []event.Candidate {
+				return choices(typed, words("allow", "ask", "deny", "remove"))
+			},
+			Run: permissions,
+		},
+		{Name: "permissions-remove", Hidden: true, Group: groupRules, Args: "<rule>", Help: "Remove a rule", Run: removeRule},
+		{Name: "permissions-add", Hidden: true, Group: groupRules, Args: "<rule>", Help: "Add a rule", Run: addRule},
+		{Name: "add-dir", Group: groupRules, Args: "<folder>", Help: "Let lathe work in one more folder, for this session", Run: addDir},
+		{
+			Name: "diff", Group: groupRules, Args: "[git]", Help: "Show what the session changed, or what differs from the last commit",
+			Doc:      "Without an argument: every change that lathe's own edits made in this session. `git`: everything that is not committed.",
+			Complete: func(_ context.Context, _ Host, typed string) []event.Candidate { return choices(typed, words("git")) },
+			Run:      diff,
+		},
+		{
+			Name: "undo", Group: groupRules, Alone: true, Args: "[all|restore]", Help: "Put all uncommitted changes into git's stash",
+			Doc: "Shows what would go, yours and lathe's alike, and asks. `/undo all` does not ask; `/undo restore` takes the changes back. " +
+				"Ignored files stay. The session forgets nothing: the model is not told.",
+			Complete: func(_ context.Context, _ Host, typed string) []event.Candidate {
+				return choices(typed, words("all", "restore"))
+			},
+			Run: undo,
+		},
+	}
+}
+
+func mode(ctx context.Context, h Host, args string) (event.Output, error) {
+	modes, now := h.Rules().Modes(), string(h.Talk().Status().Mode)
+	switch args {
+	case "":
+		p := &event.Pick{Title: "Permission mode", Command: "mode"}
+		for _, m := range modes {
+			p.Items = append(p.Items, event.PickItem{ID: m, Label: m, Detail: modeHelp[m], Current: m == now})
+		}
+		return event.Output{Pick: p}, nil
+	case "next":
+		cycle := []string{"default", "acceptEdits", "plan"}
+		return event.Output{}, h.Talk().SetMode(ctx, cycle[(slices.Index(cycle, now)+1)%len(cycle)])
+	}
+	for _, m := range modes {
+		if strings.EqualFold(m, args) {
+			args = m
+		}
+	}
+	if err := h.Talk().SetMode(ctx, args); err != nil {
+		return event.Output{}, err
+	}
+	return text("The mode is %s now: %s.", args, modeHelp[args]), nil
+}
+
+var modeHelp = map[string]string{
+	"default":           "what changes or runs something asks first",
+	"acceptEdits":       "files in the working folders are changed without asking",
+	"plan":              "nothing is changed and nothing is run",
+	"dontAsk":           "what would ask is refused",
+	"bypassPermissions": "everything runs without asking",
+}
+
+// places are the scopes of a rule, in words.
+var places = map[string]string{"session": "this session", "local": "this project, for you", "project": "this project, for everybody", "user": "all your projects"}
+
+func permissions(ctx context.Context, h Host, args string) (event.Output, error) {
+	verb, rest, _ := strings.Cut(args, " ")
+	switch verb {
+	case "":
+		return pickRule(h), nil
+	case "allow", "ask", "deny":
+		return addRule(ctx, h, args)
+	case "remove":
+		return removeRule(ctx, h, rest)
+	}
+	return event.Output{}, fmt.Errorf("%q is neither allow, ask, deny nor remove; for example: /permissions allow Bash(go test *)", verb)
+}
+
+func pickRule(h Host) event.Output {
+	p := &event.Pick{
+		Title: "Permission rules", Command: "permissions-remove",
+		Empty: "There are no rules; add one: /permissions allow Bash(go test *)",
+		Actions: []event.PickAction{
+			{Key: "ctrl+d", Label: "remove", Command: "permissions-remove", Undo: "permissions-add", Refresh: "permissions"},
+		},
+	}
+	for _, r := range h.Rules().List() {
+		scope := r.Scope
+		if scope == "" {
+			scope = "fixed"
+		}
+		p.Items = append(p.Items, event.PickItem{ID: r.Effect + " " + r.Text + " in " + scope, Label: r.Effect + " " + r.Text, Detail: r.Source})
+	}
+	return event.Output{Pick: p}
+}
+
+// readRule reads "deny Bash(rm *) in user".
+func readRule(args string) (Rule, error) {
+	effect, rest, _ := strings.Cut(strings.TrimSpace(args), " ")
+	r := Rule{Effect: effect, Text: strings.TrimSpace(rest), Scope: "local"}
+	if i := strings.LastIndex(r.Text, " in "); i >= 0 && !strings.Contains(r.Text[i:], ")") {
+		r.Text, r.Scope = strings.TrimSpace(r.Text[:i]), strings.TrimSpace(r.Text[i+4:])
+	}
+	if !slices.Contains([]string{"allow", "ask", "deny"}, effect) || r.Text == "" {
+		return r, errors.New("a rule is written like this: deny Bash(rm *) in user; the places are session, local, project and user")
+	}
+	if places[r.Scope] == "" && r.Scope != "fixed" {
+		return r, fmt.Errorf("%q is no place for a rule; the places are session, local, project and user", r.Scope)
+	}
+	return r, nil
+}
+
+func addRule(ctx context.Context, h Host, args string) (event.Output, error) {
+	r, err := readRule(args)
+	if err != nil {
+		return event.Output{}, err
+	}
+	if r.Scope == "fixed" {
+		return event.Output{}, errors.New("that rule is not lathe's to write")
+	}
+	if err := h.Rules().Add(ctx, r); err != nil {
+		return event.Output{}, err
+	}
+	return text("Added for %s: %s %s", places[r.Scope], r.Effect, code(r.Text)), nil
+}
+
+func removeRule(ctx context.Context, h Host, args string) (event.Output, error) {
+	r, err := readRule(args)
+	if err != nil {
+		return event.Output{}, err
+	}
+	if r.Scope == "fixed" {
+		for _, known := range h.Rules().List() {
+			if known.Effect == r.Effect && known.Text == r.Text {
+				return event.Output{}, fmt.Errorf("this rule comes from %s and is changed there", known.Source)
+			}
+		}
+	}
+	if err := h.Rules().Remove(ctx, r); err != nil {
+		return event.Output{}, err
+	}
+	return text("Removed: %s %s. Add it again with: /permissions %s %s in %s", r.Effect, code(r.Text), r.Effect, r.Text, r.Scope), nil
+}
+
+func addDir(ctx context.Context, h Host, args string) (event.Output, error) {
+	if args == "" {
+		return event.Output{}, errors.New("give the folder: /add-dir ../other")
+	}
+	dir, err := h.Files().AddDir(ctx, args)
+	if err != nil {
+		return event.Output{}, err
+	}
+	return text("lathe may work in %s too, until this session is left. To keep it, add it to permissions.additionalDirectories.", code(dir)), nil
+}
+
+func diff(ctx context.Context, h Host, args string) (event.Output, error) {
+	switch args {
+	case "git":
+		d, err := h.Files().Diff(ctx)
+		if err != nil {
+			return event.Output{}, err
+		}
+		if strings.TrimSpace(d) == "" {
+			return text("Nothing differs from the last commit."), nil
+		}
+		return event.Output{Text: fenced("diff", d)}, nil
+	case "":
+	default:
+		return event.Output{}, fmt.Errorf("/diff takes nothing, or git; not %q", args)
+	}
+	all, err := h.Files().Changes(ctx)
+	if err != nil {
+		return event.Output{}, err
+	}
+	switch len(all) {
+	case 0:
+		return text("lathe's edits changed no file in this session. /diff git shows what differs from the last commit."), nil
+	case 1:
+		return event.Output{View: all[0]}, nil
+	}
+	var b strings.Builder
+	for _, d := range all {
+		fmt.Fprintf(&b, "%s +%d -%d\n\n%s\n\n", code(d.Path), d.Added, d.Removed, fenced("diff", d.Unified))
+	}
+	return event.Output{Text: b.String()}, nil
+}
+
+func undo(ctx context.Context, h Host, args string) (event.Output, error) {
+	switch args {
+	case "":
+		return undoPlan(ctx, h)
+	case "all":
+		s, err := h.Files().Put(ctx)
+		if err != nil {
+			return event.Output{}, err
+		}
+		if s.Total == 0 {
+			return text("There are no uncommitted changes in %s.", code(s.Root)), nil
+		}
+		return text("%s put into git's stash (%s). /undo restore takes them back; so does: git stash apply %s",
+			plural(s.Total, "changed path"), code(s.Ref), s.Ref), nil
+	case "restore":
+		s, err := h.Files().Restore(ctx)
+		if err != nil {
+			return event.Output{}, err
+		}
+		return text("The changes are back (%s). The stash keeps its copy until you drop it.", code(s.Ref)), nil
+	}
+	return event.Output{}, fmt.Errorf("/undo takes nothing, all or restore; not %q", args)
+}
+
+func undoPlan(ctx context.Context, h Host) (event.Output, error) {
+	s, err := h.Files().Stash(ctx)
+	if err != nil {
+		return event.Output{}, err
+	}
+	if s.Total == 0 {
+		return text("There are no uncommitted changes in %s.", code(s.Root)), nil
+	}
+	list := fenced("", strings.Join(s.Files, "\n"))
+	return event.Output{Pick: &event.Pick{
+		Title:   fmt.Sprintf("Put %s of %s into git's stash, yours and lathe's alike?", plural(s.Total, "changed path"), s.Root),
+		Command: "undo",
+		Items:   []event.PickItem{{ID: "all", Label: "Put all of them into the stash", Detail: "/undo restore takes them back", Preview: list}},
+	}}, nil
+}

@@ -1,0 +1,218 @@
+package command
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/session"
+)
+
+// maxListed is how many sessions a list shows.
+const maxListed = 500
+
+func shelfCommands() []Command {
+	return []Command{
+		{
+			Name: "resume", Aliases: []string{"continue"}, Group: groupShelf, Alone: true, Args: "[id or title]",
+			Help: "Go on with an earlier session", Complete: completeSession,
+			Doc: "The beginning of an id is enough. Without one, the sessions of this folder are listed; `/resume all` lists those of every folder.",
+			Run: resume,
+		},
+		{
+			Name: "sessions", Group: groupShelf, Alone: true, Args: "[all]", Help: "List the sessions: open, rename or delete one",
+			Doc: "Those of this folder, newest first; with `all` those of every folder. A deleted session goes to the trash and can be brought back for 30 days.",
+			Run: func(_ context.Context, h Host, args string) (event.Output, error) {
+				return pickSession(h, args == "all")
+			},
+		},
+		{
+			Name: "rename", Group: groupShelf, Args: "<title>", Help: "Name this session", Run: rename,
+		},
+		{
+			Name: "fork", Aliases: []string{"branch"}, Group: groupShelf, Alone: true, Args: "[title]", Help: "Go on in a copy of this session",
+			Doc: "The original stays as it is; `/resume` leads back to it.", Run: fork,
+		},
+		{
+			Name: "save", Group: groupShelf, Help: "Make sure the session is on the disk, and say where",
+			Doc: "Sessions are written as they happen; this also waits until the disk has everything.", Run: save,
+		},
+		{
+			Name: "delete-session", Group: groupShelf, Args: "<id>", Help: "Delete a session; it can be brought back",
+			Doc: "It goes to the trash, from where `/restore-session` brings it back for 30 days.", Complete: completeSession, Run: deleteSession,
+		},
+		{Name: "restore-session", Group: groupShelf, Args: "<id>", Help: "Bring a deleted session back", Run: restoreSession},
+		{Name: "rename-session", Group: groupShelf, Hidden: true, Args: "<id> <title>", Help: "Name another session", Run: renameSession},
+	}
+}
+
+func resume(ctx context.Context, h Host, args string) (event.Output, error) {
+	if args == "" || args == "all" {
+		return pickSession(h, args == "all")
+	}
+	info, err := h.Shelf().Store().Find(h.Shelf().Dir(), args)
+	if err != nil {
+		return event.Output{}, err
+	}
+	if info.ID == h.Talk().Log().ID() {
+		return text("This session is open already."), nil
+	}
+	return event.Output{}, h.Shelf().Open(ctx, info.ID)
+}
+
+func pickSession(h Host, all bool) (event.Output, error) {
+	p := &event.Pick{
+		Title: "Sessions of this folder", Command: "resume", Empty: "There is no other session of this folder yet; /resume all lists those of every folder.",
+		Actions: []event.PickAction{
+			{Key: "ctrl+r", Label: "rename", Command: "rename-session", Ask: "New title", Refresh: "sessions"},
+			{Key: "ctrl+d", Label: "delete", Command: "delete-session", Undo: "restore-session", Refresh: "sessions"},
+		},
+	}
+	dir := h.Shelf().Dir()
+	if all {
+		p.Title, p.Empty, dir = "All sessions", "There is no session yet.", ""
+		for i := range p.Actions {
+			p.Actions[i].Refresh = "sessions all"
+		}
+	}
+	current := h.Talk().Log().ID()
+	for info, err := range h.Shelf().Store().List(dir) {
+		if err != nil || info.Agent != "" || info.FirstPrompt == "" {
+			continue // what cannot be read cannot be resumed; lathe session verify tells more
+		}
+		p.Items = append(p.Items, sessionItem(info, current))
+		if len(p.Items) == maxListed {
+			break
+		}
+	}
+	return event.Output{Pick: p}, nil
+}
+
+func sessionItem(info session.Info, current string) event.PickItem {
+	detail := []string{age(info.Modified), plural(info.Turns, "turn")}
+	if info.CostUSD > 0 {
+		detail = append(detail, dollars(info.CostUSD))
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n\n", code(cmp.Or(info.Title, info.FirstPrompt)))
+	row := func(name, value string) {
+		if value != "" {
+			fmt.Fprintf(&b, "- %s: %s\n", name, code(value))
+		}
+	}
+	row("first prompt", info.FirstPrompt)
+	row("folder", info.Dir)
+	row("model", info.Model)
+	row("started", info.Created.Local().Format("2006-01-02 15:04"))
+	row("last used", info.Modified.Local().Format("2006-01-02 15:04"))
+	row("id", info.ID)
+	return event.PickItem{
+		ID: info.ID, Label: short(cmp.Or(info.Title, info.FirstPrompt), 120), Detail: strings.Join(detail, " · "),
+		Preview: b.String(), Time: info.Modified, Current: info.ID == current,
+	}
+}
+
+func completeSession(_ context.Context, h Host, typed string) []event.Candidate {
+	var all []event.Candidate
+	for info, err := range h.Shelf().Store().List(h.Shelf().Dir()) {
+		if err != nil || info.Agent != "" || info.FirstPrompt == "" {
+			continue
+		}
+		if all = append(all, event.Candidate{Text: info.ID, Label: short(cmp.Or(info.Title, info.FirstPrompt), 60), Help: age(info.Modified)}); len(all) == 50 {
+			break
+		}
+	}
+	return choices(typed, all)
+}
+
+func rename(ctx context.Context, h Host, args string) (event.Output, error) {
+	if args == "" {
+		return event.Output{}, errors.New("give the title: /rename fix the login")
+	}
+	title := short(args, 100)
+	if err := h.Talk().Log().SetTitle(ctx, title); err != nil {
+		return event.Output{}, err
+	}
+	return text("This session is called %s now.", code(title)), nil
+}
+
+func renameSession(ctx context.Context, h Host, args string) (event.Output, error) {
+	id, title, _ := strings.Cut(args, " ")
+	if strings.TrimSpace(title) == "" {
+		return event.Output{}, errors.New("give the session and its title: /rename-session ID TITLE")
+	}
+	if id == h.Talk().Log().ID() {
+		return rename(ctx, h, title)
+	}
+	info, err := h.Shelf().Store().Find(h.Shelf().Dir(), id)
+	if err != nil {
+		return event.Output{}, err
+	}
+	s, err := h.Shelf().Store().Open(ctx, info.ID)
+	if err != nil {
+		return event.Output{}, err
+	}
+	title = short(title, 100)
+	if err := errors.Join(s.SetTitle(ctx, title), s.Close()); err != nil {
+		return event.Output{}, err
+	}
+	return text("The session is called %s now.", code(title)), nil
+}
+
+func fork(ctx context.Context, h Host, args string) (event.Output, error) {
+	if len(h.Talk().Log().Messages()) == 0 {
+		return event.Output{}, errNothing
+	}
+	from := h.Talk().Log().ID()
+	if err := h.Shelf().Fork(ctx); err != nil {
+		return event.Output{}, err
+	}
+	if args != "" {
+		if err := h.Talk().Log().SetTitle(ctx, short(args, 100)); err != nil {
+			return event.Output{}, err
+		}
+	}
+	return text("This is a copy now; /resume %s leads back to the original.", from), nil
+}
+
+func save(ctx context.Context, h Host, _ string) (event.Output, error) {
+	log := h.Talk().Log()
+	if err := log.Sync(ctx); err != nil {
+		return event.Output{}, err
+	}
+	return text("The session is in %s; lathe --resume %s goes on with it.", code(log.Folder()), log.ID()), nil
+}
+
+func deleteSession(_ context.Context, h Host, args string) (event.Output, error) {
+	if args == "" {
+		out, err := pickSession(h, false)
+		if out.Pick != nil {
+			out.Pick.Title, out.Pick.Command = "Delete which session?", "delete-session"
+		}
+		return out, err
+	}
+	info, err := h.Shelf().Store().Find(h.Shelf().Dir(), args)
+	if err != nil {
+		return event.Output{}, err
+	}
+	if info.ID == h.Talk().Log().ID() {
+		return event.Output{}, errors.New("this session is the one in front; start another with /new first")
+	}
+	if err := h.Shelf().Store().Trash(info.ID); err != nil {
+		return event.Output{}, err
+	}
+	return text("Deleted %s. /restore-session %s brings it back for 30 days.", code(short(cmp.Or(info.Title, info.FirstPrompt, info.ID), 60)), info.ID), nil
+}
+
+func restoreSession(_ context.Context, h Host, args string) (event.Output, error) {
+	if args == "" {
+		return event.Output{}, errors.New("give the id that /delete-session told")
+	}
+	if err := h.Shelf().Store().Restore(args); err != nil {
+		return event.Output{}, err
+	}
+	return text("The session is back; /resume %s opens it.", args), nil
+}

@@ -1,0 +1,321 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/session"
+)
+
+func talkCommands() []Command {
+	return []Command{
+		{
+			Name: "new", Aliases: []string{"clear", "reset"}, Group: groupTalk, Alone: true,
+			Help: "Start a new conversation; this one is kept",
+			Doc:  "The caches of files go with the old conversation. `/resume` brings it back.",
+			Run: func(ctx context.Context, h Host, _ string) (event.Output, error) {
+				return event.Output{}, h.Shelf().New(ctx)
+			},
+		},
+		{
+			Name: "retry", Group: groupTalk, Alone: true, Help: "Send the last prompt again, as a new branch",
+			Doc: "What the first try came to stays in the session; `/tree` leads back to it. Files are not changed back.", Run: retry,
+		},
+		{
+			Name: "rewind", Aliases: []string{"checkpoint"}, Group: groupTalk, Alone: true, Args: "[message]",
+			Help: "Go back to before an earlier message and edit it",
+			Doc:  "The conversation goes on from there as another branch; nothing is deleted, and `/tree` leads back. Files are not changed back.",
+			Run:  rewind,
+		},
+		{
+			Name: "tree", Group: groupTalk, Alone: true, Args: "[message]", Help: "Show all branches of the conversation and go on from any message",
+			Run: tree,
+		},
+		{Name: "history", Group: groupTalk, Help: "Show the conversation, short", Args: "[count]", Run: history},
+		{Name: "copy", Group: groupTalk, Args: "[n]", Help: "Copy the last reply, or the n-th from the end", Run: copyReply},
+		{
+			Name: "export", Group: groupTalk, Args: "[md|html|json] [file]", Help: "Write the conversation to a file",
+			Doc: "Without a file, one is made in the working folder. `json` is every entry of the log, one object per line. A file that exists is not overwritten.",
+			Complete: func(_ context.Context, _ Host, typed string) []event.Candidate {
+				return choices(typed, words("md", "html", "json"))
+			},
+			Run: export,
+		},
+	}
+}
+
+func words(all ...string) []event.Candidate {
+	out := make([]event.Candidate, len(all))
+	for i, w := range all {
+		out[i] = event.Candidate{Text: w}
+	}
+	return out
+}
+
+var errNothing = errors.New("there is nothing in this conversation yet")
+
+// said is one message of the user in the tree of a session.
+type said struct {
+	id, parent string // the entry and the one before it
+	end        string // the last entry of the turn it opened
+	body       session.User
+	time       time.Time
+	above      int // index of the message before it on its branch, or -1
+}
+
+func (s said) text() string { return session.Typed(s.body.Message).PlainText() }
+
+// everything lists the messages of the user on all branches, in the order they were sent.
+func everything(log *session.Session) []said {
+	var out []said
+	owner := map[string]int{"": -1} // entry -> the message of the user it follows
+	for e := range log.All() {
+		at, known := owner[e.Parent]
+		if !known {
+			at = -1
+		}
+		switch b := e.Body.(type) {
+		case session.Head:
+			continue
+		case session.User:
+			if !b.Synthetic {
+				out = append(out, said{id: e.ID, parent: e.Parent, end: e.ID, body: b, time: e.Time, above: at})
+				at = len(out) - 1
+			}
+		}
+		owner[e.ID] = at
+		if at >= 0 {
+			out[at].end = e.ID
+		}
+	}
+	return out
+}
+
+// onBranch lists which of the messages are on the branch of the head, as indices, oldest first.
+func onBranch(log *session.Session, all []said) []int {
+	at := map[string]int{}
+	for i, s := range all {
+		at[s.id] = i
+	}
+	var out []int
+	for e := range log.Entries() {
+		if i, ok := at[e.ID]; ok {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+func retry(ctx context.Context, h Host, _ string) (event.Output, error) {
+	log := h.Talk().Log()
+	all := everything(log)
+	branch := onBranch(log, all)
+	for _, i := range slices.Backward(branch) {
+		if all[i].body.Steered {
+			continue
+		}
+		m := session.Typed(all[i].body.Message)
+		if err := h.Talk().Checkout(ctx, all[i].parent); err != nil {
+			return event.Output{}, err
+		}
+		return event.Output{Prompt: &m}, nil
+	}
+	return event.Output{}, errNothing
+}
+
+func rewind(ctx context.Context, h Host, args string) (event.Output, error) {
+	log := h.Talk().Log()
+	all := everything(log)
+	if args == "" {
+		return pickPrompt(log, all)
+	}
+	for _, s := range all {
+		if s.id != args {
+			continue
+		}
+		if err := h.Talk().Checkout(ctx, s.parent); err != nil {
+			return event.Output{}, err
+		}
+		return event.Output{Insert: s.text()}, nil
+	}
+	return event.Output{}, fmt.Errorf("there is no message %q in this conversation; /rewind lists them", args)
+}
+
+func pickPrompt(log *session.Session, all []said) (event.Output, error) {
+	p := &event.Pick{Title: "Go back to before", Command: "rewind", Empty: "There is nothing to go back to yet."}
+	branch := onBranch(log, all)
+	for _, i := range slices.Backward(branch) {
+		s := all[i]
+		p.Items = append(p.Items, event.PickItem{
+			ID: s.id, Label: short(s.text(), 120), Detail: age(s.time), Time: s.time, Preview: fenced("", s.text()),
+		})
+	}
+	return event.Output{Pick: p}, nil
+}
+
+func tree(ctx context.Context, h Host, args string) (event.Output, error) {
+	log := h.Talk().Log()
+	all := everything(log)
+	if args != "" {
+		for _, s := range all {
+			if s.id == args {
+				return event.Output{}, h.Talk().Checkout(ctx, s.end)
+			}
+		}
+		return event.Output{}, fmt.Errorf("there is no message %q in this session; /tree lists them", args)
+	}
+	p := &event.Pick{
+		Title: "Go on after", Command: "tree", Empty: "There is nothing in this conversation yet.",
+		Actions: []event.PickAction{{Key: "ctrl+e", Label: "edit it", Command: "rewind"}},
+	}
+	current := map[int]bool{}
+	for _, i := range onBranch(log, all) {
+		current[i] = true
+	}
+	p.Items = treeItems(all, current)
+	return event.Output{Pick: p}, nil
+}
+
+// treeItems lists messages depth first. Only where a conversation branches is it indented.
+func treeItems(all []said, current map[int]bool) []event.PickItem {
+	below := map[int][]int{}
+	for i, s := range all {
+		below[s.above] = append(below[s.above], i)
+	}
+	var out []event.PickItem
+	type place struct{ at, depth int }
+	var todo []place
+	push := func(children []int, depth int) {
+		if len(children) > 1 {
+			depth++
+		}
+		for _, c := range slices.Backward(children) {
+			todo = append(todo, place{c, depth})
+		}
+	}
+	push(below[-1], 0)
+	for len(todo) > 0 {
+		p := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		s := all[p.at]
+		out = append(out, event.PickItem{
+			ID: s.id, Label: short(s.text(), 120), Detail: age(s.time), Time: s.time, Depth: p.depth,
+			Preview: fenced("", s.text()), Current: current[p.at],
+		})
+		push(below[p.at], p.depth)
+	}
+	return out
+}
+
+func history(_ context.Context, h Host, args string) (event.Output, error) {
+	n, err := number(args, 20)
+	if err != nil {
+		return event.Output{}, err
+	}
+	var lines []string
+	for _, m := range h.Talk().Log().Messages() {
+		m = session.Typed(m)
+		text := short(m.PlainText(), 200)
+		switch {
+		case m.Role == "user" && text != "":
+			lines = append(lines, "- you: "+code(text))
+		case m.Role == "assistant":
+			for _, c := range m.Calls() {
+				text = strings.TrimSpace(text + " [" + c.Name + "]")
+			}
+			if text != "" {
+				lines = append(lines, "- lathe: "+code(text))
+			}
+		}
+	}
+	if len(lines) == 0 {
+		return event.Output{}, errNothing
+	}
+	more := ""
+	if n < len(lines) {
+		more = fmt.Sprintf("%s before these; /history %d shows them.\n\n", plural(len(lines)-n, "message"), len(lines))
+		lines = lines[len(lines)-n:]
+	}
+	return text("%s%s", more, strings.Join(lines, "\n")), nil
+}
+
+// number reads a count.
+func number(s string, otherwise int) (int, error) {
+	if s == "" {
+		return otherwise, nil
+	}
+	n := 0
+	if _, err := fmt.Sscanf(s, "%d", &n); err != nil || n <= 0 || fmt.Sprint(n) != s {
+		return 0, fmt.Errorf("%q is not a number from 1 up", s)
+	}
+	return n, nil
+}
+
+func copyReply(_ context.Context, h Host, args string) (event.Output, error) {
+	n, err := number(args, 1)
+	if err != nil {
+		return event.Output{}, err
+	}
+	for _, m := range slices.Backward(h.Talk().Log().Messages()) {
+		if m.Role != "assistant" || strings.TrimSpace(m.PlainText()) == "" {
+			continue
+		}
+		if n--; n == 0 {
+			return event.Output{Copy: m.PlainText()}, nil
+		}
+	}
+	return event.Output{}, errors.New("there is no such reply to copy")
+}
+
+// exportForms are the forms by the names people give them.
+var exportForms = map[string]struct {
+	form session.ExportFormat
+	ext  string
+}{
+	"md": {session.Markdown, "md"}, "markdown": {session.Markdown, "md"}, "html": {session.HTML, "html"},
+	"json": {session.JSONL, "jsonl"}, "jsonl": {session.JSONL, "jsonl"},
+}
+
+func export(_ context.Context, h Host, args string) (event.Output, error) {
+	name, file, _ := strings.Cut(args, " ")
+	file = strings.TrimSpace(file)
+	form, ok := exportForms[strings.ToLower(name)]
+	if !ok && name != "" && file == "" { // a file alone says by its ending what it is to be
+		form, ok = exportForms[strings.ToLower(strings.TrimPrefix(filepath.Ext(name), "."))]
+		file = name
+	}
+	if name == "" {
+		form, ok = exportForms["md"], true
+	}
+	if !ok {
+		return event.Output{}, fmt.Errorf("cannot export as %q; the forms are md, html and json", name)
+	}
+	log := h.Talk().Log()
+	if len(log.Messages()) == 0 {
+		return event.Output{}, errNothing
+	}
+	if file == "" {
+		file = "lathe-" + log.ID()[:13] + "." + form.ext
+	}
+	if !filepath.IsAbs(file) {
+		file = filepath.Join(h.Talk().Status().Dir, file)
+	}
+	f, err := os.OpenFile(file, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if errors.Is(err, os.ErrExist) {
+		return event.Output{}, fmt.Errorf("%s exists; give another name: /export %s NAME", file, form.ext)
+	}
+	if err != nil {
+		return event.Output{}, fmt.Errorf("the file cannot be made: %w", err)
+	}
+	if err := errors.Join(session.Export(f, log, form.form), f.Close()); err != nil {
+		return event.Output{}, err
+	}
+	return text("Written to %s.", code(file)), nil
+}
