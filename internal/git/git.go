@@ -63,7 +63,7 @@ func (g *Git) Run(ctx context.Context, repo Repo, args ...string) ([]byte, error
 	if err != nil {
 		return nil, err
 	}
-	over, err := g.overrides(ctx, program, repo)
+	over, err := g.overrides(ctx, program, repo, allScopes)
 	if err != nil {
 		return nil, err
 	}
@@ -135,13 +135,11 @@ func within(root, path string) bool {
 }
 
 // fixed are the configuration keys that are always overridden, with what they would otherwise run:
-// fsmonitor and hooks during status, an external diff, the program that checks signatures during log, a
-// pager, the ext:: transport, a program that lists the references of an alternate. safe.bareRepository
+// fsmonitor and hooks during status, the program that checks signatures during log, a pager, the ext:: transport, a program that lists the references of an alternate. safe.bareRepository
 // makes git refuse a folder that only looks like a repository. Measured with git 2.39.
 var fixed = [][2]string{
 	{"core.fsmonitor", "false"},
 	{"core.hooksPath", os.DevNull},
-	{"diff.external", ""},
 	{"gpg.program", "false"},
 	{"gpg.ssh.program", "false"},
 	{"gpg.x509.program", "false"},
@@ -170,10 +168,18 @@ func harden(environ []string, repo Repo, over [][2]string) []string {
 			out = append(out, kv)
 		}
 	}
-	out = append(out,
-		"GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0", "GIT_PAGER=cat", "PAGER=cat", "GIT_EXTERNAL_DIFF=",
-		"GIT_EDITOR=false", "GIT_ASKPASS=false", "GIT_SSH_COMMAND=false", "GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL=",
-		"GIT_CEILING_DIRECTORIES="+filepath.Dir(repo.Root), "GIT_WORK_TREE="+repo.Root, "LC_ALL=C")
+	out = append(out, "PAGER=cat", "LC_ALL=C", "GIT_EXTERNAL_DIFF=",
+		"GIT_CEILING_DIRECTORIES="+filepath.Dir(repo.Root), "GIT_WORK_TREE="+repo.Root)
+	return append(out, hardening(append([][2]string{{"diff.external", ""}}, over...))...)
+}
+
+// hardening are the variables that keep git from running other programs, taking locks and asking.
+func hardening(over [][2]string) []string {
+	out := []string{
+		"GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0", "GIT_PAGER=cat",
+		"GIT_EDITOR=false", "GIT_SEQUENCE_EDITOR=false", "GIT_ASKPASS=false", "GIT_SSH_COMMAND=false", "GIT_NO_LAZY_FETCH=1",
+		"GIT_ALLOW_PROTOCOL=",
+	}
 	pairs := append(append([][2]string{}, fixed...), over...)
 	out = append(out, fmt.Sprintf("GIT_CONFIG_COUNT=%d", len(pairs)))
 	for i, p := range pairs {
@@ -182,10 +188,16 @@ func harden(environ []string, repo Repo, over [][2]string) []string {
 	return out
 }
 
+// scopes chooses files by the names that git config --show-scope gives them.
+type scopes func(scope string) bool
+
+func allScopes(s string) bool  { return s != "command" }
+func repository(s string) bool { return s == "local" || s == "worktree" }
+
 // overrides empties what the repository's own configuration names by a name of its own choice: filters,
 // and the commands of diff and merge drivers. Where no configuration file can hold any, no process is
 // started to ask.
-func (g *Git) overrides(ctx context.Context, program string, repo Repo) ([][2]string, error) {
+func (g *Git) overrides(ctx context.Context, program string, repo Repo, in scopes) ([][2]string, error) {
 	if !mayNamePrograms(repo) {
 		return nil, nil
 	}
@@ -196,7 +208,7 @@ func (g *Git) overrides(ctx context.Context, program string, repo Repo) ([][2]st
 	var over [][2]string
 	fields := strings.Split(string(list), "\x00")
 	for i := 0; i+1 < len(fields); i += 2 {
-		if scope, key := fields[i], fields[i+1]; scope != "command" {
+		if scope, key := fields[i], fields[i+1]; in(scope) {
 			over = append(over, override(key)...)
 		}
 	}
@@ -207,13 +219,16 @@ func override(key string) [][2]string {
 	section, rest, _ := strings.Cut(key, ".")
 	i := strings.LastIndexByte(rest, '.')
 	if i < 0 {
+		if key == "diff.external" {
+			return [][2]string{{key, ""}}
+		}
 		return nil
 	}
 	base := section + "." + rest[:i]
 	switch section {
 	case "filter":
 		return [][2]string{{base + ".clean", ""}, {base + ".smudge", ""}, {base + ".process", ""}, {base + ".required", "false"}}
-	case "diff":
+	case "diff": // it cannot be taken back, and what is empty cannot be run: such a diff fails
 		if rest[i+1:] == "command" || rest[i+1:] == "textconv" {
 			return [][2]string{{key, ""}}
 		}

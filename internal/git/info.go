@@ -55,7 +55,7 @@ func (g *Git) Info(ctx context.Context, dir string) Info {
 		info.Err = err
 		return info
 	}
-	over, err := g.overrides(ctx, program, repo)
+	over, err := g.overrides(ctx, program, repo, allScopes)
 	if err != nil {
 		info.Err = err
 		return info
