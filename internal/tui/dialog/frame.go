@@ -1,0 +1,142 @@
+package dialog
+
+import (
+	"strings"
+
+	"github.com/lathe-dev/lathe/internal/term"
+	"github.com/lathe-dev/lathe/internal/tui/line"
+	"github.com/lathe-dev/lathe/internal/tui/theme"
+)
+
+// frame is the border around a dialog: title and a note above, hints below.
+type frame struct {
+	theme *theme.Theme
+	title string // escaped
+	note  string // escaped, at the right of the title
+	hints []hint
+}
+
+// hint is a key and what it does.
+type hint struct{ key, does string }
+
+// narrow is the width below which a dialog has no sides, to leave its text the cells.
+const narrow = 40
+
+// inner is the width of the text within a frame of the given width.
+func inner(width int) int {
+	if width < narrow {
+		return max(width, 1)
+	}
+	return width - 4
+}
+
+// indent is how far the text stands from the left side of the frame.
+func indent(width int) int {
+	if width < narrow {
+		return 0
+	}
+	return 2
+}
+
+// draw puts the frame around lines, each at most inner(width) wide.
+func (f frame) draw(width int, lines []string) []string {
+	out := make([]string, 0, len(lines)+2)
+	out = append(out, f.top(width))
+	for _, l := range lines {
+		out = append(out, f.side(width, l))
+	}
+	return append(out, f.bottom(width))
+}
+
+func (f frame) side(width int, l string) string {
+	if width < narrow {
+		return l
+	}
+	side := f.theme.BorderFocus.Render("│")
+	pad := inner(width) - term.Width(line.Strip(l))
+	return side + " " + l + strings.Repeat(" ", max(pad, 0)) + " " + side
+}
+
+func (f frame) top(width int) string {
+	t := f.theme
+	note := f.note
+	if note != "" {
+		note = " " + note + " "
+	}
+	title := " " + term.Truncate(f.title, max(width-6-term.Width(note), 1), "…") + " "
+	gap := width - 4 - term.Width(title) - term.Width(note)
+	if gap < 0 {
+		return line.Join(width, line.Span{Text: strings.TrimSpace(title), Style: t.Title})
+	}
+	return t.BorderFocus.Render("╭─") + t.Title.Render(title) + t.BorderFocus.Render(strings.Repeat("─", gap)) +
+		t.Dim.Render(note) + t.BorderFocus.Render("─╮")
+}
+
+func (f frame) bottom(width int) string {
+	t := f.theme
+	var spans []line.Span
+	cells := 0
+	for _, h := range f.hints {
+		n := term.Width(h.key) + term.Width(h.does) + 4
+		if cells+n > width-4 {
+			break
+		}
+		if cells > 0 {
+			spans = append(spans, line.Span{Text: " ·", Style: t.Border})
+			cells += 2
+			n -= 2
+		}
+		spans = append(spans, line.Span{Text: " " + h.key, Style: t.Key}, line.Span{Text: " " + h.does, Style: t.Dim})
+		cells += n - 2
+	}
+	if cells > 0 {
+		spans = append(spans, line.Span{Text: " "})
+		cells++
+	}
+	if width < narrow {
+		return line.Join(width, spans...)
+	}
+	return t.BorderFocus.Render("╰─") + line.Join(width-4, spans...) +
+		t.BorderFocus.Render(strings.Repeat("─", max(width-4-line.Width(spans), 0))) + t.BorderFocus.Render("─╯")
+}
+
+// fit cuts lines to height, with a mark that there are more.
+func fit(lines []string, height int) []string {
+	if len(lines) > height {
+		return lines[:max(height, 0)]
+	}
+	return lines
+}
+
+// page is text that scrolls.
+type page struct {
+	top  int
+	seen int // lines that were on the screen so far, from the first
+}
+
+// window gives the part of count lines to show in height rows.
+func (p *page) window(height, count int) (from, to int) {
+	p.top = min(max(p.top, 0), max(count-height, 0))
+	to = min(p.top+height, count)
+	if p.top <= p.seen {
+		p.seen = max(p.seen, to)
+	}
+	return p.top, to
+}
+
+// key scrolls and reports whether the key was one for scrolling.
+func (p *page) key(k Key, height int) bool {
+	switch k.Action {
+	case PageDown:
+		p.top += max(height-1, 1)
+	case PageUp:
+		p.top -= max(height-1, 1)
+	case Top:
+		p.top = 0
+	case Bottom:
+		p.top = 1 << 30
+	default:
+		return false
+	}
+	return true
+}

@@ -1,0 +1,91 @@
+package dialog
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/term"
+	"github.com/lathe-dev/lathe/internal/tui/line"
+	"github.com/lathe-dev/lathe/internal/tui/theme"
+)
+
+// options are the answers to choose from, numbered, each with what it means.
+type options struct {
+	items   []event.Option
+	at      cursor
+	multi   bool
+	checked map[int]bool
+}
+
+// row is where an option stands in what was drawn.
+type row struct{ from, to int }
+
+// lines draws all options, and says which lines are of which option.
+func (o *options) lines(t *theme.Theme, width int) (lines []string, rows []row) {
+	for i, item := range o.items {
+		from := len(lines)
+		lines = o.option(lines, t, width, i, item)
+		rows = append(rows, row{from, len(lines)})
+	}
+	return lines, rows
+}
+
+func (o *options) option(lines []string, t *theme.Theme, width, i int, item event.Option) []string {
+	pointer, style := "  ", t.Text
+	if i == o.at.at {
+		pointer, style = "❯ ", t.Strong
+	}
+	head := []line.Span{{Text: pointer, Style: t.Accent}}
+	if i < 9 {
+		head = append(head, line.Span{Text: strconv.Itoa(i+1) + " ", Style: t.Key})
+	} else {
+		head = append(head, line.Span{Text: "  "})
+	}
+	if o.multi {
+		box := "[ ] "
+		if o.checked[i] {
+			box = "[x] "
+		}
+		head = append(head, line.Span{Text: box, Style: style})
+	}
+	rest := []line.Span{{Text: strings.Repeat(" ", line.Width(head))}}
+	lines = line.Wrap(lines, []line.Span{{Text: term.EscapeLine(item.Label), Style: style}}, line.Format{Width: width, First: head, Rest: rest})
+	for help := range strings.SplitSeq(item.Help, "\n") {
+		if help != "" {
+			lines = line.Wrap(lines, []line.Span{{Text: term.EscapeLine(help), Style: t.Dim}}, line.Format{Width: width, First: rest, Rest: rest, Breaking: line.Cells})
+		}
+	}
+	return lines
+}
+
+// window cuts the drawn options to height so that the chosen one is among them.
+func window(lines []string, rows []row, at, height int) []string {
+	if len(lines) <= height || len(rows) == 0 {
+		return fit(lines, height)
+	}
+	r := rows[min(at, len(rows)-1)]
+	from := min(max(r.to-height, 0), r.from)
+	return lines[from:min(from+max(height, 1), len(lines))]
+}
+
+// digit is the option that a typed digit names, or -1.
+func (o *options) digit(k Key) int {
+	if len(k.Text) != 1 || k.Text[0] < '1' || k.Text[0] > '9' {
+		return -1
+	}
+	if i := int(k.Text[0] - '1'); i < len(o.items) {
+		return i
+	}
+	return -1
+}
+
+// find is the option with an id, or -1.
+func (o *options) find(id string) int {
+	for i, item := range o.items {
+		if item.ID == id {
+			return i
+		}
+	}
+	return -1
+}

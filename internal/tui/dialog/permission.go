@@ -1,0 +1,322 @@
+package dialog
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/permission"
+	"github.com/lathe-dev/lathe/internal/term"
+	"github.com/lathe-dev/lathe/internal/tui/line"
+	"github.com/lathe-dev/lathe/internal/tui/theme"
+	"github.com/lathe-dev/lathe/internal/tui/view"
+)
+
+// explain is the choice that this dialog adds: no, with a reason that the model reads.
+const explain = "explain"
+
+// Permission asks whether a call may run. It shows what would run or change in full, the resolved targets,
+// why it asks, and the rules that a lasting answer would keep.
+type Permission struct {
+	id    string
+	q     event.Question
+	theme *theme.Theme
+	opts  options
+
+	page   page
+	body   int // lines of the body
+	room   int // rows of the body that were drawn last
+	typing bool
+	reason lineInput
+	caret  [2]int
+
+	width int      // the lines below were made for
+	lines []string // of the body
+	block *view.Block
+}
+
+// NewPermission makes the dialog of a question that has a Permission.
+func NewPermission(a event.Asked, t *theme.Theme) *Permission {
+	d := &Permission{id: a.ID, q: a.Question, theme: t}
+	d.opts.items = append(d.opts.items, a.Question.Options...)
+	if a.Question.Free {
+		d.opts.items = append(d.opts.items, event.Option{ID: explain, Label: "No, and say why"})
+	}
+	return d
+}
+
+// ID is the question's id.
+func (d *Permission) ID() string { return d.id }
+
+// Key takes a key.
+func (d *Permission) Key(k Key) Result {
+	if d.typing {
+		return d.typed(k)
+	}
+	if d.page.key(k, d.room) {
+		return Result{}
+	}
+	switch {
+	case k.Action == Accept:
+		return d.choose(d.opts.at.at)
+	case k.Action == Yes:
+		return d.choose(d.opts.find(event.ChoiceOnce))
+	case k.Action == No, k.Action == Cancel:
+		return d.choose(d.opts.find(event.ChoiceNo))
+	case k.Action == NextField:
+		return d.choose(d.opts.find(explain))
+	case d.opts.digit(k) >= 0:
+		return d.choose(d.opts.digit(k))
+	}
+	d.opts.at.key(k, len(d.opts.items), 3)
+	return Result{}
+}
+
+// typed takes a key while the reason is written.
+func (d *Permission) typed(k Key) Result {
+	switch {
+	case k.Action == Cancel:
+		d.typing = false
+	case k.Action == Accept && strings.TrimSpace(d.reason.text) == "":
+		return Result{Toast: "write the reason, or press esc to go back"}
+	case k.Action == Accept:
+		return answer(event.Answer{Choice: event.ChoiceNo, Text: strings.TrimSpace(d.reason.text)})
+	default:
+		d.reason.key(k)
+	}
+	return Result{}
+}
+
+func answer(a event.Answer) Result { return Result{Close: true, Answer: &a} }
+
+// choose answers with the option at i. What lasts can be chosen only when everything was on the screen.
+func (d *Permission) choose(i int) Result {
+	if i < 0 || i >= len(d.opts.items) {
+		return Result{}
+	}
+	d.opts.at.at = i
+	switch id := d.opts.items[i].ID; id {
+	case explain:
+		d.typing = true
+		return Result{}
+	case event.ChoiceSession, event.ChoiceAlways:
+		if d.page.seen < d.body {
+			d.page.top = d.page.seen
+			return Result{Toast: "read it to the end first; a lasting yes covers more than this call"}
+		}
+		fallthrough
+	default:
+		return answer(event.Answer{Choice: id})
+	}
+}
+
+// Cursor is where the reason is written.
+func (d *Permission) Cursor() (x, y int, ok bool) { return d.caret[0], d.caret[1], d.typing }
+
+// Lines draws the dialog.
+func (d *Permission) Lines(width, height int) []string {
+	w := inner(width)
+	d.layout(w)
+	lower, rows := d.lower(w)
+	room := height - 2
+	d.room = max(room-len(lower)-1, min(room/2, 4), 1)
+	d.room = min(d.room, d.body)
+	from, to := d.page.window(d.room, d.body)
+	lines := d.slice(from, to)
+	if room-len(lines) > len(lower) {
+		lines = append(lines, d.position(w, from, to))
+	}
+	if !d.typing {
+		lower = window(lower, rows, d.opts.at.at, room-len(lines))
+	}
+	lines = fit(append(lines, lower...), room)
+	if d.typing {
+		d.caret[0], d.caret[1] = d.caret[0]+indent(width), len(lines)
+	}
+	f := frame{theme: d.theme, title: d.title(), hints: d.hints(), note: term.EscapeLine(d.q.Text)}
+	if _, isCommand := d.q.Preview.(event.Command); isCommand {
+		f.note = ""
+	}
+	return f.draw(width, lines)
+}
+
+func (d *Permission) title() string { return "Allow " + term.EscapeLine(d.q.Title) + "?" }
+
+func (d *Permission) hints() []hint {
+	switch {
+	case d.typing:
+		return []hint{{"enter", "send"}, {"esc", "back"}}
+	case d.room < d.body:
+		return []hint{{"enter", "choose"}, {"pgup/pgdn", "scroll"}, {"tab", "say why not"}, {"esc", "no"}}
+	}
+	return []hint{{"enter", "choose"}, {"tab", "say why not"}, {"esc", "no"}}
+}
+
+// position is the line between the body and the options: empty, or where in the body one is.
+func (d *Permission) position(width, from, to int) string {
+	if to-from >= d.body {
+		return ""
+	}
+	return line.Join(width, line.Span{Text: fmt.Sprintf("— lines %d to %d of %d —", from+1, to, d.body), Style: d.theme.Warn})
+}
+
+// lower is what stands below the body: the options, or the line where the reason is written.
+func (d *Permission) lower(width int) ([]string, []row) {
+	if !d.typing {
+		return d.opts.lines(d.theme, width)
+	}
+	label := "why not: "
+	text, caret := d.reason.show(width - len(label))
+	d.caret[0] = len(label) + caret
+	return []string{line.Join(width, line.Span{Text: label, Style: d.theme.Accent}, line.Span{Text: text})}, nil
+}
+
+// layout makes the body for a width: the reason and the facts, then what would run or change.
+func (d *Permission) layout(width int) {
+	if d.width == width {
+		return
+	}
+	d.width, d.lines, d.block = width, nil, nil
+	d.lines = d.dangers(d.lines, width)
+	switch p := d.q.Preview.(type) {
+	case nil:
+		d.lines = d.input(d.lines, width)
+	case event.Command:
+		d.lines = d.command(d.lines, width, p)
+	default:
+		d.block = view.New(p, view.Options{Width: width, Theme: d.theme, Expanded: true, State: theme.Waiting})
+	}
+	facts := d.facts(nil, width)
+	if d.block != nil {
+		d.lines = append(d.lines, facts...)
+		d.lines = append(d.lines, "")
+		d.body = len(d.lines) + d.block.Height()
+		return
+	}
+	d.lines = append(append(d.lines, ""), facts...)
+	d.body = len(d.lines)
+}
+
+func (d *Permission) slice(from, to int) []string {
+	n := len(d.lines)
+	out := append([]string(nil), d.lines[min(from, n):min(to, n)]...)
+	if d.block != nil && to > n {
+		out = append(out, d.block.Slice(max(from-n, 0), to-n)...)
+	}
+	return out
+}
+
+// dangers are what the static checks found, first of all.
+func (d *Permission) dangers(lines []string, width int) []string {
+	if d.q.Permission == nil {
+		return lines
+	}
+	for _, a := range d.q.Permission.Accesses {
+		if a.Command == nil {
+			continue
+		}
+		for _, f := range a.Command.Findings {
+			style := d.theme.Warn
+			if f.Effect == permission.Deny {
+				style = d.theme.Bad
+			}
+			lines = line.Wrap(lines, []line.Span{{Text: term.EscapeLine(f.Text), Style: style}}, hang(width, "! ", style))
+		}
+	}
+	return lines
+}
+
+// hang is a paragraph that begins with a mark and goes on below the text.
+func hang(width int, mark string, style theme.Style) line.Format {
+	return line.Format{
+		Width: width, First: []line.Span{{Text: mark, Style: style}},
+		Rest: []line.Span{{Text: strings.Repeat(" ", term.Width(mark))}},
+	}
+}
+
+// command shows a command line as it would run, line by line, nothing left out.
+func (d *Permission) command(lines []string, width int, c event.Command) []string {
+	mark := "$ "
+	for text := range strings.SplitSeq(strings.TrimRight(c.Command, "\n"), "\n") {
+		f := hang(width, mark, d.theme.Accent)
+		f.Breaking = line.Cells
+		lines = line.Wrap(lines, []line.Span{{Text: term.EscapeLine(text), Style: d.theme.Strong}}, f)
+		mark = "  "
+	}
+	return lines
+}
+
+// input shows the call's input where there is no better picture of it.
+func (d *Permission) input(lines []string, width int) []string {
+	text := d.q.Text
+	if d.q.Call != nil {
+		text = string(d.q.Call.Input)
+	}
+	return line.Wrap(lines, []line.Span{{Text: term.EscapeLine(text), Style: d.theme.Strong}}, line.Format{Width: width, Breaking: line.Cells})
+}
+
+// facts are where it happens, what it touches, and why lathe asks.
+func (d *Permission) facts(lines []string, width int) []string {
+	fact := func(name, text string) {
+		f := hang(width, fmt.Sprintf("%-8s", name), d.theme.Dim)
+		f.Breaking = line.Cells
+		lines = line.Wrap(lines, []line.Span{{Text: term.EscapeLine(text)}}, f)
+	}
+	if d.q.Permission != nil {
+		for _, a := range d.q.Permission.Accesses {
+			if name, text := accessFact(a); name != "" {
+				fact(name, text)
+			}
+		}
+		fact("in", d.q.Permission.Dir)
+		if len(d.q.Permission.Agent) > 0 {
+			fact("agent", strings.Join(d.q.Permission.Agent, " > "))
+		}
+	}
+	if d.q.Reason != "" {
+		fact("why", d.q.Reason)
+	}
+	return lines
+}
+
+// accessFact says what is touched: the resolved target, and the link it was named by.
+func accessFact(a permission.Access) (name, text string) {
+	text = a.Target
+	if a.Named != "" && a.Named != a.Target {
+		text = a.Named + " → " + a.Target
+	}
+	switch {
+	case a.Node == permission.Special:
+		text += " (a device or pipe)"
+	case a.Links > 1 && a.Kind == permission.Write:
+		text += fmt.Sprintf(" (the file has %d names)", a.Links)
+	}
+	switch a.Kind {
+	case permission.Read:
+		return "reads", text
+	case permission.Write:
+		return "writes", text
+	case permission.Net:
+		return "reaches", text
+	case permission.Exec:
+		return programs(a)
+	}
+	return "", ""
+}
+
+// programs names the files that a command would run.
+func programs(a permission.Access) (name, text string) {
+	if a.Command == nil {
+		return "", ""
+	}
+	var paths []string
+	for _, p := range a.Command.Parts {
+		if p.Path != "" && !strings.Contains(strings.Join(paths, " "), p.Path) {
+			paths = append(paths, p.Path)
+		}
+	}
+	if len(paths) == 0 {
+		return "", ""
+	}
+	return "runs", strings.Join(paths, ", ")
+}

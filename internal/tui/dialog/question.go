@@ -1,0 +1,182 @@
+package dialog
+
+import (
+	"strings"
+
+	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/term"
+	"github.com/lathe-dev/lathe/internal/tui/line"
+	"github.com/lathe-dev/lathe/internal/tui/theme"
+	"github.com/lathe-dev/lathe/internal/tui/view"
+)
+
+// own is the option for an answer in the user's words.
+const own = "own"
+
+// Question puts a question of the model, of lathe or of a server: options, one or several, or words.
+type Question struct {
+	id    string
+	q     event.Question
+	theme *theme.Theme
+	opts  options
+
+	page   page
+	room   int
+	body   int
+	typing bool
+	words  lineInput
+	caret  [2]int
+}
+
+// NewQuestion makes the dialog of a question.
+func NewQuestion(a event.Asked, t *theme.Theme) *Question {
+	d := &Question{id: a.ID, q: a.Question, theme: t}
+	d.opts = options{items: append([]event.Option(nil), a.Question.Options...), multi: a.Question.Multi, checked: map[int]bool{}}
+	if a.Question.Free {
+		d.opts.items = append(d.opts.items, event.Option{ID: own, Label: "In my own words"})
+	}
+	d.typing = a.Question.Free && len(a.Question.Options) == 0
+	return d
+}
+
+// ID is the question's id.
+func (d *Question) ID() string { return d.id }
+
+// Key takes a key.
+func (d *Question) Key(k Key) Result {
+	if d.typing {
+		return d.typed(k)
+	}
+	if d.page.key(k, d.room) {
+		return Result{}
+	}
+	switch i := d.opts.digit(k); {
+	case k.Action == Cancel:
+		return answer(event.Answer{Canceled: true})
+	case k.Action == Accept:
+		return d.accept(d.opts.at.at)
+	case d.opts.multi && k.Text == " ":
+		d.check(d.opts.at.at)
+	case i >= 0 && d.opts.multi:
+		d.opts.at.at = i
+		d.check(i)
+	case i >= 0:
+		return d.accept(i)
+	default:
+		d.opts.at.key(k, len(d.opts.items), 3)
+	}
+	return Result{}
+}
+
+func (d *Question) check(i int) {
+	if i < len(d.opts.items) && d.opts.items[i].ID == own {
+		d.typing = true
+		return
+	}
+	d.opts.checked[i] = !d.opts.checked[i]
+}
+
+func (d *Question) accept(i int) Result {
+	if i < 0 || i >= len(d.opts.items) {
+		return answer(event.Answer{Canceled: true})
+	}
+	d.opts.at.at = i
+	switch {
+	case d.opts.items[i].ID == own:
+		d.typing = true
+		return Result{}
+	case d.opts.multi:
+		return answer(d.several(i))
+	}
+	return answer(event.Answer{Choice: d.opts.items[i].ID})
+}
+
+// several are the checked options; without any, the one under the cursor.
+func (d *Question) several(at int) event.Answer {
+	a := event.Answer{Text: strings.TrimSpace(d.words.text)}
+	for i, o := range d.opts.items {
+		if d.opts.checked[i] {
+			a.Choices = append(a.Choices, o.ID)
+		}
+	}
+	if len(a.Choices) == 0 && a.Text == "" {
+		a.Choices = []string{d.opts.items[at].ID}
+	}
+	return a
+}
+
+func (d *Question) typed(k Key) Result {
+	only := len(d.q.Options) == 0
+	switch {
+	case k.Action == Cancel && only:
+		return answer(event.Answer{Canceled: true})
+	case k.Action == Cancel:
+		d.typing = false
+	case k.Action == Accept && strings.TrimSpace(d.words.text) == "":
+		return Result{Toast: "write an answer, or press esc"}
+	case k.Action == Accept && d.opts.multi && !only:
+		return answer(d.several(d.opts.at.at))
+	case k.Action == Accept:
+		return answer(event.Answer{Text: strings.TrimSpace(d.words.text)})
+	default:
+		d.words.key(k)
+	}
+	return Result{}
+}
+
+// Cursor is where the answer is written.
+func (d *Question) Cursor() (x, y int, ok bool) { return d.caret[0], d.caret[1], d.typing }
+
+// Lines draws the dialog.
+func (d *Question) Lines(width, height int) []string {
+	w, room := inner(width), height-2
+	body := d.text(w)
+	lower, rows := d.opts.lines(d.theme, w)
+	if d.typing {
+		label := "answer: "
+		text, caret := d.words.show(w - len(label))
+		d.caret[0] = indent(width) + len(label) + caret
+		lower = append(fit(lower, max(room/2-1, 0)), line.Join(w, line.Span{Text: label, Style: d.theme.Accent}, line.Span{Text: text}))
+	}
+	d.body = len(body)
+	d.room = min(max(room-len(lower)-1, min(room/2, 3), 1), d.body)
+	from, to := d.page.window(d.room, d.body)
+	lines := append([]string(nil), body[from:to]...)
+	if len(lines) > 0 && room-len(lines) > len(lower) {
+		lines = append(lines, "")
+	}
+	if !d.typing {
+		lower = window(lower, rows, d.opts.at.at, room-len(lines))
+	}
+	lines = append(lines, lower...)
+	if over := len(lines) - max(room, 1); over > 0 {
+		lines = lines[over:] // the line that is typed stays
+	}
+	d.caret[1] = len(lines)
+	return frame{theme: d.theme, title: term.EscapeLine(d.q.Title), hints: d.hints()}.draw(width, lines)
+}
+
+// text is what is asked, and what it is about.
+func (d *Question) text(width int) []string {
+	var lines []string
+	for _, text := range []string{d.q.Text, d.q.Reason} {
+		if text != "" {
+			lines = line.Wrap(lines, []line.Span{{Text: term.Escape(text)}}, line.Format{Width: width})
+		}
+	}
+	if d.q.Preview != nil {
+		lines = append(lines, "")
+		lines = append(lines, view.Render(d.q.Preview, view.Options{Width: width, Theme: d.theme, Expanded: true})...)
+	}
+	return lines
+}
+
+func (d *Question) hints() []hint {
+	switch {
+	case d.typing:
+		return []hint{{"enter", "answer"}, {"esc", "back"}}
+	case d.opts.multi:
+		return []hint{{"space", "check"}, {"enter", "answer"}, {"esc", "do not answer"}}
+	}
+	return []hint{{"enter", "choose"}, {"esc", "do not answer"}}
+}
