@@ -25,7 +25,9 @@ var table = func() map[string]row {
 		"term":       {nil, "escaping is needed by every front end, and needs none of them"},
 		"config":     {nil, "settings are plain data; those who use them import config, never the reverse"},
 
-		"files": {[]string{"sandbox"}, "finding files may start ripgrep, confined"},
+		"fuzzy":      {nil, "ranking what was typed against names is plain computation, wanted by files, commands and front ends"},
+
+		"files": {[]string{"sandbox", "fuzzy"}, "finding files may start ripgrep, confined; the index ranks paths"},
 		"git":   {[]string{"sandbox"}, "git runs as a confined process in the hardened environment"},
 
 		"llm/anthropic":      {[]string{"llm"}, "a wire client knows the vocabulary, not the other clients"},
@@ -48,11 +50,11 @@ var table = func() map[string]row {
 	t["tool"] = row{with(agent, "files", "git", "sandbox", "lsp", "prompt", "permission/shell"), "tools are leaves: the loop sees them as agent.Tool"}
 	outside := row{[]string{"agent", "event", "llm", "permission", "sandbox"}, "what comes from outside sees the loop's contracts, not the built-in tools"}
 	t["mcp"], t["hook"], t["eval"] = outside, outside, outside
-	t["command"] = row{[]string{"agent", "event", "session"}, "slash commands are the same for every front end, so they draw nothing"}
+	t["command"] = row{[]string{"agent", "event", "session", "fuzzy"}, "slash commands are the same for every front end, so they draw nothing"}
 	t["app"] = row{slices.Sorted(maps.Keys(t)), "the one place that puts the parts together"}
 	t["console"] = row{slices.Sorted(maps.Keys(t)), "what an interactive front end talks to: the session in front, switching, commands, completion; so it knows app and no front end"}
 
-	face := row{[]string{"event", "llm", "session", "term"}, "a front end declares the few methods it needs, so that it runs on a local session, a remote one or a fake"}
+	face := row{[]string{"event", "llm", "session", "term", "fuzzy"}, "a front end declares the few methods it needs, so that it runs on a local session, a remote one or a fake"}
 	t["repl"], t["server"] = face, face
 	below := []string{"tui/theme", "tui/line", "tui/syntax", "tui/markdown", "tui/view", "tui/keys", "tui/editor", "tui/dialog"}
 	for i, part := range below {
