@@ -93,21 +93,18 @@ func (w *wrapper) step(i, j int) int {
 		}
 	}
 	here, behind := place{i, j}, place{i, j + n}
-	if c == ' ' && w.f.Breaking == Words {
+	if c == ' ' && n == 1 && w.f.Breaking == Words {
 		w.space(here, behind)
 		return j + n
 	}
 	if w.f.Breaking == Words && cells == 2 && w.cells > 0 && !closing(s[j:]) || w.wide && cells > 0 && c >= ' ' && !closing(s[j:]) {
 		w.mark(here, here)
 	}
-	w.swallow, w.wide = false, w.f.Breaking == Words && cells == 2
-	if w.cells+cells > w.room {
+	for w.cells+cells > w.room && w.start != here && !w.finished {
 		w.overflow(here)
 	}
-	if w.finished {
-		return j + n
-	}
 	w.cells += cells
+	w.swallow, w.wide = false, w.f.Breaking == Words && cells == 2
 	return j + n
 }
 
@@ -141,15 +138,11 @@ func (w *wrapper) overflow(here place) {
 	case w.f.Breaking == None:
 		w.truncate()
 	case w.breaks && (w.brk != w.start || w.next != w.start):
-		w.emit(w.start, w.brk)
+		if w.brk != w.start { // else there are only spaces
+			w.emit(w.start, w.brk)
+		}
 		w.begin(w.next, w.cells-w.nextAt)
-		if w.next == here {
-			w.swallow = false
-		}
-		if w.cells > 0 && w.cells >= w.room {
-			w.overflow(here)
-		}
-	case w.start != here:
+	default:
 		w.emit(w.start, here)
 		w.begin(here, 0)
 	}
@@ -158,7 +151,9 @@ func (w *wrapper) overflow(here place) {
 // begin starts another line at a place; cells of it were walked already.
 func (w *wrapper) begin(at place, cells int) {
 	w.start, w.cells, w.breaks, w.wide, w.swallow = at, cells, false, false, cells == 0
-	w.room = w.f.Width - w.restCells
+	if w.begun {
+		w.room = w.f.Width - w.restCells
+	}
 }
 
 // truncate ends the only line with a sign that something is missing.
@@ -175,7 +170,22 @@ func (w *wrapper) truncate() {
 // emit writes the line between two places.
 func (w *wrapper) emit(from, to place) {
 	spans := between(w.spans, from, to)
+	if w.f.Breaking == Words {
+		spans = trimRight(spans)
+	}
 	w.write(spans, -1)
+}
+
+// trimRight drops the spaces at the end of a line.
+func trimRight(spans []Span) []Span {
+	for len(spans) > 0 {
+		last := &spans[len(spans)-1]
+		if last.Text = strings.TrimRight(last.Text, " "); last.Text != "" {
+			break
+		}
+		spans = spans[:len(spans)-1]
+	}
+	return spans
 }
 
 // write appends one line. cells is its width without the prefix, or -1 if it is to be counted.
