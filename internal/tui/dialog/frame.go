@@ -38,9 +38,35 @@ func indent(width int) int {
 	return 2
 }
 
-// draw puts the frame around lines, each at most inner(width) wide.
-func (f frame) draw(width int, lines []string) []string {
+// low is the height below which a dialog has neither title nor hints.
+const low = 6
+
+// rows is how many lines of a dialog of that height are for its text.
+func rows(height int) int {
+	if height < low {
+		return max(height, 1)
+	}
+	return height - 2
+}
+
+// under is 1 where there is no title above the first line.
+func under(height int) int {
+	if height < low {
+		return 1
+	}
+	return 0
+}
+
+// draw puts the frame around lines, each at most inner(width) wide, no more than rows(height).
+func (f frame) draw(width, height int, lines []string) []string {
+	lines = fit(lines, rows(height))
 	out := make([]string, 0, len(lines)+2)
+	if height < low {
+		for _, l := range lines {
+			out = append(out, f.side(width, l))
+		}
+		return out
+	}
 	out = append(out, f.top(width))
 	for _, l := range lines {
 		out = append(out, f.side(width, l))

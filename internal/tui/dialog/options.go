@@ -15,6 +15,7 @@ type options struct {
 	items   []event.Option
 	at      cursor
 	multi   bool
+	brief   bool // the help of the chosen one only
 	checked map[int]bool
 }
 
@@ -51,6 +52,9 @@ func (o *options) option(lines []string, t *theme.Theme, width, i int, item even
 	}
 	rest := []line.Span{{Text: strings.Repeat(" ", line.Width(head))}}
 	lines = line.Wrap(lines, []line.Span{{Text: term.EscapeLine(item.Label), Style: style}}, line.Format{Width: width, First: head, Rest: rest})
+	if o.brief && i != o.at.at {
+		return lines
+	}
 	for help := range strings.SplitSeq(item.Help, "\n") {
 		if help != "" {
 			lines = line.Wrap(lines, []line.Span{{Text: term.EscapeLine(help), Style: t.Dim}}, line.Format{Width: width, First: rest, Rest: rest, Breaking: line.Cells})

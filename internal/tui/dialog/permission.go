@@ -37,7 +37,7 @@ type Permission struct {
 
 // NewPermission makes the dialog of a question that has a Permission.
 func NewPermission(a event.Asked, t *theme.Theme) *Permission {
-	d := &Permission{id: a.ID, q: a.Question, theme: t}
+	d := &Permission{id: a.ID, q: a.Question, theme: t, opts: options{brief: true}}
 	d.opts.items = append(d.opts.items, a.Question.Options...)
 	if a.Question.Free {
 		d.opts.items = append(d.opts.items, event.Option{ID: explain, Label: "No, and say why"})
@@ -117,8 +117,8 @@ func (d *Permission) Cursor() (x, y int, ok bool) { return d.caret[0], d.caret[1
 func (d *Permission) Lines(width, height int) []string {
 	w := inner(width)
 	d.layout(w)
-	lower, rows := d.lower(w)
-	room := height - 2
+	lower, places := d.lower(w)
+	room := rows(height)
 	d.room = max(room-len(lower)-1, min(room/2, 4), 1)
 	d.room = min(d.room, d.body)
 	from, to := d.page.window(d.room, d.body)
@@ -127,17 +127,17 @@ func (d *Permission) Lines(width, height int) []string {
 		lines = append(lines, d.position(w, from, to))
 	}
 	if !d.typing {
-		lower = window(lower, rows, d.opts.at.at, room-len(lines))
+		lower = window(lower, places, d.opts.at.at, room-len(lines))
 	}
 	lines = fit(append(lines, lower...), room)
 	if d.typing {
-		d.caret[0], d.caret[1] = d.caret[0]+indent(width), len(lines)
+		d.caret[0], d.caret[1] = d.caret[0]+indent(width), len(lines)-under(height)
 	}
 	f := frame{theme: d.theme, title: d.title(), hints: d.hints(), note: term.EscapeLine(d.q.Text)}
 	if _, isCommand := d.q.Preview.(event.Command); isCommand {
 		f.note = ""
 	}
-	return f.draw(width, lines)
+	return f.draw(width, height, lines)
 }
 
 func (d *Permission) title() string { return "Allow " + term.EscapeLine(d.q.Title) + "?" }

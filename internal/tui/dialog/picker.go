@@ -177,9 +177,9 @@ const besides = 90
 
 // Lines draws the dialog.
 func (d *Picker) Lines(width, height int) []string {
-	w, room := inner(width), max(height-2, 1)
+	w, room := inner(width), rows(height)
 	lines := []string{d.field(width, w)}
-	d.caret[1] = 1
+	d.caret[1] = 1 - under(height)
 	if room > 3 {
 		lines = append(lines, "")
 	}
@@ -194,7 +194,7 @@ func (d *Picker) Lines(width, height int) []string {
 		list = d.beside(list, left, right)
 	}
 	f := frame{theme: d.theme, title: term.EscapeLine(d.pick.Title), note: d.count(), hints: d.hints()}
-	return f.draw(width, append(lines, list...))
+	return f.draw(width, height, append(lines, list...))
 }
 
 func (d *Picker) count() string {
@@ -268,6 +268,9 @@ func (d *Picker) row(width int, item event.PickItem, chosen bool) string {
 	}
 	side = term.Truncate(side, width/2, "…")
 	room := width - line.Width(head) - term.Width(side) - 2
+	if item.Label == "" {
+		item.Label, style = "no title", t.Dim
+	}
 	label := term.Truncate(term.EscapeLine(item.Label), max(room, 1), "…")
 	gap := max(width-line.Width(head)-term.Width(label)-term.Width(side), 1)
 	return line.Join(width, append(head, line.Span{Text: label, Style: style},

@@ -129,9 +129,9 @@ func (d *Question) Cursor() (x, y int, ok bool) { return d.caret[0], d.caret[1],
 
 // Lines draws the dialog.
 func (d *Question) Lines(width, height int) []string {
-	w, room := inner(width), height-2
+	w, room := inner(width), rows(height)
 	body := d.text(w)
-	lower, rows := d.opts.lines(d.theme, w)
+	lower, places := d.opts.lines(d.theme, w)
 	if d.typing {
 		label := "answer: "
 		text, caret := d.words.show(w - len(label))
@@ -146,14 +146,14 @@ func (d *Question) Lines(width, height int) []string {
 		lines = append(lines, "")
 	}
 	if !d.typing {
-		lower = window(lower, rows, d.opts.at.at, room-len(lines))
+		lower = window(lower, places, d.opts.at.at, room-len(lines))
 	}
 	lines = append(lines, lower...)
 	if over := len(lines) - max(room, 1); over > 0 {
 		lines = lines[over:] // the line that is typed stays
 	}
-	d.caret[1] = len(lines)
-	return frame{theme: d.theme, title: term.EscapeLine(d.q.Title), hints: d.hints()}.draw(width, lines)
+	d.caret[1] = len(lines) - under(height)
+	return frame{theme: d.theme, title: term.EscapeLine(d.q.Title), hints: d.hints()}.draw(width, height, lines)
 }
 
 // text is what is asked, and what it is about.

@@ -49,12 +49,12 @@ func (d *Text) Lines(width, height int) []string {
 	if w := inner(width); d.width != w {
 		d.width, d.lines = w, d.make(w)
 	}
-	d.room = max(min(height-2, len(d.lines)), 1)
+	d.room = max(min(rows(height), len(d.lines)), 1)
 	from, to := d.page.window(d.room, len(d.lines))
 	f := frame{theme: d.theme, title: term.EscapeLine(d.title), hints: []hint{{"esc", "close"}}}
 	if to-from < len(d.lines) {
 		f.note = fmt.Sprintf("%d to %d of %d", from+1, to, len(d.lines))
 		f.hints = append(f.hints, hint{"up/down", "scroll"}, hint{"pgup/pgdn", "page"})
 	}
-	return f.draw(width, d.lines[from:to])
+	return f.draw(width, height, d.lines[from:to])
 }

@@ -1,0 +1,209 @@
+package dialog_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/tui/dialog"
+)
+
+func act(name string) dialog.Key   { return dialog.Key{Action: name} }
+func typed(text string) dialog.Key { return dialog.Key{Text: text, Name: text} }
+
+// wait is a clock that only moves when told.
+type wait struct{ at time.Time }
+
+func (w *wait) now() time.Time       { return w.at }
+func (w *wait) pass(d time.Duration) { w.at = w.at.Add(d) }
+
+func TestKeysTypedBeforeADialogWasDrawnDoNotAnswerIt(t *testing.T) {
+	c := &wait{at: clock}
+	s := dialog.NewStack(c.now)
+	s.Ask(dialog.NewPermission(commandQuestion(), bare))
+	s.Top().Lines(80, 40)
+	if r := s.Key(act(dialog.Yes)); r.Answer != nil {
+		t.Fatal("a key answered a dialog that is not on the screen")
+	}
+	s.Drawn()
+	for range 5 { // a word in full flow, begun before the dialog came
+		c.pass(100 * time.Millisecond)
+		if r := s.Key(act(dialog.Yes)); r.Answer != nil {
+			t.Fatal("a key of a word that was begun before answered the dialog")
+		}
+	}
+	c.pass(time.Second)
+	if r := s.Key(act(dialog.Yes)); r.Answer == nil || r.Answer.Choice != event.ChoiceOnce || !r.Close {
+		t.Fatalf("the key did not answer: %+v", r)
+	}
+	if s.Len() != 0 {
+		t.Error("the dialog stays after its answer")
+	}
+}
+
+func TestTheNextDialogWaitsUntilItIsDrawnToo(t *testing.T) {
+	c := &wait{at: clock}
+	s := dialog.NewStack(c.now)
+	s.Ask(dialog.NewPermission(commandQuestion(), bare))
+	s.Ask(dialog.NewPermission(editQuestion(), bare))
+	s.Drawn()
+	c.pass(time.Second)
+	s.Key(act(dialog.Yes))
+	if r := s.Key(act(dialog.Yes)); r.Answer != nil || s.Len() != 1 || s.Top().ID() != "q2" {
+		t.Fatalf("the second dialog took a key that was meant for the first: %+v", r)
+	}
+}
+
+func TestAQuestionAnsweredElsewhereGoesAway(t *testing.T) {
+	s := dialog.NewStack(nil)
+	s.Ask(dialog.NewPermission(commandQuestion(), bare))
+	s.Ask(dialog.NewPermission(editQuestion(), bare))
+	if !s.Close("q1") || s.Close("q1") || s.Len() != 1 || s.Top().ID() != "q2" {
+		t.Error("the stack is not what is left")
+	}
+}
+
+func TestWhatTheUserOpensComesFirstAndTakesKeysAtOnce(t *testing.T) {
+	s := dialog.NewStack(nil)
+	s.Ask(dialog.NewPermission(commandQuestion(), bare))
+	s.Open(dialog.NewPicker(sessions(), bare))
+	r := s.Key(act(dialog.Accept))
+	if r.Run == nil || r.Run.Args != "01a" || s.Top().ID() != "q1" {
+		t.Errorf("got %+v", r)
+	}
+}
+
+// press gives keys to a dialog that was drawn, and returns what the last one came to.
+func press(d dialog.Dialog, height int, ks ...dialog.Key) (r dialog.Result) {
+	for _, k := range ks {
+		d.Lines(80, height)
+		r = d.Key(k)
+	}
+	return r
+}
+
+func TestEveryAnswerToAPermissionCanBeGiven(t *testing.T) {
+	for name, c := range map[string]struct {
+		keys []dialog.Key
+		want event.Answer
+	}{
+		"enter":         {[]dialog.Key{act(dialog.Accept)}, event.Answer{Choice: event.ChoiceOnce}},
+		"yes":           {[]dialog.Key{act(dialog.Yes)}, event.Answer{Choice: event.ChoiceOnce}},
+		"no":            {[]dialog.Key{act(dialog.No)}, event.Answer{Choice: event.ChoiceNo}},
+		"escape":        {[]dialog.Key{act(dialog.Cancel)}, event.Answer{Choice: event.ChoiceNo}},
+		"number":        {[]dialog.Key{typed("3")}, event.Answer{Choice: event.ChoiceAlways}},
+		"arrows":        {[]dialog.Key{act(dialog.Next), act(dialog.Next), act(dialog.Next), act(dialog.Accept)}, event.Answer{Choice: event.ChoiceNever}},
+		"around":        {[]dialog.Key{act(dialog.Previous), act(dialog.Previous), act(dialog.Accept)}, event.Answer{Choice: event.ChoiceNo}},
+		"with guidance": {[]dialog.Key{act(dialog.NextField), typed("use "), typed("makee"), act(dialog.Erase), act(dialog.Accept)}, event.Answer{Choice: event.ChoiceNo, Text: "use make"}},
+	} {
+		r := press(dialog.NewPermission(commandQuestion(), bare), 40, c.keys...)
+		if r.Answer == nil || !r.Close {
+			t.Errorf("%s: no answer", name)
+			continue
+		}
+		if d := cmp.Diff(c.want, *r.Answer); d != "" {
+			t.Errorf("%s: %s", name, d)
+		}
+	}
+}
+
+func TestALastingYesNeedsEverythingToHaveBeenOnTheScreen(t *testing.T) {
+	long := commandQuestion()
+	long.Question.Preview = event.Command{Command: strings.Repeat("true\n", 40) + "rm -rf ~"}
+	d := dialog.NewPermission(long, bare)
+	if r := press(d, 24, typed("3")); r.Close || r.Toast == "" {
+		t.Fatalf("what was not read was allowed for good: %+v", r)
+	}
+	if r := press(d, 24, act(dialog.Bottom), typed("3")); r.Close {
+		t.Fatal("jumping over the middle counts as reading")
+	}
+	r := dialog.Result{}
+	for range 20 {
+		if r = press(d, 24, act(dialog.PageDown)); r.Close {
+			t.Fatal("scrolling answered")
+		}
+	}
+	press(d, 24, act(dialog.Top))
+	for range 20 {
+		press(d, 24, act(dialog.PageDown))
+	}
+	if r = press(d, 24, typed("3")); r.Answer == nil || r.Answer.Choice != event.ChoiceAlways {
+		t.Errorf("reading to the end does not help: %+v", r)
+	}
+	if r := press(dialog.NewPermission(long, bare), 24, typed("1")); r.Answer == nil {
+		t.Error("once needs no reading")
+	}
+}
+
+func TestQuestionsAreAnsweredByChoiceOrInWords(t *testing.T) {
+	one := press(dialog.NewQuestion(question(false, true), bare), 24, typed("2"))
+	if one.Answer == nil || one.Answer.Choice != "postgres" {
+		t.Errorf("one: %+v", one)
+	}
+	many := press(dialog.NewQuestion(question(true, false), bare), 24, typed("1"), typed("3"), typed("1"), typed("2"), act(dialog.Accept))
+	if many.Answer == nil || !cmp.Equal(many.Answer.Choices, []string{"postgres", "none"}) {
+		t.Errorf("many: %+v", many)
+	}
+	words := press(dialog.NewQuestion(question(false, true), bare), 24, typed("4"), typed("none of them"), act(dialog.Accept))
+	if words.Answer == nil || words.Answer.Text != "none of them" || words.Answer.Choice != "" {
+		t.Errorf("words: %+v", words)
+	}
+	if r := press(dialog.NewQuestion(question(false, true), bare), 24, act(dialog.Cancel)); r.Answer == nil || !r.Answer.Canceled {
+		t.Errorf("escape: %+v", r)
+	}
+}
+
+func TestTypingNarrowsAList(t *testing.T) {
+	d := dialog.NewPicker(sessions(), bare)
+	if r := press(d, 24, typed("flaky"), typed(" QUEUE"), act(dialog.Accept)); r.Run == nil || *r.Run != (dialog.Command{Name: "resume", Args: "01a"}) {
+		t.Errorf("got %+v", r)
+	}
+	d = dialog.NewPicker(sessions(), bare)
+	if r := press(d, 24, typed("no such thing"), act(dialog.Accept)); r.Close || r.Toast == "" {
+		t.Errorf("nothing was chosen: %+v", r)
+	}
+	if r := press(d, 24, act(dialog.Cancel)); r.Close {
+		t.Error("escape closed the list instead of clearing the search")
+	}
+	if r := press(d, 24, act(dialog.Cancel)); !r.Close {
+		t.Error("the second escape does not close it")
+	}
+}
+
+func TestAnItemIsRenamedAndDeletedWithUndo(t *testing.T) {
+	d := dialog.NewPicker(sessions(), bare)
+	r := press(d, 24, act(dialog.Next), dialog.Key{Name: "ctrl+r"}, typed("queue"), act(dialog.Accept))
+	if r.Run == nil || *r.Run != (dialog.Command{Name: "rename", Args: "01b queue"}) || r.After == nil || r.After.Name != "sessions" || r.Close {
+		t.Errorf("rename: %+v", r)
+	}
+	r = press(d, 24, dialog.Key{Name: "ctrl+d"})
+	if r.Run == nil || *r.Run != (dialog.Command{Name: "delete-session", Args: "01b"}) || r.Toast == "" {
+		t.Errorf("delete: %+v", r)
+	}
+	d.Update(event.Pick{Title: "Sessions", Command: "resume", Actions: sessions().Actions, Items: sessions().Items[:1]})
+	if r = press(d, 24, dialog.Key{Name: "ctrl+z"}); r.Run == nil || *r.Run != (dialog.Command{Name: "restore-session", Args: "01b"}) {
+		t.Errorf("undo: %+v", r)
+	}
+}
+
+func TestToastsGoByThemselves(t *testing.T) {
+	c := &wait{at: clock}
+	ts := dialog.NewToasts(c.now)
+	ts.Add("info", "saved")
+	ts.Add("error", "disk \x1b[2Jfull")
+	ts.Add("info", "saved")
+	if got := ts.Lines(80, bare); len(got) != 2 || !strings.Contains(got[1], "saved") || strings.Contains(strings.Join(got, ""), "\x1b[2J") {
+		t.Errorf("got %q", got)
+	}
+	c.pass(5 * time.Second)
+	if got := ts.Lines(80, bare); len(got) != 1 || !strings.Contains(got[0], "full") {
+		t.Errorf("after 5 s: %q", got)
+	}
+	c.pass(5 * time.Second)
+	if got := ts.Lines(80, bare); len(got) != 0 || !ts.Next().IsZero() {
+		t.Errorf("after 10 s: %q", got)
+	}
+}
