@@ -114,7 +114,7 @@ func (t *Target) replace(data []byte, old fs.FileInfo) (Replaced, error) {
 	if old == nil {
 		err = temp.putNew(base)
 	} else {
-		done.Links = otherLinks(old)
+		done.Links = max(Links(old), 1) - 1
 		err = temp.putOver(base, old)
 	}
 	if err != nil {

@@ -149,10 +149,16 @@ func (r *Roots) Resolve(path, dir string) (Path, error) {
 	p.Real = real
 	p.Root = r.holder(real)
 	p.Info, p.Err = os.Lstat(real)
-	if errors.Is(p.Err, fs.ErrNotExist) || errors.Is(p.Err, syscall.ENOTDIR) {
+	if Nothing(p.Err) {
 		p.Err = nil
 	}
 	return p, nil
+}
+
+// Nothing reports whether an error says that there is nothing at a path, also because a part of it is no
+// folder.
+func Nothing(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
 
 // holder returns the innermost root that holds the real path, or nil.

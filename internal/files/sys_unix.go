@@ -38,10 +38,10 @@ func dirSyncUnsupported(err error) bool {
 	return errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.ENOTSUP)
 }
 
-// otherLinks counts the other hard links of a file.
-func otherLinks(info fs.FileInfo) uint64 {
-	if st, ok := info.Sys().(*syscall.Stat_t); ok && st.Nlink > 1 {
-		return uint64(st.Nlink) - 1
+// Links counts the hard links of a file, this name among them; 0 where that cannot be told.
+func Links(info fs.FileInfo) uint64 {
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		return uint64(st.Nlink) //nolint:unconvert // its width differs between systems
 	}
 	return 0
 }

@@ -1,0 +1,202 @@
+package tool
+
+import (
+	"cmp"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/lathe-dev/lathe/internal/files"
+	"github.com/lathe-dev/lathe/internal/git"
+	"github.com/lathe-dev/lathe/internal/permission"
+	"github.com/lathe-dev/lathe/internal/sandbox"
+)
+
+// World is the machine as the analysis of one call sees it ([permission.World]). It starts no process, and
+// remembers what it has looked at, so that all of one decision rests on the same answers; make a new one for
+// each. It is not safe for concurrent use.
+type World struct {
+	env      *Env
+	path     []string // folders of the clean PATH; nil: not looked for yet
+	home     string
+	roots    []string
+	nodes    map[string]permission.Node
+	programs map[string]string
+	git      map[string]gitPrograms
+}
+
+type gitPrograms struct {
+	keys []string
+	err  error
+}
+
+var _ permission.World = (*World)(nil)
+
+// World looks at the machine from now on.
+func (e *Env) World() *World {
+	w := &World{env: e, nodes: map[string]permission.Node{}}
+	for _, r := range e.Roots.List() {
+		if !r.ReadOnly {
+			w.roots = append(w.roots, r.Path)
+		}
+	}
+	return w
+}
+
+// variable is the value of an environment variable of children; the last one counts, as in os/exec.
+func (e *Env) variable(name string) string {
+	for _, kv := range slices.Backward(e.environ()) {
+		if n, v, ok := strings.Cut(kv, "="); ok && (n == name || caseless && strings.EqualFold(n, name)) {
+			return v
+		}
+	}
+	return ""
+}
+
+// Home is the home folder, as the shell takes ~ for.
+func (w *World) Home() string {
+	if w.home == "" {
+		w.home = filepath.Clean(cmp.Or(w.env.variable("HOME"), homeDir()))
+	}
+	return w.home
+}
+
+func homeDir() string {
+	dir, err := os.UserHomeDir()
+	if err != nil {
+		return string(filepath.Separator)
+	}
+	return dir
+}
+
+// Roots are the folders that the session may write in, its own first.
+func (w *World) Roots() []string { return slices.Clone(w.roots) }
+
+// Stat follows links as far as there is something. What cannot be looked at is Unknown.
+func (w *World) Stat(path string) permission.Node {
+	if n, ok := w.nodes[path]; ok {
+		return n
+	}
+	n := lookAt(path)
+	w.nodes[path] = n
+	return n
+}
+
+func lookAt(path string) permission.Node {
+	if !filepath.IsAbs(path) || strings.ContainsRune(path, 0) {
+		return permission.Node{Real: path, Kind: permission.Unknown}
+	}
+	real, err := files.FollowLinks(filepath.Clean(path))
+	if err != nil {
+		return permission.Node{Real: filepath.Clean(path), Kind: permission.Unknown}
+	}
+	info, err := os.Lstat(real)
+	return nodeOf(real, info, err)
+}
+
+// nodeOf says what a look at a real path found.
+func nodeOf(real string, info os.FileInfo, err error) permission.Node {
+	n := permission.Node{Real: real}
+	switch {
+	case files.Nothing(err):
+		n.Kind = permission.Missing
+	case err != nil:
+		n.Kind = permission.Unknown
+	case info.IsDir():
+		n.Kind = permission.Folder
+	case info.Mode().IsRegular():
+		n.Kind, n.Links = permission.File, files.Links(info)
+	case info.Mode()&os.ModeSymlink != 0: // it was put there since
+		n.Kind = permission.Unknown
+	default:
+		n.Kind = permission.Special
+	}
+	return n
+}
+
+// toolDirs are the folders of the clean PATH.
+func (w *World) toolDirs() []string {
+	if w.path == nil {
+		var work []string
+		for _, r := range w.env.Roots.List() {
+			work = append(work, r.Path)
+		}
+		w.path = append([]string{}, sandbox.ToolDirs(w.env.variable("PATH"), work)...)
+	}
+	return w.path
+}
+
+// Program finds a program: a bare name along the clean PATH, one with a slash from dir. The links of the
+// folders are always resolved; that of the program itself is unless it leads to another name, because a
+// program that is many (busybox, rustup) looks at the name by which it is run.
+func (w *World) Program(name, dir string) string {
+	key := name
+	if strings.ContainsAny(name, `/\`) {
+		key += "\x00" + dir
+	}
+	if p, ok := w.programs[key]; ok {
+		return p
+	}
+	if w.programs == nil {
+		w.programs = map[string]string{}
+	}
+	p := w.find(name, dir)
+	w.programs[key] = p
+	return p
+}
+
+func (w *World) find(name, dir string) string {
+	if name == "" || strings.ContainsRune(name, 0) {
+		return ""
+	}
+	if strings.ContainsRune(name, '/') || strings.ContainsRune(name, filepath.Separator) {
+		if !filepath.IsAbs(name) {
+			name = filepath.Join(dir, name)
+		}
+		return w.executable(filepath.Clean(name))
+	}
+	for _, d := range w.toolDirs() {
+		if p := w.executable(filepath.Join(d, name)); p != "" {
+			return p
+		}
+	}
+	return ""
+}
+
+// executable resolves the path of a program that can be run.
+func (w *World) executable(path string) string {
+	found, err := exec.LookPath(path)
+	if err != nil || !filepath.IsAbs(found) {
+		return ""
+	}
+	real, err := filepath.EvalSymlinks(found)
+	if err != nil {
+		return ""
+	}
+	if filepath.Base(real) == filepath.Base(found) {
+		return real
+	}
+	dir, err := filepath.EvalSymlinks(filepath.Dir(found))
+	if err != nil {
+		return ""
+	}
+	if slices.Contains(w.toolDirs(), dir) {
+		return filepath.Join(dir, filepath.Base(found))
+	}
+	return real
+}
+
+// GitPrograms reads the configuration of the repository that git would use in dir.
+func (w *World) GitPrograms(dir string) ([]string, error) {
+	if g, ok := w.git[dir]; ok {
+		return g.keys, g.err
+	}
+	if w.git == nil {
+		w.git = map[string]gitPrograms{}
+	}
+	keys, err := git.Programs(dir)
+	w.git[dir] = gitPrograms{keys, err}
+	return keys, err
+}
