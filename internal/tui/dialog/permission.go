@@ -259,7 +259,9 @@ func (d *Permission) input(lines []string, width int) []string {
 func (d *Permission) facts(lines []string, width int) []string {
 	fact := func(name, text string) {
 		f := hang(width, fmt.Sprintf("%-8s", name), d.theme.Dim)
-		f.Breaking = line.Cells
+		if name != "why" {
+			f.Breaking = line.Cells
+		}
 		lines = line.Wrap(lines, []line.Span{{Text: term.EscapeLine(text)}}, f)
 	}
 	if d.q.Permission != nil {
