@@ -1,0 +1,271 @@
+package tui
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/llm"
+	"github.com/lathe-dev/lathe/internal/tui/theme"
+)
+
+// apply changes the state by an event.
+func (m *model) apply(e event.Event) {
+	switch b := e.Body.(type) {
+	case event.Opened:
+		m.opened(b)
+	case event.Status:
+		m.state = b
+	case event.TurnStart:
+		m.turn.active, m.turn.stopping = true, false
+		if m.turn.running == 0 {
+			m.turn.began = m.now()
+		}
+		m.startSpin()
+	case event.TurnEnd:
+		m.turn.active, m.turn.retry = false, ""
+		m.endTurn(b)
+	case event.Retry:
+		m.retry(e, b)
+	default:
+		m.show(e, false)
+	}
+}
+
+// show adds what an event says to the transcript. Old is set for what happened before it was opened.
+func (m *model) show(e event.Event, old bool) {
+	switch b := e.Body.(type) {
+	case event.UserMessage:
+		m.userMessage(b)
+	case event.Delta:
+		m.delta(e.Agent, b)
+	case event.PartDone:
+		m.partDone(e.Agent, b)
+	case event.ToolStart:
+		m.toolStart(b)
+	case event.ToolOutput:
+		m.toolOutput(b)
+	case event.ToolEnd:
+		m.toolEnd(b)
+	case event.Denied:
+		m.denied(b)
+	case event.Notice:
+		m.tell(b.Level, b.Text)
+	case event.TurnEnd:
+		if old {
+			m.endTurn(b)
+		}
+	}
+}
+
+// opened starts with another session.
+func (m *model) opened(b event.Opened) {
+	m.front = b
+	m.log = newTranscript()
+	m.parts = map[string]*item{}
+	m.turn = turn{running: m.turn.running, spinning: m.turn.spinning, began: m.turn.began}
+	for _, body := range b.History {
+		m.show(event.Event{Session: b.Session, Body: body}, true)
+	}
+	m.front.History = nil
+}
+
+func (m *model) userMessage(b event.UserMessage) {
+	if b.Synthetic {
+		return
+	}
+	text := b.Message.PlainText()
+	for _, p := range b.Message.Parts {
+		if media, ok := p.(llm.Media); ok {
+			text += "\n[" + media.MIME + "]"
+		}
+	}
+	m.log.add(&item{kind: userItem, look: &m.look, text: strings.TrimSpace(text)})
+}
+
+func partKey(agent, message string, index int) string {
+	return agent + "/" + message + "/" + strconv.Itoa(index)
+}
+
+// part is the item of a part of a reply, made when its first piece comes.
+func (m *model) part(agent, message string, index int, k kind) *item {
+	key := partKey(agent, message, index)
+	if it := m.parts[key]; it != nil {
+		return it
+	}
+	it := &item{kind: k, key: key, look: &m.look, child: agent}
+	if k == replyItem {
+		it.stream = m.look.newReply()
+	}
+	m.parts[key] = it
+	return m.log.add(it)
+}
+
+func (m *model) delta(agent string, b event.Delta) {
+	if agent != "" {
+		return // a subagent's words are shown when it is done
+	}
+	m.turn.retry = ""
+	switch d := b.Delta.(type) {
+	case llm.TextDelta:
+		it := m.part(agent, b.MessageID, d.Index, replyItem)
+		it.stream.append(d.Text)
+		it.touch()
+	case llm.ReasoningDelta:
+		it := m.part(agent, b.MessageID, d.Index, reasoningItem)
+		it.text += d.Text
+		it.thinking = true
+		it.touch()
+	case llm.ToolDelta:
+		if d.Name != "" {
+			m.coming(agent, b.MessageID, d)
+		}
+	}
+}
+
+// coming shows a call whose input still streams.
+func (m *model) coming(agent, message string, d llm.ToolDelta) {
+	if d.ID == "" || m.parts[d.ID] != nil {
+		return
+	}
+	it := &item{kind: toolItem, key: d.ID, look: &m.look, child: agent, tool: &call{call: llm.ToolCall{ID: d.ID, Name: d.Name}, state: theme.Waiting}}
+	m.parts[d.ID] = it
+	m.log.add(it)
+}
+
+func (m *model) partDone(agent string, b event.PartDone) {
+	if agent != "" {
+		return
+	}
+	key := partKey(agent, b.MessageID, b.Index)
+	switch p := b.Part.(type) {
+	case llm.Text:
+		if strings.TrimSpace(p.Text) == "" {
+			if it := m.parts[key]; it != nil {
+				m.log.remove(it)
+			}
+			break
+		}
+		it := m.part(agent, b.MessageID, b.Index, replyItem)
+		if it.stream.size == 0 {
+			it.stream.append(p.Text)
+		}
+		it.stream.end()
+		it.touch()
+	case llm.Reasoning:
+		if strings.TrimSpace(p.Text) == "" {
+			break
+		}
+		it := m.part(agent, b.MessageID, b.Index, reasoningItem)
+		it.text, it.thinking = p.Text, false
+		it.touch()
+	}
+	delete(m.parts, key)
+}
+
+// tool is the item of a call, made if there is none.
+func (m *model) tool(c llm.ToolCall) *item {
+	it := m.parts[c.ID]
+	if it == nil {
+		it = &item{kind: toolItem, key: c.ID, look: &m.look, tool: &call{state: theme.Waiting}}
+		m.parts[c.ID] = it
+		m.log.add(it)
+	}
+	it.tool.call = c
+	it.touch()
+	return it
+}
+
+func (m *model) toolStart(b event.ToolStart) {
+	it := m.tool(b.Call)
+	it.tool.title, it.tool.preview, it.tool.state, it.tool.began = b.Title, b.Preview, theme.Running, m.now()
+}
+
+func (m *model) toolOutput(b event.ToolOutput) {
+	if it := m.parts[b.CallID]; it != nil && it.tool != nil {
+		it.tool.tail.add(b.Text)
+		it.touch()
+	}
+}
+
+func (m *model) toolEnd(b event.ToolEnd) {
+	it := m.tool(b.Call)
+	c := it.tool
+	if b.Title != "" {
+		c.title = b.Title
+	}
+	c.view, c.took, c.tail, c.preview = b.View, b.Duration, tail{}, nil
+	if b.View == nil || b.Result.IsError {
+		c.text = b.Result.PlainText()
+	}
+	c.state = theme.Done
+	switch {
+	case b.Denied:
+		c.state = theme.Denied
+	case b.Result.IsError:
+		c.state = theme.Failed
+	}
+	c.call.Input = nil
+	delete(m.parts, b.Call.ID)
+}
+
+func (m *model) denied(b event.Denied) {
+	it := m.tool(b.Call)
+	it.tool.state = theme.Denied
+}
+
+// retry forgets what streamed since the request that failed.
+func (m *model) retry(e event.Event, b event.Retry) {
+	m.turn.retry = fmt.Sprintf("%s; trying again in %s (%d of %d)", b.Err, short(b.Delay), b.Attempt, b.Max)
+	for key, it := range m.parts {
+		if it.child == e.Agent && (it.tool == nil || it.tool.state == theme.Waiting) {
+			m.log.remove(it)
+			delete(m.parts, key)
+		}
+	}
+}
+
+// endTurn closes what was left open, and says how the turn ended where that is not plain.
+func (m *model) endTurn(b event.TurnEnd) {
+	for key, it := range m.parts {
+		if it.stream != nil {
+			it.stream.end()
+		}
+		if it.tool != nil && it.tool.state <= theme.Running {
+			it.tool.state = theme.Failed
+		}
+		it.thinking = false
+		it.touch()
+		delete(m.parts, key)
+	}
+	if text := ending(b); text != "" {
+		m.log.add(&item{kind: endItem, look: &m.look, text: text})
+	}
+}
+
+func ending(b event.TurnEnd) string {
+	switch b.Reason {
+	case event.EndCompleted, event.EndRefused:
+		return ""
+	case event.EndInterrupted:
+		return "interrupted"
+	case event.EndMaxSteps:
+		return "stopped: the limit of steps is reached"
+	case event.EndBudget:
+		return "stopped: the budget is used up"
+	case event.EndDoomLoop:
+		return "stopped: the same calls came again and again"
+	}
+	if b.Err != "" {
+		return "failed: " + b.Err
+	}
+	return "failed"
+}
+
+// ended is told that no more events come.
+func (m *model) ended(err error) {
+	if err != nil {
+		m.tell("error", "the session does not answer any more: "+err.Error())
+	}
+}

@@ -1,0 +1,345 @@
+package tui_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/llm"
+	"github.com/lathe-dev/lathe/internal/permission"
+	"github.com/lathe-dev/lathe/internal/tui"
+)
+
+// TestMain lets the test binary be the program that the tests drive in a terminal: with LATHE_TUI=1 it opens
+// the terminal on a scripted session.
+func TestMain(m *testing.M) {
+	if os.Getenv("LATHE_TUI") == "" {
+		os.Exit(m.Run())
+	}
+	os.Exit(open())
+}
+
+func open() int {
+	s := newFake()
+	o := tui.Options{
+		Inline: os.Getenv("LATHE_TUI_INLINE") != "", Mouse: os.Getenv("LATHE_TUI_MOUSE") != "", Theme: os.Getenv("LATHE_TUI_THEME"),
+		Version: "test", Notifications: os.Getenv("LATHE_TUI_NOTIFY"),
+	}
+	r, err := tui.Run(context.Background(), s, o)
+	if err != nil {
+		fmt.Println(err)
+		return 3
+	}
+	fmt.Println("resume with:", r.Session)
+	return 0
+}
+
+// fake is a session that does what its prompts say.
+type fake struct {
+	bus *event.Bus
+	sub *event.Subscription
+
+	mu      sync.Mutex
+	cancel  context.CancelFunc
+	steered []llm.Message
+	after   []llm.Message
+	answers map[string]chan event.Answer
+	mode    permission.Mode
+	calls   int
+	cwd     string
+}
+
+func newFake() *fake {
+	f := &fake{bus: event.NewBus(), answers: map[string]chan event.Answer{}, mode: "default", cwd: "/home/me/project"}
+	f.sub = f.bus.Subscribe(context.Background(), event.Options{})
+	n, _ := strconv.Atoi(os.Getenv("LATHE_TUI_HISTORY"))
+	f.publish(event.Opened{Session: "0199-fake", Title: "a fake", Dir: f.cwd, Path: "/tmp/fake", History: history(n)})
+	f.status()
+	return f
+}
+
+func history(n int) []event.Body {
+	var out []event.Body
+	for i := range n {
+		out = append(out, event.UserMessage{Message: llm.UserText(fmt.Sprintf("question %d", i))},
+			event.PartDone{MessageID: fmt.Sprint("h", i), Part: llm.Text{Text: fmt.Sprintf("Answer **%d**.\n\n- one\n- two\n\n```go\nfunc f%d() int { return %d }\n```\n", i, i, i)}})
+	}
+	return out
+}
+
+func (f *fake) publish(b event.Body) { f.bus.Publish("0199-fake", "", b) }
+
+func (f *fake) status() {
+	f.mu.Lock()
+	st := event.Status{
+		Session: "0199-fake", Title: "a fake", Model: "claude-sonnet-4-5", Mode: f.mode, Dir: f.cwd, Branch: "main",
+		ContextUsed: 12345, ContextWindow: 200000, CostUSD: 0.42, CacheHit: 0.93,
+	}
+	for _, m := range f.after {
+		st.Queued = append(st.Queued, m.PlainText())
+	}
+	f.mu.Unlock()
+	f.publish(st)
+}
+
+func (f *fake) Next(ctx context.Context) (event.Event, error) {
+	e, ok := f.sub.Next(ctx)
+	if !ok {
+		return e, io.EOF
+	}
+	return e, nil
+}
+
+func (f *fake) Prompt(ctx context.Context, m llm.Message) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	f.mu.Lock()
+	f.cancel = cancel
+	f.mu.Unlock()
+	began := time.Now()
+	f.publish(event.TurnStart{Prompt: m})
+	f.publish(event.UserMessage{Message: m})
+	err := f.turn(ctx, m.PlainText())
+	f.deliver(ctx)
+	end := event.TurnEnd{Reason: event.EndCompleted, Steps: 1, Duration: time.Since(began)}
+	if ctx.Err() != nil {
+		end.Reason = event.EndInterrupted
+	} else if err != nil {
+		end.Reason, end.Err = event.EndFailed, err.Error()
+	}
+	f.mu.Lock()
+	f.cancel = nil
+	f.mu.Unlock()
+	f.publish(end)
+	return err
+}
+
+// deliver runs what was queued.
+func (f *fake) deliver(ctx context.Context) {
+	for {
+		f.mu.Lock()
+		var next *llm.Message
+		if len(f.after) > 0 {
+			next, f.after = &f.after[0], f.after[1:]
+		}
+		f.mu.Unlock()
+		if next == nil || ctx.Err() != nil {
+			return
+		}
+		f.status()
+		f.publish(event.UserMessage{Message: *next})
+		_ = f.turn(ctx, next.PlainText())
+	}
+}
+
+func (f *fake) boundary() {
+	f.mu.Lock()
+	steered := f.steered
+	f.steered = nil
+	f.mu.Unlock()
+	for _, m := range steered {
+		f.publish(event.UserMessage{Message: m, Steered: true})
+	}
+}
+
+// turn does what text says: "stream N" (kilobytes), "tools N", "ask", "wait", "say TEXT", "fail", "panic".
+func (f *fake) turn(ctx context.Context, text string) error {
+	word, rest, _ := strings.Cut(text, " ")
+	n, _ := strconv.Atoi(rest)
+	switch word {
+	case "stream":
+		return f.stream(ctx, max(n, 1)*1000)
+	case "tools":
+		for i := range max(n, 1) {
+			f.tool(ctx, "Bash", fmt.Sprintf("echo turn-%d", i), false)
+			f.boundary()
+		}
+		f.say("All done.")
+	case "ask":
+		f.ask(ctx, max(n, 1))
+		f.say("Thanks.")
+	case "wait":
+		f.tool(ctx, "Bash", "sleep 1000", true)
+		f.boundary()
+	case "fail":
+		return fmt.Errorf("the model is not there: \x1b[31mred\x1b[0m")
+	case "think":
+		f.publish(event.Delta{MessageID: "t", Delta: llm.ReasoningDelta{Text: "I should think about this.\nMore."}})
+		f.publish(event.PartDone{MessageID: "t", Part: llm.Reasoning{Text: "I should think about this.\nMore."}})
+		f.say("Thought.")
+	default:
+		f.say("You said: " + text)
+	}
+	f.boundary()
+	return nil
+}
+
+func (f *fake) id() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.calls++
+	return fmt.Sprint("id", f.calls)
+}
+
+func (f *fake) say(s string) {
+	id := f.id()
+	f.publish(event.Delta{MessageID: id, Delta: llm.TextDelta{Text: s}})
+	f.publish(event.PartDone{MessageID: id, Part: llm.Text{Text: s}})
+}
+
+func (f *fake) stream(ctx context.Context, size int) error {
+	id := f.id()
+	var all strings.Builder
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	block := "## Heading\n\nSome *text* with `code` and **bold** words that go on for a while, so that lines have to be wrapped.\n\n- one\n- two\n\n```go\nfunc main() { println(\"hello\", 42) }\n```\n\n| a | b |\n|---|--:|\n| x | 1 |\n\n"
+	for all.Len() < size {
+		i := all.Len() % len(block)
+		piece := block[i:min(i+20, len(block))]
+		all.WriteString(piece)
+		f.publish(event.Delta{MessageID: id, Delta: llm.TextDelta{Text: piece}})
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+		}
+	}
+	f.publish(event.Delta{MessageID: id, Delta: llm.TextDelta{Text: "\n\nEND-OF-REPLY"}})
+	f.publish(event.PartDone{MessageID: id, Part: llm.Text{Text: all.String() + "\n\nEND-OF-REPLY"}})
+	return nil
+}
+
+func (f *fake) tool(ctx context.Context, name, command string, wait bool) {
+	input, _ := json.Marshal(map[string]string{"command": command})
+	c := llm.ToolCall{ID: f.id(), Name: name, Input: input}
+	f.publish(event.ToolStart{Call: c, Title: command})
+	f.publish(event.ToolOutput{CallID: c.ID, Text: "output of " + command + "\n"})
+	if wait {
+		<-ctx.Done()
+		f.publish(event.ToolEnd{Call: c, Title: command, Result: llm.TextResult(c, "interrupted", true), View: event.Command{Command: command, Cancelled: true}})
+		return
+	}
+	f.publish(event.ToolEnd{Call: c, Title: command, Result: llm.TextResult(c, "output", false), View: event.Command{Command: command, Output: "output of " + command + "\n"}})
+}
+
+func (f *fake) ask(ctx context.Context, n int) {
+	for i := range n {
+		command := fmt.Sprintf("rm -rf build-%d", i)
+		input, _ := json.Marshal(map[string]string{"command": command})
+		c := llm.ToolCall{ID: f.id(), Name: "Bash", Input: input}
+		id, ch := f.id(), make(chan event.Answer, 1)
+		f.mu.Lock()
+		f.answers[id] = ch
+		f.mu.Unlock()
+		f.publish(event.Asked{ID: id, Question: event.Question{
+			Title: "Bash", Text: command, Reason: "no rule allows it", Free: true, Call: &c,
+			Permission: &permission.Request{Tool: "Bash", Input: input, Accesses: []permission.Access{{Kind: permission.Exec, Target: command}}, Dir: f.cwd},
+			Preview:    event.Command{Command: command, Dir: f.cwd},
+			Options: []event.Option{
+				{ID: event.ChoiceOnce, Label: "Yes, once"}, {ID: event.ChoiceSession, Label: "Yes, for this session", Help: "Bash(" + command + ")"},
+				{ID: event.ChoiceAlways, Label: "Yes, always in this project", Help: "Bash(" + command + ")"}, {ID: event.ChoiceNever, Label: "Never in this project", Help: "Bash(" + command + ")"},
+				{ID: event.ChoiceNo, Label: "No"},
+			},
+		}})
+		var a event.Answer
+		select {
+		case a = <-ch:
+		case <-ctx.Done():
+			a.Canceled = true
+		}
+		f.publish(event.Answered{ID: id, Answer: a})
+		f.publish(event.Notice{Level: "info", Text: fmt.Sprintf("answered %s %q", a.Choice, a.Text)})
+	}
+}
+
+func (f *fake) Steer(m llm.Message, after bool) bool {
+	f.mu.Lock()
+	running := f.cancel != nil
+	if running && after {
+		f.after = append(f.after, m)
+	} else if running {
+		f.steered = append(f.steered, m)
+	}
+	f.mu.Unlock()
+	f.status()
+	return running
+}
+
+func (f *fake) Unqueue() (llm.Message, bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	defer func() { go f.status() }()
+	for _, q := range []*[]llm.Message{&f.after, &f.steered} {
+		if n := len(*q); n > 0 {
+			m := (*q)[n-1]
+			*q = (*q)[:n-1]
+			return m, true
+		}
+	}
+	return llm.Message{}, false
+}
+
+func (f *fake) Interrupt() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.cancel != nil {
+		f.cancel()
+	}
+}
+
+func (f *fake) Answer(id string, a event.Answer) error {
+	f.mu.Lock()
+	ch := f.answers[id]
+	delete(f.answers, id)
+	f.mu.Unlock()
+	if ch == nil {
+		return fmt.Errorf("no question %s is open", id)
+	}
+	ch <- a
+	return nil
+}
+
+func (f *fake) Command(_ context.Context, name, args string) (event.Output, error) {
+	switch name {
+	case "mode":
+		f.mu.Lock()
+		f.mode = map[permission.Mode]permission.Mode{"default": "acceptEdits", "acceptEdits": "plan", "plan": "default"}[f.mode]
+		f.mu.Unlock()
+		f.status()
+		return event.Output{}, nil
+	case "quit":
+		return event.Output{Quit: true}, nil
+	case "copy":
+		return event.Output{Copy: "copied text"}, nil
+	case "boom":
+		panic("boom")
+	case "rewind":
+		return event.Output{Pick: &event.Pick{Title: "Go back to", Command: "rewindto", Items: []event.PickItem{{ID: "1", Label: "first message"}, {ID: "2", Label: "second message"}}}}, nil
+	case "rewindto":
+		return event.Output{Insert: "message " + args}, nil
+	case "help":
+		return event.Output{Text: "# Help\n\nThere is **help**."}, nil
+	}
+	return event.Output{Text: fmt.Sprintf("ran `%s` with `%s`", name, args)}, nil
+}
+
+func (f *fake) Complete(_ context.Context, q event.Query) []event.Candidate {
+	if q.Kind != event.QueryCommand {
+		return nil
+	}
+	var out []event.Candidate
+	for _, name := range []string{"help", "quit", "copy", "rewind"} {
+		if strings.HasPrefix(name, q.Text) {
+			out = append(out, event.Candidate{Text: name, Help: "does " + name})
+		}
+	}
+	return out
+}

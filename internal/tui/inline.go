@@ -1,0 +1,106 @@
+package tui
+
+// layInline prints what is to stay above, and brings the rows below it to f. Everything is relative to the
+// first row of the live part, since the place of that on the screen is not known.
+func (s *screen) layInline(f frame) {
+	lines := f.lines
+	if most := max(s.h-1, 1); len(lines) > most {
+		lines = lines[len(lines)-most:]
+	}
+	if s.fresh {
+		s.rows, s.fresh, s.pen = nil, false, 0
+		s.buf = append(s.buf, "\r\x1b[m"...)
+		s.x, s.y = 0, 0
+	}
+	if s.stale {
+		s.stale = false
+		s.move(0, 0)
+		s.buf = append(s.buf, "\x1b[m"+eraseBelow...)
+		s.rows, s.pen = nil, 0
+	}
+	if len(f.above) > 0 {
+		s.printAbove(f.above)
+	}
+	for y := range lines {
+		if y == len(s.rows) {
+			s.openRow(y)
+		}
+		s.rewrite(y, lines[y])
+	}
+	if len(s.rows) > len(lines) {
+		s.move(0, len(lines))
+		s.setPen(0)
+		s.buf = append(s.buf, eraseBelow...)
+		s.rows = s.rows[:len(lines)]
+		if len(lines) > 0 {
+			s.move(0, len(lines)-1)
+		}
+	}
+}
+
+// openRow adds row y below the last one. The newline scrolls the screen when it has to.
+func (s *screen) openRow(y int) {
+	if y > 0 {
+		s.move(0, y-1)
+		s.buf = append(s.buf, "\r\n"...)
+	}
+	s.x, s.y = 0, y
+	s.buf = append(s.buf, eraseRight...)
+	s.rows = append(s.rows, row{parsed: true})
+}
+
+// printAbove writes lines over the live part, which is then made anew below them.
+func (s *screen) printAbove(lines []string) {
+	s.hide()
+	s.move(0, 0)
+	var line []cell
+	for _, text := range lines {
+		s.setPen(0)
+		line = s.cells.parse(line, text, s.w)
+		s.write(line, 0)
+		s.eraseTail(len(line))
+		s.buf = append(s.buf, "\r\n"...)
+		s.x = 0
+	}
+	s.setPen(0)
+	s.buf = append(s.buf, eraseBelow...)
+	s.rows, s.x, s.y = nil, 0, 0
+}
+
+func (s *screen) moveRelative(x, y int) {
+	if y < s.y {
+		s.sequence(s.y-y, 'A')
+	} else if y > s.y {
+		s.sequence(y-s.y, 'B')
+	}
+	switch {
+	case x == 0:
+		s.buf = append(s.buf, '\r')
+	case s.x < 0 || x < s.x:
+		s.column(x)
+	case x > s.x:
+		s.sequence(x-s.x, 'C')
+	}
+}
+
+// reflow prepares for another width: terminals break rows that have become too long, so the first row of
+// the live part is further up. The live part is made anew from there.
+func (s *screen) reflow(w int) {
+	if s.fresh || w <= 0 {
+		return
+	}
+	up := 0
+	for y := 0; y < len(s.rows) && y < s.y; y++ {
+		r := &s.rows[y]
+		if !r.parsed {
+			r.cells, r.parsed = s.cells.parse(r.cells, r.text, s.w), true
+		}
+		up += max(1, (len(r.cells)+w-1)/w)
+	}
+	if s.x > 0 {
+		up += s.x / w
+	}
+	s.rows = []row{}
+	s.x, s.y = -1, min(up, max(s.h-1, 0))
+	s.stale = true
+}

@@ -1,0 +1,154 @@
+package tui
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"runtime/debug"
+	"sync"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/colorprofile"
+	uv "github.com/charmbracelet/ultraviolet"
+)
+
+// program owns the goroutines around the model: the loop, the reader and the writer of the terminal, the
+// pump, and the calls of the session that run.
+type program struct {
+	session Session
+	options Options
+	model   *model
+	tea     *tea.Program
+	term    *terminal
+	pump    *pump
+
+	ctx    context.Context // of the loop; its cause says why it ended
+	cancel context.CancelCauseFunc
+
+	unwatch func() // the signals
+
+	mu    sync.Mutex
+	crash *CrashError
+}
+
+// errQuit ends the loop in order.
+var errQuit = errors.New("the user left")
+
+func newProgram(ctx context.Context, s Session, o Options) *program {
+	p := &program{session: s, options: o}
+	p.ctx, p.cancel = context.WithCancelCause(ctx)
+	p.term = newTerminal(o.In, o.Out, o.Getenv("TERM"), modes{inline: o.Inline, mouse: o.Mouse})
+	p.term.guard = p.guard
+	p.pump = newPump(func() { p.send(eventsMsg{}) })
+	p.model = newModel(p)
+	p.tea = tea.NewProgram(p.model, tea.WithContext(p.ctx), tea.WithoutRenderer(), tea.WithFPS(1), tea.WithInput(nil), tea.WithOutput(io.Discard),
+		tea.WithoutSignalHandler(), tea.WithoutCatchPanics(), tea.WithColorProfile(colorprofile.NoTTY))
+	return p
+}
+
+// send gives the loop a message. It waits for the loop, so the loop itself must not call it.
+func (p *program) send(m tea.Msg) { p.tea.Send(m) }
+
+// spawn runs f in a goroutine and gives the loop what it returns, if anything.
+func (p *program) spawn(f func() tea.Msg) {
+	go func() {
+		defer p.guard()
+		if m := f(); m != nil {
+			p.send(m)
+		}
+	}()
+}
+
+// guard is deferred by every goroutine of the terminal: a panic ends the program in order.
+func (p *program) guard() {
+	if r := recover(); r != nil {
+		p.crashed(r, debug.Stack())
+	}
+}
+
+func (p *program) crashed(value any, stack []byte) {
+	p.mu.Lock()
+	if p.crash == nil {
+		p.crash = &CrashError{Value: value, Stack: stack}
+	}
+	p.mu.Unlock()
+	p.cancel(p.crash)
+}
+
+// run opens the terminal, runs the loop, and puts everything back.
+func (p *program) run() (Result, error) {
+	if err := p.term.enter(); err != nil {
+		return Result{}, err
+	}
+	defer p.term.leave("")
+	p.term.startWriting(func() { p.send(wroteMsg{}) }, p.gone)
+	if err := p.read(); err != nil {
+		return Result{}, err
+	}
+	stopSize := p.term.watchSize(func() { p.send(sizeMsg{}) })
+	p.watchSignals()
+	events, stopEvents := context.WithCancel(p.ctx)
+	p.spawn(func() tea.Msg { return endedMsg{p.pump.run(events, p.session.Next)} })
+
+	p.loop()
+
+	p.cancel(errQuit)
+	stopEvents()
+	p.pump.stop()
+	p.stopSignals()
+	stopSize()
+	p.term.stopReading()
+	p.term.stopWriting()
+	p.term.leave(p.model.lastWords())
+	return p.result()
+}
+
+func (p *program) gone(err error) { p.cancel(err) }
+
+// read starts the reader of the terminal.
+func (p *program) read() error {
+	return p.term.startReading(func(e uv.Event) { p.send(e) }, p.gone)
+}
+
+func (p *program) watchSignals() {
+	p.unwatch = watchEnd(func(s os.Signal) { p.cancel(ended(s)) }, func() { p.send(suspendMsg{}) })
+}
+
+func (p *program) stopSignals() { p.unwatch() }
+
+// loop runs until the user leaves, the terminal goes away or something crashes.
+func (p *program) loop() {
+	defer p.guard()
+	p.model.start()
+	_, _ = p.tea.Run() // its error repeats the cause of the context
+}
+
+func (p *program) result() (Result, error) {
+	r := p.model.result()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.crash != nil {
+		p.crash.Result = r
+		return r, p.crash
+	}
+	switch cause := context.Cause(p.ctx); {
+	case errors.Is(cause, errQuit):
+		return r, nil
+	default:
+		return r, cause
+	}
+}
+
+// ended is why the program ends when a signal asks it to.
+func ended(s os.Signal) error {
+	if hangup(s) {
+		return ErrGone
+	}
+	return &SignalError{s}
+}
+
+// SignalError says that a signal ended the program.
+type SignalError struct{ Signal os.Signal }
+
+func (e *SignalError) Error() string { return "ended by a signal: " + e.Signal.String() }

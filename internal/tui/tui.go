@@ -1,0 +1,119 @@
+// Package tui is the terminal interface of lathe: the transcript, the prompt, the status line, and what
+// covers them.
+//
+// The words: an item is one thing in the transcript (a message, a call, a notice); a frame is what the
+// screen is to show; the live part is what of an inline screen still changes. [Run] opens it on a
+// [Session] and returns when the user leaves.
+//
+// How it works: a Bubble Tea program runs the loop. Key presses come from a reader, events from a pump that
+// hands over all that came since the last frame; both only change the model. A frame is composed from
+// laid out lines that are kept, and the screen writes the cells that differ from what the terminal shows.
+// Bubble Tea's own renderer is not used: it draws at fixed ticks, which makes an echo wait for half a
+// frame, and clears the whole screen when the size changes.
+//
+// Promises: the loop never waits for the session, the disk or the terminal. Only what is visible is laid
+// out; what was scrolled away costs nothing but its text. At most 60 frames a second, and none when nothing
+// changed. Nothing foreign reaches the terminal unescaped. However the program ends, the terminal is left
+// as it was found.
+package tui
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/llm"
+)
+
+// Session is what the terminal needs of a conversation. Every method may be called from any goroutine.
+type Session interface {
+	// Next is the next event of one ordered stream, which begins with Opened and then Status and goes on
+	// across switches of the session. io.EOF ends it.
+	Next(ctx context.Context) (event.Event, error)
+	// Prompt runs a turn and returns when it is over.
+	Prompt(ctx context.Context, m llm.Message) error
+	// Steer hands over a message while a turn runs: for its next step, or with after for its end. False means
+	// that no turn runs.
+	Steer(m llm.Message, after bool) bool
+	// Unqueue takes back the newest message that was not delivered.
+	Unqueue() (llm.Message, bool)
+	// Interrupt ends the running turn.
+	Interrupt()
+	// Answer answers the question with that id.
+	Answer(id string, a event.Answer) error
+	// Command runs a slash command, or "!", "#", "mode", "background".
+	Command(ctx context.Context, name, args string) (event.Output, error)
+	// Complete returns completions.
+	Complete(ctx context.Context, q event.Query) []event.Candidate
+}
+
+// Options are the settings of the terminal. The zero value is the default.
+type Options struct {
+	Theme         string              // a name that theme.Names lists; "" is "auto"
+	Inline        bool                // keep the terminal's own scrollback instead of using the alternate screen
+	Mouse         bool                // capture the mouse; native selection then needs the terminal's own modifier
+	Keys          map[string]any      // the setting "keybindings"; null unbinds
+	Notifications string              // "auto" (""), "osc9", "osc777", "osc99", "bell", "off"
+	ReducedMotion bool                // no spinner
+	Sidebar       bool                // show the sidebar from the start
+	Initial       llm.Message         // is sent at once, when it has parts
+	Draft         string              // is put into the editor
+	Version       string              // of lathe
+	Editor        string              // the command for ctrl+g; "" is $VISUAL, $EDITOR, vi
+	In, Out       *os.File            // nil: os.Stdin, os.Stdout
+	Getenv        func(string) string // nil: os.Getenv
+}
+
+// Result says where the conversation is when the terminal is left.
+type Result struct {
+	Session string // the id of the session in front; empty when nothing is kept
+	Path    string // its folder
+	Title   string
+	Turns   int // how many were run
+}
+
+// CrashError says that lathe itself failed. The terminal was restored before.
+type CrashError struct {
+	Value any    // what was panicked with
+	Stack []byte // of the goroutine
+	Result
+}
+
+func (e *CrashError) Error() string {
+	s := fmt.Sprintf("lathe crashed: %v", e.Value)
+	if e.Session != "" {
+		s += fmt.Sprintf("\nThe session is kept in %s; go on with: lathe --resume %s", e.Path, e.Session)
+	}
+	return s
+}
+
+// ErrGone is returned when the terminal went away while it was used (its window was closed, the connection
+// broke, or a SIGHUP came).
+var ErrGone = errors.New("the terminal is gone")
+
+// Run shows the session until the user leaves it. The error is [ErrGone], a [CrashError], the end of ctx, or
+// says that there is no terminal to use; Result is filled in all cases.
+func Run(ctx context.Context, s Session, o Options) (Result, error) {
+	o = o.withDefaults()
+	p := newProgram(ctx, s, o)
+	return p.run()
+}
+
+func (o Options) withDefaults() Options {
+	if o.In == nil {
+		o.In = os.Stdin
+	}
+	if o.Out == nil {
+		o.Out = os.Stdout
+	}
+	if o.Getenv == nil {
+		o.Getenv = os.Getenv
+	}
+	return o
+}
+
+// clock is time.Now, but for tests.
+type clock func() time.Time
