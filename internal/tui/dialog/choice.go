@@ -1,5 +1,7 @@
 package dialog
 
+import "github.com/lathe-dev/lathe/internal/tui/keys"
+
 // cursor is a position in a list that is drawn in a window.
 type cursor struct{ at, top int }
 
@@ -34,18 +36,18 @@ func (c *cursor) window(height, count int) (from, to int) {
 
 // key moves by a key press and reports whether it was one for the list. Page is the height of the window.
 func (c *cursor) key(k Key, count, page int) bool {
-	switch k.Action {
-	case Next:
+	switch {
+	case k.is(keys.SelectNext, keys.ConfirmNext, keys.MessageDown):
 		c.move(1, count)
-	case Previous:
+	case k.is(keys.SelectPrevious, keys.ConfirmPrevious, keys.MessageUp):
 		c.move(-1, count)
-	case PageDown:
+	case k.is(keys.SelectPageDown, keys.PageDown):
 		c.move(max(page-1, 2), count)
-	case PageUp:
+	case k.is(keys.SelectPageUp, keys.PageUp):
 		c.move(-max(page-1, 2), count)
-	case Top:
+	case k.is(keys.SelectFirst, keys.Top, keys.MessageTop):
 		c.at = 0
-	case Bottom:
+	case k.is(keys.SelectLast, keys.Bottom, keys.MessageBottom):
 		c.at = max(count-1, 0)
 	default:
 		return false

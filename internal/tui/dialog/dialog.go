@@ -10,37 +10,42 @@
 package dialog
 
 import (
+	"fmt"
+	"slices"
 	"time"
 
 	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/tui/keys"
+	"github.com/lathe-dev/lathe/internal/tui/line"
+	"github.com/lathe-dev/lathe/internal/tui/theme"
 )
 
-// Key is one key press: Action is the name the keymap gives it in the contexts of a dialog ("" for none),
-// Text what it types ("" for none), Name its own name ("ctrl+r").
+// Key is one key press: Actions are what the keymap makes of it in the contexts of the dialog, the first that
+// applies counts; Text is what it types ("" for none), Name its own name ("ctrl+r").
 type Key struct {
-	Action string
-	Text   string
-	Name   string
+	Actions []keys.Action
+	Text    string
+	Name    string
 }
 
-// The actions that dialogs know. They are the keymap's names.
-const (
-	Accept     = "select:accept"
-	Cancel     = "select:cancel"
-	Next       = "select:next"
-	Previous   = "select:previous"
-	Yes        = "confirm:yes"
-	No         = "confirm:no"
-	NextField  = "confirm:nextField"
-	Erase      = "input:erase"
-	EraseWord  = "input:eraseWord"
-	EraseLine  = "input:eraseLine"
-	PageUp     = "scroll:pageUp"
-	PageDown   = "scroll:pageDown"
-	Top        = "scroll:top"
-	Bottom     = "scroll:bottom"
-	NextDialog = "dialog:next"
-)
+// is reports whether the key stands for one of the actions.
+func (k Key) is(actions ...keys.Action) bool {
+	for _, a := range k.Actions {
+		if slices.Contains(actions, a) {
+			return true
+		}
+	}
+	return false
+}
+
+// accepts and cancels are the same in questions and lists.
+func (k Key) accepts() bool { return k.is(keys.ConfirmAccept, keys.SelectAccept, keys.MessageSelect) }
+func (k Key) cancels() bool {
+	return k.is(keys.ConfirmNo, keys.SelectCancel, keys.MessageCancel, keys.HelpDismiss)
+}
+
+// typing are the contexts in which keys are resolved while a text is typed.
+var typing = []keys.Context{keys.Select, keys.Chat}
 
 // Result is what a key came to. The zero value: nothing, the dialog stays.
 type Result struct {
@@ -58,6 +63,8 @@ type Command struct{ Name, Args string }
 type Dialog interface {
 	// ID is the question's id; empty for what the terminal opened itself.
 	ID() string
+	// Contexts are those of the keymap in which its keys are to be resolved, innermost first.
+	Contexts() []keys.Context
 	// Key takes one key press.
 	Key(k Key) Result
 	// Lines draws the dialog into at most width by height cells; fewer lines are fine. Every line is at most width wide.
@@ -138,14 +145,6 @@ func (s *Stack) Drawn() {
 	}
 }
 
-// Next moves the first dialog behind the others.
-func (s *Stack) Next() {
-	if len(s.items) > 1 {
-		s.items = append(s.items[1:len(s.items):len(s.items)], s.items[0])
-		s.redraw()
-	}
-}
-
 // redraw makes the first dialog wait again until it is on the screen.
 func (s *Stack) redraw() {
 	if len(s.items) > 0 && !s.items[0].quick {
@@ -167,10 +166,6 @@ func (s *Stack) Key(k Key) Result {
 		return Result{}
 	}
 	e.quick = true
-	if k.Action == NextDialog {
-		s.Next()
-		return Result{}
-	}
 	d := e.Dialog
 	r := d.Key(k)
 	if r.Close {
@@ -187,4 +182,17 @@ func (s *Stack) remove(d Dialog) {
 			return
 		}
 	}
+}
+
+// Lines draws the first dialog into a box, and how many wait behind it.
+func (s *Stack) Lines(width, height int, t *theme.Theme) []string {
+	if len(s.items) == 0 {
+		return nil
+	}
+	n := len(s.items) - 1
+	if n == 0 || height < low+1 {
+		return s.items[0].Lines(width, height)
+	}
+	waiting := line.Span{Text: fmt.Sprintf("  and %d more waiting", n), Style: t.Warn}
+	return append(s.items[0].Lines(width, height-1), line.Join(width, waiting))
 }

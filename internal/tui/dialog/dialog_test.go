@@ -9,10 +9,11 @@ import (
 
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/tui/dialog"
+	"github.com/lathe-dev/lathe/internal/tui/keys"
 )
 
-func act(name string) dialog.Key   { return dialog.Key{Action: name} }
-func typed(text string) dialog.Key { return dialog.Key{Text: text, Name: text} }
+func act(name keys.Action) dialog.Key { return dialog.Key{Actions: []keys.Action{name}} }
+func typed(text string) dialog.Key    { return dialog.Key{Text: text, Name: text} }
 
 // wait is a clock that only moves when told.
 type wait struct{ at time.Time }
@@ -25,18 +26,18 @@ func TestKeysTypedBeforeADialogWasDrawnDoNotAnswerIt(t *testing.T) {
 	s := dialog.NewStack(c.now)
 	s.Ask(dialog.NewPermission(commandQuestion(), bare))
 	s.Top().Lines(80, 40)
-	if r := s.Key(act(dialog.Yes)); r.Answer != nil {
+	if r := s.Key(act(keys.ConfirmYes)); r.Answer != nil {
 		t.Fatal("a key answered a dialog that is not on the screen")
 	}
 	s.Drawn()
 	for range 5 { // a word in full flow, begun before the dialog came
 		c.pass(100 * time.Millisecond)
-		if r := s.Key(act(dialog.Yes)); r.Answer != nil {
+		if r := s.Key(act(keys.ConfirmYes)); r.Answer != nil {
 			t.Fatal("a key of a word that was begun before answered the dialog")
 		}
 	}
 	c.pass(time.Second)
-	if r := s.Key(act(dialog.Yes)); r.Answer == nil || r.Answer.Choice != event.ChoiceOnce || !r.Close {
+	if r := s.Key(act(keys.ConfirmYes)); r.Answer == nil || r.Answer.Choice != event.ChoiceOnce || !r.Close {
 		t.Fatalf("the key did not answer: %+v", r)
 	}
 	if s.Len() != 0 {
@@ -51,8 +52,8 @@ func TestTheNextDialogWaitsUntilItIsDrawnToo(t *testing.T) {
 	s.Ask(dialog.NewPermission(editQuestion(), bare))
 	s.Drawn()
 	c.pass(time.Second)
-	s.Key(act(dialog.Yes))
-	if r := s.Key(act(dialog.Yes)); r.Answer != nil || s.Len() != 1 || s.Top().ID() != "q2" {
+	s.Key(act(keys.ConfirmYes))
+	if r := s.Key(act(keys.ConfirmYes)); r.Answer != nil || s.Len() != 1 || s.Top().ID() != "q2" {
 		t.Fatalf("the second dialog took a key that was meant for the first: %+v", r)
 	}
 }
@@ -70,7 +71,7 @@ func TestWhatTheUserOpensComesFirstAndTakesKeysAtOnce(t *testing.T) {
 	s := dialog.NewStack(nil)
 	s.Ask(dialog.NewPermission(commandQuestion(), bare))
 	s.Open(dialog.NewPicker(sessions(), bare))
-	r := s.Key(act(dialog.Accept))
+	r := s.Key(act(keys.SelectAccept))
 	if r.Run == nil || r.Run.Args != "01a" || s.Top().ID() != "q1" {
 		t.Errorf("got %+v", r)
 	}
@@ -90,14 +91,14 @@ func TestEveryAnswerToAPermissionCanBeGiven(t *testing.T) {
 		keys []dialog.Key
 		want event.Answer
 	}{
-		"enter":         {[]dialog.Key{act(dialog.Accept)}, event.Answer{Choice: event.ChoiceOnce}},
-		"yes":           {[]dialog.Key{act(dialog.Yes)}, event.Answer{Choice: event.ChoiceOnce}},
-		"no":            {[]dialog.Key{act(dialog.No)}, event.Answer{Choice: event.ChoiceNo}},
-		"escape":        {[]dialog.Key{act(dialog.Cancel)}, event.Answer{Choice: event.ChoiceNo}},
+		"enter":         {[]dialog.Key{act(keys.SelectAccept)}, event.Answer{Choice: event.ChoiceOnce}},
+		"yes":           {[]dialog.Key{act(keys.ConfirmYes)}, event.Answer{Choice: event.ChoiceOnce}},
+		"no":            {[]dialog.Key{act(keys.ConfirmNo)}, event.Answer{Choice: event.ChoiceNo}},
+		"escape":        {[]dialog.Key{act(keys.SelectCancel)}, event.Answer{Choice: event.ChoiceNo}},
 		"number":        {[]dialog.Key{typed("3")}, event.Answer{Choice: event.ChoiceAlways}},
-		"arrows":        {[]dialog.Key{act(dialog.Next), act(dialog.Next), act(dialog.Next), act(dialog.Accept)}, event.Answer{Choice: event.ChoiceNever}},
-		"around":        {[]dialog.Key{act(dialog.Previous), act(dialog.Previous), act(dialog.Accept)}, event.Answer{Choice: event.ChoiceNo}},
-		"with guidance": {[]dialog.Key{act(dialog.NextField), typed("use "), typed("makee"), act(dialog.Erase), act(dialog.Accept)}, event.Answer{Choice: event.ChoiceNo, Text: "use make"}},
+		"arrows":        {[]dialog.Key{act(keys.SelectNext), act(keys.SelectNext), act(keys.SelectNext), act(keys.SelectAccept)}, event.Answer{Choice: event.ChoiceNever}},
+		"around":        {[]dialog.Key{act(keys.SelectPrevious), act(keys.SelectPrevious), act(keys.SelectAccept)}, event.Answer{Choice: event.ChoiceNo}},
+		"with guidance": {[]dialog.Key{act(keys.ConfirmGuide), typed("use "), typed("makee"), act(keys.DeleteBack), act(keys.SelectAccept)}, event.Answer{Choice: event.ChoiceNo, Text: "use make"}},
 	} {
 		r := press(dialog.NewPermission(commandQuestion(), bare), 40, c.keys...)
 		if r.Answer == nil || !r.Close {
@@ -117,18 +118,18 @@ func TestALastingYesNeedsEverythingToHaveBeenOnTheScreen(t *testing.T) {
 	if r := press(d, 24, typed("3")); r.Close || r.Toast == "" {
 		t.Fatalf("what was not read was allowed for good: %+v", r)
 	}
-	if r := press(d, 24, act(dialog.Bottom), typed("3")); r.Close {
+	if r := press(d, 24, act(keys.Bottom), typed("3")); r.Close {
 		t.Fatal("jumping over the middle counts as reading")
 	}
 	r := dialog.Result{}
 	for range 20 {
-		if r = press(d, 24, act(dialog.PageDown)); r.Close {
+		if r = press(d, 24, act(keys.PageDown)); r.Close {
 			t.Fatal("scrolling answered")
 		}
 	}
-	press(d, 24, act(dialog.Top))
+	press(d, 24, act(keys.Top))
 	for range 20 {
-		press(d, 24, act(dialog.PageDown))
+		press(d, 24, act(keys.PageDown))
 	}
 	if r = press(d, 24, typed("3")); r.Answer == nil || r.Answer.Choice != event.ChoiceAlways {
 		t.Errorf("reading to the end does not help: %+v", r)
@@ -143,39 +144,39 @@ func TestQuestionsAreAnsweredByChoiceOrInWords(t *testing.T) {
 	if one.Answer == nil || one.Answer.Choice != "postgres" {
 		t.Errorf("one: %+v", one)
 	}
-	many := press(dialog.NewQuestion(question(true, false), bare), 24, typed("1"), typed("3"), typed("1"), typed("2"), act(dialog.Accept))
+	many := press(dialog.NewQuestion(question(true, false), bare), 24, typed("1"), typed("3"), typed("1"), typed("2"), act(keys.SelectAccept))
 	if many.Answer == nil || !cmp.Equal(many.Answer.Choices, []string{"postgres", "none"}) {
 		t.Errorf("many: %+v", many)
 	}
-	words := press(dialog.NewQuestion(question(false, true), bare), 24, typed("4"), typed("none of them"), act(dialog.Accept))
+	words := press(dialog.NewQuestion(question(false, true), bare), 24, typed("4"), typed("none of them"), act(keys.SelectAccept))
 	if words.Answer == nil || words.Answer.Text != "none of them" || words.Answer.Choice != "" {
 		t.Errorf("words: %+v", words)
 	}
-	if r := press(dialog.NewQuestion(question(false, true), bare), 24, act(dialog.Cancel)); r.Answer == nil || !r.Answer.Canceled {
+	if r := press(dialog.NewQuestion(question(false, true), bare), 24, act(keys.SelectCancel)); r.Answer == nil || !r.Answer.Canceled {
 		t.Errorf("escape: %+v", r)
 	}
 }
 
 func TestTypingNarrowsAList(t *testing.T) {
 	d := dialog.NewPicker(sessions(), bare)
-	if r := press(d, 24, typed("flaky"), typed(" QUEUE"), act(dialog.Accept)); r.Run == nil || *r.Run != (dialog.Command{Name: "resume", Args: "01a"}) {
+	if r := press(d, 24, typed("flaky"), typed(" QUEUE"), act(keys.SelectAccept)); r.Run == nil || *r.Run != (dialog.Command{Name: "resume", Args: "01a"}) {
 		t.Errorf("got %+v", r)
 	}
 	d = dialog.NewPicker(sessions(), bare)
-	if r := press(d, 24, typed("no such thing"), act(dialog.Accept)); r.Close || r.Toast == "" {
+	if r := press(d, 24, typed("no such thing"), act(keys.SelectAccept)); r.Close || r.Toast == "" {
 		t.Errorf("nothing was chosen: %+v", r)
 	}
-	if r := press(d, 24, act(dialog.Cancel)); r.Close {
+	if r := press(d, 24, act(keys.SelectCancel)); r.Close {
 		t.Error("escape closed the list instead of clearing the search")
 	}
-	if r := press(d, 24, act(dialog.Cancel)); !r.Close {
+	if r := press(d, 24, act(keys.SelectCancel)); !r.Close {
 		t.Error("the second escape does not close it")
 	}
 }
 
 func TestAnItemIsRenamedAndDeletedWithUndo(t *testing.T) {
 	d := dialog.NewPicker(sessions(), bare)
-	r := press(d, 24, act(dialog.Next), dialog.Key{Name: "ctrl+r"}, typed("queue"), act(dialog.Accept))
+	r := press(d, 24, act(keys.SelectNext), dialog.Key{Name: "ctrl+r"}, typed("queue"), act(keys.SelectAccept))
 	if r.Run == nil || *r.Run != (dialog.Command{Name: "rename", Args: "01b queue"}) || r.After == nil || r.After.Name != "sessions" || r.Close {
 		t.Errorf("rename: %+v", r)
 	}

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/lathe-dev/lathe/internal/term"
+	"github.com/lathe-dev/lathe/internal/tui/keys"
 	"github.com/lathe-dev/lathe/internal/tui/line"
 	"github.com/lathe-dev/lathe/internal/tui/theme"
 )
@@ -152,14 +153,18 @@ func (p *page) window(height, count int) (from, to int) {
 
 // key scrolls and reports whether the key was one for scrolling.
 func (p *page) key(k Key, height int) bool {
-	switch k.Action {
-	case PageDown:
+	switch {
+	case k.is(keys.PageDown, keys.SelectPageDown, keys.HalfPageDown):
 		p.top += max(height-1, 1)
-	case PageUp:
+	case k.is(keys.PageUp, keys.SelectPageUp, keys.HalfPageUp):
 		p.top -= max(height-1, 1)
-	case Top:
+	case k.is(keys.LineUp):
+		p.top--
+	case k.is(keys.LineDown):
+		p.top++
+	case k.is(keys.Top, keys.SelectFirst):
 		p.top = 0
-	case Bottom:
+	case k.is(keys.Bottom, keys.SelectLast):
 		p.top = 1 << 30
 	default:
 		return false

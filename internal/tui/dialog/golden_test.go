@@ -17,6 +17,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/permission"
 	"github.com/lathe-dev/lathe/internal/term"
 	"github.com/lathe-dev/lathe/internal/tui/dialog"
+	"github.com/lathe-dev/lathe/internal/tui/keys"
 	"github.com/lathe-dev/lathe/internal/tui/line"
 	"github.com/lathe-dev/lathe/internal/tui/theme"
 )
@@ -121,7 +122,7 @@ func page(width int) []string {
 
 // frames are the dialogs in the states that people see them in.
 func frames(th *theme.Theme) map[string]func() dialog.Dialog {
-	keys := func(d dialog.Dialog, ks ...dialog.Key) dialog.Dialog {
+	hit := func(d dialog.Dialog, ks ...dialog.Key) dialog.Dialog {
 		d.Lines(80, 24)
 		for _, k := range ks {
 			d.Key(k)
@@ -136,18 +137,18 @@ func frames(th *theme.Theme) map[string]func() dialog.Dialog {
 		"permission-edit":    func() dialog.Dialog { return dialog.NewPermission(editQuestion(), th) },
 		"permission-input":   func() dialog.Dialog { return dialog.NewPermission(inputQuestion(), th) },
 		"permission-why-not": func() dialog.Dialog {
-			return keys(dialog.NewPermission(commandQuestion(), th), dialog.Key{Action: dialog.NextField}, dialog.Key{Text: "use make clean"})
+			return hit(dialog.NewPermission(commandQuestion(), th), act(keys.ConfirmGuide), dialog.Key{Text: "use make clean"})
 		},
 		"question": func() dialog.Dialog { return dialog.NewQuestion(question(false, true), th) },
 		"question-multi": func() dialog.Dialog {
-			return keys(dialog.NewQuestion(question(true, false), th), dialog.Key{Text: "2"})
+			return hit(dialog.NewQuestion(question(true, false), th), dialog.Key{Text: "2"})
 		},
 		"question-words": func() dialog.Dialog {
-			return keys(dialog.NewQuestion(question(false, true), th), dialog.Key{Text: "4"}, dialog.Key{Text: "DuckDB"})
+			return hit(dialog.NewQuestion(question(false, true), th), dialog.Key{Text: "4"}, dialog.Key{Text: "DuckDB"})
 		},
 		"sessions": func() dialog.Dialog { return dialog.NewPicker(sessions(), th) },
 		"sessions-rename": func() dialog.Dialog {
-			return keys(dialog.NewPicker(sessions(), th), dialog.Key{Name: "ctrl+r"}, dialog.Key{Text: "s"})
+			return hit(dialog.NewPicker(sessions(), th), dialog.Key{Name: "ctrl+r"}, dialog.Key{Text: "s"})
 		},
 		"tree": func() dialog.Dialog { return dialog.NewPicker(tree(), th) },
 		"empty": func() dialog.Dialog {

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/lathe-dev/lathe/internal/term"
+	"github.com/lathe-dev/lathe/internal/tui/keys"
 )
 
 // maxLine is the longest text a dialog takes, in bytes; a paste may be longer.
@@ -14,18 +15,18 @@ type lineInput struct{ text string }
 
 // key takes a key press and reports whether it was one for the line.
 func (l *lineInput) key(k Key) bool {
-	switch k.Action {
-	case Erase:
+	switch {
+	case k.is(keys.DeleteBack):
 		l.text = dropLast(l.text)
 		return true
-	case EraseWord:
+	case k.is(keys.DeleteWordBack):
 		l.text = dropWord(l.text)
 		return true
-	case EraseLine:
+	case k.is(keys.KillLineStart):
 		l.text = ""
 		return true
 	}
-	if k.Text == "" || k.Action != "" {
+	if k.Text == "" || len(k.Actions) > 0 {
 		return false
 	}
 	if text := strings.Join(strings.FieldsFunc(k.Text, func(r rune) bool { return r == '\n' || r == '\r' }), " "); len(l.text)+len(text) <= maxLine {

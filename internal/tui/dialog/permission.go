@@ -7,6 +7,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/permission"
 	"github.com/lathe-dev/lathe/internal/term"
+	"github.com/lathe-dev/lathe/internal/tui/keys"
 	"github.com/lathe-dev/lathe/internal/tui/line"
 	"github.com/lathe-dev/lathe/internal/tui/theme"
 	"github.com/lathe-dev/lathe/internal/tui/view"
@@ -57,29 +58,50 @@ func (d *Permission) Key(k Key) Result {
 		return Result{}
 	}
 	switch {
-	case k.Action == Accept:
+	case k.accepts():
 		return d.choose(d.opts.at.at)
-	case k.Action == Yes:
-		return d.choose(d.opts.find(event.ChoiceOnce))
-	case k.Action == No, k.Action == Cancel:
-		return d.choose(d.opts.find(event.ChoiceNo))
-	case k.Action == NextField:
-		return d.choose(d.opts.find(explain))
 	case d.opts.digit(k) >= 0:
 		return d.choose(d.opts.digit(k))
+	}
+	for _, q := range quick {
+		if k.is(q.action) {
+			return d.choose(d.opts.find(q.choice))
+		}
 	}
 	d.opts.at.key(k, len(d.opts.items), 3)
 	return Result{}
 }
 
+// quick are the keys that answer at once.
+var quick = []struct {
+	action keys.Action
+	choice string
+}{
+	{keys.ConfirmYes, event.ChoiceOnce},
+	{keys.ConfirmSession, event.ChoiceSession},
+	{keys.ConfirmAlways, event.ChoiceAlways},
+	{keys.ConfirmNo, event.ChoiceNo},
+	{keys.ConfirmNever, event.ChoiceNever},
+	{keys.ConfirmGuide, explain},
+	{keys.SelectCancel, event.ChoiceNo},
+}
+
+// Contexts are those of a question, or of a line that is typed.
+func (d *Permission) Contexts() []keys.Context {
+	if d.typing {
+		return typing
+	}
+	return []keys.Context{keys.Confirmation, keys.Scroll}
+}
+
 // typed takes a key while the reason is written.
 func (d *Permission) typed(k Key) Result {
 	switch {
-	case k.Action == Cancel:
+	case k.cancels():
 		d.typing = false
-	case k.Action == Accept && strings.TrimSpace(d.reason.text) == "":
+	case k.accepts() && strings.TrimSpace(d.reason.text) == "":
 		return Result{Toast: "write the reason, or press esc to go back"}
-	case k.Action == Accept:
+	case k.accepts():
 		return answer(event.Answer{Choice: event.ChoiceNo, Text: strings.TrimSpace(d.reason.text)})
 	default:
 		d.reason.key(k)
@@ -147,9 +169,9 @@ func (d *Permission) hints() []hint {
 	case d.typing:
 		return []hint{{"enter", "send"}, {"esc", "back"}}
 	case d.room < d.body:
-		return []hint{{"enter", "choose"}, {"pgup/pgdn", "scroll"}, {"tab", "say why not"}, {"esc", "no"}}
+		return []hint{{"enter", "choose"}, {"pgup/pgdn", "scroll"}, {"r", "say why not"}, {"esc", "no"}}
 	}
-	return []hint{{"enter", "choose"}, {"tab", "say why not"}, {"esc", "no"}}
+	return []hint{{"enter", "choose"}, {"r", "say why not"}, {"esc", "no"}}
 }
 
 // position is the line between the body and the options: empty, or where in the body one is.

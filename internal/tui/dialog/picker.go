@@ -7,6 +7,7 @@ import (
 
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/term"
+	"github.com/lathe-dev/lathe/internal/tui/keys"
 	"github.com/lathe-dev/lathe/internal/tui/line"
 	"github.com/lathe-dev/lathe/internal/tui/markdown"
 	"github.com/lathe-dev/lathe/internal/tui/theme"
@@ -85,6 +86,9 @@ func (d *Picker) item() *event.PickItem {
 	return &d.pick.Items[d.shown[d.at.at]]
 }
 
+// Contexts are those of a list with a line that is typed into.
+func (d *Picker) Contexts() []keys.Context { return typing }
+
 // Key takes a key.
 func (d *Picker) Key(k Key) Result {
 	if d.asking != nil {
@@ -101,14 +105,14 @@ func (d *Picker) Key(k Key) Result {
 		r := Result{Run: d.undo, After: d.refresh(""), Toast: "undone"}
 		d.undo = nil
 		return r
-	case k.Action == Cancel && d.search.text != "":
+	case k.cancels() && d.search.text != "":
 		d.search.text = ""
 		d.narrow()
-	case k.Action == Cancel:
+	case k.cancels():
 		return Result{Close: true}
-	case k.Action == Accept && item == nil:
+	case k.accepts() && item == nil:
 		return Result{Toast: "there is nothing to choose"}
-	case k.Action == Accept:
+	case k.accepts():
 		return Result{Close: true, Run: &Command{d.pick.Command, item.ID}}
 	case d.at.key(k, len(d.shown), d.room):
 	case d.search.key(k):
@@ -154,9 +158,9 @@ func (d *Picker) refresh(command string) *Command {
 // typed takes a key while the text for an action is typed.
 func (d *Picker) typed(k Key) Result {
 	switch {
-	case k.Action == Cancel:
+	case k.cancels():
 		d.asking = nil
-	case k.Action == Accept && strings.TrimSpace(d.text.text) != "":
+	case k.accepts() && strings.TrimSpace(d.text.text) != "":
 		a, item := d.asking, d.item()
 		d.asking = nil
 		if item == nil {

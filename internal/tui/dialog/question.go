@@ -5,6 +5,7 @@ import (
 
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/term"
+	"github.com/lathe-dev/lathe/internal/tui/keys"
 	"github.com/lathe-dev/lathe/internal/tui/line"
 	"github.com/lathe-dev/lathe/internal/tui/theme"
 	"github.com/lathe-dev/lathe/internal/tui/view"
@@ -42,6 +43,14 @@ func NewQuestion(a event.Asked, t *theme.Theme) *Question {
 // ID is the question's id.
 func (d *Question) ID() string { return d.id }
 
+// Contexts are those of a question, or of a line that is typed.
+func (d *Question) Contexts() []keys.Context {
+	if d.typing {
+		return typing
+	}
+	return []keys.Context{keys.Confirmation, keys.Scroll}
+}
+
 // Key takes a key.
 func (d *Question) Key(k Key) Result {
 	if d.typing {
@@ -51,11 +60,11 @@ func (d *Question) Key(k Key) Result {
 		return Result{}
 	}
 	switch i := d.opts.digit(k); {
-	case k.Action == Cancel:
+	case k.cancels():
 		return answer(event.Answer{Canceled: true})
-	case k.Action == Accept:
+	case k.accepts():
 		return d.accept(d.opts.at.at)
-	case d.opts.multi && k.Text == " ":
+	case d.opts.multi && k.is(keys.ConfirmToggle):
 		d.check(d.opts.at.at)
 	case i >= 0 && d.opts.multi:
 		d.opts.at.at = i
@@ -108,15 +117,15 @@ func (d *Question) several(at int) event.Answer {
 func (d *Question) typed(k Key) Result {
 	only := len(d.q.Options) == 0
 	switch {
-	case k.Action == Cancel && only:
+	case k.cancels() && only:
 		return answer(event.Answer{Canceled: true})
-	case k.Action == Cancel:
+	case k.cancels():
 		d.typing = false
-	case k.Action == Accept && strings.TrimSpace(d.words.text) == "":
+	case k.accepts() && strings.TrimSpace(d.words.text) == "":
 		return Result{Toast: "write an answer, or press esc"}
-	case k.Action == Accept && d.opts.multi && !only:
+	case k.accepts() && d.opts.multi && !only:
 		return answer(d.several(d.opts.at.at))
-	case k.Action == Accept:
+	case k.accepts():
 		return answer(event.Answer{Text: strings.TrimSpace(d.words.text)})
 	default:
 		d.words.key(k)

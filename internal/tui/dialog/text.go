@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/lathe-dev/lathe/internal/term"
+	"github.com/lathe-dev/lathe/internal/tui/keys"
 	"github.com/lathe-dev/lathe/internal/tui/theme"
 )
 
@@ -27,15 +28,18 @@ func NewText(title string, t *theme.Theme, lines func(width int) []string) *Text
 // ID is empty: nobody waits for an answer.
 func (d *Text) ID() string { return "" }
 
+// Contexts are those of a page to read.
+func (d *Text) Contexts() []keys.Context { return []keys.Context{keys.Help, keys.Select, keys.Scroll} }
+
 // Key scrolls, or closes.
 func (d *Text) Key(k Key) Result {
 	switch {
 	case d.page.key(k, d.room):
-	case k.Action == Next:
+	case k.is(keys.SelectNext):
 		d.page.top++
-	case k.Action == Previous:
+	case k.is(keys.SelectPrevious):
 		d.page.top--
-	case k.Action == Accept, k.Action == Cancel, k.Text == "q":
+	case k.accepts(), k.cancels():
 		return Result{Close: true}
 	}
 	return Result{}
