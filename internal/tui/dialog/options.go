@@ -15,7 +15,7 @@ type options struct {
 	items   []event.Option
 	at      cursor
 	multi   bool
-	brief   bool // the help of the chosen one only
+	brief   bool // no help: it is said elsewhere
 	checked map[int]bool
 }
 
@@ -52,7 +52,7 @@ func (o *options) option(lines []string, t *theme.Theme, width, i int, item even
 	}
 	rest := []line.Span{{Text: strings.Repeat(" ", line.Width(head))}}
 	lines = line.Wrap(lines, []line.Span{{Text: term.EscapeLine(item.Label), Style: style}}, line.Format{Width: width, First: head, Rest: rest})
-	if o.brief && i != o.at.at {
+	if o.brief {
 		return lines
 	}
 	for help := range strings.SplitSeq(item.Help, "\n") {

@@ -300,7 +300,20 @@ func (d *Permission) facts(lines []string, width int) []string {
 	if d.q.Reason != "" {
 		fact("why", d.q.Reason)
 	}
+	if rules := d.rules(); rules != "" {
+		fact("rule", rules)
+	}
 	return lines
+}
+
+// rules are what a lasting answer keeps: the help of the option that keeps most.
+func (d *Permission) rules() string {
+	for _, choice := range []string{event.ChoiceAlways, event.ChoiceSession, event.ChoiceNever} {
+		if i := d.opts.find(choice); i >= 0 && d.opts.items[i].Help != "" {
+			return strings.ReplaceAll(d.opts.items[i].Help, "\n", ", ")
+		}
+	}
+	return ""
 }
 
 // accessFact says what is touched: the resolved target, and the link it was named by.
