@@ -1,0 +1,181 @@
+package tui
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+// expect is what a terminal of that width shows of styled lines, cell by cell.
+func expect(w, h int, lines []string) [][]vtCell {
+	c := newCells()
+	out := make([][]vtCell, h)
+	for y := range out {
+		out[y] = make([]vtCell, w)
+		if y >= len(lines) {
+			continue
+		}
+		for x, cell := range c.parse(nil, lines[y], w) {
+			switch {
+			case cell.rest:
+				out[y][x] = vtCell{tail: true, st: c.styles[cell.style]}
+			default:
+				out[y][x] = vtCell{text: string(c.text(nil, cell)), st: c.styles[cell.style]}
+			}
+		}
+	}
+	return out
+}
+
+// visible brings cells to what can be seen of them.
+func visible(grid [][]vtCell) [][]string {
+	out := make([][]string, len(grid))
+	for y, row := range grid {
+		out[y] = make([]string, len(row))
+		for x, c := range row {
+			st := c.st
+			if c.text == "" && !c.tail || c.text == " " {
+				c.text = " "
+				st = st.onBlanks()
+			}
+			if c.tail {
+				c.text, st = "<", style{}
+			}
+			out[y][x] = fmt.Sprint(c.text, st)
+		}
+	}
+	return out
+}
+
+var pieces = []string{
+	"a", "b", "word ", " ", "   ", "世", "界", "é", "e\u0301", "👨\u200d👩\u200d👧", "🇩🇪", "\x1b[31m", "\x1b[1;38;2;10;20;30m", "\x1b[m", "\x1b[48;5;17m", "\x1b[7m", "\x1b[4:3m",
+	"\x1b]8;;https://example.invalid/\x1b\\link\x1b]8;;\x1b\\", "─────", "\x1b[22;2m", "x1",
+}
+
+func drawLine(t *rapid.T) string {
+	return strings.Join(rapid.SliceOfN(rapid.SampledFrom(pieces), 0, 12).Draw(t, "line"), "")
+}
+
+func TestTheTerminalShowsEveryFrameAsItIs(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w, h := rapid.IntRange(1, 30).Draw(t, "w"), rapid.IntRange(1, 12).Draw(t, "h")
+		v, s := newVT(w, h), newScreen(w, h, false)
+		_, _ = v.Write([]byte("\x1b[?7l\x1b[?1049h"))
+		var lines []string
+		for range rapid.IntRange(1, 12).Draw(t, "frames") {
+			switch rapid.IntRange(0, 4).Draw(t, "change") {
+			case 0:
+				w, h = rapid.IntRange(1, 30).Draw(t, "w"), rapid.IntRange(1, 12).Draw(t, "h")
+				v.resize(w, h)
+				s.resize(w, h)
+			case 1: // scroll
+				if n := rapid.IntRange(0, len(lines)).Draw(t, "by"); n > 0 {
+					lines = append(append([]string{}, lines[n:]...), drawLine(t))
+				}
+			case 2:
+				lines = append([]string{drawLine(t), drawLine(t)}, lines...)
+			case 3:
+				if len(lines) > 0 {
+					lines = append([]string{}, lines...)
+					lines[rapid.IntRange(0, len(lines)-1).Draw(t, "row")] = drawLine(t)
+				}
+			default:
+				lines = rapid.SliceOfN(rapid.Custom(drawLine), 0, h).Draw(t, "lines")
+			}
+			f := frame{lines: lines, cx: rapid.IntRange(0, w-1).Draw(t, "cx"), cy: rapid.IntRange(0, h-1).Draw(t, "cy"), cursor: rapid.Bool().Draw(t, "cursor")}
+			_, _ = v.Write(s.paint(f))
+			want := lines[:min(len(lines), h)]
+			if diff := cmp.Diff(visible(expect(w, h, want)), visible(v.grid)); diff != "" {
+				t.Fatalf("%dx%d %q (-want +got):\n%s", w, h, want, diff)
+			}
+			if f.cursor && (v.x != f.cx || v.y != f.cy || v.hidden) {
+				t.Fatalf("the cursor is at %d,%d (hidden %v), want %d,%d", v.x, v.y, v.hidden, f.cx, f.cy)
+			}
+			if v.clears > 0 || len(v.unknown) > 0 {
+				t.Fatalf("%d full clears, unknown sequences %q", v.clears, v.unknown)
+			}
+		}
+	})
+}
+
+func TestInlineFramesLeaveWhatIsFinishedAbove(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w, h := 20, rapid.IntRange(3, 10).Draw(t, "h")
+		v, s := newVT(w, h), newScreen(w, h, true)
+		start := rapid.IntRange(0, h-1).Draw(t, "start")
+		_, _ = v.Write([]byte("\x1b[?7l" + strings.Repeat("before\r\n", start)))
+		var want []string
+		for range start {
+			want = append(want, "before")
+		}
+		n := 0
+		for range rapid.IntRange(1, 15).Draw(t, "frames") {
+			var f frame
+			for range rapid.IntRange(0, 2*h).Draw(t, "above") {
+				f.above = append(f.above, fmt.Sprint("line ", n))
+				want = append(want, fmt.Sprint("line ", n))
+				n++
+			}
+			for i := range rapid.IntRange(1, h-1).Draw(t, "live") {
+				f.lines = append(f.lines, fmt.Sprint("live ", i, " ", rapid.IntRange(0, 3).Draw(t, "x")))
+			}
+			f.cursor, f.cy = true, len(f.lines)-1
+			_, _ = v.Write(s.paint(f))
+			if diff := cmp.Diff(append(append([]string{}, want...), f.lines...), v.all()); diff != "" {
+				t.Fatalf("height %d (-want +got):\n%s", h, diff)
+			}
+		}
+	})
+}
+
+func TestAnEchoIsAFewBytes(t *testing.T) {
+	s := newScreen(120, 40, false)
+	lines := make([]string, 40)
+	for i := range lines {
+		lines[i] = strings.Repeat("x", 100)
+	}
+	lines[38] = "> hell"
+	s.paint(frame{lines: lines, cx: 6, cy: 38, cursor: true})
+	lines = append([]string{}, lines...)
+	lines[38] = "> hello"
+	if got := string(s.paint(frame{lines: lines, cx: 7, cy: 38, cursor: true})); got != "o" {
+		t.Errorf("wrote %q", got)
+	}
+	if got := string(s.paint(frame{lines: lines, cx: 7, cy: 38, cursor: true})); got != "" {
+		t.Errorf("wrote %q for the same frame", got)
+	}
+}
+
+func TestScrollingWritesOnlyWhatIsNew(t *testing.T) {
+	s := newScreen(120, 40, false)
+	var lines []string
+	for i := range 100 {
+		lines = append(lines, fmt.Sprintf("%03d %s", i, strings.Repeat("word ", 20)))
+	}
+	frameAt := func(n int) frame { return frame{lines: append(append([]string{}, lines[n:n+38]...), "> ", "status"), cx: 2, cy: 38, cursor: true} }
+	s.paint(frameAt(0))
+	if n := len(s.paint(frameAt(3))); n > 450 {
+		t.Errorf("three new lines took %d bytes", n)
+	}
+	if n := len(s.paint(frameAt(0))); n > 450 {
+		t.Errorf("back took %d bytes", n)
+	}
+}
+
+func BenchmarkAStreamingFrame(b *testing.B) {
+	s := newScreen(120, 40, false)
+	var lines []string
+	for i := range 1000 {
+		lines = append(lines, fmt.Sprintf("\x1b[1m%03d\x1b[m %s", i, strings.Repeat("\x1b[38;5;12mword\x1b[m ", 20)))
+	}
+	b.ReportAllocs()
+	bytes := 0
+	for i := 0; b.Loop(); i++ {
+		at := i * 5 % 900
+		bytes += len(s.paint(frame{lines: append(append([]string{}, lines[at:at+38]...), "> ", "status"), cx: 2, cy: 38, cursor: true}))
+	}
+	b.ReportMetric(float64(bytes)/float64(b.N), "B/frame")
+}
