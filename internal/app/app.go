@@ -51,6 +51,7 @@ type Options struct {
 type Instance struct {
 	opts   Options
 	conf   atomic.Pointer[config.Config] // changes on reload
+	small  atomic.Pointer[string]        // the small model that was chosen while lathe runs
 	paths  config.Paths
 	store  *session.Store
 	runner *sandbox.Runner

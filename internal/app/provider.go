@@ -156,6 +156,9 @@ func (i *Instance) Model(ctx context.Context, id string) (llm.Model, error) {
 // conversation's own.
 func (i *Instance) SmallModel(ctx context.Context) (llm.Model, error) {
 	id := i.settings().SmallModel
+	if chosen := i.small.Load(); chosen != nil {
+		id = *chosen
+	}
 	if id != "" {
 		return i.Model(ctx, id)
 	}

@@ -47,6 +47,7 @@ var projectRules = []struct {
 	{free, "outputStyle"},
 	{free, "language"},
 	{free, "theme"},
+	{free, "prefersReducedMotion"},
 	{free, "autoCompactEnabled"},
 	{free, "compactionThreshold"},
 	{free, "includeGitInstructions"},

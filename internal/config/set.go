@@ -8,10 +8,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/gofrs/flock"
+	"github.com/tailscale/hujson"
 )
 
 // Target is the file that Set writes for a scope, which is User, Project or Local; "" for any other.
@@ -62,6 +64,32 @@ func (c *Config) Unset(path string, scope Layer) error {
 		}
 		return nil
 	})
+}
+
+// Drop removes a text from a list of texts in lathe's settings file of a scope. One that is not there is an
+// error.
+func (c *Config) Drop(path, text string, scope Layer) error {
+	p, err := settable(path, true)
+	if err != nil {
+		return err
+	}
+	return c.rewrite(scope, func(e *editor) error {
+		list := find(&e.root, p)
+		if list == nil || list.Value.Kind() != '[' || !e.drop(p, list, text) {
+			return &Error{Origin: Origin{Layer: scope, File: c.Target(scope)}, Key: p.String(), Text: fmt.Sprintf("the list does not have %q", text)}
+		}
+		return nil
+	})
+}
+
+// drop removes the elements of a list that are a text.
+func (e *editor) drop(p keyPath, list *hujson.Value, text string) (found bool) {
+	for i := len(firsts(list)) - 1; i >= 0; i-- {
+		if lit, ok := firsts(list)[i].Value.(hujson.Literal); ok && lit.Kind() == '"' && lit.String() == text {
+			found = e.unset(p.with(strconv.Itoa(i))) || found
+		}
+	}
+	return found
 }
 
 // appendAll adds the elements of a list that the list at p does not have yet.

@@ -43,6 +43,13 @@ type Settings struct {
 	Theme       string          `json:"theme"`
 	Keybindings json.RawMessage `json:"keybindings"` // an object or an array, or nil
 
+	TUI                   string `json:"tui"` // "default", "fullscreen", "inline"
+	Mouse                 bool   `json:"mouse"`
+	Sidebar               bool   `json:"sidebar"`
+	PreferredNotifChannel string `json:"preferredNotifChannel"` // "auto", "iterm2", "terminal_bell", "kitty", ...
+	PrefersReducedMotion  bool   `json:"prefersReducedMotion"`
+	SessionTitles         bool   `json:"sessionTitles"`
+
 	AutoCompactEnabled     bool        `json:"autoCompactEnabled"`
 	CompactionThreshold    int         `json:"compactionThreshold"` // tokens; 0: by the model's window
 	SkillDirs              []string    `json:"skillDirs"`

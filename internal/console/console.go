@@ -1,0 +1,368 @@
+// Package console is what an interactive front end talks to: one session in front, which can be changed for
+// another, with one stream of events across them; the queue of messages; slash commands, completion, prompt
+// history; the user's own commands (!) and notes to memory (#).
+//
+// The words: the front is the session that prompts go to; a switch puts another one there; a message is
+// steered (delivered at the next step of the running turn) or queued (delivered when the turn has ended).
+//
+// Promises: no method blocks on the model except Prompt; the stream begins with Opened and Status, and a
+// switch publishes them again; a Status comes after everything that changes it, at most ten times a second;
+// of a queued or steered message either it enters the conversation, or Unqueue gives it back; what fails
+// beside the conversation (a title, a status line, the history file) never ends it.
+package console
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/lathe-dev/lathe/internal/app"
+	"github.com/lathe-dev/lathe/internal/command"
+	"github.com/lathe-dev/lathe/internal/config"
+	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/llm"
+	"github.com/lathe-dev/lathe/internal/permission"
+)
+
+// Options say what to open.
+type Options struct {
+	Instance *app.Instance
+	Session  app.SessionOptions // the first one; its Bus is the console's
+	Version  string
+
+	Doctor func(ctx context.Context) (string, error) // nil: there is none
+	Themes []string                                  // names the front end knows
+	Files  Searcher                                  // finds files for completion; nil: none are offered
+
+	// KeepModel and KeepMode say that the command line chose them, so that a session that is resumed does not
+	// bring its own.
+	KeepModel, KeepMode bool
+}
+
+// Searcher finds files below the working folders by parts of their names.
+type Searcher interface {
+	Search(ctx context.Context, text string, limit int) ([]event.Candidate, error)
+}
+
+// ErrBusy says that a turn runs, so that another cannot begin and the session in front cannot change.
+var ErrBusy = errors.New("a turn is running; wait until it ends, or interrupt it")
+
+// errClosed is what methods return after Close.
+var errClosed = errors.New("the console is closed")
+
+// Console is lathe with one session in front. It is safe for concurrent use; Next is for one goroutine.
+type Console struct {
+	inst   *app.Instance
+	opts   Options
+	bus    *event.Bus
+	events *event.Subscription // of the front end
+
+	ctx   context.Context // ends with the console
+	stop  context.CancelFunc
+	works sync.WaitGroup
+
+	dirty chan struct{} // something of Status changed
+
+	mu       sync.Mutex
+	front    *app.Session
+	busy     bool // a turn runs, or the front is being changed
+	closed   bool
+	queue    []waiting
+	stamps   int        // counts messages that were steered or queued
+	steered  int        // the stamp of the newest steered one
+	pending  []llm.Part // what the user's own commands said, for the next message
+	shell    map[string]context.CancelFunc
+	shells   int
+	trust    string         // the id of the open question whether to trust the folder
+	held     *config.Config // whose values that question shows
+	seen     tally
+	line     string        // what the statusLine command printed
+	redraw   chan struct{} // the statusLine command is to run
+	model    string        // chosen and not in the journal yet
+	mode     permission.Mode
+	past     *past
+	used     *usage
+	titled   bool // a title was asked for
+	sideCost float64
+}
+
+// waiting is a message that waits for the turn's end.
+type waiting struct {
+	stamp int
+	msg   llm.Message
+}
+
+// Open opens the first session. What follows the settings and draws the status runs until Close.
+func Open(ctx context.Context, o Options) (*Console, error) {
+	bus := event.NewBus()
+	c := &Console{inst: o.Instance, opts: o, bus: bus, dirty: make(chan struct{}, 1), redraw: make(chan struct{}, 1), shell: map[string]context.CancelFunc{}}
+	c.ctx, c.stop = context.WithCancel(context.WithoutCancel(ctx))
+	c.events = bus.Subscribe(c.ctx, event.Options{})
+	state := o.Instance.Config().Paths().StateHome
+	c.past = newPast(state, o.Instance.Dir())
+	c.used = newUsage(state)
+	watched := bus.Subscribe(c.ctx, event.Options{NoDeltas: true})
+	o.Session.Bus = bus
+	s, err := o.Instance.NewSession(ctx, o.Session)
+	if err != nil {
+		c.stop()
+		bus.Close()
+		return nil, err
+	}
+	c.put(ctx, s, o.Session.Resume != "")
+	c.works.Go(func() { c.follow(watched) })
+	c.works.Go(c.publishStatus)
+	c.works.Go(c.drawLines)
+	c.works.Go(c.watchSettings)
+	c.works.Go(c.emptyTrash)
+	c.askTrust()
+	return c, nil
+}
+
+// trashDays is how long deleted sessions can be brought back.
+const trashDays = 30
+
+// emptyTrash removes what the user deleted long ago. What cannot be removed stays for the next time.
+func (c *Console) emptyTrash() {
+	_, _ = c.inst.Store().EmptyTrash(time.Now().AddDate(0, 0, -trashDays))
+}
+
+// watchSettings follows the settings files; a change tells itself by a Notice.
+func (c *Console) watchSettings() {
+	if err := c.inst.Watch(c.ctx); err != nil && c.ctx.Err() == nil {
+		c.notice("warning", "%v", err)
+	}
+}
+
+// Close interrupts the turn, waits for it, ends everything in the background and lets go of the session. The
+// instance stays open.
+func (c *Console) Close() error {
+	c.mu.Lock()
+	closed := c.closed
+	c.closed = true
+	s := c.front
+	for _, end := range c.shell {
+		end()
+	}
+	c.mu.Unlock()
+	if closed {
+		return nil
+	}
+	err := s.Close()
+	c.stop()
+	c.works.Wait()
+	c.bus.Close()
+	return errors.Join(err, c.used.save())
+}
+
+// Farewell is the id by which the session in front can be resumed; empty when it has no message yet.
+func (c *Console) Farewell() string {
+	if log := c.session().Log(); log != nil && len(log.Messages()) > 0 {
+		return log.ID()
+	}
+	return ""
+}
+
+func (c *Console) session() *app.Session {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.front
+}
+
+// publish puts an event of the session in front on the stream.
+func (c *Console) publish(b event.Body) { c.bus.Publish(c.session().ID(), "", b) }
+
+func (c *Console) notice(level, format string, args ...any) {
+	c.publish(event.Notice{Level: level, Text: fmt.Sprintf(format, args...)})
+}
+
+// Next waits for the next event.
+func (c *Console) Next(ctx context.Context) (event.Event, error) {
+	e, ok := c.events.Next(ctx)
+	if !ok {
+		return e, errors.Join(ctx.Err(), errClosed)
+	}
+	return e, nil
+}
+
+// acquire makes sure that nothing else runs a turn or changes the front until release.
+func (c *Console) acquire() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.closed:
+		return errClosed
+	case c.busy:
+		return ErrBusy
+	}
+	c.busy = true
+	return nil
+}
+
+func (c *Console) release() {
+	c.mu.Lock()
+	c.busy = false
+	c.mu.Unlock()
+}
+
+// Prompt runs a turn, and after it one for each queued message, and returns when they are over. A turn that
+// failed said so in its TurnEnd and is no error here.
+func (c *Console) Prompt(ctx context.Context, m llm.Message) error {
+	if err := c.acquire(); err != nil {
+		return err
+	}
+	c.past.add(m.PlainText())
+	s := c.session()
+	c.recordChoices(ctx, s)
+	m = c.withPending(m)
+	for {
+		end, err := s.Prompt(ctx, m)
+		next := c.afterTurn(s, end.Reason == event.EndCompleted)
+		if end.Reason == "" && err != nil { // there was no turn
+			return err
+		}
+		if next == nil {
+			return nil
+		}
+		m = c.withPending(*next)
+	}
+}
+
+// afterTurn takes the next queued message, or ends the work. After a turn that did not complete nothing is
+// sent by itself: what waits stays in the queue, steered messages before the queued ones.
+func (c *Console) afterTurn(s *app.Session, completed bool) *llm.Message {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	defer c.touch()
+	if completed && len(c.queue) > 0 && !c.closed {
+		m := c.queue[0].msg
+		c.queue = c.queue[1:]
+		return &m
+	}
+	c.busy = false
+	var back []waiting
+	for _, m := range s.TakeSteers() {
+		back = append(back, waiting{c.steered, m})
+	}
+	c.queue = append(back, c.queue...)
+	if n := len(c.queue); n > 0 && !c.closed {
+		text := "1 message was not sent; Up takes it back, and it is sent after the next turn"
+		if n > 1 {
+			text = fmt.Sprintf("%d messages were not sent; Up takes them back, and they are sent after the next turn", n)
+		}
+		c.bus.Publish(s.ID(), "", event.Notice{Level: "info", Text: text})
+	}
+	return nil
+}
+
+// withPending puts what the user's own commands said before a message.
+func (c *Console) withPending(m llm.Message) llm.Message {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.pending) > 0 {
+		m.Parts = append(c.pending[:len(c.pending):len(c.pending)], m.Parts...)
+		c.pending = nil
+	}
+	return m
+}
+
+// Steer hands a message to the running turn: for its next step, or with after for the time when it has
+// ended. False says that no turn runs.
+func (c *Console) Steer(m llm.Message, after bool) bool {
+	if !c.steer(m, after) {
+		return false
+	}
+	c.past.add(m.PlainText())
+	return true
+}
+
+func (c *Console) steer(m llm.Message, after bool) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.busy || c.closed {
+		return false
+	}
+	c.stamps++
+	if !after {
+		parts := m.Parts
+		m.Parts = append(c.pending[:len(c.pending):len(c.pending)], parts...)
+		if c.front.Steer(m) {
+			c.pending, c.steered = nil, c.stamps
+			return true
+		}
+		m.Parts = parts // the turn is just ending
+	}
+	c.queue = append(c.queue, waiting{c.stamps, m})
+	c.touch()
+	return true
+}
+
+// Unqueue takes back the newest message that was not delivered.
+func (c *Console) Unqueue() (llm.Message, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n := len(c.queue)
+	if n == 0 || c.queue[n-1].stamp < c.steered {
+		if m, ok := c.front.Unsteer(); ok {
+			return m, true
+		}
+	}
+	if n == 0 {
+		return llm.Message{}, false
+	}
+	m := c.queue[n-1].msg
+	c.queue = c.queue[:n-1]
+	c.touch()
+	return m, true
+}
+
+// Interrupt ends the running turn and the user's own commands in order.
+func (c *Console) Interrupt() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, end := range c.shell {
+		end()
+	}
+	c.front.Interrupt()
+}
+
+// Answer answers an open question.
+func (c *Console) Answer(id string, a event.Answer) error {
+	if c.answerTrust(id, a) {
+		return nil
+	}
+	return c.session().Answer(id, a)
+}
+
+// Command runs a slash command by its name, or one of the things a prompt line may be instead: "!" runs args
+// as the user's own command, "#" adds args to the memory file, "background" lets running commands go on
+// while the turn does.
+func (c *Console) Command(ctx context.Context, name, args string) (event.Output, error) {
+	switch name {
+	case "!":
+		c.past.add("!" + args)
+		return event.Output{}, c.runShell(ctx, args)
+	case "#":
+		c.past.add("#" + args)
+		return c.addMemory(args)
+	case "background":
+		return c.background()
+	}
+	cmd, ok := command.Find(name)
+	if !ok {
+		return event.Output{}, command.Unknown(name)
+	}
+	if !cmd.Hidden {
+		c.used.note(cmd.Name)
+	}
+	if cmd.Alone {
+		if err := c.acquire(); err != nil {
+			return event.Output{}, fmt.Errorf("/%s: %w", cmd.Name, err)
+		}
+		defer c.release()
+	}
+	defer c.touch()
+	return command.Run(ctx, host{c}, cmd.Name, args)
+}

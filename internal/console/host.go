@@ -1,0 +1,296 @@
+package console
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/lathe-dev/lathe/internal/app"
+	"github.com/lathe-dev/lathe/internal/command"
+	"github.com/lathe-dev/lathe/internal/config"
+	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/llm"
+	"github.com/lathe-dev/lathe/internal/permission"
+	"github.com/lathe-dev/lathe/internal/session"
+)
+
+// host is the console as commands see it.
+type host struct{ c *Console }
+
+func (h host) Talk() command.Talk   { return talk(h) }
+func (h host) Shelf() command.Shelf { return shelf(h) }
+func (h host) Rules() command.Rules { return rules(h) }
+func (h host) Setup() command.Setup { return setup(h) }
+func (h host) Files() command.Files { return work(h) }
+
+type talk struct{ c *Console }
+
+func (t talk) Status() event.Status                             { return t.c.status() }
+func (t talk) Log() *session.Session                            { return t.c.session().Log() }
+func (t talk) Checkout(ctx context.Context, entry string) error { return t.c.checkout(ctx, entry) }
+
+func (t talk) SetModel(ctx context.Context, id string) error {
+	s := t.c.session()
+	if err := s.SetModel(ctx, id); err != nil {
+		return err
+	}
+	return t.c.choose(ctx, func() { t.c.model = id }, func(log *session.Session) error { return log.SetModel(ctx, id) })
+}
+
+func (t talk) SetEffort(_ context.Context, level string) error {
+	t.c.session().SetEffort(llm.Effort(level))
+	return nil
+}
+
+func (t talk) SetMode(ctx context.Context, mode string) error {
+	if err := t.c.session().SetMode(ctx, permission.Mode(mode)); err != nil {
+		return err
+	}
+	return t.c.choose(ctx, func() { t.c.mode = permission.Mode(mode) }, func(log *session.Session) error { return log.SetMode(ctx, mode) })
+}
+
+// choose keeps a choice in the journal, or, while that has no message yet, for the first one: a session that
+// was only looked at leaves nothing behind.
+func (c *Console) choose(_ context.Context, later func(), now func(*session.Session) error) error {
+	log := c.session().Log()
+	if len(log.Messages()) > 0 {
+		return now(log)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	later()
+	return nil
+}
+
+// Shares estimates what the next request is made of.
+func (t talk) Shares(ctx context.Context) ([]command.Share, error) {
+	s := t.c.session()
+	system, err := s.System(ctx)
+	if err != nil {
+		return nil, err
+	}
+	specs := s.Specs()
+	out := []command.Share{
+		{Name: "system prompt", Tokens: llm.EstimateRequest(&llm.Request{System: system})},
+		{Name: "tools", Tokens: llm.EstimateRequest(&llm.Request{Tools: specs}), Detail: fmt.Sprintf("%d of them", len(specs))},
+	}
+	var memory, yours, replies, reasoning, results int
+	byTool := map[string]int{}
+	for _, m := range s.Messages() {
+		typed := session.Typed(m)
+		for i, p := range m.Parts {
+			n := llm.EstimateTokens(llm.Message{Parts: []llm.Part{p}})
+			switch p := p.(type) {
+			case llm.Reasoning:
+				reasoning += n
+			case llm.ToolCall:
+				byTool[p.Name] += n
+				results += n
+			case llm.ToolResult:
+				byTool[p.Name] += n
+				results += n
+			default:
+				switch {
+				case m.Role == llm.Assistant:
+					replies += n
+				case i < len(m.Parts)-len(typed.Parts):
+					memory += n
+				default:
+					yours += n
+				}
+			}
+		}
+	}
+	return append(out,
+		command.Share{Name: "environment and memory", Tokens: memory},
+		command.Share{Name: "your messages", Tokens: yours},
+		command.Share{Name: "replies", Tokens: replies},
+		command.Share{Name: "reasoning", Tokens: reasoning},
+		command.Share{Name: "tool calls and results", Tokens: results, Detail: largest(byTool)},
+	), nil
+}
+
+// largest names the tools that take most.
+func largest(byTool map[string]int) string {
+	names := slices.SortedFunc(maps.Keys(byTool), func(a, b string) int { return cmp.Or(byTool[b]-byTool[a], strings.Compare(a, b)) })
+	var out []string
+	for _, n := range names[:min(4, len(names))] {
+		out = append(out, fmt.Sprintf("%s %d", n, byTool[n]))
+	}
+	return strings.Join(out, ", ")
+}
+
+type shelf struct{ c *Console }
+
+func (s shelf) Store() *session.Store { return s.c.inst.Store() }
+func (s shelf) Dir() string           { return s.c.inst.Dir() }
+func (s shelf) New(ctx context.Context) error {
+	return s.c.open(ctx, app.SessionOptions{})
+}
+
+func (s shelf) Open(ctx context.Context, id string) error {
+	return s.c.open(ctx, app.SessionOptions{Resume: id})
+}
+func (s shelf) Fork(ctx context.Context) error { return s.c.fork(ctx) }
+
+type rules struct{ c *Console }
+
+// layers are the settings files that rules can be written to.
+var layers = map[string]config.Layer{"local": config.Local, "project": config.Project, "user": config.User}
+
+// List shows the rules of the settings with the place each is in, then those of the session.
+func (r rules) List() []command.Rule {
+	var out []command.Rule
+	cfg := r.c.inst.Config()
+	for _, rule := range cfg.Rules() {
+		shown := command.Rule{Effect: rule.Action, Text: rule.Text, Source: rule.Origin.String()}
+		if rule.Text == "" {
+			shown.Text = rule.Permission + "(" + rule.Pattern + ")"
+			shown.Source += ", in order"
+		}
+		for scope, layer := range layers {
+			if rule.Text != "" && rule.Origin.Layer == layer && rule.Origin.File == cfg.Target(layer) {
+				shown.Scope = scope
+			}
+		}
+		out = append(out, shown)
+	}
+	for _, rule := range r.c.session().Rules() {
+		switch rule.Source.Name {
+		case sessionScope:
+			out = append(out, command.Rule{Effect: string(rule.Effect), Text: rule.Text, Source: sessionScope, Scope: "session"})
+		case "command line":
+			out = append(out, command.Rule{Effect: string(rule.Effect), Text: rule.Text, Source: "the command line"})
+		}
+	}
+	return out
+}
+
+func (r rules) Add(_ context.Context, rule command.Rule) error {
+	effect := permission.Effect(rule.Effect)
+	if _, errs := permission.ParseRules([]string{rule.Text}, effect, permission.Source{}); len(errs) > 0 {
+		return errs[0]
+	}
+	if rule.Scope == "session" {
+		return r.c.session().Grant(rule.Text, effect)
+	}
+	value, err := quote(rule.Text)
+	if err != nil {
+		return err
+	}
+	if err := r.c.inst.Config().Set("permissions."+rule.Effect+"+", value, layers[rule.Scope]); err != nil {
+		return err
+	}
+	return r.reload()
+}
+
+func (r rules) Remove(_ context.Context, rule command.Rule) error {
+	if rule.Scope == "session" {
+		if !r.c.session().Ungrant(rule.Text, permission.Effect(rule.Effect)) {
+			return fmt.Errorf("this session has no rule %s %s", rule.Effect, rule.Text)
+		}
+		return nil
+	}
+	if rule.Scope == "" {
+		return errors.New("this rule is not in a file that lathe writes")
+	}
+	if err := r.c.inst.Config().Drop("permissions."+rule.Effect, rule.Text, layers[rule.Scope]); err != nil {
+		return err
+	}
+	return r.reload()
+}
+
+func (r rules) reload() error {
+	_, err := r.c.inst.Reload()
+	return err
+}
+
+func (r rules) Modes() []string {
+	out := make([]string, len(permission.Modes))
+	for i, m := range permission.Modes {
+		out[i] = string(m)
+	}
+	return out
+}
+
+type setup struct{ c *Console }
+
+func (s setup) Models() []command.Model {
+	now := s.c.session().Model().ID
+	var out []command.Model
+	for _, m := range s.c.inst.Models() {
+		one := command.Model{ID: m.ID, Detail: describe(m), Current: m.ID == now}
+		for _, e := range m.Efforts {
+			one.Efforts = append(one.Efforts, string(e))
+		}
+		out = append(out, one)
+	}
+	return out
+}
+
+// describe says what matters for a choice: the name, the window, the price.
+func describe(m llm.ModelInfo) string {
+	var out []string
+	if m.Name != "" && m.Name != m.ID {
+		out = append(out, m.Name)
+	}
+	if m.ContextWindow > 0 {
+		out = append(out, fmt.Sprintf("%dk window", m.ContextWindow/1000))
+	}
+	if m.Price.Input > 0 || m.Price.Output > 0 {
+		out = append(out, fmt.Sprintf("$%g in, $%g out per million", m.Price.Input, m.Price.Output))
+	}
+	return strings.Join(out, " · ")
+}
+
+func (s setup) SmallModel() string {
+	m, err := s.c.inst.SmallModel(s.c.ctx)
+	if err != nil {
+		return ""
+	}
+	return m.Info().ID
+}
+
+func (s setup) SetSmallModel(ctx context.Context, id string) error {
+	return s.c.inst.SetSmallModel(ctx, id)
+}
+
+func (s setup) Reload(context.Context) ([]string, error) {
+	changes, err := s.c.inst.Reload()
+	var out []string
+	for _, ch := range changes {
+		out = append(out, ch.Path)
+	}
+	return out, err
+}
+
+func (s setup) Doctor(ctx context.Context) (string, error) {
+	if s.c.opts.Doctor == nil {
+		return "", errors.New("there is no doctor here; run: lathe doctor")
+	}
+	return s.c.opts.Doctor(ctx)
+}
+
+func (s setup) Cache() command.Cache {
+	st := s.c.session().CacheStats()
+	return command.Cache{
+		Enabled: s.c.inst.Config().Settings.ExploreCache.Enabled, Hits: int(st.Hits), Misses: int(st.Misses), Entries: st.Entries,
+	}
+}
+
+// Themes lists the one in use first.
+func (s setup) Themes() []string {
+	return append([]string{s.c.inst.Config().Settings.Theme}, s.c.opts.Themes...)
+}
+
+func (s setup) SetTheme(_ context.Context, name string) error {
+	value, err := quote(name)
+	if err != nil {
+		return err
+	}
+	return s.c.inst.Config().Set("theme", value, config.User)
+}

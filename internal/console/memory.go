@@ -1,0 +1,71 @@
+package console
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/lathe-dev/lathe/internal/event"
+)
+
+// memoryNames are the project's memory files, in the order in which one is looked for.
+var memoryNames = []string{"CLAUDE.md", "AGENTS.md", filepath.Join(".claude", "CLAUDE.md")}
+
+// memoryLimit is the longest note, in bytes, and the largest file that one is added to.
+const (
+	noteLimit   = 4 << 10
+	memoryLimit = 4 << 20
+)
+
+// addMemory adds a line to the project's memory file: the one that is there, else a new AGENTS.md. The model
+// of this conversation has read the file already, so it is told by the user if it matters now.
+func (c *Console) addMemory(note string) (event.Output, error) {
+	note = strings.Join(strings.Fields(note), " ")
+	if note == "" {
+		return event.Output{}, errors.New("give the note: # always run the tests with -race")
+	}
+	if len(note) > noteLimit {
+		return event.Output{}, fmt.Errorf("the note is longer than %d bytes; write it to the file yourself", noteLimit)
+	}
+	root := c.inst.Config().Paths().Root
+	path := filepath.Join(root, "AGENTS.md")
+	for _, name := range memoryNames {
+		if st, err := os.Stat(filepath.Join(root, name)); err == nil && st.Mode().IsRegular() {
+			path = filepath.Join(root, name)
+			break
+		}
+	}
+	if err := appendLine(path, "- "+note); err != nil {
+		return event.Output{}, err
+	}
+	c.notice("info", "added to %s; new conversations know it from the start", path)
+	return event.Output{}, nil
+}
+
+// appendLine adds a line to a text file, made when it is missing.
+func appendLine(path, line string) error {
+	old, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("the memory file cannot be read: %w", err)
+	}
+	if len(old) > memoryLimit {
+		return fmt.Errorf("%s is larger than 4 MB", path)
+	}
+	newline := "\n"
+	if strings.Contains(string(old), "\r\n") {
+		newline = "\r\n"
+	}
+	lead := ""
+	if n := len(old); n > 0 && old[n-1] != '\n' {
+		lead = newline
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return fmt.Errorf("the memory file cannot be written: %w", err)
+	}
+	_, err = f.WriteString(lead + line + newline)
+	return errors.Join(err, f.Close())
+}

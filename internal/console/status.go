@@ -1,0 +1,163 @@
+package console
+
+import (
+	"cmp"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lathe-dev/lathe/internal/app"
+	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/git"
+	"github.com/lathe-dev/lathe/internal/llm"
+	"github.com/lathe-dev/lathe/internal/session"
+)
+
+// statusEvery is the shortest time between two Status events.
+const statusEvery = 100 * time.Millisecond
+
+// tally is what events say of a session, as far as a status shows it.
+type tally struct {
+	used    int     // tokens of the last request and its reply
+	hit     float64 // share of the last request that came from the cache
+	last    llm.Usage
+	costUSD float64
+	usage   llm.Usage
+	api     time.Duration
+	changed []event.ChangedFile
+	todos   []event.TodoItem
+}
+
+// request notes the usage of one request of the main agent.
+func (t *tally) request(u llm.Usage) {
+	t.last = u
+	t.used = u.Prompt() + u.Output
+	t.hit = 0
+	if n := u.Prompt(); n > 0 {
+		t.hit = float64(u.CacheRead) / float64(n)
+	}
+}
+
+// take notes an event. It says whether a status may look different now.
+func (t *tally) take(e event.Event) bool {
+	switch b := e.Body.(type) {
+	case event.StepEnd:
+		if e.Agent == "" {
+			t.request(b.Usage)
+		}
+		t.costUSD += b.CostUSD
+		t.usage = t.usage.Add(b.Usage)
+		t.api += b.APITime
+		return true
+	case event.ToolEnd:
+		t.view(b)
+		return true
+	case event.TurnEnd, event.ModeChanged, event.UserMessage, event.TurnStart:
+		return true
+	}
+	return false
+}
+
+func (t *tally) view(b event.ToolEnd) {
+	if b.Result.IsError || b.Denied {
+		return
+	}
+	switch v := b.View.(type) {
+	case event.Diff:
+		i := slices.IndexFunc(t.changed, func(f event.ChangedFile) bool { return f.Path == v.Path })
+		if i < 0 {
+			t.changed = append(t.changed, event.ChangedFile{Path: v.Path})
+			i = len(t.changed) - 1
+		} else {
+			t.changed = slices.Clone(t.changed) // the old list is in a Status that was published
+		}
+		t.changed[i].Added += v.Added
+		t.changed[i].Removed += v.Removed
+	case event.Todo:
+		t.todos = v.Items
+	}
+}
+
+// touch has the status published soon.
+func (c *Console) touch() {
+	select {
+	case c.dirty <- struct{}{}:
+	default: // it will be anyway
+	}
+}
+
+// publishStatus publishes a Status whenever something of it changed.
+func (c *Console) publishStatus() {
+	var last event.Status
+	tick := time.NewTimer(0)
+	defer tick.Stop()
+	for {
+		select {
+		case <-c.ctx.Done():
+			return
+		case <-c.dirty:
+		}
+		select { // at most one in statusEvery
+		case <-c.ctx.Done():
+			return
+		case <-tick.C:
+		}
+		tick.Reset(statusEvery)
+		if now := c.status(); !reflect.DeepEqual(now, last) {
+			last = now
+			c.bus.Publish(now.Session, "", now)
+		}
+	}
+}
+
+// status is the present state.
+func (c *Console) status() event.Status {
+	c.mu.Lock()
+	s, seen, line, cost := c.front, c.seen, c.line, c.sideCost
+	var queued []string
+	for _, w := range c.queue {
+		first, _, _ := strings.Cut(strings.TrimSpace(session.Typed(w.msg).PlainText()), "\n")
+		queued = append(queued, first)
+	}
+	c.mu.Unlock()
+	model := s.Model()
+	out := event.Status{
+		Session: s.ID(), Model: model.ID, Effort: string(s.Effort()), Mode: s.Mode(), Dir: s.Dir(),
+		ContextUsed: seen.used, ContextWindow: model.ContextWindow, CostUSD: seen.costUSD + cost, Usage: seen.usage, CacheHit: seen.hit,
+		Background: c.backgroundCount(s), Queued: queued, Changed: seen.changed, Todos: seen.todos, Line: line,
+	}
+	info := s.Log().Info()
+	out.Title = cmp.Or(info.Title, info.FirstPrompt)
+	if repo, ok := git.Find(s.Dir()); ok {
+		out.Branch = repo.Branch
+		if out.Branch == "" && len(repo.Head) >= 8 {
+			out.Branch = repo.Head[:8]
+		}
+	}
+	return out
+}
+
+// follow reads the events of the session in front for what belongs to the status, and for when to ask for a
+// title or a status line.
+func (c *Console) follow(events *event.Subscription) {
+	for e := range events.All(c.ctx) {
+		c.mu.Lock()
+		changed := e.Session == c.front.ID() && c.seen.take(e)
+		c.mu.Unlock()
+		switch e.Body.(type) {
+		case event.PartDone:
+			if e.Agent == "" {
+				c.wantTitle(e.Session)
+			}
+		case event.StepEnd, event.TurnEnd, event.ModeChanged:
+			c.refreshLine()
+		}
+		if changed {
+			c.touch()
+		}
+	}
+}
+
+// backgroundCount is how many commands of a session run in the background.
+func (c *Console) backgroundCount(*app.Session) int { return 0 }

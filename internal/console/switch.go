@@ -1,0 +1,183 @@
+package console
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/lathe-dev/lathe/internal/app"
+	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/llm"
+	"github.com/lathe-dev/lathe/internal/permission"
+)
+
+// put makes a session the front and tells the front end. With old its own model and mode come back.
+func (c *Console) put(ctx context.Context, s *app.Session, old bool) {
+	r := replay(s.Log())
+	if old {
+		c.bringBack(ctx, s, r)
+	}
+	c.mu.Lock()
+	c.front = s
+	c.seen = r.tally
+	c.pending = r.pending
+	c.titled = old && len(s.Messages()) > 0
+	c.model, c.mode = "", ""
+	c.mu.Unlock()
+	info := s.Log().Info()
+	c.bus.Publish(s.ID(), "", event.Opened{
+		Session: s.ID(), Title: cmp.Or(info.Title, info.FirstPrompt), Dir: s.Dir(), Path: s.Log().Folder(), History: r.bodies,
+	})
+	c.bus.Publish(s.ID(), "", c.status())
+	for _, n := range r.notes {
+		c.bus.Publish(s.ID(), "", event.Notice{Level: "warning", Text: n})
+	}
+	c.refreshLine()
+}
+
+// bringBack restores the model and the mode that a session was left with. The modes in which nothing or
+// everything runs are for one sitting.
+func (c *Console) bringBack(ctx context.Context, s *app.Session, r *replayed) {
+	if r.model != "" && !c.opts.KeepModel {
+		if err := s.SetModel(ctx, r.model); err != nil {
+			r.notes = append(r.notes, fmt.Sprintf("the session's model %s cannot be used, %s answers instead: %v", r.model, s.Model().ID, err))
+		}
+	}
+	mode := permission.Mode(r.mode)
+	if mode == "" || c.opts.KeepMode || mode == permission.Plan || mode == permission.Bypass || mode == s.Mode() {
+		return
+	}
+	if err := s.SetMode(ctx, mode); err != nil {
+		r.notes = append(r.notes, err.Error())
+	}
+}
+
+// open puts another session in front: the new one is opened before the old one is left, so that a failure
+// changes nothing.
+func (c *Console) open(ctx context.Context, o app.SessionOptions) error {
+	s, err := c.newSession(ctx, o)
+	if err != nil {
+		return err
+	}
+	err = c.leave(c.session())
+	c.put(ctx, s, o.Resume != "" && !o.Fork)
+	return err
+}
+
+func (c *Console) newSession(ctx context.Context, o app.SessionOptions) (*app.Session, error) {
+	o.Bus, o.Interactive = c.bus, c.opts.Session.Interactive
+	return c.inst.NewSession(ctx, o)
+}
+
+// leave lets go of a session that was in front. Messages that wait for it do not go to another one.
+func (c *Console) leave(s *app.Session) error {
+	c.mu.Lock()
+	lost := len(c.queue)
+	c.queue, c.pending = nil, nil
+	c.mu.Unlock()
+	if lost > 0 {
+		c.notice("warning", "%d queued messages were dropped with the conversation they were for; they are in the prompt history", lost)
+	}
+	return s.Close()
+}
+
+// manner is how a session was set while it was in front, to be kept where the same conversation is opened
+// anew or copied.
+type manner struct {
+	model  string
+	effort llm.Effort
+	mode   permission.Mode
+	grants []permission.Rule
+	dirs   []string
+}
+
+func mannerOf(s *app.Session) manner {
+	m := manner{model: s.ModelName(), effort: s.Effort(), mode: s.Mode(), dirs: s.Dirs()}
+	for _, r := range s.Rules() {
+		if r.Source.Name == sessionScope {
+			m.grants = append(m.grants, r)
+		}
+	}
+	return m
+}
+
+// sessionScope is the source of rules that end with the session.
+const sessionScope = "this session"
+
+func (m manner) apply(ctx context.Context, s *app.Session) error {
+	var errs []error
+	for _, dir := range m.dirs {
+		_, err := s.AddDir(dir)
+		errs = append(errs, err)
+	}
+	for _, r := range m.grants {
+		errs = append(errs, s.Grant(r.Text, r.Effect))
+	}
+	if m.model != "" {
+		errs = append(errs, s.SetModel(ctx, m.model))
+	}
+	s.SetEffort(m.effort)
+	if m.mode != s.Mode() {
+		errs = append(errs, s.SetMode(ctx, m.mode))
+	}
+	return errors.Join(errs...)
+}
+
+// checkout moves the head of the conversation in front and opens it anew, since everything that was made of
+// its messages is made of others now.
+func (c *Console) checkout(ctx context.Context, entry string) error {
+	s := c.session()
+	id, kept := s.ID(), mannerOf(s)
+	if err := s.Log().Checkout(entry); err != nil {
+		return err
+	}
+	if err := c.leave(s); err != nil {
+		return err
+	}
+	next, err := c.newSession(ctx, app.SessionOptions{Resume: id})
+	if err != nil { // another process was quicker, or the disk is gone
+		fresh, newErr := c.newSession(ctx, app.SessionOptions{})
+		if newErr != nil {
+			return errors.Join(err, newErr)
+		}
+		c.put(ctx, fresh, false)
+		return fmt.Errorf("the conversation could not be opened again, so a new one was begun: %w", err)
+	}
+	err = kept.apply(ctx, next)
+	c.put(ctx, next, false)
+	return err
+}
+
+// fork goes on in a copy.
+func (c *Console) fork(ctx context.Context) error {
+	s := c.session()
+	kept := mannerOf(s)
+	next, err := c.newSession(ctx, app.SessionOptions{Resume: s.ID(), Fork: true})
+	if err != nil {
+		return err
+	}
+	err = kept.apply(ctx, next)
+	err = errors.Join(err, c.leave(s))
+	c.put(ctx, next, false)
+	return err
+}
+
+// recordChoices writes the model and the mode to the journal of a session, once it has a message to keep
+// them for.
+func (c *Console) recordChoices(ctx context.Context, s *app.Session) {
+	c.mu.Lock()
+	model, mode := c.model, c.mode
+	c.model, c.mode = "", ""
+	c.mu.Unlock()
+	var errs []error
+	if model != "" {
+		errs = append(errs, s.Log().SetModel(ctx, model))
+	}
+	if mode != "" {
+		errs = append(errs, s.Log().SetMode(ctx, string(mode)))
+	}
+	if err := errors.Join(errs...); err != nil {
+		c.notice("warning", "the choice of model and mode is not kept: %v", err)
+	}
+}

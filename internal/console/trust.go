@@ -1,0 +1,70 @@
+package console
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/term"
+)
+
+// Choices of the question whether to trust the folder.
+const (
+	trustYes = "trust"
+	trustNo  = "leave"
+)
+
+// askTrust asks whether the settings that the folder's files hold back may count, where there are any.
+func (c *Console) askTrust() {
+	cfg := c.inst.Config()
+	held := cfg.Held()
+	if len(held) == 0 || cfg.Trusted() || !c.opts.Session.Interactive {
+		return
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "The files of %s set what could do harm. None of it counts before you trust the folder:\n", term.EscapeLine(cfg.Paths().Root))
+	for _, v := range held { // nothing of what is decided on is left out
+		fmt.Fprintf(&b, "\n%s = %s  (%s)", term.EscapeLine(v.Path), term.EscapeLine(string(v.JSON)), term.EscapeLine(v.Origin.String()))
+	}
+	id := uuid.NewString()
+	c.mu.Lock()
+	c.trust, c.held = id, cfg
+	c.mu.Unlock()
+	c.publish(event.Asked{ID: id, Question: event.Question{
+		Title: "Trust this folder?", Text: b.String(),
+		Options: []event.Option{
+			{ID: trustYes, Label: "Yes, these settings count", Help: "until they change"},
+			{ID: trustNo, Label: "No, go on without them"},
+		},
+	}})
+}
+
+// answerTrust takes the answer, if it is one to that question.
+func (c *Console) answerTrust(id string, a event.Answer) bool {
+	c.mu.Lock()
+	ours, cfg := id != "" && c.trust == id, c.held
+	if ours {
+		c.trust, c.held = "", nil
+	}
+	c.mu.Unlock()
+	if !ours {
+		return false
+	}
+	c.publish(event.Answered{ID: id, Answer: a})
+	if a.Choice != trustYes || a.Canceled {
+		return true
+	}
+	err := cfg.Trust() // with what was shown, whatever the files say by now
+	if err == nil {
+		_, err = c.inst.Reload()
+	}
+	if err != nil {
+		c.notice("error", "the folder is not trusted: %v", err)
+		return true
+	}
+	c.notice("info", "the folder is trusted; its settings count now")
+	c.refreshLine()
+	return true
+}

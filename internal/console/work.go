@@ -1,0 +1,202 @@
+package console
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lathe-dev/lathe/internal/command"
+	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/git"
+	"github.com/lathe-dev/lathe/internal/session"
+)
+
+func quote(s string) (string, error) {
+	b, err := json.Marshal(s)
+	return string(b), err
+}
+
+// work is the working folder, for commands.
+type work struct{ c *Console }
+
+func (w work) AddDir(_ context.Context, dir string) (string, error) {
+	if rest, ok := strings.CutPrefix(dir, "~/"); ok {
+		dir = filepath.Join(w.c.inst.Config().Paths().Home, rest)
+	}
+	return w.c.session().AddDir(dir)
+}
+
+// Changes joins what the session's own edits changed, file by file in the order of the first change.
+func (w work) Changes(context.Context) ([]event.Diff, error) {
+	var out []event.Diff
+	for e := range w.c.session().Log().Entries() {
+		end, ok := e.Body.(session.CallEnd)
+		if !ok || end.Denied || end.Result.IsError {
+			continue
+		}
+		v, err := event.UnmarshalView(end.View)
+		d, isDiff := v.(event.Diff)
+		if err != nil || !isDiff {
+			continue
+		}
+		i := slices.IndexFunc(out, func(o event.Diff) bool { return o.Path == d.Path })
+		if i < 0 {
+			out = append(out, d)
+			continue
+		}
+		out[i].Unified = strings.TrimRight(out[i].Unified, "\n") + "\n" + d.Unified
+		out[i].Added += d.Added
+		out[i].Removed += d.Removed
+	}
+	return out, nil
+}
+
+// maxDiff is how much of a diff is shown, in bytes.
+const maxDiff = 512 << 10
+
+// gitTime is how long git may take where the user waits for it.
+const gitTime = 20 * time.Second
+
+func (w work) repo() (*git.Git, git.Repo, error) {
+	repo, ok := git.Find(w.c.session().Dir())
+	if !ok {
+		return nil, repo, errors.New("this folder is in no git repository")
+	}
+	g := git.New(w.c.inst.Runner()).WithEnviron(w.c.inst.ChildEnv)
+	g.Timeout, g.MaxOutput = gitTime, maxDiff
+	return g, repo, nil
+}
+
+// Diff shows what differs from the last commit, and what git does not know yet.
+func (w work) Diff(ctx context.Context) (string, error) {
+	g, repo, err := w.repo()
+	if err != nil {
+		return "", err
+	}
+	args := []string{"diff", "--no-ext-diff", "--no-textconv", "--no-color", "HEAD"}
+	if repo.Head == "" && repo.Branch != "" { // no commit yet
+		args = []string{"diff", "--no-ext-diff", "--no-textconv", "--no-color", "--cached"}
+	}
+	out, err := g.Run(ctx, repo, args...)
+	if err != nil && !errors.Is(err, git.ErrTooMuch) {
+		return "", err
+	}
+	text := string(out)
+	if errors.Is(err, git.ErrTooMuch) {
+		text += "\n[the rest is left out: git diff shows it]\n"
+	}
+	untracked, err := g.Run(ctx, repo, "ls-files", "--others", "--exclude-standard", "-z")
+	if err != nil {
+		return text, nil
+	}
+	for _, name := range strings.Split(strings.TrimRight(string(untracked), "\x00"), "\x00") {
+		if name != "" {
+			text += "untracked: " + name + "\n"
+		}
+	}
+	return text, nil
+}
+
+// listed is how many changed paths a stash names.
+const listed = 30
+
+// Stash lists what Put would put away.
+func (w work) Stash(ctx context.Context) (command.Stash, error) {
+	g, repo, err := w.repo()
+	if err != nil {
+		return command.Stash{}, err
+	}
+	out, err := g.Run(ctx, repo, "status", "--porcelain", "-z", "--untracked-files=all", "--no-renames")
+	if err != nil {
+		return command.Stash{}, err
+	}
+	s := command.Stash{Root: repo.Root}
+	for _, line := range strings.Split(strings.TrimRight(string(out), "\x00"), "\x00") {
+		if line == "" {
+			continue
+		}
+		if s.Total++; len(s.Files) < listed {
+			s.Files = append(s.Files, line)
+		}
+	}
+	if more := s.Total - len(s.Files); more > 0 {
+		s.Files = append(s.Files, fmt.Sprintf("and %d more", more))
+	}
+	return s, nil
+}
+
+// Put puts the changes into the stash with untracked files, and remembers the commit that has them.
+func (w work) Put(ctx context.Context) (command.Stash, error) {
+	s, err := w.Stash(ctx)
+	if err != nil || s.Total == 0 {
+		return s, err
+	}
+	g, repo, err := w.repo()
+	if err != nil {
+		return s, err
+	}
+	if repo.Head == "" && repo.Branch != "" {
+		return s, errors.New("git can put nothing away before the first commit; make one first")
+	}
+	if name := filtered(ctx, g, repo); name != "" {
+		return s, fmt.Errorf("%s names filters (as Git LFS has), which lathe does not run; put the changes away yourself: git stash push --include-untracked", name)
+	}
+	ident := []string{"-c", "user.name=lathe", "-c", "user.email=lathe@localhost"}
+	if _, err := g.Run(ctx, repo, append(ident, "stash", "push", "--include-untracked", "--message", "lathe /undo "+time.Now().Format(time.DateTime))...); err != nil {
+		return s, err
+	}
+	out, err := g.Run(ctx, repo, "rev-parse", "--verify", "refs/stash")
+	if err != nil {
+		return s, err
+	}
+	s.Ref = strings.TrimSpace(string(out))
+	return s, os.WriteFile(w.stashFile(), []byte(s.Ref+"\n"+repo.Root+"\n"), 0o600)
+}
+
+// filtered names a file of attributes that has content filters. lathe runs git without them, so that a stash
+// would put the unfiltered contents into the work tree.
+func filtered(ctx context.Context, g *git.Git, repo git.Repo) string {
+	paths := []string{filepath.Join(repo.CommonDir, "info", "attributes"), filepath.Join(repo.Root, ".gitattributes")}
+	out, err := g.Run(ctx, repo, "ls-files", "--cached", "--others", "-z", "--", ".gitattributes", "**/.gitattributes")
+	if err != nil {
+		return ".gitattributes, which cannot be listed," // better refused than harmed
+	}
+	for _, name := range strings.Split(string(out), "\x00") {
+		if name != "" {
+			paths = append(paths, filepath.Join(repo.Root, filepath.FromSlash(name)))
+		}
+	}
+	for _, path := range paths {
+		if b, err := os.ReadFile(path); err == nil && strings.Contains(string(b), "filter=") {
+			return path
+		}
+	}
+	return ""
+}
+
+// stashFile remembers the last stash, for all sessions.
+func (w work) stashFile() string { return filepath.Join(w.c.inst.Config().Paths().StateHome, "undo") }
+
+// Restore applies what Put put away last. The stash keeps it.
+func (w work) Restore(ctx context.Context) (command.Stash, error) {
+	g, repo, err := w.repo()
+	if err != nil {
+		return command.Stash{}, err
+	}
+	b, err := os.ReadFile(w.stashFile())
+	ref, root, _ := strings.Cut(strings.TrimSpace(string(b)), "\n")
+	if err != nil || cmp.Or(root, repo.Root) != repo.Root || ref == "" {
+		return command.Stash{}, errors.New("/undo put nothing away in this repository; git stash list shows what others did")
+	}
+	if _, err := g.Run(ctx, repo, "stash", "apply", "--index", ref); err != nil {
+		return command.Stash{}, fmt.Errorf("%w; nothing is lost: git stash apply %s by hand", err, ref)
+	}
+	return command.Stash{Root: repo.Root, Ref: ref}, nil
+}
