@@ -1,7 +1,8 @@
 package keys
 
 import (
-	"encoding/json"
+	"slices"
+	"strings"
 
 	tea "charm.land/bubbletea/v2"
 )
@@ -13,37 +14,95 @@ type Map struct {
 	tries    map[Context]*node
 }
 
-// node is where one got to in a chord.
+// node is where one got to in a chord: an action, or strokes that lead on.
 type node struct {
-	action Action // "": a chord goes on, or nothing
+	action Action
 	next   map[string]*node
 }
 
-// Problem is something in the user's keybindings that does not hold.
-type Problem struct {
-	Line    int    // in the text that was loaded, from 1
-	Where   string // the context and key: Chat "ctrl+k"
-	Message string // what is wrong, and the next move
+// Default is the table without any settings.
+func Default() *Map {
+	m, _ := Load(nil)
+	return m
 }
 
-// Default is the table with no settings.
-func Default() *Map { m, _ := Load(nil); return m }
+// build makes the map of what holds.
+func build(leader string, entries []entry) *Map {
+	m := &Map{leader: leader, tries: map[Context]*node{}}
+	for _, e := range entries {
+		n := m.tries[e.context]
+		if n == nil {
+			n = &node{}
+			m.tries[e.context] = n
+		}
+		for _, stroke := range e.chord {
+			if n.next == nil {
+				n.next = map[string]*node{}
+			}
+			if n.next[stroke] == nil {
+				n.next[stroke] = &node{}
+			}
+			n = n.next[stroke]
+		}
+		n.action = e.action
+	}
+	m.bindings = listed(entries)
+	return m
+}
 
-// Load makes a map of the table and the user's keybindings: Claude Code's form or an object. See docs/keys.md.
-func Load(settings json.RawMessage) (*Map, []Problem) { return nil, nil }
+// listed joins the entries of one action in one context, in the order of the table.
+func listed(entries []entry) []Binding {
+	out := make([]Binding, 0, len(table))
+	for _, row := range table {
+		out = append(out, Binding{Context: row.Context, Action: row.Action, Help: row.Help})
+	}
+	for _, e := range entries {
+		i := slices.IndexFunc(out, func(b Binding) bool { return b.Context == e.context && b.Action == e.action })
+		if i < 0 {
+			i = len(out)
+			out = append(out, Binding{Context: e.context, Action: e.action, Help: help(e.action)})
+		}
+		out[i].Keys = append(out[i].Keys, strings.Join(e.chord, " "))
+	}
+	return out
+}
+
+func help(a Action) string {
+	for _, row := range table {
+		if row.Action == a {
+			return row.Help
+		}
+	}
+	name, _ := strings.CutPrefix(string(a), commandPrefix)
+	return "run /" + name
+}
 
 // Leader is the leader stroke.
 func (m *Map) Leader() string { return m.leader }
 
-// Bindings lists what holds, in the order of the table; what the user bound to commands comes last. Chords
-// are written out (no <leader>).
+// Bindings lists what holds, in the order of the table, also actions without a key; what the user bound to
+// commands or in other contexts comes last. Leader chords are written out.
 func (m *Map) Bindings() []Binding { return m.bindings }
 
-// Keys lists the chords of an action in a context, the first one being what to show.
-func (m *Map) Keys(c Context, a Action) []string { return nil }
+// Keys lists the chords of an action in a context. The first is the one to show.
+func (m *Map) Keys(c Context, a Action) []string {
+	for _, b := range m.bindings {
+		if b.Context == c && b.Action == a {
+			return b.Keys
+		}
+	}
+	return nil
+}
 
-// Key is the chord to show for an action, in any context, or "".
-func (m *Map) Key(a Action) string { return "" }
+// Key is the chord to show for an action, in whatever context it is bound first, or "".
+func (m *Map) Key(a Action) string {
+	for _, b := range m.bindings {
+		if b.Action == a && len(b.Keys) > 0 {
+			return b.Keys[0]
+		}
+	}
+	return ""
+}
 
 // Hit is an action that a key stands for in a context.
 type Hit struct {
@@ -58,28 +117,98 @@ type Press struct {
 	Hits []Hit
 	// Pending says that the key began or continued a chord; there are no hits.
 	Pending bool
-	// Unknown is the chord that led nowhere ("ctrl+x q"), to be told to the user. The key is used up.
+	// Unknown is the chord that led nowhere ("ctrl+x q"), to be told to the user.
 	Unknown string
+	// Used says that the key ended a chord and is not to be taken for anything else.
+	Used bool
 }
 
-// Resolver follows the keys of one user. The zero value has no map; not safe for concurrent use.
+// Resolver follows the keys of one user. Not safe for concurrent use.
 type Resolver struct {
 	m       *Map
 	pending []string
+	at      []place // where the pending chord may go on, innermost context first
 }
 
-// NewResolver makes a resolver.
+type place struct {
+	context Context
+	node    *node
+}
+
+// NewResolver makes a resolver of a map.
 func NewResolver(m *Map) *Resolver { return &Resolver{m: m} }
 
 // Press takes a key. contexts are those the user is in, innermost first; Global is asked last without being
-// named. A key with no hits that is not Pending and not Unknown is text to insert, or nothing.
-func (r *Resolver) Press(k tea.KeyPressMsg, contexts ...Context) Press { return Press{} }
+// named. A key that comes to nothing is text to insert, or nothing. Esc ends a chord that is pending.
+func (r *Resolver) Press(k tea.KeyPressMsg, contexts ...Context) Press {
+	names := strokes(k)
+	if len(names) == 0 {
+		return Press{Pending: len(r.pending) > 0}
+	}
+	from := r.at
+	if len(r.pending) == 0 {
+		from = r.m.places(contexts)
+	}
+	hits, on := step(from, names)
+	switch {
+	case len(hits) > 0:
+		r.Cancel()
+		return Press{Hits: hits}
+	case len(on) > 0:
+		r.pending, r.at = append(r.pending, names[0]), on
+		return Press{Pending: true}
+	case len(r.pending) == 0:
+		return Press{}
+	}
+	chord := strings.Join(append(r.pending, names[0]), " ")
+	r.Cancel()
+	if names[0] == "esc" {
+		return Press{Used: true}
+	}
+	return Press{Used: true, Unknown: chord}
+}
 
 // Pending is the chord begun so far, for display: "ctrl+x". It is "" when there is none.
-func (r *Resolver) Pending() string { return "" }
+func (r *Resolver) Pending() string { return strings.Join(r.pending, " ") }
 
 // Cancel forgets a chord begun.
-func (r *Resolver) Cancel() { r.pending = nil }
+func (r *Resolver) Cancel() { r.pending, r.at = nil, nil }
 
-// Stroke is the name of a key as settings write it, "" for one that has none (a modifier alone).
-func Stroke(k tea.KeyPressMsg) string { return "" }
+// places are the beginnings of the contexts.
+func (m *Map) places(contexts []Context) []place {
+	var out []place
+	for _, c := range contexts {
+		if n := m.tries[c]; n != nil && c != Global {
+			out = append(out, place{c, n})
+		}
+	}
+	if n := m.tries[Global]; n != nil {
+		out = append(out, place{Global, n})
+	}
+	return out
+}
+
+// step follows one key from each place. The innermost context that knows the key says whether it is an action
+// or the beginning of a chord; of the others only those count that agree.
+func step(from []place, names []string) (hits []Hit, on []place) {
+	for _, p := range from {
+		n := p.node.follow(names)
+		switch {
+		case n == nil:
+		case n.action != "" && len(on) == 0:
+			hits = append(hits, Hit{p.context, n.action})
+		case n.action == "" && len(hits) == 0:
+			on = append(on, place{p.context, n})
+		}
+	}
+	return hits, on
+}
+
+func (n *node) follow(names []string) *node {
+	for _, name := range names {
+		if next := n.next[name]; next != nil {
+			return next
+		}
+	}
+	return nil
+}

@@ -1,0 +1,268 @@
+package keys
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Problem is something in the user's keybindings that does not hold, or that takes something else away.
+type Problem struct {
+	Line    int    // in the text that was loaded, from 1
+	Where   string // the context and key: Chat "ctrl+k"
+	Message string // what is wrong, and the next move
+}
+
+func (p Problem) String() string {
+	if p.Where == "" {
+		return fmt.Sprintf("line %d: %s", p.Line, p.Message)
+	}
+	return fmt.Sprintf("line %d, %s: %s", p.Line, p.Where, p.Message)
+}
+
+// entry is one chord of one context.
+type entry struct {
+	context Context
+	chord   []string
+	action  Action
+	line    int // of the user's settings; 0: from the table
+}
+
+// loader applies the user's keybindings to the table.
+type loader struct {
+	text     []byte
+	leader   string
+	entries  []entry
+	problems []Problem
+}
+
+const commandPrefix = "command:"
+
+// Load makes a map of the table and the user's keybindings, which are JSON (comments and trailing commas are
+// fine) in one of these forms, or nothing:
+//
+//	{"bindings": [{"context": "Chat", "bindings": {"ctrl+k": "edit:yank", "ctrl+x ctrl+e": null}}]}
+//	[{"context": "Chat", "bindings": {"ctrl+k": "edit:yank"}}]
+//	{"ctrl+k": "edit:yank", "ctrl+g": null, "chat:submit": ["ctrl+enter"], "leader": "ctrl+space"}
+//
+// The first is Claude Code's keybindings.json (code.claude.com/docs/en/keybindings). In the last one a key is
+// bound where its action is at home, and null takes it off everywhere. The problems are in the order of the
+// text; all the rest holds.
+func Load(settings json.RawMessage) (*Map, []Problem) {
+	l := &loader{text: settings, leader: DefaultLeader}
+	root, err := parse(settings)
+	if err != nil {
+		l.problem(0, "", "not JSON: "+err.Error()+"; the default keys hold")
+		root = value{}
+	}
+	l.readLeader(root)
+	l.defaults()
+	l.read(root)
+	l.prefixes()
+	l.wayToSend()
+	slices.SortStableFunc(l.problems, func(a, b Problem) int { return a.Line - b.Line })
+	return build(l.leader, l.entries), l.problems
+}
+
+func (l *loader) problem(offset int, where, message string, args ...any) {
+	if len(args) > 0 {
+		message = fmt.Sprintf(message, args...)
+	}
+	l.problems = append(l.problems, Problem{l.line(offset), where, message})
+}
+
+func (l *loader) line(offset int) int {
+	return 1 + strings.Count(string(l.text[:min(offset, len(l.text))]), "\n")
+}
+
+func (l *loader) readLeader(root value) {
+	for _, m := range root.members {
+		if m.name != "leader" {
+			continue
+		}
+		chord, err := parseChord(m.value.text, DefaultLeader)
+		switch {
+		case m.value.kind != text || err == nil && len(chord) != 1:
+			l.problem(m.offset, "leader", `the leader is one key, such as "ctrl+x"`)
+		case err != nil:
+			l.problem(m.offset, "leader", err.Error())
+		case types(chord[0]) || chord[0] == "ctrl+c":
+			l.problem(m.offset, "leader", "%s has a meaning of its own in the prompt; take a key with ctrl or alt", chord[0])
+		default:
+			l.leader = chord[0]
+		}
+	}
+}
+
+// defaults fills in the table.
+func (l *loader) defaults() {
+	for _, row := range table {
+		for _, k := range row.Keys {
+			if chord, err := parseChord(k, l.leader); err == nil {
+				l.entries = append(l.entries, entry{row.Context, chord, row.Action, 0})
+			}
+		}
+	}
+}
+
+func (l *loader) read(root value) {
+	switch {
+	case root.kind == nothing:
+	case root.kind == list:
+		l.readContexts(root)
+	case root.kind != object:
+		l.problem(root.offset, "", "keybindings are an object or a list; see docs/keys.md")
+	case slices.ContainsFunc(root.members, func(m member) bool { return m.name == "bindings" }):
+		for _, m := range root.members {
+			switch m.name {
+			case "bindings":
+				l.readContexts(m.value)
+			case "leader", "$schema", "$docs":
+			default:
+				l.problem(m.offset, fmt.Sprintf("%q", m.name), "not known here; keys go into one of the bindings")
+			}
+		}
+	default:
+		l.readFlat(root)
+	}
+}
+
+// readContexts reads Claude Code's form.
+func (l *loader) readContexts(v value) {
+	if v.kind != list {
+		l.problem(v.offset, "bindings", `a list of {"context": ..., "bindings": {...}} is expected`)
+		return
+	}
+	for _, block := range v.elems {
+		name, bindings := block.member("context"), block.member("bindings")
+		if name.kind != text || bindings.kind != object {
+			l.problem(block.offset, "", `a block needs a "context" and "bindings", which is an object`)
+			continue
+		}
+		c, ok := contextNamed(name.text)
+		if !ok {
+			l.problem(name.offset, "", "there is no context %q; there are %s", name.text, strings.Join(contextNames(), ", "))
+			continue
+		}
+		for _, m := range bindings.members {
+			l.bindOne([]Context{c}, m)
+		}
+	}
+}
+
+// readFlat reads one object of keys and actions.
+func (l *loader) readFlat(root value) {
+	for _, m := range root.members {
+		switch {
+		case m.name == "leader" || m.name == "$schema" || m.name == "$docs":
+		case known(Action(m.name)) && strings.Contains(m.name, ":"):
+			l.setKeys(Action(m.name), m)
+		case m.value.kind == null:
+			l.bindOne(contexts(), m)
+		default:
+			l.bindOne(homes(actionOf(m.value.text)), m)
+		}
+	}
+}
+
+// homes are the contexts that an action is bound in by the table, else where the prompt is.
+func homes(a Action) []Context {
+	for _, row := range table {
+		if row.Action == a {
+			return []Context{row.Context}
+		}
+	}
+	return []Context{Chat}
+}
+
+// setKeys replaces all keys of an action.
+func (l *loader) setKeys(a Action, m member) {
+	chords := m.value.elems
+	switch m.value.kind {
+	case text:
+		chords = []value{m.value}
+	case null, list:
+	default:
+		l.problem(m.offset, fmt.Sprintf("%q", a), "a key, a list of keys, or null is expected")
+		return
+	}
+	l.entries = slices.DeleteFunc(l.entries, func(e entry) bool { return e.action == a && !wayOut(e) })
+	for _, c := range chords {
+		if c.kind != text {
+			l.problem(c.offset, fmt.Sprintf("%q", a), "a key is a text")
+			continue
+		}
+		for _, home := range homes(a) {
+			l.bind(home, c.text, a, m.offset)
+		}
+	}
+}
+
+// bindOne applies "key": "action" or "key": null in contexts.
+func (l *loader) bindOne(in []Context, m member) {
+	where := fmt.Sprintf("%q", m.name)
+	if len(in) == 1 {
+		where = string(in[0]) + " " + where
+	}
+	switch m.value.kind {
+	case null:
+		l.unbind(in, m, where)
+	case text:
+		a := actionOf(m.value.text)
+		if !known(a) {
+			l.problem(m.offset, where, unknownAction(a))
+			return
+		}
+		for _, c := range in {
+			l.bind(c, m.name, a, m.offset)
+		}
+	default:
+		l.problem(m.offset, where, "the name of an action, or null, is expected")
+	}
+}
+
+func (l *loader) unbind(in []Context, m member, where string) {
+	chord, err := parseChord(m.name, l.leader)
+	if err != nil {
+		l.problem(m.offset, where, err.Error())
+		return
+	}
+	l.entries = slices.DeleteFunc(l.entries, func(e entry) bool {
+		return slices.Contains(in, e.context) && slices.Equal(e.chord, chord) && !wayOut(e)
+	})
+	if slices.Contains(in, Global) && slices.Equal(chord, []string{"ctrl+c"}) {
+		l.problem(m.offset, where, "ctrl+c stays: it is the way out")
+	}
+}
+
+// wayOut reports the binding that no setting takes away.
+func wayOut(e entry) bool {
+	return e.context == Global && e.action == Interrupt && slices.Equal(e.chord, []string{"ctrl+c"})
+}
+
+func (l *loader) bind(c Context, key string, a Action, offset int) {
+	where := fmt.Sprintf("%s %q", c, key)
+	chord, err := parseChord(key, l.leader)
+	if err == nil {
+		err = refused(c, chord, a)
+	}
+	if err != nil {
+		l.problem(offset, where, err.Error())
+		return
+	}
+	line := l.line(offset)
+	i := slices.IndexFunc(l.entries, func(e entry) bool { return e.context == c && slices.Equal(e.chord, chord) })
+	if i >= 0 {
+		if old := l.entries[i]; old.line > 0 && old.action != a {
+			l.problem(offset, where, "bound twice: to %s in line %d, and to %s here, which holds", old.action, old.line, a)
+		}
+		l.entries = slices.Delete(l.entries, i, i+1)
+	}
+	// What the user bound is what to show for an action, so it goes before the defaults.
+	at := slices.IndexFunc(l.entries, func(e entry) bool { return e.context == c && e.action == a && e.line == 0 })
+	if at < 0 {
+		at = len(l.entries)
+	}
+	l.entries = slices.Insert(l.entries, at, entry{c, chord, a, line})
+}
