@@ -1,0 +1,213 @@
+package shell
+
+import (
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/lathe-dev/lathe/internal/permission"
+)
+
+// analysis is the state of one walk.
+type analysis struct {
+	world permission.World
+	start string // the folder that the line begins in
+	line  string
+
+	parts    []permission.Part
+	levels   []int // of the parts, for the tree that people see
+	calls    []*call
+	redirs   []*redirect
+	accesses []permission.Access
+	touched  map[string]bool // accesses that were noted
+	odd      map[oddity][]string
+
+	class  permission.Class
+	exact  bool
+	script string
+
+	mute   int // above 0: words are expanded only to learn what a substitution prints
+	depth  int // substitutions within substitutions
+	parsed int // bytes of text that were parsed
+	inline int // calls of functions and aliases that were followed
+	steps  int // statements that were looked at again, inside functions
+}
+
+// oddity is a construct that a check may want to hear of.
+type oddity string
+
+const (
+	oddBraces       oddity = "braces"
+	oddTooMuch      oddity = "too much"
+	oddAnsi         oddity = "ansi quotes"
+	oddArithmetic   oddity = "arithmetic"
+	oddExtGlob      oddity = "extended pattern"
+	oddEquals       oddity = "=cmd"
+	oddIndirect     oddity = "indirect"
+	oddIFS          oddity = "ifs"
+	oddSubscript    oddity = "subscript"
+	oddTransform    oddity = "transform"
+	oddAssignExpand oddity = "assigning expansion"
+	oddSubst        oddity = "substitution"
+	oddHidden       oddity = "hidden text"
+	oddFunction     oddity = "function"
+	oddShadow       oddity = "shadow"
+	oddCoproc       oddity = "coproc"
+	oddZsh          oddity = "zsh"
+	oddSyntax       oddity = "syntax"
+	oddLong         oddity = "long"
+	oddCharacter    oddity = "character"
+	oddBlank        oddity = "blank"
+	oddUnknownDir   oddity = "unknown folder"
+	oddEvaluated    oddity = "evaluated name"
+	oddControl      oddity = "control flow"
+	oddBackground   oddity = "background"
+	oddForkBomb     oddity = "fork bomb"
+	oddDecoded      oddity = "decoded text"
+	oddSpelling     oddity = "spelling"
+	oddComment      oddity = "comment"
+	oddPipedShell   oddity = "piped shell"
+)
+
+// saw notes a construct, with the text that shows it.
+func (a *analysis) saw(o oddity, text string) {
+	if a.mute > 0 || len(a.odd[o]) >= 3 {
+		return
+	}
+	for _, had := range a.odd[o] {
+		if had == text {
+			return
+		}
+	}
+	if a.odd == nil {
+		a.odd = map[oddity][]string{}
+	}
+	a.odd[o] = append(a.odd[o], text)
+}
+
+// raise makes the class of the line at least c.
+func (a *analysis) raise(c permission.Class) {
+	if a.mute == 0 {
+		a.class = stronger(a.class, c)
+	}
+}
+
+// opaque says that the line is not understood word by word, so it cannot count as harmless.
+func (a *analysis) opaque() {
+	if a.mute == 0 {
+		a.exact = false
+		a.raise(permission.ClassWrite)
+	}
+}
+
+// source is the text of a node.
+func (a *analysis) source(n syntax.Node, sc *scope) string {
+	from, to := n.Pos(), n.End()
+	if !from.IsValid() || !to.IsValid() {
+		return ""
+	}
+	return cut(sc.src, from.Offset(), to.Offset())
+}
+
+func cut(text string, from, to uint) string {
+	to = min(to, uint(len(text)))
+	if from >= to {
+		return ""
+	}
+	return text[from:to]
+}
+
+// analyze walks the whole line.
+func analyze(line, dir string, w permission.World) *analysis {
+	a := &analysis{world: w, start: dir, line: line, class: permission.ClassNeutral, exact: true}
+	sc := &scope{src: line, dirs: []string{dir}}
+	a.characters(line)
+	switch {
+	case len(line) > maxParse:
+		a.saw(oddLong, "")
+		a.opaque()
+		a.scan(line, sc)
+		return a
+	case len(line) > maxLine:
+		a.saw(oddLong, "")
+		a.opaque()
+	}
+	a.parsed += len(line)
+	file, err := parse(line)
+	if err != nil {
+		a.saw(oddSyntax, reason(err))
+		a.opaque()
+		a.scan(line, sc)
+		return a
+	}
+	script, ok := a.list(file.Stmts, sc)
+	a.comments(file)
+	if len(a.parts) == 0 {
+		a.exact = false
+	}
+	if !ok {
+		a.raise(permission.ClassWrite)
+	}
+	a.script = script
+	return a
+}
+
+// parse reads text as bash.
+func parse(text string) (*syntax.File, error) {
+	return syntax.NewParser(syntax.Variant(syntax.LangBash), syntax.KeepComments(true)).Parse(strings.NewReader(text), "")
+}
+
+// reason is a parse error without the position, for people.
+func reason(err error) string {
+	text := err.Error()
+	if parseErr, ok := err.(syntax.ParseError); ok {
+		text = parseErr.Text
+	}
+	return text
+}
+
+// nestedScript analyses text that something in the line runs as a script.
+func (a *analysis) nestedScript(text string, sc *scope, within string, args []string) {
+	if a.mute > 0 || text == "" {
+		return
+	}
+	inner := sc.inside(within)
+	inner.src, inner.nested, inner.args = text, sc.nested+1, args
+	a.parsed += len(text)
+	if inner.nested > maxNested || a.parsed > 3*maxParse {
+		a.saw(oddTooMuch, "scripts within scripts")
+		a.opaque()
+		return
+	}
+	file, err := parse(text)
+	if err != nil {
+		a.saw(oddSyntax, reason(err))
+		a.opaque()
+		a.scan(text, inner)
+		return
+	}
+	a.list(file.Stmts, inner)
+}
+
+// prompt analyses text in which bash runs substitutions: PS4, ${x@P}, subscripts, arithmetic on names.
+func (a *analysis) prompt(text string, sc *scope, within string) {
+	if a.mute > 0 || !strings.ContainsAny(text, "$`") {
+		return
+	}
+	inner := sc.inside(within)
+	inner.src, inner.nested = text, sc.nested+1
+	a.parsed += len(text)
+	if inner.nested > maxNested || a.parsed > 3*maxParse {
+		a.saw(oddTooMuch, "texts within texts")
+		a.opaque()
+		return
+	}
+	doc, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Document(strings.NewReader(text))
+	if err != nil {
+		a.scan(text, inner)
+		return
+	}
+	for _, part := range doc.Parts {
+		a.pieces(nil, part, inner, false, false)
+	}
+}

@@ -1,0 +1,439 @@
+package shell
+
+import (
+	"path/filepath"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/lathe-dev/lathe/internal/permission"
+	"github.com/lathe-dev/lathe/internal/permission/program"
+)
+
+// call is one simple command as it would run.
+type call struct {
+	words   []word
+	assigns []assigned
+	name    string // base name of the program, "" when unknown
+	raw     string
+	use     program.Use
+	dirs    []string
+	in      input
+	within  string
+	level   int
+	guess   bool
+	sub     bool   // run by another command of the line: sudo, xargs, find -exec
+	wrapper string // the name of that command
+}
+
+// assigned is one assignment before a command or alone.
+type assigned struct {
+	name, text string
+	known      bool
+	show       string
+}
+
+// arg returns the text of a word, "" where there is none.
+func (c *call) arg(i int) string {
+	if i < len(c.words) {
+		return c.words[i].text
+	}
+	return ""
+}
+
+// call walks a simple command.
+func (a *analysis) call(c *syntax.CallExpr, sc *scope, in input, rd redirected) (script string, ok bool) {
+	raw := a.source(c, sc)
+	assigns := a.assignments(c.Assigns, sc)
+	if len(c.Args) == 0 {
+		a.assign(assigns, raw, sc)
+		return "", false
+	}
+	a.reserved(c, sc)
+	words := a.words(c.Args, sc)
+	run := &call{words: words, assigns: assigns, raw: raw, in: in}
+	script, ok = a.run(run, sc)
+	if rd.script != "" {
+		script += rd.script
+	}
+	return script, ok
+}
+
+// assignments expands assignments without making them.
+func (a *analysis) assignments(list []*syntax.Assign, sc *scope) []assigned {
+	var out []assigned
+	for _, as := range list {
+		if as.Index != nil {
+			a.saw(oddSubscript, a.source(as, sc))
+			a.arithmetic(as.Index, sc)
+		}
+		got := assigned{show: a.source(as, sc), known: true}
+		if as.Name != nil {
+			got.name = as.Name.Value
+		}
+		if as.Value != nil {
+			w := a.expandOne(as.Value, sc)
+			got.text, got.known = w.text, !w.unknown
+		}
+		if as.Array != nil {
+			got.text, got.known = a.array(as.Array, sc)
+		}
+		if as.Append {
+			had, known := a.variable(got.name, sc)
+			got.text, got.known = had+got.text, known && got.known
+		}
+		if as.Index != nil {
+			got.known = false
+		}
+		out = append(out, got)
+	}
+	return out
+}
+
+// array is the text of (a b c), words joined by blanks.
+func (a *analysis) array(x *syntax.ArrayExpr, sc *scope) (string, bool) {
+	var texts []string
+	known := true
+	for _, e := range x.Elems {
+		a.arithmetic(e.Index, sc)
+		if e.Value == nil {
+			continue
+		}
+		for _, w := range a.expand(e.Value, sc) {
+			texts = append(texts, w.text)
+			known = known && !w.unknown
+		}
+	}
+	return strings.Join(texts, " "), known
+}
+
+// assign makes assignments that stand alone.
+func (a *analysis) assign(list []assigned, raw string, sc *scope) {
+	for _, as := range list {
+		sc.assign(as.name, binding{text: as.text, known: as.known})
+		a.value(as, sc)
+	}
+	a.calls = a.noteCall(&call{assigns: list, raw: raw, dirs: sc.dirs, within: sc.within, level: sc.level})
+	a.part(permission.Part{
+		Text: raw, Raw: raw, Class: permission.ClassWrite, Within: sc.within, Exact: true, Literal: true,
+		Reason: "it sets variables",
+	}, sc)
+}
+
+// value looks at a value that bash may run later: PS4, PROMPT_COMMAND and all that holds a substitution.
+func (a *analysis) value(as assigned, sc *scope) {
+	switch as.name {
+	case "PROMPT_COMMAND":
+		a.nestedScript(as.text, sc, as.name, nil)
+	default:
+		a.prompt(as.text, sc, "the value of "+as.name)
+	}
+}
+
+// noteCall keeps a call for the checks.
+func (a *analysis) noteCall(c *call) []*call {
+	if a.mute > 0 {
+		return a.calls
+	}
+	return append(a.calls, c)
+}
+
+// declare walks export, declare, local, readonly and typeset.
+func (a *analysis) declare(c *syntax.DeclClause, sc *scope) {
+	raw := a.source(c, sc)
+	var plain []*syntax.Assign
+	words := []word{{text: c.Variant.Value, show: c.Variant.Value}}
+	for _, as := range c.Args {
+		if as.Name != nil {
+			plain = append(plain, as)
+			words = append(words, word{text: as.Name.Value, show: a.source(as, sc), worked: as.Value != nil})
+			continue
+		}
+		if as.Value == nil {
+			continue
+		}
+		for _, w := range a.expand(as.Value, sc) {
+			words = append(words, w)
+			a.prompt(w.text, sc, c.Variant.Value)
+			if name, text, ok := strings.Cut(w.text, "="); ok {
+				sc.assign(name, binding{text: text, known: !w.unknown})
+			}
+		}
+	}
+	list := a.assignments(plain, sc)
+	for i, as := range list {
+		if !plain[i].Naked {
+			sc.assign(as.name, binding{text: as.text, known: as.known})
+			a.value(as, sc)
+		}
+	}
+	run := &call{words: words, assigns: list, raw: raw, name: c.Variant.Value, dirs: sc.dirs, within: sc.within, level: sc.level}
+	run.use = program.Use{Class: permission.ClassWrite, Reason: "it sets or prints variables"}
+	a.calls = a.noteCall(run)
+	text, deep := a.texts(run)
+	a.part(permission.Part{
+		Text: text, Raw: raw, Deep: deep, Program: run.name, Class: permission.ClassWrite, Within: sc.within,
+		Reason: run.use.Reason,
+	}, sc)
+	a.opaque()
+}
+
+// part notes a part.
+func (a *analysis) part(p permission.Part, sc *scope) int {
+	if a.mute > 0 {
+		return -1
+	}
+	if !p.Exact || sc.guess {
+		a.exact = false
+	}
+	a.raise(p.Class)
+	a.parts = append(a.parts, p)
+	a.levels = append(a.levels, sc.level)
+	return len(a.parts) - 1
+}
+
+// run analyses a command whose words are known as far as they can be.
+func (a *analysis) run(c *call, sc *scope) (script string, ok bool) {
+	if len(c.words) == 0 {
+		a.part(permission.Part{Text: c.raw, Raw: c.raw, Class: permission.ClassWrite, Within: sc.within, Reason: "its words only running tells"}, sc)
+		a.calls = a.noteCall(c)
+		return "", false
+	}
+	c.dirs, c.within, c.level, c.guess = sc.dirs, sc.within, sc.level, sc.guess
+	c.name = baseName(c.words[0])
+	for _, as := range c.assigns {
+		a.value(as, sc)
+	}
+	c.use = a.lookUp(c, sc)
+	at := a.addPart(c, sc)
+	a.calls = a.noteCall(c)
+	a.follow(c, sc)
+	a.reach(c, sc)
+	a.change(c, sc)
+	if at < 0 || !a.parts[at].Class.Looks() {
+		return "", false
+	}
+	return a.rewrite(c, &a.parts[at])
+}
+
+// baseName is the program's name, "" when it is not known.
+func baseName(w word) string {
+	if w.text == "" || w.glob {
+		return ""
+	}
+	return filepath.Base(filepath.ToSlash(w.text))
+}
+
+// lookUp asks the program table. Words of which only a part is known are asked for with what is known,
+// because a guess serves deny rules; that they count as harmless is ruled out elsewhere.
+func (a *analysis) lookUp(c *call, sc *scope) program.Use {
+	words := make([]program.Word, len(c.words))
+	for i, w := range c.words {
+		words[i] = w.program()
+	}
+	words[0].Unknown = words[0].Unknown && words[0].Text == ""
+	return program.Look(words, program.Env{Dir: sc.dir(), World: a.world})
+}
+
+// addPart notes the part for a call, with its texts for rules.
+func (a *analysis) addPart(c *call, sc *scope) int {
+	p := permission.Part{
+		Raw: c.raw, Program: c.name, Class: c.use.Class, Reason: c.use.Reason, Within: sc.within,
+		Literal: c.use.Literal, Exact: !sc.guess,
+	}
+	p.Text, p.Deep = a.texts(c)
+	for i, w := range c.words {
+		if !w.literal() || (w.glob && (i == 0 || risky(c, w))) {
+			p.Exact = false
+		}
+	}
+	first := c.words[0]
+	if strings.ContainsAny(first.text, " \t\n;&|<>()$`\"'\\*?[]{}=") || first.tilde {
+		p.Exact = false
+	}
+	for _, as := range c.assigns {
+		if !safeVariable(as.name) || !as.known || strings.ContainsAny(as.show, "$`") {
+			p.Literal = true
+			a.soften(&p, "it sets the variable "+as.name)
+		}
+	}
+	if len(c.assigns) > 0 {
+		a.soften(&p, "it sets the variable "+c.assigns[0].name)
+	}
+	if (c.use.Transparent && len(c.use.Inner) > 0) || (c.sub && !a.transparent(c)) {
+		p.Covered = true
+	}
+	a.harden(c, &p, sc)
+	return a.part(p, sc)
+}
+
+// soften takes the harmless class from a part, with the reason.
+func (a *analysis) soften(p *permission.Part, why string) {
+	if p.Class.Looks() {
+		p.Class, p.Reason = permission.ClassWrite, why
+	}
+}
+
+// transparent reports whether the wrapper that runs c lets it stand for the whole.
+func (a *analysis) transparent(c *call) bool { return c.wrapper == "" }
+
+// harden takes the harmless class from what looks harmless by its words alone.
+func (a *analysis) harden(c *call, p *permission.Part, sc *scope) {
+	if !p.Class.Looks() {
+		p.Class = stronger(p.Class, permission.ClassNeutral)
+		return
+	}
+	for _, w := range c.words {
+		if w.unknown {
+			a.soften(p, "only running tells what "+w.show+" is")
+		}
+	}
+	switch {
+	case c.use.ScriptHides || c.use.Stdin || len(c.use.Script) > 0:
+		a.soften(p, "it runs text as a script")
+	case len(c.use.Writes) > 0 || len(c.use.Kills) > 0:
+		a.soften(p, "it writes files")
+	case len(c.use.Hosts) > 0:
+		a.soften(p, "it reaches another machine")
+	case sc.dirs == nil:
+		a.saw(oddUnknownDir, c.raw)
+		a.soften(p, "it is not known in which folder it would run")
+	case a.defined(c, sc):
+		a.soften(p, "the line itself defines "+c.name)
+	}
+	a.git(c, p, sc)
+	a.locate(c, p, sc)
+}
+
+func (a *analysis) defined(c *call, sc *scope) bool {
+	return sc.funcs[c.name] != nil || sc.aliases[c.name] != ""
+}
+
+// git looks at the repository whose configuration a git command would follow.
+func (a *analysis) git(c *call, p *permission.Part, sc *scope) {
+	if !c.use.Git || !p.Class.Looks() {
+		return
+	}
+	if c.use.GitDir != "" || sc.moved(a.start) {
+		a.soften(p, "another folder's repository may name programs that git runs")
+		return
+	}
+	keys, err := a.world.GitPrograms(sc.dir())
+	switch {
+	case err != nil:
+		a.soften(p, "what the repository's configuration would run cannot be told: "+err.Error())
+	case len(keys) > 0:
+		a.soften(p, "the repository's configuration names a program: "+strings.Join(keys, ", "))
+	}
+}
+
+// locate finds the program: it must be where programs of the system are, not in a folder that is worked in.
+func (a *analysis) locate(c *call, p *permission.Part, sc *scope) {
+	if builtins[c.words[0].text] {
+		return
+	}
+	p.Path = a.world.Program(c.words[0].text, sc.dir())
+	switch {
+	case p.Path == "":
+		a.soften(p, "there is no program "+c.words[0].text)
+	case a.rooted(p.Path):
+		a.soften(p, c.name+" is a program of the folder that is worked in: "+p.Path)
+	case strings.ContainsAny(c.words[0].text, `/\`) && !trusted(c.words[0].text):
+		a.soften(p, c.words[0].text+" is not where the system keeps its programs")
+	}
+}
+
+// trusted reports whether a program named by its path lies where the system keeps programs.
+func trusted(path string) bool {
+	switch filepath.Dir(path) {
+	case "/bin", "/usr/bin", "/usr/local/bin", "/sbin", "/usr/sbin", "/opt/homebrew/bin":
+		return filepath.Clean(path) == path
+	}
+	return false
+}
+
+// builtins are the commands that bash runs itself and that may count as harmless.
+var builtins = map[string]bool{
+	"echo": true, "printf": true, "pwd": true, "true": true, "false": true, ":": true, "test": true, "[": true,
+	"cd": true, "type": true, "command": true,
+}
+
+// risky reports whether a pattern could stand for a file whose name is a flag of a program that has
+// dangerous ones.
+func risky(c *call, w word) bool {
+	if w.text != "" && !strings.ContainsRune(`*?[-`, rune(w.text[0])) {
+		return false
+	}
+	switch c.name {
+	case "find", "sort", "sed", "git", "tar", "rsync", "awk", "gawk", "mawk", "xargs", "rg", "fd", "env", "zip", "ssh", "scp":
+		return true
+	}
+	return false
+}
+
+// safeVariables may stand before a command without changing what it runs. LC_* belong to them.
+var safeVariables = map[string]bool{
+	"NODE_ENV": true, "RAILS_ENV": true, "RACK_ENV": true, "APP_ENV": true, "FLASK_ENV": true, "DJANGO_ENV": true,
+	"LANG": true, "LANGUAGE": true, "TZ": true, "TERM": true, "COLORTERM": true, "NO_COLOR": true, "FORCE_COLOR": true,
+	"CLICOLOR": true, "CLICOLOR_FORCE": true, "COLUMNS": true, "LINES": true, "CI": true, "DEBUG": true, "VERBOSE": true,
+	"RUST_BACKTRACE": true, "RUST_LOG": true, "PYTHONUNBUFFERED": true, "PYTHONDONTWRITEBYTECODE": true,
+	"CARGO_TERM_COLOR": true, "GOOS": true, "GOARCH": true, "CGO_ENABLED": true, "GO111MODULE": true, "PORT": true,
+}
+
+// safeVariable reports whether a variable is one of those that allow rules look through.
+func safeVariable(name string) bool {
+	return safeVariables[name] || (strings.HasPrefix(name, "LC_") && syntax.ValidName(name))
+}
+
+// texts are the text of a call as rules see it, and more for deny and ask rules.
+func (a *analysis) texts(c *call) (text string, deep []string) {
+	var shown, plain, known []string
+	for _, w := range c.words {
+		show := w.show
+		if show == "" && w.text == "" && !w.unknown {
+			show = "''"
+		}
+		shown = append(shown, show)
+		plain = append(plain, w.text)
+		if w.text != "" || !w.unknown {
+			known = append(known, w.text)
+		}
+	}
+	text = strings.Join(shown, " ")
+	if c.name != "export" && c.name != "declare" {
+		var kept []string
+		for _, as := range c.assigns {
+			if !safeVariable(as.name) || !as.known || strings.ContainsAny(as.show, "$`") {
+				kept = append(kept, as.show)
+			}
+		}
+		if len(kept) > 0 {
+			deep = add(deep, text, text)
+			text = strings.Join(kept, " ") + " " + text
+		}
+	}
+	deep = add(deep, text, c.raw)
+	deep = add(deep, text, strings.Join(plain, " "))
+	deep = add(deep, text, strings.Join(known, " "))
+	if c.name != "" && c.name != plain[0] {
+		deep = add(deep, text, strings.Join(append([]string{c.name}, plain[1:]...), " "))
+	}
+	if lower := strings.ToLower(c.name); lower != c.name {
+		deep = add(deep, text, strings.Join(append([]string{lower}, plain[1:]...), " "))
+	}
+	return text, deep
+}
+
+// add appends a text that is new.
+func add(texts []string, main, text string) []string {
+	text = strings.TrimSpace(text)
+	if text == "" || text == main {
+		return texts
+	}
+	for _, t := range texts {
+		if t == text {
+			return texts
+		}
+	}
+	return append(texts, text)
+}

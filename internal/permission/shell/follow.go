@@ -1,0 +1,362 @@
+package shell
+
+import (
+	"path"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/lathe-dev/lathe/internal/permission"
+	"github.com/lathe-dev/lathe/internal/permission/program"
+)
+
+// follow analyses what a command runs in its turn.
+func (a *analysis) follow(c *call, sc *scope) {
+	if a.mute > 0 {
+		return
+	}
+	a.guesses(c, sc)
+	a.called(c, sc)
+	a.inner(c, sc)
+	a.scripts(c, sc)
+	a.stdin(c, sc)
+	a.produced(c, sc)
+	a.names(c, sc)
+}
+
+// guesses looks at what a command would be if unknown words are empty, or if a pattern in the place of the
+// program stands for one that is known.
+func (a *analysis) guesses(c *call, sc *scope) {
+	first := c.words[0]
+	if first.unknown && first.text == "" && len(c.words) > 1 {
+		guess := sc.inside("an unknown word")
+		guess.guess = true
+		rest := c.words[1:]
+		a.run(&call{words: rest, raw: c.raw, in: c.in, sub: true, wrapper: "?"}, guess)
+	}
+	if !first.glob || sc.guess {
+		return
+	}
+	for _, name := range likely {
+		if ok, err := path.Match(path.Base(first.text), name); err != nil || !ok {
+			continue
+		}
+		guess := sc.inside("a pattern for a program")
+		guess.guess = true
+		words := append([]word{{text: name, show: name, worked: true}}, c.words[1:]...)
+		a.run(&call{words: words, raw: c.raw, in: c.in, sub: true, wrapper: "?"}, guess)
+	}
+}
+
+// likely are programs that a pattern in the place of the program is tried against.
+var likely = []string{
+	"rm", "rmdir", "dd", "mv", "cp", "ln", "chmod", "chown", "shred", "mkfs", "curl", "wget", "nc", "ssh", "scp",
+	"bash", "sh", "dash", "zsh", "python", "python3", "perl", "ruby", "node", "sudo", "su", "kill", "pkill", "reboot",
+	"shutdown", "halt", "git", "tee", "touch", "cat", "env", "eval", "find", "xargs", "truncate", "wipefs",
+}
+
+// called follows functions and aliases that the line defines.
+func (a *analysis) called(c *call, sc *scope) {
+	if text := sc.aliases[c.name]; text != "" && a.mayInline() {
+		inner := sc.inside("alias " + c.name)
+		delete(inner.aliases, c.name)
+		rest := make([]string, 0, len(c.words))
+		for _, w := range c.words[1:] {
+			rest = append(rest, quote(w.text))
+		}
+		a.nestedScript(text+" "+strings.Join(rest, " "), inner, "alias "+c.name, nil)
+	}
+	f := sc.funcs[c.name]
+	if f == nil || !a.mayInline() {
+		return
+	}
+	inner := sc.inside("function " + c.name)
+	inner.src = f.src
+	inner.args = texts(c.words)
+	delete(inner.funcs, c.name)
+	a.stmt(f.body, inner, c.in)
+	sc.dirs = nil
+	if len(inner.dirs) == 1 {
+		sc.dirs = inner.dirs
+	}
+}
+
+func texts(words []word) []string {
+	out := make([]string, 0, len(words))
+	for _, w := range words {
+		out = append(out, w.text)
+	}
+	return out
+}
+
+// mayInline counts what is followed more than once, so that no line becomes endless.
+func (a *analysis) mayInline() bool {
+	a.inline++
+	if a.inline > maxInline {
+		a.saw(oddTooMuch, "functions that call functions")
+		a.opaque()
+		return false
+	}
+	return true
+}
+
+// inner analyses the commands that a command runs from its own words.
+func (a *analysis) inner(c *call, sc *scope) {
+	if len(c.use.Inner) == 0 {
+		return
+	}
+	if c.level > maxLevel {
+		a.saw(oddTooMuch, "wrappers around wrappers")
+		a.opaque()
+		return
+	}
+	shows := map[string]word{}
+	for _, w := range c.words {
+		shows[w.text] = w
+	}
+	for _, words := range c.use.Inner {
+		next := sc.inside(c.name)
+		run := &call{raw: c.raw, in: c.in, sub: true}
+		if !c.use.Transparent {
+			run.wrapper = c.name
+		}
+		run.assigns, words = leading(words, c.name)
+		for _, w := range words {
+			run.words = append(run.words, fromProgram(w, shows))
+		}
+		if len(run.words) > 0 {
+			a.run(run, next)
+		}
+	}
+	if !c.use.Transparent {
+		a.raise(permission.ClassWrite)
+	}
+}
+
+// leading takes VAR=value words off the front of what env and sudo run.
+func leading(words []program.Word, wrapper string) ([]assigned, []program.Word) {
+	var out []assigned
+	for len(words) > 0 {
+		name, value, ok := strings.Cut(words[0].Text, "=")
+		if !ok || !syntax.ValidName(name) {
+			break
+		}
+		out = append(out, assigned{name: name, text: value, known: !words[0].Unknown, show: words[0].Text})
+		words = words[1:]
+	}
+	_ = wrapper
+	return out, words
+}
+
+// fromProgram turns a word of the program table back into one of the line.
+func fromProgram(w program.Word, shows map[string]word) word {
+	if had, ok := shows[w.Text]; ok && had.glob == w.Glob {
+		had.unknown = had.unknown || w.Unknown
+		return had
+	}
+	show := w.Text
+	return word{text: w.Text, show: show, glob: w.Glob, unknown: w.Unknown, quoted: w.Quoted}
+}
+
+// scripts analyses text that a command runs as a script.
+func (a *analysis) scripts(c *call, sc *scope) {
+	for _, text := range c.use.Script {
+		a.nestedScript(text, sc, c.name, scriptArgs(c, text))
+	}
+	if c.name == "alias" {
+		a.alias(c, sc)
+	}
+	if c.use.ScriptHides || (len(c.use.Script) > 0 && anyUnknown(c.words)) {
+		a.saw(oddHidden, c.raw)
+		a.raise(permission.ClassWrite)
+		a.exact = false
+	}
+}
+
+func anyUnknown(words []word) bool {
+	for _, w := range words {
+		if w.unknown {
+			return true
+		}
+	}
+	return false
+}
+
+// scriptArgs are $0, $1, ... of sh -c 'script' zero one.
+func scriptArgs(c *call, script string) []string {
+	for i, w := range c.words {
+		if w.text == script && i > 0 {
+			return texts(c.words[i+1:])
+		}
+	}
+	return nil
+}
+
+// alias notes aliases and what they stand for.
+func (a *analysis) alias(c *call, sc *scope) {
+	for _, w := range c.words[1:] {
+		name, text, ok := strings.Cut(w.text, "=")
+		if !ok {
+			continue
+		}
+		a.saw(oddShadow, w.show)
+		if sc.aliases == nil {
+			sc.aliases = map[string]string{}
+		}
+		sc.aliases[name] = text
+		a.nestedScript(text, sc, "alias "+name, nil)
+	}
+}
+
+// stdin analyses what an interpreter reads from a pipe or a here-document.
+func (a *analysis) stdin(c *call, sc *scope) {
+	if !c.use.Stdin {
+		return
+	}
+	in := c.in
+	if !in.any {
+		a.saw(oddHidden, c.raw)
+		return
+	}
+	if in.from != nil && !in.known {
+		in.text, in.known = a.printed(in.from, in.scope)
+	}
+	a.saw(oddPipedShell, c.raw)
+	if in.text != "" {
+		if in.from != nil {
+			a.saw(oddDecoded, in.text)
+		}
+		switch {
+		case c.name == "xargs":
+			a.nestedScript(in.text, sc, c.name, nil)
+		case shells[c.name] || c.name == "source" || c.name == ".":
+			a.nestedScript(in.text, sc, "text for "+c.name, nil)
+		default:
+			a.code(in.text, sc, c.name)
+		}
+	}
+	if !in.known {
+		a.saw(oddHidden, c.raw)
+	}
+	a.opaque()
+}
+
+var shells = map[string]bool{"sh": true, "bash": true, "dash": true, "zsh": true, "ksh": true, "ash": true, "fish": true, "mksh": true, "rbash": true, "busybox": true}
+
+// produced analyses the output of <( ) where a shell reads it as a script.
+func (a *analysis) produced(c *call, sc *scope) {
+	if !shells[c.name] && c.name != "source" && c.name != "." {
+		return
+	}
+	for _, w := range c.words[1:] {
+		if w.produced == nil {
+			continue
+		}
+		text, known := a.output(w.produced.Stmts, sc)
+		if text != "" {
+			a.saw(oddDecoded, text)
+			a.nestedScript(text, sc, "text for "+c.name, nil)
+		}
+		if !known {
+			a.saw(oddHidden, c.raw)
+		}
+		a.opaque()
+	}
+}
+
+// evaluators are builtins that take the name of a variable and evaluate what stands in its subscript.
+var evaluators = map[string]bool{
+	"test": true, "[": true, "printf": true, "read": true, "unset": true, "let": true, "mapfile": true, "readarray": true,
+	"getopts": true, "wait": true, "export": true, "declare": true, "typeset": true, "local": true, "readonly": true,
+	"compgen": true, "complete": true, "trap": true, "bind": true, "expr": false,
+}
+
+// names looks for substitutions in the names that builtins evaluate: test -v 'a[$(x)]'.
+func (a *analysis) names(c *call, sc *scope) {
+	if !evaluators[c.name] {
+		return
+	}
+	for _, w := range c.words[1:] {
+		open := strings.IndexByte(w.text, '[')
+		if open < 0 || !strings.ContainsAny(w.text[open:], "$`") {
+			continue
+		}
+		if (c.name == "printf" || c.name == "[" || c.name == "test") && !hasFlag(c.words, "-v") && !hasFlag(c.words, "-R") {
+			continue
+		}
+		a.saw(oddEvaluated, w.show)
+		a.prompt(w.text, sc, "a subscript")
+		a.raise(permission.ClassWrite)
+	}
+}
+
+func hasFlag(words []word, prefix string) bool {
+	for _, w := range words[1:] {
+		if strings.HasPrefix(w.text, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+// reach notes the files and hosts that a command names.
+func (a *analysis) reach(c *call, sc *scope) {
+	if a.mute > 0 {
+		return
+	}
+	patterns := map[string]bool{}
+	for _, w := range c.words {
+		if w.glob {
+			patterns[w.text] = true
+		}
+	}
+	for _, name := range c.use.Reads {
+		a.files(permission.Read, name, patterns, sc)
+	}
+	for _, name := range c.use.Writes {
+		a.files(permission.Write, name, patterns, sc)
+	}
+	for _, name := range c.use.Kills {
+		a.files(permission.Write, name, patterns, sc)
+	}
+	for _, host := range c.use.Hosts {
+		a.access(permission.Access{Kind: permission.Net, Target: host})
+	}
+}
+
+// files notes a path or, for a pattern, the files that it stands for now.
+func (a *analysis) files(kind permission.Kind, name string, patterns map[string]bool, sc *scope) {
+	if !patterns[name] {
+		a.path(kind, name, sc.dirs)
+		return
+	}
+	for _, d := range sc.dirs {
+		found, more := a.world.Glob(name, d, maxGlob)
+		for _, f := range found {
+			a.place(kind, f)
+		}
+		if more {
+			a.saw(oddTooMuch, "files that "+name+" stands for")
+		}
+		if len(found) == 0 {
+			a.path(kind, unescape(name), []string{d})
+		}
+	}
+}
+
+// change notes what a command does to the shell itself: its folder.
+func (a *analysis) change(c *call, sc *scope) {
+	if c.use.Dir == nil {
+		return
+	}
+	to := *c.use.Dir
+	if to.Unknown || sc.guess {
+		sc.dirs = nil
+		return
+	}
+	if to.Text == "" {
+		return
+	}
+	a.path(permission.Read, to.Text, sc.dirs)
+	sc.enter(to.Text)
+}

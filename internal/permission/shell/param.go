@@ -1,0 +1,343 @@
+package shell
+
+import (
+	"strconv"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// pieces expands one part of a word.
+func (a *analysis) pieces(out []piece, part syntax.WordPart, sc *scope, first, last bool) []piece {
+	switch p := part.(type) {
+	case *syntax.Lit:
+		return append(out, a.literalPiece(p.Value, sc, first, last)...)
+	case *syntax.SglQuoted:
+		if !p.Dollar {
+			return append(out, piece{text: p.Value, show: p.Value, quoted: true})
+		}
+		a.saw(oddAnsi, a.source(p, sc))
+		text, ok := ansi(p.Value)
+		return append(out, piece{text: text, show: text, quoted: true, worked: true, unknown: !ok})
+	case *syntax.DblQuoted:
+		return append(out, a.quotedPieces(p, sc)...)
+	case *syntax.ParamExp:
+		return append(out, a.param(p, sc, true))
+	case *syntax.CmdSubst:
+		text, known := a.substitution(p, sc)
+		return append(out, piece{text: text, show: a.source(p, sc), unknown: !known, worked: true, split: true})
+	case *syntax.ArithmExp:
+		a.saw(oddArithmetic, a.source(p, sc))
+		a.arithmetic(p.X, sc)
+		text, known := constant(p.X)
+		return append(out, piece{text: text, show: a.source(p, sc), unknown: !known, worked: true, split: true})
+	case *syntax.ProcSubst:
+		a.processSubstitution(p, sc)
+		return append(out, piece{text: "/dev/fd/63", show: a.source(p, sc), unknown: true, worked: true, produced: p, quoted: true})
+	case *syntax.ExtGlob:
+		source := a.source(p, sc)
+		a.saw(oddExtGlob, source)
+		return append(out, piece{text: "*", show: source, worked: true})
+	case *syntax.BraceExp:
+		return append(out, piece{text: "{}", show: "{}", unknown: true, worked: true})
+	}
+	return append(out, piece{unknown: true, worked: true})
+}
+
+// literalPiece is unquoted text, in which only ~ at the beginning means something else.
+func (a *analysis) literalPiece(text string, sc *scope, first, last bool) []piece {
+	if !first || text == "" {
+		return []piece{{text: text, show: unescape(text)}}
+	}
+	switch text[0] {
+	case '~':
+		user, rest, _ := strings.Cut(text[1:], "/")
+		if len(user) != len(text)-1 {
+			rest = "/" + rest
+		}
+		switch {
+		case user == "" && (last || rest != ""):
+			return []piece{{text: a.world.Home(), show: "~", quoted: true}, {text: rest, show: unescape(rest)}}
+		case user == "+":
+			return []piece{{text: sc.dir(), show: "~+", worked: true, unknown: sc.dirs == nil}, {text: rest, show: unescape(rest)}}
+		default:
+			return []piece{{text: text, show: text, worked: true, unknown: true}}
+		}
+	case '=':
+		if len(text) > 1 && text[1] != '=' && text[1] != '~' {
+			a.saw(oddEquals, text)
+		}
+	}
+	return []piece{{text: text, show: unescape(text)}}
+}
+
+// quotedPieces are the parts between double quotes.
+func (a *analysis) quotedPieces(q *syntax.DblQuoted, sc *scope) []piece {
+	out := []piece{{quoted: true, worked: q.Dollar}}
+	for _, part := range q.Parts {
+		switch p := part.(type) {
+		case *syntax.Lit:
+			text := unescapeDouble(p.Value)
+			out = append(out, piece{text: text, show: text, quoted: true})
+		case *syntax.ParamExp:
+			got := a.param(p, sc, false)
+			got.quoted = true
+			out = append(out, got)
+		case *syntax.CmdSubst:
+			text, known := a.substitution(p, sc)
+			out = append(out, piece{text: text, show: a.source(p, sc), unknown: !known, worked: true, quoted: true})
+		default:
+			for _, got := range a.pieces(nil, p, sc, false, false) {
+				got.quoted, got.split = true, false
+				out = append(out, got)
+			}
+		}
+	}
+	return out
+}
+
+// param expands $x and ${x...} as far as the line tells what x is.
+func (a *analysis) param(p *syntax.ParamExp, sc *scope, split bool) piece {
+	out := piece{show: a.source(p, sc), worked: true, split: split}
+	a.paramParts(p, sc)
+	if p.Param == nil || p.Excl || p.Names != 0 || p.NestedParam != nil || p.Flags != nil {
+		a.saw(oddIndirect, out.show)
+		out.unknown = true
+		if p.Repl != nil {
+			a.look(p.Repl.Orig, sc)
+			a.look(p.Repl.With, sc)
+		}
+		if p.Exp != nil {
+			a.look(p.Exp.Word, sc)
+		}
+		if p.Excl && p.Param != nil {
+			name, _ := a.variable(p.Param.Value, sc)
+			out.text, _ = a.variable(name, sc)
+		}
+		return out
+	}
+	name := p.Param.Value
+	if name == "IFS" {
+		a.saw(oddIFS, out.show)
+	}
+	text, known := a.variable(name, sc)
+	if p.Length || p.Width || p.IsSet {
+		out.text, out.unknown = strconv.Itoa(len(text)), true
+		return out
+	}
+	if p.Index != nil {
+		known = false
+	}
+	text, known = a.operate(p, text, known, sc)
+	out.text, out.unknown = text, !known
+	return out
+}
+
+// paramParts looks into everything within ${...} that bash may run.
+func (a *analysis) paramParts(p *syntax.ParamExp, sc *scope) {
+	if p.Index != nil {
+		a.saw(oddSubscript, a.source(p, sc))
+		a.arithmetic(p.Index, sc)
+	}
+	if p.Slice != nil {
+		a.arithmetic(p.Slice.Offset, sc)
+		a.arithmetic(p.Slice.Length, sc)
+	}
+	if p.Exp != nil && p.Exp.Op == syntax.OtherParamOps {
+		a.saw(oddTransform, a.source(p, sc))
+	}
+	if p.NestedParam != nil {
+		a.pieces(nil, p.NestedParam, sc, false, false)
+	}
+}
+
+// look expands a word only for what it runs.
+func (a *analysis) look(w *syntax.Word, sc *scope) string {
+	if w == nil {
+		return ""
+	}
+	var b strings.Builder
+	for i, got := range a.fields(w, sc, true) {
+		if i > 0 {
+			b.WriteByte(' ')
+		}
+		b.WriteString(got.text)
+	}
+	return b.String()
+}
+
+// variable is the value of a variable: what the line assigned, or what it usually is, which is a guess.
+func (a *analysis) variable(name string, sc *scope) (text string, known bool) {
+	if b, ok := sc.vars[name]; ok {
+		return b.text, b.known
+	}
+	switch name {
+	case "HOME":
+		return a.world.Home(), true
+	case "PWD":
+		return sc.dir(), len(sc.dirs) == 1
+	case "IFS":
+		return " \t\n", true
+	case "PATH":
+		return "/usr/local/bin:/usr/bin:/bin", false
+	case "SHELL", "BASH":
+		return "/bin/bash", false
+	case "@", "*":
+		if len(sc.args) > 0 {
+			return strings.Join(sc.args[1:], " "), true
+		}
+		return "", false
+	}
+	if n, err := strconv.Atoi(name); err == nil && n >= 0 && n < len(sc.args) {
+		return sc.args[n], true
+	}
+	return "", false
+}
+
+// operate applies what follows the name in ${x...}.
+func (a *analysis) operate(p *syntax.ParamExp, text string, known bool, sc *scope) (string, bool) {
+	switch {
+	case p.Slice != nil:
+		cut, ok := slice(text, p.Slice)
+		return cut, known && ok
+	case p.Repl != nil:
+		from, to := a.look(p.Repl.Orig, sc), a.look(p.Repl.With, sc)
+		n := 1
+		if p.Repl.All {
+			n = -1
+		}
+		if from == "" {
+			return text, known
+		}
+		return strings.Replace(text, from, to, n), known && !hasMeta(from)
+	case p.Exp != nil:
+		return a.expansion(p, text, known, sc)
+	case len(p.Modifiers) > 0:
+		a.saw(oddIndirect, a.source(p, sc))
+		return text, false
+	}
+	return text, known
+}
+
+// expansion applies ${x:-word} and the like.
+func (a *analysis) expansion(p *syntax.ParamExp, text string, known bool, sc *scope) (string, bool) {
+	word := a.look(p.Exp.Word, sc)
+	switch p.Exp.Op {
+	case syntax.DefaultUnset, syntax.DefaultUnsetOrNull, syntax.ErrorUnset, syntax.ErrorUnsetOrNull:
+		if text == "" {
+			return word, false
+		}
+		return text, known
+	case syntax.AssignUnset, syntax.AssignUnsetOrNull:
+		a.saw(oddAssignExpand, a.source(p, sc))
+		if text == "" {
+			text = word
+			sc.assign(p.Param.Value, binding{text: word})
+		}
+		return text, false
+	case syntax.AlternateUnset, syntax.AlternateUnsetOrNull:
+		return word, false
+	case syntax.RemSmallSuffix, syntax.RemLargeSuffix:
+		return strings.TrimSuffix(text, word), known && !hasMeta(word)
+	case syntax.RemSmallPrefix, syntax.RemLargePrefix:
+		return strings.TrimPrefix(text, word), known && !hasMeta(word)
+	case syntax.LowerAll:
+		return strings.ToLower(text), known
+	case syntax.UpperAll:
+		return strings.ToUpper(text), known
+	case syntax.OtherParamOps:
+		return a.transform(word, text, sc), false
+	}
+	return text, false
+}
+
+// transform follows ${x@P}, which runs the substitutions in the value of x, and ${x@E}, which decodes it.
+func (a *analysis) transform(op, text string, sc *scope) string {
+	switch op {
+	case "P":
+		a.prompt(text, sc, "${...@P}")
+	case "E":
+		text, _ = ansi(text)
+	case "U":
+		return strings.ToUpper(text)
+	case "L":
+		return strings.ToLower(text)
+	}
+	return text
+}
+
+// slice cuts ${x:from:count} for numbers that are written out.
+func slice(text string, s *syntax.Slice) (string, bool) {
+	from, ok := number(s.Offset)
+	if !ok {
+		return text, false
+	}
+	if from < 0 {
+		from += len(text)
+	}
+	from = min(max(from, 0), len(text))
+	text = text[from:]
+	if s.Length == nil {
+		return text, true
+	}
+	count, ok := number(s.Length)
+	if !ok {
+		return text, false
+	}
+	if count < 0 {
+		count += len(text)
+	}
+	return text[:min(max(count, 0), len(text))], true
+}
+
+// number reads a written number, also -1 and (-1).
+func number(x syntax.ArithmExpr) (int, bool) {
+	switch x := x.(type) {
+	case *syntax.Word:
+		n, err := strconv.Atoi(x.Lit())
+		return n, err == nil
+	case *syntax.ParenArithm:
+		return number(x.X)
+	case *syntax.UnaryArithm:
+		n, ok := number(x.X)
+		if x.Op == syntax.Minus {
+			return -n, ok
+		}
+		return n, ok && x.Op == syntax.Plus
+	}
+	return 0, false
+}
+
+// constant works out arithmetic on written numbers.
+func constant(x syntax.ArithmExpr) (string, bool) {
+	n, ok := calculate(x, 0)
+	if !ok {
+		return "", false
+	}
+	return strconv.Itoa(n), true
+}
+
+func calculate(x syntax.ArithmExpr, depth int) (int, bool) {
+	if n, ok := number(x); ok || depth > 50 {
+		return n, ok
+	}
+	switch x := x.(type) {
+	case *syntax.ParenArithm:
+		return calculate(x.X, depth+1)
+	case *syntax.BinaryArithm:
+		l, ok1 := calculate(x.X, depth+1)
+		r, ok2 := calculate(x.Y, depth+1)
+		if !ok1 || !ok2 {
+			return 0, false
+		}
+		switch x.Op {
+		case syntax.Add:
+			return l + r, true
+		case syntax.Sub:
+			return l - r, true
+		case syntax.Mul:
+			return l * r, true
+		}
+	}
+	return 0, false
+}

@@ -1,0 +1,240 @@
+package shell
+
+import (
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/lathe-dev/lathe/internal/permission"
+)
+
+// redirect is one redirection that names a file.
+type redirect struct {
+	op     string
+	target word
+	write  bool
+	read   bool
+	dirs   []string
+	raw    string
+}
+
+// redirected is what the redirections of a statement come to.
+type redirected struct {
+	script string // written anew, each with a blank before it
+	ok     bool   // all of them are harmless and were written anew
+	write  bool
+}
+
+// harmlessFiles may be written by a command that only looks.
+var harmlessFiles = map[string]bool{"/dev/null": true, "/dev/stdout": true, "/dev/stderr": true}
+
+// redirections walks the redirections of a statement.
+func (a *analysis) redirections(s *syntax.Stmt, sc *scope, in *input) redirected {
+	out := redirected{ok: true}
+	for _, r := range s.Redirs {
+		text, ok := a.redirection(r, sc, in)
+		if !ok {
+			out.ok, out.write = false, true
+		}
+		out.script += text
+	}
+	return out
+}
+
+func (a *analysis) redirection(r *syntax.Redirect, sc *scope, in *input) (script string, ok bool) {
+	fd := ""
+	if r.N != nil {
+		fd = r.N.Value
+		if strings.HasPrefix(fd, "{") {
+			a.saw(oddControl, fd)
+			a.opaque()
+		}
+	}
+	switch r.Op {
+	case syntax.Hdoc, syntax.DashHdoc:
+		return a.hereDocument(r, sc, in, fd)
+	case syntax.WordHdoc:
+		w := a.expandOne(r.Word, sc)
+		*in = input{text: w.text + "\n", known: !w.unknown, any: true}
+		if !w.literal() {
+			a.raise(permission.ClassWrite)
+		}
+		return " " + fd + "<<<" + quote(w.text), w.literal() && !strings.HasPrefix(fd, "{")
+	case syntax.DplIn, syntax.DplOut:
+		if text, ok := duplicate(r, fd); ok {
+			return text, true
+		}
+	}
+	return a.fileRedirect(r, sc, in, fd)
+}
+
+// duplicate handles 2>&1, >&2, 2>&-, <&0.
+func duplicate(r *syntax.Redirect, fd string) (script string, ok bool) {
+	to := r.Word.Lit()
+	if to != "-" && strings.Trim(to, "0123456789") != "" || to == "" || len(to) > 3 || strings.HasPrefix(fd, "{") {
+		return "", false
+	}
+	return " " + fd + r.Op.String() + to, true
+}
+
+// expandOne expands a word that stays one word.
+func (a *analysis) expandOne(w *syntax.Word, sc *scope) word {
+	var pieces []piece
+	for i, part := range w.Parts {
+		pieces = a.pieces(pieces, part, sc, i == 0, i == len(w.Parts)-1)
+	}
+	for i := range pieces {
+		pieces[i].split = false
+		if !pieces[i].quoted {
+			pieces[i].text, pieces[i].quoted = unescape(pieces[i].text), true
+		}
+	}
+	words := assemble(append(pieces, piece{quoted: true}), "", false)
+	return words[0]
+}
+
+// fileRedirect handles what names a file.
+func (a *analysis) fileRedirect(r *syntax.Redirect, sc *scope, in *input, fd string) (script string, ok bool) {
+	words := a.expand(r.Word, sc)
+	op := r.Op.String()
+	read := r.Op == syntax.RdrIn
+	var target word
+	switch len(words) {
+	case 1:
+		target = words[0]
+	default:
+		target = word{show: a.source(r.Word, sc), unknown: true}
+	}
+	if target.glob {
+		target.unknown = true
+	}
+	if target.produced != nil {
+		text, known := a.output(target.produced.Stmts, sc)
+		*in = input{text: text, known: known, any: true}
+		a.raise(permission.ClassWrite)
+		return "", false
+	}
+	if read {
+		*in = input{any: true}
+	}
+	red := &redirect{op: op, target: target, write: !read, read: read || r.Op == syntax.RdrInOut, dirs: sc.dirs, raw: a.source(r, sc)}
+	if !read && harmlessFiles[target.text] && target.literal() && r.Op != syntax.RdrInOut {
+		if r.Op == syntax.DplOut {
+			op = "&>"
+		}
+		return " " + fd + op + quote(target.text), !strings.HasPrefix(fd, "{")
+	}
+	if a.mute == 0 {
+		a.redirs = append(a.redirs, red)
+		a.touch(red, sc)
+	}
+	if !read {
+		a.raise(permission.ClassWrite)
+		return "", false
+	}
+	if !target.literal() || sc.dirs == nil {
+		a.raise(permission.ClassWrite)
+		return "", false
+	}
+	return " " + fd + op + quote(target.text), !strings.HasPrefix(fd, "{")
+}
+
+// touch notes the access that a redirection makes.
+func (a *analysis) touch(r *redirect, sc *scope) {
+	if host, ok := device(r.target.text); ok {
+		a.access(permission.Access{Kind: permission.Net, Target: host})
+		return
+	}
+	if r.target.unknown && r.target.text == "" {
+		return
+	}
+	if r.write {
+		a.path(permission.Write, r.target.text, sc.dirs)
+	}
+	if r.read {
+		a.path(permission.Read, r.target.text, sc.dirs)
+	}
+}
+
+// device tells the host of bash's /dev/tcp/HOST/PORT.
+func device(path string) (host string, ok bool) {
+	for _, prefix := range []string{"/dev/tcp/", "/dev/udp/"} {
+		if rest, found := strings.CutPrefix(path, prefix); found {
+			host, port, _ := strings.Cut(rest, "/")
+			return host + ":" + port, true
+		}
+	}
+	return "", false
+}
+
+// hereDocument handles << and <<-: a body without expansions becomes a here-string.
+func (a *analysis) hereDocument(r *syntax.Redirect, sc *scope, in *input, fd string) (script string, ok bool) {
+	quoted := quotedDelimiter(r.Word)
+	text, plain := "", true
+	if r.Hdoc != nil {
+		text, plain = a.hereBody(r.Hdoc, sc, quoted)
+	}
+	if r.Op == syntax.DashHdoc {
+		text = stripTabs(text)
+	}
+	*in = input{text: text, known: plain, any: true}
+	if !plain {
+		a.raise(permission.ClassWrite)
+	}
+	if text == "" {
+		return " " + fd + "</dev/null", plain && !strings.HasPrefix(fd, "{")
+	}
+	body, ended := strings.CutSuffix(text, "\n")
+	return " " + fd + "<<<" + quote(body), plain && ended && !strings.HasPrefix(fd, "{")
+}
+
+// quotedDelimiter reports whether any of the delimiter is quoted, so that the body is taken as it is.
+func quotedDelimiter(w *syntax.Word) bool {
+	for _, part := range w.Parts {
+		lit, ok := part.(*syntax.Lit)
+		if !ok || strings.Contains(lit.Value, `\`) {
+			return true
+		}
+	}
+	return false
+}
+
+// hereBody is the text of a here-document; plain when nothing in it is expanded.
+func (a *analysis) hereBody(w *syntax.Word, sc *scope, quoted bool) (text string, plain bool) {
+	plain = true
+	var b strings.Builder
+	for _, part := range w.Parts {
+		lit, ok := part.(*syntax.Lit)
+		switch {
+		case ok && quoted:
+			b.WriteString(lit.Value)
+		case ok:
+			plain = plain && !strings.Contains(lit.Value, `\`)
+			b.WriteString(unescapeDouble(lit.Value))
+		default:
+			plain = false
+			for _, p := range a.pieces(nil, part, sc, false, false) {
+				b.WriteString(p.text)
+			}
+		}
+	}
+	return b.String(), plain
+}
+
+func stripTabs(text string) string {
+	lines := strings.Split(text, "\n")
+	for i := range lines {
+		lines[i] = strings.TrimLeft(lines[i], "\t")
+	}
+	return strings.Join(lines, "\n")
+}
+
+// bareRedirect notes a statement that is nothing but redirections: it creates or empties files.
+func (a *analysis) bareRedirect(s *syntax.Stmt, sc *scope) {
+	raw := a.source(s, sc)
+	a.part(permission.Part{
+		Text: raw, Raw: raw, Class: permission.ClassWrite, Exact: false, Within: sc.within,
+		Reason: "it only opens files",
+	}, sc)
+	a.raise(permission.ClassWrite)
+}

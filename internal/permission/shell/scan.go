@@ -1,0 +1,146 @@
+package shell
+
+import (
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/lathe-dev/lathe/internal/permission"
+	"github.com/lathe-dev/lathe/internal/permission/program"
+)
+
+// scan looks through text that does not parse, or is too long to, so that deny rules still see the programs
+// in it: whatever stands between separators is taken for a command.
+func (a *analysis) scan(text string, sc *scope) {
+	if a.mute > 0 || a.scanned(len(text)) {
+		return
+	}
+	inner := sc.inside("text that does not parse")
+	inner.guess = true
+	for _, piece := range strings.FieldsFunc(text, separator) {
+		a.scanPiece(piece, inner)
+	}
+}
+
+// scanned counts the text that was scanned, so that text within text stays bounded.
+func (a *analysis) scanned(n int) bool {
+	a.steps += n / 100
+	return a.steps > 100_000
+}
+
+func separator(r rune) bool {
+	return strings.ContainsRune(";&|\n\r\v\f()`\u2028\u2029\u0085", r)
+}
+
+// keywords may stand before a command.
+var keywords = map[string]bool{
+	"if": true, "then": true, "else": true, "elif": true, "fi": true, "do": true, "done": true, "while": true, "until": true,
+	"time": true, "!": true, "{": true, "}": true, "coproc": true, "always": true, "$": true, "<": true, ">": true, "in": true,
+	"noglob": true, "nocorrect": true, "repeat": true, "-": true, "function": true, "foreach": true, "end": true,
+}
+
+// scanPiece takes a stretch of text for one command.
+func (a *analysis) scanPiece(piece string, sc *scope) {
+	words := roughWords(piece)
+	for len(words) > 0 && (keywords[words[0].text] || keywords[strings.TrimLeft(words[0].text, "{$<>!=")] || isNumber(words[0].text)) {
+		words = words[1:]
+	}
+	var assigns []assigned
+	for len(words) > 1 {
+		name, value, ok := strings.Cut(words[0].text, "=")
+		if !ok || !syntax.ValidName(name) {
+			break
+		}
+		assigns = append(assigns, assigned{name: name, text: value, known: true, show: words[0].text})
+		words = words[1:]
+	}
+	if len(words) == 0 {
+		return
+	}
+	words[0].text = strings.TrimLeft(words[0].text, "{$<>!=@")
+	if words[0].text == "" {
+		words = words[1:]
+	}
+	if len(words) == 0 {
+		return
+	}
+	a.run(&call{words: words, assigns: assigns, raw: strings.TrimSpace(piece)}, sc)
+	a.exact = false
+	a.raise(permission.ClassWrite)
+}
+
+func isNumber(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
+
+// roughWords splits text at blanks and takes quotes and backslashes off, without any understanding.
+func roughWords(text string) []word {
+	var out []word
+	strip := strings.NewReplacer(`"`, "", `'`, "", `\`, "")
+	for _, f := range strings.FieldsFunc(text, blank) {
+		plain := strip.Replace(f)
+		if plain == "" {
+			continue
+		}
+		out = append(out, word{text: plain, show: plain, worked: true, unknown: strings.ContainsAny(plain, "$")})
+	}
+	return out
+}
+
+// code looks through the text of a program in another language for what it hands to a shell.
+func (a *analysis) code(text string, sc *scope, name string) {
+	if a.mute > 0 || a.scanned(len(text)) {
+		return
+	}
+	inner := sc.inside(name + " code")
+	inner.guess = true
+	for _, s := range stringsIn(text) {
+		if words := roughWords(s); len(words) > 0 && len(words[0].text) > 1 {
+			a.nestedScript(s, inner, name+" code", nil)
+		}
+	}
+}
+
+// stringsIn are the quoted strings in source code, at most a few dozen.
+func stringsIn(text string) []string {
+	var out []string
+	for i := 0; i < len(text) && len(out) < 40; i++ {
+		q := text[i]
+		if q != '"' && q != '\'' && q != '`' {
+			continue
+		}
+		end := i + 1
+		for end < len(text) && text[end] != q {
+			if text[end] == '\\' {
+				end++
+			}
+			end++
+		}
+		if end < len(text) && end > i+1 {
+			out = append(out, text[i+1:end])
+		}
+		i = end
+	}
+	return out
+}
+
+// forkBomb notes a function that pipes into itself or starts itself in the background.
+func (a *analysis) forkBomb(name string, body *syntax.Stmt) {
+	calls, spreads := 0, false
+	syntax.Walk(body, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.CallExpr:
+			if len(n.Args) > 0 && n.Args[0].Lit() == name {
+				calls++
+			}
+		case *syntax.BinaryCmd:
+			spreads = spreads || n.Op == syntax.Pipe || n.Op == syntax.PipeAll
+		case *syntax.Stmt:
+			spreads = spreads || n.Background
+		}
+		return true
+	})
+	if calls > 0 && (spreads || calls > 1) {
+		a.saw(oddForkBomb, name)
+	}
+}
+
+var _ program.Word

@@ -1,0 +1,118 @@
+package shell
+
+import (
+	"maps"
+	"path/filepath"
+	"slices"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// scope is what is known at one place of the line.
+type scope struct {
+	src     string               // the text that positions of the tree count in
+	dirs    []string             // folders that may be the current one, the likeliest first; nil: unknown
+	vars    map[string]binding   // what the line assigned
+	args    []string             // $0, $1, ... of a function or nested shell; nil: unknown
+	funcs   map[string]*function // functions that the line defines
+	aliases map[string]string    // and aliases
+	within  string               // what this stands in, for people
+	level   int                  // how deep in the tree of parts
+	nested  int                  // how many texts within texts
+	guess   bool                 // it may not run at all: seen by deny and ask rules only
+}
+
+// binding is the value of a variable.
+type binding struct {
+	text  string
+	known bool // false: text is only what is known of it
+}
+
+// function is a body and the text that its positions count in.
+type function struct {
+	body *syntax.Stmt
+	src  string
+}
+
+// child is a copy for a subshell: what it changes does not reach back.
+func (sc *scope) child() *scope {
+	c := *sc
+	c.vars, c.funcs, c.aliases = maps.Clone(sc.vars), maps.Clone(sc.funcs), maps.Clone(sc.aliases)
+	c.dirs = slices.Clone(sc.dirs)
+	return &c
+}
+
+// inside is a child one level deeper.
+func (sc *scope) inside(what string) *scope {
+	c := sc.child()
+	c.within, c.level = what, sc.level+1
+	return c
+}
+
+func (sc *scope) assign(name string, b binding) {
+	if sc.vars == nil {
+		sc.vars = map[string]binding{}
+	}
+	sc.vars[name] = b
+}
+
+// separators are the characters that end words in the result of an expansion.
+func (sc *scope) separators() string {
+	if ifs, ok := sc.vars["IFS"]; ok {
+		return " \t\n" + ifs.text
+	}
+	return " \t\n"
+}
+
+// dir is the likeliest current folder, "" when it is unknown.
+func (sc *scope) dir() string {
+	if len(sc.dirs) == 0 {
+		return ""
+	}
+	return sc.dirs[0]
+}
+
+// maybe adds the folders that were possible before: what changed the folder may not have run.
+func (sc *scope) maybe(before []string) {
+	if sc.dirs == nil || before == nil {
+		sc.dirs = nil
+		return
+	}
+	for _, d := range before {
+		if !slices.Contains(sc.dirs, d) {
+			sc.dirs = append(sc.dirs, d)
+		}
+	}
+	if len(sc.dirs) > 8 {
+		sc.dirs = nil
+	}
+}
+
+// moved reports whether the current folder may be another than start.
+func (sc *scope) moved(start string) bool {
+	if sc.dirs == nil {
+		return true
+	}
+	for _, d := range sc.dirs {
+		if d != start {
+			return true
+		}
+	}
+	return false
+}
+
+// enter changes the folder to target, an absolute path or one relative to each folder that is possible.
+func (sc *scope) enter(target string) {
+	if filepath.IsAbs(target) {
+		sc.dirs = []string{filepath.Clean(target)}
+		return
+	}
+	next := make([]string, 0, len(sc.dirs))
+	for _, d := range sc.dirs {
+		next = append(next, filepath.Join(d, target))
+	}
+	if len(next) == 0 {
+		next = nil
+	}
+	sc.dirs = next
+}

@@ -1,0 +1,92 @@
+package shell
+
+import (
+	"path/filepath"
+	"strings"
+
+	"github.com/lathe-dev/lathe/internal/permission"
+)
+
+// quote writes text as one literal word for any shell.
+func quote(text string) string {
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+}
+
+// rewrite writes a command that only looks anew: every word in quotes, the program by its path.
+func (a *analysis) rewrite(c *call, p *permission.Part) (script string, ok bool) {
+	var b strings.Builder
+	head, ok := a.head(c, p)
+	if !ok {
+		return "", false
+	}
+	b.WriteString(head)
+	for _, w := range c.words[1:] {
+		if w.unknown {
+			return "", false
+		}
+		b.WriteByte(' ')
+		if !w.glob {
+			b.WriteString(quote(w.text))
+			continue
+		}
+		text, ok := a.spread(w, c)
+		if !ok {
+			return "", false
+		}
+		b.WriteString(text)
+	}
+	if p.Program != "" && strings.HasPrefix(head, "exec ") {
+		return "( " + b.String() + " )", true
+	}
+	return b.String(), true
+}
+
+// head names the program: a builtin as such, another by its path. A program that is one of many in one file
+// needs its own name as argument zero.
+func (a *analysis) head(c *call, p *permission.Part) (string, bool) {
+	name := c.words[0].text
+	switch {
+	case c.use.Transparent && len(c.use.Inner) > 0:
+		return "", false
+	case builtins[name]:
+		return "builtin " + quote(name), true
+	case p.Path == "":
+		return "", false
+	case filepath.Base(p.Path) != filepath.Base(name):
+		return "exec -a " + quote(filepath.Base(name)) + " " + quote(p.Path), true
+	}
+	return quote(p.Path), true
+}
+
+// spread writes a pattern as the files that it stands for now, as the shell would: relative patterns give
+// relative names, and one that finds nothing stays as it is.
+func (a *analysis) spread(w word, c *call) (string, bool) {
+	if len(c.dirs) != 1 || c.assignsAny() {
+		return "", false
+	}
+	found, more := a.world.Glob(w.text, c.dirs[0], maxGlob)
+	if more {
+		return "", false
+	}
+	if len(found) == 0 {
+		return quote(unescape(w.text)), true
+	}
+	names := make([]string, 0, len(found))
+	for _, f := range found {
+		name := f
+		if !filepath.IsAbs(w.text) {
+			rel, err := filepath.Rel(c.dirs[0], f)
+			if err != nil {
+				return "", false
+			}
+			name = filepath.ToSlash(rel)
+			if strings.HasPrefix(w.text, "./") || strings.HasPrefix(name, "-") {
+				name = "./" + name
+			}
+		}
+		names = append(names, quote(name))
+	}
+	return strings.Join(names, " "), true
+}
+
+func (c *call) assignsAny() bool { return len(c.assigns) > 0 }

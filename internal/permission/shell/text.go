@@ -1,0 +1,69 @@
+package shell
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// characters looks at the raw text for what a reader cannot see or would take for something else.
+func (a *analysis) characters(line string) {
+	for i := 0; i < len(line); {
+		if c := line[i]; c >= ' ' && c < 0x7f || c == '\n' || c == '\t' {
+			i++
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(line[i:])
+		switch {
+		case r == utf8.RuneError && size <= 1:
+			a.saw(oddCharacter, fmt.Sprintf("byte %02X that is not text", line[i]))
+			a.opaque()
+		case r == '\r' || r < ' ' || (r >= 0x7f && r < 0xa0):
+			a.saw(oddCharacter, fmt.Sprintf("control character U+%04X", r))
+			a.opaque()
+		case unicode.IsSpace(r) || unicode.Is(unicode.Z, r) || blanks[r]:
+			a.saw(oddBlank, fmt.Sprintf("U+%04X", r))
+			a.opaque()
+		case invisible(r):
+			a.saw(oddCharacter, fmt.Sprintf("invisible character U+%04X", r))
+			a.opaque()
+		}
+		i += size
+	}
+}
+
+// blanks look like spaces though Unicode does not count them as such.
+var blanks = map[rune]bool{0x2800: true, 0x3164: true, 0x115f: true, 0x1160: true, 0xffa0: true, 0x180e: true}
+
+// invisible reports characters that draw nothing or change the order of what is drawn.
+func invisible(r rune) bool {
+	return unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Co, r) || unicode.Is(unicode.Cs, r) ||
+		unicode.Is(unicode.Variation_Selector, r) || unicode.Is(unicode.Noncharacter_Code_Point, r) ||
+		r == 0x034f || (r >= 0xe0000 && r <= 0xe0fff) || r == 0x17b4 || r == 0x17b5 || (r >= 0xfff0 && r <= 0xfffd)
+}
+
+// blank reports what separates words for a reader, of whatever alphabet.
+func blank(r rune) bool {
+	return unicode.IsSpace(r) || unicode.Is(unicode.Z, r) || blanks[r] || invisible(r) || r < ' '
+}
+
+// comments notes a comment that stands before a command: a dialog that shows the first line would show it alone.
+func (a *analysis) comments(f *syntax.File) {
+	if len(f.Stmts) > 0 && strings.HasPrefix(strings.TrimLeft(a.line, " \t\n"), "#") {
+		a.saw(oddComment, strings.SplitN(strings.TrimSpace(a.line), "\n", 2)[0])
+	}
+}
+
+// reserved notes forms of zsh that bash takes for the name of a program.
+func (a *analysis) reserved(c *syntax.CallExpr, sc *scope) {
+	first := unescape(c.Args[0].Lit())
+	switch first {
+	case "repeat", "foreach", "noglob", "nocorrect", "zmodload", "emulate", "sysopen", "sysread", "syswrite", "sysseek",
+		"ztcp", "zsocket", "zpty", "zselect", "zftp", "zcompile", "autoload", "bindkey", "zle", "zstyle", "always", "end",
+		"setopt", "unsetopt", "vared", "zf_rm", "zf_ln", "zf_mv", "zf_mkdir", "zf_rmdir", "zf_chmod", "zf_chown", "zf_sync", "fc", "r", "functions", "aliases":
+		a.saw(oddZsh, first)
+	}
+}

@@ -1,0 +1,330 @@
+package shell
+
+import (
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/lathe-dev/lathe/internal/permission"
+)
+
+// input is what a command gets on its standard input, as far as the line tells.
+type input struct {
+	text  string
+	known bool
+	any   bool // there is some: a pipe, a file, a here-document
+	from  *syntax.Stmt
+	scope *scope // of from
+}
+
+// list walks statements that run one after the other. It returns them written anew, ok when that is
+// possible: then the text means the same and nothing in it is left to interpretation.
+func (a *analysis) list(stmts []*syntax.Stmt, sc *scope) (script string, ok bool) {
+	ok = true
+	texts := make([]string, 0, len(stmts))
+	for _, s := range stmts {
+		before := sc.dirs
+		text, good := a.stmt(s, sc, input{})
+		ok = ok && good
+		texts = append(texts, text)
+		if !sameDirs(before, sc.dirs) && !a.certain(s, sc) {
+			sc.maybe(before)
+		}
+	}
+	return strings.Join(texts, "; "), ok
+}
+
+func sameDirs(a, b []string) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if a[i] != b[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// certain reports whether a change of folder cannot have failed: it stands alone and the folder is there.
+func (a *analysis) certain(s *syntax.Stmt, sc *scope) bool {
+	if _, ok := s.Cmd.(*syntax.CallExpr); !ok || len(sc.dirs) != 1 {
+		return false
+	}
+	return a.world.Stat(sc.dirs[0]).Kind == permission.Folder
+}
+
+// stmt walks one statement.
+func (a *analysis) stmt(s *syntax.Stmt, sc *scope, in input) (script string, ok bool) {
+	if _, long := s.Cmd.(*syntax.BinaryCmd); !long {
+		// A list of any length is no nesting: its members are all looked at.
+		if a.depth++; a.depth > maxLevel {
+			a.depth--
+			a.saw(oddTooMuch, "commands within commands")
+			a.opaque()
+			a.scan(a.source(s, sc), sc)
+			return "", false
+		}
+		defer func() { a.depth-- }()
+	}
+
+	rd := a.redirections(s, sc, &in)
+	if s.Background || s.Coprocess || s.Disown {
+		a.saw(oddBackground, "")
+		sc = sc.child()
+	}
+	script, ok = a.command(s, sc, in, rd)
+	if s.Negated {
+		script = "! " + script
+	}
+	if s.Cmd != nil {
+		if _, simple := s.Cmd.(*syntax.CallExpr); !simple && rd.script != "" {
+			script += rd.script
+		}
+	}
+	return script, ok && rd.ok && !s.Background && !s.Coprocess && !s.Disown
+}
+
+// command walks what a statement runs.
+func (a *analysis) command(s *syntax.Stmt, sc *scope, in input, rd redirected) (script string, ok bool) {
+	switch c := s.Cmd.(type) {
+	case nil:
+		a.bareRedirect(s, sc)
+		return "", false
+	case *syntax.CallExpr:
+		return a.call(c, sc, in, rd)
+	case *syntax.BinaryCmd:
+		return a.binary(c, sc, in)
+	case *syntax.Subshell:
+		script, ok = a.list(c.Stmts, sc.inside("( )"))
+		return "( " + script + " )", ok && len(c.Stmts) > 0
+	case *syntax.Block:
+		script, ok = a.list(c.Stmts, sc)
+		return "{ " + script + "; }", ok && len(c.Stmts) > 0
+	case *syntax.TimeClause:
+		return a.timed(c, sc, in)
+	case *syntax.IfClause:
+		a.ifs(c, sc)
+	case *syntax.WhileClause:
+		a.branch(c.Cond, sc)
+		a.branch(c.Do, sc)
+	case *syntax.ForClause:
+		a.loop(c, sc)
+	case *syntax.CaseClause:
+		a.cases(c, sc)
+	case *syntax.FuncDecl:
+		a.define(c, sc)
+	case *syntax.ArithmCmd:
+		a.evaluate(s, sc, "(( ))")
+		a.arithmetic(c.X, sc)
+	case *syntax.LetClause:
+		a.evaluate(s, sc, "let")
+		for _, x := range c.Exprs {
+			a.arithmetic(x, sc)
+		}
+	case *syntax.TestClause:
+		a.evaluate(s, sc, "[[ ]]")
+		a.test(c.X, sc)
+	case *syntax.DeclClause:
+		a.declare(c, sc)
+	case *syntax.CoprocClause:
+		a.saw(oddCoproc, a.source(c, sc))
+		a.stmt(c.Stmt, sc.inside("coproc"), input{})
+	case *syntax.TestDecl:
+		a.stmt(c.Body, sc.inside("@test"), input{})
+	}
+	a.saw(oddControl, "")
+	a.raise(permission.ClassWrite)
+	return "", false
+}
+
+// binary walks a && b, a || b and pipes.
+func (a *analysis) binary(c *syntax.BinaryCmd, sc *scope, in input) (script string, ok bool) {
+	switch c.Op {
+	case syntax.AndStmt:
+		x, good := a.stmt(c.X, sc, in)
+		y, fine := a.stmt(c.Y, sc, in)
+		return x + " && " + y, good && fine
+	case syntax.OrStmt:
+		before := sc.dirs
+		x, good := a.stmt(c.X, sc, in)
+		sc.maybe(before)
+		y, fine := a.stmt(c.Y, sc, in)
+		sc.maybe(before)
+		return x + " || " + y, good && fine
+	}
+	x, good := a.stmt(c.X, sc.child(), in)
+	from := input{any: true, from: c.X, scope: sc}
+	y, fine := a.stmt(c.Y, sc.child(), from)
+	if c.Op == syntax.PipeAll {
+		x += " 2>&1"
+		good = good && simple(c.X)
+	}
+	return x + " | " + y, good && fine
+}
+
+// simple reports whether a redirection may be written behind the statement.
+func simple(s *syntax.Stmt) bool {
+	_, ok := s.Cmd.(*syntax.CallExpr)
+	return ok
+}
+
+// timed walks time, which only measures.
+func (a *analysis) timed(c *syntax.TimeClause, sc *scope, in input) (script string, ok bool) {
+	if c.Stmt == nil {
+		return "time", false
+	}
+	script, ok = a.stmt(c.Stmt, sc, in)
+	return "time " + script, ok
+}
+
+// branch walks statements that may run or not.
+func (a *analysis) branch(stmts []*syntax.Stmt, sc *scope) {
+	before := sc.dirs
+	a.list(stmts, sc)
+	sc.maybe(before)
+}
+
+func (a *analysis) ifs(c *syntax.IfClause, sc *scope) {
+	for ; c != nil; c = c.Else {
+		a.branch(c.Cond, sc)
+		a.branch(c.Then, sc)
+	}
+}
+
+// loop walks for and select. The variable stands for each item in turn, so that checks see all of them.
+func (a *analysis) loop(c *syntax.ForClause, sc *scope) {
+	switch l := c.Loop.(type) {
+	case *syntax.CStyleLoop:
+		for _, x := range []syntax.ArithmExpr{l.Init, l.Cond, l.Post} {
+			a.arithmetic(x, sc)
+		}
+	case *syntax.WordIter:
+		items := a.words(l.Items, sc)
+		if len(items) == 0 {
+			sc.assign(l.Name.Value, binding{})
+		}
+		for _, item := range items[:max(0, len(items)-1)] {
+			if a.inline++; a.inline > maxInline {
+				a.saw(oddTooMuch, "turns of a loop")
+				break
+			}
+			sc.assign(l.Name.Value, binding{text: item.text, known: !item.unknown})
+			a.branch(c.Do, sc)
+		}
+		if len(items) > 0 {
+			last := items[len(items)-1]
+			sc.assign(l.Name.Value, binding{text: last.text, known: !last.unknown})
+		}
+	}
+	a.branch(c.Do, sc)
+}
+
+func (a *analysis) cases(c *syntax.CaseClause, sc *scope) {
+	a.look(c.Word, sc)
+	for _, item := range c.Items {
+		for _, p := range item.Patterns {
+			a.look(p, sc)
+		}
+		a.branch(item.Stmts, sc)
+	}
+}
+
+// define notes a function and walks its body once, as if it were called without arguments.
+func (a *analysis) define(c *syntax.FuncDecl, sc *scope) {
+	names := c.Names
+	if c.Name != nil {
+		names = append(names[:len(names):len(names)], c.Name)
+	}
+	if sc.funcs == nil {
+		sc.funcs = map[string]*function{}
+	}
+	for _, name := range names {
+		a.saw(oddFunction, name.Value)
+		a.forkBomb(name.Value, c.Body)
+		sc.funcs[name.Value] = &function{body: c.Body, src: sc.src}
+		a.part(permission.Part{
+			Text: name.Value + "()", Raw: a.source(c, sc), Class: permission.ClassWrite, Within: sc.within,
+			Reason: "it defines a function",
+		}, sc)
+	}
+	a.opaque()
+	inner := sc.inside("function")
+	inner.args = nil
+	a.stmt(c.Body, inner, input{})
+}
+
+// arithmetic walks an expression: names in it are evaluated again by bash, subscripts run substitutions.
+func (a *analysis) arithmetic(x syntax.ArithmExpr, sc *scope) {
+	switch x := x.(type) {
+	case nil:
+	case *syntax.Word:
+		text := a.look(x, sc)
+		if value, ok := sc.vars[text]; ok {
+			a.prompt(value.text, sc, "(( ))")
+		}
+		a.prompt(text, sc, "(( ))")
+	case *syntax.BinaryArithm:
+		a.arithmetic(x.X, sc)
+		a.arithmetic(x.Y, sc)
+	case *syntax.UnaryArithm:
+		a.arithmetic(x.X, sc)
+	case *syntax.ParenArithm:
+		a.arithmetic(x.X, sc)
+	case *syntax.FlagsArithm:
+		a.arithmetic(x.X, sc)
+	}
+}
+
+// test walks [[ ]].
+func (a *analysis) test(x syntax.TestExpr, sc *scope) {
+	switch x := x.(type) {
+	case nil:
+	case *syntax.Word:
+		a.prompt(a.look(x, sc), sc, "[[ ]]")
+	case *syntax.BinaryTest:
+		a.test(x.X, sc)
+		a.test(x.Y, sc)
+	case *syntax.UnaryTest:
+		a.test(x.X, sc)
+	case *syntax.ParenTest:
+		a.test(x.X, sc)
+	}
+}
+
+// evaluate notes a compound command that changes or evaluates variables.
+func (a *analysis) evaluate(s *syntax.Stmt, sc *scope, what string) {
+	raw := a.source(s.Cmd, sc)
+	a.part(permission.Part{
+		Text: raw, Raw: raw, Class: permission.ClassWrite, Within: sc.within,
+		Reason: what + " may evaluate what stands in a variable",
+	}, sc)
+	a.saw(oddArithmetic, raw)
+	a.opaque()
+}
+
+// substitution walks $( ) and returns what it prints, where the line tells.
+func (a *analysis) substitution(c *syntax.CmdSubst, sc *scope) (text string, known bool) {
+	if a.mute == 0 {
+		a.saw(oddSubst, a.source(c, sc))
+		within := "$( )"
+		if c.Backquotes {
+			within = "` `"
+		}
+		a.list(c.Stmts, sc.inside(within))
+	}
+	text, known = a.output(c.Stmts, sc)
+	return strings.TrimRight(text, "\n"), known
+}
+
+// processSubstitution walks <( ) and >( ).
+func (a *analysis) processSubstitution(p *syntax.ProcSubst, sc *scope) {
+	if a.mute > 0 {
+		return
+	}
+	a.saw(oddSubst, a.source(p, sc))
+	if p.Op == syntax.CmdInTemp {
+		a.saw(oddZsh, "=( )")
+	}
+	a.list(p.Stmts, sc.inside(p.Op.String()+" )"))
+}

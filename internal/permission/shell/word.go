@@ -1,0 +1,393 @@
+package shell
+
+import (
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/lathe-dev/lathe/internal/permission/program"
+)
+
+// word is one argument as a program would get it.
+type word struct {
+	text     string // without quotes, expanded as far as it can be told; a pattern where glob is set
+	show     string // as rules see it: without quotes, what is not literal as it was written
+	glob     bool   // an unquoted pattern
+	unknown  bool   // some of it only running tells
+	worked   bool   // some of it was worked out: not literal
+	quoted   bool
+	tilde    bool              // begins with the home folder, written ~
+	produced *syntax.ProcSubst // it is <(...) or the like
+}
+
+// literal reports whether the word is the same to whoever reads it.
+func (w word) literal() bool { return !w.unknown && !w.worked }
+
+// for the program table.
+func (w word) program() program.Word {
+	return program.Word{Text: w.text, Glob: w.glob, Unknown: w.unknown, Quoted: w.quoted}
+}
+
+// piece is a stretch of a word that was written one way.
+type piece struct {
+	text, show string
+	unknown    bool
+	worked     bool
+	quoted     bool
+	split      bool // unquoted result of an expansion: blanks in it end the word, patterns in it count
+	produced   *syntax.ProcSubst
+}
+
+// words expands the words of a command.
+func (a *analysis) words(args []*syntax.Word, sc *scope) []word {
+	out := make([]word, 0, len(args))
+	for _, arg := range args {
+		out = append(out, a.expand(arg, sc)...)
+	}
+	return out
+}
+
+// expand turns one word of the text into the words it becomes: one, most of the time.
+func (a *analysis) expand(w *syntax.Word, sc *scope) []word {
+	if !hasBrace(w) {
+		return a.fields(w, sc, false)
+	}
+	split := &syntax.Word{Parts: w.Parts}
+	if !syntax.SplitBraces(split) {
+		return a.fields(w, sc, false)
+	}
+	a.saw(oddBraces, a.source(w, sc))
+	left := maxBraces
+	expanded := braces(split.Parts, &left)
+	if left <= 0 {
+		a.saw(oddTooMuch, "braces that become too many words")
+		return []word{{text: a.source(w, sc), show: a.source(w, sc), unknown: true}}
+	}
+	var out []word
+	for _, parts := range expanded {
+		out = append(out, a.fields(&syntax.Word{Parts: parts}, sc, true)...)
+	}
+	return out
+}
+
+func hasBrace(w *syntax.Word) bool {
+	for _, part := range w.Parts {
+		if lit, ok := part.(*syntax.Lit); ok && strings.Contains(lit.Value, "{") {
+			return true
+		}
+	}
+	return false
+}
+
+// braces multiplies out brace expansions; left counts the words down that it may still make.
+func braces(parts []syntax.WordPart, left *int) [][]syntax.WordPart {
+	out := [][]syntax.WordPart{nil}
+	for _, part := range parts {
+		brace, ok := part.(*syntax.BraceExp)
+		if !ok {
+			for i := range out {
+				out[i] = append(out[i][:len(out[i]):len(out[i])], part)
+			}
+			continue
+		}
+		choices := braceChoices(brace, left)
+		if *left -= len(out) * len(choices); *left <= 0 {
+			return nil
+		}
+		next := make([][]syntax.WordPart, 0, len(out)*len(choices))
+		for _, before := range out {
+			for _, choice := range choices {
+				next = append(next, append(before[:len(before):len(before)], choice...))
+			}
+		}
+		out = next
+	}
+	return out
+}
+
+// braceChoices are the alternatives of {a,b} or the members of {1..3}.
+func braceChoices(b *syntax.BraceExp, left *int) [][]syntax.WordPart {
+	if b.Sequence {
+		return sequence(b, left)
+	}
+	var out [][]syntax.WordPart
+	for _, elem := range b.Elems {
+		out = append(out, braces(elem.Parts, left)...)
+		if *left <= 0 {
+			return nil
+		}
+	}
+	return out
+}
+
+// sequence counts from the first to the second, numbers or letters.
+func sequence(b *syntax.BraceExp, left *int) [][]syntax.WordPart {
+	from, to := b.Elems[0].Lit(), b.Elems[1].Lit()
+	lo, err1 := strconv.Atoi(from)
+	hi, err2 := strconv.Atoi(to)
+	number := err1 == nil && err2 == nil
+	if !number {
+		if len(from) != 1 || len(to) != 1 {
+			*left = 0
+			return nil
+		}
+		lo, hi = int(from[0]), int(to[0])
+	}
+	step := 1
+	if len(b.Elems) > 2 {
+		if n, err := strconv.Atoi(b.Elems[2].Lit()); err == nil && n != 0 {
+			step = max(n, -n)
+		}
+	}
+	if lo > hi {
+		step = -step
+	}
+	if step <= -maxBraces*1000 || step >= maxBraces*1000 || (hi-lo)/step >= maxBraces || (hi-lo)/step < 0 {
+		*left = 0
+		return nil
+	}
+	var out [][]syntax.WordPart
+	for i := lo; (step > 0 && i <= hi) || (step < 0 && i >= hi); i += step {
+		text := strconv.Itoa(i)
+		if !number {
+			text = string(rune(i))
+		} else if len(from) > 1 && (from[0] == '0' || to[0] == '0') {
+			text = strings.Repeat("0", max(0, max(len(from), len(to))-len(text))) + text
+		}
+		out = append(out, []syntax.WordPart{&syntax.Lit{Value: text}})
+	}
+	return out
+}
+
+// fields expands a word without braces and splits it where the results of unquoted expansions have blanks.
+func (a *analysis) fields(w *syntax.Word, sc *scope, worked bool) []word {
+	var pieces []piece
+	for i, part := range w.Parts {
+		pieces = a.pieces(pieces, part, sc, i == 0, i == len(w.Parts)-1)
+	}
+	return assemble(pieces, sc.separators(), worked)
+}
+
+// assemble joins pieces into words.
+func assemble(pieces []piece, separators string, worked bool) []word {
+	var out []word
+	cur, open := newBuilder(worked), false
+	flush := func() {
+		if open {
+			out = append(out, cur.word())
+		}
+		cur, open = newBuilder(worked), false
+	}
+	for _, p := range pieces {
+		if !p.split || !strings.ContainsAny(p.text, separators) {
+			cur.add(p, p.text)
+			open = open || p.quoted || p.text != "" || p.unknown || p.produced != nil
+			continue
+		}
+		rest := p.text
+		for {
+			i := strings.IndexAny(rest, separators)
+			if i < 0 {
+				break
+			}
+			if i > 0 {
+				cur.add(p, rest[:i])
+				open = true
+			}
+			flush()
+			rest = rest[i+1:]
+		}
+		if rest != "" {
+			cur.add(p, rest)
+			open = true
+		}
+	}
+	flush()
+	return out
+}
+
+// builder collects one word. The pattern is kept beside the text, because quoted characters lose their
+// meaning only in patterns.
+type builder struct {
+	w             word
+	text, pattern strings.Builder
+	show          strings.Builder
+}
+
+func newBuilder(worked bool) *builder { return &builder{w: word{worked: worked}} }
+
+func (b *builder) add(p piece, text string) {
+	b.w.unknown = b.w.unknown || p.unknown
+	b.w.worked = b.w.worked || p.worked
+	b.w.quoted = b.w.quoted || p.quoted
+	if p.produced != nil {
+		b.w.produced = p.produced
+	}
+	b.show.WriteString(p.show)
+	if p.quoted {
+		b.text.WriteString(text)
+		b.pattern.WriteString(escapePattern(text))
+		return
+	}
+	// Unquoted text that is not the result of an expansion still holds its backslashes.
+	plain := text
+	if !p.split {
+		plain = unescape(text)
+	}
+	b.w.glob = b.w.glob || hasMeta(text)
+	b.w.quoted = b.w.quoted || plain != text
+	b.text.WriteString(plain)
+	b.pattern.WriteString(text)
+}
+
+func (b *builder) word() word {
+	b.w.text, b.w.show = b.text.String(), b.show.String()
+	if b.w.glob {
+		b.w.text = b.pattern.String()
+	}
+	return b.w
+}
+
+// hasMeta reports whether unquoted text holds a character of patterns.
+func hasMeta(text string) bool {
+	for i := 0; i < len(text); i++ {
+		switch text[i] {
+		case '\\':
+			i++
+		case '*', '?', '[':
+			return true
+		}
+	}
+	return false
+}
+
+func escapePattern(text string) string {
+	if !strings.ContainsAny(text, `*?[]\`) {
+		return text
+	}
+	var b strings.Builder
+	for i := 0; i < len(text); i++ {
+		if strings.IndexByte(`*?[]\`, text[i]) >= 0 {
+			b.WriteByte('\\')
+		}
+		b.WriteByte(text[i])
+	}
+	return b.String()
+}
+
+// unescape takes the backslashes off unquoted text.
+func unescape(text string) string {
+	if !strings.Contains(text, `\`) {
+		return text
+	}
+	var b strings.Builder
+	for i := 0; i < len(text); i++ {
+		if text[i] == '\\' {
+			if i++; i >= len(text) {
+				b.WriteByte('\\')
+				break
+			}
+			if text[i] == '\n' {
+				continue
+			}
+		}
+		b.WriteByte(text[i])
+	}
+	return b.String()
+}
+
+// unescapeDouble takes off the backslashes that count within double quotes.
+func unescapeDouble(text string) string {
+	if !strings.Contains(text, `\`) {
+		return text
+	}
+	var b strings.Builder
+	for i := 0; i < len(text); i++ {
+		if text[i] == '\\' && i+1 < len(text) {
+			switch text[i+1] {
+			case '\n':
+				i++
+				continue
+			case '$', '`', '"', '\\':
+				i++
+			}
+		}
+		b.WriteByte(text[i])
+	}
+	return b.String()
+}
+
+// ansi decodes the text of $'...'; ok is false when bash would read it differently or it holds a NUL.
+func ansi(text string) (out string, ok bool) {
+	if !strings.Contains(text, `\`) {
+		return text, true
+	}
+	var b strings.Builder
+	for i := 0; i < len(text); {
+		if text[i] != '\\' || i+1 >= len(text) {
+			b.WriteByte(text[i])
+			i++
+			continue
+		}
+		n, piece, good := ansiEscape(text[i+1:])
+		if !good {
+			return b.String(), false
+		}
+		b.WriteString(piece)
+		i += 1 + n
+	}
+	return b.String(), !strings.Contains(b.String(), "\x00")
+}
+
+// simpleEscapes are the one-letter escapes of $'...' and printf.
+const simpleEscapes = "a\ab\be\x1bE\x1bf\fn\nr\rt\tv\v\\\\''\"\"??"
+
+// ansiEscape decodes what follows a backslash and tells how many bytes it took.
+func ansiEscape(s string) (n int, text string, ok bool) {
+	for i := 0; i < len(simpleEscapes); i += 2 {
+		if s[0] == simpleEscapes[i] {
+			return 1, simpleEscapes[i+1 : i+2], true
+		}
+	}
+	switch s[0] {
+	case 'x':
+		return digits(s, 1, 2, 16)
+	case 'u':
+		return digits(s, 1, 4, 16)
+	case 'U':
+		return digits(s, 1, 8, 16)
+	case '0', '1', '2', '3', '4', '5', '6', '7':
+		return digits(s, 0, 3, 8)
+	case 'c':
+		if len(s) < 2 {
+			return 0, "", false
+		}
+		return 2, string(rune(s[1] & 0x1f)), true
+	}
+	_, size := utf8.DecodeRuneInString(s)
+	return size, `\` + s[:size], true
+}
+
+// digits reads up to most digits after skip bytes. Bytes stay bytes; \u and \U become UTF-8.
+func digits(s string, skip, most, base int) (n int, text string, ok bool) {
+	end := skip
+	for end < len(s) && end < skip+most {
+		if _, err := strconv.ParseUint(s[end:end+1], base, 8); err != nil {
+			break
+		}
+		end++
+	}
+	if end == skip {
+		return 1, `\` + s[:1], true
+	}
+	v, err := strconv.ParseUint(s[skip:end], base, 32)
+	if err != nil || v == 0 {
+		return end, "", false
+	}
+	if base == 8 || most == 2 {
+		return end, string([]byte{byte(v)}), true
+	}
+	return end, string(rune(v)), true
+}
