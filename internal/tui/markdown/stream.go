@@ -1,6 +1,12 @@
 package markdown
 
-import "github.com/lathe-dev/lathe/internal/tui/theme"
+import (
+	"slices"
+	"strings"
+
+	"github.com/lathe-dev/lathe/internal/term"
+	"github.com/lathe-dev/lathe/internal/tui/theme"
+)
 
 // Options say how Markdown is shown. The zero value shows it without any style.
 type Options struct {
@@ -12,31 +18,208 @@ type Options struct {
 }
 
 // Stream is Markdown that grows. It is not safe for use by several goroutines.
-type Stream struct{ text string }
+type Stream struct {
+	r       *renderer
+	escaper term.Escaper
+	blocks  blocks
+	partial string // the line that has not ended yet
+	broken  bool   // it goes on where the last one was broken
+	ended   bool
+
+	settled []*leaf
+	width   int   // that offsets are for
+	offsets []int // of the lines of settled leaves: leaf i is [offsets[i], offsets[i+1])
+
+	tail      []string // lines of what is not settled, in width cells
+	tailValid bool
+}
 
 // NewStream returns an empty Stream.
-func NewStream(o Options) *Stream { return &Stream{} }
+func NewStream(o Options) *Stream { return &Stream{r: newRenderer(o)} }
 
-// Append adds text, which may be cut anywhere.
-func (s *Stream) Append(text string) { s.text += text }
+// Render lays a whole text out: what a Stream shows that got the text, in whatever pieces, and its end.
+func Render(text string, width int, o Options) []string {
+	s := NewStream(o)
+	s.Append(text)
+	s.End()
+	return s.Lines(width)
+}
+
+// Append adds text, which may be cut anywhere. After End it does nothing.
+func (s *Stream) Append(text string) {
+	if text == "" || s.ended {
+		return
+	}
+	s.take(s.escaper.Next(text))
+}
 
 // End says that no more text comes. What was left open is then shown as it stands.
-func (s *Stream) End() {}
+func (s *Stream) End() {
+	if s.ended {
+		return
+	}
+	s.take(s.escaper.End())
+	if s.partial != "" {
+		s.blocks.add(s.partial, s.broken)
+		s.partial, s.broken = "", false
+	}
+	s.blocks.closeTo(0)
+	s.blocks.close()
+	s.ended, s.tailValid = true, false
+	s.settle()
+}
+
+// take adds escaped text line by line.
+func (s *Stream) take(text string) {
+	s.tailValid = false
+	for text != "" {
+		i := strings.IndexByte(text, '\n')
+		if i < 0 {
+			s.partial += text
+			s.breakLong()
+			break
+		}
+		s.partial += text[:i]
+		s.breakLong()
+		s.blocks.add(s.partial, s.broken)
+		s.partial, s.broken, text = "", false, text[i+1:]
+	}
+	s.settle()
+}
+
+// breakLong takes the start of a line that is too long to be looked at again and again.
+func (s *Stream) breakLong() {
+	for len(s.partial) > maxLine {
+		cut := strings.LastIndexByte(s.partial[maxLine/2:maxLine], ' ') + maxLine/2
+		if cut < maxLine/2 {
+			cut = maxLine
+			for cut > 0 && s.partial[cut]&0xc0 == 0x80 {
+				cut--
+			}
+		}
+		s.blocks.add(s.partial[:cut], s.broken)
+		s.partial, s.broken = s.partial[cut:], true
+	}
+}
+
+// settle moves the leaves that are done to the settled ones.
+func (s *Stream) settle() {
+	for _, l := range s.blocks.out {
+		if l.kind == paragraph && s.r.define(l) {
+			s.redo()
+			if len(l.lines) == 0 {
+				if !slices.ContainsFunc(l.frame, func(c cell) bool { return c.first && !c.quote }) {
+					continue
+				}
+				l.kind = empty
+			}
+		}
+		s.settled = append(s.settled, l)
+	}
+	s.blocks.out = s.blocks.out[:0]
+}
+
+// redo lets go of the layout of blocks that may refer to a link that was not known.
+func (s *Stream) redo() {
+	for i, l := range s.settled {
+		if l.unresolved {
+			l.layout, l.cells, l.unresolved = layout{}, nil, false
+			s.offsets = s.offsets[:min(len(s.offsets), i+1)]
+		}
+	}
+}
 
 // SetOptions changes how everything is shown.
-func (s *Stream) SetOptions(o Options) {}
+func (s *Stream) SetOptions(o Options) {
+	links := s.r.links
+	s.r = newRenderer(o)
+	s.r.links = links
+	for _, l := range s.settled {
+		l.layout, l.cells = layout{}, nil
+	}
+	if l := s.blocks.leaf; l != nil {
+		l.layout, l.cells = layout{}, nil
+	}
+	s.offsets, s.tailValid = nil, false
+}
 
-// Lines is everything, laid out in width cells. The caller must not change the slice.
-func (s *Stream) Lines(width int) []string { return nil }
+// Release lets go of the lines that were laid out, to save memory. They are made again when they are
+// asked for; heights are kept.
+func (s *Stream) Release() {
+	for _, l := range s.settled {
+		l.layout, l.cells = layout{}, nil
+	}
+	s.tail, s.tailValid = nil, false
+}
+
+// measure lays out what is new, and what is not settled.
+func (s *Stream) measure(width int) {
+	width = max(width, 1)
+	if s.width != width {
+		s.width, s.offsets, s.tailValid = width, nil, false
+	}
+	if len(s.offsets) == 0 {
+		s.offsets = append(s.offsets, 0)
+	}
+	for i := len(s.offsets) - 1; i < len(s.settled); i++ {
+		s.offsets = append(s.offsets, s.offsets[i]+len(s.r.lay(s.settled[i], width)))
+	}
+	if !s.tailValid {
+		s.tail, s.tailValid = s.layTail(width), true
+	}
+}
+
+// layTail lays out the open block with the line that has not ended.
+func (s *Stream) layTail(width int) []string {
+	if s.ended || s.blocks.leaf == nil && s.partial == "" {
+		return nil
+	}
+	if l := s.blocks.leaf; l != nil && l.kind == table {
+		s.r.read(l) // once, not for every try
+	}
+	try := s.blocks.clone()
+	if shown := calm(s.partial, try); shown != "" {
+		try.add(shown, s.broken)
+	}
+	try.closeTo(0)
+	try.close()
+	var out []string
+	for _, l := range try.out {
+		if l.kind == paragraph || l.kind == heading {
+			l.lines = closeInline(l.lines)
+		}
+		out = append(out, s.r.leaf(l, width)...)
+	}
+	return out
+}
 
 // Height is the number of lines in width cells.
-func (s *Stream) Height(width int) int { return 0 }
+func (s *Stream) Height(width int) int {
+	s.measure(width)
+	return s.offsets[len(s.settled)] + len(s.tail)
+}
 
-// Slice is the lines from (from 0) up to but without to; what is outside of [0, Height) is left out.
-func (s *Stream) Slice(width, from, to int) []string { return nil }
+// Lines is everything, laid out in width cells.
+func (s *Stream) Lines(width int) []string { return s.Slice(width, 0, s.Height(width)) }
 
-// Release lets go of what was laid out. It is made again when it is asked for.
-func (s *Stream) Release() {}
-
-// Render lays out a whole text.
-func Render(text string, width int, o Options) []string { return nil }
+// Slice is the lines from (from 0) up to but without to; what is outside of [0, Height) is left out. Only
+// blocks that have a line in it are looked at.
+func (s *Stream) Slice(width, from, to int) []string {
+	height := s.Height(width)
+	from, to = max(from, 0), min(to, height)
+	if from >= to {
+		return nil
+	}
+	out := make([]string, 0, to-from)
+	end := s.offsets[len(s.settled)]
+	i, _ := slices.BinarySearch(s.offsets, from+1)
+	for i--; i < len(s.settled) && s.offsets[i] < to; i++ {
+		lines := s.r.lay(s.settled[i], s.width)
+		lo, hi := max(0, from-s.offsets[i]), min(len(lines), to-s.offsets[i])
+		out = append(out, lines[lo:hi]...)
+	}
+	if to > end {
+		out = append(out, s.tail[max(0, from-end):to-end]...)
+	}
+	return out
+}

@@ -1,0 +1,2 @@
+// Package syntax highlights source code, line by line.
+package syntax
