@@ -1,13 +1,18 @@
-// Package permission decides whether a tool call may run. It is pure: it sees paths as the caller resolved
-// them and touches nothing.
+// Package permission decides whether a tool call may run. It is pure: it sees paths, links and command lines
+// as the caller resolved and analysed them, and touches nothing.
 //
 // The words: an [Access] is one thing a call would touch; a [Rule] is what somebody wrote about tools or
 // accesses; a [Policy] holds the rules of all sources; Decide turns a [Request] into a [Decision], which
-// is allow, ask or deny with the rule and the reason.
+// is allow, ask or deny with the layer, the rule and the reason. A guard is a fixed look at one access that
+// no rule can switch off. A grant is a rule that a person gave while the session runs.
 //
-// The order: deny rules; ordered rules whose outcome is deny; the mode's own refusals; what the user granted
-// while the session runs; ask rules; ordered rules; allow rules; what the mode grants; read-only accesses
-// inside the roots; ask.
+// The order: deny lists of any source and the fixed guards; ordered rules whose outcome is deny; the mode's own
+// refusals; grants; ask lists; ordered rules' ask or allow; allow lists; commands and files that are only
+// looked at; what the mode grants; ask. A subagent gets the strictest of its own set and its ancestors'.
+//
+// The promises: deny looks deep (any spelling, any part, the link or its target), allow looks shallow (every
+// part and every access, exactly as understood); no allow rule, grant or mode lifts a deny; a stricter mode
+// and a further part never make a decision milder; what is not understood asks.
 package permission
 
 import "encoding/json"
@@ -35,6 +40,9 @@ type Access struct {
 	Command *Command `json:"command,omitempty"` // for Exec: what the analysis of the line found; nil: nothing is known
 	Node    NodeKind `json:"node,omitempty"`    // for Read and Write: what lies there, where it was looked at
 	Links   uint64   `json:"links,omitempty"`   // hard links to the file that lies there
+
+	// Redirect: the shell itself writes or reads the file (> file), not a program whose words a rule speaks of.
+	Redirect bool `json:"redirect,omitempty"`
 }
 
 // Mode is how much runs without asking.
@@ -69,16 +77,39 @@ type Request struct {
 	Input    json.RawMessage `json:"input,omitempty"`
 	Accesses []Access        `json:"accesses"` // null where unknown
 	Mode     Mode            `json:"mode"`
-	Agent    []string        `json:"agent,omitempty"` // the chain of agents, outermost first; empty for the main one
+	Agent    []string        `json:"agent,omitempty"` // the chain of subagents, outermost first, each its kind, or kind/id; empty for the main one
 	Dir      string          `json:"dir"`             // the session's working folder
 }
+
+// Layer is which of the seven lines of defence decided.
+type Layer string
+
+// The seven layers, in the order in which a call meets them. What does not fit a tool's schema is refused before
+// it gets here, so LayerSchema is only about inputs that are no JSON object. LayerSandbox is the operating
+// system's: it confines what was let through, and decides nothing here.
+const (
+	LayerSchema   Layer = "schema"
+	LayerMode     Layer = "mode"     // what the mode or the agent's kind refuses or grants
+	LayerDeny     Layer = "deny"     // a deny rule
+	LayerGuards   Layer = "guards"   // a fixed guard: protected paths, catastrophic commands, odd addresses
+	LayerAnalysis Layer = "analysis" // what the call would do: it only looks, or it does not
+	LayerAsk      Layer = "ask"      // an ask or allow rule, or a person
+	LayerSandbox  Layer = "sandbox"
+)
+
+// Layers lists the layers in their order.
+var Layers = []Layer{LayerSchema, LayerMode, LayerDeny, LayerGuards, LayerAnalysis, LayerAsk, LayerSandbox}
 
 // Decision is what was decided and why, in words for the user and the model.
 type Decision struct {
 	Effect Effect `json:"effect"`
-	Rule   string `json:"rule,omitempty"`   // the rule as it was written
-	Source string `json:"source,omitempty"` // where the rule came from
-	Reason string `json:"reason"`
+	Layer  Layer  `json:"layer,omitempty"`
+	// Confirm: a guard refuses. A person who is there may be asked once, with the danger named, and never for
+	// more than this call; where nobody can answer it stays refused.
+	Confirm bool   `json:"confirm,omitempty"`
+	Rule    string `json:"rule,omitempty"`   // the rule as it was written
+	Source  string `json:"source,omitempty"` // where the rule came from
+	Reason  string `json:"reason"`
 	// Guidance is what the user added when refusing ("no, use the staging database").
 	Guidance string `json:"guidance,omitempty"`
 	// Interrupt ends the turn after this refusal: the user said no and nothing else.

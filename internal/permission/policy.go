@@ -1,33 +1,33 @@
 package permission
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"iter"
-	"path/filepath"
-	"runtime"
 	"slices"
-	"strings"
 	"sync"
-	"unicode"
 )
 
 // Policy holds the rules of all sources and the folders that may be touched. It is safe for concurrent
 // use; the paths in it are absolute with links resolved.
 type Policy struct {
-	Home     string // the user's home folder, for ~ in rules
-	FoldCase bool   // file names that differ in case only may be the same: deny and ask rules match any case
+	Home string   // the user's home folder, for ~ in rules
+	Own  []string // folders with lathe's settings and state besides those below Home; set before use
 
 	mu        sync.RWMutex
-	rules     []Rule   // of settings and the command line
-	grants    []Rule   // given while the session runs
-	roots     []string // working roots
-	readRoots []string // folders that may be read but not written: blobs, plans, memory, skills
+	rules     []Rule      // of settings and the command line
+	grants    []Rule      // given while the session runs
+	roots     []string    // working roots
+	readRoots []string    // folders that may be read but not written: blobs, plans, memory, skills
+	kind      string      // of the main agent
+	kinds     []AgentKind // besides the built-in ones
 	noBypass  bool
 }
 
 // NewPolicy makes a policy for the given working roots.
 func NewPolicy(home string, roots []string, rules []Rule) *Policy {
-	return &Policy{Home: home, FoldCase: runtime.GOOS == "windows" || runtime.GOOS == "darwin", roots: roots, rules: rules}
+	return &Policy{Home: home, roots: roots, rules: rules}
 }
 
 // Grant adds a rule while the session runs.
@@ -82,7 +82,8 @@ func (p *Policy) all() iter.Seq[Rule] {
 	}
 }
 
-// Removed reports whether a deny rule takes the tool away altogether, so that the model is not told of it.
+// Removed reports whether a deny rule or the agent's kind takes the tool away altogether, so that the model
+// is not told of it.
 func (p *Policy) Removed(tool string) bool {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
@@ -97,297 +98,150 @@ func (p *Policy) Removed(tool string) bool {
 			removed = false
 		}
 	}
-	return removed
+	return removed || !p.kindOf(p.kind).has(tool)
 }
 
 // Decide decides on a request. It never fails; what it does not understand asks.
 func (p *Policy) Decide(req Request) Decision {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
-	if r, ok := p.find(Deny, req); ok {
-		return ruled(Deny, r)
+	if in := bytes.TrimSpace(req.Input); len(in) > 0 && (in[0] != '{' || !json.Valid(in)) {
+		return Decision{Effect: Deny, Layer: LayerSchema, Reason: "the input of " + req.Tool + " is not a JSON object"}
 	}
-	last, outcome := p.ordered(req)
-	if outcome == Deny {
-		return ruled(Deny, last)
+	c := p.look(req)
+	d := c.decide()
+	for _, k := range p.chain(req.Agent) {
+		d = stricter(d, k.limits(c))
 	}
-	if d, ok := planDenies(req); ok {
-		return d
+	if c.Mode == DontAsk {
+		d = unasked(d)
 	}
-	if r, ok := p.allowed(req, p.grants, true); ok {
-		return ruled(Allow, r)
-	}
-	if r, ok := p.find(Ask, req); ok {
-		return p.asked(req, ruled(Ask, r))
-	}
-	if d, ok := planAsks(req); ok {
-		return p.asked(req, d)
-	}
-	switch outcome {
-	case Ask:
-		return p.asked(req, ruled(Ask, last))
-	case Allow:
-		return ruled(Allow, last)
-	}
-	if r, ok := p.allowed(req, slices.Concat(p.rules, p.grants), false); ok {
-		return ruled(Allow, r)
-	}
-	return p.byMode(req)
+	return d
 }
 
-// byMode decides what no rule speaks of.
-func (p *Policy) byMode(req Request) Decision {
-	if req.Mode == Bypass && !p.noBypass {
-		return Decision{Effect: Allow, Reason: "the mode is bypassPermissions"}
-	}
-	for _, a := range req.Accesses {
-		if ok, why := p.granted(req, a); !ok {
-			return p.asked(req, Decision{Effect: Ask, Reason: why})
-		}
-	}
-	if req.Accesses == nil {
-		return p.asked(req, Decision{Effect: Ask, Reason: "lathe cannot tell what " + req.Tool + " would touch"})
-	}
-	return Decision{Effect: Allow, Reason: grantReason(req)}
-}
-
-// asked turns an ask into a deny in the mode that never asks.
-func (p *Policy) asked(req Request, d Decision) Decision {
-	if req.Mode == DontAsk {
-		d.Effect = Deny
+// unasked is a decision in the mode that never asks.
+func unasked(d Decision) Decision {
+	d.Confirm = false
+	if d.Effect == Ask {
+		d.Effect, d.Layer = Deny, LayerMode
 		d.Reason += "; the mode is dontAsk"
 	}
 	return d
 }
 
-// find returns the first rule of an effect that matches the request or any of its accesses.
-func (p *Policy) find(e Effect, req Request) (Rule, bool) {
-	for r := range p.all() {
-		if r.Effect != e || r.Ordered {
-			continue
-		}
-		if r.coversTool(req.Tool) && (r.Spec == "" || matchParam(r, req.Input)) {
-			return r, true
-		}
-		if r.Spec == "" {
-			continue
-		}
-		for _, a := range req.Accesses {
-			if p.speaksOf(r, req, a) && p.matchAccess(r, req, a) {
-				return r, true
+// stricter returns the stricter of two decisions, the first one where they are the same.
+func stricter(a, b Decision) Decision {
+	if rank(b.Effect) > rank(a.Effect) || b.Effect == Deny && a.Confirm && !b.Confirm {
+		return b
+	}
+	return a
+}
+
+// rank orders effects by strictness; what is none of them counts as a refusal.
+func rank(e Effect) int {
+	if i := slices.Index([]Effect{Allow, Ask}, e); i >= 0 {
+		return i
+	}
+	return 2
+}
+
+// call is one request being decided on, with what the guards say about each access.
+type call struct {
+	Request
+	p       *Policy
+	verdict []verdict // by access
+}
+
+// look prepares a request: lines that nobody analysed are cut at what the shell reacts to, and the guards
+// look at every access.
+func (p *Policy) look(req Request) *call {
+	c := &call{Request: req, p: p, verdict: make([]verdict, len(req.Accesses))}
+	if !slices.Contains(Modes, req.Mode) || req.Mode == Bypass && p.noBypass {
+		c.Mode = Default
+	}
+	for i, a := range req.Accesses {
+		if a.Kind == Exec && a.Command == nil {
+			if len(c.Accesses) > 0 && &c.Accesses[0] == &req.Accesses[0] {
+				c.Accesses = slices.Clone(req.Accesses)
 			}
+			c.Accesses[i].Command = unanalysed(a.Target)
 		}
+		c.verdict[i] = p.guard(c.Accesses[i])
 	}
-	return Rule{}, false
+	return c
 }
 
-// speaksOf: path rules count for whatever tool touches the path; other rules for their own tool.
-func (p *Policy) speaksOf(r Rule, req Request, a Access) bool {
-	if a.Kind == Read || a.Kind == Write {
-		return r.class() != ""
+// decide is the order of the package's documentation.
+func (c *call) decide() Decision {
+	if r, ok := c.find(Deny); ok {
+		return ruled(Deny, r)
 	}
-	return r.coversTool(req.Tool)
+	if v, ok := c.guarded(Deny); ok {
+		return Decision{Effect: Deny, Layer: LayerGuards, Confirm: !v.final && c.Mode != Plan, Reason: v.why}
+	}
+	last, outcome := c.ordered()
+	if outcome == Deny {
+		return ruled(Deny, last)
+	}
+	if d, ok := c.planDenies(); ok {
+		return d
+	}
+	if r, ok := c.allowed(c.p.grants, true); ok {
+		return ruled(Allow, r)
+	}
+	if r, ok := c.find(Ask); ok {
+		return ruled(Ask, r)
+	}
+	if d, ok := c.planAsks(); ok {
+		return d
+	}
+	switch outcome {
+	case Ask, Allow:
+		return ruled(outcome, last)
+	}
+	if r, ok := c.allowed(slices.Concat(c.p.rules, c.p.grants), false); ok {
+		return ruled(Allow, r)
+	}
+	return c.byMode()
 }
 
-// ordered finds the outcome of the ordered rules, of which the last that matches counts: the strictest over
-// all accesses, and allow only if each access is allowed. "" is no outcome.
-func (p *Policy) ordered(req Request) (last Rule, outcome Effect) {
-	accesses := req.Accesses
-	if len(accesses) == 0 {
-		accesses = []Access{{}}
+// byMode decides what no rule speaks of: by what the call would do, and by the mode.
+func (c *call) byMode() Decision {
+	if c.Mode == Bypass {
+		return Decision{Effect: Allow, Layer: LayerMode, Reason: "the mode is bypassPermissions"}
 	}
-	all := true
-	var allow Rule
-	for _, a := range accesses {
-		r, ok := p.lastOrdered(req, a)
-		switch {
-		case ok && r.Effect == Deny:
-			return r, Deny
-		case ok && r.Effect == Ask:
-			last, outcome = r, Ask
-		case ok && !p.guarded(a):
-			allow = r
-		default:
-			granted, _ := p.granted(req, a)
-			all = all && granted
+	if v, ok := c.guarded(Ask); ok {
+		return Decision{Effect: Ask, Layer: LayerGuards, Reason: v.why}
+	}
+	for i := range c.Accesses {
+		if ok, why := c.granted(i); !ok {
+			return Decision{Effect: Ask, Layer: LayerAnalysis, Reason: why}
 		}
 	}
-	if outcome == "" && all && allow.Text != "" {
-		return allow, Allow
+	if c.Accesses == nil {
+		return Decision{Effect: Ask, Layer: LayerAnalysis, Reason: "lathe cannot tell what " + c.Tool + " would touch"}
 	}
-	return last, outcome
+	return c.grantReason()
 }
 
-func (p *Policy) lastOrdered(req Request, a Access) (Rule, bool) {
-	for _, r := range slices.Backward(p.rules) {
-		if !r.Ordered {
-			continue
-		}
-		whole := r.coversTool(req.Tool) || r.Tool == "Edit" && fileTools[req.Tool] == "Edit"
-		if whole && r.Spec == "" || whole && matchParam(r, req.Input) ||
-			r.Spec != "" && a.Kind != "" && p.speaksOf(r, req, a) && p.matchAccess(r, req, a) {
-			return r, true
+// guarded returns the first guard of an effect that fired.
+func (c *call) guarded(e Effect) (verdict, bool) {
+	for _, v := range c.verdict {
+		if v.effect == e {
+			return v, true
 		}
 	}
-	return Rule{}, false
-}
-
-// allowed reports whether allow rules cover the whole request: the tool itself, or each access that the
-// mode does not grant. Rules of the settings never cover protected paths; the user's own word just now does.
-func (p *Policy) allowed(req Request, rules []Rule, byUser bool) (last Rule, ok bool) {
-	protects := !byUser && slices.ContainsFunc(req.Accesses, p.guarded)
-	for _, r := range rules {
-		if r.Effect == Allow && !r.Ordered && r.Spec == "" && r.coversTool(req.Tool) && !protects {
-			return r, true
-		}
-	}
-	for _, a := range req.Accesses {
-		if ok, _ := p.granted(req, a); ok {
-			continue
-		}
-		r, ok := p.allowRule(rules, req, a)
-		if !ok || (!byUser && p.guarded(a)) {
-			return Rule{}, false
-		}
-		last = r
-	}
-	return last, last.Text != ""
-}
-
-// guarded: who may write these may run anything later.
-func (p *Policy) guarded(a Access) bool { return a.Kind == Write && protected(p.roots, a.Target) }
-
-func (p *Policy) allowRule(rules []Rule, req Request, a Access) (Rule, bool) {
-	for _, r := range rules {
-		if r.Effect == Allow && !r.Ordered && r.Spec != "" && p.speaksOf(r, req, a) && p.matchAccess(r, req, a) {
-			return r, true
-		}
-	}
-	return Rule{}, false
-}
-
-// granted says whether the mode lets an access through without a rule, and if not, why.
-func (p *Policy) granted(req Request, a Access) (bool, string) {
-	switch a.Kind {
-	case Tool:
-		return a.Safe, req.Tool + " needs approval"
-	case Read:
-		if inside(p.roots, a.Target) || inside(p.readRoots, a.Target) {
-			return true, ""
-		}
-		return false, a.Target + " is outside the working folders"
-	case Write:
-		switch {
-		case !inside(p.roots, a.Target):
-			return false, a.Target + " is outside the working folders"
-		case req.Mode == AcceptEdits && !protected(p.roots, a.Target):
-			return true, ""
-		case req.Mode == AcceptEdits:
-			return false, a.Target + " is a protected path"
-		}
-		return false, "changing " + a.Target + " needs approval"
-	case Exec:
-		return false, "running a command needs approval"
-	case Net:
-		return false, "reaching " + a.Target + " needs approval"
-	}
-	return false, fmt.Sprintf("lathe does not know the access %q", a.Kind)
-}
-
-// planDenies: in plan mode nothing may change.
-func planDenies(req Request) (Decision, bool) {
-	if req.Mode != Plan {
-		return Decision{}, false
-	}
-	for _, a := range req.Accesses {
-		if a.Kind == Write || a.Kind == Exec {
-			return Decision{Effect: Deny, Reason: "the mode is plan: look and think, but change and run nothing"}, true
-		}
-	}
-	return Decision{}, false
-}
-
-// planAsks: in plan mode only a person can let through what may change something unknown.
-func planAsks(req Request) (Decision, bool) {
-	unsafe := req.Accesses == nil || slices.ContainsFunc(req.Accesses, func(a Access) bool { return a.Kind == Tool && !a.Safe })
-	return Decision{Effect: Ask, Reason: "the mode is plan, and " + req.Tool + " may change something"}, req.Mode == Plan && unsafe
+	return verdict{}, false
 }
 
 func ruled(e Effect, r Rule) Decision {
 	verb := map[Effect]string{Allow: "allowed", Ask: "to be asked", Deny: "denied"}[e]
+	layer := LayerAsk
+	if e == Deny {
+		layer = LayerDeny
+	}
 	return Decision{
-		Effect: e, Rule: r.Text, Source: r.Source.Name,
+		Effect: e, Layer: layer, Rule: r.Text, Source: r.Source.Name,
 		Reason: fmt.Sprintf("%s by the rule %s (%s)", verb, r.Text, r.Source.Name),
 	}
-}
-
-func grantReason(req Request) string {
-	for _, a := range req.Accesses {
-		if a.Kind == Write {
-			return "the mode is acceptEdits"
-		}
-	}
-	return "it only reads inside the working folders"
-}
-
-// inside reports whether path is one of the roots or below one.
-func inside(roots []string, path string) bool {
-	for _, root := range roots {
-		rel, err := filepath.Rel(root, path)
-		if err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
-			return true
-		}
-	}
-	return false
-}
-
-// protectedDirs and protectedFiles configure shells, version control, editors and agents: who may write
-// them may run anything later, so acceptEdits does not cover them.
-var (
-	protectedDirs = []string{
-		".git", ".claude", ".lathe", ".vscode", ".idea", ".husky", ".cargo", ".devcontainer", ".yarn", ".mvn",
-		".codex", ".cursor", ".gemini",
-	}
-	protectedFiles = []string{
-		".gitconfig", ".gitmodules", ".bashrc", ".bash_profile", ".bash_login", ".bash_aliases", ".bash_logout",
-		".zshrc", ".zprofile", ".zshenv", ".zlogin", ".zlogout", ".profile", ".envrc", ".npmrc", ".yarnrc",
-		".yarnrc.yml", ".pnp.cjs", ".pnp.loader.mjs", ".pnpmfile.cjs", "bunfig.toml", ".bunfig.toml", ".bazelrc",
-		".bazelversion", ".bazeliskrc", ".pre-commit-config.yaml", "lefthook.yml", "lefthook.yaml",
-		".lefthook.yml", ".lefthook.yaml", "gradle-wrapper.properties", "maven-wrapper.properties",
-		".devcontainer.json", ".ripgreprc", "pyrightconfig.json", ".mcp.json", ".claude.json",
-	}
-)
-
-// protected reports whether a path below one of the roots is protected. Names compare as the most
-// forgiving file systems do it: without case, marks that cannot be seen, or what Windows drops at the end.
-func protected(roots []string, path string) bool {
-	for _, root := range roots {
-		if !inside([]string{root}, path) {
-			continue
-		}
-		rel, _ := filepath.Rel(root, path)
-		parts := strings.Split(filepath.ToSlash(rel), "/")
-		for i, part := range parts {
-			part = plainName(part)
-			if slices.Contains(protectedDirs, part) || (i == len(parts)-1 && slices.Contains(protectedFiles, part)) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// plainName is what file systems of Windows and macOS may take a name for.
-func plainName(name string) string {
-	name, _, _ = strings.Cut(name, ":") // a stream of NTFS
-	name = strings.Map(func(r rune) rune {
-		if unicode.Is(unicode.Cf, r) {
-			return -1
-		}
-		return unicode.ToLower(r)
-	}, name)
-	if name = strings.TrimRight(name, ". "); name == "git~1" {
-		return ".git"
-	}
-	return name
 }

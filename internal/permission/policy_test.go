@@ -10,6 +10,7 @@ var (
 	readOut  = Access{Kind: Read, Target: "/etc/passwd"}
 	writeIn  = Access{Kind: Write, Target: "/w/a.go"}
 	writeGit = Access{Kind: Write, Target: "/w/.GIT/config"}
+	writeCI  = Access{Kind: Write, Target: "/w/.github/workflows/ci.yml"}
 	writeOut = Access{Kind: Write, Target: "/w2/a.go"}
 	todo     = Access{Kind: Tool, Target: "TodoWrite", Safe: true}
 )
@@ -41,7 +42,10 @@ func TestModes(t *testing.T) {
 		{Default, "mcp__x__y", nil, Ask},
 		{Default, "Odd", []Access{{Kind: "odd"}}, Ask},
 		{AcceptEdits, "Edit", []Access{writeIn}, Allow},
-		{AcceptEdits, "Edit", []Access{writeGit}, Ask},
+		{AcceptEdits, "Edit", []Access{writeGit}, Deny},
+		{AcceptEdits, "Edit", []Access{writeCI}, Ask},
+		{Bypass, "Edit", []Access{writeCI}, Allow},
+		{Bypass, "Edit", []Access{writeGit}, Deny},
 		{AcceptEdits, "Edit", []Access{writeOut}, Ask},
 		{AcceptEdits, "Bash", []Access{run("ls")}, Ask},
 		{Plan, "Read", []Access{readIn}, Allow},

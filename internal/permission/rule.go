@@ -2,6 +2,7 @@ package permission
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
@@ -23,7 +24,16 @@ type Rule struct {
 
 	// Ordered rules form a list of their own, in which the last one that matches counts.
 	Ordered bool
+	// Match and NotMatch are calls that the rule is meant to cover and not to cover, as a rule line of
+	// `lathe permission check` names them; they are checked when the rule is loaded.
+	Match, NotMatch []string
 }
+
+// Names of rules that are no tools: any path outside the working roots, and a model that repeats itself.
+const (
+	ExternalDirectory = "external_directory"
+	DoomLoop          = "doom_loop"
+)
 
 // class is the tool whose path rules this is one of: "Read", "Edit", or "" for none. An allow rule for
 // Glob or Grep is none, since it would let Read in too.
@@ -59,10 +69,10 @@ func ParseRule(text string, effect Effect, src Source) (Rule, error) {
 	if r.Tool == "Agent" {
 		r.Tool = "Task"
 	}
-	if r.Tool == "" || strings.ContainsAny(r.Tool, " \t()") {
+	if r.Tool == "" || strings.ContainsAny(r.Tool, " \t\r\n()") || strings.ContainsRune(text, 0) {
 		return r, fmt.Errorf("rule %q: no tool name; write Tool or Tool(pattern), for example Bash(go test *)", text)
 	}
-	if r.class() != "" && !doublestar.ValidatePattern(r.Spec) {
+	if (r.class() != "" || r.Tool == ExternalDirectory) && !doublestar.ValidatePattern(filepathSlash(r.Spec)) {
 		return r, fmt.Errorf("rule %q: the path pattern is broken; write [ and { that mean themselves as \\[ and \\{", text)
 	}
 	if effect == Allow && strings.Contains(r.Tool, "*") && !allowGlobOK(r.Tool) {
@@ -74,6 +84,76 @@ func ParseRule(text string, effect Effect, src Source) (Rule, error) {
 func allowGlobOK(tool string) bool {
 	parts := strings.SplitN(tool, "__", 3)
 	return len(parts) == 3 && parts[0] == "mcp" && parts[1] != "" && !strings.Contains(parts[1], "*")
+}
+
+// filepathSlash leaves escapes alone and takes a Windows path for one.
+func filepathSlash(spec string) string {
+	if hasDrive(spec) {
+		return strings.ReplaceAll(spec, `\`, "/")
+	}
+	return spec
+}
+
+// orderedTools maps the names of permissions.rules to tools.
+var orderedTools = map[string]string{
+	"bash": "Bash", "edit": "Edit", "write": "Edit", "read": "Read", "list": "Read", "glob": "Glob", "grep": "Grep", "lsp": "LSP",
+	"webfetch": "WebFetch", "websearch": "WebSearch", "task": "Task", "skill": "Skill", "todowrite": "TodoWrite",
+	"question": "Question", ExternalDirectory: ExternalDirectory, DoomLoop: DoomLoop,
+}
+
+// ParseOrdered reads one entry of permissions.rules: a permission (bash, edit, read, external_directory,
+// webfetch, doom_loop, ..., or a tool's name), a pattern ("" and "*" mean all) and what to do.
+func ParseOrdered(permission, pattern string, effect Effect, src Source) (Rule, error) {
+	tool := strings.TrimSpace(permission)
+	if t, ok := orderedTools[strings.ToLower(tool)]; ok {
+		tool = t
+	}
+	text := tool
+	switch {
+	case pattern == "" || pattern == "*":
+	case tool == "WebFetch" && !strings.HasPrefix(pattern, "domain:"):
+		text = "WebFetch(domain:" + hostPart(pattern) + ")"
+	case tool == ExternalDirectory && strings.HasPrefix(pattern, "/") && !strings.HasPrefix(pattern, "//"):
+		text = tool + "(/" + pattern + ")"
+	default:
+		text = tool + "(" + pattern + ")"
+	}
+	r, err := ParseRule(text, effect, src)
+	r.Ordered = true
+	return r, err
+}
+
+// hostPart is the host of a pattern that may be a whole address: https://*.example.com/docs/*.
+func hostPart(pattern string) string {
+	if _, rest, ok := strings.Cut(pattern, "://"); ok {
+		pattern = rest
+	}
+	host, _, _ := strings.Cut(pattern, "/")
+	return host
+}
+
+// Warning says why a rule that can be read has no effect, or another one than its author may think; ""
+// when there is nothing to say.
+func (r Rule) Warning() string {
+	name, _, scoped := strings.Cut(r.Spec, ":")
+	name = strings.TrimSpace(name)
+	switch {
+	case scoped && r.Effect != Allow && slices.Contains(primary[r.Tool], name):
+		return fmt.Sprintf("the rule %s names %s, which patterns of their own speak of: write %s(pattern)", r.Text, name, r.Tool)
+	case r.Tool == "WebSearch" && r.Spec != "":
+		return fmt.Sprintf("the rule %s has no effect: WebSearch takes no pattern", r.Text)
+	case r.Tool == "WebFetch" && r.Spec != "" && !strings.HasPrefix(r.Spec, "domain:") && (!scoped || r.Effect == Allow):
+		return fmt.Sprintf("the rule %s has no effect: write WebFetch(domain:host)", r.Text)
+	case r.Effect == Allow && r.Spec != "" && r.class() == "" && fileTools[r.Tool] != "":
+		return fmt.Sprintf("the rule %s has no effect: write Read(%s)", r.Text, r.Spec)
+	}
+	return ""
+}
+
+// primary are the parameters that a tool's own patterns speak of, so that rules on parameters do not.
+var primary = map[string][]string{
+	"Bash": {"command"}, "Read": {"file_path"}, "Edit": {"file_path"}, "Write": {"file_path"}, "MultiEdit": {"file_path"},
+	"Glob": {"path"}, "Grep": {"path"}, "NotebookEdit": {"notebook_path"}, "WebFetch": {"url"},
 }
 
 // PathRule is the rule for exactly one absolute path; tool is Read or Edit.

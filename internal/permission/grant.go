@@ -1,0 +1,142 @@
+package permission
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// granted says whether the mode lets an access through without a rule, and if not, why. A guard that fired
+// was asked about before, or its rule stands above.
+func (c *call) granted(i int) (bool, string) {
+	a := c.Accesses[i]
+	if c.verdict[i].effect != "" {
+		return false, c.verdict[i].why
+	}
+	switch a.Kind {
+	case Tool:
+		return a.Safe, c.Tool + " needs approval"
+	case Read:
+		if c.p.readable(a.Target) {
+			return true, ""
+		}
+		return false, a.where() + " is outside the working folders"
+	case Write:
+		switch {
+		case harmlessDevice(a.Target):
+			return true, ""
+		case !inside(c.p.roots, a.Target):
+			return false, a.where() + " is outside the working folders"
+		case c.Mode == AcceptEdits:
+			return true, ""
+		}
+		return false, "changing " + a.where() + " needs approval"
+	case Exec:
+		return c.runs(a.Command)
+	case Net:
+		return false, "reaching " + a.Target + " needs approval"
+	}
+	return false, "lathe does not know the access " + string(a.Kind)
+}
+
+// where names the path of an access, with its target where it is a link.
+func (a Access) where() string {
+	if a.Named != "" && a.Named != a.Target {
+		return a.Named + " (a link to " + a.Target + ")"
+	}
+	return a.Target
+}
+
+func (p *Policy) readable(path string) bool {
+	return inside(p.roots, path) || inside(p.readRoots, path) || harmlessDevice(path)
+}
+
+// runs says whether a command may run for what it is: it only looks, or the mode accepts edits and it does
+// no more than that. What it reads and writes are accesses of their own.
+func (c *call) runs(cmd *Command) (bool, string) {
+	for _, f := range cmd.Findings {
+		return false, f.Text
+	}
+	if !cmd.Exact {
+		return false, "not all of the command can be told before it runs"
+	}
+	for _, part := range cmd.Parts {
+		if !part.looks() && !c.edits(part) {
+			if part.Reason != "" {
+				return false, part.Reason
+			}
+			return false, "running a command needs approval"
+		}
+	}
+	switch {
+	case len(cmd.Parts) == 0 && !cmd.Class.Looks(), cmd.Class == ClassDestructive:
+		return false, "running a command needs approval"
+	case cmd.Class.Looks() && cmd.Script == "":
+		return false, "the command cannot be written anew from what was understood of it"
+	}
+	return true, ""
+}
+
+// looks: the part needs no rule.
+func (p Part) looks() bool { return p.Exact && p.Class.Looks() || p.Covered }
+
+// edits: in the mode that accepts edits these programs are edits like any other, as in Claude Code. What
+// they write are accesses of their own.
+func (c *call) edits(p Part) bool {
+	return c.Mode == AcceptEdits && p.Exact && !p.Literal && p.Class == ClassWrite && p.Path != "" && p.Within == "" &&
+		slices.Contains([]string{"mkdir", "touch", "rm", "rmdir", "mv", "cp", "sed"}, p.Program)
+}
+
+// planDenies: in plan mode nothing may change.
+func (c *call) planDenies() (Decision, bool) {
+	if c.Mode != Plan || !c.changes() {
+		return Decision{}, false
+	}
+	return Decision{Effect: Deny, Layer: LayerMode, Reason: "the mode is plan: look and think, but change nothing"}, true
+}
+
+// changes reports whether the call writes, or runs what does not only look.
+func (c *call) changes() bool {
+	return slices.ContainsFunc(c.Accesses, func(a Access) bool {
+		return a.Kind == Write && !harmlessDevice(a.Target) || a.Kind == Exec && !a.Command.Class.Looks()
+	})
+}
+
+// planAsks: in plan mode only a person can let through what may change something unknown.
+func (c *call) planAsks() (Decision, bool) {
+	unsafe := c.Accesses == nil || slices.ContainsFunc(c.Accesses, func(a Access) bool { return a.Kind == Tool && !a.Safe })
+	reason := "the mode is plan, and " + c.Tool + " may change something"
+	return Decision{Effect: Ask, Layer: LayerMode, Reason: reason}, c.Mode == Plan && unsafe
+}
+
+func (c *call) grantReason() Decision {
+	for _, a := range c.Accesses {
+		if a.Kind == Write && !harmlessDevice(a.Target) || a.Kind == Exec && !a.Command.Class.Looks() {
+			return Decision{Effect: Allow, Layer: LayerMode, Reason: "the mode is acceptEdits"}
+		}
+	}
+	if len(c.Accesses) > 0 && c.Accesses[0].Kind == Tool {
+		return Decision{Effect: Allow, Layer: LayerAnalysis, Reason: "it changes nothing outside the session"}
+	}
+	return Decision{Effect: Allow, Layer: LayerAnalysis, Reason: "it only reads inside the working folders"}
+}
+
+// inside reports whether path is one of the roots or below one.
+func inside(roots []string, path string) bool {
+	for _, root := range roots {
+		if _, ok := below(slashed(root), slashed(path)); ok {
+			return true
+		}
+	}
+	return false
+}
+
+// harmlessDevice: what is written there is gone or shown, and what is read is nothing.
+func harmlessDevice(path string) bool {
+	switch path {
+	case "/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr", "NUL":
+		return true
+	}
+	n, ok := strings.CutPrefix(filepath.ToSlash(path), "/dev/fd/")
+	return ok && len(n) == 1 && n >= "0" && n <= "9"
+}

@@ -1,0 +1,151 @@
+package permission
+
+import (
+	"strings"
+)
+
+// verdict is what the guards say about one access: nothing, ask or deny. Rules and modes do not lift a deny.
+type verdict struct {
+	effect Effect
+	why    string // names the danger, in words for the user
+	strict bool   // ask: no rule of the settings lifts it, not even one that names exactly this
+	final  bool   // deny: there is nothing that a person could reasonably confirm
+}
+
+// guard is the fixed look at one access.
+func (p *Policy) guard(a Access) verdict {
+	switch a.Kind {
+	case Exec:
+		return guardCommand(a.Command)
+	case Net:
+		return guardHost(a.Target)
+	case Read, Write:
+	default:
+		return verdict{}
+	}
+	for _, path := range []string{a.Target, a.Named} {
+		if strings.ContainsRune(path, 0) {
+			return verdict{effect: Deny, why: "the path holds a NUL character, behind which a program sees another path", final: true}
+		}
+	}
+	v := p.guardPath(a.Kind, a.Target)
+	if a.Named != "" && a.Named != a.Target {
+		v = worse(v, p.guardPath(a.Kind, a.Named))
+		if v.effect != "" {
+			v.why = a.where() + ": " + v.why
+		}
+	}
+	return worse(v, guardNode(a))
+}
+
+func worse(a, b verdict) verdict {
+	if a.effect == "" || b.effect != "" && rank(b.effect) > rank(a.effect) {
+		return b
+	}
+	return a
+}
+
+// guardCommand passes on what the analysis found to stand above every rule.
+func guardCommand(cmd *Command) verdict {
+	for _, f := range cmd.Findings {
+		if f.Effect == Deny {
+			return verdict{effect: Deny, why: f.Text}
+		}
+	}
+	return verdict{}
+}
+
+// guardNode looks at what lies at the path.
+func guardNode(a Access) verdict {
+	if harmlessDevice(a.Target) {
+		return verdict{}
+	}
+	switch {
+	case a.Node == Special:
+		return verdict{effect: Ask, why: a.where() + " is a device, a pipe or a socket, and no file"}
+	case a.Node == Unknown:
+		return verdict{effect: Ask, strict: true, why: "it cannot be told what lies at " + a.where()}
+	case a.Kind == Write && a.Node == File && a.Links > 1:
+		return verdict{effect: Ask, strict: true, why: a.where() + " is a hard link: the same file has another name elsewhere, which changes too"}
+	}
+	return verdict{}
+}
+
+// guardPath looks at a path. What lies in a working root is judged by its path from there, so that a root
+// inside a protected folder can be worked in.
+func (p *Policy) guardPath(k Kind, path string) verdict {
+	path = slashed(path)
+	if v := p.guardHome(k, path); v.effect == Deny {
+		return v
+	}
+	rel, insideRoot := strings.TrimPrefix(path, "/"), false
+	for _, root := range p.roots {
+		if r, ok := below(slashed(root), path); ok && (!insideRoot || len(r) < len(rel)) {
+			rel, insideRoot = r, true
+		}
+	}
+	if k == Read {
+		return guardRead(rel, insideRoot)
+	}
+	if !insideRoot {
+		if v := guardSystem(path); v.effect != "" {
+			return v
+		}
+	}
+	return guardWrite(strings.Split(rel, "/"))
+}
+
+// guardHome guards what lathe, shells and other programs keep in the user's home.
+func (p *Policy) guardHome(k Kind, path string) verdict {
+	const mine = "lathe's own settings and state: whoever changes them decides what lathe may do"
+	for _, dir := range p.Own {
+		if rel, ok := below(foldName(slashed(dir)), foldName(path)); ok {
+			if k == Write && !inside(p.readRoots, path) {
+				return verdict{effect: Deny, why: mine}
+			}
+			return credentials(k, rel, inside(p.readRoots, path))
+		}
+	}
+	if p.Home == "" || inside(p.readRoots, path) && k == Read {
+		return verdict{}
+	}
+	rel, ok := below(foldName(slashed(p.Home)), foldName(path))
+	if !ok {
+		return verdict{}
+	}
+	for _, dir := range []string{".lathe", ".config/lathe", ".local/share/lathe", ".local/state/lathe"} {
+		in, ok := below(dir, rel)
+		switch {
+		case !ok:
+		case k == Write:
+			return verdict{effect: Deny, why: mine}
+		case dir == ".lathe":
+			return verdict{effect: Deny, why: "lathe's own credentials may lie there"}
+		default:
+			return credentials(k, in, false)
+		}
+	}
+	if k == Write && !underRoot(p.roots, path, p.Home) {
+		return guardHomeWrite(rel)
+	}
+	return verdict{}
+}
+
+// credentials: reading lathe's own settings may show keys.
+func credentials(k Kind, rel string, declared bool) verdict {
+	if k == Read && !declared && !strings.Contains(rel, "/") && (strings.HasSuffix(rel, ".json") || strings.Contains(rel, "credential") || strings.Contains(rel, "auth")) {
+		return verdict{effect: Deny, why: "lathe's own settings and credentials lie there"}
+	}
+	return verdict{}
+}
+
+// underRoot reports whether path lies in a root that is itself below home, which then judges it.
+func underRoot(roots []string, path, home string) bool {
+	for _, root := range roots {
+		if _, ok := below(slashed(root), path); ok && slashed(root) != slashed(home) {
+			_, in := below(slashed(home), slashed(root))
+			return in
+		}
+	}
+	return false
+}

@@ -1,0 +1,144 @@
+package permission
+
+import "slices"
+
+// ordered finds the outcome of the ordered rules, of which the last that matches counts: the strictest over
+// all parts of a command and all accesses, and allow only if each is allowed. "" is no outcome.
+func (c *call) ordered() (last Rule, outcome Effect) {
+	if !slices.ContainsFunc(c.p.rules, func(r Rule) bool { return r.Ordered }) {
+		return Rule{}, ""
+	}
+	var o orderedOutcome
+	explicit := false
+	for i, a := range c.Accesses {
+		if a.Kind == Exec {
+			explicit = c.orderedParts(&o, i)
+		}
+	}
+	for i, a := range c.Accesses {
+		if a.Kind == Exec {
+			continue
+		}
+		r, ok := c.lastOrdered(func(r Rule) bool { return c.speaksOf(r, i) })
+		free, _ := c.granted(i)
+		o.add(r, ok, free || explicit && c.follows(i))
+	}
+	if len(c.Accesses) == 0 {
+		r, ok := c.lastOrdered(func(Rule) bool { return false })
+		o.add(r, ok, false)
+	}
+	return o.outcome()
+}
+
+// orderedParts adds the parts of a command; it reports whether an allow rule speaks of each.
+func (c *call) orderedParts(o *orderedOutcome, i int) (explicit bool) {
+	a := c.Accesses[i]
+	cmd := a.Command
+	explicit = true
+	for _, part := range cmd.Parts {
+		r, ok := c.lastOrdered(func(r Rule) bool {
+			switch {
+			case r.Spec == "":
+				return false
+			case r.Effect == Allow:
+				return c.exactLine(r) || cmd.Exact && (part.Covered || r.spec().allows(part))
+			}
+			return r.spec().denies(Access{Target: a.Target, Command: &Command{Parts: []Part{part}}})
+		})
+		free := part.looks() || c.edits(part)
+		if part.Covered && ok && r.Effect == Allow {
+			continue
+		}
+		o.add(r, ok, free)
+		explicit = explicit && ok && r.Effect == Allow
+	}
+	free, _ := c.granted(i)
+	if !explicit && !free {
+		o.partly = o.partly || len(cmd.Findings) > 0 || !cmd.Exact || len(cmd.Parts) == 0
+	}
+	return explicit && len(cmd.Parts) > 0
+}
+
+// orderedOutcome adds up what the last matching rules say.
+type orderedOutcome struct {
+	deny, ask, allow Rule
+	partly           bool // something is allowed neither by a rule nor by the mode
+}
+
+func (o *orderedOutcome) add(r Rule, matched, free bool) {
+	switch {
+	case matched && r.Effect == Deny:
+		o.deny = r
+	case matched && r.Effect == Ask:
+		o.ask = r
+	case matched:
+		o.allow = r
+	default:
+		o.partly = o.partly || !free
+	}
+}
+
+func (o *orderedOutcome) outcome() (Rule, Effect) {
+	switch {
+	case o.deny.Text != "":
+		return o.deny, Deny
+	case o.ask.Text != "":
+		return o.ask, Ask
+	case o.allow.Text != "" && !o.partly:
+		return o.allow, Allow
+	}
+	return Rule{}, ""
+}
+
+// lastOrdered is the last ordered rule that covers the tool, its parameters, or what is asked about.
+func (c *call) lastOrdered(matches func(Rule) bool) (Rule, bool) {
+	for _, r := range slices.Backward(c.p.rules) {
+		if !r.Ordered {
+			continue
+		}
+		whole := r.coversTool(c.Tool) || r.Tool == "Edit" && fileTools[c.Tool] == "Edit"
+		if whole && (r.Spec == "" && !c.protects(r) || r.Spec != "" && matchParam(r, c.Input)) || matches(r) {
+			return r, true
+		}
+	}
+	return Rule{}, false
+}
+
+// protects: an allow rule for a whole tool does not cover what a guard asks about.
+func (c *call) protects(r Rule) bool {
+	_, asks := c.guarded(Ask)
+	return asks && r.Effect == Allow
+}
+
+// speaksOf holds an ordered rule against one access that is no command.
+func (c *call) speaksOf(r Rule, i int) bool {
+	a, v := c.Accesses[i], c.verdict[i]
+	if r.Effect != Allow {
+		return c.touches(r, a)
+	}
+	if v.effect != "" && !r.names(v) {
+		return false
+	}
+	return (r.Spec != "" || r.Tool == ExternalDirectory) && c.covers(r, a)
+}
+
+// DoomLoop is what the rules say of a model that makes the same call of a tool again and again: ask, unless
+// one of them says otherwise.
+func (p *Policy) DoomLoop(tool string) Effect {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	speaks := func(r Rule) bool {
+		return r.Tool == DoomLoop && (r.Spec == "" || pattern{r.Spec}.matches(tool))
+	}
+	outcome := Ask
+	for r := range p.all() {
+		switch {
+		case !speaks(r):
+		case !r.Ordered && r.Effect == Deny:
+			return Deny
+		default:
+			outcome = r.Effect
+		}
+	}
+	return outcome
+}
