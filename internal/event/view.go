@@ -28,6 +28,10 @@ type Command struct {
 	TimedOut  bool          `json:"timed_out,omitempty"`
 	Cancelled bool          `json:"cancelled,omitempty"`
 	OutputRef string        `json:"output_ref,omitempty"` // a file with all of the output
+	// Background is the id of the shell in which the command runs, or ran, beside the conversation.
+	Background string `json:"background,omitempty"`
+	// Warning says, in a preview, what the command would destroy, a line each; Foreign text may be in it.
+	Warning []string `json:"warning,omitempty"`
 }
 
 // Listing is a list of things found.

@@ -73,6 +73,9 @@ func (w *BlobWriter) Write(p []byte) (int, error) {
 	return n, nil
 }
 
+// ReadAt reads back what was written, until Commit or Close. It may be used beside Write.
+func (w *BlobWriter) ReadAt(p []byte, off int64) (int, error) { return w.f.ReadAt(p, off) }
+
 // Size is how many bytes were written so far.
 func (w *BlobWriter) Size() int64 { return w.size }
 
