@@ -99,6 +99,7 @@ func (i *Instance) newEnv(_ context.Context, s *Session) (*tool.Env, error) {
 		return nil, err
 	}
 	env.Runner = i.runner
+	s.closers = append(s.closers, env.Background.Close)
 	env.Environ = func() []string { return childEnv(i.environ(), i.settings().Env) }
 	env.Shell = i.settings().Bash.Shell
 	env.Limits = tool.Limits{

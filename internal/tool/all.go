@@ -11,6 +11,8 @@ func All(env *Env) []agent.Tool {
 		newGlob(env),
 		newGrep(env),
 		newBash(env),
+		newBashOutput(env),
+		newKillShell(env),
 		newTodoWrite(env),
 	}
 }

@@ -21,7 +21,8 @@ var bashDescription string
 const bashSchema = `{"type":"object","properties":{` +
 	`"command":{"type":"string","description":"The command line"},` +
 	`"timeout":{"type":"integer","minimum":1,"description":"Milliseconds"},` +
-	`"description":{"type":"string","description":"What it does, in five to ten words"}},` +
+	`"description":{"type":"string","description":"What it does, in five to ten words"},` +
+	`"run_in_background":{"type":"boolean"}},` +
 	`"required":["command"],"additionalProperties":false}`
 
 // Bounds of one command, unless Limits say otherwise.
@@ -41,6 +42,7 @@ type bashInput struct {
 	Command     string `json:"command"`
 	Timeout     int64  `json:"timeout,omitempty"` // milliseconds
 	Description string `json:"description,omitempty"`
+	Background  bool   `json:"run_in_background,omitempty"`
 }
 
 type basher struct {
@@ -90,34 +92,8 @@ type bashCall struct {
 	flood int64
 	dir   string
 	notes []string
-}
 
-func (c *bashCall) run(ctx context.Context) (*agent.Result, error) {
-	c.startDir()
-	timeout := c.timeout()
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	timer := time.AfterFunc(timeout, func() { cancel(errBashTimeout) })
-	defer timer.Stop()
-	cwd := newCwdFile()
-	defer cwd.remove()
-	argv, cleanup, err := c.shell.argv(c.in.Command, cwd.path)
-	if err != nil {
-		return nil, err
-	}
-	defer cleanup()
-	out := c.output(ctx, func() { cancel(errBashFlood) })
-	defer out.close()
-	exit, err := c.env.Runner.Run(ctx, sandbox.Spec{Argv: argv, Dir: c.dir, Env: c.environ(), Stdout: out, Stderr: out})
-	if err != nil && !exit.Cancelled {
-		return nil, err
-	}
-	if dir, ok := cwd.read(); ok {
-		c.endDir(dir)
-	}
-	c.env.Cache.InvalidateDir(c.dir)
-	c.env.Cache.InvalidateDir(c.env.Dir.Get())
-	return c.result(exit, err, timeout, out.finish()), nil
+	started time.Time
 }
 
 // startDir makes sure that the working folder is still there.
@@ -165,8 +141,15 @@ func orDefault[T int | time.Duration](v, def T) T {
 	return v
 }
 
-func (c *bashCall) environ() []string {
-	return sandbox.CleanEnv(c.env.environ(), c.env.ChildEnv)
+// script is the text that the shell runs.
+func (c *bashCall) script() string { return c.in.Command }
+
+// looks reports whether the command is known to change nothing.
+func (c *bashCall) looks() bool { return false }
+
+// environ is the environment of the command.
+func (c *bashCall) environ(context.Context) ([]string, error) {
+	return sandbox.CleanEnv(c.env.environ(), c.env.ChildEnv), nil
 }
 
 func (c *bashCall) output(ctx context.Context, flooded func()) *bashText {

@@ -9,8 +9,10 @@ import (
 )
 
 // BlobWriter takes data of unknown size. Commit keeps it and returns its path; Close without Commit drops it.
+// What was written can be read back until then, also beside Write.
 type BlobWriter interface {
 	Write(p []byte) (int, error)
+	ReadAt(p []byte, off int64) (int, error)
 	Commit() (path string, err error)
 	Close() error
 }
@@ -37,10 +39,11 @@ type bashText struct {
 	blob    func() (BlobWriter, error)
 	live    liveText
 
-	size  int64
-	raw   []byte // until there is a blob
-	w     BlobWriter
-	fault error // of the blob
+	size   int64
+	raw    []byte // until there is a blob
+	w      BlobWriter
+	fault  error // of the blob
+	handed bool  // the blob is another's
 
 	plain   plainText
 	lines   lineText
@@ -142,10 +145,10 @@ func (t *bashText) finish() outputText {
 		out.text = string(t.head)
 		return out
 	}
-	if t.w == nil && t.fault == nil {
+	if t.w == nil && t.fault == nil && !t.handed {
 		t.spill()
 	}
-	if t.fault == nil {
+	if t.fault == nil && !t.handed {
 		out.path, t.fault = t.w.Commit()
 	}
 	if t.fault != nil {
@@ -176,6 +179,17 @@ func (t *bashText) shorten(path string) string {
 		where = "; all of the output is in " + path
 	}
 	return fmt.Sprintf("%s\n[... %d characters left out here%s ...]\n\n%s", head, left, where, all)
+}
+
+// handOver ends the output as far as this collector goes: it returns the text so far and the blob with
+// everything that came, which the caller goes on to write.
+func (t *bashText) handOver() (text string, w BlobWriter, err error) {
+	if t.w == nil && t.fault == nil {
+		t.spill()
+	}
+	w, t.w, t.handed = t.w, nil, true
+	out := t.finish()
+	return out.text, w, t.fault
 }
 
 func (t *bashText) close() {

@@ -86,9 +86,10 @@ func TestVeryLongLinesKeepMemoryFlat(t *testing.T) {
 
 type discard struct{}
 
-func (discard) Write(p []byte) (int, error) { return len(p), nil }
-func (discard) Commit() (string, error)     { return "/blob", nil }
-func (discard) Close() error                { return nil }
+func (discard) Write(p []byte) (int, error)       { return len(p), nil }
+func (discard) ReadAt([]byte, int64) (int, error) { return 0, nil }
+func (discard) Commit() (string, error)           { return "/blob", nil }
+func (discard) Close() error                      { return nil }
 
 func TestExitCodeOneCanBeAnAnswer(t *testing.T) {
 	for _, tt := range []struct {

@@ -128,7 +128,7 @@ func paramsOf(tool string) []param {
 			{"run_in_background", 'b', "background is_background"},
 		}
 	case "BashOutput":
-		return []param{{"bash_id", 's', "task_id shell_id id"}, {"filter", 's', ""}}
+		return []param{{"bash_id", 's', "task_id shell_id id"}, {"filter", 's', ""}, {"block", 'b', "wait"}, {"timeout", 'i', "timeout_ms"}}
 	case "KillShell":
 		return []param{{"shell_id", 's', "task_id bash_id id"}}
 	case "TodoWrite":

@@ -39,6 +39,8 @@ type Env struct {
 	Limits Limits
 
 	Runner *sandbox.Runner // starts the children of Bash and Grep; NewEnv makes one
+	// Background has the commands that run beside the conversation. Close it before Blob's keeper.
+	Background *Background
 
 	// Blob keeps data with the session and returns the path to read it back from. Nil: a temporary folder.
 	Blob func(ctx context.Context, name string, data []byte) (string, error)
@@ -72,11 +74,15 @@ func NewEnv(dir string) (*Env, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Env{Roots: roots, Dir: NewDir(roots.First()), Guard: NewGuard(), Cache: NewCache(), Todos: &Todos{}, Runner: sandbox.New()}, nil
+	return &Env{
+		Roots: roots, Dir: NewDir(roots.First()), Guard: NewGuard(), Cache: NewCache(), Todos: &Todos{},
+		Runner: sandbox.New(), Background: NewBackground(),
+	}, nil
 }
 
 // Clone makes the Env of a subagent: it starts with what its parent has seen and cached, in the parent's
-// working folder, and nothing it learns goes back. Roots and blobs are shared; the task list is its own.
+// working folder, and nothing it learns goes back. Roots, blobs and background commands are shared; the task
+// list is its own.
 func (e *Env) Clone() *Env {
 	c := *e
 	c.Dir, c.Guard, c.Cache, c.Todos = NewDir(e.Dir.Get()), e.Guard.Clone(), e.Cache.Clone(), &Todos{}

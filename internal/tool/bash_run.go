@@ -1,0 +1,193 @@
+package tool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/lathe-dev/lathe/internal/agent"
+	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/sandbox"
+)
+
+// bashSink takes a command's output: for the call that waits for it, and after Detach for the background.
+type bashSink struct {
+	mu   sync.Mutex
+	text *bashText
+	next *shellRun
+}
+
+func (s *bashSink) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.next != nil {
+		return s.next.Write(p)
+	}
+	return s.text.Write(p)
+}
+
+// bashProc is a command that has started.
+type bashProc struct {
+	proc   *sandbox.Proc
+	cancel context.CancelCauseFunc
+	cause  func() error // why it was cancelled; nil while it was not
+	after  func()       // removes what was made for it
+	cwd    cwdFile
+}
+
+// start starts the command. It is ended through cancel only, so that it can outlive the call.
+func (c *bashCall) start(out interface {
+	Write(p []byte) (int, error)
+}, ctx context.Context, cancel context.CancelCauseFunc,
+) (*bashProc, error) {
+	p := &bashProc{cancel: cancel, cause: func() error { return context.Cause(ctx) }, cwd: newCwdFile()}
+	argv, cleanup, err := c.shell.argv(c.script(), p.cwd.path)
+	if err != nil {
+		cancel(nil)
+		return nil, err
+	}
+	p.after = func() { cleanup(); p.cwd.remove(); cancel(nil) }
+	spec := sandbox.Spec{Argv: argv, Dir: c.dir, Stdout: out, Stderr: out}
+	if spec.Env, err = c.environ(ctx); err == nil {
+		p.proc, err = c.env.Runner.Start(ctx, spec)
+	}
+	if err != nil {
+		p.after()
+		return nil, err
+	}
+	return p, nil
+}
+
+// run runs the command and waits for it, unless it belongs into the background.
+func (c *bashCall) run(ctx context.Context) (*agent.Result, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, context.Cause(ctx)
+	}
+	c.startDir()
+	c.started = time.Now()
+	if c.in.Background {
+		return c.runBehind()
+	}
+	own, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })
+	defer stop()
+	timeout := c.timeout()
+	timer := time.AfterFunc(timeout, func() { cancel(errBashTimeout) })
+	defer timer.Stop()
+	sink := &bashSink{text: c.output(ctx, func() { cancel(errBashFlood) })}
+	defer sink.text.close()
+	fore := c.env.Background.wait(c.id)
+	defer c.env.Background.done(fore)
+	p, err := c.start(sink, own, cancel)
+	if err != nil {
+		return nil, err
+	}
+	select {
+	case <-p.proc.Done():
+	case <-fore.leave:
+		if stop() && timer.Stop() {
+			return c.detach(p, sink), nil
+		}
+		<-p.proc.Done() // it is being ended: too late to leave
+	}
+	defer p.after()
+	return c.ended(p, timeout, sink.text), nil
+}
+
+// ended takes in how the command ended.
+func (c *bashCall) ended(p *bashProc, timeout time.Duration, text *bashText) *agent.Result {
+	exit := p.proc.Wait()
+	var cause error
+	if exit.Cancelled {
+		cause = p.cause()
+	}
+	if dir, ok := p.cwd.read(); ok {
+		c.endDir(dir)
+	}
+	if !c.looks() {
+		c.env.Cache.InvalidateDir(c.dir)
+		c.env.Cache.InvalidateDir(c.env.Dir.Get())
+	}
+	return c.result(exit, cause, timeout, text.finish())
+}
+
+// runBehind starts the command in the background.
+func (c *bashCall) runBehind() (*agent.Result, error) {
+	if err := c.env.Background.room(); err != nil {
+		return nil, err
+	}
+	spool, err := c.env.blobWriter(context.Background(), c.id+".txt")
+	if err != nil {
+		return nil, fmt.Errorf("the output of the command could not be kept: %w", err)
+	}
+	own, cancel := context.WithCancelCause(context.Background())
+	s := c.shellRun(own, cancel)
+	s.spool = spool
+	p, err := c.start(s, own, cancel)
+	if err != nil {
+		return nil, errors.Join(err, spool.Close())
+	}
+	c.adopt(s, p)
+	return c.behind(s, fmt.Sprintf("The command runs in the background as %s.", s.id), ""), nil
+}
+
+// detach hands a running command over to the background.
+func (c *bashCall) detach(p *bashProc, sink *bashSink) *agent.Result {
+	s := &shellRun{}
+	sink.mu.Lock()
+	text, spool, err := sink.text.handOver()
+	s = c.shellRun(nil, p.cancel)
+	s.cause = p.cause
+	s.size, s.read = sink.text.size, sink.text.size
+	if s.spool, s.fault = spool, err; err != nil {
+		s.spool = noBlob{}
+	}
+	sink.next = s
+	sink.mu.Unlock()
+	c.adopt(s, p)
+	return c.behind(s, fmt.Sprintf("The user sent the command to the background, where it goes on as %s.", s.id), text)
+}
+
+func (c *bashCall) shellRun(ctx context.Context, cancel context.CancelCauseFunc) *shellRun {
+	s := &shellRun{
+		callID: c.id, command: c.in.Command, dir: c.dir, started: c.started, cancel: cancel, flood: c.flood, status: ShellRunning,
+	}
+	if ctx != nil {
+		s.cause = func() error { return context.Cause(ctx) }
+	}
+	return s
+}
+
+func (c *bashCall) adopt(s *shellRun, p *bashProc) {
+	cache, dir := c.env.Cache, c.dir
+	c.env.Background.adopt(s, p.proc, func() {
+		p.after()
+		cache.InvalidateDir(dir)
+	})
+}
+
+// behind is the result of a call whose command runs on.
+func (c *bashCall) behind(s *shellRun, head, output string) *agent.Result {
+	if output != "" {
+		head += " Its output so far:"
+	}
+	c.notes = append(c.notes, fmt.Sprintf("Read new output with BashOutput, bash_id %q; end it with KillShell. It is ended with the session.", s.id))
+	r := agent.TextResult(compose(head, output, c.notes))
+	r.Title = bashTitle(c.in)
+	r.View = event.Command{Command: c.in.Command, Dir: c.dir, Output: output, Background: s.id}
+	r.Meta = map[string]any{
+		"stdout": output, "stderr": "", "interrupted": false, "isImage": false, "backgroundTaskId": s.id, "backgroundedByUser": !c.in.Background,
+	}
+	return r
+}
+
+// noBlob stands for a blob that could not be made.
+type noBlob struct{}
+
+func (noBlob) Write([]byte) (int, error)         { return 0, os.ErrClosed }
+func (noBlob) ReadAt([]byte, int64) (int, error) { return 0, os.ErrClosed }
+func (noBlob) Commit() (string, error)           { return "", os.ErrClosed }
+func (noBlob) Close() error                      { return nil }
