@@ -2,11 +2,20 @@
 // use, with the flags that only look, and for everything else what it may be told from the words.
 //
 // The words: a [Word] is one argument as the shell will pass it; a [Use] is what one program would do when
-// run with given words. The table is an allow-list: a program, subcommand or flag that is not in it is not
-// known to only look, and neither is an abbreviated or unknown long flag.
+// run with given words; a row (see spec) is what the table says of one program or subcommand: its flags, the
+// roles of its operands, what it does. The table is an allow-list: a program, subcommand or flag that is not
+// in it is not known to only look, and neither is an abbreviated or unknown long flag.
+//
+// It promises: whatever it does not understand is ClassWrite at least; more flags, patterns and unknown words
+// never make a use milder; it never panics and touches nothing but what [permission.World] answers.
 package program
 
-import "github.com/lathe-dev/lathe/internal/permission"
+import (
+	"path"
+	"strings"
+
+	"github.com/lathe-dev/lathe/internal/permission"
+)
 
 // Word is one word of a command as the shell will pass it.
 type Word struct {
@@ -21,7 +30,7 @@ type Use struct {
 	Class  permission.Class // ClassWrite for everything that is not known to only look
 	Reason string           // why it does not only look; for destructive uses what would be lost
 
-	Reads  []string // files and folders that operands and flags name, as written
+	Reads  []string // files and folders that operands and flags name, as written; patterns stay patterns
 	Writes []string
 	Hosts  []string // machines it would reach, as far as the words tell
 	Kills  []string // what it would destroy (operands of rm, ...), as written: patterns stay patterns
@@ -29,8 +38,8 @@ type Use struct {
 	// Inner are commands that it runs from its own words: sudo rm x, find -exec rm {} +, xargs rm. An unknown
 	// tail (xargs gets more words) ends in a Word that is Unknown.
 	Inner [][]Word
-	// Script is shell text that it runs: bash -c, eval, trap, ssh host. ScriptKnown is false when it runs
-	// text that the words do not tell (bash reading stdin, eval "$x").
+	// Script is shell text that it runs: bash -c, eval, trap, ssh host. ScriptHides is true when it runs
+	// text that the words do not tell (bash reading stdin, eval "$x", a script file).
 	Script      []string
 	ScriptHides bool
 	// Transparent: for allow rules the (only) inner command stands for the whole (timeout 9 go test).
@@ -52,8 +61,114 @@ type Env struct {
 	World permission.World
 }
 
-// Look says what running words would do; words[0] is the program, by base name or path. It fails never:
-// what it does not know is ClassWrite.
+// Look says what running words would do; words[0] is the program, by base name or path. It never fails:
+// what it does not know is ClassWrite. A wrapper (timeout 9 ls) has the class of what it does itself; what
+// Inner and Script do is for the caller to look up.
 func Look(words []Word, env Env) Use {
-	return Use{Class: permission.ClassWrite, Reason: "it is not known to only look"}
+	return lookDeep(words, env, 0)
+}
+
+// maxDepth is how many programs may name one another in one command (busybox busybox busybox ...).
+const maxDepth = 16
+
+func lookDeep(words []Word, env Env, depth int) Use {
+	if len(words) == 0 || words[0].Text == "" && !words[0].Unknown {
+		return Use{Class: permission.ClassWrite, Reason: "there is no program to run"}
+	}
+	first := words[0]
+	if first.Unknown || first.Glob {
+		return Use{Class: permission.ClassWrite, Reason: "only running it tells which program it is"}
+	}
+	name, odd := baseName(first.Text, env)
+	r, ok := rows()[name]
+	if !ok || depth > maxDepth {
+		return lookUnknown(name, words[1:], odd)
+	}
+	c := &call{name: name, row: r, env: env, args: words[1:], depth: depth}
+	c.run()
+	if odd != "" {
+		c.refuse(odd)
+	}
+	return c.Use
+}
+
+// lookUnknown is for programs that the table does not have.
+func lookUnknown(name string, args []Word, odd string) Use {
+	u := Use{Class: permission.ClassWrite, Reason: name + " is not a program known to only look"}
+	if odd != "" {
+		u.Reason = odd
+	}
+	if strings.HasPrefix(name, "mkfs.") || strings.HasPrefix(name, "fsck.") {
+		u.Class, u.Reason = permission.ClassDestructive, name+" overwrites a file system"
+		for _, w := range args {
+			if !strings.HasPrefix(w.Text, "-") {
+				u.Kills = append(u.Kills, w.Text)
+			}
+		}
+	}
+	return u
+}
+
+// toolDirs are the folders whose programs are those of the system.
+var toolDirs = []string{
+	"/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin",
+	"/usr/local/go/bin", "/opt/homebrew/bin", "/opt/local/bin", "/snap/bin",
+}
+
+// baseName gives the name under which the table has a program, and what is wrong with the way it was named:
+// a path that is not one of the system's programs, or other capitals.
+func baseName(text string, env Env) (name, odd string) {
+	name = text
+	if i := strings.LastIndexByte(text, '/'); i >= 0 {
+		name = text[i+1:]
+		if !trusted(text, name, env) {
+			odd = text + " is not one of the system's programs"
+		}
+	}
+	if _, ok := rows()[name]; ok {
+		return name, odd
+	}
+	if cut, ok := strings.CutSuffix(strings.ToLower(name), ".exe"); ok || cut != name {
+		if _, ok := rows()[cut]; ok {
+			return cut, text + " may be " + cut + ", on some systems"
+		}
+	}
+	if cut := versioned(name); cut != "" {
+		return cut, odd
+	}
+	return name, odd
+}
+
+// versioned finds the interpreter or compiler behind a name with a version: python3.12, perl5.36.0, gcc-12.
+func versioned(name string) string {
+	cut := strings.TrimSuffix(strings.TrimRight(name, "0123456789."), "-")
+	switch cut {
+	case "python", "pip":
+		cut += "3"
+	case "perl", "ruby", "php", "lua", "node", "gcc", "g++", "clang", "clang++", "java":
+	default:
+		return ""
+	}
+	if cut == name {
+		return ""
+	}
+	return cut
+}
+
+// trusted reports whether a path names a program of the system: in one of its folders, or the same that the
+// bare name finds.
+func trusted(text, name string, env Env) bool {
+	if !path.IsAbs(text) || path.Clean(text) != text {
+		return false
+	}
+	for _, d := range toolDirs {
+		if path.Dir(text) == d {
+			return true
+		}
+	}
+	if env.World == nil {
+		return false
+	}
+	found := env.World.Program(name, env.Dir)
+	return found != "" && found == env.World.Program(text, env.Dir)
 }

@@ -1,0 +1,273 @@
+package program
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/lathe-dev/lathe/internal/permission"
+)
+
+type classOf = permission.Class
+
+// builtinRows are the commands that shells have themselves: bash 5.2, and what zsh 5.9 adds.
+func builtinRows() map[string]spec {
+	rows := map[string]spec{
+		":":         {class: neutral, raw: true, judge: textOnly},
+		"true":      {class: neutral, raw: true, judge: textOnly},
+		"false":     {class: neutral, raw: true, judge: textOnly},
+		"echo":      {class: neutral, raw: true, judge: textOnly},
+		"printf":    {class: neutral, raw: true, judge: printfLooks},
+		"test":      {class: list, raw: true, judge: testLooks},
+		"[":         {class: list, raw: true, judge: testLooks},
+		"pwd":       {class: neutral, flags: "-LP --logical --physical --version --help"},
+		"cd":        {class: neutral, raw: true, judge: cdLooks},
+		"chdir":     {class: neutral, raw: true, judge: cdLooks},
+		"pushd":     {class: neutral, raw: true, judge: cdLooks},
+		"popd":      {class: neutral, raw: true, judge: popdLooks},
+		"dirs":      {class: neutral, flags: "-lpv"},
+		"type":      {class: list, tame: true, ops: "TEXT...", flags: "-afptP"},
+		"help":      {class: neutral, tame: true, ops: "TEXT...", flags: "-dms"},
+		"times":     {class: neutral},
+		"jobs":      {class: neutral, ops: "TEXT...", flags: "-lnprs", judge: jobsLooks},
+		"wait":      {class: neutral, tame: true, ops: "TEXT...", flags: "-fn"},
+		"history":   {class: write, does: "shows or changes what was typed", ops: "TEXT...", flags: ""},
+		"umask":     {class: neutral, flags: "-pS"},
+		"shift":     {class: neutral, ops: "TEXT"},
+		"break":     {class: neutral, ops: "TEXT"},
+		"continue":  {class: neutral, ops: "TEXT"},
+		"return":    {class: neutral, ops: "TEXT"},
+		"exit":      {class: neutral, ops: "TEXT"},
+		"logout":    {class: neutral, ops: "TEXT"},
+		"eval":      {class: write, does: "runs text as a command", raw: true, judge: evalLooks},
+		"source":    {class: write, does: "runs a file in this shell", raw: true, judge: sourceLooks},
+		".":         {class: write, does: "runs a file in this shell", raw: true, judge: sourceLooks},
+		"trap":      {class: write, does: "runs text later", raw: true, judge: trapLooks},
+		"command":   {class: neutral, raw: true, judge: commandLooks},
+		"builtin":   {class: neutral, raw: true, judge: wraps(0)},
+		"exec":      {class: write, does: "replaces the shell", plain: true, ops: "TEXT...", flags: "-cl -a:TEXT", judge: execLooks},
+		"fc":        {class: write, does: "runs what was typed before", ops: "TEXT..."},
+		"compgen":   {class: list, ops: "TEXT", flags: "-abcdefgjksuv -A:W -G:GLOB -P:TEXT -S:TEXT -W:BAD -X:GLOB -o:W -C:RUN -F:BAD"},
+		"mapfile":   {class: write, does: "sets variables", ops: "TEXT", flags: "-t -d:TEXT -n:N -O:N -s:N -u:N -c:N -C:RUN"},
+		"readarray": {class: write, does: "sets variables", ops: "TEXT", flags: "-t -d:TEXT -n:N -O:N -s:N -u:N -c:N -C:RUN"},
+		"kill":      {class: destructive, does: "ends processes", raw: true, judge: killLooks},
+		"emulate":   {class: write, does: "changes how the shell reads what follows", ops: "TEXT...", flags: "-lLR -c:RUN"},
+		"sched":     {class: write, does: "runs text later", raw: true, judge: evalLooks},
+		"noglob":    {class: neutral, raw: true, judge: wraps(0)},
+		"nocorrect": {class: write, does: "changes how the shell reads what follows", raw: true, judge: wraps(0)},
+		"-":         {class: write, does: "runs a command as a login shell", raw: true, judge: wraps(0)},
+	}
+	for name, does := range map[string]string{
+		"alias": "gives names to commands", "unalias": "takes names from commands", "export": "sets variables", "declare": "sets variables",
+		"typeset": "sets variables", "local": "sets variables", "readonly": "sets variables", "let": "computes and may run commands", "read": "sets variables",
+		"set": "changes the shell", "shopt": "changes the shell", "unset": "takes variables away", "enable": "changes the shell", "hash": "changes which programs run",
+		"bind": "changes the shell", "complete": "changes the shell", "compopt": "changes the shell", "caller": "shows the shell's calls", "disown": "lets jobs go",
+		"bg": "continues jobs", "fg": "continues jobs", "suspend": "stops the shell", "getopts": "sets variables", "coproc": "runs a command beside the shell",
+		"zmodload": "loads modules into the shell", "autoload": "loads functions", "functions": "changes functions", "setopt": "changes the shell",
+		"unsetopt": "changes the shell", "zle": "changes the shell", "bindkey": "changes the shell", "zstyle": "changes the shell", "zparseopts": "sets variables", "zformat": "sets variables",
+		"ztcp": "reaches the network", "zsocket": "reaches the network", "zftp": "reaches the network", "sysopen": "opens files", "sysread": "reads files",
+		"syswrite": "writes files", "sysseek": "moves in files", "syserror": "tells errors", "zsystem": "locks files", "zpty": "runs a command in a terminal", "zselect": "waits for input",
+		"vared": "sets variables", "print": "prints, and may set variables or run what it prints", "private": "sets variables", "integer": "sets variables", "float": "sets variables",
+		"zf_rm": "removes files", "zf_mv": "moves files", "zf_ln": "links files", "zf_chmod": "changes rights", "zf_chown": "changes owners", "zf_mkdir": "creates folders",
+		"zf_rmdir": "removes folders", "zf_chgrp": "changes groups", "zf_sync": "writes disks out", "mkfifo": "creates a pipe", "whence": "tells about commands",
+		"rehash": "changes which programs run", "ttyctl": "changes the terminal", "limit": "sets limits", "unlimit": "lifts limits", "pushln": "changes the shell", "log": "tells who is there", "stat_": "",
+	} {
+		rows[name] = spec{class: write, does: does, ops: "TEXT..."}
+	}
+	delete(rows, "stat_")
+	return rows
+}
+
+// printfLooks: -v sets a variable, whose index may hold a command.
+func printfLooks(c *call) {
+	if len(c.args) == 0 {
+		return
+	}
+	w := c.args[0]
+	if strings.HasPrefix(w.Text, "-v") {
+		c.refuse("printf -v sets a variable")
+	}
+	if w.Unknown && !w.Quoted {
+		c.refuse("only running it tells which words printf gets")
+	} else if w.Unknown && w.Text == "" {
+		c.refuse("only running it tells which words printf gets")
+	}
+	if w.Glob && mayBeFlag(w.Text, &grammar{}) {
+		c.refuse("the unquoted pattern " + w.Text + " may become a flag of printf")
+	}
+}
+
+// testLooks: -v and -R look at variables, whose index may hold a command; the rest compares text, numbers
+// and files.
+func testLooks(c *call) {
+	for i, w := range c.args {
+		if strings.ContainsAny(w.Text, "$`") && strings.Contains(w.Text, "[") && w.Text != "[" {
+			c.refuse(c.name + " may run what stands in " + w.Text)
+		}
+		if (w.Text == "-v" || w.Text == "-R") && !w.Unknown && i+1 < len(c.args) && !name(c.args[i+1]) {
+			c.refuse(c.name + " " + w.Text + " may run what stands in the name of the variable")
+		}
+		if w.Unknown && !w.Quoted {
+			c.refuse("only running it tells which words " + c.name + " gets")
+		}
+		if i > 0 && testsFile(c.args[i-1]) && !w.Unknown && w.Text != "]" {
+			c.Reads = append(c.Reads, w.Text)
+		}
+	}
+}
+
+func testsFile(w Word) bool {
+	return len(w.Text) == 2 && w.Text[0] == '-' && strings.IndexByte("abcdefghkLNOGprsSuwx", w.Text[1]) >= 0 && !w.Unknown
+}
+
+// name reports whether a word is the name of a variable, or may only be that.
+func name(w Word) bool {
+	return !w.Unknown && w.Text != "" && strings.Trim(w.Text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789") == ""
+}
+
+// cdLooks: the folder is for the caller to judge.
+func cdLooks(c *call) {
+	at := 0
+	for at < len(c.args) && !c.args[at].Unknown && !c.args[at].Glob {
+		t := c.args[at].Text
+		if t == "--" {
+			at++
+			break
+		}
+		if t != "-L" && t != "-P" && t != "-e" && t != "-n" && t != "-q" && t != "-s" {
+			break
+		}
+		at++
+	}
+	rest := c.args[at:]
+	switch {
+	case len(rest) == 0 && c.name != "pushd":
+		home := ""
+		if c.env.World != nil {
+			home = c.env.World.Home()
+		}
+		c.Dir = &Word{Text: home, Unknown: home == ""}
+	case len(rest) != 1 || rest[0].Unknown || rest[0].Glob || rest[0].Text == "-" || strings.HasPrefix(rest[0].Text, "-") || strings.HasPrefix(rest[0].Text, "+") && c.name == "pushd":
+		c.Dir = &Word{Unknown: true}
+		c.refuse("only running it tells which folder " + c.name + " goes to")
+	default:
+		w := rest[0]
+		c.Dir = &w
+	}
+}
+
+func popdLooks(c *call) {
+	c.Dir = &Word{Unknown: true}
+	c.refuse("only running it tells which folder popd goes to")
+}
+
+func jobsLooks(c *call) {
+	for _, w := range c.args {
+		if strings.Contains(w.Text, "x") {
+			c.refuse("jobs -x runs a command")
+		}
+	}
+}
+
+func evalLooks(c *call) {
+	var texts []string
+	for _, w := range c.args {
+		if w.Unknown || w.Glob {
+			c.ScriptHides = true
+		}
+		texts = append(texts, w.Text)
+	}
+	if len(texts) > 0 {
+		c.Script = append(c.Script, strings.Join(texts, " "))
+	}
+}
+
+func sourceLooks(c *call) {
+	c.ScriptHides = true
+	if len(c.args) > 0 && !c.args[0].Unknown {
+		c.Reads = append(c.Reads, c.args[0].Text)
+	}
+}
+
+// trapLooks: trap -l and trap -p only tell; else the first word is a script.
+func trapLooks(c *call) {
+	if len(c.args) == 0 || len(c.args) == 1 && c.args[0].Text == "-l" {
+		c.Class, c.Reason = neutral, ""
+		return
+	}
+	args := c.args
+	if args[0].Text == "--" {
+		args = args[1:]
+	}
+	if len(args) > 0 && args[0].Text != "-" && args[0].Text != "" && args[0].Text != "-p" {
+		c.script(args[0])
+	}
+}
+
+// wraps: behind skip words and no flags stands a command that counts instead.
+func wraps(skip int) func(*call) {
+	return func(c *call) {
+		if len(c.args) <= skip {
+			return
+		}
+		c.Inner = append(c.Inner, slices.Clone(c.args[skip:]))
+		c.Transparent = c.Class.Looks()
+	}
+}
+
+// commandLooks: -v and -V tell, everything else runs.
+func commandLooks(c *call) {
+	for i, w := range c.args {
+		if w.Unknown || w.Glob || !strings.HasPrefix(w.Text, "-") || w.Text == "--" {
+			if w.Text == "--" {
+				i++
+			}
+			if i < len(c.args) {
+				c.Inner = append(c.Inner, slices.Clone(c.args[i:]))
+				c.Transparent = true
+			}
+			return
+		}
+		switch w.Text {
+		case "-v", "-V", "-pv", "-pV", "-vp":
+			c.Class = list
+			return
+		case "-p":
+		default:
+			c.refuse("the flag " + w.Text + " of command is not known to only look")
+		}
+	}
+}
+
+func execLooks(c *call) {
+	if len(c.ops) > 0 {
+		c.Inner = append(c.Inner, slices.Clone(c.ops))
+	}
+	c.Literal = true
+}
+
+// killLooks: kill -l lists signals, kill -0 asks whether a process is there.
+func killLooks(c *call) {
+	if len(c.args) > 0 && (c.args[0].Text == "-l" || c.args[0].Text == "-L") && !c.args[0].Unknown {
+		c.Class, c.Reason = neutral, ""
+		return
+	}
+	if len(c.args) > 1 && c.args[0].Text == "-0" && !c.args[0].Unknown {
+		c.Class, c.Reason = list, ""
+		for _, w := range c.args[1:] {
+			if w.Unknown || w.Glob || strings.HasPrefix(w.Text, "-") {
+				c.Class, c.Reason = destructive, "kill ends processes"
+			}
+		}
+		return
+	}
+	c.Reason = "kill ends the processes " + texts(c.args)
+}
+
+// texts joins what words say, for a reason.
+func texts(words []Word) string {
+	var out []string
+	for _, w := range words {
+		out = append(out, w.Text)
+	}
+	return strings.Join(out, " ")
+}

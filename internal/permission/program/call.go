@@ -1,0 +1,226 @@
+package program
+
+import (
+	"strings"
+
+	"github.com/lathe-dev/lathe/internal/permission"
+)
+
+// spec is a row of the table: what is known of one program or subcommand.
+type spec struct {
+	class permission.Class // what it does when nothing in the words says more
+	does  string           // for what does not only look: what it does, as the rest of a sentence that begins with its name
+	flags string           // its flags, see grammar
+	// ops are the roles of its operands, in order; the one with ... takes any number. FILE and DIR are read,
+	// OUT is written, KILL destroyed, HOST reached, TEXT just text. Operands that no role is for are refused.
+	ops   string
+	drop  string // flags that stand for the first operand: grep -e
+	dot   bool   // reads the working folder when no operand names another
+	tame  bool   // no flag that it has, listed here or not, writes, runs, or reads outside: patterns are harmless
+	plain bool   // its flags end at the first operand
+	long  bool   // its long flags have one dash
+	raw   bool   // judge reads the words itself
+	// judge looks closer, after flags and operands were sorted.
+	judge func(*call)
+}
+
+// call is a row applied to words.
+type call struct {
+	Use
+	name    string // as messages name it: "git log"
+	row     spec
+	env     Env
+	args    []Word // without the program
+	depth   int
+	flags   []given
+	ops     []Word
+	dashes  int      // how many operands stand before --; -1 without it
+	unsure  []Word   // words that may turn out to be flags
+	strange []string // flags that the row does not have
+}
+
+func (c *call) run() {
+	c.Class = c.row.class
+	if !c.Class.Looks() {
+		c.Reason = c.name + " " + c.row.does
+	}
+	if !c.row.raw {
+		c.parse()
+		c.doubts()
+		c.values()
+		c.roles()
+	}
+	if c.row.judge != nil {
+		c.row.judge(c)
+	}
+}
+
+// refuse says that it does not only look. The first reason stays.
+func (c *call) refuse(reason string) {
+	if c.Class.Looks() || c.Class == "" {
+		c.Class, c.Reason = permission.ClassWrite, reason
+	}
+}
+
+// destroy says what would be lost.
+func (c *call) destroy(reason string) {
+	if c.Class != permission.ClassDestructive {
+		c.Class, c.Reason = permission.ClassDestructive, reason
+	}
+}
+
+// exact is refuse for what only an exact rule may allow.
+func (c *call) exact(reason string) {
+	c.refuse(reason)
+	c.Literal = true
+}
+
+func (c *call) doubts() {
+	for _, f := range c.strange {
+		c.refuse("the flag " + f + " of " + c.name + " is not known to only look")
+	}
+	if c.row.tame {
+		return
+	}
+	for _, w := range c.unsure {
+		if w.Glob {
+			c.refuse("the unquoted pattern " + w.Text + " may become a flag of " + c.name)
+		} else {
+			c.refuse("only running it tells which words " + c.name + " gets")
+		}
+	}
+}
+
+// values goes through the flags.
+func (c *call) values() {
+	for _, f := range c.flags {
+		c.value(f)
+	}
+}
+
+func (c *call) value(f given) {
+	if f.bad {
+		c.refuse(flagReason(c.name, f))
+		c.Literal = c.Literal || f.hard
+	}
+	if !f.filled {
+		return
+	}
+	switch f.kind {
+	case "FILE", "DIR":
+		c.reads(f.value)
+	case "OUT":
+		c.Writes = append(c.Writes, f.value.Text)
+	case "RUN":
+		c.script(f.value)
+	case "PROG":
+		c.Inner = append(c.Inner, split(f.value))
+	case "HOST":
+		c.Hosts = append(c.Hosts, f.value.Text)
+	}
+}
+
+func flagReason(name string, f given) string {
+	switch f.kind {
+	case "OUT":
+		return "the flag " + f.name + " of " + name + " writes a file"
+	case "RUN", "PROG":
+		return "the flag " + f.name + " of " + name + " runs a program"
+	}
+	return "with the flag " + f.name + " " + name + " does more than look"
+}
+
+// split cuts a flag's value, which names a program with its words, at blanks.
+func split(w Word) []Word {
+	if w.Unknown {
+		return []Word{w}
+	}
+	var out []Word
+	for f := range strings.FieldsSeq(w.Text) {
+		out = append(out, Word{Text: f, Quoted: true})
+	}
+	return out
+}
+
+// script adds shell text that it runs.
+func (c *call) script(w Word) {
+	if w.Unknown || w.Glob {
+		c.ScriptHides = true
+	}
+	c.Script = append(c.Script, w.Text)
+}
+
+// reads adds a file that it reads.
+func (c *call) reads(w Word) {
+	if w.Unknown {
+		c.refuse("only running it tells which files " + c.name + " reads")
+	}
+	if w.Text != "" && w.Text != "-" {
+		c.Reads = append(c.Reads, w.Text)
+	}
+}
+
+// roles goes through the operands.
+func (c *call) roles() {
+	names := strings.Fields(c.row.ops)
+	if c.row.drop != "" && len(names) > 0 && c.has(strings.Fields(c.row.drop)...) {
+		names = names[1:]
+	}
+	allText := true
+	for _, n := range names {
+		allText = allText && strings.TrimSuffix(n, "...") == "TEXT"
+	}
+	paths := 0
+	for i, w := range c.ops {
+		n := roleOf(names, i, len(c.ops))
+		if n == "FILE" || n == "DIR" {
+			paths++
+		}
+		if n == "TEXT" && !allText && (w.Unknown && !w.Quoted || w.Glob) {
+			c.refuse("only running it tells which words " + c.name + " gets")
+		}
+		c.role(n, w)
+	}
+	if c.row.dot && paths == 0 {
+		c.Reads = append(c.Reads, ".")
+	}
+}
+
+// roleOf gives the role of operand i of n, "" when there is none for it.
+func roleOf(names []string, i, n int) string {
+	for j, name := range names {
+		cut, many := strings.CutSuffix(name, "...")
+		if !many {
+			if j == i {
+				return name
+			}
+			continue
+		}
+		tail := len(names) - 1 - j
+		if back := n - 1 - i; back < tail && i > j {
+			return names[len(names)-1-back]
+		}
+		return cut
+	}
+	return ""
+}
+
+func (c *call) role(n string, w Word) {
+	switch n {
+	case "FILE", "DIR":
+		c.reads(w)
+	case "OUT":
+		c.refuse(c.name + " writes " + w.Text)
+		c.Writes = append(c.Writes, w.Text)
+	case "KILL":
+		c.destroy(c.name + " destroys " + w.Text)
+		c.Kills = append(c.Kills, w.Text)
+	case "HOST":
+		c.refuse(c.name + " reaches " + w.Text)
+		c.Hosts = append(c.Hosts, w.Text)
+	case "":
+		if c.row.ops != "ANY" {
+			c.refuse("the word " + w.Text + " is not one that " + c.name + " is known to take")
+		}
+	}
+}

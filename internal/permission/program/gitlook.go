@@ -1,0 +1,355 @@
+package program
+
+import (
+	"path"
+	"slices"
+	"strings"
+)
+
+// gitLooks takes git's own flags, then looks its subcommand up.
+func gitLooks(c *call) {
+	c.Git = true
+	i := 0
+	for ; i < len(c.args); i++ {
+		w := c.args[i]
+		if w.Unknown || w.Glob {
+			c.exact("only running it tells what git does")
+			return
+		}
+		if !strings.HasPrefix(w.Text, "-") {
+			break
+		}
+		i = c.gitFlag(i)
+		if i < 0 {
+			return
+		}
+	}
+	if i >= len(c.args) {
+		return
+	}
+	c.gitVerb(i)
+}
+
+// gitFlag takes the flag of git itself at args[i]; -1 when nothing follows that counts.
+func (c *call) gitFlag(i int) int {
+	w := c.args[i]
+	name, value, attached := strings.Cut(w.Text, "=")
+	next := Word{}
+	if i+1 < len(c.args) {
+		next = c.args[i+1]
+	}
+	switch name {
+	case "--version", "-v":
+		return -1
+	case "--no-pager", "-P", "--no-optional-locks", "--literal-pathspecs", "--no-replace-objects", "--no-lazy-fetch",
+		"--glob-pathspecs", "--noglob-pathspecs", "--icase-pathspecs", "--no-advice":
+		return i
+	case "--html-path", "--man-path", "--info-path":
+		return -1
+	case "--help", "-h":
+		if i+1 < len(c.args) {
+			c.refuse("git --help may open a pager or a browser")
+		}
+		return -1
+	case "-C":
+		c.gitFolder(next)
+		return i + 1
+	case "--git-dir", "--work-tree", "--namespace", "--super-prefix", "--attr-source":
+		c.exact("git " + name + " takes another repository or tree")
+		if !attached {
+			i++
+			value = next.Text
+		}
+		if name == "--git-dir" {
+			c.GitDir = value
+		}
+		return i
+	case "-c", "--config-env":
+		c.exact("git " + name + " sets a configuration that may run programs")
+		if !attached || name == "-c" {
+			value = next.Text
+			i++
+		}
+		c.gitSetting(value)
+		return i
+	case "--exec-path":
+		if attached {
+			c.exact("git --exec-path takes its subcommands from another folder")
+		}
+		return i
+	case "--bare", "-p", "--paginate":
+		c.exact("git " + name + " is not known to only look")
+		return i
+	}
+	if strings.HasPrefix(name, "-c") {
+		c.gitSetting(w.Text[2:])
+	}
+	c.exact("the flag " + w.Text + " of git is not known to only look")
+	return i
+}
+
+// gitFolder takes -C: the folder that it is in already is fine.
+func (c *call) gitFolder(w Word) {
+	c.GitDir = w.Text
+	if w.Unknown || w.Glob || w.Text == "" {
+		c.refuse("only running it tells in which repository git looks")
+		return
+	}
+	dir := w.Text
+	if !path.IsAbs(dir) {
+		dir = path.Join(c.env.Dir, dir)
+	}
+	dir = path.Clean(dir)
+	if dir == path.Clean(c.env.Dir) || c.env.World != nil && slices.Contains(c.env.World.Roots(), dir) {
+		return
+	}
+	c.refuse("git -C looks into another repository, " + w.Text + ", whose configuration may run programs")
+}
+
+// gitSetting finds the commands in -c key=value.
+func (c *call) gitSetting(s string) {
+	key, value, _ := strings.Cut(s, "=")
+	value, shell := strings.CutPrefix(value, "!")
+	key = strings.ToLower(key)
+	switch {
+	case strings.HasPrefix(key, "alias.") && !shell:
+		words := append([]Word{{Text: "git"}}, split(Word{Text: value})...)
+		c.Inner = append(c.Inner, words)
+	case shell, strings.HasSuffix(key, "command"), strings.HasSuffix(key, "pager"), strings.HasSuffix(key, "editor"), strings.HasSuffix(key, "fsmonitor"),
+		strings.HasSuffix(key, "textconv"), strings.HasSuffix(key, "external"), strings.HasSuffix(key, "helper"), strings.HasSuffix(key, "program"), strings.HasSuffix(key, ".cmd"),
+		strings.HasPrefix(key, "pager."), strings.HasSuffix(key, "askpass"), strings.HasPrefix(key, "filter."):
+		if value != "" && value != "true" && value != "false" {
+			c.Script = append(c.Script, value)
+		}
+	}
+}
+
+// gitVerb looks the subcommand at args[i] up, with its own subcommand when it has some.
+func (c *call) gitVerb(i int) {
+	verb := "git " + c.args[i].Text
+	rest := c.args[i+1:]
+	if len(rest) > 0 && !rest[0].Unknown && !rest[0].Glob {
+		if _, ok := rows()[verb+" "+rest[0].Text]; ok && !strings.Contains(rest[0].Text, " ") {
+			verb, rest = verb+" "+rest[0].Text, rest[1:]
+		}
+	}
+	r, ok := rows()[verb]
+	if !ok {
+		c.refuse(verb + " is not known to only look")
+		return
+	}
+	sub := &call{name: verb, row: r, env: c.env, args: rest, depth: c.depth + 1}
+	sub.run()
+	c.merge(sub.Use)
+}
+
+// merge takes over what a subcommand does, keeping what was found before it.
+func (c *call) merge(u Use) {
+	before := c.Use
+	c.Use = u
+	c.Git, c.GitDir = before.Git, before.GitDir
+	c.Literal = c.Literal || before.Literal
+	c.Inner = slices.Concat(before.Inner, c.Inner)
+	c.Script = slices.Concat(before.Script, c.Script)
+	c.ScriptHides = c.ScriptHides || before.ScriptHides
+	c.Reads = slices.Concat(before.Reads, c.Reads)
+	c.Writes = slices.Concat(before.Writes, c.Writes)
+	c.Hosts = slices.Concat(before.Hosts, c.Hosts)
+	if !before.Class.Looks() {
+		c.refuse(before.Reason)
+	}
+}
+
+// gitFormat: some placeholders run the program that checks signatures.
+func gitFormat(c *call) {
+	for _, f := range c.flags {
+		if (f.name == "--pretty" || f.name == "--format") && (strings.Contains(f.value.Text, "%G") || strings.Contains(f.value.Text, "signature") || f.value.Unknown) {
+			c.exact("the format shows signatures, which git has a program check")
+		}
+	}
+}
+
+// gitDiff: outside of a repository, and with two paths where one lies outside, git diff compares any files.
+func gitDiff(c *call) {
+	for _, w := range c.ops {
+		if strings.HasPrefix(w.Text, "/") || strings.HasPrefix(w.Text, "~") || w.Text == ".." || strings.HasPrefix(w.Text, "../") || strings.Contains(w.Text, "/../") {
+			c.Reads = append(c.Reads, w.Text)
+		}
+	}
+}
+
+// gitReflog: git reflog [show] is git log; exists asks.
+func gitReflog(c *call) {
+	gitFormat(c)
+	if len(c.ops) > 0 && slices.Contains([]string{"expire", "delete", "drop", "write"}, c.ops[0].Text) {
+		c.destroy("git reflog " + c.ops[0].Text + " removes what is needed to recover work")
+	}
+}
+
+// gitShortlog: without a commit it reads its input.
+func gitShortlog(c *call) { gitFormat(c) }
+
+// gitBranch: a name creates a branch, unless something asks for a list.
+func gitBranch(c *call) {
+	gitFormat(c)
+	switch {
+	case c.has("-D") || c.has("-d", "--delete") && c.has("-f", "--force") || c.has("-M", "-C", "-f", "--force"):
+		c.destroy("git branch may throw commits away: " + texts(c.args))
+	case c.has("-l", "--list", "--contains", "--no-contains", "--merged", "--no-merged", "--points-at"):
+	case len(c.ops) > 0:
+		c.refuse("git branch with a name creates a branch")
+	}
+}
+
+// gitTag: the same for tags.
+func gitTag(c *call) {
+	gitFormat(c)
+	switch {
+	case c.has("-d", "--delete", "-f", "--force"):
+		c.destroy("git tag may throw a tag away: " + texts(c.args))
+	case c.has("-l", "--list", "--contains", "--no-contains", "--merged", "--no-merged", "--points-at", "-n"):
+	case len(c.ops) > 0:
+		c.refuse("git tag with a name creates a tag")
+	}
+}
+
+func gitRemote(c *call) {
+	if len(c.ops) > 0 {
+		c.refuse("git remote " + c.ops[0].Text + " changes the remotes or reaches one")
+	}
+}
+
+// gitConfig: one name shows a value, two set it. Which keys exist is no secret, some values are.
+func gitConfig(c *call) {
+	if len(c.ops) > 1 {
+		c.Class, c.Reason = write, "git config with a value changes the configuration"
+	}
+	if len(c.ops) > 0 && slices.Contains([]string{"set", "unset", "edit", "rename-section", "remove-section"}, c.ops[0].Text) {
+		c.Class, c.Reason = write, "git config "+c.ops[0].Text+" changes the configuration"
+	}
+	if !c.Class.Looks() && !c.has("--global", "--system", "-f", "--file", "--blob") {
+		c.Writes = append(c.Writes, ".git/config")
+	}
+	if c.has("--global") && !c.Class.Looks() {
+		c.Writes = append(c.Writes, path.Join(c.home(), ".gitconfig"))
+	}
+	if f, ok := c.get("-f", "--file"); ok {
+		c.Writes = append(c.Writes, f.value.Text)
+	}
+}
+
+// home is the user's home folder, "~" when there is no world to ask.
+func (c *call) home() string {
+	if c.env.World == nil {
+		return "~"
+	}
+	return c.env.World.Home()
+}
+
+// gitReaches names the machines in operands: URLs, and host:path.
+func gitReaches(c *call) {
+	for _, w := range c.ops {
+		if h := hostOf(w.Text); h != "" {
+			c.Hosts = append(c.Hosts, h)
+		}
+		if strings.HasPrefix(w.Text, "ext::") {
+			c.Script = append(c.Script, strings.TrimPrefix(w.Text, "ext::"))
+			c.Literal = true
+		}
+	}
+}
+
+// hostOf finds the host in a URL or in user@host:path, "" when there is none.
+func hostOf(s string) string {
+	if _, rest, ok := strings.Cut(s, "://"); ok {
+		host, _, _ := strings.Cut(rest, "/")
+		if i := strings.LastIndexByte(host, '@'); i >= 0 {
+			host = host[i+1:]
+		}
+		if strings.HasPrefix(host, "[") {
+			if end := strings.IndexByte(host, ']'); end > 0 {
+				return host[1:end]
+			}
+		}
+		host, _, _ = strings.Cut(host, ":")
+		return host
+	}
+	host, _, ok := strings.Cut(s, ":")
+	if !ok || strings.ContainsAny(host, "/ ") {
+		return ""
+	}
+	if i := strings.LastIndexByte(host, '@'); i >= 0 {
+		host = host[i+1:]
+	}
+	return host
+}
+
+// gitCheckout: with paths, or by force, it overwrites changes.
+func gitCheckout(c *call) {
+	c.Reason = "git checkout switches the working files"
+	paths := c.dashes >= 0 || len(c.ops) > 1
+	for _, w := range c.ops {
+		paths = paths || w.Text == "." || strings.HasPrefix(w.Text, "./") || strings.HasPrefix(w.Text, ":/") || w.Glob
+	}
+	if c.has("-b", "-B", "--orphan") && c.dashes < 0 {
+		paths = false
+	}
+	if paths || c.has("-f", "--force", "-B", "--ours", "--theirs", "-p", "--patch", "--pathspec-from-file") {
+		c.destroy("git checkout overwrites changes in the working files: " + texts(c.args))
+		for _, w := range c.ops[max(c.dashes, 0):] {
+			c.Kills = append(c.Kills, w.Text)
+		}
+	}
+}
+
+func gitSwitch(c *call) {
+	if c.has("-f", "--force", "--discard-changes", "-C", "--force-create") {
+		c.destroy("git switch throws changes away: " + texts(c.args))
+	}
+}
+
+func gitStash(c *call) {
+	if len(c.ops) > 0 && (c.ops[0].Text == "drop" || c.ops[0].Text == "clear") {
+		c.destroy("git stash " + c.ops[0].Text + " throws stashed changes away")
+	}
+}
+
+func gitReset(c *call) {
+	if c.has("--hard", "--merge", "--keep") || slices.Contains(c.strange, "--ha") || slices.Contains(c.strange, "--har") {
+		c.destroy("git reset throws changes and commits away: " + texts(c.args))
+		return
+	}
+	c.destroy("git reset moves the branch or the index: " + texts(c.args))
+}
+
+// gitClean: a dry run only lists.
+func gitClean(c *call) {
+	if c.has("-n", "--dry-run") && len(c.strange) == 0 && len(c.unsure) == 0 {
+		c.Class, c.Reason = list, ""
+		return
+	}
+	c.Kills = append(c.Kills, ".")
+}
+
+func gitGC(c *call) {
+	if f, ok := c.get("--prune"); ok && f.filled {
+		c.destroy("git gc --prune removes what is needed to recover work")
+	}
+}
+
+func gitUpdateRef(c *call) {
+	if c.has("-d", "--stdin") {
+		c.destroy("git update-ref may throw references away")
+	}
+}
+
+func gitWorktree(c *call) {
+	if len(c.args) > 0 && c.args[0].Text == "remove" {
+		c.destroy("git worktree remove removes a folder with what is in it")
+		for _, w := range c.args[1:] {
+			if !strings.HasPrefix(w.Text, "-") {
+				c.Kills = append(c.Kills, w.Text)
+			}
+		}
+	}
+}

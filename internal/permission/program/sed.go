@@ -1,0 +1,209 @@
+package program
+
+import "strings"
+
+// sedLooks reads the script: only commands that print or change what is printed.
+func sedLooks(c *call) {
+	if c.has("-i", "--in-place") || c.has("-f", "--file") {
+		c.Literal = true
+	}
+	if c.has("-i", "--in-place") {
+		c.Class, c.Reason = write, "sed -i changes files"
+		c.Writes = append(c.Writes, c.Reads...)
+	}
+	if c.has("--version", "--help") && len(c.ops) == 0 {
+		return
+	}
+	scripts := 0
+	for _, f := range c.flags {
+		if f.name == "-e" || f.name == "--expression" {
+			c.sedScript(f.value)
+			scripts++
+		}
+	}
+	if scripts == 0 && len(c.ops) > 0 && !c.has("-f", "--file") {
+		c.sedScript(c.ops[0])
+	}
+}
+
+func (c *call) sedScript(w Word) {
+	if w.Unknown {
+		c.refuse("only running it tells which script sed runs")
+		return
+	}
+	s := sedScript{text: w.Text}
+	if !s.script() {
+		c.exact("the sed script " + w.Text + " may do more than print")
+	}
+}
+
+// sedScript reads a sed script as far as it is made of the commands p d D g G h H x n N P = l q Q s y, of
+// addresses, blocks, labels and branches: none of these writes, reads another file or runs anything. Anything
+// else (w W r R e s///w s///e a i c) makes it stop.
+type sedScript struct {
+	text string
+	at   int
+}
+
+func (s *sedScript) peek() byte {
+	if s.at < len(s.text) {
+		return s.text[s.at]
+	}
+	return 0
+}
+
+func (s *sedScript) blanks(set string) {
+	for s.at < len(s.text) && strings.IndexByte(set, s.text[s.at]) >= 0 {
+		s.at++
+	}
+}
+
+func (s *sedScript) script() bool {
+	depth := 0
+	for {
+		s.blanks(" \t\n;")
+		if s.at >= len(s.text) {
+			return depth == 0
+		}
+		if s.peek() == '}' {
+			s.at++
+			depth--
+			if depth < 0 {
+				return false
+			}
+			continue
+		}
+		if !s.addresses() {
+			return false
+		}
+		s.blanks(" \t!")
+		if s.peek() == '{' {
+			s.at++
+			depth++
+			continue
+		}
+		if !s.command() {
+			return false
+		}
+	}
+}
+
+func (s *sedScript) addresses() bool {
+	ok, had := s.address()
+	if !ok || !had {
+		return ok
+	}
+	s.blanks(" \t")
+	if s.peek() != ',' {
+		return true
+	}
+	s.at++
+	s.blanks(" \t")
+	if c := s.peek(); c == '+' || c == '~' {
+		s.at++
+		return s.digits()
+	}
+	ok, had = s.address()
+	return ok && had
+}
+
+func (s *sedScript) digits() bool {
+	from := s.at
+	s.blanks("0123456789")
+	return s.at > from
+}
+
+func (s *sedScript) address() (ok, had bool) {
+	switch c := s.peek(); {
+	case c >= '0' && c <= '9':
+		s.digits()
+		if s.peek() == '~' {
+			s.at++
+			return s.digits(), true
+		}
+		return true, true
+	case c == '$':
+		s.at++
+		return true, true
+	case c == '/':
+		s.at++
+		if !s.until('/', true) {
+			return false, true
+		}
+		s.blanks("IM")
+		return true, true
+	case c == '\\':
+		return false, true
+	}
+	return true, false
+}
+
+// until goes past the next end that is not escaped, nor, in a pattern, within brackets.
+func (s *sedScript) until(end byte, pattern bool) bool {
+	for s.at < len(s.text) {
+		c := s.text[s.at]
+		switch {
+		case c == '\\':
+			s.at += 2
+			continue
+		case c == '\n':
+			return false
+		case c == end:
+			s.at++
+			return true
+		case c == '[' && pattern:
+			// Brackets hide the delimiter for some versions and not for others.
+			if i := strings.IndexByte(s.text[s.at+1:], ']'); i >= 0 && strings.IndexByte(s.text[s.at:s.at+1+i], end) >= 0 {
+				return false
+			}
+		}
+		s.at++
+	}
+	return false
+}
+
+func (s *sedScript) command() bool {
+	c := s.peek()
+	s.at++
+	switch c {
+	case 'p', 'd', 'D', 'g', 'G', 'h', 'H', 'x', 'n', 'N', 'P', '=', 'z':
+		return s.end()
+	case 'q', 'Q', 'l':
+		s.blanks(" \t")
+		s.digits()
+		return s.end()
+	case 's':
+		return s.substitute()
+	case 'y':
+		end := s.peek()
+		s.at++
+		return delimiter(end) && s.until(end, false) && s.until(end, false) && s.end()
+	}
+	return false
+}
+
+func delimiter(b byte) bool {
+	return b > ' ' && b < 0x7f && b != '\\' && b != '[' && b != ']' && !isLetter(b) && b != ';' && b != '}' && b != '{'
+}
+
+func (s *sedScript) substitute() bool {
+	end := s.peek()
+	s.at++
+	if !delimiter(end) || !s.until(end, true) || !s.until(end, false) {
+		return false
+	}
+	s.blanks("gpiIM0123456789")
+	return s.end()
+}
+
+// end: a command is over.
+func (s *sedScript) end() bool {
+	s.blanks(" \t")
+	switch s.peek() {
+	case 0:
+		return s.at >= len(s.text)
+	case ';', '\n', '}':
+		return true
+	}
+	return false
+}

@@ -1,0 +1,377 @@
+package program
+
+import "strings"
+
+// systemRows are the programs that tell about the machine.
+func systemRows() map[string]spec {
+	return map[string]spec{
+		"uname":    {class: neutral, tame: true, flags: `-amnoprsvi --all --kernel-name --nodename --kernel-release --kernel-version --machine --processor --hardware-platform --operating-system --version --help`},
+		"arch":     {class: neutral, tame: true, flags: `--version --help`},
+		"nproc":    {class: neutral, tame: true, flags: `--all --ignore=N --version --help`},
+		"whoami":   {class: neutral, tame: true, flags: `--version --help`},
+		"logname":  {class: neutral, tame: true, flags: `--version --help`},
+		"tty":      {class: neutral, tame: true, flags: `-s --silent --quiet --version --help`},
+		"groups":   {class: neutral, tame: true, ops: "TEXT...", flags: `--version --help`},
+		"id":       {class: neutral, tame: true, ops: "TEXT...", flags: `-aGgnruzZ --context --group --groups --name --real --user --zero --version --help`},
+		"who":      {class: list, tame: true, ops: "FILE TEXT", flags: `-abdHlmpqrstTuw --all --boot --dead --heading --ips --login --lookup --process --count --runlevel --short --time --mesg --message --users --version --help`},
+		"w":        {class: list, tame: true, ops: "TEXT", flags: `-hsfouiV --no-header --short --from --old-style --no-current --ip-addr --version --help`},
+		"users":    {class: list, tame: true, ops: "FILE", flags: `--version --help`},
+		"last":     {class: list, ops: "TEXT...", flags: `-adFiRwx -# -n:N -s:TEXT -t:TEXT -p:TEXT --limit=N --fullnames --hostlast --since=TEXT --until=TEXT`},
+		"hostname": {class: neutral, flags: `-AadfiIsyV --alias --all-fqdns --all-ip-addresses --domain --fqdn --long --ip-address --short --version --help`, judge: hostnameLooks},
+		"hostid":   {class: neutral, flags: `--version --help`},
+		"uptime":   {class: neutral, tame: true, flags: `-psVh --pretty --since --version --help`},
+		"date": {class: neutral, ops: "TEXT", flags: `-uR -d:TEXT -I?W -r:FILE --date=TEXT --debug --iso-8601?W --resolution --rfc-email --rfc-2822
+			--rfc-3339=W --reference=FILE --utc --universal --version --help -s!! --set=BAD -f:BAD --file=BAD`, judge: dateLooks},
+		"sleep":   {class: neutral, ops: "TEXT...", flags: `--version --help`, judge: sleepLooks},
+		"seq":     {class: neutral, tame: true, ops: "TEXT...", flags: `-# -w -f:FORMAT -s:TEXT --format=FORMAT --separator=TEXT --equal-width --version --help`},
+		"yes":     {class: neutral, tame: true, ops: "TEXT...", flags: `--version --help`},
+		"expr":    {class: neutral, raw: true, judge: textOnly},
+		"free":    {class: list, tame: true, flags: `-bkmghlotvwLV -c:N -s:N --bytes --kilo --mega --giga --tera --kibi --mebi --gibi --tebi --human --si --lohi --line --total --committed --wide --count=N --seconds=N --version --help`},
+		"vmstat":  {class: list, tame: true, ops: "TEXT TEXT", flags: `-adDfmnstwyV -p:W -S:W --active --stats --disk --timestamp --wide --unit=W --version --help`},
+		"iostat":  {class: list, ops: "TEXT...", flags: `-cdhkmNtxyzV -p?W -o:W --human --pretty`},
+		"mpstat":  {class: list, ops: "TEXT TEXT", flags: `-AunV -P:W -I:W -o:W`},
+		"lscpu":   {class: list, tame: true, flags: `-abcexyJBhVC -e?LIST -p?LIST -C?LIST --all --online --bytes --offline --json --extended?LIST --parse?LIST --caches?LIST --hex --physical --version --help`},
+		"lsblk":   {class: list, ops: "TEXT...", flags: `-aAbDdfiJlmMnOpPrsStTzVhN -e:LIST -I:LIST -o:LIST -E:W -w:N -x:W --all --bytes --discard --nodeps --fs --ascii --json --list --perms --noheadings --output=LIST --output-all --paths --pairs --raw --inverse --scsi --tree?W --topology --zoned --version --help`},
+		"lspci":   {class: list, flags: `-bDkmnPqtvx -d:W -s:W`},
+		"lsusb":   {class: list, flags: `-tv -d:W -s:W`},
+		"lsmod":   {class: list, flags: ``},
+		"findmnt": {class: list, ops: "TEXT TEXT", flags: `-AabcDefiJklmnoPrsuvVhU -o:LIST -t:LIST -S:TEXT -T:FILE --df --json --list --noheadings --output=LIST --types=LIST --target=FILE --version --help`},
+		"mount":   {class: write, does: "changes what is mounted", ops: "TEXT...", flags: `-alvhV -t:LIST --version --help`, judge: mountLooks},
+		"umount":  {class: write, does: "changes what is mounted", ops: "TEXT..."},
+		"ps":      {class: list, raw: true, judge: psLooks},
+		"pgrep": {class: list, ops: "TEXT", flags: `-acdfilnovwxVhAL -c -F:FILE -g:LIST -G:LIST -P:LIST -s:LIST -t:LIST -u:LIST -U:LIST -d:TEXT --count
+			--delimiter=TEXT --list-name --list-full --inverse --lightweight --full --pgroup=LIST --group=LIST --ignore-case --newest
+			--oldest --older=N --parent=LIST --session=LIST --terminal=LIST --euid=LIST --uid=LIST --exact --pidfile=FILE --runstates=W --version --help`},
+		"pidof":    {class: list, ops: "TEXT...", flags: `-csqwxz -o:LIST -S:TEXT -d:TEXT`},
+		"pstree":   {class: list, ops: "TEXT", flags: `-aAcCglnpsStTuUV -H:N -N:W`},
+		"top":      {class: list, raw: true, judge: topLooks},
+		"lsof":     {class: list, ops: "FILE...", flags: `-abChlnNoOPRstUvVwX -c:TEXT -d:LIST -F?W -g?LIST -i?TEXT -p:LIST -u:LIST -T?W +c:N +L?N -r!`},
+		"ss":       {class: list, ops: "TEXT...", flags: `-HOnraleotmipsbEdwxSuZz0V46 -t -u -h -A:LIST -f:W -p --no-header --oneline --numeric --resolve --all --listening --options --extended --memory --processes --info --summary --tcp --udp --unix --raw --ipv4 --ipv6 --family=W --query=LIST --version --help -K!! --kill!! -D:OUT --diag=OUT -F:FILE --filter=FILE`},
+		"netstat":  {class: list, ops: "TEXT...", flags: `-acCeFgilMnNoprstuvVWwxl46 --all --numeric --listening --programs --tcp --udp --unix --raw --route --interfaces --statistics --extend --wide --version --help`},
+		"ip":       {class: write, does: "may change the network", raw: true, judge: ipLooks},
+		"ifconfig": {class: write, does: "may change the network", ops: "TEXT...", flags: "-as", judge: noOperands(list)},
+		"route":    {class: write, does: "may change the network", ops: "TEXT...", flags: "-neFC", judge: noOperands(list)},
+		"arp":      {class: write, does: "may change the network", ops: "TEXT...", flags: "-aenv -i:W", judge: noOperands(list)},
+		"locale":   {class: neutral, tame: true, ops: "TEXT...", flags: `-amkc --all-locales --charmaps --category-name --keyword-name --verbose --version --help`},
+		"getconf":  {class: neutral, ops: "TEXT TEXT", flags: `-a`},
+		"getent":   {class: read, raw: true, judge: getentLooks},
+		"man": {class: read, ops: "TEXT...", flags: `-afkwW -s:W -S:W -m:W -L:W --whatis --apropos --where --path --where-cat --all --sections=W --locale=W
+			--regex --wildcard --names-only --no-subpages --ascii --encoding=W --version --help -P:PROG --pager=PROG -H?PROG --html?PROG
+			-C:BAD --config-file=BAD -M:BAD --manpath=BAD -l:BAD --local-file:BAD -K! -p:BAD --preprocessor=BAD -T?BAD --troff-device?BAD -X?BAD --gxditview?BAD -r:BAD --prompt=BAD`, judge: manLooks},
+		"info":            {class: write, does: "is interactive", ops: "TEXT..."},
+		"tldr":            {class: write, does: "may fetch pages from the network", ops: "TEXT..."},
+		"printenv":        {class: read, ops: "TEXT...", flags: `-0 --null --version --help`, judge: printenvLooks},
+		"tput":            {class: neutral, ops: "TEXT...", flags: `-T:W -V`, judge: tputLooks},
+		"infocmp":         {class: neutral, ops: "TEXT...", flags: `-1CIx`},
+		"clear":           {class: neutral, flags: "-x"},
+		"sysctl":          {class: list, ops: "TEXT...", flags: `-aAnNeqbX --all --values --names --ignore --quiet --pattern=RE --version --help -w!! --write!! -p?BAD --load?BAD --system!!`, judge: sysctlLooks},
+		"dmesg":           {class: read, flags: `-deHhkLlPrTtuxSw -f:LIST -l:LIST --human --kernel --level=LIST --ctime --notime --decode --color?W --facility=LIST --version --help -C!! -c!! --clear!! --read-clear!! -D!! -E!! -n:BAD -F:FILE --file=FILE -w --follow`},
+		"journalctl":      {class: read, ops: "TEXT...", flags: `-abefkmNqrxl -b?W -n?N -o:W -p:W -S:TEXT -t:W -u:W -U:TEXT -g:RE -F:W --no-pager --unit=W --user-unit=W --since=TEXT --until=TEXT --lines?N --output=W --priority=W --reverse --boot?W --dmesg --follow --grep=RE --identifier=W --catalog --utc --all --full --quiet --list-boots --disk-usage --version --help --rotate!! --vacuum-size?BAD --vacuum-time?BAD --vacuum-files?BAD --flush!! --sync! --directory=DIR -D:DIR --file=FILE`},
+		"systemctl":       {class: write, does: "controls the services of the machine", raw: true, judge: systemctlLooks},
+		"service":         {class: destructive, does: "controls the services of the machine", ops: "TEXT..."},
+		"loginctl":        {class: write, does: "controls sessions", ops: "TEXT..."},
+		"timedatectl":     {class: write, does: "may set the clock", ops: "TEXT...", flags: "", judge: noOperands(list)},
+		"hostnamectl":     {class: write, does: "may set the name of the machine", ops: "TEXT...", flags: "", judge: noOperands(list)},
+		"sw_vers":         {class: neutral, ops: "", flags: `-productName -productVersion -buildVersion --productName --productVersion --buildVersion`, long: true},
+		"system_profiler": {class: list, ops: "TEXT...", flags: `-listDataTypes -json -xml -detailLevel=W`, long: true},
+		"ulimit":          {class: neutral, ops: "", flags: `-aHSbcdefiklmnpqrstuvxPRT`},
+		"mktemp":          {class: write, does: "creates a file", ops: "OUT", flags: `-dqtu -p:DIR --directory --dry-run --suffix=TEXT --tmpdir?DIR`},
+		"make":            {class: write, does: "runs what the makefile says", raw: true, judge: versionOnly},
+	}
+}
+
+// textOnly: all words are text.
+func textOnly(*call) {}
+
+// noOperands: it looks as long as it is given nothing but known flags.
+func noOperands(class classOf) func(*call) {
+	return func(c *call) {
+		if len(c.ops) == 0 && len(c.strange) == 0 && len(c.unsure) == 0 && len(c.Writes) == 0 {
+			c.Class, c.Reason = class, ""
+		}
+	}
+}
+
+// versionOnly: asked for nothing but its version, any program only looks.
+func versionOnly(c *call) {
+	if len(c.args) != 1 || c.args[0].Unknown || c.args[0].Glob {
+		return
+	}
+	switch c.args[0].Text {
+	case "--version", "--help":
+		c.Class, c.Reason = neutral, ""
+	}
+}
+
+func hostnameLooks(c *call) {
+	if len(c.ops) > 0 {
+		c.Class, c.Reason = write, "hostname sets the name of the machine"
+	}
+}
+
+// dateLooks: an operand that does not begin with + sets the clock.
+func dateLooks(c *call) {
+	for _, w := range c.ops {
+		if !strings.HasPrefix(w.Text, "+") || w.Unknown && !w.Quoted {
+			c.refuse("date with a time sets the clock")
+		}
+	}
+}
+
+// sleepLooks: a minute is as long as anybody waits without being asked.
+func sleepLooks(c *call) {
+	for _, w := range c.ops {
+		whole, _, _ := strings.Cut(strings.TrimSuffix(w.Text, "s"), ".")
+		if w.Unknown || strings.Trim(whole, "0123456789") != "" || len(whole) > 2 || len(whole) == 2 && whole > "60" {
+			c.refuse("sleep waits for longer than a minute")
+		}
+	}
+}
+
+// psLooks: ps takes letters with and without a dash. The letter e without dash, and -E on macOS, shows
+// the environment of processes.
+func psLooks(c *call) {
+	c.Class = list
+	for i := 0; i < len(c.args); i++ {
+		w := c.args[i]
+		t := w.Text
+		switch {
+		case w.Unknown || w.Glob:
+			c.refuse("only running it tells which words ps gets")
+		case isNumber(strings.ReplaceAll(t, ",", "")):
+		case psValue(t):
+			i++
+			if i < len(c.args) && (c.args[i].Unknown && !c.args[i].Quoted || c.args[i].Glob) {
+				c.refuse("only running it tells which words ps gets")
+			}
+			if i < len(c.args) && psFormat(t) && showsEnvironment(c.args[i].Text) {
+				c.refuse("ps shows the environment of processes")
+			}
+		case strings.HasPrefix(t, "--"):
+			name, value, _ := strings.Cut(t, "=")
+			if !strings.Contains(" --forest --headers --no-headers --cumulative --deselect --pid --ppid --sort --format --user --User --group --tty --sid --cols --columns --rows --lines --width --version --help --info ", " "+name+" ") {
+				c.refuse("the flag " + name + " of ps is not known to only look")
+			}
+			if name == "--format" && showsEnvironment(value) {
+				c.refuse("ps shows the environment of processes")
+			}
+		case strings.HasPrefix(t, "-"):
+			if strings.Trim(t[1:], "AadeflFjHLMmNTVwycgrSxXuZ") != "" && !psAttached(t) {
+				c.refuse("the flag " + t + " of ps is not known to only look")
+			}
+		case strings.Trim(t, "auxwfjlvTrshSnXZmHcgy") != "":
+			c.refuse("the letters " + t + " of ps are not known to only look")
+		}
+	}
+}
+
+func psFormat(t string) bool {
+	return strings.HasSuffix(t, "o") || strings.HasSuffix(t, "O") || t == "--format"
+}
+
+// psValue reports whether the next word is a value.
+func psValue(t string) bool {
+	switch t {
+	case "--pid", "--ppid", "--sort", "--format", "--user", "--User", "--group", "--tty", "--sid", "--cols", "--columns", "--rows", "--lines", "--width":
+		return true
+	}
+	if len(t) < 2 || strings.HasPrefix(t, "--") {
+		return false
+	}
+	last, rest := t[len(t)-1], strings.TrimPrefix(t[:len(t)-1], "-")
+	if t[0] == '-' {
+		return strings.IndexByte("oOpCuUgGstqk", last) >= 0 && strings.Trim(rest, "AadeflFjHLMmNTwycrSxX") == ""
+	}
+	return strings.IndexByte("oOpUtqk", last) >= 0 && strings.Trim(rest, "auxwfjlvTrshSnXZmHcgy") == ""
+}
+
+// psAttached: -p123, -ouser,pid.
+func psAttached(t string) bool {
+	if len(t) < 3 || strings.IndexByte("oOpCuUgGstq", t[1]) < 0 {
+		return false
+	}
+	return !showsEnvironment(t[2:])
+}
+
+func showsEnvironment(format string) bool {
+	return strings.Contains(strings.ToLower(format), "env")
+}
+
+// topLooks: only in batch mode, for a known number of times.
+func topLooks(c *call) {
+	c.Class = list
+	batch := false
+	for i := 0; i < len(c.args); i++ {
+		w := c.args[i]
+		switch {
+		case w.Unknown || w.Glob:
+			c.refuse("only running it tells which words top gets")
+		case strings.HasPrefix(w.Text, "-b"), w.Text == "-l":
+			batch = true
+			if strings.Trim(w.Text, "-bcHiSn1l0123456789") != "" {
+				c.refuse("the flag " + w.Text + " of top is not known to only look")
+			}
+		case strings.HasPrefix(w.Text, "-") && strings.Trim(w.Text, "-cHiS1n0123456789dopuwlsUE") == "", isNumber(w.Text):
+		case i > 0 && strings.IndexByte("opuUE", lastByte(c.args[i-1].Text)) >= 0 && strings.HasPrefix(c.args[i-1].Text, "-"):
+		case i > 0 && strings.HasPrefix(c.args[i-1].Text, "-") && lastByte(c.args[i-1].Text) == 'd':
+		default:
+			c.refuse("the word " + w.Text + " of top is not known to only look")
+		}
+	}
+	if !batch {
+		c.refuse("top is interactive without -b")
+	}
+}
+
+func lastByte(s string) byte {
+	if s == "" {
+		return 0
+	}
+	return s[len(s)-1]
+}
+
+// ipLooks: objects and show, nothing else.
+func ipLooks(c *call) {
+	at := 0
+	for at < len(c.args) && strings.HasPrefix(c.args[at].Text, "-") {
+		switch c.args[at].Text {
+		case "-4", "-6", "-br", "-brief", "-c", "-color", "-color=auto", "-color=never", "-j", "-json", "-p", "-pretty", "-s", "-stats", "-statistics", "-d", "-details", "-o", "-oneline", "-h", "-human", "-V":
+		default:
+			return
+		}
+		at++
+	}
+	rest := c.args[at:]
+	for _, w := range rest {
+		if w.Unknown || w.Glob {
+			return
+		}
+	}
+	if len(rest) == 0 {
+		return
+	}
+	switch rest[0].Text {
+	case "a", "addr", "address", "l", "link", "r", "route", "n", "neigh", "rule", "maddr", "-V":
+	default:
+		return
+	}
+	if len(rest) == 1 || rest[1].Text == "show" || rest[1].Text == "list" || rest[1].Text == "ls" || rest[0].Text[0] == 'r' && rest[1].Text == "get" {
+		c.Class, c.Reason = list, ""
+	}
+}
+
+// getentLooks: some databases are answered over the network.
+func getentLooks(c *call) {
+	c.Class = read
+	if len(c.args) == 0 {
+		return
+	}
+	switch db := c.args[0]; {
+	case db.Unknown || db.Glob:
+		c.refuse("only running it tells which database getent reads")
+	case db.Text == "passwd" || db.Text == "group" || db.Text == "services" || db.Text == "protocols":
+	default:
+		c.refuse("getent " + db.Text + " may reach the network or secrets")
+		for _, w := range c.args[1:] {
+			c.Hosts = append(c.Hosts, w.Text)
+		}
+	}
+}
+
+// manLooks: an operand with a slash is a file, which man formats by running programs.
+func manLooks(c *call) {
+	for _, w := range c.ops {
+		if strings.Contains(w.Text, "/") || w.Unknown {
+			c.refuse("man formats a file")
+		}
+	}
+}
+
+// printenvLooks: names that hold no secrets.
+func printenvLooks(c *call) {
+	if c.has("--version", "--help") {
+		return
+	}
+	if len(c.ops) == 0 {
+		c.refuse("printenv shows all variables, secrets too")
+	}
+	for _, w := range c.ops {
+		if w.Unknown || w.Glob || !plainVariable(w.Text) {
+			c.refuse("printenv shows the variable " + w.Text + ", which may be a secret")
+		}
+	}
+}
+
+// plainVariable reports whether a variable is one that commonly holds no secret.
+func plainVariable(name string) bool {
+	switch name {
+	case "PATH", "HOME", "USER", "LOGNAME", "SHELL", "PWD", "OLDPWD", "LANG", "LANGUAGE", "TERM", "COLORTERM", "TZ", "EDITOR", "VISUAL", "PAGER",
+		"HOSTNAME", "TMPDIR", "DISPLAY", "SHLVL", "COLUMNS", "LINES", "GOPATH", "GOROOT", "GOBIN", "GOOS", "GOARCH", "GOFLAGS", "JAVA_HOME", "NODE_ENV",
+		"VIRTUAL_ENV", "CONDA_PREFIX", "NVM_DIR", "CARGO_HOME", "RUSTUP_HOME", "CI", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR", "MANPATH":
+		return true
+	}
+	return strings.HasPrefix(name, "LC_")
+}
+
+func tputLooks(c *call) {
+	for _, w := range c.ops {
+		switch w.Text {
+		case "init", "reset":
+			c.refuse("tput sets up the terminal")
+		}
+	}
+}
+
+func sysctlLooks(c *call) {
+	for _, w := range c.ops {
+		if strings.Contains(w.Text, "=") || w.Unknown {
+			c.refuse("sysctl sets a value")
+		}
+	}
+}
+
+// mountLooks: without operands it lists.
+func mountLooks(c *call) {
+	if len(c.ops) == 0 && !c.has("-a") && len(c.strange) == 0 && len(c.unsure) == 0 {
+		c.Class, c.Reason = list, ""
+	}
+}
+
+// systemctlLooks: the subcommands that tell.
+func systemctlLooks(c *call) {
+	for _, w := range c.args {
+		if w.Unknown || w.Glob || strings.HasPrefix(w.Text, "-H") || strings.HasPrefix(w.Text, "--host") || strings.HasPrefix(w.Text, "-M") || strings.HasPrefix(w.Text, "--mach") {
+			return
+		}
+	}
+	i := 0
+	for i < len(c.args) && strings.HasPrefix(c.args[i].Text, "-") {
+		i++
+	}
+	if i == len(c.args) {
+		if i == 1 && c.args[0].Text == "--version" {
+			c.Class, c.Reason = neutral, ""
+		}
+		return
+	}
+	switch verb := c.args[i].Text; verb {
+	case "status", "show", "cat", "is-active", "is-enabled", "is-failed", "is-system-running", "list-units", "list-unit-files", "list-timers", "list-sockets", "list-dependencies", "list-jobs", "get-default":
+		c.systemctlFlags()
+	case "stop", "restart", "kill", "disable", "mask", "isolate", "reboot", "poweroff", "halt", "kexec", "suspend", "hibernate", "emergency", "rescue", "clean", "reset-failed", "try-restart", "reload-or-restart":
+		c.destroy("systemctl " + texts(c.args[i:]) + " ends services or the machine")
+	}
+}
+
+func (c *call) systemctlFlags() {
+	c.Class, c.Reason = list, ""
+	known := grammarOf(`-a -l -q --all --full --quiet --no-pager --no-legend --plain --user --system --failed -t:W -p:W -n:N -o:W --type=W --state=W --property=W --value --lines=N --output=W`, false)
+	look := &call{name: c.name, args: c.args, row: spec{}}
+	for i := 0; i < len(look.args); i++ {
+		if w := look.args[i]; len(w.Text) > 1 && w.Text[0] == '-' {
+			i = look.flag(known, i)
+		}
+	}
+	for _, s := range look.strange {
+		c.refuse("the flag " + s + " of systemctl is not known to only look")
+	}
+}

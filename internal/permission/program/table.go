@@ -1,0 +1,52 @@
+package program
+
+import (
+	"sync"
+
+	"github.com/lathe-dev/lathe/internal/permission"
+)
+
+// The classes, for tables that are easy to read.
+const (
+	neutral     = permission.ClassNeutral
+	list        = permission.ClassList
+	search      = permission.ClassSearch
+	read        = permission.ClassRead
+	write       = permission.ClassWrite
+	destructive = permission.ClassDestructive
+)
+
+var (
+	table     map[string]spec
+	tableOnce sync.Once
+)
+
+// rows is the whole table, put together when the first command is looked at.
+func rows() map[string]spec {
+	tableOnce.Do(func() {
+		table = make(map[string]spec, 800)
+		for _, family := range families() {
+			for name, r := range family {
+				table[name] = r
+			}
+		}
+		for name, of := range aliases() {
+			table[name] = table[of]
+		}
+	})
+	return table
+}
+
+func families() []map[string]spec {
+	return []map[string]spec{
+		fileRows(), textRows(), searchRows(), systemRows(), builtinRows(), gitRows(),
+	}
+}
+
+// aliases are names under which a program is installed too.
+func aliases() map[string]string {
+	return map[string]string{
+		"gls": "ls", "gcat": "cat", "gfind": "find", "gsed": "sed", "ggrep": "grep", "gdate": "date", "grm": "rm",
+		"fdfind": "fd", "batcat": "bat", "exa": "eza", "gawk": "awk", "mawk": "awk", "nawk": "awk",
+	}
+}
