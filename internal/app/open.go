@@ -182,8 +182,9 @@ func (s *Session) tools() []agent.Tool {
 	var out []agent.Tool
 	for _, t := range tool.All(s.env) {
 		name := t.Spec().Name
-		chosen := s.inst.opts.Tools == nil || slices.Contains(s.inst.opts.Tools, name)
-		if chosen && !s.policy.Removed(name) {
+		with := tool.ComesWith(name)
+		chosen := s.inst.opts.Tools == nil || slices.Contains(s.inst.opts.Tools, name) || slices.Contains(s.inst.opts.Tools, with)
+		if chosen && !s.policy.Removed(name) && (with == "" || !s.policy.Removed(with)) {
 			out = append(out, t)
 		}
 	}

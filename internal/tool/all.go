@@ -16,3 +16,12 @@ func All(env *Env) []agent.Tool {
 		newTodoWrite(env),
 	}
 }
+
+// ComesWith names the tool without which another is of no use: it is there and gone with that one. Empty for
+// tools that stand alone.
+func ComesWith(name string) string {
+	if name == "BashOutput" || name == "KillShell" {
+		return "Bash"
+	}
+	return ""
+}
