@@ -25,7 +25,7 @@ var table = func() map[string]row {
 		"term":       {nil, "escaping is needed by every front end, and needs none of them"},
 		"config":     {nil, "settings are plain data; those who use them import config, never the reverse"},
 
-		"fuzzy":      {nil, "ranking what was typed against names is plain computation, wanted by files, commands and front ends"},
+		"fuzzy": {nil, "ranking what was typed against names is plain computation, wanted by files, commands and front ends"},
 
 		"files": {[]string{"sandbox", "fuzzy"}, "finding files may start ripgrep, confined; the index ranks paths"},
 		"git":   {[]string{"sandbox"}, "git runs as a confined process in the hardened environment"},
@@ -38,6 +38,8 @@ var table = func() map[string]row {
 		"llm/llmtest/suite":  {[]string{"llm", "llm/llmtest"}, "the conformance suite serves every provider, so it imports none"},
 		"permission/program": {[]string{"permission"}, "what a program does with its arguments is a table, known to nobody but the shell analysis"},
 		"permission/shell":   {[]string{"permission", "permission/program"}, "reading a command line is pure"},
+
+		"permission/call": {[]string{"permission", "permission/shell"}, "what a call would touch is told without the tools, so that rules can be tried on machines that are not there"},
 
 		"session": {[]string{"llm", "files"}, "a session stores messages, with the atomic writes of files"},
 		"event":   {[]string{"llm", "permission"}, "events speak of messages and decisions; who makes or shows them is above"},

@@ -41,6 +41,26 @@ func (c *call) touches(r Rule, a Access) bool {
 	return a.Kind == Tool && matchSubject(r, c.Request)
 }
 
+// Matches reports whether one rule applies to a request: an allow rule covers all of it, whatever the mode
+// would grant and the guards would refuse; a deny or ask rule any of it. Other rules do not count.
+func (p *Policy) Matches(r Rule, req Request) bool {
+	p.mu.RLock()
+	one := &Policy{Home: p.Home, Own: p.Own, roots: p.roots, readRoots: p.readRoots}
+	p.mu.RUnlock()
+	r.Ordered = false
+	one.rules = []Rule{r}
+	c := one.look(req)
+	if r.Effect != Allow {
+		_, ok := c.find(r.Effect)
+		return ok
+	}
+	if _, refused := c.guarded(Deny); refused {
+		return false
+	}
+	_, ok := c.allowed(one.rules, false)
+	return ok
+}
+
 // allowed reports whether allow rules cover the whole request: the tool itself, or each access that the
 // mode does not grant. Rules of the settings cover what a guard asks about only if they name exactly that;
 // the user's own word just now does.
@@ -62,15 +82,12 @@ func (c *call) allowed(rules []Rule, byUser bool) (last Rule, ok bool) {
 		if a.Kind == Exec {
 			continue
 		}
-		if ok, _ := c.granted(i); ok {
+		if r, ok := c.allowRule(rules, i, byUser); ok {
+			last = r
 			continue
 		}
-		r, ok := c.allowRule(rules, i, byUser)
-		if !ok && !(explicit && c.follows(i)) {
+		if ok, _ := c.granted(i); !ok && !(explicit && c.follows(i)) {
 			return Rule{}, false
-		}
-		if ok {
-			last = r
 		}
 	}
 	if ran.Text != "" {
@@ -194,6 +211,16 @@ func matchParam(r Rule, input json.RawMessage) bool {
 		return err == nil && wildcard(strings.TrimSpace(want), string(b))
 	}
 	return false
+}
+
+// stringField is a string at the top level of an input, or "".
+func stringField(input json.RawMessage, name string) string {
+	var m map[string]any
+	if json.Unmarshal(input, &m) != nil {
+		return ""
+	}
+	s, _ := m[name].(string)
+	return s
 }
 
 // matchSubject holds Task(agent) and Skill(name) against the input: the agent's kind, the skill's name with

@@ -85,7 +85,7 @@ func (a *analysis) expandOne(w *syntax.Word, sc *scope) word {
 	}
 	for i := range pieces {
 		pieces[i].split = false
-		if !pieces[i].quoted {
+		if !pieces[i].quoted && !pieces[i].literal {
 			pieces[i].text, pieces[i].quoted = unescape(pieces[i].text), true
 		}
 	}
@@ -148,11 +148,15 @@ func (a *analysis) touch(r *redirect, sc *scope) {
 	if r.target.unknown && r.target.text == "" {
 		return
 	}
+	before := len(a.accesses)
 	if r.write {
-		a.path(permission.Write, r.target.text, sc.dirs)
+		a.path(permission.Write, r.target.text, sc.dirs, true)
 	}
 	if r.read {
-		a.path(permission.Read, r.target.text, sc.dirs)
+		a.path(permission.Read, r.target.text, sc.dirs, true)
+	}
+	for i := before; i < len(a.accesses); i++ {
+		a.accesses[i].Redirect = true
 	}
 }
 
