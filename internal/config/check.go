@@ -62,8 +62,9 @@ func (c *checker) value(s *schema, n *node, p keyPath) bool {
 
 func (c *checker) anyOf(s *schema, n *node, p keyPath) bool {
 	for _, alt := range s.anyOf {
-		trial := checker{src: c.src, home: c.home}
+		trial := checker{src: c.src, home: c.home, strict: true}
 		if slices.Contains(alt.types, kindName(n)) && trial.value(alt, n, p) && len(trial.problems) == 0 {
+			c.warnings, c.unknown = append(c.warnings, trial.warnings...), append(c.unknown, trial.unknown...)
 			return true
 		}
 	}

@@ -193,6 +193,8 @@ type Rule struct {
 	Text       string // of the plain lists: Tool or Tool(pattern)
 	Permission string // of permissions.rules, as is Pattern
 	Pattern    string
+	Match      []string // calls that the rule must cover
+	NotMatch   []string // and must not cover
 	Origin     Origin
 }
 
@@ -203,7 +205,7 @@ func (c *Config) Rules() []Rule {
 	for _, action := range []string{"deny", "ask", "allow"} {
 		if list := perms.get(action); list != nil {
 			for _, e := range list.elems {
-				out = append(out, Rule{Action: action, Text: e.text, Origin: e.origin()})
+				out = append(out, listRule(action, e))
 			}
 		}
 	}
@@ -213,10 +215,24 @@ func (c *Config) Rules() []Rule {
 			if r.Pattern == "" {
 				r.Pattern = "*"
 			}
-			out = append(out, Rule{Action: r.Action, Permission: r.Permission, Pattern: r.Pattern, Origin: e.origin()})
+			out = append(out, Rule{
+				Action: r.Action, Permission: r.Permission, Pattern: r.Pattern, Match: r.Match, NotMatch: r.NotMatch, Origin: e.origin(),
+			})
 		}
 	}
 	return out
+}
+
+// listRule is one entry of a plain list: a text, or an object with examples.
+func listRule(action string, e *node) Rule {
+	r := Rule{Action: action, Text: e.text, Origin: e.origin()}
+	if e.kind == '{' {
+		var entry ruleEntry
+		if json.Unmarshal(e.appendJSON(nil), &entry) == nil { // the schema let it through
+			r.Text, r.Match, r.NotMatch = entry.Rule, entry.Match, entry.NotMatch
+		}
+	}
+	return r
 }
 
 // resolve fills in what the options leave open.

@@ -66,10 +66,10 @@ func TestABadPermissionEntryIsLeftOutAndTheOthersStay(t *testing.T) {
 	diff(t, "deny", c.Settings.Permissions.Deny, []string{"WebFetch"})
 	diff(t, "rules", c.Settings.Permissions.Rules, []config.OrderedRule{{Permission: "bash", Pattern: "x", Action: "deny"}})
 	diff(t, "warnings", m.warnings(c), []string{
-		userFile + `:1:27: permissions.deny[0]: found "Bash(rm *", allowed: a rule: Tool or Tool(pattern); this entry is left out`,
-		userFile + `:1:40: permissions.deny[1]: found 7, allowed: a rule: Tool or Tool(pattern); this entry is left out`,
-		userFile + `:1:55: permissions.deny[3]: found "", allowed: a rule: Tool or Tool(pattern); this entry is left out`,
-		userFile + `:1:59: permissions.deny[4]: found "Read()", allowed: a rule: Tool or Tool(pattern); this entry is left out`,
+		userFile + `:1:27: permissions.deny[0]: found "Bash(rm *", allowed: a rule: Tool or Tool(pattern) or an object; this entry is left out`,
+		userFile + `:1:40: permissions.deny[1]: found 7, allowed: a rule: Tool or Tool(pattern) or an object; this entry is left out`,
+		userFile + `:1:55: permissions.deny[3]: found "", allowed: a rule: Tool or Tool(pattern) or an object; this entry is left out`,
+		userFile + `:1:59: permissions.deny[4]: found "Read()", allowed: a rule: Tool or Tool(pattern) or an object; this entry is left out`,
 		userFile + `:2:36: permissions.rules[0].action: found "forbid", allowed: "allow", "ask", "deny"; this entry is left out`,
 		userFile + `:2:105: permissions.rules[2]: "permission" is missing, allowed: a string that is not empty; this entry is left out`,
 	})
@@ -78,7 +78,7 @@ func TestABadPermissionEntryIsLeftOutAndTheOthersStay(t *testing.T) {
 func TestABadEntryOrFileOfTheAdministratorIsAnError(t *testing.T) {
 	m := newMachine(t)
 	m.write(managed, `{"permissions": {"deny": ["Bash(rm *"]}}`)
-	diff(t, "entry", m.fail(), managed+`:1:27: permissions.deny[0]: found "Bash(rm *", allowed: a rule: Tool or Tool(pattern)`)
+	diff(t, "entry", m.fail(), managed+`:1:27: permissions.deny[0]: found "Bash(rm *", allowed: a rule: Tool or Tool(pattern) or an object`)
 	m.write(managed, `{}`)
 	m.write("etc/claude-code/managed-settings.json", `{"permissions"`)
 	diff(t, "file", m.fail(), `etc/claude-code/managed-settings.json:1:15: not valid JSON: parsing object after name: unexpected EOF; a bracket or a quote is not closed`)

@@ -142,7 +142,7 @@ func TestSetRefusesWhatTheSchemaOrTheScopeForbids(t *testing.T) {
 		{"effort", "lots", config.User, `effort: found "lots", allowed: "off", "low", "medium", "high", "xhigh", "max"`},
 		{"maxTurns", "-1", config.User, `maxTurns: found -1, allowed: a whole number, at least 0`},
 		{"model+", "x", config.User, "model: the key is not a list; leave out the +"},
-		{"permissions.allow+", "Bash(", config.User, `permissions.allow[0]: found "Bash(", allowed: a rule: Tool or Tool(pattern)`},
+		{"permissions.allow+", "Bash(", config.User, `permissions.allow[0]: found "Bash(", allowed: a rule: Tool or Tool(pattern) or an object`},
 		{"apiKeyHelper", "x", config.Project, "apiKeyHelper: a project may not set this; write it to your own settings, with scope user"},
 		{"env.HTTPS_PROXY", "x", config.Local, "env.HTTPS_PROXY: a project may not set this; write it to your own settings, with scope user"},
 		{"model", "x", config.Managed, "settings of the layer managed cannot be written; choose user, project or local"},

@@ -103,9 +103,54 @@ type Permissions struct {
 
 // OrderedRule is one entry of permissions.rules. Action is "allow", "ask" or "deny".
 type OrderedRule struct {
-	Permission string `json:"permission"`
-	Pattern    string `json:"pattern"` // "" means "*"
-	Action     string `json:"action"`
+	Permission string   `json:"permission"`
+	Pattern    string   `json:"pattern"` // "" means "*"
+	Action     string   `json:"action"`
+	Match      []string `json:"match"` // examples that the rule must cover
+	NotMatch   []string `json:"not_match"`
+}
+
+// UnmarshalJSON takes rules of the lists as texts or as objects with examples; Config.Rules has the examples.
+func (p *Permissions) UnmarshalJSON(data []byte) error {
+	type plain Permissions
+	lists := struct {
+		*plain
+		Allow []ruleEntry `json:"allow"`
+		Ask   []ruleEntry `json:"ask"`
+		Deny  []ruleEntry `json:"deny"`
+	}{plain: (*plain)(p)}
+	if err := json.Unmarshal(data, &lists); err != nil {
+		return err
+	}
+	p.Allow, p.Ask, p.Deny = ruleTexts(lists.Allow), ruleTexts(lists.Ask), ruleTexts(lists.Deny)
+	return nil
+}
+
+func ruleTexts(list []ruleEntry) []string {
+	if list == nil {
+		return nil
+	}
+	out := make([]string, len(list))
+	for i, e := range list {
+		out[i] = e.Rule
+	}
+	return out
+}
+
+// ruleEntry is one rule of a list: a text, or an object that holds it.
+type ruleEntry struct {
+	Rule     string   `json:"rule"`
+	Match    []string `json:"match"`
+	NotMatch []string `json:"not_match"`
+}
+
+// UnmarshalJSON takes a string or an object.
+func (r *ruleEntry) UnmarshalJSON(data []byte) error {
+	if len(data) > 0 && data[0] == '"' {
+		return json.Unmarshal(data, &r.Rule)
+	}
+	type plain ruleEntry
+	return json.Unmarshal(data, (*plain)(r))
 }
 
 // Attribution is what is added to commits and pull requests; nil is lathe's own text, "" is none.

@@ -1,0 +1,26 @@
+package config_test
+
+import "testing"
+
+func TestRulesMayCarryExamples(t *testing.T) {
+	m := newMachine(t)
+	m.write(userFile, `{"permissions": {
+		"deny": ["WebFetch", {"rule": "Bash(rm *)", "match": ["rm -r x"], "not_match": ["git rm x"], "why": "ours"}],
+		"rules": [{"permission": "bash", "pattern": "git *", "action": "ask", "match": ["git push"]}]}}`)
+	c := m.load()
+	diff(t, "texts", c.Settings.Permissions.Deny, []string{"WebFetch", "Bash(rm *)"})
+	rules := c.Rules()
+	diff(t, "number", len(rules), 3)
+	diff(t, "examples", []any{rules[1].Text, rules[1].Match, rules[1].NotMatch, rules[2].Match}, []any{"Bash(rm *)", []string{"rm -r x"}, []string{"git rm x"}, []string{"git push"}})
+	diff(t, "warnings", len(c.Warnings), 1) // of the key that lathe does not know
+}
+
+func TestABrokenRuleObjectIsLeftOut(t *testing.T) {
+	for _, text := range []string{`{"match": ["x"]}`, `{"rule": "Bash("}`, `{"rule": "Bash", "match": "x"}`, `{"rule": "Bash", "match": [1]}`} {
+		m := newMachine(t)
+		m.write(userFile, `{"permissions": {"deny": ["Read", `+text+`]}}`)
+		c := m.load()
+		diff(t, text, c.Settings.Permissions.Deny, []string{"Read"})
+		diff(t, "warnings", len(c.Warnings), 1)
+	}
+}
