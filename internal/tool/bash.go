@@ -5,13 +5,11 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"time"
 
 	"github.com/lathe-dev/lathe/internal/agent"
 	"github.com/lathe-dev/lathe/internal/event"
-	"github.com/lathe-dev/lathe/internal/permission"
 	"github.com/lathe-dev/lathe/internal/sandbox"
 )
 
@@ -65,13 +63,12 @@ func (t *basher) prepare(_ context.Context, callID string, in bashInput) (*agent
 	if err != nil {
 		return nil, err
 	}
-	call := &bashCall{env: t.env, in: in, id: callID, shell: sh, flood: t.flood, dir: t.env.Dir.Get()}
-	return &agent.Plan{
-		Accesses: []permission.Access{{Kind: permission.Exec, Target: in.Command}},
-		Title:    bashTitle(in),
-		Preview:  event.Command{Command: in.Command, Dir: call.dir},
-		Run:      call.run,
-	}, nil
+	at := t.env.here()
+	call := &bashCall{env: t.env, in: in, id: callID, shell: sh, flood: t.flood, at: at, dir: at.dir}
+	plan := &agent.Plan{Title: bashTitle(in), Preview: event.Command{Command: in.Command, Dir: call.dir}, Run: call.run}
+	plan.Accesses, call.look = call.analyse()
+	plan.Parallel = call.look != nil && !call.look.moves
+	return plan, nil
 }
 
 // bashTitle is the first line of the command: the model's own description is not evidence of what runs.
@@ -88,22 +85,25 @@ type bashCall struct {
 	env   *Env
 	in    bashInput
 	id    string
-	shell shell
+	shell shellProgram
+	look  *lookPlan // nil: it runs as it is written
 	flood int64
+	at    place
 	dir   string
 	notes []string
 
 	started time.Time
 }
 
-// startDir makes sure that the working folder is still there.
-func (c *bashCall) startDir() {
-	c.dir = c.env.Dir.Get()
-	if fi, err := os.Stat(c.dir); err == nil && fi.IsDir() {
-		return
+// startDir makes sure that the command runs where Prepare said.
+func (c *bashCall) startDir() error {
+	if err := c.env.settle(c.at); err != nil {
+		return err
 	}
-	c.reset(fmt.Sprintf("The working folder %s is gone. ", c.dir))
-	c.dir = c.env.Dir.Get()
+	if c.at.gone != "" {
+		c.reset(fmt.Sprintf("The working folder %s is gone. ", c.at.gone))
+	}
+	return nil
 }
 
 func (c *bashCall) reset(why string) {
@@ -139,17 +139,6 @@ func orDefault[T int | time.Duration](v, def T) T {
 		return def
 	}
 	return v
-}
-
-// script is the text that the shell runs.
-func (c *bashCall) script() string { return c.in.Command }
-
-// looks reports whether the command is known to change nothing.
-func (c *bashCall) looks() bool { return false }
-
-// environ is the environment of the command.
-func (c *bashCall) environ(context.Context) ([]string, error) {
-	return sandbox.CleanEnv(c.env.environ(), c.env.ChildEnv), nil
 }
 
 func (c *bashCall) output(ctx context.Context, flooded func()) *bashText {

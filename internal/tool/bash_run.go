@@ -44,7 +44,7 @@ func (c *bashCall) start(out interface {
 }, ctx context.Context, cancel context.CancelCauseFunc,
 ) (*bashProc, error) {
 	p := &bashProc{cancel: cancel, cause: func() error { return context.Cause(ctx) }, cwd: newCwdFile()}
-	argv, cleanup, err := c.shell.argv(c.script(), p.cwd.path)
+	argv, cleanup, err := c.argv(p.cwd)
 	if err != nil {
 		cancel(nil)
 		return nil, err
@@ -66,7 +66,9 @@ func (c *bashCall) run(ctx context.Context) (*agent.Result, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, context.Cause(ctx)
 	}
-	c.startDir()
+	if err := c.startDir(); err != nil {
+		return nil, err
+	}
 	c.started = time.Now()
 	if c.in.Background {
 		return c.runBehind()
@@ -107,7 +109,7 @@ func (c *bashCall) ended(p *bashProc, timeout time.Duration, text *bashText) *ag
 	if dir, ok := p.cwd.read(); ok {
 		c.endDir(dir)
 	}
-	if !c.looks() {
+	if c.look == nil {
 		c.env.Cache.InvalidateDir(c.dir)
 		c.env.Cache.InvalidateDir(c.env.Dir.Get())
 	}

@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// shell is a program that runs commands.
-type shell struct {
+// shellProgram is a program that runs commands.
+type shellProgram struct {
 	path string
 	kind string // bash, zsh or sh
 }
@@ -26,13 +26,13 @@ func (e *Env) ShellPath() (string, error) {
 
 // findShell takes the shell of the settings, else the user's if it is bash or zsh, else the first of
 // bash, zsh and sh that is installed.
-func findShell(env *Env) (shell, error) {
+func findShell(env *Env) (shellProgram, error) {
 	if env.Shell != "" {
 		path, err := exec.LookPath(env.Shell)
 		if err != nil {
-			return shell{}, fmt.Errorf("the shell of the settings, %s, cannot be run: %w; set bash.shell to bash or zsh", env.Shell, err)
+			return shellProgram{}, fmt.Errorf("the shell of the settings, %s, cannot be run: %w; set bash.shell to bash or zsh", env.Shell, err)
 		}
-		return shell{path, shellKind(path)}, nil
+		return shellProgram{path, shellKind(path)}, nil
 	}
 	environ := slices.Clone(env.environ())
 	slices.Reverse(environ) // the last one counts, as in os/exec
@@ -40,16 +40,16 @@ func findShell(env *Env) (shell, error) {
 		path, ok := strings.CutPrefix(kv, "SHELL=")
 		if kind := shellKind(path); ok && filepath.IsAbs(path) && kind != "sh" {
 			if _, err := exec.LookPath(path); err == nil {
-				return shell{path, kind}, nil
+				return shellProgram{path, kind}, nil
 			}
 		}
 	}
 	for _, name := range [...]string{"bash", "zsh", "sh"} {
 		if path, err := exec.LookPath(name); err == nil {
-			return shell{path, name}, nil
+			return shellProgram{path, name}, nil
 		}
 	}
-	return shell{}, fmt.Errorf("no shell was found; install bash, or set bash.shell to the path of one")
+	return shellProgram{}, fmt.Errorf("no shell was found; install bash, or set bash.shell to the path of one")
 }
 
 func shellKind(path string) string {
@@ -90,7 +90,7 @@ const argLimit = 120 << 10
 
 // argv is the command line of the shell that runs command and leaves its last folder in cwdFile. A command
 // too long for one argument goes through a file, which cleanup removes.
-func (s shell) argv(command, cwdFile string) (argv []string, cleanup func(), err error) {
+func (s shellProgram) argv(command, cwdFile string) (argv []string, cleanup func(), err error) {
 	prelude, flags := shPrelude, []string{}
 	switch s.kind {
 	case "bash":

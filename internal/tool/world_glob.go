@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/pattern"
@@ -26,6 +27,7 @@ func (w *World) Glob(pat, dir string, max int) (paths []string, more bool) {
 		start = filepath.VolumeName(pat) + string(filepath.Separator)
 	}
 	g.walk(start, splitPattern(pat))
+	slices.Sort(g.found) // as bash does in the C locale
 	return g.found, g.more
 }
 

@@ -1,0 +1,108 @@
+package tool
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+
+	"github.com/lathe-dev/lathe/internal/files"
+	"github.com/lathe-dev/lathe/internal/git"
+	"github.com/lathe-dev/lathe/internal/permission"
+	"github.com/lathe-dev/lathe/internal/permission/shell"
+	"github.com/lathe-dev/lathe/internal/sandbox"
+)
+
+// lookPlan is how a command that only looks runs: not as it was written, but as it was understood, by bash,
+// with nothing of the user's environment that could make it mean something else.
+type lookPlan struct {
+	bash   string   // its path
+	script string   // the command, written anew
+	path   []string // where it finds programs
+	moves  bool     // it may change the folder
+	git    bool     // it runs git
+}
+
+// analyse says what the command would do. look is nil unless it only looks.
+func (c *bashCall) analyse() (accesses []permission.Access, look *lookPlan) {
+	w := c.env.World()
+	found := shell.Analyze(c.in.Command, c.dir, w)
+	if len(found.Accesses) == 0 || found.Accesses[0].Kind != permission.Exec { // it never is, and must not pass
+		return nil, nil
+	}
+	command := &found.Command
+	found.Accesses[0].Command = command
+	if !command.Class.Looks() || command.Script == "" {
+		return found.Accesses, nil
+	}
+	look = &lookPlan{bash: w.Program("bash", c.dir), script: command.Script, path: w.toolDirs()}
+	if look.bash == "" { // nothing else runs the script as it is meant
+		command.Class, command.Script = permission.ClassWrite, ""
+		return found.Accesses, nil
+	}
+	for _, p := range command.Parts {
+		look.git = look.git || p.Program == "git"
+		look.moves = look.moves || slices.Contains([]string{"cd", "pushd", "popd", "", "exit"}, p.Program)
+	}
+	return found.Accesses, look
+}
+
+// environ is the environment of the command: a clean one when it only looks, else the user's without what
+// is lathe's own and what makes programs do something else than they say.
+func (c *bashCall) environ(ctx context.Context) ([]string, error) {
+	if c.look == nil {
+		return sandbox.CleanEnv(c.env.environ(), c.env.ChildEnv), nil
+	}
+	var more []string
+	if c.look.git {
+		g := git.New(c.env.Runner).WithEnviron(c.env.environ)
+		var err error
+		if more, err = g.LookEnv(ctx, c.dir); err != nil {
+			return nil, fmt.Errorf("git cannot be run safely here: %w", err)
+		}
+	}
+	return sandbox.LookEnv(c.env.environ(), c.look.path, more), nil
+}
+
+// argv is the command line that runs the command; cleanup removes what was made for it.
+func (c *bashCall) argv(cwd cwdFile) (argv []string, cleanup func(), err error) {
+	if c.look == nil {
+		return c.shell.argv(c.in.Command, cwd.path)
+	}
+	if !c.look.moves && len(c.look.script) <= argLimit {
+		return []string{c.look.bash, "--noprofile", "--norc", "-c", c.look.script}, func() {}, nil
+	}
+	return bashAt(c.look.bash).argv(c.look.script, cwd.path)
+}
+
+func bashAt(path string) shellProgram { return shellProgram{path, "bash"} }
+
+// place is the working folder as Prepare saw it.
+type place struct {
+	dir  string
+	info fs.FileInfo
+	gone string // the folder that should have been it
+}
+
+// here is the folder in which a command would run now: that of the session, or its first root when that is gone.
+func (e *Env) here() place {
+	dir := e.Dir.Get()
+	if info, err := os.Stat(dir); err == nil && info.IsDir() {
+		return place{dir: dir, info: info}
+	}
+	first := e.Roots.First()
+	info, _ := os.Stat(first) // when it is gone too the command says so
+	return place{first, info, dir}
+}
+
+// settle makes sure that a command runs in the folder for which it was approved: not in another one that
+// took its name, or that the session went to meanwhile.
+func (e *Env) settle(was place) error {
+	now := e.here()
+	same := was.info != nil && now.info != nil && os.SameFile(was.info, now.info)
+	if real, err := files.FollowLinks(now.dir); now.dir == was.dir && err == nil && real == now.dir && (same || was.info == nil && now.info == nil) {
+		return nil
+	}
+	return fmt.Errorf("the working folder was %s when this command was looked at and is another one now; call again", was.dir)
+}
