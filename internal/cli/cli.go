@@ -52,7 +52,7 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
 			code = report(p.err, p.log.crashed(r))
 		}
 	}()
-	ctx, stop := withSignals(context.Background(), &p.kids)
+	ctx, stop := withSignals(context.Background(), &p.kids, &p.onInterrupt)
 	defer stop()
 	err := p.run(ctx, args[1:])
 	if s := signalOf(ctx); s != nil && (err == nil || !errors.Is(err, errBrokenPipe)) {

@@ -45,6 +45,8 @@ type Options struct {
 	NoPersistence bool
 	Debug         bool
 
+	Plain, Inline bool // how the interactive front end looks
+
 	Version bool
 
 	set func(name string) bool // whether a flag was given
@@ -61,6 +63,7 @@ var flagGroups = []struct {
 	title string
 	names []string
 }{
+	{"Terminal", []string{"plain", "inline"}},
 	{"Output and input", []string{"print", "output-format", "input-format", "verbose", "include-partial-messages", "replay-user-messages", "json-schema", "permission-prompt-tool"}},
 	{"Model", []string{"model", "small-model", "effort", "fallback-model", "max-turns", "max-budget-usd", "provider", "api-base"}},
 	{"Prompt", []string{"system-prompt", "system-prompt-file", "append-system-prompt", "append-system-prompt-file"}},
@@ -104,6 +107,8 @@ func addPermissionFlags(f *pflag.FlagSet, o *Options) {
 // addPromptFlags adds the flags of a prompt run.
 func addPromptFlags(f *pflag.FlagSet, o *Options) {
 	f.BoolVarP(&o.Print, "print", "p", false, "answer and exit; the prompt is the arguments, then stdin")
+	f.BoolVar(&o.Plain, "plain", false, "converse in plain lines, without a screen")
+	f.BoolVar(&o.Inline, "inline", false, "keep the terminal's own scrollback")
 	f.StringVar(&o.OutputFormat, "output-format", "text", "the `format`: text, json or stream-json")
 	f.StringVar(&o.InputFormat, "input-format", "text", "the `format`: text or stream-json")
 	f.BoolVar(&o.Verbose, "verbose", false, "json: print every message, not only the result")

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -15,6 +16,8 @@ type program struct {
 	uuid      func() string
 	stdinWait time.Duration
 	kids      children
+
+	onInterrupt atomic.Pointer[func()] // what SIGINT means while it is set
 	log       *journal
 	args      []string // of the command line, as split, for the log
 }

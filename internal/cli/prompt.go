@@ -33,6 +33,9 @@ func (p *program) runPrompt(ctx context.Context, o *Options, f *pflag.FlagSet, w
 	if err := errors.Join(checkCompat(f), checkFormats(o), checkSession(o), checkLimits(o)); err != nil {
 		return firstOf(err)
 	}
+	if p.interactive(o) {
+		return p.converse(ctx, o, words)
+	}
 	if o.ResumePick {
 		return pickError(o)
 	}

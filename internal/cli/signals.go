@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/signal"
 	"sync"
+	"sync/atomic"
 	"syscall"
 )
 
@@ -58,7 +59,10 @@ func (c *children) kill() {
 // cause. The second one ends the children and then the process, whatever the turn does; the third does not
 // even wait for the children. SIGPIPE becomes the EPIPE of the write that met it: the turn must
 // end in order also when nobody reads the answer.
-func withSignals(parent context.Context, kids *children) (context.Context, func()) {
+//
+// While divert holds a function, SIGINT calls that instead: an interactive front end means something of its
+// own by it.
+func withSignals(parent context.Context, kids *children, divert *atomic.Pointer[func()]) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	ch := make(chan os.Signal, 4)
 	signal.Notify(ch, syscall.SIGPIPE) // notified rather than ignored: what is ignored, children inherit
@@ -68,7 +72,7 @@ func withSignals(parent context.Context, kids *children) (context.Context, func(
 		}
 	}
 	done := make(chan struct{})
-	w := &watcher{ctx: ctx, cancel: cancel, kids: kids}
+	w := &watcher{ctx: ctx, cancel: cancel, kids: kids, divert: divert}
 	go w.watch(ch, done)
 	return ctx, func() {
 		signal.Stop(ch)
@@ -82,6 +86,7 @@ type watcher struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 	kids   *children
+	divert *atomic.Pointer[func()]
 	second bool
 }
 
@@ -99,6 +104,10 @@ func (w *watcher) watch(ch <-chan os.Signal, done <-chan struct{}) {
 }
 
 func (w *watcher) take(s *signalError) {
+	if f := w.divert.Load(); f != nil && s.sig == os.Interrupt {
+		(*f)()
+		return
+	}
 	switch {
 	case signalOf(w.ctx) == nil:
 		w.cancel(s)

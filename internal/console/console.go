@@ -15,6 +15,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"sync"
 	"time"
 
@@ -35,6 +36,8 @@ type Options struct {
 	Doctor func(ctx context.Context) (string, error) // nil: there is none
 	Themes []string                                  // names the front end knows
 	Files  Searcher                                  // finds files for completion; nil: none are offered
+
+	Forget bool // remove the sessions that were made here when the console is closed
 
 	// KeepModel and KeepMode say that the command line chose them, so that a session that is resumed does not
 	// bring its own.
@@ -84,8 +87,9 @@ type Console struct {
 	mode     permission.Mode
 	past     *past
 	used     *usage
-	titled   bool // a title was asked for
-	sideCost float64
+	titled   bool     // a title was asked for
+	sideCost float64  // US dollars of requests beside the conversation
+	made     []string // the sessions that were begun here
 }
 
 // waiting is a message that waits for the turn's end.
@@ -112,6 +116,7 @@ func Open(ctx context.Context, o Options) (*Console, error) {
 		return nil, err
 	}
 	c.put(ctx, s, o.Session.Resume != "")
+	c.note(o.Session, s)
 	c.works.Go(func() { c.follow(watched) })
 	c.works.Go(c.publishStatus)
 	c.works.Go(c.drawLines)
@@ -154,7 +159,21 @@ func (c *Console) Close() error {
 	c.stop()
 	c.works.Wait()
 	c.bus.Close()
+	if c.opts.Forget {
+		err = errors.Join(err, c.forget())
+	}
 	return errors.Join(err, c.used.save())
+}
+
+// forget removes the sessions that were made here. Those without a message are gone already.
+func (c *Console) forget() error {
+	var errs []error
+	for _, id := range c.made {
+		if err := c.inst.Store().Remove(id); !errors.Is(err, fs.ErrNotExist) {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // Farewell is the id by which the session in front can be resumed; empty when it has no message yet.

@@ -67,7 +67,20 @@ func (c *Console) open(ctx context.Context, o app.SessionOptions) error {
 
 func (c *Console) newSession(ctx context.Context, o app.SessionOptions) (*app.Session, error) {
 	o.Bus, o.Interactive = c.bus, c.opts.Session.Interactive
-	return c.inst.NewSession(ctx, o)
+	s, err := c.inst.NewSession(ctx, o)
+	if err == nil {
+		c.note(o, s)
+	}
+	return s, err
+}
+
+// note remembers a session that was begun here.
+func (c *Console) note(o app.SessionOptions, s *app.Session) {
+	if o.Resume == "" || o.Fork {
+		c.mu.Lock()
+		c.made = append(c.made, s.ID())
+		c.mu.Unlock()
+	}
 }
 
 // leave lets go of a session that was in front. Messages that wait for it do not go to another one.

@@ -1,0 +1,125 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+
+	xterm "golang.org/x/term"
+
+	"github.com/lathe-dev/lathe/internal/app"
+	"github.com/lathe-dev/lathe/internal/config"
+	"github.com/lathe-dev/lathe/internal/console"
+	"github.com/lathe-dev/lathe/internal/llm"
+	"github.com/lathe-dev/lathe/internal/repl"
+)
+
+// interactive reports whether somebody converses: on a terminal, without a flag that asks for one answer.
+// --plain converses also through pipes.
+func (p *program) interactive(o *Options) bool {
+	if o.Print || o.InputFormat != "text" || o.OutputFormat != "text" || o.JSONSchema != "" {
+		return false
+	}
+	return o.Plain || p.inTTY && p.outTTY
+}
+
+// dumb reports a terminal that understands no escape sequences.
+func dumb() bool {
+	t := os.Getenv("TERM")
+	return t == "dumb" || t == "" && runtime.GOOS != "windows"
+}
+
+// converse opens the conversation and the front end that fits the terminal.
+func (p *program) converse(ctx context.Context, o *Options, words []string) error {
+	inst, err := p.instance(o)
+	if err != nil {
+		return err
+	}
+	c, err := p.console(ctx, o, inst)
+	if err != nil {
+		return errors.Join(startError(err), inst.Close())
+	}
+	text := strings.TrimSpace(strings.Join(words, " "))
+	err = p.front(ctx, o, c, inst, text)
+	id := c.Farewell()
+	err = errors.Join(err, c.Close(), inst.Close())
+	if id != "" && !o.NoPersistence && p.outTTY {
+		fmt.Fprintf(p.out, "Go on with: lathe --resume %s\n", id)
+	}
+	return err
+}
+
+// console opens the session that the options ask for.
+func (p *program) console(ctx context.Context, o *Options, inst *app.Instance) (*console.Console, error) {
+	so := app.SessionOptions{ID: o.SessionID, Fork: o.Fork, Interactive: true}
+	if err := chooseSession(inst, o, &so); err != nil {
+		return nil, err
+	}
+	v, _ := currentVersion()
+	p.log.start(p.args)
+	return console.Open(ctx, console.Options{
+		Instance: inst, Session: so, Version: v, Doctor: p.doctorText(o), Forget: o.NoPersistence,
+		KeepModel: o.Model != "" || inst.Config().Origin("model").Layer == config.Environment, KeepMode: o.Mode != "" || o.Bypass,
+	})
+}
+
+// doctorText is the report of lathe doctor, for /doctor.
+func (p *program) doctorText(o *Options) func(context.Context) (string, error) {
+	return func(ctx context.Context) (string, error) {
+		plain := *p.streams
+		plain.outTTY = false // no colours
+		d := &doctor{p: &program{streams: &plain, now: p.now, uuid: p.uuid, log: p.log}, o: o}
+		d.examine(ctx)
+		return d.text(), nil
+	}
+}
+
+// front shows the conversation until the user leaves.
+func (p *program) front(ctx context.Context, o *Options, c *console.Console, inst *app.Instance, text string) error {
+	var first llm.Message
+	if text != "" {
+		first = llm.UserText(text)
+	}
+	return p.plain(ctx, o, c, first)
+}
+
+// plain opens the plain front end.
+func (p *program) plain(ctx context.Context, o *Options, c *console.Console, first llm.Message) error {
+	interrupts := make(chan struct{}, 4)
+	hit := func() {
+		select {
+		case interrupts <- struct{}{}:
+		default:
+		}
+	}
+	tty := p.inTTY && p.outTTY
+	if tty {
+		p.onInterrupt.Store(&hit)
+		defer p.onInterrupt.Store(nil)
+	}
+	v, _ := currentVersion()
+	ro := repl.Options{
+		In: p.in, Out: p.out, Err: p.err, Terminal: tty, Editor: tty && !dumb(), Spinner: p.eTTY && !dumb(),
+		Width: p.width, Interrupt: interrupts, Initial: first, Version: v, Close: c.Close, Raw: p.raw,
+	}
+	if o.ResumePick {
+		ro.Command = "resume"
+	}
+	return repl.Run(ctx, c, ro)
+}
+
+// raw puts the terminal into raw mode.
+func (p *program) raw() (func() error, error) {
+	f, ok := p.in.(*os.File)
+	if !ok {
+		return nil, errors.New("the input is not a terminal")
+	}
+	old, err := xterm.MakeRaw(int(f.Fd()))
+	if err != nil {
+		return nil, fmt.Errorf("the terminal cannot be used for editing lines: %w; try TERM=dumb", err)
+	}
+	return func() error { return xterm.Restore(int(f.Fd()), old) }, nil
+}

@@ -1,0 +1,269 @@
+package repl
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/lathe-dev/lathe/internal/event"
+)
+
+// asked is a question that waits for its answer.
+type asked struct {
+	event.Asked
+	shown time.Time // zero: it waits for the one before it
+}
+
+func (r *repl) asked(b event.Asked) {
+	r.questions = append(r.questions, asked{Asked: b})
+	r.showQuestion()
+}
+
+func (r *repl) answered(b event.Answered) {
+	at := slices.IndexFunc(r.questions, func(a asked) bool { return a.ID == b.ID })
+	if at < 0 {
+		return
+	}
+	r.questions = slices.Delete(r.questions, at, at+1)
+	if at == 0 {
+		r.out.working("Thinking")
+		r.showQuestion()
+	}
+}
+
+// showQuestion shows the first question that waits.
+func (r *repl) showQuestion() {
+	if len(r.questions) == 0 || !r.questions[0].shown.IsZero() {
+		return
+	}
+	q := r.questions[0].Question
+	r.out.working("")
+	r.out.rest()
+	r.out.block(questionText(q))
+	if n := len(r.questions) - 1; n > 0 {
+		r.out.line("(%d more wait)", n)
+	}
+	r.questions[0].shown = time.Now()
+}
+
+// questionText shows all that is decided on.
+func questionText(q event.Question) string {
+	var b strings.Builder
+	if q.Permission != nil {
+		fmt.Fprintf(&b, "lathe asks: may %s run?\n", q.Permission.Tool)
+	} else {
+		fmt.Fprintf(&b, "%s\n", q.Title)
+	}
+	if q.Text != "" {
+		b.WriteString(q.Text + "\n")
+	}
+	b.WriteString(wholeView(q.Preview))
+	if q.Permission != nil {
+		for _, a := range q.Permission.Accesses {
+			what := a.Target
+			if a.Named != "" && a.Named != a.Target {
+				what = a.Named + " -> " + a.Target
+			}
+			fmt.Fprintf(&b, "  %s: %s\n", a.Kind, what)
+		}
+	}
+	if q.Reason != "" {
+		fmt.Fprintf(&b, "Why: %s\n", q.Reason)
+	}
+	for i, o := range q.Options {
+		fmt.Fprintf(&b, "  %d. %s", i+1, o.Label)
+		if o.Help != "" {
+			fmt.Fprintf(&b, ": %s", o.Help)
+		}
+		b.WriteString("\n")
+	}
+	b.WriteString(howToAnswer(q))
+	return b.String()
+}
+
+func howToAnswer(q event.Question) string {
+	switch {
+	case q.Permission != nil:
+		return "A number decides; words after it are told to the model (" + example(q) + ")."
+	case q.Multi:
+		return "Numbers with commas between them answer."
+	case q.Free && len(q.Options) > 0:
+		return "A number answers, or any text."
+	case len(q.Options) == 0:
+		return "Any text answers."
+	}
+	return "A number answers."
+}
+
+// example shows how to refuse with words.
+func example(q event.Question) string {
+	for i, o := range q.Options {
+		if o.ID == event.ChoiceNo {
+			return fmt.Sprintf("%d use the other file", i+1)
+		}
+	}
+	return "1"
+}
+
+// wholeView is a preview with nothing left out: it is decided on.
+func wholeView(v event.View) string {
+	switch v := v.(type) {
+	case event.Diff:
+		return v.Path + fmt.Sprintf(" +%d -%d\n", v.Added, v.Removed) + strings.TrimRight(v.Unified, "\n") + "\n"
+	case event.Command:
+		return indent(v.Command) + "\n"
+	case event.TextView:
+		return indent(v.Text) + "\n"
+	case event.Listing:
+		return indent(strings.Join(v.Items, "\n")) + "\n"
+	case nil:
+		return ""
+	}
+	if text := viewText(v); text != "" {
+		return indent(text) + "\n"
+	}
+	return ""
+}
+
+// answer takes a line as the answer to the first question.
+func (r *repl) answer(text string) {
+	q := r.questions[0]
+	a, err := readAnswer(q.Question, text)
+	if err != nil {
+		r.out.line("%s", err)
+		return
+	}
+	id := q.ID
+	r.questions = r.questions[1:]
+	if err := r.s.Answer(id, a); err != nil {
+		r.out.line("error: %s", err)
+	}
+	if r.turns > 0 {
+		r.out.working("Thinking")
+	}
+	r.showQuestion()
+}
+
+// readAnswer is what a line says to a question.
+func readAnswer(q event.Question, text string) (event.Answer, error) {
+	if q.Multi {
+		return manyOf(q, text)
+	}
+	first, rest, _ := strings.Cut(text, " ")
+	n, err := strconv.Atoi(strings.TrimSuffix(first, "."))
+	if err == nil && n >= 1 && n <= len(q.Options) {
+		return event.Answer{Choice: q.Options[n-1].ID, Text: strings.TrimSpace(rest)}, nil
+	}
+	if q.Permission == nil && (q.Free || len(q.Options) == 0) && text != "" {
+		return event.Answer{Text: text}, nil
+	}
+	return event.Answer{}, fmt.Errorf("answer with a number from 1 to %d", len(q.Options))
+}
+
+func manyOf(q event.Question, text string) (event.Answer, error) {
+	var a event.Answer
+	for _, word := range strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' }) {
+		n, err := strconv.Atoi(word)
+		if err != nil || n < 1 || n > len(q.Options) {
+			if q.Free {
+				return event.Answer{Text: text}, nil
+			}
+			return a, fmt.Errorf("answer with numbers from 1 to %d", len(q.Options))
+		}
+		a.Choices = append(a.Choices, q.Options[n-1].ID)
+	}
+	if len(a.Choices) == 0 {
+		return a, fmt.Errorf("answer with numbers from 1 to %d", len(q.Options))
+	}
+	return a, nil
+}
+
+// offer shows a list to choose from.
+func (r *repl) offer(p *event.Pick) {
+	if len(p.Items) == 0 {
+		r.out.line("%s", cmp.Or(p.Empty, "There is nothing to choose from."))
+		return
+	}
+	var b strings.Builder
+	b.WriteString(p.Title + "\n")
+	for i, item := range p.Items {
+		mark := " "
+		if item.Current {
+			mark = "*"
+		}
+		fmt.Fprintf(&b, "%s%3d. %s%s", mark, i+1, strings.Repeat("  ", item.Depth), item.Label)
+		if item.Detail != "" {
+			b.WriteString("  (" + item.Detail + ")")
+		}
+		b.WriteString("\n")
+	}
+	b.WriteString("A number chooses")
+	for _, a := range p.Actions {
+		extra := ""
+		if a.Ask != "" {
+			extra = " " + strings.ToUpper(a.Ask)
+		}
+		fmt.Fprintf(&b, "; %s 1%s", word(a.Label), extra)
+		b.WriteString(" does that with the first")
+	}
+	b.WriteString("; an empty line leaves the list.")
+	r.out.block(b.String())
+	r.pick = p
+}
+
+func word(label string) string { return strings.ToLower(strings.Fields(label + " act")[0]) }
+
+// choose takes a line as a choice from the list. False: it was something else, and the list is gone.
+func (r *repl) choose(text string) bool {
+	p := r.pick
+	if text == "" {
+		r.pick = nil
+		return true
+	}
+	fields := strings.SplitN(text, " ", 3)
+	if item, ok := pickItem(p, fields[0]); ok && len(fields) == 1 {
+		r.pick = nil
+		r.runPicked(p.Command, item, "")
+		return true
+	}
+	for _, a := range p.Actions {
+		if len(fields) < 2 || !strings.EqualFold(fields[0], word(a.Label)) {
+			continue
+		}
+		item, ok := pickItem(p, fields[1])
+		if !ok {
+			break
+		}
+		rest := ""
+		if len(fields) == 3 {
+			rest = fields[2]
+		}
+		r.pick = nil
+		r.runPicked(a.Command, item, rest)
+		return true
+	}
+	if _, err := strconv.Atoi(fields[0]); err == nil && len(fields) == 1 {
+		r.out.line("choose a number from 1 to %d", len(p.Items))
+		return true
+	}
+	r.pick = nil
+	return false
+}
+
+// pickItem is the item of a number.
+func pickItem(p *event.Pick, number string) (event.PickItem, bool) {
+	n, err := strconv.Atoi(number)
+	if err != nil || n < 1 || n > len(p.Items) {
+		return event.PickItem{}, false
+	}
+	return p.Items[n-1], true
+}
+
+// runPicked runs what an item of a list stands for.
+func (r *repl) runPicked(command string, item event.PickItem, more string) {
+	name, args, _ := strings.Cut(command, " ")
+	r.command(name, strings.TrimSpace(strings.Join([]string{args, item.ID, more}, " ")))
+}

@@ -1,0 +1,329 @@
+package repl
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	xterm "golang.org/x/term"
+
+	"github.com/lathe-dev/lathe/internal/event"
+)
+
+// editor reads lines with golang.org/x/term: it edits a line, and redraws it around what is written
+// meanwhile. Keys come through a queue, so that Ctrl+C counts at any time, and the first key that is pressed
+// while a turn runs opens a line.
+type editor struct {
+	o    Options
+	out  *screen
+	s    Session
+	t    *xterm.Terminal
+	keys *keyQueue
+	back func() error // out of raw mode
+
+	ask    chan string // a line is wanted, with this prompt
+	got    chan entered
+	ctrlC  chan struct{}
+	quit   chan struct{}
+	wanted bool
+	past   *pastLines
+	find   finder
+}
+
+func newEditor(o Options, out *screen, s Session) (*editor, error) {
+	back, err := o.Raw()
+	if err != nil {
+		return nil, err
+	}
+	e := &editor{
+		o: o, out: out, s: s, back: back, keys: newKeyQueue(), ask: make(chan string, 1), got: make(chan entered),
+		ctrlC: make(chan struct{}, 8), quit: make(chan struct{}), past: &pastLines{},
+	}
+	e.t = xterm.NewTerminal(e, "")
+	e.t.History = e.past
+	e.t.AutoCompleteCallback = e.complete
+	e.size()
+	e.t.SetBracketedPasteMode(true)
+	out.raw, out.above = true, e.t.Write
+	go e.pump()
+	go e.run()
+	go e.remember()
+	return e, nil
+}
+
+// remember takes the prompt history in.
+func (e *editor) remember() {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	var old []string
+	for _, c := range e.s.Complete(ctx, event.Query{Kind: event.QueryHistory, Limit: 500}) {
+		if !strings.ContainsAny(c.Text, "\n\r") { // a line editor has one line
+			old = append(old, c.Text)
+		}
+	}
+	e.past.older(old)
+}
+
+func (e *editor) size() { _ = e.t.SetSize(max(e.o.Width(), 10), 24) } // fails for a size below one only
+
+// close leaves the terminal as it was.
+func (e *editor) close() {
+	e.t.SetBracketedPasteMode(false)
+	_ = e.back() // there is nobody to tell on a terminal that is gone
+}
+
+// pump reads keys.
+func (e *editor) pump() {
+	buf := make([]byte, 4096)
+	var split splitter
+	for {
+		n, err := e.o.In.Read(buf)
+		for _, k := range split.next(buf[:n]) {
+			if k == "\x03" && !split.pasting {
+				select {
+				case e.ctrlC <- struct{}{}:
+				default:
+				}
+				continue
+			}
+			e.keys.put(k)
+		}
+		if err != nil {
+			e.keys.end(err)
+			return
+		}
+	}
+}
+
+// run reads a line whenever one is wanted.
+func (e *editor) run() {
+	for {
+		var prompt string
+		select {
+		case prompt = <-e.ask:
+		case <-e.quit:
+			return
+		}
+		e.size()
+		e.t.SetPrompt(prompt)
+		e.out.edit(true)
+		in := e.line()
+		e.out.edit(false)
+		select {
+		case e.got <- in:
+		case <-e.quit:
+			return
+		}
+	}
+}
+
+// line reads one line; pasted ones belong together up to the one that is ended by hand.
+func (e *editor) line() entered {
+	var all []string
+	for {
+		text, err := e.t.ReadLine()
+		if errors.Is(err, xterm.ErrPasteIndicator) {
+			all = append(all, text)
+			e.t.SetPrompt("")
+			continue
+		}
+		if err != nil {
+			return entered{err: err}
+		}
+		return entered{text: strings.Join(append(all, text), "\n"), began: e.keys.lineBegan()}
+	}
+}
+
+// Read and Write are the terminal as the line editor sees it.
+func (e *editor) Read(p []byte) (int, error)  { return e.keys.read(p) }
+func (e *editor) Write(p []byte) (int, error) { return e.o.Out.Write(p) }
+
+func (e *editor) read(prompt string) {
+	if e.wanted {
+		return
+	}
+	e.wanted = true
+	e.ask <- prompt
+}
+
+func (e *editor) lines() <-chan entered       { return e.got }
+func (e *editor) interrupts() <-chan struct{} { return e.ctrlC }
+func (e *editor) taken()                      { e.wanted = false }
+func (e *editor) stop()                       { close(e.quit); e.keys.end(io.EOF) }
+
+// began is ready when a key waits and no line is wanted.
+func (e *editor) began() <-chan struct{} {
+	if e.wanted {
+		return nil
+	}
+	return e.keys.ready
+}
+
+// clear empties the line that is being edited, if anything was typed.
+func (e *editor) clear() bool {
+	if !e.keys.typed() {
+		return false
+	}
+	e.keys.put("\x05") // to the end
+	e.keys.put("\x15") // delete to the beginning
+	e.keys.fresh()
+	return true
+}
+
+// insert types a text for the user. One of several lines cannot be edited here.
+func (e *editor) insert(text string) bool {
+	if strings.ContainsAny(text, "\n\r") {
+		return false
+	}
+	for _, r := range text {
+		if r >= ' ' && r != 0x7f {
+			e.keys.put(string(r))
+		}
+	}
+	return true
+}
+
+// keyQueue holds keys until the line editor reads them. A key is the bytes of one rune or one sequence.
+type keyQueue struct {
+	ready chan struct{} // has a value while keys wait
+
+	mu    sync.Mutex
+	wake  *sync.Cond
+	keys  []string
+	err   error
+	first time.Time // when the line that is being edited began
+	any   bool      // something was typed into it
+	last  time.Time // what first was for the line before
+}
+
+func newKeyQueue() *keyQueue {
+	q := &keyQueue{ready: make(chan struct{}, 1)}
+	q.wake = sync.NewCond(&q.mu)
+	return q
+}
+
+func (q *keyQueue) put(k string) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.keys = append(q.keys, k)
+	q.signal()
+}
+
+func (q *keyQueue) end(err error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.err == nil {
+		q.err = err
+	}
+	q.signal()
+}
+
+func (q *keyQueue) signal() {
+	q.wake.Broadcast()
+	select {
+	case q.ready <- struct{}{}:
+	default:
+	}
+}
+
+// read hands over whole keys.
+func (q *keyQueue) read(p []byte) (int, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for len(q.keys) == 0 {
+		if q.err != nil {
+			return 0, q.err
+		}
+		q.wake.Wait()
+	}
+	n := 0
+	for len(q.keys) > 0 && n+len(q.keys[0]) <= len(p) {
+		k := q.keys[0]
+		q.keys = q.keys[1:]
+		n += copy(p[n:], k)
+		q.note(k)
+		if k == "\r" || k == "\n" { // what follows belongs to another line
+			break
+		}
+	}
+	if len(q.keys) == 0 && q.err == nil {
+		select {
+		case <-q.ready:
+		default:
+		}
+	}
+	return n, nil
+}
+
+// note keeps when the line began.
+func (q *keyQueue) note(k string) {
+	if q.first.IsZero() {
+		q.first = time.Now()
+	}
+	if k == "\r" || k == "\n" {
+		q.last, q.first, q.any = q.first, time.Time{}, false
+		return
+	}
+	q.any = true
+}
+
+func (q *keyQueue) lineBegan() time.Time {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.last
+}
+
+func (q *keyQueue) typed() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.any
+}
+
+func (q *keyQueue) fresh() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.any, q.first = false, time.Time{}
+}
+
+// pastLines is the history of the line editor, newest first.
+type pastLines struct {
+	mu  sync.Mutex
+	all []string
+}
+
+// maxPast is how many lines are kept.
+const maxPast = 1000
+
+// Add takes a line; one of several, or the same as the last one, is left out.
+func (p *pastLines) Add(line string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if strings.TrimSpace(line) == "" || len(p.all) > 0 && p.all[0] == line {
+		return
+	}
+	p.all = append([]string{line}, p.all[:min(len(p.all), maxPast-1)]...)
+}
+
+// older adds lines from before.
+func (p *pastLines) older(all []string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.all = append(p.all, all...)
+}
+
+// Len is how many lines there are.
+func (p *pastLines) Len() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.all)
+}
+
+// At is a line, 0 the newest.
+func (p *pastLines) At(i int) string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.all[i]
+}
