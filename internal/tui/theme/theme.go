@@ -21,6 +21,8 @@ import (
 type Theme struct {
 	Name string // as in Names, never "auto"
 	Dark bool   // made for a dark background
+	// Profile is how many colours it uses.
+	Profile colorprofile.Profile
 	// Bare: there are no styles at all, so what they would say must be said in characters.
 	Bare bool
 
@@ -123,7 +125,7 @@ func Load(name string, dark bool, p colorprofile.Profile) (*Theme, error) {
 		dark = known == "dark"
 	}
 	t := build(paletteOf(known, dark), p)
-	t.Name, t.Dark = known, dark
+	t.Name, t.Dark, t.Profile = known, dark, p
 	return t, nil
 }
 

@@ -1,2 +1,0 @@
-// Package syntax highlights source code, line by line.
-package syntax
