@@ -15,9 +15,15 @@
 package editor
 
 import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
+	"github.com/lathe-dev/lathe/internal/term"
 	"github.com/lathe-dev/lathe/internal/tui/keys"
+	"github.com/lathe-dev/lathe/internal/tui/theme"
 )
 
 // Out is something the editor wants done: Submit, Ask, LoadImage, Notice, OpenEditor.
@@ -71,92 +77,202 @@ func (LoadImage) out()  {}
 func (OpenEditor) out() {}
 func (Notice) out()     {}
 
-// Style draws the parts of the editor. Each function gets safe text without line breaks and adds only
-// colours and the like; nil leaves it plain.
-type Style struct {
-	Mark        func(string) string // the prompt mark
-	ShellMark   func(string) string // the mark and text of a command of the user's own
-	MemoryMark  func(string) string // the mark of a memory line
-	Chip        func(string) string // a folded paste or image
-	Ghost       func(string) string // hints that are not text: placeholder, arguments of a command
-	Popup       func(string) string // a row of the popup
-	Selected    func(string) string // the chosen row of the popup
-	Match       func(string) string // what matched in a row
-	SelectMatch func(string) string // what matched in the chosen row
-	Help        func(string) string // the explanation in a row
-}
-
 // Options of an editor. The zero value is good.
 type Options struct {
-	Style       Style
-	Placeholder string // shown while there is no text
-	FoldLines   int    // pastes with more lines than this are folded; 0: 10
-	FoldChars   int    // pastes with more characters than this are folded; 0: 1000
-	ImageLimit  int64  // bytes of an image; 0: 5 MB, what model APIs take
-	NoImages    bool   // the model takes none: image paths stay text
-	Windows     bool   // paths have backslashes
+	Theme       *theme.Theme // nil: no colours
+	Placeholder string       // shown while there is no text
+	FoldLines   int          // pastes with more lines than this are folded; 0: 10
+	FoldChars   int          // pastes with more characters than this are folded; 0: 1000
+	ImageLimit  int64        // bytes of an image; 0: 5 MB, what model APIs take
+	NoImages    bool         // the model takes none: image paths stay text
+	Windows     bool         // paths have backslashes
 }
 
+// maxPlain is how many bytes of a text stand in the editor unfolded. Up to here a key takes no noticeable time.
+const maxPlain = 100_000
+
 // Editor is the prompt. Not safe for concurrent use.
-type Editor struct{ opt Options }
+type Editor struct {
+	opt   Options
+	mode  Kind
+	buf   buffer
+	undo  undo
+	kills killRing
+
+	chips            map[int]*chip
+	nextChip         int
+	pastes, images   int // how many there were, for their labels
+	waiting          *keys.Action
+	gen              uint64 // of the last question
+	popup            popup
+	hints            map[string]string // the arguments of commands
+	history          history
+	find             *finder
+	stash            *draft
+	width, top, last int // as drawn last: columns, the first row, how many rows
+}
 
 // New makes an empty editor.
-func New(opt Options) *Editor { return &Editor{opt: opt} }
+func New(opt Options) *Editor {
+	if opt.FoldLines == 0 {
+		opt.FoldLines = 10
+	}
+	if opt.FoldChars == 0 {
+		opt.FoldChars = 1000
+	}
+	if opt.ImageLimit == 0 {
+		opt.ImageLimit = imageLimit
+	}
+	if opt.Theme == nil {
+		opt.Theme = &theme.Theme{}
+	}
+	return &Editor{opt: opt, buf: newBuffer(""), width: 80}
+}
 
-// SetStyle changes how it is drawn.
-func (e *Editor) SetStyle(s Style) { e.opt.Style = s }
+// SetTheme changes how it is drawn.
+func (e *Editor) SetTheme(t *theme.Theme) { e.opt.Theme = t }
 
 // SetPlaceholder changes what is shown while there is no text.
 func (e *Editor) SetPlaceholder(s string) { e.opt.Placeholder = s }
 
-// Contexts are the contexts of keys that the editor is in, innermost first: [Autocomplete Chat], [Chat] or
-// [HistorySearch].
-func (e *Editor) Contexts() []keys.Context { return []keys.Context{keys.Chat} }
+// SetNoImages says whether the model takes no images.
+func (e *Editor) SetNoImages(none bool) { e.opt.NoImages = none }
 
-// Do does an action. handled is false when the action is not the editor's, or there is nothing to do (delete
-// in an empty prompt, history above the oldest): the caller may try another. Submit and Queue are the editor's.
-func (e *Editor) Do(a keys.Action) (outs []Out, handled bool) { return nil, false }
+// Contexts are the contexts of keys that the editor is in, innermost first: Autocomplete or HistorySearch when
+// their list is open, and Chat.
+func (e *Editor) Contexts() []keys.Context {
+	switch {
+	case e.find != nil:
+		return []keys.Context{keys.HistorySearch, keys.Chat}
+	case e.popup.open():
+		return []keys.Context{keys.Autocomplete, keys.Chat}
+	}
+	return []keys.Context{keys.Chat}
+}
 
 // Type inserts what a key typed.
-func (e *Editor) Type(s string) []Out { return nil }
+func (e *Editor) Type(s string) []Out {
+	s = clean(s)
+	switch {
+	case s == "":
+		return nil
+	case e.find != nil:
+		e.find.query += strings.ReplaceAll(s, "\n", " ")
+		return e.search()
+	case e.mode == Prompt && e.buf.empty() && s == "!":
+		e.setMode(Shell)
+		return nil
+	case e.mode == Prompt && e.buf.empty() && s == "#":
+		e.setMode(Memory)
+		return nil
+	}
+	kind := typing
+	if strings.Contains(s, "\n") {
+		kind = other
+	}
+	e.apply(e.buf.cursor, e.buf.cursor, s, kind)
+	return e.refresh(true)
+}
 
-// Paste inserts pasted text, or attaches the images whose paths it is.
-func (e *Editor) Paste(s string) []Out { return nil }
+// Paste inserts pasted text, folded when it is long, or attaches the images whose paths it is.
+func (e *Editor) Paste(s string) []Out {
+	if e.find == nil && !e.opt.NoImages && e.mode == Prompt {
+		if paths := imagePaths(clean(s), e.opt.Windows); paths != nil {
+			return e.attach(paths)
+		}
+	}
+	return e.insert(s, e.opt.FoldLines, e.opt.FoldChars)
+}
 
-// Insert inserts text at the cursor as it is, folding it when it is long.
-func (e *Editor) Insert(s string) []Out { return nil }
+// Insert inserts text at the cursor, folding it only when it is very long.
+func (e *Editor) Insert(s string) []Out { return e.insert(s, maxPlain/20, maxPlain) }
 
-// Answer brings the completions an Ask wanted.
-func (e *Editor) Answer(gen uint64, found []event.Candidate) []Out { return nil }
+func (e *Editor) insert(s string, lines, chars int) []Out {
+	s = clean(s)
+	if strings.Count(s, "\n") == 1 {
+		s = strings.TrimSuffix(s, "\n") // a line that was copied with its end
+	}
+	switch {
+	case s == "":
+		return nil
+	case e.find != nil:
+		return e.Type(term.Truncate(strings.ReplaceAll(s, "\n", " "), 200, ""))
+	case strings.Count(s, "\n") > lines || len(s) > chars && utf8.RuneCountInString(s) > chars:
+		s = e.fold(s)
+	}
+	e.apply(e.buf.cursor, e.buf.cursor, s, other)
+	return e.refresh(true)
+}
 
-// ImageLoaded brings the bytes of an image, or why there are none.
-func (e *Editor) ImageLoaded(id int, data []byte, err error) []Out { return nil }
+// touched is called after every change of the text.
+func (e *Editor) touched() {
+	e.buf.goal, e.waiting = -1, nil
+	e.kills.joining, e.kills.yanked = false, false
+}
 
 // Text is the text with pastes in full, and with the mode's ! or # in front.
-func (e *Editor) Text() string { return "" }
+func (e *Editor) Text() string {
+	s := e.render(e.buf.all(), (*chip).expanded)
+	switch e.mode {
+	case Shell:
+		return "!" + s
+	case Memory:
+		return "#" + s
+	}
+	return s
+}
 
-// SetText replaces everything; a ! or # in front sets the mode. It can be undone. Chips whose label is in s
-// stay what they are.
-func (e *Editor) SetText(s string) {}
+// SetText replaces everything; a ! or # in front sets the mode. It can be undone. Where the label of a chip
+// stands in s, the chip stays what it is.
+func (e *Editor) SetText(s string) {
+	d := e.draftOf(s)
+	if chipWithin(d.text) < 0 {
+		d.text = e.labelled(d.text)
+	}
+	e.show(d, pos{1 << 30, 1 << 30})
+}
 
-// SetMessage puts a message back into the editor, its images too: an earlier or a queued one.
-func (e *Editor) SetMessage(m llm.Message) {}
+// SetMessage puts a message back into the editor, with its images: an earlier or a queued one.
+func (e *Editor) SetMessage(m llm.Message) {
+	s := m.PlainText()
+	for _, p := range m.Parts {
+		image, ok := p.(llm.Media)
+		if !ok {
+			continue
+		}
+		e.images++
+		label := fmt.Sprintf("[Image #%d]", e.images)
+		mark := e.newChip(&chip{label: label, image: &image, path: image.Name})
+		if i := strings.Index(s, "[Image #"); i >= 0 && strings.Contains(s[i:], "]") {
+			s = s[:i] + mark + s[i+strings.IndexByte(s[i:], ']')+1:]
+		} else {
+			s += mark
+		}
+	}
+	d := draft{text: s}
+	if len(s) > maxPlain {
+		d = e.draftOf(" " + s)
+	}
+	d.mode = Prompt
+	e.show(d, pos{1 << 30, 1 << 30})
+}
 
 // Empty reports whether there is nothing to send.
-func (e *Editor) Empty() bool { return true }
+func (e *Editor) Empty() bool { return strings.TrimSpace(e.buf.all()) == "" && e.find == nil }
 
 // Reset empties everything without a trace for undo.
-func (e *Editor) Reset() {}
+func (e *Editor) Reset() {
+	e.kills.settle(func(s string) string { return e.render(s, (*chip).expanded) })
+	e.mode, e.buf, e.undo = Prompt, newBuffer(""), undo{}
+	e.chips, e.popup, e.find, e.waiting, e.top = nil, popup{}, nil, nil, 0
+	e.history.at, e.history.waiting = 0, false
+}
 
-// Mode is what sending would mean.
-func (e *Editor) Mode() Kind { return Prompt }
+// Mode is what sending would mean: Prompt, Shell or Memory.
+func (e *Editor) Mode() Kind { return e.mode }
 
-// AtTop reports whether the cursor is in the first row and no popup is open: up goes to earlier prompts.
-func (e *Editor) AtTop() bool { return true }
-
-// View lays the prompt out in width columns and at most maxHeight rows (at least one). x, y is where the
-// terminal's cursor belongs.
-func (e *Editor) View(width, maxHeight int) (lines []string, x, y int) { return []string{""}, 0, 0 }
-
-// Popup lays out the list that is open, at most maxRows rows, each at most width columns; nil: none is.
-func (e *Editor) Popup(width, maxRows int) []string { return nil }
+// AtTop reports whether the cursor is in the first row and no list is open, so that up goes to earlier prompts.
+func (e *Editor) AtTop() bool {
+	row, _ := e.cellOf(e.buf.cursor, e.textWidth())
+	return row == 0 && e.buf.cursor.line == 0 && e.find == nil && !e.popup.open()
+}

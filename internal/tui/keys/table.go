@@ -53,6 +53,7 @@ const (
 
 // Actions of the list of completions and of the search of earlier prompts.
 const (
+	Complete         Action = "autocomplete:open"
 	CompleteAccept   Action = "autocomplete:accept"
 	CompleteDismiss  Action = "autocomplete:dismiss"
 	CompletePrevious Action = "autocomplete:previous"
@@ -161,6 +162,7 @@ var table = []Binding{
 	{Chat, Undo, []string{"ctrl+_", "ctrl+/", "ctrl+shift+-", "super+z"}, "undo"},
 	{Chat, Redo, []string{"alt+_", "alt+/", "ctrl+shift+z", "super+shift+z"}, "redo"},
 	{Chat, ExternalEditor, []string{"ctrl+g", "ctrl+x ctrl+e", "<leader> e"}, "edit the prompt in $VISUAL or $EDITOR"},
+	{Chat, Complete, []string{"tab"}, "complete the path in a command of your own, or open the list again"},
 	{Chat, Stash, []string{"ctrl+s"}, "set the prompt aside, and bring it back"},
 	{Chat, HistoryBack, []string{"up"}, "line up; from the first line: take back a queued message, or earlier prompts"},
 	{Chat, HistoryForward, []string{"down"}, "line down; from the last line: later prompts"},
