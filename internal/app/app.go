@@ -24,7 +24,6 @@ import (
 	"github.com/lathe-dev/lathe/internal/permission"
 	"github.com/lathe-dev/lathe/internal/sandbox"
 	"github.com/lathe-dev/lathe/internal/session"
-	"github.com/lathe-dev/lathe/internal/tool"
 )
 
 // Options is what a front end knows: the loaded configuration and what the command line said.
@@ -65,7 +64,7 @@ type Instance struct {
 
 func (i *Instance) settings() *config.Settings { return &i.conf.Load().Settings }
 
-// Open makes an instance. It reads nothing and starts nothing.
+// Open makes an instance. It reads nothing and starts nothing. A rule that fails its own examples is an error.
 func Open(o Options) (*Instance, error) {
 	dir, err := filepath.EvalSymlinks(o.Dir)
 	if err != nil {
@@ -82,6 +81,9 @@ func Open(o Options) (*Instance, error) {
 		if err := i.checkMode(o.Mode); err != nil {
 			return nil, err
 		}
+	}
+	if _, _, err := i.rules(); err != nil {
+		return nil, err
 	}
 	return i, nil
 }
@@ -134,102 +136,6 @@ func (i *Instance) checkMode(m permission.Mode) error {
 		return errors.New("the mode bypassPermissions is switched off by the settings (permissions.disableBypassPermissionsMode)")
 	}
 	return nil
-}
-
-// newPolicy makes the policy of a session; the second result is what is wrong with some rules.
-func (i *Instance) newPolicy() (*permission.Policy, []string) {
-	rules, notes := i.rules()
-	p := permission.NewPolicy(resolved(i.paths.Home), nil, rules)
-	if i.settings().Permissions.DisableBypassPermissionsMode == "disable" {
-		p.ForbidBypass()
-	}
-	return p, notes
-}
-
-// rules gathers the rules of all sources. What a project may not decide was left out by the configuration
-// already.
-func (i *Instance) rules() (rules []permission.Rule, notes []string) {
-	add := func(texts []string, e permission.Effect, src permission.Source) {
-		rs, errs := permission.ParseRules(texts, e, src)
-		rules = append(rules, rs...)
-		for _, err := range errs {
-			notes = append(notes, err.Error())
-		}
-	}
-	for _, r := range i.conf.Load().Rules() {
-		text := canonicalRule(ruleText(r))
-		n := len(rules)
-		add([]string{text}, permission.Effect(r.Action), permission.Source{Name: r.Origin.String(), Base: i.ruleBase(r.Origin)})
-		if len(rules) == n {
-			continue
-		}
-		rules[n].Ordered = r.Text == ""
-		if r.Action != string(permission.Allow) && unknownTool(rules[n].Tool) {
-			notes = append(notes, fmt.Sprintf("%s: the rule %s names no tool of lathe's, so it has no effect", r.Origin, text))
-		}
-	}
-	line := permission.Source{Name: "command line", Base: i.opts.Dir}
-	for _, t := range i.opts.Allowed {
-		add([]string{canonicalRule(t)}, permission.Allow, line)
-	}
-	for _, t := range i.opts.Disallowed {
-		add([]string{canonicalRule(t)}, permission.Deny, line)
-	}
-	return rules, notes
-}
-
-// canonicalRule writes a tool's name as lathe does: a deny rule for "bash" must not be without effect.
-func canonicalRule(text string) string {
-	name, rest, scoped := strings.Cut(text, "(")
-	for _, known := range tool.Names {
-		if strings.EqualFold(strings.TrimSpace(name), known) {
-			name = known
-		}
-	}
-	if scoped {
-		return name + "(" + rest
-	}
-	return name
-}
-
-// unknownTool reports whether a name in a rule is a mistake. Names with _ or * may be of tools that come
-// later, and the others are tools of Claude Code, whose settings are shared.
-func unknownTool(name string) bool {
-	return !strings.ContainsAny(name, "_*") && !slices.Contains(tool.Names, name) &&
-		!slices.Contains([]string{"MultiEdit", "LS", "SlashCommand", "KillBash", structuredTool}, name)
-}
-
-// permissionTools maps the names of permissions.rules to tools.
-var permissionTools = map[string]string{
-	"bash": "Bash", "edit": "Edit", "write": "Edit", "read": "Read", "glob": "Glob", "grep": "Grep",
-	"webfetch": "WebFetch", "websearch": "WebSearch", "task": "Task", "skill": "Skill", "todowrite": "TodoWrite",
-}
-
-// ruleText is a rule in the form Tool(pattern), whichever way it was written.
-func ruleText(r config.Rule) string {
-	if r.Text != "" {
-		return r.Text
-	}
-	tool := r.Permission
-	if t, ok := permissionTools[strings.ToLower(tool)]; ok {
-		tool = t
-	}
-	if r.Pattern == "*" {
-		return tool
-	}
-	return fmt.Sprintf("%s(%s)", tool, r.Pattern)
-}
-
-// ruleBase is what a leading slash in a path pattern stands for: the project for its files, the folder of
-// the settings file for others.
-func (i *Instance) ruleBase(o config.Origin) string {
-	switch {
-	case o.Layer == config.Project || o.Layer == config.Local:
-		return resolved(i.paths.Root)
-	case filepath.IsAbs(o.File):
-		return resolved(filepath.Dir(o.File))
-	}
-	return i.opts.Dir
 }
 
 // resolved is a path with links resolved, as accesses have it; where that fails, the path as it is.

@@ -197,13 +197,13 @@ func TestAlwaysIsKeptForTheProject(t *testing.T) {
 		t.Errorf("%s", kept)
 	}
 	again := p.open(t, func(o *Options) { o.Mode = permission.Bypass })
-	policy, notes := again.newPolicy()
+	policy, notes, err := again.newPolicy()
 	policy.AddRoot(p.dir, false)
 	d := policy.Decide(permission.Request{
 		Tool: "Edit", Mode: permission.Bypass, Dir: p.dir,
 		Accesses: []permission.Access{{Kind: permission.Write, Target: p.dir + "/a.txt"}},
 	})
-	if d.Effect != permission.Deny || len(notes) > 0 {
+	if d.Effect != permission.Deny || len(notes) > 0 || err != nil {
 		t.Errorf("%+v %v", d, notes)
 	}
 }

@@ -67,9 +67,9 @@ func (s *Session) authorize(ctx context.Context, a agent.Approval) (permission.D
 	a.Request.Mode = s.Mode()
 	d := s.policy.Decide(a.Request)
 	if d.Effect == permission.Ask && a.Revised {
-		d = permission.Decision{Effect: permission.Allow, Reason: "approved with a changed input"}
+		d = permission.Decision{Effect: permission.Allow, Layer: permission.LayerAsk, Reason: "approved with a changed input"}
 	}
-	if d.Effect == permission.Ask {
+	if d.Effect == permission.Ask || d.Confirm {
 		var err error
 		if d, err = s.askPermission(ctx, a, d); err != nil {
 			return d, err
@@ -78,17 +78,12 @@ func (s *Session) authorize(ctx context.Context, a agent.Approval) (permission.D
 	return d, s.note(ctx, a, d)
 }
 
-// note writes a decision to the session, unless it only let something be read.
+// note writes a decision with its evidence to the session.
 func (s *Session) note(ctx context.Context, a agent.Approval, d permission.Decision) error {
-	if s.log == nil || (d.Effect == permission.Allow && onlyReads(a.Accesses)) {
+	if s.log == nil {
 		return nil
 	}
-	record, err := json.Marshal(struct {
-		permission.Decision
-		Tool     string              `json:"tool"`
-		Mode     permission.Mode     `json:"mode"`
-		Accesses []permission.Access `json:"accesses"`
-	}{d, a.Tool, a.Mode, a.Accesses})
+	record, err := json.Marshal(permission.NewEvidence(a.Request, d))
 	if err != nil {
 		return err
 	}
@@ -98,22 +93,10 @@ func (s *Session) note(ctx context.Context, a agent.Approval, d permission.Decis
 // byUser is the source of decisions that a person made just now.
 const byUser = "the user"
 
-func onlyReads(as []permission.Access) bool {
-	for _, a := range as {
-		if a.Kind != permission.Read && !a.Safe {
-			return false
-		}
-	}
-	return as != nil
-}
-
 // askPermission puts a permission dialog to the front end.
 func (s *Session) askPermission(ctx context.Context, a agent.Approval, d permission.Decision) (permission.Decision, error) {
 	if !s.interactive {
-		return permission.Decision{
-			Effect: permission.Deny, Rule: d.Rule, Source: d.Source,
-			Reason: d.Reason + ", and nobody can be asked in this run; allow it with --allowedTools or --permission-mode",
-		}, nil
+		return unanswered(d), nil
 	}
 	s.asking.Lock() // one dialog at a time, in order
 	defer s.asking.Unlock()
@@ -121,37 +104,65 @@ func (s *Session) askPermission(ctx context.Context, a agent.Approval, d permiss
 		return d, err
 	}
 	a.Request.Mode = s.Mode()
-	if again := s.policy.Decide(a.Request); again.Effect != permission.Ask {
+	again := s.policy.Decide(a.Request)
+	if again.Effect != permission.Ask && !again.Confirm {
 		return again, nil // an answer given meanwhile covers this call too
 	}
-	rule := proposeRule(a)
-	ans, err := s.ask(ctx, event.Question{
-		Title: a.Tool, Text: a.Title, Permission: &a.Request, Reason: d.Reason, Preview: a.Preview, Call: &a.Call, Free: true,
-		Options: permissionOptions(rule),
-	})
+	q := event.Question{
+		Title: a.Tool, Text: a.Title, Permission: &a.Request, Reason: again.Reason, Preview: a.Preview, Call: &a.Call, Free: true,
+	}
+	var rules []string
+	if again.Confirm {
+		q.Reason = "Dangerous: " + again.Reason
+		q.Options = []event.Option{{ID: event.ChoiceOnce, Label: "Yes, once, in spite of the danger"}, {ID: event.ChoiceNo, Label: "No"}}
+	} else {
+		rules = s.policy.Propose(a.Request)
+		q.Options = permissionOptions(rules)
+	}
+	ans, err := s.ask(ctx, q)
 	if err != nil {
 		return d, err
 	}
-	return s.decided(rule, ans), nil
+	if again.Confirm && ans.Choice != event.ChoiceNo && ans.Choice != event.ChoiceNever && ans.Choice != "" {
+		ans.Choice, ans.Rules = event.ChoiceOnce, nil // never for more than this call, whatever the other side says
+	}
+	out := s.decided(rules, ans)
+	if again.Confirm && out.Effect == permission.Allow {
+		out.Reason += ", told of the danger: " + again.Reason
+	}
+	return out, nil
 }
 
-func permissionOptions(rule string) []event.Option {
+// unanswered is what becomes of a question where nobody can be asked.
+func unanswered(d permission.Decision) permission.Decision {
+	out := permission.Decision{Effect: permission.Deny, Layer: d.Layer, Rule: d.Rule, Source: d.Source}
+	if d.Confirm {
+		out.Reason = d.Reason + "; no rule or mode allows it, and nobody can be asked in this run"
+		return out
+	}
+	out.Reason = d.Reason + ", and nobody can be asked in this run; allow it with --allowedTools or --permission-mode"
+	return out
+}
+
+// permissionOptions are the ways to answer. The help of a lasting one is the rules that it keeps, one a line.
+func permissionOptions(rules []string) []event.Option {
 	opts := []event.Option{{ID: event.ChoiceOnce, Label: "Yes, once"}}
-	if rule != "" {
+	if len(rules) > 0 {
+		help := strings.Join(rules, "\n")
 		opts = append(opts,
-			event.Option{ID: event.ChoiceSession, Label: "Yes, for this session", Help: rule},
-			event.Option{ID: event.ChoiceAlways, Label: "Yes, always in this project", Help: rule},
-			event.Option{ID: event.ChoiceNever, Label: "Never in this project", Help: rule})
+			event.Option{ID: event.ChoiceSession, Label: "Yes, for this session", Help: help},
+			event.Option{ID: event.ChoiceAlways, Label: "Yes, always in this project", Help: help},
+			event.Option{ID: event.ChoiceNever, Label: "Never in this project", Help: help})
 	}
 	return append(opts, event.Option{ID: event.ChoiceNo, Label: "No"})
 }
 
-// decided turns an answer into a decision and keeps the rule where the user wants that.
-func (s *Session) decided(rule string, ans event.Answer) permission.Decision {
-	d := permission.Decision{Effect: permission.Allow, Source: byUser, Input: ans.Input}
+// decided turns an answer into a decision and keeps the rules where the user wants that.
+func (s *Session) decided(proposed []string, ans event.Answer) permission.Decision {
+	d := permission.Decision{Effect: permission.Allow, Layer: permission.LayerAsk, Source: byUser, Input: ans.Input}
 	rules := ans.Rules
-	if len(rules) == 0 && rule != "" {
-		rules = []string{rule}
+	if len(rules) == 0 {
+		rules = proposed
 	}
 	switch ans.Choice {
 	case event.ChoiceOnce:
@@ -166,15 +177,33 @@ func (s *Session) decided(rule string, ans event.Answer) permission.Decision {
 		s.grant(rules, permission.Allow, true)
 		return d
 	case event.ChoiceNever:
-		d = permission.Decision{Effect: permission.Deny, Source: byUser, Reason: "the user never allows this in this project", Guidance: ans.Text}
+		d.Effect, d.Input, d.Guidance = permission.Deny, nil, strings.TrimSpace(ans.Text)
+		d.Reason = "the user never allows this in this project"
 		s.grant(rules, permission.Deny, true)
 		return d
 	}
 	return permission.Decision{
-		Effect: permission.Deny, Source: byUser, Reason: "the user refused",
+		Effect: permission.Deny, Layer: permission.LayerAsk, Source: byUser, Reason: "the user refused",
 		Guidance: strings.TrimSpace(ans.Text), Interrupt: strings.TrimSpace(ans.Text) == "",
 	}
 }
+
+// askAgent answers what the loop itself asks: whether a call that repeats itself may run again. A rule for
+// doom_loop decides, else a person.
+func (s *Session) askAgent(ctx context.Context, q event.Question) (event.Answer, error) {
+	if q.Call != nil && q.Permission == nil {
+		switch s.policy.DoomLoop(q.Call.Name) {
+		case permission.Allow:
+			return event.Answer{Choice: event.ChoiceOnce}, nil
+		case permission.Deny:
+			return event.Answer{Choice: event.ChoiceNo, Text: "a rule refuses calls that repeat themselves; try something else"}, nil
+		}
+	}
+	return s.ask(ctx, q)
+}
+
+// SetAgent makes the main agent one of another kind (build, plan, explore, general) from the next call on.
+func (s *Session) SetAgent(kind string) { s.policy.SetAgent(kind) }
 
 // grant puts rules in force for this session, and keeps them in the project's local settings.
 func (s *Session) grant(texts []string, e permission.Effect, keep bool) {
@@ -206,30 +235,4 @@ func (i *Instance) grantOthers(from *Session, r permission.Rule) {
 			s.policy.Grant(r)
 		}
 	}
-}
-
-// proposeRule is the narrowest rule that covers the request again, or "" when there is none.
-func proposeRule(a agent.Approval) string {
-	if strings.HasPrefix(a.Tool, "mcp__") {
-		return a.Tool
-	}
-	if len(a.Accesses) != 1 {
-		return ""
-	}
-	switch acc := a.Accesses[0]; acc.Kind {
-	case permission.Exec:
-		if strings.ContainsAny(acc.Target, "*\n") {
-			return "" // the text would not mean itself in a rule
-		}
-		return fmt.Sprintf("%s(%s)", a.Tool, acc.Target)
-	case permission.Write:
-		return permission.PathRule("Edit", acc.Target)
-	case permission.Read:
-		return permission.PathRule("Read", acc.Target)
-	case permission.Net:
-		return fmt.Sprintf("%s(domain:%s)", a.Tool, acc.Target)
-	case permission.Tool:
-		return a.Tool
-	}
-	return ""
 }

@@ -83,7 +83,10 @@ func (s *Session) setUp(ctx context.Context, model llm.Model) (err error) {
 			}
 		}
 	}
-	policy, notes := i.newPolicy()
+	policy, notes, err := i.newPolicy()
+	if err != nil {
+		return err
+	}
 	s.policy = policy
 	for _, r := range s.env.Roots.List() {
 		s.policy.AddRoot(r.Path, r.ReadOnly)
@@ -143,7 +146,7 @@ func (s *Session) newAgent(ctx context.Context, model llm.Model) error {
 		cfg.BudgetUSD = i.settings().MaxBudgetUSD
 	}
 	if s.interactive {
-		cfg.Ask = s.ask
+		cfg.Ask = s.askAgent
 	}
 	if i.opts.OutputSchema != nil {
 		cfg.BeforeStop, cfg.BeforeStep = s.output.beforeStop, s.output.beforeStep

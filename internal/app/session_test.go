@@ -255,15 +255,15 @@ func TestAlwaysReachesOtherSessions(t *testing.T) {
 	req := func(cmd string) permission.Request {
 		return permission.Request{Tool: "Bash", Mode: permission.Default, Accesses: []permission.Access{{Kind: permission.Exec, Target: cmd}}}
 	}
-	a.decided("Bash(make)", event.Answer{Choice: event.ChoiceAlways})
-	a.decided("Bash(ls)", event.Answer{Choice: event.ChoiceSession})
+	a.decided([]string{"Bash(make)"}, event.Answer{Choice: event.ChoiceAlways})
+	a.decided([]string{"Bash(ls)"}, event.Answer{Choice: event.ChoiceSession})
 	if d := b.policy.Decide(req("make")); d.Effect != permission.Allow {
 		t.Errorf("%+v", d)
 	}
 	if d := b.policy.Decide(req("ls")); d.Effect != permission.Ask {
 		t.Errorf("%+v", d)
 	}
-	if d := a.decided("", event.Answer{Choice: event.ChoiceAlways, Rules: []string{"Bash(("}}); d.Effect != permission.Allow {
+	if d := a.decided(nil, event.Answer{Choice: event.ChoiceAlways, Rules: []string{"Bash(("}}); d.Effect != permission.Allow {
 		t.Errorf("a rule that cannot be read took the yes away: %+v", d)
 	}
 }

@@ -32,8 +32,15 @@ func (i *Instance) reload(c *config.Config, changes []config.Change) {
 			later = append(later, ch.Path)
 		}
 	}
-	i.conf.Store(c)
-	rules, notes := i.rules()
+	old := i.conf.Swap(c)
+	rules, notes, err := i.rules()
+	if err != nil {
+		i.conf.Store(old)
+		for _, s := range i.running(false) {
+			s.publish(event.Notice{Level: "error", Text: "settings: " + err.Error() + "; the old ones stay in force"})
+		}
+		return
+	}
 	bad = append(bad, notes...)
 	reconnect := touches(changes, "providers", "apiBase", "apiKeyHelper", "network", "stream")
 	for _, s := range i.running(reconnect) {

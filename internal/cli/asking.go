@@ -88,7 +88,11 @@ func requestOf(q event.Question) canUseTool {
 		if dest == "" || o.Help == "" {
 			continue
 		}
-		r.Suggestions = append(r.Suggestions, permissionUpdate{Type: "addRules", Behavior: "allow", Destination: dest, Rules: []permissionRule{ruleOf(o.Help)}})
+		var rules []permissionRule
+		for text := range strings.SplitSeq(o.Help, "\n") {
+			rules = append(rules, ruleOf(text))
+		}
+		r.Suggestions = append(r.Suggestions, permissionUpdate{Type: "addRules", Behavior: "allow", Destination: dest, Rules: rules})
 	}
 	return r
 }
