@@ -7,7 +7,9 @@
 // user. A block is text of several lines; a line is text shown in a place of one line, mostly one on
 // which somebody decides: a command, a path, a title.
 //
-// Promises of [Escape], [EscapeLine], [Escaper] and [Writer], for any input:
+// [EscapeCommand] is for what a dialog asks about: several lines, each as strict as a line.
+//
+// Promises of [Escape], [EscapeLine], [EscapeCommand], [Escaper] and [Writer], for any input:
 //
 //   - The output is valid UTF-8 without control characters other than newline and tab (a line has not
 //     even those), without escape sequences, bidirectional controls, tag characters, and invisible
@@ -20,6 +22,7 @@ package term
 
 import (
 	"fmt"
+	"math/bits"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -36,14 +39,7 @@ func Escape(s string) string {
 }
 
 // plain reports that s is printable ASCII, newlines and tabs: nearly everything there is to show.
-func plain(s string) bool {
-	for i := range len(s) {
-		if c := s[i]; c < ' ' && c != '\n' && c != '\t' || c >= 0x7f {
-			return false
-		}
-	}
-	return true
-}
+func plain(s string) bool { return plainRun(s) == len(s) }
 
 // blanks is the longest run of spaces that a line shows as it is. More could push what follows out of
 // sight.
@@ -56,14 +52,24 @@ func EscapeLine(s string) string {
 	if plain(s) && !strings.ContainsAny(s, "\n\t") && !strings.Contains(s, blanks+" ") {
 		return s
 	}
-	var b []byte
+	return string(appendLine(nil, s))
+}
+
+// appendLine writes text strictly: nothing of it can move the cursor, hide or look like a space.
+func appendLine(b []byte, s string) []byte {
+	marks := 0
 	for i := 0; i < len(s); {
 		if n := len(s[i:]) - len(strings.TrimLeft(s[i:], " ")); n > 0 {
-			b = appendBlanks(b, n)
+			b, marks = appendBlanks(b, n), 0
 			i += n
 			continue
 		}
 		r, n := utf8.DecodeRuneInString(s[i:])
+		if !isMark(r) {
+			marks = 0
+		} else {
+			marks++
+		}
 		switch {
 		case r == utf8.RuneError && n == 1:
 			b = appendByte(b, s[i])
@@ -73,14 +79,14 @@ func EscapeLine(s string) string {
 			b = append(b, "↵"...)
 		case r == '\t':
 			b = append(b, "⇥"...)
-		case unsafeRune(r) || contextual(r) || r != ' ' && unicode.Is(unicode.Zs, r) || r == brailleBlank:
+		case unsafeRune(r) || contextual(r) || r != ' ' && unicode.Is(unicode.Zs, r) || r == brailleBlank || marks > mostMarks:
 			b = appendShown(b, r)
 		default:
 			b = append(b, s[i:i+n]...)
 		}
 		i += n
 	}
-	return string(b)
+	return b
 }
 
 func appendBlanks(b []byte, n int) []byte {
@@ -98,11 +104,19 @@ func appendShown(b []byte, r rune) []byte {
 	case r == 0x7f:
 		return append(b, "␡"...)
 	}
-	return fmt.Appendf(b, "‹U+%04X›", r)
+	b = append(b, "‹U+"...)
+	const digits = "0123456789ABCDEF"
+	for shift := max(12, (bits.Len32(uint32(r))-1)/4*4); shift >= 0; shift -= 4 {
+		b = append(b, digits[r>>shift&0xf])
+	}
+	return append(b, "›"...)
 }
 
 // appendByte writes a byte that is not UTF-8.
-func appendByte(b []byte, c byte) []byte { return fmt.Appendf(b, `\x%02x`, c) }
+func appendByte(b []byte, c byte) []byte {
+	const digits = "0123456789abcdef"
+	return append(b, '\\', 'x', digits[c>>4], digits[c&0xf])
+}
 
 const brailleBlank = 0x2800
 

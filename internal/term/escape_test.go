@@ -39,7 +39,7 @@ var escapes = []struct{ name, in, block, line string }{
 	{"bytes hidden in selectors", "😀\ufe0f\ufe0e\U000e0155\ufe01", "😀\ufe0f‹U+FE0E›‹U+E0155›‹U+FE01›", "😀‹U+FE0F›‹U+FE0E›‹U+E0155›‹U+FE01›"},
 	{"a selector at the start", "\ufe0fa", "‹U+FE0F›a", "‹U+FE0F›a"},
 	{"marks", "e\u0301", "e\u0301", "e\u0301"},
-	{"a tower of marks", "e" + strings.Repeat("\u0301", 10), "e" + strings.Repeat("\u0301", 8) + "‹U+0301›‹U+0301›", "e" + strings.Repeat("\u0301", 10)},
+	{"a tower of marks", "e" + strings.Repeat("\u0301", 10), "e" + strings.Repeat("\u0301", 8) + "‹U+0301›‹U+0301›", "e" + strings.Repeat("\u0301", 8) + "‹U+0301›‹U+0301›"},
 	{"other spaces", "rm\u00a0-rf\u3000\u2800x", "rm\u00a0-rf\u3000\u2800x", "rm‹U+00A0›-rf‹U+3000›‹U+2800›x"},
 	{"a long run of blanks", "ls" + strings.Repeat(" ", 300) + "; rm -rf ~", "ls" + strings.Repeat(" ", 300) + "; rm -rf ~", "ls‹300 spaces›; rm -rf ~"},
 	{"eight blanks", "a        b", "a        b", "a        b"},
@@ -57,6 +57,45 @@ func TestForeignTextIsShownAndNotObeyed(t *testing.T) {
 				t.Errorf("EscapeLine(%+q)\n got %+q\nwant %+q", tt.in, got, tt.line)
 			}
 		})
+	}
+}
+
+func TestACommandIsShownWithItsLines(t *testing.T) {
+	for _, tt := range []struct{ name, in, want string }{
+		{"one line", "go test ./...", "go test ./..."},
+		{"lines", "a\nb\r\nc\n", "a↵\nb↵\nc↵\n"},
+		{"a lone carriage return", "rm -rf ~\rls", "rm -rf ~␍ls"},
+		{"indentation", "if x; then\n    y\n\tz\nfi", "if x; then↵\n    y↵\n⇥z↵\nfi"},
+		{"far out", "ls\n" + strings.Repeat(" ", 57) + "rm -rf ~", "ls↵\n‹57 spaces›rm -rf ~"},
+		{"blanks within", "ls" + strings.Repeat(" ", 57) + "; rm -rf ~", "ls‹57 spaces›; rm -rf ~"},
+		{"far down", "# list files" + strings.Repeat("\n", 60) + "rm -rf ~", "# list files↵\n‹59 empty lines›↵\nrm -rf ~"},
+		{"lines of blanks", "a\n   \n" + strings.Repeat(" ", 20) + "\nb", "a↵\n   ↵\n‹20 spaces›↵\nb"},
+		{"many lines of blanks", "a\n" + strings.Repeat(" \n\t\n", 30) + "b", "a↵\n‹60 empty lines›↵\nb"},
+		{"empty lines", "a\n\n\nb", "a↵\n↵\n↵\nb"},
+		{"only newlines", "\n\n\n\n\n", "‹5 empty lines›↵\n"},
+		{"hidden text", "echo \u202egpj\u2066; \x1b[8mrm\x1b[0m", "echo ‹U+202E›gpj‹U+2066›; ␛[8mrm␛[0m"},
+		{"other spaces", "rm\u00a0-rf", "rm‹U+00A0›-rf"},
+		{"a next-line character", "a\u0085b\u2028c", "a‹U+0085›b‹U+2028›c"},
+		{"nothing", "", ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := term.EscapeCommand(tt.in); got != tt.want {
+				t.Errorf("EscapeCommand(%+q)\n got %+q\nwant %+q", tt.in, got, tt.want)
+			}
+		})
+	}
+}
+
+// TestEveryCharacterIsJudgedTheSameAlone holds the short cut for common text against the tables.
+func TestEveryCharacterIsJudgedTheSameAlone(t *testing.T) {
+	for r := rune(0x80); r <= unicode.MaxRune; r++ {
+		if !utf8.ValidRune(r) {
+			continue
+		}
+		checkSafe(t, string(r), term.Escape(string(r)), false)
+		if tower := strings.Repeat(string(r), 9); unicode.In(r, unicode.Mn, unicode.Me) && term.Escape("e"+tower) == "e"+tower {
+			t.Fatalf("%U: a tower of marks stays", r)
+		}
 	}
 }
 
@@ -123,14 +162,18 @@ func TestAWriterEscapesWhatIsWritten(t *testing.T) {
 // checkSafe holds what the package promises of any output.
 func checkSafe(t *testing.T, in, out string, line bool) {
 	t.Helper()
+	checkKept(t, in, out, func(r rune) bool { return !line && (r == '\n' || r == '\t' || r == 0x200c || r == 0x200d) })
+}
+
+func checkKept(t *testing.T, in, out string, block func(rune) bool) {
+	t.Helper()
 	if !utf8.ValidString(out) {
 		t.Fatalf("%+q: not UTF-8: %+q", in, out)
 	}
 	for _, r := range out {
-		block := !line && (r == '\n' || r == '\t' || r == 0x200c || r == 0x200d)
 		bad := r < ' ' || 0x7f <= r && r < 0xa0 || unicode.In(r, unicode.Bidi_Control, unicode.Zl, unicode.Zp) ||
 			unicode.Is(unicode.Cf, r) && !unicode.Is(unicode.Prepended_Concatenation_Mark, r) || 0xe0000 <= r && r < 0xe0100
-		if bad && !block {
+		if bad && !block(r) {
 			t.Fatalf("%+q: %U is in %+q", in, r, out)
 		}
 	}
@@ -144,6 +187,13 @@ func FuzzEscape(f *testing.F) {
 		block, line := term.Escape(in), term.EscapeLine(in)
 		checkSafe(t, in, block, false)
 		checkSafe(t, in, line, true)
+		command := term.EscapeCommand(in)
+		checkKept(t, in, command, func(r rune) bool { return r == '\n' })
+		for line := range strings.SplitSeq(strings.TrimSuffix(command, "\n"), "\n") {
+			if strings.Contains(strings.TrimLeft(line, " "), "         ") {
+				t.Fatalf("%+q: a long run of blanks is in %+q", in, line)
+			}
+		}
 		if again := term.Escape(block); again != block {
 			t.Fatalf("%+q: escaped %+q, twice %+q", in, block, again)
 		}
@@ -166,6 +216,7 @@ func BenchmarkEscape(b *testing.B) {
 	for name, text := range map[string]string{
 		"ascii":   strings.Repeat("the quick brown fox jumps\n", 400),
 		"unicode": strings.Repeat("Grüße — 世界 ✓ done\n", 400),
+		"code":    strings.Repeat("func f(s string) error { return fmt.Errorf(\"ünd %w\", err) }\n", 400),
 		"colour":  strings.Repeat("\x1b[31mred\x1b[0m text\n", 400),
 	} {
 		b.Run(name, func(b *testing.B) {

@@ -45,6 +45,12 @@ func (e *Escaper) run(s string, last bool) string {
 	var b strings.Builder
 	b.Grow(len(s) + len(s)/8)
 	for s != "" {
+		if n := plainRun(s); n > 0 {
+			b.WriteString(s[:n])
+			e.prev, e.marks = rune(s[n-1]), 0
+			s = s[n:]
+			continue
+		}
 		n := e.one(&b, s, last)
 		if n == 0 {
 			e.rest = s
@@ -61,18 +67,20 @@ func (e *Escaper) one(b *strings.Builder, s string, last bool) int {
 		return 0
 	}
 	r, n := utf8.DecodeRuneInString(s)
+	var shown [12]byte
 	switch {
+	case simple(r):
+		b.WriteString(s[:n])
+		e.prev, e.marks = r, 0
 	case r == utf8.RuneError && n == 1:
-		e.show(b, appendByte(nil, s[0]))
+		e.show(b, appendByte(shown[:0], s[0]))
 	case r == '\r':
 		if !last && len(s) == 1 {
 			return 0
 		}
 		if !strings.HasPrefix(s, "\r\n") { // of CRLF only the newline is shown
-			e.show(b, appendShown(nil, r))
+			e.show(b, appendShown(shown[:0], r))
 		}
-	case r == '\n' || r == '\t':
-		e.keep(b, r)
 	case contextual(r):
 		if !last && !utf8.FullRuneInString(s[n:]) {
 			return 0
@@ -88,15 +96,42 @@ func (e *Escaper) one(b *strings.Builder, s string, last bool) int {
 	return n
 }
 
+// plainRun is the length of the printable ASCII text, newlines and tabs that s starts with.
+func plainRun(s string) int {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' && c != '\n' && c != '\t' || c >= 0x7f {
+			return i
+		}
+	}
+	return len(s)
+}
+
+// simple reports characters that are safe wherever they stand and no marks, of the ranges that most text is
+// made of: Latin, Greek, Cyrillic, arrows to symbols, kana, Han, Hangul, emoji. For all others the tables
+// are asked.
+func simple(r rune) bool {
+	switch {
+	case r < 0x300:
+		return r >= 0xa0 && r != 0xad
+	case r < 0x2190:
+		return 0x370 <= r && r <= 0x482 || 0x48a <= r && r <= 0x52f || 0x2010 <= r && r <= 0x2027
+	case r <= 0xd7a3:
+		return r < 0x2800 || 0x2801 <= r && r < 0x2c00 || 0x3001 <= r && r <= 0x3029 || 0x3041 <= r && r <= 0x3096 ||
+			0x30a0 <= r && r <= 0x30ff || 0x3400 <= r && r <= 0x9fff || r >= 0xac00
+	}
+	return 0x1f300 <= r && r <= 0x1f64f || 0x1f680 <= r && r <= 0x1f6ff || 0x1f900 <= r && r <= 0x1f9ff
+}
+
 // isMark reports marks that are drawn onto the character before them.
 func isMark(r rune) bool { return r >= 0x300 && unicode.In(r, unicode.Mn, unicode.Me) }
 
 func (e *Escaper) decide(b *strings.Builder, r rune, safe bool) {
 	if safe {
 		e.keep(b, r)
-	} else {
-		e.show(b, appendShown(nil, r))
+		return
 	}
+	var shown [12]byte
+	e.show(b, appendShown(shown[:0], r))
 }
 
 func (e *Escaper) keep(b *strings.Builder, r rune) {
