@@ -26,8 +26,17 @@ func (m *model) apply(e event.Event) {
 	case event.TurnEnd:
 		m.turn.active, m.turn.retry = false, ""
 		m.endTurn(b)
+		if b.Duration >= longTurn {
+			m.notify("lathe is done after " + short(b.Duration))
+		}
 	case event.Retry:
 		m.retry(e, b)
+	case event.Asked:
+		m.asked(b)
+	case event.Answered:
+		m.answered(b)
+	case event.ModeChanged:
+		m.state.Mode = b.Mode
 	default:
 		m.show(e, false)
 	}
@@ -63,7 +72,11 @@ func (m *model) show(e event.Event, old bool) {
 func (m *model) opened(b event.Opened) {
 	m.front = b
 	m.log = newTranscript()
-	m.parts = map[string]*item{}
+	m.parts, m.steered = map[string]*item{}, nil
+	m.pick, m.find = pick{}, find{}
+	m.done, m.printed = 0, 0
+	m.dialogs.Clear()
+	m.loadSessions()
 	m.turn = turn{running: m.turn.running, spinning: m.turn.spinning, began: m.turn.began}
 	for _, body := range b.History {
 		m.show(event.Event{Session: b.Session, Body: body}, true)
@@ -72,6 +85,9 @@ func (m *model) opened(b event.Opened) {
 }
 
 func (m *model) userMessage(b event.UserMessage) {
+	if b.Steered {
+		m.taken(b.Message)
+	}
 	if b.Synthetic {
 		return
 	}
@@ -147,11 +163,12 @@ func (m *model) partDone(agent string, b event.PartDone) {
 			}
 			break
 		}
-		it := m.part(agent, b.MessageID, b.Index, replyItem)
-		if it.stream.size == 0 {
-			it.stream.append(p.Text)
+		if it := m.parts[key]; it != nil && it.stream != nil && it.stream.raw.Len() > 0 {
+			it.endReply()
+			break
 		}
-		it.stream.end()
+		it := m.part(agent, b.MessageID, b.Index, replyItem)
+		it.stream, it.text = nil, p.Text
 		it.touch()
 	case llm.Reasoning:
 		if strings.TrimSpace(p.Text) == "" {
@@ -229,9 +246,7 @@ func (m *model) retry(e event.Event, b event.Retry) {
 // endTurn closes what was left open, and says how the turn ended where that is not plain.
 func (m *model) endTurn(b event.TurnEnd) {
 	for key, it := range m.parts {
-		if it.stream != nil {
-			it.stream.end()
-		}
+		it.endReply()
 		if it.tool != nil && it.tool.state <= theme.Running {
 			it.tool.state = theme.Failed
 		}

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"strconv"
 	"unicode/utf8"
 
 	"github.com/lathe-dev/lathe/internal/term"
@@ -68,6 +69,9 @@ func (c *cells) parse(into []cell, line string, width int) []cell {
 		switch {
 		case b == 0x1b:
 			n := escape(line[i:], &st)
+			if line[i+n-1] == 'G' {
+				into = toColumn(into, line[i:i+n])
+			}
 			id = c.id(st)
 			i += n
 			continue
@@ -94,6 +98,20 @@ func (c *cells) parse(into []cell, line string, width int) []cell {
 		}
 	}
 	return c.trim(into)
+}
+
+// toColumn cuts or fills the line up to a column, for what is drawn beside something else.
+func toColumn(into []cell, sequence string) []cell {
+	n, err := strconv.Atoi(sequence[2 : len(sequence)-1])
+	if err != nil || n < 1 {
+		return into
+	}
+	for len(into) < n-1 {
+		into = append(into, cell{char: ' ', wide: 1})
+	}
+	into = into[:n-1]
+	dropHalf(into)
+	return into
 }
 
 // dropHalf replaces a wide character that does not fit at the end of a line.

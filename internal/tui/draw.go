@@ -9,10 +9,13 @@ import (
 
 // draw shows the state as it is now, at once or as soon as a frame is due and the terminal takes bytes.
 func (m *model) draw(urgent bool) {
+	if m.away.Load() {
+		return
+	}
 	if wait := m.frames.wait(urgent); wait > 0 {
 		if !m.frames.armed {
 			m.frames.armed = true
-			time.AfterFunc(wait, func() { m.program.send(frameMsg{}) })
+			m.later(wait, frameMsg{})
 		}
 		return
 	}
@@ -23,7 +26,13 @@ func (m *model) draw(urgent bool) {
 
 // paint composes a frame and writes what changed.
 func (m *model) paint() {
-	out := m.screen.paint(m.compose())
+	var f frame
+	if m.options.Inline {
+		f = m.composeInline()
+	} else {
+		f = m.compose()
+	}
+	out := m.screen.paint(f)
 	if len(m.extra) > 0 {
 		out = append(m.extra, out...)
 		m.extra = nil
@@ -33,44 +42,100 @@ func (m *model) paint() {
 	}
 	m.frames.drawn()
 	m.term.write(out)
+	m.dialogs.Drawn()
 }
 
-// compose lays the screen out.
+// compose lays out the whole screen.
 func (m *model) compose() frame {
-	w, h := m.w, m.h
-	status := m.statusLine(w)
-	edit, cx, cy := m.edit.view(w, max(1, h/3))
-	rows := h - len(edit) - 1 // the status line
-	var bar []string
-	if rows > 1 {
-		bar = []string{m.activity(w)}
-		rows--
+	f, popup := m.bottom(m.h - 1)
+	rows := m.h - len(f.lines)
+	width := m.w
+	side := m.side && m.w >= sideScreen && rows > 0
+	if side {
+		width -= sideWidth
 	}
-	rows = max(rows, 0)
-	m.log.resize(w, rows)
-	lines := make([]string, 0, h)
-	lines = append(lines, m.log.view()...)
+	m.log.resize(width, rows)
+	m.log.picked, m.log.mark = m.pick.it, m.look.theme.Accent.Render("▼ enter: all of it · y: copy · esc: back")
+	lines := make([]string, 0, m.h)
+	for _, l := range m.log.view() {
+		lines = append(lines, m.marked(l))
+	}
 	for len(lines) < rows {
 		lines = append(lines, "")
 	}
-	lines = append(lines, bar...)
-	cy += len(lines)
-	lines = append(lines, edit...)
-	lines = append(lines, status)
-	return frame{lines: lines, cx: cx, cy: cy, cursor: true}
+	overlay(lines, m.toasts.Lines(width, m.look.theme))
+	if side {
+		lines = m.beside(lines, width)
+	}
+	f.cy += len(lines)
+	lines = append(lines, f.lines...)
+	overlay(lines[:min(len(lines), rows+m.above)], popup)
+	f.lines = lines
+	return f
 }
 
-// activity is the line between the transcript and the prompt: what goes on, or a hint.
-func (m *model) activity(w int) string {
+// overlay puts over over the last of lines.
+func overlay(lines, over []string) {
+	if n := len(over) - len(lines); n > 0 {
+		over = over[n:]
+	}
+	copy(lines[len(lines)-len(over):], over)
+}
+
+// bottom is what stands below the transcript, in at most height rows: what goes on, the prompt or a dialog, and
+// the status line. Popup is the list of completions, to be laid over what is above the prompt. Of a low screen
+// the prompt is the last to go.
+func (m *model) bottom(height int) (f frame, popup []string) {
+	th := m.look.theme
+	f.cursor = true
+	var prompt []string
+	status := m.statusLines(m.w)
+	switch top := m.dialogs.Top(); {
+	case top != nil:
+		prompt = m.dialogs.Lines(m.w, max(height-len(status)-min(height/5, 6), 1), th)
+		var ok bool
+		if f.cx, f.cy, ok = top.Cursor(); !ok {
+			f.cursor = false
+		}
+	case m.find.open:
+		line, x := m.findLine(m.w)
+		prompt, f.cx = []string{line}, x
+	default:
+		prompt, f.cx, f.cy = m.edit.View(m.w, max(height/3, 1))
+		popup = m.edit.Popup(m.w, max(min(height/2, 12), 1))
+	}
+	m.above = 0
+	for _, part := range [][]string{{m.activity()}, m.queueLines(), m.todoLines()} {
+		if len(part) > 0 && len(f.lines)+len(part)+len(prompt)+len(status) < height {
+			f.lines = append(part, f.lines...)
+			m.above += len(part)
+		}
+	}
+	f.cy += len(f.lines)
+	f.lines = append(f.lines, prompt...)
+	if room := height + 1 - len(f.lines); room < len(status) {
+		status = status[:max(room, 0)]
+	}
+	f.lines = append(f.lines, status...)
+	return f, popup
+}
+
+// activity is the line above the prompt: what goes on, where the view is, or a hint.
+func (m *model) activity() string {
 	th := m.look.theme
 	var parts []string
-	if m.turn.active || m.turn.running > 0 {
+	if m.busy() {
 		parts = append(parts, m.working())
 	}
-	if m.log.unseen > 0 {
+	switch {
+	case m.options.Inline:
+	case m.log.unseen > 0:
 		parts = append(parts, th.Accent.Render("↓ "+plural(m.log.unseen, "new item")))
-	} else if !m.log.follow {
-		parts = append(parts, th.Dim.Render("scrolled back · end returns"))
+	case !m.log.follow:
+		parts = append(parts, th.Dim.Render("↑ scrolled back · "+m.keymap.Key("scroll:bottom")+" returns"))
+	}
+	if pending := m.keys.Pending(); pending != "" {
+		parts = append(parts, th.Key.Render(pending+" …"))
 	}
 	if m.hint != "" {
 		parts = append(parts, th.Dim.Render(term.EscapeLine(m.hint)))
@@ -86,11 +151,13 @@ func (m *model) working() string {
 		sign = spinner(m.look.spin)
 	}
 	text := "Working"
-	if m.turn.stopping {
+	switch {
+	case m.turn.stopping:
 		text = "Interrupting"
-	}
-	if m.turn.retry != "" {
-		text = m.turn.retry
+	case m.turn.retry != "":
+		text = term.EscapeLine(m.turn.retry)
+	case m.dialogs.Len() > 0:
+		text = "Waiting for you"
 	}
 	if d := m.now().Sub(m.turn.began); d >= time.Second {
 		text += " " + short(d.Truncate(time.Second))
@@ -100,4 +167,45 @@ func (m *model) working() string {
 		line += th.Dim.Render(" · esc interrupts")
 	}
 	return line
+}
+
+// mostQueued is how many of the waiting messages are shown.
+const mostQueued = 3
+
+// queueLines are the messages that were not delivered yet.
+func (m *model) queueLines() []string {
+	th := m.look.theme
+	var out []string
+	add := func(text, when string) {
+		out = append(out, th.Dim.Render("⤷ "+term.Truncate(term.EscapeLine(text), max(m.w-len(when)-5, 1), "…")+" ("+when+")"))
+	}
+	for _, text := range m.steered {
+		add(text, "next step")
+	}
+	for _, text := range m.state.Queued {
+		add(text, "after the turn")
+	}
+	if len(out) > mostQueued {
+		out = append(out[:mostQueued-1:mostQueued-1], th.Dim.Render("⤷ "+plural(len(out)-mostQueued+1, "more message")))
+	}
+	return out
+}
+
+// mostTodos is how many tasks are shown above the prompt.
+const mostTodos = 6
+
+// todoLines are the tasks, while a turn works on them and no sidebar shows them.
+func (m *model) todoLines() []string {
+	todos := m.state.Todos
+	if !m.todos || !m.busy() || len(todos) == 0 || m.side && m.w >= sideScreen || m.h < 20 {
+		return nil
+	}
+	for len(todos) > mostTodos && todos[0].Status == "completed" {
+		todos = todos[1:]
+	}
+	var out []string
+	for _, t := range todos[:min(len(todos), mostTodos)] {
+		out = append(out, m.todoLine(t, m.w))
+	}
+	return out
 }

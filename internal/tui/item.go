@@ -30,8 +30,9 @@ type look struct {
 	theme *theme.Theme
 	links bool // the terminal understands OSC 8
 	file  func(path string, line int) string
-	all   bool // everything is expanded
-	spin  int  // the picture of what runs
+	key   string // what expands everything
+	all   bool   // everything is expanded
+	spin  int    // the picture of what runs
 
 	name    string // of the theme, as it was asked for
 	dark    bool
@@ -87,7 +88,11 @@ func (it *item) live() bool {
 // drop forgets the layout.
 func (it *item) drop() {
 	it.lines, it.laid = nil, false
-	if it.stream != nil {
+	switch {
+	case it.stream == nil:
+	case it.stream.done:
+		it.stream = nil
+	default:
 		it.stream.text.Release()
 	}
 }
@@ -112,8 +117,8 @@ func (it *item) toggle() {
 func (it *item) lay(width int, gap bool) {
 	width = max(width, 1)
 	it.width, it.laid, it.stale = width, true, false
-	if it.kind == replyItem || it.kind == outputItem && it.stream != nil {
-		it.height = it.stream.text.Height(width)
+	if it.markdown() {
+		it.height = it.reply().text.Height(width)
 	} else {
 		it.lines = it.render(width)
 		it.height = len(it.lines)
@@ -134,8 +139,8 @@ func (it *item) slice(out []string, from, to int) []string {
 	switch {
 	case to <= from:
 		return out
-	case it.lines == nil && it.stream != nil:
-		return append(out, it.stream.text.Slice(it.width, from, to)...)
+	case it.markdown():
+		return append(out, it.reply().text.Slice(it.width, from, to)...)
 	}
 	return append(out, it.lines[min(from, len(it.lines)):min(to, len(it.lines))]...)
 }
@@ -151,7 +156,7 @@ func (it *item) render(width int) []string {
 	case noticeItem:
 		return it.renderNotice(width)
 	case outputItem:
-		return it.renderView(width)
+		return it.drawView(width)
 	case endItem:
 		return it.renderEnd(width)
 	}

@@ -1,12 +1,14 @@
 package tui
 
 import (
+	"encoding/json"
 	"runtime"
 	"time"
 
 	"github.com/charmbracelet/colorprofile"
 
 	"github.com/lathe-dev/lathe/internal/term"
+	"github.com/lathe-dev/lathe/internal/tui/keys"
 	"github.com/lathe-dev/lathe/internal/tui/theme"
 )
 
@@ -49,3 +51,46 @@ func darkBackground(getenv func(string) string) bool {
 }
 
 func spinner(n int) string { return theme.Spinner[n%len(theme.Spinner)] }
+
+// loadKeys makes the keymap of the settings, and tells what of them does not hold.
+func (m *model) loadKeys(settings json.RawMessage) {
+	keymap, problems := keys.Load(settings)
+	m.keymap, m.keys = keymap, keys.NewResolver(keymap)
+	for _, p := range problems {
+		m.tell("warning", "keybindings: "+p.String())
+	}
+}
+
+// setTheme changes how everything looks.
+func (m *model) setTheme(name string) {
+	th, err := theme.Load(name, m.look.dark, m.look.profile)
+	if err != nil {
+		m.tell("warning", err.Error())
+		return
+	}
+	m.look.name = name
+	m.wear(th)
+}
+
+// background is told what the terminal says of its background.
+func (m *model) background(dark bool) {
+	if dark == m.look.dark {
+		return
+	}
+	m.look.dark = dark
+	if th, err := theme.Load(m.look.name, dark, m.look.profile); err == nil {
+		m.wear(th)
+	}
+}
+
+// wear draws everything anew with a theme.
+func (m *model) wear(th *theme.Theme) {
+	m.look.theme = th
+	m.edit.SetTheme(th)
+	for _, it := range m.log.items {
+		if it.stream != nil {
+			it.stream.text.SetOptions(m.look.markdown())
+		}
+	}
+	m.log.restyle()
+}

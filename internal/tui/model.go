@@ -1,11 +1,15 @@
 package tui
 
 import (
+	"runtime"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/tui/dialog"
+	"github.com/lathe-dev/lathe/internal/tui/editor"
+	"github.com/lathe-dev/lathe/internal/tui/keys"
 )
 
 // Messages of the loop.
@@ -15,7 +19,6 @@ type (
 	frameMsg   struct{}            // a frame is due
 	spinMsg    struct{}            // what moves goes on
 	suspendMsg struct{}            // the process is to stop
-	resumedMsg struct{}            // and goes on
 	promptMsg  struct{ err error } // a turn is over
 	tellMsg    struct {            // something to show
 		level, text string
@@ -29,19 +32,38 @@ type model struct {
 	w, h   int
 	now    func() time.Time
 
-	look  look
-	log   *transcript
-	front event.Opened
-	state event.Status
-	turn  turn
-	edit  editor
+	look    look
+	log     *transcript
+	front   event.Opened
+	state   event.Status
+	turn    turn
+	edit    *editor.Editor
+	keymap  *keys.Map
+	keys    *keys.Resolver
+	dialogs *dialog.Stack
+	toasts  *dialog.Toasts
+	find    find
+	pick    pick
 
-	parts   map[string]*item // what streams, and calls, by key
-	turns   int
-	quit    time.Time // when ctrl+c was pressed while idle
-	focused bool
-	hint    string
-	hintTil time.Time
+	done    int // inline: items that were printed for good
+	printed int // inline: lines of the next one that were
+	above   int // rows between the transcript and the prompt
+
+	parts    map[string]*item // what streams, and calls, by key
+	steered  []string         // first lines of messages that wait for the next step
+	sessions []event.Candidate
+	turns    int
+	running  int  // commands on their way
+	side     bool // the sidebar is shown
+	todos    bool // the task list is shown above the prompt
+
+	typed     time.Time // when a key came last
+	leaving   time.Time // when the key that leaves was pressed for the first time
+	escaped   time.Time // when escape was pressed while nothing ran
+	focused   bool
+	focusTold bool // the terminal reports its focus
+	hint      string
+	hintTil   time.Time
 
 	extra  []byte // sequences to write with the next frame
 	frames pacer
@@ -58,8 +80,11 @@ type turn struct {
 }
 
 func newModel(p *program) *model {
-	m := &model{program: p, now: time.Now, focused: true, parts: map[string]*item{}, log: newTranscript()}
+	m := &model{program: p, now: time.Now, focused: true, parts: map[string]*item{}, log: newTranscript(), todos: true, side: p.options.Sidebar}
 	m.look = newLook(p.options)
+	m.edit = editor.New(editor.Options{Theme: m.look.theme, Windows: runtime.GOOS == "windows"})
+	m.dialogs, m.toasts = dialog.NewStack(nil), dialog.NewToasts(nil)
+	m.loadKeys(p.options.Keys)
 	m.w, m.h = p.term.size()
 	m.screen = newScreen(m.w, m.h, p.options.Inline)
 	m.frames = newPacer(m.now)
@@ -68,6 +93,11 @@ func newModel(p *program) *model {
 
 // start draws the first frame, before the loop runs.
 func (m *model) start() {
+	if m.look.problem != nil {
+		m.tell("warning", m.look.problem.Error())
+	}
+	m.typed = m.now()
+	m.edit.SetText(m.options.Draft)
 	m.paint()
 	if len(m.options.Initial.Parts) > 0 {
 		m.send(m.options.Initial, false)
@@ -90,11 +120,13 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case tea.MouseWheelMsg:
 		m.wheel(msg)
 	case tea.FocusMsg:
-		m.focused = true
+		m.focused, m.focusTold = true, true
 		return m, nil
 	case tea.BlurMsg:
-		m.focused = false
+		m.focused, m.focusTold = false, true
 		return m, nil
+	case tea.BackgroundColorMsg:
+		m.background(msg.IsDark())
 	case eventsMsg:
 		for _, e := range m.pump.take() {
 			m.apply(e)
@@ -111,11 +143,28 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		m.spin()
 	case suspendMsg:
 		m.suspend()
-	case resumedMsg:
-		m.screen.forget()
 	case unsteeredMsg:
+		m.taken(msg.message)
 		m.send(msg.message, false)
-	case hintMsg:
+	case foundMsg:
+		m.outs(m.edit.Answer(msg.gen, msg.found))
+		urgent = true
+	case imageMsg:
+		m.outs(m.edit.ImageLoaded(msg.id, msg.data, msg.err))
+	case outputMsg:
+		m.output(msg)
+		urgent = true
+	case paletteMsg:
+		m.openPalette(msg.found)
+		urgent = true
+	case sessionsMsg:
+		m.sessions = msg.found
+	case editedMsg:
+		m.edited(msg)
+	case unqueuedMsg:
+		m.taken(msg.message)
+		m.edit.SetMessage(msg.message)
+	case tickMsg:
 		if !m.now().Before(m.hintTil) {
 			m.hint = ""
 		}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
@@ -26,7 +27,8 @@ type program struct {
 	ctx    context.Context // of the loop; its cause says why it ended
 	cancel context.CancelCauseFunc
 
-	unwatch func() // the signals
+	unwatch func()      // the signals
+	away    atomic.Bool // another program has the terminal
 
 	mu    sync.Mutex
 	crash *CrashError
@@ -112,7 +114,11 @@ func (p *program) read() error {
 }
 
 func (p *program) watchSignals() {
-	p.unwatch = watchEnd(func(s os.Signal) { p.cancel(ended(s)) }, func() { p.send(suspendMsg{}) })
+	p.unwatch = watchEnd(func(s os.Signal) {
+		if !p.away.Load() || !fromKeys(s) {
+			p.cancel(ended(s))
+		}
+	}, func() { p.send(suspendMsg{}) })
 }
 
 func (p *program) stopSignals() { p.unwatch() }

@@ -1,15 +1,17 @@
 package tui
 
 import (
-	"github.com/lathe-dev/lathe/internal/event"
-	"github.com/lathe-dev/lathe/internal/term"
+	"strings"
+
 	"github.com/lathe-dev/lathe/internal/tui/markdown"
+	"github.com/lathe-dev/lathe/internal/tui/theme"
+	"github.com/lathe-dev/lathe/internal/tui/view"
 )
 
-// reply is Markdown that streams, or did.
+// reply is Markdown that streams, or that is laid out.
 type reply struct {
 	text *markdown.Stream
-	size int // bytes
+	raw  strings.Builder // what came so far, while it streams
 	done bool
 }
 
@@ -21,20 +23,56 @@ func (l *look) markdown() markdown.Options {
 
 func (r *reply) append(s string) {
 	r.text.Append(s)
-	r.size += len(s)
+	r.raw.WriteString(s)
 }
 
-func (r *reply) end() {
-	if !r.done {
+// end keeps the text with the item: its layout may be dropped from now on.
+func (it *item) endReply() {
+	if r := it.stream; r != nil && !r.done {
 		r.done = true
 		r.text.End()
+		it.text = r.raw.String()
+		r.raw.Reset()
+		it.touch()
 	}
 }
 
-// renderView draws a shape that a command came to.
-func (it *item) renderView(width int) []string {
-	if v, ok := it.view.(event.TextView); ok {
-		return wrap(term.Escape(v.Text), width)
+// reply is the item's text, laid out again if need be.
+func (it *item) reply() *reply {
+	if it.stream == nil {
+		it.stream = it.look.newReply()
+		it.stream.text.Append(it.text)
+		it.stream.text.End()
+		it.stream.done = true
 	}
-	return nil
+	return it.stream
+}
+
+// source is the text as the model wrote it.
+func (it *item) source() string {
+	if it.stream != nil && !it.stream.done {
+		return it.stream.raw.String()
+	}
+	return it.text
+}
+
+// markdown reports that the item is Markdown.
+func (it *item) markdown() bool {
+	return it.kind == replyItem || it.kind == outputItem && it.view == nil
+}
+
+// drawView draws the shape that a command came to.
+func (it *item) drawView(width int) []string {
+	return view.Render(it.view, it.viewOptions(width))
+}
+
+func (it *item) viewOptions(width int) view.Options {
+	o := view.Options{Width: width, Theme: it.look.theme, Links: it.look.links, Expanded: it.expanded(), Key: it.look.key, Spinner: it.look.spin, State: theme.Done}
+	if c := it.tool; c != nil {
+		o.State, o.Title, o.Live, o.Duration = c.state, c.title, c.tail.text, c.took
+		if c.state == theme.Running && !c.began.IsZero() {
+			o.Duration = it.look.now().Sub(c.began)
+		}
+	}
+	return o
 }

@@ -155,7 +155,9 @@ func TestScrollingWritesOnlyWhatIsNew(t *testing.T) {
 	for i := range 100 {
 		lines = append(lines, fmt.Sprintf("%03d %s", i, strings.Repeat("word ", 20)))
 	}
-	frameAt := func(n int) frame { return frame{lines: append(append([]string{}, lines[n:n+38]...), "> ", "status"), cx: 2, cy: 38, cursor: true} }
+	frameAt := func(n int) frame {
+		return frame{lines: append(append([]string{}, lines[n:n+38]...), "> ", "status"), cx: 2, cy: 38, cursor: true}
+	}
 	s.paint(frameAt(0))
 	if n := len(s.paint(frameAt(3))); n > 450 {
 		t.Errorf("three new lines took %d bytes", n)

@@ -8,37 +8,128 @@ import (
 	"github.com/lathe-dev/lathe/internal/term"
 )
 
-// statusLine is the last line of the screen: what matters most stands first, and what does not fit is left out.
-func (m *model) statusLine(w int) string {
-	th := m.look.theme
-	var fields []string
-	add := func(s string) {
-		if s != "" {
-			fields = append(fields, s)
+// mostStatus is how many lines the user's own status line may have.
+const mostStatus = 3
+
+// statusLines are the last lines of the screen: what the user's statusLine command printed, and ours.
+func (m *model) statusLines(w int) []string {
+	var out []string
+	if own := strings.TrimRight(m.state.Line, "\n"); own != "" && m.h >= 8 {
+		for i, l := range strings.Split(own, "\n") {
+			if i == mostStatus {
+				break
+			}
+			out = append(out, coloured(l))
 		}
 	}
+	return append(out, m.statusLine(w, len(out) > 0))
+}
+
+// field is a part of the status line. Those of low rank are left out first when there is no room.
+type field struct {
+	text string
+	rank int
+}
+
+// statusLine is our own line: brief when the user's own says the rest.
+func (m *model) statusLine(w int, brief bool) string {
 	st := m.state
-	add(term.EscapeLine(st.Model))
-	add(term.EscapeLine(string(st.Mode)))
-	place := filepath.Base(st.Dir)
-	if st.Dir == "" {
-		place = ""
-	} else if st.Branch != "" {
-		place += " (" + st.Branch + ")"
+	var fields []field
+	add := func(rank int, s string) {
+		if s != "" && (!brief || rank >= 8) {
+			fields = append(fields, field{term.EscapeLine(s), rank})
+		}
 	}
-	add(term.EscapeLine(place))
+	model := st.Model
+	if st.Effort != "" {
+		model += " " + st.Effort
+	}
+	add(6, model)
+	add(9, string(st.Mode))
+	add(5, place(st.Dir, st.Branch))
 	if st.ContextWindow > 0 && st.ContextUsed > 0 {
-		add(fmt.Sprintf("context %d%%", st.ContextUsed*100/st.ContextWindow))
+		add(7, fmt.Sprintf("context %d%%", int(float64(st.ContextUsed)*100/float64(st.ContextWindow)+0.5)))
+	} else if st.ContextUsed > 0 {
+		add(7, fmt.Sprintf("context %dk", (st.ContextUsed+500)/1000))
 	}
 	if st.CostUSD > 0 {
-		add(fmt.Sprintf("$%.2f", st.CostUSD))
+		add(4, fmt.Sprintf("$%.2f", st.CostUSD))
 	}
-	if st.CacheHit > 0 {
-		add(fmt.Sprintf("cache %d%%", int(st.CacheHit*100)))
+	if st.Usage.Input > 0 || st.CacheHit > 0 {
+		add(3, fmt.Sprintf("cache %d%%", int(st.CacheHit*100+0.5)))
 	}
 	if st.Background > 0 {
-		add(plural(st.Background, "task"))
+		add(8, plural(st.Background, "task"))
 	}
-	line := strings.Join(fields, " · ")
-	return th.Dim.Render(term.Truncate(line, w, "…"))
+	return m.look.theme.Dim.Render(fitFields(fields, w))
+}
+
+// fitFields joins fields, without those of the lowest ranks where not all fit.
+func fitFields(fields []field, w int) string {
+	for {
+		var texts []string
+		least := 0
+		for i, f := range fields {
+			texts = append(texts, f.text)
+			if f.rank < fields[least].rank {
+				least = i
+			}
+		}
+		line := strings.Join(texts, " · ")
+		if len(fields) <= 1 || term.Width(line) <= w {
+			return term.Truncate(line, w, "…")
+		}
+		fields = append(fields[:least:least], fields[least+1:]...)
+	}
+}
+
+// place is the folder's name and its branch.
+func place(dir, branch string) string {
+	if dir == "" {
+		return branch
+	}
+	name := filepath.Base(dir)
+	if branch != "" {
+		name += " (" + branch + ")"
+	}
+	return name
+}
+
+// coloured makes foreign text with colours safe: styles are kept, everything else is escaped.
+func coloured(s string) string {
+	var b strings.Builder
+	for s != "" {
+		i := strings.IndexByte(s, 0x1b)
+		if i < 0 {
+			b.WriteString(term.EscapeLine(s))
+			break
+		}
+		b.WriteString(term.EscapeLine(s[:i]))
+		n := sgrLength(s[i:])
+		if n == 0 {
+			b.WriteString(term.EscapeLine(s[i : i+1]))
+			n = 1
+		} else {
+			b.WriteString(s[i : i+n])
+		}
+		s = s[i+n:]
+	}
+	b.WriteString("\x1b[m")
+	return b.String()
+}
+
+// sgrLength is the length of the SGR sequence at the start of s; 0: there is none.
+func sgrLength(s string) int {
+	if !strings.HasPrefix(s, "\x1b[") {
+		return 0
+	}
+	for i := 2; i < len(s) && i < 64; i++ {
+		switch c := s[i]; {
+		case c == 'm':
+			return i + 1
+		case (c < '0' || c > '9') && c != ';' && c != ':':
+			return 0
+		}
+	}
+	return 0
 }

@@ -169,6 +169,13 @@ func (t *terminal) ready() bool {
 	return !t.busy.Load()
 }
 
+// drain waits until the terminal took what was written, or a while.
+func (t *terminal) drain() {
+	for end := time.Now().Add(lastWrite); t.busy.Load() && time.Now().Before(end); {
+		time.Sleep(time.Millisecond)
+	}
+}
+
 // stopWriting ends the writer when it has written what it was given, or after a while.
 func (t *terminal) stopWriting() {
 	close(t.writes)

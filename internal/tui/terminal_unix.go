@@ -60,3 +60,9 @@ func stopSelf() {
 const canSuspend = true
 
 func hangup(s os.Signal) bool { return s == syscall.SIGHUP }
+
+// defaultEditor is used when the environment names none.
+const defaultEditor = "vi"
+
+// fromKeys reports a signal that a key press sends to all programs of the terminal.
+func fromKeys(s os.Signal) bool { return s == syscall.SIGINT || s == syscall.SIGQUIT }

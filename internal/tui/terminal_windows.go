@@ -65,3 +65,9 @@ func stopSelf() {}
 const canSuspend = false
 
 func hangup(os.Signal) bool { return false }
+
+// defaultEditor is used when the environment names none.
+const defaultEditor = "notepad"
+
+// fromKeys reports a signal that a key press sends to all programs of the terminal.
+func fromKeys(s os.Signal) bool { return s == os.Interrupt }

@@ -14,6 +14,9 @@ type transcript struct {
 	anchor int  // the item at the top, when not following
 	offset int  // the line of that item in the first row
 
+	picked *item  // has the focus
+	mark   string // the line above it
+
 	unseen int // items that came since the end was left
 	kept   []*item
 	lines  int // lines of the items in kept
@@ -116,7 +119,11 @@ func (t *transcript) view() []string {
 	for i, skip := t.anchor, t.offset; i < len(t.items) && len(out) < t.rows; i, skip = i+1, 0 {
 		h := t.height(i)
 		seen = append(seen, t.items[i])
+		first := len(out)
 		out = t.items[i].slice(out, skip, min(h, skip+t.rows-len(out)))
+		if t.items[i] == t.picked && skip == 0 && t.items[i].gap > 0 {
+			out[first] = t.mark
+		}
 	}
 	t.forget(seen)
 	return out

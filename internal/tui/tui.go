@@ -19,6 +19,7 @@ package tui
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -55,7 +56,7 @@ type Options struct {
 	Theme         string              // a name that theme.Names lists; "" is "auto"
 	Inline        bool                // keep the terminal's own scrollback instead of using the alternate screen
 	Mouse         bool                // capture the mouse; native selection then needs the terminal's own modifier
-	Keys          map[string]any      // the setting "keybindings"; null unbinds
+	Keys          json.RawMessage     // the setting "keybindings"; null unbinds
 	Notifications string              // "auto" (""), "osc9", "osc777", "osc99", "bell", "off"
 	ReducedMotion bool                // no spinner
 	Sidebar       bool                // show the sidebar from the start

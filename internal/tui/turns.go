@@ -2,11 +2,13 @@ package tui
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/lathe-dev/lathe/internal/llm"
+	"github.com/lathe-dev/lathe/internal/tui/theme"
 )
 
 // hintTime is how long a hint stays.
@@ -22,6 +24,9 @@ func (m *model) busy() bool { return m.turn.active || m.turn.running > 0 }
 func (m *model) send(msg llm.Message, after bool) {
 	m.log.end()
 	if m.busy() {
+		if !after {
+			m.steered = append(m.steered, firstLine(msg.PlainText()))
+		}
 		m.spawn(func() tea.Msg {
 			if m.session.Steer(msg, after) {
 				return nil
@@ -31,6 +36,39 @@ func (m *model) send(msg llm.Message, after bool) {
 		return
 	}
 	m.prompt(msg)
+}
+
+// waiting reports that messages were not delivered yet.
+func (m *model) waiting() bool { return len(m.steered) > 0 || len(m.state.Queued) > 0 }
+
+// unqueue takes the newest message that was not delivered back into the editor.
+func (m *model) unqueue() {
+	m.spawn(func() tea.Msg {
+		msg, ok := m.session.Unqueue()
+		if !ok {
+			return tellMsg{}
+		}
+		return unqueuedMsg{msg}
+	})
+}
+
+type unqueuedMsg struct{ message llm.Message }
+
+// taken forgets a steered message that was delivered or taken back.
+func (m *model) taken(msg llm.Message) {
+	if i := slices.Index(m.steered, firstLine(msg.PlainText())); i >= 0 {
+		m.steered = slices.Delete(m.steered, i, i+1)
+	}
+}
+
+// calling reports that a call runs in the foreground.
+func (m *model) calling() bool {
+	for _, it := range m.parts {
+		if it.tool != nil && it.tool.state == theme.Running {
+			return true
+		}
+	}
+	return false
 }
 
 // unsteeredMsg brings back a message that came too late for its turn.
@@ -63,17 +101,11 @@ func (m *model) interrupt() {
 	m.spawn(func() tea.Msg { m.session.Interrupt(); return nil })
 }
 
-// say shows a hint for a moment.
-func (m *model) say(hint string) {
-	m.hint, m.hintTil = hint, m.now().Add(hintTime)
-	time.AfterFunc(hintTime+time.Millisecond, func() { m.program.send(hintMsg{}) })
-}
-
-// hintMsg says that a hint may be over.
-type hintMsg struct{}
-
 // tell adds a notice to the transcript.
 func (m *model) tell(level, text string) {
+	if text == "" {
+		return
+	}
 	m.log.add(&item{kind: noticeItem, look: &m.look, level: level, text: text})
 }
 
@@ -81,7 +113,7 @@ func (m *model) tell(level, text string) {
 func (m *model) startSpin() {
 	if !m.turn.spinning {
 		m.turn.spinning = true
-		time.AfterFunc(m.spinTime(), func() { m.program.send(spinMsg{}) })
+		m.later(m.spinTime(), spinMsg{})
 	}
 }
 
@@ -113,10 +145,11 @@ func (m *model) resize() {
 
 // suspend stops the process as ctrl+z does in a shell, and goes on when it is continued.
 func (m *model) suspend() {
-	if !canSuspend {
+	if !canSuspend || m.away.Load() {
 		return
 	}
 	m.term.stopReading()
+	m.term.drain()
 	m.term.leave("")
 	m.stopSignals()
 	stopSelf()

@@ -1,0 +1,19 @@
+package tui
+
+import (
+	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/tui/dialog"
+)
+
+// asked opens the dialog of a question.
+func (m *model) asked(b event.Asked) {
+	if b.Question.Permission != nil {
+		m.dialogs.Ask(dialog.NewPermission(b, m.look.theme))
+	} else {
+		m.dialogs.Ask(dialog.NewQuestion(b, m.look.theme))
+	}
+	m.notify("lathe asks: " + b.Question.Title + " " + b.Question.Text)
+}
+
+// answered closes it, whoever answered.
+func (m *model) answered(b event.Answered) { m.dialogs.Close(b.ID) }

@@ -1,0 +1,211 @@
+package tui
+
+import (
+	"encoding/base64"
+	"fmt"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/term"
+	"github.com/lathe-dev/lathe/internal/tui/dialog"
+	"github.com/lathe-dev/lathe/internal/tui/keys"
+)
+
+// outputMsg is what a command came to. List is the dialog whose list it replaces, or nil.
+type outputMsg struct {
+	name string
+	out  event.Output
+	err  error
+	list *dialog.Picker
+}
+
+// command runs a slash command beside the loop.
+func (m *model) command(name, args string) {
+	m.commandFor(nil, dialog.Command{Name: name, Args: args}, nil)
+}
+
+// commandLine runs a command from a line without its slash.
+func (m *model) commandLine(line string) {
+	name, args, _ := strings.Cut(strings.TrimSpace(line), " ")
+	m.command(name, strings.TrimSpace(args))
+}
+
+// commandFor runs a command, and after it another one whose output replaces the list.
+func (m *model) commandFor(list *dialog.Picker, c dialog.Command, after *dialog.Command) {
+	m.running++
+	m.spawn(func() tea.Msg {
+		out, err := m.session.Command(m.ctx, c.Name, c.Args)
+		if err == nil && after != nil {
+			out, err = m.session.Command(m.ctx, after.Name, after.Args)
+		} else {
+			list = nil
+		}
+		return outputMsg{c.Name, out, err, list}
+	})
+}
+
+// output shows what a command came to.
+func (m *model) output(msg outputMsg) {
+	m.running--
+	if msg.err != nil {
+		if m.ctx.Err() == nil {
+			m.tell("error", msg.err.Error())
+		}
+		return
+	}
+	out := msg.out
+	switch {
+	case out.Pick != nil && msg.list != nil && m.dialogs.Top() == dialog.Dialog(msg.list):
+		msg.list.Update(*out.Pick)
+	case out.Pick != nil && msg.list == nil:
+		m.dialogs.Open(dialog.NewPicker(*out.Pick, m.look.theme))
+	}
+	m.showOutput(out)
+	if out.Theme != "" {
+		m.setTheme(out.Theme)
+	}
+	if out.Insert != "" {
+		m.edit.SetText(out.Insert)
+	}
+	if out.Copy != "" {
+		m.copy(out.Copy)
+	}
+	if out.Open != "" {
+		m.open(out.Open)
+	}
+	if out.Prompt != nil {
+		m.send(*out.Prompt, false)
+	}
+	if out.Quit {
+		m.leave()
+	}
+}
+
+func (m *model) showOutput(out event.Output) {
+	it := &item{kind: outputItem, look: &m.look, view: out.View}
+	switch {
+	case out.View != nil:
+	case strings.TrimSpace(out.Text) != "":
+		it.text = out.Text
+	default:
+		return
+	}
+	m.log.end()
+	m.log.add(it)
+}
+
+// open shows a view that the terminal makes itself.
+func (m *model) open(name string) {
+	switch name {
+	case "keys":
+		m.showKeys()
+	case "palette":
+		m.palette()
+	case "sidebar":
+		m.toggleSidebar()
+	default:
+		m.toast("warning", "there is no view "+name+" in this terminal")
+	}
+}
+
+// finish carries out what a key in a dialog came to.
+func (m *model) finish(d dialog.Dialog, r dialog.Result) {
+	if r.Answer != nil {
+		id, a := d.ID(), *r.Answer
+		m.spawn(func() tea.Msg {
+			if err := m.session.Answer(id, a); err != nil {
+				return tellMsg{"warning", err.Error()}
+			}
+			return nil
+		})
+	}
+	if r.Toast != "" {
+		m.toast("info", r.Toast)
+	}
+	switch {
+	case r.Run == nil:
+	case r.Run.Name == "":
+		m.fromPalette(r.Run.Args)
+	default:
+		list, _ := d.(*dialog.Picker)
+		m.commandFor(list, *r.Run, r.After)
+	}
+}
+
+// copy puts text into the clipboard of the terminal (OSC 52), which works over any connection.
+func (m *model) copy(text string) {
+	m.extra = append(m.extra, "\x1b]52;c;"+base64.StdEncoding.EncodeToString([]byte(text))+"\x1b\\"...)
+	m.toast("info", fmt.Sprintf("copied %s", plural(len([]rune(text)), "character")))
+}
+
+// palette opens the list of all commands with their keys.
+func (m *model) palette() {
+	m.spawn(func() tea.Msg {
+		return paletteMsg{m.session.Complete(m.ctx, event.Query{Kind: event.QueryCommand})}
+	})
+}
+
+type paletteMsg struct{ found []event.Candidate }
+
+func (m *model) openPalette(found []event.Candidate) {
+	pick := event.Pick{Title: "Commands", Command: "", Empty: "There are no commands."}
+	for _, c := range found {
+		label := "/" + c.Text
+		if c.Hint != "" {
+			label += " " + c.Hint
+		}
+		detail := c.Help
+		if key := m.keymap.Key(keys.Action("command:" + c.Text)); key != "" {
+			detail = key + " · " + detail
+		}
+		id := c.Text
+		if c.Hint != "" && c.Hint[0] != '[' {
+			id += " " // it needs an argument
+		}
+		pick.Items = append(pick.Items, event.PickItem{ID: id, Label: label, Detail: detail})
+	}
+	m.dialogs.Open(dialog.NewPicker(pick, m.look.theme))
+}
+
+// fromPalette runs a command that was chosen, or has its argument typed.
+func (m *model) fromPalette(line string) {
+	if strings.HasSuffix(line, " ") {
+		m.edit.SetText("/" + line)
+		return
+	}
+	m.commandLine(line)
+}
+
+// showKeys opens the list of keys.
+func (m *model) showKeys() {
+	m.dialogs.Open(dialog.NewText("Keys", m.look.theme, m.keyLines))
+}
+
+func (m *model) keyLines(width int) []string {
+	th := m.look.theme
+	var out []string
+	context := keys.Context("")
+	for _, b := range m.keymap.Bindings() {
+		if len(b.Keys) == 0 {
+			continue
+		}
+		if b.Context != context {
+			if context != "" {
+				out = append(out, "")
+			}
+			context = b.Context
+			out = append(out, th.Heading2.Render(string(context)))
+		}
+		chords := term.EscapeLine(strings.Join(b.Keys, ", "))
+		pad := max(keyColumn-term.Width(chords), 1)
+		help := term.EscapeLine(b.Help)
+		out = append(out, "  "+th.Key.Render(term.Truncate(chords, max(width-4, 1), "…"))+strings.Repeat(" ", pad)+
+			term.Truncate(help, max(width-2-max(keyColumn, term.Width(chords)+1), 1), "…"))
+	}
+	return out
+}
+
+// keyColumn is where the list of keys says what they do.
+const keyColumn = 30

@@ -1,0 +1,78 @@
+package tui
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+)
+
+// editedMsg brings the text that the user edited in a program of their own.
+type editedMsg struct {
+	text string
+	err  error
+}
+
+// openEditor gives the terminal to the user's editor until that ends. Events are taken meanwhile, and nothing
+// is drawn.
+func (m *model) openEditor(text string) {
+	if m.away.Swap(true) {
+		return
+	}
+	m.term.stopReading()
+	m.term.drain()
+	m.term.leave("")
+	m.spawn(func() tea.Msg {
+		edited, err := edit(m.options, text)
+		return editedMsg{edited, err}
+	})
+}
+
+func (m *model) edited(msg editedMsg) {
+	m.away.Store(false)
+	m.comeBack()
+	if msg.err != nil {
+		m.tell("error", msg.err.Error())
+		return
+	}
+	m.edit.SetText(msg.text)
+}
+
+// edit runs the editor on a file with text, and returns what is in it after that.
+func edit(o Options, text string) (_ string, err error) {
+	dir, err := os.MkdirTemp("", "lathe-prompt-")
+	if err != nil {
+		return "", fmt.Errorf("the prompt could not be written for the editor: %w", err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	path := filepath.Join(dir, "prompt.md")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		return "", fmt.Errorf("the prompt could not be written for the editor: %w", err)
+	}
+	command := o.editor()
+	words := strings.Fields(command)
+	cmd := exec.Command(words[0], append(words[1:], path)...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = o.In, o.Out, o.Out
+	if err := cmd.Run(); err != nil {
+		return "", fmt.Errorf("the editor %q failed: %w; set $VISUAL or $EDITOR to one that works", command, err)
+	}
+	edited, err := os.ReadFile(path)
+	if err != nil {
+		return "", fmt.Errorf("the edited prompt could not be read: %w", err)
+	}
+	return strings.TrimRight(string(edited), "\n"), nil
+}
+
+// editor is the command of the user's editor.
+func (o Options) editor() string {
+	for _, c := range []string{o.Editor, o.Getenv("VISUAL"), o.Getenv("EDITOR")} {
+		if strings.TrimSpace(c) != "" {
+			return c
+		}
+	}
+	return defaultEditor
+}

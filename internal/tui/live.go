@@ -1,0 +1,69 @@
+package tui
+
+// composeInline lays out the live part of an inline screen: what still changes, and the prompt. What is
+// finished is printed above it for good.
+func (m *model) composeInline() frame {
+	most := max(m.h-1, 1) // all of it has to stay on the screen
+	f, popup := m.bottom(max(most-2, 1))
+	m.log.resize(m.w, max(most-len(f.lines), 0))
+	above := m.commit()
+	room := most - len(f.lines)
+	var lines []string
+	for i := m.done; i < len(m.log.items) && room > 0; i++ {
+		it := m.log.items[i]
+		h := m.log.height(i)
+		from := 0
+		if i == m.done {
+			from = m.printed
+		}
+		lines = it.slice(lines, from, h)
+	}
+	lines = lines[max(len(lines)-room, 0):]
+	lines = append(lines, popup...)
+	if over := len(lines) + len(f.lines) - most; over > 0 {
+		lines = lines[min(over, len(lines)):]
+	}
+	if toasts := m.toasts.Lines(m.w, m.look.theme); len(toasts) > 0 && len(lines)+len(toasts)+len(f.lines) <= most {
+		lines = append(lines, toasts...)
+	}
+	f.cy += len(lines)
+	f.lines = append(lines, f.lines...)
+	f.above = above
+	return f
+}
+
+// commit returns the lines that are finished and were not printed yet. An item that streams is printed as far
+// as it is settled; what comes after an item that is not finished waits for it.
+func (m *model) commit() []string {
+	var out []string
+	for ; m.done < len(m.log.items); m.done, m.printed = m.done+1, 0 {
+		it := m.log.items[m.done]
+		h := m.log.height(m.done)
+		if it.final() {
+			out = it.slice(out, m.printed, h)
+			it.drop()
+			continue
+		}
+		if it.kind == replyItem && it.stream != nil {
+			if settled := it.gap + it.stream.text.Settled(m.log.width); settled > m.printed && settled > it.gap {
+				out = it.slice(out, m.printed, settled)
+				m.printed = settled
+			}
+		}
+		break
+	}
+	return out
+}
+
+// final reports that the item does not change any more.
+func (it *item) final() bool {
+	switch {
+	case it.tool != nil:
+		return it.tool.state > 1
+	case it.kind == reasoningItem:
+		return !it.thinking
+	case it.kind == replyItem:
+		return it.stream == nil || it.stream.done
+	}
+	return true
+}
