@@ -58,6 +58,7 @@ const (
 	oddLong         oddity = "long"
 	oddCharacter    oddity = "character"
 	oddBlank        oddity = "blank"
+	oddLetters      oddity = "letters"
 	oddUnknownDir   oddity = "unknown folder"
 	oddEvaluated    oddity = "evaluated name"
 	oddControl      oddity = "control flow"
@@ -120,7 +121,10 @@ func cut(text string, from, to uint) string {
 // analyze walks the whole line.
 func analyze(line, dir string, w permission.World) *analysis {
 	a := &analysis{world: w, start: dir, line: line, class: permission.ClassNeutral, exact: true}
-	sc := &scope{src: line, dirs: []string{dir}}
+	sc := &scope{
+		src: line, dirs: []string{dir},
+		vars: map[string]binding{}, funcs: map[string]*function{}, aliases: map[string]string{},
+	}
 	a.characters(line)
 	switch {
 	case len(line) > maxParse:
@@ -168,11 +172,15 @@ func reason(err error) string {
 
 // nestedScript analyses text that something in the line runs as a script.
 func (a *analysis) nestedScript(text string, sc *scope, within string, args []string) {
+	a.script1(text, sc.inside(within), args)
+}
+
+// script1 analyses a script in a scope of its own.
+func (a *analysis) script1(text string, inner *scope, args []string) {
 	if a.mute > 0 || text == "" {
 		return
 	}
-	inner := sc.inside(within)
-	inner.src, inner.nested, inner.args = text, sc.nested+1, args
+	inner.src, inner.nested, inner.args = text, inner.nested+1, args
 	a.parsed += len(text)
 	if inner.nested > maxNested || a.parsed > 3*maxParse {
 		a.saw(oddTooMuch, "scripts within scripts")

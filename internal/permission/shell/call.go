@@ -207,13 +207,13 @@ func (a *analysis) run(c *call, sc *scope) (script string, ok bool) {
 	c.use = a.lookUp(c, sc)
 	at := a.addPart(c, sc)
 	a.calls = a.noteCall(c)
-	a.follow(c, sc)
+	inner := a.follow(c, sc)
 	a.reach(c, sc)
 	a.change(c, sc)
 	if at < 0 || !a.parts[at].Class.Looks() {
 		return "", false
 	}
-	return a.rewrite(c, &a.parts[at])
+	return a.rewrite(c, &a.parts[at], inner)
 }
 
 // baseName is the program's name, "" when it is not known.
@@ -243,12 +243,12 @@ func (a *analysis) addPart(c *call, sc *scope) int {
 	}
 	p.Text, p.Deep = a.texts(c)
 	for i, w := range c.words {
-		if !w.literal() || (w.glob && (i == 0 || risky(c, w))) {
+		if !w.literal() || (w.glob && (i == 0 || risky(c, w))) || (w.braced && (i == 0 || strings.HasPrefix(w.text, "-"))) {
 			p.Exact = false
 		}
 	}
 	first := c.words[0]
-	if strings.ContainsAny(first.text, " \t\n;&|<>()$`\"'\\*?[]{}=") || first.tilde {
+	if first.text != "[" && strings.ContainsAny(first.text, " \t\n;&|<>()$`\"'\\*?[]{}=") || first.tilde {
 		p.Exact = false
 	}
 	for _, as := range c.assigns {
@@ -279,6 +279,10 @@ func (a *analysis) transparent(c *call) bool { return c.wrapper == "" }
 
 // harden takes the harmless class from what looks harmless by its words alone.
 func (a *analysis) harden(c *call, p *permission.Part, sc *scope) {
+	first := c.words[0]
+	if !builtins[first.text] && !first.unknown && a.mute == 0 {
+		p.Path = a.world.Program(first.text, sc.dir())
+	}
 	if !p.Class.Looks() {
 		p.Class = stronger(p.Class, permission.ClassNeutral)
 		return
@@ -332,7 +336,6 @@ func (a *analysis) locate(c *call, p *permission.Part, sc *scope) {
 	if builtins[c.words[0].text] {
 		return
 	}
-	p.Path = a.world.Program(c.words[0].text, sc.dir())
 	switch {
 	case p.Path == "":
 		a.soften(p, "there is no program "+c.words[0].text)
@@ -355,7 +358,8 @@ func trusted(path string) bool {
 // builtins are the commands that bash runs itself and that may count as harmless.
 var builtins = map[string]bool{
 	"echo": true, "printf": true, "pwd": true, "true": true, "false": true, ":": true, "test": true, "[": true,
-	"cd": true, "type": true, "command": true,
+	"cd": true, "type": true, "command": true, "help": true, "times": true, "jobs": true, "wait": true, "dirs": true,
+	"umask": true, "exit": true, "return": true, "pushd": true, "popd": true, "compgen": true,
 }
 
 // risky reports whether a pattern could stand for a file whose name is a flag of a program that has

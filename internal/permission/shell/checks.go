@@ -143,6 +143,12 @@ var textChecks = []check{
 		}),
 	},
 	{
+		Name: "mixed-letters", Effect: permission.Ask,
+		Sentence: "Letters of two alphabets within one word, where one may pass for the other.",
+		Fires:    "cat .\u0435nv", Spares: "cat отчёт.txt größe.txt",
+		find: sees("letters of several alphabets in one word", oddLetters),
+	},
+	{
 		Name: "too-long", Effect: permission.Ask,
 		Sentence: "A line of more than 10,000 characters: nobody reads it before saying yes.",
 		Fires:    "echo " + strings.Repeat("a", maxLine), Spares: "echo aaaa",
@@ -181,7 +187,7 @@ var textChecks = []check{
 				return ""
 			}
 			w := c.words[0]
-			if w.quoted || w.glob || (w.worked && !w.unknown) {
+			if w.quoted || w.glob || w.braced || (w.worked && !w.unknown) {
 				return "the program is spelled " + c.raw
 			}
 			return ""
@@ -196,7 +202,7 @@ var textChecks = []check{
 				return ""
 			}
 			for _, w := range c.words[min(1, len(c.words)):] {
-				if strings.HasPrefix(w.text, "-") && (w.worked || hiddenFlag(w, c.raw)) {
+				if strings.HasPrefix(w.text, "-") && (w.worked && !w.unknown || hiddenFlag(w, c.raw)) {
 					return "a flag is spelled so that the text hides it: " + w.text
 				}
 			}
@@ -270,8 +276,7 @@ var expansionChecks = []check{
 		Fires:    `$'\x72m' -r build`, Spares: `grep $'\t' a.txt`,
 		find: func(a *analysis) []string {
 			for _, text := range a.odd[oddAnsi] {
-				if strings.Contains(text, `\x`) || strings.Contains(text, `\u`) || strings.Contains(text, `\U`) ||
-					strings.Contains(text, `\c`) || strings.ContainsAny(afterBackslash(text), "01234567") {
+				if encoded(text) {
 					return []string{"text is written in numbers: " + text}
 				}
 			}
@@ -346,7 +351,7 @@ var expansionChecks = []check{
 			}
 			return each(func(_ *analysis, c *call) string {
 				for i, w := range c.words {
-					if w.worked && (i == 0 || strings.HasPrefix(w.text, "-")) && !c.guess {
+					if w.braced && (i == 0 || strings.HasPrefix(w.text, "-")) && !c.guess {
 						return "braces become " + w.text
 					}
 				}
@@ -374,16 +379,17 @@ var expansionChecks = []check{
 	},
 }
 
-// afterBackslash are the characters that follow backslashes.
-func afterBackslash(text string) string {
-	var b strings.Builder
+// encoded reports whether text for $'...' writes characters as numbers.
+func encoded(text string) bool {
 	for i := 0; i+1 < len(text); i++ {
-		if text[i] == '\\' {
-			i++
-			b.WriteByte(text[i])
+		if text[i] != '\\' {
+			continue
+		}
+		if i++; strings.IndexByte("xuUc01234567", text[i]) >= 0 {
+			return true
 		}
 	}
-	return b.String()
+	return false
 }
 
 var zshChecks = []check{

@@ -33,7 +33,7 @@ var fileChecks = []check{
 		Sentence: "Reads a file that holds keys, passwords or tokens, or the history of shells.",
 		Fires:    "cat ~/.ssh/id_ed25519", Spares: "cat notes.txt",
 		find: func(a *analysis) []string {
-			out := reaching("it reads secrets", permission.Read, func(a *analysis, p string) bool { return secret(a, p) })(a)
+			out := reaching("it reads secrets", permission.Read, secret)(a)
 			return append(out, each(secretWord)(a)...)
 		},
 	},
@@ -101,8 +101,16 @@ var fileChecks = []check{
 		Sentence: "Writes what other programs run or obey: git hooks and settings, shell start-up files, settings of agents and editors, keys.",
 		Fires:    "echo x > .git/hooks/pre-commit", Spares: "echo x > docs/hooks.md",
 		find: func(a *analysis) []string {
-			out := reaching("it writes a protected path", permission.Write, func(a *analysis, p string) bool { return protected(a, p) })(a)
+			out := reaching("it writes a protected path", permission.Write, protected)(a)
 			return append(out, each(protectedWord)(a)...)
+		},
+	},
+	{
+		Name: "settings-write", Effect: permission.Ask,
+		Sentence: "Writes a file that chooses programs or options for build tools, package managers, hooks or editors.",
+		Fires:    "echo x >> .npmrc", Spares: "echo x >> notes.txt",
+		find: func(a *analysis) []string {
+			return reaching("it writes settings that programs obey", permission.Write, settings)(a)
 		},
 	},
 	{
@@ -322,57 +330,100 @@ func agentSecret(a *analysis, p string) bool {
 	return false
 }
 
-// protectedFolders are folders that nothing but their own program should write, anywhere.
-var protectedFolders = []string{
-	".git", ".vscode", ".idea", ".husky", ".cargo", ".devcontainer", ".yarn", ".mvn", ".claude", ".lathe", ".codex", ".gemini", ".cursor", ".continue", ".ssh",
-	".gnupg", ".aws", ".kube", ".docker", ".zed", ".opencode", ".crush", ".agents", ".github/workflows-lathe",
-}
+// protectedFolders are folders that nothing but their own program should write.
+var protectedFolders = []string{".git", ".lathe", ".idea", ".ssh", ".gnupg", ".vscode", ".claude", ".codex", ".cursor", ".gemini", ".opencode", ".crush"}
 
-// protectedFiles are such files, anywhere.
+// protectedFiles are such files: start-up files of shells, lists of servers and settings of agents, keys.
 var protectedFiles = []string{
-	".gitconfig", ".gitmodules", ".bashrc", ".bash_profile", ".bash_login", ".bash_aliases", ".bash_logout", ".zshrc", ".zprofile", ".zshenv", ".zlogin",
-	".zlogout", ".profile", ".envrc", ".npmrc", ".yarnrc", ".yarnrc.yml", ".pnp.cjs", ".pnp.loader.mjs", ".pnpmfile.cjs", "bunfig.toml", ".bunfig.toml", ".bazelrc",
-	".bazelversion", ".bazeliskrc", ".pre-commit-config.yaml", "lefthook.yml", "lefthook.yaml", ".lefthook.yml", ".lefthook.yaml", "gradle-wrapper.properties",
-	"maven-wrapper.properties", ".devcontainer.json", ".ripgreprc", "pyrightconfig.json", ".mcp.json", ".claude.json", ".inputrc", ".netrc", ".vimrc", ".exrc", ".nvimrc",
-	".tmux.conf", ".screenrc", ".xinitrc", ".xprofile", ".pam_environment", ".curlrc", ".wgetrc", ".gdbinit", ".lldbinit", ".psqlrc", ".irbrc", ".pryrc", ".pythonrc",
-	".emacs", "authorized_keys", ".rhosts", ".forward", ".pypirc", ".git-credentials", ".ideavimrc", ".cshrc", ".tcshrc", ".login", ".kshrc", ".mkshrc", ".pythonstartup",
+	".bashrc", ".bash_profile", ".bash_login", ".bash_aliases", ".bash_logout", ".profile", ".zshrc", ".zprofile", ".zshenv", ".zlogin", ".zlogout",
+	".cshrc", ".tcshrc", ".login", ".kshrc", ".mkshrc", ".xprofile", ".xinitrc", ".xsession", ".xsessionrc", ".pam_environment", ".inputrc", ".bash_env",
+	".mcp.json", ".claude.json", ".netrc", "_netrc", ".git-credentials", ".pgpass", "authorized_keys", ".rhosts",
 }
 
 // protectedHome are paths below the home folder, protectedSystem absolute ones.
 var (
 	protectedHome = []string{
-		".config/git", ".config/fish", ".config/autostart", ".config/systemd", ".config/nvim", ".config/environment.d", ".config/lathe", ".config/zsh", ".config/bash",
-		".local/share/lathe", ".local/state/lathe", ".local/share/applications", "Library/LaunchAgents", "Library/Application Support/lathe", ".config/pip", ".config/opencode", ".config/crush",
+		".config/git", ".config/fish", ".config/autostart", ".config/systemd", ".config/environment.d", ".config/lathe", ".config/zsh", ".gitconfig",
+		".local/share/lathe", ".local/state/lathe", "Library/LaunchAgents", "Library/Application Support/lathe", ".aws", ".kube", ".docker", ".npmrc", ".vimrc",
 	}
-	protectedSystem = []string{
-		"/etc/passwd", "/etc/shadow", "/etc/sudoers", "/etc/sudoers.d", "/etc/cron", "/etc/profile", "/etc/profile.d", "/etc/ld.so", "/etc/pam.d", "/etc/ssh", "/etc/hosts",
-		"/etc/systemd", "/etc/init.d", "/etc/rc", "/etc/bash", "/etc/zsh", "/etc/environment", "/var/spool/cron", "/boot", "/proc", "/sys", "/etc/crontab", "/etc/ld.so.preload",
-		"/etc/gitconfig", "/Library/LaunchDaemons", "/Library/LaunchAgents",
-	}
+	protectedSystem = []string{"/etc", "/boot", "/proc", "/sys", "/var/spool", "/Library/LaunchDaemons", "/Library/LaunchAgents"}
 )
+
+// settingsFiles choose programs or options of programs; settingsFolders hold such files.
+var (
+	settingsFiles = []string{
+		".gitmodules", ".gitattributes", ".envrc", ".npmrc", ".yarnrc", ".yarnrc.yml", ".pnp.cjs", ".pnp.loader.mjs", ".pnpmfile.cjs", "bunfig.toml", ".bunfig.toml",
+		".bazelrc", ".bazelversion", ".bazeliskrc", ".pre-commit-config.yaml", "lefthook.yml", "lefthook.yaml", ".lefthook.yml", ".lefthook.yaml",
+		"gradle-wrapper.properties", "maven-wrapper.properties", ".devcontainer.json", ".ripgreprc", "pyrightconfig.json", ".vimrc", ".exrc", ".nvimrc", ".tmux.conf",
+		".screenrc", ".curlrc", ".wgetrc", ".gdbinit", ".lldbinit", ".psqlrc", ".irbrc", ".pryrc", ".pythonrc", ".pypirc", ".forward",
+	}
+	settingsFolders = []string{".husky", ".githooks", ".cargo", ".devcontainer", ".yarn", ".mvn", ".circleci", ".buildkite", ".direnv"}
+)
+
+// fromRoot is the path below the innermost working root, or the whole path, in small letters: a root inside
+// a protected folder can be worked in.
+func fromRoot(a *analysis, p string) (rel string, mine bool) {
+	p = strings.ToLower(filepath.ToSlash(p))
+	rel = p
+	for _, root := range a.world.Roots() {
+		root = strings.ToLower(filepath.ToSlash(root))
+		if below(p, root) && len(p)-len(root) < len(rel) {
+			rel, mine = strings.TrimPrefix(p[len(root):], "/"), true
+		}
+	}
+	return rel, mine || below(p, strings.ToLower(filepath.ToSlash(a.world.Home())))
+}
 
 // protected reports whether a path is one that other programs run or obey. Names are compared without case
 // and without the dots and blanks that some file systems drop.
 func protected(a *analysis, p string) bool {
-	p = strings.ToLower(filepath.ToSlash(p))
+	rel, mine := fromRoot(a, p)
 	home := strings.ToLower(filepath.ToSlash(a.world.Home()))
-	for _, rel := range protectedHome {
-		if below(p, home+"/"+strings.ToLower(rel)) {
+	full := strings.ToLower(filepath.ToSlash(p))
+	for _, name := range protectedHome {
+		if below(full, home+"/"+strings.ToLower(name)) && rel == full {
 			return true
 		}
 	}
 	for _, abs := range protectedSystem {
-		if p == abs || strings.HasPrefix(p, abs) && (strings.HasPrefix(p[len(abs):], "/") || !strings.Contains(path.Base(abs), ".") && strings.HasPrefix(abs, "/etc/") && path.Dir(abs) == path.Dir(p)) {
+		if below(p, abs) {
 			return true
 		}
 	}
-	parts := strings.Split(p, "/")
+	parts := strings.Split(rel, "/")
 	for i, part := range parts {
 		part = strings.TrimRight(part, ". ")
-		if i == len(parts)-1 && has(protectedFiles, part) {
+		if mine && i == len(parts)-1 && has(protectedFiles, part) {
 			return true
 		}
-		if has(protectedFolders, part) && !(part == ".claude" && i+1 < len(parts) && parts[i+1] == "worktrees") {
+		if has(protectedFolders, part) && !exempt(part, parts[i+1:]) {
+			return true
+		}
+	}
+	return false
+}
+
+// exempt are files in protected folders that nothing runs.
+func exempt(folder string, rest []string) bool {
+	if len(rest) == 0 {
+		return false
+	}
+	last := rest[len(rest)-1]
+	switch folder {
+	case ".git":
+		return strings.HasSuffix(last, ".lock") || strings.HasSuffix(last, "_msg") || strings.HasSuffix(last, "_editmsg") || last == "description" || last == "exclude" || rest[0] == "logs"
+	case ".lathe", ".idea", ".ssh", ".gnupg":
+		return false
+	}
+	return rest[0] == "worktrees" || strings.HasSuffix(last, ".md") || strings.HasSuffix(last, ".mdc") || strings.HasSuffix(last, ".txt")
+}
+
+// settings reports whether a path is one that chooses programs or options for them.
+func settings(a *analysis, p string) bool {
+	rel, _ := fromRoot(a, p)
+	parts := strings.Split(rel, "/")
+	for i, part := range parts {
+		if has(settingsFolders, part) || i == len(parts)-1 && has(settingsFiles, part) {
 			return true
 		}
 	}
@@ -383,7 +434,7 @@ func protected(a *analysis, p string) bool {
 var writers = map[string]bool{
 	"tee": true, "cp": true, "mv": true, "ln": true, "install": true, "touch": true, "chmod": true, "chown": true, "truncate": true, "rm": true, "mkdir": true, "sed": true,
 	"dd": true, "rsync": true, "sponge": true, "patch": true, "unlink": true, "shred": true, "chattr": true, "setfacl": true, "link": true, "symlink": true, "mkfifo": true, "ed": true, "ex": true,
-	"vim": true, "vi": true, "nvim": true, "nano": true, "perl": true, "rmdir": true, "scp": true, "unzip": true, "tar": true, "curl": true, "wget": true, "git-apply": true,
+	"vim": true, "vi": true, "nvim": true, "nano": true, "perl": true, "rmdir": true,
 }
 
 // protectedWord finds protected paths among the words of a program that writes.

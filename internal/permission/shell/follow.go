@@ -11,17 +11,18 @@ import (
 )
 
 // follow analyses what a command runs in its turn.
-func (a *analysis) follow(c *call, sc *scope) {
+func (a *analysis) follow(c *call, sc *scope) (inner string) {
 	if a.mute > 0 {
-		return
+		return ""
 	}
 	a.guesses(c, sc)
 	a.called(c, sc)
-	a.inner(c, sc)
+	inner = a.inner(c, sc)
 	a.scripts(c, sc)
 	a.stdin(c, sc)
 	a.produced(c, sc)
 	a.names(c, sc)
+	return inner
 }
 
 // guesses looks at what a command would be if unknown words are empty, or if a pattern in the place of the
@@ -33,6 +34,9 @@ func (a *analysis) guesses(c *call, sc *scope) {
 		guess.guess = true
 		rest := c.words[1:]
 		a.run(&call{words: rest, raw: c.raw, in: c.in, sub: true, wrapper: "?"}, guess)
+		if !sameDirs(guess.dirs, sc.dirs) {
+			sc.maybe(guess.dirs)
+		}
 	}
 	if !first.glob || sc.guess {
 		return
@@ -70,15 +74,12 @@ func (a *analysis) called(c *call, sc *scope) {
 	if f == nil || !a.mayInline() {
 		return
 	}
-	inner := sc.inside("function " + c.name)
-	inner.src = f.src
-	inner.args = texts(c.words)
+	inner := sc.part("function " + c.name)
+	inner.src, inner.args = f.src, texts(c.words)
 	delete(inner.funcs, c.name)
 	a.stmt(f.body, inner, c.in)
-	sc.dirs = nil
-	if len(inner.dirs) == 1 {
-		sc.dirs = inner.dirs
-	}
+	inner.funcs[c.name] = f
+	sc.dirs = inner.dirs
 }
 
 func texts(words []word) []string {
@@ -101,14 +102,14 @@ func (a *analysis) mayInline() bool {
 }
 
 // inner analyses the commands that a command runs from its own words.
-func (a *analysis) inner(c *call, sc *scope) {
+func (a *analysis) inner(c *call, sc *scope) (script string) {
 	if len(c.use.Inner) == 0 {
-		return
+		return ""
 	}
 	if c.level > maxLevel {
 		a.saw(oddTooMuch, "wrappers around wrappers")
 		a.opaque()
-		return
+		return ""
 	}
 	shows := map[string]word{}
 	for _, w := range c.words {
@@ -116,6 +117,9 @@ func (a *analysis) inner(c *call, sc *scope) {
 	}
 	for _, words := range c.use.Inner {
 		next := sc.inside(c.name)
+		if sameShell[c.name] {
+			next = sc.part(c.name)
+		}
 		run := &call{raw: c.raw, in: c.in, sub: true}
 		if !c.use.Transparent {
 			run.wrapper = c.name
@@ -125,13 +129,20 @@ func (a *analysis) inner(c *call, sc *scope) {
 			run.words = append(run.words, fromProgram(w, shows))
 		}
 		if len(run.words) > 0 {
-			a.run(run, next)
+			script, _ = a.run(run, next)
+			if sameShell[c.name] {
+				sc.dirs = next.dirs
+			}
 		}
 	}
 	if !c.use.Transparent {
 		a.raise(permission.ClassWrite)
 	}
+	return script
 }
+
+// sameShell are builtins that run something in this very shell: what it sets and where it goes stays.
+var sameShell = map[string]bool{"eval": true, "command": true, "builtin": true, "noglob": true, "nocorrect": true, "-": true, "source": true, ".": true, "trap": true, "repeat": true}
 
 // leading takes VAR=value words off the front of what env and sudo run.
 func leading(words []program.Word, wrapper string) ([]assigned, []program.Word) {
@@ -161,7 +172,13 @@ func fromProgram(w program.Word, shows map[string]word) word {
 // scripts analyses text that a command runs as a script.
 func (a *analysis) scripts(c *call, sc *scope) {
 	for _, text := range c.use.Script {
-		a.nestedScript(text, sc, c.name, scriptArgs(c, text))
+		if !sameShell[c.name] {
+			a.nestedScript(text, sc, c.name, scriptArgs(c, text))
+			continue
+		}
+		inner := sc.part(c.name)
+		a.script1(text, inner, sc.args)
+		sc.dirs = inner.dirs
 	}
 	if c.name == "alias" {
 		a.alias(c, sc)
@@ -200,9 +217,6 @@ func (a *analysis) alias(c *call, sc *scope) {
 			continue
 		}
 		a.saw(oddShadow, w.show)
-		if sc.aliases == nil {
-			sc.aliases = map[string]string{}
-		}
 		sc.aliases[name] = text
 		a.nestedScript(text, sc, "alias "+name, nil)
 	}
@@ -314,6 +328,9 @@ func (a *analysis) reach(c *call, sc *scope) {
 		a.files(permission.Read, name, patterns, sc)
 	}
 	for _, name := range c.use.Writes {
+		if c.name == "git" && ownState(name) {
+			continue // what git keeps for itself is judged by the key that is set
+		}
 		a.files(permission.Write, name, patterns, sc)
 	}
 	for _, name := range c.use.Kills {
@@ -324,39 +341,61 @@ func (a *analysis) reach(c *call, sc *scope) {
 	}
 }
 
+// ownState reports whether a path is one that git writes in the course of its work.
+func ownState(name string) bool {
+	return name == ".git/config" || name == "~/.gitconfig" || path.Base(name) == ".gitconfig" || strings.HasSuffix(name, "/.git/config")
+}
+
 // files notes a path or, for a pattern, the files that it stands for now.
 func (a *analysis) files(kind permission.Kind, name string, patterns map[string]bool, sc *scope) {
 	if !patterns[name] {
-		a.path(kind, name, sc.dirs)
+		a.path(kind, name, sc.dirs, false)
 		return
 	}
 	for _, d := range sc.dirs {
 		found, more := a.world.Glob(name, d, maxGlob)
 		for _, f := range found {
-			a.place(kind, f)
+			a.place(kind, f, false)
 		}
 		if more {
 			a.saw(oddTooMuch, "files that "+name+" stands for")
 		}
 		if len(found) == 0 {
-			a.path(kind, unescape(name), []string{d})
+			a.path(kind, unescape(name), []string{d}, false)
 		}
 	}
 }
 
-// change notes what a command does to the shell itself: its folder.
+// parameters are $0, $1, ... after set -- one two.
+func parameters(words []word) []string {
+	for i, w := range words {
+		if w.text == "--" || i > 0 && !strings.HasPrefix(w.text, "-") && !strings.HasPrefix(w.text, "+") {
+			if w.text != "--" {
+				i--
+			}
+			return append([]string{"bash"}, texts(words[i+1:])...)
+		}
+	}
+	return nil
+}
+
+// change notes what a command does to the shell itself: its folder, its
+// parameters.
 func (a *analysis) change(c *call, sc *scope) {
+	if c.name == "set" {
+		sc.args = parameters(c.words)
+	}
 	if c.use.Dir == nil {
 		return
 	}
 	to := *c.use.Dir
-	if to.Unknown || sc.guess {
+	if to.Unknown {
 		sc.dirs = nil
 		return
 	}
 	if to.Text == "" {
 		return
 	}
-	a.path(permission.Read, to.Text, sc.dirs)
+	a.path(permission.Read, to.Text, sc.dirs, false)
 	sc.enter(to.Text)
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/lathe-dev/lathe/internal/permission/program"
 )
 
 // maxOutput is how much text a pipeline is followed for, and maxPipes how many members.
@@ -94,18 +96,29 @@ func (a *analysis) stmtOutput(s *syntax.Stmt, sc *scope, in string, piped bool) 
 
 // callOutput is what a simple command prints.
 func (a *analysis) callOutput(words []word, in input, sc *scope) (string, bool) {
+	for len(words) > 1 && words[0].unknown && words[0].text == "" {
+		words = words[1:]
+	}
 	if len(words) == 0 {
 		return "", true
 	}
 	args := texts(words[1:])
 	known := !anyUnknown(words)
 	switch baseName(words[0]) {
-	case "builtin", "command", "exec", "nohup", "time":
-		if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
-			return a.callOutput(words[1:], in, sc)
+	case "builtin", "command", "exec", "nohup", "env", "sudo", "doas", "timeout", "nice", "stdbuf", "setsid", "ionice", "chrt", "busybox", "toybox", "unbuffer":
+		if inner := innerWords(words, sc, a); len(inner) > 0 {
+			text, ok := a.callOutput(inner, in, sc)
+			return text, ok && known
 		}
 		if len(args) == 2 && (args[0] == "-v" || args[0] == "-V") {
 			return args[1] + "\n", false
+		}
+	case "eval":
+		if file, err := parse(strings.Join(args, " ")); err == nil {
+			inner := sc.child()
+			inner.src = strings.Join(args, " ")
+			text, ok := a.output(file.Stmts, inner)
+			return text, ok && known
 		}
 	case "echo":
 		text, ok := echo(args)
@@ -133,6 +146,24 @@ func (a *analysis) callOutput(words []word, in input, sc *scope) (string, bool) 
 		}
 	}
 	return "", false
+}
+
+// innerWords are the words of the command that a wrapper runs.
+func innerWords(words []word, sc *scope, a *analysis) []word {
+	list := make([]program.Word, len(words))
+	for i, w := range words {
+		list[i] = w.program()
+	}
+	use := program.Look(list, program.Env{Dir: sc.dir(), World: a.world})
+	if len(use.Inner) != 1 {
+		return nil
+	}
+	_, rest := leading(use.Inner[0], "")
+	out := make([]word, 0, len(rest))
+	for _, w := range rest {
+		out = append(out, fromProgram(w, nil))
+	}
+	return out
 }
 
 // filter is what a program makes of its input.

@@ -18,7 +18,7 @@ func (a *analysis) pieces(out []piece, part syntax.WordPart, sc *scope, first, l
 		}
 		a.saw(oddAnsi, a.source(p, sc))
 		text, ok := ansi(p.Value)
-		return append(out, piece{text: text, show: text, quoted: true, worked: true, unknown: !ok})
+		return append(out, piece{text: text, show: text, quoted: true, worked: encoded(p.Value), unknown: !ok})
 	case *syntax.DblQuoted:
 		return append(out, a.quotedPieces(p, sc)...)
 	case *syntax.ParamExp:
@@ -27,10 +27,13 @@ func (a *analysis) pieces(out []piece, part syntax.WordPart, sc *scope, first, l
 		text, known := a.substitution(p, sc)
 		return append(out, piece{text: text, show: a.source(p, sc), unknown: !known, worked: true, split: true})
 	case *syntax.ArithmExp:
+		text, known := constant(p.X)
+		if known {
+			return append(out, piece{text: text, show: text, literal: true})
+		}
 		a.saw(oddArithmetic, a.source(p, sc))
 		a.arithmetic(p.X, sc)
-		text, known := constant(p.X)
-		return append(out, piece{text: text, show: a.source(p, sc), unknown: !known, worked: true, split: true})
+		return append(out, piece{text: text, show: a.source(p, sc), unknown: true, worked: true, split: true})
 	case *syntax.ProcSubst:
 		a.processSubstitution(p, sc)
 		return append(out, piece{text: "/dev/fd/63", show: a.source(p, sc), unknown: true, worked: true, produced: p, quoted: true})
@@ -57,7 +60,7 @@ func (a *analysis) literalPiece(text string, sc *scope, first, last bool) []piec
 		}
 		switch {
 		case user == "" && (last || rest != ""):
-			return []piece{{text: a.world.Home(), show: "~", quoted: true}, {text: rest, show: unescape(rest)}}
+			return []piece{{text: a.world.Home(), show: "~", tilde: true, literal: true}, {text: rest, show: unescape(rest)}}
 		case user == "+":
 			return []piece{{text: sc.dir(), show: "~+", worked: true, unknown: sc.dirs == nil}, {text: rest, show: unescape(rest)}}
 		default:
@@ -126,11 +129,32 @@ func (a *analysis) param(p *syntax.ParamExp, sc *scope, split bool) piece {
 		return out
 	}
 	if p.Index != nil {
-		known = false
+		text, known = element(text, p.Index)
 	}
+	// "$@" and "${a[@]}" are several words even in quotes.
+	out.split = out.split || name == "@" || wholeArray(p.Index)
 	text, known = a.operate(p, text, known, sc)
 	out.text, out.unknown = text, !known
 	return out
+}
+
+// element is one member of an array whose members are kept joined by blanks, or all of them.
+func element(text string, index syntax.ArithmExpr) (string, bool) {
+	if wholeArray(index) {
+		return text, true
+	}
+	n, ok := number(index)
+	list := strings.Fields(text)
+	if !ok || n < 0 || n >= len(list) {
+		return text, false
+	}
+	return list[n], true
+}
+
+// wholeArray reports whether a subscript is @ or *.
+func wholeArray(index syntax.ArithmExpr) bool {
+	w, ok := index.(*syntax.Word)
+	return ok && (w.Lit() == "@" || w.Lit() == "*")
 }
 
 // paramParts looks into everything within ${...} that bash may run.

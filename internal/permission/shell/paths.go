@@ -13,6 +13,9 @@ func (a *analysis) access(x permission.Access) {
 		return
 	}
 	key := string(x.Kind) + "\x00" + x.Target + "\x00" + x.Named
+	if x.Redirect {
+		key += "\x00>"
+	}
 	if a.touched[key] {
 		return
 	}
@@ -24,23 +27,23 @@ func (a *analysis) access(x permission.Access) {
 }
 
 // path notes a read or write of a path as it was written, from each folder that may be the current one.
-func (a *analysis) path(kind permission.Kind, name string, dirs []string) {
+func (a *analysis) path(kind permission.Kind, name string, dirs []string, redirect bool) {
 	if a.mute > 0 || name == "" || strings.Contains(name, "\x00") {
 		return
 	}
 	if filepath.IsAbs(name) {
-		a.place(kind, name)
+		a.place(kind, name, redirect)
 		return
 	}
 	for _, d := range dirs {
-		a.place(kind, d+"/"+name)
+		a.place(kind, d+"/"+name, redirect)
 	}
 }
 
 // place notes an access to one absolute path.
-func (a *analysis) place(kind permission.Kind, path string) {
+func (a *analysis) place(kind permission.Kind, path string, redirect bool) {
 	named, node := a.resolve(path)
-	x := permission.Access{Kind: kind, Target: node.Real, Node: node.Kind, Links: node.Links}
+	x := permission.Access{Kind: kind, Target: node.Real, Node: node.Kind, Links: node.Links, Redirect: redirect}
 	if x.Target == "" {
 		x.Target = named
 	}

@@ -6,7 +6,6 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	"github.com/lathe-dev/lathe/internal/permission"
-	"github.com/lathe-dev/lathe/internal/permission/program"
 )
 
 // scan looks through text that does not parse, or is too long to, so that deny rules still see the programs
@@ -41,7 +40,7 @@ var keywords = map[string]bool{
 
 // scanPiece takes a stretch of text for one command.
 func (a *analysis) scanPiece(piece string, sc *scope) {
-	words := roughWords(piece)
+	words := a.roughWords(piece)
 	for len(words) > 0 && (keywords[words[0].text] || keywords[strings.TrimLeft(words[0].text, "{$<>!=")] || isNumber(words[0].text)) {
 		words = words[1:]
 	}
@@ -72,11 +71,15 @@ func (a *analysis) scanPiece(piece string, sc *scope) {
 func isNumber(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
 
 // roughWords splits text at blanks and takes quotes and backslashes off, without any understanding.
-func roughWords(text string) []word {
+func (a *analysis) roughWords(text string) []word {
+	home := strings.NewReplacer("${HOME}", a.world.Home(), "$HOME", a.world.Home())
 	var out []word
 	strip := strings.NewReplacer(`"`, "", `'`, "", `\`, "")
 	for _, f := range strings.FieldsFunc(text, blank) {
-		plain := strip.Replace(f)
+		plain := home.Replace(strip.Replace(f))
+		if plain == "~" || strings.HasPrefix(plain, "~/") {
+			plain = a.world.Home() + plain[1:]
+		}
 		if plain == "" {
 			continue
 		}
@@ -93,7 +96,7 @@ func (a *analysis) code(text string, sc *scope, name string) {
 	inner := sc.inside(name + " code")
 	inner.guess = true
 	for _, s := range stringsIn(text) {
-		if words := roughWords(s); len(words) > 0 && len(words[0].text) > 1 {
+		if words := a.roughWords(s); len(words) > 0 && len(words[0].text) > 1 {
 			a.nestedScript(s, inner, name+" code", nil)
 		}
 	}
@@ -142,5 +145,3 @@ func (a *analysis) forkBomb(name string, body *syntax.Stmt) {
 		a.saw(oddForkBomb, name)
 	}
 }
-
-var _ program.Word

@@ -49,10 +49,14 @@ func (sc *scope) inside(what string) *scope {
 	return c
 }
 
+// part is one level deeper in the same shell: what it sets stays set.
+func (sc *scope) part(what string) *scope {
+	c := *sc
+	c.within, c.level = what, sc.level+1
+	return &c
+}
+
 func (sc *scope) assign(name string, b binding) {
-	if sc.vars == nil {
-		sc.vars = map[string]binding{}
-	}
 	sc.vars[name] = b
 }
 

@@ -13,7 +13,10 @@ func quote(text string) string {
 }
 
 // rewrite writes a command that only looks anew: every word in quotes, the program by its path.
-func (a *analysis) rewrite(c *call, p *permission.Part) (script string, ok bool) {
+func (a *analysis) rewrite(c *call, p *permission.Part, inner string) (script string, ok bool) {
+	if len(c.use.Inner) > 0 {
+		return a.rewriteWrapper(c, p, inner)
+	}
 	var b strings.Builder
 	head, ok := a.head(c, p)
 	if !ok {
@@ -41,13 +44,38 @@ func (a *analysis) rewrite(c *call, p *permission.Part) (script string, ok bool)
 	return b.String(), true
 }
 
+// rewriteWrapper writes timeout 9 ls anew: its own words, then the inner command as that was written.
+func (a *analysis) rewriteWrapper(c *call, p *permission.Part, inner string) (script string, ok bool) {
+	if !c.use.Transparent || len(c.use.Inner) != 1 || inner == "" {
+		return "", false
+	}
+	own := len(c.words) - len(c.use.Inner[0])
+	if own < 1 {
+		return "", false
+	}
+	switch c.name {
+	case "command", "builtin", "noglob":
+		return inner, true // the inner command is found by its path anyway
+	}
+	if !strings.HasPrefix(inner, "'/") || p.Path == "" {
+		return "", false // a wrapper can only start a program
+	}
+	words := make([]string, 0, own+1)
+	words = append(words, quote(p.Path))
+	for _, w := range c.words[1:own] {
+		if !w.literal() || w.glob {
+			return "", false
+		}
+		words = append(words, quote(w.text))
+	}
+	return strings.Join(append(words, inner), " "), true
+}
+
 // head names the program: a builtin as such, another by its path. A program that is one of many in one file
 // needs its own name as argument zero.
 func (a *analysis) head(c *call, p *permission.Part) (string, bool) {
 	name := c.words[0].text
 	switch {
-	case c.use.Transparent && len(c.use.Inner) > 0:
-		return "", false
 	case builtins[name]:
 		return "builtin " + quote(name), true
 	case p.Path == "":

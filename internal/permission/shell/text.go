@@ -11,6 +11,10 @@ import (
 
 // characters looks at the raw text for what a reader cannot see or would take for something else.
 func (a *analysis) characters(line string) {
+	if mixed := mixedLetters(line); mixed != "" {
+		a.saw(oddLetters, mixed)
+		a.opaque()
+	}
 	for i := 0; i < len(line); {
 		if c := line[i]; c >= ' ' && c < 0x7f || c == '\n' || c == '\t' {
 			i++
@@ -33,6 +37,28 @@ func (a *analysis) characters(line string) {
 		}
 		i += size
 	}
+}
+
+// mixedLetters finds a stretch of letters of which some are ASCII and others only look like that: letters of
+// alphabets that share shapes with ours, and wide forms of ours.
+func mixedLetters(line string) string {
+	start, ascii, like := 0, false, false
+	for i, r := range line {
+		switch {
+		case r < 0x80 && (unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_'):
+			ascii = ascii || unicode.IsLetter(r)
+		case r >= 0xff01 && r <= 0xff5e, r >= 0x1d400 && r <= 0x1d7ff:
+			return line[start : i+utf8.RuneLen(r)]
+		case unicode.In(r, unicode.Cyrillic, unicode.Greek, unicode.Armenian, unicode.Cherokee, unicode.Coptic, unicode.Lisu):
+			like = true
+		default:
+			start, ascii, like = i+utf8.RuneLen(r), false, false
+		}
+		if ascii && like {
+			return line[start : i+utf8.RuneLen(r)]
+		}
+	}
+	return ""
 }
 
 // blanks look like spaces though Unicode does not count them as such.

@@ -129,7 +129,12 @@ func (a *analysis) command(s *syntax.Stmt, sc *scope, in input, rd redirected) (
 		a.declare(c, sc)
 	case *syntax.CoprocClause:
 		a.saw(oddCoproc, a.source(c, sc))
+		a.opaque()
 		a.stmt(c.Stmt, sc.inside("coproc"), input{})
+		if c.Name != nil {
+			// bash takes the word for a name only before a compound command, else for the program.
+			a.nestedScript(cut(sc.src, c.Name.Pos().Offset(), c.End().Offset()), sc, "coproc", nil)
+		}
 	case *syntax.TestDecl:
 		a.stmt(c.Body, sc.inside("@test"), input{})
 	}
@@ -235,9 +240,6 @@ func (a *analysis) define(c *syntax.FuncDecl, sc *scope) {
 	names := c.Names
 	if c.Name != nil {
 		names = append(names[:len(names):len(names)], c.Name)
-	}
-	if sc.funcs == nil {
-		sc.funcs = map[string]*function{}
 	}
 	for _, name := range names {
 		a.saw(oddFunction, name.Value)

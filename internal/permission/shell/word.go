@@ -18,6 +18,7 @@ type word struct {
 	unknown  bool   // some of it only running tells
 	worked   bool   // some of it was worked out: not literal
 	quoted   bool
+	braced   bool              // came out of braces
 	tilde    bool              // begins with the home folder, written ~
 	produced *syntax.ProcSubst // it is <(...) or the like
 }
@@ -36,6 +37,8 @@ type piece struct {
 	unknown    bool
 	worked     bool
 	quoted     bool
+	tilde      bool // the home folder, written ~
+	literal    bool // unquoted, but no backslash or pattern in it counts
 	split      bool // unquoted result of an expansion: blanks in it end the word, patterns in it count
 	produced   *syntax.ProcSubst
 }
@@ -67,7 +70,10 @@ func (a *analysis) expand(w *syntax.Word, sc *scope) []word {
 	}
 	var out []word
 	for _, parts := range expanded {
-		out = append(out, a.fields(&syntax.Word{Parts: parts}, sc, true)...)
+		for _, w := range a.fields(&syntax.Word{Parts: parts}, sc, false) {
+			w.braced = true
+			out = append(out, w)
+		}
 	}
 	return out
 }
@@ -183,7 +189,7 @@ func assemble(pieces []piece, separators string, worked bool) []word {
 	for _, p := range pieces {
 		if !p.split || !strings.ContainsAny(p.text, separators) {
 			cur.add(p, p.text)
-			open = open || p.quoted || p.text != "" || p.unknown || p.produced != nil
+			open = open || p.quoted || p.literal || p.text != "" || p.unknown || p.produced != nil
 			continue
 		}
 		rest := p.text
@@ -226,7 +232,8 @@ func (b *builder) add(p piece, text string) {
 		b.w.produced = p.produced
 	}
 	b.show.WriteString(p.show)
-	if p.quoted {
+	b.w.tilde = b.w.tilde || p.tilde
+	if p.quoted || p.literal {
 		b.text.WriteString(text)
 		b.pattern.WriteString(escapePattern(text))
 		return
@@ -252,6 +259,9 @@ func (b *builder) word() word {
 
 // hasMeta reports whether unquoted text holds a character of patterns.
 func hasMeta(text string) bool {
+	if text == "[" {
+		return false // the command
+	}
 	for i := 0; i < len(text); i++ {
 		switch text[i] {
 		case '\\':
