@@ -76,7 +76,6 @@ func systemRows() map[string]spec {
 		"system_profiler": {class: list, ops: "TEXT...", flags: `-listDataTypes -json -xml -detailLevel=W`, long: true},
 		"ulimit":          {class: neutral, ops: "", flags: `-aHSbcdefiklmnpqrstuvxPRT`},
 		"mktemp":          {class: write, does: "creates a file", ops: "OUT", flags: `-dqtu -p:DIR --directory --dry-run --suffix=TEXT --tmpdir?DIR`},
-		"make":            {class: write, does: "runs what the makefile says", raw: true, judge: versionOnly},
 	}
 }
 
@@ -89,17 +88,6 @@ func noOperands(class classOf) func(*call) {
 		if len(c.ops) == 0 && len(c.strange) == 0 && len(c.unsure) == 0 && len(c.Writes) == 0 {
 			c.Class, c.Reason = class, ""
 		}
-	}
-}
-
-// versionOnly: asked for nothing but its version, any program only looks.
-func versionOnly(c *call) {
-	if len(c.args) != 1 || c.args[0].Unknown || c.args[0].Glob {
-		return
-	}
-	switch c.args[0].Text {
-	case "--version", "--help":
-		c.Class, c.Reason = neutral, ""
 	}
 }
 

@@ -39,7 +39,8 @@ func rows() map[string]spec {
 
 func families() []map[string]spec {
 	return []map[string]spec{
-		fileRows(), textRows(), searchRows(), systemRows(), builtinRows(), gitRows(),
+		fileRows(), textRows(), searchRows(), systemRows(), builtinRows(), gitRows(), goRows(),
+		languageRows(), wrapperRows(), shellRows(), destructiveRows(), networkRows(), archiveRows(), serviceRows(),
 	}
 }
 
@@ -47,6 +48,6 @@ func families() []map[string]spec {
 func aliases() map[string]string {
 	return map[string]string{
 		"gls": "ls", "gcat": "cat", "gfind": "find", "gsed": "sed", "ggrep": "grep", "gdate": "date", "grm": "rm",
-		"fdfind": "fd", "batcat": "bat", "exa": "eza", "gawk": "awk", "mawk": "awk", "nawk": "awk",
+		"fdfind": "fd", "podman": "docker", "nerdctl": "docker", "tofu": "terraform", "mariadb": "mysql", "oc": "kubectl", "batcat": "bat", "exa": "eza", "gawk": "awk", "mawk": "awk", "nawk": "awk",
 	}
 }

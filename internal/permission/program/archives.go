@@ -1,0 +1,187 @@
+package program
+
+import "strings"
+
+// archiveRows: archives may be listed; packing and unpacking writes.
+func archiveRows() map[string]spec {
+	const gz = "-cdfhklLnNqrtvV123456789 -S:TEXT --stdout --to-stdout --decompress --uncompress --force --keep --list --quiet --recursive --test --verbose --version --help --best --fast --no-name --name --rsyncable"
+	rows := map[string]spec{
+		"tar":        {class: write, does: "packs or unpacks files", raw: true, judge: tarLooks},
+		"unzip":      {class: write, does: "unpacks files", ops: "FILE TEXT...", flags: "-aCLUVWXnojKM:^ -d:OUT -x:TEXT -P:TEXT -l -v -Z -t -p -z -q -c", judge: printsWith("-l -v -Z -t -p -z -c", "-l -v -Z -t -p -z -c -q -C")},
+		"zipinfo":    {class: list, ops: "FILE TEXT...", flags: "-12CMTZhlmstvz"},
+		"zip":        {class: write, does: "packs files", ops: "OUT FILE...", flags: "-0123456789AcDdeFfgjklmoqrSuvwXyz@ -T!! -TT:RUN -O:OUT -b:OUT -i:GLOB -x:GLOB -n:LIST -P:TEXT -t:W --out=OUT --unzip-command=RUN", judge: zipLooks},
+		"7z":         {class: write, does: "packs or unpacks files", ops: "TEXT FILE TEXT...", flags: "-slt -ba -bd", long: true, judge: sevenLooks},
+		"gzip":       {class: write, does: "packs or unpacks files in place", ops: "FILE...", flags: gz, judge: printsWith("-c -l -t --stdout --to-stdout --list --test", "")},
+		"gunzip":     {class: write, does: "unpacks files in place", ops: "FILE...", flags: gz, judge: printsWith("-c -l -t --stdout --to-stdout --list --test", "")},
+		"bzip2":      {class: write, does: "packs or unpacks files in place", ops: "FILE...", flags: "-cdfkLqstvVz123456789 --stdout --decompress --force --keep --quiet --test --verbose", judge: printsWith("-c -t --stdout --test", "")},
+		"xz":         {class: write, does: "packs or unpacks files in place", ops: "FILE...", flags: "-0123456789cdefhHklqtTvVz --stdout --to-stdout --decompress --list --test --keep --quiet --verbose --robot", judge: printsWith("-c -l -t --stdout --to-stdout --list --test", "")},
+		"zstd":       {class: write, does: "packs or unpacks files", ops: "FILE...", flags: "-cdfhklqtvV -# --stdout --decompress --list --test -o:OUT --rm!", judge: printsWith("-c -l -t --stdout --list --test", "")},
+		"cpio":       {class: write, does: "packs or unpacks files", ops: "TEXT...", flags: "-I:FILE -F:FILE -O:OUT --rsh-command=PROG --to-stdout"},
+		"unrar":      {class: write, does: "unpacks files", ops: "TEXT FILE OUT..."},
+		"jar":        {class: write, does: "packs or unpacks files", raw: true, judge: asks("--version")},
+		"less":       {class: read, ops: "FILE...", flags: "-aAcCdeEfFgGiIJKLmMnNqQrRsSuUwWX~ -# --chop-long-lines --line-numbers --LINE-NUMBERS --raw-control-chars --RAW-CONTROL-CHARS --no-init --quit-if-one-screen --version -o:OUT -O:OUT --log-file=OUT --LOG-FILE=OUT -k:BAD --lesskey-file=BAD --lesskey-src=BAD -t:BAD --tag=BAD -T:BAD", judge: pagerLooks},
+		"more":       {class: read, ops: "FILE...", flags: "-dflcpsu -# -n:N", judge: pagerLooks},
+		"most":       {class: write, does: "is interactive", ops: "FILE..."},
+		"dpkg":       {class: write, does: "installs packages", ops: "TEXT...", flags: "-l -L -s -S --list --listfiles --status --search --print-architecture --version -V --verify", judge: printsWith("-l -L -s -S --list --listfiles --status --search --print-architecture --version", "-l -L -s -S --list --listfiles --status --search --print-architecture --version")},
+		"dpkg-query": {class: list, ops: "TEXT...", flags: "-l -L -s -S -W -p -f:FORMAT --show --list --listfiles --status --search --showformat=FORMAT --version"},
+		"apt-cache":  {class: list, ops: "TEXT...", flags: "-anqif -c:BAD -o:BAD --installed --names-only --no-all-versions --full", judge: aptCache},
+		"apt":        {class: write, does: "installs packages", ops: "TEXT...", flags: "-aqV --installed --upgradable --all-versions -c:BAD -o:BAD --version", judge: aptLooks},
+		"apt-get":    {class: write, does: "installs packages", ops: "TEXT...", flags: "-y -q -o:BAD -c:BAD"},
+		"rpm":        {class: write, does: "installs packages", ops: "TEXT...", flags: "-qailfRvcd --all --info --list --file --query --queryformat=FORMAT --qf=FORMAT --version -D:BAD -E:BAD --define=BAD --eval=BAD --pipe=RUN", judge: printsWith("-q --query --version", "-q -a -i -l -f -R -v -c -d --all --info --list --file --query --queryformat --qf --version")},
+	}
+	rows["bsdtar"], rows["gtar"] = rows["tar"], rows["tar"]
+	rows["7za"], rows["7zz"] = rows["7z"], rows["7z"]
+	return rows
+}
+
+// printsWith: with one of the flags, and no flag but the known ones, it prints instead of writing files. An
+// empty list of known flags stands for all of the row.
+func printsWith(printing, known string) func(*call) {
+	prints, knows := strings.Fields(printing), strings.Fields(known)
+	return func(c *call) {
+		if !c.has(prints...) || len(c.strange) > 0 || len(c.unsure) > 0 || len(c.Writes) > 0 || c.Literal {
+			return
+		}
+		for _, f := range c.flags {
+			if f.bad || len(knows) > 0 && !contains(knows, f.name) {
+				return
+			}
+		}
+		for _, w := range c.ops {
+			if w.Unknown {
+				return
+			}
+		}
+		c.Class, c.Reason = read, ""
+	}
+}
+
+func contains(list []string, s string) bool {
+	for _, l := range list {
+		if l == s {
+			return true
+		}
+	}
+	return false
+}
+
+// tarGrammar is what GNU tar takes when it lists or unpacks; the first word may lack its dash.
+const tarFlags = `-tvzjJaZhpsPSkmUWwBiRlnOA -c! -x! -r! -u! -d! -f:FILE -C:DIR -T:FILE -X:FILE -b:N -L:N -K:TEXT -N:TEXT -V:TEXT -g:BAD -F:RUN -I:PROG -H:W
+	--list --verbose --gzip --bzip2 --xz --zstd --lzma --auto-compress --file=FILE --exclude=GLOB --wildcards --strip-components=N --strip=N --directory=DIR --full-time --numeric-owner --force-local
+	--create! --extract! --get! --append! --update! --delete! --diff! --compare! --concatenate! --to-stdout --absolute-names --overwrite --keep-old-files --version --help --no-recursion --exclude-from=FILE --files-from=FILE
+	--to-command=RUN --checkpoint-action=CHECKPOINT --checkpoint?N --use-compress-program=PROG --rsh-command=PROG --rmt-command=PROG --info-script=RUN --new-volume-script=RUN --index-file=OUT --volno-file=OUT --listed-incremental=OUT --remove-files! --transform=TEXT --xform=TEXT --one-top-level?OUT`
+
+// tarLooks: only listing looks.
+func tarLooks(c *call) {
+	args := c.args
+	if len(args) > 0 && !args[0].Unknown && !args[0].Glob && args[0].Text != "" && args[0].Text[0] != '-' {
+		args = oldStyle(args)
+	}
+	look := &call{name: c.name, env: c.env, args: args, row: spec{class: list, ops: "TEXT...", flags: tarFlags}}
+	look.run()
+	c.Use = look.Use
+	for _, f := range look.flags {
+		if action, ok := strings.CutPrefix(f.value.Text, "exec="); ok && f.kind == "CHECKPOINT" {
+			c.Script = append(c.Script, action)
+		}
+		switch {
+		case f.kind == "CHECKPOINT" && f.value.Text != "dot" && f.value.Text != "echo":
+			c.exact("tar --checkpoint-action runs a program")
+		case (f.name == "-f" || f.name == "--file") && strings.Contains(f.value.Text, ":") && !look.has("--force-local"):
+			if host, _, _ := strings.Cut(f.value.Text, ":"); !strings.Contains(host, "/") {
+				c.Hosts = append(c.Hosts, host)
+				c.exact("tar reaches another machine, " + f.value.Text)
+			}
+		}
+	}
+	if look.has("--version", "--help") && len(look.flags) == 1 && len(look.ops) == 0 {
+		return
+	}
+	c.tarMode(look)
+}
+
+func (c *call) tarMode(look *call) {
+	switch {
+	case look.has("-x", "--extract", "--get"):
+		c.Class, c.Reason = write, "tar unpacks files"
+		dir := "."
+		if f, ok := look.get("-C", "--directory"); ok {
+			dir = f.value.Text
+		}
+		c.Writes = append(c.Writes, dir)
+	case look.has("-c", "-r", "-u", "-A", "--create", "--append", "--update", "--delete", "--concatenate"):
+		c.Class, c.Reason = write, "tar packs files"
+		if f, ok := look.get("-f", "--file"); ok && f.value.Text != "-" {
+			c.Writes = append(c.Writes, f.value.Text)
+		}
+		for _, w := range look.ops {
+			c.Reads = append(c.Reads, w.Text)
+		}
+	case !look.has("-t", "--list"):
+		c.refuse("tar is not asked to list")
+	}
+	if look.has("-g", "--listed-incremental", "--remove-files") {
+		c.Literal = true
+	}
+}
+
+// oldStyle rewrites tar tvf a.tar as tar -t -v -f a.tar: values follow in the order of their letters.
+func oldStyle(args []Word) []Word {
+	g := grammarOf(tarFlags, false)
+	rest := args[1:]
+	var out []Word
+	for _, l := range args[0].Text {
+		out = append(out, Word{Text: "-" + string(l)})
+		if o := g.options["-"+string(l)]; o.kind != "" && !o.may && len(rest) > 0 {
+			out = append(out, rest[0])
+			rest = rest[1:]
+		}
+	}
+	return append(out, rest...)
+}
+
+func zipLooks(c *call) {
+	if c.has("-m", "-d") {
+		c.destroy("zip removes files after packing them, or from the archive")
+	}
+}
+
+// sevenLooks: 7z l lists.
+func sevenLooks(c *call) {
+	if len(c.ops) == 2 && c.ops[0].Text == "l" && !c.ops[0].Unknown && !c.ops[1].Unknown && len(c.strange) == 0 && len(c.unsure) == 0 {
+		c.Class, c.Reason = list, ""
+	}
+}
+
+// pagerLooks: outside of a terminal a pager prints; its +command would run when it is in one.
+func pagerLooks(c *call) {
+	for _, w := range c.ops {
+		if strings.HasPrefix(w.Text, "+") {
+			c.exact(c.name + " runs " + w.Text)
+			c.script(Word{Text: strings.TrimLeft(w.Text, "+!"), Unknown: w.Unknown})
+		}
+	}
+}
+
+func aptCache(c *call) {
+	if len(c.ops) == 0 {
+		return
+	}
+	switch c.ops[0].Text {
+	case "search", "show", "showpkg", "policy", "depends", "rdepends", "madison", "pkgnames", "stats":
+	default:
+		c.refuse("apt-cache " + c.ops[0].Text + " is not known to only look")
+	}
+}
+
+func aptLooks(c *call) {
+	if len(c.ops) == 0 || len(c.strange) > 0 || len(c.unsure) > 0 || c.has("-c", "-o") {
+		return
+	}
+	switch c.ops[0].Text {
+	case "list", "search", "show", "policy", "depends", "rdepends":
+		c.Class, c.Reason = list, ""
+	case "remove", "purge", "autoremove", "autopurge":
+		c.destroy("apt " + texts(c.ops) + " removes packages")
+	}
+}

@@ -1,0 +1,289 @@
+package program
+
+import "strings"
+
+// languageRows: compilers, interpreters, package managers and build tools. All of them run code of the project,
+// or change it; some tell about themselves or what is installed.
+func languageRows() map[string]spec {
+	rows := map[string]spec{
+		"npm":            {class: neutral, raw: true, flags: "-s -d --silent --no-color --color?W --loglevel=W --json --long -g --global --prefix=BAD -C:BAD --userconfig=BAD --globalconfig=BAD --script-shell=PROG --node-options=BAD", judge: npmLooks},
+		"npm ls":         {class: list, ops: "TEXT...", flags: "-algp --all --long --global --parseable --json --depth=N --omit=W --include=W --link --package-lock-only --unicode --prod --production --only=W --dev --no-unicode --no-color"},
+		"npm explain":    {class: list, ops: "TEXT...", flags: "--json"},
+		"npm root":       {class: neutral, flags: "-g --global"},
+		"npm prefix":     {class: neutral, flags: "-g --global"},
+		"npm bin":        {class: neutral, flags: "-g --global"},
+		"npm query":      {class: list, ops: "TEXT", flags: "-g --global"},
+		"npm pkg get":    {class: read, ops: "TEXT...", flags: "--json"},
+		"npm config get": {class: read, ops: "TEXT", judge: npmConfig},
+		"npm run":        {class: write, does: "runs a script of the project", ops: "TEXT...", flags: "-sw --silent --if-present --json -w:W --workspace=W --workspaces --script-shell=PROG", judge: npmRun},
+		"npm exec":       {class: write, does: "downloads and runs a program", plain: true, ops: "TEXT...", flags: "-yw -c:RUN --call=RUN -p:W --package=W --yes --no -w:W --workspace=W", judge: runsRest("npm exec runs a program")},
+		"npx":            {class: write, does: "downloads and runs a program", plain: true, ops: "TEXT...", flags: "-yq -c:RUN --call=RUN -p:W --package=W --yes --no --no-install --quiet --version -v", judge: npxLooks},
+		"bunx":           {class: write, does: "downloads and runs a program", plain: true, ops: "TEXT...", flags: "--bun -p:W --package=W", judge: runsRest("bunx runs a program")},
+		"pnpx":           {class: write, does: "downloads and runs a program", plain: true, ops: "TEXT...", judge: runsRest("pnpx runs a program")},
+		"uvx":            {class: write, does: "downloads and runs a program", plain: true, ops: "TEXT...", flags: "-pq -p:W --python=W --from=W --with=W -w:W", judge: runsRest("uvx runs a program")},
+		"pnpm":           {class: write, does: "runs code of the project", raw: true, judge: pnpmLooks},
+		"yarn":           {class: write, does: "runs code of the project", raw: true, judge: pnpmLooks},
+		"bun":            {class: write, does: "runs code of the project", raw: true, judge: bunLooks},
+		"deno":           runner("runs code", "--version|-V|--help"),
+		"node":           {class: write, does: "runs code", raw: true, judge: interpreter("--version|-v|--help|-h", "-r --require --import -C --conditions --loader --env-file")},
+		"python3":        {class: write, does: "runs code", raw: true, judge: interpreter("--version|-V|-VV|--help|-h", "-W -X")},
+		"perl":           {class: write, does: "runs code", raw: true, judge: interpreter("--version|-v|-V|--help|-h", "-I")},
+		"ruby":           {class: write, does: "runs code", raw: true, judge: interpreter("--version|-v|--help|-h", "-I -r")},
+		"php":            {class: write, does: "runs code", raw: true, judge: interpreter("--version|-v|-m|--help|-h", "-d -c")},
+		"lua":            {class: write, does: "runs code", raw: true, judge: interpreter("-v", "-l")},
+		"tclsh":          {class: write, does: "runs code", raw: true, judge: interpreter("", "")},
+		"expect":         {class: write, does: "runs code and drives programs", raw: true, judge: interpreter("-v", "")},
+		"osascript":      {class: write, does: "runs code and drives programs", raw: true, judge: interpreter("", "")},
+		"Rscript":        {class: write, does: "runs code", raw: true, judge: interpreter("--version", "")},
+		"ts-node":        {class: write, does: "runs code", raw: true, judge: interpreter("--version|-v", "")},
+		"tsx":            {class: write, does: "runs code", raw: true, judge: interpreter("--version|-v", "")},
+		"pip3":           {class: neutral, raw: true, flags: "-qv --quiet --verbose --disable-pip-version-check --no-color --no-input --python=PROG --isolated", judge: pipLooks},
+		"pip3 list":      {class: list, flags: "-levq --local --user --editable --exclude-editable --not-required --exclude=W --format=W --include-editable --path=DIR --pre --verbose --quiet --disable-pip-version-check -o! --outdated! -u! --uptodate! -i:BAD --index-url=BAD --extra-index-url=BAD -f:BAD --find-links=BAD"},
+		"pip3 show":      {class: read, ops: "TEXT...", flags: "-fvq --files --verbose --quiet --disable-pip-version-check"},
+		"pip3 freeze":    {class: list, flags: "-l --local --user --all --exclude-editable --exclude=W --path=DIR -r:FILE --requirement=FILE"},
+		"pip3 check":     {class: list},
+		"pipx":           {class: write, does: "installs or runs programs", raw: true, judge: pipxLooks},
+		"uv":             {class: write, does: "runs programs of the project's environment", raw: true, judge: pipxLooks},
+		"rustup":         {class: write, does: "may install toolchains", raw: true, judge: asks("--version|-V")},
+		"make":           {class: write, does: "runs what the makefile says", ops: "TEXT...", judge: asks("--version|-v|--help")},
+		"cmake":          {class: write, does: "runs what CMakeLists.txt says", raw: true, judge: asks("--version|-version|--help")},
+		"go-task":        runner("runs what the taskfile says", "--version"),
+		"gem":            runner("installs packages, or runs code of installed ones", "--version|-v"),
+		"ldd":            {class: write, does: "may run the program it looks at", ops: "FILE...", judge: asks("--version")},
+		"mise":           {class: write, does: "runs what the project's configuration says", raw: true, judge: execAfter("exec|x")},
+		"asdf":           {class: write, does: "runs what the project's configuration says", raw: true, judge: execAfter("exec")},
+		"direnv":         {class: write, does: "runs what the project's configuration says", raw: true, judge: execAfter("exec")},
+		"devbox":         {class: write, does: "runs a program in its own environment", raw: true, judge: execAfter("run")},
+		"nix-shell":      {class: write, does: "builds and runs in an environment", raw: false, ops: "TEXT...", flags: "-p -A:W --run=RUN --command=RUN --pure -I:W -E:W", judge: asks("--version")},
+		"nix":            {class: write, does: "builds and runs", raw: true, judge: execAfter("develop|shell|run")},
+		"poetry":         {class: write, does: "loads plugins and runs code of the project", raw: true, judge: execAfter("run")},
+		"pipenv":         {class: write, does: "runs code of the project", raw: true, judge: execAfter("run")},
+		"pdm":            {class: write, does: "runs code of the project", raw: true, judge: execAfter("run")},
+		"hatch":          {class: write, does: "runs code of the project", raw: true, judge: execAfter("run")},
+		"conda":          {class: write, does: "changes environments, or runs in them", raw: true, judge: execAfter("run")},
+		"bundle":         {class: write, does: "evaluates the Gemfile", raw: true, judge: execAfter("exec")},
+		"cargo":          {class: write, does: "builds and runs code of the project", raw: true, judge: asks("--version|-V|version|--list|help")},
+	}
+	for name, line := range map[string]string{
+		"rustc": "compiles|--version|-V|-vV|--version --verbose", "javac": "compiles|-version|--version", "java": "runs code|-version|--version|-showversion -version", "jar": "packs and unpacks|--version",
+		"kotlinc": "compiles|-version", "kotlin": "runs code|-version", "scala": "runs code|-version|--version", "scalac": "compiles|-version", "sbt": "runs code of the project|", "mvn": "runs what the project says|",
+		"gradle": "evaluates build scripts|", "gradlew": "evaluates build scripts|", "ant": "runs what the build file says|", "bazel": "runs what the build files say|", "buck2": "runs what the build files say|", "pants": "runs what the build files say|",
+		"gcc": "compiles|--version|-v|-dumpversion|-dumpmachine|-print-search-dirs", "g++": "compiles|--version|-v|-dumpversion|-dumpmachine", "cc": "compiles|--version|-v|-dumpversion|-dumpmachine", "c++": "compiles|--version|-v",
+		"clang": "compiles|--version|-v|-dumpversion|-dumpmachine", "clang++": "compiles|--version|-v", "ld": "links|--version|-v|-V", "as": "assembles|--version", "ar": "changes archives|--version", "strip": "changes files|--version",
+		"clang-format": "may change files, and reads its style from the project|--version", "clang-tidy": "runs what its configuration says|--version", "ninja": "runs what the build file says|--version", "meson": "runs what the build file says|--version|-v",
+		"autoconf": "runs macros|--version", "automake": "runs macros|--version", "pkg-config": "reads what the environment says|--version", "just": "runs what the justfile says|--version|-V", "task": "runs what the taskfile says|--version",
+		"rake": "runs code of the project|--version|-V", "invoke": "runs code of the project|--version", "fab": "runs code of the project|--version", "scons": "runs code of the project|--version", "waf": "runs code of the project|",
+		"tsc": "may load plugins of the project|--version|-v", "eslint": "runs code of the project|--version|-v", "prettier": "runs configuration of the project|--version", "biome": "may change files|--version", "jest": "runs code of the project|--version",
+		"vitest": "runs code of the project|--version|-v", "mocha": "runs code of the project|--version", "webpack": "runs code of the project|--version", "vite": "runs code of the project|--version", "rollup": "runs code of the project|--version|-v",
+		"esbuild": "builds|--version", "next": "runs code of the project|--version|-v", "nx": "runs code of the project|", "turbo": "runs code of the project|", "lerna": "runs code of the project|", "playwright": "runs code of the project|", "cypress": "runs code of the project|",
+		"corepack": "downloads package managers|--version", "pytest": "imports code of the project|--version|-V", "tox": "runs code of the project|--version", "nox": "runs code of the project|--version", "mypy": "may load plugins of the project|--version|-V",
+		"pylint": "may load plugins of the project|--version", "flake8": "may load plugins of the project|--version", "ruff": "may change files|--version|-V|version", "black": "may change files|--version", "isort": "may change files|--version", "pyright": "may run an interpreter of the project|--version",
+		"composer": "loads plugins|", "phpunit": "runs code of the project|", "rspec": "runs code of the project|--version|-v", "rubocop": "runs code of the project|--version|-v|-V", "rails": "runs code of the project|", "irb": "runs code|--version|-v",
+		"ghc": "compiles|--version|--numeric-version", "stack": "builds|--version", "cabal": "builds|--version", "swift": "compiles and runs|--version", "swiftc": "compiles|--version", "xcodebuild": "runs what the project says|-version", "xcrun": "runs a program|", "dotnet": "builds and runs|--version|--info|--list-sdks|--list-runtimes",
+		"elixir": "runs code|--version|-v", "mix": "runs code of the project|--version", "erl": "runs code|", "iex": "runs code|--version", "julia": "runs code|--version|-v", "R": "runs code|--version", "octave": "runs code|--version", "zig": "builds|version", "nim": "compiles|--version", "dart": "runs code|--version", "flutter": "runs code of the project|",
+		"luac": "compiles|-v", "luajit": "runs code|-v", "guile": "runs code|--version", "racket": "runs code|--version", "sbcl": "runs code|--version", "clojure": "runs code|--version", "lein": "runs code of the project|", "ocaml": "runs code|-version", "dune": "runs what the project says|--version", "opam": "installs packages|--version",
+		"pre-commit": "runs what its configuration says|--version", "husky": "installs hooks|", "lefthook": "installs and runs hooks|version", "cmake-gui": "is interactive|", "ctest": "runs code of the project|--version", "valgrind ": "|", "buf": "runs plugins|--version", "protoc": "runs plugins|--version",
+		"brew": "installs packages|--version|-v|--prefix", "snap": "installs packages|version", "flatpak": "installs or runs programs|--version", "pacman": "installs packages|--version|-V", "apk": "installs packages|--version|-V", "yum": "installs packages|--version", "dnf": "installs packages|--version", "zypper": "installs packages|--version", "port": "installs packages|version",
+	} {
+		does, phrases, _ := strings.Cut(line, "|")
+		rows[name] = runner(does, phrases)
+	}
+	delete(rows, "valgrind ")
+	for _, n := range []string{"list", "la", "ll"} {
+		rows["npm "+n] = rows["npm ls"]
+	}
+	rows["npm why"] = rows["npm explain"]
+	rows["npm run-script"] = rows["npm run"]
+	rows["npm x"] = rows["npm exec"]
+	rows["npm start"] = spec{class: write, does: "runs a script of the project", ops: "TEXT..."}
+	rows["npm test"] = rows["npm start"]
+	rows["npm t"] = rows["npm start"]
+	rows["npm unpublish"] = spec{class: destructive, does: "removes a published package", ops: "TEXT..."}
+	rows["python"], rows["pypy3"] = rows["python3"], rows["python3"]
+	rows["pip"], rows["nodejs"] = rows["pip3"], rows["node"]
+	rows["gmake"] = rows["make"]
+	return rows
+}
+
+// npmLooks takes npm's own flags and its subcommand.
+func npmLooks(c *call) {
+	if len(c.args) == 1 && !c.args[0].Unknown && (c.args[0].Text == "-v" || c.args[0].Text == "--version") {
+		return
+	}
+	c.verb(nil)
+}
+
+// npmConfig: keys that begin with slashes are those of registries, with tokens.
+func npmConfig(c *call) {
+	for _, w := range c.ops {
+		if w.Unknown || w.Glob || strings.HasPrefix(w.Text, "//") || strings.HasPrefix(w.Text, "_") || strings.Contains(strings.ToLower(w.Text), "auth") {
+			c.refuse("npm config get may show a secret")
+		}
+	}
+}
+
+// npmRun: without a name it lists the scripts.
+func npmRun(c *call) {
+	if len(c.args) == 0 {
+		c.Class, c.Reason = list, ""
+	}
+}
+
+func npxLooks(c *call) {
+	if len(c.args) == 1 && (c.args[0].Text == "--version" || c.args[0].Text == "-v") && !c.args[0].Unknown {
+		c.Class, c.Reason = neutral, ""
+		return
+	}
+	runsRest("npx runs a program")(c)
+}
+
+// runsRest: the operands are a command.
+func runsRest(reason string) func(*call) {
+	return func(c *call) {
+		c.exact(reason)
+		if len(c.ops) > 0 {
+			c.Inner = append(c.Inner, c.ops)
+		}
+	}
+}
+
+// execAfter: behind one of the verbs stands a command.
+func execAfter(verbs string) func(*call) {
+	return func(c *call) {
+		if len(c.args) == 1 && !c.args[0].Unknown && c.args[0].Text == "--version" {
+			c.Class, c.Reason = neutral, ""
+			return
+		}
+		names := strings.Split(verbs, "|")
+		for i, w := range c.args {
+			if strings.HasPrefix(w.Text, "-") && !w.Unknown {
+				continue
+			}
+			for _, n := range names {
+				if w.Text == n && !w.Unknown {
+					c.commandAfter(c.args[i+1:])
+					return
+				}
+			}
+		}
+	}
+}
+
+// commandAfter finds the command in words that may begin with flags: behind --, else the first word that is
+// no flag. What a flag takes cannot be told, so each later word may begin the command too.
+func (c *call) commandAfter(words []Word) {
+	c.Literal = true
+	for i, w := range words {
+		if w.Text == "--" && !w.Unknown && i+1 < len(words) {
+			c.Inner = append(c.Inner, words[i+1:])
+			return
+		}
+		if v, ok := strings.CutPrefix(w.Text, "--run="); ok {
+			c.Script = append(c.Script, v)
+		}
+	}
+	seen := false
+	for i, w := range words {
+		if strings.HasPrefix(w.Text, "-") && !w.Unknown {
+			if (w.Text == "-c" || w.Text == "--command" || w.Text == "--run") && i+1 < len(words) {
+				c.script(words[i+1])
+			}
+			seen = true
+			continue
+		}
+		if i == 0 || seen {
+			c.Inner = append(c.Inner, words[i:])
+			if !seen || i > 0 && !strings.HasPrefix(words[i-1].Text, "-") {
+				return
+			}
+		}
+	}
+}
+
+// pnpmLooks: these read a program out of the project's configuration whatever they are asked.
+func pnpmLooks(c *call) {
+	for i, w := range c.args {
+		if w.Unknown || w.Glob {
+			return
+		}
+		switch w.Text {
+		case "exec", "dlx":
+			c.commandAfter(c.args[i+1:])
+			return
+		case "unpublish":
+			c.destroy(c.name + " unpublish removes a published package")
+		case "run":
+			return
+		}
+		if !strings.HasPrefix(w.Text, "-") {
+			return
+		}
+	}
+}
+
+func bunLooks(c *call) {
+	asks("--version|-v|--revision")(c)
+	if len(c.args) > 1 && c.args[0].Text == "x" && !c.args[0].Unknown {
+		c.commandAfter(c.args[1:])
+	}
+}
+
+// interpreter: it runs code, from its words, a file or its input.
+func interpreter(phrases, valued string) func(*call) {
+	takes := strings.Fields(valued)
+	return func(c *call) {
+		asks(phrases)(c)
+		if c.Class.Looks() {
+			return
+		}
+		for i := 0; i < len(c.args); i++ {
+			w := c.args[i]
+			if w.Unknown || w.Glob {
+				return
+			}
+			for _, t := range takes {
+				if w.Text == t {
+					i++
+				}
+			}
+			switch {
+			case w.Text == "-":
+				c.Stdin = true
+				return
+			case !strings.HasPrefix(w.Text, "-"):
+				if i < len(c.args) && c.args[i] == w {
+					c.Reads = append(c.Reads, w.Text)
+					return
+				}
+			case w.Text == "-c" || w.Text == "-e" || w.Text == "-E" || w.Text == "-m" || w.Text == "-p" || w.Text == "--eval" || w.Text == "--print":
+				return
+			case len(w.Text) > 2 && w.Text[1] != '-' && strings.ContainsAny(w.Text, "ceEm"):
+				return
+			}
+		}
+		c.Stdin = true
+	}
+}
+
+// pipLooks takes pip's own flags and its subcommand.
+func pipLooks(c *call) {
+	if len(c.args) == 1 && !c.args[0].Unknown && (c.args[0].Text == "-V" || c.args[0].Text == "--version") {
+		return
+	}
+	c.name = "pip3"
+	c.verb(nil)
+}
+
+// pipxLooks: run and tool run run a program.
+func pipxLooks(c *call) {
+	asks("--version|-V|version|self version")(c)
+	for i, w := range c.args {
+		if w.Unknown || w.Glob {
+			return
+		}
+		if w.Text == "run" {
+			c.commandAfter(c.args[i+1:])
+			return
+		}
+	}
+}

@@ -1,0 +1,294 @@
+package program
+
+import "strings"
+
+// serviceRows: containers, clusters, clouds, databases and editors.
+func serviceRows() map[string]spec {
+	const docker = "-D -l:W --debug --log-level=W -H=BAD --tls! --tlsverify! --tlscacert=FILE --tlscert=FILE --tlskey=FILE --config=BAD -c:BAD --context=BAD -H:BAD --host=BAD"
+	rows := map[string]spec{
+		"docker":              {class: neutral, raw: true, flags: docker, judge: dockerLooks},
+		"docker ps":           {class: list, flags: "-aqnls -f:TEXT -n:N --all --quiet --filter=TEXT --format=FORMAT --last=N --latest --no-trunc --size"},
+		"docker images":       {class: list, ops: "TEXT", flags: "-aq -f:TEXT --all --quiet --filter=TEXT --format=FORMAT --no-trunc --digests --tree"},
+		"docker version":      {class: neutral, flags: "-f:FORMAT --format=FORMAT"},
+		"docker info":         {class: list, flags: "-f:FORMAT --format=FORMAT"},
+		"docker logs":         {class: read, ops: "TEXT", flags: "-ft -n:N --follow --timestamps --tail=N --since=TEXT --until=TEXT --details"},
+		"docker port":         {class: list, ops: "TEXT TEXT"},
+		"docker top":          {class: list, ops: "TEXT"},
+		"docker diff":         {class: list, ops: "TEXT"},
+		"docker history":      {class: list, ops: "TEXT", flags: "-qH --format=FORMAT --human --no-trunc --quiet"},
+		"docker stats":        {class: list, ops: "TEXT...", flags: "-a --all --format=FORMAT --no-stream --no-trunc"},
+		"docker volume ls":    {class: list, flags: "-q -f:TEXT --filter=TEXT --format=FORMAT --quiet"},
+		"docker network ls":   {class: list, flags: "-q -f:TEXT --filter=TEXT --format=FORMAT --quiet --no-trunc"},
+		"docker system df":    {class: list, flags: "-v --format=FORMAT --verbose"},
+		"docker context ls":   {class: list, flags: "-q --format=FORMAT --quiet"},
+		"docker run":          {class: write, does: "runs a program in a container, with what is mounted into it", raw: true, judge: containerRuns},
+		"docker exec":         {class: write, does: "runs a program in a container", raw: true, judge: containerRuns},
+		"docker create":       {class: write, does: "creates a container", raw: true, judge: containerRuns},
+		"docker compose exec": {class: write, does: "runs a program in a container", raw: true, judge: containerRuns},
+		"docker compose run":  {class: write, does: "runs a program in a container", raw: true, judge: containerRuns},
+		"docker compose":      {class: write, does: "does what the compose file says", ops: "TEXT...", judge: destroysWith("down rm kill stop")},
+		"docker-compose":      {class: write, does: "does what the compose file says", ops: "TEXT...", judge: destroysWith("down rm kill stop")},
+		"kubectl":             {class: write, does: "reaches a cluster", raw: true, judge: kubectlLooks},
+		"helm":                {class: write, does: "reaches a cluster", ops: "TEXT...", judge: destroysWith("uninstall delete rollback")},
+		"terraform":           {class: write, does: "runs providers and reaches the network", ops: "TEXT...", judge: terraformLooks},
+		"pulumi":              {class: write, does: "runs code and reaches the network", ops: "TEXT...", judge: destroysWith("destroy cancel rm")},
+		"vagrant":             {class: write, does: "runs what the Vagrantfile says", ops: "TEXT...", judge: destroysWith("destroy halt")},
+		"ansible-playbook":    {class: write, does: "changes other machines", ops: "TEXT..."},
+		"ansible":             {class: write, does: "changes other machines", ops: "TEXT...", flags: "-a:RUN -m:W -i:FILE -u:W -b --args=RUN"},
+		"aws":                 {class: write, does: "reaches a cloud", ops: "TEXT...", judge: cloudLooks},
+		"gcloud":              {class: write, does: "reaches a cloud", ops: "TEXT...", judge: cloudLooks},
+		"gsutil":              {class: write, does: "reaches a cloud", ops: "TEXT...", judge: cloudLooks},
+		"az":                  {class: write, does: "reaches a cloud", ops: "TEXT...", judge: cloudLooks},
+		"doctl":               {class: write, does: "reaches a cloud", ops: "TEXT...", judge: cloudLooks},
+		"flyctl":              {class: write, does: "reaches a cloud", ops: "TEXT...", judge: cloudLooks},
+		"heroku":              {class: write, does: "reaches a cloud", ops: "TEXT...", judge: cloudLooks},
+		"vercel":              {class: write, does: "reaches a cloud", ops: "TEXT...", judge: cloudLooks},
+		"netlify":             {class: write, does: "reaches a cloud", ops: "TEXT...", judge: cloudLooks},
+		"wrangler":            {class: write, does: "reaches a cloud", ops: "TEXT...", judge: cloudLooks},
+		"gh":                  {class: write, does: "reaches GitHub", ops: "TEXT...", judge: cloudLooks},
+		"glab":                {class: write, does: "reaches GitLab", ops: "TEXT...", judge: cloudLooks},
+		"psql":                {class: write, does: "reaches a database", ops: "TEXT...", flags: "-c:SQL -f:FILE -d:W -U:W -h:HOST -p:N -o:OUT -L:OUT -v:W -aAbeEHlnqsStwWxXz1 --command=SQL --file=FILE --host=HOST --output=OUT --log-file=OUT", judge: sqlLooks},
+		"mysql":               {class: write, does: "reaches a database", ops: "TEXT...", flags: "-e:SQL -u:W -h:HOST -P:N -D:W -p?W --execute=SQL --host=HOST --pager?PROG --tee=OUT", judge: sqlLooks},
+		"sqlite3":             {class: write, does: "can change files and run programs", ops: "OUT SQL...", flags: "-cmd:SQL -init:FILE -readonly -json -csv -header -column -line -list -batch -version -safe", long: true, judge: sqlLooks},
+		"duckdb":              {class: write, does: "can change files and run programs", ops: "OUT SQL...", flags: "-c:SQL -readonly -json -csv", long: true, judge: sqlLooks},
+		"redis-cli":           {class: write, does: "reaches a database", ops: "TEXT...", flags: "-h:HOST -p:N -a:TEXT -n:N -u:TEXT --raw --no-auth-warning", judge: destroysWith("flushall flushdb FLUSHALL FLUSHDB del DEL unlink UNLINK shutdown SHUTDOWN")},
+		"mongosh":             {class: write, does: "reaches a database", ops: "TEXT...", flags: "--eval=SQL --host=HOST", judge: sqlLooks},
+		"pg_restore":          {class: destructive, does: "overwrites a database", ops: "TEXT...", flags: "-d:W -c -C"},
+		"pg_dump":             {class: write, does: "reaches a database", ops: "TEXT...", flags: "-f:OUT --file=OUT -h:HOST"},
+		"gdb":                 {class: write, does: "runs a program and its own commands", raw: true, judge: debuggerLooks},
+		"lldb":                {class: write, does: "runs a program and its own commands", raw: true, judge: debuggerLooks},
+	}
+	for _, n := range []string{"vim", "vi", "nvim", "view", "vimdiff", "gvim", "rvim"} {
+		rows[n] = spec{class: write, does: "is an editor: it changes files and runs commands", raw: true, judge: vimLooks}
+	}
+	for _, n := range []string{"nano", "pico", "emacs", "emacsclient", "micro", "hx", "kak", "code", "cursor", "subl", "joe", "mg", "gedit", "kate"} {
+		rows[n] = spec{class: write, does: "is an editor: it changes files and may run commands", ops: "OUT...", flags: "--eval=CODE -f:CODE -l:FILE", judge: asks("--version|-V|-v")}
+	}
+	for verb, does := range map[string]string{
+		"rm": "removes containers", "rmi": "removes images", "kill": "ends containers", "stop": "ends containers", "restart": "restarts containers", "system prune": "removes what is not in use", "volume rm": "removes volumes with their data", "volume prune": "removes volumes with their data",
+		"image rm": "removes images", "image prune": "removes images", "container rm": "removes containers", "container prune": "removes containers", "container kill": "ends containers", "container stop": "ends containers", "network rm": "removes networks", "network prune": "removes networks", "builder prune": "removes what was built", "context rm": "removes a context", "swarm leave": "leaves a cluster",
+	} {
+		rows["docker "+verb] = spec{class: destructive, does: does, ops: "TEXT..."}
+	}
+	for from, to := range map[string]string{"container ls": "ps", "container list": "ps", "container ps": "ps", "image ls": "images", "image list": "images", "container exec": "exec", "container run": "run", "container logs": "logs", "container top": "top", "volume list": "volume ls", "network list": "network ls", "container port": "port", "image history": "history"} {
+		rows["docker "+from] = rows["docker "+to]
+	}
+	return rows
+}
+
+// dockerLooks takes the flags of docker itself; another daemon is another machine. podman and nerdctl have the
+// same words.
+func dockerLooks(c *call) {
+	c.name = "docker"
+	if len(c.args) == 1 && !c.args[0].Unknown && c.args[0].Text == "-v" {
+		return
+	}
+	c.verb([]string{"-H", "--host", "-c", "--context", "--config"})
+	for i, w := range c.args {
+		for _, f := range []string{"-H", "--host"} {
+			v, ok := strings.CutPrefix(w.Text, f+"=")
+			if !ok && w.Text == f && i+1 < len(c.args) {
+				v, ok = c.args[i+1].Text, true
+			}
+			if h := hostOf(v); ok && h != "" {
+				c.Hosts = append(c.Hosts, h)
+			}
+		}
+	}
+}
+
+// containerFlags of docker run and exec that take no value; all others take one.
+const containerFlags = " -d -i -t -it -ti -dit -itd -P --rm --detach --interactive --tty --privileged --init --read-only --no-healthcheck --publish-all --oom-kill-disable --sig-proxy --disable-content-trust --quiet -q -T --no-TTY --no-deps --service-ports --build --use-aliases "
+
+// containerRuns: flags, an image or a container, then a command.
+func containerRuns(c *call) {
+	c.Literal = true
+	i := 0
+	for ; i < len(c.args); i++ {
+		w := c.args[i]
+		if w.Unknown || w.Glob || !strings.HasPrefix(w.Text, "-") {
+			break
+		}
+		c.containerFlag(i)
+		if !strings.Contains(w.Text, "=") && !strings.Contains(containerFlags, " "+w.Text+" ") && (strings.HasPrefix(w.Text, "--") || len(w.Text) == 2) {
+			i++
+		}
+	}
+	if i+1 < len(c.args) {
+		c.Inner = append(c.Inner, c.args[i+1:])
+	}
+}
+
+// containerFlag notes what is mounted, and another program to start with.
+func (c *call) containerFlag(i int) {
+	w := c.args[i]
+	name, value, ok := strings.Cut(w.Text, "=")
+	if !ok && i+1 < len(c.args) {
+		value = c.args[i+1].Text
+	}
+	switch name {
+	case "-v", "--volume":
+		from, rest, _ := strings.Cut(value, ":")
+		if strings.HasSuffix(rest, ":ro") {
+			c.Reads = append(c.Reads, from)
+		} else if strings.ContainsAny(from, "/.") {
+			c.Writes = append(c.Writes, from)
+		}
+	case "--env-file":
+		c.Reads = append(c.Reads, value)
+	case "--entrypoint":
+		c.Inner = append(c.Inner, split(Word{Text: value}))
+	}
+}
+
+// kubectlLooks: only its own version is near.
+func kubectlLooks(c *call) {
+	asks("version --client|version --client=true|version --client --output=yaml|--help|help|options")(c)
+	if c.Class.Looks() {
+		return
+	}
+	for i, w := range c.args {
+		if w.Unknown {
+			continue
+		}
+		switch w.Text {
+		case "delete", "drain", "evict":
+			c.destroy("kubectl " + texts(c.args[i:]) + " removes what runs in a cluster")
+			return
+		case "exec", "run", "debug":
+			c.Literal = true
+			for j, v := range c.args[i:] {
+				if v.Text == "--" && i+j+1 < len(c.args) {
+					c.Inner = append(c.Inner, c.args[i+j+1:])
+				}
+			}
+			return
+		}
+	}
+}
+
+// destroysWith: with one of the words it destroys something.
+func destroysWith(words string) func(*call) {
+	list := strings.Fields(words)
+	return func(c *call) {
+		for _, w := range c.ops {
+			if contains(list, w.Text) && !w.Unknown {
+				c.destroy(c.name + " " + w.Text + " removes or ends what it names")
+				return
+			}
+		}
+	}
+}
+
+func terraformLooks(c *call) {
+	destroysWith("destroy taint force-unlock")(c)
+	for _, w := range c.args {
+		if strings.TrimLeft(w.Text, "-") == "destroy" {
+			c.destroy("terraform destroys what it made")
+		}
+	}
+}
+
+// cloudLooks: verbs that remove.
+func cloudLooks(c *call) {
+	asks("--version")(c)
+	for i, w := range c.ops {
+		verb, _, _ := strings.Cut(w.Text, "-")
+		_, after, colon := strings.Cut(w.Text, ":")
+		if colon {
+			verb = after
+		}
+		switch verb {
+		case "delete", "rm", "rb", "terminate", "destroy", "remove", "purge", "deregister":
+			if i > 0 || colon {
+				c.destroy(c.name + " " + texts(c.ops[:i+1]) + " removes something far away")
+				return
+			}
+		}
+	}
+}
+
+// sqlLooks: statements that destroy, and the shells' own commands.
+func sqlLooks(c *call) {
+	asks("--version|-V|-version")(c)
+	if c.Class.Looks() {
+		return
+	}
+	var statements []string
+	for _, f := range c.flags {
+		if f.kind == "SQL" {
+			statements = append(statements, f.value.Text)
+		}
+	}
+	for _, w := range c.ops {
+		statements = append(statements, w.Text)
+	}
+	for _, s := range statements {
+		trimmed := strings.TrimSpace(s)
+		upper := strings.ToUpper(s)
+		switch {
+		case strings.HasPrefix(trimmed, `\!`), strings.HasPrefix(trimmed, ".shell "), strings.HasPrefix(trimmed, ".system "):
+			_, text, _ := strings.Cut(strings.TrimPrefix(trimmed, `\!`)+" ", " ")
+			if strings.HasPrefix(trimmed, `\!`) {
+				text = trimmed[2:]
+			}
+			c.Script = append(c.Script, strings.TrimSpace(text))
+			c.Literal = true
+		case holdsWord(upper, "DROP"), holdsWord(upper, "TRUNCATE"), holdsWord(upper, "DELETE"), strings.Contains(s, "drop(") || strings.Contains(s, "dropDatabase"):
+			c.destroy(c.name + " removes data: " + s)
+		}
+	}
+}
+
+// debuggerLooks: -ex 'shell text'.
+func debuggerLooks(c *call) {
+	asks("--version|-v")(c)
+	if c.Class.Looks() {
+		return
+	}
+	for i, w := range c.args {
+		if i > 0 && (c.args[i-1].Text == "-ex" || c.args[i-1].Text == "--ex" || c.args[i-1].Text == "-iex" || c.args[i-1].Text == "-o" || c.args[i-1].Text == "--eval-command") {
+			c.debuggerCommand(w.Text)
+		}
+		if v, ok := strings.CutPrefix(w.Text, "-ex="); ok {
+			c.debuggerCommand(v)
+		}
+		if w.Text == "--args" && i+1 < len(c.args) {
+			c.Inner = append(c.Inner, c.args[i+1:])
+		}
+	}
+}
+
+func (c *call) debuggerCommand(s string) {
+	c.Literal = true
+	s = strings.TrimSpace(s)
+	for _, p := range []string{"shell ", "!", "platform shell ", "pipe "} {
+		if text, ok := strings.CutPrefix(s, p); ok {
+			c.Script = append(c.Script, text)
+		}
+	}
+}
+
+// vimLooks: -c and + hold commands of the editor, some of which run shell text.
+func vimLooks(c *call) {
+	asks("--version")(c)
+	if c.Class.Looks() {
+		return
+	}
+	for i, w := range c.args {
+		command, ok := strings.CutPrefix(w.Text, "+")
+		if i > 0 && (c.args[i-1].Text == "-c" || c.args[i-1].Text == "--cmd") {
+			command, ok = w.Text, true
+		}
+		if ok {
+			c.Literal = true
+			if text, shell := strings.CutPrefix(strings.TrimLeft(command, ": "), "!"); shell {
+				c.Script = append(c.Script, text)
+			}
+			continue
+		}
+		if !strings.HasPrefix(w.Text, "-") {
+			c.Writes = append(c.Writes, w.Text)
+		}
+	}
+}

@@ -1,0 +1,91 @@
+package program
+
+import (
+	"slices"
+	"strings"
+)
+
+// verbs is for programs with subcommands: it takes the program's own flags, then applies the row of the
+// subcommand. The flags are those of the program's row that stand before the subcommand and change nothing
+// but the output; asking lists further words that make the program no longer look.
+func verbs(asking string) func(*call) {
+	return func(c *call) { c.verb(strings.Fields(asking)) }
+}
+
+func (c *call) verb(asking []string) {
+	g := grammarOf(c.row.flags, c.row.long)
+	look := &call{name: c.name, args: c.args}
+	i := 0
+	for ; i < len(c.args); i++ {
+		w := c.args[i]
+		if w.Unknown || w.Glob {
+			c.exact("only running it tells what " + c.name + " does")
+			return
+		}
+		if len(w.Text) < 2 || w.Text[0] != '-' {
+			break
+		}
+		name, _, _ := strings.Cut(w.Text, "=")
+		if i == 0 && len(c.args) == 1 && slices.Contains([]string{"--version", "--help", "-h"}, name) {
+			c.Class, c.Reason = neutral, ""
+			return
+		}
+		if slices.Contains(asking, name) {
+			c.exact("the flag " + name + " of " + c.name + " is not known to only look")
+		}
+		i = look.flag(g, i)
+	}
+	for _, s := range look.strange {
+		c.refuse("the flag " + s + " of " + c.name + " is not known to only look")
+	}
+	for _, f := range look.flags {
+		c.value(f)
+	}
+	if i < len(c.args) {
+		c.subcommand(i)
+	}
+}
+
+// subcommand looks up the row of the words from args[i] on: up to three of them name it.
+func (c *call) subcommand(i int) {
+	name, best, at := c.name, "", 0
+	for j := i; j < len(c.args) && j < i+3; j++ {
+		w := c.args[j]
+		if w.Unknown || w.Glob || strings.Contains(w.Text, " ") {
+			break
+		}
+		name += " " + w.Text
+		if _, ok := rows()[name]; ok {
+			best, at = name, j+1
+		}
+	}
+	if best == "" {
+		c.refuse(c.name + " " + c.args[i].Text + " is not known to only look")
+		return
+	}
+	sub := &call{name: best, row: rows()[best], env: c.env, args: c.args[at:], depth: c.depth + 1}
+	sub.run()
+	c.merge(sub.Use)
+}
+
+// asks is for programs that do more than look unless they are asked for one of the given phrases (parted by |),
+// such as their version, and nothing else.
+func asks(phrases string) func(*call) {
+	return func(c *call) {
+		var words []string
+		for _, w := range c.args {
+			if w.Unknown || w.Glob {
+				return
+			}
+			words = append(words, w.Text)
+		}
+		if slices.Contains(strings.Split(phrases, "|"), strings.Join(words, " ")) && len(words) > 0 {
+			c.Use = Use{Class: neutral}
+		}
+	}
+}
+
+// runner is a row of a program that runs something; it only looks when asked one of the phrases.
+func runner(does, phrases string) spec {
+	return spec{class: write, does: does, raw: true, judge: asks(phrases)}
+}
