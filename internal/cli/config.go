@@ -105,7 +105,7 @@ func (p *program) showKey(cfg *config.Config, key string, origin, asJSON bool) e
 			Origin config.Origin   `json:"origin"`
 		}{key, value, from})
 	}
-	text := string(value)
+	text := string(term.EscapeJSON(value))
 	if !asJSON {
 		text = term.Escape(plainValue(value))
 		if origin {

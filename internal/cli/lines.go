@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/lathe-dev/lathe/internal/llm"
+	"github.com/lathe-dev/lathe/internal/term"
 )
 
 // The lines of stream-json, in Claude Code's shapes (its SDK's published types; claude_code_version is
@@ -80,7 +81,7 @@ func (w *lineWriter) end() error {
 }
 
 func (w *lineWriter) flush() error {
-	_, err := w.w.Write(w.buf.Bytes())
+	_, err := w.w.Write(term.EscapeJSON(w.buf.Bytes()))
 	if w.buf.Cap() > 1<<20 {
 		w.buf = bytes.Buffer{}
 	}

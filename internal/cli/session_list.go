@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lathe-dev/lathe/internal/session"
+	"github.com/lathe-dev/lathe/internal/term"
 )
 
 func sessionListCommand(p *program, o *Options) *cobra.Command {
@@ -118,7 +119,7 @@ func writeJSON(w io.Writer, v any) error {
 	if err != nil {
 		return err
 	}
-	_, err = w.Write(append(b, '\n'))
+	_, err = w.Write(append(term.EscapeJSON(b), '\n'))
 	return err
 }
 

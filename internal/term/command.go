@@ -1,8 +1,11 @@
 package term
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
 )
 
 // How much room indentation and empty lines may take in a command that somebody decides on; beyond that
@@ -59,3 +62,30 @@ func appendEmpty(b []byte, lines []string) []byte {
 	}
 	return b
 }
+
+// EscapeJSON writes the characters of JSON text that a terminal could act on or that hide others as \u
+// escapes, which mean the same. Text without any is returned as it is.
+func EscapeJSON(b []byte) []byte {
+	at := bytes.IndexFunc(b, unsafeJSON)
+	if at < 0 {
+		return b
+	}
+	out := append(make([]byte, 0, len(b)+64), b[:at]...)
+	for rest := b[at:]; len(rest) > 0; {
+		r, n := utf8.DecodeRune(rest)
+		switch {
+		case !unsafeJSON(r) || r == utf8.RuneError:
+			out = append(out, rest[:n]...)
+		case r > 0xffff:
+			high, low := utf16.EncodeRune(r)
+			out = fmt.Appendf(out, `\u%04x\u%04x`, high, low)
+		default:
+			out = fmt.Appendf(out, `\u%04x`, r)
+		}
+		rest = rest[n:]
+	}
+	return out
+}
+
+// unsafeJSON: below DEL there are only JSON's own characters and its blanks.
+func unsafeJSON(r rune) bool { return r >= 0x7f && !simple(r) && unsafeRune(r) }

@@ -2,6 +2,9 @@ package term_test
 
 import (
 	"bytes"
+	"encoding/json"
+	"errors"
+	"maps"
 	"strings"
 	"testing"
 	"unicode"
@@ -176,6 +179,29 @@ func checkKept(t *testing.T, in, out string, block func(rune) bool) {
 		if bad && !block(r) {
 			t.Fatalf("%+q: %U is in %+q", in, r, out)
 		}
+	}
+}
+
+func TestJSONIsSafeForATerminalAndMeansTheSame(t *testing.T) {
+	for _, tt := range escapes {
+		in, err := json.Marshal(map[string]string{tt.in: tt.in})
+		if err != nil {
+			t.Fatal(err)
+		}
+		out := term.EscapeJSON(in)
+		var want, got map[string]string
+		if err := errors.Join(json.Unmarshal(in, &want), json.Unmarshal(out, &got)); err != nil || !maps.Equal(want, got) {
+			t.Errorf("%s: %s: %v", tt.name, out, err)
+		}
+		for _, r := range string(out) {
+			if 0x7f <= r && r < 0xa0 || unicode.In(r, unicode.Bidi_Control) || 0xe0000 <= r && r < 0xe0100 {
+				t.Errorf("%s: %U is in %s", tt.name, r, out)
+			}
+		}
+	}
+	plain := []byte(`{"a":"Grüße, 世界"}`)
+	if got := term.EscapeJSON(plain); &got[0] != &plain[0] {
+		t.Error("safe text was copied")
 	}
 }
 
