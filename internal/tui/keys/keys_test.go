@@ -94,7 +94,7 @@ func TestTheInnermostContextIsAskedFirst(t *testing.T) {
 		in   []keys.Context
 		want []keys.Hit
 	}{
-		{"\t", []keys.Context{keys.Autocomplete, keys.Chat}, []keys.Hit{hit(keys.Autocomplete, keys.CompleteAccept)}},
+		{"\t", []keys.Context{keys.Autocomplete, keys.Chat}, []keys.Hit{hit(keys.Autocomplete, keys.CompleteAccept), hit(keys.Chat, keys.Complete)}},
 		{"\x10", []keys.Context{keys.Autocomplete, keys.Chat}, []keys.Hit{hit(keys.Autocomplete, keys.CompletePrevious), hit(keys.Global, keys.Palette)}},
 		{"\x04", []keys.Context{keys.Chat}, []keys.Hit{hit(keys.Chat, keys.DeleteForward), hit(keys.Global, keys.Exit)}},
 		{"\x02", []keys.Context{keys.Task, keys.Chat}, []keys.Hit{hit(keys.Task, keys.Background), hit(keys.Chat, keys.Left)}},
