@@ -57,12 +57,16 @@ func questionText(q event.Question) string {
 	} else {
 		fmt.Fprintf(&b, "%s\n", q.Title)
 	}
-	if q.Text != "" {
+	preview := wholeView(q.Preview)
+	if q.Text != "" && strings.TrimSpace(preview) != strings.TrimSpace(indent(q.Text)) {
 		b.WriteString(q.Text + "\n")
 	}
-	b.WriteString(wholeView(q.Preview))
+	b.WriteString(preview)
 	if q.Permission != nil {
 		for _, a := range q.Permission.Accesses {
+			if strings.TrimSpace(preview) == a.Target { // said above
+				continue
+			}
 			what := a.Target
 			if a.Named != "" && a.Named != a.Target {
 				what = a.Named + " -> " + a.Target

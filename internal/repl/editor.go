@@ -29,6 +29,7 @@ type editor struct {
 	ctrlC  chan struct{}
 	quit   chan struct{}
 	wanted bool
+	shown  string // the prompt
 	past   *pastLines
 	find   finder
 }
@@ -143,9 +144,14 @@ func (e *editor) Write(p []byte) (int, error) { return e.o.Out.Write(p) }
 
 func (e *editor) read(prompt string) {
 	if e.wanted {
+		if prompt != e.shown {
+			e.shown = prompt
+			e.t.SetPrompt(prompt)
+			_, _ = e.t.Write(nil) // draws the line anew; a terminal that is gone tells by itself
+		}
 		return
 	}
-	e.wanted = true
+	e.wanted, e.shown = true, prompt
 	e.ask <- prompt
 }
 
@@ -167,8 +173,8 @@ func (e *editor) clear() bool {
 	if !e.keys.typed() {
 		return false
 	}
-	e.keys.put("\x05") // to the end
-	e.keys.put("\x15") // delete to the beginning
+	e.keys.put(keyEnd)
+	e.keys.put(keyKill)
 	e.keys.fresh()
 	return true
 }
@@ -186,17 +192,24 @@ func (e *editor) insert(text string) bool {
 	return true
 }
 
+// Keys of the line editor: to the end of the line, delete to its beginning.
+const (
+	keyEnd  = "\x05"
+	keyKill = "\x15"
+)
+
 // keyQueue holds keys until the line editor reads them. A key is the bytes of one rune or one sequence.
 type keyQueue struct {
 	ready chan struct{} // has a value while keys wait
 
-	mu    sync.Mutex
-	wake  *sync.Cond
-	keys  []string
-	err   error
-	first time.Time // when the line that is being edited began
-	any   bool      // something was typed into it
-	last  time.Time // what first was for the line before
+	mu     sync.Mutex
+	wake   *sync.Cond
+	keys   []string
+	err    error
+	first  time.Time // when the line that is being edited began
+	any    bool      // something was typed into it
+	last   time.Time // what first was for the line before
+	before string    // the key before
 }
 
 func newKeyQueue() *keyQueue {
@@ -267,7 +280,8 @@ func (q *keyQueue) note(k string) {
 		q.last, q.first, q.any = q.first, time.Time{}, false
 		return
 	}
-	q.any = true
+	q.any = k != keyKill || q.before != keyEnd // both together empty the line
+	q.before = k
 }
 
 func (q *keyQueue) lineBegan() time.Time {

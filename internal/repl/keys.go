@@ -135,6 +135,9 @@ func (e *editor) tab(line string, pos int) (string, int, bool) {
 	if len(found) == 0 {
 		return line, pos, true
 	}
+	if begin := beginning(found, head[start:]); len(begin) > 0 { // what only has the letters somewhere comes after these
+		found = begin
+	}
 	text := common(found)
 	if len(found) == 1 && !strings.HasSuffix(text, "/") {
 		text += " "
@@ -167,6 +170,17 @@ func query(head string) (event.Query, int) {
 		return event.Query{Kind: event.QueryFile, Text: head[word+1:]}, word + 1
 	}
 	return event.Query{}, 0
+}
+
+// beginning are the candidates that begin with what was typed.
+func beginning(found []event.Candidate, typed string) []event.Candidate {
+	var out []event.Candidate
+	for _, c := range found {
+		if strings.HasPrefix(strings.ToLower(c.Text), strings.ToLower(typed)) {
+			out = append(out, c)
+		}
+	}
+	return out
 }
 
 // common is the longest beginning that all candidates have.

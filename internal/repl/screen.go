@@ -238,9 +238,15 @@ func (s *screen) erase() {
 
 // end leaves the cursor at the start of a line.
 func (s *screen) end() {
+	s.mu.Lock()
+	left := s.editing // a line that nobody finishes
+	s.mu.Unlock()
 	s.edit(false)
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.column0 = s.column0 && !left; left {
+		s.finishLine()
+	}
 	s.endText()
 	s.erase()
 	s.finishLine()
