@@ -52,13 +52,13 @@ func (m *model) show(e event.Event, old bool) {
 	case event.PartDone:
 		m.partDone(e.Agent, b)
 	case event.ToolStart:
-		m.toolStart(b)
+		m.toolStart(e.Agent, b)
 	case event.ToolOutput:
-		m.toolOutput(b)
+		m.toolOutput(e.Agent, b)
 	case event.ToolEnd:
-		m.toolEnd(b)
+		m.toolEnd(e.Agent, b)
 	case event.Denied:
-		m.denied(b)
+		m.denied(e.Agent, b)
 	case event.Notice:
 		m.tell(b.Level, b.Text)
 	case event.TurnEnd:
@@ -72,7 +72,7 @@ func (m *model) show(e event.Event, old bool) {
 func (m *model) opened(b event.Opened) {
 	m.front = b
 	m.log = newTranscript()
-	m.parts, m.steered = map[string]*item{}, nil
+	m.parts, m.agents, m.steered = map[string]*item{}, map[string]string{}, nil
 	m.pick, m.find = pick{}, find{}
 	m.done, m.printed = 0, 0
 	m.dialogs.Clear()
@@ -134,7 +134,7 @@ func (m *model) delta(agent string, b event.Delta) {
 		it.thinking = true
 		it.touch()
 	case llm.ToolDelta:
-		if d.Name != "" {
+		if d.Name != "" && agent == "" {
 			m.coming(agent, b.MessageID, d)
 		}
 	}
@@ -194,42 +194,79 @@ func (m *model) tool(c llm.ToolCall) *item {
 	return it
 }
 
-func (m *model) toolStart(b event.ToolStart) {
+func (m *model) toolStart(agent string, b event.ToolStart) {
+	if root := m.root(agent); root != nil {
+		m.agents[b.Call.ID] = root.key
+		root.tool.addChild(child{b.Call.ID, b.Call.Name, b.Title, theme.Running})
+		root.touch()
+	}
+	if agent != "" {
+		return
+	}
 	it := m.tool(b.Call)
 	it.tool.title, it.tool.preview, it.tool.state, it.tool.began = b.Title, b.Preview, theme.Running, m.now()
 }
 
-func (m *model) toolOutput(b event.ToolOutput) {
-	if it := m.parts[b.CallID]; it != nil && it.tool != nil {
-		it.tool.tail.add(b.Text)
+// root is the item of the call that a subagent belongs to, at the end of the line of those that started
+// each other; nil for the main agent and for what is not known.
+func (m *model) root(agent string) *item {
+	for range 16 {
+		if agent == "" {
+			return nil
+		}
+		if it := m.parts[agent]; it != nil {
+			return it
+		}
+		agent = m.agents[agent]
+	}
+	return nil
+}
+
+func (m *model) toolOutput(agent string, b event.ToolOutput) {
+	if it := m.parts[b.CallID]; agent == "" && it != nil && it.tool != nil {
+		it.tool.print(b.Text)
 		it.touch()
 	}
 }
 
-func (m *model) toolEnd(b event.ToolEnd) {
+func (m *model) toolEnd(agent string, b event.ToolEnd) {
+	state := theme.Done
+	switch {
+	case b.Denied:
+		state = theme.Denied
+	case b.Result.IsError:
+		state = theme.Failed
+	}
+	if agent != "" {
+		if root := m.root(agent); root != nil {
+			if ch := root.tool.child(b.Call.ID); ch != nil {
+				ch.state = state
+			} else {
+				root.tool.addChild(child{b.Call.ID, b.Call.Name, b.Title, state})
+			}
+			root.touch()
+		}
+		delete(m.agents, b.Call.ID)
+		return
+	}
 	it := m.tool(b.Call)
 	c := it.tool
 	if b.Title != "" {
 		c.title = b.Title
 	}
-	c.view, c.took, c.tail, c.preview = b.View, b.Duration, tail{}, nil
-	if b.View == nil || b.Result.IsError {
+	c.view, c.took, c.tail, c.preview, c.state = b.View, b.Duration, "", nil, state
+	if b.View == nil {
 		c.text = b.Result.PlainText()
-	}
-	c.state = theme.Done
-	switch {
-	case b.Denied:
-		c.state = theme.Denied
-	case b.Result.IsError:
-		c.state = theme.Failed
 	}
 	c.call.Input = nil
 	delete(m.parts, b.Call.ID)
 }
 
-func (m *model) denied(b event.Denied) {
-	it := m.tool(b.Call)
-	it.tool.state = theme.Denied
+func (m *model) denied(agent string, b event.Denied) {
+	if agent != "" {
+		return // its end follows
+	}
+	m.tool(b.Call).tool.state = theme.Denied
 }
 
 // retry forgets what streamed since the request that failed.

@@ -5,140 +5,146 @@ import (
 	"time"
 
 	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/term"
 	"github.com/lathe-dev/lathe/internal/tui/theme"
+	"github.com/lathe-dev/lathe/internal/tui/view"
 )
 
-// Sizes of what is shown of calls.
+// Sizes of what is kept of calls.
 const (
-	tailLines = 5    // of a command that runs
-	tailBytes = 8192 // that are kept of its output until it ends
+	tailBytes    = 16 << 10 // of the output of a command that runs
+	liveChildren = 3        // calls of a subagent that are shown while it works
+	mostChildren = 500      // calls of a subagent that are kept
 )
 
-// tail is the end of the output of a command that runs.
-type tail struct {
-	text string
-	cut  bool
+// call is what is known of a tool call.
+type call struct {
+	call     llm.ToolCall
+	title    string
+	state    theme.State
+	preview  event.View
+	view     event.View
+	text     string // the result in words, where there is no view
+	tail     string // the end of what it printed, while it runs
+	began    time.Time
+	took     time.Duration
+	children []child // the calls of its subagent
+	earlier  int     // children that are not kept
 }
 
-func (t *tail) add(s string) {
-	t.text += s
-	if len(t.text) > 2*tailBytes {
-		t.text, t.cut = strings.ToValidUTF8(t.text[len(t.text)-tailBytes:], ""), true
-	}
+// child is a call of a subagent, which is shown as one line.
+type child struct {
+	id, name, title string
+	state           theme.State
 }
 
-// last are the last n lines.
-func (t *tail) last(n int) []string {
-	lines := strings.Split(strings.TrimRight(t.text, "\r\n"), "\n")
-	if len(lines) > n {
-		lines = lines[len(lines)-n:]
-	}
-	return lines
-}
-
-func (it *item) renderTool(width int) []string {
-	out := []string{it.callLine(width)}
-	for _, l := range it.callBody(max(width-2, 1)) {
-		if l != "" {
-			l = "  " + l
+// print adds what the call printed. Only the end is kept: the whole comes with the result.
+func (c *call) print(s string) {
+	c.tail += s
+	if len(c.tail) > 2*tailBytes {
+		c.tail = strings.ToValidUTF8(c.tail[len(c.tail)-tailBytes:], "")
+		if i := strings.IndexByte(c.tail, '\n'); i >= 0 {
+			c.tail = c.tail[i+1:]
 		}
-		out = append(out, l)
+	}
+}
+
+func (c *call) addChild(ch child) {
+	c.children = append(c.children, ch)
+	if n := len(c.children) - mostChildren; n > 0 {
+		c.children, c.earlier = append(c.children[:0], c.children[n:]...), c.earlier+n
+	}
+}
+
+func (c *call) child(id string) *child {
+	for i := len(c.children) - 1; i >= 0; i-- {
+		if c.children[i].id == id {
+			return &c.children[i]
+		}
+	}
+	return nil
+}
+
+// shown is the shape to draw for the state that the call is in.
+func (c *call) shown() event.View {
+	switch {
+	case c.state == theme.Waiting:
+		return nil
+	case c.state == theme.Running:
+		if v, ok := c.preview.(event.Command); ok {
+			return v
+		}
+		return nil
+	case c.view == nil && c.text != "":
+		return event.TextView{Text: c.text}
+	}
+	return c.view
+}
+
+// layCall lays a call out: the line that says what it is and where it stands, the calls of its subagent, and
+// the body of its shape, which is laid out only where it is seen.
+func (it *item) layCall(width int) {
+	o := it.viewOptions(width)
+	it.lines = []string{view.Header(it.tool.shown(), o)}
+	it.lines = append(it.lines, it.childLines(width)...)
+	it.body = nil
+	if it.tool.state != theme.Waiting {
+		o.Width = max(width-indent, 1)
+		it.body = view.New(it.tool.shown(), o)
+	}
+	it.height = len(it.lines)
+	if it.body != nil {
+		it.height += it.body.Height()
+	}
+}
+
+// indent is how far the body of a call stands from the edge.
+const indent = 2
+
+// childLines are the calls of a subagent: the last ones while it works, and all of them when expanded.
+func (it *item) childLines(width int) []string {
+	c, th := it.tool, it.look.theme
+	children, earlier := c.children, c.earlier
+	switch {
+	case it.expanded():
+	case c.state != theme.Running:
+		return nil
+	default:
+		n := max(len(children)-liveChildren, 0)
+		children, earlier = children[n:], earlier+n
+	}
+	var out []string
+	if earlier > 0 {
+		out = append(out, th.Dim.Render("  "+plural(earlier, "earlier call")))
+	}
+	for _, ch := range children {
+		text := term.EscapeLine(ch.name)
+		if ch.title != "" && ch.title != ch.name {
+			text += " " + term.EscapeLine(ch.title)
+		}
+		out = append(out, "  "+th.State(ch.state).Render(ch.state.Symbol())+" "+th.Dim.Render(term.Truncate(text, max(width-4, 1), "…")))
 	}
 	return out
 }
 
-// callLine is the one line that says what a call is and where it stands.
-func (it *item) callLine(width int) string {
-	th, c := it.look.theme, it.tool
-	sign := c.state.Symbol()
-	if c.state == theme.Running && !it.look.reduced {
-		sign = theme.Spinner[it.look.spin%len(theme.Spinner)]
+func (it *item) viewOptions(width int) view.Options {
+	o := view.Options{Width: width, Theme: it.look.theme, Links: it.look.links, Expanded: it.expanded(), Key: it.look.key, State: theme.Done}
+	c := it.tool
+	if c == nil {
+		return o
 	}
-	note := c.note(it.look.now())
-	title := term.EscapeLine(c.title)
-	name := term.EscapeLine(c.call.Name)
-	if title == "" || title == name {
-		title, name = name, ""
-	}
-	room := width - 2
-	if name != "" {
-		room -= term.Width(name) + 1
-	}
-	if note != "" {
-		room -= term.Width(note) + 2
-	}
-	line := th.State(c.state).Render(sign) + " "
-	if name != "" {
-		line += th.Strong.Render(name) + " "
-	}
-	line += term.Truncate(title, max(room, 4), "…")
-	if note != "" {
-		line += "  " + th.Dim.Render(note)
-	}
-	return line
-}
-
-// note says in words how a call went, where the sign alone might not, and how long it took.
-func (c *call) note(now time.Time) string {
-	switch c.state {
-	case theme.Waiting:
-		return "waiting"
-	case theme.Denied:
-		return "denied"
-	case theme.Failed:
-		return "failed"
-	case theme.Running:
-		if d := now.Sub(c.began); !c.began.IsZero() && d >= 2*time.Second {
-			return short(d)
-		}
-	case theme.Done:
-		if c.took >= time.Second {
-			return short(c.took)
-		}
-	}
-	return ""
-}
-
-// callBody is what is shown below the line.
-func (it *item) callBody(width int) []string {
-	c, th := it.tool, it.look.theme
+	o.State, o.Tool, o.Title, o.Live, o.Duration = c.state, c.call.Name, c.title, c.tail, c.took
 	if c.state == theme.Running {
-		if c.tail.text == "" {
-			return nil
+		if !it.look.reduced {
+			o.Spinner = 1 + it.look.spin
 		}
-		var out []string
-		for _, l := range c.tail.last(tailLines) {
-			out = append(out, th.Dim.Render(term.Truncate(untab(term.Escape(strings.TrimRight(l, "\r"))), width, "…")))
+		if !c.began.IsZero() {
+			o.Duration = it.look.now().Sub(c.began)
 		}
-		return out
 	}
-	text := c.text
-	if v, ok := c.view.(event.Command); ok {
-		text = v.Output
-	}
-	if text == "" {
-		return nil
-	}
-	lines := wrap(term.Escape(text), width)
-	if most := 4; len(lines) > most && !it.expanded() {
-		lines = append(lines[:most-1:most-1], "… "+plural(len(lines)-most+1, "more line"))
-	}
-	for i := range lines {
-		lines[i] = th.Dim.Render(lines[i])
-	}
-	return lines
+	return o
 }
 
 // short is a duration in a few characters.
-func short(d time.Duration) string {
-	switch {
-	case d < time.Second:
-		return d.Round(time.Millisecond).String()
-	case d < 10*time.Second:
-		return d.Round(100 * time.Millisecond).String()
-	case d < time.Hour:
-		return d.Round(time.Second).String()
-	}
-	return d.Round(time.Minute).String()
-}
+func short(d time.Duration) string { return view.Duration(d) }

@@ -200,6 +200,13 @@ func (f *fake) stream(ctx context.Context, size int) error {
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
 	block := "## Heading\n\nSome *text* with `code` and **bold** words that go on for a while, so that lines have to be wrapped.\n\n- one\n- two\n\n```go\nfunc main() { println(\"hello\", 42) }\n```\n\n| a | b |\n|---|--:|\n| x | 1 |\n\n"
+	if path := os.Getenv("LATHE_TUI_TEXT"); path != "" {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		block, size = string(text), len(text)
+	}
 	for all.Len() < size {
 		i := all.Len() % len(block)
 		piece := block[i:min(i+20, len(block))]

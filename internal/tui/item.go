@@ -7,9 +7,9 @@ import (
 	"github.com/charmbracelet/colorprofile"
 
 	"github.com/lathe-dev/lathe/internal/event"
-	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/term"
 	"github.com/lathe-dev/lathe/internal/tui/theme"
+	"github.com/lathe-dev/lathe/internal/tui/view"
 )
 
 // kind is what an item of the transcript is.
@@ -58,26 +58,13 @@ type item struct {
 	thinking bool   // reasoning that still streams
 	child    string // the call of the subagent that it belongs to
 
-	laid   bool     // height is known, and what it was counted from is kept
-	gap    int      // blank lines above
-	lines  []string // without the gap; nil for a stream, which keeps its own
+	laid   bool        // height is known, and what it was counted from is kept
+	gap    int         // blank lines above
+	lines  []string    // what is laid out as a whole, without the gap
+	body   *view.Block // what stands below, and is laid out where it is seen
 	height int
 	width  int
 	stale  bool
-}
-
-// call is what is known of a tool call.
-type call struct {
-	call    llm.ToolCall
-	title   string
-	state   theme.State
-	preview event.View
-	view    event.View
-	text    string // the result in words, where there is no view
-	tail    tail
-	began   time.Time
-	took    time.Duration
-	agents  int // calls of the subagent so far
 }
 
 // live reports that the item still changes.
@@ -87,7 +74,7 @@ func (it *item) live() bool {
 
 // drop forgets the layout.
 func (it *item) drop() {
-	it.lines, it.laid = nil, false
+	it.lines, it.body, it.laid = nil, nil, false
 	switch {
 	case it.stream == nil:
 	case it.stream.done:
@@ -117,9 +104,15 @@ func (it *item) toggle() {
 func (it *item) lay(width int, gap bool) {
 	width = max(width, 1)
 	it.width, it.laid, it.stale = width, true, false
-	if it.markdown() {
+	switch {
+	case it.markdown():
 		it.height = it.reply().text.Height(width)
-	} else {
+	case it.kind == toolItem:
+		it.layCall(width)
+	case it.kind == outputItem:
+		it.body = view.New(it.view, it.viewOptions(width))
+		it.height = it.body.Height()
+	default:
 		it.lines = it.render(width)
 		it.height = len(it.lines)
 	}
@@ -142,7 +135,22 @@ func (it *item) slice(out []string, from, to int) []string {
 	case it.markdown():
 		return append(out, it.reply().text.Slice(it.width, from, to)...)
 	}
-	return append(out, it.lines[min(from, len(it.lines)):min(to, len(it.lines))]...)
+	n := len(it.lines)
+	out = append(out, it.lines[min(from, n):min(to, n)]...)
+	if it.body == nil || to <= n {
+		return out
+	}
+	below := it.body.Slice(max(from-n, 0), to-n)
+	if it.kind == toolItem {
+		for _, l := range below {
+			if l != "" {
+				l = "  " + l
+			}
+			out = append(out, l)
+		}
+		return out
+	}
+	return append(out, below...)
 }
 
 func (it *item) render(width int) []string {
@@ -151,12 +159,8 @@ func (it *item) render(width int) []string {
 		return it.renderUser(width)
 	case reasoningItem:
 		return it.renderReasoning(width)
-	case toolItem:
-		return it.renderTool(width)
 	case noticeItem:
 		return it.renderNotice(width)
-	case outputItem:
-		return it.drawView(width)
 	case endItem:
 		return it.renderEnd(width)
 	}

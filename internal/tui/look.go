@@ -56,6 +56,7 @@ func spinner(n int) string { return theme.Spinner[n%len(theme.Spinner)] }
 func (m *model) loadKeys(settings json.RawMessage) {
 	keymap, problems := keys.Load(settings)
 	m.keymap, m.keys = keymap, keys.NewResolver(keymap)
+	m.look.key = keymap.Key(keys.ToggleTranscript)
 	for _, p := range problems {
 		m.tell("warning", "keybindings: "+p.String())
 	}

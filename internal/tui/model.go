@@ -49,8 +49,9 @@ type model struct {
 	printed int // inline: lines of the next one that were
 	above   int // rows between the transcript and the prompt
 
-	parts    map[string]*item // what streams, and calls, by key
-	steered  []string         // first lines of messages that wait for the next step
+	parts    map[string]*item  // what streams, and calls, by key
+	agents   map[string]string // calls of subagents, and the call that their subagent belongs to
+	steered  []string          // first lines of messages that wait for the next step
 	sessions []event.Candidate
 	turns    int
 	running  int  // commands on their way
@@ -80,7 +81,7 @@ type turn struct {
 }
 
 func newModel(p *program) *model {
-	m := &model{program: p, now: time.Now, focused: true, parts: map[string]*item{}, log: newTranscript(), todos: true, side: p.options.Sidebar}
+	m := &model{program: p, now: time.Now, focused: true, parts: map[string]*item{}, agents: map[string]string{}, log: newTranscript(), todos: true, side: p.options.Sidebar}
 	m.look = newLook(p.options)
 	m.edit = editor.New(editor.Options{Theme: m.look.theme, Windows: runtime.GOOS == "windows"})
 	m.dialogs, m.toasts = dialog.NewStack(nil), dialog.NewToasts(nil)

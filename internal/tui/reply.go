@@ -4,8 +4,6 @@ import (
 	"strings"
 
 	"github.com/lathe-dev/lathe/internal/tui/markdown"
-	"github.com/lathe-dev/lathe/internal/tui/theme"
-	"github.com/lathe-dev/lathe/internal/tui/view"
 )
 
 // reply is Markdown that streams, or that is laid out.
@@ -59,20 +57,4 @@ func (it *item) source() string {
 // markdown reports that the item is Markdown.
 func (it *item) markdown() bool {
 	return it.kind == replyItem || it.kind == outputItem && it.view == nil
-}
-
-// drawView draws the shape that a command came to.
-func (it *item) drawView(width int) []string {
-	return view.Render(it.view, it.viewOptions(width))
-}
-
-func (it *item) viewOptions(width int) view.Options {
-	o := view.Options{Width: width, Theme: it.look.theme, Links: it.look.links, Expanded: it.expanded(), Key: it.look.key, Spinner: it.look.spin, State: theme.Done}
-	if c := it.tool; c != nil {
-		o.State, o.Title, o.Live, o.Duration = c.state, c.title, c.tail.text, c.took
-		if c.state == theme.Running && !c.began.IsZero() {
-			o.Duration = it.look.now().Sub(c.began)
-		}
-	}
-	return o
 }
