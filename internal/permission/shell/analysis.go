@@ -121,10 +121,7 @@ func cut(text string, from, to uint) string {
 // analyze walks the whole line.
 func analyze(line, dir string, w permission.World) *analysis {
 	a := &analysis{world: w, start: dir, line: line, class: permission.ClassNeutral, exact: true}
-	sc := &scope{
-		src: line, dirs: []string{dir},
-		vars: map[string]binding{}, funcs: map[string]*function{}, aliases: map[string]string{},
-	}
+	sc := &scope{src: line, dirs: []string{dir}}
 	a.characters(line)
 	switch {
 	case len(line) > maxParse:
@@ -135,6 +132,12 @@ func analyze(line, dir string, w permission.World) *analysis {
 	case len(line) > maxLine:
 		a.saw(oddLong, "")
 		a.opaque()
+	}
+	if deep(line) {
+		a.saw(oddTooMuch, "brackets within brackets")
+		a.opaque()
+		a.scan(line, sc)
+		return a
 	}
 	a.parsed += len(line)
 	file, err := parse(line)
@@ -154,6 +157,23 @@ func analyze(line, dir string, w permission.World) *analysis {
 	}
 	a.script = script
 	return a
+}
+
+// deep reports whether brackets are nested deeper than anybody writes, which takes a parser long. Quotes are
+// not looked at: a line of that kind is refused either way.
+func deep(text string) bool {
+	depth := 0
+	for i := 0; i < len(text); i++ {
+		switch text[i] {
+		case '(', '{':
+			if depth++; depth > maxLevel {
+				return true
+			}
+		case ')', '}':
+			depth = max(0, depth-1)
+		}
+	}
+	return false
 }
 
 // parse reads text as bash.
@@ -185,6 +205,12 @@ func (a *analysis) script1(text string, inner *scope, args []string) {
 	if inner.nested > maxNested || a.parsed > 3*maxParse {
 		a.saw(oddTooMuch, "scripts within scripts")
 		a.opaque()
+		return
+	}
+	if deep(text) {
+		a.saw(oddTooMuch, "brackets within brackets")
+		a.opaque()
+		a.scan(text, inner)
 		return
 	}
 	file, err := parse(text)

@@ -217,6 +217,7 @@ func (a *analysis) alias(c *call, sc *scope) {
 			continue
 		}
 		a.saw(oddShadow, w.show)
+		sc.own()
 		sc.aliases[name] = text
 		a.nestedScript(text, sc, "alias "+name, nil)
 	}
@@ -232,12 +233,12 @@ func (a *analysis) stdin(c *call, sc *scope) {
 		a.saw(oddHidden, c.raw)
 		return
 	}
-	if in.from != nil && !in.known {
-		in.text, in.known = a.printed(in.from, in.scope)
+	if len(in.upto) > 0 && !in.known {
+		in.text, in.known = a.printed(in.upto, in.scope)
 	}
 	a.saw(oddPipedShell, c.raw)
 	if in.text != "" {
-		if in.from != nil {
+		if len(in.upto) > 0 {
 			a.saw(oddDecoded, in.text)
 		}
 		switch {

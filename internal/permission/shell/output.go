@@ -17,10 +17,20 @@ const (
 	maxPipes  = 12
 )
 
-// printed is what a statement prints, where the words tell: echo, printf, cat of a here-document, and what
-// decodes or rearranges their text. Nothing is run.
-func (a *analysis) printed(s *syntax.Stmt, sc *scope) (text string, known bool) {
-	return a.output([]*syntax.Stmt{s}, sc)
+// printed is what a pipe prints, where the words tell: echo, printf, cat of a here-document, and what decodes
+// or rearranges their text. Nothing is run.
+func (a *analysis) printed(members []member, sc *scope) (text string, known bool) {
+	if a.mute > maxPipes || len(members) > maxPipes {
+		members = members[max(0, len(members)-maxPipes):]
+	}
+	a.mute++
+	defer func() { a.mute-- }()
+	known = true
+	for i, m := range members {
+		got, ok := a.stmtOutput(m.stmt, sc.child(), text, i > 0)
+		text, known = got[:min(len(got), maxOutput)], known && ok
+	}
+	return text, known
 }
 
 // output is what statements print one after the other.
@@ -75,12 +85,7 @@ func (a *analysis) stmtOutput(s *syntax.Stmt, sc *scope, in string, piped bool) 
 	case *syntax.BinaryCmd:
 		switch c.Op {
 		case syntax.Pipe, syntax.PipeAll:
-			text, known := a.stmtOutput(c.X, sc.child(), in, piped)
-			if text == "" && !known {
-				return "", false
-			}
-			out, ok := a.stmtOutput(c.Y, sc.child(), text, true)
-			return out, ok && known
+			return a.printed(flatten(c), sc)
 		case syntax.AndStmt:
 			x, ok := a.stmtOutput(c.X, sc, in, piped)
 			y, fine := a.stmtOutput(c.Y, sc, in, piped)

@@ -16,7 +16,12 @@ func (a *analysis) scan(text string, sc *scope) {
 	}
 	inner := sc.inside("text that does not parse")
 	inner.guess = true
+	seen := map[string]bool{}
 	for _, piece := range strings.FieldsFunc(text, separator) {
+		if piece = strings.TrimSpace(piece); seen[piece] {
+			continue
+		}
+		seen[piece] = true
 		a.scanPiece(piece, inner)
 	}
 }

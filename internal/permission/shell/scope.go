@@ -37,9 +37,30 @@ type function struct {
 // child is a copy for a subshell: what it changes does not reach back.
 func (sc *scope) child() *scope {
 	c := *sc
-	c.vars, c.funcs, c.aliases = maps.Clone(sc.vars), maps.Clone(sc.funcs), maps.Clone(sc.aliases)
-	c.dirs = slices.Clone(sc.dirs)
+	c.vars, c.funcs, c.aliases = copied(sc.vars), copied(sc.funcs), copied(sc.aliases)
+	c.dirs = slices.Clip(sc.dirs)
 	return &c
+}
+
+// copied is a copy of a map, nil for an empty one: most lines define nothing.
+func copied[V any](m map[string]V) map[string]V {
+	if len(m) == 0 {
+		return nil
+	}
+	return maps.Clone(m)
+}
+
+// own makes sure that there are maps, before something is written or a part shares them.
+func (sc *scope) own() {
+	if sc.vars == nil {
+		sc.vars = map[string]binding{}
+	}
+	if sc.funcs == nil {
+		sc.funcs = map[string]*function{}
+	}
+	if sc.aliases == nil {
+		sc.aliases = map[string]string{}
+	}
 }
 
 // inside is a child one level deeper.
@@ -51,12 +72,14 @@ func (sc *scope) inside(what string) *scope {
 
 // part is one level deeper in the same shell: what it sets stays set.
 func (sc *scope) part(what string) *scope {
+	sc.own()
 	c := *sc
 	c.within, c.level = what, sc.level+1
 	return &c
 }
 
 func (sc *scope) assign(name string, b binding) {
+	sc.own()
 	sc.vars[name] = b
 }
 

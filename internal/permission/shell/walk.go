@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -12,9 +13,9 @@ import (
 type input struct {
 	text  string
 	known bool
-	any   bool // there is some: a pipe, a file, a here-document
-	from  *syntax.Stmt
-	scope *scope // of from
+	any   bool     // there is some: a pipe, a file, a here-document
+	upto  []member // of the pipe that feeds it
+	scope *scope   // of upto
 }
 
 // list walks statements that run one after the other. It returns them written anew, ok when that is
@@ -143,29 +144,75 @@ func (a *analysis) command(s *syntax.Stmt, sc *scope, in input, rd redirected) (
 	return "", false
 }
 
+// member is one statement of a list or pipe, with the operator before it.
+type member struct {
+	op   syntax.BinCmdOperator
+	stmt *syntax.Stmt
+}
+
+// flatten lists the members of a && b || c or of a | b | c, which the tree nests to the left, however many.
+func flatten(c *syntax.BinaryCmd) []member {
+	pipe := c.Op == syntax.Pipe || c.Op == syntax.PipeAll
+	var back []member
+	for {
+		back = append(back, member{c.Op, c.Y})
+		next, ok := c.X.Cmd.(*syntax.BinaryCmd)
+		same := ok && pipe == (next.Op == syntax.Pipe || next.Op == syntax.PipeAll)
+		if !same || c.X.Negated || c.X.Background || len(c.X.Redirs) > 0 {
+			back = append(back, member{0, c.X})
+			break
+		}
+		c = next
+	}
+	slices.Reverse(back)
+	return back
+}
+
 // binary walks a && b, a || b and pipes.
 func (a *analysis) binary(c *syntax.BinaryCmd, sc *scope, in input) (script string, ok bool) {
-	switch c.Op {
-	case syntax.AndStmt:
-		x, good := a.stmt(c.X, sc, in)
-		y, fine := a.stmt(c.Y, sc, in)
-		return x + " && " + y, good && fine
-	case syntax.OrStmt:
-		before := sc.dirs
-		x, good := a.stmt(c.X, sc, in)
-		sc.maybe(before)
-		y, fine := a.stmt(c.Y, sc, in)
-		sc.maybe(before)
-		return x + " || " + y, good && fine
+	members := flatten(c)
+	if c.Op == syntax.Pipe || c.Op == syntax.PipeAll {
+		return a.pipe(c, members, sc, in)
 	}
-	x, good := a.stmt(c.X, sc.child(), in)
-	from := input{any: true, from: c.X, scope: sc}
-	y, fine := a.stmt(c.Y, sc.child(), from)
-	if c.Op == syntax.PipeAll {
-		x += " 2>&1"
-		good = good && simple(c.X)
+	var b strings.Builder
+	ok = true
+	before := sc.dirs
+	for _, m := range members {
+		switch m.op {
+		case syntax.AndStmt:
+			b.WriteString(" && ")
+		case syntax.OrStmt:
+			// What comes after || runs where nothing changed the folder, too.
+			sc.maybe(before)
+			b.WriteString(" || ")
+		}
+		text, good := a.stmt(m.stmt, sc, in)
+		b.WriteString(text)
+		ok = ok && good
+		if m.op == syntax.OrStmt {
+			sc.maybe(before)
+		}
 	}
-	return x + " | " + y, good && fine
+	return b.String(), ok
+}
+
+// pipe walks a | b | c, each in a shell of its own.
+func (a *analysis) pipe(c *syntax.BinaryCmd, members []member, sc *scope, in input) (script string, ok bool) {
+	texts := make([]string, 0, len(members))
+	ok = true
+	for i, m := range members {
+		if i > 0 {
+			in = input{any: true, scope: sc, upto: members[:i]}
+		}
+		text, good := a.stmt(m.stmt, sc.child(), in)
+		if i+1 < len(members) && members[i+1].op == syntax.PipeAll {
+			text += " 2>&1"
+			good = good && simple(m.stmt)
+		}
+		texts = append(texts, text)
+		ok = ok && good
+	}
+	return strings.Join(texts, " | "), ok
 }
 
 // simple reports whether a redirection may be written behind the statement.
@@ -241,6 +288,7 @@ func (a *analysis) define(c *syntax.FuncDecl, sc *scope) {
 	if c.Name != nil {
 		names = append(names[:len(names):len(names)], c.Name)
 	}
+	sc.own()
 	for _, name := range names {
 		a.saw(oddFunction, name.Value)
 		a.forkBomb(name.Value, c.Body)

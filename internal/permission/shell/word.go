@@ -54,6 +54,9 @@ func (a *analysis) words(args []*syntax.Word, sc *scope) []word {
 
 // expand turns one word of the text into the words it becomes: one, most of the time.
 func (a *analysis) expand(w *syntax.Word, sc *scope) []word {
+	if plain, ok := plainWord(w); ok {
+		return plain
+	}
 	if !hasBrace(w) {
 		return a.fields(w, sc, false)
 	}
@@ -76,6 +79,24 @@ func (a *analysis) expand(w *syntax.Word, sc *scope) []word {
 		}
 	}
 	return out
+}
+
+// plainWord is the short way for words that are what they seem.
+func plainWord(w *syntax.Word) ([]word, bool) {
+	if len(w.Parts) != 1 {
+		return nil, false
+	}
+	switch p := w.Parts[0].(type) {
+	case *syntax.Lit:
+		if p.Value != "" && p.Value[0] != '~' && p.Value[0] != '=' && !strings.ContainsAny(p.Value, "\\*?[{") {
+			return []word{{text: p.Value, show: p.Value}}, true
+		}
+	case *syntax.SglQuoted:
+		if !p.Dollar {
+			return []word{{text: p.Value, show: p.Value, quoted: true}}, true
+		}
+	}
+	return nil, false
 }
 
 func hasBrace(w *syntax.Word) bool {

@@ -1,0 +1,70 @@
+package shell
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+func TestThePageOnChecksIsUpToDate(t *testing.T) {
+	name := filepath.Join("..", "..", "..", "docs", "shell-checks.md")
+	want := page()
+	if *update {
+		if err := os.WriteFile(name, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(got) != want {
+		t.Errorf("%s is not what the table says: run go test ./internal/permission/shell -run Page -update", name)
+	}
+}
+
+// page is docs/shell-checks.md.
+func page() string {
+	var b strings.Builder
+	b.WriteString(`# Shell checks
+
+Before a command line runs, lathe reads it as bash would and looks for the following. Each check has a name, which
+stands in the reason of a decision and in ` + "`lathe permission explain`" + `.
+
+- **ask**: the line does not run unasked. An allow rule that speaks of every part of it, or an answer, lets it run.
+- **deny**: stands above every rule and mode. Where somebody is there to answer, the danger is named and has to be
+  confirmed; otherwise it is refused.
+
+The checks look everywhere: in lists, pipes, substitutions, here-documents, nested shells, behind wrappers such as sudo
+and xargs, in variables that the line sets, and in text that it decodes. This page is generated from the table of checks.
+`)
+	titles := []string{"The text itself", "Expansions and hidden commands", "Forms of zsh", "Variables and the state of the shell", "Programs", "Files", "Disasters"}
+	for i, group := range groups {
+		fmt.Fprintf(&b, "\n## %s\n\n| check | effect | what it looks for | for example | but not |\n|---|---|---|---|---|\n", titles[i])
+		for _, c := range group {
+			fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", c.Name, c.Effect, cell(c.Sentence), code(c.Fires), code(c.Spares))
+		}
+	}
+	return b.String()
+}
+
+// code writes a command into a table.
+func code(line string) string {
+	line = visible(shorten(line))
+	fence := "`"
+	for strings.Contains(line, fence) {
+		fence += "`"
+	}
+	pad := ""
+	if len(fence) > 1 {
+		pad = " "
+	}
+	return fence + pad + strings.ReplaceAll(line, "|", `\|`) + pad + fence
+}
+
+func cell(text string) string { return strings.ReplaceAll(text, "|", `\|`) }
