@@ -15,6 +15,8 @@ import (
 	"github.com/lathe-dev/lathe/internal/console"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/repl"
+	"github.com/lathe-dev/lathe/internal/tui"
+	"github.com/lathe-dev/lathe/internal/tui/theme"
 )
 
 // interactive reports whether somebody converses: on a terminal, without a flag that asks for one answer.
@@ -61,7 +63,7 @@ func (p *program) console(ctx context.Context, o *Options, inst *app.Instance) (
 	v, _ := currentVersion()
 	p.log.start(p.args)
 	return console.Open(ctx, console.Options{
-		Instance: inst, Session: so, Version: v, Doctor: p.doctorText(o), Forget: o.NoPersistence,
+		Instance: inst, Session: so, Version: v, Doctor: p.doctorText(o), Forget: o.NoPersistence, Themes: theme.Names(),
 		KeepModel: o.Model != "" || inst.Config().Origin("model").Layer == config.Environment, KeepMode: o.Mode != "" || o.Bypass,
 	})
 }
@@ -83,7 +85,48 @@ func (p *program) front(ctx context.Context, o *Options, c *console.Console, ins
 	if text != "" {
 		first = llm.UserText(text)
 	}
-	return p.plain(ctx, o, c, first)
+	if o.Plain || dumb() {
+		return p.plain(ctx, o, c, first)
+	}
+	return p.screen(ctx, o, c, inst, first)
+}
+
+// screen opens the terminal interface.
+func (p *program) screen(ctx context.Context, o *Options, c *console.Console, inst *app.Instance, first llm.Message) error {
+	set := inst.Config().Settings
+	v, _ := currentVersion()
+	to := tui.Options{
+		Theme: themeName(set.Theme), Inline: o.Inline || set.TUI == "inline", Mouse: set.Mouse, Keys: set.Keybindings,
+		Notifications: channels[set.PreferredNotifChannel], ReducedMotion: set.PrefersReducedMotion, Sidebar: set.Sidebar,
+		Initial: first, Version: v,
+	}
+	to.In, _ = p.in.(*os.File)
+	to.Out, _ = p.out.(*os.File)
+	if o.ResumePick {
+		to.Draft = "/resume"
+	}
+	_, err := tui.Run(ctx, c, to)
+	if errors.Is(err, tui.ErrGone) {
+		return &Error{Code: exitHangup, Err: err, Quiet: true}
+	}
+	return err
+}
+
+// channels are Claude Code's names of the ways to notify, in the terminal's words.
+var channels = map[string]string{
+	"auto": "auto", "iterm2": "osc9", "iterm2_with_bell": "osc9", "terminal_bell": "bell", "kitty": "osc99", "ghostty": "osc777",
+	"notifications_disabled": "off",
+}
+
+// themeName takes Claude Code's names of themes too.
+func themeName(name string) string {
+	switch name {
+	case "dark-daltonized", "light-daltonized":
+		return "colour-blind"
+	case "dark-ansi", "light-ansi":
+		return "ansi"
+	}
+	return name
 }
 
 // plain opens the plain front end.

@@ -15,7 +15,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"strings"
 	"sync"
 	"time"
 
@@ -25,6 +27,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/permission"
+	"github.com/lathe-dev/lathe/internal/session"
 )
 
 // Options say what to open.
@@ -197,11 +200,23 @@ func (c *Console) notice(level, format string, args ...any) {
 	c.publish(event.Notice{Level: level, Text: fmt.Sprintf(format, args...)})
 }
 
-// Next waits for the next event.
+// Next waits for the next event. Messages of the user come as they were typed, without the context that
+// lathe and the user's own commands put before them. io.EOF ends the stream, after Close.
 func (c *Console) Next(ctx context.Context) (event.Event, error) {
 	e, ok := c.events.Next(ctx)
-	if !ok {
-		return e, errors.Join(ctx.Err(), errClosed)
+	switch {
+	case !ok && ctx.Err() != nil:
+		return e, ctx.Err()
+	case !ok:
+		return e, io.EOF
+	}
+	switch b := e.Body.(type) {
+	case event.UserMessage:
+		b.Message = session.Typed(b.Message)
+		e.Body = b
+	case event.TurnStart:
+		b.Prompt = session.Typed(b.Prompt)
+		e.Body = b
 	}
 	return e, nil
 }
@@ -368,6 +383,9 @@ func (c *Console) Command(ctx context.Context, name, args string) (event.Output,
 		return c.addMemory(args)
 	case "background":
 		return c.background()
+	}
+	if first, rest, ok := strings.Cut(name, " "); ok { // a whole line, as lists have it
+		name, args = first, strings.TrimSpace(rest+" "+args)
 	}
 	cmd, ok := command.Find(name)
 	if !ok {

@@ -51,7 +51,7 @@ func (r *replayed) take(e session.Entry) {
 	case session.User:
 		r.close(session.Reply{Parts: 1 << 30})
 		r.pending = nil
-		r.add(event.UserMessage{Message: b.Message, Steered: b.Steered, Synthetic: b.Synthetic})
+		r.add(event.UserMessage{Message: session.Typed(b.Message), Steered: b.Steered, Synthetic: b.Synthetic})
 	case session.Part:
 		r.part(b)
 	case session.CallEnd:
