@@ -1,10 +1,52 @@
 package files
 
-import "context"
+import (
+	"context"
+	"path/filepath"
+	"sync"
+	"time"
+)
 
 // Index knows the names of all files and folders in the working roots that no ignore file excludes, and keeps
-// up with changes. Nothing is read before the first Search. Safe for concurrent use.
-type Index struct{ roots *Roots }
+// up with changes. Nothing is read before the first Search; after that a watcher notes which folders changed,
+// and the next Search reads those again. Where there is no watcher (it is used on Linux only: elsewhere it
+// would hold every file or folder open), or not enough of it, folders are compared by their time of change
+// every two seconds while somebody searches. Safe for concurrent use.
+//
+// A file takes about 50 bytes. Beyond 300,000 files the rest is not known by name, but can still be found
+// folder by folder.
+type Index struct {
+	roots *Roots
+	ctx   context.Context // ends with Close
+	end   context.CancelFunc
+	lock  chan struct{} // one token; holding it is holding what follows
+	state indexState
+
+	used struct {
+		sync.Mutex
+		paths []string // as Match has them, the newest last
+	}
+}
+
+type indexState struct {
+	trees   []*tree
+	count   int // files
+	version int // counts changes
+	swept   time.Time
+	limit   int // of files
+	watch   *watch
+	watched bool // it was tried to make a watch
+	last    narrowed
+}
+
+const (
+	maxIndexed = 300_000
+	// sweepEvery is how long what no watcher watches may be out of date, and sweepWatched the same for what
+	// one does: some network file systems tell it nothing.
+	sweepEvery   = 2 * time.Second
+	sweepWatched = time.Minute
+	maxUsed      = 50
+)
 
 // Match is a file or folder that a search found.
 type Match struct {
@@ -13,14 +55,89 @@ type Match struct {
 	Dir   bool
 }
 
-// NewIndex makes an index of the roots, also of those that are added later.
-func NewIndex(roots *Roots) *Index { return &Index{roots: roots} }
+// NewIndex makes an index of the roots that are not read-only, also of those that are added later.
+func NewIndex(roots *Roots) *Index {
+	ctx, end := context.WithCancel(context.Background())
+	x := &Index{roots: roots, ctx: ctx, end: end, lock: make(chan struct{}, 1)}
+	x.state.limit = maxIndexed
+	x.lock <- struct{}{}
+	return x
+}
 
-// Search finds up to limit paths that text may mean, best first.
-func (x *Index) Search(ctx context.Context, text string, limit int) ([]Match, error) { return nil, nil }
+// Search finds up to limit paths that text may mean, best first: by its letters in order (see package fuzzy).
+// Text that leads out of the roots (/, ~, ..), or into a folder that is not indexed, is looked up in that one
+// folder. No text lists the first root, what was used before it. The first search takes as long as reading all
+// names does; ctx gives up waiting, but not the reading.
+func (x *Index) Search(ctx context.Context, text string, limit int) ([]Match, error) {
+	text = filepath.ToSlash(text)
+	if limit <= 0 {
+		limit = 50
+	}
+	if outside(text) {
+		return x.list(ctx, text, limit)
+	}
+	if err := x.hold(ctx); err != nil {
+		return nil, err
+	}
+	found := x.find(ctx, text, limit)
+	x.lock <- struct{}{}
+	if len(found) == 0 && ctx.Err() == nil {
+		return x.list(ctx, text, limit)
+	}
+	return found, ctx.Err()
+}
 
-// Used says that a file was chosen or touched: it ranks a little higher from now on.
-func (x *Index) Used(path string) {}
+// hold waits until the index is up to date and takes the token.
+func (x *Index) hold(ctx context.Context) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-x.ctx.Done():
+			return x.ctx.Err()
+		case <-x.lock:
+		}
+		if !x.stale() {
+			return nil
+		}
+		go func() {
+			x.update()
+			x.lock <- struct{}{}
+		}()
+	}
+}
 
-// Close ends the watcher.
-func (x *Index) Close() error { return nil }
+// Used says that a file was chosen or touched: from now on it ranks a little higher. path is as Match has it.
+func (x *Index) Used(path string) {
+	x.used.Lock()
+	defer x.used.Unlock()
+	for i, p := range x.used.paths {
+		if p == path {
+			x.used.paths = append(x.used.paths[:i], x.used.paths[i+1:]...)
+			break
+		}
+	}
+	x.used.paths = append(x.used.paths, path)
+	if len(x.used.paths) > maxUsed {
+		x.used.paths = x.used.paths[1:]
+	}
+}
+
+// recent are the used paths, the newest first.
+func (x *Index) recent() []string {
+	x.used.Lock()
+	defer x.used.Unlock()
+	out := make([]string, 0, len(x.used.paths))
+	for i := len(x.used.paths) - 1; i >= 0; i-- {
+		out = append(out, x.used.paths[i])
+	}
+	return out
+}
+
+// Close ends the watcher. A search after that fails.
+func (x *Index) Close() error {
+	x.end()
+	<-x.lock
+	defer func() { x.lock <- struct{}{} }()
+	return x.state.watch.close()
+}

@@ -18,6 +18,8 @@ type Target struct {
 	dir  *os.Root // the nearest folder that exists
 	at   string   // the real path of dir
 	rel  string   // the file below dir
+	file *os.File // the file itself, opened by Pin
+	lost error    // why Pin could not
 }
 
 // ErrMoved says that a path does not lead any more to what was resolved.
@@ -95,8 +97,23 @@ func sameDir(dir *os.Root, real string) error {
 	return nil
 }
 
-// Close lets go of the folder.
-func (t *Target) Close() error { return t.dir.Close() }
+// Close lets go of the folder and of the file.
+func (t *Target) Close() error {
+	var err error
+	if t.file != nil {
+		err = t.file.Close()
+		t.file = nil
+	}
+	return errors.Join(err, t.dir.Close())
+}
+
+// Pin opens the file now, for a later Open: what is read then is the file that is looked at now, or nothing.
+// A file that cannot be opened is told by Open.
+func (t *Target) Pin() {
+	if t.file == nil {
+		t.file, _, t.lost = t.open()
+	}
+}
 
 // Stat looks at the file as it is now, not following a link. Nothing there: nil without an error.
 func (t *Target) Stat() (fs.FileInfo, error) {
@@ -107,8 +124,32 @@ func (t *Target) Stat() (fs.FileInfo, error) {
 	return info, err
 }
 
-// Open opens the file for reading. Only a regular file is opened, and it must not have become a link.
+// Open opens the file for reading, or returns the one that Pin opened. Only a regular file is opened, and it
+// must not have become a link, nor another name of a file that is elsewhere too.
 func (t *Target) Open() (*os.File, fs.FileInfo, error) {
+	if t.lost != nil {
+		return nil, nil, t.lost
+	}
+	if t.file == nil {
+		return t.open()
+	}
+	now, err := t.dir.Lstat(t.rel)
+	if err != nil {
+		return nil, nil, err
+	}
+	info, err := t.file.Stat()
+	if err == nil && !os.SameFile(now, info) {
+		err = ErrMoved
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	f := t.file
+	t.file = nil // it is the caller's
+	return f, info, nil
+}
+
+func (t *Target) open() (*os.File, fs.FileInfo, error) {
 	before, err := t.dir.Lstat(t.rel)
 	if err != nil {
 		return nil, nil, err
@@ -124,13 +165,20 @@ func (t *Target) Open() (*os.File, fs.FileInfo, error) {
 	if err == nil {
 		err = Regular(info)
 	}
-	if err == nil && !os.SameFile(before, info) {
+	if err == nil && (!os.SameFile(before, info) || t.linkedIn(info)) {
 		err = ErrMoved
 	}
 	if err != nil {
 		return nil, nil, errors.Join(err, f.Close())
 	}
 	return f, info, nil
+}
+
+// linkedIn reports whether a file took the place of the one that was resolved which has other names too: it
+// may be any file of the disk. One without is new here.
+func (t *Target) linkedIn(now fs.FileInfo) bool {
+	was := t.Path.Info
+	return Links(now) > 1 && (was == nil || !os.SameFile(was, now))
 }
 
 // Read returns the whole content; a file above limit bytes is an error.
@@ -162,8 +210,15 @@ func (t *Target) Read(limit int64) ([]byte, fs.FileInfo, error) {
 	}
 }
 
-// ReadDir lists the folder, sorted by name.
+// ReadDir lists the folder, sorted by name. It must still be the one that was resolved.
 func (t *Target) ReadDir() ([]fs.DirEntry, error) {
+	now, err := t.dir.Lstat(t.rel)
+	if err != nil {
+		return nil, err
+	}
+	if t.Path.Info == nil || !os.SameFile(t.Path.Info, now) {
+		return nil, ErrMoved
+	}
 	return fs.ReadDir(t.dir.FS(), filepath.ToSlash(t.rel))
 }
 

@@ -62,7 +62,7 @@ func TestEditAsksForWhatItWouldWrite(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer plan.Close()
-	want := []permission.Access{{Kind: permission.Write, Target: filepath.Join(b.dir, "real.txt"), Named: filepath.Join(b.dir, "link.txt")}}
+	want := []permission.Access{{Kind: permission.Write, Target: filepath.Join(b.dir, "real.txt"), Named: filepath.Join(b.dir, "link.txt"), Node: permission.File, Links: 1}}
 	if d := cmp.Diff(want, plan.Accesses); d != "" {
 		t.Error(d)
 	}

@@ -64,6 +64,9 @@ func (t *reader) prepare(ctx context.Context, callID string, in readInput) (*age
 	if err != nil {
 		return nil, pathError("read", p, err)
 	}
+	if p.Info.Mode().IsRegular() {
+		target.Pin()
+	}
 	one := &readCall{env: t.env, callID: callID, in: in, path: p, target: target}
 	return &agent.Plan{
 		Accesses: []permission.Access{access(permission.Read, p)},

@@ -158,7 +158,11 @@ func (t *prepared[In]) Prepare(ctx context.Context, call llm.ToolCall) (*agent.P
 
 // access is the permission to ask for to touch p.
 func access(kind permission.Kind, p files.Path) permission.Access {
-	a := permission.Access{Kind: kind, Target: p.Real}
+	n := nodeOf(p.Real, p.Info, p.Err)
+	if p.Info == nil && p.Err == nil {
+		n.Kind = permission.Missing
+	}
+	a := permission.Access{Kind: kind, Target: p.Real, Node: n.Kind, Links: n.Links}
 	if p.Linked() {
 		a.Named = p.Lexical
 	}

@@ -102,7 +102,7 @@ func nodeOf(real string, info os.FileInfo, err error) permission.Node {
 	switch {
 	case files.Nothing(err):
 		n.Kind = permission.Missing
-	case err != nil:
+	case err != nil || info == nil:
 		n.Kind = permission.Unknown
 	case info.IsDir():
 		n.Kind = permission.Folder
