@@ -54,11 +54,30 @@ func (h hue) parameter(p colorprofile.Profile, many, dim, bright int) string {
 	if !ok {
 		return ""
 	}
-	if p == colorprofile.ANSI256 {
-		near := ansi.Convert256(color.RGBA{r, g, b, 0xff})
-		return fmt.Sprintf("%d;5;%d", many, uint8(near))
+	near := ansi.Convert256(color.RGBA{r, g, b, 0xff})
+	if p == colorprofile.ANSI256 || number(r, g, b) == int(near) {
+		return fmt.Sprintf("%d;5;%d", many, uint8(near)) // the same colour, in fewer bytes
 	}
 	return fmt.Sprintf("%d;2;%d;%d;%d", many, r, g, b)
+}
+
+// number is the colour's number among xterm's 256, or -1. The first 16 are the user's own and not counted.
+func number(r, g, b uint8) int {
+	if r == g && g == b && r >= 8 && (r-8)%10 == 0 && r <= 238 {
+		return 232 + int(r-8)/10
+	}
+	n := 0
+	for _, c := range []uint8{r, g, b} {
+		switch {
+		case c == 0:
+			n *= 6
+		case c >= 95 && (c-95)%40 == 0:
+			n = n*6 + 1 + int(c-95)/40
+		default:
+			return -1
+		}
+	}
+	return 16 + n
 }
 
 func (h hue) named(dim, bright int) string {

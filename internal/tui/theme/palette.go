@@ -27,26 +27,29 @@ func paletteOf(name string, dark bool) palette {
 	return lightPalette()
 }
 
+// The colours of text in the two palettes that are used most are among xterm's 256: their names are half as
+// long as those of others, and a reply full of code has thousands of them.
+
 func darkPalette() palette {
 	return palette{
-		dim: hue{"#9aa4b2", grey}, faint: hue{"#5d6673", grey}, accent: hue{"#7fb4ff", blue}, user: hue{"#7fb4ff", blue},
-		good: hue{"#7bd88f", green}, warn: hue{"#e8b860", yellow}, bad: hue{"#ff7a85", red}, info: hue{"#6cc7e0", cyan},
-		selected: hue{"#2c3a52", 0}, match: hue{"#e8b860", yellow}, matchText: hue{"#15181e", black},
-		heading: hue{"#9fc5ff", brightBlue}, code: hue{"#e6b98c", yellow}, link: hue{"#7fb4ff", blue},
-		keyword: hue{"#c99bf5", magenta}, str: hue{"#9bd58a", green}, number: hue{"#f0a875", yellow}, comment: hue{"#7d8796", grey},
-		function: hue{"#7fb4ff", blue}, typ: hue{"#6fd0c5", cyan}, variable: hue{"#e8c07d", 0}, operator: hue{"#a9b4c4", 0},
+		dim: hue{"#a8a8a8", grey}, faint: hue{"#626262", grey}, accent: hue{"#87afff", blue}, user: hue{"#87afff", blue},
+		good: hue{"#87d787", green}, warn: hue{"#ffd75f", yellow}, bad: hue{"#ff8787", red}, info: hue{"#5fd7ff", cyan},
+		selected: hue{"#2c3a52", 0}, match: hue{"#ffd75f", yellow}, matchText: hue{"#15181e", black},
+		heading: hue{"#afd7ff", brightBlue}, code: hue{"#d7af87", yellow}, link: hue{"#87afff", blue},
+		keyword: hue{"#d7afff", magenta}, str: hue{"#afd787", green}, number: hue{"#ffaf87", yellow}, comment: hue{"#808080", grey},
+		function: hue{"#87afff", blue}, typ: hue{"#5fd7d7", cyan}, variable: hue{"#d7d787", 0}, operator: hue{},
 		addedLine: hue{"#16301f", 0}, removedLine: hue{"#3b1a20", 0}, addedWord: hue{"#28693c", 0}, removedWord: hue{"#86303c", 0}, wordText: hue{"#ffffff", 0},
 	}
 }
 
 func lightPalette() palette {
 	return palette{
-		dim: hue{"#596270", grey}, faint: hue{"#9aa3af", grey}, accent: hue{"#1d5fc4", blue}, user: hue{"#1d5fc4", blue},
-		good: hue{"#1a7f37", green}, warn: hue{"#8f5f00", yellow}, bad: hue{"#c4273a", red}, info: hue{"#0b7285", cyan},
+		dim: hue{"#585858", grey}, faint: hue{"#9e9e9e", grey}, accent: hue{"#005faf", blue}, user: hue{"#005faf", blue},
+		good: hue{"#1a7f37", green}, warn: hue{"#8f5f00", yellow}, bad: hue{"#c4273a", red}, info: hue{"#005f87", cyan},
 		selected: hue{"#d6e4fa", 0}, match: hue{"#ffd75e", yellow}, matchText: hue{"#1c1f24", black},
-		heading: hue{"#174ea6", blue}, code: hue{"#974a0a", red}, link: hue{"#1d5fc4", blue},
-		keyword: hue{"#8a2fb8", magenta}, str: hue{"#1f7a3a", green}, number: hue{"#a8480c", red}, comment: hue{"#747d8a", grey},
-		function: hue{"#1d5fc4", blue}, typ: hue{"#0b7285", cyan}, variable: hue{"#7c5300", 0}, operator: hue{"#4b5563", 0},
+		heading: hue{"#005faf", blue}, code: hue{"#875f00", red}, link: hue{"#005faf", blue},
+		keyword: hue{"#8700af", magenta}, str: hue{"#005f00", green}, number: hue{"#af5f00", red}, comment: hue{"#767676", grey},
+		function: hue{"#005faf", blue}, typ: hue{"#005f87", cyan}, variable: hue{"#5f5f00", 0}, operator: hue{},
 		addedLine: hue{"#dcf5e3", 0}, removedLine: hue{"#fde3e6", 0}, addedWord: hue{"#9fe0b2", 0}, removedWord: hue{"#f7aab3", 0}, wordText: hue{"#14171c", 0},
 	}
 }
