@@ -53,14 +53,15 @@ type leaf struct {
 	frame  []cell // what stands before its lines, outermost first
 	gap    bool   // a blank line comes before it
 	joined bool   // it goes on where the leaf before it stopped, as the text was too long for one
-	done   bool
+	// growing: more of it may come.
+	growing bool
 
 	fenceChar  byte
 	fenceLen   int
-	fenceStart int    // columns that the fence was indented
-	htmlEnd    string // what ends an HTML block; "" a blank line
-	size       int    // bytes of lines
-	unresolved bool   // it may hold references to links that are not known yet
+	fenceStart int      // columns that the fence was indented
+	htmlEnd    string   // what ends an HTML block; "" a blank line
+	size       int      // bytes of lines
+	missing    []string // labels of links that it refers to, if they get defined
 	columns    []align
 	cells      [][][]line.Span // of a table: rows that were read already
 	head       *leaf           // of a joined one: the first of them
@@ -303,7 +304,6 @@ func (b *blocks) close() {
 	if l.joined && len(l.lines) == 0 {
 		return
 	}
-	l.done = true
 	b.out = append(b.out, l)
 }
 

@@ -1,6 +1,9 @@
 package markdown
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // calm is what is shown of a line that has not ended: nothing of it while it may still become anything, so
 // that a heading does not flash up for the first "-" of a list.
@@ -38,7 +41,7 @@ func closeInline(lines []string) []string {
 
 // closing adds what is missing at the end of a text.
 func closing(s string) string {
-	var stack []string // open emphasis, innermost last
+	var stack []mark
 	for i := 0; i < len(s); {
 		switch c := s[i]; c {
 		case '\\':
@@ -107,37 +110,46 @@ func letter(c byte) bool {
 }
 
 // emphasis opens or closes emphasis with the run of n characters at i.
-func emphasis(stack []string, s string, i, n int) []string {
-	mark := s[i : i+min(n, 3)]
+func emphasis(stack []mark, s string, i, n int) []mark {
+	m := s[i : i+min(n, 3)]
 	after := i + n
 	opens := after < len(s) && s[after] != ' ' && s[after] != '\n' || after == len(s)
 	closes := i > 0 && s[i-1] != ' ' && s[i-1] != '\n'
 	if closes {
 		for k := len(stack) - 1; k >= 0; k-- {
-			if stack[k] == mark {
+			if stack[k].text == m {
 				return stack[:k]
 			}
 		}
 	}
-	if mark == "~" || !opens || closes && after == len(s) && n < 2 || len(stack) > 8 {
+	if top := len(stack) - 1; closes && after == len(s) && top >= 0 && len(stack[top].text) > n && stack[top].text[0] == m[0] {
+		return append(slices.Clone(stack[:top]), mark{stack[top].text[n:], stack[top].at}) // the first half of the end
+	}
+	if m == "~" || !opens || closes && after == len(s) && n < 2 || len(stack) > 8 {
 		return stack
 	}
-	return append(stack, mark)
+	return append(stack, mark{m, i})
+}
+
+// mark is emphasis that is open, from where it begins.
+type mark struct {
+	text string
+	at   int
 }
 
 // trimOpen drops marks at the very end that have nothing in them yet.
-func trimOpen(s string, stack *[]string) string {
-	for k := len(*stack) - 1; k >= 0 && strings.HasSuffix(s, (*stack)[k]); k-- {
-		s = strings.TrimSuffix(s, (*stack)[k])
+func trimOpen(s string, stack *[]mark) string {
+	for k := len(*stack) - 1; k >= 0 && (*stack)[k].at+len((*stack)[k].text) == len(s); k-- {
+		s = s[:(*stack)[k].at]
 		*stack = (*stack)[:k]
 	}
 	return s
 }
 
-func unwind(stack []string) string {
+func unwind(stack []mark) string {
 	var b strings.Builder
 	for k := len(stack) - 1; k >= 0; k-- {
-		b.WriteString(stack[k])
+		b.WriteString(stack[k].text)
 	}
 	return b.String()
 }

@@ -1,6 +1,7 @@
 package markdown
 
 import (
+	"slices"
 	"strings"
 	"sync"
 
@@ -31,27 +32,29 @@ var definitionParser = sync.OnceValue(func() parser.Parser {
 type references struct {
 	parser.Context
 	known  map[string]parser.Reference
-	missed bool // one was asked for that is not known
+	missed []string // what was asked for and is not known
 }
 
 func (c *references) Reference(label string) (parser.Reference, bool) {
 	r, ok := c.known[label]
-	c.missed = c.missed || !ok
+	if !ok {
+		c.missed = append(c.missed, label)
+	}
 	return r, ok
 }
 
-// define takes the definitions of links from the start of a paragraph, and reports whether there were new
-// ones. The paragraph keeps what is left.
-func (r *renderer) define(l *leaf) bool {
+// define takes the definitions of links from the start of a paragraph, and returns the labels that are
+// new. The paragraph keeps what is left.
+func (r *renderer) define(l *leaf) (added []string) {
 	if len(l.lines) == 0 || !strings.HasPrefix(l.lines[0], "[") || !strings.Contains(l.lines[0], "]:") || footnotes(l.lines) {
-		return false
+		return nil
 	}
 	source := []byte(strings.Join(l.lines, "\n"))
 	pc := parser.NewContext()
 	doc := definitionParser().Parse(text.NewReader(source), parser.WithContext(pc))
 	found := pc.References()
 	if len(found) == 0 {
-		return false
+		return nil
 	}
 	l.lines = nil
 	for p := doc.FirstChild(); p != nil; p = p.NextSibling() {
@@ -67,9 +70,10 @@ func (r *renderer) define(l *leaf) bool {
 		label := util.ToLinkReference(ref.Label())
 		if _, ok := r.links[label]; !ok && len(r.links) < maxLinks {
 			r.links[label] = ref
+			added = append(added, label)
 		}
 	}
-	return true
+	return added
 }
 
 // maxLinks bounds the definitions that are kept.
@@ -95,10 +99,11 @@ func (r *renderer) inline(l *leaf, s string, base theme.Style) []line.Span {
 		in.words(s, base)
 		return in.out
 	}
-	in.source = []byte(s)
-	pc := &references{Context: parser.NewContext(), known: r.links}
-	doc := inlineParser().Parse(text.NewReader(in.source), parser.WithContext(pc))
-	l.unresolved = l.unresolved || pc.missed
+	if tangled(s) {
+		in.put(s, base, "")
+		return in.out
+	}
+	doc := in.parse(l, s)
 	for p := doc.FirstChild(); p != nil; p = p.NextSibling() {
 		if p.PreviousSibling() != nil {
 			in.put("\n", base, "")
@@ -106,6 +111,82 @@ func (r *renderer) inline(l *leaf, s string, base theme.Style) []line.Span {
 		in.children(p, base, "")
 	}
 	return in.out
+}
+
+func (in *inliner) parse(l *leaf, s string) ast.Node {
+	in.source = []byte(s)
+	pc := &references{Context: parser.NewContext(), known: in.r.links}
+	doc := inlineParser().Parse(text.NewReader(in.source), parser.WithContext(pc))
+	l.missing = append(l.missing, pc.missed...)
+	return doc
+}
+
+// Limits of what is read as inline Markdown. Its time can grow with the square of these.
+const (
+	mostBrackets = 100
+	mostMarks    = 300 // runs of *, _ and ~
+)
+
+// tangled reports text with more brackets or marks than anybody writes; it is shown as it is.
+func tangled(s string) bool {
+	brackets, marks := 0, 0
+	for i := range len(s) {
+		switch c := s[i]; c {
+		case '[':
+			brackets++
+		case '*', '_', '~':
+			if i == 0 || s[i-1] != c {
+				marks++
+			}
+		}
+	}
+	return brackets > mostBrackets || marks > mostMarks
+}
+
+// begun is the start of the paragraph that is being written: what stands there cannot change any more.
+type begun struct {
+	text  string // up to and with a space
+	base  theme.Style
+	spans []line.Span
+}
+
+// open bytes of a paragraph that are read again for each frame.
+const openText = 512
+
+// growing is inline for the paragraph that is being written. As soon as a start of it has nothing open
+// that what follows could close, that start is kept and not read again.
+func (r *renderer) growing(l *leaf, s string, base theme.Style) []line.Span {
+	b := &r.begun
+	if b.text == "" || b.base != base || !strings.HasPrefix(s, b.text) {
+		*b = begun{base: base}
+	}
+	if rest := s[len(b.text):]; len(rest) > openText {
+		if cut := strings.LastIndexByte(rest[:len(rest)-openText/4], ' ') + 1; cut > 1 && rest[cut-2] != ' ' && rest[cut-2] != '\n' && rest[cut] > ' ' && r.closed(rest[:cut-1]) {
+			b.spans = append(slices.Clip(b.spans), r.inline(l, rest[:cut-1], base)...)
+			b.spans = append(b.spans, line.Span{Text: " ", Style: base})
+			b.text = s[:len(b.text)+cut]
+		}
+	}
+	return append(slices.Clip(b.spans), r.inline(l, strings.Join(closeInline(strings.Split(s[len(b.text):], "\n")), "\n"), base)...)
+}
+
+// closed reports that every mark in a text has found its partner.
+func (r *renderer) closed(s string) bool {
+	if !strings.ContainsAny(s, special) {
+		return true
+	}
+	if tangled(s) {
+		return false
+	}
+	in := inliner{r: r}
+	open := false
+	_ = ast.Walk(in.parse(&leaf{}, s), func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		if t, ok := n.(*ast.Text); ok && entering && n.Parent().Kind() != ast.KindCodeSpan {
+			open = open || strings.ContainsAny(string(t.Value(in.source)), "*_`~[]<")
+		}
+		return ast.WalkContinue, nil
+	})
+	return !open
 }
 
 // inliner turns the nodes of a block's text into spans.

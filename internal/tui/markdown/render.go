@@ -21,6 +21,7 @@ type renderer struct {
 	options Options
 	theme   *theme.Theme
 	links   map[string]parser.Reference
+	begun   begun
 }
 
 var noTheme = &theme.Theme{Bare: true}
@@ -51,7 +52,11 @@ func (r *renderer) leaf(l *leaf, width int) []string {
 	t := r.theme
 	switch l.kind {
 	case paragraph:
-		return line.Wrap(out, r.inline(l, strings.Join(l.lines, "\n"), r.base(l)), line.Format{Width: width, First: first, Rest: rest})
+		text, read := strings.Join(l.lines, "\n"), r.inline
+		if l.growing {
+			read = r.growing
+		}
+		return line.Wrap(out, read(l, text, r.base(l)), line.Format{Width: width, First: first, Rest: rest})
 	case heading:
 		return line.Wrap(out, r.heading(l), line.Format{Width: width, First: first, Rest: rest})
 	case fence, indented:

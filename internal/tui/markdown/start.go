@@ -284,7 +284,7 @@ func expand(s string) string {
 
 // htmlStarts are the beginnings of HTML blocks of the first five kinds, and what ends them.
 var htmlStarts = []struct{ start, end string }{
-	{"<!--", "-->"}, {"<?", "?>"}, {"<![CDATA[", "]]>"},
+	{"<!--", "-->"}, {"<?", "?>"}, {"<![cdata[", "]]>"},
 	{"<script", "</script>"}, {"<pre", "</pre>"}, {"<style", "</style>"}, {"<textarea", "</textarea>"},
 }
 
@@ -319,18 +319,65 @@ func opensHTML(s string, para bool) (end string, ok bool) {
 	return "", !para && wholeTag(s)
 }
 
-// wholeTag reports that a line is one complete tag, whose name may be any.
+// wholeTag reports that a line is one complete tag, whose name may be any (CommonMark, section "Raw HTML").
 func wholeTag(s string) bool {
 	s = strings.TrimRight(s, " ")
-	if len(s) < 3 || s[len(s)-1] != '>' || strings.Count(s, "<") != 1 {
-		return false
-	}
-	name := strings.TrimPrefix(s[1:], "/")
+	s, closing := strings.CutPrefix(s[1:], "/")
 	n := 0
-	for n < len(name) && (name[n]|' ' >= 'a' && name[n]|' ' <= 'z' || n > 0 && (name[n] == '-' || '0' <= name[n] && name[n] <= '9')) {
+	for n < len(s) && (asciiLetter(s[n]) || n > 0 && (s[n] == '-' || '0' <= s[n] && s[n] <= '9')) {
 		n++
 	}
-	return n > 0 && n < len(name) && (name[n] == ' ' || name[n] == '>' || name[n] == '/') && !strings.Contains(s, "://")
+	if n == 0 {
+		return false
+	}
+	s = s[n:]
+	for !closing {
+		rest := strings.TrimLeft(s, " ")
+		next, ok := attribute(rest)
+		if !ok || rest == s {
+			break
+		}
+		s = next
+	}
+	s = strings.TrimLeft(s, " ")
+	return s == ">" || s == "/>" && !closing
+}
+
+func asciiLetter(c byte) bool { return 'a' <= c|' ' && c|' ' <= 'z' }
+
+// attribute takes an attribute of a tag from the start of s.
+func attribute(s string) (rest string, ok bool) {
+	n := 0
+	for n < len(s) && (asciiLetter(s[n]) || s[n] == '_' || s[n] == ':' || n > 0 && (s[n] == '.' || s[n] == '-' || '0' <= s[n] && s[n] <= '9')) {
+		n++
+	}
+	if n == 0 {
+		return s, false
+	}
+	s = s[n:]
+	value, ok := strings.CutPrefix(strings.TrimLeft(s, " "), "=")
+	if !ok {
+		return s, true
+	}
+	value = strings.TrimLeft(value, " ")
+	if value == "" {
+		return s, false
+	}
+	if q := value[0]; q == '"' || q == '\'' {
+		end := strings.IndexByte(value[1:], q)
+		if end < 0 {
+			return s, false
+		}
+		return value[end+2:], true
+	}
+	n = strings.IndexAny(value, " \"'=<>`")
+	if n == 0 {
+		return s, false
+	}
+	if n < 0 {
+		n = len(value)
+	}
+	return value[n:], true
 }
 
 func endsHTML(s, end string) bool {

@@ -27,8 +27,9 @@ type Stream struct {
 	ended   bool
 
 	settled []*leaf
-	width   int   // that offsets are for
-	offsets []int // of the lines of settled leaves: leaf i is [offsets[i], offsets[i+1])
+	width   int                         // that offsets are for
+	waiting map[string]map[int]struct{} // settled leaves, by the links that they refer to and that are not known
+	offsets []int                       // of the lines of settled leaves: leaf i is [offsets[i], offsets[i+1])
 
 	tail      []string // lines of what is not settled, in width cells
 	tailValid bool
@@ -105,8 +106,8 @@ func (s *Stream) breakLong() {
 // settle moves the leaves that are done to the settled ones.
 func (s *Stream) settle() {
 	for _, l := range s.blocks.out {
-		if l.kind == paragraph && s.r.define(l) {
-			s.redo()
+		if l.kind == paragraph {
+			s.redo(s.r.define(l))
 			if len(l.lines) == 0 {
 				if !slices.ContainsFunc(l.frame, func(c cell) bool { return c.first && !c.quote }) {
 					continue
@@ -119,14 +120,29 @@ func (s *Stream) settle() {
 	s.blocks.out = s.blocks.out[:0]
 }
 
-// redo lets go of the layout of blocks that may refer to a link that was not known.
-func (s *Stream) redo() {
-	for i, l := range s.settled {
-		if l.unresolved {
-			l.layout, l.cells, l.unresolved = layout{}, nil, false
+// redo lets go of the layout of blocks that refer to links that are known now.
+func (s *Stream) redo(labels []string) {
+	for _, label := range labels {
+		for i := range s.waiting[label] {
+			s.settled[i].layout, s.settled[i].cells = layout{}, nil
 			s.offsets = s.offsets[:min(len(s.offsets), i+1)]
 		}
+		delete(s.waiting, label)
 	}
+}
+
+// wait notes which links a block refers to that are not known.
+func (s *Stream) wait(i int) {
+	for _, label := range s.settled[i].missing {
+		if s.waiting == nil {
+			s.waiting = map[string]map[int]struct{}{}
+		}
+		if s.waiting[label] == nil {
+			s.waiting[label] = map[int]struct{}{}
+		}
+		s.waiting[label][i] = struct{}{}
+	}
+	s.settled[i].missing = nil
 }
 
 // SetOptions changes how everything is shown.
@@ -163,6 +179,7 @@ func (s *Stream) measure(width int) {
 	}
 	for i := len(s.offsets) - 1; i < len(s.settled); i++ {
 		s.offsets = append(s.offsets, s.offsets[i]+len(s.r.lay(s.settled[i], width)))
+		s.wait(i)
 	}
 	if !s.tailValid {
 		s.tail, s.tailValid = s.layTail(width), true
@@ -185,7 +202,8 @@ func (s *Stream) layTail(width int) []string {
 	try.close()
 	var out []string
 	for _, l := range try.out {
-		if l.kind == paragraph || l.kind == heading {
+		l.growing = l == try.out[len(try.out)-1]
+		if l.kind == heading {
 			l.lines = closeInline(l.lines)
 		}
 		out = append(out, s.r.leaf(l, width)...)
