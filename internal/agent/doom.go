@@ -11,16 +11,26 @@ import (
 	"github.com/lathe-dev/lathe/internal/llm"
 )
 
-// doomAfter identical calls with identical results, one after the other, mean that the model is stuck.
+// doomAfter identical calls with identical results, between the last two of which nothing else came that was
+// new either, mean that the model is stuck: A A A, and A B A B A B, but not a test that is run again after each
+// edit, nor one whose result changes.
 const doomAfter = 3
 
-// doom watches for a model that makes the same call again and again and gets the same answer each time.
+// doom watches the calls of a turn for a model that goes round in circles.
 type doom struct {
 	mu     sync.Mutex
-	last   [32]byte // the call
+	calls  map[[32]byte]*rounds
+	news   int // how many times a call came with a result that it had not had in this turn
+	seen   map[[32]byte]bool
+	warned bool // the model was told
+}
+
+// rounds is one call: how often in a row it had the same result, and how much was new by then.
+type rounds struct {
 	result [32]byte
 	count  int
-	warned bool // the model was told
+	news   int // doom.news when it came last but one
+	last   int // doom.news when it came last
 }
 
 func callKey(c llm.ToolCall) [32]byte {
@@ -46,30 +56,49 @@ func resultKey(r llm.ToolResult) [32]byte {
 func (d *doom) stuck(c llm.ToolCall) (stuck, warned bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.count < doomAfter || callKey(c) != d.last {
+	r := d.calls[callKey(c)]
+	if r == nil || r.count < doomAfter || r.news != d.news {
 		return false, false
 	}
 	return true, d.warned
 }
 
-func (d *doom) warn()  { d.mu.Lock(); d.warned = true; d.mu.Unlock() }
-func (d *doom) reset() { d.mu.Lock(); d.count, d.warned = 0, false; d.mu.Unlock() }
+func (d *doom) warn() { d.mu.Lock(); d.warned = true; d.mu.Unlock() }
+
+// reset forgets the turn so far.
+func (d *doom) reset() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.calls, d.seen, d.news, d.warned = map[[32]byte]*rounds{}, map[[32]byte]bool{}, 0, false
+}
 
 // note takes in the results of a step, in call order.
 func (d *doom) note(calls []*pending) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for _, p := range calls {
-		if p.doomed {
-			continue // its result is lathe's warning
-		}
-		k, r := callKey(p.shown), resultKey(p.result)
-		if d.count > 0 && k == d.last && r == d.result {
-			d.count++
-			continue
-		}
-		d.last, d.result, d.count, d.warned = k, r, 1, false
+	if d.calls == nil {
+		d.calls, d.seen = map[[32]byte]*rounds{}, map[[32]byte]bool{}
 	}
+	for _, p := range calls {
+		if !p.doomed { // else its result is lathe's warning
+			d.one(callKey(p.shown), resultKey(p.result))
+		}
+	}
+}
+
+func (d *doom) one(call, result [32]byte) {
+	if pair := sha256.Sum256(append(call[:], result[:]...)); !d.seen[pair] {
+		d.seen[pair] = true
+		d.news++
+		d.warned = false
+	}
+	r := d.calls[call]
+	if r == nil || r.result != result {
+		d.calls[call] = &rounds{result: result, count: 1, news: -1, last: d.news}
+		return
+	}
+	r.count++
+	r.news, r.last = r.last, d.news
 }
 
 // doomed stops a call that repeats the last ones exactly: a person is asked; where nobody answers, the
@@ -83,7 +112,7 @@ func (q *queue) doomed(p *pending) error {
 	if q.a.cfg.Ask != nil {
 		ans, err := q.a.cfg.Ask(q.ctx, event.Question{
 			Title: "The model repeats itself",
-			Text: fmt.Sprintf("%s was called %d times in a row with the same input and gave the same result each time. Run it again?",
+			Text: fmt.Sprintf("%s was called %d times with the same input and gave the same result each time, and nothing new came in between. Run it again?",
 				p.call.Name, doomAfter),
 			Options: []event.Option{{ID: event.ChoiceOnce, Label: "Run it again"}, {ID: event.ChoiceNo, Label: "Stop"}},
 			Call:    &p.call,
@@ -106,6 +135,6 @@ func (q *queue) doomed(p *pending) error {
 		return errors.New("Not run: the same call was repeated without any change in its result, so the turn ends here.")
 	}
 	d.warn()
-	return fmt.Errorf("Not run: you made this very call %d times in a row and got the same result each time. "+
+	return fmt.Errorf("Not run: you made this very call %d times and got the same result each time. "+
 		"Do something different: read the result again, change the input, or tell the user what stands in the way.", doomAfter)
 }
