@@ -33,7 +33,8 @@ type indexState struct {
 	count   int // files
 	version int // counts changes
 	swept   time.Time
-	limit   int // of files
+	limit   int           // of files
+	every   time.Duration // sweepEvery
 	watch   *watch
 	watched bool // it was tried to make a watch
 	last    narrowed
@@ -46,6 +47,8 @@ const (
 	sweepEvery   = 2 * time.Second
 	sweepWatched = time.Minute
 	maxUsed      = 50
+	// granularity is how coarse times of change are on the file systems there are: FAT counts two seconds.
+	granularity = 2 * time.Second
 )
 
 // Match is a file or folder that a search found.
@@ -59,7 +62,7 @@ type Match struct {
 func NewIndex(roots *Roots) *Index {
 	ctx, end := context.WithCancel(context.Background())
 	x := &Index{roots: roots, ctx: ctx, end: end, lock: make(chan struct{}, 1)}
-	x.state.limit = maxIndexed
+	x.state.limit, x.state.every = maxIndexed, sweepEvery
 	x.lock <- struct{}{}
 	return x
 }

@@ -25,7 +25,7 @@ type narrowed struct {
 
 // maxNarrowed is how many places are kept for the next search. A search with more is soon done anyway, for its
 // text is short.
-const maxNarrowed = 50_000
+const maxNarrowed = 16_000
 
 // hit is a place with its worth.
 type hit struct {
@@ -56,6 +56,14 @@ func (b *best) add(h hit) {
 	at, _ := slices.BinarySearchFunc(b.hits, h, better)
 	b.hits = slices.Insert(b.hits, at, h)
 	b.hits = b.hits[:min(len(b.hits), b.limit)]
+}
+
+// last is the worst of the best, nil while there is room.
+func (b *best) last() *hit {
+	if len(b.hits) < b.limit {
+		return nil
+	}
+	return &b.hits[b.limit-1]
 }
 
 // finder is one search.
@@ -132,17 +140,26 @@ func (f *finder) try(p place) {
 	default:
 		h.dir, h.nam = parent(d.dir)
 	}
+	cost := min(len(h.dir)/4, 20)
+	if last := f.best.last(); last != nil && f.m.Limit(len(h.dir), len(h.nam))-cost < last.score {
+		f.keep(p) // it may be among the best of a longer text
+		return
+	}
 	score, ok := f.m.PathIn(h.dir, h.nam)
 	if !ok {
 		return
 	}
+	f.keep(p)
+	h.score = score - cost
+	f.best.add(h)
+}
+
+func (f *finder) keep(p place) {
 	if len(f.places) < maxNarrowed {
 		f.places = append(f.places, p)
 	} else {
 		f.full = true
 	}
-	h.score = score - min(len(h.dir)/4, 20)
-	f.best.add(h)
 }
 
 // parent parts the path of a folder before its name.

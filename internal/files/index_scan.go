@@ -97,10 +97,11 @@ func (x *Index) stale() bool {
 }
 
 func (x *Index) sweepAfter() time.Duration {
-	if x.state.watch.complete() {
+	gone := slices.ContainsFunc(x.state.trees, func(t *tree) bool { return t.folders[""] == nil })
+	if x.state.watch.complete() && !gone {
 		return sweepWatched
 	}
-	return sweepEvery
+	return x.state.every
 }
 
 // update brings the index up to date.
@@ -197,38 +198,47 @@ func (x *Index) scanSub(t *tree, dir *os.Root, f *folder, name string, depth int
 func (x *Index) read(t *tree, dir *os.Root, rel string, up *ignoring) *folder {
 	abs := filepath.Join(t.root.Path, filepath.FromSlash(rel))
 	x.state.watch.add(abs)
-	f := &folder{rel: rel, dir: t.prefix, own: ownSignature(abs)}
+	f := &folder{rel: rel, dir: t.prefix}
 	if rel != "" {
 		f.dir = t.prefix + rel + "/"
 	}
 	f.mask = fuzzy.Mask(f.dir)
 	began := time.Now()
-	if info, err := dir.Stat("."); err == nil && began.Sub(info.ModTime()) > sweepEvery {
+	if info, err := dir.Stat("."); err == nil && began.Sub(info.ModTime()) > granularity {
 		f.mod = info.ModTime()
 	}
 	list, err := readNames(dir, abs)
 	if err != nil {
 		return nil
 	}
-	f.rules = up.enter(dir, filepath.ToSlash(abs), func(name string) bool {
+	has := func(name string) bool {
 		_, found := slices.BinarySearchFunc(list, name, func(e os.DirEntry, n string) int { return strings.Compare(e.Name(), n) })
 		return found
-	})
+	}
+	if has(".ignore") || has(".gitignore") || has(".git") {
+		f.own = ownSignature(abs)
+	}
+	f.rules = up.enter(dir, filepath.ToSlash(abs), has)
+	f.fill(list, abs)
+	return f
+}
+
+// fill takes over what is not excluded.
+func (f *folder) fill(list []os.DirEntry, abs string) {
 	var names strings.Builder
 	for _, e := range list {
 		path := filepath.Join(abs, e.Name())
 		switch {
-		case f.rules.ignored(filepath.ToSlash(path), e.IsDir()):
+		case VCSFolder(e.Name()) || f.rules.ignored(filepath.ToSlash(path), e.IsDir()):
 		case !e.IsDir():
 			names.WriteString(e.Name())
 			f.ends = append(f.ends, uint32(names.Len()))
 			f.masks = append(f.masks, fuzzy.Mask(e.Name()))
-		case !VCSFolder(e.Name()) && !kernelFolder(path):
-			f.subs = append(f.subs, strings.Clone(e.Name()))
+		case !kernelFolder(path):
+			f.subs = append(f.subs, e.Name())
 		}
 	}
 	f.names, f.ends, f.masks = names.String(), slices.Clip(f.ends), slices.Clip(f.masks)
-	return f
 }
 
 func (x *Index) put(t *tree, f *folder) {
@@ -279,7 +289,7 @@ func (x *Index) readAgain(t *tree, changed notes, sweep bool) {
 		for rel, f := range t.folders {
 			abs := filepath.Join(t.root.Path, filepath.FromSlash(rel))
 			info, err := os.Lstat(abs)
-			if other := f.own != ownSignature(abs); other || err != nil || f.mod.IsZero() || !info.ModTime().Equal(f.mod) {
+			if other := f.own != "" && f.own != ownSignature(abs); other || err != nil || f.mod.IsZero() || !info.ModTime().Equal(f.mod) {
 				again = append(again, rel)
 				whole[rel] = whole[rel] || other
 			}
@@ -318,6 +328,10 @@ func (x *Index) readOne(t *tree, rel string, whole bool) {
 	f := x.read(t, dir, rel, up.without(filepath.ToSlash(filepath.Join(t.root.Path, filepath.FromSlash(rel)))))
 	if f == nil {
 		x.drop(t, rel)
+		return
+	}
+	if f.own != old.own {
+		x.readOne(t, rel, true) // other rules hold in all that is in it
 		return
 	}
 	x.put(t, f)

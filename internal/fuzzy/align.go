@@ -57,6 +57,24 @@ var kinds = func() (k [256]kind) {
 	return k
 }()
 
+// lowBytes is lowerByte of every byte, and starts is start of every two kinds.
+var (
+	lowBytes = func() (low [256]byte) {
+		for c := range low {
+			low[c] = lowerByte(byte(c))
+		}
+		return low
+	}()
+	starts = func() (b [delimiter + 1][delimiter + 1]int32) {
+		for before := range b {
+			for here := range b[before] {
+				b[before][here] = start(kind(before), kind(here))
+			}
+		}
+		return b
+	}()
+)
+
 func kindOfRune(r rune) kind {
 	switch {
 	case r < utf8.RuneSelf:
@@ -105,43 +123,69 @@ func grow[T any](s []T, n int) []T {
 // one matches a term with the text head+tail and adds the marks, moved by shift, to *marks.
 func (s *scratch) one(t *term, head, tail string, marks *[]int, shift int) (int, bool) {
 	n := len(head) + len(tail)
-	switch {
-	case n > maxText:
+	if n > maxText {
 		return s.long(t, head+tail, marks, shift)
-	case !t.ascii || !isASCII(head) || !isASCII(tail):
+	}
+	if !t.ascii {
 		return s.wide(t, head, tail, marks, shift)
 	}
-	s.bytes = grow(s.bytes, n)
-	at := s.copy(s.bytes, t.text, head, 0)
-	if at = s.copy(s.bytes[len(head):], t.text, tail, at); at < len(t.text) {
-		return 0, false
-	}
-	s.bonus = grow(s.bonus, n)
-	before := slash
-	for i := range n {
-		var c byte
-		if i < len(head) {
-			c = head[i]
-		} else {
-			c = tail[i-len(head)]
-		}
-		k := kinds[c]
-		s.bonus[i] = start(before, k)
-		before = k
-	}
-	return align(s, []byte(t.text), s.bytes, marks, shift), true
-}
-
-// copy writes small letters and counts those of the query, in order, beginning with the one at.
-func (s *scratch) copy(to []byte, query, text string, at int) int {
-	for i := range len(text) {
-		c := lowerByte(text[i])
-		to[i] = c
-		if at < len(query) && c == query[at] {
+	// The letters must come in order. ASCII is itself in UTF-8, whatever is around it.
+	q, at, first := t.text, 0, n
+	for i := 0; i < len(head) && at < len(q); i++ {
+		if lowBytes[head[i]] == q[at] {
+			if at == 0 {
+				first = i
+			}
 			at++
 		}
 	}
-	return at
+	for i := 0; i < len(tail) && at < len(q); i++ {
+		if lowBytes[tail[i]] == q[at] {
+			if at == 0 {
+				first = len(head) + i
+			}
+			at++
+		}
+	}
+	switch {
+	case at < len(q):
+		return 0, false
+	case !isASCII(head) || !isASCII(tail):
+		return s.wide(t, head, tail, marks, shift)
+	}
+	return s.narrow(t, head, tail, first, marks, shift), true
+}
+
+// narrow aligns a term with ASCII text that has its letters in order. Before the first place of the first
+// letter, and after the last place of the last one, there is nothing to try.
+func (s *scratch) narrow(t *term, head, tail string, first int, marks *[]int, shift int) int {
+	n := len(head) + len(tail)
+	s.bytes, s.bonus = grow(s.bytes, n), grow(s.bonus, n)
+	before := slash
+	if first > 0 {
+		before = kinds[letter(head, tail, first-1)]
+	}
+	end, final := n, t.text[len(t.text)-1]
+	for end > first && lowBytes[letter(head, tail, end-1)] != final {
+		end--
+	}
+	for i := first; i < end; i++ {
+		c := letter(head, tail, i)
+		k := kinds[c]
+		s.bytes[i], s.bonus[i] = lowBytes[c], starts[before][k]
+		before = k
+	}
+	if n == len(t.text) {
+		return align(s, t.low, s.bytes, s.bonus, marks, shift)
+	}
+	return align(s, t.low, s.bytes[first:end], s.bonus[first:end], marks, shift+first) + (first+n-end)*gapOuter
+}
+
+func letter(head, tail string, i int) byte {
+	if i < len(head) {
+		return head[i]
+	}
+	return tail[i-len(head)]
 }
 
 // wide is one for text beyond ASCII.
@@ -163,19 +207,23 @@ func (s *scratch) wide(t *term, head, tail string, marks *[]int, shift int) (int
 	if at < len(t.runes) {
 		return 0, false
 	}
-	return align(s, t.runes, s.low, marks, shift), true
+	outer := len(head) + len(tail) - len(s.low) // a letter counts by its bytes, as in Limit
+	return align(s, t.runes, s.low, s.bonus, marks, shift) + outer*gapOuter, true
 }
 
 // align finds the best way to lay the query on the text, which has its letters in order, and returns its score.
-func align[T byte | rune](s *scratch, query, text []T, marks *[]int, shift int) int {
+func align[T byte | rune](s *scratch, query, text []T, bonus []int32, marks *[]int, shift int) int {
 	m, n := len(query), len(text)
-	if m == n { // the same
+	switch {
+	case m == n: // one run
 		if marks != nil {
 			for i := range m {
 				*marks = append(*marks, shift+i)
 			}
 		}
-		return (m + 1) * (run + atSlash)
+		return (m-1)*run + int(bonus[0])
+	case m == 1 && marks == nil:
+		return int(single(query[0], text, bonus)) + (n-1)*gapOuter
 	}
 	s.here, s.upTo = grow(s.here, m*n), grow(s.upTo, m*n)
 	for i := range m {
@@ -184,18 +232,18 @@ func align[T byte | rune](s *scratch, query, text []T, marks *[]int, shift int) 
 		if i == m-1 {
 			between = gapOuter
 		}
-		best := int32(never)
+		best, c := int32(never), query[i]
 		for j := range i {
 			here[j], upTo[j] = never, never
 		}
 		for j := i; j < n; j++ {
 			score := int32(never)
-			if text[j] == query[i] {
+			if text[j] == c {
 				switch {
 				case i == 0:
-					score = int32(j)*gapOuter + s.bonus[j]
+					score = int32(j)*gapOuter + bonus[j]
 				case j > 0:
-					score = max(s.upTo[(i-1)*n+j-1]+s.bonus[j], s.here[(i-1)*n+j-1]+run)
+					score = max(s.upTo[(i-1)*n+j-1]+bonus[j], s.here[(i-1)*n+j-1]+run)
 				}
 			}
 			best = max(score, best+between)
@@ -206,6 +254,17 @@ func align[T byte | rune](s *scratch, query, text []T, marks *[]int, shift int) 
 		s.trace(m, n, marks, shift)
 	}
 	return int(s.upTo[m*n-1])
+}
+
+// single is the best bonus of a letter.
+func single[T byte | rune](c T, text []T, bonus []int32) int32 {
+	best := int32(never)
+	for j, d := range text {
+		if d == c {
+			best = max(best, bonus[j])
+		}
+	}
+	return best
 }
 
 // trace finds where the best alignment has its letters, from the last one back.

@@ -33,6 +33,7 @@ type Matcher struct {
 type term struct {
 	text  string
 	runes []rune
+	low   []byte // text
 	ascii bool
 	slash bool
 }
@@ -47,7 +48,7 @@ func New(query string) *Matcher {
 		}
 		runes = runes[:min(len(runes), maxQuery)]
 		text := string(runes)
-		m.terms = append(m.terms, term{text, runes, isASCII(text), strings.Contains(text, "/")})
+		m.terms = append(m.terms, term{text, runes, []byte(text), isASCII(text), strings.Contains(text, "/")})
 		m.mask |= Mask(text)
 	}
 	return m
@@ -102,7 +103,10 @@ func lower(r rune) rune {
 	if r < utf8.RuneSelf {
 		return rune(lowerByte(byte(r)))
 	}
-	return unicode.ToLower(r)
+	if l := unicode.ToLower(r); l >= utf8.RuneSelf {
+		return l
+	}
+	return r // the Kelvin sign is no k
 }
 
 func isASCII(s string) bool {
@@ -125,6 +129,27 @@ func (m *Matcher) Path(path string) (int, bool) {
 
 // PathIn is Path for name in dir, which is empty or ends in a slash.
 func (m *Matcher) PathIn(dir, name string) (int, bool) { return m.match(dir, name, nil) }
+
+// Limit is what PathIn cannot exceed, for lengths in bytes: a search that has enough that is better need not
+// look at a path.
+func (m *Matcher) Limit(dir, name int) int {
+	sum := 0
+	for i := range m.terms {
+		t := &m.terms[i]
+		n := len(t.runes)
+		best := (n-1)*run + atSlash
+		if dir == 0 || !t.slash && name >= n {
+			best += inNameOnce + inName*n + max(name-n, 0)*gapOuter
+		} else {
+			best += max(dir+name-n, 0) * gapOuter
+		}
+		if name+dir > maxText {
+			best += atWord // runs in long texts count by other rules
+		}
+		sum += best
+	}
+	return sum
+}
 
 // Marks are the indices of the runes of text that match, nil when it does not.
 func (m *Matcher) Marks(text string) []int { return m.marks("", text) }

@@ -123,6 +123,11 @@ func TestATextMatchesWhenItHasTheLettersInOrder(t *testing.T) {
 		if ok && m.Mask()&^fuzzy.Mask(text) != 0 {
 			t.Fatalf("the mask of %q excludes %q", query, text)
 		}
+		if dir, name := text[:strings.LastIndexByte(text, '/')+1], text[strings.LastIndexByte(text, '/')+1:]; ok && name != "" {
+			if score, _ := m.PathIn(dir, name); score > m.Limit(len(dir), len(name)) {
+				t.Fatalf("%q in %q is worth %d, above the limit of %d", query, text, score, m.Limit(len(dir), len(name)))
+			}
+		}
 		marks, runes := m.PathMarks(text), []rune(text)
 		if !slices.IsSorted(marks) {
 			t.Fatalf("marks %v", marks)
