@@ -128,6 +128,9 @@ func checkFormats(o *Options) error {
 	}
 	switch {
 	case o.PermissionTool == "":
+	case strings.HasPrefix(o.PermissionTool, "mcp__"):
+		return usage("use stdio with --input-format stream-json, where the host decides over the control protocol, or say beforehand what may run with --allowedTools or --permission-mode",
+			"--permission-prompt-tool: lathe does not speak to MCP servers yet, so %s cannot be asked", o.PermissionTool)
 	case o.PermissionTool != "stdio":
 		return usage("use stdio", "--permission-prompt-tool: %q is not supported", o.PermissionTool)
 	case o.InputFormat != "stream-json":
