@@ -15,6 +15,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/permission"
 	"github.com/lathe-dev/lathe/internal/sandbox"
 	"github.com/lathe-dev/lathe/internal/session"
+	"github.com/lathe-dev/lathe/internal/tool"
 )
 
 // What interactive front ends need besides the turns.
@@ -121,6 +122,9 @@ func (s *Session) Ungrant(text string, e permission.Effect) bool {
 
 // FileRoots are the folders that the session works in, for an index of their files.
 func (s *Session) FileRoots() *files.Roots { return s.env.Roots }
+
+// Background holds the commands of the session that run beside the conversation.
+func (s *Session) Background() *tool.Background { return s.env.Background }
 
 // Models lists models to choose from: those that the settings describe, and what the catalogue knows of the
 // providers that can be called.

@@ -27,7 +27,7 @@ type Host interface {
 	Shelf() Shelf
 	Rules() Rules
 	Setup() Setup
-	Files() Files
+	Work() Work
 }
 
 // Talk is the conversation in front.
@@ -102,14 +102,26 @@ type Cache struct {
 	BytesSaved            int64
 }
 
-// Files is the working folder.
-type Files interface {
+// Work is the working folder, and what runs in it.
+type Work interface {
 	AddDir(ctx context.Context, dir string) (string, error)
 	Changes(ctx context.Context) ([]event.Diff, error) // what the session changed
 	Diff(ctx context.Context) (string, error)          // what differs from the last commit, as a unified diff
 	Stash(ctx context.Context) (Stash, error)          // what Put would put away
 	Put(ctx context.Context) (Stash, error)            // put uncommitted changes into git's stash
 	Restore(ctx context.Context) (Stash, error)        // take back what Put put away
+	Tasks() []Task                                     // what runs in the background, and what ended there lately
+	EndTask(ctx context.Context, id string) (Task, error)
+}
+
+// Task is something that runs beside the conversation.
+type Task struct {
+	ID      string
+	Title   string
+	State   string // in words
+	Running bool
+	Started time.Time
+	Output  string // a file with what it printed, once it has ended
 }
 
 // Stash is uncommitted changes of a repository.

@@ -41,6 +41,10 @@ func ruleCommands() []Command {
 			Run:      diff,
 		},
 		{
+			Name: "tasks", Aliases: []string{"bashes"}, Group: groupRules, Args: "[end id]", Help: "List what runs in the background, or end one of them",
+			Run: tasks,
+		},
+		{
 			Name: "undo", Group: groupRules, Alone: true, Args: "[all|restore]", Help: "Put all uncommitted changes into git's stash",
 			Doc: "Shows what would go, yours and lathe's alike, and asks. `/undo all` does not ask; `/undo restore` takes the changes back. " +
 				"Ignored files stay. The session forgets nothing: the model is not told.",
@@ -170,7 +174,7 @@ func addDir(ctx context.Context, h Host, args string) (event.Output, error) {
 	if args == "" {
 		return event.Output{}, errors.New("give the folder: /add-dir ../other")
 	}
-	dir, err := h.Files().AddDir(ctx, args)
+	dir, err := h.Work().AddDir(ctx, args)
 	if err != nil {
 		return event.Output{}, err
 	}
@@ -180,7 +184,7 @@ func addDir(ctx context.Context, h Host, args string) (event.Output, error) {
 func diff(ctx context.Context, h Host, args string) (event.Output, error) {
 	switch args {
 	case "git":
-		d, err := h.Files().Diff(ctx)
+		d, err := h.Work().Diff(ctx)
 		if err != nil {
 			return event.Output{}, err
 		}
@@ -192,7 +196,7 @@ func diff(ctx context.Context, h Host, args string) (event.Output, error) {
 	default:
 		return event.Output{}, fmt.Errorf("/diff takes nothing, or git; not %q", args)
 	}
-	all, err := h.Files().Changes(ctx)
+	all, err := h.Work().Changes(ctx)
 	if err != nil {
 		return event.Output{}, err
 	}
@@ -214,7 +218,7 @@ func undo(ctx context.Context, h Host, args string) (event.Output, error) {
 	case "":
 		return undoPlan(ctx, h)
 	case "all":
-		s, err := h.Files().Put(ctx)
+		s, err := h.Work().Put(ctx)
 		if err != nil {
 			return event.Output{}, err
 		}
@@ -224,7 +228,7 @@ func undo(ctx context.Context, h Host, args string) (event.Output, error) {
 		return text("%s put into git's stash (%s). /undo restore takes them back; so does: git stash apply %s",
 			plural(s.Total, "changed path"), code(s.Ref), s.Ref), nil
 	case "restore":
-		s, err := h.Files().Restore(ctx)
+		s, err := h.Work().Restore(ctx)
 		if err != nil {
 			return event.Output{}, err
 		}
@@ -234,7 +238,7 @@ func undo(ctx context.Context, h Host, args string) (event.Output, error) {
 }
 
 func undoPlan(ctx context.Context, h Host) (event.Output, error) {
-	s, err := h.Files().Stash(ctx)
+	s, err := h.Work().Stash(ctx)
 	if err != nil {
 		return event.Output{}, err
 	}
@@ -247,4 +251,35 @@ func undoPlan(ctx context.Context, h Host) (event.Output, error) {
 		Command: "undo",
 		Items:   []event.PickItem{{ID: "all", Label: "Put all of them into the stash", Detail: "/undo restore takes them back", Preview: list}},
 	}}, nil
+}
+
+func tasks(ctx context.Context, h Host, args string) (event.Output, error) {
+	if id, ok := strings.CutPrefix(args, "end "); ok {
+		t, err := h.Work().EndTask(ctx, strings.TrimSpace(id))
+		if err != nil {
+			return event.Output{}, err
+		}
+		return text("%s is ended: %s, %s.", t.ID, code(t.Title), t.State), nil
+	}
+	p := &event.Pick{
+		Title: "In the background", Command: "tasks", Empty: "Nothing runs in the background.",
+		Actions: []event.PickAction{{Key: "ctrl+d", Label: "end", Command: "tasks end", Refresh: "tasks"}},
+	}
+	for _, t := range h.Work().Tasks() {
+		if args != "" && t.ID == args {
+			return text("%s: %s, %s. %s", t.ID, code(t.Title), t.State, outputOf(t)), nil
+		}
+		p.Items = append(p.Items, event.PickItem{ID: t.ID, Label: t.ID + " " + short(t.Title, 100), Detail: t.State, Time: t.Started, Current: t.Running, Preview: fenced("", t.Title)})
+	}
+	if args != "" {
+		return event.Output{}, fmt.Errorf("there is no task %q; /tasks lists them", args)
+	}
+	return event.Output{Pick: p}, nil
+}
+
+func outputOf(t Task) string {
+	if t.Output == "" {
+		return ""
+	}
+	return "What it printed is in " + code(t.Output) + "."
 }

@@ -29,14 +29,23 @@ func (c *Console) Complete(ctx context.Context, q event.Query) []event.Candidate
 	case event.QueryHistory:
 		return c.past.search(q.Text, q.Limit)
 	case event.QueryFile:
-		if c.opts.Files == nil {
-			return nil
-		}
-		out, err := c.opts.Files.Search(ctx, q.Text, limit)
-		if err != nil {
-			return nil // a completion that fails offers nothing
-		}
-		return out
+		return c.files(ctx, q.Text, limit)
 	}
 	return nil
+}
+
+// files finds files below the working folders. A search that fails or is given up offers nothing.
+func (c *Console) files(ctx context.Context, text string, limit int) []event.Candidate {
+	c.mu.Lock()
+	index := c.index
+	c.mu.Unlock()
+	found, err := index.Search(ctx, text, limit)
+	if err != nil {
+		return nil
+	}
+	out := make([]event.Candidate, len(found))
+	for i, f := range found {
+		out[i] = event.Candidate{Text: f.Path, Marks: f.Marks}
+	}
+	return out
 }

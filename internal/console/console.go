@@ -25,6 +25,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/command"
 	"github.com/lathe-dev/lathe/internal/config"
 	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/files"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/permission"
 	"github.com/lathe-dev/lathe/internal/session"
@@ -38,18 +39,12 @@ type Options struct {
 
 	Doctor func(ctx context.Context) (string, error) // nil: there is none
 	Themes []string                                  // names the front end knows
-	Files  Searcher                                  // finds files for completion; nil: none are offered
 
 	Forget bool // remove the sessions that were made here when the console is closed
 
 	// KeepModel and KeepMode say that the command line chose them, so that a session that is resumed does not
 	// bring its own.
 	KeepModel, KeepMode bool
-}
-
-// Searcher finds files below the working folders by parts of their names.
-type Searcher interface {
-	Search(ctx context.Context, text string, limit int) ([]event.Candidate, error)
 }
 
 // ErrBusy says that a turn runs, so that another cannot begin and the session in front cannot change.
@@ -88,6 +83,7 @@ type Console struct {
 	redraw   chan struct{} // the statusLine command is to run
 	model    string        // chosen and not in the journal yet
 	mode     permission.Mode
+	index    *files.Index // of the session in front
 	past     *past
 	used     *usage
 	titled   bool     // a title was asked for
@@ -158,7 +154,7 @@ func (c *Console) Close() error {
 	if closed {
 		return nil
 	}
-	err := s.Close()
+	err := errors.Join(s.Close(), c.index.Close())
 	c.stop()
 	c.works.Wait()
 	c.bus.Close()

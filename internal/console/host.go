@@ -25,7 +25,7 @@ func (h host) Talk() command.Talk   { return talk(h) }
 func (h host) Shelf() command.Shelf { return shelf(h) }
 func (h host) Rules() command.Rules { return rules(h) }
 func (h host) Setup() command.Setup { return setup(h) }
-func (h host) Files() command.Files { return work(h) }
+func (h host) Work() command.Work   { return work(h) }
 
 type talk struct{ c *Console }
 

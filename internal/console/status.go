@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lathe-dev/lathe/internal/app"
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/git"
 	"github.com/lathe-dev/lathe/internal/llm"
@@ -125,7 +124,7 @@ func (c *Console) status() event.Status {
 	out := event.Status{
 		Session: s.ID(), Model: model.ID, Effort: string(s.Effort()), Mode: s.Mode(), Dir: s.Dir(),
 		ContextUsed: seen.used, ContextWindow: model.ContextWindow, CostUSD: seen.costUSD + cost, Usage: seen.usage, CacheHit: seen.hit,
-		Background: c.backgroundCount(s), Queued: queued, Changed: seen.changed, Todos: seen.todos, Line: line,
+		Background: s.Background().Running(), Queued: queued, Changed: seen.changed, Todos: seen.todos, Line: line,
 	}
 	info := s.Log().Info()
 	out.Title = cmp.Or(info.Title, info.FirstPrompt)
@@ -158,6 +157,3 @@ func (c *Console) follow(events *event.Subscription) {
 		}
 	}
 }
-
-// backgroundCount is how many commands of a session run in the background.
-func (c *Console) backgroundCount(*app.Session) int { return 0 }

@@ -8,23 +8,30 @@ import (
 
 	"github.com/lathe-dev/lathe/internal/app"
 	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/files"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/permission"
 )
 
-// put makes a session the front and tells the front end. With old its own model and mode come back.
-func (c *Console) put(ctx context.Context, s *app.Session, old bool) {
+// put makes a session the front and tells the front end. With again its own model and mode come back.
+func (c *Console) put(ctx context.Context, s *app.Session, again bool) {
 	r := replay(s.Log())
-	if old {
+	if again {
 		c.bringBack(ctx, s, r)
 	}
 	c.mu.Lock()
 	c.front = s
 	c.seen = r.tally
 	c.pending = r.pending
-	c.titled = old && len(s.Messages()) > 0
+	c.titled = again && len(s.Messages()) > 0
 	c.model, c.mode = "", ""
+	index := c.index
+	c.index = files.NewIndex(s.FileRoots())
 	c.mu.Unlock()
+	if index != nil {
+		_ = index.Close() // a watcher that does not end properly is nobody's concern
+	}
+	c.hear(s)
 	info := s.Log().Info()
 	c.bus.Publish(s.ID(), "", event.Opened{
 		Session: s.ID(), Title: cmp.Or(info.Title, info.FirstPrompt), Dir: s.Dir(), Path: s.Log().Folder(), History: r.bodies,
@@ -89,6 +96,9 @@ func (c *Console) leave(s *app.Session) error {
 	lost := len(c.queue)
 	c.queue, c.pending = nil, nil
 	c.mu.Unlock()
+	if n := s.Background().Running(); n > 0 {
+		c.notice("warning", "%d commands in the background are ended with the conversation", n)
+	}
 	if lost > 0 {
 		c.notice("warning", "%d queued messages were dropped with the conversation they were for; they are in the prompt history", lost)
 	}
