@@ -21,7 +21,7 @@ func (b *Block) command(v event.Command) {
 		return
 	}
 	b.output(text, shortTail, true)
-	if s := outcome(v); s != "" {
+	if s := outcome(v); s != "" && b.alone() {
 		b.add(b.t.Bad, s, line.Words)
 	}
 	if v.Background != "" {

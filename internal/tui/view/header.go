@@ -59,7 +59,8 @@ func notes(v event.View, o Options) []line.Span {
 	if o.State == theme.Done {
 		out = append(out, summary(v, t)...)
 	}
-	if o.Duration >= time.Second && o.State != theme.Waiting {
+	c, isCommand := v.(event.Command)
+	if o.Duration >= time.Second && o.State != theme.Waiting && !(isCommand && c.TimedOut) {
 		add(Duration(o.Duration), t.Dim)
 	}
 	return out
@@ -100,14 +101,6 @@ func summary(v event.View, t *theme.Theme) []line.Span {
 		return dim(strconv.Itoa(max(v.Total, len(v.Items))) + " found")
 	case event.TextView:
 		return dim(term.EscapeLine(v.Summary))
-	case event.Todo:
-		done := 0
-		for _, i := range v.Items {
-			if i.Status == "completed" {
-				done++
-			}
-		}
-		return dim(strconv.Itoa(done) + " of " + strconv.Itoa(len(v.Items)) + " done")
 	case event.Image:
 		return dim(term.EscapeLine(v.MIME) + ", " + size(len(v.Data)))
 	case event.Subagent:

@@ -42,7 +42,7 @@ func (b *Block) listing(v event.Listing) {
 		return
 	}
 	switch {
-	case len(v.Items) == 0:
+	case len(v.Items) == 0 && b.alone():
 		b.add(b.t.Dim, "nothing found", line.None)
 	case v.Total > len(v.Items):
 		b.add(b.t.Dim, "… "+count(v.Total-len(v.Items), "more item")+" not listed", line.None)
@@ -126,6 +126,9 @@ func (b *Block) foldTodo(v event.Todo) {
 }
 
 func (b *Block) image(v event.Image) {
+	if !b.alone() {
+		return
+	}
 	name := term.EscapeLine(v.Name)
 	if name == "" {
 		name = "image"
@@ -144,7 +147,10 @@ func (b *Block) subagent(v event.Subagent) {
 	if v.Steps > 0 {
 		head = append(head, line.Span{Text: "  " + count(v.Steps, "step"), Style: b.t.Dim})
 	}
-	b.rows = append(b.rows, row{spans: head, brk: line.Words, side: none})
+	if b.alone() {
+		b.rows = append(b.rows, row{spans: head, brk: line.Words, side: none})
+	}
+	above := len(b.rows)
 	bar := b.t.Border.Render("│") + " "
 	room := b.width - 2
 	if room < 8 {
@@ -155,13 +161,13 @@ func (b *Block) subagent(v event.Subagent) {
 		text = b.o.Live
 	}
 	for _, s := range markdown.Render(text, room, markdown.Options{Theme: b.t, Links: b.o.Links}) {
-		b.rows = append(b.rows, row{text: bar + s, drawn: true})
+		b.rows = append(b.rows, row{text: strings.TrimRight(bar+s, " "), drawn: true})
 	}
 	if v.Result == "" {
-		b.fold(1, shortResult, "line")
+		b.fold(above, shortResult, "line")
 		return
 	}
-	b.fold(1+shortResult, 0, "line")
+	b.fold(above+shortResult, 0, "line")
 }
 
 // unknown draws a shape that this version does not know: its name, and what is in it as it came.

@@ -70,9 +70,16 @@ func Duration(d time.Duration) string {
 	case d < time.Minute:
 		return strconv.Itoa(int(d.Seconds())) + "s"
 	case d < time.Hour:
-		return strconv.Itoa(int(d.Minutes())) + "m " + strconv.Itoa(int(d.Seconds())%60) + "s"
+		return two(int(d.Minutes()), "m", int(d.Seconds())%60, "s")
 	}
-	return strconv.Itoa(int(d.Hours())) + "h " + strconv.Itoa(int(d.Minutes())%60) + "m"
+	return two(int(d.Hours()), "h", int(d.Minutes())%60, "m")
+}
+
+func two(n int, unit string, m int, small string) string {
+	if m == 0 {
+		return strconv.Itoa(n) + unit
+	}
+	return strconv.Itoa(n) + unit + " " + strconv.Itoa(m) + small
 }
 
 // size is a number of bytes in a few characters.

@@ -110,6 +110,9 @@ func New(v event.View, o Options) *Block {
 	return b
 }
 
+// alone reports that no header says what the call is and how it went.
+func (b *Block) alone() bool { return b.o.Title == "" && b.o.Tool == "" }
+
 // Height is the number of lines.
 func (b *Block) Height() int {
 	if len(b.offsets) != len(b.rows)+1 {
