@@ -63,7 +63,7 @@ func contrastDark() palette {
 		heading: hue{"#ffffff", brightWhite}, code: hue{"#ffcf8a", brightYellow}, link: hue{"#6fc3ff", brightCyan},
 		keyword: hue{"#f0a6ff", brightMagenta}, str: hue{"#8dff9e", brightGreen}, number: hue{"#ffc078", brightYellow}, comment: hue{"#bdbdbd", white},
 		function: hue{"#8fd3ff", brightCyan}, typ: hue{"#7fffe5", brightCyan}, variable: hue{"#ffe08a", 0}, operator: hue{"#ffffff", 0},
-		addedLine: hue{"#003d12", 0}, removedLine: hue{"#520008", 0}, addedWord: hue{"#007a26", 0}, removedWord: hue{"#a30012", 0}, wordText: hue{"#ffffff", 0},
+		addedLine: hue{"#003d12", 0}, removedLine: hue{"#520008", 0}, addedWord: hue{"#00601e", 0}, removedWord: hue{"#a30012", 0}, wordText: hue{"#ffffff", 0},
 	}
 }
 
