@@ -3,6 +3,7 @@ package editor
 import (
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/lathe-dev/lathe/internal/term"
@@ -106,6 +107,9 @@ func (b *buffer) previous(p pos) pos {
 		return pos{p.line - 1, len(b.lines[p.line-1].text)}
 	}
 	s := b.lines[p.line].text[:p.col]
+	if n := len(s); n > 1 && s[n-1] < utf8.RuneSelf && s[n-2] < utf8.RuneSelf {
+		return pos{p.line, n - 1}
+	}
 	at := boundary(s)
 	for {
 		n := character(s[at:])
@@ -122,8 +126,13 @@ func character(s string) int {
 		return chipBytes
 	}
 	n, _ := term.Cluster(s, 0)
-	if i := chipWithin(s[:n]); i > 0 {
-		return i // a mark after a chip, say
+	for i, r := range s[:n] {
+		if unicode.Is(unicode.Cf, r) && r != 0x200c && r != 0x200d { // shown by its number, so it stands alone
+			if i == 0 {
+				return utf8.RuneLen(r)
+			}
+			return i
+		}
 	}
 	return max(n, 1)
 }
