@@ -23,12 +23,12 @@ func builtinRows() map[string]spec {
 		"cd":        {class: neutral, raw: true, judge: cdLooks},
 		"chdir":     {class: neutral, raw: true, judge: cdLooks},
 		"pushd":     {class: neutral, raw: true, judge: cdLooks},
-		"popd":      {class: neutral, raw: true, judge: popdLooks},
+		"popd":      {class: write, does: "goes to a folder that only running tells", raw: true, judge: popdLooks},
 		"dirs":      {class: neutral, flags: "-lpv"},
 		"type":      {class: list, tame: true, ops: "TEXT...", flags: "-afptP"},
 		"help":      {class: neutral, tame: true, ops: "TEXT...", flags: "-dms"},
 		"times":     {class: neutral},
-		"jobs":      {class: neutral, ops: "TEXT...", flags: "-lnprs", judge: jobsLooks},
+		"jobs":      {class: neutral, ops: "TEXT...", flags: "-lnprs -x!!"},
 		"wait":      {class: neutral, tame: true, ops: "TEXT...", flags: "-fn"},
 		"history":   {class: write, does: "shows or changes what was typed", ops: "TEXT...", flags: ""},
 		"umask":     {class: neutral, flags: "-pS"},
@@ -157,15 +157,6 @@ func cdLooks(c *call) {
 
 func popdLooks(c *call) {
 	c.Dir = &Word{Unknown: true}
-	c.refuse("only running it tells which folder popd goes to")
-}
-
-func jobsLooks(c *call) {
-	for _, w := range c.args {
-		if strings.Contains(w.Text, "x") {
-			c.refuse("jobs -x runs a command")
-		}
-	}
 }
 
 func evalLooks(c *call) {
@@ -212,6 +203,12 @@ func wraps(skip int) func(*call) {
 		c.Inner = append(c.Inner, slices.Clone(c.args[skip:]))
 		c.Transparent = c.Class.Looks()
 	}
+}
+
+// wrapsExact: all words are a command, which only an exact rule may allow.
+func wrapsExact(c *call) {
+	c.Literal = true
+	wraps(0)(c)
 }
 
 // commandLooks: -v and -V tell, everything else runs.

@@ -109,7 +109,7 @@ func (c *call) value(f given) {
 	switch f.kind {
 	case "FILE", "DIR":
 		c.reads(f.value)
-	case "OUT":
+	case "OUT", "TO":
 		c.Writes = append(c.Writes, f.value.Text)
 	case "RUN":
 		c.script(f.value)
@@ -122,7 +122,7 @@ func (c *call) value(f given) {
 
 func flagReason(name string, f given) string {
 	switch f.kind {
-	case "OUT":
+	case "OUT", "TO":
 		return "the flag " + f.name + " of " + name + " writes a file"
 	case "RUN", "PROG":
 		return "the flag " + f.name + " of " + name + " runs a program"

@@ -23,10 +23,10 @@ func destructiveRows() map[string]spec {
 		"badblocks":     {class: destructive, does: "may overwrite a disk", ops: "KILL...", flags: "-wnsv"},
 		"cryptsetup":    {class: destructive, does: "changes encrypted disks", ops: "TEXT..."},
 		"hdparm":        {class: destructive, does: "may change a disk", ops: "KILL..."},
-		"mv":            {class: write, does: "moves files", ops: "FILE... OUT", flags: "-bfinTuvZ -S:TEXT -t:OUT --backup?W --force --interactive --no-clobber --suffix=TEXT --target-directory=OUT --no-target-directory --update?W --verbose --strip-trailing-slashes --exchange --version --help", judge: mvLooks},
-		"cp":            {class: write, does: "copies files", ops: "FILE... OUT", flags: "-abdfiHlLnpPrRsTuvxZ -S:TEXT -t:OUT --archive --backup?W --force --interactive --link --dereference --no-clobber --no-dereference --preserve?W --no-preserve=W --parents --recursive --reflink?W --remove-destination --sparse=W --symbolic-link --suffix=TEXT --target-directory=OUT --no-target-directory --update?W --verbose --one-file-system --version --help", judge: targetLooks},
-		"ln":            {class: write, does: "links files", ops: "FILE... OUT", flags: "-bdFfiLnPrsTv -S:TEXT -t:OUT --backup?W --directory --force --interactive --logical --no-dereference --physical --relative --symbolic --suffix=TEXT --target-directory=OUT --no-target-directory --verbose", judge: targetLooks},
-		"install":       {class: write, does: "copies files", ops: "FILE... OUT", flags: "-bcCdDpsTvZ -g:W -m:W -o:W -S:TEXT -t:OUT --directory --mode=W --owner=W --group=W --target-directory=OUT --strip --strip-program=PROG --verbose", judge: targetLooks},
+		"mv":            {class: write, does: "moves files", ops: "FILE... OUT", flags: "-bfinTuvZ -S:TEXT -t:TO --backup?W --force --interactive --no-clobber --suffix=TEXT --target-directory=TO --no-target-directory --update?W --verbose --strip-trailing-slashes --exchange --version --help", judge: mvLooks},
+		"cp":            {class: write, does: "copies files", ops: "FILE... OUT", flags: "-abdfiHlLnpPrRsTuvxZ -S:TEXT -t:TO --archive --backup?W --force --interactive --link --dereference --no-clobber --no-dereference --preserve?W --no-preserve=W --parents --recursive --reflink?W --remove-destination --sparse=W --symbolic-link --suffix=TEXT --target-directory=TO --no-target-directory --update?W --verbose --one-file-system --version --help", judge: targetLooks},
+		"ln":            {class: write, does: "links files", ops: "FILE... OUT", flags: "-bdFfiLnPrsTv -S:TEXT -t:TO --backup?W --directory --force --interactive --logical --no-dereference --physical --relative --symbolic --suffix=TEXT --target-directory=TO --no-target-directory --verbose", judge: targetLooks},
+		"install":       {class: write, does: "copies files", ops: "FILE... OUT", flags: "-bcCdDpsTvZ -g:W -m:W -o:W -S:TEXT -t:TO --directory --mode=W --owner=W --group=W --target-directory=TO --strip --strip-program=PROG --verbose", judge: targetLooks},
 		"touch":         {class: write, does: "creates files, or changes their times", ops: "OUT...", flags: "-acfhm -d:TEXT -r:FILE -t:TEXT --no-create --date=TEXT --no-dereference --reference=FILE --time=W"},
 		"mkdir":         {class: write, does: "creates folders", ops: "OUT...", flags: "-pvZ -m:W --mode=W --parents --verbose"},
 		"mkfifo":        {class: write, does: "creates a pipe", ops: "OUT...", flags: "-m:W --mode=W"},
@@ -43,7 +43,7 @@ func destructiveRows() map[string]spec {
 		"killall5":      {class: destructive, does: "ends processes", ops: "TEXT..."},
 		"skill":         {class: destructive, does: "ends processes", ops: "TEXT..."},
 		"xkill":         {class: destructive, does: "ends a program", ops: "TEXT..."},
-		"fuser":         {class: list, ops: "FILE...", flags: "-av4 6 -uV -n:W -m:FILE --all --verbose --user -k!! --kill!! -i! -M!", judge: fuserLooks},
+		"fuser":         {class: list, ops: "FILE...", flags: "-av46uV -n:W -m:FILE --all --verbose --user -k!! --kill!! -i! -M!", judge: fuserLooks},
 		"taskkill":      {class: destructive, does: "ends processes", ops: "TEXT..."},
 		"renice":        {class: write, does: "changes how processes run", ops: "TEXT..."},
 		"init":          {class: destructive, does: "changes the state of the machine", ops: "TEXT..."},
@@ -113,8 +113,8 @@ func mvLooks(c *call) {
 
 // targetLooks: with -t, and with install -d, all operands have the same role.
 func targetLooks(c *call) {
-	if c.has("-t", "--target-directory") {
-		c.Reads = nil
+	if f, ok := c.get("-t", "--target-directory"); ok {
+		c.Reads, c.Writes = nil, []string{f.value.Text}
 		for _, w := range c.ops {
 			c.Reads = append(c.Reads, w.Text)
 		}

@@ -104,24 +104,26 @@ func fileRows() map[string]spec {
 		"bzcat":   {class: read, ops: "FILE...", flags: `-qs --quiet --small`},
 		"xzcat":   {class: read, ops: "FILE...", flags: `-qfv --quiet --force`},
 		"zstdcat": {class: read, ops: "FILE...", flags: `-qfv --quiet`},
-		"nm": {class: read, ops: "FILE...", flags: `-aABCDglnoprSuvW -P -t:W -f:W --debug-syms --print-file-name --demangle?W --no-demangle --dynamic
-			--defined-only --extern-only --line-numbers --numeric-sort --no-sort --portability --print-size --reverse-sort --size-sort
+		"nm": {class: read, ops: "FILE...", flags: `-aABCDgnoprSuvW -P -t:W -f:W --debug-syms --print-file-name --demangle?W --no-demangle --dynamic
+			--defined-only --extern-only --numeric-sort --no-sort --portability --print-size --reverse-sort --size-sort
 			--undefined-only --format=W --radix=W --version --help`},
-		"objdump": {class: read, ops: "FILE...", flags: `-adDfghHiprRsStTvVwxCzl -b:W -E:W -j:W -m:W -M:W -P:W --archive-headers --file-headers
-			--private-headers --headers --section-headers --all-headers --disassemble?W --disassemble-all --source --full-contents
+		"objdump": {class: read, ops: "FILE...", flags: `-adDfhHiprRstTvVwxCz -b:W -E:W -j:W -m:W -M:W -P:W --archive-headers --file-headers
+			--private-headers --headers --section-headers --all-headers --disassemble?W --disassemble-all --full-contents
 			--syms --dynamic-syms --reloc --dynamic-reloc --demangle?W --section=W --architecture=W --disassembler-options=W
-			--line-numbers --no-show-raw-insn --show-raw-insn --start-address=N --stop-address=N --wide --no-addresses --target=W
+			--no-show-raw-insn --show-raw-insn --start-address=N --stop-address=N --wide --no-addresses --target=W
 			--prefix-addresses --version --help`},
 		"readelf": {class: read, ops: "FILE...", flags: `-aADdeghIlnrSstuVWcvH -p:W -R:W -x:W --all --file-header --program-headers --segments --section-headers
 			--sections --section-groups --section-details --headers --symbols --syms --dyn-syms --notes --relocs --unwind --dynamic
 			--version-info --arch-specific --archive-index --use-dynamic --hex-dump=W --string-dump=W --wide --histogram --demangle?W
 			--version --help`},
-		"size":    {class: read, ops: "FILE...", flags: `-ABdoxtV -G --format=W --radix=N --totals --common --version --help`},
-		"otool":   {class: read, ops: "FILE...", flags: `-afhlLDtdorsvVxS`},
-		"pathchk": {class: neutral, ops: "TEXT...", flags: `-pP --portability`},
-		"namei":   {class: list, ops: "FILE...", flags: `-lmnovx --long --modes --nosymlinks --owners --vertical --mountpoints`},
-		"lsattr":  {class: list, dot: true, ops: "FILE...", flags: `-adlpRvV`},
-		"getfacl": {class: list, ops: "FILE...", flags: `-acdenpRstLP --access --default --omit-header --recursive --numeric --absolute-names`},
+		"size":       {class: read, ops: "FILE...", flags: `-ABdoxtV -G --format=W --radix=N --totals --common --version --help`},
+		"otool":      {class: read, ops: "FILE...", flags: `-afhlLDtdorsvVxS`},
+		"diffstat":   {class: read, ops: "FILE...", flags: "-bcfHKlmpqRStuvVw -n:N -N:N -p:N -w:N -o:OUT"},
+		"shellcheck": {class: read, ops: "FILE...", flags: "-aV -s:W -f:W -S:W -e:W -i:W -C?W --shell=W --format=W --severity=W --exclude=W --include=W --color?W --version"},
+		"pathchk":    {class: neutral, ops: "TEXT...", flags: `-pP --portability`},
+		"namei":      {class: list, ops: "FILE...", flags: `-lmnovx --long --modes --nosymlinks --owners --vertical --mountpoints`},
+		"lsattr":     {class: list, dot: true, ops: "FILE...", flags: `-adlpRvV`},
+		"getfacl":    {class: list, ops: "FILE...", flags: `-acdenpRstLP --access --default --omit-header --recursive --numeric --absolute-names`},
 	}
 }
 

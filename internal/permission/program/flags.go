@@ -26,9 +26,9 @@ type option struct {
 //	-#         a number as a flag: -5
 //	-i!        a flag that does more than look;  -i!! which only an exact rule may allow
 //
-// What stands for the value says what it is: FILE and DIR are read, OUT is written, RUN is shell text that is
-// run, PROG a program that is run, HOST a machine, BAD a value that makes it more than looking; any other
-// word is just a name for readers.
+// What stands for the value says what it is: FILE and DIR are read; OUT is written, which only an exact rule may
+// allow; TO is written, by a program that is there to write; RUN is shell text that is run, PROG a program that
+// is run, HOST a machine, BAD a value that makes it more than looking; any other word is just a name for readers.
 type grammar struct {
 	options map[string]option
 	number  bool
@@ -73,8 +73,11 @@ func (g *grammar) add(entry string) {
 	switch kind {
 	case "OUT", "RUN", "PROG":
 		o.bad, o.hard = true, true
-	case "BAD":
+	case "BAD", "TO":
 		o.bad = true
+	}
+	if g.long {
+		name = "-" + strings.TrimLeft(name, "-")
 	}
 	if strings.HasPrefix(name, "--") || g.long || kind != "" {
 		o.name = name
@@ -233,8 +236,11 @@ func (c *call) valued(o option, i int) int {
 		return i
 	}
 	v := c.args[i+1]
-	if v.Glob || v.Unknown && !v.Quoted || len(v.Text) > 1 && v.Text[0] == '-' && !isNumber(v.Text[1:]) {
+	if v.Glob || v.Unknown && !v.Quoted {
 		c.unsure = append(c.unsure, v)
+	}
+	if len(v.Text) > 1 && v.Text[0] == '-' && !isNumber(v.Text[1:]) && o.kind != "RE" && o.kind != "TEXT" && o.kind != "FORMAT" {
+		c.strange = append(c.strange, v.Text) // whether it is a value or a flag is for the program to say
 	}
 	c.flags = append(c.flags, given{option: o, value: v, filled: true})
 	return i + 1

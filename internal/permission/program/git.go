@@ -80,7 +80,7 @@ func gitRows() map[string]spec {
 		"git merge-base":   {class: read, ops: "TEXT...", flags: `-a --all --octopus --is-ancestor --independent --fork-point`},
 		"git for-each-ref": {class: list, ops: "TEXT...", flags: gitListFlags + `--count=N --shell -s -p --perl --python --tcl --exclude=GLOB --include-root-refs`, judge: gitFormat},
 		"git show-ref":     {class: list, ops: "TEXT...", flags: `-dhqs --head --heads --branches --tags --dereference --hash?N --verify --exists --abbrev?N --quiet --exclude-existing?GLOB`},
-		"git show-branch":  {class: list, ops: "TEXT...", flags: `-artg?N --all --remotes --topics --current --topo-order --date-order --sparse --more?N --list --merge-base --independent --no-name --sha1-name --color?W --no-color -g?N --reflog?W`},
+		"git show-branch":  {class: list, ops: "TEXT...", flags: `-art --all --remotes --topics --current --topo-order --date-order --sparse --more?N --list --merge-base --independent --no-name --sha1-name --color?W --no-color -g?N --reflog?W`},
 		"git branch": {class: list, ops: "TEXT...", flags: gitListFlags + `-arvlq --all --remotes --verbose --list --show-current --abbrev?N --no-abbrev --quiet
 			-d! -D! -m! -M! -c! -C! -f! -u:BAD -t?BAD --delete! --move! --copy! --force! --track?BAD --no-track! --set-upstream-to=BAD --set-upstream! --unset-upstream! --edit-description! --create-reflog! --recurse-submodules!`, judge: gitBranch},
 		"git tag": {class: list, ops: "TEXT...", flags: gitListFlags + `-l -n?N --list

@@ -90,8 +90,8 @@ func (c *call) gitFlag(i int) int {
 
 // gitFolder takes -C: the folder that it is in already is fine.
 func (c *call) gitFolder(w Word) {
-	c.GitDir = w.Text
 	if w.Unknown || w.Glob || w.Text == "" {
+		c.GitDir = w.Text
 		c.refuse("only running it tells in which repository git looks")
 		return
 	}
@@ -100,7 +100,11 @@ func (c *call) gitFolder(w Word) {
 		dir = path.Join(c.env.Dir, dir)
 	}
 	dir = path.Clean(dir)
-	if dir == path.Clean(c.env.Dir) || c.env.World != nil && slices.Contains(c.env.World.Roots(), dir) {
+	if dir == path.Clean(c.env.Dir) {
+		return
+	}
+	c.GitDir = w.Text
+	if c.env.World != nil && slices.Contains(c.env.World.Roots(), dir) {
 		return
 	}
 	c.refuse("git -C looks into another repository, " + w.Text + ", whose configuration may run programs")
@@ -328,7 +332,28 @@ func gitClean(c *call) {
 		c.Class, c.Reason = list, ""
 		return
 	}
-	c.Kills = append(c.Kills, ".")
+	for _, w := range c.ops {
+		c.Kills = append(c.Kills, w.Text)
+	}
+}
+
+// gitRestore: the paths lose their changes; with --staged alone only the index does.
+func gitRestore(c *call) {
+	c.Reason += ": " + texts(c.ops)
+	for _, w := range c.ops {
+		c.Kills = append(c.Kills, w.Text)
+	}
+}
+
+// gitForeach: its words, joined, are shell text.
+func gitForeach(c *call) {
+	c.Literal = true
+	c.ScriptHides = slices.ContainsFunc(c.args, func(w Word) bool { return w.Unknown })
+	args := c.args
+	for len(args) > 0 && (args[0].Text == "--recursive" || args[0].Text == "--quiet" || args[0].Text == "-q") {
+		args = args[1:]
+	}
+	c.Script = append(c.Script, texts(args))
 }
 
 func gitGC(c *call) {

@@ -24,7 +24,7 @@ func gitWriting() map[string]spec {
 		"mv": does("moves files", ""), "cherry-pick": does("records commits", ""), "revert": does("records commits", ""), "init": does("creates a repository", "--template=BAD"),
 		"replace": does("replaces objects", ""), "update-index": does("changes the index", ""), "write-tree": does("writes objects", ""), "commit-tree": does("writes objects", ""),
 		"read-tree": does("changes the index", ""), "mktree": does("writes objects", ""), "mktag": does("writes objects", ""), "fast-import": does("writes objects and branches", ""),
-		"fast-export": does("may write files", ""), "format-patch": does("writes files", "-o:OUT --output-directory=OUT --output=OUT --stdout"), "archive": does("packs files, by programs of the configuration", "-o:OUT --output=OUT --exec=PROG --remote=HOST"),
+		"fast-export": does("may write files", ""), "format-patch": does("writes files", "-o:TO --output-directory=TO --output=OUT --stdout"), "archive": does("packs files, by programs of the configuration", "-o:OUT --output=OUT --exec=PROG --remote=HOST"),
 		"bundle": does("writes a file", ""), "repack": does("rewrites the object store", ""), "pack-refs": does("rewrites branches' files", ""), "pack-objects": does("writes packs", ""),
 		"maintenance": does("may rewrite the object store and the machine's timers", ""), "notes": does("writes notes", ""), "bisect": does("checks out commits", ""),
 		"worktree": {class: write, does: "changes the worktrees", raw: true, judge: gitWorktree}, "sparse-checkout": does("changes which files there are", ""), "switch": {class: write, does: "switches the working files", ops: "TEXT...", flags: "-f -c:W -C:W -d -q --force --discard-changes --detach --create=W --force-create=W --orphan=W", judge: gitSwitch},
@@ -39,11 +39,11 @@ func gitWriting() map[string]spec {
 		"push": push, "checkout": checkout, "stash": stash,
 		"reset":   {class: write, does: "moves the branch or the index", ops: "TEXT...", flags: "-pqN --hard --soft --mixed --merge --keep", judge: gitReset},
 		"clean":   {class: destructive, does: "removes files that git does not know", ops: "TEXT...", flags: "-dfiqxXn -e:GLOB --force --dry-run --exclude=GLOB --quiet", judge: gitClean},
-		"restore": destroys("overwrites changes in the working files", "-s:W --source=W -SWpqm --staged --worktree --ours --theirs"), "rm": {class: destructive, does: "removes files", ops: "KILL...", flags: "-fnrq --cached --force --dry-run --ignore-unmatch --quiet"},
+		"restore": {class: destructive, does: "overwrites changes in the working files", ops: "TEXT...", flags: "-s:W --source=W -SWpqm --staged --worktree --ours --theirs", judge: gitRestore}, "rm": {class: destructive, does: "removes files", ops: "KILL...", flags: "-fnrq --cached --force --dry-run --ignore-unmatch --quiet"},
 		"filter-branch": destroys("rewrites the history", "--env-filter=RUN --tree-filter=RUN --index-filter=RUN --msg-filter=RUN --commit-filter=RUN --tag-name-filter=RUN --parent-filter=RUN --setup=RUN -f -d:DIR --subdirectory-filter=DIR"),
 		"filter-repo":   destroys("rewrites the history", ""), "gc": {class: write, does: "rewrites the object store", ops: "", flags: "-q --aggressive --auto --prune?W --no-prune --force", judge: gitGC},
 		"prune": destroys("removes objects", ""), "prune-packed": does("removes objects that are packed", ""), "reflog expire": destroys("removes what is needed to recover work", ""), "reflog delete": destroys("removes what is needed to recover work", ""),
 		"remote add": does("changes the remotes", ""), "remote remove": does("changes the remotes", ""), "remote update": reaches("fetches from remote machines", ""), "remote show": reaches("reaches a remote machine", ""), "remote prune": reaches("removes branches", ""),
-		"bisect run": does("runs a program", ""), "submodule foreach": does("runs a command in each submodule", ""),
+		"bisect run": {class: write, does: "runs a program", raw: true, judge: wrapsExact}, "submodule foreach": {class: write, does: "runs a command in each submodule", raw: true, judge: gitForeach},
 	}
 }

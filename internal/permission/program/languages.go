@@ -52,7 +52,7 @@ func languageRows() map[string]spec {
 		"ldd":            {class: write, does: "may run the program it looks at", ops: "FILE...", judge: asks("--version")},
 		"mise":           {class: write, does: "runs what the project's configuration says", raw: true, judge: execAfter("exec|x")},
 		"asdf":           {class: write, does: "runs what the project's configuration says", raw: true, judge: execAfter("exec")},
-		"direnv":         {class: write, does: "runs what the project's configuration says", raw: true, judge: execAfter("exec")},
+		"direnv":         {class: write, does: "runs what the project's configuration says", raw: true, judge: direnvLooks},
 		"devbox":         {class: write, does: "runs a program in its own environment", raw: true, judge: execAfter("run")},
 		"nix-shell":      {class: write, does: "builds and runs in an environment", raw: false, ops: "TEXT...", flags: "-p -A:W --run=RUN --command=RUN --pure -I:W -E:W", judge: asks("--version")},
 		"nix":            {class: write, does: "builds and runs", raw: true, judge: execAfter("develop|shell|run")},
@@ -169,8 +169,17 @@ func execAfter(verbs string) func(*call) {
 	}
 }
 
+// direnvLooks: direnv exec FOLDER command.
+func direnvLooks(c *call) {
+	asks("version|--version")(c)
+	if len(c.args) > 2 && c.args[0].Text == "exec" {
+		c.Literal = true
+		c.Inner = append(c.Inner, c.args[2:])
+	}
+}
+
 // commandAfter finds the command in words that may begin with flags: behind --, else the first word that is
-// no flag. What a flag takes cannot be told, so each later word may begin the command too.
+// no flag. Where a flag stands before that one, it may be what the flag takes, and the next one begins the command.
 func (c *call) commandAfter(words []Word) {
 	c.Literal = true
 	for i, w := range words {
@@ -182,21 +191,18 @@ func (c *call) commandAfter(words []Word) {
 			c.Script = append(c.Script, v)
 		}
 	}
-	seen := false
 	for i, w := range words {
 		if strings.HasPrefix(w.Text, "-") && !w.Unknown {
 			if (w.Text == "-c" || w.Text == "--command" || w.Text == "--run") && i+1 < len(words) {
 				c.script(words[i+1])
 			}
-			seen = true
 			continue
 		}
-		if i == 0 || seen {
-			c.Inner = append(c.Inner, words[i:])
-			if !seen || i > 0 && !strings.HasPrefix(words[i-1].Text, "-") {
-				return
-			}
+		c.Inner = append(c.Inner, words[i:])
+		if i > 0 && i+1 < len(words) {
+			c.Inner = append(c.Inner, words[i+1:])
 		}
+		return
 	}
 }
 

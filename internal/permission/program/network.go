@@ -141,7 +141,10 @@ func (c *call) sshOptions() {
 		if f.kind != "OPTION" {
 			continue
 		}
-		name, value, _ := strings.Cut(strings.Replace(f.value.Text, " ", "=", 1), "=")
+		name, value := f.value.Text, ""
+		if i := strings.IndexAny(name, "= "); i >= 0 {
+			name, value = name[:i], strings.Trim(name[i+1:], "= ")
+		}
 		switch strings.ToLower(strings.TrimSpace(name)) {
 		case "proxycommand", "localcommand", "knownhostscommand", "permitlocalcommand", "pkcs11provider", "securitykeyprovider", "match", "include", "xauthlocation", "remotecommand":
 			c.exact("ssh -o " + name + " runs a program")

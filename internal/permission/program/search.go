@@ -35,6 +35,8 @@ func searchRows() map[string]spec {
 			--one-file-system --only-matching --path-separator=TEXT --passthru --pcre2 --pcre2-version --pretty --quiet --regex-size-limit=N
 			--regexp=RE --replace=TEXT --smart-case --sort=W --sortr=W --stats --stop-on-nonmatch --text --threads=N --trim --type=W
 			--type-not=W --type-add=W --type-clear=W --type-list --unrestricted --version --vimgrep --with-filename --word-regexp
+			--ignore --ignore-dot --ignore-exclude --ignore-files --ignore-global --ignore-messages --ignore-parent --ignore-vcs --messages
+			--no-column --no-encoding --no-fixed-strings --no-line-buffered --no-multiline --no-pcre2 --no-stats --no-trim --no-text --no-sort-files --sort-files
 			--no-pre --no-search-zip --no-binary --no-follow --no-json --no-crlf
 			-z!! --search-zip!! --pre=PROG --pre-glob=GLOB --hostname-bin=PROG --hyperlink-format=BAD --generate=W`},
 		"ag": {class: search, ops: "TEXT FILE...", dot: true, flags: `-acDFfghHilLnopPQrRsSuUvVwWt0 -# -A:N -B:N -C:N -G:RE -m:N --ackmate --after=N

@@ -37,9 +37,9 @@ func (c *call) sedScript(w Word) {
 	}
 }
 
-// sedScript reads a sed script as far as it is made of the commands p d D g G h H x n N P = l q Q s y, of
+// sedScript reads a sed script as far as it is made of the commands p d D g G h H x n N P = l q Q s y z a i c, of
 // addresses, blocks, labels and branches: none of these writes, reads another file or runs anything. Anything
-// else (w W r R e s///w s///e a i c) makes it stop.
+// else (w W r R e F v s///w s///e), and text that goes on in a further line, makes it stop.
 type sedScript struct {
 	text string
 	at   int
@@ -152,10 +152,15 @@ func (s *sedScript) until(end byte, pattern bool) bool {
 			s.at++
 			return true
 		case c == '[' && pattern:
-			// Brackets hide the delimiter for some versions and not for others.
-			if i := strings.IndexByte(s.text[s.at+1:], ']'); i >= 0 && strings.IndexByte(s.text[s.at:s.at+1+i], end) >= 0 {
+			i := strings.IndexByte(s.text[s.at+1:], ']')
+			if i < 0 || strings.IndexByte(s.text[s.at:s.at+1+i], end) < 0 {
+				break
+			}
+			// A delimiter in brackets ends the pattern for some versions: nothing in the script may then do harm.
+			if strings.ContainsAny(s.text, "wWerRFv") {
 				return false
 			}
+			s.at += i + 1
 		}
 		s.at++
 	}
@@ -172,6 +177,14 @@ func (s *sedScript) command() bool {
 		s.blanks(" \t")
 		s.digits()
 		return s.end()
+	case 'b', 't', 'T', ':':
+		s.blanks(" \t")
+		for isLetter(s.peek()) {
+			s.at++
+		}
+		return s.end()
+	case 'a', 'i', 'c':
+		return s.line()
 	case 's':
 		return s.substitute()
 	case 'y':
@@ -180,6 +193,17 @@ func (s *sedScript) command() bool {
 		return delimiter(end) && s.until(end, false) && s.until(end, false) && s.end()
 	}
 	return false
+}
+
+// line takes the text of a, i and c: the rest of the line, which must not go on in the next one.
+func (s *sedScript) line() bool {
+	end := strings.IndexByte(s.text[s.at:], '\n')
+	if end < 0 {
+		end = len(s.text) - s.at
+	}
+	text := s.text[s.at : s.at+end]
+	s.at += end
+	return strings.TrimSpace(text) != "" && !strings.HasSuffix(text, `\`) && strings.TrimSpace(text)[0] != '\\'
 }
 
 func delimiter(b byte) bool {

@@ -34,7 +34,7 @@ func textRows() map[string]spec {
 		"jq": {class: read, ops: "TEXT FILE...", flags: `-acCeghijMnrRsS -f:FILE -L:DIR --ascii-output --compact-output --color-output --monochrome-output
 			--exit-status --from-file=FILE --null-input --join-output --raw-output --raw-output0 --raw-input --slurp --sort-keys --tab --indent=N --unbuffered
 			--stream --stream-errors --seq --arg=TEXT --argjson=TEXT --args! --jsonargs! --rawfile=BAD --slurpfile=BAD --argfile=BAD --version --help -V`,
-			drop: "-f --from-file", judge: jqLooks, raw: false},
+			drop: "-f --from-file", judge: jqLooks},
 		"yq": {class: read, ops: "TEXT FILE...", flags: `-CMNPejnrS0 -I:N -o:W -p:W --colors --no-colors --no-doc --prettyPrint --exit-status --tojson --null-input
 			--unwrapScalar?W --indent=N --output-format=W --input-format=W --nul-output --xml-attribute-prefix=TEXT --yaml-output -y
 			-Y --yaml-roundtrip --version --help -V -h -i!! --inplace!! --in-place!! -s:OUT --split-exp=OUT --from-file=BAD`, judge: yqLooks},
@@ -47,11 +47,11 @@ func textRows() map[string]spec {
 		"split":    {class: write, does: "writes files", ops: "FILE TEXT", flags: `-dxuez -a:N -b:N -C:N -l:N -n:N -t:W --filter=RUN --version --help`},
 		"csplit":   {class: write, does: "writes files", ops: "FILE TEXT...", flags: `-kqsz -b:W -f:W -n:N`},
 		"tee":      {class: write, does: "writes files", ops: "OUT...", flags: `-aip --append --ignore-interrupts --output-error?W --version --help`, judge: teeLooks},
-		"iconv":    {class: read, ops: "FILE...", flags: `-clsf:W -f:W -t:W --from-code=W --to-code=W --list --silent --verbose --version --help -o:OUT --output=OUT`},
+		"iconv":    {class: read, ops: "FILE...", flags: `-cls -f:W -t:W --from-code=W --to-code=W --list --silent --verbose --version --help -o:OUT --output=OUT`},
 		"dos2unix": {class: write, does: "rewrites files", ops: "OUT...", flags: ""},
 		"unix2dos": {class: write, does: "rewrites files", ops: "OUT...", flags: ""},
 		"sponge":   {class: write, does: "writes a file", ops: "OUT", flags: "-a"},
-		"patch":    {class: write, does: "changes files", ops: "OUT FILE", flags: "-p:N -i:FILE -o:OUT -r:OUT -d:DIR --input=FILE --output=OUT -RNlsEfub --reverse --forward --dry-run"},
+		"patch":    {class: write, does: "changes files", ops: "OUT FILE", flags: "-p:N -i:FILE -o:TO -r:TO -d:DIR --input=FILE --output=TO -RNlsEfub --reverse --forward --dry-run"},
 		"ed":       {class: write, does: "edits files and runs commands", ops: "OUT"},
 		"ex":       {class: write, does: "edits files and runs commands", ops: "OUT..."},
 		"cal":      {class: neutral, tame: true, ops: "TEXT...", flags: `-13AbBChjmnNswy -# -A:N -B:N -m:W -d:W --one --three --sunday --monday --julian --year --twelve --week?N --color?W --version --help`},
@@ -134,21 +134,21 @@ func jqProgram(c *call) {
 	if p.Unknown {
 		c.refuse("only running it tells which program jq runs")
 	}
-	for _, word := range []string{"env", "input_filename", "import", "include", "$__prog", "debug", "halt_error", "modulemeta", "get_search_list"} {
-		if (word == "env" || word == "import" || word == "include") && holdsWord(p.Text, word) {
+	for _, word := range []string{"env", "ENV", "import", "include"} {
+		if holdsWord(p.Text, word) {
 			c.refuse("the jq program uses " + word)
 		}
 	}
 }
 
-// holdsWord reports whether text has word with no letter on either side.
+// holdsWord reports whether text has word with no letter on either side, and not as the name of a field (.env).
 func holdsWord(text, word string) bool {
 	for rest := text; ; {
 		i := strings.Index(rest, word)
 		if i < 0 {
 			return false
 		}
-		before := i > 0 && isLetter(rest[i-1]) && rest[i-1] != '$'
+		before := i > 0 && (isLetter(rest[i-1]) || rest[i-1] == '.')
 		end := i + len(word)
 		after := end < len(rest) && isLetter(rest[end])
 		if !before && !after {
@@ -168,16 +168,16 @@ func yqLooks(c *call) {
 		return
 	}
 	p := c.ops[0]
+	if len(c.ops) > 1 && contains([]string{"e", "eval", "ea", "eval-all"}, p.Text) {
+		p = c.ops[1]
+	}
 	if p.Unknown {
 		c.refuse("only running it tells which program yq runs")
 	}
-	for _, word := range []string{"env", "strenv", "envsubst", "load", "load_str", "load_xml", "load_props", "load_base64", "eval", "import", "include", "system"} {
+	for _, word := range []string{"env", "strenv", "envsubst", "load", "load_str", "load_xml", "load_props", "load_base64", "eval", "import", "include", "system", "ENV"} {
 		if holdsWord(p.Text, word) {
 			c.refuse("the yq program uses " + word)
 		}
-	}
-	if c.has("-e", "--exit-status") && len(c.ops) == 1 {
-		return
 	}
 }
 

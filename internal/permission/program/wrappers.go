@@ -303,9 +303,6 @@ func coreutilsLooks(c *call) {
 func laterLooks(c *call) {
 	c.ScriptHides, c.Literal = true, true
 	c.Stdin = !c.has("-f")
-	if f, ok := c.get("-f"); ok {
-		c.reads(f.value)
-	}
 }
 
 // crontabLooks: -l lists, -r removes all.

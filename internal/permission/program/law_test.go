@@ -1,0 +1,215 @@
+package program
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/lathe-dev/lathe/internal/permission"
+)
+
+func rank(c permission.Class) int {
+	if c.Looks() {
+		return 0
+	}
+	return slices.Index(permission.Classes, c)
+}
+
+// looks reports whether a use only looks, with all that it runs.
+func looks(u Use, depth int) bool {
+	if !u.Class.Looks() || len(u.Script) > 0 || u.ScriptHides || u.Stdin || depth > 5 {
+		return false
+	}
+	for _, inner := range u.Inner {
+		if !looks(Look(inner, env), depth+1) {
+			return false
+		}
+	}
+	return true
+}
+
+// milder reports whether b lets through what a does not.
+func milder(a, b Use) bool {
+	return rank(b.Class) < rank(a.Class)
+}
+
+// TestEveryRowThatLooksHasAnExample keeps the table and the examples together.
+func TestEveryRowThatLooksHasAnExample(t *testing.T) {
+	var lines []string
+	for _, e := range examples(t) {
+		if e.class != "asks" && e.class != "write" && e.class != "destructive" {
+			lines = append(lines, e.line+" ")
+		}
+	}
+	alias := aliases()
+	for _, name := range slices.Sorted(maps.Keys(rows())) {
+		if _, ok := alias[name]; ok || !rows()[name].class.Looks() {
+			continue
+		}
+		if (strings.HasPrefix(name, "docker ") && strings.Count(name, " ") == 2) || strings.HasPrefix(name, "pip") {
+			continue // second names of the same rows
+		}
+		if !slices.ContainsFunc(lines, func(l string) bool { return strings.HasPrefix(l, name+" ") }) {
+			t.Errorf("no example shows that %q only looks", name)
+		}
+	}
+}
+
+// TestEveryFlagOfTheTableIsTakenForWhatItIs runs through all flags of all rows: one that is marked makes a use
+// more than looking, the others do not.
+func TestEveryFlagOfTheTableIsTakenForWhatItIs(t *testing.T) {
+	for name, r := range rows() {
+		if r.raw || r.flags == "" || strings.HasPrefix(name, "docker ") || strings.HasPrefix(name, "podman") {
+			continue
+		}
+		g := grammarOf(r.flags, r.long)
+		for _, o := range g.options {
+			line := append(words(name), Word{Text: o.name})
+			if o.kind != "" && !o.may {
+				line = append(line, Word{Text: "9"})
+			}
+			u := Look(line, env)
+			if o.bad && u.Class.Looks() {
+				t.Errorf("%s %s: class %s although the table marks the flag", name, o.name, u.Class)
+			}
+			if !o.bad && r.class.Looks() && r.judge == nil && !u.Class.Looks() {
+				t.Errorf("%s %s: class %s (%s) although the table does not mark the flag", name, o.name, u.Class, u.Reason)
+			}
+			if o.hard && !u.Literal {
+				t.Errorf("%s %s: a rule with a pattern may allow it", name, o.name)
+			}
+		}
+	}
+}
+
+func TestFlagListsAreWellFormed(t *testing.T) {
+	for name, r := range rows() {
+		for entry := range strings.FieldsSeq(r.flags) {
+			if len(entry) < 2 || entry[0] != '-' && entry[0] != '+' {
+				t.Errorf("%s: entry %q is no flag", name, entry)
+			}
+			if strings.HasPrefix(entry, "--") && strings.Contains(strings.TrimRight(entry, "!"), ":") && !r.long {
+				t.Errorf("%s: long flag %q with a colon", name, entry)
+			}
+		}
+		for role := range strings.FieldsSeq(r.ops) {
+			if !slices.Contains([]string{"FILE", "DIR", "OUT", "KILL", "HOST", "TEXT", "SQL"}, strings.TrimSuffix(role, "...")) {
+				t.Errorf("%s: no role %q", name, role)
+			}
+		}
+		if !r.class.Looks() && r.does == "" {
+			t.Errorf("%s: it does not say what it does", name)
+		}
+	}
+}
+
+// pieces are words that change what a command means.
+var pieces = []string{
+	"-x", "-o", "--output=x", "--exec", "-exec", "{}", ";", "+", "--", "-", "-c", "-i", "a", "./x", "/etc/passwd", "-zzz", "--unknown", "--pre=./x",
+	"-delete", "A=b", "9", "-9", "w out", "s/a/b/e", "{print > \"x\"}", "*", "$", "rm", "--version", "--help", "-n", "-e", "-f",
+}
+
+func drawWord(t *rapid.T, label string) Word {
+	p := rapid.SampledFrom(pieces).Draw(t, label)
+	return Word{Text: p, Glob: p == "*", Unknown: p == "$", Quoted: rapid.Bool().Draw(t, label+" quoted")}
+}
+
+func drawUse(t *rapid.T) (row string, line []Word) {
+	names := slices.Sorted(maps.Keys(rows()))
+	row = rapid.SampledFrom(names).Draw(t, "row")
+	line = words(row)
+	for range rapid.IntRange(0, 4).Draw(t, "words") {
+		line = append(line, drawWord(t, "word"))
+	}
+	return row, line
+}
+
+func TestAnUnknownFlagNeverMakesAUseMilder(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		_, line := drawUse(t)
+		if last := line[len(line)-1]; strings.HasPrefix(last.Text, "-") {
+			line = append(line, Word{Text: "a"}) // else the flag may become the value of the last one
+		}
+		before := Look(line, env)
+		after := Look(append(slices.Clone(line), Word{Text: rapid.SampledFrom([]string{"--zz-unknown", "--zz=1"}).Draw(t, "flag")}), env)
+		if milder(before, after) {
+			t.Fatalf("%v: %s (%s) became %s", line, before.Class, before.Reason, after.Class)
+		}
+	})
+}
+
+func TestAnUnknownWordNeverMakesAUseMilder(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		row, line := drawUse(t)
+		if rows()[row].tame {
+			return // whatever the word is, the program can do no harm with it
+		}
+		i := rapid.IntRange(0, len(line)-1).Draw(t, "at")
+		hidden := slices.Clone(line)
+		hidden[i] = Word{Unknown: true}
+		after := Look(hidden, env)
+		if !looks(after, 0) {
+			return
+		}
+		// What hides in the word may be mild, but the table must not say so of a program that could do harm with it.
+		for _, p := range pieces {
+			shown := slices.Clone(line)
+			shown[i] = Word{Text: p}
+			if u := Look(shown, env); !looks(u, 0) {
+				t.Fatalf("%v: %s, but with %q for the unknown word %s (%s)", hidden, after.Class, p, u.Class, u.Reason)
+			}
+		}
+	})
+}
+
+func TestANameThatIsNotOfTheSystemNeverOnlyLooks(t *testing.T) {
+	for name := range rows() {
+		first, rest, _ := strings.Cut(name, " ")
+		line := append([]Word{{Text: "/tmp/x/" + first}}, words(rest)...)
+		if u := Look(line, env); u.Class.Looks() {
+			t.Errorf("/tmp/x/%s is %s", name, u.Class)
+		}
+	}
+}
+
+func FuzzLook(f *testing.F) {
+	for _, e := range examples(f) {
+		f.Add(e.line, uint8(0))
+	}
+	f.Fuzz(func(t *testing.T, line string, flip uint8) {
+		ws := words(line)
+		for i := range ws {
+			if flip>>(i%8)&1 == 1 {
+				ws[i].Unknown = true
+			}
+		}
+		u := Look(ws, env)
+		if u.Class == "" || (u.Reason == "") != u.Class.Looks() {
+			t.Fatalf("%q: class %q, reason %q", line, u.Class, u.Reason)
+		}
+		for _, inner := range u.Inner {
+			Look(inner, env)
+		}
+	})
+}
+
+func BenchmarkLook(b *testing.B) {
+	lines := [][]Word{words("ls -la src"), words("git log --oneline -20"), words("grep -rn foo ."), words("sed -n 1,20p a"), words("find . -name x")}
+	b.ReportAllocs()
+	for b.Loop() {
+		for _, l := range lines {
+			Look(l, env)
+		}
+	}
+}
+
+func BenchmarkTable(b *testing.B) {
+	for b.Loop() {
+		for _, family := range families() {
+			_ = family
+		}
+	}
+}
