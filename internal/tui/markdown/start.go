@@ -284,8 +284,13 @@ func expand(s string) string {
 
 // htmlStarts are the beginnings of HTML blocks of the first five kinds, and what ends them.
 var htmlStarts = []struct{ start, end string }{
-	{"<!--", "-->"}, {"<?", "?>"}, {"<![cdata[", "]]>"},
-	{"<script", "</script>"}, {"<pre", "</pre>"}, {"<style", "</style>"}, {"<textarea", "</textarea>"},
+	{"<!--", "-->"},
+	{"<?", "?>"},
+	{"<![cdata[", "]]>"},
+	{"<script", "</script>"},
+	{"<pre", "</pre>"},
+	{"<style", "</style>"},
+	{"<textarea", "</textarea>"},
 }
 
 // htmlBlocks are the tags that begin a block wherever they stand (CommonMark, section "HTML blocks").

@@ -253,9 +253,17 @@ func TestNoViewBreaksThePromises(t *testing.T) {
 			Duration: time.Duration(rapid.IntRange(0, 1e12).Draw(t, "duration")), Spinner: rapid.IntRange(0, 30).Draw(t, "spinner"),
 		}
 		views := []event.View{
-			nil, event.Diff{Path: s + ".go", Unified: s}, event.Diff{Path: "x.go", Unified: "@@ -1 +1 @@\n-" + s}, event.Command{Command: s, Output: s, OutputRef: s, Background: s, ExitCode: 3}, event.Listing{Title: s, Items: []string{s, s}, Total: 9},
-			event.TextView{Text: s, Path: s, Language: "go"}, event.TextView{Summary: s}, event.Todo{Items: []event.TodoItem{{Content: s, Status: s}, {ActiveForm: s, Status: "in_progress"}}}, event.Image{MIME: s, Name: s},
-			event.Subagent{Agent: s, Title: s, Result: s}, event.UnknownView{Shape: s, JSON: json.RawMessage(s)},
+			nil,
+			event.Diff{Path: s + ".go", Unified: s},
+			event.Diff{Path: "x.go", Unified: "@@ -1 +1 @@\n-" + s},
+			event.Command{Command: s, Output: s, OutputRef: s, Background: s, ExitCode: 3},
+			event.Listing{Title: s, Items: []string{s, s}, Total: 9},
+			event.TextView{Text: s, Path: s, Language: "go"},
+			event.TextView{Summary: s},
+			event.Todo{Items: []event.TodoItem{{Content: s, Status: s}, {ActiveForm: s, Status: "in_progress"}}},
+			event.Image{MIME: s, Name: s},
+			event.Subagent{Agent: s, Title: s, Result: s},
+			event.UnknownView{Shape: s, JSON: json.RawMessage(s)},
 		}
 		v := rapid.SampledFrom(views).Draw(t, "view")
 		lines := append(view.Render(v, o), view.Header(v, o))
