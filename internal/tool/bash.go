@@ -52,7 +52,7 @@ func newBash(env *Env) agent.Tool {
 	return newTool("Bash", bashDescription, bashSchema, (&basher{env, bashFlood}).prepare)
 }
 
-func (t *basher) prepare(_ context.Context, callID string, in bashInput) (*agent.Plan, error) {
+func (t *basher) prepare(ctx context.Context, callID string, in bashInput) (*agent.Plan, error) {
 	if strings.TrimSpace(in.Command) == "" {
 		return nil, errors.New("the command is empty; say what to run")
 	}
@@ -65,8 +65,9 @@ func (t *basher) prepare(_ context.Context, callID string, in bashInput) (*agent
 	}
 	at := t.env.here()
 	call := &bashCall{env: t.env, in: in, id: callID, shell: sh, flood: t.flood, at: at, dir: at.dir}
-	plan := &agent.Plan{Title: bashTitle(in), Preview: event.Command{Command: in.Command, Dir: call.dir}, Run: call.run}
+	plan := &agent.Plan{Title: bashTitle(in), Run: call.run}
 	plan.Accesses, call.look = call.analyse()
+	plan.Preview = event.Command{Command: in.Command, Dir: call.dir, Warning: call.warning(ctx, plan.Accesses)}
 	plan.Parallel = call.look != nil && !call.look.moves
 	return plan, nil
 }
