@@ -40,7 +40,7 @@ func (p *program) converse(ctx context.Context, o *Options, words []string) erro
 	if err != nil {
 		return err
 	}
-	c, err := p.console(ctx, o, inst)
+	c, err := p.console(ctx, o, inst, true)
 	if err != nil {
 		return errors.Join(startError(err), inst.Close())
 	}
@@ -55,8 +55,8 @@ func (p *program) converse(ctx context.Context, o *Options, words []string) erro
 }
 
 // console opens the session that the options ask for.
-func (p *program) console(ctx context.Context, o *Options, inst *app.Instance) (*console.Console, error) {
-	so := app.SessionOptions{ID: o.SessionID, Fork: o.Fork, Interactive: true}
+func (p *program) console(ctx context.Context, o *Options, inst *app.Instance, interactive bool) (*console.Console, error) {
+	so := app.SessionOptions{ID: o.SessionID, Fork: o.Fork, Interactive: interactive}
 	if err := chooseSession(inst, o, &so); err != nil {
 		return nil, err
 	}

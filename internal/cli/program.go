@@ -18,8 +18,8 @@ type program struct {
 	kids      children
 
 	onInterrupt atomic.Pointer[func()] // what SIGINT means while it is set
-	log       *journal
-	args      []string // of the command line, as split, for the log
+	log         *journal
+	args        []string // of the command line, as split, for the log
 }
 
 // opener makes or resumes the conversation that the options ask for.

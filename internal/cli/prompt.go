@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/lathe-dev/lathe/internal/app"
+	"github.com/lathe-dev/lathe/internal/command"
 	"github.com/lathe-dev/lathe/internal/llm"
 )
 
@@ -52,11 +53,19 @@ func (p *program) runPrompt(ctx context.Context, o *Options, f *pflag.FlagSet, w
 	if err != nil {
 		return err
 	}
+	if name, args, ok := command.Parse(text); ok {
+		return p.runSlash(ctx, o, name, args)
+	}
+	return p.answer(ctx, o, llm.UserText(text))
+}
+
+// answer runs one turn and prints it.
+func (p *program) answer(ctx context.Context, o *Options, m llm.Message) error {
 	conv, err := p.open(ctx, o)
 	if err != nil {
 		return err
 	}
-	out, err := p.headless(o, conv).once(ctx, llm.UserText(text))
+	out, err := p.headless(o, conv).once(ctx, m)
 	if closeErr := conv.Close(); err == nil && closeErr != nil {
 		err = closeErr
 	}

@@ -12,7 +12,7 @@ import (
 func latheCommands() []Command {
 	return []Command{
 		{
-			Name: "help", Aliases: []string{"?"}, Group: groupLathe, Args: "[command]", Help: "List the commands, or explain one",
+			Name: "help", Aliases: []string{"h"}, Group: groupLathe, Args: "[command]", Help: "List the commands, or explain one",
 			Complete: func(_ context.Context, _ Host, typed string) []event.Candidate { return Complete(typed, nil, 0) },
 			Run:      help,
 		},
@@ -55,7 +55,7 @@ func help(_ context.Context, _ Host, args string) (event.Output, error) {
 		if !ok {
 			return event.Output{}, Unknown(strings.TrimPrefix(args, "/"))
 		}
-		return event.Output{Text: describe(c)}, nil
+		return text("`%s`\n\n%s", c.usage(), describe(c)), nil
 	}
 	var b strings.Builder
 	group := ""
@@ -82,7 +82,7 @@ func (c Command) usage() string { return strings.TrimSpace("/" + c.Name + " " + 
 
 func describe(c Command) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "`%s`\n\n%s.", c.usage(), c.Help)
+	b.WriteString(c.Help + ".")
 	if c.Doc != "" {
 		b.WriteString(" " + c.Doc)
 	}
@@ -100,15 +100,15 @@ func describe(c Command) string {
 func Document() string {
 	var b strings.Builder
 	b.WriteString("# Commands\n\n" +
-		"Typed at the prompt, in the terminal and in plain lines alike; `lathe -p \"/cost\"` works too. A name may be cut short\n" +
-		"where the completion shows what is meant. This page is written by a test from the code.\n")
+		"Typed at the prompt, in the terminal and in plain lines alike; `lathe -c -p \"/cost\"` works too. This page is written from\n" +
+		"the code: `go test ./internal/command -update`.\n")
 	group := ""
 	for _, c := range listed() {
 		if c.Group != group {
 			group = c.Group
 			fmt.Fprintf(&b, "\n## %s\n", group)
 		}
-		fmt.Fprintf(&b, "\n### %s\n\n%s", "/"+c.Name, describe(c))
+		fmt.Fprintf(&b, "\n### `%s`\n\n%s", c.usage(), describe(c))
 	}
 	return b.String()
 }

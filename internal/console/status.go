@@ -110,6 +110,9 @@ func (c *Console) publishStatus() {
 	}
 }
 
+// Status is the present state, as the stream has it.
+func (c *Console) Status() event.Status { return c.status() }
+
 // status is the present state.
 func (c *Console) status() event.Status {
 	c.mu.Lock()

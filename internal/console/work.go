@@ -148,6 +148,9 @@ func (w work) Put(ctx context.Context) (command.Stash, error) {
 	if name := filtered(ctx, g, repo); name != "" {
 		return s, fmt.Errorf("%s names filters (as Git LFS has), which lathe does not run; put the changes away yourself: git stash push --include-untracked", name)
 	}
+	if err := os.MkdirAll(filepath.Dir(w.stashFile()), 0o700); err != nil {
+		return s, fmt.Errorf("what is put away cannot be remembered: %w", err)
+	}
 	ident := []string{"-c", "user.name=lathe", "-c", "user.email=lathe@localhost"}
 	if _, err := g.Run(ctx, repo, append(ident, "stash", "push", "--include-untracked", "--message", "lathe /undo "+time.Now().Format(time.DateTime))...); err != nil {
 		return s, err
@@ -157,7 +160,10 @@ func (w work) Put(ctx context.Context) (command.Stash, error) {
 		return s, err
 	}
 	s.Ref = strings.TrimSpace(string(out))
-	return s, os.WriteFile(w.stashFile(), []byte(s.Ref+"\n"+repo.Root+"\n"), 0o600)
+	if err := os.WriteFile(w.stashFile(), []byte(s.Ref+"\n"+repo.Root+"\n"), 0o600); err != nil {
+		return s, fmt.Errorf("the changes are in git's stash, but that cannot be remembered: %w; take them back with: git stash apply %s", err, s.Ref)
+	}
+	return s, nil
 }
 
 // filtered names a file of attributes that has content filters. lathe runs git without them, so that a stash

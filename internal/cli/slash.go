@@ -1,0 +1,109 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/lathe-dev/lathe/internal/app"
+	"github.com/lathe-dev/lathe/internal/command"
+	"github.com/lathe-dev/lathe/internal/console"
+	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/llm"
+)
+
+// runSlash runs a slash command in place of a prompt: lathe -c -p "/cost". Where it comes to a prompt (as
+// /retry does), that is answered.
+func (p *program) runSlash(ctx context.Context, o *Options, name, args string) error {
+	if _, ok := command.Find(name); !ok {
+		return usage("a prompt may begin with a path, or with any other word", "%v", command.Unknown(name))
+	}
+	inst, err := p.instance(o)
+	if err != nil {
+		return err
+	}
+	c, err := p.console(ctx, o, inst, false)
+	if err != nil {
+		return errors.Join(startError(err), inst.Close())
+	}
+	about := p.slashAbout(c, inst)
+	out, err := c.Command(ctx, name, args)
+	if id := c.Farewell(); id != "" {
+		about.Session = id // it may have been changed
+	}
+	if err = errors.Join(err, c.Close(), inst.Close()); err != nil {
+		return &Error{Code: exitFailed, Err: err}
+	}
+	if out.Prompt != nil {
+		next := *o
+		next.Resume, next.Continue, next.Fork, next.SessionID = about.Session, false, false, ""
+		return p.answer(ctx, &next, *out.Prompt)
+	}
+	return p.printSlash(o, about, slashText(out))
+}
+
+func (p *program) slashAbout(c *console.Console, inst *app.Instance) About {
+	s := c.Status()
+	return About{
+		Session: s.Session, Dir: s.Dir, Model: s.Model, Mode: s.Mode, KeySource: inst.KeySource(),
+		Info: func(id string) llm.ModelInfo { return llm.Lookup("", id) },
+	}
+}
+
+// printSlash prints what a command came to, in the output format.
+func (p *program) printSlash(o *Options, about About, text string) error {
+	if o.OutputFormat == "text" {
+		if p.outTTY {
+			text = escape(text)
+		}
+		if text = strings.TrimRight(text, "\n"); text == "" {
+			return nil
+		}
+		_, err := io.WriteString(p.out, text+"\n")
+		return err
+	}
+	pr := newStreamPrinter(&lineWriter{w: p.out, uuid: p.uuid}, o)
+	t := newTally(about.Info)
+	done := outcome{end: event.TurnEnd{Reason: event.EndCompleted}, answer: text}
+	return errors.Join(pr.begin(about), pr.finish(t, &done), pr.close())
+}
+
+// slashText is the outcome of a command where nobody can choose or edit.
+func slashText(out event.Output) string {
+	var b strings.Builder
+	add := func(s string) {
+		if s = strings.TrimRight(s, "\n"); s != "" {
+			b.WriteString(s + "\n")
+		}
+	}
+	if d, ok := out.View.(event.Diff); ok {
+		add(d.Unified)
+	}
+	add(out.Text)
+	add(out.Copy)
+	add(out.Insert)
+	if out.Pick != nil {
+		add(out.Pick.Title)
+		for _, i := range out.Pick.Items {
+			line := strings.Repeat("  ", i.Depth) + i.ID
+			if i.Label != i.ID {
+				line += "  " + i.Label
+			}
+			if i.Detail != "" {
+				line += "  (" + i.Detail + ")"
+			}
+			add(line)
+		}
+		if len(out.Pick.Items) == 0 {
+			add(out.Pick.Empty)
+		} else {
+			add(fmt.Sprintf("choose with: lathe -p \"/%s ...\"", out.Pick.Command))
+		}
+	}
+	if out.Open != "" {
+		add("the view " + out.Open + " needs the terminal: start lathe without -p")
+	}
+	return b.String()
+}

@@ -1,0 +1,343 @@
+package console
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/lathe-dev/lathe/internal/command"
+	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/llm/llmtest"
+)
+
+// exercises has one entry for each command: what it must do in a session with one turn, which edited a.txt.
+var exercises = map[string]func(*testing.T, *seat, *place){
+	"new": func(t *testing.T, s *seat, _ *place) {
+		old := s.session().ID()
+		s.command("clear", "")
+		if s.session().ID() == old || s.status().ContextUsed != 0 {
+			t.Error("the same conversation")
+		}
+	},
+	"retry": func(t *testing.T, s *seat, _ *place) {
+		if out := s.command("retry", ""); out.Prompt == nil || out.Prompt.PlainText() != "change it" {
+			t.Errorf("%+v", out)
+		}
+		s.refuses("retry", "", "nothing in this conversation") // its only message is before the head now
+	},
+	"rewind": func(t *testing.T, s *seat, _ *place) {
+		s.refuses("rewind", "nonsense", "no message")
+		if p := s.command("rewind", "").Pick; p == nil || p.Command != "rewind" || len(p.Items) != 1 {
+			t.Errorf("%+v", p)
+		}
+	},
+	"tree": func(t *testing.T, s *seat, _ *place) {
+		s.refuses("tree", "nonsense", "no message")
+		if p := s.command("tree", "").Pick; p == nil || len(p.Items) != 1 || !p.Items[0].Current {
+			t.Errorf("%+v", p)
+		}
+	},
+	"history": func(t *testing.T, s *seat, _ *place) {
+		s.shows("history", "", "change it", "[Edit]", "Done.")
+		s.shows("history", "1", "Done.", "before these")
+		s.refuses("history", "x", "not a number")
+	},
+	"copy": func(t *testing.T, s *seat, _ *place) {
+		if out := s.command("copy", ""); out.Copy != "Done." {
+			t.Errorf("%+v", out)
+		}
+		s.refuses("copy", "9", "no such reply")
+	},
+	"export": func(t *testing.T, s *seat, p *place) {
+		s.shows("export", "md out.md", "out.md")
+		s.shows("export", "out.html", "out.html")
+		s.shows("export", "json", ".jsonl")
+		if !strings.Contains(p.read(t, "out.md"), "change it") || !strings.Contains(p.read(t, "out.html"), "<html") {
+			t.Error("not what was asked for")
+		}
+		s.refuses("export", "md out.md", "exists")
+		s.refuses("export", "pdf", "md, html and json")
+	},
+	"resume": func(t *testing.T, s *seat, _ *place) {
+		s.shows("resume", s.session().ID(), "open already")
+		s.refuses("resume", "nonsense", "no session")
+		if p := s.command("resume", "").Pick; p == nil || len(p.Items) != 1 || !p.Items[0].Current {
+			t.Errorf("%+v", p)
+		}
+	},
+	"sessions": func(t *testing.T, s *seat, _ *place) {
+		p := s.command("sessions", "all").Pick
+		if p == nil || len(p.Items) != 1 || len(p.Actions) != 2 || !strings.Contains(p.Items[0].Preview, "claude") {
+			t.Errorf("%+v", p)
+		}
+		s.command(p.Actions[0].Refresh, "") // a whole line
+	},
+	"rename": func(t *testing.T, s *seat, _ *place) {
+		s.shows("rename", "a new\nname", "a new name")
+		until(s, func(st event.Status) bool { return st.Title == "a new name" })
+		s.refuses("rename", "", "give the title")
+	},
+	"fork": func(t *testing.T, s *seat, _ *place) { s.shows("fork", "", "leads back") },
+	"save": func(t *testing.T, s *seat, _ *place) { s.shows("save", "", s.session().Log().Folder()) },
+	"delete-session": func(t *testing.T, s *seat, _ *place) {
+		old := s.session().ID()
+		s.refuses("delete-session", old, "in front")
+		s.command("new", "")
+		s.shows("delete-session", old, "restore-session "+old)
+		s.refuses("resume", old, "no session")
+	},
+	"restore-session": func(t *testing.T, s *seat, _ *place) {
+		old := s.session().ID()
+		s.command("new", "")
+		s.command("delete-session", old)
+		s.shows("restore-session", old, "is back")
+		s.command("resume", old)
+		s.refuses("restore-session", "", "give the id")
+	},
+	"rename-session": func(t *testing.T, s *seat, _ *place) {
+		old := s.session().ID()
+		s.command("rename-session", old+" while in front")
+		s.command("new", "")
+		s.shows("rename-session", old+" the old one", "the old one")
+		s.command("resume", "the old one")
+		s.refuses("rename-session", old, "its title")
+	},
+	"model": func(t *testing.T, s *seat, _ *place) {
+		p := s.command("models", "").Pick
+		if p == nil || len(p.Items) < 5 {
+			t.Fatalf("%+v", p)
+		}
+		s.shows("model", "opus", "claude-opus")
+		if s.status().Model == "" || !strings.Contains(s.status().Model, "opus") {
+			t.Errorf("%+v", s.status())
+		}
+	},
+	"smallmodel": func(t *testing.T, s *seat, _ *place) {
+		s.shows("smallmodel", "haiku", "haiku")
+		if p := s.command("smallmodel", "").Pick; p == nil || !has(p, "claude-haiku-4-5") {
+			t.Errorf("%+v", p)
+		}
+	},
+	"effort": func(t *testing.T, s *seat, _ *place) {
+		s.shows("effort", "HIGH", "high")
+		if s.status().Effort != "high" {
+			t.Errorf("%+v", s.status())
+		}
+		s.shows("effort", "default", "default")
+		s.refuses("effort", "enormous", "the levels are")
+	},
+	"status": func(t *testing.T, s *seat, p *place) {
+		s.shows("status", "", "claude-sonnet", "turns: 1", p.dir, "cost: $0.0")
+	},
+	"tokens": func(t *testing.T, s *seat, _ *place) { s.shows("tokens", "", "of 200,000 tokens", "read") },
+	"context": func(t *testing.T, s *seat, _ *place) {
+		s.shows("context", "", "system prompt", "tools", "Edit", "free")
+	},
+	"cost":  func(t *testing.T, s *seat, _ *place) { s.shows("usage", "", "in 1 turn", "claude-sonnet", "3 steps") },
+	"cache": func(t *testing.T, s *seat, _ *place) { s.shows("cache", "", "prompts:", "files:") },
+	"mode": func(t *testing.T, s *seat, _ *place) {
+		s.shows("mode", "PLAN", "nothing is changed")
+		s.command("mode", "next")
+		if s.status().Mode != "default" {
+			t.Errorf("%s", s.status().Mode)
+		}
+		s.refuses("mode", "yolo", "the modes are")
+	},
+	"permissions": func(t *testing.T, s *seat, p *place) {
+		s.shows("permissions", "deny Bash(rm *)", "this project, for you")
+		if got := p.read(t, ".lathe/settings.local.json"); !strings.Contains(got, "Bash(rm *)") {
+			t.Errorf("%s", got)
+		}
+		s.shows("permissions", "ask WebFetch in user", "all your projects")
+		list := s.command("permissions", "").Pick
+		if !has(list, "deny Bash(rm *) in local") || !has(list, "ask WebFetch in user") {
+			t.Errorf("%+v", list)
+		}
+		s.refuses("permissions", "frobnicate x", "neither allow")
+	},
+	"permissions-remove": func(t *testing.T, s *seat, p *place) {
+		s.command("permissions", "deny Bash(rm *)")
+		s.shows("permissions-remove", "deny Bash(rm *) in local", "Add it again")
+		if got := p.read(t, ".lathe/settings.local.json"); strings.Contains(got, "Bash(rm *)") {
+			t.Errorf("%s", got)
+		}
+		s.refuses("permissions", "remove deny Bash(rm *)", "does not have")
+	},
+	"permissions-add": func(t *testing.T, s *seat, _ *place) {
+		s.shows("permissions-add", "allow Read(~/x/**) in session", "this session")
+		s.shows("permissions-remove", "allow Read(~/x/**) in session", "Removed")
+	},
+	"add-dir": func(t *testing.T, s *seat, p *place) {
+		other := t.TempDir()
+		s.shows("add-dir", other, filepath.Base(other))
+		s.refuses("add-dir", "nowhere", "cannot be added")
+	},
+	"diff": func(t *testing.T, s *seat, _ *place) {
+		d, ok := s.command("diff", "").View.(event.Diff)
+		if !ok || d.Added != 1 || !strings.Contains(d.Unified, "+two") {
+			t.Errorf("%+v", d)
+		}
+		s.refuses("diff", "git", "no git repository")
+		s.refuses("diff", "x", "takes nothing, or git")
+	},
+	"tasks": func(t *testing.T, s *seat, _ *place) {
+		if p := s.command("tasks", "").Pick; p == nil || p.Empty == "" {
+			t.Errorf("%+v", p)
+		}
+		s.refuses("tasks end", "bash_9", "bash_9")
+	},
+	"undo": func(t *testing.T, s *seat, _ *place) { s.refuses("undo", "", "no git repository") },
+	"help": func(t *testing.T, s *seat, _ *place) {
+		s.shows("help", "", "/permissions", "/quit")
+		s.shows("help", "/model", "Also: `/models`")
+		s.refuses("help", "nonsense", "no command")
+	},
+	"keys": func(t *testing.T, s *seat, _ *place) {
+		if out := s.command("keys", ""); out.Open != "keys" {
+			t.Errorf("%+v", out)
+		}
+	},
+	"theme": func(t *testing.T, s *seat, _ *place) {
+		if out := s.command("theme", "light"); out.Theme != "light" {
+			t.Errorf("%+v", out)
+		}
+		s.refuses("theme", "mauve", "the themes are")
+	},
+	"doctor": func(t *testing.T, s *seat, _ *place) { s.shows("doctor", "", "all is well") },
+	"reload": func(t *testing.T, s *seat, p *place) {
+		s.shows("reload", "", "as they were")
+		p.user(t, `{"theme": "dark"}`)
+		s.command("reload", "")
+		if got := s.inst.Config().Settings.Theme; got != "dark" {
+			t.Errorf("%s", got)
+		}
+	},
+	"quit": func(t *testing.T, s *seat, _ *place) {
+		if out := s.command("exit", ""); !out.Quit {
+			t.Errorf("%+v", out)
+		}
+	},
+}
+
+// shows runs a command whose text must have all of these.
+func (s *seat) shows(name, args string, want ...string) {
+	s.t.Helper()
+	out := s.command(name, args)
+	for _, w := range want {
+		if !strings.Contains(out.Text, w) {
+			s.t.Errorf("/%s %s: %q is missing in\n%s", name, args, w, out.Text)
+		}
+	}
+}
+
+// refuses runs a command that must fail and say this.
+func (s *seat) refuses(name, args, want string) {
+	s.t.Helper()
+	if out, err := s.Command(s.t.Context(), name, args); err == nil || !strings.Contains(err.Error(), want) {
+		s.t.Errorf("/%s %s: %v, %+v", name, args, err, out)
+	}
+}
+
+func has(p *event.Pick, id string) bool {
+	for _, i := range p.Items {
+		if i.ID == id {
+			return true
+		}
+	}
+	return false
+}
+
+func TestEveryCommandDoesItsWork(t *testing.T) {
+	for _, c := range command.All() {
+		try, ok := exercises[c.Name]
+		if !ok {
+			t.Errorf("/%s is not tested", c.Name)
+			continue
+		}
+		t.Run(c.Name, func(t *testing.T) {
+			t.Parallel()
+			p := newPlace(t, llmtest.Replies(
+				llmtest.Say(llmtest.Tool("Read", map[string]any{"file_path": "${WORKDIR}/a.txt"})),
+				llmtest.Say(llmtest.Tool("Edit", map[string]any{"file_path": "${WORKDIR}/a.txt", "old_string": "one", "new_string": "two"})),
+				llmtest.Say(llmtest.Text("Done.")),
+			))
+			p.write(t, "a.txt", "one\n")
+			s := p.open(t, func(o *Options) {
+				o.Themes = []string{"auto", "dark", "light"}
+				o.Doctor = func(context.Context) (string, error) { return "all is well", nil }
+			})
+			s.command("mode", "acceptEdits")
+			s.prompt("change it")
+			until[event.TurnEnd](s, nil)
+			until(s, func(st event.Status) bool { return st.CostUSD > 0 && len(st.Changed) == 1 })
+			try(t, s, p)
+		})
+	}
+}
+
+func runGit(t *testing.T, dir string, args ...string) string {
+	t.Helper()
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("git is not installed")
+	}
+	cmd := exec.Command("git", args...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@b")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("git %v: %v: %s", args, err, out)
+	}
+	return string(out)
+}
+
+func TestUndoStashesAndRestores(t *testing.T) {
+	p := newPlace(t, talk3())
+	p.write(t, "a.txt", "one\n")
+	runGit(t, p.dir, "init", "-q", "-b", "main")
+	runGit(t, p.dir, "add", "a.txt")
+	runGit(t, p.dir, "commit", "-qm", "first")
+	s := p.open(t, nil)
+	s.shows("undo", "", "no uncommitted changes")
+	s.refuses("undo", "restore", "put nothing away")
+	p.write(t, "a.txt", "two\n")
+	p.write(t, "sub/new file.txt", "new\n")
+	s.shows("diff", "git", "+two", "untracked: sub/new file.txt")
+	pick := s.command("undo", "").Pick
+	if pick == nil || !strings.Contains(pick.Title, "2 changed paths") || !strings.Contains(pick.Items[0].Preview, "new file.txt") {
+		t.Fatalf("%+v", pick)
+	}
+	if p.read(t, "a.txt") != "two\n" {
+		t.Fatal("it did not ask")
+	}
+	s.shows("undo", pick.Items[0].ID, "git stash apply")
+	if got := p.read(t, "a.txt"); got != "one\n" {
+		t.Errorf("%q", got)
+	}
+	if _, err := os.Stat(filepath.Join(p.dir, "sub")); err == nil {
+		t.Error("the untracked file is still there")
+	}
+	s.shows("undo", "restore", "are back")
+	if p.read(t, "a.txt") != "two\n" || p.read(t, "sub/new file.txt") != "new\n" {
+		t.Error("not restored")
+	}
+	if got := runGit(t, p.dir, "stash", "list"); !strings.Contains(got, "lathe /undo") {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestUndoRefusesWhereFiltersWouldBeSkipped(t *testing.T) {
+	p := newPlace(t, talk3())
+	p.write(t, ".gitattributes", "*.bin filter=lfs\n")
+	runGit(t, p.dir, "init", "-q", "-b", "main")
+	runGit(t, p.dir, "add", ".")
+	runGit(t, p.dir, "commit", "-qm", "first")
+	p.write(t, "b.bin", "x")
+	s := p.open(t, nil)
+	s.refuses("undo", "all", "filters")
+	if p.read(t, "b.bin") != "x" {
+		t.Error("it is gone")
+	}
+}
