@@ -349,7 +349,7 @@ func BenchmarkIndexMemory(b *testing.B) {
 	}
 }
 
-// BenchmarkIndexScan reads a real tree of 20,000 files.
+// BenchmarkIndexScan reads a real tree of 20,000 files, and watches its 440 folders.
 func BenchmarkIndexScan(b *testing.B) {
 	var names []string
 	for i := range 20_000 {
@@ -358,7 +358,8 @@ func BenchmarkIndexScan(b *testing.B) {
 	x, _ := indexed(b, names...)
 	b.ResetTimer()
 	for b.Loop() {
+		x.state.trees, x.state.count = nil, 0
 		x.update()
-		x.state.trees = nil
 	}
+	b.ReportMetric(float64(x.state.count), "files")
 }

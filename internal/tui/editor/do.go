@@ -10,7 +10,6 @@ import (
 // Do does an action. handled is false when the action is not the editor's, or there is nothing to do (delete
 // in an empty prompt, go back from the oldest prompt): the caller may try the next one.
 func (e *Editor) Do(a keys.Action) (outs []Out, handled bool) {
-	joining, yanked := e.kills.joining, e.kills.yanked
 	defer func() { // a cut goes on only when the action before was a cut, too
 		e.kills.joining = e.kills.joining && cuts(a)
 		e.kills.yanked = e.kills.yanked && (a == keys.Yank || a == keys.YankPop)
@@ -21,7 +20,6 @@ func (e *Editor) Do(a keys.Action) (outs []Out, handled bool) {
 	if outs, handled = e.doPopup(a); handled {
 		return outs, true
 	}
-	e.kills.joining, e.kills.yanked = joining, yanked
 	switch {
 	case e.move(a):
 		return e.refresh(false), true
@@ -95,10 +93,7 @@ func (e *Editor) doOther(a keys.Action) ([]Out, bool) {
 	case keys.ExternalEditor:
 		return []Out{OpenEditor{e.visible()}}, true
 	case keys.HistoryFind:
-		e.find = &finder{query: strings.TrimSpace(firstLine(e.visible()))}
-		if len(e.find.query) > 200 || e.mode != Prompt {
-			e.find.query = ""
-		}
+		e.find = &finder{}
 		return e.search(), true
 	case keys.Cancel:
 		if e.mode != Prompt && e.buf.empty() {
@@ -107,11 +102,6 @@ func (e *Editor) doOther(a keys.Action) ([]Out, bool) {
 		}
 	}
 	return nil, false
-}
-
-func firstLine(s string) string {
-	s, _, _ = strings.Cut(s, "\n")
-	return s
 }
 
 // visible is the text with chips as their labels, and with the mode's sign.
@@ -200,7 +190,7 @@ func (e *Editor) submit(a keys.Action) []Out {
 		e.apply(from, e.buf.cursor, "\n", other)
 		return e.refresh(true)
 	}
-	if e.Empty() {
+	if e.blank() {
 		return nil
 	}
 	if label := e.firstLoading(); label != "" {

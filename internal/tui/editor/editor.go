@@ -257,8 +257,11 @@ func (e *Editor) SetMessage(m llm.Message) {
 	e.show(d, pos{1 << 30, 1 << 30})
 }
 
-// Empty reports whether there is nothing to send.
-func (e *Editor) Empty() bool { return strings.TrimSpace(e.buf.all()) == "" && e.find == nil }
+// Empty reports whether the editor is as it was at first: without text, mode and search.
+func (e *Editor) Empty() bool { return e.mode == Prompt && e.find == nil && e.blank() }
+
+// blank reports whether there is nothing to send.
+func (e *Editor) blank() bool { return strings.TrimSpace(e.buf.all()) == "" }
 
 // Reset empties everything without a trace for undo.
 func (e *Editor) Reset() {

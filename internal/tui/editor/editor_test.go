@@ -254,8 +254,15 @@ func TestTheFirstCharacterSetsTheMode(t *testing.T) {
 	if got := frame(t, e, 20, 3); got != "# use tabs|" {
 		t.Errorf("memory: %q", got)
 	}
-	do(t, e, keys.ClearInput, keys.DeleteBack)
-	if e.Mode() != editor.Prompt {
+	do(t, e, keys.ClearInput)
+	if e.Empty() {
+		t.Error("a mode counts as nothing")
+	}
+	if outs := do(t, e, keys.Submit); len(outs) != 0 {
+		t.Errorf("nothing is sent as %v", outs)
+	}
+	do(t, e, keys.DeleteBack)
+	if e.Mode() != editor.Prompt || !e.Empty() {
 		t.Error("backspace in an empty prompt does not leave the mode")
 	}
 	typed(e, "a!")
@@ -327,6 +334,8 @@ func TestNothingInTheTextReachesTheTerminalAsAControl(t *testing.T) {
 func png() []byte { return []byte("\x89PNG\r\n\x1a\n0000") }
 
 func TestImagePathsBecomeAttachments(t *testing.T) {
+	t.Setenv("HOME", "/home/me")
+	t.Setenv("USERPROFILE", "/home/me")
 	for _, tt := range []struct {
 		pasted  string
 		want    []string
@@ -340,7 +349,7 @@ func TestImagePathsBecomeAttachments(t *testing.T) {
 		{"file://host/tmp/cat.gif", []string{"/tmp/cat.gif"}, false},
 		{"/tmp/a.png /tmp/b.jpg", []string{"/tmp/a.png", "/tmp/b.jpg"}, false},
 		{"/tmp/a.png\n/tmp/b.jpg\n", []string{"/tmp/a.png", "/tmp/b.jpg"}, false},
-		{"~/a.png", []string{"~/a.png"}, false},
+		{"~/a.png", []string{"/home/me/a.png"}, false},
 		{`C:\Users\me\a b.png`, []string{`C:\Users\me\a b.png`}, true},
 		{`"C:\Users\me\a b.png"`, []string{`C:\Users\me\a b.png`}, true},
 		{"file:///C:/a.png", []string{"C:/a.png"}, true},

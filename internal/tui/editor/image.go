@@ -3,6 +3,7 @@ package editor
 import (
 	"fmt"
 	"net/url"
+	"os"
 	"path"
 	"slices"
 	"strings"
@@ -33,7 +34,7 @@ func imagePaths(s string, windows bool) []string {
 		return nil
 	}
 	for i, w := range words {
-		words[i] = fileURL(w)
+		words[i] = atHome(fileURL(w))
 	}
 	return words
 }
@@ -53,6 +54,15 @@ func isImagePath(s string, windows bool) bool {
 		}
 	}
 	return windows && (len(s) > 3 && s[1] == ':' && (s[2] == '\\' || s[2] == '/') || strings.HasPrefix(s, `\\`) || strings.HasPrefix(s, `~\`))
+}
+
+// atHome puts the home folder in the place of a tilde.
+func atHome(s string) string {
+	home, err := os.UserHomeDir()
+	if err != nil || !strings.HasPrefix(s, "~") {
+		return s
+	}
+	return home + s[1:]
 }
 
 // fileURL is the path of a file:// URL; other text stays.

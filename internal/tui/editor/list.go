@@ -65,6 +65,11 @@ func raw(c event.Candidate, sign string) string {
 	return s
 }
 
+func firstLine(s string) string {
+	s, _, _ = strings.Cut(s, "\n")
+	return s
+}
+
 func (e *Editor) listRow(c event.Candidate, sign string, chosen bool, labels, width int) string {
 	t := e.opt.Theme
 	base, match, head := t.Text, t.Match, "  "
