@@ -19,7 +19,8 @@ type analysis struct {
 	calls    []*call
 	redirs   []*redirect
 	accesses []permission.Access
-	touched  map[string]bool // accesses that were noted
+	written  map[string]string // what the line writes into files, by path, where that is known
+	touched  map[string]bool   // accesses that were noted
 	odd      map[oddity][]string
 
 	class  permission.Class

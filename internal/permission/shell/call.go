@@ -53,6 +53,9 @@ func (a *analysis) call(c *syntax.CallExpr, sc *scope, in input, rd redirected) 
 	words := a.words(c.Args, sc)
 	run := &call{words: words, assigns: assigns, raw: raw, in: in}
 	script, ok = a.run(run, sc)
+	if rd.write {
+		a.wrote(c, run, sc)
+	}
 	if rd.script != "" {
 		script += rd.script
 	}
@@ -243,7 +246,7 @@ func (a *analysis) addPart(c *call, sc *scope) int {
 	}
 	p.Text, p.Deep = a.texts(c)
 	for i, w := range c.words {
-		if !w.literal() || (w.glob && (i == 0 || risky(c, w))) || (w.braced && (i == 0 || strings.HasPrefix(w.text, "-"))) {
+		if !w.literal() && !w.stays(c, i) || (w.glob && (i == 0 || risky(c, w))) || (w.braced && (i == 0 || strings.HasPrefix(w.text, "-"))) {
 			p.Exact = false
 		}
 	}
@@ -287,8 +290,8 @@ func (a *analysis) harden(c *call, p *permission.Part, sc *scope) {
 		p.Class = stronger(p.Class, permission.ClassNeutral)
 		return
 	}
-	for _, w := range c.words {
-		if w.unknown {
+	for i, w := range c.words {
+		if w.unknown && !w.stays(c, i) {
 			a.soften(p, "only running tells what "+w.show+" is")
 		}
 	}
@@ -422,10 +425,34 @@ func (a *analysis) texts(c *call) (text string, deep []string) {
 	if c.name != "" && c.name != plain[0] {
 		deep = add(deep, text, strings.Join(append([]string{c.name}, plain[1:]...), " "))
 	}
-	if lower := strings.ToLower(c.name); lower != c.name {
+	for _, t := range withoutOptions(c, plain) {
+		deep = add(deep, text, t)
+	}
+	if lower := strings.TrimSuffix(strings.ToLower(c.name), ".exe"); lower != c.name {
 		deep = add(deep, text, strings.Join(append([]string{lower}, plain[1:]...), " "))
 	}
 	return text, deep
+}
+
+// withoutOptions are the texts of a command without the options before its subcommand: git -C x push is
+// git push. Where it is not known whether an option takes the next word, both readings count.
+func withoutOptions(c *call, plain []string) []string {
+	if c.name == "git" {
+		sub, rest := gitSubcommand(c)
+		return []string{strings.Join(append([]string{"git", sub}, rest...), " ")}
+	}
+	if !among(c.name, "docker", "podman", "kubectl", "npm", "pnpm", "yarn", "gh", "cargo", "terraform", "systemctl", "helm", "aws", "gcloud", "go", "pip", "apt", "apt-get", "brew", "hg", "svn") {
+		return nil
+	}
+	var out []string
+	for i := 1; i < len(plain) && strings.HasPrefix(plain[i], "-"); i++ {
+		for skip := 1; skip <= 2 && i+skip < len(plain); skip++ {
+			if !strings.HasPrefix(plain[i+skip], "-") {
+				out = append(out, strings.Join(append([]string{c.name}, plain[i+skip:]...), " "))
+			}
+		}
+	}
+	return out
 }
 
 // add appends a text that is new.

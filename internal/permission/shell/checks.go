@@ -109,6 +109,9 @@ func each(f func(a *analysis, c *call) string) func(*analysis) []string {
 // runs makes a check that fires on programs by name.
 func runs(text string, names ...string) func(*analysis) []string {
 	return each(func(_ *analysis, c *call) string {
+		if c.use.Class.Looks() && len(c.use.Inner) == 0 {
+			return "" // curl --version
+		}
 		for _, name := range names {
 			if c.name == name || (strings.HasSuffix(name, "*") && strings.HasPrefix(c.name, name[:len(name)-1])) {
 				return text + ": " + c.raw
@@ -217,6 +220,9 @@ func hiddenFlag(w word, raw string) bool {
 		return false
 	}
 	name, _, _ := strings.Cut(w.text, "=")
+	if len(w.text) > 2 && (strings.Contains(raw, w.text[:2]+"'"+w.text[2:]+"'") || strings.Contains(raw, w.text[:2]+`"`+w.text[2:]+`"`)) {
+		return false // -G'text'
+	}
 	if strings.Trim(name, "-abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") != "" || len(name) < 3 {
 		return false
 	}
@@ -232,6 +238,9 @@ var expansionChecks = []check{
 		Sentence: "The program to run is in a variable or comes out of another command.",
 		Fires:    "$CMD -rf build", Spares: "echo $CMD",
 		find: each(func(_ *analysis, c *call) string {
+			if len(c.words) == 0 && len(c.assigns) > 0 {
+				return ""
+			}
 			if len(c.words) == 0 {
 				return "what runs is only known when it runs: " + c.raw
 			}

@@ -119,8 +119,12 @@ func condemned(c *call) []word {
 			return operands(c.words[2:])
 		}
 	case "chown", "chmod", "chgrp", "setfacl", "chattr", "xattr":
-		if recursive(c.words) && len(operands(c.words[1:])) > 1 {
-			return operands(c.words[1:])[1:]
+		list := operands(c.words[1:])
+		if !hasFlag(c.words, "--reference") && len(list) > 0 {
+			list = list[1:]
+		}
+		if recursive(c.words) {
+			return list
 		}
 	case "mv", "zf_mv":
 		list := operands(c.words[1:])

@@ -110,6 +110,8 @@ var environmentChecks = []check{
 			case c.name == "printenv", c.name == "env" && len(c.use.Inner) == 0, c.name == "export" && len(c.words) == 1,
 				c.name == "set" && len(c.words) == 1, c.name == "declare" && hasFlag(c.words, "-p"), c.name == "compgen" && hasFlag(c.words, "-v"):
 				return "it prints variables: " + c.raw
+			case among(c.name, "jq", "gojq", "jaq", "yq") && strings.Contains(c.raw, "$ENV"), among(c.name, "awk", "gawk", "mawk") && strings.Contains(c.raw, "ENVIRON"):
+				return "it reads variables: " + c.raw
 			case (c.name == "echo" || c.name == "printf") && secretVariable(c.raw):
 				return "it prints a variable that may hold a key: " + c.raw
 			case c.name == "ps" && len(c.words) > 1 && strings.Contains(c.arg(1), "e") && !strings.HasPrefix(c.arg(1), "-"):
@@ -201,7 +203,7 @@ var programChecks = []check{
 		Sentence: "A program that runs another one with other rights, another root, later or elsewhere.",
 		Fires:    "setsid touch marker", Spares: "echo setsid",
 		find: runs("it runs another program", "setsid", "chroot", "unshare", "nsenter", "chrt", "ionice", "watch", "flock", "script", "parallel",
-			"busybox", "toybox", "env", "xargs", "screen", "tmux", "docker", "podman", "kubectl", "systemd-run", "firejail", "bwrap", "strace", "ltrace", "gdb", "expect", "daemonize", "start-stop-daemon", "coproc"),
+			"busybox", "toybox", "env", "xargs", "screen", "tmux", "systemd-run", "firejail", "bwrap", "strace", "ltrace", "gdb", "expect", "daemonize", "start-stop-daemon", "coproc"),
 	},
 	{
 		Name: "persistence", Effect: permission.Ask,
@@ -214,7 +216,7 @@ var programChecks = []check{
 		Sentence: "Reaches another machine; names that are looked up carry data as well (ping, dig, nslookup).",
 		Fires:    "ping -c1 aGVsbG8.example.test", Spares: "echo ping",
 		find: each(func(_ *analysis, c *call) string {
-			if networkPrograms[c.name] || (len(c.use.Hosts) > 0 && c.name != "") {
+			if networkPrograms[c.name] && !c.use.Class.Looks() || (len(c.use.Hosts) > 0 && c.name != "") {
 				return "it reaches another machine: " + c.raw
 			}
 			return ""

@@ -143,6 +143,13 @@ func (a *analysis) callOutput(words []word, in input, sc *scope) (string, bool) 
 		if len(args) == 1 {
 			return filepath.Base(args[0]) + "\n", known
 		}
+	case "find":
+		// What it starts from stands for what it finds, when it takes everything.
+		var roots []string
+		for _, w := range found(&call{words: append(words[:len(words):len(words)], word{text: "-delete"})}) {
+			roots = append(roots, w.text)
+		}
+		return strings.Join(roots, "\n") + "\n", false
 	case "true", ":":
 		return "", true
 	default:

@@ -7,6 +7,9 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
+// processFile is a name that <( ) may become.
+const processFile = "/dev/fd/63"
+
 // pieces expands one part of a word.
 func (a *analysis) pieces(out []piece, part syntax.WordPart, sc *scope, first, last bool) []piece {
 	switch p := part.(type) {
@@ -24,8 +27,7 @@ func (a *analysis) pieces(out []piece, part syntax.WordPart, sc *scope, first, l
 	case *syntax.ParamExp:
 		return append(out, a.param(p, sc, true))
 	case *syntax.CmdSubst:
-		text, known := a.substitution(p, sc)
-		return append(out, piece{text: text, show: a.source(p, sc), unknown: !known, worked: true, split: true})
+		return append(out, a.substitute(p, sc, true))
 	case *syntax.ArithmExp:
 		text, known := constant(p.X)
 		if known {
@@ -35,8 +37,8 @@ func (a *analysis) pieces(out []piece, part syntax.WordPart, sc *scope, first, l
 		a.arithmetic(p.X, sc)
 		return append(out, piece{text: text, show: a.source(p, sc), unknown: true, worked: true, split: true})
 	case *syntax.ProcSubst:
-		a.processSubstitution(p, sc)
-		return append(out, piece{text: "/dev/fd/63", show: a.source(p, sc), unknown: true, worked: true, produced: p, quoted: true})
+		script := a.processSubstitution(p, sc)
+		return append(out, piece{text: processFile, show: a.source(p, sc), unknown: script == "", worked: true, produced: p, quoted: true, code: script})
 	case *syntax.ExtGlob:
 		source := a.source(p, sc)
 		a.saw(oddExtGlob, source)
@@ -74,6 +76,28 @@ func (a *analysis) literalPiece(text string, sc *scope, first, last bool) []piec
 	return []piece{{text: text, show: unescape(text)}}
 }
 
+// substitute is $( ) as a piece of a word. What only looks and can be written anew may stay in a script.
+func (a *analysis) substitute(c *syntax.CmdSubst, sc *scope, split bool) piece {
+	from, odd := len(a.parts), len(a.odd[oddSubst])
+	text, known, script := a.substitution(c, sc)
+	out := piece{text: text, show: a.source(c, sc), unknown: !known, worked: true, split: split, quoted: !split}
+	if a.mute == 0 && script != "" && a.looked(from) {
+		out.code, out.printed = "$( "+script+" )", true
+		a.odd[oddSubst] = a.odd[oddSubst][:odd]
+	}
+	return out
+}
+
+// looked reports whether all parts from one on only look.
+func (a *analysis) looked(from int) bool {
+	for _, p := range a.parts[from:] {
+		if !p.Class.Looks() || !p.Exact {
+			return false
+		}
+	}
+	return from < len(a.parts)
+}
+
 // quotedPieces are the parts between double quotes.
 func (a *analysis) quotedPieces(q *syntax.DblQuoted, sc *scope) []piece {
 	out := []piece{{quoted: true, worked: q.Dollar}}
@@ -87,8 +111,7 @@ func (a *analysis) quotedPieces(q *syntax.DblQuoted, sc *scope) []piece {
 			got.quoted = true
 			out = append(out, got)
 		case *syntax.CmdSubst:
-			text, known := a.substitution(p, sc)
-			out = append(out, piece{text: text, show: a.source(p, sc), unknown: !known, worked: true, quoted: true})
+			out = append(out, a.substitute(p, sc, false))
 		default:
 			for _, got := range a.pieces(nil, p, sc, false, false) {
 				got.quoted, got.split = true, false
@@ -135,7 +158,35 @@ func (a *analysis) param(p *syntax.ParamExp, sc *scope, split bool) piece {
 	out.split = out.split || name == "@" || wholeArray(p.Index)
 	text, known = a.operate(p, text, known, sc)
 	out.text, out.unknown = text, !known
+	if steady(p, name, sc) {
+		switch b, ok := sc.vars[name]; {
+		case ok && b.turn, known && !ok:
+			out.worked = false // it is the same to whoever reads the line
+		case !ok:
+			out.code = "${" + name + "}"
+		}
+	}
 	return out
+}
+
+// steady reports whether ${name} is nothing but the value of a variable that the line does not compute: one
+// that every session has and that holds no secret, or the variable of a loop.
+func steady(p *syntax.ParamExp, name string, sc *scope) bool {
+	if p.Index != nil || p.Slice != nil || p.Repl != nil || p.Exp != nil || len(p.Modifiers) > 0 {
+		return false
+	}
+	if b, ok := sc.vars[name]; ok {
+		return b.turn && b.known
+	}
+	switch name {
+	case "HOME":
+		return true
+	case "PWD":
+		return len(sc.dirs) == 1
+	case "USER", "LOGNAME", "SHELL", "HOSTNAME", "LANG", "TERM", "PATH", "UID", "EUID", "PPID", "RANDOM", "SECONDS", "LINENO", "OSTYPE", "HOSTTYPE", "MACHTYPE", "BASH_VERSION", "?", "$", "#", "!":
+		return true
+	}
+	return false
 }
 
 // element is one member of an array whose members are kept joined by blanks, or all of them.

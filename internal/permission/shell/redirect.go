@@ -174,6 +174,9 @@ func device(path string) (host string, ok bool) {
 // hereDocument handles << and <<-: a body without expansions becomes a here-string.
 func (a *analysis) hereDocument(r *syntax.Redirect, sc *scope, in *input, fd string) (script string, ok bool) {
 	quoted := quotedDelimiter(r.Word)
+	if !plainDelimiter(a.source(r.Word, sc)) {
+		a.opaque() // shells differ on where such a document ends
+	}
 	text, plain := "", true
 	if r.Hdoc != nil {
 		text, plain = a.hereBody(r.Hdoc, sc, quoted)
@@ -190,6 +193,14 @@ func (a *analysis) hereDocument(r *syntax.Redirect, sc *scope, in *input, fd str
 	}
 	body, ended := strings.CutSuffix(text, "\n")
 	return " " + fd + "<<<" + quote(body), plain && ended && !strings.HasPrefix(fd, "{")
+}
+
+// plainDelimiter reports whether the delimiter of a here-document is a plain name, in quotes or not.
+func plainDelimiter(source string) bool {
+	if n := len(source); n > 1 && (source[0] == '\'' || source[0] == '"') && source[n-1] == source[0] {
+		source = source[1 : n-1]
+	}
+	return source != "" && strings.Trim(source, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.!") == ""
 }
 
 // quotedDelimiter reports whether any of the delimiter is quoted, so that the body is taken as it is.

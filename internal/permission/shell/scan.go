@@ -14,6 +14,9 @@ func (a *analysis) scan(text string, sc *scope) {
 	if a.mute > 0 || a.scanned(len(text)) {
 		return
 	}
+	if bomb := strings.Join(strings.FieldsFunc(text, blank), ""); strings.Contains(bomb, ":|:&") {
+		a.saw(oddForkBomb, ":")
+	}
 	inner := sc.inside("text that does not parse")
 	inner.guess = true
 	seen := map[string]bool{}
@@ -28,7 +31,7 @@ func (a *analysis) scan(text string, sc *scope) {
 
 // scanned counts the text that was scanned, so that text within text stays bounded.
 func (a *analysis) scanned(n int) bool {
-	a.steps += n / 100
+	a.steps += 10 + n/100
 	return a.steps > 100_000
 }
 
@@ -100,7 +103,11 @@ func (a *analysis) code(text string, sc *scope, name string) {
 	}
 	inner := sc.inside(name + " code")
 	inner.guess = true
-	for _, s := range stringsIn(text) {
+	all := stringsIn(text)
+	if len(all) > 1 {
+		all = append(all, strings.Join(all, " ")) // a list of words
+	}
+	for _, s := range all {
 		if words := a.roughWords(s); len(words) > 0 && len(words[0].text) > 1 {
 			a.nestedScript(s, inner, name+" code", nil)
 		}

@@ -26,6 +26,7 @@ type scope struct {
 type binding struct {
 	text  string
 	known bool // false: text is only what is known of it
+	turn  bool // it is the variable of a loop, in one turn of it
 }
 
 // function is a body and the text that its positions count in.

@@ -2,6 +2,7 @@ package shell
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/lathe-dev/lathe/internal/permission"
@@ -23,7 +24,11 @@ func (a *analysis) rewrite(c *call, p *permission.Part, inner string) (script st
 		return "", false
 	}
 	b.WriteString(head)
-	for _, w := range c.words[1:] {
+	for i, w := range c.words[1:] {
+		if w.code != "" && w.stays(c, i+1) {
+			b.WriteString(" " + w.code)
+			continue
+		}
 		if w.unknown {
 			return "", false
 		}
@@ -86,35 +91,48 @@ func (a *analysis) head(c *call, p *permission.Part) (string, bool) {
 	return quote(p.Path), true
 }
 
-// spread writes a pattern as the files that it stands for now, as the shell would: relative patterns give
-// relative names, and one that finds nothing stays as it is.
+// spread writes a pattern as the files that it stands for now.
 func (a *analysis) spread(w word, c *call) (string, bool) {
-	if len(c.dirs) != 1 || c.assignsAny() {
+	if len(c.dirs) != 1 || len(c.assigns) > 0 {
 		return "", false
 	}
-	found, more := a.world.Glob(w.text, c.dirs[0], maxGlob)
+	names, ok := a.spreadNames(w, c.dirs[0])
+	for i := range names {
+		names[i] = quote(names[i])
+	}
+	return strings.Join(names, " "), ok
+}
+
+// spreadNames are the files that a pattern stands for now, as the shell would name them: relative patterns give
+// relative names, and one that finds nothing stays as it is. No name can be taken for a flag.
+func (a *analysis) spreadNames(w word, dir string) (names []string, ok bool) {
+	pattern, folders := strings.CutSuffix(w.text, "/")
+	found, more := a.world.Glob(pattern, dir, maxGlob)
 	if more {
-		return "", false
+		return nil, false
 	}
-	if len(found) == 0 {
-		return quote(unescape(w.text)), true
+	if folders {
+		found = slices.DeleteFunc(found, func(f string) bool { return a.world.Stat(f).Kind != permission.Folder })
 	}
-	names := make([]string, 0, len(found))
 	for _, f := range found {
 		name := f
 		if !filepath.IsAbs(w.text) {
-			rel, err := filepath.Rel(c.dirs[0], f)
+			rel, err := filepath.Rel(dir, f)
 			if err != nil {
-				return "", false
+				return nil, false
 			}
 			name = filepath.ToSlash(rel)
 			if strings.HasPrefix(w.text, "./") || strings.HasPrefix(name, "-") {
 				name = "./" + name
 			}
 		}
-		names = append(names, quote(name))
+		if folders {
+			name += "/"
+		}
+		names = append(names, name)
 	}
-	return strings.Join(names, " "), true
+	if len(names) == 0 {
+		names = []string{unescape(w.text)}
+	}
+	return names, true
 }
-
-func (c *call) assignsAny() bool { return len(c.assigns) > 0 }

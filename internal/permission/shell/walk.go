@@ -105,13 +105,15 @@ func (a *analysis) command(s *syntax.Stmt, sc *scope, in input, rd redirected) (
 	case *syntax.TimeClause:
 		return a.timed(c, sc, in)
 	case *syntax.IfClause:
-		a.ifs(c, sc)
+		return a.ifs(c, sc)
 	case *syntax.WhileClause:
+		a.opaque()
 		a.branch(c.Cond, sc)
 		a.branch(c.Do, sc)
 	case *syntax.ForClause:
-		a.loop(c, sc)
+		return a.loop(c, sc)
 	case *syntax.CaseClause:
+		a.opaque()
 		a.cases(c, sc)
 	case *syntax.FuncDecl:
 		a.define(c, sc)
@@ -137,6 +139,7 @@ func (a *analysis) command(s *syntax.Stmt, sc *scope, in input, rd redirected) (
 			a.nestedScript(cut(sc.src, c.Name.Pos().Offset(), c.End().Offset()), sc, "coproc", nil)
 		}
 	case *syntax.TestDecl:
+		a.opaque()
 		a.stmt(c.Body, sc.inside("@test"), input{})
 	}
 	a.saw(oddControl, "")
@@ -231,45 +234,93 @@ func (a *analysis) timed(c *syntax.TimeClause, sc *scope, in input) (script stri
 }
 
 // branch walks statements that may run or not.
-func (a *analysis) branch(stmts []*syntax.Stmt, sc *scope) {
+func (a *analysis) branch(stmts []*syntax.Stmt, sc *scope) (script string, ok bool) {
 	before := sc.dirs
-	a.list(stmts, sc)
+	script, ok = a.list(stmts, sc)
 	sc.maybe(before)
+	return script, ok && len(stmts) > 0
 }
 
-func (a *analysis) ifs(c *syntax.IfClause, sc *scope) {
-	for ; c != nil; c = c.Else {
-		a.branch(c.Cond, sc)
-		a.branch(c.Then, sc)
+// ifs walks if, its elifs and its else.
+func (a *analysis) ifs(c *syntax.IfClause, sc *scope) (script string, ok bool) {
+	var b strings.Builder
+	ok = true
+	for word := "if"; c != nil; c = c.Else {
+		if len(c.Cond) > 0 {
+			text, good := a.branch(c.Cond, sc)
+			b.WriteString(word + " " + text + "; then ")
+			ok = ok && good
+		} else {
+			b.WriteString("else ")
+		}
+		text, good := a.branch(c.Then, sc)
+		b.WriteString(text + "; ")
+		ok, word = ok && good, "elif"
 	}
+	return b.String() + "fi", ok
 }
 
-// loop walks for and select. The variable stands for each item in turn, so that checks see all of them.
-func (a *analysis) loop(c *syntax.ForClause, sc *scope) {
-	switch l := c.Loop.(type) {
-	case *syntax.CStyleLoop:
+// loop walks for and select. The variable stands for each item in turn, so that checks see all of them; what
+// may run is written out turn by turn.
+func (a *analysis) loop(c *syntax.ForClause, sc *scope) (script string, ok bool) {
+	if l, ok := c.Loop.(*syntax.CStyleLoop); ok {
 		for _, x := range []syntax.ArithmExpr{l.Init, l.Cond, l.Post} {
+			a.saw(oddArithmetic, "for (( ))")
 			a.arithmetic(x, sc)
 		}
-	case *syntax.WordIter:
-		items := a.words(l.Items, sc)
-		if len(items) == 0 {
-			sc.assign(l.Name.Value, binding{})
+		a.opaque()
+		a.branch(c.Do, sc)
+		return "", false
+	}
+	l, _ := c.Loop.(*syntax.WordIter)
+	if l == nil {
+		return "", false
+	}
+	items, ok := a.items(l, sc)
+	var turns []string
+	for _, item := range items {
+		if a.inline++; a.inline > maxInline {
+			a.saw(oddTooMuch, "turns of a loop")
+			a.opaque()
+			break
 		}
-		for _, item := range items[:max(0, len(items)-1)] {
-			if a.inline++; a.inline > maxInline {
-				a.saw(oddTooMuch, "turns of a loop")
-				break
-			}
-			sc.assign(l.Name.Value, binding{text: item.text, known: !item.unknown})
-			a.branch(c.Do, sc)
+		sc.assign(l.Name.Value, binding{text: item.text, known: !item.unknown, turn: item.literal() && !c.Select})
+		text, good := a.branch(c.Do, sc)
+		ok = ok && good && item.literal()
+		turns = append(turns, "{ "+text+"; }")
+	}
+	if len(turns) == 0 {
+		sc.assign(l.Name.Value, binding{})
+		a.branch(c.Do, sc)
+		ok = false
+	}
+	sc.assign(l.Name.Value, binding{text: sc.vars[l.Name.Value].text})
+	return strings.Join(turns, "; "), ok && !c.Select && ownName(l.Name.Value)
+}
+
+// ownName reports whether a name is one that scripts give to their own variables: no program looks at it.
+func ownName(name string) bool {
+	return strings.Trim(name, "abcdefghijklmnopqrstuvwxyz_0123456789") == ""
+}
+
+// items are what the variable of a loop stands for, patterns as the files that they stand for now.
+func (a *analysis) items(l *syntax.WordIter, sc *scope) (items []word, ok bool) {
+	ok = true
+	for _, w := range a.words(l.Items, sc) {
+		if !w.glob {
+			items = append(items, w)
+			continue
 		}
-		if len(items) > 0 {
-			last := items[len(items)-1]
-			sc.assign(l.Name.Value, binding{text: last.text, known: !last.unknown})
+		if len(sc.dirs) != 1 {
+			return append(items, w), false
+		}
+		names, good := a.spreadNames(w, sc.dirs[0])
+		ok = ok && good
+		for _, name := range names {
+			items = append(items, word{text: name, show: name})
 		}
 	}
-	a.branch(c.Do, sc)
+	return items, ok
 }
 
 func (a *analysis) cases(c *syntax.CaseClause, sc *scope) {
@@ -354,27 +405,36 @@ func (a *analysis) evaluate(s *syntax.Stmt, sc *scope, what string) {
 }
 
 // substitution walks $( ) and returns what it prints, where the line tells.
-func (a *analysis) substitution(c *syntax.CmdSubst, sc *scope) (text string, known bool) {
+func (a *analysis) substitution(c *syntax.CmdSubst, sc *scope) (text string, known bool, script string) {
 	if a.mute == 0 {
 		a.saw(oddSubst, a.source(c, sc))
 		within := "$( )"
 		if c.Backquotes {
 			within = "` `"
 		}
-		a.list(c.Stmts, sc.inside(within))
+		ok := false
+		if script, ok = a.list(c.Stmts, sc.inside(within)); !ok {
+			script = ""
+		}
 	}
 	text, known = a.output(c.Stmts, sc)
-	return strings.TrimRight(text, "\n"), known
+	return strings.TrimRight(text, "\n"), known, script
 }
 
 // processSubstitution walks <( ) and >( ).
-func (a *analysis) processSubstitution(p *syntax.ProcSubst, sc *scope) {
+// script is set where what runs in it only looks.
+func (a *analysis) processSubstitution(p *syntax.ProcSubst, sc *scope) (script string) {
 	if a.mute > 0 {
-		return
+		return ""
 	}
-	a.saw(oddSubst, a.source(p, sc))
 	if p.Op == syntax.CmdInTemp {
 		a.saw(oddZsh, "=( )")
 	}
-	a.list(p.Stmts, sc.inside(p.Op.String()+" )"))
+	from := len(a.parts)
+	text, ok := a.list(p.Stmts, sc.inside(p.Op.String()+" )"))
+	if ok && p.Op == syntax.CmdIn && a.looked(from) {
+		return "<( " + text + " )"
+	}
+	a.saw(oddSubst, a.source(p, sc))
+	return ""
 }

@@ -20,11 +20,23 @@ type word struct {
 	quoted   bool
 	braced   bool              // came out of braces
 	tilde    bool              // begins with the home folder, written ~
+	code     string            // for a script: the word with the variables and commands that may stay as they are; "" for none
+	printed  bool              // code holds the output of a command, which may be any text
 	produced *syntax.ProcSubst // it is <(...) or the like
 }
 
 // literal reports whether the word is the same to whoever reads it.
 func (w word) literal() bool { return !w.unknown && !w.worked }
+
+// stays reports whether a word may stay in a script as it is: what runs in it only looks, and its variables are
+// those of every session. The output of a command may be any text, so only programs that print their
+// arguments may get it.
+func (w word) stays(c *call, i int) bool {
+	if w.code == "" || i == 0 {
+		return false
+	}
+	return !w.printed || c.name == "echo" || c.name == "printf" && i > 1
+}
 
 // for the program table.
 func (w word) program() program.Word {
@@ -37,9 +49,11 @@ type piece struct {
 	unknown    bool
 	worked     bool
 	quoted     bool
-	tilde      bool // the home folder, written ~
-	literal    bool // unquoted, but no backslash or pattern in it counts
-	split      bool // unquoted result of an expansion: blanks in it end the word, patterns in it count
+	tilde      bool   // the home folder, written ~
+	code       string // what may stay as it is in a script: "$USER" as ${USER}
+	printed    bool   // code is a substitution
+	literal    bool   // unquoted, but no backslash or pattern in it counts
+	split      bool   // unquoted result of an expansion: blanks in it end the word, patterns in it count
 	produced   *syntax.ProcSubst
 }
 
@@ -176,7 +190,8 @@ func sequence(b *syntax.BraceExp, left *int) [][]syntax.WordPart {
 		return nil
 	}
 	var out [][]syntax.WordPart
-	for i := lo; (step > 0 && i <= hi) || (step < 0 && i >= hi); i += step {
+	for n := range (hi-lo)/step + 1 {
+		i := lo + n*step
 		text := strconv.Itoa(i)
 		if !number {
 			text = string(rune(i))
@@ -241,6 +256,8 @@ type builder struct {
 	w             word
 	text, pattern strings.Builder
 	show          strings.Builder
+	code          strings.Builder // the word as a script may say it
+	codes, spoilt bool            // some of it stays as it is; some of it cannot
 }
 
 func newBuilder(worked bool) *builder { return &builder{w: word{worked: worked}} }
@@ -253,6 +270,7 @@ func (b *builder) add(p piece, text string) {
 		b.w.produced = p.produced
 	}
 	b.show.WriteString(p.show)
+	b.coded(p, text)
 	b.w.tilde = b.w.tilde || p.tilde
 	if p.quoted || p.literal {
 		b.text.WriteString(text)
@@ -270,7 +288,32 @@ func (b *builder) add(p piece, text string) {
 	b.pattern.WriteString(text)
 }
 
+// coded writes a piece as a script may say it.
+func (b *builder) coded(p piece, text string) {
+	switch {
+	case p.code != "":
+		b.codes = true
+		b.w.printed = b.w.printed || p.printed
+		if p.quoted && p.produced == nil {
+			b.code.WriteString(`"` + p.code + `"`)
+		} else {
+			b.code.WriteString(p.code)
+		}
+	case p.unknown || p.worked:
+		b.spoilt = true
+	default:
+		if !p.quoted && !p.literal && !p.split {
+			b.spoilt = b.spoilt || hasMeta(text)
+			text = unescape(text)
+		}
+		b.code.WriteString(quote(text))
+	}
+}
+
 func (b *builder) word() word {
+	if b.codes && !b.spoilt {
+		b.w.code = b.code.String()
+	}
 	b.w.text, b.w.show = b.text.String(), b.show.String()
 	if b.w.glob {
 		b.w.text = b.pattern.String()
