@@ -1,6 +1,7 @@
 package editor
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/lathe-dev/lathe/internal/event"
@@ -27,6 +28,7 @@ type popup struct {
 	selected  int
 	moved     bool // the user chose
 	dismissed bool // until another token
+	late      bool // the items are those for a text before this one
 	top       int  // the first row shown
 }
 
@@ -63,7 +65,7 @@ func (e *Editor) refresh(edited bool) []Out {
 
 func (e *Editor) ask(t token) []Out {
 	e.gen++
-	e.popup.gen = e.gen
+	e.popup.gen, e.popup.late = e.gen, true
 	return []Out{Ask{e.gen, event.Query{Kind: t.kind, Name: t.name, Text: t.text, Limit: completions}}}
 }
 
@@ -167,9 +169,13 @@ func (e *Editor) Answer(gen uint64, found []event.Candidate) []Out {
 		return nil
 	}
 	p := &e.popup
-	p.items, p.selected, p.moved, p.top = found, 0, false, 0
+	p.items, p.selected, p.moved, p.top, p.late = found, 0, false, 0, false
 	if p.token.kind == event.QueryCommand {
 		e.learnHints(found)
+	}
+	if enter := e.enterWaits; enter != nil {
+		e.enterWaits = nil
+		return e.submit(*enter)
 	}
 	return nil
 }
@@ -263,9 +269,12 @@ func inserted(t token, s, following string) string {
 	return "@" + s + " "
 }
 
-// typedInFull reports whether the chosen completion already stands in the text.
+// typedInFull reports whether what stands in the text is itself one of the completions, and the user chose no
+// other.
 func (p *popup) typedInFull() bool {
-	return p.token.text == strings.TrimPrefix(p.items[p.selected].Text, "/")
+	return !p.moved && slices.ContainsFunc(p.items, func(c event.Candidate) bool {
+		return strings.TrimPrefix(c.Text, "/") == strings.TrimPrefix(p.token.text, "/")
+	})
 }
 
 // enter decides what Submit means while the list is open: whether the completion is taken, and whether the
@@ -277,7 +286,10 @@ func (e *Editor) enter() (take, send bool) {
 	}
 	switch p.token.kind {
 	case event.QueryCommand:
-		return !p.typedInFull(), p.typedInFull() || p.items[p.selected].Hint == ""
+		if p.typedInFull() {
+			return false, true
+		}
+		return true, p.items[p.selected].Hint == ""
 	case event.QueryArgument:
 		return p.moved || p.token.text != "", true
 	}

@@ -256,6 +256,25 @@ func TestEnterInTheListOfCommands(t *testing.T) {
 	}
 }
 
+func TestEnterWaitsForTheCompletionsOfWhatWasTyped(t *testing.T) {
+	e := fresh()
+	answer(t, e, typed(e, "/m"), []event.Candidate{{Text: "memory"}, {Text: "model", Hint: "[name]"}})
+	ask := last[editor.Ask](t, typed(e, "odel"))
+	if outs := do(t, e, keys.Submit); len(outs) != 0 {
+		t.Fatalf("enter took a completion of less text: %v", outs)
+	}
+	s := last[editor.Submit](t, e.Answer(ask.Gen, candidates("memory-model", "model")))
+	if s.Name != "model" {
+		t.Errorf("sent %+v", s)
+	}
+	answer(t, e, typed(e, "@a"), candidates("a"))
+	ask = last[editor.Ask](t, typed(e, "b"))
+	do(t, e, keys.Submit, keys.Left)
+	if outs := e.Answer(ask.Gen, candidates("ab")); len(outs) != 0 || e.Empty() {
+		t.Errorf("enter still waits after another key: %v", outs)
+	}
+}
+
 func TestCommandsAreReadWithTheirArguments(t *testing.T) {
 	for _, tt := range []struct {
 		text, name, args string

@@ -177,6 +177,10 @@ func (e *Editor) unstash() bool {
 
 // submit sends the prompt, or makes of a backslash at the cursor a new line.
 func (e *Editor) submit(a keys.Action) []Out {
+	if p := &e.popup; p.open() && p.late && !p.moved && e.enterWaits == nil { // twice: now
+		e.enterWaits = &a // what is shown is for less than what was typed
+		return nil
+	}
 	take, send := e.enter()
 	var outs []Out
 	if take {

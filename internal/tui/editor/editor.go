@@ -101,9 +101,10 @@ type Editor struct {
 
 	chips            map[int]*chip
 	nextChip         int
-	pastes, images   int // how many there were, for their labels
-	waiting          *keys.Action
-	gen              uint64 // of the last question
+	pastes, images   int          // how many there were, for their labels
+	waiting          *keys.Action // to send, as soon as the images are read
+	enterWaits       *keys.Action // to send or complete, as soon as the completions are there
+	gen              uint64       // of the last question
 	popup            popup
 	hints            map[string]string // the arguments of commands
 	history          history
@@ -206,7 +207,7 @@ func (e *Editor) insert(s string, lines, chars int) []Out {
 
 // touched is called after every change of the text.
 func (e *Editor) touched() {
-	e.buf.goal, e.waiting = -1, nil
+	e.buf.goal, e.waiting, e.enterWaits = -1, nil, nil
 	e.kills.joining, e.kills.yanked = false, false
 }
 
@@ -267,7 +268,7 @@ func (e *Editor) blank() bool { return strings.TrimSpace(e.buf.all()) == "" }
 func (e *Editor) Reset() {
 	e.kills.settle(func(s string) string { return e.render(s, (*chip).expanded) })
 	e.mode, e.buf, e.undo = Prompt, newBuffer(""), undo{}
-	e.chips, e.popup, e.find, e.waiting, e.top = nil, popup{}, nil, nil, 0
+	e.chips, e.popup, e.find, e.waiting, e.enterWaits, e.top = nil, popup{}, nil, nil, nil, 0
 	e.history.at, e.history.waiting = 0, false
 }
 

@@ -32,7 +32,7 @@ func (e *Editor) move(a keys.Action) bool {
 		return false
 	}
 	b.cursor, b.goal = to, -1
-	e.undo.open = false
+	e.undo.open, e.enterWaits = false, nil
 	return true
 }
 

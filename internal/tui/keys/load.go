@@ -9,16 +9,23 @@ import (
 
 // Problem is something in the user's keybindings that does not hold, or that takes something else away.
 type Problem struct {
-	Line    int    // in the text that was loaded, from 1
+	Line    int    // in the text that was loaded, from 1; 0 when that has only one
 	Where   string // the context and key: Chat "ctrl+k"
 	Message string // what is wrong, and the next move
 }
 
 func (p Problem) String() string {
-	if p.Where == "" {
-		return fmt.Sprintf("line %d: %s", p.Line, p.Message)
+	var at []string
+	if p.Line > 0 {
+		at = append(at, fmt.Sprintf("line %d", p.Line))
 	}
-	return fmt.Sprintf("line %d, %s: %s", p.Line, p.Where, p.Message)
+	if p.Where != "" {
+		at = append(at, p.Where)
+	}
+	if len(at) == 0 {
+		return p.Message
+	}
+	return strings.Join(at, ", ") + ": " + p.Message
 }
 
 // entry is one chord of one context.
@@ -61,6 +68,11 @@ func Load(settings json.RawMessage) (*Map, []Problem) {
 	l.read(root)
 	l.prefixes()
 	l.wayToSend()
+	if !strings.Contains(strings.TrimSpace(string(settings)), "\n") {
+		for i := range l.problems {
+			l.problems[i].Line = 0
+		}
+	}
 	slices.SortStableFunc(l.problems, func(a, b Problem) int { return a.Line - b.Line })
 	return build(l.leader, l.entries), l.problems
 }
@@ -255,7 +267,7 @@ func (l *loader) bind(c Context, key string, a Action, offset int) {
 	i := slices.IndexFunc(l.entries, func(e entry) bool { return e.context == c && slices.Equal(e.chord, chord) })
 	if i >= 0 {
 		if old := l.entries[i]; old.line > 0 && old.action != a {
-			l.problem(offset, where, "bound twice: to %s in line %d, and to %s here, which holds", old.action, old.line, a)
+			l.problem(offset, where, "bound twice, first to %s and here to %s, which holds", old.action, a)
 		}
 		l.entries = slices.Delete(l.entries, i, i+1)
 	}
