@@ -1,8 +1,10 @@
 package syntax
 
+import "slices"
+
 // all is the table of languages.
 func all() []*Language {
-	return append(append(append(cFamily(), scripts()...), functional()...), data()...)
+	return slices.Concat(cFamily(), classes(), scripts(), builds(), functional(), data())
 }
 
 var slashes = []string{"//"}
@@ -33,6 +35,12 @@ func cFamily() []*Language {
 			types:     "bool char f32 f64 i8 i16 i32 i64 i128 isize str u8 u16 u32 u64 u128 usize Self",
 			constants: "true false None Some Ok Err",
 		},
+	}
+}
+
+// classes are the languages around classes.
+func classes() []*Language {
+	return []*Language{
 		{
 			names: "java", files: ".java", comments: slashes, quotes: []quote{slashStar, tripleDouble, double, character}, upper: true,
 			keywords: "abstract assert break case catch class const continue default do else enum extends final finally for goto if implements import instanceof interface native new non-sealed package permits private protected public record return sealed static strictfp super switch synchronized this throw throws transient try var volatile while yield",
@@ -139,6 +147,12 @@ func scripts() []*Language {
 			names: "julia jl", files: ".jl", comments: hashes, quotes: []quote{{start: "#=", end: "=#", kind: Comment, lines: true, nests: true}, tripleDouble, longDouble, character}, upper: true, letters: "!",
 			keywords: "abstract baremodule begin break catch const continue do else elseif end export finally for function global if import in isa let local macro module mutable primitive quote return struct try type using where while", constants: "true false nothing missing",
 		},
+	}
+}
+
+// builds are the languages of queries, builds and editors.
+func builds() []*Language {
+	return []*Language{
 		{
 			names: "sql mysql postgresql postgres pgsql plpgsql sqlite tsql", files: ".sql", comments: []string{"--", "#"}, quotes: []quote{slashStar, {start: "'", end: "'", kind: String, lines: true}, {start: `"`, end: `"`, kind: Variable}, {start: "`", end: "`", kind: Variable}}, fold: true,
 			keywords:  "add all alter analyze and as asc begin between by cascade case check column commit constraint create cross database default delete desc distinct do drop else end except exists explain for foreign from full function grant group having if ilike in index inner insert intersect into is join key lateral left like limit materialized natural not null offset on or order outer over partition primary procedure recursive references replace returning returns revoke right rollback row rows schema select set table temporary then to transaction trigger truncate union unique update using vacuum values view when where window with",

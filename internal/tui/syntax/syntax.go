@@ -5,7 +5,8 @@
 //
 // It goes by the look of the words, not by grammar, and that is the point: a line costs microseconds
 // whatever is in it, a reply that streams is coloured while it is written, and a file can be entered at
-// any line whose state is known. Nothing is built before the first call.
+// any line whose state is known. (A lexer of regular expressions, chroma, takes 4 to 13 ms for 3 kB of code,
+// which is more than a frame, and cannot go on where it stopped.) Nothing is built before the first call.
 //
 // Promises: the pieces of a line, joined, are the line; any line in any state is taken, without a panic;
 // the time is linear in the line's length.
