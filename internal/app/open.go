@@ -105,6 +105,7 @@ func (i *Instance) newEnv(_ context.Context, s *Session) (*tool.Env, error) {
 	s.closers = append(s.closers, env.Background.Close)
 	env.Environ = func() []string { return childEnv(i.environ(), i.settings().Env) }
 	env.Shell = i.settings().Bash.Shell
+	env.ChildEnv.ScrubCredentials = i.settings().Bash.ScrubCredentials
 	env.Limits = tool.Limits{
 		BashTimeout: ms(i.settings().Bash.DefaultTimeoutMs), BashMaxTimeout: ms(i.settings().Bash.MaxTimeoutMs),
 		BashOutput: i.settings().Bash.MaxOutputLength,

@@ -54,6 +54,7 @@ var projectRules = []struct {
 	{free, "attribution.**"},
 	{free, "exploreCache.**"},
 	{held, "bash.shell"},
+	{held, "bash.scrubCredentials"}, // a project must not take the protection away
 	{free, "bash.**"},
 	{free, "stream.**"},
 }

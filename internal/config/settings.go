@@ -172,6 +172,7 @@ type Bash struct {
 	MaxTimeoutMs     int    `json:"maxTimeoutMs"`
 	MaxOutputLength  int    `json:"maxOutputLength"` // characters
 	Shell            string `json:"shell"`
+	ScrubCredentials bool   `json:"scrubCredentials"`
 }
 
 // Stream sets how replies are waited for and asked for again.
