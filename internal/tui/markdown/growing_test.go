@@ -25,7 +25,7 @@ func TestAParagraphThatGrowsIsReadAsIfItWereReadWhole(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := newRenderer(Options{Theme: theme.Must("dark", true, colorprofile.TrueColor), Links: true})
 		var list []string
-		for range rapid.IntRange(100, 400).Draw(t, "words") {
+		for range rapid.IntRange(100, 250).Draw(t, "words") {
 			if rapid.IntRange(0, 60).Draw(t, "open") == 7 {
 				list = append(list, rapid.SampledFrom(words).Draw(t, "word"))
 			} else {

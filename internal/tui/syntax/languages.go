@@ -88,15 +88,6 @@ func classes() []*Language {
 			constants: "true false null TRUE FALSE NULL",
 		},
 		{
-			names: "protobuf proto", files: ".proto", comments: slashes, quotes: []quote{slashStar, double, single}, upper: true,
-			keywords: "syntax package import option message enum service rpc returns stream oneof map repeated optional required reserved extend extensions to max public weak",
-			types:    "bool bytes double fixed32 fixed64 float int32 int64 sfixed32 sfixed64 sint32 sint64 string uint32 uint64", constants: "true false",
-		},
-		{
-			names: "graphql gql", files: ".graphql .gql", comments: []string{"#"}, quotes: []quote{tripleDouble, double}, dollar: true, upper: true,
-			keywords: "query mutation subscription fragment on type interface union enum input scalar schema extend implements directive repeatable", constants: "true false null",
-		},
-		{
 			names: "solidity sol", files: ".sol", comments: slashes, quotes: []quote{slashStar, double, single}, upper: true,
 			keywords: "abstract as assembly break calldata constant constructor continue contract delete do else emit enum error event external fallback for function if immutable import indexed interface internal is library mapping memory modifier new override payable pragma private public pure receive return returns revert storage struct this try catch type unchecked using view virtual while",
 			types:    "address bool bytes bytes32 int int256 string uint uint8 uint256", constants: "true false",
@@ -150,9 +141,18 @@ func scripts() []*Language {
 	}
 }
 
-// builds are the languages of queries, builds and editors.
+// builds are the languages of interfaces, queries, builds and editors.
 func builds() []*Language {
 	return []*Language{
+		{
+			names: "protobuf proto", files: ".proto", comments: slashes, quotes: []quote{slashStar, double, single}, upper: true,
+			keywords: "syntax package import option message enum service rpc returns stream oneof map repeated optional required reserved extend extensions to max public weak",
+			types:    "bool bytes double fixed32 fixed64 float int32 int64 sfixed32 sfixed64 sint32 sint64 string uint32 uint64", constants: "true false",
+		},
+		{
+			names: "graphql gql", files: ".graphql .gql", comments: []string{"#"}, quotes: []quote{tripleDouble, double}, dollar: true, upper: true,
+			keywords: "query mutation subscription fragment on type interface union enum input scalar schema extend implements directive repeatable", constants: "true false null",
+		},
 		{
 			names: "sql mysql postgresql postgres pgsql plpgsql sqlite tsql", files: ".sql", comments: []string{"--", "#"}, quotes: []quote{slashStar, {start: "'", end: "'", kind: String, lines: true}, {start: `"`, end: `"`, kind: Variable}, {start: "`", end: "`", kind: Variable}}, fold: true,
 			keywords:  "add all alter analyze and as asc begin between by cascade case check column commit constraint create cross database default delete desc distinct do drop else end except exists explain for foreign from full function grant group having if ilike in index inner insert intersect into is join key lateral left like limit materialized natural not null offset on or order outer over partition primary procedure recursive references replace returning returns revoke right rollback row rows schema select set table temporary then to transaction trigger truncate union unique update using vacuum values view when where window with",
