@@ -31,7 +31,6 @@ const maxNarrowed = 16_000
 type hit struct {
 	score    int
 	dir, nam string // the path is both
-	marks    []int
 }
 
 func better(a, b hit) int {

@@ -23,15 +23,14 @@ func outside(text string) bool {
 // list looks text up in the one folder that it names: what is before the last slash is a folder as it is
 // written, what is after it are letters of a name.
 func (x *Index) list(ctx context.Context, text string, limit int) ([]Match, error) {
-	dir, name := text, ""
-	switch i := strings.LastIndexByte(text, '/'); {
-	case text == "~" || text == "..":
-		dir = text + "/"
-	case i < 0:
-		return nil, nil
-	default:
-		dir, name = text[:i+1], text[i+1:]
+	if text == "~" || text == ".." {
+		text += "/"
 	}
+	i := strings.LastIndexByte(text, '/')
+	if i < 0 {
+		return nil, nil
+	}
+	dir, name := text[:i+1], text[i+1:]
 	path := expandHome(dir)
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(x.roots.First(), filepath.FromSlash(path))

@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -275,6 +276,38 @@ func TestLettersMoreFindTheSameAsFromTheBeginning(t *testing.T) {
 			t.Fatalf("%q (-from the beginning +narrowed):\n%s", text, diff)
 		}
 	}
+}
+
+func TestManyMaySearchWhileFilesChange(t *testing.T) {
+	x, dir := indexed(t, "a/one.txt", "b/two.txt")
+	var group sync.WaitGroup
+	for range 4 {
+		group.Go(func() {
+			for i := range 50 {
+				if _, err := x.Search(context.Background(), "txt"[:1+i%3], 5); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	for i := range 50 {
+		put(t, filepath.Join(dir, fmt.Sprintf("c%d/new%d.txt", i%5, i)), "")
+	}
+	group.Wait()
+	if got := len(searched(t, x, "new")); got != 50 {
+		eventuallyCount(t, x, "new", 50)
+	}
+}
+
+func eventuallyCount(t *testing.T, x *Index, text string, n int) {
+	t.Helper()
+	for range 4000 {
+		if len(searched(t, x, text)) == n {
+			return
+		}
+		<-time.After(time.Millisecond)
+	}
+	t.Fatalf("a search for %q never finds %d files", text, n)
 }
 
 func (narrowed) none() narrowed { return narrowed{} }

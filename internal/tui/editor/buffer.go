@@ -12,8 +12,6 @@ import (
 // pos is a place between two characters: a line and a byte in it.
 type pos struct{ line, col int }
 
-func (p pos) before(q pos) bool { return p.line < q.line || p.line == q.line && p.col < q.col }
-
 // line is one line of text, without its newline, and how it was laid out last.
 type line struct {
 	text  string

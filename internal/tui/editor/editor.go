@@ -99,18 +99,18 @@ type Editor struct {
 	undo  undo
 	kills killRing
 
-	chips            map[int]*chip
-	nextChip         int
-	pastes, images   int          // how many there were, for their labels
-	waiting          *keys.Action // to send, as soon as the images are read
-	enterWaits       *keys.Action // to send or complete, as soon as the completions are there
-	gen              uint64       // of the last question
-	popup            popup
-	hints            map[string]string // the arguments of commands
-	history          history
-	find             *finder
-	stash            *draft
-	width, top, last int // as drawn last: columns, the first row, how many rows
+	chips          map[int]*chip
+	nextChip       int
+	pastes, images int          // how many there were, for their labels
+	waiting        *keys.Action // to send, as soon as the images are read
+	enterWaits     *keys.Action // to send or complete, as soon as the completions are there
+	gen            uint64       // of the last question
+	popup          popup
+	hints          map[string]string // the arguments of commands
+	history        history
+	find           *finder
+	stash          *draft
+	width, top     int // as drawn last: columns, and the first row
 }
 
 // New makes an empty editor.

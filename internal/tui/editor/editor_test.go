@@ -155,6 +155,11 @@ func TestLinesAreWrappedAtWords(t *testing.T) {
 		t.Error(diff)
 	}
 	e.Reset()
+	typed(e, "ab 世界世界世界c")
+	if diff := cmp.Diff("> ab 世界世|\n  界世界c", strings.Replace(strings.ReplaceAll(frame(t, e, 12, 9), "|", ""), "\n", "|\n", 1)); diff != "" {
+		t.Error(diff)
+	}
+	e.Reset()
 	typed(e, "0123456789")
 	if diff := cmp.Diff("> 0123456789\n  |", frame(t, e, 12, 9)); diff != "" {
 		t.Error(diff)

@@ -67,7 +67,7 @@ func (e *Editor) wrap(s string, width int, rows []int) []int {
 	for at := 0; at < len(s); {
 		n, cells, _ := e.glyph(s[at:], room, width)
 		if room+cells > width {
-			if word > start && s[at] != ' ' {
+			if word > start && s[at] != ' ' && cells < 2 {
 				start, at = word, word // the word goes to the next row
 			} else {
 				start, word = at, at
@@ -76,7 +76,7 @@ func (e *Editor) wrap(s string, width int, rows []int) []int {
 			continue
 		}
 		room, at = room+cells, at+n
-		if s[at-n] == ' ' || s[at-n] == '\t' {
+		if s[at-n] == ' ' || s[at-n] == '\t' || cells == 2 { // ideographs part words, too
 			word = at
 		}
 	}

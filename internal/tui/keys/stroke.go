@@ -101,10 +101,30 @@ var special = []string{
 
 // otherNames are accepted for keys and modifiers: what other programs and keyboards call them.
 var otherNames = [][2]string{
-	{"escape", "esc"}, {"return", "enter"}, {"del", "delete"}, {"ins", "insert"}, {"pageup", "pgup"},
-	{"page_up", "pgup"}, {"pagedown", "pgdown"}, {"page_down", "pgdown"}, {"pgdn", "pgdown"}, {"bs", "backspace"},
-	{"spacebar", "space"}, {"↑", "up"}, {"↓", "down"}, {"←", "left"}, {"→", "right"}, {"plus", "+"}, {"minus", "-"},
-	{"control", "ctrl"}, {"opt", "alt"}, {"option", "alt"}, {"meta", "alt"}, {"cmd", "super"}, {"command", "super"}, {"win", "super"},
+	{"escape", "esc"},
+	{"return", "enter"},
+	{"del", "delete"},
+	{"ins", "insert"},
+	{"pageup", "pgup"},
+	{"page_up", "pgup"},
+	{"pagedown", "pgdown"},
+	{"page_down", "pgdown"},
+	{"pgdn", "pgdown"},
+	{"bs", "backspace"},
+	{"spacebar", "space"},
+	{"↑", "up"},
+	{"↓", "down"},
+	{"←", "left"},
+	{"→", "right"},
+	{"plus", "+"},
+	{"minus", "-"},
+	{"control", "ctrl"},
+	{"opt", "alt"},
+	{"option", "alt"},
+	{"meta", "alt"},
+	{"cmd", "super"},
+	{"command", "super"},
+	{"win", "super"},
 }
 
 func canonical(name string) string {
