@@ -157,6 +157,31 @@ func (b *Background) Close() error {
 	return nil
 }
 
+// news says which commands have ended since the model last heard of them, in a line each.
+func (b *Background) news() []string {
+	b.mu.Lock()
+	shells := slices.Clone(b.shells)
+	b.mu.Unlock()
+	var out []string
+	for _, s := range shells {
+		if s.tellEnd() {
+			out = append(out, "In the background: "+s.state().String())
+		}
+	}
+	return out
+}
+
+// tellEnd reports, once, that the command has ended.
+func (s *shellRun) tellEnd() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.told || s.status == ShellRunning {
+		return false
+	}
+	s.told = true
+	return true
+}
+
 // full reports whether no more may run. The lock is held.
 func (b *Background) full() bool {
 	n := 0
@@ -280,6 +305,7 @@ type shellRun struct {
 	exit   sandbox.Exit
 	path   string // of the output, when it has ended
 
+	told    bool       // the model knows that it has ended
 	reading sync.Mutex // one reads at a time, and nobody while the spool becomes a blob
 	read    int64      // bytes that were shown to the model
 }

@@ -319,6 +319,24 @@ func TestOutputThatCannotBeKeptDoesNotEndTheCommand(t *testing.T) {
 	wantIn(t, b.must("BashOutput", in{"bash_id": id}), "ended with exit code 0", "could not be kept")
 }
 
+func TestTheModelHearsOfAnEndOnce(t *testing.T) {
+	b := behind(t)
+	b.spawn("exit 4")
+	seen := b.spawn("true")
+	for _, s := range b.env.Background.shells {
+		<-s.ended
+	}
+	b.must("BashOutput", in{"bash_id": seen})
+	got := b.must("Bash", in{"command": "echo x"})
+	wantIn(t, got, "x\n", "In the background: bash_1 ended with exit code 4")
+	if strings.Contains(got, seen) {
+		t.Errorf("told again: %q", got)
+	}
+	if got := b.must("Bash", in{"command": "echo x"}); got != "x" {
+		t.Errorf("told twice: %q", got)
+	}
+}
+
 func TestASubagentSeesTheSameCommands(t *testing.T) {
 	b := behind(t)
 	id := b.spawn("sleep 1000")

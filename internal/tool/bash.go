@@ -181,6 +181,7 @@ func (c *bashCall) result(exit sandbox.Exit, err error, timeout time.Duration, o
 		}
 	}
 	c.noteLeft(exit)
+	c.notes = append(c.notes, c.env.Background.news()...)
 	if out.note != "" {
 		c.notes = append(c.notes, out.note)
 	}

@@ -95,6 +95,9 @@ func (s *shellRun) report(ctx context.Context, env *Env, filter *regexp.Regexp) 
 	s.reading.Lock()
 	defer s.reading.Unlock()
 	now := s.state()
+	if now.Status != ShellRunning {
+		s.tellEnd()
+	}
 	text, err := s.unread(ctx, now, orDefault(env.Limits.BashOutput, bashOutput), filter)
 	if err != nil {
 		return nil, err
@@ -237,6 +240,7 @@ func newKillShell(env *Env) agent.Tool {
 				if err != nil {
 					return nil, err
 				}
+				s.tellEnd()
 				r := agent.TextResult(now.String())
 				r.Title = now.ID
 				r.View = event.Command{
