@@ -26,7 +26,7 @@ type editor struct {
 
 	ask    chan string // a line is wanted, with this prompt
 	got    chan entered
-	ctrlC  chan struct{}
+	ctrlC  chan bool // true: it emptied the line
 	quit   chan struct{}
 	wanted bool
 	shown  string // the prompt
@@ -41,7 +41,7 @@ func newEditor(o Options, out *screen, s Session) (*editor, error) {
 	}
 	e := &editor{
 		o: o, out: out, s: s, back: back, keys: newKeyQueue(), ask: make(chan string, 1), got: make(chan entered),
-		ctrlC: make(chan struct{}, 8), quit: make(chan struct{}), past: &pastLines{},
+		ctrlC: make(chan bool, 8), quit: make(chan struct{}), past: &pastLines{},
 	}
 	e.t = xterm.NewTerminal(e, "")
 	e.t.History = e.past
@@ -83,14 +83,14 @@ func (e *editor) pump() {
 	for {
 		n, err := e.o.In.Read(buf)
 		for _, k := range split.next(buf[:n]) {
-			if k == "\x03" && !split.pasting {
-				select {
-				case e.ctrlC <- struct{}{}:
-				default:
-				}
+			if k != "\x03" || split.pasting {
+				e.keys.put(k)
 				continue
 			}
-			e.keys.put(k)
+			select {
+			case e.ctrlC <- e.keys.clear():
+			default: // several wait already
+			}
 		}
 		if err != nil {
 			e.keys.end(err)
@@ -124,8 +124,12 @@ func (e *editor) run() {
 // line reads one line; pasted ones belong together up to the one that is ended by hand.
 func (e *editor) line() entered {
 	var all []string
+	var began time.Time
 	for {
 		text, err := e.t.ReadLine()
+		if at := e.keys.began(); began.IsZero() {
+			began = at
+		}
 		if errors.Is(err, xterm.ErrPasteIndicator) {
 			all = append(all, text)
 			e.t.SetPrompt("")
@@ -134,7 +138,7 @@ func (e *editor) line() entered {
 		if err != nil {
 			return entered{err: err}
 		}
-		return entered{text: strings.Join(append(all, text), "\n"), began: e.keys.lineBegan()}
+		return entered{text: strings.Join(append(all, text), "\n"), began: began}
 	}
 }
 
@@ -155,10 +159,10 @@ func (e *editor) read(prompt string) {
 	e.ask <- prompt
 }
 
-func (e *editor) lines() <-chan entered       { return e.got }
-func (e *editor) interrupts() <-chan struct{} { return e.ctrlC }
-func (e *editor) taken()                      { e.wanted = false }
-func (e *editor) stop()                       { close(e.quit); e.keys.end(io.EOF) }
+func (e *editor) lines() <-chan entered   { return e.got }
+func (e *editor) interrupts() <-chan bool { return e.ctrlC }
+func (e *editor) taken()                  { e.wanted = false }
+func (e *editor) stop()                   { close(e.quit); e.keys.end(io.EOF) }
 
 // began is ready when a key waits and no line is wanted.
 func (e *editor) began() <-chan struct{} {
@@ -166,17 +170,6 @@ func (e *editor) began() <-chan struct{} {
 		return nil
 	}
 	return e.keys.ready
-}
-
-// clear empties the line that is being edited, if anything was typed.
-func (e *editor) clear() bool {
-	if !e.keys.typed() {
-		return false
-	}
-	e.keys.put(keyEnd)
-	e.keys.put(keyKill)
-	e.keys.fresh()
-	return true
 }
 
 // insert types a text for the user. One of several lines cannot be edited here.
@@ -206,10 +199,8 @@ type keyQueue struct {
 	wake   *sync.Cond
 	keys   []string
 	err    error
-	first  time.Time // when the line that is being edited began
-	any    bool      // something was typed into it
-	last   time.Time // what first was for the line before
-	before string    // the key before
+	first  time.Time   // when the line that the last key belongs to began; zero: there is nothing in it
+	firsts []time.Time // of the lines before that, as long as nobody asked
 }
 
 func newKeyQueue() *keyQueue {
@@ -222,7 +213,37 @@ func (q *keyQueue) put(k string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.keys = append(q.keys, k)
+	if q.first.IsZero() {
+		q.first = time.Now()
+	}
+	if k == "\r" || k == "\n" {
+		q.firsts, q.first = append(q.firsts, q.first), time.Time{}
+	}
 	q.signal()
+}
+
+// clear empties the line that is being typed; false: there is nothing in it.
+func (q *keyQueue) clear() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.first.IsZero() {
+		return false
+	}
+	q.keys, q.first = append(q.keys, keyEnd, keyKill), time.Time{}
+	q.signal()
+	return true
+}
+
+// began is when the line that was read began.
+func (q *keyQueue) began() time.Time {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.firsts) == 0 {
+		return time.Time{}
+	}
+	at := q.firsts[0]
+	q.firsts = q.firsts[1:]
+	return at
 }
 
 func (q *keyQueue) end(err error) {
@@ -242,7 +263,7 @@ func (q *keyQueue) signal() {
 	}
 }
 
-// read hands over whole keys.
+// read hands over whole keys, at most to the end of a line: what follows may belong to something else.
 func (q *keyQueue) read(p []byte) (int, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -257,8 +278,7 @@ func (q *keyQueue) read(p []byte) (int, error) {
 		k := q.keys[0]
 		q.keys = q.keys[1:]
 		n += copy(p[n:], k)
-		q.note(k)
-		if k == "\r" || k == "\n" { // what follows belongs to another line
+		if k == "\r" || k == "\n" {
 			break
 		}
 	}
@@ -269,37 +289,6 @@ func (q *keyQueue) read(p []byte) (int, error) {
 		}
 	}
 	return n, nil
-}
-
-// note keeps when the line began.
-func (q *keyQueue) note(k string) {
-	if q.first.IsZero() {
-		q.first = time.Now()
-	}
-	if k == "\r" || k == "\n" {
-		q.last, q.first, q.any = q.first, time.Time{}, false
-		return
-	}
-	q.any = k != keyKill || q.before != keyEnd // both together empty the line
-	q.before = k
-}
-
-func (q *keyQueue) lineBegan() time.Time {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return q.last
-}
-
-func (q *keyQueue) typed() bool {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return q.any
-}
-
-func (q *keyQueue) fresh() {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.any, q.first = false, time.Time{}
 }
 
 // pastLines is the history of the line editor, newest first.

@@ -10,13 +10,12 @@ import (
 
 // lines is where the user's lines come from: a line editor, or plain reading.
 type lines interface {
-	read(prompt string)          // wants a line; while one is wanted it does nothing
-	lines() <-chan entered       // the lines
-	began() <-chan struct{}      // a key came while no line was wanted
-	interrupts() <-chan struct{} // Ctrl+C
-	clear() bool                 // empties the line; false: it is empty
-	taken()                      // a line was received
-	insert(text string) bool     // puts text into the line; false: it cannot
+	read(prompt string)      // wants a line; while one is wanted it does nothing
+	lines() <-chan entered   // the lines
+	began() <-chan struct{}  // a key came while no line was wanted
+	interrupts() <-chan bool // Ctrl+C; true: it emptied the line
+	taken()                  // a line was received
+	insert(text string) bool // puts text into the line; false: it cannot
 	stop()
 }
 
@@ -100,10 +99,9 @@ func (r *reader) read(prompt string) {
 	}
 }
 
-func (r *reader) lines() <-chan entered       { return r.got }
-func (r *reader) began() <-chan struct{}      { return nil }
-func (r *reader) interrupts() <-chan struct{} { return nil }
-func (r *reader) clear() bool                 { return false }
-func (r *reader) insert(string) bool          { return false }
-func (r *reader) taken()                      { r.asked = false; r.out.entered() }
-func (r *reader) stop()                       { close(r.quit) }
+func (r *reader) lines() <-chan entered   { return r.got }
+func (r *reader) began() <-chan struct{}  { return nil }
+func (r *reader) interrupts() <-chan bool { return nil }
+func (r *reader) insert(string) bool      { return false }
+func (r *reader) taken()                  { r.asked = false; r.out.entered() }
+func (r *reader) stop()                   { close(r.quit) }

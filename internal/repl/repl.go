@@ -153,10 +153,10 @@ func (r *repl) loop() error {
 			r.line(in)
 		case <-r.in.began():
 			r.in.read(steerPrompt)
-		case <-r.in.interrupts():
-			r.interrupt()
+		case cleared := <-r.in.interrupts():
+			r.interrupt(cleared)
 		case <-r.o.Interrupt:
-			r.interrupt()
+			r.interrupt(false)
 		case <-tick.C:
 			r.out.tick()
 		case <-done:
@@ -325,15 +325,15 @@ func (r *repl) copy(text string) {
 	r.out.block(text)
 }
 
-// interrupt is Ctrl+C: it ends what runs, or the line that is being edited, or at the second time the program.
-func (r *repl) interrupt() {
+// interrupt is Ctrl+C: it ends what runs, or empties the line that is being edited, which has happened then,
+// or at the second time ends the program.
+func (r *repl) interrupt(cleared bool) {
 	switch {
 	case r.running > 0 || r.working > 0 || len(r.questions) > 0:
 		r.s.Interrupt()
 	case r.pick != nil:
 		r.pick = nil
-		r.in.clear()
-	case r.in.clear():
+	case cleared:
 	case time.Since(r.quitAt) < twice:
 		r.leave()
 	default:
