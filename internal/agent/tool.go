@@ -36,11 +36,16 @@ func (p *Plan) Writes() bool {
 		return true
 	}
 	for _, a := range p.Accesses {
-		if a.Kind == permission.Write || a.Kind == permission.Exec || (a.Kind == permission.Tool && !a.Safe) {
+		if a.Kind == permission.Write || a.Kind == permission.Exec && !onlyLooks(a) || a.Kind == permission.Tool && !a.Safe {
 			return true
 		}
 	}
 	return false
+}
+
+// onlyLooks reports whether a command runs from its parsed form and changes nothing.
+func onlyLooks(a permission.Access) bool {
+	return a.Command != nil && a.Command.Class.Looks() && a.Command.Script != ""
 }
 
 // Result is what a call came to: Parts (Text, Media) for the model, View and Title for people, Meta for
