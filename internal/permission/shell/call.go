@@ -283,7 +283,7 @@ func (a *analysis) transparent(c *call) bool { return c.wrapper == "" }
 // harden takes the harmless class from what looks harmless by its words alone.
 func (a *analysis) harden(c *call, p *permission.Part, sc *scope) {
 	first := c.words[0]
-	if !builtins[first.text] && !first.unknown && a.mute == 0 {
+	if !builtins.has(first.text) && !first.unknown && a.mute == 0 {
 		p.Path = a.world.Program(first.text, sc.dir())
 	}
 	if !p.Class.Looks() {
@@ -336,7 +336,7 @@ func (a *analysis) git(c *call, p *permission.Part, sc *scope) {
 
 // locate finds the program: it must be where programs of the system are, not in a folder that is worked in.
 func (a *analysis) locate(c *call, p *permission.Part, sc *scope) {
-	if builtins[c.words[0].text] {
+	if builtins.has(c.words[0].text) {
 		return
 	}
 	switch {
@@ -359,10 +359,9 @@ func trusted(path string) bool {
 }
 
 // builtins are the commands that bash runs itself and that may count as harmless.
-var builtins = map[string]bool{
-	"echo": true, "printf": true, "pwd": true, "true": true, "false": true, ":": true, "test": true, "[": true,
-	"cd": true, "type": true, "command": true, "help": true, "times": true, "jobs": true, "wait": true, "dirs": true,
-	"umask": true, "exit": true, "return": true, "pushd": true, "popd": true, "compgen": true,
+var builtins = set{
+	"echo", "printf", "pwd", "true", "false", ":", "test", "[", "cd", "type", "command", "help", "times", "jobs", "wait", "dirs",
+	"umask", "exit", "return", "pushd", "popd", "compgen",
 }
 
 // risky reports whether a pattern could stand for a file whose name is a flag of a program that has
@@ -379,17 +378,16 @@ func risky(c *call, w word) bool {
 }
 
 // safeVariables may stand before a command without changing what it runs. LC_* belong to them.
-var safeVariables = map[string]bool{
-	"NODE_ENV": true, "RAILS_ENV": true, "RACK_ENV": true, "APP_ENV": true, "FLASK_ENV": true, "DJANGO_ENV": true,
-	"LANG": true, "LANGUAGE": true, "TZ": true, "TERM": true, "COLORTERM": true, "NO_COLOR": true, "FORCE_COLOR": true,
-	"CLICOLOR": true, "CLICOLOR_FORCE": true, "COLUMNS": true, "LINES": true, "CI": true, "DEBUG": true, "VERBOSE": true,
-	"RUST_BACKTRACE": true, "RUST_LOG": true, "PYTHONUNBUFFERED": true, "PYTHONDONTWRITEBYTECODE": true,
-	"CARGO_TERM_COLOR": true, "GOOS": true, "GOARCH": true, "CGO_ENABLED": true, "GO111MODULE": true, "PORT": true,
+var safeVariables = set{
+	"NODE_ENV", "RAILS_ENV", "RACK_ENV", "APP_ENV", "FLASK_ENV", "DJANGO_ENV", "LANG", "LANGUAGE", "TZ", "TERM", "COLORTERM",
+	"NO_COLOR", "FORCE_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS", "LINES", "CI", "DEBUG", "VERBOSE", "RUST_BACKTRACE",
+	"RUST_LOG", "PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE", "CARGO_TERM_COLOR", "GOOS", "GOARCH", "CGO_ENABLED", "GO111MODULE",
+	"PORT",
 }
 
 // safeVariable reports whether a variable is one of those that allow rules look through.
 func safeVariable(name string) bool {
-	return safeVariables[name] || (strings.HasPrefix(name, "LC_") && syntax.ValidName(name))
+	return safeVariables.has(name) || (strings.HasPrefix(name, "LC_") && syntax.ValidName(name))
 }
 
 // texts are the text of a call as rules see it, and more for deny and ask rules.

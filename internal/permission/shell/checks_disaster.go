@@ -8,82 +8,84 @@ import (
 	"github.com/lathe-dev/lathe/internal/permission"
 )
 
-var disasterChecks = []check{
-	{
-		Name: "catastrophic-removal", Effect: permission.Deny,
-		Sentence: "Removes, moves or takes over the root, a folder of the system, the home folder, the folder that is worked in or one above it.",
-		Fires:    "rm -rf ~", Spares: "rm -rf build",
-		find: each(disaster),
-	},
-	{
-		Name: "agent-state", Effect: permission.Deny,
-		Sentence: "Changes or removes lathe's own settings, sessions or keys.",
-		Fires:    "rm -rf ~/.config/lathe", Spares: "rm -rf build/lathe",
-		find: reaching("it changes lathe's own state", permission.Write, agentState),
-	},
-	{
-		Name: "disk", Effect: permission.Deny,
-		Sentence: "Formats, partitions or wipes a disk.",
-		Fires:    "mkfs.ext4 /dev/sda1", Spares: "echo mkfs",
-		find: each(func(_ *analysis, c *call) string {
-			if among(c.name, "mkfs", "mkfs.*", "wipefs", "blkdiscard", "mkswap", "fdisk", "sfdisk", "cfdisk", "gdisk", "sgdisk", "parted", "mke2fs", "cryptsetup", "diskutil", "format", "hdparm", "nvme", "lvremove", "vgremove", "pvremove", "mdadm", "zpool", "newfs*") {
-				return "it formats, partitions or wipes a disk: " + c.raw
-			}
-			return ""
-		}),
-	},
-	{
-		Name: "power", Effect: permission.Deny,
-		Sentence: "Turns the machine off or restarts it.",
-		Fires:    "shutdown -h now", Spares: "echo shutdown",
-		find: each(func(_ *analysis, c *call) string {
-			args := texts(c.words[min(1, len(c.words)):])
-			switch c.name {
-			case "shutdown", "reboot", "halt", "poweroff":
-				return "it turns the machine off: " + c.raw
-			case "systemctl", "loginctl":
-				for _, verb := range []string{"reboot", "poweroff", "halt", "kexec", "suspend", "hibernate", "rescue", "emergency", "isolate"} {
-					if has(args, verb) {
+func disasterChecks() []check {
+	return []check{
+		{
+			Name: "catastrophic-removal", Effect: permission.Deny,
+			Sentence: "Removes, moves or takes over the root, a folder of the system, the home folder, the folder that is worked in or one above it.",
+			Fires:    "rm -rf ~", Spares: "rm -rf build",
+			find: each(disaster),
+		},
+		{
+			Name: "agent-state", Effect: permission.Deny,
+			Sentence: "Changes or removes lathe's own settings, sessions or keys.",
+			Fires:    "rm -rf ~/.config/lathe", Spares: "rm -rf build/lathe",
+			find: reaching("it changes lathe's own state", permission.Write, agentState),
+		},
+		{
+			Name: "disk", Effect: permission.Deny,
+			Sentence: "Formats, partitions or wipes a disk.",
+			Fires:    "mkfs.ext4 /dev/sda1", Spares: "echo mkfs",
+			find: each(func(_ *analysis, c *call) string {
+				if among(c.name, "mkfs", "mkfs.*", "wipefs", "blkdiscard", "mkswap", "fdisk", "sfdisk", "cfdisk", "gdisk", "sgdisk", "parted", "mke2fs", "cryptsetup", "diskutil", "format", "hdparm", "nvme", "lvremove", "vgremove", "pvremove", "mdadm", "zpool", "newfs*") {
+					return "it formats, partitions or wipes a disk: " + c.raw
+				}
+				return ""
+			}),
+		},
+		{
+			Name: "power", Effect: permission.Deny,
+			Sentence: "Turns the machine off or restarts it.",
+			Fires:    "shutdown -h now", Spares: "echo shutdown",
+			find: each(func(_ *analysis, c *call) string {
+				args := texts(c.words[min(1, len(c.words)):])
+				switch c.name {
+				case "shutdown", "reboot", "halt", "poweroff":
+					return "it turns the machine off: " + c.raw
+				case "systemctl", "loginctl":
+					for _, verb := range []string{"reboot", "poweroff", "halt", "kexec", "suspend", "hibernate", "rescue", "emergency", "isolate"} {
+						if has(args, verb) {
+							return "it turns the machine off: " + c.raw
+						}
+					}
+				case "init", "telinit":
+					if has(args, "0") || has(args, "6") {
 						return "it turns the machine off: " + c.raw
 					}
 				}
-			case "init", "telinit":
-				if has(args, "0") || has(args, "6") {
-					return "it turns the machine off: " + c.raw
-				}
-			}
-			return ""
-		}),
-	},
-	{
-		Name: "kill-all", Effect: permission.Deny,
-		Sentence: "Ends every process, or the first one.",
-		Fires:    "kill -9 -1", Spares: "kill -9 1234",
-		find: each(func(_ *analysis, c *call) string {
-			switch c.name {
-			case "killall5":
-				return "it ends every process: " + c.raw
-			case "kill":
-				args := texts(c.words[1:])
-				for i, arg := range args {
-					if (arg == "-1" && i > 0) || (arg == "1" && i == len(args)-1 && !(i > 0 && (args[i-1] == "-s" || args[i-1] == "-n"))) {
-						return "it ends every process, or the first one: " + c.raw
+				return ""
+			}),
+		},
+		{
+			Name: "kill-all", Effect: permission.Deny,
+			Sentence: "Ends every process, or the first one.",
+			Fires:    "kill -9 -1", Spares: "kill -9 1234",
+			find: each(func(_ *analysis, c *call) string {
+				switch c.name {
+				case "killall5":
+					return "it ends every process: " + c.raw
+				case "kill":
+					args := texts(c.words[1:])
+					for i, arg := range args {
+						if (arg == "-1" && i > 0) || (arg == "1" && i == len(args)-1 && !(i > 0 && (args[i-1] == "-s" || args[i-1] == "-n"))) {
+							return "it ends every process, or the first one: " + c.raw
+						}
+					}
+				case "pkill":
+					if has(texts(c.words), ".") || has(texts(c.words), ".*") {
+						return "it ends every process: " + c.raw
 					}
 				}
-			case "pkill":
-				if has(texts(c.words), ".") || has(texts(c.words), ".*") {
-					return "it ends every process: " + c.raw
-				}
-			}
-			return ""
-		}),
-	},
-	{
-		Name: "fork-bomb", Effect: permission.Deny,
-		Sentence: "A function starts itself more than once, until the machine stands still.",
-		Fires:    ":(){ :|:& };:", Spares: "f() { ls; }; f",
-		find: sees("it multiplies without end", oddForkBomb),
-	},
+				return ""
+			}),
+		},
+		{
+			Name: "fork-bomb", Effect: permission.Deny,
+			Sentence: "A function starts itself more than once, until the machine stands still.",
+			Fires:    ":(){ :|:& };:", Spares: "f() { ls; }; f",
+			find: sees("it multiplies without end", oddForkBomb),
+		},
+	}
 }
 
 // systemFolders are the folders at the top of the usual systems, and those below them that a system needs.
@@ -230,7 +232,9 @@ func found(c *call) []word {
 }
 
 // wholeFolder are last parts of patterns that stand for all that is in a folder.
-var wholeFolder = map[string]bool{"*": true, ".*": true, "**": true, "?*": true, "*.*": true, ".[!.]*": true, "..?*": true, ".??*": true, ".[^.]*": true, "*?": true, "[!.]*": true, "*/": true}
+var wholeFolder = set{
+	"*", ".*", "**", "?*", "*.*", ".[!.]*", "..?*", ".??*", ".[^.]*", "*?", "[!.]*", "*/",
+}
 
 // fatal reports what great thing a word names from dir, "" for none.
 func fatal(a *analysis, c *call, w word, dir string) string {
@@ -255,7 +259,7 @@ func fatal(a *analysis, c *call, w word, dir string) string {
 	if w.glob {
 		trimmed := strings.TrimRight(text, "/")
 		parent, last := path.Split(trimmed)
-		if !wholeFolder[last] {
+		if !wholeFolder.has(last) {
 			return fatalPattern(text)
 		}
 		contents, text = true, unescape(parent)

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/lathe-dev/lathe/internal/permission"
@@ -8,7 +9,7 @@ import (
 
 func TestEachCheckFiresOnItsExampleAndSparesTheOther(t *testing.T) {
 	seen := map[string]bool{}
-	for _, c := range checks() {
+	for _, c := range slices.Concat(groups()...) {
 		if seen[c.Name] {
 			t.Errorf("two checks are named %s", c.Name)
 		}

@@ -41,85 +41,97 @@ func among(name string, list ...string) bool {
 	return false
 }
 
-var environmentChecks = []check{
-	{
-		Name: "loader-variable", Effect: permission.Ask,
-		Sentence: "LD_PRELOAD and its kin put foreign code into every program that starts.",
-		Fires:    "LD_PRELOAD=./x.so ls", Spares: "LANG=C ls",
-		find: variables("it loads code into programs", func(n string) bool {
-			return among(n, "LD_*", "DYLD_*", "GCONV_PATH", "GLIBC_TUNABLES", "LOCPATH", "NLSPATH", "MALLOC_*")
-		}),
-	},
-	{
-		Name: "path-variable", Effect: permission.Ask,
-		Sentence: "PATH, HOME and their kin decide which programs and settings are found.",
-		Fires:    "PATH=.:$PATH ls", Spares: "echo $PATH",
-		find: variables("it changes where programs and settings are found", func(n string) bool {
-			return among(n, "PATH", "CDPATH", "FPATH", "HOME", "XDG_*", "ZDOTDIR", "MANPATH", "GLOBIGNORE", "TMPDIR", "INFOPATH", "PWD", "OLDPWD", "SHELL", "HASH")
-		}),
-	},
-	{
-		Name: "program-variable", Effect: permission.Ask,
-		Sentence: "Variables that name a program or its options: PAGER, GIT_*, NODE_OPTIONS, PYTHONPATH, GOFLAGS and the like.",
-		Fires:    "GIT_EXTERNAL_DIFF=./x git diff", Spares: "NODE_ENV=test npm test",
-		find: variables("it names a program or options", func(n string) bool {
-			return among(n, "*PAGER", "PAGER*", "*EDITOR", "VISUAL", "BROWSER", "GIT_*", "NODE_OPTIONS", "NODE_PATH", "PYTHON*", "PERL5*", "PERLLIB", "RUBY*",
-				"GEM_*", "BUNDLE_*", "GOFLAGS", "GOTOOLCHAIN", "GOPROXY", "GOENV", "GOROOT", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS", "MAVEN_OPTS",
-				"GRADLE_OPTS", "LESSOPEN", "LESSCLOSE", "LESS", "RIPGREP_CONFIG_PATH", "GREP_OPTIONS", "FZF_*", "CC", "CXX", "LD", "AR", "RUSTC*", "CARGO_*",
-				"RUSTFLAGS", "MAKEFLAGS", "DOCKER_HOST", "DOCKER_*", "KUBECONFIG", "SSH_*", "SUDO_ASKPASS", "NPM_CONFIG_*", "npm_config_*", "PIP_*", "*_PROXY",
-				"TAR_OPTIONS", "ZIPOPT", "RSYNC_RSH", "CVS_RSH", "SVN_SSH", "PSQLRC", "PGSERVICEFILE", "OPENSSL_*", "CURL_HOME", "WGETRC", "AWS_*", "LUA_INIT*",
-				"PHPRC", "PHP_INI_SCAN_DIR", "DOTNET_*", "COREPACK_*", "YARN_*", "TERMINFO*", "TERMCAP")
-		}),
-	},
-	{
-		Name: "shell-variable", Effect: permission.Ask,
-		Sentence: "Variables that the shell itself runs or obeys: BASH_ENV, ENV, PS4, PROMPT_COMMAND, SHELLOPTS, HISTFILE.",
-		Fires:    "BASH_ENV=./x bash -c true", Spares: "FOO=1 bash -c true",
-		find: variables("the shell runs or obeys it", func(n string) bool {
-			return among(n, "BASH_*", "BASHOPTS", "ENV", "PS0", "PS1", "PS2", "PS3", "PS4", "PROMPT*", "SHELLOPTS", "IFS", "HIST*", "FIGNORE", "POSIXLY_CORRECT",
-				"EXECIGNORE", "INPUTRC", "MAILPATH", "PROMPT_COMMAND", "FUNCNEST", "TIMEFORMAT", "OPTIND")
-		}),
-	},
-	{
-		Name: "assignment", Effect: permission.Ask,
-		Sentence: "A variable is set that later commands of the line may read.",
-		Fires:    "FOO=1; ls", Spares: "LANG=C ls",
-		find: each(func(_ *analysis, c *call) string {
-			if len(c.words) == 0 && len(c.assigns) > 0 {
-				return "it sets " + c.assigns[0].name
-			}
-			return ""
-		}),
-	},
-	{
-		Name: "shell-state", Effect: permission.Ask,
-		Sentence: "set, shopt, enable, hash, trap and export change how everything after them is read or run.",
-		Fires:    "shopt -s expand_aliases", Spares: "echo shopt",
-		find: runs("it changes the shell", "set", "shopt", "enable", "hash", "trap", "export", "declare", "typeset", "readonly", "local", "unset",
-			"unalias", "alias", "bind", "complete", "compgen", "compopt", "ulimit", "umask", "exec", "read", "mapfile", "readarray", "getopts", "disown", "fc", "suspend", "logout", "let"),
-	},
-	{
-		Name: "environment-read", Effect: permission.Ask,
-		Sentence: "Prints variables of this or another process, which often hold keys.",
-		Fires:    "printenv OPENAI_API_KEY", Spares: "echo printenv",
-		find: each(func(_ *analysis, c *call) string {
-			if len(c.words) == 0 {
+func environmentChecks() []check {
+	return []check{
+		{
+			Name: "loader-variable", Effect: permission.Ask,
+			Sentence: "LD_PRELOAD and its kin put foreign code into every program that starts.",
+			Fires:    "LD_PRELOAD=./x.so ls", Spares: "LANG=C ls",
+			find: variables("it loads code into programs", func(n string) bool {
+				return among(n, "LD_*", "DYLD_*", "GCONV_PATH", "GLIBC_TUNABLES", "LOCPATH", "NLSPATH", "MALLOC_*")
+			}),
+		},
+		{
+			Name: "path-variable", Effect: permission.Ask,
+			Sentence: "PATH, HOME and their kin decide which programs and settings are found.",
+			Fires:    "PATH=.:$PATH ls", Spares: "echo $PATH",
+			find: variables("it changes where programs and settings are found", func(n string) bool {
+				return among(n, "PATH", "CDPATH", "FPATH", "HOME", "XDG_*", "ZDOTDIR", "MANPATH", "GLOBIGNORE", "TMPDIR", "INFOPATH", "PWD", "OLDPWD", "SHELL", "HASH")
+			}),
+		},
+		{
+			Name: "program-variable", Effect: permission.Ask,
+			Sentence: "Variables that name a program or its options: PAGER, GIT_*, NODE_OPTIONS, PYTHONPATH, GOFLAGS and the like.",
+			Fires:    "GIT_EXTERNAL_DIFF=./x git diff", Spares: "NODE_ENV=test npm test",
+			find: variables("it names a program or options", func(n string) bool {
+				return among(n, "*PAGER", "PAGER*", "*EDITOR", "VISUAL", "BROWSER", "GIT_*", "NODE_OPTIONS", "NODE_PATH", "PYTHON*", "PERL5*", "PERLLIB", "RUBY*",
+					"GEM_*", "BUNDLE_*", "GOFLAGS", "GOTOOLCHAIN", "GOPROXY", "GOENV", "GOROOT", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS", "MAVEN_OPTS",
+					"GRADLE_OPTS", "LESSOPEN", "LESSCLOSE", "LESS", "RIPGREP_CONFIG_PATH", "GREP_OPTIONS", "FZF_*", "CC", "CXX", "LD", "AR", "RUSTC*", "CARGO_*",
+					"RUSTFLAGS", "MAKEFLAGS", "DOCKER_HOST", "DOCKER_*", "KUBECONFIG", "SSH_*", "SUDO_ASKPASS", "NPM_CONFIG_*", "npm_config_*", "PIP_*", "*_PROXY",
+					"TAR_OPTIONS", "ZIPOPT", "RSYNC_RSH", "CVS_RSH", "SVN_SSH", "PSQLRC", "PGSERVICEFILE", "OPENSSL_*", "CURL_HOME", "WGETRC", "AWS_*", "LUA_INIT*",
+					"PHPRC", "PHP_INI_SCAN_DIR", "DOTNET_*", "COREPACK_*", "YARN_*", "TERMINFO*", "TERMCAP")
+			}),
+		},
+		{
+			Name: "shell-variable", Effect: permission.Ask,
+			Sentence: "Variables that the shell itself runs or obeys: BASH_ENV, ENV, PS4, PROMPT_COMMAND, SHELLOPTS, HISTFILE.",
+			Fires:    "BASH_ENV=./x bash -c true", Spares: "FOO=1 bash -c true",
+			find: variables("the shell runs or obeys it", func(n string) bool {
+				return among(n, "BASH_*", "BASHOPTS", "ENV", "PS0", "PS1", "PS2", "PS3", "PS4", "PROMPT*", "SHELLOPTS", "IFS", "HIST*", "FIGNORE", "POSIXLY_CORRECT",
+					"EXECIGNORE", "INPUTRC", "MAILPATH", "PROMPT_COMMAND", "FUNCNEST", "TIMEFORMAT", "OPTIND")
+			}),
+		},
+		{
+			Name: "assignment", Effect: permission.Ask,
+			Sentence: "A variable is set that later commands of the line may read.",
+			Fires:    "FOO=1; ls", Spares: "LANG=C ls",
+			find: each(func(_ *analysis, c *call) string {
+				if len(c.words) == 0 && len(c.assigns) > 0 {
+					return "it sets " + c.assigns[0].name
+				}
 				return ""
-			}
-			switch {
-			case c.name == "printenv", c.name == "env" && len(c.use.Inner) == 0, c.name == "export" && len(c.words) == 1,
-				c.name == "set" && len(c.words) == 1, c.name == "declare" && hasFlag(c.words, "-p"), c.name == "compgen" && hasFlag(c.words, "-v"):
-				return "it prints variables: " + c.raw
-			case among(c.name, "jq", "gojq", "jaq", "yq") && strings.Contains(c.raw, "$ENV"), among(c.name, "awk", "gawk", "mawk") && strings.Contains(c.raw, "ENVIRON"):
-				return "it reads variables: " + c.raw
-			case (c.name == "echo" || c.name == "printf") && secretVariable(c.raw):
-				return "it prints a variable that may hold a key: " + c.raw
-			case c.name == "ps" && len(c.words) > 1 && strings.Contains(c.arg(1), "e") && !strings.HasPrefix(c.arg(1), "-"):
-				return "it prints the variables of processes: " + c.raw
-			}
-			return ""
-		}),
-	},
+			}),
+		},
+		{
+			Name: "shell-state", Effect: permission.Ask,
+			Sentence: "set, shopt, enable, hash, trap and export change how everything after them is read or run.",
+			Fires:    "shopt -s expand_aliases", Spares: "echo shopt",
+			find: runs("it changes the shell", "set", "shopt", "enable", "hash", "trap", "export", "declare", "typeset", "readonly", "local", "unset",
+				"unalias", "alias", "bind", "complete", "compgen", "compopt", "ulimit", "umask", "exec", "read", "mapfile", "readarray", "getopts", "disown", "fc", "suspend", "logout", "let"),
+		},
+		{
+			Name: "environment-read", Effect: permission.Ask,
+			Sentence: "Prints variables of this or another process, which often hold keys.",
+			Fires:    "printenv OPENAI_API_KEY", Spares: "echo printenv",
+			find: each(func(_ *analysis, c *call) string {
+				if len(c.words) == 0 {
+					return ""
+				}
+				switch {
+				case c.name == "printenv" && !plainVariables(c.words[1:]), c.name == "env" && len(c.use.Inner) == 0, c.name == "export" && len(c.words) == 1,
+					c.name == "set" && len(c.words) == 1, c.name == "declare" && hasFlag(c.words, "-p"), c.name == "compgen" && hasFlag(c.words, "-v"):
+					return "it prints variables: " + c.raw
+				case among(c.name, "jq", "gojq", "jaq", "yq") && strings.Contains(c.raw, "$ENV"), among(c.name, "awk", "gawk", "mawk") && strings.Contains(c.raw, "ENVIRON"):
+					return "it reads variables: " + c.raw
+				case (c.name == "echo" || c.name == "printf") && secretVariable(c.raw):
+					return "it prints a variable that may hold a key: " + c.raw
+				case c.name == "ps" && len(c.words) > 1 && strings.Contains(c.arg(1), "e") && !strings.HasPrefix(c.arg(1), "-"):
+					return "it prints the variables of processes: " + c.raw
+				}
+				return ""
+			}),
+		},
+	}
+}
+
+// plainVariables reports whether words name nothing but variables that hold no secret.
+func plainVariables(words []word) bool {
+	for _, w := range words {
+		if !w.literal() || !among(w.text, "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "TERM", "PWD", "EDITOR", "TZ", "HOSTNAME", "LC_*", "GOPATH", "GOROOT", "NODE_ENV") {
+			return false
+		}
+	}
+	return len(words) > 0
 }
 
 // secretVariable reports whether text uses a variable whose name speaks of a secret.
@@ -144,172 +156,174 @@ func secretVariable(text string) bool {
 	return false
 }
 
-var programChecks = []check{
-	{
-		Name: "remove", Effect: permission.Ask,
-		Sentence: "Removes or overwrites files for good.",
-		Fires:    "rm a.txt", Spares: "grep 'rm -rf' notes.txt",
-		find: runs("it removes files", "rm", "rmdir", "unlink", "shred", "srm", "truncate", "zf_rm", "wipe"),
-	},
-	{
-		Name: "git-discard", Effect: permission.Ask,
-		Sentence: "git push, reset, clean, checkout . and their kin publish, discard or rewrite work.",
-		Fires:    "git push --force origin main", Spares: "git log --oneline",
-		find: each(func(_ *analysis, c *call) string {
-			if c.name != "git" {
-				return ""
-			}
-			sub, rest := gitSubcommand(c)
-			switch sub {
-			case "push", "reset", "clean", "restore", "rebase", "filter-branch", "filter-repo", "gc", "prune", "update-ref", "rm", "stash", "switch", "replace", "reflog":
-				if sub == "stash" && (has(rest, "list") || has(rest, "show")) || sub == "reflog" && !has(rest, "expire") && !has(rest, "delete") {
+func programChecks() []check {
+	return []check{
+		{
+			Name: "remove", Effect: permission.Ask,
+			Sentence: "Removes or overwrites files for good.",
+			Fires:    "rm a.txt", Spares: "grep 'rm -rf' notes.txt",
+			find: runs("it removes files", "rm", "rmdir", "unlink", "shred", "srm", "truncate", "zf_rm", "wipe"),
+		},
+		{
+			Name: "git-discard", Effect: permission.Ask,
+			Sentence: "git push, reset, clean, checkout . and their kin publish, discard or rewrite work.",
+			Fires:    "git push --force origin main", Spares: "git log --oneline",
+			find: each(func(_ *analysis, c *call) string {
+				if c.name != "git" || c.use.Class.Looks() {
 					return ""
 				}
-				return "it publishes, discards or rewrites work: " + c.raw
-			case "checkout", "branch", "tag":
-				if sub == "checkout" || short(rest, 'D') || short(rest, 'd') || has(rest, "--delete") {
-					return "it discards or switches work: " + c.raw
+				sub, rest := gitSubcommand(c)
+				switch sub {
+				case "push", "reset", "clean", "restore", "rebase", "filter-branch", "filter-repo", "gc", "prune", "update-ref", "rm", "stash", "switch", "replace", "reflog":
+					if sub == "stash" && (has(rest, "list") || has(rest, "show")) || sub == "reflog" && !has(rest, "expire") && !has(rest, "delete") {
+						return ""
+					}
+					return "it publishes, discards or rewrites work: " + c.raw
+				case "checkout", "branch", "tag":
+					if sub == "checkout" || short(rest, 'D') || short(rest, 'd') || has(rest, "--delete") {
+						return "it discards or switches work: " + c.raw
+					}
 				}
-			}
-			return ""
-		}),
-	},
-	{
-		Name: "privilege", Effect: permission.Ask,
-		Sentence: "Runs with the rights of another user.",
-		Fires:    "sudo ls", Spares: "echo sudo",
-		find: runs("it runs as another user", "sudo", "su", "doas", "pkexec", "runuser", "run0", "sudoedit", "gosu", "su-exec", "setpriv", "machinectl", "sg", "newgrp"),
-	},
-	{
-		Name: "kill", Effect: permission.Ask,
-		Sentence: "Ends processes.",
-		Fires:    "kill 1234", Spares: "echo kill",
-		find: runs("it ends processes", "kill", "killall", "killall5", "xkill", "fuser", "skill", "taskkill"),
-	},
-	{
-		Name: "pkill", Effect: permission.Ask,
-		Sentence: "Ends processes by name, also those that belong to others.",
-		Fires:    "pkill node", Spares: "pgrep node",
-		find: runs("it ends processes by name", "pkill", "killall", "snice"),
-	},
-	{
-		Name: "disk-copy", Effect: permission.Ask,
-		Sentence: "dd and its kin write blocks to wherever they are told.",
-		Fires:    "dd if=a.img of=b.img", Spares: "echo dd",
-		find: runs("it copies blocks", "dd", "dcfldd", "ddrescue", "dc3dd", "partclone*", "fallocate"),
-	},
-	{
-		Name: "wrapper", Effect: permission.Ask,
-		Sentence: "A program that runs another one with other rights, another root, later or elsewhere.",
-		Fires:    "setsid touch marker", Spares: "echo setsid",
-		find: runs("it runs another program", "setsid", "chroot", "unshare", "nsenter", "chrt", "ionice", "watch", "flock", "script", "parallel",
-			"busybox", "toybox", "env", "xargs", "screen", "tmux", "systemd-run", "firejail", "bwrap", "strace", "ltrace", "gdb", "expect", "daemonize", "start-stop-daemon", "coproc"),
-	},
-	{
-		Name: "persistence", Effect: permission.Ask,
-		Sentence: "Arranges that something runs later or at every start.",
-		Fires:    "crontab x", Spares: "echo crontab",
-		find: runs("it arranges for something to run later", "crontab", "at", "batch", "launchctl", "systemctl", "update-rc.d", "chkconfig", "schtasks", "anacron", "service", "rc-update"),
-	},
-	{
-		Name: "network", Effect: permission.Ask,
-		Sentence: "Reaches another machine; names that are looked up carry data as well (ping, dig, nslookup).",
-		Fires:    "ping -c1 aGVsbG8.example.test", Spares: "echo ping",
-		find: each(func(_ *analysis, c *call) string {
-			if networkPrograms[c.name] && !c.use.Class.Looks() || (len(c.use.Hosts) > 0 && c.name != "") {
-				return "it reaches another machine: " + c.raw
-			}
-			return ""
-		}),
-	},
-	{
-		Name: "network-device", Effect: permission.Ask,
-		Sentence: "bash opens a connection when a redirection names /dev/tcp or /dev/udp.",
-		Fires:    "exec 3<>/dev/tcp/example.test/80", Spares: "echo /dev/tcp",
-		find: func(a *analysis) []string {
-			for _, r := range a.redirs {
-				if strings.HasPrefix(r.target.text, "/dev/tcp") || strings.HasPrefix(r.target.text, "/dev/udp") {
-					return []string{"it opens a connection: " + r.raw}
-				}
-			}
-			return nil
-		},
-	},
-	{
-		Name: "network-listener", Effect: permission.Ask,
-		Sentence: "Opens a port or hands a shell to whoever connects.",
-		Fires:    "nc -l -p 4444 -e /bin/sh", Spares: "echo nc -l",
-		find: each(func(_ *analysis, c *call) string {
-			switch c.name {
-			case "nc", "ncat", "netcat", "socat":
-				if hasFlag(c.words, "-l") || hasFlag(c.words, "-e") || hasFlag(c.words, "--exec") || strings.Contains(c.raw, "LISTEN") || strings.Contains(c.raw, "EXEC") {
-					return "it opens a port or hands out a shell: " + c.raw
-				}
-			case "python", "python3", "php", "ruby":
-				if has(texts(c.words), "http.server") || has(texts(c.words), "-S") && c.name == "php" {
-					return "it opens a port: " + c.raw
-				}
-			}
-			return ""
-		}),
-	},
-	{
-		Name: "cd-then-git", Effect: permission.Ask,
-		Sentence: "git in another folder obeys that folder's configuration, which may name programs.",
-		Fires:    "cd vendor/m && git status", Spares: "git status",
-		find: each(func(a *analysis, c *call) string {
-			if c.name == "git" && movedFrom(c.dirs, a.start) && !c.guess {
-				return "git obeys the configuration of another folder: " + c.raw
-			}
-			return ""
-		}),
-	},
-	{
-		Name: "git-folder", Effect: permission.Ask,
-		Sentence: "git is told to use another repository or other settings (-C, -c, --git-dir).",
-		Fires:    "git -C vendor/m status", Spares: "git status",
-		find: each(func(_ *analysis, c *call) string {
-			if c.name != "git" {
 				return ""
-			}
-			for _, w := range c.words[1:] {
-				if !strings.HasPrefix(w.text, "-") {
+			}),
+		},
+		{
+			Name: "privilege", Effect: permission.Ask,
+			Sentence: "Runs with the rights of another user.",
+			Fires:    "sudo ls", Spares: "echo sudo",
+			find: runs("it runs as another user", "sudo", "su", "doas", "pkexec", "runuser", "run0", "sudoedit", "gosu", "su-exec", "setpriv", "machinectl", "sg", "newgrp"),
+		},
+		{
+			Name: "kill", Effect: permission.Ask,
+			Sentence: "Ends processes.",
+			Fires:    "kill 1234", Spares: "echo kill",
+			find: runs("it ends processes", "kill", "killall", "killall5", "xkill", "fuser", "skill", "taskkill"),
+		},
+		{
+			Name: "pkill", Effect: permission.Ask,
+			Sentence: "Ends processes by name, also those that belong to others.",
+			Fires:    "pkill node", Spares: "pgrep node",
+			find: runs("it ends processes by name", "pkill", "killall", "snice"),
+		},
+		{
+			Name: "disk-copy", Effect: permission.Ask,
+			Sentence: "dd and its kin write blocks to wherever they are told.",
+			Fires:    "dd if=a.img of=b.img", Spares: "echo dd",
+			find: runs("it copies blocks", "dd", "dcfldd", "ddrescue", "dc3dd", "partclone*", "fallocate"),
+		},
+		{
+			Name: "wrapper", Effect: permission.Ask,
+			Sentence: "A program that runs another one with other rights, another root, later or elsewhere.",
+			Fires:    "setsid touch marker", Spares: "echo setsid",
+			find: runs("it runs another program", "setsid", "chroot", "unshare", "nsenter", "chrt", "ionice", "watch", "flock", "script", "parallel",
+				"busybox", "toybox", "env", "xargs", "screen", "tmux", "systemd-run", "firejail", "bwrap", "strace", "ltrace", "gdb", "expect", "daemonize", "start-stop-daemon", "coproc"),
+		},
+		{
+			Name: "persistence", Effect: permission.Ask,
+			Sentence: "Arranges that something runs later or at every start.",
+			Fires:    "crontab x", Spares: "echo crontab",
+			find: runs("it arranges for something to run later", "crontab", "at", "batch", "launchctl", "systemctl", "update-rc.d", "chkconfig", "schtasks", "anacron", "service", "rc-update"),
+		},
+		{
+			Name: "network", Effect: permission.Ask,
+			Sentence: "Reaches another machine; names that are looked up carry data as well (ping, dig, nslookup).",
+			Fires:    "ping -c1 aGVsbG8.example.test", Spares: "echo ping",
+			find: each(func(_ *analysis, c *call) string {
+				if networkPrograms.has(c.name) && !c.use.Class.Looks() || (len(c.use.Hosts) > 0 && c.name != "") {
+					return "it reaches another machine: " + c.raw
+				}
+				return ""
+			}),
+		},
+		{
+			Name: "network-device", Effect: permission.Ask,
+			Sentence: "bash opens a connection when a redirection names /dev/tcp or /dev/udp.",
+			Fires:    "exec 3<>/dev/tcp/example.test/80", Spares: "echo /dev/tcp",
+			find: func(a *analysis) []string {
+				for _, r := range a.redirs {
+					if strings.HasPrefix(r.target.text, "/dev/tcp") || strings.HasPrefix(r.target.text, "/dev/udp") {
+						return []string{"it opens a connection: " + r.raw}
+					}
+				}
+				return nil
+			},
+		},
+		{
+			Name: "network-listener", Effect: permission.Ask,
+			Sentence: "Opens a port or hands a shell to whoever connects.",
+			Fires:    "nc -l -p 4444 -e /bin/sh", Spares: "echo nc -l",
+			find: each(func(_ *analysis, c *call) string {
+				switch c.name {
+				case "nc", "ncat", "netcat", "socat":
+					if hasFlag(c.words, "-l") || hasFlag(c.words, "-e") || hasFlag(c.words, "--exec") || strings.Contains(c.raw, "LISTEN") || strings.Contains(c.raw, "EXEC") {
+						return "it opens a port or hands out a shell: " + c.raw
+					}
+				case "python", "python3", "php", "ruby":
+					if has(texts(c.words), "http.server") || has(texts(c.words), "-S") && c.name == "php" {
+						return "it opens a port: " + c.raw
+					}
+				}
+				return ""
+			}),
+		},
+		{
+			Name: "cd-then-git", Effect: permission.Ask,
+			Sentence: "git in another folder obeys that folder's configuration, which may name programs.",
+			Fires:    "cd vendor/m && git status", Spares: "git status",
+			find: each(func(a *analysis, c *call) string {
+				if c.name == "git" && movedFrom(c.dirs, a.start) && !c.guess {
+					return "git obeys the configuration of another folder: " + c.raw
+				}
+				return ""
+			}),
+		},
+		{
+			Name: "git-folder", Effect: permission.Ask,
+			Sentence: "git is told to use another repository or other settings (-C, -c, --git-dir).",
+			Fires:    "git -C vendor/m status", Spares: "git status",
+			find: each(func(_ *analysis, c *call) string {
+				if c.name != "git" {
 					return ""
 				}
-				if strings.HasPrefix(w.text, "-c") || strings.HasPrefix(w.text, "-C") || strings.HasPrefix(w.text, "--git-d") ||
-					strings.HasPrefix(w.text, "--work-t") || strings.HasPrefix(w.text, "--exec-p") || strings.HasPrefix(w.text, "--config-e") {
-					return "git uses other settings: " + c.raw
+				for _, w := range c.words[1:] {
+					if !strings.HasPrefix(w.text, "-") {
+						return ""
+					}
+					if strings.HasPrefix(w.text, "-c") || strings.HasPrefix(w.text, "-C") || strings.HasPrefix(w.text, "--git-d") ||
+						strings.HasPrefix(w.text, "--work-t") || strings.HasPrefix(w.text, "--exec-p") || strings.HasPrefix(w.text, "--config-e") {
+						return "git uses other settings: " + c.raw
+					}
 				}
-			}
-			return ""
-		}),
-	},
-	{
-		Name: "cd-then-write", Effect: permission.Ask,
-		Sentence: "A file is written by its relative path after the folder was changed.",
-		Fires:    "cd src && echo x > a.txt", Spares: "echo x > src/a.txt",
-		find: func(a *analysis) []string {
-			for _, r := range a.redirs {
-				if r.write && !filepath.IsAbs(r.target.text) && movedFrom(r.dirs, a.start) {
-					return []string{"where it writes depends on the folder: " + r.raw}
-				}
-			}
-			return nil
+				return ""
+			}),
 		},
-	},
-	{
-		Name: "unclear-target", Effect: permission.Ask,
-		Sentence: "A redirection writes to a file that only running tells, or that begins with ~.",
-		Fires:    "echo x > $OUT", Spares: "echo x > out.txt",
-		find: func(a *analysis) []string {
-			for _, r := range a.redirs {
-				if r.write && (r.target.unknown || r.target.worked || r.target.glob || strings.HasPrefix(r.target.show, "~")) {
-					return []string{"it is not plain where it writes: " + r.raw}
+		{
+			Name: "cd-then-write", Effect: permission.Ask,
+			Sentence: "A file is written by its relative path after the folder was changed.",
+			Fires:    "cd src && echo x > a.txt", Spares: "echo x > src/a.txt",
+			find: func(a *analysis) []string {
+				for _, r := range a.redirs {
+					if r.write && !filepath.IsAbs(r.target.text) && movedFrom(r.dirs, a.start) {
+						return []string{"where it writes depends on the folder: " + r.raw}
+					}
 				}
-			}
-			return nil
+				return nil
+			},
 		},
-	},
+		{
+			Name: "unclear-target", Effect: permission.Ask,
+			Sentence: "A redirection writes to a file that only running tells, or that begins with ~.",
+			Fires:    "echo x > $OUT", Spares: "echo x > out.txt",
+			find: func(a *analysis) []string {
+				for _, r := range a.redirs {
+					if r.write && (r.target.unknown || r.target.worked || r.target.glob || strings.HasPrefix(r.target.show, "~")) {
+						return []string{"it is not plain where it writes: " + r.raw}
+					}
+				}
+				return nil
+			},
+		},
+	}
 }
 
 func movedFrom(dirs []string, start string) bool {
@@ -333,10 +347,9 @@ func gitSubcommand(c *call) (sub string, rest []string) {
 }
 
 // networkPrograms reach other machines, or look their names up.
-var networkPrograms = map[string]bool{
-	"curl": true, "wget": true, "ping": true, "ping6": true, "dig": true, "nslookup": true, "host": true, "nc": true, "ncat": true, "netcat": true,
-	"socat": true, "telnet": true, "ssh": true, "scp": true, "sftp": true, "ftp": true, "tftp": true, "rsync": true, "traceroute": true, "tracepath": true,
-	"mtr": true, "whois": true, "nmap": true, "drill": true, "kdig": true, "aria2c": true, "http": true, "https": true, "xh": true, "lynx": true,
-	"w3m": true, "links": true, "elinks": true, "mail": true, "mailx": true, "sendmail": true, "mutt": true, "gh": true, "glab": true, "aws": true,
-	"gcloud": true, "az": true, "rclone": true, "s3cmd": true, "arping": true, "hping3": true, "resolvectl": true, "getent": true, "openssl": false, "mosh": true, "rsh": true, "rlogin": true,
+var networkPrograms = set{
+	"curl", "wget", "ping", "ping6", "dig", "nslookup", "host", "nc", "ncat", "netcat", "socat", "telnet", "ssh", "scp", "sftp", "ftp",
+	"tftp", "rsync", "traceroute", "tracepath", "mtr", "whois", "nmap", "drill", "kdig", "aria2c", "http", "https", "xh", "lynx",
+	"w3m", "links", "elinks", "mail", "mailx", "sendmail", "mutt", "gh", "glab", "aws", "gcloud", "az", "rclone", "s3cmd", "arping",
+	"hping3", "resolvectl", "getent", "mosh", "rsh", "rlogin",
 }

@@ -44,7 +44,7 @@ The checks look everywhere: in lists, pipes, substitutions, here-documents, nest
 and xargs, in variables that the line sets, and in text that it decodes. This page is generated from the table of checks.
 `)
 	titles := []string{"The text itself", "Expansions and hidden commands", "Forms of zsh", "Variables and the state of the shell", "Programs", "Files", "Disasters"}
-	for i, group := range groups {
+	for i, group := range groups() {
 		fmt.Fprintf(&b, "\n## %s\n\n| check | effect | what it looks for | for example | but not |\n|---|---|---|---|---|\n", titles[i])
 		for _, c := range group {
 			fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", c.Name, c.Effect, cell(c.Sentence), code(c.Fires), code(c.Spares))

@@ -120,7 +120,7 @@ func (a *analysis) inner(c *call, sc *scope) (script string) {
 	for _, words := range c.use.Inner {
 		words = a.fed(c, words)
 		next := sc.inside(c.name)
-		if sameShell[c.name] {
+		if sameShell.has(c.name) {
 			next = sc.part(c.name)
 		}
 		run := &call{raw: c.raw, in: c.in, sub: true}
@@ -133,7 +133,7 @@ func (a *analysis) inner(c *call, sc *scope) (script string) {
 		}
 		if len(run.words) > 0 {
 			script, _ = a.run(run, next)
-			if sameShell[c.name] {
+			if sameShell.has(c.name) {
 				sc.dirs = next.dirs
 			}
 		}
@@ -158,6 +158,9 @@ func (a *analysis) fed(c *call, words []program.Word) []program.Word {
 	}
 	var out []program.Word
 	placed := false
+	if last := words[len(words)-1]; last.Unknown && last.Text == "" {
+		words = words[:len(words)-1]
+	}
 	for _, w := range words {
 		if strings.Contains(w.Text, "{}") {
 			w.Text, placed = strings.ReplaceAll(w.Text, "{}", strings.TrimSpace(in.text)), true
@@ -174,7 +177,9 @@ func (a *analysis) fed(c *call, words []program.Word) []program.Word {
 }
 
 // sameShell are builtins that run something in this very shell: what it sets and where it goes stays.
-var sameShell = map[string]bool{"eval": true, "command": true, "builtin": true, "noglob": true, "nocorrect": true, "-": true, "source": true, ".": true, "trap": true, "repeat": true}
+var sameShell = set{
+	"eval", "command", "builtin", "noglob", "nocorrect", "-", "source", ".", "trap", "repeat",
+}
 
 // leading takes VAR=value words off the front of what env and sudo run.
 func leading(words []program.Word, wrapper string) ([]assigned, []program.Word) {
@@ -204,7 +209,7 @@ func fromProgram(w program.Word, shows map[string]word) word {
 // scripts analyses text that a command runs as a script.
 func (a *analysis) scripts(c *call, sc *scope) {
 	for _, text := range c.use.Script {
-		if !sameShell[c.name] {
+		if !sameShell.has(c.name) {
 			a.nestedScript(text, sc, c.name, scriptArgs(c, text))
 			continue
 		}
@@ -276,7 +281,7 @@ func (a *analysis) stdin(c *call, sc *scope) {
 		switch {
 		case c.name == "xargs":
 			a.nestedScript(in.text, sc, c.name, nil)
-		case shells[c.name] || c.name == "source" || c.name == ".":
+		case shells.has(c.name) || c.name == "source" || c.name == ".":
 			a.nestedScript(in.text, sc, "text for "+c.name, nil)
 		default:
 			a.code(in.text, sc, c.name)
@@ -288,11 +293,13 @@ func (a *analysis) stdin(c *call, sc *scope) {
 	a.opaque()
 }
 
-var shells = map[string]bool{"sh": true, "bash": true, "dash": true, "zsh": true, "ksh": true, "ash": true, "fish": true, "mksh": true, "rbash": true, "busybox": true}
+var shells = set{
+	"sh", "bash", "dash", "zsh", "ksh", "ash", "fish", "mksh", "rbash", "busybox",
+}
 
 // produced analyses the output of <( ) where a shell reads it as a script.
 func (a *analysis) produced(c *call, sc *scope) {
-	if !shells[c.name] && c.name != "source" && c.name != "." {
+	if !shells.has(c.name) && c.name != "source" && c.name != "." {
 		return
 	}
 	for _, w := range c.words[1:] {
@@ -335,7 +342,7 @@ func (a *analysis) rerun(c *call, sc *scope) {
 		return
 	}
 	for i, w := range c.words {
-		if i > 0 && !shells[c.name] && c.name != "source" && c.name != "." {
+		if i > 0 && !shells.has(c.name) && c.name != "source" && c.name != "." {
 			return
 		}
 		path := from(w.text, sc.dirs[0])
@@ -366,15 +373,14 @@ func (a *analysis) embedded(c *call, sc *scope) {
 }
 
 // evaluators are builtins that take the name of a variable and evaluate what stands in its subscript.
-var evaluators = map[string]bool{
-	"test": true, "[": true, "printf": true, "read": true, "unset": true, "let": true, "mapfile": true, "readarray": true,
-	"getopts": true, "wait": true, "export": true, "declare": true, "typeset": true, "local": true, "readonly": true,
-	"compgen": true, "complete": true, "trap": true, "bind": true, "expr": false,
+var evaluators = set{
+	"test", "[", "printf", "read", "unset", "let", "mapfile", "readarray", "getopts", "wait", "export", "declare", "typeset", "local",
+	"readonly", "compgen", "complete", "trap", "bind",
 }
 
 // names looks for substitutions in the names that builtins evaluate: test -v 'a[$(x)]'.
 func (a *analysis) names(c *call, sc *scope) {
-	if !evaluators[c.name] {
+	if !evaluators.has(c.name) {
 		return
 	}
 	for _, w := range c.words[1:] {

@@ -64,7 +64,7 @@ func (a *analysis) stmtOutput(s *syntax.Stmt, sc *scope, in string, piped bool) 
 			a.redirection(r, sc, &read)
 		case syntax.DplOut, syntax.DplIn:
 		case syntax.RdrOut:
-			if !harmlessFiles[r.Word.Lit()] || (r.N != nil && r.N.Value != "2") {
+			if !harmlessFiles.has(r.Word.Lit()) || (r.N != nil && r.N.Value != "2") {
 				return "", false
 			}
 			if r.N == nil {
@@ -224,6 +224,11 @@ func short(args []string, flag byte) bool {
 	}
 	return false
 }
+
+// set is a list of names that stands ready without being built.
+type set []string
+
+func (s set) has(name string) bool { return has(s, name) }
 
 func has(args []string, want string) bool {
 	for _, arg := range args {

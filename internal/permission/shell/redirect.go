@@ -26,7 +26,9 @@ type redirected struct {
 }
 
 // harmlessFiles may be written by a command that only looks.
-var harmlessFiles = map[string]bool{"/dev/null": true, "/dev/stdout": true, "/dev/stderr": true}
+var harmlessFiles = set{
+	"/dev/null", "/dev/stdout", "/dev/stderr",
+}
 
 // redirections walks the redirections of a statement.
 func (a *analysis) redirections(s *syntax.Stmt, sc *scope, in *input) redirected {
@@ -118,7 +120,7 @@ func (a *analysis) fileRedirect(r *syntax.Redirect, sc *scope, in *input, fd str
 		*in = input{any: true}
 	}
 	red := &redirect{op: op, target: target, write: !read, read: read || r.Op == syntax.RdrInOut, dirs: sc.dirs, raw: a.source(r, sc)}
-	if !read && harmlessFiles[target.text] && target.literal() && r.Op != syntax.RdrInOut {
+	if !read && harmlessFiles.has(target.text) && target.literal() && r.Op != syntax.RdrInOut {
 		if r.Op == syntax.DplOut {
 			op = "&>"
 		}

@@ -40,16 +40,15 @@ func separator(r rune) bool {
 }
 
 // keywords may stand before a command.
-var keywords = map[string]bool{
-	"if": true, "then": true, "else": true, "elif": true, "fi": true, "do": true, "done": true, "while": true, "until": true,
-	"time": true, "!": true, "{": true, "}": true, "coproc": true, "always": true, "$": true, "<": true, ">": true, "in": true,
-	"noglob": true, "nocorrect": true, "repeat": true, "-": true, "function": true, "foreach": true, "end": true,
+var keywords = set{
+	"if", "then", "else", "elif", "fi", "do", "done", "while", "until", "time", "!", "{", "}", "coproc", "always", "$", "<", ">", "in",
+	"noglob", "nocorrect", "repeat", "-", "function", "foreach", "end",
 }
 
 // scanPiece takes a stretch of text for one command.
 func (a *analysis) scanPiece(piece string, sc *scope) {
 	words := a.roughWords(piece)
-	for len(words) > 0 && (keywords[words[0].text] || keywords[strings.TrimLeft(words[0].text, "{$<>!=")] || isNumber(words[0].text)) {
+	for len(words) > 0 && (keywords.has(words[0].text) || keywords.has(strings.TrimLeft(words[0].text, "{$<>!=")) || isNumber(words[0].text)) {
 		words = words[1:]
 	}
 	var assigns []assigned

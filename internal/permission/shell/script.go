@@ -81,7 +81,7 @@ func (a *analysis) rewriteWrapper(c *call, p *permission.Part, inner string) (sc
 func (a *analysis) head(c *call, p *permission.Part) (string, bool) {
 	name := c.words[0].text
 	switch {
-	case builtins[name]:
+	case builtins.has(name):
 		return "builtin " + quote(name), true
 	case p.Path == "":
 		return "", false

@@ -28,7 +28,7 @@ func (a *analysis) characters(line string) {
 		case r == '\r' || r < ' ' || (r >= 0x7f && r < 0xa0):
 			a.saw(oddCharacter, fmt.Sprintf("control character U+%04X", r))
 			a.opaque()
-		case unicode.IsSpace(r) || unicode.Is(unicode.Z, r) || blanks[r]:
+		case unicode.IsSpace(r) || unicode.Is(unicode.Z, r) || strings.ContainsRune(blanks, r):
 			a.saw(oddBlank, fmt.Sprintf("U+%04X", r))
 			a.opaque()
 		case invisible(r):
@@ -62,7 +62,7 @@ func mixedLetters(line string) string {
 }
 
 // blanks look like spaces though Unicode does not count them as such.
-var blanks = map[rune]bool{0x2800: true, 0x3164: true, 0x115f: true, 0x1160: true, 0xffa0: true, 0x180e: true}
+const blanks = "\u2800\u3164\u115f\u1160\uffa0\u180e"
 
 // invisible reports characters that draw nothing or change the order of what is drawn.
 func invisible(r rune) bool {
@@ -73,7 +73,7 @@ func invisible(r rune) bool {
 
 // blank reports what separates words for a reader, of whatever alphabet.
 func blank(r rune) bool {
-	return unicode.IsSpace(r) || unicode.Is(unicode.Z, r) || blanks[r] || invisible(r) || r < ' '
+	return unicode.IsSpace(r) || unicode.Is(unicode.Z, r) || strings.ContainsRune(blanks, r) || invisible(r) || r < ' '
 }
 
 // comments notes a comment that stands before a command: a dialog that shows the first line would show it alone.
