@@ -6,20 +6,22 @@ import "strings"
 func archiveRows() map[string]spec {
 	const gz = "-cdfhklLnNqrtvV123456789 -S:TEXT --stdout --to-stdout --decompress --uncompress --force --keep --list --quiet --recursive --test --verbose --version --help --best --fast --no-name --name --rsyncable"
 	rows := map[string]spec{
-		"tar":        {class: write, does: "packs or unpacks files", raw: true, judge: tarLooks},
-		"unzip":      {class: write, does: "unpacks files", ops: "FILE TEXT...", flags: "-aCLUVWXnojKM:^ -d:OUT -x:TEXT -P:TEXT -l -v -Z -t -p -z -q -c", judge: printsWith("-l -v -Z -t -p -z -c", "-l -v -Z -t -p -z -c -q -C")},
-		"zipinfo":    {class: list, ops: "FILE TEXT...", flags: "-12CMTZhlmstvz"},
-		"zip":        {class: write, does: "packs files", ops: "OUT FILE...", flags: "-0123456789AcDdeFfgjklmoqrSuvwXyz@ -T!! -TT:RUN -O:OUT -b:OUT -i:GLOB -x:GLOB -n:LIST -P:TEXT -t:W --out=OUT --unzip-command=RUN", judge: zipLooks},
-		"7z":         {class: write, does: "packs or unpacks files", ops: "TEXT FILE TEXT...", flags: "-slt -ba -bd", long: true, judge: sevenLooks},
-		"gzip":       {class: write, does: "packs or unpacks files in place", ops: "FILE...", flags: gz, judge: printsWith("-c -l -t --stdout --to-stdout --list --test", "")},
-		"gunzip":     {class: write, does: "unpacks files in place", ops: "FILE...", flags: gz, judge: printsWith("-c -l -t --stdout --to-stdout --list --test", "")},
-		"bzip2":      {class: write, does: "packs or unpacks files in place", ops: "FILE...", flags: "-cdfkLqstvVz123456789 --stdout --decompress --force --keep --quiet --test --verbose", judge: printsWith("-c -t --stdout --test", "")},
-		"xz":         {class: write, does: "packs or unpacks files in place", ops: "FILE...", flags: "-0123456789cdefhHklqtTvVz --stdout --to-stdout --decompress --list --test --keep --quiet --verbose --robot", judge: printsWith("-c -l -t --stdout --to-stdout --list --test", "")},
-		"zstd":       {class: write, does: "packs or unpacks files", ops: "FILE...", flags: "-cdfhklqtvV -# --stdout --decompress --list --test -o:OUT --rm!", judge: printsWith("-c -l -t --stdout --list --test", "")},
-		"cpio":       {class: write, does: "packs or unpacks files", ops: "TEXT...", flags: "-I:FILE -F:FILE -O:OUT --rsh-command=PROG --to-stdout"},
-		"unrar":      {class: write, does: "unpacks files", ops: "TEXT FILE OUT..."},
-		"jar":        {class: write, does: "packs or unpacks files", raw: true, judge: asks("--version")},
-		"less":       {class: read, ops: "FILE...", flags: "-aAcCdeEfFgGiIJKLmMnNqQrRsSuUwWX~ -# --chop-long-lines --line-numbers --LINE-NUMBERS --raw-control-chars --RAW-CONTROL-CHARS --no-init --quit-if-one-screen --version -o:OUT -O:OUT --log-file=OUT --LOG-FILE=OUT -k:BAD --lesskey-file=BAD --lesskey-src=BAD -t:BAD --tag=BAD -T:BAD", judge: pagerLooks},
+		"tar":     {class: write, does: "packs or unpacks files", raw: true, judge: tarLooks},
+		"unzip":   {class: write, does: "unpacks files", ops: "FILE TEXT...", flags: "-aCLUVWXnojKM:^ -d:OUT -x:TEXT -P:TEXT -l -v -Z -t -p -z -q -c", judge: printsWith("-l -v -Z -t -p -z -c", "-l -v -Z -t -p -z -c -q -C")},
+		"zipinfo": {class: list, ops: "FILE TEXT...", flags: "-12CMTZhlmstvz"},
+		"zip":     {class: write, does: "packs files", ops: "OUT FILE...", flags: "-0123456789AcDdeFfgjklmoqrSuvwXyz@ -T!! -TT:RUN -O:OUT -b:OUT -i:GLOB -x:GLOB -n:LIST -P:TEXT -t:W --out=OUT --unzip-command=RUN", judge: zipLooks},
+		"7z":      {class: write, does: "packs or unpacks files", ops: "TEXT FILE TEXT...", flags: "-slt -ba -bd", long: true, judge: sevenLooks},
+		"gzip":    {class: write, does: "packs or unpacks files in place", ops: "FILE...", flags: gz, judge: printsWith("-c -l -t --stdout --to-stdout --list --test", "")},
+		"gunzip":  {class: write, does: "unpacks files in place", ops: "FILE...", flags: gz, judge: printsWith("-c -l -t --stdout --to-stdout --list --test", "")},
+		"bzip2":   {class: write, does: "packs or unpacks files in place", ops: "FILE...", flags: "-cdfkLqstvVz123456789 --stdout --decompress --force --keep --quiet --test --verbose", judge: printsWith("-c -t --stdout --test", "")},
+		"xz":      {class: write, does: "packs or unpacks files in place", ops: "FILE...", flags: "-0123456789cdefhHklqtTvVz --stdout --to-stdout --decompress --list --test --keep --quiet --verbose --robot", judge: printsWith("-c -l -t --stdout --to-stdout --list --test", "")},
+		"zstd":    {class: write, does: "packs or unpacks files", ops: "FILE...", flags: "-cdfhklqtvV -# --stdout --decompress --list --test -o:OUT --rm!", judge: printsWith("-c -l -t --stdout --list --test", "")},
+		"cpio":    {class: write, does: "packs or unpacks files", ops: "TEXT...", flags: "-I:FILE -F:FILE -O:OUT --rsh-command=PROG --to-stdout"},
+		"unrar":   {class: write, does: "unpacks files", ops: "TEXT FILE OUT..."},
+		"jar":     {class: write, does: "packs or unpacks files", raw: true, judge: asks("--version")},
+		"less": {class: read, ops: "FILE...", flags: `-aAcCdeEfFgGiIJKLmMnNqQrRsSuUwWX~ -# --chop-long-lines --line-numbers --LINE-NUMBERS --raw-control-chars --RAW-CONTROL-CHARS
+			--no-init --quit-if-one-screen --version -o:OUT -O:OUT --log-file=OUT --LOG-FILE=OUT -k:BAD --lesskey-file=BAD --lesskey-src=BAD
+			-t:BAD --tag=BAD -T:BAD`, judge: pagerLooks},
 		"more":       {class: read, ops: "FILE...", flags: "-dflcpsu -# -n:N", judge: pagerLooks},
 		"most":       {class: write, does: "is interactive", ops: "FILE..."},
 		"dpkg":       {class: write, does: "installs packages", ops: "TEXT...", flags: "-l -L -s -S --list --listfiles --status --search --print-architecture --version -V --verify", judge: printsWith("-l -L -s -S --list --listfiles --status --search --print-architecture --version", "-l -L -s -S --list --listfiles --status --search --print-architecture --version")},
@@ -27,7 +29,8 @@ func archiveRows() map[string]spec {
 		"apt-cache":  {class: list, ops: "TEXT...", flags: "-anqif -c:BAD -o:BAD --installed --names-only --no-all-versions --full", judge: aptCache},
 		"apt":        {class: write, does: "installs packages", ops: "TEXT...", flags: "-aqV --installed --upgradable --all-versions -c:BAD -o:BAD --version", judge: aptLooks},
 		"apt-get":    {class: write, does: "installs packages", ops: "TEXT...", flags: "-y -q -o:BAD -c:BAD"},
-		"rpm":        {class: write, does: "installs packages", ops: "TEXT...", flags: "-qailfRvcd --all --info --list --file --query --queryformat=FORMAT --qf=FORMAT --version -D:BAD -E:BAD --define=BAD --eval=BAD --pipe=RUN", judge: printsWith("-q --query --version", "-q -a -i -l -f -R -v -c -d --all --info --list --file --query --queryformat --qf --version")},
+		"rpm": {class: write, does: "installs packages", ops: "TEXT...", flags: `-qailfRvcd --all --info --list --file --query --queryformat=FORMAT --qf=FORMAT --version -D:BAD -E:BAD --define=BAD --eval=BAD
+			--pipe=RUN`, judge: printsWith("-q --query --version", "-q -a -i -l -f -R -v -c -d --all --info --list --file --query --queryformat --qf --version")},
 	}
 	rows["bsdtar"], rows["gtar"] = rows["tar"], rows["tar"]
 	rows["7za"], rows["7zz"] = rows["7z"], rows["7z"]

@@ -56,24 +56,76 @@ func builtinRows() map[string]spec {
 		"nocorrect": {class: write, does: "changes how the shell reads what follows", raw: true, judge: wraps(0)},
 		"-":         {class: write, does: "runs a command as a login shell", raw: true, judge: wraps(0)},
 	}
-	for name, does := range map[string]string{
-		"alias": "gives names to commands", "unalias": "takes names from commands", "export": "sets variables", "declare": "sets variables",
-		"typeset": "sets variables", "local": "sets variables", "readonly": "sets variables", "let": "computes and may run commands", "read": "sets variables",
-		"set": "changes the shell", "shopt": "changes the shell", "unset": "takes variables away", "enable": "changes the shell", "hash": "changes which programs run",
-		"bind": "changes the shell", "complete": "changes the shell", "compopt": "changes the shell", "caller": "shows the shell's calls", "disown": "lets jobs go",
-		"bg": "continues jobs", "fg": "continues jobs", "suspend": "stops the shell", "getopts": "sets variables", "coproc": "runs a command beside the shell",
-		"zmodload": "loads modules into the shell", "autoload": "loads functions", "functions": "changes functions", "setopt": "changes the shell",
-		"unsetopt": "changes the shell", "zle": "changes the shell", "bindkey": "changes the shell", "zstyle": "changes the shell", "zparseopts": "sets variables", "zformat": "sets variables",
-		"ztcp": "reaches the network", "zsocket": "reaches the network", "zftp": "reaches the network", "sysopen": "opens files", "sysread": "reads files",
-		"syswrite": "writes files", "sysseek": "moves in files", "syserror": "tells errors", "zsystem": "locks files", "zpty": "runs a command in a terminal", "zselect": "waits for input",
-		"vared": "sets variables", "print": "prints, and may set variables or run what it prints", "private": "sets variables", "integer": "sets variables", "float": "sets variables",
-		"zf_rm": "removes files", "zf_mv": "moves files", "zf_ln": "links files", "zf_chmod": "changes rights", "zf_chown": "changes owners", "zf_mkdir": "creates folders",
-		"zf_rmdir": "removes folders", "zf_chgrp": "changes groups", "zf_sync": "writes disks out", "mkfifo": "creates a pipe", "whence": "tells about commands",
-		"rehash": "changes which programs run", "ttyctl": "changes the terminal", "limit": "sets limits", "unlimit": "lifts limits", "pushln": "changes the shell", "log": "tells who is there", "stat_": "",
-	} {
+	for name, does := range perLine(`
+		alias      : gives names to commands
+		unalias    : takes names from commands
+		export     : sets variables
+		declare    : sets variables
+		typeset    : sets variables
+		local      : sets variables
+		readonly   : sets variables
+		let        : computes and may run commands
+		read       : sets variables
+		set        : changes the shell
+		shopt      : changes the shell
+		unset      : takes variables away
+		enable     : changes the shell
+		hash       : changes which programs run
+		bind       : changes the shell
+		complete   : changes the shell
+		compopt    : changes the shell
+		caller     : shows the shell's calls
+		disown     : lets jobs go
+		bg         : continues jobs
+		fg         : continues jobs
+		suspend    : stops the shell
+		getopts    : sets variables
+		coproc     : runs a command beside the shell
+		zmodload   : loads modules into the shell
+		autoload   : loads functions
+		functions  : changes functions
+		setopt     : changes the shell
+		unsetopt   : changes the shell
+		zle        : changes the shell
+		bindkey    : changes the shell
+		zstyle     : changes the shell
+		zparseopts : sets variables
+		zformat    : sets variables
+		ztcp       : reaches the network
+		zsocket    : reaches the network
+		zftp       : reaches the network
+		sysopen    : opens files
+		sysread    : reads files
+		syswrite   : writes files
+		sysseek    : moves in files
+		syserror   : tells errors
+		zsystem    : locks files
+		zpty       : runs a command in a terminal
+		zselect    : waits for input
+		vared      : sets variables
+		print      : prints, and may set variables or run what it prints
+		private    : sets variables
+		integer    : sets variables
+		float      : sets variables
+		zf_rm      : removes files
+		zf_mv      : moves files
+		zf_ln      : links files
+		zf_chmod   : changes rights
+		zf_chown   : changes owners
+		zf_mkdir   : creates folders
+		zf_rmdir   : removes folders
+		zf_chgrp   : changes groups
+		zf_sync    : writes disks out
+		whence     : tells about commands
+		rehash     : changes which programs run
+		ttyctl     : changes the terminal
+		limit      : sets limits
+		unlimit    : lifts limits
+		pushln     : changes the shell
+		log        : tells who is there
+	`) {
 		rows[name] = spec{class: write, does: does, ops: "TEXT..."}
 	}
-	delete(rows, "stat_")
 	return rows
 }
 

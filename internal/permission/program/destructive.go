@@ -4,36 +4,44 @@ import "strings"
 
 // destructiveRows are the programs that change, remove and end things.
 func destructiveRows() map[string]spec {
-	rows := map[string]spec{
-		"rm":            {class: destructive, does: "removes files", ops: "KILL...", flags: "-dfiIPRrvWx --force --interactive?W --one-file-system --no-preserve-root --preserve-root?W --recursive --dir --verbose --version --help", judge: removes},
-		"rmdir":         {class: destructive, does: "removes folders", ops: "KILL...", flags: "-pv --ignore-fail-on-non-empty --parents --verbose --version --help", judge: removes},
-		"unlink":        {class: destructive, does: "removes a file", ops: "KILL", flags: "--version --help", judge: removes},
-		"shred":         {class: destructive, does: "overwrites files", ops: "KILL...", flags: "-fuvxz -n:N -s:N --force --iterations=N --random-source=FILE --size=N --remove?W --verbose --exact --zero", judge: removes},
-		"srm":           {class: destructive, does: "overwrites files", ops: "KILL...", flags: "-dfirRvsmz", judge: removes},
-		"trash":         {class: destructive, does: "removes files", ops: "KILL...", flags: "-v", judge: removes},
-		"trash-put":     {class: destructive, does: "removes files", ops: "KILL...", flags: "-v", judge: removes},
-		"rimraf":        {class: destructive, does: "removes files", ops: "KILL...", flags: "", judge: removes},
-		"del":           {class: destructive, does: "removes files", ops: "KILL...", judge: removes},
-		"truncate":      {class: destructive, does: "cuts files off", ops: "KILL...", flags: "-co -s:N -r:FILE --no-create --io-blocks --reference=FILE --size=N --version --help", judge: removes},
-		"wipefs":        {class: destructive, does: "erases the signs of file systems", ops: "KILL...", flags: "-afinpqJ -o:N -O:LIST -t:LIST -b?W --all --force --backup?W --no-act --offset=N --types=LIST"},
-		"mkfs":          {class: destructive, does: "overwrites a file system", ops: "KILL...", flags: "-V -t:W --type=W"},
-		"mke2fs":        {class: destructive, does: "overwrites a file system", ops: "KILL...", flags: "-cFnqvS"},
-		"mkswap":        {class: destructive, does: "overwrites a disk", ops: "KILL...", flags: "-cf"},
-		"dd":            {class: destructive, does: "overwrites what it writes to", raw: true, judge: ddLooks},
-		"badblocks":     {class: destructive, does: "may overwrite a disk", ops: "KILL...", flags: "-wnsv"},
-		"cryptsetup":    {class: destructive, does: "changes encrypted disks", ops: "TEXT..."},
-		"hdparm":        {class: destructive, does: "may change a disk", ops: "KILL..."},
-		"mv":            {class: write, does: "moves files", ops: "FILE... OUT", flags: "-bfinTuvZ -S:TEXT -t:TO --backup?W --force --interactive --no-clobber --suffix=TEXT --target-directory=TO --no-target-directory --update?W --verbose --strip-trailing-slashes --exchange --version --help", judge: mvLooks},
-		"cp":            {class: write, does: "copies files", ops: "FILE... OUT", flags: "-abdfiHlLnpPrRsTuvxZ -S:TEXT -t:TO --archive --backup?W --force --interactive --link --dereference --no-clobber --no-dereference --preserve?W --no-preserve=W --parents --recursive --reflink?W --remove-destination --sparse=W --symbolic-link --suffix=TEXT --target-directory=TO --no-target-directory --update?W --verbose --one-file-system --version --help", judge: targetLooks},
-		"ln":            {class: write, does: "links files", ops: "FILE... OUT", flags: "-bdFfiLnPrsTv -S:TEXT -t:TO --backup?W --directory --force --interactive --logical --no-dereference --physical --relative --symbolic --suffix=TEXT --target-directory=TO --no-target-directory --verbose", judge: targetLooks},
-		"install":       {class: write, does: "copies files", ops: "FILE... OUT", flags: "-bcCdDpsTvZ -g:W -m:W -o:W -S:TEXT -t:TO --directory --mode=W --owner=W --group=W --target-directory=TO --strip --strip-program=PROG --verbose", judge: targetLooks},
-		"touch":         {class: write, does: "creates files, or changes their times", ops: "OUT...", flags: "-acfhm -d:TEXT -r:FILE -t:TEXT --no-create --date=TEXT --no-dereference --reference=FILE --time=W"},
-		"mkdir":         {class: write, does: "creates folders", ops: "OUT...", flags: "-pvZ -m:W --mode=W --parents --verbose"},
-		"mkfifo":        {class: write, does: "creates a pipe", ops: "OUT...", flags: "-m:W --mode=W"},
-		"mknod":         {class: write, does: "creates a device", ops: "OUT TEXT...", flags: "-m:W --mode=W"},
-		"chmod":         {class: write, does: "changes rights", ops: "TEXT OUT...", flags: "-cfvRhHLP --changes --silent --quiet --verbose --no-preserve-root --preserve-root --reference=FILE --recursive", drop: "--reference", judge: recursiveLooks},
-		"chown":         {class: write, does: "changes owners", ops: "TEXT OUT...", flags: "-cfhvRHLP --changes --silent --quiet --verbose --dereference --no-dereference --from=W --no-preserve-root --preserve-root --reference=FILE --recursive", drop: "--reference", judge: recursiveLooks},
-		"chgrp":         {class: write, does: "changes groups", ops: "TEXT OUT...", flags: "-cfhvRHLP --changes --silent --quiet --verbose --dereference --no-dereference --no-preserve-root --preserve-root --reference=FILE --recursive", drop: "--reference", judge: recursiveLooks},
+	return map[string]spec{
+		"rm": {class: destructive, does: "removes files", ops: "KILL...", flags: `-dfiIPRrvWx --force --interactive?W --one-file-system --no-preserve-root --preserve-root?W --recursive --dir --verbose --version
+			--help`, judge: removes},
+		"rmdir":      {class: destructive, does: "removes folders", ops: "KILL...", flags: "-pv --ignore-fail-on-non-empty --parents --verbose --version --help", judge: removes},
+		"unlink":     {class: destructive, does: "removes a file", ops: "KILL", flags: "--version --help", judge: removes},
+		"shred":      {class: destructive, does: "overwrites files", ops: "KILL...", flags: "-fuvxz -n:N -s:N --force --iterations=N --random-source=FILE --size=N --remove?W --verbose --exact --zero", judge: removes},
+		"srm":        {class: destructive, does: "overwrites files", ops: "KILL...", flags: "-dfirRvsmz", judge: removes},
+		"trash":      {class: destructive, does: "removes files", ops: "KILL...", flags: "-v", judge: removes},
+		"trash-put":  {class: destructive, does: "removes files", ops: "KILL...", flags: "-v", judge: removes},
+		"rimraf":     {class: destructive, does: "removes files", ops: "KILL...", flags: "", judge: removes},
+		"del":        {class: destructive, does: "removes files", ops: "KILL...", judge: removes},
+		"truncate":   {class: destructive, does: "cuts files off", ops: "KILL...", flags: "-co -s:N -r:FILE --no-create --io-blocks --reference=FILE --size=N --version --help", judge: removes},
+		"wipefs":     {class: destructive, does: "erases the signs of file systems", ops: "KILL...", flags: "-afinpqJ -o:N -O:LIST -t:LIST -b?W --all --force --backup?W --no-act --offset=N --types=LIST"},
+		"mkfs":       {class: destructive, does: "overwrites a file system", ops: "KILL...", flags: "-V -t:W --type=W"},
+		"mke2fs":     {class: destructive, does: "overwrites a file system", ops: "KILL...", flags: "-cFnqvS"},
+		"mkswap":     {class: destructive, does: "overwrites a disk", ops: "KILL...", flags: "-cf"},
+		"dd":         {class: destructive, does: "overwrites what it writes to", raw: true, judge: ddLooks},
+		"badblocks":  {class: destructive, does: "may overwrite a disk", ops: "KILL...", flags: "-wnsv"},
+		"cryptsetup": {class: destructive, does: "changes encrypted disks", ops: "TEXT..."},
+		"hdparm":     {class: destructive, does: "may change a disk", ops: "KILL..."},
+		"mv": {class: write, does: "moves files", ops: "FILE... OUT", flags: `-bfinTuvZ -S:TEXT -t:TO --backup?W --force --interactive --no-clobber --suffix=TEXT --target-directory=TO --no-target-directory
+			--update?W --verbose --strip-trailing-slashes --exchange --version --help`, judge: mvLooks},
+		"cp": {class: write, does: "copies files", ops: "FILE... OUT", flags: `-abdfiHlLnpPrRsTuvxZ -S:TEXT -t:TO --archive --backup?W --force --interactive --link --dereference --no-clobber --no-dereference
+			--preserve?W --no-preserve=W --parents --recursive --reflink?W --remove-destination --sparse=W --symbolic-link --suffix=TEXT
+			--target-directory=TO --no-target-directory --update?W --verbose --one-file-system --version --help`, judge: targetLooks},
+		"ln": {class: write, does: "links files", ops: "FILE... OUT", flags: `-bdFfiLnPrsTv -S:TEXT -t:TO --backup?W --directory --force --interactive --logical --no-dereference --physical --relative
+			--symbolic --suffix=TEXT --target-directory=TO --no-target-directory --verbose`, judge: targetLooks},
+		"install": {class: write, does: "copies files", ops: "FILE... OUT", flags: `-bcCdDpsTvZ -g:W -m:W -o:W -S:TEXT -t:TO --directory --mode=W --owner=W --group=W --target-directory=TO --strip
+			--strip-program=PROG --verbose`, judge: targetLooks},
+		"touch":  {class: write, does: "creates files, or changes their times", ops: "OUT...", flags: "-acfhm -d:TEXT -r:FILE -t:TEXT --no-create --date=TEXT --no-dereference --reference=FILE --time=W"},
+		"mkdir":  {class: write, does: "creates folders", ops: "OUT...", flags: "-pvZ -m:W --mode=W --parents --verbose"},
+		"mkfifo": {class: write, does: "creates a pipe", ops: "OUT...", flags: "-m:W --mode=W"},
+		"mknod":  {class: write, does: "creates a device", ops: "OUT TEXT...", flags: "-m:W --mode=W"},
+		"chmod":  {class: write, does: "changes rights", ops: "TEXT OUT...", flags: "-cfvRhHLP --changes --silent --quiet --verbose --no-preserve-root --preserve-root --reference=FILE --recursive", drop: "--reference", judge: recursiveLooks},
+		"chown": {class: write, does: "changes owners", ops: "TEXT OUT...", flags: `-cfhvRHLP --changes --silent --quiet --verbose --dereference --no-dereference --from=W --no-preserve-root --preserve-root
+			--reference=FILE --recursive`, drop: "--reference", judge: recursiveLooks},
+		"chgrp": {class: write, does: "changes groups", ops: "TEXT OUT...", flags: `-cfhvRHLP --changes --silent --quiet --verbose --dereference --no-dereference --no-preserve-root --preserve-root --reference=FILE
+			--recursive`, drop: "--reference", judge: recursiveLooks},
 		"chattr":        {class: write, does: "changes attributes", ops: "TEXT OUT...", flags: "-RVf"},
 		"setfacl":       {class: write, does: "changes rights", ops: "OUT...", flags: "-bkndRLP -m:W -M:FILE -x:W -X:FILE --set=W --restore=FILE --modify=W --remove=W --recursive"},
 		"xattr":         {class: write, does: "changes attributes", ops: "TEXT..."},
@@ -55,18 +63,71 @@ func destructiveRows() map[string]spec {
 		"iptables":      {class: write, does: "changes the firewall", ops: "TEXT...", flags: "-F! -X! -Z! -D:BAD -P:BAD --flush!", judge: flushes("-F -X -D -P --flush")},
 		"ip6tables":     {class: write, does: "changes the firewall", ops: "TEXT...", flags: "-F! -X! -Z! -D:BAD -P:BAD --flush!", judge: flushes("-F -X -D -P --flush")},
 	}
-	for name, does := range map[string]string{
-		"fdisk": "changes the partitions of a disk", "sfdisk": "changes the partitions of a disk", "cfdisk": "changes the partitions of a disk", "gdisk": "changes the partitions of a disk", "sgdisk": "changes the partitions of a disk", "parted": "changes the partitions of a disk",
-		"diskutil": "changes disks", "diskpart": "changes disks", "format": "overwrites a disk", "blkdiscard": "erases a disk", "zpool": "changes storage pools", "zfs": "changes file systems", "btrfs": "changes a file system", "mdadm": "changes disk arrays",
-		"lvremove": "removes a volume", "vgremove": "removes a volume group", "pvremove": "removes a volume", "lvreduce": "shrinks a volume", "resize2fs": "resizes a file system", "tune2fs": "changes a file system", "swapoff": "takes swap away", "fsck": "may change a file system", "e2fsck": "may change a file system", "debugfs": "may change a file system",
-		"losetup": "changes devices", "reboot": "restarts the machine", "shutdown": "shuts the machine down", "halt": "shuts the machine down", "poweroff": "shuts the machine down", "userdel": "removes a user", "deluser": "removes a user", "groupdel": "removes a group", "delgroup": "removes a group",
-		"usermod": "changes a user", "visudo": "changes who may do what", "chsh": "changes a login shell", "chpasswd": "changes passwords", "nft": "changes the firewall", "ufw": "changes the firewall", "firewall-cmd": "changes the firewall", "pfctl": "changes the firewall",
-		"grub-install": "changes how the machine starts", "update-grub": "changes how the machine starts", "efibootmgr": "changes how the machine starts", "insmod": "loads code into the kernel", "rmmod": "takes code from the kernel", "modprobe": "loads code into the kernel", "kexec": "starts another kernel",
-		"dropdb": "removes a database", "dropuser": "removes a database user", "mongodump ": "", "rabbitmqctl": "controls a message broker", "swapon": "adds swap", "dmsetup": "changes devices", "nvme": "may erase a disk", "sg_format": "erases a disk", "flashrom": "overwrites firmware", "fwupdmgr": "overwrites firmware",
-	} {
-		if does != "" {
-			rows[name] = spec{class: destructive, does: does, ops: "TEXT...", judge: devices}
-		}
+}
+
+// disasterRows are the programs that change disks, users, the kernel, or end the machine.
+func disasterRows() map[string]spec {
+	rows := map[string]spec{}
+	for name, does := range perLine(`
+		fdisk        : changes the partitions of a disk
+		sfdisk       : changes the partitions of a disk
+		cfdisk       : changes the partitions of a disk
+		gdisk        : changes the partitions of a disk
+		sgdisk       : changes the partitions of a disk
+		parted       : changes the partitions of a disk
+		diskutil     : changes disks
+		diskpart     : changes disks
+		format       : overwrites a disk
+		blkdiscard   : erases a disk
+		zpool        : changes storage pools
+		zfs          : changes file systems
+		btrfs        : changes a file system
+		mdadm        : changes disk arrays
+		lvremove     : removes a volume
+		vgremove     : removes a volume group
+		pvremove     : removes a volume
+		lvreduce     : shrinks a volume
+		resize2fs    : resizes a file system
+		tune2fs      : changes a file system
+		swapoff      : takes swap away
+		fsck         : may change a file system
+		e2fsck       : may change a file system
+		debugfs      : may change a file system
+		losetup      : changes devices
+		reboot       : restarts the machine
+		shutdown     : shuts the machine down
+		halt         : shuts the machine down
+		poweroff     : shuts the machine down
+		userdel      : removes a user
+		deluser      : removes a user
+		groupdel     : removes a group
+		delgroup     : removes a group
+		usermod      : changes a user
+		visudo       : changes who may do what
+		chsh         : changes a login shell
+		chpasswd     : changes passwords
+		nft          : changes the firewall
+		ufw          : changes the firewall
+		firewall-cmd : changes the firewall
+		pfctl        : changes the firewall
+		grub-install : changes how the machine starts
+		update-grub  : changes how the machine starts
+		efibootmgr   : changes how the machine starts
+		insmod       : loads code into the kernel
+		rmmod        : takes code from the kernel
+		modprobe     : loads code into the kernel
+		kexec        : starts another kernel
+		dropdb       : removes a database
+		dropuser     : removes a database user
+		rabbitmqctl  : controls a message broker
+		swapon       : adds swap
+		dmsetup      : changes devices
+		nvme         : may erase a disk
+		sg_format    : erases a disk
+		flashrom     : overwrites firmware
+		fwupdmgr     : overwrites firmware
+	`) {
+		rows[name] = spec{class: destructive, does: does, ops: "TEXT...", judge: devices}
 	}
 	return rows
 }

@@ -328,7 +328,7 @@ func gitReset(c *call) {
 
 // gitClean: a dry run only lists.
 func gitClean(c *call) {
-	if c.has("-n", "--dry-run") && len(c.strange) == 0 && len(c.unsure) == 0 {
+	if c.has("-n", "--dry-run") && !c.has("-i") && len(c.strange) == 0 && len(c.unsure) == 0 {
 		c.Class, c.Reason = list, ""
 		return
 	}

@@ -33,11 +33,22 @@ func goRows() map[string]spec {
 		"golangci-lint": {class: write, does: "runs what its configuration says", ops: "TEXT...", judge: asks("--version|version")},
 		"staticcheck":   {class: write, does: "builds what it looks at", ops: "TEXT...", judge: asks("-version")},
 	}
-	for verb, does := range map[string]string{
-		"fmt": "changes files", "fix": "changes files", "install": "builds and installs", "generate": "runs commands that stand in the sources",
-		"get": "changes go.mod and reaches the network", "clean": "removes what was built", "bug": "opens a browser", "work": "changes go.work", "mod": "changes modules",
-		"telemetry": "changes settings", "mod tidy": "changes go.mod and reaches the network", "mod download": "reaches the network", "mod vendor": "writes the vendor folder", "mod init": "creates go.mod",
-	} {
+	for verb, does := range perLine(`
+		fmt          : changes files
+		fix          : changes files
+		install      : builds and installs
+		generate     : runs commands that stand in the sources
+		get          : changes go.mod and reaches the network
+		clean        : removes what was built
+		bug          : opens a browser
+		work         : changes go.work
+		mod          : changes modules
+		telemetry    : changes settings
+		mod tidy     : changes go.mod and reaches the network
+		mod download : reaches the network
+		mod vendor   : writes the vendor folder
+		mod init     : creates go.mod
+	`) {
 		rows["go "+verb] = spec{class: write, does: does, long: true, ops: "TEXT..."}
 	}
 	return rows

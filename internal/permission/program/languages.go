@@ -1,13 +1,20 @@
 package program
 
-import "strings"
+import (
+	"path"
+	"strings"
+
+	"github.com/lathe-dev/lathe/internal/permission"
+)
 
 // languageRows: compilers, interpreters, package managers and build tools. All of them run code of the project,
 // or change it; some tell about themselves or what is installed.
 func languageRows() map[string]spec {
 	rows := map[string]spec{
-		"npm":            {class: neutral, raw: true, flags: "-s -d --silent --no-color --color?W --loglevel=W --json --long -g --global --prefix=BAD -C:BAD --userconfig=BAD --globalconfig=BAD --script-shell=PROG --node-options=BAD", judge: npmLooks},
-		"npm ls":         {class: list, ops: "TEXT...", flags: "-algp --all --long --global --parseable --json --depth=N --omit=W --include=W --link --package-lock-only --unicode --prod --production --only=W --dev --no-unicode --no-color"},
+		"npm": {class: neutral, raw: true, flags: `-s -d --silent --no-color --color?W --loglevel=W --json --long -g --global --prefix=BAD -C:BAD --userconfig=BAD --globalconfig=BAD
+			--script-shell=PROG --node-options=BAD`, judge: npmLooks},
+		"npm ls": {class: list, ops: "TEXT...", flags: `-algp --all --long --global --parseable --json --depth=N --omit=W --include=W --link --package-lock-only --unicode --prod
+			--production --only=W --dev --no-unicode --no-color`},
 		"npm explain":    {class: list, ops: "TEXT...", flags: "--json"},
 		"npm root":       {class: neutral, flags: "-g --global"},
 		"npm prefix":     {class: neutral, flags: "-g --global"},
@@ -38,57 +45,36 @@ func languageRows() map[string]spec {
 		"ts-node":        {class: write, does: "runs code", raw: true, judge: interpreter("--version|-v", "")},
 		"tsx":            {class: write, does: "runs code", raw: true, judge: interpreter("--version|-v", "")},
 		"pip3":           {class: neutral, raw: true, flags: "-qv --quiet --verbose --disable-pip-version-check --no-color --no-input --python=PROG --isolated", judge: pipLooks},
-		"pip3 list":      {class: list, flags: "-levq --local --user --editable --exclude-editable --not-required --exclude=W --format=W --include-editable --path=DIR --pre --verbose --quiet --disable-pip-version-check -o! --outdated! -u! --uptodate! -i:BAD --index-url=BAD --extra-index-url=BAD -f:BAD --find-links=BAD"},
-		"pip3 show":      {class: read, ops: "TEXT...", flags: "-fvq --files --verbose --quiet --disable-pip-version-check"},
-		"pip3 freeze":    {class: list, flags: "-l --local --user --all --exclude-editable --exclude=W --path=DIR -r:FILE --requirement=FILE"},
-		"pip3 check":     {class: list},
-		"pipx":           {class: write, does: "installs or runs programs", raw: true, judge: pipxLooks},
-		"uv":             {class: write, does: "runs programs of the project's environment", raw: true, judge: pipxLooks},
-		"rustup":         {class: write, does: "may install toolchains", raw: true, judge: asks("--version|-V")},
-		"make":           {class: write, does: "runs what the makefile says", ops: "TEXT...", judge: asks("--version|-v|--help")},
-		"cmake":          {class: write, does: "runs what CMakeLists.txt says", raw: true, judge: asks("--version|-version|--help")},
-		"go-task":        runner("runs what the taskfile says", "--version"),
-		"gem":            runner("installs packages, or runs code of installed ones", "--version|-v"),
-		"ldd":            {class: write, does: "may run the program it looks at", ops: "FILE...", judge: asks("--version")},
-		"mise":           {class: write, does: "runs what the project's configuration says", raw: true, judge: execAfter("exec|x")},
-		"asdf":           {class: write, does: "runs what the project's configuration says", raw: true, judge: execAfter("exec")},
-		"direnv":         {class: write, does: "runs what the project's configuration says", raw: true, judge: direnvLooks},
-		"devbox":         {class: write, does: "runs a program in its own environment", raw: true, judge: execAfter("run")},
-		"nix-shell":      {class: write, does: "builds and runs in an environment", raw: false, ops: "TEXT...", flags: "-p -A:W --run=RUN --command=RUN --pure -I:W -E:W", judge: asks("--version")},
-		"nix":            {class: write, does: "builds and runs", raw: true, judge: execAfter("develop|shell|run")},
-		"poetry":         {class: write, does: "loads plugins and runs code of the project", raw: true, judge: execAfter("run")},
-		"pipenv":         {class: write, does: "runs code of the project", raw: true, judge: execAfter("run")},
-		"pdm":            {class: write, does: "runs code of the project", raw: true, judge: execAfter("run")},
-		"hatch":          {class: write, does: "runs code of the project", raw: true, judge: execAfter("run")},
-		"conda":          {class: write, does: "changes environments, or runs in them", raw: true, judge: execAfter("run")},
-		"bundle":         {class: write, does: "evaluates the Gemfile", raw: true, judge: execAfter("exec")},
-		"cargo":          {class: write, does: "builds and runs code of the project", raw: true, judge: asks("--version|-V|version|--list|help")},
+		"pip3 list": {class: list, flags: `-levq --local --user --editable --exclude-editable --not-required --exclude=W --format=W --include-editable --path=DIR --pre
+			--verbose --quiet --disable-pip-version-check -o! --outdated! -u! --uptodate! -i:BAD --index-url=BAD --extra-index-url=BAD -f:BAD
+			--find-links=BAD`},
+		"pip3 show":   {class: read, ops: "TEXT...", flags: "-fvq --files --verbose --quiet --disable-pip-version-check"},
+		"pip3 freeze": {class: list, flags: "-l --local --user --all --exclude-editable --exclude=W --path=DIR -r:FILE --requirement=FILE"},
+		"pip3 check":  {class: list},
+		"pipx":        {class: write, does: "installs or runs programs", raw: true, judge: pipxLooks},
+		"uv":          {class: write, does: "runs programs of the project's environment", raw: true, judge: pipxLooks},
+		"rustc":       {class: write, does: "compiles", raw: true, judge: rustLooks},
+		"dotnet":      {class: write, does: "builds and runs", raw: true, judge: dotnetLooks},
+		"rustup":      {class: write, does: "may install toolchains", raw: true, judge: asks("--version|-V")},
+		"make":        {class: write, does: "runs what the makefile says", ops: "TEXT...", judge: asks("--version|-v|--help")},
+		"cmake":       {class: write, does: "runs what CMakeLists.txt says", raw: true, judge: asks("--version|-version|--help")},
+		"go-task":     runner("runs what the taskfile says", "--version"),
+		"gem":         runner("installs packages, or runs code of installed ones", "--version|-v"),
+		"ldd":         {class: write, does: "may run the program it looks at", ops: "FILE...", judge: asks("--version")},
+		"mise":        {class: write, does: "runs what the project's configuration says", raw: true, judge: execAfter("exec|x")},
+		"asdf":        {class: write, does: "runs what the project's configuration says", raw: true, judge: execAfter("exec")},
+		"direnv":      {class: write, does: "runs what the project's configuration says", raw: true, judge: direnvLooks},
+		"devbox":      {class: write, does: "runs a program in its own environment", raw: true, judge: execAfter("run")},
+		"nix-shell":   {class: write, does: "builds and runs in an environment", raw: false, ops: "TEXT...", flags: "-p -A:W --run=RUN --command=RUN --pure -I:W -E:W", judge: asks("--version")},
+		"nix":         {class: write, does: "builds and runs", raw: true, judge: execAfter("develop|shell|run")},
+		"poetry":      {class: write, does: "loads plugins and runs code of the project", raw: true, judge: execAfter("run")},
+		"pipenv":      {class: write, does: "runs code of the project", raw: true, judge: execAfter("run")},
+		"pdm":         {class: write, does: "runs code of the project", raw: true, judge: execAfter("run")},
+		"hatch":       {class: write, does: "runs code of the project", raw: true, judge: execAfter("run")},
+		"conda":       {class: write, does: "changes environments, or runs in them", raw: true, judge: execAfter("run")},
+		"bundle":      {class: write, does: "evaluates the Gemfile", raw: true, judge: execAfter("exec")},
+		"cargo":       {class: write, does: "builds and runs code of the project", raw: true, judge: rustLooks},
 	}
-	for name, line := range map[string]string{
-		"rustc": "compiles|--version|-V|-vV|--version --verbose", "javac": "compiles|-version|--version", "java": "runs code|-version|--version|-showversion -version", "jar": "packs and unpacks|--version",
-		"kotlinc": "compiles|-version", "kotlin": "runs code|-version", "scala": "runs code|-version|--version", "scalac": "compiles|-version", "sbt": "runs code of the project|", "mvn": "runs what the project says|",
-		"gradle": "evaluates build scripts|", "gradlew": "evaluates build scripts|", "ant": "runs what the build file says|", "bazel": "runs what the build files say|", "buck2": "runs what the build files say|", "pants": "runs what the build files say|",
-		"gcc": "compiles|--version|-v|-dumpversion|-dumpmachine|-print-search-dirs", "g++": "compiles|--version|-v|-dumpversion|-dumpmachine", "cc": "compiles|--version|-v|-dumpversion|-dumpmachine", "c++": "compiles|--version|-v",
-		"clang": "compiles|--version|-v|-dumpversion|-dumpmachine", "clang++": "compiles|--version|-v", "ld": "links|--version|-v|-V", "as": "assembles|--version", "ar": "changes archives|--version", "strip": "changes files|--version",
-		"clang-format": "may change files, and reads its style from the project|--version", "clang-tidy": "runs what its configuration says|--version", "ninja": "runs what the build file says|--version", "meson": "runs what the build file says|--version|-v",
-		"autoconf": "runs macros|--version", "automake": "runs macros|--version", "pkg-config": "reads what the environment says|--version", "just": "runs what the justfile says|--version|-V", "task": "runs what the taskfile says|--version",
-		"rake": "runs code of the project|--version|-V", "invoke": "runs code of the project|--version", "fab": "runs code of the project|--version", "scons": "runs code of the project|--version", "waf": "runs code of the project|",
-		"tsc": "may load plugins of the project|--version|-v", "eslint": "runs code of the project|--version|-v", "prettier": "runs configuration of the project|--version", "biome": "may change files|--version", "jest": "runs code of the project|--version",
-		"vitest": "runs code of the project|--version|-v", "mocha": "runs code of the project|--version", "webpack": "runs code of the project|--version", "vite": "runs code of the project|--version", "rollup": "runs code of the project|--version|-v",
-		"esbuild": "builds|--version", "next": "runs code of the project|--version|-v", "nx": "runs code of the project|", "turbo": "runs code of the project|", "lerna": "runs code of the project|", "playwright": "runs code of the project|", "cypress": "runs code of the project|",
-		"corepack": "downloads package managers|--version", "pytest": "imports code of the project|--version|-V", "tox": "runs code of the project|--version", "nox": "runs code of the project|--version", "mypy": "may load plugins of the project|--version|-V",
-		"pylint": "may load plugins of the project|--version", "flake8": "may load plugins of the project|--version", "ruff": "may change files|--version|-V|version", "black": "may change files|--version", "isort": "may change files|--version", "pyright": "may run an interpreter of the project|--version",
-		"composer": "loads plugins|", "phpunit": "runs code of the project|", "rspec": "runs code of the project|--version|-v", "rubocop": "runs code of the project|--version|-v|-V", "rails": "runs code of the project|", "irb": "runs code|--version|-v",
-		"ghc": "compiles|--version|--numeric-version", "stack": "builds|--version", "cabal": "builds|--version", "swift": "compiles and runs|--version", "swiftc": "compiles|--version", "xcodebuild": "runs what the project says|-version", "xcrun": "runs a program|", "dotnet": "builds and runs|--version|--info|--list-sdks|--list-runtimes",
-		"elixir": "runs code|--version|-v", "mix": "runs code of the project|--version", "erl": "runs code|", "iex": "runs code|--version", "julia": "runs code|--version|-v", "R": "runs code|--version", "octave": "runs code|--version", "zig": "builds|version", "nim": "compiles|--version", "dart": "runs code|--version", "flutter": "runs code of the project|",
-		"luac": "compiles|-v", "luajit": "runs code|-v", "guile": "runs code|--version", "racket": "runs code|--version", "sbcl": "runs code|--version", "clojure": "runs code|--version", "lein": "runs code of the project|", "ocaml": "runs code|-version", "dune": "runs what the project says|--version", "opam": "installs packages|--version",
-		"pre-commit": "runs what its configuration says|--version", "husky": "installs hooks|", "lefthook": "installs and runs hooks|version", "cmake-gui": "is interactive|", "ctest": "runs code of the project|--version", "valgrind ": "|", "buf": "runs plugins|--version", "protoc": "runs plugins|--version",
-		"brew": "installs packages|--version|-v|--prefix", "snap": "installs packages|version", "flatpak": "installs or runs programs|--version", "pacman": "installs packages|--version|-V", "apk": "installs packages|--version|-V", "yum": "installs packages|--version", "dnf": "installs packages|--version", "zypper": "installs packages|--version", "port": "installs packages|version",
-	} {
-		does, phrases, _ := strings.Cut(line, "|")
-		rows[name] = runner(does, phrases)
-	}
-	delete(rows, "valgrind ")
 	for _, n := range []string{"list", "la", "ll"} {
 		rows["npm "+n] = rows["npm ls"]
 	}
@@ -103,6 +89,37 @@ func languageRows() map[string]spec {
 	rows["pip"], rows["nodejs"] = rows["pip3"], rows["node"]
 	rows["gmake"] = rows["make"]
 	return rows
+}
+
+// rustLooks: cargo and rustc are often rustup, which takes the toolchain, a program, from a file of the project.
+func rustLooks(c *call) {
+	asks("--version|-V|-vV|--version --verbose|version")(c)
+	if c.finds("rust-toolchain") || c.finds("rust-toolchain.toml") {
+		c.refuse(c.name + " runs the toolchain that rust-toolchain.toml names")
+	}
+}
+
+// dotnetLooks: global.json may name another SDK, a program.
+func dotnetLooks(c *call) {
+	asks("--version|--info|--list-sdks|--list-runtimes")(c)
+	if c.finds("global.json") {
+		c.refuse("dotnet runs the SDK that global.json names")
+	}
+}
+
+// finds reports whether a file lies in the working folder or one above it.
+func (c *call) finds(name string) bool {
+	if c.env.World == nil {
+		return false
+	}
+	for dir := path.Clean(c.env.Dir); ; dir = path.Dir(dir) {
+		if c.env.World.Stat(path.Join(dir, name)).Kind != permission.Missing {
+			return true
+		}
+		if dir == path.Dir(dir) {
+			return false
+		}
+	}
 }
 
 // npmLooks takes npm's own flags and its subcommand.
@@ -150,10 +167,6 @@ func runsRest(reason string) func(*call) {
 // execAfter: behind one of the verbs stands a command.
 func execAfter(verbs string) func(*call) {
 	return func(c *call) {
-		if len(c.args) == 1 && !c.args[0].Unknown && c.args[0].Text == "--version" {
-			c.Class, c.Reason = neutral, ""
-			return
-		}
 		names := strings.Split(verbs, "|")
 		for i, w := range c.args {
 			if strings.HasPrefix(w.Text, "-") && !w.Unknown {

@@ -106,6 +106,23 @@ func TestFlagListsAreWellFormed(t *testing.T) {
 	}
 }
 
+func TestNoProgramStandsInTwoFamilies(t *testing.T) {
+	seen := map[string]bool{}
+	for _, family := range families() {
+		for name := range family {
+			if seen[name] {
+				t.Errorf("%s stands in two families", name)
+			}
+			seen[name] = true
+		}
+	}
+	for name, of := range aliases() {
+		if seen[name] || !seen[of] {
+			t.Errorf("%s is not a second name of %s", name, of)
+		}
+	}
+}
+
 // pieces are words that change what a command means.
 var pieces = []string{
 	"-x", "-o", "--output=x", "--exec", "-exec", "{}", ";", "+", "--", "-", "-c", "-i", "a", "./x", "/etc/passwd", "-zzz", "--unknown", "--pre=./x",

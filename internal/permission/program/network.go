@@ -9,23 +9,30 @@ import (
 func networkRows() map[string]spec {
 	const ssh = `-46AaCfGgKkMNnqsTtVvXxYy -B:W -b:W -c:W -D:W -E:OUT -e:W -F:BAD -I:PROG -i:FILE -J:HOST -L:W -l:W -m:W -O:W -o:OPTION -p:N -Q:W -R:W -S:W -W:W -w:W -P:W`
 	rows := map[string]spec{
-		"curl": {class: write, does: "reaches the network", ops: "TEXT...", judge: curlLooks, flags: `-#0123469afgGiIjklLnNpqRsSvVZ -A:TEXT -b:TEXT -B -c:OUT -C:N -d:DATA -D:OUT -e:TEXT -E:FILE -F:DATA -h?W -H:TEXT -K:BAD
-			-m:N -M -o:OUT -O!! -J!! -P:BAD -Q:BAD -r:TEXT -t:TEXT -T:FILE -u:TEXT -U:TEXT -w:FORMAT -x:HOST -X:W -y:N -Y:N -z:TEXT
-			--request=W --header=TEXT --user-agent=TEXT --silent --show-error --fail --fail-with-body --location --head --include --insecure --compressed
-			--max-time=N --connect-timeout=N --retry=N --url=TEXT --get --verbose --version --help --http1.1 --http2 --ipv4 --ipv6 --no-progress-meter --progress-bar --proxy=HOST
-			--data=DATA --data-raw=TEXT --data-binary=DATA --data-ascii=DATA --data-urlencode=DATA --json=DATA --form=DATA --form-string=TEXT --upload-file=FILE
-			--output=OUT --output-dir=OUT --remote-name!! --remote-name-all!! --remote-header-name!! --dump-header=OUT --cookie-jar=OUT --cookie=TEXT --config=BAD --trace=OUT --trace-ascii=OUT --stderr=OUT
-			--etag-save=OUT --hsts=OUT --alt-svc=OUT --libcurl=OUT --create-dirs!! --cert=FILE --key=FILE --cacert=FILE --netrc --netrc-file=FILE --netrc-optional --unix-socket=FILE --engine=BAD --resolve=TEXT --connect-to=TEXT --user=TEXT --referer=TEXT --write-out=FORMAT`},
-		"wget": {class: write, does: "reaches the network and writes files", ops: "TEXT...", judge: urls, flags: `-bcdEFHhkKLlmNnpqrSVvx46 -a:OUT -A:LIST -B:TEXT -D:LIST -e:BAD -i:FILE -I:LIST -o:OUT -O:OUT -P:OUT -Q:N -R:LIST -t:N -T:N -U:TEXT -w:N -X:LIST
-			--output-document=OUT --output-file=OUT --append-output=OUT --directory-prefix=OUT --input-file=FILE --post-file=FILE --body-file=FILE --execute=BAD --config=BAD --use-askpass=PROG --save-cookies=OUT --spider --quiet --version --help`},
+		"curl": {class: write, does: "reaches the network", ops: "TEXT...", judge: curlLooks, flags: `-#0123469afgGiIjklLnNpqRsSvVZ -A:TEXT -b:TEXT -B -c:OUT -C:N -d:DATA -D:OUT -e:TEXT -E:FILE -F:DATA -h?W -H:TEXT -K:BAD -m:N -M
+			-o:OUT -O!! -J!! -P:BAD -Q:BAD -r:TEXT -t:TEXT -T:FILE -u:TEXT -U:TEXT -w:FORMAT -x:HOST -X:W -y:N -Y:N -z:TEXT --request=W
+			--header=TEXT --user-agent=TEXT --silent --show-error --fail --fail-with-body --location --head --include --insecure --compressed
+			--max-time=N --connect-timeout=N --retry=N --url=TEXT --get --verbose --version --help --http1.1 --http2 --ipv4 --ipv6
+			--no-progress-meter --progress-bar --proxy=HOST --data=DATA --data-raw=TEXT --data-binary=DATA --data-ascii=DATA
+			--data-urlencode=DATA --json=DATA --form=DATA --form-string=TEXT --upload-file=FILE --output=OUT --output-dir=OUT --remote-name!!
+			--remote-name-all!! --remote-header-name!! --dump-header=OUT --cookie-jar=OUT --cookie=TEXT --config=BAD --trace=OUT
+			--trace-ascii=OUT --stderr=OUT --etag-save=OUT --hsts=OUT --alt-svc=OUT --libcurl=OUT --create-dirs!! --cert=FILE --key=FILE
+			--cacert=FILE --netrc --netrc-file=FILE --netrc-optional --unix-socket=FILE --engine=BAD --resolve=TEXT --connect-to=TEXT
+			--user=TEXT --referer=TEXT --write-out=FORMAT`},
+		"wget": {class: write, does: "reaches the network and writes files", ops: "TEXT...", judge: urls, flags: `-bcdEFHhkKLlmNnpqrSVvx46 -a:OUT -A:LIST -B:TEXT -D:LIST -e:BAD -i:FILE -I:LIST -o:OUT -O:OUT -P:OUT -Q:N -R:LIST -t:N -T:N -U:TEXT
+			-w:N -X:LIST --output-document=OUT --output-file=OUT --append-output=OUT --directory-prefix=OUT --input-file=FILE --post-file=FILE
+			--body-file=FILE --execute=BAD --config=BAD --use-askpass=PROG --save-cookies=OUT --spider --quiet --version --help`},
 		"ssh":     {class: write, does: "runs a command on another machine", plain: true, ops: "TEXT...", flags: ssh, judge: sshLooks},
 		"mosh":    {class: write, does: "runs a command on another machine", plain: true, ops: "TEXT...", flags: "--ssh=RUN --server=PROG -p:N", judge: sshLooks},
 		"autossh": {class: write, does: "runs a command on another machine", plain: true, ops: "TEXT...", flags: ssh, judge: sshLooks},
 		"scp":     {class: write, does: "copies files to or from another machine", ops: "TEXT...", flags: "-346ABCOpqRrTv -c:W -D:PROG -F:BAD -i:FILE -J:HOST -l:N -o:OPTION -P:N -S:PROG -X:W", judge: copiesFar},
 		"sftp":    {class: write, does: "copies files to or from another machine", ops: "TEXT...", flags: "-46AaCfNpqrv -B:N -b:FILE -c:W -D:PROG -F:BAD -i:FILE -J:HOST -l:N -o:OPTION -P:N -R:N -S:PROG -s:W -X:W", judge: copiesFar},
-		"rsync": {class: write, does: "copies files", ops: "TEXT...", judge: rsyncLooks, flags: `-0468aAbcCdDEfgHhiIJkKlLmnNoOpPqrRsStuUvVWxXyz -B:N -e:RUN -f:TEXT -M:TEXT -T:OUT --rsh=RUN --rsync-path=RUN --delete --delete-before --delete-during --delete-delay --delete-after
-			--delete-excluded --remove-source-files --archive --verbose --compress --recursive --dry-run --progress --partial --exclude=GLOB --include=GLOB --exclude-from=FILE --include-from=FILE --files-from=FILE --stats --human-readable
-			--backup --backup-dir=OUT --log-file=OUT --temp-dir=OUT --partial-dir=OUT --write-batch=OUT --read-batch=FILE --compare-dest=DIR --copy-dest=DIR --link-dest=DIR --password-file=FILE --early-input=FILE --checksum --times --perms --relative --version --help`},
+		"rsync": {class: write, does: "copies files", ops: "TEXT...", judge: rsyncLooks, flags: `-0468aAbcCdDEfgHhiIJkKlLmnNoOpPqrRsStuUvVWxXyz -B:N -e:RUN -f:TEXT -M:TEXT -T:OUT --rsh=RUN --rsync-path=RUN --delete
+			--delete-before --delete-during --delete-delay --delete-after --delete-excluded --remove-source-files --archive --verbose
+			--compress --recursive --dry-run --progress --partial --exclude=GLOB --include=GLOB --exclude-from=FILE --include-from=FILE
+			--files-from=FILE --stats --human-readable --backup --backup-dir=OUT --log-file=OUT --temp-dir=OUT --partial-dir=OUT
+			--write-batch=OUT --read-batch=FILE --compare-dest=DIR --copy-dest=DIR --link-dest=DIR --password-file=FILE --early-input=FILE
+			--checksum --times --perms --relative --version --help`},
 		"nc":         {class: write, does: "reaches the network, or waits for somebody", ops: "TEXT...", flags: "-46bCDdFhklNnrStUuvZz -c:RUN -e:PROG -I:N -i:N -M:N -m:N -O:N -P:W -p:N -q:N -s:W -T:W -V:W -W:N -w:N -X:W -x:HOST", judge: firstHost},
 		"ncat":       {class: write, does: "reaches the network, or waits for somebody", ops: "TEXT...", flags: "-46CklnuUvz -c:RUN -e:PROG --sh-exec=RUN --exec=PROG --lua-exec=BAD -o:OUT --output=OUT -p:N -w:N", judge: firstHost},
 		"socat":      {class: write, does: "reaches the network, files and programs", raw: true, judge: socatLooks},
@@ -37,12 +44,44 @@ func networkRows() map[string]spec {
 		"mutt":       {class: write, does: "sends mail", ops: "TEXT...", judge: mailHosts},
 	}
 	rows["mailx"], rows["netcat"] = rows["mail"], rows["nc"]
-	for name, does := range map[string]string{
-		"ping": "reaches the network", "ping6": "reaches the network", "dig": "asks name servers", "nslookup": "asks name servers", "host": "asks name servers", "drill": "asks name servers", "resolvectl": "asks name servers", "whois": "reaches the network",
-		"telnet": "reaches the network", "ftp": "reaches the network", "tftp": "reaches the network", "traceroute": "reaches the network", "tracepath": "reaches the network", "mtr": "reaches the network", "nmap": "reaches the network", "http": "reaches the network", "https": "reaches the network", "xh": "reaches the network",
-		"aria2c": "reaches the network and writes files", "lynx": "reaches the network", "w3m": "reaches the network", "links": "reaches the network", "elinks": "reaches the network", "youtube-dl": "reaches the network and writes files", "yt-dlp": "reaches the network and writes files", "grpcurl": "reaches the network", "websocat": "reaches the network",
-		"ngrok": "opens this machine to the network", "cloudflared": "opens this machine to the network", "tailscale": "changes the network", "iperf3": "reaches the network", "arping": "reaches the network", "fping": "reaches the network", "rclone": "copies files to or from another machine", "lftp": "reaches the network", "smbclient": "reaches the network",
-	} {
+	for name, does := range perLine(`
+		ping        : reaches the network
+		ping6       : reaches the network
+		dig         : asks name servers
+		nslookup    : asks name servers
+		host        : asks name servers
+		drill       : asks name servers
+		resolvectl  : asks name servers
+		whois       : reaches the network
+		telnet      : reaches the network
+		ftp         : reaches the network
+		tftp        : reaches the network
+		traceroute  : reaches the network
+		tracepath   : reaches the network
+		mtr         : reaches the network
+		nmap        : reaches the network
+		http        : reaches the network
+		https       : reaches the network
+		xh          : reaches the network
+		aria2c      : reaches the network and writes files
+		lynx        : reaches the network
+		w3m         : reaches the network
+		links       : reaches the network
+		elinks      : reaches the network
+		youtube-dl  : reaches the network and writes files
+		yt-dlp      : reaches the network and writes files
+		grpcurl     : reaches the network
+		websocat    : reaches the network
+		ngrok       : opens this machine to the network
+		cloudflared : opens this machine to the network
+		tailscale   : changes the network
+		iperf3      : reaches the network
+		arping      : reaches the network
+		fping       : reaches the network
+		rclone      : copies files to or from another machine
+		lftp        : reaches the network
+		smbclient   : reaches the network
+	`) {
 		rows[name] = spec{class: write, does: does, raw: true, judge: hostWords}
 	}
 	rows["tcpdump"] = spec{class: write, does: "listens to the network", ops: "TEXT...", flags: "-w:OUT -r:FILE -z:PROG -F:FILE -G:N -C:N -i:W -c:N -neqvxXAS"}
@@ -252,7 +291,8 @@ func opensslLooks(c *call) {
 	case "dgst", "sha256", "sha1", "md5", "sha512":
 		look.row = spec{class: read, long: true, ops: "FILE...", flags: "-sha1 -sha224 -sha256 -sha384 -sha512 -md5 -hex -binary -c -r"}
 	case "x509", "req", "crl":
-		look.row = spec{class: read, long: true, flags: "-in=FILE -noout -text -subject -issuer -dates -startdate -enddate -fingerprint -serial -hash -sha256 -sha1 -inform=W -purpose -email -ocsp_uri -checkend=N -pubkey -modulus -nameopt=W"}
+		look.row = spec{class: read, long: true, flags: `-in=FILE -noout -text -subject -issuer -dates -startdate -enddate -fingerprint -serial -hash -sha256 -sha1 -inform=W -purpose
+			-email -ocsp_uri -checkend=N -pubkey -modulus -nameopt=W`}
 	default:
 		return
 	}

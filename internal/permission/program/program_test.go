@@ -15,6 +15,13 @@ type paper struct{ permission.World }
 
 func (paper) Home() string    { return "/home/u" }
 func (paper) Roots() []string { return []string{"/work/proj"} }
+func (paper) Stat(path string) permission.Node {
+	if path == "/work/rust/rust-toolchain.toml" {
+		return permission.Node{Real: path, Kind: permission.File}
+	}
+	return permission.Node{Real: path, Kind: permission.Missing}
+}
+
 func (paper) Program(name, _ string) string {
 	if strings.Contains(name, "/") {
 		return name
@@ -100,6 +107,14 @@ func TestTheExamplesAreJudgedAsWritten(t *testing.T) {
 			t.Errorf("%s: class %s with reason %q", e.line, u.Class, u.Reason)
 		}
 		check(t, e, u)
+	}
+}
+
+func TestAToolchainThatTheProjectNamesIsNotRunUnasked(t *testing.T) {
+	for dir, want := range map[string]bool{"/work/proj": true, "/work/rust": false, "/work/rust/sub": false} {
+		if u := Look(words("rustc --version"), Env{Dir: dir, World: paper{}}); u.Class.Looks() != want {
+			t.Errorf("rustc --version in %s: %s (%s)", dir, u.Class, u.Reason)
+		}
 	}
 }
 

@@ -21,49 +21,46 @@ func searchRows() map[string]spec {
 		"egrep": {class: search, tame: true, ops: "TEXT FILE...", flags: grep, drop: "-e -f --regexp --file", judge: grepLooks},
 		"fgrep": {class: search, tame: true, ops: "TEXT FILE...", flags: grep, drop: "-e -f --regexp --file", judge: grepLooks},
 		"zgrep": {class: search, ops: "TEXT FILE...", flags: zgrep, drop: "-e"},
-		"rg": {class: search, ops: "TEXT FILE...", dot: true, drop: "-e --regexp -f --file --files --type-list", flags: `-abcFhHiIlLnNopPqsSuUvVwx0.
-			-A:N -B:N -C:N -d:N -e:RE -E:W -f:FILE -g:GLOB -j:N -m:N -M:N -r:TEXT -t:W -T:W
-			--after-context=N --auto-hybrid-regex --before-context=N --binary --block-buffered --byte-offset --case-sensitive --color=W
-			--colors=W --column --context=N --context-separator=TEXT --no-context-separator --count --count-matches --crlf --debug
-			--trace --dfa-size-limit=N --encoding=W --engine=W --field-context-separator=TEXT --field-match-separator=TEXT --file=FILE
-			--files --files-with-matches --files-without-match --fixed-strings --follow --glob=GLOB --glob-case-insensitive --heading
-			--help --hidden --iglob=GLOB --ignore-case --ignore-file=FILE --ignore-file-case-insensitive --include-zero --invert-match
-			--json --line-buffered --line-number --line-regexp --max-columns=N --max-columns-preview --max-count=N --max-depth=N
-			--maxdepth=N --max-filesize=N --mmap --multiline --multiline-dotall --no-config --no-filename --no-heading --no-hidden
-			--no-ignore --no-ignore-dot --no-ignore-exclude --no-ignore-files --no-ignore-global --no-ignore-messages --no-ignore-parent
-			--no-ignore-vcs --no-line-number --no-messages --no-mmap --no-pcre2-unicode --no-require-git --no-unicode --null --null-data
-			--one-file-system --only-matching --path-separator=TEXT --passthru --pcre2 --pcre2-version --pretty --quiet --regex-size-limit=N
-			--regexp=RE --replace=TEXT --smart-case --sort=W --sortr=W --stats --stop-on-nonmatch --text --threads=N --trim --type=W
-			--type-not=W --type-add=W --type-clear=W --type-list --unrestricted --version --vimgrep --with-filename --word-regexp
-			--ignore --ignore-dot --ignore-exclude --ignore-files --ignore-global --ignore-messages --ignore-parent --ignore-vcs --messages
-			--no-column --no-encoding --no-fixed-strings --no-line-buffered --no-multiline --no-pcre2 --no-stats --no-trim --no-text --no-sort-files --sort-files
-			--no-pre --no-search-zip --no-binary --no-follow --no-json --no-crlf
-			-z!! --search-zip!! --pre=PROG --pre-glob=GLOB --hostname-bin=PROG --hyperlink-format=BAD --generate=W`},
-		"ag": {class: search, ops: "TEXT FILE...", dot: true, flags: `-acDFfghHilLnopPQrRsSuUvVwWt0 -# -A:N -B:N -C:N -G:RE -m:N --ackmate --after=N
-			--before=N --context=N --color --nocolor --column --count --filename --nofilename --files-with-matches
-			--files-without-matches --group --nogroup --hidden --ignore=GLOB --ignore-dir=GLOB --ignore-case --case-sensitive
-			--smart-case --invert-match --literal --fixed-strings --max-count=N --numbers --nonumbers --only-matching --depth=N
-			--vimgrep --word-regexp --unrestricted --all-types --all-text --stats --silent --version --help --list-file-types --search-binary
-			-z!! --search-zip!! --pager=PROG --path-to-ignore=FILE`},
-		"ack": {class: search, ops: "TEXT FILE...", dot: true, flags: `-chHilLnoQrRsvwx1 -A:N -B:N -C:N -g:RE -m:N -t:W --noenv --ignore-case --literal
-			--word-regexp --count --files-with-matches --files-without-matches --no-filename --with-filename --color --nocolor
-			--group --nogroup --heading --noheading --help --version --type=W --ignore-dir=W --ignore-file=W --pager=PROG --output=BAD --ackrc=BAD`},
-		"fd": {class: search, ops: "TEXT DIR...", dot: true, flags: `-aFgHhiIlLpqs0uV1 -# -c:W -d:N -e:W -E:GLOB -j:N -S:N -t:W -o:W --absolute-path
-			--fixed-strings --glob --hidden --no-ignore --no-ignore-vcs --no-ignore-parent --ignore-case --case-sensitive --list-details
-			--follow --full-path --quiet --print0 --unrestricted --version --help --color=W --max-depth=N --min-depth=N --exact-depth=N
-			--extension=W --exclude=GLOB --threads=N --size=N --type=W --owner=W --changed-within=TEXT --changed-before=TEXT --newer=TEXT
-			--older=TEXT --max-results=N --regex --and=TEXT --path-separator=TEXT --strip-cwd-prefix?W --one-file-system --prune
-			--search-path=DIR --ignore-file=FILE --show-errors --format=FORMAT --hyperlink?W --base-directory=BAD
-			-x:BAD -X:BAD --exec=BAD --exec-batch=BAD`, judge: fdLooks},
+		"rg": {class: search, ops: "TEXT FILE...", dot: true, drop: "-e --regexp -f --file --files --type-list", flags: `-abcFhHiIlLnNopPqsSuUvVwx0. -A:N -B:N -C:N -d:N -e:RE -E:W -f:FILE -g:GLOB -j:N -m:N -M:N -r:TEXT -t:W -T:W --after-context=N
+			--auto-hybrid-regex --before-context=N --binary --block-buffered --byte-offset --case-sensitive --color=W --colors=W --column
+			--context=N --context-separator=TEXT --no-context-separator --count --count-matches --crlf --debug --trace --dfa-size-limit=N
+			--encoding=W --engine=W --field-context-separator=TEXT --field-match-separator=TEXT --file=FILE --files --files-with-matches
+			--files-without-match --fixed-strings --follow --glob=GLOB --glob-case-insensitive --heading --help --hidden --iglob=GLOB
+			--ignore-case --ignore-file=FILE --ignore-file-case-insensitive --include-zero --invert-match --json --line-buffered --line-number
+			--line-regexp --max-columns=N --max-columns-preview --max-count=N --max-depth=N --maxdepth=N --max-filesize=N --mmap --multiline
+			--multiline-dotall --no-config --no-filename --no-heading --no-hidden --no-ignore --no-ignore-dot --no-ignore-exclude
+			--no-ignore-files --no-ignore-global --no-ignore-messages --no-ignore-parent --no-ignore-vcs --no-line-number --no-messages
+			--no-mmap --no-pcre2-unicode --no-require-git --no-unicode --null --null-data --one-file-system --only-matching
+			--path-separator=TEXT --passthru --pcre2 --pcre2-version --pretty --quiet --regex-size-limit=N --regexp=RE --replace=TEXT
+			--smart-case --sort=W --sortr=W --stats --stop-on-nonmatch --text --threads=N --trim --type=W --type-not=W --type-add=W
+			--type-clear=W --type-list --unrestricted --version --vimgrep --with-filename --word-regexp --ignore --ignore-dot --ignore-exclude
+			--ignore-files --ignore-global --ignore-messages --ignore-parent --ignore-vcs --messages --no-column --no-encoding
+			--no-fixed-strings --no-line-buffered --no-multiline --no-pcre2 --no-stats --no-trim --no-text --no-sort-files --sort-files
+			--no-pre --no-search-zip --no-binary --no-follow --no-json --no-crlf -z!! --search-zip!! --pre=PROG --pre-glob=GLOB
+			--hostname-bin=PROG --hyperlink-format=BAD --generate=W`},
+		"ag": {class: search, ops: "TEXT FILE...", dot: true, flags: `-acDFfghHilLnopPQrRsSuUvVwWt0 -# -A:N -B:N -C:N -G:RE -m:N --ackmate --after=N --before=N --context=N --color --nocolor --column
+			--count --filename --nofilename --files-with-matches --files-without-matches --group --nogroup --hidden --ignore=GLOB
+			--ignore-dir=GLOB --ignore-case --case-sensitive --smart-case --invert-match --literal --fixed-strings --max-count=N --numbers
+			--nonumbers --only-matching --depth=N --vimgrep --word-regexp --unrestricted --all-types --all-text --stats --silent --version
+			--help --list-file-types --search-binary -z!! --search-zip!! --pager=PROG --path-to-ignore=FILE`},
+		"ack": {class: search, ops: "TEXT FILE...", dot: true, flags: `-chHilLnoQrRsvwx1 -A:N -B:N -C:N -g:RE -m:N -t:W --noenv --ignore-case --literal --word-regexp --count --files-with-matches
+			--files-without-matches --no-filename --with-filename --color --nocolor --group --nogroup --heading --noheading --help --version
+			--type=W --ignore-dir=W --ignore-file=W --pager=PROG --output=BAD --ackrc=BAD`},
+		"fd": {class: search, ops: "TEXT DIR...", dot: true, flags: `-aFgHhiIlLpqs0uV1 -# -c:W -d:N -e:W -E:GLOB -j:N -S:N -t:W -o:W --absolute-path --fixed-strings --glob --hidden --no-ignore
+			--no-ignore-vcs --no-ignore-parent --ignore-case --case-sensitive --list-details --follow --full-path --quiet --print0
+			--unrestricted --version --help --color=W --max-depth=N --min-depth=N --exact-depth=N --extension=W --exclude=GLOB --threads=N
+			--size=N --type=W --owner=W --changed-within=TEXT --changed-before=TEXT --newer=TEXT --older=TEXT --max-results=N --regex
+			--and=TEXT --path-separator=TEXT --strip-cwd-prefix?W --one-file-system --prune --search-path=DIR --ignore-file=FILE --show-errors
+			--format=FORMAT --hyperlink?W --base-directory=BAD -x:BAD -X:BAD --exec=BAD --exec-batch=BAD`, judge: fdLooks},
 		"find":    {class: search, raw: true, judge: findLooks},
-		"locate":  {class: search, tame: true, ops: "TEXT...", flags: `-AbceihLlPqrSw0 -l:N -n:N --all --basename --count --existing --ignore-case --limit=N --null --quiet --regex --version --help`},
-		"which":   {class: list, tame: true, ops: "TEXT...", flags: `-as --all --version --help`},
-		"whereis": {class: list, ops: "TEXT...", flags: `-bmsul --help --version`},
-		"whatis":  {class: read, tame: true, ops: "TEXT...", flags: `-dlrsw --long --regex --wildcard`},
-		"apropos": {class: read, tame: true, ops: "TEXT...", flags: `-adelrw --exact --and --long --regex --wildcard`},
+		"locate":  {class: search, tame: true, ops: "TEXT...", flags: "-AbceihLlPqrSw0 -l:N -n:N --all --basename --count --existing --ignore-case --limit=N --null --quiet --regex --version --help"},
+		"which":   {class: list, tame: true, ops: "TEXT...", flags: "-as --all --version --help"},
+		"whereis": {class: list, ops: "TEXT...", flags: "-bmsul --help --version"},
+		"whatis":  {class: read, tame: true, ops: "TEXT...", flags: "-dlrsw --long --regex --wildcard"},
+		"apropos": {class: read, tame: true, ops: "TEXT...", flags: "-adelrw --exact --and --long --regex --wildcard"},
 		"ctags":   {class: write, does: "writes a tags file", ops: "FILE..."},
 		"fzf":     {class: write, does: "is interactive and may run programs", ops: "TEXT..."},
-		"tokei":   {class: list, dot: true, ops: "DIR...", flags: `-fChV -e:GLOB -o:W -s:W -t:W --files --exclude=GLOB --output=W --sort=W --type=W --hidden --no-ignore --compact --version --help`},
+		"tokei":   {class: list, dot: true, ops: "DIR...", flags: "-fChV -e:GLOB -o:W -s:W -t:W --files --exclude=GLOB --output=W --sort=W --type=W --hidden --no-ignore --compact --version --help"},
 		"cloc":    {class: write, does: "may run version control and unpack archives", ops: "DIR..."},
 	}
 }

@@ -47,16 +47,17 @@ func serviceRows() map[string]spec {
 		"wrangler":            {class: write, does: "reaches a cloud", ops: "TEXT...", judge: cloudLooks},
 		"gh":                  {class: write, does: "reaches GitHub", ops: "TEXT...", judge: cloudLooks},
 		"glab":                {class: write, does: "reaches GitLab", ops: "TEXT...", judge: cloudLooks},
-		"psql":                {class: write, does: "reaches a database", ops: "TEXT...", flags: "-c:SQL -f:FILE -d:W -U:W -h:HOST -p:N -o:OUT -L:OUT -v:W -aAbeEHlnqsStwWxXz1 --command=SQL --file=FILE --host=HOST --output=OUT --log-file=OUT", judge: sqlLooks},
-		"mysql":               {class: write, does: "reaches a database", ops: "TEXT...", flags: "-e:SQL -u:W -h:HOST -P:N -D:W -p?W --execute=SQL --host=HOST --pager?PROG --tee=OUT", judge: sqlLooks},
-		"sqlite3":             {class: write, does: "can change files and run programs", ops: "OUT SQL...", flags: "-cmd:SQL -init:FILE -readonly -json -csv -header -column -line -list -batch -version -safe", long: true, judge: sqlLooks},
-		"duckdb":              {class: write, does: "can change files and run programs", ops: "OUT SQL...", flags: "-c:SQL -readonly -json -csv", long: true, judge: sqlLooks},
-		"redis-cli":           {class: write, does: "reaches a database", ops: "TEXT...", flags: "-h:HOST -p:N -a:TEXT -n:N -u:TEXT --raw --no-auth-warning", judge: destroysWith("flushall flushdb FLUSHALL FLUSHDB del DEL unlink UNLINK shutdown SHUTDOWN")},
-		"mongosh":             {class: write, does: "reaches a database", ops: "TEXT...", flags: "--eval=SQL --host=HOST", judge: sqlLooks},
-		"pg_restore":          {class: destructive, does: "overwrites a database", ops: "TEXT...", flags: "-d:W -c -C"},
-		"pg_dump":             {class: write, does: "reaches a database", ops: "TEXT...", flags: "-f:OUT --file=OUT -h:HOST"},
-		"gdb":                 {class: write, does: "runs a program and its own commands", raw: true, judge: debuggerLooks},
-		"lldb":                {class: write, does: "runs a program and its own commands", raw: true, judge: debuggerLooks},
+		"psql": {class: write, does: "reaches a database", ops: "TEXT...", flags: `-c:SQL -f:FILE -d:W -U:W -h:HOST -p:N -o:OUT -L:OUT -v:W -aAbeEHlnqsStwWxXz1 --command=SQL --file=FILE --host=HOST --output=OUT
+			--log-file=OUT`, judge: sqlLooks},
+		"mysql":      {class: write, does: "reaches a database", ops: "TEXT...", flags: "-e:SQL -u:W -h:HOST -P:N -D:W -p?W --execute=SQL --host=HOST --pager?PROG --tee=OUT", judge: sqlLooks},
+		"sqlite3":    {class: write, does: "can change files and run programs", ops: "OUT SQL...", flags: "-cmd:SQL -init:FILE -readonly -json -csv -header -column -line -list -batch -version -safe", long: true, judge: sqlLooks},
+		"duckdb":     {class: write, does: "can change files and run programs", ops: "OUT SQL...", flags: "-c:SQL -readonly -json -csv", long: true, judge: sqlLooks},
+		"redis-cli":  {class: write, does: "reaches a database", ops: "TEXT...", flags: "-h:HOST -p:N -a:TEXT -n:N -u:TEXT --raw --no-auth-warning", judge: destroysWith("flushall flushdb FLUSHALL FLUSHDB del DEL unlink UNLINK shutdown SHUTDOWN")},
+		"mongosh":    {class: write, does: "reaches a database", ops: "TEXT...", flags: "--eval=SQL --host=HOST", judge: sqlLooks},
+		"pg_restore": {class: destructive, does: "overwrites a database", ops: "TEXT...", flags: "-d:W -c -C"},
+		"pg_dump":    {class: write, does: "reaches a database", ops: "TEXT...", flags: "-f:OUT --file=OUT -h:HOST"},
+		"gdb":        {class: write, does: "runs a program and its own commands", raw: true, judge: debuggerLooks},
+		"lldb":       {class: write, does: "runs a program and its own commands", raw: true, judge: debuggerLooks},
 	}
 	for _, n := range []string{"vim", "vi", "nvim", "view", "vimdiff", "gvim", "rvim"} {
 		rows[n] = spec{class: write, does: "is an editor: it changes files and runs commands", raw: true, judge: vimLooks}
@@ -64,10 +65,27 @@ func serviceRows() map[string]spec {
 	for _, n := range []string{"nano", "pico", "emacs", "emacsclient", "micro", "hx", "kak", "code", "cursor", "subl", "joe", "mg", "gedit", "kate"} {
 		rows[n] = spec{class: write, does: "is an editor: it changes files and may run commands", ops: "OUT...", flags: "--eval=CODE -f:CODE -l:FILE", judge: asks("--version|-V|-v")}
 	}
-	for verb, does := range map[string]string{
-		"rm": "removes containers", "rmi": "removes images", "kill": "ends containers", "stop": "ends containers", "restart": "restarts containers", "system prune": "removes what is not in use", "volume rm": "removes volumes with their data", "volume prune": "removes volumes with their data",
-		"image rm": "removes images", "image prune": "removes images", "container rm": "removes containers", "container prune": "removes containers", "container kill": "ends containers", "container stop": "ends containers", "network rm": "removes networks", "network prune": "removes networks", "builder prune": "removes what was built", "context rm": "removes a context", "swarm leave": "leaves a cluster",
-	} {
+	for verb, does := range perLine(`
+		rm              : removes containers
+		rmi             : removes images
+		kill            : ends containers
+		stop            : ends containers
+		restart         : restarts containers
+		system prune    : removes what is not in use
+		volume rm       : removes volumes with their data
+		volume prune    : removes volumes with their data
+		image rm        : removes images
+		image prune     : removes images
+		container rm    : removes containers
+		container prune : removes containers
+		container kill  : ends containers
+		container stop  : ends containers
+		network rm      : removes networks
+		network prune   : removes networks
+		builder prune   : removes what was built
+		context rm      : removes a context
+		swarm leave     : leaves a cluster
+	`) {
 		rows["docker "+verb] = spec{class: destructive, does: does, ops: "TEXT..."}
 	}
 	for from, to := range map[string]string{"container ls": "ps", "container list": "ps", "container ps": "ps", "image ls": "images", "image list": "images", "container exec": "exec", "container run": "run", "container logs": "logs", "container top": "top", "volume list": "volume ls", "network list": "network ls", "container port": "port", "image history": "history"} {

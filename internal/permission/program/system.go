@@ -5,81 +5,96 @@ import "strings"
 // systemRows are the programs that tell about the machine.
 func systemRows() map[string]spec {
 	return map[string]spec{
-		"uname":       {class: neutral, tame: true, flags: `-amnoprsvi --all --kernel-name --nodename --kernel-release --kernel-version --machine --processor --hardware-platform --operating-system --version --help`},
-		"arch":        {class: neutral, tame: true, flags: `--version --help`},
-		"nproc":       {class: neutral, tame: true, flags: `--all --ignore=N --version --help`},
-		"whoami":      {class: neutral, tame: true, flags: `--version --help`},
-		"logname":     {class: neutral, tame: true, flags: `--version --help`},
-		"tty":         {class: neutral, tame: true, flags: `-s --silent --quiet --version --help`},
-		"groups":      {class: neutral, tame: true, ops: "TEXT...", flags: `--version --help`},
-		"id":          {class: neutral, tame: true, ops: "TEXT...", flags: `-aGgnruzZ --context --group --groups --name --real --user --zero --version --help`},
-		"who":         {class: list, tame: true, ops: "FILE TEXT", flags: `-abdHlmpqrstTuw --all --boot --dead --heading --ips --login --lookup --process --count --runlevel --short --time --mesg --message --users --version --help`},
-		"w":           {class: list, tame: true, ops: "TEXT", flags: `-hsfouiV --no-header --short --from --old-style --no-current --ip-addr --version --help`},
-		"users":       {class: list, tame: true, ops: "FILE", flags: `--version --help`},
-		"last":        {class: list, ops: "TEXT...", flags: `-adFiRwx -# -n:N -s:TEXT -t:TEXT -p:TEXT --limit=N --fullnames --hostlast --since=TEXT --until=TEXT`},
-		"hostname":    {class: neutral, flags: `-AadfiIsyV --alias --all-fqdns --all-ip-addresses --domain --fqdn --long --ip-address --short --version --help`, judge: hostnameLooks},
+		"uname": {class: neutral, tame: true, flags: `-amnoprsvi --all --kernel-name --nodename --kernel-release --kernel-version --machine --processor --hardware-platform
+			--operating-system --version --help`},
+		"arch":    {class: neutral, tame: true, flags: "--version --help"},
+		"nproc":   {class: neutral, tame: true, flags: "--all --ignore=N --version --help"},
+		"whoami":  {class: neutral, tame: true, flags: "--version --help"},
+		"logname": {class: neutral, tame: true, flags: "--version --help"},
+		"tty":     {class: neutral, tame: true, flags: "-s --silent --quiet --version --help"},
+		"groups":  {class: neutral, tame: true, ops: "TEXT...", flags: "--version --help"},
+		"id":      {class: neutral, tame: true, ops: "TEXT...", flags: "-aGgnruzZ --context --group --groups --name --real --user --zero --version --help"},
+		"who": {class: list, tame: true, ops: "FILE TEXT", flags: `-abdHlmpqrstTuw --all --boot --dead --heading --ips --login --lookup --process --count --runlevel --short --time --mesg --message
+			--users --version --help`},
+		"w":           {class: list, tame: true, ops: "TEXT", flags: "-hsfouiV --no-header --short --from --old-style --no-current --ip-addr --version --help"},
+		"users":       {class: list, tame: true, ops: "FILE", flags: "--version --help"},
+		"last":        {class: list, ops: "TEXT...", flags: "-adFiRwx -# -n:N -s:TEXT -t:TEXT -p:TEXT --limit=N --fullnames --hostlast --since=TEXT --until=TEXT"},
+		"hostname":    {class: neutral, flags: "-AadfiIsyV --alias --all-fqdns --all-ip-addresses --domain --fqdn --long --ip-address --short --version --help", judge: hostnameLooks},
 		"lsb_release": {class: neutral, flags: "-aicdrsv --all --id --codename --description --release --short"},
 		"uuidgen":     {class: neutral, flags: "-rt --random --time"},
 		"nvidia-smi":  {class: list, flags: "-Lq"},
 		"stty":        {class: write, does: "sets up the terminal", ops: "TEXT...", flags: "-a -g", judge: asks("-a|-g|size|speed")},
-		"hostid":      {class: neutral, flags: `--version --help`},
-		"uptime":      {class: neutral, tame: true, flags: `-psVh --pretty --since --version --help`},
-		"date": {class: neutral, ops: "TEXT", flags: `-uR -d:TEXT -I?W -r:FILE --date=TEXT --debug --iso-8601?W --resolution --rfc-email --rfc-2822
-			--rfc-3339=W --reference=FILE --utc --universal --version --help -s!! --set=BAD -f:BAD --file=BAD`, judge: dateLooks},
-		"sleep":   {class: neutral, ops: "TEXT...", flags: `--version --help`, judge: sleepLooks},
-		"seq":     {class: neutral, tame: true, ops: "TEXT...", flags: `-# -w -f:FORMAT -s:TEXT --format=FORMAT --separator=TEXT --equal-width --version --help`},
-		"yes":     {class: neutral, tame: true, ops: "TEXT...", flags: `--version --help`},
-		"expr":    {class: neutral, raw: true, judge: textOnly},
-		"free":    {class: list, tame: true, flags: `-bkmghlotvwLV -c:N -s:N --bytes --kilo --mega --giga --tera --kibi --mebi --gibi --tebi --human --si --lohi --line --total --committed --wide --count=N --seconds=N --version --help`},
-		"vmstat":  {class: list, tame: true, ops: "TEXT TEXT", flags: `-adDfmnstwyV -p:W -S:W --active --stats --disk --timestamp --wide --unit=W --version --help`},
-		"iostat":  {class: list, ops: "TEXT...", flags: `-cdhkmNtxyzV -p?W -o:W --human --pretty`},
-		"mpstat":  {class: list, ops: "TEXT TEXT", flags: `-AunV -P:W -I:W -o:W`},
-		"lscpu":   {class: list, tame: true, flags: `-abcexyJBhVC -e?LIST -p?LIST -C?LIST --all --online --bytes --offline --json --extended?LIST --parse?LIST --caches?LIST --hex --physical --version --help`},
-		"lsblk":   {class: list, ops: "TEXT...", flags: `-aAbDdfiJlmMnOpPrsStTzVhN -e:LIST -I:LIST -o:LIST -E:W -w:N -x:W --all --bytes --discard --nodeps --fs --ascii --json --list --perms --noheadings --output=LIST --output-all --paths --pairs --raw --inverse --scsi --tree?W --topology --zoned --version --help`},
-		"lspci":   {class: list, flags: `-bDkmnPqtvx -d:W -s:W`},
-		"lsusb":   {class: list, flags: `-tv -d:W -s:W`},
-		"lsmod":   {class: list, flags: ``},
-		"findmnt": {class: list, ops: "TEXT TEXT", flags: `-AabcDefiJklmnoPrsuvVhU -o:LIST -t:LIST -S:TEXT -T:FILE --df --json --list --noheadings --output=LIST --types=LIST --target=FILE --version --help`},
-		"mount":   {class: write, does: "changes what is mounted", ops: "TEXT...", flags: `-alvhV -t:LIST --version --help`, judge: mountLooks},
-		"umount":  {class: write, does: "changes what is mounted", ops: "TEXT..."},
-		"ps":      {class: list, raw: true, judge: psLooks},
-		"pgrep": {class: list, ops: "TEXT", flags: `-acdfilnovwxVhAL -c -F:FILE -g:LIST -G:LIST -P:LIST -s:LIST -t:LIST -u:LIST -U:LIST -d:TEXT --count
-			--delimiter=TEXT --list-name --list-full --inverse --lightweight --full --pgroup=LIST --group=LIST --ignore-case --newest
-			--oldest --older=N --parent=LIST --session=LIST --terminal=LIST --euid=LIST --uid=LIST --exact --pidfile=FILE --runstates=W --version --help`},
-		"pidof":    {class: list, ops: "TEXT...", flags: `-csqwxz -o:LIST -S:TEXT -d:TEXT`},
-		"pstree":   {class: list, ops: "TEXT", flags: `-aAcCglnpsStTuUV -H:N -N:W`},
-		"top":      {class: list, raw: true, judge: topLooks},
-		"lsof":     {class: list, ops: "FILE...", flags: `-abChlnNoOPRstUvVwX -c:TEXT -d:LIST -F?W -g?LIST -i?TEXT -p:LIST -u:LIST -T?W +c:N +L?N -r!`},
-		"ss":       {class: list, ops: "TEXT...", flags: `-HOnraleotmipsbEdwxSuZz0V46 -t -u -h -A:LIST -f:W -p --no-header --oneline --numeric --resolve --all --listening --options --extended --memory --processes --info --summary --tcp --udp --unix --raw --ipv4 --ipv6 --family=W --query=LIST --version --help -K!! --kill!! -D:OUT --diag=OUT -F:FILE --filter=FILE`},
-		"netstat":  {class: list, ops: "TEXT...", flags: `-acCeFgilMnNoprstuvVWwxl46 --all --numeric --listening --programs --tcp --udp --unix --raw --route --interfaces --statistics --extend --wide --version --help`},
+		"hostid":      {class: neutral, flags: "--version --help"},
+		"uptime":      {class: neutral, tame: true, flags: "-psVh --pretty --since --version --help"},
+		"date": {class: neutral, ops: "TEXT", flags: `-uR -d:TEXT -I?W -r:FILE --date=TEXT --debug --iso-8601?W --resolution --rfc-email --rfc-2822 --rfc-3339=W --reference=FILE --utc
+			--universal --version --help -s!! --set=BAD -f:BAD --file=BAD`, judge: dateLooks},
+		"sleep": {class: neutral, ops: "TEXT...", flags: "--version --help", judge: sleepLooks},
+		"seq":   {class: neutral, tame: true, ops: "TEXT...", flags: "-# -w -f:FORMAT -s:TEXT --format=FORMAT --separator=TEXT --equal-width --version --help"},
+		"yes":   {class: neutral, tame: true, ops: "TEXT...", flags: "--version --help"},
+		"expr":  {class: neutral, raw: true, judge: textOnly},
+		"free": {class: list, tame: true, flags: `-bkmghlotvwLV -c:N -s:N --bytes --kilo --mega --giga --tera --kibi --mebi --gibi --tebi --human --si --lohi --line --total
+			--committed --wide --count=N --seconds=N --version --help`},
+		"vmstat": {class: list, tame: true, ops: "TEXT TEXT", flags: "-adDfmnstwyV -p:W -S:W --active --stats --disk --timestamp --wide --unit=W --version --help"},
+		"iostat": {class: list, ops: "TEXT...", flags: "-cdhkmNtxyzV -p?W -o:W --human --pretty"},
+		"mpstat": {class: list, ops: "TEXT TEXT", flags: "-AunV -P:W -I:W -o:W"},
+		"lscpu": {class: list, tame: true, flags: `-abcexyJBhVC -e?LIST -p?LIST -C?LIST --all --online --bytes --offline --json --extended?LIST --parse?LIST --caches?LIST --hex
+			--physical --version --help`},
+		"lsblk": {class: list, ops: "TEXT...", flags: `-aAbDdfiJlmMnOpPrsStTzVhN -e:LIST -I:LIST -o:LIST -E:W -w:N -x:W --all --bytes --discard --nodeps --fs --ascii --json --list
+			--perms --noheadings --output=LIST --output-all --paths --pairs --raw --inverse --scsi --tree?W --topology --zoned --version
+			--help`},
+		"lspci": {class: list, flags: "-bDkmnPqtvx -d:W -s:W"},
+		"lsusb": {class: list, flags: "-tv -d:W -s:W"},
+		"lsmod": {class: list, flags: ""},
+		"findmnt": {class: list, ops: "TEXT TEXT", flags: `-AabcDefiJklmnoPrsuvVhU -o:LIST -t:LIST -S:TEXT -T:FILE --df --json --list --noheadings --output=LIST --types=LIST --target=FILE
+			--version --help`},
+		"mount":  {class: write, does: "changes what is mounted", ops: "TEXT...", flags: "-alvhV -t:LIST --version --help", judge: mountLooks},
+		"umount": {class: write, does: "changes what is mounted", ops: "TEXT..."},
+		"ps":     {class: list, raw: true, judge: psLooks},
+		"pgrep": {class: list, ops: "TEXT", flags: `-acdfilnovwxVhAL -c -F:FILE -g:LIST -G:LIST -P:LIST -s:LIST -t:LIST -u:LIST -U:LIST -d:TEXT --count --delimiter=TEXT --list-name
+			--list-full --inverse --lightweight --full --pgroup=LIST --group=LIST --ignore-case --newest --oldest --older=N --parent=LIST
+			--session=LIST --terminal=LIST --euid=LIST --uid=LIST --exact --pidfile=FILE --runstates=W --version --help`},
+		"pidof":  {class: list, ops: "TEXT...", flags: "-csqwxz -o:LIST -S:TEXT -d:TEXT"},
+		"pstree": {class: list, ops: "TEXT", flags: "-aAcCglnpsStTuUV -H:N -N:W"},
+		"top":    {class: list, raw: true, judge: topLooks},
+		"lsof":   {class: list, ops: "FILE...", flags: "-abChlnNoOPRstUvVwX -c:TEXT -d:LIST -F?W -g?LIST -i?TEXT -p:LIST -u:LIST -T?W +c:N +L?N -r!"},
+		"ss": {class: list, ops: "TEXT...", flags: `-HOnraleotmipsbEdwxSuZz0V46 -t -u -h -A:LIST -f:W -p --no-header --oneline --numeric --resolve --all --listening --options
+			--extended --memory --processes --info --summary --tcp --udp --unix --raw --ipv4 --ipv6 --family=W --query=LIST --version --help
+			-K!! --kill!! -D:OUT --diag=OUT -F:FILE --filter=FILE`},
+		"netstat": {class: list, ops: "TEXT...", flags: `-acCeFgilMnNoprstuvVWwxl46 --all --numeric --listening --programs --tcp --udp --unix --raw --route --interfaces --statistics
+			--extend --wide --version --help`},
 		"ip":       {class: write, does: "may change the network", raw: true, judge: ipLooks},
 		"ifconfig": {class: write, does: "may change the network", ops: "TEXT...", flags: "-as", judge: noOperands(list)},
 		"route":    {class: write, does: "may change the network", ops: "TEXT...", flags: "-neFC", judge: noOperands(list)},
 		"arp":      {class: write, does: "may change the network", ops: "TEXT...", flags: "-aenv -i:W", judge: noOperands(list)},
-		"locale":   {class: neutral, tame: true, ops: "TEXT...", flags: `-amkc --all-locales --charmaps --category-name --keyword-name --verbose --version --help`},
-		"getconf":  {class: neutral, ops: "TEXT TEXT", flags: `-a`},
+		"locale":   {class: neutral, tame: true, ops: "TEXT...", flags: "-amkc --all-locales --charmaps --category-name --keyword-name --verbose --version --help"},
+		"getconf":  {class: neutral, ops: "TEXT TEXT", flags: "-a"},
 		"getent":   {class: read, raw: true, judge: getentLooks},
-		"man": {class: read, ops: "TEXT...", flags: `-afkwW -s:W -S:W -m:W -L:W --whatis --apropos --where --path --where-cat --all --sections=W --locale=W
-			--regex --wildcard --names-only --no-subpages --ascii --encoding=W --version --help -P:PROG --pager=PROG -H?PROG --html?PROG
-			-C:BAD --config-file=BAD -M:BAD --manpath=BAD -l! --local-file! -K! -p:BAD --preprocessor=BAD -T?BAD --troff-device?BAD -X?BAD --gxditview?BAD -r:BAD --prompt=BAD`, judge: manLooks},
-		"info":            {class: write, does: "is interactive", ops: "TEXT..."},
-		"tldr":            {class: write, does: "may fetch pages from the network", ops: "TEXT..."},
-		"printenv":        {class: read, ops: "TEXT...", flags: `-0 --null --version --help`, judge: printenvLooks},
-		"tput":            {class: neutral, ops: "TEXT...", flags: `-T:W -V`, judge: tputLooks},
-		"infocmp":         {class: neutral, ops: "TEXT...", flags: `-1CIx`},
-		"clear":           {class: neutral, flags: "-x"},
-		"sysctl":          {class: list, ops: "TEXT...", flags: `-aAnNeqbX --all --values --names --ignore --quiet --pattern=RE --version --help -w!! --write!! -p?BAD --load?BAD --system!!`, judge: sysctlLooks},
-		"dmesg":           {class: read, flags: `-deHhkLlPrTtuxSw -f:LIST -l:LIST --human --kernel --level=LIST --ctime --notime --decode --color?W --facility=LIST --version --help -C!! -c!! --clear!! --read-clear!! -D!! -E!! -n:BAD -F:FILE --file=FILE -w --follow`},
-		"journalctl":      {class: read, ops: "TEXT...", flags: `-abefkmNqrxl -b?W -n?N -o:W -p:W -S:TEXT -t:W -u:W -U:TEXT -g:RE -F:W --no-pager --unit=W --user-unit=W --since=TEXT --until=TEXT --lines?N --output=W --priority=W --reverse --boot?W --dmesg --follow --grep=RE --identifier=W --catalog --utc --all --full --quiet --list-boots --disk-usage --version --help --rotate!! --vacuum-size?BAD --vacuum-time?BAD --vacuum-files?BAD --flush!! --sync! --directory=DIR -D:DIR --file=FILE`},
+		"man": {class: read, ops: "TEXT...", flags: `-afkwW -s:W -S:W -m:W -L:W --whatis --apropos --where --path --where-cat --all --sections=W --locale=W --regex --wildcard
+			--names-only --no-subpages --ascii --encoding=W --version --help -P:PROG --pager=PROG -H?PROG --html?PROG -C:BAD --config-file=BAD
+			-M:BAD --manpath=BAD -l! --local-file! -K! -p:BAD --preprocessor=BAD -T?BAD --troff-device?BAD -X?BAD --gxditview?BAD -r:BAD
+			--prompt=BAD`, judge: manLooks},
+		"info":     {class: write, does: "is interactive", ops: "TEXT..."},
+		"tldr":     {class: write, does: "may fetch pages from the network", ops: "TEXT..."},
+		"printenv": {class: read, ops: "TEXT...", flags: "-0 --null --version --help", judge: printenvLooks},
+		"tput":     {class: neutral, ops: "TEXT...", flags: "-T:W -V", judge: tputLooks},
+		"infocmp":  {class: neutral, ops: "TEXT...", flags: "-1CIx"},
+		"clear":    {class: neutral, flags: "-x"},
+		"sysctl":   {class: list, ops: "TEXT...", flags: "-aAnNeqbX --all --values --names --ignore --quiet --pattern=RE --version --help -w!! --write!! -p?BAD --load?BAD --system!!", judge: sysctlLooks},
+		"dmesg": {class: read, flags: `-deHhkLlPrTtuxSw -f:LIST -l:LIST --human --kernel --level=LIST --ctime --notime --decode --color?W --facility=LIST --version
+			--help -C!! -c!! --clear!! --read-clear!! -D!! -E!! -n:BAD -F:FILE --file=FILE -w --follow`},
+		"journalctl": {class: read, ops: "TEXT...", flags: `-abefkmNqrxl -b?W -n?N -o:W -p:W -S:TEXT -t:W -u:W -U:TEXT -g:RE -F:W --no-pager --unit=W --user-unit=W --since=TEXT --until=TEXT
+			--lines?N --output=W --priority=W --reverse --boot?W --dmesg --follow --grep=RE --identifier=W --catalog --utc --all --full
+			--quiet --list-boots --disk-usage --version --help --rotate!! --vacuum-size?BAD --vacuum-time?BAD --vacuum-files?BAD --flush!!
+			--sync! --directory=DIR -D:DIR --file=FILE`},
 		"systemctl":       {class: write, does: "controls the services of the machine", raw: true, judge: systemctlLooks},
 		"service":         {class: destructive, does: "controls the services of the machine", ops: "TEXT..."},
 		"loginctl":        {class: write, does: "controls sessions", ops: "TEXT..."},
 		"timedatectl":     {class: write, does: "may set the clock", ops: "TEXT...", flags: "", judge: noOperands(list)},
 		"hostnamectl":     {class: write, does: "may set the name of the machine", ops: "TEXT...", flags: "", judge: noOperands(list)},
-		"sw_vers":         {class: neutral, ops: "", flags: `-productName -productVersion -buildVersion --productName --productVersion --buildVersion`, long: true},
-		"system_profiler": {class: list, ops: "TEXT...", flags: `-listDataTypes -json -xml -detailLevel=W`, long: true},
-		"ulimit":          {class: neutral, ops: "", flags: `-aHSbcdefiklmnpqrstuvxPRT`},
-		"mktemp":          {class: write, does: "creates a file", ops: "OUT", flags: `-dqtu -p:DIR --directory --dry-run --suffix=TEXT --tmpdir?DIR`},
+		"sw_vers":         {class: neutral, ops: "", flags: "-productName -productVersion -buildVersion --productName --productVersion --buildVersion", long: true},
+		"system_profiler": {class: list, ops: "TEXT...", flags: "-listDataTypes -json -xml -detailLevel=W", long: true},
+		"ulimit":          {class: neutral, ops: "", flags: "-aHSbcdefiklmnpqrstuvxPRT"},
+		"mktemp":          {class: write, does: "creates a file", ops: "OUT", flags: "-dqtu -p:DIR --directory --dry-run --suffix=TEXT --tmpdir?DIR"},
 	}
 }
 
@@ -200,10 +215,10 @@ func topLooks(c *call) {
 			c.refuse("only running it tells which words top gets")
 		case strings.HasPrefix(w.Text, "-b"), w.Text == "-l":
 			batch = true
-			if strings.Trim(w.Text, "-bcHiSn1l0123456789") != "" {
+			if strings.Trim(w.Text, "-bcHiSnl0123456789") != "" {
 				c.refuse("the flag " + w.Text + " of top is not known to only look")
 			}
-		case strings.HasPrefix(w.Text, "-") && strings.Trim(w.Text, "-cHiS1n0123456789dopuwlsUE") == "", isNumber(w.Text):
+		case strings.HasPrefix(w.Text, "-") && strings.Trim(w.Text, "-cHiSn0123456789dopuwlsUE") == "", isNumber(w.Text):
 		case i > 0 && strings.IndexByte("opuUE", lastByte(c.args[i-1].Text)) >= 0 && strings.HasPrefix(c.args[i-1].Text, "-"):
 		case i > 0 && strings.HasPrefix(c.args[i-1].Text, "-") && lastByte(c.args[i-1].Text) == 'd':
 		default:

@@ -1,6 +1,8 @@
 package program
 
 import (
+	"iter"
+	"strings"
 	"sync"
 
 	"github.com/lathe-dev/lathe/internal/permission"
@@ -37,10 +39,22 @@ func rows() map[string]spec {
 	return table
 }
 
+// perLine reads lines of the form "name : what it does".
+func perLine(text string) iter.Seq2[string, string] {
+	return func(yield func(string, string) bool) {
+		for line := range strings.Lines(text) {
+			name, does, ok := strings.Cut(line, " : ")
+			if ok && !yield(strings.TrimSpace(name), strings.TrimSpace(does)) {
+				return
+			}
+		}
+	}
+}
+
 func families() []map[string]spec {
 	return []map[string]spec{
-		fileRows(), textRows(), searchRows(), systemRows(), builtinRows(), gitRows(), goRows(),
-		languageRows(), wrapperRows(), shellRows(), destructiveRows(), networkRows(), archiveRows(), serviceRows(),
+		fileRows(), sumRows(), textRows(), searchRows(), systemRows(), builtinRows(), gitRows(), goRows(),
+		languageRows(), wrapperRows(), shellRows(), destructiveRows(), disasterRows(), builderRows(), checkerRows(), networkRows(), archiveRows(), serviceRows(),
 	}
 }
 
