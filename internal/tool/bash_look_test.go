@@ -241,6 +241,23 @@ func TestACommandRunsOnlyInTheFolderItWasApprovedFor(t *testing.T) {
 	}
 }
 
+func TestBashWorksWhereEveryProgramLiesInTheWorkingFolder(t *testing.T) {
+	env, err := NewEnv("/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(env.Runner.Close)
+	env.Environ = func() []string { return []string{"PATH=/usr/bin:/bin"} }
+	plan := planBash(t, env, "ls -d /")
+	if os.Geteuid() == 0 && plan.Accesses[0].Command.Class.Looks() {
+		t.Error("a program that lathe could replace runs without a question")
+	}
+	r, err := plan.Run(t.Context())
+	if err != nil || textOf(r) != "/" {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
 // TestWhatOnlyLooksGivesTheSameAsThePlainShell runs commands both ways.
 func TestWhatOnlyLooksGivesTheSameAsThePlainShell(t *testing.T) {
 	needBash(t)

@@ -25,7 +25,7 @@ func (e *Env) ShellPath() (string, error) {
 }
 
 // findShell takes the shell of the settings, else the user's if it is bash or zsh, else the first of
-// bash, zsh and sh that is installed.
+// bash, zsh and sh on the clean PATH, else on PATH.
 func findShell(env *Env) (shellProgram, error) {
 	if env.Shell != "" {
 		path, err := exec.LookPath(env.Shell)
@@ -44,9 +44,15 @@ func findShell(env *Env) (shellProgram, error) {
 			}
 		}
 	}
-	for _, name := range [...]string{"bash", "zsh", "sh"} {
-		if path, err := exec.LookPath(name); err == nil {
-			return shellProgram{path, name}, nil
+	w := env.World()
+	for _, find := range []func(string) string{
+		func(name string) string { return w.Program(name, "") },
+		func(name string) string { path, _ := exec.LookPath(name); return path }, // all of PATH may be in the working folder (/)
+	} {
+		for _, name := range [...]string{"bash", "zsh", "sh"} {
+			if path := find(name); path != "" {
+				return shellProgram{path, name}, nil
+			}
 		}
 	}
 	return shellProgram{}, fmt.Errorf("no shell was found; install bash, or set bash.shell to the path of one")

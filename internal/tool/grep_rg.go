@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -19,19 +18,9 @@ import (
 	"github.com/lathe-dev/lathe/internal/sandbox"
 )
 
-// ripgrep is the path of ripgrep, or "". One that lies in a working folder is not taken: searching asks for
-// no permission, so it must not run what a repository brings along.
-func (e *Env) ripgrep() string {
-	path, err := exec.LookPath("rg")
-	if err != nil {
-		return ""
-	}
-	p, err := e.resolve(path)
-	if err != nil || p.Inside() {
-		return ""
-	}
-	return path
-}
+// ripgrep is the path of ripgrep on the clean PATH, or "": searching asks for no permission, so it must not
+// run what a repository brings along.
+func (e *Env) ripgrep() string { return e.World().Program("rg", e.Dir.Get()) }
 
 // rgArgs are the arguments for a search in the current folder. The pattern and globs are the model's: each
 // stands where it cannot be taken for a flag, and no configuration file is read, so that rg can
