@@ -32,7 +32,7 @@ func pairs(list []diffLine) [][][2]int {
 
 const (
 	mostTokens = 200 // of a line that is compared word by word
-	alike      = 0.4 // of a line's bytes must be the same, or the highlights would be noise
+	alike      = 0.5 // of the bytes of a line, but for spaces, must be the same, or the marks would be noise
 )
 
 // changed finds the ranges of bytes in which two lines differ, by words.
@@ -42,16 +42,40 @@ func changed(a, b string) (inA, inB [][2]int) {
 		return nil, nil
 	}
 	keepX, keepY := common(x, y)
-	same := 0
+	same, all := 0, weight(x)+weight(y)
 	for i, k := range keepX {
-		if k {
+		if k && x[i][0] != ' ' {
 			same += len(x[i])
 		}
 	}
-	if float64(2*same) < alike*float64(len(a)+len(b)) || same == len(a) && same == len(b) {
+	if float64(2*same) < alike*float64(all) || a == b {
 		return nil, nil
 	}
+	if 2*same < all { // words differ, so spaces do not matter
+		keepSpaces(x, keepX)
+		keepSpaces(y, keepY)
+	}
 	return ranges(x, keepX), ranges(y, keepY)
+}
+
+// weight is the number of bytes that are not spaces.
+func weight(tokens []string) int {
+	n := 0
+	for _, t := range tokens {
+		if t[0] != ' ' {
+			n += len(t)
+		}
+	}
+	return n
+}
+
+// keepSpaces takes spaces that stand between words that were kept as kept, too.
+func keepSpaces(tokens []string, keep []bool) {
+	for i, t := range tokens {
+		if t[0] == ' ' && (i == 0 || keep[i-1]) && (i+1 == len(tokens) || keep[i+1]) {
+			keep[i] = true
+		}
+	}
 }
 
 // tokens cuts a line into words, runs of spaces, and other characters alone.
