@@ -2,8 +2,10 @@ package files
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -19,6 +21,8 @@ type Index struct {
 	roots *Roots
 	ctx   context.Context // ends with Close
 	end   context.CancelFunc
+	ready atomic.Bool   // everything was read once
+	wait  time.Duration // patience
 	lock  chan struct{} // one token; holding it is holding what follows
 	state indexState
 
@@ -47,6 +51,8 @@ const (
 	sweepEvery   = 2 * time.Second
 	sweepWatched = time.Minute
 	maxUsed      = 50
+	// patience is how long a search waits for everything to be read the first time.
+	patience = 300 * time.Millisecond
 	// granularity is how coarse times of change are on the file systems there are: FAT counts two seconds.
 	granularity = 2 * time.Second
 )
@@ -61,7 +67,7 @@ type Match struct {
 // NewIndex makes an index of the roots that are not read-only, also of those that are added later.
 func NewIndex(roots *Roots) *Index {
 	ctx, end := context.WithCancel(context.Background())
-	x := &Index{roots: roots, ctx: ctx, end: end, lock: make(chan struct{}, 1)}
+	x := &Index{roots: roots, ctx: ctx, end: end, wait: patience, lock: make(chan struct{}, 1)}
 	x.state.limit, x.state.every = maxIndexed, sweepEvery
 	x.lock <- struct{}{}
 	return x
@@ -69,8 +75,9 @@ func NewIndex(roots *Roots) *Index {
 
 // Search finds up to limit paths that text may mean, best first: by its letters in order (see package fuzzy).
 // Text that leads out of the roots (/, ~, ..), or into a folder that is not indexed, is looked up in that one
-// folder. No text lists the first root, what was used before it. The first search takes as long as reading all
-// names does; ctx gives up waiting, but not the reading.
+// folder. No text lists the first root, what was used before it. While everything is read the first time, which
+// in a very large tree takes long, only the folder that text names is looked at. ctx gives up the search, but
+// not the reading.
 func (x *Index) Search(ctx context.Context, text string, limit int) ([]Match, error) {
 	text = filepath.ToSlash(text)
 	if limit <= 0 {
@@ -79,7 +86,9 @@ func (x *Index) Search(ctx context.Context, text string, limit int) ([]Match, er
 	if outside(text) {
 		return x.list(ctx, text, limit)
 	}
-	if err := x.hold(ctx); err != nil {
+	if err := x.hold(ctx); errors.Is(err, errReading) {
+		return x.listBelow(ctx, text, limit)
+	} else if err != nil {
 		return nil, err
 	}
 	found := x.find(ctx, text, limit)
@@ -90,10 +99,21 @@ func (x *Index) Search(ctx context.Context, text string, limit int) ([]Match, er
 	return found, ctx.Err()
 }
 
+// errReading says that the first reading takes longer than somebody at the keys waits.
+var errReading = errors.New("the names are still being read")
+
 // hold waits until the index is up to date and takes the token.
 func (x *Index) hold(ctx context.Context) error {
+	var tooLong <-chan time.Time
+	if !x.ready.Load() {
+		timer := time.NewTimer(x.wait)
+		defer timer.Stop()
+		tooLong = timer.C
+	}
 	for {
 		select {
+		case <-tooLong:
+			return errReading
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-x.ctx.Done():
@@ -105,6 +125,7 @@ func (x *Index) hold(ctx context.Context) error {
 		}
 		go func() {
 			x.update()
+			x.ready.Store(true)
 			x.lock <- struct{}{}
 		}()
 	}

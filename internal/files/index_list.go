@@ -63,6 +63,19 @@ func (x *Index) list(ctx context.Context, text string, limit int) ([]Match, erro
 	return out, nil
 }
 
+// listBelow is list for text below the first root.
+func (x *Index) listBelow(ctx context.Context, text string, limit int) ([]Match, error) {
+	const here = "./"
+	found, err := x.list(ctx, here+strings.TrimPrefix(text, here), limit)
+	for i := range found {
+		found[i].Path = strings.TrimPrefix(found[i].Path, here)
+		for j := range found[i].Marks {
+			found[i].Marks[j] -= len(here)
+		}
+	}
+	return found, err
+}
+
 func leadsToFolder(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.IsDir()

@@ -33,7 +33,7 @@ func indexed(t testing.TB, files ...string) (*Index, string) {
 		t.Fatal(err)
 	}
 	x := NewIndex(roots)
-	x.state.every = time.Millisecond
+	x.state.every, x.wait = time.Millisecond, time.Minute
 	t.Cleanup(func() {
 		if err := errors.Join(x.Close(), roots.Close()); err != nil {
 			t.Error(err)
@@ -255,6 +255,30 @@ func TestASearchThatNobodyWaitsForEnds(t *testing.T) {
 		t.Errorf("the error is %v", err)
 	}
 	if got := searched(t, x, "a.txt"); len(got) != 1 {
+		t.Errorf("after that %q is found", got)
+	}
+}
+
+func TestWhileEverythingIsReadOneFolderIsLookedAt(t *testing.T) {
+	x, _ := indexed(t, "main.go", "src/main.go", "src/other.go")
+	x.wait = time.Millisecond
+	<-x.lock // as if a very large tree was being read
+	for _, tt := range []struct {
+		text string
+		want []Match
+	}{
+		{"mn", []Match{{Path: "main.go", Marks: []int{0, 3}}}},
+		{"src/m", []Match{{Path: "src/main.go", Marks: []int{4}}}},
+		{"", []Match{{Path: "main.go"}, {Path: "src/", Dir: true}}},
+	} {
+		found, err := x.Search(context.Background(), tt.text, 5)
+		if diff := cmp.Diff(tt.want, found); diff != "" || err != nil {
+			t.Errorf("%q: %v (-want +got):\n%s", tt.text, err, diff)
+		}
+	}
+	x.lock <- struct{}{}
+	x.wait = time.Minute
+	if got := searched(t, x, "main"); len(got) != 2 {
 		t.Errorf("after that %q is found", got)
 	}
 }
