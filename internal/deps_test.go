@@ -48,6 +48,7 @@ var table = func() map[string]row {
 
 		"agent": {[]string{"llm", "permission", "event", "session"}, "the loop knows functions and small interfaces, no tool and no front end"},
 	}
+	t["provider"] = row{[]string{"config", "sandbox", "llm", "llm/anthropic", "llm/openai", "llm/google"}, "which wire client answers is said by the settings, and the key may come from a command"}
 	agent := with(t["agent"].may, "agent")
 	t["tool"] = row{with(agent, "files", "git", "sandbox", "lsp", "prompt", "permission/shell"), "tools are leaves: the loop sees them as agent.Tool"}
 	outside := row{[]string{"agent", "event", "llm", "permission", "sandbox"}, "what comes from outside sees the loop's contracts, not the built-in tools"}

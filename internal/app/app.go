@@ -11,7 +11,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -20,8 +19,8 @@ import (
 	"sync/atomic"
 
 	"github.com/lathe-dev/lathe/internal/config"
-	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/permission"
+	"github.com/lathe-dev/lathe/internal/provider"
 	"github.com/lathe-dev/lathe/internal/sandbox"
 	"github.com/lathe-dev/lathe/internal/session"
 )
@@ -50,16 +49,13 @@ type Options struct {
 type Instance struct {
 	opts   Options
 	conf   atomic.Pointer[config.Config] // changes on reload
-	small  atomic.Pointer[string]        // the small model that was chosen while lathe runs
 	paths  config.Paths
 	store  *session.Store
 	runner *sandbox.Runner
-	helper *keyHelper
+	models *provider.Set
 
-	mu        sync.Mutex
-	http      *http.Client
-	providers map[string]llm.Provider
-	sessions  map[*Session]bool
+	mu       sync.Mutex
+	sessions map[*Session]bool
 }
 
 func (i *Instance) settings() *config.Settings { return &i.conf.Load().Settings }
@@ -74,8 +70,9 @@ func Open(o Options) (*Instance, error) {
 		return nil, fmt.Errorf("%s is not a folder; choose one with --cwd", o.Dir)
 	}
 	o.Dir = dir
-	i := &Instance{opts: o, paths: o.Config.Paths(), runner: sandbox.New(), helper: newKeyHelper(), sessions: map[*Session]bool{}}
+	i := &Instance{opts: o, paths: o.Config.Paths(), runner: sandbox.New(), sessions: map[*Session]bool{}}
 	i.conf.Store(o.Config)
+	i.models = provider.New(provider.Options{Settings: i.settings, Version: o.Version, Runner: i.runner, Dir: o.Dir, Env: i.ChildEnv})
 	i.store = session.NewStore(i.paths.DataHome)
 	if o.Mode != "" {
 		if err := i.checkMode(o.Mode); err != nil {
@@ -90,11 +87,7 @@ func Open(o Options) (*Instance, error) {
 
 // Close ends every child process.
 func (i *Instance) Close() error {
-	i.mu.Lock()
-	if i.http != nil {
-		i.http.CloseIdleConnections()
-	}
-	i.mu.Unlock()
+	i.models.Close()
 	i.runner.Close()
 	return nil
 }

@@ -303,7 +303,7 @@ func TestWhichProviderAModelGoesTo(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		name, _, err := inst.choose(tc.model)
+		name, _, err := inst.models.Choose(tc.model)
 		if err != nil || name != tc.provider {
 			t.Errorf("%v %q: %s %v, want %s", tc.env, tc.model, name, err, tc.provider)
 		}

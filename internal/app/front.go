@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"github.com/lathe-dev/lathe/internal/config"
 	"github.com/lathe-dev/lathe/internal/files"
@@ -125,50 +123,3 @@ func (s *Session) FileRoots() *files.Roots { return s.env.Roots }
 
 // Background holds the commands of the session that run beside the conversation.
 func (s *Session) Background() *tool.Background { return s.env.Background }
-
-// Models lists models to choose from: those that the settings describe, and what the catalogue knows of the
-// providers that can be called.
-func (i *Instance) Models() []llm.ModelInfo {
-	var out []llm.ModelInfo
-	seen := map[string]bool{}
-	add := func(m llm.ModelInfo) {
-		if !seen[m.ID] {
-			seen[m.ID] = true
-			out = append(out, m)
-		}
-	}
-	first, _, _ := i.choose(i.settings().Model)
-	for _, name := range append([]string{first}, slices.Sorted(maps.Keys(i.settings().Providers))...) {
-		if name == "" || !i.usable(name) {
-			continue
-		}
-		p := i.provider(name)
-		prefix := ""
-		if name != first {
-			prefix = name + "/"
-		}
-		for _, id := range slices.Sorted(maps.Keys(p.Models)) {
-			info := describe(llm.Lookup(wireOf(name, p), id), p.Models[id])
-			info.ID = prefix + info.ID
-			add(info)
-		}
-		section := llm.CatalogueHost(p.APIBase)
-		if p.APIBase == "" || section == "" && wireOf(name, p) == "anthropic" { // a gateway mostly has what it stands before
-			section = wireOf(name, p)
-		}
-		for _, info := range llm.Known(section) {
-			info.ID = prefix + info.ID
-			add(info)
-		}
-	}
-	return out
-}
-
-// SetSmallModel chooses the small model until lathe ends.
-func (i *Instance) SetSmallModel(ctx context.Context, id string) error {
-	if _, err := i.Model(ctx, id); err != nil {
-		return err
-	}
-	i.small.Store(&id)
-	return nil
-}

@@ -150,8 +150,8 @@ func (s *Session) newAgent(ctx context.Context, model llm.Model) error {
 		cfg.Ask = s.askAgent
 	}
 	if i.opts.OutputSchema != nil {
-		cfg.BeforeStop, cfg.BeforeStep = s.output.beforeStop, s.output.beforeStep
-		cfg.Publish = func(b event.Body) { s.output.watch(b); s.publish(b) }
+		cfg.BeforeStop, cfg.BeforeStep = s.output.BeforeStop, s.output.BeforeStep
+		cfg.Publish = func(b event.Body) { s.output.Watch(b); s.publish(b) }
 	}
 	if s.log != nil {
 		cfg.Transcript, cfg.Model = s.log, model
@@ -193,7 +193,7 @@ func (s *Session) tools() []agent.Tool {
 		}
 	}
 	if schema := s.inst.opts.OutputSchema; schema != nil {
-		out = append(out, s.output.tool(schema))
+		out = append(out, s.output.Tool(schema))
 	}
 	return out
 }

@@ -140,5 +140,5 @@ func canonicalName(name string) string {
 // later, and the others are tools of Claude Code, whose settings are shared.
 func unknownTool(name string) bool {
 	return !strings.ContainsAny(name, "_*") && !slices.Contains(tool.Names, name) &&
-		!slices.Contains([]string{"MultiEdit", "LS", "SlashCommand", "KillBash", structuredTool}, name)
+		!slices.Contains([]string{"MultiEdit", "LS", "SlashCommand", "KillBash", tool.StructuredName}, name)
 }

@@ -30,7 +30,7 @@ type Session struct {
 	bus         *event.Bus
 	shared      bool // the bus has other sessions too, and is not ours to close
 	interactive bool
-	output      structured
+	output      tool.Structured
 	pending     *prompt.Pending // the context of the first message
 	closers     []func() error
 	notes       []string // told when the first turn begins, since nobody listens before
@@ -173,7 +173,7 @@ func (s *Session) Prompt(ctx context.Context, m llm.Message) (event.TurnEnd, err
 		s.publish(event.Notice{Level: "warning", Text: n})
 	}
 	s.notes = nil
-	s.output.reset()
+	s.output.Reset()
 	if len(s.Messages()) == 0 {
 		m = s.withContext(ctx, m)
 	}
@@ -216,7 +216,7 @@ func (s *Session) Invoke(ctx context.Context, calls []llm.ToolCall) []llm.ToolRe
 }
 
 // Output is the answer of the last turn that fits the session's schema, or nil.
-func (s *Session) Output() []byte { return s.output.take() }
+func (s *Session) Output() []byte { return s.output.Take() }
 
 // CacheStats counts what the explore cache saved.
 func (s *Session) CacheStats() tool.CacheStats { return s.env.Cache.Stats() }

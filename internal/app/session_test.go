@@ -53,9 +53,9 @@ func TestAddressOfTheCommandLineIsAlwaysUsed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		name, _, err := inst.choose(tc.model)
-		if err != nil || name != tc.provider || !strings.HasPrefix(inst.provider(name).APIBase, "http://localhost:1") {
-			t.Errorf("%v %s %q: %s at %q, %v", tc.env, tc.settings, tc.model, name, inst.provider(name).APIBase, err)
+		name, _, err := inst.models.Choose(tc.model)
+		if err != nil || name != tc.provider || !strings.HasPrefix(inst.models.Provider(name).APIBase, "http://localhost:1") {
+			t.Errorf("%v %s %q: %s at %q, %v", tc.env, tc.settings, tc.model, name, inst.models.Provider(name).APIBase, err)
 		}
 	}
 }
@@ -72,7 +72,7 @@ func TestProvidersThatNeedNoKeyOfOurs(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 5 { // no order of a map decides
-			if name, _, err := inst.choose(""); name != tc.want || (err == nil) != (tc.want != "") {
+			if name, _, err := inst.models.Choose(""); name != tc.want || (err == nil) != (tc.want != "") {
 				t.Errorf("%s %s: %q %v", tc.env, tc.settings, name, err)
 			}
 		}

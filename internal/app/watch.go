@@ -56,11 +56,11 @@ func (i *Instance) reload(c *config.Config, changes []config.Change) {
 
 // running lists the open sessions; with forget the connections to providers are made anew.
 func (i *Instance) running(forget bool) []*Session {
+	if forget {
+		i.models.Forget()
+	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if forget {
-		i.providers, i.http = nil, nil
-	}
 	return slices.Collect(maps.Keys(i.sessions))
 }
 

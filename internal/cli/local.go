@@ -307,7 +307,7 @@ func (l *local) Prompt(ctx context.Context, m llm.Message) error {
 	switch {
 	case errors.Is(err, app.ErrBusy):
 		return fmt.Errorf("%w: %w", ErrNotStarted, err)
-	case errors.Is(err, app.ErrNoStructuredOutput):
+	case errors.Is(err, tool.ErrNoStructuredOutput):
 		return ErrNoAnswer
 	}
 	return err

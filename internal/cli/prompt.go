@@ -14,9 +14,9 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/lathe-dev/lathe/internal/app"
 	"github.com/lathe-dev/lathe/internal/command"
 	"github.com/lathe-dev/lathe/internal/llm"
+	"github.com/lathe-dev/lathe/internal/tool"
 )
 
 // maxStdin is how much context stdin may bring.
@@ -77,7 +77,7 @@ func checkSchema(o *Options) error {
 	if o.JSONSchema == "" {
 		return nil
 	}
-	if err := app.CheckSchema([]byte(o.JSONSchema)); err != nil {
+	if err := tool.CheckSchema([]byte(o.JSONSchema)); err != nil {
 		return &Error{Code: exitUsage, Err: err}
 	}
 	return nil

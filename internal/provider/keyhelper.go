@@ -1,4 +1,4 @@
-package app
+package provider
 
 import (
 	"bytes"
@@ -32,24 +32,24 @@ func newKeyHelper() *keyHelper { return &keyHelper{busy: make(chan struct{}, 1)}
 
 // helped reports whether a provider's key comes from apiKeyHelper. It is meant for one server, so no other
 // provider without a key gets it.
-func (i *Instance) helped(name string, p config.Provider) bool {
-	s := i.settings()
+func (all *Set) helped(name string, p config.Provider) bool {
+	s := all.o.Settings()
 	return s.APIKeyHelper != "" && p.APIKey == "" && p.AuthToken == "" && (name == "anthropic" || name == s.Provider)
 }
 
 // helperKey is the key to use now; one that a server refused is not used again.
-func (i *Instance) helperKey(ctx context.Context, refused string) (string, error) {
-	h := i.helper
+func (all *Set) helperKey(ctx context.Context, refused string) (string, error) {
+	h := all.helper
 	select {
 	case h.busy <- struct{}{}:
 	case <-ctx.Done():
 		return "", ctx.Err()
 	}
 	defer func() { <-h.busy }()
-	if h.key != "" && h.key != refused && time.Since(h.at) < ms(i.settings().APIKeyHelperTTLMs) {
+	if h.key != "" && h.key != refused && time.Since(h.at) < millis(all.o.Settings().APIKeyHelperTTLMs) {
 		return h.key, nil
 	}
-	key, err := i.runKeyHelper(ctx)
+	key, err := all.runKeyHelper(ctx)
 	if err != nil {
 		if ctx.Err() != nil {
 			return "", ctx.Err()
@@ -61,7 +61,7 @@ func (i *Instance) helperKey(ctx context.Context, refused string) (string, error
 }
 
 // runKeyHelper runs the user's command that prints a key.
-func (i *Instance) runKeyHelper(ctx context.Context) (string, error) {
+func (all *Set) runKeyHelper(ctx context.Context) (string, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, helperTimeout, fmt.Errorf("it took longer than %s", helperTimeout))
 	defer cancel()
 	shell, flag := "/bin/sh", "-c"
@@ -69,9 +69,9 @@ func (i *Instance) runKeyHelper(ctx context.Context) (string, error) {
 		shell, flag = "cmd", "/c"
 	}
 	out, errOut := limited{max: helperOutput}, limited{max: helperOutput}
-	exit, err := i.runner.Run(ctx, sandbox.Spec{
-		Argv: []string{shell, flag, i.settings().APIKeyHelper}, Dir: i.opts.Dir, Stdout: &out, Stderr: &errOut,
-		Env: childEnv(i.environ(), i.settings().Env),
+	exit, err := all.o.Runner.Run(ctx, sandbox.Spec{
+		Argv: []string{shell, flag, all.o.Settings().APIKeyHelper}, Dir: all.o.Dir, Stdout: &out, Stderr: &errOut,
+		Env: all.o.Env(),
 	})
 	if err != nil {
 		return "", fmt.Errorf("apiKeyHelper gave no key: %w", err)

@@ -1,0 +1,215 @@
+// Package provider finds the model that an id means, from the settings: which provider answers, with which
+// key and address, and keeps the connection to it.
+//
+// A provider is an API with a key; the known ones are anthropic and openai, others stand in the settings. A
+// [Set] is the providers of one configuration. Nothing is connected before a model is asked for.
+package provider
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/lathe-dev/lathe/internal/config"
+	"github.com/lathe-dev/lathe/internal/llm"
+	"github.com/lathe-dev/lathe/internal/sandbox"
+)
+
+// Options are what the providers are made of.
+type Options struct {
+	Settings func() *config.Settings // those in force
+	Version  string                  // of lathe, for the servers
+	Runner   *sandbox.Runner         // runs apiKeyHelper
+	Dir      string                  // where it runs
+	Env      func() []string         // what it sees
+}
+
+// Set is the providers of one configuration. It is safe for concurrent use.
+type Set struct {
+	o      Options
+	helper *keyHelper
+	small  atomic.Pointer[string] // the small model that was chosen while lathe runs
+
+	mu        sync.Mutex
+	http      *http.Client
+	providers map[string]llm.Provider
+}
+
+// New returns a Set. It connects to nothing.
+func New(o Options) *Set { return &Set{o: o, helper: newKeyHelper()} }
+
+// Forget makes connections be made anew, after the settings changed. Models that were made keep theirs.
+func (all *Set) Forget() {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	all.providers, all.http = nil, nil
+}
+
+// Close lets go of connections that wait.
+func (all *Set) Close() {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	if all.http != nil {
+		all.http.CloseIdleConnections()
+	}
+}
+
+// ErrNoKey says that there is nothing to call a model with, and the ways to get going.
+var ErrNoKey = errors.New(`no model is set up yet. Three ways to get going:
+  lathe demo                          watch lathe work, with scripted replies and no key
+  export ANTHROPIC_API_KEY=sk-ant-... use Claude (or ANTHROPIC_BASE_URL with any server that speaks its API)
+  export OPENAI_API_KEY=sk-...        use OpenAI, or OPENAI_BASE_URL=http://localhost:11434/v1 for a local server`)
+
+// wireOf names the API that a provider of the settings speaks.
+func wireOf(name string, p config.Provider) string {
+	if p.Type != "" {
+		return p.Type
+	}
+	if name == "openai" {
+		return "openai"
+	}
+	return "anthropic"
+}
+
+// Choose finds the provider for a model id, which may begin with a provider's name and a slash.
+func (all *Set) Choose(id string) (provider, model string, err error) {
+	s := all.o.Settings()
+	if name, rest, ok := strings.Cut(id, "/"); ok {
+		if _, known := s.Providers[name]; known && rest != "" {
+			return name, rest, nil
+		}
+	}
+	if s.Provider != "" {
+		return s.Provider, id, all.ready(s.Provider)
+	}
+	if s.APIBase != "" {
+		return all.baseOwner(), id, nil // whatever the model is called: that server was asked for
+	}
+	anth, oai := all.usable("anthropic"), all.usable("openai")
+	claude := strings.Contains(strings.ToLower(id), "claude") || llm.Resolve(id, s.ModelAliases) != id
+	switch {
+	case oai && !claude && (id != "" || !anth):
+		return "openai", id, nil
+	case oai && !anth:
+		return "openai", id, nil
+	case anth:
+		return "anthropic", id, nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Providers)) {
+		if all.usable(name) {
+			return name, id, nil
+		}
+	}
+	return "", "", ErrNoKey
+}
+
+// ready says what a provider that was named lacks, if anything.
+func (all *Set) ready(name string) error {
+	known := all.o.Settings().Providers
+	if _, ok := known[name]; !ok && name != "anthropic" && name != "openai" {
+		names := slices.Sorted(maps.Keys(known))
+		names = slices.Compact(slices.Sorted(slices.Values(append(names, "anthropic", "openai"))))
+		return fmt.Errorf("there is no provider %q; the providers are %s, and others can be added under providers in the settings",
+			name, strings.Join(names, ", "))
+	}
+	if !all.usable(name) && all.Provider(name).APIBase == "" {
+		return ErrNoKey
+	}
+	return nil
+}
+
+// usable reports whether a provider can be called: it has a key, or a server of its own that may need none.
+func (all *Set) usable(name string) bool {
+	p := all.Provider(name)
+	own := p.APIBase != "" && !isHost(p.APIBase, "api.openai.com") && !isHost(p.APIBase, "api.anthropic.com")
+	return p.APIKey != "" || p.AuthToken != "" || all.helped(name, p) || own || keyInHeaders(p.Headers)
+}
+
+// keyInHeaders reports whether headers that the user set carry a key.
+func keyInHeaders(headers map[string]string) bool {
+	for name, value := range headers {
+		switch strings.ToLower(name) {
+		case "authorization", "x-api-key", "api-key":
+			return value != ""
+		}
+	}
+	return false
+}
+
+// Provider is a provider's settings with --api-base applied.
+func (all *Set) Provider(name string) config.Provider {
+	p := all.o.Settings().Providers[name]
+	if all.o.Settings().APIBase != "" && (name == all.o.Settings().Provider || (all.o.Settings().Provider == "" && name == all.baseOwner())) {
+		p.APIBase = all.o.Settings().APIBase
+	}
+	return p
+}
+
+// baseOwner is the provider that a bare --api-base speaks of: the one that has a key, Chat Completions
+// when none or both have, since that is what servers with an address of their own speak.
+func (all *Set) baseOwner() string {
+	a, o := all.o.Settings().Providers["anthropic"], all.o.Settings().Providers["openai"]
+	if (a.APIKey != "" || a.AuthToken != "" || all.helped("anthropic", a)) && o.APIKey == "" {
+		return "anthropic"
+	}
+	return "openai"
+}
+
+func isHost(base, host string) bool {
+	u, err := url.Parse(base)
+	return err == nil && strings.EqualFold(u.Hostname(), host)
+}
+
+// Models lists models to choose from: those that the settings describe, and what the catalogue knows of the
+// providers that can be called.
+func (all *Set) Models() []llm.ModelInfo {
+	var out []llm.ModelInfo
+	seen := map[string]bool{}
+	add := func(m llm.ModelInfo) {
+		if !seen[m.ID] {
+			seen[m.ID] = true
+			out = append(out, m)
+		}
+	}
+	first, _, _ := all.Choose(all.o.Settings().Model)
+	for _, name := range append([]string{first}, slices.Sorted(maps.Keys(all.o.Settings().Providers))...) {
+		if name == "" || !all.usable(name) {
+			continue
+		}
+		p := all.Provider(name)
+		prefix := ""
+		if name != first {
+			prefix = name + "/"
+		}
+		for _, id := range slices.Sorted(maps.Keys(p.Models)) {
+			info := describe(llm.Lookup(wireOf(name, p), id), p.Models[id])
+			info.ID = prefix + info.ID
+			add(info)
+		}
+		section := llm.CatalogueHost(p.APIBase)
+		if p.APIBase == "" || section == "" && wireOf(name, p) == "anthropic" { // a gateway mostly has what it stands before
+			section = wireOf(name, p)
+		}
+		for _, info := range llm.Known(section) {
+			info.ID = prefix + info.ID
+			add(info)
+		}
+	}
+	return out
+}
+
+// SetSmallModel chooses the small model until lathe ends.
+func (all *Set) SetSmallModel(ctx context.Context, id string) error {
+	if _, err := all.Model(ctx, id); err != nil {
+		return err
+	}
+	all.small.Store(&id)
+	return nil
+}
