@@ -74,6 +74,9 @@ func requestOf(q event.Question) canUseTool {
 		Subtype: "can_use_tool", Tool: q.Call.Name, Input: objectOr(q.Call.Input), ToolUseID: q.Call.ID,
 		Title: q.Title, Description: q.Text, Reason: q.Reason,
 	}
+	if v, ok := q.Preview.(event.Command); ok && len(v.Warning) > 0 {
+		r.Description = strings.Join(append([]string{q.Text}, v.Warning...), "\n")
+	}
 	if n := len(q.Permission.Agent); n > 0 {
 		r.AgentID = q.Permission.Agent[n-1]
 	}

@@ -337,6 +337,16 @@ func TestTheHostIsAskedForPermission(t *testing.T) {
 	}
 }
 
+func TestTheHostIsToldWhatWouldBeLost(t *testing.T) {
+	r := requestOf(event.Question{
+		Text: "rm -rf build", Call: &llm.ToolCall{Name: "Bash"}, Permission: &permission.Request{},
+		Preview: event.Command{Command: "rm -rf build", Warning: []string{"build: 3 files, 12 bytes", "Not covered by a snapshot."}},
+	})
+	if want := "rm -rf build\nbuild: 3 files, 12 bytes\nNot covered by a snapshot."; r.Description != want {
+		t.Errorf("%q", r.Description)
+	}
+}
+
 func TestAHostThatFailsToAnswerRefuses(t *testing.T) {
 	var got event.Answer
 	h := startHost(t, newFake(asks(&got)), "--permission-prompt-tool", "stdio")
