@@ -37,7 +37,9 @@ func (e *Editor) list(items []event.Candidate, selected int, top *int, sign stri
 	for _, c := range visible {
 		labels = max(labels, term.Width(labelOf(c, sign)))
 	}
-	labels = min(labels, max(width*3/5, 12))
+	if slices.ContainsFunc(visible, func(c event.Candidate) bool { return c.Help != "" || c.Keys != "" }) {
+		labels = min(labels, max(width*3/5, 12))
+	}
 	var out []string
 	for i, c := range visible {
 		out = append(out, e.listRow(c, sign, *top+i == selected, labels, width))

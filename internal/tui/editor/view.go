@@ -13,7 +13,8 @@ const markWidth = 2
 // finding is the mark of the search.
 const finding = "search: "
 
-func (e *Editor) textWidth() int { return max(e.width-markWidth, 1) }
+// textWidth leaves a column for the cursor behind a full row.
+func (e *Editor) textWidth() int { return max(e.width-markWidth-1, 1) }
 
 // mark is what stands before the text. Modes are told apart without colours.
 func (e *Editor) mark() (string, theme.Style) {
@@ -95,11 +96,14 @@ func (e *Editor) visibleRows(room, height int) []string {
 
 func (e *Editor) drawRow(s string, room int) string {
 	if simple(s) {
-		return s
+		return s[:min(len(s), room)]
 	}
 	var b strings.Builder
 	for at := 0; s != ""; {
 		n, cells, shown := e.glyph(s, at, room)
+		if at+cells > room {
+			break // the blank that hangs
+		}
 		if isChip(s) {
 			shown = e.opt.Theme.Badge.Render(shown)
 		}
@@ -125,7 +129,7 @@ func (e *Editor) ghost(lines []string, row, cell, room int) {
 	if text == "" || row < 0 || row >= len(lines) || e.width <= markWidth {
 		return
 	}
-	lines[row] += style.Render(term.Truncate(term.EscapeLine(text), room-cell, "…"))
+	lines[row] += style.Render(term.Truncate(term.EscapeLine(text), room+1-cell, "…"))
 }
 
 // viewFind draws the search: what is searched for, and below it what was found.

@@ -48,8 +48,8 @@ func escaped(s, following string) string {
 	return strings.TrimSuffix(term.Escape(s+following[:n]), term.Escape(following[:n]))
 }
 
-// rows lays line i out for a width and returns the bytes its rows begin with. A row that is full is followed
-// by one more, so that there is a place for the cursor.
+// rows lays line i out for a width and returns the bytes its rows begin with. The blank at which a full row
+// ends hangs behind it, where the cursor has its place, too.
 func (e *Editor) rows(i, width int) []int {
 	l := &e.buf.lines[i]
 	if l.width != width {
@@ -60,14 +60,20 @@ func (e *Editor) rows(i, width int) []int {
 
 func (e *Editor) wrap(s string, width int, rows []int) []int {
 	rows = append(rows, 0)
-	if len(s) < width && simple(s) {
+	if len(s) <= width && simple(s) {
 		return rows
 	}
 	start, room, word := 0, 0, 0 // of the row: its first byte, its cells so far; the last word's first byte
 	for at := 0; at < len(s); {
 		n, cells, _ := e.glyph(s[at:], room, width)
 		if room+cells > width {
-			if word > start && s[at] != ' ' && cells < 2 {
+			if s[at] == ' ' {
+				at++
+				start, word, room = at, at, 0
+				rows = append(rows, start)
+				continue
+			}
+			if word > start && cells < 2 {
 				start, at = word, word // the word goes to the next row
 			} else {
 				start, word = at, at
@@ -79,9 +85,6 @@ func (e *Editor) wrap(s string, width int, rows []int) []int {
 		if s[at-n] == ' ' || s[at-n] == '\t' || cells == 2 { // ideographs part words, too
 			word = at
 		}
-	}
-	if room >= width {
-		rows = append(rows, len(s))
 	}
 	return rows
 }
