@@ -14,7 +14,7 @@ FUZZTIME  ?= 10s
 BENCHTIME ?= 1s
 PLATFORMS := darwin/arm64 linux/arm64 windows/amd64
 
-.PHONY: all build test race lint fmt vet check cross bench fuzz update clean help
+.PHONY: all build test race lint fmt vet check cross bench fuzz update pictures clean help
 
 all: build
 
@@ -62,6 +62,9 @@ fuzz: ## run every fuzz test for FUZZTIME (10s)
 
 update: ## rewrite the list of packages the program links
 	$(GO) test ./internal -run Links -update
+
+pictures: build ## draw the pictures of the terminal in docs/img anew (needs tmux)
+	$(GO) run ./tools/frame docs/pictures/tui.play
 
 clean: ## remove what make built
 	rm -rf bin dist
