@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -58,6 +59,7 @@ const (
 	oddSyntax       oddity = "syntax"
 	oddLong         oddity = "long"
 	oddCharacter    oddity = "character"
+	oddOpen         oddity = "left open"
 	oddBlank        oddity = "blank"
 	oddLetters      oddity = "letters"
 	oddUnknownDir   oddity = "unknown folder"
@@ -153,6 +155,9 @@ func analyze(line, dir string, w permission.World) *analysis {
 	if len(a.parts) == 0 {
 		a.exact = false
 	}
+	if !ok && len(a.odd[oddBackground]) == 0 && a.looked(0) && !a.writes() {
+		a.saw(oddOpen, "")
+	}
 	if !ok {
 		a.raise(permission.ClassWrite)
 	}
@@ -175,6 +180,11 @@ func deep(text string) bool {
 		}
 	}
 	return false
+}
+
+// writes reports whether a redirection of the line writes a file.
+func (a *analysis) writes() bool {
+	return slices.ContainsFunc(a.redirs, func(r *redirect) bool { return r.write })
 }
 
 // parse reads text as bash.

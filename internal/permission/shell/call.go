@@ -251,7 +251,7 @@ func (a *analysis) addPart(c *call, sc *scope) int {
 		}
 	}
 	first := c.words[0]
-	if first.text != "[" && strings.ContainsAny(first.text, " \t\n;&|<>()$`\"'\\*?[]{}=") || first.tilde {
+	if first.text != "[" && strings.ContainsAny(first.text, " \t\n;&|<>()$`\"'\\*?[]{}=") || !first.tilde && strings.HasPrefix(first.text, "~") {
 		p.Exact = false
 	}
 	for _, as := range c.assigns {

@@ -162,6 +162,18 @@ func textChecks() []check {
 			find: sees("too much to follow", oddTooMuch),
 		},
 		{
+			Name: "left-open", Effect: permission.Ask,
+			Sentence: "Its commands only look, but the line cannot be written anew in a form that means the same to every shell.",
+			Fires:    "while true; do ls; done", Spares: "for f in a b; do ls $f; done",
+			find: sees("it cannot be written in a form that leaves nothing open", oddOpen),
+		},
+		{
+			Name: "background", Effect: permission.Ask,
+			Sentence: "A command goes on beside the others, and after the line is done.",
+			Fires:    "ls &", Spares: "ls && pwd",
+			find: sees("it goes on in the background", oddBackground),
+		},
+		{
 			Name: "comment-first", Effect: permission.Ask,
 			Sentence: "A long comment stands before the command, so that a dialog may show the comment and hide the command.",
 			Fires:    "# list the files of the project, nothing is changed by this, it only looks\nrm a.txt",

@@ -45,7 +45,7 @@ func fileChecks() []check {
 				out := reaching("it reads lathe's own keys", permission.Read, agentSecret)(a)
 				return append(out, each(func(a *analysis, c *call) string {
 					for _, w := range c.words[min(1, len(c.words)):] {
-						if !strings.HasPrefix(w.text, "-") && agentSecret(a, from(w.text, first(c.dirs))) && c.name != "ls" && c.name != "echo" {
+						if !strings.HasPrefix(w.text, "-") && (containsFold(w.text, "lathe") || containsFold(first(c.dirs), "lathe")) && agentSecret(a, from(w.text, first(c.dirs))) && c.name != "ls" && c.name != "echo" {
 							return "it reads lathe's own keys: " + w.text
 						}
 					}

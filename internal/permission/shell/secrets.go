@@ -121,8 +121,21 @@ var agentFolders = []string{".lathe", ".config/lathe", ".local/share/lathe", ".l
 
 // agentState reports whether a path lies in lathe's own state.
 func agentState(a *analysis, p string) bool {
+	if !containsFold(p, "lathe") {
+		return false
+	}
 	for _, folder := range agentFolders {
 		if below(strings.ToLower(p), strings.ToLower(filepath.Join(a.world.Home(), folder))) {
+			return true
+		}
+	}
+	return false
+}
+
+// containsFold is strings.Contains for a text in small letters, whatever the case of the other one.
+func containsFold(text, small string) bool {
+	for i := 0; i+len(small) <= len(text); i++ {
+		if strings.EqualFold(text[i:i+len(small)], small) {
 			return true
 		}
 	}
