@@ -3,11 +3,7 @@ package program
 import (
 	"slices"
 	"strings"
-
-	"github.com/lathe-dev/lathe/internal/permission"
 )
-
-type classOf = permission.Class
 
 // builtinRows are the commands that shells have themselves: bash 5.2, and what zsh 5.9 adds.
 func builtinRows() map[string]spec {

@@ -1,6 +1,7 @@
 package program
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/lathe-dev/lathe/internal/permission"
@@ -31,7 +32,6 @@ type call struct {
 	row     spec
 	env     Env
 	args    []Word // without the program
-	depth   int
 	flags   []given
 	ops     []Word
 	dashes  int      // how many operands stand before --; -1 without it
@@ -130,16 +130,48 @@ func flagReason(name string, f given) string {
 	return "with the flag " + f.name + " " + name + " does more than look"
 }
 
-// split cuts a flag's value, which names a program with its words, at blanks.
+// split cuts a flag's value, which names a program with its words, at blanks outside of quotes.
 func split(w Word) []Word {
 	if w.Unknown {
 		return []Word{w}
 	}
 	var out []Word
-	for f := range strings.FieldsSeq(w.Text) {
-		out = append(out, Word{Text: f, Quoted: true})
+	var text strings.Builder
+	quote, in := rune(0), false
+	for _, r := range w.Text + " " {
+		switch {
+		case quote == 0 && strings.ContainsRune(" \t\n", r):
+			if in {
+				out = append(out, Word{Text: text.String(), Quoted: true})
+				text.Reset()
+				in = false
+			}
+			continue
+		case quote == 0 && (r == '\'' || r == '"'):
+			quote = r
+		case r == quote:
+			quote = 0
+		default:
+			text.WriteRune(r)
+		}
+		in = true
+	}
+	if in {
+		out = append(out, Word{Text: strings.TrimSuffix(text.String(), " "), Quoted: true})
 	}
 	return out
+}
+
+// inner adds a command that it runs. Behind a flag that is not known, which may take a word, the command may
+// begin one word later; deny rules see both.
+func (c *call) inner(words []Word) {
+	if len(words) == 0 {
+		return
+	}
+	c.Inner = append(c.Inner, slices.Clone(words))
+	if len(c.strange) > 0 && len(words) > 1 {
+		c.Inner = append(c.Inner, slices.Clone(words[1:]))
+	}
 }
 
 // script adds shell text that it runs.

@@ -207,9 +207,11 @@ func (c *call) longFlag(g *grammar, i int) int {
 	if !ok {
 		c.strange = append(c.strange, name)
 		if o, ok := g.abbreviates(name); ok && o.bad {
-			o.may = true
 			v := w
 			v.Text = value
+			if !attached && o.kind != "" && !o.may && i+1 < len(c.args) {
+				v, attached = c.args[i+1], true // deny rules want to know what it would be
+			}
 			c.flags = append(c.flags, given{option: o, value: v, filled: attached})
 		}
 		return i

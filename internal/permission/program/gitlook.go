@@ -28,6 +28,10 @@ func gitLooks(c *call) {
 		return
 	}
 	c.gitVerb(i)
+	if i > 0 && !c.Class.Looks() {
+		// Deny rules for git push mean git -C x push too.
+		c.Inner = append(c.Inner, append([]Word{{Text: "git"}}, c.args[i:]...))
+	}
 }
 
 // gitFlag takes the flag of git itself at args[i]; -1 when nothing follows that counts.
@@ -142,7 +146,7 @@ func (c *call) gitVerb(i int) {
 		c.refuse(verb + " is not known to only look")
 		return
 	}
-	sub := &call{name: verb, row: r, env: c.env, args: rest, depth: c.depth + 1}
+	sub := &call{name: verb, row: r, env: c.env, args: rest}
 	sub.run()
 	c.merge(sub.Use)
 }

@@ -158,9 +158,7 @@ func npxLooks(c *call) {
 func runsRest(reason string) func(*call) {
 	return func(c *call) {
 		c.exact(reason)
-		if len(c.ops) > 0 {
-			c.Inner = append(c.Inner, c.ops)
-		}
+		c.inner(c.ops)
 	}
 }
 
@@ -210,6 +208,9 @@ func (c *call) commandAfter(words []Word) {
 				c.script(words[i+1])
 			}
 			continue
+		}
+		if strings.Contains(w.Text, " ") {
+			c.script(w)
 		}
 		c.Inner = append(c.Inner, words[i:])
 		if i > 0 && i+1 < len(words) {

@@ -33,7 +33,9 @@ type Use struct {
 	Reads  []string // files and folders that operands and flags name, as written; patterns stay patterns
 	Writes []string
 	Hosts  []string // machines it would reach, as far as the words tell
-	Kills  []string // what it would destroy (operands of rm, ...), as written: patterns stay patterns
+	// Kills are files that would be gone or spoiled where they are: operands of rm, sources of mv, what chown -R
+	// goes through. As written: patterns stay patterns, and of an unknown word what is known of it.
+	Kills []string
 
 	// Inner are commands that it runs from its own words: sudo rm x, find -exec rm {} +, xargs rm. An unknown
 	// tail (xargs gets more words) ends in a Word that is Unknown.
@@ -65,13 +67,6 @@ type Env struct {
 // what it does not know is ClassWrite. A wrapper (timeout 9 ls) has the class of what it does itself; what
 // Inner and Script do is for the caller to look up.
 func Look(words []Word, env Env) Use {
-	return lookDeep(words, env, 0)
-}
-
-// maxDepth is how many programs may name one another in one command (busybox busybox busybox ...).
-const maxDepth = 16
-
-func lookDeep(words []Word, env Env, depth int) Use {
 	if len(words) == 0 || words[0].Text == "" && !words[0].Unknown {
 		return Use{Class: permission.ClassWrite, Reason: "there is no program to run"}
 	}
@@ -81,10 +76,10 @@ func lookDeep(words []Word, env Env, depth int) Use {
 	}
 	name, odd := baseName(first.Text, env)
 	r, ok := rows()[name]
-	if !ok || depth > maxDepth {
+	if !ok || strings.Contains(name, " ") { // rows of subcommands have a blank in their name
 		return lookUnknown(name, words[1:], odd)
 	}
-	c := &call{name: name, row: r, env: env, args: words[1:], depth: depth}
+	c := &call{name: name, row: r, env: env, args: words[1:]}
 	c.run()
 	if odd != "" {
 		c.refuse(odd)
@@ -119,7 +114,7 @@ var toolDirs = []string{
 // a path that is not one of the system's programs, or other capitals.
 func baseName(text string, env Env) (name, odd string) {
 	name = text
-	if i := strings.LastIndexByte(text, '/'); i >= 0 {
+	if i := strings.LastIndexAny(text, `/\`); i >= 0 {
 		name = text[i+1:]
 		if !trusted(text, name, env) {
 			odd = text + " is not one of the system's programs"

@@ -77,7 +77,7 @@ func fdLooks(c *call) {
 	for i, w := range c.args {
 		name, value, attached := strings.Cut(w.Text, "=")
 		short := strings.HasPrefix(w.Text, "-") && !strings.HasPrefix(w.Text, "--")
-		letter := strings.IndexAny(w.Text, "xX")
+		letter := execLetter(grammarOf(c.row.flags, false), w.Text)
 		long := strings.HasPrefix(name, "--exec") || len(name) > 4 && strings.HasPrefix("--exec-batch", name)
 		if !(long || short && letter > 0) || w.Unknown {
 			continue
@@ -92,6 +92,19 @@ func fdLooks(c *call) {
 		c.runs(inner, "fd runs a program for what it finds")
 		return
 	}
+}
+
+// execLetter finds -x or -X in a cluster of short flags; letters behind one that takes a value are that value.
+func execLetter(g *grammar, cluster string) int {
+	for i := 1; i < len(cluster); i++ {
+		if cluster[i] == 'x' || cluster[i] == 'X' {
+			return i
+		}
+		if g.options["-"+cluster[i:i+1]].kind != "" {
+			break
+		}
+	}
+	return -1
 }
 
 // runs adds an inner command that gets the names of files, and says why it does more than look.

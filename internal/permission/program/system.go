@@ -1,6 +1,10 @@
 package program
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/lathe-dev/lathe/internal/permission"
+)
 
 // systemRows are the programs that tell about the machine.
 func systemRows() map[string]spec {
@@ -102,7 +106,7 @@ func systemRows() map[string]spec {
 func textOnly(*call) {}
 
 // noOperands: it looks as long as it is given nothing but known flags.
-func noOperands(class classOf) func(*call) {
+func noOperands(class permission.Class) func(*call) {
 	return func(c *call) {
 		if len(c.ops) == 0 && len(c.strange) == 0 && len(c.unsure) == 0 && len(c.Writes) == 0 {
 			c.Class, c.Reason = class, ""

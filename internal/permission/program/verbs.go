@@ -63,7 +63,7 @@ func (c *call) subcommand(i int) {
 		c.refuse(c.name + " " + c.args[i].Text + " is not known to only look")
 		return
 	}
-	sub := &call{name: best, row: rows()[best], env: c.env, args: c.args[at:], depth: c.depth + 1}
+	sub := &call{name: best, row: rows()[best], env: c.env, args: c.args[at:]}
 	sub.run()
 	c.merge(sub.Use)
 }

@@ -111,7 +111,7 @@ func command(skip int, transparent bool) func(*call) {
 		if len(c.ops) <= skip {
 			return
 		}
-		c.Inner = append(c.Inner, slices.Clone(c.ops[skip:]))
+		c.inner(c.ops[skip:])
 		c.Transparent = transparent && c.Class.Looks()
 	}
 }
@@ -153,7 +153,7 @@ func xargsLooks(c *call) {
 			}
 		}
 	}
-	c.Inner = append(c.Inner, inner)
+	c.inner(inner)
 	c.Transparent = len(c.flags) == 0 && len(c.strange) == 0 && len(c.unsure) == 0 && c.Class.Looks()
 }
 
@@ -173,9 +173,7 @@ func envLooks(c *call) {
 	for len(inner) > 0 && assigns(inner[0]) {
 		inner = inner[1:]
 	}
-	if inner = append(inner, rest...); len(inner) > 0 {
-		c.Inner = append(c.Inner, inner)
-	}
+	c.inner(append(inner, rest...))
 }
 
 // assigns reports whether a word sets a variable: NAME=value.
@@ -200,7 +198,7 @@ func sudoLooks(c *call) {
 		c.Stdin = c.has("-s", "-i", "--shell", "--login")
 		return
 	}
-	c.Inner = append(c.Inner, rest)
+	c.inner(rest)
 	if c.has("-s", "-i", "--shell", "--login") {
 		c.Script = append(c.Script, texts(rest))
 	}
