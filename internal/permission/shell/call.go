@@ -2,6 +2,7 @@ package shell
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -22,6 +23,8 @@ type call struct {
 	within  string
 	level   int
 	guess   bool
+	place   int    // where its part stands among the parts, before what its words run
+	placed  bool   // place is set
 	sub     bool   // run by another command of the line: sudo, xargs, find -exec
 	wrapper string // the name of that command
 }
@@ -43,15 +46,15 @@ func (c *call) arg(i int) string {
 
 // call walks a simple command.
 func (a *analysis) call(c *syntax.CallExpr, sc *scope, in input, rd redirected) (script string, ok bool) {
-	raw := a.source(c, sc)
+	raw, place := a.source(c, sc), len(a.parts)
 	assigns := a.assignments(c.Assigns, sc)
 	if len(c.Args) == 0 {
-		a.assign(assigns, raw, sc)
+		a.assign(assigns, raw, place, sc)
 		return "", false
 	}
 	a.reserved(c, sc)
 	words := a.words(c.Args, sc)
-	run := &call{words: words, assigns: assigns, raw: raw, in: in}
+	run := &call{words: words, assigns: assigns, raw: raw, in: in, place: place, placed: true}
 	script, ok = a.run(run, sc)
 	if rd.write {
 		a.wrote(c, run, sc)
@@ -111,13 +114,13 @@ func (a *analysis) array(x *syntax.ArrayExpr, sc *scope) (string, bool) {
 }
 
 // assign makes assignments that stand alone.
-func (a *analysis) assign(list []assigned, raw string, sc *scope) {
+func (a *analysis) assign(list []assigned, raw string, place int, sc *scope) {
 	for _, as := range list {
 		sc.assign(as.name, binding{text: as.text, known: as.known})
 		a.value(as, sc)
 	}
 	a.calls = a.noteCall(&call{assigns: list, raw: raw, dirs: sc.dirs, within: sc.within, level: sc.level})
-	a.part(permission.Part{
+	a.partAt(place, permission.Part{
 		Text: raw, Raw: raw, Class: permission.ClassWrite, Within: sc.within, Exact: true, Literal: true,
 		Reason: "it sets variables",
 	}, sc)
@@ -181,8 +184,11 @@ func (a *analysis) declare(c *syntax.DeclClause, sc *scope) {
 	a.opaque()
 }
 
-// part notes a part.
-func (a *analysis) part(p permission.Part, sc *scope) int {
+// part notes a part behind the others.
+func (a *analysis) part(p permission.Part, sc *scope) int { return a.partAt(len(a.parts), p, sc) }
+
+// partAt notes a part at its place in the text: before the parts that its own words run.
+func (a *analysis) partAt(place int, p permission.Part, sc *scope) int {
 	if a.mute > 0 {
 		return -1
 	}
@@ -190,9 +196,9 @@ func (a *analysis) part(p permission.Part, sc *scope) int {
 		a.exact = false
 	}
 	a.raise(p.Class)
-	a.parts = append(a.parts, p)
-	a.levels = append(a.levels, sc.level)
-	return len(a.parts) - 1
+	a.parts = slices.Insert(a.parts, place, p)
+	a.levels = slices.Insert(a.levels, place, sc.level)
+	return place
 }
 
 // run analyses a command whose words are known as far as they can be.
@@ -267,6 +273,9 @@ func (a *analysis) addPart(c *call, sc *scope) int {
 		p.Covered = true
 	}
 	a.harden(c, &p, sc)
+	if c.placed {
+		return a.partAt(c.place, p, sc)
+	}
 	return a.part(p, sc)
 }
 

@@ -40,6 +40,9 @@ func (a *analysis) guesses(c *call, sc *scope) {
 			sc.maybe(guess.dirs)
 		}
 	}
+	if c.name == "repeat" && len(c.words) > 2 {
+		a.run(&call{words: c.words[2:], raw: c.raw, in: c.in, sub: true, wrapper: c.name}, sc.inside(c.name))
+	}
 	if !first.glob || sc.guess {
 		return
 	}

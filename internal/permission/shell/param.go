@@ -160,7 +160,9 @@ func (a *analysis) param(p *syntax.ParamExp, sc *scope, split bool) piece {
 	out.text, out.unknown = text, !known
 	if steady(p, name, sc) {
 		switch b, ok := sc.vars[name]; {
-		case ok && b.turn, known && !ok:
+		case ok && b.turn:
+			out.worked, out.show = false, text
+		case known && !ok:
 			out.worked = false // it is the same to whoever reads the line
 		case !ok:
 			out.code = "${" + name + "}"

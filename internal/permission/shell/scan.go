@@ -20,7 +20,7 @@ func (a *analysis) scan(text string, sc *scope) {
 	inner := sc.inside("text that does not parse")
 	inner.guess = true
 	seen := map[string]bool{}
-	for _, piece := range strings.FieldsFunc(text, separator) {
+	for _, piece := range strings.FieldsFunc(aloneBraces.Replace(text), separator) {
 		if piece = strings.TrimSpace(piece); seen[piece] {
 			continue
 		}
@@ -28,6 +28,9 @@ func (a *analysis) scan(text string, sc *scope) {
 		a.scanPiece(piece, inner)
 	}
 }
+
+// aloneBraces are braces that group commands: they stand alone.
+var aloneBraces = strings.NewReplacer(" } ", ";", " { ", ";")
 
 // scanned counts the text that was scanned, so that text within text stays bounded.
 func (a *analysis) scanned(n int) bool {

@@ -32,7 +32,7 @@ func (w word) literal() bool { return !w.unknown && !w.worked }
 // those of every session. The output of a command may be any text, so only programs that print their
 // arguments may get it.
 func (w word) stays(c *call, i int) bool {
-	if w.code == "" || i == 0 {
+	if w.code == "" || i == 0 || w.produced != nil && !c.use.Class.Looks() {
 		return false
 	}
 	return !w.printed || c.name == "echo" || c.name == "printf" && i > 1
