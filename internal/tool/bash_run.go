@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"sync"
 	"time"
@@ -39,10 +40,7 @@ type bashProc struct {
 }
 
 // start starts the command. It is ended through cancel only, so that it can outlive the call.
-func (c *bashCall) start(out interface {
-	Write(p []byte) (int, error)
-}, ctx context.Context, cancel context.CancelCauseFunc,
-) (*bashProc, error) {
+func (c *bashCall) start(ctx context.Context, cancel context.CancelCauseFunc, out io.Writer) (*bashProc, error) {
 	p := &bashProc{cancel: cancel, cause: func() error { return context.Cause(ctx) }, cwd: newCwdFile()}
 	argv, cleanup, err := c.argv(p.cwd)
 	if err != nil {
@@ -83,7 +81,7 @@ func (c *bashCall) run(ctx context.Context) (*agent.Result, error) {
 	defer sink.text.close()
 	fore := c.env.Background.wait(c.id)
 	defer c.env.Background.done(fore)
-	p, err := c.start(sink, own, cancel)
+	p, err := c.start(own, cancel, sink)
 	if err != nil {
 		return nil, err
 	}
@@ -126,9 +124,9 @@ func (c *bashCall) runBehind() (*agent.Result, error) {
 		return nil, fmt.Errorf("the output of the command could not be kept: %w", err)
 	}
 	own, cancel := context.WithCancelCause(context.Background())
-	s := c.shellRun(own, cancel)
+	s := c.shellRun(cancel, func() error { return context.Cause(own) })
 	s.spool = spool
-	p, err := c.start(s, own, cancel)
+	p, err := c.start(own, cancel, s)
 	if err != nil {
 		return nil, errors.Join(err, spool.Close())
 	}
@@ -138,11 +136,9 @@ func (c *bashCall) runBehind() (*agent.Result, error) {
 
 // detach hands a running command over to the background.
 func (c *bashCall) detach(p *bashProc, sink *bashSink) *agent.Result {
-	s := &shellRun{}
+	s := c.shellRun(p.cancel, p.cause)
 	sink.mu.Lock()
 	text, spool, err := sink.text.handOver()
-	s = c.shellRun(nil, p.cancel)
-	s.cause = p.cause
 	s.size, s.read = sink.text.size, sink.text.size
 	if s.spool, s.fault = spool, err; err != nil {
 		s.spool = noBlob{}
@@ -153,14 +149,10 @@ func (c *bashCall) detach(p *bashProc, sink *bashSink) *agent.Result {
 	return c.behind(s, fmt.Sprintf("The user sent the command to the background, where it goes on as %s.", s.id), text)
 }
 
-func (c *bashCall) shellRun(ctx context.Context, cancel context.CancelCauseFunc) *shellRun {
-	s := &shellRun{
-		callID: c.id, command: c.in.Command, dir: c.dir, started: c.started, cancel: cancel, flood: c.flood, status: ShellRunning,
+func (c *bashCall) shellRun(cancel context.CancelCauseFunc, cause func() error) *shellRun {
+	return &shellRun{
+		callID: c.id, command: c.in.Command, dir: c.dir, started: c.started, cancel: cancel, cause: cause, flood: c.flood, status: ShellRunning,
 	}
-	if ctx != nil {
-		s.cause = func() error { return context.Cause(ctx) }
-	}
-	return s
 }
 
 func (c *bashCall) adopt(s *shellRun, p *bashProc) {

@@ -65,7 +65,9 @@ func TestTheDialogSaysWhichFilesWouldBeLost(t *testing.T) {
 		{"find build -name '*.o' -delete", []string{"find -delete removes what it finds.", "build: 31 files"}},
 		{"truncate -s 0 'one two'", []string{"one two: 1 file, 5 bytes"}},
 		{"rm -rf nothing-here", []string{"rm removes files: nothing-here."}},
-		{"ls", nil}, {"touch x", nil}, {"echo x >build/b/x", nil},
+		{"ls", nil},
+		{"touch x", nil},
+		{"echo x >build/b/x", nil},
 	} {
 		wantIn(t, warningOf(t, env, tt.command), tt.want...)
 	}
