@@ -22,8 +22,7 @@ import (
 func (d *doctor) programs(ctx context.Context, cfg *config.Config) {
 	d.program(ctx, "git", "git", "install git: without it lathe knows nothing of a project's history and changes")
 	d.program(ctx, "ripgrep", "rg", "install ripgrep: without it Grep searches with an engine of its own, more slowly")
-	env := &tool.Env{Shell: cfg.Settings.Bash.Shell}
-	path, err := env.ShellPath()
+	path, err := shellOf(cfg)
 	switch {
 	case err != nil:
 		d.add("shell", statusFail, "install bash, or set bash.shell", "%s", oneLineOf(err))
@@ -32,6 +31,16 @@ func (d *doctor) programs(ctx context.Context, cfg *config.Config) {
 	default:
 		d.ok("shell", "%s", path)
 	}
+}
+
+// shellOf is the shell that commands are run with.
+func shellOf(cfg *config.Config) (string, error) {
+	env, err := tool.NewEnv(cfg.Paths().Dir)
+	if err != nil {
+		return "", err
+	}
+	env.Shell = cfg.Settings.Bash.Shell
+	return env.ShellPath()
 }
 
 func (d *doctor) program(ctx context.Context, name, file, next string) {
