@@ -241,6 +241,13 @@ func TestACommandRunsOnlyInTheFolderItWasApprovedFor(t *testing.T) {
 	}
 }
 
+func TestTheShellIsFoundWithoutASession(t *testing.T) {
+	env := &Env{Environ: func() []string { return []string{"PATH=/usr/bin:/bin"} }}
+	if path, err := env.ShellPath(); err != nil || !filepath.IsAbs(path) {
+		t.Errorf("%q, %v", path, err)
+	}
+}
+
 func TestBashWorksWhereEveryProgramLiesInTheWorkingFolder(t *testing.T) {
 	env, err := NewEnv("/")
 	if err != nil {

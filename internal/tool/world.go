@@ -37,12 +37,20 @@ var _ permission.World = (*World)(nil)
 // World looks at the machine from now on.
 func (e *Env) World() *World {
 	w := &World{env: e, nodes: map[string]permission.Node{}}
-	for _, r := range e.Roots.List() {
+	for _, r := range e.rootList() {
 		if !r.ReadOnly {
 			w.roots = append(w.roots, r.Path)
 		}
 	}
 	return w
+}
+
+// rootList: an Env that only says which shell there is has no roots.
+func (e *Env) rootList() []files.Root {
+	if e.Roots == nil {
+		return nil
+	}
+	return e.Roots.List()
 }
 
 // variable is the value of an environment variable of children; the last one counts, as in os/exec.
@@ -120,7 +128,7 @@ func nodeOf(real string, info os.FileInfo, err error) permission.Node {
 func (w *World) toolDirs() []string {
 	if w.path == nil {
 		var work []string
-		for _, r := range w.env.Roots.List() {
+		for _, r := range w.env.rootList() {
 			work = append(work, r.Path)
 		}
 		w.path = append([]string{}, sandbox.ToolDirs(w.env.variable("PATH"), work)...)
