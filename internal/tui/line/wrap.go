@@ -16,6 +16,8 @@ type wrapper struct {
 	spans []Span
 	lines []string
 
+	scratch []Span // of the line that is being written
+
 	first, rest           string // the prefixes, written
 	firstCells, restCells int
 
@@ -159,7 +161,7 @@ func (w *wrapper) begin(at place, cells int) {
 // truncate ends the only line with a sign that something is missing.
 func (w *wrapper) truncate() {
 	w.finished = true
-	kept, n := between(w.spans, w.start, place{len(w.spans), 0}), 0
+	kept, n := between(nil, w.spans, w.start, place{len(w.spans), 0}), 0
 	kept, n = cut(kept, w.room-1)
 	if last := len(kept) - 1; last >= 0 {
 		kept = append(kept, Span{Text: "…", Style: kept[last].Style})
@@ -169,7 +171,8 @@ func (w *wrapper) truncate() {
 
 // emit writes the line between two places.
 func (w *wrapper) emit(from, to place) {
-	spans := between(w.spans, from, to)
+	w.scratch = between(w.scratch[:0], w.spans, from, to)
+	spans := w.scratch
 	if w.f.Breaking == Words {
 		spans = trimRight(spans)
 	}
@@ -210,9 +213,8 @@ func (w *wrapper) write(spans []Span, cells int) {
 	w.lines = append(w.lines, b.String())
 }
 
-// between are the spans between two places.
-func between(spans []Span, from, to place) []Span {
-	var out []Span
+// between appends the spans between two places.
+func between(out, spans []Span, from, to place) []Span {
 	for i := from.span; i <= to.span && i < len(spans); i++ {
 		s := spans[i]
 		end := len(s.Text)
