@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -164,6 +165,27 @@ func TestMuchOutputInTheBackgroundIsShortenedAndKept(t *testing.T) {
 	wantIn(t, text(r), "1\n2\n3\n", "characters left out here; all of the output is in ", "199999\n200000")
 	if n := len(text(r)); n > 1500 {
 		t.Errorf("%d bytes", n)
+	}
+}
+
+func TestOutputInTheBackgroundTakesNoMemory(t *testing.T) {
+	b := behind(t)
+	heap := func() uint64 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	b.must("Bash", in{"command": "true"})
+	before := heap()
+	id := b.spawn("yes 'a line of output that says nothing new' | head -c 80000000")
+	<-b.env.Background.shells[0].ended
+	if got := b.env.Background.List()[0].Size; got != 80_000_000 {
+		t.Errorf("%d bytes came", got)
+	}
+	b.must("BashOutput", in{"bash_id": id})
+	if after := heap(); after > before+4<<20 {
+		t.Errorf("%d bytes more are held", after-before)
 	}
 }
 

@@ -21,6 +21,8 @@ const (
 	destroyGit   = time.Second
 	destroyFiles = 20_000 // that are counted
 	destroyShown = 5      // names in one line
+	destroyLines = 20
+	destroyLine  = 400 // characters
 )
 
 // unsaved ends every such warning. Snapshots of files do not cover what commands do.
@@ -63,7 +65,15 @@ func (c *bashCall) warning(ctx context.Context, accesses []permission.Access) []
 }
 
 func (d *destruction) say(format string, args ...any) {
-	if line := fmt.Sprintf(format, args...); !slices.Contains(d.lines, line) {
+	line := fmt.Sprintf(format, args...)
+	if len(line) > destroyLine {
+		line = cutLine(line, destroyLine) + "…"
+	}
+	switch {
+	case slices.Contains(d.lines, line) || len(d.lines) > destroyLines:
+	case len(d.lines) == destroyLines:
+		d.lines = append(d.lines, "There is more that is not told here.")
+	default:
 		d.lines = append(d.lines, line)
 	}
 }

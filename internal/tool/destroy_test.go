@@ -95,6 +95,15 @@ func TestTheLookAtWhatWouldBeLostIsBounded(t *testing.T) {
 	}
 }
 
+func TestAWarningStaysShort(t *testing.T) {
+	needBash(t)
+	env := bashIn(t, "bash")
+	got := warningOf(t, env, "rm "+strings.Repeat("nothing-here-", 300)+strings.Repeat("; kill 123456789; pkill none$X; docker rm x; git -C none clean -f; dropdb a", 40))
+	if lines := strings.Count(got, "\n"); lines > 30 || len(got) > 10_000 {
+		t.Errorf("%d lines, %d bytes", lines, len(got))
+	}
+}
+
 // gitHere makes a repository with a remote in the first root.
 func gitHere(t testing.TB, env *Env) func(script string) {
 	t.Helper()
