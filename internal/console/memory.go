@@ -30,19 +30,45 @@ func (c *Console) addMemory(note string) (event.Output, error) {
 	if len(note) > noteLimit {
 		return event.Output{}, fmt.Errorf("the note is longer than %d bytes; write it to the file yourself", noteLimit)
 	}
-	root := c.inst.Config().Paths().Root
-	path := filepath.Join(root, "AGENTS.md")
-	for _, name := range memoryNames {
-		if st, err := os.Stat(filepath.Join(root, name)); err == nil && st.Mode().IsRegular() {
-			path = filepath.Join(root, name)
-			break
-		}
+	path, err := memoryFile(c.inst.Config().Paths().Root)
+	if err != nil {
+		return event.Output{}, err
 	}
 	if err := appendLine(path, "- "+note); err != nil {
 		return event.Output{}, err
 	}
 	c.notice("info", "added to %s; new conversations know it from the start", path)
 	return event.Output{}, nil
+}
+
+// memoryFile is the file that notes go to. One that is a link out of the project is not written: a repository
+// decides where its links lead.
+func memoryFile(root string) (string, error) {
+	real, err := filepath.EvalSymlinks(root)
+	if err != nil {
+		return "", fmt.Errorf("the project's folder cannot be used: %w", err)
+	}
+	for _, name := range memoryNames {
+		path := filepath.Join(root, name)
+		target, err := filepath.EvalSymlinks(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			if _, err := os.Lstat(path); err == nil {
+				return "", fmt.Errorf("%s is a link that leads nowhere; remove it first", path)
+			}
+			continue
+		}
+		if err != nil {
+			return "", fmt.Errorf("the memory file cannot be used: %w", err)
+		}
+		if rel, err := filepath.Rel(real, target); err != nil || !filepath.IsLocal(rel) {
+			return "", fmt.Errorf("%s is a link out of the project, to %s; write the note there yourself", path, target)
+		}
+		if st, err := os.Stat(target); err != nil || !st.Mode().IsRegular() {
+			return "", fmt.Errorf("%s is no plain file", path)
+		}
+		return target, nil
+	}
+	return filepath.Join(root, "AGENTS.md"), nil
 }
 
 // appendLine adds a line to a text file, made when it is missing.

@@ -217,13 +217,13 @@ func TestCompletion(t *testing.T) {
 		}
 		return out
 	}
-	if got := texts(event.Query{Kind: event.QueryCommand, Text: "mod"}); len(got) < 2 || got[0] != "model" {
+	if got := texts(event.Query{Kind: event.QueryCommand, Text: "mod"}); len(got) < 2 || got[0] != "mode" {
 		t.Errorf("%v", got)
 	}
 	for range 3 {
-		s.command("mode", "plan")
+		s.command("models", "")
 	}
-	if got := texts(event.Query{Kind: event.QueryCommand, Text: "mod"}); got[0] != "mode" {
+	if got := texts(event.Query{Kind: event.QueryCommand, Text: "mod"}); got[0] != "model" {
 		t.Errorf("what is used is not first: %v", got)
 	}
 	if got := texts(event.Query{Kind: event.QueryArgument, Name: "mode", Text: "acc"}); len(got) != 1 || got[0] != "acceptEdits" {
