@@ -145,7 +145,7 @@ git config diff.mnemonicPrefix true; git config alias.st status; git config core
 		"alias.st": "!evil", "pager.log": "evil", "remote.origin.uploadpack": "evil", "core.worktree": "/etc", "submodule.s.update": "!evil",
 		"interactive.difffilter": "evil", "sequence.editor": "evil", "core.alternaterefscommand": "evil",
 	} {
-		sh(t, dir, `cp .git/config /tmp/keep-$$; git config -f .git/config '`+key+`' '`+value+`'; cp .git/config new; cp /tmp/keep-$$ .git/config; rm /tmp/keep-$$`)
+		sh(t, dir, `cp .git/config new; git config -f new '`+key+`' '`+value+`'`)
 		config := filepath.Join(dir, ".git/config")
 		old, err := os.ReadFile(config)
 		if err != nil {

@@ -81,19 +81,27 @@ func bashAt(path string) shellProgram { return shellProgram{path, "bash"} }
 // place is the working folder as Prepare saw it.
 type place struct {
 	dir  string
+	real string // with its links resolved
 	info fs.FileInfo
 	gone string // the folder that should have been it
 }
 
 // here is the folder in which a command would run now: that of the session, or its first root when that is gone.
 func (e *Env) here() place {
-	dir := e.Dir.Get()
-	if info, err := os.Stat(dir); err == nil && info.IsDir() {
-		return place{dir: dir, info: info}
+	p := placeAt(e.Dir.Get())
+	if p.info != nil && p.info.IsDir() {
+		return p
 	}
-	first := e.Roots.First()
-	info, _ := os.Stat(first) // when it is gone too the command says so
-	return place{first, info, dir}
+	first := placeAt(e.Roots.First()) // when it is gone too the command says so
+	first.gone = p.dir
+	return first
+}
+
+func placeAt(dir string) place {
+	p := place{dir: dir}
+	p.info, _ = os.Stat(dir)
+	p.real, _ = files.FollowLinks(dir)
+	return p
 }
 
 // settle makes sure that a command runs in the folder for which it was approved: not in another one that
@@ -101,7 +109,7 @@ func (e *Env) here() place {
 func (e *Env) settle(was place) error {
 	now := e.here()
 	same := was.info != nil && now.info != nil && os.SameFile(was.info, now.info)
-	if real, err := files.FollowLinks(now.dir); now.dir == was.dir && err == nil && real == now.dir && (same || was.info == nil && now.info == nil) {
+	if now.dir == was.dir && now.real == was.real && (same || was.info == nil && now.info == nil) {
 		return nil
 	}
 	return fmt.Errorf("the working folder was %s when this command was looked at and is another one now; call again", was.dir)
