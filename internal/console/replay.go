@@ -15,8 +15,8 @@ import (
 type replayed struct {
 	bodies  []event.Body
 	tally   tally
-	model   string     // chosen last
-	mode    string     // chosen last
+	model   string     // chosen last, on whatever branch
+	mode    string     // likewise
 	pending []llm.Part // what the user's own commands said since the last message
 	notes   []string
 
@@ -41,6 +41,7 @@ func replay(log *session.Session) *replayed {
 		r.take(e)
 	}
 	r.close(session.Reply{Parts: 1 << 30})
+	r.model, r.mode = log.Model(), log.Mode()
 	info := log.Info()
 	r.tally.costUSD, r.tally.usage = info.CostUSD, info.Usage
 	return r
@@ -71,10 +72,6 @@ func (r *replayed) take(e session.Entry) {
 		r.add(event.TurnEnd{
 			Reason: event.EndReason(b.Reason), Err: b.Err, Steps: b.Steps, Usage: b.Usage, CostUSD: b.CostUSD, Duration: b.Duration,
 		})
-	case session.Model:
-		r.model = b.Model
-	case session.Mode:
-		r.mode = b.Mode
 	case session.Note:
 		r.add(event.Notice{Level: "info", Text: b.Text})
 	case session.Unknown:

@@ -100,6 +100,13 @@ func (s *Session) Mode() string {
 	return s.j.sum.mode
 }
 
+// Model is the model set last, or empty.
+func (s *Session) Model() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.j.sum.Model
+}
+
 // Messages is the head branch as it is to be sent. The open reply is not in it, nor are results before
 // all calls of their reply have one. The result only ever grows until a checkout; parts keep their arrays.
 // It must not be changed.
