@@ -92,7 +92,7 @@ func pickSession(h Host, all bool) (event.Output, error) {
 }
 
 func sessionItem(info session.Info, current string) event.PickItem {
-	detail := []string{age(info.Modified), plural(info.Turns, "turn")}
+	detail := []string{plural(info.Turns, "turn")}
 	if info.CostUSD > 0 {
 		detail = append(detail, dollars(info.CostUSD))
 	}

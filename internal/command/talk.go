@@ -154,7 +154,7 @@ func pickPrompt(log *session.Session, all []said) (event.Output, error) {
 	for _, i := range slices.Backward(branch) {
 		s := all[i]
 		p.Items = append(p.Items, event.PickItem{
-			ID: s.id, Label: short(s.text(), 120), Detail: age(s.time), Time: s.time, Preview: fenced("", s.text()),
+			ID: s.id, Label: short(s.text(), 120), Time: s.time, Preview: fenced("", s.text()),
 		})
 	}
 	return event.Output{Pick: p}, nil
@@ -206,7 +206,7 @@ func treeItems(all []said, current map[int]bool) []event.PickItem {
 		todo = todo[:len(todo)-1]
 		s := all[p.at]
 		out = append(out, event.PickItem{
-			ID: s.id, Label: short(s.text(), 120), Detail: age(s.time), Time: s.time, Depth: p.depth,
+			ID: s.id, Label: short(s.text(), 120), Time: s.time, Depth: p.depth,
 			Preview: fenced("", s.text()), Current: current[p.at],
 		})
 		push(below[p.at], p.depth)

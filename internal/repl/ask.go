@@ -199,8 +199,8 @@ func (r *repl) offer(p *event.Pick) {
 			mark = "*"
 		}
 		fmt.Fprintf(&b, "%s%3d. %s%s", mark, i+1, strings.Repeat("  ", item.Depth), item.Label)
-		if item.Detail != "" {
-			b.WriteString("  (" + item.Detail + ")")
+		if about := strings.Trim(item.Detail+", "+age(item.Time), ", "); about != "" {
+			b.WriteString("  (" + about + ")")
 		}
 		b.WriteString("\n")
 	}
@@ -216,6 +216,21 @@ func (r *repl) offer(p *event.Pick) {
 	b.WriteString("; an empty line leaves the list.")
 	r.out.block(b.String())
 	r.pick = p
+}
+
+// age is how long ago something was.
+func age(t time.Time) string {
+	switch d := time.Since(t); {
+	case t.IsZero():
+		return ""
+	case d < time.Minute:
+		return "just now"
+	case d < time.Hour:
+		return fmt.Sprintf("%d min ago", int(d.Minutes()))
+	case d < 24*time.Hour:
+		return fmt.Sprintf("%d h ago", int(d.Hours()))
+	}
+	return t.Local().Format("2006-01-02")
 }
 
 func word(label string) string { return strings.ToLower(strings.Fields(label + " act")[0]) }
