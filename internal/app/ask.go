@@ -12,6 +12,7 @@ import (
 
 	"github.com/lathe-dev/lathe/internal/agent"
 	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/permission"
 )
 
@@ -235,4 +236,36 @@ func (i *Instance) grantOthers(from *Session, r permission.Rule) {
 			s.policy.Grant(r)
 		}
 	}
+}
+
+// Considered is a call as policy sees it, without running it.
+type Considered struct {
+	Request  permission.Request
+	Decision permission.Decision
+	Propose  []string // the rules that would allow it
+}
+
+// Consider prepares a call and decides on it; nothing is run, asked or kept.
+func (s *Session) Consider(ctx context.Context, c llm.ToolCall) (Considered, error) {
+	for _, t := range s.tools() {
+		if t.Spec().Name != c.Name {
+			continue
+		}
+		plan, err := t.Prepare(ctx, c)
+		if err != nil {
+			return Considered{}, err
+		}
+		if plan.Close != nil {
+			defer plan.Close()
+		}
+		out := Considered{Request: permission.Request{
+			CallID: c.ID, Tool: c.Name, Input: c.Input, Accesses: plan.Accesses, Mode: s.Mode(), Dir: s.Dir(),
+		}}
+		out.Decision = s.policy.Decide(out.Request)
+		if out.Decision.Effect == permission.Ask {
+			out.Propose = s.policy.Propose(out.Request)
+		}
+		return out, nil
+	}
+	return Considered{}, fmt.Errorf("the tool %s is not there; a rule or flag took it away", c.Name)
 }

@@ -22,6 +22,7 @@ Commands:
   session      list, show, verify, export and remove sessions
   config       show and change settings
   tool         list the tools, call one
+  permission   try permission rules, explain decisions
   doctor       check the installation
   demo         see it work on a scripted model
   completion   shell completion for bash, zsh, fish, powershell

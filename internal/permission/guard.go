@@ -18,7 +18,7 @@ func (p *Policy) guard(a Access) verdict {
 	case Exec:
 		return guardCommand(a.Command)
 	case Net:
-		return guardHost(a.Target)
+		return guardNet(a)
 	case Read, Write:
 	default:
 		return verdict{}

@@ -138,6 +138,17 @@ func address(s string) (netip.Addr, bool) {
 	return netip.AddrFrom4([4]byte{byte(sum >> 24), byte(sum >> 16), byte(sum >> 8), byte(sum)}), true
 }
 
+// guardNet looks at a host and, where that is not the one that was named, at what the name leads to: a public
+// name with a private address behind it is an attack (DNS rebinding).
+func guardNet(a Access) verdict {
+	v := guardHost(a.Target)
+	if named := readHost(a.Named); a.Named != "" && named.odd == "" && isAddress(a.Target) && !isAddress(named.name) &&
+		privateHost(a.Target) && !privateHost(named.name) {
+		return verdict{effect: Deny, final: true, why: named.name + " is a public name, but leads to " + a.Target + ", which is this machine or its own network"}
+	}
+	return v
+}
+
 // guardHost asks about addresses that mean this machine or its network, and about odd spellings.
 func guardHost(target string) verdict {
 	h := readHost(target)

@@ -1,0 +1,119 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lathe-dev/lathe/internal/app"
+	"github.com/lathe-dev/lathe/internal/config"
+	"github.com/lathe-dev/lathe/internal/permission"
+	"github.com/lathe-dev/lathe/internal/permission/call"
+)
+
+func permissionCommand(p *program, o *Options) *cobra.Command {
+	c := &cobra.Command{
+		Use: "permission", Short: "Try permission rules, explain decisions", RunE: needCommand,
+		Long: "What may run without asking is decided by rules, modes and what a call would do: see docs/permissions.md. Nothing is run here.",
+	}
+	c.AddCommand(permissionCheckCommand(p, o), permissionExplainCommand(p, o))
+	return c
+}
+
+func permissionCheckCommand(p *program, o *Options) *cobra.Command {
+	var home, mode string
+	c := &cobra.Command{
+		Use: "check", Short: "Decide on calls and rules, one JSON object a line", Args: noArgs,
+		Long: `Read JSON lines and answer one each. A call: {"id": 1, "tool": "Bash", "input": {"command": "git log | head"}}; the answer has "decision"
+(allow, ask or deny), "class", "reason", "rule" and "accesses". A rule: {"id": 2, "rule": "Bash(ls *)", "effect": "allow", "input": "ls -la"}; the answer
+says whether it matches. A line that cannot be read is answered by "error".
+
+Only the given folders and settings count: they need not exist, nothing of the machine is looked at, your own settings are not read, and the folder
+counts as trusted.`,
+		RunE: func(c *cobra.Command, _ []string) error {
+			k, err := newChecker(o, home, mode)
+			if err != nil {
+				return err
+			}
+			return k.run(c.Context(), p.in, p.out)
+		},
+	}
+	c.Flags().StringVar(&home, "home", "", "the home `folder` to decide for; the process's when not given")
+	c.Flags().StringVar(&mode, "mode", "", "the permission `mode`: default, acceptEdits, plan, dontAsk or bypassPermissions")
+	return c
+}
+
+// newChecker makes the policy of a machine on paper from what the command line says.
+func newChecker(o *Options, home, mode string) (*checker, error) {
+	dir, err := workingFolder(o)
+	if err != nil {
+		return nil, err
+	}
+	if home, err = homeFolder(home); err != nil {
+		return nil, err
+	}
+	cfg, err := config.Load(config.Options{
+		Dir: dir, Home: home, ConfigHome: filepath.Join(home, ".config", "lathe"), Environ: []string{"HOME=" + home}, SettingsFlag: o.Settings,
+		Sources: []config.Layer{}, ManagedPaths: []string{}, Trust: func(string, string) bool { return true },
+	})
+	if err != nil {
+		return nil, &Error{Code: exitUsage, Err: err}
+	}
+	rules, notes, err := app.Rules(cfg, app.RuleOptions{Dir: dir, Home: home, Resolve: func(path string) string { return path }})
+	if err != nil {
+		return nil, &Error{Code: exitUsage, Err: err}
+	}
+	k := &checker{machine: call.NewMachine(dir, home), notes: notes, mode: permission.Mode(cfg.Settings.Permissions.DefaultMode)}
+	if mode != "" {
+		k.mode = permission.Mode(mode)
+	}
+	if !slices.Contains(permission.Modes, k.mode) {
+		return nil, usage("choose default, acceptEdits, plan, dontAsk or bypassPermissions", "--mode: there is no permission mode %q", mode)
+	}
+	k.machine.RootDirs = append(k.machine.RootDirs, cfg.Settings.Permissions.AdditionalDirectories...)
+	k.policy = k.machine.Policy(rules)
+	if cfg.Settings.Permissions.DisableBypassPermissionsMode == "disable" {
+		k.policy.ForbidBypass()
+	}
+	return k, nil
+}
+
+// homeFolder is the home to decide for, absolute.
+func homeFolder(home string) (string, error) {
+	if home == "" {
+		h, err := os.UserHomeDir()
+		if err != nil {
+			return "", usage("give --home", "there is no home folder: %v", err)
+		}
+		home = h
+	}
+	abs, err := filepath.Abs(home)
+	if err != nil {
+		return "", usage("give an absolute path", "--home: %v", err)
+	}
+	return abs, nil
+}
+
+func permissionExplainCommand(p *program, o *Options) *cobra.Command {
+	c := &cobra.Command{
+		Use: "explain COMMAND", Short: "Say what a command would do, and what is decided on it",
+		Long: "Take a command line apart as the Bash tool does: its parts with what each does, what it would read, write and reach, the checks that fire, and the " +
+			"rule or the reason that decides, in this folder with its settings. Nothing is run.",
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) == 1 && strings.TrimSpace(args[0]) != "" {
+				return nil
+			}
+			return usage(fmt.Sprintf("for example: %s 'git log | head'", c.CommandPath()), "%s takes one command line, in quotes", c.CommandPath())
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			o.set = c.Flags().Changed
+			return p.explain(c.Context(), o, args[0])
+		},
+	}
+	addPermissionFlags(c.Flags(), o)
+	return c
+}
