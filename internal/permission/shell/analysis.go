@@ -126,12 +126,19 @@ func analyze(line, dir string, w permission.World) *analysis {
 	a := &analysis{world: w, start: dir, line: line, class: permission.ClassNeutral, exact: true}
 	sc := &scope{src: line, dirs: []string{dir}}
 	a.characters(line)
+	a.read(line, sc)
+	a.lookalikes(line, &scope{src: line, dirs: []string{dir}})
+	return a
+}
+
+// read walks the line, or scans it where it cannot be walked.
+func (a *analysis) read(line string, sc *scope) {
 	switch {
 	case len(line) > maxParse:
 		a.saw(oddLong, "")
 		a.opaque()
 		a.scan(line, sc)
-		return a
+		return
 	case len(line) > maxLine:
 		a.saw(oddLong, "")
 		a.opaque()
@@ -140,7 +147,7 @@ func analyze(line, dir string, w permission.World) *analysis {
 		a.saw(oddTooMuch, "brackets within brackets")
 		a.opaque()
 		a.scan(line, sc)
-		return a
+		return
 	}
 	a.parsed += len(line)
 	file, err := parse(line)
@@ -148,7 +155,7 @@ func analyze(line, dir string, w permission.World) *analysis {
 		a.saw(oddSyntax, reason(err))
 		a.opaque()
 		a.scan(line, sc)
-		return a
+		return
 	}
 	script, ok := a.list(file.Stmts, sc)
 	a.comments(file)
@@ -162,7 +169,6 @@ func analyze(line, dir string, w permission.World) *analysis {
 		a.raise(permission.ClassWrite)
 	}
 	a.script = script
-	return a
 }
 
 // deep reports whether brackets are nested deeper than anybody writes, which takes a parser long. Quotes are

@@ -239,7 +239,7 @@ var wholeFolder = set{
 // fatal reports what great thing a word names from dir, "" for none.
 func fatal(a *analysis, c *call, w word, dir string) string {
 	text := w.text
-	if w.unknown {
+	if w.unknown || w.guessed {
 		// An empty variable leaves the rest: "$DIR"/ is the root then.
 		if trimmed := strings.TrimRight(text, "/*."); trimmed == "" && strings.HasPrefix(text, "/") {
 			return "the root if the variable is empty"

@@ -2,6 +2,7 @@ package shell
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -40,10 +41,18 @@ func (a *analysis) guesses(c *call, sc *scope) {
 			sc.maybe(guess.dirs)
 		}
 	}
+	if rest, some := emptied(c.words); some && !c.sub {
+		guess := sc.inside("unknown words taken for nothing")
+		guess.guess = true
+		a.run(&call{words: rest, assigns: c.assigns, raw: c.raw, in: c.in, sub: true, wrapper: "?"}, guess)
+		if !sameDirs(guess.dirs, sc.dirs) {
+			sc.perhaps = append(sc.perhaps[:len(sc.perhaps):len(sc.perhaps)], guess.dirs...)
+		}
+	}
 	if c.name == "repeat" && len(c.words) > 2 {
 		a.run(&call{words: c.words[2:], raw: c.raw, in: c.in, sub: true, wrapper: c.name}, sc.inside(c.name))
 	}
-	if !first.glob || sc.guess {
+	if !first.glob || c.wrapper == "?" {
 		return
 	}
 	for _, name := range likely {
@@ -55,6 +64,38 @@ func (a *analysis) guesses(c *call, sc *scope) {
 		words := append([]word{{text: name, show: name, worked: true}}, c.words[1:]...)
 		a.run(&call{words: words, raw: c.raw, in: c.in, sub: true, wrapper: "?"}, guess)
 	}
+}
+
+// emptied are the words of a command with all that is unknown of them taken for nothing, as with variables
+// that are not set; some is false when that says nothing new.
+func emptied(words []word) (rest []word, some bool) {
+	if words[0].unknown && words[0].text == "" {
+		return nil, false
+	}
+	for _, w := range words {
+		if plain := unbracket(w.text); w.glob && plain != w.text && !hasMeta(plain) {
+			w.text, w.glob, w.worked, some = unescape(plain), false, true, true
+		}
+		switch {
+		case !w.unknown || w.code != "":
+		case w.text == "":
+			continue
+		default:
+			w.unknown, w.worked, w.guessed, some = false, true, true, true
+		}
+		rest = append(rest, w)
+	}
+	return rest, some
+}
+
+// unbracket writes the sets of one character in a pattern as that character: r[m] is rm where there is an rm.
+func unbracket(pattern string) string {
+	for i := 0; i+2 < len(pattern); i++ {
+		if pattern[i] == '[' && pattern[i+2] == ']' {
+			pattern = pattern[:i] + pattern[i+1:i+2] + pattern[i+3:]
+		}
+	}
+	return pattern
 }
 
 // likely are programs that a pattern in the place of the program is tried against.
@@ -411,8 +452,8 @@ func hasFlag(words []word, prefix string) bool {
 
 // reach notes the files and hosts that a command names.
 func (a *analysis) reach(c *call, sc *scope) {
-	if a.mute > 0 {
-		return
+	if a.mute > 0 || anyGuessed(c.words) {
+		return // a guess names no files
 	}
 	patterns := map[string]bool{}
 	for _, w := range c.words {
@@ -445,13 +486,17 @@ func ownState(name string) bool {
 	return name == ".git/config" || name == "~/.gitconfig" || path.Base(name) == ".gitconfig" || strings.HasSuffix(name, "/.git/config")
 }
 
+func anyGuessed(words []word) bool {
+	return slices.ContainsFunc(words, func(w word) bool { return w.guessed })
+}
+
 // files notes a path or, for a pattern, the files that it stands for now.
 func (a *analysis) files(kind permission.Kind, name string, patterns map[string]bool, sc *scope) {
 	if !patterns[name] {
-		a.path(kind, name, sc.dirs, false)
+		a.path(kind, name, sc.places(), false)
 		return
 	}
-	for _, d := range sc.dirs {
+	for _, d := range sc.places() {
 		found, more := a.world.Glob(name, d, maxGlob)
 		for _, f := range found {
 			a.place(kind, f, false)

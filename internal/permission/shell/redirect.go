@@ -108,6 +108,9 @@ func (a *analysis) fileRedirect(r *syntax.Redirect, sc *scope, in *input, fd str
 		target = word{show: a.source(r.Word, sc), unknown: true}
 	}
 	if target.glob {
+		if plain := unbracket(target.text); !hasMeta(plain) && !read {
+			a.path(permission.Write, plain, sc.places(), true)
+		}
 		target.unknown = true
 	}
 	if target.produced != nil {
@@ -152,10 +155,10 @@ func (a *analysis) touch(r *redirect, sc *scope) {
 	}
 	before := len(a.accesses)
 	if r.write {
-		a.path(permission.Write, r.target.text, sc.dirs, true)
+		a.path(permission.Write, r.target.text, sc.places(), true)
 	}
 	if r.read {
-		a.path(permission.Read, r.target.text, sc.dirs, true)
+		a.path(permission.Read, r.target.text, sc.places(), true)
 	}
 	for i := before; i < len(a.accesses); i++ {
 		a.accesses[i].Redirect = true

@@ -73,6 +73,7 @@ func (a *analysis) scanPiece(piece string, sc *scope) {
 	if len(words) == 0 {
 		return
 	}
+	a.targets(words, sc)
 	a.run(&call{words: words, assigns: assigns, raw: strings.TrimSpace(piece)}, sc)
 	a.exact = false
 	a.raise(permission.ClassWrite)
@@ -93,9 +94,50 @@ func (a *analysis) roughWords(text string) []word {
 		if plain == "" {
 			continue
 		}
-		out = append(out, word{text: plain, show: plain, worked: true, unknown: strings.ContainsAny(plain, "$")})
+		out = append(out, word{text: plain, show: plain, worked: true, unknown: strings.ContainsAny(plain, "$"), glob: hasMeta(plain)})
+		if bare := withoutVariables(plain); bare != plain {
+			out[len(out)-1].text = bare
+		}
 	}
 	return out
+}
+
+// withoutVariables takes $x and ${x} out of text.
+func withoutVariables(text string) string {
+	var b strings.Builder
+	for i := 0; i < len(text); i++ {
+		if text[i] != '$' {
+			b.WriteByte(text[i])
+			continue
+		}
+		if i+1 < len(text) && text[i+1] == '{' {
+			if end := strings.IndexByte(text[i:], '}'); end > 0 {
+				i += end
+				continue
+			}
+		}
+		for i+1 < len(text) && (text[i+1] == '_' || text[i+1] == '@' || text[i+1] == '*' || text[i+1] >= '0' && text[i+1] <= '9' || text[i+1]|0x20 >= 'a' && text[i+1]|0x20 <= 'z') {
+			i++
+		}
+	}
+	return b.String()
+}
+
+// targets notes the files that redirections in rough words would write.
+func (a *analysis) targets(words []word, sc *scope) {
+	for i, w := range words {
+		at := strings.LastIndexByte(w.text, '>')
+		if at < 0 {
+			continue
+		}
+		target := strings.TrimLeft(w.text[at+1:], "|&")
+		if target == "" && i+1 < len(words) {
+			target = words[i+1].text
+		}
+		if target != "" && strings.Trim(target, "0123456789-") != "" {
+			a.path(permission.Write, target, sc.places(), true)
+		}
+	}
 }
 
 // code looks through the text of a program in another language for what it hands to a shell.

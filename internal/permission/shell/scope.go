@@ -12,6 +12,7 @@ import (
 type scope struct {
 	src     string               // the text that positions of the tree count in
 	dirs    []string             // folders that may be the current one, the likeliest first; nil: unknown
+	perhaps []string             // folders that it would be in if what is unknown of a cd is nothing
 	vars    map[string]binding   // what the line assigned
 	args    []string             // $0, $1, ... of a function or nested shell; nil: unknown
 	funcs   map[string]*function // functions that the line defines
@@ -90,6 +91,14 @@ func (sc *scope) separators() string {
 		return " \t\n" + ifs.text
 	}
 	return " \t\n"
+}
+
+// places are the folders that relative paths may start from: where the current one is not known, the guesses.
+func (sc *scope) places() []string {
+	if sc.dirs == nil {
+		return sc.perhaps
+	}
+	return sc.dirs
 }
 
 // dir is the likeliest current folder, "" when it is unknown.

@@ -284,7 +284,7 @@ func protectedWord(a *analysis, c *call) string {
 	}
 	for _, w := range words {
 		text := strings.TrimPrefix(w.text, "of=")
-		if text == "" || strings.HasPrefix(text, "-") || strings.Contains(text, "\n") {
+		if text == "" || w.guessed && filepath.IsAbs(text) || strings.HasPrefix(text, "-") || strings.Contains(text, "\n") {
 			continue
 		}
 		for _, dir := range dirsOrRoot(c.dirs) {

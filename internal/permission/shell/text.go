@@ -2,6 +2,7 @@ package shell
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -74,6 +75,49 @@ func invisible(r rune) bool {
 // blank reports what separates words for a reader, of whatever alphabet.
 func blank(r rune) bool {
 	return unicode.IsSpace(r) || unicode.Is(unicode.Z, r) || strings.ContainsRune(blanks, r) || invisible(r) || r < ' '
+}
+
+// lookalikes reads the line also as it looks to a reader, for deny and ask rules: odd blanks as blanks,
+// characters that do not show left out, letters of other alphabets as the ones of ours that they resemble.
+func (a *analysis) lookalikes(line string, sc *scope) {
+	if len(a.odd[oddCharacter])+len(a.odd[oddBlank])+len(a.odd[oddLetters]) == 0 && !slices.ContainsFunc(a.calls, func(c *call) bool { return !ascii(c.name) }) {
+		return
+	}
+	guess := sc.inside("the line as it looks")
+	guess.guess = true
+	seen := []string{line}
+	for _, odd := range []rune{' ', -1} {
+		text := strings.Map(func(r rune) rune { return plainRune(r, odd) }, line)
+		if !has(seen, text) {
+			seen = append(seen, text)
+			a.exact = false
+			a.script1(text, guess.child(), nil)
+		}
+	}
+}
+
+func ascii(text string) bool {
+	return !strings.ContainsFunc(text, func(r rune) bool { return r >= 0x80 })
+}
+
+// alike are letters, each with the ASCII letter that it resembles.
+const alike = "аaеeоoрpсcхxуyіiјjѕsԁdһhӏlԛqԝwмmтtкkвbнhгrпnиuѵvАAВBЕEКKМMНHОOРPСCТTХXѕsαaοoρpνvιiκkτtυuεeηnγyχxσoАAΑAΒBΕEΖZΗHΙIΚKΜMΝNΟOΡPΤTΥYΧXմdոnսuօoցgհhքpıiɡgɩiℓl"
+
+// plainRune is what a reader takes a character for; odd stands for blanks and characters that do not show.
+func plainRune(r, odd rune) rune {
+	switch {
+	case r == '\n' || r == '\t' || r >= ' ' && r < 0x7f:
+		return r
+	case r >= 0xff01 && r <= 0xff5e:
+		return r - 0xfee0
+	case blank(r) || r == 0x7f || r >= 0x80 && r < 0xa0:
+		return odd
+	}
+	if at := strings.IndexRune(alike, r); at >= 0 && r >= 0x80 {
+		plain, _ := utf8.DecodeRuneInString(alike[at+utf8.RuneLen(r):])
+		return plain
+	}
+	return r
 }
 
 // comments notes a comment that stands before a command: a dialog that shows the first line would show it alone.

@@ -134,10 +134,9 @@ func (a *analysis) command(s *syntax.Stmt, sc *scope, in input, rd redirected) (
 		a.saw(oddCoproc, a.source(c, sc))
 		a.opaque()
 		a.stmt(c.Stmt, sc.inside("coproc"), input{})
-		if c.Name != nil {
-			// bash takes the word for a name only before a compound command, else for the program.
-			a.nestedScript(cut(sc.src, c.Name.Pos().Offset(), c.End().Offset()), sc, "coproc", nil)
-		}
+		// bash takes a word for a name only before a compound command, else for the program, and what stands
+		// before the program for assignments.
+		a.nestedScript(cut(sc.src, c.Coproc.Offset()+uint(len("coproc")), c.End().Offset()), sc, "coproc", nil)
 	case *syntax.TestDecl:
 		a.opaque()
 		a.stmt(c.Body, sc.inside("@test"), input{})

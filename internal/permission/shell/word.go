@@ -19,6 +19,7 @@ type word struct {
 	worked   bool   // some of it was worked out: not literal
 	quoted   bool
 	braced   bool              // came out of braces
+	guessed  bool              // what is unknown of it was taken for nothing
 	tilde    bool              // begins with the home folder, written ~
 	code     string            // for a script: the word with the variables and commands that may stay as they are; "" for none
 	printed  bool              // code holds the output of a command, which may be any text
