@@ -75,7 +75,6 @@ type Console struct {
 	steered  int        // the stamp of the newest steered one
 	pending  []llm.Part // what the user's own commands said, for the next message
 	shell    map[string]context.CancelFunc
-	shells   int
 	trust    string         // the id of the open question whether to trust the folder
 	held     *config.Config // whose values that question shows
 	seen     tally

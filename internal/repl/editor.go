@@ -48,7 +48,7 @@ func newEditor(o Options, out *screen, s Session) (*editor, error) {
 	e.t.AutoCompleteCallback = e.complete
 	e.size()
 	e.t.SetBracketedPasteMode(true)
-	out.raw, out.above = true, e.t.Write
+	out.raw, out.above = true, e.above
 	go e.pump()
 	go e.run()
 	go e.remember()
@@ -66,6 +66,15 @@ func (e *editor) remember() {
 		}
 	}
 	e.past.older(old)
+}
+
+// above writes whole lines above the line that is being edited. The line editor counts each character as one
+// cell; where they are wider, going to the start of the row first makes it clear the whole row all the same.
+func (e *editor) above(p []byte) (int, error) {
+	if _, err := io.WriteString(e.o.Out, "\r"); err != nil {
+		return 0, err
+	}
+	return e.t.Write(p)
 }
 
 func (e *editor) size() { _ = e.t.SetSize(max(e.o.Width(), 10), 24) } // fails for a size below one only

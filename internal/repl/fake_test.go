@@ -15,7 +15,6 @@ import (
 type fake struct {
 	bus *event.Bus
 	sub *event.Subscription
-	end chan struct{}
 
 	mu        sync.Mutex
 	prompts   []string

@@ -153,6 +153,22 @@ func TestANoticeDoesNotGarbleTheLine(t *testing.T) {
 	d.ends()
 }
 
+func TestANoticeDoesNotGarbleALineOfWideCharacters(t *testing.T) {
+	f := newFake(t)
+	d := sit(t, f, true)
+	d.sees("> ")
+	d.types("你好世界")
+	d.sees("你好世界")
+	f.publish(event.Notice{Level: "info", Text: "settings changed"})
+	d.sees("\r\x1b[6D\x1b[K") // from the start of the row
+	d.sees("settings changed\r\n")
+	d.sees("> 你好世界")
+	d.types("\r")
+	d.sees("(1 step")
+	d.types("\x04")
+	d.ends()
+}
+
 func TestALineTypedWhileATurnRunsSteersIt(t *testing.T) {
 	f := newFake(t)
 	release := make(chan struct{})

@@ -430,10 +430,14 @@ func keysText(editor bool) string {
 		return "Enter sends the line; while a turn runs it is delivered at its next step. Ctrl+C interrupts, at rest twice leaves; so does the end of the input."
 	}
 	keys := [][2]string{
-		{"Enter", "send; while a turn runs: deliver at its next step"}, {"Tab", "complete a command, its argument, or a file after @"},
-		{"Up, Down", "earlier prompts"}, {"Ctrl+R", "the last prompt that contains what was typed; again: the one before"},
-		{"Ctrl+C", "interrupt; clear the line; at rest twice: leave"}, {"Ctrl+D", "leave, on an empty line"},
-		{"Ctrl+A, Ctrl+E", "beginning, end of the line"}, {"Ctrl+W, Ctrl+U, Ctrl+K", "delete a word, to the beginning, to the end"},
+		{"Enter", "send; while a turn runs: deliver at its next step"},
+		{"Tab", "complete a command, its argument, or a file after @"},
+		{"Up, Down", "earlier prompts"},
+		{"Ctrl+R", "the last prompt that contains what was typed; again: the one before"},
+		{"Ctrl+C", "interrupt; clear the line; at rest twice: leave"},
+		{"Ctrl+D", "leave, on an empty line"},
+		{"Ctrl+A, Ctrl+E", "beginning, end of the line"},
+		{"Ctrl+W, Ctrl+U, Ctrl+K", "delete a word, to the beginning, to the end"},
 	}
 	var b strings.Builder
 	for _, k := range keys {
