@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"errors"
 	"slices"
 	"strings"
 
@@ -201,7 +202,8 @@ func parse(text string) (*syntax.File, error) {
 // reason is a parse error without the position, for people.
 func reason(err error) string {
 	text := err.Error()
-	if parseErr, ok := err.(syntax.ParseError); ok {
+	var parseErr syntax.ParseError
+	if errors.As(err, &parseErr) {
 		text = parseErr.Text
 	}
 	return text

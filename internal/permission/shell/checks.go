@@ -21,7 +21,10 @@ type check struct {
 // groups are the tables of checks, by what they look at. Ask makes a line ask where no rule, grant or mode
 // covers it; Deny stands above every rule. They are built for the first command line.
 var groups = sync.OnceValue(func() [][]check {
-	return [][]check{textChecks(), expansionChecks(), zshChecks(), environmentChecks(), programChecks(), fileChecks(), disasterChecks()}
+	return [][]check{
+		textChecks(), hidingChecks(), expansionChecks(), zshChecks(), environmentChecks(), programChecks(), placeChecks(),
+		secretChecks(), writeChecks(), disasterChecks(),
+	}
 })
 
 // findings runs the checks.
@@ -237,7 +240,7 @@ func hiddenFlag(w word, raw string) bool {
 // destroys reports whether a part of the line is destructive.
 func (a *analysis) destroys() bool { return rank(a.class) >= rank(permission.ClassDestructive) }
 
-func expansionChecks() []check {
+func hidingChecks() []check {
 	return []check{
 		{
 			Name: "hidden-command", Effect: permission.Ask,
@@ -314,6 +317,11 @@ func expansionChecks() []check {
 				})(a)...)
 			},
 		},
+	}
+}
+
+func expansionChecks() []check {
+	return []check{
 		{
 			Name: "indirect-variable", Effect: permission.Ask,
 			Sentence: "A variable is named by another one (${!x}), and the name is evaluated.",

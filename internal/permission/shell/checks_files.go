@@ -26,7 +26,7 @@ func reaching(text string, kind permission.Kind, match func(a *analysis, path st
 	}
 }
 
-func fileChecks() []check {
+func secretChecks() []check {
 	return []check{
 		{
 			Name: "secret-read", Effect: permission.Ask,
@@ -96,6 +96,11 @@ func fileChecks() []check {
 			Fires:    "git config core.hooksPath ./hooks", Spares: "git config user.name",
 			find: each(gitProgram),
 		},
+	}
+}
+
+func writeChecks() []check {
+	return []check{
 		{
 			Name: "protected-write", Effect: permission.Deny,
 			Sentence: "Writes what other programs run or obey: git hooks and settings, shell start-up files, settings of agents and editors, keys.",

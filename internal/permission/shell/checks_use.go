@@ -224,6 +224,11 @@ func programChecks() []check {
 			Fires:    "crontab x", Spares: "echo crontab",
 			find: runs("it arranges for something to run later", "crontab", "at", "batch", "launchctl", "systemctl", "update-rc.d", "chkconfig", "schtasks", "anacron", "service", "rc-update"),
 		},
+	}
+}
+
+func placeChecks() []check {
+	return []check{
 		{
 			Name: "network", Effect: permission.Ask,
 			Sentence: "Reaches another machine; names that are looked up carry data as well (ping, dig, nslookup).",

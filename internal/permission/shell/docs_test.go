@@ -43,7 +43,7 @@ stands in the reason of a decision and in ` + "`lathe permission explain`" + `.
 The checks look everywhere: in lists, pipes, substitutions, here-documents, nested shells, behind wrappers such as sudo
 and xargs, in variables that the line sets, and in text that it decodes. This page is generated from the table of checks.
 `)
-	titles := []string{"The text itself", "Expansions and hidden commands", "Forms of zsh", "Variables and the state of the shell", "Programs", "Files", "Disasters"}
+	titles := []string{"The text itself", "Hidden commands", "Expansions", "Forms of zsh", "Variables and the state of the shell", "Programs", "Other machines and folders", "Secrets", "Writing", "Disasters"}
 	for i, group := range groups() {
 		fmt.Fprintf(&b, "\n## %s\n\n| check | effect | what it looks for | for example | but not |\n|---|---|---|---|---|\n", titles[i])
 		for _, c := range group {
