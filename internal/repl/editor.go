@@ -160,7 +160,7 @@ func (e *editor) read(prompt string) {
 		if prompt != e.shown {
 			e.shown = prompt
 			e.t.SetPrompt(prompt)
-			_, _ = e.t.Write(nil) // draws the line anew; a terminal that is gone tells by itself
+			_, _ = e.above(nil) // draws the line anew; a terminal that is gone tells by itself
 		}
 		return
 	}
