@@ -65,10 +65,22 @@ func guardNode(a Access) verdict {
 		return verdict{effect: Ask, why: a.where() + " is a device, a pipe or a socket, and no file"}
 	case a.Node == Unknown:
 		return verdict{effect: Ask, strict: true, why: "it cannot be told what lies at " + a.where()}
+	case a.Kind == Read && a.Node == File && a.Links > 1 && !sharedByDesign(a.Target):
+		return verdict{effect: Ask, why: a.where() + " is a hard link: the same file has another name elsewhere, perhaps outside the working folders"}
 	case a.Kind == Write && a.Node == File && a.Links > 1:
 		return verdict{effect: Ask, strict: true, why: a.where() + " is a hard link: the same file has another name elsewhere, which changes too"}
 	}
 	return verdict{}
+}
+
+// sharedByDesign: package managers and git fill these folders with hard links.
+func sharedByDesign(path string) bool {
+	for part := range strings.SplitSeq(slashed(path), "/") {
+		if part == "node_modules" || part == ".git" || part == ".venv" || part == "venv" {
+			return true
+		}
+	}
+	return false
 }
 
 // guardPath looks at a path. What lies in a working root is judged by its path from there, so that a root
@@ -92,7 +104,17 @@ func (p *Policy) guardPath(k Kind, path string) verdict {
 			return v
 		}
 	}
-	return guardWrite(strings.Split(rel, "/"))
+	v := guardWrite(strings.Split(rel, "/"))
+	if v.why == startUpFile && !insideRoot && !isHome(path, p.Home) {
+		v.effect = Ask
+	}
+	return v
+}
+
+// isHome reports whether a file lies right in the home folder of somebody.
+func isHome(file, home string) bool {
+	dir := parentOf(file)
+	return dir == slashed(home) || dir == "/root" || strings.Count(dir, "/") == 2 && (strings.HasPrefix(dir, "/home/") || strings.HasPrefix(dir, "/Users/"))
 }
 
 // guardHome guards what lathe, shells and other programs keep in the user's home.

@@ -37,7 +37,7 @@ var guardedLists = []struct {
 	names  string
 }{
 	{
-		Deny, "a start-up file of the shell: it runs in every new terminal",
+		Deny, startUpFile,
 		".bashrc .bash_profile .bash_login .bash_aliases .bash_logout .profile .zshrc .zprofile .zshenv .zlogin .zlogout .cshrc .tcshrc .login " +
 			".kshrc .mkshrc .xprofile .xinitrc .xsession .xsessionrc .pam_environment .inputrc .bash_env",
 	},
@@ -58,6 +58,8 @@ var guardedLists = []struct {
 		".gitlab-ci.yml .gitlab-ci.yaml .travis.yml .drone.yml jenkinsfile azure-pipelines.yml bitbucket-pipelines.yml appveyor.yml .appveyor.yml cloudbuild.yaml buildspec.yml",
 	},
 }
+
+const startUpFile = "a start-up file of the shell: it runs in every new terminal"
 
 // agentDirs are the folders of agents and editors: texts there are read by a model, the rest is
 // configuration that runs programs.
@@ -259,14 +261,17 @@ func isSecret(name string) string {
 		return "it usually holds secrets"
 	case name == "id_rsa" || name == "id_ed25519" || name == "id_ecdsa" || name == "id_dsa":
 		return "it is a private key"
-	case slices.Contains(strings.Fields(".netrc _netrc .git-credentials .pgpass .npmrc .pypirc .htpasswd credentials.json service-account.json "+
-		"terraform.tfstate .vault-token .bash_history .zsh_history .python_history .psql_history .mysql_history"), name):
+	case slices.Contains(strings.Fields(secretFiles), name):
 		return "it usually holds secrets"
 	}
-	for _, ext := range []string{".pem", ".key", ".p12", ".pfx", ".jks", ".keystore", ".kdbx", ".ppk", ".asc", ".gpg", ".tfvars"} {
+	for _, ext := range []string{".pem", ".key", ".p12", ".pfx", ".jks", ".keystore", ".kdbx", ".ppk", ".asc", ".gpg", ".tfvars", ".tfstate", ".ovpn", "_history", "_rsa", "_ed25519"} {
 		if strings.HasSuffix(name, ext) && name != ext {
 			return "it may be a private key or another secret"
 		}
 	}
 	return ""
 }
+
+const secretFiles = ".envrc .netrc _netrc .git-credentials .pgpass .my.cnf .npmrc .pypirc .htpasswd .boto .s3cfg .dockercfg .vault-token .history .node_repl_history " +
+	"credentials credentials.json client_secret.json service-account.json secrets.yml secrets.yaml secrets.json secrets.toml master.key kubeconfig " +
+	"identity shadow gshadow wallet.dat key4.db logins.json cookies.sqlite"

@@ -67,6 +67,7 @@ func (c *call) proposals() []string {
 	if c.Accesses == nil {
 		add(c.toolRule())
 	}
+	explicit := c.speaksOfAll()
 	for i, a := range c.Accesses {
 		if a.Kind == Exec {
 			for _, part := range a.Command.Parts {
@@ -76,15 +77,22 @@ func (c *call) proposals() []string {
 			}
 			continue
 		}
-		if ok, _ := c.granted(i); !ok && !(c.commands() && c.follows(i)) {
+		if ok, _ := c.granted(i); !ok && !(explicit && c.follows(i)) {
 			add(c.accessProposal(a))
 		}
 	}
 	return out
 }
 
-func (c *call) commands() bool {
-	return slices.ContainsFunc(c.Accesses, func(a Access) bool { return a.Kind == Exec })
+// speaksOfAll: each part of the command gets a rule of its own, so that what they read and reach goes
+// without saying.
+func (c *call) speaksOfAll() bool {
+	for _, a := range c.Accesses {
+		if a.Kind == Exec {
+			return !slices.ContainsFunc(a.Command.Parts, func(p Part) bool { return !p.Covered && p.looks() })
+		}
+	}
+	return false
 }
 
 func (c *call) accessProposal(a Access) string {
@@ -97,7 +105,7 @@ func (c *call) accessProposal(a Access) string {
 		if h := readHost(a.Target); h.odd != "" {
 			return ""
 		} else if c.Tool == "Bash" {
-			return "" // the rule for the program is what covers it
+			return "" // only a rule for the program covers it
 		} else {
 			return c.Tool + "(domain:" + h.name + ")"
 		}

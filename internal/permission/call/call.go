@@ -133,7 +133,10 @@ func (m *Machine) search(tool string, in input) []permission.Access {
 	if tool != "Glob" {
 		return out
 	}
-	fixed, _, _ := strings.Cut(in.Pattern, "*")
+	fixed, wild, _ := strings.Cut(in.Pattern, "*")
+	if strings.Contains(wild, "..") {
+		return append(out, m.access(permission.Read, "/")) // it may lead anywhere
+	}
 	if i := strings.LastIndexByte(fixed, '/'); i >= 0 && (path.IsAbs(fixed) || strings.HasPrefix(fixed, "~") || strings.Contains(in.Pattern, "..")) {
 		if !path.IsAbs(fixed) && !strings.HasPrefix(fixed, "~") {
 			fixed = path.Join(start, fixed)
