@@ -242,7 +242,7 @@ func (c *Console) Prompt(ctx context.Context, m llm.Message) error {
 	if err := c.acquire(); err != nil {
 		return err
 	}
-	c.past.add(m.PlainText())
+	c.remember(m)
 	s := c.session()
 	c.recordChoices(ctx, s)
 	m = c.withPending(m)
@@ -303,8 +303,22 @@ func (c *Console) Steer(m llm.Message, after bool) bool {
 	if !c.steer(m, after) {
 		return false
 	}
-	c.past.add(m.PlainText())
+	c.remember(m)
 	return true
+}
+
+// remember keeps a prompt in the history, and which files it named, so that they come first in completion.
+func (c *Console) remember(m llm.Message) {
+	text := m.PlainText()
+	c.past.add(text)
+	c.mu.Lock()
+	index := c.index
+	c.mu.Unlock()
+	for word := range strings.FieldsSeq(text) {
+		if path, ok := strings.CutPrefix(word, "@"); ok && path != "" {
+			index.Used(strings.TrimRight(path, ".,;:!?)"))
+		}
+	}
 }
 
 func (c *Console) steer(m llm.Message, after bool) bool {
