@@ -12,6 +12,8 @@ import (
 const rootHelp = `lathe is a coding agent for the terminal.
 
 Usage:
+  lathe                                  converse; lathe "fix the failing test" begins with that
+  lathe -c                               converse, going on with the newest session of this folder
   lathe -p "fix the failing test"        answer and exit
   git diff | lathe -p "review this"      stdin is context
   lathe -c -p "and the other one"        go on with the newest session of this folder

@@ -88,7 +88,7 @@ func streamEvents(t *testing.T, bodies ...event.Body) []string {
 	return got
 }
 
-var call = llm.ToolCall{ID: "c1", Name: "Read", Input: json.RawMessage(`{"a":1}`)}
+var readCall = llm.ToolCall{ID: "c1", Name: "Read", Input: json.RawMessage(`{"a":1}`)}
 
 func TestPartialMessagesShowEachPartOnce(t *testing.T) {
 	start := delta(llm.Started{ID: "m1", Model: "model"})
@@ -102,8 +102,8 @@ func TestPartialMessagesShowEachPartOnce(t *testing.T) {
 			[]event.Body{
 				start, delta(llm.TextDelta{Text: "Look"}), delta(llm.TextDelta{Text: "ing"}),
 				delta(llm.ToolDelta{Index: 1, ID: "c1", Name: "Read"}), delta(llm.ToolDelta{Index: 1, JSON: `{"a":1}`}),
-				done(0, llm.Text{Text: "Looking"}), done(1, call), response(llm.StopToolUse),
-				event.ToolEnd{Call: call},
+				done(0, llm.Text{Text: "Looking"}), done(1, readCall), response(llm.StopToolUse),
+				event.ToolEnd{Call: readCall},
 				event.StepEnd{Stop: llm.StopToolUse},
 			},
 			`start|0+text|0 Look|0 ing|0.|1+tool_use|1 {"a":1}|1.|delta tool_use|stop`,
@@ -119,7 +119,7 @@ func TestPartialMessagesShowEachPartOnce(t *testing.T) {
 		},
 		{
 			"parts that never streamed",
-			[]event.Body{start, done(0, llm.Text{Text: "whole"}), done(1, llm.Reasoning{Data: "xx"}), done(2, call), response(llm.StopToolUse)},
+			[]event.Body{start, done(0, llm.Text{Text: "whole"}), done(1, llm.Reasoning{Data: "xx"}), done(2, readCall), response(llm.StopToolUse)},
 			`start|0+text|0 whole|0.|1+redacted_thinking|1.|2+tool_use|2 {"a":1}|2.|delta tool_use|stop`,
 		},
 		{
@@ -161,7 +161,7 @@ func TestATerminalShowsEachTextOnce(t *testing.T) {
 			"a text before a call",
 			[]event.Body{
 				delta(llm.TextDelta{Text: "Look"}), delta(llm.TextDelta{Text: "ing"}), delta(llm.ToolDelta{Index: 1, ID: "c1", Name: "Read"}),
-				done(0, llm.Text{Text: "Looking"}), done(1, call), response(llm.StopToolUse),
+				done(0, llm.Text{Text: "Looking"}), done(1, readCall), response(llm.StopToolUse),
 			},
 			"Looking\n",
 		},
@@ -207,8 +207,8 @@ func TestATerminalShowsEachTextOnce(t *testing.T) {
 func TestLinesWaitWhileATextIsWritten(t *testing.T) {
 	var screen bytes.Buffer
 	p := newTextPrinter(&streams{out: &screen, outTTY: true, err: &screen, eTTY: true}, time.Now)
-	end := event.ToolEnd{Call: call, Title: "x.go"}
-	shown(t, p, delta(llm.TextDelta{Text: "half "}), event.ToolStart{Call: call}, end, delta(llm.TextDelta{Text: "line"}), done(0, llm.Text{Text: "half line"}), end)
+	end := event.ToolEnd{Call: readCall, Title: "x.go"}
+	shown(t, p, delta(llm.TextDelta{Text: "half "}), event.ToolStart{Call: readCall}, end, delta(llm.TextDelta{Text: "line"}), done(0, llm.Text{Text: "half line"}), end)
 	if diff := cmp.Diff("half line\n✓ Read x.go\n✓ Read x.go\n", screen.String()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
