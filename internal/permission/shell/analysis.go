@@ -150,6 +150,13 @@ func (a *analysis) read(line string, sc *scope) {
 		a.scan(line, sc)
 		return
 	}
+	if plain := uncommented(line); plain != line {
+		// The parser goes on behind a comment that ends in a backslash; bash does not.
+		a.saw(oddSyntax, "a backslash at the end of a comment")
+		a.opaque()
+		line, sc.src = plain, plain
+	}
+	a.continued(line, sc)
 	a.parsed += len(line)
 	file, err := parse(line)
 	if err != nil {
@@ -187,6 +194,43 @@ func deep(text string) bool {
 		}
 	}
 	return false
+}
+
+// continued looks at lines that go on in the middle of a word: "$\<newline>(x)" is a substitution to bash, which
+// joins the lines first, and no such thing to the parser.
+func (a *analysis) continued(text string, sc *scope) {
+	rest, broken := text, false
+	for !broken {
+		i := strings.Index(rest, "\\\n")
+		if i < 0 {
+			break
+		}
+		broken = i > 0 && rest[i-1] != ' ' && rest[i-1] != '\t'
+		rest = rest[i+2:]
+	}
+	if !broken {
+		return
+	}
+	a.saw(oddSyntax, "a word that goes on in the next line")
+	a.opaque()
+	guess := sc.inside("the lines joined")
+	guess.guess = true
+	a.script1(strings.ReplaceAll(text, "\\\n", ""), guess, sc.args)
+}
+
+// uncommented puts a blank in the place of each backslash that ends a line with a # before it: to bash it is
+// part of a comment, which ends with the line.
+func uncommented(text string) string {
+	if !strings.Contains(text, "\\\n") || !strings.Contains(text, "#") {
+		return text
+	}
+	lines := strings.Split(text, "\n")
+	for i, line := range lines[:len(lines)-1] {
+		if strings.HasSuffix(line, `\`) && strings.Contains(line, "#") {
+			lines[i] = line[:len(line)-1] + " "
+		}
+	}
+	return strings.Join(lines, "\n")
 }
 
 // writes reports whether a redirection of the line writes a file.
@@ -232,6 +276,9 @@ func (a *analysis) script1(text string, inner *scope, args []string) {
 		a.scan(text, inner)
 		return
 	}
+	text = uncommented(text)
+	inner.src = text
+	a.continued(text, inner)
 	file, err := parse(text)
 	if err != nil {
 		a.saw(oddSyntax, reason(err))

@@ -411,6 +411,11 @@ func (a *analysis) substitution(c *syntax.CmdSubst, sc *scope) (text string, kno
 		if c.Backquotes {
 			within = "` `"
 		}
+		if source := a.source(c, sc); c.Backquotes && strings.Contains(source, "\\\n") && len(source) > 2 {
+			// What bash reads there is the text without one level of backslashes.
+			a.nestedScript(inBackquotes.Replace(source[1:len(source)-1]), sc, within, sc.args)
+			a.opaque()
+		}
 		ok := false
 		if script, ok = a.list(c.Stmts, sc.inside(within)); !ok {
 			script = ""
@@ -419,6 +424,8 @@ func (a *analysis) substitution(c *syntax.CmdSubst, sc *scope) (text string, kno
 	text, known = a.output(c.Stmts, sc)
 	return strings.TrimRight(text, "\n"), known, script
 }
+
+var inBackquotes = strings.NewReplacer(`\\`, `\`, "\\`", "`", `\$`, "$")
 
 // processSubstitution walks <( ) and >( ).
 // script is set where what runs in it only looks.
