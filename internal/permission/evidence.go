@@ -24,6 +24,7 @@ const (
 // NewEvidence gathers what a decision on a request rested on.
 func NewEvidence(req Request, d Decision) Evidence {
 	e := Evidence{Decision: d, Tool: req.Tool, Mode: req.Mode, Agent: req.Agent, Class: ClassOf(req)}
+	e.Reason = cut(e.Reason)
 	e.Input = nil // it is the call's own from then on
 	if req.Accesses != nil {
 		e.Accesses = []Access{}
@@ -54,6 +55,7 @@ func (e *Evidence) command(c *Command) {
 			p.Raw = ""
 		}
 		p.Text, p.Raw, p.Deep = cut(p.Text), cut(p.Raw), nil
+		p.Program, p.Path, p.Within, p.Reason = cut(p.Program), cut(p.Path), cut(p.Within), cut(p.Reason)
 		e.Parts = append(e.Parts, p)
 	}
 	for _, f := range c.Findings {

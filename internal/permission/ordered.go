@@ -43,7 +43,7 @@ func (c *call) orderedParts(o *orderedOutcome, i int) (explicit bool) {
 			case r.Effect == Allow:
 				return c.exactLine(r) || cmd.Exact && (part.Covered || r.spec().allows(part))
 			}
-			return r.spec().denies(Access{Target: a.Target, Command: &Command{Parts: []Part{part}}})
+			return r.spec().denies(Access{Target: part.Text, Command: &Command{Parts: []Part{part}}})
 		})
 		free := part.looks() || c.edits(part)
 		if part.Covered && ok && r.Effect == Allow {
