@@ -56,8 +56,14 @@ func newChecker(o *Options, home, mode string) (*checker, error) {
 	if home, err = homeFolder(home); err != nil {
 		return nil, err
 	}
+	settings := strings.TrimSpace(o.Settings)
+	if settings != "" && !strings.HasPrefix(settings, "{") {
+		if settings, err = filepath.Abs(settings); err != nil { // the folder decided for need not be there
+			return nil, usage("give an absolute path", "--settings: %v", err)
+		}
+	}
 	cfg, err := config.Load(config.Options{
-		Dir: dir, Home: home, ConfigHome: filepath.Join(home, ".config", "lathe"), Environ: []string{"HOME=" + home}, SettingsFlag: o.Settings,
+		Dir: dir, Home: home, ConfigHome: filepath.Join(home, ".config", "lathe"), Environ: []string{"HOME=" + home}, SettingsFlag: settings,
 		Sources: []config.Layer{}, ManagedPaths: []string{}, Trust: func(string, string) bool { return true },
 	})
 	if err != nil {
