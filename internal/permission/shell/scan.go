@@ -67,6 +67,9 @@ func (a *analysis) scanPiece(piece string, sc *scope) {
 		return
 	}
 	words[0].text = strings.TrimLeft(words[0].text, "{$<>!=@")
+	if at := strings.IndexAny(words[0].text, "<>"); at > 0 {
+		words[0].text = words[0].text[:at]
+	}
 	if words[0].text == "" {
 		words = words[1:]
 	}

@@ -87,13 +87,30 @@ func (a *analysis) expand(w *syntax.Word, sc *scope) []word {
 		return []word{{text: a.source(w, sc), show: a.source(w, sc), unknown: true}}
 	}
 	var out []word
+	odd := !simpleBraces(a.source(w, sc))
 	for _, parts := range expanded {
-		for _, w := range a.fields(&syntax.Word{Parts: parts}, sc, false) {
+		for _, w := range a.fields(&syntax.Word{Parts: parts}, sc, odd) {
 			w.braced = true
 			out = append(out, w)
 		}
 	}
 	return out
+}
+
+// simpleBraces reports whether braces are not nested and hold plain text, which all shells read the same way.
+func simpleBraces(source string) bool {
+	open := false
+	for i := 0; i < len(source); i++ {
+		switch c := source[i]; {
+		case c == '{' && open, c == '}' && !open:
+			return false
+		case c == '{' || c == '}':
+			open = !open
+		case open && strings.IndexByte("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./,", c) < 0:
+			return false
+		}
+	}
+	return !open
 }
 
 // plainWord is the short way for words that are what they seem.
