@@ -10,6 +10,8 @@ type verdict struct {
 	why    string // names the danger, in words for the user
 	strict bool   // ask: no rule of the settings lifts it, not even one that names exactly this
 	final  bool   // deny: there is nothing that a person could reasonably confirm
+
+	general bool // the look at a file or host that the command touches says it better
 }
 
 // guard is the fixed look at one access.
@@ -46,14 +48,20 @@ func worse(a, b verdict) verdict {
 }
 
 // guardCommand passes on what the analysis found to stand above every rule.
-func guardCommand(cmd *Command) verdict {
+func guardCommand(cmd *Command) (v verdict) {
 	for _, f := range cmd.Findings {
-		if f.Effect == Deny {
-			return verdict{effect: Deny, why: f.Text}
+		if f.Effect != Deny {
+			continue
+		}
+		if v = (verdict{effect: Deny, why: f.Text, general: f.Check == protectedWrite}); !v.general {
+			return v
 		}
 	}
-	return verdict{}
+	return v
 }
+
+// protectedWrite is the check on commands that write what guardPath looks at too.
+const protectedWrite = "protected-write"
 
 // guardNode looks at what lies at the path.
 func guardNode(a Access) verdict {

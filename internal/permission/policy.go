@@ -224,14 +224,21 @@ func (c *call) byMode() Decision {
 	return c.grantReason()
 }
 
-// guarded returns the first guard of an effect that fired.
-func (c *call) guarded(e Effect) (verdict, bool) {
-	for _, v := range c.verdict {
-		if v.effect == e {
-			return v, true
+// guarded returns the guard of an effect that fired. What names a file or host says more than a finding on the
+// command that touches it, except where the command as a whole is the danger.
+func (c *call) guarded(e Effect) (found verdict, ok bool) {
+	for i, v := range c.verdict {
+		if v.effect != e {
+			continue
+		}
+		if !ok || found.general {
+			found, ok = v, true
+		}
+		if c.Accesses[i].Kind == Exec && !v.general {
+			break
 		}
 	}
-	return verdict{}, false
+	return found, ok
 }
 
 func ruled(e Effect, r Rule) Decision {
