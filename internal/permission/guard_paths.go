@@ -3,6 +3,7 @@ package permission
 import (
 	"slices"
 	"strings"
+	"sync"
 )
 
 // guarded names: who may write them may run anything later. Names are plain (see plainName).
@@ -68,6 +69,31 @@ var agentDirs = []string{
 	".vscode", ".cline", ".junie", ".agents",
 }
 
+// guardedNames is guardedLists by name.
+var guardedNames = sync.OnceValue(func() map[string]verdict {
+	m := map[string]verdict{}
+	for _, l := range guardedLists {
+		for name := range strings.FieldsSeq(l.names) {
+			m[name] = verdict{effect: l.effect, why: l.why}
+		}
+	}
+	return m
+})
+
+// names is a list of names in one text as a set.
+func names(text string) map[string]bool {
+	m := map[string]bool{}
+	for name := range strings.FieldsSeq(text) {
+		m[name] = true
+	}
+	return m
+}
+
+var (
+	gitHookNames = sync.OnceValue(func() map[string]bool { return names(gitHooks) })
+	secretNames  = sync.OnceValue(func() map[string]bool { return names(secretFiles) })
+)
+
 // guardWrite judges writing by the parts of a path from its root.
 func guardWrite(parts []string) verdict {
 	plain := make([]string, len(parts))
@@ -104,10 +130,8 @@ func guardWrite(parts []string) verdict {
 // guardFile judges by the name of the file itself.
 func guardFile(parts, plain []string) verdict {
 	last := plain[len(plain)-1]
-	for _, l := range guardedLists {
-		if slices.Contains(strings.Fields(l.names), last) {
-			return verdict{effect: l.effect, why: l.why}
-		}
+	if v, ok := guardedNames()[last]; ok {
+		return v
 	}
 	within := ""
 	if len(plain) > 1 {
@@ -118,7 +142,7 @@ func guardFile(parts, plain []string) verdict {
 		return verdict{effect: Deny, why: "a folder with a HEAD, objects and refs is a repository to git, which runs programs that its config names"}
 	case last == "head" || last == "config" || last == "config.worktree" || last == "commondir" || last == "gitdir":
 		return verdict{effect: Ask, why: "it may be a part of a bare repository, whose config names programs that git runs"}
-	case within == "hooks" && slices.Contains(strings.Fields(gitHooks), last):
+	case within == "hooks" && gitHookNames()[last]:
 		return verdict{effect: Ask, why: "git may run it as a hook"}
 	case strings.HasSuffix(last, ".code-workspace"):
 		return verdict{effect: Ask, why: "the settings and tasks of an editor's workspace"}
@@ -261,7 +285,7 @@ func isSecret(name string) string {
 		return "it usually holds secrets"
 	case name == "id_rsa" || name == "id_ed25519" || name == "id_ecdsa" || name == "id_dsa":
 		return "it is a private key"
-	case slices.Contains(strings.Fields(secretFiles), name):
+	case secretNames()[name]:
 		return "it usually holds secrets"
 	}
 	for _, ext := range []string{".pem", ".key", ".p12", ".pfx", ".jks", ".keystore", ".kdbx", ".ppk", ".asc", ".gpg", ".tfvars", ".tfstate", ".ovpn", "_history", "_rsa", "_ed25519"} {

@@ -1,0 +1,45 @@
+package call
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/lathe-dev/lathe/internal/permission"
+)
+
+// benchPolicy has the rules of a settled user.
+func benchPolicy(b *testing.B, m *Machine) *permission.Policy {
+	var rs []permission.Rule
+	for _, e := range []permission.Effect{permission.Allow, permission.Deny} {
+		for _, text := range rules {
+			r, err := permission.ParseRule(text, e, permission.Source{})
+			if err != nil {
+				b.Fatal(err)
+			}
+			rs = append(rs, r)
+		}
+	}
+	return m.Policy(rs)
+}
+
+func benchmark(b *testing.B, line string) {
+	m := machine()
+	p := benchPolicy(b, m)
+	in := object("command", line)
+	b.ReportMetric(float64(len(line)), "bytes")
+	for b.Loop() {
+		req, err := m.Request("Bash", in)
+		if err != nil {
+			b.Fatal(err)
+		}
+		p.Decide(req)
+	}
+}
+
+func BenchmarkOrdinary(b *testing.B) { benchmark(b, "cd sub && go test ./... 2>&1 | tail -20") }
+func BenchmarkManyParts(b *testing.B) {
+	benchmark(b, strings.Repeat("true;", 1990)+"touch x")
+}
+func BenchmarkManyFiles(b *testing.B) {
+	benchmark(b, "touch"+strings.Repeat(" a/b/c.go", 1100))
+}
