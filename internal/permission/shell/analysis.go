@@ -126,6 +126,10 @@ func cut(text string, from, to uint) string {
 func analyze(line, dir string, w permission.World) *analysis {
 	a := &analysis{world: w, start: dir, line: line, class: permission.ClassNeutral, exact: true}
 	sc := &scope{src: line, dirs: []string{dir}}
+	if len(line) > 1000 {
+		few := min(len(line), maxParse) / 6
+		a.parts, a.levels, a.calls = make([]permission.Part, 0, few), make([]int, 0, few), make([]*call, 0, few)
+	}
 	a.characters(line)
 	a.read(line, sc)
 	a.lookalikes(line, &scope{src: line, dirs: []string{dir}})
