@@ -87,7 +87,7 @@ func (w *Paper) Program(name, dir string) string {
 	return "/usr/bin/" + name
 }
 
-// GitPrograms: no repository names any.
+// GitPrograms finds none: no repository names any.
 func (w *Paper) GitPrograms(string) ([]string, error) { return nil, nil }
 
 // Glob finds nothing, so that a pattern stands for itself.

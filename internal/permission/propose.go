@@ -102,13 +102,11 @@ func (c *call) accessProposal(a Access) string {
 	case Read:
 		return c.readProposal(a)
 	case Net:
-		if h := readHost(a.Target); h.odd != "" {
+		h := readHost(a.Target)
+		if h.odd != "" || c.Tool == "Bash" { // in a command only a rule for the program covers it
 			return ""
-		} else if c.Tool == "Bash" {
-			return "" // only a rule for the program covers it
-		} else {
-			return c.Tool + "(domain:" + h.name + ")"
 		}
+		return c.Tool + "(domain:" + h.name + ")"
 	case Tool:
 		return c.toolRule()
 	}

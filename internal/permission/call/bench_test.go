@@ -40,6 +40,7 @@ func BenchmarkOrdinary(b *testing.B) { benchmark(b, "cd sub && go test ./... 2>&
 func BenchmarkManyParts(b *testing.B) {
 	benchmark(b, strings.Repeat("true;", 1990)+"touch x")
 }
+
 func BenchmarkManyFiles(b *testing.B) {
 	benchmark(b, "touch"+strings.Repeat(" a/b/c.go", 1100))
 }
