@@ -243,15 +243,6 @@ func (m *model) expandAll() {
 	m.log.restyle()
 }
 
-func (m *model) wheel(w tea.MouseWheelMsg) {
-	switch w.Button {
-	case tea.MouseWheelUp:
-		m.log.scroll(-3)
-	case tea.MouseWheelDown:
-		m.log.scroll(3)
-	}
-}
-
 // scrollBy moves through the transcript. The screen of an inline terminal is moved by the terminal.
 func (m *model) scrollBy(a keys.Action) bool {
 	page := max(m.log.rows-2, 1)

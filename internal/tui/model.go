@@ -5,6 +5,7 @@ import (
 	"time"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/colorprofile"
 
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/tui/dialog"
@@ -44,6 +45,7 @@ type model struct {
 	toasts  *dialog.Toasts
 	find    find
 	pick    pick
+	arrows  arrows
 
 	done    int // inline: items that were printed for good
 	printed int // inline: lines of the next one that were
@@ -80,6 +82,9 @@ type turn struct {
 	spinning bool
 }
 
+// askBackground asks for the colour behind the text. The answer comes as an event, if at all.
+const askBackground = "\x1b]11;?\x1b\\"
+
 func newModel(p *program) *model {
 	m := &model{program: p, now: time.Now, focused: true, parts: map[string]*item{}, agents: map[string]string{}, log: newTranscript(), todos: true, side: p.options.Sidebar}
 	m.look = newLook(p.options)
@@ -98,7 +103,12 @@ func (m *model) start() {
 		m.tell("warning", m.look.problem.Error())
 	}
 	m.typed = m.now()
-	m.edit.SetText(m.options.Draft)
+	if m.options.Draft != "" {
+		m.edit.SetText(m.options.Draft)
+	}
+	if m.look.profile > colorprofile.ASCII {
+		m.extra = append(m.extra, askBackground...)
+	}
 	m.paint()
 	if len(m.options.Initial.Parts) > 0 {
 		m.send(m.options.Initial, false)
@@ -112,22 +122,13 @@ func (m *model) View() tea.View { return tea.View{} }
 func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	urgent := false
 	switch msg := msg.(type) {
-	case tea.KeyPressMsg:
-		m.key(msg)
+	case inputMsg:
+		for _, e := range m.inbox.take() {
+			urgent = m.input(e) || urgent
+		}
+	case arrowMsg:
+		m.flushWheel()
 		urgent = true
-	case tea.PasteMsg:
-		m.paste(msg.Content)
-		urgent = true
-	case tea.MouseWheelMsg:
-		m.wheel(msg)
-	case tea.FocusMsg:
-		m.focused, m.focusTold = true, true
-		return m, nil
-	case tea.BlurMsg:
-		m.focused, m.focusTold = false, true
-		return m, nil
-	case tea.BackgroundColorMsg:
-		m.background(msg.IsDark())
 	case eventsMsg:
 		for _, e := range m.pump.take() {
 			m.apply(e)

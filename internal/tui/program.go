@@ -23,6 +23,7 @@ type program struct {
 	tea     *tea.Program
 	term    *terminal
 	pump    *pump
+	inbox   inbox
 
 	ctx    context.Context // of the loop; its cause says why it ended
 	cancel context.CancelCauseFunc
@@ -110,7 +111,11 @@ func (p *program) gone(err error) { p.cancel(err) }
 
 // read starts the reader of the terminal.
 func (p *program) read() error {
-	return p.term.startReading(func(e uv.Event) { p.send(e) }, p.gone)
+	return p.term.startReading(func(e uv.Event) {
+		if p.inbox.add(e) {
+			p.spawn(func() tea.Msg { return inputMsg{} })
+		}
+	}, p.gone)
 }
 
 func (p *program) watchSignals() {
