@@ -103,7 +103,7 @@ func (p *program) screen(ctx context.Context, o *Options, c *console.Console, in
 	to.In, _ = p.in.(*os.File)
 	to.Out, _ = p.out.(*os.File)
 	if o.ResumePick {
-		to.Draft = "/resume"
+		to.Command = "resume"
 	}
 	_, err := tui.Run(ctx, c, to)
 	if errors.Is(err, tui.ErrGone) {

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -68,6 +69,9 @@ func (m *model) show(e event.Event, old bool) {
 	}
 }
 
+// mostReplayed is how many items of an earlier conversation are printed into an inline terminal.
+const mostReplayed = 200
+
 // opened starts with another session.
 func (m *model) opened(b event.Opened) {
 	m.front = b
@@ -75,6 +79,10 @@ func (m *model) opened(b event.Opened) {
 	m.parts, m.agents, m.steered = map[string]*item{}, map[string]string{}, nil
 	m.pick, m.find = pick{}, find{}
 	m.done, m.printed = 0, 0
+	if m.options.Inline && m.opens > 0 {
+		m.log.add(&item{kind: endItem, look: &m.look, text: "── " + cmp.Or(b.Title, "new session") + " ──"})
+	}
+	m.opens++
 	m.dialogs.Clear()
 	m.loadSessions()
 	m.turn = turn{running: m.turn.running, spinning: m.turn.spinning, began: m.turn.began}
@@ -82,6 +90,9 @@ func (m *model) opened(b event.Opened) {
 		m.show(event.Event{Session: b.Session, Body: body}, true)
 	}
 	m.front.History = nil
+	if m.options.Inline {
+		m.done = max(len(m.log.items)-mostReplayed, 0)
+	}
 }
 
 func (m *model) userMessage(b event.UserMessage) {
@@ -259,6 +270,7 @@ func (m *model) toolEnd(agent string, b event.ToolEnd) {
 		c.text = b.Result.PlainText()
 	}
 	c.call.Input = nil
+	m.log.weigh(it)
 	delete(m.parts, b.Call.ID)
 }
 

@@ -2,6 +2,7 @@ package tui
 
 import (
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -18,7 +19,18 @@ type find struct {
 	hit  *item
 	row  int
 	none bool
+	at   place // where a long search goes on
+	busy bool
 }
+
+// place is where a search goes on: an item, the row in it that was found last (-1: none), and a direction.
+type place struct{ item, row, step int }
+
+// findTime is how long a search may keep the loop before it lets keys through.
+const findTime = 10 * time.Millisecond
+
+// findMsg says that a search is to go on.
+type findMsg struct{ text string }
 
 func (m *model) openFind() {
 	m.pick.on = false
@@ -60,71 +72,136 @@ func (m *model) eraseFind(n int) {
 // findFrom shows the next match up (-1) or down (1) from the last one, or with 0 the nearest one at or above
 // the end of the view. Only items whose text has a match are laid out.
 func (m *model) findFrom(step int) {
-	f := &m.find
-	f.none = false
-	if f.text == "" || len(m.log.items) == 0 {
-		f.hit = nil
+	m.find.none, m.find.busy = false, false
+	if m.find.text == "" || len(m.log.items) == 0 {
+		m.find.hit = nil
 		return
 	}
-	i, row, dir := m.findStart(step)
-	for ; i >= 0 && i < len(m.log.items); i, row = i+dir, -1 {
-		it := m.log.items[i]
-		if !contains(it.words(), f.text) {
-			continue
+	m.find.at = m.findStart(step)
+	m.findOn()
+}
+
+// findOn searches for a while, and has itself called again when that was not enough.
+func (m *model) findOn() {
+	f, end := &m.find, m.now().Add(findTime)
+	f.busy = false
+	for n := 1; f.at.item >= 0 && f.at.item < len(m.log.items); n++ {
+		it := m.log.items[f.at.item]
+		if inText(it.words(), f.text) {
+			if row, ok := m.findRow(f.at); ok {
+				f.hit, f.row = it, row
+				m.log.show(f.at.item, row)
+				return
+			}
 		}
-		if at, ok := m.findRow(i, row, dir); ok {
-			f.hit, f.row = it, at
-			m.log.show(i, at)
+		f.at.item, f.at.row = f.at.item+f.at.step, -1
+		if n%32 == 0 && m.now().After(end) {
+			f.busy = true
+			m.later(0, findMsg{f.text})
 			return
 		}
 	}
 	f.none = true
 }
 
-// findStart is where the search goes on: an item, the row in it that was found last (-1: none), and a direction.
-func (m *model) findStart(step int) (i, row, dir int) {
+func (m *model) findStart(step int) place {
 	if step == 0 || m.find.hit == nil {
-		m.log.settle()
-		last := m.log.anchor
-		for left := m.log.rows + m.log.offset - m.log.height(last); left > 0 && last+1 < len(m.log.items); last++ {
-			left -= m.log.height(last + 1)
-		}
-		return last, -1, -1
+		return place{m.log.last(), -1, -1}
 	}
 	for i, it := range m.log.items {
 		if it == m.find.hit {
-			return i, m.find.row, step
+			return place{i, m.find.row, step}
 		}
 	}
-	return len(m.log.items) - 1, -1, -1
+	return place{len(m.log.items) - 1, -1, -1}
 }
 
-// findRow is the row of item i with a match, after (or above) row.
-func (m *model) findRow(i, row, dir int) (int, bool) {
-	h := m.log.height(i)
-	lines := m.log.items[i].slice(nil, 0, h)
-	at := row + dir
-	if row < 0 && dir < 0 {
-		at = h - 1
-	} else if row < 0 {
-		at = 0
-	}
-	for ; at >= 0 && at < len(lines); at += dir {
-		if contains(line.Strip(lines[at]), m.find.text) {
-			return at, true
+// findRow is the row of an item with a match, after (or above) the last one. A match that is broken over two
+// rows is found by its first word.
+func (m *model) findRow(p place) (int, bool) {
+	h := m.log.height(p.item)
+	lines := m.log.items[p.item].slice(nil, 0, h)
+	for _, text := range []string{m.find.text, firstWord(m.find.text)} {
+		at := p.row + p.step
+		if p.row < 0 && p.step < 0 {
+			at = h - 1
+		} else if p.row < 0 {
+			at = 0
+		}
+		for ; text != "" && at >= 0 && at < len(lines); at += p.step {
+			if i, _ := fold(line.Strip(lines[at]), text); i >= 0 {
+				return at, true
+			}
+		}
+		if p.row >= 0 {
+			break
 		}
 	}
 	return 0, false
 }
 
-// contains reports whether s contains part; case counts only where part has capitals.
-func contains(s, part string) bool { return index(s, part) >= 0 }
-
-func index(s, part string) int {
-	if strings.ContainsFunc(part, unicode.IsUpper) {
-		return strings.Index(s, part)
+func firstWord(s string) string {
+	if f := strings.Fields(s); len(f) > 1 {
+		return f[0]
 	}
-	return strings.Index(strings.ToLower(s), part)
+	return ""
+}
+
+// inText reports whether text has a match, whatever Markdown's signs and line breaks stand in between.
+func inText(text, part string) bool {
+	if i, _ := fold(text, part); i >= 0 {
+		return true
+	}
+	if !strings.ContainsAny(text, "*_`~\n\\") {
+		return false
+	}
+	i, _ := fold(strings.Map(plainSign, text), part)
+	return i >= 0
+}
+
+func plainSign(r rune) rune {
+	switch r {
+	case '*', '_', '`', '~', '\\':
+		return -1
+	case '\n':
+		return ' '
+	}
+	return r
+}
+
+// fold finds part in s; where it begins, and how long it is there. Case counts only where part has capitals.
+func fold(s, part string) (at, n int) {
+	if part == "" {
+		return -1, 0
+	}
+	if strings.ContainsFunc(part, unicode.IsUpper) {
+		return strings.Index(s, part), len(part)
+	}
+	first, lower := part[0], byte(0)
+	if first >= 'a' && first <= 'z' {
+		lower = 0x20
+	}
+	for i := range len(s) {
+		if c := s[i]; c|lower == first || c >= utf8.RuneSelf && utf8.RuneStart(c) {
+			if n := foldPrefix(s[i:], part); n > 0 {
+				return i, n
+			}
+		}
+	}
+	return -1, 0
+}
+
+// foldPrefix is how many bytes at the start of s are part, whatever their case; 0: they are not.
+func foldPrefix(s, part string) int {
+	n := 0
+	for _, want := range part {
+		r, size := utf8.DecodeRuneInString(s[n:])
+		if size == 0 || r != want && unicode.ToLower(r) != want {
+			return 0
+		}
+		n += size
+	}
+	return n
 }
 
 // words is the text of an item for the search.
@@ -163,18 +240,16 @@ func (m *model) marked(s string) string {
 		return s
 	}
 	plain := line.Strip(s)
-	at := index(plain, m.find.text)
-	if at < 0 {
-		return s
-	}
 	var from, to []int
-	for pos := 0; at >= 0; at = index(plain[pos:], m.find.text) {
-		from = append(from, pos+at)
-		pos += at + len(m.find.text)
-		to = append(to, pos)
-		if pos >= len(plain) {
+	for pos := 0; ; pos = to[len(to)-1] {
+		at, n := fold(plain[pos:], m.find.text)
+		if at < 0 {
 			break
 		}
+		from, to = append(from, pos+at), append(to, pos+at+n)
+	}
+	if len(from) == 0 {
+		return s
 	}
 	return reversed(s, from, to)
 }
@@ -212,7 +287,10 @@ func reversed(s string, from, to []int) string {
 func (m *model) findLine(width int) (string, int) {
 	th := m.look.theme
 	note := "  enter above · down below · esc leaves"
-	if m.find.none {
+	switch {
+	case m.find.busy:
+		note = "  searching…"
+	case m.find.none:
 		note = "  not found"
 	}
 	text := lastCells(term.EscapeLine(m.find.text), max(width-10, 1))

@@ -245,6 +245,9 @@ func (m *model) expandAll() {
 
 // scrollBy moves through the transcript. The screen of an inline terminal is moved by the terminal.
 func (m *model) scrollBy(a keys.Action) bool {
+	if m.options.Inline {
+		return false
+	}
 	page := max(m.log.rows-2, 1)
 	switch a {
 	case keys.LineUp:

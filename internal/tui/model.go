@@ -47,6 +47,7 @@ type model struct {
 	pick    pick
 	arrows  arrows
 
+	opens   int // sessions that were in front so far
 	done    int // inline: items that were printed for good
 	printed int // inline: lines of the next one that were
 	above   int // rows between the transcript and the prompt
@@ -113,6 +114,9 @@ func (m *model) start() {
 	if len(m.options.Initial.Parts) > 0 {
 		m.send(m.options.Initial, false)
 	}
+	if m.options.Command != "" {
+		m.commandLine(m.options.Command)
+	}
 }
 
 // Init, Update and View make it a Bubble Tea model. View is empty: the screen draws.
@@ -148,6 +152,10 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case unsteeredMsg:
 		m.taken(msg.message)
 		m.send(msg.message, false)
+	case findMsg:
+		if m.find.busy && msg.text == m.find.text {
+			m.findOn()
+		}
 	case foundMsg:
 		m.outs(m.edit.Answer(msg.gen, msg.found))
 		urgent = true

@@ -46,7 +46,7 @@ func (m *model) statusLine(w int, brief bool) string {
 	}
 	add(6, model)
 	add(9, string(st.Mode))
-	add(5, place(st.Dir, st.Branch))
+	add(5, where(st.Dir, st.Branch))
 	if st.ContextWindow > 0 && st.ContextUsed > 0 {
 		add(7, fmt.Sprintf("context %d%%", int(float64(st.ContextUsed)*100/float64(st.ContextWindow)+0.5)))
 	} else if st.ContextUsed > 0 {
@@ -83,8 +83,8 @@ func fitFields(fields []field, w int) string {
 	}
 }
 
-// place is the folder's name and its branch.
-func place(dir, branch string) string {
+// where is the folder's name and its branch.
+func where(dir, branch string) string {
 	if dir == "" {
 		return branch
 	}

@@ -17,6 +17,9 @@ type transcript struct {
 	picked *item  // has the focus
 	mark   string // the line above it
 
+	weight int // bytes of what calls came to
+	light  int // items before this one were made lighter
+
 	unseen int // items that came since the end was left
 	kept   []*item
 	lines  int // lines of the items in kept
@@ -43,6 +46,7 @@ func (t *transcript) remove(it *item) {
 		return
 	}
 	t.items = slices.Delete(t.items, i, i+1)
+	t.light = min(t.light, i)
 	if t.anchor > i {
 		t.anchor--
 	} else if t.anchor == i {

@@ -23,7 +23,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"time"
+	"strings"
 
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
@@ -61,6 +61,7 @@ type Options struct {
 	ReducedMotion bool                // no spinner
 	Sidebar       bool                // show the sidebar from the start
 	Initial       llm.Message         // is sent at once, when it has parts
+	Command       string              // a slash command without its slash, is run at once
 	Draft         string              // is put into the editor
 	Version       string              // of lathe
 	Editor        string              // the command for ctrl+g; "" is $VISUAL, $EDITOR, vi
@@ -88,7 +89,26 @@ func (e *CrashError) Error() string {
 	if e.Session != "" {
 		s += fmt.Sprintf("\nThe session is kept in %s; go on with: lathe --resume %s", e.Path, e.Session)
 	}
+	if where := e.where(); where != "" {
+		s += "\nIt happened in:\n" + where
+	}
 	return s
+}
+
+// mostFrames is how many places of a crash are told.
+const mostFrames = 8
+
+// where is the innermost places of the crash in lathe's own code.
+func (e *CrashError) where() string {
+	var out []string
+	for line := range strings.Lines(string(e.Stack)) {
+		place, ok := strings.CutPrefix(line, "\t")
+		if _, own, in := strings.Cut(place, "/internal/"); ok && in && len(out) < mostFrames {
+			own, _, _ = strings.Cut(own, " +0x")
+			out = append(out, "  internal/"+strings.TrimSpace(own))
+		}
+	}
+	return strings.Join(out, "\n")
 }
 
 // ErrGone is returned when the terminal went away while it was used (its window was closed, the connection
@@ -115,6 +135,3 @@ func (o Options) withDefaults() Options {
 	}
 	return o
 }
-
-// clock is time.Now, but for tests.
-type clock func() time.Time
