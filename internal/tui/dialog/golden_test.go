@@ -41,7 +41,7 @@ func permissionOptions(rules ...string) []event.Option {
 func commandQuestion() event.Asked {
 	line := "cd web && rm -rf build && npm run build --if-present -- --mode=production --out-dir=../dist/web"
 	return event.Asked{ID: "q1", Question: event.Question{
-		Title: "Bash", Text: line, Free: true, Preview: event.Command{Command: line, Dir: "/home/u/proj"},
+		Title: "Bash", Text: line, Free: true, Preview: event.Command{Command: line, Dir: "/home/u/proj", Warning: []string{"build: 34 files, 1.2 MB. Not covered by a snapshot."}},
 		Reason: "rm -rf build destroys files; npm run build runs the project's code",
 		Permission: &permission.Request{Tool: "Bash", Dir: "/home/u/proj", Accesses: []permission.Access{
 			{Kind: permission.Exec, Target: line, Command: &permission.Command{
@@ -50,7 +50,7 @@ func commandQuestion() event.Asked {
 					{Text: "cd web", Program: "cd"},
 					{Text: "rm -rf build", Program: "rm", Path: "/usr/bin/rm"}, {Text: "npm run build", Program: "npm", Path: "/usr/bin/npm"},
 				},
-				Findings: []permission.Finding{{Check: "remove", Text: "rm -rf build removes 34 files (1.2 MB); no snapshot covers them", Effect: permission.Ask}},
+				Findings: []permission.Finding{{Check: "remove", Text: "rm -rf build removes files for good", Effect: permission.Ask}},
 			}},
 			{Kind: permission.Write, Target: "/home/u/proj/web/build"},
 		}},

@@ -204,7 +204,7 @@ func (d *Permission) layout(width int) {
 	case nil:
 		d.lines = d.input(d.lines, width)
 	case event.Command:
-		d.lines = d.command(d.lines, width, p)
+		d.lines = d.command(d.warnings(d.lines, width, p), width, p)
 	default:
 		d.block = view.New(p, view.Options{Width: width, Theme: d.theme, Expanded: true, State: theme.Waiting})
 	}
@@ -254,6 +254,14 @@ func hang(width int, mark string, style theme.Style) line.Format {
 		Width: width, First: []line.Span{{Text: mark, Style: style}},
 		Rest: []line.Span{{Text: strings.Repeat(" ", term.Width(mark))}},
 	}
+}
+
+// warnings say what a command would destroy.
+func (d *Permission) warnings(lines []string, width int, c event.Command) []string {
+	for _, w := range c.Warning {
+		lines = line.Wrap(lines, []line.Span{{Text: term.EscapeLine(w), Style: d.theme.Warn}}, hang(width, "! ", d.theme.Warn))
+	}
+	return lines
 }
 
 // command shows a command line as it would run, line by line, nothing left out.
