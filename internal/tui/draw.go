@@ -55,7 +55,7 @@ func (m *model) compose() frame {
 		width -= sideWidth
 	}
 	m.log.resize(width, rows)
-	m.log.picked, m.log.mark = m.pick.it, m.look.theme.Accent.Render("▼ enter: all of it · y: copy · esc: back")
+	m.log.picked, m.log.mark = m.pick.it, m.look.theme.Accent.Render("▼")
 	lines := make([]string, 0, m.h)
 	for _, l := range m.log.view() {
 		lines = append(lines, m.marked(l))
@@ -111,7 +111,7 @@ func (m *model) bottom(height int) (f frame, popup []string) {
 			m.above += len(part)
 		}
 	}
-	f.cy += len(f.lines)
+	f.cx, f.cy = min(max(f.cx, 0), max(m.w-1, 0)), min(f.cy, max(len(prompt)-1, 0))+len(f.lines)
 	f.lines = append(f.lines, prompt...)
 	if room := height + 1 - len(f.lines); room < len(status) {
 		status = status[:max(room, 0)]
@@ -136,6 +136,9 @@ func (m *model) activity() string {
 	}
 	if pending := m.keys.Pending(); pending != "" {
 		parts = append(parts, th.Key.Render(pending+" …"))
+	}
+	if m.pick.on {
+		parts = append(parts, th.Dim.Render("enter: all of it · y: copy · esc: back to the prompt"))
 	}
 	if m.hint != "" {
 		parts = append(parts, th.Dim.Render(term.EscapeLine(m.hint)))

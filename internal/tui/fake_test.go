@@ -53,6 +53,8 @@ type fake struct {
 	answers map[string]chan event.Answer
 	mode    permission.Mode
 	calls   int
+	todos   []event.TodoItem
+	changed []event.ChangedFile
 	cwd     string
 }
 
@@ -82,6 +84,7 @@ func (f *fake) status() {
 		Session: "0199-fake", Title: "a fake", Model: "claude-sonnet-4-5", Mode: f.mode, Dir: f.cwd, Branch: "main",
 		ContextUsed: 12345, ContextWindow: 200000, CostUSD: 0.42, CacheHit: 0.93,
 	}
+	st.Todos, st.Changed = f.todos, f.changed
 	for _, m := range f.after {
 		st.Queued = append(st.Queued, m.PlainText())
 	}
@@ -168,6 +171,21 @@ func (f *fake) turn(ctx context.Context, text string) error {
 	case "wait":
 		f.tool(ctx, "Bash", "sleep 1000", true)
 		f.boundary()
+	case "long":
+		c := llm.ToolCall{ID: f.id(), Name: "Bash"}
+		var out strings.Builder
+		for i := range 50 {
+			fmt.Fprintln(&out, "line", i+1)
+		}
+		f.publish(event.ToolStart{Call: c, Title: "long"})
+		f.publish(event.ToolEnd{Call: c, Title: "long", Result: llm.TextResult(c, out.String(), false), View: event.Command{Command: "long", Output: out.String()}})
+	case "todo":
+		f.mu.Lock()
+		f.todos = []event.TodoItem{{Content: "one", Status: "completed"}, {Content: "two", Status: "in_progress", ActiveForm: "doing two"}}
+		f.changed = []event.ChangedFile{{Path: "main.go", Added: 10, Removed: 2}}
+		f.mu.Unlock()
+		f.status()
+		f.say("done")
 	case "fail":
 		return fmt.Errorf("the model is not there: \x1b[31mred\x1b[0m")
 	case "think":

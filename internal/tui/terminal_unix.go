@@ -6,7 +6,8 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
-	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // prepareOutput makes the output understand sequences; Unix terminals do.
@@ -40,21 +41,15 @@ func watchEnd(end func(os.Signal), suspend func()) (stop func()) {
 	return func() { signal.Stop(c); close(c) }
 }
 
-// stopWait is how long to wait for the kernel to stop the process: it does not, when there is no shell that could
-// continue it.
-const stopWait = 200 * time.Millisecond
-
-// stopSelf stops the process and its group as a shell's ctrl+z does, and returns when it continues.
+// stopSelf stops the process and its group, and returns when a shell continues it; at once when there is no
+// shell that could. It sends SIGSTOP, because once SIGTSTP was asked for in a Go program it does not stop it
+// any more.
 func stopSelf() {
-	c := make(chan os.Signal, 1)
-	signal.Notify(c, syscall.SIGCONT)
-	defer signal.Stop(c)
-	signal.Reset(syscall.SIGTSTP)
-	_ = syscall.Kill(0, syscall.SIGTSTP)
-	select {
-	case <-c:
-	case <-time.After(stopWait):
+	session, err := unix.Getsid(0)
+	if err != nil || session == unix.Getpgrp() {
+		return
 	}
+	_ = unix.Kill(0, unix.SIGSTOP)
 }
 
 const canSuspend = true

@@ -1,6 +1,10 @@
 package tui
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/lathe-dev/lathe/internal/tui/line"
+)
 
 // transcript is the list of items and the part of it that is visible. Only what is visible is laid out: the
 // place is kept as an anchor (an item and a line in it), so that nothing needs to know how high all items
@@ -125,12 +129,20 @@ func (t *transcript) view() []string {
 		seen = append(seen, t.items[i])
 		first := len(out)
 		out = t.items[i].slice(out, skip, min(h, skip+t.rows-len(out)))
-		if t.items[i] == t.picked && skip == 0 && t.items[i].gap > 0 {
-			out[first] = t.mark
+		if t.items[i] == t.picked && skip == 0 && len(out) > first {
+			out[first] = t.marked(out[first], t.items[i].gap > 0)
 		}
 	}
 	t.forget(seen)
 	return out
+}
+
+// marked is the first line of the item that has the focus.
+func (t *transcript) marked(first string, gap bool) string {
+	if gap {
+		return t.mark
+	}
+	return reversed(first, []int{0}, []int{len(line.Strip(first))})
 }
 
 // settle brings the anchor to a place that exists, and to the end when the end is followed.
