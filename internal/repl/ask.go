@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/term"
 )
 
 // asked is a question that waits for its answer.
@@ -62,6 +63,11 @@ func questionText(q event.Question) string {
 		b.WriteString(q.Text + "\n")
 	}
 	b.WriteString(preview)
+	if c, ok := q.Preview.(event.Command); ok {
+		for _, w := range c.Warning {
+			fmt.Fprintf(&b, "Warning: %s\n", term.EscapeLine(w))
+		}
+	}
 	if q.Permission != nil {
 		for _, a := range q.Permission.Accesses {
 			if strings.TrimSpace(preview) == a.Target { // said above

@@ -74,7 +74,7 @@ func permissionQuestion() event.Asked {
 	return event.Asked{ID: "q1", Question: event.Question{
 		Title: "Bash", Text: "rm -rf build", Reason: "running a command needs approval", Free: true,
 		Permission: &permission.Request{Tool: "Bash", Accesses: []permission.Access{{Kind: permission.Exec, Target: "rm -rf build"}, {Kind: permission.Write, Target: "/work/build", Named: "/w/build"}}},
-		Preview:    event.Command{Command: "rm -rf build"},
+		Preview:    event.Command{Command: "rm -rf build", Warning: []string{"build: 34 files"}},
 		Options: []event.Option{
 			{ID: event.ChoiceOnce, Label: "Yes, once"}, {ID: event.ChoiceAlways, Label: "Yes, always", Help: "Bash(rm -rf build)"}, {ID: event.ChoiceNo, Label: "No"},
 		},
@@ -91,7 +91,7 @@ func TestAPermissionIsANumberedQuestion(t *testing.T) {
 		if len(f.answers) != 1 || f.answers[0].Choice != want.Choice || f.answers[0].Text != want.Text {
 			t.Errorf("%q: %+v", line, f.answers)
 		}
-		wantText(t, out, "may Bash run?", "rm -rf build", "write: /w/build -> /work/build", "Why: running a command needs approval",
+		wantText(t, out, "may Bash run?", "rm -rf build", "Warning: build: 34 files", "write: /w/build -> /work/build", "Why: running a command needs approval",
 			"2. Yes, always: Bash(rm -rf build)", "3. No", "answer with a number from 1 to 3")
 	}
 }

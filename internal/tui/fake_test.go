@@ -268,8 +268,10 @@ func (f *fake) ask(ctx context.Context, n int) {
 			Permission: &permission.Request{Tool: "Bash", Input: input, Accesses: []permission.Access{{Kind: permission.Exec, Target: command}}, Dir: f.cwd},
 			Preview:    event.Command{Command: command, Dir: f.cwd},
 			Options: []event.Option{
-				{ID: event.ChoiceOnce, Label: "Yes, once"}, {ID: event.ChoiceSession, Label: "Yes, for this session", Help: "Bash(" + command + ")"},
-				{ID: event.ChoiceAlways, Label: "Yes, always in this project", Help: "Bash(" + command + ")"}, {ID: event.ChoiceNever, Label: "Never in this project", Help: "Bash(" + command + ")"},
+				{ID: event.ChoiceOnce, Label: "Yes, once"},
+				{ID: event.ChoiceSession, Label: "Yes, for this session", Help: "Bash(" + command + ")"},
+				{ID: event.ChoiceAlways, Label: "Yes, always in this project", Help: "Bash(" + command + ")"},
+				{ID: event.ChoiceNever, Label: "Never in this project", Help: "Bash(" + command + ")"},
 				{ID: event.ChoiceNo, Label: "No"},
 			},
 		}})

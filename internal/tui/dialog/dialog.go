@@ -40,6 +40,7 @@ func (k Key) is(actions ...keys.Action) bool {
 
 // accepts and cancels are the same in questions and lists.
 func (k Key) accepts() bool { return k.is(keys.ConfirmAccept, keys.SelectAccept, keys.MessageSelect) }
+
 func (k Key) cancels() bool {
 	return k.is(keys.ConfirmNo, keys.SelectCancel, keys.MessageCancel, keys.HelpDismiss)
 }

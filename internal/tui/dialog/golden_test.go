@@ -48,7 +48,8 @@ func commandQuestion() event.Asked {
 				Class: permission.ClassDestructive,
 				Parts: []permission.Part{
 					{Text: "cd web", Program: "cd"},
-					{Text: "rm -rf build", Program: "rm", Path: "/usr/bin/rm"}, {Text: "npm run build", Program: "npm", Path: "/usr/bin/npm"},
+					{Text: "rm -rf build", Program: "rm", Path: "/usr/bin/rm"},
+					{Text: "npm run build", Program: "npm", Path: "/usr/bin/npm"},
 				},
 				Findings: []permission.Finding{{Check: "remove", Text: "rm -rf build removes files for good", Effect: permission.Ask}},
 			}},
