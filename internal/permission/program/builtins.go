@@ -125,12 +125,26 @@ func builtinRows() map[string]spec {
 	return rows
 }
 
-// printfLooks: -v sets a variable, whose index may hold a command.
+// printfLooks: -v sets a variable, whose index may hold a command, and so does %n. zsh computes what stands for a
+// number (zshbuiltins(1), printf), so that its indices run what they hold.
 func printfLooks(c *call) {
 	if len(c.args) == 0 {
 		return
 	}
 	w := c.args[0]
+	rest := c.args[1:]
+	if w.Text == "--" && len(rest) > 0 {
+		w, rest = rest[0], rest[1:]
+	}
+	numbers := w.Unknown || w.Glob || strings.Trim(conversions(w.Text), "sbqc") != ""
+	for _, arg := range rest {
+		if numbers && (arg.Unknown || arg.Glob || strings.ContainsAny(arg.Text, "[$`=")) {
+			c.refuse("a shell may compute " + arg.Text + ", which printf takes for a number")
+		}
+	}
+	if strings.Contains(conversions(w.Text), "n") {
+		c.refuse("%n of printf sets a variable")
+	}
 	if strings.HasPrefix(w.Text, "-v") {
 		c.refuse("printf -v sets a variable")
 	}
@@ -142,6 +156,25 @@ func printfLooks(c *call) {
 	if w.Glob && mayBeFlag(w.Text, &grammar{}) {
 		c.refuse("the unquoted pattern " + w.Text + " may become a flag of printf")
 	}
+}
+
+// conversions are the letters, and the stars for widths, of what a format of printf turns its words into.
+func conversions(format string) string {
+	var out strings.Builder
+	for i := 0; i < len(format); i++ {
+		if format[i] != '%' {
+			continue
+		}
+		for i++; i < len(format) && strings.IndexByte("-+ #0123456789.'*$hlLjzt", format[i]) >= 0; i++ {
+			if format[i] == '*' {
+				out.WriteByte('*')
+			}
+		}
+		if i < len(format) && format[i] != '%' {
+			out.WriteByte(format[i])
+		}
+	}
+	return out.String()
 }
 
 // testLooks: -v and -R look at variables, whose index may hold a command; the rest compares text, numbers

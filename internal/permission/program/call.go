@@ -211,11 +211,20 @@ func (c *call) roles() {
 		if n == "TEXT" && !allText && (w.Unknown && !w.Quoted || w.Glob) {
 			c.refuse("only running it tells which words " + c.name + " gets")
 		}
+		if (w.Glob || w.Unknown && !w.Quoted) && single(names, n) {
+			// A second file becomes the next operand: uniq * writes it.
+			c.refuse("only running it tells which words " + c.name + " gets")
+		}
 		c.role(n, w)
 	}
 	if c.row.dot && paths == 0 {
 		c.Reads = append(c.Reads, ".")
 	}
+}
+
+// single reports whether a file's role is for one word only, and another kind of role follows.
+func single(names []string, n string) bool {
+	return n != "TEXT" && slices.Contains(names, n) && slices.ContainsFunc(names, func(other string) bool { return other == "OUT" || other == "KILL" })
 }
 
 // roleOf gives the role of operand i of n, "" when there is none for it.

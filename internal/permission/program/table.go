@@ -59,9 +59,19 @@ func families() []map[string]spec {
 }
 
 // aliases are names under which a program is installed too.
-func aliases() map[string]string {
+var aliases = sync.OnceValue(func() map[string]string {
 	return map[string]string{
 		"gls": "ls", "gcat": "cat", "gfind": "find", "gsed": "sed", "ggrep": "grep", "gdate": "date", "grm": "rm",
+		"genv": "env", "gnice": "nice", "gxargs": "xargs", "gstdbuf": "stdbuf", "gnohup": "nohup", "gchroot": "chroot", "gtee": "tee",
+		"gcp": "cp", "gmv": "mv", "gln": "ln", "gchmod": "chmod", "gchown": "chown", "gdd": "dd", "gshred": "shred", "gtruncate": "truncate",
 		"fdfind": "fd", "podman": "docker", "nerdctl": "docker", "tofu": "terraform", "mariadb": "mysql", "oc": "kubectl", "batcat": "bat", "exa": "eza", "gawk": "awk", "mawk": "awk", "nawk": "awk",
 	}
+})
+
+// Plain is the name that rules know a program by: gfind, as GNU's find is called beside another one, is find.
+func Plain(name string) string {
+	if strings.HasPrefix(name, "g") && aliases()[name] == name[1:] {
+		return name[1:]
+	}
+	return name
 }

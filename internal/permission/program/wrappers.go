@@ -7,7 +7,7 @@ import (
 
 // wrapperRows are the programs that run another one which their words name.
 func wrapperRows() map[string]spec {
-	return map[string]spec{
+	rows := map[string]spec{
 		"timeout":  {class: neutral, plain: true, ops: "TEXT...", flags: "-v -f -p -k:N -s:W --foreground --preserve-status --kill-after=N --signal=W --verbose --version --help", judge: command(1, true)},
 		"gtimeout": {class: neutral, plain: true, ops: "TEXT...", flags: "-v -f -p -k:N -s:W --foreground --preserve-status --kill-after=N --signal=W --verbose", judge: command(1, true)},
 		"time":     {class: neutral, plain: true, ops: "TEXT...", flags: "-pvqlh -f:FORMAT --portability --verbose --quiet --format=FORMAT --version --help -o:OUT --output=OUT -a! --append!", judge: command(0, true)},
@@ -94,6 +94,32 @@ func wrapperRows() map[string]spec {
 		"xdg-open":            {class: write, does: "starts another program", ops: "TEXT..."},
 		"start":               {class: write, does: "starts another program", ops: "TEXT..."},
 		"explorer":            {class: write, does: "starts another program", ops: "TEXT..."},
+	}
+	for _, name := range strings.Fields(otherWrappers) {
+		rows[name] = spec{class: write, does: "runs a program", raw: true, judge: behindWords}
+	}
+	return rows
+}
+
+// otherWrappers run a program that stands somewhere behind their name, flags and words of their own.
+const otherWrappers = `cpulimit prlimit runcon setarch linux32 linux64 i386 x86_64 eatmydata choom uclampset softlimit daemonize ld.so
+	ld-linux-x86-64.so.2 ld-linux-aarch64.so.1 ld-linux.so.2 ld-musl-x86_64.so.1 rlwrap sshpass sem torify dbus-launch i3-msg swaymsg xterm
+	gnome-terminal konsole alacritty kitty foot tini dumb-init gosu su-exec s6-setuidgid s6-env chpst envdir envuidgid setuidgid setlock
+	pidproxy pgrphack lxc lxc-attach incus adb sandbox-exec machinectl with-contenv retry ifne pipexec ccache distcc scl
+	nsjail minijail0 systemd-cat systemd-nspawn toolbox distrobox flatpak-spawn sg newgrp`
+
+// behindWords is for wrappers of which only the name is known: any of the first words may begin the command, and
+// any may be a whole command in one word. Only deny and ask rules use what it finds.
+func behindWords(c *call) {
+	c.Literal = true
+	for i, w := range c.args[:min(len(c.args), 6)] {
+		if strings.HasPrefix(w.Text, "-") {
+			continue
+		}
+		c.Inner = append(c.Inner, slices.Clone(c.args[i:]))
+		if strings.ContainsAny(w.Text, " \t") {
+			c.script(w)
+		}
 	}
 }
 

@@ -432,6 +432,9 @@ func (a *analysis) texts(c *call) (text string, deep []string) {
 	if c.name != "" && c.name != plain[0] {
 		deep = add(deep, text, strings.Join(append([]string{c.name}, plain[1:]...), " "))
 	}
+	if name := program.Plain(c.name); name != c.name {
+		deep = add(deep, text, strings.Join(append([]string{name}, plain[1:]...), " "))
+	}
 	for _, t := range withoutOptions(c, plain) {
 		deep = add(deep, text, t)
 	}
