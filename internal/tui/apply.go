@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
@@ -19,7 +20,7 @@ func (m *model) apply(e event.Event) {
 	case event.Status:
 		m.state = b
 	case event.TurnStart:
-		m.turn.active, m.turn.stopping = true, false
+		m.turn.active, m.turn.started, m.turn.stopping = true, true, time.Time{}
 		if m.turn.running == 0 {
 			m.turn.began = m.now()
 		}
@@ -30,6 +31,7 @@ func (m *model) apply(e event.Event) {
 		if b.Duration >= longTurn {
 			m.notify("lathe is done after " + short(b.Duration))
 		}
+		m.release()
 	case event.Retry:
 		m.retry(e, b)
 	case event.Asked:

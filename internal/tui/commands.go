@@ -15,10 +15,10 @@ import (
 
 // outputMsg is what a command came to. List is the dialog whose list it replaces, or nil.
 type outputMsg struct {
-	name string
-	out  event.Output
-	err  error
-	list *dialog.Picker
+	command dialog.Command
+	out     event.Output
+	err     error
+	list    *dialog.Picker
 }
 
 // command runs a slash command beside the loop.
@@ -42,7 +42,7 @@ func (m *model) commandFor(list *dialog.Picker, c dialog.Command, after *dialog.
 		} else {
 			list = nil
 		}
-		return outputMsg{c.Name, out, err, list}
+		return outputMsg{c, out, err, list}
 	})
 }
 
@@ -62,7 +62,7 @@ func (m *model) output(msg outputMsg) {
 	case out.Pick != nil && msg.list == nil:
 		m.dialogs.Open(dialog.NewPicker(*out.Pick, m.look.theme))
 	}
-	m.showOutput(out)
+	m.showOutput(msg.command, out)
 	if out.Theme != "" {
 		m.setTheme(out.Theme)
 	}
@@ -83,7 +83,8 @@ func (m *model) output(msg outputMsg) {
 	}
 }
 
-func (m *model) showOutput(out event.Output) {
+// showOutput adds what a command says to the transcript, below the command itself.
+func (m *model) showOutput(c dialog.Command, out event.Output) {
 	it := &item{kind: outputItem, look: &m.look, view: out.View}
 	switch {
 	case out.View != nil:
@@ -93,6 +94,9 @@ func (m *model) showOutput(out event.Output) {
 		return
 	}
 	m.log.end()
+	if name := strings.TrimSpace(c.Name + " " + c.Args); !strings.HasPrefix(name, "!") && !strings.HasPrefix(name, "#") {
+		m.log.add(&item{kind: endItem, look: &m.look, text: "❯ /" + name})
+	}
 	m.log.add(it)
 }
 

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/lathe-dev/lathe/internal/term"
+	"github.com/lathe-dev/lathe/internal/tui/keys"
 )
 
 // draw shows the state as it is now, at once or as soon as a frame is due and the terminal takes bytes.
@@ -60,6 +61,9 @@ func (m *model) compose() frame {
 	for _, l := range m.log.view() {
 		lines = append(lines, m.marked(l))
 	}
+	if len(m.log.items) == 0 {
+		lines = append(lines, m.greeting(width, rows)...)
+	}
 	for len(lines) < rows {
 		lines = append(lines, "")
 	}
@@ -72,6 +76,19 @@ func (m *model) compose() frame {
 	overlay(lines[:min(len(lines), rows+m.above)], popup)
 	f.lines = lines
 	return f
+}
+
+// greeting is what an empty transcript shows.
+func (m *model) greeting(width, rows int) []string {
+	th := m.look.theme
+	lines := []string{
+		"", th.Strong.Render("lathe") + th.Dim.Render(" "+term.EscapeLine(m.options.Version)), "",
+		th.Dim.Render("/ commands · @ files · ! runs a command · # adds to memory · " + term.EscapeLine(m.keymap.Key(keys.ShowKeys)) + " keys"),
+	}
+	if rows < 2*len(lines) || width < 20 {
+		return nil
+	}
+	return lines
 }
 
 // overlay puts over over the last of lines.
@@ -155,7 +172,7 @@ func (m *model) working() string {
 	}
 	text := "Working"
 	switch {
-	case m.turn.stopping:
+	case !m.turn.stopping.IsZero():
 		text = "Interrupting"
 	case m.turn.retry != "":
 		text = term.EscapeLine(m.turn.retry)
@@ -166,7 +183,7 @@ func (m *model) working() string {
 		text += " " + short(d.Truncate(time.Second))
 	}
 	line := th.Running.Render(sign + " " + text)
-	if !m.turn.stopping {
+	if m.turn.stopping.IsZero() {
 		line += th.Dim.Render(" · esc interrupts")
 	}
 	return line

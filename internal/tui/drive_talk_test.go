@@ -111,8 +111,15 @@ func TestResizingWhileAReplyStreams(t *testing.T) {
 
 func TestAMegabyteIsPasted(t *testing.T) {
 	d := opened(t, 80, 24)
-	go d.keys("\x1b[200~" + strings.Repeat("0123456789abcdef\n", 1<<16) + "\x1b[201~")
+	wrote := make(chan error, 1)
+	go func() {
+		_, err := d.tty.WriteString("\x1b[200~" + strings.Repeat("0123456789abcdef\n", 1<<16) + "\x1b[201~")
+		wrote <- err
+	}()
 	d.shows("Pasted text")
+	if err := <-wrote; err != nil {
+		t.Fatal(err)
+	}
 	d.keys("\r")
 	d.shows("0123456789abcdef 0123456789abcdef")
 	d.keys(ctrlHome)

@@ -30,7 +30,7 @@ type drive struct {
 	vt   *vt
 	raw  bytes.Buffer
 	eof  bool
-	exit chan error
+	exit chan struct{}
 }
 
 func start(t *testing.T, w, h int, env ...string) *drive {
@@ -50,10 +50,10 @@ func startCommand(t *testing.T, cmd *exec.Cmd, w, h int) *drive {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := &drive{t: t, cmd: cmd, tty: tty, vt: newVT(w, h), exit: make(chan error, 1)}
+	d := &drive{t: t, cmd: cmd, tty: tty, vt: newVT(w, h), exit: make(chan struct{})}
 	d.cond = sync.NewCond(&d.mu)
 	go d.read()
-	go func() { d.exit <- cmd.Wait() }()
+	go func() { _ = cmd.Wait(); close(d.exit) }()
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill()
 		_ = tty.Close()

@@ -211,12 +211,13 @@ func (m *model) escape() {
 	}
 }
 
-// ctrlC interrupts a turn, empties the editor, and leaves when there is neither and it comes twice.
+// ctrlC interrupts a turn, empties the editor, and leaves when there is neither and it comes twice; also when a
+// turn does not end though it was interrupted.
 func (m *model) ctrlC() {
 	switch {
-	case m.busy():
+	case m.busy() && (m.turn.stopping.IsZero() || m.now().Sub(m.turn.stopping) < twice):
 		m.interrupt()
-	case m.dialogs.Top() == nil && !m.edit.Empty():
+	case m.dialogs.Top() == nil && !m.busy() && !m.edit.Empty():
 		if _, ok := m.edit.Do(keys.ClearInput); !ok {
 			m.edit.SetText("")
 		}

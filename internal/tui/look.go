@@ -2,7 +2,11 @@ package tui
 
 import (
 	"encoding/json"
+	"fmt"
+	"net/url"
+	"path/filepath"
 	"runtime"
+	"strings"
 	"time"
 
 	"github.com/charmbracelet/colorprofile"
@@ -94,4 +98,20 @@ func (m *model) wear(th *theme.Theme) {
 		}
 	}
 	m.log.restyle()
+}
+
+// fileURL is the address of a file that a reply names. Whether it is there is not looked up: the loop does not
+// wait for disks.
+func (m *model) fileURL(path string, line int) string {
+	if m.front.Dir == "" || strings.HasPrefix(path, "~") {
+		return ""
+	}
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(m.front.Dir, path)
+	}
+	u := url.URL{Scheme: "file", Host: m.host, Path: filepath.ToSlash(path)}
+	if line > 0 {
+		u.Fragment = fmt.Sprint("L", line)
+	}
+	return u.String()
 }

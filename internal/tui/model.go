@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"os"
 	"runtime"
 	"time"
 
@@ -8,6 +9,7 @@ import (
 	"github.com/charmbracelet/colorprofile"
 
 	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/tui/dialog"
 	"github.com/lathe-dev/lathe/internal/tui/editor"
 	"github.com/lathe-dev/lathe/internal/tui/keys"
@@ -15,13 +17,16 @@ import (
 
 // Messages of the loop.
 type (
-	sizeMsg    struct{}            // the terminal may have another size
-	wroteMsg   struct{}            // the terminal took what was written
-	frameMsg   struct{}            // a frame is due
-	spinMsg    struct{}            // what moves goes on
-	suspendMsg struct{}            // the process is to stop
-	promptMsg  struct{ err error } // a turn is over
-	tellMsg    struct {            // something to show
+	sizeMsg    struct{} // the terminal may have another size
+	wroteMsg   struct{} // the terminal took what was written
+	frameMsg   struct{} // a frame is due
+	spinMsg    struct{} // what moves goes on
+	suspendMsg struct{} // the process is to stop
+	promptMsg  struct { // a turn is over
+		message llm.Message
+		err     error
+	}
+	tellMsg struct { // something to show
 		level, text string
 	}
 )
@@ -36,6 +41,7 @@ type model struct {
 	look    look
 	log     *transcript
 	front   event.Opened
+	host    string // of links to files
 	state   event.Status
 	turn    turn
 	edit    *editor.Editor
@@ -54,6 +60,7 @@ type model struct {
 
 	parts    map[string]*item  // what streams, and calls, by key
 	agents   map[string]string // calls of subagents, and the call that their subagent belongs to
+	held     []llm.Message     // came too late for their turn, and wait for its end
 	steered  []string          // first lines of messages that wait for the next step
 	sessions []event.Candidate
 	turns    int
@@ -78,7 +85,8 @@ type turn struct {
 	running  int // prompts on their way
 	active   bool
 	began    time.Time
-	stopping bool // an interrupt was asked for
+	started  bool      // its beginning was told
+	stopping time.Time // when an interrupt was asked for; zero: none was
 	retry    string
 	spinning bool
 }
@@ -89,6 +97,8 @@ const askBackground = "\x1b]11;?\x1b\\"
 func newModel(p *program) *model {
 	m := &model{program: p, now: time.Now, focused: true, parts: map[string]*item{}, agents: map[string]string{}, log: newTranscript(), todos: true, side: p.options.Sidebar}
 	m.look = newLook(p.options)
+	m.look.file = m.fileURL
+	m.host, _ = os.Hostname() // without one the links are to this machine as well
 	m.edit = editor.New(editor.Options{Theme: m.look.theme, Windows: runtime.GOOS == "windows"})
 	m.dialogs, m.toasts = dialog.NewStack(nil), dialog.NewToasts(nil)
 	m.loadKeys(p.options.Keys)
@@ -140,7 +150,7 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case endedMsg:
 		m.ended(msg.err)
 	case promptMsg:
-		m.prompted(msg.err)
+		m.prompted(msg)
 	case tellMsg:
 		m.tell(msg.level, msg.text)
 	case sizeMsg:
@@ -149,31 +159,6 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		m.spin()
 	case suspendMsg:
 		m.suspend()
-	case unsteeredMsg:
-		m.taken(msg.message)
-		m.send(msg.message, false)
-	case findMsg:
-		if m.find.busy && msg.text == m.find.text {
-			m.findOn()
-		}
-	case foundMsg:
-		m.outs(m.edit.Answer(msg.gen, msg.found))
-		urgent = true
-	case imageMsg:
-		m.outs(m.edit.ImageLoaded(msg.id, msg.data, msg.err))
-	case outputMsg:
-		m.output(msg)
-		urgent = true
-	case paletteMsg:
-		m.openPalette(msg.found)
-		urgent = true
-	case sessionsMsg:
-		m.sessions = msg.found
-	case editedMsg:
-		m.edited(msg)
-	case unqueuedMsg:
-		m.taken(msg.message)
-		m.edit.SetMessage(msg.message)
 	case tickMsg:
 		if !m.now().Before(m.hintTil) {
 			m.hint = ""
@@ -182,10 +167,48 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		m.frames.armed = false
 	case wroteMsg:
 	default:
-		return m, nil
+		known := false
+		if urgent, known = m.heard(msg); !known {
+			return m, nil
+		}
 	}
 	m.draw(urgent)
 	return m, nil
+}
+
+// heard takes an answer of the session, or of what else ran beside the loop. Urgent says that the user waits
+// for it; known is false for messages of Bubble Tea's own.
+func (m *model) heard(msg tea.Msg) (urgent, known bool) {
+	switch msg := msg.(type) {
+	case unsteeredMsg:
+		m.held = append(m.held, msg.message)
+		m.release()
+	case findMsg:
+		if m.find.busy && msg.text == m.find.text {
+			m.findOn()
+		}
+	case foundMsg:
+		m.outs(m.edit.Answer(msg.gen, msg.found))
+		return true, true
+	case imageMsg:
+		m.outs(m.edit.ImageLoaded(msg.id, msg.data, msg.err))
+	case outputMsg:
+		m.output(msg)
+		return true, true
+	case paletteMsg:
+		m.openPalette(msg.found)
+		return true, true
+	case sessionsMsg:
+		m.sessions = msg.found
+	case editedMsg:
+		m.edited(msg)
+	case unqueuedMsg:
+		m.taken(msg.message)
+		m.edit.SetMessage(msg.message)
+	default:
+		return false, false
+	}
+	return false, true
 }
 
 func (m *model) result() Result {

@@ -385,3 +385,25 @@ func BenchmarkStreaming(b *testing.B) {
 		})
 	}
 }
+
+func TestAMessageThatStartsNoTurnComesBack(t *testing.T) {
+	m := newTestModel(t, 80, 20)
+	m.turn.running = 1
+	m.prompted(promptMsg{llm.UserText("do it"), errors.New("a turn is running")})
+	if got := m.edit.Text(); got != "do it" {
+		t.Errorf("the editor holds %q", got)
+	}
+}
+
+func TestAMessageTooLateForItsTurnWaitsForTheEnd(t *testing.T) {
+	m := newTestModel(t, 80, 20)
+	m.turn.active, m.steered = true, []string{"late"}
+	m.Update(unsteeredMsg{llm.UserText("late")})
+	if len(m.held) != 1 || m.turn.running != 0 {
+		t.Fatalf("%d held, %d running", len(m.held), m.turn.running)
+	}
+	m.apply1(event.TurnEnd{Reason: event.EndCompleted})
+	if len(m.held) != 0 || m.turn.running != 1 || len(m.steered) != 0 {
+		t.Errorf("%d held, %d running, %q waiting", len(m.held), m.turn.running, m.steered)
+	}
+}

@@ -100,7 +100,7 @@ func TestInTmux(t *testing.T) {
 	x.keys("ask", "Enter")
 	x.shows("rm -rf build-0")
 	x.keys("C-c")
-	x.shows("claude-sonnet")
+	x.shows("Thanks.")
 	x.keys("/quit", "Enter")
 	x.shows("resume with: 0199-fake")
 }

@@ -225,33 +225,5 @@ func (t *transcript) show(i, n int) {
 	t.scroll(-min(t.rows/4, 3))
 }
 
-// jump goes to the next item for which want holds, in the direction of step.
-func (t *transcript) jump(step int, want func(*item) bool) bool {
-	if len(t.items) == 0 {
-		return false
-	}
-	t.settle()
-	from := t.anchor
-	if step < 0 && t.offset > 0 {
-		from++ // the beginning of the item that is cut at the top
-	}
-	for i := from + step; i >= 0 && i < len(t.items); i += step {
-		if want(t.items[i]) {
-			t.follow, t.anchor, t.offset = false, i, 0
-			t.stopAtEnd()
-			return true
-		}
-	}
-	return false
-}
-
 // atTop reports that the first line is visible.
 func (t *transcript) atTop() bool { return t.anchor == 0 && t.offset == 0 }
-
-// share is how far down the view is, from 0 to 1, measured in items.
-func (t *transcript) share() float64 {
-	if t.follow || len(t.items) == 0 {
-		return 1
-	}
-	return float64(t.anchor) / float64(len(t.items))
-}

@@ -2,6 +2,7 @@ package tui
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -74,21 +75,38 @@ func (m *model) calling() bool {
 // unsteeredMsg brings back a message that came too late for its turn.
 type unsteeredMsg struct{ message llm.Message }
 
+// prompt runs a turn with a message.
 func (m *model) prompt(msg llm.Message) {
 	m.turn.running++
 	m.turns++
-	m.turn.began, m.turn.stopping, m.turn.retry = m.now(), false, ""
+	m.turn.began, m.turn.started, m.turn.stopping, m.turn.retry = m.now(), false, time.Time{}, ""
 	m.startSpin()
-	m.spawn(func() tea.Msg { return promptMsg{m.session.Prompt(m.ctx, msg)} })
+	m.spawn(func() tea.Msg { return promptMsg{msg, m.session.Prompt(m.ctx, msg)} })
 }
 
-func (m *model) prompted(err error) {
+// prompted is told that a turn is over. A message that did not even start one goes back into the editor.
+func (m *model) prompted(msg promptMsg) {
 	m.turn.running--
-	if err != nil && m.ctx.Err() == nil && err != context.Canceled {
+	if err := msg.err; err != nil && m.ctx.Err() == nil && !errors.Is(err, context.Canceled) {
 		m.tell("error", err.Error())
+		if !m.turn.started && m.edit.Empty() {
+			m.edit.SetMessage(msg.message)
+		}
 	}
-	if !m.busy() {
-		m.turn.stopping = false
+	m.release()
+}
+
+// release sends the messages that came too late for their turn, when that is over.
+func (m *model) release() {
+	if m.busy() {
+		return
+	}
+	m.turn.stopping = time.Time{}
+	if len(m.held) > 0 {
+		next := m.held[0]
+		m.held = m.held[1:]
+		m.taken(next)
+		m.prompt(next)
 	}
 }
 
@@ -97,7 +115,9 @@ func (m *model) interrupt() {
 	if !m.busy() {
 		return
 	}
-	m.turn.stopping = true
+	if m.turn.stopping.IsZero() {
+		m.turn.stopping = m.now()
+	}
 	m.spawn(func() tea.Msg { m.session.Interrupt(); return nil })
 }
 

@@ -25,7 +25,6 @@ type vt struct {
 	mainX      int
 	mainY      int
 	modes      map[string]bool
-	titles     []string
 	osc        []string
 	clears     int // full clears
 	unknown    []string
