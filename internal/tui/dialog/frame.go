@@ -118,7 +118,6 @@ func (f frame) bottom(width int) string {
 	}
 	if cells > 0 {
 		spans = append(spans, line.Span{Text: " "})
-		cells++
 	}
 	if width < narrow {
 		return line.Join(width, spans...)
