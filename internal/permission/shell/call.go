@@ -266,7 +266,7 @@ func (a *analysis) addPart(c *call, sc *scope) int {
 			a.soften(&p, "it sets the variable "+as.name)
 		}
 	}
-	if len(c.assigns) > 0 {
+	if len(c.assigns) > 0 && !onlyLocale(c.assigns) {
 		a.soften(&p, "it sets the variable "+c.assigns[0].name)
 	}
 	if (c.use.Transparent && len(c.use.Inner) > 0) || (c.sub && !a.transparent(c)) {
@@ -397,6 +397,19 @@ var safeVariables = set{
 // safeVariable reports whether a variable is one of those that allow rules look through.
 func safeVariable(name string) bool {
 	return safeVariables.has(name) || (strings.HasPrefix(name, "LC_") && syntax.ValidName(name))
+}
+
+// onlyLocale reports whether assignments only choose among the languages that every system has: LC_ALL=C.
+func onlyLocale(list []assigned) bool {
+	for _, as := range list {
+		if as.name != "LANG" && !(strings.HasPrefix(as.name, "LC_") && safeVariable(as.name)) {
+			return false
+		}
+		if !as.known || as.show != as.name+"="+as.text || !among(as.text, "C", "POSIX", "C.UTF-8", "en_US.UTF-8") {
+			return false
+		}
+	}
+	return true
 }
 
 // texts are the text of a call as rules see it, and more for deny and ask rules.

@@ -143,6 +143,10 @@ func (a *analysis) callOutput(words []word, in input, sc *scope) (string, bool) 
 		if len(args) == 1 {
 			return filepath.Base(args[0]) + "\n", known
 		}
+	case "pwd":
+		if len(sc.dirs) == 1 && len(args) == 0 {
+			return sc.dirs[0] + "\n", known
+		}
 	case "find":
 		// What it starts from stands for what it finds, when it takes everything.
 		var roots []string

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -65,6 +66,8 @@ func (a *analysis) literalPiece(text string, sc *scope, first, last bool) []piec
 			return []piece{{text: a.world.Home(), show: "~", tilde: true, literal: true}, {text: rest, show: unescape(rest)}}
 		case user == "+":
 			return []piece{{text: sc.dir(), show: "~+", worked: true, unknown: sc.dirs == nil}, {text: rest, show: unescape(rest)}}
+		case user != "" && user == filepath.Base(a.world.Home()):
+			return []piece{{text: a.world.Home(), show: "~" + user, worked: true}, {text: rest, show: unescape(rest)}}
 		default:
 			return []piece{{text: text, show: text, worked: true, unknown: true}}
 		}

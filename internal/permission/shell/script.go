@@ -15,6 +15,22 @@ func quote(text string) string {
 
 // rewrite writes a command that only looks anew: every word in quotes, the program by its path.
 func (a *analysis) rewrite(c *call, p *permission.Part, inner string) (script string, ok bool) {
+	script, ok = a.rewriteWords(c, p, inner)
+	if !ok || len(c.assigns) == 0 {
+		return script, ok
+	}
+	if !strings.HasPrefix(script, "'/") && !strings.HasPrefix(script, "builtin ") {
+		return "", false // no place for variables before a compound command
+	}
+	var b strings.Builder
+	for _, as := range c.assigns {
+		b.WriteString(as.name + "=" + quote(as.text) + " ")
+	}
+	return b.String() + script, onlyLocale(c.assigns)
+}
+
+// rewriteWords is rewrite without the variables before the command.
+func (a *analysis) rewriteWords(c *call, p *permission.Part, inner string) (script string, ok bool) {
 	if len(c.use.Inner) > 0 {
 		return a.rewriteWrapper(c, p, inner)
 	}

@@ -126,6 +126,9 @@ func (a *analysis) command(s *syntax.Stmt, sc *scope, in input, rd redirected) (
 			a.arithmetic(x, sc)
 		}
 	case *syntax.TestClause:
+		if words, ok := fileTest(c.X); ok {
+			return a.run(&call{words: words, raw: a.source(c, sc)}, sc)
+		}
 		a.evaluate(s, sc, "[[ ]]")
 		a.test(c.X, sc)
 	case *syntax.DeclClause:
@@ -374,6 +377,27 @@ func (a *analysis) arithmetic(x syntax.ArithmExpr, sc *scope) {
 	case *syntax.FlagsArithm:
 		a.arithmetic(x.X, sc)
 	}
+}
+
+// fileTest is [[ -f x ]] as test -f x, where that is the same: one look at a file whose name is plain text.
+func fileTest(x syntax.TestExpr) (words []word, ok bool) {
+	unary, ok := x.(*syntax.UnaryTest)
+	if !ok {
+		return nil, false
+	}
+	switch unary.Op {
+	case syntax.TsExists, syntax.TsRegFile, syntax.TsDirect, syntax.TsRead, syntax.TsWrite, syntax.TsExec, syntax.TsNoEmpty, syntax.TsSmbLink:
+	default:
+		return nil, false
+	}
+	w, ok := unary.X.(*syntax.Word)
+	if !ok || w.Lit() == "" || strings.ContainsAny(w.Lit(), "*?[]{}~=\\$`!^#<>()|&; \t\r\n") {
+		return nil, false
+	}
+	for _, text := range []string{"test", unary.Op.String(), w.Lit()} {
+		words = append(words, word{text: text, show: text})
+	}
+	return words, true
 }
 
 // test walks [[ ]].
