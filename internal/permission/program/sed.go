@@ -34,6 +34,12 @@ func (c *call) sedScript(w Word) {
 	s := sedScript{text: w.Text}
 	if !s.script() {
 		c.exact("the sed script " + w.Text + " may do more than print")
+		for line := range strings.SplitSeq(w.Text, "\n") {
+			// The e command runs the rest of its line.
+			if before, run, ok := strings.Cut(line, "e "); ok && strings.Trim(before, "0123456789$,;!{} \t") == "" {
+				c.Script = append(c.Script, run)
+			}
+		}
 	}
 }
 

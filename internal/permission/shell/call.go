@@ -129,7 +129,8 @@ func (a *analysis) assign(list []assigned, raw string, place int, sc *scope) {
 // value looks at a value that bash may run later: PS4, PROMPT_COMMAND and all that holds a substitution.
 func (a *analysis) value(as assigned, sc *scope) {
 	switch as.name {
-	case "PROMPT_COMMAND":
+	case "PROMPT_COMMAND", "PAGER", "GIT_PAGER", "MANPAGER", "BAT_PAGER", "GH_PAGER", "EDITOR", "VISUAL", "GIT_EDITOR", "GIT_SEQUENCE_EDITOR",
+		"GIT_SSH_COMMAND", "GIT_EXTERNAL_DIFF", "GIT_ASKPASS", "SSH_ASKPASS", "BROWSER", "FZF_DEFAULT_COMMAND":
 		a.nestedScript(as.text, sc, as.name, nil)
 	default:
 		a.prompt(as.text, sc, "the value of "+as.name)
