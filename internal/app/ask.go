@@ -269,3 +269,13 @@ func (s *Session) Consider(ctx context.Context, c llm.ToolCall) (Considered, err
 	}
 	return Considered{}, fmt.Errorf("the tool %s is not there; a rule or flag took it away", c.Name)
 }
+
+// mayRead is what would be decided on reading one file.
+func (s *Session) mayRead(path string) permission.Effect {
+	if s.policy == nil {
+		return permission.Allow
+	}
+	return s.policy.Decide(permission.Request{
+		Tool: "Read", Accesses: []permission.Access{{Kind: permission.Read, Target: path, Node: permission.File}}, Mode: s.Mode(), Dir: s.Dir(),
+	}).Effect
+}

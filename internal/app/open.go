@@ -111,6 +111,7 @@ func (i *Instance) newEnv(_ context.Context, s *Session) (*tool.Env, error) {
 		BashOutput: i.settings().Bash.MaxOutputLength,
 	}
 	env.Cache.Configure(i.settings().ExploreCache.Enabled, i.settings().ExploreCache.MaxEntries, ms(i.settings().ExploreCache.DirectoryTTLMs))
+	env.MayRead = s.mayRead
 	if s.log != nil {
 		env.Blob = s.log.Blob
 		env.NewBlob = func(ctx context.Context, name string) (tool.BlobWriter, error) { return s.log.BlobWriter(ctx, name) }

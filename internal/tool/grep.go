@@ -70,6 +70,8 @@ type search struct {
 	filter        *fileFilter
 	start         files.Path
 	env           *Env
+	open          bool     // the start may be read without a question
+	left          []string // names of files that were left out
 }
 
 type grepper struct{ env *Env }
@@ -142,6 +144,7 @@ func (s *search) run(ctx context.Context) (*agent.Result, error) {
 	}
 	limited, cancel := context.WithTimeout(ctx, searchTime)
 	defer cancel()
+	s.open = s.env.MayRead == nil || s.env.MayRead(s.start.Real) == permission.Allow
 	found, err := s.find(limited)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
@@ -152,6 +155,9 @@ func (s *search) run(ctx context.Context) (*agent.Result, error) {
 	}
 	if err != nil {
 		return nil, err
+	}
+	if left := s.leftOut(); left != "" {
+		found.note = strings.TrimSpace(found.note + " " + left)
 	}
 	r := s.result(found)
 	if found.note == "" {
@@ -183,6 +189,7 @@ func (s *search) find(ctx context.Context) (*hits, error) {
 	}
 	found, err := s.native(ctx, m, budget)
 	if errors.Is(err, errLargeTree) {
+		s.left = nil
 		return s.ripgrep(ctx, rg)
 	}
 	return found, err

@@ -127,6 +127,9 @@ func (p *pool) feed(budget int) func(files.Entry) error {
 		if e.Type != 0 || !p.s.filter.match(e.Rel, e.Ignored) {
 			return nil // not a regular file, or not asked for
 		}
+		if p.s.hidden(e.Path) {
+			return nil
+		}
 		if p.s.mode == modeContent && p.lines.Load() >= need {
 			return files.SkipAll
 		}

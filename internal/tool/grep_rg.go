@@ -132,7 +132,7 @@ func (s *search) readRipgrep(out io.Reader) (*hits, error) {
 		err = s.readLines(r, h)
 	}
 	// To rg a file that a glob names need not be of the type; here it must be both.
-	h.files = slices.DeleteFunc(h.files, func(f fileHits) bool { return !s.filter.ofType(f.rel) })
+	h.files = slices.DeleteFunc(h.files, func(f fileHits) bool { return !s.filter.ofType(f.rel) || s.hidden(f.path) })
 	slices.SortFunc(h.files, func(a, b fileHits) int { return walkOrder(a.rel, b.rel) })
 	return h, err
 }

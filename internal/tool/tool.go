@@ -49,6 +49,9 @@ type Env struct {
 	// InContext tells whether the result of an earlier call is still in the conversation as the model
 	// will see it. Nil: never, so that nothing is answered with "you have seen this".
 	InContext func(callID string) bool
+	// MayRead is what would be decided on reading one file by itself. A search over a folder leaves out what it
+	// does not allow. Nil: everything may be read.
+	MayRead func(path string) permission.Effect
 	// Environ is the environment of child processes before lathe's own keys are removed. Nil: os.Environ.
 	Environ func() []string
 	// ChildEnv changes how the environment of child processes is cleaned.
