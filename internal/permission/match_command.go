@@ -28,7 +28,20 @@ func (t pattern) allows(p Part) bool {
 	if t.text == p.Text || t.text == p.Raw {
 		return true
 	}
-	return p.Exact && !p.Literal && t.matches(p.Text)
+	return p.Exact && !p.Literal && t.matches(p.Text) && !t.climbs(p.Text)
+}
+
+// climbs reports whether a * that stands for the rest of a path (src/*) would let the path out again by "..".
+func (t pattern) climbs(s string) bool {
+	if !strings.Contains(t.text, "/*") || strings.Contains(t.text, "..") {
+		return false
+	}
+	for word := range strings.FieldsSeq(s) {
+		if strings.Contains("/"+word+"/", "/../") {
+			return true
+		}
+	}
+	return false
 }
 
 // denies holds a deny or ask rule against every part of a command and every other way to see it.

@@ -16,6 +16,11 @@ var ruleCases = []struct {
 	subject string
 	want    bool
 }{
+	{`Bash(touch src/*)`, permission.Allow, `touch src/a.go`, true},
+	{`Bash(touch src/*)`, permission.Allow, `touch src/../secret`, false},
+	{`Bash(touch src/*)`, permission.Allow, `touch src/a src/..`, false},
+	{`Bash(touch src/*)`, permission.Allow, `touch src/a..b`, true},
+	{`Bash(touch src/*)`, permission.Deny, `touch src/../secret`, true},
 	{`Bash(npm run test *)`, permission.Allow, `npm run test && npm run lint`, false},
 	{`Bash(npm run test *)`, permission.Allow, `npm run test | tee out`, false},
 	{`Bash(npm run test *)`, permission.Allow, `npm run test --watch`, true},
