@@ -95,7 +95,8 @@ func (m *model) dialogKey(k tea.KeyPressMsg, press keys.Press) {
 			actions = append(actions, hit.Action)
 		}
 	}
-	if len(actions) == 0 && k.Text == "" {
+	list, _ := m.dialogs.Top().(*dialog.Picker)
+	if own := list != nil && list.Takes(keys.Stroke(k)); !own && len(actions) == 0 && k.Text == "" {
 		for _, hit := range press.Hits {
 			if m.everywhere(hit.Action) {
 				return

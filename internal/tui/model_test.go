@@ -16,6 +16,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/permission"
 	"github.com/lathe-dev/lathe/internal/term"
+	"github.com/lathe-dev/lathe/internal/tui/dialog"
 	"github.com/lathe-dev/lathe/internal/tui/line"
 )
 
@@ -405,5 +406,22 @@ func TestAMessageTooLateForItsTurnWaitsForTheEnd(t *testing.T) {
 	m.apply1(event.TurnEnd{Reason: event.EndCompleted})
 	if len(m.held) != 0 || m.turn.running != 1 || len(m.steered) != 0 {
 		t.Errorf("%d held, %d running, %q waiting", len(m.held), m.turn.running, m.steered)
+	}
+}
+
+func TestAListTakesItsOwnKeysBeforeTheRest(t *testing.T) {
+	m := newTestModel(t, 80, 24)
+	list := dialog.NewPicker(event.Pick{
+		Title: "Sessions", Command: "resume", Items: []event.PickItem{{ID: "a", Label: "one"}},
+		Actions: []event.PickAction{{Key: "ctrl+d", Label: "delete", Command: "delete-session", Undo: "restore-session", Refresh: "sessions"}},
+	}, m.look.theme)
+	m.dialogs.Open(list)
+	m.press(uv.Key{Code: 'd', Mod: uv.ModCtrl})
+	if !list.Takes("ctrl+z") {
+		t.Fatal("what was deleted cannot be taken back")
+	}
+	m.press(uv.Key{Code: 'z', Mod: uv.ModCtrl})
+	if list.Takes("ctrl+z") {
+		t.Error("ctrl+z did something else")
 	}
 }

@@ -2,6 +2,7 @@ package dialog
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -89,6 +90,17 @@ func (d *Picker) item() *event.PickItem {
 // Contexts are those of a list with a line that is typed into.
 func (d *Picker) Contexts() []keys.Context { return typing }
 
+// Takes reports whether a key of that name does something in this list, whatever it does elsewhere.
+func (d *Picker) Takes(name string) bool {
+	if name == undoKey {
+		return d.undo != nil
+	}
+	return slices.ContainsFunc(d.pick.Actions, func(a event.PickAction) bool { return a.Key == name })
+}
+
+// undoKey takes back what was done last with an item.
+const undoKey = "ctrl+z"
+
 // Key takes a key.
 func (d *Picker) Key(k Key) Result {
 	if d.asking != nil {
@@ -101,7 +113,7 @@ func (d *Picker) Key(k Key) Result {
 		}
 	}
 	switch {
-	case k.Name == "ctrl+z" && d.undo != nil:
+	case k.Name == undoKey && d.undo != nil:
 		r := Result{Run: d.undo, After: d.refresh(""), Toast: "undone"}
 		d.undo = nil
 		return r
@@ -135,7 +147,7 @@ func (d *Picker) act(a *event.PickAction, item event.PickItem) Result {
 	r := Result{Run: &Command{a.Command, item.ID}, After: d.refresh(a.Refresh)}
 	if d.undo = nil; a.Undo != "" {
 		d.undo = &Command{a.Undo, item.ID}
-		r.Toast = a.Label + ": ctrl+z takes it back"
+		r.Toast = a.Label + ": " + undoKey + " takes it back"
 	}
 	return r
 }
@@ -232,7 +244,7 @@ func (d *Picker) hints() []hint {
 		hs = append(hs, hint{a.Key, a.Label})
 	}
 	if d.undo != nil {
-		hs = append(hs, hint{"ctrl+z", "undo"})
+		hs = append(hs, hint{undoKey, "undo"})
 	}
 	return append(hs, hint{"esc", "close"})
 }
