@@ -332,6 +332,7 @@ func (c *controller) request(ctx context.Context, l inputLine) error {
 		return c.w.encode(controlResponse{"control_response", controlFailed{"error", l.RequestID, "the request cannot be read: " + err.Error()}})
 	}
 	answer, err := c.control(ctx, r)
+	defer c.cut() // after the answer, so that a host reads it before the result of the turn that ends
 	if err != nil {
 		return c.w.encode(controlResponse{"control_response", controlFailed{"error", l.RequestID, oneMessage(err)}})
 	}
@@ -357,14 +358,11 @@ func (c *controller) control(ctx context.Context, r controlRequest) (any, error)
 	return nil, fmt.Errorf("lathe does not know the control request %q", r.Subtype)
 }
 
-// interrupted ends the running turn. Queued messages stay, unless the host wants them gone.
+// interrupted notes that the running turn is to end. Queued messages stay, unless the host wants them gone.
 func (c *controller) interrupted(cancelQueued bool) any {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.stopped = c.running
-	if c.interrupt != nil {
-		c.interrupt()
-	}
 	ids := []string{}
 	for _, m := range c.queue {
 		ids = append(ids, m.ID)
@@ -374,6 +372,15 @@ func (c *controller) interrupted(cancelQueued bool) any {
 	}
 	c.queue = nil
 	return map[string]any{"still_queued": []string{}, "cancelled": ids}
+}
+
+// cut ends the running turn if the host wants that.
+func (c *controller) cut() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.stopped && c.interrupt != nil {
+		c.interrupt()
+	}
 }
 
 func (c *controller) setMode(ctx context.Context, m permission.Mode) (any, error) {
