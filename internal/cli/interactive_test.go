@@ -106,6 +106,24 @@ func (s *seat) types(keys string) {
 	}
 }
 
+// presses types a key again and again until a text is shown.
+func (s *seat) presses(key, want string) {
+	s.t.Helper()
+	tick := time.NewTicker(200 * time.Millisecond)
+	defer tick.Stop()
+	for range 100 {
+		s.types(key)
+		<-tick.C
+		s.mu.Lock()
+		shown := strings.Contains(s.out.String(), want)
+		s.mu.Unlock()
+		if shown {
+			return
+		}
+	}
+	s.t.Fatalf("%q does not bring %q", key, want)
+}
+
 // ends waits for the exit code and returns all that was shown.
 func (s *seat) ends(code int) string {
 	s.t.Helper()
@@ -163,7 +181,7 @@ func TestADumbTerminalConversesInPlainLines(t *testing.T) {
 func TestTheTerminalInterfaceConverses(t *testing.T) {
 	s := converse(t, "xterm-256color", twoReplies(), "hello")
 	s.sees("The first reply.")
-	s.types("\x03")
+	s.presses("\x03", "again leaves") // while the turn still ends, the key interrupts it
 	s.types("\x03")
 	out := s.ends(0)
 	if !strings.Contains(out, "\x1b[?1049h") || !strings.Contains(out, "\x1b[?1049l") || !strings.Contains(out, "lathe --resume ") {
