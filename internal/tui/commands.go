@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"strings"
 
-	tea "charm.land/bubbletea/v2"
-
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/term"
 	"github.com/lathe-dev/lathe/internal/tui/dialog"
@@ -35,7 +33,7 @@ func (m *model) commandLine(line string) {
 // commandFor runs a command, and after it another one whose output replaces the list.
 func (m *model) commandFor(list *dialog.Picker, c dialog.Command, after *dialog.Command) {
 	m.running++
-	m.spawn(func() tea.Msg {
+	m.spawn(func() any {
 		out, err := m.session.Command(m.ctx, c.Name, c.Args)
 		if err == nil && after != nil {
 			out, err = m.session.Command(m.ctx, after.Name, after.Args)
@@ -118,7 +116,7 @@ func (m *model) open(name string) {
 func (m *model) finish(d dialog.Dialog, r dialog.Result) {
 	if r.Answer != nil {
 		id, a := d.ID(), *r.Answer
-		m.spawn(func() tea.Msg {
+		m.spawn(func() any {
 			if err := m.session.Answer(id, a); err != nil {
 				return tellMsg{"warning", err.Error()}
 			}
@@ -146,7 +144,7 @@ func (m *model) copy(text string) {
 
 // palette opens the list of all commands with their keys.
 func (m *model) palette() {
-	m.spawn(func() tea.Msg {
+	m.spawn(func() any {
 		return paletteMsg{m.session.Complete(m.ctx, event.Query{Kind: event.QueryCommand})}
 	})
 }

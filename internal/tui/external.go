@@ -7,8 +7,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-
-	tea "charm.land/bubbletea/v2"
 )
 
 // editedMsg brings the text that the user edited in a program of their own.
@@ -26,7 +24,7 @@ func (m *model) openEditor(text string) {
 	m.term.stopReading()
 	m.term.drain()
 	m.term.leave("")
-	m.spawn(func() tea.Msg {
+	m.spawn(func() any {
 		edited, err := edit(m.options, text)
 		return editedMsg{edited, err}
 	})

@@ -4,7 +4,6 @@ import (
 	"sync"
 	"time"
 
-	tea "charm.land/bubbletea/v2"
 	uv "github.com/charmbracelet/ultraviolet"
 
 	"github.com/lathe-dev/lathe/internal/tui/keys"
@@ -38,8 +37,8 @@ type inputMsg struct{}
 // input takes what the terminal sent. It reports whether the user waits for an answer.
 func (m *model) input(e uv.Event) bool {
 	if k, ok := e.(uv.KeyPressEvent); ok {
-		if !m.wheelKey(tea.KeyPressMsg(k)) {
-			m.key(tea.KeyPressMsg(k))
+		if !m.wheelKey(k) {
+			m.key(k)
 		}
 		return true
 	}
@@ -71,15 +70,15 @@ const (
 
 // arrows are arrow keys that may come from the wheel.
 type arrows struct {
-	held  *tea.KeyPressMsg // waits for whether another one follows at once
-	at    time.Time        // when it came
-	wheel time.Time        // when the wheel was turned last
+	held  *uv.KeyPressEvent // waits for whether another one follows at once
+	at    time.Time         // when it came
+	wheel time.Time         // when the wheel was turned last
 }
 
 // wheelKey takes arrow keys that are the wheel's. False: the key is one.
-func (m *model) wheelKey(k tea.KeyPressMsg) bool {
-	up := k.Code == tea.KeyUp
-	if !up && k.Code != tea.KeyDown || k.Mod != 0 || !m.wheelScrolls() {
+func (m *model) wheelKey(k uv.KeyPressEvent) bool {
+	up := k.Code == uv.KeyUp
+	if !up && k.Code != uv.KeyDown || k.Mod != 0 || !m.wheelScrolls() {
 		m.flushWheel()
 		return false
 	}

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	tea "charm.land/bubbletea/v2"
+	uv "github.com/charmbracelet/ultraviolet"
 
 	"github.com/lathe-dev/lathe/internal/tui/dialog"
 	"github.com/lathe-dev/lathe/internal/tui/keys"
@@ -33,7 +33,7 @@ func (m *model) contexts() []keys.Context {
 }
 
 // key does what a key stands for.
-func (m *model) key(k tea.KeyPressMsg) {
+func (m *model) key(k uv.KeyPressEvent) {
 	m.typed = m.now()
 	press := m.keys.Press(k, m.contexts()...)
 	switch {
@@ -88,7 +88,7 @@ func (m *model) paste(s string) {
 }
 
 // dialogKey gives a key to the dialog in front, but for what holds everywhere.
-func (m *model) dialogKey(k tea.KeyPressMsg, press keys.Press) {
+func (m *model) dialogKey(k uv.KeyPressEvent, press keys.Press) {
 	var actions []keys.Action
 	for _, hit := range press.Hits {
 		if hit.Context != keys.Global {

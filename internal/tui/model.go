@@ -5,7 +5,6 @@ import (
 	"runtime"
 	"time"
 
-	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
 
 	"github.com/lathe-dev/lathe/internal/event"
@@ -129,11 +128,8 @@ func (m *model) start() {
 	}
 }
 
-// Init, Update and View make it a Bubble Tea model. View is empty: the screen draws.
-func (m *model) Init() tea.Cmd  { return nil }
-func (m *model) View() tea.View { return tea.View{} }
-
-func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+// update takes a message of the loop and draws.
+func (m *model) update(msg any) {
 	urgent := false
 	switch msg := msg.(type) {
 	case inputMsg:
@@ -167,18 +163,14 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		m.frames.armed = false
 	case wroteMsg:
 	default:
-		known := false
-		if urgent, known = m.heard(msg); !known {
-			return m, nil
-		}
+		urgent = m.heard(msg)
 	}
 	m.draw(urgent)
-	return m, nil
 }
 
 // heard takes an answer of the session, or of what else ran beside the loop. Urgent says that the user waits
-// for it; known is false for messages of Bubble Tea's own.
-func (m *model) heard(msg tea.Msg) (urgent, known bool) {
+// for it.
+func (m *model) heard(msg any) (urgent bool) {
 	switch msg := msg.(type) {
 	case unsteeredMsg:
 		m.held = append(m.held, msg.message)
@@ -189,15 +181,15 @@ func (m *model) heard(msg tea.Msg) (urgent, known bool) {
 		}
 	case foundMsg:
 		m.outs(m.edit.Answer(msg.gen, msg.found))
-		return true, true
+		return true
 	case imageMsg:
 		m.outs(m.edit.ImageLoaded(msg.id, msg.data, msg.err))
 	case outputMsg:
 		m.output(msg)
-		return true, true
+		return true
 	case paletteMsg:
 		m.openPalette(msg.found)
-		return true, true
+		return true
 	case sessionsMsg:
 		m.sessions = msg.found
 	case editedMsg:
@@ -205,10 +197,8 @@ func (m *model) heard(msg tea.Msg) (urgent, known bool) {
 	case unqueuedMsg:
 		m.taken(msg.message)
 		m.edit.SetMessage(msg.message)
-	default:
-		return false, false
 	}
-	return false, true
+	return false
 }
 
 func (m *model) result() Result {

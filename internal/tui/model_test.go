@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	tea "charm.land/bubbletea/v2"
 	uv "github.com/charmbracelet/ultraviolet"
 
 	"github.com/lathe-dev/lathe/internal/event"
@@ -54,7 +53,7 @@ func (m *model) says(i int, reply string) {
 
 func (m *model) press(keys ...uv.Key) {
 	for _, k := range keys {
-		m.key(tea.KeyPressMsg(k))
+		m.key(uv.KeyPressEvent(k))
 	}
 }
 
@@ -399,7 +398,7 @@ func TestAMessageThatStartsNoTurnComesBack(t *testing.T) {
 func TestAMessageTooLateForItsTurnWaitsForTheEnd(t *testing.T) {
 	m := newTestModel(t, 80, 20)
 	m.turn.active, m.steered = true, []string{"late"}
-	m.Update(unsteeredMsg{llm.UserText("late")})
+	m.update(unsteeredMsg{llm.UserText("late")})
 	if len(m.held) != 1 || m.turn.running != 0 {
 		t.Fatalf("%d held, %d running", len(m.held), m.turn.running)
 	}

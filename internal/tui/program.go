@@ -3,14 +3,11 @@ package tui
 import (
 	"context"
 	"errors"
-	"io"
 	"os"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
 
-	tea "charm.land/bubbletea/v2"
-	"github.com/charmbracelet/colorprofile"
 	uv "github.com/charmbracelet/ultraviolet"
 )
 
@@ -20,7 +17,7 @@ type program struct {
 	session Session
 	options Options
 	model   *model
-	tea     *tea.Program
+	mail    chan any // messages for the loop
 	term    *terminal
 	pump    *pump
 	inbox   inbox
@@ -39,22 +36,26 @@ type program struct {
 var errQuit = errors.New("the user left")
 
 func newProgram(ctx context.Context, s Session, o Options) *program {
-	p := &program{session: s, options: o}
+	p := &program{session: s, options: o, mail: make(chan any)}
 	p.ctx, p.cancel = context.WithCancelCause(ctx)
 	p.term = newTerminal(o.In, o.Out, o.Getenv("TERM"), modes{inline: o.Inline, mouse: o.Mouse})
 	p.term.guard = p.guard
 	p.pump = newPump(func() { p.send(eventsMsg{}) })
 	p.model = newModel(p)
-	p.tea = tea.NewProgram(p.model, tea.WithContext(p.ctx), tea.WithoutRenderer(), tea.WithFPS(1), tea.WithInput(nil), tea.WithOutput(io.Discard),
-		tea.WithoutSignalHandler(), tea.WithoutCatchPanics(), tea.WithColorProfile(colorprofile.NoTTY))
 	return p
 }
 
-// send gives the loop a message. It waits for the loop, so the loop itself must not call it.
-func (p *program) send(m tea.Msg) { p.tea.Send(m) }
+// send gives the loop a message. It waits for the loop, so the loop itself must not call it. After the end of
+// the loop it drops the message.
+func (p *program) send(m any) {
+	select {
+	case p.mail <- m:
+	case <-p.ctx.Done():
+	}
+}
 
 // spawn runs f in a goroutine and gives the loop what it returns, if anything.
-func (p *program) spawn(f func() tea.Msg) {
+func (p *program) spawn(f func() any) {
 	go func() {
 		defer p.guard()
 		if m := f(); m != nil {
@@ -92,7 +93,7 @@ func (p *program) run() (Result, error) {
 	stopSize := p.term.watchSize(func() { p.send(sizeMsg{}) })
 	p.watchSignals()
 	events, stopEvents := context.WithCancel(p.ctx)
-	p.spawn(func() tea.Msg { return endedMsg{p.pump.run(events, p.session.Next)} })
+	p.spawn(func() any { return endedMsg{p.pump.run(events, p.session.Next)} })
 
 	p.loop()
 
@@ -113,7 +114,7 @@ func (p *program) gone(err error) { p.cancel(err) }
 func (p *program) read() error {
 	return p.term.startReading(func(e uv.Event) {
 		if p.inbox.add(e) {
-			p.spawn(func() tea.Msg { return inputMsg{} })
+			p.spawn(func() any { return inputMsg{} })
 		}
 	}, p.gone)
 }
@@ -132,7 +133,14 @@ func (p *program) stopSignals() { p.unwatch() }
 func (p *program) loop() {
 	defer p.guard()
 	p.model.start()
-	_, _ = p.tea.Run() // its error repeats the cause of the context
+	for {
+		select {
+		case msg := <-p.mail:
+			p.model.update(msg)
+		case <-p.ctx.Done():
+			return
+		}
+	}
 }
 
 func (p *program) result() (Result, error) {

@@ -6,8 +6,6 @@ import (
 	"os"
 	"time"
 
-	tea "charm.land/bubbletea/v2"
-
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/tui/editor"
 )
@@ -32,9 +30,9 @@ func (m *model) outs(outs []editor.Out) {
 		case editor.Submit:
 			m.submit(out)
 		case editor.Ask:
-			m.spawn(func() tea.Msg { return foundMsg{out.Gen, m.session.Complete(m.ctx, out.Query)} })
+			m.spawn(func() any { return foundMsg{out.Gen, m.session.Complete(m.ctx, out.Query)} })
 		case editor.LoadImage:
-			m.spawn(func() tea.Msg {
+			m.spawn(func() any {
 				data, err := readImage(out.Path, out.Limit)
 				return imageMsg{out.ID, data, err}
 			})
@@ -102,6 +100,6 @@ func (m *model) toast(level, text string) {
 type tickMsg struct{}
 
 // later gives the loop a message when some time is over.
-func (m *model) later(d time.Duration, msg tea.Msg) {
+func (m *model) later(d time.Duration, msg any) {
 	time.AfterFunc(d, func() { m.program.send(msg) })
 }

@@ -1,10 +1,13 @@
 package tui
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 	"testing"
 
+	"github.com/charmbracelet/colorprofile"
+	uv "github.com/charmbracelet/ultraviolet"
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 )
@@ -167,17 +170,66 @@ func TestScrollingWritesOnlyWhatIsNew(t *testing.T) {
 	}
 }
 
-func BenchmarkAStreamingFrame(b *testing.B) {
-	s := newScreen(120, 40, false)
-	var lines []string
+// writer is a way to bring frames to a terminal; it returns the bytes written for one.
+type writer func(lines []string, cx, cy int) int
+
+func ownWriter(w, h int) writer {
+	s := newScreen(w, h, false)
+	return func(lines []string, cx, cy int) int {
+		return len(s.paint(frame{lines: lines, cx: cx, cy: cy, cursor: true}))
+	}
+}
+
+// ultravioletWriter is the renderer of ultraviolet, with scrolling by the terminal's own means switched on.
+func ultravioletWriter(w, h int) writer {
+	var out bytes.Buffer
+	r := uv.NewTerminalRenderer(&out, []string{"TERM=xterm-256color", "COLORTERM=truecolor"})
+	r.SetColorProfile(colorprofile.TrueColor)
+	r.SetFullscreen(true)
+	r.SetScrollOptim(true)
+	buf := uv.NewScreenBuffer(w, h)
+	return func(lines []string, cx, cy int) int {
+		out.Reset()
+		uv.NewStyledString(strings.Join(lines, "\n")).Draw(buf, buf.Bounds())
+		r.Render(buf.RenderBuffer)
+		r.MoveTo(cx, cy)
+		if err := r.Flush(); err != nil {
+			panic(err)
+		}
+		return out.Len()
+	}
+}
+
+// BenchmarkScreenWriter compares the screen writer with the renderer of ultraviolet, on what happens most: a
+// reply that scrolls by five lines a frame, one that grows in its last line, and a key that is echoed.
+func BenchmarkScreenWriter(b *testing.B) {
+	const w, h = 120, 40
+	var text []string
 	for i := range 1000 {
-		lines = append(lines, fmt.Sprintf("\x1b[1m%03d\x1b[m %s", i, strings.Repeat("\x1b[38;5;12mword\x1b[m ", 20)))
+		text = append(text, fmt.Sprintf("\x1b[1m%03d\x1b[m %s", i, strings.Repeat("\x1b[38;5;12mword\x1b[m ", 20)))
 	}
-	b.ReportAllocs()
-	bytes := 0
-	for i := 0; b.Loop(); i++ {
-		at := i * 5 % 900
-		bytes += len(s.paint(frame{lines: append(append([]string{}, lines[at:at+38]...), "> ", "status"), cx: 2, cy: 38, cursor: true}))
+	at := func(from int, live, typed string) []string {
+		return append(append([]string{}, text[from:from+h-3]...), live, "> "+typed, "status")
 	}
-	b.ReportMetric(float64(bytes)/float64(b.N), "B/frame")
+	frames := map[string]func(i int) ([]string, int){
+		"scroll": func(i int) ([]string, int) { return at(i*5%900, "", ""), 2 },
+		"grow":   func(i int) ([]string, int) { return at(0, strings.Repeat("word ", i%20), ""), 2 },
+		"echo":   func(i int) ([]string, int) { return at(0, "", strings.Repeat("x", i%60)), 2 + i%60 },
+	}
+	for _, kind := range []string{"scroll", "grow", "echo"} {
+		for _, of := range []struct {
+			name string
+			open func(w, h int) writer
+		}{{"own", ownWriter}, {"ultraviolet", ultravioletWriter}} {
+			b.Run(kind+"/"+of.name, func(b *testing.B) {
+				write, written := of.open(w, h), 0
+				b.ReportAllocs()
+				for i := 0; b.Loop(); i++ {
+					lines, cx := frames[kind](i)
+					written += write(lines, cx, h-2)
+				}
+				b.ReportMetric(float64(written)/float64(b.N), "B/frame")
+			})
+		}
+	}
 }

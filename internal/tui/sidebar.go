@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	tea "charm.land/bubbletea/v2"
-
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/term"
 )
@@ -30,7 +28,7 @@ func (m *model) toggleSidebar() {
 // loadSessions asks for the names of other sessions, when they are shown.
 func (m *model) loadSessions() {
 	if m.side {
-		m.spawn(func() tea.Msg {
+		m.spawn(func() any {
 			return sessionsMsg{m.session.Complete(m.ctx, event.Query{Kind: event.QueryArgument, Name: "resume", Limit: 8})}
 		})
 	}

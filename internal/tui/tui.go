@@ -5,11 +5,10 @@
 // screen is to show; the live part is what of an inline screen still changes. [Run] opens it on a
 // [Session] and returns when the user leaves.
 //
-// How it works: a Bubble Tea program runs the loop. Key presses come from a reader, events from a pump that
-// hands over all that came since the last frame; both only change the model. A frame is composed from
-// laid out lines that are kept, and the screen writes the cells that differ from what the terminal shows.
-// Bubble Tea's own renderer is not used: it draws at fixed ticks, which makes an echo wait for half a
-// frame, and clears the whole screen when the size changes.
+// How it works: one loop owns the model and takes messages. Key presses come from a reader, events from a
+// pump that hands over everything since the last frame; both only change the model. A frame is composed from
+// lines whose layout is kept, and the screen writes the cells that differ from what the terminal shows, as
+// soon as the frame is due.
 //
 // Promises: the loop never waits for the session, the disk or the terminal. Only what is visible is laid
 // out; what was scrolled away costs nothing but its text. At most 60 frames a second, and none when nothing

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"time"
 
-	tea "charm.land/bubbletea/v2"
-
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/tui/theme"
 )
@@ -28,7 +26,7 @@ func (m *model) send(msg llm.Message, after bool) {
 		if !after {
 			m.steered = append(m.steered, firstLine(msg.PlainText()))
 		}
-		m.spawn(func() tea.Msg {
+		m.spawn(func() any {
 			if m.session.Steer(msg, after) {
 				return nil
 			}
@@ -44,7 +42,7 @@ func (m *model) waiting() bool { return len(m.steered) > 0 || len(m.state.Queued
 
 // unqueue takes the newest message that was not delivered back into the editor.
 func (m *model) unqueue() {
-	m.spawn(func() tea.Msg {
+	m.spawn(func() any {
 		msg, ok := m.session.Unqueue()
 		if !ok {
 			return tellMsg{}
@@ -81,7 +79,7 @@ func (m *model) prompt(msg llm.Message) {
 	m.turns++
 	m.turn.began, m.turn.started, m.turn.stopping, m.turn.retry = m.now(), false, time.Time{}, ""
 	m.startSpin()
-	m.spawn(func() tea.Msg { return promptMsg{msg, m.session.Prompt(m.ctx, msg)} })
+	m.spawn(func() any { return promptMsg{msg, m.session.Prompt(m.ctx, msg)} })
 }
 
 // prompted is told that a turn is over. A message that did not even start one goes back into the editor.
@@ -118,7 +116,7 @@ func (m *model) interrupt() {
 	if m.turn.stopping.IsZero() {
 		m.turn.stopping = m.now()
 	}
-	m.spawn(func() tea.Msg { m.session.Interrupt(); return nil })
+	m.spawn(func() any { m.session.Interrupt(); return nil })
 }
 
 // tell adds a notice to the transcript.

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	tea "charm.land/bubbletea/v2"
 	uv "github.com/charmbracelet/ultraviolet"
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -13,15 +12,15 @@ import (
 	"github.com/lathe-dev/lathe/internal/tui/keys"
 )
 
-// pressed decodes what a terminal sends for keys, as Bubble Tea does.
-func pressed(t *testing.T, raw string) []tea.KeyPressMsg {
+// pressed decodes what a terminal sends for keys.
+func pressed(t *testing.T, raw string) []uv.KeyPressEvent {
 	t.Helper()
-	var out []tea.KeyPressMsg
+	var out []uv.KeyPressEvent
 	var d uv.EventDecoder
 	for b := []byte(raw); len(b) > 0; {
 		n, e := d.Decode(b)
 		if k, ok := e.(uv.KeyPressEvent); ok {
-			out = append(out, tea.KeyPressMsg(k))
+			out = append(out, k)
 		} else {
 			t.Fatalf("%q is %T", raw, e)
 		}
@@ -267,7 +266,7 @@ func TestNoSettingsBreakTheMap(t *testing.T) {
 		text := strings.Join(rapid.SliceOfN(piece, 0, 30).Draw(t, "pieces"), "")
 		m, _ := keys.Load([]byte(text))
 		r := keys.NewResolver(m)
-		p := r.Press(tea.KeyPressMsg{Code: 'c', Mod: tea.ModCtrl}, keys.Chat)
+		p := r.Press(uv.KeyPressEvent{Code: 'c', Mod: uv.ModCtrl}, keys.Chat)
 		if len(p.Hits) == 0 || p.Hits[len(p.Hits)-1].Action != keys.Interrupt {
 			t.Fatalf("%q: ctrl+c is %+v", text, p)
 		}
@@ -285,7 +284,7 @@ func TestLoadLeavesTheSettingsAlone(t *testing.T) {
 
 func BenchmarkPress(b *testing.B) {
 	r := keys.NewResolver(keys.Default())
-	k := tea.KeyPressMsg{Code: 'a', Text: "a"}
+	k := uv.KeyPressEvent{Code: 'a', Text: "a"}
 	b.ReportAllocs()
 	for b.Loop() {
 		r.Press(k, keys.Autocomplete, keys.Chat, keys.Scroll)

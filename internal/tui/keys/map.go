@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	tea "charm.land/bubbletea/v2"
+	uv "github.com/charmbracelet/ultraviolet"
 )
 
 // Map is which chord does what, in which context. It does not change once made; safe for concurrent use.
@@ -140,7 +140,7 @@ func NewResolver(m *Map) *Resolver { return &Resolver{m: m} }
 
 // Press takes a key. contexts are those the user is in, innermost first; Global is asked last without being
 // named. A key that comes to nothing is text to insert, or nothing. Esc ends a chord that is pending.
-func (r *Resolver) Press(k tea.KeyPressMsg, contexts ...Context) Press {
+func (r *Resolver) Press(k uv.KeyPressEvent, contexts ...Context) Press {
 	names := strokes(k)
 	if len(names) == 0 {
 		return Press{Pending: len(r.pending) > 0}

@@ -9,24 +9,24 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	tea "charm.land/bubbletea/v2"
+	uv "github.com/charmbracelet/ultraviolet"
 )
 
 // modifiers are in the order in which a stroke names them.
 var modifiers = []struct {
 	name string
-	bits tea.KeyMod
+	bits uv.KeyMod
 }{
-	{"ctrl", tea.ModCtrl},
-	{"alt", tea.ModAlt | tea.ModMeta},
-	{"shift", tea.ModShift},
-	{"hyper", tea.ModHyper},
-	{"super", tea.ModSuper},
+	{"ctrl", uv.ModCtrl},
+	{"alt", uv.ModAlt | uv.ModMeta},
+	{"shift", uv.ModShift},
+	{"hyper", uv.ModHyper},
+	{"super", uv.ModSuper},
 }
 
 // Stroke is the name of a key as settings write it: "ctrl+k", "shift+tab", "K" is "shift+k". It is "" for
 // what has no name: a modifier alone, text of several characters.
-func Stroke(k tea.KeyPressMsg) string {
+func Stroke(k uv.KeyPressEvent) string {
 	names := strokes(k)
 	if len(names) == 0 {
 		return ""
@@ -37,19 +37,19 @@ func Stroke(k tea.KeyPressMsg) string {
 // strokes lists the names under which a key may be bound, the usual one first. Terminals differ in what they
 // tell of a key on the second level (ctrl+_ is also ctrl+shift+-), and of keyboards that do not write Latin
 // letters, where a binding means the key at the place of that letter (kitty's base layout key).
-func strokes(k tea.KeyPressMsg) []string {
-	mod := k.Mod &^ (tea.ModCapsLock | tea.ModNumLock | tea.ModScrollLock)
-	if k.Text != "" && mod&^tea.ModShift == 0 {
+func strokes(k uv.KeyPressEvent) []string {
+	mod := k.Mod &^ (uv.ModCapsLock | uv.ModNumLock | uv.ModScrollLock)
+	if k.Text != "" && mod&^uv.ModShift == 0 {
 		return typed(k.Text)
 	}
-	if k.Code == tea.KeyExtended || k.Code == 0 || isModifier(k.Code) {
+	if k.Code == uv.KeyExtended || k.Code == 0 || isModifier(k.Code) {
 		return nil
 	}
 	names := []string{named(mod, keyName(k.Code))}
-	if second := k.ShiftedCode; mod&tea.ModShift != 0 && second > ' ' && !unicode.IsLetter(second) {
-		names = append(names, named(mod&^tea.ModShift, string(second)))
+	if second := k.ShiftedCode; mod&uv.ModShift != 0 && second > ' ' && !unicode.IsLetter(second) {
+		names = append(names, named(mod&^uv.ModShift, string(second)))
 	}
-	if k.BaseCode > ' ' && k.Code > unicode.MaxASCII && k.Code < tea.KeyExtended {
+	if k.BaseCode > ' ' && k.Code > unicode.MaxASCII && k.Code < uv.KeyExtended {
 		names = append(names, named(mod, keyName(k.BaseCode)))
 	}
 	return names
@@ -73,11 +73,11 @@ func keyName(code rune) string {
 	if code == '@' {
 		return "@"
 	}
-	return strings.ToLower(tea.Key{Code: code}.Keystroke())
+	return strings.ToLower(uv.Key{Code: code}.Keystroke())
 }
 
-func named(mod tea.KeyMod, name string) string {
-	if name == "@" && mod == tea.ModCtrl {
+func named(mod uv.KeyMod, name string) string {
+	if name == "@" && mod == uv.ModCtrl {
 		name = "space" // one and the same byte in most terminals
 	}
 	var b strings.Builder
@@ -90,7 +90,7 @@ func named(mod tea.KeyMod, name string) string {
 }
 
 func isModifier(code rune) bool {
-	return code >= tea.KeyLeftShift && code <= tea.KeyIsoLevel5Shift || code == tea.KeyCapsLock || code == tea.KeyScrollLock || code == tea.KeyNumLock
+	return code >= uv.KeyLeftShift && code <= uv.KeyIsoLevel5Shift || code == uv.KeyCapsLock || code == uv.KeyScrollLock || code == uv.KeyNumLock
 }
 
 // special are the keys that have a name of several letters.
@@ -162,7 +162,7 @@ func parseStroke(s string) (string, error) {
 	if i := strings.LastIndexByte(strings.TrimSuffix(s, "+"), '+'); i >= 0 && s != "+" {
 		head, key = s[:i], s[i+1:]
 	}
-	var mod tea.KeyMod
+	var mod uv.KeyMod
 	for m := range strings.SplitSeq(strings.ToLower(head), "+") {
 		bits, ok := modifier(canonical(m))
 		if head != "" && !ok {
@@ -173,22 +173,22 @@ func parseStroke(s string) (string, error) {
 	return parseKey(s, mod, key)
 }
 
-func modifier(name string) (tea.KeyMod, bool) {
+func modifier(name string) (uv.KeyMod, bool) {
 	for _, m := range modifiers {
 		if m.name == name {
-			return m.bits & (tea.ModCtrl | tea.ModAlt | tea.ModShift | tea.ModHyper | tea.ModSuper), true
+			return m.bits & (uv.ModCtrl | uv.ModAlt | uv.ModShift | uv.ModHyper | uv.ModSuper), true
 		}
 	}
 	return 0, false
 }
 
-func parseKey(s string, mod tea.KeyMod, key string) (string, error) {
+func parseKey(s string, mod uv.KeyMod, key string) (string, error) {
 	r, n := utf8.DecodeRuneInString(key)
 	if n == len(key) && r > ' ' && canonical(key) == key {
 		if mod == 0 && unicode.IsUpper(r) {
-			mod = tea.ModShift // K alone is shift+k; in ctrl+K it is only a way of writing
+			mod = uv.ModShift // K alone is shift+k; in ctrl+K it is only a way of writing
 		}
-		if mod == tea.ModShift && !unicode.IsLetter(r) {
+		if mod == uv.ModShift && !unicode.IsLetter(r) {
 			return "", fmt.Errorf("%q depends on the keyboard; write the character that the key types, as \"?\"", s)
 		}
 		return named(mod, string(unicode.ToLower(r))), nil
