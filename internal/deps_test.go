@@ -19,13 +19,13 @@ type row struct {
 // provider and a real tool.
 var table = func() map[string]row {
 	t := map[string]row{
-		"llm":        {nil, "the vocabulary everyone shares knows nobody"},
+		"llm":        {[]string{"fuzzy"}, "the vocabulary everyone shares knows nobody; fuzzy, which is plain computation, finds the model that a misspelled name means"},
 		"permission": {nil, "decisions must be testable and fuzzable alone, so they see no file, process or network"},
 		"sandbox":    {nil, "what starts processes must be readable on its own"},
 		"term":       {nil, "escaping is needed by every front end, and needs none of them"},
-		"config":     {nil, "settings are plain data; those who use them import config, never the reverse"},
+		"config":     {[]string{"fuzzy"}, "settings are plain data; those who use them import config, never the reverse; fuzzy finds the key that a misspelled one means"},
 
-		"fuzzy": {nil, "ranking what was typed against names is plain computation, wanted by files, commands and front ends"},
+		"fuzzy": {nil, "matching typed letters with names is plain computation, used at every level"},
 
 		"files": {[]string{"sandbox", "fuzzy"}, "finding files may start ripgrep, confined; the index ranks paths"},
 		"git":   {[]string{"sandbox"}, "git runs as a confined process in the hardened environment"},
@@ -46,11 +46,11 @@ var table = func() map[string]row {
 		"prompt":  {[]string{"llm", "files", "git", "sandbox"}, "what the model is told is messages made from the folder, not from the loop"},
 		"lsp":     {[]string{"files", "git", "sandbox"}, "a language server is a confined process over files"},
 
-		"agent": {[]string{"llm", "permission", "event", "session"}, "the loop knows functions and small interfaces, no tool and no front end"},
+		"agent": {[]string{"llm", "permission", "event", "session", "fuzzy"}, "the loop knows functions and small interfaces, no tool and no front end; fuzzy finds the tool that a misspelled name means"},
 	}
 	t["provider"] = row{[]string{"config", "sandbox", "llm", "llm/anthropic", "llm/openai", "llm/google"}, "which wire client answers is said by the settings, and the key may come from a command"}
 	agent := with(t["agent"].may, "agent")
-	t["tool"] = row{with(agent, "files", "git", "sandbox", "lsp", "prompt", "permission/shell"), "tools are leaves: the loop sees them as agent.Tool"}
+	t["tool"] = row{with(agent, "files", "git", "sandbox", "lsp", "prompt", "permission/shell", "fuzzy"), "tools are leaves: the loop sees them as agent.Tool"}
 	outside := row{[]string{"agent", "event", "llm", "permission", "sandbox"}, "what comes from outside sees the loop's contracts, not the built-in tools"}
 	t["mcp"], t["hook"], t["eval"] = outside, outside, outside
 	t["command"] = row{[]string{"agent", "event", "session", "fuzzy"}, "slash commands are the same for every front end, so they draw nothing"}

@@ -6,6 +6,8 @@ import (
 	"unicode"
 
 	"github.com/spf13/pflag"
+
+	"github.com/lathe-dev/lathe/internal/fuzzy"
 )
 
 // invocation is a command line after the reading that pflag cannot do: which words are the prompt, whether
@@ -153,7 +155,7 @@ func checkTypo(words []string) error {
 	if strings.ContainsFunc(w, unicode.IsSpace) || len(w) < 4 {
 		return nil
 	}
-	near, d := nearest(strings.ToLower(w), commandNames)
+	near, d := fuzzy.Nearest(w, commandNames, 2)
 	if d > 2 || d*3 > len(near) {
 		return nil
 	}
@@ -161,37 +163,3 @@ func checkTypo(words []string) error {
 }
 
 func isCommand(s string) bool { return slices.Contains(commandNames, s) }
-
-// nearest finds the name with the smallest edit distance.
-func nearest(s string, names []string) (string, int) {
-	best, at := "", 1<<30
-	for _, n := range names {
-		if d := distance(s, n); d < at {
-			best, at = n, d
-		}
-	}
-	return best, at
-}
-
-// distance is the edit distance with transpositions (optimal string alignment).
-func distance(a, b string) int {
-	prev2, prev, cur := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
-	for j := range prev {
-		prev[j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		cur[0] = i
-		for j := 1; j <= len(b); j++ {
-			cost := 1
-			if a[i-1] == b[j-1] {
-				cost = 0
-			}
-			cur[j] = min(prev[j]+1, cur[j-1]+1, prev[j-1]+cost)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				cur[j] = min(cur[j], prev2[j-2]+1)
-			}
-		}
-		prev2, prev, cur = prev, cur, prev2
-	}
-	return prev[len(b)]
-}

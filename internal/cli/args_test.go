@@ -102,14 +102,3 @@ func TestRulesAreSplitOutsideParentheses(t *testing.T) {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }
-
-func TestDistanceCountsSwapsOnce(t *testing.T) {
-	for _, tt := range []struct {
-		a, b string
-		want int
-	}{{"model", "model", 0}, {"modle", "model", 1}, {"", "abc", 3}, {"kitten", "sitting", 3}, {"session", "sesion", 1}} {
-		if got := distance(tt.a, tt.b); got != tt.want {
-			t.Errorf("distance(%q, %q) = %d, want %d", tt.a, tt.b, got, tt.want)
-		}
-	}
-}

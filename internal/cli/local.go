@@ -13,6 +13,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/app"
 	"github.com/lathe-dev/lathe/internal/config"
 	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/fuzzy"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/permission"
 	"github.com/lathe-dev/lathe/internal/term"
@@ -249,8 +250,11 @@ func chosenTools(o *Options) ([]string, error) {
 	for _, name := range splitRules([]string{o.Tools}) {
 		canonical, _ := tool.Canonical(name, nil)
 		if !looksLikeRule(canonical) || strings.Contains(canonical, "(") {
-			near, _ := nearest(canonical, toolNames)
-			return nil, usage("did you mean "+near+"? lathe tool list shows them", "--tools: there is no tool %q", name)
+			hint := "lathe tool list shows the tools"
+			if near, _ := fuzzy.Nearest(canonical, toolNames, max(2, len(canonical)/2)); near != "" {
+				hint = "did you mean " + near + "? " + hint
+			}
+			return nil, usage(hint, "--tools: there is no tool %q", name)
 		}
 		tools = append(tools, canonical)
 	}

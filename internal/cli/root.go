@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/lathe-dev/lathe/internal/fuzzy"
 )
 
 // commandNames are the words that are subcommands when they come first.
@@ -70,11 +72,13 @@ func flagError(c *cobra.Command, err error) error {
 	if unknown.GetSpecifiedShortnames() != "" {
 		return usage("see "+c.CommandPath()+" --help", "unknown flag -%s", name)
 	}
-	near, d := nearest(strings.ToLower(name), flagNames(c))
+	names := flagNames(c)
+	near, _ := fuzzy.Nearest(name, names, 1+len(name)/3)
+	if i := slices.IndexFunc(names, func(n string) bool { return strings.HasPrefix(n, name) }); near == "" && i >= 0 {
+		near = names[i]
+	}
 	hint := "see " + c.CommandPath() + " --help"
-	if d <= 1+len(name)/3 {
-		hint = "did you mean --" + near + "?"
-	} else if near != "" && strings.HasPrefix(near, name) {
+	if near != "" {
 		hint = "did you mean --" + near + "?"
 	}
 	return usage(hint, "unknown flag --%s", name)
@@ -147,7 +151,10 @@ func needCommand(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return usage("see "+c.CommandPath()+" --help", "%s needs one of: %s", c.CommandPath(), strings.Join(names, ", "))
 	}
-	near, _ := nearest(args[0], names)
-	return usage(fmt.Sprintf(`did you mean %q? A prompt that begins with this word: lathe -p "%s ..."`, near, c.Name()),
+	hint := "it has: " + strings.Join(names, ", ")
+	if near, _ := fuzzy.Nearest(args[0], names, max(2, len(args[0])/2)); near != "" {
+		hint = fmt.Sprintf("did you mean %q?", near)
+	}
+	return usage(fmt.Sprintf(`%s A prompt that begins with this word: lathe -p "%s ..."`, hint, c.Name()),
 		"%s has no command %q", c.CommandPath(), args[0])
 }

@@ -3,6 +3,8 @@ package config
 import (
 	"fmt"
 	"strings"
+
+	"github.com/lathe-dev/lathe/internal/fuzzy"
 )
 
 // Error is one mistake in the configuration. Its text is one line: the place, the key, what was found,
@@ -71,38 +73,6 @@ func (e *Error) asWarning(left string) Warning {
 
 // nearest returns the name closest to s, if it is close enough to be meant.
 func nearest(s string, names []string) string {
-	best, bestDist := "", max(1, len(s)/3)+1
-	for _, name := range names {
-		if d := distance(strings.ToLower(s), strings.ToLower(name), bestDist); d < bestDist {
-			best, bestDist = name, d
-		}
-	}
+	best, _ := fuzzy.Nearest(s, names, max(1, len(s)/3))
 	return best
-}
-
-// distance is the number of edits between a and b (a swap of neighbours counts as one), or limit if it is
-// not below that.
-func distance(a, b string, limit int) int {
-	if len(a)-len(b) >= limit || len(b)-len(a) >= limit {
-		return limit
-	}
-	prev2, prev, cur := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
-	for j := range prev {
-		prev[j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		cur[0] = i
-		for j := 1; j <= len(b); j++ {
-			cost := 1
-			if a[i-1] == b[j-1] {
-				cost = 0
-			}
-			cur[j] = min(prev[j]+1, cur[j-1]+1, prev[j-1]+cost)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				cur[j] = min(cur[j], prev2[j-2]+1)
-			}
-		}
-		prev2, prev, cur = prev, cur, prev2
-	}
-	return min(prev[len(b)], limit)
 }

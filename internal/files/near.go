@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/lathe-dev/lathe/internal/fuzzy"
 )
 
 // The budget of a search for near names in a whole tree.
@@ -116,39 +118,11 @@ func nameCost(want, name string) (int, bool) {
 	if wStem == nStem && len(wStem) > 1 {
 		return 1, true
 	}
-	if d := Distance(w, n, 3); d <= max(1, min(3, len(w)/4)) {
+	if d := fuzzy.Distance(w, n, 3); d <= max(1, min(3, len(w)/4)) {
 		return 1 + d, true
 	}
 	if len(wStem) >= 4 && len(nStem) >= 4 && (strings.Contains(n, wStem) || strings.Contains(w, nStem)) {
 		return 5, true
 	}
 	return 0, false
-}
-
-// Distance is the Levenshtein distance of two strings, or more than limit.
-func Distance(a, b string, limit int) int {
-	if len(a)-len(b) > limit || len(b)-len(a) > limit || len(a) > 255 || len(b) > 255 {
-		return limit + 1
-	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		diagonal, least := row[0], i
-		row[0] = i
-		for j := 1; j <= len(b); j++ {
-			cost := diagonal
-			if a[i-1] != b[j-1] {
-				cost++
-			}
-			diagonal = row[j]
-			row[j] = min(cost, row[j]+1, row[j-1]+1)
-			least = min(least, row[j])
-		}
-		if least > limit {
-			return limit + 1
-		}
-	}
-	return row[len(b)]
 }

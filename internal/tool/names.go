@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/lathe-dev/lathe/internal/files"
+	"github.com/lathe-dev/lathe/internal/fuzzy"
 )
 
 // Names are the built-in tools under their canonical names, whether they are there yet or not.
@@ -250,12 +250,6 @@ func Nearest(name string) string {
 	if c := canonicalName(name); slices.Contains(Names, c) {
 		return c
 	}
-	limit := max(2, len(name)/2)
-	best := ""
-	for _, n := range Names {
-		if d := files.Distance(strings.ToLower(name), strings.ToLower(n), limit); d <= limit {
-			best, limit = n, d-1
-		}
-	}
+	best, _ := fuzzy.Nearest(name, Names, max(2, len(name)/2))
 	return best
 }
