@@ -79,7 +79,7 @@ func (s *Session) Subscribe(ctx context.Context) *event.Subscription {
 	return s.bus.Subscribe(ctx, event.Options{})
 }
 
-func (s *Session) publish(b event.Body) { s.bus.Publish(s.ID(), "", b) }
+func (s *Session) publish(b event.Body) { s.bus.Publish(s.ID(), nil, b) }
 
 // Mode is the permission mode.
 func (s *Session) Mode() permission.Mode { return s.mode.Load().(permission.Mode) }

@@ -57,7 +57,7 @@ func bodies(bs ...event.Body) func(*fakeTurn) error {
 
 func (f *fake) publish(bs ...event.Body) {
 	for _, b := range bs {
-		f.bus.Publish("0190-session", "", b)
+		f.bus.Publish("0190-session", nil, b)
 	}
 }
 

@@ -75,12 +75,12 @@ func busy(f *fakeTurn) error {
 		event.Denied{Call: bash, Decision: permission.Decision{Effect: permission.Deny, Rule: "Bash(rm *)", Source: "user", Reason: "refused by a rule"}},
 		event.ToolEnd{Call: bash, Result: llm.TextResult(bash, "refused by a rule", true), Denied: true},
 	)
-	f.bus.Publish("sub", "toolu_3", event.TurnStart{Prompt: llm.UserText("look")})
-	f.bus.Publish("sub", "toolu_3", event.StepStart{Step: 1, Model: "small"})
-	f.bus.Publish("sub", "toolu_3", event.Delta{MessageID: "msg_s", Delta: llm.TextDelta{Text: "found"}})
-	f.bus.Publish("sub", "toolu_3", event.PartDone{MessageID: "msg_s", Part: llm.Text{Text: "found"}, Model: "small"})
-	f.bus.Publish("sub", "toolu_3", event.StepEnd{Step: 1, Usage: llm.Usage{Input: 3, Output: 4}, CostUSD: 0.125, Stop: llm.StopEndTurn})
-	f.bus.Publish("sub", "toolu_3", event.TurnEnd{Reason: event.EndCompleted, Steps: 1})
+	f.bus.Publish("sub", []string{"explore/toolu_3"}, event.TurnStart{Prompt: llm.UserText("look")})
+	f.bus.Publish("sub", []string{"explore/toolu_3"}, event.StepStart{Step: 1, Model: "small"})
+	f.bus.Publish("sub", []string{"explore/toolu_3"}, event.Delta{MessageID: "msg_s", Delta: llm.TextDelta{Text: "found"}})
+	f.bus.Publish("sub", []string{"explore/toolu_3"}, event.PartDone{MessageID: "msg_s", Part: llm.Text{Text: "found"}, Model: "small"})
+	f.bus.Publish("sub", []string{"explore/toolu_3"}, event.StepEnd{Step: 1, Usage: llm.Usage{Input: 3, Output: 4}, CostUSD: 0.125, Stop: llm.StopEndTurn})
+	f.bus.Publish("sub", []string{"explore/toolu_3"}, event.TurnEnd{Reason: event.EndCompleted, Steps: 1})
 	f.publish(
 		event.ToolEnd{Call: task, Result: llm.ToolResult{CallID: "toolu_3", Name: "Task", Parts: []llm.Part{
 			llm.Text{Text: "found"}, llm.Media{MIME: "image/png", Data: []byte("png")},

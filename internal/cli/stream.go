@@ -86,7 +86,7 @@ func (p *streamPrinter) event(e event.Event) error {
 	if p.only {
 		return nil
 	}
-	if p.partial != nil && e.Agent == "" {
+	if p.partial != nil && len(e.Agent) == 0 {
 		if err := p.partial.event(e); err != nil {
 			return err
 		}
@@ -111,12 +111,12 @@ func (p *streamPrinter) event(e event.Event) error {
 	case event.Denied:
 		return p.w.write(&deniedLine{
 			Type: "system", Subtype: "permission_denied", Tool: b.Call.Name, ToolUseID: b.Call.ID,
-			AgentID: e.Agent, ReasonType: reasonType(b), Reason: b.Decision.Rule, Message: b.Decision.Reason,
+			AgentID: event.CallOf(e.Agent), ReasonType: reasonType(b), Reason: b.Decision.Rule, Message: b.Decision.Reason,
 		})
 	case event.Notice:
 		return p.w.write(&informationalLine{Type: "system", Subtype: "informational", Content: b.Text, Level: level(b.Level)})
 	case event.TurnStart:
-		p.turn = p.turn || e.Agent == ""
+		p.turn = p.turn || len(e.Agent) == 0
 	case event.ModeChanged:
 		return p.modeChanged(b.Mode)
 	}
@@ -201,11 +201,12 @@ func level(s string) string {
 	return "info"
 }
 
-func parentOf(agent string) *string {
-	if agent == "" {
+func parentOf(agent []string) *string {
+	id := event.CallOf(agent)
+	if id == "" {
 		return nil
 	}
-	return &agent
+	return &id
 }
 
 func names(ds []Described) []string {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/lathe-dev/lathe/internal/event"
@@ -65,7 +66,7 @@ func (t *tally) reset() {
 
 // observe takes an event into account.
 func (t *tally) observe(e event.Event) {
-	main := e.Agent == ""
+	main, agent := len(e.Agent) == 0, strings.Join(e.Agent, "\x00")
 	switch b := e.Body.(type) {
 	case event.TurnStart:
 		if main {
@@ -73,7 +74,7 @@ func (t *tally) observe(e event.Event) {
 			t.started = e.Time
 		}
 	case event.StepStart:
-		t.now[e.Agent] = b.Model
+		t.now[agent] = b.Model
 		if main {
 			t.steps, t.streaming = b.Step, true
 		}
@@ -92,7 +93,7 @@ func (t *tally) observe(e event.Event) {
 	case event.Denied:
 		t.denials = append(t.denials, denial{b.Call.Name, b.Call.ID, objectOr(b.Call.Input)})
 	case event.StepEnd:
-		t.addStep(e.Agent, b)
+		t.addStep(agent, b)
 	case event.TurnEnd:
 		if main {
 			t.end = &b

@@ -43,7 +43,7 @@ func newTextPrinter(io *streams, now func() time.Time) *textPrinter {
 func (p *textPrinter) begin(About) error { return nil }
 
 func (p *textPrinter) event(e event.Event) error {
-	if e.Agent != "" {
+	if len(e.Agent) > 0 {
 		return nil
 	}
 	switch b := e.Body.(type) {

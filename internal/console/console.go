@@ -189,7 +189,7 @@ func (c *Console) session() *app.Session {
 }
 
 // publish puts an event of the session in front on the stream.
-func (c *Console) publish(b event.Body) { c.bus.Publish(c.session().ID(), "", b) }
+func (c *Console) publish(b event.Body) { c.bus.Publish(c.session().ID(), nil, b) }
 
 func (c *Console) notice(level, format string, args ...any) {
 	c.publish(event.Notice{Level: level, Text: fmt.Sprintf(format, args...)})
@@ -281,7 +281,7 @@ func (c *Console) afterTurn(s *app.Session, completed bool) *llm.Message {
 		if n > 1 {
 			text = fmt.Sprintf("%d messages were not sent; Up takes them back, and they are sent after the next turn", n)
 		}
-		c.bus.Publish(s.ID(), "", event.Notice{Level: "info", Text: text})
+		c.bus.Publish(s.ID(), nil, event.Notice{Level: "info", Text: text})
 	}
 	return nil
 }

@@ -42,7 +42,7 @@ func (t *tally) request(u llm.Usage) {
 func (t *tally) take(e event.Event) bool {
 	switch b := e.Body.(type) {
 	case event.StepEnd:
-		if e.Agent == "" {
+		if len(e.Agent) == 0 {
 			t.request(b.Usage)
 		}
 		t.costUSD += b.CostUSD
@@ -105,7 +105,7 @@ func (c *Console) publishStatus() {
 		tick.Reset(statusEvery)
 		if now := c.status(); !reflect.DeepEqual(now, last) {
 			last = now
-			c.bus.Publish(now.Session, "", now)
+			c.bus.Publish(now.Session, nil, now)
 		}
 	}
 }
@@ -149,7 +149,7 @@ func (c *Console) follow(events *event.Subscription) {
 		c.mu.Unlock()
 		switch e.Body.(type) {
 		case event.PartDone:
-			if e.Agent == "" {
+			if len(e.Agent) == 0 {
 				c.wantTitle(e.Session)
 			}
 		case event.StepEnd, event.TurnEnd, event.ModeChanged:

@@ -33,12 +33,12 @@ func (c *Console) put(ctx context.Context, s *app.Session, again bool) {
 	}
 	c.hear(s)
 	info := s.Log().Info()
-	c.bus.Publish(s.ID(), "", event.Opened{
+	c.bus.Publish(s.ID(), nil, event.Opened{
 		Session: s.ID(), Title: cmp.Or(info.Title, info.FirstPrompt), Dir: s.Dir(), Path: s.Log().Folder(), History: r.bodies,
 	})
-	c.bus.Publish(s.ID(), "", c.status())
+	c.bus.Publish(s.ID(), nil, c.status())
 	for _, n := range r.notes {
-		c.bus.Publish(s.ID(), "", event.Notice{Level: "warning", Text: n})
+		c.bus.Publish(s.ID(), nil, event.Notice{Level: "warning", Text: n})
 	}
 	c.refreshLine()
 }

@@ -52,9 +52,9 @@ func (b *Bus) Subscribe(ctx context.Context, o Options) *Subscription {
 	return s
 }
 
-// Publish stamps body and queues it for every subscription. It never waits for a reader. On a closed bus
-// it does nothing.
-func (b *Bus) Publish(session, agent string, body Body) {
+// Publish stamps body and queues it for every subscription. Agent is the chain of the agent that it comes
+// from and must not be changed afterwards. Publish never waits for a reader. On a closed bus it does nothing.
+func (b *Bus) Publish(session string, agent []string, body Body) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.closed {

@@ -48,7 +48,7 @@ func TestEventsAreNumberedWithoutGapsAndInOrder(t *testing.T) {
 	for w := range 8 {
 		wg.Go(func() {
 			for i := range 500 {
-				b.Publish(fmt.Sprint("s", w), "", event.StepStart{Step: i})
+				b.Publish(fmt.Sprint("s", w), nil, event.StepStart{Step: i})
 			}
 		})
 	}
@@ -85,7 +85,7 @@ func TestEverySubscriptionSeesTheSameOrder(t *testing.T) {
 		})
 	}
 	for i := range 2000 {
-		b.Publish("s", "", event.Notice{Text: fmt.Sprint(i)})
+		b.Publish("s", nil, event.Notice{Text: fmt.Sprint(i)})
 	}
 	b.Close()
 	wg.Wait()
@@ -117,7 +117,7 @@ func TestASlowReaderGetsAdjacentDeltasMerged(t *testing.T) {
 		event.ToolOutput{CallID: "c1", Text: "2"},
 		event.ToolOutput{CallID: "c2", Text: "3"},
 	} {
-		b.Publish("s", "", body)
+		b.Publish("s", nil, body)
 	}
 	want := []event.Body{
 		delta(llm.Started{ID: "x"}),
@@ -141,9 +141,9 @@ func TestASlowReaderGetsAdjacentDeltasMerged(t *testing.T) {
 func TestPiecesOfDifferentSessionsAndAgentsAreNotMerged(t *testing.T) {
 	b := event.NewBus()
 	s := b.Subscribe(t.Context(), event.Options{})
-	b.Publish("s", "", textDelta("m", 0, "a"))
-	b.Publish("s", "sub", textDelta("m", 0, "b"))
-	b.Publish("t", "sub", textDelta("m", 0, "c"))
+	b.Publish("s", nil, textDelta("m", 0, "a"))
+	b.Publish("s", []string{"sub"}, textDelta("m", 0, "b"))
+	b.Publish("t", []string{"sub"}, textDelta("m", 0, "c"))
 	if got := rest(t, b, s); len(got) != 3 {
 		t.Errorf("got %d events, want 3", len(got))
 	}
@@ -203,7 +203,7 @@ func flat(es []event.Event) string {
 				}
 			}
 		}
-		if name = e.Session + e.Agent + name; name != last {
+		if name = e.Session + strings.Join(e.Agent, "/") + name; name != last {
 			b.WriteString("\n" + name + ": ")
 			last = name
 		}
@@ -218,7 +218,7 @@ func TestMergingLosesNothingAndKeepsTheOrder(t *testing.T) {
 		slow, whole := b.Subscribe(context.Background(), event.Options{}), []event.Event(nil)
 		var got []event.Event
 		for i := range rapid.IntRange(0, 60).Draw(t, "events") {
-			body, agent := stream(t, i), rapid.SampledFrom([]string{"", "sub"}).Draw(t, "agent")
+			body, agent := stream(t, i), rapid.SampledFrom([][]string{nil, {"sub"}}).Draw(t, "agent")
 			b.Publish("s", agent, body)
 			whole = append(whole, event.Event{Session: "s", Agent: agent, Body: body})
 			if rapid.IntRange(0, 9).Draw(t, "read") == 0 {
@@ -248,7 +248,7 @@ func TestPublishDoesNotWaitForAReader(t *testing.T) {
 	b := event.NewBus()
 	s := b.Subscribe(t.Context(), event.Options{})
 	for range 100_000 {
-		b.Publish("s", "", textDelta("m", 0, "word "))
+		b.Publish("s", nil, textDelta("m", 0, "word "))
 	}
 	got := rest(t, b, s)
 	if len(got) != 1 || len(got[0].Body.(event.Delta).Delta.(llm.TextDelta).Text) != 500_000 {
@@ -259,10 +259,10 @@ func TestPublishDoesNotWaitForAReader(t *testing.T) {
 func TestASubscriptionCanBeNarrowed(t *testing.T) {
 	b := event.NewBus()
 	s := b.Subscribe(t.Context(), event.Options{Session: "a", NoDeltas: true})
-	b.Publish("b", "", event.Notice{Text: "other session"})
-	b.Publish("a", "", textDelta("m", 0, "x"))
-	b.Publish("a", "", event.ToolOutput{CallID: "c", Text: "x"})
-	b.Publish("a", "", event.Notice{Text: "mine"})
+	b.Publish("b", nil, event.Notice{Text: "other session"})
+	b.Publish("a", nil, textDelta("m", 0, "x"))
+	b.Publish("a", nil, event.ToolOutput{CallID: "c", Text: "x"})
+	b.Publish("a", nil, event.Notice{Text: "mine"})
 	got := rest(t, b, s)
 	if diff := cmp.Diff([]event.Body{event.Notice{Text: "mine"}}, bodies(got)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -273,7 +273,7 @@ func TestAReaderThatStandsStillIsCutAtItsLimit(t *testing.T) {
 	b := event.NewBus()
 	s := b.Subscribe(t.Context(), event.Options{Limit: 3})
 	for range 10 {
-		b.Publish("s", "", event.Notice{})
+		b.Publish("s", nil, event.Notice{})
 	}
 	if got := rest(t, b, s); len(got) != 3 {
 		t.Errorf("got %d events, want the 3 that fit", len(got))
@@ -296,7 +296,7 @@ func TestNextEndsWithItsContext(t *testing.T) {
 	if <-ended {
 		t.Error("Next returned an event that nobody published")
 	}
-	b.Publish("s", "", event.Notice{Text: "later"})
+	b.Publish("s", nil, event.Notice{Text: "later"})
 	if e, ok := s.Next(t.Context()); !ok || e.Seq != 1 {
 		t.Errorf("got %v %v; a cancelled wait must not close the subscription", e, ok)
 	}
@@ -306,7 +306,7 @@ func TestTheSubscriptionsContextClosesIt(t *testing.T) {
 	b := event.NewBus()
 	ctx, cancel := context.WithCancel(t.Context())
 	s := b.Subscribe(ctx, event.Options{})
-	b.Publish("s", "", event.Notice{Text: "before"})
+	b.Publish("s", nil, event.Notice{Text: "before"})
 	cancel()
 	n := 0
 	for e := range s.All(t.Context()) { // ends only when the context has closed it
@@ -322,7 +322,7 @@ func TestTheSubscriptionsContextClosesIt(t *testing.T) {
 func TestAClosedBusTakesAndGivesNothing(t *testing.T) {
 	b := event.NewBus()
 	b.Close()
-	b.Publish("s", "", event.Notice{})
+	b.Publish("s", nil, event.Notice{})
 	s := b.Subscribe(t.Context(), event.Options{})
 	if e, ok := s.Next(t.Context()); ok {
 		t.Errorf("got %v", e)
@@ -345,7 +345,7 @@ func BenchmarkPublishToOneReader(b *testing.B) {
 	body := event.StepStart{Step: 1}
 	b.ReportAllocs()
 	for b.Loop() {
-		bus.Publish("session", "", body)
+		bus.Publish("session", nil, body)
 	}
 	bus.Close()
 	b.ReportMetric(float64(<-read)/float64(b.N), "events-read/op")
@@ -361,7 +361,7 @@ func BenchmarkPublishDeltas(b *testing.B) {
 			body := textDelta("m", 0, "word ")
 			b.ReportAllocs()
 			for b.Loop() {
-				bus.Publish("session", "", body)
+				bus.Publish("session", nil, body)
 			}
 		})
 	}

@@ -13,6 +13,7 @@ package event
 
 import (
 	"encoding/json"
+	"strings"
 	"time"
 
 	"github.com/lathe-dev/lathe/internal/llm"
@@ -24,12 +25,22 @@ type Event struct {
 	Seq     uint64    `json:"seq"` // from 1, without gaps, per bus
 	Time    time.Time `json:"time"`
 	Session string    `json:"session"`
-	Agent   string    `json:"agent,omitempty"` // empty for the main agent; else the id of the call that runs the subagent
+	Agent   []string  `json:"agent,omitempty"` // the chain of agents, as in permission.Request; empty for the main one
 	Body    Body      `json:"body"`
 }
 
 // Body is what happened. Kind is its name in recorded form ("tool.end").
 type Body interface{ Kind() string }
+
+// CallOf is the id of the call that runs the innermost agent of a chain ("explore/toolu_7" is an agent of
+// the kind explore, run by the call toolu_7); empty for the main agent and for a link without an id.
+func CallOf(chain []string) string {
+	if len(chain) == 0 {
+		return ""
+	}
+	_, id, _ := strings.Cut(chain[len(chain)-1], "/")
+	return id
+}
 
 // TurnStart opens a turn.
 type TurnStart struct {
@@ -123,6 +134,7 @@ type UserMessage struct {
 // ToolStart says that a call is about to run; its start is on disk.
 type ToolStart struct {
 	Call    llm.ToolCall `json:"call"`
+	Parent  string       `json:"parent,omitempty"` // the call that made this one (Batch); empty: the model did
 	Title   string       `json:"title"`
 	Preview View         `json:"preview,omitempty"`
 }
@@ -136,6 +148,7 @@ type ToolOutput struct {
 // ToolEnd is a call's result, already on disk. Every call gets exactly one.
 type ToolEnd struct {
 	Call     llm.ToolCall   `json:"call"`
+	Parent   string         `json:"parent,omitempty"` // as in ToolStart
 	Result   llm.ToolResult `json:"result"`
 	Title    string         `json:"title"`
 	View     View           `json:"view,omitempty"`
@@ -175,6 +188,7 @@ type Answered struct {
 
 // Question asks the user. Permission is set for permission dialogs.
 type Question struct {
+	Agent   []string `json:"agent,omitempty"` // the chain of the agent that asks; empty for the main one
 	Title   string   `json:"title"`
 	Text    string   `json:"text,omitempty"`
 	Options []Option `json:"options,omitempty"`

@@ -42,12 +42,12 @@ func everyBody() []event.Body {
 		event.PartDone{MessageID: "r1", Index: 2, Part: call},
 		event.Response{Message: reply},
 		event.Denied{Call: call, Decision: permission.Decision{Effect: permission.Deny, Rule: "Edit(/etc/**)", Source: "user", Reason: "a rule", Guidance: "not there"}},
-		event.ToolStart{Call: call, Title: "a.go", Preview: event.Diff{Path: "a.go", Unified: "@@ -1 +1 @@\n-a\n+b\n", Added: 1, Removed: 1}},
+		event.ToolStart{Call: call, Parent: "batch_1", Title: "a.go", Preview: event.Diff{Path: "a.go", Unified: "@@ -1 +1 @@\n-a\n+b\n", Added: 1, Removed: 1}},
 		event.ToolOutput{CallID: "toolu_1", Text: "line\n"},
 		event.Notice{Level: "warning", Text: "disk almost full"},
 		event.ModeChanged{Mode: permission.AcceptEdits},
 		event.Asked{ID: "q1", Question: event.Question{
-			Title: "Edit a.go?", Text: "It is outside.", Options: []event.Option{{ID: event.ChoiceOnce, Label: "Yes", Help: "this call"}}, Multi: true, Free: true,
+			Agent: []string{"explore/t1"}, Title: "Edit a.go?", Text: "It is outside.", Options: []event.Option{{ID: event.ChoiceOnce, Label: "Yes", Help: "this call"}}, Multi: true, Free: true,
 			Permission: &permission.Request{CallID: "toolu_1", Tool: "Edit", Input: call.Input, Accesses: []permission.Access{{Kind: permission.Write, Target: "/w/a.go", Named: "a.go"}}, Mode: permission.Default, Agent: []string{"t1"}, Dir: "/w"},
 			Reason:     "no rule", Preview: event.Command{Command: "ls"}, Call: &call, Schema: json.RawMessage(`{"type":"object"}`),
 		}},
@@ -73,7 +73,7 @@ func everyBody() []event.Body {
 		event.Subagent{Agent: "explore", Title: "Look", Result: "found", Steps: 2, Session: "s2"},
 		event.UnknownView{Shape: "hologram", JSON: json.RawMessage(`{"shape":"hologram","depth":3}`)},
 	} {
-		bodies = append(bodies, event.ToolEnd{Call: call, Result: result, Title: "a.go", View: v, Meta: map[string]any{"lines": 2.0}, Denied: true, Duration: time.Second})
+		bodies = append(bodies, event.ToolEnd{Call: call, Parent: "batch_1", Result: result, Title: "a.go", View: v, Meta: map[string]any{"lines": 2.0}, Denied: true, Duration: time.Second})
 	}
 	return bodies
 }
@@ -81,7 +81,7 @@ func everyBody() []event.Body {
 func everyEvent() []event.Event {
 	var out []event.Event
 	for i, b := range everyBody() {
-		out = append(out, event.Event{Seq: uint64(i + 1), Time: time.Date(2026, 1, 2, 3, 4, 5, 6000, time.UTC), Session: "s1", Agent: "t1", Body: b})
+		out = append(out, event.Event{Seq: uint64(i + 1), Time: time.Date(2026, 1, 2, 3, 4, 5, 6000, time.UTC), Session: "s1", Agent: []string{"explore/t1"}, Body: b})
 	}
 	return out
 }
@@ -107,6 +107,27 @@ func TestEveryKindIsWrittenAsTheGoldenFileSays(t *testing.T) {
 	}
 	if diff := cmp.Diff(string(want), got.String()); diff != "" {
 		t.Errorf("recorded form (-golden +got):\n%s", diff)
+	}
+}
+
+func TestAnAgentThatWasRecordedAsACallIdIsReadAsAChain(t *testing.T) {
+	for _, c := range []struct{ agent, call string }{
+		{`"toolu_3"`, "toolu_3"},
+		{`""`, ""},
+		{`["general/toolu_1","explore/toolu_3"]`, "toolu_3"},
+		{`["plan"]`, ""},
+	} {
+		var e event.Event
+		line := `{"seq":1,"time":"2026-01-02T03:04:05Z","session":"s","agent":` + c.agent + `,"kind":"notice","body":{"level":"info","text":"x"}}`
+		if err := json.Unmarshal([]byte(line), &e); err != nil {
+			t.Fatalf("%s: %v", line, err)
+		}
+		if got := event.CallOf(e.Agent); got != c.call {
+			t.Errorf("agent %s: the call is %q, not %q", c.agent, got, c.call)
+		}
+		if c.agent == `""` && e.Agent != nil {
+			t.Errorf("the main agent was read as %q", e.Agent)
+		}
 	}
 }
 

@@ -1,6 +1,10 @@
 package event
 
-import "github.com/lathe-dev/lathe/internal/llm"
+import (
+	"slices"
+
+	"github.com/lathe-dev/lathe/internal/llm"
+)
 
 // passing reports that a body is a piece of something whose whole follows.
 func passing(b Body) bool {
@@ -13,7 +17,7 @@ func passing(b Body) bool {
 
 // merge adds e to p if both are pieces of the same thing, and says whether it did.
 func (p *pending) merge(e Event) bool {
-	if !passing(e.Body) || p.Session != e.Session || p.Agent != e.Agent {
+	if !passing(e.Body) || p.Session != e.Session || !slices.Equal(p.Agent, e.Agent) {
 		return false
 	}
 	body, ok := follow(p.Body, e.Body)

@@ -87,7 +87,7 @@ func (r *Recorder) run() {
 func (r *Recorder) fail(session string, err error) {
 	r.err = fmt.Errorf("the debug record in %s was ended: %w", r.dir, err)
 	r.sub.Close()
-	r.bus.Publish(session, "", Notice{Level: "warning", Text: r.err.Error() + "; the run goes on without it"})
+	r.bus.Publish(session, nil, Notice{Level: "warning", Text: r.err.Error() + "; the run goes on without it"})
 }
 
 func (r *Recorder) record(e Event) error {

@@ -21,16 +21,16 @@ import (
 // step publishes one step of a run with one call.
 func step(b *event.Bus, session string) {
 	call := llm.ToolCall{ID: "c1", Name: "Bash", Input: json.RawMessage(`{"command":"env"}`)}
-	b.Publish(session, "", event.StepStart{Step: 1, Model: "m"})
-	b.Publish(session, "", event.Request{Attempt: 1, URL: "https://x/v1?key=0123456789abc", Bytes: func() []byte {
+	b.Publish(session, nil, event.StepStart{Step: 1, Model: "m"})
+	b.Publish(session, nil, event.Request{Attempt: 1, URL: "https://x/v1?key=0123456789abc", Bytes: func() []byte {
 		return []byte(`{"z":1.0,"a":"my key is sk-ant-0123456789abcdefghij","b":"correct horse"}`)
 	}})
-	b.Publish(session, "", event.Delta{MessageID: "r", Delta: llm.TextDelta{Text: "hi"}})
-	b.Publish(session, "", event.Response{Message: llm.UserText("hi")})
-	b.Publish(session, "", event.ToolStart{Call: call, Title: "env"})
-	b.Publish(session, "", event.ToolOutput{CallID: "c1", Text: "A=1\n"})
-	b.Publish(session, "", event.ToolEnd{Call: call, Result: llm.TextResult(call, "OPENAI_API_KEY=abcdefgh123", false)})
-	b.Publish(session, "", event.StepEnd{Step: 1})
+	b.Publish(session, nil, event.Delta{MessageID: "r", Delta: llm.TextDelta{Text: "hi"}})
+	b.Publish(session, nil, event.Response{Message: llm.UserText("hi")})
+	b.Publish(session, nil, event.ToolStart{Call: call, Title: "env"})
+	b.Publish(session, nil, event.ToolOutput{CallID: "c1", Text: "A=1\n"})
+	b.Publish(session, nil, event.ToolEnd{Call: call, Result: llm.TextResult(call, "OPENAI_API_KEY=abcdefgh123", false)})
+	b.Publish(session, nil, event.StepEnd{Step: 1})
 }
 
 func read(t *testing.T, path ...string) string {
@@ -176,7 +176,7 @@ func TestASessionsIdCannotLeadOutOfTheFolder(t *testing.T) {
 	bus, dir := event.NewBus(), t.TempDir()
 	r := event.NewRecorder(bus, filepath.Join(dir, "debug"), event.RecorderOptions{})
 	for _, id := range []string{"", ".", "..", "../up", "/etc", "a/b", `a\b`, "x\x00y"} {
-		bus.Publish(id, "", event.Request{})
+		bus.Publish(id, nil, event.Request{})
 	}
 	if err := r.Close(); err != nil {
 		t.Fatal(err)
@@ -210,8 +210,8 @@ func TestDeltasAreRecordedOnRequest(t *testing.T) {
 func TestWhatHasNoRecordedFormIsNotedInItsPlace(t *testing.T) {
 	bus, dir := event.NewBus(), t.TempDir()
 	r := event.NewRecorder(bus, dir, event.RecorderOptions{})
-	bus.Publish("s", "", event.PartDone{})
-	bus.Publish("s", "", event.Request{Bytes: func() []byte { return []byte("not JSON") }})
+	bus.Publish("s", nil, event.PartDone{})
+	bus.Publish("s", nil, event.Request{Bytes: func() []byte { return []byte("not JSON") }})
 	if err := r.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -236,7 +236,7 @@ func TestAFullDiskEndsTheRecordAndNotTheRun(t *testing.T) {
 	}
 	user := bus.Subscribe(t.Context(), event.Options{})
 	r := event.NewRecorder(bus, dir, event.RecorderOptions{})
-	bus.Publish("s1", "", event.StepStart{Step: 1})
+	bus.Publish("s1", nil, event.StepStart{Step: 1})
 	var notices []string
 	for e := range user.All(t.Context()) {
 		if n, ok := e.Body.(event.Notice); ok {
@@ -277,7 +277,7 @@ func BenchmarkRecord(b *testing.B) {
 	for b.Loop() {
 		bus := event.NewBus()
 		r := event.NewRecorder(bus, dir, event.RecorderOptions{})
-		bus.Publish("s", "", event.Request{Bytes: func() []byte { return body }})
+		bus.Publish("s", nil, event.Request{Bytes: func() []byte { return body }})
 		if err := r.Close(); err != nil {
 			b.Fatal(err)
 		}

@@ -13,7 +13,7 @@ func TestEncodeCacheGivesEachMessageItsEncoding(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		pool := make([]Message, 30)
 		for i := range pool {
-			pool[i] = Message{Role: User, Parts: []Part{Text{fmt.Sprint(i)}}}
+			pool[i] = Message{Role: User, Parts: []Part{Text{Text: fmt.Sprint(i)}}}
 			if i%7 == 0 {
 				pool[i].Parts = nil
 			}

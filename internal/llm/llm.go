@@ -64,8 +64,23 @@ type Part interface{ part() }
 
 // Text is plain text.
 type Text struct {
-	Text string `json:"text"`
+	Text   string `json:"text"`
+	Origin Origin `json:"origin,omitempty"` // stored, never sent
 }
+
+// Origin says who put a text into a user message.
+type Origin string
+
+// The origins. No origin means the author of the message; the others are texts that lathe adds to it.
+const (
+	OriginAuthor   Origin = ""
+	OriginContext  Origin = "context"  // the environment: folder, date, git
+	OriginMemory   Origin = "memory"   // CLAUDE.md, AGENTS.md and the like
+	OriginReminder Origin = "reminder" // what changed since, how to go on
+	OriginHook     Origin = "hook"     // the output of a hook
+	OriginSkill    Origin = "skill"    // the body of a skill
+	OriginSummary  Origin = "summary"  // of what a compaction replaced
+)
 
 // Reasoning is what a model thought. Signature and Data are the provider's and go back unchanged.
 // A redacted block has Data and no Text.

@@ -3,7 +3,7 @@ package llm
 import "strings"
 
 // UserText is a user message of one text part.
-func UserText(s string) Message { return Message{Role: User, Parts: []Part{Text{s}}} }
+func UserText(s string) Message { return Message{Role: User, Parts: []Part{Text{Text: s}}} }
 
 // PlainText joins the text parts of a message with blank lines.
 func (m Message) PlainText() string { return joinText(m.Parts) }
@@ -34,5 +34,5 @@ func (m Message) Calls() []ToolCall {
 
 // TextResult is a result of one text.
 func TextResult(call ToolCall, text string, isError bool) ToolResult {
-	return ToolResult{CallID: call.ID, Name: call.Name, Parts: []Part{Text{text}}, IsError: isError}
+	return ToolResult{CallID: call.ID, Name: call.Name, Parts: []Part{Text{Text: text}}, IsError: isError}
 }

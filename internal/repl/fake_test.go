@@ -35,7 +35,7 @@ func newFake(t *testing.T) *fake {
 	return f
 }
 
-func (f *fake) publish(b event.Body) { f.bus.Publish("s1", "", b) }
+func (f *fake) publish(b event.Body) { f.bus.Publish("s1", nil, b) }
 func (f *fake) close() error         { f.bus.Close(); return nil }
 
 func (f *fake) Next(ctx context.Context) (event.Event, error) {

@@ -44,7 +44,7 @@ func cleanReply(p llm.Part) (llm.Part, error) {
 func cleanContent(p llm.Part) (llm.Part, error) {
 	switch p := p.(type) {
 	case llm.Text:
-		return llm.Text{Text: cleanText(p.Text)}, nil
+		return llm.Text{Text: cleanText(p.Text), Origin: llm.Origin(cleanText(string(p.Origin)))}, nil
 	case llm.Media:
 		return llm.Media{MIME: cleanText(p.MIME), Data: p.Data, Name: cleanText(p.Name)}, nil
 	}

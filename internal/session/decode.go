@@ -189,9 +189,12 @@ func (d *decoder) slowPart(start int) llm.Part {
 func (d *decoder) text() llm.Part {
 	var t llm.Text
 	for key := range d.scan.more() {
-		if string(key) == "text" {
+		switch string(key) {
+		case "text":
 			t.Text = d.scan.str()
-		} else {
+		case "origin":
+			t.Origin = llm.Origin(d.scan.str())
+		default:
 			d.scan.skip()
 		}
 	}

@@ -95,6 +95,7 @@ func appendPart(dst []byte, p llm.Part) ([]byte, error) {
 	switch p := p.(type) {
 	case llm.Text:
 		dst = appendString(append(dst, `{"type":"text","text":`...), p.Text)
+		dst = appendText(dst, "origin", string(p.Origin))
 	case llm.Reasoning:
 		dst = appendString(append(dst, `{"type":"reasoning","text":`...), p.Text)
 		dst = appendText(appendText(dst, "signature", p.Signature), "data", p.Data)

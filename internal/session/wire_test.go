@@ -29,7 +29,7 @@ func anyContent(t *rapid.T) llm.Part {
 	if rapid.IntRange(0, 3).Draw(t, "content") == 0 {
 		return llm.Media{MIME: anyText(t), Data: rapid.SliceOf(rapid.Byte()).Draw(t, "data"), Name: anyText(t)}
 	}
-	return llm.Text{Text: anyText(t)}
+	return llm.Text{Text: anyText(t), Origin: rapid.SampledFrom([]llm.Origin{"", llm.OriginMemory}).Draw(t, "origin")}
 }
 
 func anyContents(t *rapid.T) []llm.Part {

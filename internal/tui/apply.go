@@ -47,21 +47,22 @@ func (m *model) apply(e event.Event) {
 
 // show adds what an event says to the transcript. Old is set for what happened before it was opened.
 func (m *model) show(e event.Event, old bool) {
+	agent := event.CallOf(e.Agent)
 	switch b := e.Body.(type) {
 	case event.UserMessage:
 		m.userMessage(b)
 	case event.Delta:
-		m.delta(e.Agent, b)
+		m.delta(agent, b)
 	case event.PartDone:
-		m.partDone(e.Agent, b)
+		m.partDone(agent, b)
 	case event.ToolStart:
-		m.toolStart(e.Agent, b)
+		m.toolStart(agent, b)
 	case event.ToolOutput:
-		m.toolOutput(e.Agent, b)
+		m.toolOutput(agent, b)
 	case event.ToolEnd:
-		m.toolEnd(e.Agent, b)
+		m.toolEnd(agent, b)
 	case event.Denied:
-		m.denied(e.Agent, b)
+		m.denied(agent, b)
 	case event.Notice:
 		m.tell(b.Level, b.Text)
 	case event.TurnEnd:
@@ -287,7 +288,7 @@ func (m *model) denied(agent string, b event.Denied) {
 func (m *model) retry(e event.Event, b event.Retry) {
 	m.turn.retry = fmt.Sprintf("%s; trying again in %s (%d of %d)", b.Err, short(b.Delay), b.Attempt, b.Max)
 	for key, it := range m.parts {
-		if it.child == e.Agent && (it.tool == nil || it.tool.state == theme.Waiting) {
+		if it.child == event.CallOf(e.Agent) && (it.tool == nil || it.tool.state == theme.Waiting) {
 			m.log.remove(it)
 			delete(m.parts, key)
 		}

@@ -76,7 +76,7 @@ func history(n int) []event.Body {
 	return out
 }
 
-func (f *fake) publish(b event.Body) { f.bus.Publish("0199-fake", "", b) }
+func (f *fake) publish(b event.Body) { f.bus.Publish("0199-fake", nil, b) }
 
 func (f *fake) status() {
 	f.mu.Lock()

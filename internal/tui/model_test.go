@@ -239,12 +239,12 @@ func TestCallsOfASubagentAreShownBelowIt(t *testing.T) {
 	m.apply1(event.ToolStart{Call: llm.ToolCall{ID: "t", Name: "Task"}, Title: "look around"})
 	for i := range 5 {
 		c := llm.ToolCall{ID: fmt.Sprint("g", i), Name: "Grep"}
-		m.apply(event.Event{Agent: "t", Body: event.ToolStart{Call: c, Title: fmt.Sprint("needle ", i)}})
-		m.apply(event.Event{Agent: "t", Body: event.ToolEnd{Call: c, Result: llm.TextResult(c, "", false)}})
+		m.apply(event.Event{Agent: []string{"explore/t"}, Body: event.ToolStart{Call: c, Title: fmt.Sprint("needle ", i)}})
+		m.apply(event.Event{Agent: []string{"explore/t"}, Body: event.ToolEnd{Call: c, Result: llm.TextResult(c, "", false)}})
 	}
 	inner := llm.ToolCall{ID: "t2", Name: "Task"}
-	m.apply(event.Event{Agent: "t", Body: event.ToolStart{Call: inner, Title: "deeper"}})
-	m.apply(event.Event{Agent: "t2", Body: event.ToolStart{Call: llm.ToolCall{ID: "r", Name: "Read"}, Title: "file.go"}})
+	m.apply(event.Event{Agent: []string{"explore/t"}, Body: event.ToolStart{Call: inner, Title: "deeper"}})
+	m.apply(event.Event{Agent: []string{"explore/t", "explore/t2"}, Body: event.ToolStart{Call: llm.ToolCall{ID: "r", Name: "Read"}, Title: "file.go"}})
 	text := line.Strip(strings.Join(m.compose().lines, "\n"))
 	for _, want := range []string{"Task look around", "4 earlier calls", "✓ Grep needle 4", "◐ Task deeper", "◐ Read file.go"} {
 		if !strings.Contains(text, want) {
