@@ -70,6 +70,7 @@ type Config struct {
 	Snapshot   func(context.Context, *Plan) error
 	BeforeStop func(context.Context, llm.Message) ([]llm.Message, error)
 	Publish    func(event.Body)
+	Record     func(write func() error, bodies ...event.Body) error // runs write and publishes, as one step; nil: one after the other
 	Mode       func() permission.Mode
 	Dir        func() string
 
@@ -252,10 +253,13 @@ func (a *Agent) Run(ctx context.Context, prompt llm.Message) (event.TurnEnd, err
 		t.end.Reason, t.end.Err = event.EndFailed, err.Error()
 	}
 	t.end.Duration = a.cfg.Clock().Sub(t.started)
-	if e := a.cfg.Transcript.EndTurn(context.WithoutCancel(ctx), stored(t.end)); e != nil && err == nil {
-		err, t.end.Reason, t.end.Err = e, event.EndFailed, e.Error()
+	write := func() error { return a.cfg.Transcript.EndTurn(context.WithoutCancel(ctx), stored(t.end)) }
+	if e := a.record(write, t.end); e != nil {
+		if err == nil {
+			err, t.end.Reason, t.end.Err = e, event.EndFailed, e.Error()
+		}
+		a.cfg.Publish(t.end)
 	}
-	a.cfg.Publish(t.end)
 	return t.end, err
 }
 
@@ -264,14 +268,10 @@ func (t *turn) open(ctx context.Context, prompt llm.Message) error {
 	ctx = context.WithoutCancel(ctx)
 	err := t.save(ctx)
 	if err == nil {
-		err = t.cfg.Transcript.AddUser(ctx, prompt, false, false)
+		err = t.record(func() error { return t.cfg.Transcript.AddUser(ctx, prompt, false, false) }, event.UserMessage{Message: prompt})
 	}
-	if err != nil {
-		t.unwritten = true
-		return err
-	}
-	t.cfg.Publish(event.UserMessage{Message: prompt})
-	return nil
+	t.unwritten = err != nil
+	return err
 }
 
 func stored(e event.TurnEnd) session.TurnEnd {
@@ -372,12 +372,11 @@ func (t *turn) takeSteers(ctx context.Context) error {
 
 // say adds a user message in the middle of a turn.
 func (t *turn) say(ctx context.Context, m llm.Message, steered bool) error {
-	if err := t.cfg.Transcript.AddUser(context.WithoutCancel(ctx), m, steered, !steered); err != nil {
-		t.unwritten = true
-		return err
-	}
-	t.cfg.Publish(event.UserMessage{Message: m, Steered: steered, Synthetic: !steered})
-	return nil
+	err := t.record(func() error {
+		return t.cfg.Transcript.AddUser(context.WithoutCancel(ctx), m, steered, !steered)
+	}, event.UserMessage{Message: m, Steered: steered, Synthetic: !steered})
+	t.unwritten = t.unwritten || err != nil
+	return err
 }
 
 // useFallback switches to the next fallback model when err means that the present one cannot serve.

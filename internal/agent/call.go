@@ -93,7 +93,7 @@ func (q *queue) approval(call llm.ToolCall, plan *Plan, revised bool) Approval {
 
 // refuse answers a denied call with the reason.
 func (q *queue) refuse(p *pending, plan *Plan, d permission.Decision) {
-	q.a.cfg.Publish(event.Denied{Call: p.call, Decision: d})
+	p.refusal = []event.Body{event.Denied{Call: p.call, Decision: d}}
 	if d.Interrupt {
 		q.mu.Lock()
 		q.out.refused = true
@@ -120,17 +120,17 @@ func (q *queue) begin(p *pending, plan *Plan) error {
 	if err := q.claim(p); err != nil {
 		return err
 	}
-	if q.journal {
-		if err := q.a.cfg.Transcript.StartCall(context.WithoutCancel(q.ctx), p.id, writes); err != nil {
-			q.failWrite(err)
-			return errNotWritten
+	err := q.a.record(func() error {
+		if !q.journal {
+			return nil
 		}
-		if err := q.halted(); err != nil { // the disk may have taken a while
-			return err
-		}
+		return q.a.cfg.Transcript.StartCall(context.WithoutCancel(q.ctx), p.id, writes)
+	}, event.ToolStart{Call: p.call, Title: plan.Title, Preview: plan.Preview})
+	if err != nil {
+		q.failWrite(err)
+		return errNotWritten
 	}
-	q.a.cfg.Publish(event.ToolStart{Call: p.call, Title: plan.Title, Preview: plan.Preview})
-	return nil
+	return q.halted() // the disk may have taken a while
 }
 
 // claim makes a call one that has started, unless it was answered already or nothing may start any more.
@@ -200,27 +200,29 @@ func (q *queue) finish(p *pending, call llm.ToolCall, res *Result, title string,
 		q.out.ended = q.out.ended || (res.EndTurn && !res.IsError)
 		q.mu.Unlock()
 		p.result = llm.ToolResult{CallID: p.id, Name: call.Name, Parts: res.Parts, IsError: res.IsError}
-		if q.journal && !q.write(session.CallEnd{Result: p.result, Title: title, Denied: denied, Duration: took}, res) {
-			return
-		}
-		q.a.cfg.Publish(event.ToolEnd{
+		end := session.CallEnd{Result: p.result, Title: title, Denied: denied, Duration: took}
+		q.write(end, res, append(p.refusal, event.ToolEnd{
 			Call: call, Result: p.result, Title: title, View: res.View, Meta: res.Meta, Denied: denied, Duration: took,
-		})
+		}))
 	})
 }
 
-// write journals the end of a call.
-func (q *queue) write(end session.CallEnd, res *Result) bool {
+// write journals the end of a call and then shows it.
+func (q *queue) write(end session.CallEnd, res *Result, bodies []event.Body) {
 	end.View, _ = event.MarshalView(res.View)
 	if res.Meta != nil {
 		end.Meta, _ = json.Marshal(res.Meta)
 	}
-	err := q.a.cfg.Transcript.EndCall(context.WithoutCancel(q.ctx), end)
+	err := q.a.record(func() error {
+		if !q.journal {
+			return nil
+		}
+		return q.a.cfg.Transcript.EndCall(context.WithoutCancel(q.ctx), end)
+	}, bodies...)
 	if err != nil {
 		q.failWrite(err)
 		q.a.keep(end)
 	}
-	return err == nil
 }
 
 // Invoke runs calls through the one choke point and returns their results in order. Tools that run other

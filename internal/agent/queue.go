@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/session"
 )
@@ -60,8 +61,9 @@ type pending struct {
 	hooked bool // BeforeTool has seen it
 	final  bool // preparing it again would not help
 
-	once   sync.Once
-	result llm.ToolResult
+	once    sync.Once
+	result  llm.ToolResult
+	refusal []event.Body // shown before the end
 
 	// guarded by queue.mu
 	shown    llm.ToolCall

@@ -230,13 +230,15 @@ func (s *stream) flush(n int) {
 		if p.part == nil || p.written {
 			continue
 		}
-		if err := s.cfg.Transcript.AddPart(context.WithoutCancel(s.ctx), len(s.parts), p.part); err != nil {
+		err := s.record(func() error {
+			return s.cfg.Transcript.AddPart(context.WithoutCancel(s.ctx), len(s.parts), p.part)
+		}, event.PartDone{MessageID: s.id, Index: i, Part: p.part, Model: s.model, Usage: s.usage})
+		if err != nil {
 			s.failed(err)
 			return
 		}
 		p.written = true
 		s.parts = append(s.parts, p.part)
-		s.cfg.Publish(event.PartDone{MessageID: s.id, Index: i, Part: p.part, Model: s.model, Usage: s.usage})
 	}
 }
 

@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -23,7 +22,7 @@ type questions struct {
 }
 
 // ErrNoQuestion is returned for an answer to a question that is not (or no longer) open.
-var ErrNoQuestion = errors.New("no such question is open; it may have been answered or its turn interrupted")
+var ErrNoQuestion = event.ErrNoQuestion
 
 // ask publishes a question and waits for its answer.
 func (s *Session) ask(ctx context.Context, q event.Question) (event.Answer, error) {

@@ -141,7 +141,7 @@ func (s *Session) newAgent(ctx context.Context, model llm.Model) error {
 		Transcript: &agent.Memory{}, Tools: s.tools, Canonical: tool.Canonical,
 		MaxSteps: first(i.opts.MaxTurns, i.settings().MaxTurns), MaxTokens: i.settings().MaxOutputTokens,
 		BudgetUSD: i.opts.MaxBudgetUSD, Effort: llm.Effort(i.settings().Effort),
-		System: s.system, Authorize: s.authorize, AfterTool: s.spill, Publish: s.publish,
+		System: s.system, Authorize: s.authorize, AfterTool: s.spill, Publish: s.publish, Record: s.Record,
 		Mode: s.Mode, Dir: s.Dir, RetryBase: ms(i.settings().Stream.RetryBaseMs),
 	}
 	if cfg.BudgetUSD == 0 {
@@ -153,6 +153,12 @@ func (s *Session) newAgent(ctx context.Context, model llm.Model) error {
 	if i.opts.OutputSchema != nil {
 		cfg.BeforeStop, cfg.BeforeStep = s.output.BeforeStop, s.output.BeforeStep
 		cfg.Publish = func(b event.Body) { s.output.Watch(b); s.publish(b) }
+		cfg.Record = func(write func() error, bodies ...event.Body) error {
+			for _, b := range bodies {
+				s.output.Watch(b)
+			}
+			return s.Record(write, bodies...)
+		}
 	}
 	if s.log != nil {
 		cfg.Transcript, cfg.Model = s.log, model

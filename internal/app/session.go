@@ -38,6 +38,7 @@ type Session struct {
 	mode      atomic.Value // permission.Mode
 	questions questions
 	asking    sync.Mutex
+	order     sync.Mutex // held while an entry is written and its events published
 
 	turn   sync.Mutex // held while a turn runs
 	mu     sync.Mutex

@@ -21,6 +21,7 @@ type Bus struct {
 	mu     sync.Mutex
 	seq    uint64
 	subs   []*Subscription
+	live   live
 	closed bool
 }
 
@@ -37,6 +38,12 @@ type Options struct {
 // Subscribe returns a subscription that gets every event published from now on. When ctx ends it is
 // closed, as by [Subscription.Close].
 func (b *Bus) Subscribe(ctx context.Context, o Options) *Subscription {
+	s, _ := b.join(ctx, o)
+	return s
+}
+
+// join adds a subscription and returns what went on at that moment.
+func (b *Bus) join(ctx context.Context, o Options) (*Subscription, live) {
 	s := &Subscription{bus: b, options: o, wake: make(chan struct{}, 1)}
 	b.mu.Lock()
 	if b.closed {
@@ -44,24 +51,32 @@ func (b *Bus) Subscribe(ctx context.Context, o Options) *Subscription {
 	} else {
 		b.subs = append(b.subs, s)
 	}
+	now := b.live.clone()
 	b.mu.Unlock()
 	stop := context.AfterFunc(ctx, s.Close)
 	s.mu.Lock()
 	s.stop = stop
 	s.mu.Unlock()
-	return s
+	return s, now
 }
 
 // Publish stamps body and queues it for every subscription. Agent is the chain of the agent that it comes
 // from and must not be changed afterwards. Publish never waits for a reader. On a closed bus it does nothing.
 func (b *Bus) Publish(session string, agent []string, body Body) {
+	b.PublishAt("", session, agent, body)
+}
+
+// PublishAt publishes what an entry of the session's log says; at is the place after it. Events of one
+// session must be published in the order of its log.
+func (b *Bus) PublishAt(at Cursor, session string, agent []string, body Body) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.closed {
 		return
 	}
 	b.seq++
-	e := Event{Seq: b.seq, Time: time.Now(), Session: session, Agent: agent, Body: body}
+	e := Event{Seq: b.seq, Time: time.Now(), Session: session, Agent: agent, Cursor: at, Body: body}
+	b.live.take(e)
 	for i := 0; i < len(b.subs); {
 		if b.subs[i].push(e) {
 			i++
@@ -106,8 +121,9 @@ type Subscription struct {
 	err    error
 	stop   func() bool
 
-	batch []pending // taken from the queue, owned by the reader
-	next  int
+	batch  []pending // taken from the queue, owned by the reader
+	next   int
+	replay Replay // what comes before the queue; nil when there is nothing (more)
 }
 
 // pending is a queued event and the text that was merged into it. Text is gathered apart and joined once,
@@ -133,7 +149,7 @@ func (s *Subscription) Next(ctx context.Context) (Event, bool) {
 			s.next++
 			return e, true
 		}
-		if s.take() {
+		if s.replayed() || s.take() {
 			continue
 		}
 		if s.ended() {

@@ -13,6 +13,7 @@ package event
 
 import (
 	"encoding/json"
+	"errors"
 	"strings"
 	"time"
 
@@ -26,7 +27,10 @@ type Event struct {
 	Time    time.Time `json:"time"`
 	Session string    `json:"session"`
 	Agent   []string  `json:"agent,omitempty"` // the chain of agents, as in permission.Request; empty for the main one
-	Body    Body      `json:"body"`
+	// Cursor is the place after this event in the log of its session. Empty for what is not in a log: pieces
+	// of something (Delta, ToolOutput), states (Status), questions, and notices that were not recorded.
+	Cursor Cursor `json:"cursor,omitempty"`
+	Body   Body   `json:"body"`
 }
 
 // Body is what happened. Kind is its name in recorded form ("tool.end").
@@ -174,7 +178,11 @@ type ModeChanged struct {
 	Mode permission.Mode `json:"mode"`
 }
 
-// Asked puts a question; an Answered with the same id follows, whoever answers.
+// ErrNoQuestion is returned for an answer to a question that is not (or no longer) open.
+var ErrNoQuestion = errors.New("no such question is open; it may have been answered or its turn interrupted")
+
+// Asked puts a question; an Answered with the same id follows in the same session, whoever answers, also
+// when the turn or the agent that asks is cancelled. An answer names the session and the id.
 type Asked struct {
 	ID       string   `json:"id"`
 	Question Question `json:"question"`

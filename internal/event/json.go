@@ -27,12 +27,13 @@ func (u Unknown) MarshalJSON() ([]byte, error) {
 	return u.JSON, nil
 }
 
-// wireEvent is the recorded form: {"seq","time","session","agent","kind","body"}.
+// wireEvent is the recorded form: {"seq","time","session","agent","cursor","kind","body"}.
 type wireEvent struct {
 	Seq     uint64          `json:"seq"`
 	Time    time.Time       `json:"time"`
 	Session string          `json:"session"`
 	Agent   agentChain      `json:"agent,omitempty"`
+	Cursor  Cursor          `json:"cursor,omitempty"`
 	Kind    string          `json:"kind"`
 	Body    json.RawMessage `json:"body"`
 }
@@ -61,7 +62,7 @@ func MarshalEvent(e Event) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("event: write %s: %w", e.Body.Kind(), err)
 	}
-	return json.Marshal(wireEvent{e.Seq, e.Time, e.Session, e.Agent, e.Body.Kind(), body})
+	return json.Marshal(wireEvent{e.Seq, e.Time, e.Session, e.Agent, e.Cursor, e.Body.Kind(), body})
 }
 
 // UnmarshalEvent reads what MarshalEvent wrote. A kind that this version does not know becomes Unknown.
@@ -74,7 +75,7 @@ func UnmarshalEvent(b []byte) (Event, error) {
 	if err != nil {
 		return Event{}, fmt.Errorf("event: read event %d: %w", w.Seq, err)
 	}
-	return Event{w.Seq, w.Time, w.Session, w.Agent, body}, nil
+	return Event{w.Seq, w.Time, w.Session, w.Agent, w.Cursor, body}, nil
 }
 
 // MarshalJSON is MarshalEvent.

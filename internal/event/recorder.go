@@ -128,7 +128,7 @@ func fileKind(b Body) string {
 func recordLine(e Event, file string) []byte {
 	b, err := MarshalEvent(e)
 	if err != nil {
-		b, err = MarshalEvent(Event{e.Seq, e.Time, e.Session, e.Agent, Notice{Level: "error", Text: err.Error()}})
+		b, err = MarshalEvent(Event{e.Seq, e.Time, e.Session, e.Agent, e.Cursor, Notice{Level: "error", Text: err.Error()}})
 	}
 	if err != nil { // a time that JSON cannot hold
 		return nil

@@ -1,0 +1,38 @@
+package app
+
+import (
+	"sync"
+
+	"github.com/lathe-dev/lathe/internal/event"
+)
+
+// Record runs write, which adds an entry to the log, and publishes the events that tell of it, with their
+// place in the log. Nothing is published when write fails. All recorded events of a session go this way, so
+// that readers get them in the order of the log.
+func (s *Session) Record(write func() error, bodies ...event.Body) error {
+	s.order.Lock()
+	defer s.order.Unlock()
+	if err := write(); err != nil {
+		return err
+	}
+	for i, b := range bodies {
+		seen := i + 1
+		if seen == len(bodies) {
+			seen = 0
+		}
+		s.bus.PublishAt(s.cursor(seen), s.ID(), nil, b)
+	}
+	return nil
+}
+
+// cursor is the place after the newest entry, of which so many events were published; 0: all.
+func (s *Session) cursor(events int) event.Cursor {
+	if s.log == nil {
+		return ""
+	}
+	return event.CursorAt(s.ID(), s.log.Head(), events)
+}
+
+// Order is held while an entry is written and its events published: who has it sees the log and the stream
+// at the same point.
+func (s *Session) Order() sync.Locker { return &s.order }
