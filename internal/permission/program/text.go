@@ -53,7 +53,7 @@ func textRows() map[string]spec {
 			--unbuffered --debug --sandbox --version --help -f:BAD --file=BAD -i?BAD --in-place?BAD --follow-symlinks`,
 			drop: "-e --expression", judge: sedLooks,
 		},
-		"awk": {class: read, ops: "TEXT FILE...", flags: `-F:TEXT -v:TEXT --field-separator=TEXT --assign=TEXT --version --help --re-interval --posix -P -f:BAD --file=BAD -E:BAD --exec=BAD
+		"awk": {class: read, plain: true, ops: "TEXT FILE...", flags: `-b --characters-as-bytes --csv -F:TEXT -v:TEXT --field-separator=TEXT --assign=TEXT --version --help --re-interval --posix -P -f:BAD --file=BAD -E:BAD --exec=BAD
 			-i:BAD --include=BAD -l:BAD --load=BAD -o?OUT --pretty-print?OUT -p?OUT --profile?OUT -d?OUT --dump-variables?OUT -D?BAD
 			--debug?BAD -e:BAD --source=BAD -W:BAD`, judge: awkLooks},
 		"split":    {class: write, does: "writes files", ops: "FILE TEXT", flags: "-dxuez -a:N -b:N -C:N -l:N -n:N -t:W --filter=RUN --version --help"},

@@ -381,7 +381,7 @@ func risky(c *call, w word) bool {
 		return false
 	}
 	switch c.name {
-	case "find", "sort", "sed", "git", "tar", "rsync", "awk", "gawk", "mawk", "xargs", "rg", "fd", "env", "zip", "ssh", "scp":
+	case "find", "sort", "sed", "git", "tar", "rsync", "xargs", "rg", "fd", "env", "zip", "ssh", "scp":
 		return true
 	}
 	return false
