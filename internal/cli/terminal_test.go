@@ -3,20 +3,17 @@
 package cli_test
 
 import (
-	"bytes"
 	"errors"
-	"io"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
-
-	"github.com/creack/pty"
 
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/session"
+	"github.com/lathe-dev/lathe/internal/term/termtest"
 )
 
 // onTerminal runs lathe on a terminal of 60 columns, types when it is asked something, and returns all that
@@ -26,29 +23,16 @@ func onTerminal(t *testing.T, home, typed string, args ...string) (string, error
 	c := exec.Command(buildLathe(t), args...)
 	c.Dir = home
 	c.Env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "TERM=xterm-256color"}
-	f, err := pty.StartWithSize(c, &pty.Winsize{Rows: 24, Cols: 60})
-	if err != nil {
-		t.Fatal(err)
+	d := termtest.Start(t, c, 60, 24)
+	if typed != "" {
+		d.Sees("[y/N] ")
+		d.Type(typed)
 	}
-	defer f.Close()
-	var out bytes.Buffer
-	buf := make([]byte, 4096)
-	for {
-		n, err := f.Read(buf)
-		out.Write(buf[:n])
-		if typed != "" && strings.HasSuffix(out.String(), "[y/N] ") {
-			if _, err := io.WriteString(f, typed); err != nil {
-				t.Fatal(err)
-			}
-			typed = ""
-		}
-		if err == io.EOF || errors.Is(err, syscall.EIO) { // Linux's word for the end of a terminal
-			return out.String(), c.Wait()
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
+	out := d.All()
+	if code := d.Ends(); code != 0 {
+		return out, fmt.Errorf("exit code %d", code)
 	}
+	return out, nil
 }
 
 // stored makes a session whose prompt is hostile.

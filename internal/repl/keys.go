@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/term"
 )
 
 // splitter cuts what a terminal sends into keys: runes and escape sequences, each whole. What is neither
@@ -56,15 +57,11 @@ func (s *splitter) key() (n int, ok bool) {
 	}
 	switch b[1] {
 	case '[':
-		for i := 2; i < len(b); i++ {
-			if b[i] >= 0x40 && b[i] <= 0x7e {
-				return i + 1, known(b[:i+1])
-			}
-			if i >= maxSequence {
-				return i + 1, false
-			}
+		n, complete := term.Sequence(string(b[:min(len(b), maxSequence)]))
+		if !complete && n == len(b) {
+			return 0, false // its rest may follow
 		}
-		return 0, false
+		return n, complete && known(b[:n])
 	case 'O': // the other form of arrows, Home and End
 		if len(b) < 3 {
 			return 0, false

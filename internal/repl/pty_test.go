@@ -3,44 +3,30 @@
 package repl
 
 import (
-	"bytes"
 	"context"
-	"os"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
-	"github.com/creack/pty"
 	xterm "golang.org/x/term"
 
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
+	"github.com/lathe-dev/lathe/internal/term/termtest"
 )
 
 // desk is the plain front end on a terminal.
 type desk struct {
+	*termtest.Terminal
 	t    *testing.T
-	keys *os.File
 	done chan error
-
-	mu  sync.Mutex
-	out bytes.Buffer
-	new chan struct{}
 }
 
 func sit(t *testing.T, f *fake, editor bool) *desk {
 	t.Helper()
-	keys, tty, err := pty.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := pty.Setsize(keys, &pty.Winsize{Rows: 24, Cols: 60}); err != nil {
-		t.Fatal(err)
-	}
-	d := &desk{t: t, keys: keys, done: make(chan error, 1), new: make(chan struct{}, 1)}
-	go d.read()
+	term, tty := termtest.Open(t, 60, 24)
+	d := &desk{Terminal: term, t: t, done: make(chan error, 1)}
 	o := Options{
 		In: tty, Out: tty, Err: tty, Terminal: true, Editor: editor, Spinner: editor, Close: f.close, Version: "1", Width: func() int { return 60 },
 		Raw: func() (func() error, error) {
@@ -49,60 +35,8 @@ func sit(t *testing.T, f *fake, editor bool) *desk {
 		},
 	}
 	go func() { d.done <- Run(context.WithoutCancel(t.Context()), f, o) }()
-	t.Cleanup(func() { _ = f.close(); _ = tty.Close(); _ = keys.Close() })
+	t.Cleanup(func() { _ = f.close() })
 	return d
-}
-
-func (d *desk) read() {
-	buf := make([]byte, 4096)
-	for {
-		n, err := d.keys.Read(buf)
-		d.mu.Lock()
-		d.out.Write(buf[:n])
-		d.mu.Unlock()
-		select {
-		case d.new <- struct{}{}:
-		default:
-		}
-		if err != nil {
-			return
-		}
-	}
-}
-
-func (d *desk) text() string {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.out.String()
-}
-
-// sees waits until the terminal has shown a text, and forgets what came up to it.
-func (d *desk) sees(want string) {
-	d.t.Helper()
-	deadline := time.After(20 * time.Second)
-	for {
-		d.mu.Lock()
-		i := strings.Index(d.out.String(), want)
-		if i >= 0 {
-			d.out.Next(i + len(want))
-			d.mu.Unlock()
-			return
-		}
-		d.mu.Unlock()
-		select {
-		case <-d.new:
-		case <-deadline:
-			out := d.text()
-			d.t.Fatalf("%q was not shown, but\n%q", want, out[:min(len(out), 2000)])
-		}
-	}
-}
-
-func (d *desk) types(keys string) {
-	d.t.Helper()
-	if _, err := d.keys.WriteString(keys); err != nil {
-		d.t.Fatal(err)
-	}
 }
 
 func (d *desk) ends() {
@@ -112,8 +46,8 @@ func (d *desk) ends() {
 		if err != nil {
 			d.t.Error(err)
 		}
-	case <-time.After(20 * time.Second):
-		d.t.Fatalf("it does not end:\n%q", d.text())
+	case <-time.After(termtest.Patience):
+		d.t.Fatalf("it does not end:\n%q", d.Output())
 	}
 }
 
@@ -121,14 +55,14 @@ func TestALineIsEditedAndSent(t *testing.T) {
 	f := newFake(t)
 	f.turn = func(f *fake, text string) { say(f, "reply to "+text) }
 	d := sit(t, f, true)
-	d.sees("> ")
-	d.types("helo\x1b[Dl\x05 you\r")
-	d.sees("reply to hello you\r\n")
-	d.sees("(1 step, 0s)")
-	d.sees("> ")
-	d.types("\x1b[A") // the line before
-	d.sees("hello you")
-	d.types("\x15\x04")
+	d.Sees("> ")
+	d.Type("helo\x1b[Dl\x05 you\r")
+	d.Sees("reply to hello you\r\n")
+	d.Sees("(1 step, 0s)")
+	d.Sees("> ")
+	d.Type("\x1b[A") // the line before
+	d.Sees("hello you")
+	d.Type("\x15\x04")
 	d.ends()
 	if !slices.Equal(f.prompts, []string{"hello you"}) {
 		t.Errorf("%q", f.prompts)
@@ -138,34 +72,34 @@ func TestALineIsEditedAndSent(t *testing.T) {
 func TestANoticeDoesNotGarbleTheLine(t *testing.T) {
 	f := newFake(t)
 	d := sit(t, f, true)
-	d.sees("> ")
-	d.types("half a li")
-	d.sees("half a li")
+	d.Sees("> ")
+	d.Type("half a li")
+	d.Sees("half a li")
 	f.publish(event.Notice{Level: "info", Text: "settings changed"})
-	d.sees("settings changed\r\n")
-	d.sees("> half a li") // drawn again below it
-	d.types("ne\r")
-	d.sees("(1 step")
+	d.Sees("settings changed\r\n")
+	d.Sees("> half a li") // drawn again below it
+	d.Type("ne\r")
+	d.Sees("(1 step")
 	if !slices.Equal(f.prompts, []string{"half a line"}) {
 		t.Errorf("%q", f.prompts)
 	}
-	d.types("\x04")
+	d.Type("\x04")
 	d.ends()
 }
 
 func TestANoticeDoesNotGarbleALineOfWideCharacters(t *testing.T) {
 	f := newFake(t)
 	d := sit(t, f, true)
-	d.sees("> ")
-	d.types("你好世界")
-	d.sees("你好世界")
+	d.Sees("> ")
+	d.Type("你好世界")
+	d.Sees("你好世界")
 	f.publish(event.Notice{Level: "info", Text: "settings changed"})
-	d.sees("\r\x1b[6D\x1b[K") // from the start of the row
-	d.sees("settings changed\r\n")
-	d.sees("> 你好世界")
-	d.types("\r")
-	d.sees("(1 step")
-	d.types("\x04")
+	d.Sees("\r\x1b[6D\x1b[K") // from the start of the row
+	d.Sees("settings changed\r\n")
+	d.Sees("> 你好世界")
+	d.Type("\r")
+	d.Sees("(1 step")
+	d.Type("\x04")
 	d.ends()
 }
 
@@ -174,17 +108,17 @@ func TestALineTypedWhileATurnRunsSteersIt(t *testing.T) {
 	release := make(chan struct{})
 	f.turn = func(f *fake, _ string) { say(f, "working"); <-release; say(f, "over") }
 	d := sit(t, f, true)
-	d.sees("> ")
-	d.types("go\r")
-	d.sees("working")
-	d.types("not that")
-	d.sees("+ not that")
-	d.types(" one\r")
-	d.sees("it is delivered")
+	d.Sees("> ")
+	d.Type("go\r")
+	d.Sees("working")
+	d.Type("not that")
+	d.Sees("+ not that")
+	d.Type(" one\r")
+	d.Sees("it is delivered")
 	close(release)
-	d.sees("over")
-	d.sees("> ")
-	d.types("\x04")
+	d.Sees("over")
+	d.Sees("> ")
+	d.Type("\x04")
 	d.ends()
 	if !slices.Equal(f.steered, []string{"not that one"}) || len(f.prompts) != 1 {
 		t.Errorf("%q %q", f.steered, f.prompts)
@@ -196,13 +130,13 @@ func TestTheSpinnerTurnsWhileNothingElseIsShown(t *testing.T) {
 	release := make(chan struct{})
 	f.turn = func(f *fake, _ string) { <-release }
 	d := sit(t, f, true)
-	d.sees("> ")
-	d.types("go\r")
-	d.sees("Thinking")
+	d.Sees("> ")
+	d.Type("go\r")
+	d.Sees("Thinking")
 	close(release)
-	d.sees("\x1b[2K") // it is taken away
-	d.sees("> ")
-	d.types("\x04")
+	d.Sees("\x1b[2K") // it is taken away
+	d.Sees("> ")
+	d.Type("\x04")
 	d.ends()
 }
 
@@ -215,21 +149,21 @@ func TestCtrlCInterruptsClearsAndLeaves(t *testing.T) {
 		}
 	}
 	d := sit(t, f, true)
-	d.sees("> ")
-	d.types("go\r")
-	d.sees("working")
-	d.types("\x03")
-	d.sees("(1 step")
-	d.sees("> ")
-	d.types("never mind")
-	d.sees("never mind")
-	d.types("\x03")
-	d.types("x\r")
-	d.sees("(1 step")
-	d.sees("> ")
-	d.types("\x03")
-	d.sees("Ctrl+C again leaves")
-	d.types("\x03")
+	d.Sees("> ")
+	d.Type("go\r")
+	d.Sees("working")
+	d.Type("\x03")
+	d.Sees("(1 step")
+	d.Sees("> ")
+	d.Type("never mind")
+	d.Sees("never mind")
+	d.Type("\x03")
+	d.Type("x\r")
+	d.Sees("(1 step")
+	d.Sees("> ")
+	d.Type("\x03")
+	d.Sees("Ctrl+C again leaves")
+	d.Type("\x03")
 	d.ends()
 	if !slices.Equal(f.prompts, []string{"go", "x"}) {
 		t.Errorf("%q", f.prompts)
@@ -239,18 +173,18 @@ func TestCtrlCInterruptsClearsAndLeaves(t *testing.T) {
 func TestTabCompletesAndCtrlRFinds(t *testing.T) {
 	f := newFake(t)
 	d := sit(t, f, true)
-	d.sees("> ")
-	d.types("/mo\t")
-	d.sees("/mode")
-	d.types("l\t x\r") // model is whole
-	d.sees("> ")
-	d.types("see @ma\t")
-	d.sees("@src/main.go ")
-	d.types("\x15ANOT\x12")
-	d.sees("another one")
-	d.types("\r")
-	d.sees("(1 step")
-	d.types("\x04")
+	d.Sees("> ")
+	d.Type("/mo\t")
+	d.Sees("/mode")
+	d.Type("l\t x\r") // model is whole
+	d.Sees("> ")
+	d.Type("see @ma\t")
+	d.Sees("@src/main.go ")
+	d.Type("\x15ANOT\x12")
+	d.Sees("another one")
+	d.Type("\r")
+	d.Sees("(1 step")
+	d.Type("\x04")
 	d.ends()
 	if !slices.Equal(f.prompts, []string{"another one"}) || len(f.commands) != 1 || !strings.HasPrefix(f.commands[0], "model") {
 		t.Errorf("%q %q", f.prompts, f.commands)
@@ -260,12 +194,12 @@ func TestTabCompletesAndCtrlRFinds(t *testing.T) {
 func TestAPasteOfSeveralLinesIsOneMessage(t *testing.T) {
 	f := newFake(t)
 	d := sit(t, f, true)
-	d.sees("> ")
-	d.types("\x1b[200~one\ntwo\x03\nthree\x1b[201~")
-	d.sees("three")
-	d.types("\r")
-	d.sees("(1 step")
-	d.types("\x04")
+	d.Sees("> ")
+	d.Type("\x1b[200~one\ntwo\x03\nthree\x1b[201~")
+	d.Sees("three")
+	d.Type("\r")
+	d.Sees("(1 step")
+	d.Type("\x04")
 	d.ends()
 	if len(f.prompts) != 1 || !strings.HasPrefix(f.prompts[0], "one\ntwo") || !strings.HasSuffix(f.prompts[0], "three") {
 		t.Errorf("%q", f.prompts)
@@ -275,10 +209,10 @@ func TestAPasteOfSeveralLinesIsOneMessage(t *testing.T) {
 func TestBrokenInputDoesNotBlockTheTerminal(t *testing.T) {
 	f := newFake(t)
 	d := sit(t, f, true)
-	d.sees("> ")
-	d.types("a\xff\xc3\x28" + "\x1b[" + strings.Repeat("9", 100) + "m" + "\x1b]0;x" + "\x1bOA\x1bOB" + "b\r")
-	d.sees("(1 step")
-	d.types("\x04")
+	d.Sees("> ")
+	d.Type("a\xff\xc3\x28" + "\x1b[" + strings.Repeat("9", 100) + "m" + "\x1b]0;x" + "\x1bOA\x1bOB" + "b\r")
+	d.Sees("(1 step")
+	d.Type("\x04")
 	d.ends()
 	if len(f.prompts) != 1 || !strings.HasSuffix(f.prompts[0], "b") {
 		t.Errorf("%q", f.prompts)
@@ -295,21 +229,21 @@ func TestAnAnswerTypedBeforeTheQuestionDoesNotCount(t *testing.T) {
 		<-answered
 	}
 	d := sit(t, f, true)
-	d.sees("> ")
-	d.types("go\r")
-	d.sees("working")
-	d.types("1")
-	d.sees("+ 1")
+	d.Sees("> ")
+	d.Type("go\r")
+	d.Sees("working")
+	d.Type("1")
+	d.Sees("+ 1")
 	close(show)
-	d.sees("may Bash run?")
-	d.types("\r")
-	d.sees("it is delivered")
-	d.sees("? ")
-	d.types("3 no\r")
-	d.sees("3 no")
+	d.Sees("may Bash run?")
+	d.Type("\r")
+	d.Sees("it is delivered")
+	d.Sees("? ")
+	d.Type("3 no\r")
+	d.Sees("3 no")
 	close(answered)
-	d.sees("(1 step")
-	d.types("\x04")
+	d.Sees("(1 step")
+	d.Type("\x04")
 	d.ends()
 	if len(f.answers) != 1 || f.answers[0].Choice != event.ChoiceNo || f.answers[0].Text != "no" {
 		t.Errorf("%+v", f.answers)
@@ -320,16 +254,16 @@ func TestADumbTerminalGetsNoEscapeSequences(t *testing.T) {
 	f := newFake(t)
 	f.turn = func(f *fake, text string) { say(f, "reply to "+text) }
 	d := sit(t, f, false)
-	d.sees("> ")
-	d.types("hello\n")
-	d.sees("reply to hello")
-	d.sees("> ")
+	d.Sees("> ")
+	d.Type("hello\n")
+	d.Sees("reply to hello")
+	d.Sees("> ")
 	f.publish(event.Notice{Level: "info", Text: "by the way"})
-	d.sees("by the way")
-	d.sees("> ")
-	d.types("\x04")
+	d.Sees("by the way")
+	d.Sees("> ")
+	d.Type("\x04")
 	d.ends()
-	if out := d.text(); strings.ContainsRune(out, '\x1b') {
+	if out := d.Output(); strings.ContainsRune(out, '\x1b') {
 		t.Errorf("%q", out)
 	}
 }
@@ -343,16 +277,16 @@ func TestALongReplyIsWrappedAboveTheLine(t *testing.T) {
 		f.publish(event.PartDone{MessageID: "long", Part: llm.Text{Text: strings.Repeat("word ", 40)}})
 	}
 	d := sit(t, f, true)
-	d.sees("> ")
-	d.types("go\r")
-	d.sees("begin")
-	d.types("typing")
-	d.sees("+ typing")
+	d.Sees("> ")
+	d.Type("go\r")
+	d.Sees("begin")
+	d.Type("typing")
+	d.Sees("+ typing")
 	close(release)
-	d.sees("word word word word word word word word word word word \r\n")
-	d.sees("typing")
-	d.types("\r")
-	d.sees("> ")
-	d.types("\x04")
+	d.Sees("word word word word word word word word word word word \r\n")
+	d.Sees("typing")
+	d.Type("\r")
+	d.Sees("> ")
+	d.Type("\x04")
 	d.ends()
 }

@@ -11,19 +11,19 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/lathe-dev/lathe/internal/term/termtest"
 )
 
 func TestWithoutColourThereIsNone(t *testing.T) {
 	d := opened(t, 80, 24, "NO_COLOR=1")
-	d.line("stream 3")
-	d.shows("END-OF-REPLY")
-	d.hides("Working")
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for _, sgr := range regexp.MustCompile(`\x1b\[([\d;:]*)m`).FindAllStringSubmatch(d.raw.String(), -1) {
-		var st style
-		st.apply(sgr[1])
-		if st.fg != 0 || st.bg != 0 {
+	d.Line("stream 3")
+	d.Shows("END-OF-REPLY")
+	d.Hides("Working")
+	for _, sgr := range regexp.MustCompile(`\x1b\[([\d;:]*)m`).FindAllStringSubmatch(d.Output(), -1) {
+		var st termtest.Style
+		st.Apply(sgr[1])
+		if st.FG != "" || st.BG != "" {
 			t.Fatalf("a colour was written: %q", sgr[0])
 		}
 	}
@@ -31,111 +31,102 @@ func TestWithoutColourThereIsNone(t *testing.T) {
 
 func TestSixteenColoursAreEnough(t *testing.T) {
 	d := opened(t, 80, 24, "COLORTERM=", "TERM=xterm")
-	d.line("stream 3")
-	d.shows("END-OF-REPLY")
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if raw := d.raw.String(); strings.Contains(raw, "38;5;") || strings.Contains(raw, "38;2;") {
+	d.Line("stream 3")
+	d.Shows("END-OF-REPLY")
+	if raw := d.Output(); strings.Contains(raw, "38;5;") || strings.Contains(raw, "38;2;") {
 		t.Error("more than 16 colours were used")
 	}
 }
 
 func TestALightBackgroundChangesTheColours(t *testing.T) {
 	d := opened(t, 80, 24)
-	d.line("hello")
-	d.shows("You said: hello")
-	before := d.prompt()
-	d.keys("\x1b]11;rgb:ffff/ffff/ffff\x1b\\")
-	d.until("other colours", func(v *vt) bool { return v.promptStyle() != before })
-	d.checkClean()
-}
-
-// promptStyle is the style of the message that the user sent.
-func (v *vt) promptStyle() style { return v.grid[0][2].st }
-
-func (d *drive) prompt() style {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.vt.promptStyle()
+	d.Line("hello")
+	d.Shows("You said: hello")
+	prompt := func(s *termtest.Screen) termtest.Style { return s.Grid[0][2].Style } // the message that was sent
+	var before termtest.Style
+	d.Look(func(s *termtest.Screen) { before = prompt(s) })
+	d.Type("\x1b]11;rgb:ffff/ffff/ffff\x1b\\")
+	d.Until("other colours", func(s *termtest.Screen) bool { return prompt(s) != before })
+	d.CheckClean()
 }
 
 func TestTheUserIsToldWhenTheyLookElsewhere(t *testing.T) {
 	d := opened(t, 100, 40, "LATHE_TUI_NOTIFY=osc9")
-	d.keys("\x1b[O") // the focus is lost
-	d.line("ask")
-	d.until("a notification", func(v *vt) bool {
-		return slices.ContainsFunc(v.osc, func(s string) bool { return strings.HasPrefix(s, "9;lathe asks: Bash rm -rf") })
+	d.Type("\x1b[O") // the focus is lost
+	d.Line("ask")
+	d.Until("a notification", func(v *termtest.Screen) bool {
+		return slices.ContainsFunc(v.OSC, func(s string) bool { return strings.HasPrefix(s, "9;lathe asks: Bash rm -rf") })
 	})
 }
 
 func TestTheClipboardIsSetThroughTheTerminal(t *testing.T) {
 	d := opened(t, 80, 24)
-	d.line("/copy")
-	d.until("the clipboard", func(v *vt) bool { return slices.Contains(v.osc, "52;c;Y29waWVkIHRleHQ=") })
-	d.shows("copied 11 characters")
+	d.Line("/copy")
+	d.Until("the clipboard", func(v *termtest.Screen) bool { return slices.Contains(v.OSC, "52;c;Y29waWVkIHRleHQ=") })
+	d.Shows("copied 11 characters")
 }
 
 func TestShiftTabChangesTheMode(t *testing.T) {
 	d := opened(t, 80, 24)
-	d.shows("default")
-	d.keys(shiftTab)
-	d.shows("acceptEdits")
+	d.Shows("default")
+	d.Type(termtest.ShiftTab)
+	d.Shows("acceptEdits")
 }
 
 func TestEscapeTwiceGoesBackToAnEarlierMessage(t *testing.T) {
 	d := opened(t, 80, 24)
-	d.keys(esc)
-	d.shows("esc again goes back")
-	d.keys(esc)
-	d.shows("second message")
-	d.keys(down)
-	d.keys("\r")
-	d.shows("> message ")
+	d.Type(termtest.Esc)
+	d.Shows("esc again goes back")
+	d.Type(termtest.Esc)
+	d.Shows("second message")
+	d.Type(termtest.Down)
+	d.Type("\r")
+	d.Shows("> message ")
 }
 
 func TestTheWheelScrollsThoughItSendsArrows(t *testing.T) {
 	d := opened(t, 80, 24, "LATHE_TUI_HISTORY=50")
-	d.shows("Answer 49")
-	d.keys(strings.Repeat(up, 6))
-	d.shows("scrolled back")
-	d.keys(strings.Repeat(down, 30))
-	d.hides("scrolled back")
+	d.Shows("Answer 49")
+	d.Type(strings.Repeat(termtest.Up, 6))
+	d.Shows("scrolled back")
+	d.Type(strings.Repeat(termtest.Down, 30))
+	d.Hides("scrolled back")
 }
 
 func TestACapturedWheelScrolls(t *testing.T) {
 	d := opened(t, 80, 24, "LATHE_TUI_HISTORY=50", "LATHE_TUI_MOUSE=1")
-	d.shows("Answer 49")
-	d.keys(strings.Repeat("\x1b[<64;10;5M", 4))
-	d.shows("scrolled back")
+	d.Shows("Answer 49")
+	d.Type(strings.Repeat("\x1b[<64;10;5M", 4))
+	d.Shows("scrolled back")
 }
 
 func TestAnItemIsExpandedByItself(t *testing.T) {
 	d := opened(t, 80, 40)
-	d.line("long")
-	d.shows("line 50")
-	d.hides("line 25")
-	d.keys("\x1b[1;3A") // alt+up: the transcript has the focus
-	d.shows("enter: all of it")
-	d.keys(down + "\r")
-	d.until("all of it", func(v *vt) bool {
-		return strings.Contains(v.text(), "line 25") || strings.Contains(v.text(), "line 5\n")
+	d.Line("long")
+	d.Shows("line 50")
+	d.Hides("line 25")
+	d.Type("\x1b[1;3A") // alt+up: the transcript has the focus
+	d.Shows("enter: all of it")
+	d.Type(termtest.Down + "\r")
+	d.Until("all of it", func(v *termtest.Screen) bool {
+		return strings.Contains(v.Text(), "line 25") || strings.Contains(v.Text(), "line 5\n")
 	})
-	d.keys(esc)
-	d.hides("enter: all of it")
-	d.checkClean()
+	d.Type(termtest.Esc)
+	d.Hides("enter: all of it")
+	d.CheckClean()
 }
 
 func TestTheSidebarIsToggled(t *testing.T) {
 	d := opened(t, 120, 30)
-	d.line("todo")
-	d.shows("done")
-	d.keys("\x18b")
-	d.shows("Tasks")
-	d.shows("◐ doing two")
-	d.shows("+10 -2")
-	d.keys("\x18b")
-	d.hides("Tasks")
-	d.checkClean()
+	d.Line("todo")
+	d.Shows("done")
+	d.Type("\x18b")
+	d.Shows("Tasks")
+	d.Shows("◐ doing two")
+	d.Shows("+10 -2")
+	d.Type("\x18b")
+	d.Hides("Tasks")
+	d.CheckClean()
 }
 
 func TestThePromptIsEditedInAnotherProgram(t *testing.T) {
@@ -144,51 +135,50 @@ func TestThePromptIsEditedInAnotherProgram(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := opened(t, 80, 24, "EDITOR="+script)
-	d.keys("some text")
-	d.shows("some text")
-	d.keys("\x07")
-	d.shows("some text and more")
-	d.until("the alternate screen", func(v *vt) bool { return v.alt && v.modes["2004"] })
-	d.keys("\r")
-	d.shows("You said: some text and more")
+	d.Type("some text")
+	d.Shows("some text")
+	d.Type("\x07")
+	d.Shows("some text and more")
+	d.Until("the alternate screen", func(v *termtest.Screen) bool { return v.Alt && v.Modes["2004"] })
+	d.Type("\r")
+	d.Shows("You said: some text and more")
 }
 
 func TestSuspendingLeavesAndComesBack(t *testing.T) {
 	d := opened(t, 80, 24)
-	d.keys(ctrlZ) // nobody could continue a process without a shell, so it goes on
-	d.until("the way back", func(v *vt) bool { return strings.Count(d.raw.String(), "\x1b[?1049l") == 1 && v.alt })
-	d.line("hello")
-	d.shows("You said: hello")
+	d.Type(termtest.CtrlZ) // nobody could continue a process without a shell, so it goes on
+	d.Sees("\x1b[?1049l")
+	d.Sees("\x1b[?1049h")
+	d.Line("hello")
+	d.Shows("You said: hello")
 }
 
 func TestAStormOfResizesEndsInAWholeFrame(t *testing.T) {
 	d := opened(t, 100, 30, "LATHE_TUI_HISTORY=20")
 	for i := range 300 {
-		d.resize(20+i*37%480, 3+i*13%100)
+		d.Resize(20+i*37%480, 3+i*13%100)
 	}
-	d.resize(90, 25)
-	d.line("hello")
-	d.shows("You said: hello")
-	d.checkClean()
+	d.Resize(90, 25)
+	d.Line("hello")
+	d.Shows("You said: hello")
+	d.CheckClean()
 }
 
 func TestATerminalThatTakesNoBytesStopsNobody(t *testing.T) {
 	d := opened(t, 80, 24)
-	d.mu.Lock() // our reader stops, and the terminal's buffer fills
-	if _, err := d.tty.WriteString("stream 30\r"); err != nil {
-		t.Fatal(err)
-	}
-	time.AfterFunc(300*time.Millisecond, d.mu.Unlock)
-	d.shows("END-OF-REPLY")
-	d.checkClean()
+	resume := d.Pause()
+	d.Type("stream 30")
+	time.AfterFunc(300*time.Millisecond, resume)
+	d.Shows("END-OF-REPLY")
+	d.CheckClean()
 }
 
 func TestKillLeavesNothingToWaitFor(t *testing.T) {
 	d := opened(t, 80, 24)
-	d.line("stream 100")
-	d.shows("Heading")
-	d.signal(syscall.SIGKILL)
-	if code := d.ends(); code != -1 {
+	d.Line("stream 100")
+	d.Shows("Heading")
+	d.Signal(syscall.SIGKILL)
+	if code := d.Ends(); code != -1 {
 		t.Errorf("exit code %d", code)
 	}
 }

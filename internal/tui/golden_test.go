@@ -12,17 +12,18 @@ import (
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/permission"
+	"github.com/lathe-dev/lathe/internal/term/termtest"
 )
 
 var update = flag.Bool("update", false, "write the golden frames anew")
 
 // shown is what a terminal shows of a frame.
 func shown(m *model) string {
-	v := newVT(m.w, m.h)
+	v := termtest.NewScreen(m.w, m.h)
 	s := newScreen(m.w, m.h, false)
 	_, _ = v.Write([]byte("\x1b[?7l"))
 	_, _ = v.Write(s.paint(m.compose()))
-	return strings.Join(v.lines(), "\n") + "\n"
+	return strings.Join(v.Lines(), "\n") + "\n"
 }
 
 func goldenModel(t *testing.T, w int) *model {

@@ -10,47 +10,63 @@ import (
 	uv "github.com/charmbracelet/ultraviolet"
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"github.com/lathe-dev/lathe/internal/term/termtest"
 )
 
 // expect is what a terminal of that width shows of styled lines, cell by cell.
-func expect(w, h int, lines []string) [][]vtCell {
+func expect(w, h int, lines []string) [][]termtest.Cell {
 	c := newCells()
-	out := make([][]vtCell, h)
+	out := make([][]termtest.Cell, h)
 	for y := range out {
-		out[y] = make([]vtCell, w)
+		out[y] = make([]termtest.Cell, w)
 		if y >= len(lines) {
 			continue
 		}
 		for x, cell := range c.parse(nil, lines[y], w) {
 			switch {
 			case cell.rest:
-				out[y][x] = vtCell{tail: true, st: c.styles[cell.style]}
+				out[y][x] = termtest.Cell{Tail: true, Style: looks(c.styles[cell.style])}
 			default:
-				out[y][x] = vtCell{text: string(c.text(nil, cell)), st: c.styles[cell.style]}
+				out[y][x] = termtest.Cell{Text: string(c.text(nil, cell)), Style: looks(c.styles[cell.style])}
 			}
 		}
 	}
 	return out
 }
 
+// looks is a style as a terminal has it that was told to use it.
+func looks(st style) termtest.Style {
+	s := termtest.NewScreen(1, 1)
+	_, _ = s.Write(change(nil, style{}, st))
+	return s.Pen
+}
+
 // visible brings cells to what can be seen of them.
-func visible(grid [][]vtCell) [][]string {
+func visible(grid [][]termtest.Cell) [][]string {
 	out := make([][]string, len(grid))
 	for y, row := range grid {
 		out[y] = make([]string, len(row))
 		for x, c := range row {
-			st := c.st
-			if c.text == "" && !c.tail || c.text == " " {
-				c.text = " "
-				st = st.onBlanks()
+			if c.Text == "" && !c.Tail || c.Text == " " {
+				c.Text, c.Style = " ", onBlank(c.Style)
 			}
-			if c.tail {
-				c.text, st = "<", style{}
+			if c.Tail {
+				c.Text, c.Style = "<", termtest.Style{}
 			}
-			out[y][x] = fmt.Sprint(c.text, st)
+			out[y][x] = fmt.Sprint(c.Text, c.Style)
 		}
 	}
 	return out
+}
+
+// onBlank is what of a style can be seen on a blank.
+func onBlank(s termtest.Style) termtest.Style {
+	s.Bold, s.Faint, s.Italic, s.Blink, s.Conceal = false, false, false, false, false
+	if !s.Reverse && !s.Strike && s.Under == 0 {
+		s.FG, s.Line = "", ""
+	}
+	return s
 }
 
 var pieces = []string{
@@ -65,14 +81,14 @@ func drawLine(t *rapid.T) string {
 func TestTheTerminalShowsEveryFrameAsItIs(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w, h := rapid.IntRange(1, 30).Draw(t, "w"), rapid.IntRange(1, 12).Draw(t, "h")
-		v, s := newVT(w, h), newScreen(w, h, false)
+		v, s := termtest.NewScreen(w, h), newScreen(w, h, false)
 		_, _ = v.Write([]byte("\x1b[?7l\x1b[?1049h"))
 		var lines []string
 		for range rapid.IntRange(1, 12).Draw(t, "frames") {
 			switch rapid.IntRange(0, 4).Draw(t, "change") {
 			case 0:
 				w, h = rapid.IntRange(1, 30).Draw(t, "w"), rapid.IntRange(1, 12).Draw(t, "h")
-				v.resize(w, h)
+				v.Resize(w, h)
 				s.resize(w, h)
 			case 1: // scroll
 				if n := rapid.IntRange(0, len(lines)).Draw(t, "by"); n > 0 {
@@ -91,14 +107,14 @@ func TestTheTerminalShowsEveryFrameAsItIs(t *testing.T) {
 			f := frame{lines: lines, cx: rapid.IntRange(0, w-1).Draw(t, "cx"), cy: rapid.IntRange(0, h-1).Draw(t, "cy"), cursor: rapid.Bool().Draw(t, "cursor")}
 			_, _ = v.Write(s.paint(f))
 			want := lines[:min(len(lines), h)]
-			if diff := cmp.Diff(visible(expect(w, h, want)), visible(v.grid)); diff != "" {
+			if diff := cmp.Diff(visible(expect(w, h, want)), visible(v.Grid)); diff != "" {
 				t.Fatalf("%dx%d %q (-want +got):\n%s", w, h, want, diff)
 			}
-			if f.cursor && (v.x != f.cx || v.y != f.cy || v.hidden) {
-				t.Fatalf("the cursor is at %d,%d (hidden %v), want %d,%d", v.x, v.y, v.hidden, f.cx, f.cy)
+			if f.cursor && (v.X != f.cx || v.Y != f.cy || v.Hidden) {
+				t.Fatalf("the cursor is at %d,%d (hidden %v), want %d,%d", v.X, v.Y, v.Hidden, f.cx, f.cy)
 			}
-			if v.clears > 0 || len(v.unknown) > 0 {
-				t.Fatalf("%d full clears, unknown sequences %q", v.clears, v.unknown)
+			if v.Clears > 0 || len(v.Unknown) > 0 {
+				t.Fatalf("%d full clears, unknown sequences %q", v.Clears, v.Unknown)
 			}
 		}
 	})
@@ -107,7 +123,7 @@ func TestTheTerminalShowsEveryFrameAsItIs(t *testing.T) {
 func TestInlineFramesLeaveWhatIsFinishedAbove(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w, h := 20, rapid.IntRange(3, 10).Draw(t, "h")
-		v, s := newVT(w, h), newScreen(w, h, true)
+		v, s := termtest.NewScreen(w, h), newScreen(w, h, true)
 		start := rapid.IntRange(0, h-1).Draw(t, "start")
 		_, _ = v.Write([]byte("\x1b[?7l" + strings.Repeat("before\r\n", start)))
 		var want []string
@@ -127,7 +143,7 @@ func TestInlineFramesLeaveWhatIsFinishedAbove(t *testing.T) {
 			}
 			f.cursor, f.cy = true, len(f.lines)-1
 			_, _ = v.Write(s.paint(f))
-			if diff := cmp.Diff(append(append([]string{}, want...), f.lines...), v.all()); diff != "" {
+			if diff := cmp.Diff(append(append([]string{}, want...), f.lines...), v.All()); diff != "" {
 				t.Fatalf("height %d (-want +got):\n%s", h, diff)
 			}
 		}

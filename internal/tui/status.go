@@ -95,6 +95,9 @@ func where(dir, branch string) string {
 	return name
 }
 
+// longestStyle is the length of the longest SGR sequence that is passed on.
+const longestStyle = 64
+
 // coloured makes foreign text with colours safe: styles are kept, everything else is escaped.
 func coloured(s string) string {
 	var b strings.Builder
@@ -105,31 +108,15 @@ func coloured(s string) string {
 			break
 		}
 		b.WriteString(term.EscapeLine(s[:i]))
-		n := sgrLength(s[i:])
-		if n == 0 {
+		n, _ := term.Sequence(s[i:])
+		if _, ok := term.SGR(s[i : i+n]); ok && n <= longestStyle {
+			b.WriteString(s[i : i+n])
+		} else {
 			b.WriteString(term.EscapeLine(s[i : i+1]))
 			n = 1
-		} else {
-			b.WriteString(s[i : i+n])
 		}
 		s = s[i+n:]
 	}
 	b.WriteString("\x1b[m")
 	return b.String()
-}
-
-// sgrLength is the length of the SGR sequence at the start of s; 0: there is none.
-func sgrLength(s string) int {
-	if !strings.HasPrefix(s, "\x1b[") {
-		return 0
-	}
-	for i := 2; i < len(s) && i < 64; i++ {
-		switch c := s[i]; {
-		case c == 'm':
-			return i + 1
-		case (c < '0' || c > '9') && c != ';' && c != ':':
-			return 0
-		}
-	}
-	return 0
 }

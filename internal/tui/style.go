@@ -3,6 +3,8 @@ package tui
 import (
 	"strconv"
 	"strings"
+
+	"github.com/lathe-dev/lathe/internal/term"
 )
 
 // colour is a terminal colour: its kind in the top byte.
@@ -52,44 +54,21 @@ func (s style) onBlanks() style {
 // escape reads the escape sequence at the start of s, applies it to st when it is a style or a link, and
 // returns its length.
 func escape(s string, st *style) int {
-	if len(s) < 2 {
-		return len(s)
+	n, complete := term.Sequence(s)
+	if !complete {
+		return n
 	}
-	switch s[1] {
-	case '[':
-		for i := 2; i < len(s); i++ {
-			if s[i] >= 0x40 && s[i] <= 0x7e {
-				if s[i] == 'm' {
-					st.apply(s[2:i])
-				}
-				return i + 1
-			}
-		}
-		return len(s)
-	case ']':
-		end, n := stringEnd(s)
-		if link, ok := strings.CutPrefix(s[2:end], "8;"); ok {
+	if params, ok := term.SGR(s[:n]); ok {
+		st.apply(params)
+	} else if text, ok := term.OSC(s[:n]); ok {
+		if link, ok := strings.CutPrefix(text, "8;"); ok {
 			if _, url, _ := strings.Cut(link, ";"); url == "" {
 				link = ""
 			}
 			st.link = link
 		}
-		return n
 	}
-	return 2
-}
-
-// stringEnd returns where the text of an OSC ends, and where the sequence does.
-func stringEnd(s string) (end, n int) {
-	for i := 2; i < len(s); i++ {
-		switch {
-		case s[i] == 0x07:
-			return i, i + 1
-		case s[i] == 0x1b && i+1 < len(s) && s[i+1] == '\\':
-			return i, i + 2
-		}
-	}
-	return len(s), len(s)
+	return n
 }
 
 // apply changes the style by the parameters of an SGR sequence.

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/lathe-dev/lathe/internal/term/termtest"
 )
 
 // tmux is the program in a shell in a tmux server of its own.
@@ -67,7 +69,7 @@ func (x *tmux) shows(text string) {
 	x.t.Helper()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
-	for end := time.Now().Add(patience); time.Now().Before(end); <-tick.C {
+	for end := time.Now().Add(termtest.Patience); time.Now().Before(end); <-tick.C {
 		if strings.Contains(x.screen(), text) {
 			return
 		}

@@ -3,6 +3,8 @@ package editor
 import (
 	"strings"
 	"unicode/utf8"
+
+	"github.com/lathe-dev/lathe/internal/term"
 )
 
 // clean makes text from outside fit for the editor: line ends become newlines, escape sequences and control
@@ -17,7 +19,8 @@ func clean(s string) string {
 		c := s[i]
 		switch {
 		case c == 0x1b:
-			i += sequence(s[i:])
+			n, _ := term.Sequence(s[i:])
+			i += n
 			continue
 		case c == '\r':
 			b.WriteByte('\n')
@@ -52,40 +55,4 @@ func tidy(s string) bool {
 		ascii = ascii && c < utf8.RuneSelf
 	}
 	return ascii || utf8.ValidString(s)
-}
-
-// sequence is the length of the escape sequence that s begins with: CSI up to its final byte, OSC, DCS and
-// the like up to their end, else the two bytes.
-func sequence(s string) int {
-	if len(s) < 2 {
-		return len(s)
-	}
-	switch s[1] {
-	case '[':
-		for i := 2; i < len(s); i++ {
-			if s[i] >= 0x40 && s[i] <= 0x7e {
-				return i + 1
-			}
-			if s[i] < 0x20 || s[i] > 0x7e {
-				return i
-			}
-		}
-		return len(s)
-	case ']', 'P', 'X', '^', '_':
-		for i := 2; i < len(s); i++ {
-			switch {
-			case s[i] == 7:
-				return i + 1
-			case s[i] == 0x1b && strings.HasPrefix(s[i+1:], `\`):
-				return i + 2
-			case s[i] == '\n':
-				return i // never swallow lines after a sequence that does not end
-			}
-		}
-		return len(s)
-	}
-	if s[1] >= 0x20 && s[1] < 0x7f {
-		return 2
-	}
-	return 1
 }

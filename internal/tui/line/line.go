@@ -84,15 +84,7 @@ func Strip(s string) string {
 			return b.String()
 		}
 		b.WriteString(s[:i])
-		s = s[i:]
-		end, cut := "m", 1
-		if strings.HasPrefix(s, "\x1b]") {
-			end, cut = "\x1b\\", 2
-		}
-		j := strings.Index(s[1:], end)
-		if j < 0 {
-			return b.String()
-		}
-		s = s[1+j+cut:]
+		n, _ := term.Sequence(s[i:])
+		s = s[i+n:]
 	}
 }

@@ -49,7 +49,7 @@ func (c *colours) line(s string) []line.Span {
 			break
 		}
 		add(s[:i])
-		n := sequence(s[i:])
+		n, _ := term.Sequence(s[i:])
 		c.apply(s[i : i+n])
 		s = s[i+n:]
 	}
@@ -102,52 +102,13 @@ func backspaced(s string) string {
 	return string(out)
 }
 
-// sequence is the length of the control sequence at the start of s (ECMA-48, section 5.4).
-func sequence(s string) int {
-	if len(s) < 2 {
-		return len(s)
-	}
-	switch s[1] {
-	case '[':
-		for i := 2; i < len(s); i++ {
-			if s[i] >= 0x40 && s[i] <= 0x7e {
-				return i + 1
-			}
-			if s[i] < 0x20 || s[i] > 0x7e {
-				return i // broken off
-			}
-		}
-		return len(s)
-	case ']', 'P', 'X', '^', '_': // strings, up to BEL or ST
-		for i := 2; i < len(s); i++ {
-			if s[i] == '\a' {
-				return i + 1
-			}
-			if s[i] == '\x1b' {
-				if i+1 < len(s) && s[i+1] == '\\' {
-					return i + 2
-				}
-				return i
-			}
-		}
-		return len(s)
-	}
-	n := 1
-	for n < len(s) && s[n] >= 0x20 && s[n] <= 0x2f {
-		n++
-	}
-	if n < len(s) && s[n] >= 0x30 && s[n] <= 0x7e {
-		n++
-	}
-	return n
-}
-
 // apply takes an SGR sequence ("\x1b[1;31m") and ignores every other one.
 func (c *colours) apply(seq string) {
-	if c.theme.Profile <= colorprofile.ASCII || !strings.HasPrefix(seq, "\x1b[") || !strings.HasSuffix(seq, "m") || len(seq) > 64 {
+	sgr, ok := term.SGR(seq)
+	if !ok || c.theme.Profile <= colorprofile.ASCII || len(seq) > 64 {
 		return
 	}
-	params := strings.Split(strings.ReplaceAll(seq[2:len(seq)-1], ":", ";"), ";")
+	params := strings.Split(strings.ReplaceAll(sgr, ":", ";"), ";")
 	if c.sgr == nil {
 		c.sgr = map[string]string{}
 	}
