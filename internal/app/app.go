@@ -9,7 +9,6 @@ package app
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -125,8 +124,8 @@ func (i *Instance) checkMode(m permission.Mode) error {
 		}
 		return fmt.Errorf("there is no permission mode %q; the modes are %s", m, strings.Join(names, ", "))
 	}
-	if m == permission.Bypass && i.settings().Permissions.DisableBypassPermissionsMode == "disable" {
-		return errors.New("the mode bypassPermissions is switched off by the settings (permissions.disableBypassPermissionsMode)")
+	if m == permission.Bypass {
+		return i.conf.Load().BypassForbidden()
 	}
 	return nil
 }

@@ -207,8 +207,11 @@ func (s *Session) tools() []agent.Tool {
 
 // system is the static part of what the model is told.
 func (s *Session) system(context.Context) ([]llm.Part, error) {
-	o := s.inst.opts
-	return prompt.System(prompt.SystemOptions{Replace: o.System, Append: o.AppendSystem, Language: s.inst.settings().Language}), nil
+	o, set := s.inst.opts, s.inst.settings()
+	return prompt.System(prompt.SystemOptions{
+		Replace: o.System, Append: o.AppendSystem, Language: set.Language,
+		Commit: set.Attribution.Commit, PullRequest: set.Attribution.PR,
+	}), nil
 }
 
 // beginContext starts to gather what changes from day to day (folder, git, memory), beside opening the

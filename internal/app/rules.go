@@ -111,7 +111,7 @@ func (i *Instance) newPolicy() (*permission.Policy, []string, error) {
 	for _, dir := range []string{i.paths.ConfigHome, i.paths.StateHome, i.paths.DataHome} {
 		p.Own = append(p.Own, resolved(dir))
 	}
-	if i.settings().Permissions.DisableBypassPermissionsMode == "disable" {
+	if i.conf.Load().BypassForbidden() != nil {
 		p.ForbidBypass()
 	}
 	return p, notes, err

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -17,7 +18,7 @@ import (
 // next start. Long-lived front ends run it in
 // the background; a single prompt does without.
 func (i *Instance) Watch(ctx context.Context) error {
-	return i.conf.Load().Watch(ctx, i.reload)
+	return errors.Join(i.cleanUp(), i.conf.Load().Watch(ctx, i.reload))
 }
 
 // reload puts a new configuration in force and tells the sessions.
@@ -67,7 +68,7 @@ func (i *Instance) running(forget bool) []*Session {
 // follow puts new settings in force for a session.
 func (s *Session) follow(rules []permission.Rule, reconnect bool) {
 	s.policy.SetRules(rules)
-	if s.inst.settings().Permissions.DisableBypassPermissionsMode == "disable" {
+	if s.inst.conf.Load().BypassForbidden() != nil {
 		s.policy.ForbidBypass()
 	}
 	if !reconnect || s.log == nil {
@@ -107,8 +108,9 @@ func (i *Instance) join(s *Session) {
 	})
 }
 
-// Refresh asks for the organisation's document in the background of a run that watches nothing.
+// Refresh asks for the organisation's document, and removes old recordings, in the background of a run that
+// watches nothing.
 func (i *Instance) Refresh(ctx context.Context) error {
 	_, err := i.conf.Load().Refresh(ctx)
-	return err
+	return errors.Join(i.cleanUp(), err)
 }

@@ -69,7 +69,9 @@ func (d *doctor) settings() *config.Config {
 	}
 	for _, w := range cfg.Warnings {
 		next := "correct or remove it"
-		if w.Key == "" && holdsBack(cfg, w.Origin.File) {
+		if w.Idle {
+			next = "do not count on it; other programs may read the file"
+		} else if w.Key == "" && holdsBack(cfg, w.Origin.File) {
 			next = "look at the file; lathe config trust lets it count"
 		}
 		d.add("settings", statusWarn, next, "%s", w)

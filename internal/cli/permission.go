@@ -82,7 +82,7 @@ func newChecker(o *Options, home, mode string) (*checker, error) {
 	}
 	k.machine.RootDirs = append(k.machine.RootDirs, cfg.Settings.Permissions.AdditionalDirectories...)
 	k.policy = k.machine.Policy(rules)
-	if cfg.Settings.Permissions.DisableBypassPermissionsMode == "disable" {
+	if cfg.BypassForbidden() != nil {
 		k.policy.ForbidBypass()
 	}
 	return k, nil

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -51,13 +52,21 @@ func keyTable() string {
 		if len(s.props) == 0 && !strings.HasSuffix(p.String(), ".*") {
 			from = fromProject(p)
 		}
-		row := []string{"`" + strings.ReplaceAll(p.String(), "[*]", ".*") + "`", s.allowed(), def, from, s.description + examples(s)}
+		row := []string{"`" + strings.ReplaceAll(p.String(), "[*]", ".*") + "`", s.allowed(), def, from, s.description + effect(p) + examples(s)}
 		for i, cell := range row {
 			row[i] = strings.ReplaceAll(cell, "|", `\|`)
 		}
 		fmt.Fprintf(&b, "| %s |\n", strings.Join(row, " | "))
 	})
 	return b.String() + "\n"
+}
+
+// effect says that a key has none yet.
+func effect(p keyPath) string {
+	if slices.Contains(WithoutEffect(), p.String()) {
+		return " Without effect yet."
+	}
+	return ""
 }
 
 func examples(s *schema) string {

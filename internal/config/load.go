@@ -151,14 +151,14 @@ func (l *loader) document(src *source) error {
 	return nil
 }
 
-// parse reads, migrates, expands and checks one document.
+// parse reads, expands and checks one document.
 func (l *loader) parse(src *source) (*node, error) {
 	doc, err := parseDocument(src)
 	if err != nil {
 		return nil, err
 	}
 	if !src.foreign {
-		if _, err := doc.migrate(); err != nil {
+		if err := doc.checkVersion(); err != nil {
 			return nil, err
 		}
 	}
@@ -365,17 +365,22 @@ func startModel(below, managed *node) *node {
 
 // settle applies what one key means for another.
 func (l *loader) settle(root *node) *node {
-	perms := root.get("permissions")
-	mode, off := perms.get("defaultMode"), perms.get("disableBypassPermissionsMode")
-	if off == nil || mode == nil || mode.text != "bypassPermissions" {
+	l.warnIdle(root)
+	mode := root.at(keyPath{"permissions", "defaultMode"})
+	if mode == nil || mode.text != "bypassPermissions" {
+		return root
+	}
+	why := bypassForbidden(root)
+	if why == nil {
 		return root
 	}
 	l.warn(Warning{
 		Origin: mode.origin(), Key: "permissions.defaultMode",
-		Text: "bypassPermissions is forbidden by " + off.origin().String() + "; the mode is default",
+		Text: "bypassPermissions is forbidden by " + why.Origin.String() + " (" + why.Key + "); the mode is default",
 	})
-	safe := object(off.src)
-	safe.put(keyPath{"permissions", "defaultMode"}, &node{kind: '"', text: "default", src: off.src, off: off.off})
+	src := &source{layer: why.Origin.Layer, file: why.Origin.File, name: why.Origin.Name}
+	safe := object(src)
+	safe.put(keyPath{"permissions", "defaultMode"}, &node{kind: '"', text: "default", src: src, off: -1})
 	return merge(root, safe, nil)
 }
 

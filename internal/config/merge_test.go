@@ -144,7 +144,7 @@ func TestManagedPolicyForbidsBypass(t *testing.T) {
 	c := m.load()
 	diff(t, "mode", c.Settings.Permissions.DefaultMode, "default")
 	diff(t, "warnings", m.warnings(c), []string{
-		"flag --dangerously-skip-permissions: permissions.defaultMode: bypassPermissions is forbidden by " + managed + ":1:50; the mode is default",
+		"flag --dangerously-skip-permissions: permissions.defaultMode: bypassPermissions is forbidden by " + managed + ":1:50 (permissions.disableBypassPermissionsMode); the mode is default",
 	})
 }
 

@@ -28,7 +28,7 @@ var projectRules = []struct {
 	{never, "network.**"},
 	{held, "providers.*.models.**"},
 	{never, "providers.**"},
-	// This one would offer the user's old sessions for removal.
+	// This one removes recordings of all projects.
 	{never, "cleanupPeriodDays"},
 
 	{free, "$schema"},
@@ -51,7 +51,6 @@ var projectRules = []struct {
 	{free, "autoCompactEnabled"},
 	{free, "compactionThreshold"},
 	{free, "includeGitInstructions"},
-	{free, "attribution.**"},
 	{free, "exploreCache.**"},
 	{held, "bash.shell"},
 	{held, "bash.scrubCredentials"}, // a project must not take the protection away

@@ -56,6 +56,7 @@ type Warning struct {
 	Origin Origin `json:"origin"`
 	Key    string `json:"key,omitempty"`
 	Text   string `json:"text"`
+	Idle   bool   `json:"idle,omitempty"` // nothing is wrong: lathe has nothing yet that reads these keys
 }
 
 // String is the warning as one line.

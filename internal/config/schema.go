@@ -18,7 +18,9 @@ func Schema() []byte { return slices.Clone(schemaJSON) }
 
 // A schema is one place of schema.json, as far as the checker knows the language: type, properties,
 // additionalProperties, items, enum, anyOf, required, bounds, maxItems, minLength, $ref, and the formats
-// url, proxy, path, rule and text, which other tools take as remarks.
+// url, proxy, path, rule and text, which other tools take as remarks. Two keywords are lathe's own: x-effect, for keys
+// that nothing reads yet (the part that reads one removes it), and x-protects, for those among them that refuse
+// something.
 type schema struct {
 	description string
 	types       []string
@@ -35,6 +37,8 @@ type schema struct {
 	maxItems    int
 	def         *node
 	examples    *node
+	idle        bool // x-effect "none yet": nothing reads the key
+	protects    bool // x-protects: while nothing reads it, bypassPermissions is refused
 }
 
 type property struct {
@@ -85,6 +89,10 @@ func (s *schema) keyword(key string, v, defs *node) {
 		s.minLength = int(v.number())
 	case "maxItems":
 		s.maxItems = int(v.number())
+	case "x-effect":
+		s.idle = v.text == "none yet"
+	case "x-protects":
+		s.protects = v.kind == 't'
 	case "default":
 		s.def = v
 	case "examples":

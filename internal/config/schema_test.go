@@ -136,7 +136,7 @@ func TestWhatAProjectMaySetAtOnceIsThisAndNoMore(t *testing.T) {
 	want := []string{
 		"$schema", "version", "model", "smallModel", "fallbackModel", "modelAliases", "effort", "maxThinkingTokens", "maxOutputTokens",
 		"permissions.ask", "permissions.deny", "permissions.disableBypassPermissionsMode", "disabledMcpjsonServers", "outputStyle", "language",
-		"theme", "prefersReducedMotion", "autoCompactEnabled", "compactionThreshold", "includeGitInstructions", "attribution.commit", "attribution.pr",
+		"theme", "prefersReducedMotion", "autoCompactEnabled", "compactionThreshold", "includeGitInstructions",
 		"exploreCache.enabled", "exploreCache.maxEntries", "exploreCache.directoryTtlMs", "bash.defaultTimeoutMs", "bash.maxTimeoutMs",
 		"bash.maxOutputLength", "stream.stallTimeoutMs", "stream.maxRetries", "stream.retryBaseMs", "stream.maxRetryWaitMs",
 	}

@@ -31,9 +31,9 @@ func (c *Config) Target(scope Layer) string {
 
 // Set writes one value to lathe's settings file of a scope: User, Project or Local. The value is JSON if
 // the key takes what it says, else the text itself. A path that ends in "+" appends to a list, unless the
-// list has the value already. Comments, order and unknown keys of the file stay; a file of an older
-// version is brought up to date. The result is checked before anything is written, and the file is
-// replaced as a whole, under a lock that other lathes respect. c does not change; see Watch and Load.
+// list has the value already. Comments, order and unknown keys of the file stay. The result is checked before
+// anything is written, and the file is replaced as a whole, under a lock that other lathes respect. c does not
+// change; see Watch and Load.
 func (c *Config) Set(path, value string, scope Layer) error {
 	list := strings.HasSuffix(path, "+")
 	p, err := settable(strings.TrimSuffix(path, "+"), list)
@@ -237,12 +237,11 @@ func (c *Config) edited(path string, scope Layer, old []byte, isNew bool, change
 	if err != nil {
 		return nil, err
 	}
-	migrated, err := doc.migrate()
-	if err != nil {
+	if err := doc.checkVersion(); err != nil {
 		return nil, err
 	}
 	e := newEditor(doc)
-	if (isNew || migrated) && find(&e.root, keyPath{"version"}) == nil {
+	if isNew && find(&e.root, keyPath{"version"}) == nil {
 		if err := e.set(keyPath{"version"}, &node{kind: '0', text: fmt.Sprint(Version), src: src}); err != nil {
 			return nil, err
 		}

@@ -30,12 +30,19 @@ type Settings struct {
 	Env         map[string]string `json:"env"` // for child processes; for lathe itself see Config.Env
 	Permissions Permissions       `json:"permissions"`
 
+	AllowManagedPermissionRulesOnly bool `json:"allowManagedPermissionRulesOnly"`
+
 	Hooks                      json.RawMessage `json:"hooks"` // an object in Claude Code's form, or nil
 	DisableAllHooks            bool            `json:"disableAllHooks"`
 	MCPServers                 json.RawMessage `json:"mcpServers"` // an object by name, or nil
 	EnableAllProjectMCPServers bool            `json:"enableAllProjectMcpServers"`
 	EnabledMCPJSONServers      []string        `json:"enabledMcpjsonServers"`
 	DisabledMCPJSONServers     []string        `json:"disabledMcpjsonServers"`
+	AllowManagedHooksOnly      bool            `json:"allowManagedHooksOnly"`
+	AllowedMCPServers          json.RawMessage `json:"allowedMcpServers"` // a list, or nil
+	DeniedMCPServers           json.RawMessage `json:"deniedMcpServers"`  // a list, or nil
+	AllowManagedMCPServersOnly bool            `json:"allowManagedMcpServersOnly"`
+	Sandbox                    json.RawMessage `json:"sandbox"` // an object, or nil
 
 	StatusLine  json.RawMessage `json:"statusLine"` // an object, or nil
 	OutputStyle string          `json:"outputStyle"`
@@ -56,7 +63,7 @@ type Settings struct {
 	ClaudeMdExcludes       []string    `json:"claudeMdExcludes"`
 	IncludeGitInstructions bool        `json:"includeGitInstructions"`
 	Attribution            Attribution `json:"attribution"`
-	CleanupPeriodDays      int         `json:"cleanupPeriodDays"` // 0: sessions are kept
+	CleanupPeriodDays      int         `json:"cleanupPeriodDays"` // of debug recordings; 0: they are kept
 
 	ExploreCache ExploreCache `json:"exploreCache"`
 	Bash         Bash         `json:"bash"`
@@ -153,7 +160,7 @@ func (r *ruleEntry) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, (*plain)(r))
 }
 
-// Attribution is what is added to commits and pull requests; nil is lathe's own text, "" is none.
+// Attribution is what the model adds to commits and pull requests; nil says nothing, "" is none.
 type Attribution struct {
 	Commit *string `json:"commit"`
 	PR     *string `json:"pr"`

@@ -142,7 +142,7 @@ func (c *Console) lineInput(s *app.Session) map[string]any {
 		"hook_event_name": "Status", "cwd": now.Dir, "session_id": now.Session, "transcript_path": s.Path(), "version": version,
 		"model":        map[string]any{"id": now.Model, "display_name": s.Model().Name},
 		"workspace":    map[string]any{"current_dir": now.Dir, "project_dir": c.inst.Config().Paths().Root, "added_dirs": dirs[min(1, len(dirs)):]},
-		"output_style": map[string]any{"name": c.inst.Config().Settings.OutputStyle},
+		"output_style": map[string]any{"name": "default"},
 		"cost": map[string]any{
 			"total_cost_usd": now.CostUSD, "total_api_duration_ms": api.Milliseconds(), "total_lines_added": added, "total_lines_removed": removed,
 			"total_duration_ms": time.Since(s.Log().Info().Created).Milliseconds(),

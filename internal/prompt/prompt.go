@@ -26,6 +26,8 @@ type SystemOptions struct {
 	Replace  string // instead of lathe's own text, when not empty
 	Append   string // after it
 	Language string // the language of answers, in any words ("German"); empty: that of the user
+
+	Commit, PullRequest *string // text that ends commit messages and pull requests; "" is none, nil says nothing
 }
 
 // System returns the static part of what the model is told. The same options give the same bytes.
@@ -35,10 +37,24 @@ func System(o SystemOptions) []llm.Part {
 		text = strings.TrimSpace(systemText)
 	}
 	if o.Language != "" {
-		text += "\n\n# Language\n\nWrite your answers in " + strings.TrimSpace(o.Language) + ". Code, identifiers and commands stay as they are."
+		text += "\n\n# Language\n\nWrite your answers in " + oneLine(strings.TrimSpace(o.Language), 60) + ". Code, identifiers and commands stay as they are."
+	}
+	if o.Commit != nil || o.PullRequest != nil {
+		text += "\n\n# Attribution\n" + attribution("commit message", o.Commit) + attribution("description of a pull request", o.PullRequest)
 	}
 	if o.Append != "" {
 		text += "\n\n" + strings.TrimSpace(o.Append)
 	}
 	return []llm.Part{llm.Text{Text: text}}
+}
+
+// attribution says how a kind of text is to end.
+func attribution(kind string, text *string) string {
+	switch {
+	case text == nil:
+		return ""
+	case strings.TrimSpace(*text) == "":
+		return "\nAdd nothing to a " + kind + " that names you or the tool that wrote it."
+	}
+	return "\nEnd every " + kind + " with exactly this text:\n\n" + strings.TrimSpace(*text) + "\n"
 }

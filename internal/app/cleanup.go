@@ -1,0 +1,44 @@
+package app
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// cleanUp removes recordings of --debug that are older than cleanupPeriodDays. It runs beside the first turn.
+func (i *Instance) cleanUp() error {
+	days := i.settings().CleanupPeriodDays
+	if days <= 0 {
+		return nil
+	}
+	dir := filepath.Join(i.paths.StateHome, "debug")
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	errs := []error{err}
+	before := time.Now().AddDate(0, 0, -days)
+	for _, e := range entries {
+		if path := filepath.Join(dir, e.Name()); e.IsDir() && untouchedSince(path, before) {
+			errs = append(errs, os.RemoveAll(path))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// untouchedSince reports whether nothing in a recording was written after a time. Recordings are flat.
+func untouchedSince(dir string, before time.Time) bool {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return false
+	}
+	for _, e := range entries {
+		if info, err := e.Info(); err != nil || info.ModTime().After(before) {
+			return false
+		}
+	}
+	info, err := os.Stat(dir)
+	return err == nil && info.ModTime().Before(before)
+}

@@ -1,0 +1,53 @@
+package config_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/lathe-dev/lathe/internal/config"
+)
+
+func TestKeysWithoutEffectAreNamedOncePerFile(t *testing.T) {
+	m := newMachine(t)
+	m.write(claudeUser, `{"mcpServers": {"x": {"command": "y"}}, "outputStyle": "loud", "theme": "dark", "skillDirs": []}`)
+	m.write(userFile, `{"autoCompactEnabled": false, "compactionThreshold": 5000}`)
+	m.env("DISABLE_AUTO_COMPACT=1")
+	got := m.warnings(m.load())
+	want := []string{
+		claudeUser + ": mcpServers, outputStyle: without effect, lathe does not have this yet",
+		userFile + ": compactionThreshold: without effect, lathe does not have this yet",
+	}
+	diff(t, "warnings", got, want)
+}
+
+func TestBypassIsRefusedWhileAProtectionHasNoEffect(t *testing.T) {
+	for name, tt := range map[string]struct{ file, text, key string }{
+		"blocking hook":        {claudeUser, `{"hooks": {"PostToolUse": [{}], "PreToolUse": [{"matcher": "Bash"}]}}`, "hooks.PreToolUse"},
+		"permission hook":      {userFile, `{"hooks": {"PermissionRequest": [{}]}}`, "hooks.PermissionRequest"},
+		"sandbox":              {claudeUser, `{"sandbox": {"enabled": true, "autoAllowBashIfSandboxed": true}}`, "sandbox.enabled"},
+		"managed deny list":    {managed, `{"deniedMcpServers": [{"serverName": "x"}]}`, "deniedMcpServers"},
+		"managed rules only":   {managed, `{"allowManagedPermissionRulesOnly": true}`, "allowManagedPermissionRulesOnly"},
+		"forbidden":            {managed, `{"permissions": {"disableBypassPermissionsMode": "disable"}}`, "permissions.disableBypassPermissionsMode"},
+		"other hooks":          {claudeUser, `{"hooks": {"PostToolUse": [{}], "Stop": [{}]}}`, ""},
+		"no hooks in the list": {claudeUser, `{"hooks": {"PreToolUse": []}}`, ""},
+		"hooks are off":        {claudeUser, `{"hooks": {"PreToolUse": [{}]}, "disableAllHooks": true}`, ""},
+		"sandbox is off":       {claudeUser, `{"sandbox": {"enabled": false}}`, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newMachine(t)
+			m.write(tt.file, tt.text)
+			m.opts.Flags = []config.Flag{{Name: "--permission-mode", Key: "permissions.defaultMode", Value: "bypassPermissions"}}
+			c := m.load()
+			err := c.BypassForbidden()
+			if tt.key == "" {
+				diff(t, "error", err, nil)
+				diff(t, "mode", c.Settings.Permissions.DefaultMode, "bypassPermissions")
+				return
+			}
+			if err == nil || !strings.Contains(m.short(err.Error()), tt.file) || !strings.Contains(err.Error(), tt.key) {
+				t.Errorf("got %v, want an error that names %s in %s", err, tt.key, tt.file)
+			}
+			diff(t, "mode", c.Settings.Permissions.DefaultMode, "default")
+		})
+	}
+}
