@@ -37,6 +37,8 @@ type Command struct {
 	// Script is the line written anew from its parsed form, each word quoted and each program by its
 	// absolute path. It is set where Class only looks, and is what then runs, in the clean environment.
 	Script string `json:"-"`
+	// Left are names of files and folders that Script leaves out, because reading them is not free.
+	Left []string `json:"left,omitempty"`
 }
 
 // Part is one simple command of a line.

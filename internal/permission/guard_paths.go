@@ -265,6 +265,9 @@ func guardRead(rel string, _ bool) verdict {
 				return verdict{effect: Ask, why: part + ": " + why}
 			}
 		}
+		if last := len(parts) - 1; name == ".git" && i == last-1 && isNamed(plainName(parts[last]), "config") {
+			return verdict{effect: Ask, why: "the addresses in .git/config may hold passwords"}
+		}
 		switch name {
 		case ".ssh", ".gnupg", ".aws", ".azure", ".kube", ".password-store":
 			return verdict{effect: Ask, why: "keys and credentials lie in " + part}

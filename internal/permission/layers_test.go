@@ -290,3 +290,28 @@ func BenchmarkDecide(b *testing.B) {
 		p.Decide(req)
 	}
 }
+
+func TestADenyRuleAsksAboutATreeThatNobodyLookedThrough(t *testing.T) {
+	deny := func(spec string) *Policy {
+		return NewPolicy("/home/u", []string{"/p"}, rules(t, Deny, "Read("+spec+")"))
+	}
+	for _, tt := range []struct {
+		spec string
+		want Effect
+	}{
+		{".env", Ask},
+		{"secrets/**", Ask},
+		{"src/*.key", Ask},
+		{"//p/src/deep/k", Ask},
+		{"//p/other/**", Allow},
+		{"~/.ssh/**", Allow},
+		{"src/**", Deny},
+	} {
+		for _, mode := range []Mode{Default, Bypass} {
+			req := Request{Tool: "Bash", Dir: "/p", Mode: mode, Accesses: []Access{{Kind: Read, Target: "/p/src", Below: true}}}
+			if d := deny(tt.spec).Decide(req); d.Effect != tt.want {
+				t.Errorf("%s in %s: %s (%s), want %s", tt.spec, mode, d.Effect, d.Reason, tt.want)
+			}
+		}
+	}
+}

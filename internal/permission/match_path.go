@@ -34,6 +34,31 @@ func (p *Policy) pathRule(r Rule, dir string, a Access) bool {
 	return target || named
 }
 
+// mayMatchBelow reports whether the pattern of a rule could speak of something below a folder whose names nobody
+// looked at.
+func (p *Policy) mayMatchBelow(r Rule, dir string, a Access) bool {
+	if r.Spec == "" {
+		return true
+	}
+	anchor, pattern, anyDepth := p.anchored(r, dir)
+	anchor = slashed(anchor)
+	for pattern == ".." || strings.HasPrefix(pattern, "../") {
+		anchor, anyDepth = path.Dir(anchor), false
+		pattern = strings.TrimPrefix(pattern[2:], "/")
+	}
+	if !anyDepth {
+		fixed := pattern
+		if i := strings.IndexAny(pattern, `*?[{\\`); i >= 0 {
+			fixed = pattern[:strings.LastIndexByte(pattern[:i], '/')+1]
+		}
+		anchor = path.Join(anchor, fixed)
+	}
+	anchor, target := foldName(anchor), foldName(slashed(a.Target))
+	_, in := below(anchor, target)
+	_, over := below(target, anchor)
+	return in || over
+}
+
 // pathMatches holds an absolute path against a gitignore-like pattern with one of four anchors:
 // //abs, ~/home, /source and relative to the session's folder. Deny and ask rules match in any case and
 // whichever way accents are composed, since file systems do.

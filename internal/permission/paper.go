@@ -92,3 +92,23 @@ func (w *Paper) GitPrograms(string) ([]string, error) { return nil, nil }
 
 // Glob finds nothing, so that a pattern stands for itself.
 func (w *Paper) Glob(string, string, int) ([]string, bool) { return nil, false }
+
+// Names are not known.
+func (w *Paper) Names(string, int) ([]string, bool) { return nil, false }
+
+// Tree knows of no names but those of links.
+func (w *Paper) Tree(dir string, o TreeOptions) Tree {
+	var t Tree
+	if !o.Follow {
+		return t
+	}
+	for name := range w.Links {
+		if _, ok := below(dir, name); !ok {
+			continue
+		}
+		if _, ok := below(dir, w.Stat(name).Real); !ok {
+			t.Leads = name
+		}
+	}
+	return t
+}

@@ -43,6 +43,10 @@ type Access struct {
 
 	// Redirect: the shell itself writes or reads the file (> file), not a program whose words a rule speaks of.
 	Redirect bool `json:"redirect,omitempty"`
+
+	// Below: for Read, everything below Target is read too, and nobody looked at the names there. A deny rule that
+	// could speak of one of them asks.
+	Below bool `json:"below,omitempty"`
 }
 
 // Mode is how much runs without asking.

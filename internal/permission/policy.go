@@ -186,6 +186,9 @@ func (c *call) decide() Decision {
 	if d, ok := c.planDenies(); ok {
 		return d
 	}
+	if d, ok := c.doubt(); ok {
+		return d
+	}
 	if r, ok := c.allowed(c.p.grants, true); ok {
 		return ruled(Allow, r)
 	}

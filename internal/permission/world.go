@@ -17,6 +17,35 @@ type World interface {
 	GitPrograms(dir string) ([]string, error)
 	// Glob expands a shell pattern from dir to absolute paths, at most max; more tells that there are more.
 	Glob(pattern, dir string, max int) (paths []string, more bool)
+	// Names lists the names below a folder, relative to it with slashes, folders too; complete when these are all.
+	Names(dir string, max int) (names []string, complete bool)
+	// Tree looks through the names below a folder for what a program that reads all of it must leave out.
+	Tree(dir string, o TreeOptions) Tree
+}
+
+// TreeOptions say how far a program goes that reads a folder with everything in it.
+type TreeOptions struct {
+	Hidden bool     // into names that begin with a dot
+	Follow bool     // through links
+	Skip   []string // patterns of the names of folders that it leaves out
+}
+
+// Tree is what lies below a folder, as far as reading it is not free.
+type Tree struct {
+	// Withheld are the files and folders below, by their absolute paths, that by themselves would not be read
+	// without a question although the folder would, or that a rule denies.
+	Withheld []Withheld
+	// Leads is a link, followed, that leads out of the folder or to something withheld; "" when there is none.
+	Leads string
+	// Listed: all names below were looked at. Else Why says why not; "" on a machine that is not there.
+	Listed bool
+	Why    string
+}
+
+// Withheld is a file or folder that a reader of the whole tree leaves out.
+type Withheld struct {
+	Path   string // absolute
+	Folder bool
 }
 
 // Node is what lies at a path.

@@ -182,6 +182,9 @@ func (c *bashCall) result(exit sandbox.Exit, err error, timeout time.Duration, o
 	}
 	c.noteLeft(exit)
 	c.notes = append(c.notes, c.env.Background.news()...)
+	if c.look != nil && len(c.look.left) > 0 {
+		c.notes = append(c.notes, leftOut(c.look.left))
+	}
 	if out.note != "" {
 		c.notes = append(c.notes, out.note)
 	}

@@ -22,6 +22,7 @@ type lookPlan struct {
 	path   []string // where it finds programs
 	moves  bool     // it may change the folder
 	git    bool     // it runs git
+	left   []string // names of files that it leaves out
 }
 
 // analyse says what the command would do. look is nil unless it only looks.
@@ -41,6 +42,7 @@ func (c *bashCall) analyse() (accesses []permission.Access, look *lookPlan) {
 		command.Class, command.Script = permission.ClassWrite, ""
 		return found.Accesses, nil
 	}
+	look.left = command.Left
 	for _, p := range command.Parts {
 		look.git = look.git || p.Program == "git"
 		look.moves = look.moves || slices.Contains([]string{"cd", "pushd", "popd", "", "exit"}, p.Program)

@@ -27,11 +27,16 @@ const maxLeft = 3
 
 // leftOut says what was not searched, or found and not shown.
 func (s *search) leftOut() string {
-	if len(s.left) == 0 {
+	return leftOut(s.left)
+}
+
+// leftOut names files that a search passed over.
+func leftOut(left []string) string {
+	if len(left) == 0 {
 		return ""
 	}
-	names := strings.Join(s.left[:min(len(s.left), maxLeft)], ", ")
-	if more := len(s.left) - maxLeft; more > 0 {
+	names := strings.Join(left[:min(len(left), maxLeft)], ", ")
+	if more := len(left) - maxLeft; more > 0 {
 		names += fmt.Sprintf(" and %d more", more)
 	}
 	return "Left out, since reading needs permission: " + names + "."

@@ -25,6 +25,7 @@ type World struct {
 	nodes    map[string]permission.Node
 	programs map[string]string
 	git      map[string]gitPrograms
+	trees    map[string]permission.Tree
 }
 
 type gitPrograms struct {

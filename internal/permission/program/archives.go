@@ -120,6 +120,9 @@ func (c *call) tarMode(look *call) {
 		for _, w := range look.ops {
 			c.Reads = append(c.Reads, w.Text)
 		}
+		if !look.has("--no-recursion") {
+			c.copyTree(look.has("-h", "--dereference"))
+		}
 	case !look.has("-t", "--list"):
 		c.refuse("tar is not asked to list")
 	}
@@ -144,6 +147,9 @@ func oldStyle(args []Word) []Word {
 }
 
 func zipLooks(c *call) {
+	if c.has("-r", "-R") {
+		c.copyTree(true)
+	}
 	if c.has("-m", "-d") {
 		c.destroy("zip removes files after packing them, or from the archive")
 	}

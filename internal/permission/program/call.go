@@ -28,15 +28,16 @@ type spec struct {
 // call is a row applied to words.
 type call struct {
 	Use
-	name    string // as messages name it: "git log"
-	row     spec
-	env     Env
-	args    []Word // without the program
-	flags   []given
-	ops     []Word
-	dashes  int      // how many operands stand before --; -1 without it
-	unsure  []Word   // words that may turn out to be flags
-	strange []string // flags that the row does not have
+	name     string // as messages name it: "git log"
+	row      spec
+	env      Env
+	args     []Word // without the program
+	flags    []given
+	ops      []Word
+	dashes   int      // how many operands stand before --; -1 without it
+	dashesAt int      // where -- stands among the words
+	unsure   []Word   // words that may turn out to be flags
+	strange  []string // flags that the row does not have
 }
 
 func (c *call) run() {

@@ -174,6 +174,9 @@ func mvLooks(c *call) {
 
 // targetLooks: with -t, and with install -d, all operands have the same role.
 func targetLooks(c *call) {
+	if c.name == "cp" && c.has("-r", "-R", "-a", "--recursive", "--archive") {
+		c.copyTree(c.has("-L", "--dereference"))
+	}
 	if f, ok := c.get("-t", "--target-directory"); ok {
 		c.Reads, c.Writes = nil, []string{f.value.Text}
 		for _, w := range c.ops {

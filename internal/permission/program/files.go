@@ -57,8 +57,8 @@ func fileRows() map[string]spec {
 			--strip-trailing-cr --ifdef=TEXT --line-format=FORMAT --old-line-format=FORMAT --new-line-format=FORMAT
 			--unchanged-line-format=FORMAT --old-group-format=FORMAT --new-group-format=FORMAT --unchanged-group-format=FORMAT
 			--changed-group-format=FORMAT --minimal --horizon-lines=N --speed-large-files --color?W --palette=W --version --help -l!
-			--paginate!`},
-		"colordiff": {class: read, ops: "FILE FILE", flags: "-abBdiNpqruwyZ -U:N --recursive --brief --color?W --version --help"},
+			--paginate!`, judge: diffLooks},
+		"colordiff": {class: read, ops: "FILE FILE", flags: "-abBdiNpqruwyZ -U:N --recursive --brief --color?W --version --help", judge: diffLooks},
 		"sdiff": {class: read, ops: "FILE FILE", flags: `-abBdEHilstWZ -I:RE -w:N --ignore-case --ignore-tab-expansion --ignore-trailing-space --ignore-space-change --ignore-all-space
 			--ignore-blank-lines --text --strip-trailing-cr --width=N --left-column --suppress-common-lines --expand-tabs --minimal
 			--speed-large-files --version --help -o:OUT --output=OUT --diff-program=PROG`},

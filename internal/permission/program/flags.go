@@ -122,7 +122,7 @@ func (c *call) parse() {
 		case c.dashes >= 0 || c.row.plain && len(c.ops) > 0:
 			c.ops = append(c.ops, w)
 		case w.Text == "--" && !w.Unknown && !w.Glob:
-			c.dashes = len(c.ops)
+			c.dashes, c.dashesAt = len(c.ops), i
 		case w.Unknown || w.Glob && mayBeFlag(w.Text, g):
 			c.unsure = append(c.unsure, w)
 			c.ops = append(c.ops, w)

@@ -60,7 +60,7 @@ func gitRows() map[string]spec {
 			--fixed-strings --perl-regexp --line-number --column --full-name --files-with-matches --name-only --files-without-match --null
 			--only-matching --count --color?W --no-color --break --heading --show-function --function-context --context=N --after-context=N
 			--before-context=N --threads=N --and --or --not --all-match --quiet --max-count=N --no-textconv -O?PROG --open-files-in-pager?PROG
-			--textconv!! --ext-grep!! --no-index! --recurse-submodules`},
+			--textconv!! --ext-grep!! --no-index! --recurse-submodules`, judge: gitGrep},
 		"git shortlog": {class: read, ops: "TEXT...", flags: gitRevFlags + ` -nsec -w?W --numbered --summary --email --committer --group=W`, judge: gitShortlog},
 		"git rev-parse": {class: neutral, ops: "TEXT...", flags: `-q -h --all --branches?GLOB --tags?GLOB --remotes?GLOB --glob=GLOB --exclude=GLOB --disambiguate=W --abbrev?N --abbrev-ref?W
 			--symbolic --symbolic-full-name --short?N --verify --quiet --default=W --not --revs-only --no-revs --flags --no-flags --prefix=W

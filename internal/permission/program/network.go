@@ -195,6 +195,9 @@ func (c *call) sshOptions() {
 
 // copiesFar: operands host:path are far, others near; the last one is written.
 func copiesFar(c *call) {
+	if c.has("-r", "-a", "--recursive", "--archive") {
+		c.copyTree(c.has("-L", "--copy-links"))
+	}
 	c.sshOptions()
 	for i, w := range c.ops {
 		if h := hostOf(w.Text); h != "" {

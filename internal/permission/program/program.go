@@ -37,6 +37,9 @@ type Use struct {
 	// goes through. As written: patterns stay patterns, and of an unknown word what is known of it.
 	Kills []string
 
+	// Tree: it reads the folders among Reads with everything in them; nil when it does not.
+	Tree *Tree
+
 	// Inner are commands that it runs from its own words: sudo rm x, find -exec rm {} +, xargs rm. An unknown
 	// tail (xargs gets more words) ends in a Word that is Unknown.
 	Inner [][]Word

@@ -37,15 +37,15 @@ func searchRows() map[string]spec {
 			--ignore-files --ignore-global --ignore-messages --ignore-parent --ignore-vcs --messages --no-column --no-encoding
 			--no-fixed-strings --no-line-buffered --no-multiline --no-pcre2 --no-stats --no-trim --no-text --no-sort-files --sort-files
 			--no-pre --no-search-zip --no-binary --no-follow --no-json --no-crlf -z!! --search-zip!! --pre=PROG --pre-glob=GLOB
-			--hostname-bin=PROG --hyperlink-format=BAD --generate=W`},
+			--hostname-bin=PROG --hyperlink-format=BAD --generate=W`, judge: rgLooks},
 		"ag": {class: search, ops: "TEXT FILE...", dot: true, flags: `-acDFfghHilLnopPQrRsSuUvVwWt0 -# -A:N -B:N -C:N -G:RE -m:N --ackmate --after=N --before=N --context=N --color --nocolor --column
 			--count --filename --nofilename --files-with-matches --files-without-matches --group --nogroup --hidden --ignore=GLOB
 			--ignore-dir=GLOB --ignore-case --case-sensitive --smart-case --invert-match --literal --fixed-strings --max-count=N --numbers
 			--nonumbers --only-matching --depth=N --vimgrep --word-regexp --unrestricted --all-types --all-text --stats --silent --version
-			--help --list-file-types --search-binary -z!! --search-zip!! --pager=PROG --path-to-ignore=FILE`},
+			--help --list-file-types --search-binary -z!! --search-zip!! --pager=PROG --path-to-ignore=FILE`, judge: agLooks},
 		"ack": {class: search, ops: "TEXT FILE...", dot: true, flags: `-chHilLnoQrRsvwx1 -A:N -B:N -C:N -g:RE -m:N -t:W --noenv --ignore-case --literal --word-regexp --count --files-with-matches
 			--files-without-matches --no-filename --with-filename --color --nocolor --group --nogroup --heading --noheading --help --version
-			--type=W --ignore-dir=W --ignore-file=W --pager=PROG --output=BAD --ackrc=BAD`},
+			--type=W --ignore-dir=W --ignore-file=W --pager=PROG --output=BAD --ackrc=BAD`, judge: ackLooks},
 		"fd": {class: search, ops: "TEXT DIR...", dot: true, flags: `-aFgHhiIlLpqs0uV1 -# -c:W -d:N -e:W -E:GLOB -j:N -S:N -t:W -o:W --absolute-path --fixed-strings --glob --hidden --no-ignore
 			--no-ignore-vcs --no-ignore-parent --ignore-case --case-sensitive --list-details --follow --full-path --quiet --print0
 			--unrestricted --version --help --color=W --max-depth=N --min-depth=N --exact-depth=N --extension=W --exclude=GLOB --threads=N
@@ -62,13 +62,6 @@ func searchRows() map[string]spec {
 		"fzf":     {class: write, does: "is interactive and may run programs", ops: "TEXT..."},
 		"tokei":   {class: list, dot: true, ops: "DIR...", flags: "-fChV -e:GLOB -o:W -s:W -t:W --files --exclude=GLOB --output=W --sort=W --type=W --hidden --no-ignore --compact --version --help"},
 		"cloc":    {class: write, does: "may run version control and unpack archives", ops: "DIR..."},
-	}
-}
-
-// grepLooks: a recursive search without a folder looks at the current one.
-func grepLooks(c *call) {
-	if len(c.Reads) == 0 && c.has("-r", "-R", "--recursive", "--dereference-recursive") {
-		c.Reads = append(c.Reads, ".")
 	}
 }
 

@@ -21,8 +21,10 @@ type analysis struct {
 	calls    []*call
 	redirs   []*redirect
 	accesses []permission.Access
-	written  map[string]string // what the line writes into files, by path, where that is known
-	touched  map[string]bool   // accesses that were noted
+	written  map[string]string     // what the line writes into files, by path, where that is known
+	touched  map[string]bool       // accesses that were noted
+	omitted  []permission.Withheld // what readers of whole folders leave out, in the form in which they run
+	left     []string              // the names of that, where they are news
 	odd      map[oddity][]string
 
 	class  permission.Class

@@ -23,10 +23,11 @@ type call struct {
 	within  string
 	level   int
 	guess   bool
-	place   int    // where its part stands among the parts, before what its words run
-	placed  bool   // place is set
-	sub     bool   // run by another command of the line: sudo, xargs, find -exec
-	wrapper string // the name of that command
+	place   int      // where its part stands among the parts, before what its words run
+	placed  bool     // place is set
+	sub     bool     // run by another command of the line: sudo, xargs, find -exec
+	wrapper string   // the name of that command
+	except  []string // words that are added, so that it leaves out what may not be read
 }
 
 // assigned is one assignment before a command or alone.
@@ -218,7 +219,10 @@ func (a *analysis) run(c *call, sc *scope) (script string, ok bool) {
 	at := a.addPart(c, sc)
 	a.calls = a.noteCall(c)
 	inner := a.follow(c, sc)
-	a.reach(c, sc)
+	if why := a.reach(c, sc); why != "" && at >= 0 {
+		a.soften(&a.parts[at], why)
+		a.raise(a.parts[at].Class)
+	}
 	a.change(c, sc)
 	if at < 0 || !a.parts[at].Class.Looks() {
 		return "", false

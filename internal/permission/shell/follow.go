@@ -364,10 +364,10 @@ func hasFlag(words []word, prefix string) bool {
 	return false
 }
 
-// reach notes the files and hosts that a command names.
-func (a *analysis) reach(c *call, sc *scope) {
+// reach notes the files and hosts that a command names. It says why that is more than is free to read.
+func (a *analysis) reach(c *call, sc *scope) (why string) {
 	if a.mute > 0 || anyGuessed(c.words) {
-		return // a guess names no files
+		return "" // a guess names no files
 	}
 	patterns := map[string]bool{}
 	for _, w := range c.words {
@@ -375,8 +375,11 @@ func (a *analysis) reach(c *call, sc *scope) {
 			patterns[w.text] = true
 		}
 	}
+	if c.use.Tree != nil {
+		why = a.readsDeep(c, patterns, sc)
+	}
 	for _, name := range c.use.Reads {
-		if name == processFile {
+		if name == processFile || c.use.Tree != nil {
 			continue
 		}
 		a.files(permission.Read, name, patterns, sc)
@@ -393,6 +396,7 @@ func (a *analysis) reach(c *call, sc *scope) {
 	for _, host := range c.use.Hosts {
 		a.access(permission.Access{Kind: permission.Net, Target: host})
 	}
+	return why
 }
 
 // ownState reports whether a path is one that git writes in the course of its work.

@@ -16,6 +16,9 @@ func (a *analysis) access(x permission.Access) {
 	if x.Redirect {
 		key += "\x00>"
 	}
+	if x.Below {
+		key += "\x00/"
+	}
 	if a.touched[key] {
 		return
 	}

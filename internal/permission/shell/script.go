@@ -40,7 +40,12 @@ func (a *analysis) rewriteWords(c *call, p *permission.Part, inner string) (scri
 		return "", false
 	}
 	b.WriteString(head)
+	except := a.exceptWords(c)
 	for i, w := range c.words[1:] {
+		if len(except) > 0 && i == c.use.Tree.At {
+			b.WriteString(except)
+			except = ""
+		}
 		if w.code != "" && w.stays(c, i+1) {
 			b.WriteString(" " + w.code)
 			continue
@@ -59,10 +64,20 @@ func (a *analysis) rewriteWords(c *call, p *permission.Part, inner string) (scri
 		}
 		b.WriteString(text)
 	}
+	b.WriteString(except)
 	if p.Program != "" && strings.HasPrefix(head, "exec ") {
 		return "( " + b.String() + " )", true
 	}
 	return b.String(), true
+}
+
+// exceptWords are the words that a command gets so that it leaves out what may not be read.
+func (a *analysis) exceptWords(c *call) string {
+	var b strings.Builder
+	for _, word := range c.except {
+		b.WriteString(" " + quote(word))
+	}
+	return b.String()
 }
 
 // rewriteWrapper writes timeout 9 ls anew: its own words, then the inner command as that was written.

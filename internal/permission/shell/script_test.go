@@ -53,6 +53,12 @@ func (machine) Program(name, dir string) string {
 
 func (machine) GitPrograms(string) ([]string, error) { return nil, nil }
 
+func (machine) Names(string, int) ([]string, bool) { return nil, true }
+
+func (machine) Tree(string, permission.TreeOptions) permission.Tree {
+	return permission.Tree{Listed: true}
+}
+
 func (machine) Glob(pattern, dir string, most int) ([]string, bool) {
 	if !filepath.IsAbs(pattern) {
 		pattern = dir + "/" + pattern

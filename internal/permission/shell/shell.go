@@ -59,6 +59,11 @@ func (a *analysis) result() Result {
 	if command.Class.Looks() {
 		command.Script = a.script
 	}
+	if command.Script != "" {
+		command.Left = a.left
+	} else { // the line would run as it is written
+		a.readAll(a.omitted)
+	}
 	accesses := make([]permission.Access, 0, 1+len(a.accesses))
 	accesses = append(accesses, permission.Access{Kind: permission.Exec, Target: a.line, Command: &command})
 	accesses = append(accesses, a.accesses...)

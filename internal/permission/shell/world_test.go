@@ -40,6 +40,9 @@ func (paper) Program(name, dir string) string {
 
 func (paper) GitPrograms(string) ([]string, error) { return nil, nil }
 
+func (paper) Names(string, int) ([]string, bool)                  { return nil, false }
+func (paper) Tree(string, permission.TreeOptions) permission.Tree { return permission.Tree{} }
+
 func (p paper) Glob(pattern, dir string, most int) (found []string, more bool) {
 	for name := range p.files {
 		full := pattern

@@ -1,0 +1,147 @@
+package program
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/lathe-dev/lathe/internal/permission"
+)
+
+// Tree says that a program reads the folders among its Reads with everything in them.
+type Tree struct {
+	permission.TreeOptions
+	// Except gives the words that make it leave out files and folders of these names, at any depth. Nil: it has none.
+	Except func(files, folders []string) []string
+	At     int  // where they go among the words behind the program; -1 is the end
+	Shy    bool // it leaves out hidden files unless told otherwise, so that they are no news
+}
+
+// tree notes that the program reads folders with everything in them.
+func (c *call) tree(o permission.TreeOptions, except func(files, folders []string) []string) *Tree {
+	o.Skip = slices.DeleteFunc(o.Skip, func(s string) bool { return strings.Contains(s, "/") })
+	c.Tree = &Tree{TreeOptions: o, Except: except, At: c.beforeDashes()}
+	return c.Tree
+}
+
+// beforeDashes is the place of -- among the words, -1 where there is none.
+func (c *call) beforeDashes() int {
+	if c.dashes < 0 {
+		return -1
+	}
+	return c.dashesAt
+}
+
+// textsOf are the known values of flags.
+func (c *call) textsOf(names ...string) []string {
+	var out []string
+	for _, f := range c.flags {
+		if contains(names, f.name) && f.filled && !f.value.Unknown {
+			out = append(out, f.value.Text)
+		}
+	}
+	return out
+}
+
+// count is how often a flag was given, under any of its names.
+func (c *call) count(names ...string) int {
+	n := 0
+	for _, f := range c.flags {
+		if contains(names, f.name) {
+			n++
+		}
+	}
+	return n
+}
+
+// exceptBy makes words of names: flags with =, and the names with what a pattern would take for more escaped.
+func exceptBy(file, folder string) func(files, folders []string) []string {
+	return func(files, folders []string) []string {
+		var out []string
+		for _, name := range files {
+			out = append(out, file+globEscape.Replace(name))
+		}
+		for _, name := range folders {
+			out = append(out, folder+globEscape.Replace(name))
+		}
+		return out
+	}
+}
+
+var globEscape = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, `]`, `\]`, `{`, `\{`, `}`, `\}`)
+
+// exceptPathspecs are those of git.
+func exceptPathspecs(files, folders []string) []string {
+	var out []string
+	for _, name := range files {
+		out = append(out, ":(top,exclude,glob)**/"+globEscape.Replace(name))
+	}
+	for _, name := range folders {
+		out = append(out, ":(top,exclude,glob)**/"+globEscape.Replace(name)+"/**")
+	}
+	return out
+}
+
+// grepLooks: a recursive search without a folder looks at the current one.
+func grepLooks(c *call) {
+	follow := c.has("-R", "--dereference-recursive")
+	deep := follow || c.has("-r", "--recursive")
+	for _, how := range c.textsOf("-d", "--directories") {
+		deep = deep || how != "skip" && how != "read"
+	}
+	if !deep {
+		return
+	}
+	if len(c.Reads) == len(c.textsOf("-f", "--file", "--exclude-from")) {
+		c.Reads = append(c.Reads, ".")
+	}
+	c.tree(permission.TreeOptions{Hidden: true, Follow: follow, Skip: c.textsOf("--exclude-dir")}, exceptBy("--exclude=", "--exclude-dir="))
+}
+
+// rgLooks: ripgrep searches folders in any case. Files that it leaves out by itself (hidden and ignored ones) come
+// back by a glob, or by a line in an ignore file.
+func rgLooks(c *call) {
+	if c.has("--files", "--type-list") {
+		return
+	}
+	t := c.tree(permission.TreeOptions{Hidden: true, Follow: c.has("-L", "--follow")}, exceptBy("--glob=!", "--glob=!"))
+	t.Shy = !c.has("-.", "--hidden") && c.count("-u", "--unrestricted") < 2
+}
+
+// agLooks and ackLooks are the same for ag and ack.
+func agLooks(c *call) {
+	t := c.tree(permission.TreeOptions{Hidden: true, Follow: c.has("-f")}, exceptBy("--ignore=", "--ignore="))
+	t.Shy = !c.has("--hidden", "-u", "--unrestricted")
+}
+
+func ackLooks(c *call) {
+	c.tree(permission.TreeOptions{Hidden: true}, exceptBy("--ignore-file=is:", "--ignore-dir=is:"))
+}
+
+// diffLooks: with -r it compares all files of two folders, and follows links.
+func diffLooks(c *call) {
+	if c.has("-r", "--recursive") {
+		c.tree(permission.TreeOptions{Hidden: true, Follow: !c.has("--no-dereference"), Skip: c.textsOf("-x", "--exclude")}, exceptBy("--exclude=", "--exclude="))
+	}
+}
+
+// gitGrep searches the files that git knows of, and with --untracked others, below the current folder or where
+// its words say; with a revision, files of the past.
+func gitGrep(c *call) {
+	ops := c.ops
+	if !c.has("-e", "-f") && len(ops) > 0 {
+		ops = ops[1:]
+	}
+	c.Reads = append(c.Reads, ".")
+	for _, w := range ops {
+		if top := strings.HasPrefix(w.Text, ":") || strings.HasPrefix(w.Text, ".."); top && c.env.World != nil {
+			c.Reads = append(c.Reads, c.env.World.Roots()...)
+		}
+	}
+	t := c.tree(permission.TreeOptions{Hidden: true}, exceptPathspecs)
+	t.At = -1
+}
+
+// copyTree: cp -r and its kin read folders with everything in them.
+func (c *call) copyTree(follow bool) {
+	c.tree(permission.TreeOptions{Hidden: true, Follow: follow}, nil)
+}

@@ -1,0 +1,124 @@
+package shell
+
+import (
+	"path/filepath"
+	"slices"
+
+	"github.com/lathe-dev/lathe/internal/permission"
+)
+
+// readsDeep notes what a command reads that goes through whole folders. What may not be read is left out of the
+// command, where it has words for that; else it counts as read.
+func (a *analysis) readsDeep(c *call, patterns map[string]bool, sc *scope) (why string) {
+	var withheld []permission.Withheld
+	for _, name := range c.use.Reads {
+		for _, dir := range a.named(name, patterns, sc) {
+			tree := a.readTree(dir, c.use.Tree.TreeOptions)
+			switch {
+			case why != "":
+			case tree.Why != "":
+				why = tree.Why + ": " + dir
+			case tree.Leads != "":
+				why = "a link leads out of the folder that it reads: " + tree.Leads
+			}
+			withheld = append(withheld, tree.Withheld...)
+		}
+	}
+	if len(withheld) == 0 || a.mute > 0 {
+		return why
+	}
+	if why == "" && c.use.Tree.Except != nil && !c.sub {
+		if words, ok := a.exceptions(c, withheld); ok {
+			c.except = words
+			a.omitted = append(a.omitted, withheld...)
+			return ""
+		}
+	}
+	a.readAll(withheld)
+	if why == "" {
+		why = "it would read " + withheld[0].Path + ", which needs permission by itself"
+	}
+	return why
+}
+
+// readTree notes that a folder is read with all that is in it.
+func (a *analysis) readTree(dir string, o permission.TreeOptions) permission.Tree {
+	named, node := a.resolve(dir)
+	if node.Real == "" {
+		node.Real = named
+	}
+	x := permission.Access{Kind: permission.Read, Target: node.Real, Node: node.Kind, Links: node.Links}
+	if named != x.Target {
+		x.Named = named
+	}
+	if node.Kind == permission.File || node.Kind == permission.Special {
+		a.access(x)
+		return permission.Tree{Listed: true}
+	}
+	tree := a.world.Tree(node.Real, o)
+	x.Below = !tree.Listed
+	a.access(x)
+	return tree
+}
+
+// named are the absolute paths that a word stands for, patterns as the files that they stand for now.
+func (a *analysis) named(name string, patterns map[string]bool, sc *scope) []string {
+	var out []string
+	for _, d := range sc.places() {
+		if patterns[name] {
+			found, more := a.world.Glob(name, d, maxGlob)
+			if more {
+				a.saw(oddTooMuch, "files that "+name+" stands for")
+			}
+			if out = append(out, found...); len(found) > 0 {
+				continue
+			}
+			name = unescape(name)
+		}
+		if filepath.IsAbs(name) {
+			return append(out, name)
+		}
+		out = append(out, d+"/"+name)
+	}
+	return out
+}
+
+// exceptions are the words that keep what is withheld out of a command. A folder that was named itself cannot be.
+func (a *analysis) exceptions(c *call, withheld []permission.Withheld) ([]string, bool) {
+	var files, folders []string
+	for _, w := range withheld {
+		list, name := &files, filepath.Base(w.Path)
+		if dir := filepath.Dir(w.Path); filepath.Base(dir) == ".git" && name == "config" {
+			list, name = &folders, ".git" // nobody searches there, and many files are named config
+		} else if w.Folder {
+			list = &folders
+		}
+		if !slices.Contains(*list, name) {
+			*list = append(*list, name)
+		}
+	}
+	for _, word := range c.words[1:] {
+		for _, name := range folders {
+			if base := filepath.Base(word.text); base == name {
+				return nil, false
+			}
+		}
+	}
+	if !c.use.Tree.Shy {
+		a.left = append(a.left, slices.DeleteFunc(slices.Concat(files, folders), func(n string) bool { return n == ".git" || slices.Contains(a.left, n) })...)
+	} else {
+		for _, n := range slices.Concat(files, folders) {
+			if n[0] != '.' && !slices.Contains(a.left, n) {
+				a.left = append(a.left, n)
+			}
+		}
+	}
+	return c.use.Tree.Except(files, folders), true
+}
+
+// readAll notes what is withheld as read.
+func (a *analysis) readAll(withheld []permission.Withheld) {
+	for _, w := range withheld {
+		a.place(permission.Read, w.Path, false)
+	}
+}

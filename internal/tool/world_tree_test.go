@@ -1,0 +1,198 @@
+//go:build unix
+
+package tool
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/lathe-dev/lathe/internal/permission"
+)
+
+// guarded makes a project of what everybody has: sources, secrets, a repository, a link that leads out.
+func guarded(t *testing.T) *bench {
+	t.Helper()
+	b := newBench(t)
+	outside := t.TempDir()
+	if err := os.WriteFile(filepath.Join(outside, "o.txt"), []byte("token=OUT\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b.put("a.txt", "token=1\n")
+	b.put("src/b.txt", "token=2\n")
+	b.put(".env", "token=SECRET\n")
+	b.put("src/.env.local", "token=SECRET\n")
+	b.put("deploy/server.pem", "token=SECRET\n")
+	b.put("odd [x]*.key", "token=SECRET\n")
+	b.put("private/k.txt", "token=SECRET\n")
+	b.put(".ignore", "!.env\n")
+	if err := os.Symlink(outside, filepath.Join(b.dir, "link")); err != nil {
+		t.Fatal(err)
+	}
+	git := exec.Command("git", "init", "-q")
+	git.Dir = b.dir
+	if err := git.Run(); err != nil {
+		t.Skip("git is not there")
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	deny, err := permission.ParseRule("Read(private/**)", permission.Deny, permission.Source{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := permission.NewPolicy(home, []string{b.dir}, []permission.Rule{deny})
+	b.env.MayRead = func(path string) permission.Effect {
+		return p.Decide(permission.Request{
+			Tool: "Read", Dir: b.dir, Mode: permission.Default,
+			Accesses: []permission.Access{{Kind: permission.Read, Target: path, Node: permission.File}},
+		}).Effect
+	}
+	return b
+}
+
+// recursive are lines that read a whole tree, and whether they can be run with the secrets left out.
+var recursive = []struct {
+	line, program string
+	runs          bool
+}{
+	{"grep -rn token .", "grep", true},
+	{"grep -rn token", "grep", true},
+	{"grep -rn --include='*' -- token .", "grep", true},
+	{"grep -d recurse token . | head -50", "grep", true},
+	{"grep -rh token a.txt src deploy", "grep", true},
+	{"grep -Rn token .", "grep", false},
+	{"rg -uu token", "rg", true},
+	{"rg --hidden token .", "rg", true},
+	{"rg token -g '*'", "rg", true},
+	{"rg token", "rg", true},
+	{"rg -L token", "rg", false},
+	{"git grep --untracked token", "git", true},
+	{"git grep --untracked --no-exclude-standard token -- .", "git", true},
+	{"diff -r src deploy", "diff", true},
+	{"diff -rN . src", "diff", false},
+	{"cp -r . /tmp/copy", "cp", false},
+	{"tar cf - .", "tar", false},
+	{"tar -c -f x.tar src", "tar", false},
+}
+
+// A search and a shell line that does the same read the same: both leave out what may not be read, or the line
+// says that it would read it.
+func TestGrepAndTheShellLeaveOutTheSame(t *testing.T) {
+	for _, tt := range recursive {
+		t.Run(tt.line, func(t *testing.T) {
+			if _, err := exec.LookPath(tt.program); err != nil {
+				t.Skip(tt.program + " is not there")
+			}
+			b := guarded(t)
+			if got := b.must("Grep", in{"pattern": "token", "output_mode": "content"}); strings.Contains(got, "SECRET") || strings.Contains(got, "OUT") || !strings.Contains(got, "token=1") {
+				t.Error("Grep:", got)
+			}
+			w := b.look(tt.line)
+			if runs := w.Class.Looks() && w.Script != ""; runs != tt.runs {
+				t.Fatalf("runs unasked: %v, want %v: %+v", runs, tt.runs, w)
+			}
+			if !tt.runs {
+				return
+			}
+			got := b.must("Bash", in{"command": tt.line})
+			if strings.Contains(got, "SECRET") || strings.Contains(got, "OUT") {
+				t.Errorf("it read what may not be read:\n%s", got)
+			}
+			if tt.program != "diff" && !strings.Contains(got, "token=") {
+				t.Errorf("it read nothing:\n%s", got)
+			}
+		})
+	}
+}
+
+func (b *bench) accesses(line string) []permission.Access {
+	b.t.Helper()
+	plan, err := b.prepare("Bash", in{"command": line})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return plan.Accesses
+}
+
+// look is what the analysis says of a line.
+func (b *bench) look(line string) permission.Command {
+	b.t.Helper()
+	for _, a := range b.accesses(line) {
+		if a.Command != nil {
+			return *a.Command
+		}
+	}
+	b.t.Fatal("there is no command")
+	return permission.Command{}
+}
+
+func TestWhatALineWouldReadIsSaidWhereItCannotBeLeftOut(t *testing.T) {
+	b := guarded(t)
+	for _, line := range []string{"cp -r . /tmp/copy", "tar cf - .", "grep -r token . > found.txt", "grep -r token . | tee found.txt", "diff -rN . src"} {
+		var read []string
+		for _, a := range b.accesses(line) {
+			if a.Kind == permission.Read {
+				read = append(read, b.env.Rel(a.Target))
+			}
+		}
+		for _, want := range []string{".env", "src/.env.local", "deploy/server.pem", "private"} {
+			if !slices.Contains(read, want) {
+				t.Errorf("%s: reads %q, without %s", line, read, want)
+			}
+		}
+	}
+}
+
+func TestALargeTreeIsLookedThroughUpToALimit(t *testing.T) {
+	b := newBench(t)
+	b.env.MayRead = func(path string) permission.Effect {
+		if strings.HasSuffix(path, ".pem") {
+			return permission.Ask
+		}
+		return permission.Allow
+	}
+	for i := range treeWithheld + 2 {
+		b.put(fmt.Sprintf("keys/%d.pem", i), "")
+	}
+	tree := b.env.World().Tree(b.dir, permission.TreeOptions{})
+	if tree.Listed || tree.Why == "" {
+		t.Errorf("%+v", tree)
+	}
+	if tree := b.env.World().Tree(b.dir, permission.TreeOptions{Skip: []string{"k*"}}); !tree.Listed || len(tree.Withheld) > 0 {
+		t.Errorf("%+v", tree)
+	}
+}
+
+func BenchmarkTree(b *testing.B) {
+	env, err := NewEnv(b.TempDir())
+	if err != nil {
+		b.Fatal(err)
+	}
+	for i := range 1000 {
+		dir := filepath.Join(env.Roots.First(), fmt.Sprintf("d%d", i%30), fmt.Sprintf("e%d", i))
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			b.Fatal(err)
+		}
+		for j := range 100 {
+			if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("some_file_%d.go", j)), nil, 0o644); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+	p := permission.NewPolicy("/home/u", []string{env.Roots.First()}, nil)
+	env.MayRead = func(path string) permission.Effect {
+		return p.Decide(permission.Request{Tool: "Read", Dir: "/", Mode: permission.Default, Accesses: []permission.Access{{Kind: permission.Read, Target: path, Node: permission.File}}}).Effect
+	}
+	b.ReportMetric(100_000, "files")
+	for b.Loop() {
+		if t := env.World().Tree(env.Roots.First(), permission.TreeOptions{Hidden: true}); !t.Listed {
+			b.Fatal(t)
+		}
+	}
+}
