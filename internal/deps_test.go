@@ -39,6 +39,7 @@ var table = func() map[string]row {
 		"llm/openai":         {[]string{"llm"}, "a wire client knows the vocabulary, not the other clients"},
 		"llm/google":         {[]string{"llm"}, "a wire client knows the vocabulary, not the other clients"},
 		"llm/gen":            {nil, "the maker of the model catalogue is a program of its own"},
+		"compact":            {[]string{"llm"}, "how a conversation is made smaller is computed from its messages alone; who sends and stores is above"},
 		"llm/llmtest":        {[]string{"llm"}, "the scripted server is a provider's counterpart, so it imports none"},
 		"llm/llmtest/suite":  {[]string{"llm", "llm/llmtest"}, "the conformance suite serves every provider, so it imports none"},
 		"permission/program": {[]string{"permission"}, "what a program does with its arguments is a table, known to nobody but the shell analysis"},

@@ -1,0 +1,134 @@
+package compact
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/lathe-dev/lathe/internal/llm"
+)
+
+// Kept is what goes through every compaction word for word, beside the tail.
+type Kept struct {
+	Memory  string   // instructions from files, as they are now
+	Mode    string   // the permission mode, when it is not the default
+	Todos   string   // the task list
+	Plan    string   // the approved plan
+	Skills  []string // the bodies of skills that were loaded, newest first
+	Said    []string // what the user said in the whole conversation, oldest first
+	Files   []string // files that were read and are not in the conversation any more
+	Log     string   // where the whole conversation is, for looking things up
+	Restart bool     // the work goes on in the same turn
+}
+
+// Bounds of what is kept, in bytes.
+const (
+	saidTotal   = 24_000
+	saidOne     = 6_000
+	skillsTotal = 100_000 // about 25,000 tokens
+	skillOne    = 20_000
+	filesListed = 40
+)
+
+// Message is the message that stands for what was cut: the summary and what is kept.
+func Message(summary string, k Kept) llm.Message {
+	var b strings.Builder
+	b.WriteString("This conversation was compacted: the messages before this one were replaced by the summary below. " +
+		"What it says was done is done; do not do it again. The newest messages follow as they were.\n")
+	section := func(title, text string) {
+		if text = strings.TrimSpace(text); text != "" {
+			fmt.Fprintf(&b, "\n# %s\n\n%s\n", title, text)
+		}
+	}
+	section("Summary", summary)
+	section("What the user said, word for word", said(k.Said))
+	section("The approved plan", k.Plan)
+	section("The task list", k.Todos)
+	section("Permission mode", k.Mode)
+	section("Loaded skills", skills(k.Skills))
+	section("Files read before, whose text is gone from here", listed(k.Files))
+	if k.Log != "" {
+		section("Looking things up", "The whole conversation is in "+k.Log+"; search it there when a detail is missing.")
+	}
+	if k.Restart {
+		section("Now", "Go on with the next step. Do not greet, and do not repeat the summary.")
+	}
+	parts := []llm.Part{llm.Text{Text: strings.TrimSpace(b.String()), Origin: llm.OriginSummary}}
+	if k.Memory != "" {
+		parts = append(parts, llm.Text{Text: k.Memory, Origin: llm.OriginMemory})
+	}
+	return llm.Message{Role: llm.User, Parts: parts}
+}
+
+// said quotes the user: the first message and the newest ones, as far as there is room.
+func said(texts []string) string {
+	if len(texts) == 0 {
+		return ""
+	}
+	short := func(text string) string { return middle(strings.TrimSpace(text), saidOne) }
+	room := saidTotal - len(short(texts[0]))
+	from := len(texts)
+	for from > 1 && room >= len(short(texts[from-1])) {
+		from--
+		room -= len(short(texts[from]))
+	}
+	var b strings.Builder
+	number := func(i int) {
+		fmt.Fprintf(&b, "%d. %s\n", i+1, strings.ReplaceAll(short(texts[i]), "\n", "\n   "))
+	}
+	number(0)
+	if from > 1 {
+		fmt.Fprintf(&b, "[%d messages left out]\n", from-1)
+	}
+	for i := from; i < len(texts); i++ {
+		number(i)
+	}
+	return b.String()
+}
+
+func skills(bodies []string) string {
+	var out []string
+	room := skillsTotal
+	for _, body := range bodies {
+		body = middle(body, skillOne)
+		if len(body) > room {
+			break
+		}
+		room -= len(body)
+		out = append(out, body)
+	}
+	return strings.Join(out, "\n\n")
+}
+
+func listed(paths []string) string {
+	if n := len(paths); n > filesListed {
+		paths = append(paths[:filesListed:filesListed], fmt.Sprintf("and %d more", n-filesListed))
+	}
+	return strings.Join(paths, "\n")
+}
+
+// touched lists the files that calls named, in the order in which they were named last.
+func touched(msgs []llm.Message) []string {
+	seen := map[string]bool{}
+	var out []string
+	for i := len(msgs) - 1; i >= 0 && len(out) < filesListed; i-- {
+		for _, c := range msgs[i].Calls() {
+			var in struct {
+				Path string `json:"file_path"`
+			}
+			if json.Unmarshal(c.Input, &in) == nil && in.Path != "" && !seen[in.Path] {
+				seen[in.Path] = true
+				out = append(out, in.Path)
+			}
+		}
+	}
+	return out
+}
+
+func lastCalls(msgs []llm.Message, n int) []llm.ToolCall {
+	var out []llm.ToolCall
+	for _, m := range msgs {
+		out = append(out, m.Calls()...)
+	}
+	return out[max(0, len(out)-n):]
+}
