@@ -34,8 +34,10 @@ type Command struct {
 	// Exact: the whole line was understood word by word, so allow rules may speak of its parts. When false
 	// only a rule whose text is exactly the whole line can allow it.
 	Exact bool `json:"exact"`
-	// Script is the line written anew from its parsed form, each word quoted and each program by its
-	// absolute path. It is set where Class only looks, and is what then runs, in the clean environment.
+	// Script is the line written anew from its parsed form, each word quoted and each program by its absolute
+	// path. It is set where every part is read-only or edits files (see Part.Edits) and the shell itself opens
+	// only files that the line names. Then it is what runs, in the clean environment. Without it no mode but
+	// bypassPermissions lets the line run unasked.
 	Script string `json:"-"`
 	// Left are names of files and folders that Script leaves out, because reading them is not free.
 	Left []string `json:"left,omitempty"`

@@ -71,7 +71,7 @@ func (c *call) runs(cmd *Command) (bool, string) {
 	switch {
 	case len(cmd.Parts) == 0 && !cmd.Class.Looks(), cmd.Class == ClassDestructive:
 		return false, "running a command needs approval"
-	case cmd.Class.Looks() && cmd.Script == "":
+	case cmd.Script == "":
 		return false, "the command cannot be written anew from what was understood of it"
 	}
 	return true, ""
@@ -80,10 +80,12 @@ func (c *call) runs(cmd *Command) (bool, string) {
 // looks: the part needs no rule.
 func (p Part) looks() bool { return p.Exact && p.Class.Looks() || p.Covered }
 
-// edits: in the mode that accepts edits these programs are edits like any other, as in Claude Code. What
-// they write are accesses of their own.
-func (c *call) edits(p Part) bool {
-	return c.Mode == AcceptEdits && p.Exact && !p.Literal && p.Class == ClassWrite && p.Path != "" && p.Within == "" &&
+func (c *call) edits(p Part) bool { return c.Mode == AcceptEdits && p.Edits() }
+
+// Edits reports whether a part is an edit like any other, which acceptEdits grants, as in Claude Code. What it
+// writes are accesses of their own.
+func (p Part) Edits() bool {
+	return p.Exact && !p.Literal && p.Class == ClassWrite && p.Path != "" && p.Within == "" &&
 		slices.Contains([]string{"mkdir", "touch", "rm", "rmdir", "mv", "cp", "sed"}, p.Program)
 }
 

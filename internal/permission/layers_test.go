@@ -18,12 +18,30 @@ func looks(line string) Access {
 func changed(line string, class Class, findings ...Finding) Access {
 	program, _, _ := strings.Cut(line, " ")
 	return Access{Kind: Exec, Target: line, Command: &Command{
-		Class: class, Exact: true, Findings: findings,
+		Class: class, Exact: true, Findings: findings, Script: "'" + line + "'",
 		Parts: []Part{{Text: line, Raw: line, Program: program, Path: "/usr/bin/" + program, Class: class, Exact: true, Reason: "it changes things"}},
 	}}
 }
 
 var disaster = Finding{Check: "catastrophic-removal", Text: "it destroys the home folder", Effect: Deny}
+
+// What the analysis could not write anew would run as it was written, in an environment where names may mean
+// something else: no mode grants that, however harmless its parts are.
+func TestACommandWithoutASafeFormAsks(t *testing.T) {
+	p := NewPolicy("/home/u", []string{"/w"}, nil)
+	for _, a := range []Access{looks("git log"), changed("mkdir a", ClassWrite)} {
+		a.Command.Script = ""
+		for _, mode := range []Mode{Default, AcceptEdits} {
+			if got := decide(p, mode, "Bash", a); got != Ask {
+				t.Errorf("%s in %s: %s, want ask", a.Target, mode, got)
+			}
+		}
+		a.Command.Class = ClassWrite // a redirection, say
+		if got := decide(p, AcceptEdits, "Bash", a, Access{Kind: Write, Target: "/dev/null", Redirect: true}); got != Ask {
+			t.Errorf("%s: %s, want ask", a.Target, got)
+		}
+	}
+}
 
 // Each layer decides what it is there for, and says so.
 func TestEachLayerDecidesAndNamesItself(t *testing.T) {

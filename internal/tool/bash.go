@@ -68,7 +68,7 @@ func (t *basher) prepare(ctx context.Context, callID string, in bashInput) (*age
 	plan := &agent.Plan{Title: bashTitle(in), Run: call.run}
 	plan.Accesses, call.look = call.analyse()
 	plan.Preview = event.Command{Command: in.Command, Dir: call.dir, Warning: call.warning(ctx, plan.Accesses)}
-	plan.Parallel = call.look != nil && !call.look.moves
+	plan.Parallel = call.look != nil && call.look.reads && !call.look.moves
 	return plan, nil
 }
 

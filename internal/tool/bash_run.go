@@ -107,7 +107,7 @@ func (c *bashCall) ended(p *bashProc, timeout time.Duration, text *bashText) *ag
 	if dir, ok := p.cwd.read(); ok {
 		c.endDir(dir)
 	}
-	if c.look == nil {
+	if c.look == nil || !c.look.reads {
 		c.env.Cache.InvalidateDir(c.dir)
 		c.env.Cache.InvalidateDir(c.env.Dir.Get())
 	}

@@ -181,6 +181,7 @@ func (a *analysis) read(line string, sc *scope) {
 	}
 	if !ok {
 		a.raise(permission.ClassWrite)
+		return
 	}
 	a.script = script
 }

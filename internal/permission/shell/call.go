@@ -224,7 +224,7 @@ func (a *analysis) run(c *call, sc *scope) (script string, ok bool) {
 		a.raise(a.parts[at].Class)
 	}
 	a.change(c, sc)
-	if at < 0 || !a.parts[at].Class.Looks() {
+	if at < 0 || !a.parts[at].Class.Looks() && !a.parts[at].Edits() {
 		return "", false
 	}
 	return a.rewrite(c, &a.parts[at], inner)

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"path/filepath"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -35,9 +36,8 @@ func (a *analysis) redirections(s *syntax.Stmt, sc *scope, in *input) redirected
 	out := redirected{ok: true}
 	for _, r := range s.Redirs {
 		text, ok := a.redirection(r, sc, in)
-		if !ok {
-			out.ok, out.write = false, true
-		}
+		out.ok = out.ok && ok
+		out.write = out.write || !ok || r.Op != syntax.RdrIn
 		out.script += text
 	}
 	return out
@@ -123,25 +123,23 @@ func (a *analysis) fileRedirect(r *syntax.Redirect, sc *scope, in *input, fd str
 		*in = input{any: true}
 	}
 	red := &redirect{op: op, target: target, write: !read, read: read || r.Op == syntax.RdrInOut, dirs: sc.dirs, raw: a.source(r, sc)}
-	if !read && harmlessFiles.has(target.text) && target.literal() && r.Op != syntax.RdrInOut {
-		if r.Op == syntax.DplOut {
-			op = "&>"
-		}
-		return " " + fd + op + quote(target.text), !strings.HasPrefix(fd, "{")
+	if r.Op == syntax.DplOut {
+		op = "&>"
+	}
+	script = " " + fd + op + quote(target.text)
+	named := target.literal() && !target.glob && target.text != "" && !strings.HasPrefix(fd, "{")
+	if !read && r.Op != syntax.RdrInOut && named && harmlessFiles.has(filepath.Clean(target.text)) {
+		return script, true
 	}
 	if a.mute == 0 {
 		a.redirs = append(a.redirs, red)
 		a.touch(red, sc)
 	}
-	if !read {
+	if !read || !named || sc.dirs == nil {
 		a.raise(permission.ClassWrite)
-		return "", false
 	}
-	if !target.literal() || sc.dirs == nil {
-		a.raise(permission.ClassWrite)
-		return "", false
-	}
-	return " " + fd + op + quote(target.text), !strings.HasPrefix(fd, "{")
+	// <> opens for writing and reading: nobody needs it, so it has no safe form.
+	return script, named && sc.dirs != nil && r.Op != syntax.RdrInOut
 }
 
 // touch notes the access that a redirection makes.

@@ -56,7 +56,7 @@ func (a *analysis) result() Result {
 			command.Class = stronger(command.Class, permission.ClassWrite)
 		}
 	}
-	if command.Class.Looks() {
+	if a.safeForm(command) {
 		command.Script = a.script
 	}
 	if command.Script != "" {
@@ -68,6 +68,27 @@ func (a *analysis) result() Result {
 	accesses = append(accesses, permission.Access{Kind: permission.Exec, Target: a.line, Command: &command})
 	accesses = append(accesses, a.accesses...)
 	return Result{Command: command, Accesses: accesses}
+}
+
+// safeForm reports whether the line may run in the form that it was written anew in.
+func (a *analysis) safeForm(command permission.Command) bool {
+	if command.Class.Looks() {
+		return true
+	}
+	if !a.exact {
+		return false
+	}
+	for _, f := range command.Findings {
+		if f.Effect == permission.Deny || f.Effect == permission.Ask {
+			return false
+		}
+	}
+	for _, p := range a.parts {
+		if !p.Class.Looks() && !p.Edits() {
+			return false
+		}
+	}
+	return true
 }
 
 // rank orders the classes; what is no class counts as a write.
