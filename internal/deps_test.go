@@ -39,6 +39,7 @@ var table = func() map[string]row {
 		"llm/openai":         {[]string{"llm"}, "a wire client knows the vocabulary, not the other clients"},
 		"llm/google":         {[]string{"llm"}, "a wire client knows the vocabulary, not the other clients"},
 		"llm/gen":            {nil, "the maker of the model catalogue is a program of its own"},
+		"rank":               {nil, "finding texts by their words is plain computation, wanted by memory and the search for tools"},
 		"compact":            {[]string{"llm"}, "how a conversation is made smaller is computed from its messages alone; who sends and stores is above"},
 		"llm/llmtest":        {[]string{"llm"}, "the scripted server is a provider's counterpart, so it imports none"},
 		"llm/llmtest/suite":  {[]string{"llm", "llm/llmtest"}, "the conformance suite serves every provider, so it imports none"},
