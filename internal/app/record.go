@@ -36,3 +36,19 @@ func (s *Session) cursor(events int) event.Cursor {
 // Order is held while an entry is written and its events published: who has it sees the log and the stream
 // at the same point.
 func (s *Session) Order() sync.Locker { return &s.order }
+
+// Answer answers an open question of one of the sessions that are open here.
+func (i *Instance) Answer(session, id string, a event.Answer) error {
+	i.mu.Lock()
+	var of *Session
+	for s := range i.sessions {
+		if s.ID() == session {
+			of = s
+		}
+	}
+	i.mu.Unlock()
+	if of == nil {
+		return ErrNoQuestion
+	}
+	return of.Answer(id, a)
+}

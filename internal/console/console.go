@@ -15,7 +15,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"strings"
 	"sync"
@@ -28,7 +27,6 @@ import (
 	"github.com/lathe-dev/lathe/internal/files"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/permission"
-	"github.com/lathe-dev/lathe/internal/session"
 )
 
 // Options say what to open.
@@ -58,13 +56,14 @@ type Console struct {
 	inst   *app.Instance
 	opts   Options
 	bus    *event.Bus
-	events *event.Subscription // of the front end
+	events *Reader // of the front end that opened the console
 
 	ctx   context.Context // ends with the console
 	stop  context.CancelFunc
 	works sync.WaitGroup
 
-	dirty chan struct{} // something of Status changed
+	dirty   chan struct{} // something of Status changed
+	turning sync.Mutex    // held while the front changes and readers are told
 
 	mu       sync.Mutex
 	front    *app.Session
@@ -101,7 +100,7 @@ func Open(ctx context.Context, o Options) (*Console, error) {
 	bus := event.NewBus()
 	c := &Console{inst: o.Instance, opts: o, bus: bus, dirty: make(chan struct{}, 1), redraw: make(chan struct{}, 1), shell: map[string]context.CancelFunc{}}
 	c.ctx, c.stop = context.WithCancel(context.WithoutCancel(ctx))
-	c.events = bus.Subscribe(c.ctx, event.Options{})
+	c.events = &Reader{c: c, sub: bus.Subscribe(c.ctx, event.Options{})}
 	state := o.Instance.Config().Paths().StateHome
 	c.past = newPast(state, o.Instance.Dir())
 	c.used = newUsage(state)
@@ -195,26 +194,9 @@ func (c *Console) notice(level, format string, args ...any) {
 	c.publish(event.Notice{Level: level, Text: fmt.Sprintf(format, args...)})
 }
 
-// Next waits for the next event. Messages of the user come as they were typed, without the context that
-// lathe and the user's own commands put before them. io.EOF ends the stream, after Close.
-func (c *Console) Next(ctx context.Context) (event.Event, error) {
-	e, ok := c.events.Next(ctx)
-	switch {
-	case !ok && ctx.Err() != nil:
-		return e, ctx.Err()
-	case !ok:
-		return e, io.EOF
-	}
-	switch b := e.Body.(type) {
-	case event.UserMessage:
-		b.Message = session.Typed(b.Message)
-		e.Body = b
-	case event.TurnStart:
-		b.Prompt = session.Typed(b.Prompt)
-		e.Body = b
-	}
-	return e, nil
-}
+// Next waits for the next event of the reader that was there from the start, which gets whole histories; see
+// [Reader.Next]. Further readers come by Attach.
+func (c *Console) Next(ctx context.Context) (event.Event, error) { return c.events.Next(ctx) }
 
 // acquire makes sure that nothing else runs a turn or changes the front until release.
 func (c *Console) acquire() error {
@@ -371,13 +353,20 @@ func (c *Console) Interrupt() {
 	c.front.Interrupt()
 }
 
-// Answer answers an open question.
-func (c *Console) Answer(id string, a event.Answer) error {
+// Answer answers an open question of a session, in front or not; the first answer counts, and every reader
+// sees it as Answered. An answer to a question of another session, or to one that is not open, is an error.
+func (c *Console) Answer(session, id string, a event.Answer) error {
+	if _, err := c.bus.FindQuestion(session, id); err != nil {
+		return err
+	}
 	if c.answerTrust(id, a) {
 		return nil
 	}
-	return c.session().Answer(id, a)
+	return c.inst.Answer(session, id, a)
 }
+
+// Questions lists the open questions of all sessions and agents, oldest first: events whose body is Asked.
+func (c *Console) Questions() []event.Event { return c.bus.Questions() }
 
 // Command runs a slash command by its name, or one of the things a prompt line may be instead: "!" runs args
 // as the user's own command, "#" adds args to the memory file, "background" lets running commands go on

@@ -144,14 +144,14 @@ func TestTheFolderIsTrustedOnlyWhenTheUserSaysSo(t *testing.T) {
 			t.Errorf("%q", q.Question.Text)
 		}
 		p.write(t, ".lathe/settings.json", `{"permissions": {"allow": ["Bash(evil \u202e*)"]}} `)
-		if err := s.Answer(q.ID, event.Answer{Choice: answer}); err != nil {
+		if err := s.Answer(s.session().ID(), q.ID, event.Answer{Choice: answer}); err != nil {
 			t.Fatal(err)
 		}
 		until[event.Answered](s, nil)
 		if got := s.inst.Config().Trusted(); got != want {
 			t.Errorf("%s: trusted %v", answer, got)
 		}
-		if err := s.Answer(q.ID, event.Answer{Choice: trustYes}); err == nil {
+		if err := s.Answer(s.session().ID(), q.ID, event.Answer{Choice: trustYes}); err == nil {
 			t.Error("answered twice")
 		}
 	}
@@ -163,7 +163,7 @@ func TestWhatChangedAfterTheQuestionIsNotTrusted(t *testing.T) {
 	s := p.open(t, nil)
 	q := until[event.Asked](s, nil)
 	p.write(t, ".lathe/settings.json", `{"permissions": {"allow": ["Bash"]}}`)
-	if err := s.Answer(q.ID, event.Answer{Choice: trustYes}); err != nil {
+	if err := s.Answer(s.session().ID(), q.ID, event.Answer{Choice: trustYes}); err != nil {
 		t.Fatal(err)
 	}
 	if s.inst.Config().Trusted() {
@@ -199,7 +199,7 @@ func TestAProjectsStatusLineDoesNotRunUntrusted(t *testing.T) {
 	if _, ok := s.lineSetting(); ok {
 		t.Error("it would run")
 	}
-	if err := s.Answer(until[event.Asked](s, nil).ID, event.Answer{Choice: trustYes}); err != nil {
+	if err := s.Answer(s.session().ID(), until[event.Asked](s, nil).ID, event.Answer{Choice: trustYes}); err != nil {
 		t.Fatal(err)
 	}
 	if set, ok := s.lineSetting(); !ok || set.Command != "touch ran" {

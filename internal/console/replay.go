@@ -3,6 +3,7 @@ package console
 import (
 	"encoding/json"
 	"slices"
+	"time"
 
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
@@ -10,7 +11,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/session"
 )
 
-// replayed is what the journal of a session says: the events a reader would have seen, and the state they
+// replayed is what the log of a session says: the events that a reader would have seen, and the state they
 // led to.
 type replayed struct {
 	bodies  []event.Body
@@ -19,114 +20,164 @@ type replayed struct {
 	mode    string     // likewise
 	pending []llm.Part // what the user's own commands said since the last message
 	notes   []string
-
-	open  []open // of the reply that is not closed yet
-	calls map[string]llm.ToolCall
-	last  map[string]permission.Decision
-}
-
-// open is a body that waits for the end of its reply, which names it.
-type open struct {
-	index int // of the part; -1: a call's end
-	body  event.Body
 }
 
 // replay reads the branch of the head.
 func replay(log *session.Session) *replayed {
-	r := &replayed{calls: map[string]llm.ToolCall{}, last: map[string]permission.Decision{}}
+	out := &replayed{}
 	if log == nil {
-		return r
+		return out
 	}
-	for e := range log.Entries() {
-		r.take(e)
-	}
-	r.close(session.Reply{Parts: 1 << 30})
-	r.model, r.mode = log.Model(), log.Mode()
+	b := log.Branch()
+	p := &player{tell: func(t told) {
+		out.bodies = append(out.bodies, t.body)
+		out.tally.take(event.Event{Body: t.body})
+	}}
+	p.play(b, 0, b.Len())
+	out.pending, out.model, out.mode = p.pending, log.Model(), log.Mode()
 	info := log.Info()
-	r.tally.costUSD, r.tally.usage = info.CostUSD, info.Usage
-	return r
+	out.tally.request(p.usage)
+	out.tally.costUSD, out.tally.usage = info.CostUSD, info.Usage
+	return out
 }
 
-func (r *replayed) take(e session.Entry) {
+// told is an event that a log holds: the n-th (from 1) of the events of the entry at a place of the branch.
+type told struct {
+	at    int
+	n, of int
+	time  time.Time
+	body  event.Body
+}
+
+// player turns the entries of a branch into events.
+type player struct {
+	tell  func(told)
+	whole bool // tell also when calls started, and the structured output of results
+
+	at      int // of the entry that is read
+	time    time.Time
+	open    []openPart // of the reply that is not closed yet
+	calls   map[string]llm.ToolCall
+	last    map[string]permission.Decision
+	pending []llm.Part
+	usage   llm.Usage // of the last request
+}
+
+// openPart is an event that waits for the end of its reply, which names it.
+type openPart struct {
+	index int // of the part; -1: of a call
+	told
+}
+
+// unclosed stands for the end of a reply that has none in the log.
+var unclosed = session.Reply{Parts: 1 << 30}
+
+// play reads entries of a branch.
+func (p *player) play(b session.Branch, from, to int) {
+	p.begin()
+	p.read(b, from, to)
+	p.close(unclosed)
+}
+
+func (p *player) begin() {
+	p.calls, p.last = map[string]llm.ToolCall{}, map[string]permission.Decision{}
+}
+
+func (p *player) read(b session.Branch, from, to int) {
+	for at, e := range b.Entries(from, to) {
+		p.at, p.time = at, e.Time
+		p.take(e)
+	}
+}
+
+func (p *player) take(e session.Entry) {
 	switch b := e.Body.(type) {
 	case session.User:
-		r.close(session.Reply{Parts: 1 << 30})
-		r.pending = nil
-		r.add(event.UserMessage{Message: session.Typed(b.Message), Steered: b.Steered, Synthetic: b.Synthetic})
+		p.close(unclosed)
+		p.pending = nil
+		p.add(event.UserMessage{Message: session.Typed(b.Message), Steered: b.Steered, Synthetic: b.Synthetic})
 	case session.Part:
-		r.part(b)
+		p.part(b)
+	case session.CallStart:
+		if call, ok := p.calls[b.CallID]; ok && p.whole {
+			p.add(event.ToolStart{Call: call, Title: callTitle(call), Preview: callView(call)})
+		}
 	case session.CallEnd:
-		r.callEnd(b)
+		p.callEnd(b)
 	case session.Decision:
 		var d permission.Decision
 		if json.Unmarshal(b.Decision, &d) == nil {
-			r.last[b.CallID] = d
+			p.last[b.CallID] = d
 		}
 	case session.Reply:
 		if b.MessageID == "" {
 			b.MessageID = e.ID
 		}
-		r.close(b)
+		p.close(b)
 	case session.TurnEnd:
-		r.close(session.Reply{Parts: 1 << 30})
-		r.add(event.TurnEnd{
+		p.close(unclosed)
+		p.add(event.TurnEnd{
 			Reason: event.EndReason(b.Reason), Err: b.Err, Steps: b.Steps, Usage: b.Usage, CostUSD: b.CostUSD, Duration: b.Duration,
 		})
 	case session.Note:
-		r.add(event.Notice{Level: "info", Text: b.Text})
+		p.add(event.Notice{Level: "info", Text: b.Text})
 	case session.Unknown:
-		r.own(e.ID, b)
+		p.own(e.ID, b)
 	}
 }
 
-func (r *replayed) add(b event.Body) {
-	r.bodies = append(r.bodies, b)
-	r.tally.take(event.Event{Body: b})
+// add tells the events of the entry that is read, or keeps them until the open reply is closed.
+func (p *player) add(bodies ...event.Body) {
+	for i, b := range bodies {
+		t := told{p.at, i + 1, len(bodies), p.time, b}
+		if len(p.open) > 0 {
+			p.open = append(p.open, openPart{-1, t})
+		} else {
+			p.tell(t)
+		}
+	}
 }
 
 // part begins or goes on with a reply. An index that was there before voids what followed, except calls.
-func (r *replayed) part(p session.Part) {
+func (p *player) part(b session.Part) {
 	keep := 0
-	for i, o := range r.open {
+	for i, o := range p.open {
 		done, isPart := o.body.(event.PartDone)
 		_, isCall := done.Part.(llm.ToolCall)
-		if !isPart || isCall || o.index < p.Index {
+		if !isPart || isCall || o.index < b.Index {
 			keep = i + 1
 		}
 	}
-	r.open = append(r.open[:keep], open{p.Index, event.PartDone{Index: p.Index, Part: p.Part}})
-	if c, ok := p.Part.(llm.ToolCall); ok {
-		r.calls[c.ID] = c
+	p.open = append(p.open[:keep], openPart{b.Index, told{p.at, 1, 1, p.time, event.PartDone{Index: b.Index, Part: b.Part}}})
+	if c, ok := b.Part.(llm.ToolCall); ok {
+		p.calls[c.ID] = c
 	}
 }
 
-func (r *replayed) callEnd(b session.CallEnd) {
-	call := r.calls[b.Result.CallID]
-	if b.Denied {
-		r.end(event.Denied{Call: call, Decision: r.last[b.Result.CallID]})
-	}
+func (p *player) callEnd(b session.CallEnd) {
+	id := b.Result.CallID
+	call := p.calls[id]
 	end := event.ToolEnd{Call: call, Result: b.Result, Title: b.Title, Denied: b.Denied, Duration: b.Duration}
 	end.View, _ = event.UnmarshalView(b.View) // a view that cannot be read is not shown
-	if len(b.Meta) > 0 {
+	if p.whole && len(b.Meta) > 0 {
 		_ = json.Unmarshal(b.Meta, &end.Meta)
 	}
-	delete(r.calls, b.Result.CallID)
-	delete(r.last, b.Result.CallID)
-	r.end(end)
-}
-
-func (r *replayed) end(b event.Body) {
-	if len(r.open) > 0 {
-		r.open = append(r.open, open{-1, b})
-		return
+	if b.Synthetic && end.View == nil {
+		end.Title, end.View = callTitle(call), lostView(call, b.Result)
 	}
-	r.add(b)
+	var bodies []event.Body
+	if b.Denied {
+		bodies = append(bodies, event.Denied{Call: call, Decision: p.last[id]})
+	}
+	delete(p.calls, id)
+	delete(p.last, id)
+	p.add(append(bodies, end)...)
 }
 
 // close gives the parts of a reply their message.
-func (r *replayed) close(reply session.Reply) {
-	parts := slices.Clone(r.open)
-	r.open = r.open[:0]
+func (p *player) close(reply session.Reply) {
+	parts := slices.Clone(p.open)
+	p.open = p.open[:0]
 	for _, o := range parts {
 		if done, ok := o.body.(event.PartDone); ok {
 			if _, isCall := done.Part.(llm.ToolCall); !isCall && o.index >= reply.Parts {
@@ -138,9 +189,9 @@ func (r *replayed) close(reply session.Reply) {
 			}
 			o.body = done
 		}
-		r.add(o.body)
+		p.tell(o.told)
 	}
 	if reply.Usage != nil {
-		r.tally.request(*reply.Usage)
+		p.usage = *reply.Usage
 	}
 }

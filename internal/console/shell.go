@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/lathe-dev/lathe/internal/app"
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/sandbox"
@@ -64,13 +65,13 @@ func (o own) end(id string) event.ToolEnd {
 }
 
 // own replays a command of the user's.
-func (r *replayed) own(id string, b session.Unknown) {
+func (p *player) own(id string, b session.Unknown) {
 	var o own
 	if b.Name != ownKind || json.Unmarshal(b.JSON, &o) != nil {
 		return
 	}
-	r.end(o.end("user_" + id))
-	r.pending = append(r.pending, o.part())
+	p.add(o.end("user_" + id))
+	p.pending = append(p.pending, o.part())
 }
 
 // runShell runs a command of the user's and waits for its end.
@@ -106,20 +107,23 @@ func (c *Console) runShell(ctx context.Context, line string) error {
 	} else {
 		o.Output = out.text()
 	}
-	c.keepOwn(s.Log(), id, o)
+	c.keepOwn(s, id, o)
 	return nil
 }
 
 // keepOwn journals a command that ended, shows its end and hands it to the next message.
-func (c *Console) keepOwn(log *session.Session, id string, o own) {
+func (c *Console) keepOwn(s *app.Session, id string, o own) {
 	body, err := json.Marshal(o)
 	if err == nil {
-		_, err = log.Add(context.Background(), session.Unknown{Name: ownKind, JSON: body})
+		err = s.Record(func() error {
+			_, err := s.Log().Add(context.Background(), session.Unknown{Name: ownKind, JSON: body})
+			return err
+		}, o.end(id))
 	}
 	if err != nil {
 		c.notice("warning", "the command is not kept in the session: %v", err)
+		c.publish(o.end(id))
 	}
-	c.publish(o.end(id))
 	c.mu.Lock()
 	c.pending = append(c.pending, o.part())
 	c.mu.Unlock()

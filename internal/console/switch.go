@@ -1,7 +1,6 @@
 package console
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,6 +18,8 @@ func (c *Console) put(ctx context.Context, s *app.Session, again bool) {
 	if again {
 		c.bringBack(ctx, s, r)
 	}
+	c.turning.Lock() // a reader that attaches now is told of the one or the other
+	defer c.turning.Unlock()
 	c.mu.Lock()
 	c.front = s
 	c.seen = r.tally
@@ -32,10 +33,8 @@ func (c *Console) put(ctx context.Context, s *app.Session, again bool) {
 		_ = index.Close() // a watcher that does not end properly is nobody's concern
 	}
 	c.hear(s)
-	info := s.Log().Info()
-	c.bus.Publish(s.ID(), nil, event.Opened{
-		Session: s.ID(), Title: cmp.Or(info.Title, info.FirstPrompt), Dir: s.Dir(), Path: s.Log().Folder(), History: r.bodies,
-	})
+	branch := s.Log().Branch()
+	c.bus.PublishAt(placeAfter(s.ID(), branch, branch.Len()-1), s.ID(), nil, opening{openedOf(s), branch, r.bodies})
 	c.bus.Publish(s.ID(), nil, c.status())
 	for _, n := range r.notes {
 		c.bus.Publish(s.ID(), nil, event.Notice{Level: "warning", Text: n})

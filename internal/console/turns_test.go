@@ -71,7 +71,7 @@ func TestOnlyOneTurnRuns(t *testing.T) {
 	if out := s.command("status", ""); !strings.Contains(out.Text, "model") {
 		t.Errorf("%+v", out)
 	}
-	if err := s.Answer(id, event.Answer{Choice: event.ChoiceOnce}); err != nil {
+	if err := s.Answer(s.session().ID(), id, event.Answer{Choice: event.ChoiceOnce}); err != nil {
 		t.Fatal(err)
 	}
 	s.wait(ended)
@@ -90,7 +90,7 @@ func TestASteeredMessageComesBeforeAQueuedOne(t *testing.T) {
 	if st := until(s, func(st event.Status) bool { return len(st.Queued) == 1 }); st.Queued[0] != "later" {
 		t.Errorf("%v", st.Queued)
 	}
-	if err := s.Answer(id, event.Answer{Choice: event.ChoiceOnce}); err != nil {
+	if err := s.Answer(s.session().ID(), id, event.Answer{Choice: event.ChoiceOnce}); err != nil {
 		t.Fatal(err)
 	}
 	s.wait(ended)
@@ -113,7 +113,7 @@ func TestTheNewestMessageIsTakenBackFirst(t *testing.T) {
 	if _, ok := s.Unqueue(); ok {
 		t.Error("there was one more")
 	}
-	if err := s.Answer(id, event.Answer{Choice: event.ChoiceOnce}); err != nil {
+	if err := s.Answer(s.session().ID(), id, event.Answer{Choice: event.ChoiceOnce}); err != nil {
 		t.Fatal(err)
 	}
 	s.wait(ended)

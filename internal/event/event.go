@@ -185,7 +185,17 @@ var ErrNoQuestion = errors.New("no such question is open; it may have been answe
 // when the turn or the agent that asks is cancelled. An answer names the session and the id.
 type Asked struct {
 	ID       string   `json:"id"`
+	Of       string   `json:"of,omitempty"` // in words, who asks, when it is not the conversation in front
 	Question Question `json:"question"`
+}
+
+// Attributed is the question with who asks in its reason, when that is not the conversation in front.
+func (a Asked) Attributed() Question {
+	q := a.Question
+	if a.Of != "" {
+		q.Reason = strings.TrimSpace("Asked by " + a.Of + ". " + q.Reason)
+	}
+	return q
 }
 
 // Answered closes a question.

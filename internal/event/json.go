@@ -260,6 +260,61 @@ func (e *ToolEnd) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
+// MarshalJSON writes the history with the kinds of its bodies.
+func (o Opened) MarshalJSON() ([]byte, error) {
+	type plain Opened
+	w := struct {
+		plain
+		History []bodyBox `json:"history,omitempty"`
+	}{plain: plain(o)}
+	for _, b := range o.History {
+		w.History = append(w.History, bodyBox{b})
+	}
+	return json.Marshal(w)
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (o *Opened) UnmarshalJSON(b []byte) error {
+	type plain Opened
+	var w struct {
+		plain
+		History []bodyBox `json:"history"`
+	}
+	if err := json.Unmarshal(b, &w); err != nil {
+		return err
+	}
+	*o = Opened(w.plain)
+	o.History = nil
+	for _, h := range w.History {
+		o.History = append(o.History, h.Body)
+	}
+	return nil
+}
+
+// MarshalJSON writes the view with its shape.
+func (o Output) MarshalJSON() ([]byte, error) {
+	type plain Output
+	return json.Marshal(struct {
+		plain
+		View viewBox `json:"view,omitzero"`
+	}{plain(o), viewBox{o.View}})
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (o *Output) UnmarshalJSON(b []byte) error {
+	type plain Output
+	var w struct {
+		plain
+		View viewBox `json:"view"`
+	}
+	if err := json.Unmarshal(b, &w); err != nil {
+		return err
+	}
+	*o = Output(w.plain)
+	o.View = w.View.View
+	return nil
+}
+
 // MarshalJSON writes the call with an input that is always an object.
 func (d Denied) MarshalJSON() ([]byte, error) {
 	type plain Denied
@@ -303,11 +358,36 @@ func whole(c llm.ToolCall) llm.ToolCall {
 	return c
 }
 
-// viewBox and partBox are interfaces that encoding/json can read back.
+// viewBox, partBox and bodyBox are interfaces that encoding/json can read back.
 type (
 	viewBox struct{ View }
 	partBox struct{ llm.Part }
+	bodyBox struct{ Body }
 )
+
+// wireBody is a body with its kind: {"kind","body"}.
+type wireBody struct {
+	Kind string          `json:"kind"`
+	Body json.RawMessage `json:"body"`
+}
+
+func (b bodyBox) MarshalJSON() ([]byte, error) {
+	body, err := json.Marshal(b.Body)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(wireBody{b.Kind(), body})
+}
+
+func (b *bodyBox) UnmarshalJSON(raw []byte) error {
+	var w wireBody
+	if err := json.Unmarshal(raw, &w); err != nil {
+		return err
+	}
+	body, err := UnmarshalBody(w.Kind, w.Body)
+	b.Body = body
+	return err
+}
 
 func (v viewBox) IsZero() bool                  { return v.View == nil }
 func (v viewBox) MarshalJSON() ([]byte, error)  { return MarshalView(v.View) }

@@ -46,7 +46,7 @@ func everyBody() []event.Body {
 		event.ToolOutput{CallID: "toolu_1", Text: "line\n"},
 		event.Notice{Level: "warning", Text: "disk almost full"},
 		event.ModeChanged{Mode: permission.AcceptEdits},
-		event.Asked{ID: "q1", Question: event.Question{
+		event.Asked{ID: "q1", Of: "agent explore/t1", Question: event.Question{
 			Agent: []string{"explore/t1"}, Title: "Edit a.go?", Text: "It is outside.", Options: []event.Option{{ID: event.ChoiceOnce, Label: "Yes", Help: "this call"}}, Multi: true, Free: true,
 			Permission: &permission.Request{CallID: "toolu_1", Tool: "Edit", Input: call.Input, Accesses: []permission.Access{{Kind: permission.Write, Target: "/w/a.go", Named: "a.go"}}, Mode: permission.Default, Agent: []string{"t1"}, Dir: "/w"},
 			Reason:     "no rule", Preview: event.Command{Command: "ls"}, Call: &call, Schema: json.RawMessage(`{"type":"object"}`),
@@ -54,7 +54,12 @@ func everyBody() []event.Body {
 		event.Answered{ID: "q1", Answer: event.Answer{Choice: event.ChoiceNo, Choices: []string{"a"}, Text: "use b", Input: json.RawMessage(`{"x":1}`), Rules: []string{"Edit(a.go)"}, Canceled: true}},
 		event.StepEnd{Step: 1, Usage: usage, CostUSD: 0.01, Stop: llm.StopToolUse, APITime: time.Second},
 		event.TurnEnd{Reason: event.EndCompleted, Err: "e", Steps: 1, Usage: usage, CostUSD: 0.01, Duration: time.Minute, APITime: time.Second},
-		event.Opened{Session: "s2", Title: "Fix it", Dir: "/w", Path: "/s/s2"},
+		event.Opened{Session: "s2", Title: "Fix it", Dir: "/w", Path: "/s/s2", More: "s2:1f", History: []event.Body{
+			event.UserMessage{Message: llm.UserText("fix it")},
+			event.PartDone{MessageID: "r1", Part: call, Model: "m", Usage: usage},
+			event.ToolEnd{Call: call, Result: result, Title: "a.go", View: event.Diff{Path: "a.go", Unified: "+a\n", Added: 1}},
+			event.Unknown{Name: "future.kind", JSON: json.RawMessage(`{"a":1}`)},
+		}},
 		event.Status{
 			Session: "s1", Title: "Fix it", Model: "m", Effort: "high", Mode: permission.Plan, Dir: "/w", Branch: "main", ContextUsed: 10, ContextWindow: 20,
 			CostUSD: 0.1, Usage: usage, CacheHit: 0.5, Background: 1, Queued: []string{"and then"}, Changed: []event.ChangedFile{{Path: "a.go", Added: 1, Removed: 2}},
@@ -81,7 +86,7 @@ func everyBody() []event.Body {
 func everyEvent() []event.Event {
 	var out []event.Event
 	for i, b := range everyBody() {
-		out = append(out, event.Event{Seq: uint64(i + 1), Time: time.Date(2026, 1, 2, 3, 4, 5, 6000, time.UTC), Session: "s1", Agent: []string{"explore/t1"}, Body: b})
+		out = append(out, event.Event{Seq: uint64(i + 1), Time: time.Date(2026, 1, 2, 3, 4, 5, 6000, time.UTC), Session: "s1", Agent: []string{"explore/t1"}, Cursor: "s1:1f", Body: b})
 	}
 	return out
 }
@@ -154,6 +159,30 @@ func TestEveryEventIsReadBackAsItWas(t *testing.T) {
 	}
 	if slices.Contains(event.Kinds(), "future.kind") {
 		t.Error("the unknown kind is known")
+	}
+}
+
+func TestTheOutputOfACommandIsReadBackAsItWas(t *testing.T) {
+	prompt := llm.UserText("go on")
+	want := event.Output{
+		Text: "**done**", View: event.Diff{Path: "a.go", Unified: "+a\n", Added: 1}, Prompt: &prompt, Insert: "i", Copy: "c", Open: "keys", Theme: "dark", Quit: true,
+		Pick: &event.Pick{
+			Title: "Which?", Command: "resume", Empty: "none", Actions: []event.PickAction{{Key: "ctrl+d", Label: "delete", Command: "delete", Ask: "?", Undo: "restore", Refresh: "sessions"}},
+			Items: []event.PickItem{{ID: "1", Label: "one", Detail: "d", Preview: "p", Time: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Depth: 1, Current: true}},
+		},
+	}
+	for _, want := range []event.Output{want, {}} {
+		line, err := json.Marshal(want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got event.Output
+		if err := json.Unmarshal(line, &got); err != nil {
+			t.Fatalf("%s: %v", line, err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("(-was +read):\n%s", diff)
+		}
 	}
 }
 

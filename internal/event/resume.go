@@ -66,6 +66,11 @@ func (r Replay) with(now live, o Options) Replay {
 	}
 }
 
+// Resumed reports that all that came before the live events has been returned by Next.
+func (s *Subscription) Resumed() bool {
+	return s.next >= len(s.batch) && !s.replayed()
+}
+
 // replayed takes the next events of the replay as the batch to read.
 func (s *Subscription) replayed() bool {
 	if s.replay == nil {

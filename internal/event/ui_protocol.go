@@ -18,8 +18,10 @@ type Opened struct {
 	Dir     string `json:"dir"`
 	Path    string `json:"path,omitempty"` // the session's folder, empty when nothing is kept
 	// History is what happened so far, as a reader would have seen it: UserMessage, PartDone, ToolEnd, Denied,
-	// Notice and TurnEnd, in order. It lives in the process only.
-	History []Body `json:"-"`
+	// Notice and TurnEnd, in order: the last of it, as much as the reader asked for.
+	History []Body `json:"history,omitempty"`
+	// More is where the part of the history ends that comes before; empty when there is none.
+	More Cursor `json:"more,omitempty"`
 }
 
 // Status is what a status line shows. It is published when anything of it changed, at most ten times a
@@ -84,7 +86,7 @@ type Candidate struct {
 // Output is what a slash command came to. Every field may be set.
 type Output struct {
 	Text   string       `json:"text,omitempty"`   // Markdown for people, never sent to the model
-	View   View         `json:"-"`                // a shape to show instead of Text
+	View   View         `json:"view,omitempty"`   // a shape to show instead of Text
 	Pick   *Pick        `json:"pick,omitempty"`   // something to choose from
 	Prompt *llm.Message `json:"prompt,omitempty"` // to be sent now, as if it was typed
 	Insert string       `json:"insert,omitempty"` // text for the prompt editor

@@ -15,11 +15,13 @@ import (
 // asked is a question that waits for its answer.
 type asked struct {
 	event.Asked
-	shown time.Time // zero: it waits for the one before it
+	session string
+	shown   time.Time // zero: it waits for the one before it
 }
 
-func (r *repl) asked(b event.Asked) {
-	r.questions = append(r.questions, asked{Asked: b})
+func (r *repl) asked(session string, b event.Asked) {
+	b.Question = b.Attributed()
+	r.questions = append(r.questions, asked{Asked: b, session: session})
 	r.showQuestion()
 }
 
@@ -148,7 +150,7 @@ func (r *repl) answer(text string) {
 	}
 	id := q.ID
 	r.questions = r.questions[1:]
-	if err := r.s.Answer(id, a); err != nil {
+	if err := r.s.Answer(q.session, id, a); err != nil {
 		r.out.line("error: %s", err)
 	}
 	if r.turns > 0 {

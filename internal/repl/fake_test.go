@@ -74,7 +74,7 @@ func (f *fake) Steer(m llm.Message, _ bool) bool {
 func (f *fake) Unqueue() (llm.Message, bool) { return llm.Message{}, false }
 func (f *fake) Interrupt()                   { f.interrupt <- struct{}{} }
 
-func (f *fake) Answer(id string, a event.Answer) error {
+func (f *fake) Answer(_, id string, a event.Answer) error {
 	f.mu.Lock()
 	f.answers = append(f.answers, a)
 	f.mu.Unlock()

@@ -35,7 +35,7 @@ func (r *repl) event(e event.Event) {
 		r.status = b
 		return
 	case event.Asked:
-		r.asked(b)
+		r.asked(e.Session, b)
 		return
 	case event.Answered:
 		r.answered(b)

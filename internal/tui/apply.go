@@ -35,7 +35,7 @@ func (m *model) apply(e event.Event) {
 	case event.Retry:
 		m.retry(e, b)
 	case event.Asked:
-		m.asked(b)
+		m.asked(e.Session, b)
 	case event.Answered:
 		m.answered(b)
 	case event.ModeChanged:

@@ -6,7 +6,9 @@ import (
 )
 
 // asked opens the dialog of a question.
-func (m *model) asked(b event.Asked) {
+func (m *model) asked(session string, b event.Asked) {
+	b.Question = b.Attributed()
+	m.askers[b.ID] = session
 	if b.Question.Permission != nil {
 		m.dialogs.Ask(dialog.NewPermission(b, m.look.theme))
 	} else {
@@ -16,4 +18,7 @@ func (m *model) asked(b event.Asked) {
 }
 
 // answered closes it, whoever answered.
-func (m *model) answered(b event.Answered) { m.dialogs.Close(b.ID) }
+func (m *model) answered(b event.Answered) {
+	delete(m.askers, b.ID)
+	m.dialogs.Close(b.ID)
+}

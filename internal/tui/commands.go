@@ -116,8 +116,9 @@ func (m *model) open(name string) {
 func (m *model) finish(d dialog.Dialog, r dialog.Result) {
 	if r.Answer != nil {
 		id, a := d.ID(), *r.Answer
+		asker := m.askers[id]
 		m.spawn(func() any {
-			if err := m.session.Answer(id, a); err != nil {
+			if err := m.session.Answer(asker, id, a); err != nil {
 				return tellMsg{"warning", err.Error()}
 			}
 			return nil

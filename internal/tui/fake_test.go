@@ -321,7 +321,7 @@ func (f *fake) Interrupt() {
 	}
 }
 
-func (f *fake) Answer(id string, a event.Answer) error {
+func (f *fake) Answer(_, id string, a event.Answer) error {
 	f.mu.Lock()
 	ch := f.answers[id]
 	delete(f.answers, id)

@@ -42,8 +42,8 @@ type Session interface {
 	Unqueue() (llm.Message, bool)
 	// Interrupt ends the running turn.
 	Interrupt()
-	// Answer answers the question with that id.
-	Answer(id string, a event.Answer) error
+	// Answer answers the question with that id, of the session whose event asked it.
+	Answer(session, id string, a event.Answer) error
 	// Command runs a slash command, or "!", "#", "mode", "background".
 	Command(ctx context.Context, name, args string) (event.Output, error)
 	// Complete returns completions.

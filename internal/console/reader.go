@@ -1,0 +1,350 @@
+package console
+
+import (
+	"cmp"
+	"context"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/lathe-dev/lathe/internal/app"
+	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/session"
+)
+
+// Reader is one front end's view of the console. Any number may be attached; what one does or does not read
+// changes nothing for the others. Next is for one goroutine.
+type Reader struct {
+	c     *Console
+	sub   *event.Subscription
+	limit int             // of histories; 0: none
+	joins bool            // what is told first is not over
+	again []event.Event   // questions that are told anew
+	asked map[string]bool // the questions that the front end knows, by id
+}
+
+// AttachOptions say where a reader begins.
+type AttachOptions struct {
+	// After is the cursor of the last event that the reader took in, possibly before lathe was restarted. When
+	// the conversation in front goes on from there, the reader gets what followed; else, and for "", it gets
+	// Opened and begins anew.
+	After event.Cursor
+	// History is how many events Opened carries at most; 0: all. Console.History has those before.
+	History int
+}
+
+// Attach adds a reader. It is told first what it has missed, or Opened with the history; then the questions
+// that are open, in all sessions; then Status. From there on it gets every event, without a gap and none
+// twice. It ends with ctx, by Close, or with the console.
+func (c *Console) Attach(ctx context.Context, o AttachOptions) (*Reader, error) {
+	c.turning.Lock()
+	defer c.turning.Unlock()
+	c.mu.Lock()
+	s, closed := c.front, c.closed
+	c.mu.Unlock()
+	if closed {
+		return nil, errClosed
+	}
+	sub, err := c.bus.Resume(ctx, event.Options{}, backlog{s.Order(), s, o.History}, o.After)
+	if err != nil {
+		return nil, err
+	}
+	return &Reader{c: c, sub: sub, limit: o.History, joins: true}, nil
+}
+
+// Close ends the reader; the others go on.
+func (r *Reader) Close() { r.sub.Close() }
+
+// Next waits for the next event. Messages of the user come as they were typed, without the context that
+// lathe and the user's own commands put before them. io.EOF ends the stream, after Close.
+func (r *Reader) Next(ctx context.Context) (event.Event, error) {
+	if r.joins && r.sub.Resumed() {
+		r.joins = false
+		now := r.c.status()
+		return event.Event{Time: time.Now(), Session: now.Session, Body: now}, nil
+	}
+	for {
+		e, err := r.next(ctx)
+		if err != nil || !r.twice(e) {
+			e.Body = r.shown(e)
+			return e, err
+		}
+	}
+}
+
+func (r *Reader) next(ctx context.Context) (event.Event, error) {
+	if len(r.again) > 0 {
+		e := r.again[0]
+		r.again = r.again[1:]
+		return e, nil
+	}
+	e, ok := r.sub.Next(ctx)
+	switch {
+	case !ok && ctx.Err() != nil:
+		return e, ctx.Err()
+	case !ok:
+		return e, io.EOF
+	}
+	return e, nil
+}
+
+// twice notes which questions the front end knows and reports whether this is one of them. With Opened it
+// forgets them all, so those that are still open, of whatever session, are told anew after it.
+func (r *Reader) twice(e event.Event) bool {
+	switch b := e.Body.(type) {
+	case event.Opened, opening:
+		r.asked, r.again = nil, nil
+		if !r.joins { // else they come by themselves
+			r.again = r.c.Questions()
+		}
+	case event.Asked:
+		if r.asked[b.ID] {
+			return true
+		}
+		if r.asked == nil {
+			r.asked = map[string]bool{}
+		}
+		r.asked[b.ID] = true
+	case event.Answered:
+		delete(r.asked, b.ID)
+	}
+	return false
+}
+
+// shown is a body as front ends get it.
+func (r *Reader) shown(e event.Event) event.Body {
+	switch b := e.Body.(type) {
+	case opening:
+		return b.body(r.limit)
+	case event.UserMessage:
+		b.Message = session.Typed(b.Message)
+		return b
+	case event.TurnStart:
+		b.Prompt = session.Typed(b.Prompt)
+		return b
+	case event.Asked:
+		if front := r.c.session(); e.Session != front.ID() {
+			b.Of = r.c.whose(e)
+		}
+		return b
+	}
+	return e.Body
+}
+
+// whose says in words who asks a question that is not of the conversation in front.
+func (c *Console) whose(e event.Event) string {
+	if n := len(e.Agent); n > 0 {
+		return "agent " + e.Agent[n-1]
+	}
+	if info, err := c.inst.Store().Find("", e.Session); err == nil {
+		return "session " + cmp.Or(info.Title, info.FirstPrompt, e.Session)
+	}
+	return "session " + e.Session
+}
+
+// History returns up to n events that came before a cursor of the conversation in front, the More of an
+// Opened or of an earlier call, and the cursor of those before them: empty when these are the first.
+func (c *Console) History(before event.Cursor, n int) ([]event.Body, event.Cursor, error) {
+	s := c.session()
+	branch := s.Log().Branch()
+	at, _, err := find(s.ID(), branch, before)
+	if err != nil {
+		return nil, "", err
+	}
+	bodies, more := page(s.ID(), branch, at+1, max(n, 1))
+	return bodies, more, nil
+}
+
+// opening is Opened on its way to readers, each of which takes as much of the history as it wants.
+type opening struct {
+	event.Opened
+	branch  session.Branch
+	history []event.Body
+}
+
+func (o opening) body(limit int) event.Opened {
+	out := o.Opened
+	if limit > 0 {
+		out.History, out.More = page(out.Session, o.branch, o.branch.Len(), limit)
+	} else {
+		out.History = o.history
+	}
+	return out
+}
+
+func openedOf(s *app.Session) event.Opened {
+	info := s.Log().Info()
+	return event.Opened{Session: s.ID(), Title: cmp.Or(info.Title, info.FirstPrompt), Dir: s.Dir(), Path: s.Log().Folder()}
+}
+
+// placeAfter is the cursor behind the entry at a place of a branch.
+func placeAfter(id string, b session.Branch, at int) event.Cursor {
+	if at < 0 {
+		return event.CursorAt(id, "", 0)
+	}
+	return event.CursorAt(id, b.ID(at), 0)
+}
+
+// find is the place of a cursor on a branch and how many events of its entry were seen, 0 for all.
+func find(id string, b session.Branch, c event.Cursor) (at, events int, err error) {
+	of, entry, events, err := c.Split()
+	if err != nil {
+		return 0, 0, err
+	}
+	at, ok := b.Find(entry)
+	if of != id || !ok {
+		return 0, 0, event.ErrCursor
+	}
+	return at, events, nil
+}
+
+// carries reports whether entries of a kind are events of a history.
+func carries(kind string) bool {
+	return slices.Contains([]string{"user", "part", "call_end", "turn_end", "note", ownKind}, kind)
+}
+
+// page returns the last events, n or a few more, of the entries before a place, and the cursor of those before
+// them. Entries around them that they cannot be understood without are read along.
+func page(id string, b session.Branch, end, n int) ([]event.Body, event.Cursor) {
+	from := end
+	for count := 0; from > 0 && count < n; {
+		from--
+		if carries(b.Kind(from)) {
+			count++
+		}
+	}
+	var out []event.Body
+	p := &player{tell: func(t told) {
+		if t.at >= from && t.at < end {
+			out = append(out, t.body)
+		}
+	}}
+	p.play(b, exchange(b, from), replyEnd(b, end))
+	for at := from - 1; at >= 0; at-- {
+		if carries(b.Kind(at)) {
+			return out, placeAfter(id, b, from-1)
+		}
+	}
+	return out, ""
+}
+
+// replyEnd is the place behind the end of a reply that is open at a place; its end names its parts.
+func replyEnd(b session.Branch, at int) int {
+	for i := at; i < b.Len(); i++ {
+		switch b.Kind(i) {
+		case "reply":
+			return i + 1
+		case "user", "turn_end":
+			return at
+		}
+	}
+	return at
+}
+
+// exchange is the place from which entries must be read to understand those from a place on: the message of
+// the user before it, or the end of the second reply before it, since calls end before the next reply begins.
+func exchange(b session.Branch, at int) int {
+	replies := 0
+	for at > 0 {
+		at--
+		switch b.Kind(at) {
+		case "user", "turn_end":
+			return at
+		case "reply":
+			if replies++; replies == 2 {
+				return at
+			}
+		}
+	}
+	return 0
+}
+
+// backlog is the log of a session as readers that attach need it.
+type backlog struct {
+	locker
+	s     *app.Session
+	limit int
+}
+
+type locker interface {
+	Lock()
+	Unlock()
+}
+
+// Since never refuses: who cannot go on from a cursor begins anew, with Opened.
+func (l backlog) Since(after event.Cursor) (event.Replay, error) {
+	b := l.s.Log().Branch()
+	if at, events, err := find(l.s.ID(), b, after); err == nil && after != "" {
+		return l.events(b, at, events), nil
+	}
+	settled := b.Len()
+	if running(b) {
+		settled = exchange(b, settled) // the rest is told one by one, with what is known of it now
+	}
+	first := []event.Event{{Time: time.Now(), Session: l.s.ID(), Cursor: placeAfter(l.s.ID(), b, settled-1), Body: l.opened(b, settled)}}
+	rest := l.events(b, settled-1, 0)
+	return func() []event.Event {
+		if out := first; out != nil {
+			first = nil
+			return out
+		}
+		return rest()
+	}, nil
+}
+
+func (l backlog) opened(b session.Branch, end int) event.Opened {
+	out, n := openedOf(l.s), l.limit
+	if n <= 0 {
+		n = b.Len() + 1
+	}
+	out.History, out.More = page(l.s.ID(), b, end, n)
+	return out
+}
+
+// running reports whether the branch ends within a turn.
+func running(b session.Branch) bool {
+	for at := b.Len() - 1; at >= 0; at-- {
+		switch b.Kind(at) {
+		case "turn_end":
+			return false
+		case "user", "part", "call_start", "call_end", "reply":
+			return true
+		}
+	}
+	return false
+}
+
+// chunk is how many entries are read at once.
+const chunk = 512
+
+// events replays what follows a place; of the entry at it, what follows its first events.
+func (l backlog) events(b session.Branch, at, events int) event.Replay {
+	from := at + 1
+	if events > 0 {
+		from = at
+	}
+	var ready []event.Event
+	p := &player{whole: true, tell: func(t told) {
+		if t.at < from || t.at == at && t.n <= events {
+			return
+		}
+		seen := t.n
+		if t.n == t.of {
+			seen = 0
+		}
+		ready = append(ready, event.Event{Time: t.time, Session: l.s.ID(), Cursor: event.CursorAt(l.s.ID(), b.ID(t.at), seen), Body: t.body})
+	}}
+	next := exchange(b, max(from, 0))
+	p.begin()
+	return func() []event.Event {
+		ready = nil
+		for len(ready) == 0 && next < b.Len() {
+			to := min(next+chunk, b.Len())
+			p.read(b, next, to)
+			if next = to; next == b.Len() {
+				p.close(unclosed)
+			}
+		}
+		return ready
+	}
+}
