@@ -14,69 +14,13 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
-	"github.com/lathe-dev/lathe/internal/permission"
 	"github.com/lathe-dev/lathe/internal/session"
 )
-
-// Transcript is where a conversation is kept. A method that returned nil has made its record durable
-// enough to survive the death of the process. session.Session is one; Memory is another.
-type Transcript interface {
-	// Messages is the conversation as to be sent: it only ever grows at its end, and the parts of a
-	// message that was returned once stay the same slice.
-	Messages() []llm.Message
-	AddUser(ctx context.Context, msg llm.Message, steered, synthetic bool) error
-	AddPart(ctx context.Context, index int, p llm.Part) error
-	AddReply(ctx context.Context, msg llm.Message) error
-	StartCall(ctx context.Context, callID string, sync bool) error
-	EndCall(ctx context.Context, end session.CallEnd) error
-	EndTurn(ctx context.Context, end session.TurnEnd) error
-}
-
-// Approval asks whether a prepared call may run.
-type Approval struct {
-	permission.Request
-	Call    llm.ToolCall
-	Title   string
-	Preview event.View
-	Revised bool // approved before with another input, which this one replaced
-}
-
-// Config is all the loop knows of the world. Model, Transcript and Tools are required; a nil function
-// is skipped, except that a nil Authorize refuses everything.
-type Config struct {
-	Model      llm.Model
-	Fallback   []llm.Model // tried in order when Model is overloaded or down
-	Transcript Transcript
-	MaxSteps   int     // 0: no limit
-	BudgetUSD  float64 // 0: no limit; checked before each step
-	Effort     llm.Effort
-	MaxTokens  int           // output limit per reply; 0: the model's default
-	RetryBase  time.Duration // first wait after a reply that broke off, doubling; 0: 1 s
-
-	Tools     func() []Tool // read once per session
-	System    func(context.Context) ([]llm.Part, error)
-	Canonical func(name string, input []byte) (string, []byte) // other spellings of tools and parameters
-	Spent     func() float64                                   // US dollars spent outside this loop (subagents)
-
-	Authorize  func(context.Context, Approval) (permission.Decision, error) // policy, else asks and waits
-	Ask        func(context.Context, event.Question) (event.Answer, error)
-	BeforeStep func(context.Context) error
-	BeforeTool func(context.Context, *llm.ToolCall) error
-	AfterTool  func(context.Context, llm.ToolCall, *Result) error
-	Snapshot   func(context.Context, *Plan) error
-	BeforeStop func(context.Context, llm.Message) ([]llm.Message, error)
-	Publish    func(event.Body)
-	Record     func(write func() error, bodies ...event.Body) error // runs write and publishes, as one step; nil: one after the other
-	Mode       func() permission.Mode
-	Dir        func() string
-
-	Clock func() time.Time                           // nil: time.Now
-	Sleep func(context.Context, time.Duration) error // nil: a timer
-}
 
 // Agent runs the turns of one conversation, one at a time.
 type Agent struct {
@@ -93,33 +37,17 @@ type Agent struct {
 	spent   float64           // US dollars of all turns
 	unsaved []session.CallEnd // results that could not be written
 
+	tools   atomic.Pointer[toolbox]
+	invoked atomic.Int64 // calls made through Invoke that got an id
+
 	setup  sync.Mutex
-	ready  bool // the fields below are set, and stay
-	tools  map[string]*boundTool
-	specs  []llm.ToolSpec
+	ready  bool // system is set, and stays
 	system []llm.Part
 }
 
 // New makes an agent. It starts nothing.
 func New(cfg Config) *Agent {
-	if cfg.Publish == nil {
-		cfg.Publish = func(event.Body) {}
-	}
-	if cfg.Clock == nil {
-		cfg.Clock = time.Now
-	}
-	if cfg.RetryBase == 0 {
-		cfg.RetryBase = time.Second
-	}
-	if cfg.Sleep == nil {
-		cfg.Sleep = sleep
-	}
-	if cfg.Mode == nil {
-		cfg.Mode = func() permission.Mode { return permission.Default }
-	}
-	if cfg.Dir == nil {
-		cfg.Dir = func() string { return "" }
-	}
+	cfg.setDefaults()
 	return &Agent{cfg: cfg, model: cfg.Model, effort: cfg.Effort, patience: abandonAfter}
 }
 
@@ -207,17 +135,6 @@ func (a *Agent) save(ctx context.Context) error {
 	return nil
 }
 
-func sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-t.C:
-		return nil
-	}
-}
-
 // turn is the state of one Run.
 type turn struct {
 	*Agent
@@ -233,6 +150,7 @@ type turn struct {
 	first     llm.Model // the model that a fallback replaced
 	chosen    int       // the number of the choice that put the fallback in its place
 	unwritten bool      // the session could not be written
+	overflows int       // times in a row that the window overflowed
 }
 
 // Run runs one turn. The prompt is on disk before the model is called. The error is nil unless the turn
@@ -287,31 +205,21 @@ func (t *turn) steps(ctx context.Context) (event.EndReason, error) {
 		return "", err
 	}
 	for {
-		if ctx.Err() != nil {
-			return event.EndInterrupted, nil
+		if reason := t.limitReached(ctx); reason != "" {
+			return reason, nil
 		}
-		if t.cfg.MaxSteps > 0 && t.end.Steps >= t.cfg.MaxSteps {
-			return event.EndMaxSteps, nil
-		}
-		if t.overBudget() {
-			return event.EndBudget, nil
-		}
-		if err := t.takeSteers(ctx); err != nil {
+		if err := t.beforeStep(ctx); err != nil {
 			return "", err
-		}
-		if t.cfg.BeforeStep != nil {
-			if err := t.cfg.BeforeStep(ctx); err != nil {
-				return "", err
-			}
 		}
 		t.end.Steps++
 		reply, outcome, err := t.step(ctx)
 		if err != nil {
-			if ctx.Err() == nil && t.useFallback(err) {
-				t.end.Steps--
-				continue
+			again, err := t.stepAgain(ctx, err)
+			if !again {
+				return "", err
 			}
-			return "", err
+			t.end.Steps--
+			continue
 		}
 		reason, err := t.after(ctx, reply, outcome)
 		if reason != "" || err != nil {
@@ -320,28 +228,66 @@ func (t *turn) steps(ctx context.Context) (event.EndReason, error) {
 	}
 }
 
-// prepare builds what stays the same for the whole session: the tools and the system prompt. What failed
-// is tried again by the next turn.
+// limitReached is why no further step may begin, or "".
+func (t *turn) limitReached(ctx context.Context) event.EndReason {
+	switch {
+	case ctx.Err() != nil:
+		return event.EndInterrupted
+	case t.cfg.MaxSteps > 0 && t.end.Steps >= t.cfg.MaxSteps:
+		return event.EndMaxSteps
+	case t.overBudget():
+		return event.EndBudget
+	}
+	return ""
+}
+
+// beforeStep takes in what the next request must have: steered messages, those of the hooks, the tools.
+func (t *turn) beforeStep(ctx context.Context) error {
+	if err := t.takeSteers(ctx); err != nil {
+		return err
+	}
+	for _, h := range t.cfg.BeforeStep {
+		msgs, err := h.Run(ctx)
+		if err != nil {
+			return fmt.Errorf("%s: %w", h.Name, err)
+		}
+		for _, m := range msgs {
+			if err := t.say(ctx, m, false); err != nil {
+				return err
+			}
+		}
+	}
+	if _, err := t.refresh(ctx); err != nil {
+		return err
+	}
+	return t.relieve(ctx)
+}
+
+// stepAgain reports whether a step that failed before any call is to be sent again: to another model, or
+// after the conversation was made shorter.
+func (t *turn) stepAgain(ctx context.Context, err error) (bool, error) {
+	if ctx.Err() != nil {
+		return false, err
+	}
+	if e := llm.AsError(err); e != nil && e.Kind == llm.KindTooLarge {
+		return t.overflow(ctx, err)
+	}
+	return t.useFallback(err), err
+}
+
+// prepare builds what stays the same for the whole session, the system prompt. What failed is tried again
+// by the next turn.
 func (a *Agent) prepare(ctx context.Context) error {
 	a.setup.Lock()
 	defer a.setup.Unlock()
-	if a.ready {
+	if a.ready || a.cfg.System == nil {
 		return nil
 	}
-	if a.cfg.System != nil {
-		system, err := a.cfg.System(ctx)
-		if err != nil {
-			return err
-		}
-		a.system = system
+	system, err := a.cfg.System(ctx)
+	if err != nil {
+		return err
 	}
-	a.tools = map[string]*boundTool{}
-	for _, tool := range a.cfg.Tools() {
-		spec := tool.Spec()
-		a.tools[spec.Name] = &boundTool{Tool: tool, spec: spec}
-		a.specs = append(a.specs, spec)
-	}
-	a.ready = true
+	a.system, a.ready = system, true
 	return nil
 }
 

@@ -116,10 +116,15 @@ func ofKind[T event.Body](f *fixture) (out []T) {
 	return out
 }
 
+// fixed is a set of tools that never changes.
+func fixed(tools ...Tool) func(context.Context) (ToolSet, error) {
+	return func(context.Context) (ToolSet, error) { return ToolSet{Tools: tools}, nil }
+}
+
 func newFixture(t *testing.T, tools []Tool, change func(*Config), plays ...play) *fixture {
 	f := &fixture{model: &script{t: t, plays: plays}, memory: &Memory{}}
 	cfg := Config{
-		Model: f.model, Transcript: f.memory, Tools: func() []Tool { return tools }, Publish: f.publish,
+		Model: f.model, Transcript: f.memory, Tools: fixed(tools...), Publish: f.publish,
 		Authorize: func(context.Context, Approval) (permission.Decision, error) {
 			return permission.Decision{Effect: permission.Allow}, nil
 		},
@@ -498,12 +503,12 @@ func TestLyingStopReasons(t *testing.T) {
 func TestGateSendsTheModelBack(t *testing.T) {
 	n := 0
 	f := newFixture(t, nil, func(c *Config) {
-		c.BeforeStop = func(context.Context, llm.Message) ([]llm.Message, error) {
+		c.BeforeStop = []BeforeStop{{Name: "gate", Run: func(context.Context, llm.Message) ([]llm.Message, error) {
 			if n++; n == 1 {
 				return []llm.Message{llm.UserText("tests fail")}, nil
 			}
 			return nil, nil
-		}
+		}}}
 	}, reply(llm.StopEndTurn, llm.Text{Text: "done"}), reply(llm.StopEndTurn, llm.Text{Text: "really"}))
 	if end := f.run(t); end.Steps != 2 {
 		t.Errorf("%+v", end)

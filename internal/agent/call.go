@@ -14,11 +14,11 @@ import (
 	"github.com/lathe-dev/lathe/internal/session"
 )
 
-// perform authorises, runs and records one prepared call.
+// perform authorises, runs and records one prepared call. Its duration does not count the wait for an answer.
 func (q *queue) perform(p *pending, plan *Plan) {
-	began := q.a.cfg.Clock()
 	plan, decision, err := q.authorize(p, plan)
 	defer func() { plan.close() }()
+	began := q.a.cfg.Clock()
 	if err == nil && decision.Effect != permission.Allow {
 		q.refuse(p, plan, decision)
 		return
@@ -30,12 +30,7 @@ func (q *queue) perform(p *pending, plan *Plan) {
 		q.fail(p, err, plan.Title, q.since(began))
 		return
 	}
-	res := q.run(p, plan)
-	if q.a.cfg.AfterTool != nil {
-		if err := q.a.cfg.AfterTool(context.WithoutCancel(q.ctx), p.call, res); err != nil {
-			res = failed(err)
-		}
-	}
+	res := q.afterTool(p, q.run(p, plan).with(p.ruling.Context...))
 	q.finish(p, p.call, res, plan.Title, false, q.since(began))
 }
 
@@ -67,7 +62,10 @@ func (q *queue) authorize(p *pending, plan *Plan) (*Plan, permission.Decision, e
 		if q.a.cfg.Authorize == nil {
 			return plan, permission.Decision{Effect: permission.Deny, Reason: "nothing authorises calls here"}, nil
 		}
-		d, err := q.a.cfg.Authorize(q.ctx, q.approval(p.call, plan, revised))
+		d, err := q.a.cfg.Authorize(q.ctx, q.approval(p, plan, revised))
+		if p.ruling.Effect == permission.Deny && d.Effect == permission.Allow {
+			d = p.ruling.Apply(d)
+		}
 		if err != nil || d.Effect != permission.Allow || d.Input == nil || revised {
 			return plan, d, err
 		}
@@ -81,13 +79,13 @@ func (q *queue) authorize(p *pending, plan *Plan) (*Plan, permission.Decision, e
 	}
 }
 
-func (q *queue) approval(call llm.ToolCall, plan *Plan, revised bool) Approval {
+func (q *queue) approval(p *pending, plan *Plan, revised bool) Approval {
 	return Approval{
 		Request: permission.Request{
-			CallID: call.ID, Tool: call.Name, Input: call.Input, Accesses: plan.Accesses,
-			Mode: q.a.cfg.Mode(), Dir: q.a.cfg.Dir(),
+			CallID: p.id, Tool: p.call.Name, Input: p.call.Input, Accesses: plan.Accesses,
+			Mode: q.a.cfg.Mode(), Agent: q.a.cfg.Chain, Dir: q.a.cfg.Dir(),
 		},
-		Call: call, Title: plan.Title, Preview: plan.Preview, Revised: revised,
+		Call: p.call, Parent: q.parent, Title: plan.Title, Preview: plan.Preview, Revised: revised, Hooks: p.ruling,
 	}
 }
 
@@ -103,7 +101,7 @@ func (q *queue) refuse(p *pending, plan *Plan, d permission.Decision) {
 	if d.Guidance != "" {
 		msg += " The user says: " + d.Guidance
 	}
-	q.finish(p, p.call, &Result{Parts: text(msg), IsError: true}, plan.Title, true, 0)
+	q.finish(p, p.call, (&Result{Parts: text(msg), IsError: true}).with(p.ruling.Context...), plan.Title, true, 0)
 }
 
 // begin takes the snapshot and journals the start, before any side effect.
@@ -121,11 +119,8 @@ func (q *queue) begin(p *pending, plan *Plan) error {
 		return err
 	}
 	err := q.a.record(func() error {
-		if !q.journal {
-			return nil
-		}
-		return q.a.cfg.Transcript.StartCall(context.WithoutCancel(q.ctx), p.id, writes)
-	}, event.ToolStart{Call: p.call, Title: plan.Title, Preview: plan.Preview})
+		return q.a.cfg.Transcript.StartCall(context.WithoutCancel(q.ctx), q.startOf(p), writes)
+	}, event.ToolStart{Call: p.call, Parent: q.parent, Title: plan.Title, Preview: plan.Preview})
 	if err != nil {
 		q.failWrite(err)
 		return errNotWritten
@@ -163,7 +158,8 @@ func (q *queue) run(p *pending, plan *Plan) (res *Result) {
 			res.Meta = map[string]any{"panic": fmt.Sprint(r), "stack": string(debug.Stack())}
 		}
 	}()
-	res, err := plan.Run(WithOutput(q.ctx, func(s string) { q.output(p, s) }))
+	ctx := context.WithValue(q.ctx, callIDKey{}, p.id)
+	res, err := plan.Run(WithOutput(ctx, func(s string) { q.output(p, s) }))
 	switch {
 	case err != nil && q.ctx.Err() != nil && errors.Is(err, q.ctx.Err()):
 		return &Result{Parts: text(interruptedText), IsError: true}
@@ -201,8 +197,11 @@ func (q *queue) finish(p *pending, call llm.ToolCall, res *Result, title string,
 		q.mu.Unlock()
 		p.result = llm.ToolResult{CallID: p.id, Name: call.Name, Parts: res.Parts, IsError: res.IsError}
 		end := session.CallEnd{Result: p.result, Title: title, Denied: denied, Duration: took}
+		if !q.journal {
+			end.Invoked, end.Parent, end.Call = true, q.parent, &call
+		}
 		q.write(end, res, append(p.refusal, event.ToolEnd{
-			Call: call, Result: p.result, Title: title, View: res.View, Meta: res.Meta, Denied: denied, Duration: took,
+			Call: call, Parent: q.parent, Result: p.result, Title: title, View: res.View, Meta: res.Meta, Denied: denied, Duration: took,
 		}))
 	})
 }
@@ -214,39 +213,12 @@ func (q *queue) write(end session.CallEnd, res *Result, bodies []event.Body) {
 		end.Meta, _ = json.Marshal(res.Meta)
 	}
 	err := q.a.record(func() error {
-		if !q.journal {
-			return nil
-		}
 		return q.a.cfg.Transcript.EndCall(context.WithoutCancel(q.ctx), end)
 	}, bodies...)
 	if err != nil {
 		q.failWrite(err)
 		q.a.keep(end)
 	}
-}
-
-// Invoke runs calls through the one choke point and returns their results in order. Tools that run other
-// tools use it from inside their own call; the calls are not part of the model's reply.
-func (a *Agent) Invoke(ctx context.Context, calls []llm.ToolCall) []llm.ToolResult {
-	out := make([]llm.ToolResult, len(calls))
-	if err := a.prepare(ctx); err != nil {
-		for i, c := range calls {
-			out[i] = llm.TextResult(c, err.Error(), true)
-		}
-		return out
-	}
-	q := a.newQueue(ctx, false)
-	for i, c := range calls {
-		if c.ID == "" {
-			c.ID = fmt.Sprintf("call_%d", i+1)
-		}
-		q.add(c)
-	}
-	q.wait()
-	for i, p := range q.snapshot() {
-		out[i] = p.result
-	}
-	return out
 }
 
 func (p *Plan) close() {

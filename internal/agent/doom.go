@@ -111,6 +111,7 @@ func (q *queue) doomed(p *pending) error {
 	}
 	if q.a.cfg.Ask != nil {
 		ans, err := q.a.cfg.Ask(q.ctx, event.Question{
+			Agent: q.a.cfg.Chain,
 			Title: "The model repeats itself",
 			Text: fmt.Sprintf("%s was called %d times with the same input and gave the same result each time, and nothing new came in between. Run it again?",
 				p.call.Name, doomAfter),

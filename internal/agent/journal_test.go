@@ -105,7 +105,7 @@ func longSession(b *testing.B, before, more int) *Agent {
 	for i := range before + more {
 		s.plays = append(s.plays, reply(llm.StopToolUse, call("c"+itoa(i), "R", `{"x":"`+itoa(i)+`"}`)))
 	}
-	cfg := Config{Model: s, Transcript: log, Tools: func() []Tool { return []Tool{echo("R", true)} }, Authorize: allowAll, MaxSteps: before}
+	cfg := Config{Model: s, Transcript: log, Tools: fixed(echo("R", true)), Authorize: allowAll, MaxSteps: before}
 	a := New(cfg)
 	if _, err := a.Run(b.Context(), llm.UserText("go")); err != nil {
 		b.Fatal(err)

@@ -23,6 +23,9 @@ func (m *Memory) Messages() []llm.Message {
 	return m.msgs[:len(m.msgs):len(m.msgs)]
 }
 
+// Revision is constant: nothing is ever taken back.
+func (m *Memory) Revision() int { return 0 }
+
 // AddUser adds a user message.
 func (m *Memory) AddUser(_ context.Context, msg llm.Message, _, _ bool) error {
 	m.mu.Lock()
@@ -45,12 +48,15 @@ func (m *Memory) AddReply(_ context.Context, msg llm.Message) error {
 }
 
 // StartCall does nothing.
-func (m *Memory) StartCall(context.Context, string, bool) error { return nil }
+func (m *Memory) StartCall(context.Context, session.CallStart, bool) error { return nil }
 
 // EndCall notes a result.
 func (m *Memory) EndCall(_ context.Context, end session.CallEnd) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if end.Invoked {
+		return nil
+	}
 	if m.results == nil {
 		m.results = map[string]llm.ToolResult{}
 	}

@@ -19,6 +19,7 @@ const (
 
 	interruptedText = "The user interrupted this call before it finished."
 	notStartedText  = "This call was not run: the user interrupted the turn before it started."
+	hooksLeftText   = "The user interrupted the hooks that run after this call, and they did not stop."
 	abandonedText   = "The user interrupted this call and it did not stop; it may still have effects."
 )
 
@@ -38,7 +39,8 @@ func unwritten(err error) bool {
 type queue struct {
 	a       *Agent
 	ctx     context.Context
-	journal bool // the calls belong to the reply that is being written
+	journal bool   // the calls belong to the reply that is being written; else they come from Invoke
+	parent  string // the call that makes these calls through Invoke
 
 	mu      sync.Mutex
 	wake    *sync.Cond
@@ -58,8 +60,9 @@ type pending struct {
 	call llm.ToolCall // as it will run
 	tool Tool         // resolved for call; nil: not yet, or the input changed since
 
-	hooked bool // BeforeTool has seen it
-	final  bool // preparing it again would not help
+	hooked bool   // the hooks have seen it
+	ruling Ruling // what they said
+	final  bool   // preparing it again would not help
 
 	once    sync.Once
 	result  llm.ToolResult
@@ -69,7 +72,8 @@ type pending struct {
 	shown    llm.ToolCall
 	started  bool
 	answered bool
-	doomed   bool // stopped because it repeats the calls before it
+	ran      *Result // what the call itself gave, while hooks work on it
+	doomed   bool    // stopped because it repeats the calls before it
 }
 
 func (a *Agent) newQueue(ctx context.Context, journal bool) *queue {
@@ -132,12 +136,15 @@ func (q *queue) await(stopped chan struct{}) {
 func (q *queue) abandon(p *pending) {
 	q.mu.Lock()
 	p.answered = true
-	msg, call := notStartedText, p.shown
-	if p.started {
-		msg = abandonedText
+	call, res := p.shown, failed(errNotStarted)
+	switch {
+	case p.ran != nil: // the call is done, its hooks are not
+		res = p.ran.with(text(hooksLeftText)...)
+	case p.started:
+		res = &Result{Parts: text(abandonedText), IsError: true}
 	}
 	q.mu.Unlock()
-	q.finish(p, call, &Result{Parts: text(msg), IsError: true}, "", false, 0)
+	q.finish(p, call, res, "", false, 0)
 }
 
 func (q *queue) snapshot() []*pending {
@@ -233,16 +240,14 @@ func (q *queue) prepare(p *pending) (plan *Plan, err error) {
 	return plan, err
 }
 
-// resolve finds the tool of a call. The hooks see each call once, however often it is prepared; they may
-// change all of it but its id.
+// resolve finds the tool of a call. The hooks see each call once, however often it is prepared.
 func (q *queue) resolve(p *pending) error {
 	tool, err := q.a.resolve(&p.call)
-	if err == nil && !p.hooked && q.a.cfg.BeforeTool != nil {
+	if err == nil && !p.hooked && len(q.a.cfg.BeforeTool) > 0 {
 		p.hooked = true
-		if err = q.a.cfg.BeforeTool(q.ctx, &p.call); err == nil {
+		if err = q.hook(p); err == nil && p.ruling.Input != nil {
 			tool, err = q.a.resolve(&p.call)
 		}
-		p.call.ID = p.id
 	}
 	q.mu.Lock()
 	p.shown = p.call
@@ -251,4 +256,18 @@ func (q *queue) resolve(p *pending) error {
 		p.tool = tool
 	}
 	return err
+}
+
+// hook takes the verdicts of the hooks on a call.
+func (q *queue) hook(p *pending) error {
+	ruling, err := q.a.before(q.ctx, p.call)
+	if err != nil {
+		return err
+	}
+	p.ruling = ruling
+	q.stop(ruling.Stop)
+	if ruling.Input != nil {
+		p.call.Input, p.call.Raw = ruling.Input, ""
+	}
+	return nil
 }

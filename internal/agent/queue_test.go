@@ -17,6 +17,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/permission"
+	"github.com/lathe-dev/lathe/internal/session"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -28,13 +29,12 @@ func TestHooksSeeEachCallOnce(t *testing.T) {
 	var mu sync.Mutex
 	seen := map[string]int{}
 	f := newFixture(t, []Tool{echo("R", true), echo("W", false), picky}, func(c *Config) {
-		c.BeforeTool = func(_ context.Context, call *llm.ToolCall) error {
+		c.BeforeTool = []BeforeTool{{Name: "count", Run: func(_ context.Context, call llm.ToolCall) (Verdict, error) {
 			mu.Lock()
 			defer mu.Unlock()
 			seen[call.Name+call.ID]++
-			call.ID = "of the hook"
-			return nil
-		}
+			return Verdict{}, nil
+		}}}
 		c.Authorize = func(_ context.Context, a Approval) (permission.Decision, error) {
 			d := permission.Decision{Effect: permission.Allow}
 			if a.Call.ID == "3" && !a.Revised {
@@ -57,10 +57,13 @@ func TestHooksSeeEachCallOnce(t *testing.T) {
 func TestHookRefusalIsFinal(t *testing.T) {
 	n := 0
 	f := newFixture(t, []Tool{echo("W", false)}, func(c *Config) {
-		c.BeforeTool = func(context.Context, *llm.ToolCall) error { n++; return errors.New("not on fridays") }
+		c.BeforeTool = []BeforeTool{{Name: "days", Run: func(context.Context, llm.ToolCall) (Verdict, error) {
+			n++
+			return Verdict{}, errors.New("not on fridays")
+		}}}
 	}, reply(llm.StopToolUse, call("1", "W", `{"x":"a"}`)), reply(llm.StopEndTurn, llm.Text{Text: "done"}))
 	f.run(t)
-	if got := results(f.model.reqs[1].Messages[2]); got[0] != "1=not on fridays" || n != 1 {
+	if got := results(f.model.reqs[1].Messages[2]); got[0] != "1=the hook days failed, so the call was not run: not on fridays" || n != 1 {
 		t.Errorf("%v after %d", got, n)
 	}
 }
@@ -132,7 +135,10 @@ func TestCallsWhosePreparationHangsNeverStart(t *testing.T) {
 func TestInterruptBeforeACallStarts(t *testing.T) {
 	for name, at := range map[string]func(*Config, context.CancelFunc){
 		"hook": func(c *Config, cancel context.CancelFunc) {
-			c.BeforeTool = func(ctx context.Context, _ *llm.ToolCall) error { cancel(); return ctx.Err() }
+			c.BeforeTool = []BeforeTool{{Name: "h", Run: func(ctx context.Context, _ llm.ToolCall) (Verdict, error) {
+				cancel()
+				return Verdict{}, ctx.Err()
+			}}}
 		},
 		"question": func(c *Config, cancel context.CancelFunc) {
 			c.Authorize = func(ctx context.Context, _ Approval) (permission.Decision, error) {
@@ -179,7 +185,10 @@ type cancelling struct {
 	cancel context.CancelFunc
 }
 
-func (c *cancelling) StartCall(context.Context, string, bool) error { c.cancel(); return nil }
+func (c *cancelling) StartCall(context.Context, session.CallStart, bool) error {
+	c.cancel()
+	return nil
+}
 
 // Wherever else the user interrupts, the turn ends as interrupted and without an error.
 func TestInterruptElsewhere(t *testing.T) {
@@ -191,10 +200,14 @@ func TestInterruptElsewhere(t *testing.T) {
 		"system prompt": func(c *Config, _ *[]play, cancel context.CancelFunc) {
 			c.System = func(ctx context.Context) ([]llm.Part, error) { return nil, stop(cancel)(ctx) }
 		},
-		"before the step": func(c *Config, _ *[]play, cancel context.CancelFunc) { c.BeforeStep = stop(cancel) },
+		"before the step": func(c *Config, _ *[]play, cancel context.CancelFunc) {
+			c.BeforeStep = []BeforeStep{{Name: "h", Run: func(ctx context.Context) ([]llm.Message, error) { return nil, stop(cancel)(ctx) }}}
+		},
 		"gate": func(c *Config, p *[]play, cancel context.CancelFunc) {
 			*p = []play{reply(llm.StopEndTurn, llm.Text{Text: "done"})}
-			c.BeforeStop = func(ctx context.Context, _ llm.Message) ([]llm.Message, error) { return nil, stop(cancel)(ctx) }
+			c.BeforeStop = []BeforeStop{{Name: "h", Run: func(ctx context.Context, _ llm.Message) ([]llm.Message, error) {
+				return nil, stop(cancel)(ctx)
+			}}}
 		},
 		"while a retry waits": func(_ *Config, p *[]play, cancel context.CancelFunc) {
 			*p = []play{func(ctx context.Context, yield func(llm.Delta, error) bool) {

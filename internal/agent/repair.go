@@ -264,11 +264,13 @@ type repairer struct {
 	fold *repair
 	seen int         // messages taken
 	last llm.Message // the last of them, to notice another history
+
+	revision int // of the transcript that they came from
 }
 
-func (r *repairer) repair(msgs []llm.Message, info llm.ModelInfo) []llm.Message {
-	if r.stale(msgs, info) {
-		*r = repairer{fold: newRepair(info.ID, info.Provider)}
+func (r *repairer) repair(msgs []llm.Message, revision int, info llm.ModelInfo) []llm.Message {
+	if r.revision != revision || r.stale(msgs, info) {
+		*r = repairer{fold: newRepair(info.ID, info.Provider), revision: revision}
 	}
 	for _, m := range msgs[r.seen:] {
 		r.fold.add(m)

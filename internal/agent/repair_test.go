@@ -171,7 +171,7 @@ func TestIncrementalRepairEqualsTheWhole(t *testing.T) {
 		var r repairer
 		info := llm.ModelInfo{ID: "m", Provider: "p"}
 		for n := range len(in) + 1 {
-			got, want := r.repair(in[:n:n], info), Repair(in[:n:n], "m", "p")
+			got, want := r.repair(in[:n:n], 0, info), Repair(in[:n:n], "m", "p")
 			if len(got) != len(want) || (len(want) > 0 && !cmp.Equal(got, want)) {
 				t.Fatalf("after %d messages:\ngot  %+v\nwant %+v\nof   %+v", n, got, want, in[:n])
 			}

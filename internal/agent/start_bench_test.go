@@ -24,7 +24,7 @@ func BenchmarkToolStart(b *testing.B) {
 			yield(llm.Done{Message: llm.Message{Role: llm.Assistant, Parts: []llm.Part{c}, Stop: llm.StopToolUse}}, nil)
 		})
 	}
-	f.Agent = New(Config{Model: f.model, Transcript: f.memory, Tools: func() []Tool { return []Tool{tl} }, Authorize: allowAll, MaxSteps: b.N})
+	f.Agent = New(Config{Model: f.model, Transcript: f.memory, Tools: fixed(tl), Authorize: allowAll, MaxSteps: b.N})
 	b.ResetTimer()
 	if _, err := f.Run(b.Context(), llm.UserText("go")); err != nil {
 		b.Fatal(err)

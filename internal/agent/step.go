@@ -24,8 +24,8 @@ func (t *turn) step(ctx context.Context) (llm.Message, outcome, error) {
 	began := t.cfg.Clock()
 	for {
 		req := &llm.Request{
-			System: t.system, Tools: t.specs, Effort: effort, MaxTokens: t.limit(),
-			Messages: t.repr.repair(t.cfg.Transcript.Messages(), info),
+			System: t.system, Tools: t.tools.Load().specs, Effort: effort, MaxTokens: t.limit(),
+			Messages: t.repr.repair(t.cfg.Transcript.Messages(), t.cfg.Transcript.Revision(), info),
 		}
 		if len(req.Messages) == 0 {
 			return llm.Message{}, outcome{}, errors.New("there is nothing to send: the conversation is empty")

@@ -25,8 +25,9 @@ type outcome struct {
 	calls       int
 	refused     bool // the user refused a call and wants the turn to end
 	interrupted bool
-	ended       bool // a tool ended the turn
-	doomed      bool // the model repeats itself although it was told
+	ended       bool   // a tool ended the turn
+	doomed      bool   // the model repeats itself although it was told
+	stopped     string // a hook ended the turn; it says why
 	broke       error
 	writeErr    error // the session could not be written
 }
@@ -43,12 +44,18 @@ func (t *turn) after(ctx context.Context, reply llm.Message, out outcome) (event
 		return event.EndRefused, nil
 	case out.doomed:
 		return event.EndDoomLoop, nil
+	case out.stopped != "":
+		t.cfg.Publish(event.Notice{Level: "warning", Text: out.stopped})
+		return event.EndStopped, nil
 	case out.ended:
 		return event.EndCompleted, nil
 	case out.broke != nil:
 		return "", t.afterBreak(ctx, out.broke)
 	}
 	t.broken = 0
+	if reply.Stop != llm.StopContextWindow {
+		t.overflows = 0
+	}
 	if out.calls > 0 {
 		return "", t.raiseIfCut(reply)
 	}
@@ -113,10 +120,7 @@ func (t *turn) afterText(ctx context.Context, reply llm.Message) (event.EndReaso
 			Hint: "put the request differently, or choose another model with --model",
 		}
 	case llm.StopContextWindow:
-		return "", &llm.Error{
-			Kind: llm.KindTooLarge, Message: "the conversation is longer than the model's context window",
-			Hint: "start a new session, or choose a model with a larger window with --model",
-		}
+		return "", t.afterFullWindow(ctx, reply)
 	case llm.StopMaxTokens:
 		if t.cut++; t.cut <= maxCut {
 			t.raise()
@@ -135,7 +139,7 @@ func (t *turn) afterText(ctx context.Context, reply llm.Message) (event.EndReaso
 	return t.gate(ctx, reply)
 }
 
-// gate lets steered messages and then BeforeStop continue the turn.
+// gate lets steered messages and then the hooks of BeforeStop continue the turn.
 func (t *turn) gate(ctx context.Context, reply llm.Message) (event.EndReason, error) {
 	t.mu.Lock()
 	waiting := len(t.steers) > 0
@@ -143,20 +147,37 @@ func (t *turn) gate(ctx context.Context, reply llm.Message) (event.EndReason, er
 	if waiting {
 		return "", nil
 	}
-	if t.cfg.BeforeStop == nil {
-		return event.EndCompleted, nil
-	}
-	more, err := t.cfg.BeforeStop(ctx, reply)
-	if err != nil {
-		return "", err
-	}
-	for _, m := range more {
-		if err := t.say(ctx, m, false); err != nil {
-			return "", err
+	more := false
+	for _, h := range t.cfg.BeforeStop {
+		msgs, err := h.Run(ctx, reply)
+		if err != nil {
+			return "", fmt.Errorf("%s: %w", h.Name, err)
+		}
+		for _, m := range msgs {
+			if err := t.say(ctx, m, false); err != nil {
+				return "", err
+			}
+			more = true
 		}
 	}
-	if len(more) > 0 {
+	if more {
 		return "", nil
 	}
 	return event.EndCompleted, nil
+}
+
+// afterFullWindow goes on after a reply that the end of the window cut off, when the conversation could be
+// made shorter.
+func (t *turn) afterFullWindow(ctx context.Context, reply llm.Message) error {
+	again, err := t.overflow(ctx, &llm.Error{
+		Kind: llm.KindTooLarge, Message: "the conversation is longer than the model's context window",
+		Hint: "start a new session, or choose a model with a larger window with --model",
+	})
+	if !again {
+		return err
+	}
+	if reply.PlainText() == "" {
+		return nil
+	}
+	return t.say(ctx, llm.UserText(goOnCut), false)
 }

@@ -55,11 +55,11 @@ func (f *fullDisk) AddReply(ctx context.Context, m llm.Message) error {
 	return f.Session.AddReply(ctx, m)
 }
 
-func (f *fullDisk) StartCall(ctx context.Context, id string, sync bool) error {
-	if err := f.write("start " + id); err != nil {
+func (f *fullDisk) StartCall(ctx context.Context, start session.CallStart, sync bool) error {
+	if err := f.write("start " + start.CallID); err != nil {
 		return err
 	}
-	return f.Session.StartCall(ctx, id, sync)
+	return f.Session.StartCall(ctx, start, sync)
 }
 
 func (f *fullDisk) EndCall(ctx context.Context, e session.CallEnd) error {

@@ -155,11 +155,20 @@ func (i *Instance) FindSession(prefix string) (string, error) {
 func (i *Instance) openLog(ctx context.Context, o SessionOptions) (*session.Session, error) {
 	switch {
 	case o.Resume == "":
-		return i.store.Create(ctx, session.Meta{Dir: i.opts.Dir, Version: i.opts.Version, ID: o.ID})
+		return i.store.Create(ctx, o.meta(i))
 	case o.Fork:
 		return i.store.ForkAs(ctx, o.Resume, "", o.ID)
 	}
 	return i.store.Open(ctx, o.Resume)
+}
+
+// meta describes a new session: of the main agent, or of the last one of its chain.
+func (o SessionOptions) meta(i *Instance) session.Meta {
+	m := session.Meta{Dir: i.opts.Dir, Version: i.opts.Version, ID: o.ID, Parent: o.Parent}
+	if n := len(o.Chain); n > 0 {
+		m.Agent, m.Call, _ = strings.Cut(o.Chain[n-1], "/")
+	}
+	return m
 }
 
 // keepRule writes a rule to the project's local settings.

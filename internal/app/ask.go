@@ -65,7 +65,7 @@ func (s *Session) Answer(id string, a event.Answer) error {
 // authorize decides on a call: by policy, else by asking, and where nobody can be asked by refusing.
 func (s *Session) authorize(ctx context.Context, a agent.Approval) (permission.Decision, error) {
 	a.Request.Mode = s.Mode()
-	d := s.policy.Decide(a.Request)
+	d := a.Hooks.Apply(s.policy.Decide(a.Request))
 	if d.Effect == permission.Ask && a.Revised {
 		d = permission.Decision{Effect: permission.Allow, Layer: permission.LayerAsk, Reason: "approved with a changed input"}
 	}
@@ -104,19 +104,21 @@ func (s *Session) askPermission(ctx context.Context, a agent.Approval, d permiss
 		return d, err
 	}
 	a.Request.Mode = s.Mode()
-	again := s.policy.Decide(a.Request)
+	again := a.Hooks.Apply(s.policy.Decide(a.Request))
 	if again.Effect != permission.Ask && !again.Confirm {
 		return again, nil // an answer given meanwhile covers this call too
 	}
 	q := event.Question{
-		Title: a.Tool, Text: a.Title, Permission: &a.Request, Reason: again.Reason, Preview: a.Preview, Call: &a.Call, Free: true,
+		Agent: a.Agent, Title: a.Tool, Text: a.Title, Permission: &a.Request, Reason: again.Reason, Preview: a.Preview, Call: &a.Call, Free: true,
 	}
 	var rules []string
 	if again.Confirm {
 		q.Reason = "Dangerous: " + again.Reason
 		q.Options = []event.Option{{ID: event.ChoiceOnce, Label: "Yes, once, in spite of the danger"}, {ID: event.ChoiceNo, Label: "No"}}
 	} else {
-		rules = s.policy.Propose(a.Request)
+		if a.Hooks.Effect != permission.Ask { // no rule would keep the hook from asking again
+			rules = s.policy.Propose(a.Request)
+		}
 		q.Options = permissionOptions(rules)
 	}
 	ans, err := s.ask(ctx, q)
@@ -203,7 +205,10 @@ func (s *Session) askAgent(ctx context.Context, q event.Question) (event.Answer,
 }
 
 // SetAgent makes the main agent one of another kind (build, plan, explore, general) from the next call on.
-func (s *Session) SetAgent(kind string) { s.policy.SetAgent(kind) }
+func (s *Session) SetAgent(kind string) {
+	s.policy.SetAgent(kind)
+	s.ruled.Add(1)
+}
 
 // grant puts rules in force for this session, and keeps them in the project's local settings.
 func (s *Session) grant(texts []string, e permission.Effect, keep bool) {
@@ -215,6 +220,7 @@ func (s *Session) grant(texts []string, e permission.Effect, keep bool) {
 			continue
 		}
 		s.policy.Grant(r)
+		s.ruled.Add(1)
 		if !keep {
 			continue
 		}
@@ -233,6 +239,7 @@ func (i *Instance) grantOthers(from *Session, r permission.Rule) {
 	for s := range i.sessions {
 		if s != from {
 			s.policy.Grant(r)
+			s.ruled.Add(1)
 		}
 	}
 }

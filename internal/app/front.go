@@ -79,6 +79,7 @@ func (s *Session) Grant(text string, e permission.Effect) error {
 		return err
 	}
 	s.policy.Grant(r)
+	s.ruled.Add(1)
 	return nil
 }
 
@@ -115,6 +116,7 @@ func (s *Session) Dirs() []string {
 
 // Ungrant takes a rule of this session back; false when it has none like it.
 func (s *Session) Ungrant(text string, e permission.Effect) bool {
+	defer s.ruled.Add(1)
 	return s.policy.Ungrant(canonicalRule(text), e)
 }
 

@@ -24,12 +24,15 @@ type SessionOptions struct {
 	Interactive bool   // somebody answers questions; else what would ask is refused
 	Detached    bool   // nothing is kept and no model is needed: for single tool calls
 
+	Chain  []string // the agent that converses, as in agent.Config; empty: the main one
+	Parent string   // of a new session with a Chain: the id of the session that started it
+
 	Bus *event.Bus // where its events go, shared with other sessions and closed by the caller; nil: one of its own
 }
 
 // NewSession opens a conversation. The model is not called.
 func (i *Instance) NewSession(ctx context.Context, o SessionOptions) (s *Session, err error) {
-	s = &Session{inst: i, bus: o.Bus, shared: o.Bus != nil, interactive: o.Interactive}
+	s = &Session{inst: i, chain: o.Chain, bus: o.Bus, shared: o.Bus != nil, interactive: o.Interactive}
 	if s.bus == nil {
 		s.bus = event.NewBus()
 		s.closers = append(s.closers, func() error { s.bus.Close(); return nil })
@@ -138,10 +141,11 @@ func childEnv(environ []string, set map[string]string) []string {
 func (s *Session) newAgent(ctx context.Context, model llm.Model) error {
 	i := s.inst
 	cfg := agent.Config{
-		Transcript: &agent.Memory{}, Tools: s.tools, Canonical: tool.Canonical,
+		Chain: s.chain, Transcript: &agent.Memory{}, Tools: s.toolSet, Canonical: tool.Canonical,
 		MaxSteps: first(i.opts.MaxTurns, i.settings().MaxTurns), MaxTokens: i.settings().MaxOutputTokens,
 		BudgetUSD: i.opts.MaxBudgetUSD, Effort: llm.Effort(i.settings().Effort),
-		System: s.system, Authorize: s.authorize, AfterTool: s.spill, Publish: s.publish, Record: s.Record,
+		System: s.system, Authorize: s.authorize,
+		AfterTool: []agent.AfterTool{{Name: "output limit", Run: s.spill}}, Publish: s.publish, Record: s.Record,
 		Mode: s.Mode, Dir: s.Dir, RetryBase: ms(i.settings().Stream.RetryBaseMs),
 	}
 	if cfg.BudgetUSD == 0 {
@@ -151,7 +155,9 @@ func (s *Session) newAgent(ctx context.Context, model llm.Model) error {
 		cfg.Ask = s.askAgent
 	}
 	if i.opts.OutputSchema != nil {
-		cfg.BeforeStop, cfg.BeforeStep = s.output.BeforeStop, s.output.BeforeStep
+		const name = "structured output"
+		cfg.BeforeStep = append(cfg.BeforeStep, agent.BeforeStep{Name: name, Run: s.output.BeforeStep})
+		cfg.BeforeStop = append(cfg.BeforeStop, agent.BeforeStop{Name: name, Run: s.output.BeforeStop})
 		cfg.Publish = func(b event.Body) { s.output.Watch(b); s.publish(b) }
 		cfg.Record = func(write func() error, bodies ...event.Body) error {
 			for _, b := range bodies {
@@ -186,6 +192,17 @@ func first(a, b int) int {
 		return a
 	}
 	return b
+}
+
+// toolSet is what the loop gets: the tools, made anew only when the rules or the kind of agent changed.
+func (s *Session) toolSet(context.Context) (agent.ToolSet, error) {
+	version := s.ruled.Load() + 1
+	set := s.set.Load()
+	if set == nil || set.Version != version {
+		set = &agent.ToolSet{Version: version, Tools: s.tools()}
+		s.set.Store(set)
+	}
+	return *set, nil
 }
 
 // tools lists the tools the model is told of: what the command line chose, less what a rule takes away.

@@ -20,7 +20,7 @@ func (s *Session) Record(write func() error, bodies ...event.Body) error {
 		if seen == len(bodies) {
 			seen = 0
 		}
-		s.bus.PublishAt(s.cursor(seen), s.ID(), nil, b)
+		s.bus.PublishAt(s.cursor(seen), s.ID(), s.chain, b)
 	}
 	return nil
 }

@@ -23,6 +23,7 @@ var ErrBusy = errors.New("a turn is running; steer it, or wait until it ends")
 // answers its questions. It is safe for concurrent use; one turn runs at a time.
 type Session struct {
 	inst        *Instance
+	chain       []string         // of this agent; empty: the main one
 	log         *session.Session // nil when the session keeps nothing
 	agent       *agent.Agent
 	env         *tool.Env
@@ -38,6 +39,8 @@ type Session struct {
 	mode      atomic.Value // permission.Mode
 	questions questions
 	asking    sync.Mutex
+	ruled     atomic.Uint64 // how often the rules or the kind of agent changed
+	set       atomic.Pointer[agent.ToolSet]
 	order     sync.Mutex // held while an entry is written and its events published
 
 	turn   sync.Mutex // held while a turn runs
@@ -80,7 +83,7 @@ func (s *Session) Subscribe(ctx context.Context) *event.Subscription {
 	return s.bus.Subscribe(ctx, event.Options{})
 }
 
-func (s *Session) publish(b event.Body) { s.bus.Publish(s.ID(), nil, b) }
+func (s *Session) publish(b event.Body) { s.bus.Publish(s.ID(), s.chain, b) }
 
 // Mode is the permission mode.
 func (s *Session) Mode() permission.Mode { return s.mode.Load().(permission.Mode) }

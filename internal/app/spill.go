@@ -16,7 +16,7 @@ const maxInline = 50_000
 // spill keeps a text that is too long in the session's blobs and leaves its head and tail, because what
 // matters stands at the ends more often than in the middle. When the blob cannot be written the result
 // is cut all the same, and says so: a full disk must not make a call fail that has already acted.
-func (s *Session) spill(ctx context.Context, call llm.ToolCall, res *agent.Result) error {
+func (s *Session) spill(ctx context.Context, call llm.ToolCall, res *agent.Result) (agent.Verdict, error) {
 	for j, p := range res.Parts {
 		t, ok := p.(llm.Text)
 		if !ok || len(t.Text) <= maxInline || utf8.RuneCountInString(t.Text) <= maxInline {
@@ -30,7 +30,7 @@ func (s *Session) spill(ctx context.Context, call llm.ToolCall, res *agent.Resul
 		}
 		res.Parts[j] = llm.Text{Text: shorten(t.Text, maxInline, where)}
 	}
-	return nil
+	return agent.Verdict{}, nil
 }
 
 // shorten keeps the first and the last half of n characters, cut at lines where one is near.

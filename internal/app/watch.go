@@ -68,6 +68,7 @@ func (i *Instance) running(forget bool) []*Session {
 // follow puts new settings in force for a session.
 func (s *Session) follow(rules []permission.Rule, reconnect bool) {
 	s.policy.SetRules(rules)
+	s.ruled.Add(1)
 	if s.inst.conf.Load().BypassForbidden() != nil {
 		s.policy.ForbidBypass()
 	}

@@ -73,6 +73,7 @@ const (
 	EndBudget      EndReason = "budget"
 	EndDoomLoop    EndReason = "doom_loop"
 	EndRefused     EndReason = "refused" // the user refused a call and said nothing else
+	EndStopped     EndReason = "stopped" // a hook ended it; a Notice says why
 	EndFailed      EndReason = "failed"
 )
 

@@ -54,9 +54,9 @@ func Begin(ctx context.Context, o ContextOptions) *Pending {
 
 // Parts waits for the context and returns it.
 func (p *Pending) Parts() []llm.Part {
-	parts := []llm.Part{llm.Text{Text: reminder(environment(p.o) + <-p.git)}}
+	parts := []llm.Part{llm.Text{Text: reminder(environment(p.o) + <-p.git), Origin: llm.OriginContext}}
 	if m := <-p.memory; m != "" {
-		parts = append(parts, llm.Text{Text: reminder(m)})
+		parts = append(parts, llm.Text{Text: reminder(m), Origin: llm.OriginMemory})
 	}
 	return parts
 }

@@ -50,7 +50,7 @@ func (l *logMaker) step(t testing.TB) {
 	l.add(t, Part{0, llm.Reasoning{Text: l.text, Signature: strings.Repeat("c2ln", 100)}})
 	l.add(t, Part{1, llm.Text{Text: l.text}})
 	l.add(t, Part{2, c})
-	l.add(t, CallStart{id})
+	l.add(t, CallStart{CallID: id})
 	l.add(t, Reply{MessageID: "msg_" + id, Model: "m", Usage: &llm.Usage{Input: 1}, Stop: llm.StopToolUse, Parts: 3})
 	r := llm.TextResult(c, l.output, false)
 	view, err := json.Marshal(map[string]any{"shape": "text", "text": l.output[:len(l.output)/3]})
@@ -149,7 +149,7 @@ func BenchmarkStep(b *testing.B) {
 				i++
 				must(b, s.AddPart(ctx, 0, llm.Text{Text: "next"}))
 				must(b, s.AddPart(ctx, 1, c))
-				must(b, s.StartCall(ctx, c.ID, false))
+				must(b, s.StartCall(ctx, CallStart{CallID: c.ID}, false))
 				must(b, s.AddReply(ctx, reply(llm.Text{Text: "next"}, c)))
 				must(b, s.EndCall(ctx, result(c.ID, "output of the tool")))
 				_ = s.Messages()

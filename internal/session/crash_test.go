@@ -93,7 +93,7 @@ func isCall(p llm.Part) bool { _, ok := p.(llm.ToolCall); return ok }
 
 func (p *player) start() {
 	if len(p.calls) > 0 {
-		p.ok(p.s.StartCall(ctx, rapid.SampledFrom(p.calls).Draw(p.t, "start"), false))
+		p.ok(p.s.StartCall(ctx, CallStart{CallID: rapid.SampledFrom(p.calls).Draw(p.t, "start")}, false))
 	}
 }
 

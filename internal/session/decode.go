@@ -26,8 +26,8 @@ func (d *decoder) body(kind string, line []byte) (Body, error) {
 		b = d.user()
 	case "part":
 		b = d.part()
-	case "call_end":
-		b = d.callEnd()
+	case "call_end", "invoke_end":
+		b = d.callEnd(kind == "invoke_end")
 	default:
 		return slowBody(kind, line)
 	}
@@ -74,8 +74,8 @@ func (d *decoder) part() Body {
 	return p
 }
 
-func (d *decoder) callEnd() Body {
-	var c CallEnd
+func (d *decoder) callEnd(invoked bool) Body {
+	c := CallEnd{Invoked: invoked}
 	s := &d.scan
 	for key := range s.fields() {
 		switch string(key) {
@@ -94,6 +94,10 @@ func (d *decoder) callEnd() Body {
 			c.Synthetic = s.yes()
 		case "duration_ms":
 			c.Duration = time.Duration(s.num()) * time.Millisecond
+		case "parent_call":
+			c.Parent = s.str()
+		case "call":
+			s.bad = json.Unmarshal(s.raw(), &c.Call) != nil || s.bad
 		default:
 			s.skip()
 		}
@@ -299,6 +303,8 @@ type wireCallEnd struct {
 	Denied    bool            `json:"denied"`
 	Synthetic bool            `json:"synthetic"`
 	Duration  int64           `json:"duration_ms"`
+	Parent    string          `json:"parent_call"`
+	Call      *llm.ToolCall   `json:"call"`
 }
 
 // slowBody decodes any body with encoding/json.
@@ -308,12 +314,15 @@ func slowBody(kind string, line []byte) (Body, error) {
 		return unmarshal[User](line)
 	case "part":
 		return slowPartBody(line)
-	case "call_end":
-		return slowCallEnd(line)
+	case "call_end", "invoke_end":
+		return slowCallEnd(line, kind == "invoke_end")
+	case "compaction":
+		w, err := unmarshal[wireCompaction](line)
+		return w.body(), err
 	case "turn_end":
 		w, err := unmarshal[wireTurnEnd](line)
 		return w.body(), err
-	case "call_start":
+	case "call_start", "invoke_start":
 		return unmarshal[CallStart](line)
 	case "reply":
 		return unmarshal[Reply](line)
@@ -350,7 +359,7 @@ func slowPartBody(line []byte) (Body, error) {
 	return Part{Index: w.Index, Part: p}, err
 }
 
-func slowCallEnd(line []byte) (Body, error) {
+func slowCallEnd(line []byte, invoked bool) (Body, error) {
 	w, err := unmarshal[wireCallEnd](line)
 	if err != nil {
 		return nil, err
@@ -365,7 +374,7 @@ func slowCallEnd(line []byte) (Body, error) {
 	}
 	return CallEnd{
 		Result: r, Title: w.Title, View: w.View, Meta: w.Meta, Denied: w.Denied, Synthetic: w.Synthetic,
-		Duration: time.Duration(w.Duration) * time.Millisecond,
+		Duration: time.Duration(w.Duration) * time.Millisecond, Invoked: invoked, Parent: w.Parent, Call: w.Call,
 	}, nil
 }
 

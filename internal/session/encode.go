@@ -180,6 +180,10 @@ func appendBody(dst []byte, b Body) ([]byte, error) {
 		return appendPart(appendKey(dst, "part"), b.Part)
 	case CallEnd:
 		return appendCallEnd(dst, b)
+	case CallStart:
+		return appendCallStart(dst, b)
+	case Compaction:
+		return appendCompaction(dst, b)
 	case TurnEnd:
 		return appendFields(dst, b.wire())
 	case Unknown:
@@ -222,7 +226,28 @@ func appendCallEnd(dst []byte, c CallEnd) ([]byte, error) {
 		dst = appendRaw(appendKey(dst, "meta"), c.Meta)
 	}
 	dst = appendFlag(appendFlag(dst, "denied", c.Denied), "synthetic", c.Synthetic)
+	dst = appendText(dst, "parent_call", c.Parent)
+	if c.Call != nil {
+		dst = appendInvoked(dst, c.Call)
+	}
 	return strconv.AppendInt(appendKey(dst, "duration_ms"), c.Duration.Milliseconds(), 10), nil
+}
+
+func appendCallStart(dst []byte, c CallStart) ([]byte, error) {
+	dst = appendString(appendKey(dst, "call_id"), c.CallID)
+	dst = appendText(dst, "parent_call", c.Parent)
+	if c.Call != nil {
+		dst = appendInvoked(dst, c.Call)
+	}
+	return dst, nil
+}
+
+// appendInvoked writes a call that is part of no reply.
+func appendInvoked(dst []byte, c *llm.ToolCall) []byte {
+	dst = appendString(append(appendKey(dst, "call"), `{"id":`...), c.ID)
+	dst = appendString(appendKey(dst, "name"), c.Name)
+	dst = appendRaw(appendKey(dst, "input"), c.Input)
+	return append(appendText(dst, "raw", c.Raw), '}')
 }
 
 type wireTurnEnd struct {

@@ -18,8 +18,8 @@ type Entry struct {
 	Body   Body
 }
 
-// Body is what an entry says: one of User, Part, CallStart, CallEnd, Reply, Decision, Head, Title, Model,
-// Mode, TurnEnd, Note, BlobRef or Unknown. Kind is its name in the log.
+// Body is what an entry says: one of User, Part, CallStart, CallEnd, Reply, Compaction, Decision, Head,
+// Title, Model, Mode, TurnEnd, Note, BlobRef or Unknown. Kind is its name in the log.
 type Body interface{ Kind() string }
 
 // User is a whole message of the user.
@@ -36,9 +36,12 @@ type Part struct {
 	Part  llm.Part
 }
 
-// CallStart says that a call is about to run.
+// CallStart says that a call is about to run. With Call it is one that a tool or a front end made, not the
+// model: it is kept for people and does not enter Messages.
 type CallStart struct {
-	CallID string `json:"call_id"`
+	CallID string        `json:"call_id"`
+	Parent string        `json:"parent_call,omitempty"` // with Call: the call that made this one, or empty
+	Call   *llm.ToolCall `json:"call,omitempty"`
 }
 
 // CallEnd is the result of a call: Result for the model, Title and View (raw JSON) for people, Meta (raw
@@ -51,6 +54,10 @@ type CallEnd struct {
 	Denied    bool
 	Synthetic bool // written by lathe for a call that a crash left open
 	Duration  time.Duration
+
+	Invoked bool          // the model did not make the call, as in CallStart
+	Parent  string        // with Invoked: the call that made this one, or empty
+	Call    *llm.ToolCall // with Invoked: the call, when no CallStart tells it because it never ran
 }
 
 // Reply closes a reply, which is the parts since the last user message or reply with an index below Parts.
@@ -131,19 +138,30 @@ type Unknown struct {
 }
 
 // Kind names.
-func (User) Kind() string      { return "user" }
-func (Part) Kind() string      { return "part" }
-func (CallStart) Kind() string { return "call_start" }
-func (CallEnd) Kind() string   { return "call_end" }
-func (Reply) Kind() string     { return "reply" }
-func (Decision) Kind() string  { return "decision" }
-func (Head) Kind() string      { return "head" }
-func (Title) Kind() string     { return "title" }
-func (Model) Kind() string     { return "model" }
-func (Mode) Kind() string      { return "mode" }
-func (TurnEnd) Kind() string   { return "turn_end" }
-func (Note) Kind() string      { return "note" }
-func (BlobRef) Kind() string   { return "blob" }
+func (User) Kind() string { return "user" }
+func (Part) Kind() string { return "part" }
+func (c CallStart) Kind() string {
+	if c.Call != nil {
+		return "invoke_start"
+	}
+	return "call_start"
+}
+
+func (c CallEnd) Kind() string {
+	if c.Invoked {
+		return "invoke_end"
+	}
+	return "call_end"
+}
+func (Reply) Kind() string    { return "reply" }
+func (Decision) Kind() string { return "decision" }
+func (Head) Kind() string     { return "head" }
+func (Title) Kind() string    { return "title" }
+func (Model) Kind() string    { return "model" }
+func (Mode) Kind() string     { return "mode" }
+func (TurnEnd) Kind() string  { return "turn_end" }
+func (Note) Kind() string     { return "note" }
+func (BlobRef) Kind() string  { return "blob" }
 
 // Kind is the name found in the log.
 func (u Unknown) Kind() string { return u.Name }

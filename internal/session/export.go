@@ -76,7 +76,7 @@ type renderer interface {
 // render shows the head branch to r, each call together with its result.
 func (s *Session) render(r renderer) error {
 	r.begin(s.Info())
-	x := exporter{r: r, ends: map[string]CallEnd{}}
+	x := exporter{r: r, ends: map[string]CallEnd{}, made: map[string]llm.ToolCall{}, below: map[string][]CallEnd{}}
 	s.mu.Lock()
 	refs := s.pick(s.j.branch(s.j.head))
 	s.mu.Unlock()
@@ -103,6 +103,9 @@ type exporter struct {
 	ends map[string]CallEnd // of the exchange that is open
 	said *llm.Message       // a reply whose results are to come
 	at   time.Time
+
+	made  map[string]llm.ToolCall // calls that the model did not make, by id
+	below map[string][]CallEnd    // their ends, by the call that made them
 }
 
 func (x *exporter) take(b Body, when time.Time) {
@@ -114,11 +117,54 @@ func (x *exporter) take(b Body, when time.Time) {
 		x.contents(u.Message.Parts)
 		return
 	}
-	if end, ok := b.(CallEnd); ok {
-		x.ends[end.Result.CallID] = end
+	switch b := b.(type) {
+	case Compaction:
+		x.compaction(b, when)
+	case CallStart:
+		if b.Call != nil {
+			x.made[b.CallID] = *b.Call
+		}
+	case CallEnd:
+		x.end(b)
 	}
-	x.t.apply(b)
+	x.t.apply(b, 0)
 	x.drain(when)
+}
+
+// end notes the end of a call. One that no call made is shown at once.
+func (x *exporter) end(c CallEnd) {
+	id := c.Result.CallID
+	switch {
+	case !c.Invoked:
+		x.ends[id] = c
+		return
+	case c.Call != nil:
+		x.made[id] = *c.Call
+	}
+	if c.Parent == "" {
+		x.r.call(x.made[id], c)
+		return
+	}
+	x.below[c.Parent] = append(x.below[c.Parent], c)
+}
+
+// call shows a call with those that it made.
+func (x *exporter) call(c llm.ToolCall, end CallEnd) {
+	x.r.call(c, end)
+	made := x.below[c.ID]
+	delete(x.below, c.ID)
+	for _, end := range made {
+		x.call(x.made[end.Result.CallID], end)
+	}
+}
+
+// compaction says that what was sent changed here.
+func (x *exporter) compaction(c Compaction, when time.Time) {
+	x.r.user(User{Synthetic: true}, when)
+	x.r.text(fmt.Sprintf("The conversation was compacted here, from about %d tokens to %d. All of it stays in this log.", c.TokensBefore, c.TokensAfter))
+	for _, m := range c.Messages {
+		x.contents(m.Parts)
+	}
 }
 
 // drain shows the messages that are complete and forgets them.
@@ -135,7 +181,7 @@ func (x *exporter) drain(when time.Time) {
 			clear(x.ends)
 		}
 	}
-	x.t.msgs = nil
+	x.t.msgs, x.t.ends = nil, nil
 }
 
 // reply shows a reply with the results of its calls, which are in the order of the calls.
@@ -152,7 +198,7 @@ func (x *exporter) reply(m llm.Message, when time.Time, results []llm.Part) {
 			end.Result, _ = results[0].(llm.ToolResult)
 			results = results[1:]
 		}
-		x.r.call(c, end)
+		x.call(c, end)
 	}
 }
 

@@ -22,8 +22,10 @@ type header struct {
 	Model   string    `json:"model,omitempty"`
 	Agent   string    `json:"agent,omitempty"`   // a subagent's session: whose
 	Parent  string    `json:"parent,omitempty"`  // the session this one was forked from, or the subagent's parent
+	Call    string    `json:"call,omitempty"`    // a subagent's session: the call of the parent that runs it
 	At      string    `json:"at,omitempty"`      // the entry it was forked at
 	Lineage []string  `json:"lineage,omitempty"` // all sessions it was forked from, the first one first
+	Origins bool      `json:"origins,omitempty"` // texts that lathe adds to a message have their origin
 }
 
 func (h header) line() ([]byte, error) {
@@ -312,7 +314,7 @@ func eachLine(f io.ReaderAt, refs []ref, yield func(ref, []byte) bool) error {
 // carriesBody reports whether entries of a kind take part in building messages.
 func carriesBody(kind string) bool {
 	switch kind {
-	case "user", "part", "call_start", "call_end", "reply":
+	case "user", "part", "call_start", "call_end", "reply", "compaction", "invoke_start", "invoke_end":
 		return true
 	}
 	return false

@@ -56,7 +56,7 @@ func writer(home string) {
 	for i := 0; ; i++ {
 		c := toolCall(fmt.Sprint(i))
 		check(s.AddPart(ctx, 0, c))
-		check(s.StartCall(ctx, c.ID, i%10 == 0))
+		check(s.StartCall(ctx, CallStart{CallID: c.ID}, i%10 == 0))
 		check(s.EndCall(ctx, result(c.ID, fmt.Sprintf("result %d", i))))
 		fmt.Println("result", i)
 		check(s.AddReply(ctx, reply(c)))

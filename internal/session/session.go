@@ -25,10 +25,13 @@ type Session struct {
 	now        func() time.Time
 	fsync      func(*os.File) error
 
-	mu    sync.Mutex
-	f     *os.File
-	j     *journal
-	t     transcript
+	mu sync.Mutex
+	f  *os.File
+	j  *journal
+	t  transcript
+
+	revision int // of the messages
+
 	notes []string
 	buf   []byte
 	dirty bool // the file may hold more than j.end and could not be cut back
@@ -108,8 +111,8 @@ func (s *Session) Model() string {
 }
 
 // Messages is the head branch as it is to be sent. The open reply is not in it, nor are results before
-// all calls of their reply have one. The result only ever grows until a checkout; parts keep their arrays.
-// It must not be changed.
+// all calls of their reply have one. It grows only at its end, and parts keep their arrays, until a
+// compaction or a checkout (see Revision). It must not be changed.
 func (s *Session) Messages() []llm.Message {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -142,10 +145,10 @@ func (s *Session) AddPart(_ context.Context, index int, p llm.Part) error {
 }
 
 // StartCall journals that a call is about to run; with sync it is on the disk when StartCall returns.
-func (s *Session) StartCall(_ context.Context, callID string, sync bool) error {
+func (s *Session) StartCall(_ context.Context, start CallStart, sync bool) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	_, err := s.add(CallStart{callID}, sync)
+	_, err := s.add(start, sync)
 	return err
 }
 
@@ -236,10 +239,20 @@ func (s *Session) Checkout(entryID string) error {
 
 // rebuild derives the messages of the head branch from the log.
 func (s *Session) rebuild() error {
-	refs := slices.DeleteFunc(s.pick(s.j.branch(s.j.head)), func(r ref) bool { return !carriesBody(r.kind) })
+	places := slices.DeleteFunc(s.j.branch(s.j.head), func(at int32) bool { return !carriesBody(s.j.refs[at].kind) })
 	s.t = transcript{}
-	bad, err := eachBody(s.f, refs, &s.j.dec, func(_ ref, _ envelope, b Body) bool {
-		s.t.apply(b)
+	s.revision++
+	i := 0
+	bad, err := eachBody(s.f, s.pick(places), &s.j.dec, func(r ref, _ envelope, b Body) bool {
+		for s.j.refs[places[i]].id != r.id { // those before it cannot be read
+			i++
+		}
+		if c, ok := b.(Compaction); ok {
+			if place, ok := s.j.byID[c.Until]; ok {
+				s.t.compact(c, place)
+			}
+		}
+		s.t.apply(b, places[i])
 		return true
 	})
 	for _, e := range bad {

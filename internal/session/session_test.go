@@ -84,9 +84,9 @@ func oneTurn(t testing.TB, s *Session) {
 	user(t, s, "fix it")
 	must(t, s.AddPart(ctx, 0, llm.Reasoning{Text: "hm", Signature: "sig=="}))
 	must(t, s.AddPart(ctx, 1, toolCall("a")))
-	must(t, s.StartCall(ctx, "a", true))
+	must(t, s.StartCall(ctx, CallStart{CallID: "a"}, true))
 	must(t, s.AddPart(ctx, 2, toolCall("b")))
-	must(t, s.StartCall(ctx, "b", false))
+	must(t, s.StartCall(ctx, CallStart{CallID: "b"}, false))
 	must(t, s.EndCall(ctx, result("b", "two")))
 	must(t, s.AddReply(ctx, reply(llm.Reasoning{Text: "hm", Signature: "sig=="}, toolCall("a"), toolCall("b"))))
 	must(t, s.EndCall(ctx, result("a", "one")))
@@ -145,7 +145,7 @@ func TestCallsLeftOpenByACrashAreAnsweredOnce(t *testing.T) {
 	must(t, s.AddPart(ctx, 0, llm.Text{Text: "I will"}))
 	must(t, s.AddPart(ctx, 1, toolCall("a")))
 	must(t, s.AddPart(ctx, 2, toolCall("b")))
-	must(t, s.StartCall(ctx, "a", false))
+	must(t, s.StartCall(ctx, CallStart{CallID: "a"}, false))
 	r := reopen(t, st, s)
 	want := []llm.Message{
 		llm.UserText("go"),
@@ -283,8 +283,8 @@ func TestWhatMustSurviveAPowerCutIsSynced(t *testing.T) {
 	step("a part", none, func() { must(t, s.AddPart(ctx, 0, toolCall("a"))) })
 	step("an approval by a person", log, func() { must(t, s.AddDecision(ctx, "a", json.RawMessage(`{}`), true)) })
 	step("a decision by a rule", none, func() { must(t, s.AddDecision(ctx, "a", json.RawMessage(`{}`), false)) })
-	step("the start of a read", none, func() { must(t, s.StartCall(ctx, "a", false)) })
-	step("the start of a write", log, func() { must(t, s.StartCall(ctx, "a", true)) })
+	step("the start of a read", none, func() { must(t, s.StartCall(ctx, CallStart{CallID: "a"}, false)) })
+	step("the start of a write", log, func() { must(t, s.StartCall(ctx, CallStart{CallID: "a"}, true)) })
 	var blob string
 	step("a blob", none, func() {
 		var err error

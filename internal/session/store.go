@@ -37,7 +37,8 @@ type Meta struct {
 	ID      string // a UUID, or empty for a new one
 	Model   string
 	Parent  string // the session that started this one
-	Agent   string // of a subagent's session: whose; Latest passes such sessions over
+	Agent   string // the kind of subagent whose session it is: a child, which List and Latest leave out
+	Call    string // of a child: the call of the parent that runs it
 }
 
 // Create makes a session and opens it. The log is on disk but not fsynced before the first user message;
@@ -49,7 +50,7 @@ func (s *Store) Create(_ context.Context, m Meta) (*Session, error) {
 	}
 	h := header{
 		Session: id, Dir: realDir(m.Dir), Created: s.now().UTC(), Lathe: m.Version,
-		Model: m.Model, Parent: m.Parent, Agent: m.Agent,
+		Model: m.Model, Parent: m.Parent, Agent: m.Agent, Call: m.Call, Origins: true,
 	}
 	return s.create(h, slug(h.Dir), nil)
 }

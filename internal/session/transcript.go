@@ -40,27 +40,36 @@ type openPart struct {
 // at most one exchange: a reply that is open, or that is closed and has calls without a result.
 type transcript struct {
 	msgs   []llm.Message
+	ends   []int32 // for each message the place of the entry that made it complete
+	at     int32   // the place of the entry that is being applied
 	open   []openPart
 	closed bool    // the exchange's reply is in msgs and waits for results
 	calls  []*call // of the exchange, in order
+
+	invoked []CallStart // calls that the model did not make, which have started and not ended
 }
 
-// apply takes the next entry of the branch.
-func (t *transcript) apply(b Body) {
-	if t.ends(b) {
+// apply takes the next entry of the branch, which is at a place of the log.
+func (t *transcript) apply(b Body, at int32) {
+	t.at = at
+	if t.over(b) {
 		t.settle()
 	}
 	switch b := b.(type) {
 	case User:
-		t.msgs = append(t.msgs, b.Message)
+		t.add(b.Message)
 	case Part:
 		t.part(b)
 	case CallStart:
-		if c := t.find(b.CallID); c != nil {
+		if b.Call != nil {
+			t.invoked = append(t.invoked, b)
+		} else if c := t.find(b.CallID); c != nil {
 			c.started = true
 		}
 	case CallEnd:
-		if c := t.find(b.Result.CallID); c != nil {
+		if b.Invoked {
+			t.invoked = slices.DeleteFunc(t.invoked, func(c CallStart) bool { return c.CallID == b.Result.CallID })
+		} else if c := t.find(b.Result.CallID); c != nil {
 			r := b.Result
 			c.result = &r
 			t.deliver()
@@ -69,6 +78,10 @@ func (t *transcript) apply(b Body) {
 		t.void(b.Parts)
 		t.close(b)
 	}
+}
+
+func (t *transcript) add(m llm.Message) {
+	t.msgs, t.ends = append(t.msgs, m), append(t.ends, t.at)
 }
 
 // find returns the first call with that id which has no result, or nil.
@@ -98,8 +111,8 @@ func (t *transcript) restarts(index int) bool {
 	})
 }
 
-// ends reports whether a body starts something that the exchange must be over for.
-func (t *transcript) ends(b Body) bool {
+// over reports whether a body starts something that the exchange must be over for.
+func (t *transcript) over(b Body) bool {
 	switch b := b.(type) {
 	case User:
 		return true
@@ -133,7 +146,7 @@ func (t *transcript) close(r Reply) {
 	for i, o := range t.open {
 		parts[i] = o.part
 	}
-	t.msgs = append(t.msgs, llm.Message{
+	t.add(llm.Message{
 		ID: r.MessageID, Role: llm.Assistant, Parts: parts, Model: r.Model, Usage: r.Usage, Stop: r.Stop,
 	})
 	t.open = t.open[:0:0]
@@ -150,7 +163,7 @@ func (t *transcript) deliver() {
 	for i, c := range t.calls {
 		parts[i] = *c.result
 	}
-	t.msgs = append(t.msgs, llm.Message{Role: llm.User, Parts: parts})
+	t.add(llm.Message{Role: llm.User, Parts: parts})
 	t.calls, t.closed = nil, false
 }
 
@@ -160,6 +173,11 @@ func (t *transcript) repairs(model string) []Body {
 	if n := len(t.open); n > 0 {
 		out = append(out, Reply{Model: model, Stop: llm.StopBroken, Parts: t.open[n-1].index + 1})
 	}
+	for _, c := range t.invoked {
+		out = append(out, CallEnd{
+			Result: llm.TextResult(*c.Call, notEnded, true), Synthetic: true, Invoked: true, Parent: c.Parent,
+		})
+	}
 	for _, c := range t.calls {
 		if c.result == nil {
 			out = append(out, CallEnd{Result: c.lost(), Synthetic: true})
@@ -168,10 +186,15 @@ func (t *transcript) repairs(model string) []Body {
 	return out
 }
 
+// running reports whether a call that the model did not make has started and not ended.
+func (t *transcript) running(id string) bool {
+	return slices.ContainsFunc(t.invoked, func(c CallStart) bool { return c.CallID == id })
+}
+
 // settle ends the exchange without entries for it. Sessions of this package write them first; in a log
 // that lost lines the outcome is the same.
 func (t *transcript) settle() {
 	for _, b := range t.repairs("") {
-		t.apply(b)
+		t.apply(b, t.at)
 	}
 }

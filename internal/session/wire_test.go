@@ -208,7 +208,7 @@ func TestCallsMayEndAtTheSameTime(t *testing.T) {
 	for _, c := range calls {
 		id := c.(llm.ToolCall).ID
 		wg.Go(func() {
-			if err := s.StartCall(ctx, id, true); err != nil {
+			if err := s.StartCall(ctx, CallStart{CallID: id}, true); err != nil {
 				t.Error(err)
 			}
 			if _, err := s.Blob(ctx, "x.txt", []byte(id)); err != nil {

@@ -28,7 +28,7 @@ func (s *Session) add(b Body, sync bool) (Entry, error) {
 	if err != nil {
 		return Entry{}, err
 	}
-	if s.t.ends(b) {
+	if s.t.over(b) {
 		if err := s.repair(); err != nil {
 			return Entry{}, err
 		}
@@ -50,12 +50,20 @@ func (s *Session) check(b Body) (Body, error) {
 		v.Part, err = cleanReply(v.Part)
 		return v, err
 	case CallStart:
+		if v.Call != nil {
+			return s.checkInvoked(v)
+		}
 		return v, s.waits(v.CallID)
 	case CallEnd:
 		if v.Result, err = cleanResult(v.Result); err != nil {
 			return nil, err
 		}
+		if v.Invoked {
+			return s.endInvoked(v)
+		}
 		return v, s.waits(v.Result.CallID)
+	case Compaction:
+		return s.checkCompaction(v)
 	case TurnEnd:
 		sum := s.j.sum
 		sum.apply(v)
@@ -96,6 +104,32 @@ func (s *Session) waits(callID string) error {
 		return nil
 	}
 	return fmt.Errorf("session: no call %q is waiting for a result: it was not journalled, or has one already", callID)
+}
+
+// checkInvoked returns the start of a call that the model did not make in the form that is kept.
+func (s *Session) checkInvoked(c CallStart) (Body, error) {
+	call := cleanCall(*c.Call)
+	c.CallID, c.Parent, call.ID = cleanText(c.CallID), cleanText(c.Parent), cleanText(c.CallID)
+	c.Call = &call
+	if s.t.running(c.CallID) {
+		return nil, fmt.Errorf("session: the call %q runs already", c.CallID)
+	}
+	return c, nil
+}
+
+// endInvoked is the same for the end. The call is told once: at its start, or here when it never ran.
+func (s *Session) endInvoked(c CallEnd) (Body, error) {
+	c.Parent = cleanText(c.Parent)
+	switch {
+	case s.t.running(c.Result.CallID):
+		c.Call = nil
+	case c.Call == nil:
+		return nil, fmt.Errorf("session: no call %q is waiting for a result: it has not started, or has one already", c.Result.CallID)
+	default:
+		call := cleanCall(*c.Call)
+		c.Call = &call
+	}
+	return c, nil
 }
 
 // write appends one entry: one write, and with sync an fsync. When either fails the line is taken back
@@ -200,7 +234,12 @@ func (s *Session) commit(e Entry, size int64) {
 	})
 	s.j.end += size
 	_ = s.j.note(e.Body) // fails for an unknown head only, which Checkout has ruled out
-	s.t.apply(e.Body)
+	at := int32(len(s.j.refs) - 1)
+	if c, ok := e.Body.(Compaction); ok {
+		s.t.compact(c, s.j.byID[c.Until])
+		s.revision++
+	}
+	s.t.apply(e.Body, at)
 }
 
 // sync fsyncs the blobs that the log names, the log, and once the folders that lead to it.

@@ -118,13 +118,13 @@ func (o *Structured) Watch(b event.Body) {
 }
 
 // BeforeStep ends the turn of a model whose answers never fit.
-func (o *Structured) BeforeStep(context.Context) error {
+func (o *Structured) BeforeStep(context.Context) ([]llm.Message, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.misfits > maxStructuredTries {
-		return ErrNoStructuredOutput
+		return nil, ErrNoStructuredOutput
 	}
-	return nil
+	return nil, nil
 }
 
 // withType adds the type, which providers require of a tool's schema and many people leave out.

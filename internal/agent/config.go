@@ -1,0 +1,148 @@
+package agent
+
+import (
+	"context"
+	"time"
+
+	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/llm"
+	"github.com/lathe-dev/lathe/internal/permission"
+	"github.com/lathe-dev/lathe/internal/session"
+)
+
+// Transcript is where a conversation is kept. A method that returned nil has made its record durable
+// enough to survive the death of the process. session.Session is one; Memory is another.
+type Transcript interface {
+	// Messages is the conversation as to be sent. It grows only at its end, and the parts of a message that
+	// was returned once stay the same slice, until Revision changes.
+	Messages() []llm.Message
+	// Revision changes with each compaction or checkout: whatever was derived from Messages is void then.
+	Revision() int
+	AddUser(ctx context.Context, msg llm.Message, steered, synthetic bool) error
+	AddPart(ctx context.Context, index int, p llm.Part) error
+	AddReply(ctx context.Context, msg llm.Message) error
+	// StartCall and EndCall frame a call. One with Call set is a call that was made through Invoke: it is
+	// journalled and does not enter Messages.
+	StartCall(ctx context.Context, start session.CallStart, sync bool) error
+	EndCall(ctx context.Context, end session.CallEnd) error
+	EndTurn(ctx context.Context, end session.TurnEnd) error
+}
+
+// Config is all the loop knows of the world. Model, Transcript and Tools are required; a nil function
+// is skipped, except that a nil Authorize refuses everything.
+type Config struct {
+	// Chain is the identity of this agent, in the form of permission.Request.Agent: the agents from the
+	// outermost to this one, each "kind" or "kind/id" with the id of the call that runs it; empty for the
+	// main agent. It is in every Approval and every Question, and whoever supplies Publish and Record stamps
+	// the events with it.
+	Chain []string
+
+	Model      llm.Model
+	Fallback   []llm.Model // tried in order when Model is overloaded or down
+	Transcript Transcript
+	MaxSteps   int     // 0: no limit
+	BudgetUSD  float64 // 0: no limit; checked before each step
+	Effort     llm.Effort
+	MaxTokens  int           // output limit per reply; 0: the model's default
+	RetryBase  time.Duration // first wait after a reply that broke off, doubling; 0: 1 s
+
+	// Tools is asked before each step and each Invoke, so it must be cheap while nothing changes. An error
+	// ends the turn.
+	Tools     func(context.Context) (ToolSet, error)
+	System    func(context.Context) ([]llm.Part, error)        // asked once
+	Canonical func(name string, input []byte) (string, []byte) // other spellings of tools and parameters
+	Spent     func() float64                                   // US dollars spent outside this loop (subagents)
+
+	BeforeStep []BeforeStep                                                 // run in order before each step
+	BeforeTool []BeforeTool                                                 // run side by side before a call is prepared
+	Authorize  func(context.Context, Approval) (permission.Decision, error) // policy, else asks and waits
+	Ask        func(context.Context, event.Question) (event.Answer, error)
+	Snapshot   func(context.Context, *Plan) error // before a call that may write
+	AfterTool  []AfterTool                        // run in order after a call has run
+	BeforeStop []BeforeStop                       // run in order when the model has stopped asking for calls
+
+	// OnWindow makes room when the context window fills. It is called before a request whose prompt has
+	// WindowMark(model) tokens or more, and with Overflow set after the provider refused a prompt as too
+	// long or stopped because of it. When it reports on an overflow that it shrank the conversation, the
+	// step is sent again, at most maxOverflows times in a row; otherwise the turn ends with the provider's
+	// error. An error ends the turn.
+	OnWindow   func(context.Context, Window) (shrunk bool, err error)
+	WindowMark func(llm.ModelInfo) int // nil: 85 % of the model's window
+
+	Publish func(event.Body)
+	Record  func(write func() error, bodies ...event.Body) error // runs write and publishes, as one step; nil: one after the other
+	Mode    func() permission.Mode
+	Dir     func() string
+
+	Clock func() time.Time                           // nil: time.Now
+	Sleep func(context.Context, time.Duration) error // nil: a timer
+}
+
+// Approval asks whether a prepared call may run.
+type Approval struct {
+	permission.Request
+	Call    llm.ToolCall
+	Parent  string // the call that made this one through Invoke; empty: the model did
+	Title   string
+	Preview event.View
+	Revised bool   // approved before with another input, which this one replaced
+	Hooks   Ruling // the merged verdict of the before-tool hooks
+}
+
+// BeforeStep is a hook before each step. Its messages are added to the conversation as lathe's; an error
+// ends the turn. All of the list run, in order, and all of their messages are added, in order.
+type BeforeStep struct {
+	Name string // for messages to the user
+	Run  func(context.Context) ([]llm.Message, error)
+}
+
+// BeforeStop is a gate: when it returns messages, they are added to the conversation as lathe's and the
+// turn goes on. All of the list run, in order, on the same reply; an error ends the turn.
+type BeforeStop struct {
+	Name string // for messages to the user
+	Run  func(ctx context.Context, reply llm.Message) ([]llm.Message, error)
+}
+
+// Window is how full the model's context window is.
+type Window struct {
+	Model    llm.ModelInfo
+	Used     int   // tokens of the prompt: the provider's count of the last one and an estimate of what came since
+	Mark     int   // tokens from which OnWindow is called before a request
+	Overflow bool  // the provider refused the prompt, or stopped because of its length
+	Err      error // what the provider said, with Overflow
+}
+
+func (c *Config) setDefaults() {
+	if c.Publish == nil {
+		c.Publish = func(event.Body) {}
+	}
+	if c.Clock == nil {
+		c.Clock = time.Now
+	}
+	if c.RetryBase == 0 {
+		c.RetryBase = time.Second
+	}
+	if c.Sleep == nil {
+		c.Sleep = sleep
+	}
+	if c.Mode == nil {
+		c.Mode = func() permission.Mode { return permission.Default }
+	}
+	if c.Dir == nil {
+		c.Dir = func() string { return "" }
+	}
+	if c.WindowMark == nil {
+		c.WindowMark = func(m llm.ModelInfo) int { return m.ContextWindow / 100 * 85 }
+	}
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-t.C:
+		return nil
+	}
+}

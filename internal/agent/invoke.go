@@ -1,0 +1,57 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/lathe-dev/lathe/internal/llm"
+	"github.com/lathe-dev/lathe/internal/session"
+)
+
+type callIDKey struct{}
+
+// CallID is the id of the tool call in whose Run ctx is; empty outside of any call.
+func CallID(ctx context.Context) string {
+	id, _ := ctx.Value(callIDKey{}).(string)
+	return id
+}
+
+// Invoke runs calls through the one choke point and returns their results in order. Tools that run other
+// tools use it from inside their own call. The calls get ids of their own there (that of the parent and a
+// number), since a model may repeat its own. They are journalled and published like any other, with the id
+// of the parent; they are not part of the model's reply, so they do not enter Messages.
+func (a *Agent) Invoke(ctx context.Context, calls []llm.ToolCall) []llm.ToolResult {
+	out := make([]llm.ToolResult, len(calls))
+	if _, err := a.refresh(ctx); err != nil {
+		for i, c := range calls {
+			out[i] = llm.TextResult(c, err.Error(), true)
+		}
+		return out
+	}
+	q := a.newQueue(ctx, false)
+	q.parent = CallID(ctx)
+	for i, c := range calls {
+		switch {
+		case q.parent != "":
+			c.ID = fmt.Sprintf("%s.%d", q.parent, a.invoked.Add(1))
+		case c.ID == "":
+			c.ID = fmt.Sprintf("call_%d", i+1)
+		}
+		q.add(c)
+	}
+	q.wait()
+	for i, p := range q.snapshot() {
+		out[i] = p.result
+	}
+	return out
+}
+
+// startOf is the record of a call's start: one that the model did not write is in no other record.
+func (q *queue) startOf(p *pending) session.CallStart {
+	start := session.CallStart{CallID: p.id, Parent: q.parent}
+	if !q.journal {
+		call := p.call
+		start.Call = &call
+	}
+	return start
+}

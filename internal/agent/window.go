@@ -1,0 +1,60 @@
+package agent
+
+import (
+	"context"
+
+	"github.com/lathe-dev/lathe/internal/llm"
+)
+
+// maxOverflows is how often in a row a step is sent again after the window overflowed: once for each way of
+// making a conversation shorter, and once more.
+const maxOverflows = 4
+
+// relieve calls OnWindow when the next prompt is at the mark or above.
+func (t *turn) relieve(ctx context.Context) error {
+	if t.cfg.OnWindow == nil {
+		return nil
+	}
+	w := t.window()
+	if w.Mark <= 0 || w.Used < w.Mark {
+		return nil
+	}
+	_, err := t.cfg.OnWindow(ctx, w)
+	return err
+}
+
+// overflow makes room after the provider refused a prompt as too long, or stopped because of its length. It
+// reports whether the step may be sent again; if not, the error is the one to end with.
+func (t *turn) overflow(ctx context.Context, cause error) (bool, error) {
+	if t.cfg.OnWindow == nil || t.overflows >= maxOverflows {
+		return false, cause
+	}
+	t.overflows++
+	w := t.window()
+	w.Overflow, w.Err = true, cause
+	shrunk, err := t.cfg.OnWindow(ctx, w)
+	if err != nil {
+		return false, err
+	}
+	return shrunk, cause
+}
+
+// window is the state of the window before the next request.
+func (t *turn) window() Window {
+	model, _ := t.Model()
+	info := model.Info()
+	return Window{Model: info, Used: t.used(t.cfg.Transcript.Messages()), Mark: t.cfg.WindowMark(info)}
+}
+
+// used is about how many tokens the prompt of these messages has: what the provider counted for the newest
+// reply, and an estimate of what follows it. Before the first reply all of it is estimated.
+func (a *Agent) used(msgs []llm.Message) int {
+	n := 0
+	for i := len(msgs) - 1; i >= 0; i-- {
+		if u := msgs[i].Usage; u != nil && u.Prompt() > 0 {
+			return n + u.Prompt() + u.Output
+		}
+		n += llm.EstimateTokens(msgs[i])
+	}
+	return n + llm.EstimateRequest(&llm.Request{System: a.system, Tools: a.tools.Load().specs})
+}

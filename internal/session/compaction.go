@@ -1,0 +1,213 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/lathe-dev/lathe/internal/llm"
+)
+
+// Compaction makes what is sent shorter from here on; the entries before it stay in the log. It concerns the
+// messages that were complete with the entry Until, and none after it. Several may follow each other: each
+// works on what the ones before it left. With Messages, these stand in the place of all messages up to
+// Until; without, the messages up to Until stay, but for Stubs and DropReasoning.
+type Compaction struct {
+	Level    int           // how much was taken away, from 1
+	Trigger  string        // "auto", "overflow", "manual"
+	Until    string        // the id of an entry of the branch
+	Messages []llm.Message // text and media only
+
+	Stubs         []Stub // results of calls that are sent as a text
+	DropReasoning bool   // reasoning is not sent
+
+	TokensBefore int // of the prompt, about
+	TokensAfter  int
+}
+
+// Stub is the text that stands in for the result of a call.
+type Stub struct {
+	CallID string `json:"call_id"`
+	Text   string `json:"text"`
+}
+
+// Kind is its name in the log.
+func (Compaction) Kind() string { return "compaction" }
+
+// Compact adds a compaction, and fsyncs. Messages begins with the compacted form afterwards, and what follows
+// Until keeps its parts; the replies that are kept lose their Usage, which told the size of another prompt.
+// It is an error while a reply is open or a call has no result, and when Until would part a call from its
+// result. Checkout to an entry before the compaction takes it back.
+func (s *Session) Compact(_ context.Context, c Compaction) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, err := s.add(c, true)
+	return err
+}
+
+// Revision changes whenever Messages does otherwise than to grow: with a compaction and with a checkout.
+func (s *Session) Revision() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.revision
+}
+
+// checkCompaction returns the compaction in the form that is kept.
+func (s *Session) checkCompaction(c Compaction) (Body, error) {
+	if len(s.t.open) > 0 || len(s.t.calls) > 0 {
+		return nil, errors.New("session: cannot compact while a reply is open or a call has no result")
+	}
+	place, ok := s.j.byID[c.Until]
+	if !ok || !s.j.follows(s.j.head, place) {
+		return nil, fmt.Errorf("session: cannot compact until %q: no such entry on this branch", c.Until)
+	}
+	n := s.t.complete(place)
+	switch {
+	case n == 0:
+		return nil, fmt.Errorf("session: cannot compact until %q: no message is complete by then", c.Until)
+	case n != s.t.whole(n):
+		return nil, fmt.Errorf("session: cannot compact until %q: it parts a call from its result", c.Until)
+	case len(c.Messages) == 0 && len(c.Stubs) == 0 && !c.DropReasoning:
+		return nil, errors.New("session: a compaction needs messages, stubs or reasoning to drop")
+	}
+	c.Messages, c.Stubs = slices.Clone(c.Messages), slices.Clone(c.Stubs)
+	for i, m := range c.Messages {
+		parts, err := cleanContents(m.Parts)
+		if err != nil || m.Role != llm.User && m.Role != llm.Assistant {
+			return nil, errors.Join(fmt.Errorf("session: message %d of a compaction cannot be kept", i+1), err)
+		}
+		c.Messages[i] = llm.Message{Role: m.Role, Parts: parts, Model: cleanText(m.Model)}
+	}
+	for i, st := range c.Stubs {
+		c.Stubs[i] = Stub{cleanText(st.CallID), cleanText(st.Text)}
+	}
+	return c, nil
+}
+
+// complete is how many messages were complete with the entry at a place.
+func (t *transcript) complete(place int32) int {
+	n, found := slices.BinarySearch(t.ends, place)
+	for found && n < len(t.ends) && t.ends[n] == place {
+		n++
+	}
+	return n
+}
+
+// whole is the largest number of messages, n or less, behind which no results belong to calls before it.
+func (t *transcript) whole(n int) int {
+	for n > 0 && n < len(t.msgs) && answers(t.msgs[n]) {
+		n--
+	}
+	return n
+}
+
+// answers reports whether a message has results of calls.
+func answers(m llm.Message) bool {
+	return slices.ContainsFunc(m.Parts, func(p llm.Part) bool { _, ok := p.(llm.ToolResult); return ok })
+}
+
+// compact applies a compaction until the entry at a place. Nothing that Messages returned before is written to.
+func (t *transcript) compact(c Compaction, place int32) {
+	n := t.whole(t.complete(place))
+	if n == 0 {
+		return
+	}
+	head, ends := c.Messages, make([]int32, len(c.Messages))
+	if len(head) == 0 {
+		head, ends = c.edit(t.msgs[:n]), t.ends[:n]
+	} else {
+		for i := range ends {
+			ends[i] = t.ends[n-1]
+		}
+	}
+	msgs := slices.Concat(head, t.msgs[n:])
+	for i := range msgs {
+		msgs[i].Usage = nil
+	}
+	t.msgs, t.ends = msgs, slices.Concat(ends, t.ends[n:])
+}
+
+// edit returns messages with the stubs in place and without reasoning where that is dropped. A reply of
+// nothing but reasoning is left as it is: a message needs parts.
+func (c Compaction) edit(msgs []llm.Message) []llm.Message {
+	stubs := make(map[string]string, len(c.Stubs))
+	for _, s := range c.Stubs {
+		stubs[s.CallID] = s.Text
+	}
+	out := slices.Clone(msgs)
+	for i, m := range out {
+		var parts []llm.Part
+		changed := false
+		for _, p := range m.Parts {
+			if _, ok := p.(llm.Reasoning); ok && c.DropReasoning {
+				changed = true
+				continue
+			}
+			if r, ok := p.(llm.ToolResult); ok {
+				if text, ok := stubs[r.CallID]; ok {
+					r.Parts, changed = []llm.Part{llm.Text{Text: text}}, true
+					p = r
+				}
+			}
+			parts = append(parts, p)
+		}
+		if changed && len(parts) > 0 {
+			out[i].Parts = parts
+		}
+	}
+	return out
+}
+
+// follows reports whether the entry at a place is on the branch that ends at head.
+func (j *journal) follows(head, place int32) bool {
+	for head > place {
+		head = j.refs[head].parent
+	}
+	return head == place
+}
+
+type wireCompaction struct {
+	Level         int           `json:"level"`
+	Trigger       string        `json:"trigger,omitempty"`
+	Until         string        `json:"until"`
+	Stubs         []Stub        `json:"stubs,omitempty"`
+	DropReasoning bool          `json:"drop_reasoning,omitempty"`
+	TokensBefore  int           `json:"tokens_before,omitempty"`
+	TokensAfter   int           `json:"tokens_after,omitempty"`
+	Messages      []llm.Message `json:"messages,omitempty"`
+}
+
+func (w wireCompaction) body() Compaction {
+	return Compaction{
+		Level: w.Level, Trigger: w.Trigger, Until: w.Until, Messages: w.Messages, Stubs: w.Stubs,
+		DropReasoning: w.DropReasoning, TokensBefore: w.TokensBefore, TokensAfter: w.TokensAfter,
+	}
+}
+
+func appendCompaction(dst []byte, c Compaction) ([]byte, error) {
+	dst = strconv.AppendInt(appendKey(dst, "level"), int64(c.Level), 10)
+	dst = appendText(dst, "trigger", c.Trigger)
+	dst = appendString(appendKey(dst, "until"), c.Until)
+	dst = append(appendKey(dst, "messages"), '[')
+	for i, m := range c.Messages {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		var err error
+		if dst, err = appendMessage(dst, m); err != nil {
+			return dst, err
+		}
+	}
+	dst = append(dst, ']')
+	if len(c.Stubs) > 0 {
+		var err error
+		if dst, err = appendMarshal(appendKey(dst, "stubs"), c.Stubs); err != nil {
+			return dst, err
+		}
+	}
+	dst = appendFlag(dst, "drop_reasoning", c.DropReasoning)
+	dst = strconv.AppendInt(appendKey(dst, "tokens_before"), int64(c.TokensBefore), 10)
+	return strconv.AppendInt(appendKey(dst, "tokens_after"), int64(c.TokensAfter), 10), nil
+}
