@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"os"
 	"slices"
 	"strings"
 	"unicode"
@@ -28,7 +29,8 @@ func (inv invocation) completing() bool {
 //   - Else a first word that names a subcommand is one. One that nearly does (`lathe docter`) is a mistake,
 //     not a prompt somebody would pay for.
 //   - --resume takes the next argument if that is one word: `--resume 0190 "go on"`, `--resume "go on"`.
-//   - --allowedTools and --disallowedTools also take further arguments that can only be rules.
+//   - --allowedTools, --disallowedTools and --tools also take further arguments that can only be rules or
+//     tools, --add-dir such that name a folder: `--add-dir ../a ../b "go on"`.
 func splitArgs(args []string) (invocation, error) {
 	if len(args) > 0 && strings.HasPrefix(args[0], "__complete") { // a shell asks; its words are data
 		return invocation{args: args, command: true}, nil
@@ -106,14 +108,29 @@ func readFlag(f *pflag.FlagSet, args []string, inv *invocation) (taken int, prin
 		inv.args = append(inv.args, a) // pflag says that the value is missing
 		return 1, false
 	}
-	inv.args = append(inv.args, a+"="+args[1])
-	taken = 2
-	if fl.Name == "allowedTools" || fl.Name == "disallowedTools" {
-		for ; taken < len(args) && looksLikeRule(args[taken]); taken++ {
-			inv.args = append(inv.args, a+"="+args[taken])
-		}
+	more := listFlags[fl.Name]
+	for taken = 1; taken == 1 || taken < len(args) && more != nil && more(args[taken]); taken++ {
+		inv.args = append(inv.args, a+"="+args[taken])
 	}
 	return taken, false
+}
+
+// listFlags are flags that take several arguments, each with what tells one from a prompt. Claude Code's take all
+// up to the next flag, and eat a prompt that follows.
+var listFlags = map[string]func(string) bool{
+	"allowedTools": looksLikeRule, "disallowedTools": looksLikeRule, "tools": looksLikeRule, "add-dir": looksLikeFolder,
+}
+
+// looksLikeFolder tells a folder from a prompt: it is there, or it is written as a path.
+func looksLikeFolder(s string) bool {
+	if s == "" || s[0] == '-' {
+		return false
+	}
+	info, err := os.Stat(s)
+	if err == nil {
+		return info.IsDir()
+	}
+	return !strings.ContainsFunc(s, unicode.IsSpace) && strings.ContainsAny(s, `/\`)
 }
 
 // readShort reads "-p", "-pc", "-r", "-r0190abcd".

@@ -102,3 +102,18 @@ func TestRulesAreSplitOutsideParentheses(t *testing.T) {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }
+
+func TestListFlagsTakeSeveralArguments(t *testing.T) {
+	dir := t.TempDir()
+	inv, err := splitArgs([]string{"-p", "--tools", "Read", "Grep", "explain Read", "--add-dir", dir, "../b", "go on", "--disallowedTools", "Edit", "Bash(rm *)", "stop"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		"-p", "--tools=Read", "--tools=Grep", "explain Read", "--add-dir=" + dir, "--add-dir=../b", "go on",
+		"--disallowedTools=Edit", "--disallowedTools=Bash(rm *)", "stop",
+	}
+	if diff := cmp.Diff(want, inv.args); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}

@@ -156,7 +156,7 @@ func (c *controller) response(b json.RawMessage) error {
 		return nil
 	}
 	ans, mode := answerTo(a, q)
-	if mode != "" {
+	if mode != "" && c.mayBypass(mode) == nil {
 		// A mode that is refused leaves the old one; the call itself was still allowed.
 		_ = c.conv.SetMode(context.Background(), mode)
 	}

@@ -38,7 +38,7 @@ func configShowCommand(p *program, o *Options) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			p.warn(o, cfg)
+			p.warn(cfg)
 			if len(args) == 1 {
 				return p.showKey(cfg, args[0], origin, asJSON)
 			}

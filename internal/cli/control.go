@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -31,7 +32,7 @@ type controller struct {
 	conv      Conversation
 	h         *headless
 	openErr   error // why no turn may run
-	queue     []llm.Message
+	queue     []queued
 	held      []llm.Part // of messages that wait for the next one (shouldQuery false)
 	eof       bool
 	inputErr  error
@@ -42,6 +43,12 @@ type controller struct {
 	calls     map[string]event.Question
 	hostSeq   int
 	wake      chan struct{}
+}
+
+// queued is a message that waits for its turn, or why one of stdin cannot be used.
+type queued struct {
+	llm.Message
+	err error
 }
 
 // runStream serves stdin until it ends and the queue is empty.
@@ -75,7 +82,7 @@ func (c *controller) serve(ctx context.Context) error {
 		if err := c.open(ctx); err != nil {
 			return err
 		}
-		out, err := c.h.turn(ctx, m)
+		out, err := c.turn(ctx, m)
 		if err != nil {
 			return err
 		}
@@ -86,8 +93,19 @@ func (c *controller) serve(ctx context.Context) error {
 	}
 }
 
+// turn runs one turn. A message that cannot be used has a result all the same, for hosts wait for one.
+func (c *controller) turn(ctx context.Context, m queued) (outcome, error) {
+	if m.err == nil {
+		return c.h.turn(ctx, m.Message)
+	}
+	c.turnStarts(nil)
+	c.h.tally.reset()
+	out := c.h.tally.outcomeOf(&Error{Code: exitUsage, Err: m.err})
+	return out, joinErrors(c.h.printer.begin(c.h.conv.About()), c.h.printer.finish(c.h.tally, &out))
+}
+
 // next waits for a message; false means that none will come.
-func (c *controller) next(ctx context.Context) (llm.Message, bool, error) {
+func (c *controller) next(ctx context.Context) (queued, bool, error) {
 	for {
 		c.mu.Lock()
 		if len(c.queue) > 0 {
@@ -100,12 +118,12 @@ func (c *controller) next(ctx context.Context) (llm.Message, bool, error) {
 		eof, err := c.eof, c.inputErr
 		c.mu.Unlock()
 		if eof {
-			return llm.Message{}, false, err
+			return queued{}, false, err
 		}
 		select {
 		case <-c.wake:
 		case <-ctx.Done():
-			return llm.Message{}, false, ctx.Err()
+			return queued{}, false, ctx.Err()
 		}
 	}
 }
@@ -130,7 +148,7 @@ func (c *controller) open(ctx context.Context) error {
 		return err
 	}
 	c.conv, c.h = conv, c.p.headless(c.o, conv)
-	c.h.printer = newStreamPrinter(c.w, c.o)
+	c.h.printer = newStreamPrinter(c.w, c.o, c.p.warnings)
 	c.h.stop = c.turnStarts
 	if c.o.PermissionTool != "" {
 		c.h.asked, c.h.closed = c.ask, c.askClosed
@@ -157,7 +175,7 @@ func (c *controller) hostStopped() bool {
 	return c.stopped
 }
 
-// read takes stdin line by line until it ends or a line is no JSON.
+// read takes stdin line by line until it ends. A line that cannot be used is answered by an error.
 func (c *controller) read(ctx context.Context) {
 	r := bufio.NewReaderSize(c.p.in, 64<<10)
 	var err error
@@ -165,8 +183,8 @@ func (c *controller) read(ctx context.Context) {
 		var line []byte
 		line, err = nextLine(r)
 		if len(bytes.TrimSpace(line)) > 0 {
-			if e := c.line(ctx, line); e != nil {
-				err = &Error{Code: exitUsage, Msg: fmt.Sprintf("stdin, line %d", n), Err: e, Hint: "send one JSON object per line"}
+			if e := c.line(ctx, bytes.ReplaceAll(line, []byte{0}, []byte("\ufffd"))); e != nil {
+				c.unusable(fmt.Errorf("stdin, line %d: %w", n, e))
 			}
 		}
 	}
@@ -181,6 +199,14 @@ func (c *controller) read(ctx context.Context) {
 	for _, id := range asks { // nobody can answer any more
 		c.refuse(id)
 	}
+	c.signal()
+}
+
+// unusable queues an error in the place of a message.
+func (c *controller) unusable(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.queue = append(c.queue, queued{err: err})
 	c.signal()
 }
 
@@ -218,7 +244,7 @@ type inputLine struct {
 func (c *controller) line(ctx context.Context, b []byte) error {
 	var l inputLine
 	if err := json.Unmarshal(b, &l); err != nil {
-		return fmt.Errorf("not a JSON object: %w", err)
+		return fmt.Errorf("not a JSON object: %w; send one object per line", err)
 	}
 	switch l.Type {
 	case "user":
@@ -226,7 +252,9 @@ func (c *controller) line(ctx context.Context, b []byte) error {
 	case "control_request":
 		return c.request(ctx, l)
 	case "control_response":
-		return c.response(l.Response)
+		if err := c.response(l.Response); err != nil {
+			return c.w.write(&informationalLine{Type: "system", Subtype: "informational", Content: oneMessage(err), Level: "warning"})
+		}
 	}
 	return nil
 }
@@ -253,49 +281,68 @@ func (c *controller) user(l inputLine) error {
 	if l.ShouldQuery != nil && !*l.ShouldQuery {
 		return nil
 	}
-	c.queue = append(c.queue, llm.Message{ID: l.UUID, Role: llm.User, Parts: c.held})
+	c.queue = append(c.queue, queued{Message: llm.Message{ID: l.UUID, Role: llm.User, Parts: c.held}})
 	c.held = nil
 	c.signal()
 	return nil
 }
 
-// partsOf reads a message's content: a string, or text and image blocks.
+// contentBlock is one block of a message's content.
+type contentBlock struct {
+	Type   string `json:"type"`
+	Text   string `json:"text"`
+	Source struct {
+		Type  string `json:"type"`
+		Media string `json:"media_type"`
+		Data  string `json:"data"`
+	} `json:"source"`
+}
+
+// partsOf reads a message's content: a string, or blocks of text, images and documents.
 func partsOf(b json.RawMessage) ([]llm.Part, error) {
 	var text string
+	blocks := []contentBlock{}
 	if json.Unmarshal(b, &text) == nil {
-		if strings.TrimSpace(text) == "" {
-			return nil, errors.New("the user message is empty")
-		}
-		return []llm.Part{llm.Text{Text: text}}, nil
-	}
-	var blocks []struct {
-		Type   string `json:"type"`
-		Text   string `json:"text"`
-		Source struct {
-			Type  string `json:"type"`
-			Media string `json:"media_type"`
-			Data  []byte `json:"data"`
-		} `json:"source"`
-	}
-	if err := json.Unmarshal(b, &blocks); err != nil {
+		blocks = append(blocks, contentBlock{Type: "text", Text: text})
+	} else if err := json.Unmarshal(b, &blocks); err != nil {
 		return nil, fmt.Errorf("the content of the user message is neither a text nor a list of blocks: %w", err)
 	}
 	var parts []llm.Part
 	for _, k := range blocks {
-		switch {
-		case k.Type == "text" && k.Text == "":
-		case k.Type == "text":
-			parts = append(parts, llm.Text{Text: k.Text})
-		case (k.Type == "image" || k.Type == "document") && k.Source.Type == "base64" && len(k.Source.Data) > 0:
-			parts = append(parts, llm.Media{MIME: k.Source.Media, Data: k.Source.Data})
-		default:
-			return nil, fmt.Errorf("a block of type %q (source %q) cannot be sent; use text, or an image as base64", k.Type, k.Source.Type)
+		part, err := k.part()
+		if err != nil {
+			return nil, err
+		}
+		if part != nil {
+			parts = append(parts, part)
 		}
 	}
 	if len(parts) == 0 {
 		return nil, errors.New("the user message is empty")
 	}
 	return parts, nil
+}
+
+// part is the block as a part of a message; nil for a text without any words.
+func (k contentBlock) part() (llm.Part, error) {
+	text := k.Text
+	switch {
+	case k.Type == "text":
+	case k.Type == "document" && k.Source.Type == "text":
+		text = k.Source.Data
+	case (k.Type == "image" || k.Type == "document") && k.Source.Type == "base64" && k.Source.Data != "":
+		data, err := base64.StdEncoding.DecodeString(k.Source.Data)
+		if err != nil {
+			return nil, fmt.Errorf("the data of a block of type %q is not base64: %w", k.Type, err)
+		}
+		return llm.Media{MIME: k.Source.Media, Data: data}, nil
+	default:
+		return nil, fmt.Errorf("a block of type %q (source %q) cannot be sent; use text, or an image as base64", k.Type, k.Source.Type)
+	}
+	if text, _ = plainText(text); strings.TrimSpace(text) == "" {
+		return nil, nil
+	}
+	return llm.Text{Text: text}, nil
 }
 
 // controlRequest has the fields of all the requests that lathe serves.
@@ -390,7 +437,20 @@ func (c *controller) setMode(ctx context.Context, m permission.Mode) (any, error
 	if err := c.open(ctx); err != nil {
 		return nil, err
 	}
+	if err := c.mayBypass(m); err != nil {
+		return nil, err
+	}
 	return map[string]any{"mode": m}, c.conv.SetMode(ctx, m)
+}
+
+// mayBypass refuses the mode bypassPermissions unless the command line allowed it: what a host may ask for in
+// the middle of a session is not more than what whoever started it accepted.
+func (c *controller) mayBypass(m permission.Mode) error {
+	o := c.o
+	if m != permission.Bypass || o.Bypass || o.Mode == string(m) || o.Given("allow-dangerously-skip-permissions") {
+		return nil
+	}
+	return errors.New("the mode bypassPermissions was not allowed at start; start with --dangerously-skip-permissions or --allow-dangerously-skip-permissions")
 }
 
 func (c *controller) setModel(ctx context.Context, name *string) error {

@@ -467,3 +467,59 @@ func TestAModeThatChangesBetweenTurnsIsToldOnce(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestAMessageThatCannotBeUsedHasAResultAndTheSessionGoesOn(t *testing.T) {
+	f := newFake()
+	h := startHost(t, f)
+	message := func(content string) string {
+		return `{"type":"user","message":{"role":"user","content":` + content + `}}`
+	}
+	for _, line := range []string{
+		message(`[]`), message(`"  "`), message(`[{"type":"image","source":{"type":"url","url":"https://x.example/a.png"}}]`),
+		message(`[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"*"}}]`), `{"type":"user"`, `{"type":"user","message":{"role":"assistant","content":"x"}}`,
+	} {
+		h.send(line)
+		r := h.until("result")
+		errs, _ := r["errors"].([]any)
+		if r["is_error"] != true || r["subtype"] != "error_during_execution" || len(errs) != 1 || !strings.HasPrefix(errs[0].(string), "stdin, line ") {
+			t.Errorf("%s: %v", line, r)
+		}
+	}
+	h.send(message(`[{"type":"document","source":{"type":"text","media_type":"text/plain","data":"notes\u0000"}},{"type":"text","text":"a` + "\xff\x00" + `b"}]`))
+	if r := h.until("result"); r["is_error"] != false {
+		t.Errorf("%v", r)
+	}
+	if err := h.end(); err != nil {
+		t.Error(err)
+	}
+	if got := f.prompts[0].Parts; len(f.prompts) != 1 || len(got) != 2 || got[0].(llm.Text).Text != "notes\ufffd" || got[1].(llm.Text).Text != "a\ufffd\ufffdb" {
+		t.Errorf("%v", f.prompts)
+	}
+}
+
+func TestAHostMayBypassPermissionsOnlyWhenTheCommandLineAllowsIt(t *testing.T) {
+	for _, tt := range []struct {
+		flags []string
+		ok    bool
+	}{
+		{nil, false},
+		{[]string{"--permission-mode", "acceptEdits"}, false},
+		{[]string{"--permission-mode", "bypassPermissions"}, true},
+		{[]string{"--dangerously-skip-permissions"}, true},
+		{[]string{"--allow-dangerously-skip-permissions"}, true},
+	} {
+		f := newFake()
+		h := startHost(t, f, tt.flags...)
+		h.send(control("1", `{"subtype":"set_permission_mode","mode":"bypassPermissions"}`))
+		r := h.reply()
+		if (r["subtype"] == "success") != tt.ok || (len(f.modes) == 1) != tt.ok {
+			t.Errorf("%q: %v, modes %q", tt.flags, r, f.modes)
+		}
+		if text, _ := r["error"].(string); !tt.ok && !strings.Contains(text, "--dangerously-skip-permissions") {
+			t.Errorf("%q: the error does not name the flag: %v", tt.flags, r)
+		}
+		if err := h.end(); err != nil {
+			t.Error(err)
+		}
+	}
+}

@@ -35,7 +35,7 @@ type Options struct {
 	Bypass         bool
 	Allowed        []string
 	Disallowed     []string
-	Tools          string
+	Tools          []string // each a list of names; "" is none, "default" is all
 
 	Resume        string
 	ResumePick    bool // --resume without a value
@@ -100,7 +100,7 @@ func addPermissionFlags(f *pflag.FlagSet, o *Options) {
 	f.BoolVar(&o.Bypass, "dangerously-skip-permissions", false, "run every tool without asking")
 	f.StringArrayVar(&o.Allowed, "allowedTools", nil, "`rules` of calls that run without asking: \"Read,Bash(git log *)\"")
 	f.StringArrayVar(&o.Disallowed, "disallowedTools", nil, "`rules` of calls that never run")
-	f.StringVar(&o.Tools, "tools", "", "the tools the model gets: a `list`, \"\" for none, or default")
+	f.StringArrayVar(&o.Tools, "tools", nil, "the tools the model gets: a `list`, \"\" for none, or default")
 	f.StringArrayVar(&o.AddDirs, "add-dir", nil, "one more `folder` to work in (repeatable)")
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -192,7 +193,10 @@ func (p *program) instance(o *Options) (*app.Instance, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.warn(o, cfg)
+	p.warn(cfg)
+	if err := checkSandbox(cfg); err != nil {
+		return nil, err
+	}
 	p.log.setLevel(cfg.Settings.Log.Level)
 	system, err := textOrFile("--system-prompt-file", o.System, o.SystemFile)
 	if err != nil {
@@ -230,12 +234,20 @@ func (p *program) instance(o *Options) (*app.Instance, error) {
 	return inst, nil
 }
 
-// warn prints what is odd about the settings, where a person may read it.
-func (p *program) warn(o *Options, cfg *config.Config) {
-	if o.OutputFormat != "text" && o.OutputFormat != "" && !p.eTTY {
-		return
+// checkSandbox refuses a sandbox that the command line asks for, as the SDKs do with --settings: whoever asks for
+// one relies on it.
+func checkSandbox(cfg *config.Config) error {
+	on, origin, _ := cfg.Get("sandbox.enabled")
+	if origin.Layer == config.Flags && string(on) == "true" {
+		return usage("leave the sandbox option out, and say what may run with permission rules", "--settings: sandbox: lathe does not confine commands yet")
 	}
+	return nil
+}
+
+// warn prints the warnings about the settings. The machine formats have them as messages too.
+func (p *program) warn(cfg *config.Config) {
 	for _, w := range cfg.Warnings {
+		p.warnings = append(p.warnings, w.String())
 		fmt.Fprintf(p.err, "%s: warning: %s\n", messagesName, escape(w.String()))
 	}
 }
@@ -243,11 +255,11 @@ func (p *program) warn(o *Options, cfg *config.Config) {
 // chosenTools is what --tools says: nil means all. A name that is no tool of lathe, nor of its kind, is a
 // mistake; one of a tool that is not there (yet) leaves the model without it, as the first line tells.
 func chosenTools(o *Options) ([]string, error) {
-	if !o.Given("tools") || o.Tools == "default" {
+	if !o.Given("tools") || slices.Contains(o.Tools, "default") {
 		return nil, nil
 	}
 	tools := []string{}
-	for _, name := range splitRules([]string{o.Tools}) {
+	for _, name := range splitRules(o.Tools) {
 		canonical, _ := tool.Canonical(name, nil)
 		if !looksLikeRule(canonical) || strings.Contains(canonical, "(") {
 			hint := "lathe tool list shows the tools"

@@ -46,7 +46,7 @@ func counted() func() string {
 func streamEvents(t *testing.T, bodies ...event.Body) []string {
 	t.Helper()
 	var out bytes.Buffer
-	p := newStreamPrinter(&lineWriter{w: &out, uuid: counted()}, &Options{OutputFormat: "stream-json", Partial: true})
+	p := newStreamPrinter(&lineWriter{w: &out, uuid: counted()}, &Options{OutputFormat: "stream-json", Partial: true}, nil)
 	shown(t, p, bodies...)
 	var got []string
 	for l := range strings.Lines(out.String()) {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"strings"
 	"time"
@@ -88,7 +87,7 @@ func (p *program) headless(o *Options, conv Conversation) *headless {
 	if o.OutputFormat == "text" {
 		h.printer = newTextPrinter(p.streams, p.now)
 	} else {
-		h.printer = newStreamPrinter(&lineWriter{w: p.out, uuid: p.uuid}, o)
+		h.printer = newStreamPrinter(&lineWriter{w: p.out, uuid: p.uuid}, o, p.warnings)
 	}
 	return h
 }
@@ -205,12 +204,13 @@ func (p *program) promptText(ctx context.Context, words []string) (string, error
 	return text + "\n\n" + extra, nil
 }
 
-// readStdin reads context from stdin to its end. A socket that stays silent is given up after a while when
-// there is a prompt already: programs that start others leave such sockets open and unused.
+// readStdin reads context from stdin to its end. When there is a prompt already, a stdin that brings nothing for
+// a while is given up: programs that start others leave theirs open and never write to it.
 func (p *program) readStdin(ctx context.Context, hasPrompt bool) (string, error) {
-	mode, err := stdinMode(p.in)
-	if err != nil {
-		return "", nil // closed, as by "<&-"
+	if f, ok := p.in.(*os.File); ok {
+		if _, err := f.Stat(); err != nil {
+			return "", nil // closed, as by "<&-"
+		}
 	}
 	first, read := make(chan struct{}, 1), make(chan stdinResult, 1)
 	go func() { read <- slurp(p.in, first) }()
@@ -219,14 +219,17 @@ func (p *program) readStdin(ctx context.Context, hasPrompt bool) (string, error)
 	for {
 		select {
 		case r := <-read:
+			if r.replaced > 0 {
+				fmt.Fprintf(p.err, "lathe: %s of stdin are no text (UTF-8) and were replaced\n", plural(r.replaced, "byte"))
+			}
 			return r.text, r.err
 		case <-ctx.Done():
 			return "", ctx.Err()
 		case <-first:
 			notice.Stop()
 		case <-notice.C:
-			if hasPrompt && mode&fs.ModeSocket != 0 {
-				fmt.Fprintln(p.err, "lathe: nothing came on stdin; going on without it (use </dev/null to skip the wait)")
+			if hasPrompt {
+				fmt.Fprintln(p.err, "lathe: nothing came on stdin; going on without it (use </dev/null to skip the wait, or save slow output to a file)")
 				return "", nil
 			}
 			fmt.Fprintln(p.err, "lathe: waiting for stdin to end (use </dev/null if there is nothing to read)")
@@ -235,20 +238,9 @@ func (p *program) readStdin(ctx context.Context, hasPrompt bool) (string, error)
 }
 
 type stdinResult struct {
-	text string
-	err  error
-}
-
-func stdinMode(r io.Reader) (fs.FileMode, error) {
-	f, ok := r.(*os.File)
-	if !ok {
-		return 0, nil
-	}
-	fi, err := f.Stat()
-	if err != nil {
-		return 0, err
-	}
-	return fi.Mode(), nil
+	text     string
+	replaced int // bytes that were no text
+	err      error
 }
 
 // slurp reads all of r, at most maxStdin, and tells first when something came.
@@ -271,8 +263,24 @@ func slurp(r io.Reader, first chan<- struct{}) stdinResult {
 			return stdinResult{err: &Error{Code: exitUsage, Msg: "reading stdin", Err: err}}
 		}
 	}
-	if !utf8.Valid(b.Bytes()) || bytes.IndexByte(b.Bytes(), 0) >= 0 {
+	text, replaced := plainText(strings.TrimPrefix(b.String(), "\ufeff"))
+	if replaced > b.Len()/10 {
 		return stdinResult{err: usage("save it to a file and name the file in the prompt", "stdin is not text (UTF-8)")}
 	}
-	return stdinResult{text: strings.TrimPrefix(b.String(), "\ufeff")}
+	return stdinResult{text: text, replaced: replaced}
+}
+
+// plainText replaces NUL and every byte that is not UTF-8 by U+FFFD, and counts them.
+func plainText(s string) (text string, replaced int) {
+	if utf8.ValidString(s) && !strings.Contains(s, "\x00") {
+		return s, 0
+	}
+	var b strings.Builder
+	for i, r := range s {
+		if r == 0 || r == utf8.RuneError && !strings.HasPrefix(s[i:], "\ufffd") {
+			r, replaced = utf8.RuneError, replaced+1
+		}
+		b.WriteRune(r)
+	}
+	return b.String(), replaced
 }

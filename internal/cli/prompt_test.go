@@ -284,3 +284,20 @@ func TestTheVersionIsOneLine(t *testing.T) {
 		}
 	}
 }
+
+func TestBytesOfStdinThatAreNoTextAreReplaced(t *testing.T) {
+	f := newFake()
+	p, _, stderr := fakeProgram(t, f, strings.NewReader("a long line of text with \xff and \x00 and \ufffd in it\n"))
+	if err := p.run(context.Background(), []string{"-p"}); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := f.prompts[0].PlainText(), "a long line of text with \ufffd and \ufffd and \ufffd in it\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if !strings.Contains(stderr.String(), "2 bytes of stdin are no text (UTF-8) and were replaced") {
+		t.Errorf("stderr %q", stderr)
+	}
+	if _, err := prompted(t, strings.NewReader("PNG\x00\x01\xff\xfe\x00"), "-p"); exitCode(err) != exitUsage {
+		t.Errorf("what is no text at all is refused, got %v", err)
+	}
+}

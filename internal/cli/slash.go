@@ -64,7 +64,7 @@ func (p *program) printSlash(o *Options, about About, text string) error {
 		_, err := io.WriteString(p.out, text+"\n")
 		return err
 	}
-	pr := newStreamPrinter(&lineWriter{w: p.out, uuid: p.uuid}, o)
+	pr := newStreamPrinter(&lineWriter{w: p.out, uuid: p.uuid}, o, p.warnings)
 	t := newTally(about.Info)
 	done := outcome{end: event.TurnEnd{Reason: event.EndCompleted}, answer: text}
 	return errors.Join(pr.begin(about), pr.finish(t, &done), pr.close())

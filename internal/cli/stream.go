@@ -23,13 +23,14 @@ type streamPrinter struct {
 	partial *partials
 	replay  bool
 	about   About
+	notices []string             // warnings from before the first turn
 	turn    bool                 // the turn began; before, what changed is in the first line
 	mode    permission.Mode      // as was told
 	usage   map[string]llm.Usage // of a reply, by its id: "Started" knows it first
 }
 
-func newStreamPrinter(w *lineWriter, o *Options) *streamPrinter {
-	p := &streamPrinter{w: w, replay: o.Replay, usage: map[string]llm.Usage{}}
+func newStreamPrinter(w *lineWriter, o *Options, warnings []string) *streamPrinter {
+	p := &streamPrinter{w: w, replay: o.Replay, notices: warnings, usage: map[string]llm.Usage{}}
 	if o.OutputFormat == "json" {
 		p.only = !o.Verbose
 		w.array = o.Verbose
@@ -49,11 +50,16 @@ func (p *streamPrinter) begin(a About) error {
 		return nil
 	}
 	v, _ := currentVersion()
-	return p.w.write(&initLine{
+	err := p.w.write(&initLine{
 		Type: "system", Subtype: "init", Dir: a.Dir, Tools: orEmpty(a.Tools), MCPServers: []any{}, Model: a.Model,
 		PermissionMode: string(a.Mode), SlashCommands: names(a.Commands), APIKeySource: a.KeySource, Version: v,
 		OutputStyle: "default", Agents: names(a.Agents), Skills: []string{}, Plugins: []any{},
 	})
+	for _, text := range p.notices {
+		err = joinErrors(err, p.w.write(&informationalLine{Type: "system", Subtype: "informational", Content: text, Level: "warning"}))
+	}
+	p.notices = nil
+	return err
 }
 
 func (p *streamPrinter) close() error { return p.w.end() }

@@ -279,12 +279,21 @@ func (c *checker) report(e *Error, p keyPath) bool {
 	switch {
 	case entry && !c.strict && (c.src.foreign || c.src.layer != Managed):
 		c.warnings = append(c.warnings, e.asWarning("this entry is left out"))
-	case c.src.foreign:
+	case c.src.foreign && !restricts(p):
 		c.warnings = append(c.warnings, e.asWarning("this key is left out"))
 	default:
+		e.rules = restricts(p)
 		c.problems = append(c.problems, e)
 	}
 	return false
+}
+
+// restricts reports the keys that may refuse something: without one of them more would run than was meant.
+func restricts(p keyPath) bool {
+	if len(p) == 0 || p[0] != "permissions" {
+		return false
+	}
+	return len(p) == 1 || len(p) == 2 && slices.Contains([]string{"deny", "ask", "rules", "disableBypassPermissionsMode"}, p[1])
 }
 
 // unknownKey notes a key that the schema does not name. Other programs' files may say what they like.

@@ -99,17 +99,19 @@ func TestUnknownKeysAreWarnedAboutOnceWithTheNearestName(t *testing.T) {
 	diff(t, "kept", []any{string(val), m.short(origin.String()), ok}, []any{"1", userFile + ":1:67", true})
 }
 
-func TestAnUnreadableFileIsAnErrorInOursAndAWarningInOthers(t *testing.T) {
+func TestAnUnreadableFileIsAnError(t *testing.T) {
 	if os.Getuid() == 0 {
 		t.Skip("root reads everything")
 	}
-	m := newMachine(t)
 	for _, f := range []string{userFile, claudeUser} {
+		m := newMachine(t)
 		if err := os.Chmod(m.write(f, "{}"), 0); err != nil {
 			t.Fatal(err)
 		}
+		if got, want := m.fail(), f+": cannot read the settings: open "+f+": permission denied"; !strings.HasPrefix(got, want) {
+			t.Errorf("got %q, want %q", got, want)
+		}
 	}
-	diff(t, "ours", m.fail(), userFile+": cannot read the settings: open "+userFile+": permission denied")
 }
 
 func TestAHugeFileIsRefused(t *testing.T) {
@@ -167,4 +169,29 @@ func TestTheSettingsFlagTakesAFileOrJSON(t *testing.T) {
 	diff(t, "missing", m.fail(), "flag --settings: there is no file home/proj/nowhere.json; give a file or a JSON object")
 	m.opts.SettingsFlag = `{"language": 1}`
 	diff(t, "wrong", m.fail(), "--settings:1:14: language: found 1, allowed: a string")
+}
+
+func TestAnotherProgramsFileWithPermissionsThatCannotBeUsedIsAnError(t *testing.T) {
+	for name, text := range map[string]string{
+		"cut off":        `{"permissions": {"deny": ["Bash(rm *)"`,
+		"no list":        `{"permissions": {"deny": "Bash(rm *)"}, "theme": "dark"}`,
+		"no object":      `{"permissions": ["Bash(rm *)"]}`,
+		"unknown switch": `{"permissions": {"disableBypassPermissionsMode": true}}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newMachine(t)
+			m.write(claudeUser, text)
+			if got := m.fail(); !strings.Contains(got, claudeUser+":1:") {
+				t.Errorf("got %q, want an error that names the file", got)
+			}
+		})
+	}
+	m := newMachine(t)
+	m.mkdir(claudeUser) // a folder cannot be read as a file
+	if got := m.fail(); !strings.HasPrefix(got, claudeUser+": cannot read the settings") {
+		t.Errorf("got %q", got)
+	}
+	m = newMachine(t)
+	m.write(claudeUser, `{"permissions": {"allow": "Bash(ls)", "defaultMode": "later"}}`)
+	diff(t, "widening keys that are left out", len(m.load().Warnings), 2)
 }

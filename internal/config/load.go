@@ -1,6 +1,7 @@
 package config
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -106,7 +107,11 @@ func (l *loader) file(f File) error {
 		}
 		return l.document(src)
 	}
-	return l.broken(src, &Error{Origin: Origin{Layer: f.Layer, File: f.Path}, Text: "cannot read the settings", Err: err})
+	e := &Error{Origin: Origin{Layer: f.Layer, File: f.Path}, Text: "cannot read the settings", Err: err, rules: true}
+	if f.Foreign {
+		e.Hint = "it may have permission rules; make it readable, or remove it"
+	}
+	return l.broken(src, e)
 }
 
 func (l *loader) source(f File, data []byte) *source {
@@ -118,10 +123,11 @@ func (l *loader) source(f File, data []byte) *source {
 	return src
 }
 
-// broken makes an unusable file an error, or a warning if it is another program's.
+// broken makes an unusable file an error, or a warning if it is another program's and has no permission rules:
+// a list of what is denied must not be lost.
 func (l *loader) broken(src *source, err error) error {
 	var e *Error
-	if !src.foreign || src.layer == Managed || !errors.As(err, &e) {
+	if !src.foreign || src.layer == Managed || !errors.As(err, &e) || e.rules {
 		return err
 	}
 	l.warn(e.asWarning("this file is left out"))
@@ -155,6 +161,9 @@ func (l *loader) document(src *source) error {
 func (l *loader) parse(src *source) (*node, error) {
 	doc, err := parseDocument(src)
 	if err != nil {
+		if e, ok := errors.AsType[*Error](err); ok && bytes.Contains(src.data, []byte(`"permissions"`)) {
+			e.rules = true
+		}
 		return nil, err
 	}
 	if !src.foreign {

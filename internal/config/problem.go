@@ -18,6 +18,8 @@ type Error struct {
 	Hint    string // what to do
 	More    int    // how many more mistakes the same file has
 	Err     error  // the cause, if any
+
+	rules bool // permission rules would be lost: an error in any file
 }
 
 // Error is the line for the user.
