@@ -71,7 +71,7 @@ var table = func() map[string]row {
 		t[part] = row{with(face.may, below[:i]...), "a part of the terminal may draw with the parts before it in the list, never the reverse"}
 	}
 	t["tui/dialog"] = row{with(t["tui/dialog"].may, "permission"), "the permission dialog shows the accesses and findings that its question carries"}
-	t["tui"] = row{with(face.may, below...), face.why}
+	t["tui"] = row{with(face.may, append(slices.Clone(below), "permission")...), face.why + "; the names of the permission modes are permission's"}
 	remote := row{[]string{"event", "llm"}, "a front end for machines and chats, kept as small as its stream of events"}
 	t["gateway"], t["fleet"] = remote, remote
 	t["cli"] = row{slices.Sorted(maps.Keys(t)), "the command line wires front ends to sessions"}

@@ -2,7 +2,6 @@ package tui
 
 import (
 	"cmp"
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -20,13 +19,13 @@ func (m *model) apply(e event.Event) {
 	case event.Status:
 		m.state = b
 	case event.TurnStart:
-		m.turn.active, m.turn.started, m.turn.stopping = true, true, time.Time{}
+		m.turn.active, m.turn.started, m.turn.stopping, m.turn.silent = true, true, time.Time{}, true
 		if m.turn.running == 0 {
 			m.turn.began = m.now()
 		}
 		m.startSpin()
 	case event.TurnEnd:
-		m.turn.active, m.turn.retry = false, ""
+		m.turn.active, m.turn.retry = false, retry{}
 		m.endTurn(b)
 		if b.Duration >= longTurn {
 			m.notify("lathe is done after " + short(b.Duration))
@@ -111,6 +110,7 @@ func (m *model) userMessage(b event.UserMessage) {
 			text += "\n[" + media.MIME + "]"
 		}
 	}
+	m.turn.silent = true
 	m.log.add(&item{kind: userItem, look: &m.look, text: strings.TrimSpace(text)})
 }
 
@@ -136,7 +136,7 @@ func (m *model) delta(agent string, b event.Delta) {
 	if agent != "" {
 		return // a subagent's words are shown when it is done
 	}
-	m.turn.retry = ""
+	m.turn.retry = retry{}
 	switch d := b.Delta.(type) {
 	case llm.TextDelta:
 		it := m.part(agent, b.MessageID, d.Index, replyItem)
@@ -171,6 +171,7 @@ func (m *model) partDone(agent string, b event.PartDone) {
 	key := partKey(agent, b.MessageID, b.Index)
 	switch p := b.Part.(type) {
 	case llm.Text:
+		m.turn.silent = m.turn.silent && strings.TrimSpace(p.Text) == ""
 		if strings.TrimSpace(p.Text) == "" {
 			if it := m.parts[key]; it != nil {
 				m.log.remove(it)
@@ -217,6 +218,7 @@ func (m *model) toolStart(agent string, b event.ToolStart) {
 	if agent != "" {
 		return
 	}
+	m.turn.silent = true
 	it := m.tool(b.Call)
 	it.tool.title, it.tool.preview, it.tool.state, it.tool.began = b.Title, b.Preview, theme.Running, m.now()
 }
@@ -286,7 +288,7 @@ func (m *model) denied(agent string, b event.Denied) {
 
 // retry forgets what streamed since the request that failed.
 func (m *model) retry(e event.Event, b event.Retry) {
-	m.turn.retry = fmt.Sprintf("%s; trying again in %s (%d of %d)", b.Err, short(b.Delay), b.Attempt, b.Max)
+	m.turn.retry = retry{b, m.now().Add(b.Delay)}
 	for key, it := range m.parts {
 		if it.child == event.CallOf(e.Agent) && (it.tool == nil || it.tool.state == theme.Waiting) {
 			m.log.remove(it)
@@ -306,11 +308,26 @@ func (m *model) endTurn(b event.TurnEnd) {
 		it.touch()
 		delete(m.parts, key)
 	}
-	if text := ending(b); text != "" {
-		m.log.add(&item{kind: endItem, look: &m.look, text: text})
+	switch {
+	case b.Reason == event.EndCompleted && m.turn.silent && b.Steps > 0:
+		m.log.add(&item{kind: endItem, look: &m.look, text: "the reply is empty"})
+	case failed(b):
+		m.log.add(&item{kind: noticeItem, look: &m.look, level: "error", text: ending(b), advice: "/retry sends it again"})
+	case ending(b) != "":
+		m.log.add(&item{kind: endItem, look: &m.look, text: ending(b)})
 	}
 }
 
+// failed reports a turn that ended by an error.
+func failed(b event.TurnEnd) bool {
+	switch b.Reason {
+	case event.EndCompleted, event.EndRefused, event.EndInterrupted, event.EndMaxSteps, event.EndBudget, event.EndDoomLoop:
+		return false
+	}
+	return true
+}
+
+// ending says how a turn ended, where that is not plain.
 func ending(b event.TurnEnd) string {
 	switch b.Reason {
 	case event.EndCompleted, event.EndRefused:
@@ -324,10 +341,7 @@ func ending(b event.TurnEnd) string {
 	case event.EndDoomLoop:
 		return "stopped: the same calls came again and again"
 	}
-	if b.Err != "" {
-		return "failed: " + b.Err
-	}
-	return "failed"
+	return strings.TrimSuffix("The turn failed: "+b.Err, ": ")
 }
 
 // ended is told that no more events come.

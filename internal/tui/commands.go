@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/permission"
 	"github.com/lathe-dev/lathe/internal/term"
 	"github.com/lathe-dev/lathe/internal/tui/dialog"
 	"github.com/lathe-dev/lathe/internal/tui/keys"
@@ -32,6 +33,9 @@ func (m *model) commandLine(line string) {
 
 // commandFor runs a command, and after it another one whose output replaces the list.
 func (m *model) commandFor(list *dialog.Picker, c dialog.Command, after *dialog.Command) {
+	if m.bypasses(c) {
+		return
+	}
 	m.running++
 	m.spawn(func() any {
 		out, err := m.session.Command(m.ctx, c.Name, c.Args)
@@ -44,11 +48,29 @@ func (m *model) commandFor(list *dialog.Picker, c dialog.Command, after *dialog.
 	})
 }
 
+// bypasses asks for a confirmation when a command would switch to the mode that asks nothing, once for as long
+// as the terminal is open. It reports whether the command has to wait for the answer.
+func (m *model) bypasses(c dialog.Command) bool {
+	if c.Name != "mode" || !strings.EqualFold(c.Args, string(permission.Bypass)) || m.bypass.confirmed || m.state.Mode == permission.Bypass {
+		return false
+	}
+	m.bypass.dialog = dialog.NewPicker(event.Pick{
+		Title: "Run everything without asking?", Command: "mode",
+		Items: []event.PickItem{
+			{ID: string(m.state.Mode), Label: "No, keep asking", Current: true},
+			{ID: string(permission.Bypass), Label: "Yes, run every command and edit at once", Detail: "deny rules and fixed guards still hold"},
+		},
+	}, m.look.theme)
+	m.dialogs.Open(m.bypass.dialog)
+	return true
+}
+
 // output shows what a command came to.
 func (m *model) output(msg outputMsg) {
 	m.running--
 	if msg.err != nil {
 		if m.ctx.Err() == nil {
+			m.echo(msg.command)
 			m.tell("error", msg.err.Error())
 		}
 		return
@@ -91,11 +113,16 @@ func (m *model) showOutput(c dialog.Command, out event.Output) {
 	default:
 		return
 	}
+	m.echo(c)
+	m.log.add(it)
+}
+
+// echo shows the command that what follows belongs to.
+func (m *model) echo(c dialog.Command) {
 	m.log.end()
 	if name := strings.TrimSpace(c.Name + " " + c.Args); !strings.HasPrefix(name, "!") && !strings.HasPrefix(name, "#") {
 		m.log.add(&item{kind: endItem, look: &m.look, text: "❯ /" + name})
 	}
-	m.log.add(it)
 }
 
 // open shows a view that the terminal makes itself.
@@ -126,6 +153,11 @@ func (m *model) finish(d dialog.Dialog, r dialog.Result) {
 	}
 	if r.Toast != "" {
 		m.toast("info", r.Toast)
+	}
+	if r.Run != nil && m.bypass.dialog != nil && d == dialog.Dialog(m.bypass.dialog) {
+		if m.bypass.confirmed = r.Run.Args == string(permission.Bypass); !m.bypass.confirmed {
+			return
+		}
 	}
 	switch {
 	case r.Run == nil:

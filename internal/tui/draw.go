@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"fmt"
 	"strings"
 	"time"
 
@@ -74,9 +75,17 @@ func (m *model) compose() frame {
 	f.cy += len(lines)
 	lines = append(lines, f.lines...)
 	overlay(lines[:min(len(lines), rows+m.above)], popup)
+	if m.w < tightest {
+		for i := range lines {
+			lines[i] = cutCells(lines[i], m.w)
+		}
+	}
 	f.lines = lines
 	return f
 }
+
+// tightest is the width below which not every part of the screen has a layout, so that rows are cut.
+const tightest = 16
 
 // greeting is what an empty transcript shows.
 func (m *model) greeting(width, rows int) []string {
@@ -120,9 +129,13 @@ func (m *model) bottom(height int) (f frame, popup []string) {
 	default:
 		prompt, f.cx, f.cy = m.edit.View(m.w, max(height/3, 1))
 		popup = m.edit.Popup(m.w, max(min(height/2, 12), 1))
+		if height >= leastRuled {
+			prompt = append([]string{m.rule()}, prompt...)
+			f.cy++
+		}
 	}
 	m.above = 0
-	for _, part := range [][]string{{m.activity()}, m.queueLines(), m.todoLines()} {
+	for _, part := range [][]string{m.activity(), m.queueLines(), m.todoLines()} {
 		if len(part) > 0 && len(f.lines)+len(part)+len(prompt)+len(status) < height {
 			f.lines = append(part, f.lines...)
 			m.above += len(part)
@@ -137,12 +150,26 @@ func (m *model) bottom(height int) (f frame, popup []string) {
 	return f, popup
 }
 
-// activity is the line above the prompt: what goes on, where the view is, or a hint.
-func (m *model) activity() string {
+// leastRuled is the height from which a rule stands above the prompt.
+const leastRuled = 10
+
+// rule is the line above the prompt, in the colour of the mode.
+func (m *model) rule() string {
+	st := m.modeStyle()
+	if st == m.look.theme.Dim {
+		st = m.look.theme.Border
+	}
+	return st.Render(strings.Repeat("─", m.w))
+}
+
+// activity is what stands above the prompt: what goes on, where the view is, or a hint. It is one line, but for
+// a long one about a retry.
+func (m *model) activity() []string {
 	th := m.look.theme
-	var parts []string
+	var parts, out []string
 	if m.busy() {
-		parts = append(parts, m.working())
+		out = m.working()
+		parts, out = append(parts, out[len(out)-1]), out[:len(out)-1]
 	}
 	switch {
 	case m.options.Inline:
@@ -160,11 +187,11 @@ func (m *model) activity() string {
 	if m.hint != "" {
 		parts = append(parts, th.Dim.Render(term.EscapeLine(m.hint)))
 	}
-	return strings.Join(parts, "  ")
+	return append(out, cutCells(strings.Join(parts, "  "), m.w))
 }
 
-// working says what the turn does.
-func (m *model) working() string {
+// working says what the turn does, in one line; why a request is sent again may take more.
+func (m *model) working() []string {
 	th := m.look.theme
 	sign := "●"
 	if !m.look.reduced {
@@ -174,19 +201,48 @@ func (m *model) working() string {
 	switch {
 	case !m.turn.stopping.IsZero():
 		text = "Interrupting"
-	case m.turn.retry != "":
-		text = term.EscapeLine(m.turn.retry)
+	case !m.turn.retry.at.IsZero():
+		return m.retrying(sign)
 	case m.dialogs.Len() > 0:
 		text = "Waiting for you"
 	}
 	if d := m.now().Sub(m.turn.began); d >= time.Second {
 		text += " " + short(d.Truncate(time.Second))
 	}
-	line := th.Running.Render(sign + " " + text)
-	if m.turn.stopping.IsZero() {
-		line += th.Dim.Render(" · esc interrupts")
+	return []string{th.Running.Render(sign+" "+text) + th.Dim.Render(m.ways())}
+}
+
+// ways are the keys that change what runs.
+func (m *model) ways() string {
+	if !m.turn.stopping.IsZero() {
+		return ""
 	}
-	return line
+	s := " · esc interrupts"
+	if key := m.keymap.Key(keys.Background); key != "" && m.calling() {
+		s += " · " + key + " sends the command to the background"
+	}
+	return s
+}
+
+// retrying tells why a request is sent again, and counts down to it.
+func (m *model) retrying(sign string) []string {
+	th, r := m.look.theme, m.turn.retry
+	when := "now"
+	if left := r.at.Sub(m.now()); left > 0 {
+		when = "in " + (left + time.Second - 1).Truncate(time.Second).String()
+	}
+	out := wrap(sign+" "+term.EscapeLine(r.Err), m.w)
+	if most := max(m.h/4, 1); len(out) > most {
+		out = append(out[:most-1:most-1], term.Truncate(strings.Join(out[most-1:], " "), m.w, "…"))
+	}
+	for i := range out {
+		out[i] = th.Warn.Render(out[i])
+	}
+	again := fmt.Sprintf("  trying again %s (%d of %d)", when, r.Attempt, r.Max)
+	if ways := m.ways(); len(again)+len(ways) <= m.w {
+		return append(out, th.Running.Render(again)+th.Dim.Render(ways))
+	}
+	return append(out, th.Running.Render(again), th.Dim.Render(strings.Replace(m.ways(), " · ", "  ", 1)))
 }
 
 // mostQueued is how many of the waiting messages are shown.

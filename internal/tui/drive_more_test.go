@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lathe-dev/lathe/internal/term"
 	"github.com/lathe-dev/lathe/internal/term/termtest"
 )
 
@@ -69,8 +70,100 @@ func TestTheClipboardIsSetThroughTheTerminal(t *testing.T) {
 func TestShiftTabChangesTheMode(t *testing.T) {
 	d := opened(t, 80, 24)
 	d.Shows("default")
+	var before termtest.Style
+	d.Look(func(s *termtest.Screen) { before = styleOf(s, "default") })
 	d.Type(termtest.ShiftTab)
 	d.Shows("acceptEdits")
+	d.Look(func(s *termtest.Screen) {
+		if after := styleOf(s, "acceptEdits"); after == before {
+			t.Errorf("both modes look the same: %+v", after)
+		}
+	})
+	d.Type(termtest.ShiftTab)
+	d.Shows("· plan ·")
+}
+
+// styleOf is how a text on the screen looks at its beginning.
+func styleOf(s *termtest.Screen, text string) termtest.Style {
+	for y, l := range s.Lines() {
+		if i := strings.Index(l, text); i >= 0 {
+			return s.Grid[y][term.Width(l[:i])].Style
+		}
+	}
+	return termtest.Style{}
+}
+
+func TestTheModeThatAsksNothingIsConfirmedOnce(t *testing.T) {
+	d := opened(t, 80, 24)
+	d.Line("/mode bypassPermissions")
+	d.Shows("Run everything without asking?")
+	d.Type("\r") // the mark stands on No
+	d.Hides("Run everything")
+	d.Shows("· default ·")
+	d.Line("/mode bypassPermissions")
+	d.Shows("Run everything without asking?")
+	d.Type(termtest.Down + "\r")
+	d.Shows("· bypassPermissions ·")
+	d.Look(func(s *termtest.Screen) {
+		if st := styleOf(s, "bypassPermissions ·"); st != styleOf(s, "───") || st == styleOf(s, "claude-sonnet") {
+			t.Errorf("the mode is shown in %+v", st)
+		}
+	})
+	d.Line("/mode plan")
+	d.Shows("· plan ·")
+	d.Line("/mode bypassPermissions")
+	d.Shows("· bypassPermissions ·")
+}
+
+func TestAFailedTurnSaysWhyAndWhatToDo(t *testing.T) {
+	d := opened(t, 40, 24)
+	d.Line("fail")
+	d.Shows("✗ The turn failed: the model is not")
+	d.Shows("␛[31mred")
+	d.Shows("/retry sends it again")
+	d.CheckClean()
+}
+
+func TestARetryIsToldInFullAndCanBeInterrupted(t *testing.T) {
+	d := opened(t, 40, 24)
+	d.Line("overload")
+	d.Shows("so in more words than fit into a line")
+	d.Shows("trying again now (1 of 3)")
+	d.Shows("esc interrupts")
+	d.Type(termtest.Esc)
+	d.Shows("interrupted")
+	d.CheckClean()
+}
+
+func TestAnEmptyReplySaysSo(t *testing.T) {
+	d := opened(t, 80, 24)
+	d.Line("nothing")
+	d.Shows("the reply is empty")
+	d.Line("hello")
+	d.Shows("You said: hello")
+	d.Look(func(s *termtest.Screen) {
+		if n := strings.Count(s.Text(), "the reply is empty"); n != 1 {
+			t.Errorf("said %d times", n)
+		}
+	})
+}
+
+func TestARunningCommandHintsAtTheBackground(t *testing.T) {
+	d := opened(t, 100, 24)
+	d.Line("wait")
+	d.Shows("esc interrupts · ctrl+b sends the command to the background")
+}
+
+func TestAnErrorOfACommandIsShownBelowIt(t *testing.T) {
+	d := opened(t, 80, 24)
+	d.Line("/broken thing")
+	d.Shows("❯ /broken thing\n\n✗ this command does not work")
+}
+
+func TestExitLeaves(t *testing.T) {
+	d := opened(t, 80, 24)
+	d.Line("exit")
+	d.Shows("resume with: 0199-fake")
 }
 
 func TestEscapeTwiceGoesBackToAnEarlierMessage(t *testing.T) {
@@ -167,7 +260,7 @@ func TestAStormOfResizesEndsInAWholeFrame(t *testing.T) {
 func TestATerminalThatTakesNoBytesStopsNobody(t *testing.T) {
 	d := opened(t, 80, 24)
 	resume := d.Pause()
-	d.Type("stream 30")
+	d.Type("stream 30\r")
 	time.AfterFunc(300*time.Millisecond, resume)
 	d.Shows("END-OF-REPLY")
 	d.CheckClean()

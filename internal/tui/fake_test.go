@@ -3,6 +3,7 @@ package tui
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -188,6 +189,11 @@ func (f *fake) turn(ctx context.Context, text string) error {
 		f.say("done")
 	case "fail":
 		return fmt.Errorf("the model is not there: \x1b[31mred\x1b[0m")
+	case "overload":
+		f.publish(event.Retry{Attempt: 1, Max: 3, Delay: 100 * time.Millisecond, Err: "the provider is overloaded, and says so in more words than fit into a line", Status: 529})
+		<-ctx.Done()
+		return ctx.Err()
+	case "nothing":
 	case "think":
 		f.publish(event.Delta{MessageID: "t", Delta: llm.ReasoningDelta{Text: "I should think about this.\nMore."}})
 		f.publish(event.PartDone{MessageID: "t", Part: llm.Reasoning{Text: "I should think about this.\nMore."}})
@@ -337,7 +343,11 @@ func (f *fake) Command(_ context.Context, name, args string) (event.Output, erro
 	switch name {
 	case "mode":
 		f.mu.Lock()
-		f.mode = map[permission.Mode]permission.Mode{"default": "acceptEdits", "acceptEdits": "plan", "plan": "default"}[f.mode]
+		if args == "next" {
+			f.mode = map[permission.Mode]permission.Mode{"default": "acceptEdits", "acceptEdits": "plan", "plan": "default"}[f.mode]
+		} else {
+			f.mode = permission.Mode(args)
+		}
 		f.mu.Unlock()
 		f.status()
 		return event.Output{}, nil
@@ -345,6 +355,8 @@ func (f *fake) Command(_ context.Context, name, args string) (event.Output, erro
 		return event.Output{Quit: true}, nil
 	case "copy":
 		return event.Output{Copy: "copied text"}, nil
+	case "broken":
+		return event.Output{}, errors.New("this command does not work")
 	case "boom":
 		panic("boom")
 	case "rewind":

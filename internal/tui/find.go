@@ -1,6 +1,8 @@
 package tui
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -21,6 +23,10 @@ type find struct {
 	none bool
 	at   place // where a long search goes on
 	busy bool
+
+	of      string  // the text that the matches below are of
+	matches []*item // items with a match, from the top
+	more    bool    // there was no time to look at all of them
 }
 
 // place is where a search goes on: an item, the row in it that was found last (-1: none), and a direction.
@@ -77,8 +83,42 @@ func (m *model) findFrom(step int) {
 		m.find.hit = nil
 		return
 	}
+	m.countMatches()
 	m.find.at = m.findStart(step)
 	m.findOn()
+}
+
+// countMatches lists the items with a match, once for each text, as far as it gets in [findTime].
+func (m *model) countMatches() {
+	f := &m.find
+	if f.of == f.text {
+		return
+	}
+	f.of, f.matches, f.more = f.text, nil, false
+	end := m.now().Add(findTime)
+	for n, it := range m.log.items {
+		if inText(it.words(), f.text) {
+			f.matches = append(f.matches, it)
+		}
+		if n%32 == 31 && m.now().After(end) {
+			f.more = n+1 < len(m.log.items)
+			return
+		}
+	}
+}
+
+// standing is which of the items with a match is shown, in words.
+func (f *find) standing() string {
+	at := slices.Index(f.matches, f.hit)
+	switch {
+	case f.hit == nil || at < 0 && !f.more:
+		return ""
+	case at < 0:
+		return fmt.Sprintf("one of more than %d", len(f.matches))
+	case f.more:
+		return fmt.Sprintf("%d of %d+", at+1, len(f.matches))
+	}
+	return fmt.Sprintf("%d of %d", at+1, len(f.matches))
 }
 
 // findOn searches for a while, and has itself called again when that was not enough.
@@ -293,6 +333,9 @@ func (m *model) findLine(width int) (string, int) {
 	case m.find.none:
 		note = "  not found"
 	}
+	if standing := m.find.standing(); standing != "" && !m.find.busy && !m.find.none {
+		note = "  " + standing + " ·" + note[1:]
+	}
 	text := lastCells(term.EscapeLine(m.find.text), max(width-10, 1))
-	return th.Accent.Render("search: ") + text + th.Dim.Render(note), 8 + term.Width(text)
+	return cutCells(th.Accent.Render("search: ")+text+th.Dim.Render(note), width), 8 + term.Width(text)
 }

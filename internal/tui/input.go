@@ -145,7 +145,7 @@ func (m *model) inPrompt(a keys.Action) bool {
 		m.escape()
 		return true
 	case keys.CycleMode:
-		m.command("mode", "")
+		m.command("mode", "next")
 		return true
 	case keys.ChooseModel:
 		m.command("model", "")

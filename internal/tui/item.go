@@ -50,6 +50,7 @@ type item struct {
 
 	text     string
 	level    string // of a notice
+	advice   string // below a notice: the next move
 	view     event.View
 	open     bool // expanded by itself
 	shut     bool // folded by itself, though all are expanded
@@ -207,11 +208,20 @@ func (it *item) renderNotice(width int) []string {
 	for i := range lines {
 		lines[i] = st.Render(lines[i])
 	}
+	if it.advice != "" {
+		for _, l := range wrap(it.advice, width-2) {
+			lines = append(lines, th.Dim.Render(l))
+		}
+	}
 	return mark(lines, st.Render(sign)+" ", "  ")
 }
 
 func (it *item) renderEnd(width int) []string {
-	return []string{it.look.theme.Faint.Render(term.Truncate(term.EscapeLine(it.text), width, "…"))}
+	lines := wrap(term.EscapeLine(it.text), width)
+	for i := range lines {
+		lines[i] = it.look.theme.Faint.Render(lines[i])
+	}
+	return lines
 }
 
 func (it *item) renderReasoning(width int) []string {

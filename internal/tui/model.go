@@ -52,6 +52,10 @@ type model struct {
 	find    find
 	pick    pick
 	arrows  arrows
+	bypass  struct { // the mode that asks nothing
+		dialog    *dialog.Picker
+		confirmed bool
+	}
 
 	opens   int // sessions that were in front so far
 	done    int // inline: items that were printed for good
@@ -87,8 +91,15 @@ type turn struct {
 	began    time.Time
 	started  bool      // its beginning was told
 	stopping time.Time // when an interrupt was asked for; zero: none was
-	retry    string
+	retry    retry
 	spinning bool
+	silent   bool // nothing was said since the last message or call
+}
+
+// retry is a request that failed and will be sent again.
+type retry struct {
+	event.Retry
+	at time.Time // when it will be sent; zero: none will
 }
 
 // askBackground asks for the colour behind the text. The answer comes as an event, if at all.

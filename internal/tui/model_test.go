@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	uv "github.com/charmbracelet/ultraviolet"
 
@@ -73,11 +74,16 @@ func checkFrame(t *testing.T, m *model, f frame) {
 		t.Fatalf("%dx%d: the cursor is at %d,%d", m.w, m.h, f.cx, f.cy)
 	}
 	for y, l := range f.lines {
-		if strings.Contains(l, "G") && strings.Contains(l, "\x1b[m\x1b[") {
-			continue // beside the sidebar: the screen cuts it
+		left, right, beside := strings.Cut(l, fmt.Sprintf("\x1b[m\x1b[%dG", m.w-sideWidth+1))
+		width := term.Width(line.Strip(left))
+		if beside {
+			if width > m.w-sideWidth {
+				t.Fatalf("%dx%d: line %d reaches into the sidebar: %q", m.w, m.h, y, line.Strip(left))
+			}
+			width = m.w - sideWidth + term.Width(line.Strip(right))
 		}
-		if plain := line.Strip(l); m.w >= 20 && term.Width(plain) > m.w && y < m.h-len(f.lines)+m.log.rows {
-			t.Fatalf("%dx%d: line %d is %d wide: %q", m.w, m.h, y, term.Width(plain), plain)
+		if width > m.w {
+			t.Fatalf("%dx%d: line %d is %d wide: %q", m.w, m.h, y, width, line.Strip(l))
 		}
 	}
 }
@@ -218,6 +224,21 @@ func TestARetryTakesBackWhatStreamed(t *testing.T) {
 	}
 }
 
+func TestARetryCountsDown(t *testing.T) {
+	m := newTestModel(t, 80, 20)
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	m.now = func() time.Time { return now }
+	m.apply1(event.TurnStart{})
+	m.apply1(event.Retry{Attempt: 1, Max: 3, Delay: 2 * time.Second, Err: "overloaded"})
+	for _, want := range []string{"in 2s (1 of 3) · esc interrupts", "in 2s", "in 1s", "in 1s", "now"} {
+		text := line.Strip(strings.Join(m.compose().lines, "\n"))
+		if !strings.Contains(text, "trying again "+want) {
+			t.Errorf("%q is not in:\n%s", want, text)
+		}
+		now = now.Add(500 * time.Millisecond)
+	}
+}
+
 func TestStatesAreToldApartWithoutColour(t *testing.T) {
 	m := newTestModel(t, 80, 40)
 	call := func(id string) llm.ToolCall { return llm.ToolCall{ID: id, Name: "Bash"} }
@@ -264,6 +285,16 @@ func TestTheSearchFindsWhatIsRead(t *testing.T) {
 	text := strings.Join(m.compose().lines, "\n")
 	if !strings.Contains(line.Strip(text), "Answer 42 is here") || !strings.Contains(text, "\x1b[7m") {
 		t.Errorf("shown:\n%s", text)
+	}
+	if !strings.Contains(line.Strip(text), "1 of 1 · enter above") {
+		t.Errorf("the search does not say how many there are:\n%s", text)
+	}
+	m.press(uv.Key{Code: uv.KeyEscape})
+	m.openFind()
+	m.text("Answer 1")
+	m.press(uv.Key{Code: uv.KeyEnter})
+	if text := line.Strip(strings.Join(m.compose().lines, "\n")); !strings.Contains(text, "10 of 11") { // 1, 10 to 19, from the end
+		t.Errorf("the search does not say where it is:\n%s", text)
 	}
 	m.text("nowhere")
 	if !m.find.none {

@@ -55,6 +55,10 @@ func (m *model) submit(s editor.Submit) {
 	case editor.Memory:
 		m.command("#", s.Text)
 	default:
+		if text := s.Message.PlainText(); len(s.Message.Parts) == 1 && (text == "exit" || text == "quit") {
+			m.command("quit", "")
+			return
+		}
 		m.send(s.Message, s.Queue)
 	}
 }

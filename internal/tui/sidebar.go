@@ -2,6 +2,7 @@ package tui
 
 import (
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"github.com/lathe-dev/lathe/internal/event"
@@ -59,7 +60,7 @@ func (m *model) sidebar(width, rows int) []string {
 		head("Changed files")
 		for _, c := range m.state.Changed {
 			counts := fmt.Sprintf("+%d -%d", c.Added, c.Removed)
-			path := lastCells(term.EscapeLine(c.Path), max(width-len(counts)-1, 1))
+			path := middleCells(term.EscapeLine(m.relative(c.Path)), max(width-len(counts)-1, 1))
 			row(path + " " + th.Good.Render(fmt.Sprintf("+%d", c.Added)) + " " + th.Bad.Render(fmt.Sprintf("-%d", c.Removed)))
 		}
 	}
@@ -80,6 +81,19 @@ func (m *model) sidebar(width, rows int) []string {
 		row(th.Dim.Render("nothing yet"))
 	}
 	return out[:min(len(out), rows)]
+}
+
+// relative is a path as people write it: below the session's folder without that, below the home with ~.
+func (m *model) relative(path string) string {
+	if rel, err := filepath.Rel(m.front.Dir, path); err == nil && filepath.IsAbs(path) && filepath.IsLocal(rel) {
+		return rel
+	}
+	if home := m.options.Getenv("HOME"); home != "" && home != "/" {
+		if rest, ok := strings.CutPrefix(path, home+"/"); ok {
+			return "~/" + rest
+		}
+	}
+	return path
 }
 
 // todoLine is one task, its state told by a sign.

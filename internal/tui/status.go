@@ -5,7 +5,9 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/lathe-dev/lathe/internal/permission"
 	"github.com/lathe-dev/lathe/internal/term"
+	"github.com/lathe-dev/lathe/internal/tui/theme"
 )
 
 // mostStatus is how many lines the user's own status line may have.
@@ -19,7 +21,7 @@ func (m *model) statusLines(w int) []string {
 			if i == mostStatus {
 				break
 			}
-			out = append(out, coloured(l))
+			out = append(out, cutCells(coloured(l), w))
 		}
 	}
 	return append(out, m.statusLine(w, len(out) > 0))
@@ -27,17 +29,18 @@ func (m *model) statusLines(w int) []string {
 
 // field is a part of the status line. Those of low rank are left out first when there is no room.
 type field struct {
-	text string
-	rank int
+	text  string
+	rank  int
+	style theme.Style
 }
 
 // statusLine is our own line: brief when the user's own says the rest.
 func (m *model) statusLine(w int, brief bool) string {
-	st := m.state
+	st, th := m.state, m.look.theme
 	var fields []field
 	add := func(rank int, s string) {
 		if s != "" && (!brief || rank >= 8) {
-			fields = append(fields, field{term.EscapeLine(s), rank})
+			fields = append(fields, field{term.EscapeLine(s), rank, th.Dim})
 		}
 	}
 	model := st.Model
@@ -45,7 +48,9 @@ func (m *model) statusLine(w int, brief bool) string {
 		model += " " + st.Effort
 	}
 	add(6, model)
-	add(9, string(st.Mode))
+	if st.Mode != "" {
+		fields = append(fields, field{term.EscapeLine(string(st.Mode)), 9, m.modeStyle()})
+	}
 	add(5, where(st.Dir, st.Branch))
 	if st.ContextWindow > 0 && st.ContextUsed > 0 {
 		add(7, fmt.Sprintf("context %d%%", int(float64(st.ContextUsed)*100/float64(st.ContextWindow)+0.5)))
@@ -61,23 +66,43 @@ func (m *model) statusLine(w int, brief bool) string {
 	if st.Background > 0 {
 		add(8, plural(st.Background, "task"))
 	}
-	return m.look.theme.Dim.Render(fitFields(fields, w))
+	return fitFields(fields, w, th.Dim)
+}
+
+// modeStyle tells the permission modes apart: one that changes nothing, those that ask less, and the one that
+// asks nothing.
+func (m *model) modeStyle() theme.Style {
+	th := m.look.theme
+	switch m.state.Mode {
+	case permission.Bypass:
+		return th.Warn
+	case permission.AcceptEdits:
+		return th.Good
+	case permission.Plan:
+		return th.Info
+	case permission.DontAsk:
+		return th.Accent
+	}
+	return th.Dim
 }
 
 // fitFields joins fields, without those of the lowest ranks where not all fit.
-func fitFields(fields []field, w int) string {
+func fitFields(fields []field, w int, between theme.Style) string {
 	for {
-		var texts []string
+		var plain, styled []string
 		least := 0
 		for i, f := range fields {
-			texts = append(texts, f.text)
+			plain = append(plain, f.text)
+			styled = append(styled, f.style.Render(f.text))
 			if f.rank < fields[least].rank {
 				least = i
 			}
 		}
-		line := strings.Join(texts, " · ")
-		if len(fields) <= 1 || term.Width(line) <= w {
-			return term.Truncate(line, w, "…")
+		switch {
+		case term.Width(strings.Join(plain, " · ")) <= w:
+			return strings.Join(styled, between.Render(" · "))
+		case len(fields) == 1:
+			return fields[0].style.Render(term.Truncate(plain[0], w, "…"))
 		}
 		fields = append(fields[:least:least], fields[least+1:]...)
 	}

@@ -77,7 +77,7 @@ type unsteeredMsg struct{ message llm.Message }
 func (m *model) prompt(msg llm.Message) {
 	m.turn.running++
 	m.turns++
-	m.turn.began, m.turn.started, m.turn.stopping, m.turn.retry = m.now(), false, time.Time{}, ""
+	m.turn.began, m.turn.started, m.turn.stopping, m.turn.retry = m.now(), false, time.Time{}, retry{}
 	m.startSpin()
 	m.spawn(func() any { return promptMsg{msg, m.session.Prompt(m.ctx, msg)} })
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/lathe-dev/lathe/internal/term"
+	"github.com/lathe-dev/lathe/internal/tui/line"
 )
 
 // wrap breaks escaped text into lines of at most width cells, at blanks where there are some. Tabs become
@@ -81,6 +82,39 @@ func lastCells(s string, width int) string {
 		s, at, over = s[n:], at+w, over-w
 	}
 	return "…" + s
+}
+
+// middleCells is an escaped line cut in its middle to fit into width cells: of a path, both ends tell most.
+func middleCells(s string, width int) string {
+	if term.Width(s) <= width {
+		return s
+	}
+	tail := max(width*2/3, 1)
+	return term.Truncate(s, max(width-tail+1, 1), "…") + strings.TrimPrefix(lastCells(s, tail), "…")
+}
+
+// cutCells cuts a styled line to width cells.
+func cutCells(s string, width int) string {
+	if len(s) <= width || term.Width(line.Strip(s)) <= width {
+		return s
+	}
+	var b strings.Builder
+	for cells := 0; s != ""; {
+		if s[0] == 0x1b {
+			n, _ := term.Sequence(s)
+			b.WriteString(s[:n])
+			s = s[n:]
+			continue
+		}
+		n, w := term.Cluster(s, cells)
+		if cells+w < width {
+			b.WriteString(s[:n])
+		} else if cells < width {
+			b.WriteString("…")
+		}
+		s, cells = s[n:], cells+w
+	}
+	return b.String()
 }
 
 // plural is a number with its noun.

@@ -365,7 +365,7 @@ func TestTheSearchOfEarlierPrompts(t *testing.T) {
 	}
 	answer(t, e, outs, history("fix a", "fix b\nmore"))
 	do(t, e, keys.FindNext)
-	if got := frame(t, e, 30, 4); got != "search: fix|\n  fix b\n  more" {
+	if got := frame(t, e, 30, 4); got != "search: fix|  2 of 2\n  fix b\n  more" {
 		t.Errorf("drawn as\n%s", got)
 	}
 	if got := strings.Join(e.Popup(30, 5), "\n"); got != "  fix a\n> fix b" {

@@ -26,6 +26,9 @@ func (e *Editor) Do(a keys.Action) (outs []Out, handled bool) {
 	case a == keys.HistoryBack || a == keys.HistoryForward:
 		return e.doVertical(a)
 	case e.remove(a):
+		if a == keys.ClearInput {
+			e.history.at, e.history.draft = 0, draft{}
+		}
 		return e.refresh(true), true
 	}
 	return e.doOther(a)

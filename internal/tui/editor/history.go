@@ -27,6 +27,7 @@ type history struct {
 
 const (
 	historyLimit = 1000
+	findLimit    = 2 * completions // matches of a search that are asked for
 	// keptWhole is how many prompts of this process keep their chips.
 	keptWhole = 20
 )
@@ -195,7 +196,7 @@ func (f *finder) choose(by int) {
 func (e *Editor) search() []Out {
 	e.gen++
 	e.find.gen = e.gen
-	return []Out{Ask{e.gen, event.Query{Kind: event.QueryHistory, Text: e.find.query, Limit: completions * 2}}}
+	return []Out{Ask{e.gen, event.Query{Kind: event.QueryHistory, Text: e.find.query, Limit: findLimit}}}
 }
 
 // found puts the chosen earlier prompt into the editor.

@@ -1,6 +1,7 @@
 package editor
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/lathe-dev/lathe/internal/term"
@@ -151,6 +152,11 @@ func (e *Editor) viewFind(maxHeight int) (lines []string, x, y int) {
 		}
 		return lines, x, 0
 	}
+	count := fmt.Sprintf("  %d of %d", f.selected+1, len(f.items))
+	if len(f.items) >= findLimit {
+		count += "+"
+	}
+	lines[0] += t.Dim.Render(term.Truncate(count, max(e.width-x, 0), ""))
 	text := f.items[f.selected].Text
 	for s := range strings.SplitSeq(text[:min(len(text), 4000)], "\n") {
 		if len(lines) >= maxHeight {

@@ -109,7 +109,7 @@ func wantsInterrupt(c Context, a Action) bool {
 
 // typing reports the contexts in which text is typed.
 func typing(c Context) bool {
-	return slices.Contains([]Context{Global, Chat, Autocomplete, HistorySearch, Task, Scroll, Select, ModelPicker}, c)
+	return slices.Contains([]Context{Global, Chat, Autocomplete, HistorySearch, Task, Scroll, Select}, c)
 }
 
 // prefixes takes away the chords that cannot be reached because their beginning is bound itself.

@@ -49,7 +49,6 @@ var headings = map[keys.Context]string{
 	keys.Confirmation:    "a permission dialog or a question is open",
 	keys.Select:          "a list with a search field is open",
 	keys.MessageSelector: "a list of messages is open",
-	keys.ModelPicker:     "the list of models is open, before Select",
 	keys.Help:            "a page of text is open",
 }
 

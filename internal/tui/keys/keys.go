@@ -31,7 +31,6 @@ const (
 	Confirmation    Context = "Confirmation"    // a permission dialog or a question is open
 	Select          Context = "Select"          // a list with a search field is open
 	MessageSelector Context = "MessageSelector" // a list without a search field is open
-	ModelPicker     Context = "ModelPicker"     // the list of models is open
 	Help            Context = "Help"            // a page of text is open
 )
 

@@ -102,7 +102,6 @@ const (
 	ConfirmPrevious Action = "confirm:previous"
 	ConfirmNext     Action = "confirm:next"
 	ConfirmToggle   Action = "confirm:toggle"
-	ConfirmExplain  Action = "confirm:toggleExplanation"
 
 	SelectPrevious Action = "select:previous"
 	SelectNext     Action = "select:next"
@@ -120,9 +119,7 @@ const (
 	MessageSelect Action = "messageSelector:select"
 	MessageCancel Action = "messageSelector:cancel"
 
-	DecreaseEffort Action = "modelPicker:decreaseEffort"
-	IncreaseEffort Action = "modelPicker:increaseEffort"
-	HelpDismiss    Action = "help:dismiss"
+	HelpDismiss Action = "help:dismiss"
 )
 
 // DefaultLeader is the leader stroke when the settings name none.
@@ -142,14 +139,13 @@ var table = []Binding{
 	{Global, ToggleTranscript, []string{"ctrl+o"}, "show everything in full, or short again"},
 	{Global, ToggleSidebar, []string{"<leader> b"}, "show or hide the sidebar"},
 	{Global, ShowKeys, []string{"f1", "<leader> ?"}, "list the keys"},
-	{Global, "command:new", []string{"<leader> n"}, "start a new session"},
-	{Global, "command:resume", []string{"<leader> l"}, "choose an earlier session"},
-	{Global, "command:tree", []string{"<leader> g"}, "show the session as a tree"},
-	{Global, "command:theme", []string{"<leader> t"}, "choose a theme"},
-	{Global, "command:compact", []string{"<leader> c"}, "summarise the conversation to free context"},
-	{Global, "command:status", []string{"<leader> s"}, "show the state of the session"},
-	{Global, "command:copy", []string{"<leader> y"}, "copy the last reply"},
-	{Global, "command:undo", []string{"<leader> u"}, "take back the last turn's changes"},
+	{Global, "command:new", []string{"<leader> n"}, "start a new conversation; this one is kept"},
+	{Global, "command:resume", []string{"<leader> l"}, "go on with an earlier session"},
+	{Global, "command:tree", []string{"<leader> g"}, "show all branches of the conversation and go on from any message"},
+	{Global, "command:theme", []string{"<leader> t"}, "choose the colours"},
+	{Global, "command:status", []string{"<leader> s"}, "show model, mode, tokens, cost and turns"},
+	{Global, "command:copy", []string{"<leader> y"}, "copy the last reply, or the n-th from the end"},
+	{Global, "command:undo", []string{"<leader> u"}, "put all uncommitted changes into git's stash"},
 
 	{Chat, Submit, []string{"enter"}, "send; while a turn runs: at its next step"},
 	{Chat, Queue, []string{"alt+enter"}, "send when the running turn is over"},
@@ -232,7 +228,6 @@ var table = []Binding{
 	{Confirmation, ConfirmNo, []string{"n", "esc"}, "no"},
 	{Confirmation, ConfirmNever, []string{"N"}, "no, never, by the rule that is shown"},
 	{Confirmation, ConfirmGuide, []string{"r"}, "no, and say why"},
-	{Confirmation, ConfirmExplain, []string{"ctrl+e"}, "show why it is asked"},
 
 	{Select, SelectPrevious, []string{"up", "ctrl+p"}, "item above"},
 	{Select, SelectNext, []string{"down", "ctrl+n"}, "item below"},
@@ -249,9 +244,6 @@ var table = []Binding{
 	{MessageSelector, MessageBottom, []string{"ctrl+down", "shift+down", "alt+down", "J", "G", "end"}, "last message"},
 	{MessageSelector, MessageSelect, []string{"enter"}, "choose the message"},
 	{MessageSelector, MessageCancel, []string{"esc", "q", "ctrl+c"}, "close the list"},
-
-	{ModelPicker, DecreaseEffort, []string{"left"}, "less effort"},
-	{ModelPicker, IncreaseEffort, []string{"right"}, "more effort"},
 
 	{Help, HelpDismiss, []string{"esc", "q", "ctrl+c"}, "close the page"},
 }
