@@ -7,11 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
-
-	"go.uber.org/goleak"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func texts(p *past, text string) (out []string) {
 	for _, c := range p.search(text, 0) {
