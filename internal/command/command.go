@@ -23,15 +23,15 @@ import (
 
 // Host is lathe as commands see it.
 type Host interface {
-	Talk() Talk
-	Shelf() Shelf
+	Conversation() Conversation
+	Sessions() Sessions
 	Rules() Rules
 	Setup() Setup
-	Work() Work
+	Workspace() Workspace
 }
 
-// Talk is the conversation in front.
-type Talk interface {
+// Conversation is the conversation in front.
+type Conversation interface {
 	Status() event.Status
 	Log() *session.Session
 	// Checkout moves the head to an entry, or with "" before the first, and shows the conversation anew.
@@ -49,8 +49,8 @@ type Share struct {
 	Detail string
 }
 
-// Shelf is the sessions that are kept.
-type Shelf interface {
+// Sessions is the sessions that are kept.
+type Sessions interface {
 	Store() *session.Store
 	Dir() string // whose sessions come first
 	New(ctx context.Context) error
@@ -102,8 +102,8 @@ type Cache struct {
 	BytesSaved            int64
 }
 
-// Work is the working folder, and what runs in it.
-type Work interface {
+// Workspace is the working folder, and what runs in it.
+type Workspace interface {
 	AddDir(ctx context.Context, dir string) (string, error)
 	Changes(ctx context.Context) ([]event.Diff, error) // what the session changed
 	Diff(ctx context.Context) (string, error)          // what differs from the last commit, as a unified diff
@@ -149,16 +149,16 @@ type Command struct {
 
 // The groups, in the order of help.
 const (
-	groupTalk  = "Conversation"
-	groupShelf = "Sessions"
-	groupModel = "Model and cost"
-	groupRules = "Permissions and files"
-	groupLathe = "lathe"
+	groupConversation = "Conversation"
+	groupSessions     = "Sessions"
+	groupModel        = "Model and cost"
+	groupRules        = "Permissions and files"
+	groupLathe        = "lathe"
 )
 
 // All lists every command in the order of help, hidden ones too.
 func All() []Command {
-	return slices.Concat(talkCommands(), shelfCommands(), modelCommands(), ruleCommands(), latheCommands())
+	return slices.Concat(conversationCommands(), sessionCommands(), modelCommands(), ruleCommands(), latheCommands())
 }
 
 // Find returns the command of a name or an alias.

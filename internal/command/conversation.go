@@ -14,34 +14,34 @@ import (
 	"github.com/lathe-dev/lathe/internal/session"
 )
 
-func talkCommands() []Command {
+func conversationCommands() []Command {
 	return []Command{
 		{
-			Name: "new", Aliases: []string{"clear", "reset"}, Group: groupTalk, Alone: true,
+			Name: "new", Aliases: []string{"clear", "reset"}, Group: groupConversation, Alone: true,
 			Help: "Start a new conversation; this one is kept",
 			Doc:  "The caches of files go with the old conversation. `/resume` brings it back.",
 			Run: func(ctx context.Context, h Host, _ string) (event.Output, error) {
-				return event.Output{}, h.Shelf().New(ctx)
+				return event.Output{}, h.Sessions().New(ctx)
 			},
 		},
 		{
-			Name: "retry", Group: groupTalk, Alone: true, Help: "Send the last prompt again, as a new branch",
+			Name: "retry", Group: groupConversation, Alone: true, Help: "Send the last prompt again, as a new branch",
 			Doc: "What the first try came to stays in the session; `/tree` leads back to it. Files are not changed back.", Run: retry,
 		},
 		{
-			Name: "rewind", Aliases: []string{"checkpoint"}, Group: groupTalk, Alone: true, Args: "[message]",
+			Name: "rewind", Aliases: []string{"checkpoint"}, Group: groupConversation, Alone: true, Args: "[message]",
 			Help: "Go back to before an earlier message and edit it",
 			Doc:  "The conversation goes on from there as another branch; nothing is deleted, and `/tree` leads back. Files are not changed back.",
 			Run:  rewind,
 		},
 		{
-			Name: "tree", Group: groupTalk, Alone: true, Args: "[message]", Help: "Show all branches of the conversation and go on from any message",
+			Name: "tree", Group: groupConversation, Alone: true, Args: "[message]", Help: "Show all branches of the conversation and go on from any message",
 			Run: tree,
 		},
-		{Name: "history", Group: groupTalk, Help: "Show the conversation, short", Args: "[count]", Run: history},
-		{Name: "copy", Group: groupTalk, Args: "[n]", Help: "Copy the last reply, or the n-th from the end", Run: copyReply},
+		{Name: "history", Group: groupConversation, Help: "Show the conversation, short", Args: "[count]", Run: history},
+		{Name: "copy", Group: groupConversation, Args: "[n]", Help: "Copy the last reply, or the n-th from the end", Run: copyReply},
 		{
-			Name: "export", Group: groupTalk, Args: "[md|html|json] [file]", Help: "Write the conversation to a file",
+			Name: "export", Group: groupConversation, Args: "[md|html|json] [file]", Help: "Write the conversation to a file",
 			Doc: "Without a file, one is made in the working folder. `json` is every entry of the log, one object per line. A file that exists is not overwritten.",
 			Complete: func(_ context.Context, _ Host, typed string) []event.Candidate {
 				return choices(typed, words("md", "html", "json"))
@@ -114,7 +114,7 @@ func onBranch(log *session.Session, all []said) []int {
 }
 
 func retry(ctx context.Context, h Host, _ string) (event.Output, error) {
-	log := h.Talk().Log()
+	log := h.Conversation().Log()
 	all := everything(log)
 	branch := onBranch(log, all)
 	for _, i := range slices.Backward(branch) {
@@ -122,7 +122,7 @@ func retry(ctx context.Context, h Host, _ string) (event.Output, error) {
 			continue
 		}
 		m := session.Typed(all[i].body.Message)
-		if err := h.Talk().Checkout(ctx, all[i].parent); err != nil {
+		if err := h.Conversation().Checkout(ctx, all[i].parent); err != nil {
 			return event.Output{}, err
 		}
 		return event.Output{Prompt: &m}, nil
@@ -131,7 +131,7 @@ func retry(ctx context.Context, h Host, _ string) (event.Output, error) {
 }
 
 func rewind(ctx context.Context, h Host, args string) (event.Output, error) {
-	log := h.Talk().Log()
+	log := h.Conversation().Log()
 	all := everything(log)
 	if args == "" {
 		return pickPrompt(log, all)
@@ -140,7 +140,7 @@ func rewind(ctx context.Context, h Host, args string) (event.Output, error) {
 		if s.id != args {
 			continue
 		}
-		if err := h.Talk().Checkout(ctx, s.parent); err != nil {
+		if err := h.Conversation().Checkout(ctx, s.parent); err != nil {
 			return event.Output{}, err
 		}
 		return event.Output{Insert: s.text()}, nil
@@ -161,12 +161,12 @@ func pickPrompt(log *session.Session, all []said) (event.Output, error) {
 }
 
 func tree(ctx context.Context, h Host, args string) (event.Output, error) {
-	log := h.Talk().Log()
+	log := h.Conversation().Log()
 	all := everything(log)
 	if args != "" {
 		for _, s := range all {
 			if s.id == args {
-				return event.Output{}, h.Talk().Checkout(ctx, s.end)
+				return event.Output{}, h.Conversation().Checkout(ctx, s.end)
 			}
 		}
 		return event.Output{}, fmt.Errorf("there is no message %q in this session; /tree lists them", args)
@@ -220,7 +220,7 @@ func history(_ context.Context, h Host, args string) (event.Output, error) {
 		return event.Output{}, err
 	}
 	var lines []string
-	for _, m := range h.Talk().Log().Messages() {
+	for _, m := range h.Conversation().Log().Messages() {
 		m = session.Typed(m)
 		text := short(m.PlainText(), 200)
 		switch {
@@ -263,7 +263,7 @@ func copyReply(_ context.Context, h Host, args string) (event.Output, error) {
 	if err != nil {
 		return event.Output{}, err
 	}
-	for _, m := range slices.Backward(h.Talk().Log().Messages()) {
+	for _, m := range slices.Backward(h.Conversation().Log().Messages()) {
 		if m.Role != "assistant" || strings.TrimSpace(m.PlainText()) == "" {
 			continue
 		}
@@ -297,7 +297,7 @@ func export(_ context.Context, h Host, args string) (event.Output, error) {
 	if !ok {
 		return event.Output{}, fmt.Errorf("cannot export as %q; the forms are md, html and json", name)
 	}
-	log := h.Talk().Log()
+	log := h.Conversation().Log()
 	if len(log.Messages()) == 0 {
 		return event.Output{}, errNothing
 	}
@@ -305,7 +305,7 @@ func export(_ context.Context, h Host, args string) (event.Output, error) {
 		file = "lathe-" + log.ID()[:13] + "." + form.ext
 	}
 	if !filepath.IsAbs(file) {
-		file = filepath.Join(h.Talk().Status().Dir, file)
+		file = filepath.Join(h.Conversation().Status().Dir, file)
 	}
 	f, err := os.OpenFile(file, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if errors.Is(err, os.ErrExist) {

@@ -25,7 +25,7 @@ func TestTheDocumentListsTheCommands(t *testing.T) {
 }
 
 func TestEveryCommandIsWhole(t *testing.T) {
-	groups := []string{groupTalk, groupShelf, groupModel, groupRules, groupLathe}
+	groups := []string{groupConversation, groupSessions, groupModel, groupRules, groupLathe}
 	seen := map[string]bool{}
 	for _, c := range All() {
 		if c.Name == "" || c.Help == "" || c.Run == nil || !slices.Contains(groups, c.Group) {

@@ -73,7 +73,7 @@ func help(_ context.Context, _ Host, args string) (event.Output, error) {
 // listed are the commands people see, group by group.
 func listed() []Command {
 	all := slices.DeleteFunc(All(), func(c Command) bool { return c.Hidden })
-	order := []string{groupTalk, groupShelf, groupModel, groupRules, groupLathe}
+	order := []string{groupConversation, groupSessions, groupModel, groupRules, groupLathe}
 	slices.SortStableFunc(all, func(a, b Command) int { return slices.Index(order, a.Group) - slices.Index(order, b.Group) })
 	return all
 }

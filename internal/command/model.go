@@ -25,12 +25,12 @@ func modelCommands() []Command {
 			},
 			Run: func(ctx context.Context, h Host, args string) (event.Output, error) {
 				if args == "" {
-					return pickModel(h, "model", "Model", h.Talk().Status().Model), nil
+					return pickModel(h, "model", "Model", h.Conversation().Status().Model), nil
 				}
-				if err := h.Talk().SetModel(ctx, args); err != nil {
+				if err := h.Conversation().SetModel(ctx, args); err != nil {
 					return event.Output{}, err
 				}
-				return text("The model is %s now.", code(h.Talk().Status().Model)), nil
+				return text("The model is %s now.", code(h.Conversation().Status().Model)), nil
 			},
 		},
 		{
@@ -71,7 +71,7 @@ func pickModel(h Host, name, title, current string) event.Output {
 // efforts are the levels that the present model takes.
 func efforts(h Host) []string {
 	levels := []string{"off", "low", "medium", "high", "xhigh", "max"}
-	now := h.Talk().Status().Model
+	now := h.Conversation().Status().Model
 	for _, m := range h.Setup().Models() {
 		if m.ID == now && len(m.Efforts) > 0 {
 			levels = append([]string{"off"}, slices.DeleteFunc(slices.Clone(m.Efforts), func(s string) bool { return s == "off" })...)
@@ -82,7 +82,7 @@ func efforts(h Host) []string {
 
 func effort(ctx context.Context, h Host, args string) (event.Output, error) {
 	levels := efforts(h)
-	now := cmp.Or(h.Talk().Status().Effort, "default")
+	now := cmp.Or(h.Conversation().Status().Effort, "default")
 	if args == "" {
 		p := &event.Pick{Title: "How hard to think", Command: "effort"}
 		for _, l := range levels {
@@ -98,14 +98,14 @@ func effort(ctx context.Context, h Host, args string) (event.Output, error) {
 	if level == "default" {
 		level = ""
 	}
-	if err := h.Talk().SetEffort(ctx, level); err != nil {
+	if err := h.Conversation().SetEffort(ctx, level); err != nil {
 		return event.Output{}, err
 	}
 	return text("The effort is %s now.", code(args)), nil
 }
 
 func status(_ context.Context, h Host, _ string) (event.Output, error) {
-	s, info := h.Talk().Status(), h.Talk().Log().Info()
+	s, info := h.Conversation().Status(), h.Conversation().Log().Info()
 	var b strings.Builder
 	row := func(name, format string, args ...any) {
 		fmt.Fprintf(&b, "- %s: %s\n", name, fmt.Sprintf(format, args...))
@@ -145,16 +145,16 @@ func usageLine(s event.Status) string {
 }
 
 func tokens(_ context.Context, h Host, _ string) (event.Output, error) {
-	s := h.Talk().Status()
+	s := h.Conversation().Status()
 	return text("- context: %s\n- whole session: %s", window(s), usageLine(s)), nil
 }
 
 func contextShares(ctx context.Context, h Host, _ string) (event.Output, error) {
-	shares, err := h.Talk().Shares(ctx)
+	shares, err := h.Conversation().Shares(ctx)
 	if err != nil {
 		return event.Output{}, err
 	}
-	s := h.Talk().Status()
+	s := h.Conversation().Status()
 	sum := 0
 	for _, p := range shares {
 		sum += p.Tokens
@@ -182,7 +182,7 @@ type bill struct{ replies, read, cached, written int }
 
 func cost(_ context.Context, h Host, _ string) (event.Output, error) {
 	bills := map[string]bill{}
-	for e := range h.Talk().Log().All() {
+	for e := range h.Conversation().Log().All() {
 		r, ok := e.Body.(session.Reply)
 		if !ok || r.Usage == nil {
 			continue
@@ -194,7 +194,7 @@ func cost(_ context.Context, h Host, _ string) (event.Output, error) {
 		b.written += r.Usage.Output
 		bills[r.Model] = b
 	}
-	s, info := h.Talk().Status(), h.Talk().Log().Info()
+	s, info := h.Conversation().Status(), h.Conversation().Log().Info()
 	var out strings.Builder
 	fmt.Fprintf(&out, "This session cost %s in %s.\n\n", dollars(s.CostUSD), plural(info.Turns, "turn"))
 	var models []string
@@ -211,7 +211,7 @@ func cost(_ context.Context, h Host, _ string) (event.Output, error) {
 }
 
 func cache(_ context.Context, h Host, _ string) (event.Output, error) {
-	s, c := h.Talk().Status(), h.Setup().Cache()
+	s, c := h.Conversation().Status(), h.Setup().Cache()
 	var b strings.Builder
 	fmt.Fprintf(&b, "- prompts: %.0f %% of the last request came from the provider's cache", 100*s.CacheHit)
 	if n := s.Usage.Prompt(); n > 0 {

@@ -57,7 +57,7 @@ func ruleCommands() []Command {
 }
 
 func mode(ctx context.Context, h Host, args string) (event.Output, error) {
-	modes, now := h.Rules().Modes(), string(h.Talk().Status().Mode)
+	modes, now := h.Rules().Modes(), string(h.Conversation().Status().Mode)
 	switch args {
 	case "":
 		p := &event.Pick{Title: "Permission mode", Command: "mode"}
@@ -67,14 +67,14 @@ func mode(ctx context.Context, h Host, args string) (event.Output, error) {
 		return event.Output{Pick: p}, nil
 	case "next":
 		cycle := []string{"default", "acceptEdits", "plan"}
-		return event.Output{}, h.Talk().SetMode(ctx, cycle[(slices.Index(cycle, now)+1)%len(cycle)])
+		return event.Output{}, h.Conversation().SetMode(ctx, cycle[(slices.Index(cycle, now)+1)%len(cycle)])
 	}
 	for _, m := range modes {
 		if strings.EqualFold(m, args) {
 			args = m
 		}
 	}
-	if err := h.Talk().SetMode(ctx, args); err != nil {
+	if err := h.Conversation().SetMode(ctx, args); err != nil {
 		return event.Output{}, err
 	}
 	return text("The mode is %s now: %s.", args, modeHelp[args]), nil
@@ -174,7 +174,7 @@ func addDir(ctx context.Context, h Host, args string) (event.Output, error) {
 	if args == "" {
 		return event.Output{}, errors.New("give the folder: /add-dir ../other")
 	}
-	dir, err := h.Work().AddDir(ctx, args)
+	dir, err := h.Workspace().AddDir(ctx, args)
 	if err != nil {
 		return event.Output{}, err
 	}
@@ -184,7 +184,7 @@ func addDir(ctx context.Context, h Host, args string) (event.Output, error) {
 func diff(ctx context.Context, h Host, args string) (event.Output, error) {
 	switch args {
 	case "git":
-		d, err := h.Work().Diff(ctx)
+		d, err := h.Workspace().Diff(ctx)
 		if err != nil {
 			return event.Output{}, err
 		}
@@ -196,7 +196,7 @@ func diff(ctx context.Context, h Host, args string) (event.Output, error) {
 	default:
 		return event.Output{}, fmt.Errorf("/diff takes nothing, or git; not %q", args)
 	}
-	all, err := h.Work().Changes(ctx)
+	all, err := h.Workspace().Changes(ctx)
 	if err != nil {
 		return event.Output{}, err
 	}
@@ -218,7 +218,7 @@ func undo(ctx context.Context, h Host, args string) (event.Output, error) {
 	case "":
 		return undoPlan(ctx, h)
 	case "all":
-		s, err := h.Work().Put(ctx)
+		s, err := h.Workspace().Put(ctx)
 		if err != nil {
 			return event.Output{}, err
 		}
@@ -228,7 +228,7 @@ func undo(ctx context.Context, h Host, args string) (event.Output, error) {
 		return text("%s put into git's stash (%s). /undo restore takes them back; so does: git stash apply %s",
 			plural(s.Total, "changed path"), code(s.Ref), s.Ref), nil
 	case "restore":
-		s, err := h.Work().Restore(ctx)
+		s, err := h.Workspace().Restore(ctx)
 		if err != nil {
 			return event.Output{}, err
 		}
@@ -238,7 +238,7 @@ func undo(ctx context.Context, h Host, args string) (event.Output, error) {
 }
 
 func undoPlan(ctx context.Context, h Host) (event.Output, error) {
-	s, err := h.Work().Stash(ctx)
+	s, err := h.Workspace().Stash(ctx)
 	if err != nil {
 		return event.Output{}, err
 	}
@@ -255,7 +255,7 @@ func undoPlan(ctx context.Context, h Host) (event.Output, error) {
 
 func tasks(ctx context.Context, h Host, args string) (event.Output, error) {
 	if id, ok := strings.CutPrefix(args, "end "); ok {
-		t, err := h.Work().EndTask(ctx, strings.TrimSpace(id))
+		t, err := h.Workspace().EndTask(ctx, strings.TrimSpace(id))
 		if err != nil {
 			return event.Output{}, err
 		}
@@ -265,7 +265,7 @@ func tasks(ctx context.Context, h Host, args string) (event.Output, error) {
 		Title: "In the background", Command: "tasks", Empty: "Nothing runs in the background.",
 		Actions: []event.PickAction{{Key: "ctrl+d", Label: "end", Command: "tasks end", Refresh: "tasks"}},
 	}
-	for _, t := range h.Work().Tasks() {
+	for _, t := range h.Workspace().Tasks() {
 		if args != "" && t.ID == args {
 			return text("%s: %s, %s. %s", t.ID, code(t.Title), t.State, outputOf(t)), nil
 		}

@@ -14,38 +14,38 @@ import (
 // maxListed is how many sessions a list shows.
 const maxListed = 500
 
-func shelfCommands() []Command {
+func sessionCommands() []Command {
 	return []Command{
 		{
-			Name: "resume", Aliases: []string{"continue"}, Group: groupShelf, Alone: true, Args: "[id or title]",
+			Name: "resume", Aliases: []string{"continue"}, Group: groupSessions, Alone: true, Args: "[id or title]",
 			Help: "Go on with an earlier session", Complete: completeSession,
 			Doc: "The beginning of an id is enough. Without one, the sessions of this folder are listed; `/resume all` lists those of every folder.",
 			Run: resume,
 		},
 		{
-			Name: "sessions", Group: groupShelf, Alone: true, Args: "[all]", Help: "List the sessions: open, rename or delete one",
+			Name: "sessions", Group: groupSessions, Alone: true, Args: "[all]", Help: "List the sessions: open, rename or delete one",
 			Doc: "Those of this folder, newest first; with `all` those of every folder. A deleted session goes to the trash and can be brought back for 30 days.",
 			Run: func(_ context.Context, h Host, args string) (event.Output, error) {
 				return pickSession(h, args == "all")
 			},
 		},
 		{
-			Name: "rename", Group: groupShelf, Args: "<title>", Help: "Name this session", Run: rename,
+			Name: "rename", Group: groupSessions, Args: "<title>", Help: "Name this session", Run: rename,
 		},
 		{
-			Name: "fork", Aliases: []string{"branch"}, Group: groupShelf, Alone: true, Args: "[title]", Help: "Go on in a copy of this session",
+			Name: "fork", Aliases: []string{"branch"}, Group: groupSessions, Alone: true, Args: "[title]", Help: "Go on in a copy of this session",
 			Doc: "The original stays as it is; `/resume` leads back to it.", Run: fork,
 		},
 		{
-			Name: "save", Group: groupShelf, Help: "Make sure the session is on the disk, and say where",
+			Name: "save", Group: groupSessions, Help: "Make sure the session is on the disk, and say where",
 			Doc: "Sessions are written as they happen; this also waits until the disk has everything.", Run: save,
 		},
 		{
-			Name: "delete-session", Group: groupShelf, Args: "<id>", Help: "Delete a session; it can be brought back",
+			Name: "delete-session", Group: groupSessions, Args: "<id>", Help: "Delete a session; it can be brought back",
 			Doc: "It goes to the trash, from where `/restore-session` brings it back for 30 days.", Complete: completeSession, Run: deleteSession,
 		},
-		{Name: "restore-session", Group: groupShelf, Args: "<id>", Help: "Bring a deleted session back", Run: restoreSession},
-		{Name: "rename-session", Group: groupShelf, Hidden: true, Args: "<id> <title>", Help: "Name another session", Run: renameSession},
+		{Name: "restore-session", Group: groupSessions, Args: "<id>", Help: "Bring a deleted session back", Run: restoreSession},
+		{Name: "rename-session", Group: groupSessions, Hidden: true, Args: "<id> <title>", Help: "Name another session", Run: renameSession},
 	}
 }
 
@@ -53,14 +53,14 @@ func resume(ctx context.Context, h Host, args string) (event.Output, error) {
 	if args == "" || args == "all" {
 		return pickSession(h, args == "all")
 	}
-	info, err := h.Shelf().Store().Find(h.Shelf().Dir(), args)
+	info, err := h.Sessions().Store().Find(h.Sessions().Dir(), args)
 	if err != nil {
 		return event.Output{}, err
 	}
-	if info.ID == h.Talk().Log().ID() {
+	if info.ID == h.Conversation().Log().ID() {
 		return text("This session is open already."), nil
 	}
-	return event.Output{}, h.Shelf().Open(ctx, info.ID)
+	return event.Output{}, h.Sessions().Open(ctx, info.ID)
 }
 
 func pickSession(h Host, all bool) (event.Output, error) {
@@ -71,15 +71,15 @@ func pickSession(h Host, all bool) (event.Output, error) {
 			{Key: "ctrl+d", Label: "delete", Command: "delete-session", Undo: "restore-session", Refresh: "sessions"},
 		},
 	}
-	dir := h.Shelf().Dir()
+	dir := h.Sessions().Dir()
 	if all {
 		p.Title, p.Empty, dir = "All sessions", "There is no session yet.", ""
 		for i := range p.Actions {
 			p.Actions[i].Refresh = "sessions all"
 		}
 	}
-	current := h.Talk().Log().ID()
-	for info, err := range h.Shelf().Store().List(dir) {
+	current := h.Conversation().Log().ID()
+	for info, err := range h.Sessions().Store().List(dir) {
 		if err != nil || info.Agent != "" || info.FirstPrompt == "" {
 			continue // what cannot be read cannot be resumed; lathe session verify tells more
 		}
@@ -117,7 +117,7 @@ func sessionItem(info session.Info, current string) event.PickItem {
 
 func completeSession(_ context.Context, h Host, typed string) []event.Candidate {
 	var all []event.Candidate
-	for info, err := range h.Shelf().Store().List(h.Shelf().Dir()) {
+	for info, err := range h.Sessions().Store().List(h.Sessions().Dir()) {
 		if err != nil || info.Agent != "" || info.FirstPrompt == "" {
 			continue
 		}
@@ -133,7 +133,7 @@ func rename(ctx context.Context, h Host, args string) (event.Output, error) {
 		return event.Output{}, errors.New("give the title: /rename fix the login")
 	}
 	title := short(args, 100)
-	if err := h.Talk().Log().SetTitle(ctx, title); err != nil {
+	if err := h.Conversation().Log().SetTitle(ctx, title); err != nil {
 		return event.Output{}, err
 	}
 	return text("This session is called %s now.", code(title)), nil
@@ -144,14 +144,14 @@ func renameSession(ctx context.Context, h Host, args string) (event.Output, erro
 	if strings.TrimSpace(title) == "" {
 		return event.Output{}, errors.New("give the session and its title: /rename-session ID TITLE")
 	}
-	if id == h.Talk().Log().ID() {
+	if id == h.Conversation().Log().ID() {
 		return rename(ctx, h, title)
 	}
-	info, err := h.Shelf().Store().Find(h.Shelf().Dir(), id)
+	info, err := h.Sessions().Store().Find(h.Sessions().Dir(), id)
 	if err != nil {
 		return event.Output{}, err
 	}
-	s, err := h.Shelf().Store().Open(ctx, info.ID)
+	s, err := h.Sessions().Store().Open(ctx, info.ID)
 	if err != nil {
 		return event.Output{}, err
 	}
@@ -163,15 +163,15 @@ func renameSession(ctx context.Context, h Host, args string) (event.Output, erro
 }
 
 func fork(ctx context.Context, h Host, args string) (event.Output, error) {
-	if len(h.Talk().Log().Messages()) == 0 {
+	if len(h.Conversation().Log().Messages()) == 0 {
 		return event.Output{}, errNothing
 	}
-	from := h.Talk().Log().ID()
-	if err := h.Shelf().Fork(ctx); err != nil {
+	from := h.Conversation().Log().ID()
+	if err := h.Sessions().Fork(ctx); err != nil {
 		return event.Output{}, err
 	}
 	if args != "" {
-		if err := h.Talk().Log().SetTitle(ctx, short(args, 100)); err != nil {
+		if err := h.Conversation().Log().SetTitle(ctx, short(args, 100)); err != nil {
 			return event.Output{}, err
 		}
 	}
@@ -179,7 +179,7 @@ func fork(ctx context.Context, h Host, args string) (event.Output, error) {
 }
 
 func save(ctx context.Context, h Host, _ string) (event.Output, error) {
-	log := h.Talk().Log()
+	log := h.Conversation().Log()
 	if err := log.Sync(ctx); err != nil {
 		return event.Output{}, err
 	}
@@ -194,14 +194,14 @@ func deleteSession(_ context.Context, h Host, args string) (event.Output, error)
 		}
 		return out, err
 	}
-	info, err := h.Shelf().Store().Find(h.Shelf().Dir(), args)
+	info, err := h.Sessions().Store().Find(h.Sessions().Dir(), args)
 	if err != nil {
 		return event.Output{}, err
 	}
-	if info.ID == h.Talk().Log().ID() {
+	if info.ID == h.Conversation().Log().ID() {
 		return event.Output{}, errors.New("this session is the one in front; start another with /new first")
 	}
-	if err := h.Shelf().Store().Trash(info.ID); err != nil {
+	if err := h.Sessions().Store().Trash(info.ID); err != nil {
 		return event.Output{}, err
 	}
 	return text("Deleted %s. /restore-session %s brings it back for 30 days.", code(short(cmp.Or(info.Title, info.FirstPrompt, info.ID), 60)), info.ID), nil
@@ -211,7 +211,7 @@ func restoreSession(_ context.Context, h Host, args string) (event.Output, error
 	if args == "" {
 		return event.Output{}, errors.New("give the id that /delete-session told")
 	}
-	if err := h.Shelf().Store().Restore(args); err != nil {
+	if err := h.Sessions().Store().Restore(args); err != nil {
 		return event.Output{}, err
 	}
 	return text("The session is back; /resume %s opens it.", args), nil

@@ -55,7 +55,7 @@ func state(now tool.BackgroundShell) string {
 	return fmt.Sprintf("%s, exit code %d", now.Status, now.ExitCode)
 }
 
-func (w work) Tasks() []command.Task {
+func (w workspace) Tasks() []command.Task {
 	var out []command.Task
 	for _, now := range w.c.session().Background().List() {
 		out = append(out, command.Task{
@@ -65,7 +65,7 @@ func (w work) Tasks() []command.Task {
 	return out
 }
 
-func (w work) EndTask(ctx context.Context, id string) (command.Task, error) {
+func (w workspace) EndTask(ctx context.Context, id string) (command.Task, error) {
 	now, err := w.c.session().Background().Kill(ctx, id)
 	return command.Task{ID: now.ID, Title: now.Command, State: state(now)}, err
 }

@@ -27,7 +27,7 @@ func (c *Console) Complete(ctx context.Context, q event.Query) []event.Candidate
 		out := cmd.Complete(ctx, host{c}, q.Text)
 		return out[:min(limit, len(out))]
 	case event.QueryHistory:
-		return c.past.search(q.Text, q.Limit)
+		return c.prompts.search(q.Text, q.Limit)
 	case event.QueryFile:
 		return c.files(ctx, q.Text, limit)
 	}

@@ -82,7 +82,7 @@ type Console struct {
 	model    string        // chosen and not in the journal yet
 	mode     permission.Mode
 	index    *files.Index // of the session in front
-	past     *past
+	prompts  *promptHistory
 	used     *usage
 	titled   bool     // a title was asked for
 	sideCost float64  // US dollars of requests beside the conversation
@@ -102,7 +102,7 @@ func Open(ctx context.Context, o Options) (*Console, error) {
 	c.ctx, c.stop = context.WithCancel(context.WithoutCancel(ctx))
 	c.events = &Reader{c: c, sub: bus.Subscribe(c.ctx, event.Options{})}
 	state := o.Instance.Config().Paths().StateHome
-	c.past = newPast(state, o.Instance.Dir())
+	c.prompts = newPromptHistory(state, o.Instance.Dir())
 	c.used = newUsage(state)
 	watched := bus.Subscribe(c.ctx, event.Options{NoDeltas: true})
 	o.Session.Bus = bus
@@ -292,7 +292,7 @@ func (c *Console) Steer(m llm.Message, after bool) bool {
 // remember keeps a prompt in the history, and which files it named, so that they come first in completion.
 func (c *Console) remember(m llm.Message) {
 	text := m.PlainText()
-	c.past.add(text)
+	c.prompts.add(text)
 	c.mu.Lock()
 	index := c.index
 	c.mu.Unlock()
@@ -374,10 +374,10 @@ func (c *Console) Questions() []event.Event { return c.bus.Questions() }
 func (c *Console) Command(ctx context.Context, name, args string) (event.Output, error) {
 	switch name {
 	case "!":
-		c.past.add("!" + args)
+		c.prompts.add("!" + args)
 		return event.Output{}, c.runShell(ctx, args)
 	case "#":
-		c.past.add("#" + args)
+		c.prompts.add("#" + args)
 		return c.addMemory(args)
 	case "background":
 		return c.background()

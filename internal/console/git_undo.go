@@ -23,10 +23,10 @@ func quote(s string) (string, error) {
 	return string(b), err
 }
 
-// work is the working folder, for commands.
-type work struct{ c *Console }
+// workspace is the working folder, for commands.
+type workspace struct{ c *Console }
 
-func (w work) AddDir(_ context.Context, dir string) (string, error) {
+func (w workspace) AddDir(_ context.Context, dir string) (string, error) {
 	if rest, ok := strings.CutPrefix(dir, "~/"); ok {
 		dir = filepath.Join(w.c.inst.Config().Paths().Home, rest)
 	}
@@ -34,7 +34,7 @@ func (w work) AddDir(_ context.Context, dir string) (string, error) {
 }
 
 // Changes joins what the session's own edits changed, file by file in the order of the first change.
-func (w work) Changes(context.Context) ([]event.Diff, error) {
+func (w workspace) Changes(context.Context) ([]event.Diff, error) {
 	var out []event.Diff
 	for e := range w.c.session().Log().Entries() {
 		end, ok := e.Body.(session.CallEnd)
@@ -64,7 +64,7 @@ const maxDiff = 512 << 10
 // gitTime is how long git may take where the user waits for it.
 const gitTime = 20 * time.Second
 
-func (w work) repo() (*git.Git, git.Repo, error) {
+func (w workspace) repo() (*git.Git, git.Repo, error) {
 	repo, ok := git.Find(w.c.session().Dir())
 	if !ok {
 		return nil, repo, errors.New("this folder is in no git repository")
@@ -75,7 +75,7 @@ func (w work) repo() (*git.Git, git.Repo, error) {
 }
 
 // Diff shows what differs from the last commit, and what git does not know yet.
-func (w work) Diff(ctx context.Context) (string, error) {
+func (w workspace) Diff(ctx context.Context) (string, error) {
 	g, repo, err := w.repo()
 	if err != nil {
 		return "", err
@@ -108,7 +108,7 @@ func (w work) Diff(ctx context.Context) (string, error) {
 const listed = 30
 
 // Stash lists what Put would put away.
-func (w work) Stash(ctx context.Context) (command.Stash, error) {
+func (w workspace) Stash(ctx context.Context) (command.Stash, error) {
 	g, repo, err := w.repo()
 	if err != nil {
 		return command.Stash{}, err
@@ -133,7 +133,7 @@ func (w work) Stash(ctx context.Context) (command.Stash, error) {
 }
 
 // Put puts the changes into the stash with untracked files, and remembers the commit that has them.
-func (w work) Put(ctx context.Context) (command.Stash, error) {
+func (w workspace) Put(ctx context.Context) (command.Stash, error) {
 	s, err := w.Stash(ctx)
 	if err != nil || s.Total == 0 {
 		return s, err
@@ -188,10 +188,12 @@ func filtered(ctx context.Context, g *git.Git, repo git.Repo) string {
 }
 
 // stashFile remembers the last stash, for all sessions.
-func (w work) stashFile() string { return filepath.Join(w.c.inst.Config().Paths().StateHome, "undo") }
+func (w workspace) stashFile() string {
+	return filepath.Join(w.c.inst.Config().Paths().StateHome, "undo")
+}
 
 // Restore applies what Put put away last. The stash keeps it.
-func (w work) Restore(ctx context.Context) (command.Stash, error) {
+func (w workspace) Restore(ctx context.Context) (command.Stash, error) {
 	g, repo, err := w.repo()
 	if err != nil {
 		return command.Stash{}, err

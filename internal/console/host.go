@@ -21,19 +21,21 @@ import (
 // host is the console as commands see it.
 type host struct{ c *Console }
 
-func (h host) Talk() command.Talk   { return talk(h) }
-func (h host) Shelf() command.Shelf { return shelf(h) }
-func (h host) Rules() command.Rules { return rules(h) }
-func (h host) Setup() command.Setup { return setup(h) }
-func (h host) Work() command.Work   { return work(h) }
+func (h host) Conversation() command.Conversation { return conversation(h) }
+func (h host) Sessions() command.Sessions         { return sessions(h) }
+func (h host) Rules() command.Rules               { return rules(h) }
+func (h host) Setup() command.Setup               { return setup(h) }
+func (h host) Workspace() command.Workspace       { return workspace(h) }
 
-type talk struct{ c *Console }
+type conversation struct{ c *Console }
 
-func (t talk) Status() event.Status                             { return t.c.status() }
-func (t talk) Log() *session.Session                            { return t.c.session().Log() }
-func (t talk) Checkout(ctx context.Context, entry string) error { return t.c.checkout(ctx, entry) }
+func (t conversation) Status() event.Status  { return t.c.status() }
+func (t conversation) Log() *session.Session { return t.c.session().Log() }
+func (t conversation) Checkout(ctx context.Context, entry string) error {
+	return t.c.checkout(ctx, entry)
+}
 
-func (t talk) SetModel(ctx context.Context, id string) error {
+func (t conversation) SetModel(ctx context.Context, id string) error {
 	s := t.c.session()
 	if err := s.SetModel(ctx, id); err != nil {
 		return err
@@ -41,12 +43,12 @@ func (t talk) SetModel(ctx context.Context, id string) error {
 	return t.c.choose(ctx, func() { t.c.model = id }, func(log *session.Session) error { return log.SetModel(ctx, id) })
 }
 
-func (t talk) SetEffort(_ context.Context, level string) error {
+func (t conversation) SetEffort(_ context.Context, level string) error {
 	t.c.session().SetEffort(llm.Effort(level))
 	return nil
 }
 
-func (t talk) SetMode(ctx context.Context, mode string) error {
+func (t conversation) SetMode(ctx context.Context, mode string) error {
 	if err := t.c.session().SetMode(ctx, permission.Mode(mode)); err != nil {
 		return err
 	}
@@ -67,7 +69,7 @@ func (c *Console) choose(_ context.Context, later func(), now func(*session.Sess
 }
 
 // Shares estimates what the next request is made of.
-func (t talk) Shares(ctx context.Context) ([]command.Share, error) {
+func (t conversation) Shares(ctx context.Context) ([]command.Share, error) {
 	s := t.c.session()
 	system, err := s.System(ctx)
 	if err != nil {
@@ -124,18 +126,18 @@ func largest(byTool map[string]int) string {
 	return strings.Join(out, ", ")
 }
 
-type shelf struct{ c *Console }
+type sessions struct{ c *Console }
 
-func (s shelf) Store() *session.Store { return s.c.inst.Store() }
-func (s shelf) Dir() string           { return s.c.inst.Dir() }
-func (s shelf) New(ctx context.Context) error {
+func (s sessions) Store() *session.Store { return s.c.inst.Store() }
+func (s sessions) Dir() string           { return s.c.inst.Dir() }
+func (s sessions) New(ctx context.Context) error {
 	return s.c.open(ctx, app.SessionOptions{})
 }
 
-func (s shelf) Open(ctx context.Context, id string) error {
+func (s sessions) Open(ctx context.Context, id string) error {
 	return s.c.open(ctx, app.SessionOptions{Resume: id})
 }
-func (s shelf) Fork(ctx context.Context) error { return s.c.fork(ctx) }
+func (s sessions) Fork(ctx context.Context) error { return s.c.fork(ctx) }
 
 type rules struct{ c *Console }
 

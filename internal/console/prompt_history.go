@@ -18,8 +18,8 @@ import (
 	"github.com/lathe-dev/lathe/internal/event"
 )
 
-// past is the prompt history: a file that several processes append to, each line one prompt.
-type past struct {
+// promptHistory is the prompt history: a file that several processes append to, each line one prompt.
+type promptHistory struct {
 	path string
 	dir  string
 
@@ -36,20 +36,20 @@ type recalled struct {
 }
 
 const (
-	pastMax   = 5_000     // prompts that are kept
-	pastBytes = 8 << 20   // a file above this is cut down
-	pastLine  = 256 << 10 // a longer prompt is not kept
+	historyMax   = 5_000     // prompts that are kept
+	historyBytes = 8 << 20   // a file above this is cut down
+	historyLine  = 256 << 10 // a longer prompt is not kept
 )
 
-func newPast(state, dir string) *past {
-	return &past{path: filepath.Join(state, "history.jsonl"), dir: dir}
+func newPromptHistory(state, dir string) *promptHistory {
+	return &promptHistory{path: filepath.Join(state, "history.jsonl"), dir: dir}
 }
 
 // add appends a prompt, unless it is the same as the one before it. A history that cannot be written is no
 // reason to fail: the next prompt tries again.
-func (p *past) add(text string) {
+func (p *promptHistory) add(text string) {
 	text = strings.TrimSpace(text)
-	if text == "" || len(text) > pastLine {
+	if text == "" || len(text) > historyLine {
 		return
 	}
 	p.mu.Lock()
@@ -71,7 +71,7 @@ func (p *past) add(text string) {
 
 // write appends one line under the lock, which keeps it from being lost when another process cuts the file
 // down.
-func (p *past) write(line []byte) error {
+func (p *promptHistory) write(line []byte) error {
 	if err := os.MkdirAll(filepath.Dir(p.path), 0o700); err != nil {
 		return err
 	}
@@ -89,21 +89,21 @@ func (p *past) write(line []byte) error {
 	if err = errors.Join(err, statErr, f.Close()); err != nil {
 		return err
 	}
-	if st.Size() > pastBytes {
+	if st.Size() > historyBytes {
 		return p.cut()
 	}
 	return nil
 }
 
 // cut keeps the newest prompts, half of what is allowed at most.
-func (p *past) cut() error {
+func (p *promptHistory) cut() error {
 	b, err := os.ReadFile(p.path)
 	if err != nil {
 		return err
 	}
 	lines := bytes.SplitAfter(b, []byte("\n"))
 	size, from := 0, len(lines)
-	for from > 0 && len(lines)-from < pastMax && size+len(lines[from-1]) < pastBytes/2 {
+	for from > 0 && len(lines)-from < historyMax && size+len(lines[from-1]) < historyBytes/2 {
 		from--
 		size += len(lines[from])
 	}
@@ -115,7 +115,7 @@ func (p *past) cut() error {
 }
 
 // read takes in what was appended since the last time, by whomever.
-func (p *past) read() {
+func (p *promptHistory) read() {
 	f, err := os.Open(p.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return
@@ -150,7 +150,7 @@ func (p *past) read() {
 			p.all = append(p.all, one)
 		}
 	}
-	if n := len(p.all) - pastMax; n > 0 {
+	if n := len(p.all) - historyMax; n > 0 {
 		p.all = slices.Clone(p.all[n:])
 	}
 }
@@ -161,7 +161,7 @@ func (r recalled) same(o recalled) bool {
 
 // search lists earlier prompts that contain a text, newest first, those of this folder before the others,
 // each once.
-func (p *past) search(text string, limit int) []event.Candidate {
+func (p *promptHistory) search(text string, limit int) []event.Candidate {
 	p.mu.Lock()
 	p.read()
 	all := p.all[:len(p.all):len(p.all)]

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-func texts(p *past, text string) (out []string) {
+func texts(p *promptHistory, text string) (out []string) {
 	for _, c := range p.search(text, 0) {
 		out = append(out, c.Text)
 	}
@@ -18,7 +18,7 @@ func texts(p *past, text string) (out []string) {
 
 func TestHistoryOfThisFolderComesFirst(t *testing.T) {
 	state := t.TempDir()
-	a, b := newPast(state, "/a"), newPast(state, "/b")
+	a, b := newPromptHistory(state, "/a"), newPromptHistory(state, "/b")
 	a.add("one")
 	b.add("two")
 	a.add("three")
@@ -43,33 +43,33 @@ func TestHistoryIsSharedByProcesses(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range 4 {
 		wg.Go(func() {
-			p := newPast(state, "/a") // each with a view of its own
+			p := newPromptHistory(state, "/a") // each with a view of its own
 			for j := range 25 {
 				p.add(fmt.Sprintf("prompt %d of %d", j, i))
 			}
 		})
 	}
 	wg.Wait()
-	if got := texts(newPast(state, "/a"), "prompt"); len(got) != 100 {
+	if got := texts(newPromptHistory(state, "/a"), "prompt"); len(got) != 100 {
 		t.Errorf("%d prompts", len(got))
 	}
 }
 
 func TestHistoryIsBounded(t *testing.T) {
 	state := t.TempDir()
-	p := newPast(state, "/a")
+	p := newPromptHistory(state, "/a")
 	big := strings.Repeat("x", 200<<10)
 	for i := range 60 {
 		p.add(fmt.Sprint(i, big))
 	}
 	st, err := os.Stat(filepath.Join(state, "history.jsonl"))
-	if err != nil || st.Size() > pastBytes {
+	if err != nil || st.Size() > historyBytes {
 		t.Fatalf("%v %v", st.Size(), err)
 	}
 	if got := texts(p, ""); len(got) < 10 || !strings.HasPrefix(got[0], "59") {
 		t.Errorf("%d prompts, first %.10s", len(got), got[0])
 	}
-	p.add(strings.Repeat("y", pastLine+1)) // longer than is kept
+	p.add(strings.Repeat("y", historyLine+1)) // longer than is kept
 	if got := texts(p, "y"); len(got) != 0 {
 		t.Error("it was kept")
 	}
@@ -80,7 +80,7 @@ func TestABrokenHistoryIsNoReasonToFail(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(state, "history.jsonl"), []byte("{\"text\":\"ok\"}\nnonsense\n\x00\xff\n{\"te"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p := newPast(state, "/a")
+	p := newPromptHistory(state, "/a")
 	if got := texts(p, ""); len(got) != 1 || got[0] != "ok" {
 		t.Errorf("%v", got)
 	}
