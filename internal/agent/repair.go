@@ -22,7 +22,7 @@ const (
 // replies in a row. Messages that need no change keep their Parts slice. Repair is deterministic, and
 // repairing twice changes nothing.
 func Repair(msgs []llm.Message, model, provider string) []llm.Message {
-	r := newRepair(model, provider)
+	r := newRepair(llm.ModelInfo{ID: model, Provider: provider})
 	for _, m := range msgs {
 		r.add(m)
 	}
@@ -31,18 +31,18 @@ func Repair(msgs []llm.Message, model, provider string) []llm.Message {
 
 // repair takes messages one by one.
 type repair struct {
-	model, provider string
-	out             []llm.Message   // what no later message can change
-	ids             map[string]bool // call ids in use
-	open            []llm.ToolCall  // calls of the last reply that wait for results, under the ids they are sent with
-	renamed         map[string]string
-	results         map[string]llm.ToolResult
-	whole           *llm.Message  // the user message that may serve as the results as it is
-	rest            []llm.Message // other user parts seen before the results were settled
+	model   llm.ModelInfo
+	out     []llm.Message   // what no later message can change
+	ids     map[string]bool // call ids in use
+	open    []llm.ToolCall  // calls of the last reply that wait for results, under the ids they are sent with
+	renamed map[string]string
+	results map[string]llm.ToolResult
+	whole   *llm.Message  // the user message that may serve as the results as it is
+	rest    []llm.Message // other user parts seen before the results were settled
 }
 
-func newRepair(model, provider string) *repair {
-	return &repair{model: model, provider: provider, ids: map[string]bool{}}
+func newRepair(model llm.ModelInfo) *repair {
+	return &repair{model: model, ids: map[string]bool{}}
 }
 
 func (r *repair) add(m llm.Message) {
@@ -98,9 +98,10 @@ func (r *repair) replyParts(m llm.Message) ([]llm.Part, []llm.ToolCall) {
 		case llm.Text:
 			return p, strings.TrimSpace(p.Text) != ""
 		case llm.Reasoning:
-			return p, (p.Text != "" || p.Signature != "" || p.Data != "") && (m.Model == "" || m.Model == r.model)
+			said := p.Text != "" || p.Signature != "" || p.Data != "" || p.Opaque != nil
+			return p, said && (m.Model == "" || m.Model == r.model.ID) && r.model.Owns(p.Provider)
 		case llm.Opaque:
-			return p, p.Provider == r.provider
+			return p, r.model.Owns(p.Provider)
 		case llm.ToolCall:
 			if p.Name == "" {
 				return p, false
@@ -270,7 +271,7 @@ type repairer struct {
 
 func (r *repairer) repair(msgs []llm.Message, revision int, info llm.ModelInfo) []llm.Message {
 	if r.revision != revision || r.stale(msgs, info) {
-		*r = repairer{fold: newRepair(info.ID, info.Provider), revision: revision}
+		*r = repairer{fold: newRepair(info), revision: revision}
 	}
 	for _, m := range msgs[r.seen:] {
 		r.fold.add(m)
@@ -280,7 +281,8 @@ func (r *repairer) repair(msgs []llm.Message, revision int, info llm.ModelInfo) 
 }
 
 func (r *repairer) stale(msgs []llm.Message, info llm.ModelInfo) bool {
-	return r.fold == nil || r.fold.model != info.ID || r.fold.provider != info.Provider || r.seen > len(msgs) ||
+	return r.fold == nil || r.fold.model.ID != info.ID || r.fold.model.Provider != info.Provider ||
+		r.fold.model.Host != info.Host || r.seen > len(msgs) ||
 		(r.seen > 0 && !sameParts(msgs[r.seen-1], r.last))
 }
 

@@ -197,3 +197,24 @@ func TestRepairKeepsSoundMessagesAsTheyAre(t *testing.T) {
 		t.Errorf("reasoning of another model was kept: %+v", out[1])
 	}
 }
+
+func TestWhatOneHostSignedIsNotKeptForAnother(t *testing.T) {
+	const ours, theirs = "claude@api.example", "claude@gateway.example"
+	msgs := []llm.Message{llm.UserText("go"), {Role: llm.Assistant, Model: "m", Parts: []llm.Part{
+		llm.Reasoning{Text: "ours", Signature: "s", Provider: ours},
+		llm.Reasoning{Text: "theirs", Signature: "s", Provider: theirs},
+		llm.Reasoning{Opaque: &llm.Opaque{Provider: ours, JSON: []byte("{}")}, Provider: ours},
+		llm.Opaque{Provider: ours, JSON: []byte("{}")},
+		llm.Opaque{Provider: theirs, JSON: []byte("{}")},
+		llm.Text{Text: "hi"},
+	}}, llm.UserText("on")}
+	r := newRepair(llm.ModelInfo{ID: "m", Provider: "anthropic", Host: ours})
+	for _, m := range msgs {
+		r.add(m)
+	}
+	was := msgs[1].Parts
+	want := []llm.Part{was[0], was[2], was[3], was[5]}
+	if d := cmp.Diff(want, r.history()[1].Parts); d != "" {
+		t.Error(d)
+	}
+}

@@ -20,6 +20,8 @@ import (
 	"context"
 	"encoding/json"
 	"iter"
+	"net/url"
+	"strings"
 	"time"
 )
 
@@ -64,8 +66,9 @@ type Part interface{ part() }
 
 // Text is plain text.
 type Text struct {
-	Text   string `json:"text"`
-	Origin Origin `json:"origin,omitempty"` // stored, never sent
+	Text   string  `json:"text"`
+	Origin Origin  `json:"origin,omitempty"` // stored, never sent
+	Opaque *Opaque `json:"opaque,omitempty"` // data that the provider wants back with the text, or nil
 }
 
 // Origin says who put a text into a user message.
@@ -82,12 +85,14 @@ const (
 	OriginSummary  Origin = "summary"  // of what a compaction replaced
 )
 
-// Reasoning is what a model thought. Signature and Data are the provider's and go back unchanged.
-// A redacted block has Data and no Text.
+// Reasoning is a model's thinking. Signature, Data and Opaque go back unchanged, to the host that made them
+// and to no other. A redacted block has Data and no Text.
 type Reasoning struct {
-	Text      string `json:"text"`
-	Signature string `json:"signature,omitempty"`
-	Data      string `json:"data,omitempty"`
+	Text      string  `json:"text"`
+	Signature string  `json:"signature,omitempty"`
+	Data      string  `json:"data,omitempty"`
+	Provider  string  `json:"provider,omitempty"` // the host (see HostID) whose Signature and Data these are; "" in old sessions
+	Opaque    *Opaque `json:"opaque,omitempty"`
 }
 
 // Media is an image (or another file) by value.
@@ -104,6 +109,8 @@ type ToolCall struct {
 	Name  string          `json:"name"`
 	Input json.RawMessage `json:"input"`
 	Raw   string          `json:"raw,omitempty"`
+
+	Opaque *Opaque `json:"opaque,omitempty"` // data that the provider wants back with the call, or nil
 }
 
 // ToolResult answers the call with the same id. Parts are Text and Media only.
@@ -114,11 +121,22 @@ type ToolResult struct {
 	IsError bool
 }
 
-// Opaque is a block of one provider that lathe does not interpret (a server-side tool, say); it goes back
-// to the same provider byte for byte and to no other.
+// Opaque is data of one host that lathe does not interpret. It goes back to the same host byte for byte and
+// to no other (ModelInfo.Owns). It is a part of its own (a block of a server-side tool, say), or belongs to
+// another part (a signature of its thought).
 type Opaque struct {
-	Provider string          `json:"provider"`
+	Provider string          `json:"provider"` // the host, see HostID
 	JSON     json.RawMessage `json:"json"`
+}
+
+// HostID names a host as the owner of opaque data: the provider's configured name and the host (with its
+// port) of the address it is called at. Two gateways that speak the same wire are two hosts.
+func HostID(name, baseURL string) string {
+	u, err := url.Parse(baseURL)
+	if err != nil || u.Host == "" {
+		return name
+	}
+	return name + "@" + strings.ToLower(u.Host)
 }
 
 func (Text) part()       {}
@@ -138,18 +156,32 @@ type Usage struct {
 	CacheWrite1h int  `json:"cache_write_1h,omitempty"` // the part written for one hour
 	Reasoning    int  `json:"reasoning,omitempty"`      // the part of Output spent on reasoning, if told
 	Estimated    bool `json:"estimated,omitempty"`      // the provider gave none; lathe counted characters
+
+	CostUSD *float64 `json:"cost_usd,omitempty"` // what the provider says it charges, or nil; it counts before any price list
 }
 
 // Prompt is the number of tokens the model read.
 func (u Usage) Prompt() int { return u.Input + u.CacheRead + u.CacheWrite }
 
-// Add returns the sum of two usages.
+// Add returns the sum of two usages. It has a told cost only if both have one: the price of a sum of which
+// one half was told cannot be worked out from its tokens. A usage without tokens and cost counts as nothing.
 func (u Usage) Add(v Usage) Usage {
+	switch (Usage{}) {
+	case u:
+		return v
+	case v:
+		return u
+	}
+	var cost *float64
+	if u.CostUSD != nil && v.CostUSD != nil {
+		sum := *u.CostUSD + *v.CostUSD
+		cost = &sum
+	}
 	return Usage{
 		Input: u.Input + v.Input, Output: u.Output + v.Output,
 		CacheRead: u.CacheRead + v.CacheRead, CacheWrite: u.CacheWrite + v.CacheWrite,
 		CacheWrite1h: u.CacheWrite1h + v.CacheWrite1h, Reasoning: u.Reasoning + v.Reasoning,
-		Estimated: u.Estimated || v.Estimated,
+		Estimated: u.Estimated || v.Estimated, CostUSD: cost,
 	}
 }
 
@@ -278,9 +310,13 @@ type Price struct {
 	CacheWrite float64 `json:"cache_write,omitempty"`
 }
 
-// Cost is the price of a usage in US dollars. One-hour cache writes cost 1.6 times the five-minute ones
-// (Anthropic: 2x against 1.25x of the input price).
+// Cost is the price of a usage in US dollars: what the provider told, else what the tokens cost by the price
+// list. One-hour cache writes cost 1.6 times the five-minute ones (Anthropic: 2x against 1.25x of the input
+// price).
 func (p Price) Cost(u Usage) float64 {
+	if u.CostUSD != nil {
+		return *u.CostUSD
+	}
 	five := float64(u.CacheWrite - u.CacheWrite1h)
 	sum := float64(u.Input)*p.Input + float64(u.Output)*p.Output +
 		float64(u.CacheRead)*p.CacheRead + five*p.CacheWrite + float64(u.CacheWrite1h)*p.CacheWrite*1.6
@@ -291,6 +327,7 @@ func (p Price) Cost(u Usage) float64 {
 type ModelInfo struct {
 	ID            string
 	Provider      string // the wire's name: "anthropic", "openai"
+	Host          string // who answers, see HostID; "" for a model that is only looked up
 	Name          string
 	Known         bool
 	ContextWindow int // tokens
@@ -299,4 +336,10 @@ type ModelInfo struct {
 	Efforts       []Effort // levels it takes, lowest first; empty: none
 	Images        bool
 	Price         Price
+}
+
+// Owns reports whether opaque data of a host may be sent to this model. Sessions written before hosts were
+// told apart name the wire, or nothing.
+func (m ModelInfo) Owns(host string) bool {
+	return host == m.Host || host == m.Provider || host == ""
 }

@@ -25,26 +25,45 @@ func cleanText(s string) string {
 func cleanReply(p llm.Part) (llm.Part, error) {
 	switch p := p.(type) {
 	case llm.Reasoning:
-		return llm.Reasoning{Text: cleanText(p.Text), Signature: cleanText(p.Signature), Data: cleanText(p.Data)}, nil
+		opaque, err := cleanOpaque(p.Opaque)
+		return llm.Reasoning{
+			Text: cleanText(p.Text), Signature: cleanText(p.Signature), Data: cleanText(p.Data),
+			Provider: cleanText(p.Provider), Opaque: opaque,
+		}, err
 	case llm.ToolCall:
-		return cleanCall(p), nil
+		opaque, err := cleanOpaque(p.Opaque)
+		p.Opaque = opaque
+		return cleanCall(p), err
 	case llm.Opaque:
-		var buf bytes.Buffer
-		if err := json.Compact(&buf, []byte(cleanText(string(p.JSON)))); err != nil {
-			return nil, fmt.Errorf("session: the opaque part of provider %q is not JSON: %w", p.Provider, err)
+		opaque, err := cleanOpaque(&p)
+		if err != nil {
+			return nil, err
 		}
-		return llm.Opaque{Provider: cleanText(p.Provider), JSON: buf.Bytes()}, nil
+		return *opaque, nil
 	case llm.Text, llm.Media:
 		return cleanContent(p)
 	}
 	return nil, fmt.Errorf("session: a reply cannot hold a part of type %T", p)
 }
 
+// cleanOpaque makes a provider's data one line of JSON.
+func cleanOpaque(o *llm.Opaque) (*llm.Opaque, error) {
+	if o == nil {
+		return nil, nil
+	}
+	var buf bytes.Buffer
+	if err := json.Compact(&buf, []byte(cleanText(string(o.JSON)))); err != nil {
+		return nil, fmt.Errorf("session: the opaque data of provider %q is not JSON: %w", o.Provider, err)
+	}
+	return &llm.Opaque{Provider: cleanText(o.Provider), JSON: buf.Bytes()}, nil
+}
+
 // cleanContent checks and cleans a part of a user message or of a result.
 func cleanContent(p llm.Part) (llm.Part, error) {
 	switch p := p.(type) {
 	case llm.Text:
-		return llm.Text{Text: cleanText(p.Text), Origin: llm.Origin(cleanText(string(p.Origin)))}, nil
+		opaque, err := cleanOpaque(p.Opaque)
+		return llm.Text{Text: cleanText(p.Text), Origin: llm.Origin(cleanText(string(p.Origin))), Opaque: opaque}, err
 	case llm.Media:
 		return llm.Media{MIME: cleanText(p.MIME), Data: p.Data, Name: cleanText(p.Name)}, nil
 	}

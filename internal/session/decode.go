@@ -198,6 +198,8 @@ func (d *decoder) text() llm.Part {
 			t.Text = d.scan.str()
 		case "origin":
 			t.Origin = llm.Origin(d.scan.str())
+		case "opaque":
+			t.Opaque = d.opaque()
 		default:
 			d.scan.skip()
 		}
@@ -215,6 +217,10 @@ func (d *decoder) reasoning() llm.Part {
 			r.Signature = d.scan.str()
 		case "data":
 			r.Data = d.scan.str()
+		case "provider":
+			r.Provider = d.scan.str()
+		case "opaque":
+			r.Opaque = d.opaque()
 		default:
 			d.scan.skip()
 		}
@@ -261,14 +267,37 @@ func (d *decoder) call() llm.Part {
 		case "raw":
 			c.Raw = d.scan.str()
 		case "input":
-			raw := d.scan.raw()
-			d.scan.bad = d.scan.bad || !json.Valid(raw)
-			c.Input = append(json.RawMessage(nil), raw...)
+			c.Input = d.json()
+		case "opaque":
+			c.Opaque = d.opaque()
 		default:
 			d.scan.skip()
 		}
 	}
 	return c
+}
+
+// json reads any JSON value.
+func (d *decoder) json() json.RawMessage {
+	raw := d.scan.raw()
+	d.scan.bad = d.scan.bad || !json.Valid(raw)
+	return append(json.RawMessage(nil), raw...)
+}
+
+// opaque reads a provider's data on a part.
+func (d *decoder) opaque() *llm.Opaque {
+	o := &llm.Opaque{}
+	for key := range d.scan.fields() {
+		switch string(key) {
+		case "provider":
+			o.Provider = d.scan.str()
+		case "json":
+			o.JSON = d.json()
+		default:
+			d.scan.skip()
+		}
+	}
+	return o
 }
 
 func (d *decoder) result() llm.Part {

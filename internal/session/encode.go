@@ -95,10 +95,11 @@ func appendPart(dst []byte, p llm.Part) ([]byte, error) {
 	switch p := p.(type) {
 	case llm.Text:
 		dst = appendString(append(dst, `{"type":"text","text":`...), p.Text)
-		dst = appendText(dst, "origin", string(p.Origin))
+		dst = appendOpaque(appendText(dst, "origin", string(p.Origin)), p.Opaque)
 	case llm.Reasoning:
 		dst = appendString(append(dst, `{"type":"reasoning","text":`...), p.Text)
 		dst = appendText(appendText(dst, "signature", p.Signature), "data", p.Data)
+		dst = appendOpaque(appendText(dst, "provider", p.Provider), p.Opaque)
 	case llm.Media:
 		dst = appendString(append(dst, `{"type":"media","mime":`...), p.MIME)
 		dst = append(appendKey(dst, "data"), '"')
@@ -108,7 +109,7 @@ func appendPart(dst []byte, p llm.Part) ([]byte, error) {
 		dst = appendString(append(dst, `{"type":"tool_call","id":`...), p.ID)
 		dst = appendString(appendKey(dst, "name"), p.Name)
 		dst = appendRaw(appendKey(dst, "input"), p.Input)
-		dst = appendText(dst, "raw", p.Raw)
+		dst = appendOpaque(appendText(dst, "raw", p.Raw), p.Opaque)
 	case llm.ToolResult:
 		return appendResult(dst, p)
 	case llm.Opaque:
@@ -119,6 +120,16 @@ func appendPart(dst []byte, p llm.Part) ([]byte, error) {
 		return append(dst, b...), err
 	}
 	return append(dst, '}'), nil
+}
+
+// appendOpaque writes a provider's data on a part, where it has some.
+func appendOpaque(dst []byte, o *llm.Opaque) []byte {
+	if o == nil {
+		return dst
+	}
+	dst = append(appendKey(dst, "opaque"), `{"provider":`...)
+	dst = appendRaw(appendKey(appendString(dst, o.Provider), "json"), o.JSON)
+	return append(dst, '}')
 }
 
 func appendResult(dst []byte, r llm.ToolResult) ([]byte, error) {

@@ -29,7 +29,7 @@ func anyContent(t *rapid.T) llm.Part {
 	if rapid.IntRange(0, 3).Draw(t, "content") == 0 {
 		return llm.Media{MIME: anyText(t), Data: rapid.SliceOf(rapid.Byte()).Draw(t, "data"), Name: anyText(t)}
 	}
-	return llm.Text{Text: anyText(t), Origin: rapid.SampledFrom([]llm.Origin{"", llm.OriginMemory}).Draw(t, "origin")}
+	return llm.Text{Text: anyText(t), Origin: rapid.SampledFrom([]llm.Origin{"", llm.OriginMemory}).Draw(t, "origin"), Opaque: anyOpaque(t)}
 }
 
 func anyContents(t *rapid.T) []llm.Part {
@@ -44,12 +44,19 @@ func anyJSON(t *rapid.T) json.RawMessage {
 	return b
 }
 
+func anyOpaque(t *rapid.T) *llm.Opaque {
+	if !rapid.Bool().Draw(t, "opaque") {
+		return nil
+	}
+	return &llm.Opaque{Provider: anyText(t), JSON: anyJSON(t)}
+}
+
 func anyReplyPart(t *rapid.T) llm.Part {
 	switch rapid.IntRange(0, 3).Draw(t, "part") {
 	case 0:
-		return llm.Reasoning{Text: anyText(t), Signature: anyText(t), Data: anyText(t)}
+		return llm.Reasoning{Text: anyText(t), Signature: anyText(t), Data: anyText(t), Provider: anyText(t), Opaque: anyOpaque(t)}
 	case 1:
-		return llm.ToolCall{ID: anyText(t), Name: anyText(t), Input: anyJSON(t), Raw: anyText(t)}
+		return llm.ToolCall{ID: anyText(t), Name: anyText(t), Input: anyJSON(t), Raw: anyText(t), Opaque: anyOpaque(t)}
 	case 2:
 		return llm.Opaque{Provider: anyText(t), JSON: anyJSON(t)}
 	}

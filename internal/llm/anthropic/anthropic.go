@@ -29,7 +29,7 @@ import (
 const (
 	// DefaultBaseURL is Anthropic's own server.
 	DefaultBaseURL = "https://api.anthropic.com"
-	name           = "anthropic"
+	wire           = "anthropic" // its name in the catalogue, and that of a provider without a name
 	apiVersion     = "2023-06-01"
 	betaInterleave = "interleaved-thinking-2025-05-14"
 	betaLong       = "context-1m-2025-08-07"
@@ -37,6 +37,7 @@ const (
 
 // Config is how to reach the API. The zero value plus a key reaches Anthropic.
 type Config struct {
+	Name      string // of the provider, for errors and as the owner of opaque data; "" means "anthropic"
 	BaseURL   string // with or without a path, "/v1" or "/v1/messages"; empty means DefaultBaseURL
 	APIKey    string // sent as x-api-key, unless AuthToken is set
 	AuthToken string // sent as a bearer token
@@ -62,6 +63,7 @@ type Config struct {
 // Provider makes models of one endpoint. It is safe for concurrent use.
 type Provider struct {
 	conf   Config
+	host   string // owner of opaque data, see llm.HostID
 	url    string
 	extra  []field
 	header http.Header
@@ -81,9 +83,10 @@ func New(c Config) (*Provider, error) {
 	if c.CacheTTL != "" && c.CacheTTL != "5m" && c.CacheTTL != "1h" {
 		return nil, fmt.Errorf("anthropic: cache lifetime %q: use 5m or 1h", c.CacheTTL)
 	}
-	p := &Provider{conf: c, url: target, extra: extra, header: baseHeader(c)}
+	c.Name = cmp.Or(c.Name, wire)
+	p := &Provider{conf: c, host: llm.HostID(c.Name, target), url: target, extra: extra, header: baseHeader(c)}
 	p.caller = &llm.Caller{
-		Provider: name, KeyVar: cmp.Or(c.KeyVar, "ANTHROPIC_API_KEY"), URLVar: cmp.Or(c.URLVar, "ANTHROPIC_BASE_URL"),
+		Provider: c.Name, KeyVar: cmp.Or(c.KeyVar, "ANTHROPIC_API_KEY"), URLVar: cmp.Or(c.URLVar, "ANTHROPIC_BASE_URL"),
 		HTTP: c.HTTP, Clock: c.Clock, StallTimeout: c.StallTimeout, HeaderTimeout: c.HeaderTimeout,
 	}
 	return p, nil
@@ -128,8 +131,8 @@ func baseHeader(c Config) http.Header {
 	return h
 }
 
-// Name is "anthropic".
-func (p *Provider) Name() string { return name }
+// Name is the provider's configured name.
+func (p *Provider) Name() string { return p.conf.Name }
 
 // Model is the model with an id, an alias ("sonnet", "opus", "haiku") or either with "[1m]". It is not
 // checked against the server: an unknown id fails at the first request with KindNotFound.
@@ -138,7 +141,9 @@ func (p *Provider) Model(_ context.Context, id string) (llm.Model, error) {
 		return nil, errors.New("anthropic: no model named; use --model, for instance " + llm.DefaultModel)
 	}
 	_, long := llm.CutLong(llm.Resolve(id, nil))
-	return &model{p: p, info: llm.Lookup(name, id), long: long}, nil
+	info := llm.Lookup(wire, id)
+	info.Host = p.host
+	return &model{p: p, info: info, long: long}, nil
 }
 
 type model struct {
@@ -169,7 +174,7 @@ func (m *model) attempt(ctx context.Context, req *llm.Request, n int, body *llm.
 	if err != nil {
 		return err
 	}
-	d := &decoder{ctx: ctx, reply: reply, req: req, model: m.info.ID, yield: yield}
+	d := &decoder{ctx: ctx, reply: reply, req: req, model: m.info.ID, host: m.info.Host, yield: yield}
 	if err := d.run(); err != nil {
 		reply.Abort()
 		if e := llm.AsError(err); e != nil {

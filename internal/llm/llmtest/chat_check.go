@@ -173,6 +173,8 @@ func (k *chatCheck) calls(i int, m *chatMessage) *refusal {
 			return refuse("Invalid 'messages[%d].tool_calls[%d].function.name': empty string. Expected a string with minimum length 1, but got an empty string instead.", i, j)
 		case k.s.opts.ReasoningBack && k.running(i) && !strings.Contains(m.Reasoning, k.s.reasoningBefore(c.ID)):
 			return refuse("The `reasoning_content` in the thinking mode must be passed back to the API.")
+		case k.running(i) && c.Extra.Google.Signature != k.s.signatureOf(c.ID):
+			return refuse("Function call is missing a thought_signature in functionCall parts. Function call `%s`, position %d.", c.Function.Name, i)
 		}
 		seen[c.ID] = true
 	}

@@ -99,6 +99,9 @@ func (s *Server) delivered(a *answer, place int) {
 	}
 	thought := ""
 	for _, b := range a.blocks {
+		if b.kind == "tool" && b.id != "" && a.shape["calls_signed"] {
+			s.signed[b.id] = Sign(b.text)
+		}
 		switch {
 		case b.kind == "thinking":
 			thought += b.text
@@ -112,6 +115,13 @@ func (s *Server) reasoningBefore(id string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.thought[id]
+}
+
+// signatureOf is the signature that the call with this id was given, or "".
+func (s *Server) signatureOf(id string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.signed[id]
 }
 
 // stage encodes the answer and applies the fault.

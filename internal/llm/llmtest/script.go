@@ -141,6 +141,8 @@ var Shapes = map[string]string{
 	"reasoning":          "chat: reasoning in the field reasoning",
 	"reasoning_details":  "chat: reasoning in the field reasoning_details",
 	"reasoning_repeated": "chat: reasoning in reasoning and reasoning_details at once",
+	"details_signed":     "chat: reasoning in reasoning_details, with a signature and an encrypted item",
+	"calls_signed":       "chat: a thought signature in extra_content of every call, which has to come back",
 }
 
 // Duration is a time.Duration that is written "250ms" or as a number of milliseconds.

@@ -69,6 +69,7 @@ type Server struct {
 	struck  map[*Fault]int
 	arrived int               // replies delivered whole, for Order "arrival"
 	thought map[string]string // id of an issued call -> the reasoning before it
+	signed  map[string]string // id of an issued call -> its signature
 }
 
 // wire is one provider's protocol.
@@ -118,7 +119,7 @@ func New(script *Script, opts Options) *Server {
 	}
 	return &Server{
 		opts: opts, script: script, wires: []wire{anthropicWire{}, chatWire{}},
-		struck: map[*Fault]int{}, thought: map[string]string{},
+		struck: map[*Fault]int{}, thought: map[string]string{}, signed: map[string]string{},
 	}
 }
 

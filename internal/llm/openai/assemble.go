@@ -16,6 +16,7 @@ import (
 type assembly struct {
 	yield   func(llm.Delta) bool
 	stopped bool
+	host    string // owner of signatures
 
 	parts   []*part
 	front   int // the first part that is not closed; all before it have been yielded whole
@@ -39,6 +40,9 @@ type part struct {
 	id    string
 	name  string
 	ready llm.Part
+
+	details []json.RawMessage // of a thought: its reasoning_details
+	extra   json.RawMessage   // of a text or call: its extra_content
 }
 
 type partKind int
@@ -137,6 +141,7 @@ func (d *decoder) piece(c *callPiece) error {
 		}
 	}
 	p.rename(c.Function.Name)
+	p.sign(c.ExtraContent)
 	if whole && bytes.Equal(p.text, args) {
 		args = nil
 	}
@@ -291,7 +296,7 @@ func (a *assembly) growCall(p *part, fresh string) bool {
 }
 
 func (a *assembly) close(p *part) {
-	p.ready = p.made()
+	p.ready = p.made(a.host)
 	switch {
 	case p.cut:
 	case p.kind != callPart || p.broken:
@@ -302,18 +307,21 @@ func (a *assembly) close(p *part) {
 }
 
 // made is the part as it stands in the message.
-func (p *part) made() llm.Part {
+func (p *part) made(host string) llm.Part {
 	switch p.kind {
 	case textPart:
-		return llm.Text{Text: string(p.text)}
+		return llm.Text{Text: string(p.text), Opaque: extraOpaque(host, p.extra)}
 	case thoughtPart:
-		return llm.Reasoning{Text: string(p.text)}
+		return llm.Reasoning{Text: string(p.text), Provider: host, Opaque: detailsOpaque(host, p.details)}
 	}
+	c := llm.ToolCall{ID: p.id, Name: p.name, Opaque: extraOpaque(host, p.extra)}
 	if p.broken {
-		return llm.ToolCall{ID: p.id, Name: p.name, Input: json.RawMessage("{}"), Raw: string(p.text)}
+		c.Input, c.Raw = json.RawMessage("{}"), string(p.text)
+		return c
 	}
 	input := bytes.TrimSpace(p.text)
-	return llm.ToolCall{ID: p.id, Name: p.name, Input: llm.AppendCanonical(make([]byte, 0, len(input)), input)}
+	c.Input = llm.AppendCanonical(make([]byte, 0, len(input)), input)
+	return c
 }
 
 // complete is what is whole: all of a finished reply but a call that was cut, or what was complete when the

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/lathe-dev/lathe/internal/llm"
@@ -37,13 +36,9 @@ type content struct {
 	Refusal          string            `json:"refusal"`
 	ReasoningContent string            `json:"reasoning_content"`
 	Reasoning        json.RawMessage   `json:"reasoning"` // a string; some gateways put an object here
-	ReasoningDetails []reasoningDetail `json:"reasoning_details"`
+	ReasoningDetails []json.RawMessage `json:"reasoning_details"`
 	ToolCalls        []callPiece       `json:"tool_calls"`
-}
-
-type reasoningDetail struct {
-	Text    string `json:"text"`
-	Summary string `json:"summary"`
+	ExtraContent     json.RawMessage   `json:"extra_content"`
 }
 
 type callPiece struct {
@@ -53,6 +48,7 @@ type callPiece struct {
 		Name      string          `json:"name"`
 		Arguments json.RawMessage `json:"arguments"`
 	} `json:"function"`
+	ExtraContent json.RawMessage `json:"extra_content"`
 }
 
 // decoder turns what a server sends into deltas and a message.
@@ -70,8 +66,8 @@ type decoder struct {
 	message  llm.Message
 }
 
-func newDecoder(model string, reply *llm.Reply, yield func(llm.Delta) bool) *decoder {
-	return &decoder{reply: reply, model: model, assembly: assembly{yield: yield}}
+func newDecoder(m *model, reply *llm.Reply, yield func(llm.Delta) bool) *decoder {
+	return &decoder{reply: reply, model: m.info.ID, assembly: assembly{yield: yield, host: m.info.Host}}
 }
 
 // maxWhole is the most bytes of an answer that is no stream.
@@ -233,6 +229,7 @@ func (d *decoder) choice(c *choice) error {
 
 func (d *decoder) content(c *content) error {
 	d.thought(c.thinking())
+	d.detailed(c.ReasoningDetails)
 	texts, err := textsOf(c.Content)
 	if err != nil {
 		return d.reply.Broken("content is neither text nor a list", c.Content)
@@ -245,6 +242,7 @@ func (d *decoder) content(c *content) error {
 		d.refused = true
 		d.said(c.Refusal)
 	}
+	d.signed(c.ExtraContent)
 	for i := range c.ToolCalls {
 		if err := d.piece(&c.ToolCalls[i]); err != nil {
 			return d.reply.Broken(err.Error(), c.ToolCalls[i].Function.Arguments)
@@ -263,12 +261,7 @@ func (c *content) thinking() string {
 			return text
 		}
 	}
-	var b strings.Builder
-	for _, r := range c.ReasoningDetails {
-		b.WriteString(r.Text)
-		b.WriteString(r.Summary)
-	}
-	return b.String()
+	return detailsText(c.ReasoningDetails)
 }
 
 // unquote reads a JSON string; most have no escapes.

@@ -225,13 +225,21 @@ func TestTextAndReasoningComeInTheirOrder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []llm.Part{llm.Reasoning{Text: "abcd"}, llm.Text{Text: "\n\n\ntext "}, llm.Reasoning{Text: "morex"}, llm.Text{Text: "y"}}
+	const host = "openai@wire"
+	details := &llm.Opaque{Provider: host, JSON: []byte(`{"reasoning_details":[{"type":"reasoning.text","text":"c"},{"type":"reasoning.summary","summary":"d"}]}`)}
+	want := []llm.Part{
+		llm.Reasoning{Text: "abcd", Provider: host, Opaque: details},
+		llm.Text{Text: "\n\n\ntext "},
+		llm.Reasoning{Text: "morex", Provider: host},
+		llm.Text{Text: "y"},
+	}
 	if diff := cmp.Diff(want, parts); diff != "" {
 		t.Error(diff)
 	}
 }
 
 func TestUsageOfDifferentServers(t *testing.T) {
+	dollars := func(f float64) *float64 { return &f }
 	for in, want := range map[string]llm.Usage{
 		`"usage":{"prompt_tokens":100,"completion_tokens":5,"prompt_tokens_details":{"cached_tokens":60},"completion_tokens_details":{"reasoning_tokens":2}}`: {Input: 40, CacheRead: 60, Output: 5, Reasoning: 2},
 		`"usage":{"prompt_tokens":100,"completion_tokens":5,"prompt_cache_hit_tokens":30,"prompt_cache_miss_tokens":70}`:                                      {Input: 70, CacheRead: 30, Output: 5},
@@ -239,10 +247,15 @@ func TestUsageOfDifferentServers(t *testing.T) {
 		`"usage":{"prompt_tokens":100,"completion_tokens":5,"prompt_tokens_details":{"cached_tokens":10,"cache_write_tokens":20}}`:                            {Input: 70, CacheRead: 10, CacheWrite: 20, Output: 5},
 		`"usage":{"prompt_tokens":100,"completion_tokens":5,"total_tokens":125,"completion_tokens_details":{"reasoning_tokens":20}}`:                          {Input: 100, Output: 25, Reasoning: 20},
 		`"usage":{"prompt_tokens":1,"completion_tokens":5,"prompt_tokens_details":{"cached_tokens":10}}`:                                                      {CacheRead: 1, Output: 5},
+		`"usage":{"prompt_tokens":9,"completion_tokens":5,"cost":0.0009,"is_byok":false,"cost_details":{"upstream_inference_cost":0.0008}}`:                   {Input: 9, Output: 5, CostUSD: dollars(0.0009)},
+		`"usage":{"prompt_tokens":9,"completion_tokens":5,"cost":0.25,"is_byok":true,"cost_details":{"upstream_inference_cost":0.5}}`:                         {Input: 9, Output: 5, CostUSD: dollars(0.75)},
+		`"usage":{"prompt_tokens":9,"completion_tokens":5,"cost":0.25,"is_byok":true}`:                                                                        {Input: 9, Output: 5},
+		`"usage":{"prompt_tokens":9,"completion_tokens":5,"cost":{"usd":1},"is_byok":"no"}`:                                                                   {Input: 9, Output: 5},
+		`"usage":{"prompt_tokens":9,"completion_tokens":5,"cost":null}`:                                                                                       {Input: 9, Output: 5},
 		`"x_groq":{"usage":{"prompt_tokens":9,"completion_tokens":5}}`:                                                                                        {Input: 9, Output: 5},
 	} {
 		_, m, _, err := run(t, sse(delta(`"content":"hi"`), finish("stop"), `{"choices":[],`+in+`}`, done))
-		if err != nil || *m.Usage != want {
+		if err != nil || cmp.Diff(want, *m.Usage) != "" {
 			t.Errorf("%s\n\tgot %+v, %v", in, m.Usage, err)
 		}
 	}

@@ -194,6 +194,7 @@ func (m *model) assistant(msg *llm.Message) []byte {
 		b = llm.AppendQuoted(b, text)
 	}
 	b = m.appendReasoning(b, msg, len(calls) > 0)
+	b = m.appendSignatures(b, msg)
 	if len(calls) == 0 {
 		return append(b, '}')
 	}
@@ -205,7 +206,8 @@ func (m *model) assistant(msg *llm.Message) []byte {
 		b = llm.AppendQuoted(append(b, `{"id":`...), m.callID(c.ID))
 		b = llm.AppendQuoted(append(b, `,"type":"function","function":{"name":`...), orElse(c.Name, "unknown"))
 		b = append(b, `,"arguments":`...)
-		b = append(appendArguments(b, c), "}}"...)
+		b = append(appendArguments(b, c), '}')
+		b = append(m.members(b, c.Opaque), '}')
 	}
 	return append(b, "]}"...)
 }
@@ -226,7 +228,7 @@ func (m *model) appendReasoning(b []byte, msg *llm.Message, calls bool) []byte {
 	}
 	var text strings.Builder
 	for _, p := range msg.Parts {
-		if r, ok := p.(llm.Reasoning); ok && r.Signature == "" && r.Data == "" {
+		if r, ok := p.(llm.Reasoning); ok && r.Signature == "" && r.Data == "" && m.info.Owns(r.Provider) {
 			text.WriteString(r.Text)
 		}
 	}

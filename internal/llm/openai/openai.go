@@ -59,6 +59,7 @@ type Config struct {
 type Provider struct {
 	name     string
 	section  string // of the catalogue
+	host     string // owner of opaque data, see llm.HostID
 	endpoint string
 	header   http.Header
 	traits   Traits
@@ -85,7 +86,7 @@ func New(c Config) *Provider {
 		p.name = orElse(host, "openai")
 	}
 	p.section = orElse(host, "openai")
-	p.caller.Provider = p.name
+	p.caller.Provider, p.host = p.name, llm.HostID(p.name, base)
 	p.traits = TraitsOf(host)
 	if c.Traits != nil {
 		p.traits = *c.Traits
@@ -151,7 +152,7 @@ func (p *Provider) Name() string { return p.name }
 // request.
 func (p *Provider) Model(_ context.Context, id string) (llm.Model, error) {
 	info := llm.Lookup(p.section, id)
-	info.Provider = "openai"
+	info.Provider, info.Host = "openai", p.host
 	if info.ID == "" {
 		return nil, &llm.Error{
 			Kind: llm.KindNotFound, Provider: p.name, Message: "no model is named",
@@ -188,7 +189,7 @@ func (m *model) attempt(ctx context.Context, n int, req *llm.Request, body *llm.
 	if err != nil {
 		return err
 	}
-	d := newDecoder(m.info.ID, reply, yield)
+	d := newDecoder(m, reply, yield)
 	d.taken = takenIDs(req)
 	if reply.Format == llm.FormatJSON {
 		err = d.whole(ctx)

@@ -23,11 +23,13 @@ func TestProviderPassesTheSuite(t *testing.T) {
 		}
 		return m
 	}, suite.Traits{
-		Wire: "chat", Effort: "medium", Whole: true,
+		Wire: "chat", Effort: "medium", Whole: true, Costs: true,
 		Stops: []llm.StopReason{llm.StopMaxTokens, llm.StopRefusal},
 		Shapes: []string{
 			"ids_missing", "ids_empty", "ids_same", "ids_repeated", "arguments_object", "name_late", "calls_batched",
 			"index_missing", "done_absent", "usage_with_finish", "reasoning", "reasoning_details", "reasoning_repeated",
+			"details_signed", "calls_signed",
 		},
+		Signed: []string{"details_signed", "calls_signed"},
 	})
 }

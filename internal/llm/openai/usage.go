@@ -1,6 +1,10 @@
 package openai
 
-import "github.com/lathe-dev/lathe/internal/llm"
+import (
+	"encoding/json"
+
+	"github.com/lathe-dev/lathe/internal/llm"
+)
 
 // usage is the counts as the servers give them. Prompt includes what was read from the cache.
 type usage struct {
@@ -16,6 +20,32 @@ type usage struct {
 	Output struct {
 		Reasoning int `json:"reasoning_tokens"`
 	} `json:"completion_tokens_details"`
+
+	// OpenRouter (its page on usage accounting). With a key of the user's own at the host behind it, Cost is
+	// OpenRouter's share alone, and the other host's charge is in the details. Raw, since other servers may
+	// put anything here.
+	Cost        json.RawMessage `json:"cost"`
+	OwnKey      json.RawMessage `json:"is_byok"`
+	CostDetails json.RawMessage `json:"cost_details"`
+}
+
+// cost is the charge in US dollars that the server tells, or nil.
+func (u *usage) cost() *float64 {
+	var cost *float64
+	if len(u.Cost) == 0 || json.Unmarshal(u.Cost, &cost) != nil || cost == nil || *cost < 0 {
+		return nil
+	}
+	if string(u.OwnKey) != "true" {
+		return cost
+	}
+	var details struct {
+		Upstream *float64 `json:"upstream_inference_cost"`
+	}
+	if json.Unmarshal(u.CostDetails, &details) != nil || details.Upstream == nil {
+		return nil
+	}
+	sum := *cost + *details.Upstream
+	return &sum
 }
 
 // tokens is the usage in our terms.
@@ -27,7 +57,7 @@ func (u *usage) tokens() llm.Usage {
 	write := min(max(u.Details.Write, 0), u.Prompt-read)
 	out := llm.Usage{
 		Input: u.Prompt - read - write, Output: u.Completion, CacheRead: read, CacheWrite: write,
-		Reasoning: u.Output.Reasoning,
+		Reasoning: u.Output.Reasoning, CostUSD: u.cost(),
 	}
 	if r := u.Output.Reasoning; r > 0 && u.Total == u.Prompt+u.Completion+r {
 		out.Output += r // xAI counts reasoning beside the completion

@@ -223,9 +223,9 @@ func (p *heardPart) compare(t testing.TB, i int, part llm.Part) {
 	var want llm.Part
 	switch part := part.(type) {
 	case llm.Text:
-		want = llm.Text{Text: p.text.String()}
+		want = llm.Text{Text: p.text.String(), Opaque: part.Opaque}
 	case llm.Reasoning:
-		want = llm.Reasoning{Text: p.reasoning.String(), Signature: p.signature.String(), Data: part.Data}
+		want = llm.Reasoning{Text: p.reasoning.String(), Signature: p.signature.String(), Data: part.Data, Provider: part.Provider, Opaque: part.Opaque}
 	case llm.ToolCall:
 		want = p.call(part)
 	default:
@@ -243,9 +243,9 @@ func (p *heardPart) call(part llm.ToolCall) llm.ToolCall {
 		text = "{}"
 	}
 	if part.Raw != "" {
-		return llm.ToolCall{ID: p.id, Name: p.name, Input: []byte("{}"), Raw: p.json.String()}
+		return llm.ToolCall{ID: p.id, Name: p.name, Input: []byte("{}"), Raw: p.json.String(), Opaque: part.Opaque}
 	}
-	return llm.ToolCall{ID: p.id, Name: p.name, Input: llm.AppendCanonical(nil, []byte(text))}
+	return llm.ToolCall{ID: p.id, Name: p.name, Input: llm.AppendCanonical(nil, []byte(text)), Opaque: part.Opaque}
 }
 
 // checkPartial: what an error carries is what had ended, in order, and every call that was ready.

@@ -131,8 +131,9 @@ func (c *test) reasoningReply(t *testing.T) {
 	}
 	r := llmtest.Say(llmtest.Thinking("Let me think "+unicodeText), llmtest.Text("Done."))
 	r.Chunk = 5
-	o := c.scene(t, never, r).done(c.request())
-	want := llm.Reasoning{Text: "Let me think " + unicodeText}
+	s := c.scene(t, never, r)
+	o := s.done(c.request())
+	want := llm.Reasoning{Text: "Let me think " + unicodeText, Provider: s.model.Info().Host}
 	if c.traits.Signatures {
 		want.Signature = llmtest.Sign(want.Text)
 	}
@@ -142,8 +143,9 @@ func (c *test) reasoningReply(t *testing.T) {
 	if !c.traits.Signatures {
 		return
 	}
-	o = c.scene(t, never, llmtest.Say(llmtest.Part{Redacted: "b64=="}, llmtest.Text("Done."))).done(c.request())
-	if d := diff([]llm.Part{llm.Reasoning{Data: "b64=="}, llm.Text{Text: "Done."}}, o.message.Parts); d != "" {
+	s = c.scene(t, never, llmtest.Say(llmtest.Part{Redacted: "b64=="}, llmtest.Text("Done.")))
+	o = s.done(c.request())
+	if d := diff([]llm.Part{llm.Reasoning{Data: "b64==", Provider: s.model.Info().Host}, llm.Text{Text: "Done."}}, o.message.Parts); d != "" {
 		t.Error(d)
 	}
 }
@@ -188,6 +190,9 @@ func (c *test) usage(t *testing.T) {
 	u := llm.Usage{Input: 11, Output: 7, CacheRead: 100}
 	if c.traits.CacheWrites {
 		u.CacheWrite, u.CacheWrite1h = 30, 10
+	}
+	if cost := 0.00125; c.traits.Costs {
+		u.CostUSD = &cost
 	}
 	r := llmtest.Say(llmtest.Text("Hi."))
 	r.Usage = &u

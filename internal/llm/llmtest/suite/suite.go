@@ -50,6 +50,8 @@ type Traits struct {
 	Whole       bool             // reads single JSON answers
 	ReadyAtEnd  bool             // the wire tells the end of a call; else it shows when the next part begins
 	Shapes      []string         // oddities of llmtest.Shapes it has to bear
+	Signed      []string         // shapes whose signatures have to come back; "" is a reply without a shape
+	Costs       bool             // usage tells the cost
 }
 
 type test struct {
@@ -72,6 +74,7 @@ func Run(t *testing.T, mk Make, traits Traits) {
 	}{
 		{"Replies", c.replies},
 		{"Requests", c.requests},
+		{"Signatures", c.signatures},
 		{"Faults", c.faults},
 		{"Cuts", c.cuts},
 		{"Endings", c.endings},
