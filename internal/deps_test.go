@@ -46,7 +46,7 @@ var table = func() map[string]row {
 		"permission/program": {[]string{"permission"}, "what a program does with its arguments is a table, known to nobody but the shell analysis"},
 		"permission/shell":   {[]string{"permission", "permission/program"}, "reading a command line is pure"},
 
-		"permission/call": {[]string{"permission", "permission/shell"}, "what a call would touch is told without the tools, so that rules can be tried on machines that are not there"},
+		"permission/call": {[]string{"permission", "fuzzy"}, "tools declare themselves to it, so that rules, checks and completion know them without importing them"},
 
 		"session": {[]string{"llm", "files"}, "a session stores messages, with the atomic writes of files"},
 		"event":   {[]string{"llm", "permission"}, "events speak of messages and decisions; who makes or shows them is above"},
@@ -57,7 +57,7 @@ var table = func() map[string]row {
 	}
 	t["provider"] = row{[]string{"config", "sandbox", "llm", "llm/anthropic", "llm/openai", "llm/google"}, "which wire client answers is said by the settings, and the key may come from a command"}
 	agent := with(t["agent"].may, "agent")
-	t["tool"] = row{with(agent, "files", "git", "sandbox", "lsp", "prompt", "permission/shell", "fuzzy"), "tools are leaves: the loop sees them as agent.Tool"}
+	t["tool"] = row{with(agent, "files", "git", "sandbox", "lsp", "prompt", "permission/shell", "permission/call", "fuzzy"), "tools are leaves: the loop sees them as agent.Tool"}
 	outside := row{[]string{"agent", "event", "llm", "permission", "sandbox"}, "what comes from outside sees the loop's contracts, not the built-in tools"}
 	t["mcp"], t["hook"], t["eval"] = outside, outside, outside
 	t["command"] = row{[]string{"agent", "event", "session", "fuzzy"}, "slash commands are the same for every front end, so they draw nothing"}

@@ -144,7 +144,7 @@ type in struct {
 // tool makes a tool from a function; read-only and parallel when parallel is set.
 func tool(name string, parallel bool, run func(ctx context.Context, x string) (*Result, error)) Tool {
 	schema := `{"type":"object","properties":{"x":{"type":"string"}},"required":["x"],"additionalProperties":false}`
-	return NewTool(llm.ToolSpec{Name: name, Schema: json.RawMessage(schema)}, func(_ context.Context, v in) (*Plan, error) {
+	return NewTool(llm.ToolSpec{Name: name, Schema: json.RawMessage(schema)}, func(_ context.Context, _ llm.ToolCall, v in) (*Plan, error) {
 		p := &Plan{Parallel: parallel, Run: func(ctx context.Context) (*Result, error) { return run(ctx, v.X) }}
 		if parallel {
 			p.Accesses = []permission.Access{{Kind: permission.Read, Target: v.X}}
@@ -272,7 +272,7 @@ func TestCallsArePreparedAfterTheOnesTheyDependOn(t *testing.T) {
 		read.Store(true)
 		return TextResult("ok"), nil
 	})
-	e := NewTool(llm.ToolSpec{Name: "Edit", Schema: []byte(`{"type":"object"}`)}, func(context.Context, in) (*Plan, error) {
+	e := NewTool(llm.ToolSpec{Name: "Edit", Schema: []byte(`{"type":"object"}`)}, func(context.Context, llm.ToolCall, in) (*Plan, error) {
 		if !read.Load() {
 			return nil, errors.New("read it first")
 		}
@@ -291,7 +291,7 @@ func TestEveryFailureIsTextForTheModel(t *testing.T) {
 	boom := tool("Boom", true, func(context.Context, string) (*Result, error) { panic("boom") })
 	fails := tool("Fails", false, func(context.Context, string) (*Result, error) { return nil, errors.New("no such thing") })
 	empty := tool("Empty", true, func(context.Context, string) (*Result, error) { return nil, nil })
-	crash := NewTool(llm.ToolSpec{Name: "Crash", Schema: []byte(`{"type":"object"}`)}, func(context.Context, in) (*Plan, error) { panic("early") })
+	crash := NewTool(llm.ToolSpec{Name: "Crash", Schema: []byte(`{"type":"object"}`)}, func(context.Context, llm.ToolCall, in) (*Plan, error) { panic("early") })
 	f := newFixture(t, []Tool{boom, fails, empty, crash, echo("Grep", true)}, nil,
 		reply(llm.StopToolUse, call("1", "Boom", `{"x":"a"}`), call("2", "Fails", `{"x":"a"}`), call("3", "Empty", `{"x":"a"}`),
 			call("4", "Crash", `{}`), call("5", "Grepp", `{}`), call("6", "Grep", `{"y":1}`),

@@ -23,7 +23,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestHooksSeeEachCallOnce(t *testing.T) {
-	picky := NewTool(llm.ToolSpec{Name: "Picky", Schema: []byte(`{"type":"object"}`)}, func(context.Context, in) (*Plan, error) {
+	picky := NewTool(llm.ToolSpec{Name: "Picky", Schema: []byte(`{"type":"object"}`)}, func(context.Context, llm.ToolCall, in) (*Plan, error) {
 		return nil, errors.New("not like this")
 	})
 	var mu sync.Mutex
@@ -110,7 +110,7 @@ func TestCallsWhosePreparationHangsNeverStart(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	release, back := make(chan struct{}), make(chan struct{})
 	var ran atomic.Bool
-	slow := NewTool(llm.ToolSpec{Name: "Slow", Schema: []byte(`{"type":"object"}`)}, func(context.Context, in) (*Plan, error) {
+	slow := NewTool(llm.ToolSpec{Name: "Slow", Schema: []byte(`{"type":"object"}`)}, func(context.Context, llm.ToolCall, in) (*Plan, error) {
 		cancel()
 		<-release
 		return &Plan{
@@ -253,7 +253,7 @@ func TestInvokeAnswersEachCallInOrder(t *testing.T) {
 func TestPlansAreClosedExactlyOnce(t *testing.T) {
 	var opened, closed atomic.Int32
 	mk := func(name string, parallel bool) Tool {
-		return NewTool(llm.ToolSpec{Name: name, Schema: []byte(`{"type":"object"}`)}, func(context.Context, in) (*Plan, error) {
+		return NewTool(llm.ToolSpec{Name: name, Schema: []byte(`{"type":"object"}`)}, func(context.Context, llm.ToolCall, in) (*Plan, error) {
 			opened.Add(1)
 			return &Plan{
 				Parallel: parallel, Close: func() { closed.Add(1) },

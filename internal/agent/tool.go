@@ -76,14 +76,14 @@ func Output(ctx context.Context, text string) {
 	}
 }
 
-// NewTool makes a Tool whose Prepare gets its input decoded into In.
-func NewTool[In any](spec llm.ToolSpec, prepare func(context.Context, In) (*Plan, error)) Tool {
+// NewTool makes a Tool whose Prepare gets its input decoded into In, beside the call itself.
+func NewTool[In any](spec llm.ToolSpec, prepare func(context.Context, llm.ToolCall, In) (*Plan, error)) Tool {
 	return &typedTool[In]{spec, prepare}
 }
 
 type typedTool[In any] struct {
 	spec    llm.ToolSpec
-	prepare func(context.Context, In) (*Plan, error)
+	prepare func(context.Context, llm.ToolCall, In) (*Plan, error)
 }
 
 func (t *typedTool[In]) Spec() llm.ToolSpec { return t.spec }
@@ -93,5 +93,5 @@ func (t *typedTool[In]) Prepare(ctx context.Context, call llm.ToolCall) (*Plan, 
 	if err := json.Unmarshal(call.Input, &in); err != nil {
 		return nil, fmt.Errorf("the input does not fit %s: %w", t.spec.Name, err)
 	}
-	return t.prepare(ctx, in)
+	return t.prepare(ctx, call, in)
 }

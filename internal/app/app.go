@@ -19,9 +19,11 @@ import (
 
 	"github.com/lathe-dev/lathe/internal/config"
 	"github.com/lathe-dev/lathe/internal/permission"
+	"github.com/lathe-dev/lathe/internal/permission/call"
 	"github.com/lathe-dev/lathe/internal/provider"
 	"github.com/lathe-dev/lathe/internal/sandbox"
 	"github.com/lathe-dev/lathe/internal/session"
+	"github.com/lathe-dev/lathe/internal/tool"
 )
 
 // Options is what a front end knows: the loaded configuration and what the command line said.
@@ -50,6 +52,7 @@ type Instance struct {
 	conf   atomic.Pointer[config.Config] // changes on reload
 	paths  config.Paths
 	store  *session.Store
+	tools  *call.Catalogue
 	runner *sandbox.Runner
 	models *provider.Set
 
@@ -69,7 +72,7 @@ func Open(o Options) (*Instance, error) {
 		return nil, fmt.Errorf("%s is not a folder; choose one with --cwd", o.Dir)
 	}
 	o.Dir = dir
-	i := &Instance{opts: o, paths: o.Config.Paths(), runner: sandbox.New(), sessions: map[*Session]bool{}}
+	i := &Instance{opts: o, paths: o.Config.Paths(), tools: tool.Catalogue(), runner: sandbox.New(), sessions: map[*Session]bool{}}
 	i.conf.Store(o.Config)
 	i.models = provider.New(provider.Options{Settings: i.settings, Version: o.Version, Runner: i.runner, Dir: o.Dir, Env: i.ChildEnv})
 	i.store = session.NewStore(i.paths.DataHome)

@@ -213,8 +213,7 @@ func (s *Session) SetAgent(kind string) {
 // grant puts rules in force for this session, and keeps them in the project's local settings.
 func (s *Session) grant(texts []string, e permission.Effect, keep bool) {
 	for _, t := range texts {
-		t = canonicalRule(t)
-		r, err := permission.ParseRule(t, e, permission.Source{Name: "this session", Base: s.inst.opts.Dir})
+		r, err := permission.ParseRule(s.inst.tools, t, e, permission.Source{Name: "this session", Base: s.inst.opts.Dir})
 		if err != nil {
 			s.publish(event.Notice{Level: "warning", Text: fmt.Sprintf("the answer counts once only: %v", err)})
 			continue
@@ -224,7 +223,7 @@ func (s *Session) grant(texts []string, e permission.Effect, keep bool) {
 		if !keep {
 			continue
 		}
-		if err := s.inst.keepRule(t, e); err != nil {
+		if err := s.inst.keepRule(r.Text, e); err != nil {
 			s.publish(event.Notice{Level: "warning", Text: fmt.Sprintf("the rule %s holds for this session only: %v", t, err)})
 			continue
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/files"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/permission"
+	"github.com/lathe-dev/lathe/internal/permission/call"
 	"github.com/lathe-dev/lathe/internal/sandbox"
 	"github.com/lathe-dev/lathe/internal/session"
 	"github.com/lathe-dev/lathe/internal/tool"
@@ -20,6 +21,9 @@ import (
 
 // Config is the configuration in force.
 func (i *Instance) Config() *config.Config { return i.conf.Load() }
+
+// Tools are the declarations of the tools there are.
+func (i *Instance) Tools() *call.Catalogue { return i.tools }
 
 // Runner starts child processes that end with the instance.
 func (i *Instance) Runner() *sandbox.Runner { return i.runner }
@@ -74,7 +78,7 @@ func (s *Session) Rules() []permission.Rule { return s.policy.Rules() }
 
 // Grant puts a rule in force for this session.
 func (s *Session) Grant(text string, e permission.Effect) error {
-	r, err := permission.ParseRule(canonicalRule(text), e, permission.Source{Name: "this session", Base: s.inst.opts.Dir})
+	r, err := permission.ParseRule(s.inst.tools, text, e, permission.Source{Name: "this session", Base: s.inst.opts.Dir})
 	if err != nil {
 		return err
 	}
@@ -117,7 +121,8 @@ func (s *Session) Dirs() []string {
 // Ungrant takes a rule of this session back; false when it has none like it.
 func (s *Session) Ungrant(text string, e permission.Effect) bool {
 	defer s.ruled.Add(1)
-	return s.policy.Ungrant(canonicalRule(text), e)
+	r, err := permission.ParseRule(s.inst.tools, text, e, permission.Source{})
+	return err == nil && s.policy.Ungrant(r.Text, e)
 }
 
 // FileRoots are the folders that the session works in, for an index of their files.

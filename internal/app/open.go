@@ -141,7 +141,7 @@ func childEnv(environ []string, set map[string]string) []string {
 func (s *Session) newAgent(ctx context.Context, model llm.Model) error {
 	i := s.inst
 	cfg := agent.Config{
-		Chain: s.chain, Transcript: &agent.Memory{}, Tools: s.toolSet, Canonical: tool.Canonical,
+		Chain: s.chain, Transcript: &agent.Memory{}, Tools: s.toolSet, Canonical: i.tools.Canonical,
 		MaxSteps: first(i.opts.MaxTurns, i.settings().MaxTurns), MaxTokens: i.settings().MaxOutputTokens,
 		BudgetUSD: i.opts.MaxBudgetUSD, Effort: llm.Effort(i.settings().Effort),
 		System: s.system, Authorize: s.authorize,
@@ -210,7 +210,8 @@ func (s *Session) tools() []agent.Tool {
 	var out []agent.Tool
 	for _, t := range tool.All(s.env) {
 		name := t.Spec().Name
-		with := tool.ComesWith(name)
+		d, _ := s.inst.tools.Lookup(name)
+		with := d.With
 		chosen := s.inst.opts.Tools == nil || slices.Contains(s.inst.opts.Tools, name) || slices.Contains(s.inst.opts.Tools, with)
 		if chosen && !s.policy.Removed(name) && (with == "" || !s.policy.Removed(with)) {
 			out = append(out, t)

@@ -12,6 +12,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/llm/llmtest"
 	"github.com/lathe-dev/lathe/internal/permission"
+	"github.com/lathe-dev/lathe/internal/tool"
 )
 
 func bashScript(commands ...string) *llmtest.Script {
@@ -178,7 +179,7 @@ func TestARuleDecidesOnRepetition(t *testing.T) {
 	p := newPlace(t, bashScript("pwd", "pwd", "pwd", "pwd", "pwd"))
 	s := newSession(t, p.open(t, nil), SessionOptions{Interactive: true})
 	asked := answering(t, s, event.Answer{Choice: event.ChoiceOnce})
-	r, err := permission.ParseOrdered("doom_loop", "*", permission.Allow, permission.Source{Name: "test"})
+	r, err := permission.ParseOrdered(tool.Catalogue(), "doom_loop", "*", permission.Allow, permission.Source{Name: "test"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,17 +3,16 @@ package app
 import (
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/lathe-dev/lathe/internal/config"
 	"github.com/lathe-dev/lathe/internal/permission"
 	"github.com/lathe-dev/lathe/internal/permission/call"
-	"github.com/lathe-dev/lathe/internal/tool"
 )
 
 // RuleOptions say where the rules of a configuration count.
 type RuleOptions struct {
+	Tools      *call.Catalogue
 	Dir        string // the working folder
 	Home       string
 	Allowed    []string // rules of the command line
@@ -31,10 +30,10 @@ func Rules(c *config.Config, o RuleOptions) (rules []permission.Rule, notes []st
 	}
 	line := permission.Source{Name: "command line", Base: o.Dir}
 	for _, t := range o.Allowed {
-		b.add(permission.ParseRule(canonicalRule(t), permission.Allow, line))
+		b.add(permission.ParseRule(o.Tools, t, permission.Allow, line))
 	}
 	for _, t := range o.Disallowed {
-		b.add(permission.ParseRule(canonicalRule(t), permission.Deny, line))
+		b.add(permission.ParseRule(o.Tools, t, permission.Deny, line))
 	}
 	return b.rules, b.notes, b.err
 }
@@ -54,9 +53,9 @@ func (b *ruleReader) setting(c config.Rule) {
 	var r permission.Rule
 	var err error
 	if c.Text != "" {
-		r, err = permission.ParseRule(canonicalRule(c.Text), effect, src)
+		r, err = permission.ParseRule(b.o.Tools, c.Text, effect, src)
 	} else {
-		r, err = permission.ParseOrdered(canonicalName(c.Permission), c.Pattern, effect, src)
+		r, err = permission.ParseOrdered(b.o.Tools, c.Permission, c.Pattern, effect, src)
 	}
 	r.Match, r.NotMatch = c.Match, c.NotMatch
 	b.add(r, err)
@@ -64,7 +63,7 @@ func (b *ruleReader) setting(c config.Rule) {
 		return
 	}
 	if b.on == nil {
-		b.on = call.NewMachine(b.o.Dir, b.o.Home)
+		b.on = call.NewMachine(b.o.Tools, b.o.Dir, b.o.Home)
 	}
 	if err := b.on.Try(r); err != nil {
 		b.err = fmt.Errorf("%s: %w; change the rule or the example", src.Name, err)
@@ -80,7 +79,7 @@ func (b *ruleReader) add(r permission.Rule, err error) {
 	if w := r.Warning(); w != "" {
 		b.notes = append(b.notes, r.Source.Name+": "+w)
 	}
-	if r.Effect != permission.Allow && unknownTool(r.Tool) {
+	if r.Effect != permission.Allow && !strings.ContainsAny(r.Tool, "_*") && !b.o.Tools.Traits(r.Tool).Known { // others may come later
 		b.notes = append(b.notes, fmt.Sprintf("%s: the rule %s names no tool of lathe's, so it has no effect", r.Source.Name, r.Text))
 	}
 }
@@ -100,14 +99,14 @@ func (b *ruleReader) base(o config.Origin) string {
 // rules gathers the rules of all sources.
 func (i *Instance) rules() (rules []permission.Rule, notes []string, err error) {
 	return Rules(i.conf.Load(), RuleOptions{
-		Dir: i.opts.Dir, Home: i.paths.Home, Allowed: i.opts.Allowed, Disallowed: i.opts.Disallowed, Resolve: resolved,
+		Tools: i.tools, Dir: i.opts.Dir, Home: i.paths.Home, Allowed: i.opts.Allowed, Disallowed: i.opts.Disallowed, Resolve: resolved,
 	})
 }
 
 // newPolicy makes the policy of a session; the second result is what is wrong with some rules.
 func (i *Instance) newPolicy() (*permission.Policy, []string, error) {
 	rules, notes, err := i.rules()
-	p := permission.NewPolicy(resolved(i.paths.Home), nil, rules)
+	p := permission.NewPolicy(i.tools, resolved(i.paths.Home), nil, rules)
 	for _, dir := range []string{i.paths.ConfigHome, i.paths.StateHome, i.paths.DataHome} {
 		p.Own = append(p.Own, resolved(dir))
 	}
@@ -115,30 +114,4 @@ func (i *Instance) newPolicy() (*permission.Policy, []string, error) {
 		p.ForbidBypass()
 	}
 	return p, notes, err
-}
-
-// canonicalRule writes a tool's name as lathe does: a deny rule for "bash" must not be without effect.
-func canonicalRule(text string) string {
-	name, rest, scoped := strings.Cut(text, "(")
-	name = canonicalName(name)
-	if scoped {
-		return name + "(" + rest
-	}
-	return name
-}
-
-func canonicalName(name string) string {
-	for _, known := range tool.Names {
-		if strings.EqualFold(strings.TrimSpace(name), known) {
-			return known
-		}
-	}
-	return name
-}
-
-// unknownTool reports whether a name in a rule is a mistake. Names with _ or * may be of tools that come
-// later, and the others are tools of Claude Code, whose settings are shared.
-func unknownTool(name string) bool {
-	return !strings.ContainsAny(name, "_*") && !slices.Contains(tool.Names, name) &&
-		!slices.Contains([]string{"MultiEdit", "LS", "SlashCommand", "KillBash", tool.StructuredName}, name)
 }

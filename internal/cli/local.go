@@ -14,7 +14,6 @@ import (
 	"github.com/lathe-dev/lathe/internal/app"
 	"github.com/lathe-dev/lathe/internal/config"
 	"github.com/lathe-dev/lathe/internal/event"
-	"github.com/lathe-dev/lathe/internal/fuzzy"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/permission"
 	"github.com/lathe-dev/lathe/internal/term"
@@ -258,25 +257,25 @@ func chosenTools(o *Options) ([]string, error) {
 	if !o.Given("tools") || slices.Contains(o.Tools, "default") {
 		return nil, nil
 	}
-	tools := []string{}
+	chosen, known := []string{}, tool.Catalogue()
 	for _, name := range splitRules(o.Tools) {
-		canonical, _ := tool.Canonical(name, nil)
+		canonical := known.Name(name)
 		if !looksLikeRule(canonical) || strings.Contains(canonical, "(") {
 			hint := "lathe tool list shows the tools"
-			if near, _ := fuzzy.Nearest(canonical, toolNames, max(2, len(canonical)/2)); near != "" {
+			if near := known.Nearest(canonical); near != "" {
 				hint = "did you mean " + near + "? " + hint
 			}
 			return nil, usage(hint, "--tools: there is no tool %q", name)
 		}
-		tools = append(tools, canonical)
+		chosen = append(chosen, canonical)
 	}
-	return tools, nil
+	return chosen, nil
 }
 
 // checkRules refuses rules of the command line that cannot be read: one that was meant to deny must not
 // be passed over.
 func checkRules(flag string, texts []string) error {
-	if _, errs := permission.ParseRules(texts, permission.Deny, permission.Source{Name: flag}); len(errs) > 0 {
+	if _, errs := permission.ParseRules(tool.Catalogue(), texts, permission.Deny, permission.Source{Name: flag}); len(errs) > 0 {
 		return &Error{Code: exitUsage, Err: errs[0]}
 	}
 	return nil

@@ -13,6 +13,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/config"
 	"github.com/lathe-dev/lathe/internal/permission"
 	"github.com/lathe-dev/lathe/internal/permission/call"
+	"github.com/lathe-dev/lathe/internal/tool"
 )
 
 func permissionCommand(p *program, o *Options) *cobra.Command {
@@ -69,11 +70,12 @@ func newChecker(o *Options, home, mode string) (*checker, error) {
 	if err != nil {
 		return nil, &Error{Code: exitUsage, Err: err}
 	}
-	rules, notes, err := app.Rules(cfg, app.RuleOptions{Dir: dir, Home: home, Resolve: func(path string) string { return path }})
+	tools := tool.Catalogue()
+	rules, notes, err := app.Rules(cfg, app.RuleOptions{Tools: tools, Dir: dir, Home: home, Resolve: func(path string) string { return path }})
 	if err != nil {
 		return nil, &Error{Code: exitUsage, Err: err}
 	}
-	k := &checker{machine: call.NewMachine(dir, home), notes: notes, mode: permission.Mode(cfg.Settings.Permissions.DefaultMode)}
+	k := &checker{tools: tools, machine: call.NewMachine(tools, dir, home), notes: notes, mode: permission.Mode(cfg.Settings.Permissions.DefaultMode)}
 	if mode != "" {
 		k.mode = permission.Mode(mode)
 	}

@@ -11,11 +11,11 @@ import (
 
 	"github.com/lathe-dev/lathe/internal/permission"
 	"github.com/lathe-dev/lathe/internal/permission/call"
-	"github.com/lathe-dev/lathe/internal/tool"
 )
 
 // checker answers the lines of permission check.
 type checker struct {
+	tools   *call.Catalogue
 	machine *call.Machine
 	policy  *permission.Policy
 	mode    permission.Mode
@@ -34,6 +34,33 @@ type checkLine struct {
 	Effect string          `json:"effect"`
 	Mode   permission.Mode `json:"mode"`
 	Agent  []string        `json:"agent"`
+
+	Machine call.Fixture `json:"machine"` // what is special about it for this call
+}
+
+// fixture is what a line says of the machine. Lines written before there was a field for it say it in the input,
+// with underscores; a folder that the tool has no parameter for is the one it runs in.
+func (l checkLine) fixture() (call.Fixture, json.RawMessage) {
+	f := l.Machine
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(l.Input, &fields) != nil {
+		return f, l.Input
+	}
+	moved := false
+	for name, to := range map[string]*string{"_fs": &f.Files, "_dns": &f.DNS, "_redirect": &f.Redirect, "cwd": &f.Dir, "workdir": &f.Dir} {
+		if raw, ok := fields[name]; ok && json.Unmarshal(raw, to) == nil {
+			delete(fields, name)
+			moved = true
+		}
+	}
+	if !moved {
+		return f, l.Input
+	}
+	rest, err := json.Marshal(fields)
+	if err != nil {
+		return f, l.Input
+	}
+	return f, rest
 }
 
 type checkedCall struct {
@@ -141,11 +168,8 @@ func idOf(line []byte) json.RawMessage {
 
 // call decides on a tool call. Other spellings of tools and parameters are taken as in a session.
 func (k *checker) call(l checkLine) any {
-	name, input := tool.Canonical(l.Tool, l.Input)
-	if input == nil {
-		input = l.Input
-	}
-	req, err := k.machine.Request(name, input)
+	f, input := l.fixture()
+	req, err := k.machine.Request(l.Tool, input, f)
 	if err != nil {
 		return checkedError{ID: l.ID, Error: err.Error()}
 	}
@@ -183,7 +207,7 @@ func (k *checker) rule(l checkLine) any {
 	if err != nil {
 		return checkedError{ID: l.ID, Error: err.Error()}
 	}
-	r, err := permission.ParseRule(canonicalRuleName(*l.Rule), effect, permission.Source{Name: "the line", Base: k.machine.Dir})
+	r, err := permission.ParseRule(k.tools, *l.Rule, effect, permission.Source{Name: "the line", Base: k.machine.Dir})
 	if err != nil {
 		return checkedRule{ID: l.ID, Reason: err.Error()}
 	}
@@ -207,16 +231,4 @@ func subjectOf(input json.RawMessage) (string, error) {
 		return string(in), nil
 	}
 	return "", errors.New(`a rule line needs an "input": a command, a path, an address or a tool's name`)
-}
-
-// canonicalRuleName takes other spellings of the tool in a rule.
-func canonicalRuleName(text string) string {
-	for i := range len(text) {
-		if text[i] == '(' {
-			name, _ := tool.Canonical(text[:i], nil)
-			return name + text[i:]
-		}
-	}
-	name, _ := tool.Canonical(text, nil)
-	return name
 }

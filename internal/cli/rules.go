@@ -1,6 +1,10 @@
 package cli
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/lathe-dev/lathe/internal/tool"
+)
 
 // splitRules splits lists of rules at commas and blanks outside parentheses:
 // "Read, Bash(git log *) Edit" is three rules. A parenthesis that is never closed keeps the rest together,
@@ -32,10 +36,6 @@ func splitRules(lists []string) []string {
 	return out
 }
 
-// toolNames are the words that, alone, are tools and not prompts.
-var toolNames = strings.Fields(`Read Write Edit MultiEdit ApplyPatch Glob Grep Bash BashOutput KillShell Task Agent TodoWrite
-	Question AskUserQuestion WebFetch WebSearch Skill LSP Batch ToolSearch NotebookEdit Memory EnterPlanMode ExitPlanMode Open LS`)
-
 // looksLikeRule tells a rule ("Edit", "Bash(git *)", "mcp__x__y") from a prompt.
 func looksLikeRule(s string) bool {
 	if strings.HasPrefix(s, "mcp__") && !strings.ContainsAny(s, " \t\n") {
@@ -45,10 +45,5 @@ func looksLikeRule(s string) bool {
 	if scoped && !strings.HasSuffix(rest, ")") {
 		return false
 	}
-	for _, t := range toolNames {
-		if name == t {
-			return true
-		}
-	}
-	return false
+	return tool.Catalogue().Named(name)
 }

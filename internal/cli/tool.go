@@ -104,7 +104,7 @@ code is 1 when the last one is an error.`,
 			if len(args) > 0 {
 				return nil, cobra.ShellCompDirectiveNoFileComp
 			}
-			return builtInTools(), cobra.ShellCompDirectiveNoFileComp
+			return tool.Names(), cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(c *cobra.Command, args []string) error {
 			o.set = c.Flags().Changed
@@ -284,22 +284,4 @@ func (r *toolRun) print(a answered) error {
 	}
 	_, err := fmt.Fprintln(r.out, term.Escape(a.text))
 	return err
-}
-
-// builtInTools names the tools to complete; none where the folder cannot be used.
-func builtInTools() []string {
-	dir, err := os.Getwd()
-	if err != nil {
-		return nil
-	}
-	env, err := tool.NewEnv(dir)
-	if err != nil {
-		return nil
-	}
-	defer env.Roots.Close()
-	var names []string
-	for _, t := range tool.All(env) {
-		names = append(names, t.Spec().Name)
-	}
-	return names
 }

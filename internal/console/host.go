@@ -174,7 +174,7 @@ func (r rules) List() []command.Rule {
 
 func (r rules) Add(_ context.Context, rule command.Rule) error {
 	effect := permission.Effect(rule.Effect)
-	if _, errs := permission.ParseRules([]string{rule.Text}, effect, permission.Source{}); len(errs) > 0 {
+	if _, errs := permission.ParseRules(r.c.inst.Tools(), []string{rule.Text}, effect, permission.Source{}); len(errs) > 0 {
 		return errs[0]
 	}
 	if rule.Scope == "session" {

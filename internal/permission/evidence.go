@@ -80,8 +80,7 @@ func ClassOf(req Request) Class {
 		case a.Kind == Write || a.Kind == Net || a.Kind == Exec || a.Kind == Tool && !a.Safe:
 			class = ClassWrite
 		case class == "" && a.Kind == Read:
-			class = map[string]Class{"Glob": ClassList, "Grep": ClassSearch}[req.Tool]
-			if class == "" {
+			if class = a.Class; class == "" {
 				class = ClassRead
 			}
 		case class == "":

@@ -69,11 +69,11 @@ func TestOrdinaryFilesAreNotGuarded(t *testing.T) {
 		"/w/.gitignore", "/w/.github/dependabot.yml", "/w/src/head.go", "/w/git/config.go", "/w/.env.example", "/w/hooks/useThing.ts",
 		"/w/CLAUDE.md", "/w/config.toml", "/w/.claude/worktrees/a/src/x.go", "/w/venv.go", "/w/settings.json",
 	} {
-		if got := decide(NewPolicy("/home/u", []string{"/w"}, nil), AcceptEdits, "Edit", Access{Kind: Write, Target: path}); got != Allow {
+		if got := decide(NewPolicy(testTools, "/home/u", []string{"/w"}, nil), AcceptEdits, "Edit", Access{Kind: Write, Target: path}); got != Allow {
 			t.Errorf("%s: %s", path, got)
 		}
 	}
-	p := NewPolicy("/home/u", []string{"/home/u/.claude/worktrees/x"}, nil)
+	p := NewPolicy(testTools, "/home/u", []string{"/home/u/.claude/worktrees/x"}, nil)
 	if got := decide(p, AcceptEdits, "Edit", Access{Kind: Write, Target: "/home/u/.claude/worktrees/x/a.go"}); got != Allow {
 		t.Errorf("a root inside a guarded folder: %s", got)
 	}

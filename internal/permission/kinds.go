@@ -12,13 +12,13 @@ type AgentKind struct {
 	Says    string   // for people, and for the model that chooses among kinds
 	Tools   []string // the only tools it has; nil: all
 	Without []string // tools that it has not
-	Looks   bool     // it changes nothing: no file, and no command that does more than look
+	Looks   bool     // it changes nothing: it has no tool that edits files, and no command that does more than look
 }
 
 // AgentKinds are the built-in sets. The main agent is a build agent unless it was switched.
 var AgentKinds = []AgentKind{
 	{Name: "build", Says: "full development: reads, writes and runs"},
-	{Name: "plan", Says: "looks and plans, and changes nothing", Looks: true, Without: []string{"Write", "Edit", "MultiEdit", "NotebookEdit", "ApplyPatch"}},
+	{Name: "plan", Says: "looks and plans, and changes nothing", Looks: true},
 	{Name: "explore", Says: "quick research in the code: finds and reads", Looks: true, Tools: []string{"Read", "Glob", "Grep", "LSP"}},
 	{Name: "general", Says: "larger tasks of their own, without the session's task list", Without: []string{"TodoWrite", "Task"}},
 }
@@ -63,14 +63,14 @@ func (p *Policy) kindOf(name string) AgentKind {
 	return p.kindOf("general")
 }
 
-func (k AgentKind) has(tool string) bool {
-	return (k.Tools == nil || slices.Contains(k.Tools, tool)) && !slices.Contains(k.Without, tool)
+func (k AgentKind) has(tool string, t Traits) bool {
+	return !(k.Looks && t.edits()) && (k.Tools == nil || slices.Contains(k.Tools, tool)) && !slices.Contains(k.Without, tool)
 }
 
 // limits is what a set has against a call; it allows everything else.
 func (k AgentKind) limits(c *call) Decision {
 	switch {
-	case !k.has(c.Tool):
+	case !k.has(c.Tool, c.traits):
 		return Decision{Effect: Deny, Layer: LayerMode, Reason: "an agent of the kind " + k.Name + " has no " + c.Tool}
 	case k.Looks && c.changes():
 		return Decision{Effect: Deny, Layer: LayerMode, Reason: "an agent of the kind " + k.Name + " changes nothing"}

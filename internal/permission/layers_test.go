@@ -28,7 +28,7 @@ var disaster = Finding{Check: "catastrophic-removal", Text: "it destroys the hom
 // What the analysis could not write anew would run as it was written, in an environment where names may mean
 // something else: no mode grants that, however harmless its parts are.
 func TestACommandWithoutASafeFormAsks(t *testing.T) {
-	p := NewPolicy("/home/u", []string{"/w"}, nil)
+	p := NewPolicy(testTools, "/home/u", []string{"/w"}, nil)
 	for _, a := range []Access{looks("git log"), changed("mkdir a", ClassWrite)} {
 		a.Command.Script = ""
 		for _, mode := range []Mode{Default, AcceptEdits} {
@@ -69,7 +69,7 @@ func TestEachLayerDecidesAndNamesItself(t *testing.T) {
 		{LayerAsk, Bypass, "Bash", `{}`, nil, []Access{changed("deploy now", ClassWrite)}, Ask},
 	} {
 		rs := append(rules(t, Deny, tc.deny...), rules(t, Ask, "Bash(deploy *)")...)
-		d := NewPolicy("/home/u", []string{"/w"}, rs).Decide(Request{Tool: tc.tool, Mode: tc.mode, Dir: "/w", Input: json.RawMessage(tc.input), Accesses: tc.as})
+		d := NewPolicy(testTools, "/home/u", []string{"/w"}, rs).Decide(Request{Tool: tc.tool, Mode: tc.mode, Dir: "/w", Input: json.RawMessage(tc.input), Accesses: tc.as})
 		if d.Effect != tc.want || d.Layer != tc.layer || d.Reason == "" {
 			t.Errorf("%s %s: %+v", tc.layer, tc.mode, d)
 		}
@@ -93,7 +93,7 @@ func TestDestructiveCommandsAskInEveryModeButBypass(t *testing.T) {
 	remove := changed("rm -r build", ClassDestructive, Finding{Check: "remove", Text: "it removes files: rm -r build", Effect: Ask})
 	gone := Access{Kind: Write, Target: "/w/build"}
 	for mode, want := range map[Mode]Effect{Default: Ask, AcceptEdits: Ask, Plan: Deny, DontAsk: Deny, Bypass: Allow} {
-		d := NewPolicy("/home/u", []string{"/w"}, nil).Decide(Request{Tool: "Bash", Mode: mode, Dir: "/w", Accesses: []Access{remove, gone}})
+		d := NewPolicy(testTools, "/home/u", []string{"/w"}, nil).Decide(Request{Tool: "Bash", Mode: mode, Dir: "/w", Accesses: []Access{remove, gone}})
 		if d.Effect != want || mode == Default && !strings.Contains(d.Reason, "removes") {
 			t.Errorf("%s: %+v", mode, d)
 		}
@@ -101,7 +101,7 @@ func TestDestructiveCommandsAskInEveryModeButBypass(t *testing.T) {
 }
 
 func TestAcceptEditsAlsoCoversTheCommandsThatEdit(t *testing.T) {
-	p := NewPolicy("/home/u", []string{"/w"}, nil)
+	p := NewPolicy(testTools, "/home/u", []string{"/w"}, nil)
 	in := Access{Kind: Write, Target: "/w/a"}
 	for _, tc := range []struct {
 		as   []Access
@@ -125,7 +125,7 @@ func TestAcceptEditsAlsoCoversTheCommandsThatEdit(t *testing.T) {
 }
 
 func TestPlanModeLetsLookingCommandsThrough(t *testing.T) {
-	p := NewPolicy("/home/u", []string{"/w"}, nil)
+	p := NewPolicy(testTools, "/home/u", []string{"/w"}, nil)
 	if got := decide(p, Plan, "Bash", looks("git log"), readIn); got != Allow {
 		t.Error(got)
 	}
@@ -177,13 +177,13 @@ func TestKindsOfAgentsNarrow(t *testing.T) {
 func ordered(t *testing.T, triples ...string) *Policy {
 	var rs []Rule
 	for i := 0; i < len(triples); i += 3 {
-		r, err := ParseOrdered(triples[i], triples[i+1], Effect(triples[i+2]), Source{Name: "test"})
+		r, err := ParseOrdered(testTools, triples[i], triples[i+1], Effect(triples[i+2]), Source{Name: "test"})
 		if err != nil {
 			t.Fatal(err)
 		}
 		rs = append(rs, r)
 	}
-	return NewPolicy("/home/u", []string{"/w"}, rs)
+	return NewPolicy(testTools, "/home/u", []string{"/w"}, rs)
 }
 
 func TestOrderedRulesKnowKindsOfAccess(t *testing.T) {
@@ -215,7 +215,7 @@ func TestOrderedRulesKnowKindsOfAccess(t *testing.T) {
 
 func TestRulesForRepetition(t *testing.T) {
 	p := ordered(t, "doom_loop", "*", "deny", "doom_loop", "Read", "allow")
-	if p.DoomLoop("Read") != Allow || p.DoomLoop("Bash") != Deny || NewPolicy("", nil, nil).DoomLoop("Bash") != Ask {
+	if p.DoomLoop("Read") != Allow || p.DoomLoop("Bash") != Deny || NewPolicy(testTools, "", nil, nil).DoomLoop("Bash") != Ask {
 		t.Error(p.DoomLoop("Read"), p.DoomLoop("Bash"))
 	}
 }
@@ -299,10 +299,10 @@ func TestWarningsNameRulesWithoutEffect(t *testing.T) {
 func BenchmarkDecide(b *testing.B) {
 	var rs []Rule
 	for _, text := range []string{"Bash(npm *)", "Bash(go test *)", "Edit(/src/**)", "Read(~/.ssh/**)", "Bash(rm *)"} {
-		r, _ := ParseRule(text, Deny, Source{})
+		r, _ := ParseRule(testTools, text, Deny, Source{})
 		rs = append(rs, r)
 	}
-	p := NewPolicy("/home/u", []string{"/w"}, rs)
+	p := NewPolicy(testTools, "/home/u", []string{"/w"}, rs)
 	req := Request{Tool: "Bash", Mode: Default, Dir: "/w", Accesses: []Access{looks("git log"), readIn}}
 	for b.Loop() {
 		p.Decide(req)
@@ -311,7 +311,7 @@ func BenchmarkDecide(b *testing.B) {
 
 func TestADenyRuleAsksAboutATreeThatNobodyLookedThrough(t *testing.T) {
 	deny := func(spec string) *Policy {
-		return NewPolicy("/home/u", []string{"/p"}, rules(t, Deny, "Read("+spec+")"))
+		return NewPolicy(testTools, "/home/u", []string{"/p"}, rules(t, Deny, "Read("+spec+")"))
 	}
 	for _, tt := range []struct {
 		spec string

@@ -12,7 +12,7 @@ func (c *call) find(e Effect) (Rule, bool) {
 		if r.Effect != e || r.Ordered {
 			continue
 		}
-		if r.coversTool(c.Tool) && (r.Spec == "" || matchParam(r, c.Input)) {
+		if c.concerns(r) && (r.Spec == "" || matchParam(r, c.Input)) {
 			return r, true
 		}
 		if slices.ContainsFunc(c.Accesses, func(a Access) bool { return c.touches(r, a) }) {
@@ -32,20 +32,20 @@ func (c *call) touches(r Rule, a Access) bool {
 	case a.Kind == Read || a.Kind == Write:
 		return r.class() != "" && c.p.matchPath(r, c.Dir, a)
 	case a.Kind == Net:
-		return (r.Tool == "WebFetch" || r.coversTool(c.Tool)) && matchHost(r, a.Target)
-	case !r.coversTool(c.Tool):
+		return (r.traits.Subject == SubjectHost || c.concerns(r)) && matchHost(r, a.Target)
+	case !c.concerns(r):
 		return false
 	case a.Kind == Exec:
 		return r.spec().denies(a)
 	}
-	return a.Kind == Tool && matchSubject(r, c.Request)
+	return a.Kind == Tool && c.matchSubject(r)
 }
 
 // Matches reports whether one rule applies to a request: an allow rule covers all of it, whatever the mode
 // would grant and the guards would refuse; a deny or ask rule any of it. Other rules do not count.
 func (p *Policy) Matches(r Rule, req Request) bool {
 	p.mu.RLock()
-	one := &Policy{Home: p.Home, Own: p.Own, roots: p.roots, readRoots: p.readRoots}
+	one := &Policy{tools: p.tools, Home: p.Home, Own: p.Own, roots: p.roots, readRoots: p.readRoots}
 	p.mu.RUnlock()
 	r.Ordered = false
 	one.rules = []Rule{r}
@@ -67,7 +67,7 @@ func (p *Policy) Matches(r Rule, req Request) bool {
 func (c *call) allowed(rules []Rule, byUser bool) (last Rule, ok bool) {
 	_, asks := c.guarded(Ask)
 	for _, r := range rules {
-		if r.Effect != Allow || r.Ordered || !r.coversTool(c.Tool) {
+		if r.Effect != Allow || r.Ordered || !c.concerns(r) {
 			continue
 		}
 		if r.Spec == "" && (byUser || !asks) || r.Spec != "" && c.exactLine(r) {
@@ -137,7 +137,7 @@ func (c *call) runsBy(rules []Rule) (last Rule, explicit, ok bool) {
 
 func (c *call) partRule(rules []Rule, part Part) (Rule, bool) {
 	for _, r := range rules {
-		if r.Effect == Allow && !r.Ordered && r.Spec != "" && r.coversTool(c.Tool) && r.spec().allows(part) {
+		if r.Effect == Allow && !r.Ordered && r.Spec != "" && c.concerns(r) && r.spec().allows(part) {
 			return r, true
 		}
 	}
@@ -184,9 +184,9 @@ func (c *call) covers(r Rule, a Access) bool {
 		}
 		return r.class() != "" && c.p.matchPath(r, c.Dir, a)
 	case Net:
-		return r.coversTool(c.Tool) && matchHost(r, a.Target)
+		return c.concerns(r) && matchHost(r, a.Target)
 	case Tool:
-		return r.coversTool(c.Tool) && matchSubject(r, c.Request)
+		return c.concerns(r) && c.matchSubject(r)
 	}
 	return false
 }
@@ -196,7 +196,7 @@ func (c *call) covers(r Rule, a Access) bool {
 func matchParam(r Rule, input json.RawMessage) bool {
 	name, want, ok := strings.Cut(r.Spec, ":")
 	name = strings.TrimSpace(name)
-	if !ok || r.Effect == Allow || slices.Contains(primary[r.Tool], name) {
+	if !ok || r.Effect == Allow || r.traits.patternsHold(name) {
 		return false
 	}
 	var m map[string]any
@@ -223,30 +223,18 @@ func stringField(input json.RawMessage, name string) string {
 	return s
 }
 
-// matchSubject holds Task(agent) and Skill(name) against the input: the agent's kind, the skill's name with
-// its arguments.
-func matchSubject(r Rule, req Request) bool {
-	var in struct {
-		Agent   string `json:"subagent_type"`
-		Skill   string `json:"skill"`
-		Name    string `json:"name"`
-		Command string `json:"command"`
-		Args    string `json:"args"`
-	}
-	if len(req.Input) == 0 || json.Unmarshal(req.Input, &in) != nil {
+// matchSubject holds the pattern of a rule against the name that the input gives, and the words after it:
+// Task(agent), Skill(name).
+func (c *call) matchSubject(r Rule) bool {
+	if c.traits.Subject != SubjectName {
 		return false
 	}
-	switch req.Tool {
-	case "Task":
-		return subject(r, in.Agent, "")
-	case "Skill":
-		for _, name := range []string{in.Skill, in.Name, in.Command} {
-			if name != "" {
-				return subject(r, strings.TrimPrefix(name, "/"), in.Args)
-			}
+	for _, param := range c.traits.Params {
+		if name := stringField(c.Input, param); name != "" {
+			return subject(r, strings.TrimPrefix(name, "/"), stringField(c.Input, c.traits.Rest))
 		}
 	}
-	return false
+	return r.Effect != Allow && subject(r, "", "")
 }
 
 func subject(r Rule, name, args string) bool {

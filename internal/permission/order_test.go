@@ -8,7 +8,7 @@ func decide(p *Policy, mode Mode, tool string, as ...Access) Effect {
 }
 
 func policy(t *testing.T, e Effect, texts ...string) *Policy {
-	return NewPolicy("/home/u", []string{"/w"}, rules(t, e, texts...))
+	return NewPolicy(testTools, "/home/u", []string{"/w"}, rules(t, e, texts...))
 }
 
 func TestPathRulesInEverySpelling(t *testing.T) {
@@ -82,7 +82,7 @@ func TestLastOrderedRuleCounts(t *testing.T) {
 			r.Ordered = true
 			rs = append(rs, r)
 		}
-		return NewPolicy("/home/u", []string{"/w"}, rs)
+		return NewPolicy(testTools, "/home/u", []string{"/w"}, rs)
 	}
 	gitOnly := mk("deny", "Bash", "allow", "Bash(git *)")
 	for _, tc := range []struct {
@@ -169,7 +169,7 @@ func TestPathRuleMeansOnePath(t *testing.T) {
 	if got := PathRule("Read", `C:\a\b`); got != "Read(//c/a/b)" {
 		t.Error(got)
 	}
-	if _, err := ParseRule("Read([x)", Deny, Source{}); err == nil {
+	if _, err := ParseRule(testTools, "Read([x)", Deny, Source{}); err == nil {
 		t.Error("a broken pattern would never match, and was accepted")
 	}
 }
@@ -179,8 +179,8 @@ func BenchmarkDenyHugeCommand(b *testing.B) {
 	for range 50_000 {
 		cmd += " -a"
 	}
-	r, _ := ParseRule("Bash(rm *)", Deny, Source{})
-	p := NewPolicy("", nil, []Rule{r})
+	r, _ := ParseRule(testTools, "Bash(rm *)", Deny, Source{})
+	p := NewPolicy(testTools, "", nil, []Rule{r})
 	for b.Loop() {
 		p.Decide(Request{Tool: "Bash", Accesses: []Access{run(cmd)}})
 	}

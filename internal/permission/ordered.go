@@ -96,7 +96,7 @@ func (c *call) lastOrdered(matches func(Rule) bool) (Rule, bool) {
 		if !r.Ordered {
 			continue
 		}
-		whole := r.coversTool(c.Tool) || r.Tool == "Edit" && fileTools[c.Tool] == "Edit"
+		whole := c.concerns(r) || r.Tool == "Edit" && c.traits.edits()
 		if whole && (r.Spec == "" && !c.protects(r) || r.Spec != "" && matchParam(r, c.Input)) || matches(r) {
 			return r, true
 		}

@@ -36,6 +36,7 @@ type Access struct {
 	Target string `json:"target"`          // absolute path with links resolved; command line; host; tool name
 	Named  string `json:"named,omitempty"` // the path as it was named, when links made it differ
 	Safe   bool   `json:"safe,omitempty"`  // for Tool: changes nothing outside the session, so never asks
+	Class  Class  `json:"-"`               // for Read: ClassList or ClassSearch where it is less than reading all of it
 
 	Command *Command `json:"command,omitempty"` // for Exec: what the analysis of the line found; nil: nothing is known
 	Node    NodeKind `json:"node,omitempty"`    // for Read and Write: what lies there, where it was looked at

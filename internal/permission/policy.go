@@ -15,6 +15,7 @@ type Policy struct {
 	Home string   // the user's home folder, for ~ in rules
 	Own  []string // folders with lathe's settings and state besides those below Home; set before use
 
+	tools     Tools
 	mu        sync.RWMutex
 	rules     []Rule      // of settings and the command line
 	grants    []Rule      // given while the session runs
@@ -25,9 +26,9 @@ type Policy struct {
 	noBypass  bool
 }
 
-// NewPolicy makes a policy for the given working roots.
-func NewPolicy(home string, roots []string, rules []Rule) *Policy {
-	return &Policy{Home: home, roots: roots, rules: rules}
+// NewPolicy makes a policy on these tools for the given working roots.
+func NewPolicy(tools Tools, home string, roots []string, rules []Rule) *Policy {
+	return &Policy{tools: tools, Home: home, roots: roots, rules: rules}
 }
 
 // Grant adds a rule while the session runs.
@@ -87,6 +88,7 @@ func (p *Policy) all() iter.Seq[Rule] {
 func (p *Policy) Removed(tool string) bool {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
+	traits := p.tools.Traits(tool)
 	removed := false // by an ordered rule that no later one softens
 	for r := range p.all() {
 		switch {
@@ -94,11 +96,11 @@ func (p *Policy) Removed(tool string) bool {
 			return true
 		case r.Ordered && r.Effect == Deny:
 			removed = removed || r.Removes(tool)
-		case r.Ordered && (r.coversTool(tool) || r.class() == fileTools[tool] && r.class() != ""):
+		case r.Ordered && (r.coversTool(tool) || r.class() != "" && r.class() == traits.pathRules()):
 			removed = false
 		}
 	}
-	return removed || !p.kindOf(p.kind).has(tool)
+	return removed || !p.kindOf(p.kind).has(tool, traits)
 }
 
 // Decide decides on a request. It never fails; what it does not understand asks.
@@ -149,13 +151,14 @@ func rank(e Effect) int {
 type call struct {
 	Request
 	p       *Policy
+	traits  Traits    // of the tool
 	verdict []verdict // by access
 }
 
 // look prepares a request: lines that nobody analysed are cut at what the shell reacts to, and the guards
 // look at every access.
 func (p *Policy) look(req Request) *call {
-	c := &call{Request: req, p: p, verdict: make([]verdict, len(req.Accesses))}
+	c := &call{Request: req, p: p, traits: p.tools.Traits(req.Tool), verdict: make([]verdict, len(req.Accesses))}
 	if !slices.Contains(Modes, req.Mode) || req.Mode == Bypass && p.noBypass {
 		c.Mode = Default
 	}

@@ -19,7 +19,7 @@ func run(cmd string) Access { return Access{Kind: Exec, Target: cmd} }
 
 func rules(t *testing.T, e Effect, texts ...string) []Rule {
 	t.Helper()
-	rs, errs := ParseRules(texts, e, Source{Name: "test"})
+	rs, errs := ParseRules(testTools, texts, e, Source{Name: "test"})
 	if len(errs) > 0 {
 		t.Fatal(errs)
 	}
@@ -56,7 +56,7 @@ func TestModes(t *testing.T) {
 		{Bypass, "Bash", []Access{run("rm -rf x")}, Allow},
 		{Bypass, "mcp__x__y", nil, Allow},
 	} {
-		p := NewPolicy("/home/u", []string{"/w"}, nil)
+		p := NewPolicy(testTools, "/home/u", []string{"/w"}, nil)
 		d := p.Decide(Request{Tool: tc.tool, Accesses: tc.access, Mode: tc.mode, Dir: "/w"})
 		if d.Effect != tc.want || d.Reason == "" {
 			t.Errorf("%s %s %v: got %s (%s), want %s", tc.mode, tc.tool, tc.access, d.Effect, d.Reason, tc.want)
@@ -111,7 +111,7 @@ func TestRules(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			rs := append(rules(t, Allow, tc.allow...), rules(t, Ask, tc.ask...)...)
 			rs = append(rs, rules(t, Deny, tc.deny...)...)
-			p := NewPolicy("/home/u", []string{"/w"}, rs)
+			p := NewPolicy(testTools, "/home/u", []string{"/w"}, rs)
 			mode := tc.mode
 			if mode == "" {
 				mode = Default
@@ -125,7 +125,7 @@ func TestRules(t *testing.T) {
 }
 
 func TestReadRootMayBeReadButNotWritten(t *testing.T) {
-	p := NewPolicy("/home/u", []string{"/w"}, nil)
+	p := NewPolicy(testTools, "/home/u", []string{"/w"}, nil)
 	p.AddRoot("/blobs", true)
 	in := Access{Kind: Read, Target: "/blobs/x"}
 	if d := p.Decide(Request{Tool: "Read", Accesses: []Access{in}, Mode: Default}); d.Effect != Allow {
@@ -138,7 +138,7 @@ func TestReadRootMayBeReadButNotWritten(t *testing.T) {
 }
 
 func TestForbidBypass(t *testing.T) {
-	p := NewPolicy("/home/u", []string{"/w"}, nil)
+	p := NewPolicy(testTools, "/home/u", []string{"/w"}, nil)
 	p.ForbidBypass()
 	if d := p.Decide(Request{Tool: "Bash", Accesses: []Access{run("ls")}, Mode: Bypass}); d.Effect != Ask {
 		t.Error(d)
@@ -147,17 +147,17 @@ func TestForbidBypass(t *testing.T) {
 
 func TestBadRulesAreNamed(t *testing.T) {
 	for _, text := range []string{"Bash(ls", "", "(x)", "Ba sh(x)"} {
-		if _, err := ParseRule(text, Deny, Source{}); err == nil {
+		if _, err := ParseRule(testTools, text, Deny, Source{}); err == nil {
 			t.Errorf("%q was accepted", text)
 		}
 	}
-	if _, err := ParseRule("mcp__*", Allow, Source{}); err == nil {
+	if _, err := ParseRule(testTools, "mcp__*", Allow, Source{}); err == nil {
 		t.Error("an allow rule with a wide glob was accepted")
 	}
 }
 
 func TestRemoved(t *testing.T) {
-	p := NewPolicy("", nil, rules(t, Deny, "Bash", "mcp__*", "Read(x)"))
+	p := NewPolicy(testTools, "", nil, rules(t, Deny, "Bash", "mcp__*", "Read(x)"))
 	for tool, want := range map[string]bool{"Bash": true, "mcp__a__b": true, "Read": false, "Edit": false} {
 		if p.Removed(tool) != want {
 			t.Errorf("%s: %v", tool, !want)
@@ -169,7 +169,7 @@ func TestRemoved(t *testing.T) {
 func FuzzDecide(f *testing.F) {
 	f.Add("rm x", "ls")
 	f.Fuzz(func(t *testing.T, a, b string) {
-		p := NewPolicy("/h", []string{"/w"}, rules(t, Deny, "Bash(rm *)"))
+		p := NewPolicy(testTools, "/h", []string{"/w"}, rules(t, Deny, "Bash(rm *)"))
 		dec := func(s string) Effect {
 			return p.Decide(Request{Tool: "Bash", Accesses: []Access{run(s)}, Mode: Bypass, Dir: "/w"}).Effect
 		}

@@ -34,7 +34,7 @@ func (c *call) sufficient(texts []string) bool {
 	if len(texts) == 0 || len(texts) > maxProposed {
 		return false
 	}
-	rules, errs := ParseRules(texts, Allow, Source{Base: c.Dir})
+	rules, errs := ParseRules(c.p.tools, texts, Allow, Source{Base: c.Dir})
 	if len(errs) > 0 {
 		return false
 	}
@@ -103,7 +103,7 @@ func (c *call) accessProposal(a Access) string {
 		return c.readProposal(a)
 	case Net:
 		h := readHost(a.Target)
-		if h.odd != "" || c.Tool == "Bash" { // in a command only a rule for the program covers it
+		if h.odd != "" || c.traits.Subject == SubjectCommand { // in a command only a rule for the program covers it
 			return ""
 		}
 		return c.Tool + "(domain:" + h.name + ")"
@@ -131,8 +131,11 @@ func (c *call) readProposal(a Access) string {
 
 // toolRule is the narrowest rule for a tool whose effects are not known.
 func (c *call) toolRule() string {
-	for _, name := range []string{"subagent_type", "skill"} {
-		if s := stringField(c.Input, name); s != "" && (c.Tool == "Task" || c.Tool == "Skill") && sayable(s) && !strings.ContainsAny(s, "()") {
+	if c.traits.Subject != SubjectName {
+		return c.Tool
+	}
+	for _, param := range c.traits.Params {
+		if s := stringField(c.Input, param); s != "" && sayable(s) && !strings.ContainsAny(s, "()") {
 			return c.Tool + "(" + s + ")"
 		}
 	}

@@ -27,6 +27,8 @@ type Rule struct {
 	// Match and NotMatch are calls that the rule is meant to cover and not to cover, as a rule line of
 	// `lathe permission check` names them; they are checked when the rule is loaded.
 	Match, NotMatch []string
+
+	traits Traits // of Tool, as they were when the rule was read
 }
 
 // Names of rules that are no tools: any path outside the working roots, and a model that repeats itself.
@@ -38,40 +40,37 @@ const (
 // class is the tool whose path rules this is one of: "Read", "Edit", or "" for none. An allow rule for
 // Glob or Grep is none, since it would let Read in too.
 func (r Rule) class() string {
-	c := fileTools[r.Tool]
+	c := r.traits.pathRules()
 	if r.Effect == Allow && c == "Read" && r.Tool != "Read" {
 		return ""
 	}
 	return c
 }
 
-// fileTools maps tools to the one whose path rules count for them: Read rules cover searching and
-// listing, Edit rules cover every way to write a file.
-var fileTools = map[string]string{
-	"Read": "Read", "Glob": "Read", "Grep": "Read", "LSP": "Read",
-	"Edit": "Edit", "Write": "Edit", "MultiEdit": "Edit", "NotebookEdit": "Edit", "ApplyPatch": "Edit",
-}
-
-// ParseRule reads "Tool" or "Tool(spec)". An allow rule may use * in the tool's name only after
-// "mcp__server__".
-func ParseRule(text string, effect Effect, src Source) (Rule, error) {
+// ParseRule reads "Tool" or "Tool(spec)". Other spellings of the tool's name are taken for the tool: a rule that
+// denies "bash" must not be without effect. An allow rule may use * in the tool's name only after
+// "mcp__server__". A rule knows the tools there were when it was read; read it anew when there are more.
+func ParseRule(tools Tools, text string, effect Effect, src Source) (Rule, error) {
 	text = strings.TrimSpace(text)
 	r := Rule{Text: text, Effect: effect, Source: src, Tool: text}
+	scope := ""
 	if open := strings.IndexByte(text, '('); open >= 0 {
 		if !strings.HasSuffix(text, ")") {
 			return r, fmt.Errorf("rule %q: the parenthesis is not closed; write Tool(pattern)", text)
 		}
+		scope = text[open:]
 		r.Tool, r.Spec = strings.TrimSpace(text[:open]), strings.TrimSpace(text[open+1:len(text)-1])
 		if r.Spec == "*" {
 			r.Spec = ""
 		}
 	}
-	if r.Tool == "Agent" {
-		r.Tool = "Task"
-	}
 	if r.Tool == "" || strings.ContainsAny(r.Tool, " \t\r\n()") || strings.ContainsRune(text, 0) {
 		return r, fmt.Errorf("rule %q: no tool name; write Tool or Tool(pattern), for example Bash(go test *)", text)
 	}
+	if name := tools.Name(r.Tool); name != r.Tool {
+		r.Tool, r.Text = name, name+scope
+	}
+	r.traits = tools.Traits(r.Tool)
 	if (r.class() != "" || r.Tool == ExternalDirectory) && !doublestar.ValidatePattern(filepathSlash(r.Spec)) {
 		return r, fmt.Errorf("rule %q: the path pattern is broken; write [ and { that mean themselves as \\[ and \\{", text)
 	}
@@ -94,31 +93,29 @@ func filepathSlash(spec string) string {
 	return spec
 }
 
-// orderedTools maps the names of permissions.rules to tools.
-var orderedTools = map[string]string{
-	"bash": "Bash", "edit": "Edit", "write": "Edit", "read": "Read", "list": "Read", "glob": "Glob", "grep": "Grep", "lsp": "LSP",
-	"webfetch": "WebFetch", "websearch": "WebSearch", "task": "Task", "skill": "Skill", "todowrite": "TodoWrite",
-	"question": "Question", ExternalDirectory: ExternalDirectory, DoomLoop: DoomLoop,
-}
-
 // ParseOrdered reads one entry of permissions.rules: a permission (bash, edit, read, external_directory,
-// webfetch, doom_loop, ..., or a tool's name), a pattern ("" and "*" mean all) and what to do.
-func ParseOrdered(permission, pattern string, effect Effect, src Source) (Rule, error) {
-	tool := strings.TrimSpace(permission)
-	if t, ok := orderedTools[strings.ToLower(tool)]; ok {
-		tool = t
+// webfetch, doom_loop, ..., or a tool's name), a pattern ("" and "*" mean all) and what to do. Whatever changes
+// files is edit.
+func ParseOrdered(tools Tools, permission, pattern string, effect Effect, src Source) (Rule, error) {
+	tool := tools.Name(strings.TrimSpace(permission))
+	if lower := strings.ToLower(tool); lower == ExternalDirectory || lower == DoomLoop {
+		tool = lower
+	}
+	traits := tools.Traits(tool)
+	if traits.edits() {
+		tool = "Edit"
 	}
 	text := tool
 	switch {
 	case pattern == "" || pattern == "*":
-	case tool == "WebFetch" && !strings.HasPrefix(pattern, "domain:"):
-		text = "WebFetch(domain:" + hostPart(pattern) + ")"
+	case traits.Subject == SubjectHost && !strings.HasPrefix(pattern, "domain:"):
+		text = tool + "(domain:" + hostPart(pattern) + ")"
 	case tool == ExternalDirectory && strings.HasPrefix(pattern, "/") && !strings.HasPrefix(pattern, "//"):
 		text = tool + "(/" + pattern + ")"
 	default:
 		text = tool + "(" + pattern + ")"
 	}
-	r, err := ParseRule(text, effect, src)
+	r, err := ParseRule(tools, text, effect, src)
 	r.Ordered = true
 	return r, err
 }
@@ -137,23 +134,24 @@ func hostPart(pattern string) string {
 func (r Rule) Warning() string {
 	name, _, scoped := strings.Cut(r.Spec, ":")
 	name = strings.TrimSpace(name)
+	onParam := scoped && r.Effect != Allow
 	switch {
-	case scoped && r.Effect != Allow && slices.Contains(primary[r.Tool], name):
+	case r.Spec == "":
+	case onParam && r.traits.patternsHold(name):
 		return fmt.Sprintf("the rule %s names %s, which patterns of their own speak of: write %s(pattern)", r.Text, name, r.Tool)
-	case r.Tool == "WebSearch" && r.Spec != "":
-		return fmt.Sprintf("the rule %s has no effect: WebSearch takes no pattern", r.Text)
-	case r.Tool == "WebFetch" && r.Spec != "" && !strings.HasPrefix(r.Spec, "domain:") && (!scoped || r.Effect == Allow):
-		return fmt.Sprintf("the rule %s has no effect: write WebFetch(domain:host)", r.Text)
-	case r.Effect == Allow && r.Spec != "" && r.class() == "" && fileTools[r.Tool] != "":
+	case r.traits.Known && r.traits.Subject == NoSubject && !onParam:
+		return fmt.Sprintf("the rule %s has no effect: %s takes no pattern", r.Text, r.Tool)
+	case r.traits.Subject == SubjectHost && !strings.HasPrefix(r.Spec, "domain:") && !onParam:
+		return fmt.Sprintf("the rule %s has no effect: write %s(domain:host)", r.Text, r.Tool)
+	case r.Effect == Allow && r.class() == "" && r.traits.pathRules() != "":
 		return fmt.Sprintf("the rule %s has no effect: write Read(%s)", r.Text, r.Spec)
 	}
 	return ""
 }
 
-// primary are the parameters that a tool's own patterns speak of, so that rules on parameters do not.
-var primary = map[string][]string{
-	"Bash": {"command"}, "Read": {"file_path"}, "Edit": {"file_path"}, "Write": {"file_path"}, "MultiEdit": {"file_path"},
-	"Glob": {"path"}, "Grep": {"path"}, "NotebookEdit": {"notebook_path"}, "WebFetch": {"url"},
+// patternsHold reports whether the tool's own patterns speak of a parameter, so that param:value rules do not.
+func (t Traits) patternsHold(param string) bool {
+	return t.Subject != SubjectName && slices.Contains(t.Params, param)
 }
 
 // PathRule is the rule for exactly one absolute path; tool is Read or Edit.
@@ -164,11 +162,11 @@ func PathRule(tool, target string) string {
 var patternMeta = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, `]`, `\]`, `{`, `\{`, `}`, `\}`)
 
 // ParseRules reads many rules; those that do not parse are left out and come back as errors.
-func ParseRules(texts []string, effect Effect, src Source) ([]Rule, []error) {
+func ParseRules(tools Tools, texts []string, effect Effect, src Source) ([]Rule, []error) {
 	var rules []Rule
 	var errs []error
 	for _, t := range texts {
-		r, err := ParseRule(t, effect, src)
+		r, err := ParseRule(tools, t, effect, src)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", src.Name, err))
 			continue
@@ -178,12 +176,15 @@ func ParseRules(texts []string, effect Effect, src Source) ([]Rule, []error) {
 	return rules, errs
 }
 
-// coversTool reports whether the rule speaks about the tool at all.
+// concerns reports whether the rule speaks about the tool of the call: about itself, or, with a pattern, about all
+// that read or change files.
+func (c *call) concerns(r Rule) bool {
+	return r.coversTool(c.Tool) || r.Spec != "" && r.Tool == c.traits.pathRules()
+}
+
+// coversTool reports whether the rule names the tool.
 func (r Rule) coversTool(tool string) bool {
 	if r.Tool == tool || (r.Effect != Allow && r.Tool == "*") {
-		return true
-	}
-	if r.Spec != "" && fileTools[tool] != "" && fileTools[tool] == r.Tool {
 		return true
 	}
 	if rest, ok := strings.CutPrefix(tool, r.Tool); ok && strings.HasPrefix(r.Tool, "mcp__") &&

@@ -1,27 +1,55 @@
 package tool
 
-import "github.com/lathe-dev/lathe/internal/agent"
+import (
+	"github.com/lathe-dev/lathe/internal/agent"
+	"github.com/lathe-dev/lathe/internal/permission/call"
+)
 
-// All makes every built-in tool of a session, in the order in which models are told of them.
-func All(env *Env) []agent.Tool {
-	return []agent.Tool{
-		newRead(env),
-		newWrite(env),
-		newEdit(env),
-		newGlob(env),
-		newGrep(env),
-		newBash(env),
-		newBashOutput(env),
-		newKillShell(env),
-		newTodoWrite(env),
-	}
+// builtin is one tool: its declaration, and how a session makes it.
+type builtin struct {
+	call.Declaration
+	make func(*Env) agent.Tool
 }
 
-// ComesWith names the tool without which another is of no use: it is there and gone with that one. Empty for
-// tools that stand alone.
-func ComesWith(name string) string {
-	if name == "BashOutput" || name == "KillShell" {
-		return "Bash"
+// builtins are in the order in which models are told of them.
+var builtins = []builtin{
+	{readTool, newRead},
+	{writeTool, newWrite},
+	{editTool, newEdit},
+	{globTool, newGlob},
+	{grepTool, newGrep},
+	{bashTool, newBash},
+	{bashOutputTool, newBashOutput},
+	{killShellTool, newKillShell},
+	{todoTool, newTodoWrite},
+}
+
+// All makes every built-in tool of a session.
+func All(env *Env) []agent.Tool {
+	tools := make([]agent.Tool, len(builtins))
+	for i, b := range builtins {
+		tools[i] = b.make(env)
 	}
-	return ""
+	return tools
+}
+
+// Names are the built-in tools in the order of All.
+func Names() []string {
+	names := make([]string, len(builtins))
+	for i, b := range builtins {
+		names[i] = b.Name
+	}
+	return names
+}
+
+// Catalogue declares the built-in tools, and those that rules and calls may name though they are not there yet.
+// Each catalogue is a new one, to which a session may add what its servers and plugins declare.
+func Catalogue() *call.Catalogue { return call.NewCatalogue(declarations()...) }
+
+func declarations() []call.Declaration {
+	all := make([]call.Declaration, 0, len(builtins)+len(coming)+1)
+	for _, b := range builtins {
+		all = append(all, b.Declaration)
+	}
+	return append(append(all, structuredTool), coming...)
 }

@@ -3,6 +3,7 @@ package tool
 import (
 	"context"
 	_ "embed"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -10,6 +11,10 @@ import (
 
 	"github.com/lathe-dev/lathe/internal/agent"
 	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/llm"
+	"github.com/lathe-dev/lathe/internal/permission"
+	"github.com/lathe-dev/lathe/internal/permission/call"
+	"github.com/lathe-dev/lathe/internal/permission/shell"
 	"github.com/lathe-dev/lathe/internal/sandbox"
 )
 
@@ -48,14 +53,44 @@ type basher struct {
 	flood int64 // bytes
 }
 
-func newBash(env *Env) agent.Tool {
-	return newTool("Bash", bashDescription, bashSchema, (&basher{env, bashFlood}).prepare)
+var bashTool = call.Declaration{
+	Name: "Bash",
+	Aliases: []string{
+		"shell", "run_shell", "run_shell_command", "shell_command", "local_shell", "run_terminal_cmd", "run_terminal_command", "run_command",
+		"execute", "execute_command", "exec", "exec_command", "terminal", "sh",
+	},
+	Schema: json.RawMessage(bashSchema),
+	Params: map[string]string{
+		"command":           "cmd script shell_command",
+		"timeout":           "timeout_ms",
+		"run_in_background": "background is_background",
+	},
+	Subject: permission.SubjectCommand, SubjectIn: []string{"command"},
+	Accesses: call.Typed(bashAccesses),
 }
 
-func (t *basher) prepare(ctx context.Context, callID string, in bashInput) (*agent.Plan, error) {
+// bashAccesses is the command, and all that it would read, write and reach as far as that can be told.
+func bashAccesses(in bashInput, at call.Place) ([]permission.Access, error) {
 	if strings.TrimSpace(in.Command) == "" {
 		return nil, errors.New("the command is empty; say what to run")
 	}
+	found := shell.Analyze(in.Command, at.Dir, at.World)
+	if len(found.Accesses) == 0 || found.Accesses[0].Kind != permission.Exec { // it never is, and must not pass
+		return nil, nil
+	}
+	command := &found.Command
+	found.Accesses[0].Command = command
+	if command.Script != "" && at.Program("bash", at.Dir) == "" { // nothing else runs the script as it is meant
+		command.Class, command.Script = permission.ClassWrite, ""
+	}
+	return found.Accesses, nil
+}
+
+func newBash(env *Env) agent.Tool {
+	return newTool(bashTool, bashDescription, (&basher{env, bashFlood}).prepare)
+}
+
+func (t *basher) prepare(ctx context.Context, c llm.ToolCall, in bashInput) (*agent.Plan, error) {
 	if i := strings.IndexByte(in.Command, 0); i >= 0 {
 		return nil, fmt.Errorf("the command has a NUL byte at position %d, which no shell takes; write it as \\0 for printf", i)
 	}
@@ -64,11 +99,13 @@ func (t *basher) prepare(ctx context.Context, callID string, in bashInput) (*age
 		return nil, err
 	}
 	at := t.env.here()
-	call := &bashCall{env: t.env, in: in, id: callID, shell: sh, flood: t.flood, at: at, dir: at.dir}
-	plan := &agent.Plan{Title: bashTitle(in), Run: call.run}
-	plan.Accesses, call.look = call.analyse()
-	plan.Preview = event.Command{Command: in.Command, Dir: call.dir, Warning: call.warning(ctx, plan.Accesses)}
-	plan.Parallel = call.look != nil && call.look.reads && !call.look.moves
+	one := &bashCall{env: t.env, in: in, id: c.ID, shell: sh, flood: t.flood, at: at, dir: at.dir}
+	plan := &agent.Plan{Title: bashTitle(in), Run: one.run}
+	if plan.Accesses, one.look, err = one.analyse(); err != nil {
+		return nil, err
+	}
+	plan.Preview = event.Command{Command: in.Command, Dir: one.dir, Warning: one.warning(ctx, plan.Accesses)}
+	plan.Parallel = one.look != nil && one.look.reads && !one.look.moves
 	return plan, nil
 }
 

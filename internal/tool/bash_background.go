@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	_ "embed"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -12,7 +13,9 @@ import (
 
 	"github.com/lathe-dev/lathe/internal/agent"
 	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/permission"
+	"github.com/lathe-dev/lathe/internal/permission/call"
 )
 
 //go:embed bashoutput.md
@@ -43,13 +46,30 @@ type bashOutputInput struct {
 	Timeout *int64 `json:"timeout,omitempty"` // milliseconds
 }
 
-// ownAccess: what the session itself started was approved then.
-func ownAccess(tool string) []permission.Access {
-	return []permission.Access{{Kind: permission.Tool, Target: tool, Safe: true}}
-}
+// What the session itself started was approved then, so looking at it and ending it touch the session only.
+var (
+	bashOutputTool = call.Declaration{
+		Name:     "BashOutput",
+		Aliases:  []string{"TaskOutput", "shell_output"},
+		Schema:   json.RawMessage(bashOutputSchema),
+		Params:   map[string]string{"bash_id": "task_id shell_id id", "block": "wait", "timeout": "timeout_ms"},
+		Class:    permission.ClassNeutral,
+		With:     "Bash",
+		Accesses: call.Session("BashOutput"),
+	}
+	killShellTool = call.Declaration{
+		Name:     "KillShell",
+		Aliases:  []string{"KillBash", "TaskStop"},
+		Schema:   json.RawMessage(killShellSchema),
+		Params:   map[string]string{"shell_id": "task_id bash_id id"},
+		Class:    permission.ClassNeutral,
+		With:     "Bash",
+		Accesses: call.Session("KillShell"),
+	}
+)
 
 func newBashOutput(env *Env) agent.Tool {
-	return newTool("BashOutput", bashOutputDescription, bashOutputSchema, func(_ context.Context, _ string, in bashOutputInput) (*agent.Plan, error) {
+	return newTool(bashOutputTool, bashOutputDescription, func(_ context.Context, _ llm.ToolCall, in bashOutputInput) (*agent.Plan, error) {
 		s, err := env.Background.find(in.ID)
 		if err != nil {
 			return nil, err
@@ -61,7 +81,7 @@ func newBashOutput(env *Env) agent.Tool {
 			}
 		}
 		return &agent.Plan{
-			Accesses: ownAccess("BashOutput"), Title: s.id, Parallel: true,
+			Accesses: call.SessionOnly("BashOutput"), Title: s.id, Parallel: true,
 			Run: func(ctx context.Context) (*agent.Result, error) {
 				if in.Block {
 					s.await(ctx, in.patience())
@@ -228,13 +248,13 @@ type killShellInput struct {
 }
 
 func newKillShell(env *Env) agent.Tool {
-	return newTool("KillShell", killShellDescription, killShellSchema, func(_ context.Context, _ string, in killShellInput) (*agent.Plan, error) {
+	return newTool(killShellTool, killShellDescription, func(_ context.Context, _ llm.ToolCall, in killShellInput) (*agent.Plan, error) {
 		s, err := env.Background.find(in.ID)
 		if err != nil {
 			return nil, err
 		}
 		return &agent.Plan{
-			Accesses: ownAccess("KillShell"), Title: s.id,
+			Accesses: call.SessionOnly("KillShell"), Title: s.id,
 			Run: func(ctx context.Context) (*agent.Result, error) {
 				now, err := env.Background.Kill(ctx, s.id)
 				if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/files"
 	"github.com/lathe-dev/lathe/internal/git"
 	"github.com/lathe-dev/lathe/internal/permission"
-	"github.com/lathe-dev/lathe/internal/permission/shell"
+	"github.com/lathe-dev/lathe/internal/permission/call"
 	"github.com/lathe-dev/lathe/internal/sandbox"
 )
 
@@ -26,29 +26,25 @@ type lookPlan struct {
 	left   []string // names of files that it leaves out
 }
 
-// analyse says what the command would do. look is nil where the command has no safe form.
-func (c *bashCall) analyse() (accesses []permission.Access, look *lookPlan) {
+// analyse tells what the command would do. look is nil where the command has no safe form.
+func (c *bashCall) analyse() (accesses []permission.Access, look *lookPlan, err error) {
 	w := c.env.World()
-	found := shell.Analyze(c.in.Command, c.dir, w)
-	if len(found.Accesses) == 0 || found.Accesses[0].Kind != permission.Exec { // it never is, and must not pass
-		return nil, nil
+	accesses, err = bashAccesses(c.in, call.Place{World: w, Dir: c.dir, Look: c.env.look})
+	if err != nil || len(accesses) == 0 {
+		return nil, nil, err
 	}
-	command := &found.Command
-	found.Accesses[0].Command = command
+	command := accesses[0].Command
 	if command.Script == "" {
-		return found.Accesses, nil
+		return accesses, nil, nil
 	}
-	look = &lookPlan{bash: w.Program("bash", c.dir), script: command.Script, path: w.toolDirs(), reads: command.Class.Looks()}
-	if look.bash == "" { // nothing else runs the script as it is meant
-		command.Class, command.Script = permission.ClassWrite, ""
-		return found.Accesses, nil
+	look = &lookPlan{
+		bash: w.Program("bash", c.dir), script: command.Script, path: w.toolDirs(), reads: command.Class.Looks(), left: command.Left,
 	}
-	look.left = command.Left
 	for _, p := range command.Parts {
 		look.git = look.git || p.Program == "git"
 		look.moves = look.moves || slices.Contains([]string{"cd", "pushd", "popd", "", "exit"}, p.Program)
 	}
-	return found.Accesses, look
+	return accesses, look, nil
 }
 
 // environ is the environment of the command: a clean one when it only looks, else the user's without what

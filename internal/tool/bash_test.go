@@ -312,7 +312,7 @@ func TestBashOutputUpToTheLimitIsWhole(t *testing.T) {
 func TestBashEndsAFlood(t *testing.T) {
 	env := bashIn(t, "bash")
 	b := &basher{env, 10 << 20}
-	plan, err := b.prepare(t.Context(), "c", bashInput{Command: "yes"})
+	plan, err := b.prepare(t.Context(), llm.ToolCall{ID: "c"}, bashInput{Command: "yes"})
 	if err != nil {
 		t.Fatal(err)
 	}

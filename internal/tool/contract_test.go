@@ -76,6 +76,35 @@ func samples(b *bench) []sample {
 		{"Grep", in{"pattern": "package", "output_mode": "content"}},
 		{"Grep", in{"pattern": "one", "path": "a.txt"}},
 		{"TodoWrite", in{"todos": []any{map[string]any{"content": "x", "status": "pending"}}}},
+		{"Bash", in{"command": "cat a.txt | wc -l"}},
+		{"Bash", in{"command": "touch a.txt > /dev/null"}},
+		{"BashOutput", in{"bash_id": b.background()}},
+		{"KillShell", in{"shell_id": b.background()}},
+	}
+}
+
+// background starts a command that runs until the test ends, and returns its id.
+func (b *bench) background() string {
+	b.t.Helper()
+	r, err := b.call("Bash", in{"command": "sleep 600", "run_in_background": true})
+	if err != nil {
+		b.t.Skipf("no shell: %v", err)
+	}
+	b.t.Cleanup(func() { _ = b.env.Background.Close() })
+	id, _ := r.Meta["backgroundTaskId"].(string)
+	return id
+}
+
+func TestEveryToolHasASample(t *testing.T) {
+	b := newBench(t)
+	have := map[string]bool{}
+	for _, s := range samples(b) {
+		have[s.tool] = true
+	}
+	for _, name := range Names() {
+		if !have[name] {
+			t.Errorf("%s has no call in samples, so nothing holds it to the contract", name)
+		}
 	}
 }
 
@@ -126,7 +155,7 @@ func TestPreparingHasNoEffectAndLetsGo(t *testing.T) {
 		t.Fatal(err)
 	}
 	runtime.GC()
-	before, fds := tree(t, b.dir), openFiles()
+	before, fds, tools := tree(t, b.dir), openFiles(), Catalogue()
 	for range 3 {
 		for _, s := range all {
 			plan, err := b.prepare(s.tool, s.input)
@@ -137,13 +166,21 @@ func TestPreparingHasNoEffectAndLetsGo(t *testing.T) {
 				t.Errorf("%s: %+v", s.tool, plan)
 			}
 			for _, a := range plan.Accesses {
-				if a.Kind != permission.Tool && (!filepath.IsAbs(a.Target) || filepath.Clean(a.Target) != a.Target) {
+				if a.Kind != permission.Tool && a.Kind != permission.Exec && (!filepath.IsAbs(a.Target) || filepath.Clean(a.Target) != a.Target) {
 					t.Errorf("%s: access to %q", s.tool, a.Target)
 				}
 			}
-			reads := s.tool == "Read" || s.tool == "Glob" || s.tool == "Grep"
-			if plan.Parallel != reads || plan.Writes() != (s.tool == "Write" || s.tool == "Edit") {
-				t.Errorf("%s: parallel %v, writes %v", s.tool, plan.Parallel, plan.Writes())
+			declared, _ := tools.Lookup(s.tool)
+			if plan.Parallel && plan.Writes() || declared.Class != "" && plan.Writes() == declared.Class.Looks() {
+				t.Errorf("%s is declared %q: parallel %v, writes %v", s.tool, declared.Class, plan.Parallel, plan.Writes())
+			}
+			raw, err := json.Marshal(s.input)
+			if err != nil {
+				t.Fatal(err)
+			}
+			said, err := tools.Accesses(s.tool, raw, b.env.place())
+			if d := cmp.Diff(said, plan.Accesses); d != "" || err != nil {
+				t.Errorf("%s %v: declared and prepared accesses differ: %v\n%s", s.tool, s.input, err, d)
 			}
 			if plan.Close != nil {
 				plan.Close()
@@ -183,12 +220,13 @@ func TestEveryResultIsForModelPeopleAndMachines(t *testing.T) {
 func TestNoInputMakesAToolPanic(t *testing.T) {
 	b := newBench(t)
 	all := samples(b)
+	tools := Catalogue()
 	values := []any{nil, true, -1, 0, 1 << 40, 1.5, "", "a.txt", "dir", "*", "[", "{a,b}", "\x00", "../..", "\xff", []any{}, []any{1}, map[string]any{}, "content", "(((", ".*", "count"}
 	keys := []string{"file_path", "offset", "limit", "old_string", "new_string", "replace_all", "pattern", "path", "glob", "type", "output_mode", "-A", "-C", "head_limit", "multiline", "-o", "todos", "content"}
 	r := rand.New(rand.NewPCG(1, 2))
 	for i := range 3000 {
 		s := all[r.IntN(len(all))]
-		if s.tool == "Write" || s.tool == "Edit" {
+		if d, _ := tools.Lookup(s.tool); !d.Class.Looks() || d.With != "" {
 			continue // they would write where chance leads
 		}
 		input := in{}

@@ -3,12 +3,16 @@ package tool
 import (
 	"context"
 	_ "embed"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/lathe-dev/lathe/internal/agent"
 	"github.com/lathe-dev/lathe/internal/files"
+	"github.com/lathe-dev/lathe/internal/llm"
+	"github.com/lathe-dev/lathe/internal/permission"
+	"github.com/lathe-dev/lathe/internal/permission/call"
 )
 
 //go:embed edit.md
@@ -30,8 +34,28 @@ type editInput struct {
 
 type editor struct{ env *Env }
 
+var editTool = call.Declaration{
+	Name: "Edit",
+	Aliases: []string{
+		"MultiEdit", "edit_file", "str_replace", "str_replace_editor", "str_replace_based_edit_tool", "replace", "search_replace", "replace_in_file",
+	},
+	Schema: json.RawMessage(editSchema),
+	Params: map[string]string{
+		"file_path":   fileAliases,
+		"old_string":  "old_str old_text old search find",
+		"new_string":  "new_str new_text new replace replacement",
+		"replace_all": "all",
+	},
+	Subject: permission.SubjectEdit, SubjectIn: []string{"file_path"}, Class: permission.ClassWrite,
+	Accesses: call.Typed(editAccesses),
+}
+
+func editAccesses(in editInput, at call.Place) ([]permission.Access, error) {
+	return pathAccess(permission.Write, in.FilePath, at)
+}
+
 func newEdit(env *Env) agent.Tool {
-	return newTool("Edit", editDescription, editSchema, (&editor{env}).prepare)
+	return newTool(editTool, editDescription, (&editor{env}).prepare)
 }
 
 // edit is one call of Edit.
@@ -43,7 +67,7 @@ type edit struct {
 	new     string         // as it is put there
 }
 
-func (t *editor) prepare(ctx context.Context, _ string, in editInput) (*agent.Plan, error) {
+func (t *editor) prepare(ctx context.Context, _ llm.ToolCall, in editInput) (*agent.Plan, error) {
 	if in.OldString == in.NewString {
 		return nil, errors.New("old_string and new_string are the same, so there is nothing to change")
 	}
@@ -56,7 +80,7 @@ func (t *editor) prepare(ctx context.Context, _ string, in editInput) (*agent.Pl
 		c.close()
 		return nil, err
 	}
-	return c.plan(e.run), nil
+	return c.plan(in.FilePath, e.run)
 }
 
 // decide works out what the file becomes.

@@ -1,8 +1,10 @@
 package tool
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -16,7 +18,9 @@ import (
 	"github.com/lathe-dev/lathe/internal/agent"
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/files"
+	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/permission"
+	"github.com/lathe-dev/lathe/internal/permission/call"
 )
 
 //go:embed glob.md
@@ -39,8 +43,32 @@ type globInput struct {
 
 type globber struct{ env *Env }
 
+var globTool = call.Declaration{
+	Name:    "Glob",
+	Aliases: []string{"find_files", "file_search", "glob_files", "find"},
+	Schema:  json.RawMessage(globSchema),
+	Params:  map[string]string{"pattern": "glob glob_pattern query", "path": folderAliases},
+	Subject: permission.SubjectRead, SubjectIn: []string{"path"}, Class: permission.ClassList,
+	Accesses: call.Typed(globAccesses),
+}
+
+// globAccesses: a pattern that goes up behind a wildcard may lead anywhere.
+func globAccesses(in globInput, at call.Place) ([]permission.Access, error) {
+	folder, pattern := splitGlob(in.Path, in.Pattern)
+	out := []permission.Access{searchAccess(folder, at)}
+	if strings.Contains("/"+pattern+"/", "/../") {
+		out = append(out, at.Access(permission.Read, filepath.VolumeName(at.Dir)+string(filepath.Separator)))
+	}
+	return out, nil
+}
+
+// searchAccess is what searching a folder touches; empty is the working folder.
+func searchAccess(folder string, at call.Place) permission.Access {
+	return at.Access(permission.Read, cmp.Or(folder, at.Dir))
+}
+
 func newGlob(env *Env) agent.Tool {
-	return newTool("Glob", globDescription, globSchema, (&globber{env}).prepare)
+	return newTool(globTool, globDescription, (&globber{env}).prepare)
 }
 
 // globCall is one call of Glob: a pattern below a folder.
@@ -51,7 +79,7 @@ type globCall struct {
 	pattern string // relative to start, with slashes
 }
 
-func (t *globber) prepare(ctx context.Context, _ string, in globInput) (*agent.Plan, error) {
+func (t *globber) prepare(ctx context.Context, _ llm.ToolCall, in globInput) (*agent.Plan, error) {
 	if in.Pattern == "" {
 		return nil, errors.New("the pattern is empty; give one such as **/*.go")
 	}
@@ -63,9 +91,13 @@ func (t *globber) prepare(ctx context.Context, _ string, in globInput) (*agent.P
 	if err != nil {
 		return nil, err
 	}
+	accesses, err := globAccesses(in, t.env.place(start))
+	if err != nil {
+		return nil, err
+	}
 	c := &globCall{t.env, in, start, pattern}
 	return &agent.Plan{
-		Accesses: []permission.Access{access(permission.Read, start)},
+		Accesses: accesses,
 		Title:    in.Pattern,
 		Parallel: true,
 		Run:      c.run,

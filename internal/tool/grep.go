@@ -3,6 +3,7 @@ package tool
 import (
 	"context"
 	_ "embed"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -10,7 +11,9 @@ import (
 
 	"github.com/lathe-dev/lathe/internal/agent"
 	"github.com/lathe-dev/lathe/internal/files"
+	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/permission"
+	"github.com/lathe-dev/lathe/internal/permission/call"
 )
 
 //go:embed grep.md
@@ -76,11 +79,38 @@ type search struct {
 
 type grepper struct{ env *Env }
 
-func newGrep(env *Env) agent.Tool {
-	return newTool("Grep", grepDescription, grepSchema, (&grepper{env}).prepare)
+var grepTool = call.Declaration{
+	Name:    "Grep",
+	Aliases: []string{"grep_search", "search", "search_files", "search_file_content", "ripgrep", "rg", "code_search"},
+	Schema:  json.RawMessage(grepSchema),
+	Params: map[string]string{
+		"pattern":     "regex query search search_pattern",
+		"path":        folderAliases,
+		"glob":        "include include_pattern file_pattern glob_pattern",
+		"type":        "file_type",
+		"output_mode": "mode",
+		"-A":          "A after after_context",
+		"-B":          "B before before_context",
+		"-C":          "C",
+		"context":     "context_lines",
+		"-n":          "n line_numbers",
+		"-i":          "i case_insensitive ignore_case",
+		"-o":          "o only_matching",
+		"head_limit":  "limit max_results",
+	},
+	Subject: permission.SubjectRead, SubjectIn: []string{"path"}, Class: permission.ClassSearch,
+	Accesses: call.Typed(grepAccesses),
 }
 
-func (t *grepper) prepare(ctx context.Context, _ string, in grepInput) (*agent.Plan, error) {
+func grepAccesses(in grepInput, at call.Place) ([]permission.Access, error) {
+	return []permission.Access{searchAccess(in.Path, at)}, nil
+}
+
+func newGrep(env *Env) agent.Tool {
+	return newTool(grepTool, grepDescription, (&grepper{env}).prepare)
+}
+
+func (t *grepper) prepare(ctx context.Context, _ llm.ToolCall, in grepInput) (*agent.Plan, error) {
 	s, err := t.env.newSearch(in)
 	if err != nil {
 		return nil, err
@@ -93,8 +123,12 @@ func (t *grepper) prepare(ctx context.Context, _ string, in grepInput) (*agent.P
 			return nil, pathError("search", s.start, err)
 		}
 	}
+	accesses, err := grepAccesses(in, t.env.place(s.start))
+	if err != nil {
+		return nil, err
+	}
 	return &agent.Plan{
-		Accesses: []permission.Access{access(permission.Read, s.start)},
+		Accesses: accesses,
 		Title:    in.Pattern,
 		Parallel: true,
 		Run:      s.run,

@@ -3,6 +3,7 @@ package tool
 import (
 	"context"
 	_ "embed"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +15,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/files"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/permission"
+	"github.com/lathe-dev/lathe/internal/permission/call"
 )
 
 //go:embed read.md
@@ -41,13 +43,42 @@ type readInput struct {
 	Limit    int    `json:"limit,omitempty"`
 }
 
+var readTool = call.Declaration{
+	Name: "Read",
+	Aliases: []string{
+		"LS", "read_file", "view", "view_file", "cat", "open_file", "list", "list_dir", "list_directory", "list_files",
+	},
+	Schema: json.RawMessage(readSchema),
+	Params: map[string]string{
+		"file_path": fileAliases + " " + folderAliases,
+		"offset":    "start_line line line_start start",
+		"limit":     "num_lines max_lines lines count",
+	},
+	Mend:    listsHere,
+	Subject: permission.SubjectRead, SubjectIn: []string{"file_path"}, Class: permission.ClassRead,
+	Accesses: call.Typed(readAccesses),
+}
+
+func readAccesses(in readInput, at call.Place) ([]permission.Access, error) {
+	return pathAccess(permission.Read, in.FilePath, at)
+}
+
+// listsHere lets a call under the name of a tool that lists folders go without a path: it means this folder.
+func listsHere(spelling string, fields map[string]json.RawMessage) bool {
+	if _, ok := fields["file_path"]; ok || !strings.HasPrefix(strings.ToLower(spelling), "l") {
+		return false
+	}
+	fields["file_path"] = json.RawMessage(`"."`)
+	return true
+}
+
 type reader struct{ env *Env }
 
 func newRead(env *Env) agent.Tool {
-	return newTool("Read", readDescription, readSchema, (&reader{env}).prepare)
+	return newTool(readTool, readDescription, (&reader{env}).prepare)
 }
 
-func (t *reader) prepare(ctx context.Context, callID string, in readInput) (*agent.Plan, error) {
+func (t *reader) prepare(ctx context.Context, c llm.ToolCall, in readInput) (*agent.Plan, error) {
 	p, err := t.env.resolve(in.FilePath)
 	if err != nil {
 		return nil, err
@@ -67,9 +98,13 @@ func (t *reader) prepare(ctx context.Context, callID string, in readInput) (*age
 	if p.Info.Mode().IsRegular() {
 		target.Pin()
 	}
-	one := &readCall{env: t.env, callID: callID, in: in, path: p, target: target}
+	accesses, err := readAccesses(in, t.env.place(p))
+	if err != nil {
+		return nil, errors.Join(err, target.Close())
+	}
+	one := &readCall{env: t.env, callID: c.ID, in: in, path: p, target: target}
 	return &agent.Plan{
-		Accesses: []permission.Access{access(permission.Read, p)},
+		Accesses: accesses,
 		Title:    t.env.Rel(p.Lexical),
 		Parallel: true,
 		Run:      one.run,

@@ -14,6 +14,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/permission"
+	"github.com/lathe-dev/lathe/internal/permission/call"
 )
 
 // StructuredName names the tool by which the model hands over an answer that fits a schema.
@@ -69,6 +70,8 @@ func CheckSchema(schema []byte) error {
 	return nil
 }
 
+var structuredTool = call.Declaration{Name: StructuredName, Class: permission.ClassNeutral, Accesses: call.Session(StructuredName)}
+
 // Tool makes the tool; its input is checked against the schema before Prepare, as every tool's.
 func (o *Structured) Tool(schema json.RawMessage) agent.Tool {
 	spec := llm.ToolSpec{
@@ -76,9 +79,9 @@ func (o *Structured) Tool(schema json.RawMessage) agent.Tool {
 		Description: "Hand over the final answer as data. Call this exactly once, when the work is done; the input is the answer.",
 		Schema:      withType(schema),
 	}
-	return agent.NewTool(spec, func(_ context.Context, in json.RawMessage) (*agent.Plan, error) {
+	return agent.NewTool(spec, func(_ context.Context, _ llm.ToolCall, in json.RawMessage) (*agent.Plan, error) {
 		return &agent.Plan{
-			Accesses: []permission.Access{{Kind: permission.Tool, Target: StructuredName, Safe: true}},
+			Accesses: call.SessionOnly(StructuredName),
 			Title:    "answer",
 			Run: func(context.Context) (*agent.Result, error) {
 				o.mu.Lock()

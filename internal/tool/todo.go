@@ -3,13 +3,16 @@ package tool
 import (
 	"context"
 	_ "embed"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"sync"
 
 	"github.com/lathe-dev/lathe/internal/agent"
 	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/permission"
+	"github.com/lathe-dev/lathe/internal/permission/call"
 )
 
 //go:embed todo.md
@@ -51,13 +54,22 @@ type todoInput struct {
 	Todos []event.TodoItem `json:"todos"`
 }
 
+var todoTool = call.Declaration{
+	Name:     "TodoWrite",
+	Aliases:  []string{"todo", "todos", "write_todos", "update_todos", "update_plan"},
+	Schema:   json.RawMessage(todoSchema),
+	Params:   map[string]string{"todos": "items tasks plan"},
+	Class:    permission.ClassNeutral,
+	Accesses: call.Session("TodoWrite"),
+}
+
 func newTodoWrite(env *Env) agent.Tool {
-	return newTool("TodoWrite", todoDescription, todoSchema, func(_ context.Context, _ string, in todoInput) (*agent.Plan, error) {
+	return newTool(todoTool, todoDescription, func(_ context.Context, _ llm.ToolCall, in todoInput) (*agent.Plan, error) {
 		if err := checkTodos(in.Todos); err != nil {
 			return nil, err
 		}
 		return &agent.Plan{
-			Accesses: []permission.Access{{Kind: permission.Tool, Target: "TodoWrite", Safe: true}},
+			Accesses: call.SessionOnly("TodoWrite"),
 			Title:    todoTitle(in.Todos),
 			Preview:  event.Todo{Items: in.Todos},
 			Run:      func(context.Context) (*agent.Result, error) { return env.Todos.update(in.Todos), nil },

@@ -1,4 +1,6 @@
-// Package tool is every built-in tool, one file each with its description beside it; all.go lists them.
+// Package tool is every built-in tool, one file each with its description beside it; all.go lists them. What a tool
+// says of itself, its [call.Declaration], stands in the same file: names, parameters, what rules on it speak of, and
+// what a call would touch. [Catalogue] holds them all.
 //
 // A tool is an [agent.Tool]: Prepare looks and holds open what the call would touch, Run acts on exactly
 // that. The tools of one session share one [Env]: the roots, the working folder, the [Guard] that
@@ -6,13 +8,12 @@
 // two sessions in one process share nothing.
 //
 // The words: canonical is the one spelling of a tool or parameter name; an alias is another that models
-// use ([Canonical]). A result's Parts are for the model, its View for people, its Meta for machines, in
+// use ([call.Catalogue]). A result's Parts are for the model, its View for people, its Meta for machines, in
 // the shape Claude Code gives them.
 package tool
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -26,6 +27,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/files"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/permission"
+	"github.com/lathe-dev/lathe/internal/permission/call"
 	"github.com/lathe-dev/lathe/internal/sandbox"
 )
 
@@ -138,38 +140,60 @@ func (d *Dir) Set(dir string) {
 	d.dir = dir
 }
 
-// prepared is a tool whose Prepare gets the call's id and its input decoded into In.
-type prepared[In any] struct {
-	spec    llm.ToolSpec
-	prepare func(ctx context.Context, callID string, in In) (*agent.Plan, error)
+// newTool makes a tool from its declaration.
+func newTool[In any](d call.Declaration, description string, prepare func(context.Context, llm.ToolCall, In) (*agent.Plan, error)) agent.Tool {
+	spec := llm.ToolSpec{Name: d.Name, Description: strings.TrimSpace(description), Schema: d.Schema}
+	return agent.NewTool(spec, func(ctx context.Context, c llm.ToolCall, in In) (*agent.Plan, error) {
+		plan, err := prepare(ctx, c, in)
+		if err == nil {
+			d.Classify(plan.Accesses)
+		}
+		return plan, err
+	})
 }
 
-func newTool[In any](name, description, schema string, prepare func(context.Context, string, In) (*agent.Plan, error)) agent.Tool {
-	spec := llm.ToolSpec{Name: name, Description: strings.TrimSpace(description), Schema: json.RawMessage(schema)}
-	return &prepared[In]{spec, prepare}
+// place is this machine with the working folder. Paths that were resolved already are not looked up again.
+func (e *Env) place(resolved ...files.Path) call.Place {
+	return call.Place{World: e.World(), Dir: e.Dir.Get(), Look: func(name string) (string, permission.Node) {
+		for _, p := range resolved {
+			if p.Named == name {
+				return p.Lexical, nodeAt(p)
+			}
+		}
+		return e.look(name)
+	}}
 }
 
-func (t *prepared[In]) Spec() llm.ToolSpec { return t.spec }
-
-func (t *prepared[In]) Prepare(ctx context.Context, call llm.ToolCall) (*agent.Plan, error) {
-	var in In
-	if err := json.Unmarshal(call.Input, &in); err != nil {
-		return nil, fmt.Errorf("the input does not fit %s: %w", t.spec.Name, err)
+// look resolves a path as a call names it.
+func (e *Env) look(name string) (named string, node permission.Node) {
+	p, err := e.resolve(name)
+	if err != nil {
+		return name, permission.Node{Real: name, Kind: permission.Unknown}
 	}
-	return t.prepare(ctx, call.ID, in)
+	return p.Lexical, nodeAt(p)
 }
 
-// access is the permission to ask for to touch p.
-func access(kind permission.Kind, p files.Path) permission.Access {
+// nodeAt is what lies at a resolved path.
+func nodeAt(p files.Path) permission.Node {
 	n := nodeOf(p.Real, p.Info, p.Err)
 	if p.Info == nil && p.Err == nil {
 		n.Kind = permission.Missing
 	}
-	a := permission.Access{Kind: kind, Target: p.Real, Node: n.Kind, Links: n.Links}
-	if p.Linked() {
-		a.Named = p.Lexical
+	return n
+}
+
+// Other spellings of the parameter that names a file or folder.
+const (
+	fileAliases   = "path filepath file filename absolute_path target_file"
+	folderAliases = "dir dir_path directory folder cwd root target_directory"
+)
+
+// pathAccess is the access to the one path that an input names.
+func pathAccess(kind permission.Kind, path string, at call.Place) ([]permission.Access, error) {
+	if path == "" {
+		return nil, errors.New(`the input names no path; give it as "file_path"`)
 	}
-	return a
+	return []permission.Access{at.Access(kind, path)}, nil
 }
 
 // pathError says what is wrong with a path in words for the model.

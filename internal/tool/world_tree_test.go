@@ -42,11 +42,11 @@ func guarded(t *testing.T) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	deny, err := permission.ParseRule("Read(private/**)", permission.Deny, permission.Source{})
+	deny, err := permission.ParseRule(Catalogue(), "Read(private/**)", permission.Deny, permission.Source{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := permission.NewPolicy(home, []string{b.dir}, []permission.Rule{deny})
+	p := permission.NewPolicy(Catalogue(), home, []string{b.dir}, []permission.Rule{deny})
 	b.env.MayRead = func(path string) permission.Effect {
 		return p.Decide(permission.Request{
 			Tool: "Read", Dir: b.dir, Mode: permission.Default,
@@ -185,7 +185,7 @@ func BenchmarkTree(b *testing.B) {
 			}
 		}
 	}
-	p := permission.NewPolicy("/home/u", []string{env.Roots.First()}, nil)
+	p := permission.NewPolicy(Catalogue(), "/home/u", []string{env.Roots.First()}, nil)
 	env.MayRead = func(path string) permission.Effect {
 		return p.Decide(permission.Request{Tool: "Read", Dir: "/", Mode: permission.Default, Accesses: []permission.Access{{Kind: permission.Read, Target: path, Node: permission.File}}}).Effect
 	}

@@ -3,6 +3,7 @@ package tool
 import (
 	"context"
 	_ "embed"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -11,7 +12,9 @@ import (
 	"github.com/lathe-dev/lathe/internal/agent"
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/files"
+	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/permission"
+	"github.com/lathe-dev/lathe/internal/permission/call"
 )
 
 //go:embed write.md
@@ -32,11 +35,24 @@ type writeInput struct {
 
 type writer struct{ env *Env }
 
-func newWrite(env *Env) agent.Tool {
-	return newTool("Write", writeDescription, writeSchema, (&writer{env}).prepare)
+var writeTool = call.Declaration{
+	Name:    "Write",
+	Aliases: []string{"write_file", "create_file", "create", "save_file"},
+	Schema:  json.RawMessage(writeSchema),
+	Params:  map[string]string{"file_path": fileAliases, "content": "contents text file_text file_content data"},
+	Subject: permission.SubjectEdit, SubjectIn: []string{"file_path"}, Class: permission.ClassWrite,
+	Accesses: call.Typed(writeAccesses),
 }
 
-func (t *writer) prepare(_ context.Context, _ string, in writeInput) (*agent.Plan, error) {
+func writeAccesses(in writeInput, at call.Place) ([]permission.Access, error) {
+	return pathAccess(permission.Write, in.FilePath, at)
+}
+
+func newWrite(env *Env) agent.Tool {
+	return newTool(writeTool, writeDescription, (&writer{env}).prepare)
+}
+
+func (t *writer) prepare(_ context.Context, _ llm.ToolCall, in writeInput) (*agent.Plan, error) {
 	c, err := t.env.change("write", in.FilePath)
 	if err != nil {
 		return nil, err
@@ -45,7 +61,7 @@ func (t *writer) prepare(_ context.Context, _ string, in writeInput) (*agent.Pla
 		c.close()
 		return nil, err
 	}
-	return c.plan(c.write), nil
+	return c.plan(in.FilePath, c.write)
 }
 
 // fill decides what is to be written and how that is shown.
@@ -114,14 +130,19 @@ func (e *Env) change(what, path string) (*change, error) {
 
 func (c *change) close() { _ = c.target.Close() }
 
-func (c *change) plan(run func(context.Context) (*agent.Result, error)) *agent.Plan {
+func (c *change) plan(path string, run func(context.Context) (*agent.Result, error)) (*agent.Plan, error) {
+	accesses, err := pathAccess(permission.Write, path, c.env.place(c.path))
+	if err != nil {
+		c.close()
+		return nil, err
+	}
 	return &agent.Plan{
-		Accesses: []permission.Access{access(permission.Write, c.path)},
+		Accesses: accesses,
 		Title:    c.env.Rel(c.path.Lexical),
 		Preview:  c.diff,
 		Run:      run,
 		Close:    c.close,
-	}
+	}, nil
 }
 
 // knows checks that the model has seen the file as it is: all of it, if it is to be replaced whole.

@@ -1,18 +1,19 @@
-package call
+package call_test
 
 import (
 	"strings"
 	"testing"
 
 	"github.com/lathe-dev/lathe/internal/permission"
+	"github.com/lathe-dev/lathe/internal/permission/call"
 )
 
 // benchPolicy has the rules of a settled user.
-func benchPolicy(b *testing.B, m *Machine) *permission.Policy {
+func benchPolicy(b *testing.B, m *call.Machine) *permission.Policy {
 	var rs []permission.Rule
 	for _, e := range []permission.Effect{permission.Allow, permission.Deny} {
 		for _, text := range rules {
-			r, err := permission.ParseRule(text, e, permission.Source{})
+			r, err := permission.ParseRule(tools, text, e, permission.Source{})
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -28,7 +29,7 @@ func benchmark(b *testing.B, line string) {
 	in := object("command", line)
 	b.ReportMetric(float64(len(line)), "bytes")
 	for b.Loop() {
-		req, err := m.Request("Bash", in)
+		req, err := m.Request("Bash", in, call.Fixture{})
 		if err != nil {
 			b.Fatal(err)
 		}

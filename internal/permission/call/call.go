@@ -1,191 +1,114 @@
-// Package call turns a tool call as a model writes it, a name and a JSON object, into what it would touch,
-// without the tool: for decisions about machines that are not there, and for the examples of rules.
+// Package call is what a tool says of itself (a [Declaration]) and all that follows from it without the tool: other
+// spellings of a call, what it would touch, and the calls that rules are tried on.
 //
-// The words: a call names a tool of lathe's by its canonical name; its input is the tool's. A subject is a call
-// in short, as rules are tried on it: a command, a path, "link -> target", a URL, a tool's name, or
-// "Tool: subject".
+// The words: a call names a tool and has a JSON object as its input; canonical is the one spelling of a tool's or
+// parameter's name, an alias another that models use. A [Catalogue] holds the declarations, a [Place] says where a
+// call would run, a [Machine] is such a place that need not exist. A subject is a call in short, as rules are tried
+// on it: a command, a path, "link -> target", a URL, a tool's name, or "Tool: subject".
 //
 // The promise: what is not known of a tool or of its input is unknown in the request, so that it asks.
 package call
 
 import (
 	"encoding/json"
-	"errors"
-	"fmt"
 	"maps"
 	"net/netip"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/lathe-dev/lathe/internal/permission"
-	"github.com/lathe-dev/lathe/internal/permission/shell"
 )
 
-// Machine is where a call would run: its links and special files may be added to by the call's own fixture.
+// Machine is a hypothetical place where calls would run.
 type Machine struct {
-	permission.Paper
-	Dir string // the working folder, absolute
+	permission.HypotheticalMachine
+	Dir   string // the working folder, absolute
+	tools *Catalogue
 }
 
 // NewMachine is a machine of which only a working folder and a home are known.
-func NewMachine(dir, home string) *Machine {
-	return &Machine{Paper: permission.Paper{HomeDir: home, RootDirs: []string{dir}}, Dir: dir}
+func NewMachine(tools *Catalogue, dir, home string) *Machine {
+	return &Machine{HypotheticalMachine: permission.HypotheticalMachine{HomeDir: home, RootDirs: []string{dir}}, Dir: dir, tools: tools}
 }
 
 // Policy is the policy of a session that works there.
 func (m *Machine) Policy(rules []permission.Rule) *permission.Policy {
-	return permission.NewPolicy(m.HomeDir, m.RootDirs, rules)
+	return permission.NewPolicy(m.tools, m.HomeDir, m.RootDirs, rules)
 }
 
-// input holds every parameter of the tools that touch something. Other names are aliases.
-type input struct {
-	Command      *string `json:"command"`
-	Dir          string  `json:"cwd"`
-	WorkDir      string  `json:"workdir"`
-	FilePath     *string `json:"file_path"`
-	NotebookPath *string `json:"notebook_path"`
-	Path         *string `json:"path"`
-	Pattern      string  `json:"pattern"`
-	URL          *string `json:"url"`
-	Host         *string `json:"host"`
-	Patch        string  `json:"patch"`
-
-	// What lies on the machine, in words: "out -> /home/u/x (symlink)", "two names (hard link)", "fifo".
-	Files    string `json:"_fs"`
-	DNS      string `json:"_dns"`      // the addresses that a name leads to
-	Redirect string `json:"_redirect"` // where a server sends on to
+// Fixture is what is special about the machine for one call, in words.
+type Fixture struct {
+	Files    string `json:"files"`    // "out -> /home/u/x (symlink)", "two names (hard link)", "fifo"
+	Dir      string `json:"dir"`      // the folder that the call runs in instead of the working folder
+	DNS      string `json:"dns"`      // the addresses that a name leads to
+	Redirect string `json:"redirect"` // where a server sends on to
 }
 
-// Request is what a call of tool would touch. The error says what is missing from the input.
-func (m *Machine) Request(tool string, raw json.RawMessage) (permission.Request, error) {
-	req := permission.Request{Tool: tool, Input: raw, Mode: permission.Default, Dir: m.Dir}
-	var in input
-	if len(raw) > 0 {
-		if err := json.Unmarshal(raw, &in); err != nil {
-			return req, fmt.Errorf("the input of %s cannot be read: %w", tool, err)
+// Request is what a call of a tool would touch. Other spellings are taken as in a session. The error says what is
+// missing from the input.
+func (m *Machine) Request(tool string, input json.RawMessage, f Fixture) (permission.Request, error) {
+	name, mended := m.tools.Canonical(tool, input)
+	if mended != nil {
+		input = mended
+	}
+	req := permission.Request{Tool: name, Input: input, Mode: permission.Default, Dir: m.Dir}
+	here := m.with(f, m.subjectOf(name, input))
+	var more []permission.Access
+	if f.Dir != "" {
+		more = append(more, here.place().Access(permission.Read, f.Dir))
+		here.Dir = more[0].Target
+	}
+	accesses, err := m.tools.Accesses(name, input, here.place())
+	if err != nil || accesses == nil {
+		return req, err
+	}
+	req.Accesses = slices.Concat(accesses, more, f.hosts(accesses))
+	return req, nil
+}
+
+// subjectOf is the path that an input names, or "".
+func (m *Machine) subjectOf(tool string, input json.RawMessage) string {
+	t := m.tools.Traits(tool)
+	var fields map[string]any
+	if t.Subject != permission.SubjectRead && t.Subject != permission.SubjectEdit || json.Unmarshal(input, &fields) != nil {
+		return ""
+	}
+	for _, param := range t.Params {
+		if s, _ := fields[param].(string); s != "" {
+			return s
 		}
 	}
-	here := *m
-	here.fixture(in)
-	var err error
-	req.Accesses, err = here.accesses(tool, in)
-	return req, err
+	return ""
 }
 
-var errNoPath = errors.New(`the input names no path; give it as "file_path" or "path"`)
-
-func (m *Machine) accesses(tool string, in input) ([]permission.Access, error) {
-	switch tool {
-	case "Bash":
-		return m.command(in)
-	case "Read", "LSP":
-		return m.file(permission.Read, in.FilePath, in.Path)
-	case "Write", "Edit", "MultiEdit":
-		return m.file(permission.Write, in.FilePath, in.Path)
-	case "NotebookEdit":
-		return m.file(permission.Write, in.NotebookPath, in.FilePath, in.Path)
-	case "Glob", "Grep":
-		return m.search(tool, in), nil
-	case "ApplyPatch":
-		return m.patch(in.Patch), nil
-	case "WebFetch", "Net":
-		return m.net(in)
-	case "TodoWrite", "Question", "BashOutput", "ToolSearch", "EnterPlanMode":
-		return []permission.Access{{Kind: permission.Tool, Target: tool, Safe: true}}, nil
-	case "Task", "Skill", "KillShell", "WebSearch":
-		return []permission.Access{{Kind: permission.Tool, Target: tool}}, nil
-	}
-	return nil, nil
+func (m *Machine) place() Place {
+	return Place{World: &m.HypotheticalMachine, Dir: m.Dir, Look: m.look}
 }
 
-// command analyses a command line, in the folder the call names if it names one.
-func (m *Machine) command(in input) ([]permission.Access, error) {
-	if in.Command == nil || strings.TrimSpace(*in.Command) == "" {
-		return nil, errors.New(`the input names no command; give it as "command"`)
+// hosts are the further addresses that a call would reach: where a server sends it on to, and private ones that
+// the name leads to.
+func (f Fixture) hosts(accesses []permission.Access) (more []permission.Access) {
+	i := slices.IndexFunc(accesses, func(a permission.Access) bool { return a.Kind == permission.Net })
+	if i < 0 {
+		return nil
 	}
-	dir := m.Dir
-	var out []permission.Access
-	for _, d := range []string{in.Dir, in.WorkDir} {
-		if d != "" {
-			a := m.access(permission.Read, d)
-			dir, out = a.Target, append(out, a)
-		}
-	}
-	return append(shell.Analyze(*in.Command, dir, &m.Paper).Accesses, out...), nil
-}
-
-func (m *Machine) file(kind permission.Kind, names ...*string) ([]permission.Access, error) {
-	for _, name := range names {
-		if name != nil && *name != "" {
-			return []permission.Access{m.access(kind, *name)}, nil
-		}
-	}
-	return nil, errNoPath
-}
-
-// search reads below its folder, and for a pattern that begins elsewhere, there.
-func (m *Machine) search(tool string, in input) []permission.Access {
-	start := "."
-	if in.Path != nil && *in.Path != "" {
-		start = *in.Path
-	}
-	out := []permission.Access{m.access(permission.Read, start)}
-	if tool != "Glob" {
-		return out
-	}
-	fixed, wild, _ := strings.Cut(in.Pattern, "*")
-	if strings.Contains(wild, "..") {
-		return append(out, m.access(permission.Read, "/")) // it may lead anywhere
-	}
-	if i := strings.LastIndexByte(fixed, '/'); i >= 0 && (path.IsAbs(fixed) || strings.HasPrefix(fixed, "~") || strings.Contains(in.Pattern, "..")) {
-		if !path.IsAbs(fixed) && !strings.HasPrefix(fixed, "~") {
-			fixed = path.Join(start, fixed)
-		}
-		out = append(out, m.access(permission.Read, fixed))
-	}
-	return out
-}
-
-// patch writes the files that its headers name; without one it is unknown.
-func (m *Machine) patch(text string) []permission.Access {
-	var out []permission.Access
-	for line := range strings.Lines(text) {
-		line = strings.TrimRight(line, "\r\n")
-		for _, head := range []string{"*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: ", "+++ b/", "--- a/"} {
-			if name, ok := strings.CutPrefix(line, head); ok {
-				out = append(out, m.access(permission.Write, strings.TrimSpace(name)))
-			}
-		}
-	}
-	return out
-}
-
-// net reaches the host of an address, the one a server sends on to, and what its name leads to.
-func (m *Machine) net(in input) ([]permission.Access, error) {
-	address := in.URL
-	if address == nil {
-		address = in.Host
-	}
-	if address == nil || *address == "" {
-		return nil, errors.New(`the input names no address; give it as "url"`)
-	}
-	out := []permission.Access{permission.NetAccess(*address)}
-	for _, word := range strings.Fields(in.Redirect) {
+	for _, word := range strings.Fields(f.Redirect) {
 		if strings.Contains(word, "://") {
-			out = append(out, permission.NetAccess(strings.Trim(word, `"',;()`)))
+			more = append(more, permission.NetAccess(strings.Trim(word, `"',;()`)))
 		}
 	}
-	for _, word := range strings.FieldsFunc(in.DNS, func(r rune) bool { return r == ' ' || r == ',' || r == ';' }) {
-		if a, err := netip.ParseAddr(word); err == nil && permission.PrivateAddr(a) && !strings.Contains(out[0].Target, word) {
-			out = append(out, permission.Access{Kind: permission.Net, Target: word, Named: *address})
+	for _, word := range strings.FieldsFunc(f.DNS, func(r rune) bool { return r == ' ' || r == ',' || r == ';' }) {
+		if a, err := netip.ParseAddr(word); err == nil && permission.PrivateAddr(a) && !strings.Contains(accesses[i].Target, word) {
+			more = append(more, permission.Access{Kind: permission.Net, Target: word, Named: accesses[i].Target})
 		}
 	}
-	return out, nil
+	return more
 }
 
-// access follows the links of a path as the kernel does: .. behind a link leads to the parent of what the
-// link names.
-func (m *Machine) access(kind permission.Kind, name string) permission.Access {
+// look follows the links of a path as the kernel does: .. behind a link leads to the parent of what the link
+// names.
+func (m *Machine) look(name string) (named string, node permission.Node) {
 	switch {
 	case name == "~" || strings.HasPrefix(name, "~/"):
 		name = m.HomeDir + name[1:]
@@ -202,35 +125,42 @@ func (m *Machine) access(kind permission.Kind, name string) permission.Access {
 			at = path.Join(at, part)
 		}
 	}
-	node := m.Stat(at)
-	a := permission.Access{Kind: kind, Target: node.Real, Node: node.Kind, Links: node.Links}
-	if named := path.Clean(name); named != a.Target {
-		a.Named = named
-	}
-	return a
+	return path.Clean(name), m.Stat(at)
 }
 
-// fixture puts the links and odd files on the machine that the call's own description names.
-func (m *Machine) fixture(in input) {
-	if in.Files == "" {
-		return
+// with puts the links and odd files on the machine that a fixture names. The subject is the path that the call is
+// about.
+func (m *Machine) with(f Fixture, subject string) *Machine {
+	here := *m
+	if f.Files == "" {
+		return &here
 	}
-	m.Links, m.Nodes = clone(m.Links), clone(m.Nodes)
-	subject := firstOf(in.FilePath, in.Path, &in.Dir)
-	for part := range strings.FieldsFuncSeq(in.Files, func(r rune) bool { return r == ';' || r == ',' || r == '\n' }) {
-		link, target, ok := strings.Cut(part, " -> ")
-		if ok {
-			m.link(strings.TrimSpace(link), strings.TrimSpace(target), subject)
+	if subject == "" {
+		subject = f.Dir
+	}
+	here.Links, here.Nodes = clone(m.Links), clone(m.Nodes)
+	for part := range strings.FieldsFuncSeq(f.Files, func(r rune) bool { return r == ';' || r == ',' || r == '\n' }) {
+		if link, target, ok := strings.Cut(part, " -> "); ok {
+			here.link(strings.TrimSpace(link), strings.TrimSpace(target), subject)
 		}
 	}
+	here.odd(strings.ToLower(f.Files), subject)
+	return &here
+}
+
+// odd makes the subject what the words say: a file with two names, or no file.
+func (m *Machine) odd(words, subject string) {
 	if subject == "" {
 		return
 	}
 	at := m.Stat(m.absolute(subject)).Real
-	switch text := strings.ToLower(in.Files); {
-	case strings.Contains(text, "hard link"), strings.Contains(text, "hardlink"), strings.Contains(text, "nlink"):
+	says := func(any ...string) bool {
+		return slices.ContainsFunc(any, func(w string) bool { return strings.Contains(words, w) })
+	}
+	switch {
+	case says("hard link", "hardlink", "nlink"):
 		m.Nodes[at] = permission.Node{Kind: permission.File, Links: 2}
-	case strings.Contains(text, "fifo"), strings.Contains(text, "socket"), strings.Contains(text, "device"), strings.Contains(text, "pipe"):
+	case says("fifo", "socket", "device", "pipe"):
 		m.Nodes[at] = permission.Node{Kind: permission.Special}
 	}
 }
@@ -240,12 +170,12 @@ func (m *Machine) link(name, target, subject string) {
 	if i := strings.IndexAny(target, " ("); i > 0 {
 		target = target[:i]
 	}
-	m.Links[m.place(name, subject)] = target
+	m.Links[m.find(name, subject)] = target
 }
 
-// place finds where a name lies: at its path, else where the call's own path has a part of this name, else
+// find says where a name lies: at its path, else where the call's own path has a part of this name, else
 // in the working folder.
-func (m *Machine) place(name, subject string) string {
+func (m *Machine) find(name, subject string) string {
 	if !strings.Contains(name, "/") {
 		for at := m.absolute(subject); at != "/" && at != "."; at = path.Dir(at) {
 			if path.Base(at) == name {
@@ -261,15 +191,6 @@ func (m *Machine) absolute(name string) string {
 		name = path.Join(m.Dir, name)
 	}
 	return path.Clean(name)
-}
-
-func firstOf(names ...*string) string {
-	for _, n := range names {
-		if n != nil && *n != "" {
-			return *n
-		}
-	}
-	return ""
 }
 
 func clone[V any](m map[string]V) map[string]V {

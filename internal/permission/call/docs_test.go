@@ -1,4 +1,4 @@
-package call
+package call_test
 
 import (
 	"os"
@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/lathe-dev/lathe/internal/permission"
+	"github.com/lathe-dev/lathe/internal/permission/call"
 )
 
 // examples are the lines of the fenced blocks of one kind in the documentation.
@@ -40,7 +41,7 @@ func TestTheDecisionsOfTheDocumentation(t *testing.T) {
 			t.Fatalf("%q has no decision", line)
 		}
 		m := machine()
-		req, err := m.Request("Bash", object("command", line[:i]))
+		req, err := m.Request("Bash", object("command", line[:i]), call.Fixture{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -59,7 +60,7 @@ func TestTheRulesOfTheDocumentation(t *testing.T) {
 			t.Fatalf("%q is not of the form: effect rule : subject => match", line)
 		}
 		m := machine()
-		r, err := permission.ParseRule(text, permission.Effect(effect), permission.Source{Base: m.Dir})
+		r, err := permission.ParseRule(tools, text, permission.Effect(effect), permission.Source{Base: m.Dir})
 		got := false
 		if err == nil {
 			req, err := m.Subject(r, subject)

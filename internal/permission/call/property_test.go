@@ -1,4 +1,4 @@
-package call
+package call_test
 
 import (
 	"slices"
@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/lathe-dev/lathe/internal/permission"
+	"github.com/lathe-dev/lathe/internal/permission/call"
 )
 
 var (
@@ -25,10 +26,10 @@ var (
 )
 
 // drawn is a policy with random pattern rules of every kind.
-func drawn(t *rapid.T, m *Machine, effects ...permission.Effect) []permission.Rule {
+func drawn(t *rapid.T, m *call.Machine, effects ...permission.Effect) []permission.Rule {
 	var out []permission.Rule
 	for range rapid.IntRange(0, 4).Draw(t, "rules") {
-		r, err := permission.ParseRule(rapid.SampledFrom(rules).Draw(t, "rule"), rapid.SampledFrom(effects).Draw(t, "effect"), permission.Source{Name: "test", Base: m.Dir})
+		r, err := permission.ParseRule(tools, rapid.SampledFrom(rules).Draw(t, "rule"), rapid.SampledFrom(effects).Draw(t, "effect"), permission.Source{Name: "test", Base: m.Dir})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -40,8 +41,8 @@ func drawn(t *rapid.T, m *Machine, effects ...permission.Effect) []permission.Ru
 
 var allEffects = []permission.Effect{permission.Allow, permission.Ask, permission.Deny}
 
-func decide(t *rapid.T, m *Machine, p *permission.Policy, line string, mode permission.Mode) permission.Decision {
-	req, err := m.Request("Bash", object("command", line))
+func decide(t *rapid.T, m *call.Machine, p *permission.Policy, line string, mode permission.Mode) permission.Decision {
+	req, err := m.Request("Bash", object("command", line), call.Fixture{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +102,7 @@ func TestNoAllowRuleLiftsADeny(t *testing.T) {
 		}
 		p := m.Policy(slices.Concat(denied, drawn(t, m, permission.Allow)))
 		for _, text := range []string{"Bash", "Edit", "Read", "Bash(" + line + ")"} {
-			if r, err := permission.ParseRule(text, permission.Allow, permission.Source{}); err == nil {
+			if r, err := permission.ParseRule(tools, text, permission.Allow, permission.Source{}); err == nil {
 				p.Grant(r)
 			}
 		}
@@ -117,7 +118,7 @@ func TestProposedRulesAreSufficientAndNotTooWide(t *testing.T) {
 		m := machine()
 		p := m.Policy(nil)
 		line := rapid.SampledFrom(lines).Draw(t, "a") + rapid.SampledFrom(joins).Draw(t, "join") + rapid.SampledFrom(lines).Draw(t, "b")
-		req, err := m.Request("Bash", object("command", line))
+		req, err := m.Request("Bash", object("command", line), call.Fixture{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -126,7 +127,7 @@ func TestProposedRulesAreSufficientAndNotTooWide(t *testing.T) {
 			t.Errorf("%q: %d rules", line, len(texts))
 		}
 		for _, text := range texts {
-			r, err := permission.ParseRule(text, permission.Allow, permission.Source{Base: m.Dir})
+			r, err := permission.ParseRule(tools, text, permission.Allow, permission.Source{Base: m.Dir})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -154,7 +155,7 @@ func FuzzRules(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text, subject string) {
 		m := machine()
 		for _, e := range allEffects {
-			r, err := permission.ParseRule(text, e, permission.Source{Base: m.Dir})
+			r, err := permission.ParseRule(tools, text, e, permission.Source{Base: m.Dir})
 			if err != nil {
 				continue
 			}

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"path"
-	"slices"
 	"strings"
 
 	"github.com/lathe-dev/lathe/internal/permission"
@@ -13,41 +12,47 @@ import (
 // Subject is the request that a rule is tried on.
 func (m *Machine) Subject(r permission.Rule, subject string) (permission.Request, error) {
 	tool := r.Tool
-	if name, rest, ok := strings.Cut(subject, ": "); ok && isToolName(name) {
-		tool, subject = name, rest
+	if name, rest, ok := strings.Cut(subject, ": "); ok && m.tools.Named(name) {
+		tool, subject = m.tools.Name(name), rest
 	}
-	switch {
-	case strings.HasPrefix(strings.TrimSpace(subject), "{") && tool != "Bash":
-		return m.Request(tool, json.RawMessage(subject))
-	case tool == permission.ExternalDirectory:
-		tool = "Read"
+	if tool == permission.ExternalDirectory {
+		tool = m.reader()
 	}
-	switch tool {
-	case "Bash":
-		return m.requestOf(tool, "command", subject)
-	case "Task":
-		return m.requestOf(tool, "subagent_type", subject)
-	case "Skill":
-		name, args, _ := strings.Cut(subject, " ")
-		return m.Request(tool, object("skill", name, "args", args))
-	case "WebFetch":
-		return m.requestOf(tool, "url", subject)
-	case "Read", "Write", "Edit", "MultiEdit", "NotebookEdit", "LSP", "Glob", "Grep":
-		return m.pathSubject(tool, subject)
+	t := m.tools.Traits(tool)
+	if strings.HasPrefix(strings.TrimSpace(subject), "{") && t.Subject != permission.SubjectCommand {
+		return m.Request(tool, json.RawMessage(subject), Fixture{})
 	}
-	if strings.HasPrefix(subject, "mcp__") || slices.Contains([]string{"*", "mcp__*"}, tool) || strings.HasPrefix(tool, "mcp__") {
-		tool = subject
+	if !t.Known && (tool == "*" || strings.HasPrefix(tool, "mcp__") || strings.HasPrefix(subject, "mcp__")) {
+		return m.Request(subject, nil, Fixture{})
 	}
-	return m.Request(tool, nil)
+	if len(t.Params) == 0 {
+		return m.Request(tool, nil, Fixture{})
+	}
+	switch t.Subject {
+	case permission.SubjectRead, permission.SubjectEdit:
+		return m.pathSubject(tool, t.Params[0], subject)
+	case permission.SubjectName:
+		rest := ""
+		if t.Rest != "" {
+			subject, rest, _ = strings.Cut(subject, " ")
+		}
+		return m.Request(tool, object(t.Params[0], subject, t.Rest, rest), Fixture{})
+	}
+	return m.Request(tool, object(t.Params[0], subject), Fixture{})
 }
 
-// isToolName tells "Bash: x" from a command that has a colon and a blank.
-func isToolName(s string) bool {
-	return slices.Contains([]string{"Bash", "Read", "Write", "Edit", "Glob", "Grep", "WebFetch", "Task", "Skill"}, s)
+// reader is the tool that reads the path it is given: the first one declared.
+func (m *Machine) reader() string {
+	for _, name := range m.tools.Names() {
+		if t := m.tools.Traits(name); t.Subject == permission.SubjectRead && len(t.Params) > 0 {
+			return name
+		}
+	}
+	return ""
 }
 
 // pathSubject reads "path" or "link -> target".
-func (m *Machine) pathSubject(tool, subject string) (permission.Request, error) {
+func (m *Machine) pathSubject(tool, param, subject string) (permission.Request, error) {
 	here := *m
 	name, target, linked := strings.Cut(subject, " -> ")
 	name = strings.TrimSpace(name)
@@ -62,11 +67,7 @@ func (m *Machine) pathSubject(tool, subject string) (permission.Request, error) 
 		}
 		here.Links[here.absolute(name)] = target
 	}
-	return here.requestOf(tool, "path", name)
-}
-
-func (m *Machine) requestOf(tool, name, value string) (permission.Request, error) {
-	return m.Request(tool, object(name, value))
+	return here.Request(tool, object(param, name), Fixture{})
 }
 
 func object(pairs ...string) json.RawMessage {

@@ -1,13 +1,32 @@
-package call
+package call_test
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
 	"github.com/lathe-dev/lathe/internal/permission"
+	"github.com/lathe-dev/lathe/internal/permission/call"
+	"github.com/lathe-dev/lathe/internal/tool"
 )
 
-func machine() *Machine { return NewMachine("/home/u/proj", "/home/u") }
+// tools are the built-in ones.
+var tools = tool.Catalogue()
+
+func machine() *call.Machine { return call.NewMachine(tools, "/home/u/proj", "/home/u") }
+
+// object writes the input of a call.
+func object(pairs ...string) json.RawMessage {
+	m := map[string]string{}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		m[pairs[i]] = pairs[i+1]
+	}
+	b, err := json.Marshal(m)
+	if err != nil {
+		panic(err)
+	}
+	return b
+}
 
 // ruleCases say which rules cover which subjects.
 var ruleCases = []struct {
@@ -152,7 +171,7 @@ func TestRulesOnSubjects(t *testing.T) {
 	m := machine()
 	p := m.Policy(nil)
 	for _, tc := range ruleCases {
-		r, err := permission.ParseRule(tc.rule, tc.effect, permission.Source{Name: "test", Base: m.Dir})
+		r, err := permission.ParseRule(tools, tc.rule, tc.effect, permission.Source{Name: "test", Base: m.Dir})
 		if err != nil {
 			if tc.want {
 				t.Error(err)
@@ -180,7 +199,7 @@ func TestAnExactRuleCoversItsLine(t *testing.T) {
 		"rm -rf ~": false, "echo x > .git/hooks/pre-commit": false,
 	} {
 		m := machine()
-		r, err := permission.ParseRule("Bash("+line+")", permission.Allow, permission.Source{})
+		r, err := permission.ParseRule(tools, "Bash("+line+")", permission.Allow, permission.Source{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -193,7 +212,7 @@ func TestAnExactRuleCoversItsLine(t *testing.T) {
 
 func TestExamplesOfRulesAreTried(t *testing.T) {
 	parse := func(text string, match, not []string) permission.Rule {
-		r, err := permission.ParseRule(text, permission.Allow, permission.Source{Name: "test"})
+		r, err := permission.ParseRule(tools, text, permission.Allow, permission.Source{Name: "test"})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,9 +6,15 @@ import (
 	"github.com/lathe-dev/lathe/internal/permission"
 )
 
+// noTools knows no tool: these tests have no rules.
+type noTools struct{}
+
+func (noTools) Name(spelling string) string     { return spelling }
+func (noTools) Traits(string) permission.Traits { return permission.Traits{} }
+
 // decided is the decision on a line in a mode, without rules.
 func decided(r Result, mode permission.Mode) permission.Effect {
-	p := permission.NewPolicy("/home/u", []string{proj}, nil)
+	p := permission.NewPolicy(noTools{}, "/home/u", []string{proj}, nil)
 	return p.Decide(permission.Request{Tool: "Bash", Mode: mode, Dir: proj, Accesses: r.Accesses}).Effect
 }
 

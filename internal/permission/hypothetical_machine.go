@@ -5,28 +5,28 @@ import (
 	"strings"
 )
 
-// Paper is a machine that is not there: nothing is known of it but names. Programs lie in /usr/bin, every path
+// HypotheticalMachine is a machine that need not exist: nothing is known of it but names. Programs lie in /usr/bin, every path
 // is what it is named, and repositories have no configuration of their own. Its paths are those of Unix.
-type Paper struct {
+type HypotheticalMachine struct {
 	HomeDir  string
 	RootDirs []string
 	Links    map[string]string // symbolic links by absolute path; what they name is absolute or from their folder
 	Nodes    map[string]Node   // what lies at absolute paths, where it is something special
 }
 
-var _ World = (*Paper)(nil)
+var _ World = (*HypotheticalMachine)(nil)
 
 // Home is HomeDir.
-func (w *Paper) Home() string { return w.HomeDir }
+func (w *HypotheticalMachine) Home() string { return w.HomeDir }
 
 // Roots are RootDirs.
-func (w *Paper) Roots() []string { return w.RootDirs }
+func (w *HypotheticalMachine) Roots() []string { return w.RootDirs }
 
 // maxLinks is how many links are followed, as Linux does.
 const maxLinks = 40
 
 // Stat follows the links that are known.
-func (w *Paper) Stat(name string) Node {
+func (w *HypotheticalMachine) Stat(name string) Node {
 	real, ok := w.follow(path.Clean("/"+name), 0)
 	if !ok {
 		return Node{Real: real, Kind: Unknown}
@@ -38,7 +38,7 @@ func (w *Paper) Stat(name string) Node {
 	return Node{Real: real, Kind: w.kindOf(real)}
 }
 
-func (w *Paper) follow(name string, depth int) (string, bool) {
+func (w *HypotheticalMachine) follow(name string, depth int) (string, bool) {
 	if len(w.Links) == 0 {
 		return name, true
 	}
@@ -62,7 +62,7 @@ func (w *Paper) follow(name string, depth int) (string, bool) {
 }
 
 // kindOf knows the folders of every machine and those above what was named; devices are special.
-func (w *Paper) kindOf(name string) NodeKind {
+func (w *HypotheticalMachine) kindOf(name string) NodeKind {
 	if strings.HasPrefix(name, "/dev/") && !strings.HasPrefix(name, "/dev/shm") && name != "/dev/fd" {
 		return Special
 	}
@@ -75,7 +75,7 @@ func (w *Paper) kindOf(name string) NodeKind {
 }
 
 // Program takes every bare name for a program in /usr/bin.
-func (w *Paper) Program(name, dir string) string {
+func (w *HypotheticalMachine) Program(name, dir string) string {
 	switch {
 	case name == "":
 		return ""
@@ -88,16 +88,16 @@ func (w *Paper) Program(name, dir string) string {
 }
 
 // GitPrograms finds none: no repository names any.
-func (w *Paper) GitPrograms(string) ([]string, error) { return nil, nil }
+func (w *HypotheticalMachine) GitPrograms(string) ([]string, error) { return nil, nil }
 
 // Glob finds nothing, so that a pattern stands for itself.
-func (w *Paper) Glob(string, string, int) ([]string, bool) { return nil, false }
+func (w *HypotheticalMachine) Glob(string, string, int) ([]string, bool) { return nil, false }
 
 // Names are not known.
-func (w *Paper) Names(string, int) ([]string, bool) { return nil, false }
+func (w *HypotheticalMachine) Names(string, int) ([]string, bool) { return nil, false }
 
 // Tree knows of no names but those of links.
-func (w *Paper) Tree(dir string, o TreeOptions) Tree {
+func (w *HypotheticalMachine) Tree(dir string, o TreeOptions) Tree {
 	var t Tree
 	if !o.Follow {
 		return t

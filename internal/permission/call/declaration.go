@@ -1,0 +1,100 @@
+package call
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/lathe-dev/lathe/internal/permission"
+)
+
+// Declaration is what a tool says of itself, once: everything that rules, `permission check`, completion and the
+// loop need to know of it without having it.
+type Declaration struct {
+	Name string
+	// Aliases are other spellings of the name. Case, underscores and hyphens do not count when a call is made,
+	// so "read_file" stands for readFile too. One in capitals ("Agent") is a name of Claude Code's, which a
+	// command line may use as it is.
+	Aliases []string
+	Schema  json.RawMessage // of the input; nil: not known
+	// Params are other spellings of parameters, by parameter, with blanks between them. camelCase needs no mention.
+	Params map[string]string
+	// Mend changes the fields of an input for what Params cannot say, and reports whether it did; may be nil. The
+	// spelling is the tool's name as the model wrote it.
+	Mend func(spelling string, fields map[string]json.RawMessage) bool
+
+	Subject   permission.Subject // what the pattern of a rule speaks of
+	SubjectIn []string           // the parameters that hold it; for a name, the first that is given counts
+	Rest      string             // for a name: the parameter with the words after it
+	Class     permission.Class   // what calls do at most; "" is unknown
+	With      string             // the tool without which this one is of no use: it is there and gone with that one
+
+	// Accesses is what a call would touch. It is pure: it knows the machine only through the place, and the same
+	// input in the same place gives the same accesses. Nil means unknown, so that it asks. The error is text for
+	// the model: what is missing from the input.
+	Accesses func(input json.RawMessage, at Place) ([]permission.Access, error)
+}
+
+// Place is where a call would run: a machine, real or hypothetical, and the working folder on it.
+type Place struct {
+	permission.World
+	Dir string // absolute
+	// Look resolves a path as a call names it: absolute, from the working folder, or from ~.
+	Look func(name string) (named string, node permission.Node)
+}
+
+// Access is the access to a path as a call names it.
+func (p Place) Access(kind permission.Kind, name string) permission.Access {
+	named, node := p.Look(name)
+	a := permission.Access{Kind: kind, Target: node.Real, Node: node.Kind, Links: node.Links}
+	if named != a.Target {
+		a.Named = named
+	}
+	return a
+}
+
+// Typed makes an Accesses of a function over a decoded input.
+func Typed[In any](accesses func(in In, at Place) ([]permission.Access, error)) func(json.RawMessage, Place) ([]permission.Access, error) {
+	return func(raw json.RawMessage, at Place) ([]permission.Access, error) {
+		var in In
+		if len(raw) > 0 {
+			if err := json.Unmarshal(raw, &in); err != nil {
+				if bad, ok := errors.AsType[*json.UnmarshalTypeError](err); ok { // its text has Go's types
+					return nil, fmt.Errorf("the input cannot be read: %s cannot be a %s", bad.Field, bad.Value)
+				}
+				return nil, fmt.Errorf("the input cannot be read: %w", err)
+			}
+		}
+		return accesses(in, at)
+	}
+}
+
+// Session is the Accesses of a tool that touches nothing outside the session, so that it never asks.
+func Session(tool string) func(json.RawMessage, Place) ([]permission.Access, error) {
+	return func(json.RawMessage, Place) ([]permission.Access, error) { return SessionOnly(tool), nil }
+}
+
+// SessionOnly is the access of a call that touches nothing outside the session.
+func SessionOnly(tool string) []permission.Access {
+	return []permission.Access{{Kind: permission.Tool, Target: tool, Safe: true}}
+}
+
+// Itself is the Accesses of a tool whose effects are no paths, commands or hosts: rules name the tool.
+func Itself(tool string) func(json.RawMessage, Place) ([]permission.Access, error) {
+	return func(json.RawMessage, Place) ([]permission.Access, error) {
+		return []permission.Access{{Kind: permission.Tool, Target: tool}}, nil
+	}
+}
+
+// Classify gives the reads of a call the class of its tool.
+func (d *Declaration) Classify(accesses []permission.Access) {
+	for i := range accesses {
+		if accesses[i].Kind == permission.Read && d.Subject == permission.SubjectRead {
+			accesses[i].Class = d.Class
+		}
+	}
+}
+
+func (d *Declaration) traits() permission.Traits {
+	return permission.Traits{Known: true, Subject: d.Subject, Params: d.SubjectIn, Rest: d.Rest, Class: d.Class}
+}

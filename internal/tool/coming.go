@@ -1,0 +1,81 @@
+package tool
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/lathe-dev/lathe/internal/permission"
+	"github.com/lathe-dev/lathe/internal/permission/call"
+)
+
+// coming declares tools that are not there yet, so that rules, agents and `permission check` may name them: the
+// settings of Claude Code do. A declaration moves into its tool's file when the tool is made.
+var coming = []call.Declaration{
+	{
+		Name: "ApplyPatch", Aliases: []string{"patch"}, Params: map[string]string{"patch": "input diff"},
+		Subject: permission.SubjectEdit, Class: permission.ClassWrite, Accesses: call.Typed(patchAccesses),
+	},
+	{
+		Name: "Task", Aliases: []string{"Agent", "subagent", "spawn_agent"},
+		Subject: permission.SubjectName, SubjectIn: []string{"subagent_type"}, Accesses: call.Itself("Task"),
+	},
+	{Name: "Question", Aliases: []string{"AskUserQuestion", "ask_user"}, Class: permission.ClassNeutral, Accesses: call.Session("Question")},
+	{
+		Name: "WebFetch", Aliases: []string{"fetch", "fetch_url", "net"}, Params: map[string]string{"url": "host address"},
+		Subject: permission.SubjectHost, SubjectIn: []string{"url"}, Accesses: call.Typed(fetchAccesses),
+	},
+	{Name: "WebSearch", Aliases: []string{"google_web_search", "search_web"}, Accesses: call.Itself("WebSearch")},
+	{
+		Name: "Skill", Subject: permission.SubjectName, SubjectIn: []string{"skill", "name", "command"}, Rest: "args",
+		Accesses: call.Itself("Skill"),
+	},
+	{
+		Name: "LSP", Params: map[string]string{"file_path": fileAliases},
+		Subject: permission.SubjectRead, SubjectIn: []string{"file_path"}, Class: permission.ClassRead, Accesses: call.Typed(readAccesses),
+	},
+	{Name: "Batch"},
+	{Name: "ToolSearch", Class: permission.ClassNeutral, Accesses: call.Session("ToolSearch")},
+	{
+		Name: "NotebookEdit", Aliases: []string{"edit_notebook"}, Params: map[string]string{"notebook_path": fileAliases + " file_path"},
+		Subject: permission.SubjectEdit, SubjectIn: []string{"notebook_path"}, Class: permission.ClassWrite, Accesses: call.Typed(notebookAccesses),
+	},
+	{Name: "Memory"},
+	{Name: "EnterPlanMode", Class: permission.ClassNeutral, Accesses: call.Session("EnterPlanMode")},
+	{Name: "ExitPlanMode"},
+	{Name: "Open"},
+	{Name: "SlashCommand"},
+}
+
+// patchAccesses writes the files that the headers of a patch name; without one it is unknown.
+func patchAccesses(in struct {
+	Patch string `json:"patch"`
+}, at call.Place,
+) ([]permission.Access, error) {
+	var out []permission.Access
+	for line := range strings.Lines(in.Patch) {
+		line = strings.TrimRight(line, "\r\n")
+		for _, head := range []string{"*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: ", "+++ b/", "--- a/"} {
+			if name, ok := strings.CutPrefix(line, head); ok {
+				out = append(out, at.Access(permission.Write, strings.TrimSpace(name)))
+			}
+		}
+	}
+	return out, nil
+}
+
+func fetchAccesses(in struct {
+	URL string `json:"url"`
+}, _ call.Place,
+) ([]permission.Access, error) {
+	if in.URL == "" {
+		return nil, errors.New(`the input names no address; give it as "url"`)
+	}
+	return []permission.Access{permission.NetAccess(in.URL)}, nil
+}
+
+func notebookAccesses(in struct {
+	Path string `json:"notebook_path"`
+}, at call.Place,
+) ([]permission.Access, error) {
+	return pathAccess(permission.Write, in.Path, at)
+}
