@@ -19,6 +19,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -76,7 +77,7 @@ func (g *Git) run(ctx context.Context, program string, repo Repo, over [][2]stri
 	out := &capped{limit: g.MaxOutput, stop: cancel}
 	said := &capped{limit: 4 << 10, stop: func() {}}
 	exit, err := g.runner.Run(ctx, sandbox.Spec{
-		Argv: append([]string{program, "--no-pager"}, args...), Dir: repo.Root,
+		Argv: append([]string{program, "--no-pager"}, withoutSubmodules(args)...), Dir: repo.Root,
 		Env: harden(g.environ(), repo, over), Stdout: out, Stderr: said, Grace: 100 * time.Millisecond,
 	})
 	switch {
@@ -89,6 +90,16 @@ func (g *Git) run(ctx context.Context, program string, repo Repo, over [][2]stri
 		return nil, fmt.Errorf("git %s: exit code %d: %s", args[0], exit.Code, line)
 	}
 	return out.buf.Bytes(), nil
+}
+
+// withoutSubmodules keeps git from running itself in submodules, with the filters that they name, to tell whether
+// they were changed. A .gitmodules file overrules the configuration, but not a flag.
+func withoutSubmodules(args []string) []string {
+	switch args[0] {
+	case "status", "diff", "diff-files", "diff-index":
+		return slices.Insert(slices.Clone(args), 1, "--ignore-submodules=dirty")
+	}
+	return args
 }
 
 // capped keeps the first limit bytes and stops git when there is more.
@@ -155,6 +166,8 @@ var fixed = [][2]string{
 	{"core.untrackedCache", "keep"},
 	{"submodule.recurse", "false"},
 	{"diff.ignoreSubmodules", "dirty"},
+	{"diff.submodule", "short"},
+	{"status.submoduleSummary", "false"},
 	{"column.ui", "never"},
 	{"color.ui", "never"},
 }

@@ -19,6 +19,7 @@ type spec struct {
 	dot   bool   // reads the working folder when no operand names another
 	tame  bool   // no flag that it has, listed here or not, writes, runs, or reads outside: patterns are harmless
 	plain bool   // its flags end at the first operand
+	adds  string // a word for the safe form, behind the name of a subcommand, see Use.Adds
 	long  bool   // its long flags have one dash
 	raw   bool   // judge reads the words itself
 	// judge looks closer, after flags and operands were sorted.

@@ -18,7 +18,7 @@ const (
 		--ignore-submodules?W --src-prefix=TEXT --dst-prefix=TEXT --no-prefix --default-prefix --line-prefix=TEXT
 		--ita-invisible-in-index --ita-visible-in-index --base --ours --theirs --cc --combined-all-paths --remerge-diff!!
 		--diff-merges=BAD --no-diff-merges --dd --diff-filter=W --max-depth=N
-		--ext-diff!! --textconv!! --output=OUT --no-index! `
+		--ext-diff!! --textconv!! --output=OUT `
 	gitRevFlags = ` --all --branches?GLOB --tags?GLOB --remotes?GLOB --glob=GLOB --exclude=GLOB --exclude-hidden=W --reflog --single-worktree
 		--not --ignore-missing --bisect --cherry-mark --cherry-pick --left-only --right-only --cherry -g --walk-reflogs --merge
 		--boundary --max-count=N -n:N -# --skip=N --since=TEXT --after=TEXT --until=TEXT --before=TEXT --since-as-filter=TEXT
@@ -42,15 +42,15 @@ func gitRows() map[string]spec {
 		"git": {class: neutral, raw: true, judge: gitLooks},
 
 		"git status": {class: read, ops: "TEXT...", flags: `-bsuvz -u?W --short --branch --show-stash --porcelain?W --long --verbose --untracked-files?W --ignore-submodules?W --ignored?W
-			--column?W --no-column --ahead-behind --no-ahead-behind --renames --no-renames --find-renames?N --null`},
+			--column?W --no-column --ahead-behind --no-ahead-behind --renames --no-renames --find-renames?N --null`, adds: "--ignore-submodules=dirty", judge: gitSubmodules(nil)},
 		"git log":         {class: read, ops: "TEXT...", flags: gitLogFlags, judge: gitFormat},
 		"git whatchanged": {class: read, ops: "TEXT...", flags: gitLogFlags, judge: gitFormat},
 		"git show":        {class: read, ops: "TEXT...", flags: gitLogFlags, judge: gitFormat},
 		"git reflog":      {class: read, ops: "TEXT...", flags: gitLogFlags, judge: gitReflog},
-		"git diff":        {class: read, ops: "TEXT...", flags: gitDiffFlags + ` --cached --staged --merge-base -h -q`, judge: gitDiff},
+		"git diff":        {class: read, ops: "TEXT...", flags: gitDiffFlags + ` --cached --staged --merge-base -h -q --no-index`, adds: "--ignore-submodules=dirty", judge: gitSubmodules(gitDiff)},
 		"git diff-tree":   {class: read, ops: "TEXT...", flags: gitDiffFlags + gitRevFlags + ` -v --root --no-commit-id --always --merge-base`, judge: gitFormat},
-		"git diff-index":  {class: read, ops: "TEXT...", flags: gitDiffFlags + ` --cached --merge-base`},
-		"git diff-files":  {class: read, ops: "TEXT...", flags: gitDiffFlags + ` -q`},
+		"git diff-index":  {class: read, ops: "TEXT...", flags: gitDiffFlags + ` --cached --merge-base`, adds: "--ignore-submodules=dirty", judge: gitSubmodules(nil)},
+		"git diff-files":  {class: read, ops: "TEXT...", flags: gitDiffFlags + ` -q`, adds: "--ignore-submodules=dirty", judge: gitSubmodules(nil)},
 		"git range-diff":  {class: read, ops: "TEXT...", flags: gitDiffFlags + ` --creation-factor=N --no-dual-color --dual-color --left-only --right-only --notes?W --no-notes`},
 		"git blame": {class: read, ops: "TEXT...", flags: `-bcCefklMnpstw -C?N -M?N -L:RANGE -S:FILE --root --show-stats --reverse=W --first-parent --porcelain --line-porcelain
 			--incremental --encoding?W --contents=FILE --date=W --score-debug --show-name --show-number --show-email --ignore-rev=W
@@ -60,7 +60,7 @@ func gitRows() map[string]spec {
 			--fixed-strings --perl-regexp --line-number --column --full-name --files-with-matches --name-only --files-without-match --null
 			--only-matching --count --color?W --no-color --break --heading --show-function --function-context --context=N --after-context=N
 			--before-context=N --threads=N --and --or --not --all-match --quiet --max-count=N --no-textconv -O?PROG --open-files-in-pager?PROG
-			--textconv!! --ext-grep!! --no-index! --recurse-submodules`, judge: gitGrep},
+			--textconv!! --ext-grep!! --no-index! --recurse-submodules!`, judge: gitGrep},
 		"git shortlog": {class: read, ops: "TEXT...", flags: gitRevFlags + ` -nsec -w?W --numbered --summary --email --committer --group=W`, judge: gitShortlog},
 		"git rev-parse": {class: neutral, ops: "TEXT...", flags: `-q -h --all --branches?GLOB --tags?GLOB --remotes?GLOB --glob=GLOB --exclude=GLOB --disambiguate=W --abbrev?N --abbrev-ref?W
 			--symbolic --symbolic-full-name --short?N --verify --quiet --default=W --not --revs-only --no-revs --flags --no-flags --prefix=W
@@ -77,7 +77,7 @@ func gitRows() map[string]spec {
 		"git cat-file": {class: read, ops: "TEXT...", flags: `-eptsZz --batch?FORMAT --batch-check?FORMAT --batch-command?FORMAT --batch-all-objects --unordered --buffer --follow-symlinks
 			--allow-unknown-type --no-mailmap --use-mailmap --mailmap --path=W --filters!! --textconv!!`},
 		"git describe": {class: read, ops: "TEXT...", flags: `--all --tags --contains --abbrev?N --candidates=N --exact-match --debug --long --match=GLOB --exclude=GLOB --always --first-parent
-			--dirty?W --broken?W`},
+			--dirty?W --broken?W`, judge: gitDescribe},
 		"git name-rev":     {class: read, ops: "TEXT...", flags: "--tags --refs=GLOB --no-refs --exclude=GLOB --all --name-only --no-undefined --always"},
 		"git merge-base":   {class: read, ops: "TEXT...", flags: "-a --all --octopus --is-ancestor --independent --fork-point"},
 		"git for-each-ref": {class: list, ops: "TEXT...", flags: gitListFlags + `--count=N --shell -s -p --perl --python --tcl --exclude=GLOB --include-root-refs`, judge: gitFormat},

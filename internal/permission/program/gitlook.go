@@ -4,6 +4,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/lathe-dev/lathe/internal/permission"
 )
 
 // gitLooks takes git's own flags, then looks its subcommand up.
@@ -149,6 +151,31 @@ func (c *call) gitVerb(i int) {
 	sub := &call{name: verb, row: r, env: c.env, args: rest}
 	sub.run()
 	c.merge(sub.Use)
+	if r.adds != "" {
+		c.Adds, c.AddsAt = []string{r.adds}, len(c.args)-len(rest)
+	}
+}
+
+// gitSubmodules: to tell whether a submodule was changed, git runs itself there, with the filters that the
+// submodule's configuration names. The safe form asks not to; settings of the project cannot overrule that.
+func gitSubmodules(more func(*call)) func(*call) {
+	return func(c *call) {
+		for _, f := range c.flags {
+			if v := f.value.Text; f.name == "--ignore-submodules" && f.filled && v != "all" && v != "dirty" {
+				c.exact("git runs the filters that submodules name to tell whether they were changed")
+			}
+		}
+		if more != nil {
+			more(c)
+		}
+	}
+}
+
+// gitDescribe: to tell whether files were changed git runs filters, of submodules too.
+func gitDescribe(c *call) {
+	if c.has("--dirty", "--broken") {
+		c.exact("git describe --dirty runs the filters that submodules name to tell whether they were changed")
+	}
 }
 
 // merge takes over what a subcommand does, keeping what was found before it.
@@ -179,10 +206,19 @@ func gitFormat(c *call) {
 
 // gitDiff: outside of a repository, and with two paths where one lies outside, git diff compares any files.
 func gitDiff(c *call) {
+	if c.has("--no-index") && len(c.ops) != 2 {
+		c.refuse("git diff --no-index compares two files")
+	}
 	for _, w := range c.ops {
-		if strings.HasPrefix(w.Text, "/") || strings.HasPrefix(w.Text, "~") || w.Text == ".." || strings.HasPrefix(w.Text, "../") || strings.Contains(w.Text, "/../") {
+		switch {
+		case c.has("--no-index"):
+			c.reads(w)
+		case path.IsAbs(w.Text), strings.HasPrefix(w.Text, "~"), slices.Contains(strings.Split(w.Text, "/"), ".."):
 			c.Reads = append(c.Reads, w.Text)
 		}
+	}
+	if c.has("--no-index") {
+		c.tree(permission.TreeOptions{Hidden: true}, nil)
 	}
 }
 

@@ -54,6 +54,12 @@ type Use struct {
 	// Git: it is git, in this folder ("" the current one), so that the repository's configuration counts.
 	Git    bool
 	GitDir string
+	// Adds are words that the safe form puts behind the first AddsAt words of the program, so that it does no more
+	// than it was judged for.
+	Adds   []string
+	AddsAt int
+	// GitValues: it prints values of git's configuration, among which credentials may be.
+	GitValues bool
 	// Dir is the folder it changes to (cd, pushd), nil when none; Word.Unknown when it cannot be told.
 	Dir *Word
 	// Stdin: it would run what it reads from its standard input (bash, python -, xargs with no program).
@@ -84,6 +90,7 @@ func Look(words []Word, env Env) Use {
 	}
 	c := &call{name: name, row: r, env: env, args: words[1:]}
 	c.run()
+	c.responds(name)
 	if odd != "" {
 		c.refuse(odd)
 	}

@@ -46,7 +46,7 @@ func systemRows() map[string]spec {
 		"lsblk": {class: list, ops: "TEXT...", flags: `-aAbDdfiJlmMnOpPrsStTzVhN -e:LIST -I:LIST -o:LIST -E:W -w:N -x:W --all --bytes --discard --nodeps --fs --ascii --json --list
 			--perms --noheadings --output=LIST --output-all --paths --pairs --raw --inverse --scsi --tree?W --topology --zoned --version
 			--help`},
-		"lspci": {class: list, flags: "-bDkmnPqtvx -d:W -s:W"},
+		"lspci": {class: list, flags: "-bDkmnPtvx -d:W -s:W -q! -Q!"},
 		"lsusb": {class: list, flags: "-tv -d:W -s:W"},
 		"lsmod": {class: list, flags: ""},
 		"findmnt": {class: list, ops: "TEXT TEXT", flags: `-AabcDefiJklmnoPrsuvVhU -o:LIST -t:LIST -S:TEXT -T:FILE --df --json --list --noheadings --output=LIST --types=LIST --target=FILE
@@ -366,11 +366,43 @@ func systemctlLooks(c *call) {
 		return
 	}
 	switch verb := c.args[i].Text; verb {
-	case "status", "show", "cat", "is-active", "is-enabled", "is-failed", "is-system-running", "list-units", "list-unit-files", "list-timers", "list-sockets", "list-dependencies", "list-jobs", "get-default":
+	case "cat", "show":
+		c.systemctlFlags()
+		c.systemctlValues(verb)
+	case "status", "is-active", "is-enabled", "is-failed", "is-system-running", "list-units", "list-unit-files", "list-timers", "list-sockets", "list-dependencies", "list-jobs", "get-default":
 		c.systemctlFlags()
 	case "stop", "restart", "kill", "disable", "mask", "isolate", "reboot", "poweroff", "halt", "kexec", "suspend", "hibernate", "emergency", "rescue", "clean", "reset-failed", "try-restart", "reload-or-restart":
 		c.destroy("systemctl " + texts(c.args[i:]) + " ends services or the machine")
 	}
+}
+
+// systemctlValues: the environment and the command lines of services hold secrets, and unit files do.
+func (c *call) systemctlValues(verb string) {
+	shown := c.flagValues("-p", "--property")
+	for _, names := range shown {
+		for name := range strings.SplitSeq(names, ",") {
+			if strings.Contains(name, "Environment") || strings.Contains(name, "Exec") || strings.Contains(name, "Credential") {
+				c.refuse("systemctl shows " + name + ", which may hold a secret")
+			}
+		}
+	}
+	if verb == "cat" || len(shown) == 0 {
+		c.refuse("systemctl " + verb + " shows the environment of services, which may hold a secret")
+	}
+}
+
+// flagValues are the values of a flag under its names, however it is written.
+func (c *call) flagValues(short, long string) (out []string) {
+	for i, w := range c.args {
+		if v, ok := strings.CutPrefix(w.Text, long+"="); ok {
+			out = append(out, v)
+		} else if v, ok := strings.CutPrefix(w.Text, short); ok && v != "" && !strings.HasPrefix(w.Text, "--") {
+			out = append(out, strings.TrimPrefix(v, "="))
+		} else if (w.Text == short || w.Text == long) && i+1 < len(c.args) {
+			out = append(out, c.args[i+1].Text)
+		}
+	}
+	return out
 }
 
 func (c *call) systemctlFlags() {

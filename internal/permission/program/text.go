@@ -1,6 +1,9 @@
 package program
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // textRows are the filters: they read files or their input and print something made of it.
 func textRows() map[string]spec {
@@ -70,7 +73,7 @@ func textRows() map[string]spec {
 			--help`},
 		"bc": {class: neutral, ops: "", flags: "-ilqswv --quiet --mathlib --version --help"},
 		"xmllint": {class: read, ops: "FILE...", flags: `--noout --format --xpath=TEXT --html --recover --nonet --noent! --shell!! --output=OUT -o:OUT --version --huge --nowarning
-			--pretty=N --c14n --schema=BAD --dtdvalid=BAD --valid!`, long: true, judge: xmlLooks},
+			--pretty=N --c14n! --c14n11! --exc-c14n! --xinclude! --loaddtd! --dtdattr! --postvalid! --schema=BAD --dtdvalid=BAD --valid!`, long: true, judge: xmlLooks},
 	}
 }
 
@@ -187,11 +190,39 @@ func yqLooks(c *call) {
 	if p.Unknown {
 		c.refuse("only running it tells which program yq runs")
 	}
-	for _, word := range []string{"env", "strenv", "envsubst", "load", "load_str", "load_xml", "load_props", "load_base64", "eval", "import", "include", "system", "ENV"} {
-		if holdsWord(p.Text, word) {
-			c.refuse("the yq program uses " + word)
+	if word := yqReaches(p.Text); word != "" {
+		c.refuse("the yq program uses " + word)
+	}
+	for _, w := range c.ops {
+		if !w.Unknown && !slices.Contains(c.Reads, w.Text) {
+			c.Reads = append(c.Reads, w.Text) // a lone operand may be the file
 		}
 	}
+}
+
+// yqReaches finds a word by which a program reads other files or variables, or runs something: load and env in
+// any compound (strload, load_xml, propsload), whatever version of yq spells it.
+func yqReaches(text string) string {
+	for i := 0; i < len(text); {
+		from := i
+		for i < len(text) && isLetter(text[i]) {
+			i++
+		}
+		word := strings.ToLower(text[from:i])
+		if from == i {
+			i++
+			continue
+		}
+		if from > 0 && text[from-1] == '.' {
+			continue // the name of a field
+		}
+		for _, part := range []string{"load", "env", "eval", "import", "include", "system", "exec"} {
+			if strings.Contains(word, part) {
+				return word
+			}
+		}
+	}
+	return ""
 }
 
 func xmlLooks(c *call) {

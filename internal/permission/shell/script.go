@@ -41,7 +41,11 @@ func (a *analysis) rewriteWords(c *call, p *permission.Part, inner string) (scri
 	}
 	b.WriteString(head)
 	except := a.exceptWords(c)
+	added := 0
 	for i, w := range c.words[1:] {
+		if i == c.use.AddsAt {
+			added = addWords(&b, c.use.Adds)
+		}
 		if len(except) > 0 && i == c.use.Tree.At {
 			b.WriteString(except)
 			except = ""
@@ -64,11 +68,22 @@ func (a *analysis) rewriteWords(c *call, p *permission.Part, inner string) (scri
 		}
 		b.WriteString(text)
 	}
+	if added == 0 {
+		addWords(&b, c.use.Adds)
+	}
 	b.WriteString(except)
 	if p.Program != "" && strings.HasPrefix(head, "exec ") {
 		return "( " + b.String() + " )", true
 	}
 	return b.String(), true
+}
+
+// addWords writes words that nobody else wrote, and tells how many.
+func addWords(b *strings.Builder, words []string) int {
+	for _, word := range words {
+		b.WriteString(" " + quote(word))
+	}
+	return len(words)
 }
 
 // exceptWords are the words that a command gets so that it leaves out what may not be read.
@@ -153,7 +168,7 @@ func (a *analysis) spreadNames(w word, dir string) (names []string, ok bool) {
 				return nil, false
 			}
 			name = filepath.ToSlash(rel)
-			if strings.HasPrefix(w.text, "./") || strings.HasPrefix(name, "-") {
+			if strings.HasPrefix(w.text, "./") || strings.HasPrefix(name, "-") || strings.HasPrefix(name, "@") {
 				name = "./" + name
 			}
 		}

@@ -1,0 +1,30 @@
+package program
+
+import (
+	"slices"
+	"strings"
+)
+
+// responseFiles are the programs that take a word @file for the words that stand in file: binutils, compilers, and
+// others (GCC manual, "@file"; javac(1); 7-Zip, "List file"). Nobody sees what stands there.
+var responseFiles = set(strings.Fields(`nm objdump readelf size strings ar as ld ld.bfd ld.gold ld.lld lld ranlib strip objcopy addr2line c++filt
+	elfedit gprof windres dlltool windmc gcc g++ cc c++ gcov cpp gfortran gdc gnatmake clang clang++ clang-cl clang-format clang-tidy llc opt llvm-ar
+	llvm-nm llvm-objdump llvm-readelf llvm-readobj llvm-strings llvm-size llvm-strip llvm-objcopy llvm-cov llvm-profdata java javac javadoc jar jlink
+	jpackage jdeps kotlinc kotlin scalac groovyc rustc rustdoc ghc swift swiftc protoc tsc csc mcs vbc msbuild dotnet dmd ldc2 7z 7za 7zz rar unrar
+	gs convert identify magick mogrify exiftool pylint argbash cppcheck`))
+
+// responds notes the words that stand for words in a file.
+func (c *call) responds(name string) {
+	if !responseFiles.has(name) {
+		return
+	}
+	for _, w := range c.args {
+		if file, ok := strings.CutPrefix(w.Text, "@"); ok && !w.Glob {
+			c.exact(name + " takes more words from the file " + file)
+			c.Reads = slices.DeleteFunc(c.Reads, func(s string) bool { return s == w.Text })
+			if file != "" {
+				c.Reads = append(c.Reads, file)
+			}
+		}
+	}
+}
