@@ -58,9 +58,10 @@ type Stub struct {
 type Plan struct {
 	Level         Level
 	Stubs         []Stub
-	DropReasoning bool // before message Tail
+	DropReasoning bool // in the messages before Turn
 	Cut           int
 	Tail          int // the first message of the tail
+	Turn          int // where the present turn begins, or the tail: a provider may need the reasoning after it
 	Before, After int // tokens of the prompt, estimated; After leaves out the summary itself
 	Fits          bool
 }
@@ -91,6 +92,7 @@ func Make(msgs []llm.Message, used int, o Options) Plan {
 	o.defaults()
 	h := newHistory(msgs, used)
 	p := Plan{Before: h.used, After: h.used, Tail: h.tail(o.Keep)}
+	p.Turn = h.turn(p.Tail)
 	if o.From <= Results {
 		p.stub(h, o)
 		if p.enough(o) {
@@ -165,6 +167,16 @@ func (h *history) tail(keep int) int {
 	return at
 }
 
+// turn is the newest message before limit in which a person speaks, or 0.
+func (h *history) turn(limit int) int {
+	for at := limit; at > 0; at-- {
+		if at < len(h.msgs) && len(UserTexts(h.msgs[at])) > 0 {
+			return at
+		}
+	}
+	return 0
+}
+
 // needsBefore reports whether the message answers calls of the one before it, or continues it.
 func (h *history) needsBefore(at int) bool {
 	for _, p := range h.msgs[at].Parts {
@@ -199,7 +211,7 @@ func (p *Plan) stale(h *history, o Options) {
 			p.replace(h, h.results[i].result, true)
 		}
 	}
-	for _, m := range h.msgs[:p.Tail] {
+	for _, m := range h.msgs[:p.Turn] {
 		if n := reasoning(m); n > 0 {
 			p.DropReasoning = true
 			p.After -= h.tokens(n)
@@ -278,7 +290,7 @@ func (p Plan) Apply(msgs []llm.Message, summary llm.Message, stub func(Stub) str
 	}
 	for i, m := range msgs[p.Cut:] {
 		m = replaceResults(m, stubs, stub)
-		if p.DropReasoning && p.Cut+i < p.Tail {
+		if p.DropReasoning && p.Cut+i < p.Turn {
 			m = dropReasoning(m)
 		}
 		if len(m.Parts) > 0 {

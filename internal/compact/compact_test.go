@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -14,11 +15,13 @@ import (
 	"github.com/lathe-dev/lathe/internal/llm"
 )
 
+var lastCall atomic.Int64 // ids are unique in a conversation
+
 // work is a conversation of n steps: a prompt, then calls with results of the given size.
 func work(n, size int) []llm.Message {
 	msgs := []llm.Message{llm.UserText("Fix the failing test. Do not touch the public API.")}
 	for i := range n {
-		id := fmt.Sprintf("call_%d", i)
+		id := fmt.Sprintf("call_%d", lastCall.Add(1))
 		msgs = append(msgs,
 			llm.Message{Role: llm.Assistant, Parts: []llm.Part{
 				llm.Reasoning{Text: strings.Repeat("thinking ", 20)},
@@ -74,7 +77,8 @@ func TestOldLongResultsGoFirst(t *testing.T) {
 }
 
 func TestShortResultsStayUntilTheyAreStale(t *testing.T) {
-	msgs := work(30, 5_000)
+	msgs := append(work(30, 5_000), llm.UserText("Go on."))
+	msgs = append(msgs, work(3, 100)[1:]...)
 	o := compact.Options{Target: total(msgs) * 2 / 3, Shows: path}
 	p := compact.Make(msgs, 0, o)
 	if p.Level != compact.Stale || !p.DropReasoning || len(p.Stubs) == 0 {
@@ -88,7 +92,7 @@ func TestShortResultsStayUntilTheyAreStale(t *testing.T) {
 	after := p.Apply(msgs, llm.Message{}, stubbed)
 	for i, m := range after {
 		for _, part := range m.Parts {
-			if _, ok := part.(llm.Reasoning); ok && i < p.Tail {
+			if _, ok := part.(llm.Reasoning); ok && i < p.Turn {
 				t.Errorf("message %d has reasoning", i)
 			}
 		}
@@ -128,7 +132,7 @@ func TestSummaryKeepsTheNewestMessages(t *testing.T) {
 	if p.Level != compact.Summary || !p.Fits || len(msgs)-p.Cut < 6 {
 		t.Fatalf("level %d, fits %v, %d messages kept", p.Level, p.Fits, len(msgs)-p.Cut)
 	}
-	summary := compact.Message("## Goal\nx", compact.Kept{Said: []string{"Fix the failing test."}, Todos: "1. [ ] test", Restart: true})
+	summary := compact.Message("## Goal\nx", compact.Kept{Said: []string{"Fix the failing test."}, Todos: "1. [ ] test", Running: true})
 	after := p.Apply(msgs, summary, stubbed)
 	if diff := cmp.Diff(msgs[p.Cut:], after[1:]); diff != "" {
 		t.Error(diff)

@@ -10,15 +10,15 @@ import (
 
 // Kept is what goes through every compaction word for word, beside the tail.
 type Kept struct {
-	Memory  string   // instructions from files, as they are now
-	Mode    string   // the permission mode, when it is not the default
-	Todos   string   // the task list
-	Plan    string   // the approved plan
-	Skills  []string // the bodies of skills that were loaded, newest first
-	Said    []string // what the user said in the whole conversation, oldest first
-	Files   []string // files that were read and are not in the conversation any more
-	Log     string   // where the whole conversation is, for looking things up
-	Restart bool     // the work goes on in the same turn
+	Context []llm.Part // the environment and the instructions from files, as they are now
+	Mode    string     // the permission mode, when it is not the default
+	Todos   string     // the task list
+	Plan    string     // the approved plan
+	Skills  []string   // the bodies of skills that were loaded, newest first
+	Said    []string   // what the user said in the whole conversation, oldest first
+	Files   []string   // files that were read and are not in the conversation any more
+	Log     string     // where the whole conversation is, for looking things up
+	Running bool       // the work goes on in the same turn
 }
 
 // Bounds of what is kept, in bytes.
@@ -50,14 +50,11 @@ func Message(summary string, k Kept) llm.Message {
 	if k.Log != "" {
 		section("Looking things up", "The whole conversation is in "+k.Log+"; search it there when a detail is missing.")
 	}
-	if k.Restart {
+	if k.Running {
 		section("Now", "Go on with the next step. Do not greet, and do not repeat the summary.")
 	}
 	parts := []llm.Part{llm.Text{Text: strings.TrimSpace(b.String()), Origin: llm.OriginSummary}}
-	if k.Memory != "" {
-		parts = append(parts, llm.Text{Text: k.Memory, Origin: llm.OriginMemory})
-	}
-	return llm.Message{Role: llm.User, Parts: parts}
+	return llm.Message{Role: llm.User, Parts: append(parts, k.Context...)}
 }
 
 // said quotes the user: the first message and the newest ones, as far as there is room.

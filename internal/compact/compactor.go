@@ -1,0 +1,347 @@
+package compact
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/lathe-dev/lathe/internal/llm"
+)
+
+// Triggers of a compaction.
+const (
+	Auto     = "auto"     // the window is filling up
+	Overflow = "overflow" // the provider refused the prompt as too long
+	Manual   = "manual"   // a person asked for it
+)
+
+// Conversation is what is made shorter.
+type Conversation interface {
+	Messages() []llm.Message
+	// Revision changes whenever Messages does otherwise than to grow.
+	Revision() int
+	// Compact replaces or edits the first Until messages, durably.
+	Compact(ctx context.Context, c Change) error
+}
+
+// Change is one edit of a conversation's first Until messages: with Messages these take their place; without,
+// stubs are put in and reasoning is dropped.
+type Change struct {
+	Level         Level
+	Trigger       string
+	Until         int
+	Messages      []llm.Message
+	Stubs         map[string]string // call id -> text
+	DropReasoning bool
+	Before, After int     // tokens
+	CostUSD       float64 // of the request for the summary
+}
+
+// Answer is a model's summary.
+type Answer struct {
+	Text    string
+	CostUSD float64
+}
+
+// Compactor makes a conversation shorter when asked. Conversation is required. It is safe for concurrent use;
+// one compaction runs at a time.
+type Compactor struct {
+	Conversation Conversation
+	// Summarise sends the request to the model for small work. Nil: an extract takes the summary's place.
+	Summarise func(context.Context, *llm.Request) (Answer, error)
+	Limit     func() int                                  // how many bytes of transcript that model takes; nil: 400,000
+	Save      func(context.Context, Stub) string          // keeps a result and returns where, or ""; nil: nothing is kept
+	Kept      func(cut []llm.Message, said []string) Kept // what goes into the message beside the summary; nil: what was said
+	Shows     func(llm.ToolCall) string                   // see Options.Shows
+
+	run   sync.Mutex // held while a compaction runs
+	mu    sync.Mutex
+	ahead *prepared
+	said  []string // by the user, in messages that are gone
+	quick int      // summaries in a row after which the window was full again at once
+	size  int      // messages after the last summary
+}
+
+// prepared is a summary made before it is needed.
+type prepared struct {
+	revision, cut int
+	done          chan struct{}
+	answer        Answer
+	err           error
+	cancel        context.CancelFunc
+}
+
+// Task is one occasion.
+type Task struct {
+	Trigger string
+	Used    int    // tokens of the prompt; 0: unknown
+	Mark    int    // tokens at which a compaction is due
+	Window  int    // tokens the model takes
+	Wishes  string // what the user wants the summary to keep
+	Running bool   // in the middle of a turn
+}
+
+// Report says what was done. Level None: nothing could be made shorter.
+type Report struct {
+	Level         Level
+	Trigger       string
+	Before, After int
+	Summary       string
+	CostUSD       float64
+	Failed        error // why a model wrote no summary, when an extract took its place
+}
+
+// Errors that end a turn.
+var (
+	ErrTooLarge = errors.New("the conversation cannot be made short enough for the model's window")
+	ErrNothing  = errors.New("there is nothing to compact yet")
+)
+
+// Shares of the mark: a compaction aims at the first, so that the next one is a while away; a summary is
+// prepared from the second on; a summary that is followed by fewer than minWork messages before the next was
+// in vain, and the third in a row of those ends the turn.
+const (
+	aim       = 60 // percent
+	early     = 93 // percent
+	minWork   = 4
+	maxQuick  = 3
+	roomAfter = 95 // percent of the window: with more than that no request can be answered
+)
+
+const defaultLimit = 400_000
+
+// Run makes the conversation shorter. When ctx ends before the summary is there, nothing has changed.
+func (c *Compactor) Run(ctx context.Context, t Task) (Report, error) {
+	c.run.Lock()
+	defer c.run.Unlock()
+	msgs := c.Conversation.Messages()
+	p := Make(msgs, t.Used, c.options(t))
+	r := Report{Level: p.Level, Trigger: t.Trigger, Before: p.Before, After: p.After}
+	if p.Level == Summary && p.Cut == 0 && len(p.Stubs) == 0 {
+		if t.Trigger == Manual {
+			return Report{}, ErrNothing
+		}
+		return Report{}, c.tooLarge(p, t)
+	}
+	if p.Level == Summary && t.Trigger != Manual && c.vain(len(msgs)) {
+		return Report{}, fmt.Errorf("%w: it filled up again right after %d summaries; start a new session, or send less at once", ErrTooLarge, maxQuick)
+	}
+	var answer Answer
+	if p.Level == Summary && p.Cut > 0 {
+		var err error
+		if answer, err = c.summary(ctx, &p, msgs, t); ctx.Err() != nil {
+			return Report{}, ctx.Err()
+		} else if err != nil {
+			r.Failed, answer.Text = err, Extract(msgs[:p.Cut])
+		}
+	}
+	r.Summary, r.CostUSD, r.After = answer.Text, answer.CostUSD, p.After
+	if err := c.apply(ctx, p, msgs, t, answer); err != nil {
+		return Report{}, err
+	}
+	if !p.Fits {
+		return r, c.tooLarge(p, t)
+	}
+	return r, nil
+}
+
+// options say how far this task has to go.
+func (c *Compactor) options(t Task) Options {
+	mark := t.Mark
+	if t.Trigger == Overflow && t.Used > 0 { // the window is smaller than it was thought to be
+		mark = min(mark, t.Used*85/100)
+	}
+	o := Options{Target: mark * aim / 100, Shows: c.Shows}
+	if t.Trigger == Manual {
+		o.From = Summary
+	}
+	return o
+}
+
+// tooLarge is the error when what is left does not leave room for a reply, else nil: the mark lies below the window.
+func (c *Compactor) tooLarge(p Plan, t Task) error {
+	if t.Trigger != Overflow && (t.Window <= 0 || p.After < t.Window*roomAfter/100) {
+		return nil
+	}
+	if t.Trigger == Overflow && p.After < p.Before*9/10 {
+		return nil // try what is left
+	}
+	return fmt.Errorf("%w: about %d tokens stay; choose a model with a larger window, or start a new session", ErrTooLarge, p.After)
+}
+
+// vain counts summaries that were followed by next to nothing, and reports whether that is enough.
+func (c *Compactor) vain(messages int) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.size == 0 || messages-c.size >= minWork {
+		c.quick = 0
+		return false
+	}
+	c.quick++
+	return c.quick >= maxQuick
+}
+
+// summary returns the summary of what the plan cuts: the one that was prepared, when it covers enough, or a
+// new one. Either way no more than one request is made for it.
+func (c *Compactor) summary(ctx context.Context, p *Plan, msgs []llm.Message, t Task) (Answer, error) {
+	c.mu.Lock()
+	ahead := c.ahead
+	c.ahead = nil
+	c.mu.Unlock()
+	if ahead != nil {
+		if t.Wishes == "" && ahead.revision == c.Conversation.Revision() && ahead.cut <= p.Cut && c.covers(ahead, *p, msgs, t) {
+			select {
+			case <-ahead.done:
+			case <-ctx.Done():
+				ahead.cancel()
+				return Answer{}, ctx.Err()
+			}
+			if ahead.err == nil {
+				p.take(ahead.cut, msgs)
+				return ahead.answer, nil
+			}
+		}
+		ahead.cancel()
+	}
+	return c.ask(ctx, msgs[:p.Cut], t.Wishes)
+}
+
+// covers reports whether a summary of the first ahead.cut messages leaves few enough.
+func (c *Compactor) covers(ahead *prepared, p Plan, msgs []llm.Message, t Task) bool {
+	p.take(ahead.cut, msgs)
+	return p.After <= t.Mark*80/100
+}
+
+// take lets the plan cut fewer messages.
+func (p *Plan) take(cut int, msgs []llm.Message) {
+	for _, m := range msgs[cut:p.Cut] {
+		p.After += llm.EstimateTokens(m)
+	}
+	p.Cut, p.Tail = cut, min(p.Tail, cut)
+}
+
+// ask makes one request for a summary.
+func (c *Compactor) ask(ctx context.Context, msgs []llm.Message, wishes string) (Answer, error) {
+	if c.Summarise == nil {
+		return Answer{}, errors.New("there is no model to write a summary")
+	}
+	limit := defaultLimit
+	if c.Limit != nil {
+		limit = c.Limit()
+	}
+	answer, err := c.Summarise(ctx, Request(msgs, wishes, limit))
+	if err != nil {
+		return Answer{CostUSD: answer.CostUSD}, err
+	}
+	answer.Text, err = Check(answer.Text)
+	return answer, err
+}
+
+// apply writes the plan: stubs first, so that a death in between leaves a conversation that is only less short.
+func (c *Compactor) apply(ctx context.Context, p Plan, msgs []llm.Message, t Task, answer Answer) error {
+	ctx = context.WithoutCancel(ctx)
+	if err := c.thin(ctx, p, len(msgs), t); err != nil {
+		return err
+	}
+	if p.Level != Summary || p.Cut == 0 {
+		return nil
+	}
+	said := c.addSaid(msgs[:p.Cut])
+	kept := Kept{Said: said}
+	if c.Kept != nil {
+		kept = c.Kept(msgs[:p.Cut], said)
+	}
+	kept.Running = t.Running
+	m := Message(answer.Text, kept)
+	p.After += llm.EstimateTokens(m)
+	err := c.Conversation.Compact(ctx, Change{
+		Level: Summary, Trigger: t.Trigger, Until: p.Cut, Messages: []llm.Message{m}, Before: p.Before, After: p.After, CostUSD: answer.CostUSD,
+	})
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err == nil {
+		c.size = len(c.Conversation.Messages())
+	}
+	return err
+}
+
+// thin puts in the stubs, and drops old reasoning.
+func (c *Compactor) thin(ctx context.Context, p Plan, messages int, t Task) error {
+	change := Change{Level: min(p.Level, Stale), Trigger: t.Trigger, Until: messages, Before: p.Before, After: p.After}
+	if len(p.Stubs) > 0 {
+		change.Stubs = map[string]string{}
+		for _, s := range p.Stubs {
+			path := ""
+			if c.Save != nil && !s.Superseded {
+				path = c.Save(ctx, s)
+			}
+			change.Stubs[s.Call.ID] = s.Text(path)
+		}
+		if err := c.Conversation.Compact(ctx, change); err != nil {
+			return err
+		}
+	}
+	if !p.DropReasoning {
+		return nil
+	}
+	change.Stubs, change.DropReasoning, change.Until = nil, true, p.Turn
+	return c.Conversation.Compact(ctx, change)
+}
+
+// Said sets what the user said in messages that an earlier process compacted, oldest first.
+func (c *Compactor) Said(texts []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.said = texts
+}
+
+// addSaid notes what the user said in messages that go, and returns all of it.
+func (c *Compactor) addSaid(cut []llm.Message) []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, m := range cut {
+		c.said = append(c.said, UserTexts(m)...)
+	}
+	return append([]string(nil), c.said...)
+}
+
+// UserTexts lists what a person wrote in a message: texts without an origin.
+func UserTexts(m llm.Message) []string {
+	var out []string
+	for _, p := range m.Parts {
+		if t, ok := p.(llm.Text); ok && m.Role == llm.User && t.Origin == llm.OriginAuthor && t.Text != "" {
+			out = append(out, t.Text)
+		}
+	}
+	return out
+}
+
+// Note is called with the size of the prompt after every step. Shortly before a summary is due it has one
+// written beside the work, so that the turn does not wait for it.
+func (c *Compactor) Note(ctx context.Context, t Task) {
+	if t.Mark <= 0 || t.Used < t.Mark*early/100 || c.Summarise == nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	revision := c.Conversation.Revision()
+	if c.ahead != nil && c.ahead.revision == revision {
+		return
+	}
+	msgs := c.Conversation.Messages()
+	p := Make(msgs, t.Used, c.options(t))
+	if p.Level != Summary || p.Cut == 0 {
+		return
+	}
+	if c.ahead != nil {
+		c.ahead.cancel()
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	ahead := &prepared{revision: revision, cut: p.Cut, done: make(chan struct{}), cancel: cancel}
+	c.ahead = ahead
+	go func() {
+		defer close(ahead.done)
+		ahead.answer, ahead.err = c.ask(ctx, msgs[:p.Cut], "")
+	}()
+}
