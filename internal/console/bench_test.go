@@ -1,11 +1,14 @@
 package console
 
 import (
+	"encoding/json"
 	"fmt"
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/session"
 )
@@ -43,4 +46,58 @@ func BenchmarkReplay(b *testing.B) {
 	if len(r.bodies) != 20_000 {
 		b.Fatalf("%d bodies", len(r.bodies))
 	}
+}
+
+// BenchmarkResume opens a session of 100 MB and makes the history that the terminal shows: what stands before
+// the first frame. In the proportions of real sessions: most of a log is results, with their view for people
+// and their structured form.
+func BenchmarkResume(b *testing.B) {
+	store := session.NewStore(b.TempDir())
+	id := makeSession(b, store, 100<<20)
+	bodies := 0
+	for b.Loop() {
+		runtime.GC() // of the one before
+		log, err := store.Open(b.Context(), id)
+		if err != nil {
+			b.Fatal(err)
+		}
+		bodies = len(replay(log).bodies)
+		if err := log.Close(); err != nil {
+			b.Fatal(err)
+		}
+	}
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	b.ReportMetric(float64(m.HeapSys)/1e6, "heap-peak-MB")
+	b.ReportMetric(float64(bodies), "events")
+}
+
+func makeSession(b *testing.B, store *session.Store, size int64) string {
+	b.Helper()
+	check := func(err error) {
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+	ctx := b.Context()
+	log, err := store.Create(ctx, session.Meta{Dir: b.TempDir()})
+	check(err)
+	defer log.Close()
+	text := strings.Repeat("I will look at the \"file\" first, then change it.\n", 10)
+	output := strings.Repeat("   42\tfunc (s *Session) Close() error {\n   43\t\treturn s.f.Close() // <-- & done\n", 60)
+	check(log.AddUser(ctx, llm.UserText("look at all files"), false, false))
+	for n := 0; log.Info().Size < size; n++ {
+		call := llm.ToolCall{ID: fmt.Sprintf("toolu_%d", n), Name: "Read", Input: json.RawMessage(`{"file_path":"/home/me/project/internal/file.go"}`)}
+		check(log.AddPart(ctx, 0, llm.Text{Text: text}))
+		check(log.AddPart(ctx, 1, call))
+		check(log.StartCall(ctx, session.CallStart{CallID: call.ID}, false))
+		view, err := event.MarshalView(event.TextView{Text: output[:len(output)/3], Path: "file.go", Language: "go"})
+		check(err)
+		meta, err := json.Marshal(map[string]any{"type": "text", "file": map[string]any{"content": output, "numLines": 120}})
+		check(err)
+		check(log.EndCall(ctx, session.CallEnd{Result: llm.TextResult(call, output, false), Title: "file.go", View: view, Meta: meta, Duration: time.Millisecond}))
+		check(log.AddReply(ctx, llm.Message{Role: llm.Assistant, Parts: []llm.Part{llm.Text{Text: text}, call}, Model: "m", Usage: &llm.Usage{Input: 10, Output: 10}, Stop: llm.StopToolUse}))
+	}
+	check(log.EndTurn(ctx, session.TurnEnd{Reason: "completed", Steps: 1}))
+	return log.ID()
 }

@@ -335,6 +335,7 @@ func (l backlog) events(b session.Branch, at, events int) event.Replay {
 		ready = append(ready, event.Event{Time: t.time, Session: l.s.ID(), Cursor: event.CursorAt(l.s.ID(), b.ID(t.at), seen), Body: t.body})
 	}}
 	next := exchange(b, max(from, 0))
+	b = b.WithMeta()
 	p.begin()
 	return func() []event.Event {
 		ready = nil

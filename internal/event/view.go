@@ -1,6 +1,7 @@
 package event
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -131,16 +132,14 @@ func MarshalView(v View) (json.RawMessage, error) {
 
 // UnmarshalView reads what MarshalView wrote. A shape that this version does not know becomes UnknownView.
 func UnmarshalView(b []byte) (View, error) {
-	var t struct {
-		Shape string `json:"shape"`
-	}
 	if string(b) == "null" || len(b) == 0 {
 		return nil, nil
 	}
-	if err := json.Unmarshal(b, &t); err != nil {
+	shape, err := shapeOf(b)
+	if err != nil {
 		return nil, err
 	}
-	switch t.Shape {
+	switch shape {
 	case "diff":
 		return unmarshalView[Diff](b)
 	case "command":
@@ -156,7 +155,22 @@ func UnmarshalView(b []byte) (View, error) {
 	case "subagent":
 		return unmarshalView[Subagent](b)
 	}
-	return UnknownView{t.Shape, append(json.RawMessage(nil), b...)}, nil
+	return UnknownView{shape, append(json.RawMessage(nil), b...)}, nil
+}
+
+// shapeOf reads the shape, which MarshalView writes first: looking for it elsewhere costs as much as reading
+// the view.
+func shapeOf(b []byte) (string, error) {
+	if rest, ok := bytes.CutPrefix(b, []byte(`{"shape":"`)); ok {
+		if end := bytes.IndexAny(rest, "\"\\"); end >= 0 && rest[end] == '"' {
+			return string(rest[:end]), nil
+		}
+	}
+	var t struct {
+		Shape string `json:"shape"`
+	}
+	err := json.Unmarshal(b, &t)
+	return t.Shape, err
 }
 
 func unmarshalView[T View](b []byte) (View, error) {

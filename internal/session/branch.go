@@ -3,20 +3,30 @@ package session
 import (
 	"iter"
 	"slices"
+	"sync"
 )
 
 // Branch is the head branch of a session as it was at one moment, by places from 0. It reads entries only
 // when they are asked for, and stays readable until the session is closed.
 type Branch struct {
-	s    *Session
-	refs []ref
+	s     *Session
+	refs  []ref
+	known func() *knownTexts
+	meta  bool
 }
 
 // Branch notes what the head branch is.
 func (s *Session) Branch() Branch {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return Branch{s, s.pick(s.j.branch(s.j.head))}
+	msgs := s.t.msgs[:len(s.t.msgs):len(s.t.msgs)]
+	return Branch{s: s, refs: s.pick(s.j.branch(s.j.head)), known: sync.OnceValue(func() *knownTexts { return textsOf(msgs) })}
+}
+
+// WithMeta is the branch whose entries bring the structured output of results, which others leave out.
+func (b Branch) WithMeta() Branch {
+	b.meta = true
+	return b
 }
 
 // Len is how many entries there are.
@@ -42,15 +52,17 @@ func (b Branch) Find(id string) (int, bool) {
 }
 
 // Entries yields the entries from a place up to another, which is not included, with their places. What
-// cannot be read is left out; Verify tells about it.
+// cannot be read is left out; Verify tells about it. The View and Meta of a result are valid until the next
+// entry. Texts that are in Messages are the same strings, so that a history costs little memory.
 func (b Branch) Entries(from, to int) iter.Seq2[int, Entry] {
 	return func(yield func(int, Entry) bool) {
 		at := from
-		b.s.entries(b.refs[from:to], func(e Entry) bool {
-			for b.refs[at].id != e.ID {
+		dec := &decoder{scan: scanner{known: b.known()}, borrow: true, noMeta: !b.meta}
+		_, _ = eachBody(b.s.f, b.refs[from:to], dec, func(r ref, env envelope, body Body) bool {
+			for b.refs[at].id != r.id {
 				at++
 			}
-			return yield(at, e)
+			return yield(at, Entry{r.id, string(env.parent), env.when(), body})
 		})
 	}
 }

@@ -16,6 +16,8 @@ type scanner struct {
 	i   int
 	bad bool
 	tmp []byte // for strings with escapes
+
+	known *knownTexts // nil: none
 }
 
 func (s *scanner) reset(b []byte) { s.b, s.i, s.bad = b, 0, false }
@@ -134,13 +136,13 @@ func (s *scanner) str() string {
 		if !utf8.Valid(raw) {
 			s.bad = true
 		}
-		return string(raw)
+		return s.known.string(raw)
 	}
 	var ok bool
 	if s.tmp, ok = unescape(s.tmp[:0], raw); !ok {
 		s.bad = true
 	}
-	return string(s.tmp)
+	return s.known.string(s.tmp)
 }
 
 // unescape appends the text that raw, the inside of a JSON string, stands for.
