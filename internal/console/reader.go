@@ -200,7 +200,7 @@ func find(id string, b session.Branch, c event.Cursor) (at, events int, err erro
 
 // carries reports whether entries of a kind are events of a history.
 func carries(kind string) bool {
-	return slices.Contains([]string{"user", "part", "call_end", "turn_end", "note", ownKind}, kind)
+	return slices.Contains([]string{"user", "part", "call_end", "invoke_end", "turn_end", "note", ownKind}, kind)
 }
 
 // page returns the last events, n or a few more, of the entries before a place, and the cursor of those before

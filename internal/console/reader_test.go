@@ -138,6 +138,8 @@ func TestAReaderThatComesBackGetsEveryRecordedEventOnce(t *testing.T) {
 	s := p.open(t, nil)
 	go func() {
 		_ = s.Prompt(t.Context(), llm.UserText("look"))
+		input, _ := json.Marshal(map[string]string{"file_path": p.dir + "/2.txt"})
+		s.session().Invoke(t.Context(), []llm.ToolCall{{ID: "made_1", Name: "Read", Input: input}, {ID: "made_2", Name: "Nope", Input: input}})
 		_ = s.Prompt(t.Context(), llm.UserText("again"))
 	}()
 	events := s.live(2)

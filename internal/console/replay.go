@@ -99,8 +99,11 @@ func (p *player) take(e session.Entry) {
 	case session.Part:
 		p.part(b)
 	case session.CallStart:
+		if b.Call != nil { // made by a tool or a front end
+			p.calls[b.CallID] = *b.Call
+		}
 		if call, ok := p.calls[b.CallID]; ok && p.whole {
-			p.add(event.ToolStart{Call: call, Title: callTitle(call), Preview: callView(call)})
+			p.add(event.ToolStart{Call: call, Parent: b.Parent, Title: callTitle(call), Preview: callView(call)})
 		}
 	case session.CallEnd:
 		p.callEnd(b)
@@ -156,8 +159,11 @@ func (p *player) part(b session.Part) {
 
 func (p *player) callEnd(b session.CallEnd) {
 	id := b.Result.CallID
-	call := p.calls[id]
-	end := event.ToolEnd{Call: call, Result: b.Result, Title: b.Title, Denied: b.Denied, Duration: b.Duration}
+	call, ok := p.calls[id]
+	if !ok && b.Call != nil {
+		call = *b.Call
+	}
+	end := event.ToolEnd{Call: call, Parent: b.Parent, Result: b.Result, Title: b.Title, Denied: b.Denied, Duration: b.Duration}
 	end.View, _ = event.UnmarshalView(b.View) // a view that cannot be read is not shown
 	if p.whole && len(b.Meta) > 0 {
 		_ = json.Unmarshal(b.Meta, &end.Meta)
