@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -182,6 +183,24 @@ func TestAnswersOfAPersonDecide(t *testing.T) {
 				t.Errorf("%q", got)
 			}
 		})
+	}
+}
+
+func TestAnEditCanBeAcceptedWithAllThatFollow(t *testing.T) {
+	p := newPlace(t, editScript())
+	p.write(t, "a.txt", "one\n")
+	s := newSession(t, p.open(t, nil), SessionOptions{Interactive: true})
+	sub := s.Subscribe(t.Context())
+	answerWith(t, s, s.Subscribe(t.Context()), event.Answer{Choice: event.ChoiceEdits})
+	if _, err := s.Prompt(t.Context(), llm.UserText("change it")); err != nil {
+		t.Fatal(err)
+	}
+	q := firstOf[event.Asked](t, sub).Question
+	if !slices.ContainsFunc(q.Options, func(o event.Option) bool { return o.ID == event.ChoiceEdits }) {
+		t.Errorf("it is not offered: %+v", q.Options)
+	}
+	if got := p.read(t, "a.txt"); got != "two\n" || s.Mode() != permission.AcceptEdits {
+		t.Errorf("%q in mode %s", got, s.Mode())
 	}
 }
 

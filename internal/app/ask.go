@@ -119,7 +119,7 @@ func (s *Session) askPermission(ctx context.Context, a agent.Approval, d permiss
 		if a.Hooks.Effect != permission.Ask { // no rule would keep the hook from asking again
 			rules = s.policy.Propose(a.Request)
 		}
-		q.Options = permissionOptions(rules)
+		q.Options = permissionOptions(rules, s.editsWouldDo(a))
 	}
 	ans, err := s.ask(ctx, q)
 	if err != nil {
@@ -146,17 +146,40 @@ func unanswered(d permission.Decision) permission.Decision {
 	return out
 }
 
+// editsWouldDo reports an edit that the mode for accepting edits would allow without a question.
+func (s *Session) editsWouldDo(a agent.Approval) bool {
+	if a.Request.Mode != permission.Default || a.Hooks.Effect == permission.Ask {
+		return false
+	}
+	edits := false
+	for _, access := range a.Request.Accesses {
+		if access.Kind == permission.Exec {
+			return false
+		}
+		edits = edits || access.Kind == permission.Write
+	}
+	r := a.Request
+	r.Mode = permission.AcceptEdits
+	return edits && s.policy.Decide(r).Effect == permission.Allow
+}
+
 // permissionOptions are the ways to answer. The help of a lasting one is the rules that it keeps, one a line.
-func permissionOptions(rules []string) []event.Option {
+func permissionOptions(rules []string, edits bool) []event.Option {
 	opts := []event.Option{{ID: event.ChoiceOnce, Label: "Yes, once"}}
+	if edits {
+		opts = append(opts, event.Option{ID: event.ChoiceEdits, Label: "Yes, and accept edits from now on"})
+	}
+	help := strings.Join(rules, "\n")
 	if len(rules) > 0 {
-		help := strings.Join(rules, "\n")
 		opts = append(opts,
 			event.Option{ID: event.ChoiceSession, Label: "Yes, for this session", Help: help},
-			event.Option{ID: event.ChoiceAlways, Label: "Yes, always in this project", Help: help},
-			event.Option{ID: event.ChoiceNever, Label: "Never in this project", Help: help})
+			event.Option{ID: event.ChoiceAlways, Label: "Yes, always in this project", Help: help})
 	}
-	return append(opts, event.Option{ID: event.ChoiceNo, Label: "No"})
+	opts = append(opts, event.Option{ID: event.ChoiceNo, Label: "No"})
+	if len(rules) > 0 {
+		opts = append(opts, event.Option{ID: event.ChoiceNever, Label: "Never in this project", Help: help})
+	}
+	return opts
 }
 
 // decided turns an answer into a decision and keeps the rules where the user wants that.
@@ -169,6 +192,10 @@ func (s *Session) decided(proposed []string, ans event.Answer) permission.Decisi
 	switch ans.Choice {
 	case event.ChoiceOnce:
 		d.Reason = "the user allowed it once"
+		return d
+	case event.ChoiceEdits:
+		d.Reason = "the user accepts edits from now on"
+		s.acceptEdits()
 		return d
 	case event.ChoiceSession:
 		d.Reason = "the user allowed it for this session"
@@ -187,6 +214,14 @@ func (s *Session) decided(proposed []string, ans event.Answer) permission.Decisi
 	return permission.Decision{
 		Effect: permission.Deny, Layer: permission.LayerAsk, Source: byUser, Reason: "the user refused",
 		Guidance: strings.TrimSpace(ans.Text), Interrupt: strings.TrimSpace(ans.Text) == "",
+	}
+}
+
+// acceptEdits goes over to the mode for that, unless the mode was changed while the question was open.
+func (s *Session) acceptEdits() {
+	if s.Mode() == permission.Default {
+		s.mode.Store(permission.AcceptEdits)
+		s.publish(event.ModeChanged{Mode: permission.AcceptEdits})
 	}
 }
 

@@ -243,6 +243,7 @@ const (
 	ChoiceOnce    = "once"
 	ChoiceSession = "session"
 	ChoiceAlways  = "always"
+	ChoiceEdits   = "acceptEdits" // yes, and go over to the mode that accepts edits
 	ChoiceNo      = "no"
 	ChoiceNever   = "never"
 )

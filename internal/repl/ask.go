@@ -87,7 +87,10 @@ func questionText(q event.Question) string {
 	}
 	for i, o := range q.Options {
 		fmt.Fprintf(&b, "  %d. %s", i+1, o.Label)
-		if o.Help != "" {
+		switch {
+		case strings.Contains(o.Help, "\n"):
+			b.WriteString(":\n     " + strings.ReplaceAll(o.Help, "\n", "\n     "))
+		case o.Help != "":
 			fmt.Fprintf(&b, ": %s", o.Help)
 		}
 		b.WriteString("\n")

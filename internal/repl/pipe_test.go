@@ -96,6 +96,16 @@ func TestAPermissionIsANumberedQuestion(t *testing.T) {
 	}
 }
 
+func TestAChoiceWithTwoRulesKeepsItsLayout(t *testing.T) {
+	f := newFake(t)
+	f.turn = func(f *fake, _ string) {
+		q := permissionQuestion()
+		q.Question.Options[1].Help = "Bash(cd build)\nBash(rm -rf build)"
+		f.publish(q)
+	}
+	wantText(t, piped(t, f, "go", "1"), "  2. Yes, always:\n     Bash(cd build)\n     Bash(rm -rf build)\n  3. No\n")
+}
+
 func TestQuestionsOfTheModelAreAnswered(t *testing.T) {
 	options := []event.Option{{ID: "a", Label: "A"}, {ID: "b", Label: "B", Help: "better"}}
 	for _, tt := range []struct {

@@ -10,7 +10,7 @@ func (m *model) asked(session string, b event.Asked) {
 	b.Question = b.Attributed()
 	m.askers[b.ID] = session
 	if b.Question.Permission != nil {
-		m.dialogs.Ask(dialog.NewPermission(b, m.look.theme))
+		m.dialogs.Ask(dialog.NewPermission(b, dialog.Surroundings{Theme: m.look.theme, Home: m.options.Getenv("HOME"), Key: m.keymap.Key}))
 	} else {
 		m.dialogs.Ask(dialog.NewQuestion(b, m.look.theme))
 	}

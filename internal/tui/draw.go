@@ -214,7 +214,7 @@ func (m *model) working() []string {
 
 // ways are the keys that change what runs.
 func (m *model) ways() string {
-	if !m.turn.stopping.IsZero() {
+	if !m.turn.stopping.IsZero() || m.dialogs.Top() != nil { // a dialog has a meaning of its own for esc
 		return ""
 	}
 	s := " · esc interrupts"

@@ -1,6 +1,7 @@
 package dialog_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -24,7 +25,7 @@ func (w *wait) pass(d time.Duration) { w.at = w.at.Add(d) }
 func TestKeysTypedBeforeADialogWasDrawnDoNotAnswerIt(t *testing.T) {
 	c := &wait{at: clock}
 	s := dialog.NewStack(c.now)
-	s.Ask(dialog.NewPermission(commandQuestion(), bare))
+	s.Ask(dialog.NewPermission(commandQuestion(), around))
 	s.Top().Lines(80, 40)
 	if r := s.Key(act(keys.ConfirmYes)); r.Answer != nil {
 		t.Fatal("a key answered a dialog that is not on the screen")
@@ -48,8 +49,8 @@ func TestKeysTypedBeforeADialogWasDrawnDoNotAnswerIt(t *testing.T) {
 func TestTheNextDialogWaitsUntilItIsDrawnToo(t *testing.T) {
 	c := &wait{at: clock}
 	s := dialog.NewStack(c.now)
-	s.Ask(dialog.NewPermission(commandQuestion(), bare))
-	s.Ask(dialog.NewPermission(editQuestion(), bare))
+	s.Ask(dialog.NewPermission(commandQuestion(), around))
+	s.Ask(dialog.NewPermission(editQuestion(), around))
 	s.Drawn()
 	c.pass(time.Second)
 	s.Key(act(keys.ConfirmYes))
@@ -60,8 +61,8 @@ func TestTheNextDialogWaitsUntilItIsDrawnToo(t *testing.T) {
 
 func TestAQuestionAnsweredElsewhereGoesAway(t *testing.T) {
 	s := dialog.NewStack(nil)
-	s.Ask(dialog.NewPermission(commandQuestion(), bare))
-	s.Ask(dialog.NewPermission(editQuestion(), bare))
+	s.Ask(dialog.NewPermission(commandQuestion(), around))
+	s.Ask(dialog.NewPermission(editQuestion(), around))
 	if !s.Close("q1") || s.Close("q1") || s.Len() != 1 || s.Top().ID() != "q2" {
 		t.Error("the stack is not what is left")
 	}
@@ -69,7 +70,7 @@ func TestAQuestionAnsweredElsewhereGoesAway(t *testing.T) {
 
 func TestWhatTheUserOpensComesFirstAndTakesKeysAtOnce(t *testing.T) {
 	s := dialog.NewStack(nil)
-	s.Ask(dialog.NewPermission(commandQuestion(), bare))
+	s.Ask(dialog.NewPermission(commandQuestion(), around))
 	s.Open(dialog.NewPicker(sessions(), bare))
 	r := s.Key(act(keys.SelectAccept))
 	if r.Run == nil || r.Run.Args != "01a" || s.Top().ID() != "q1" {
@@ -96,11 +97,11 @@ func TestEveryAnswerToAPermissionCanBeGiven(t *testing.T) {
 		"no":            {[]dialog.Key{act(keys.ConfirmNo)}, event.Answer{Choice: event.ChoiceNo}},
 		"escape":        {[]dialog.Key{act(keys.SelectCancel)}, event.Answer{Choice: event.ChoiceNo}},
 		"number":        {[]dialog.Key{typed("3")}, event.Answer{Choice: event.ChoiceAlways}},
-		"arrows":        {[]dialog.Key{act(keys.SelectNext), act(keys.SelectNext), act(keys.SelectNext), act(keys.SelectAccept)}, event.Answer{Choice: event.ChoiceNever}},
-		"around":        {[]dialog.Key{act(keys.SelectPrevious), act(keys.SelectPrevious), act(keys.SelectAccept)}, event.Answer{Choice: event.ChoiceNo}},
+		"arrows":        {[]dialog.Key{act(keys.SelectNext), act(keys.SelectNext), act(keys.SelectNext), act(keys.SelectAccept)}, event.Answer{Choice: event.ChoiceNo}},
+		"around":        {[]dialog.Key{act(keys.SelectPrevious), act(keys.SelectAccept)}, event.Answer{Choice: event.ChoiceNever}},
 		"with guidance": {[]dialog.Key{act(keys.ConfirmGuide), typed("use "), typed("makee"), act(keys.DeleteBack), act(keys.SelectAccept)}, event.Answer{Choice: event.ChoiceNo, Text: "use make"}},
 	} {
-		r := press(dialog.NewPermission(commandQuestion(), bare), 40, c.keys...)
+		r := press(dialog.NewPermission(commandQuestion(), around), 40, c.keys...)
 		if r.Answer == nil || !r.Close {
 			t.Errorf("%s: no answer", name)
 			continue
@@ -111,10 +112,39 @@ func TestEveryAnswerToAPermissionCanBeGiven(t *testing.T) {
 	}
 }
 
+func TestAnEditCanBeAcceptedWithAllThatFollow(t *testing.T) {
+	for _, k := range []dialog.Key{act(keys.ConfirmEdits), typed("2")} {
+		r := press(dialog.NewPermission(editQuestion(), around), 40, k)
+		if r.Answer == nil || r.Answer.Choice != event.ChoiceEdits {
+			t.Errorf("%+v", r)
+		}
+	}
+}
+
+func TestWhatIsDecidedOnKeepsHalfOfTheDialog(t *testing.T) {
+	long := editQuestion()
+	var diff strings.Builder
+	diff.WriteString("--- a/out\n+++ b/out\n@@ -1,0 +1,40 @@\n")
+	for i := range 40 {
+		fmt.Fprintf(&diff, "+added line %d\n", i)
+	}
+	long.Question.Preview = event.Diff{Path: "out", Unified: diff.String(), Added: 40}
+	lines := dialog.NewPermission(long, around).Lines(80, 18) // what a terminal of 24 rows has for it
+	text := strings.Join(lines, "\n")
+	if n := strings.Count(text, "added line"); n < 7 {
+		t.Errorf("%d lines of the change in:\n%s", n, text)
+	}
+	for _, want := range []string{"Yes, once", "accept edits", "No, and say why", "Never"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not in:\n%s", want, text)
+		}
+	}
+}
+
 func TestALastingYesNeedsEverythingToHaveBeenOnTheScreen(t *testing.T) {
 	long := commandQuestion()
 	long.Question.Preview = event.Command{Command: strings.Repeat("true\n", 40) + "rm -rf ~"}
-	d := dialog.NewPermission(long, bare)
+	d := dialog.NewPermission(long, around)
 	if r := press(d, 24, typed("3")); r.Close || r.Toast == "" {
 		t.Fatalf("what was not read was allowed for good: %+v", r)
 	}
@@ -134,7 +164,7 @@ func TestALastingYesNeedsEverythingToHaveBeenOnTheScreen(t *testing.T) {
 	if r = press(d, 24, typed("3")); r.Answer == nil || r.Answer.Choice != event.ChoiceAlways {
 		t.Errorf("reading to the end does not help: %+v", r)
 	}
-	if r := press(dialog.NewPermission(long, bare), 24, typed("1")); r.Answer == nil {
+	if r := press(dialog.NewPermission(long, around), 24, typed("1")); r.Answer == nil {
 		t.Error("once needs no reading")
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -26,14 +27,17 @@ var update = flag.Bool("update", false, "write the golden files anew")
 
 var bare = theme.Must("none", true, colorprofile.NoTTY)
 
+// around is a terminal of the user u with the usual keys.
+var around = dialog.Surroundings{Theme: bare, Home: "/home/u", Key: keys.Default().Key}
+
 func permissionOptions(rules ...string) []event.Option {
 	help := strings.Join(rules, "\n")
 	return []event.Option{
 		{ID: event.ChoiceOnce, Label: "Yes, once"},
 		{ID: event.ChoiceSession, Label: "Yes, for this session", Help: help},
 		{ID: event.ChoiceAlways, Label: "Yes, always in this project", Help: help},
-		{ID: event.ChoiceNever, Label: "Never in this project", Help: help},
 		{ID: event.ChoiceNo, Label: "No"},
+		{ID: event.ChoiceNever, Label: "Never in this project", Help: help},
 	}
 }
 
@@ -68,7 +72,7 @@ func editQuestion() event.Asked {
 		Permission: &permission.Request{Tool: "Edit", Dir: "/home/u/proj", Agent: []string{"explore"}, Accesses: []permission.Access{
 			{Kind: permission.Write, Target: "/home/u/notes.sh", Named: "/home/u/proj/out", Node: permission.File, Links: 2},
 		}},
-		Options: permissionOptions("Edit(//home/u/notes.sh)"),
+		Options: slices.Insert(permissionOptions("Edit(//home/u/notes.sh)"), 1, event.Option{ID: event.ChoiceEdits, Label: "Yes, and accept edits from now on"}),
 	}}
 }
 
@@ -133,12 +137,20 @@ func frames(th *theme.Theme) map[string]func() dialog.Dialog {
 	long := commandQuestion()
 	long.Question.Preview = event.Command{Command: strings.Repeat("echo one more line of a long script\n", 60)}
 	return map[string]func() dialog.Dialog{
-		"permission-command": func() dialog.Dialog { return dialog.NewPermission(commandQuestion(), th) },
-		"permission-long":    func() dialog.Dialog { return dialog.NewPermission(long, th) },
-		"permission-edit":    func() dialog.Dialog { return dialog.NewPermission(editQuestion(), th) },
-		"permission-input":   func() dialog.Dialog { return dialog.NewPermission(inputQuestion(), th) },
+		"permission-command": func() dialog.Dialog {
+			return dialog.NewPermission(commandQuestion(), dialog.Surroundings{Theme: th, Home: "/home/u", Key: keys.Default().Key})
+		},
+		"permission-long": func() dialog.Dialog {
+			return dialog.NewPermission(long, dialog.Surroundings{Theme: th, Home: "/home/u", Key: keys.Default().Key})
+		},
+		"permission-edit": func() dialog.Dialog {
+			return dialog.NewPermission(editQuestion(), dialog.Surroundings{Theme: th, Home: "/home/u", Key: keys.Default().Key})
+		},
+		"permission-input": func() dialog.Dialog {
+			return dialog.NewPermission(inputQuestion(), dialog.Surroundings{Theme: th, Home: "/home/u", Key: keys.Default().Key})
+		},
 		"permission-why-not": func() dialog.Dialog {
-			return hit(dialog.NewPermission(commandQuestion(), th), act(keys.ConfirmGuide), dialog.Key{Text: "use make clean"})
+			return hit(dialog.NewPermission(commandQuestion(), dialog.Surroundings{Theme: th, Home: "/home/u", Key: keys.Default().Key}), act(keys.ConfirmGuide), dialog.Key{Text: "use make clean"})
 		},
 		"question": func() dialog.Dialog { return dialog.NewQuestion(question(false, true), th) },
 		"question-multi": func() dialog.Dialog {

@@ -17,6 +17,7 @@ type options struct {
 	multi   bool
 	brief   bool // no help: it is said elsewhere
 	checked map[int]bool
+	keys    map[string]string // by the option's id: the key that chooses it at once
 }
 
 // row is where an option stands in what was drawn.
@@ -51,7 +52,11 @@ func (o *options) option(lines []string, t *theme.Theme, width, i int, item even
 		head = append(head, line.Span{Text: box, Style: style})
 	}
 	rest := []line.Span{{Text: strings.Repeat(" ", line.Width(head))}}
-	lines = line.Wrap(lines, []line.Span{{Text: term.EscapeLine(item.Label), Style: style}}, line.Format{Width: width, First: head, Rest: rest})
+	label := []line.Span{{Text: term.EscapeLine(item.Label), Style: style}}
+	if key := o.keys[item.ID]; key != "" {
+		label = append(label, line.Span{Text: "  " + shortKey(key), Style: t.Key})
+	}
+	lines = line.Wrap(lines, label, line.Format{Width: width, First: head, Rest: rest})
 	if o.brief {
 		return lines
 	}
@@ -61,6 +66,14 @@ func (o *options) option(lines []string, t *theme.Theme, width, i int, item even
 		}
 	}
 	return lines
+}
+
+// shortKey is a key as it stands behind an option: a capital instead of "shift+n".
+func shortKey(key string) string {
+	if letter, ok := strings.CutPrefix(key, "shift+"); ok && len(letter) == 1 {
+		return strings.ToUpper(letter)
+	}
+	return key
 }
 
 // window cuts the drawn options to height so that the chosen one is among them.

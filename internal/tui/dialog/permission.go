@@ -2,6 +2,7 @@ package dialog
 
 import (
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"github.com/lathe-dev/lathe/internal/event"
@@ -22,6 +23,7 @@ type Permission struct {
 	id    string
 	q     event.Question
 	theme *theme.Theme
+	home  string
 	opts  options
 
 	page   page
@@ -32,16 +34,31 @@ type Permission struct {
 	caret  [2]int
 
 	width int      // the lines below were made for
-	lines []string // of the body
+	lines []string // of the body, above the block
 	block *view.Block
+	below []string
+}
+
+// Surroundings are what a dialog needs to know of the terminal that it is in.
+type Surroundings struct {
+	Theme *theme.Theme
+	Home  string                     // paths in it are written with ~
+	Key   func(a keys.Action) string // the key of an action; nil: none is shown
 }
 
 // NewPermission makes the dialog of a question that has a Permission.
-func NewPermission(a event.Asked, t *theme.Theme) *Permission {
-	d := &Permission{id: a.ID, q: a.Question, theme: t, opts: options{brief: true}}
-	d.opts.items = append(d.opts.items, a.Question.Options...)
-	if a.Question.Free {
-		d.opts.items = append(d.opts.items, event.Option{ID: explain, Label: "No, and say why"})
+func NewPermission(a event.Asked, s Surroundings) *Permission {
+	d := &Permission{id: a.ID, q: a.Question, theme: s.Theme, home: s.Home, opts: options{brief: true, keys: map[string]string{}}}
+	for _, o := range a.Question.Options {
+		d.opts.items = append(d.opts.items, o)
+		if o.ID == event.ChoiceNo && a.Question.Free {
+			d.opts.items = append(d.opts.items, event.Option{ID: explain, Label: "No, and say why"})
+		}
+	}
+	for _, q := range quick {
+		if s.Key != nil && d.opts.keys[q.choice] == "" {
+			d.opts.keys[q.choice] = s.Key(q.action)
+		}
 	}
 	return d
 }
@@ -78,6 +95,7 @@ var quick = []struct {
 	choice string
 }{
 	{keys.ConfirmYes, event.ChoiceOnce},
+	{keys.ConfirmEdits, event.ChoiceEdits},
 	{keys.ConfirmSession, event.ChoiceSession},
 	{keys.ConfirmAlways, event.ChoiceAlways},
 	{keys.ConfirmNo, event.ChoiceNo},
@@ -121,7 +139,7 @@ func (d *Permission) choose(i int) Result {
 	case explain:
 		d.typing = true
 		return Result{}
-	case event.ChoiceSession, event.ChoiceAlways:
+	case event.ChoiceSession, event.ChoiceAlways, event.ChoiceEdits:
 		if d.page.seen < d.body {
 			d.page.top = d.page.seen
 			return Result{Toast: "read it to the end first; a lasting yes covers more than this call"}
@@ -141,7 +159,7 @@ func (d *Permission) Lines(width, height int) []string {
 	d.layout(w)
 	lower, places := d.lower(w)
 	room := rows(height)
-	d.room = max(room-len(lower)-1, min(room/2, 4), 1)
+	d.room = max(room-len(lower)-1, room/2, 1)
 	d.room = min(d.room, d.body)
 	from, to := d.page.window(d.room, d.body)
 	lines := d.slice(from, to)
@@ -169,9 +187,9 @@ func (d *Permission) hints() []hint {
 	case d.typing:
 		return []hint{{"enter", "send"}, {"esc", "back"}}
 	case d.room < d.body:
-		return []hint{{"enter", "choose"}, {"pgup/pgdn", "scroll"}, {"r", "say why not"}, {"esc", "no"}}
+		return []hint{{"enter", "choose"}, {"pgup/pgdn", "scroll"}, {"esc", "no"}}
 	}
-	return []hint{{"enter", "choose"}, {"r", "say why not"}, {"esc", "no"}}
+	return []hint{{"enter", "choose"}, {"esc", "no"}}
 }
 
 // position is the line between the body and the options: empty, or where in the body one is.
@@ -198,7 +216,7 @@ func (d *Permission) layout(width int) {
 	if d.width == width {
 		return
 	}
-	d.width, d.lines, d.block = width, nil, nil
+	d.width, d.lines, d.block, d.below = width, nil, nil, nil
 	d.lines = d.dangers(d.lines, width)
 	switch p := d.q.Preview.(type) {
 	case nil:
@@ -206,26 +224,29 @@ func (d *Permission) layout(width int) {
 	case event.Command:
 		d.lines = d.command(d.warnings(d.lines, width, p), width, p)
 	default:
+		d.lines = d.surprises(d.lines, width)
 		d.block = view.New(p, view.Options{Width: width, Theme: d.theme, Expanded: true, State: theme.Waiting})
 	}
-	facts := d.facts(nil, width)
-	if d.block != nil {
+	facts := append([]string{""}, d.facts(nil, width)...)
+	if d.block == nil {
 		d.lines = append(d.lines, facts...)
-		d.lines = append(d.lines, "")
-		d.body = len(d.lines) + d.block.Height()
+		d.body = len(d.lines)
 		return
 	}
-	d.lines = append(append(d.lines, ""), facts...)
-	d.body = len(d.lines)
+	d.below = facts
+	d.body = len(d.lines) + d.block.Height() + len(facts)
 }
 
+// slice is a part of the body: the lines above the block, the block, the lines below it.
 func (d *Permission) slice(from, to int) []string {
-	n := len(d.lines)
+	n, h := len(d.lines), 0
 	out := append([]string(nil), d.lines[min(from, n):min(to, n)]...)
-	if d.block != nil && to > n {
-		out = append(out, d.block.Slice(max(from-n, 0), to-n)...)
+	if d.block != nil {
+		h = d.block.Height()
+		out = append(out, d.block.Slice(min(max(from-n, 0), h), min(max(to-n, 0), h))...)
 	}
-	return out
+	below := len(d.below)
+	return append(out, d.below[min(max(from-n-h, 0), below):min(max(to-n-h, 0), below)]...)
 }
 
 // dangers are what the static checks found, first of all.
@@ -287,31 +308,56 @@ func (d *Permission) input(lines []string, width int) []string {
 
 // facts are where it happens, what it touches, and why lathe asks.
 func (d *Permission) facts(lines []string, width int) []string {
-	fact := func(name, text string) {
-		f := hang(width, fmt.Sprintf("%-8s", name), d.theme.Dim)
-		if name != "why" {
-			f.Breaking = line.Cells
-		}
-		lines = line.Wrap(lines, []line.Span{{Text: term.EscapeLine(text)}}, f)
-	}
 	if d.q.Permission != nil {
 		for _, a := range d.q.Permission.Accesses {
-			if name, text := accessFact(a); name != "" {
-				fact(name, text)
+			if d.block == nil || !surprising(a) { // else it is said above
+				lines = d.access(lines, width, a)
 			}
 		}
-		fact("in", d.q.Permission.Dir)
+		lines = d.fact(lines, width, "in", d.path(d.q.Permission.Dir, ""))
 		if len(d.q.Permission.Agent) > 0 {
-			fact("agent", strings.Join(d.q.Permission.Agent, " > "))
+			lines = d.fact(lines, width, "agent", strings.Join(d.q.Permission.Agent, " > "))
 		}
 	}
 	if d.q.Reason != "" {
-		fact("why", d.q.Reason)
+		lines = d.fact(lines, width, "why", d.q.Reason)
 	}
 	if rules := d.rules(); rules != "" {
-		fact("rule", rules)
+		lines = d.fact(lines, width, "rule", rules)
 	}
 	return lines
+}
+
+// surprises are the targets that are not what the call names. They stand above a change, however long that is.
+func (d *Permission) surprises(lines []string, width int) []string {
+	if d.q.Permission == nil {
+		return lines
+	}
+	for _, a := range d.q.Permission.Accesses {
+		if surprising(a) {
+			lines = d.access(lines, width, a)
+		}
+	}
+	return lines
+}
+
+func surprising(a permission.Access) bool {
+	return a.Named != "" && a.Named != a.Target || a.Node == permission.Special || a.Links > 1
+}
+
+func (d *Permission) access(lines []string, width int, a permission.Access) []string {
+	if name, text := d.accessFact(a); name != "" {
+		return d.fact(lines, width, name, text)
+	}
+	return lines
+}
+
+func (d *Permission) fact(lines []string, width int, name, text string) []string {
+	f := hang(width, fmt.Sprintf("%-8s", name), d.theme.Dim)
+	if name != "why" {
+		f.Breaking = line.Cells
+	}
+	return line.Wrap(lines, []line.Span{{Text: term.EscapeLine(text)}}, f)
 }
 
 // rules are what a lasting answer keeps: the help of the option that keeps most.
@@ -325,10 +371,13 @@ func (d *Permission) rules() string {
 }
 
 // accessFact says what is touched: the resolved target, and the link it was named by.
-func accessFact(a permission.Access) (name, text string) {
+func (d *Permission) accessFact(a permission.Access) (name, text string) {
 	text = a.Target
-	if a.Named != "" && a.Named != a.Target {
-		text = a.Named + " → " + a.Target
+	if a.Kind == permission.Read || a.Kind == permission.Write {
+		text = d.path(a.Target, d.q.Permission.Dir)
+		if a.Named != "" && a.Named != a.Target {
+			text = d.path(a.Named, d.q.Permission.Dir) + " → " + text
+		}
 	}
 	switch {
 	case a.Node == permission.Special:
@@ -347,6 +396,17 @@ func accessFact(a permission.Access) (name, text string) {
 		return programs(a)
 	}
 	return "", ""
+}
+
+// path is a path as people write it: relative to dir where it is below that, with ~ in the home.
+func (d *Permission) path(path, dir string) string {
+	if rel, err := filepath.Rel(dir, path); dir != "" && err == nil && filepath.IsLocal(rel) {
+		return rel
+	}
+	if rest, ok := strings.CutPrefix(path, d.home); ok && len(d.home) > 1 && (rest == "" || rest[0] == filepath.Separator) {
+		return "~" + rest
+	}
+	return path
 }
 
 // programs names the files that a command would run.

@@ -94,6 +94,7 @@ const (
 const (
 	ConfirmYes      Action = "confirm:yes"
 	ConfirmSession  Action = "confirm:session"
+	ConfirmEdits    Action = "confirm:acceptEdits"
 	ConfirmAlways   Action = "confirm:always"
 	ConfirmNo       Action = "confirm:no"
 	ConfirmNever    Action = "confirm:never"
@@ -224,6 +225,7 @@ var table = []Binding{
 	{Confirmation, ConfirmToggle, []string{"space"}, "mark or unmark one of several answers"},
 	{Confirmation, ConfirmYes, []string{"y"}, "yes, once"},
 	{Confirmation, ConfirmSession, []string{"s"}, "yes, for this session"},
+	{Confirmation, ConfirmEdits, []string{"e"}, "yes, and accept edits from now on"},
 	{Confirmation, ConfirmAlways, []string{"a"}, "yes, always, by the rule that is shown"},
 	{Confirmation, ConfirmNo, []string{"n", "esc"}, "no"},
 	{Confirmation, ConfirmNever, []string{"N"}, "no, never, by the rule that is shown"},
