@@ -87,8 +87,8 @@ func (w *HypotheticalMachine) Program(name, dir string) string {
 	return "/usr/bin/" + name
 }
 
-// GitPrograms finds none: no repository names any.
-func (w *HypotheticalMachine) GitPrograms(string) ([]string, error) { return nil, nil }
+// GitKeys finds none: there is no configuration.
+func (w *HypotheticalMachine) GitKeys(string, KeyKind) ([]string, error) { return nil, nil }
 
 // Glob finds nothing, so that a pattern stands for itself.
 func (w *HypotheticalMachine) Glob(string, string, int) ([]string, bool) { return nil, false }

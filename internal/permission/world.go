@@ -12,9 +12,9 @@ type World interface {
 	// Program finds a program as the clean environment would, from the folder dir: its absolute path with
 	// links resolved, or "" when there is none. A name with a slash is taken from dir.
 	Program(name, dir string) string
-	// GitPrograms names the keys of the git configuration in force in dir that come from the repository and
-	// name programs (core.fsmonitor, diff.x.textconv, ...). The error says why that cannot be told.
-	GitPrograms(dir string) ([]string, error)
+	// GitKeys names the keys of git's configuration in force in dir that are of one kind. The error says why that
+	// cannot be told.
+	GitKeys(dir string, kind KeyKind) ([]string, error)
 	// Glob expands a shell pattern from dir to absolute paths, at most max; more tells that there are more.
 	Glob(pattern, dir string, max int) (paths []string, more bool)
 	// Names lists the names below a folder, relative to it with slashes, folders too; complete when these are all.
@@ -22,6 +22,16 @@ type World interface {
 	// Tree looks through the names below a folder for what a program that reads all of it must leave out.
 	Tree(dir string, o TreeOptions) Tree
 }
+
+// KeyKind is what a key of git's configuration is looked at for.
+type KeyKind string
+
+// ProgramKeys come from the repository and name programs (core.fsmonitor, diff.x.textconv); SecretKeys, from any file,
+// have a value that holds credentials (http.x.extraheader, an address with a password in it).
+const (
+	ProgramKeys KeyKind = "programs"
+	SecretKeys  KeyKind = "secrets"
+)
 
 // TreeOptions say how far a program goes that reads a folder with everything in it.
 type TreeOptions struct {

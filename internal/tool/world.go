@@ -197,8 +197,12 @@ func (w *World) executable(path string) string {
 	return real
 }
 
-// GitPrograms reads the configuration of the repository that git would use in dir.
-func (w *World) GitPrograms(dir string) ([]string, error) {
+// GitKeys reads the configuration of the repository that git would use in dir, and for secrets the user's and the
+// machine's too.
+func (w *World) GitKeys(dir string, kind permission.KeyKind) ([]string, error) {
+	if kind == permission.SecretKeys {
+		return git.Secrets(dir, w.Home())
+	}
 	if g, ok := w.git[dir]; ok {
 		return g.keys, g.err
 	}

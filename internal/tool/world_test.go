@@ -211,11 +211,11 @@ func TestAWorldTellsWhatGitWouldRun(t *testing.T) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	b.put("sub/x", "")
-	if keys, err := b.env.World().GitPrograms(b.dir + "/sub"); keys != nil || err != nil {
+	if keys, err := b.env.World().GitKeys(b.dir+"/sub", permission.ProgramKeys); keys != nil || err != nil {
 		t.Errorf("%q, %v", keys, err)
 	}
 	b.put(".git/config", b.content(".git/config")+"[core]\nfsmonitor = ./evil\n")
-	if keys, err := b.env.World().GitPrograms(b.dir + "/sub"); !slices.Equal(keys, []string{"core.fsmonitor"}) || err != nil {
+	if keys, err := b.env.World().GitKeys(b.dir+"/sub", permission.ProgramKeys); !slices.Equal(keys, []string{"core.fsmonitor"}) || err != nil {
 		t.Errorf("%q, %v", keys, err)
 	}
 }

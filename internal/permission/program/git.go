@@ -89,7 +89,7 @@ func gitRows() map[string]spec {
 		"git tag": {class: list, ops: "TEXT...", flags: gitListFlags + `-l -n?N --list
 			-a! -s! -f! -d! -v!! -u:BAD -m:BAD -F:BAD -e! --annotate! --sign! --no-sign! --force! --delete! --verify!! --local-user=BAD --message=BAD --file=BAD --edit! --create-reflog! --cleanup=BAD --trailer=BAD`, judge: gitTag},
 		"git remote":           {class: list, ops: "TEXT...", flags: "-v --verbose", judge: gitRemote},
-		"git remote get-url":   {class: list, ops: "TEXT", flags: "--push --all"},
+		"git remote get-url":   {class: list, ops: "TEXT", flags: "--push --all", judge: gitURL},
 		"git stash list":       {class: list, ops: "TEXT...", flags: gitLogFlags, judge: gitFormat},
 		"git stash show":       {class: read, ops: "TEXT...", flags: gitDiffFlags + " -u --include-untracked --only-untracked --no-include-untracked"},
 		"git worktree list":    {class: list, flags: "-vz --verbose --porcelain --expire=W"},
@@ -101,15 +101,15 @@ func gitRows() map[string]spec {
 			--get-color=W --get-colorbool=W --fixed-value -f:BAD --file=BAD --blob=BAD --add! --replace-all! --unset! --unset-all!
 			--rename-section! --remove-section! -e! --edit!`, judge: gitConfig},
 		"git config get": {class: read, ops: "TEXT", flags: `--all --regexp --value=W --fixed-value --url=W --global --system --local --worktree --show-origin --show-scope --null -z
-			--name-only --show-names --includes --no-includes --type=W --default=W`},
-		"git config list":      {class: read, flags: "--global --system --local --worktree --show-origin --show-scope --null -z --name-only --includes --no-includes --type=W"},
+			--name-only --show-names --includes --no-includes --type=W --default=W`, judge: gitValues},
+		"git config list":      {class: read, flags: "--global --system --local --worktree --show-origin --show-scope --null -z --name-only --includes --no-includes --type=W", judge: gitValues},
 		"git check-ignore":     {class: list, ops: "TEXT...", flags: "-nqvz --no-index --quiet --verbose --non-matching --stdin"},
 		"git check-attr":       {class: list, ops: "TEXT...", flags: "-az --all --cached --stdin --source=W"},
 		"git check-mailmap":    {class: list, ops: "TEXT...", flags: "--stdin"},
 		"git check-ref-format": {class: neutral, ops: "TEXT...", flags: "--branch --allow-onelevel --no-allow-onelevel --refspec-pattern --normalize"},
 		"git count-objects":    {class: list, flags: "-vH --verbose --human-readable"},
 		"git cherry":           {class: list, ops: "TEXT...", flags: "-v --verbose --abbrev?N"},
-		"git var":              {class: neutral, ops: "TEXT", flags: "-l"},
+		"git var":              {class: neutral, ops: "TEXT", flags: "-l", judge: gitVar},
 		"git version":          {class: neutral, flags: "--build-options"},
 		"git symbolic-ref":     {class: list, ops: "TEXT", flags: "-q --quiet --short --recurse --no-recurse -d! --delete! -m:BAD"},
 		"git fsck": {class: read, ops: "TEXT...", flags: `-v --verbose --unreachable --dangling --no-dangling --root --tags --cache --no-reflogs --full --no-full --connectivity-only

@@ -187,6 +187,7 @@ func (c *call) merge(u Use) {
 	c.Inner = slices.Concat(before.Inner, c.Inner)
 	c.Script = slices.Concat(before.Script, c.Script)
 	c.ScriptHides = c.ScriptHides || before.ScriptHides
+	c.GitValues = c.GitValues || before.GitValues
 	c.Reads = slices.Concat(before.Reads, c.Reads)
 	c.Writes = slices.Concat(before.Writes, c.Writes)
 	c.Hosts = slices.Concat(before.Hosts, c.Hosts)
@@ -258,13 +259,22 @@ func gitTag(c *call) {
 }
 
 func gitRemote(c *call) {
+	c.GitValues = len(c.args) > 0 // addresses
+
 	if len(c.ops) > 0 {
 		c.refuse("git remote " + c.ops[0].Text + " changes the remotes or reaches one")
 	}
 }
 
+// gitURL: the address of a remote may hold a password.
+func gitURL(c *call) { c.GitValues = true }
+
+// gitVar: -l lists the configuration.
+func gitVar(c *call) { c.GitValues = c.has("-l") }
+
 // gitConfig: one name shows a value, two set it. Which keys exist is no secret, some values are.
 func gitConfig(c *call) {
+	gitValues(c)
 	if len(c.ops) > 1 {
 		c.Class, c.Reason = write, "git config with a value changes the configuration"
 	}
@@ -280,6 +290,21 @@ func gitConfig(c *call) {
 	if f, ok := c.get("-f", "--file"); ok {
 		c.Writes = append(c.Writes, f.value.Text)
 	}
+}
+
+// gitValues: it shows values of the configuration, unless it names one that is no secret.
+func gitValues(c *call) {
+	patterns := c.has("-l", "--list", "--get-regexp", "--get-urlmatch", "--regexp", "--url")
+	key := ""
+	if f, ok := c.get("--get", "--get-all"); ok {
+		key = f.value.Text
+	} else if len(c.ops) > 0 {
+		key = c.ops[0].Text
+	}
+	section, name, _ := strings.Cut(strings.ToLower(key), ".")
+	plain := slices.Contains([]string{"user", "core", "init", "branch", "pull", "push", "color", "commit", "merge", "rebase", "diff", "log"}, section) &&
+		!strings.Contains(name, "pass") && !strings.Contains(name, "token")
+	c.GitValues = !c.has("--name-only") && (patterns || !plain)
 }
 
 // home is the user's home folder, "~" when there is no world to ask.

@@ -230,3 +230,11 @@ func BenchmarkTable(b *testing.B) {
 		}
 	}
 }
+
+func TestAKeyThatIsNoSecretMayBeShown(t *testing.T) {
+	for _, line := range []string{"git config user.name", "git config --get user.email", "git config --list --name-only", "git remote", "git var GIT_EDITOR", "git config get user.name", "git config --get core.autocrlf", "git status"} {
+		if u := Look(words(line), env); u.GitValues || !u.Class.Looks() {
+			t.Errorf("%s: class %s, shows values: %v", line, u.Class, u.GitValues)
+		}
+	}
+}

@@ -339,7 +339,16 @@ func (a *analysis) git(c *call, p *permission.Part, sc *scope) {
 		a.soften(p, "another folder's repository may name programs that git runs")
 		return
 	}
-	keys, err := a.world.GitPrograms(sc.dir())
+	if c.use.GitValues {
+		keys, err := a.world.GitKeys(sc.dir(), permission.SecretKeys)
+		switch {
+		case err != nil:
+			a.soften(p, "whether git's configuration holds secrets cannot be told: "+err.Error())
+		case len(keys) > 0:
+			a.soften(p, "it would show a secret of git's configuration: "+strings.Join(keys, ", "))
+		}
+	}
+	keys, err := a.world.GitKeys(sc.dir(), permission.ProgramKeys)
 	switch {
 	case err != nil:
 		a.soften(p, "what the repository's configuration would run cannot be told: "+err.Error())

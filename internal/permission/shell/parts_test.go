@@ -193,7 +193,12 @@ func TestProgramsOfTheProjectDoNotOnlyLook(t *testing.T) {
 // keyed is a world whose repositories name programs.
 type keyed struct{ paper }
 
-func (keyed) GitPrograms(string) ([]string, error) { return []string{"core.fsmonitor"}, nil }
+func (keyed) GitKeys(_ string, kind permission.KeyKind) ([]string, error) {
+	if kind == permission.ProgramKeys {
+		return []string{"core.fsmonitor"}, nil
+	}
+	return nil, nil
+}
 
 func TestGitThatWouldRunProgramsAsks(t *testing.T) {
 	r := Analyze("git status", proj, keyed{})
@@ -217,5 +222,31 @@ class destructive
 `
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("the tree (-want +got):\n%s", diff)
+	}
+}
+
+// secretive is a machine whose git configuration holds a password.
+type secretive struct{ paper }
+
+func (secretive) GitKeys(_ string, kind permission.KeyKind) ([]string, error) {
+	if kind == permission.SecretKeys {
+		return []string{"remote.origin.url"}, nil
+	}
+	return nil, nil
+}
+
+func TestSecretsOfGitAreNotShownUnasked(t *testing.T) {
+	for _, line := range []string{"git remote -v", "git config --list", "git config --get remote.origin.url", "git var -l", "git remote get-url origin | cat", "git config get remote.origin.url"} {
+		if r := Analyze(line, proj, secretive{}); approved(r) {
+			t.Errorf("%s runs unasked", line)
+		}
+		if r := read(line); !approved(r) {
+			t.Errorf("%s asks where there is no secret: %s", line, show(r))
+		}
+	}
+	for _, line := range []string{"git status", "git log", "git config user.name", "git remote", "git config --list --name-only"} {
+		if r := Analyze(line, proj, secretive{}); !approved(r) {
+			t.Errorf("%s asks: %s", line, show(r))
+		}
 	}
 }

@@ -38,7 +38,7 @@ func (paper) Program(name, dir string) string {
 	return "/usr/bin/" + name
 }
 
-func (paper) GitPrograms(string) ([]string, error) { return nil, nil }
+func (paper) GitKeys(string, permission.KeyKind) ([]string, error) { return nil, nil }
 
 func (paper) Names(string, int) ([]string, bool)                  { return nil, false }
 func (paper) Tree(string, permission.TreeOptions) permission.Tree { return permission.Tree{} }
