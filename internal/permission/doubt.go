@@ -1,6 +1,9 @@
 package permission
 
-import "fmt"
+import (
+	"fmt"
+	"path/filepath"
+)
 
 // doubt finds a deny rule that may speak of the call, where it cannot be told before it runs. Then a person
 // decides, in every mode and whatever allow rules and grants say.
@@ -25,6 +28,9 @@ func (c *call) doubt() (Decision, bool) {
 func (c *call) mayTouch(r Rule, a *Access) string {
 	if a.Below && a.Kind == Read && r.class() == "Read" && c.p.mayMatchBelow(r, c.Dir, *a) {
 		return "everything below " + a.where() + " is read, and what lies there is not known"
+	}
+	if a.Node == Unknown && !filepath.IsAbs(a.Target) && (r.class() == "Read" || r.class() == "Edit" && a.Kind == Write) {
+		return "only running it tells which file " + a.Target + " is"
 	}
 	return ""
 }

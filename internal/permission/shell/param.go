@@ -155,7 +155,7 @@ func (a *analysis) param(p *syntax.ParamExp, sc *scope, split bool) piece {
 		return out
 	}
 	if p.Index != nil {
-		text, known = element(text, p.Index)
+		text, known = element(text, known, p.Index)
 	}
 	// "$@" and "${a[@]}" are several words even in quotes.
 	out.split = out.split || name == "@" || wholeArray(p.Index)
@@ -195,16 +195,16 @@ func steady(p *syntax.ParamExp, name string, sc *scope) bool {
 }
 
 // element is one member of an array whose members are kept joined by blanks, or all of them.
-func element(text string, index syntax.ArithmExpr) (string, bool) {
+func element(text string, known bool, index syntax.ArithmExpr) (string, bool) {
 	if wholeArray(index) {
-		return text, true
+		return text, known
 	}
 	n, ok := number(index)
 	list := strings.Fields(text)
 	if !ok || n < 0 || n >= len(list) {
 		return text, false
 	}
-	return list[n], true
+	return list[n], known
 }
 
 // wholeArray reports whether a subscript is @ or *.

@@ -148,7 +148,10 @@ func (a *analysis) touch(r *redirect, sc *scope) {
 		a.access(permission.Access{Kind: permission.Net, Target: host})
 		return
 	}
-	if r.target.unknown && r.target.text == "" {
+	if r.target.unknown || r.target.text == "" {
+		a.unknownTarget(r)
+	}
+	if r.target.text == "" {
 		return
 	}
 	before := len(a.accesses)
@@ -160,6 +163,20 @@ func (a *analysis) touch(r *redirect, sc *scope) {
 	}
 	for i := before; i < len(a.accesses); i++ {
 		a.accesses[i].Redirect = true
+	}
+}
+
+// unknownTarget notes a file that only running tells. No rule covers it.
+func (a *analysis) unknownTarget(r *redirect) {
+	show := r.target.show
+	if show == "" {
+		show = r.raw
+	}
+	kinds := []permission.Kind{permission.Write, permission.Read}
+	for i, does := range []bool{r.write, r.read} {
+		if does {
+			a.access(permission.Access{Kind: kinds[i], Target: show, Node: permission.Unknown, Redirect: true})
+		}
 	}
 }
 
