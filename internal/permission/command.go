@@ -39,6 +39,13 @@ type Command struct {
 	// only files that the line names. Then it is what runs, in the clean environment. Without it no mode but
 	// bypassPermissions lets the line run unasked.
 	Script string `json:"-"`
+	// Unseen says why not all that the line runs is known: a program in a variable, code of another language, text
+	// from elsewhere. A deny rule on commands then asks. "" where all is known, as far as words tell.
+	Unseen string `json:"unseen,omitempty"`
+	// Begins are the known beginnings of parts whose further words only running tells.
+	Begins []string `json:"-"`
+	// Mentions are the words and inputs of programs that may run what stands in them.
+	Mentions []string `json:"-"`
 	// Left are names of files and folders that Script leaves out, because reading them is not free.
 	Left []string `json:"left,omitempty"`
 }

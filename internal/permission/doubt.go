@@ -3,6 +3,8 @@ package permission
 import (
 	"fmt"
 	"path/filepath"
+	"strings"
+	"unicode"
 )
 
 // doubt finds a deny rule that may speak of the call, where it cannot be told before it runs. Then a person
@@ -29,8 +31,103 @@ func (c *call) mayTouch(r Rule, a *Access) string {
 	if a.Below && a.Kind == Read && r.class() == "Read" && c.p.mayMatchBelow(r, c.Dir, *a) {
 		return "everything below " + a.where() + " is read, and what lies there is not known"
 	}
+	switch {
+	case a.Kind == Exec && r.Spec != "" && r.coversTool(c.Tool):
+		return r.spec().mayDeny(a.Command)
+	case a.Kind == Exec && r.Tool == "WebFetch" && r.Spec != "":
+		return mentionsHost(r, a.Command)
+	case a.Kind == Net && a.Node == Unknown && r.Tool == "WebFetch":
+		return "only running it tells which machine " + a.Target + " is"
+	}
 	if a.Node == Unknown && !filepath.IsAbs(a.Target) && (r.class() == "Read" || r.class() == "Edit" && a.Kind == Write) {
 		return "only running it tells which file " + a.Target + " is"
+	}
+	return ""
+}
+
+// mayDeny says why a pattern could be about something that a command runs and that its text does not show.
+func (t pattern) mayDeny(cmd *Command) string {
+	if cmd.Unseen != "" {
+		return cmd.Unseen
+	}
+	for _, text := range cmd.Begins {
+		if t.begins(text) {
+			return "only running it tells the rest of: " + text
+		}
+	}
+	for _, text := range cmd.Mentions {
+		if t.within(text) {
+			return "a program may run what stands in: " + cut(text)
+		}
+	}
+	return ""
+}
+
+// begins reports whether some text that begins with s matches.
+func (t pattern) begins(s string) bool {
+	prefix, ok := strings.CutSuffix(t.text, ":*")
+	if ok {
+		return pattern{prefix + " *"}.begins(s)
+	}
+	at := map[int]bool{0: true} // places in the pattern that s may have reached
+	for i := range len(s) {
+		next := map[int]bool{}
+		for p := range at {
+			for p < len(t.text) && t.text[p] == '*' {
+				next[p] = true
+				p++
+			}
+			if p < len(t.text) && t.text[p] == s[i] {
+				next[p+1] = true
+			}
+		}
+		if at = next; len(at) == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// within reports whether a command that the pattern matches may stand somewhere in a text: in quotes, in code, behind
+// words of a program that runs others.
+func (t pattern) within(text string) bool {
+	words := strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune("\"'`()[]{},;&|<>$\\!=", r) })
+	if len(words) > maxMention {
+		words = words[:maxMention]
+	}
+	size := len(strings.Fields(t.text))
+	for i, w := range words {
+		words[i] = w[strings.LastIndexByte(w, '/')+1:]
+		rest := strings.Join(words[i:min(len(words), i+size)], " ")
+		if t.matchesFolded(rest) || t.matchesFolded(strings.Join(words[i:min(len(words), i+size+2)], " ")) {
+			return true
+		}
+	}
+	return false
+}
+
+// maxMention is how many words of one text are looked at.
+const maxMention = 2000
+
+// mentionsHost says why a rule on hosts may be about a command: the host's name stands in it.
+func mentionsHost(r Rule, cmd *Command) string {
+	spec, ok := strings.CutPrefix(r.Spec, "domain:")
+	if !ok {
+		return ""
+	}
+	spec = strings.TrimSuffix(strings.ToLower(strings.TrimSpace(spec)), ".")
+	for _, part := range cmd.Parts {
+		if part.looks() {
+			continue
+		}
+		words := strings.FieldsFunc(strings.ToLower(part.Text), func(r rune) bool {
+			return !(r == '.' || r == '-' || r == '_' || r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r > 0x7f)
+		})
+		for _, w := range words {
+			if strings.Contains(w, ".") && hostMatches(spec, canonicalHost(strings.Trim(w, "."))) {
+				return "the host " + w + " is named"
+			}
+		}
 	}
 	return ""
 }

@@ -146,6 +146,7 @@ func (c *call) gitVerb(i int) {
 	r, ok := rows()[verb]
 	if !ok {
 		c.refuse(verb + " is not known to only look")
+		c.Unknown = true
 		return
 	}
 	sub := &call{name: verb, row: r, env: c.env, args: rest}

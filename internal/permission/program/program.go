@@ -62,6 +62,8 @@ type Use struct {
 	GitValues bool
 	// Dir is the folder it changes to (cd, pushd), nil when none; Word.Unknown when it cannot be told.
 	Dir *Word
+	// Unknown: the table does not have it, so that it may run what stands in its words.
+	Unknown bool
 	// Stdin: it would run what it reads from its standard input (bash, python -, xargs with no program).
 	Stdin bool
 }
@@ -99,7 +101,7 @@ func Look(words []Word, env Env) Use {
 
 // lookUnknown is for programs that the table does not have.
 func lookUnknown(name string, args []Word, odd string) Use {
-	u := Use{Class: permission.ClassWrite, Reason: name + " is not a program known to only look"}
+	u := Use{Class: permission.ClassWrite, Reason: name + " is not a program known to only look", Unknown: true}
 	if odd != "" {
 		u.Reason = odd
 	}

@@ -27,6 +27,9 @@ type analysis struct {
 	left     []string              // the names of that, where they are news
 	odd      map[oddity][]string
 
+	copies map[string]string // programs that the line copies or links, by the path of the copy
+	loose  bool              // variables may have other values than the line shows: something assigns them by name
+
 	class  permission.Class
 	exact  bool
 	script string

@@ -91,6 +91,7 @@ func (a *analysis) assignments(list []*syntax.Assign, sc *scope) []assigned {
 		}
 		if as.Index != nil {
 			got.known = false
+			a.renames(got.name, as.Index, got.text, sc)
 		}
 		out = append(out, got)
 	}
@@ -168,6 +169,11 @@ func (a *analysis) declare(c *syntax.DeclClause, sc *scope) {
 			}
 		}
 	}
+	for _, w := range words[1:] {
+		if len(w.text) > 1 && (w.text[0] == '-' || w.text[0] == '+') && strings.Contains(w.text, "n") || w.unknown {
+			a.loose = true // one name stands for another from here on
+		}
+	}
 	list := a.assignments(plain, sc)
 	for i, as := range list {
 		if !plain[i].Naked {
@@ -224,6 +230,7 @@ func (a *analysis) run(c *call, sc *scope) (script string, ok bool) {
 		a.raise(a.parts[at].Class)
 	}
 	a.change(c, sc)
+	a.sets(c, sc)
 	if at < 0 || !a.parts[at].Class.Looks() && !a.parts[at].Edits() {
 		return "", false
 	}
@@ -476,7 +483,10 @@ func (a *analysis) texts(c *call) (text string, deep []string) {
 func withoutOptions(c *call, plain []string) []string {
 	if c.name == "git" {
 		sub, rest := gitSubcommand(c)
-		return []string{strings.Join(append([]string{"git", sub}, rest...), " ")}
+		return append(pushes(sub, rest), strings.Join(append([]string{"git", sub}, rest...), " "))
+	}
+	if sub, ok := strings.CutPrefix(c.name, "git-"); ok {
+		return append(pushes(sub, plain[1:]), strings.Join(append([]string{"git", sub}, plain[1:]...), " "))
 	}
 	if !among(c.name, "docker", "podman", "kubectl", "npm", "pnpm", "yarn", "gh", "cargo", "terraform", "systemctl", "helm", "aws", "gcloud", "go", "pip", "apt", "apt-get", "brew", "hg", "svn") {
 		return nil
@@ -490,6 +500,21 @@ func withoutOptions(c *call, plain []string) []string {
 		}
 	}
 	return out
+}
+
+// pushes are commands of git that do what git push does, as that.
+func pushes(sub string, rest []string) []string {
+	switch sub {
+	case "send-pack", "http-push", "remote-http", "remote-https", "remote-ext", "remote-fd", "send-email", "request-pull":
+		return []string{strings.Join(append([]string{"git push"}, rest...), " ")}
+	case "lfs", "subtree", "svn", "p4", "annex", "stash", "hub", "town", "spice", "machete", "branchless", "cinnabar", "remote":
+		for i, w := range rest {
+			if among(w, "push", "dcommit", "submit", "sync", "copy") {
+				return []string{strings.Join(append([]string{"git push"}, rest[i+1:]...), " ")}
+			}
+		}
+	}
+	return nil
 }
 
 // add appends a text that is new.

@@ -18,6 +18,7 @@ func (a *analysis) follow(c *call, sc *scope) (inner string) {
 	}
 	a.guesses(c, sc)
 	a.called(c, sc)
+	a.copied(c, sc)
 	inner = a.inner(c, sc)
 	a.scripts(c, sc)
 	a.stdin(c, sc)

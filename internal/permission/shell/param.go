@@ -249,7 +249,7 @@ func (a *analysis) look(w *syntax.Word, sc *scope) string {
 // variable is the value of a variable: what the line assigned, or what it usually is, which is a guess.
 func (a *analysis) variable(name string, sc *scope) (text string, known bool) {
 	if b, ok := sc.vars[name]; ok {
-		return b.text, b.known
+		return b.text, b.known && !a.loose
 	}
 	switch name {
 	case "HOME":

@@ -64,6 +64,7 @@ func (a *analysis) result() Result {
 	} else { // the line would run as it is written
 		a.readAll(a.omitted)
 	}
+	a.unseen(&command)
 	accesses := make([]permission.Access, 0, 1+len(a.accesses))
 	accesses = append(accesses, permission.Access{Kind: permission.Exec, Target: a.line, Command: &command})
 	accesses = append(accesses, a.accesses...)

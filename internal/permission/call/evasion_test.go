@@ -1,0 +1,63 @@
+package call
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/lathe-dev/lathe/internal/permission"
+)
+
+// listed are the lines of a file of testdata; a line that is a Go string stands for its text.
+func listed(t *testing.T, name string) []string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("testdata", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for line := range strings.Lines(string(data)) {
+		line = strings.TrimSuffix(line, "\n")
+		if line == "" || strings.HasPrefix(line, "# ") {
+			continue
+		}
+		if text, err := strconv.Unquote(line); err == nil && line[0] == '"' {
+			line = text
+		}
+		out = append(out, line)
+	}
+	return out
+}
+
+// evaded holds lines against one deny rule: none may run in a mode that asks for nothing else, nor by an allow rule
+// for the program that the line begins with.
+func evaded(t *testing.T, rule, file string) {
+	t.Helper()
+	rules := map[string]permission.Effect{rule: permission.Deny}
+	for _, line := range listed(t, file) {
+		if d := decided(t, permission.Bypass, line, rules); d.Effect == permission.Allow {
+			t.Errorf("%s does not stop %q: %+v", rule, line, d)
+		}
+		wide := map[string]permission.Effect{rule: permission.Deny, "Bash": permission.Allow, "Read": permission.Allow, "Edit": permission.Allow}
+		if d := decided(t, permission.AcceptEdits, line, wide); d.Effect == permission.Allow {
+			t.Errorf("%s does not stop %q with allow rules: %+v", rule, line, d)
+		}
+	}
+}
+
+func TestADenyRuleOnACommandIsNotEvaded(t *testing.T) { evaded(t, "Bash(rm *)", "evasions_rm.txt") }
+
+func TestADenyRuleDoesNotStopOtherWork(t *testing.T) {
+	rules := map[string]permission.Effect{"Bash(rm *)": permission.Deny, "WebFetch(domain:evil.example)": permission.Deny}
+	for _, line := range []string{
+		"go test ./... -run $X", "npm test", "make build", "git commit -m 'rm old files'", "git rm x", "docker rm c", "echo rm x > notes.txt", "cat a | grep 'rm x'",
+		"python3 script.py", "./build.sh", "bash build.sh", "for f in a b; do touch $f; done", "x=1; echo $x", "export A=b; go build", "npm run rm", "terraform apply", "curl https://a.example",
+		"git push origin main", "cp a b", "mkdir -p x && touch x/y", "sed -i s/a/b/ f", "tar xf a.tar", "pip install x", "cargo build", "kubectl get pods", "grep -rn rm .",
+	} {
+		if d := decided(t, permission.Bypass, line, rules); d.Effect != permission.Allow {
+			t.Errorf("%q: %+v", line, d)
+		}
+	}
+}

@@ -1,0 +1,171 @@
+package shell
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/lathe-dev/lathe/internal/permission"
+)
+
+// unseen fills in what deny rules need to know of that which the line does not show.
+func (a *analysis) unseen(cmd *permission.Command) {
+	for _, o := range []oddity{oddTooMuch, oddSyntax, oddLong, oddZsh} {
+		if len(a.odd[o]) > 0 {
+			cmd.Unseen = "not all of the line can be followed: " + shorten(a.odd[o][0])
+		}
+	}
+	for _, c := range a.calls {
+		if len(c.words) == 0 || c.guess {
+			continue
+		}
+		if cmd.Unseen == "" {
+			cmd.Unseen = a.hides(c)
+		}
+		if begin, ok := beginning(c); ok {
+			cmd.Begins = append(cmd.Begins, begin)
+		}
+		if c.use.Class.Looks() && len(c.use.Inner) == 0 {
+			continue
+		}
+		if c.use.Unknown || runsWords(c) {
+			cmd.Mentions = append(cmd.Mentions, strings.Join(texts(c.words[1:]), " "))
+			if c.in.text != "" {
+				cmd.Mentions = append(cmd.Mentions, c.in.text)
+			}
+			continue
+		}
+		if among(c.name, "git", "gh", "glab", "hub", "jj", "hg", "svn", "tea") {
+			continue // what they take is text
+		}
+		for i, w := range c.words {
+			if i > 0 && strings.ContainsAny(w.text, " \t\n\"`(") || i > 1 && among(c.words[i-1].text, "exec", "-exec", "--exec", "-wrapper") ||
+				i > 1 && c.name == "docker-compose" && c.words[i-1].text == "run" {
+				cmd.Mentions = append(cmd.Mentions, strings.Join(texts(c.words[i:]), " "))
+			}
+		}
+	}
+}
+
+// beginning is what is known of a command before the first word that only running tells.
+func beginning(c *call) (string, bool) {
+	var known []string
+	for i, w := range c.words {
+		if w.unknown && !w.stays(c, i) || w.glob && i == 0 {
+			known = append(known, w.text[:0])
+			return strings.Join(known, " "), true
+		}
+		text := w.text
+		if i == 0 {
+			text = c.name
+		}
+		known = append(known, text)
+	}
+	return "", false
+}
+
+// runsWords reports whether a program of the table runs what its words or its input name.
+func runsWords(c *call) bool {
+	return len(c.use.Inner)+len(c.use.Script) > 0 || c.use.Literal || c.use.Stdin || c.use.ScriptHides ||
+		!builders.has(c.name) && (strings.Contains(c.use.Reason, " run") || strings.Contains(c.use.Reason, " start"))
+}
+
+// hides says why it is not known what a command runs; "" when it is.
+func (a *analysis) hides(c *call) string {
+	first := c.words[0]
+	switch {
+	case first.unknown, first.glob:
+		return "only running it tells which program runs: " + shorten(c.raw)
+	case c.use.ScriptHides && (len(c.use.Reads) == 0 || len(c.use.Script) > 0 || anyUnknown(c.words)):
+		return "it runs text that the line does not show: " + shorten(c.raw)
+	case c.use.Stdin && c.in.any && !(c.in.known && shells.has(c.name)):
+		return "it runs what it reads: " + shorten(c.raw)
+	case c.use.ScriptHides && slices.ContainsFunc(c.words, func(w word) bool { return w.produced != nil }):
+		return "it runs what another command prints: " + shorten(c.raw)
+	case c.use.Class.Looks():
+		return ""
+	case c.in.any && readsCommands.has(c.name), among(c.name, "complete", "compgen", "bind"):
+		return "it runs what it is given: " + shorten(c.raw)
+	case runsCode(c):
+		return "it runs code that rules on commands cannot read: " + shorten(c.raw)
+	case c.name == "git" && c.use.Unknown:
+		return "it may be an alias of git's: " + shorten(c.raw)
+	case a.writesProgram(c):
+		return "the line itself writes what it runs: " + shorten(c.raw)
+	}
+	return ""
+}
+
+// readsCommands are programs that take commands from their input.
+var readsCommands = set{
+	"ed", "ex", "vi", "vim", "m4", "make", "gmake", "parallel", "gdb", "lldb", "bc", "dc", "sqlite3", "psql", "mysql", "R", "octave", "guile", "at", "batch", "crontab", "expect",
+	"ftp", "sftp", "lftp", "telnet", "nc", "ncat", "ssh", "socat", "jshell", "ghci", "scala", "groovy", "gnuplot", "erl", "iex", "irb", "pry", "tclsh", "wish", "julia", "ocaml", "sbcl",
+	"clisp", "racket", "swipl", "gosh", "csi", "janet", "maxima", "gp", "sage", "fish", "nu", "xonsh", "elvish", "pwsh", "powershell", "cmd", "busybox", "toybox", "su", "sudo", "doas",
+	"chroot", "unshare", "nsenter", "docker", "podman", "kubectl", "newgrp", "sg", "systemd-run", "screen", "script", "debugfs", "fdisk", "parted", "virsh", "redis-cli", "mongosh",
+}
+
+// builders take what they run from files of their own, which the line may have written.
+var builders = set{
+	"make", "gmake", "just", "task", "ninja", "cmake", "npm", "yarn", "pnpm", "bun", "cargo", "go", "gradle", "mvn", "rake", "bundle", "composer", "tox", "nox", "invoke", "ant", "bazel", "pytest",
+	"vagrant", "terraform", "ansible-playbook", "scons", "meson", "mix", "stack", "cabal", "dune", "tsc", "jest", "vitest", "eslint",
+}
+
+// writesProgram reports whether the line writes a file that a command is, or that it gets to run.
+func (a *analysis) writesProgram(c *call) bool {
+	if builders.has(c.name) && slices.ContainsFunc(a.redirs, func(r *redirect) bool { return r.write }) {
+		return true
+	}
+	words := c.words[:1]
+	if shells.has(c.name) || among(c.name, interpreters...) || among(c.name, "source", ".", "make", "env", "exec") {
+		words = c.words
+	}
+	for i, w := range words {
+		if i == 0 && !strings.Contains(w.text, "/") || w.text == "" || strings.HasPrefix(w.text, "-") {
+			continue
+		}
+		for _, dir := range dirsOrRoot(c.dirs) {
+			at := from(w.text, dir)
+			for _, x := range a.accesses {
+				if x.Kind == permission.Write && (x.Target == at || x.Named == at || x.Target == filepath.Dir(at) && len(c.dirs) > 0 && at != c.dirs[0] && i == 0) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// runsCode reports whether a command runs code of another language that stands in its words.
+func runsCode(c *call) bool {
+	flags, ok := codeFlags[strings.TrimRight(strings.TrimSuffix(c.name, ".exe"), "0123456789.-")]
+	if !ok {
+		return false
+	}
+	for _, w := range c.words[1:] {
+		for _, f := range flags {
+			name, _, _ := strings.Cut(w.text, "=")
+			switch {
+			case f == "*" && !strings.HasPrefix(w.text, "-"),
+				strings.HasPrefix(f, "--") && name == f,
+				f[0] == '+' && strings.HasPrefix(w.text, f),
+				f[0] == '-' && len(f) > 2 && f[1] != '-' && name == f,
+				len(f) == 2 && f[0] == '-' && len(w.text) > 1 && w.text[0] == '-' && w.text[1] != '-' && strings.ContainsRune(w.text, rune(f[1])):
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// codeFlags are the flags behind which interpreters and other programs take code; * is any operand.
+var codeFlags = map[string][]string{
+	"python": {"-c"}, "pypy": {"-c"}, "ipython": {"-c"}, "perl": {"-e", "-E"}, "ruby": {"-e"}, "node": {"-e", "-p", "--eval", "--print"}, "nodejs": {"-e", "-p", "--eval", "--print"},
+	"deno": {"*"}, "bun": {"-e", "-p", "--eval", "--print"}, "php": {"-r", "-B", "-R", "-E"}, "lua": {"-e"}, "luajit": {"-e"}, "tclsh": {"-c"}, "expect": {"-c"},
+	"osascript": {"-e"}, "Rscript": {"-e"}, "R": {"-e"}, "r": {"-e"}, "julia": {"-e", "-E"}, "guile": {"-c"}, "scala": {"-e"}, "groovy": {"-e"}, "octave": {"--eval", "--exec"},
+	"jshell": {"-R", "-"}, "ghc": {"-e"}, "ghci": {"-e"}, "runghc": {"-e"}, "ocaml": {"-e"}, "erl": {"-eval", "-run", "-s"}, "elixir": {"-e", "--eval"}, "iex": {"-e", "--eval"}, "swipl": {"-g", "-t"},
+	"sbcl": {"--eval"}, "clisp": {"-x"}, "racket": {"-e"}, "emacs": {"--eval", "--execute", "-eval", "-f", "--funcall"}, "vim": {"-c", "+", "--cmd", "-s"}, "vi": {"-c", "+"}, "nvim": {"-c", "+", "--cmd", "-l"}, "ex": {"-c", "+"},
+	"gdb": {"-ex", "--ex", "-iex", "--eval-command"}, "lldb": {"-o", "-O", "--one-line"}, "awk": {"*"}, "gawk": {"*"}, "mawk": {"*"}, "nawk": {"*"}, "gnuplot": {"-e"}, "sqlite": {"*"}, "psql": {"-c", "--command"},
+	"mysql": {"-e", "--execute"}, "mongosh": {"--eval"}, "redis-cli": {"--eval"}, "make": {"--eval"}, "gmake": {"--eval"}, "rpm": {"-E", "--eval", "--pipe"}, "m": {"-D", "--define"}, "dc": {"-e", "--expression"},
+	"jq": {}, "tmux": {"*"}, "screen": {"-X"}, "pwsh": {"-c", "-Command", "-EncodedCommand", "-e"}, "powershell": {"-c", "-Command", "-EncodedCommand", "-e"}, "cmake": {"-P", "-E"}, "tsx": {"-e", "--eval"}, "ts-node": {"-e", "-p", "--eval"},
+	"nix": {"--expr"}, "busybox": {}, "ld": {}, "sage": {"-c"}, "gimp": {"-b"}, "blender": {"--python-expr"}, "csi": {"-e", "-eval"}, "gsi": {"-e"}, "janet": {"-e"}, "fennel": {"-e"}, "crystal": {"*"}, "kotlinc": {"-e"}, "raku": {"-e"}, "xonsh": {"-c"}, "nu": {"-c"}, "elvish": {"-c"},
+}
