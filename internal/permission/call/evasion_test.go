@@ -1,4 +1,4 @@
-package call
+package call_test
 
 import (
 	"os"

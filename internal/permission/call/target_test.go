@@ -1,9 +1,10 @@
-package call
+package call_test
 
 import (
 	"testing"
 
 	"github.com/lathe-dev/lathe/internal/permission"
+	"github.com/lathe-dev/lathe/internal/permission/call"
 )
 
 // decided is what is decided on a line where the given rules hold: "allow Bash(echo *)".
@@ -12,13 +13,13 @@ func decided(t *testing.T, mode permission.Mode, line string, rules map[string]p
 	m := machine()
 	var rs []permission.Rule
 	for text, effect := range rules {
-		r, err := permission.ParseRule(text, effect, permission.Source{})
+		r, err := permission.ParseRule(tools, text, effect, permission.Source{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		rs = append(rs, r)
 	}
-	req, err := m.Request("Bash", object("command", line))
+	req, err := m.Request("Bash", object("command", line), call.Fixture{})
 	if err != nil {
 		t.Fatal(err)
 	}
