@@ -28,6 +28,7 @@ type Caller struct {
 	URLVar   string       // where the base URL comes from, for hints: "ANTHROPIC_BASE_URL"
 	HTTP     *http.Client // nil means one with the zero HTTPOptions
 	Clock    Clock        // nil means SystemClock
+	Prepare  Prepare      // runs before each attempt; nil leaves requests as they are
 
 	// StallTimeout is how long a reply may go without a byte (comments and pings count); 0 means 60 s,
 	// negative means for ever. Time spent by the consumer of deltas does not count.
@@ -37,21 +38,12 @@ type Caller struct {
 	HeaderTimeout time.Duration
 }
 
-// Format is how a reply comes.
-type Format int
-
-// A reply is an event stream, or, from servers that cannot stream, one JSON value.
-const (
-	FormatSSE Format = iota
-	FormatJSON
-)
-
-// Reply is a response with status 2xx. Read its Body, then Close it.
+// Reply is a response with status 2xx. Read its Events, then Close it.
 type Reply struct {
-	Format    Format
-	Body      io.Reader // plain (decompressed), guarded by the stall watchdog
+	Framing   Framing
 	RequestID string
 
+	body   io.Reader // plain (decompressed), guarded by the stall watchdog
 	raw    io.ReadCloser
 	guard  *stallGuard
 	cancel context.CancelCauseFunc
@@ -70,27 +62,26 @@ type where struct {
 // errStall is the cause of a context that a watchdog ended.
 var errStall = errors.New("no bytes")
 
-// Post sends body and returns the reply once its headers and first byte are there. model is the id in the
-// body, for error hints. Statuses other than 2xx, empty bodies and HTML come back as errors. Response
-// compression is undone.
-func (c *Caller) Post(ctx context.Context, target, model string, header http.Header, body *Body) (*Reply, error) {
-	w := &where{provider: c.Provider, keyVar: c.KeyVar, urlVar: c.URLVar, model: model, secrets: secretsOf(header)}
-	u, err := url.Parse(target)
+// send sends one prepared attempt and returns the reply once its headers and first byte are there. Statuses
+// other than 2xx, empty bodies and HTML come back as errors. Response compression is undone.
+func (c *Caller) send(ctx context.Context, o *Outgoing) (*Reply, error) {
+	w := &where{provider: c.Provider, keyVar: c.KeyVar, urlVar: c.URLVar, model: o.Model, secrets: secretsOf(o.Header)}
+	u, err := url.Parse(o.URL)
 	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
 		return nil, w.fail(KindInvalid, "the base URL is not an http(s) URL", "correct "+w.urlVar)
 	}
 	w.url = u
-	if err := w.checkHeader(header); err != nil {
+	if err := w.checkHeader(o.Header); err != nil {
 		return nil, err
 	}
 	reqCtx, cancel := context.WithCancelCause(ctx)
-	req, err := http.NewRequestWithContext(reqCtx, http.MethodPost, target, nil)
+	req, err := http.NewRequestWithContext(reqCtx, http.MethodPost, o.URL, nil)
 	if err != nil {
 		cancel(nil)
 		return nil, w.fail(KindInvalid, Clean(err.Error()), "correct "+w.urlVar)
 	}
-	req.Header = header
-	body.Attach(req)
+	req.Header = o.Header
+	o.Body.Attach(req)
 	resp, err := c.do(req, cancel)
 	if err != nil {
 		defer cancel(nil)
@@ -174,18 +165,18 @@ func (r *Reply) begin(ctx context.Context, resp *http.Response) error {
 		return r.where.status(resp.StatusCode, resp.Header, text)
 	}
 	buf := bufio.NewReaderSize(plain, 4<<10)
-	r.Body = buf
-	first, err := firstByte(buf)
+	r.body = buf
+	contentType := resp.Header.Get("Content-Type")
+	first, err := firstByte(buf, strings.HasPrefix(contentType, awsStreamType))
+	r.Framing = framingOf(contentType, first)
 	switch {
 	case errors.Is(err, io.EOF):
 		return r.retryable(KindNetwork, "the reply was empty")
 	case err != nil:
 		return r.Failed(ctx, err)
-	case first == '<':
+	case first == '<' && r.Framing == FramingSSE:
 		head, _ := buf.Peek(min(buf.Buffered(), 200))
 		return r.retryable(KindProtocol, "the reply is a web page, not a model's answer: "+Clean(string(head)))
-	case first == '{':
-		r.Format = FormatJSON
 	}
 	return nil
 }
@@ -196,20 +187,20 @@ func (r *Reply) retryable(kind ErrorKind, msg string) *Error {
 	return e
 }
 
-// firstByte is the first byte of the body that is not white space; it stays unread.
-func firstByte(b *bufio.Reader) (byte, error) {
+// firstByte is the first byte of the body, of a text the first that is not white space; it stays unread.
+func firstByte(b *bufio.Reader, binary bool) (byte, error) {
 	for {
 		c, err := b.ReadByte()
 		if err != nil {
 			return 0, err
 		}
-		if c != ' ' && c != '\t' && c != '\r' && c != '\n' {
+		if binary || c != ' ' && c != '\t' && c != '\r' && c != '\n' {
 			return c, b.UnreadByte()
 		}
 	}
 }
 
-// Failed turns an error of reading Body into an *Error (a stall, a cut, a reset; all retryable) or the
+// Failed turns an error of reading Events into an *Error (a stall, a cut, a reset; all retryable) or the
 // context's error. io.EOF means that the stream ended before its terminal event.
 func (r *Reply) Failed(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
@@ -218,8 +209,14 @@ func (r *Reply) Failed(ctx context.Context, err error) error {
 	if r.guard.stalled.Load() {
 		return r.where.stall(r.guard.limit, "the reply stopped")
 	}
-	if large, ok := errors.AsType[*SSETooLargeError](err); ok {
+	if large, ok := errors.AsType[*EventTooLargeError](err); ok {
 		return r.where.fail(KindProtocol, large.Error(), "check "+r.where.urlVar)
+	}
+	if bad, ok := errors.AsType[*FramingError](err); ok {
+		return r.retryable(KindProtocol, bad.Error())
+	}
+	if told, ok := errors.AsType[*AWSException](err); ok {
+		return r.Reported(told.Type, told.Message)
 	}
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		e := r.retryable(KindNetwork, "the reply ended before it was complete")

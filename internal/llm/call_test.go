@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -56,12 +57,12 @@ func body(s string) *Body {
 // post sends and reads all; the error is that of either.
 func post(t *testing.T, c *Caller, url string, header http.Header) (string, error) {
 	t.Helper()
-	r, err := c.Post(t.Context(), url, "claude-sonet-4-5", header, body(`{"hello":"world"}`))
+	r, err := c.Post(t.Context(), 1, &Outgoing{URL: url, Header: header, Model: "claude-sonet-4-5", Body: body(`{"hello":"world"}`)}, nil)
 	if err != nil {
 		return "", err
 	}
 	defer r.Close()
-	got, err := io.ReadAll(r.Body)
+	got, err := io.ReadAll(r.body)
 	if err != nil {
 		return string(got), r.Failed(t.Context(), err)
 	}
@@ -119,11 +120,11 @@ func TestConnectionIsUsedAgain(t *testing.T) {
 		if i%2 == 1 {
 			h.Set("Fail", "1")
 		}
-		r, err := c.Post(t.Context(), s.URL, "m", h, body("{}"))
+		r, err := c.Post(t.Context(), 1, &Outgoing{URL: s.URL, Header: h, Body: body("{}")}, nil)
 		if err != nil {
 			continue
 		}
-		if _, err := NewSSEReader(r.Body).Next(); err != nil {
+		if _, err := NewSSEReader(r.body).Next(); err != nil {
 			t.Fatal(err)
 		}
 		r.Close()
@@ -220,20 +221,63 @@ func TestRepliesThatAreNoModelsAnswer(t *testing.T) {
 	}
 }
 
-func TestWholeJSONAndStreamsAreToldApart(t *testing.T) {
-	for text, want := range map[string]Format{`  {"type":"message"}`: FormatJSON, "data: {}\n\n": FormatSSE, "\n\nevent: x": FormatSSE, ": ok": FormatSSE} {
-		s := serve(t, func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Content-Type", "text/plain")
-			_, _ = io.WriteString(w, text)
+func TestFramingIsChosenByContentType(t *testing.T) {
+	message := awsMessageOf(t, map[string]string{":message-type": "event", ":event-type": "chunk"}, `{"n":1}`)
+	for _, c := range []struct {
+		name, contentType, body string
+		want                    Framing
+		events                  []string
+	}{
+		{"a stream", "text/event-stream; charset=utf-8", "data: {}\n\ndata: 2\n\n", FramingSSE, []string{"{}", "2"}},
+		{"a stream without a type", "", "\n\nevent: x\ndata: 1\n\n", FramingSSE, []string{"1"}},
+		{"a stream called JSON", "application/json", ": ok\n\ndata: 1\n\n", FramingSSE, []string{"1"}},
+		{"JSON", "application/json", ` {"a":1} `, FramingJSON, []string{`{"a":1}`}},
+		{"JSON called a stream", "text/event-stream", "{\n\n}", FramingJSON, []string{"{\n\n}"}},
+		{"JSON called text", "text/plain", `[1]`, FramingJSON, []string{"[1]"}},
+		{"JSON called an AWS stream", awsStreamType, `{"message":"no"}`, FramingJSON, []string{`{"message":"no"}`}},
+		{"an AWS stream", awsStreamType, message + message, FramingAWS, []string{`{"n":1}`, `{"n":1}`}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+				w.Header()["Content-Type"] = nil
+				if c.contentType != "" {
+					w.Header().Set("Content-Type", c.contentType)
+				}
+				_, _ = io.WriteString(w, c.body)
+			})
+			r, err := caller(t).Post(t.Context(), 1, &Outgoing{URL: s.URL, Body: body("{}")}, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer r.Close()
+			var got []string
+			for events := r.Events(); ; {
+				ev, err := events.Next()
+				if err != nil {
+					if !errors.Is(err, io.EOF) {
+						t.Fatal(err)
+					}
+					break
+				}
+				got = append(got, strings.TrimSpace(string(ev.Data)))
+			}
+			if r.Framing != c.want || !slices.Equal(got, c.events) {
+				t.Errorf("framing %d, events %q", r.Framing, got)
+			}
 		})
-		r, err := caller(t).Post(t.Context(), s.URL, "m", nil, body("{}"))
-		if err != nil {
-			t.Fatal(err)
+	}
+}
+
+func TestACutJSONReplyIsMarked(t *testing.T) {
+	const whole = `{"a":[1,"x"],"b":{}}`
+	for at := 1; at <= len(whole); at++ {
+		ev, err := (&wholeReader{src: strings.NewReader(whole[:at])}).Next()
+		if err != nil || ev.Cut != (at < len(whole)) {
+			t.Errorf("cut at %d: %+v, %v", at, ev, err)
 		}
-		if r.Format != want {
-			t.Errorf("%q: format %d", text, r.Format)
-		}
-		r.Close()
+	}
+	if ev, err := (&wholeReader{src: strings.NewReader(`{"a":1]]`)}).Next(); err != nil || ev.Cut {
+		t.Errorf("broken JSON is not cut JSON: %+v, %v", ev, err)
 	}
 }
 
@@ -305,7 +349,7 @@ func TestCancellationIsReturnedAsItself(t *testing.T) {
 		cancel()
 		<-r.Context().Done()
 	})
-	_, err := caller(t).Post(ctx, s.URL, "m", nil, body("{}"))
+	_, err := caller(t).Post(ctx, 1, &Outgoing{URL: s.URL, Body: body("{}")}, nil)
 	if !errors.Is(err, context.Canceled) || AsError(err) != nil {
 		t.Fatal(err)
 	}

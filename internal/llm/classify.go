@@ -235,6 +235,13 @@ var kindsByCode = []struct {
 	{"permission", KindPermission},
 	{"not_found", KindNotFound},
 	{"too_large", KindTooLarge},
+	{"throttling", KindRateLimit}, // Bedrock's exceptions, here and below
+	{"quotaexceeded", KindRateLimit},
+	{"serviceunavailable", KindOverloaded},
+	{"modelnotready", KindOverloaded},
+	{"accessdenied", KindPermission},
+	{"resourcenotfound", KindNotFound},
+	{"validation", KindInvalid},
 	{"invalid", KindInvalid},
 }
 

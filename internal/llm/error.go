@@ -40,6 +40,8 @@ type Error struct {
 	Attempts   int           // how often it was tried
 	Partial    *Message      // the parts that were complete when the stream broke, or nil
 	Err        error
+
+	renewed bool // other credentials are ready: the request is sent again at once
 }
 
 // Error is one line: what failed, what the provider said, what to do.

@@ -113,6 +113,8 @@ func (p RetryPolicy) next(ctx context.Context, n int, committed bool, err error)
 		return retryWait{}, err
 	}
 	switch {
+	case e.renewed && !committed:
+		return retryWait{0, e}, nil
 	case committed || !e.Retryable || n > p.Max:
 		e.Attempts = n
 		return retryWait{}, e
@@ -127,7 +129,7 @@ func (p RetryPolicy) next(ctx context.Context, n int, committed bool, err error)
 }
 
 func (p RetryPolicy) wait(ctx context.Context, clock Clock, n int, w retryWait, yield func(Delta, error) bool) error {
-	if !yield(Retrying{Attempt: n, Max: p.Max, Delay: w.delay, Err: w.cause}, nil) {
+	if !yield(Retrying{Attempt: n, Max: max(n, p.Max), Delay: w.delay, Err: w.cause}, nil) {
 		return ErrStopped
 	}
 	return sleep(ctx, clock, w.delay)

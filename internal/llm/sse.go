@@ -3,30 +3,11 @@ package llm
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"iter"
 )
 
-// MaxSSEEvent is the size in bytes at which an event is refused.
-const MaxSSEEvent = 16 << 20
-
-// SSEEvent is one server-sent event. Name and Data point into the reader's buffer: they are valid until
-// the next event is asked for.
-type SSEEvent struct {
-	Name []byte // the event field; empty means "message"
-	Data []byte // the data lines joined by newlines, without the last newline
-	Cut  bool   // the stream ended before the blank line that ends an event
-}
-
-// SSETooLargeError says that one event was larger than the limit.
-type SSETooLargeError struct{ Limit int }
-
-func (e *SSETooLargeError) Error() string {
-	return fmt.Sprintf("an event of the stream is larger than %d MB", e.Limit>>20)
-}
-
-// SSEReader reads an event stream as the WHATWG HTML standard describes it (section 9.2.6): lines end in
+// SSEReader is the EventSource of an event stream as the WHATWG HTML standard describes it (section 9.2.6): lines end in
 // LF, CR or CRLF, comments and unknown fields are skipped, data lines are joined, a byte order mark is
 // dropped. Unlike the standard it also yields an event that the end of the stream left without its blank
 // line, with Cut set, because some servers end so; a broken connection still loses such an event.
@@ -53,12 +34,12 @@ type span struct{ from, to int }
 
 // NewSSEReader reads events from src.
 func NewSSEReader(src io.Reader) *SSEReader {
-	return &SSEReader{src: src, limit: MaxSSEEvent}
+	return &SSEReader{src: src, limit: MaxEvent}
 }
 
 // SSE yields the events of r; it ends after the last one, or after an error that is not io.EOF.
-func SSE(r io.Reader) iter.Seq2[SSEEvent, error] {
-	return func(yield func(SSEEvent, error) bool) {
+func SSE(r io.Reader) iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
 		sr := NewSSEReader(r)
 		for {
 			ev, err := sr.Next()
@@ -72,20 +53,20 @@ func SSE(r io.Reader) iter.Seq2[SSEEvent, error] {
 	}
 }
 
-// Next returns the next event that has data, or io.EOF at the end of the stream, a *SSETooLargeError, or
+// Next returns the next event that has data, or io.EOF at the end of the stream, a *EventTooLargeError, or
 // the error of the underlying reader.
-func (r *SSEReader) Next() (SSEEvent, error) {
+func (r *SSEReader) Next() (Event, error) {
 	r.reset()
 	for {
 		line, ok, err := r.line()
 		if err != nil {
-			return SSEEvent{}, err
+			return Event{}, err
 		}
 		if !ok { // end of the stream
 			if r.lines > 0 {
 				return r.event(true), nil
 			}
-			return SSEEvent{}, io.EOF
+			return Event{}, io.EOF
 		}
 		if line.from != line.to {
 			r.field(line)
@@ -108,8 +89,8 @@ func (r *SSEReader) reset() {
 	}
 }
 
-func (r *SSEReader) event(cut bool) SSEEvent {
-	ev := SSEEvent{Name: r.at(r.name), Cut: cut}
+func (r *SSEReader) event(cut bool) Event {
+	ev := Event{Name: r.at(r.name), Cut: cut}
 	if r.lines == 1 {
 		ev.Data = r.at(r.data)
 	} else {
@@ -228,7 +209,7 @@ func (r *SSEReader) fill() error {
 		r.start = 0
 	}
 	if len(r.buf)-r.start > r.limit || len(r.joined) > r.limit {
-		return &SSETooLargeError{Limit: r.limit}
+		return &EventTooLargeError{Limit: r.limit}
 	}
 	if cap(r.buf)-len(r.buf) < 1024 {
 		grown := make([]byte, len(r.buf), max(8<<10, 2*cap(r.buf)))

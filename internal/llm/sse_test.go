@@ -111,7 +111,7 @@ func TestHugeEventIsReadUpToTheLimit(t *testing.T) {
 		r := NewSSEReader(strings.NewReader(line + "\n\n"))
 		r.limit = 1 << 19
 		_, err = r.Next()
-		if _, ok := errors.AsType[*SSETooLargeError](err); !ok {
+		if _, ok := errors.AsType[*EventTooLargeError](err); !ok {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -3,7 +3,6 @@ package provider
 import (
 	"context"
 	"fmt"
-	"maps"
 	"strings"
 	"time"
 
@@ -67,35 +66,13 @@ func (all *Set) SmallModel(ctx context.Context) (llm.Model, error) {
 	return all.Model(ctx, llm.DefaultSmallModel)
 }
 
-// connected is a model of a provider, with the key that its settings name.
+// connected is a model of a provider.
 func (all *Set) connected(ctx context.Context, name, model string, set config.Provider) (llm.Model, error) {
 	p, err := all.connect(name, set)
 	if err != nil {
 		return nil, err
 	}
-	m, err := p.Model(ctx, model)
-	if err != nil || !all.helped(name, set) {
-		return m, err
-	}
-	return &helpedModel{Model: m, key: all.helperKey, connect: func(key string) (llm.Model, error) {
-		with := set
-		with.AuthToken, with.Headers = key, maps.Clone(set.Headers)
-		if wireOf(name, set) == "anthropic" { // which of the two a gateway looks at is its own affair
-			if with.Headers == nil {
-				with.Headers = map[string]string{}
-			}
-			with.Headers["X-Api-Key"] = key
-		} else {
-			with.APIKey = key
-		}
-		all.mu.Lock()
-		defer all.mu.Unlock()
-		p, err := all.newProvider(name, with)
-		if err != nil {
-			return nil, err
-		}
-		return p.Model(context.WithoutCancel(ctx), model)
-	}}, nil
+	return p.Model(ctx, model)
 }
 
 // connect makes a provider once.
@@ -137,16 +114,21 @@ func (all *Set) newProvider(name string, set config.Provider) (llm.Provider, err
 		retry.Max = -1 // the policy's word for none
 	}
 	stall := millis(all.o.Settings().Stream.StallTimeoutMs)
+	var prepare llm.Prepare
+	if all.helped(name, set) {
+		prepare = all.prepare(wireOf(name, set))
+	}
 	switch wire := wireOf(name, set); wire {
 	case "anthropic":
 		return anthropic.New(anthropic.Config{
-			BaseURL: set.APIBase, APIKey: set.APIKey, AuthToken: set.AuthToken, Headers: set.Headers, Betas: set.Betas,
-			HTTP: all.http, Retry: retry, StallTimeout: stall, ThinkingTokens: all.o.Settings().MaxThinkingTokens, Version: all.o.Version,
+			Name: name, BaseURL: set.APIBase, APIKey: set.APIKey, AuthToken: set.AuthToken, Headers: set.Headers, Betas: set.Betas,
+			Prepare: prepare,
+			HTTP:    all.http, Retry: retry, StallTimeout: stall, ThinkingTokens: all.o.Settings().MaxThinkingTokens, Version: all.o.Version,
 			KeyVar: keyVar(name, "anthropic", "API_KEY"), URLVar: keyVar(name, "anthropic", "BASE_URL"),
 		})
 	case "openai":
 		return openai.New(openai.Config{
-			ProviderName: name, BaseURL: set.APIBase, APIKey: set.APIKey, Headers: set.Headers,
+			ProviderName: name, BaseURL: set.APIBase, APIKey: set.APIKey, Headers: set.Headers, Prepare: prepare,
 			HTTP: all.http, Retry: retry, StallTimeout: stall,
 			KeyVar: keyVar(name, "openai", "API_KEY"), URLVar: keyVar(name, "openai", "BASE_URL"),
 		}), nil

@@ -4,10 +4,8 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"iter"
 	"runtime"
 	"strings"
-	"sync"
 	"time"
 	"unicode"
 
@@ -108,69 +106,25 @@ func firstLine(s string) string {
 	return llm.Clean(line)
 }
 
-// helpedModel is a model whose key comes from apiKeyHelper: the command runs before the first request, when
-// the key is old, and when the server refuses it.
-type helpedModel struct {
-	llm.Model // without a key: it answers Info
-	key       func(ctx context.Context, refused string) (string, error)
-	connect   func(key string) (llm.Model, error)
-
-	mu   sync.Mutex
-	with string    // the key of now
-	now  llm.Model // kept, since models cache what they encoded
-}
-
-// Stream implements llm.Model.
-func (h *helpedModel) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
-	return func(yield func(llm.Delta, error) bool) {
-		m, key, err := h.fresh(ctx, "")
-		if err != nil {
-			yield(nil, err)
-			return
+// prepare gives each attempt the command's key. The command runs before the first request, when the key is
+// old, and when the server refused it. Which of two headers an Anthropic gateway reads is its own affair.
+func (all *Set) prepare(wire string) llm.Prepare {
+	return func(ctx context.Context, o *llm.Outgoing) error {
+		refused := ""
+		if o.Refused != nil {
+			refused = strings.TrimPrefix(o.Refused.Header.Get("Authorization"), "Bearer ")
 		}
-		stopped, refusal := h.pass(m.Stream(ctx, req), yield)
-		if refusal == nil || stopped {
-			return
+		key, err := all.helperKey(ctx, refused)
+		switch {
+		case err != nil:
+			return err
+		case key == refused:
+			return o.Refused.Err
 		}
-		again, other, err := h.fresh(ctx, key)
-		if err != nil || other == key {
-			yield(nil, refusal)
-			return
+		o.Header.Set("Authorization", "Bearer "+key)
+		if wire == "anthropic" {
+			o.Header.Set("X-Api-Key", key)
 		}
-		if !yield(llm.Retrying{Attempt: 1, Max: 1, Err: refusal}, nil) {
-			return
-		}
-		again.Stream(ctx, req)(yield)
+		return nil
 	}
-}
-
-// pass hands deltas on until the server refuses the key, which it does before the reply begins.
-func (h *helpedModel) pass(deltas iter.Seq2[llm.Delta, error], yield func(llm.Delta, error) bool) (stopped bool, refusal error) {
-	for d, err := range deltas {
-		if e := llm.AsError(err); e != nil && e.Kind == llm.KindAuth && e.Status == 401 {
-			return false, err
-		}
-		if !yield(d, err) {
-			return true, nil
-		}
-	}
-	return false, nil
-}
-
-// fresh is the model with a key other than the one that was refused, and that key.
-func (h *helpedModel) fresh(ctx context.Context, refused string) (llm.Model, string, error) {
-	key, err := h.key(ctx, refused)
-	if err != nil {
-		return nil, "", err
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.now == nil || h.with != key {
-		m, err := h.connect(key)
-		if err != nil {
-			return nil, "", err
-		}
-		h.now, h.with = m, key
-	}
-	return h.now, key, nil
 }

@@ -58,6 +58,7 @@ type Config struct {
 	NoCache        bool            // no cache marks
 	CacheTTL       string          // "" or "5m", or "1h"
 	KeyVar, URLVar string          // names of the variables that key and URL come from, for hints
+	Prepare        llm.Prepare     // see llm.Caller
 }
 
 // Provider makes models of one endpoint. It is safe for concurrent use.
@@ -88,6 +89,7 @@ func New(c Config) (*Provider, error) {
 	p.caller = &llm.Caller{
 		Provider: c.Name, KeyVar: cmp.Or(c.KeyVar, "ANTHROPIC_API_KEY"), URLVar: cmp.Or(c.URLVar, "ANTHROPIC_BASE_URL"),
 		HTTP: c.HTTP, Clock: c.Clock, StallTimeout: c.StallTimeout, HeaderTimeout: c.HeaderTimeout,
+		Prepare: c.Prepare,
 	}
 	return p, nil
 }
@@ -159,18 +161,16 @@ func (m *model) Info() llm.ModelInfo { return m.info }
 func (m *model) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {
 		body, header := m.build(req)
+		out := &llm.Outgoing{URL: m.p.url, Header: header, Body: body, Model: m.info.ID}
 		attempt := func(ctx context.Context, n int, yield func(llm.Delta) bool) error {
-			return m.attempt(ctx, req, n, body, header, yield)
+			return m.attempt(ctx, req, n, out, yield)
 		}
 		m.p.conf.Retry.Run(ctx, m.p.conf.Clock, attempt, yield)
 	}
 }
 
-func (m *model) attempt(ctx context.Context, req *llm.Request, n int, body *llm.Body, header http.Header, yield func(llm.Delta) bool) error {
-	if !yield(llm.Sent{Attempt: n, URL: m.p.url, Body: body.Bytes}) {
-		return llm.ErrStopped
-	}
-	reply, err := m.p.caller.Post(ctx, m.p.url, m.info.ID, header, body)
+func (m *model) attempt(ctx context.Context, req *llm.Request, n int, out *llm.Outgoing, yield func(llm.Delta) bool) error {
+	reply, err := m.p.caller.Post(ctx, n, out, yield)
 	if err != nil {
 		return err
 	}

@@ -45,10 +45,7 @@ type part struct {
 }
 
 func (d *decoder) run() error {
-	if d.reply.Format == llm.FormatJSON {
-		return d.whole()
-	}
-	events := llm.NewSSEReader(d.reply.Body)
+	events := d.reply.Events()
 	for !d.ended {
 		ev, err := events.Next()
 		if err != nil {
@@ -62,7 +59,10 @@ func (d *decoder) run() error {
 			if ev.Cut {
 				return d.reply.Failed(d.ctx, io.EOF)
 			}
-			return d.reply.Broken("a line of the stream is not JSON", ev.Data)
+			return d.reply.Broken("an event of the reply is not JSON", ev.Data)
+		}
+		if e.Type == "" && d.reply.Framing == llm.FramingJSON {
+			return d.unknownReply(&e, ev.Data)
 		}
 		if err := d.event(&e, ev.Data); err != nil {
 			return err
@@ -85,6 +85,8 @@ func (d *decoder) event(e *event, raw []byte) error {
 		return d.messageDelta(e)
 	case "message_stop":
 		return d.finish()
+	case "message":
+		return d.whole(raw)
 	case "error":
 		code, message := llm.ErrorFields(e.Error)
 		return d.reply.Reported(code, message)

@@ -3,32 +3,14 @@ package anthropic
 import (
 	"bytes"
 	"encoding/json"
-	"io"
 
 	"github.com/lathe-dev/lathe/internal/llm"
 )
 
-// maxWhole is the size in bytes at which a reply that is not a stream is refused.
-const maxWhole = 64 << 20
-
 // whole decodes a reply that came as one JSON value, from a server that cannot stream.
-func (d *decoder) whole() error {
-	raw, err := io.ReadAll(io.LimitReader(d.reply.Body, maxWhole))
-	if err != nil {
-		return d.reply.Failed(d.ctx, err)
-	}
+func (d *decoder) whole(raw []byte) error {
 	var m wireMessage
 	if err := json.Unmarshal(raw, &m); err != nil {
-		if !json.Valid(raw) && len(raw) > 0 && raw[len(raw)-1] != '}' {
-			return d.reply.Failed(d.ctx, io.EOF)
-		}
-		return d.reply.Broken("the reply is not a message", raw)
-	}
-	if len(m.Error) > 0 && string(m.Error) != "null" {
-		code, message := llm.ErrorFields(m.Error)
-		return d.reply.Reported(code, message)
-	}
-	if m.Type != "message" {
 		return d.reply.Broken("the reply is not a message", raw)
 	}
 	if err := d.start(&m); err != nil {
@@ -44,6 +26,14 @@ func (d *decoder) whole() error {
 	}
 	d.stop = m.StopReason
 	return d.finish()
+}
+
+// unknownReply is the error for a single JSON value that is no message.
+func (d *decoder) unknownReply(e *event, raw []byte) error {
+	if len(e.Error) > 0 && string(e.Error) != "null" {
+		return d.reply.Reported(llm.ErrorFields(e.Error))
+	}
+	return d.reply.Broken("the reply is not a message", raw)
 }
 
 // message is the whole reply.

@@ -15,7 +15,7 @@ func TestProviderPassesTheSuite(t *testing.T) {
 	suite.Run(t, func(t testing.TB, baseURL string, o suite.Options) llm.Model {
 		return newModel(t, llm.DefaultModel, Config{
 			BaseURL: baseURL, APIKey: o.Key, HTTP: o.HTTP, Retry: o.Retry, Clock: o.Clock,
-			StallTimeout: o.StallTimeout, HeaderTimeout: o.StallTimeout,
+			StallTimeout: o.StallTimeout, HeaderTimeout: o.StallTimeout, Prepare: o.Prepare,
 		})
 	}, suite.Traits{
 		Wire: "anthropic", Effort: "medium", Signatures: true, CacheWrites: true, Whole: true, ReadyAtEnd: true,

@@ -70,31 +70,9 @@ func newDecoder(m *model, reply *llm.Reply, yield func(llm.Delta) bool) *decoder
 	return &decoder{reply: reply, model: m.info.ID, assembly: assembly{yield: yield, host: m.info.Host}}
 }
 
-// maxWhole is the most bytes of an answer that is no stream.
-const maxWhole = 64 << 20
-
-// whole reads a single JSON object.
-func (d *decoder) whole(ctx context.Context) error {
-	b, err := io.ReadAll(io.LimitReader(d.reply.Body, maxWhole))
-	if err != nil {
-		return d.reply.Failed(ctx, err)
-	}
-	err = d.event(b)
-	if errors.Is(err, io.ErrUnexpectedEOF) {
-		return d.reply.Failed(ctx, io.EOF)
-	}
-	if err == nil && !d.finished && len(d.parts) > 0 {
-		d.finished = true // the object is the whole answer, whether it says so or not
-	}
-	if err == nil && !d.finished {
-		return d.reply.Broken("the answer holds no message", b)
-	}
-	return err
-}
-
-// stream reads events to the end of the reply.
-func (d *decoder) stream(ctx context.Context) error {
-	events := llm.NewSSEReader(d.reply.Body)
+// run reads events to the end of the reply.
+func (d *decoder) run(ctx context.Context) error {
+	events := d.reply.Events()
 	for {
 		ev, err := events.Next()
 		if err != nil {
@@ -110,10 +88,22 @@ func (d *decoder) stream(ctx context.Context) error {
 		if err != nil && ev.Cut && !errors.Is(err, llm.ErrStopped) {
 			return d.ended(ctx, io.EOF)
 		}
+		if err == nil && d.reply.Framing == llm.FramingJSON {
+			err = d.wholeRead(ev.Data)
+		}
 		if err != nil {
 			return err
 		}
 	}
+}
+
+// wholeRead takes in that the reply was a single object: that is the whole answer, whether it says so or not.
+func (d *decoder) wholeRead(raw []byte) error {
+	if !d.finished && len(d.parts) == 0 {
+		return d.reply.Broken("the answer holds no message", raw)
+	}
+	d.finished = true
+	return nil
 }
 
 // done takes in [DONE]. Gateways send it also when the reply behind them broke off; an open call shows it.
@@ -155,7 +145,7 @@ func (d *decoder) event(data []byte) error {
 	}
 	var c chunk
 	if err := json.Unmarshal(data, &c); err != nil {
-		return d.unreadable(data, err)
+		return d.reply.Broken("an event cannot be read", data)
 	}
 	if hasValue(c.Error) {
 		return d.reported(c.Error)
@@ -180,15 +170,6 @@ func (d *decoder) event(data []byte) error {
 func startsObject(data []byte) bool {
 	t := bytes.TrimLeft(data, " \t\r\n")
 	return len(t) > 0 && t[0] == '{'
-}
-
-func (d *decoder) unreadable(data []byte, err error) error {
-	if d.reply.Format == llm.FormatJSON {
-		if syntax, ok := errors.AsType[*json.SyntaxError](err); ok && syntax.Offset >= int64(len(data)) {
-			return io.ErrUnexpectedEOF
-		}
-	}
-	return d.reply.Broken("an event cannot be read", data)
 }
 
 func (d *decoder) start(c *chunk) {

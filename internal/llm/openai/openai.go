@@ -53,6 +53,7 @@ type Config struct {
 	URLVar       string        // where BaseURL comes from; "" means OPENAI_BASE_URL
 	CacheKey     string        // prompt_cache_key; "" means one made from the start of the conversation
 	Traits       *Traits       // nil means those of the host
+	Prepare      llm.Prepare   // see llm.Caller
 }
 
 // Provider makes models of one server. It is safe for concurrent use.
@@ -80,6 +81,7 @@ func New(c Config) *Provider {
 		caller: llm.Caller{
 			KeyVar: orElse(c.KeyVar, "OPENAI_API_KEY"), URLVar: orElse(c.URLVar, "OPENAI_BASE_URL"),
 			HTTP: c.HTTP, Clock: c.Clock, StallTimeout: c.StallTimeout, HeaderTimeout: c.HeadTimeout,
+			Prepare: c.Prepare,
 		},
 	}
 	if p.name == "" {
@@ -173,30 +175,22 @@ func (m *model) Info() llm.ModelInfo { return m.info }
 // Stream sends req, again if that makes sense, and yields the reply.
 func (m *model) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {
-		body := m.body(req)
+		out := &llm.Outgoing{URL: m.p.endpoint, Header: m.p.header, Body: m.body(req), Model: m.info.ID}
 		m.p.retry.Run(ctx, m.p.caller.Clock, func(ctx context.Context, n int, yield func(llm.Delta) bool) error {
-			return m.attempt(ctx, n, req, body, yield)
+			return m.attempt(ctx, n, req, out, yield)
 		}, yield)
 	}
 }
 
 // attempt sends the request once.
-func (m *model) attempt(ctx context.Context, n int, req *llm.Request, body *llm.Body, yield func(llm.Delta) bool) error {
-	if !yield(llm.Sent{Attempt: n, URL: m.p.endpoint, Body: body.Bytes}) {
-		return llm.ErrStopped
-	}
-	reply, err := m.p.caller.Post(ctx, m.p.endpoint, m.info.ID, m.p.header.Clone(), body)
+func (m *model) attempt(ctx context.Context, n int, req *llm.Request, out *llm.Outgoing, yield func(llm.Delta) bool) error {
+	reply, err := m.p.caller.Post(ctx, n, out, yield)
 	if err != nil {
 		return err
 	}
 	d := newDecoder(m, reply, yield)
 	d.taken = takenIDs(req)
-	if reply.Format == llm.FormatJSON {
-		err = d.whole(ctx)
-	} else {
-		err = d.stream(ctx)
-	}
-	if err == nil {
+	if err = d.run(ctx); err == nil {
 		err = d.finish(req)
 	}
 	if err != nil {

@@ -15,7 +15,7 @@ func TestProviderPassesTheSuite(t *testing.T) {
 	suite.Run(t, func(t testing.TB, baseURL string, o suite.Options) llm.Model {
 		p := New(Config{
 			BaseURL: baseURL, APIKey: o.Key, HTTP: o.HTTP, Retry: o.Retry, Clock: o.Clock,
-			StallTimeout: o.StallTimeout, HeadTimeout: o.StallTimeout, Traits: &Traits{Reasoning: KeepWithCalls},
+			StallTimeout: o.StallTimeout, HeadTimeout: o.StallTimeout, Traits: &Traits{Reasoning: KeepWithCalls}, Prepare: o.Prepare,
 		})
 		m, err := p.Model(t.Context(), "local-model")
 		if err != nil {

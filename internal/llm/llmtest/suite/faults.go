@@ -1,6 +1,7 @@
 package suite
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"strings"
@@ -21,6 +22,7 @@ func (c *test) faults(t *testing.T) {
 	t.Run("nothing is sent again after a call was ready", c.committed)
 	t.Run("nothing listens", c.refused)
 	t.Run("keys do not show", c.noKeys)
+	t.Run("a refused key is renewed", c.renewedKey)
 }
 
 // retried are the faults after which a request is sent again, with the kind of the error they make.
@@ -212,4 +214,18 @@ func (c *test) noKeys(t *testing.T) {
 	if strings.Contains(e.Error(), key) {
 		t.Errorf("the error shows the key: %v", e)
 	}
+}
+
+// renewedKey: the key of each attempt is decided when it is sent, and one that was refused is replaced.
+func (c *test) renewedKey(t *testing.T) {
+	keys := []string{"sk-expired-0123456789", key}
+	s := c.sceneWith(t, Options{Retry: never, Prepare: func(_ context.Context, o *llm.Outgoing) error {
+		if o.Refused != nil {
+			keys = keys[1:]
+		}
+		o.Header.Set("Authorization", "Bearer "+keys[0])
+		return nil
+	}}, story(), story())
+	c.wantInputs(t, s.done(c.request()).message, `Read {"file_path":"/a"}`)
+	s.wantRequests(2)
 }

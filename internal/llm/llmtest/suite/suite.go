@@ -35,6 +35,7 @@ type Options struct {
 	Retry        llm.RetryPolicy
 	Clock        llm.Clock
 	StallTimeout time.Duration // also for headers
+	Prepare      llm.Prepare
 }
 
 // Make makes a model of the provider at a base URL.
@@ -125,7 +126,10 @@ func (c *test) scene(t *testing.T, retry llm.RetryPolicy, replies ...llmtest.Rep
 func (c *test) sceneWith(t *testing.T, o Options, replies ...llmtest.Reply) *scene {
 	t.Helper()
 	srv := Serve(t, llmtest.Replies(replies...), llmtest.Options{Key: key, ReasoningBack: c.traits.Effort != ""})
-	o.Key, o.HTTP = key, c.client
+	if o.Prepare == nil {
+		o.Key = key
+	}
+	o.HTTP = c.client
 	return &scene{c, t, srv, c.make(t, srv.URL(), o)}
 }
 

@@ -1,0 +1,203 @@
+package llm
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"hash/crc32"
+	"io"
+)
+
+// AWSReader is the EventSource of an AWS event stream (application/vnd.amazon.eventstream), the framing of
+// Amazon Bedrock. A message is
+//
+//	total length, length of the headers, CRC-32 of these two    4 bytes each, big-endian
+//	headers: length and name, type, value
+//	payload
+//	CRC-32 of all before
+//
+// A message is yielded only when it came completely and both checksums are right. The event's name is the
+// header :event-type, its data the payload; a payload {"bytes": "<base64>"}, which Bedrock's InvokeModel
+// wraps around another API's events, is unwrapped. A message that reports an exception is an *AWSException.
+// Source: AWS SDK developer guide and Smithy, "Amazon event stream specification".
+type AWSReader struct {
+	src io.Reader
+	buf []byte
+}
+
+const (
+	awsPrelude    = 12
+	awsMessageMin = awsPrelude + 4
+	awsHeadersMax = 128 << 10
+)
+
+// NewAWSReader reads messages from src.
+func NewAWSReader(src io.Reader) *AWSReader { return &AWSReader{src: src} }
+
+// AWSException is an error that the server reports inside a stream.
+type AWSException struct {
+	Type    string // "throttlingException", ...
+	Message string
+}
+
+func (e *AWSException) Error() string { return e.Type + ": " + e.Message }
+
+// FramingError says that the bytes of a stream are not what its framing demands.
+type FramingError struct{ Reason string }
+
+func (e *FramingError) Error() string { return "the event stream is damaged: " + e.Reason }
+
+func damaged(format string, args ...any) error {
+	return &FramingError{Reason: fmt.Sprintf(format, args...)}
+}
+
+// Next returns the next event, io.EOF between two messages, io.ErrUnexpectedEOF inside one, a *FramingError,
+// an *EventTooLargeError, or an *AWSException.
+func (r *AWSReader) Next() (Event, error) {
+	headers, payload, err := r.message()
+	if err != nil {
+		return Event{}, err
+	}
+	h, err := parseAWSHeaders(headers)
+	if err != nil {
+		return Event{}, err
+	}
+	switch h.kind {
+	case "exception":
+		return Event{}, &AWSException{Type: h.exception, Message: awsMessage(payload)}
+	case "error":
+		return Event{}, &AWSException{Type: h.code, Message: h.message}
+	}
+	return Event{Name: []byte(h.event), Data: unwrapBytes(payload)}, nil
+}
+
+// message reads one message and checks it.
+func (r *AWSReader) message() (headers, payload []byte, err error) {
+	var prelude [awsPrelude]byte
+	if _, err := io.ReadFull(r.src, prelude[:]); err != nil {
+		return nil, nil, err // io.EOF if there is nothing more
+	}
+	total, head := binary.BigEndian.Uint32(prelude[:]), binary.BigEndian.Uint32(prelude[4:])
+	switch {
+	case crc32.ChecksumIEEE(prelude[:8]) != binary.BigEndian.Uint32(prelude[8:]):
+		return nil, nil, damaged("the checksum of a message's prelude is wrong")
+	case total > MaxEvent:
+		return nil, nil, &EventTooLargeError{Limit: MaxEvent}
+	case head > awsHeadersMax || uint64(total) < awsMessageMin+uint64(head):
+		return nil, nil, damaged("a message of %d bytes claims headers of %d", total, head)
+	}
+	if err := r.fill(int(total) - awsPrelude); err != nil {
+		return nil, nil, err
+	}
+	end := len(r.buf) - 4
+	sum := crc32.Update(crc32.ChecksumIEEE(prelude[:]), crc32.IEEETable, r.buf[:end])
+	if sum != binary.BigEndian.Uint32(r.buf[end:]) {
+		return nil, nil, damaged("the checksum of a message is wrong")
+	}
+	return r.buf[:head], r.buf[head:end], nil
+}
+
+// fill reads n bytes, and takes memory only as they come: the length may be a lie.
+func (r *AWSReader) fill(n int) error {
+	const step = 64 << 10
+	r.buf = r.buf[:0]
+	for len(r.buf) < n {
+		from, more := len(r.buf), min(step, n-len(r.buf))
+		if cap(r.buf) < from+more {
+			grown := make([]byte, from, min(n, max(2*cap(r.buf), from+more)))
+			copy(grown, r.buf)
+			r.buf = grown
+		}
+		r.buf = r.buf[:from+more]
+		if _, err := io.ReadFull(r.src, r.buf[from:]); err != nil {
+			if err == io.EOF {
+				err = io.ErrUnexpectedEOF
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+// awsHeaders are the headers that say what a message is.
+type awsHeaders struct{ kind, event, exception, code, message string }
+
+// awsSizes are the sizes of the values of the types with a fixed one: true, false, byte, short, integer,
+// long, then timestamp and UUID.
+var awsSizes = map[byte]int{0: 0, 1: 0, 2: 1, 3: 2, 4: 4, 5: 8, 8: 8, 9: 16}
+
+const (
+	awsBytes  = 6
+	awsString = 7
+)
+
+func parseAWSHeaders(b []byte) (h awsHeaders, err error) {
+	for len(b) > 0 {
+		n := int(b[0])
+		if n == 0 || len(b) < n+2 {
+			return h, damaged("a header has no name")
+		}
+		name, kind := string(b[1:1+n]), b[1+n]
+		b = b[n+2:]
+		size, fixed := awsSizes[kind]
+		if kind == awsBytes || kind == awsString {
+			if len(b) < 2 {
+				return h, damaged("the header %q is cut", name)
+			}
+			size, b = int(binary.BigEndian.Uint16(b)), b[2:]
+		} else if !fixed {
+			return h, damaged("the header %q is of the unknown type %d", name, kind)
+		}
+		if len(b) < size {
+			return h, damaged("the header %q is cut", name)
+		}
+		if kind == awsString {
+			h.set(name, string(b[:size]))
+		}
+		b = b[size:]
+	}
+	return h, nil
+}
+
+func (h *awsHeaders) set(name, value string) {
+	switch name {
+	case ":message-type":
+		h.kind = value
+	case ":event-type":
+		h.event = value
+	case ":exception-type":
+		h.exception = value
+	case ":error-code":
+		h.code = value
+	case ":error-message":
+		h.message = value
+	}
+}
+
+// awsMessage is the text of an exception's payload.
+func awsMessage(payload []byte) string {
+	var body struct {
+		Message string `json:"message"`
+	}
+	if json.Unmarshal(payload, &body) != nil || body.Message == "" {
+		return string(payload)
+	}
+	return body.Message
+}
+
+// unwrapBytes is what a payload carries, if that is all it does.
+func unwrapBytes(payload []byte) []byte {
+	var body struct {
+		Bytes *string `json:"bytes"`
+	}
+	if !bytes.Contains(payload, []byte(`"bytes"`)) || json.Unmarshal(payload, &body) != nil || body.Bytes == nil {
+		return payload
+	}
+	inner, err := base64.StdEncoding.DecodeString(*body.Bytes)
+	if err != nil {
+		return payload
+	}
+	return inner
+}

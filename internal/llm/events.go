@@ -1,0 +1,104 @@
+package llm
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+)
+
+// MaxEvent is the size in bytes at which an event is refused.
+const MaxEvent = 16 << 20
+
+// maxWhole is the size in bytes at which a reply that is no stream is refused.
+const maxWhole = 64 << 20
+
+// Event is one unit of a reply, however the reply is framed. Name and Data are valid until the next event is
+// asked for.
+type Event struct {
+	Name []byte // SSE: the event field; AWS: :event-type; else empty
+	Data []byte // mostly JSON
+	Cut  bool   // the reply ended inside the event, so Data may lack its end
+}
+
+// EventSource reads the events of a reply. Next returns io.EOF after the last one, and io.ErrUnexpectedEOF
+// when the reply ended inside an event that cannot be told even in part; Reply.Failed turns either, and all
+// other errors, into an *Error.
+type EventSource interface {
+	Next() (Event, error)
+}
+
+// EventTooLargeError says that one event was larger than the limit.
+type EventTooLargeError struct{ Limit int }
+
+func (e *EventTooLargeError) Error() string {
+	return fmt.Sprintf("an event of the reply is larger than %d MB", e.Limit>>20)
+}
+
+// Framing is how a reply is divided into events.
+type Framing int
+
+// The framings. Servers that cannot stream answer with one JSON value, which is then the only event.
+const (
+	FramingSSE Framing = iota
+	FramingJSON
+	FramingAWS // application/vnd.amazon.eventstream
+)
+
+const awsStreamType = "application/vnd.amazon.eventstream"
+
+// framingOf chooses by the content type, but never against the first byte: gateways name JSON an event stream
+// and the reverse, and no line of an event stream begins with a bracket.
+func framingOf(contentType string, first byte) Framing {
+	kind, _, _ := mime.ParseMediaType(contentType)
+	switch {
+	case first == '{' || first == '[':
+		return FramingJSON
+	case kind == awsStreamType:
+		return FramingAWS
+	}
+	return FramingSSE
+}
+
+// Events reads the reply event by event.
+func (r *Reply) Events() EventSource {
+	switch r.Framing {
+	case FramingJSON:
+		return &wholeReader{src: r.body}
+	case FramingAWS:
+		return NewAWSReader(r.body)
+	}
+	return NewSSEReader(r.body)
+}
+
+// wholeReader yields a reply that is one JSON value.
+type wholeReader struct {
+	src  io.Reader
+	done bool
+}
+
+func (w *wholeReader) Next() (Event, error) {
+	if w.done {
+		return Event{}, io.EOF
+	}
+	w.done = true
+	b, err := io.ReadAll(io.LimitReader(w.src, maxWhole+1))
+	if err != nil {
+		return Event{}, err
+	}
+	if len(b) > maxWhole {
+		return Event{}, &EventTooLargeError{Limit: maxWhole}
+	}
+	return Event{Data: b, Cut: cutJSON(b)}, nil
+}
+
+// cutJSON reports whether b is the beginning of a JSON value.
+func cutJSON(b []byte) bool {
+	if json.Valid(b) {
+		return false
+	}
+	var v json.RawMessage
+	return errors.Is(json.NewDecoder(bytes.NewReader(b)).Decode(&v), io.ErrUnexpectedEOF)
+}
