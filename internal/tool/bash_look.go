@@ -28,7 +28,7 @@ type lookPlan struct {
 
 // analyse tells what the command would do. look is nil where the command has no safe form.
 func (c *bashCall) analyse() (accesses []permission.Access, look *lookPlan, err error) {
-	w := c.env.World()
+	w := c.env.Machine()
 	accesses, err = bashAccesses(c.in, call.Place{World: w, Dir: c.dir, Look: c.env.look})
 	if err != nil || len(accesses) == 0 {
 		return nil, nil, err

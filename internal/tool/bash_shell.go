@@ -44,7 +44,7 @@ func findShell(env *Env) (shellProgram, error) {
 			}
 		}
 	}
-	w := env.World()
+	w := env.Machine()
 	for _, find := range []func(string) string{
 		func(name string) string { return w.Program(name, "") },
 		func(name string) string { path, _ := exec.LookPath(name); return path }, // all of PATH may be in the working folder (/)

@@ -57,7 +57,7 @@ type cacheEntry struct {
 	state  *State // of the file, for Read; nil for searches
 	expiry time.Time
 	result *agent.Result
-	seen   *Seen // what the guard learned
+	seen   *Seen // what the tracker learned
 }
 
 // NewCache makes an empty cache.

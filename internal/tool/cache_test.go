@@ -140,9 +140,9 @@ func TestACachedResultIsNotChangedByItsUsers(t *testing.T) {
 	}
 }
 
-func TestTheGuardRemembersFiveHundredFiles(t *testing.T) {
-	g := NewGuard()
-	for i := range guardSize + 1 {
+func TestTheReadTrackerRemembersFiveHundredFiles(t *testing.T) {
+	g := NewReadTracker()
+	for i := range trackedFiles + 1 {
 		g.Note(fmt.Sprint(i), Seen{})
 	}
 	if _, ok := g.Get("0"); ok {

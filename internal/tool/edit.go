@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/lathe-dev/lathe/internal/agent"
@@ -65,6 +66,8 @@ type edit struct {
 	regions []files.Region // of the view of before
 	old     string         // as it was found
 	new     string         // as it is put there
+	lines   []int          // where the regions begin, in the new content
+	rebased bool           // another edit of the same reply came first
 }
 
 func (t *editor) prepare(ctx context.Context, _ llm.ToolCall, in editInput) (*agent.Plan, error) {
@@ -121,6 +124,10 @@ func (e *edit) compute(text *files.Text) error {
 	case len(e.regions) > 1 && !e.in.ReplaceAll:
 		return e.ambiguous(text.View)
 	}
+	e.lines = lineNumbers(text.View, e.regions)
+	for i := range e.lines {
+		e.lines[i] += i * (strings.Count(e.new, "\n") - strings.Count(e.old, "\n"))
+	}
 	var err error
 	if e.after, err = text.Replace(e.regions, e.new); err != nil {
 		return fmt.Errorf("cannot edit %s: %w", e.path.Lexical, err)
@@ -150,16 +157,20 @@ func occurrences(s, old string) []files.Region {
 }
 
 func (e *edit) ambiguous(view string) error {
-	var at []string
-	for i, n := range lineNumbers(view, e.regions) {
-		if i == 20 {
-			at = append(at, "...")
-			break
-		}
-		at = append(at, fmt.Sprint(n))
-	}
 	return fmt.Errorf("old_string matches %d times in %s, at lines %s. Add surrounding lines to make it unique, or set replace_all to change every one",
-		len(e.regions), e.path.Lexical, strings.Join(at, ", "))
+		len(e.regions), e.path.Lexical, listed(lineNumbers(view, e.regions)))
+}
+
+// listed writes line numbers, the first twenty of them.
+func listed(lines []int) string {
+	var at []string
+	for _, n := range lines[:min(len(lines), 20)] {
+		at = append(at, strconv.Itoa(n))
+	}
+	if len(lines) > 20 {
+		at = append(at, "...")
+	}
+	return strings.Join(at, ", ")
 }
 
 // lineNumbers tells on which line each region starts.
@@ -182,13 +193,21 @@ func (e *edit) run(context.Context) (*agent.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	text := fmt.Sprintf("Edited %s.%s", e.path.Lexical, notes)
-	if e.diff.Created {
+	text := ""
+	switch {
+	case e.diff.Created:
 		text = fmt.Sprintf("Created %s.%s", e.path.Lexical, notes)
-	} else if len(e.regions) > 1 {
-		text = fmt.Sprintf("Edited %s: %d replacements.%s", e.path.Lexical, len(e.regions), notes)
+	case len(e.lines) == 0:
+		text = fmt.Sprintf("Edited %s.%s", e.path.Lexical, notes)
+	case len(e.lines) > 1:
+		text = fmt.Sprintf("Edited %s: %d replacements, at lines %s.%s", e.path.Lexical, len(e.lines), listed(e.lines), notes)
+	default:
+		text = fmt.Sprintf("Edited %s at line %d.%s", e.path.Lexical, e.lines[0], notes)
 	}
-	r := agent.TextResult(text + e.snippet())
+	if e.rebased { // else the result is what the model wrote in place of what it read
+		text += e.snippet()
+	}
+	r := agent.TextResult(text)
 	r.Title, r.View = e.env.Rel(e.path.Lexical), e.diff
 	r.Meta = map[string]any{
 		"filePath": e.path.Lexical, "oldString": e.in.OldString, "newString": e.in.NewString,
@@ -208,10 +227,10 @@ func (e *edit) rebase() error {
 	if readErr != nil {
 		return pathError("edit", e.path, readErr)
 	}
-	if seen, ok := e.env.Guard.Get(e.path.Real); !ok || !seen.Written || seen.Hash != HashOf(data) {
+	if seen, ok := e.env.Reads.Get(e.path.Real); !ok || !seen.Written || seen.Hash != HashOf(data) {
 		return err
 	}
-	e.before, e.info = data, info
+	e.before, e.info, e.rebased = data, info, true
 	return e.compute(files.Decode(data))
 }
 

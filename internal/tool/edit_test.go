@@ -31,8 +31,10 @@ func TestEditReplacesExactTextAndShowsIt(t *testing.T) {
 	if got := b.content("a.go"); got != "package a\n\nfunc F() int {\n\treturn 2\n}\n" {
 		t.Errorf("file %q", got)
 	}
-	wantIn(t, text(r), "Edited", "     4\t\treturn 2\n     5\t}\n")
 	path := filepath.Join(b.dir, "a.go")
+	if got := text(r); got != "Edited "+path+" at line 4." {
+		t.Errorf("%q: it repeats what the model wrote", got)
+	}
 	view := event.Diff{Path: path, Added: 1, Removed: 1, Unified: "--- a" + path + "\n+++ b" + path +
 		"\n@@ -1,5 +1,5 @@\n package a\n \n func F() int {\n-\treturn 1\n+\treturn 2\n }\n"}
 	if d := cmp.Diff(view, r.View); d != "" {
@@ -46,7 +48,7 @@ func TestEditReplacesExactTextAndShowsIt(t *testing.T) {
 	if d := cmp.Diff(meta, r.Meta); d != "" {
 		t.Error(d)
 	}
-	// The guard knows the new state, so the next edit needs no other read.
+	// The tracker knows the new state, so the next edit needs no other read.
 	b.must("Edit", in{"file_path": "a.go", "old_string": "return 2", "new_string": "return 3"})
 }
 
@@ -105,12 +107,12 @@ func TestEditShowsWhatComesNearest(t *testing.T) {
 		want []string
 	}{
 		{"    if x {\n        return", []string{"indentation", "lines 4-5", "→if x {"}},
-		{"func F()  {", []string{"white space", "     3\tfunc F() {"}},
-		{"return \"one\" - two", []string{"quotes, dashes", "     5\t"}},
+		{"func F()  {", []string{"white space", "3\tfunc F() {"}},
+		{"return \"one\" - two", []string{"quotes, dashes", "5\t"}},
 		{`var message = "a\nb"`, []string{"backslashes"}},
 		{"FUNC f() {", []string{"upper and lower case"}},
-		{"     3\tfunc F() {\n     4\t\tif x {", []string{"line numbers"}},
-		{"func F() {\n\tif y {\n", []string{"nearest", "     3\tfunc F() {"}},
+		{"3\tfunc F() {\n4\t\tif x {", []string{"line numbers"}},
+		{"func F() {\n\tif y {\n", []string{"nearest", "3\tfunc F() {"}},
 		{"if x {  \n", []string{"spaces at line ends"}},
 		{"zebra crossing", []string{"nor anything like it"}},
 	} {

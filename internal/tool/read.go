@@ -108,7 +108,7 @@ func (t *reader) prepare(ctx context.Context, c llm.ToolCall, in readInput) (*ag
 		Title:    t.env.Rel(p.Lexical),
 		Parallel: true,
 		Run:      one.run,
-		Close:    func() { _ = target.Close() },
+		Close:    func() { _ = one.target.Close() },
 	}, nil
 }
 
@@ -141,7 +141,34 @@ type readCall struct {
 	target *files.Target
 }
 
+// run reads. A file that was replaced since it was looked at, as editors and git do by renaming, is looked at once
+// more.
 func (c *readCall) run(ctx context.Context) (*agent.Result, error) {
+	r, err := c.once(ctx)
+	if errors.Is(err, files.ErrMoved) && c.again() {
+		return c.once(ctx)
+	}
+	return r, err
+}
+
+// again resolves the path anew. It must lead to the very place that was approved, and to a file that has no further
+// name there or elsewhere.
+func (c *readCall) again() bool {
+	p, err := c.env.Roots.Resolve(c.path.Lexical, "")
+	if err != nil || p.Real != c.path.Real || p.Info == nil || !p.Info.Mode().IsRegular() || files.Links(p.Info) > 1 {
+		return false
+	}
+	target, err := c.env.Roots.Hold(p)
+	if err != nil {
+		return false
+	}
+	target.Pin()
+	_ = c.target.Close()
+	c.path, c.target = p, target
+	return true
+}
+
+func (c *readCall) once(ctx context.Context) (*agent.Result, error) {
 	if c.path.Info.IsDir() {
 		return c.list()
 	}
@@ -173,19 +200,19 @@ func errIfNil(info fs.FileInfo) error {
 	return nil
 }
 
-// note tells the guard what this call showed.
+// note tells the tracker what this call showed.
 func (c *readCall) note(s Seen) {
 	s.Shown = append([]Span(nil), s.Shown...)
 	for i := range s.Shown {
 		s.Shown[i].CallID = c.callID
 	}
-	c.env.Guard.Note(c.path.Real, s)
+	c.env.Reads.Note(c.path.Real, s)
 }
 
 // unchanged answers briefly when the model still has these lines before it.
 func (c *readCall) unchanged(info fs.FileInfo) *agent.Result {
-	seen, ok := c.env.Guard.Get(c.path.Real)
-	if !ok || c.env.InContext == nil || !seen.Same(info) {
+	seen, ok := c.env.Reads.Get(c.path.Real)
+	if !ok || c.env.InContext == nil || !seen.Same(info) && !c.sameContent(seen, info) {
 		return nil
 	}
 	first := max(1, c.in.Offset)
@@ -201,6 +228,20 @@ func (c *readCall) unchanged(info fs.FileInfo) *agent.Result {
 	r.View = event.TextView{Path: c.path.Lexical, Summary: "Unchanged since it was read"}
 	r.Meta = map[string]any{"type": "file_unchanged", "file": map[string]any{"filePath": c.path.Lexical}}
 	return r
+}
+
+// sameContent compares the content of a file that was moved or touched, as Edit does.
+func (c *readCall) sameContent(seen Seen, info fs.FileInfo) bool {
+	if !seen.Hashed() || seen.Size != info.Size() {
+		return false
+	}
+	data, now, err := c.target.Read(readWhole)
+	if err != nil || HashOf(data) != seen.Hash {
+		return false
+	}
+	seen.State = StateOf(now, seen.Hash)
+	c.env.Reads.Note(c.path.Real, seen)
+	return true
 }
 
 func (c *readCall) lines() int {
@@ -258,7 +299,7 @@ func (c *readCall) image(f io.Reader, info fs.FileInfo, head []byte, mime string
 			"filePath": c.path.Lexical, "type": mime, "originalSize": info.Size(),
 		}},
 	}
-	return r, &Seen{State: State{info.ModTime(), info.Size(), HashOf(data)}}, nil
+	return r, &Seen{State: StateOf(info, HashOf(data))}, nil
 }
 
 // bounded refuses what looks like a file but is the kernel talking about processes: lathe's own keys

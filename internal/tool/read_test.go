@@ -2,6 +2,7 @@ package tool
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -26,7 +27,7 @@ func numberedLines(n int) string {
 func TestReadNumbersLinesAsCatDoes(t *testing.T) {
 	b := newBench(t)
 	b.put("a.txt", "one\n\ttwo\n\nfour")
-	want := "     1\tone\n     2\t\ttwo\n     3\t\n     4\tfour\n"
+	want := "1\tone\n2\t\ttwo\n3\t\n4\tfour\n"
 	if got := b.must("Read", in{"file_path": "a.txt"}); got != want {
 		t.Errorf("got %q", got)
 	}
@@ -36,16 +37,16 @@ func TestReadShowsAPageAndHowToGoOn(t *testing.T) {
 	b := newBench(t)
 	b.put("a.txt", numberedLines(2500))
 	first := b.must("Read", in{"file_path": "a.txt"})
-	wantIn(t, first, "     1\tline 1\n", "  2000\tline 2000\n", "Lines 1-2000 of 2500. To go on: offset=2001.")
+	wantIn(t, first, "1\tline 1\n", "2000\tline 2000\n", "Lines 1-2000 of 2500. To go on: offset=2001.")
 	if strings.Contains(first, "line 2001\n") {
 		t.Error("more than 2000 lines")
 	}
 	rest := b.must("Read", in{"file_path": "a.txt", "offset": 2001})
-	wantIn(t, rest, "  2001\tline 2001\n", "  2500\tline 2500\n")
+	wantIn(t, rest, "2001\tline 2001\n", "2500\tline 2500\n")
 	if strings.Contains(rest, "[") {
 		t.Errorf("a note after the last line: %s", rest[len(rest)-100:])
 	}
-	wantIn(t, b.must("Read", in{"file_path": "a.txt", "offset": 3, "limit": 2}), "     3\tline 3\n     4\tline 4\n\n[Lines 3-4 of 2500. To go on: offset=5.]")
+	wantIn(t, b.must("Read", in{"file_path": "a.txt", "offset": 3, "limit": 2}), "3\tline 3\n4\tline 4\n\n[Lines 3-4 of 2500. To go on: offset=5.]")
 	wantIn(t, b.must("Read", in{"file_path": "a.txt", "offset": 9999}), "The file has only 2500 lines; offset 9999 is past its end.")
 }
 
@@ -65,7 +66,7 @@ func TestReadCutsLongLines(t *testing.T) {
 	b := newBench(t)
 	b.put("a.txt", strings.Repeat("é", 2500)+"\nshort\n")
 	got := b.must("Read", in{"file_path": "a.txt"})
-	wantIn(t, got, strings.Repeat("é", 2000)+"… [cut: the line has 2500 characters]\n     2\tshort", "1 long lines are cut.")
+	wantIn(t, got, strings.Repeat("é", 2000)+"… [cut: the line has 2500 characters]\n2\tshort", "1 long lines are cut.")
 }
 
 func TestReadSaysWhatIsEmptyMissingOrNotText(t *testing.T) {
@@ -133,13 +134,13 @@ func TestReadDecodesOtherEncodings(t *testing.T) {
 	b.put("utf16", "\xff\xfea\x00\n\x00\xe9\x00")
 	b.put("latin", "caf\xe9\n")
 	for name, want := range map[string]string{
-		"crlf": "     1\ta\n     2\tb\n", "bom": "     1\ta\n", "utf16": "     1\ta\n     2\té\n",
+		"crlf": "1\ta\n2\tb\n", "bom": "1\ta\n", "utf16": "1\ta\n2\té\n",
 	} {
 		if got := b.must("Read", in{"file_path": name}); got != want {
 			t.Errorf("%s: %q", name, got)
 		}
 	}
-	wantIn(t, b.must("Read", in{"file_path": "latin"}), "     1\tcafé\n", "Latin-1")
+	wantIn(t, b.must("Read", in{"file_path": "latin"}), "1\tcafé\n", "Latin-1")
 }
 
 func TestReadSkipsThroughAHugeFileWithoutHoldingIt(t *testing.T) {
@@ -203,6 +204,36 @@ func TestReadAnswersARepeatedReadBriefly(t *testing.T) {
 	there[b.last] = true
 	b.must("Edit", in{"file_path": "a.txt", "old_string": "line 7\n", "new_string": "line seven\n"})
 	wantIn(t, b.must("Read", in{"file_path": "a.txt", "limit": 20}), "line seven")
+}
+
+// tar, mv, cp -p and touch -r give another content the size and time of the old one.
+func TestReadSeesAnotherContentOfTheSameSizeAndTime(t *testing.T) {
+	b := newBench(t)
+	b.env.InContext = func(string) bool { return true }
+	path := b.put("a.txt", "one\n")
+	for content, put := range map[string]func(string) error{
+		"two\n": func(c string) error { return os.WriteFile(path, []byte(c), 0o644) },
+		"six\n": func(c string) error {
+			return errors.Join(os.WriteFile(path+".new", []byte(c), 0o644), os.Rename(path+".new", path))
+		},
+	} {
+		b.must("Read", in{"file_path": "a.txt"})
+		before, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(put(content), os.Chtimes(path, before.ModTime(), before.ModTime())); err != nil {
+			t.Fatal(err)
+		}
+		wantIn(t, b.must("Read", in{"file_path": "a.txt"}), content)
+		b.must("Edit", in{"file_path": "a.txt", "old_string": content, "new_string": content + "more\n"})
+		b.put("a.txt", "one\n")
+	}
+	b.must("Read", in{"file_path": "a.txt"})
+	if err := os.Chtimes(path, time.Unix(1, 0), time.Unix(1, 0)); err != nil {
+		t.Fatal(err)
+	}
+	wantIn(t, b.must("Read", in{"file_path": "a.txt"}), "Unchanged since you read it") // touched only
 }
 
 func TestReadGivesItsStructuredOutput(t *testing.T) {

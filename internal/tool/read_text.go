@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -54,14 +55,10 @@ func cutLine(s string, runes int) string {
 	return s
 }
 
-// number writes lines as cat -n does.
+// number writes lines with their numbers: number, tab, text. Padding would cost a fifth more bytes and say nothing.
 func number(b *strings.Builder, first int, lines []string) {
 	for i, l := range lines {
-		n := strconv.Itoa(first + i)
-		for range 6 - len(n) {
-			b.WriteByte(' ')
-		}
-		b.WriteString(n)
+		b.WriteString(strconv.Itoa(first + i))
 		b.WriteByte('\t')
 		b.WriteString(l)
 		b.WriteByte('\n')
@@ -87,7 +84,7 @@ func (c *readCall) text(ctx context.Context, f io.ReadSeeker, info fs.FileInfo, 
 	data := append(head, rest...)
 	text := files.Decode(data)
 	p := c.paginate(text.View)
-	seen := &Seen{State: State{info.ModTime(), info.Size(), HashOf(data)}, Lines: p.total}
+	seen := &Seen{State: StateOf(info, HashOf(data)), Lines: p.total}
 	seen.Shown = []Span{{First: p.first, Last: p.first + len(p.lines) - 1}}
 	return c.result(p, info, text.Encoding), seen, nil
 }
@@ -156,7 +153,7 @@ func (c *readCall) stream(ctx context.Context, f io.Reader, info fs.FileInfo, he
 			break
 		}
 	}
-	seen := &Seen{State: State{Mtime: info.ModTime(), Size: info.Size()}, Lines: p.total}
+	seen := &Seen{State: StateOf(info, [sha256.Size]byte{}), Lines: p.total}
 	seen.Shown = []Span{{First: p.first, Last: p.first + len(p.lines) - 1}}
 	return c.result(p, info, files.UTF8), seen, nil
 }

@@ -182,18 +182,36 @@ func TestAccessesSayWhatLiesThere(t *testing.T) {
 	}
 }
 
-func TestAReadShowsTheFileThatWasApprovedOrNothing(t *testing.T) {
-	b, _ := swapBench(t)
-	plan, err := b.prepare("Read", in{"file_path": "dir/f.txt"})
-	if err != nil {
-		t.Fatal(err)
+func TestAReadFollowsAFileThatIsReplacedInItsPlaceOnly(t *testing.T) {
+	b, outside := swapBench(t)
+	file := filepath.Join(b.dir, "dir/f.txt")
+	replace := func(how func(name string) error) (string, error) {
+		plan, err := b.prepare("Read", in{"file_path": "dir/f.txt"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer plan.Close()
+		fresh := file + ".new"
+		if err := how(fresh); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Rename(fresh, file); err != nil {
+			t.Fatal(err)
+		}
+		r, err := plan.Run(t.Context())
+		if err != nil {
+			return "", err
+		}
+		return text(r), nil
 	}
-	defer plan.Close()
-	b.put("dir/new.txt", "another\n")
-	if err := os.Rename(filepath.Join(b.dir, "dir/new.txt"), filepath.Join(b.dir, "dir/f.txt")); err != nil {
-		t.Fatal(err)
+	got, err := replace(func(name string) error { return os.WriteFile(name, []byte("another\n"), 0o644) })
+	if err != nil || !strings.Contains(got, "another") { // as an editor saves it
+		t.Errorf("%q, %v", got, err)
 	}
-	if r, err := plan.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "try again") {
-		t.Errorf("%+v, %v", r, err)
+	if got, err := replace(func(name string) error { return os.Link(outside, name) }); err == nil {
+		t.Errorf("a second name of a file outside was read: %q", got)
+	}
+	if got, err := replace(func(name string) error { return os.Symlink(outside, name) }); err == nil {
+		t.Errorf("a link that leads out was read: %q", got)
 	}
 }

@@ -3,7 +3,7 @@
 // what a call would touch. [Catalogue] holds them all.
 //
 // A tool is an [agent.Tool]: Prepare looks and holds open what the call would touch, Run acts on exactly
-// that. The tools of one session share one [Env]: the roots, the working folder, the [Guard] that
+// that. The tools of one session share one [Env]: the roots, the working folder, the [ReadTracker] that
 // remembers which files the model has seen, the explore [Cache] and the task list. There are no globals:
 // two sessions in one process share nothing.
 //
@@ -35,7 +35,7 @@ import (
 type Env struct {
 	Roots  *files.Roots // where the session works: its own folder, added ones, read-only ones
 	Dir    *Dir         // the working folder, which Bash moves
-	Guard  *Guard       // which files the model has seen, and in what state
+	Reads  *ReadTracker // which files the model has seen, and in what state
 	Cache  *Cache       // results of Read, Glob and Grep
 	Todos  *Todos       // the task list
 	Limits Limits
@@ -80,7 +80,7 @@ func NewEnv(dir string) (*Env, error) {
 		return nil, err
 	}
 	return &Env{
-		Roots: roots, Dir: NewDir(roots.First()), Guard: NewGuard(), Cache: NewCache(), Todos: &Todos{},
+		Roots: roots, Dir: NewDir(roots.First()), Reads: NewReadTracker(), Cache: NewCache(), Todos: &Todos{},
 		Runner: sandbox.New(), Background: NewBackground(),
 	}, nil
 }
@@ -90,7 +90,7 @@ func NewEnv(dir string) (*Env, error) {
 // list is its own.
 func (e *Env) Clone() *Env {
 	c := *e
-	c.Dir, c.Guard, c.Cache, c.Todos = NewDir(e.Dir.Get()), e.Guard.Clone(), e.Cache.Clone(), &Todos{}
+	c.Dir, c.Reads, c.Cache, c.Todos = NewDir(e.Dir.Get()), e.Reads.Clone(), e.Cache.Clone(), &Todos{}
 	return &c
 }
 
@@ -154,7 +154,7 @@ func newTool[In any](d call.Declaration, description string, prepare func(contex
 
 // place is this machine with the working folder. Paths that were resolved already are not looked up again.
 func (e *Env) place(resolved ...files.Path) call.Place {
-	return call.Place{World: e.World(), Dir: e.Dir.Get(), Look: func(name string) (string, permission.Node) {
+	return call.Place{World: e.Machine(), Dir: e.Dir.Get(), Look: func(name string) (string, permission.Node) {
 		for _, p := range resolved {
 			if p.Named == name {
 				return p.Lexical, nodeAt(p)

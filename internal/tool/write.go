@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"bytes"
 	"context"
 	_ "embed"
 	"encoding/json"
@@ -147,7 +148,7 @@ func (c *change) plan(path string, run func(context.Context) (*agent.Result, err
 
 // knows checks that the model has seen the file as it is: all of it, if it is to be replaced whole.
 func (e *Env) knows(c *change, whole bool) error {
-	seen, ok := e.Guard.Get(c.path.Real)
+	seen, ok := e.Reads.Get(c.path.Real)
 	if !ok {
 		return fmt.Errorf("%s exists and has not been read in this conversation. Read it first, then try again", c.path.Lexical)
 	}
@@ -186,7 +187,7 @@ func (c *change) settle() error {
 	return nil
 }
 
-// apply puts the new content in place and tells the guard and the cache. notes are for the model.
+// apply puts the new content in place and tells the tracker and the cache. notes are for the model.
 func (c *change) apply() (notes string, err error) {
 	done, err := c.target.Replace(c.after, c.info)
 	if errors.Is(err, files.ErrChanged) {
@@ -195,7 +196,7 @@ func (c *change) apply() (notes string, err error) {
 	if err != nil {
 		return "", pathError("write", c.path, err)
 	}
-	c.env.Guard.Wrote(c.path.Real, done.Info, c.after)
+	c.env.Reads.Wrote(c.path.Real, done.Info, c.after)
 	c.env.Cache.InvalidateFile(c.path.Real)
 	if done.Links > 0 {
 		notes += fmt.Sprintf(" It had %d more hard links, which keep the old content.", done.Links)
@@ -217,12 +218,12 @@ func (c *change) write(context.Context) (*agent.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	lines := strings.Count(string(c.after), "\n")
-	text := fmt.Sprintf("Created %s (%d lines).%s", c.path.Lexical, lines, notes)
+	lines := countLines(c.after)
+	text := fmt.Sprintf("Created %s (%s).%s", c.path.Lexical, lines, notes)
 	kind := "create"
 	if !c.diff.Created {
 		kind = "update"
-		text = fmt.Sprintf("Wrote %s (%d lines: %d added, %d removed).%s", c.path.Lexical, lines, c.diff.Added, c.diff.Removed, notes)
+		text = fmt.Sprintf("Wrote %s (%s: %d added, %d removed).%s", c.path.Lexical, lines, c.diff.Added, c.diff.Removed, notes)
 	}
 	r := agent.TextResult(text)
 	r.Title, r.View = c.env.Rel(c.path.Lexical), c.diff
@@ -231,6 +232,21 @@ func (c *change) write(context.Context) (*agent.Result, error) {
 		"structuredPatch": c.patch(), "originalFile": c.original(),
 	}
 	return r, nil
+}
+
+// countLines counts the lines of a content in words; a last one without an end counts too.
+func countLines(data []byte) string {
+	n := bytes.Count(data, []byte("\n"))
+	if len(data) > 0 && data[len(data)-1] != '\n' {
+		n++
+	}
+	switch {
+	case len(data) == 0:
+		return "empty"
+	case n == 1:
+		return "1 line"
+	}
+	return fmt.Sprintf("%d lines", n)
 }
 
 // patch is never nil, as readers of the structured output expect a list.

@@ -14,10 +14,10 @@ import (
 	"github.com/lathe-dev/lathe/internal/sandbox"
 )
 
-// World is the machine as the analysis of one call sees it ([permission.World]). It starts no process, and
+// Machine is the machine as the analysis of one call sees it ([permission.World]). It starts no process, and
 // remembers what it has looked at, so that all of one decision rests on the same answers; make a new one for
 // each. It is not safe for concurrent use.
-type World struct {
+type Machine struct {
 	env      *Env
 	path     []string // folders of the clean PATH; nil: not looked for yet
 	home     string
@@ -33,17 +33,17 @@ type gitPrograms struct {
 	err  error
 }
 
-var _ permission.World = (*World)(nil)
+var _ permission.World = (*Machine)(nil)
 
-// World looks at the machine from now on.
-func (e *Env) World() *World {
-	w := &World{env: e, nodes: map[string]permission.Node{}}
+// Machine looks at the machine from now on.
+func (e *Env) Machine() *Machine {
+	m := &Machine{env: e, nodes: map[string]permission.Node{}}
 	for _, r := range e.rootList() {
 		if !r.ReadOnly {
-			w.roots = append(w.roots, r.Path)
+			m.roots = append(m.roots, r.Path)
 		}
 	}
-	return w
+	return m
 }
 
 // rootList: an Env that only says which shell there is has no roots.
@@ -65,11 +65,11 @@ func (e *Env) variable(name string) string {
 }
 
 // Home is the home folder, as the shell takes ~ for.
-func (w *World) Home() string {
-	if w.home == "" {
-		w.home = filepath.Clean(cmp.Or(w.env.variable("HOME"), homeDir()))
+func (m *Machine) Home() string {
+	if m.home == "" {
+		m.home = filepath.Clean(cmp.Or(m.env.variable("HOME"), homeDir()))
 	}
-	return w.home
+	return m.home
 }
 
 func homeDir() string {
@@ -81,15 +81,15 @@ func homeDir() string {
 }
 
 // Roots are the folders that the session may write in, its own first.
-func (w *World) Roots() []string { return slices.Clone(w.roots) }
+func (m *Machine) Roots() []string { return slices.Clone(m.roots) }
 
 // Stat follows links as far as there is something. What cannot be looked at is Unknown.
-func (w *World) Stat(path string) permission.Node {
-	if n, ok := w.nodes[path]; ok {
+func (m *Machine) Stat(path string) permission.Node {
+	if n, ok := m.nodes[path]; ok {
 		return n
 	}
 	n := lookAt(path)
-	w.nodes[path] = n
+	m.nodes[path] = n
 	return n
 }
 
@@ -126,37 +126,37 @@ func nodeOf(real string, info os.FileInfo, err error) permission.Node {
 }
 
 // toolDirs are the folders of the clean PATH.
-func (w *World) toolDirs() []string {
-	if w.path == nil {
+func (m *Machine) toolDirs() []string {
+	if m.path == nil {
 		var work []string
-		for _, r := range w.env.rootList() {
+		for _, r := range m.env.rootList() {
 			work = append(work, r.Path)
 		}
-		w.path = append([]string{}, sandbox.ToolDirs(w.env.variable("PATH"), work)...)
+		m.path = append([]string{}, sandbox.ToolDirs(m.env.variable("PATH"), work)...)
 	}
-	return w.path
+	return m.path
 }
 
 // Program finds a program: a bare name along the clean PATH, one with a slash from dir. The links of the
 // folders are always resolved; that of the program itself is unless it leads to another name, because a
 // program that is many (busybox, rustup) looks at the name by which it is run.
-func (w *World) Program(name, dir string) string {
+func (m *Machine) Program(name, dir string) string {
 	key := name
 	if strings.ContainsAny(name, `/\`) {
 		key += "\x00" + dir
 	}
-	if p, ok := w.programs[key]; ok {
+	if p, ok := m.programs[key]; ok {
 		return p
 	}
-	if w.programs == nil {
-		w.programs = map[string]string{}
+	if m.programs == nil {
+		m.programs = map[string]string{}
 	}
-	p := w.find(name, dir)
-	w.programs[key] = p
+	p := m.find(name, dir)
+	m.programs[key] = p
 	return p
 }
 
-func (w *World) find(name, dir string) string {
+func (m *Machine) find(name, dir string) string {
 	if name == "" || strings.ContainsRune(name, 0) {
 		return ""
 	}
@@ -164,10 +164,10 @@ func (w *World) find(name, dir string) string {
 		if !filepath.IsAbs(name) {
 			name = filepath.Join(dir, name)
 		}
-		return w.executable(filepath.Clean(name))
+		return m.executable(filepath.Clean(name))
 	}
-	for _, d := range w.toolDirs() {
-		if p := w.executable(filepath.Join(d, name)); p != "" {
+	for _, d := range m.toolDirs() {
+		if p := m.executable(filepath.Join(d, name)); p != "" {
 			return p
 		}
 	}
@@ -175,7 +175,7 @@ func (w *World) find(name, dir string) string {
 }
 
 // executable resolves the path of a program that can be run.
-func (w *World) executable(path string) string {
+func (m *Machine) executable(path string) string {
 	found, err := exec.LookPath(path)
 	if err != nil || !filepath.IsAbs(found) {
 		return ""
@@ -191,7 +191,7 @@ func (w *World) executable(path string) string {
 	if err != nil {
 		return ""
 	}
-	if slices.Contains(w.toolDirs(), dir) {
+	if slices.Contains(m.toolDirs(), dir) {
 		return filepath.Join(dir, filepath.Base(found))
 	}
 	return real
@@ -199,17 +199,17 @@ func (w *World) executable(path string) string {
 
 // GitKeys reads the configuration of the repository that git would use in dir, and for secrets the user's and the
 // machine's too.
-func (w *World) GitKeys(dir string, kind permission.KeyKind) ([]string, error) {
+func (m *Machine) GitKeys(dir string, kind permission.KeyKind) ([]string, error) {
 	if kind == permission.SecretKeys {
-		return git.Secrets(dir, w.Home())
+		return git.Secrets(dir, m.Home())
 	}
-	if g, ok := w.git[dir]; ok {
+	if g, ok := m.git[dir]; ok {
 		return g.keys, g.err
 	}
-	if w.git == nil {
-		w.git = map[string]gitPrograms{}
+	if m.git == nil {
+		m.git = map[string]gitPrograms{}
 	}
 	keys, err := git.Programs(dir)
-	w.git[dir] = gitPrograms{keys, err}
+	m.git[dir] = gitPrograms{keys, err}
 	return keys, err
 }

@@ -7,15 +7,17 @@ import (
 	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
+
+	"github.com/lathe-dev/lathe/internal/files"
 )
 
-// guardSize is how many files the guard remembers.
-const guardSize = 500
+// trackedFiles is how many files the tracker remembers.
+const trackedFiles = 500
 
-// Guard remembers which files the model has seen and in what state, so that nothing is overwritten
+// ReadTracker remembers which files the model has seen and in what state, so that nothing is overwritten
 // blindly: a file must have been read before it is written, and must still be what was read. Safe for
 // concurrent use.
-type Guard struct {
+type ReadTracker struct {
 	files *lru.Cache[string, Seen]
 }
 
@@ -63,25 +65,34 @@ func (s Seen) shownBy(first, last int, there func(string) bool) (string, bool) {
 	return "", false
 }
 
-// State identifies the content of a file: modification time and size decide fast, the hash when they
-// differ.
+// State identifies the content of a file: size, times and inode decide fast, the hash when they differ. A size
+// and a modification time alone do not tell: tar, mv, cp -p and touch -r keep them.
 type State struct {
-	Mtime time.Time
-	Size  int64
-	Hash  [sha256.Size]byte // of the whole content; zero when only a part was read
+	Mtime   time.Time
+	Size    int64
+	Inode   uint64            // 0: not known
+	Changed int64             // when the inode was last changed, in nanoseconds; 0: not known
+	Hash    [sha256.Size]byte // of the whole content; zero when only a part was read
 }
 
-// NewGuard makes an empty guard.
-func NewGuard() *Guard {
-	c, _ := lru.New[string, Seen](guardSize) // fails only for a size below 1
-	return &Guard{c}
+// StateOf is the state of a file of which the whole content has this hash; the zero hash for a part.
+func StateOf(info fs.FileInfo, hash [sha256.Size]byte) State {
+	s := State{Mtime: info.ModTime(), Size: info.Size(), Hash: hash}
+	s.Inode, s.Changed = files.Change(info)
+	return s
+}
+
+// NewReadTracker makes an empty tracker.
+func NewReadTracker() *ReadTracker {
+	c, _ := lru.New[string, Seen](trackedFiles) // fails only for a size below 1
+	return &ReadTracker{c}
 }
 
 // Clone makes an independent copy.
-func (g *Guard) Clone() *Guard {
-	c := NewGuard()
-	for _, k := range g.files.Keys() { // oldest first
-		if v, ok := g.files.Peek(k); ok {
+func (t *ReadTracker) Clone() *ReadTracker {
+	c := NewReadTracker()
+	for _, k := range t.files.Keys() { // oldest first
+		if v, ok := t.files.Peek(k); ok {
 			c.files.Add(k, v)
 		}
 	}
@@ -89,15 +100,15 @@ func (g *Guard) Clone() *Guard {
 }
 
 // Clear forgets everything.
-func (g *Guard) Clear() { g.files.Purge() }
+func (t *ReadTracker) Clear() { t.files.Purge() }
 
 // Get tells what the model knows of the file at a real path.
-func (g *Guard) Get(path string) (Seen, bool) { return g.files.Get(path) }
+func (t *ReadTracker) Get(path string) (Seen, bool) { return t.files.Get(path) }
 
 // Note remembers what the model has seen of the file at a real path. What was shown before of the same
 // state is kept.
-func (g *Guard) Note(path string, s Seen) {
-	if old, ok := g.files.Peek(path); ok && !s.Written && old.Mtime.Equal(s.Mtime) && old.Size == s.Size {
+func (t *ReadTracker) Note(path string, s Seen) {
+	if old, ok := t.files.Peek(path); ok && !s.Written && old.sameAs(s.State) {
 		s.Written = old.Written
 		s.Lines = max(s.Lines, old.Lines)
 		if !s.Hashed() {
@@ -105,26 +116,39 @@ func (g *Guard) Note(path string, s Seen) {
 		}
 		s.Shown = append(slices.Clone(s.Shown), old.Shown[:min(len(old.Shown), maxSpans)]...)
 	}
-	g.files.Add(path, s)
+	t.files.Add(path, s)
 }
 
 // Wrote remembers that the model itself gave the file this content.
-func (g *Guard) Wrote(path string, info fs.FileInfo, data []byte) {
-	g.Note(path, Seen{State: State{info.ModTime(), info.Size(), HashOf(data)}, Written: true})
+func (t *ReadTracker) Wrote(path string, info fs.FileInfo, data []byte) {
+	t.Note(path, Seen{State: StateOf(info, HashOf(data)), Written: true})
 }
 
 // maxSpans is how many earlier looks at one file are remembered.
 const maxSpans = 16
 
 // Forget drops a file.
-func (g *Guard) Forget(path string) { g.files.Remove(path) }
+func (t *ReadTracker) Forget(path string) { t.files.Remove(path) }
 
 // HashOf is the hash of a whole content.
 func HashOf(data []byte) [sha256.Size]byte { return sha256.Sum256(data) }
 
-// Same reports whether a file with this info is what was seen, as far as time and size tell.
+// Same reports whether a file with this info is what was seen, as far as can be told without reading it.
 func (s State) Same(info fs.FileInfo) bool {
-	return info != nil && info.Size() == s.Size && info.ModTime().Equal(s.Mtime)
+	return info != nil && s.stamp() == StateOf(info, s.Hash).stamp()
+}
+
+// sameAs reports whether two states are of one content.
+func (s State) sameAs(o State) bool {
+	if s.Hashed() && o.Hashed() {
+		return s.Hash == o.Hash
+	}
+	return s.stamp() == o.stamp()
+}
+
+// stamp is the state without what takes reading.
+func (s State) stamp() [4]int64 {
+	return [4]int64{s.Mtime.UnixNano(), s.Size, int64(s.Inode), s.Changed} //nolint:gosec // compared only
 }
 
 // Hashed reports whether the whole content was hashed.

@@ -19,7 +19,7 @@ const (
 )
 
 // Tree reads the names below dir, and asks for each whether it may be read by itself, as Grep does.
-func (w *World) Tree(dir string, o permission.TreeOptions) permission.Tree {
+func (m *Machine) Tree(dir string, o permission.TreeOptions) permission.Tree {
 	key := dir + "\x00" + strings.Join(o.Skip, "\x00")
 	if o.Hidden {
 		key += "\x00hidden"
@@ -27,23 +27,23 @@ func (w *World) Tree(dir string, o permission.TreeOptions) permission.Tree {
 	if o.Follow {
 		key += "\x00follow"
 	}
-	if t, ok := w.trees[key]; ok {
+	if t, ok := m.trees[key]; ok {
 		return t
 	}
-	t := w.lookThrough(dir, o)
-	if w.trees == nil {
-		w.trees = map[string]permission.Tree{}
+	t := m.lookThrough(dir, o)
+	if m.trees == nil {
+		m.trees = map[string]permission.Tree{}
 	}
-	w.trees[key] = t
+	m.trees[key] = t
 	return t
 }
 
-func (w *World) lookThrough(dir string, o permission.TreeOptions) permission.Tree {
-	if w.env.MayRead == nil {
+func (m *Machine) lookThrough(dir string, o permission.TreeOptions) permission.Tree {
+	if m.env.MayRead == nil {
 		return permission.Tree{Listed: true}
 	}
-	t := treeWalk{env: w.env, start: dir, opt: o, left: treeNames}
-	if w.env.MayRead(dir) != permission.Allow {
+	t := treeWalk{env: m.env, start: dir, opt: o, left: treeNames}
+	if m.env.MayRead(dir) != permission.Allow {
 		return permission.Tree{} // reading it asks or is refused in any case
 	}
 	t.walk(dir)
@@ -128,7 +128,7 @@ func (t *treeWalk) link(at string) {
 }
 
 // Names lists what lies below a folder, without following links.
-func (w *World) Names(dir string, max int) ([]string, bool) {
+func (m *Machine) Names(dir string, max int) ([]string, bool) {
 	var names []string
 	stop := errors.New("enough")
 	err := filepath.WalkDir(dir, func(at string, _ fs.DirEntry, err error) error {

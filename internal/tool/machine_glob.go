@@ -20,7 +20,7 @@ const globLook = 50_000
 
 // Glob expands a pattern as bash does without options: *, ?, [...] within a part of the path, hidden files
 // only for a pattern that begins with a dot. What does not match anything gives no path.
-func (w *World) Glob(pat, dir string, max int) (paths []string, more bool) {
+func (m *Machine) Glob(pat, dir string, max int) (paths []string, more bool) {
 	g := expansion{max: max, left: globLook, folders: strings.HasSuffix(pat, "/")}
 	start := dir
 	if filepath.IsAbs(pat) {

@@ -40,7 +40,7 @@ func TestTheWorldSaysWhatLiesAtAPath(t *testing.T) {
 	if err := unix.Mkfifo(pipe, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	w := b.env.World()
+	w := b.env.Machine()
 	for path, want := range map[string]permission.Node{
 		file:                           {Real: file, Kind: permission.File, Links: 1},
 		b.dir:                          {Real: b.dir, Kind: permission.Folder},
@@ -63,7 +63,7 @@ func TestTheWorldSaysWhatLiesAtAPath(t *testing.T) {
 	if err := os.Remove(file); err != nil {
 		t.Fatal(err)
 	}
-	if w.Stat(file).Kind != permission.File || b.env.World().Stat(file).Kind != permission.Missing {
+	if w.Stat(file).Kind != permission.File || b.env.Machine().Stat(file).Kind != permission.Missing {
 		t.Error("one world changes its answers, or the next one keeps them")
 	}
 }
@@ -78,7 +78,7 @@ func TestTheWorldHasTheRootsTheSessionMayWriteIn(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.env.Environ = func() []string { return []string{"HOME=/first", "HOME=/home/u/"} }
-	w := b.env.World()
+	w := b.env.Machine()
 	if d := cmp.Diff([]string{b.dir, added}, w.Roots()); d != "" {
 		t.Error(d)
 	}
@@ -131,7 +131,7 @@ func TestProgramsAreTakenFromTheCleanPath(t *testing.T) {
 	if err != nil {
 		t.Skip("there is no /usr/bin/ls here")
 	}
-	w := b.env.World()
+	w := b.env.Machine()
 	for _, tt := range []struct{ name, dir, want string }{
 		{"tool", b.dir, tool},
 		{"one", b.dir, base + "/tools/one"}, // by its own name: it does what its name says
@@ -190,13 +190,13 @@ func TestPatternsExpandAsInBash(t *testing.T) {
 				want = append(want, filepath.Clean(p))
 			}
 		}
-		got, more := b.env.World().Glob(pat, b.dir, 10_000)
+		got, more := b.env.Machine().Glob(pat, b.dir, 10_000)
 		slices.Sort(want)
 		if d := cmp.Diff(slices.Compact(want), got); d != "" || more {
 			t.Errorf("%s, more %v:\n%s", pat, more, d)
 		}
 	}
-	if got, more := b.env.World().Glob("*", b.dir, 3); len(got) != 3 || !more {
+	if got, more := b.env.Machine().Glob("*", b.dir, 3); len(got) != 3 || !more {
 		t.Errorf("%d of at most 3, more %v", len(got), more)
 	}
 }
@@ -211,11 +211,11 @@ func TestAWorldTellsWhatGitWouldRun(t *testing.T) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	b.put("sub/x", "")
-	if keys, err := b.env.World().GitKeys(b.dir+"/sub", permission.ProgramKeys); keys != nil || err != nil {
+	if keys, err := b.env.Machine().GitKeys(b.dir+"/sub", permission.ProgramKeys); keys != nil || err != nil {
 		t.Errorf("%q, %v", keys, err)
 	}
 	b.put(".git/config", b.content(".git/config")+"[core]\nfsmonitor = ./evil\n")
-	if keys, err := b.env.World().GitKeys(b.dir+"/sub", permission.ProgramKeys); !slices.Equal(keys, []string{"core.fsmonitor"}) || err != nil {
+	if keys, err := b.env.Machine().GitKeys(b.dir+"/sub", permission.ProgramKeys); !slices.Equal(keys, []string{"core.fsmonitor"}) || err != nil {
 		t.Errorf("%q, %v", keys, err)
 	}
 }
@@ -225,7 +225,7 @@ func BenchmarkWorld(b *testing.B) {
 	file := bench.put("a/b/c.go", "")
 	b.ReportAllocs()
 	for b.Loop() {
-		w := bench.env.World()
+		w := bench.env.Machine()
 		w.Stat(file)
 		w.Program("git", bench.dir)
 		w.Program("ls", bench.dir)

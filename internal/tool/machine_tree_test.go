@@ -160,11 +160,11 @@ func TestALargeTreeIsLookedThroughUpToALimit(t *testing.T) {
 	for i := range treeWithheld + 2 {
 		b.put(fmt.Sprintf("keys/%d.pem", i), "")
 	}
-	tree := b.env.World().Tree(b.dir, permission.TreeOptions{})
+	tree := b.env.Machine().Tree(b.dir, permission.TreeOptions{})
 	if tree.Listed || tree.Why == "" {
 		t.Errorf("%+v", tree)
 	}
-	if tree := b.env.World().Tree(b.dir, permission.TreeOptions{Skip: []string{"k*"}}); !tree.Listed || len(tree.Withheld) > 0 {
+	if tree := b.env.Machine().Tree(b.dir, permission.TreeOptions{Skip: []string{"k*"}}); !tree.Listed || len(tree.Withheld) > 0 {
 		t.Errorf("%+v", tree)
 	}
 }
@@ -191,7 +191,7 @@ func BenchmarkTree(b *testing.B) {
 	}
 	b.ReportMetric(100_000, "files")
 	for b.Loop() {
-		if t := env.World().Tree(env.Roots.First(), permission.TreeOptions{Hidden: true}); !t.Listed {
+		if t := env.Machine().Tree(env.Roots.First(), permission.TreeOptions{Hidden: true}); !t.Listed {
 			b.Fatal(t)
 		}
 	}
