@@ -7,7 +7,6 @@
 package app
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -44,6 +43,8 @@ type Options struct {
 	MaxTurns     int    // steps; 0: the configured number
 	MaxBudgetUSD float64
 	Fallback     []string
+
+	NoPersistence bool // sessions are gone when the instance is closed, and nothing of them reaches the disk
 }
 
 // Instance is lathe at work in one folder.
@@ -58,6 +59,7 @@ type Instance struct {
 
 	mu       sync.Mutex
 	sessions map[*Session]bool
+	memory   string // the data folder of sessions that are not kept, once there is one
 }
 
 func (i *Instance) settings() *config.Settings { return &i.conf.Load().Settings }
@@ -91,7 +93,7 @@ func Open(o Options) (*Instance, error) {
 func (i *Instance) Close() error {
 	i.models.Close()
 	i.runner.Close()
-	return nil
+	return i.forget()
 }
 
 // Store is where sessions are kept.
@@ -152,17 +154,6 @@ func (i *Instance) FindSession(prefix string) (string, error) {
 		info, err = i.store.Find(i.opts.Dir, prefix)
 	}
 	return info.ID, err
-}
-
-// openLog opens the record of a conversation: a new one, an old one, or a copy of an old one.
-func (i *Instance) openLog(ctx context.Context, o SessionOptions) (*session.Session, error) {
-	switch {
-	case o.Resume == "":
-		return i.store.Create(ctx, o.meta(i))
-	case o.Fork:
-		return i.store.ForkAs(ctx, o.Resume, "", o.ID)
-	}
-	return i.store.Open(ctx, o.Resume)
 }
 
 // meta describes a new session: of the main agent, or of the last one of its chain.

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/lathe-dev/lathe/internal/agent"
+	"github.com/lathe-dev/lathe/internal/config"
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/prompt"
@@ -51,8 +52,12 @@ func (i *Instance) NewSession(ctx context.Context, o SessionOptions) (s *Session
 		if o.Resume == "" {
 			s.beginContext(ctx, model)
 		}
-		if s.log, err = i.openLog(ctx, o); err != nil {
+		var note string
+		if s.log, note, err = i.openLog(ctx, o); err != nil {
 			return s, err
+		}
+		if note != "" {
+			s.notes = append(s.notes, note)
 		}
 		s.closers = append(s.closers, s.log.Close)
 		s.notes = append(s.notes, s.log.Notes()...)
@@ -240,6 +245,7 @@ func (s *Session) beginContext(ctx context.Context, model llm.Model) {
 		Dir: i.opts.Dir, Root: i.paths.Root, Roots: i.opts.AddDirs, Home: i.paths.Home, ClaudeHome: i.paths.ClaudeHome,
 		ConfigHome: i.paths.ConfigHome, Environ: i.environ(), Model: model.Info().ID, Runner: i.runner,
 		Git: i.settings().IncludeGitInstructions, Excludes: i.settings().ClaudeMdExcludes,
+		NoUser: !i.conf.Load().Reads(config.User), NoProject: !i.conf.Load().Reads(config.Project), NoLocal: !i.conf.Load().Reads(config.Local),
 	})
 }
 

@@ -41,6 +41,8 @@ func init() {
 //	end CODE                        wait for it; prints the events, short
 //	requests                        print what each request adds to the one before it, short; what it does
 //	                                not add must be byte for byte the same
+//	sent N TEXT                     the body of the Nth request has the text; with ! it has not
+//	damage                          spoil a line in the middle of the only session's log
 //	dead FILE                       the process whose id is in FILE must be gone
 func TestConversations(t *testing.T) {
 	bin := buildLathe(t)
@@ -49,7 +51,7 @@ func TestConversations(t *testing.T) {
 		Setup: func(e *testscript.Env) error { return setUpConversation(e, bin) },
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"model": cmdModel, "turn": cmdTurn, "lathe": cmdLathe, "start": cmdStart, "await": cmdAwait,
-			"signal": cmdSignal, "end": cmdEnd, "requests": cmdRequests, "dead": cmdDead, "fifo": cmdFifo,
+			"signal": cmdSignal, "end": cmdEnd, "requests": cmdRequests, "dead": cmdDead, "fifo": cmdFifo, "sent": cmdSent, "damage": cmdDamage,
 		},
 	})
 }
@@ -230,6 +232,29 @@ func cmdRequests(ts *testscript.TestScript, _ bool, _ []string) {
 	text, err := briefRequests(c.srv.Requests(), c.work)
 	fmt.Fprint(ts.Stdout(), text)
 	ts.Check(err)
+}
+
+func cmdSent(ts *testscript.TestScript, not bool, args []string) {
+	n, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	all := of(ts).srv.Requests()
+	if n > len(all) {
+		ts.Fatalf("there were %d requests", len(all))
+	}
+	if bytes.Contains(all[n-1].Body, []byte(args[1])) == not {
+		ts.Fatalf("request %d: has %q: %v", n, args[1], !not)
+	}
+}
+
+func cmdDamage(ts *testscript.TestScript, _ bool, _ []string) {
+	logs, err := filepath.Glob(filepath.Join(ts.Getenv("HOME"), ".local/share/lathe/projects/*/*/log.jsonl"))
+	ts.Check(err)
+	if len(logs) != 1 {
+		ts.Fatalf("there are %d logs", len(logs))
+	}
+	lines := strings.SplitAfter(ts.ReadFile(logs[0]), "\n")
+	lines[len(lines)/2] = strings.Replace(lines[len(lines)/2], `"`, "'", 1)
+	ts.Check(os.WriteFile(logs[0], []byte(strings.Join(lines, "")), 0o600))
 }
 
 // cmdDead: a child that was killed may stay a zombie of whoever took it over, so "gone" means not running.

@@ -127,7 +127,7 @@ func addPromptFlags(f *pflag.FlagSet, o *Options) {
 	f.Lookup("resume").NoOptDefVal = pickValue
 	f.BoolVar(&o.Fork, "fork-session", false, "with --resume or --continue: work on a copy")
 	f.StringVar(&o.SessionID, "session-id", "", "the new session's `uuid`")
-	f.BoolVar(&o.NoPersistence, "no-session-persistence", false, "remove the session when done")
+	f.BoolVar(&o.NoPersistence, "no-session-persistence", false, "keep nothing of the session on disk")
 	f.BoolVarP(&o.Version, "version", "v", false, "print the version")
 }
 

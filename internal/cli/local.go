@@ -25,7 +25,6 @@ type local struct {
 	*app.Session
 	inst   *app.Instance
 	events *event.Subscription
-	id     string // the session to remove at the end, or empty
 	stop   func() // ends what runs in the background
 	log    *journal
 }
@@ -63,12 +62,22 @@ func openSession(ctx context.Context, inst *app.Instance, o *Options) (*local, e
 	if err != nil {
 		return nil, err
 	}
-	l := &local{Session: s, inst: inst, events: s.Subscribe(context.WithoutCancel(ctx))}
-	if o.NoPersistence && so.Resume == "" {
-		l.id = s.ID()
+	if err := checkDamage(s, so); err != nil {
+		return nil, errors.Join(err, s.Close())
 	}
+	l := &local{Session: s, inst: inst, events: s.Subscribe(context.WithoutCancel(ctx))}
 	l.background(ctx, o)
 	return l, nil
+}
+
+// checkDamage refuses to go on with a damaged session where nobody would see the warning: the model would get a
+// conversation with holes.
+func checkDamage(s *app.Session, so app.SessionOptions) error {
+	if so.Resume == "" || so.Fork || len(s.Log().Damage()) == 0 {
+		return nil
+	}
+	return usage(fmt.Sprintf("look at it with lathe session verify %s, and go on with a copy of the rest: --resume %s --fork-session", so.Resume, so.Resume),
+		"session %s is damaged: %s", so.Resume, s.Log().Damage()[0])
 }
 
 // background follows the settings where many turns may come, and else only asks for the organisation's
@@ -82,7 +91,9 @@ func (l *local) background(ctx context.Context, o *Options) {
 			_ = l.inst.Watch(ctx)
 			return
 		}
-		_ = l.inst.Refresh(ctx)
+		if !o.NoPersistence { // the answer would be kept
+			_ = l.inst.Refresh(ctx)
+		}
 	}()
 	l.stop = func() { cancel(); <-done }
 }
@@ -197,6 +208,9 @@ func (p *program) instance(o *Options) (*app.Instance, error) {
 		return nil, err
 	}
 	p.log.setLevel(cfg.Settings.Log.Level)
+	if o.NoPersistence {
+		p.log.setLevel("off")
+	}
 	system, err := textOrFile("--system-prompt-file", o.System, o.SystemFile)
 	if err != nil {
 		return nil, err
@@ -217,7 +231,7 @@ func (p *program) instance(o *Options) (*app.Instance, error) {
 	opts := app.Options{
 		Config: cfg, Dir: dir, Version: v, AddDirs: o.AddDirs, Allowed: allowed, Disallowed: disallowed,
 		Mode: permission.Mode(o.Mode), System: system, AppendSystem: more, MaxTurns: o.MaxTurns, MaxBudgetUSD: o.MaxBudget,
-		Fallback: splitRules([]string{o.Fallback}), Tools: tools,
+		Fallback: splitRules([]string{o.Fallback}), Tools: tools, NoPersistence: o.NoPersistence,
 	}
 	if o.Bypass {
 		opts.Mode = permission.Bypass
@@ -334,9 +348,5 @@ func (l *local) Output() json.RawMessage { return l.Session.Output() }
 // Close ends the conversation and everything that belongs to it.
 func (l *local) Close() error {
 	l.stop()
-	err := errors.Join(l.Session.Close(), l.inst.Close())
-	if l.id != "" {
-		err = errors.Join(err, l.inst.Store().Remove(l.id))
-	}
-	return err
+	return errors.Join(l.Session.Close(), l.inst.Close())
 }

@@ -18,9 +18,9 @@ import (
 
 // textPrinter prints the answer and nothing else to stdout: as it arrives on a terminal, else at the end.
 // Tool lines and the spinner go to stderr, and only if that is a terminal; they wait while a text is being
-// written, as both may be the same screen.
+// written, as both may be the same screen. Warnings go to stderr wherever that leads.
 type textPrinter struct {
-	out      io.Writer
+	out, err io.Writer
 	live     bool // stdout is a terminal
 	progress *progress
 
@@ -33,7 +33,7 @@ type textPrinter struct {
 }
 
 func newTextPrinter(io *streams, now func() time.Time) *textPrinter {
-	p := &textPrinter{out: io.out, live: io.outTTY, part: -1, column0: true}
+	p := &textPrinter{out: io.out, err: io.err, live: io.outTTY, part: -1, column0: true}
 	if io.eTTY {
 		p.progress = newProgress(io.err, now)
 	}
@@ -66,8 +66,12 @@ func (p *textPrinter) event(e event.Event) error {
 		p.progress.line("retry %d of %d in %s: %s", b.Attempt, b.Max, b.Delay.Round(100*time.Millisecond), b.Err)
 		return p.endPart()
 	case event.Notice:
-		if b.Level != "info" {
+		switch {
+		case b.Level == "info":
+		case p.progress != nil:
 			p.progress.line("%s: %s", b.Level, b.Text)
+		default:
+			fmt.Fprintf(p.err, "%s: %s: %s\n", messagesName, b.Level, escape(b.Text))
 		}
 	case event.TurnEnd:
 		p.progress.stop()

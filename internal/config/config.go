@@ -142,6 +142,11 @@ func (c *Config) Paths() Paths { return c.paths }
 // Files lists the settings files that were looked for, lowest layer first.
 func (c *Config) Files() []File { return slices.Clone(c.files) }
 
+// Reads reports whether files of a layer count (Options.Sources leaves some out).
+func (c *Config) Reads(l Layer) bool {
+	return c.opts.Sources == nil || slices.Contains(c.opts.Sources, l)
+}
+
 // Origin is where the value at a dotted path was written; for an object or a list, where its highest part
 // was. The zero Origin (layer default) means that nobody wrote it.
 func (c *Config) Origin(path string) Origin {

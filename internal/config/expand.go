@@ -65,6 +65,7 @@ func (x *expander) text(n *node, p keyPath) bool {
 			return x.fail(n, p, err)
 		}
 		n.secret = n.secret || secret
+		n.fromEnv = n.fromEnv || kind == "{env:"
 		n.loose = true
 		out.WriteString(val)
 		rest = after
@@ -98,8 +99,8 @@ func (x *expander) lookup(kind, name string) (val string, secret bool, e *Error)
 }
 
 func (x *expander) variable(name string) (string, bool, *Error) {
-	secret := secretName(name)
-	if secret && x.src.layer.inProject() {
+	project := x.src.layer.inProject()
+	if secretName(name) && project {
 		return "", true, &Error{
 			Text: fmt.Sprintf("a project's file may not use {env:%s}, which looks like a secret", printable(name)),
 			Hint: "write this key in your own settings",
@@ -107,12 +108,12 @@ func (x *expander) variable(name string) (string, bool, *Error) {
 	}
 	val, ok := x.env(name)
 	if !ok {
-		return "", secret, &Error{
+		return "", true, &Error{
 			Text: fmt.Sprintf("{env:%s}: the variable is not set", printable(name)),
 			Hint: "set it, or take it out of the file",
 		}
 	}
-	return val, secret, nil
+	return val, secretName(name) || project, nil // what a stranger's file picked is not printed in a log
 }
 
 func (x *expander) file(name string) (string, *Error) {

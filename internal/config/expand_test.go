@@ -65,7 +65,41 @@ func TestAProjectReadsNoSecretsAndNothingOutside(t *testing.T) {
 		diff(t, text, m.fail(), projFile+":1:14: "+want)
 	}
 	m.write(projFile, `{"language": "{file:../inside.txt} {env:BUILD}"}`)
+	m.trust()
 	diff(t, "inside", m.load().Settings.Language, "fine 7")
+}
+
+func TestAProjectGetsNothingOfTheEnvironmentUntilItIsTrusted(t *testing.T) {
+	m := newMachine(t)
+	m.env("INNOCENT=hunter2", "GH_PAT=ghp", "DATABASE_URL=postgres://u:p@h/d", "MYSQL_PWD=pw")
+	m.write(projFile, `{
+	  "language": "{env:INNOCENT}", "theme": "dark", "modelAliases": {"a": "x-{env:INNOCENT}", "b": "plain"},
+	  "permissions": {"deny": ["Read(.env)", "Read({env:INNOCENT})"], "ask": ["Edit({env:INNOCENT})"]}
+	}`)
+	c := m.load()
+	s := c.Settings
+	diff(t, "before", []any{s.Language, s.Theme, s.ModelAliases, s.Permissions.Deny, len(s.Permissions.Ask)},
+		[]any{"", "dark", map[string]string{"b": "plain"}, []string{"Read(.env)"}, 0})
+	diff(t, "held back", m.warnings(c), []string{projFile + ": language, modelAliases, permissions.deny, permissions.ask: held back until you trust this folder (lathe config trust)"})
+	for _, v := range c.Explain() {
+		if strings.Contains(string(v.JSON), "hunter2") {
+			t.Errorf("%s shows the value", v.Path)
+		}
+	}
+	m.trust()
+	s = m.load().Settings
+	diff(t, "trusted", []any{s.Language, s.ModelAliases["a"], len(s.Permissions.Deny), len(s.Permissions.Ask)}, []any{"hunter2", "x-hunter2", 2, 1})
+
+	m.write(projFile, `{"effort": "{env:INNOCENT}"}`)
+	if got := m.fail(); strings.Contains(got, "hunter2") {
+		t.Errorf("the error prints the value: %s", got)
+	}
+	for _, name := range []string{"GH_PAT", "DATABASE_URL", "MYSQL_PWD"} {
+		m.write(projFile, `{"language": "{env:`+name+`}"}`)
+		if got := m.fail(); !strings.Contains(got, "looks like a secret") {
+			t.Errorf("%s, trusted: %s", name, got)
+		}
+	}
 }
 
 func TestAnEndlessFileIsNotExpanded(t *testing.T) {

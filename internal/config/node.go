@@ -20,6 +20,7 @@ type node struct {
 	off      int
 	loose    bool    // came as text (a variable, an expansion): may be read as a number, a boolean, a list
 	secret   bool    // was expanded from something secret: masked when shown
+	fromEnv  bool    // has the value of an environment variable in it
 	shadowed []*node // what lower layers said for the same key, highest first
 }
 

@@ -93,42 +93,7 @@ func judgeMode(mode string) verdict {
 	return held
 }
 
-// protectedVariable tells the variables that a project's env never sets, because they steer lathe itself,
-// or what any program loads and where it connects to.
-func protectedVariable(name string) bool {
-	upper := strings.ToUpper(name)
-	if secretName(upper) || slices.Contains(protectedNames, upper) {
-		return true
-	}
-	for _, prefix := range protectedPrefixes {
-		if strings.HasPrefix(upper, prefix) {
-			return true
-		}
-	}
-	for _, suffix := range protectedSuffixes {
-		if strings.HasSuffix(upper, suffix) {
-			return true
-		}
-	}
-	return false
-}
-
-var (
-	protectedPrefixes = []string{
-		"ANTHROPIC_", "OPENAI_", "LATHE_", "CLAUDE_", "AWS_", "GOOGLE_", "AZURE_", "XDG_",
-		"LD_", "DYLD_", "GIT_", "SSH_", "PYTHON", "PERL5", "RUBY", "NODE_", "BASH_FUNC_", "SSL_CERT_", "OTEL_",
-	}
-	protectedSuffixes = []string{"_BASE_URL", "_API_BASE", "_API_URL", "_ENDPOINT", "_PROXY", "_MODEL", "PAGER"}
-	protectedNames    = []string{
-		"PATH", "PATHEXT", "COMSPEC", "HOME", "USERPROFILE", "APPDATA", "LOCALAPPDATA", "SHELL", "USER", "LOGNAME",
-		"BASH_ENV", "ENV", "ZDOTDIR", "SHELLOPTS", "BASHOPTS", "PS4", "PROMPT_COMMAND", "IFS", "CDPATH", "GLOBIGNORE",
-		"EDITOR", "VISUAL", "BROWSER", "LESSOPEN", "LESSCLOSE", "RIPGREP_CONFIG_PATH", "GREP_OPTIONS",
-		"JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS", "GOFLAGS", "GOPROXY", "GOTOOLCHAIN", "RUSTC_WRAPPER",
-		"CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE", "NODE_OPTIONS", "TMPDIR", "TEMP", "TMP",
-	}
-)
-
-// secretName tells names of variables and headers whose values are secrets.
+// secretName reports names of variables and headers whose values are secrets.
 func secretName(name string) bool {
 	upper := strings.ToUpper(name)
 	for _, word := range []string{"KEY", "TOKEN", "SECRET", "PASS", "AUTH", "CRED", "COOKIE"} {
@@ -136,10 +101,15 @@ func secretName(name string) bool {
 			return !strings.HasSuffix(upper, "_TOKENS") && !strings.HasPrefix(upper, "KEYBOARD")
 		}
 	}
+	for _, end := range []string{"_PAT", "_PWD", "_DSN", "DATABASE_URL", "CONNECTION_STRING"} { // GH_PAT, MYSQL_PWD
+		if strings.HasSuffix(upper, end) {
+			return true
+		}
+	}
 	return false
 }
 
-// secretAt tells places whose values are masked when they are shown.
+// secretAt reports places whose values are masked when they are shown.
 func secretAt(p keyPath) bool {
 	switch {
 	case p.under("providers", "*", "apiKey"), p.under("providers", "*", "authToken"):
@@ -169,12 +139,29 @@ func instead(p keyPath) string {
 	return "Write it in your own settings if you want it"
 }
 
-// split parts a project's document into what counts at once and what waits for trust. Either may be nil.
+// split parts a project's document into what counts at once and what waits for trust. Texts with something of
+// the environment in them wait, whatever their key.
 func split(root *node) (now, later *node) {
 	now, later = root.clone(), root
-	sift(now, nil, func(p keyPath, n *node) bool { return judge(p, n) == free })
-	sift(later, nil, func(p keyPath, n *node) bool { return judge(p, n) != free })
+	sift(now, nil, func(p keyPath, n *node) bool { return judge(p, n) == free && n.keepTexts(false) })
+	sift(later, nil, func(p keyPath, n *node) bool { return judge(p, n) != free || n.keepTexts(true) })
 	return now, later
+}
+
+// keepTexts keeps the values below n that have something of the environment in them, or those that have not,
+// and reports whether any is left.
+func (n *node) keepTexts(fromEnv bool) bool {
+	switch n.kind {
+	case '{':
+		had := len(n.members) > 0
+		n.filter(func(m member) bool { return m.val.keepTexts(fromEnv) })
+		return len(n.members) > 0 || !had && !fromEnv
+	case '[':
+		had := len(n.elems) > 0
+		n.elems = slices.DeleteFunc(n.elems, func(e *node) bool { return !e.keepTexts(fromEnv) })
+		return len(n.elems) > 0 || !had && !fromEnv
+	}
+	return n.fromEnv == fromEnv
 }
 
 // sift keeps the parts of n that keep says yes to. It asks for the values that rules can name: everything

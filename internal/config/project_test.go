@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
@@ -42,6 +43,41 @@ func TestAProjectNeverSetsWhereRequestsGoOrWhatTheyCarry(t *testing.T) {
 	})
 	diff(t, "the text", strings.HasSuffix(m.warnings(c)[0],
 		"settings.json:2:20: apiKeyHelper: a project may not set this; it is left out. Write it in your own settings if you want it"), true)
+}
+
+func TestATrustedProjectsEnvSetsNoLoaderOfAnyLanguage(t *testing.T) {
+	never := []string{
+		"LD_PRELOAD", "LD_AUDIT", "GCONV_PATH", "GLIBC_TUNABLES", "LOCPATH", "HOSTALIASES", "DYLD_LIBRARY_PATH", "TERMINFO", "PERLLIB", "PERL5LIB",
+		"PERL5OPT", "PERL5DB", "PYTHONPATH", "PYTHONSTARTUP", "PIP_INDEX_URL", "RUBYOPT", "GEM_PATH", "BUNDLE_GEMFILE", "NODE_OPTIONS", "npm_config_script_shell",
+		"DOTNET_STARTUP_HOOKS", "CORECLR_PROFILER_PATH", "COR_PROFILER", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "CLASSPATH", "MAVEN_OPTS", "PHPRC",
+		"OPENSSL_CONF", "OPENSSL_ENGINES", "SSLKEYLOGFILE", "LUA_INIT", "GOFLAGS", "GOTOOLCHAIN", "CARGO_BUILD_RUSTC_WRAPPER", "RUSTC_WRAPPER", "MAKEFLAGS",
+		"R_PROFILE_USER", "JULIA_LOAD_PATH", "ERL_FLAGS", "GUILE_LOAD_PATH", "CAML_LD_LIBRARY_PATH", "BASH_ENV", "ENV", "ZDOTDIR", "PROMPT_COMMAND",
+		"GIT_SSH_COMMAND", "RSYNC_RSH", "LESSOPEN", "MANPAGER", "VIMINIT", "PSQLRC", "CURL_HOME", "GNUPGHOME", "KRB5_CONFIG", "GTK_MODULES", "QT_PLUGIN_PATH",
+		"DOCKER_HOST", "KUBECONFIG", "HTTPS_PROXY", "OLLAMA_ENDPOINT",
+	}
+	may := []string{"FOO", "CI", "DEBUG", "NO_COLOR", "RAILS_ENV", "LANG", "TZ", "GOMAXPROCS", "GOOS", "PORT", "VERBOSE", "LDFLAGS", "ENVIRONMENT", "PATHS"}
+	m := newMachine(t)
+	m.trust()
+	set := map[string]string{}
+	for _, name := range slices.Concat(never, may) {
+		set[name] = "x"
+	}
+	text, err := json.Marshal(map[string]any{"env": set})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.write(projFile, string(text))
+	got := m.load().Settings.Env
+	for _, name := range never {
+		if got[name] != "" {
+			t.Errorf("a project sets %s", name)
+		}
+	}
+	for _, name := range may {
+		if got[name] != "x" {
+			t.Errorf("a project cannot set %s", name)
+		}
+	}
 }
 
 const widening = `{

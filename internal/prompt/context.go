@@ -28,7 +28,10 @@ type ContextOptions struct {
 	Git        bool            // tell git's status and last commits
 	Excludes   []string        // claudeMdExcludes: globs of memory files not to read
 	NoMemory   bool
-	Now        func() time.Time // nil: time.Now
+
+	NoUser, NoProject, NoLocal bool // leave out the memory of the user, of the project, of the user for the project
+
+	Now func() time.Time // nil: time.Now
 }
 
 // Pending is a context being built.

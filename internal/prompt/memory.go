@@ -66,14 +66,19 @@ func LoadMemory(o ContextOptions) *Memory {
 	for _, path := range managed {
 		l.load(file{path: path, source: "your organisation"})
 	}
-	for _, path := range userFiles(o) {
-		l.load(file{path: path, source: "the user, for all projects"})
+	if !o.NoUser {
+		for _, path := range userFiles(o) {
+			l.load(file{path: path, source: "the user, for all projects"})
+		}
 	}
 	for _, dir := range ancestors(o.Dir) {
 		for _, name := range projectFiles {
-			source := "the project"
+			source, skip := "the project", o.NoProject
 			if name == "CLAUDE.local.md" {
-				source = "the user, for this project"
+				source, skip = "the user, for this project", o.NoLocal
+			}
+			if skip {
+				continue
 			}
 			l.load(file{path: filepath.Join(dir, filepath.FromSlash(name)), source: source, bound: l.bound(dir)})
 		}

@@ -82,6 +82,13 @@ func (s *Session) Notes() []string {
 	return slices.Clone(s.notes)
 }
 
+// Damage lists the lines that could not be read when the session was opened.
+func (s *Session) Damage() []Damage {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.j.damage)
+}
+
 // Info is what List would say of the session, from memory.
 func (s *Session) Info() Info {
 	s.mu.Lock()
