@@ -70,7 +70,7 @@ type said struct {
 	above      int // index of the message before it on its branch, or -1
 }
 
-func (s said) text() string { return session.Typed(s.body.Message).PlainText() }
+func (s said) text() string { return session.StripContext(s.body.Message).PlainText() }
 
 // everything lists the messages of the user on all branches, in the order they were sent.
 func everything(log *session.Session) []said {
@@ -121,7 +121,7 @@ func retry(ctx context.Context, h Host, _ string) (event.Output, error) {
 		if all[i].body.Steered {
 			continue
 		}
-		m := session.Typed(all[i].body.Message)
+		m := session.StripContext(all[i].body.Message)
 		if err := h.Conversation().Checkout(ctx, all[i].parent); err != nil {
 			return event.Output{}, err
 		}
@@ -221,7 +221,7 @@ func history(_ context.Context, h Host, args string) (event.Output, error) {
 	}
 	var lines []string
 	for _, m := range h.Conversation().Log().Messages() {
-		m = session.Typed(m)
+		m = session.StripContext(m)
 		text := short(m.PlainText(), 200)
 		switch {
 		case m.Role == "user" && text != "":

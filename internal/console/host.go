@@ -83,7 +83,7 @@ func (t conversation) Shares(ctx context.Context) ([]command.Share, error) {
 	var memory, yours, replies, reasoning, results int
 	byTool := map[string]int{}
 	for _, m := range s.Messages() {
-		typed := session.Typed(m)
+		typed := session.StripContext(m)
 		for i, p := range m.Parts {
 			n := llm.EstimateTokens(llm.Message{Parts: []llm.Part{p}})
 			switch p := p.(type) {

@@ -117,10 +117,10 @@ func (r *Reader) shown(e event.Event) event.Body {
 	case opening:
 		return b.body(r.limit)
 	case event.UserMessage:
-		b.Message = session.Typed(b.Message)
+		b.Message = session.StripContext(b.Message)
 		return b
 	case event.TurnStart:
-		b.Prompt = session.Typed(b.Prompt)
+		b.Prompt = session.StripContext(b.Prompt)
 		return b
 	case event.Asked:
 		if front := r.c.session(); e.Session != front.ID() {

@@ -47,7 +47,7 @@ func (o own) part() llm.Part {
 	}
 	text := "<user-command>\nThe user ran a command of their own in " + o.Dir + ":\n" + o.Command + "\nIt ended: " + how + ". It printed:\n" +
 		strings.ReplaceAll(o.Output, "</user-command>", "&lt;/user-command>") + "\n</user-command>"
-	return llm.Text{Text: text}
+	return llm.Text{Text: text, Origin: llm.OriginCommand}
 }
 
 func (o own) call(id string) llm.ToolCall {

@@ -119,7 +119,7 @@ func (c *Console) status() event.Status {
 	s, seen, line, cost := c.front, c.seen, c.line, c.sideCost
 	var queued []string
 	for _, w := range c.queue {
-		first, _, _ := strings.Cut(strings.TrimSpace(session.Typed(w.msg).PlainText()), "\n")
+		first, _, _ := strings.Cut(strings.TrimSpace(session.StripContext(w.msg).PlainText()), "\n")
 		queued = append(queued, first)
 	}
 	c.mu.Unlock()

@@ -75,7 +75,7 @@ func firstPrompt(log *session.Session) string {
 		if m.Role != llm.User {
 			continue
 		}
-		text := strings.TrimSpace(session.Typed(m).PlainText())
+		text := strings.TrimSpace(session.StripContext(m).PlainText())
 		if r := []rune(text); len(r) > titlePrompt {
 			text = string(r[:titlePrompt])
 		}

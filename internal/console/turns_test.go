@@ -45,7 +45,7 @@ func (s *seat) wait(ended chan error) {
 // said lists what the user said in the session in front.
 func (s *seat) said() (out []string) {
 	for _, m := range s.session().Messages() {
-		if text := session.Typed(m).PlainText(); m.Role == llm.User && text != "" {
+		if text := session.StripContext(m).PlainText(); m.Role == llm.User && text != "" {
 			out = append(out, text)
 		}
 	}

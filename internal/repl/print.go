@@ -59,7 +59,7 @@ func (r *repl) turn(body event.Body) {
 		r.out.working("Thinking")
 	case event.UserMessage:
 		if b.Steered {
-			r.out.line("(delivered: %s)", firstLine(session.Typed(b.Message).PlainText()))
+			r.out.line("(delivered: %s)", firstLine(session.StripContext(b.Message).PlainText()))
 		}
 	case event.Delta:
 		r.delta(b)
@@ -271,7 +271,7 @@ func (r *repl) opened(b event.Opened) {
 		case event.UserMessage:
 			if !h.Synthetic {
 				prompts++
-				prompt, reply = firstLine(session.Typed(h.Message).PlainText()), ""
+				prompt, reply = firstLine(session.StripContext(h.Message).PlainText()), ""
 			}
 		case event.PartDone:
 			if t, ok := h.Part.(llm.Text); ok {

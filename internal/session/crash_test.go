@@ -129,6 +129,50 @@ func (p *player) other() {
 	}
 }
 
+// invoke runs a call that the model did not make; a crash may hit it while it runs.
+func (p *player) invoke() {
+	before := len(p.s.Messages())
+	p.n++
+	c := toolCall(fmt.Sprintf("made%d", p.n))
+	p.ok(p.s.StartCall(ctx, CallStart{CallID: c.ID, Parent: "c", Call: &c}, false))
+	if rapid.Bool().Draw(p.t, "ends") {
+		end := result(c.ID, "made")
+		end.Invoked, end.Parent, end.Call = true, "c", &c
+		p.ok(p.s.EndCall(ctx, end))
+	}
+	if len(p.s.Messages()) != before {
+		p.t.Fatal("a call that the model did not make is in the messages")
+	}
+}
+
+// compact replaces or edits a random part of the history, where that can be done.
+func (p *player) compact() {
+	var ids []string
+	for e := range p.s.Entries() {
+		ids = append(ids, e.ID)
+	}
+	before := p.s.Messages()
+	c := Compaction{Level: 2, Trigger: "auto", Until: rapid.SampledFrom(ids).Draw(p.t, "until"), DropReasoning: true, Stubs: []Stub{{"c1", "(left out)"}}}
+	p.n++
+	text := fmt.Sprintf("t%d summary", p.n)
+	if rapid.Bool().Draw(p.t, "summary") {
+		c.Messages = []llm.Message{{Role: llm.User, Parts: []llm.Part{llm.Text{Text: text, Origin: llm.OriginSummary}}}}
+	}
+	if p.s.Compact(ctx, c) != nil {
+		if !reflect.DeepEqual(before, p.s.Messages()) {
+			p.t.Fatal("a compaction that was refused changed the messages")
+		}
+		return
+	}
+	p.said = map[string]bool{}
+	if c.Messages != nil {
+		p.said[text] = true
+	}
+	if err := wellFormed(p.s.Messages()); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
 func textOf(p llm.Part) string {
 	switch p := p.(type) {
 	case llm.Text:
@@ -254,10 +298,10 @@ func play(t *rapid.T, st *Store, steps int) ([]byte, []moment) {
 	p.user()
 	p.mark()
 	for range steps {
-		ops := []func(){p.user, p.part, p.part, p.part, p.again, p.start, p.start, p.end, p.end, p.reply, p.reply, p.other}
-		before := s.Messages()
+		ops := []func(){p.user, p.part, p.part, p.part, p.again, p.start, p.start, p.end, p.end, p.reply, p.reply, p.other, p.invoke, p.compact}
+		before, revision := s.Messages(), s.Revision()
 		ops[rapid.IntRange(0, len(ops)-1).Draw(t, "op")]()
-		if !isPrefix(before, s.Messages()) {
+		if s.Revision() == revision && !isPrefix(before, s.Messages()) {
 			t.Fatalf("the prefix changed: %v, then %v", before, s.Messages())
 		}
 		p.mark()

@@ -94,8 +94,8 @@ func appendMarshal(dst []byte, v any) ([]byte, error) {
 func appendPart(dst []byte, p llm.Part) ([]byte, error) {
 	switch p := p.(type) {
 	case llm.Text:
-		dst = appendString(append(dst, `{"type":"text","text":`...), p.Text)
-		dst = appendOpaque(appendText(dst, "origin", string(p.Origin)), p.Opaque)
+		dst = appendText(append(dst, `{"type":"text"`...), "origin", string(p.Origin)) // first: lists read beginnings
+		dst = appendOpaque(appendString(appendKey(dst, "text"), p.Text), p.Opaque)
 	case llm.Reasoning:
 		dst = appendString(append(dst, `{"type":"reasoning","text":`...), p.Text)
 		dst = appendText(appendText(dst, "signature", p.Signature), "data", p.Data)

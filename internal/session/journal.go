@@ -79,7 +79,7 @@ func (d Damage) String() string {
 }
 
 func newJournal() *journal {
-	return &journal{byID: map[string]int32{}, kinds: map[string]string{}, head: -1, version: Format, dec: decoder{lean: true}}
+	return &journal{byID: map[string]int32{}, kinds: map[string]string{}, head: -1, version: Format, dec: decoder{lean: true, tagged: true}}
 }
 
 // scanJournal reads a log once and indexes it. see, when not nil, is shown every record.
@@ -131,6 +131,7 @@ func (j *journal) takeHeader(rec *record) bool {
 	var h header
 	if json.Unmarshal(rec.bytes, &h) == nil && h.Kind == kindHeader {
 		j.header = h
+		j.dec.tagged = !h.Origins
 	}
 	if rec.err == nil && j.header.Kind == "" {
 		j.damage = append(j.damage, Damage{1, rec.off, rec.size, "the first line is no header"})

@@ -222,9 +222,10 @@ func (p *peeker) head(chunk []byte, g *glance) {
 	if json.Unmarshal(first, &g.header) != nil {
 		g.bad = whole
 	}
+	p.dec.tagged = !g.header.Origins
 	p.lines(rest, g)
 	if g.sum.firstPrompt == "" {
-		g.sum.firstPrompt = promptOfCut(rest[bytes.LastIndexByte(rest, '\n')+1:])
+		g.sum.firstPrompt = promptOfCut(rest[bytes.LastIndexByte(rest, '\n')+1:], p.dec.tagged)
 	}
 }
 
@@ -285,12 +286,12 @@ func (g *glance) apply(b Body) {
 }
 
 // promptOfCut finds the first prompt in the beginning of a user entry that is longer than what was read.
-func promptOfCut(line []byte) string {
+func promptOfCut(line []byte, tagged bool) string {
 	env, err := openEnvelope(line)
 	if err != nil || string(env.kind) != "user" || bytes.Contains(line, []byte(`,"synthetic":true`)) {
 		return ""
 	}
-	lead := []byte(`{"type":"text","text":"`)
+	lead := []byte(`{"type":"text","text":"`) // a text with an origin begins otherwise
 	for {
 		i := bytes.Index(line, lead)
 		if i < 0 {
@@ -299,7 +300,7 @@ func promptOfCut(line []byte) string {
 		line = line[i+len(lead)-1:]
 		s := scanner{b: line}
 		if text := s.str(); !s.bad {
-			if !wrapped(text) {
+			if !tagged || !wrapped(text) {
 				return oneLine(text)
 			}
 			continue

@@ -239,7 +239,7 @@ func (s *Session) settle() error {
 
 // writeHeader begins a log whose creation was cut off.
 func (s *Session) writeHeader() error {
-	line, err := header{Session: s.id, Created: s.now().UTC()}.line()
+	line, err := header{Session: s.id, Created: s.now().UTC(), Origins: true}.line()
 	if err != nil {
 		return err
 	}

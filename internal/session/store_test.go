@@ -156,7 +156,7 @@ func TestAListShowsWhatTheEndsOfALogSay(t *testing.T) {
 	s, err := st.Create(ctx, Meta{Dir: dir, Model: "m0"})
 	must(t, err)
 	msg := llm.Message{Role: llm.User, Parts: []llm.Part{
-		llm.Text{Text: "<environment>\nlinux\n</environment>"},
+		llm.Text{Text: "Linux", Origin: llm.OriginContext},
 		llm.Text{Text: "fix the \"bug\"\n" + strings.Repeat("é", 30_000)}, // longer than the head that is read
 	}}
 	must(t, s.AddUser(ctx, msg, false, false))

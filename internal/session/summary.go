@@ -40,8 +40,7 @@ func (s *summary) apply(b Body) {
 	}
 }
 
-// promptOf is what the user typed, on one line, cut to 200 characters: the first text that is not wrapped
-// in a tag, as context that lathe adds is.
+// promptOf is what the user typed, on one line, cut to 200 characters: the first text that lathe did not add.
 func promptOf(m llm.Message) string {
 	first := ""
 	for _, p := range m.Parts {
@@ -52,7 +51,7 @@ func promptOf(m llm.Message) string {
 		if !ok || strings.TrimSpace(t.Text) == "" {
 			continue
 		}
-		if !wrapped(t.Text) {
+		if !injected(t) {
 			return oneLine(t.Text)
 		}
 		if first == "" {
@@ -60,16 +59,6 @@ func promptOf(m llm.Message) string {
 		}
 	}
 	return oneLine(first)
-}
-
-// wrapped reports whether text is one element: <name ...> ... </name>.
-func wrapped(text string) bool {
-	text = strings.TrimSpace(text)
-	if !strings.HasPrefix(text, "<") {
-		return false
-	}
-	end := strings.IndexAny(text, " >\n")
-	return end > 1 && strings.HasSuffix(text, "</"+text[1:end]+">")
 }
 
 func oneLine(text string) string {

@@ -83,19 +83,3 @@ func TestAnOpenSessionIsNotTrashed(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
-
-func TestTypedLeavesTheContextOut(t *testing.T) {
-	m := llm.Message{Role: llm.User, Parts: []llm.Part{
-		llm.Text{Text: "<system-reminder>\nfolder\n</system-reminder>"}, llm.Text{Text: "hello"}, llm.Text{Text: "<b>bold</b>"},
-	}}
-	if got := session.Typed(m).PlainText(); got != "hello\n\n<b>bold</b>" {
-		t.Errorf("%q", got)
-	}
-	only := llm.UserText("<b>bold</b>")
-	if got := session.Typed(only).PlainText(); got != "<b>bold</b>" {
-		t.Errorf("%q", got)
-	}
-	if len(m.Parts) != 3 {
-		t.Error("the message was changed")
-	}
-}
