@@ -9,8 +9,10 @@ import (
 
 func injectedMessage() llm.Message {
 	return llm.Message{Role: llm.User, Parts: []llm.Part{
-		llm.Text{Text: "Folder: /w", Origin: llm.OriginContext}, llm.Text{Text: "Use tabs.", Origin: llm.OriginMemory},
-		llm.Text{Text: "<b>fix</b> it"}, llm.Text{Text: "<i>now</i>"},
+		llm.Text{Text: "Folder: /w", Origin: llm.OriginContext},
+		llm.Text{Text: "Use tabs.", Origin: llm.OriginMemory},
+		llm.Text{Text: "<b>fix</b> it"},
+		llm.Text{Text: "<i>now</i>"},
 	}}
 }
 
