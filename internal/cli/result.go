@@ -82,7 +82,7 @@ func errorName(k llm.ErrorKind) string {
 		return "rate_limit"
 	case llm.KindOverloaded:
 		return "overloaded"
-	case llm.KindInvalid, llm.KindTooLarge:
+	case llm.KindInvalid, llm.KindTooLarge, llm.KindImage:
 		return "invalid_request"
 	case llm.KindNotFound:
 		return "model_not_found"

@@ -576,3 +576,28 @@ func TestBodyIsReadAgainAndAgain(t *testing.T) {
 		}
 	}
 }
+
+func TestARefusedImageIsToldApart(t *testing.T) {
+	for _, c := range []struct {
+		status int
+		body   string
+		want   ErrorKind
+	}{
+		{400, `{"type":"error","error":{"type":"invalid_request_error","message":"messages.2.content.0.image.source.base64.data: Could not process image"}}`, KindImage},
+		{400, `{"error":{"message":"messages.0.content.1.image.source.base64: image exceeds 5 MB maximum: 7 MB > 5 MB"}}`, KindImage},
+		{400, `{"error":{"message":"You uploaded an unsupported file.","code":"invalid_image_format"}}`, KindImage},
+		{400, `{"error":{"code":400,"message":"Unable to process input image. Please retry.","status":"INVALID_ARGUMENT"}}`, KindImage},
+		{404, `{"error":{"message":"No endpoints found that support image input","code":404}}`, KindImage},
+		{404, `{"error":{"message":"The model gpt-image-1 does not exist"}}`, KindNotFound},
+		{400, `{"error":{"message":"prompt is too long: 250000 tokens, images included"}}`, KindTooLarge},
+		{400, `{"error":{"message":"tools.0.name: too long"}}`, KindInvalid},
+		{500, `{"error":{"message":"image service down"}}`, KindServer},
+	} {
+		s := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(c.status)
+			_, _ = io.WriteString(w, c.body)
+		})
+		_, err := post(t, caller(t), s.URL, nil)
+		mustFail(t, err, c.want, c.want == KindServer)
+	}
+}

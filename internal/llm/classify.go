@@ -193,6 +193,9 @@ func kindOfStatus(status int, code, message string) ErrorKind {
 			return KindTooLarge
 		}
 	}
+	if refusesImage(status, code, message) {
+		return KindImage
+	}
 	if k, ok := kindsByStatus[status]; ok {
 		return k
 	}
@@ -205,6 +208,19 @@ func kindOfStatus(status int, code, message string) ErrorKind {
 		return KindInvalid
 	}
 	return KindServer
+}
+
+// refusesImage reports whether an image is what the server does not take. Hosts name it in many ways (Anthropic
+// "Could not process image", OpenAI "invalid_image_format", Gemini "Unable to process input image", OpenRouter
+// "No endpoints found that support image input" with 404).
+func refusesImage(status int, code, message string) bool {
+	switch status {
+	case 400, 413, 415, 422:
+		return strings.Contains(code, "image") || strings.Contains(message, "image")
+	case 404:
+		return strings.Contains(message, "image input")
+	}
+	return false
 }
 
 var spendWords = []string{
@@ -289,6 +305,8 @@ func (w *where) hint(e *Error) string {
 		return w.notFoundHint()
 	case KindTooLarge:
 		return "compact the conversation (/compact) or start a new session"
+	case KindImage:
+		return "take the image out of the conversation (/rewind), or use a model that sees images"
 	case KindRateLimit:
 		return "wait, or use another model or key"
 	case KindOverloaded, KindServer, KindNetwork:

@@ -18,6 +18,7 @@ const (
 	KindNotFound   ErrorKind = "model_not_found"
 	KindInvalid    ErrorKind = "invalid_request"
 	KindTooLarge   ErrorKind = "request_too_large"
+	KindImage      ErrorKind = "image_refused" // an image of the request cannot be read or is not taken
 	KindRateLimit  ErrorKind = "rate_limit"
 	KindOverloaded ErrorKind = "overloaded"
 	KindServer     ErrorKind = "server_error"

@@ -303,27 +303,20 @@ func TestThinkingIsAskedForAsTheModelTakesIt(t *testing.T) {
 	}
 }
 
-func TestThinkingIsNotBegunInsideAToolLoop(t *testing.T) {
-	call := llm.ToolCall{ID: "t1", Name: "Read", Input: json.RawMessage("{}")}
-	result := llm.Message{Role: llm.User, Parts: []llm.Part{llm.ToolResult{CallID: "t1"}}}
-	assistant := func(parts ...llm.Part) llm.Message { return llm.Message{Role: llm.Assistant, Parts: parts} }
-	thought := llm.Reasoning{Text: "x", Signature: "y"}
-	for _, c := range []struct {
-		name string
-		msgs []llm.Message
-		want bool
-	}{
-		{"no loop", []llm.Message{llm.UserText("a")}, false},
-		{"loop with thinking", []llm.Message{llm.UserText("a"), assistant(thought, call), result}, false},
-		{"loop without", []llm.Message{llm.UserText("a"), assistant(call), result}, true},
-		{"thinking earlier in the loop", []llm.Message{llm.UserText("a"), assistant(thought, call), result, assistant(call), result}, false},
-		{"thinking of an earlier turn", []llm.Message{llm.UserText("a"), assistant(thought), llm.UserText("b"), assistant(call), result}, true},
-		{"steered", []llm.Message{llm.UserText("a"), assistant(thought, call), result, llm.UserText("s"), assistant(call), result, llm.UserText("s")}, false},
-		{"new turn", []llm.Message{llm.UserText("a"), assistant(call), result, assistant(llm.Text{Text: "x"}), llm.UserText("b")}, false},
-	} {
-		if got := thoughtless(c.msgs); got != c.want {
-			t.Errorf("%s: %v", c.name, got)
-		}
+// What a request says about thinking is part of the cached prefix, so it may not depend on the replies.
+func TestThinkingStaysTheSameWithinATurn(t *testing.T) {
+	m := local(t, "claude-sonnet-4-5", Config{})
+	call := llm.ToolCall{ID: "c1", Name: "Read", Input: json.RawMessage(`{}`)}
+	loop := []llm.Message{
+		llm.UserText("a"),
+		{Role: llm.Assistant, Parts: []llm.Part{call}},
+		{Role: llm.User, Parts: []llm.Part{llm.TextResult(call, "x", false)}},
+	}
+	first, _ := m.build(&llm.Request{Messages: loop[:1], Tools: conversation().Tools})
+	second, _ := m.build(&llm.Request{Messages: loop, Tools: conversation().Tools})
+	head := func(b *llm.Body) string { before, _, _ := strings.Cut(string(b.Bytes()), `"messages"`); return before }
+	if head(first) != head(second) || !strings.Contains(head(first), `"budget_tokens"`) {
+		t.Errorf("%s\n%s", head(first), head(second))
 	}
 }
 

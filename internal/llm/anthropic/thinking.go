@@ -23,6 +23,8 @@ type thinking struct {
 	maxTokens  int
 }
 
+// thinking depends on the settings alone, never on the history: another value begins another cache. A tool loop
+// that holds no thinking yet (another model began it) does not matter: the API then answers without.
 func (m *model) thinking(req *llm.Request) thinking {
 	limit := m.outputLimit(req)
 	off := req.Effort == "off" || m.p.conf.ThinkingTokens != nil && *m.p.conf.ThinkingTokens <= 0
@@ -34,7 +36,7 @@ func (m *model) thinking(req *llm.Request) thinking {
 		// Newer models hide what they think unless asked for a summary.
 		return thinking{param: `{"type":"adaptive","display":"summarized"}`, effort: m.info.FitEffort(req.Effort), maxTokens: limit}
 	case llm.ThinkingBudget:
-		if !off && !forced(req) && !thoughtless(req.Messages) {
+		if !off && !forced(req) {
 			return m.budget(req.Effort, limit)
 		}
 	}
@@ -99,42 +101,4 @@ func (m *model) disabled() string {
 // forced: with a budget the API takes no forced tool.
 func forced(req *llm.Request) bool {
 	return len(req.Tools) > 0 && req.ToolChoice != "" && req.ToolChoice != "auto" && req.ToolChoice != "none"
-}
-
-// thoughtless reports whether the conversation is inside a tool loop that holds no thinking, because another
-// model began it or thinking was off then. The API refuses to think from there on.
-func thoughtless(msgs []llm.Message) bool {
-	i := len(msgs)
-	for first := true; ; first = false {
-		results := false
-		for ; i > 0 && msgs[i-1].Role == llm.User; i-- {
-			results = results || hasResult(msgs[i-1])
-		}
-		if !results { // where the turn began
-			return !first
-		}
-		for ; i > 0 && msgs[i-1].Role == llm.Assistant; i-- {
-			if hasThinking(msgs[i-1]) {
-				return false
-			}
-		}
-	}
-}
-
-func hasThinking(m llm.Message) bool {
-	for _, p := range m.Parts {
-		if r, ok := p.(llm.Reasoning); ok && (r.Signature != "" || r.Data != "") {
-			return true
-		}
-	}
-	return false
-}
-
-func hasResult(m llm.Message) bool {
-	for _, p := range m.Parts {
-		if _, ok := p.(llm.ToolResult); ok {
-			return true
-		}
-	}
-	return false
 }
