@@ -190,14 +190,17 @@ func treeItems(all []said, current map[int]bool) []event.PickItem {
 		below[s.above] = append(below[s.above], i)
 	}
 	var out []event.PickItem
-	type place struct{ at, depth int }
+	type place struct {
+		at, depth int
+		starts    bool // a branch beside others
+	}
 	var todo []place
 	push := func(children []int, depth int) {
 		if len(children) > 1 {
 			depth++
 		}
 		for _, c := range slices.Backward(children) {
-			todo = append(todo, place{c, depth})
+			todo = append(todo, place{c, depth, len(children) > 1})
 		}
 	}
 	push(below[-1], 0)
@@ -206,7 +209,7 @@ func treeItems(all []said, current map[int]bool) []event.PickItem {
 		todo = todo[:len(todo)-1]
 		s := all[p.at]
 		out = append(out, event.PickItem{
-			ID: s.id, Label: short(s.text(), 120), Time: s.time, Depth: p.depth,
+			ID: s.id, Label: short(s.text(), 120), Time: s.time, Depth: p.depth, Starts: p.starts,
 			Preview: fenced("", s.text()), Current: current[p.at],
 		})
 		push(below[p.at], p.depth)

@@ -105,7 +105,8 @@ type Pick struct {
 	Empty   string       `json:"empty,omitempty"`   // what to say when there is no item
 }
 
-// PickItem is one thing to choose. Depth indents trees.
+// PickItem is one thing to choose. Depth indents trees; Starts is set for the first item of each of several
+// branches.
 type PickItem struct {
 	ID      string    `json:"id"`
 	Label   string    `json:"label"`
@@ -113,6 +114,7 @@ type PickItem struct {
 	Preview string    `json:"preview,omitempty"` // Markdown, shown beside the list
 	Time    time.Time `json:"time,omitzero"`
 	Depth   int       `json:"depth,omitempty"`
+	Starts  bool      `json:"starts,omitempty"`
 	Current bool      `json:"current,omitempty"`
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/term"
 	"github.com/lathe-dev/lathe/internal/tui/dialog"
 	"github.com/lathe-dev/lathe/internal/tui/keys"
+	"github.com/lathe-dev/lathe/internal/tui/theme"
 )
 
 // outputMsg is what a command came to. List is the dialog whose list it replaces, or nil.
@@ -34,6 +35,10 @@ func (m *model) commandLine(line string) {
 // commandFor runs a command, and after it another one whose output replaces the list.
 func (m *model) commandFor(list *dialog.Picker, c dialog.Command, after *dialog.Command) {
 	if m.bypasses(c) {
+		return
+	}
+	if (c.Name == "help" || c.Name == "h") && c.Args == "" {
+		m.open("help")
 		return
 	}
 	m.running++
@@ -132,6 +137,10 @@ func (m *model) open(name string) {
 		m.showKeys()
 	case "palette":
 		m.palette()
+	case "help":
+		m.spawn(func() any {
+			return helpMsg{m.session.Complete(m.ctx, event.Query{Kind: event.QueryCommand})}
+		})
 	case "sidebar":
 		m.toggleSidebar()
 	default:
@@ -211,6 +220,48 @@ func (m *model) fromPalette(line string) {
 		return
 	}
 	m.commandLine(line)
+}
+
+// helpMsg brings the commands for the page of help.
+type helpMsg struct{ found []event.Candidate }
+
+// showHelp opens the page that lists the commands.
+func (m *model) showHelp(found []event.Candidate) {
+	th := m.look.theme
+	m.dialogs.Open(dialog.NewText("Help", th, func(width int) []string {
+		out := wrapStyled("@ attaches a file · ! runs a command of your own · # adds to memory · "+m.keymap.Key(keys.ShowKeys)+" lists the keys · /help NAME explains a command", width, th.Dim)
+		out = append(out, "")
+		column := 0
+		for _, c := range found {
+			column = max(column, term.Width(commandLabel(c)))
+		}
+		column = min(column, max(width/2, 1)) + 2
+		for _, c := range found {
+			label := term.Truncate(commandLabel(c), column-2, "…")
+			pad := strings.Repeat(" ", column-term.Width(label))
+			for i, l := range wrapStyled(term.EscapeLine(c.Help), max(width-column, 1), th.Text) {
+				if i > 0 {
+					label, pad = "", strings.Repeat(" ", column)
+				}
+				out = append(out, th.Key.Render(label)+pad+l)
+			}
+		}
+		return out
+	}))
+}
+
+// commandLabel is a command with its arguments.
+func commandLabel(c event.Candidate) string {
+	return term.EscapeLine(strings.TrimSpace("/" + c.Text + " " + c.Hint))
+}
+
+// wrapStyled is escaped text in lines of one style.
+func wrapStyled(text string, width int, st theme.Style) []string {
+	lines := wrap(text, width)
+	for i := range lines {
+		lines[i] = st.Render(lines[i])
+	}
+	return lines
 }
 
 // showKeys opens the list of keys.

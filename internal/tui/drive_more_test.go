@@ -160,6 +160,27 @@ func TestAnErrorOfACommandIsShownBelowIt(t *testing.T) {
 	d.Shows("❯ /broken thing\n\n✗ this command does not work")
 }
 
+func TestHelpIsADialogWithColumns(t *testing.T) {
+	d := opened(t, 80, 24)
+	d.Line("/help")
+	d.Shows("─ Help ─")
+	d.Look(func(s *termtest.Screen) {
+		columns := map[int]bool{}
+		for _, name := range []string{"help", "quit", "rewind"} {
+			for _, l := range s.Lines() {
+				if i := strings.Index(l, "does "+name); i >= 0 {
+					columns[term.Width(l[:i])] = true
+				}
+			}
+		}
+		if len(columns) != 1 {
+			t.Errorf("the descriptions begin in columns %v:\n%s", columns, s.Text())
+		}
+	})
+	d.Type(termtest.Esc)
+	d.Hides("─ Help ─")
+}
+
 func TestExitLeaves(t *testing.T) {
 	d := opened(t, 80, 24)
 	d.Line("exit")

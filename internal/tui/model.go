@@ -199,6 +199,9 @@ func (m *model) heard(msg any) (urgent bool) {
 	case outputMsg:
 		m.output(msg)
 		return true
+	case helpMsg:
+		m.showHelp(msg.found)
+		return true
 	case paletteMsg:
 		m.openPalette(msg.found)
 		return true

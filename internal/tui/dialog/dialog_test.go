@@ -196,11 +196,25 @@ func TestTypingNarrowsAList(t *testing.T) {
 	if r := press(d, 24, typed("no such thing"), act(keys.SelectAccept)); r.Close || r.Toast == "" {
 		t.Errorf("nothing was chosen: %+v", r)
 	}
-	if r := press(d, 24, act(keys.SelectCancel)); r.Close {
-		t.Error("escape closed the list instead of clearing the search")
-	}
 	if r := press(d, 24, act(keys.SelectCancel)); !r.Close {
-		t.Error("the second escape does not close it")
+		t.Error("escape does not close the list, as the hint says")
+	}
+}
+
+func TestASearchRanksAndKnowsIDsByTheirBeginning(t *testing.T) {
+	list := event.Pick{Command: "resume", Items: []event.PickItem{
+		{ID: "0199aaaa-beef", Label: "clean the model table"},
+		{ID: "0199bbbb-mode", Label: "x", Detail: "mode"},
+		{ID: "0199cccc-0000", Label: "mode of the queue"},
+	}}
+	for typedText, want := range map[string]string{"mode": "0199cccc-0000", "0199b": "0199bbbb-mode"} {
+		r := press(dialog.NewPicker(list, bare), 24, typed(typedText), act(keys.SelectAccept))
+		if r.Run == nil || r.Run.Args != want {
+			t.Errorf("%q chooses %+v, want %s", typedText, r.Run, want)
+		}
+	}
+	if r := press(dialog.NewPicker(list, bare), 24, typed("beef"), act(keys.SelectAccept)); r.Run != nil {
+		t.Errorf("the middle of an id chooses %+v", r.Run)
 	}
 }
 

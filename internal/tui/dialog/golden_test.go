@@ -113,7 +113,13 @@ func sessions() event.Pick {
 
 func tree() event.Pick {
 	return event.Pick{Title: "Messages", Command: "tree", Items: []event.PickItem{
-		{ID: "e1", Label: "add a flag"}, {ID: "e2", Label: "call it --dry-run", Depth: 1, Current: true}, {ID: "e3", Label: "no, --plan", Depth: 1}, {ID: "e4", Label: "and document it", Depth: 2},
+		{ID: "e1", Label: "add a flag"},
+		{ID: "e2", Label: "call it --dry-run", Depth: 1, Starts: true, Current: true},
+		{ID: "e3", Label: "make it the default", Depth: 2, Starts: true},
+		{ID: "e4", Label: "with a warning", Depth: 2},
+		{ID: "e5", Label: "never mind", Depth: 2, Starts: true},
+		{ID: "e6", Label: "no, --plan", Depth: 1, Starts: true},
+		{ID: "e7", Label: "and document it", Depth: 1},
 	}}
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/fuzzy"
 	"github.com/lathe-dev/lathe/internal/term"
 	"github.com/lathe-dev/lathe/internal/tui/keys"
 	"github.com/lathe-dev/lathe/internal/tui/line"
@@ -59,25 +60,34 @@ func (d *Picker) Command() string { return d.pick.Command }
 // ID is empty: nobody waits for an answer.
 func (d *Picker) ID() string { return "" }
 
-// filter keeps the items that contain every word of the search.
+// filter keeps the items that match the search, the best first: those whose label matches before those that
+// match only with their detail. An id counts when its beginning is typed.
 func (d *Picker) filter() {
-	words := strings.Fields(strings.ToLower(d.search.text))
 	d.shown = d.shown[:0]
+	m, scores := fuzzy.New(d.search.text), map[int]int{}
 	for i, item := range d.pick.Items {
-		if holds(strings.ToLower(item.Label+" "+item.Detail+" "+item.ID), words) {
+		score, ok := m.Score(item.Label)
+		if !ok {
+			score, ok = m.Score(item.Label + " " + item.Detail)
+			score -= lesser
+		}
+		if typed := strings.ToLower(d.search.text); len(typed) >= shortestID && strings.HasPrefix(strings.ToLower(item.ID), typed) {
+			score, ok = 2*lesser, true
+		}
+		if ok {
+			scores[i] = score
 			d.shown = append(d.shown, i)
 		}
 	}
+	if !m.Any() {
+		slices.SortStableFunc(d.shown, func(a, b int) int { return scores[b] - scores[a] })
+	}
 }
 
-func holds(s string, words []string) bool {
-	for _, w := range words {
-		if !strings.Contains(s, w) {
-			return false
-		}
-	}
-	return true
-}
+const (
+	lesser     = 1 << 20 // more than any score
+	shortestID = 4       // letters of an id that are taken for one
+)
 
 // item is the one under the cursor, or nil.
 func (d *Picker) item() *event.PickItem {
@@ -117,9 +127,6 @@ func (d *Picker) Key(k Key) Result {
 		r := Result{Run: d.undo, After: d.refresh(""), Toast: "undone"}
 		d.undo = nil
 		return r
-	case k.cancels() && d.search.text != "":
-		d.search.text = ""
-		d.narrow()
 	case k.cancels():
 		return Result{Close: true}
 	case k.accepts() && item == nil:
@@ -191,6 +198,9 @@ func (d *Picker) Cursor() (x, y int, ok bool) { return d.caret[0], d.caret[1], t
 // besides is the width from which the preview stands beside the list.
 const besides = 90
 
+// roomBelow is the height of the list from which the preview stands below it, where there is no room beside.
+const roomBelow = 12
+
 // Lines draws the dialog.
 func (d *Picker) Lines(width, height int) []string {
 	w, room := inner(width), rows(height)
@@ -205,7 +215,12 @@ func (d *Picker) Lines(width, height int) []string {
 		left = w / 2
 		right = w - left - 3
 	}
-	list := d.list(left, min(d.room, max(len(d.shown), 1)))
+	var below []string
+	if right == 0 && d.hasPreview() && d.room >= roomBelow {
+		below = append([]string{d.theme.Border.Render(strings.Repeat("─", w))}, fit(d.preview(w), d.room/3)...)
+		d.room -= len(below)
+	}
+	list := append(d.list(left, min(d.room, max(len(d.shown), 1))), below...)
 	if right > 0 {
 		list = d.beside(list, left, right)
 	}
@@ -261,36 +276,99 @@ func (d *Picker) list(width, height int) []string {
 	from, to := d.at.window(height, len(d.shown))
 	var out []string
 	for i := from; i < to; i++ {
-		out = append(out, d.row(width, d.pick.Items[d.shown[i]], i == d.at.at))
+		out = append(out, d.row(width, d.pick.Items[d.shown[i]], i))
 	}
 	return out
 }
 
-// row draws an item: its label, then the detail and the time at the right.
-func (d *Picker) row(width int, item event.PickItem, chosen bool) string {
+// row draws an item: its label, then the detail. Details stand in a column behind the labels, or, with times, at
+// the right.
+func (d *Picker) row(width int, item event.PickItem, at int) string {
 	t := d.theme
 	pointer, style := "  ", t.Text
-	if chosen {
+	if at == d.at.at {
 		pointer, style = "❯ ", t.Strong
 	}
 	mark := ""
 	if item.Current {
 		mark = "● "
 	}
-	head := []line.Span{{Text: pointer, Style: t.Accent}, {Text: strings.Repeat("  ", min(item.Depth, width/8))}, {Text: mark, Style: t.Good}}
+	head := []line.Span{{Text: pointer, Style: t.Accent}, {Text: d.tree(at, width/8), Style: t.Border}, {Text: mark, Style: t.Good}}
 	side := term.EscapeLine(item.Detail)
 	if !item.Time.IsZero() {
 		side = strings.TrimSpace(side + "  " + ago(d.now().Sub(item.Time)))
 	}
-	side = term.Truncate(side, width/2, "…")
-	room := width - line.Width(head) - term.Width(side) - 2
 	if item.Label == "" {
 		item.Label, style = "no title", t.Dim
 	}
-	label := term.Truncate(term.EscapeLine(item.Label), max(room, 1), "…")
-	gap := max(width-line.Width(head)-term.Width(label)-term.Width(side), 1)
+	label, room := term.EscapeLine(item.Label), width-line.Width(head)
+	gap := 0
+	if column := d.column(width); column > 0 {
+		label = term.Truncate(label, max(column-line.Width(head)-2, 1), "…")
+		gap = max(column-line.Width(head)-term.Width(label), 1)
+		side = term.Truncate(side, max(width-column, 0), "…")
+	} else {
+		side = term.Truncate(side, width/2, "…")
+		label = term.Truncate(label, max(room-term.Width(side)-2, 1), "…")
+		gap = max(room-term.Width(label)-term.Width(side), 1)
+	}
 	return line.Join(width, append(head, line.Span{Text: label, Style: style},
 		line.Span{Text: strings.Repeat(" ", gap)}, line.Span{Text: side, Style: t.Dim})...)
+}
+
+// column is where the details of a list begin that has no times: behind the widest label, at half of the width at
+// most. 0: they stand at the right.
+func (d *Picker) column(width int) int {
+	widest := 0
+	for _, item := range d.pick.Items {
+		if !item.Time.IsZero() || item.Depth > 0 {
+			return 0
+		}
+		if item.Detail != "" {
+			widest = max(widest, term.Width(term.EscapeLine(item.Label)))
+		}
+	}
+	if widest == 0 {
+		return 0
+	}
+	return min(widest+6, max(width/2, 1)) // the pointer, the mark of the current one, a gap
+}
+
+// tree are the lines that lead to the item at a place of the list, for at most so many levels. A list that is
+// narrowed by a search has none.
+func (d *Picker) tree(at, levels int) string {
+	item := d.pick.Items[d.shown[at]]
+	if item.Depth == 0 || d.search.text != "" {
+		return ""
+	}
+	var b strings.Builder
+	for level := max(1, item.Depth-levels+1); level <= item.Depth; level++ {
+		more := d.branches(at, level)
+		switch {
+		case level == item.Depth && item.Starts && more:
+			b.WriteString("├─")
+		case level == item.Depth && item.Starts:
+			b.WriteString("└─")
+		case more:
+			b.WriteString("│ ")
+		default:
+			b.WriteString("  ")
+		}
+	}
+	return b.String() + " "
+}
+
+// branches reports whether another branch of that level begins below a place, beside the one that it is in.
+func (d *Picker) branches(at, level int) bool {
+	for _, n := range d.shown[at+1:] {
+		switch item := d.pick.Items[n]; {
+		case item.Depth < level:
+			return false
+		case item.Depth == level && item.Starts:
+			return true
+		}
+	}
+	return false
 }
 
 func (d *Picker) hasPreview() bool {
