@@ -1,0 +1,258 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/llm"
+	"github.com/lathe-dev/lathe/internal/permission"
+)
+
+func says(name string, v Verdict) BeforeTool {
+	return BeforeTool{Name: name, Run: func(context.Context, llm.ToolCall) (Verdict, error) { return v, nil }}
+}
+
+func TestTheStrictestVerdictWinsAndNamesItsHooks(t *testing.T) {
+	allow, ask, deny := Verdict{Effect: permission.Allow}, Verdict{Effect: permission.Ask, Reason: "why?"}, Verdict{Effect: permission.Deny, Reason: "no"}
+	for _, tt := range []struct {
+		name   string
+		v      []Verdict
+		effect permission.Effect
+		hooks  string
+		reason string
+	}{
+		{"none", []Verdict{{}, {Context: "x"}}, "", "", ""},
+		{"allow", []Verdict{{}, allow}, permission.Allow, "b", ""},
+		{"ask over allow", []Verdict{allow, ask, allow}, permission.Ask, "b", "why?"},
+		{"deny over all", []Verdict{deny, ask, allow, {Effect: permission.Deny, Reason: "never"}}, permission.Deny, "a d", "no; never"},
+		{"an effect that is none", []Verdict{allow, {Effect: "maybe"}}, permission.Deny, "b", ""},
+	} {
+		r, err := MergeVerdicts([]string{"a", "b", "c", "d"}, tt.v)
+		if err != nil || r.Effect != tt.effect || strings.Join(r.Hooks, " ") != tt.hooks || r.Reason != tt.reason {
+			t.Errorf("%s: %+v %v", tt.name, r, err)
+		}
+	}
+}
+
+func TestConflictingChangesOfTheInputAreRefusedWithBothHooksNamed(t *testing.T) {
+	one, same, other := Verdict{Input: json.RawMessage(`{"x":"1","y":2}`)}, Verdict{Input: json.RawMessage(`{ "y":2, "x":"1" }`)}, Verdict{Input: json.RawMessage(`{"x":"2"}`)}
+	if r, err := MergeVerdicts([]string{"a", "b"}, []Verdict{one, same}); err != nil || r.Changed != "a" {
+		t.Errorf("the same change twice: %+v %v", r, err)
+	}
+	var ran atomic.Bool
+	tl := tool("T", false, func(context.Context, string) (*Result, error) { ran.Store(true); return TextResult("ran"), nil })
+	f := newFixture(t, []Tool{tl}, func(c *Config) { c.BeforeTool = []BeforeTool{says("fmt", one), says("lint", other)} },
+		reply(llm.StopToolUse, call("1", "T", `{"x":"a"}`)), reply(llm.StopEndTurn, llm.Text{Text: "done"}))
+	f.run(t)
+	if got := results(f.model.reqs[1].Messages[2])[0]; !strings.Contains(got, "fmt and lint") || ran.Load() {
+		t.Errorf("%q, ran: %v", got, ran.Load())
+	}
+}
+
+// What hooks say meets what policy says: a hook narrows, and answers a question, and lifts no refusal.
+func TestARulingNarrowsPolicyAndAnswersItsQuestions(t *testing.T) {
+	policy := []permission.Decision{
+		{Effect: permission.Allow}, {Effect: permission.Ask}, {Effect: permission.Deny}, {Effect: permission.Deny, Confirm: true},
+	}
+	for effect, want := range map[permission.Effect][]permission.Effect{
+		"":               {permission.Allow, permission.Ask, permission.Deny, permission.Deny},
+		permission.Allow: {permission.Allow, permission.Allow, permission.Deny, permission.Deny},
+		permission.Ask:   {permission.Ask, permission.Ask, permission.Deny, permission.Deny},
+		permission.Deny:  {permission.Deny, permission.Deny, permission.Deny, permission.Deny},
+	} {
+		for i, d := range policy {
+			got := Ruling{Effect: effect, Hooks: []string{"h"}}.Apply(d)
+			if got.Effect != want[i] {
+				t.Errorf("%s over %+v: %+v", effect, d, got)
+			}
+			if got.Confirm != (d.Confirm && effect != permission.Deny) {
+				t.Errorf("%s over %+v: a person may be asked: %v", effect, d, got.Confirm)
+			}
+		}
+	}
+}
+
+func TestTheRulingReachesAuthorizeAndADenialHoldsWhateverItSays(t *testing.T) {
+	var approvals []Approval
+	tl := tool("T", false, func(_ context.Context, x string) (*Result, error) { return TextResult("ran " + x), nil })
+	denies := BeforeTool{Name: "guard", Run: func(_ context.Context, c llm.ToolCall) (Verdict, error) {
+		if strings.Contains(string(c.Input), "bad") {
+			return Verdict{Effect: permission.Deny, Reason: "it is bad", Context: "ask for something else"}, nil
+		}
+		return Verdict{Input: json.RawMessage(`{"x":"mended"}`), Context: "mended it"}, nil
+	}}
+	f := newFixture(t, []Tool{tl}, func(c *Config) {
+		c.BeforeTool = []BeforeTool{denies}
+		c.Chain = []string{"explore/toolu_1"}
+		c.Authorize = func(_ context.Context, a Approval) (permission.Decision, error) {
+			approvals = append(approvals, a)
+			return permission.Decision{Effect: permission.Allow}, nil
+		}
+	}, reply(llm.StopToolUse, call("1", "T", `{"x":"a"}`), call("2", "T", `{"x":"bad"}`)), reply(llm.StopEndTurn, llm.Text{Text: "done"}))
+	f.run(t)
+	got := results(f.model.reqs[1].Messages[2])
+	if got[0] != "1=ran mended\n\nHook guard: mended it" || got[1] != "2=Permission denied: it is bad.\n\nHook guard: ask for something else" {
+		t.Errorf("%q", got)
+	}
+	if approvals[0].Hooks.Changed != "guard" || string(approvals[0].Input) != `{"x":"mended"}` || approvals[1].Hooks.Effect != permission.Deny {
+		t.Errorf("%+v", approvals)
+	}
+	if !slices.Equal(approvals[0].Agent, []string{"explore/toolu_1"}) {
+		t.Errorf("the agent is %q", approvals[0].Agent)
+	}
+	res := f.model.reqs[1].Messages[2].Parts[0].(llm.ToolResult)
+	if text := res.Parts[1].(llm.Text); text.Origin != llm.OriginHook {
+		t.Errorf("%+v", text)
+	}
+	if d := ofKind[event.Denied](f); len(d) != 1 || d[0].Decision.Source != "hook guard" {
+		t.Errorf("%+v", d)
+	}
+}
+
+func TestAHookMayEndTheTurnAfterTheStep(t *testing.T) {
+	for name, change := range map[string]func(*Config){
+		"before": func(c *Config) { c.BeforeTool = []BeforeTool{says("budget", Verdict{Stop: "enough"})} },
+		"after": func(c *Config) {
+			c.AfterTool = []AfterTool{{Name: "budget", Run: func(context.Context, llm.ToolCall, *Result) (Verdict, error) { return Verdict{Stop: "enough"}, nil }}}
+		},
+	} {
+		f := newFixture(t, []Tool{echo("T", true)}, change, reply(llm.StopToolUse, call("1", "T", `{"x":"a"}`), call("2", "T", `{"x":"b"}`)))
+		end := f.run(t)
+		if n := ofKind[event.Notice](f); end.Reason != event.EndStopped || len(n) != 1 || !strings.Contains(n[0].Text, "budget ended the turn: enough") {
+			t.Errorf("%s: %+v %+v", name, end, n)
+		}
+		if got := results(f.memory.Messages()[2]); !slices.Equal(got, []string{"1=T a", "2=T b"}) {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+func TestHooksAfterACallRunInOrderAndNeverReplaceItsResultByFailing(t *testing.T) {
+	after := func(name string, run func(*Result) error) AfterTool {
+		return AfterTool{Name: name, Run: func(_ context.Context, _ llm.ToolCall, r *Result) (Verdict, error) { return Verdict{}, run(r) }}
+	}
+	add := func(text string) func(*Result) error {
+		return func(r *Result) error { r.Parts = append(r.Parts, llm.Text{Text: text}); return nil }
+	}
+	f := newFixture(t, []Tool{echo("T", true)}, func(c *Config) {
+		c.AfterTool = []AfterTool{
+			after("one", add("first")),
+			after("bad", func(r *Result) error { r.Parts = nil; return errors.New("out of order") }),
+			after("crash", func(r *Result) error { r.Parts[0] = llm.Text{Text: "spoilt"}; panic("oh") }),
+			after("two", add("second")),
+		}
+	}, reply(llm.StopToolUse, call("1", "T", `{"x":"a"}`)), reply(llm.StopEndTurn, llm.Text{Text: "done"}))
+	f.run(t)
+	want := "1=T a\n\nfirst\n\nHook bad: failed after the call had run: out of order\n\nHook crash: failed after the call had run: the hook crash crashed: oh\n\nsecond"
+	if got := results(f.model.reqs[1].Messages[2])[0]; got != want {
+		t.Errorf("%q", got)
+	}
+}
+
+// Esc ends the wait for a hook, whether it obeys or not, and the result of the call that has acted is kept.
+func TestAnInterruptWhileAHookWaitsKeepsTheResultOfTheCall(t *testing.T) {
+	for name, obeys := range map[string]bool{"obeys": true, "deaf": false} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithCancel(t.Context())
+				release := make(chan struct{})
+				f := newFixture(t, []Tool{echo("T", true)}, func(c *Config) {
+					c.AfterTool = []AfterTool{{Name: "slow", Run: func(ctx context.Context, _ llm.ToolCall, r *Result) (Verdict, error) {
+						cancel()
+						if obeys {
+							<-ctx.Done()
+							return Verdict{}, ctx.Err()
+						}
+						<-release
+						r.Parts[0] = llm.Text{Text: "too late"}
+						return Verdict{}, nil
+					}}}
+				}, reply(llm.StopToolUse, call("1", "T", `{"x":"a"}`)))
+				began := time.Now()
+				end, err := f.Run(ctx, llm.UserText("go"))
+				if err != nil || end.Reason != event.EndInterrupted || time.Since(began) > abandonAfter {
+					t.Errorf("%+v %v after %v", end, err, time.Since(began))
+				}
+				close(release)
+				synctest.Wait()
+				got := results(f.memory.Messages()[2])[0]
+				if !strings.HasPrefix(got, "1=T a\n\n") || !strings.Contains(got, "interrupted") {
+					t.Errorf("%q", got)
+				}
+			})
+		})
+	}
+}
+
+func TestBeforeHooksRunSideBySide(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		slow := func(name string) BeforeTool {
+			return BeforeTool{Name: name, Run: func(context.Context, llm.ToolCall) (Verdict, error) {
+				time.Sleep(time.Second)
+				return Verdict{Context: name}, nil
+			}}
+		}
+		f := newFixture(t, []Tool{echo("T", true)}, func(c *Config) { c.BeforeTool = []BeforeTool{slow("a"), slow("b"), slow("c")} },
+			reply(llm.StopToolUse, call("1", "T", `{"x":"a"}`)), reply(llm.StopEndTurn, llm.Text{Text: "done"}))
+		began := time.Now()
+		f.run(t)
+		if took := time.Since(began); took != time.Second {
+			t.Errorf("they took %v", took)
+		}
+		if got := results(f.model.reqs[1].Messages[2])[0]; got != "1=T a\n\nHook a: a\n\nHook b: b\n\nHook c: c" {
+			t.Errorf("%q", got)
+		}
+	})
+}
+
+func TestHooksOfStepsAndOfTheEndRunInOrderAndAllAreHeard(t *testing.T) {
+	step := 0
+	tell := func(name, text string) BeforeStep {
+		return BeforeStep{Name: name, Run: func(context.Context) ([]llm.Message, error) {
+			if step++; step > 2 {
+				return nil, nil
+			}
+			return []llm.Message{llm.UserText(text)}, nil
+		}}
+	}
+	stops := 0
+	stop := func(name, text string) BeforeStop {
+		return BeforeStop{Name: name, Run: func(context.Context, llm.Message) ([]llm.Message, error) {
+			if stops++; stops > 2 {
+				return nil, nil
+			}
+			return []llm.Message{llm.UserText(text)}, nil
+		}}
+	}
+	f := newFixture(t, nil, func(c *Config) {
+		c.BeforeStep = []BeforeStep{tell("a", "one"), tell("b", "two")}
+		c.BeforeStop = []BeforeStop{stop("c", "three"), stop("d", "four")}
+	}, reply(llm.StopEndTurn, llm.Text{Text: "done"}), reply(llm.StopEndTurn, llm.Text{Text: "really"}))
+	if end := f.run(t); end.Reason != event.EndCompleted || end.Steps != 2 {
+		t.Errorf("%+v", end)
+	}
+	var got []string
+	for _, m := range f.memory.Messages() {
+		got = append(got, m.PlainText())
+	}
+	if s := strings.Join(got, " "); s != "go one two done three four really" {
+		t.Errorf("%q", s)
+	}
+}
+
+func TestAnErrorOfAStepHookEndsTheTurnUnderItsName(t *testing.T) {
+	f := newFixture(t, nil, func(c *Config) {
+		c.BeforeStep = []BeforeStep{{Name: "memory", Run: func(context.Context) ([]llm.Message, error) { return nil, errors.New("gone") }}}
+	})
+	if _, err := f.Run(t.Context(), llm.UserText("go")); err == nil || err.Error() != "memory: gone" {
+		t.Errorf("%v", err)
+	}
+}

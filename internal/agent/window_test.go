@@ -1,0 +1,112 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/llm"
+	"github.com/lathe-dev/lathe/internal/session"
+)
+
+var errTooLong = &llm.Error{Kind: llm.KindTooLarge, Message: "prompt is too long: 210000 tokens > 200000 maximum"}
+
+func TestAnOverflowIsSentAgainAfterTheConversationShrank(t *testing.T) {
+	log := newLog(t)
+	var seen []Window
+	f := newFixture(t, []Tool{echo("T", true)}, func(c *Config) {
+		c.Transcript = log
+		c.OnWindow = func(ctx context.Context, w Window) (bool, error) {
+			seen = append(seen, w)
+			return true, log.Compact(ctx, session.Compaction{Level: 4, Trigger: "overflow", Until: log.Head(), Messages: []llm.Message{llm.UserText("short")}})
+		}
+	}, reply(llm.StopToolUse, call("1", "T", `{"x":"a"}`)), broken(errTooLong), reply(llm.StopEndTurn, llm.Text{Text: "done"}))
+	if end := f.run(t); end.Reason != event.EndCompleted || end.Steps != 2 {
+		t.Errorf("%+v", end)
+	}
+	if len(seen) != 1 || !seen[0].Overflow || !errors.Is(seen[0].Err, errTooLong) {
+		t.Errorf("%+v", seen)
+	}
+	if last := f.model.reqs[2].Messages; len(last) != 1 || last[0].PlainText() != "short" {
+		t.Errorf("%+v", last)
+	}
+}
+
+func TestAnOverflowThatCannotBeHelpedEndsTheTurnWithTheProvidersError(t *testing.T) {
+	for name, tt := range map[string]struct {
+		shrunk bool
+		calls  int
+		plays  []play
+	}{
+		"nothing shrank":    {false, 1, []play{broken(errTooLong)}},
+		"shrank in vain":    {true, maxOverflows, []play{broken(errTooLong), broken(errTooLong), broken(errTooLong), broken(errTooLong), broken(errTooLong)}},
+		"stopped and stuck": {false, 1, []play{reply(llm.StopContextWindow, llm.Text{Text: "half"})}},
+	} {
+		n := 0
+		f := newFixture(t, nil, func(c *Config) {
+			c.OnWindow = func(context.Context, Window) (bool, error) { n++; return tt.shrunk, nil }
+		}, tt.plays...)
+		_, err := f.Run(t.Context(), llm.UserText("go"))
+		if e := llm.AsError(err); e == nil || e.Kind != llm.KindTooLarge || n != tt.calls {
+			t.Errorf("%s: %v after %d calls", name, err, n)
+		}
+	}
+}
+
+func TestAReplyThatTheWindowCutOffGoesOn(t *testing.T) {
+	f := newFixture(t, nil, func(c *Config) {
+		c.OnWindow = func(_ context.Context, w Window) (bool, error) { return w.Overflow, nil }
+	}, reply(llm.StopContextWindow, llm.Text{Text: "half"}), reply(llm.StopEndTurn, llm.Text{Text: "the rest"}))
+	if end := f.run(t); end.Reason != event.EndCompleted || end.Steps != 2 {
+		t.Errorf("%+v", end)
+	}
+	if got := f.memory.Messages()[2].PlainText(); got != goOnCut {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestPressureIsToldBeforeARequestFromTheLastUsageAndWhatCameSince(t *testing.T) {
+	var seen []Window
+	long := tool("T", true, func(context.Context, string) (*Result, error) { return TextResult(string(make([]byte, 3500))), nil })
+	full := func(parts ...llm.Part) play {
+		return func(_ context.Context, yield func(llm.Delta, error) bool) {
+			for i, p := range parts {
+				emit(yield, i, p)
+			}
+			yield(llm.Done{Message: llm.Message{ID: "r", Role: llm.Assistant, Parts: parts, Stop: llm.StopToolUse, Usage: &llm.Usage{Input: 100, CacheRead: 800, Output: 50}}}, nil)
+		}
+	}
+	f := newFixture(t, []Tool{long}, func(c *Config) {
+		c.WindowMark = func(llm.ModelInfo) int { return 1500 }
+		c.OnWindow = func(_ context.Context, w Window) (bool, error) { seen = append(seen, w); return false, nil }
+	}, full(call("1", "T", `{"x":"a"}`)), reply(llm.StopEndTurn, llm.Text{Text: "done"}))
+	f.run(t)
+	if len(seen) != 1 || seen[0].Overflow || seen[0].Used < 950+1000 || seen[0].Used > 950+1030 || seen[0].Mark != 1500 {
+		t.Errorf("%+v", seen)
+	}
+}
+
+// The usage of a reply that was kept through a compaction tells the size of another prompt.
+func TestTheEstimateForgetsWhatWasCompacted(t *testing.T) {
+	log := newLog(t)
+	f := newFixture(t, []Tool{echo("T", true)}, func(c *Config) { c.Transcript = log },
+		reply(llm.StopToolUse, call("1", "T", `{"x":"a"}`)), reply(llm.StopEndTurn, llm.Text{Text: "done"}))
+	f.run(t)
+	if got := f.used(log.Messages()); got != 15 {
+		t.Errorf("%d tokens before", got)
+	}
+	var until string
+	for e := range log.Entries() {
+		if u, ok := e.Body.(session.User); ok && u.Message.PlainText() == "go" {
+			until = e.ID
+		}
+	}
+	if err := log.Compact(t.Context(), session.Compaction{Until: until, Messages: []llm.Message{llm.UserText("short")}}); err != nil {
+		t.Fatal(err)
+	}
+	want := llm.EstimateRequest(&llm.Request{Messages: log.Messages(), Tools: f.tools.Load().specs})
+	if got := f.used(log.Messages()); got != want {
+		t.Errorf("%d tokens, want %d", got, want)
+	}
+}
