@@ -42,6 +42,8 @@ type Command struct {
 	// Unseen says why not all that the line runs is known: a program in a variable, code of another language, text
 	// from elsewhere. A deny rule on commands then asks. "" where all is known, as far as words tell.
 	Unseen string `json:"unseen,omitempty"`
+	// UnseenFiles says which command reads files that only running tells; "" where there is none.
+	UnseenFiles string `json:"unseen_files,omitempty"`
 	// Begins are the known beginnings of parts whose further words only running tells.
 	Begins []string `json:"-"`
 	// Mentions are the words and inputs of programs that may run what stands in them.

@@ -2,9 +2,12 @@ package permission
 
 import (
 	"fmt"
+	"path"
 	"path/filepath"
 	"strings"
 	"unicode"
+
+	"github.com/bmatcuk/doublestar/v4"
 )
 
 // doubt finds a deny rule that may speak of the call, where it cannot be told before it runs. Then a person
@@ -34,10 +37,15 @@ func (c *call) mayTouch(r Rule, a *Access) string {
 	switch {
 	case a.Kind == Exec && r.Spec != "" && r.coversTool(c.Tool):
 		return r.spec().mayDeny(a.Command)
+	case a.Kind == Exec && r.class() == "Read" && r.Spec != "":
+		return c.p.mayRead(r, c.Dir, a.Command)
 	case a.Kind == Exec && r.Tool == "WebFetch" && r.Spec != "":
 		return mentionsHost(r, a.Command)
 	case a.Kind == Net && a.Node == Unknown && r.Tool == "WebFetch":
 		return "only running it tells which machine " + a.Target + " is"
+	}
+	if a.Kind == Read && a.Node == Missing && r.class() == "Read" && c.p.mayStandFor(r, a.Target) {
+		return "the pattern " + a.Target + " may stand for it"
 	}
 	if a.Node == Unknown && !filepath.IsAbs(a.Target) && (r.class() == "Read" || r.class() == "Edit" && a.Kind == Write) {
 		return "only running it tells which file " + a.Target + " is"
@@ -108,6 +116,43 @@ func (t pattern) within(text string) bool {
 
 // maxMention is how many words of one text are looked at.
 const maxMention = 2000
+
+// mayRead says why a rule on files may be about a command: it gets names of files that only running tells, or a
+// file that the rule speaks of stands among the words of a program that may read it.
+func (p *Policy) mayRead(r Rule, dir string, cmd *Command) string {
+	if cmd.UnseenFiles != "" {
+		return cmd.UnseenFiles
+	}
+	for _, part := range cmd.Parts {
+		if part.looks() && !part.Covered {
+			continue
+		}
+		words := strings.FieldsFunc(part.Text, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune("\"'`(){},;&|<>$\\=@:", r) })
+		for _, w := range words[:min(len(words), maxMention)] {
+			at := w
+			switch {
+			case strings.HasPrefix(at, "~/"):
+				at = p.Home + at[1:]
+			case !filepath.IsAbs(at):
+				at = dir + "/" + at
+			}
+			if p.pathMatches(r, dir, at) || p.mayStandFor(r, at) {
+				return w + " is named: " + cut(part.Text)
+			}
+		}
+	}
+	return ""
+}
+
+// mayStandFor reports whether a word with * or ? in its last part may stand for the file that a rule names.
+func (p *Policy) mayStandFor(r Rule, word string) bool {
+	base, want := path.Base(slashed(word)), path.Base(strings.TrimSuffix(r.Spec, "/**"))
+	if !strings.ContainsAny(base, "*?[") || strings.Trim(base, "*?[]!^") == "" || strings.ContainsAny(want, "*?[{") {
+		return false
+	}
+	ok, err := doublestar.Match(foldName(base), foldName(want))
+	return ok && err == nil
+}
 
 // mentionsHost says why a rule on hosts may be about a command: the host's name stands in it.
 func mentionsHost(r Rule, cmd *Command) string {

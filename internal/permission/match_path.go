@@ -24,6 +24,9 @@ func (p *Policy) matchPath(r Rule, dir string, a Access) bool {
 // allow rule must match both, any other either.
 func (p *Policy) pathRule(r Rule, dir string, a Access) bool {
 	target := p.pathMatches(r, dir, a.Target)
+	if r.Effect != Allow && !target {
+		target = p.behindProc(r, dir, a)
+	}
 	if a.Named == "" || a.Named == a.Target {
 		return target
 	}
@@ -32,6 +35,22 @@ func (p *Policy) pathRule(r Rule, dir string, a Access) bool {
 		return target && named
 	}
 	return target || named
+}
+
+// behindProc holds a rule against what a path leads to by way of a process: /proc/self/cwd/x, /proc/1/root/x.
+func (p *Policy) behindProc(r Rule, dir string, a Access) bool {
+	for _, name := range []string{a.Target, a.Named} {
+		rest, ok := strings.CutPrefix(name, "/proc/")
+		if !ok {
+			continue
+		}
+		for _, door := range []string{"/cwd/", "/root/"} {
+			if _, file, ok := strings.Cut(rest, door); ok && (p.pathMatches(r, dir, path.Join("/", file)) || p.pathMatches(r, dir, path.Join(slashed(dir), file))) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // mayMatchBelow reports whether the pattern of a rule could speak of something below a folder whose names nobody

@@ -49,12 +49,26 @@ func evaded(t *testing.T, rule, file string) {
 
 func TestADenyRuleOnACommandIsNotEvaded(t *testing.T) { evaded(t, "Bash(rm *)", "evasions_rm.txt") }
 
+func TestADenyRuleOnAFileIsNotEvaded(t *testing.T) { evaded(t, "Read(.env)", "evasions_read.txt") }
+
 func TestADenyRuleDoesNotStopOtherWork(t *testing.T) {
 	rules := map[string]permission.Effect{"Bash(rm *)": permission.Deny, "WebFetch(domain:evil.example)": permission.Deny}
 	for _, line := range []string{
 		"go test ./... -run $X", "npm test", "make build", "git commit -m 'rm old files'", "git rm x", "docker rm c", "echo rm x > notes.txt", "cat a | grep 'rm x'",
 		"python3 script.py", "./build.sh", "bash build.sh", "for f in a b; do touch $f; done", "x=1; echo $x", "export A=b; go build", "npm run rm", "terraform apply", "curl https://a.example",
 		"git push origin main", "cp a b", "mkdir -p x && touch x/y", "sed -i s/a/b/ f", "tar xf a.tar", "pip install x", "cargo build", "kubectl get pods", "grep -rn rm .",
+	} {
+		if d := decided(t, permission.Bypass, line, rules); d.Effect != permission.Allow {
+			t.Errorf("%q: %+v", line, d)
+		}
+	}
+}
+
+func TestADenyRuleOnAFileDoesNotStopOtherWork(t *testing.T) {
+	rules := map[string]permission.Effect{"Read(.env)": permission.Deny}
+	for _, line := range []string{
+		"cat a.go", "go test ./...", "npm test", "git log --oneline", "git status", "git diff --stat", "git diff --name-only HEAD~1", "git show HEAD:src/a.go", "git show --stat", "git commit -m 'x'",
+		"docker compose up", "cat .env.example", "cp .env.example x", "make", "ls -la", "find . -name '*.go'", "python3 x.py", "touch a", "git add -A", "git blame src/a.go", "ls $X", "git commit -m \"$M\"",
 	} {
 		if d := decided(t, permission.Bypass, line, rules); d.Effect != permission.Allow {
 			t.Errorf("%q: %+v", line, d)

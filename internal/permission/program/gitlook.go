@@ -151,6 +151,7 @@ func (c *call) gitVerb(i int) {
 	}
 	sub := &call{name: verb, row: r, env: c.env, args: rest}
 	sub.run()
+	gitReads(sub)
 	c.merge(sub.Use)
 	if r.adds != "" {
 		c.Adds, c.AddsAt = []string{r.adds}, len(c.args)-len(rest)

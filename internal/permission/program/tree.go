@@ -1,6 +1,7 @@
 package program
 
 import (
+	"path"
 	"slices"
 	"strings"
 
@@ -12,8 +13,11 @@ type Tree struct {
 	permission.TreeOptions
 	// Except gives the words that make it leave out files and folders of these names, at any depth. Nil: it has none.
 	Except func(files, folders []string) []string
-	At     int  // where they go among the words behind the program; -1 is the end
-	Shy    bool // it leaves out hidden files unless told otherwise, so that they are no news
+	At     int      // where they go among the words behind the program; -1 is the end
+	Past   bool     // it reads files of the past, of which no names are known
+	All    bool     // and all of them, from the current folder on
+	Named  []string // paths that it reads besides Reads
+	Shy    bool     // it leaves out hidden files unless told otherwise, so that they are no news
 }
 
 // tree notes that the program reads folders with everything in them.
@@ -138,8 +142,23 @@ func gitGrep(c *call) {
 		}
 	}
 	t := c.tree(permission.TreeOptions{Hidden: true}, exceptPathspecs)
-	t.At = -1
+	t.At, t.Past = -1, c.has("--cached") || slices.ContainsFunc(ops, c.missing)
 }
+
+// missing: nothing of this name is there, so that it may be a revision.
+func (c *call) missing(w Word) bool {
+	return w.Unknown || c.env.World != nil && c.env.World.Stat(absolute(w.Text, c.env.Dir)).Kind == permission.Missing
+}
+
+func absolute(name, dir string) string {
+	if path.IsAbs(name) {
+		return path.Clean(name)
+	}
+	return path.Join(dir, name)
+}
+
+// everything: hidden files too.
+func (c *call) everything() permission.TreeOptions { return permission.TreeOptions{Hidden: true} }
 
 // copyTree: cp -r and its kin read folders with everything in them.
 func (c *call) copyTree(follow bool) {

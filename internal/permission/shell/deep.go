@@ -13,7 +13,7 @@ func (a *analysis) readsDeep(c *call, patterns map[string]bool, sc *scope) (why 
 	var withheld []permission.Withheld
 	for _, name := range c.use.Reads {
 		for _, dir := range a.named(name, patterns, sc) {
-			tree := a.readTree(dir, c.use.Tree.TreeOptions)
+			tree := a.readTree(dir, c.use.Tree.TreeOptions, c.use.Tree.Past)
 			switch {
 			case why != "":
 			case tree.Why != "":
@@ -22,6 +22,20 @@ func (a *analysis) readsDeep(c *call, patterns map[string]bool, sc *scope) (why 
 				why = "a link leads out of the folder that it reads: " + tree.Leads
 			}
 			withheld = append(withheld, tree.Withheld...)
+		}
+	}
+	for _, name := range c.use.Tree.Named {
+		for _, file := range a.named(name, patterns, sc) {
+			if filepath.Ext(file) != "" && a.world.Stat(file).Kind != permission.Folder {
+				a.place(permission.Read, file, false)
+				continue
+			}
+			a.readTree(file, c.use.Tree.TreeOptions, true)
+		}
+	}
+	if c.use.Tree.All {
+		for _, dir := range sc.places() {
+			a.readTree(dir, c.use.Tree.TreeOptions, true)
 		}
 	}
 	if len(withheld) == 0 || a.mute > 0 {
@@ -42,7 +56,8 @@ func (a *analysis) readsDeep(c *call, patterns map[string]bool, sc *scope) (why 
 }
 
 // readTree notes that a folder is read with all that is in it.
-func (a *analysis) readTree(dir string, o permission.TreeOptions) permission.Tree {
+// Of the past no names are known.
+func (a *analysis) readTree(dir string, o permission.TreeOptions, past bool) permission.Tree {
 	named, node := a.resolve(dir)
 	if node.Real == "" {
 		node.Real = named
@@ -55,8 +70,11 @@ func (a *analysis) readTree(dir string, o permission.TreeOptions) permission.Tre
 		a.access(x)
 		return permission.Tree{Listed: true}
 	}
-	tree := a.world.Tree(node.Real, o)
-	x.Below = !tree.Listed
+	var tree permission.Tree
+	if !past {
+		tree = a.world.Tree(node.Real, o)
+	}
+	x.Below = past || !tree.Listed
 	a.access(x)
 	return tree
 }

@@ -22,6 +22,9 @@ func (a *analysis) unseen(cmd *permission.Command) {
 		if cmd.Unseen == "" {
 			cmd.Unseen = a.hides(c)
 		}
+		if cmd.UnseenFiles == "" && (strings.HasPrefix(c.use.Reason, "only running it tells which") && !namesOnly.has(c.name) || readsFiles(c)) {
+			cmd.UnseenFiles = "only running it tells which files it reads: " + shorten(c.raw)
+		}
 		if begin, ok := beginning(c); ok {
 			cmd.Begins = append(cmd.Begins, begin)
 		}
@@ -45,6 +48,24 @@ func (a *analysis) unseen(cmd *permission.Command) {
 			}
 		}
 	}
+}
+
+// namesOnly are programs that take names of files and show nothing of what stands in them.
+var namesOnly = set{
+	"ls", "stat", "du", "df", "tree", "test", "[", "basename", "dirname", "readlink", "realpath", "touch", "mkdir", "rmdir", "rm", "cd", "pushd", "which", "type", "chmod", "chown", "find", "fd", "echo", "printf",
+}
+
+// readsFiles reports whether a program that reads files gets words that only running tells.
+func readsFiles(c *call) bool {
+	if c.use.Class != permission.ClassRead && c.use.Class != permission.ClassSearch {
+		return false
+	}
+	for i, w := range c.words[1:] {
+		if w.unknown && !w.stays(c, i+1) {
+			return true
+		}
+	}
+	return false
 }
 
 // beginning is what is known of a command before the first word that only running tells.

@@ -1,0 +1,113 @@
+package program
+
+import (
+	"path"
+	"strings"
+)
+
+// gitContents are the subcommands that print what stands in files; with a value, only where one of its flags, or
+// none of the second ones, is given.
+var gitContents = map[string]struct{ with, without string }{
+	"git show":         {"", gitNoPatch},
+	"git diff":         {"", gitNoPatch},
+	"git log":          {gitPatch, ""},
+	"git whatchanged":  {gitPatch, ""},
+	"git reflog":       {gitPatch, ""},
+	"git stash list":   {gitPatch, ""},
+	"git stash show":   {gitPatch, ""},
+	"git diff-tree":    {gitPatch, ""},
+	"git diff-index":   {gitPatch, ""},
+	"git diff-files":   {gitPatch, ""},
+	"git range-diff":   {},
+	"git blame":        {},
+	"git annotate":     {},
+	"git cat-file":     {"-p --batch --batch-command", "-t -s -e"},
+	"git archive":      {},
+	"git format-patch": {},
+	"git difftool":     {},
+	"git bundle":       {},
+	"git fast-export":  {},
+	"git stash":        {gitPatch, ""},
+}
+
+const (
+	gitPatch   = "-p -u -U --patch --unified --patch-with-raw --patch-with-stat -c --cc --remerge-diff --dd -m --diff-merges -L -W --function-context --binary --word-diff --color-words --ext-diff --textconv"
+	gitNoPatch = "--stat --numstat --shortstat --dirstat --summary --name-only --name-status --raw --quiet -s --no-patch --compact-summary --check"
+)
+
+// gitReads notes the files whose contents a subcommand prints: its paths and REV:path, else all below.
+func gitReads(c *call) {
+	if c.name == "git grep" {
+		c.gitPaths(c.ops[min(len(c.ops), 1):])
+		return
+	}
+	how, ok := gitContents[c.name]
+	if !ok || c.has("--no-index") {
+		return
+	}
+	with, without := strings.Fields(how.with), strings.Fields(how.without)
+	patch := c.has(strings.Fields(gitPatch)...)
+	if len(with) > 0 && !c.has(with...) && len(c.strange) == 0 && !(c.name == "git cat-file" && !c.has(without...)) ||
+		len(without) > 0 && c.has(without...) && !patch && len(c.strange) == 0 {
+		return
+	}
+	if c.Tree == nil {
+		c.tree(c.everything(), nil)
+	}
+	c.Tree.Past = true
+	c.Tree.All = !c.gitPaths(c.ops) && c.name != "git blame"
+}
+
+// gitPaths notes operands as files: REV:path and pathspecs. It reports whether these are all that is read.
+func (c *call) gitPaths(ops []Word) (named bool) {
+	for i, w := range ops {
+		rev, file, ok := strings.Cut(w.Text, ":")
+		switch {
+		case w.Unknown || w.Glob:
+			return false
+		case strings.HasPrefix(w.Text, ":!"), strings.HasPrefix(w.Text, ":^"), strings.HasPrefix(w.Text, ":(exclude"):
+			return false
+		case strings.HasPrefix(w.Text, ":(") || strings.HasPrefix(w.Text, ":/"):
+			c.gitTop(w.Text[strings.LastIndexAny(w.Text, ")/")+1:])
+			return false
+		case ok && !strings.Contains(rev, "/.") && c.dashes < 0 || ok && i < c.dashes:
+			if strings.HasPrefix(file, "0:") || strings.HasPrefix(file, "1:") || strings.HasPrefix(file, "2:") || strings.HasPrefix(file, "3:") {
+				file = file[2:]
+			}
+			if c.gitTop(strings.TrimLeft(file, ":")); c.name == "git cat-file" || c.name == "git show" || c.name == "git blame" {
+				named = true
+			}
+		case c.dashes >= 0 && i < c.dashes, revision(w.Text):
+		case strings.ContainsAny(w.Text, "*?["):
+			return false
+		default:
+			c.Tree.Named = append(c.Tree.Named, w.Text)
+			named = named || c.dashes >= 0 || !c.missing(w) || strings.Contains(path.Base(w.Text), ".")
+		}
+	}
+	return named
+}
+
+// gitTop notes a path that counts from the top of the repository, which is not always the current folder.
+func (c *call) gitTop(file string) {
+	if file == "" {
+		return
+	}
+	c.Tree.Named = append(c.Tree.Named, file)
+	if c.env.World == nil || path.IsAbs(file) || strings.HasPrefix(file, ".") && strings.HasPrefix(strings.TrimLeft(file, "."), "/") {
+		return
+	}
+	for _, root := range c.env.World.Roots() {
+		if root != c.env.Dir && strings.HasPrefix(c.env.Dir, root+"/") {
+			c.Tree.Named = append(c.Tree.Named, path.Join(root, file))
+		}
+	}
+}
+
+// revision reports whether a word is plainly a revision and no path.
+func revision(s string) bool {
+	if strings.HasPrefix(s, "HEAD") || s == "@" || strings.ContainsAny(s, "~^@") || strings.Contains(s, "..") && !strings.Contains("/"+s+"/", "/../") {
+		return true
+	}
+	return len(s) >= 7 && strings.Trim(s, "0123456789abcdef") == ""
+}
