@@ -272,13 +272,6 @@ func (s *Session) record() {
 	s.closers = append([]func() error{r.Close}, s.closers...) // closed last, when the bus has no more events
 }
 
-// secretName tells variables whose values are nobody else's business.
-func secretName(name string) bool {
-	return slices.ContainsFunc([]string{"KEY", "TOKEN", "SECRET", "PASS", "AUTH", "CRED"}, func(word string) bool {
-		return strings.Contains(strings.ToUpper(name), word)
-	})
-}
-
 // secrets are values that never reach a record.
 func (i *Instance) secrets() []string {
 	var out []string
@@ -286,8 +279,9 @@ func (i *Instance) secrets() []string {
 		out = append(out, p.APIKey, p.AuthToken)
 		out = append(out, slices.Collect(maps.Values(p.Headers))...)
 	}
-	for name, v := range i.settings().Env {
-		if secretName(name) {
+	for _, kv := range i.ChildEnv() { // a command may print one bare
+		name, v, _ := strings.Cut(kv, "=")
+		if config.SecretName(name) && !filepath.IsAbs(v) { // SSH_AUTH_SOCK is a path
 			out = append(out, v)
 		}
 	}

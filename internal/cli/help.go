@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"strings"
@@ -37,19 +38,22 @@ Exit codes: 0 done, 1 the turn failed (or ran out of steps or budget), 2 wrong c
 130 and 143 ended by SIGINT and SIGTERM. "lathe <command> --help" tells more; "lathe man" tells all.
 `
 
-// showHelp prints the help of a command, flags in groups.
-func showHelp(c *cobra.Command, _ []string) {
-	w := c.OutOrStdout()
+// showHelp prints the help of a command, flags in groups. Cobra asks for no error; the program keeps it.
+func (p *program) showHelp(c *cobra.Command, _ []string) {
+	var b bytes.Buffer
 	if c.HasParent() {
-		commandHelp(w, c)
-		return
+		commandHelp(&b, c)
+	} else {
+		b.WriteString(rootHelp)
+		for _, g := range flagGroups {
+			fmt.Fprintf(&b, "\n%s:\n", g.title)
+			writeFlags(&b, c, g.names)
+		}
+		b.WriteString(rootHelpEnd)
 	}
-	fmt.Fprint(w, rootHelp)
-	for _, g := range flagGroups {
-		fmt.Fprintf(w, "\n%s:\n", g.title)
-		writeFlags(w, c, g.names)
+	if _, err := p.out.Write(b.Bytes()); err != nil && p.helpErr == nil {
+		p.helpErr = &Error{Code: exitFailed, Msg: "writing to stdout", Err: err}
 	}
-	fmt.Fprint(w, rootHelpEnd)
 }
 
 func commandHelp(w io.Writer, c *cobra.Command) {
@@ -159,7 +163,7 @@ func helpCommand(root *cobra.Command) *cobra.Command {
 				}
 				c = next
 			}
-			showHelp(c, nil)
+			c.HelpFunc()(c, nil)
 			return nil
 		},
 	}
