@@ -31,7 +31,7 @@ func conversationCommands() []Command {
 		{
 			Name: "rewind", Aliases: []string{"checkpoint"}, Group: groupConversation, Alone: true, Args: "[message]",
 			Help: "Go back to before an earlier message and edit it",
-			Doc:  "The conversation goes on from there as another branch; nothing is deleted, and `/tree` leads back. Files are not changed back.",
+			Doc:  "The conversation goes on from there as another branch; nothing is deleted, and `/tree` leads back. Files stay as they are: the list says which ones were edited since, and `/diff` shows how.",
 			Run:  rewind,
 		},
 		{
@@ -140,10 +140,11 @@ func rewind(ctx context.Context, h Host, args string) (event.Output, error) {
 		if s.id != args {
 			continue
 		}
+		changed := changedSince(log, s.id)
 		if err := h.Conversation().Checkout(ctx, s.parent); err != nil {
 			return event.Output{}, err
 		}
-		return event.Output{Insert: s.text()}, nil
+		return event.Output{Insert: s.text(), Text: staying(changed)}, nil
 	}
 	return event.Output{}, fmt.Errorf("there is no message %q in this conversation; /rewind lists them", args)
 }
@@ -151,13 +152,72 @@ func rewind(ctx context.Context, h Host, args string) (event.Output, error) {
 func pickPrompt(log *session.Session, all []said) (event.Output, error) {
 	p := &event.Pick{Title: "Go back to before", Command: "rewind", Empty: "There is nothing to go back to yet."}
 	branch := onBranch(log, all)
+	edits := edited(log)
 	for _, i := range slices.Backward(branch) {
 		s := all[i]
-		p.Items = append(p.Items, event.PickItem{
-			ID: s.id, Label: short(s.text(), 120), Time: s.time, Preview: fenced("", s.text()),
-		})
+		item := event.PickItem{ID: s.id, Label: short(s.text(), 120), Time: s.time, Preview: fenced("", s.text())}
+		if files := since(edits, s.id); len(files) > 0 {
+			item.Detail = plural(len(files), "file") + " stay changed"
+			if len(files) == 1 {
+				item.Detail = "1 file stays changed"
+			}
+			item.Preview += "\n\n" + staying(files)
+		}
+		p.Items = append(p.Items, item)
 	}
 	return event.Output{Pick: p}, nil
+}
+
+// edit is a change of a file by lathe's own edits, or, without a path, a message of the user.
+type edit struct{ message, path string }
+
+// edited lists the edits and the messages of the branch, in order.
+func edited(log *session.Session) []edit {
+	var out []edit
+	b := log.Branch()
+	for _, e := range b.Entries(0, b.Len()) {
+		switch body := e.Body.(type) {
+		case session.User:
+			out = append(out, edit{message: e.ID})
+		case session.CallEnd:
+			if v, err := event.UnmarshalView(body.View); err == nil && !body.Denied && !body.Result.IsError {
+				if d, ok := v.(event.Diff); ok {
+					out = append(out, edit{path: d.Path})
+				}
+			}
+		}
+	}
+	return out
+}
+
+// since lists the files that were edited after a message, each once.
+func since(edits []edit, message string) []string {
+	var out []string
+	at := slices.IndexFunc(edits, func(e edit) bool { return e.message == message })
+	for _, e := range edits[at+1:] {
+		if e.path != "" && !slices.Contains(out, e.path) {
+			out = append(out, e.path)
+		}
+	}
+	return out
+}
+
+func changedSince(log *session.Session, message string) []string { return since(edited(log), message) }
+
+// staying says what going back does to files: nothing.
+func staying(files []string) string {
+	if len(files) == 0 {
+		return "Files stay as they are; lathe's edits changed none since. Commands may have: /diff git shows what differs from the last commit."
+	}
+	var names []string
+	for _, f := range files {
+		names = append(names, code(f))
+	}
+	more := ""
+	if n := len(names) - 12; n > 0 {
+		names, more = names[:12], fmt.Sprintf(" and %d more", n)
+	}
+	return "Files stay as they are, also those that were edited since: " + strings.Join(names, ", ") + more + ". /diff shows the changes."
 }
 
 func tree(ctx context.Context, h Host, args string) (event.Output, error) {

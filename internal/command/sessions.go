@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/fuzzy"
 	"github.com/lathe-dev/lathe/internal/session"
 )
 
@@ -23,10 +24,15 @@ func sessionCommands() []Command {
 			Run: resume,
 		},
 		{
-			Name: "sessions", Group: groupSessions, Alone: true, Args: "[all]", Help: "List the sessions: open, rename or delete one",
-			Doc: "Those of this folder, newest first; with `all` those of every folder. A deleted session goes to the trash and can be brought back for 30 days.",
+			Name: "sessions", Group: groupSessions, Alone: true, Args: "[all] [find text]", Help: "List the sessions: open, rename or delete one",
+			Doc: "Those of this folder, newest first; with `all` those of every folder. `find` searches titles and first prompts, or takes the beginning of an id. A deleted session goes to the trash and can be brought back for 30 days.",
 			Run: func(_ context.Context, h Host, args string) (event.Output, error) {
-				return pickSession(h, args == "all")
+				args, all := strings.CutPrefix(args, "all")
+				typed, find := strings.CutPrefix(strings.TrimSpace(args), "find")
+				if !find && strings.TrimSpace(args) != "" {
+					return event.Output{}, fmt.Errorf("/sessions takes nothing, all, or find TEXT; not %q", args)
+				}
+				return pickSession(h, all, strings.TrimSpace(typed))
 			},
 		},
 		{
@@ -51,7 +57,7 @@ func sessionCommands() []Command {
 
 func resume(ctx context.Context, h Host, args string) (event.Output, error) {
 	if args == "" || args == "all" {
-		return pickSession(h, args == "all")
+		return pickSession(h, args == "all", "")
 	}
 	info, err := h.Sessions().Store().Find(h.Sessions().Dir(), args)
 	if err != nil {
@@ -63,7 +69,8 @@ func resume(ctx context.Context, h Host, args string) (event.Output, error) {
 	return event.Output{}, h.Sessions().Open(ctx, info.ID)
 }
 
-func pickSession(h Host, all bool) (event.Output, error) {
+// pickSession lists sessions: the newest, or those that fit what was typed, best first.
+func pickSession(h Host, all bool, typed string) (event.Output, error) {
 	p := &event.Pick{
 		Title: "Sessions of this folder", Command: "resume", Empty: "There is no other session of this folder yet; /resume all lists those of every folder.",
 		Actions: []event.PickAction{
@@ -72,27 +79,74 @@ func pickSession(h Host, all bool) (event.Output, error) {
 		},
 	}
 	dir := h.Sessions().Dir()
+	p.Search = "sessions find"
 	if all {
-		p.Title, p.Empty, dir = "All sessions", "There is no session yet.", ""
+		p.Title, p.Empty, dir, p.Search = "All sessions", "There is no session yet.", "", "sessions all find"
 		for i := range p.Actions {
 			p.Actions[i].Refresh = "sessions all"
 		}
 	}
 	current := h.Conversation().Log().ID()
-	for info, err := range h.Sessions().Store().List(dir) {
-		if err != nil || info.Agent != "" || info.FirstPrompt == "" {
-			continue // what cannot be read cannot be resumed; lathe session verify tells more
-		}
+	for _, info := range findSessions(h, dir, typed, maxListed) {
 		p.Items = append(p.Items, sessionItem(info, current))
-		if len(p.Items) == maxListed {
-			break
-		}
 	}
 	return event.Output{Pick: p}, nil
 }
 
+// findSessions lists the newest sessions of a folder ("": of all), or, when something was typed, of all of them
+// those whose title or first prompt fits it, best first; an id fits by its beginning only.
+func findSessions(h Host, dir, typed string, limit int) []session.Info {
+	var all []session.Info
+	var texts []string
+	for info, err := range h.Sessions().Store().List(dir) {
+		if err != nil || info.Agent != "" || info.FirstPrompt == "" {
+			continue // what cannot be read cannot be resumed; lathe session verify tells more
+		}
+		all, texts = append(all, info), append(texts, strings.TrimSpace(info.Title+" "+info.FirstPrompt))
+		if typed == "" && len(all) == limit {
+			break
+		}
+	}
+	if typed == "" {
+		return all
+	}
+	var out []session.Info
+	seen := map[string]bool{}
+	add := func(info session.Info) {
+		if !seen[info.ID] && len(out) < limit {
+			seen[info.ID] = true
+			out = append(out, info)
+		}
+	}
+	for _, info := range all {
+		if len(typed) >= shortestID && strings.HasPrefix(info.ID, strings.ToLower(typed)) {
+			add(info)
+		}
+	}
+	words := strings.ToLower(typed)
+	contains := func(i int) int { // the words as they were typed come before letters that are spread
+		if strings.Contains(strings.ToLower(texts[i]), words) {
+			return wholeWords
+		}
+		return 0
+	}
+	for _, f := range fuzzy.Rank(typed, texts, 0, contains) {
+		add(all[f.Index])
+	}
+	return out
+}
+
+const (
+	shortestID = 4   // letters of an id that are looked for
+	wholeWords = 200 // what a match of all that was typed is worth
+)
+
 func sessionItem(info session.Info, current string) event.PickItem {
-	detail := []string{plural(info.Turns, "turn")}
+	var detail []string
+	if info.Title != "" && info.Title != info.FirstPrompt {
+		detail = append(detail, short(info.FirstPrompt, 60))
+	}
+	detail = append(detail, plural(info.Turns, "turn"))
 	if info.CostUSD > 0 {
 		detail = append(detail, dollars(info.CostUSD))
 	}
@@ -116,16 +170,11 @@ func sessionItem(info session.Info, current string) event.PickItem {
 }
 
 func completeSession(_ context.Context, h Host, typed string) []event.Candidate {
-	var all []event.Candidate
-	for info, err := range h.Sessions().Store().List(h.Sessions().Dir()) {
-		if err != nil || info.Agent != "" || info.FirstPrompt == "" {
-			continue
-		}
-		if all = append(all, event.Candidate{Text: info.ID, Label: short(cmp.Or(info.Title, info.FirstPrompt), 60), Help: age(info.Modified)}); len(all) == 50 {
-			break
-		}
+	var out []event.Candidate
+	for _, info := range findSessions(h, h.Sessions().Dir(), typed, 50) {
+		out = append(out, event.Candidate{Text: info.ID, Label: short(cmp.Or(info.Title, info.FirstPrompt), 60), Help: age(info.Modified)})
 	}
-	return choices(typed, all)
+	return out
 }
 
 func rename(ctx context.Context, h Host, args string) (event.Output, error) {
@@ -188,7 +237,7 @@ func save(ctx context.Context, h Host, _ string) (event.Output, error) {
 
 func deleteSession(_ context.Context, h Host, args string) (event.Output, error) {
 	if args == "" {
-		out, err := pickSession(h, false)
+		out, err := pickSession(h, false, "")
 		if out.Pick != nil {
 			out.Pick.Title, out.Pick.Command = "Delete which session?", "delete-session"
 		}

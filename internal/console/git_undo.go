@@ -33,10 +33,11 @@ func (w workspace) AddDir(_ context.Context, dir string) (string, error) {
 	return w.c.session().AddDir(dir)
 }
 
-// Changes joins what the session's own edits changed, file by file in the order of the first change.
+// Changes joins what the session's own edits changed, file by file in the order of the first change, on all
+// branches: going back to an earlier message leaves the files as they are.
 func (w workspace) Changes(context.Context) ([]event.Diff, error) {
 	var out []event.Diff
-	for e := range w.c.session().Log().Entries() {
+	for e := range w.c.session().Log().All() {
 		end, ok := e.Body.(session.CallEnd)
 		if !ok || end.Denied || end.Result.IsError {
 			continue

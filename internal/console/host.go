@@ -37,6 +37,9 @@ func (t conversation) Checkout(ctx context.Context, entry string) error {
 
 func (t conversation) SetModel(ctx context.Context, id string) error {
 	s := t.c.session()
+	if err := t.c.knows(id); err != nil {
+		return err
+	}
 	if err := s.SetModel(ctx, id); err != nil {
 		return err
 	}
@@ -131,7 +134,7 @@ type sessions struct{ c *Console }
 func (s sessions) Store() *session.Store { return s.c.inst.Store() }
 func (s sessions) Dir() string           { return s.c.inst.Dir() }
 func (s sessions) New(ctx context.Context) error {
-	return s.c.open(ctx, app.SessionOptions{})
+	return s.c.begin(ctx)
 }
 
 func (s sessions) Open(ctx context.Context, id string) error {
@@ -174,6 +177,9 @@ func (r rules) List() []command.Rule {
 
 func (r rules) Add(_ context.Context, rule command.Rule) error {
 	effect := permission.Effect(rule.Effect)
+	if err := r.c.toolOf(rule.Text); err != nil {
+		return err
+	}
 	if _, errs := permission.ParseRules(r.c.inst.Tools(), []string{rule.Text}, effect, permission.Source{}); len(errs) > 0 {
 		return errs[0]
 	}

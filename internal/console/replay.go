@@ -36,9 +36,26 @@ func replay(log *session.Session) *replayed {
 	p.play(b, 0, b.Len())
 	out.pending, out.model, out.mode = p.pending, log.Model(), log.Mode()
 	info := log.Info()
+	if log.Everything().Only("head").Len() > 0 {
+		out.tally.changed = changedFiles(log)
+	}
 	out.tally.request(p.usage)
 	out.tally.costUSD, out.tally.usage = info.CostUSD, info.Usage
 	return out
+}
+
+// changedFiles sums up the edits of all branches: going back leaves the files as they are.
+func changedFiles(log *session.Session) []event.ChangedFile {
+	var t tally
+	ends := log.Everything().Only("call_end", "invoke_end")
+	for _, e := range ends.Entries(0, ends.Len()) {
+		if end, ok := e.Body.(session.CallEnd); ok {
+			if v, err := event.UnmarshalView(end.View); err == nil {
+				t.view(event.ToolEnd{Result: end.Result, Denied: end.Denied, View: v})
+			}
+		}
+	}
+	return t.changed
 }
 
 // told is an event that a log holds: the n-th (from 1) of the events of the entry at a place of the branch.

@@ -71,6 +71,28 @@ func (c *Console) open(ctx context.Context, o app.SessionOptions) error {
 	return err
 }
 
+// begin puts a new conversation in front, with the model and the effort of the one before.
+func (c *Console) begin(ctx context.Context) error {
+	old := c.session()
+	model, effort := old.ModelName(), old.Effort()
+	s, err := c.newSession(ctx, app.SessionOptions{})
+	if err != nil {
+		return err
+	}
+	if model != "" {
+		if err := s.SetModel(ctx, model); err != nil {
+			return errors.Join(err, s.Close())
+		}
+	}
+	s.SetEffort(effort)
+	err = c.leave(old)
+	c.put(ctx, s, false)
+	c.mu.Lock()
+	c.model = model // for the log, once the conversation has a message
+	c.mu.Unlock()
+	return err
+}
+
 func (c *Console) newSession(ctx context.Context, o app.SessionOptions) (*app.Session, error) {
 	o.Bus, o.Interactive = c.bus, c.opts.Session.Interactive
 	s, err := c.inst.NewSession(ctx, o)

@@ -103,6 +103,9 @@ type Pick struct {
 	Items   []PickItem   `json:"items"`
 	Actions []PickAction `json:"actions,omitempty"` // other things to do with an item
 	Empty   string       `json:"empty,omitempty"`   // what to say when there is no item
+	// Search is a command that gives the list anew with what the user types as its argument, best match first.
+	// Where it is set the items are not all there are, and a front end asks instead of looking through them.
+	Search string `json:"search,omitempty"`
 }
 
 // PickItem is one thing to choose. Depth indents trees; Starts is set for the first item of each of several

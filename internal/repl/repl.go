@@ -391,6 +391,10 @@ func (r *repl) enter(text string) {
 		r.command(name, args)
 		return
 	}
+	if text == "exit" || text == "quit" {
+		r.command("quit", "")
+		return
+	}
 	switch text[0] {
 	case '!':
 		r.command("!", text[1:])

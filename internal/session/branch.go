@@ -23,6 +23,21 @@ func (s *Session) Branch() Branch {
 	return Branch{s: s, refs: s.pick(s.j.branch(s.j.head)), known: sync.OnceValue(func() *knownTexts { return textsOf(msgs) })}
 }
 
+// Everything is all entries, whatever their branch, in the order of the log.
+func (s *Session) Everything() Branch {
+	b := s.Branch()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	b.refs = slices.Clone(s.j.refs)
+	return b
+}
+
+// Only is the branch without the entries of other kinds.
+func (b Branch) Only(kinds ...string) Branch {
+	b.refs = slices.DeleteFunc(slices.Clone(b.refs), func(r ref) bool { return !slices.Contains(kinds, r.kind) })
+	return b
+}
+
 // WithMeta is the branch whose entries bring the structured output of results, which others leave out.
 func (b Branch) WithMeta() Branch {
 	b.meta = true

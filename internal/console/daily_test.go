@@ -1,0 +1,164 @@
+package console
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/llm"
+	"github.com/lathe-dev/lathe/internal/llm/llmtest"
+	"github.com/lathe-dev/lathe/internal/session"
+)
+
+func TestANewConversationKeepsTheModelAndTheEffort(t *testing.T) {
+	p := newPlace(t, talk3())
+	s := p.open(t, nil)
+	s.command("model", "opus")
+	s.command("effort", "high")
+	want := s.Status().Model
+	s.command("new", "")
+	if now := s.Status(); now.Model != want || now.Effort != "high" {
+		t.Errorf("the model is %s, effort %q; it was %s", now.Model, now.Effort, want)
+	}
+	s.prompt("hello")
+	if got := s.session().Log().Model(); got != "opus" {
+		t.Errorf("the session keeps %q", got)
+	}
+}
+
+func TestAModelThatNobodyKnowsIsRefusedWithNearNames(t *testing.T) {
+	p := newPlace(t, talk3())
+	p.user(t, `{"modelAliases": {"best": "claude-opus-4-1"}}`)
+	s := p.open(t, nil)
+	before := s.Status().Model
+	s.refuses("model", "nope", "no model")
+	s.refuses("model", "claude-sonet-4-5", "claude-sonnet-4-5")
+	if got := s.Status().Model; got != before {
+		t.Errorf("the model is %s", got)
+	}
+	for _, name := range []string{"opus", "best", "claude-sonnet-4-5-20250929", "anthropic/some-model-of-tomorrow"} {
+		s.command("model", name)
+	}
+}
+
+func TestARuleForAToolThatDoesNotExistIsRefused(t *testing.T) {
+	p := newPlace(t, talk3())
+	s := p.open(t, nil)
+	s.refuses("permissions", "allow Nope(x)", "no tool")
+	s.refuses("permissions", "deny Bsh(rm *)", "Bash")
+	s.shows("permissions", "deny bash(rm *) in session", "Added")
+	s.shows("permissions", "allow mcp__github__search in session", "Added")
+}
+
+func TestRewindSaysWhatItDoesToFilesAndDiffShowsWhatIsChangedThen(t *testing.T) {
+	edit := func(from, to string) llmtest.Reply {
+		return llmtest.Say(llmtest.Tool("Edit", map[string]any{"file_path": "${WORKDIR}/a.txt", "old_string": from, "new_string": to}))
+	}
+	p := newPlace(t, llmtest.Replies(
+		llmtest.Say(llmtest.Tool("Read", map[string]any{"file_path": "${WORKDIR}/a.txt"})), edit("one", "two"), llmtest.Say(llmtest.Text("Done.")),
+		llmtest.Say(llmtest.Tool("Write", map[string]any{"file_path": "${WORKDIR}/b.txt", "content": "new\n"})), edit("two", "three"), llmtest.Say(llmtest.Text("Done."))))
+	p.write(t, "a.txt", "one\n")
+	s := p.open(t, nil)
+	s.command("mode", "acceptEdits")
+	s.prompt("first")
+	s.prompt("second")
+	pick := s.command("rewind", "").Pick
+	i := slices.IndexFunc(pick.Items, func(i event.PickItem) bool { return i.Label == "second" })
+	if !strings.Contains(pick.Items[i].Detail, "2 files stay changed") || !strings.Contains(pick.Items[i].Preview, "b.txt") {
+		t.Errorf("the list says %q, %q", pick.Items[i].Detail, pick.Items[i].Preview)
+	}
+	out := s.command("rewind", pick.Items[i].ID)
+	for _, want := range []string{"stay as they are", "b.txt", "a.txt", "/diff"} {
+		if !strings.Contains(out.Text, want) {
+			t.Errorf("it does not say %q: %s", want, out.Text)
+		}
+	}
+	if out.Insert != "second" || p.read(t, "a.txt") != "three\n" {
+		t.Errorf("insert %q, the file is %q", out.Insert, p.read(t, "a.txt"))
+	}
+	s.shows("diff", "", "+three", "b.txt", "+new") // what is changed on disk, whatever branch did it
+	var now event.Status
+	until(s, func(st event.Status) bool { now = st; return len(st.Changed) == 2 })
+	if now.Changed[0].Path == "" {
+		t.Errorf("%+v", now.Changed)
+	}
+}
+
+func TestACallLostToAKillShowsItsCommand(t *testing.T) {
+	p := newPlace(t, talk3())
+	s := p.open(t, nil)
+	s.prompt("hello")
+	log := s.session().Log()
+	call := llm.ToolCall{ID: "c1", Name: "Bash", Input: []byte(`{"command":"make all"}`)}
+	for _, err := range []error{
+		log.AddUser(t.Context(), llm.UserText("build"), false, false), log.AddPart(t.Context(), 0, call),
+		log.StartCall(t.Context(), session.CallStart{CallID: "c1"}, true),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = p.open(t, func(o *Options) { o.Session.Resume = log.ID() })
+	opened := until[event.Opened](s, nil)
+	end, ok := opened.History[len(opened.History)-1].(event.ToolEnd)
+	v, isCommand := end.View.(event.Command)
+	if !ok || !isCommand || end.Title != "make all" || v.Command != "make all" || !strings.Contains(v.Output, "lathe stopped") {
+		t.Errorf("%+v", opened.History[len(opened.History)-1])
+	}
+}
+
+func TestTheSessionPickerSearchesAllSessionsAndRanks(t *testing.T) {
+	p := newPlace(t, talk3())
+	s := p.open(t, nil)
+	s.prompt("what is this")
+	store := s.inst.Store()
+	var ids []string
+	for i := range 520 {
+		log, err := store.Create(t.Context(), session.Meta{Dir: s.inst.Dir()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := fmt.Sprintf("prompt number %d", i)
+		if i == 0 {
+			text = "fix the login of the admin page"
+		}
+		if err := log.AddUser(t.Context(), llm.UserText(text), false, false); err != nil {
+			t.Fatal(err)
+		}
+		if i == 1 {
+			if err := log.SetTitle(t.Context(), "Parser rewrite"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		ids = append(ids, log.ID())
+		if err := log.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	pick := s.command("resume", "").Pick
+	if len(pick.Items) != 500 || pick.Search == "" {
+		t.Fatalf("%d items, searched with %q", len(pick.Items), pick.Search)
+	}
+	found := func(text string) []event.PickItem { return s.command(pick.Search, text).Pick.Items }
+	if got := found("login"); len(got) != 1 || got[0].ID != ids[0] {
+		t.Errorf("login: %d items", len(got))
+	}
+	got := found("parser")
+	if len(got) == 0 || got[0].ID != ids[1] || !strings.Contains(got[0].Detail, "prompt number 1") {
+		t.Errorf("parser: %+v", got)
+	}
+	if got := found("number 51"); len(got) < 2 || !strings.Contains(got[0].Label, "number 51") {
+		t.Errorf("number 51: %+v", got)
+	}
+	if got := found(ids[2][:30]); len(got) == 0 || !slices.ContainsFunc(got, func(i event.PickItem) bool { return i.ID == ids[2] }) {
+		t.Errorf("the beginning of an id finds %d items", len(got))
+	}
+	if got := found(ids[2][9:13]); len(got) > 20 { // the middle of an id is no text to search for
+		t.Errorf("the middle of an id finds %d items", len(got))
+	}
+}
