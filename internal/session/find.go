@@ -17,7 +17,7 @@ func (s *Store) Latest(dir string) (Info, error) {
 			failed = err
 			continue
 		}
-		if info.Agent == "" && info.FirstPrompt != "" {
+		if info.FirstPrompt != "" {
 			return info, nil
 		}
 	}
@@ -66,7 +66,7 @@ func (s *Store) byID(dir, prefix string) ([]Info, error) {
 }
 
 func (s *Store) byTitle(dir, title string) ([]Info, error) {
-	found, err := collect(s.List(dir))
+	found, err := collect(s.list(dir, every))
 	return slices.DeleteFunc(found, func(i Info) bool { return i.Title == "" || !strings.EqualFold(i.Title, title) }), err
 }
 

@@ -34,13 +34,14 @@ type Info struct {
 	Size        int64     // of the log, bytes
 	Parent      string    // the session it was forked from, or its subagent's parent
 	Forked      bool
-	Agent       string // of a subagent's session: whose
+	Agent       string // of a child, the session of a subagent: the kind of agent
+	Call        string // of a child: the call of the parent that runs it
 	Damaged     bool   // a line that was looked at is damaged; Verify looks at all
 }
 
 func infoOf(h header, sum summary) Info {
 	return Info{
-		ID: h.Session, Dir: h.Dir, Created: h.Created, Parent: h.Parent, Agent: h.Agent, Forked: len(h.Lineage) > 0,
+		ID: h.Session, Dir: h.Dir, Created: h.Created, Parent: h.Parent, Agent: h.Agent, Call: h.Call, Forked: len(h.Lineage) > 0,
 		Title: sum.Title, FirstPrompt: sum.firstPrompt, Model: cmp.Or(sum.Model, sum.replyModel, h.Model), Turns: sum.Turns, CostUSD: sum.CostUSD, Usage: sum.Usage,
 	}
 }
@@ -52,11 +53,29 @@ const (
 	longestTail = 128 << 10
 )
 
-// List yields the sessions of a working folder, or with "" all sessions, newest first. It reads only the
-// head and the tail of each log, while the loop asks for it. An error concerns one session, or with a zero
-// Info the whole store.
+// List yields the sessions of a working folder, or with "" all sessions, newest first, without those of
+// subagents (see Children). It reads only the head and the tail of each log, while the loop asks for it. An
+// error concerns one session, or with a zero Info the whole store.
 func (s *Store) List(dir string) iter.Seq2[Info, error] {
-	return s.list(dir, func(candidate) bool { return true })
+	return filtered(s.list(dir, every), func(i Info) bool { return i.Agent == "" })
+}
+
+// Children yields the sessions of the subagents that a session started, newest first; with "" those of all.
+func (s *Store) Children(parent string) iter.Seq2[Info, error] {
+	return filtered(s.list("", every), func(i Info) bool { return i.Agent != "" && (parent == "" || i.Parent == parent) })
+}
+
+func every(candidate) bool { return true }
+
+// filtered passes errors on.
+func filtered(seq iter.Seq2[Info, error], keep func(Info) bool) iter.Seq2[Info, error] {
+	return func(yield func(Info, error) bool) {
+		for info, err := range seq {
+			if (err != nil || keep(info)) && !yield(info, err) {
+				return
+			}
+		}
+	}
 }
 
 func (s *Store) list(dir string, keep func(candidate) bool) iter.Seq2[Info, error] {

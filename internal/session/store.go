@@ -52,7 +52,15 @@ func (s *Store) Create(_ context.Context, m Meta) (*Session, error) {
 		Session: id, Dir: realDir(m.Dir), Created: s.now().UTC(), Lathe: m.Version,
 		Model: m.Model, Parent: m.Parent, Agent: m.Agent, Call: m.Call, Origins: true,
 	}
-	return s.create(h, slug(h.Dir), nil)
+	project := slug(h.Dir)
+	if m.Agent != "" && m.Parent != "" { // beside its parent, wherever it works
+		folder, err := s.locate(m.Parent)
+		if err != nil {
+			return nil, fmt.Errorf("session: the parent of a subagent's session: %w", err)
+		}
+		project = filepath.Base(filepath.Dir(folder))
+	}
+	return s.create(h, project, nil)
 }
 
 func (s *Store) newID(want string) (string, error) {
@@ -250,10 +258,14 @@ func (s *Session) writeHeader() error {
 	return nil
 }
 
-// Remove deletes a session with its blobs. One that is open in another process is not removed.
+// Remove deletes a session with its blobs, and moves those of its subagents to the trash. One that is open
+// in another process is not removed.
 func (s *Store) Remove(id string) error {
 	folder, err := s.locate(id)
 	if err != nil {
+		return err
+	}
+	if err := s.trashChildren(id); err != nil {
 		return err
 	}
 	lock, err := takeLock(folder)

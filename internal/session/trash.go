@@ -1,6 +1,8 @@
 package session
 
 import (
+	"bufio"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,11 +14,14 @@ import (
 // trash is the folder, beside the projects, of sessions that were taken out of the lists.
 func (s *Store) trash() string { return filepath.Join(filepath.Dir(s.projects), "trash") }
 
-// Trash takes a session out of the lists; [Store.Restore] puts it back. One that is open somewhere stays
-// where it is: the error is a *LockedError then.
+// Trash takes a session out of the lists, and those of its subagents with it; [Store.Restore] puts them
+// back. One that is open somewhere stays where it is: the error is a *LockedError then.
 func (s *Store) Trash(id string) error {
 	folder, err := s.locate(id)
 	if err != nil {
+		return err
+	}
+	if err := s.trashChildren(id); err != nil {
 		return err
 	}
 	lock, err := takeLock(folder)
@@ -44,7 +49,53 @@ func (s *Store) Trash(id string) error {
 	return nil
 }
 
-// Restore brings a session back from the trash.
+// trashChildren moves the sessions of a session's subagents to the trash, and theirs.
+func (s *Store) trashChildren(id string) error {
+	project, err := s.locate(id)
+	if err != nil {
+		return err
+	}
+	children, err := s.childrenIn(filepath.Dir(project), id)
+	if err != nil {
+		return err
+	}
+	for _, child := range children {
+		if err := s.Trash(child); err != nil {
+			return fmt.Errorf("the session %s of a subagent: %w", child, err)
+		}
+	}
+	return nil
+}
+
+// childrenIn lists the sessions in the folder of a project whose header says that they are a subagent's and
+// that a session started them.
+func (s *Store) childrenIn(project, parent string) ([]string, error) {
+	entries, err := os.ReadDir(project)
+	if err != nil {
+		return nil, fmt.Errorf("session: read the sessions of a project: %w", err)
+	}
+	var out []string
+	for _, e := range entries {
+		if h, ok := headerOf(filepath.Join(project, e.Name(), logName)); ok && h.Agent != "" && h.Parent == parent {
+			out = append(out, e.Name())
+		}
+	}
+	return out, nil
+}
+
+// headerOf reads the header of a log; false when there is none.
+func headerOf(path string) (header, bool) {
+	f, err := os.Open(path)
+	if err != nil {
+		return header{}, false
+	}
+	defer f.Close()
+	var h header
+	line, err := bufio.NewReaderSize(f, headLen).ReadSlice('\n')
+	return h, err == nil && json.Unmarshal(line, &h) == nil && h.Kind == kindHeader
+}
+
+// Restore brings a session back from the trash, and those of its subagents with it.
 func (s *Store) Restore(id string) error {
 	if !validID(id) {
 		return fmt.Errorf("session: %q is no session id", id)
@@ -62,6 +113,15 @@ func (s *Store) Restore(id string) error {
 	}
 	if err := os.Rename(found[0], to); err != nil {
 		return fmt.Errorf("session: bring %s back from the trash: %w", id, err)
+	}
+	children, err := s.childrenIn(filepath.Dir(found[0]), id)
+	if err != nil {
+		return err
+	}
+	for _, child := range children {
+		if err := s.Restore(child); err != nil {
+			return err
+		}
 	}
 	return nil
 }
