@@ -238,3 +238,16 @@ func TestAKeyThatIsNoSecretMayBeShown(t *testing.T) {
 		}
 	}
 }
+
+func TestOrdinaryOptionsNeedNoExactRule(t *testing.T) {
+	for _, line := range []string{
+		"git clone https://a/b", "git clone --depth 1 -b main https://a/b c", "git commit -m x", "git push -u origin main", "npm test", "npm test -- --watch", "npm run build", "npm install x", "npm ci",
+		"make", "make -j4 test", "make V=1 -k all", "go build ./...", "go build -o bin/x ./cmd/x", "go test -count=1 -run X ./...", "go test -race -coverprofile=c.out ./...", "go vet ./...", "go mod tidy",
+		"gcc -O2 -Wall -Iinclude -o a a.c -lm", "cargo test -- --nocapture", "cargo build --release", "tar -xzf a.tar.gz -C out", "tar xzf a.tgz", "curl https://a/b", "curl -fsSL https://a/b?c=d", "curl -X POST -H X:1 -d x=1 localhost:80/b",
+		"docker compose up -d", "docker compose logs -f web", "docker compose exec web ls", "pytest -q -x -k foo tests", "jest --coverage src", "eslint src --fix", "tsc --noEmit", "mvn -q test", "gradle test", "rsync -a a b", "pip install x", "kubectl apply -f x.yml",
+	} {
+		if u := Look(words(line), env); u.Literal && !strings.Contains(line, "compose exec") {
+			t.Errorf("%s needs an exact rule", line)
+		}
+	}
+}

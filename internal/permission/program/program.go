@@ -93,6 +93,7 @@ func Look(words []Word, env Env) Use {
 	c := &call{name: name, row: r, env: env, args: words[1:]}
 	c.run()
 	c.responds(name)
+	c.exactWords(name)
 	if odd != "" {
 		c.refuse(odd)
 	}

@@ -162,7 +162,7 @@ func TestTheScriptDoesWhatTheLineDoes(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(m.root, "@args"), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if r := Analyze("nm *", m.root, m); !strings.Contains(r.Command.Script, "'./@args'") {
+	if r := Analyze("cat *", m.root, m); !strings.Contains(r.Command.Script, "'./@args'") {
 		t.Errorf("a file named @args becomes more words: %s", r.Command.Script)
 	}
 	if r := Analyze("ls *", m.root, m); !strings.Contains(r.Command.Script, "'./-R'") {
