@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/lathe-dev/lathe/internal/fuzzy"
 )
 
 //go:generate go run ./gen -in $MODELS_DEV_JSON -out catalogue.tsv
@@ -147,14 +149,20 @@ func CatalogueHost(baseURL string) string {
 }
 
 // Lookup tells what is known of a model. provider is a wire's name ("anthropic", "openai") or the section
-// of a compatible host, as CatalogueHost gives it. The id may be an alias, carry a date, "-latest", "[1m]",
+// of a compatible host, as CatalogueHost gives it. The id may be an alias (of Anthropic's models), carry a date, "-latest", "[1m]",
 // a vendor prefix or the decorations of Bedrock and Vertex. The result's ID is what goes on the wire: alias
 // and suffix resolved, and for Anthropic's own wire without "anthropic/". Prices of a model whose host the
 // provider does not name are those of the first host that has it; an unknown model has none.
 func Lookup(provider, id string) ModelInfo {
-	base, long := CutLong(Resolve(id, nil))
+	if provider == "anthropic" || provider == "" {
+		id = Resolve(id, nil)
+	}
+	base, long := CutLong(strings.TrimSpace(id))
 	if provider == "anthropic" {
 		base = strings.TrimPrefix(base, "anthropic/")
+		if strings.HasPrefix(base, "claude-") { // as other hosts write it
+			base = strings.ReplaceAll(base, ".", "-")
+		}
 	}
 	info, found := ModelInfo{}, false
 	if r := catalogue().find(provider, base); r != nil {
@@ -253,7 +261,7 @@ func NearestModels(id string) []string {
 		if strings.HasPrefix(name, want) || strings.HasPrefix(want, name) && len(name) > 4 {
 			limit = max(limit, 12)
 		}
-		if d := distance(want, name); d > 0 && d <= limit {
+		if d := fuzzy.Distance(want, name, limit); d > 0 && d <= limit {
 			best = append(best, match{name, d})
 		}
 	}
@@ -268,25 +276,4 @@ func NearestModels(id string) []string {
 		out = append(out, m.id)
 	}
 	return out
-}
-
-// distance is the number of bytes to insert, delete or replace to get from a to b.
-func distance(a, b string) int {
-	prev := make([]int, len(b)+1)
-	for j := range prev {
-		prev[j] = j
-	}
-	for i := range len(a) {
-		diag := prev[0]
-		prev[0] = i + 1
-		for j := range len(b) {
-			cost := diag
-			if a[i] != b[j] {
-				cost++
-			}
-			diag = prev[j+1]
-			prev[j+1] = min(cost, diag+1, prev[j]+1)
-		}
-	}
-	return prev[len(b)]
 }

@@ -1,8 +1,12 @@
 package provider
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"maps"
+	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,14 +26,8 @@ func (all *Set) Model(ctx context.Context, id string) (llm.Model, error) {
 		return nil, err
 	}
 	set := all.Provider(name)
-	if wireOf(name, set) == "anthropic" {
-		if model == "" {
-			model = llm.DefaultModel
-		}
-		model = llm.Resolve(model, all.o.Settings().ModelAliases)
-	}
-	if model == "" {
-		return nil, fmt.Errorf("no model is chosen for %s; give one with --model or LATHE_MODEL", name)
+	if model, err = all.resolve(name, model, set); err != nil {
+		return nil, err
 	}
 	m, err := all.connected(ctx, name, model, set)
 	if err != nil {
@@ -41,9 +39,46 @@ func (all *Set) Model(ctx context.Context, id string) (llm.Model, error) {
 	return m, nil
 }
 
+// resolve is the id to ask a provider for: the host's default for none, and what an alias stands for. The
+// aliases of Claude's lines are Anthropic's own; elsewhere they may be names of other models.
+func (all *Set) resolve(name, model string, set config.Provider) (string, error) {
+	h, _ := hostOf(name)
+	if wireOf(name, set) == "anthropic" {
+		return llm.Resolve(cmp.Or(model, llm.DefaultModel), all.o.Settings().ModelAliases), nil
+	}
+	if model == "" && ownHost(name, set) {
+		model = h.model
+	}
+	if model == "" {
+		return "", fmt.Errorf("no model is chosen for %s; give one with --model or LATHE_MODEL", name)
+	}
+	section := llm.CatalogueHost(baseOf(name, set))
+	if _, own := set.Models[model]; own || section == "" || llm.Resolve(model, nil) == model {
+		return model, nil
+	}
+	return "", noAlias(name, model, section)
+}
+
+// noAlias is the error for an alias of Anthropic's models at a host whose models are known.
+func noAlias(name, alias, section string) error {
+	var near []string
+	for _, m := range llm.Known(section) {
+		if base, _ := llm.CutLong(alias); strings.Contains(strings.ToLower(m.ID), strings.ToLower(base)) {
+			near = append(near, name+"/"+m.ID)
+		}
+	}
+	hint := "give the whole id of a model"
+	if len(near) > 0 {
+		hint = "near it: " + strings.Join(near[:min(3, len(near))], ", ")
+	}
+	return &llm.Error{
+		Kind: llm.KindNotFound, Provider: name, Hint: hint,
+		Message: fmt.Sprintf("%q is a short name for one of Anthropic's models, which %s does not know", alias, name),
+	}
+}
+
 // SmallModel makes the model for small work beside the conversation (titles, summaries of pages): the
-// configured one, else the newest Haiku where the conversation's model speaks Anthropic's API, else the
-// conversation's own.
+// configured one, else the small one of the conversation's host, else the conversation's own.
 func (all *Set) SmallModel(ctx context.Context) (llm.Model, error) {
 	id := all.o.Settings().SmallModel
 	if chosen := all.small.Load(); chosen != nil {
@@ -56,14 +91,15 @@ func (all *Set) SmallModel(ctx context.Context) (llm.Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := all.Provider(name)
-	if wireOf(name, p) != "anthropic" || (p.APIBase != "" && !isHost(p.APIBase, "api.anthropic.com")) {
+	set := all.Provider(name)
+	h, known := hostOf(name)
+	if !known && wireOf(name, set) == "anthropic" && set.APIBase == "" {
+		h.small = llm.DefaultSmallModel
+	}
+	if h.small == "" || !ownHost(name, set) || known && wireOf(name, set) != h.wire {
 		return all.Model(ctx, "") // what other servers have is not known
 	}
-	if _, ok := all.o.Settings().Providers[name]; ok {
-		return all.Model(ctx, name+"/"+llm.DefaultSmallModel)
-	}
-	return all.Model(ctx, llm.DefaultSmallModel)
+	return all.connected(ctx, name, h.small, set)
 }
 
 // connected is a model of a provider.
@@ -104,49 +140,69 @@ func (all *Set) newProvider(name string, set config.Provider) (llm.Provider, err
 		}
 		all.http = c
 	}
-	if set.APIBase == "" {
-		llm.Warm(all.http, "https:")
-	} else {
-		llm.Warm(all.http, set.APIBase)
+	base := baseOf(name, set)
+	if base == "" && wireOf(name, set) != "anthropic" {
+		return nil, fmt.Errorf("the provider %s has an address of your own: set %s in your settings", name, basePlace(name))
 	}
-	retry := llm.RetryPolicy{Max: all.o.Settings().Stream.MaxRetries, Base: millis(all.o.Settings().Stream.RetryBaseMs), MaxWait: millis(all.o.Settings().Stream.MaxRetryWaitMs)}
-	if retry.Max == 0 {
-		retry.Max = -1 // the policy's word for none
+	set.APIBase = base
+	llm.Warm(all.http, cmp.Or(base, "https:"))
+	c := connection{
+		name: name, set: set, http: all.http, version: all.o.Version, thinking: all.o.Settings().MaxThinkingTokens,
+		retry: llm.RetryPolicy{Max: all.o.Settings().Stream.MaxRetries, Base: millis(all.o.Settings().Stream.RetryBaseMs), MaxWait: millis(all.o.Settings().Stream.MaxRetryWaitMs)},
+		stall: millis(all.o.Settings().Stream.StallTimeoutMs),
 	}
-	stall := millis(all.o.Settings().Stream.StallTimeoutMs)
-	var prepare llm.Prepare
+	if c.retry.Max == 0 {
+		c.retry.Max = -1 // the policy's word for none
+	}
+	wire := wireOf(name, set)
 	if all.helped(name, set) {
-		prepare = all.prepare(wireOf(name, set))
+		c.prepare = all.prepare(wire)
 	}
-	switch wire := wireOf(name, set); wire {
-	case "anthropic":
-		return anthropic.New(anthropic.Config{
-			Name: name, BaseURL: set.APIBase, APIKey: set.APIKey, AuthToken: set.AuthToken, Headers: set.Headers, Betas: set.Betas,
-			Prepare: prepare,
-			HTTP:    all.http, Retry: retry, StallTimeout: stall, ThinkingTokens: all.o.Settings().MaxThinkingTokens, Version: all.o.Version,
-			KeyVar: keyVar(name, "anthropic", "API_KEY"), URLVar: keyVar(name, "anthropic", "BASE_URL"),
-		})
-	case "openai":
-		return openai.New(openai.Config{
-			ProviderName: name, BaseURL: set.APIBase, APIKey: set.APIKey, Headers: set.Headers, Prepare: prepare,
-			HTTP: all.http, Retry: retry, StallTimeout: stall,
-			KeyVar: keyVar(name, "openai", "API_KEY"), URLVar: keyVar(name, "openai", "BASE_URL"),
-		}), nil
-	default:
-		return nil, fmt.Errorf("provider %s: the type %q is neither anthropic nor openai", name, wire)
+	open, ok := wires[wire]
+	if !ok {
+		return nil, fmt.Errorf("provider %s: there is no wire %q; the wires are %s", name, wire, strings.Join(slices.Sorted(maps.Keys(wires)), ", "))
 	}
+	return open(c)
 }
 
-// keyVar is what hints call the place of a provider's key or address: a variable for the two known ones,
-// the setting for those of the user.
-func keyVar(name, known, what string) string {
-	switch {
-	case name == known:
-		return strings.ToUpper(name) + "_" + what
-	case what == "API_KEY":
-		return "providers." + name + ".apiKey"
+// connection is what a wire needs to reach a provider.
+type connection struct {
+	name     string
+	set      config.Provider // with the base URL
+	http     *http.Client
+	retry    llm.RetryPolicy
+	stall    time.Duration
+	version  string
+	thinking *int
+	prepare  llm.Prepare
+}
+
+// wires are the APIs that lathe speaks, by the names that the settings and the table of hosts use.
+var wires = map[string]func(connection) (llm.Provider, error){
+	"anthropic": openAnthropic,
+	"openai":    openChat,
+}
+
+func openAnthropic(c connection) (llm.Provider, error) {
+	return anthropic.New(anthropic.Config{
+		Name: c.name, BaseURL: c.set.APIBase, APIKey: c.set.APIKey, AuthToken: c.set.AuthToken, Headers: c.set.Headers, Betas: c.set.Betas,
+		HTTP: c.http, Retry: c.retry, StallTimeout: c.stall, ThinkingTokens: c.thinking, Version: c.version, Prepare: c.prepare,
+		KeyVar: keyPlace(c.name), URLVar: basePlace(c.name),
+	})
+}
+
+func openChat(c connection) (llm.Provider, error) {
+	headers := maps.Clone(c.set.Headers)
+	if h, _ := hostOf(c.name); h.keyHeader != "" && c.set.APIKey != "" {
+		if headers == nil {
+			headers = map[string]string{}
+		}
+		headers[h.keyHeader] = c.set.APIKey
 	}
-	return "providers." + name + ".apiBase"
+	return openai.New(openai.Config{
+		ProviderName: c.name, BaseURL: c.set.APIBase, APIKey: c.set.APIKey, Headers: headers, Prepare: c.prepare,
+		HTTP: c.http, Retry: c.retry, StallTimeout: c.stall, KeyVar: keyPlace(c.name), URLVar: basePlace(c.name),
+	}), nil
 }
 
 // described is a model about which the user knows more than the catalogue.
@@ -192,7 +248,7 @@ func (all *Set) KeySource() string {
 	case err != nil:
 		return "none"
 	case p.APIKey != "":
-		return strings.ToUpper(name) + "_API_KEY"
+		return keyPlace(name)
 	case p.AuthToken != "":
 		return strings.ToUpper(name) + "_AUTH_TOKEN"
 	case all.o.Settings().APIKeyHelper != "":

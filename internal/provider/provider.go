@@ -1,7 +1,7 @@
 // Package provider finds the model that an id means, from the settings: which provider answers, with which
 // key and address, and keeps the connection to it.
 //
-// A provider is an API with a key; the known ones are anthropic and openai, others stand in the settings. A
+// A provider is an API with a key; the known ones are in the table of hosts, others stand in the settings. A
 // [Set] is the providers of one configuration. Nothing is connected before a model is asked for.
 package provider
 
@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -67,24 +66,15 @@ var ErrNoKey = errors.New(`no model is set up yet. Three ways to get going:
   export ANTHROPIC_API_KEY=sk-ant-... use Claude (or ANTHROPIC_BASE_URL with any server that speaks its API)
   export OPENAI_API_KEY=sk-...        use OpenAI, or OPENAI_BASE_URL=http://localhost:11434/v1 for a local server`)
 
-// wireOf names the API that a provider of the settings speaks.
-func wireOf(name string, p config.Provider) string {
-	if p.Type != "" {
-		return p.Type
-	}
-	if name == "openai" {
-		return "openai"
-	}
-	return "anthropic"
-}
-
-// Choose finds the provider for a model id, which may begin with a provider's name and a slash.
+// Choose finds the provider for a model id, which may begin with a provider's name and a slash. That prefix
+// is taken off only where the provider is called at its own host: a gateway has models of that name itself.
 func (all *Set) Choose(id string) (provider, model string, err error) {
 	s := all.o.Settings()
-	if name, rest, ok := strings.Cut(id, "/"); ok {
-		if _, known := s.Providers[name]; known && rest != "" {
+	if name, rest, ok := strings.Cut(id, "/"); ok && rest != "" && all.means(name, id) {
+		if ownHost(name, all.Provider(name)) {
 			return name, rest, nil
 		}
+		return name, id, nil
 	}
 	if s.Provider != "" {
 		return s.Provider, id, all.ready(s.Provider)
@@ -103,32 +93,56 @@ func (all *Set) Choose(id string) (provider, model string, err error) {
 		return "anthropic", id, nil
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Providers)) {
-		if all.usable(name) {
+		if h, _ := hostOf(name); !h.named && all.usable(name) {
 			return name, id, nil
 		}
 	}
 	return "", "", ErrNoKey
 }
 
+// means reports whether the prefix of a model id names a provider: one of the settings, or a known host that
+// can be called. Where another provider was chosen for all models, that one's own models come first:
+// openai/gpt-5 is a model of OpenRouter too.
+func (all *Set) means(name, id string) bool {
+	s := all.o.Settings()
+	_, known := hostOf(name)
+	switch {
+	case !known:
+		_, set := s.Providers[name]
+		return set
+	case s.APIBase != "" && s.Provider == "":
+		return name == all.baseOwner()
+	case s.Provider != "" && name != s.Provider:
+		section := llm.CatalogueHost(baseOf(s.Provider, all.Provider(s.Provider)))
+		has := func(m llm.ModelInfo) bool { return m.ID == id }
+		return all.usable(name) && !(section != "" && slices.ContainsFunc(llm.Known(section), has))
+	}
+	return all.usable(name)
+}
+
 // ready says what a provider that was named lacks, if anything.
 func (all *Set) ready(name string) error {
-	known := all.o.Settings().Providers
-	if _, ok := known[name]; !ok && name != "anthropic" && name != "openai" {
-		names := slices.Sorted(maps.Keys(known))
-		names = slices.Compact(slices.Sorted(slices.Values(append(names, "anthropic", "openai"))))
+	settings := all.o.Settings().Providers
+	_, set := settings[name]
+	if _, known := hostOf(name); !set && !known {
+		names := slices.Compact(slices.Sorted(slices.Values(append(slices.Collect(maps.Keys(settings)), hostNames()...))))
 		return fmt.Errorf("there is no provider %q; the providers are %s, and others can be added under providers in the settings",
 			name, strings.Join(names, ", "))
 	}
-	if !all.usable(name) && all.Provider(name).APIBase == "" {
+	if all.usable(name) || all.Provider(name).APIBase != "" {
+		return nil
+	}
+	if name == "anthropic" || name == "openai" {
 		return ErrNoKey
 	}
-	return nil
+	return fmt.Errorf("the provider %s has no key: set %s, or providers.%s.apiKey in your settings", name, keyPlace(name), name)
 }
 
 // usable reports whether a provider can be called: it has a key, or a server of its own that may need none.
 func (all *Set) usable(name string) bool {
 	p := all.Provider(name)
-	own := p.APIBase != "" && !isHost(p.APIBase, "api.openai.com") && !isHost(p.APIBase, "api.anthropic.com")
+	h, _ := hostOf(name)
+	own := h.local || p.APIBase != "" && (h.base == "" || !sameHost(p.APIBase, h.base))
 	return p.APIKey != "" || p.AuthToken != "" || all.helped(name, p) || own || keyInHeaders(p.Headers)
 }
 
@@ -162,11 +176,6 @@ func (all *Set) baseOwner() string {
 	return "openai"
 }
 
-func isHost(base, host string) bool {
-	u, err := url.Parse(base)
-	return err == nil && strings.EqualFold(u.Hostname(), host)
-}
-
 // Models lists models to choose from: those that the settings describe, and what the catalogue knows of the
 // providers that can be called.
 func (all *Set) Models() []llm.ModelInfo {
@@ -193,9 +202,9 @@ func (all *Set) Models() []llm.ModelInfo {
 			info.ID = prefix + info.ID
 			add(info)
 		}
-		section := llm.CatalogueHost(p.APIBase)
-		if p.APIBase == "" || section == "" && wireOf(name, p) == "anthropic" { // a gateway mostly has what it stands before
-			section = wireOf(name, p)
+		section := llm.CatalogueHost(baseOf(name, p))
+		if section == "" && wireOf(name, p) == "anthropic" { // a gateway mostly has what it stands before
+			section = "anthropic"
 		}
 		for _, info := range llm.Known(section) {
 			info.ID = prefix + info.ID

@@ -65,6 +65,7 @@ type Config struct {
 type Provider struct {
 	conf   Config
 	host   string // owner of opaque data, see llm.HostID
+	own    bool   // the server is Anthropic's
 	url    string
 	extra  []field
 	header http.Header
@@ -86,6 +87,7 @@ func New(c Config) (*Provider, error) {
 	}
 	c.Name = cmp.Or(c.Name, wire)
 	p := &Provider{conf: c, host: llm.HostID(c.Name, target), url: target, extra: extra, header: baseHeader(c)}
+	p.own = llm.CatalogueHost(target) == wire
 	p.caller = &llm.Caller{
 		Provider: c.Name, KeyVar: cmp.Or(c.KeyVar, "ANTHROPIC_API_KEY"), URLVar: cmp.Or(c.URLVar, "ANTHROPIC_BASE_URL"),
 		HTTP: c.HTTP, Clock: c.Clock, StallTimeout: c.StallTimeout, HeaderTimeout: c.HeaderTimeout,
@@ -145,6 +147,9 @@ func (p *Provider) Model(_ context.Context, id string) (llm.Model, error) {
 	_, long := llm.CutLong(llm.Resolve(id, nil))
 	info := llm.Lookup(wire, id)
 	info.Host = p.host
+	if base, _ := llm.CutLong(strings.TrimSpace(id)); strings.HasPrefix(base, "anthropic/") && !p.own {
+		info.ID = base // a gateway's name for it
+	}
 	return &model{p: p, info: info, long: long}, nil
 }
 

@@ -130,11 +130,14 @@ func endpoint(base string) string {
 		return base // Post says what is wrong with it
 	}
 	path := strings.TrimRight(u.Path, "/")
-	path = strings.TrimSuffix(path, "/chat/completions")
-	if !versioned(path) {
-		path += "/v1"
+	switch {
+	case strings.HasSuffix(path, "/chat/completions"): // the whole address
+	case versioned(path):
+		path += "/chat/completions"
+	default:
+		path += "/v1/chat/completions"
 	}
-	u.Path, u.RawPath = path+"/chat/completions", ""
+	u.Path, u.RawPath = path, ""
 	return u.String()
 }
 
