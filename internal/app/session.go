@@ -142,6 +142,7 @@ func (s *Session) Steer(m llm.Message) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.open {
+		s.env.Cache.InvalidateSearches()
 		s.agent.Steer(m)
 	}
 	return s.open
@@ -178,6 +179,7 @@ func (s *Session) Prompt(ctx context.Context, m llm.Message) (event.TurnEnd, err
 	}
 	s.notes = nil
 	s.output.Reset()
+	s.env.Cache.InvalidateSearches() // the user may have changed files since
 	if len(s.Messages()) == 0 {
 		m = s.withContext(ctx, m)
 	}

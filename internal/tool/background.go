@@ -299,7 +299,8 @@ type shellRun struct {
 
 	mu     sync.Mutex
 	spool  BlobWriter
-	size   int64 // bytes written
+	size   int64 // bytes written to the spool
+	came   int64 // bytes of output, also those that were not kept
 	fault  error // of the spool
 	status ShellStatus
 	exit   sandbox.Exit
@@ -333,12 +334,12 @@ func (s *shellRun) state() BackgroundShell {
 func (s *shellRun) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.fault == nil {
-		if _, s.fault = s.spool.Write(p); s.fault == nil {
-			s.size += int64(len(p))
+	if kept := p[:min(int64(len(p)), max(0, bashKept-s.size))]; s.fault == nil && len(kept) > 0 {
+		if _, s.fault = s.spool.Write(kept); s.fault == nil {
+			s.size += int64(len(kept))
 		}
 	}
-	if s.flood > 0 && s.size > s.flood {
+	if s.came += int64(len(p)); s.flood > 0 && s.came > s.flood {
 		s.cancel(errBashFlood)
 	}
 	return len(p), nil

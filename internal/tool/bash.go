@@ -32,8 +32,9 @@ const bashSchema = `{"type":"object","properties":{` +
 const (
 	bashTimeout    = 120 * time.Second
 	bashMaxTimeout = 600 * time.Second
-	bashOutput     = 30_000  // characters inline
-	bashFlood      = 5 << 30 // bytes after which a command is ended
+	bashOutput     = 30_000   // characters inline
+	bashFlood      = 5 << 30  // bytes after which a command is ended
+	bashKept       = 64 << 20 // bytes of output that are saved
 )
 
 var (
@@ -139,23 +140,38 @@ func (c *bashCall) startDir() error {
 		return err
 	}
 	if c.at.gone != "" {
-		c.reset(fmt.Sprintf("The working folder %s is gone. ", c.at.gone))
+		c.env.Dir.Set(c.at.dir)
+		c.notes = append(c.notes, fmt.Sprintf("The working folder %s is gone; this ran in %s, the nearest that exists.", c.at.gone, c.at.dir))
 	}
 	return nil
 }
 
-func (c *bashCall) reset(why string) {
+// goNear moves to the nearest folder that exists, if the session may work there: the command removed its own.
+func (c *bashCall) goNear() {
+	near := c.env.here().dir
+	p, err := c.env.Roots.Resolve(near, "")
+	if err != nil || !p.Inside() || p.Root.ReadOnly {
+		near = c.env.Roots.First()
+	}
+	c.env.Dir.Set(near)
+	c.notes = append(c.notes, fmt.Sprintf("The working folder %s is gone; the next command runs in %s.", c.dir, near))
+}
+
+func (c *bashCall) reset() {
 	dir := c.env.Roots.First()
 	c.env.Dir.Set(dir)
-	c.notes = append(c.notes, why+"Shell cwd was reset to "+dir)
+	c.notes = append(c.notes, "Shell cwd was reset to "+dir)
 }
 
 // endDir takes over the folder in which the command ended, if the session may work there.
 func (c *bashCall) endDir(cwd string) {
 	p, err := c.env.Roots.Resolve(cwd, c.dir)
 	switch {
+	case err == nil && p.Real == c.at.real: // it stayed where it was
+	case c.env.here().gone != "":
+		c.goNear()
 	case err != nil || !p.Exists() || !p.Info.IsDir() || !p.Inside() || p.Root.ReadOnly:
-		c.reset("")
+		c.reset()
 	case p.Real != c.dir:
 		c.env.Dir.Set(p.Real)
 	}
@@ -224,6 +240,9 @@ func (c *bashCall) result(exit sandbox.Exit, err error, timeout time.Duration, o
 	}
 	if out.note != "" {
 		c.notes = append(c.notes, out.note)
+	}
+	if out.text == "" && out.size > 0 {
+		c.notes = append(c.notes, fmt.Sprintf("(%s of output, none of it text)", size(out.size)))
 	}
 	r := agent.TextResult(compose(head, out.text, c.notes))
 	r.IsError, r.Title, r.View, r.Meta = failed, bashTitle(c.in), view, meta

@@ -2,6 +2,7 @@ package tool
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	_ "embed"
 	"encoding/json"
@@ -124,11 +125,13 @@ func (s *shellRun) report(ctx context.Context, env *Env, filter *regexp.Regexp) 
 	}
 	var notes []string
 	s.mu.Lock()
-	fault := s.fault
+	fault, came := s.fault, s.came
 	s.mu.Unlock()
 	switch {
 	case fault != nil:
 		notes = append(notes, "Some of the output could not be kept: "+fault.Error())
+	case came > now.Size:
+		notes = append(notes, fmt.Sprintf("Of the %s of output only the first %s were kept, in %s", size(came), size(now.Size), cmp.Or(now.Output, "the session's blobs")))
 	case now.Output != "":
 		notes = append(notes, "All of the output is in "+now.Output)
 	}

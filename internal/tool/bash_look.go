@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 
 	"github.com/lathe-dev/lathe/internal/files"
@@ -85,15 +86,20 @@ type place struct {
 	gone string // the folder that should have been it
 }
 
-// here is the folder in which a command would run now: that of the session, or its first root when that is gone.
+// here is the folder in which a command would run now: that of the session, or the nearest one above that exists when
+// that is gone.
 func (e *Env) here() place {
 	p := placeAt(e.Dir.Get())
 	if p.info != nil && p.info.IsDir() {
 		return p
 	}
-	first := placeAt(e.Roots.First()) // when it is gone too the command says so
-	first.gone = p.dir
-	return first
+	for dir := filepath.Dir(p.dir); ; dir = filepath.Dir(dir) {
+		near := placeAt(dir)
+		if near.info != nil && near.info.IsDir() || dir == filepath.Dir(dir) {
+			near.gone = p.dir
+			return near
+		}
+	}
 }
 
 func placeAt(dir string) place {

@@ -40,6 +40,7 @@ type bashText struct {
 	live    liveText
 
 	size   int64
+	saved  int64  // bytes in the blob
 	raw    []byte // until there is a blob
 	w      BlobWriter
 	fault  error // of the blob
@@ -80,13 +81,23 @@ func (t *bashText) keep(p []byte) {
 		t.spill()
 		return
 	}
+	t.save(p)
+}
+
+// save writes to the blob, up to bashKept bytes.
+func (t *bashText) save(p []byte) {
+	p = p[:min(int64(len(p)), bashKept-t.saved)]
+	if len(p) == 0 {
+		return
+	}
+	t.saved += int64(len(p))
 	_, t.fault = t.w.Write(p)
 }
 
 // spill moves what came so far to a blob.
 func (t *bashText) spill() {
 	if t.w, t.fault = t.blob(); t.fault == nil {
-		_, t.fault = t.w.Write(t.raw)
+		t.save(t.raw)
 	}
 	t.raw = nil
 }
@@ -151,8 +162,11 @@ func (t *bashText) finish() outputText {
 	if t.fault == nil && !t.handed {
 		out.path, t.fault = t.w.Commit()
 	}
-	if t.fault != nil {
+	switch {
+	case t.fault != nil:
 		out.note = "The full output could not be kept: " + t.fault.Error()
+	case t.saved < t.size && !t.handed:
+		out.note = fmt.Sprintf("Of the %s of output the file has the first %s.", size(t.size), size(t.saved))
 	}
 	out.text = t.shorten(out.path)
 	return out
@@ -175,7 +189,10 @@ func (t *bashText) shorten(path string) string {
 	}
 	left := t.heads + t.tails - utf8.RuneCount(head) - utf8.RuneCount(all)
 	where := ""
-	if path != "" {
+	switch {
+	case path != "" && t.saved < t.size && !t.handed:
+		where = "; the output is in " + path
+	case path != "":
 		where = "; all of the output is in " + path
 	}
 	return fmt.Sprintf("%s\n[... %d characters left out here%s ...]\n\n%s", head, left, where, all)

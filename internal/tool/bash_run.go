@@ -108,8 +108,7 @@ func (c *bashCall) ended(p *bashProc, timeout time.Duration, text *bashText) *ag
 		c.endDir(dir)
 	}
 	if c.look == nil || !c.look.reads {
-		c.env.Cache.InvalidateDir(c.dir)
-		c.env.Cache.InvalidateDir(c.env.Dir.Get())
+		c.env.Cache.InvalidateSearches()
 	}
 	return c.result(exit, cause, timeout, text.finish())
 }
@@ -139,7 +138,7 @@ func (c *bashCall) detach(p *bashProc, sink *bashSink) *agent.Result {
 	s := c.shellRun(p.cancel, p.cause)
 	sink.mu.Lock()
 	text, spool, err := sink.text.handOver()
-	s.size, s.read = sink.text.size, sink.text.size
+	s.size, s.read, s.came = sink.text.saved, sink.text.saved, sink.text.size
 	if s.spool, s.fault = spool, err; err != nil {
 		s.spool = noBlob{}
 	}
@@ -156,10 +155,10 @@ func (c *bashCall) shellRun(cancel context.CancelCauseFunc, cause func() error) 
 }
 
 func (c *bashCall) adopt(s *shellRun, p *bashProc) {
-	cache, dir := c.env.Cache, c.dir
+	cache := c.env.Cache
 	c.env.Background.adopt(s, p.proc, func() {
 		p.after()
-		cache.InvalidateDir(dir)
+		cache.InvalidateSearches()
 	})
 }
 

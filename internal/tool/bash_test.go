@@ -217,6 +217,51 @@ func TestBashResetsAFolderOutsideTheRoots(t *testing.T) {
 	}
 }
 
+func TestBashGoesOnFromTheNearestFolderThatExists(t *testing.T) {
+	env := bashIn(t, "bash")
+	root := env.Dir.Get()
+	if err := os.MkdirAll(filepath.Join(root, "a/b/c"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	bash(t, env, "cd a/b/c")
+	got := bash(t, env, "rm -r "+root+"/a/b")
+	if !strings.Contains(got, "is gone; the next command runs in "+root+"/a.") || env.Dir.Get() != root+"/a" {
+		t.Errorf("%q, then in %s", got, env.Dir.Get())
+	}
+	if err := os.Remove(root + "/a"); err != nil { // by somebody else
+		t.Fatal(err)
+	}
+	got = bash(t, env, "pwd")
+	if !strings.HasPrefix(got, root+"\n") || !strings.Contains(got, "is gone; this ran in "+root+",") || env.Dir.Get() != root {
+		t.Errorf("%q, then in %s", got, env.Dir.Get())
+	}
+	if err := os.RemoveAll(root); err != nil { // the session's own
+		t.Fatal(err)
+	}
+	got = bash(t, env, "echo on")
+	if !strings.HasPrefix(got, "on\n") || !strings.Contains(got, "the nearest that exists") {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestBashSaysThatOutputIsNoText(t *testing.T) {
+	env := bashIn(t, "bash")
+	if got := bash(t, env, `printf '\0\0\0'`); got != "(3 bytes of output, none of it text)" {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestOutputIsSavedUpToALimit(t *testing.T) {
+	env := bashIn(t, "bash")
+	r := runBash(t, t.Context(), env, map[string]any{"command": "yes | head -c 70000000"})
+	path, _ := r.Meta["persistedOutputPath"].(string)
+	t.Cleanup(func() { _ = os.Remove(path) })
+	info, err := os.Stat(path)
+	if err != nil || info.Size() != bashKept || !strings.Contains(text(r), "Of the 66.8 MB of output the file has the first 64.0 MB.") {
+		t.Errorf("%v, %v: %s", info, err, text(r)[max(0, len(text(r))-300):])
+	}
+}
+
 func TestBashTimesOutWithWhatItHas(t *testing.T) {
 	env := bashIn(t, "bash")
 	r := runBash(t, t.Context(), env, map[string]any{"command": "echo before; sleep 1000; echo after", "timeout": 200})

@@ -24,9 +24,9 @@ const (
 	cacheMax  = 256 << 10 // bytes of one result; a larger one (an image) is not kept
 )
 
-// Cache remembers results of Read, Glob and Grep. A result of Read is good while the file's modification
-// time and size are the same; those of Glob and Grep for 30 seconds. Writes remove what they touch. Errors
-// are never kept. Safe for concurrent use.
+// Cache remembers results of Read, Glob and Grep. A result of Read is good while the file is in the same state; those
+// of Glob and Grep for 30 seconds, until something may have changed files: a write, a command that is not read-only, a
+// message of the user, a Read that finds a change. Errors are never kept. Safe for concurrent use.
 type Cache struct {
 	mu       sync.Mutex
 	entries  *lru.LRU[cacheKey, cacheEntry]
@@ -67,16 +67,14 @@ func NewCache() *Cache {
 	return c
 }
 
-// Configure sets what the settings say: whether results are kept, how many, and how long those of
-// searches are good. Zero values leave the defaults.
+// Configure sets what the settings say: whether results are kept, how many (0: as many as before), and how long
+// those of searches are good (0: they are not kept).
 func (c *Cache) Configure(enabled bool, entries int, ttl time.Duration) {
 	c.mu.Lock()
 	if entries > 0 {
 		c.entries.Resize(entries)
 	}
-	if ttl > 0 {
-		c.ttl = ttl
-	}
+	c.ttl = ttl
 	c.mu.Unlock()
 	if !enabled {
 		c.Disable()
@@ -128,12 +126,10 @@ func (c *Cache) InvalidateFile(path string) {
 	c.invalidate(func(e cacheEntry) bool { return files.Within(e.scope, path) })
 }
 
-// InvalidateDir removes what a command that ran in dir makes doubtful: everything below dir, and searches
-// whose scope holds dir.
-func (c *Cache) InvalidateDir(dir string) {
-	c.invalidate(func(e cacheEntry) bool {
-		return files.Within(dir, e.scope) || (e.state == nil && files.Within(e.scope, dir))
-	})
+// InvalidateSearches removes the results of Glob and Grep: files may have changed anywhere, by a command or by the
+// user. Results of Read are held against the file each time.
+func (c *Cache) InvalidateSearches() {
+	c.invalidate(func(e cacheEntry) bool { return e.state == nil })
 }
 
 func (c *Cache) invalidate(doubtful func(cacheEntry) bool) {
@@ -186,7 +182,7 @@ func (c *Cache) fresh(e cacheEntry, scope string, info fs.FileInfo) bool {
 	if e.state != nil {
 		return e.state.Same(info)
 	}
-	return c.now().Before(e.expiry)
+	return c.ttl > 0 && c.now().Before(e.expiry)
 }
 
 // put keeps a result. Errors are not kept, nor what is very large.
@@ -196,7 +192,7 @@ func (c *Cache) put(k cacheKey, e cacheEntry) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.disabled {
+	if c.disabled || e.state == nil && c.ttl <= 0 {
 		return
 	}
 	e.expiry = c.now().Add(c.ttl)
@@ -226,4 +222,20 @@ func copyResult(r *agent.Result) *agent.Result {
 	n.Parts = slices.Clone(r.Parts)
 	n.Meta = maps.Clone(r.Meta)
 	return &n
+}
+
+// search returns the kept result of a search. There is none while a command in the background may change files.
+func (e *Env) search(k cacheKey, scope string) (*agent.Result, bool) {
+	if e.Background.Running() > 0 {
+		return nil, false
+	}
+	entry, ok := e.Cache.get(k, scope, nil)
+	return entry.result, ok
+}
+
+// keepSearch keeps the result of a search that is complete.
+func (e *Env) keepSearch(k cacheKey, scope string, r *agent.Result) {
+	if e.Background.Running() == 0 {
+		e.Cache.put(k, cacheEntry{scope: scope, result: r})
+	}
 }

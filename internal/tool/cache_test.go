@@ -78,15 +78,14 @@ func TestInvalidationGoesByScope(t *testing.T) {
 		scope string
 		state *State
 		file  bool // InvalidateFile(/w/src/a.go) drops it
-		dir   bool // InvalidateDir(/w/src) drops it
 	}{
-		{"/w/src/a.go", state, true, true},
-		{"/w/src/b.go", state, false, true},
-		{"/w/srcx/a.go", state, false, false},
-		{"/w/src", nil, true, true},
-		{"/w", nil, true, true},
-		{"/w/src/sub", nil, false, true},
-		{"/w/lib", nil, false, false},
+		{"/w/src/a.go", state, true},
+		{"/w/src/b.go", state, false},
+		{"/w/srcx/a.go", state, false},
+		{"/w/src", nil, true},
+		{"/w", nil, true},
+		{"/w/src/sub", nil, false},
+		{"/w/lib", nil, false},
 	} {
 		for _, how := range []struct {
 			name string
@@ -94,7 +93,7 @@ func TestInvalidationGoesByScope(t *testing.T) {
 			want bool
 		}{
 			{"file", func(c *Cache) { c.InvalidateFile("/w/src/a.go") }, c.file},
-			{"dir", func(c *Cache) { c.InvalidateDir("/w/src") }, c.dir},
+			{"searches", func(c *Cache) { c.InvalidateSearches() }, c.state == nil},
 			{"clear", func(c *Cache) { c.Clear() }, true},
 		} {
 			cache := NewCache()
@@ -171,5 +170,59 @@ func TestBlobsWithoutASessionGoToATemporaryFolder(t *testing.T) {
 	}
 	if data, err := os.ReadFile(path); err != nil || string(data) != "x" || filepath.Base(path) != "out.txt" {
 		t.Errorf("%s: %q, %v", path, data, err)
+	}
+}
+
+func TestSearchesAreNotStale(t *testing.T) {
+	for name, change := range map[string]func(b *bench, outside string){
+		"a command that writes outside its folder": func(b *bench, outside string) {
+			b.must("Bash", in{"command": "echo needle > " + outside + "/new.txt"})
+		},
+		"a command in the background": func(b *bench, outside string) {
+			r, err := b.call("Bash", in{"command": "sleep 600", "run_in_background": true})
+			if err != nil {
+				b.t.Fatal(err)
+			}
+			b.must("Grep", in{"pattern": "needle", "path": outside})
+			putAt(b, outside)
+			b.t.Cleanup(func() { b.must("KillShell", in{"shell_id": r.Meta["backgroundTaskId"]}) })
+		},
+		"the user, before a message": func(b *bench, outside string) {
+			putAt(b, outside)
+			b.env.Cache.InvalidateSearches()
+		},
+		"the user, and a Read that sees it": func(b *bench, outside string) {
+			b.put("seen.txt", "one\n")
+			b.must("Read", in{"file_path": "seen.txt"})
+			b.must("Glob", in{"pattern": "*.txt", "path": outside})
+			putAt(b, outside)
+			b.put("seen.txt", "another\n")
+			b.must("Read", in{"file_path": "seen.txt"})
+		},
+		"the user, with directoryTtlMs 0": func(b *bench, outside string) {
+			b.env.Cache.Configure(true, 0, 0)
+			b.must("Grep", in{"pattern": "needle", "path": outside})
+			putAt(b, outside)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			outside, err := filepath.EvalSymlinks(t.TempDir())
+			if err != nil {
+				t.Fatal(err)
+			}
+			b.must("Grep", in{"pattern": "needle", "path": outside})
+			b.must("Glob", in{"pattern": "*.txt", "path": outside})
+			change(b, outside)
+			wantIn(t, b.must("Grep", in{"pattern": "needle", "path": outside}), "new.txt")
+			wantIn(t, b.must("Glob", in{"pattern": "*.txt", "path": outside}), "new.txt")
+		})
+	}
+}
+
+func putAt(b *bench, dir string) {
+	b.t.Helper()
+	if err := os.WriteFile(filepath.Join(dir, "new.txt"), []byte("needle\n"), 0o600); err != nil {
+		b.t.Fatal(err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -164,6 +165,7 @@ func (e *edit) ambiguous(view string) error {
 // listed writes line numbers, the first twenty of them.
 func listed(lines []int) string {
 	var at []string
+	lines = slices.Compact(slices.Clone(lines))
 	for _, n := range lines[:min(len(lines), 20)] {
 		at = append(at, strconv.Itoa(n))
 	}

@@ -43,7 +43,9 @@ func diffRegions(path, before string, regions []files.Region, replacement string
 		var b strings.Builder
 		at := start
 		for ; i < len(regions) && regions[i].Start <= end; i++ { // regions on the same lines
-			end = max(end, lineEnd(before, regions[i].End))
+			if regions[i].End > end { // a line of megabytes is looked at once
+				end = lineEnd(before, regions[i].End)
+			}
 			b.WriteString(before[at:regions[i].Start])
 			b.WriteString(replacement)
 			at = regions[i].End

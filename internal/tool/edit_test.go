@@ -385,3 +385,15 @@ func BenchmarkEdit5MB(b *testing.B) {
 		bench.must("Edit", in{"file_path": "big.txt", "old_string": words[i%2], "new_string": words[1-i%2]})
 	}
 }
+
+// A line of megabytes with a match at every place takes one pass, not one for each match.
+func TestReplaceAllOnALongLineIsLinear(t *testing.T) {
+	b := newBench(t)
+	b.put("min.js", strings.Repeat("ab", 2<<20))
+	b.must("Read", in{"file_path": "min.js"})
+	got := b.must("Edit", in{"file_path": "min.js", "old_string": "a", "new_string": "c", "replace_all": true})
+	wantIn(t, got, "2097152 replacements, at lines 1.")
+	if b.content("min.js") != strings.Repeat("cb", 2<<20) {
+		t.Error("the content is another")
+	}
+}

@@ -146,8 +146,8 @@ func (c *globCall) run(ctx context.Context) (*agent.Result, error) {
 		return nil, fmt.Errorf("%s is a file; Glob searches in a folder. Use Read or Grep", c.start.Lexical)
 	}
 	key := keyOf("Glob", c.in, c.env.Dir.Get())
-	if e, ok := c.env.Cache.get(key, c.start.Real, nil); ok {
-		return e.result, nil
+	if r, ok := c.env.search(key, c.start.Real); ok {
+		return r, nil
 	}
 	began := time.Now()
 	found, err := c.find(ctx)
@@ -156,7 +156,7 @@ func (c *globCall) run(ctx context.Context) (*agent.Result, error) {
 	}
 	r := c.result(found, time.Since(began))
 	if found.note == "" {
-		c.env.Cache.put(key, cacheEntry{scope: c.start.Real, result: r})
+		c.env.keepSearch(key, c.start.Real, r)
 	}
 	return r, nil
 }

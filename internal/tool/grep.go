@@ -173,8 +173,8 @@ func (s *search) need() int {
 
 func (s *search) run(ctx context.Context) (*agent.Result, error) {
 	key := keyOf("Grep", s.in, s.env.Dir.Get())
-	if e, ok := s.env.Cache.get(key, s.start.Real, nil); ok {
-		return e.result, nil
+	if r, ok := s.env.search(key, s.start.Real); ok {
+		return r, nil
 	}
 	limited, cancel := context.WithTimeout(ctx, searchTime)
 	defer cancel()
@@ -195,7 +195,7 @@ func (s *search) run(ctx context.Context) (*agent.Result, error) {
 	}
 	r := s.result(found)
 	if found.note == "" {
-		s.env.Cache.put(key, cacheEntry{scope: s.start.Real, result: r})
+		s.env.keepSearch(key, s.start.Real, r)
 	}
 	return r, nil
 }

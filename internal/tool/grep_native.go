@@ -79,8 +79,10 @@ func (s *search) nativeFile(ctx context.Context, m *matcher) (*hits, error) {
 		return nil, pathError("search", s.start, err)
 	}
 	defer f.Close()
+	in, release := newPatient(ctx, f)
+	defer release()
 	sc := &scanner{s: s, m: m, ctx: ctx}
-	fh, err := sc.file(f)
+	fh, err := sc.file(in)
 	if errors.Is(err, errBinary) {
 		return &hits{note: "It is a binary file, which is not searched."}, nil
 	}
@@ -171,7 +173,9 @@ func (p *pool) one(sc *scanner, j job) {
 	if p.ctx.Err() != nil {
 		return
 	}
-	fh, err := sc.file(j.f)
+	in, release := newPatient(p.ctx, j.f)
+	defer release()
+	fh, err := sc.file(in)
 	if err != nil {
 		if !errors.Is(err, errBinary) {
 			p.skip()

@@ -212,7 +212,11 @@ func (c *readCall) note(s Seen) {
 // unchanged answers briefly when the model still has these lines before it.
 func (c *readCall) unchanged(info fs.FileInfo) *agent.Result {
 	seen, ok := c.env.Reads.Get(c.path.Real)
-	if !ok || c.env.InContext == nil || !seen.Same(info) && !c.sameContent(seen, info) {
+	if ok && !seen.Same(info) && !c.sameContent(seen, info) {
+		c.env.Cache.InvalidateSearches() // who changed this file may have changed others
+		return nil
+	}
+	if !ok || c.env.InContext == nil {
 		return nil
 	}
 	first := max(1, c.in.Offset)
@@ -256,20 +260,25 @@ func (c *readCall) lines() int {
 }
 
 func (c *readCall) read(ctx context.Context) (*agent.Result, *Seen, error) {
-	f, info, err := c.target.Open()
+	file, info, err := c.target.Open()
 	if err != nil {
 		return nil, nil, err
 	}
-	defer f.Close()
+	defer file.Close()
 	if err := bounded(c.path.Real); err != nil {
 		return nil, nil, err
 	}
+	f, release := newPatient(ctx, file)
+	defer release()
 	head := make([]byte, 8000)
 	n, err := io.ReadFull(f, head)
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 		return nil, nil, err
 	}
 	head = head[:n]
+	if n == 0 && f.waited {
+		return nil, nil, fmt.Errorf("nothing came within %s: it waits for news and never ends; use a command with a limit in Bash", newsWait)
+	}
 	if mime := files.ImageType(head); mime != "" {
 		return c.image(f, info, head, mime)
 	}
@@ -290,6 +299,9 @@ func (c *readCall) image(f io.Reader, info fs.FileInfo, head []byte, mime string
 		return nil, nil, err
 	}
 	data := append(head, rest...)
+	if err := checkImage(mime, data); err != nil {
+		return nil, nil, err
+	}
 	name := c.env.Rel(c.path.Lexical)
 	r := &agent.Result{
 		Parts: []llm.Part{llm.Text{Text: fmt.Sprintf("[Image %s, %s]", mime, size(info.Size()))}, llm.Media{MIME: mime, Data: data, Name: name}},

@@ -2,8 +2,11 @@ package tool
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
+	"image"
+	"image/png"
 	"os"
 	"path/filepath"
 	"strings"
@@ -113,7 +116,11 @@ func TestReadListsAFolder(t *testing.T) {
 
 func TestReadShowsImages(t *testing.T) {
 	b := newBench(t)
-	data := append([]byte("\x89PNG\r\n\x1a\n"), bytes.Repeat([]byte{0, 1, 2}, 5000)...)
+	var whole bytes.Buffer
+	if err := png.Encode(&whole, image.NewGray(image.Rect(0, 0, 300, 200))); err != nil {
+		t.Fatal(err)
+	}
+	data := whole.Bytes()
 	b.put("p.png", string(data))
 	r, err := b.call("Read", in{"file_path": "p.png"})
 	if err != nil {
@@ -122,6 +129,14 @@ func TestReadShowsImages(t *testing.T) {
 	m, ok := r.Parts[len(r.Parts)-1].(llm.Media)
 	if !ok || m.MIME != "image/png" || !bytes.Equal(m.Data, data) {
 		t.Errorf("parts %T", r.Parts[len(r.Parts)-1])
+	}
+	for name, damaged := range map[string][]byte{
+		"cut.png": data[:len(data)/2], "flipped.png": append(append(bytes.Clone(data[:60]), data[60]^1), data[61:]...),
+		"head.png": []byte("\x89PNG\r\n\x1a\n" + strings.Repeat("x", 100)), "cut.jpg": append([]byte("\xff\xd8\xff\xe0"), make([]byte, 400)...),
+		"cut.gif": []byte("GIF89a\x10\x00\x10\x00\xf0\x00\x00"), "cut.webp": []byte("RIFF\xff\xff\x00\x00WEBPVP8 \x00\x00\x00\x00"),
+	} {
+		b.put(name, string(damaged))
+		b.fails("Read", in{"file_path": name}, "the image is damaged")
 	}
 	b.put("huge.png", string(data[:8])+strings.Repeat("x", readImageMax))
 	b.fails("Read", in{"file_path": "huge.png"}, "smaller")
@@ -282,5 +297,30 @@ func BenchmarkReadSmallFile(b *testing.B) {
 	bench.env.Cache.Disable()
 	for b.Loop() {
 		bench.must("Read", in{"file_path": "a.go"})
+	}
+}
+
+// Files of the kernel that wait for news look like empty files.
+func TestReadAndGrepDoNotWaitForNews(t *testing.T) {
+	const log = "/proc/kmsg"
+	if f, err := os.Open(log); err != nil {
+		t.Skipf("the kernel's log cannot be read here: %v", err)
+	} else {
+		_ = f.Close()
+	}
+	b := newBench(t)
+	for range 2 { // what was read is gone from it
+		_, _ = b.call("Read", in{"file_path": log})
+	}
+	_, _ = b.call("Grep", in{"pattern": "no such text", "path": log})
+	ctx, cancel := context.WithCancel(context.Background())
+	plan, err := b.prepare("Read", in{"file_path": log})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer plan.Close()
+	cancel()
+	if _, err := plan.Run(ctx); err == nil {
+		t.Error("a read that was cancelled went on")
 	}
 }

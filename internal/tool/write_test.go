@@ -120,7 +120,7 @@ func TestAChangeMakesCachedResultsDoubtful(t *testing.T) {
 	if after := b.env.Cache.Stats(); after.Hits != before.Hits+2 {
 		t.Errorf("what the change does not touch was dropped: %+v, %+v", before, after)
 	}
-	b.env.Cache.InvalidateDir(filepath.Join(b.dir, "lib"))
+	b.env.Cache.InvalidateSearches()
 	if after := b.env.Cache.Stats(); after.Invalidations != before.Invalidations+2 {
 		t.Errorf("%+v, %+v", before, after)
 	}
