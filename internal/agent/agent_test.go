@@ -10,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/lathe-dev/lathe/internal/event"
@@ -211,80 +212,86 @@ func TestToolStartsWhileTheReplyStillStreams(t *testing.T) {
 }
 
 func TestBarriersRunAloneAndInOrder(t *testing.T) {
-	var active, most, writes atomic.Int32
-	var log []string
-	var mu sync.Mutex
-	track := func(name string) func(context.Context, string) (*Result, error) {
-		return func(_ context.Context, x string) (*Result, error) {
-			n := active.Add(1)
-			defer active.Add(-1)
-			if name == "W" && n != 1 {
-				writes.Add(1)
+	synctest.Test(t, func(t *testing.T) {
+		var active, most, writes atomic.Int32
+		var log []string
+		var mu sync.Mutex
+		track := func(name string) func(context.Context, string) (*Result, error) {
+			return func(_ context.Context, x string) (*Result, error) {
+				n := active.Add(1)
+				defer active.Add(-1)
+				if name == "W" && n != 1 {
+					writes.Add(1)
+				}
+				for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
+				}
+				time.Sleep(time.Second) // of the test's own clock
+				mu.Lock()
+				log = append(log, name+x)
+				mu.Unlock()
+				return TextResult(name), nil
 			}
-			for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
-			}
-			time.Sleep(2 * time.Millisecond)
-			mu.Lock()
-			log = append(log, name+x)
-			mu.Unlock()
-			return TextResult(name), nil
 		}
-	}
-	f := newFixture(t, []Tool{tool("R", true, track("R")), tool("W", false, track("W"))}, nil,
-		reply(llm.StopToolUse, call("1", "R", `{"x":"1"}`), call("2", "R", `{"x":"2"}`), call("3", "W", `{"x":"3"}`),
-			call("4", "R", `{"x":"4"}`), call("5", "W", `{"x":"5"}`)),
-		reply(llm.StopEndTurn, llm.Text{Text: "done"}))
-	f.run(t)
-	if writes.Load() != 0 {
-		t.Error("a barrier ran beside another call")
-	}
-	if got := strings.Join(log[2:], " "); got != "W3 R4 W5" {
-		t.Errorf("order %v", log)
-	}
+		f := newFixture(t, []Tool{tool("R", true, track("R")), tool("W", false, track("W"))}, nil,
+			reply(llm.StopToolUse, call("1", "R", `{"x":"1"}`), call("2", "R", `{"x":"2"}`), call("3", "W", `{"x":"3"}`),
+				call("4", "R", `{"x":"4"}`), call("5", "W", `{"x":"5"}`)),
+			reply(llm.StopEndTurn, llm.Text{Text: "done"}))
+		f.run(t)
+		if writes.Load() != 0 {
+			t.Error("a barrier ran beside another call")
+		}
+		if got := strings.Join(log[2:], " "); got != "W3 R4 W5" {
+			t.Errorf("order %v", log)
+		}
+	})
 }
 
 func TestAtMostEightCallsTogether(t *testing.T) {
-	var active, most atomic.Int32
-	tl := tool("R", true, func(context.Context, string) (*Result, error) {
-		n := active.Add(1)
-		defer active.Add(-1)
-		for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
+	synctest.Test(t, func(t *testing.T) {
+		var active, most atomic.Int32
+		tl := tool("R", true, func(context.Context, string) (*Result, error) {
+			n := active.Add(1)
+			defer active.Add(-1)
+			for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
+			}
+			time.Sleep(time.Second) // of the test's own clock
+			return TextResult("ok"), nil
+		})
+		var parts []llm.Part
+		for i := range 20 {
+			parts = append(parts, call(fmt.Sprint(i), "R", fmt.Sprintf(`{"x":"%d"}`, i)))
 		}
-		time.Sleep(5 * time.Millisecond)
-		return TextResult("ok"), nil
+		f := newFixture(t, []Tool{tl}, nil, reply(llm.StopToolUse, parts...), reply(llm.StopEndTurn, llm.Text{Text: "done"}))
+		f.run(t)
+		if m := most.Load(); m != maxParallel {
+			t.Errorf("%d calls ran together", m)
+		}
 	})
-	var parts []llm.Part
-	for i := range 20 {
-		parts = append(parts, call(fmt.Sprint(i), "R", fmt.Sprintf(`{"x":"%d"}`, i)))
-	}
-	f := newFixture(t, []Tool{tl}, nil, reply(llm.StopToolUse, parts...), reply(llm.StopEndTurn, llm.Text{Text: "done"}))
-	f.run(t)
-	if m := most.Load(); m > 8 || m < 2 {
-		t.Errorf("%d calls ran together", m)
-	}
 }
 
 // A call that is not parallel is prepared when the ones before it are done, so that it sees their effects.
 func TestCallsArePreparedAfterTheOnesTheyDependOn(t *testing.T) {
-	var read atomic.Bool
-	r := tool("Read", true, func(context.Context, string) (*Result, error) {
-		time.Sleep(5 * time.Millisecond)
-		read.Store(true)
-		return TextResult("ok"), nil
-	})
-	e := NewTool(llm.ToolSpec{Name: "Edit", Schema: []byte(`{"type":"object"}`)}, func(context.Context, llm.ToolCall, in) (*Plan, error) {
-		if !read.Load() {
-			return nil, errors.New("read it first")
+	synctest.Test(t, func(t *testing.T) {
+		var read atomic.Bool
+		r := tool("Read", true, func(context.Context, string) (*Result, error) {
+			time.Sleep(time.Second) // of the test's own clock
+			read.Store(true)
+			return TextResult("ok"), nil
+		})
+		e := NewTool(llm.ToolSpec{Name: "Edit", Schema: []byte(`{"type":"object"}`)}, func(context.Context, llm.ToolCall, in) (*Plan, error) {
+			if !read.Load() {
+				return nil, errors.New("read it first")
+			}
+			return &Plan{Run: func(context.Context) (*Result, error) { return TextResult("edited"), nil }}, nil
+		})
+		f := newFixture(t, []Tool{r, e}, nil,
+			reply(llm.StopToolUse, call("1", "Read", `{"x":"f"}`), call("2", "Edit", `{}`)),
+			reply(llm.StopEndTurn, llm.Text{Text: "done"}))
+		f.run(t)
+		if got := results(f.model.reqs[1].Messages[2]); got[1] != "2=edited" {
+			t.Errorf("%v", got)
 		}
-		return &Plan{Run: func(context.Context) (*Result, error) { return TextResult("edited"), nil }}, nil
 	})
-	f := newFixture(t, []Tool{r, e}, nil,
-		reply(llm.StopToolUse, call("1", "Read", `{"x":"f"}`), call("2", "Edit", `{}`)),
-		reply(llm.StopEndTurn, llm.Text{Text: "done"}))
-	f.run(t)
-	if got := results(f.model.reqs[1].Messages[2]); got[1] != "2=edited" {
-		t.Errorf("%v", got)
-	}
 }
 
 func TestEveryFailureIsTextForTheModel(t *testing.T) {

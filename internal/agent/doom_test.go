@@ -94,12 +94,24 @@ func TestACircleOfTwoEndsTheTurnHeadless(t *testing.T) {
 	}
 }
 
-func TestTheWatcherMayBeAskedWhileItLearns(t *testing.T) {
+// The watcher is told of calls while others are judged; nothing that it is told may get lost.
+func TestTheWatcherLearnsFromSeveralAtOnce(t *testing.T) {
 	var d doom
 	var wait sync.WaitGroup
-	for range 8 {
-		wait.Go(func() { d.play("A B A B C") })
-		wait.Go(d.reset)
+	const players, calls = 8, 200
+	for p := range players {
+		wait.Go(func() {
+			for i := range calls {
+				c := call(fmt.Sprint(i), "T", fmt.Sprintf(`{"x":"%d %d"}`, p, i))
+				if stuck, _ := d.stuck(c); stuck {
+					t.Error("a new call is stuck")
+				}
+				d.note([]*pending{{shown: c, result: llm.TextResult(c, "ok", false)}})
+			}
+		})
 	}
 	wait.Wait()
+	if d.news != players*calls || len(d.calls) != players*calls {
+		t.Errorf("%d news of %d calls, want %d", d.news, len(d.calls), players*calls)
+	}
 }
