@@ -2,9 +2,9 @@ package permission
 
 import (
 	"fmt"
-	"path"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // maxProposed is how many rules one answer may keep, as in Claude Code.
@@ -18,6 +18,9 @@ func (p *Policy) Propose(req Request) []string {
 	defer p.mu.RUnlock()
 	c := p.look(req)
 	if _, refused := c.guarded(Deny); refused {
+		return nil
+	}
+	if _, doubt := c.doubt(); doubt {
 		return nil
 	}
 	if texts := c.proposals(); c.sufficient(texts) {
@@ -68,6 +71,9 @@ func (c *call) proposals() []string {
 		add(c.toolRule())
 	}
 	explicit := c.speaksOfAll()
+	if c.opensMore(explicit) {
+		return c.wholeLine()
+	}
 	for i, a := range c.Accesses {
 		if a.Kind == Exec {
 			for _, part := range a.Command.Parts {
@@ -82,6 +88,23 @@ func (c *call) proposals() []string {
 		}
 	}
 	return out
+}
+
+// opensMore reports whether a command reads or writes something outside for which only a rule on paths would do, which
+// would open a whole folder, to every tool: then the line itself is the rule.
+func (c *call) opensMore(explicit bool) bool {
+	if c.traits.Subject != SubjectCommand {
+		return false
+	}
+	for i, a := range c.Accesses {
+		if ok, _ := c.granted(i); ok || explicit && c.follows(i) {
+			continue
+		}
+		if a.Kind == Read || a.Kind == Write && !(a.Redirect && a.Node != Folder) {
+			return true
+		}
+	}
+	return false
 }
 
 // speaksOfAll: each part of the command gets a rule of its own, so that what they read and reach goes
@@ -113,20 +136,14 @@ func (c *call) accessProposal(a Access) string {
 	return ""
 }
 
-// readProposal covers the folder of a file, unless the folder is a wide one or the file a secret.
+// readProposal covers just the file, or the folder that was searched, unless that is a wide one.
 func (c *call) readProposal(a Access) string {
-	file := slashed(a.Target)
-	dir := path.Dir(file)
-	home := slashed(c.p.Home)
-	hidden := false
-	if rel, ok := below(home, dir); ok {
-		hidden = strings.HasPrefix(rel, ".")
+	target, home := slashed(a.Target), slashed(c.p.Home)
+	_, above := below(target, home)
+	if a.Node != File && (above || strings.Count(target, "/") < 2) {
+		return ""
 	}
-	wide := strings.Count(dir, "/") < 2 || dir == path.Dir(home) || dir == home || hidden
-	if a.Node == Folder || a.Node == Special || wide || c.p.guard(a).effect != "" || a.Named != "" && a.Named != a.Target {
-		return PathRule("Read", a.Target)
-	}
-	return strings.TrimSuffix(PathRule("Read", dir), ")") + "/**)"
+	return PathRule("Read", a.Target)
 }
 
 // toolRule is the narrowest rule for a tool whose effects are not known.
@@ -162,68 +179,55 @@ func (c *call) partProposal(part Part) string {
 // prefixOf is the beginning of a part that says what it does; "" when only the whole does.
 func prefixOf(part Part) string {
 	words := strings.Fields(part.Text)
-	if len(words) == 0 || part.Program == "" || slices.Contains(strings.Fields(neverGeneral), part.Program) {
+	if len(words) == 0 || part.Program == "" || words[0] != part.Program {
 		return ""
 	}
-	depth, ok := subcommands[part.Program]
-	if !ok {
-		depth = 1
-		if len(words) > 2 && isSubcommand(words[1]) {
-			depth = 2
+	for depth := 1; depth <= min(3, len(words)); depth++ {
+		form := strings.Join(append([]string{part.Program}, words[1:depth]...), " ")
+		if generalForms()[form] {
+			return strings.Join(words[:depth], " ")
+		}
+		if base, ok := strings.CutSuffix(form, " "+words[depth-1]); ok && scriptRunners[base] && isSubcommand(words[depth-1]) {
+			return strings.Join(words[:depth], " ")
 		}
 	}
-	if runsScript(words) {
-		depth = 3
-	}
-	if len(words) < depth {
-		return ""
-	}
-	for _, w := range words[1:depth] {
-		if !isSubcommand(w) {
-			return ""
+	return ""
+}
+
+// generalForms are the beginnings of commands after which any words are of the same kind: options and names that
+// make it do nothing worse. What does not stand here is proposed to the letter: that a command of a program is
+// harmless says nothing of its other subcommands, and the words of interpreters, wrappers and programs nobody
+// knows may be anything.
+var generalForms = sync.OnceValue(func() map[string]bool {
+	m := map[string]bool{}
+	for program, subcommands := range map[string]string{
+		"git":       "add commit fetch pull merge cherry-pick revert mv init apply",
+		"go":        "build test vet fmt mod_tidy mod_download mod_verify",
+		"cargo":     "build check test clippy fmt doc bench",
+		"npm":       "test",
+		"pnpm":      "test",
+		"yarn":      "test",
+		"dotnet":    "build test restore format",
+		"swift":     "build test",
+		"mix":       "compile test format",
+		"terraform": "fmt validate plan",
+		"tofu":      "fmt validate plan",
+		"ruff":      "check format",
+		"flutter":   "test analyze",
+		"dart":      "test analyze format",
+	} {
+		for sub := range strings.FieldsSeq(subcommands) {
+			m[program+" "+strings.ReplaceAll(sub, "_", " ")] = true
 		}
 	}
-	prefix := strings.Join(words[:depth], " ")
-	if slices.Contains(neverPrefixes, prefix) || strings.ContainsAny(prefix, "*()") {
-		return ""
+	for program := range strings.FieldsSeq("mkdir touch cp mv pytest jest vitest eslint prettier tsc mypy black isort flake8 pylint gofmt gofumpt golangci-lint staticcheck shellcheck rspec phpunit rubocop stylelint") {
+		m[program] = true
 	}
-	return prefix
-}
+	return m
+})
 
-// neverGeneral are programs of which a prefix says nothing about what would run, be lost or be sent.
-const neverGeneral = "python python2 python3 pypy node nodejs deno bun ruby perl php lua luajit tclsh Rscript julia awk gawk mawk nawk osascript pwsh powershell " +
-	"bash sh dash zsh ksh fish csh tcsh busybox toybox eval source . exec command builtin trap " +
-	"rm rmdir unlink shred dd mkfs fdisk parted wipefs truncate " +
-	"sudo doas su pkexec runuser chroot unshare nsenter env xargs parallel timeout nice nohup time stdbuf setsid ionice watch flock script expect entr " +
-	"find fd ssh scp sftp rsync nc ncat socat telnet curl wget http xh ftp " +
-	"docker podman kubectl helm vagrant npx bunx uvx pipx dlx " +
-	"kill pkill killall chmod chown chgrp chattr setfacl mount umount systemctl service crontab at launchctl reboot shutdown halt poweroff " +
-	"gh glab aws gcloud az psql mysql sqlite3 redis-cli mongosh vim vi nvim emacs nano ed ex open xdg-open tmux screen gdb lldb strace"
-
-// subcommands tells how many words say what a program does.
-var subcommands = map[string]int{
-	"git": 2, "go": 2, "cargo": 2, "npm": 2, "pnpm": 2, "yarn": 2, "pip": 2, "pip3": 2, "uv": 2, "poetry": 2, "bundle": 2, "gem": 2, "composer": 2,
-	"dotnet": 2, "swift": 2, "mix": 2, "terraform": 2, "tofu": 2, "brew": 2, "apt": 2, "apt-get": 2, "dnf": 2, "rustup": 2, "mvn": 2, "gradle": 2,
-	"gradlew": 2, "mvnw": 2, "make": 2, "just": 2, "task": 2, "rake": 2, "bazel": 2, "nx": 2, "turbo": 2, "jj": 2, "hg": 2, "svn": 2,
-	"mkdir": 1, "touch": 1, "cp": 1, "mv": 1, "ln": 1, "tar": 1, "zip": 1, "unzip": 1, "gzip": 1, "gunzip": 1, "sed": 1, "tee": 1, "patch": 1,
-	"pytest": 1, "jest": 1, "vitest": 1, "eslint": 1, "prettier": 1, "tsc": 1, "ruff": 1, "mypy": 1, "black": 1, "gofmt": 1, "golangci-lint": 1, "gofumpt": 1,
-	"cmake": 1, "ninja": 1, "gcc": 1, "g++": 1, "clang": 1, "rustc": 1, "javac": 1, "phpunit": 1, "rspec": 1,
-}
-
-// neverPrefixes would cover what cannot be taken back, or run what nobody named.
-var neverPrefixes = []string{
-	"git push", "git reset", "git clean", "git checkout", "git restore", "git rebase", "git filter-branch", "git config", "git rm", "git submodule",
-	"git worktree", "git stash", "git branch", "git bisect", "git difftool", "git mergetool", "git gc", "git reflog", "git update-ref", "git clone",
-	"go run", "go generate", "go tool", "go env", "go install", "cargo run", "cargo install", "npm exec", "npm x", "npm run", "npm publish", "npm config",
-	"pnpm dlx", "pnpm exec", "pnpm run", "yarn dlx", "yarn exec", "yarn run", "uv run", "uv tool", "poetry run", "bundle exec", "dotnet run", "swift run",
-	"mix run", "pip install", "pip3 install", "npm install", "pnpm install", "pnpm add", "yarn add", "gem install", "terraform apply", "terraform destroy",
-	"tofu apply", "tofu destroy", "brew install", "apt install", "apt-get install", "dnf install", "mvn exec", "bazel run",
-}
-
-// runsScript: npm run build, where the third word says what is done.
-func runsScript(words []string) bool {
-	return len(words) > 2 && slices.Contains([]string{"npm", "pnpm", "yarn", "bun"}, path.Base(words[0])) && (words[1] == "run" || words[1] == "run-script")
-}
+// scriptRunners run what their next word names, a script of the project.
+var scriptRunners = map[string]bool{"npm run": true, "pnpm run": true, "yarn run": true, "bun run": true, "npm run-script": true, "deno task": true}
 
 // isSubcommand: a plain word, neither a flag nor a path nor an address.
 func isSubcommand(w string) bool {
