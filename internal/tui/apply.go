@@ -86,12 +86,12 @@ func (m *model) opened(b event.Opened) {
 	}
 	m.opens++
 	m.dialogs.Clear()
-	m.loadSessions()
 	m.turn = turn{running: m.turn.running, spinning: m.turn.spinning, began: m.turn.began}
 	for _, body := range b.History {
 		m.show(event.Event{Session: b.Session, Body: body}, true)
 	}
 	m.front.History = nil
+	m.loadSessions()
 	if m.options.Inline {
 		m.done = max(len(m.log.items)-mostReplayed, 0)
 	}

@@ -62,7 +62,7 @@ func (m *model) compose() frame {
 	for _, l := range m.log.view() {
 		lines = append(lines, m.marked(l))
 	}
-	if len(m.log.items) == 0 {
+	if m.greets() {
 		lines = append(lines, m.greeting(width, rows)...)
 	}
 	for len(lines) < rows {
@@ -86,19 +86,6 @@ func (m *model) compose() frame {
 
 // tightest is the width below which not every part of the screen has a layout, so that rows are cut.
 const tightest = 16
-
-// greeting is what an empty transcript shows.
-func (m *model) greeting(width, rows int) []string {
-	th := m.look.theme
-	lines := []string{
-		"", th.Strong.Render("lathe") + th.Dim.Render(" "+term.EscapeLine(m.options.Version)), "",
-		th.Dim.Render("/ commands · @ files · ! runs a command · # adds to memory · " + term.EscapeLine(m.keymap.Key(keys.ShowKeys)) + " keys"),
-	}
-	if rows < 2*len(lines) || width < 20 {
-		return nil
-	}
-	return lines
-}
 
 // overlay puts over over the last of lines.
 func overlay(lines, over []string) {

@@ -83,9 +83,9 @@ func TestShiftTabChangesTheMode(t *testing.T) {
 	d.Shows("· plan ·")
 }
 
-// styleOf is how a text on the screen looks at its beginning.
+// styleOf is how a text on the screen looks at its beginning, the last time that it is there.
 func styleOf(s *termtest.Screen, text string) termtest.Style {
-	for y, l := range s.Lines() {
+	for y, l := range slices.Backward(s.Lines()) {
 		if i := strings.Index(l, text); i >= 0 {
 			return s.Grid[y][term.Width(l[:i])].Style
 		}
@@ -179,6 +179,23 @@ func TestHelpIsADialogWithColumns(t *testing.T) {
 	})
 	d.Type(termtest.Esc)
 	d.Hides("─ Help ─")
+}
+
+func TestTheStartSaysWhereOneIsAndWhatToDo(t *testing.T) {
+	d := opened(t, 80, 24, "HOME=/home/me")
+	d.Shows("~/project · claude-sonnet-4-5 · default")
+	d.Shows("Try:")
+	d.Shows("Last here: mend the queue, 2 h ago · ctrl+x l goes on with it")
+	d.Shows("? keys")
+	d.CheckClean()
+}
+
+func TestAQuestionMarkListsTheKeysInAnEmptyPromptOnly(t *testing.T) {
+	d := opened(t, 80, 24)
+	d.Type("why?")
+	d.Shows("> why?")
+	d.Type("\x15?")
+	d.Shows("─ Keys ─")
 }
 
 func TestExitLeaves(t *testing.T) {

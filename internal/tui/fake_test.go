@@ -370,6 +370,9 @@ func (f *fake) Command(_ context.Context, name, args string) (event.Output, erro
 }
 
 func (f *fake) Complete(_ context.Context, q event.Query) []event.Candidate {
+	if q.Kind == event.QueryArgument && q.Name == "resume" {
+		return []event.Candidate{{Text: "0199-fake", Label: "a fake"}, {Text: "0199-other", Label: "mend the queue", Help: "2 h ago"}}
+	}
 	if q.Kind != event.QueryCommand {
 		return nil
 	}

@@ -147,6 +147,12 @@ func (m *model) inPrompt(a keys.Action) bool {
 	case keys.CycleMode:
 		m.command("mode", "next")
 		return true
+	case keys.ShowKeys:
+		if !m.edit.Empty() || m.edit.Text() != "" {
+			return false // it is a character
+		}
+		m.showKeys()
+		return true
 	case keys.ChooseModel:
 		m.command("model", "")
 		return true

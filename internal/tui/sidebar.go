@@ -28,10 +28,8 @@ func (m *model) toggleSidebar() {
 
 // loadSessions asks for the names of other sessions, when they are shown.
 func (m *model) loadSessions() {
-	if m.side {
-		m.spawn(func() any {
-			return sessionsMsg{m.session.Complete(m.ctx, event.Query{Kind: event.QueryArgument, Name: "resume", Limit: 8})}
-		})
+	if m.side || m.greets() {
+		m.askSessions()
 	}
 }
 
@@ -88,6 +86,11 @@ func (m *model) relative(path string) string {
 	if rel, err := filepath.Rel(m.front.Dir, path); err == nil && filepath.IsAbs(path) && filepath.IsLocal(rel) {
 		return rel
 	}
+	return m.tilde(path)
+}
+
+// tilde is a path with ~ for the home.
+func (m *model) tilde(path string) string {
 	if home := m.options.Getenv("HOME"); home != "" && home != "/" {
 		if rest, ok := strings.CutPrefix(path, home+"/"); ok {
 			return "~/" + rest

@@ -153,6 +153,7 @@ var table = []Binding{
 	{Chat, Newline, []string{"ctrl+j", "shift+enter"}, "new line; so does \\ before enter"},
 	{Chat, Cancel, []string{"esc"}, "interrupt; twice when idle: go back to an earlier message"},
 	{Chat, ClearInput, nil, "empty the prompt"},
+	{Chat, ShowKeys, []string{"?"}, "in an empty prompt: list the keys"},
 	{Chat, CycleMode, []string{"shift+tab"}, "next permission mode"},
 	{Chat, ChooseModel, []string{"alt+p", "<leader> m"}, "choose the model"},
 	{Chat, ToggleThinking, []string{"alt+t"}, "choose the effort"},

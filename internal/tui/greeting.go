@@ -1,0 +1,79 @@
+package tui
+
+import (
+	"strings"
+
+	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/term"
+	"github.com/lathe-dev/lathe/internal/tui/keys"
+)
+
+// examples are prompts that work in any project.
+var examples = []string{
+	"Explain how this project is built and tested",
+	"Find the cause of the failing test and fix it",
+	"@README.md is anything in here out of date?",
+}
+
+// greeting is what an empty transcript shows: where one is, what to try, and what was done here last. Of a low
+// screen only the first part is left.
+func (m *model) greeting(width, rows int) []string {
+	th := m.look.theme
+	if rows < 6 || width < 20 {
+		return nil
+	}
+	cut := func(s string) string { return term.Truncate(term.EscapeLine(s), width, "…") }
+	lines := []string{"", cutCells(th.Strong.Render("lathe")+th.Dim.Render(" "+term.EscapeLine(m.options.Version)), width)}
+	if place := m.place(); place != "" {
+		lines = append(lines, th.Dim.Render(cut(place)))
+	}
+	lines = append(lines, "")
+	if rows >= 16 {
+		lines = append(lines, th.Dim.Render("Try:"))
+		for _, e := range examples {
+			lines = append(lines, "  "+term.Truncate(e, max(width-2, 1), "…"))
+		}
+		lines = append(lines, "")
+		if last := m.lastHere(); last != "" {
+			lines = append(lines, th.Dim.Render("Last here: ")+term.Truncate(last, max(width-11, 1), "…"), "")
+		}
+	}
+	help := "/ commands · @ files · ! runs a command · # adds to memory · ? keys"
+	return append(lines, wrapStyled(help, width, th.Dim)...)
+}
+
+// place is the folder, the model and the mode, as far as they are known.
+func (m *model) place() string {
+	var parts []string
+	for _, s := range []string{m.tilde(m.front.Dir), m.state.Model, string(m.state.Mode)} {
+		if s != "" {
+			parts = append(parts, s)
+		}
+	}
+	return strings.Join(parts, " · ")
+}
+
+// lastHere is the newest earlier session of this folder, and how to go on with it.
+func (m *model) lastHere() string {
+	for _, c := range m.sessions {
+		if c.Text == m.front.Session || c.Label == "" {
+			continue
+		}
+		s := term.EscapeLine(c.Label)
+		if c.Help != "" {
+			s += ", " + term.EscapeLine(c.Help)
+		}
+		return s + " · " + m.keymap.Key(keys.Action("command:resume")) + " goes on with it"
+	}
+	return ""
+}
+
+// greets reports that the greeting is what the transcript shows.
+func (m *model) greets() bool { return len(m.log.items) == 0 }
+
+// askSessions asks for the names of the sessions of this folder.
+func (m *model) askSessions() {
+	m.spawn(func() any {
+		return sessionsMsg{m.session.Complete(m.ctx, event.Query{Kind: event.QueryArgument, Name: "resume", Limit: 8})}
+	})
+}
