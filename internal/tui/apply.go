@@ -80,7 +80,7 @@ func (m *model) opened(b event.Opened) {
 	m.log = newTranscript()
 	m.parts, m.agents, m.steered = map[string]*item{}, map[string]string{}, nil
 	m.pick, m.find = pick{}, find{}
-	m.done, m.printed = 0, 0
+	m.done, m.printed, m.blocks = 0, 0, 0
 	if m.options.Inline && m.opens > 0 {
 		m.log.add(&item{kind: endItem, look: &m.look, text: "── " + cmp.Or(b.Title, "new session") + " ──"})
 	}

@@ -274,7 +274,7 @@ func (m *model) keyLines(width int) []string {
 	var out []string
 	context := keys.Context("")
 	for _, b := range m.keymap.Bindings() {
-		if len(b.Keys) == 0 {
+		if len(b.Keys) == 0 || m.options.Inline && (b.Context == keys.Scroll || b.Context == keys.Transcript) {
 			continue
 		}
 		if b.Context != context {

@@ -30,6 +30,9 @@ func (m *model) draw(urgent bool) {
 func (m *model) paint() {
 	var f frame
 	if m.options.Inline {
+		if w, h := m.term.size(); w != m.w || h != m.h { // the signal is on its way; its rows are broken already
+			m.resize()
+		}
 		f = m.composeInline()
 	} else {
 		f = m.compose()

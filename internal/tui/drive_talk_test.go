@@ -166,6 +166,34 @@ func TestModelOutputDoesNotReachTheTerminalAsControl(t *testing.T) {
 	d.CheckClean()
 }
 
+func TestLeavingAnInlineScreenLeavesOnlyTheConversation(t *testing.T) {
+	d := opened(t, 80, 16, "LATHE_TUI_INLINE=1")
+	d.Line("hello")
+	d.Shows("You said: hello")
+	d.Hides("Working")
+	d.Line("/quit")
+	d.Shows("resume with: 0199-fake")
+	d.CheckRestored()
+	d.Look(func(s *termtest.Screen) {
+		for _, rubbish := range []string{"───", "claude-sonnet-4-5 ·", "\n> "} {
+			if text := strings.Join(s.All(), "\n"); strings.Contains(text, rubbish) {
+				t.Errorf("%q is left in:\n%s", rubbish, text)
+			}
+		}
+	})
+}
+
+func TestAnInlineScreenOffersOnlyWhatWorksThere(t *testing.T) {
+	d := opened(t, 80, 24, "LATHE_TUI_INLINE=1")
+	d.Line("long")
+	d.Shows("line 50")
+	d.Look(func(s *termtest.Screen) {
+		if text := strings.Join(s.All(), "\n"); strings.Contains(text, "ctrl+o") {
+			t.Errorf("what was printed offers to be expanded:\n%s", text)
+		}
+	})
+}
+
 func TestInlineKeepsWhatIsFinishedInTheScrollback(t *testing.T) {
 	d := opened(t, 80, 16, "LATHE_TUI_INLINE=1")
 	d.Line("stream 6")

@@ -67,6 +67,21 @@ func (s *screen) printAbove(lines []string) {
 	s.rows, s.x, s.y = nil, 0, 0
 }
 
+// abandon returns what to write at the end: what is below the live part's first row goes when that holds nothing
+// but the prompt, else the cursor goes below it.
+func (s *screen) abandon(erase bool) string {
+	s.buf = append(s.buf[:0], "\x1b[m"...)
+	if len(s.rows) == 0 || s.x < 0 && s.fresh {
+		return "\r\n"
+	}
+	if erase {
+		s.move(0, 0)
+		return string(s.buf) + "\r" + eraseBelow
+	}
+	s.move(0, len(s.rows)-1)
+	return string(s.buf) + "\r\n"
+}
+
 func (s *screen) moveRelative(x, y int) {
 	if y < s.y {
 		s.sequence(s.y-y, 'A')

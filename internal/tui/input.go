@@ -249,6 +249,12 @@ func (m *model) leave() { m.cancel(errQuit) }
 func (m *model) expandAll() {
 	m.look.all = !m.look.all
 	m.log.restyle()
+	switch {
+	case m.options.Inline && m.look.all:
+		m.say("what comes from now on is shown in full")
+	case m.options.Inline:
+		m.say("what comes from now on is shown short")
+	}
 }
 
 // scrollBy moves through the transcript. The screen of an inline terminal is moved by the terminal.

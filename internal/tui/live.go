@@ -36,18 +36,22 @@ func (m *model) composeInline() frame {
 // as it is settled; what comes after an item that is not finished waits for it.
 func (m *model) commit() []string {
 	var out []string
-	for ; m.done < len(m.log.items); m.done, m.printed = m.done+1, 0 {
+	for ; m.done < len(m.log.items); m.done, m.printed, m.blocks = m.done+1, 0, 0 {
 		it := m.log.items[m.done]
 		h := m.log.height(m.done)
+		if m.blocks > 0 { // the width may be another one than when they were printed
+			m.printed = it.gap + it.reply().text.Above(m.log.width, m.blocks)
+		}
 		if it.final() {
 			out = it.slice(out, m.printed, h)
 			it.drop()
 			continue
 		}
 		if it.kind == replyItem && it.stream != nil {
-			if settled := it.gap + it.stream.text.Settled(m.log.width); settled > m.printed && settled > it.gap {
+			blocks := it.stream.text.Settled()
+			if settled := it.gap + it.stream.text.Above(m.log.width, blocks); settled > m.printed && settled > it.gap {
 				out = it.slice(out, m.printed, settled)
-				m.printed = settled
+				m.printed, m.blocks = settled, blocks
 			}
 		}
 		break

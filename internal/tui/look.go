@@ -60,7 +60,9 @@ func spinner(n int) string { return theme.Spinner[n%len(theme.Spinner)] }
 func (m *model) loadKeys(settings json.RawMessage) {
 	keymap, problems := keys.Load(settings)
 	m.keymap, m.keys = keymap, keys.NewResolver(keymap)
-	m.look.key = keymap.Key(keys.ToggleTranscript)
+	if !m.options.Inline { // what was printed stays as it is
+		m.look.key = keymap.Key(keys.ToggleTranscript)
+	}
 	for _, p := range problems {
 		m.tell("warning", "keybindings: "+p.String())
 	}

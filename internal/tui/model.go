@@ -60,6 +60,7 @@ type model struct {
 	opens   int // sessions that were in front so far
 	done    int // inline: items that were printed for good
 	printed int // inline: lines of the next one that were
+	blocks  int // inline: blocks of a reply that these lines are
 	above   int // rows between the transcript and the prompt
 
 	parts    map[string]*item  // what streams, and calls, by key
@@ -222,8 +223,8 @@ func (m *model) result() Result {
 
 // lastWords are written when the screen was left.
 func (m *model) lastWords() string {
-	if m.options.Inline {
-		return "\r\n"
+	if !m.options.Inline {
+		return ""
 	}
-	return ""
+	return m.screen.abandon(m.done == len(m.log.items))
 }

@@ -239,6 +239,36 @@ func TestARetryCountsDown(t *testing.T) {
 	}
 }
 
+func TestAnotherWidthInAnInlineReplyLosesAndDoublesNothing(t *testing.T) {
+	m := newTestModel(t, 90, 20)
+	m.options.Inline = true
+	m.apply1(event.TurnStart{})
+	var above []string
+	show := func() frame {
+		f := m.composeInline()
+		above = append(above, f.above...)
+		return f
+	}
+	const paragraphs = 60
+	widths := []int{90, 60, 100, 45, 80, 120, 50}
+	for i := range paragraphs {
+		m.apply1(event.Delta{MessageID: "x", Delta: llm.TextDelta{Text: fmt.Sprintf("Mark-%d begins a paragraph that is long enough for several lines at every width that is tried.\n\n", i)}})
+		m.size(widths[i%len(widths)], 20)
+		show()
+	}
+	m.apply1(event.PartDone{MessageID: "x", Part: llm.Text{Text: "all of it"}})
+	m.apply1(event.TurnEnd{Reason: event.EndCompleted, Steps: 1})
+	text := line.Strip(strings.Join(append(above, show().lines...), "\n"))
+	for i := range paragraphs {
+		if n := strings.Count(text, fmt.Sprintf("Mark-%d begins", i)); n != 1 {
+			t.Errorf("paragraph %d is there %d times", i, n)
+		}
+	}
+	if t.Failed() {
+		t.Log(text)
+	}
+}
+
 func TestStatesAreToldApartWithoutColour(t *testing.T) {
 	m := newTestModel(t, 80, 40)
 	call := func(id string) llm.ToolCall { return llm.ToolCall{ID: id, Name: "Bash"} }
