@@ -51,6 +51,13 @@ func sessionCommands() []Command {
 			Doc: "It goes to the trash, from where `/restore-session` brings it back for 30 days.", Complete: completeSession, Run: deleteSession,
 		},
 		{Name: "restore-session", Group: groupSessions, Args: "<id>", Help: "Bring a deleted session back", Run: restoreSession},
+		{
+			Name: "find-sessions", Group: groupSessions, Hidden: true, Args: "<here|all> <text>", Help: "List the sessions that fit a text",
+			Run: func(_ context.Context, h Host, args string) (event.Output, error) {
+				where, typed, _ := strings.Cut(args, " ")
+				return pickSession(h, where == "all", strings.TrimSpace(typed))
+			},
+		},
 		{Name: "rename-session", Group: groupSessions, Hidden: true, Args: "<id> <title>", Help: "Name another session", Run: renameSession},
 	}
 }
@@ -79,9 +86,9 @@ func pickSession(h Host, all bool, typed string) (event.Output, error) {
 		},
 	}
 	dir := h.Sessions().Dir()
-	p.Search = "sessions find"
+	p.Search = "find-sessions here"
 	if all {
-		p.Title, p.Empty, dir, p.Search = "All sessions", "There is no session yet.", "", "sessions all find"
+		p.Title, p.Empty, dir, p.Search = "All sessions", "There is no session yet.", "", "find-sessions all"
 		for i := range p.Actions {
 			p.Actions[i].Refresh = "sessions all"
 		}

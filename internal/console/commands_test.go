@@ -15,6 +15,14 @@ import (
 
 // exercises has one entry for each command: what it must do in a session with one turn, which edited a.txt.
 var exercises = map[string]func(*testing.T, *seat, *place){
+	"find-sessions": func(t *testing.T, s *seat, _ *place) {
+		if p := s.command("find-sessions", "here change").Pick; len(p.Items) != 1 || p.Search != "find-sessions here" {
+			t.Errorf("%+v", p)
+		}
+		if p := s.command("find-sessions", "all zzz").Pick; len(p.Items) != 0 || p.Search != "find-sessions all" {
+			t.Errorf("%+v", p)
+		}
+	},
 	"new": func(t *testing.T, s *seat, _ *place) {
 		old := s.session().ID()
 		s.command("clear", "")

@@ -23,7 +23,7 @@ type outputMsg struct {
 
 // command runs a slash command beside the loop.
 func (m *model) command(name, args string) {
-	m.commandFor(nil, dialog.Command{Name: name, Args: args}, nil)
+	m.commandFor(nil, dialog.Command{Name: name, Args: args}, nil, false)
 }
 
 // commandLine runs a command from a line without its slash.
@@ -32,8 +32,8 @@ func (m *model) commandLine(line string) {
 	m.command(name, strings.TrimSpace(args))
 }
 
-// commandFor runs a command, and after it another one whose output replaces the list.
-func (m *model) commandFor(list *dialog.Picker, c dialog.Command, after *dialog.Command) {
+// commandFor runs a command, and after it another one whose output replaces the list; with refill its own does.
+func (m *model) commandFor(list *dialog.Picker, c dialog.Command, after *dialog.Command, refill bool) {
 	if m.bypasses(c) {
 		return
 	}
@@ -46,7 +46,7 @@ func (m *model) commandFor(list *dialog.Picker, c dialog.Command, after *dialog.
 		out, err := m.session.Command(m.ctx, c.Name, c.Args)
 		if err == nil && after != nil {
 			out, err = m.session.Command(m.ctx, after.Name, after.Args)
-		} else {
+		} else if !refill {
 			list = nil
 		}
 		return outputMsg{c, out, err, list}
@@ -83,7 +83,9 @@ func (m *model) output(msg outputMsg) {
 	out := msg.out
 	switch {
 	case out.Pick != nil && msg.list != nil && m.dialogs.Top() == dialog.Dialog(msg.list):
-		msg.list.Update(*out.Pick)
+		if !msg.list.Late(msg.command) {
+			msg.list.Update(*out.Pick)
+		}
 	case out.Pick != nil && msg.list == nil:
 		m.dialogs.Open(dialog.NewPicker(*out.Pick, m.look.theme))
 	}
@@ -174,7 +176,7 @@ func (m *model) finish(d dialog.Dialog, r dialog.Result) {
 		m.fromPalette(r.Run.Args)
 	default:
 		list, _ := d.(*dialog.Picker)
-		m.commandFor(list, *r.Run, r.After)
+		m.commandFor(list, *r.Run, r.After, r.Refill)
 	}
 }
 

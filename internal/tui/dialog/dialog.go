@@ -54,6 +54,7 @@ type Result struct {
 	Answer *event.Answer // to the question with the dialog's id
 	Run    *Command      // a slash command to run
 	After  *Command      // a slash command to run when Run is done, whose output replaces the dialog's list
+	Refill bool          // what Run lists replaces the dialog's items
 	Toast  string        // a line to show for a moment
 }
 

@@ -136,8 +136,25 @@ func (d *Picker) Key(k Key) Result {
 	case d.at.key(k, len(d.shown), d.room):
 	case d.search.key(k):
 		d.narrow()
+		c := d.searching()
+		return Result{Run: c, Refill: c != nil}
 	}
 	return Result{}
+}
+
+// searching is the command that lists what fits the text typed so far, where the list has only some of the items.
+func (d *Picker) searching() *Command {
+	if d.pick.Search == "" {
+		return nil
+	}
+	name, args, _ := strings.Cut(d.pick.Search, " ")
+	return &Command{name, strings.TrimSpace(args + " " + d.search.text)}
+}
+
+// Late reports whether a command searched for something else than what is typed by now.
+func (d *Picker) Late(c Command) bool {
+	now := d.searching()
+	return now != nil && c.Name == now.Name && c != *now
 }
 
 func (d *Picker) narrow() {
