@@ -44,7 +44,7 @@ type AWSException struct {
 
 func (e *AWSException) Error() string { return e.Type + ": " + e.Message }
 
-// FramingError says that the bytes of a stream are not what its framing demands.
+// FramingError reports bytes that violate the framing of a stream.
 type FramingError struct{ Reason string }
 
 func (e *FramingError) Error() string { return "the event stream is damaged: " + e.Reason }
@@ -121,7 +121,7 @@ func (r *AWSReader) fill(n int) error {
 	return nil
 }
 
-// awsHeaders are the headers that say what a message is.
+// awsHeaders are the headers that identify a message.
 type awsHeaders struct{ kind, event, exception, code, message string }
 
 // awsSizes are the sizes of the values of the types with a fixed one: true, false, byte, short, integer,
@@ -187,7 +187,7 @@ func awsMessage(payload []byte) string {
 	return body.Message
 }
 
-// unwrapBytes is what a payload carries, if that is all it does.
+// unwrapBytes returns the event inside a {"bytes"} payload, and any other payload as it is.
 func unwrapBytes(payload []byte) []byte {
 	var body struct {
 		Bytes *string `json:"bytes"`

@@ -5,9 +5,9 @@ import (
 	"unsafe"
 )
 
-// EncodeCache remembers what a provider made of each message, by the identity of its Parts: messages are
-// immutable (package doc), so the same slice has the same encoding. It keeps what recent requests used and
-// forgets the rest, and holds the Parts it knows, so that no other message can take their address.
+// EncodeCache keeps the encoding of each message, by the identity of its Parts: messages are
+// immutable (package doc), so the same slice has the same encoding. It keeps the encodings that recent requests used,
+// drops the rest, and holds the Parts it knows, so that no other message can take their address.
 // The zero value is ready; it is safe for concurrent use.
 type EncodeCache[T any] struct {
 	mu    sync.Mutex

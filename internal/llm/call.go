@@ -52,7 +52,7 @@ type Reply struct {
 	clock  Clock
 }
 
-// where is what errors of one request need to know.
+// where describes a request for its errors.
 type where struct {
 	provider, keyVar, urlVar, model string
 	url                             *url.URL

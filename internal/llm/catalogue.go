@@ -148,7 +148,7 @@ func CatalogueHost(baseURL string) string {
 	return catalogue().hosts[strings.ToLower(u.Hostname())]
 }
 
-// Lookup tells what is known of a model. provider is a wire's name ("anthropic", "openai") or the section
+// Lookup returns the catalogue's entry for a model. provider is a wire's name ("anthropic", "openai") or the section
 // of a compatible host, as CatalogueHost gives it. The id may be an alias (of Anthropic's models), carry a date, "-latest", "[1m]",
 // a vendor prefix or the decorations of Bedrock and Vertex. The result's ID is what goes on the wire: alias
 // and suffix resolved, and for Anthropic's own wire without "anthropic/". Prices of a model whose host the
@@ -206,7 +206,7 @@ func (c *catalogueData) find(provider, id string) *row {
 
 func afterVendor(id string) string { return id[strings.LastIndexByte(id, '/')+1:] }
 
-// plainID takes off what hosts add to a model's name: date, "-latest", ":free", Bedrock's region, vendor and
+// plainID removes the additions of hosts to a model's name: date, "-latest", ":free", Bedrock's region, vendor and
 // version, Vertex's "@date"; and writes Claude's versions with hyphens.
 func plainID(id string) string {
 	id = strings.ToLower(id)
@@ -243,6 +243,20 @@ func matchesForm(s, form string) bool {
 		}
 	}
 	return true
+}
+
+// Known lists the catalogue's models of a provider's own API ("anthropic", "openai"), or of a compatible
+// host's as CatalogueHost names it, in the catalogue's order.
+func Known(provider string) []ModelInfo {
+	c := catalogue()
+	var out []ModelInfo
+	for _, r := range c.rows {
+		if r.host != provider {
+			continue
+		}
+		out = append(out, Lookup(provider, r.info.ID))
+	}
+	return out
 }
 
 // NearestModels lists up to three known model ids that look like id, nearest first; none if none does.

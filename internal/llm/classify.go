@@ -59,7 +59,7 @@ func secretsOf(h http.Header) []string {
 	return out
 }
 
-// checkHeader refuses what cannot be sent, most often a key that was copied with a line break: no second
+// checkHeader refuses headers that cannot be sent, most often a key that was copied with a line break: no second
 // attempt would go better. Which bytes may stand in a value: RFC 9110, 5.5.
 func (w *where) checkHeader(h http.Header) error {
 	for name, values := range h {
@@ -113,7 +113,7 @@ func ErrorFields(raw json.RawMessage) (code, message string) {
 		Code         any
 		Message      string
 		Metadata     struct {
-			Raw any `json:"raw"` // OpenRouter: what the host behind it said
+			Raw any `json:"raw"` // OpenRouter: the message of the host behind it
 		}
 	}
 	if json.Unmarshal(raw, &e) != nil {
@@ -210,7 +210,7 @@ func kindOfStatus(status int, code, message string) ErrorKind {
 	return KindServer
 }
 
-// refusesImage reports whether an image is what the server does not take. Hosts name it in many ways (Anthropic
+// refusesImage reports whether the server rejected an image. Hosts word it differently (Anthropic
 // "Could not process image", OpenAI "invalid_image_format", Gemini "Unable to process input image", OpenRouter
 // "No endpoints found that support image input" with 404).
 func refusesImage(status int, code, message string) bool {

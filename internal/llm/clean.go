@@ -11,7 +11,7 @@ import (
 const maxForeign = 500
 
 // Clean makes foreign text fit for one line of a terminal: runs of white space become one space, control,
-// format and bidirectional characters and broken UTF-8 are written as escapes, and what is longer than 500
+// format and bidirectional characters and broken UTF-8 are written as escapes, and text longer than 500
 // characters is cut.
 func Clean(s string) string {
 	var b strings.Builder

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// ErrorKind sorts what can go wrong with a request. The names are those of stream-json's error field.
+// ErrorKind classifies failed requests. The names are those of stream-json's error field.
 type ErrorKind string
 
 // Kinds of failure.
@@ -33,7 +33,7 @@ type Error struct {
 	Kind       ErrorKind
 	Provider   string
 	Status     int    // HTTP status, or 0
-	Message    string // what the provider said, cleaned for a terminal
+	Message    string // the provider's message, cleaned for a terminal
 	Hint       string // the user's next move
 	RequestID  string
 	Retryable  bool
@@ -45,7 +45,7 @@ type Error struct {
 	renewed bool // other credentials are ready: the request is sent again at once
 }
 
-// Error is one line: what failed, what the provider said, what to do.
+// Error is one line: the failure, the provider's message, the next step.
 func (e *Error) Error() string {
 	var b strings.Builder
 	b.WriteString(e.Provider)

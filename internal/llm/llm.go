@@ -1,9 +1,9 @@
-// Package llm is what lathe says to a language model and hears back, whatever the provider.
+// Package llm has the requests to language models and their replies, the same for every provider.
 //
 // A conversation is a list of [Message] values; a message is a list of [Part] values (text, reasoning,
 // media, tool calls, tool results). A [Model] turns a [Request] into a stream of [Delta] values that ends
 // either with [Done], which carries the whole reply, or with an error, mostly an [*Error], which says
-// whether the same request may be sent again and what part of the reply was complete before it broke.
+// whether the same request may be sent again and which parts of the reply were complete before it broke.
 //
 // Promises that every provider keeps (llmtest/suite checks them):
 //
@@ -158,7 +158,7 @@ type Usage struct {
 	Reasoning    int  `json:"reasoning,omitempty"`      // the part of Output spent on reasoning, if told
 	Estimated    bool `json:"estimated,omitempty"`      // the provider gave none; lathe counted characters
 
-	CostUSD *float64 `json:"cost_usd,omitempty"` // what the provider says it charges, or nil; it counts before any price list
+	CostUSD *float64 `json:"cost_usd,omitempty"` // the charge the provider reports, or nil; it takes precedence over the price list
 }
 
 // Prompt is the number of tokens the model read.
@@ -186,7 +186,7 @@ func (u Usage) Add(v Usage) Usage {
 	}
 }
 
-// ToolSpec tells a model what a tool is. Schema is a JSON Schema object, sent byte for byte.
+// ToolSpec describes a tool to a model. Schema is a JSON Schema object, sent byte for byte.
 type ToolSpec struct {
 	Name        string
 	Description string
@@ -237,7 +237,7 @@ type Sent struct {
 type Started struct {
 	ID    string
 	Model string // as the provider names it
-	Usage Usage  // what is known so far
+	Usage Usage  // as far as known
 }
 
 // TextDelta is more text of the part at Index.
@@ -311,8 +311,8 @@ type Price struct {
 	CacheWrite float64 `json:"cache_write,omitempty"`
 }
 
-// Cost is the price of a usage in US dollars: what the provider told, else what the tokens cost by the price
-// list. One-hour cache writes cost 1.6 times the five-minute ones (Anthropic: 2x against 1.25x of the input
+// Cost is the price of a usage in US dollars: the charge the provider reported, else the tokens at list
+// price. One-hour cache writes cost 1.6 times the five-minute ones (Anthropic: 2x against 1.25x of the input
 // price).
 func (p Price) Cost(u Usage) float64 {
 	if u.CostUSD != nil {
@@ -324,7 +324,7 @@ func (p Price) Cost(u Usage) float64 {
 	return sum / 1e6
 }
 
-// ModelInfo is what the catalogue knows of a model. Unknown models get safe guesses and Known false.
+// ModelInfo is a catalogue entry. Unknown models get safe guesses and Known false.
 type ModelInfo struct {
 	ID            string
 	Provider      string // the wire's name: "anthropic", "openai"

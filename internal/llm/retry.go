@@ -55,18 +55,18 @@ func (p RetryPolicy) Delay(n int) time.Duration {
 	return d
 }
 
-// ErrStopped is what an attempt returns when its yield said that nobody listens any more.
+// ErrStopped is returned by an attempt whose yield returned false.
 var ErrStopped = errors.New("llm: the consumer stopped")
 
-// Attempt sends a request once (n counts from 1) and yields what comes back. It returns nil after it
+// Attempt sends a request once (n counts from 1) and yields the reply. It returns nil after it
 // yielded Done, ErrStopped as soon as yield returned false, the context's error when that ended, and
 // otherwise an *Error whose Partial holds the parts that were complete.
 type Attempt func(ctx context.Context, n int, yield func(Delta) bool) error
 
-// Run drives attempts by the policy and is what a provider's Stream consists of. Between attempts it
+// Run makes attempts as the policy says; a provider's Stream calls it. Between attempts it
 // yields Retrying and waits as the policy or the provider says. It sends nothing again once a ToolReady
 // was yielded: the call may be running, and the next attempt would ask for it a second time. The error
-// then comes up with what was complete. The last error has Attempts set.
+// is then returned with the parts that were complete. The last error has Attempts set.
 func (p RetryPolicy) Run(ctx context.Context, clock Clock, attempt Attempt, yield func(Delta, error) bool) {
 	p = p.withDefaults()
 	if clock == nil {
@@ -103,7 +103,7 @@ type retryWait struct {
 	cause *Error
 }
 
-// next decides what follows the failure of attempt n: a wait, or the error to give up with.
+// next decides after attempt n failed: a wait, or the final error.
 func (p RetryPolicy) next(ctx context.Context, n int, committed bool, err error) (retryWait, error) {
 	if ctx.Err() != nil {
 		return retryWait{}, stopErr(ctx, err)
@@ -135,7 +135,7 @@ func (p RetryPolicy) wait(ctx context.Context, clock Clock, n int, w retryWait, 
 	return sleep(ctx, clock, w.delay)
 }
 
-// stopErr is the context's error, with what was complete when err has it.
+// stopErr is the context's error, with the complete parts when err has them.
 func stopErr(ctx context.Context, err error) error {
 	if errors.Is(err, ctx.Err()) {
 		return err

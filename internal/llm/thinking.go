@@ -92,7 +92,7 @@ func openAIEfforts(id string) []Effort {
 	return effortOrder[:3]
 }
 
-// guess is what is assumed of a model that the catalogue does not know.
+// guess is the entry for a model that the catalogue does not have.
 func guess(provider, id string) ModelInfo {
 	plain := plainID(afterVendor(id))
 	m := ModelInfo{Name: id, ContextWindow: guessWindowOAI, MaxOutput: guessOutputOAI}

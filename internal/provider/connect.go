@@ -39,7 +39,7 @@ func (all *Set) Model(ctx context.Context, id string) (llm.Model, error) {
 	return m, nil
 }
 
-// resolve is the id to ask a provider for: the host's default for none, and what an alias stands for. The
+// resolve returns the model id to send: the host's default if none is given, and the model behind an alias. The
 // aliases of Claude's lines are Anthropic's own; elsewhere they may be names of other models.
 func (all *Set) resolve(name, model string, set config.Provider) (string, error) {
 	h, _ := hostOf(name)
@@ -97,7 +97,7 @@ func (all *Set) SmallModel(ctx context.Context) (llm.Model, error) {
 		h.small = llm.DefaultSmallModel
 	}
 	if h.small == "" || !ownHost(name, set) || known && wireOf(name, set) != h.wire {
-		return all.Model(ctx, "") // what other servers have is not known
+		return all.Model(ctx, "") // other servers' models are not known
 	}
 	return all.connected(ctx, name, h.small, set)
 }
@@ -165,7 +165,7 @@ func (all *Set) newProvider(name string, set config.Provider) (llm.Provider, err
 	return open(c)
 }
 
-// connection is what a wire needs to reach a provider.
+// connection holds the settings of one provider for its wire.
 type connection struct {
 	name     string
 	set      config.Provider // with the base URL

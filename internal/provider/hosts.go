@@ -91,7 +91,7 @@ func sameHost(a, b string) bool {
 	return errA == nil && errB == nil && strings.EqualFold(u.Hostname(), v.Hostname())
 }
 
-// keyPlace is what hints call the place of a provider's key: the variable of a known host, else the setting.
+// keyPlace names the place of a provider's key in hints: the variable of a known host, else the setting.
 func keyPlace(name string) string {
 	if h, _ := hostOf(name); len(h.keys) > 0 {
 		return h.keys[0]

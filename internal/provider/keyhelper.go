@@ -19,7 +19,7 @@ const (
 	helperOutput  = 64 << 10 // bytes
 )
 
-// keyHelper keeps what the user's command apiKeyHelper printed, for apiKeyHelperTtlMs.
+// keyHelper caches the output of the user's command apiKeyHelper for apiKeyHelperTtlMs.
 type keyHelper struct {
 	busy chan struct{} // holds one token; one run serves all that wait for it
 	key  string
@@ -84,7 +84,7 @@ func (all *Set) runKeyHelper(ctx context.Context) (string, error) {
 	return key, nil
 }
 
-// limited keeps the first bytes of what is written.
+// limited keeps the first bytes written.
 type limited struct {
 	bytes.Buffer
 	max int

@@ -21,13 +21,13 @@ import (
 	"github.com/lathe-dev/lathe/internal/sandbox"
 )
 
-// Options are what the providers are made of.
+// Options configure a Set.
 type Options struct {
 	Settings func() *config.Settings // those in force
 	Version  string                  // of lathe, for the servers
 	Runner   *sandbox.Runner         // runs apiKeyHelper
 	Dir      string                  // where it runs
-	Env      func() []string         // what it sees
+	Env      func() []string         // its environment
 }
 
 // Set is the providers of one configuration. It is safe for concurrent use.
@@ -120,7 +120,7 @@ func (all *Set) means(name, id string) bool {
 	return all.usable(name)
 }
 
-// ready says what a provider that was named lacks, if anything.
+// ready returns an error if a provider that was named cannot be called.
 func (all *Set) ready(name string) error {
 	settings := all.o.Settings().Providers
 	_, set := settings[name]

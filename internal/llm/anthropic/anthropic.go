@@ -96,7 +96,7 @@ func New(c Config) (*Provider, error) {
 	return p, nil
 }
 
-// messagesURL adds what is missing of /v1/messages to the base.
+// messagesURL completes the base to /v1/messages.
 func messagesURL(base string) (string, error) {
 	u, err := url.Parse(strings.TrimSpace(base))
 	if err != nil {

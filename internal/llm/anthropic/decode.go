@@ -91,7 +91,7 @@ func (d *decoder) event(e *event, raw []byte) error {
 		code, message := llm.ErrorFields(e.Error)
 		return d.reply.Reported(code, message)
 	}
-	return nil // ping, and what is not known yet
+	return nil // ping, and unknown events
 }
 
 // send yields; false means that nobody listens.
@@ -185,7 +185,7 @@ func (d *decoder) delta(e *event, raw []byte) error {
 		p.text.WriteString(e.Delta.PartialJSON)
 		return d.send(llm.ToolDelta{Index: p.index, JSON: e.Delta.PartialJSON})
 	}
-	return nil // citations, and what is not known yet
+	return nil // citations, and unknown deltas
 }
 
 func (d *decoder) addText(p *part, s string) error {

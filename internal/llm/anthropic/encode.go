@@ -78,7 +78,7 @@ func (w *writer) parts(parts []llm.Part, take func(llm.Part) bool) {
 	}
 }
 
-// part appends one block; what the API would refuse is left out.
+// part appends one block; parts that the API would refuse are dropped.
 func (w *writer) part(p llm.Part) {
 	switch p := p.(type) {
 	case llm.Text:

@@ -36,7 +36,7 @@ type delta struct {
 	StopReason  string `json:"stop_reason"`
 }
 
-// block is what a content block starts with.
+// block is the start of a content block.
 type block struct {
 	Type      string          `json:"type"`
 	Text      string          `json:"text"`

@@ -48,7 +48,7 @@ func (d *decoder) message() llm.Message {
 	return m
 }
 
-// partial is what was complete when the reply broke, or nil.
+// partial holds the parts that were complete when the reply broke; it is nil without any.
 func (d *decoder) partial() *llm.Message {
 	m := d.assemble(func(p *part) bool { return !p.pending })
 	if len(m.Parts) == 0 {
@@ -72,7 +72,7 @@ func (d *decoder) assemble(take func(*part) bool) llm.Message {
 	return m
 }
 
-// stopReason maps what the provider said; a reply with calls that claims a plain end is a "tool_use".
+// stopReason maps the provider's reason; a reply with calls that claims a plain end is a "tool_use".
 func (d *decoder) stopReason(m llm.Message) llm.StopReason {
 	stop, known := stopReasons[d.stop]
 	if !known {

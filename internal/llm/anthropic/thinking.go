@@ -15,7 +15,7 @@ const (
 
 var budgets = map[llm.Effort]int{"low": 4_000, "medium": 10_000, "high": 20_000, "xhigh": 31_999, "max": 31_999}
 
-// thinking is what a request says about thinking, and the output limit that goes with it.
+// thinking is the thinking setting of a request, and the output limit that goes with it.
 type thinking struct {
 	param      string // value of "thinking", or empty
 	effort     llm.Effort
@@ -33,7 +33,7 @@ func (m *model) thinking(req *llm.Request) thinking {
 		if off {
 			return thinking{param: m.disabled(), maxTokens: limit}
 		}
-		// Newer models hide what they think unless asked for a summary.
+		// Newer models hide their thinking unless asked for a summary.
 		return thinking{param: `{"type":"adaptive","display":"summarized"}`, effort: m.info.FitEffort(req.Effort), maxTokens: limit}
 	case llm.ThinkingBudget:
 		if !off && !forced(req) {
@@ -88,7 +88,7 @@ func (m *model) interleaves() bool {
 	return !m.p.conf.NoInterleaving && !strings.Contains(id, "haiku") && !strings.Contains(id, "claude-3")
 }
 
-// disabled is what turns adaptive thinking off: Claude 5 thinks by default, and Fable and Mythos always do.
+// disabled is the value that turns adaptive thinking off: Claude 5 thinks by default, and Fable and Mythos always do.
 func (m *model) disabled() string {
 	id := m.info.ID
 	if strings.Contains(id, "claude-4") || strings.Contains(id, "-4-") || strings.Contains(id, "-4.") ||

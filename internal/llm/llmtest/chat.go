@@ -278,7 +278,7 @@ func signatures(text string) []any {
 	}
 }
 
-// callSignature is what Gemini puts beside a call.
+// callSignature is the signature that Gemini puts beside a call.
 func callSignature(b block) map[string]any {
 	return map[string]any{"google": map[string]any{"thought_signature": Sign(b.text)}}
 }

@@ -22,7 +22,7 @@ func failed(w wire, f *refusal, n int) *performance {
 	return &performance{status: f.status, header: jsonHeader(n), body: marshal(body)}
 }
 
-// perform chooses the reply and what goes wrong with it.
+// perform chooses the reply and its fault.
 func (s *Server) perform(w wire, c *call, rec *Request, fail func(*refusal) *performance) *performance {
 	s.mu.Lock()
 	arrived := s.arrived

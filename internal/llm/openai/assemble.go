@@ -246,7 +246,7 @@ func (a *assembly) midCall() bool {
 	return p != nil && !isObject(p.text)
 }
 
-// flush yields what can be yielded.
+// flush yields all that is ready.
 func (a *assembly) flush() {
 	for a.front < len(a.parts) {
 		p := a.parts[a.front]

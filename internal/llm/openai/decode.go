@@ -51,7 +51,7 @@ type callPiece struct {
 	ExtraContent json.RawMessage `json:"extra_content"`
 }
 
-// decoder turns what a server sends into deltas and a message.
+// decoder turns a reply into deltas and a message.
 type decoder struct {
 	reply *llm.Reply
 	taken func(id string) bool // whether a call id is used in the conversation

@@ -14,7 +14,7 @@ import (
 // defaultMaxTokens is the output limit when neither the request nor the model sets a lower one.
 const defaultMaxTokens = 16384
 
-// encoder remembers what was encoded for earlier requests of one model.
+// encoder keeps the encodings of earlier requests of one model.
 type encoder struct {
 	messages llm.EncodeCache[[]byte]
 

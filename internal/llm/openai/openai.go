@@ -127,7 +127,7 @@ func (c *Config) header() http.Header {
 func endpoint(base string) string {
 	u, err := url.Parse(strings.TrimSpace(base))
 	if err != nil {
-		return base // Post says what is wrong with it
+		return base // Post reports the error
 	}
 	path := strings.TrimRight(u.Path, "/")
 	switch {
@@ -221,7 +221,7 @@ func takenIDs(req *llm.Request) func(string) bool {
 	}
 }
 
-// withPartial adds what was complete to the error of a broken stream.
+// withPartial adds the complete parts to the error of a broken stream.
 func (d *decoder) withPartial(err error) error {
 	e, ok := errors.AsType[*llm.Error](err)
 	if !ok {

@@ -8,7 +8,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/llm"
 )
 
-// Hosts sign what a model thought, in members of their own, and want them back where they were:
+// Hosts sign reasoning in members of their own, and want them back in the same place:
 //
 //   - OpenRouter streams reasoning_details, a list of items, in pieces (its page on reasoning tokens). Pieces
 //     of a text share type and index. The list goes back in the assistant message.
@@ -153,7 +153,7 @@ func (m *model) members(b []byte, o *llm.Opaque) []byte {
 	return append(append(b, ','), inner[1:len(inner)-1]...)
 }
 
-// appendSignatures writes what the host wants back with the texts and thoughts of a reply.
+// appendSignatures writes the signatures of a reply's text and reasoning.
 func (m *model) appendSignatures(b []byte, msg *llm.Message) []byte {
 	var text *llm.Opaque
 	var details []json.RawMessage

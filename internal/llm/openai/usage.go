@@ -6,7 +6,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/llm"
 )
 
-// usage is the counts as the servers give them. Prompt includes what was read from the cache.
+// usage is the server's token counts. Prompt includes tokens read from the cache.
 type usage struct {
 	Prompt     int `json:"prompt_tokens"`
 	Completion int `json:"completion_tokens"`

@@ -89,7 +89,7 @@ func MarshalPart(p Part) (json.RawMessage, error) {
 	return nil, fmt.Errorf("llm: cannot store a part of type %T", p)
 }
 
-// UnmarshalPart reads what MarshalPart wrote.
+// UnmarshalPart is the reverse of MarshalPart.
 func UnmarshalPart(b []byte) (Part, error) {
 	var t struct {
 		Type string `json:"type"`
