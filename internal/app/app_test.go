@@ -18,6 +18,7 @@ import (
 // place is a machine of a test's own: a home, a project, a scripted model.
 type place struct {
 	home, dir string
+	vars      []string // of the environment
 	srv       *llmtest.Server
 }
 
@@ -43,6 +44,7 @@ func newPlace(t *testing.T, script *llmtest.Script) *place {
 
 func (p *place) environ() []string {
 	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + p.home, "LANG=C.UTF-8"}
+	env = append(env, p.vars...)
 	if p.srv != nil {
 		env = append(env, "ANTHROPIC_BASE_URL="+p.srv.URL(), "ANTHROPIC_API_KEY=sk-test")
 	}

@@ -38,6 +38,9 @@ func (i *Instance) NewSession(ctx context.Context, o SessionOptions) (s *Session
 		s.bus = event.NewBus()
 		s.closers = append(s.closers, func() error { s.bus.Close(); return nil })
 	}
+	life, end := context.WithCancel(context.WithoutCancel(ctx))
+	s.life = life
+	s.closers = append(s.closers, func() error { end(); return nil })
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.Close())
@@ -123,7 +126,7 @@ func (i *Instance) newEnv(_ context.Context, s *Session) (*tool.Env, error) {
 	if s.log != nil {
 		env.Blob = s.log.Blob
 		env.NewBlob = func(ctx context.Context, name string) (tool.BlobWriter, error) { return s.log.BlobWriter(ctx, name) }
-		env.InContext = func(string) bool { return true } // nothing leaves the conversation without compaction
+		env.InContext = s.log.InContext
 	}
 	return env, nil
 }
@@ -172,6 +175,8 @@ func (s *Session) newAgent(ctx context.Context, model llm.Model) error {
 		}
 	}
 	if s.log != nil {
+		s.compactor = s.newCompactor()
+		cfg.OnWindow, cfg.WindowMark, cfg.Spent = s.onWindow, s.windowMark, s.sideCost.Load
 		cfg.Transcript, cfg.Model = s.log, model
 		for _, id := range i.fallbacks() {
 			m, err := i.Model(ctx, id)
@@ -240,13 +245,17 @@ func (s *Session) system(context.Context) ([]llm.Part, error) {
 // beginContext starts to gather what changes from day to day (folder, git, memory), beside opening the
 // session.
 func (s *Session) beginContext(ctx context.Context, model llm.Model) {
+	s.pending = prompt.Begin(ctx, s.contextOptions(model))
+}
+
+func (s *Session) contextOptions(model llm.Model) prompt.ContextOptions {
 	i := s.inst
-	s.pending = prompt.Begin(ctx, prompt.ContextOptions{
+	return prompt.ContextOptions{
 		Dir: i.opts.Dir, Root: i.paths.Root, Roots: i.opts.AddDirs, Home: i.paths.Home, ClaudeHome: i.paths.ClaudeHome,
 		ConfigHome: i.paths.ConfigHome, Environ: i.environ(), Model: model.Info().ID, Runner: i.runner,
 		Git: i.settings().IncludeGitInstructions, Excludes: i.settings().ClaudeMdExcludes,
 		NoUser: !i.conf.Load().Reads(config.User), NoProject: !i.conf.Load().Reads(config.Project), NoLocal: !i.conf.Load().Reads(config.Local),
-	})
+	}
 }
 
 // withContext puts it before the first message of the conversation.
@@ -272,6 +281,13 @@ func (s *Session) record() {
 	s.closers = append([]func() error{r.Close}, s.closers...) // closed last, when the bus has no more events
 }
 
+// secretName tells variables whose values are nobody else's business.
+func secretName(name string) bool {
+	return slices.ContainsFunc([]string{"KEY", "TOKEN", "SECRET", "PASS", "AUTH", "CRED"}, func(word string) bool {
+		return strings.Contains(strings.ToUpper(name), word)
+	})
+}
+
 // secrets are values that never reach a record.
 func (i *Instance) secrets() []string {
 	var out []string
@@ -279,9 +295,8 @@ func (i *Instance) secrets() []string {
 		out = append(out, p.APIKey, p.AuthToken)
 		out = append(out, slices.Collect(maps.Values(p.Headers))...)
 	}
-	for _, kv := range i.ChildEnv() { // a command may print one bare
-		name, v, _ := strings.Cut(kv, "=")
-		if config.SecretName(name) && !filepath.IsAbs(v) { // SSH_AUTH_SOCK is a path
+	for name, v := range i.settings().Env {
+		if secretName(name) {
 			out = append(out, v)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/lathe-dev/lathe/internal/agent"
+	"github.com/lathe-dev/lathe/internal/compact"
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/permission"
@@ -41,7 +42,10 @@ type Session struct {
 	asking    sync.Mutex
 	ruled     atomic.Uint64 // how often the rules or the kind of agent changed
 	set       atomic.Pointer[agent.ToolSet]
-	order     sync.Mutex // held while an entry is written and its events published
+	compactor *compact.Compactor // nil when nothing is kept
+	sideCost  money              // of summaries
+	life      context.Context    // ends with the session
+	order     sync.Mutex         // held while an entry is written and its events published
 
 	turn   sync.Mutex // held while a turn runs
 	mu     sync.Mutex
@@ -83,7 +87,10 @@ func (s *Session) Subscribe(ctx context.Context) *event.Subscription {
 	return s.bus.Subscribe(ctx, event.Options{})
 }
 
-func (s *Session) publish(b event.Body) { s.bus.Publish(s.ID(), s.chain, b) }
+func (s *Session) publish(b event.Body) {
+	s.bus.Publish(s.ID(), s.chain, b)
+	s.noteWindow(b)
+}
 
 // Mode is the permission mode.
 func (s *Session) Mode() permission.Mode { return s.mode.Load().(permission.Mode) }

@@ -11,8 +11,7 @@
 //     stderr, and moving things only when stderr is a terminal. Foreign text is escaped.
 //   - Lines of stream-json are whole, in the order of the events, and flushed one by one.
 //   - The exit code is 0 when the work is done, 1 when a turn failed (or ran out of steps or budget), 2 for
-//     a wrong command line or configuration, 128 and the signal's number
-//     after a signal (130 for SIGINT); see [exitCode].
+//     a wrong command line or configuration, 130 after SIGINT and 143 after SIGTERM; see [exitCode].
 //   - The first signal ends the turn in order: every call answered, the session complete. The second one
 //     ends the process.
 //   - Headless output needs only a [Conversation], never the app behind it.
@@ -81,5 +80,5 @@ func (p *program) run(ctx context.Context, args []string) error {
 	p.args = inv.args
 	root := newRoot(p, inv)
 	root.SetArgs(inv.args)
-	return joinErrors(root.ExecuteContext(ctx), p.helpErr)
+	return root.ExecuteContext(ctx)
 }

@@ -37,7 +37,7 @@ func init() {
 //	lathe [CODE] [<FILE] ARGS...    lathe with these arguments; CODE is the exit code it must have
 //	start ARGS...                   a turn in the background
 //	await requests N | fifo FILE    wait for the model's Nth request, or for somebody to write to FILE
-//	signal INT|TERM|QUIT...             signal the turn in the background
+//	signal INT|TERM...              signal the turn in the background
 //	end CODE                        wait for it; prints the events, short
 //	requests                        print what each request adds to the one before it, short; what it does
 //	                                not add must be byte for byte the same
@@ -214,7 +214,7 @@ func cmdFifo(ts *testscript.TestScript, _ bool, args []string) {
 
 func cmdSignal(ts *testscript.TestScript, _ bool, args []string) {
 	for _, name := range args {
-		ts.Check(of(ts).bg.Process.Signal(map[string]os.Signal{"INT": os.Interrupt, "TERM": syscall.SIGTERM, "QUIT": syscall.SIGQUIT}[name]))
+		ts.Check(of(ts).bg.Process.Signal(map[string]os.Signal{"INT": os.Interrupt, "TERM": syscall.SIGTERM}[name]))
 	}
 }
 

@@ -18,7 +18,6 @@ const (
 	exitPipe     = 141 // the reader of stdout went away (128 + SIGPIPE)
 	exitInt      = 130 // SIGINT (128 + 2)
 	exitTerm     = 143 // SIGTERM (128 + 15)
-	exitQuit     = 131 // SIGQUIT (128 + 3)
 	exitHangup   = 129 // SIGHUP (128 + 1)
 	messagesName = "lathe"
 )

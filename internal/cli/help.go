@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"strings"
@@ -38,22 +37,19 @@ Exit codes: 0 done, 1 the turn failed (or ran out of steps or budget), 2 wrong c
 130 and 143 ended by SIGINT and SIGTERM. "lathe <command> --help" tells more; "lathe man" tells all.
 `
 
-// showHelp prints the help of a command, flags in groups. Cobra asks for no error; the program keeps it.
-func (p *program) showHelp(c *cobra.Command, _ []string) {
-	var b bytes.Buffer
+// showHelp prints the help of a command, flags in groups.
+func showHelp(c *cobra.Command, _ []string) {
+	w := c.OutOrStdout()
 	if c.HasParent() {
-		commandHelp(&b, c)
-	} else {
-		b.WriteString(rootHelp)
-		for _, g := range flagGroups {
-			fmt.Fprintf(&b, "\n%s:\n", g.title)
-			writeFlags(&b, c, g.names)
-		}
-		b.WriteString(rootHelpEnd)
+		commandHelp(w, c)
+		return
 	}
-	if _, err := p.out.Write(b.Bytes()); err != nil && p.helpErr == nil {
-		p.helpErr = &Error{Code: exitFailed, Msg: "writing to stdout", Err: err}
+	fmt.Fprint(w, rootHelp)
+	for _, g := range flagGroups {
+		fmt.Fprintf(w, "\n%s:\n", g.title)
+		writeFlags(w, c, g.names)
 	}
+	fmt.Fprint(w, rootHelpEnd)
 }
 
 func commandHelp(w io.Writer, c *cobra.Command) {
@@ -163,7 +159,7 @@ func helpCommand(root *cobra.Command) *cobra.Command {
 				}
 				c = next
 			}
-			c.HelpFunc()(c, nil)
+			showHelp(c, nil)
 			return nil
 		},
 	}

@@ -170,6 +170,21 @@ type informationalLine struct {
 	stamped
 }
 
+// compactLine is Claude Code's compact_boundary; post_tokens and level are lathe's own.
+type compactLine struct {
+	Type     string          `json:"type"`
+	Subtype  string          `json:"subtype"`
+	Metadata compactMetadata `json:"compact_metadata"`
+	stamped
+}
+
+type compactMetadata struct {
+	Trigger string `json:"trigger"` // auto, overflow or manual
+	Before  int    `json:"pre_tokens"`
+	After   int    `json:"post_tokens"`
+	Level   int    `json:"level"`
+}
+
 type statusLine struct {
 	Type           string  `json:"type"`
 	Subtype        string  `json:"subtype"`

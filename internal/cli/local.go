@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -296,17 +295,11 @@ func checkRules(flag string, texts []string) error {
 	return nil
 }
 
-// maxPromptFile is how long a file with a system prompt may be, in bytes.
-const maxPromptFile = 1 << 20
-
 func textOrFile(flag, text, file string) (string, error) {
 	if file == "" {
 		return text, nil
 	}
-	b, err := config.ReadFile(file, maxPromptFile)
-	if errors.Is(err, fs.ErrNotExist) {
-		err = fmt.Errorf("there is no file %s", file)
-	}
+	b, err := os.ReadFile(file)
 	if err != nil {
 		return "", &Error{Code: exitUsage, Msg: flag, Err: err}
 	}

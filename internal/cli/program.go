@@ -20,7 +20,6 @@ type program struct {
 	onInterrupt atomic.Pointer[func()] // what SIGINT means while it is set
 	log         *journal
 	args        []string // of the command line, as split, for the log
-	helpErr     error    // the help could not be printed
 	warnings    []string // about the settings, for the machine formats
 }
 

@@ -208,7 +208,7 @@ func TestEveryCommandAndFlagExplainsItself(t *testing.T) {
 	p, out, _ := fakeProgram(t, newFake(), strings.NewReader(""))
 	walk(newRoot(p, invocation{command: true}), func(c *cobra.Command) {
 		out.Reset()
-		p.showHelp(c, nil)
+		showHelp(c, nil)
 		if c.Short == "" || strings.HasSuffix(c.Short, ".") || !strings.Contains(out.String(), "Usage:") {
 			t.Errorf("%s: %q\n%s", c.CommandPath(), c.Short, out)
 		}

@@ -35,8 +35,8 @@ func newRoot(p *program, inv invocation) *cobra.Command {
 	root.SetErr(p.err)
 	root.SetGlobalNormalizationFunc(normalize)
 	root.SetFlagErrorFunc(flagError)
-	root.SetHelpFunc(p.showHelp)
-	root.SetUsageFunc(func(c *cobra.Command) error { p.showHelp(c, nil); return p.helpErr })
+	root.SetHelpFunc(showHelp)
+	root.SetUsageFunc(func(c *cobra.Command) error { showHelp(c, nil); return nil })
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.PersistentFlags().BoolP("help", "h", false, "show this help")
 	addPlaceFlags(root.PersistentFlags(), o)

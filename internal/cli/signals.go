@@ -3,10 +3,8 @@ package cli
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"os"
 	"os/signal"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -24,8 +22,6 @@ func (e *signalError) code() int {
 		return exitTerm
 	case syscall.SIGHUP:
 		return exitHangup
-	case syscall.SIGQUIT:
-		return exitQuit
 	}
 	return exitInt
 }
@@ -59,8 +55,8 @@ func (c *children) kill() {
 	}
 }
 
-// withSignals ends the returned context at the first SIGINT, SIGTERM, SIGHUP or SIGQUIT, with a *signalError as its
-// cause. SIGQUIT also writes the stacks of all goroutines to the log, not over the user's terminal. The second one ends the children and then the process, whatever the turn does; the third does not
+// withSignals ends the returned context at the first SIGINT, SIGTERM or SIGHUP, with a *signalError as its
+// cause. The second one ends the children and then the process, whatever the turn does; the third does not
 // even wait for the children. SIGPIPE becomes the EPIPE of the write that met it: the turn must
 // end in order also when nobody reads the answer.
 //
@@ -70,7 +66,7 @@ func withSignals(parent context.Context, kids *children, divert *atomic.Pointer[
 	ctx, cancel := context.WithCancelCause(parent)
 	ch := make(chan os.Signal, 4)
 	signal.Notify(ch, syscall.SIGPIPE) // notified rather than ignored: what is ignored, children inherit
-	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT} {
+	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
 		if !signal.Ignored(s) { // as under nohup
 			signal.Notify(ch, s)
 		}
@@ -112,9 +108,6 @@ func (w *watcher) take(s *signalError) {
 		(*f)()
 		return
 	}
-	if s.sig == syscall.SIGQUIT {
-		slog.Error("quit", "goroutines", allStacks())
-	}
 	switch {
 	case signalOf(w.ctx) == nil:
 		w.cancel(s)
@@ -124,10 +117,4 @@ func (w *watcher) take(s *signalError) {
 	default:
 		os.Exit(s.code())
 	}
-}
-
-// allStacks are the stacks of all goroutines, a megabyte at most.
-func allStacks() string {
-	b := make([]byte, 1<<20)
-	return string(b[:runtime.Stack(b, true)])
 }

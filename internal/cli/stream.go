@@ -121,12 +121,28 @@ func (p *streamPrinter) event(e event.Event) error {
 		})
 	case event.Notice:
 		return p.w.write(&informationalLine{Type: "system", Subtype: "informational", Content: b.Text, Level: level(b.Level)})
+	case event.Compacting:
+		status := "compacting"
+		return p.w.write(&statusLine{Type: "system", Subtype: "status", Status: &status})
+	case event.Compacted:
+		return p.compacted(b)
 	case event.TurnStart:
 		p.turn = p.turn || len(e.Agent) == 0
 	case event.ModeChanged:
 		return p.modeChanged(b.Mode)
 	}
 	return nil
+}
+
+// compacted marks the place from which the model has less before it.
+func (p *streamPrinter) compacted(b event.Compacted) error {
+	if err := p.w.write(&statusLine{Type: "system", Subtype: "status"}); err != nil || b.Level == 0 {
+		return err
+	}
+	return p.w.write(&compactLine{
+		Type: "system", Subtype: "compact_boundary",
+		Metadata: compactMetadata{Trigger: b.Trigger, Before: b.Before, After: b.After, Level: b.Level},
+	})
 }
 
 // modeChanged tells of a mode that changes while a turn runs.

@@ -65,6 +65,10 @@ func (p *textPrinter) event(e event.Event) error {
 		p.id = "" // what was shown is void, and will come again
 		p.progress.line("retry %d of %d in %s: %s", b.Attempt, b.Max, b.Delay.Round(100*time.Millisecond), b.Err)
 		return p.endPart()
+	case event.Compacting:
+		p.progress.status("Compacting")
+	case event.Compacted:
+		p.progress.line("%s", b)
 	case event.Notice:
 		switch {
 		case b.Level == "info":

@@ -40,6 +40,8 @@ type Conversation interface {
 	SetEffort(ctx context.Context, level string) error
 	SetMode(ctx context.Context, mode string) error
 	Shares(ctx context.Context) ([]Share, error)
+	// Compact replaces what was said so far by a summary that keeps the wishes.
+	Compact(ctx context.Context, wishes string) error
 }
 
 // Share is one part of what fills the context window.

@@ -25,6 +25,15 @@ func conversationCommands() []Command {
 			},
 		},
 		{
+			Name: "compact", Group: groupConversation, Alone: true, Args: "[what to keep]",
+			Help: "Replace older messages by a summary, to make room",
+			Doc: "The newest messages, the instructions from files, the task list and what you said stay word for word. Nothing is deleted: " +
+				"`/tree` leads back to before it, and `/export` shows the whole conversation.",
+			Run: func(ctx context.Context, h Host, args string) (event.Output, error) {
+				return event.Output{}, h.Conversation().Compact(ctx, args)
+			},
+		},
+		{
 			Name: "retry", Group: groupConversation, Alone: true, Help: "Send the last prompt again, as a new branch",
 			Doc: "What the first try came to stays in the session; `/tree` leads back to it. Files are not changed back.", Run: retry,
 		},

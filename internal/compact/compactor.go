@@ -116,7 +116,11 @@ func (c *Compactor) Run(ctx context.Context, t Task) (Report, error) {
 	c.run.Lock()
 	defer c.run.Unlock()
 	msgs := c.Conversation.Messages()
-	p := Make(msgs, t.Used, c.options(t))
+	o := c.options(t)
+	if t.Trigger == Manual { // a person who asks wants something to happen, however short it is
+		o.Keep = max(1, min(defaultKeep, len(msgs)/2))
+	}
+	p := Make(msgs, t.Used, o)
 	r := Report{Level: p.Level, Trigger: t.Trigger, Before: p.Before, After: p.After}
 	if p.Level == Summary && p.Cut == 0 && len(p.Stubs) == 0 {
 		if t.Trigger == Manual {

@@ -104,8 +104,8 @@ func listed(paths []string) string {
 	return strings.Join(paths, "\n")
 }
 
-// touched lists the files that calls named, in the order in which they were named last.
-func touched(msgs []llm.Message) []string {
+// Touched lists the files that calls named, in the order in which they were named last.
+func Touched(msgs []llm.Message) []string {
 	seen := map[string]bool{}
 	var out []string
 	for i := len(msgs) - 1; i >= 0 && len(out) < filesListed; i-- {

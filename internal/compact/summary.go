@@ -181,7 +181,7 @@ func headingAt(text, name string) int {
 func Extract(msgs []llm.Message) string {
 	var b strings.Builder
 	b.WriteString("## State\nNo summary could be written; this is an extract of the transcript.\n")
-	if files := touched(msgs); len(files) > 0 {
+	if files := Touched(msgs); len(files) > 0 {
 		b.WriteString("\n## Files\n")
 		for _, f := range files {
 			b.WriteString("- " + f + "\n")

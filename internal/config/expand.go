@@ -100,7 +100,7 @@ func (x *expander) lookup(kind, name string) (val string, secret bool, e *Error)
 
 func (x *expander) variable(name string) (string, bool, *Error) {
 	project := x.src.layer.inProject()
-	if SecretName(name) && project {
+	if secretName(name) && project {
 		return "", true, &Error{
 			Text: fmt.Sprintf("a project's file may not use {env:%s}, which looks like a secret", printable(name)),
 			Hint: "write this key in your own settings",
@@ -113,7 +113,7 @@ func (x *expander) variable(name string) (string, bool, *Error) {
 			Hint: "set it, or take it out of the file",
 		}
 	}
-	return val, SecretName(name) || project, nil // what a stranger's file picked is not printed in a log
+	return val, secretName(name) || project, nil // what a stranger's file picked is not printed in a log
 }
 
 func (x *expander) file(name string) (string, *Error) {
@@ -134,7 +134,7 @@ func (x *expander) file(name string) (string, *Error) {
 			}
 		}
 	}
-	data, err := ReadFile(path, maxExpansion)
+	data, err := readFile(path, maxExpansion)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", &Error{Text: fmt.Sprintf("%s: there is no file %s", shown, printable(path)), Hint: "create it, or take it out of the settings"}
 	}

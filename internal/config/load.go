@@ -94,7 +94,7 @@ func (l *loader) candidates() []File {
 
 // file loads one settings file, if it is there.
 func (l *loader) file(f File) error {
-	data, err := ReadFile(f.Path, maxFile)
+	data, err := readFile(f.Path, maxFile)
 	f.Found, f.size = err == nil, len(data)
 	l.files = append(l.files, f)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -226,7 +226,7 @@ func (l *loader) flags() error {
 }
 
 func (l *loader) settingsFile(path string) error {
-	data, err := ReadFile(path, maxFile)
+	data, err := readFile(path, maxFile)
 	if err != nil {
 		e := &Error{Origin: Origin{Layer: Flags, Name: "--settings"}, Text: "cannot read " + printable(path), Err: err, Hint: "give a file or a JSON object"}
 		if errors.Is(err, fs.ErrNotExist) {

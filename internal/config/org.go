@@ -106,7 +106,7 @@ func (p Paths) orgFile(rawURL string) string {
 
 // readOrgCopy reads the cache; a copy that is damaged or of another URL is no copy.
 func readOrgCopy(file, rawURL string) orgCopy {
-	data, err := ReadFile(file, 2*maxFile)
+	data, err := readFile(file, 2*maxFile)
 	var have orgCopy
 	if err != nil || json.Unmarshal(data, &have) != nil || have.URL != rawURL {
 		return orgCopy{URL: rawURL}

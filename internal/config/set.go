@@ -209,7 +209,7 @@ func (c *Config) rewrite(scope Layer, change func(*editor) error) error {
 	if err != nil {
 		return err
 	}
-	old, err := ReadFile(target, maxFile)
+	old, err := readFile(target, maxFile)
 	isNew := errors.Is(err, fs.ErrNotExist)
 	if err != nil && !isNew {
 		return &Error{Origin: Origin{Layer: scope, File: path}, Text: "cannot read the settings", Err: err}

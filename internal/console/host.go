@@ -46,6 +46,11 @@ func (t conversation) SetModel(ctx context.Context, id string) error {
 	return t.c.choose(ctx, func() { t.c.model = id }, func(log *session.Session) error { return log.SetModel(ctx, id) })
 }
 
+func (t conversation) Compact(ctx context.Context, wishes string) error {
+	_, err := t.c.session().Compact(ctx, wishes)
+	return err
+}
+
 func (t conversation) SetEffort(_ context.Context, level string) error {
 	t.c.session().SetEffort(llm.Effort(level))
 	return nil

@@ -139,6 +139,9 @@ func (p *player) take(e session.Entry) {
 		p.add(event.TurnEnd{
 			Reason: event.EndReason(b.Reason), Err: b.Err, Steps: b.Steps, Usage: b.Usage, CostUSD: b.CostUSD, Duration: b.Duration,
 		})
+	case session.Compaction:
+		p.close(unclosed)
+		p.add(event.Compacted{Level: b.Level, Trigger: b.Trigger, Before: b.TokensBefore, After: b.TokensAfter, CostUSD: b.CostUSD})
 	case session.Note:
 		p.add(event.Notice{Level: "info", Text: b.Text})
 	case session.Unknown:

@@ -14,6 +14,7 @@ package event
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -182,6 +183,41 @@ type ModeChanged struct {
 // ErrNoQuestion is returned for an answer to a question that is not (or no longer) open.
 var ErrNoQuestion = errors.New("no such question is open; it may have been answered or its turn interrupted")
 
+// Compacting says that the conversation is about to be made shorter; a Compacted follows.
+type Compacting struct {
+	Trigger string `json:"trigger"` // "auto", "overflow", "manual"
+}
+
+// Compacted says that the conversation was made shorter, or could not be.
+type Compacted struct {
+	Level   int     `json:"level"` // 0: nothing was changed; 2: old results are stubs; 3: stale results and old reasoning are gone; 4: a summary
+	Trigger string  `json:"trigger"`
+	Before  int     `json:"before"` // tokens of the prompt, about
+	After   int     `json:"after"`
+	CostUSD float64 `json:"cost_usd,omitempty"`
+	Failed  string  `json:"failed,omitempty"` // why no model wrote the summary; an extract took its place
+	Err     string  `json:"error,omitempty"`  // why the conversation cannot be made short enough
+}
+
+// String says it in one line, for people.
+func (c Compacted) String() string {
+	switch {
+	case c.Level == 0 && c.Err != "":
+		return c.Err
+	case c.Level == 0:
+		return "There was nothing to compact."
+	}
+	how := map[int]string{2: "old results were moved to files", 3: "old results and reasoning were dropped", 4: "a summary took the place of older messages"}[c.Level]
+	text := fmt.Sprintf("Compacted from about %d to %d tokens: %s.", c.Before, c.After, how)
+	if c.Failed != "" {
+		text += " No summary could be written (" + c.Failed + "), so an extract took its place."
+	}
+	if c.Err != "" {
+		text += " " + c.Err
+	}
+	return text
+}
+
 // Asked puts a question; an Answered with the same id follows in the same session, whoever answers, also
 // when the turn or the agent that asks is cancelled. An answer names the session and the id.
 type Asked struct {
@@ -265,5 +301,7 @@ func (ToolEnd) Kind() string     { return "tool.end" }
 func (Denied) Kind() string      { return "tool.denied" }
 func (Notice) Kind() string      { return "notice" }
 func (ModeChanged) Kind() string { return "mode.changed" }
+func (Compacting) Kind() string  { return "compacting" }
+func (Compacted) Kind() string   { return "compacted" }
 func (Asked) Kind() string       { return "asked" }
 func (Answered) Kind() string    { return "answered" }

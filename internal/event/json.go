@@ -133,6 +133,8 @@ var kinds = sync.OnceValue(func() map[string]decoder {
 	register[Denied](m)
 	register[Notice](m)
 	register[ModeChanged](m)
+	register[Compacting](m)
+	register[Compacted](m)
 	register[Asked](m)
 	register[Answered](m)
 	register[Opened](m)

@@ -132,21 +132,10 @@ func (s shape) mask(text, look, hint string) (masked string, changed bool) {
 	return out.String(), true
 }
 
-// wordStart goes back from i to the beginning of its word, but not before low. The letter of an escape (\n, \t,
-// \u000a) is no part of the word behind it.
+// wordStart goes back from i to the beginning of its word, but not before low.
 func wordStart(text string, i, low int) int {
-	hint := i
 	for i > low && wordByte(text[i-1]) {
 		i--
-	}
-	if i == 0 || i == hint || text[i-1] != '\\' {
-		return i
-	}
-	if text[i] == 'u' && hint-i >= 5 {
-		return i + 5
-	}
-	if strings.IndexByte("nrtbfv", text[i]) >= 0 {
-		return i + 1
 	}
 	return i
 }

@@ -91,24 +91,3 @@ func BenchmarkMask(b *testing.B) {
 		m.MaskJSON([]byte(text))
 	}
 }
-
-func TestSecretsBehindEscapesAreMasked(t *testing.T) {
-	m := event.NewMasker()
-	key := "sk-" + strings.Repeat("a1", 12)
-	for _, before := range []string{"x\n", "x\t", "x\r\n", "\u2028", "\x00", ""} {
-		for _, secret := range []string{key, "ghp_" + strings.Repeat("b2", 15), "MY_TOKEN=hunter2hunter2"} {
-			inner, err := json.Marshal(before + secret)
-			if err != nil {
-				t.Fatal(err)
-			}
-			outer, err := json.Marshal(map[string]string{"output": string(inner), "plain": before + secret})
-			if err != nil {
-				t.Fatal(err)
-			}
-			got := m.MaskJSON(outer)
-			if bytes.Contains(got, []byte(secret[len(secret)-10:])) || !json.Valid(got) {
-				t.Errorf("%q: %s", before+secret, got)
-			}
-		}
-	}
-}

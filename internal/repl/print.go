@@ -80,6 +80,11 @@ func (r *repl) turn(body event.Body) {
 		}
 	case event.ToolEnd:
 		r.toolEnd(b)
+	case event.Compacting:
+		r.out.working("Compacting")
+	case event.Compacted:
+		r.out.rest()
+		r.out.block(b.String())
 	case event.ModeChanged:
 		r.status.Mode = b.Mode
 		r.out.line("mode: %s", b.Mode)

@@ -25,6 +25,7 @@ type Compaction struct {
 
 	TokensBefore int // of the prompt, about
 	TokensAfter  int
+	CostUSD      float64 // of the request for the summary
 }
 
 // Stub is the text that stands in for the result of a call.
@@ -45,6 +46,25 @@ func (s *Session) Compact(_ context.Context, c Compaction) error {
 	defer s.mu.Unlock()
 	_, err := s.add(c, true)
 	return err
+}
+
+// Until is the id of the entry with which the first n messages were complete, for a compaction of these; n
+// counts from 1.
+func (s *Session) Until(n int) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if n < 1 || n > len(s.t.ends) {
+		return ""
+	}
+	return s.j.id(s.t.ends[n-1])
+}
+
+// InContext reports whether the result of a call is in Messages as it was given: no compaction took it away or
+// put a stub in its place, and no checkout left it behind.
+func (s *Session) InContext(callID string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.t.holdsResult(callID)
 }
 
 // Revision changes whenever Messages does otherwise than to grow: with a compaction and with a checkout.
@@ -122,11 +142,33 @@ func (t *transcript) compact(c Compaction, place int32) {
 			ends[i] = t.ends[n-1]
 		}
 	}
+	for _, st := range c.Stubs {
+		if t.stubbed == nil {
+			t.stubbed = map[string]bool{}
+		}
+		t.stubbed[st.CallID] = true
+	}
+	t.held, t.heldTo = nil, 0
 	msgs := slices.Concat(head, t.msgs[n:])
 	for i := range msgs {
 		msgs[i].Usage = nil
 	}
 	t.msgs, t.ends = msgs, slices.Concat(ends, t.ends[n:])
+}
+
+// holdsResult looks a result up; what came since the last look is taken in first.
+func (t *transcript) holdsResult(callID string) bool {
+	if t.held == nil {
+		t.held = map[string]bool{}
+	}
+	for ; t.heldTo < len(t.msgs); t.heldTo++ {
+		for _, p := range t.msgs[t.heldTo].Parts {
+			if r, ok := p.(llm.ToolResult); ok {
+				t.held[r.CallID] = !t.stubbed[r.CallID]
+			}
+		}
+	}
+	return t.held[callID]
 }
 
 // edit returns messages with the stubs in place and without reasoning where that is dropped. A reply of
@@ -176,13 +218,14 @@ type wireCompaction struct {
 	DropReasoning bool          `json:"drop_reasoning,omitempty"`
 	TokensBefore  int           `json:"tokens_before,omitempty"`
 	TokensAfter   int           `json:"tokens_after,omitempty"`
+	CostUSD       float64       `json:"cost_usd,omitempty"`
 	Messages      []llm.Message `json:"messages,omitempty"`
 }
 
 func (w wireCompaction) body() Compaction {
 	return Compaction{
 		Level: w.Level, Trigger: w.Trigger, Until: w.Until, Messages: w.Messages, Stubs: w.Stubs,
-		DropReasoning: w.DropReasoning, TokensBefore: w.TokensBefore, TokensAfter: w.TokensAfter,
+		DropReasoning: w.DropReasoning, TokensBefore: w.TokensBefore, TokensAfter: w.TokensAfter, CostUSD: w.CostUSD,
 	}
 }
 
@@ -209,5 +252,9 @@ func appendCompaction(dst []byte, c Compaction) ([]byte, error) {
 	}
 	dst = appendFlag(dst, "drop_reasoning", c.DropReasoning)
 	dst = strconv.AppendInt(appendKey(dst, "tokens_before"), int64(c.TokensBefore), 10)
-	return strconv.AppendInt(appendKey(dst, "tokens_after"), int64(c.TokensAfter), 10), nil
+	dst = strconv.AppendInt(appendKey(dst, "tokens_after"), int64(c.TokensAfter), 10)
+	if c.CostUSD != 0 {
+		return appendMarshal(appendKey(dst, "cost_usd"), c.CostUSD)
+	}
+	return dst, nil
 }

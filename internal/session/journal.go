@@ -193,7 +193,7 @@ func (j *journal) intern(kind []byte) string {
 // summarise reads the few entries that matter off the branch too.
 func (j *journal) summarise(at int32, rec *record) error {
 	switch kind := j.refs[at].kind; kind {
-	case "head", "title", "model", "mode", "turn_end", "reply":
+	case "head", "title", "model", "mode", "turn_end", "reply", "compaction":
 	case "user":
 		if j.sum.firstPrompt != "" {
 			return nil

@@ -103,10 +103,8 @@ func (s *Store) list(dir string, keep func(candidate) bool) iter.Seq2[Info, erro
 }
 
 // in reports whether a session belongs to dir, which is empty for any. One without a header belongs to
-// the project that it is stored in. A header is JSON, so that bytes of a name that are not UTF-8 are lost in it.
-func (i Info) in(dir string) bool {
-	return dir == "" || i.Dir == "" || i.Dir == dir || i.Dir == string([]rune(dir))
-}
+// the project that it is stored in.
+func (i Info) in(dir string) bool { return dir == "" || i.Dir == "" || i.Dir == dir }
 
 // candidate is a session that was found and not looked into.
 type candidate struct {

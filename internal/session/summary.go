@@ -33,6 +33,8 @@ func (s *summary) apply(b Body) {
 		s.Turns++
 		s.CostUSD += b.CostUSD
 		s.Usage = s.Usage.Add(b.Usage)
+	case Compaction:
+		s.CostUSD += b.CostUSD
 	case User:
 		if s.firstPrompt == "" && !b.Synthetic {
 			s.firstPrompt = promptOf(b.Message)

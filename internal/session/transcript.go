@@ -46,6 +46,10 @@ type transcript struct {
 	closed bool    // the exchange's reply is in msgs and waits for results
 	calls  []*call // of the exchange, in order
 
+	stubbed map[string]bool // calls whose results are sent as stubs
+	held    map[string]bool // calls with a result in msgs[:heldTo], and whether it is whole; for holdsResult
+	heldTo  int
+
 	invoked []CallStart // calls that the model did not make, which have started and not ended
 }
 

@@ -64,6 +64,8 @@ func (m *model) show(e event.Event, old bool) {
 		m.denied(agent, b)
 	case event.Notice:
 		m.tell(b.Level, b.Text)
+	case event.Compacted:
+		m.tell("info", b.String())
 	case event.TurnEnd:
 		if old {
 			m.endTurn(b)

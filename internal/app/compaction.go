@@ -1,0 +1,240 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/lathe-dev/lathe/internal/agent"
+	"github.com/lathe-dev/lathe/internal/compact"
+	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/llm"
+	"github.com/lathe-dev/lathe/internal/permission"
+	"github.com/lathe-dev/lathe/internal/prompt"
+	"github.com/lathe-dev/lathe/internal/session"
+)
+
+// compactLog is a session's log as the compactor sees it.
+type compactLog struct{ *session.Session }
+
+// Compact writes one change of the conversation.
+func (l compactLog) Compact(ctx context.Context, c compact.Change) error {
+	out := session.Compaction{
+		Level: int(c.Level), Trigger: c.Trigger, Until: l.Until(c.Until), Messages: c.Messages,
+		DropReasoning: c.DropReasoning, TokensBefore: c.Before, TokensAfter: c.After, CostUSD: c.CostUSD,
+	}
+	for id, text := range c.Stubs {
+		out.Stubs = append(out.Stubs, session.Stub{CallID: id, Text: text})
+	}
+	slices.SortFunc(out.Stubs, func(a, b session.Stub) int { return cmp.Compare(a.CallID, b.CallID) })
+	return l.Session.Compact(ctx, out)
+}
+
+// newCompactor makes the compactor of a session that is kept.
+func (s *Session) newCompactor() *compact.Compactor {
+	c := &compact.Compactor{
+		Conversation: compactLog{s.log}, Summarise: s.summarise, Kept: s.kept, Shows: s.shows,
+		Save: func(ctx context.Context, stub compact.Stub) string {
+			path, err := s.env.SaveBlob(ctx, stub.Call.Name+".txt", []byte(stub.Result.PlainText()))
+			if err != nil {
+				return ""
+			}
+			return path
+		},
+		Limit: func() int {
+			m, err := s.inst.SmallModel(context.Background())
+			if err != nil || m.Info().ContextWindow <= 0 {
+				return 300_000
+			}
+			return m.Info().ContextWindow * 5 / 2 // bytes: two thirds of the window
+		},
+	}
+	c.Said(s.saidBefore())
+	return c
+}
+
+// shows names what a call shows: the same search or the same part of a file, asked for again, makes the earlier
+// result stale.
+func (s *Session) shows(c llm.ToolCall) string {
+	if !s.inst.tools.Traits(c.Name).Class.Looks() {
+		return ""
+	}
+	return c.Name + " " + string(c.Input)
+}
+
+// saidBefore is what the user said in messages that earlier compactions took away: the log has it.
+func (s *Session) saidBefore() []string {
+	compacted := false
+	var said, rest []string
+	for e := range s.log.Entries() {
+		switch b := e.Body.(type) {
+		case session.User:
+			if !b.Synthetic {
+				rest = append(rest, compact.UserTexts(b.Message)...)
+			}
+		case session.Compaction:
+			compacted = compacted || len(b.Messages) > 0
+		}
+	}
+	if !compacted {
+		return nil
+	}
+	still := map[string]int{}
+	for _, m := range s.log.Messages() {
+		for _, t := range compact.UserTexts(m) {
+			still[t]++
+		}
+	}
+	for _, t := range slices.Backward(rest) { // the newest of equal ones are those that are still there
+		if still[t] > 0 {
+			still[t]--
+			continue
+		}
+		said = append(said, t)
+	}
+	slices.Reverse(said)
+	return said
+}
+
+// summarise asks the model for small work, or the conversation's own where that one is not there.
+func (s *Session) summarise(ctx context.Context, req *llm.Request) (compact.Answer, error) {
+	m, err := s.inst.SmallModel(ctx)
+	if err != nil {
+		m, _ = s.agent.Model()
+	}
+	var out compact.Answer
+	for d, err := range m.Stream(ctx, req) {
+		if err != nil {
+			return out, err
+		}
+		if done, ok := d.(llm.Done); ok {
+			out.Text = done.Message.PlainText()
+			if u := done.Message.Usage; u != nil {
+				out.CostUSD = m.Info().Price.Cost(*u)
+			}
+		}
+	}
+	s.sideCost.Add(out.CostUSD)
+	return out, nil
+}
+
+// kept is what goes through a compaction word for word.
+func (s *Session) kept(cut []llm.Message, said []string) compact.Kept {
+	model, _ := s.agent.Model()
+	k := compact.Kept{
+		Said: said, Log: s.log.Path(), Files: compact.Touched(cut),
+		Context: prompt.Begin(context.Background(), s.contextOptions(model)).Parts(),
+	}
+	if m := s.Mode(); m != permission.Default {
+		k.Mode = string(m)
+	}
+	var todos strings.Builder
+	for _, t := range s.env.Todos.Get() {
+		fmt.Fprintf(&todos, "- [%s] %s\n", t.Status, t.Content)
+	}
+	k.Todos = todos.String()
+	return k
+}
+
+// windowMark is how many tokens make a compaction due; 0: none ever.
+func (s *Session) windowMark(m llm.ModelInfo) int {
+	set := s.inst.settings()
+	if !set.AutoCompactEnabled {
+		return 0
+	}
+	mark := m.ContextWindow / 100 * 85
+	if t := set.CompactionThreshold; t > 0 && (mark == 0 || t < mark) {
+		mark = t
+	}
+	return mark
+}
+
+// onWindow makes room when the window fills.
+func (s *Session) onWindow(ctx context.Context, w agent.Window) (bool, error) {
+	if !s.inst.settings().AutoCompactEnabled {
+		return false, nil
+	}
+	t := compact.Task{Trigger: compact.Auto, Used: w.Used, Mark: w.Mark, Window: w.Model.ContextWindow, Running: true}
+	if w.Overflow {
+		t.Trigger = compact.Overflow
+		t.Mark = cmp.Or(w.Mark, w.Used)
+	}
+	r, err := s.compact(ctx, t)
+	return r.Level != compact.None, err
+}
+
+// noteWindow lets the compactor prepare a summary when one will be due soon.
+func (s *Session) noteWindow(b event.Body) {
+	end, ok := b.(event.StepEnd)
+	if !ok || s.compactor == nil {
+		return
+	}
+	model, _ := s.agent.Model()
+	info := model.Info()
+	s.compactor.Note(s.life, compact.Task{
+		Trigger: compact.Auto, Used: end.Usage.Prompt() + end.Usage.Output, Mark: s.windowMark(info), Window: info.ContextWindow,
+	})
+}
+
+// Compact replaces what was said so far by a summary; wishes is what that is to keep. No turn may run.
+func (s *Session) Compact(ctx context.Context, wishes string) (compact.Report, error) {
+	if s.compactor == nil {
+		return compact.Report{}, compact.ErrNothing
+	}
+	if !s.turn.TryLock() {
+		return compact.Report{}, ErrBusy
+	}
+	defer s.turn.Unlock()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	s.mu.Lock()
+	s.cancel = cancel
+	s.mu.Unlock()
+	defer s.setCancel(nil)
+	model, _ := s.agent.Model()
+	return s.compact(ctx, compact.Task{
+		Trigger: compact.Manual, Mark: s.windowMark(model.Info()), Window: model.Info().ContextWindow, Wishes: wishes,
+	})
+}
+
+// compact runs a compaction, tells of it, and lets the tools forget what is no longer in the conversation.
+func (s *Session) compact(ctx context.Context, t compact.Task) (compact.Report, error) {
+	s.publish(event.Compacting{Trigger: t.Trigger})
+	r, err := s.compactor.Run(ctx, t)
+	done := event.Compacted{
+		Level: int(r.Level), Trigger: t.Trigger, Before: r.Before, After: r.After, CostUSD: r.CostUSD,
+	}
+	if r.Failed != nil {
+		done.Failed = r.Failed.Error()
+	}
+	if err != nil {
+		done.Err = err.Error()
+	}
+	if r.Level != compact.None {
+		s.env.Reads.Prune(s.log.InContext)
+		s.env.Cache.Clear()
+	}
+	s.publish(done)
+	return r, err
+}
+
+// money adds up what was spent beside the turns, in US dollars.
+type money struct {
+	mu  sync.Mutex
+	usd float64
+}
+
+func (m *money) Add(usd float64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.usd += usd
+}
+
+func (m *money) Load() float64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.usd
+}

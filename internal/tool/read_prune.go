@@ -1,0 +1,21 @@
+package tool
+
+import "slices"
+
+// Prune forgets what was shown by calls whose results the model has no longer before it. A file of which
+// nothing is left has to be read again before it is changed.
+func (t *ReadTracker) Prune(there func(callID string) bool) {
+	for _, path := range t.files.Keys() {
+		seen, ok := t.files.Peek(path)
+		if !ok {
+			continue
+		}
+		seen.Shown = slices.DeleteFunc(slices.Clone(seen.Shown), func(s Span) bool { return s.CallID != "" && !there(s.CallID) })
+		if len(seen.Shown) == 0 {
+			t.files.Remove(path)
+			continue
+		}
+		seen.Written = false
+		t.files.Add(path, seen)
+	}
+}
