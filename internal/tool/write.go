@@ -26,6 +26,9 @@ const writeSchema = `{"type":"object","properties":{` +
 	`"content":{"type":"string","description":"The whole new content"}},` +
 	`"required":["file_path","content"],"additionalProperties":false}`
 
+// createdMax is the largest new content that is shown as a diff, whose every line is one that was written.
+const createdMax = 1 << 20
+
 // writeMax is the largest file that Write and Edit hold in memory.
 const writeMax = 64 << 20
 
@@ -69,7 +72,11 @@ func (t *writer) prepare(_ context.Context, _ llm.ToolCall, in writeInput) (*age
 func (t *writer) fill(c *change, content string) error {
 	if c.info == nil {
 		c.after = []byte(content)
-		c.diff, c.hunks = diffTexts(c.path.Lexical, "", content)
+		if len(content) > createdMax {
+			c.diff = event.Diff{Path: c.path.Lexical, Unified: "(too large for a diff)", Added: strings.Count(content, "\n")}
+		} else {
+			c.diff, c.hunks = diffTexts(c.path.Lexical, "", content)
+		}
 		c.diff.Created = true
 		return nil
 	}
@@ -228,7 +235,7 @@ func (c *change) write(context.Context) (*agent.Result, error) {
 	r := agent.TextResult(text)
 	r.Title, r.View = c.env.Rel(c.path.Lexical), c.diff
 	r.Meta = map[string]any{
-		"type": kind, "filePath": c.path.Lexical, "content": files.Decode(c.after).View,
+		"type": kind, "filePath": c.path.Lexical, "content": c.written(),
 		"structuredPatch": c.patch(), "originalFile": c.original(),
 	}
 	return r, nil
@@ -259,6 +266,14 @@ func (c *change) patch() []hunk {
 
 // originalMax is how large an old content may be to be part of the structured output, which is recorded.
 const originalMax = 256 << 10
+
+// written is the content as it is now, or nil for a large one: the input of the call has it.
+func (c *change) written() any {
+	if len(c.after) > createdMax {
+		return nil
+	}
+	return files.Decode(c.after).View
+}
 
 // original is the content before, or nil for a new file and for a large one.
 func (c *change) original() any {

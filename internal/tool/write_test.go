@@ -3,6 +3,7 @@ package tool
 import (
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -197,5 +198,25 @@ func TestHostilePathsDoNotHangOrLeak(t *testing.T) {
 		if _, err := b.call("Write", in{"file_path": path, "content": "x"}); err == nil {
 			t.Errorf("Write %s worked", path)
 		}
+	}
+}
+
+// A large content is held a few times while it is written, not dozens of times.
+func TestWritingALargeFileTakesLittleMemory(t *testing.T) {
+	b := newBench(t)
+	content := strings.Repeat("a line of some length that is not empty\n", 128<<10) // 5 MB
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	r, err := b.call("Write", in{"file_path": "large.txt", "content": content})
+	runtime.ReadMemStats(&after)
+	if err != nil || b.content("large.txt") != content {
+		t.Fatalf("%v", err)
+	}
+	if times := int(after.TotalAlloc-before.TotalAlloc) / len(content); times > 12 { // three of them are the call itself
+		t.Errorf("%d times the content was allocated", times)
+	}
+	wantIn(t, text(r), "131072 lines")
+	if d, ok := r.View.(event.Diff); !ok || !d.Created || d.Added != 131072 {
+		t.Errorf("%T", r.View)
 	}
 }
