@@ -34,6 +34,9 @@ func (c *call) mayTouch(r Rule, a *Access) string {
 	if a.Below && a.Kind == Read && r.class() == "Read" && c.p.mayMatchBelow(r, c.Dir, *a) {
 		return "everything below " + a.where() + " is read, and what lies there is not known"
 	}
+	if a.Below && a.Kind == Write && (r.class() == "Edit" || r.class() == "Read") && c.p.mayMatchBelow(r, c.Dir, *a) {
+		return "files are written below " + a.where() + " whose names are not known"
+	}
 	switch {
 	case a.Kind == Exec && r.Spec != "" && r.coversTool(c.Tool):
 		return r.spec().mayDeny(a.Command)

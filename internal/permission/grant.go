@@ -27,6 +27,8 @@ func (c *call) granted(i int) (bool, string) {
 			return true, ""
 		case !inside(c.p.roots, a.Target):
 			return false, a.where() + " is outside the working folders"
+		case a.Below:
+			return false, "files whose names are not known are written into " + a.where() + ", perhaps hooks of git or settings that programs run"
 		case c.Mode == AcceptEdits:
 			return true, ""
 		}

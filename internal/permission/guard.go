@@ -119,6 +119,9 @@ func (p *Policy) guardPath(k Kind, path string) verdict {
 	return v
 }
 
+// GuardedWrite reports whether a guard has something against writing a file of this path, slashed, wherever it lies.
+func GuardedWrite(rel string) bool { return guardWrite(strings.Split(rel, "/")).effect != "" }
+
 // isHome reports whether a file lies right in the home folder of somebody.
 func isHome(file, home string) bool {
 	dir := parentOf(file)

@@ -45,6 +45,11 @@ var guardedLists = []struct {
 	{Deny, "agents and editors start the servers that are named there", ".mcp.json"},
 	{Deny, "the settings of an agent: whoever changes them decides what it may do", ".claude.json opencode.json opencode.jsonc .opencode.json crush.json .crush.json"},
 	{Deny, "credentials of other programs", ".netrc _netrc .git-credentials .pgpass authorized_keys"},
+	{
+		Ask, agentReads,
+		"agents.md agents.override.md agent.md claude.md claude.local.md gemini.md codex.md crush.md opencode.md qwen.md warp.md copilot-instructions.md skill.md " +
+			".cursorrules .windsurfrules .clinerules .roorules .goosehints .rules .augment-guidelines .aider.conf.yml .aiderignore .cursorignore .codeiumignore",
+	},
 	{Ask, "git's configuration names programs", ".gitconfig .gitmodules .gitattributes"},
 	{Ask, "it sets the environment or the versions of programs for this folder", ".envrc .tool-versions .mise.toml mise.toml .nvmrc rust-toolchain rust-toolchain.toml"},
 	{
@@ -59,6 +64,8 @@ var guardedLists = []struct {
 		".gitlab-ci.yml .gitlab-ci.yaml .travis.yml .drone.yml jenkinsfile azure-pipelines.yml bitbucket-pipelines.yml appveyor.yml .appveyor.yml cloudbuild.yaml buildspec.yml",
 	},
 }
+
+const agentReads = "an agent reads it as instructions"
 
 const startUpFile = "a start-up file of the shell: it runs in every new terminal"
 
@@ -181,7 +188,7 @@ func guardAgent(dir, last string, depth int) verdict {
 	text := depth > 0 && (strings.HasSuffix(last, ".md") || strings.HasSuffix(last, ".mdc") || strings.HasSuffix(last, ".txt"))
 	switch {
 	case text:
-		return verdict{effect: Ask, why: "an agent reads it as instructions"}
+		return verdict{effect: Ask, why: agentReads}
 	case dir == ".vscode":
 		return verdict{effect: Deny, why: "the editor runs tasks and programs that are named in .vscode"}
 	}

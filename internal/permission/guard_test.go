@@ -67,7 +67,7 @@ func TestGuardsAskAboutFilesThatRunLater(t *testing.T) {
 func TestOrdinaryFilesAreNotGuarded(t *testing.T) {
 	for _, path := range []string{
 		"/w/.gitignore", "/w/.github/dependabot.yml", "/w/src/head.go", "/w/git/config.go", "/w/.env.example", "/w/hooks/useThing.ts",
-		"/w/CLAUDE.md", "/w/config.toml", "/w/.claude/worktrees/a/src/x.go", "/w/venv.go", "/w/settings.json",
+		"/w/config.toml", "/w/.claude/worktrees/a/src/x.go", "/w/venv.go", "/w/settings.json",
 	} {
 		if got := decide(NewPolicy(testTools, "/home/u", []string{"/w"}, nil), AcceptEdits, "Edit", Access{Kind: Write, Target: path}); got != Allow {
 			t.Errorf("%s: %s", path, got)

@@ -196,3 +196,32 @@ func BenchmarkTree(b *testing.B) {
 		}
 	}
 }
+
+func TestNamesWithinACopiedFolderAreLookedAt(t *testing.T) {
+	b := newBench(t)
+	b.put("t/.git/hooks/pre-commit", "x")
+	b.put("t/.vscode/tasks.json", "x")
+	b.put("t/AGENTS.md", "x")
+	b.put("t/plain.txt", "x")
+	b.put("plain/a/b.txt", "x")
+	b.put("src/x", "x")
+	p := permission.NewPolicy(Catalogue(), "/home/u", []string{b.dir}, nil)
+	for line, want := range map[string]permission.Effect{
+		"cp -r t/. .":            permission.Deny,
+		"cp -a t/. src":          permission.Deny,
+		"cp -r t src":            permission.Deny,
+		"cp -r t/.vscode .":      permission.Deny,
+		"mv t src":               permission.Deny,
+		"mv t/.vscode .":         permission.Deny,
+		"mv t/AGENTS.md .":       permission.Ask,
+		"cp -r plain src":        permission.Allow,
+		"cp -r plain/. src/":     permission.Allow,
+		"mv plain src":           permission.Allow,
+		"cp t/plain.txt plain/a": permission.Allow,
+	} {
+		d := p.Decide(permission.Request{Tool: "Bash", Dir: b.dir, Mode: permission.AcceptEdits, Accesses: b.accesses(line)})
+		if d.Effect != want {
+			t.Errorf("%s: %s (%s), want %s", line, d.Effect, d.Reason, want)
+		}
+	}
+}

@@ -7,7 +7,7 @@ func archiveRows() map[string]spec {
 	const gz = "-cdfhklLnNqrtvV123456789 -S:TEXT --stdout --to-stdout --decompress --uncompress --force --keep --list --quiet --recursive --test --verbose --version --help --best --fast --no-name --name --rsyncable"
 	rows := map[string]spec{
 		"tar":     {class: write, does: "packs or unpacks files", raw: true, judge: tarLooks},
-		"unzip":   {class: write, does: "unpacks files", ops: "FILE TEXT...", flags: "-aCLUVWXnojKM:^ -d:OUT -x:TEXT -P:TEXT -l -v -Z -t -p -z -q -c", judge: printsWith("-l -v -Z -t -p -z -c", "-l -v -Z -t -p -z -c -q -C")},
+		"unzip":   {class: write, does: "unpacks files", ops: "FILE TEXT...", flags: "-aCLUVWXnojKM:^ -d:OUT -x:TEXT -P:TEXT -l -v -Z -t -p -z -q -c", judge: unpacks("-d", printsWith("-l -v -Z -t -p -z -c", "-l -v -Z -t -p -z -c -q -C"))},
 		"zipinfo": {class: list, ops: "FILE TEXT...", flags: "-12CMTZhlmstvz"},
 		"zip":     {class: write, does: "packs files", ops: "OUT FILE...", flags: "-0123456789AcDdeFfgjklmoqrSuvwXyz@ -T!! -TT:RUN -O:OUT -b:OUT -i:GLOB -x:GLOB -n:LIST -P:TEXT -t:W --out=OUT --unzip-command=RUN", judge: zipLooks},
 		"7z":      {class: write, does: "packs or unpacks files", ops: "TEXT FILE TEXT...", flags: "-slt -ba -bd", long: true, judge: sevenLooks},
@@ -16,8 +16,8 @@ func archiveRows() map[string]spec {
 		"bzip2":   {class: write, does: "packs or unpacks files in place", ops: "FILE...", flags: "-cdfkLqstvVz123456789 --stdout --decompress --force --keep --quiet --test --verbose", judge: printsWith("-c -t --stdout --test", "")},
 		"xz":      {class: write, does: "packs or unpacks files in place", ops: "FILE...", flags: "-0123456789cdefhHklqtTvVz --stdout --to-stdout --decompress --list --test --keep --quiet --verbose --robot", judge: printsWith("-c -l -t --stdout --to-stdout --list --test", "")},
 		"zstd":    {class: write, does: "packs or unpacks files", ops: "FILE...", flags: "-cdfhklqtvV -# --stdout --decompress --list --test -o:OUT --rm!", judge: printsWith("-c -l -t --stdout --list --test", "")},
-		"cpio":    {class: write, does: "packs or unpacks files", ops: "TEXT...", flags: "-I:FILE -F:FILE -O:OUT --rsh-command=PROG --to-stdout"},
-		"unrar":   {class: write, does: "unpacks files", ops: "TEXT FILE OUT..."},
+		"cpio":    {class: write, does: "packs or unpacks files", ops: "TEXT...", flags: "-I:FILE -F:FILE -O:OUT --rsh-command=PROG --to-stdout", judge: unpacks("-D", nil)},
+		"unrar":   {class: write, does: "unpacks files", ops: "TEXT FILE OUT...", judge: unpacks("", nil)},
 		"jar":     {class: write, does: "packs or unpacks files", raw: true, judge: asks("--version")},
 		"less": {class: read, ops: "FILE...", flags: `-aAcCdeEfFgGiIJKLmMnNqQrRsSuUwWX~ -# --chop-long-lines --line-numbers --LINE-NUMBERS --raw-control-chars --RAW-CONTROL-CHARS
 			--no-init --quit-if-one-screen --version -o:OUT -O:OUT --log-file=OUT --LOG-FILE=OUT -k:BAD --lesskey-file=BAD --lesskey-src=BAD
@@ -74,6 +74,23 @@ const tarFlags = `-tvzjJaZhpsPSkmUWwBiRlnOA -c! -x! -r! -u! -d! -f:FILE -C:DIR -
 	--create! --extract! --get! --append! --update! --delete! --diff! --compare! --concatenate! --to-stdout --absolute-names --overwrite --keep-old-files --version --help --no-recursion --exclude-from=FILE --files-from=FILE
 	--to-command=RUN --checkpoint-action=CHECKPOINT --checkpoint?N --use-compress-program=PROG --rsh-command=PROG --rmt-command=PROG --info-script=RUN --new-volume-script=RUN --index-file=OUT --volno-file=OUT --listed-incremental=OUT --remove-files! --transform=TEXT --xform=TEXT --one-top-level?OUT`
 
+// unpacks: unless it only prints, it fills the folder behind a flag, else the current one.
+func unpacks(flag string, judge func(*call)) func(*call) {
+	return func(c *call) {
+		if judge != nil {
+			judge(c)
+		}
+		if c.Class.Looks() {
+			return
+		}
+		c.Unpacks = "."
+		if f, ok := c.get(flag); ok {
+			c.Unpacks = f.value.Text
+		}
+		c.Writes = append(c.Writes, c.Unpacks)
+	}
+}
+
 // tarLooks: only listing looks.
 func tarLooks(c *call) {
 	args := c.args
@@ -112,6 +129,7 @@ func (c *call) tarMode(look *call) {
 			dir = f.value.Text
 		}
 		c.Writes = append(c.Writes, dir)
+		c.Unpacks = dir
 	case look.has("-c", "-r", "-u", "-A", "--create", "--append", "--update", "--delete", "--concatenate"):
 		c.Class, c.Reason = write, "tar packs files"
 		if f, ok := look.get("-f", "--file"); ok && f.value.Text != "-" {

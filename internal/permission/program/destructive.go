@@ -1,6 +1,9 @@
 package program
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // destructiveRows are the programs that change, remove and end things.
 func destructiveRows() map[string]spec {
@@ -174,6 +177,7 @@ func mvLooks(c *call) {
 
 // targetLooks: with -t, and with install -d, all operands have the same role.
 func targetLooks(c *call) {
+	defer c.lands()
 	if c.name == "cp" && c.has("-r", "-R", "-a", "--recursive", "--archive") {
 		c.copyTree(c.has("-L", "--dereference"))
 	}
@@ -185,6 +189,19 @@ func targetLooks(c *call) {
 	}
 	if c.name == "install" && c.has("-d", "--directory") {
 		c.Writes, c.Reads = append(c.Writes, c.Reads...), nil
+	}
+}
+
+// lands notes where the operands come to lie.
+func (c *call) lands() {
+	if len(c.Reads) == 0 || len(c.Writes) == 0 {
+		return
+	}
+	target := c.Writes[len(c.Writes)-1]
+	inside := len(c.Reads) > 1 || c.has("-t", "--target-directory") || strings.HasSuffix(target, "/") || target == "." || target == ".." || strings.HasSuffix(target, "/.")
+	c.Lands = &Landing{
+		Sources: slices.Clone(c.Reads), Target: target, Inside: inside && !c.has("-T", "--no-target-directory"),
+		Deep: c.name == "mv" || c.has("-r", "-R", "-a", "--recursive", "--archive"),
 	}
 }
 

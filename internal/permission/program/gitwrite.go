@@ -21,8 +21,8 @@ func gitWriting() map[string]spec {
 	rows := map[string]spec{
 		"add":               does("adds to the index", "-p -i -e -u -A -f -n -v"),
 		"commit":            does("records a commit", "-m:TEXT -F:FILE -C:W -c:W -t:FILE -S?W -u?W -aqvnse --file=FILE --template=FILE"),
-		"am":                does("applies patches and commits", "--exec=RUN"),
-		"apply":             does("changes files", "-p:N"),
+		"am":                {class: write, does: "applies patches and commits", ops: "TEXT...", flags: "--exec=RUN", judge: unpacks("", nil)},
+		"apply":             {class: write, does: "changes files", ops: "TEXT...", flags: "-p:N", judge: unpacks("", nil)},
 		"merge":             does("merges into the branch", "-m:TEXT -F:FILE -s:W -X:W -S?W"),
 		"init":              does("creates a repository", "--template=BAD"),
 		"format-patch":      does("writes files", "-o:TO --output-directory=TO --output=OUT --stdout"),

@@ -216,6 +216,11 @@ func rsyncLooks(c *call) {
 		return
 	}
 	copiesFar(c)
+	if len(c.Hosts) > 0 && len(c.Writes) > 0 {
+		c.Unpacks = c.Writes[0]
+	} else if c.lands(); c.Lands != nil && c.Lands.Deep {
+		c.Lands.Inside = true
+	}
 	for _, s := range slices.Concat(c.strange, flagNames(c.flags)) {
 		if strings.HasPrefix(s, "--del") || s == "--remove-source-files" {
 			c.destroy("rsync " + s + " removes files")

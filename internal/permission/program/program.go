@@ -40,6 +40,12 @@ type Use struct {
 	// Tree: it reads the folders among Reads with everything in them; nil when it does not.
 	Tree *Tree
 
+	// Lands: copies, moved files and links, each of Sources under its own name where Target is a folder; Deep with
+	// what is in them.
+	Lands *Landing
+	// Unpacks is a folder that it fills with files whose names stand elsewhere: in an archive, in a patch.
+	Unpacks string
+
 	// Inner are commands that it runs from its own words: sudo rm x, find -exec rm {} +, xargs rm. An unknown
 	// tail (xargs gets more words) ends in a Word that is Unknown.
 	Inner [][]Word
@@ -66,6 +72,14 @@ type Use struct {
 	Unknown bool
 	// Stdin: it would run what it reads from its standard input (bash, python -, xargs with no program).
 	Stdin bool
+}
+
+// Landing is what a program puts where.
+type Landing struct {
+	Sources []string
+	Target  string
+	Deep    bool
+	Inside  bool // Target is a folder, whatever there is
 }
 
 // Env is what a table entry may need to know besides the words.

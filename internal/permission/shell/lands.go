@@ -1,0 +1,74 @@
+package shell
+
+import (
+	"path/filepath"
+	"slices"
+
+	"github.com/lathe-dev/lathe/internal/permission"
+)
+
+// maxLanding is how many names of one folder are looked at before they are copied or moved.
+const maxLanding = 5000
+
+// lands notes where copied, moved and unpacked files come to lie. Of the names within folders only those are kept
+// that a guard has something against.
+func (a *analysis) lands(c *call, sc *scope) {
+	if c.use.Unpacks != "" {
+		for _, dir := range sc.places() {
+			a.fills(from(c.use.Unpacks, dir))
+		}
+	}
+	if c.use.Lands == nil || len(sc.places()) == 0 {
+		return
+	}
+	patterns := map[string]bool{}
+	for _, w := range c.words {
+		if w.glob {
+			patterns[w.text] = true
+		}
+	}
+	for _, dir := range sc.places() {
+		target := from(c.use.Lands.Target, dir)
+		inside := c.use.Lands.Inside || a.world.Stat(target).Kind == permission.Folder
+		for _, source := range c.use.Lands.Sources {
+			for _, s := range a.named(source, patterns, sc) {
+				a.land(filepath.Clean(s), target, inside && filepath.Base(source) != "." && filepath.Base(source) != "..", c)
+			}
+		}
+	}
+}
+
+// land notes one source that goes to target, under its own name if that is a folder to put it into.
+func (a *analysis) land(source, target string, inside bool, c *call) {
+	kind := a.world.Stat(source).Kind
+	if inside {
+		target = filepath.Join(target, filepath.Base(source))
+		a.place(permission.Write, target, false)
+	}
+	if !c.use.Lands.Deep || kind == permission.File || kind == permission.Special || c.name == "mv" && kind != permission.Folder {
+		return
+	}
+	names, complete := a.world.Names(source, maxLanding)
+	if !complete {
+		a.fills(target)
+		return
+	}
+	for _, name := range names {
+		if at := filepath.Join(target, filepath.FromSlash(name)); slices.ContainsFunc([]string{name, filepath.Base(target) + "/" + name}, permission.GuardedWrite) {
+			a.place(permission.Write, at, false)
+		}
+	}
+}
+
+// fills notes that files of unknown names are written into a folder.
+func (a *analysis) fills(dir string) {
+	named, node := a.resolve(dir)
+	x := permission.Access{Kind: permission.Write, Target: node.Real, Node: node.Kind, Below: true}
+	if x.Target == "" {
+		x.Target = named
+	}
+	if named != x.Target {
+		x.Named = named
+	}
+	a.access(x)
+}
