@@ -32,8 +32,8 @@ var table = func() map[string]row {
 
 		"fuzzy": {nil, "matching typed letters with names is plain computation, used at every level"},
 
-		"files": {[]string{"sandbox", "fuzzy"}, "finding files may start ripgrep, confined; the index ranks paths"},
-		"git":   {[]string{"sandbox"}, "git runs as a confined process in the hardened environment"},
+		"files": {[]string{"sandbox", "fuzzy"}, "finding files may start ripgrep; the index ranks paths"},
+		"git":   {[]string{"sandbox"}, "git runs as a child process in the hardened environment"},
 
 		"llm/anthropic":      {[]string{"llm"}, "a wire client knows the vocabulary, not the other clients"},
 		"llm/openai":         {[]string{"llm"}, "a wire client knows the vocabulary, not the other clients"},
@@ -51,7 +51,7 @@ var table = func() map[string]row {
 		"session": {[]string{"llm", "files"}, "a session stores messages, with the atomic writes of files"},
 		"event":   {[]string{"llm", "permission"}, "events speak of messages and decisions; who makes or shows them is above"},
 		"prompt":  {[]string{"llm", "files", "git", "sandbox"}, "what the model is told is messages made from the folder, not from the loop"},
-		"lsp":     {[]string{"files", "git", "sandbox"}, "a language server is a confined process over files"},
+		"lsp":     {[]string{"files", "git", "sandbox"}, "a language server is a child process over files"},
 
 		"agent": {[]string{"llm", "permission", "event", "session", "fuzzy"}, "the loop knows functions and small interfaces, no tool and no front end; fuzzy finds the tool that a misspelled name means"},
 	}

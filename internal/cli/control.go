@@ -99,9 +99,9 @@ func (c *controller) turn(ctx context.Context, m queued) (outcome, error) {
 		return c.h.turn(ctx, m.Message)
 	}
 	c.turnStarts(nil)
-	c.h.tally.reset()
-	out := c.h.tally.outcomeOf(&Error{Code: exitUsage, Err: m.err})
-	return out, joinErrors(c.h.printer.begin(c.h.conv.About()), c.h.printer.finish(c.h.tally, &out))
+	c.h.stats.reset()
+	out := c.h.stats.outcomeOf(&Error{Code: exitUsage, Err: m.err})
+	return out, joinErrors(c.h.printer.begin(c.h.conv.About()), c.h.printer.finish(c.h.stats, &out))
 }
 
 // next waits for a message; false means that none will come.

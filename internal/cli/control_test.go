@@ -340,9 +340,9 @@ func TestTheHostIsAskedForPermission(t *testing.T) {
 func TestTheHostIsToldWhatWouldBeLost(t *testing.T) {
 	r := requestOf(event.Question{
 		Text: "rm -rf build", Call: &llm.ToolCall{Name: "Bash"}, Permission: &permission.Request{},
-		Preview: event.Command{Command: "rm -rf build", Warning: []string{"build: 3 files, 12 bytes", "Not covered by a snapshot."}},
+		Preview: event.Command{Command: "rm -rf build", Warning: []string{"build: 3 files, 12 bytes", "lathe cannot bring it back."}},
 	})
-	if want := "rm -rf build\nbuild: 3 files, 12 bytes\nNot covered by a snapshot."; r.Description != want {
+	if want := "rm -rf build\nbuild: 3 files, 12 bytes\nlathe cannot bring it back."; r.Description != want {
 		t.Errorf("%q", r.Description)
 	}
 }

@@ -12,7 +12,7 @@ import (
 type headless struct {
 	conv    Conversation
 	printer printer
-	tally   *tally
+	stats   *resultStats
 	limits  limits
 	schema  bool                              // an answer must fit --json-schema
 	asked   func(id string, q event.Question) // a question came up; nil: refuse
@@ -28,7 +28,7 @@ func (h *headless) once(ctx context.Context, m llm.Message) (outcome, error) {
 
 // turn runs one turn and prints it. The error is a failure to print; how the turn went is in the outcome.
 func (h *headless) turn(ctx context.Context, m llm.Message) (outcome, error) {
-	h.tally.reset()
+	h.stats.reset()
 	if err := h.printer.begin(h.conv.About()); err != nil {
 		return outcome{}, err
 	}
@@ -50,25 +50,25 @@ func (h *headless) turn(ctx context.Context, m llm.Message) (outcome, error) {
 		done <- err
 	}()
 	failed := h.follow(events, interrupt)
-	out := h.tally.outcomeOf(<-done)
+	out := h.stats.outcomeOf(<-done)
 	out.limits = h.limits
 	h.structured(&out)
 	if failed != nil {
 		return out, failed
 	}
-	return out, h.printer.finish(h.tally, &out)
+	return out, h.printer.finish(h.stats, &out)
 }
 
 // follow prints events until the turn's end. When they cannot be printed it interrupts the turn, and still
 // reads on.
 func (h *headless) follow(ctx context.Context, interrupt func()) error {
 	var failed error
-	for h.tally.end == nil {
+	for h.stats.end == nil {
 		e, err := h.conv.Next(ctx)
 		if err != nil {
 			return failed
 		}
-		h.tally.observe(e)
+		h.stats.observe(e)
 		h.questions(e)
 		if failed != nil {
 			continue

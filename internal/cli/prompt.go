@@ -83,7 +83,7 @@ func checkSchema(o *Options) error {
 }
 
 func (p *program) headless(o *Options, conv Conversation) *headless {
-	h := &headless{conv: conv, tally: newTally(conv.About().Info), limits: limits{o.MaxTurns, o.MaxBudget}, schema: o.JSONSchema != ""}
+	h := &headless{conv: conv, stats: newResultStats(conv.About().Info), limits: limits{o.MaxTurns, o.MaxBudget}, schema: o.JSONSchema != ""}
 	if o.OutputFormat == "text" {
 		h.printer = newTextPrinter(p.streams, p.now)
 	} else {

@@ -34,7 +34,7 @@ type resultLine struct {
 func (r *resultLine) stamp(uuid, session string) { r.UUID, r.Session = uuid, session }
 
 // result builds the line.
-func (t *tally) result(o *outcome) *resultLine {
+func (t *resultStats) result(o *outcome) *resultLine {
 	r := &resultLine{
 		Type: "result", Subtype: o.subtype(), IsError: o.isError(),
 		Duration: ms(o.end.Duration), API: ms(o.end.APITime), TTFT: ms(t.first),
@@ -95,7 +95,7 @@ func errorName(k llm.ErrorKind) string {
 // cents drops the noise of binary fractions: a price has at most ten decimals.
 func cents(usd float64) float64 { return math.Round(usd*1e10) / 1e10 }
 
-func (t *tally) modelUsage() map[string]*modelUsage {
+func (t *resultStats) modelUsage() map[string]*modelUsage {
 	out := make(map[string]*modelUsage, len(t.models))
 	for name, m := range t.models {
 		c := *m

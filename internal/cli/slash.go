@@ -52,7 +52,7 @@ func (p *program) slashAbout(c *console.Console, inst *app.Instance) About {
 	}
 }
 
-// printSlash prints what a command came to, in the output format.
+// printSlash prints the result of a command in the output format.
 func (p *program) printSlash(o *Options, about About, text string) error {
 	if o.OutputFormat == "text" {
 		if p.outTTY {
@@ -65,7 +65,7 @@ func (p *program) printSlash(o *Options, about About, text string) error {
 		return err
 	}
 	pr := newStreamPrinter(&lineWriter{w: p.out, uuid: p.uuid}, o, p.warnings)
-	t := newTally(about.Info)
+	t := newResultStats(about.Info)
 	done := outcome{end: event.TurnEnd{Reason: event.EndCompleted}, answer: text}
 	return errors.Join(pr.begin(about), pr.finish(t, &done), pr.close())
 }

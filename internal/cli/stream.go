@@ -12,7 +12,7 @@ import (
 type printer interface {
 	begin(a About) error // before each turn
 	event(e event.Event) error
-	finish(t *tally, o *outcome) error // after each turn
+	finish(t *resultStats, o *outcome) error // after each turn
 	close() error
 }
 
@@ -64,7 +64,7 @@ func (p *streamPrinter) begin(a About) error {
 
 func (p *streamPrinter) close() error { return p.w.end() }
 
-func (p *streamPrinter) finish(t *tally, o *outcome) error {
+func (p *streamPrinter) finish(t *resultStats, o *outcome) error {
 	if p.partial != nil {
 		if err := p.partial.abandon(); err != nil {
 			return err

@@ -172,7 +172,7 @@ func (p *textPrinter) write(text string) error {
 	return nil
 }
 
-func (p *textPrinter) finish(_ *tally, o *outcome) error {
+func (p *textPrinter) finish(_ *resultStats, o *outcome) error {
 	err := p.endPart()
 	p.progress.stop()
 	if err != nil || p.live && o.structured == nil {

@@ -22,7 +22,7 @@ type WalkOptions struct {
 	Enter func(name, rel string, ignored bool) bool
 }
 
-// Entry is one file a walk came to: everything but a folder, links too (they are not followed).
+// Entry is one file of a walk: anything but a folder. Links are entries too and are not followed.
 type Entry struct {
 	Path    string // absolute
 	Rel     string // below the start, with slashes

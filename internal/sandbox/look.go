@@ -79,7 +79,7 @@ var looking = [][2]string{
 	{"GOFLAGS", "-mod=readonly -buildvcs=false"},
 }
 
-// LookEnv is the environment of a command that runs without a question because it only looks: CleanEnv
+// LookEnv is the environment of a read-only command, which runs without a question: CleanEnv
 // without what steers programs, without anything that looks like a secret, with dirs (see [ToolDirs]) as its
 // PATH, and a go command that stays at home. more is added at the end.
 func LookEnv(environ, dirs, more []string) []string {

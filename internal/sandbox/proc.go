@@ -82,7 +82,7 @@ func (r *Runner) launch(p *Proc) error {
 		close(p.done)
 		return err
 	}
-	r.heir.add(&p.tree)
+	r.reaper.add(&p.tree)
 	return nil
 }
 
@@ -265,7 +265,7 @@ func (p *Proc) supervise(ctx context.Context) {
 	default: // not even SIGKILL ended the leader; it is left to init
 		p.exit.Code = -1
 	}
-	p.runner.heir.drop(&p.tree)
+	p.runner.reaper.drop(&p.tree)
 	p.tree.close()
 	if p.input != nil {
 		p.input.Close()

@@ -57,7 +57,7 @@ type Runner struct {
 	closed  bool
 	procs   map[*Proc]struct{}
 	spawner spawner
-	heir    heir
+	reaper    reaper
 }
 
 // New returns a Runner. It starts nothing by itself.
@@ -93,7 +93,7 @@ func (r *Runner) Close() {
 		<-p.done
 	}
 	r.spawner.close()
-	r.heir.close()
+	r.reaper.close()
 }
 
 // add keeps p until forget, or refuses when the Runner is closed.

@@ -48,7 +48,7 @@ func (t *tree) env(env []string, dir string) []string {
 	return append(out, t.marker)
 }
 
-// name is the marker, by which the heir finds the tree.
+// name is the marker, by which the reaper finds the tree.
 func (t *tree) name() string { return t.marker }
 
 // watch notes a pipe whose holders belong to the tree.

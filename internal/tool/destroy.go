@@ -25,8 +25,8 @@ const (
 	destroyLine  = 400 // characters
 )
 
-// unsaved ends every such warning. Snapshots of files do not cover what commands do.
-const unsaved = "Not covered by a snapshot: lathe cannot bring it back."
+// unsaved ends every such warning.
+const unsaved = "lathe cannot bring it back."
 
 // destruction is the look at what a command would destroy.
 type destruction struct {

@@ -12,8 +12,8 @@ import (
 	"github.com/lathe-dev/lathe/internal/llm"
 )
 
-// tally adds up what the result line says: the turn's own figures, and the conversation's per model.
-type tally struct {
+// resultStats adds up the figures of the result line: the turn's own, and the conversation's per model.
+type resultStats struct {
 	info func(model string) llm.ModelInfo
 
 	// of this turn
@@ -52,12 +52,12 @@ type modelUsage struct {
 	Provider      string  `json:"provider,omitempty"`
 }
 
-func newTally(info func(string) llm.ModelInfo) *tally {
-	return &tally{info: info, models: map[string]*modelUsage{}, now: map[string]string{}}
+func newResultStats(info func(string) llm.ModelInfo) *resultStats {
+	return &resultStats{info: info, models: map[string]*modelUsage{}, now: map[string]string{}}
 }
 
 // reset begins a turn.
-func (t *tally) reset() {
+func (t *resultStats) reset() {
 	t.answer, t.messageID, t.usage, t.stop, t.steps = "", "", llm.Usage{}, "", 0
 	t.end, t.denials, t.first = nil, nil, 0
 	t.streaming = false
@@ -65,7 +65,7 @@ func (t *tally) reset() {
 }
 
 // observe takes an event into account.
-func (t *tally) observe(e event.Event) {
+func (t *resultStats) observe(e event.Event) {
 	main, agent := len(e.Agent) == 0, strings.Join(e.Agent, "\x00")
 	switch b := e.Body.(type) {
 	case event.TurnStart:
@@ -101,7 +101,7 @@ func (t *tally) observe(e event.Event) {
 	}
 }
 
-func (t *tally) addText(id, text string, isText bool) {
+func (t *resultStats) addText(id, text string, isText bool) {
 	if id != t.messageID {
 		t.messageID, t.answer = id, ""
 	}
@@ -113,7 +113,7 @@ func (t *tally) addText(id, text string, isText bool) {
 	}
 }
 
-func (t *tally) addStep(agent string, b event.StepEnd) {
+func (t *resultStats) addStep(agent string, b event.StepEnd) {
 	if agent == "" {
 		t.usage = t.usage.Add(b.Usage)
 		t.stop = b.Stop
@@ -153,7 +153,7 @@ type limits struct {
 }
 
 // outcomeOf joins what Prompt returned with what the events said.
-func (t *tally) outcomeOf(err error) outcome {
+func (t *resultStats) outcomeOf(err error) outcome {
 	out := outcome{answer: t.answer, err: err, api: llm.AsError(err)}
 	if t.end != nil {
 		out.end = *t.end
