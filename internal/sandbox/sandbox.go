@@ -57,7 +57,7 @@ type Runner struct {
 	closed  bool
 	procs   map[*Proc]struct{}
 	spawner spawner
-	reaper    reaper
+	reaper  reaper
 }
 
 // New returns a Runner. It starts nothing by itself.
