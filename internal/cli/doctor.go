@@ -58,6 +58,7 @@ type doctor struct {
 	p        *program
 	o        *Options
 	online   bool
+	inside   bool // a front end that has the terminal asks
 	findings []finding
 }
 

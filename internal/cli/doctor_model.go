@@ -34,13 +34,13 @@ var depthNames = map[term.Depth]string{
 
 func (d *doctor) terminal() {
 	f, isFile := d.p.out.(*os.File)
-	if !d.p.outTTY || !isFile {
+	if !(d.p.outTTY || d.inside) || !isFile {
 		d.ok("terminal", "stdout is no terminal, TERM=%s", dash(os.Getenv("TERM")))
 		return
 	}
 	w, h, err := xterm.GetSize(int(f.Fd()))
 	size := fmt.Sprintf("%dx%d", w, h)
-	what := fmt.Sprintf("%s, %s, TERM=%s", size, depthNames[d.p.depth()], dash(os.Getenv("TERM")))
+	what := fmt.Sprintf("%s, %s, TERM=%s", size, depthNames[term.ColorDepth(os.Getenv, true, runtime.GOOS)], dash(os.Getenv("TERM")))
 	switch {
 	case err != nil || w == 0:
 		d.add("terminal", statusWarn, "resize the window, or run stty cols 80 rows 24", "its size is not known, TERM=%s", dash(os.Getenv("TERM")))

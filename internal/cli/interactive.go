@@ -41,6 +41,15 @@ func (p *program) converse(ctx context.Context, o *Options, words []string) erro
 		return err
 	}
 	c, err := p.console(ctx, o, inst, true)
+	if errors.Is(err, app.ErrNoKey) && p.inTTY && p.outTTY {
+		if err := errors.Join(inst.Close(), p.setUp(ctx, o)); err != nil {
+			return startError(err)
+		}
+		if inst, err = p.instance(o); err != nil {
+			return err
+		}
+		c, err = p.console(ctx, o, inst, true)
+	}
 	if err != nil {
 		return errors.Join(startError(err), inst.Close())
 	}
@@ -73,7 +82,7 @@ func (p *program) doctorText(o *Options) func(context.Context) (string, error) {
 	return func(ctx context.Context) (string, error) {
 		plain := *p.streams
 		plain.outTTY = false // no colours
-		d := &doctor{p: &program{streams: &plain, now: p.now, uuid: p.uuid, log: p.log}, o: o}
+		d := &doctor{p: &program{streams: &plain, now: p.now, uuid: p.uuid, log: p.log}, o: o, inside: p.outTTY}
 		d.examine(ctx)
 		return d.text(), nil
 	}

@@ -52,6 +52,8 @@ func TestPlainLinesConverse(t *testing.T) {
 	s.Sees("> ")
 	s.Type("/status\r")
 	s.Sees("title: `hello there`")
+	s.Type("/doctor\r")
+	s.Sees("90x30, 256 colours, TERM=xterm-256color")
 	s.Type("more\r")
 	s.Sees("The second reply.")
 	s.Sees("> ")
@@ -83,6 +85,47 @@ func TestTheTerminalInterfaceConverses(t *testing.T) {
 	out := ended(t, s, 0)
 	if !strings.Contains(out, "\x1b[?1049h") || !strings.Contains(out, "\x1b[?1049l") || !strings.Contains(out, "lathe --resume ") {
 		t.Errorf("%q", out)
+	}
+}
+
+func TestAFirstStartSetsUpAProvider(t *testing.T) {
+	home := t.TempDir()
+	srv := llmtest.New(twoReplies(), llmtest.Options{})
+	if err := srv.Start("127.0.0.1:0"); err != nil {
+		t.Fatal(err)
+	}
+	defer srv.Close()
+	c := exec.Command(buildLathe(t), "--plain")
+	c.Dir = home
+	c.Env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "TERM=xterm-256color", "LANG=C.UTF-8"}
+	s := termtest.Start(t, c, 90, 30)
+	s.Sees("Who should answer?")
+	s.Sees("Number (1 to 3):")
+	s.Type("3\n")
+	s.Sees("Its address")
+	s.Type(srv.URL() + "/v1\n")
+	s.Sees("The model to use there:")
+	s.Type("gpt-test\n")
+	s.Sees("Paste the key (it is not shown")
+	s.Type("sk-very-secret\n")
+	s.Sees("Kept in ")
+	s.Sees("Trying it... gpt-test answers.")
+	s.Sees("> ")
+	s.Type("hello\r")
+	s.Sees("The first reply.")
+	s.Sees("> ")
+	s.Type(termtest.CtrlD)
+	if out := ended(t, s, 0); strings.Contains(out, "very-secret") {
+		t.Errorf("the key is shown:\n%s", out)
+	}
+	file := filepath.Join(home, ".config", "lathe", "settings.json")
+	info, err := os.Stat(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(file)
+	if err != nil || info.Mode().Perm() != 0o600 || !strings.Contains(string(text), "sk-very-secret") {
+		t.Errorf("%v %v: %s", err, info.Mode(), text)
 	}
 }
 

@@ -1,0 +1,202 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	xterm "golang.org/x/term"
+
+	"github.com/lathe-dev/lathe/internal/app"
+	"github.com/lathe-dev/lathe/internal/config"
+	"github.com/lathe-dev/lathe/internal/llm"
+	"github.com/lathe-dev/lathe/internal/term"
+)
+
+// offer is a provider that the set-up offers.
+type offer struct {
+	name string
+	key  string // the variable that holds its key
+	base string // the variable that holds its address, when that is asked for
+	page string // where keys are made
+}
+
+var offers = []offer{
+	{name: "Anthropic (Claude)", key: "ANTHROPIC_API_KEY", page: "https://console.anthropic.com/settings/keys"},
+	{name: "OpenAI", key: "OPENAI_API_KEY", page: "https://platform.openai.com/api-keys"},
+	{name: "Another server that speaks OpenAI's API (Ollama, vLLM, a gateway)", key: "OPENAI_API_KEY", base: "OPENAI_BASE_URL"},
+}
+
+// setUp asks the person at the terminal for a provider and a key, keeps both in the user's settings, and tries
+// them. It returns nil when a model answered, or when the person wants to go on without that.
+func (p *program) setUp(ctx context.Context, o *Options) error {
+	s := &setup{program: p, ctx: ctx, options: o, lines: bufio.NewReader(p.in)}
+	s.say("No model is set up yet. Who should answer?\n")
+	for i, of := range offers {
+		s.say("  %d. %s\n", i+1, of.name)
+	}
+	s.say("(lathe demo shows lathe at work without a key.)\n")
+	of, err := s.choose()
+	if err != nil {
+		return err
+	}
+	values, err := s.values(of)
+	if err != nil {
+		return err
+	}
+	if err := s.keep(values); err != nil {
+		return err
+	}
+	return s.try()
+}
+
+// setup is the conversation about the first provider.
+type setup struct {
+	*program
+	ctx     context.Context
+	options *Options
+	lines   *bufio.Reader
+}
+
+func (s *setup) say(format string, args ...any) { fmt.Fprintf(s.out, format, args...) }
+
+// line asks for a line. The end of the input leaves the set-up.
+func (s *setup) line(question string) (string, error) {
+	s.say("%s ", question)
+	text, err := s.lines.ReadString('\n')
+	if err != nil || s.ctx.Err() != nil {
+		return "", app.ErrNoKey
+	}
+	return strings.TrimSpace(text), nil
+}
+
+// secret asks for a line that is not shown.
+func (s *setup) secret(question string) (string, error) {
+	f, ok := s.in.(*os.File)
+	if !ok {
+		return s.line(question)
+	}
+	s.say("%s ", question)
+	text, err := xterm.ReadPassword(int(f.Fd()))
+	s.say("\n")
+	if err != nil || s.ctx.Err() != nil {
+		return "", app.ErrNoKey
+	}
+	return strings.TrimSpace(string(text)), nil
+}
+
+func (s *setup) choose() (offer, error) {
+	for {
+		text, err := s.line(fmt.Sprintf("Number (1 to %d):", len(offers)))
+		if err != nil {
+			return offer{}, err
+		}
+		if n, err := strconv.Atoi(text); err == nil && n >= 1 && n <= len(offers) {
+			return offers[n-1], nil
+		}
+	}
+}
+
+// value is a setting to keep.
+type value struct{ path, text string }
+
+// values asks for what the provider needs.
+func (s *setup) values(of offer) ([]value, error) {
+	var out []value
+	if of.base != "" {
+		base, err := s.line("Its address (http://localhost:11434/v1):")
+		if err != nil {
+			return nil, err
+		}
+		if base == "" {
+			base = "http://localhost:11434/v1"
+		}
+		model, err := s.line("The model to use there:")
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, value{"env." + of.base, base})
+		if model != "" {
+			out = append(out, value{"model", model})
+		}
+	}
+	question := "Paste the key (it is not shown; enter for none):"
+	if of.page != "" {
+		question = "Paste the key (it is not shown); keys are made at " + of.page + ":"
+	}
+	for {
+		key, err := s.secret(question)
+		switch {
+		case err != nil:
+			return nil, err
+		case key != "":
+			return append(out, value{"env." + of.key, key}), nil
+		case of.base != "":
+			return out, nil
+		}
+	}
+}
+
+// keep writes the values into the user's settings, which only the user can read from then on.
+func (s *setup) keep(values []value) error {
+	cfg, _, err := loadConfig(s.options)
+	if err != nil {
+		return err
+	}
+	for _, v := range values {
+		if err := cfg.Set(v.path, v.text, config.User); err != nil {
+			return err
+		}
+	}
+	file := cfg.Target(config.User)
+	if err := os.Chmod(file, 0o600); err != nil {
+		return fmt.Errorf("the settings could not be made private: %w", err)
+	}
+	s.say("Kept in %s, which only you can read (mode 0600).\n", term.EscapeLine(file))
+	return nil
+}
+
+// tryTime is how long the first answer may take.
+const tryTime = 30 * time.Second
+
+// try asks the model for a word. When that fails, the person decides whether to go on.
+func (s *setup) try() error {
+	s.say("Trying it... ")
+	model, err := s.answer()
+	if err == nil {
+		s.say("%s answers.\n", term.EscapeLine(model))
+		return nil
+	}
+	s.say("that failed: %s\n", term.EscapeLine(err.Error()))
+	text, lineErr := s.line("Go on anyway? [y/N]")
+	if lineErr == nil && strings.HasPrefix(strings.ToLower(text), "y") {
+		return nil
+	}
+	return errors.New("the provider did not answer; change the key with: lathe config set env.NAME KEY, or remove it with: lathe config unset env.NAME")
+}
+
+// answer gets a few tokens from the model that is now configured.
+func (s *setup) answer() (model string, err error) {
+	ctx, cancel := context.WithTimeout(s.ctx, tryTime)
+	defer cancel()
+	inst, err := s.instance(s.options)
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, inst.Close()) }()
+	m, err := inst.Model(ctx, "")
+	if err != nil {
+		return "", err
+	}
+	for _, err := range m.Stream(ctx, &llm.Request{Messages: []llm.Message{llm.UserText("Say ok.")}, MaxTokens: 16}) {
+		if err != nil {
+			return "", err
+		}
+	}
+	return m.Info().ID, nil
+}
