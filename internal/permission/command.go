@@ -44,6 +44,8 @@ type Command struct {
 	Unseen string `json:"unseen,omitempty"`
 	// UnseenFiles says which command reads files that only running tells; "" where there is none.
 	UnseenFiles string `json:"unseen_files,omitempty"`
+	// UnseenHosts says which command reaches hosts that only running tells; "" where there is none.
+	UnseenHosts string `json:"unseen_hosts,omitempty"`
 	// Begins are the known beginnings of parts whose further words only running tells.
 	Begins []string `json:"-"`
 	// Mentions are the words and inputs of programs that may run what stands in them.

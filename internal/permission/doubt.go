@@ -42,10 +42,12 @@ func (c *call) mayTouch(r Rule, a *Access) string {
 		return r.spec().mayDeny(a.Command)
 	case a.Kind == Exec && r.class() == "Read" && r.Spec != "":
 		return c.p.mayRead(r, c.Dir, a.Command)
+	case a.Kind == Net && (r.Tool == "WebFetch" || r.coversTool(c.Tool)):
+		if spec, ok := strings.CutPrefix(r.Spec, "domain:"); ok && subdomain(spec, readHost(a.Target).name) {
+			return a.Target + " lies below the host that it names"
+		}
 	case a.Kind == Exec && r.Tool == "WebFetch" && r.Spec != "":
 		return mentionsHost(r, a.Command)
-	case a.Kind == Net && a.Node == Unknown && r.Tool == "WebFetch":
-		return "only running it tells which machine " + a.Target + " is"
 	}
 	if a.Kind == Read && a.Node == Missing && r.class() == "Read" && c.p.mayStandFor(r, a.Target) {
 		return "the pattern " + a.Target + " may stand for it"
@@ -163,6 +165,9 @@ func mentionsHost(r Rule, cmd *Command) string {
 	if !ok {
 		return ""
 	}
+	if cmd.UnseenHosts != "" {
+		return cmd.UnseenHosts
+	}
 	spec = strings.TrimSuffix(strings.ToLower(strings.TrimSpace(spec)), ".")
 	for _, part := range cmd.Parts {
 		if part.looks() {
@@ -172,7 +177,7 @@ func mentionsHost(r Rule, cmd *Command) string {
 			return !(r == '.' || r == '-' || r == '_' || r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r > 0x7f)
 		})
 		for _, w := range words {
-			if strings.Contains(w, ".") && hostMatches(spec, canonicalHost(strings.Trim(w, "."))) {
+			if name := canonicalHost(strings.Trim(w, ".")); strings.Contains(w, ".") && (hostMatches(spec, name) || subdomain(spec, name)) {
 				return "the host " + w + " is named"
 			}
 		}

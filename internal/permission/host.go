@@ -223,6 +223,11 @@ func matchHost(r Rule, target string) bool {
 	return spec == "*"
 }
 
+// subdomain reports whether a host lies below the one that a rule names: who refuses a host may mean those below it.
+func subdomain(spec, name string) bool {
+	return spec != "" && !strings.Contains(spec, "*") && strings.HasSuffix(name, "."+canonicalHost(withoutPort(spec)))
+}
+
 func hostMatches(spec, name string) bool {
 	if spec == "*" {
 		return true

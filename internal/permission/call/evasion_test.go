@@ -49,6 +49,14 @@ func evaded(t *testing.T, rule, file string) {
 
 func TestADenyRuleOnACommandIsNotEvaded(t *testing.T) { evaded(t, "Bash(rm *)", "evasions_rm.txt") }
 
+func TestADenyRuleOnAHostIsNotEvaded(t *testing.T) {
+	evaded(t, "WebFetch(domain:evil.example)", "evasions_host.txt")
+}
+
+func TestADenyRuleOnASubcommandIsNotEvaded(t *testing.T) {
+	evaded(t, "Bash(git push *)", "evasions_push.txt")
+}
+
 func TestADenyRuleOnAFileIsNotEvaded(t *testing.T) { evaded(t, "Read(.env)", "evasions_read.txt") }
 
 func TestADenyRuleDoesNotStopOtherWork(t *testing.T) {

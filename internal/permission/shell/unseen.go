@@ -15,6 +15,11 @@ func (a *analysis) unseen(cmd *permission.Command) {
 			cmd.Unseen = "not all of the line can be followed: " + shorten(a.odd[o][0])
 		}
 	}
+	for _, r := range a.redirs {
+		if host, ok := device(r.target.text); ok && (r.target.unknown || r.target.worked || strings.HasPrefix(host, ":")) {
+			cmd.UnseenHosts = "only running it tells which machine it reaches: " + shorten(r.raw)
+		}
+	}
 	for _, c := range a.calls {
 		if len(c.words) == 0 || c.guess {
 			continue
@@ -24,6 +29,9 @@ func (a *analysis) unseen(cmd *permission.Command) {
 		}
 		if cmd.UnseenFiles == "" && (strings.HasPrefix(c.use.Reason, "only running it tells which") && !namesOnly.has(c.name) || readsFiles(c)) {
 			cmd.UnseenFiles = "only running it tells which files it reads: " + shorten(c.raw)
+		}
+		if cmd.UnseenHosts == "" && hidesHost(c) {
+			cmd.UnseenHosts = "only running it tells which machine it reaches: " + shorten(c.raw)
 		}
 		if begin, ok := beginning(c); ok {
 			cmd.Begins = append(cmd.Begins, begin)
@@ -48,6 +56,25 @@ func (a *analysis) unseen(cmd *permission.Command) {
 			}
 		}
 	}
+}
+
+// hidesHost reports whether a program that reaches other machines gets their names from elsewhere, or in a form that
+// it expands itself.
+func hidesHost(c *call) bool {
+	if c.use.Class.Looks() || !networkPrograms.has(c.name) && len(c.use.Hosts) == 0 {
+		return false
+	}
+	for i, w := range c.words[1:] {
+		switch {
+		case w.unknown && !w.stays(c, i+1), w.glob,
+			(c.name == "curl" || c.name == "wget" || strings.Contains(w.text, "://")) && !strings.HasPrefix(w.text, "-") && strings.ContainsAny(w.text, "{[%") && (strings.Contains(w.text, ".") || strings.Contains(w.text, "://")),
+			c.name == "curl" && (strings.HasPrefix(w.text, "-K") || strings.HasPrefix(w.text, "--config")),
+			c.name == "wget" && (strings.HasPrefix(w.text, "-i") || strings.HasPrefix(w.text, "--input-f") || strings.HasPrefix(w.text, "--conf") || strings.HasPrefix(w.text, "-e")),
+			c.name == "aria2c" && (strings.HasPrefix(w.text, "-i") || strings.HasPrefix(w.text, "--input-f")):
+			return true
+		}
+	}
+	return false
 }
 
 // namesOnly are programs that take names of files and show nothing of what stands in them.
