@@ -27,7 +27,7 @@ import (
 //	type TEXT              as if it was typed, with pauses as people make them while a film is made
 //	key NAME...            keys by tmux's names: Enter, Escape, C-c, PageUp
 //	pause SECONDS
-//	shot FILE              write the screen as a picture
+//	shot FILE              write the screen as a picture, runs of empty rows drawn as one
 //	film FILE              begin a moving picture
 //	cut                    end it
 //
@@ -129,7 +129,7 @@ func (p *player) step(word, rest string) error {
 		if err != nil {
 			return err
 		}
-		return os.WriteFile(rest, []byte(svg(lines, p.cols)), 0o644)
+		return os.WriteFile(rest, []byte(svg(dense(lines), p.cols)), 0o644)
 	case "film":
 		p.film, p.filmFile = p.roll(), rest
 		return nil

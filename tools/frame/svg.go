@@ -201,6 +201,24 @@ func (l look) colours() (fg, bg string) {
 	return fg, bg
 }
 
+// dense leaves one empty row of each run of them, and none at the top and the bottom: a still picture of a screen
+// that is half empty says less.
+func dense(lines []string) []string {
+	var out []string
+	empty := true
+	for _, line := range lines {
+		is := strings.TrimSpace(plain(line)) == ""
+		if !is || !empty {
+			out = append(out, line)
+		}
+		empty = is
+	}
+	if n := len(out); n > 0 && empty {
+		out = out[:n-1]
+	}
+	return out
+}
+
 // drawRow draws one line of the screen at a row: what is behind the text, and the text.
 func drawRow(line string, row int) string {
 	list, _ := pieces(strings.ReplaceAll(line, "\t", "    "), look{})

@@ -78,3 +78,10 @@ func TestAScriptIsPlayed(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+func TestAStillPictureHasNoEmptyThird(t *testing.T) {
+	got := dense([]string{"", " ", "a", "", "\x1b[1m \x1b[m", "b", "c", "", ""})
+	if want := []string{"a", "", "b", "c"}; strings.Join(got, "|") != strings.Join(want, "|") {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
