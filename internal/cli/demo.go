@@ -42,11 +42,12 @@ var (
 )
 
 func demoCommand(p *program) *cobra.Command {
-	var keep bool
+	var keep, screen bool
 	c := &cobra.Command{
 		Use: "demo", Short: "Watch lathe fix a failing test, with a scripted model and no key", Args: noArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return p.runDemo(c.Context(), keep) },
+		RunE: func(c *cobra.Command, _ []string) error { return p.runDemo(c.Context(), keep, screen) },
 	}
+	c.Flags().BoolVar(&screen, "tui", false, "show the work in the terminal interface; leave it with ctrl+c twice")
 	c.Flags().BoolVar(&keep, "keep", false, "keep the demo's folder")
 	return c
 }
@@ -61,7 +62,10 @@ type demo struct {
 	srv  *llmtest.Server
 }
 
-func (p *program) runDemo(ctx context.Context, keep bool) (err error) {
+func (p *program) runDemo(ctx context.Context, keep, screen bool) (err error) {
+	if screen && (!p.inTTY || !p.outTTY || dumb()) {
+		return usage("leave out --tui, or start it in a terminal", "there is no terminal to show the demo in")
+	}
 	d := &demo{kind: demoGo, out: newDemoPrinter(p.out, p.outTTY)}
 	if _, err := exec.LookPath("go"); err != nil {
 		d.kind = demoSh
@@ -76,6 +80,9 @@ func (p *program) runDemo(ctx context.Context, keep bool) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, d.srv.Close()) }()
+	if screen {
+		return d.inTerminal(ctx, p)
+	}
 	d.intro()
 	if err := d.work(ctx); err != nil {
 		return err
@@ -192,6 +199,20 @@ func (d *demo) intro() {
 	d.out.line("allowed  edits in the project, and %s", d.kind.allow)
 	d.out.blank()
 	d.out.user(demoPrompt)
+}
+
+// inTerminal shows the work in the terminal interface: lathe itself, in the demo's project and surroundings.
+func (d *demo) inTerminal(ctx context.Context, p *program) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	c := exec.CommandContext(ctx, self, "--permission-mode", string(permission.AcceptEdits), "--allowedTools="+d.kind.allow, "--no-session-persistence", "--", demoPrompt)
+	c.Dir, c.Env, c.Stdin, c.Stdout, c.Stderr = d.dir, d.environ(), p.in, p.out, p.err
+	if err := c.Run(); err != nil {
+		return fmt.Errorf("the terminal interface failed: %w; try lathe demo without --tui", err)
+	}
+	return nil
 }
 
 // work runs the turn and prints it as it happens.

@@ -129,6 +129,20 @@ func TestAFirstStartSetsUpAProvider(t *testing.T) {
 	}
 }
 
+func TestTheDemoShowsTheTerminal(t *testing.T) {
+	home := t.TempDir()
+	c := exec.Command(buildLathe(t), "demo", "--tui")
+	c.Dir = home
+	c.Env = []string{"HOME=" + home, "PATH=/usr/bin:/bin", "TERM=xterm-256color"} // mostly without Go, whose first build takes long
+	s := termtest.Start(t, c, 90, 30)
+	s.Shows("Find out why and fix it.")
+	s.Shows("acceptEdits")
+	s.Hides("Working")
+	s.Press(termtest.CtrlC, "again leaves")
+	s.Type(termtest.CtrlC)
+	ended(t, s, 0)
+}
+
 func TestPlainLinesThroughAPipe(t *testing.T) {
 	home := t.TempDir()
 	srv := llmtest.New(twoReplies(), llmtest.Options{})

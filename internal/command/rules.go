@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"os"
 	"slices"
 	"strings"
 
@@ -267,7 +269,7 @@ func tasks(ctx context.Context, h Host, args string) (event.Output, error) {
 	}
 	for _, t := range h.Workspace().Tasks() {
 		if args != "" && t.ID == args {
-			return text("%s: %s, %s. %s", t.ID, code(t.Title), t.State, outputOf(t)), nil
+			return taskOutput(t)
 		}
 		p.Items = append(p.Items, event.PickItem{ID: t.ID, Label: t.ID + " " + short(t.Title, 100), Detail: t.State, Time: t.Started, Current: t.Running, Preview: fenced("", t.Title)})
 	}
@@ -277,9 +279,42 @@ func tasks(ctx context.Context, h Host, args string) (event.Output, error) {
 	return event.Output{Pick: p}, nil
 }
 
-func outputOf(t Task) string {
+// mostShown is how much of the end of a task's output is shown, in bytes.
+const mostShown = 16 << 10
+
+// taskOutput shows what a task is, and the end of its output once it has ended.
+func taskOutput(t Task) (event.Output, error) {
 	if t.Output == "" {
-		return ""
+		return text("%s: %s, %s.", t.ID, code(t.Title), t.State), nil
 	}
-	return "What it printed is in " + code(t.Output) + "."
+	output, err := tail(t.Output, mostShown)
+	if err != nil {
+		return event.Output{}, fmt.Errorf("the output of %s cannot be read: %w", t.ID, err)
+	}
+	return event.Output{
+		Text: fmt.Sprintf("%s: %s, %s. All of the output is in %s.\n\n%s", t.ID, code(t.Title), t.State, code(t.Output), fenced("", output)),
+	}, nil
+}
+
+// tail is the end of a file, in whole lines where it has some, at most limit bytes.
+func tail(file string, limit int64) (_ string, err error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	info, err := f.Stat()
+	if err != nil {
+		return "", err
+	}
+	from := max(info.Size()-limit, 0)
+	data := make([]byte, min(info.Size(), limit))
+	if _, err := f.ReadAt(data, from); err != nil && !errors.Is(err, io.EOF) {
+		return "", err
+	}
+	out := string(data)
+	if _, rest, ok := strings.Cut(out, "\n"); ok && from > 0 {
+		out = "…\n" + rest
+	}
+	return strings.ToValidUTF8(out, "\uFFFD"), nil
 }

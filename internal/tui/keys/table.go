@@ -144,6 +144,7 @@ var table = []Binding{
 	{Global, "command:resume", []string{"<leader> l"}, "go on with an earlier session"},
 	{Global, "command:tree", []string{"<leader> g"}, "show all branches of the conversation and go on from any message"},
 	{Global, "command:theme", []string{"<leader> t"}, "choose the colours"},
+	{Global, "command:compact", []string{"<leader> c"}, "replace older messages by a summary, to make room"},
 	{Global, "command:status", []string{"<leader> s"}, "show model, mode, tokens, cost and turns"},
 	{Global, "command:copy", []string{"<leader> y"}, "copy the last reply, or the n-th from the end"},
 	{Global, "command:undo", []string{"<leader> u"}, "put all uncommitted changes into git's stash"},
