@@ -84,7 +84,7 @@ func gitRows() map[string]spec {
 		"git show-ref":     {class: list, ops: "TEXT...", flags: "-dhqs --head --heads --branches --tags --dereference --hash?N --verify --exists --abbrev?N --quiet --exclude-existing?GLOB"},
 		"git show-branch": {class: list, ops: "TEXT...", flags: `-art --all --remotes --topics --current --topo-order --date-order --sparse --more?N --list --merge-base --independent --no-name
 			--sha1-name --color?W --no-color -g?N --reflog?W`},
-		"git branch": {class: list, ops: "TEXT...", flags: gitListFlags + `-arvlq --all --remotes --verbose --list --show-current --abbrev?N --no-abbrev --quiet
+		"git branch": {class: list, ops: "TEXT...", flags: gitListFlags + `-arvlq --all --remotes --remote --verbose --list --show-current --abbrev?N --no-abbrev --quiet
 			-d! -D! -m! -M! -c! -C! -f! -u:BAD -t?BAD --delete! --move! --copy! --force! --track?BAD --no-track! --set-upstream-to=BAD --set-upstream! --unset-upstream! --edit-description! --create-reflog! --recurse-submodules!`, judge: gitBranch},
 		"git tag": {class: list, ops: "TEXT...", flags: gitListFlags + `-l -n?N --list
 			-a! -s! -f! -d! -v!! -u:BAD -m:BAD -F:BAD -e! --annotate! --sign! --no-sign! --force! --delete! --verify!! --local-user=BAD --message=BAD --file=BAD --edit! --create-reflog! --cleanup=BAD --trailer=BAD`, judge: gitTag},
@@ -123,7 +123,7 @@ func gitRows() map[string]spec {
 		"git merge-tree":        {class: write, does: "writes objects", ops: "TEXT..."},
 		"git ls-remote": {class: write, does: "reaches a remote machine", ops: "TEXT...", flags: `-hqt --heads --branches --tags --refs --quiet --symref --get-url --exit-code --sort=W --upload-pack=PROG --exec=PROG -o:TEXT
 			--server-option=TEXT`, judge: gitReaches},
-		"git help": {class: write, does: "may open a pager or a browser", ops: "TEXT..."},
+		"git help": {class: write, does: "may open a pager or a browser", ops: "TEXT...", judge: asks("-a|-g|-c|--all|--guides|--config|-av|--all --verbose|-a --no-verbose")},
 	}
 	for name, r := range gitWriting() {
 		rows["git "+name] = r

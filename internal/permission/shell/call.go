@@ -222,6 +222,11 @@ func (a *analysis) run(c *call, sc *scope) (script string, ok bool) {
 		a.value(as, sc)
 	}
 	c.use = a.lookUp(c, sc)
+	if c.name == "xargs" || c.name == "find" && len(c.use.Inner) == 1 {
+		if script, ok := a.runListed(c, sc); ok {
+			return script, true
+		}
+	}
 	at := a.addPart(c, sc)
 	a.calls = a.noteCall(c)
 	inner := a.follow(c, sc)
@@ -420,13 +425,24 @@ func safeVariable(name string) bool {
 	return safeVariables.has(name) || (strings.HasPrefix(name, "LC_") && syntax.ValidName(name))
 }
 
-// onlyLocale reports whether assignments only choose among the languages that every system has: LC_ALL=C.
+// onlyLocale reports whether assignments only choose how output looks: a language that every system has, LC_ALL=C,
+// colours, a width.
 func onlyLocale(list []assigned) bool {
 	for _, as := range list {
-		if as.name != "LANG" && !(strings.HasPrefix(as.name, "LC_") && safeVariable(as.name)) {
+		if !as.known || as.show != as.name+"="+as.text {
 			return false
 		}
-		if !as.known || as.show != as.name+"="+as.text || !among(as.text, "C", "POSIX", "C.UTF-8", "en_US.UTF-8") {
+		switch {
+		case as.name == "LANG", strings.HasPrefix(as.name, "LC_") && safeVariable(as.name):
+			if !among(as.text, "C", "POSIX", "C.UTF-8", "en_US.UTF-8") {
+				return false
+			}
+		case among(as.name, "NO_COLOR", "FORCE_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS", "LINES"):
+			if !among(as.text, "", "true", "false") && strings.Trim(as.text, "0123456789") != "" {
+				return false
+			}
+		case as.name == "TZ" && as.text == "UTC", as.name == "TERM" && among(as.text, "dumb", "xterm", "xterm-256color"):
+		default:
 			return false
 		}
 	}

@@ -294,6 +294,9 @@ func placeChecks() []check {
 					if !strings.HasPrefix(w.text, "-") {
 						return ""
 					}
+					if strings.HasPrefix(w.text, "-C") && c.use.Class.Looks() && c.use.GitDir == "" {
+						return "" // it is the folder that git is in anyway
+					}
 					if strings.HasPrefix(w.text, "-c") || strings.HasPrefix(w.text, "-C") || strings.HasPrefix(w.text, "--git-d") ||
 						strings.HasPrefix(w.text, "--work-t") || strings.HasPrefix(w.text, "--exec-p") || strings.HasPrefix(w.text, "--config-e") {
 						return "git uses other settings: " + c.raw

@@ -83,12 +83,25 @@ func (a *analysis) literalPiece(text string, sc *scope, first, last bool) []piec
 func (a *analysis) substitute(c *syntax.CmdSubst, sc *scope, split bool) piece {
 	from, odd := len(a.parts), len(a.odd[oddSubst])
 	text, known, script := a.substitution(c, sc)
+	if onlyPwd(c) && known && len(sc.dirs) == 1 && !strings.ContainsAny(text, " \t\n*?[]\\\"'$`") && a.mute == 0 {
+		a.odd[oddSubst] = a.odd[oddSubst][:min(odd, len(a.odd[oddSubst]))]
+		return piece{text: text, show: text, quoted: true}
+	}
 	out := piece{text: text, show: a.source(c, sc), unknown: !known, worked: true, split: split, quoted: !split}
 	if a.mute == 0 && script != "" && a.looked(from) {
 		out.code, out.printed = "$( "+script+" )", true
 		a.odd[oddSubst] = a.odd[oddSubst][:odd]
 	}
 	return out
+}
+
+// onlyPwd reports whether a substitution prints the current folder and nothing else.
+func onlyPwd(c *syntax.CmdSubst) bool {
+	if len(c.Stmts) != 1 || len(c.Stmts[0].Redirs) > 0 || c.Stmts[0].Background || c.Stmts[0].Negated {
+		return false
+	}
+	call, ok := c.Stmts[0].Cmd.(*syntax.CallExpr)
+	return ok && len(call.Args) == 1 && len(call.Assigns) == 0 && call.Args[0].Lit() == "pwd"
 }
 
 // looked reports whether all parts from one on only look.

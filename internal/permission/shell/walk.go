@@ -16,6 +16,8 @@ type input struct {
 	any   bool     // there is some: a pipe, a file, a here-document
 	upto  []member // of the pipe that feeds it
 	scope *scope   // of upto
+	piped bool     // upto are simple commands without redirections of their input
+	from  int      // the place of the first of them among the calls
 }
 
 // list walks statements that run one after the other. It returns them written anew, ok when that is
@@ -205,9 +207,11 @@ func (a *analysis) binary(c *syntax.BinaryCmd, sc *scope, in input) (script stri
 func (a *analysis) pipe(c *syntax.BinaryCmd, members []member, sc *scope, in input) (script string, ok bool) {
 	texts := make([]string, 0, len(members))
 	ok = true
+	from, piped := len(a.calls), true
 	for i, m := range members {
 		if i > 0 {
-			in = input{any: true, scope: sc, upto: members[:i]}
+			piped = piped && plainMember(members[i-1]) && m.op == syntax.Pipe
+			in = input{any: true, scope: sc, upto: members[:i], piped: piped, from: from}
 		}
 		text, good := a.stmt(m.stmt, sc.child(), in)
 		if i+1 < len(members) && members[i+1].op == syntax.PipeAll {
@@ -218,6 +222,17 @@ func (a *analysis) pipe(c *syntax.BinaryCmd, members []member, sc *scope, in inp
 		ok = ok && good
 	}
 	return strings.Join(texts, " | "), ok
+}
+
+// plainMember reports whether a member of a pipe is a command that reads what is piped to it and prints nothing but
+// its output.
+func plainMember(m member) bool {
+	for _, r := range m.stmt.Redirs {
+		if r.Op != syntax.RdrOut || r.N == nil || r.N.Value != "2" || r.Word.Lit() != "/dev/null" {
+			return false
+		}
+	}
+	return simple(m.stmt) && !m.stmt.Negated && !m.stmt.Background
 }
 
 // simple reports whether a redirection may be written behind the statement.

@@ -72,7 +72,7 @@ func (a *analysis) expand(w *syntax.Word, sc *scope) []word {
 	if plain, ok := plainWord(w); ok {
 		return plain
 	}
-	if !hasBrace(w) {
+	if !hasBrace(w) || emptyBraces(w) {
 		return a.fields(w, sc, false)
 	}
 	split := &syntax.Word{Parts: w.Parts}
@@ -129,6 +129,12 @@ func plainWord(w *syntax.Word) ([]word, bool) {
 		}
 	}
 	return nil, false
+}
+
+// emptyBraces reports whether the only braces of a word are {}, which stay as they are.
+func emptyBraces(w *syntax.Word) bool {
+	text := w.Lit()
+	return text != "" && !strings.ContainsAny(text, ",\\") && !strings.Contains(text, "..") && !strings.ContainsAny(strings.ReplaceAll(text, "{}", ""), "{}")
 }
 
 func hasBrace(w *syntax.Word) bool {

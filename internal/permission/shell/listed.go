@@ -1,0 +1,490 @@
+package shell
+
+import (
+	"path"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/lathe-dev/lathe/internal/permission"
+	"github.com/lathe-dev/lathe/internal/permission/program"
+)
+
+// listedFile stands for a name out of a list of files that another command prints. No file has this name.
+const listedFile = "./\x02listed"
+
+// listedMany is how many such names a command is tried with: a second or third operand may be one that is written.
+const listedMany = 3
+
+// maxListed is how many names of a folder are looked at.
+const maxListed = 20_000
+
+// lister is a command that prints names of files below known folders and nothing else.
+type lister struct {
+	dirs []string
+	name string // a pattern that every name matches, "" for none
+	left bool   // its safe form leaves out what may not be read
+	nul  bool   // a NUL ends each name, and nothing else does: names may hold line breaks
+}
+
+// printsNames are the flags that leave a list of names as it is. Others might put text before or into a name.
+var printsNames = map[string]set{
+	"rg":           {"-l", "--files", "--files-with-matches", "-g", "--glob", "-t", "--type", "-T", "-i", "--ignore-case", "-w", "-F", "-e", "-S", "-0", "-n", "-U", "-P", "-v", "-s"},
+	"grep":         {"-l", "-L", "-r", "-R", "-i", "-E", "-F", "-w", "-x", "-e", "-Z", "-v", "-P", "-n", "-s", "-I", "-H", "--include", "--exclude", "--exclude-dir", "--files-with-matches", "--null"},
+	"git ls-files": {"-z", "-c", "-o", "-m", "-d", "--cached", "--others", "--modified", "--deleted", "--exclude-standard"},
+	"git grep":     {"-l", "-i", "-E", "-F", "-w", "-e", "-n", "-P", "-v", "--files-with-matches", "--name-only", "-z", "--untracked"},
+	"git diff":     {"--name-only", "--cached", "--staged", "--diff-filter", "-z", "--no-renames", "-M", "--merge-base"},
+}
+
+// onlyNames reports whether words hold no flags but these, and no way out of the folder.
+func onlyNames(name string, args []string) bool {
+	known := printsNames[name]
+	for i, arg := range args {
+		if arg == "--" {
+			continue
+		}
+		for part := range strings.SplitSeq(arg, "/") {
+			if part == ".." && (i > 0 || name != "grep" && name != "rg") {
+				return false
+			}
+		}
+		flag, _, _ := strings.Cut(arg, "=")
+		switch {
+		case !strings.HasPrefix(arg, "-") || arg == "-":
+			if strings.HasPrefix(arg, ":") && strings.HasPrefix(name, "git") {
+				return false
+			}
+		case known.has(flag):
+		case strings.HasPrefix(arg, "--"):
+			return false
+		default:
+			for _, letter := range arg[1:] {
+				if !known.has("-" + string(letter)) {
+					return false
+				}
+			}
+		}
+	}
+	return true
+}
+
+// lists tells what a command that prints names of files looks through; ok is false for any other.
+func (a *analysis) lists(c *call) (l lister, ok bool) {
+	if !c.use.Class.Looks() || len(c.dirs) != 1 || c.guess || anyUnknown(c.words) {
+		return l, false
+	}
+	args := texts(c.words[1:])
+	l.dirs, l.left = c.use.Reads, len(c.except) > 0
+	switch c.name {
+	case "find":
+		l.name, ok = findNames(args)
+	case "grep", "egrep", "fgrep":
+		ok = onlyNames("grep", args) && (short(args, 'l') || short(args, 'L') || has(args, "--files-with-matches"))
+	case "rg":
+		ok = onlyNames("rg", args) && (short(args, 'l') || has(args, "--files-with-matches") || has(args, "--files"))
+	case "git":
+		l.dirs = []string{"."}
+		l.name, l.nul, ok = gitLists(c)
+	case "ls":
+		l.dirs = []string{"."}
+		for _, arg := range args {
+			if arg != "-1" && arg != "-d" && arg != "-r" && arg != "-t" && strings.HasPrefix(arg, "-") || strings.Contains(arg, "..") || path.IsAbs(arg) {
+				return l, false
+			}
+		}
+		ok = true
+	}
+	return l, ok
+}
+
+// findNames reads the words of find: it prints names only, and name is what -name asks for, where nothing makes
+// that optional.
+func findNames(args []string) (name string, ok bool) {
+	for i, arg := range args {
+		switch arg {
+		case "-ls", "-printf", "-L", "-follow", "-H", "-fstype", "-files0-from":
+			return "", false
+		case "-o", "-or", "-not", "!", ",", "(", "\\(":
+			if arg != "-not" && arg != "!" || i+1 < len(args) && (args[i+1] == "-name" || args[i+1] == "(") {
+				return "", true
+			}
+		case "-name":
+			if i+1 < len(args) {
+				name = args[i+1]
+			}
+		}
+	}
+	return name, true
+}
+
+// gitLists: git ls-files, git grep -l and git diff --name-only print names. git writes odd characters in quotes.
+func gitLists(c *call) (name string, nul, ok bool) {
+	sub, rest := gitSubcommand(c)
+	if c.arg(1) != sub || !onlyNames("git "+sub, rest) {
+		return "", false, false
+	}
+	nul = short(rest, 'z')
+	switch sub {
+	case "ls-files":
+		for i, arg := range rest {
+			if !strings.HasPrefix(arg, "-") && i == len(rest)-1 && strings.HasPrefix(arg, "*.") && !strings.Contains(arg, "/") && (i == 0 || strings.HasPrefix(rest[i-1], "-")) {
+				name = arg
+			}
+		}
+		return name, nul, true
+	case "grep":
+		return "", nul, short(rest, 'l') || has(rest, "--files-with-matches") || has(rest, "--name-only")
+	case "diff":
+		return "", nul, has(rest, "--name-only")
+	}
+	return "", false, false
+}
+
+// passes reports whether a member of a pipe prints lines of its input as they are.
+func passes(c *call) bool {
+	if !c.use.Class.Looks() || len(c.use.Reads) > 0 || c.use.Tree != nil || anyUnknown(c.words) {
+		return false
+	}
+	args := texts(c.words[1:])
+	switch c.name {
+	case "head", "tail":
+		return !short(args, 'c') && !hasFlag(c.words, "--bytes") && !hasFlag(c.words, "-v")
+	case "sort":
+		return true
+	case "uniq":
+		return len(args) == 0
+	case "grep", "egrep", "fgrep":
+		for _, arg := range args {
+			if strings.HasPrefix(arg, "-") && !among(arg, "-v", "-i", "-E", "-F", "-e", "-w", "-x", "-vE", "-Ev", "-iv", "-vi", "-P", "-z") {
+				return false
+			}
+		}
+		return true
+	}
+	return false
+}
+
+// listed says why the list of names that a command gets is not one that any of them could be read unasked; "" when
+// it is. calls are the commands that print it.
+func (a *analysis) listed(calls []*call, nul bool) (why string) {
+	const unknown = "only running it tells which files it gets"
+	if len(calls) == 0 || a.mute > 0 || runtime.GOOS == "darwin" {
+		return unknown // xargs of macOS cannot be told how names end
+	}
+	l, ok := a.lists(calls[0])
+	if !ok || l.nul && !nul {
+		return unknown
+	}
+	for _, c := range calls[1:] {
+		if !passes(c) {
+			return unknown
+		}
+	}
+	for _, dir := range l.dirs {
+		full := from(dir, calls[0].dirs[0])
+		names, complete := a.world.Names(full, maxListed)
+		for _, name := range names {
+			if strings.ContainsAny(name, "\n\r") || !complete {
+				return "names of files in " + dir + " may be more than one word"
+			}
+		}
+		tree := a.readTree(full, permission.TreeOptions{Hidden: true, Follow: true}, false)
+		switch {
+		case tree.Why != "":
+			return tree.Why + ": " + full
+		case tree.Leads != "":
+			return "a link leads out of the folder: " + tree.Leads
+		}
+		for _, w := range tree.Withheld {
+			if !l.spares(w) {
+				a.place(permission.Read, w.Path, false)
+				return "it would read " + w.Path + ", which needs permission by itself"
+			}
+		}
+	}
+	return ""
+}
+
+// spares reports whether what may not be read is not among the names.
+func (l lister) spares(w permission.Withheld) bool {
+	if l.left {
+		return true
+	}
+	if l.name == "" || w.Folder {
+		return false
+	}
+	match, err := path.Match(l.name, filepath.Base(w.Path))
+	return err == nil && !match
+}
+
+// takesList completes the words of a command that gets names of files with names that stand for them, and reports
+// whether it only reads them. mark stands for one name; "" when they come last.
+func takesList(words []program.Word, mark string, env program.Env) (filled []program.Word, ok bool) {
+	n := 0
+	for i, w := range words {
+		switch {
+		case i+1 == len(words) && w.Unknown && w.Text == "" && !w.Quoted:
+			for range listedMany {
+				filled = append(filled, program.Word{Text: listedFile, Quoted: true})
+			}
+			n += listedMany
+			continue
+		case mark != "" && w.Unknown:
+			if w.Text != "" { // a part of the word is the name
+				return nil, false
+			}
+			w = program.Word{Text: listedFile, Quoted: true}
+			n++
+		case w.Unknown:
+			return nil, false
+		}
+		filled = append(filled, w)
+	}
+	use := program.Look(filled, env)
+	if !use.Class.Looks() || use.Tree != nil || len(use.Inner)+len(use.Script) > 0 || use.Git || len(use.Writes)+len(use.Kills) > 0 {
+		return nil, false
+	}
+	reads := 0
+	for _, r := range use.Reads {
+		if r == listedFile {
+			reads++
+		}
+	}
+	printing := among(path.Base(filled[0].Text), "echo", "basename", "dirname")
+	return filled, n > 0 && (reads == n || printing)
+}
+
+// endsFlags are programs of which -- ends the flags, so that a name is never one.
+var endsFlags = set{
+	"wc", "grep", "egrep", "fgrep", "head", "tail", "cat", "sed", "sort", "ls", "stat", "file", "basename", "dirname", "nl", "cut", "md5sum", "sha1sum", "sha256sum", "tac", "cksum", "realpath",
+}
+
+// runListed analyses an xargs or find -exec whose command only reads files that may be read anyway.
+func (a *analysis) runListed(c *call, sc *scope) (script string, ok bool) {
+	script, ok = a.listing(c, sc)
+	if !ok {
+		return "", false
+	}
+	inner := &call{raw: c.raw, in: c.in, sub: true}
+	for _, w := range c.use.Inner[0] {
+		if !w.Unknown {
+			inner.words = append(inner.words, fromProgram(w, nil))
+		}
+	}
+	filled, ok := takesList(withNames(c.use.Inner[0]), "{}", program.Env{Dir: sc.dir(), World: a.world})
+	if !ok || len(inner.words) == 0 {
+		return "", false
+	}
+	within := sc.inside(c.name)
+	inner.use, inner.name = program.Look(filled, program.Env{Dir: sc.dir(), World: a.world}), baseName(inner.words[0])
+	inner.dirs, inner.within, inner.level = within.dirs, within.within, within.level
+	if c.name == "find" {
+		c.use = program.Look(findWithout(c.words, findAt(c.words)), program.Env{Dir: sc.dir(), World: a.world})
+	} else {
+		c.use.Inner = nil
+	}
+	first := a.addPart(c, sc)
+	a.calls = a.noteCall(c)
+	second := a.addPart(inner, within)
+	a.calls = a.noteCall(inner)
+	why := a.reach(c, sc)
+	if first < 0 || second < 0 || why != "" || !a.looked(first) {
+		a.opaque()
+		return "", false
+	}
+	return script, true
+}
+
+// findAt is the place of -exec.
+func findAt(words []word) int {
+	for i, w := range words {
+		if w.text == "-exec" {
+			return i
+		}
+	}
+	return len(words)
+}
+
+// listing reports whether all names that an xargs or find -exec hands on may be read, and writes the command anew.
+func (a *analysis) listing(c *call, sc *scope) (script string, ok bool) {
+	if len(c.use.Inner) != 1 || len(c.words) == 0 || len(sc.dirs) != 1 || a.mute > 0 || c.guess || len(c.assigns) > 0 {
+		return "", false
+	}
+	switch c.name {
+	case "xargs":
+		return a.xargs(c, sc)
+	case "find":
+		return a.findExec(c, sc)
+	}
+	return "", false
+}
+
+// xargs: names come one a line or by NUL, and -- keeps them from being flags.
+func (a *analysis) xargs(c *call, sc *scope) (string, bool) {
+	inner := c.use.Inner[0]
+	mark := ""
+	if last := inner[len(inner)-1]; !last.Unknown || last.Text != "" || last.Quoted {
+		mark = "{}"
+	}
+	own := len(c.words) - len(inner)
+	if mark == "" {
+		own++
+	}
+	if own < 1 || own >= len(c.words) || !c.in.piped || c.in.from >= len(a.calls) {
+		return "", false
+	}
+	flags := texts(c.words[1:own])
+	nul := short(flags, '0') || has(flags, "--null")
+	lines := false
+	for i, f := range flags {
+		if f == `-d\n` || f == "-d\n" || f == "-d" && i+1 < len(flags) && (flags[i+1] == `\n` || flags[i+1] == "\n") {
+			lines = true
+			continue
+		}
+		if strings.HasPrefix(f, "-d") || strings.HasPrefix(f, "--d") || strings.HasPrefix(f, "-a") || strings.HasPrefix(f, "--a") || strings.HasPrefix(f, "-J") {
+			return "", false
+		}
+	}
+	for _, w := range c.words {
+		if !w.literal() || w.glob {
+			return "", false
+		}
+	}
+	filled, ok := takesList(inner, mark, program.Env{Dir: sc.dir(), World: a.world})
+	if !ok || a.listed(a.calls[c.in.from:len(a.calls)], nul) != "" {
+		return "", false
+	}
+	head, ok := a.programPath(filled[0].Text, sc)
+	self, found := a.programPath(c.words[0].text, sc)
+	if !ok || !found {
+		return "", false
+	}
+	words := []string{quote(self)}
+	if !nul && !lines {
+		words = append(words, "'-d' '\\n'")
+	}
+	for _, w := range c.words[1:own] {
+		words = append(words, quote(w.text))
+	}
+	words = append(words, quote(head))
+	at := len(inner) - 1 // where the names come in
+	for i, w := range inner {
+		if w.Unknown {
+			at = min(at, i-1)
+		}
+	}
+	return consumer(words, c.words[own+1:], filled[0].Text, at)
+}
+
+// consumer writes the words of the command that gets the names, the first one at that place among them.
+func consumer(words []string, rest []word, name string, at int) (string, bool) {
+	plain := among(name, "echo", "awk", "gawk", "mawk") // the first operand ends their flags; echo prints what it gets
+	if !plain && !endsFlags.has(name) {
+		return "", false
+	}
+	for i := 0; i <= len(rest); i++ {
+		if i == at && !plain {
+			words = append(words, "'--'")
+		}
+		if i == len(rest) {
+			break
+		}
+		if w := rest[i].text; w == "--" || i > at && strings.HasPrefix(w, "-") {
+			return "", false
+		}
+		words = append(words, quote(rest[i].text))
+	}
+	return strings.Join(words, " "), true
+}
+
+// findExec: find gives names that begin with the folder where it started.
+func (a *analysis) findExec(c *call, sc *scope) (string, bool) {
+	at := -1
+	for i, w := range c.words {
+		if !w.literal() && !w.stays(c, i) {
+			return "", false
+		}
+		switch w.text {
+		case "-exec":
+			if at >= 0 {
+				return "", false
+			}
+			at = i
+		case "-execdir", "-ok", "-okdir", "-delete", "-fprint", "-fprint0", "-fls", "-fprintf":
+			return "", false
+		}
+	}
+	if at < 1 || at+2 >= len(c.words) {
+		return "", false
+	}
+	filled, ok := takesList(withNames(c.use.Inner[0]), "{}", program.Env{Dir: sc.dir(), World: a.world})
+	plain := program.Look(findWithout(c.words, at), program.Env{Dir: sc.dir(), World: a.world})
+	if !ok || !plain.Class.Looks() {
+		return "", false
+	}
+	lister := *c
+	lister.use, lister.words = plain, append(append([]word{}, c.words[:at]...), word{text: "-print", show: "-print"})
+	for _, dir := range plain.Reads {
+		if strings.HasPrefix(dir, "-") {
+			return "", false
+		}
+	}
+	if a.listed([]*call{&lister}, true) != "" {
+		return "", false
+	}
+	self, found := a.programPath(c.words[0].text, sc)
+	head, ok := a.programPath(filled[0].Text, sc)
+	if !ok || !found {
+		return "", false
+	}
+	words := []string{quote(self)}
+	for i, w := range c.words[1:] {
+		switch {
+		case w.glob:
+			return "", false
+		case i == at:
+			words = append(words, quote(head))
+		default:
+			words = append(words, quote(w.text))
+		}
+	}
+	return strings.Join(words, " "), true
+}
+
+// withNames are the words of a command with a word that is nothing but {} as one that is not known.
+func withNames(words []program.Word) []program.Word {
+	out := make([]program.Word, len(words))
+	for i, w := range words {
+		if w.Unknown && w.Text == "{}" {
+			w = program.Word{Unknown: true}
+		}
+		out[i] = w
+	}
+	return out
+}
+
+// findWithout are the words of find with -print in the place of -exec and what it runs.
+func findWithout(words []word, at int) []program.Word {
+	var out []program.Word
+	for _, w := range words[:at] {
+		out = append(out, w.program())
+	}
+	out = append(out, program.Word{Text: "-print"})
+	end := at
+	for end < len(words) && words[end].text != ";" && !(words[end].text == "+" && words[end-1].text == "{}") {
+		end++
+	}
+	for _, w := range words[min(end+1, len(words)):] {
+		out = append(out, w.program())
+	}
+	return out
+}
+
+// programPath is where a program of the system lies.
+func (a *analysis) programPath(name string, sc *scope) (string, bool) {
+	if strings.ContainsAny(name, `/\`) {
+		return "", false
+	}
+	full := a.world.Program(name, sc.dir())
+	return full, full != "" && filepath.Base(full) == name && !a.rooted(full)
+}

@@ -1,0 +1,86 @@
+package shell
+
+import (
+	"testing"
+
+	"github.com/lathe-dev/lathe/internal/permission"
+)
+
+func TestAListOfFilesThatNobodyKnowsAsks(t *testing.T) {
+	for _, line := range []string{
+		"find / -name x | xargs cat", "find .. | xargs cat", "find -L . | xargs cat", "find . -follow | xargs cat", "find . -printf '/etc/passwd\\n' | xargs cat", "find . -ls | xargs cat",
+		"find . | xargs rm", "find . | xargs -I{} sh -c {}", "find . | xargs -I{} sh -c 'cat {}'", "find . | xargs sed -i s/a/b/", "find . | xargs sed -n 'w x'", "find . | xargs tee", "find . | xargs uniq", "find . | xargs awk -f",
+		"find . | xargs -d x cat", "find . | xargs -dx cat", "find . | xargs --delimiter=x cat", "find . | xargs -a f cat", "find . | xargs cat < f", "xargs cat", "xargs -a list cat", "cat list | xargs cat", "cat list | xargs wc -l",
+		"find . | grep -o x | xargs cat", "find . | sed s/a/b/ | xargs cat", "find . | awk '{print $9}' | xargs cat", "find . | cut -c3- | xargs cat", "find . | head -c 9 | xargs cat", "find . | tr a b | xargs cat", "find . | head -5 < other | xargs cat",
+		"find . | sort x | xargs cat", "find . | grep a x | xargs cat", "find . | rev | xargs cat", "find . 2>&1 | xargs cat", "find . |& xargs cat", "(find .; echo /etc/passwd) | xargs cat", "{ find .; cat x; } | xargs cat",
+		"ls /etc | xargs cat", "ls .. | xargs cat", "ls src/../.. | xargs cat", "ls ~ | xargs cat", "ls $X | xargs cat", "git log | xargs cat", "git log --format=%s | xargs cat", "git ls-files ../x | xargs cat", "git ls-files :/ | xargs cat",
+		"git ls-files -s | xargs cat", "git ls-files --format='/etc/passwd' | xargs cat", "git diff --name-only --line-prefix=/etc/ | xargs cat", "git diff --name-only -z | xargs cat", "git ls-files -z | xargs cat", "git diff | xargs cat",
+		"git diff --name-only --relative=.. | xargs cat", "git grep -l x -- ../y | xargs cat", "git -C /x ls-files | xargs cat", "rg --files --path-separator=/../ | xargs cat", "rg -l x --hyperlink-format=y | xargs cat", "rg -l x -r y | xargs cat", "rg x | xargs cat",
+		"grep -r x . | xargs cat", "grep -rl x /etc | xargs cat", "grep -rh x . | xargs cat", "grep -lo x a | grep -o y | xargs cat", "grep -rl --color=always x . | xargs cat",
+		"find . | xargs -I{} cat src/{}", "find . | xargs -I{} cat ../{}", "find . | xargs -I{} cat -{}", "find . | xargs -I{} {}", "find . | xargs grep -r x", "find . | xargs git show", "find . | xargs find", "find . | xargs env", "find . | xargs xargs cat",
+		"find . | xargs node", "find . | xargs nm", "find . | xargs sort -o x", "find . | xargs wc --files0-from", "find . | xargs -I{} wc --files0-from={}", "find . | xargs -p cat", "find . | xargs FOO=1 cat", "FOO=1 xargs cat", "find . | FOO=1 xargs cat",
+		"find . -exec cat {} \\; -exec sh -c x \\;", "find . -exec sh -c 'cat {}' \\;", "find . -execdir cat {} \\;", "find . -exec cat {} + -delete", "find . -exec cat {} + -fprint x", "find . -exec cat ../{} \\;", "find . -exec uniq {} x \\;", "find . -exec uniq {} {} \\;",
+		"find / -exec cat {} +", "find -L . -exec cat {} +", "find . -exec sed -i s/a/b/ {} +", "find . -exec rm {} +", "find . -exec env {} \\;", "find . -exec {} \\;", "find . -exec ./x {} \\;", "find . -ok cat {} \\;", "find . -exec awk -f {} x \\;", "find . -exec sed -n {} x \\;",
+		"find . -exec grep -r x {} +", "find . -exec cp {} x \\;", "find $X -exec cat {} +", "find . -exec", "find . -exec cat", "wc -l $(cat list)", "find . -exec cat -- {} + -o -exec rm {} +", "git ls-files | xargs -I% sh -c %", "find . | xargs -I{} awk {} a", "find . | xargs -I{} sed {} a",
+	} {
+		r := read(line)
+		if decided(r, permission.Default) == permission.Allow {
+			t.Errorf("%q runs unasked: %s", line, show(r))
+		}
+	}
+}
+
+// filed is a machine whose project has these names, two of which may not be read.
+type filed struct {
+	paper
+	names []string
+	leads string
+}
+
+func (f filed) Names(string, int) ([]string, bool) { return f.names, true }
+
+func (f filed) Tree(string, permission.TreeOptions) permission.Tree {
+	return permission.Tree{Listed: true, Leads: f.leads, Withheld: []permission.Withheld{{Path: proj + "/.env"}, {Path: proj + "/server.pem"}}}
+}
+
+func TestAListOfFilesIsGuardedLikeTheFiles(t *testing.T) {
+	for line, want := range map[string]permission.Effect{
+		"find . -name '*.go' | xargs cat":                      permission.Allow,
+		"find . -name '*.go' -exec cat {} +":                   permission.Allow,
+		"git ls-files '*.go' | xargs wc -l":                    permission.Allow,
+		"grep -rl foo . | xargs cat":                           permission.Allow,
+		"find . | xargs cat":                                   permission.Ask,
+		"find . -type f | xargs wc -l":                         permission.Ask,
+		"find . -name '*.pem' | xargs cat":                     permission.Ask,
+		"find . -name '*' -exec cat {} \\;":                    permission.Ask,
+		"find . -name '*.go' -o -name '.e*' | xargs cat":       permission.Ask,
+		"find . -not -name '*.go' | xargs cat":                 permission.Ask,
+		"find . ! -name '*.go' -exec cat {} +":                 permission.Ask,
+		"find . \\( -name '*.go' -or -true \\) -exec cat {} +": permission.Ask,
+		"git ls-files | xargs cat":                             permission.Ask,
+		"ls -1 | xargs cat":                                    permission.Ask,
+	} {
+		r := Analyze(line, proj, filed{names: []string{".env", "a.go", "server.pem"}})
+		if got := decided(r, permission.Default); got != want {
+			t.Errorf("%q: %s, want %s: %s", line, got, want, show(r))
+		}
+	}
+	for what, w := range map[string]filed{"a line break in a name": {names: []string{"a\n/etc/passwd"}}, "a link that leads out": {names: []string{"a.go"}, leads: proj + "/l"}} {
+		if r := Analyze("find . -name '*.go' | xargs cat", proj, w); decided(r, permission.Default) == permission.Allow {
+			t.Errorf("%s: it runs unasked", what)
+		}
+	}
+}
+
+func TestNamesOfAListAreNeverFlags(t *testing.T) {
+	for line, want := range map[string]string{
+		"git ls-files | xargs wc -l":               `'/usr/bin/git' 'ls-files' | '/usr/bin/xargs' '-d' '\n' '/usr/bin/wc' '-l' '--'`,
+		"git ls-files -z | xargs -0 wc -l":         `'/usr/bin/git' 'ls-files' '-z' | '/usr/bin/xargs' '-0' '/usr/bin/wc' '-l' '--'`,
+		"find . -name '*.go' | xargs -I{} cat {}":  `'/usr/bin/find' '.' '-name' '*.go' | '/usr/bin/xargs' '-d' '\n' '-I{}' '/usr/bin/cat' '--' '{}'`,
+		"find . -name '*.go' -exec grep -n a {} +": `'/usr/bin/find' '.' '-name' '*.go' '-exec' '/usr/bin/grep' '-n' 'a' '{}' '+'`,
+	} {
+		if r := read(line); r.Command.Script != want {
+			t.Errorf("%q: %s, want %s", line, r.Command.Script, want)
+		}
+	}
+}
