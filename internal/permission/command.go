@@ -3,8 +3,8 @@ package permission
 // Class says what a command does, from harmless to irreversible.
 type Class string
 
-// The six classes, mildest first. The first four only look: they change nothing, run no code of the project
-// and reach no other machine.
+// The six classes, mildest first. The first four are read-only: they change nothing, run no code of the
+// project and reach no other machine.
 const (
 	ClassNeutral     Class = "neutral" // echo, true, cd, pwd
 	ClassList        Class = "list"    // ls, find, git branch
@@ -17,7 +17,7 @@ const (
 // Classes lists the classes from the mildest to the strongest.
 var Classes = []Class{ClassNeutral, ClassList, ClassSearch, ClassRead, ClassWrite, ClassDestructive}
 
-// Looks reports whether commands of the class only look. The zero Class does not.
+// Looks reports whether commands of the class are read-only. The zero Class is not.
 func (c Class) Looks() bool {
 	return c == ClassNeutral || c == ClassList || c == ClassSearch || c == ClassRead
 }
@@ -73,7 +73,7 @@ type Part struct {
 	// or changes the environment by options that a pattern's author did not have in mind.
 	Literal bool   `json:"literal,omitempty"`
 	Within  string `json:"within,omitempty"` // what it stands in: "$( )", "sudo", "bash -c"
-	Reason  string `json:"reason,omitempty"` // why it does not only look, in words for the user
+	Reason  string `json:"reason,omitempty"` // why it is not read-only, in words for the user
 }
 
 // Finding is a static check that fired.

@@ -1,6 +1,6 @@
 package permission
 
-// Evidence is what a decision rested on, compact enough to be kept with every call.
+// Evidence is the basis of a decision, compact enough to be kept with every call.
 type Evidence struct {
 	Decision
 	Tool     string   `json:"tool"`
@@ -21,7 +21,7 @@ const (
 	keptText     = 400 // bytes of one text
 )
 
-// NewEvidence gathers what a decision on a request rested on.
+// NewEvidence gathers the evidence for a decision.
 func NewEvidence(req Request, d Decision) Evidence {
 	e := Evidence{Decision: d, Tool: req.Tool, Mode: req.Mode, Agent: req.Agent, Class: ClassOf(req)}
 	e.Reason = cut(e.Reason)
@@ -70,7 +70,7 @@ func cut(s string) string {
 	return s[:keptText] + "..."
 }
 
-// ClassOf is the class of a whole call: of its command, or what its accesses come to. "" is unknown.
+// ClassOf is the class of a whole call: of its command, or the strongest of its accesses. "" is unknown.
 func ClassOf(req Request) Class {
 	class := Class("")
 	for _, a := range req.Accesses {

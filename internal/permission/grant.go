@@ -53,14 +53,14 @@ func (p *Policy) readable(path string) bool {
 	return inside(p.roots, path) || inside(p.readRoots, path) || harmlessDevice(path)
 }
 
-// runs says whether a command may run for what it is: it only looks, or the mode accepts edits and it does
-// no more than that. What it reads and writes are accesses of their own.
+// runs says whether a command may run for what it is: it is read-only, or the mode accepts edits and it does no
+// more than that. What it reads and writes are accesses of their own.
 func (c *call) runs(cmd *Command) (bool, string) {
 	for _, f := range cmd.Findings {
 		return false, f.Text
 	}
 	if !cmd.Exact {
-		return false, "not all of the command can be told before it runs"
+		return false, "part of the command is only known when it runs"
 	}
 	for _, part := range cmd.Parts {
 		if !part.looks() && !c.edits(part) {
@@ -74,7 +74,7 @@ func (c *call) runs(cmd *Command) (bool, string) {
 	case len(cmd.Parts) == 0 && !cmd.Class.Looks(), cmd.Class == ClassDestructive:
 		return false, "running a command needs approval"
 	case cmd.Script == "":
-		return false, "the command cannot be written anew from what was understood of it"
+		return false, "the command cannot be rewritten in a safe form"
 	}
 	return true, ""
 }
@@ -99,7 +99,7 @@ func (c *call) planDenies() (Decision, bool) {
 	return Decision{Effect: Deny, Layer: LayerMode, Reason: "the mode is plan: look and think, but change nothing"}, true
 }
 
-// changes reports whether the call writes, or runs what does not only look.
+// changes reports whether the call writes, or runs what is not read-only.
 func (c *call) changes() bool {
 	return slices.ContainsFunc(c.Accesses, func(a Access) bool {
 		return a.Kind == Write && !harmlessDevice(a.Target) || a.Kind == Exec && !a.Command.Class.Looks()

@@ -4,17 +4,17 @@ import (
 	"strings"
 )
 
-// verdict is what the guards say about one access: nothing, ask or deny. Rules and modes do not lift a deny.
+// verdict is the outcome of the guards for one access: nothing, ask or deny. Rules and modes do not lift a deny.
 type verdict struct {
 	effect Effect
 	why    string // names the danger, in words for the user
 	strict bool   // ask: no rule of the settings lifts it, not even one that names exactly this
 	final  bool   // deny: there is nothing that a person could reasonably confirm
 
-	general bool // the look at a file or host that the command touches says it better
+	general bool // the guard of a file or host that the command touches gives a better reason
 }
 
-// guard is the fixed look at one access.
+// guard is the fixed check of one access.
 func (p *Policy) guard(a Access) verdict {
 	switch a.Kind {
 	case Exec:
@@ -47,7 +47,7 @@ func worse(a, b verdict) verdict {
 	return a
 }
 
-// guardCommand passes on what the analysis found to stand above every rule.
+// guardCommand passes on the findings that no rule lifts.
 func guardCommand(cmd *Command) (v verdict) {
 	for _, f := range cmd.Findings {
 		if f.Effect != Deny {
@@ -63,7 +63,7 @@ func guardCommand(cmd *Command) (v verdict) {
 // protectedWrite is the check on commands that write what guardPath looks at too.
 const protectedWrite = "protected-write"
 
-// guardNode looks at what lies at the path.
+// guardNode checks what lies at the path.
 func guardNode(a Access) verdict {
 	if harmlessDevice(a.Target) {
 		return verdict{}
@@ -91,7 +91,7 @@ func sharedByDesign(path string) bool {
 	return false
 }
 
-// guardPath looks at a path. What lies in a working root is judged by its path from there, so that a root
+// guardPath checks a path. What lies in a working root is judged by its path from there, so that a root
 // inside a protected folder can be worked in.
 func (p *Policy) guardPath(k Kind, path string) verdict {
 	path = slashed(path)

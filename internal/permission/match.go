@@ -104,7 +104,7 @@ func (c *call) exactLine(r Rule) bool {
 }
 
 // runsBy holds allow rules against the parts of the command of the request. Explicit: a rule speaks of every
-// part, so that none runs only because it looks harmless by itself.
+// part, so that none runs only because it is read-only by itself.
 func (c *call) runsBy(rules []Rule) (last Rule, explicit, ok bool) {
 	i := slices.IndexFunc(c.Accesses, func(a Access) bool { return a.Kind == Exec })
 	if i < 0 {

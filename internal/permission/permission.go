@@ -3,12 +3,13 @@
 //
 // The words: an [Access] is one thing a call would touch; a [Rule] is what somebody wrote about tools or
 // accesses; a [Policy] holds the rules of all sources; Decide turns a [Request] into a [Decision], which
-// is allow, ask or deny with the layer, the rule and the reason. A guard is a fixed look at one access that
+// is allow, ask or deny with the layer, the rule and the reason. A guard is a fixed check of one access that
 // no rule can switch off. A grant is a rule that a person gave while the session runs.
 //
-// The order: deny lists of any source and the fixed guards; ordered rules whose outcome is deny; the mode's own
-// refusals; grants; ask lists; ordered rules' ask or allow; allow lists; commands and files that are only
-// looked at; what the mode grants; ask. A subagent gets the strictest of its own set and its ancestors'.
+// The order: deny rules of any source; what a guard refuses; ordered rules whose outcome is deny; the plan mode's
+// refusal; a deny rule that may be meant where only running tells, which asks; grants; ask rules; the plan mode's
+// question; ordered rules' ask or allow; allow rules; the bypass mode; what a guard asks about; read-only calls
+// and what acceptEdits grants; ask. A subagent gets the strictest of its own set and its ancestors'.
 //
 // The promises: deny looks deep (any spelling, any part, the link or its target), allow looks shallow (every
 // part and every access, exactly as understood); no allow rule, grant or mode lifts a deny; a stricter mode
@@ -86,24 +87,19 @@ type Request struct {
 	Dir      string          `json:"dir"`             // the session's working folder
 }
 
-// Layer is which of the seven lines of defence decided.
+// Layer is which line of defence decided.
 type Layer string
 
-// The seven layers, in the order in which a call meets them. What does not fit a tool's schema is refused before
-// it gets here, so LayerSchema is only about inputs that are no JSON object. LayerSandbox is the operating
-// system's: it confines what was let through, and decides nothing here.
+// The layers, in the order in which a call meets them. Input that does not fit a tool's schema is refused before it
+// gets here, so LayerSchema is only about input that is no JSON object.
 const (
 	LayerSchema   Layer = "schema"
+	LayerDeny     Layer = "deny"     // a deny rule, or one that may be meant
+	LayerGuards   Layer = "guards"   // protected paths, catastrophic commands, odd addresses
 	LayerMode     Layer = "mode"     // what the mode or the agent's kind refuses or grants
-	LayerDeny     Layer = "deny"     // a deny rule
-	LayerGuards   Layer = "guards"   // a fixed guard: protected paths, catastrophic commands, odd addresses
-	LayerAnalysis Layer = "analysis" // what the call would do: it only looks, or it does not
-	LayerAsk      Layer = "ask"      // an ask or allow rule, or a person
-	LayerSandbox  Layer = "sandbox"
+	LayerAsk      Layer = "ask"      // a grant, an ask or allow rule, or a person
+	LayerAnalysis Layer = "analysis" // the call is read-only, or it is not
 )
-
-// Layers lists the layers in their order.
-var Layers = []Layer{LayerSchema, LayerMode, LayerDeny, LayerGuards, LayerAnalysis, LayerAsk, LayerSandbox}
 
 // Decision is what was decided and why, in words for the user and the model.
 type Decision struct {

@@ -1,6 +1,6 @@
 package permission
 
-// World is what the analysis may know of the machine. It only looks, and never runs anything of the project.
+// World is what the analysis may know of the machine. It is read-only, and never runs anything of the project.
 // Paths are absolute and clean unless said otherwise. Implementations answer from the machine, or, for
 // decisions about a machine that is not there, from nothing but names ([HypotheticalMachine]).
 type World interface {
