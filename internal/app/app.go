@@ -158,7 +158,7 @@ func (i *Instance) FindSession(prefix string) (string, error) {
 
 // meta describes a new session: of the main agent, or of the last one of its chain.
 func (o SessionOptions) meta(i *Instance) session.Meta {
-	m := session.Meta{Dir: i.opts.Dir, Version: i.opts.Version, ID: o.ID, Parent: o.Parent}
+	m := session.Meta{Dir: i.opts.Dir, Model: i.settings().Model, Version: i.opts.Version, ID: o.ID, Parent: o.Parent}
 	if n := len(o.Chain); n > 0 {
 		m.Agent, m.Call, _ = strings.Cut(o.Chain[n-1], "/")
 	}

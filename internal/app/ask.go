@@ -248,7 +248,7 @@ func (s *Session) SetAgent(kind string) {
 // grant puts rules in force for this session, and keeps them in the project's local settings.
 func (s *Session) grant(texts []string, e permission.Effect, keep bool) {
 	for _, t := range texts {
-		r, err := permission.ParseRule(s.inst.tools, t, e, permission.Source{Name: "this session", Base: s.inst.opts.Dir})
+		r, err := permission.ParseRule(s.inst.tools, t, e, permission.Source{Name: sessionScope, Base: s.inst.opts.Dir})
 		if err != nil {
 			s.publish(event.Notice{Level: "warning", Text: fmt.Sprintf("the answer counts once only: %v", err)})
 			continue
@@ -256,6 +256,7 @@ func (s *Session) grant(texts []string, e permission.Effect, keep bool) {
 		s.policy.Grant(r)
 		s.ruled.Add(1)
 		if !keep {
+			s.journalGrant(r.Text, e)
 			continue
 		}
 		if err := s.inst.keepRule(r.Text, e); err != nil {

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -63,10 +64,23 @@ func (i *Instance) NewSession(ctx context.Context, o SessionOptions) (s *Session
 			s.notes = append(s.notes, note)
 		}
 		s.closers = append(s.closers, s.log.Close)
+		if id := i.modelFor(o, s.log); id != "" {
+			if m, err := i.Model(ctx, id); err == nil {
+				model, s.model = m, id
+			} else {
+				s.notes = append(s.notes, fmt.Sprintf("the session's model %s cannot be used, %s answers instead: %v", id, model.Info().ID, err))
+			}
+		}
 		s.notes = append(s.notes, s.log.Notes()...)
 	}
 	if err := s.setUp(ctx, model); err != nil {
 		return s, err
+	}
+	if o.Resume != "" {
+		s.restore()
+	}
+	if s.log != nil {
+		s.env.Reads.Watch(s.keepSeen)
 	}
 	s.record()
 	i.join(s)
@@ -236,6 +250,9 @@ func (s *Session) tools() []agent.Tool {
 // system is the static part of what the model is told.
 func (s *Session) system(context.Context) ([]llm.Part, error) {
 	o, set := s.inst.opts, s.inst.settings()
+	if o.System == "" && o.AppendSystem == "" { // a resumed conversation keeps what it began with
+		o.System, o.AppendSystem = s.said.Replace, s.said.Append
+	}
 	return prompt.System(prompt.SystemOptions{
 		Replace: o.System, Append: o.AppendSystem, Language: set.Language,
 		Commit: set.Attribution.Commit, PullRequest: set.Attribution.PR,

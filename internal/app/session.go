@@ -42,6 +42,7 @@ type Session struct {
 	asking    sync.Mutex
 	ruled     atomic.Uint64 // how often the rules or the kind of agent changed
 	set       atomic.Pointer[agent.ToolSet]
+	said      session.System     // of the command line that began the conversation
 	compactor *compact.Compactor // nil when nothing is kept
 	sideCost  money              // of summaries
 	life      context.Context    // ends with the session
@@ -189,6 +190,7 @@ func (s *Session) Prompt(ctx context.Context, m llm.Message) (event.TurnEnd, err
 	s.env.Cache.InvalidateSearches() // the user may have changed files since
 	if len(s.Messages()) == 0 {
 		m = s.withContext(ctx, m)
+		s.journalStart()
 	}
 	for {
 		end, err := s.agent.Run(ctx, m)

@@ -78,11 +78,12 @@ func (s *Session) Rules() []permission.Rule { return s.policy.Rules() }
 
 // Grant puts a rule in force for this session.
 func (s *Session) Grant(text string, e permission.Effect) error {
-	r, err := permission.ParseRule(s.inst.tools, text, e, permission.Source{Name: "this session", Base: s.inst.opts.Dir})
+	r, err := permission.ParseRule(s.inst.tools, text, e, permission.Source{Name: sessionScope, Base: s.inst.opts.Dir})
 	if err != nil {
 		return err
 	}
 	s.policy.Grant(r)
+	s.journalGrant(r.Text, e)
 	s.ruled.Add(1)
 	return nil
 }
@@ -122,7 +123,11 @@ func (s *Session) Dirs() []string {
 func (s *Session) Ungrant(text string, e permission.Effect) bool {
 	defer s.ruled.Add(1)
 	r, err := permission.ParseRule(s.inst.tools, text, e, permission.Source{})
-	return err == nil && s.policy.Ungrant(r.Text, e)
+	if err != nil || !s.policy.Ungrant(r.Text, e) {
+		return false
+	}
+	s.journalGrant(r.Text, "")
+	return true
 }
 
 // FileRoots are the folders that the session works in, for an index of their files.

@@ -35,7 +35,10 @@ func NewPolicy(tools Tools, home string, roots []string, rules []Rule) *Policy {
 func (p *Policy) Grant(r Rule) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.grants = append(p.grants, r)
+	same := func(o Rule) bool { return o.Text == r.Text && o.Effect == r.Effect && o.Source == r.Source }
+	if !slices.ContainsFunc(p.grants, same) {
+		p.grants = append(p.grants, r)
+	}
 }
 
 // SetRules replaces the rules of settings and the command line, after they changed; what was granted in

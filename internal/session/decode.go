@@ -389,6 +389,12 @@ func slowBody(kind string, line []byte) (Body, error) {
 		return unmarshal[Mode](line)
 	case "note":
 		return unmarshal[Note](line)
+	case "seen":
+		return unmarshal[Seen](line)
+	case "grant":
+		return unmarshal[Grant](line)
+	case "system":
+		return unmarshal[System](line)
 	case "blob":
 		return unmarshal[BlobRef](line)
 	}

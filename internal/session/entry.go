@@ -137,9 +137,45 @@ type Unknown struct {
 	JSON json.RawMessage
 }
 
+// Seen says in what state the model knows a file, so that a resumed session need not read it again.
+type Seen struct {
+	Path    string    `json:"path"` // with links resolved
+	Mtime   time.Time `json:"mtime"`
+	Size    int64     `json:"size"` // bytes
+	Inode   uint64    `json:"inode,omitempty"`
+	Changed int64     `json:"changed,omitempty"` // nanoseconds
+	Hash    string    `json:"hash,omitempty"`    // SHA-256 of the whole content, hexadecimal
+	Lines   int       `json:"lines,omitempty"`
+	Written bool      `json:"written,omitempty"`
+	By      string    `json:"by,omitempty"` // with Written: the call that wrote it
+	Shown   []Lines   `json:"shown,omitempty"`
+}
+
+// Lines is a range of lines, from 1, and the call whose result shows it.
+type Lines struct {
+	First  int    `json:"first"`
+	Last   int    `json:"last"`
+	CallID string `json:"call_id,omitempty"`
+}
+
+// Grant is a rule that holds for this session, or, with an empty Effect, one that was taken back.
+type Grant struct {
+	Rule   string `json:"rule"`
+	Effect string `json:"effect,omitempty"`
+}
+
+// System is what the command line put in the place of the system prompt, or after it.
+type System struct {
+	Replace string `json:"replace,omitempty"`
+	Append  string `json:"append,omitempty"`
+}
+
 // Kind names.
-func (User) Kind() string { return "user" }
-func (Part) Kind() string { return "part" }
+func (Seen) Kind() string   { return "seen" }
+func (Grant) Kind() string  { return "grant" }
+func (System) Kind() string { return "system" }
+func (User) Kind() string   { return "user" }
+func (Part) Kind() string   { return "part" }
 func (c CallStart) Kind() string {
 	if c.Call != nil {
 		return "invoke_start"

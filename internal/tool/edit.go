@@ -187,11 +187,11 @@ func lineNumbers(view string, regions []files.Region) []int {
 	return out
 }
 
-func (e *edit) run(context.Context) (*agent.Result, error) {
+func (e *edit) run(ctx context.Context) (*agent.Result, error) {
 	if err := e.rebase(); err != nil {
 		return nil, err
 	}
-	notes, err := e.apply()
+	notes, err := e.apply(ctx)
 	if err != nil {
 		return nil, err
 	}

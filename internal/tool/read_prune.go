@@ -11,11 +11,13 @@ func (t *ReadTracker) Prune(there func(callID string) bool) {
 			continue
 		}
 		seen.Shown = slices.DeleteFunc(slices.Clone(seen.Shown), func(s Span) bool { return s.CallID != "" && !there(s.CallID) })
-		if len(seen.Shown) == 0 {
+		if seen.Written && !there(seen.By) {
+			seen.Written = false
+		}
+		if len(seen.Shown) == 0 && !seen.Written {
 			t.files.Remove(path)
 			continue
 		}
-		seen.Written = false
 		t.files.Add(path, seen)
 	}
 }

@@ -19,7 +19,11 @@ const trackedFiles = 500
 // concurrent use.
 type ReadTracker struct {
 	files *lru.Cache[string, Seen]
+	noted func(path string, s Seen)
 }
+
+// Watch has f called with what is noted from now on. It is to be called before the tracker is used.
+func (t *ReadTracker) Watch(f func(path string, s Seen)) { t.noted = f }
 
 // Seen is what the model knows of one file.
 type Seen struct {
@@ -27,6 +31,7 @@ type Seen struct {
 	Lines   int    // how many lines it had; 0 when it was not read to its end
 	Shown   []Span // the parts that were shown of this state
 	Written bool   // the model wrote this state, so it knows all of it
+	By      string // with Written: the call that wrote it
 }
 
 // Span is a range of lines, counted from 1, both ends included, and the call whose result shows it.
@@ -85,7 +90,7 @@ func StateOf(info fs.FileInfo, hash [sha256.Size]byte) State {
 // NewReadTracker makes an empty tracker.
 func NewReadTracker() *ReadTracker {
 	c, _ := lru.New[string, Seen](trackedFiles) // fails only for a size below 1
-	return &ReadTracker{c}
+	return &ReadTracker{files: c}
 }
 
 // Clone makes an independent copy.
@@ -109,7 +114,7 @@ func (t *ReadTracker) Get(path string) (Seen, bool) { return t.files.Get(path) }
 // state is kept.
 func (t *ReadTracker) Note(path string, s Seen) {
 	if old, ok := t.files.Peek(path); ok && !s.Written && old.sameAs(s.State) {
-		s.Written = old.Written
+		s.Written, s.By = old.Written, old.By
 		s.Lines = max(s.Lines, old.Lines)
 		if !s.Hashed() {
 			s.Hash = old.Hash
@@ -117,11 +122,14 @@ func (t *ReadTracker) Note(path string, s Seen) {
 		s.Shown = append(slices.Clone(s.Shown), old.Shown[:min(len(old.Shown), maxSpans)]...)
 	}
 	t.files.Add(path, s)
+	if t.noted != nil {
+		t.noted(path, s)
+	}
 }
 
 // Wrote remembers that the model itself gave the file this content.
-func (t *ReadTracker) Wrote(path string, info fs.FileInfo, data []byte) {
-	t.Note(path, Seen{State: StateOf(info, HashOf(data)), Written: true})
+func (t *ReadTracker) Wrote(path, callID string, info fs.FileInfo, data []byte) {
+	t.Note(path, Seen{State: StateOf(info, HashOf(data)), Written: true, By: callID})
 }
 
 // maxSpans is how many earlier looks at one file are remembered.

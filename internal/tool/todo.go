@@ -54,8 +54,11 @@ type todoInput struct {
 	Todos []event.TodoItem `json:"todos"`
 }
 
+// TodoName is the tool whose last call is the task list.
+const TodoName = "TodoWrite"
+
 var todoTool = call.Declaration{
-	Name:     "TodoWrite",
+	Name:     TodoName,
 	Aliases:  []string{"todo", "todos", "write_todos", "update_todos", "update_plan"},
 	Schema:   json.RawMessage(todoSchema),
 	Params:   map[string]string{"todos": "items tasks plan"},

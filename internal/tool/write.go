@@ -195,7 +195,7 @@ func (c *change) settle() error {
 }
 
 // apply puts the new content in place and tells the tracker and the cache. notes are for the model.
-func (c *change) apply() (notes string, err error) {
+func (c *change) apply(ctx context.Context) (notes string, err error) {
 	done, err := c.target.Replace(c.after, c.info)
 	if errors.Is(err, files.ErrChanged) {
 		return "", fmt.Errorf("cannot write %s: %w. Read it again, then try again", c.path.Lexical, err)
@@ -203,7 +203,7 @@ func (c *change) apply() (notes string, err error) {
 	if err != nil {
 		return "", pathError("write", c.path, err)
 	}
-	c.env.Reads.Wrote(c.path.Real, done.Info, c.after)
+	c.env.Reads.Wrote(c.path.Real, agent.CallID(ctx), done.Info, c.after)
 	c.env.Cache.InvalidateFile(c.path.Real)
 	if done.Links > 0 {
 		notes += fmt.Sprintf(" It had %d more hard links, which keep the old content.", done.Links)
@@ -217,11 +217,11 @@ func (c *change) apply() (notes string, err error) {
 	return notes, nil
 }
 
-func (c *change) write(context.Context) (*agent.Result, error) {
+func (c *change) write(ctx context.Context) (*agent.Result, error) {
 	if err := c.settle(); err != nil {
 		return nil, err
 	}
-	notes, err := c.apply()
+	notes, err := c.apply(ctx)
 	if err != nil {
 		return nil, err
 	}
