@@ -277,7 +277,7 @@ func (m *model) toolEnd(agent string, b event.ToolEnd) {
 		c.text = b.Result.PlainText()
 	}
 	c.call.Input = nil
-	m.log.weigh(it)
+	m.log.limitMemory(it)
 	delete(m.parts, b.Call.ID)
 }
 

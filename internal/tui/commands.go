@@ -13,7 +13,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/tui/theme"
 )
 
-// outputMsg is what a command came to. List is the dialog whose list it replaces, or nil.
+// outputMsg is the output of a command. List is the dialog whose list it replaces, or nil.
 type outputMsg struct {
 	command dialog.Command
 	out     event.Output
@@ -70,7 +70,7 @@ func (m *model) bypasses(c dialog.Command) bool {
 	return true
 }
 
-// output shows what a command came to.
+// output shows the output of a command.
 func (m *model) output(msg outputMsg) {
 	m.running--
 	if msg.err != nil {
@@ -150,7 +150,7 @@ func (m *model) open(name string) {
 	}
 }
 
-// finish carries out what a key in a dialog came to.
+// finish carries out the result of a key in a dialog.
 func (m *model) finish(d dialog.Dialog, r dialog.Result) {
 	if r.Answer != nil {
 		id, a := d.ID(), *r.Answer

@@ -21,7 +21,7 @@ const (
 	reasoningItem
 	toolItem
 	noticeItem
-	outputItem // what a slash command came to
+	outputItem // the output of a slash command
 	endItem    // how a turn ended
 )
 

@@ -58,7 +58,7 @@ func (m *model) commit() []string {
 	}
 	if m.done > mostReplayed { // the terminal has them; one stays for the gap below it
 		m.log.items = append([]*item(nil), m.log.items[m.done-1:]...)
-		m.done, m.log.light = 1, 0
+		m.done, m.log.shortened = 1, 0
 	}
 	return out
 }

@@ -6,35 +6,35 @@ import (
 	"github.com/lathe-dev/lathe/internal/event"
 )
 
-// Memory for what calls came to. A session keeps all of it on disk; the transcript keeps all of the newest
-// and the ends of the older ones.
+// Memory for the results of calls. The session keeps them whole on disk; the transcript keeps the newest whole
+// and only the ends of older ones.
 const (
-	mostWeight = 24 << 20 // bytes of shapes in all
-	keptEnd    = 1 << 10  // bytes at each end of an older one
-	keptItems  = 20       // of an older list
+	mostResults = 24 << 20 // bytes of shapes in all
+	keptEnd     = 1 << 10  // bytes at each end of an older one
+	keptItems   = 20       // of an older list
 )
 
-// weigh counts what a call came to, and makes the oldest ones lighter when all are too heavy.
-func (t *transcript) weigh(it *item) {
-	t.weight += it.tool.weight()
-	for t.weight > mostWeight && t.light < len(t.items) {
-		old := t.items[t.light]
+// limitMemory counts the result of a call, and shortens the oldest results when all together are too large.
+func (t *transcript) limitMemory(it *item) {
+	t.results += it.tool.size()
+	for t.results > mostResults && t.shortened < len(t.items) {
+		old := t.items[t.shortened]
 		if old == it {
 			return
 		}
-		t.light++
+		t.shortened++
 		if c := old.tool; c != nil && !old.live() {
-			t.weight -= c.weight()
-			c.lighten()
-			t.weight += c.weight()
+			t.results -= c.size()
+			c.shorten()
+			t.results += c.size()
 			old.touch()
 		}
 	}
 }
 
-func (c *call) weight() int { return len(c.text) + viewWeight(c.view) }
+func (c *call) size() int { return len(c.text) + viewSize(c.view) }
 
-func viewWeight(v event.View) int {
+func viewSize(v event.View) int {
 	switch v := v.(type) {
 	case event.Command:
 		return len(v.Command) + len(v.Output)
@@ -58,8 +58,8 @@ func viewWeight(v event.View) int {
 	return 0
 }
 
-// lighten leaves the ends.
-func (c *call) lighten() {
+// shorten leaves the ends.
+func (c *call) shorten() {
 	c.text = ends(c.text)
 	switch v := c.view.(type) {
 	case event.Command:

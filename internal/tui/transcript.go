@@ -21,8 +21,8 @@ type transcript struct {
 	picked *item  // has the focus
 	mark   string // the line above it
 
-	weight int // bytes of what calls came to
-	light  int // items before this one were made lighter
+	results   int // bytes of the results of calls
+	shortened int // items before this one keep only the ends of their results
 
 	unseen int // items that came since the end was left
 	kept   []*item
@@ -50,7 +50,7 @@ func (t *transcript) remove(it *item) {
 		return
 	}
 	t.items = slices.Delete(t.items, i, i+1)
-	t.light = min(t.light, i)
+	t.shortened = min(t.shortened, i)
 	if t.anchor > i {
 		t.anchor--
 	} else if t.anchor == i {

@@ -2,7 +2,7 @@
 // permission dialogs, questions, lists to pick from, pages of text; and the toasts that need no answer.
 //
 // A [Dialog] is drawn into a box of given size and gets one [Key] at a time: what the keymap made of the key
-// press, and what was typed. It starts nothing itself: what a key came to is a [Result] that the terminal
+// press, and what was typed. It starts nothing itself: the result of a key is a [Result] that the terminal
 // carries out. A [Stack] holds the dialogs that wait; the first one is drawn, the others are counted.
 //
 // Promises: a key that was typed before a dialog was on the screen never answers it ([Stack.Drawn]);
@@ -48,7 +48,7 @@ func (k Key) cancels() bool {
 // typing are the contexts in which keys are resolved while a text is typed.
 var typing = []keys.Context{keys.Select, keys.Chat}
 
-// Result is what a key came to. The zero value: nothing, the dialog stays.
+// Result is the result of a key. The zero value: nothing, the dialog stays.
 type Result struct {
 	Close  bool          // the dialog is over
 	Answer *event.Answer // to the question with the dialog's id

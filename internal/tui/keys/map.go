@@ -110,7 +110,7 @@ type Hit struct {
 	Action  Action
 }
 
-// Press is what a key came to.
+// Press is the result of a key.
 type Press struct {
 	// Hits are the actions to try, innermost context first. A caller does the first one that applies: ctrl+d
 	// deletes a character in the prompt, and leaves when there is none.

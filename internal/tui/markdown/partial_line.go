@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// calm is what is shown of a line that has not ended: nothing of it while it may still become anything, so
+// partialLine is what is shown of a line that has not ended: nothing of it while it may still become anything, so
 // that a heading does not flash up for the first "-" of a list.
-func calm(partial string, b *blocks) string {
+func partialLine(partial string, b *blocks) string {
 	if b.leaf != nil && (b.leaf.kind == fence || b.leaf.kind == indented || b.leaf.kind == html) {
 		if b.leaf.kind == fence && strings.Trim(strings.TrimSpace(partial), string(b.leaf.fenceChar)) == "" {
 			return "" // perhaps the end of the code

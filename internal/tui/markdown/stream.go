@@ -195,7 +195,7 @@ func (s *Stream) layTail(width int) []string {
 		s.r.read(l) // once, not for every try
 	}
 	try := s.blocks.clone()
-	if shown := calm(s.partial, try); shown != "" {
+	if shown := partialLine(s.partial, try); shown != "" {
 		try.add(shown, s.broken)
 	}
 	try.closeTo(0)
