@@ -33,10 +33,12 @@ func guarded(t *testing.T) *bench {
 	if err := os.Symlink(outside, filepath.Join(b.dir, "link")); err != nil {
 		t.Fatal(err)
 	}
-	git := exec.Command("git", "init", "-q")
-	git.Dir = b.dir
-	if err := git.Run(); err != nil {
-		t.Skip("git is not there")
+	for _, args := range [][]string{{"init", "-q"}, {"add", "-A"}, {"-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false", "commit", "-qm", "x"}} {
+		git := exec.Command("git", args...)
+		git.Dir = b.dir
+		if err := git.Run(); err != nil {
+			t.Skip("git is not there")
+		}
 	}
 	home, err := os.UserHomeDir()
 	if err != nil {
@@ -74,6 +76,7 @@ var recursive = []struct {
 	{"rg -L token", "rg", false},
 	{"git grep --untracked token", "git", true},
 	{"git grep --untracked --no-exclude-standard token -- .", "git", true},
+	{"git grep token HEAD", "git", true},
 	{"diff -r src deploy", "diff", true},
 	{"diff -rN . src", "diff", false},
 	{"cp -r . /tmp/copy", "cp", false},

@@ -55,6 +55,9 @@ func gitReads(c *call) {
 		c.tree(c.everything(), nil)
 	}
 	c.Tree.Past = true
+	for _, lines := range c.textsOf("-L") {
+		c.gitTop(lines[strings.LastIndexByte(lines, ':')+1:])
+	}
 	c.Tree.All = !c.gitPaths(c.ops) && c.name != "git blame"
 }
 

@@ -13,7 +13,7 @@ func (a *analysis) readsDeep(c *call, patterns map[string]bool, sc *scope) (why 
 	var withheld []permission.Withheld
 	for _, name := range c.use.Reads {
 		for _, dir := range a.named(name, patterns, sc) {
-			tree := a.readTree(dir, c.use.Tree.TreeOptions, c.use.Tree.Past)
+			tree := a.readTree(dir, c.use.Tree.TreeOptions, c.use.Tree.Past, true)
 			switch {
 			case why != "":
 			case tree.Why != "":
@@ -30,12 +30,12 @@ func (a *analysis) readsDeep(c *call, patterns map[string]bool, sc *scope) (why 
 				a.place(permission.Read, file, false)
 				continue
 			}
-			a.readTree(file, c.use.Tree.TreeOptions, true)
+			a.readTree(file, c.use.Tree.TreeOptions, true, false)
 		}
 	}
 	if c.use.Tree.All {
 		for _, dir := range sc.places() {
-			a.readTree(dir, c.use.Tree.TreeOptions, true)
+			a.readTree(dir, c.use.Tree.TreeOptions, true, false)
 		}
 	}
 	if len(withheld) == 0 || a.mute > 0 {
@@ -56,8 +56,8 @@ func (a *analysis) readsDeep(c *call, patterns map[string]bool, sc *scope) (why 
 }
 
 // readTree notes that a folder is read with all that is in it.
-// Of the past no names are known.
-func (a *analysis) readTree(dir string, o permission.TreeOptions, past bool) permission.Tree {
+// Of the past no names are known; list tells to look at those that are there now.
+func (a *analysis) readTree(dir string, o permission.TreeOptions, past, list bool) permission.Tree {
 	named, node := a.resolve(dir)
 	if node.Real == "" {
 		node.Real = named
@@ -71,7 +71,7 @@ func (a *analysis) readTree(dir string, o permission.TreeOptions, past bool) per
 		return permission.Tree{Listed: true}
 	}
 	var tree permission.Tree
-	if !past {
+	if !past || list {
 		tree = a.world.Tree(node.Real, o)
 	}
 	x.Below = past || !tree.Listed

@@ -188,7 +188,7 @@ func (a *analysis) listed(calls []*call, nul bool) (why string) {
 				return "names of files in " + dir + " may be more than one word"
 			}
 		}
-		tree := a.readTree(full, permission.TreeOptions{Hidden: true, Follow: true}, false)
+		tree := a.readTree(full, permission.TreeOptions{Hidden: true, Follow: true}, false, true)
 		switch {
 		case tree.Why != "":
 			return tree.Why + ": " + full
