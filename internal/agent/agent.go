@@ -263,14 +263,18 @@ func (t *turn) beforeStep(ctx context.Context) error {
 	return t.relieve(ctx)
 }
 
-// stepAgain reports whether a step that failed before any call is to be sent again: to another model, or
-// after the conversation was made shorter.
+// stepAgain reports whether a step that failed before any call is to be sent again: to another model, after
+// the conversation was made shorter, or without the images that the provider refused.
 func (t *turn) stepAgain(ctx context.Context, err error) (bool, error) {
 	if ctx.Err() != nil {
 		return false, err
 	}
-	if e := llm.AsError(err); e != nil && e.Kind == llm.KindTooLarge {
+	e := llm.AsError(err)
+	switch {
+	case e != nil && e.Kind == llm.KindTooLarge:
 		return t.overflow(ctx, err)
+	case e != nil && e.Kind == llm.KindImage:
+		return t.withoutMedia(ctx, e)
 	}
 	return t.useFallback(err), err
 }

@@ -15,7 +15,7 @@ import (
 const (
 	maxParallel = 8
 	// abandonAfter is how long a cancelled turn waits for a tool that does not obey.
-	abandonAfter = 10 * time.Second
+	abandonAfter = time.Second
 
 	interruptedText = "The user interrupted this call before it finished."
 	notStartedText  = "This call was not run: the user interrupted the turn before it started."

@@ -141,6 +141,10 @@ func (p *player) take(e session.Entry) {
 		})
 	case session.Compaction:
 		p.close(unclosed)
+		if b.Level == 0 { // only media
+			p.add(event.Notice{Level: "warning", Text: "the provider refused an image; the model gets a note instead of it"})
+			return
+		}
 		p.add(event.Compacted{Level: b.Level, Trigger: b.Trigger, Before: b.TokensBefore, After: b.TokensAfter, CostUSD: b.CostUSD})
 	case session.Note:
 		p.add(event.Notice{Level: "info", Text: b.Text})

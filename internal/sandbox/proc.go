@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	defaultGrace  = time.Second
+	defaultGrace  = 700 * time.Millisecond // so that a turn that is interrupted ends within a second
 	leftoverGrace = 500 * time.Millisecond // for what outlives a command that ended by itself
 	drainLimit    = 200 * time.Millisecond // for output that a process out of our reach keeps open
 )

@@ -35,7 +35,7 @@ type Spec struct {
 	Stdin  io.Reader // nil means the null device
 	Stdout io.Writer // nil means the null device; equal to Stderr means one pipe, so that the order is kept
 	Stderr io.Writer
-	Grace  time.Duration // from SIGTERM to SIGKILL; 0 means one second
+	Grace  time.Duration // from SIGTERM to SIGKILL; 0 means 700 ms
 }
 
 // Exit is how a command ended.

@@ -13,15 +13,16 @@ import (
 // Compaction makes what is sent shorter from here on; the entries before it stay in the log. It concerns the
 // messages that were complete with the entry Until, and none after it. Several may follow each other: each
 // works on what the ones before it left. With Messages, these stand in the place of all messages up to
-// Until; without, the messages up to Until stay, but for Stubs and DropReasoning.
+// Until; without, the messages up to Until stay, but for Stubs, Media and DropReasoning.
 type Compaction struct {
 	Level    int           // how much was taken away, from 1
 	Trigger  string        // "auto", "overflow", "manual"
 	Until    string        // the id of an entry of the branch
 	Messages []llm.Message // text and media only
 
-	Stubs         []Stub // results of calls that are sent as a text
-	DropReasoning bool   // reasoning is not sent
+	Stubs         []Stub      // results of calls that are sent as a text
+	Media         []MediaStub // images and other media that are sent as a text
+	DropReasoning bool        // reasoning is not sent
 
 	TokensBefore int // of the prompt, about
 	TokensAfter  int
@@ -31,6 +32,13 @@ type Compaction struct {
 // Stub is the text that stands in for the result of a call.
 type Stub struct {
 	CallID string `json:"call_id"`
+	Text   string `json:"text"`
+}
+
+// MediaStub is the text that stands in for a medium, wherever its bytes are sent: in a message of the user or in
+// the result of a call.
+type MediaStub struct {
+	SHA256 string `json:"sha256"` // of the bytes, in hexadecimal
 	Text   string `json:"text"`
 }
 
@@ -89,8 +97,12 @@ func (s *Session) checkCompaction(c Compaction) (Body, error) {
 		return nil, fmt.Errorf("session: cannot compact until %q: no message is complete by then", c.Until)
 	case n != s.t.whole(n):
 		return nil, fmt.Errorf("session: cannot compact until %q: it parts a call from its result", c.Until)
-	case len(c.Messages) == 0 && len(c.Stubs) == 0 && !c.DropReasoning:
+	case len(c.Messages) == 0 && len(c.Stubs) == 0 && len(c.Media) == 0 && !c.DropReasoning:
 		return nil, errors.New("session: a compaction needs messages, stubs or reasoning to drop")
+	}
+	c.Media = slices.Clone(c.Media)
+	for i, m := range c.Media {
+		c.Media[i] = MediaStub{cleanText(m.SHA256), cleanText(m.Text)}
 	}
 	c.Messages, c.Stubs = slices.Clone(c.Messages), slices.Clone(c.Stubs)
 	for i, m := range c.Messages {
@@ -143,15 +155,15 @@ func (t *transcript) compact(c Compaction, place int32) {
 		}
 	}
 	for _, st := range c.Stubs {
-		if t.stubbed == nil {
-			t.stubbed = map[string]bool{}
-		}
-		t.stubbed[st.CallID] = true
+		t.stub(st.CallID)
 	}
+	t.stubMedia(c.Media, t.msgs[:n])
 	t.held, t.heldTo = nil, 0
 	msgs := slices.Concat(head, t.msgs[n:])
 	for i := range msgs {
-		msgs[i].Usage = nil
+		if !c.onlyMedia() {
+			msgs[i].Usage = nil
+		}
 	}
 	t.msgs, t.ends = msgs, slices.Concat(ends, t.ends[n:])
 }
@@ -178,6 +190,7 @@ func (c Compaction) edit(msgs []llm.Message) []llm.Message {
 	for _, s := range c.Stubs {
 		stubs[s.CallID] = s.Text
 	}
+	media := mediaTexts(c.Media)
 	out := slices.Clone(msgs)
 	for i, m := range out {
 		var parts []llm.Part
@@ -192,6 +205,9 @@ func (c Compaction) edit(msgs []llm.Message) []llm.Message {
 					r.Parts, changed = []llm.Part{llm.Text{Text: text}}, true
 					p = r
 				}
+			}
+			if q, ok := media.replace(p); ok {
+				p, changed = q, true
 			}
 			parts = append(parts, p)
 		}
@@ -215,6 +231,7 @@ type wireCompaction struct {
 	Trigger       string        `json:"trigger,omitempty"`
 	Until         string        `json:"until"`
 	Stubs         []Stub        `json:"stubs,omitempty"`
+	Media         []MediaStub   `json:"media,omitempty"`
 	DropReasoning bool          `json:"drop_reasoning,omitempty"`
 	TokensBefore  int           `json:"tokens_before,omitempty"`
 	TokensAfter   int           `json:"tokens_after,omitempty"`
@@ -224,7 +241,7 @@ type wireCompaction struct {
 
 func (w wireCompaction) body() Compaction {
 	return Compaction{
-		Level: w.Level, Trigger: w.Trigger, Until: w.Until, Messages: w.Messages, Stubs: w.Stubs,
+		Level: w.Level, Trigger: w.Trigger, Until: w.Until, Messages: w.Messages, Stubs: w.Stubs, Media: w.Media,
 		DropReasoning: w.DropReasoning, TokensBefore: w.TokensBefore, TokensAfter: w.TokensAfter, CostUSD: w.CostUSD,
 	}
 }
@@ -247,6 +264,12 @@ func appendCompaction(dst []byte, c Compaction) ([]byte, error) {
 	if len(c.Stubs) > 0 {
 		var err error
 		if dst, err = appendMarshal(appendKey(dst, "stubs"), c.Stubs); err != nil {
+			return dst, err
+		}
+	}
+	if len(c.Media) > 0 {
+		var err error
+		if dst, err = appendMarshal(appendKey(dst, "media"), c.Media); err != nil {
 			return dst, err
 		}
 	}

@@ -161,6 +161,10 @@ func (x *exporter) call(c llm.ToolCall, end CallEnd) {
 // compaction says that what was sent changed here.
 func (x *exporter) compaction(c Compaction, when time.Time) {
 	x.r.user(User{Synthetic: true}, when)
+	if c.Level == 0 {
+		x.r.text("From here on the model gets a note instead of an image that its provider refused.")
+		return
+	}
 	x.r.text(fmt.Sprintf("The conversation was compacted here, from about %d tokens to %d. All of it stays in this log.", c.TokensBefore, c.TokensAfter))
 	for _, m := range c.Messages {
 		x.contents(m.Parts)
