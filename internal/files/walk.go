@@ -110,8 +110,8 @@ func (w *walker) files(dir *os.Root, list []fs.DirEntry, abs, rel string, g *ign
 		if e.IsDir() {
 			continue
 		}
-		path := filepath.Join(abs, e.Name())
-		ignored := g.ignored(filepath.ToSlash(path), false)
+		path := below(abs, e.Name())
+		ignored := g != nil && g.ignored(filepath.ToSlash(path), false)
 		if ignored && !w.opt.KeepFiles {
 			continue
 		}
@@ -128,9 +128,9 @@ func (w *walker) folders(dir *os.Root, list []fs.DirEntry, abs, rel string, g *i
 		if !e.IsDir() {
 			continue
 		}
-		path, below := filepath.Join(abs, e.Name()), join(rel, e.Name())
-		ignored := g.ignored(filepath.ToSlash(path), true)
-		if w.opt.Enter == nil && ignored || w.opt.Enter != nil && !w.opt.Enter(e.Name(), below, ignored) {
+		path, sub := below(abs, e.Name()), join(rel, e.Name())
+		ignored := g != nil && g.ignored(filepath.ToSlash(path), true)
+		if w.opt.Enter == nil && ignored || w.opt.Enter != nil && !w.opt.Enter(e.Name(), sub, ignored) {
 			continue
 		}
 		if kernelFolder(path) {
@@ -140,7 +140,7 @@ func (w *walker) folders(dir *os.Root, list []fs.DirEntry, abs, rel string, g *i
 			w.sum.TooDeep++
 			continue
 		}
-		if err := w.enter(dir, e.Name(), path, below, g, depth+1); err != nil {
+		if err := w.enter(dir, e.Name(), path, sub, g, depth+1); err != nil {
 			return err
 		}
 	}
@@ -164,6 +164,14 @@ func (w *walker) enter(dir *os.Root, name, abs, rel string, g *ignoring, depth i
 	}
 	defer sub.Close()
 	return w.walk(sub, abs, rel, g, depth)
+}
+
+// below is filepath.Join for a clean folder and a single name, without cleaning them again.
+func below(dir, name string) string {
+	if os.IsPathSeparator(dir[len(dir)-1]) {
+		return dir + name // the root of the file system
+	}
+	return dir + string(filepath.Separator) + name
 }
 
 func join(rel, name string) string {

@@ -75,6 +75,7 @@ type search struct {
 	env           *Env
 	open          bool     // the start may be read without a question
 	left          []string // names of files that were left out
+	giveUp        bool     // ripgrep is ended when it finds far more than is needed
 }
 
 type grepper struct{ env *Env }
@@ -201,7 +202,8 @@ func (s *search) run(ctx context.Context) (*agent.Result, error) {
 }
 
 // find chooses the engine. Starting ripgrep takes milliseconds, so a file or a small tree is searched in
-// this process; a large tree by ripgrep where it is there.
+// this process, and a tree in which enough is found soon; others by ripgrep where it is there. What is shown
+// is the same.
 func (s *search) find(ctx context.Context) (*hits, error) {
 	m, err := newMatcher(s.in.Pattern, s.in.IgnoreCase, s.in.Multiline)
 	rg := ""
@@ -222,9 +224,14 @@ func (s *search) find(ctx context.Context) (*hits, error) {
 		budget = smallTree
 	}
 	found, err := s.native(ctx, m, budget)
-	if errors.Is(err, errLargeTree) {
+	if !errors.Is(err, errLargeTree) {
+		return found, err
+	}
+	s.giveUp = true
+	found, err = s.ripgrep(ctx, rg)
+	if errors.Is(err, errFrequent) {
 		s.left = nil
-		return s.ripgrep(ctx, rg)
+		return s.native(ctx, m, 0) // it goes in order and stops when it has enough
 	}
 	return found, err
 }

@@ -7,25 +7,32 @@ import (
 	"github.com/lathe-dev/lathe/internal/permission"
 )
 
-// hidden reports whether a file below the start is left out of the search: a deny rule forbids reading it, or
-// reading it by itself would ask although the folder does not (a file with secrets). Else a search over a
-// folder would be a way around both.
+// hidden reports whether a file below the start is left out of the search, and notes its name. It is noted whether
+// or not the file would have matched: else searches with one pattern after the other would tell its content.
 func (s *search) hidden(path string) bool {
-	if s.env.MayRead == nil || path == s.start.Real {
-		return false
-	}
-	effect := s.env.MayRead(path)
-	if effect == permission.Allow || effect == permission.Ask && !s.open {
+	if s.mayShow(path) {
 		return false
 	}
 	s.left = append(s.left, s.env.Rel(path))
 	return true
 }
 
+// mayShow reports whether a search may show a file below the start. It may not when a deny rule forbids reading
+// it, or reading it by itself would ask although the folder does not (a file with secrets): else a search over
+// a folder would be a way around both.
+func (s *search) mayShow(path string) bool {
+	if s.env.MayRead == nil || path == s.start.Real {
+		return true
+	}
+	effect := s.env.MayRead(path)
+	return effect == permission.Allow || effect == permission.Ask && !s.open
+}
+
 // maxLeft is how many of the files that were left out are named.
 const maxLeft = 3
 
-// leftOut says what was not searched, or found and not shown.
+// leftOut names what was not searched. Of a large tree that ripgrep searched it names only what lies in the part
+// that was searched before.
 func (s *search) leftOut() string {
 	return leftOut(s.left)
 }

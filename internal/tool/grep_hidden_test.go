@@ -38,7 +38,33 @@ func TestASearchLeavesOutWhatMayNotBeRead(t *testing.T) {
 				if strings.Contains(got, "token=2") || strings.Contains(got, "token=3") || !strings.Contains(got, "a.txt") {
 					t.Errorf("%s: %s", mode, got)
 				}
-				wantIn(t, got, "Left out, since reading needs permission:", "secrets/k.txt")
+				if files == 1 {
+					wantIn(t, got, "Left out, since reading needs permission:", "secrets/k.txt")
+				}
+			}
+		})
+	}
+}
+
+func TestASearchDoesNotTellWhetherAFileItLeavesOutMatches(t *testing.T) {
+	for _, files := range []int{1, smallTree + 10} {
+		t.Run(fmt.Sprint(files), func(t *testing.T) {
+			b := newBench(t)
+			for i := range files {
+				b.put(fmt.Sprintf("src/f%d.txt", i), "nothing\n")
+			}
+			b.put("secrets/k.txt", "token=2\n")
+			b.put(".env", "token=3\n")
+			forbidding(b)
+			for _, mode := range []string{"content", "files_with_matches", "count"} {
+				hit := b.must("Grep", in{"pattern": "token", "output_mode": mode})
+				if miss := b.must("Grep", in{"pattern": "tokem", "output_mode": mode}); hit != miss {
+					t.Errorf("%s: %q is told from %q", mode, hit, miss)
+				}
+				wantIn(t, hit, "Left out, since reading needs permission: .env")
+				if got := b.must("Grep", in{"pattern": "token", "output_mode": mode, "glob": "*.go"}); strings.Contains(got, "Left out") {
+					t.Errorf("%s: a file that the glob leaves out is named: %s", mode, got)
+				}
 			}
 		})
 	}

@@ -34,7 +34,6 @@ func (l *lineSearch) run(f io.Reader, head []byte, end bool) (fileHits, error) {
 			part = buf[:bytes.LastIndexByte(buf, '\n')+1]
 		}
 		if len(part) > 0 && l.chunk(part) {
-			l.stopped = !end || l.stopped
 			return l.hits, nil
 		}
 		if end {

@@ -22,6 +22,7 @@ import (
 const (
 	smallTree    = 300      // files of a tree that is searched here although ripgrep is there
 	smallBytes   = 8 << 20  // and their bytes
+	worthwhile   = 10       // times as much, when enough lines will be found in that
 	multilineMax = 32 << 20 // bytes of a file that is searched across lines
 	chunkSize    = 256 << 10
 )
@@ -38,7 +39,7 @@ func (s *search) native(ctx context.Context, m *matcher, budget int) (*hits, err
 	for range min(4, max(2, runtime.GOMAXPROCS(0))) {
 		p.wait.Go(p.work)
 	}
-	walked, err := s.env.Roots.Walk(ctx, s.start, s.walkOptions(), p.feed(budget))
+	walked, err := s.env.Roots.Walk(ctx, s.start, s.walkOptions(), p.feed(&budgetLeft{files: budget, bytes: smallBytes}))
 	close(p.jobs)
 	p.wait.Wait()
 	h := p.collect()
@@ -94,7 +95,7 @@ func (s *search) nativeFile(ctx context.Context, m *matcher) (*hits, error) {
 		fh.path, fh.rel, fh.mtime = s.start.Lexical, path.Base(s.start.Real), info.ModTime()
 		h.files = []fileHits{fh}
 	}
-	h.more = sc.stopped
+	s.trim(h)
 	return h, nil
 }
 
@@ -111,20 +112,28 @@ type pool struct {
 	m     *matcher
 	ctx   context.Context
 	jobs  chan job
+	open  sync.WaitGroup // jobs handed out and not done
 	wait  sync.WaitGroup
 	lines atomic.Int64 // found so far
 
 	mu      sync.Mutex
 	found   map[int]fileHits
 	skipped int // unreadable or too large
-	stopped bool
+}
+
+// budgetLeft is how much of a tree is searched here at most; no files at the start means all of it.
+type budgetLeft struct {
+	files, seen   int
+	bytes, read   int64
+	extended, all bool
 }
 
 // feed opens the files of a walk and hands them out. Once enough lines were found it ends the walk: what
 // was handed out is a head of the order in which results are shown.
-func (p *pool) feed(budget int) func(files.Entry) error {
+func (p *pool) feed(left *budgetLeft) func(files.Entry) error {
 	need := int64(p.s.need())
-	index, seen, size := 0, 0, int64(0)
+	left.all = left.files == 0
+	index := 0
 	return func(e files.Entry) error {
 		if e.Type != 0 || !p.s.filter.match(e.Rel, e.Ignored) {
 			return nil // not a regular file, or not asked for
@@ -140,19 +149,40 @@ func (p *pool) feed(budget int) func(files.Entry) error {
 			p.skip()
 			return nil
 		}
-		if budget > 0 {
-			info, err := f.Stat()
-			if err == nil {
-				size += info.Size()
-			}
-			if seen++; seen > budget || size > smallBytes {
-				return errors.Join(errLargeTree, f.Close())
-			}
+		if !p.within(left, f) {
+			return errors.Join(errLargeTree, f.Close())
 		}
+		p.open.Add(1)
 		p.jobs <- job{index, f, e}
 		index++
 		return nil
 	}
+}
+
+// within counts one more file against the budget. When that is used up and the lines found so far promise
+// that enough are near, it is extended once: ripgrep cannot stop early, since it finds files in no order.
+func (p *pool) within(left *budgetLeft, f *os.File) bool {
+	if left.all {
+		return true
+	}
+	if info, err := f.Stat(); err == nil {
+		left.read += info.Size()
+	}
+	left.seen++
+	if left.seen <= left.files && left.read <= left.bytes {
+		return true
+	}
+	if left.extended || p.s.mode != modeContent {
+		return false
+	}
+	p.open.Wait() // so that the engine depends on the files alone
+	left.extended = true
+	factor := int64(worthwhile)
+	if len(p.m.literal) == 0 {
+		factor /= 3 // ripgrep is several times faster then
+	}
+	left.files, left.bytes = left.files*int(factor), left.bytes*factor
+	return p.lines.Load()*factor >= 2*int64(p.s.need())
 }
 
 func (p *pool) skip() {
@@ -165,6 +195,7 @@ func (p *pool) work() {
 	sc := &scanner{s: p.s, m: p.m, ctx: p.ctx}
 	for j := range p.jobs {
 		p.one(sc, j)
+		p.open.Done()
 	}
 }
 
@@ -193,12 +224,11 @@ func (p *pool) one(sc *scanner, j job) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.found[j.index] = fh
-	p.stopped = p.stopped || sc.stopped
 }
 
 // collect puts what was found in the order of the walk.
 func (p *pool) collect() *hits {
-	h := &hits{more: p.stopped}
+	h := &hits{}
 	order := make([]int, 0, len(p.found))
 	for i := range p.found {
 		order = append(order, i)
@@ -207,13 +237,28 @@ func (p *pool) collect() *hits {
 	for _, i := range order {
 		h.files = append(h.files, p.found[i])
 	}
-	if p.s.mode == modeContent && p.s.limit > 0 && p.lines.Load() >= int64(p.s.need()) {
-		h.more = true
-	}
+	p.s.trim(h)
 	if p.skipped > 0 {
 		h.note = fmt.Sprintf("%d files could not be searched.", p.skipped)
 	}
 	return h
+}
+
+// trim cuts lines beyond those that are needed, in the order in which they are shown: which files a search
+// in parallel had come to by then is chance.
+func (s *search) trim(h *hits) {
+	if s.mode != modeContent {
+		return
+	}
+	left := s.need()
+	for i := range h.files {
+		f := &h.files[i]
+		if left -= len(f.lines); left <= 0 {
+			f.lines = f.lines[:len(f.lines)+left]
+			h.files, h.more = h.files[:i+1], true
+			return
+		}
+	}
 }
 
 // errBinary says that a file is not text.

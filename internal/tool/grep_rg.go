@@ -60,7 +60,7 @@ func (s *search) rgArgs() []string {
 			args = append(args, "--count", "--null")
 		}
 	default:
-		args = append(args, "--json", "--before-context="+strconv.Itoa(s.before), "--after-context="+strconv.Itoa(s.after))
+		args = append(args, "--json", "--max-count="+strconv.Itoa(s.need()), "--before-context="+strconv.Itoa(s.before), "--after-context="+strconv.Itoa(s.after))
 	}
 	return append(args, "--", s.in.Pattern, "./")
 }
@@ -85,14 +85,13 @@ func (s *search) ripgrep(ctx context.Context, rg string) (*hits, error) {
 		_ = in.Close()
 	}()
 	h, readErr := s.readRipgrep(out)
-	enough := h.more || readErr != nil
 	_ = out.Close() // what rg still writes is not wanted
-	if enough {
+	if readErr != nil {
 		stop()
 	}
 	<-ended
 	switch {
-	case enough:
+	case readErr != nil:
 		return h, readErr
 	case ctx.Err() != nil:
 		return h, ctx.Err()
@@ -131,10 +130,24 @@ func (s *search) readRipgrep(out io.Reader) (*hits, error) {
 	default:
 		err = s.readLines(r, h)
 	}
-	// To rg a file that a glob names need not be of the type; here it must be both.
-	h.files = slices.DeleteFunc(h.files, func(f fileHits) bool { return !s.filter.ofType(f.rel) || s.hidden(f.path) })
-	slices.SortFunc(h.files, func(a, b fileHits) int { return walkOrder(a.rel, b.rel) })
+	s.order(h)
 	return h, err
+}
+
+// add takes over what rg found in a file. To rg a file that a glob names need not be of the type; here it must
+// be both. What may not be shown leaves no trace.
+func (s *search) add(h *hits, f fileHits) bool {
+	if !s.filter.ofType(f.rel) || !s.mayShow(f.path) {
+		return false
+	}
+	h.files = append(h.files, f)
+	return true
+}
+
+// order puts the files into the order of a walk and drops lines beyond those that are needed.
+func (s *search) order(h *hits) {
+	slices.SortFunc(h.files, func(a, b fileHits) int { return walkOrder(a.rel, b.rel) })
+	s.trim(h)
 }
 
 // place fills in where a path that rg printed is.
@@ -160,7 +173,7 @@ func (s *search) readFiles(r *bufio.Reader, h *hits) error {
 		}
 		f := s.place(strings.TrimSuffix(path, "\x00"))
 		f.count = 1
-		h.files = append(h.files, f)
+		s.add(h, f)
 	}
 }
 
@@ -181,7 +194,7 @@ func (s *search) readCounts(r *bufio.Reader, h *hits) error {
 		if f.count, err = strconv.Atoi(strings.TrimSpace(n)); err != nil {
 			return fmt.Errorf("ripgrep printed a count of %q", n)
 		}
-		h.files = append(h.files, f)
+		s.add(h, f)
 	}
 }
 
@@ -213,8 +226,13 @@ type rgMessage struct {
 	} `json:"data"`
 }
 
+// errFrequent says that a pattern has far more matches than are needed.
+var errFrequent = errors.New("the pattern is frequent")
+
+// readLines reads the files in the order in which rg is done with them, which is chance, so all of them count;
+// it holds no more than twice the lines that are needed.
 func (s *search) readLines(r *bufio.Reader, h *hits) error {
-	total := 0
+	total, all := 0, 0
 	var f fileHits
 	for {
 		line, err := r.ReadBytes('\n')
@@ -234,13 +252,16 @@ func (s *search) readLines(r *bufio.Reader, h *hits) error {
 		case "match", "context":
 			s.addLines(&f, &m)
 		case "end":
-			if !s.empty(f) && m.Data.BinaryOffset == nil {
-				h.files = append(h.files, f)
+			if !s.empty(f) && m.Data.BinaryOffset == nil && s.add(h, f) {
 				total += len(f.lines)
+				all += len(f.lines)
 			}
-			if total >= grepMax {
-				h.more = true
-				return nil
+			if s.giveUp && all > 8*s.need() {
+				return errFrequent
+			}
+			if total >= 2*s.need() {
+				s.order(h)
+				total = s.need()
 			}
 		}
 	}

@@ -70,6 +70,14 @@ func TestGrepPagesThroughResults(t *testing.T) {
 	wantIn(t, b.must("Grep", in{"pattern": "hit", "offset": 30}), "There are only 10; offset 30 is past the end.")
 }
 
+func TestAMatchInALargeFileIsNotTakenForMore(t *testing.T) {
+	b := newBench(t)
+	b.put("large.txt", "hit\n"+strings.Repeat("line\n", chunkSize/4))
+	if got := b.must("Grep", in{"pattern": "hit"}); got != "large.txt\n" {
+		t.Error(got)
+	}
+}
+
 func TestGrepSaysWhatIsWrong(t *testing.T) {
 	b := newBench(t)
 	b.put("a", "x")
@@ -197,7 +205,7 @@ func TestBothEnginesFindTheSame(t *testing.T) {
 			}
 			b.put(name, text.String())
 		}
-		limit := 0
+		limit := []int{0, 0, 0, 4}[r.IntN(4)]
 		input := grepInput{
 			Pattern:    patterns[r.IntN(len(patterns))],
 			OutputMode: []string{modeContent, modeContent, modeFiles, modeCount}[r.IntN(4)],
@@ -281,6 +289,67 @@ func TestGrepRunsNoProgramOfTheRepository(t *testing.T) {
 	wantIn(t, b.must("Grep", in{"pattern": "needle"}), "of 301")
 	if _, err := os.Lstat(marker); err == nil {
 		t.Error("the repository's rg ran")
+	}
+}
+
+// countingRipgrep puts a ripgrep into PATH that finds nothing and leaves a mark.
+func countingRipgrep(t *testing.T) (ran func() bool) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	marker := filepath.Join(dir, "ran")
+	script := "#!/bin/sh\necho >>" + marker + "\nexit 1\n"
+	if err := os.WriteFile(filepath.Join(dir, "rg"), []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
+	return func() bool {
+		defer os.Remove(marker)
+		_, err := os.Lstat(marker)
+		return err == nil
+	}
+}
+
+func TestAFrequentPatternIsNotSearchedInAllOfALargeTree(t *testing.T) {
+	ran := countingRipgrep(t)
+	b := newBench(t)
+	for i := range 4 * smallTree {
+		text := "needle\n"
+		if i%3 > 0 {
+			text = "hay\n"
+		}
+		b.put(fmt.Sprintf("f%04d", i), text)
+	}
+	got := b.must("Grep", in{"pattern": "needle", "output_mode": "content"})
+	wantIn(t, got, "f0000:1:needle\n", "f0747:1:needle\n", "Showing 1-250; there are more. To go on: offset=250.")
+	if strings.Contains(got, "f0750") {
+		t.Error(got)
+	}
+	if ran() {
+		t.Error("ripgrep ran, which searches the whole tree")
+	}
+	b.must("Grep", in{"pattern": "thimble", "output_mode": "content"})
+	if !ran() {
+		t.Error("a rare pattern was searched in this process")
+	}
+}
+
+func TestAPatternThatIsFrequentOnlyLaterIsFoundInOrder(t *testing.T) {
+	b := newBench(t)
+	for i := range smallTree + 10 {
+		b.put(fmt.Sprintf("f%04d", i), "hay\n")
+	}
+	for i := range 40 {
+		b.put(fmt.Sprintf("late/f%02d", i), strings.Repeat("needle\n", 10))
+	}
+	got := b.must("Grep", in{"pattern": "needle", "output_mode": "content", "head_limit": 12})
+	want := ""
+	for i := range 12 {
+		want += fmt.Sprintf("late/f%02d:%d:needle\n", i/10, i%10+1)
+	}
+	if want += "[Showing 1-12; there are more. To go on: offset=12.]\n"; got != want {
+		t.Errorf("%s", cmp.Diff(want, got))
 	}
 }
 
