@@ -47,7 +47,10 @@ func evaded(t *testing.T, rule, file string) {
 	}
 }
 
-func TestADenyRuleOnACommandIsNotEvaded(t *testing.T) { evaded(t, "Bash(rm *)", "evasions_rm.txt") }
+func TestADenyRuleOnACommandIsNotEvaded(t *testing.T) {
+	evaded(t, "Bash(rm *)", "evasions_rm.txt")
+	evaded(t, "Bash(rm *)", "evasions_more.txt")
+}
 
 func TestADenyRuleOnAHostIsNotEvaded(t *testing.T) {
 	evaded(t, "WebFetch(domain:evil.example)", "evasions_host.txt")

@@ -50,7 +50,7 @@ func (a *analysis) unseen(cmd *permission.Command) {
 			continue // what they take is text
 		}
 		for i, w := range c.words {
-			if i > 0 && strings.ContainsAny(w.text, " \t\n\"`(") || i > 1 && among(c.words[i-1].text, "exec", "-exec", "--exec", "-wrapper") ||
+			if i > 0 && strings.ContainsAny(w.text, " \t\n\"`(") || i > 1 && among(c.words[i-1].text, "exec", "-exec", "--exec", "-wrapper", "--") ||
 				i > 1 && c.name == "docker-compose" && c.words[i-1].text == "run" {
 				cmd.Mentions = append(cmd.Mentions, strings.Join(texts(c.words[i:]), " "))
 			}
@@ -126,6 +126,11 @@ func (a *analysis) hides(c *call) string {
 		return "only running it tells which program runs: " + shorten(c.raw)
 	case c.use.ScriptHides && (len(c.use.Reads) == 0 || len(c.use.Script) > 0 || anyUnknown(c.words)):
 		return "it runs text that the line does not show: " + shorten(c.raw)
+	case (len(c.use.Script) > 0 || c.name == "trap" || c.name == "eval") && anyUnknown(c.words):
+		return "only running it tells which text it runs: " + shorten(c.raw)
+	case slices.ContainsFunc(c.assigns, func(as assigned) bool { return runningVariable(as.name) }),
+		among(c.name, "env", "sudo", "doas", "export", "declare", "typeset", "cross-env") && slices.ContainsFunc(c.words[1:], setsRunning):
+		return "a variable makes programs run others: " + shorten(c.raw)
 	case c.use.Stdin && c.in.any && !(c.in.known && shells.has(c.name)):
 		return "it runs what it reads: " + shorten(c.raw)
 	case c.use.ScriptHides && slices.ContainsFunc(c.words, func(w word) bool { return w.produced != nil }):
@@ -144,6 +149,17 @@ func (a *analysis) hides(c *call) string {
 	return ""
 }
 
+// runningVariable reports whether programs run or load what a variable of this name holds or names.
+func runningVariable(name string) bool {
+	return among(name, "LD_*", "DYLD_*", "BASH_ENV", "ENV", "PS4", "PROMPT_COMMAND", "BASH_FUNC*", "ZDOTDIR", "LESSOPEN", "LESSCLOSE", "TAR_OPTIONS", "SHELL", "PERL5OPT", "PERL5DB", "RUBYOPT", "NODE_OPTIONS",
+		"PYTHONSTARTUP", "PYTHONINSPECT", "GIT_CONFIG*", "GIT_EXEC_PATH", "GIT_TEMPLATE_DIR", "RSYNC_RSH", "MAKEFLAGS", "MFLAGS", "GNUMAKEFLAGS", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "VIMINIT", "EXINIT", "LUA_INIT*", "GCONV_PATH", "ZIPOPT")
+}
+
+func setsRunning(w word) bool {
+	name, _, ok := strings.Cut(w.text, "=")
+	return ok && runningVariable(name)
+}
+
 // readsCommands are programs that take commands from their input.
 var readsCommands = set{
 	"ed", "ex", "vi", "vim", "m4", "make", "gmake", "parallel", "gdb", "lldb", "bc", "dc", "sqlite3", "psql", "mysql", "R", "octave", "guile", "at", "batch", "crontab", "expect",
@@ -158,9 +174,19 @@ var builders = set{
 	"vagrant", "terraform", "ansible-playbook", "scons", "meson", "mix", "stack", "cabal", "dune", "tsc", "jest", "vitest", "eslint",
 }
 
+// buildFile reports whether builders take what they run from a file of this name.
+func buildFile(name string) bool {
+	return among(strings.ToLower(name), "makefile*", "gnumakefile", "*.mk", "justfile", "taskfile*", "package.json", "*.gradle", "*.gradle.kts", "pom.xml", "build.xml", "rakefile", "*.rake", "gemfile",
+		"cmakelists.txt", "*.cmake", "build.ninja", "build.rs", "cargo.toml", "tox.ini", "noxfile.py", "setup.py", "setup.cfg", "pyproject.toml", "conftest.py", "*_test.go", "*.test.*", "*.spec.*", "*.config.*",
+		"composer.json", "mix.exs", "dockerfile*", "docker-compose*", "compose.y*", "vagrantfile", "*.tf", "sconstruct", "meson.build", "build", "build.bazel", "workspace", "*.bzl", "dune*", "stack.yaml") ||
+		strings.Contains(name, "$")
+}
+
 // writesProgram reports whether the line writes a file that a command is, or that it gets to run.
 func (a *analysis) writesProgram(c *call) bool {
-	if builders.has(c.name) && slices.ContainsFunc(a.redirs, func(r *redirect) bool { return r.write }) {
+	if builders.has(c.name) && slices.ContainsFunc(a.accesses, func(x permission.Access) bool {
+		return x.Kind == permission.Write && buildFile(filepath.Base(x.Target))
+	}) {
 		return true
 	}
 	words := c.words[:1]
@@ -189,7 +215,10 @@ func runsCode(c *call) bool {
 	if !ok {
 		return false
 	}
-	for _, w := range c.words[1:] {
+	for i, w := range c.words[1:] {
+		if i > 0 && c.words[i].text == "-m" && among(w.text, "timeit", "code", "pdb") {
+			return true
+		}
 		for _, f := range flags {
 			name, _, _ := strings.Cut(w.text, "=")
 			switch {
