@@ -35,6 +35,7 @@ type assigned struct {
 	name, text string
 	known      bool
 	show       string
+	code       string // for a script: the read-only command whose output it is, as $( )
 }
 
 // arg returns the text of a word, "" where there is none.
@@ -50,11 +51,17 @@ func (a *analysis) call(c *syntax.CallExpr, sc *scope, in input, rd redirected) 
 	raw, place := a.source(c, sc), len(a.parts)
 	assigns := a.assignments(c.Assigns, sc)
 	if len(c.Args) == 0 {
+		if a.notes(c.Assigns, assigns, raw, place, sc) {
+			return "builtin ':'", true
+		}
 		a.assign(assigns, raw, place, sc)
 		return "", false
 	}
 	a.reserved(c, sc)
 	words := a.words(c.Args, sc)
+	if len(words) > 0 && holdsParam(c.Args[0]) {
+		words[0].worked = true // a program is to be named by its name
+	}
 	run := &call{words: words, assigns: assigns, raw: raw, in: in, place: place, placed: true}
 	script, ok = a.run(run, sc)
 	if rd.write {
@@ -81,6 +88,9 @@ func (a *analysis) assignments(list []*syntax.Assign, sc *scope) []assigned {
 		if as.Value != nil {
 			w := a.expandOne(as.Value, sc)
 			got.text, got.known = w.text, !w.unknown
+			if w.unknown && w.printed && onlySubst(as.Value) {
+				got.code = bareCode(w.code)
+			}
 		}
 		if as.Array != nil {
 			got.text, got.known = a.array(as.Array, sc)
@@ -93,9 +103,46 @@ func (a *analysis) assignments(list []*syntax.Assign, sc *scope) []assigned {
 			got.known = false
 			a.renames(got.name, as.Index, got.text, sc)
 		}
+		if len(got.text) > maxLine {
+			got.text, got.known = got.text[:maxLine], false // a=$a$a, again and again
+		}
 		out = append(out, got)
 	}
 	return out
+}
+
+// holdsParam reports whether a variable is a part of a word.
+func holdsParam(w *syntax.Word) bool {
+	return slices.ContainsFunc(w.Parts, func(part syntax.WordPart) bool {
+		if q, ok := part.(*syntax.DblQuoted); ok {
+			return holdsParam(&syntax.Word{Parts: q.Parts})
+		}
+		_, ok := part.(*syntax.ParamExp)
+		return ok
+	})
+}
+
+// bareCode takes the quotes off a $( ) that is written as a whole word, "" when that is not all there is.
+func bareCode(code string) string {
+	code = strings.TrimSuffix(strings.TrimPrefix(code, "''"), "''")
+	code = strings.TrimSuffix(strings.TrimPrefix(code, `"`), `"`)
+	if !strings.HasPrefix(code, "$( ") || !strings.HasSuffix(code, " )") {
+		return ""
+	}
+	return code
+}
+
+// onlySubst reports whether a word is one $( ), in quotes or not.
+func onlySubst(w *syntax.Word) bool {
+	if len(w.Parts) != 1 {
+		return false
+	}
+	part := w.Parts[0]
+	if q, ok := part.(*syntax.DblQuoted); ok && len(q.Parts) == 1 && !q.Dollar {
+		part = q.Parts[0]
+	}
+	_, ok := part.(*syntax.CmdSubst)
+	return ok
 }
 
 // array is the text of (a b c), words joined by blanks.
@@ -113,6 +160,31 @@ func (a *analysis) array(x *syntax.ArrayExpr, sc *scope) (string, bool) {
 		}
 	}
 	return strings.Join(texts, " "), known
+}
+
+// notes makes assignments that do nothing but give a name to a text that the line shows, or to the output of a
+// read-only command. The safe form has that text, or the command again, wherever the name is used, so that nothing is
+// assigned when it runs.
+func (a *analysis) notes(list []*syntax.Assign, got []assigned, raw string, place int, sc *scope) bool {
+	for i, as := range list {
+		if as.Name == nil || as.Array != nil || as.Index != nil || as.Append || !got[i].known && got[i].code == "" || !ordinaryName(as.Name.Value) {
+			return false
+		}
+		if strings.ContainsAny(got[i].text, "$`") || len(list) > 1 && as.Value != nil && holdsParam(as.Value) {
+			return false // something may evaluate it again, or it speaks of what the same command sets
+		}
+	}
+	for _, as := range got {
+		sc.assign(as.name, binding{text: as.text, known: as.known, turn: true, code: as.code})
+	}
+	a.calls = a.noteCall(&call{assigns: got, raw: raw, dirs: sc.dirs, within: sc.within, level: sc.level, use: program.Use{Class: permission.ClassNeutral}})
+	a.partAt(place, permission.Part{Text: raw, Raw: raw, Class: permission.ClassNeutral, Within: sc.within, Exact: true}, sc)
+	return true
+}
+
+// ordinaryName reports whether no shell and no program looks at a variable of this name.
+func ordinaryName(name string) bool {
+	return ownName(name) || len(name) <= 2 && strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == "" && name != "TZ" && name != "CC"
 }
 
 // assign makes assignments that stand alone.

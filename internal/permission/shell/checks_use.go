@@ -86,7 +86,7 @@ func environmentChecks() []check {
 			Sentence: "A variable is set that later commands of the line may read.",
 			Fires:    "FOO=1; ls", Spares: "LANG=C ls",
 			find: each(func(_ *analysis, c *call) string {
-				if len(c.words) == 0 && len(c.assigns) > 0 {
+				if len(c.words) == 0 && len(c.assigns) > 0 && !c.use.Class.Looks() {
 					return "it sets " + c.assigns[0].name
 				}
 				return ""

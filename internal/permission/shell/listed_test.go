@@ -84,3 +84,47 @@ func TestNamesOfAListAreNeverFlags(t *testing.T) {
 		}
 	}
 }
+
+func TestANameForATextIsPutInItsPlace(t *testing.T) {
+	for line, want := range map[string]string{
+		"x=1; echo $x":                      `builtin ':'; builtin 'echo' '1'`,
+		"f=a.txt && wc -l \"$f\"":           `builtin ':' && '/usr/bin/wc' '-l' 'a.txt'`,
+		"ls && f=a && cat $f":               `'/usr/bin/ls' && builtin ':' && '/usr/bin/cat' 'a'`,
+		"V=$(git describe); echo \"$V\"":    "builtin ':'; builtin 'echo' ''\"$( '/usr/bin/git' 'describe' )\"",
+		"ls && f=a; cat $f":                 "",
+		"false || f=a; cat $f":              "",
+		"ls || f=a && cat $f":               "",
+		"if ls; then f=a; fi; cat $f":       "",
+		"x=ls; $x":                          "",
+		"x=rm; $x a":                        "",
+		"x=$(cat list); cat $x":             "",
+		"x=$(cat list); wc -l $(echo $x)":   "",
+		"x=$(touch a); echo $x":             "",
+		"IFS=x; echo $a":                    "",
+		"PATH=.; ls":                        "",
+		"LD_PRELOAD=./x; ls":                "",
+		"x=a; x=b y=$x; cat $y":             "",
+		"a[1]=x; echo $a":                   "",
+		"a=(x y); echo $a":                  "",
+		"x+=1; echo $x":                     "",
+		"x='$(touch a)'; echo $x":           "",
+		"x=1; ((x))":                        "",
+		"x=-delete; find . $x":              "",
+		"x=.env; cat $x":                    "",
+		"x=/etc; cat $x/shadow":             "",
+		"x=sub; cd $x; git status":          "",
+		"x='a; touch b'; eval $x":           "",
+		"x=--output=y; sort $x a":           "",
+		"x=1; export x":                     "",
+		"x='print > \"y\"'; awk \"{$x}\" a": "",
+	} {
+		r := read(line)
+		got := r.Command.Script
+		if decided(r, permission.Default) != permission.Allow {
+			got = ""
+		}
+		if got != want {
+			t.Errorf("%q: script %q, want %q: %s", line, got, want, show(r))
+		}
+	}
+}

@@ -174,6 +174,10 @@ func (a *analysis) param(p *syntax.ParamExp, sc *scope, split bool) piece {
 	out.split = out.split || name == "@" || wholeArray(p.Index)
 	text, known = a.operate(p, text, known, sc)
 	out.text, out.unknown = text, !known
+	if b := sc.vars[name]; b.code != "" && !known && plainParam(p) && !a.loose {
+		out.code, out.printed = b.code, true
+		return out
+	}
 	if steady(p, name, sc) {
 		switch b, ok := sc.vars[name]; {
 		case ok && b.turn:
@@ -190,7 +194,7 @@ func (a *analysis) param(p *syntax.ParamExp, sc *scope, split bool) piece {
 // steady reports whether ${name} is nothing but the value of a variable that the line does not compute: one
 // that every session has and that holds no secret, or the variable of a loop.
 func steady(p *syntax.ParamExp, name string, sc *scope) bool {
-	if p.Index != nil || p.Slice != nil || p.Repl != nil || p.Exp != nil || len(p.Modifiers) > 0 {
+	if !plainParam(p) {
 		return false
 	}
 	if b, ok := sc.vars[name]; ok {
@@ -205,6 +209,11 @@ func steady(p *syntax.ParamExp, name string, sc *scope) bool {
 		return true
 	}
 	return false
+}
+
+// plainParam reports whether it is ${name} and nothing else.
+func plainParam(p *syntax.ParamExp) bool {
+	return p.Index == nil && p.Slice == nil && p.Repl == nil && p.Exp == nil && len(p.Modifiers) == 0
 }
 
 // element is one member of an array whose members are kept joined by blanks, or all of them.

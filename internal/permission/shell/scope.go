@@ -26,8 +26,9 @@ type scope struct {
 // binding is the value of a variable.
 type binding struct {
 	text  string
-	known bool // false: text is only what is known of it
-	turn  bool // it is the variable of a loop, in one turn of it
+	known bool   // false: text is only what is known of it
+	turn  bool   // it is the variable of a loop, in one turn of it, or a name for a text that the line shows
+	code  string // for a script: the read-only command whose output it is
 }
 
 // function is a body and the text that its positions count in.
@@ -83,6 +84,16 @@ func (sc *scope) part(what string) *scope {
 func (sc *scope) assign(name string, b binding) {
 	sc.own()
 	sc.vars[name] = b
+}
+
+// unsure notes that what was set since then may not have been set: nothing is put in its place in a script.
+func (sc *scope) unsure(before map[string]binding) {
+	for name, b := range sc.vars {
+		if b.turn && before[name] != b {
+			b.turn, b.code = false, ""
+			sc.vars[name] = b
+		}
+	}
 }
 
 // separators are the characters that end words in the result of an expansion.

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -183,7 +184,7 @@ func (a *analysis) binary(c *syntax.BinaryCmd, sc *scope, in input) (script stri
 	}
 	var b strings.Builder
 	ok = true
-	before := sc.dirs
+	before, vars := sc.dirs, map[string]binding(nil)
 	for _, m := range members {
 		switch m.op {
 		case syntax.AndStmt:
@@ -193,13 +194,22 @@ func (a *analysis) binary(c *syntax.BinaryCmd, sc *scope, in input) (script stri
 			sc.maybe(before)
 			b.WriteString(" || ")
 		}
+		was := vars
+		if m.op == syntax.OrStmt {
+			was = maps.Clone(sc.vars)
+		}
 		text, good := a.stmt(m.stmt, sc, in)
 		b.WriteString(text)
 		ok = ok && good
-		if m.op == syntax.OrStmt {
+		switch m.op {
+		case syntax.OrStmt:
 			sc.maybe(before)
+			sc.unsure(was)
+		case 0:
+			vars = maps.Clone(sc.vars) // what the first one sets is set
 		}
 	}
+	sc.unsure(vars)
 	return b.String(), ok
 }
 
@@ -252,9 +262,10 @@ func (a *analysis) timed(c *syntax.TimeClause, sc *scope, in input) (script stri
 
 // branch walks statements that may run or not.
 func (a *analysis) branch(stmts []*syntax.Stmt, sc *scope) (script string, ok bool) {
-	before := sc.dirs
+	before, vars := sc.dirs, maps.Clone(sc.vars)
 	script, ok = a.list(stmts, sc)
 	sc.maybe(before)
+	sc.unsure(vars)
 	return script, ok && len(stmts) > 0
 }
 
