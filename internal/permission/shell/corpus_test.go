@@ -8,12 +8,16 @@ import (
 )
 
 // TestCasesOfAFile reads JSON lines with id, kind "command", input and expect (allow-readonly, ask, deny) from
-// the file that LATHE_CASES names.
+// testdata/cases.jsonl, and from the file that LATHE_CASES names.
 func TestCasesOfAFile(t *testing.T) {
-	name := os.Getenv("LATHE_CASES")
-	if name == "" {
-		t.Skip("LATHE_CASES names no file of cases")
+	tryCases(t, "testdata/cases.jsonl")
+	if name := os.Getenv("LATHE_CASES"); name != "" {
+		tryCases(t, name)
 	}
+}
+
+func tryCases(t *testing.T, name string) {
+	t.Helper()
 	f, err := os.Open(name)
 	if err != nil {
 		t.Fatal(err)
