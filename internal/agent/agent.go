@@ -307,6 +307,9 @@ func (t *turn) overBudget() bool {
 }
 
 func (t *turn) takeSteers(ctx context.Context) error {
+	if t.cfg.Boundaries && t.end.Steps == 0 {
+		return nil
+	}
 	steers := t.TakeSteers()
 	for i, m := range steers {
 		if err := t.say(ctx, m, true); err != nil {

@@ -53,6 +53,10 @@ type Config struct {
 	Canonical func(name string, input []byte) (string, []byte) // other spellings of tools and parameters
 	Spent     func() float64                                   // US dollars spent outside this loop (subagents)
 
+	// Boundaries delivers steered messages only between the calls of one step and the next request: one that
+	// comes before the first request or after the last calls stays for TakeSteers.
+	Boundaries bool
+
 	BeforeStep []BeforeStep                                                 // run in order before each step
 	BeforeTool []BeforeTool                                                 // run side by side before a call is prepared
 	Authorize  func(context.Context, Approval) (permission.Decision, error) // policy, else asks and waits

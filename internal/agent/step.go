@@ -167,7 +167,9 @@ func (s *stream) take(d llm.Delta) {
 		s.complete(d.Index, d.Part)
 		if s.called {
 			s.flush(d.Index + 1)
+			return
 		}
+		s.cfg.Publish(event.PartReady{MessageID: s.id, Index: d.Index, Part: d.Part, Model: s.model, Usage: s.usage})
 	case llm.ToolReady:
 		s.complete(d.Index, d.Call)
 		s.flush(d.Index + 1)

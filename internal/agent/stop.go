@@ -142,7 +142,7 @@ func (t *turn) afterText(ctx context.Context, reply llm.Message) (event.EndReaso
 // gate lets steered messages and then the hooks of BeforeStop continue the turn.
 func (t *turn) gate(ctx context.Context, reply llm.Message) (event.EndReason, error) {
 	t.mu.Lock()
-	waiting := len(t.steers) > 0
+	waiting := len(t.steers) > 0 && !t.cfg.Boundaries
 	t.mu.Unlock()
 	if waiting {
 		return "", nil

@@ -213,7 +213,7 @@ func (s *Session) decided(proposed []string, ans event.Answer) permission.Decisi
 	}
 	return permission.Decision{
 		Effect: permission.Deny, Layer: permission.LayerAsk, Source: byUser, Reason: "the user refused",
-		Guidance: strings.TrimSpace(ans.Text), Interrupt: strings.TrimSpace(ans.Text) == "",
+		Guidance: strings.TrimSpace(ans.Text), Interrupt: ans.Interrupt || strings.TrimSpace(ans.Text) == "",
 	}
 }
 

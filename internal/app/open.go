@@ -23,6 +23,7 @@ type SessionOptions struct {
 	ID          string // of the new session; "": a new one
 	Resume      string // the id of an old one
 	Fork        bool   // work on a copy of it
+	Boundaries  bool   // as in agent.Config: a message that is steered too late is left for TakeSteers
 	Interactive bool   // somebody answers questions; else what would ask is refused
 	Detached    bool   // nothing is kept and no model is needed: for single tool calls
 
@@ -34,7 +35,7 @@ type SessionOptions struct {
 
 // NewSession opens a conversation. The model is not called.
 func (i *Instance) NewSession(ctx context.Context, o SessionOptions) (s *Session, err error) {
-	s = &Session{inst: i, chain: o.Chain, bus: o.Bus, shared: o.Bus != nil, interactive: o.Interactive}
+	s = &Session{inst: i, chain: o.Chain, bus: o.Bus, shared: o.Bus != nil, interactive: o.Interactive, boundaries: o.Boundaries}
 	if s.bus == nil {
 		s.bus = event.NewBus()
 		s.closers = append(s.closers, func() error { s.bus.Close(); return nil })
@@ -168,7 +169,7 @@ func (s *Session) newAgent(ctx context.Context, model llm.Model) error {
 		BudgetUSD: i.opts.MaxBudgetUSD, Effort: llm.Effort(i.settings().Effort),
 		System: s.system, Authorize: s.authorize,
 		AfterTool: []agent.AfterTool{{Name: "output limit", Run: s.spill}}, Publish: s.publish, Record: s.Record,
-		Mode: s.Mode, Dir: s.Dir, RetryBase: ms(i.settings().Stream.RetryBaseMs),
+		Boundaries: s.boundaries, Mode: s.Mode, Dir: s.Dir, RetryBase: ms(i.settings().Stream.RetryBaseMs),
 	}
 	if cfg.BudgetUSD == 0 {
 		cfg.BudgetUSD = i.settings().MaxBudgetUSD

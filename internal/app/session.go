@@ -32,6 +32,7 @@ type Session struct {
 	bus         *event.Bus
 	shared      bool // the bus has other sessions too, and is not ours to close
 	interactive bool
+	boundaries  bool
 	output      tool.Structured
 	pending     *prompt.Pending // the context of the first message
 	closers     []func() error
@@ -206,7 +207,7 @@ func (s *Session) Prompt(ctx context.Context, m llm.Message) (event.TurnEnd, err
 func (s *Session) late(completed bool) *llm.Message {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if completed {
+	if completed && !s.boundaries {
 		if late := s.agent.TakeSteers(); len(late) > 0 {
 			for _, m := range late[1:] {
 				s.agent.Steer(m)

@@ -45,23 +45,13 @@ func (c *Console) makeTitle(s *app.Session) {
 	if first == "" {
 		return
 	}
-	var said llm.Message
-	for d, err := range small.Stream(ctx, &llm.Request{
-		System: []llm.Part{llm.Text{Text: titleSystem}}, Messages: []llm.Message{llm.UserText(first)}, MaxTokens: 64, Effort: "off",
-	}) {
-		if err != nil {
-			return
-		}
-		if done, ok := d.(llm.Done); ok {
-			said = done.Message
-		}
+	title, u, err := askTitle(ctx, small, first)
+	if err != nil {
+		return
 	}
-	if said.Usage != nil {
-		c.mu.Lock()
-		c.sideCost += small.Info().Price.Cost(*said.Usage)
-		c.mu.Unlock()
-	}
-	title := cleanTitle(said.PlainText())
+	c.mu.Lock()
+	c.sideCost += small.Info().Price.Cost(u)
+	c.mu.Unlock()
 	if title == "" || s.Log().Info().Title != "" { // the user was quicker
 		return
 	}

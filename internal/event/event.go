@@ -120,6 +120,10 @@ type PartDone struct {
 	Usage     llm.Usage `json:"usage"`
 }
 
+// PartReady is a part that came whole in a reply that still streams. It is not on disk: its PartDone follows,
+// unless a Retry makes it void.
+type PartReady PartDone
+
 // Retry says that a request failed and will be sent again after Delay. What streamed since the last
 // Request is void.
 type Retry struct {
@@ -272,6 +276,8 @@ type Answer struct {
 	Input    json.RawMessage `json:"input,omitempty"`
 	Rules    []string        `json:"rules,omitempty"` // the rules to keep, for "always"
 	Canceled bool            `json:"canceled,omitempty"`
+	// Interrupt, with a refusal, ends the turn although the answer has a text.
+	Interrupt bool `json:"interrupt,omitempty"`
 }
 
 // Choices of a permission dialog.
@@ -293,6 +299,7 @@ func (Request) Kind() string     { return "api.request" }
 func (Response) Kind() string    { return "api.response" }
 func (Delta) Kind() string       { return "delta" }
 func (PartDone) Kind() string    { return "part.done" }
+func (PartReady) Kind() string   { return "part.ready" }
 func (Retry) Kind() string       { return "api.retry" }
 func (UserMessage) Kind() string { return "message.user" }
 func (ToolStart) Kind() string   { return "tool.start" }

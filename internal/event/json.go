@@ -125,6 +125,7 @@ var kinds = sync.OnceValue(func() map[string]decoder {
 	register[Response](m)
 	register[Delta](m)
 	register[PartDone](m)
+	register[PartReady](m)
 	register[Retry](m)
 	register[UserMessage](m)
 	register[ToolStart](m)
@@ -205,6 +206,12 @@ func (p *PartDone) UnmarshalJSON(b []byte) error {
 	p.Part = w.Part.Part
 	return nil
 }
+
+// MarshalJSON writes the part with its type.
+func (p PartReady) MarshalJSON() ([]byte, error) { return PartDone(p).MarshalJSON() }
+
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (p *PartReady) UnmarshalJSON(b []byte) error { return (*PartDone)(p).UnmarshalJSON(b) }
 
 // MarshalJSON writes the preview with its shape.
 func (s ToolStart) MarshalJSON() ([]byte, error) {

@@ -40,6 +40,7 @@ func everyBody() []event.Body {
 		event.Delta{MessageID: "r1", Delta: llm.ToolDelta{Index: 2, ID: "toolu_1", Name: "Edit", JSON: `{"file`}},
 		event.PartDone{MessageID: "r1", Index: 1, Part: llm.Text{Text: "hello"}, Model: "m", Usage: usage},
 		event.PartDone{MessageID: "r1", Index: 2, Part: call},
+		event.PartReady{MessageID: "r1", Index: 1, Part: llm.Text{Text: "hello"}, Model: "m", Usage: usage},
 		event.Response{Message: reply},
 		event.Denied{Call: call, Decision: permission.Decision{Effect: permission.Deny, Rule: "Edit(/etc/**)", Source: "user", Reason: "a rule", Guidance: "not there"}},
 		event.ToolStart{Call: call, Parent: "batch_1", Title: "a.go", Preview: event.Diff{Path: "a.go", Unified: "@@ -1 +1 @@\n-a\n+b\n", Added: 1, Removed: 1}},
@@ -53,7 +54,7 @@ func everyBody() []event.Body {
 			Permission: &permission.Request{CallID: "toolu_1", Tool: "Edit", Input: call.Input, Accesses: []permission.Access{{Kind: permission.Write, Target: "/w/a.go", Named: "a.go"}}, Mode: permission.Default, Agent: []string{"t1"}, Dir: "/w"},
 			Reason:     "no rule", Preview: event.Command{Command: "ls"}, Call: &call, Schema: json.RawMessage(`{"type":"object"}`),
 		}},
-		event.Answered{ID: "q1", Answer: event.Answer{Choice: event.ChoiceNo, Choices: []string{"a"}, Text: "use b", Input: json.RawMessage(`{"x":1}`), Rules: []string{"Edit(a.go)"}, Canceled: true}},
+		event.Answered{ID: "q1", Answer: event.Answer{Choice: event.ChoiceNo, Choices: []string{"a"}, Text: "use b", Input: json.RawMessage(`{"x":1}`), Rules: []string{"Edit(a.go)"}, Canceled: true, Interrupt: true}},
 		event.StepEnd{Step: 1, Usage: usage, CostUSD: 0.01, Stop: llm.StopToolUse, APITime: time.Second},
 		event.TurnEnd{Reason: event.EndCompleted, Err: "e", Steps: 1, Usage: usage, CostUSD: 0.01, Duration: time.Minute, APITime: time.Second},
 		event.Opened{Session: "s2", Title: "Fix it", Dir: "/w", Path: "/s/s2", More: "s2:1f", History: []event.Body{
