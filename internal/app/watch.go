@@ -43,7 +43,7 @@ func (i *Instance) reload(c *config.Config, changes []config.Change) {
 		return
 	}
 	bad = append(bad, notes...)
-	reconnect := touches(changes, "providers", "apiBase", "apiKeyHelper", "network", "stream")
+	reconnect := touches(changes, "providers", "apiBase", "apiKeyHelper", "network", "stream", "maxThinkingTokens")
 	for _, s := range i.running(reconnect) {
 		s.follow(rules, reconnect)
 		for _, b := range bad {

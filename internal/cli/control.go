@@ -4,18 +4,13 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"slices"
-	"strings"
 	"sync"
 
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
-	"github.com/lathe-dev/lathe/internal/permission"
 )
 
 // maxLine is the longest line of stdin: a message may hold pictures.
@@ -48,7 +43,8 @@ type controller struct {
 // queued is a message that waits for its turn, or why one of stdin cannot be used.
 type queued struct {
 	llm.Message
-	err error
+	err   error
+	later bool // not to be delivered to a turn that runs
 }
 
 // runStream serves stdin until it ends and the queue is empty.
@@ -95,12 +91,39 @@ func (c *controller) serve(ctx context.Context) error {
 
 // turn runs one turn. A message that cannot be used has a result all the same, for hosts wait for one.
 func (c *controller) turn(ctx context.Context, m queued) (outcome, error) {
+	defer c.takeBack()
+	if name, args, ok := c.slash(m); ok {
+		return c.command(ctx, name, args, m)
+	}
 	if m.err == nil {
 		return c.h.turn(ctx, m.Message)
 	}
+	return c.fails(m.err)
+}
+
+// takeBack puts messages that the turn did not take before those that wait.
+func (c *controller) takeBack() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.queue = append(c.recall(), c.queue...)
+}
+
+// recall takes the messages back that were steered and not delivered. The lock is held.
+func (c *controller) recall() []queued {
+	var back []queued
+	if s, ok := c.conv.(Steered); ok {
+		for _, m := range s.TakeSteers() {
+			back = append(back, queued{Message: m})
+		}
+	}
+	return back
+}
+
+// fails is a turn that did not begin, with its result line.
+func (c *controller) fails(err error) (outcome, error) {
 	c.turnStarts(nil)
 	c.h.stats.reset()
-	out := c.h.stats.outcomeOf(&Error{Code: exitUsage, Err: m.err})
+	out := c.h.stats.outcomeOf(&Error{Code: exitUsage, Err: err})
 	return out, joinErrors(c.h.printer.begin(c.h.conv.About()), c.h.printer.finish(c.h.stats, &out))
 }
 
@@ -213,252 +236,4 @@ func (c *controller) unusable(err error) {
 func (c *controller) refuse(question string) {
 	// A failure means that the question is closed already.
 	_ = c.conv.Answer(question, event.Answer{Choice: event.ChoiceNo, Canceled: true, Text: "stdin ended before the question was answered"})
-}
-
-func nextLine(r *bufio.Reader) ([]byte, error) {
-	var line []byte
-	for {
-		part, err := r.ReadSlice('\n')
-		line = append(line, part...)
-		if len(line) > maxLine {
-			return nil, usage("send large files by their path", "a line of stdin has more than 64 MB")
-		}
-		if !errors.Is(err, bufio.ErrBufferFull) {
-			return line, err
-		}
-	}
-}
-
-// inputLine is one line of stdin.
-type inputLine struct {
-	Type        string          `json:"type"`
-	Message     json.RawMessage `json:"message"`
-	UUID        string          `json:"uuid"`
-	ShouldQuery *bool           `json:"shouldQuery"`
-	RequestID   string          `json:"request_id"`
-	Request     json.RawMessage `json:"request"`
-	Response    json.RawMessage `json:"response"`
-}
-
-// line serves one line. Types that lathe does not know are ignored, as the protocol asks.
-func (c *controller) line(ctx context.Context, b []byte) error {
-	var l inputLine
-	if err := json.Unmarshal(b, &l); err != nil {
-		return fmt.Errorf("not a JSON object: %w; send one object per line", err)
-	}
-	switch l.Type {
-	case "user":
-		return c.user(l)
-	case "control_request":
-		return c.request(ctx, l)
-	case "control_response":
-		if err := c.response(l.Response); err != nil {
-			return c.w.write(&informationalLine{Type: "system", Subtype: "informational", Content: oneMessage(err), Level: "warning"})
-		}
-	}
-	return nil
-}
-
-// user queues a message, or holds it for the next one.
-func (c *controller) user(l inputLine) error {
-	var m struct {
-		Role    string          `json:"role"`
-		Content json.RawMessage `json:"content"`
-	}
-	if err := json.Unmarshal(l.Message, &m); err != nil {
-		return fmt.Errorf("the user message: %w", err)
-	}
-	if m.Role != "" && m.Role != "user" {
-		return fmt.Errorf("the message's role is %q; only user messages can be sent", m.Role)
-	}
-	parts, err := partsOf(m.Content)
-	if err != nil {
-		return err
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.held = append(c.held, parts...)
-	if l.ShouldQuery != nil && !*l.ShouldQuery {
-		return nil
-	}
-	c.queue = append(c.queue, queued{Message: llm.Message{ID: l.UUID, Role: llm.User, Parts: c.held}})
-	c.held = nil
-	c.signal()
-	return nil
-}
-
-// contentBlock is one block of a message's content.
-type contentBlock struct {
-	Type   string `json:"type"`
-	Text   string `json:"text"`
-	Source struct {
-		Type  string `json:"type"`
-		Media string `json:"media_type"`
-		Data  string `json:"data"`
-	} `json:"source"`
-}
-
-// partsOf reads a message's content: a string, or blocks of text, images and documents.
-func partsOf(b json.RawMessage) ([]llm.Part, error) {
-	var text string
-	blocks := []contentBlock{}
-	if json.Unmarshal(b, &text) == nil {
-		blocks = append(blocks, contentBlock{Type: "text", Text: text})
-	} else if err := json.Unmarshal(b, &blocks); err != nil {
-		return nil, fmt.Errorf("the content of the user message is neither a text nor a list of blocks: %w", err)
-	}
-	var parts []llm.Part
-	for _, k := range blocks {
-		part, err := k.part()
-		if err != nil {
-			return nil, err
-		}
-		if part != nil {
-			parts = append(parts, part)
-		}
-	}
-	if len(parts) == 0 {
-		return nil, errors.New("the user message is empty")
-	}
-	return parts, nil
-}
-
-// part is the block as a part of a message; nil for a text without any words.
-func (k contentBlock) part() (llm.Part, error) {
-	text := k.Text
-	switch {
-	case k.Type == "text":
-	case k.Type == "document" && k.Source.Type == "text":
-		text = k.Source.Data
-	case (k.Type == "image" || k.Type == "document") && k.Source.Type == "base64" && k.Source.Data != "":
-		data, err := base64.StdEncoding.DecodeString(k.Source.Data)
-		if err != nil {
-			return nil, fmt.Errorf("the data of a block of type %q is not base64: %w", k.Type, err)
-		}
-		return llm.Media{MIME: k.Source.Media, Data: data}, nil
-	default:
-		return nil, fmt.Errorf("a block of type %q (source %q) cannot be sent; use text, or an image as base64", k.Type, k.Source.Type)
-	}
-	if text, _ = plainText(text); strings.TrimSpace(text) == "" {
-		return nil, nil
-	}
-	return llm.Text{Text: text}, nil
-}
-
-// controlRequest has the fields of all the requests that lathe serves.
-type controlRequest struct {
-	Subtype      string  `json:"subtype"`
-	Mode         string  `json:"mode"`
-	Model        *string `json:"model"`
-	CancelQueued bool    `json:"cancel_queued"`
-	MaxThinking  *int    `json:"max_thinking_tokens"`
-	initializing
-}
-
-type controlResponse struct {
-	Type     string `json:"type"`
-	Response any    `json:"response"`
-}
-
-type controlOK struct {
-	Subtype   string `json:"subtype"`
-	RequestID string `json:"request_id"`
-	Response  any    `json:"response"`
-}
-
-type controlFailed struct {
-	Subtype   string `json:"subtype"`
-	RequestID string `json:"request_id"`
-	Error     string `json:"error"`
-}
-
-// request serves one control request. What fails is the answer, not an error.
-func (c *controller) request(ctx context.Context, l inputLine) error {
-	var r controlRequest
-	if err := json.Unmarshal(l.Request, &r); err != nil {
-		return c.w.encode(controlResponse{"control_response", controlFailed{"error", l.RequestID, "the request cannot be read: " + err.Error()}})
-	}
-	answer, err := c.control(ctx, r)
-	defer c.cut() // after the answer, so that a host reads it before the result of the turn that ends
-	if err != nil {
-		return c.w.encode(controlResponse{"control_response", controlFailed{"error", l.RequestID, oneMessage(err)}})
-	}
-	if answer == nil {
-		answer = struct{}{}
-	}
-	return c.w.encode(controlResponse{"control_response", controlOK{"success", l.RequestID, answer}})
-}
-
-func (c *controller) control(ctx context.Context, r controlRequest) (any, error) {
-	switch r.Subtype {
-	case "initialize":
-		return c.initialize(ctx, r.initializing)
-	case "interrupt":
-		return c.interrupted(r.CancelQueued), nil
-	case "set_permission_mode":
-		return c.setMode(ctx, permission.Mode(r.Mode))
-	case "set_model":
-		return nil, c.setModel(ctx, r.Model)
-	case "mcp_status":
-		return map[string]any{"mcpServers": []any{}}, nil
-	}
-	return nil, fmt.Errorf("lathe does not know the control request %q", r.Subtype)
-}
-
-// interrupted notes that the running turn is to end. Queued messages stay, unless the host wants them gone.
-func (c *controller) interrupted(cancelQueued bool) any {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.stopped = c.running
-	ids := []string{}
-	for _, m := range c.queue {
-		ids = append(ids, m.ID)
-	}
-	if !cancelQueued {
-		return map[string]any{"still_queued": ids}
-	}
-	c.queue = nil
-	return map[string]any{"still_queued": []string{}, "cancelled": ids}
-}
-
-// cut ends the running turn if the host wants that.
-func (c *controller) cut() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.stopped && c.interrupt != nil {
-		c.interrupt()
-	}
-}
-
-func (c *controller) setMode(ctx context.Context, m permission.Mode) (any, error) {
-	if !slices.Contains(permission.Modes, m) {
-		return nil, fmt.Errorf("there is no permission mode %q", m)
-	}
-	if err := c.open(ctx); err != nil {
-		return nil, err
-	}
-	if err := c.mayBypass(m); err != nil {
-		return nil, err
-	}
-	return map[string]any{"mode": m}, c.conv.SetMode(ctx, m)
-}
-
-// mayBypass refuses the mode bypassPermissions unless the command line allowed it: what a host may ask for in
-// the middle of a session is not more than what whoever started it accepted.
-func (c *controller) mayBypass(m permission.Mode) error {
-	o := c.o
-	if m != permission.Bypass || o.Bypass || o.Mode == string(m) || o.Given("allow-dangerously-skip-permissions") {
-		return nil
-	}
-	return errors.New("the mode bypassPermissions was not allowed at start; start with --dangerously-skip-permissions or --allow-dangerously-skip-permissions")
-}
-
-func (c *controller) setModel(ctx context.Context, name *string) error {
-	if err := c.open(ctx); err != nil {
-		return err
-	}
-	if name == nil || *name == "default" {
-		return c.conv.SetModel(ctx, "")
-	}
-	return c.conv.SetModel(ctx, *name)
 }

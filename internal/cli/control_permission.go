@@ -160,11 +160,13 @@ func (c *controller) response(b json.RawMessage) error {
 		// A mode that is refused leaves the old one; the call itself was still allowed.
 		_ = c.conv.SetMode(context.Background(), mode)
 	}
+	if ans.Interrupt {
+		c.mu.Lock()
+		c.stopped = c.running
+		c.mu.Unlock()
+	}
 	// A failure means that the turn ended meanwhile.
 	_ = c.conv.Answer(id, ans)
-	if a.Response.Interrupt && ans.Choice == event.ChoiceNo {
-		c.interrupted(false)
-	}
 	return nil
 }
 
@@ -179,7 +181,7 @@ func answerTo(a hostAnswer, q event.Question) (event.Answer, permission.Mode) {
 		if text == "" {
 			text = "the host refused"
 		}
-		return event.Answer{Choice: event.ChoiceNo, Text: text}, ""
+		return event.Answer{Choice: event.ChoiceNo, Text: text, Interrupt: a.Subtype == "success" && a.Response.Interrupt}, ""
 	}
 	ans := event.Answer{Choice: event.ChoiceOnce}
 	if in := a.Response.Input; !isEmptyJSON(in) && !sameJSON(in, q.Call.Input) {

@@ -39,13 +39,37 @@ type About struct {
 	Tools     []string
 	KeySource string // where the API key came from: a variable's name, or "none"
 	Info      func(model string) llm.ModelInfo
+	Effort    string
 	Commands  []Described // slash commands
 	Agents    []Described
-	Models    []Described // to choose from
+	Models    []llm.ModelInfo // to choose from
 }
 
 // Described is a named thing with a line about it.
-type Described struct{ Name, Text string }
+type Described struct {
+	Name, Text string
+	Hint       string // of a command: its arguments
+	Aliases    []string
+}
+
+// Steered is a conversation that takes messages while a turn runs.
+type Steered interface {
+	// Steer hands over a message for the running turn, which is delivered after its next tool calls. False: no turn
+	// takes it.
+	Steer(m llm.Message) bool
+	// TakeSteers takes back the messages that no calls followed.
+	TakeSteers() []llm.Message
+}
+
+// Commanded is a conversation that knows slash commands. No turn may run.
+type Commanded interface {
+	Command(ctx context.Context, name, args string) (event.Output, error)
+}
+
+// Controlled is a conversation that answers control requests about itself.
+type Controlled interface {
+	Control(ctx context.Context, r controlRequest) (any, error)
+}
 
 // Failures of Prompt that the result line has words for.
 var (

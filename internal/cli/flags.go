@@ -43,6 +43,7 @@ type Options struct {
 	Fork          bool
 	SessionID     string
 	NoPersistence bool
+	NoCommands    bool // messages that begin with a slash are prompts
 	Debug         bool
 
 	Plain, Inline bool // how the interactive front end looks

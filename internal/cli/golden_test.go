@@ -174,7 +174,7 @@ func TestHowATurnEndsIsToldInEveryFormat(t *testing.T) {
 		{"max turns", ends(event.EndMaxSteps, "", nil), []string{"--max-turns", "1"}, "error_max_turns", "max_turns", "Reached maximum number of turns (1)"},
 		{"budget", ends(event.EndBudget, "", nil), []string{"--max-budget-usd", "0.5"}, "error_max_budget_usd", "budget_exhausted", "Reached maximum budget ($0.5)"},
 		{"doom loop", ends(event.EndDoomLoop, "", nil), nil, "error_during_execution", "doom_loop", "same call"},
-		{"refused", ends(event.EndRefused, "", nil), nil, "error_during_execution", "refused", "refused"},
+		{"refused", ends(event.EndRefused, "", nil), nil, "error_during_execution", "aborted_tools", "refused"},
 		{"interrupted", ends(event.EndInterrupted, "", nil), nil, "error_during_execution", "aborted_streaming", "interrupted"},
 		{"model API", ends(event.EndFailed, overloaded.Error(), overloaded), nil, "success", "api_error", "try again later"},
 		{"full disk", ends(event.EndFailed, "no space left", errors.New("no space left")), nil, "error_during_execution", "model_error", "no space left"},

@@ -6,6 +6,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+
+	"github.com/lathe-dev/lathe/internal/command"
+	"github.com/lathe-dev/lathe/internal/llm"
 )
 
 // initializing is what a host may set before the first message.
@@ -51,7 +54,7 @@ func (c *controller) initialized(ctx context.Context, in initializing) (any, err
 	a := c.conv.About()
 	return map[string]any{
 		"commands": described(a.Commands), "agents": described(a.Agents), "models": modelList(a), "account": map[string]any{"apiKeySource": a.KeySource},
-		"output_style": "default", "available_output_styles": []string{"default"}, "claude_code_version": first(currentVersion()),
+		"output_style": "default", "available_output_styles": []string{"default"}, "capabilities": capabilities, "claude_code_version": first(currentVersion()),
 	}, nil
 }
 
@@ -102,29 +105,56 @@ func isEmptyJSON(b json.RawMessage) bool {
 }
 
 type describedItem struct {
-	Name        string `json:"name"`
-	Description string `json:"description"`
-	Hint        string `json:"argumentHint"`
+	Name        string   `json:"name"`
+	Description string   `json:"description"`
+	Hint        string   `json:"argumentHint"`
+	Aliases     []string `json:"aliases,omitempty"`
 }
 
 func described(ds []Described) []describedItem {
 	out := make([]describedItem, len(ds))
 	for i, d := range ds {
-		out[i] = describedItem{Name: d.Name, Description: d.Text}
+		out[i] = describedItem{d.Name, d.Text, d.Hint, d.Aliases}
+	}
+	return out
+}
+
+// slashCommands describes the commands that work without a terminal's own views.
+func slashCommands() []Described {
+	var out []Described
+	for _, c := range command.All() {
+		if !c.Hidden {
+			out = append(out, Described{c.Name, c.Help, c.Args, c.Aliases})
+		}
 	}
 	return out
 }
 
 type modelItem struct {
-	Value       string `json:"value"`
-	Display     string `json:"displayName"`
-	Description string `json:"description"`
+	Value       string   `json:"value"`
+	Resolved    string   `json:"resolvedModel,omitempty"`
+	Display     string   `json:"displayName"`
+	Description string   `json:"description"`
+	Effort      bool     `json:"supportsEffort,omitempty"`
+	Efforts     []string `json:"supportedEffortLevels,omitempty"`
+	Adaptive    bool     `json:"supportsAdaptiveThinking,omitempty"`
 }
 
 func modelList(a About) []modelItem {
-	out := []modelItem{{"default", "Default (" + a.Model + ")", "the model this conversation began with"}}
+	out := []modelItem{{Value: "default", Resolved: a.Model, Display: "Default (" + a.Model + ")", Description: "The model this conversation began with"}}
 	for _, m := range a.Models {
-		out = append(out, modelItem{m.Name, m.Text, m.Name})
+		item := modelItem{Value: m.ID, Display: m.ID, Adaptive: m.Thinking == llm.ThinkingAdaptive}
+		if m.Name != "" {
+			item.Display = m.Name
+		}
+		if m.ContextWindow > 0 {
+			item.Description = fmt.Sprintf("%d thousand tokens of context", m.ContextWindow/1000)
+		}
+		for _, e := range m.Efforts {
+			item.Efforts = append(item.Efforts, string(e))
+		}
+		item.Effort = len(item.Efforts) > 0
+		out = append(out, item)
 	}
 	return out
 }

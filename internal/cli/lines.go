@@ -109,6 +109,7 @@ type initLine struct {
 	Agents         []string `json:"agents"`
 	Skills         []string `json:"skills"`
 	Plugins        []any    `json:"plugins"`
+	Capabilities   []string `json:"capabilities"`
 	stamped
 }
 
@@ -122,12 +123,13 @@ type assistantLine struct {
 }
 
 type userLine struct {
-	Type      string         `json:"type"`
-	Message   wireUser       `json:"message"`
-	Parent    *string        `json:"parent_tool_use_id"`
-	Result    map[string]any `json:"tool_use_result,omitempty"`
-	Synthetic bool           `json:"isSynthetic,omitempty"`
-	Replay    bool           `json:"isReplay,omitempty"`
+	Type      string   `json:"type"`
+	Message   wireUser `json:"message"`
+	Parent    *string  `json:"parent_tool_use_id"`
+	Result    any      `json:"tool_use_result,omitempty"`
+	Timestamp string   `json:"timestamp,omitempty"` // of a result
+	Synthetic bool     `json:"isSynthetic,omitempty"`
+	Replay    bool     `json:"isReplay,omitempty"`
 	stamped
 }
 
@@ -167,6 +169,13 @@ type informationalLine struct {
 	Subtype string `json:"subtype"`
 	Content string `json:"content"`
 	Level   string `json:"level"`
+	stamped
+}
+
+type localOutputLine struct {
+	Type    string `json:"type"`
+	Subtype string `json:"subtype"`
+	Content string `json:"content"`
 	stamped
 }
 
@@ -262,7 +271,7 @@ type (
 		ToolUseID string `json:"tool_use_id"`
 		Type      string `json:"type"`
 		Content   any    `json:"content"`
-		IsError   bool   `json:"is_error,omitempty"`
+		IsError   *bool  `json:"is_error,omitempty"` // of Bash always, else only where it is true
 	}
 	imageBlock struct {
 		Type   string      `json:"type"`
@@ -290,7 +299,11 @@ func blockOf(p llm.Part) any {
 	case llm.Media:
 		return imageBlock{"image", imageSource{"base64", p.MIME, base64.StdEncoding.EncodeToString(p.Data)}}
 	case llm.ToolResult:
-		return toolResultBlock{p.CallID, "tool_result", contentOf(p.Parts), p.IsError}
+		b := toolResultBlock{p.CallID, "tool_result", contentOf(p.Parts), nil}
+		if p.IsError || p.Name == "Bash" {
+			b.IsError = &p.IsError
+		}
+		return b
 	case llm.Opaque:
 		if p.Provider == "anthropic" && json.Valid(p.JSON) {
 			return p.JSON

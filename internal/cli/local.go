@@ -9,10 +9,12 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/lathe-dev/lathe/internal/app"
 	"github.com/lathe-dev/lathe/internal/config"
+	"github.com/lathe-dev/lathe/internal/console"
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/permission"
@@ -22,11 +24,23 @@ import (
 
 // local is a conversation on this machine.
 type local struct {
-	*app.Session
-	inst   *app.Instance
+	inst     *app.Instance
+	bus      *event.Bus        // shared by the sessions that commands put in front; nil where no command can come
+	commands *console.Commands // nil like it
+
+	mu      sync.Mutex
+	session *app.Session
+
 	events *event.Subscription
 	stop   func() // ends what runs in the background
 	log    *journal
+}
+
+// front is the session in front, which a slash command may have changed.
+func (l *local) front() *app.Session {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.session
 }
 
 // openLocal makes or resumes the conversation that the options ask for.
@@ -41,7 +55,8 @@ func (p *program) openLocal(ctx context.Context, o *Options) (Conversation, erro
 	}
 	conv.log = p.log
 	p.log.start(p.args)
-	p.log.Info("session", "session", conv.ID(), "model", conv.Model().ID, "mode", conv.Mode(), "dir", conv.Dir())
+	s := conv.front()
+	p.log.Info("session", "session", s.ID(), "model", s.Model().ID, "mode", s.Mode(), "dir", s.Dir())
 	return conv, nil
 }
 
@@ -58,6 +73,11 @@ func openSession(ctx context.Context, inst *app.Instance, o *Options) (*local, e
 	if err := chooseSession(inst, o, &so); err != nil {
 		return nil, err
 	}
+	l := &local{inst: inst}
+	if o.InputFormat == "stream-json" {
+		so.Boundaries, l.bus = true, event.NewBus()
+		so.Bus = l.bus
+	}
 	s, err := inst.NewSession(ctx, so)
 	if err != nil {
 		return nil, err
@@ -65,7 +85,11 @@ func openSession(ctx context.Context, inst *app.Instance, o *Options) (*local, e
 	if err := checkDamage(s, so); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
-	l := &local{Session: s, inst: inst, events: s.Subscribe(context.WithoutCancel(ctx))}
+	l.session, l.events = s, s.Subscribe(context.WithoutCancel(ctx))
+	if l.bus != nil {
+		v, _ := currentVersion()
+		l.commands = console.Over(ctx, console.Options{Instance: inst, Session: so, Version: v}, s, l.bus)
+	}
 	l.background(ctx, o)
 	return l, nil
 }
@@ -308,9 +332,11 @@ func textOrFile(flag, text, file string) (string, error) {
 
 // About describes the conversation.
 func (l *local) About() About {
-	info := l.Model()
+	s := l.front()
+	info := s.Model()
 	return About{
-		Session: l.ID(), Dir: l.Dir(), Model: info.ID, Mode: l.Mode(), Tools: l.Tools(), KeySource: l.inst.KeySource(),
+		Session: s.ID(), Dir: s.Dir(), Model: info.ID, Mode: s.Mode(), Tools: s.Tools(), KeySource: l.inst.KeySource(),
+		Commands: slashCommands(), Models: l.inst.Models(), Effort: string(s.Effort()),
 		Info: func(id string) llm.ModelInfo {
 			if id == info.ID {
 				return info
@@ -332,7 +358,10 @@ func (l *local) Next(ctx context.Context) (event.Event, error) {
 
 // Prompt runs a turn.
 func (l *local) Prompt(ctx context.Context, m llm.Message) error {
-	_, err := l.Session.Prompt(ctx, m)
+	if l.commands != nil {
+		m = l.commands.Prepared(ctx, m)
+	}
+	_, err := l.front().Prompt(ctx, m)
 	switch {
 	case errors.Is(err, app.ErrBusy):
 		return fmt.Errorf("%w: %w", ErrNotStarted, err)
@@ -343,10 +372,43 @@ func (l *local) Prompt(ctx context.Context, m llm.Message) error {
 }
 
 // Output is the answer that fits the schema.
-func (l *local) Output() json.RawMessage { return l.Session.Output() }
+func (l *local) Output() json.RawMessage { return l.front().Output() }
+
+// Answer answers a question.
+func (l *local) Answer(id string, a event.Answer) error { return l.front().Answer(id, a) }
+
+// SetModel changes the model.
+func (l *local) SetModel(ctx context.Context, name string) error {
+	return l.front().SetModel(ctx, name)
+}
+
+// SetMode changes the permission mode.
+func (l *local) SetMode(ctx context.Context, m permission.Mode) error {
+	return l.front().SetMode(ctx, m)
+}
+
+// Steer hands a message to the running turn.
+func (l *local) Steer(m llm.Message) bool { return l.front().Steer(m) }
+
+// TakeSteers takes back what was not delivered.
+func (l *local) TakeSteers() []llm.Message { return l.front().TakeSteers() }
+
+// Command runs a slash command, which may put another session in front.
+func (l *local) Command(ctx context.Context, name, args string) (event.Output, error) {
+	out, err := l.commands.Run(ctx, name, args)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.session = l.commands.Session()
+	return out, err
+}
 
 // Close ends the conversation and everything that belongs to it.
 func (l *local) Close() error {
 	l.stop()
-	return errors.Join(l.Session.Close(), l.inst.Close())
+	err := l.front().Close()
+	if l.commands != nil {
+		err = errors.Join(err, l.commands.Close())
+		l.bus.Close()
+	}
+	return errors.Join(err, l.inst.Close())
 }

@@ -211,7 +211,7 @@ func (o *outcome) message() string {
 	return "the turn failed"
 }
 
-// terminalReason is Claude Code's word for why the loop stopped; "doom_loop" and "refused" are lathe's.
+// terminalReason is Claude Code's word for why the loop stopped; "doom_loop" is lathe's.
 func (o *outcome) terminalReason(streaming bool) string {
 	if o.schemaLeft {
 		return "structured_output_retry_exhausted"
@@ -231,7 +231,7 @@ func (o *outcome) terminalReason(streaming bool) string {
 	case event.EndDoomLoop:
 		return "doom_loop"
 	case event.EndRefused:
-		return "refused"
+		return "aborted_tools"
 	}
 	switch {
 	case o.api != nil && o.api.Kind == llm.KindTooLarge:

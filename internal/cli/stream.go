@@ -6,6 +6,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/permission"
+	"github.com/lathe-dev/lathe/internal/session"
 )
 
 // printer shows a conversation in one of the output formats.
@@ -27,10 +28,20 @@ type streamPrinter struct {
 	turn    bool                 // the turn began; before, what changed is in the first line
 	mode    permission.Mode      // as was told
 	usage   map[string]llm.Usage // of a reply, by its id: "Started" knows it first
+	ready   []event.PartReady    // whole, and nothing came after them
+	shown   map[partID]bool      // parts that were printed before their PartDone
+	working *toolProgress
+}
+
+// partID is a part of a reply.
+type partID struct {
+	message string
+	index   int
 }
 
 func newStreamPrinter(w *lineWriter, o *Options, warnings []string) *streamPrinter {
-	p := &streamPrinter{w: w, replay: o.Replay, notices: warnings, usage: map[string]llm.Usage{}}
+	p := &streamPrinter{w: w, replay: o.Replay, notices: warnings, usage: map[string]llm.Usage{}, shown: map[partID]bool{}}
+	p.working = newToolProgress(w, toolProgressEvery)
 	if o.OutputFormat == "json" {
 		p.only = !o.Verbose
 		w.array = o.Verbose
@@ -53,7 +64,7 @@ func (p *streamPrinter) begin(a About) error {
 	err := p.w.write(&initLine{
 		Type: "system", Subtype: "init", Dir: a.Dir, Tools: orEmpty(a.Tools), MCPServers: []any{}, Model: a.Model,
 		PermissionMode: string(a.Mode), SlashCommands: names(a.Commands), APIKeySource: a.KeySource, Version: v,
-		OutputStyle: "default", Agents: names(a.Agents), Skills: []string{}, Plugins: []any{},
+		OutputStyle: "default", Agents: names(a.Agents), Skills: []string{}, Plugins: []any{}, Capabilities: capabilities,
 	})
 	for _, text := range p.notices {
 		err = joinErrors(err, p.w.write(&informationalLine{Type: "system", Subtype: "informational", Content: text, Level: "warning"}))
@@ -65,6 +76,7 @@ func (p *streamPrinter) begin(a About) error {
 func (p *streamPrinter) close() error { return p.w.end() }
 
 func (p *streamPrinter) finish(t *resultStats, o *outcome) error {
+	p.working.stop()
 	if p.partial != nil {
 		if err := p.partial.abandon(); err != nil {
 			return err
@@ -76,7 +88,25 @@ func (p *streamPrinter) finish(t *resultStats, o *outcome) error {
 		}
 	}
 	clear(p.usage)
+	clear(p.shown)
+	p.ready = nil
+	if text := interruption(o, t.streaming); text != "" && !p.only {
+		if err := p.w.write(&userLine{Type: "user", Message: wireUser{"user", []any{textBlock{"text", text}}}}); err != nil {
+			return err
+		}
+	}
 	return p.w.write(t.result(o))
+}
+
+// interruption is what the conversation says where the user stopped it; "" when nobody did.
+func interruption(o *outcome, streaming bool) string {
+	switch {
+	case o.end.Reason == event.EndRefused, o.end.Reason == event.EndInterrupted && !streaming:
+		return "[Request interrupted by user for tool use]"
+	case o.end.Reason == event.EndInterrupted:
+		return "[Request interrupted by user]"
+	}
+	return ""
 }
 
 // apiError is the message that stands for the reply that never came.
@@ -100,19 +130,31 @@ func (p *streamPrinter) event(e event.Event) error {
 	parent := parentOf(e.Agent)
 	switch b := e.Body.(type) {
 	case event.Delta:
-		if s, ok := b.Delta.(llm.Started); ok {
-			p.usage[b.MessageID] = s.Usage
+		switch d := b.Delta.(type) {
+		case llm.Started:
+			p.usage[b.MessageID] = d.Usage
+		case llm.ToolDelta:
+			return p.early(parent)
 		}
+	case event.PartReady:
+		p.ready = append(p.ready, b)
 	case event.PartDone:
+		p.ready = nil
+		if p.shown[partID{b.MessageID, b.Index}] {
+			return nil
+		}
 		return p.part(b, parent)
+	case event.StepStart:
+		return p.requesting(e)
+	case event.ToolStart:
+		p.working.begin(b.Call, parent)
 	case event.ToolEnd:
-		return p.w.write(&userLine{
-			Type: "user", Parent: parent, Result: b.Meta,
-			Message: wireUser{"user", []any{blockOf(b.Result)}},
-		})
+		p.working.end(b.Call.ID)
+		return p.w.write(toolResultLine(e, b, parent))
 	case event.UserMessage:
 		return p.user(b, parent)
 	case event.Retry:
+		p.ready = nil
 		return p.retry(b)
 	case event.Denied:
 		return p.w.write(&deniedLine{
@@ -154,6 +196,27 @@ func (p *streamPrinter) modeChanged(m permission.Mode) error {
 	return p.w.write(&statusLine{Type: "system", Subtype: "status", PermissionMode: string(m)})
 }
 
+// early prints parts that are whole when a call begins to stream, which may take long. Until the reply is whole, or
+// its first call, a retry can still make them void.
+func (p *streamPrinter) early(parent *string) error {
+	var err error
+	for _, b := range p.ready {
+		p.shown[partID{b.MessageID, b.Index}] = true
+		err = joinErrors(err, p.part(event.PartDone(b), parent))
+	}
+	p.ready = nil
+	return err
+}
+
+// requesting tells those who follow each piece that a request goes out.
+func (p *streamPrinter) requesting(e event.Event) error {
+	if p.partial == nil || len(e.Agent) > 0 {
+		return nil
+	}
+	status := "requesting"
+	return p.w.write(&statusLine{Type: "system", Subtype: "status", Status: &status})
+}
+
 // part prints a complete part as a message of its own; parts of one reply share its id.
 func (p *streamPrinter) part(b event.PartDone, parent *string) error {
 	block := blockOf(b.Part)
@@ -174,9 +237,13 @@ func (p *streamPrinter) user(b event.UserMessage, parent *string) error {
 	if !b.Synthetic && !p.replay {
 		return nil
 	}
+	typed := b.Message
+	if !b.Synthetic {
+		typed = session.StripContext(b.Message)
+	}
 	l := &userLine{
 		Type: "user", Parent: parent, Synthetic: b.Synthetic, Replay: !b.Synthetic,
-		Message: wireUser{"user", contentOf(b.Message.Parts)},
+		Message: wireUser{"user", contentOf(typed.Parts)},
 	}
 	if !b.Synthetic {
 		l.UUID = b.Message.ID
@@ -260,3 +327,6 @@ func joinErrors(errs ...error) error {
 	}
 	return errors.Join(all...)
 }
+
+// capabilities are the parts of the protocol that hosts may ask for.
+var capabilities = []string{"interrupt_receipt_v1", "interrupt_cancel_queued_v1"}

@@ -45,8 +45,9 @@ type Options struct {
 	DataHome   string   //
 	Environ    []string // as from os.Environ; nil is the process's
 
-	Flags        []Flag // single flags, in order
-	SettingsFlag string // --settings: a file, or a JSON object in the argument itself
+	Flags        []Flag      // single flags, in order
+	amended      *amendments // on top of SettingsFlag; see Amend
+	SettingsFlag string      // --settings: a file, or a JSON object in the argument itself
 
 	// ManagedPaths replace the machine's managed-settings.json files, lowest first; an empty list that is
 	// not nil is none. A folder named claude-code or ClaudeCode marks Claude Code's own.

@@ -42,6 +42,9 @@ func newLoader(opts Options) (*loader, error) {
 	if err != nil {
 		return nil, err
 	}
+	if opts.amended == nil {
+		opts.amended = &amendments{}
+	}
 	return &loader{opts: opts, env: env, paths: paths, home: paths.Home, warned: map[Warning]bool{}}, nil
 }
 
@@ -212,6 +215,12 @@ func (l *loader) flags() error {
 		}
 	} else if arg != "" {
 		if err := l.settingsFile(absolute(arg, l.home, l.paths.Dir)); err != nil {
+			return err
+		}
+	}
+	if text := l.opts.amended.get(); text != "" {
+		src := &source{layer: Flags, file: "the host's settings", data: []byte(text), dir: l.paths.Dir, base: l.paths.Dir}
+		if err := l.document(src); err != nil {
 			return err
 		}
 	}

@@ -143,4 +143,3 @@ func askTitle(ctx context.Context, small llm.Model, text string) (string, llm.Us
 	}
 	return cleanTitle(said.PlainText()), u, nil
 }
-

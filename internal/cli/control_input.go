@@ -1,0 +1,155 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/lathe-dev/lathe/internal/llm"
+)
+
+func nextLine(r *bufio.Reader) ([]byte, error) {
+	var line []byte
+	for {
+		part, err := r.ReadSlice('\n')
+		line = append(line, part...)
+		if len(line) > maxLine {
+			return nil, usage("send large files by their path", "a line of stdin has more than 64 MB")
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return line, err
+		}
+	}
+}
+
+// inputLine is one line of stdin.
+type inputLine struct {
+	Type        string          `json:"type"`
+	Message     json.RawMessage `json:"message"`
+	UUID        string          `json:"uuid"`
+	Priority    string          `json:"priority"` // now, next or later
+	ShouldQuery *bool           `json:"shouldQuery"`
+	RequestID   string          `json:"request_id"`
+	Request     json.RawMessage `json:"request"`
+	Response    json.RawMessage `json:"response"`
+}
+
+// line serves one line. Types that lathe does not know are ignored, as the protocol asks.
+func (c *controller) line(ctx context.Context, b []byte) error {
+	var l inputLine
+	if err := json.Unmarshal(b, &l); err != nil {
+		return fmt.Errorf("not a JSON object: %w; send one object per line", err)
+	}
+	switch l.Type {
+	case "user":
+		return c.user(l)
+	case "control_request":
+		return c.request(ctx, l)
+	case "control_response":
+		if err := c.response(l.Response); err != nil {
+			return c.w.write(&informationalLine{Type: "system", Subtype: "informational", Content: oneMessage(err), Level: "warning"})
+		}
+	}
+	return nil
+}
+
+// user queues a message, or holds it for the next one.
+func (c *controller) user(l inputLine) error {
+	var m struct {
+		Role    string          `json:"role"`
+		Content json.RawMessage `json:"content"`
+	}
+	if err := json.Unmarshal(l.Message, &m); err != nil {
+		return fmt.Errorf("the user message: %w", err)
+	}
+	if m.Role != "" && m.Role != "user" {
+		return fmt.Errorf("the message's role is %q; only user messages can be sent", m.Role)
+	}
+	parts, err := partsOf(m.Content)
+	if err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.held = append(c.held, parts...)
+	if l.ShouldQuery != nil && !*l.ShouldQuery {
+		return nil
+	}
+	q := queued{Message: llm.Message{ID: l.UUID, Role: llm.User, Parts: c.held}, later: l.Priority == "later"}
+	c.held = nil
+	if !c.steered(q) {
+		c.queue = append(c.queue, q)
+		c.signal()
+	}
+	return nil
+}
+
+// steered hands a message to the running turn. Messages keep their order, so that none passes one that waits; a
+// command is for between turns. The lock is held.
+func (c *controller) steered(q queued) bool {
+	s, ok := c.conv.(Steered)
+	_, _, command := c.slash(q)
+	return ok && c.running && !q.later && !command && len(c.queue) == 0 && s.Steer(q.Message)
+}
+
+// contentBlock is one block of a message's content.
+type contentBlock struct {
+	Type   string `json:"type"`
+	Text   string `json:"text"`
+	Source struct {
+		Type  string `json:"type"`
+		Media string `json:"media_type"`
+		Data  string `json:"data"`
+	} `json:"source"`
+}
+
+// partsOf reads a message's content: a string, or blocks of text, images and documents.
+func partsOf(b json.RawMessage) ([]llm.Part, error) {
+	var text string
+	blocks := []contentBlock{}
+	if json.Unmarshal(b, &text) == nil {
+		blocks = append(blocks, contentBlock{Type: "text", Text: text})
+	} else if err := json.Unmarshal(b, &blocks); err != nil {
+		return nil, fmt.Errorf("the content of the user message is neither a text nor a list of blocks: %w", err)
+	}
+	var parts []llm.Part
+	for _, k := range blocks {
+		part, err := k.part()
+		if err != nil {
+			return nil, err
+		}
+		if part != nil {
+			parts = append(parts, part)
+		}
+	}
+	if len(parts) == 0 {
+		return nil, errors.New("the user message is empty")
+	}
+	return parts, nil
+}
+
+// part is the block as a part of a message; nil for a text without any words.
+func (k contentBlock) part() (llm.Part, error) {
+	text := k.Text
+	switch {
+	case k.Type == "text":
+	case k.Type == "document" && k.Source.Type == "text":
+		text = k.Source.Data
+	case (k.Type == "image" || k.Type == "document") && k.Source.Type == "base64" && k.Source.Data != "":
+		data, err := base64.StdEncoding.DecodeString(k.Source.Data)
+		if err != nil {
+			return nil, fmt.Errorf("the data of a block of type %q is not base64: %w", k.Type, err)
+		}
+		return llm.Media{MIME: k.Source.Media, Data: data}, nil
+	default:
+		return nil, fmt.Errorf("a block of type %q (source %q) cannot be sent; use text, or an image as base64", k.Type, k.Source.Type)
+	}
+	if text, _ = plainText(text); strings.TrimSpace(text) == "" {
+		return nil, nil
+	}
+	return llm.Text{Text: text}, nil
+}

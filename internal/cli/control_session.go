@@ -1,0 +1,280 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+	"unicode/utf8"
+
+	"github.com/lathe-dev/lathe/internal/llm"
+)
+
+// sessionRequests are the control requests about the session, its settings and its files.
+var sessionRequests = map[string]func(*local, context.Context, controlRequest) (any, error){
+	"set_max_thinking_tokens": (*local).setThinking,
+	"get_context_usage":       (*local).contextUsage,
+	"apply_flag_settings":     (*local).applySettings,
+	"stop_task":               (*local).stopTask,
+	"background_tasks":        (*local).toBackground,
+	"get_task_output":         (*local).taskOutput,
+	"seed_read_state":         (*local).seedRead,
+	"read_file":               (*local).readFile,
+	"rename_session":          (*local).rename,
+	"generate_session_title":  (*local).makeTitle,
+	"get_usage":               (*local).usage,
+	"get_settings":            (*local).settings,
+	"get_status":              (*local).status,
+	"list_models":             (*local).models,
+	"list_permission_rules":   (*local).permissionRules,
+	"set_cwd":                 (*local).setDir,
+	"reload_plugins":          (*local).reloadPlugins,
+	"reload_skills":           (*local).reloadSkills,
+	"reload_output_styles":    (*local).reloadStyles,
+	"get_binary_version":      (*local).version,
+}
+
+// Control serves a control request.
+func (l *local) Control(ctx context.Context, r controlRequest) (any, error) {
+	return sessionRequests[r.Subtype](l, ctx, r)
+}
+
+// setThinking sets the budget for thinking: 0 turns it off, null gives the settings their say again.
+func (l *local) setThinking(_ context.Context, r controlRequest) (any, error) {
+	value := []byte("null")
+	if r.MaxThinking != nil {
+		if *r.MaxThinking < 0 {
+			return nil, fmt.Errorf("max_thinking_tokens: %d is less than 0", *r.MaxThinking)
+		}
+		value = fmt.Append(nil, *r.MaxThinking)
+	}
+	_, err := l.inst.Amend(json.RawMessage(`{"maxThinkingTokens":` + string(value) + `}`))
+	return nil, err
+}
+
+// applySettings puts settings in force for this process; the model and the effort count for the next request.
+func (l *local) applySettings(ctx context.Context, r controlRequest) (any, error) {
+	var set map[string]json.RawMessage
+	if err := json.Unmarshal(r.Settings, &set); err != nil {
+		return nil, fmt.Errorf("apply_flag_settings: the settings are not an object: %w", err)
+	}
+	var model, effort *string
+	for key, into := range map[string]**string{"model": &model, "effortLevel": &effort} {
+		if raw, ok := set[key]; ok {
+			if err := json.Unmarshal(raw, into); err != nil {
+				return nil, fmt.Errorf("apply_flag_settings: %s is not a text: %w", key, err)
+			}
+			delete(set, key)
+			if *into == nil {
+				*into = new(string)
+			}
+		}
+	}
+	if raw, ok := set["sandbox"]; ok && !isEmptyJSON(raw) {
+		return nil, errors.New("apply_flag_settings: sandbox: lathe does not confine commands yet")
+	}
+	rest, err := json.Marshal(set)
+	if err == nil {
+		_, err = l.inst.Amend(rest)
+	}
+	if err == nil && model != nil {
+		err = l.front().SetModel(ctx, *model)
+	}
+	if err == nil && effort != nil {
+		l.front().SetEffort(llm.Effort(*effort))
+	}
+	return nil, err
+}
+
+func (l *local) stopTask(ctx context.Context, r controlRequest) (any, error) {
+	_, err := l.front().Background().Kill(ctx, r.TaskID)
+	return nil, err
+}
+
+// toBackground lets the commands that calls wait for go on while the turn does.
+func (l *local) toBackground(_ context.Context, r controlRequest) (any, error) {
+	b, moved := l.front().Background(), []string{}
+	for _, id := range b.Waiting() {
+		if (r.ToolUseID == "" || r.ToolUseID == id) && b.Detach(id) {
+			moved = append(moved, id)
+		}
+	}
+	if len(moved) == 0 {
+		return nil, errors.New("background_tasks: no command runs that could go on in the background")
+	}
+	return map[string]any{"backgrounded": moved}, nil
+}
+
+// outputLimit is how much of a task's output or a file one answer carries.
+const outputLimit = 1 << 20
+
+func (l *local) taskOutput(_ context.Context, r controlRequest) (any, error) {
+	for _, t := range l.front().Background().List() {
+		if t.ID != r.TaskID {
+			continue
+		}
+		if t.Output == "" {
+			return nil, fmt.Errorf("get_task_output: %s still runs; its output is there when it has ended", t.ID)
+		}
+		data, _, more, err := l.front().ReadFile(t.Output, outputLimit)
+		text, _ := plainText(string(data))
+		return map[string]any{"output": text, "total_bytes": t.Size, "truncated": more}, err
+	}
+	return nil, fmt.Errorf("get_task_output: there is no task %q", r.TaskID)
+}
+
+func (l *local) seedRead(_ context.Context, r controlRequest) (any, error) {
+	seeded, err := l.front().Seed(r.Path, time.UnixMilli(int64(r.Mtime)))
+	return map[string]any{"seeded": seeded}, err
+}
+
+func (l *local) readFile(_ context.Context, r controlRequest) (any, error) {
+	limit := cmp.Or(min(r.MaxBytes, 16*outputLimit), outputLimit)
+	data, real, more, err := l.front().ReadFile(r.Path, max(1, limit))
+	if err != nil {
+		return nil, fmt.Errorf("read_file: %w", err)
+	}
+	out := map[string]any{"absPath": real}
+	if more {
+		out["truncated"] = true
+	}
+	if r.Encoding == "base64" {
+		out["contents"], out["encoding"] = base64.StdEncoding.EncodeToString(data), "base64"
+		return out, nil
+	}
+	if !utf8.Valid(data) {
+		out["lossy"] = true
+	}
+	out["contents"], _ = plainText(string(data))
+	return out, nil
+}
+
+func (l *local) rename(ctx context.Context, r controlRequest) (any, error) {
+	log := l.front().Log()
+	if r.Title == "" || log == nil {
+		return nil, errors.New("rename_session: there is no title, or no session to name")
+	}
+	return nil, log.SetTitle(ctx, r.Title)
+}
+
+// makeTitle asks the small model for a title, and keeps it unless the host does not want that.
+func (l *local) makeTitle(ctx context.Context, r controlRequest) (any, error) {
+	title, err := l.commands.Title(ctx, r.Description, r.Persist == nil || *r.Persist)
+	if err != nil {
+		return nil, fmt.Errorf("generate_session_title: %w", err)
+	}
+	return map[string]any{"title": title}, nil
+}
+
+type usageCategory struct {
+	Name   string `json:"name"`
+	Tokens int    `json:"tokens"`
+	Color  string `json:"color"`
+	Kind   string `json:"kind"`
+}
+
+// contextUsage says what fills the context window, estimated.
+func (l *local) contextUsage(ctx context.Context, _ controlRequest) (any, error) {
+	shares, err := l.commands.Shares(ctx)
+	if err != nil {
+		return nil, err
+	}
+	categories, sum := []usageCategory{}, 0
+	for _, s := range shares {
+		categories = append(categories, usageCategory{s.Name, s.Tokens, "blue", "used"})
+		sum += s.Tokens
+	}
+	m := l.front().Model()
+	percent := 0
+	if m.ContextWindow > 0 {
+		percent = 100 * sum / m.ContextWindow
+		categories = append(categories, usageCategory{"Free space", max(0, m.ContextWindow-sum), "gray", "free"})
+	}
+	return map[string]any{
+		"categories": categories, "totalTokens": sum, "maxTokens": m.ContextWindow, "rawMaxTokens": m.ContextWindow,
+		"percentage": percent, "gridRows": []any{}, "model": m.ID, "memoryFiles": []any{}, "mcpTools": []any{}, "agents": []any{},
+	}, nil
+}
+
+func (l *local) usage(context.Context, controlRequest) (any, error) {
+	s := l.commands.Status()
+	return map[string]any{"session": map[string]any{
+		"total_cost_usd": cents(s.CostUSD), "usage": usageOf(s.Usage),
+	}, "rate_limits_available": false, "rate_limits": nil}, nil
+}
+
+func (l *local) settings(context.Context, controlRequest) (any, error) {
+	s, cfg := l.front(), l.inst.Config()
+	sources := []map[string]any{}
+	for _, f := range cfg.Files() {
+		if f.Found {
+			sources = append(sources, map[string]any{"source": f.Layer.String(), "path": f.Path})
+		}
+	}
+	return map[string]any{
+		"effective": json.RawMessage(cfg.JSON()), "sources": sources,
+		"applied": map[string]any{"model": s.Model().ID, "effort": s.Effort(), "permissionMode": s.Mode()},
+	}, nil
+}
+
+func (l *local) status(context.Context, controlRequest) (any, error) { return l.commands.Status(), nil }
+
+func (l *local) models(context.Context, controlRequest) (any, error) {
+	return map[string]any{"models": modelList(l.About())}, nil
+}
+
+type ruleEntry struct {
+	Behavior string         `json:"behavior"`
+	Source   string         `json:"source"`
+	Rule     permissionRule `json:"rule"`
+}
+
+func (l *local) permissionRules(context.Context, controlRequest) (any, error) {
+	s, rules := l.front(), []ruleEntry{}
+	for _, r := range s.Rules() {
+		rules = append(rules, ruleEntry{string(r.Effect), r.Source.Name, ruleOf(r.Text)})
+	}
+	dirs := []map[string]any{}
+	for _, d := range s.Dirs() {
+		dirs = append(dirs, map[string]any{"path": d})
+	}
+	return map[string]any{"state": map[string]any{
+		"rules": rules, "workspaceDirectories": dirs, "originalCwd": l.inst.Dir(), "managedOnly": false,
+	}}, nil
+}
+
+func (l *local) setDir(_ context.Context, r controlRequest) (any, error) {
+	dir, err := l.front().SetDir(cmp.Or(r.Dir, r.Path))
+	if err != nil {
+		return nil, fmt.Errorf("set_cwd: %w", err)
+	}
+	return map[string]any{"cwd": dir}, nil
+}
+
+// reloadPlugins reads the settings again, which is all of a plugin's work that lathe has.
+func (l *local) reloadPlugins(context.Context, controlRequest) (any, error) {
+	if _, err := l.inst.Reload(); err != nil {
+		return nil, err
+	}
+	a := l.About()
+	return map[string]any{
+		"commands": described(a.Commands), "agents": described(a.Agents), "plugins": []any{}, "mcpServers": []any{}, "error_count": 0,
+	}, nil
+}
+
+func (l *local) reloadSkills(context.Context, controlRequest) (any, error) {
+	_, err := l.inst.Reload()
+	return map[string]any{"skills": []any{}}, err
+}
+
+func (l *local) reloadStyles(context.Context, controlRequest) (any, error) {
+	_, err := l.inst.Reload()
+	return map[string]any{"available_output_styles": []string{"default"}}, err
+}
+
+func (l *local) version(context.Context, controlRequest) (any, error) {
+	return map[string]any{"version": first(currentVersion())}, nil
+}

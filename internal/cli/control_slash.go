@@ -1,0 +1,48 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/lathe-dev/lathe/internal/command"
+	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/llm"
+)
+
+// slash reads a message as a slash command. It is one only by itself, as a text.
+func (c *controller) slash(q queued) (name, args string, ok bool) {
+	if q.err != nil || len(q.Parts) != 1 || c.o.NoCommands {
+		return "", "", false
+	}
+	t, ok := q.Parts[0].(llm.Text)
+	if !ok {
+		return "", "", false
+	}
+	return command.Parse(t.Text)
+}
+
+// command runs a slash command and tells its text; a command may also come to a prompt, which is answered.
+func (c *controller) command(ctx context.Context, name, args string, q queued) (outcome, error) {
+	k, ok := c.conv.(Commanded)
+	if !ok {
+		return c.h.turn(ctx, q.Message)
+	}
+	if _, known := command.Find(name); !known {
+		return c.fails(command.Unknown(name))
+	}
+	out, err := k.Command(ctx, name, args)
+	if err != nil {
+		return c.fails(err)
+	}
+	if out.Prompt != nil {
+		return c.h.turn(ctx, *out.Prompt)
+	}
+	c.turnStarts(nil)
+	c.h.stats.reset()
+	text := slashText(out)
+	done := outcome{end: event.TurnEnd{Reason: event.EndCompleted}, answer: text}
+	err = c.h.printer.begin(c.conv.About())
+	if text != "" {
+		err = joinErrors(err, c.w.write(&localOutputLine{Type: "system", Subtype: "local_command_output", Content: text}))
+	}
+	return done, joinErrors(err, c.h.printer.finish(c.h.stats, &done))
+}

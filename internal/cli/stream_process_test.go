@@ -1,0 +1,267 @@
+//go:build unix
+
+package cli_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/lathe-dev/lathe/internal/llm/llmtest"
+)
+
+// driven is lathe as a host of the control protocol sees it: a process, a scripted model behind HTTP, and lines.
+type driven struct {
+	t    *testing.T
+	dir  string
+	srv  *llmtest.Server
+	cmd  *exec.Cmd
+	in   io.WriteCloser
+	out  *bufio.Reader
+	seen []map[string]any
+}
+
+func drive(t *testing.T, model string, flags ...string) *driven {
+	t.Helper()
+	root := t.TempDir()
+	d := &driven{t: t, dir: filepath.Join(root, "p")}
+	if err := os.MkdirAll(d.dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	script, err := llmtest.Parse([]byte(model))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.srv = llmtest.New(script, llmtest.Options{Vars: map[string]string{"WORKDIR": d.dir}})
+	if err := d.srv.Start("127.0.0.1:0"); err != nil {
+		t.Fatal(err)
+	}
+	d.cmd = exec.Command(buildLathe(t), append([]string{"-p", "--output-format", "stream-json", "--verbose", "--input-format", "stream-json"}, flags...)...)
+	d.cmd.Dir, d.cmd.Stderr = d.dir, os.Stderr
+	d.cmd.Env = []string{"HOME=" + root, "PATH=" + os.Getenv("PATH"), "PWD=" + d.dir, "ANTHROPIC_BASE_URL=" + d.srv.URL(), "ANTHROPIC_API_KEY=sk-test"}
+	out, err := d.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.out = bufio.NewReaderSize(out, 1<<20)
+	if d.in, err = d.cmd.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = d.cmd.Process.Kill(); _ = d.cmd.Wait(); _ = d.srv.Close() })
+	return d
+}
+
+func (d *driven) send(lines ...string) {
+	d.t.Helper()
+	for _, l := range lines {
+		if _, err := io.WriteString(d.in, l+"\n"); err != nil {
+			d.t.Fatal(err)
+		}
+	}
+}
+
+func said(text, uuid string) string {
+	b, _ := json.Marshal(text)
+	return `{"type":"user","message":{"role":"user","content":` + string(b) + `},"uuid":"` + uuid + `"}`
+}
+
+// until reads to the first line that the test wants.
+func (d *driven) until(what string, want func(map[string]any) bool) map[string]any {
+	d.t.Helper()
+	for {
+		l, err := d.out.ReadBytes('\n')
+		if err != nil {
+			d.t.Fatalf("waiting for %s: %v", what, err)
+		}
+		var m map[string]any
+		if err := json.Unmarshal(l, &m); err != nil {
+			d.t.Fatalf("%v: %s", err, l)
+		}
+		d.seen = append(d.seen, m)
+		if want(m) {
+			return m
+		}
+	}
+}
+
+func (d *driven) kind(name string) map[string]any {
+	d.t.Helper()
+	return d.until(name, func(m map[string]any) bool { return m["type"] == name || m["subtype"] == name })
+}
+
+// ask sends a control request and returns the answer, or its error.
+func (d *driven) ask(request string) (map[string]any, string) {
+	d.t.Helper()
+	d.send(`{"type":"control_request","request_id":"r","request":` + request + `}`)
+	r, _ := d.kind("control_response")["response"].(map[string]any)
+	answer, _ := r["response"].(map[string]any)
+	text, _ := r["error"].(string)
+	return answer, text
+}
+
+func (d *driven) end() {
+	d.t.Helper()
+	_ = d.in.Close()
+	for {
+		if _, err := d.out.ReadBytes('\n'); err != nil {
+			break
+		}
+	}
+	if err := d.cmd.Wait(); err != nil {
+		d.t.Errorf("lathe ended with %v", err)
+	}
+}
+
+// fifo makes a pipe that a command of the model waits for.
+func (d *driven) fifo(name string) {
+	d.t.Helper()
+	if err := syscall.Mkfifo(filepath.Join(d.dir, name), 0o600); err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+func (d *driven) write(name, text string) {
+	d.t.Helper()
+	if err := os.WriteFile(filepath.Join(d.dir, name), []byte(text), 0o600); err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+func TestAMessageInTheMiddleOfATurnIsDeliveredAfterTheNextCalls(t *testing.T) {
+	d := drive(t, `
+reply
+  call Bash {"command":"cat gate"}
+reply
+  when contains="use tabs"
+  say With tabs.
+final
+  say Nobody told me.
+`, "--dangerously-skip-permissions", "--replay-user-messages")
+	d.fifo("gate")
+	d.send(said("format it", "one"))
+	if u := d.kind("user"); u["isReplay"] != true || u["uuid"] != "one" || u["message"].(map[string]any)["content"] != "format it" {
+		t.Errorf("the replay is not what was typed: %v", u)
+	}
+	d.kind("assistant")
+	d.send(said("use tabs", "two"))
+	if _, text := d.ask(`{"subtype":"get_status"}`); text != "" { // the message before it was taken
+		t.Error(text)
+	}
+	d.write("gate", "open\n")
+	if r := d.kind("result"); r["result"] != "With tabs." {
+		t.Errorf("got %v", r)
+	}
+	replayed := 0
+	for _, m := range d.seen {
+		if m["uuid"] == "two" && m["isReplay"] == true {
+			replayed++
+		}
+	}
+	if replayed != 1 {
+		t.Errorf("the message was replayed %d times", replayed)
+	}
+	d.end()
+}
+
+func TestAMessageThatNoCallsFollowHasATurnOfItsOwn(t *testing.T) {
+	d := drive(t, `
+reply
+  when contains="one"
+  say First.
+reply
+  when contains="two"
+  say Second.
+`)
+	d.send(said("one", "1"), said("two", "2"))
+	for _, want := range []string{"First.", "Second."} {
+		if r := d.kind("result"); r["result"] != want {
+			t.Errorf("got %v, want %q", r, want)
+		}
+	}
+	d.end()
+}
+
+func TestAQueuedMessageCanBeTakenBack(t *testing.T) {
+	d := drive(t, `
+reply
+  call Bash {"command":"cat gate"}
+final
+  say Done.
+`, "--dangerously-skip-permissions")
+	d.fifo("gate")
+	d.send(said("go", "one"))
+	d.kind("assistant")
+	d.send(said("and this", "two"), said("and that", "three"))
+	for id, want := range map[string]bool{"two": true, "none": false} {
+		if a, text := d.ask(`{"subtype":"cancel_async_message","message_uuid":"` + id + `"}`); a["cancelled"] != want || text != "" {
+			t.Errorf("%s: %v %s", id, a, text)
+		}
+	}
+	d.write("gate", "open\n")
+	d.kind("result")
+	d.end()
+	last := string(d.srv.Requests()[1].Body)
+	if strings.Contains(last, "and this") || !strings.Contains(last, "and that") {
+		t.Error("the second request has the message that was taken back, or lacks the other")
+	}
+}
+
+func TestARefusalThatInterruptsEndsTheTurn(t *testing.T) {
+	d := drive(t, `
+reply
+  call Bash {"command":"touch made"}
+final
+  say I went on.
+`, "--permission-prompt-tool", "stdio")
+	d.send(said("make it", "one"))
+	id, _ := d.kind("control_request")["request_id"].(string)
+	d.send(`{"type":"control_response","response":{"subtype":"success","request_id":"` + id + `","response":{"behavior":"deny","message":"stop here","interrupt":true}}}`)
+	r := d.kind("result")
+	if r["subtype"] != "error_during_execution" || r["terminal_reason"] != "aborted_tools" {
+		t.Errorf("got %v", r)
+	}
+	if n := len(d.srv.Requests()); n != 1 {
+		t.Errorf("%d requests: the turn went on", n)
+	}
+	d.end()
+}
+
+func TestSlashCommandsOfAStreamAreCommands(t *testing.T) {
+	d := drive(t, `
+final
+  say Hello.
+`)
+	d.send(said("hi", "1"))
+	d.kind("result")
+	d.send(said("/cost", "2"))
+	if m := d.kind("local_command_output"); !strings.Contains(m["content"].(string), "$") {
+		t.Errorf("got %v", m)
+	}
+	if r := d.kind("result"); r["is_error"] != false || !strings.Contains(r["result"].(string), "$") {
+		t.Errorf("got %v", r)
+	}
+	d.send(said("/nope", "3"))
+	if r := d.kind("result"); r["is_error"] != true || !strings.Contains(r["errors"].([]any)[0].(string), "/nope") {
+		t.Errorf("got %v", r)
+	}
+	d.send(said("/new", "4"))
+	before := d.kind("init")["session_id"]
+	d.kind("result")
+	d.send(said("again", "5"))
+	if r := d.kind("result"); r["session_id"] == before && r["result"] != "Hello." {
+		t.Errorf("got %v", r)
+	}
+	if n := len(d.srv.Requests()); n != 2 {
+		t.Errorf("%d requests: a command went to the model", n)
+	}
+	d.end()
+}
