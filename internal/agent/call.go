@@ -121,6 +121,9 @@ func (q *queue) begin(p *pending, plan *Plan) error {
 	err := q.a.record(func() error {
 		return q.a.cfg.Transcript.StartCall(context.WithoutCancel(q.ctx), q.startOf(p), writes)
 	}, event.ToolStart{Call: p.call, Parent: q.parent, Title: plan.Title, Preview: plan.Preview})
+	if noRoom(err) {
+		return errNoRoom
+	}
 	if err != nil {
 		q.failWrite(err)
 		return errNotWritten

@@ -28,6 +28,16 @@ var (
 	errNotWritten = errors.New("This call was not run: the session could not be written.")
 )
 
+// errNoRoom answers a call that would have effects while the disk is full.
+var errNoRoom = errors.New("This call was not run: the disk is full, so its effects could be neither recorded nor undone. " +
+	"Calls that change nothing still run. Tell the user that commands and edits wait until there is room on the disk.")
+
+// noRoom reports whether err means that the session could not be written because the disk is full.
+func noRoom(err error) bool {
+	e, ok := errors.AsType[*session.WriteError](err)
+	return ok && e.Full()
+}
+
 // unwritten reports whether err means that the session could not be written.
 func unwritten(err error) bool {
 	_, ok := errors.AsType[*session.WriteError](err)

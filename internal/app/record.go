@@ -1,6 +1,7 @@
 package app
 
 import (
+	"path/filepath"
 	"sync"
 
 	"github.com/lathe-dev/lathe/internal/event"
@@ -15,6 +16,7 @@ func (s *Session) Record(write func() error, bodies ...event.Body) error {
 	if err := write(); err != nil {
 		return err
 	}
+	defer s.watchDisk()
 	for i, b := range bodies {
 		seen := i + 1
 		if seen == len(bodies) {
@@ -23,6 +25,20 @@ func (s *Session) Record(write func() error, bodies ...event.Body) error {
 		s.bus.PublishAt(s.cursor(seen), s.ID(), s.chain, b)
 	}
 	return nil
+}
+
+// watchDisk tells once when the disk has become full, and once when there is room again.
+func (s *Session) watchDisk() {
+	if s.log == nil || s.diskFull == (s.log.Unwritten() > 0) {
+		return
+	}
+	s.diskFull = !s.diskFull
+	n := event.Notice{Level: "info", Text: "there is room on the disk again, and the conversation is written"}
+	if s.diskFull {
+		n = event.Notice{Level: "warning", Text: "the disk is full: the conversation goes on in memory only, and commands and edits are refused; make room in " +
+			filepath.Dir(s.log.Path())}
+	}
+	s.publish(n)
 }
 
 // cursor is the place after the newest entry, of which so many events were published; 0: all.

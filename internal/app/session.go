@@ -48,6 +48,7 @@ type Session struct {
 	sideCost  money              // of summaries
 	life      context.Context    // ends with the session
 	order     sync.Mutex         // held while an entry is written and its events published
+	diskFull  bool               // guarded by order: the user was told
 
 	turn   sync.Mutex // held while a turn runs
 	mu     sync.Mutex

@@ -40,7 +40,7 @@ func Export(w io.Writer, s *Session, format ExportFormat) error {
 }
 
 func exportLines(w *bufio.Writer, s *Session) error {
-	lr := newLogReader(io.NewSectionReader(s.f, 0, s.Info().Size))
+	lr := newLogReader(io.NewSectionReader(s.whole(), 0, s.Info().Size))
 	for {
 		rec, err := lr.next()
 		if errors.Is(err, io.EOF) {
@@ -80,7 +80,7 @@ func (s *Session) render(r renderer) error {
 	s.mu.Lock()
 	refs := s.pick(s.j.branch(s.j.head))
 	s.mu.Unlock()
-	bad, err := eachBody(s.f, refs, &decoder{tagged: s.j.dec.tagged}, func(_ ref, env envelope, b Body) bool {
+	bad, err := eachBody(s.whole(), refs, &decoder{tagged: s.j.dec.tagged}, func(_ ref, env envelope, b Body) bool {
 		x.take(b, env.when())
 		return true
 	})

@@ -83,7 +83,7 @@ func finishFork(dst, src *Session) error {
 func (s *Session) copyBranch(w io.Writer, end int32) error {
 	buf := bufio.NewWriterSize(w, 256<<10)
 	before := ""
-	err := eachLine(s.f, s.pick(s.j.branch(end)), func(r ref, line []byte) bool {
+	err := eachLine(s.whole(), s.pick(s.j.branch(end)), func(r ref, line []byte) bool {
 		_, err := buf.Write(transplant(line, r, before))
 		before = r.id
 		return err == nil && buf.WriteByte('\n') == nil

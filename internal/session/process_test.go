@@ -104,7 +104,7 @@ func TestEveryPrintedResultSurvivesKill(t *testing.T) {
 	}
 }
 
-// limited writes until its file size limit is reached, lifts the limit and goes on.
+// limited talks until its file size limit is reached and goes on in memory, lifts the limit and goes on.
 func limited(home string) {
 	signal.Ignore(syscall.SIGXFSZ)
 	var limit syscall.Rlimit
@@ -116,23 +116,42 @@ func limited(home string) {
 	check(err)
 	fmt.Println(s.ID())
 	n := 0
-	for err == nil && n < 1000 {
-		if err = s.AddUser(ctx, llm.UserText(strings.Repeat("x", 700)), false, false); err == nil {
-			n++
-		}
+	for s.Unwritten() < 5 {
+		check(s.AddUser(ctx, llm.UserText(fmt.Sprint(n, strings.Repeat("x", 700))), false, false))
+		n++
 	}
+	read, write := toolCall("read"), toolCall("write")
+	check(s.AddPart(ctx, 0, read))
+	check(s.AddPart(ctx, 1, write))
+	check(s.StartCall(ctx, CallStart{CallID: read.ID}, false))
 	var w *WriteError
-	if !errors.As(err, &w) || !errors.Is(err, syscall.EFBIG) || !strings.Contains(err.Error(), "could not be written") {
-		check(fmt.Errorf("the limit gave %w", err))
+	if err := s.StartCall(ctx, CallStart{CallID: write.ID}, true); !errors.As(err, &w) || !w.Full() || !errors.Is(err, syscall.EFBIG) {
+		check(fmt.Errorf("a call that writes gave %w", err))
 	}
-	if err := s.AddUser(ctx, llm.UserText(strings.Repeat("y", 700)), false, false); !errors.As(err, &w) {
-		check(fmt.Errorf("the second try gave %w", err))
+	if err := s.Checkout(""); !errors.As(err, &w) {
+		check(fmt.Errorf("checkout gave %w", err))
 	}
-	if got := len(s.Messages()); got != n {
-		check(fmt.Errorf("%d messages after %d were acknowledged", got, n))
+	check(s.EndCall(ctx, result(read.ID, "read")))
+	check(s.EndCall(ctx, result(write.ID, "refused")))
+	check(s.AddReply(ctx, reply(read, write)))
+	if got := len(s.Messages()); got != n+2 {
+		check(fmt.Errorf("%d messages after %d were said", got, n+2))
+	}
+	entries := 0
+	for e := range s.Entries() { // from the file and from memory
+		if u, ok := e.Body.(User); ok && !strings.HasPrefix(u.Message.PlainText(), fmt.Sprint(entries)) {
+			check(fmt.Errorf("entry %d says %.10q", entries, u.Message.PlainText()))
+		}
+		entries++
+	}
+	if entries != n+6 {
+		check(fmt.Errorf("%d entries, not %d", entries, n+6))
 	}
 	check(syscall.Setrlimit(syscall.RLIMIT_FSIZE, &limit))
 	check(s.AddUser(ctx, llm.UserText("room again"), false, false))
+	if s.Unwritten() != 0 {
+		check(errors.New("entries wait although there is room"))
+	}
 	fmt.Println(n)
 	check(s.Close())
 }
@@ -152,8 +171,11 @@ func TestAFullDiskLosesNothingAndIsTriedAgain(t *testing.T) {
 	must(t, err)
 	st := NewStore(home)
 	s := open(t, st, id)
-	same(t, len(s.Messages()), n+1)
-	same(t, s.Messages()[n].PlainText(), "room again")
+	same(t, len(s.Messages()), n+3)
+	for i := range n {
+		same(t, strings.TrimRight(s.Messages()[i].PlainText(), "x"), fmt.Sprint(i))
+	}
+	same(t, s.Messages()[n+2].PlainText(), "room again")
 	same(t, s.Notes(), []string(nil))
 	r, err := st.Verify(id)
 	must(t, err)

@@ -34,7 +34,8 @@ type Session struct {
 
 	notes []string
 	buf   []byte
-	dirty bool // the file may hold more than j.end and could not be cut back
+	back  backlog
+	dirty bool // the file may hold more than it should and could not be cut back
 	fresh bool // created by this process
 
 	unsynced []string // folders made since the last sync
@@ -250,7 +251,7 @@ func (s *Session) rebuild() error {
 	s.t = transcript{}
 	s.revision++
 	i := 0
-	bad, err := eachBody(s.f, s.pick(places), &s.j.dec, func(r ref, _ envelope, b Body) bool {
+	bad, err := eachBody(s.whole(), s.pick(places), &s.j.dec, func(r ref, _ envelope, b Body) bool {
 		for s.j.refs[places[i]].id != r.id { // those before it cannot be read
 			i++
 		}
@@ -312,7 +313,7 @@ func (s *Session) pick(at []int32) []ref {
 }
 
 func (s *Session) entries(refs []ref, yield func(Entry) bool) {
-	_, _ = eachBody(s.f, refs, &decoder{tagged: s.j.dec.tagged}, func(r ref, env envelope, b Body) bool {
+	_, _ = eachBody(s.whole(), refs, &decoder{tagged: s.j.dec.tagged}, func(r ref, env envelope, b Body) bool {
 		return yield(Entry{r.id, string(env.parent), env.when(), b})
 	})
 }
@@ -324,11 +325,15 @@ func (s *Session) Sync(context.Context) error {
 	if err := s.writable(); err != nil {
 		return err
 	}
+	if !s.back.empty() {
+		return s.flush(nil, true)
+	}
 	return s.sync()
 }
 
 // Close lets go of the session. One that was created and never got an entry is removed again. A reply
-// that is open stays so and is repaired at the next Open.
+// that is open stays so and is repaired at the next Open. Entries for which there is still no room are lost,
+// which is an error.
 func (s *Session) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -336,7 +341,7 @@ func (s *Session) Close() error {
 		return nil
 	}
 	s.closed = true
-	err := s.f.Close()
+	err := errors.Join(s.last(), s.f.Close())
 	if s.lock == nil {
 		return err
 	}
@@ -346,6 +351,17 @@ func (s *Session) Close() error {
 		err = errors.Join(err, s.lock.Unlock())
 	}
 	return err
+}
+
+// last writes what waited for room.
+func (s *Session) last() error {
+	if s.back.empty() {
+		return nil
+	}
+	if err := s.flush(nil, true); err != nil {
+		return fmt.Errorf("the last %d entries of the conversation are lost: %w", s.back.count, err)
+	}
+	return nil
 }
 
 // holds reports whether the open reply has this part at index. A call is known by its id: its journalled

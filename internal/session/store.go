@@ -251,7 +251,7 @@ func (s *Session) writeHeader() error {
 	if err != nil {
 		return err
 	}
-	if err := s.put(line, false); err != nil {
+	if err := s.put(line, false, false); err != nil {
 		return err
 	}
 	s.j.end = int64(len(line))

@@ -133,7 +133,7 @@ func (s *Session) endInvoked(c CallEnd) (Body, error) {
 }
 
 // write appends one entry: one write, and with sync an fsync. When either fails the line is taken back
-// and nothing has changed.
+// and nothing has changed, but that a full disk makes entries wait that nothing depends on but the conversation.
 func (s *Session) write(b Body, sync bool) (Entry, error) {
 	if err := s.writable(); err != nil {
 		return Entry{}, err
@@ -153,11 +153,23 @@ func (s *Session) write(b Body, sync bool) (Entry, error) {
 	if len(line) > maxLine {
 		return Entry{}, fmt.Errorf("session: an entry of %d MB is too large; the limit is %d MB", len(line)>>20, maxLine>>20)
 	}
-	if err := s.put(line, sync); err != nil {
+	if err := s.put(line, sync, mayWait(b, sync)); err != nil {
 		return Entry{}, err
 	}
 	s.commit(e, int64(len(line)))
 	return e, nil
+}
+
+// mayWait reports whether an entry may be kept in memory while the disk is full: all but the start of a call that
+// has effects, which must not happen unrecorded, and what moves the head.
+func mayWait(b Body, sync bool) bool {
+	switch b.(type) {
+	case CallStart:
+		return !sync
+	case Head:
+		return false
+	}
+	return true
 }
 
 // prepare makes the file end where the next line is to start.
@@ -168,7 +180,7 @@ func (s *Session) prepare() error {
 		}
 	}
 	if s.j.open {
-		if err := s.put([]byte("\n"), false); err != nil {
+		if err := s.put([]byte("\n"), false, true); err != nil {
 			return err
 		}
 		s.j.end++
@@ -176,7 +188,7 @@ func (s *Session) prepare() error {
 	}
 	if s.j.version < Format {
 		line := seal([]byte(`{"kind":"` + kindFormat + `","format":` + strconv.Itoa(Format)))
-		if err := s.put(line, false); err != nil {
+		if err := s.put(line, false, true); err != nil {
 			return err
 		}
 		s.j.end += int64(len(line))
@@ -185,24 +197,11 @@ func (s *Session) prepare() error {
 	return nil
 }
 
-// put appends bytes, all or nothing.
-func (s *Session) put(line []byte, sync bool) error {
-	_, err := s.f.Write(line)
-	if err == nil && sync {
-		err = s.sync()
-	}
-	if err == nil {
-		return nil
-	}
-	s.dirty = true
-	return s.failed(errors.Join(err, s.cut()))
-}
-
 // cut takes back what a failed write left behind the last good line.
 func (s *Session) cut() error {
-	err := s.f.Truncate(s.j.end)
+	err := s.f.Truncate(s.written())
 	if err != nil { // Windows cannot through a handle that only appends
-		err = os.Truncate(s.Path(), s.j.end)
+		err = os.Truncate(s.Path(), s.written())
 	}
 	s.dirty = err != nil
 	return err
