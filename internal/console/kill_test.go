@@ -110,7 +110,7 @@ func unnamed(events []string) []string {
 func TestAReaderMissesNothingWhenLatheIsKilled(t *testing.T) {
 	for kill := 1; kill <= 30; kill += 4 {
 		p := newPlace(t, eventfulScript())
-		eventful(p, t)
+		eventful(t, p)
 		seen := p.watch(t, kill)
 		var last event.Cursor
 		id := ""

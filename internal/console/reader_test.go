@@ -19,7 +19,7 @@ import (
 )
 
 // eventful is a conversation of several steps: calls beside each other, a failure, a refusal, a message cut off.
-func eventful(p *place, t *testing.T) {
+func eventful(t *testing.T, p *place) {
 	t.Helper()
 	for i := range 4 {
 		p.write(t, fmt.Sprintf("%d.txt", i), fmt.Sprintf("file %d\n", i))
@@ -134,7 +134,7 @@ func wantSame(t *testing.T, what string, want, got []string) {
 
 func TestAReaderThatComesBackGetsEveryRecordedEventOnce(t *testing.T) {
 	p := newPlace(t, eventfulScript())
-	eventful(p, t)
+	eventful(t, p)
 	s := p.open(t, nil)
 	go func() {
 		_ = s.Prompt(t.Context(), llm.UserText("look"))
@@ -174,7 +174,7 @@ func TestAReaderThatComesBackGetsEveryRecordedEventOnce(t *testing.T) {
 func TestAReaderThatComesAndGoesDuringATurnMissesNothing(t *testing.T) {
 	for seed := range uint64(6) {
 		p := newPlace(t, eventfulScript())
-		eventful(p, t)
+		eventful(t, p)
 		s := p.open(t, nil)
 		ended := make(chan error, 1)
 		rng := rand.New(rand.NewPCG(seed, 1))
@@ -311,7 +311,7 @@ func TestAReaderThatComesDuringATurnIsToldWhatRuns(t *testing.T) {
 
 func TestHistoriesComeInPagesThatJoin(t *testing.T) {
 	p := newPlace(t, eventfulScript())
-	eventful(p, t)
+	eventful(t, p)
 	s := p.open(t, nil)
 	s.prompt("look")
 	s.prompt("again")
