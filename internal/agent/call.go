@@ -2,7 +2,6 @@ package agent
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"runtime/debug"
@@ -200,21 +199,21 @@ func (q *queue) finish(p *pending, call llm.ToolCall, res *Result, title string,
 		q.mu.Unlock()
 		p.result = llm.ToolResult{CallID: p.id, Name: call.Name, Parts: res.Parts, IsError: res.IsError}
 		end := session.CallEnd{Result: p.result, Title: title, Denied: denied, Duration: took}
+		logged := p.said // the record that the log has of the call
 		if !q.journal {
 			end.Invoked, end.Parent, end.Call = true, q.parent, &call
+			logged = call
 		}
-		q.write(end, res, append(p.refusal, event.ToolEnd{
+		q.write(end, logged, res, append(p.refusal, event.ToolEnd{
 			Call: call, Parent: q.parent, Result: p.result, Title: title, View: res.View, Meta: res.Meta, Denied: denied, Duration: took,
 		}))
 	})
 }
 
 // write journals the end of a call and then shows it.
-func (q *queue) write(end session.CallEnd, res *Result, bodies []event.Body) {
-	end.View, _ = event.MarshalView(res.View)
-	if res.Meta != nil {
-		end.Meta, _ = json.Marshal(res.Meta)
-	}
+func (q *queue) write(end session.CallEnd, call llm.ToolCall, res *Result, bodies []event.Body) {
+	end.View, _ = event.StoreView(res.View, end.Result)
+	end.Meta, _ = event.StoreMeta(res.Meta, res.View, call, end.Result, res.Unstored...)
 	err := q.a.record(func() error {
 		return q.a.cfg.Transcript.EndCall(context.WithoutCancel(q.ctx), end)
 	}, bodies...)

@@ -67,6 +67,7 @@ type queue struct {
 // shown, since a turn that was interrupted does not wait for ever for a tool that does not obey.
 type pending struct {
 	id   string
+	said llm.ToolCall // as the model wrote it
 	call llm.ToolCall // as it will run
 	tool Tool         // resolved for call; nil: not yet, or the input changed since
 
@@ -96,7 +97,7 @@ func (a *Agent) newQueue(ctx context.Context, journal bool) *queue {
 func (q *queue) add(c llm.ToolCall) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.calls = append(q.calls, &pending{id: c.ID, call: c, shown: c})
+	q.calls = append(q.calls, &pending{id: c.ID, said: c, call: c, shown: c})
 	if q.stopped == nil {
 		q.stopped = make(chan struct{})
 		go q.schedule()

@@ -56,7 +56,9 @@ type Result struct {
 	Title   string
 	View    event.View
 	Meta    map[string]any
-	EndTurn bool // the turn is over when the calls of this step have their results
+	// Unstored are keys of Meta whose long texts only live readers get: the log has nothing they could be rebuilt from.
+	Unstored []string
+	EndTurn  bool // the turn is over when the calls of this step have their results
 }
 
 // TextResult is a result of one text.

@@ -188,9 +188,9 @@ func (p *player) callEnd(b session.CallEnd) {
 		call = *b.Call
 	}
 	end := event.ToolEnd{Call: call, Parent: b.Parent, Result: b.Result, Title: b.Title, Denied: b.Denied, Duration: b.Duration}
-	end.View, _ = event.UnmarshalView(b.View) // a view that cannot be read is not shown
+	end.View, _ = event.RestoreView(b.View, b.Result) // a view that cannot be read is not shown
 	if p.whole && len(b.Meta) > 0 {
-		_ = json.Unmarshal(b.Meta, &end.Meta)
+		end.Meta, _ = event.RestoreMeta(b.Meta, end.View, call, b.Result)
 	}
 	if b.Synthetic && end.View == nil {
 		end.Title, end.View = callTitle(call), lostView(call, b.Result)

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/lathe-dev/lathe/internal/agent"
+	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/files"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/permission"
@@ -215,6 +216,7 @@ func (e *edit) run(ctx context.Context) (*agent.Result, error) {
 		"filePath": e.path.Lexical, "oldString": e.in.OldString, "newString": e.in.NewString,
 		"originalFile": e.original(), "structuredPatch": e.patch(), "userModified": false, "replaceAll": e.in.ReplaceAll,
 	}
+	r.Unstored = []string{"originalFile"}
 	return r, nil
 }
 
@@ -255,13 +257,13 @@ func (e *edit) snippet() string {
 			fmt.Fprintf(&b, "[%d more places]\n", len(e.hunks)-i)
 			break
 		}
-		h.show(&b)
+		showHunk(&b, h)
 	}
 	return b.String()
 }
 
-// show writes the new lines of a hunk.
-func (h hunk) show(b *strings.Builder) {
+// showHunk writes the new lines of a hunk.
+func showHunk(b *strings.Builder, h event.Hunk) {
 	var lines []string
 	for _, l := range h.Lines {
 		if l[0] != '-' {

@@ -11,15 +11,6 @@ import (
 	"github.com/lathe-dev/lathe/internal/files"
 )
 
-// hunk is one part of a diff in the shape of Claude Code's structuredPatch.
-type hunk struct {
-	OldStart int      `json:"oldStart"`
-	OldLines int      `json:"oldLines"`
-	NewStart int      `json:"newStart"`
-	NewLines int      `json:"newLines"`
-	Lines    []string `json:"lines"`
-}
-
 // Bounds of a diff: above diffLines changed lines it is not worth finding which of them are alike, and
 // above diffMax bytes a whole new content is not compared at all.
 const (
@@ -28,14 +19,14 @@ const (
 )
 
 // diffTexts compares two whole texts.
-func diffTexts(path, before, after string) (event.Diff, []hunk) {
+func diffTexts(path, before, after string) (event.Diff, []event.Hunk) {
 	head, tail := commonLines(before, after)
 	edits := lineEdits(before[head:len(before)-tail], after[head:len(after)-tail])
 	return diffEdits(path, before, shift(edits, head))
 }
 
 // diffRegions compares a text with what it becomes when regions are replaced, looking only at those.
-func diffRegions(path, before string, regions []files.Region, replacement string) (event.Diff, []hunk) {
+func diffRegions(path, before string, regions []files.Region, replacement string) (event.Diff, []event.Hunk) {
 	var edits []udiff.Edit
 	for i := 0; i < len(regions); {
 		start := lineStart(before, regions[i].Start)
@@ -124,7 +115,7 @@ func lineEnd(s string, at int) int {
 }
 
 // diffEdits writes edits of whole lines as a unified diff. Only the text around them is looked at.
-func diffEdits(path, before string, edits []udiff.Edit) (event.Diff, []hunk) {
+func diffEdits(path, before string, edits []udiff.Edit) (event.Diff, []event.Hunk) {
 	d := event.Diff{Path: path}
 	if len(edits) == 0 {
 		return d, nil
@@ -136,13 +127,13 @@ func diffEdits(path, before string, edits []udiff.Edit) (event.Diff, []hunk) {
 		d.Unified = fmt.Sprintf("(no diff: %v)", err)
 		return d, nil
 	}
-	var hunks []hunk
+	var hunks []event.Hunk
 	for _, h := range u.Hunks {
 		h.FromLine += skipped
 		h.ToLine += skipped
-		one := hunk{OldStart: h.FromLine, NewStart: h.ToLine}
+		one := event.Hunk{OldStart: h.FromLine, NewStart: h.ToLine}
 		for _, l := range h.Lines {
-			one.add(l.Kind, strings.TrimSuffix(l.Content, "\n"), &d)
+			addLine(&one, l.Kind, strings.TrimSuffix(l.Content, "\n"), &d)
 		}
 		one.OldStart *= min(1, one.OldLines) // an empty side starts at 0
 		one.NewStart *= min(1, one.NewLines)
@@ -152,7 +143,7 @@ func diffEdits(path, before string, edits []udiff.Edit) (event.Diff, []hunk) {
 	return d, hunks
 }
 
-func (h *hunk) add(kind udiff.OpKind, line string, d *event.Diff) {
+func addLine(h *event.Hunk, kind udiff.OpKind, line string, d *event.Diff) {
 	switch kind {
 	case udiff.Delete:
 		h.OldLines++

@@ -43,7 +43,7 @@ func TestEditReplacesExactTextAndShowsIt(t *testing.T) {
 	meta := map[string]any{
 		"filePath": path, "oldString": "return 1", "newString": "return 2", "userModified": false, "replaceAll": false,
 		"originalFile":    "package a\n\nfunc F() int {\n\treturn 1\n}\n",
-		"structuredPatch": []hunk{{1, 5, 1, 5, []string{" package a", " ", " func F() int {", "-\treturn 1", "+\treturn 2", " }"}}},
+		"structuredPatch": []event.Hunk{{OldStart: 1, OldLines: 5, NewStart: 1, NewLines: 5, Lines: []string{" package a", " ", " func F() int {", "-\treturn 1", "+\treturn 2", " }"}}},
 	}
 	if d := cmp.Diff(meta, r.Meta); d != "" {
 		t.Error(d)

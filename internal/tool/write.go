@@ -105,7 +105,7 @@ type change struct {
 	before []byte
 	after  []byte
 	diff   event.Diff
-	hunks  []hunk
+	hunks  []event.Hunk
 }
 
 // change looks at the file to be changed and holds its folder. The caller closes it.
@@ -238,6 +238,7 @@ func (c *change) write(ctx context.Context) (*agent.Result, error) {
 		"type": kind, "filePath": c.path.Lexical, "content": c.written(),
 		"structuredPatch": c.patch(), "originalFile": c.original(),
 	}
+	r.Unstored = []string{"originalFile"}
 	return r, nil
 }
 
@@ -257,14 +258,14 @@ func countLines(data []byte) string {
 }
 
 // patch is never nil, as readers of the structured output expect a list.
-func (c *change) patch() []hunk {
+func (c *change) patch() []event.Hunk {
 	if c.hunks == nil {
-		return []hunk{}
+		return []event.Hunk{}
 	}
 	return c.hunks
 }
 
-// originalMax is how large an old content may be to be part of the structured output, which is recorded.
+// originalMax is how large an old content may be to be part of the structured output.
 const originalMax = 256 << 10
 
 // written is the content as it is now, or nil for a large one: the input of the call has it.

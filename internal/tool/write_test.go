@@ -25,7 +25,7 @@ func TestWriteMakesAFileAndItsFolders(t *testing.T) {
 	path := filepath.Join(b.dir, "a/b/c.txt")
 	meta := map[string]any{
 		"type": "create", "filePath": path, "content": "one\ntwo\n", "originalFile": nil,
-		"structuredPatch": []hunk{{0, 0, 1, 2, []string{"+one", "+two"}}},
+		"structuredPatch": []event.Hunk{{NewStart: 1, NewLines: 2, Lines: []string{"+one", "+two"}}},
 	}
 	if d := cmp.Diff(meta, r.Meta); d != "" {
 		t.Error(d)
