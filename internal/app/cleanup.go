@@ -7,19 +7,21 @@ import (
 	"time"
 )
 
-// cleanUp removes recordings of --debug that are older than cleanupPeriodDays. It runs beside the first turn.
+// cleanUp removes recordings of --debug, and saved outputs of sessions that were last used, more than
+// cleanupPeriodDays ago. It runs beside the first turn.
 func (i *Instance) cleanUp() error {
 	days := i.settings().CleanupPeriodDays
 	if days <= 0 {
 		return nil
 	}
-	dir := filepath.Join(i.paths.StateHome, "debug")
-	entries, err := os.ReadDir(dir)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil
-	}
-	errs := []error{err}
 	before := time.Now().AddDate(0, 0, -days)
+	_, err := i.store.PruneBlobs(before)
+	dir := filepath.Join(i.paths.StateHome, "debug")
+	entries, dirErr := os.ReadDir(dir)
+	if errors.Is(dirErr, os.ErrNotExist) {
+		return err
+	}
+	errs := []error{err, dirErr}
 	for _, e := range entries {
 		if path := filepath.Join(dir, e.Name()); e.IsDir() && untouchedSince(path, before) {
 			errs = append(errs, os.RemoveAll(path))

@@ -21,6 +21,7 @@ type Report struct {
 	Entries int
 	Blobs   int      // that the log names
 	Damage  []Damage // lines, in order
+	Pruned  bool     // blobs were removed because of their age, so one that is not there is no damage
 	Missing []string // blobs that the log names and that are not there
 	Changed []string // blobs whose content is not what it was
 	Torn    int64    // bytes of a cut off last line, which the next open sets aside
@@ -53,6 +54,7 @@ func (s *Store) Verify(id string) (Report, error) {
 	}
 	r.Bytes, r.Lines, r.Entries, r.Torn = j.end+j.torn, v.lines, len(j.refs), j.torn
 	r.Damage, r.Blobs = v.damage, len(v.blobs)
+	r.Pruned = pruned(folder)
 	if r.Aside, err = setAsideFiles(folder); err != nil {
 		return r, err
 	}
@@ -110,6 +112,7 @@ func (r *Report) checkBlobs(dir string, blobs map[string]BlobRef) error {
 		}
 		sum, _, err := hashFile(filepath.Join(dir, file))
 		switch {
+		case errors.Is(err, fs.ErrNotExist) && r.Pruned:
 		case errors.Is(err, fs.ErrNotExist):
 			r.Missing = append(r.Missing, file)
 		case err != nil:
