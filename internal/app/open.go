@@ -283,6 +283,9 @@ func (s *Session) withContext(ctx context.Context, m llm.Message) llm.Message {
 		s.beginContext(ctx, model)
 	}
 	m.Parts = append(s.pending.Parts(), m.Parts...)
+	if n := s.pending.Notice(); n != "" {
+		s.publish(event.Notice{Level: "warning", Text: n})
+	}
 	return m
 }
 

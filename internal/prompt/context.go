@@ -1,6 +1,7 @@
 package prompt
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -26,6 +27,7 @@ type ContextOptions struct {
 	Model      string
 	Runner     *sandbox.Runner // starts git; nil: git's state is left out
 	Git        bool            // tell git's status and last commits
+	GitWait    time.Duration   // how long Parts waits for them, since the first request waits too; 0: 20 ms
 	Excludes   []string        // claudeMdExcludes: globs of memory files not to read
 	NoMemory   bool
 
@@ -36,32 +38,51 @@ type ContextOptions struct {
 
 // Pending is a context being built.
 type Pending struct {
-	git    chan string
-	memory chan string
+	git    chan git.Info
+	late   context.CancelFunc // ends git
+	memory chan *Memory
+	cuts   []string
 	o      ContextOptions
 }
 
 // Begin starts to build the context, beside whatever the caller does.
 func Begin(ctx context.Context, o ContextOptions) *Pending {
-	p := &Pending{git: make(chan string, 1), memory: make(chan string, 1), o: o}
-	go func() { p.git <- gitContext(ctx, o) }()
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
+	p := &Pending{git: make(chan git.Info, 1), late: cancel, memory: make(chan *Memory, 1), o: o}
+	go func() { p.git <- gitInfo(ctx, o) }()
 	go func() {
 		if o.NoMemory {
-			p.memory <- ""
+			p.memory <- &Memory{}
 			return
 		}
-		p.memory <- LoadMemory(o).Text()
+		p.memory <- LoadMemory(o)
 	}()
 	return p
 }
 
-// Parts waits for the context and returns it.
+// Parts waits for the context and returns it. It is to be called once.
 func (p *Pending) Parts() []llm.Part {
-	parts := []llm.Part{llm.Text{Text: reminder(environment(p.o) + <-p.git), Origin: llm.OriginContext}}
-	if m := <-p.memory; m != "" {
-		parts = append(parts, llm.Text{Text: reminder(m), Origin: llm.OriginMemory})
+	parts := []llm.Part{llm.Text{Text: reminder(environment(p.o) + p.gitState()), Origin: llm.OriginContext}}
+	m := <-p.memory
+	p.cuts = m.Cuts()
+	if text := m.Text(); text != "" {
+		parts = append(parts, llm.Text{Text: reminder(text), Origin: llm.OriginMemory})
 	}
 	return parts
+}
+
+// Notice tells the user, after Parts, which instructions do not reach the model whole; empty when all do.
+func (p *Pending) Notice() string {
+	cuts := p.cuts
+	if len(cuts) == 0 {
+		return ""
+	}
+	more := ""
+	if len(cuts) > 5 {
+		cuts, more = cuts[:5], fmt.Sprintf("; and %d more", len(cuts)-5)
+	}
+	return fmt.Sprintf("instructions that do not reach the model whole: %s%s. A file may have %d characters, all together %d.",
+		strings.Join(cuts, "; "), more, entryLimit, memoryLimit)
 }
 
 // FirstMessage puts the context before what the user said in the first message of a session.
@@ -125,22 +146,42 @@ func shellName(environ []string) string {
 	return "bash (the user's own is " + name + ")"
 }
 
-// gitContext is the state of the repository: with o.Git what git says, else only what its files tell.
-func gitContext(ctx context.Context, o ContextOptions) string {
+// gitWait is how long the first request waits for git. In most repositories git takes a few milliseconds; in a large
+// one with many changes its status can take seconds, which the model can ask for itself when it matters.
+const gitWait = 20 * time.Millisecond
+
+// gitInfo asks git about the repository, when there is one and o.Git wants that.
+func gitInfo(ctx context.Context, o ContextOptions) git.Info {
 	repo, ok := git.Find(o.Dir)
-	if !ok {
-		return "Git repository: no\n"
+	if !ok || !o.Git || o.Runner == nil {
+		return git.Info{Repo: repo, IsRepo: ok}
 	}
-	info := git.Info{Repo: repo, IsRepo: true}
-	if o.Git && o.Runner != nil {
-		ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
-		defer cancel()
-		info = git.New(o.Runner).WithEnviron(func() []string { return o.Environ }).Info(ctx, o.Dir)
+	return git.New(o.Runner).WithEnviron(func() []string { return o.Environ }).Info(ctx, o.Dir)
+}
+
+// gitState is the state of the repository: as git tells it, or when git takes too long as the files of the
+// repository tell it.
+func (p *Pending) gitState() string {
+	defer p.late()
+	timer := time.NewTimer(cmp.Or(p.o.GitWait, gitWait))
+	defer timer.Stop()
+	select {
+	case info := <-p.git:
+		return gitText(info, p.o)
+	case <-timer.C:
 	}
-	return gitText(info, o)
+	repo, ok := git.Find(p.o.Dir)
+	text := gitText(git.Info{Repo: repo, IsRepo: ok}, p.o)
+	if ok {
+		text += "Status: not known, because git took too long to tell; run git status when it matters\n"
+	}
+	return text
 }
 
 func gitText(info git.Info, o ContextOptions) string {
+	if !info.IsRepo {
+		return "Git repository: no\n"
+	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "Git repository: %s", oneLine(info.Root, 1000))
 	if info.Worktree {

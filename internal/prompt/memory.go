@@ -31,6 +31,8 @@ type Entry struct {
 	By     string // the file that imported it, or empty
 	Text   string // without comments, shortened to 10,000 bytes
 	Size   int    // of the text before it was shortened
+
+	level level
 }
 
 // Memory is what was found, in the order in which it is told: from the most general to the most specific.
@@ -64,11 +66,11 @@ func LoadMemory(o ContextOptions) *Memory {
 		managed = ManagedFiles()
 	}
 	for _, path := range managed {
-		l.load(file{path: path, source: "your organisation"})
+		l.load(file{path: path, source: "your organisation", level: organisation})
 	}
 	if !o.NoUser {
 		for _, path := range userFiles(o) {
-			l.load(file{path: path, source: "the user, for all projects"})
+			l.load(file{path: path, source: "the user, for all projects", level: user})
 		}
 	}
 	for _, dir := range ancestors(o.Dir) {
@@ -80,7 +82,7 @@ func LoadMemory(o ContextOptions) *Memory {
 			if skip {
 				continue
 			}
-			l.load(file{path: filepath.Join(dir, filepath.FromSlash(name)), source: source, bound: l.bound(dir)})
+			l.load(file{path: filepath.Join(dir, filepath.FromSlash(name)), source: source, level: project, bound: l.bound(dir)})
 		}
 	}
 	return &l.Memory
@@ -121,6 +123,7 @@ func ancestors(dir string) []string {
 // file is one to load. Bound is the folder that it and its imports must not leave; empty means anywhere.
 type file struct {
 	path, source, by, bound string
+	level                   level
 	depth                   int
 }
 
@@ -178,7 +181,7 @@ func (l *loader) load(f file) {
 	text = strings.TrimSpace(visible(text))
 	if text != "" && !l.content[text] {
 		l.content[text] = true
-		l.Entries = append(l.Entries, Entry{Path: f.path, Source: f.source, By: f.by, Text: shorten(text, entryLimit), Size: len(text)})
+		l.Entries = append(l.Entries, Entry{Path: f.path, Source: f.source, level: f.level, By: f.by, Text: shorten(text, entryLimit), Size: len(text)})
 	}
 	l.follow(f, imports)
 }
@@ -191,7 +194,7 @@ func (l *loader) follow(f file, imports []string) {
 			return
 		}
 		l.imports++
-		l.load(file{path: path, source: f.source, by: f.path, bound: f.bound, depth: f.depth + 1})
+		l.load(file{path: path, source: f.source, level: f.level, by: f.path, bound: f.bound, depth: f.depth + 1})
 	}
 }
 
@@ -284,25 +287,13 @@ func shorten(text string, limit int) string {
 const memoryIntro = "Instructions that were written down for you. They hold unless the user says otherwise in this conversation; " +
 	"where two disagree, the later one, which is the more specific, wins. Use what applies to the task."
 
-// Text is the memory as it is told, or empty when there is nothing to tell. When all entries together have
-// more than 40,000 characters, the most general ones are shortened or left out.
+// Text is the memory as the model gets it, or empty when there is none. When all entries together have more than
+// 40,000 characters, some are shortened or left out; see budget.
 func (m *Memory) Text() string {
 	if len(m.Entries) == 0 && len(m.Notes) == 0 {
 		return ""
 	}
-	texts := make([]string, len(m.Entries))
-	room := memoryLimit
-	for i := len(m.Entries) - 1; i >= 0; i-- {
-		texts[i] = m.Entries[i].Text
-		if len(texts[i]) > room {
-			if texts[i] = ""; room > 500 {
-				texts[i] = shorten(m.Entries[i].Text, room)
-			}
-			room = 0
-			continue
-		}
-		room -= len(texts[i])
-	}
+	texts := m.fit()
 	var b strings.Builder
 	b.WriteString(memoryIntro + "\n")
 	for i, e := range m.Entries {

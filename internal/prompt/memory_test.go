@@ -192,6 +192,52 @@ func TestMemoryIsBounded(t *testing.T) {
 	}
 }
 
+func TestARepositoryDoesNotPushOutTheInstructionsOfOthers(t *testing.T) {
+	long := strings.Repeat(strings.Repeat("x", 99)+"\n", 99)
+	files := map[string]string{"etc/CLAUDE.md": "of the organisation\n" + long, "home/.claude/CLAUDE.md": "of the user\n" + long}
+	for i, name := range []string{"p/GEMINI.md", "p/AGENTS.md", "p/CLAUDE.md", "p/.claude/CLAUDE.md", "p/sub/AGENTS.md", "p/sub/CLAUDE.md"} {
+		files[name] = fmt.Sprintf("project %d\n", i) + long
+	}
+	_, o := tree(t, files)
+	m := LoadMemory(o)
+	text := m.Text()
+	for _, want := range []string{"of the organisation", "of the user", "project 5", "project 4"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is missing", want)
+		}
+	}
+	if strings.Contains(text, "project 0") || len(text) > memoryLimit+3000 {
+		t.Errorf("%d bytes in all", len(text))
+	}
+	cuts := strings.Join(m.Cuts(), "\n")
+	if !strings.Contains(cuts, "p/GEMINI.md is left out") || strings.Contains(cuts, "etc/") || strings.Contains(cuts, "home/") {
+		t.Errorf("cuts: %s", cuts)
+	}
+}
+
+func TestOneLevelMayUseTheRoomThatOthersLeave(t *testing.T) {
+	for _, tt := range []struct{ need, room [levels]int }{
+		{[levels]int{0, 0, 60_000}, [levels]int{0, 0, 40_000}},
+		{[levels]int{60_000, 100, 60_000}, [levels]int{19_900, 100, 20_000}},
+		{[levels]int{60_000, 60_000, 60_000}, [levels]int{10_000, 10_000, 20_000}},
+		{[levels]int{5_000, 20_000, 1_000}, [levels]int{5_000, 20_000, 1_000}},
+	} {
+		if got := budget(tt.need); got != tt.room {
+			t.Errorf("need %v: got %v, want %v", tt.need, got, tt.room)
+		}
+	}
+}
+
+func TestAFileThatIsCutIsNamed(t *testing.T) {
+	top, o := tree(t, map[string]string{"p/CLAUDE.md": strings.Repeat("long line\n", 1200), "p/AGENTS.md": "short"})
+	p := Begin(t.Context(), o)
+	p.Parts()
+	want := "instructions that do not reach the model whole: " + filepath.Join(top, "p/CLAUDE.md") + " is cut (11999 characters)"
+	if got := p.Notice(); !strings.HasPrefix(got, want) {
+		t.Errorf("%q", got)
+	}
+}
+
 func TestHiddenTextIsShown(t *testing.T) {
 	for in, want := range map[string]string{
 		"plain <b> & text\n\tok":                 "plain <b> & text\n\tok",

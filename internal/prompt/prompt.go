@@ -7,8 +7,8 @@
 //
 // Promises: text that came from files, git or the environment stands inside <system-reminder> tags that it
 // cannot close, with invisible characters made visible, bounded in size; nothing of a project reaches
-// outside the project; a file that cannot be read is a note, not an error; building the context takes no
-// longer than git's three seconds.
+// outside the project; a file that cannot be read is a note, not an error; git's status is left out rather
+// than waited for.
 package prompt
 
 import (

@@ -81,6 +81,7 @@ func TestFirstMessageHasTheContextBeforeTheUsersWords(t *testing.T) {
 	defer r.Close()
 	o.Runner, o.Git, o.Model, o.Roots = r, true, "some-model", []string{o.Dir, "/other"}
 	o.Environ = append(os.Environ(), "SHELL=/bin/zsh", "HOME="+o.Home)
+	o.GitWait = time.Minute
 	o.Now = func() time.Time { return time.Date(2026, 11, 21, 1, 0, 0, 0, time.UTC) }
 	in := llm.UserText("do it")
 	got := FirstMessage(t.Context(), in, o)
@@ -125,6 +126,20 @@ func TestACancelledContextIsStillBuilt(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if got := text(FirstMessage(ctx, llm.UserText("hi"), o).Parts); !strings.Contains(got, "Branch: main") {
+		t.Errorf("got %s", got)
+	}
+}
+
+func TestTheContextDoesNotWaitForASlowGit(t *testing.T) {
+	top, o := tree(t, map[string]string{"p/.git/HEAD": "ref: refs/heads/main\n", "p/.git/objects/x": "", "p/.git/refs/x": "", "bin/git": "#!/bin/sh\nexec sleep 60\n"})
+	if err := os.Chmod(filepath.Join(top, "bin/git"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	r := sandbox.New()
+	defer r.Close()
+	o.Runner, o.Git, o.Environ = r, true, append(os.Environ(), "PATH="+filepath.Join(top, "bin")+":"+os.Getenv("PATH"))
+	got := text(FirstMessage(t.Context(), llm.UserText("hi"), o).Parts)
+	if !strings.Contains(got, "Branch: main") || !strings.Contains(got, "git took too long to tell") {
 		t.Errorf("got %s", got)
 	}
 }
