@@ -42,7 +42,7 @@ func (b *Bus) Subscribe(ctx context.Context, o Options) *Subscription {
 	return s
 }
 
-// join adds a subscription and returns what went on at that moment.
+// join adds a subscription and returns the live state at that moment.
 func (b *Bus) join(ctx context.Context, o Options) (*Subscription, live) {
 	s := &Subscription{bus: b, options: o, wake: make(chan struct{}, 1)}
 	b.mu.Lock()
@@ -66,8 +66,8 @@ func (b *Bus) Publish(session string, agent []string, body Body) {
 	b.PublishAt("", session, agent, body)
 }
 
-// PublishAt publishes what an entry of the session's log says; at is the place after it. Events of one
-// session must be published in the order of its log.
+// PublishAt publishes an event that an entry of the session's log records; at is the place after it. Events
+// of one session must be published in the order of its log.
 func (b *Bus) PublishAt(at Cursor, session string, agent []string, body Body) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -86,7 +86,7 @@ func (b *Bus) PublishAt(at Cursor, session string, agent []string, body Body) {
 	}
 }
 
-// Close ends all subscriptions: each still yields what was published before.
+// Close ends all subscriptions: each still yields the events published before.
 func (b *Bus) Close() {
 	b.mu.Lock()
 	subs := b.subs
@@ -123,7 +123,7 @@ type Subscription struct {
 
 	batch  []pending // taken from the queue, owned by the reader
 	next   int
-	replay Replay // what comes before the queue; nil when there is nothing (more)
+	replay Replay // events to return before the queue; nil when there are none (left)
 }
 
 // pending is a queued event and the text that was merged into it. Text is gathered apart and joined once,
@@ -133,11 +133,11 @@ type pending struct {
 	more []byte
 }
 
-// Next returns the next event. It waits for one until ctx ends. False means that ctx ended or that the
+// Next returns the next event, waiting for one until ctx ends. False means that ctx ended, or that the
 // subscription was closed and everything queued before was returned; see Err.
 //
-// When several deltas of one part, or pieces of one call's output, wait next to each other they come as
-// one event, with the number and the time of the last of them. Everything else comes one by one.
+// Adjacent deltas of one part, or pieces of one call's output, are merged into one event with the number and
+// the time of the last. All other events come one by one.
 func (s *Subscription) Next(ctx context.Context) (Event, bool) {
 	for {
 		if ctx.Err() != nil {
@@ -174,7 +174,7 @@ func (s *Subscription) All(ctx context.Context) iter.Seq[Event] {
 	}
 }
 
-// Close takes the subscription off the bus. What was queued before can still be read.
+// Close ends the subscription. Events queued before can still be read.
 func (s *Subscription) Close() {
 	s.bus.drop(s)
 	s.end(nil)
@@ -187,7 +187,7 @@ func (s *Subscription) Err() error {
 	return s.err
 }
 
-// take swaps the queue for the batch that was read, so that both keep their memory.
+// take swaps the queue for the batch that was read; both keep their memory.
 func (s *Subscription) take() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -22,7 +22,7 @@ func textDelta(msg string, index int, s string) event.Body {
 	return event.Delta{MessageID: msg, Delta: llm.TextDelta{Index: index, Text: s}}
 }
 
-// rest closes the bus and returns what a subscription still has.
+// rest closes the bus and returns the events that a subscription still has.
 func rest(t *testing.T, b *event.Bus, s *event.Subscription) []event.Event {
 	t.Helper()
 	b.Close()
@@ -149,7 +149,7 @@ func TestPiecesOfDifferentSessionsAndAgentsAreNotMerged(t *testing.T) {
 	}
 }
 
-// stream draws one body; text is unique so that its place can be found again.
+// stream draws one body; its text is unique, to be found again.
 func stream(t *rapid.T, i int) event.Body {
 	text := fmt.Sprintf("<%d>", i)
 	index := rapid.IntRange(0, 1).Draw(t, "index")
@@ -175,7 +175,7 @@ func stream(t *rapid.T, i int) event.Body {
 	return textDelta(msg, index, text)
 }
 
-// flat writes a stream so that merging must not change it: a run of pieces of one thing is the thing's
+// flat writes a stream in a form that merging must not change: a run of pieces of one thing is the thing's
 // name once, then the pieces.
 func flat(es []event.Event) string {
 	var b strings.Builder

@@ -7,19 +7,19 @@ import (
 	"strings"
 )
 
-// Cursor is a place in the log of one session: a reader that comes back with the cursor of the last event it
-// took in gets what followed. It stays valid when lathe is restarted. Readers keep it and hand it back; only
-// what writes and replays logs looks inside. The empty cursor is before everything.
+// Cursor is a place in the log of one session. A reader that comes back with the cursor of the last event it
+// read gets the events after it. A cursor stays valid when lathe is restarted. It is opaque to readers; only
+// the code that writes and replays logs looks inside. The empty cursor is before everything.
 //
 // Its form is "session:entry", or "session:entry.n" when only the first n events of that entry were seen.
 type Cursor string
 
-// ErrCursor says that nothing can follow a cursor: it is of another session, of a branch that was left, or
-// no cursor at all. The reader has to begin anew.
+// ErrCursor says that nothing can follow a cursor: it belongs to another session or to an abandoned branch,
+// or is malformed. The reader must start over.
 var ErrCursor = errors.New("event: the conversation does not go on from this cursor")
 
-// CursorAt is the place after an entry of a session's log; an empty entry is before the first one. Events is
-// how many of the entry's events were seen, 0 for all.
+// CursorAt returns the place after an entry of a session's log; an empty entry is before the first one.
+// Events is the number of the entry's events that were read, 0 for all.
 func CursorAt(session, entry string, events int) Cursor {
 	if events > 0 {
 		return Cursor(session + ":" + entry + "." + strconv.Itoa(events))
@@ -27,7 +27,7 @@ func CursorAt(session, entry string, events int) Cursor {
 	return Cursor(session + ":" + entry)
 }
 
-// Split takes a cursor apart: events is 0 when all events of the entry were seen. The empty cursor has
+// Split takes a cursor apart: events is 0 when all events of the entry were read. The empty cursor has
 // neither session nor entry.
 func (c Cursor) Split() (session, entry string, events int, err error) {
 	if c == "" {

@@ -1,14 +1,14 @@
-// Package event is everything that can happen in lathe, as one ordered stream.
+// Package event defines everything that can happen in lathe, as one ordered stream.
 //
-// Producers publish a [Body]; the [Bus] stamps it with a sequence number and a time and hands the [Event]
-// to every subscriber in the same order. A slow subscriber gets text deltas of the same part merged into
-// one; nothing else is ever dropped. A [View] is what a person sees of a tool call: a shape (a diff, a
-// command, a listing), never a tool's name, so that front ends draw tools they have never heard of.
-// A [Question] and its [Answer] are one pair of bodies, Asked and Answered, joined by an id. The [Recorder]
-// is a subscriber that writes the stream to files; a [Masker] takes secrets out of what is written.
+// Producers publish a [Body]; the [Bus] stamps it with a sequence number and a time and hands the [Event] to
+// every subscriber in the same order. For a slow subscriber, text deltas of one part are merged; nothing is
+// ever dropped. A [View] shows a tool call to people: a shape (a diff, a command, a listing), never a tool's
+// name, so front ends can draw tools they have never heard of. A [Question] and its [Answer] are a pair of
+// bodies, Asked and Answered, joined by an id. The [Recorder] is a subscriber that writes the stream to
+// files; a [Masker] removes secrets from the files.
 //
 // Promises: Publish never waits for a subscriber; all subscribers see the same order; every body has a
-// recorded form (see [MarshalEvent]), and what a later version adds is kept as it came.
+// recorded form (see [MarshalEvent]), and additions of later versions are kept unchanged.
 package event
 
 import (
@@ -28,17 +28,17 @@ type Event struct {
 	Time    time.Time `json:"time"`
 	Session string    `json:"session"`
 	Agent   []string  `json:"agent,omitempty"` // the chain of agents, as in permission.Request; empty for the main one
-	// Cursor is the place after this event in the log of its session. Empty for what is not in a log: pieces
-	// of something (Delta, ToolOutput), states (Status), questions, and notices that were not recorded.
+	// Cursor is the place after this event in the log of its session. Empty for events that are not in a log:
+	// pieces (Delta, ToolOutput), states (Status), questions, and notices that were not recorded.
 	Cursor Cursor `json:"cursor,omitempty"`
 	Body   Body   `json:"body"`
 }
 
-// Body is what happened. Kind is its name in recorded form ("tool.end").
+// Body is the content of an event. Kind is its name in recorded form ("tool.end").
 type Body interface{ Kind() string }
 
-// CallOf is the id of the call that runs the innermost agent of a chain ("explore/toolu_7" is an agent of
-// the kind explore, run by the call toolu_7); empty for the main agent and for a link without an id.
+// CallOf returns the id of the call that runs the innermost agent of a chain ("explore/toolu_7" is an agent
+// of the kind explore, run by the call toolu_7); empty for the main agent and for a link without an id.
 func CallOf(chain []string) string {
 	if len(chain) == 0 {
 		return ""
@@ -63,7 +63,7 @@ type TurnEnd struct {
 	APITime  time.Duration `json:"api_time_ns"`
 }
 
-// EndReason is why a turn ended.
+// EndReason says why a turn ended.
 type EndReason string
 
 // Reasons for the end of a turn.
@@ -105,7 +105,7 @@ type Response struct {
 	Message llm.Message `json:"message"`
 }
 
-// Delta is a piece of a reply that still streams (llm.Started, TextDelta, ReasoningDelta, ToolDelta).
+// Delta is a piece of a streaming reply (llm.Started, TextDelta, ReasoningDelta, ToolDelta).
 type Delta struct {
 	MessageID string    `json:"message_id"` // lathe's id of the reply, stable over its deltas and parts
 	Delta     llm.Delta `json:"delta"`
@@ -120,11 +120,11 @@ type PartDone struct {
 	Usage     llm.Usage `json:"usage"`
 }
 
-// PartReady is a part that came whole in a reply that still streams. It is not on disk: its PartDone follows,
-// unless a Retry makes it void.
+// PartReady is a part that was received completely while its reply still streams. It is not on disk: its
+// PartDone follows, unless a Retry voids it.
 type PartReady PartDone
 
-// Retry says that a request failed and will be sent again after Delay. What streamed since the last
+// Retry says that a request failed and will be sent again after Delay. Everything streamed since the last
 // Request is void.
 type Retry struct {
 	Attempt int           `json:"attempt"`
@@ -179,7 +179,7 @@ type Notice struct {
 	Text  string `json:"text"`
 }
 
-// ModeChanged says that the permission mode is another one now.
+// ModeChanged says that the permission mode changed.
 type ModeChanged struct {
 	Mode permission.Mode `json:"mode"`
 }
@@ -187,23 +187,23 @@ type ModeChanged struct {
 // ErrNoQuestion is returned for an answer to a question that is not (or no longer) open.
 var ErrNoQuestion = errors.New("no such question is open; it may have been answered or its turn interrupted")
 
-// Compacting says that the conversation is about to be made shorter; a Compacted follows.
+// Compacting says that a compaction begins; a Compacted follows.
 type Compacting struct {
 	Trigger string `json:"trigger"` // "auto", "overflow", "manual"
 }
 
-// Compacted says that the conversation was made shorter, or could not be.
+// Compacted says that the conversation was compacted, or that it could not be.
 type Compacted struct {
-	Level   int     `json:"level"` // 0: nothing was changed; 2: old results are stubs; 3: stale results and old reasoning are gone; 4: a summary
+	Level   int     `json:"level"` // 0: nothing changed; 2: old results are stubs; 3: stale results and old reasoning are gone; 4: a summary
 	Trigger string  `json:"trigger"`
-	Before  int     `json:"before"` // tokens of the prompt, about
+	Before  int     `json:"before"` // estimated tokens of the prompt
 	After   int     `json:"after"`
 	CostUSD float64 `json:"cost_usd,omitempty"`
 	Failed  string  `json:"failed,omitempty"` // why no model wrote the summary; an extract took its place
 	Err     string  `json:"error,omitempty"`  // why the conversation cannot be made short enough
 }
 
-// String says it in one line, for people.
+// String returns one line for people.
 func (c Compacted) String() string {
 	switch {
 	case c.Level == 0 && c.Err != "":
@@ -222,15 +222,15 @@ func (c Compacted) String() string {
 	return text
 }
 
-// Asked puts a question; an Answered with the same id follows in the same session, whoever answers, also
-// when the turn or the agent that asks is cancelled. An answer names the session and the id.
+// Asked puts a question to the user. An Answered with the same id follows in the same session, from any
+// reader, or when the turn or the agent that asks is cancelled. An answer names the session and the id.
 type Asked struct {
 	ID       string   `json:"id"`
-	Of       string   `json:"of,omitempty"` // in words, who asks, when it is not the conversation in front
+	Of       string   `json:"of,omitempty"` // the asking agent or session in words, unless it is the conversation in front
 	Question Question `json:"question"`
 }
 
-// Attributed is the question with who asks in its reason, when that is not the conversation in front.
+// Attributed returns the question with the asker in its reason, unless that is the conversation in front.
 func (a Asked) Attributed() Question {
 	q := a.Question
 	if a.Of != "" {
@@ -268,7 +268,8 @@ type Option struct {
 	Help  string `json:"help,omitempty"`
 }
 
-// Answer is what was chosen. Choice is one of the Options' ids; permission dialogs use the Choice constants.
+// Answer is the user's choice. Choice is the id of one of the Options; permission dialogs use the Choice
+// constants.
 type Answer struct {
 	Choice   string          `json:"choice,omitempty"`
 	Choices  []string        `json:"choices,omitempty"`
@@ -285,7 +286,7 @@ const (
 	ChoiceOnce    = "once"
 	ChoiceSession = "session"
 	ChoiceAlways  = "always"
-	ChoiceEdits   = "acceptEdits" // yes, and go over to the mode that accepts edits
+	ChoiceEdits   = "acceptEdits" // yes, and switch to the mode that accepts edits
 	ChoiceNo      = "no"
 	ChoiceNever   = "never"
 )

@@ -10,16 +10,16 @@ import (
 	"github.com/lathe-dev/lathe/internal/llm"
 )
 
-// Unknown is a body of a kind this version does not know. It is kept and written back as it came.
+// Unknown is a body of a kind this version does not know. It is kept and written back unchanged.
 type Unknown struct {
 	Name string
 	JSON json.RawMessage
 }
 
-// Kind is the name it came with.
+// Kind is its recorded name.
 func (u Unknown) Kind() string { return u.Name }
 
-// MarshalJSON writes the body as it came.
+// MarshalJSON writes the body unchanged.
 func (u Unknown) MarshalJSON() ([]byte, error) {
 	if len(u.JSON) == 0 {
 		return []byte("null"), nil
@@ -52,8 +52,8 @@ func (c *agentChain) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// MarshalEvent writes an event with the kind of its body. What only exists in the running process (the
-// bytes of a Request) is left out.
+// MarshalEvent writes an event with the kind of its body. State of the running process (the bytes of a
+// Request) is left out.
 func MarshalEvent(e Event) ([]byte, error) {
 	if e.Body == nil {
 		return nil, fmt.Errorf("event: event %d has no body", e.Seq)
@@ -65,7 +65,7 @@ func MarshalEvent(e Event) ([]byte, error) {
 	return json.Marshal(wireEvent{e.Seq, e.Time, e.Session, e.Agent, e.Cursor, e.Body.Kind(), body})
 }
 
-// UnmarshalEvent reads what MarshalEvent wrote. A kind that this version does not know becomes Unknown.
+// UnmarshalEvent reads the form of MarshalEvent. A kind that this version does not know becomes Unknown.
 func UnmarshalEvent(b []byte) (Event, error) {
 	var w wireEvent
 	if err := json.Unmarshal(b, &w); err != nil {
@@ -114,7 +114,7 @@ func Kinds() []string {
 
 type decoder func([]byte) (Body, error)
 
-// kinds is the registry. A new body is one line here and one in the golden file.
+// kinds is the registry. A new body needs one line here and one in the golden file.
 var kinds = sync.OnceValue(func() map[string]decoder {
 	m := map[string]decoder{}
 	register[TurnStart](m)
@@ -152,8 +152,8 @@ func register[B Body](m map[string]decoder) {
 	}
 }
 
-// The bodies below hold interfaces. Each is written through a copy of its type without methods, in which
-// a box with the same JSON name hides the field that encoding/json could not read back.
+// The bodies below hold interfaces. Each is written through a copy of its type without methods, in which a
+// box with the same JSON name hides the field that encoding/json could not read back.
 
 // MarshalJSON writes the delta with its type.
 func (d Delta) MarshalJSON() ([]byte, error) {
@@ -164,7 +164,7 @@ func (d Delta) MarshalJSON() ([]byte, error) {
 	return json.Marshal(wireDelta{d.MessageID, raw})
 }
 
-// UnmarshalJSON reads what MarshalJSON wrote.
+// UnmarshalJSON reads the form of MarshalJSON.
 func (d *Delta) UnmarshalJSON(b []byte) error {
 	var w wireDelta
 	if err := json.Unmarshal(b, &w); err != nil {
@@ -189,7 +189,7 @@ func (p PartDone) MarshalJSON() ([]byte, error) {
 	}{plain(p), partBox{p.Part}})
 }
 
-// UnmarshalJSON reads what MarshalJSON wrote.
+// UnmarshalJSON reads the form of MarshalJSON.
 func (p *PartDone) UnmarshalJSON(b []byte) error {
 	type plain PartDone
 	var w struct {
@@ -223,7 +223,7 @@ func (s ToolStart) MarshalJSON() ([]byte, error) {
 	}{plain(s), whole(s.Call), viewBox{s.Preview}})
 }
 
-// UnmarshalJSON reads what MarshalJSON wrote.
+// UnmarshalJSON reads the form of MarshalJSON.
 func (s *ToolStart) UnmarshalJSON(b []byte) error {
 	type plain ToolStart
 	var w struct {
@@ -249,7 +249,7 @@ func (e ToolEnd) MarshalJSON() ([]byte, error) {
 	}{plain(e), whole(e.Call), partBox{e.Result}, viewBox{e.View}})
 }
 
-// UnmarshalJSON reads what MarshalJSON wrote.
+// UnmarshalJSON reads the form of MarshalJSON.
 func (e *ToolEnd) UnmarshalJSON(b []byte) error {
 	type plain ToolEnd
 	var w struct {
@@ -282,7 +282,7 @@ func (o Opened) MarshalJSON() ([]byte, error) {
 	return json.Marshal(w)
 }
 
-// UnmarshalJSON reads what MarshalJSON wrote.
+// UnmarshalJSON reads the form of MarshalJSON.
 func (o *Opened) UnmarshalJSON(b []byte) error {
 	type plain Opened
 	var w struct {
@@ -309,7 +309,7 @@ func (o Output) MarshalJSON() ([]byte, error) {
 	}{plain(o), viewBox{o.View}})
 }
 
-// UnmarshalJSON reads what MarshalJSON wrote.
+// UnmarshalJSON reads the form of MarshalJSON.
 func (o *Output) UnmarshalJSON(b []byte) error {
 	type plain Output
 	var w struct {
@@ -344,7 +344,7 @@ func (q Question) MarshalJSON() ([]byte, error) {
 	}{plain(q), viewBox{q.Preview}})
 }
 
-// UnmarshalJSON reads what MarshalJSON wrote.
+// UnmarshalJSON reads the form of MarshalJSON.
 func (q *Question) UnmarshalJSON(b []byte) error {
 	type plain Question
 	var w struct {
@@ -359,7 +359,7 @@ func (q *Question) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// whole returns the call as it is stored everywhere: without input it has an empty object.
+// whole returns the call in its stored form: a missing input is an empty object.
 func whole(c llm.ToolCall) llm.ToolCall {
 	if len(c.Input) == 0 {
 		c.Input = json.RawMessage("{}")

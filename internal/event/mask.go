@@ -10,20 +10,19 @@ import (
 	"sync"
 )
 
-// Masked stands where a secret was.
+// Masked replaces a secret.
 const Masked = "[masked]"
 
-// Masker takes secrets out of text that is written for people to read and to pass on. It is safe for
-// concurrent use.
+// Masker removes secrets from text that people read and pass on. It is safe for concurrent use.
 type Masker struct {
-	text, json *strings.Replacer // literals as they are, and as JSON quotes them
+	text, json *strings.Replacer // literals as they are, and quoted for JSON
 }
 
-// shortSecret is the length below which a literal is too common to be looked for.
+// shortSecret is the length below which a literal is too common to be masked.
 const shortSecret = 6
 
-// NewMasker returns a Masker for everything that has the shape of a secret and for the given literal
-// values, also where a URL has quoted them. Literals of fewer than six characters are ignored.
+// NewMasker returns a Masker for everything that has the shape of a secret and for the given literal values,
+// also in URL-quoted form. Literals of fewer than six characters are ignored.
 func NewMasker(literals ...string) *Masker {
 	var plain, inJSON []string
 	for _, s := range literals {
@@ -36,7 +35,7 @@ func NewMasker(literals ...string) *Masker {
 	return &Masker{replacer(plain), replacer(append(inJSON, plain...))}
 }
 
-// replacer tries the longest form first: a secret may begin with another one.
+// replacer tries longer literals first, since a secret may be a prefix of another.
 func replacer(forms []string) *strings.Replacer {
 	forms = slices.Clone(forms)
 	slices.SortFunc(forms, func(a, b string) int { return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b)) })
@@ -47,7 +46,7 @@ func replacer(forms []string) *strings.Replacer {
 	return strings.NewReplacer(pairs...)
 }
 
-// quoted is s as it stands inside a JSON string.
+// quoted returns s as it appears inside a JSON string.
 func quoted(s string, html bool) string {
 	var b strings.Builder
 	enc := json.NewEncoder(&b)
@@ -61,8 +60,8 @@ func quoted(s string, html bool) string {
 // Mask returns text with its secrets replaced.
 func (m *Masker) Mask(text string) string { return maskShapes(m.text.Replace(text)) }
 
-// MaskJSON returns a JSON value with its secrets replaced. It stays a JSON value: where a literal goes
-// beyond one string of it (or b was not JSON), the result is the masked text as one string.
+// MaskJSON returns a JSON value with its secrets replaced. The result is valid JSON: where a literal spans
+// more than one string (or b was not JSON), it is the masked text as one string.
 func (m *Masker) MaskJSON(b []byte) []byte {
 	text := maskShapes(m.json.Replace(string(b)))
 	if json.Valid([]byte(text)) {
@@ -91,8 +90,8 @@ func maskShapes(text string) string {
 	return text
 }
 
-// shape is one form that secrets take. Regular expressions over megabytes are slow, so each is tried
-// only where one of its hints stands, at the beginning of the word around it.
+// shape is one form of secret. Regular expressions over megabytes are slow, so each is tried only where one
+// of its hints occurs, at the beginning of the word around it.
 type shape struct {
 	hints []string // one of these is in every match; in lower case if fold
 	fold  bool     // case does not matter
@@ -100,10 +99,10 @@ type shape struct {
 	with  string
 }
 
-// longest is how far a secret may reach: more than the largest private keys in use.
+// longest is the maximum length of a secret: more than the largest private keys in use.
 const longest = 16 << 10
 
-// mask replaces the matches around one hint, which it looks for in look: text, or text in lower case.
+// mask replaces the matches around one hint, which it searches in look: text, or text in lower case.
 func (s shape) mask(text, look, hint string) (masked string, changed bool) {
 	var out strings.Builder
 	done, at := 0, 0
@@ -144,7 +143,7 @@ func wordByte(c byte) bool {
 	return c == '_' || '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z'
 }
 
-// lower lowers ASCII only, so that positions stay.
+// lower converts ASCII only, which keeps positions unchanged.
 func lower(s string) string {
 	b := []byte(s)
 	for i, c := range b {
@@ -158,8 +157,8 @@ func lower(s string) string {
 // value is one character of a secret after its name.
 const value = `[^\s"'\\,;&<>()\[\]{}$` + "`" + `]`
 
-// secretShapes compiles the patterns at the first use: most runs record nothing. A pattern never matches
-// a quote or backslash of the text after the name, so that masked JSON stays JSON.
+// secretShapes compiles the patterns on first use: most runs record nothing. A pattern never matches a quote
+// or backslash of the text after the name, so masked JSON stays valid JSON.
 var secretShapes = sync.OnceValue(func() []shape {
 	mk := func(fold bool, pattern, with string, hints ...string) shape {
 		flags := "^(?:"
@@ -183,7 +182,7 @@ var secretShapes = sync.OnceValue(func() []shape {
 		mk(exact, `(?:npm_|hf_|gsk_|xai-)[A-Za-z0-9]{20,}`, Masked, "npm_", "hf_", "gsk_", "xai-"),
 		// A signed token (JWT): header, claims, signature.
 		mk(exact, `eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*`, Masked, "eyJ"),
-		// What an Authorization header holds. Two digits tell a token from prose about bearers.
+		// The value of an Authorization header. Two digits tell a token from prose about bearers.
 		mk(fold, `(bearer\s+)(?:[A-Za-z._~+/=-]*[0-9]){2}[A-Za-z0-9._~+/=-]{6,}`, "${1}"+Masked, "bearer"),
 		// Headers by their names, in header form and in JSON (also quoted once more).
 		mk(fold, `((?:api-key|authorization|auth-token|cookie)(?:\\*")?\s*:\s*(?:\\*")?(?:(?:basic|bearer|token)\s+)?)`+value+`{8,}`, "${1}"+Masked, "api-key", "authorization", "auth-token", "cookie"),

@@ -76,7 +76,7 @@ func FuzzMask(f *testing.F) {
 		} else if len(literal) > 20 && bytes.Contains(got, []byte(literal)) {
 			t.Fatalf("%s\nstill has %s", got, literal)
 		}
-		// The shapes alone never touch what delimits strings.
+		// Shapes alone never match string delimiters.
 		if got := event.NewMasker().MaskJSON(line); got[0] != '{' {
 			t.Fatalf("%s\nwas broken: %s", line, got)
 		}

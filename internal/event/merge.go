@@ -6,7 +6,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/llm"
 )
 
-// passing reports that a body is a piece of something whose whole follows.
+// passing reports whether a body is a piece of something that follows complete.
 func passing(b Body) bool {
 	switch b.(type) {
 	case Delta, ToolOutput:
@@ -32,7 +32,7 @@ func (p *pending) merge(e Event) bool {
 	return true
 }
 
-// join returns the event with the text that was merged into it.
+// join returns the event with its merged text.
 func (p *pending) join() Event {
 	e := p.Event
 	if p.more != nil {
@@ -41,8 +41,8 @@ func (p *pending) join() Event {
 	return e
 }
 
-// follow returns what a and b are together, apart from their text; false if they are not pieces of one
-// thing or if joining them would lose something. Mostly it is a itself, so that nothing is allocated.
+// follow returns a and b merged except for their text, or false if they are not pieces of one thing or if
+// merging would lose something. Mostly it returns a itself, without allocating.
 func follow(a, b Body) (Body, bool) {
 	switch b := b.(type) {
 	case ToolOutput:
@@ -69,7 +69,7 @@ func followDelta(a Body, first Delta, next llm.Delta) (Body, bool) {
 	case llm.ReasoningDelta:
 		d, ok := first.Delta.(llm.ReasoningDelta)
 		if !ok || d.Index != next.Index || d.Signature != "" {
-			return nil, false // a signature closes the text before it: nothing is added behind one
+			return nil, false // a signature ends the text before it: nothing may be appended
 		}
 		if next.Signature == "" {
 			return a, true

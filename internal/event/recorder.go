@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// Recorder writes what happens to files, for finding out later why a run went as it did:
+// Recorder writes events to files, for debugging a run afterwards:
 //
 //	<dir>/<session>/events.jsonl              every event, one per line
 //	<dir>/<session>/000001_api_request.json   the body of a request, as it was sent
@@ -24,8 +24,8 @@ import (
 // Numbers go on where an earlier record of the session ended. Secrets are masked; files are for their
 // owner only (0600, folders 0700).
 //
-// The Recorder is one more reader of the stream: it never slows the run, and what it cannot write (a full
-// disk) ends the record, not the run, with one Notice.
+// The Recorder is an ordinary reader of the stream: it never slows the run, and an error (a full disk) ends
+// the record, not the run, with one Notice.
 type Recorder struct {
 	bus     *Bus
 	sub     *Subscription
@@ -36,15 +36,15 @@ type Recorder struct {
 	err     error // written before done is closed
 }
 
-// RecorderOptions narrows or widens what is recorded.
+// RecorderOptions configure a Recorder.
 type RecorderOptions struct {
 	Session string   // only this session; empty: every session of the bus
 	Deltas  bool     // also Delta and ToolOutput, in which a secret may be cut and so not be found
 	Secrets []string // values to mask wherever they stand, the provider's key above all
 }
 
-// backlog is how many events may wait for the disk before the record is given up. The bodies are shared
-// with the conversation, so that what waits costs little more than the list.
+// backlog is how many events may wait for the disk before the record is given up. Their bodies are shared
+// with the conversation, so a waiting event costs little.
 const backlog = 10_000
 
 // openFolders is how many sessions may have their events.jsonl open at once.
@@ -61,8 +61,8 @@ func NewRecorder(bus *Bus, dir string, o RecorderOptions) *Recorder {
 	return r
 }
 
-// Close writes what was published before, closes the files, and returns what ended the record early, if
-// anything did.
+// Close writes the events published before, closes the files, and returns the error that ended the record
+// early, if any.
 func (r *Recorder) Close() error {
 	r.sub.Close()
 	<-r.done
@@ -123,7 +123,7 @@ func fileKind(b Body) string {
 	return ""
 }
 
-// recordLine is an event in its recorded form. One that has none is recorded with what is wrong with it:
+// recordLine returns the recorded form of an event. An event that has none is recorded with the error, since
 // a record with a hole would be worse.
 func recordLine(e Event, file string) []byte {
 	b, err := MarshalEvent(e)
@@ -139,8 +139,8 @@ func recordLine(e Event, file string) []byte {
 	return append(b[:len(b)-1], `,"file":`+strconv.Quote(file)+"}"...)
 }
 
-// document is what stands in the own file of an event: the event, of a request also the body, which is
-// indented for people and otherwise as it was sent.
+// document returns the content of an event's own file: the event, and for a request also its body, indented
+// for people and otherwise unchanged.
 func document(e Event) []byte {
 	b := recordLine(e, "")
 	if q, ok := e.Body.(Request); ok && q.Bytes != nil {
@@ -199,7 +199,7 @@ func (r *Recorder) closeFolders() {
 	}
 }
 
-// folderName makes a session's id a name that cannot leave the folder it is in.
+// folderName turns a session's id into a name that cannot leave its folder.
 func folderName(session string) string {
 	name := strings.Map(func(r rune) rune {
 		switch {
@@ -230,7 +230,7 @@ func lastNumber(path string) (int, error) {
 	return last, nil
 }
 
-// create writes a file that must not be there yet.
+// create writes a file that must not exist yet.
 func (f *folder) create(name string, data []byte) error {
 	file, err := os.OpenFile(filepath.Join(f.path, name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, fs.FileMode(0o600))
 	if err != nil {

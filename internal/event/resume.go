@@ -10,25 +10,25 @@ import (
 
 // Log is the record of one session, for readers that come back.
 type Log interface {
-	// The lock is held wherever an entry is written and its events published, so that between Lock and
-	// Unlock the log and the stream have said the same.
+	// The lock is held wherever an entry is written and its events are published: between Lock and Unlock,
+	// the log and the stream hold the same events.
 	sync.Locker
-	// Since returns what the log says after a cursor. It is called with the lock held and only notes what
-	// there is; the replay reads it afterwards. ErrCursor: nothing can follow the cursor.
+	// Since returns the events that the log has after a cursor. It is called with the lock held and only
+	// notes the present end; the replay reads the entries afterwards. ErrCursor: nothing can follow the
+	// cursor.
 	Since(after Cursor) (Replay, error)
 }
 
-// Replay returns the next events that a log holds, in order and as many as are convenient, and nothing at
-// the end. It is for one goroutine.
+// Replay returns the next events of a log in order, as many as are convenient, and none at the end. It is for
+// one goroutine.
 type Replay func() []Event
 
-// Resume returns a subscription that begins where a reader left off: first the events that the log holds
-// after the cursor, then the questions that are open, in all sessions of the bus, then every event published
-// from now on. No recorded event is left out and none comes twice. What was never recorded (pieces of text
-// and output, states) is not told again.
+// Resume returns a subscription that begins after a cursor: first the events that the log has, then the open
+// questions of all sessions of the bus, then every event published from now on. No recorded event is skipped
+// or repeated. Events that were never recorded (pieces of text and output, states) are not repeated.
 //
-// Questions are told anew whenever a reader resumes; one that was open before and is not told any more has
-// been answered meanwhile.
+// Open questions are published again to each reader that resumes. A question that was open before and does
+// not come again has been answered.
 func (b *Bus) Resume(ctx context.Context, o Options, log Log, after Cursor) (*Subscription, error) {
 	log.Lock()
 	s, now := b.join(ctx, o)
@@ -42,7 +42,7 @@ func (b *Bus) Resume(ctx context.Context, o Options, log Log, after Cursor) (*Su
 	return s, nil
 }
 
-// with completes a replay by what the log does not hold: what runs, and the questions that are open.
+// with completes a replay with the state that the log does not hold: running calls and open questions.
 func (r Replay) with(now live, o Options) Replay {
 	var asked []Event
 	for _, e := range now.asked {
@@ -66,7 +66,7 @@ func (r Replay) with(now live, o Options) Replay {
 	}
 }
 
-// Resumed reports that all that came before the live events has been returned by Next.
+// Resumed reports whether Next has returned everything that precedes the live events.
 func (s *Subscription) Resumed() bool {
 	return s.next >= len(s.batch) && !s.replayed()
 }
@@ -95,7 +95,7 @@ func (b *Bus) Questions() []Event {
 	return slices.Clone(b.live.asked)
 }
 
-// FindQuestion returns the open question of a session; an error that names what is wrong when there is none.
+// FindQuestion returns the open question of a session, or an error that says why there is none.
 func (b *Bus) FindQuestion(session, id string) (Event, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -111,7 +111,7 @@ func (b *Bus) FindQuestion(session, id string) (Event, error) {
 	return Event{}, ErrNoQuestion
 }
 
-// live is what goes on, as the events so far say it.
+// live is the current state, as derived from the events so far.
 type live struct {
 	asked   []Event               // open questions, oldest first
 	running map[callKey]ToolStart // calls without a result
@@ -148,7 +148,7 @@ func (l *live) take(e Event) {
 	}
 }
 
-// complete adds to a body from a log what is only known while it goes on.
+// complete adds the state that is known only while a turn runs to a body from a log.
 func (l *live) complete(e Event) Body {
 	switch b := e.Body.(type) {
 	case PartDone:

@@ -7,24 +7,23 @@ import (
 	"github.com/lathe-dev/lathe/internal/permission"
 )
 
-// What follows is the vocabulary between an interactive front end (terminal, plain lines, chat) and the
-// session in front of it.
+// The vocabulary between an interactive front end (terminal, plain lines, chat) and the session in front.
 
-// Opened says that another session is in front from here on: at the start, and after /new, /resume, /fork
-// or going back to an earlier message. What was shown before is gone.
+// Opened says that another session is in front: at the start, and after /new, /resume, /fork or going back to
+// an earlier message. A front end clears its transcript.
 type Opened struct {
 	Session string `json:"session"`
 	Title   string `json:"title,omitempty"`
 	Dir     string `json:"dir"`
 	Path    string `json:"path,omitempty"` // the session's folder, empty when nothing is kept
-	// History is what happened so far, as a reader would have seen it: UserMessage, PartDone, ToolEnd, Denied,
-	// Notice and TurnEnd, in order: the last of it, as much as the reader asked for.
+	// History is the history as a reader would have seen it: UserMessage, PartDone, ToolEnd, Denied, Notice
+	// and TurnEnd, in order. It holds the newest events, as many as the reader asked for.
 	History []Body `json:"history,omitempty"`
-	// More is where the part of the history ends that comes before; empty when there is none.
+	// More is the end of the history that precedes; empty when there is none.
 	More Cursor `json:"more,omitempty"`
 }
 
-// Status is what a status line shows. It is published when anything of it changed, at most ten times a
+// Status holds the values of a status line. It is published when any of them changed, at most ten times a
 // second.
 type Status struct {
 	Session       string          `json:"session"`
@@ -43,7 +42,7 @@ type Status struct {
 	Queued        []string        `json:"queued,omitempty"`     // messages that wait for the turn's end, first lines
 	Changed       []ChangedFile   `json:"changed,omitempty"`    // files that the session changed
 	Todos         []TodoItem      `json:"todos,omitempty"`
-	Line          string          `json:"line,omitempty"` // what the user's statusLine command printed; foreign text
+	Line          string          `json:"line,omitempty"` // output of the user's statusLine command; foreign text
 }
 
 // ChangedFile is a file that the session changed.
@@ -53,15 +52,15 @@ type ChangedFile struct {
 	Removed int    `json:"removed"` // lines
 }
 
-// Query asks for completions. Kind says of what.
+// Query asks for completions of a kind.
 type Query struct {
 	Kind  QueryKind `json:"kind"`
 	Name  string    `json:"name,omitempty"` // for an argument: the command's name
-	Text  string    `json:"text"`           // what was typed so far, without @ or /
+	Text  string    `json:"text"`           // the text typed so far, without @ or /
 	Limit int       `json:"limit,omitempty"`
 }
 
-// QueryKind is what is to be completed.
+// QueryKind is a kind of completion.
 type QueryKind string
 
 // Kinds of completion.
@@ -74,21 +73,21 @@ const (
 
 // Candidate is one completion.
 type Candidate struct {
-	Text  string `json:"text"`            // what to insert, or the whole earlier prompt
-	Label string `json:"label,omitempty"` // what to show, when it differs
+	Text  string `json:"text"`            // the text to insert, or the whole earlier prompt
+	Label string `json:"label,omitempty"` // the text to show, when it differs
 	Help  string `json:"help,omitempty"`  // one line
 	Hint  string `json:"hint,omitempty"`  // the arguments of a command: "[name]"
 	Marks []int  `json:"marks,omitempty"` // indices of the runes of Label (or Text) that matched
 	Group string `json:"group,omitempty"` // for a command: the heading in help
-	Keys  string `json:"keys,omitempty"`  // for a command: what it is bound to, filled in by the front end
+	Keys  string `json:"keys,omitempty"`  // for a command: its key bindings, filled in by the front end
 }
 
-// Output is what a slash command came to. Every field may be set.
+// Output is the result of a slash command. Every field may be set.
 type Output struct {
 	Text   string       `json:"text,omitempty"`   // Markdown for people, never sent to the model
 	View   View         `json:"view,omitempty"`   // a shape to show instead of Text
 	Pick   *Pick        `json:"pick,omitempty"`   // something to choose from
-	Prompt *llm.Message `json:"prompt,omitempty"` // to be sent now, as if it was typed
+	Prompt *llm.Message `json:"prompt,omitempty"` // sent now, as if it was typed
 	Insert string       `json:"insert,omitempty"` // text for the prompt editor
 	Copy   string       `json:"copy,omitempty"`   // text for the clipboard
 	Open   string       `json:"open,omitempty"`   // a view of the front end's own to open: "keys", "palette"
@@ -102,9 +101,10 @@ type Pick struct {
 	Command string       `json:"command"`
 	Items   []PickItem   `json:"items"`
 	Actions []PickAction `json:"actions,omitempty"` // other things to do with an item
-	Empty   string       `json:"empty,omitempty"`   // what to say when there is no item
-	// Search is a command that gives the list anew with what the user types as its argument, best match first.
-	// Where it is set the items are not all there are, and a front end asks instead of looking through them.
+	Empty   string       `json:"empty,omitempty"`   // text shown when there is no item
+	// Search is a command that returns the list again, filtered by the user's text as its argument, best
+	// match first. Where it is set, Items is incomplete, and a front end runs the command instead of
+	// filtering Items.
 	Search string `json:"search,omitempty"`
 }
 
@@ -121,8 +121,8 @@ type PickItem struct {
 	Current bool      `json:"current,omitempty"`
 }
 
-// PickAction is another thing to do with an item: it runs Command with the item's ID, and after it the text
-// the user is asked for when Ask is set. The list is then asked for again with Refresh.
+// PickAction is another action on an item: it runs Command with the item's ID, followed by the user's text
+// when Ask is set. The list is then fetched again with Refresh.
 type PickAction struct {
 	Key     string `json:"key"` // "ctrl+r"
 	Label   string `json:"label"`

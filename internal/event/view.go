@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// View is what a person sees of a call: one of the shapes below.
+// View shows a call to people, as one of the shapes below.
 type View interface{ view() }
 
 // Diff is a change of one file, as a unified diff.
@@ -31,7 +31,8 @@ type Command struct {
 	OutputRef string        `json:"output_ref,omitempty"` // a file with all of the output
 	// Background is the id of the shell in which the command runs, or ran, beside the conversation.
 	Background string `json:"background,omitempty"`
-	// Warning says, in a preview, what the command would destroy, a line each; Foreign text may be in it.
+	// Warning says in a preview which data the command would destroy, one line each; it may hold foreign
+	// text.
 	Warning []string `json:"warning,omitempty"`
 }
 
@@ -79,7 +80,7 @@ type Subagent struct {
 	Session string `json:"session,omitempty"`
 }
 
-// UnknownView is a shape this version does not know, kept and written back as it came.
+// UnknownView is a shape this version does not know, kept and written back unchanged.
 type UnknownView struct {
 	Shape string
 	JSON  json.RawMessage // the whole object, the shape in it
@@ -130,7 +131,7 @@ func MarshalView(v View) (json.RawMessage, error) {
 	return append([]byte(head), b[1:]...), nil
 }
 
-// UnmarshalView reads what MarshalView wrote. A shape that this version does not know becomes UnknownView.
+// UnmarshalView reads the form of MarshalView. A shape that this version does not know becomes UnknownView.
 func UnmarshalView(b []byte) (View, error) {
 	if string(b) == "null" || len(b) == 0 {
 		return nil, nil
@@ -158,8 +159,8 @@ func UnmarshalView(b []byte) (View, error) {
 	return UnknownView{shape, append(json.RawMessage(nil), b...)}, nil
 }
 
-// shapeOf reads the shape, which MarshalView writes first: looking for it elsewhere costs as much as reading
-// the view.
+// shapeOf reads the shape, which MarshalView writes first: searching the whole object would cost as much as
+// decoding the view.
 func shapeOf(b []byte) (string, error) {
 	if rest, ok := bytes.CutPrefix(b, []byte(`{"shape":"`)); ok {
 		if end := bytes.IndexAny(rest, "\"\\"); end >= 0 && rest[end] == '"' {
