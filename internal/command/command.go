@@ -1,13 +1,13 @@
-// Package command is the slash commands, once, for the terminal, the plain lines, `-p "/x"` and chat.
+// Package command implements the slash commands for all front ends: the terminal, plain lines, `-p "/x"` and
+// chat.
 //
-// The words: a [Command] has a name, aliases and arguments; it acts on a [Host], which is lathe with one
-// session in front, seen through small interfaces; what it came to is an event.Output: text, a list to
-// choose from, a prompt to send, text for the editor. A command draws nothing and asks nothing: where it
-// needs a choice it returns a Pick, whose items are arguments of a command again, so that a front end
-// without lists can ask for a number.
+// A [Command] has a name, aliases and arguments; it acts on a [Host]: lathe with one session in front, behind
+// small interfaces. Its result is an event.Output: text, a list to choose from, a prompt to send, text for
+// the editor. A command draws nothing and asks nothing: where it needs a choice it returns a Pick whose items
+// are arguments of a command, so a front end without lists can ask for a number.
 //
-// Promises: a command that is listed works; a wrong name or argument is one error that names the right ones;
-// whatever a command takes away can be brought back, by the command that its output names.
+// Promises: every listed command works; a wrong name or argument is one error that names the right ones;
+// anything a command removes can be restored with the command that its output names.
 package command
 
 import (
@@ -21,7 +21,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/session"
 )
 
-// Host is lathe as commands see it.
+// Host is lathe as the commands see it.
 type Host interface {
 	Conversation() Conversation
 	Sessions() Sessions
@@ -34,33 +34,33 @@ type Host interface {
 type Conversation interface {
 	Status() event.Status
 	Log() *session.Session
-	// Checkout moves the head to an entry, or with "" before the first, and shows the conversation anew.
+	// Checkout moves the head to an entry, or with "" before the first, and replays the conversation.
 	Checkout(ctx context.Context, entry string) error
 	SetModel(ctx context.Context, id string) error
 	SetEffort(ctx context.Context, level string) error
 	SetMode(ctx context.Context, mode string) error
 	Shares(ctx context.Context) ([]Share, error)
-	// Compact replaces what was said so far by a summary that keeps the wishes.
+	// Compact replaces the conversation so far with a summary; wishes say what it should keep.
 	Compact(ctx context.Context, wishes string) error
 }
 
-// Share is one part of what fills the context window.
+// Share is one part of the context window's content.
 type Share struct {
 	Name   string
 	Tokens int // estimated
 	Detail string
 }
 
-// Sessions is the sessions that are kept.
+// Sessions is the list of saved sessions.
 type Sessions interface {
 	Store() *session.Store
-	Dir() string // whose sessions come first
+	Dir() string // the folder whose sessions come first
 	New(ctx context.Context) error
 	Open(ctx context.Context, id string) error
-	Fork(ctx context.Context) error // go on in a copy of the session in front
+	Fork(ctx context.Context) error // continue in a copy of the session in front
 }
 
-// Rules is what may run.
+// Rules holds the permission rules and modes.
 type Rules interface {
 	List() []Rule
 	Add(ctx context.Context, r Rule) error
@@ -68,8 +68,8 @@ type Rules interface {
 	Modes() []string
 }
 
-// Rule is one permission rule. Scope is session, local, project or user for those that can be removed, else
-// empty; Source says in words where it is written.
+// Rule is one permission rule. Scope is session, local, project or user for removable rules, else empty;
+// Source says in words where the rule comes from.
 type Rule struct {
 	Effect string // allow, ask, deny
 	Text   string
@@ -77,7 +77,7 @@ type Rule struct {
 	Source string
 }
 
-// Setup is models, settings and lathe itself.
+// Setup gives access to models, settings and lathe itself.
 type Setup interface {
 	Models() []Model // to choose from
 	SmallModel() string
@@ -97,33 +97,33 @@ type Model struct {
 	Current bool
 }
 
-// Cache counts what the explore cache did.
+// Cache holds counters of the explore cache.
 type Cache struct {
 	Enabled               bool
 	Hits, Misses, Entries int
 	BytesSaved            int64
 }
 
-// Workspace is the working folder, and what runs in it.
+// Workspace is the working folder and its background tasks.
 type Workspace interface {
 	AddDir(ctx context.Context, dir string) (string, error)
-	Changes(ctx context.Context) ([]event.Diff, error) // what the session changed
-	Diff(ctx context.Context) (string, error)          // what differs from the last commit, as a unified diff
-	Stash(ctx context.Context) (Stash, error)          // what Put would put away
+	Changes(ctx context.Context) ([]event.Diff, error) // the session's own edits
+	Diff(ctx context.Context) (string, error)          // from the last commit, as a unified diff
+	Stash(ctx context.Context) (Stash, error)          // lists the changes that Put would stash
 	Put(ctx context.Context) (Stash, error)            // put uncommitted changes into git's stash
-	Restore(ctx context.Context) (Stash, error)        // take back what Put put away
-	Tasks() []Task                                     // what runs in the background, and what ended there lately
+	Restore(ctx context.Context) (Stash, error)        // apply the changes that Put stashed last
+	Tasks() []Task                                     // running ones, and those that ended lately
 	EndTask(ctx context.Context, id string) (Task, error)
 }
 
-// Task is something that runs beside the conversation.
+// Task runs in the background.
 type Task struct {
 	ID      string
 	Title   string
 	State   string // in words
 	Running bool
 	Started time.Time
-	Output  string // a file with what it printed, once it has ended
+	Output  string // a file with its output, once it has ended
 }
 
 // Stash is uncommitted changes of a repository.
@@ -131,7 +131,7 @@ type Stash struct {
 	Root  string
 	Files []string // at most a few, as git writes them
 	Total int
-	Ref   string // the commit that has them, once put away
+	Ref   string // the commit that holds them, once stashed
 }
 
 // Command is one slash command.
@@ -143,8 +143,8 @@ type Command struct {
 	Doc      string // more, for docs/commands.md
 	Group    string
 	Hidden   bool // for front ends and lists, not for typing
-	Alone    bool // not while a turn runs
-	Needs    bool // needs an argument where nobody can choose
+	Alone    bool // not during a turn
+	Needs    bool // needs an argument where the front end shows no list
 	Complete func(ctx context.Context, h Host, text string) []event.Candidate
 	Run      func(ctx context.Context, h Host, args string) (event.Output, error)
 }
@@ -220,7 +220,7 @@ func text(format string, args ...any) event.Output {
 	return event.Output{Text: fmt.Sprintf(format, args...)}
 }
 
-// code is a piece of foreign text as Markdown shows it unchanged.
+// code formats foreign text as Markdown code, unchanged.
 func code(s string) string {
 	s = strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r == '\n' || r == '\r' }), " ")
 	if s == "" {
@@ -236,7 +236,7 @@ func code(s string) string {
 	return fence + s + fence
 }
 
-// fenced is a block of foreign text.
+// fenced formats foreign text as a Markdown code block.
 func fenced(language, s string) string {
 	fence := "```"
 	for strings.Contains(s, fence) {
@@ -245,7 +245,7 @@ func fenced(language, s string) string {
 	return fence + language + "\n" + strings.TrimRight(s, "\n") + "\n" + fence
 }
 
-// short cuts a text to n characters of one line.
+// short shortens a text to n characters on one line.
 func short(s string, n int) string {
 	s = strings.Join(strings.Fields(s), " ")
 	if r := []rune(s); len(r) > n {
@@ -254,7 +254,7 @@ func short(s string, n int) string {
 	return s
 }
 
-// age is how long ago something was.
+// age says how long ago t was.
 func age(t time.Time) string {
 	switch d := time.Since(t); {
 	case t.IsZero():

@@ -81,7 +81,7 @@ type said struct {
 
 func (s said) text() string { return session.StripContext(s.body.Message).PlainText() }
 
-// everything lists the messages of the user on all branches, in the order they were sent.
+// everything lists the user's messages of all branches, in the order they were sent.
 func everything(log *session.Session) []said {
 	var out []said
 	owner := map[string]int{"": -1} // entry -> the message of the user it follows
@@ -107,7 +107,7 @@ func everything(log *session.Session) []said {
 	return out
 }
 
-// onBranch lists which of the messages are on the branch of the head, as indices, oldest first.
+// onBranch lists the messages on the branch of the head, as indices into all, oldest first.
 func onBranch(log *session.Session, all []said) []int {
 	at := map[string]int{}
 	for i, s := range all {
@@ -177,7 +177,7 @@ func pickPrompt(log *session.Session, all []said) (event.Output, error) {
 	return event.Output{Pick: p}, nil
 }
 
-// edit is a change of a file by lathe's own edits, or, without a path, a message of the user.
+// edit is a change of a file by one of lathe's edits, or, without a path, a message of the user.
 type edit struct{ message, path string }
 
 // edited lists the edits and the messages of the branch, in order.
@@ -199,7 +199,7 @@ func edited(log *session.Session) []edit {
 	return out
 }
 
-// since lists the files that were edited after a message, each once.
+// since lists the files edited after a message, each once.
 func since(edits []edit, message string) []string {
 	var out []string
 	at := slices.IndexFunc(edits, func(e edit) bool { return e.message == message })
@@ -213,7 +213,7 @@ func since(edits []edit, message string) []string {
 
 func changedSince(log *session.Session, message string) []string { return since(edited(log), message) }
 
-// staying says what going back does to files: nothing.
+// staying says that going back leaves files unchanged, and names them.
 func staying(files []string) string {
 	if len(files) == 0 {
 		return "Files stay as they are; lathe's edits changed none since. Commands may have: /diff git shows what differs from the last commit."
@@ -252,7 +252,7 @@ func tree(ctx context.Context, h Host, args string) (event.Output, error) {
 	return event.Output{Pick: p}, nil
 }
 
-// treeItems lists messages depth first. Only where a conversation branches is it indented.
+// treeItems lists messages depth first. Items are indented only where the conversation branches.
 func treeItems(all []said, current map[int]bool) []event.PickItem {
 	below := map[int][]int{}
 	for i, s := range all {
@@ -318,7 +318,7 @@ func history(_ context.Context, h Host, args string) (event.Output, error) {
 	return text("%s%s", more, strings.Join(lines, "\n")), nil
 }
 
-// number reads a count.
+// number parses a count.
 func number(s string, otherwise int) (int, error) {
 	if s == "" {
 		return otherwise, nil
@@ -346,7 +346,7 @@ func copyReply(_ context.Context, h Host, args string) (event.Output, error) {
 	return event.Output{}, errors.New("there is no such reply to copy")
 }
 
-// exportForms are the forms by the names people give them.
+// exportForms maps the names that people use to the export formats.
 var exportForms = map[string]struct {
 	form session.ExportFormat
 	ext  string
@@ -359,7 +359,7 @@ func export(_ context.Context, h Host, args string) (event.Output, error) {
 	name, file, _ := strings.Cut(args, " ")
 	file = strings.TrimSpace(file)
 	form, ok := exportForms[strings.ToLower(name)]
-	if !ok && name != "" && file == "" { // a file alone says by its ending what it is to be
+	if !ok && name != "" && file == "" { // a file without a format: its extension decides
 		form, ok = exportForms[strings.ToLower(strings.TrimPrefix(filepath.Ext(name), "."))]
 		file = name
 	}

@@ -70,7 +70,7 @@ func help(_ context.Context, _ Host, args string) (event.Output, error) {
 	return event.Output{Text: strings.TrimLeft(b.String(), "\n")}, nil
 }
 
-// listed are the commands people see, group by group.
+// listed returns the visible commands, group by group.
 func listed() []Command {
 	all := slices.DeleteFunc(All(), func(c Command) bool { return c.Hidden })
 	order := []string{groupConversation, groupSessions, groupModel, groupRules, groupLathe}
@@ -96,7 +96,7 @@ func describe(c Command) string {
 	return b.String() + "\n"
 }
 
-// Document is docs/commands.md.
+// Document returns the text of docs/commands.md.
 func Document() string {
 	var b strings.Builder
 	b.WriteString("# Commands\n\n" +

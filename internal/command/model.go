@@ -68,7 +68,7 @@ func pickModel(h Host, name, title, current string) event.Output {
 	return event.Output{Pick: p}
 }
 
-// efforts are the levels that the present model takes.
+// efforts lists the levels that the current model supports.
 func efforts(h Host) []string {
 	levels := []string{"off", "low", "medium", "high", "xhigh", "max"}
 	now := h.Conversation().Status().Model
@@ -177,7 +177,7 @@ func contextShares(ctx context.Context, h Host, _ string) (event.Output, error) 
 	return event.Output{Text: b.String()}, nil
 }
 
-// bill is what one model read and wrote.
+// bill sums up the tokens that one model read and wrote.
 type bill struct{ replies, read, cached, written int }
 
 func cost(_ context.Context, h Host, _ string) (event.Output, error) {

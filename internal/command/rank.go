@@ -7,22 +7,22 @@ import (
 	"github.com/lathe-dev/lathe/internal/fuzzy"
 )
 
-// What use is worth in a ranking: a command that was used a few times lately comes before another that fits
-// alike, and never before one whose name begins with what was typed.
+// Weights of use in a ranking: a command used a few times lately comes before another that matches equally
+// well, and never before one whose name begins with the typed text.
 const (
 	useWorth = 10
 	useMost  = 40
 )
 
-// spelling is a name by which a command can be found.
+// spelling is a name that finds a command.
 type spelling struct {
 	command Command
 	alias   bool
 }
 
-// Complete lists the commands whose name or alias fits what was typed, best first; all of them in the order
-// of help for "". Score, which may be nil, says how often and how lately a command was used; it decides
-// between names that fit about alike.
+// Complete lists the commands whose name or alias matches the typed text, best first; for "" it lists all in
+// the order of help. Score, which may be nil, says how often and how recently a command was used; it decides
+// between names that match about equally well.
 func Complete(typed string, score func(name string) float64, limit int) []event.Candidate {
 	var all []spelling
 	var names []string
@@ -41,7 +41,7 @@ func Complete(typed string, score func(name string) float64, limit int) []event.
 	bonus := func(i int) int {
 		b := 0
 		if names[i] == typed {
-			b = 2 * useMost // what was typed in full is meant
+			b = 2 * useMost // typed in full
 		}
 		if score != nil && typed != "" {
 			b += min(int(useWorth*score(all[i].command.Name)), useMost)
@@ -69,7 +69,7 @@ func (s spelling) candidate(name string, marks []int) event.Candidate {
 	return c
 }
 
-// choices narrows candidates for an argument by what was typed, best first.
+// choices filters the candidates for an argument by the typed text, best first.
 func choices(typed string, all []event.Candidate) []event.Candidate {
 	shown := make([]string, len(all))
 	for i, c := range all {
@@ -84,7 +84,7 @@ func choices(typed string, all []event.Candidate) []event.Candidate {
 		out = append(out, c)
 	}
 	m := fuzzy.New(typed)
-	for i, c := range all { // and those whose text fits, though something else is shown: the id of a session
+	for i, c := range all { // also match the hidden text, such as the id of a session
 		if _, ok := m.Score(c.Text); ok && !have[i] {
 			out = append(out, c)
 		}

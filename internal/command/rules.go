@@ -90,7 +90,7 @@ var modeHelp = map[string]string{
 	"bypassPermissions": "everything runs without asking",
 }
 
-// places are the scopes of a rule, in words.
+// places names the scopes of a rule in words.
 var places = map[string]string{"session": "this session", "local": "this project, for you", "project": "this project, for everybody", "user": "all your projects"}
 
 func permissions(ctx context.Context, h Host, args string) (event.Output, error) {
@@ -124,7 +124,7 @@ func pickRule(h Host) event.Output {
 	return event.Output{Pick: p}
 }
 
-// readRule reads "deny Bash(rm *) in user".
+// readRule parses "deny Bash(rm *) in user".
 func readRule(args string) (Rule, error) {
 	effect, rest, _ := strings.Cut(strings.TrimSpace(args), " ")
 	r := Rule{Effect: effect, Text: strings.TrimSpace(rest), Scope: "local"}
@@ -279,10 +279,10 @@ func tasks(ctx context.Context, h Host, args string) (event.Output, error) {
 	return event.Output{Pick: p}, nil
 }
 
-// mostShown is how much of the end of a task's output is shown, in bytes.
+// mostShown limits how much of the end of a task's output is shown, in bytes.
 const mostShown = 16 << 10
 
-// taskOutput shows what a task is, and the end of its output once it has ended.
+// taskOutput shows a task's state, and the end of its output once it has ended.
 func taskOutput(t Task) (event.Output, error) {
 	if t.Output == "" {
 		return text("%s: %s, %s.", t.ID, code(t.Title), t.State), nil
@@ -296,7 +296,7 @@ func taskOutput(t Task) (event.Output, error) {
 	}, nil
 }
 
-// tail is the end of a file, in whole lines where it has some, at most limit bytes.
+// tail returns the end of a file, at most limit bytes, in whole lines where possible.
 func tail(file string, limit int64) (_ string, err error) {
 	f, err := os.Open(file)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/session"
 )
 
-// maxListed is how many sessions a list shows.
+// maxListed limits the sessions that a list shows.
 const maxListed = 500
 
 func sessionCommands() []Command {
@@ -76,7 +76,7 @@ func resume(ctx context.Context, h Host, args string) (event.Output, error) {
 	return event.Output{}, h.Sessions().Open(ctx, info.ID)
 }
 
-// pickSession lists sessions: the newest, or those that fit what was typed, best first.
+// pickSession lists sessions: the newest, or those that match the typed text, best first.
 func pickSession(h Host, all bool, typed string) (event.Output, error) {
 	p := &event.Pick{
 		Title: "Sessions of this folder", Command: "resume", Empty: "There is no other session of this folder yet; /resume all lists those of every folder.",
@@ -100,14 +100,14 @@ func pickSession(h Host, all bool, typed string) (event.Output, error) {
 	return event.Output{Pick: p}, nil
 }
 
-// findSessions lists the newest sessions of a folder ("": of all), or, when something was typed, of all of them
-// those whose title or first prompt fits it, best first; an id fits by its beginning only.
+// findSessions lists the newest sessions of a folder ("": all folders). With typed text, it searches all of
+// them for a matching title or first prompt, best first; an id matches by its prefix only.
 func findSessions(h Host, dir, typed string, limit int) []session.Info {
 	var all []session.Info
 	var texts []string
 	for info, err := range h.Sessions().Store().List(dir) {
 		if err != nil || info.Agent != "" || info.FirstPrompt == "" {
-			continue // what cannot be read cannot be resumed; lathe session verify tells more
+			continue // an unreadable session cannot be resumed; lathe session verify says more
 		}
 		all, texts = append(all, info), append(texts, strings.TrimSpace(info.Title+" "+info.FirstPrompt))
 		if typed == "" && len(all) == limit {
@@ -131,7 +131,7 @@ func findSessions(h Host, dir, typed string, limit int) []session.Info {
 		}
 	}
 	words := strings.ToLower(typed)
-	contains := func(i int) int { // the words as they were typed come before letters that are spread
+	contains := func(i int) int { // whole words rank above scattered letters
 		if strings.Contains(strings.ToLower(texts[i]), words) {
 			return wholeWords
 		}
@@ -144,8 +144,8 @@ func findSessions(h Host, dir, typed string, limit int) []session.Info {
 }
 
 const (
-	shortestID = 4   // letters of an id that are looked for
-	wholeWords = 200 // what a match of all that was typed is worth
+	shortestID = 4   // characters of an id that are searched for
+	wholeWords = 200 // bonus for a match of the whole typed text
 )
 
 func sessionItem(info session.Info, current string) event.PickItem {
