@@ -9,20 +9,19 @@ import (
 	"strings"
 )
 
-// A checker holds one document against the schema. It reads loose values as what the schema wants, makes
-// paths absolute, and collects what is wrong.
+// A checker validates one document against the schema. It converts loose values to the types of the schema,
+// makes paths absolute, and collects the errors.
 type checker struct {
 	src      *source
 	home     string
-	strict   bool // single bad entries are errors too
+	strict   bool // single bad entries are errors, too
 	problems []*Error
 	warnings []Warning
 	unknown  []keyPath
 }
 
-// check validates the whole document and cleans it: what is wrong in a file of another program, and single
-// bad permission entries anywhere, are taken out with a warning. The first error of a file of ours is
-// returned.
+// check validates the whole document and removes invalid values with a warning: any in a file of another
+// program, and bad permission entries in every file. It returns the first error of a file of ours.
 func (c *checker) check(root *node) error {
 	if !c.value(rootSchema(), root, nil) && len(c.problems) == 0 {
 		c.problem(root, nil, rootSchema())
@@ -35,7 +34,7 @@ func (c *checker) check(root *node) error {
 	return &first
 }
 
-// value checks n and returns whether it may stay. It has reported the reason when it may not.
+// value checks n and returns whether to keep it. If not, it has reported the reason.
 func (c *checker) value(s *schema, n *node, p keyPath) bool {
 	if len(s.anyOf) > 0 {
 		return c.anyOf(s, n, p)
@@ -132,7 +131,7 @@ func (c *checker) text(s *schema, n *node, p keyPath) bool {
 	return ok || c.problem(n, p, s)
 }
 
-// fits holds the value's kind and a number's size against the schema.
+// fits checks the value's kind and the range of a number.
 func (s *schema) fits(n *node) bool {
 	if n.kind != '0' {
 		return len(s.types) == 0 || slices.Contains(s.types, kindName(n))
@@ -147,7 +146,7 @@ func (s *schema) fits(n *node) bool {
 	if !slices.Contains(s.types, "integer") || f != math.Trunc(f) || math.Abs(f) > 1<<53 {
 		return false
 	}
-	n.text = strconv.FormatInt(int64(f), 10) // 1e3 and 1.0 are whole numbers too
+	n.text = strconv.FormatInt(int64(f), 10) // 1e3 and 1.0 are integers, too
 	return true
 }
 
@@ -167,8 +166,8 @@ func kindName(n *node) string {
 	return "null"
 }
 
-// loosen reads text as what the schema wants: a number, a boolean (1, true, yes, on and their opposites),
-// a list with commas, headers one to a line.
+// loosen converts text to the type of the schema: a number, a boolean (1, true, yes, on and their opposites),
+// a list with commas, headers one per line.
 func loosen(s *schema, n *node) {
 	if n.kind != '"' || slices.Contains(s.types, "string") {
 		return
@@ -208,7 +207,7 @@ func pieces(n *node, parts []string) []*node {
 	return out
 }
 
-// headers reads "Name: value" lines, the form of ANTHROPIC_CUSTOM_HEADERS. It leaves anything else alone.
+// headers parses "Name: value" lines, the form of ANTHROPIC_CUSTOM_HEADERS. Other text is left unchanged.
 func headers(n *node) {
 	out := object(n.src)
 	out.off = n.off
@@ -237,7 +236,7 @@ func isProxy(s string) bool {
 	return isURL(s, "http", "https", "socks5", "socks5h")
 }
 
-// isRule knows the outer form of permission rules; what the parts mean is the permission package's affair.
+// isRule checks the outer form of permission rules; their meaning is the permission package's business.
 func isRule(s string) bool {
 	s = strings.TrimSpace(s)
 	open := strings.IndexByte(s, '(')
@@ -247,7 +246,7 @@ func isRule(s string) bool {
 	return open > 0 && strings.HasSuffix(s, ")") && strings.TrimSpace(s[open+1:len(s)-1]) != ""
 }
 
-// absolute makes a path absolute: ~ is the home folder, anything relative starts from base.
+// absolute makes a path absolute: ~ is the home folder, and a relative path starts from base.
 func absolute(path, home, base string) string {
 	switch {
 	case path == "~":
@@ -273,7 +272,7 @@ func (c *checker) problem(n *node, p keyPath, s *schema) bool {
 	return c.report(e, p)
 }
 
-// report files a mistake as an error or a warning. It returns false: the value may not stay.
+// report records a mistake as an error or a warning. It returns false: the value is not kept.
 func (c *checker) report(e *Error, p keyPath) bool {
 	entry := len(p) > 2 && p[0] == "permissions" && isIndex(p[2])
 	switch {
@@ -288,7 +287,7 @@ func (c *checker) report(e *Error, p keyPath) bool {
 	return false
 }
 
-// restricts reports the keys that may refuse something: without one of them more would run than was meant.
+// restricts reports keys that may refuse something: losing one would allow more than the user meant.
 func restricts(p keyPath) bool {
 	if len(p) == 0 || p[0] != "permissions" {
 		return false
@@ -296,7 +295,7 @@ func restricts(p keyPath) bool {
 	return len(p) == 1 || len(p) == 2 && slices.Contains([]string{"deny", "ask", "rules", "disableBypassPermissionsMode"}, p[1])
 }
 
-// unknownKey notes a key that the schema does not name. Other programs' files may say what they like.
+// unknownKey reports a key that the schema does not name. Unknown keys in other programs' files are fine.
 func (c *checker) unknownKey(s *schema, m member, p keyPath) {
 	p = p.with(m.key)
 	c.unknown = append(c.unknown, p)

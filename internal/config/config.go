@@ -1,26 +1,26 @@
-// Package config turns files, the environment and flags into plain data, and knows for each value where it
-// was written.
+// Package config turns files, the environment and flags into plain data, and records the origin of each
+// value.
 //
-// The words: a [Layer] is one kind of place settings come from; the layers, lowest first, are built-in
-// defaults, the organisation's defaults, the user's files, the project's shared file, the project's local
-// file, the process environment, the env object of the user's settings, flags, and managed policy. An
-// [Origin] is the exact place of a value. A value is held when it is in a file that a repository can write
-// and could do harm: it counts once the folder is trusted.
+// Terms: a [Layer] is a source of settings; the layers, lowest first, are built-in defaults, the
+// organisation's defaults, the user's files, the project's shared file, the project's local file, the process
+// environment, the env object of the user's settings, flags, and managed policy. An [Origin] is the exact
+// place of a value. A value is held when a repository's file sets it and it could do harm: it counts once the
+// folder is trusted.
 //
-// Scalars are taken from the highest layer that has them, objects are merged key by key, lists are joined.
-// Within the user's and the project's layers Claude Code's files are read below lathe's own.
+// For scalars the highest layer wins, objects are merged by key, and lists are joined. Within the user's and
+// the project's layers, lathe's own files win over Claude Code's.
 //
-// The promises:
+// Promises:
 //
-//   - No state outside [Config]: two projects in one process do not touch. A Config never changes; a
-//     change on disk makes a new one ([Config.Watch]).
-//   - A mistake in a file of lathe's own, or in one named on the command line, is one error that names
-//     file, line, key, what was found and what is allowed. In another program's file it is a warning.
-//   - A project's files can narrow what may run at once, widen it only when trusted, and never set where
-//     requests go, which key they carry, or the variables lathe itself reads.
-//   - A file that lathe rewrites keeps its comments, its order and every key lathe does not know.
-//   - Loading starts no goroutine, watches nothing and reaches for no network, except that an
-//     organisation's document that was never fetched is waited for, one second at most.
+//   - No state outside [Config]: two projects in one process do not affect each other. A Config is immutable;
+//     a change on disk makes a new one ([Config.Watch]).
+//   - A mistake in one of lathe's own files, or in one named on the command line, is one error that names
+//     file, line, key, the value found and the values allowed. In another program's file it is a warning.
+//   - A project's files can restrict permissions at once, extend them only when trusted, and never set where
+//     requests go, which key they carry, or variables that lathe itself reads.
+//   - Rewriting a file keeps its comments, its order and unknown keys.
+//   - Loading starts no goroutine, watches nothing and uses no network, except that it waits up to one second
+//     for an organisation's document that was never fetched.
 package config
 
 import (
@@ -35,11 +35,11 @@ import (
 	"time"
 )
 
-// Options say what to load. The zero value is the current folder, process environment and user.
+// Options configure Load. The zero value uses the current folder, process environment and user.
 type Options struct {
 	Dir        string   // the working folder; "" is the process's
-	Home       string   // these override what the environment says; "" leaves it
-	ConfigHome string   // lathe's own folder, not its parent; so are the next ones
+	Home       string   // these override the environment; "" keeps it
+	ConfigHome string   // lathe's own folder, not its parent; likewise below
 	StateHome  string   //
 	CacheHome  string   //
 	DataHome   string   //
@@ -55,16 +55,16 @@ type Options struct {
 	// Sources limits which file layers are read (--setting-sources): of User, Project, Local; nil is all.
 	Sources []Layer
 
-	// Trust says whether the folder is trusted with the held values, whose digest (Config.HeldDigest)
-	// changes when they do. It is asked once, and only if there are held values. Nil goes by what
-	// Config.Trust remembered.
+	// Trust reports whether the folder is trusted with the held values, which the digest (Config.HeldDigest)
+	// identifies. It is called once, and only if there are held values. Nil uses the answer that Config.Trust
+	// saved.
 	Trust func(root, digest string) bool
-	// TrustLocal lets the local files count without that: the caller knows that they are the user's own,
-	// because git does not track them.
+	// TrustLocal trusts the local files: the caller knows that git does not track them, so they are the
+	// user's own.
 	TrustLocal bool
 
-	// HTTPClient makes the client for the organisation's document; nil is Go's own, with the process's
-	// proxy variables.
+	// HTTPClient makes the client for the organisation's document; nil is Go's own, with the proxy variables
+	// of the process.
 	HTTPClient       func(Network) (*http.Client, error)
 	OrganizationWait time.Duration // longest wait for a document never fetched before; 0 is one second
 	Debounce         time.Duration // quiet time Watch waits for after a change; 0 is 100 ms
@@ -80,7 +80,7 @@ type Flag struct {
 // Config is one loaded configuration. It is immutable and safe for concurrent use.
 type Config struct {
 	Settings Settings
-	Warnings []Warning // each once, in the order of the layers
+	Warnings []Warning // without duplicates, in the order of the layers
 
 	opts        Options
 	paths       Paths
@@ -91,12 +91,12 @@ type Config struct {
 	heldDigest  string
 	trusted     bool
 	files       []File
-	localDigest string // of lathe's local file as it was read
+	localDigest string // of lathe's local file when it was read
 	orgURL      string
-	layers      [Managed + 1][]*node // as loaded, for how the network is reached
+	layers      [Managed + 1][]*node // as loaded, for the network settings
 }
 
-// File is one settings file that was looked for.
+// File is a candidate settings file.
 type File struct {
 	Path    string `json:"path"`
 	Layer   Layer  `json:"layer"`
@@ -132,7 +132,7 @@ func Load(opts Options) (*Config, error) {
 func (c *Config) decode() error {
 	c.Settings = Settings{}
 	if err := json.Unmarshal(c.merged.appendJSON(nil), &c.Settings); err != nil {
-		return fmt.Errorf("settings: %w", err) // the schema lets through what the struct does not take
+		return fmt.Errorf("settings: %w", err) // valid for the schema, but not for the struct
 	}
 	return nil
 }
@@ -140,16 +140,16 @@ func (c *Config) decode() error {
 // Paths are the places this instance uses.
 func (c *Config) Paths() Paths { return c.paths }
 
-// Files lists the settings files that were looked for, lowest layer first.
+// Files lists the candidate settings files, lowest layer first.
 func (c *Config) Files() []File { return slices.Clone(c.files) }
 
-// Reads reports whether files of a layer count (Options.Sources leaves some out).
+// Reads reports whether a layer's files count (Options.Sources excludes some).
 func (c *Config) Reads(l Layer) bool {
 	return c.opts.Sources == nil || slices.Contains(c.opts.Sources, l)
 }
 
-// Origin is where the value at a dotted path was written; for an object or a list, where its highest part
-// was. The zero Origin (layer default) means that nobody wrote it.
+// Origin returns the place of the value at a dotted path; for an object or a list, that of its highest part.
+// The zero Origin (layer default) means that nobody set it.
 func (c *Config) Origin(path string) Origin {
 	p, err := parsePath(path)
 	if err != nil {
@@ -161,7 +161,7 @@ func (c *Config) Origin(path string) Origin {
 	return Origin{}
 }
 
-// Get returns the merged value at a dotted path as JSON, also of keys that Settings does not have.
+// Get returns the merged value at a dotted path as JSON, including keys that Settings does not have.
 func (c *Config) Get(path string) (json.RawMessage, Origin, bool) {
 	p, err := parsePath(path)
 	if err != nil {
@@ -182,15 +182,15 @@ func digest(data []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Held are the values of the project's files that need trust. They are part of the settings only if the
-// folder was trusted. They are not masked, for they are shown to the one who decides; their text is a
-// stranger's and needs escaping.
+// Held returns the values of the project's files that need trust. They are part of the settings only if the
+// folder is trusted. They are not masked, since the user decides on them; their text is foreign and needs
+// escaping.
 func (c *Config) Held() []Value { return slices.Clone(c.held) }
 
 // HeldDigest identifies the held values for Options.Trust; "" when there are none.
 func (c *Config) HeldDigest() string { return c.heldDigest }
 
-// Trusted tells whether the held values count.
+// Trusted reports whether the held values count.
 func (c *Config) Trusted() bool { return c.trusted }
 
 // Rule is one permission rule with its origin.
@@ -234,14 +234,14 @@ func listRule(action string, e *node) Rule {
 	r := Rule{Action: action, Text: e.text, Origin: e.origin()}
 	if e.kind == '{' {
 		var entry ruleEntry
-		if json.Unmarshal(e.appendJSON(nil), &entry) == nil { // the schema let it through
+		if json.Unmarshal(e.appendJSON(nil), &entry) == nil { // valid for the schema
 			r.Text, r.Match, r.NotMatch = entry.Rule, entry.Match, entry.NotMatch
 		}
 	}
 	return r
 }
 
-// resolve fills in what the options leave open.
+// resolve fills in defaults for unset options.
 func (o Options) resolve() (Options, environment, Paths, error) {
 	if o.Environ == nil {
 		o.Environ = os.Environ()

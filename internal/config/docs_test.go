@@ -12,8 +12,8 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// TestDocumentationHasEveryKeyAndVariable keeps docs/configuration.md from going stale: its tables are made
-// of the schema and the tables of this package.
+// TestDocumentationHasEveryKeyAndVariable compares docs/configuration.md with tables generated from the
+// schema and the tables of this package.
 func TestDocumentationHasEveryKeyAndVariable(t *testing.T) {
 	file := filepath.Join("..", "..", "docs", "configuration.md")
 	data, err := os.ReadFile(file)
@@ -61,7 +61,7 @@ func keyTable() string {
 	return b.String() + "\n"
 }
 
-// effect says that a key has none yet.
+// effect marks a key that has no effect yet.
 func effect(p keyPath) string {
 	if slices.Contains(WithoutEffect(), p.String()) {
 		return " Without effect yet."

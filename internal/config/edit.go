@@ -8,7 +8,7 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// An editor changes a settings text in place: comments, order, unknown keys and the way it is laid out stay.
+// An editor changes a settings text in place: comments, order, unknown keys and layout stay.
 type editor struct {
 	root    hujson.Value
 	newline string
@@ -38,7 +38,7 @@ func indentOf(extra hujson.Extra) (string, bool) {
 	return line[:len(line)-len(strings.TrimLeft(line, " \t"))], true
 }
 
-// set puts a value at p, making objects on the way. The last part may be "-" to append to a list.
+// set puts a value at p, creating objects on the way. The last part may be "-" to append to a list.
 func (e *editor) set(p keyPath, val *node) error {
 	at, indent := &e.root, ""
 	for i, seg := range p {
@@ -55,7 +55,7 @@ func (e *editor) set(p keyPath, val *node) error {
 	return nil
 }
 
-// childIndent is how the members of a composite value are indented, given its own indentation.
+// childIndent returns the indentation for members of a composite value, given its own.
 func (e *editor) childIndent(v *hujson.Value, indent string) string {
 	for _, first := range firsts(v) {
 		if in, multi := indentOf(first.BeforeExtra); multi {
@@ -65,7 +65,7 @@ func (e *editor) childIndent(v *hujson.Value, indent string) string {
 	return indent + e.unit
 }
 
-// firsts are the values that begin the members of a composite: names, or elements.
+// firsts returns the first value of each member of a composite: names, or elements.
 func firsts(v *hujson.Value) []*hujson.Value {
 	var out []*hujson.Value
 	switch c := v.Value.(type) {
@@ -81,7 +81,7 @@ func firsts(v *hujson.Value) []*hujson.Value {
 	return out
 }
 
-// insert adds what is missing of a path to the composite value at.
+// insert adds the missing part of a path to the composite value at.
 func (e *editor) insert(at *hujson.Value, rest keyPath, indent string, val *node) error {
 	obj, isObj := at.Value.(*hujson.Object)
 	arr, isArr := at.Value.(*hujson.Array)
@@ -118,8 +118,8 @@ func (e *editor) insert(at *hujson.Value, rest keyPath, indent string, val *node
 	return &Error{Key: rest.String(), Text: "there is no such place: what is above it is neither an object nor a list it fits"}
 }
 
-// room makes the white space before a new last member and what follows it up to the closing bracket. A
-// comment behind the former last member stays with that one.
+// room returns the white space before a new last member, and the text after it up to the closing bracket. A
+// comment behind the former last member stays with that member.
 func (e *editor) room(members []*hujson.Value, after hujson.Extra, indent string, breakEmpty bool) (before, tail hujson.Extra) {
 	multi := len(members) == 0 && breakEmpty
 	inner := indent + e.unit
@@ -145,7 +145,7 @@ func (e *editor) room(members []*hujson.Value, after hujson.Extra, indent string
 	return hujson.Extra(string(head) + e.newline + inner), tail
 }
 
-// render lays a value out: short ones on one line, others indented below indent.
+// render formats a value: short ones on one line, others indented below indent.
 func (e *editor) render(val *node, indent string) hujson.ValueTrimmed {
 	text := val.appendJSON(nil)
 	if flat := spaced(text); len(flat) <= 72 && val.kind != '{' {
@@ -157,7 +157,7 @@ func (e *editor) render(val *node, indent string) hujson.ValueTrimmed {
 		}
 	}
 	v, err := hujson.Parse(text)
-	if err != nil { // appendJSON writes JSON
+	if err != nil { // appendJSON writes valid JSON
 		return hujson.Literal("null")
 	}
 	return v.Value
@@ -179,7 +179,7 @@ func spaced(text []byte) []byte {
 	return out
 }
 
-// escaped tells whether an odd number of backslashes ends b.
+// escaped reports whether b ends with an odd number of backslashes.
 func escaped(b []byte) bool {
 	n := 0
 	for n < len(b) && b[len(b)-1-n] == '\\' {
@@ -188,8 +188,8 @@ func escaped(b []byte) bool {
 	return n%2 == 1
 }
 
-// unset removes the member or element at p with the comments that belong to it: those right above it and
-// the one behind it on its line. It tells whether there was one.
+// unset removes the member or element at p with its comments: those right above it and the one behind it on
+// its line. It reports whether the member existed.
 func (e *editor) unset(p keyPath) bool {
 	parent := find(&e.root, p[:len(p)-1])
 	if parent == nil || child(parent, p[len(p)-1]) == nil {
@@ -219,7 +219,7 @@ func (e *editor) unset(p keyPath) bool {
 	return true
 }
 
-// followExtra is the white space and comments that come after member i and its comma.
+// followExtra returns the white space and comments after member i and its comma.
 func followExtra(all []*hujson.Value, i int, after *hujson.Extra) *hujson.Extra {
 	if i+1 < len(all) {
 		return &all[i+1].BeforeExtra
@@ -227,8 +227,8 @@ func followExtra(all []*hujson.Value, i int, after *hujson.Extra) *hujson.Extra 
 	return after
 }
 
-// joinExtra closes the gap a removed member leaves: what stood on the line of the member before it is kept,
-// the rest of before goes, and so does what stood behind the member on its own line.
+// joinExtra closes the gap of a removed member: comments on the line of the previous member are kept, the
+// rest of before and the comment behind the removed member are dropped.
 func joinExtra(before hujson.Extra, follow *hujson.Extra, last bool) {
 	keep := before
 	if i := bytes.IndexByte(before, '\n'); i >= 0 {

@@ -2,8 +2,8 @@ package config
 
 import "strings"
 
-// WithoutEffect lists the keys that nothing reads yet, as schema.json says with x-effect, each with the keys
-// below it.
+// WithoutEffect lists the keys marked x-effect in schema.json, which nothing reads yet, and the keys below
+// them.
 func WithoutEffect() []string {
 	var out []string
 	var walk func(s *schema, p keyPath, idle bool)
@@ -20,7 +20,7 @@ func WithoutEffect() []string {
 	return out
 }
 
-// eachIdle visits the keys that somebody set and that nothing reads yet.
+// eachIdle visits the keys that are set but that nothing reads yet.
 func eachIdle(root *node, visit func(p keyPath, s *schema, n *node)) {
 	var walk func(s *schema, n *node, p keyPath)
 	walk = func(s *schema, n *node, p keyPath) {
@@ -38,7 +38,8 @@ func eachIdle(root *node, visit func(p keyPath, s *schema, n *node)) {
 	walk(rootSchema(), root, nil)
 }
 
-// warnIdle says once per place which keys of it have no effect yet. One that is off asks for nothing.
+// warnIdle warns once per file of its keys without effect. A key that switches something off needs no
+// warning.
 func (l *loader) warnIdle(root *node) {
 	keys := map[Origin][]string{}
 	var order []Origin
@@ -58,7 +59,7 @@ func (l *loader) warnIdle(root *node) {
 	}
 }
 
-// isOff reports values that switch nothing on: false, null, and what is empty.
+// isOff reports values that switch nothing on: false, null and empty ones.
 func (n *node) isOff() bool {
 	switch n.kind {
 	case '{':
@@ -71,7 +72,7 @@ func (n *node) isOff() bool {
 	return n.kind == 'f' || n.kind == 'n'
 }
 
-// unprotected finds a key that is meant to stop something and that nothing obeys yet, or nil.
+// unprotected finds a protective key that nothing obeys yet, or nil.
 func unprotected(root *node) (key keyPath, n *node) {
 	var walk func(s *schema, v *node, p keyPath)
 	walk = func(s *schema, v *node, p keyPath) {
@@ -97,8 +98,8 @@ func unprotected(root *node) (key keyPath, n *node) {
 	return key, n
 }
 
-// BypassForbidden says why the mode bypassPermissions may not be used, or returns nil: because the settings
-// forbid it, or because they have a protection that this lathe does not have.
+// BypassForbidden returns the reason why bypassPermissions may not be used, or nil: the settings forbid it,
+// or they rely on a protection that this version does not have.
 func (c *Config) BypassForbidden() error {
 	if e := bypassForbidden(c.merged); e != nil {
 		return e

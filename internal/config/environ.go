@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// envKeys maps variables to the keys they set. Of two that set the same key the earlier row counts, lists
-// are joined. A leading "!" turns a boolean round.
+// envKeys maps variables to the keys they set. If two set the same key, the earlier row wins; lists are
+// joined. A leading "!" inverts a boolean.
 var envKeys = []struct{ name, key string }{
 	{"LATHE_MODEL", "model"},
 	{"ANTHROPIC_MODEL", "model"},
@@ -65,7 +65,7 @@ var envKeys = []struct{ name, key string }{
 	{"CODINGAGENT_DEBUG", "debug"},
 }
 
-// environment is a set of variables, names in the case the system compares them in.
+// environment is a set of variables, with names in the case that the system compares.
 type environment map[string]string
 
 func newEnvironment(environ []string) environment {
@@ -90,8 +90,8 @@ func (e environment) lookup(name string) (string, bool) {
 	return v, ok
 }
 
-// envLayer makes the settings that variables stand for. An empty variable counts as unset. What a variable
-// says wrongly is a warning, as it may be meant for another program; in those of lathe's own it is an error.
+// envLayer converts variables to settings. An empty variable counts as unset. An invalid value is a warning,
+// as it may be meant for another program, but an error in one of lathe's own variables.
 func (l *loader) envLayer(lookup func(name string) (*node, bool)) (*node, error) {
 	root := object(&source{layer: Environment})
 	for _, row := range slices.Backward(envKeys) {
@@ -117,7 +117,7 @@ func (l *loader) envKey(root, n *node, key string, negated bool) error {
 		*n = node{kind: '[', elems: []*node{stringNode(n.text, n.src, n.off)}, src: n.src, off: n.off}
 	}
 	c := checker{src: n.src, home: l.home}
-	// A bad endpoint is never passed over: the key would go to the wrong place.
+	// A bad endpoint is never ignored: the key would go to the wrong server.
 	own := strings.HasPrefix(n.src.name, "LATHE_") || s.format == "url"
 	c.src.foreign = !own
 	if !c.value(s, n, path) {
@@ -138,10 +138,10 @@ func (l *loader) envKey(root, n *node, key string, negated bool) error {
 	return nil
 }
 
-// secretVariable tells variables whose values are masked; headers may carry a key.
+// secretVariable reports variables whose values are masked; headers may carry a key.
 func secretVariable(name string) bool { return secretName(name) || strings.HasSuffix(name, "_HEADERS") }
 
-// processVariable makes a node of a variable of the process.
+// processVariable makes a node from a variable of the process.
 func (l *loader) processVariable(name string) (*node, bool) {
 	val, ok := l.env.lookup(name)
 	if !ok {
@@ -151,7 +151,7 @@ func (l *loader) processVariable(name string) (*node, bool) {
 	return &node{kind: '"', text: val, src: src, off: -1, loose: true, secret: secretVariable(name)}, true
 }
 
-// settingsVariable makes a node of a variable in the env objects that count for lathe itself.
+// settingsVariable makes a node from a variable in the env objects that lathe itself obeys.
 func (l *loader) settingsVariable(name string) (*node, bool) {
 	n := l.settingsEnv.get(name)
 	if n == nil {
@@ -162,8 +162,8 @@ func (l *loader) settingsVariable(name string) (*node, bool) {
 	return &node{kind: '"', text: n.text, src: &src, off: n.off, loose: true, secret: n.secret || secretVariable(name)}, true
 }
 
-// Env is the value of an environment variable as it counts for lathe itself: settings' env objects of the
-// user, of --settings and of managed files win over the process; a project's never count.
+// Env returns an environment variable as lathe itself sees it: the env objects of the user, of --settings and
+// of managed files win over the process; a project's never count.
 func (c *Config) Env(name string) (value string, origin Origin, ok bool) {
 	if n := c.settingsEnv.get(name); n != nil {
 		o := n.origin()

@@ -187,7 +187,7 @@ func TestAnotherProgramsFileWithPermissionsThatCannotBeUsedIsAnError(t *testing.
 		})
 	}
 	m := newMachine(t)
-	m.mkdir(claudeUser) // a folder cannot be read as a file
+	m.mkdir(claudeUser) // a folder, not a file
 	if got := m.fail(); !strings.HasPrefix(got, claudeUser+": cannot read the settings") {
 		t.Errorf("got %q", got)
 	}

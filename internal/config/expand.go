@@ -11,17 +11,17 @@ import (
 const maxExpansion = 1 << 20 // bytes of a file named by {file:}
 
 // An expander replaces {env:NAME} and {file:path} in the string values of one document. A backslash before
-// the brace keeps the text as it is.
+// the brace escapes it.
 type expander struct {
 	src     *source
 	env     func(string) (string, bool)
 	home    string
-	root    string // of the project, whose files may not read outside it
+	root    string // of the project; its files may not read outside it
 	report  func(e *Error, p keyPath)
 	touched []string // files that were read
 }
 
-// value expands everything below n and returns whether n may stay: it has reported why when it may not.
+// value expands everything below n and returns whether to keep n. If not, it has reported the reason.
 func (x *expander) value(n *node, p keyPath) bool {
 	switch n.kind {
 	case '{':
@@ -113,7 +113,7 @@ func (x *expander) variable(name string) (string, bool, *Error) {
 			Hint: "set it, or take it out of the file",
 		}
 	}
-	return val, secretName(name) || project, nil // what a stranger's file picked is not printed in a log
+	return val, secretName(name) || project, nil // a value that a repository chose must not appear in a log
 }
 
 func (x *expander) file(name string) (string, *Error) {
@@ -145,7 +145,7 @@ func (x *expander) file(name string) (string, *Error) {
 	return strings.TrimRight(string(data), "\r\n"), nil
 }
 
-// inside tells whether path is root or below it. root's own links are followed.
+// inside reports whether path is root or below it, after following root's links.
 func inside(path, root string) bool {
 	if real, err := filepath.EvalSymlinks(root); err == nil && within(path, real) {
 		return true

@@ -8,16 +8,16 @@ import (
 	"strings"
 )
 
-// Value is one merged value that is not an object or a list with something in it.
+// Value is one merged value: a scalar, or an empty object or list.
 type Value struct {
-	Path     string          `json:"path"` // dotted, as Origin takes it
+	Path     string          `json:"path"` // dotted, as for Origin
 	JSON     json.RawMessage `json:"value"`
 	Origin   Origin          `json:"origin"`
 	Secret   bool            `json:"secret,omitempty"`   // JSON is masked
-	Shadowed []Origin        `json:"shadowed,omitempty"` // lower places that set the same key, highest first
+	Shadowed []Origin        `json:"shadowed,omitempty"` // lower origins of the same key, highest first
 }
 
-// Explain lists every value with its origin, secrets masked.
+// Explain lists every value with its origin; secrets are masked.
 func (c *Config) Explain() []Value {
 	out := leaves(c.merged, nil)
 	for i := range out {
@@ -26,23 +26,23 @@ func (c *Config) Explain() []Value {
 	return out
 }
 
-// JSON is the merged configuration as indented JSON, secrets masked.
+// JSON returns the merged configuration as indented JSON; secrets are masked.
 func (c *Config) JSON() []byte {
 	shown := c.merged.clone()
 	maskTree(shown, nil)
 	var out json.RawMessage = shown.appendJSON(nil)
 	pretty, err := json.MarshalIndent(out, "", "  ")
-	if err != nil { // appendJSON writes JSON
+	if err != nil { // appendJSON writes valid JSON
 		return out
 	}
 	return append(pretty, '\n')
 }
 
-// ErrNotSet says that nobody wrote a value for a key that exists.
+// ErrNotSet says that an existing key has no value.
 var ErrNotSet = errors.New("the key is not set")
 
-// Show is Get for people: secrets are masked, and the error tells a key that is not set (ErrNotSet) from one
-// that does not exist.
+// Show is Get for people: secrets are masked, and the error distinguishes a key that is not set (ErrNotSet)
+// from one that does not exist.
 func (c *Config) Show(path string) (json.RawMessage, Origin, error) {
 	p, err := parsePath(path)
 	if err != nil {
@@ -60,7 +60,7 @@ func (c *Config) Show(path string) (json.RawMessage, Origin, error) {
 	return shown.appendJSON(nil), n.origin(), nil
 }
 
-// leaves lists n's values in order, unmasked.
+// leaves lists the values below n in order, unmasked.
 func leaves(n *node, p keyPath) []Value {
 	var out []Value
 	switch {
@@ -109,7 +109,7 @@ func maskTree(n *node, p keyPath) {
 	}
 }
 
-// masked keeps the last four characters of long secrets, so that one can tell which it is.
+// masked keeps the last four characters of long secrets, for recognition.
 func masked(s string) string {
 	if r := []rune(s); len(r) >= 20 {
 		return "***" + string(r[len(r)-4:])
@@ -128,7 +128,7 @@ func maskURL(s string) string {
 	}
 	user := u.User.Username() + ":***@"
 	if _, has := u.User.Password(); !has {
-		user = "***@" // a lone user name may be a token
+		user = "***@" // a user name without password may be a token
 	}
 	scheme, rest, _ := strings.Cut(s, "://")
 	_, host, _ := strings.Cut(rest, "@")

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// Layer is where a value comes from. A higher layer wins over a lower one.
+// Layer is a source of values. A higher layer wins over a lower one.
 type Layer int
 
 // The layers, lowest first.
@@ -20,14 +20,14 @@ const (
 	Environment        // variables of the process
 	SettingsEnv        // variables in the env object of the user's, --settings' and managed files
 	Flags              // --settings, then single flags
-	Managed            // what the administrator of the machine decided
+	Managed            // policy of the machine's administrator
 )
 
 var layerNames = [...]string{
 	"default", "organization", "user", "project", "local", "environment", "settings env", "flag", "managed",
 }
 
-// String is the layer's name in messages and in `config show --origin`.
+// String returns the layer's name in messages and in `config show --origin`.
 func (l Layer) String() string {
 	if l < 0 || int(l) >= len(layerNames) {
 		return "layer " + strconv.Itoa(int(l))
@@ -35,7 +35,7 @@ func (l Layer) String() string {
 	return layerNames[l]
 }
 
-// ParseScope reads the name of a layer that Set can write: user, project or local; "" is user.
+// ParseScope parses the name of a layer that Set can write: user, project or local; "" is user.
 func ParseScope(name string) (Layer, error) {
 	switch name {
 	case "", "user":
@@ -48,13 +48,13 @@ func ParseScope(name string) (Layer, error) {
 	return Default, &Error{Text: "there is no scope " + strconv.Quote(name), Hint: "choose user, project or local"}
 }
 
-// MarshalText makes layers readable in JSON.
+// MarshalText writes the layer's name.
 func (l Layer) MarshalText() ([]byte, error) { return []byte(l.String()), nil }
 
-// inProject tells the layers that a repository can write.
+// inProject reports the layers that a repository can write.
 func (l Layer) inProject() bool { return l == Project || l == Local }
 
-// Origin is the place a value was written. Line and Column start at 1 and count characters; they are 0
+// Origin is the place where a value was set. Line and Column start at 1 and count characters; they are 0
 // where there is no file.
 type Origin struct {
 	Layer  Layer  `json:"layer"`
@@ -64,8 +64,8 @@ type Origin struct {
 	Name   string `json:"name,omitempty"` // of the environment variable or the flag
 }
 
-// String is the origin as people read it: "/home/u/.config/lathe/settings.json:3:12",
-// "environment ANTHROPIC_MODEL", "flag --model", "default".
+// String formats the origin for people: "/home/u/.config/lathe/settings.json:3:12", "environment
+// ANTHROPIC_MODEL", "flag --model", "default".
 func (o Origin) String() string {
 	place := o.File
 	if o.Line > 0 {
@@ -82,15 +82,15 @@ func (o Origin) String() string {
 	return printable(place)
 }
 
-// source is one text that values are read from. Nodes keep an offset into it, so that lines are only
-// counted for the few values somebody asks about.
+// source is one text that values are read from. Nodes keep an offset into it, and lines are counted only on
+// request.
 type source struct {
 	layer   Layer
 	file    string // as Origin.File
 	name    string // as Origin.Name
 	data    []byte
-	dir     string // what relative paths in {file:} start from
-	base    string // what relative paths in path-valued keys start from
+	dir     string // base of relative paths in {file:}
+	base    string // base of relative paths in path-valued keys
 	foreign bool   // another program's file: mistakes in it are warnings
 }
 
@@ -106,7 +106,7 @@ func (s *source) origin(off int) Origin {
 	return o
 }
 
-// printable makes foreign text safe for a terminal: what is not printable is escaped as in Go.
+// printable makes foreign text safe for a terminal: unprintable characters are escaped as in Go.
 func printable(s string) string {
 	for _, r := range s {
 		if !strconv.IsPrint(r) {

@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// A loader gathers the layers of one Load.
+// A loader collects the layers of one Load.
 type loader struct {
 	opts  Options
 	env   environment
@@ -20,19 +20,19 @@ type loader struct {
 	home  string
 
 	layers      [Managed + 1][]*node // documents of each layer, lowest first
-	later       []*node              // what waits for trust, parallel to laterLayer
+	later       []*node              // held values, parallel to laterLayer
 	laterLayer  []Layer
 	settingsEnv *node
 	orgURL      string
 	orgNode     *node
-	strict      bool // single bad entries are errors too
+	strict      bool // single bad entries are errors, too
 
 	held       []Value
 	heldDigest string
 	trusted    bool
 	files      []File
 
-	localDigest string // of lathe's local file as it was read
+	localDigest string // of lathe's local file when it was read
 	warnings    []Warning
 	warned      map[Warning]bool
 }
@@ -57,7 +57,7 @@ func (l *loader) warn(ws ...Warning) {
 	}
 }
 
-// read loads every document; the organisation's last, since its URL stands in the others.
+// read loads every document; the organisation's last, since the others set its URL.
 func (l *loader) read() error {
 	for _, f := range l.candidates() {
 		if err := l.file(f); err != nil {
@@ -77,7 +77,7 @@ func (l *loader) read() error {
 	return l.organization()
 }
 
-// candidates are the files of the user, the project and its local layer, lowest first.
+// candidates lists the files of the user, the project and its local layer, lowest first.
 func (l *loader) candidates() []File {
 	p := l.paths
 	all := []File{
@@ -90,12 +90,12 @@ func (l *loader) candidates() []File {
 	}
 	return slices.DeleteFunc(all, func(f File) bool {
 		skip := l.opts.Sources != nil && !slices.Contains(l.opts.Sources, f.Layer)
-		// In the home folder the project's .claude is the user's own, and was read already.
+		// In the home folder the project's .claude is the user's own, and was already read.
 		return skip || f.Layer == Project && f.Path == all[0].Path || f.Layer.inProject() && f.Path == all[1].Path
 	})
 }
 
-// file loads one settings file, if it is there.
+// file loads one settings file, if it exists.
 func (l *loader) file(f File) error {
 	data, err := readFile(f.Path, maxFile)
 	f.Found, f.size = err == nil, len(data)
@@ -126,8 +126,8 @@ func (l *loader) source(f File, data []byte) *source {
 	return src
 }
 
-// broken makes an unusable file an error, or a warning if it is another program's and has no permission rules:
-// a list of what is denied must not be lost.
+// broken turns an unusable file into an error, or into a warning if it is another program's and has no
+// permission rules: deny rules must not be lost.
 func (l *loader) broken(src *source, err error) error {
 	var e *Error
 	if !src.foreign || src.layer == Managed || !errors.As(err, &e) || e.rules {
@@ -137,7 +137,7 @@ func (l *loader) broken(src *source, err error) error {
 	return nil
 }
 
-// document turns a text into a checked tree and files it under its layer.
+// document turns a text into a checked tree and adds it to its layer.
 func (l *loader) document(src *source) error {
 	root, err := l.parse(src)
 	if err != nil {
@@ -177,7 +177,7 @@ func (l *loader) parse(src *source) (*node, error) {
 	return l.digest(doc)
 }
 
-// digest makes a checked tree of a parsed document.
+// digest makes a checked tree from a parsed document.
 func (l *loader) digest(doc *document) (*node, error) {
 	src := doc.src
 	var first *Error
@@ -248,7 +248,7 @@ func (l *loader) settingsFile(path string) error {
 	return l.document(l.source(f, data))
 }
 
-// flag makes a document of a single flag.
+// flag makes a document from a single flag.
 func (l *loader) flag(f Flag) (*node, error) {
 	src := &source{layer: Flags, name: f.Name, dir: l.paths.Dir, base: l.paths.Dir}
 	path, err := parsePath(f.Key)
@@ -275,7 +275,7 @@ func (l *loader) flag(f Flag) (*node, error) {
 	return root, err
 }
 
-// unplace drops positions that mean nothing to the user.
+// unplace drops positions that are useless to the user.
 func unplace(n *node, src *source) {
 	n.src, n.off = src, -1
 	for _, m := range n.members {
@@ -287,7 +287,7 @@ func unplace(n *node, src *source) {
 }
 
 // managed loads the administrator's policy. It must not be lost silently: a file that cannot be read or
-// parsed is an error, whoever's it is.
+// parsed is an error, even Claude Code's.
 func (l *loader) managed() error {
 	for _, path := range l.opts.ManagedPaths {
 		owner := filepath.Base(filepath.Dir(path))
@@ -306,7 +306,7 @@ func dropIns(path string) []string {
 	dir := dropInDir(path)
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return nil // not there, as a rule; a file in it that cannot be read is an error
+		return nil // usually missing; an unreadable file in it is an error
 	}
 	var out []string
 	for _, e := range entries {
@@ -319,7 +319,7 @@ func dropIns(path string) []string {
 
 func dropInDir(path string) string { return strings.TrimSuffix(path, ".json") + ".d" }
 
-// ownEnv merges the env objects that count for lathe itself.
+// ownEnv merges the env objects that lathe itself obeys.
 func (l *loader) ownEnv() *node {
 	env := object(&source{layer: SettingsEnv})
 	for _, layer := range []Layer{User, Flags, Managed} {
@@ -346,7 +346,7 @@ func (l *loader) environment() error {
 	return nil
 }
 
-// merge lays all layers over each other.
+// merge merges all layers.
 func (l *loader) merge() (*node, error) {
 	l.decideTrust()
 	out := defaultTree()
@@ -369,8 +369,8 @@ func (l *loader) merge() (*node, error) {
 	return l.settle(out), nil
 }
 
-// startModel leaves the managed model out where the user asked for another one in this run: as in Claude
-// Code, a managed model is only what sessions start with.
+// startModel drops the managed model where the user chose another one for this run: as in Claude Code, a
+// managed model is only the default of new sessions.
 func startModel(below, managed *node) *node {
 	m := below.get("model")
 	if m == nil || m.src.layer < Environment || m.src.layer == Managed || managed.get("model") == nil {
@@ -381,7 +381,7 @@ func startModel(below, managed *node) *node {
 	return doc
 }
 
-// settle applies what one key means for another.
+// settle applies keys that affect other keys.
 func (l *loader) settle(root *node) *node {
 	l.warnIdle(root)
 	mode := root.at(keyPath{"permissions", "defaultMode"})
@@ -402,7 +402,7 @@ func (l *loader) settle(root *node) *node {
 	return merge(root, safe, nil)
 }
 
-// decideTrust lists the held values and asks whether they count.
+// decideTrust lists the held values and asks whether to apply them.
 func (l *loader) decideTrust() {
 	var all []byte
 	for _, doc := range l.later {
@@ -427,7 +427,7 @@ func (l *loader) decideTrust() {
 	}
 }
 
-// warnHeld says once per file what is held back.
+// warnHeld warns once per file of its held values.
 func (l *loader) warnHeld() {
 	keys := map[string][]string{}
 	var order []string
@@ -449,7 +449,7 @@ func (l *loader) warnHeld() {
 	}
 }
 
-// shortKey is the part of a path that names a setting: two parts within permissions and bash, else one.
+// shortKey shortens a path to the setting's name: two parts within permissions and bash, else one.
 func shortKey(path string) string {
 	p, err := parsePath(path)
 	if err != nil {

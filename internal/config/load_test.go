@@ -12,7 +12,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/config"
 )
 
-// A machine is a home folder, a project below it and managed folders, all in a temporary place.
+// A machine is a home folder, a project below it and managed folders, all in a temporary folder.
 type machine struct {
 	t    testing.TB
 	base string
@@ -83,7 +83,7 @@ func (m *machine) load() *config.Config {
 	return c
 }
 
-// fail loads and returns the error's text with the machine's folder taken out.
+// fail loads and returns the error's text without the machine's folder.
 func (m *machine) fail() string {
 	m.t.Helper()
 	_, err := config.Load(m.opts)
@@ -189,7 +189,7 @@ func TestEnvironmentStandsAboveFilesAndBelowSettingsEnvAndFlags(t *testing.T) {
 	m.opts.Flags = []config.Flag{{Name: "--model", Key: "model", Value: "flag"}}
 	step("flag", "flag --model")
 	m.write(managed, `{"model": "managed"}`)
-	step("flag", "flag --model") // a managed model is only what sessions start with
+	step("flag", "flag --model") // a managed model is only the default of new sessions
 	m.opts.Flags = nil
 	m.opts.Environ = nil
 	m.write(claudeUser, `{}`)

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// protectedVariable reports the variables that a project's env never sets, because they steer lathe itself,
-// or decide which code programs load, which programs they start and where they connect to.
+// protectedVariable reports variables that a project's env may never set: they control lathe itself, or
+// decide which code programs load, which programs they start and where they connect to.
 func protectedVariable(name string) bool {
 	upper := strings.ToUpper(name)
 	if secretName(upper) {
@@ -15,7 +15,7 @@ func protectedVariable(name string) bool {
 	return slices.ContainsFunc(loaderVariables, func(row loaderRow) bool { return row.covers(upper) })
 }
 
-// loaderRow is one family of variables, in capitals: NAME, PREFIX_* or *_SUFFIX, separated by blanks.
+// loaderRow is a family of variables, in capitals: NAME, PREFIX_* or *_SUFFIX, separated by blanks.
 type loaderRow struct{ source, names string }
 
 func (r loaderRow) covers(name string) bool {
@@ -30,7 +30,7 @@ func (r loaderRow) covers(name string) bool {
 	return false
 }
 
-// loaderVariables has each family with the page that describes it.
+// loaderVariables lists each family with the page that describes it.
 var loaderVariables = []loaderRow{
 	{"lathe and model providers", "LATHE_* CLAUDE_* ANTHROPIC_* OPENAI_* AWS_* GOOGLE_* AZURE_* *_BASE_URL *_API_BASE *_API_URL *_ENDPOINT *_PROXY *_MODEL"},
 	{"environ(7)", "PATH HOME SHELL USER LOGNAME TMPDIR TEMP TMP EDITOR VISUAL BROWSER *PAGER"},

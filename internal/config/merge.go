@@ -2,8 +2,8 @@ package config
 
 import "slices"
 
-// merge lays over on top of n, which stays as it is: objects merge key by key, lists are joined without
-// repeating anything, and of everything else the higher one counts.
+// merge returns n overridden by over; both stay unchanged. Objects merge by key, lists are joined without
+// duplicates, and for everything else over wins.
 func merge(n, over *node, p keyPath) *node {
 	switch {
 	case n == nil:
@@ -26,16 +26,16 @@ func merge(n, over *node, p keyPath) *node {
 	return &top
 }
 
-// wholeEntry names objects that make no sense half from one file and half from another.
+// wholeEntry reports objects whose parts must come from one file.
 func wholeEntry(p keyPath) bool {
 	return p.matches("mcpServers", "*") || p.matches("statusLine") || p.matches("providers", "*", "models", "*")
 }
 
-// replaces names lists of which the highest layer's counts as a whole.
+// replaces reports lists that are replaced by the highest layer's instead of joined.
 func replaces(p keyPath) bool { return p.matches("fallbackModel") }
 
-// join appends over's elements to n's. Where order carries meaning the later of two equal elements stays,
-// else the earlier one.
+// join appends over's elements to n's. Of two equal elements the later one stays where order matters, else
+// the earlier one.
 func join(n, over *node, p keyPath) *node {
 	out := *over
 	all := slices.Concat(n.elems, over.elems)

@@ -132,7 +132,7 @@ func TestTwoInstancesShareNothing(t *testing.T) {
 func TestSourcesLimitTheFiles(t *testing.T) {
 	m := newMachine(t)
 	m.write(userFile, `{"language": "user"}`)
-	m.write(projFile, `{"language": "project"`) // broken, and not read
+	m.write(projFile, `{"language": "project"`) // broken, but not read
 	m.opts.Sources = []config.Layer{config.User}
 	diff(t, "language", m.load().Settings.Language, "user")
 }

@@ -7,21 +7,21 @@ import (
 	"strings"
 )
 
-// A node is one value of a settings document. Kinds are hujson's: the first byte of the value's JSON, '0'
-// for numbers. Nodes are not changed once a document is loaded; merging makes new ones.
+// A node is one value of a settings document. Kinds are hujson's: the first byte of the value's JSON, '0' for
+// numbers. Nodes of a loaded document are immutable; merging makes new ones.
 type node struct {
 	kind    byte
 	text    string // of a string, decoded; of a number, as written
 	members []member
-	index   map[string]int // positions in members, for objects too big to search in order
+	index   map[string]int // positions in members, for large objects
 	elems   []*node
 
 	src      *source
 	off      int
-	loose    bool    // came as text (a variable, an expansion): may be read as a number, a boolean, a list
-	secret   bool    // was expanded from something secret: masked when shown
-	fromEnv  bool    // has the value of an environment variable in it
-	shadowed []*node // what lower layers said for the same key, highest first
+	loose    bool    // from text (a variable, an expansion): may be converted to a number, a boolean, a list
+	secret   bool    // expanded from a secret: masked when shown
+	fromEnv  bool    // contains the value of an environment variable
+	shadowed []*node // values of the same key in lower layers, highest first
 }
 
 type member struct {
@@ -60,14 +60,14 @@ func (n *node) get(key string) *node {
 	return nil
 }
 
-// bigObject is the number of members from which an object has an index.
+// bigObject is the number of members above which an object has an index.
 const bigObject = 32
 
 func (n *node) set(key string, val *node) {
 	n.add(member{key: key, keyOff: val.off, val: val})
 }
 
-// add sets a member, in the place of an older one of the same name, and tells whether there was one.
+// add sets a member, replacing an older one of the same name, and reports whether there was one.
 func (n *node) add(m member) (again bool) {
 	if i := n.find(m.key); i >= 0 {
 		n.members[i] = m
@@ -82,7 +82,7 @@ func (n *node) add(m member) (again bool) {
 	return false
 }
 
-// reindex makes the index after members has changed, if there are enough of them.
+// reindex rebuilds the index after members changed.
 func (n *node) reindex() {
 	n.index = nil
 	if len(n.members) <= bigObject {
@@ -94,7 +94,7 @@ func (n *node) reindex() {
 	}
 }
 
-// filter keeps the members that keep says yes to.
+// filter keeps the members for which keep returns true.
 func (n *node) filter(keep func(member) bool) {
 	n.members = slices.DeleteFunc(n.members, func(m member) bool { return !keep(m) })
 	n.reindex()
@@ -102,7 +102,7 @@ func (n *node) filter(keep func(member) bool) {
 
 func (n *node) remove(key string) { n.filter(func(m member) bool { return m.key != key }) }
 
-// at walks a path; array elements are named by their index. It returns nil where there is nothing.
+// at follows a path; array elements are named by their index. It returns nil if there is no value.
 func (n *node) at(p keyPath) *node {
 	for _, seg := range p {
 		if n == nil {
@@ -121,7 +121,7 @@ func (n *node) at(p keyPath) *node {
 	return n
 }
 
-// put sets the value at p, making objects on the way.
+// put sets the value at p, creating objects on the way.
 func (n *node) put(p keyPath, val *node) {
 	for _, seg := range p[:len(p)-1] {
 		next := n.get(seg)
@@ -187,7 +187,7 @@ func appendString(b []byte, s string) []byte {
 	for i := range len(s) {
 		if c := s[i]; c < ' ' || c == '"' || c == '\\' || c >= 0x7f {
 			q, err := json.Marshal(s)
-			if err != nil { // a string always marshals
+			if err != nil { // strings always encode
 				return append(b, `""`...)
 			}
 			return append(b, q...)
@@ -201,7 +201,8 @@ func appendString(b []byte, s string) []byte {
 // keyPath names a value: object keys and array indexes from the root.
 type keyPath []string
 
-// parsePath reads "permissions.allow[2]", "permissions.allow.2", `providers["my.corp"].apiBase` or
+// parsePath parses "permissions.allow[2]", "permissions.allow.2", `providers["my.corp"].apiBase` or
+// `providers.my\.corp.apiBase`.
 // `providers.my\.corp.apiBase`.
 func parsePath(s string) (keyPath, error) {
 	bad := func(why string) (keyPath, error) {
@@ -233,7 +234,7 @@ func parsePath(s string) (keyPath, error) {
 	}
 }
 
-// word takes one plain part of a path off s, up to a dot or a bracket.
+// word splits one plain part of a path off s, up to a dot or a bracket.
 func word(s string) (seg, rest string) {
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {
@@ -250,7 +251,7 @@ func word(s string) (seg, rest string) {
 	return b.String(), ""
 }
 
-// bracket takes `["any text"]` or `[12]` off s.
+// bracket splits `["any text"]` or `[12]` off s.
 func bracket(s string) (seg, rest string, ok bool) {
 	if strings.HasPrefix(s, `["`) {
 		q, err := strconv.QuotedPrefix(s[1:])
@@ -267,7 +268,7 @@ func bracket(s string) (seg, rest string, ok bool) {
 	return s[1:end], s[end+1:], true
 }
 
-// String is the path as parsePath reads it.
+// String formats the path for parsePath.
 func (p keyPath) String() string {
 	var b strings.Builder
 	for i, seg := range p {
@@ -295,12 +296,12 @@ func isIndex(s string) bool {
 	return s != ""
 }
 
-// matches compares with a pattern of the same length in which "*" stands for any part.
+// matches compares p with a pattern of the same length in which "*" matches any part.
 func (p keyPath) matches(pattern ...string) bool {
 	return len(p) == len(pattern) && p.under(pattern...)
 }
 
-// under tells whether p is the pattern's value or inside it.
+// under reports whether p matches the pattern or is below it.
 func (p keyPath) under(pattern ...string) bool {
 	if len(p) < len(pattern) {
 		return false
@@ -313,7 +314,7 @@ func (p keyPath) under(pattern ...string) bool {
 	return true
 }
 
-// with is p and one more part, in memory of its own.
+// with returns a copy of p with one more part.
 func (p keyPath) with(seg string) keyPath {
 	return append(p[:len(p):len(p)], seg)
 }

@@ -16,24 +16,24 @@ import (
 )
 
 const (
-	orgWait  = time.Second      // how long a start waits for a document it has no copy of
-	orgFresh = 10 * time.Minute // a copy younger than this is not asked for again
+	orgWait  = time.Second      // how long a start waits for a document that is not cached
+	orgFresh = 10 * time.Minute // a newer copy is not refreshed
 	orgRetry = 5 * time.Minute  // a start does not wait again so soon after a failure
-	orgFetch = 30 * time.Second // limit of a fetch in the background
+	orgFetch = 30 * time.Second // timeout of a background fetch
 )
 
-// An orgCopy is the organisation's document as it is kept in the cache folder, one file per URL.
+// An orgCopy is the cached copy of the organisation's document, one file per URL.
 type orgCopy struct {
 	URL     string    `json:"url"`
 	ETag    string    `json:"etag,omitempty"`
 	Checked time.Time `json:"checked"`          // when the server last answered
-	Failed  time.Time `json:"failed,omitzero"`  // when it last did not, since Checked
+	Failed  time.Time `json:"failed,omitzero"`  // last failure since Checked
 	Body    *string   `json:"body,omitempty"`   // nil: never received
 	Reason  string    `json:"reason,omitempty"` // of the failure
 }
 
-// organization loads the organisation's defaults: the copy in the cache; without one, it waits a second
-// for the server. What is wrong with them is a warning: nobody here can mend it.
+// organization loads the organisation's defaults from the cache; without a copy, it waits a second for the
+// server. Mistakes in them are warnings, since the user cannot fix them.
 func (l *loader) organization() error {
 	l.orgURL = l.findOrgURL()
 	if l.orgURL == "" {
@@ -53,7 +53,7 @@ func (l *loader) organization() error {
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), wait)
 		defer cancel()
-		have, _, _ = l.fetch(ctx, file, have) // the reason of a failure is in the copy
+		have, _, _ = l.fetch(ctx, file, have) // the copy records the reason of a failure
 	}
 	if have.Body == nil {
 		l.warn(Warning{Origin: o, Key: "organizationUrl", Text: "the organisation's settings are missing for now: " + printable(have.Reason)})
@@ -69,7 +69,7 @@ func (l *loader) organization() error {
 	return nil
 }
 
-// findOrgURL is the URL of the highest layer that may set it.
+// findOrgURL returns the URL of the highest layer that may set it.
 func (l *loader) findOrgURL() string {
 	for _, layer := range []Layer{Managed, Flags, SettingsEnv, Environment, User} {
 		docs := l.layers[layer]
@@ -83,7 +83,8 @@ func (l *loader) findOrgURL() string {
 	return ""
 }
 
-// checkOrgURL wants https, since the document decides where requests go; http will do on this machine.
+// checkOrgURL requires https, since the document decides where requests go; plain http is allowed for this
+// machine.
 func checkOrgURL(raw string) *Error {
 	u, err := url.Parse(raw)
 	if err != nil {
@@ -104,7 +105,7 @@ func (p Paths) orgFile(rawURL string) string {
 	return filepath.Join(p.CacheHome, "organization", digest([]byte(rawURL))[:32]+".json")
 }
 
-// readOrgCopy reads the cache; a copy that is damaged or of another URL is no copy.
+// readOrgCopy reads the cache; a damaged copy, or one of another URL, is ignored.
 func readOrgCopy(file, rawURL string) orgCopy {
 	data, err := readFile(file, 2*maxFile)
 	var have orgCopy
@@ -114,8 +115,8 @@ func readOrgCopy(file, rawURL string) orgCopy {
 	return have
 }
 
-// fetch asks the server for the document and keeps what it says. It tells whether the text is a new one.
-// A document that lathe could not use does not replace one that it can.
+// fetch downloads and caches the document, and reports whether it changed. An unusable document does not
+// replace a usable one.
 func (l *loader) fetch(ctx context.Context, file string, have orgCopy) (_ orgCopy, changed bool, err error) {
 	body, etag, err := l.download(ctx, have)
 	if err == nil && body != nil {
@@ -146,7 +147,7 @@ func writeOrgCopy(file string, have orgCopy) error {
 	return replaceFile(file, data, 0o600)
 }
 
-// download gets the document; a nil body means that have is still good.
+// download fetches the document; a nil body means that have is up to date.
 func (l *loader) download(ctx context.Context, have orgCopy) (body []byte, etag string, err error) {
 	client, err := l.client()
 	if err != nil {
@@ -203,7 +204,7 @@ func (l *loader) client() (*http.Client, error) {
 	return client, nil
 }
 
-// network is how the layers that may say so want the network to be reached.
+// network returns the network settings of the layers that may define them.
 func (l *loader) network() Network {
 	var merged *node
 	for _, layer := range []Layer{User, Environment, SettingsEnv, Flags, Managed} {
@@ -214,15 +215,15 @@ func (l *loader) network() Network {
 		}
 	}
 	var out Network
-	if merged != nil && json.Unmarshal(merged.appendJSON(nil), &out) != nil { // the schema was checked
+	if merged != nil && json.Unmarshal(merged.appendJSON(nil), &out) != nil { // checked against the schema
 		return Network{}
 	}
 	return out
 }
 
-// Refresh asks the organisation's server whether its document has changed and keeps the answer for the
-// next Load. It does nothing without an organizationUrl, or when the server answered less than ten minutes
-// ago. Run it in the background after start; Watch does so by itself.
+// Refresh downloads the organisation's document if it changed, for the next Load. It does nothing without an
+// organizationUrl, or when the server answered less than ten minutes ago. Run it in the background after
+// start; Watch does so itself.
 func (c *Config) Refresh(ctx context.Context) (changed bool, err error) {
 	if c.orgURL == "" {
 		return false, nil
@@ -242,8 +243,8 @@ func (c *Config) Refresh(ctx context.Context) (changed bool, err error) {
 	return changed, err
 }
 
-// forbidRemote takes out what would let the organisation's server choose another server, or switch off
-// asking.
+// forbidRemote removes keys that would let the organisation's server choose another server, or disable
+// permission questions.
 func forbidRemote(root *node, warn func(Warning)) {
 	if n := root.get("organizationUrl"); n != nil {
 		warn(Warning{Origin: n.origin(), Key: "organizationUrl", Text: "the organisation's settings may not set this; it is left out"})

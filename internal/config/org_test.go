@@ -15,7 +15,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/config"
 )
 
-// An orgServer serves one document with an ETag and counts what it was asked.
+// An orgServer serves one document with an ETag and records the requests.
 type orgServer struct {
 	*httptest.Server
 	mu     sync.Mutex
@@ -60,7 +60,7 @@ func (s *orgServer) counts() []int {
 	return []int{s.full, s.same}
 }
 
-// age makes the cached copy look old enough to be asked for again.
+// age makes the cached copy old enough to be refreshed.
 func (m *machine) age() {
 	m.t.Helper()
 	files, _ := filepath.Glob(m.path("home/.cache/lathe/organization/*.json"))

@@ -53,13 +53,13 @@ func readFile(path string, limit int64) ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// document is a parsed settings file: its syntax tree, for rewriting, and nothing yet of its meaning.
+// document is a parsed settings file: its syntax tree, for rewriting, without interpretation.
 type document struct {
 	src  *source
 	root hujson.Value
 }
 
-// parseDocument parses JSON with comments. A file with nothing in it, or only comments, counts as {}.
+// parseDocument parses JSON with comments. An empty file, or one with only comments, counts as {}.
 func parseDocument(src *source) (*document, error) {
 	src.data = bytes.TrimPrefix(src.data, bom)
 	if err := checkText(src); err != nil {
@@ -85,7 +85,7 @@ func parseDocument(src *source) (*document, error) {
 	return &document{src: src, root: root}, nil
 }
 
-// parseText is hujson.Parse that takes a comment in the last line without a line break after it.
+// parseText is hujson.Parse that accepts a comment in the last line without a line break after it.
 func parseText(text []byte) (hujson.Value, error) {
 	root, err := hujson.Parse(text)
 	if err == nil || bytes.HasSuffix(text, []byte("\n")) {
@@ -97,8 +97,8 @@ func parseText(text []byte) (hujson.Value, error) {
 	return root, err
 }
 
-// checkText refuses what the parser would read badly or not survive: other encodings, and nesting so deep
-// that it would eat the stack.
+// checkText refuses text that the parser would misread or crash on: other encodings, and nesting that would
+// exhaust the stack.
 func checkText(src *source) error {
 	data := src.data
 	if bytes.HasPrefix(data, []byte("\xff\xfe")) || bytes.HasPrefix(data, []byte("\xfe\xff")) {
@@ -121,7 +121,7 @@ func checkText(src *source) error {
 	return nil
 }
 
-// tooDeep returns the offset of the first bracket below maxDepth, or -1. It knows strings and comments.
+// tooDeep returns the offset of the first bracket deeper than maxDepth, or -1. It skips strings and comments.
 func tooDeep(data []byte) int {
 	depth := 0
 	for i := 0; i < len(data); i++ {
@@ -145,7 +145,7 @@ func tooDeep(data []byte) int {
 	return -1
 }
 
-// onlyRemarks tells whether data is nothing but white space and whole comments.
+// onlyRemarks reports whether data is only white space and complete comments.
 func onlyRemarks(data []byte) bool {
 	for i := 0; i < len(data); i++ {
 		switch data[i] {
@@ -181,7 +181,7 @@ func skipComment(data []byte, i int) int {
 	return i + 2 + n + len(end) - 1
 }
 
-// syntaxError gives hujson's "hujson: line 3, column 7: message" the shape of all other errors.
+// syntaxError converts hujson's "hujson: line 3, column 7: message" to the form of other errors.
 func syntaxError(src *source, err error) *Error {
 	e := &Error{Origin: src.origin(0), Text: strings.TrimPrefix(err.Error(), "hujson: ")}
 	var line, col int
@@ -196,7 +196,7 @@ func syntaxError(src *source, err error) *Error {
 	return e
 }
 
-// tree turns the syntax tree into nodes. Keys that appear twice are reported to dup; the last one counts.
+// tree converts the syntax tree to nodes. Duplicate keys are reported to dup; the last one counts.
 func (d *document) tree(dup func(key string, off int)) *node {
 	return d.node(&d.root, dup)
 }
@@ -228,7 +228,7 @@ func (d *document) node(v *hujson.Value, dup func(string, int)) *node {
 	return n
 }
 
-// unquote is Literal.String, which is slow, for the usual string without escapes.
+// unquote is Literal.String, which is slow, with a fast path for strings without escapes.
 func unquote(lit hujson.Literal) string {
 	if bytes.IndexByte(lit, '\\') < 0 {
 		return string(lit[1 : len(lit)-1])
@@ -238,7 +238,7 @@ func unquote(lit hujson.Literal) string {
 
 func literalKind(k hujson.Kind) *node { return &node{kind: byte(k)} }
 
-// found describes a value for an error: its JSON when that is short, else its kind.
+// found describes a value for an error: its JSON when short, else its kind.
 func found(n *node) string {
 	switch n.kind {
 	case '{':
@@ -254,7 +254,7 @@ func found(n *node) string {
 	return string(n.appendJSON(nil))
 }
 
-// valueNode parses a text that is one value of any kind.
+// valueNode parses a text that is a single value.
 func valueNode(src *source) (*node, error) {
 	if err := checkText(src); err != nil {
 		return nil, err

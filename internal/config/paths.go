@@ -7,22 +7,22 @@ import (
 	"runtime"
 )
 
-// Paths are the places lathe keeps files in, all absolute. Nothing is created by naming them.
+// Paths are the folders that lathe uses, all absolute. Resolving them creates nothing.
 type Paths struct {
 	Home       string // the user's home folder; "" where there is none
 	ConfigHome string // lathe's folder for settings, agents, commands, skills, themes
 	DataHome   string // lathe's folder for sessions
 	StateHome  string // lathe's folder for logs, trust, prompt history, locks
-	CacheHome  string // lathe's folder for what can be fetched or made again
+	CacheHome  string // lathe's folder for data that can be fetched or rebuilt
 	ClaudeHome string // ~/.claude or CLAUDE_CONFIG_DIR
 
 	Dir  string // the folder the instance was started in
 	Root string // the project's folder: see Load
 }
 
-// ResolvePaths finds the places from XDG's variables (https://specifications.freedesktop.org/basedir-spec;
-// relative values are ignored, as it says), on Windows from AppData and LocalAppData. environ is as
-// os.Environ gives it; home overrides the home folder when not empty. Dir and Root stay empty.
+// ResolvePaths finds the folders from XDG's variables (https://specifications.freedesktop.org/basedir-spec;
+// relative values are ignored, as it says), on Windows from AppData and LocalAppData. environ has the form of
+// os.Environ; home overrides the home folder when not empty. Dir and Root stay empty.
 func ResolvePaths(environ []string, home string) Paths {
 	return resolvePaths(newEnvironment(environ), home)
 }
@@ -54,7 +54,7 @@ func resolvePaths(env environment, home string) Paths {
 	return p
 }
 
-// windows moves what no XDG variable places to where Windows keeps such things.
+// windows moves folders without an XDG variable to their usual place on Windows.
 func (p *Paths) windows(env environment) {
 	place := func(dir *string, variable, override string, sub ...string) {
 		if set, _ := env.lookup(override); filepath.IsAbs(set) {
@@ -83,8 +83,8 @@ func homeDir(env environment) string {
 	return u.HomeDir
 }
 
-// projectRoot is the nearest folder from dir upwards that has .lathe, .claude or .git in it, else dir. The
-// home folder and what is above it never count: their .claude is the user's own.
+// projectRoot returns the nearest folder from dir upwards with .lathe, .claude or .git in it, else dir. The
+// home folder and its parents never count: their .claude is the user's own.
 func projectRoot(dir, home string) string {
 	if real, err := filepath.EvalSymlinks(home); err == nil && within(dir, real) {
 		home = real
@@ -104,7 +104,7 @@ func projectRoot(dir, home string) string {
 	return dir
 }
 
-// managedPaths are where administrators put policy, lowest first; Claude Code's are read below lathe's own.
+// managedPaths lists the policy files of administrators, lowest first; lathe's own win over Claude Code's.
 func managedPaths(env environment) []string {
 	dirs := []string{"/etc/claude-code", "/etc/lathe"}
 	switch runtime.GOOS {

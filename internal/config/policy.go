@@ -5,22 +5,22 @@ import (
 	"strings"
 )
 
-// A verdict is what becomes of a key in a file that a repository can write.
+// A verdict says how a key in a repository's file is treated.
 type verdict int
 
 const (
-	held  verdict = iota // counts once the folder is trusted; the verdict for keys nobody listed
-	free                 // counts at once: it narrows, or it cannot do harm
-	never                // is left out with a warning, trusted or not
+	held  verdict = iota // counts once the folder is trusted; the verdict for unlisted keys
+	free                 // counts at once: it restricts, or cannot do harm
+	never                // dropped with a warning, trusted or not
 )
 
-// projectRules say what a project's file may set; the first match counts. A pattern ending in "**" covers
-// all below it.
+// projectRules say which keys a project's file may set; the first match counts. A pattern ending in "**"
+// covers everything below it.
 var projectRules = []struct {
 	verdict verdict
 	pattern string
 }{
-	// Whoever sets these gets the user's keys or conversations.
+	// These could divert the user's keys or conversations.
 	{never, "apiKeyHelper"},
 	{never, "apiKeyHelperTtlMs"},
 	{never, "apiBase"},
@@ -28,7 +28,7 @@ var projectRules = []struct {
 	{never, "network.**"},
 	{held, "providers.*.models.**"},
 	{never, "providers.**"},
-	// This one removes recordings of all projects.
+	// This one removes debug recordings of all projects.
 	{never, "cleanupPeriodDays"},
 
 	{free, "$schema"},
@@ -53,19 +53,19 @@ var projectRules = []struct {
 	{free, "includeGitInstructions"},
 	{free, "exploreCache.**"},
 	{held, "bash.shell"},
-	{held, "bash.scrubCredentials"}, // a project must not take the protection away
+	{held, "bash.scrubCredentials"}, // a project must not remove the protection
 	{free, "bash.**"},
 	{free, "stream.**"},
 }
 
-// judge says what becomes of the value at p.
+// judge returns the verdict for the value at p.
 func judge(p keyPath, n *node) verdict {
 	switch {
 	case p.matches("permissions", "defaultMode"):
 		return judgeMode(n.text)
 	case p.matches("permissions", "rules", "*"):
 		if action := n.get("action"); action != nil && action.text == "deny" {
-			return free // the last match wins, so only a refusal cannot soften what the user wrote
+			return free // the last match wins: a deny cannot weaken the user's rules
 		}
 		return held
 	case p.matches("env", "*"):
@@ -93,7 +93,7 @@ func judgeMode(mode string) verdict {
 	return held
 }
 
-// secretName reports names of variables and headers whose values are secrets.
+// secretName reports names of variables and headers with secret values.
 func secretName(name string) bool {
 	upper := strings.ToUpper(name)
 	for _, word := range []string{"KEY", "TOKEN", "SECRET", "PASS", "AUTH", "CRED", "COOKIE"} {
@@ -109,7 +109,7 @@ func secretName(name string) bool {
 	return false
 }
 
-// secretAt reports places whose values are masked when they are shown.
+// secretAt reports places whose values are masked.
 func secretAt(p keyPath) bool {
 	switch {
 	case p.under("providers", "*", "apiKey"), p.under("providers", "*", "authToken"):
@@ -121,7 +121,7 @@ func secretAt(p keyPath) bool {
 	return false
 }
 
-// forbid takes what a repository may never set out of a project's document.
+// forbid removes the keys that a repository may never set from a project's document.
 func forbid(root *node, warn func(Warning)) {
 	sift(root, nil, func(p keyPath, n *node) bool {
 		if judge(p, n) != never {
@@ -139,8 +139,8 @@ func instead(p keyPath) string {
 	return "Write it in your own settings if you want it"
 }
 
-// split parts a project's document into what counts at once and what waits for trust. Texts with something of
-// the environment in them wait, whatever their key.
+// split divides a project's document into values that count at once and values that wait for trust. Texts
+// that contain environment variables always wait.
 func split(root *node) (now, later *node) {
 	now, later = root.clone(), root
 	sift(now, nil, func(p keyPath, n *node) bool { return judge(p, n) == free && n.keepTexts(false) })
@@ -148,8 +148,8 @@ func split(root *node) (now, later *node) {
 	return now, later
 }
 
-// keepTexts keeps the values below n that have something of the environment in them, or those that have not,
-// and reports whether any is left.
+// keepTexts keeps the values below n that contain environment variables, or those that do not, and reports
+// whether any is left.
 func (n *node) keepTexts(fromEnv bool) bool {
 	switch n.kind {
 	case '{':
@@ -164,8 +164,8 @@ func (n *node) keepTexts(fromEnv bool) bool {
 	return n.fromEnv == fromEnv
 }
 
-// sift keeps the parts of n that keep says yes to. It asks for the values that rules can name: everything
-// except objects that rules name the inside of, and ordered rules one by one.
+// sift keeps the parts of n for which keep returns true. It asks for every value that a rule can name:
+// everything except objects that rules look inside, and ordered rules one by one.
 func sift(n *node, p keyPath, keep func(keyPath, *node) bool) bool {
 	switch {
 	case n.kind == '{' && descends(p):

@@ -7,16 +7,16 @@ import (
 	"github.com/lathe-dev/lathe/internal/fuzzy"
 )
 
-// Error is one mistake in the configuration. Its text is one line: the place, the key, what was found,
-// what is allowed, and where there is one, the next move.
+// Error is one mistake in the configuration. Its text is one line: the place, the key, the value found, the
+// values allowed and, where there is one, the next move.
 type Error struct {
 	Origin  Origin
 	Key     string // dotted path of the key, or empty
-	Found   string // what stood there, as JSON, masked where it is secret
-	Allowed string // what may stand there
-	Text    string // what is wrong, where Found and Allowed do not say it
-	Hint    string // what to do
-	More    int    // how many more mistakes the same file has
+	Found   string // the value, as JSON, masked where it is secret
+	Allowed string // the allowed values
+	Text    string // the mistake, where Found and Allowed do not say it
+	Hint    string // the next move
+	More    int    // number of further mistakes in the same file
 	Err     error  // the cause, if any
 
 	rules bool // permission rules would be lost: an error in any file
@@ -50,31 +50,31 @@ func (e *Error) Error() string {
 	return strings.Join(append(parts, what), ": ")
 }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Warning is something the user should know although lathe goes on.
+// Warning is a problem that does not stop lathe.
 type Warning struct {
 	Origin Origin `json:"origin"`
 	Key    string `json:"key,omitempty"`
 	Text   string `json:"text"`
-	Idle   bool   `json:"idle,omitempty"` // nothing is wrong: lathe has nothing yet that reads these keys
+	Idle   bool   `json:"idle,omitempty"` // not a mistake: nothing reads these keys yet
 }
 
-// String is the warning as one line.
+// String returns one line.
 func (w Warning) String() string {
 	e := Error{Origin: w.Origin, Key: w.Key, Text: w.Text}
 	return e.Error()
 }
 
-// asWarning turns a mistake in a file that is not lathe's own into a warning that says what was left out.
+// asWarning turns a mistake in another program's file into a warning that says what was dropped.
 func (e *Error) asWarning(left string) Warning {
 	plain := *e
 	plain.Origin, plain.Key, plain.More = Origin{}, "", 0
 	return Warning{Origin: e.Origin, Key: e.Key, Text: plain.Error() + "; " + left}
 }
 
-// nearest returns the name closest to s, if it is close enough to be meant.
+// nearest returns the name closest to s, if it is a likely typo.
 func nearest(s string, names []string) string {
 	best, _ := fuzzy.Nearest(s, names, max(1, len(s)/3))
 	return best

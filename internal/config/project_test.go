@@ -192,7 +192,7 @@ func TestALocalFileThatLatheWroteIsTheUsersOwn(t *testing.T) {
 		t.Fatal(err)
 	}
 	diff(t, "allowed", m.load().Settings.Permissions.Allow, []string{"Bash(go test *)"})
-	m.write(localFile, `{"permissions": {"allow": ["Bash(*)"]}}`) // a checkout brought another one
+	m.write(localFile, `{"permissions": {"allow": ["Bash(*)"]}}`) // a checkout replaced it
 	diff(t, "foreign text", m.load().Settings.Permissions.Allow, []string(nil))
 	if err := m.load().Set("permissions.allow+", "Read", config.Local); err != nil {
 		t.Fatal(err)
@@ -200,7 +200,7 @@ func TestALocalFileThatLatheWroteIsTheUsersOwn(t *testing.T) {
 	diff(t, "not blessed by adding to it", m.load().Settings.Permissions.Allow, []string(nil))
 	m.opts.TrustLocal = true
 	c := m.load()
-	m.write(localFile, `{"permissions": {"allow": ["Bash(*)"]}, "hooks": {}}`) // swapped behind our back
+	m.write(localFile, `{"permissions": {"allow": ["Bash(*)"]}, "hooks": {}}`) // changed since it was loaded
 	if err := c.Set("permissions.allow+", "Read", config.Local); err != nil {
 		t.Fatal(err)
 	}

@@ -16,17 +16,17 @@ var schemaJSON []byte
 // Schema is the published JSON Schema of settings files (draft 2020-12).
 func Schema() []byte { return slices.Clone(schemaJSON) }
 
-// A schema is one place of schema.json, as far as the checker knows the language: type, properties,
-// additionalProperties, items, enum, anyOf, required, bounds, maxItems, minLength, $ref, and the formats
-// url, proxy, path, rule and text, which other tools take as remarks. Two keywords are lathe's own: x-effect, for keys
-// that nothing reads yet (the part that reads one removes it), and x-protects, for those among them that refuse
-// something.
+// A schema is one place of schema.json, in the subset that the checker supports: type, properties,
+// additionalProperties, items, enum, anyOf, required, bounds, maxItems, minLength, $ref, and the formats url,
+// proxy, path, rule and text, which other tools treat as annotations. Two keywords are lathe's own: x-effect
+// marks keys that nothing reads yet (the change that reads one removes it), and x-protects marks those among
+// them that refuse something.
 type schema struct {
 	description string
 	types       []string
 	enum        []string
 	props       []property
-	extra       *schema // of members that props does not name; nil: such a member is unknown
+	extra       *schema // of other members than props; nil: they are unknown
 	items       *schema
 	anyOf       []*schema
 	required    []string
@@ -51,7 +51,7 @@ var rootSchema = sync.OnceValue(func() *schema {
 	src := &source{layer: Default, data: schemaJSON}
 	doc, err := parseDocument(src)
 	if err != nil {
-		panic("config: schema.json: " + err.Error()) // it is part of the program
+		panic("config: schema.json: " + err.Error()) // embedded in the binary
 	}
 	root := doc.tree(func(key string, _ int) { panic("config: schema.json repeats " + key) })
 	src.data = nil // defaults have no line
@@ -131,7 +131,7 @@ func (n *node) number() float64 {
 	return f
 }
 
-// prop returns the schema of a member: the one named, else the one for all others, else nil.
+// prop returns the schema of a member: its own, else the one for all others, else nil.
 func (s *schema) prop(key string) *schema {
 	for _, p := range s.props {
 		if p.name == key {
@@ -141,7 +141,7 @@ func (s *schema) prop(key string) *schema {
 	return s.extra
 }
 
-// find returns the schema at a path, or nil where the schema says nothing.
+// find returns the schema at a path, or nil.
 func (s *schema) find(p keyPath) *schema {
 	for _, seg := range p {
 		if s == nil {
@@ -156,7 +156,7 @@ func (s *schema) find(p keyPath) *schema {
 	return s
 }
 
-// knows tells whether a path leads to a key of the schema or into a form that the schema leaves open.
+// knows reports whether a path leads to a key of the schema or into a part that the schema leaves open.
 func (s *schema) knows(p keyPath) bool {
 	for i := range p {
 		if s = s.find(p[i : i+1]); s == nil {
@@ -169,7 +169,7 @@ func (s *schema) knows(p keyPath) bool {
 	return true
 }
 
-// open tells whether members that the schema does not name are the business of somebody else.
+// open reports whether members that the schema does not name are allowed, and left to others.
 func (s *schema) open() bool { return len(s.props) == 0 && s.extra == nil }
 
 func (s *schema) names() []string {
@@ -180,7 +180,7 @@ func (s *schema) names() []string {
 	return out
 }
 
-// defaults makes the object of all default values below s, or nil.
+// defaults returns an object of all default values below s, or nil.
 func (s *schema) defaults() *node {
 	if s.def != nil {
 		return s.def
@@ -211,7 +211,7 @@ func markDefault(n *node) {
 	}
 }
 
-// allowed says in words what may stand at a place.
+// allowed describes the allowed values.
 func (s *schema) allowed() string {
 	switch {
 	case len(s.enum) > 0:

@@ -61,7 +61,7 @@ func compareKeys(t *testing.T, s *schema, typ reflect.Type, at string) {
 	}
 }
 
-// eachKey walks all keys that the schema names.
+// eachKey visits all keys that the schema names.
 func eachKey(s *schema, p keyPath, visit func(keyPath, *schema)) {
 	for _, prop := range s.props {
 		at := p.with(prop.name)
@@ -124,8 +124,8 @@ func TestVariablesAndRulesNameKeysThatExist(t *testing.T) {
 	}
 }
 
-// A key that reaches code, network or the user's things must not count from a repository nobody trusted.
-// This list is what a new key is held against: it joins one side on purpose.
+// A key that reaches code, network or the user's data must not count from an untrusted repository. A new key
+// must be added to one of these lists on purpose.
 func TestWhatAProjectMaySetAtOnceIsThisAndNoMore(t *testing.T) {
 	var got []string
 	eachKey(rootSchema(), nil, func(p keyPath, s *schema) {
@@ -145,8 +145,8 @@ func TestWhatAProjectMaySetAtOnceIsThisAndNoMore(t *testing.T) {
 	}
 }
 
-// TestCheckerAgreesWithAFullValidator makes random documents and compares with a complete implementation
-// of JSON Schema.
+// TestCheckerAgreesWithAFullValidator compares the checker with a complete implementation of JSON Schema on
+// random documents.
 func TestCheckerAgreesWithAFullValidator(t *testing.T) {
 	var js jsonschema.Schema
 	if err := json.Unmarshal(Schema(), &js); err != nil {
@@ -169,7 +169,7 @@ func TestCheckerAgreesWithAFullValidator(t *testing.T) {
 		trial := doc.clone()
 		unplace(trial, c.src)
 		err := c.check(trial)
-		// Formats are our own addition; leave documents out that only fail for one.
+		// Formats are our own extension: skip documents that are invalid only for one.
 		if err != nil && want && formatFailure(c.problems) {
 			continue
 		}
@@ -193,7 +193,7 @@ func formatFailure(problems []*Error) bool {
 	})
 }
 
-// randomValue makes a value that mostly fits.
+// randomValue makes a value that is usually valid.
 func randomValue(rnd *rand.Rand, s *schema, depth int) *node {
 	if rnd.IntN(60) == 0 {
 		return []*node{{kind: 'n'}, {kind: 't'}, {kind: '0', text: "-3.5"}, {kind: '"', text: "odd"}, {kind: '['}, {kind: '{'}}[rnd.IntN(6)]

@@ -16,7 +16,7 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// Target is the file that Set writes for a scope, which is User, Project or Local; "" for any other.
+// Target returns the file that Set writes for User, Project or Local; "" for other layers.
 func (c *Config) Target(scope Layer) string {
 	switch scope {
 	case User:
@@ -29,11 +29,11 @@ func (c *Config) Target(scope Layer) string {
 	return ""
 }
 
-// Set writes one value to lathe's settings file of a scope: User, Project or Local. The value is JSON if
-// the key takes what it says, else the text itself. A path that ends in "+" appends to a list, unless the
-// list has the value already. Comments, order and unknown keys of the file stay. The result is checked before
-// anything is written, and the file is replaced as a whole, under a lock that other lathes respect. c does not
-// change; see Watch and Load.
+// Set writes one value to lathe's settings file of a scope: User, Project or Local. The value is parsed as
+// JSON if the key accepts the result, else taken as text. A path that ends in "+" appends to a list, unless
+// the list already contains the value. Comments, order and unknown keys of the file stay. The result is
+// validated before writing, and the file is replaced atomically, under a lock shared with other lathes. c
+// does not change; see Watch and Load.
 func (c *Config) Set(path, value string, scope Layer) error {
 	list := strings.HasSuffix(path, "+")
 	p, err := settable(strings.TrimSuffix(path, "+"), list)
@@ -52,7 +52,7 @@ func (c *Config) Set(path, value string, scope Layer) error {
 	})
 }
 
-// Unset removes a key from lathe's settings file of a scope. A key that is not there is an error.
+// Unset removes a key from lathe's settings file of a scope. A missing key is an error.
 func (c *Config) Unset(path string, scope Layer) error {
 	p, err := parsePath(path)
 	if err != nil {
@@ -66,8 +66,7 @@ func (c *Config) Unset(path string, scope Layer) error {
 	})
 }
 
-// Drop removes a text from a list of texts in lathe's settings file of a scope. One that is not there is an
-// error.
+// Drop removes a text from a list of texts in lathe's settings file of a scope. A missing text is an error.
 func (c *Config) Drop(path, text string, scope Layer) error {
 	p, err := settable(path, true)
 	if err != nil {
@@ -82,7 +81,7 @@ func (c *Config) Drop(path, text string, scope Layer) error {
 	})
 }
 
-// drop removes the elements of a list that are a text.
+// drop removes the elements of a list that equal a text.
 func (e *editor) drop(p keyPath, list *hujson.Value, text string) (found bool) {
 	for i := len(firsts(list)) - 1; i >= 0; i-- {
 		if lit, ok := firsts(list)[i].Value.(hujson.Literal); ok && lit.Kind() == '"' && lit.String() == text {
@@ -92,7 +91,7 @@ func (e *editor) drop(p keyPath, list *hujson.Value, text string) (found bool) {
 	return found
 }
 
-// appendAll adds the elements of a list that the list at p does not have yet.
+// appendAll adds the elements that the list at p does not have yet.
 func (e *editor) appendAll(p keyPath, list *node) error {
 	var have []string
 	if old := find(&e.root, p); old != nil {
@@ -124,7 +123,7 @@ func settable(path string, list bool) (keyPath, error) {
 	s := rootSchema()
 	for i, seg := range p {
 		if s.open() && slices.Contains(s.types, "object") {
-			return p, nil // a form of somebody else's: hooks, servers
+			return p, nil // a part that the schema leaves open: hooks, servers
 		}
 		next := s.find(keyPath{seg})
 		if next == nil {
@@ -142,7 +141,7 @@ func settable(path string, list bool) (keyPath, error) {
 	return p, nil
 }
 
-// parseValue reads a value as JSON, else as text, whichever the schema takes at p.
+// parseValue parses a value as JSON, else as text, depending on the schema at p.
 func (c *Config) parseValue(p keyPath, value string, scope Layer, list bool) (*node, error) {
 	src := &source{layer: scope, data: []byte(value)}
 	var first error
@@ -166,7 +165,7 @@ func (c *Config) parseValue(p keyPath, value string, scope Layer, list bool) (*n
 	return n, err
 }
 
-// trial holds one value against everything a file of the scope is held against.
+// trial validates one value like a file of the scope.
 func (c *Config) trial(p keyPath, val *node, scope Layer) error {
 	if scope.inProject() && judge(p, val) == never {
 		return &Error{Key: p.String(), Text: "a project may not set this", Hint: "write it to your own settings, with scope user"}
@@ -229,7 +228,7 @@ func (c *Config) rewrite(scope Layer, change func(*editor) error) error {
 	return nil
 }
 
-// edited makes the new text of a file and checks it as a whole.
+// edited returns the new text of a file, validated as a whole.
 func (c *Config) edited(path string, scope Layer, old []byte, isNew bool, change func(*editor) error) ([]byte, error) {
 	l := loader{opts: c.opts, env: c.env, paths: c.paths, home: c.paths.Home, warned: map[Warning]bool{}}
 	src := l.source(File{Path: path, Layer: scope}, old)
@@ -253,7 +252,7 @@ func (c *Config) edited(path string, scope Layer, old []byte, isNew bool, change
 	if isNew {
 		data = append(data, '\n')
 	}
-	if len(old) > len(src.data) { // a byte order mark was there
+	if len(old) > len(src.data) { // there was a byte order mark
 		data = append(slices.Clone(bom), data...)
 	}
 	if len(data) > maxFile {
@@ -263,8 +262,8 @@ func (c *Config) edited(path string, scope Layer, old []byte, isNew bool, change
 	return data, err
 }
 
-// writable follows links to the file that is really written. A project's file may not lead out of the
-// project: a repository could make us write to the user's own settings.
+// writable follows links to the file that is written. A project's file may not link out of the project: a
+// repository could make lathe write to the user's own settings.
 func (c *Config) writable(path string, scope Layer) (string, error) {
 	dir := filepath.Dir(path)
 	mode := fs.FileMode(0o755)
@@ -297,7 +296,7 @@ func followLinks(path string) (string, error) {
 		path = filepath.Join(dir, filepath.Base(path))
 		to, err := os.Readlink(path)
 		if err != nil {
-			return path, nil // no link, or not there yet
+			return path, nil // no link, or missing
 		}
 		if !filepath.IsAbs(to) {
 			to = filepath.Join(dir, to)
@@ -307,13 +306,13 @@ func followLinks(path string) (string, error) {
 	return "", errors.New("too many links")
 }
 
-// write replaces the file. A new local file is hidden from git, as it is the user's own.
+// write replaces the file. A new local file is hidden from git, since it is the user's own.
 func (c *Config) write(scope Layer, target string, data []byte, isNew bool) error {
 	mode := fs.FileMode(0o600)
 	if scope == Project {
 		mode = 0o644
 	}
-	// Under the lock, what an interrupted write left behind is nobody's.
+	// Under the lock, leftover temporary files belong to interrupted writes.
 	if left, err := filepath.Glob(filepath.Join(globQuote(filepath.Dir(target)), tempName(target))); err == nil {
 		for _, name := range left {
 			os.Remove(name)
@@ -328,7 +327,7 @@ func (c *Config) write(scope Layer, target string, data []byte, isNew bool) erro
 	ignore := filepath.Join(filepath.Dir(target), ".gitignore")
 	f, err := os.OpenFile(ignore, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if errors.Is(err, fs.ErrExist) {
-		return nil // the team's own
+		return nil // shared with the team
 	}
 	if err == nil {
 		_, err = f.WriteString("/settings.local.json\n/.gitignore\n")
@@ -356,11 +355,11 @@ func lockFile(stateHome, path string) (unlock func(), err error) {
 		}
 		return nil, &Error{Origin: Origin{File: path}, Text: "cannot lock the settings", Err: err, Hint: "try again"}
 	}
-	return func() { _ = lock.Close() }, nil // closing unlocks; the process's end would too
+	return func() { _ = lock.Close() }, nil // closing unlocks, as does the end of the process
 }
 
-// replaceFile puts data in the file's place in one step, so that a reader or a crash sees the old or the
-// new text. The mode of an existing file stays.
+// replaceFile replaces a file atomically: a reader or a crash sees the old or the new text. An existing file
+// keeps its mode.
 func replaceFile(path string, data []byte, mode fs.FileMode) (err error) {
 	if info, statErr := os.Stat(path); statErr == nil {
 		mode = info.Mode().Perm()
@@ -395,18 +394,18 @@ func replaceFile(path string, data []byte, mode fs.FileMode) (err error) {
 	return nil
 }
 
-// tempName is the pattern of names for the unfinished text of a file.
+// tempName is the name pattern of temporary files.
 func tempName(path string) string { return "." + filepath.Base(path) + "-*.tmp" }
 
-// globQuote keeps a folder's name from being read as a pattern.
+// globQuote escapes a folder's name for use in a pattern.
 func globQuote(dir string) string {
 	if filepath.Separator == '\\' {
-		return dir // there is no way to quote on Windows, and * and ? cannot be in names
+		return dir // Windows has no escaping, and forbids * and ? in names
 	}
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(dir)
 }
 
-// syncDir makes the new name durable where the system can; the data itself is synced already.
+// syncDir makes the new name durable where the system can; the data is already synced.
 func syncDir(dir string) {
 	if d, err := os.Open(dir); err == nil {
 		_ = d.Sync()
@@ -414,14 +413,14 @@ func syncDir(dir string) {
 	}
 }
 
-// writtenHere tells whether lathe itself wrote this text to a local settings file last. Such a file is the
-// user's own: nobody can bring it along in a repository.
+// writtenHere reports whether lathe itself wrote this text to a local settings file last. Such a file is the
+// user's own, not part of a repository.
 func (p Paths) writtenHere(path string, data []byte) bool {
 	note, err := os.ReadFile(p.noteFile(path))
 	return err == nil && string(note) == digest(data)
 }
 
-// noteWritten remembers what writtenHere asks for.
+// noteWritten records a text for writtenHere.
 func (p Paths) noteWritten(path string, data []byte) error {
 	file := p.noteFile(path)
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {

@@ -241,7 +241,7 @@ func TestConcurrentWritersLoseNothing(t *testing.T) {
 	diff(t, "rules", len(m.load().Settings.Permissions.Allow), 20)
 }
 
-// TestKilledWritersLeaveAWholeFile kills processes that write settings as fast as they can.
+// TestKilledWritersLeaveAWholeFile kills processes that write settings in a loop.
 func TestKilledWritersLeaveAWholeFile(t *testing.T) {
 	m := newMachine(t)
 	set(t, m, "language", "kept", config.User)
@@ -262,7 +262,7 @@ func TestKilledWritersLeaveAWholeFile(t *testing.T) {
 		}
 		_ = cmd.Process.Kill()
 		for lines.Scan() {
-			last = lines.Text() // what it had printed before it died
+			last = lines.Text() // its output before it was killed
 		}
 		_ = cmd.Wait()
 		s := m.load().Settings

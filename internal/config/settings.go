@@ -27,7 +27,7 @@ type Settings struct {
 	Providers         map[string]Provider `json:"providers"`
 	OrganizationURL   string              `json:"organizationUrl"`
 
-	Env         map[string]string `json:"env"` // for child processes; for lathe itself see Config.Env
+	Env         map[string]string `json:"env"` // for child processes; lathe itself uses Config.Env
 	Permissions Permissions       `json:"permissions"`
 
 	AllowManagedPermissionRulesOnly bool `json:"allowManagedPermissionRulesOnly"`
@@ -63,7 +63,7 @@ type Settings struct {
 	ClaudeMdExcludes       []string    `json:"claudeMdExcludes"`
 	IncludeGitInstructions bool        `json:"includeGitInstructions"`
 	Attribution            Attribution `json:"attribution"`
-	CleanupPeriodDays      int         `json:"cleanupPeriodDays"` // of debug recordings; 0: they are kept
+	CleanupPeriodDays      int         `json:"cleanupPeriodDays"` // of debug recordings; 0: forever
 
 	ExploreCache ExploreCache `json:"exploreCache"`
 	Bash         Bash         `json:"bash"`
@@ -84,7 +84,7 @@ type Provider struct {
 	Models    map[string]ModelInfo `json:"models"`
 }
 
-// ModelInfo is what the user says of a model; zero fields are left to the catalogue.
+// ModelInfo is the user's description of a model; zero fields come from the catalogue.
 type ModelInfo struct {
 	Name            string   `json:"name"`
 	ContextWindow   int      `json:"contextWindow"`   // tokens
@@ -97,7 +97,7 @@ type ModelInfo struct {
 	CacheWritePrice *float64 `json:"cacheWritePrice"`
 }
 
-// Permissions holds rules as they were written; Config.Rules has them with their origins.
+// Permissions holds the rules as written; Config.Rules adds their origins.
 type Permissions struct {
 	Allow                        []string      `json:"allow"`
 	Ask                          []string      `json:"ask"`
@@ -117,7 +117,7 @@ type OrderedRule struct {
 	NotMatch   []string `json:"not_match"`
 }
 
-// UnmarshalJSON takes rules of the lists as texts or as objects with examples; Config.Rules has the examples.
+// UnmarshalJSON accepts rules as texts or as objects with examples; Config.Rules has the examples.
 func (p *Permissions) UnmarshalJSON(data []byte) error {
 	type plain Permissions
 	lists := struct {
@@ -151,7 +151,7 @@ type ruleEntry struct {
 	NotMatch []string `json:"not_match"`
 }
 
-// UnmarshalJSON takes a string or an object.
+// UnmarshalJSON accepts a string or an object.
 func (r *ruleEntry) UnmarshalJSON(data []byte) error {
 	if len(data) > 0 && data[0] == '"' {
 		return json.Unmarshal(data, &r.Rule)
@@ -160,20 +160,20 @@ func (r *ruleEntry) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, (*plain)(r))
 }
 
-// Attribution is what the model adds to commits and pull requests; nil says nothing, "" is none.
+// Attribution is the text that the model adds to commits and pull requests; nil: unset, "": none.
 type Attribution struct {
 	Commit *string `json:"commit"`
 	PR     *string `json:"pr"`
 }
 
-// ExploreCache sets the cache of Read, Glob and Grep.
+// ExploreCache configures the cache of Read, Glob and Grep.
 type ExploreCache struct {
 	Enabled        bool `json:"enabled"`
 	MaxEntries     int  `json:"maxEntries"`
 	DirectoryTTLMs int  `json:"directoryTtlMs"`
 }
 
-// Bash sets the Bash tool.
+// Bash configures the Bash tool.
 type Bash struct {
 	DefaultTimeoutMs int    `json:"defaultTimeoutMs"`
 	MaxTimeoutMs     int    `json:"maxTimeoutMs"`
@@ -182,7 +182,7 @@ type Bash struct {
 	ScrubCredentials bool   `json:"scrubCredentials"`
 }
 
-// Stream sets how replies are waited for and asked for again.
+// Stream configures timeouts and retries of replies.
 type Stream struct {
 	StallTimeoutMs int `json:"stallTimeoutMs"`
 	MaxRetries     int `json:"maxRetries"`
@@ -190,14 +190,14 @@ type Stream struct {
 	MaxRetryWaitMs int `json:"maxRetryWaitMs"`
 }
 
-// Network sets how the network is reached; Config.Transport obeys it.
+// Network configures network access; Config.Transport obeys it.
 type Network struct {
 	Proxy   string   `json:"proxy"`
 	NoProxy []string `json:"noProxy"`
 	CACerts []string `json:"caCerts"` // PEM files
 }
 
-// Log sets the log file.
+// Log configures the log file.
 type Log struct {
 	Level string `json:"level"` // "debug", "info", "warn", "error", "off"
 }
@@ -205,7 +205,7 @@ type Log struct {
 // StringList is a list that may be written as one string.
 type StringList []string
 
-// UnmarshalJSON takes a string or an array of strings.
+// UnmarshalJSON accepts a string or an array of strings.
 func (l *StringList) UnmarshalJSON(data []byte) error {
 	if len(data) > 0 && data[0] == '"' {
 		var one string

@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// Trust remembers that the user trusts this folder with what its files hold at this moment: where
-// Options.Trust is nil, later Loads count the held values until they change. c itself does not change.
+// Trust saves that the user trusts this folder with the present values of its files: where Options.Trust is
+// nil, later Loads apply the held values until they change. c itself does not change.
 func (c *Config) Trust() error { return c.paths.noteTrust(c.heldDigest) }
 
-// Distrust forgets what Trust remembered of this folder.
+// Distrust removes the answer that Trust saved for this folder.
 func (c *Config) Distrust() error {
 	err := os.Remove(c.paths.trustFile())
 	if os.IsNotExist(err) {
@@ -19,7 +19,7 @@ func (c *Config) Distrust() error {
 	return err
 }
 
-// noteTrust keeps the digest of what was trusted, and the folder's name for people who look.
+// noteTrust saves the digest of the trusted values, and the folder's name for people who read the file.
 func (p Paths) noteTrust(digest string) error {
 	file := p.trustFile()
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {

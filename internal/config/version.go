@@ -11,7 +11,8 @@ import (
 // Version is the format of settings files that this lathe reads and writes.
 const Version = 1
 
-// checkVersion refuses a document that was written for a newer lathe. What is not a number is left to the schema.
+// checkVersion refuses a document written for a newer lathe. Values that are not numbers are left to the
+// schema.
 func (d *document) checkVersion() error {
 	v := find(&d.root, keyPath{"version"})
 	if v == nil || v.Value.Kind() != '0' {
@@ -27,7 +28,7 @@ func (d *document) checkVersion() error {
 	}
 }
 
-// find returns the value at a path of the syntax tree, or nil. Of repeated keys it takes the last.
+// find returns the value at a path of the syntax tree, or nil. Of duplicate keys the last counts.
 func find(v *hujson.Value, p keyPath) *hujson.Value {
 	for _, seg := range p {
 		if v = child(v, seg); v == nil {
@@ -53,7 +54,8 @@ func child(v *hujson.Value, seg string) *hujson.Value {
 	return nil
 }
 
-// aliases are other names for a key, from Claude Code's settings; they count where the key itself is absent.
+// aliases are alternative names of keys, from Claude Code's settings; they count where the key itself is
+// missing.
 var aliases = []struct{ from, to string }{{"effortLevel", "effort"}}
 
 func applyAliases(root *node) {

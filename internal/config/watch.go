@@ -16,18 +16,18 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// Change is one difference between two configurations, or the reason why a new one could not be made.
+// Change is one difference between two configurations, or the reason why reloading failed.
 type Change struct {
 	Path    string          `json:"path"`          // dotted; lists change as a whole
-	Old     json.RawMessage `json:"old,omitempty"` // nil: it was not set; secrets are masked
-	New     json.RawMessage `json:"new,omitempty"` // nil: it is no longer set
+	Old     json.RawMessage `json:"old,omitempty"` // nil: it was unset; secrets are masked
+	New     json.RawMessage `json:"new,omitempty"` // nil: it is now unset
 	Origin  Origin          `json:"origin"`        // of the new value, or of the old one if it is gone
 	AtStart bool            `json:"atStart,omitempty"`
 	Err     error           `json:"-"`
 }
 
-// startOnly are the keys that count from the next start: a change of model in the middle would lose the
-// prompt cache and the reasoning.
+// startOnly are the keys that take effect at the next start: changing the model of a running session would
+// lose the prompt cache and the reasoning.
 var startOnly = []string{"model", "provider", "outputStyle"}
 
 const (
@@ -35,13 +35,13 @@ const (
 	patience = 10 // times the quiet period
 )
 
-// Watch reloads the configuration whenever one of its files changes, appears or goes, and calls fn with
-// the new one and what is different; model, provider and outputStyle are reported with AtStart and keep
-// their values. If the files cannot be used, fn gets the last good configuration and one Change with Err;
-// when they can again without any difference, it gets no changes. Warnings of a new configuration are only
-// those that no earlier one had.
+// Watch reloads the configuration whenever one of its files changes, appears or is removed, and calls fn with
+// the new one and the differences; model, provider and outputStyle are reported with AtStart and keep their
+// values. If the files are invalid, fn gets the last good configuration and one Change with Err; when they
+// become valid again without any difference, it gets no changes. Warnings of a new configuration are only the
+// new ones.
 //
-// Calls of fn do not overlap. Watch also refreshes the organisation's document, at first and every hour.
+// Calls of fn do not overlap. Watch also refreshes the organisation's document at once and then every hour.
 // It returns nil when ctx ends, or an error if files cannot be watched.
 func (c *Config) Watch(ctx context.Context, fn func(*Config, []Change)) error {
 	fs, err := fsnotify.NewWatcher()
@@ -67,7 +67,8 @@ func (c *Config) Watch(ctx context.Context, fn func(*Config, []Change)) error {
 	return w.run(ctx, refreshed)
 }
 
-// poll keeps the organisation's copy fresh. It sends nil when the text changed, and errors once each.
+// poll refreshes the cached document of the organisation. It sends nil when the text changed, and each error
+// once.
 func (c *Config) poll(ctx context.Context, refreshed chan<- error) {
 	tick := time.NewTicker(orgPoll)
 	defer tick.Stop()
@@ -95,8 +96,8 @@ func (c *Config) poll(ctx context.Context, refreshed chan<- error) {
 	}
 }
 
-// Reload loads the same places again, once, and lists what differs; as with Watch, keys that count from the
-// next start keep their values. c itself does not change.
+// Reload loads the same files again, once, and lists the differences; as with Watch, start-only keys keep
+// their values. c itself does not change.
 func (c *Config) Reload() (*Config, []Change, error) {
 	next, err := Load(c.opts)
 	if err != nil {
@@ -109,12 +110,12 @@ func (c *Config) Reload() (*Config, []Change, error) {
 type watcher struct {
 	fs     *fsnotify.Watcher
 	cur    *Config
-	loaded *node // the merged tree as loaded last, before start-only keys were kept
+	loaded *node // the merged tree of the last load, before start-only keys were restored
 	fn     func(*Config, []Change)
-	failed string // the error reported last, "" after a success
+	failed string // the last reported error, "" after a success
 	warned map[Warning]bool
-	rounds int             // how often in a row a file was found empty
-	names  map[string]bool // files, and folders still missing, whose events matter
+	rounds int             // consecutive rounds with an emptied file
+	names  map[string]bool // files and missing folders whose events matter
 	dirs   map[string]bool // folders to watch
 }
 
@@ -123,7 +124,7 @@ func (w *watcher) run(ctx context.Context, refreshed <-chan error) error {
 	if quiet <= 0 {
 		quiet = 100 * time.Millisecond
 	}
-	timer := time.NewTimer(0) // once at once: something may have changed between Load and Watch
+	timer := time.NewTimer(0) // reload at once: files may have changed between Load and Watch
 	defer timer.Stop()
 	for {
 		select {
@@ -136,7 +137,7 @@ func (w *watcher) run(ctx context.Context, refreshed <-chan error) error {
 			if w.matters(ev.Name) {
 				timer.Reset(quiet)
 			}
-		case _, ok := <-w.fs.Errors: // events may be lost: look at everything
+		case _, ok := <-w.fs.Errors: // events may be lost: reload
 			if !ok {
 				return nil
 			}
@@ -165,8 +166,8 @@ func (w *watcher) matters(name string) bool {
 	return w.names[name] || strings.HasSuffix(name, ".json") && w.names[filepath.Join(filepath.Dir(name), "*.json")]
 }
 
-// follow watches the folders of all settings files. Where a folder is missing, the nearest one above it
-// is watched until it appears; where a file is a link, the folder of what it leads to as well.
+// follow watches the folders of all settings files. For a missing folder it watches the nearest existing
+// parent; for a link, also the folder of its target.
 func (w *watcher) follow() error {
 	w.names = map[string]bool{}
 	dirs := map[string]bool{}
@@ -180,22 +181,22 @@ func (w *watcher) follow() error {
 	}
 	var errs []error
 	for dir := range dirs {
-		// Again each time: another folder may have taken the place of the one watched.
+		// Add again each time: the folder may have been replaced.
 		if err := w.fs.Add(dir); err != nil && !w.dirs[dir] {
 			errs = append(errs, fmt.Errorf("%s: %w", dir, err))
 		}
 	}
 	for _, dir := range w.fs.WatchList() {
 		if !dirs[dir] {
-			_ = w.fs.Remove(dir) // it may be gone already
+			_ = w.fs.Remove(dir) // it may be gone
 		}
 	}
 	w.dirs = dirs
 	return errors.Join(errs...)
 }
 
-// present returns dir or the nearest folder above it that is there, and notes all of them: that they go
-// or appear matters.
+// present returns dir or its nearest existing parent, and notes every folder on the way: its creation or
+// removal matters.
 func (w *watcher) present(dir string) string {
 	for {
 		w.names[dir] = true
@@ -241,8 +242,8 @@ func (w *watcher) note(ws []Warning) (fresh []Warning) {
 	return fresh
 }
 
-// emptied tells whether a file that had text has none now. That is mostly an editor between emptying and
-// writing it; to take it at its word would drop deny rules for a moment. After patience rounds it is meant.
+// emptied reports whether a file that had text is empty now. Usually an editor is about to write it; taking
+// it literally would drop deny rules for a moment. After patience rounds it is accepted.
 func (w *watcher) emptied() bool {
 	for _, f := range w.cur.files {
 		if info, err := os.Stat(f.Path); f.size > 0 && err == nil && info.Size() == 0 {
@@ -278,7 +279,7 @@ func (w *watcher) reload() {
 	}
 }
 
-// keep takes the start-only keys over from the configuration in use.
+// keep restores the start-only keys from the configuration in use.
 func (c *Config) keep(from *Config) error {
 	root := *c.merged
 	root.members = slices.Clone(root.members)
@@ -294,7 +295,7 @@ func (c *Config) keep(from *Config) error {
 	return c.decode()
 }
 
-// differences lists what differs between two merged trees, in the order of the new one.
+// differences lists the differences between two merged trees, in the order of the new one.
 func differences(before, after *node) []Change {
 	old, now := flat(before, nil), flat(after, nil)
 	was := make(map[string]entry, len(old))
@@ -335,7 +336,7 @@ func (e entry) shown() json.RawMessage {
 	return c.appendJSON(nil)
 }
 
-// flat lists the values that are not objects with something in them.
+// flat lists scalars and empty objects.
 func flat(n *node, p keyPath) []entry {
 	if n.kind != '{' || len(n.members) == 0 {
 		return []entry{{p, n}}

@@ -19,7 +19,7 @@ type update struct {
 	changes []config.Change
 }
 
-// watch starts Watch and gives what it reports.
+// watch starts Watch and returns its reports.
 func (m *machine) watch(c *config.Config) <-chan update {
 	m.t.Helper()
 	updates := make(chan update, 16)
@@ -37,7 +37,7 @@ func (m *machine) watch(c *config.Config) <-chan update {
 	return updates
 }
 
-// next waits for an update that ok says yes to; events may arrive in several batches.
+// next waits for an update that ok accepts; events may arrive in several batches.
 func next(t *testing.T, updates <-chan update, ok func(update) bool) update {
 	t.Helper()
 	deadline := time.After(20 * time.Second)
@@ -57,7 +57,7 @@ func theme(want string) func(update) bool {
 	return func(u update) bool { return u.config.Settings.Theme == want }
 }
 
-// swap writes a file as editors do that save in one step.
+// swap replaces a file atomically, as some editors do.
 func (m *machine) swap(rel, text string) {
 	m.t.Helper()
 	if err := os.Rename(m.write(rel+".tmp", text), m.path(rel)); err != nil {
@@ -97,9 +97,9 @@ func TestAChangeIsReloadedHoweverItIsSaved(t *testing.T) {
 func TestFilesAndFoldersThatAppearLaterAreSeen(t *testing.T) {
 	m := quick(t)
 	updates := m.watch(m.load())
-	m.write(localFile, `{"theme": "local"}`) // makes .lathe too
+	m.write(localFile, `{"theme": "local"}`) // creates .lathe, too
 	next(t, updates, theme("local"))
-	m.write("etc/lathe/managed-settings.d/1.json", `{"theme": "drop-in"}`) // makes three folders
+	m.write("etc/lathe/managed-settings.d/1.json", `{"theme": "drop-in"}`) // creates three folders
 	next(t, updates, theme("drop-in"))
 	m.write("etc/lathe/managed-settings.d/2.json", `{"theme": "second"}`)
 	next(t, updates, theme("second"))
