@@ -12,7 +12,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/tool"
 )
 
-// background lets the commands that calls wait for go on while the turn does.
+// background moves the commands that running calls wait for to the background, and the turn goes on.
 func (c *Console) background() (event.Output, error) {
 	b := c.session().Background()
 	waiting := b.Waiting()
@@ -32,8 +32,8 @@ func (c *Console) background() (event.Output, error) {
 	return event.Output{}, nil
 }
 
-// hear follows the background commands of a session.
-func (c *Console) hear(s *app.Session) {
+// watchTasks follows the background commands of a session.
+func (c *Console) watchTasks(s *app.Session) {
 	s.Background().Notify(func(now tool.BackgroundShell) {
 		c.touch()
 		if now.Status == tool.ShellRunning || c.session() != s {
@@ -43,7 +43,7 @@ func (c *Console) hear(s *app.Session) {
 	})
 }
 
-// taskLine is a command in the background, in a line.
+// taskLine describes a background command in one line.
 func taskLine(now tool.BackgroundShell) string {
 	return fmt.Sprintf("%s, %s, %s", now.Command, state(now), now.Duration.Round(time.Second))
 }

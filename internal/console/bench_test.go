@@ -13,8 +13,8 @@ import (
 	"github.com/lathe-dev/lathe/internal/session"
 )
 
-// BenchmarkReplay reads the history of a session of 20,000 messages: what opening it costs before the first
-// frame. "live MB" is what stays in memory.
+// BenchmarkReplay replays a session of 20,000 messages: the cost of opening it before the first frame. "live
+// MB" is the memory that stays in use.
 func BenchmarkReplay(b *testing.B) {
 	store := session.NewStore(b.TempDir())
 	log, err := store.Create(b.Context(), session.Meta{Dir: b.TempDir()})
@@ -48,15 +48,15 @@ func BenchmarkReplay(b *testing.B) {
 	}
 }
 
-// BenchmarkResume opens a session of 100 MB and makes the history that the terminal shows: what stands before
-// the first frame. In the proportions of real sessions: most of a log is results, with their view for people
-// and their structured form.
+// BenchmarkResume opens a session of 100 MB and makes the history for the terminal, the work before the first
+// frame. The proportions are those of real sessions: most of a log is results, with their view and their
+// structured form.
 func BenchmarkResume(b *testing.B) {
 	store := session.NewStore(b.TempDir())
 	id := makeSession(b, store, 100<<20)
 	bodies := 0
 	for b.Loop() {
-		runtime.GC() // of the one before
+		runtime.GC() // collect the garbage of the previous round
 		log, err := store.Open(b.Context(), id)
 		if err != nil {
 			b.Fatal(err)

@@ -13,7 +13,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/llm/llmtest"
 )
 
-// exercises has one entry for each command: what it must do in a session with one turn, which edited a.txt.
+// exercises has one entry for each command: its test in a session with one turn, which edited a.txt.
 var exercises = map[string]func(*testing.T, *seat, *place){
 	"find-sessions": func(t *testing.T, s *seat, _ *place) {
 		if p := s.command("find-sessions", "here change").Pick; len(p.Items) != 1 || p.Search != "find-sessions here" {
@@ -239,7 +239,7 @@ var exercises = map[string]func(*testing.T, *seat, *place){
 	},
 }
 
-// shows runs a command whose text must have all of these.
+// shows runs a command whose text must contain all of want.
 func (s *seat) shows(name, args string, want ...string) {
 	s.t.Helper()
 	out := s.command(name, args)
@@ -250,7 +250,7 @@ func (s *seat) shows(name, args string, want ...string) {
 	}
 }
 
-// refuses runs a command that must fail and say this.
+// refuses runs a command that must fail with an error containing want.
 func (s *seat) refuses(name, args, want string) {
 	s.t.Helper()
 	if out, err := s.Command(s.t.Context(), name, args); err == nil || !strings.Contains(err.Error(), want) {

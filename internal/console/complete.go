@@ -7,7 +7,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/event"
 )
 
-// defaultLimit is how many completions are listed where nobody says.
+// defaultLimit is the number of completions when the query sets none.
 const defaultLimit = 50
 
 // Complete lists completions, best first.
@@ -34,7 +34,7 @@ func (c *Console) Complete(ctx context.Context, q event.Query) []event.Candidate
 	return nil
 }
 
-// files finds files below the working folders. A search that fails or is given up offers nothing.
+// files finds files below the working folders. A search that fails or is cancelled returns nothing.
 func (c *Console) files(ctx context.Context, text string, limit int) []event.Candidate {
 	c.mu.Lock()
 	index := c.index

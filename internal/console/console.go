@@ -1,14 +1,14 @@
-// Package console is what an interactive front end talks to: one session in front, which can be changed for
-// another, with one stream of events across them; the queue of messages; slash commands, completion, prompt
-// history; the user's own commands (!) and notes to memory (#).
+// Package console is the API for interactive front ends: one session in front, which can be switched, with
+// one stream of events across sessions; the queue of messages; slash commands, completion, prompt history;
+// user commands (!) and notes to memory (#).
 //
-// The words: the front is the session that prompts go to; a switch puts another one there; a message is
-// steered (delivered at the next step of the running turn) or queued (delivered when the turn has ended).
+// Terms: the front is the session that receives prompts; a switch replaces it; a message is steered
+// (delivered at the next step of the running turn) or queued (delivered after the turn).
 //
-// Promises: no method blocks on the model except Prompt; the stream begins with Opened and Status, and a
-// switch publishes them again; a Status comes after everything that changes it, at most ten times a second;
-// of a queued or steered message either it enters the conversation, or Unqueue gives it back; what fails
-// beside the conversation (a title, a status line, the history file) never ends it.
+// Promises: no method but Prompt blocks on the model; the stream begins with Opened and Status, and a switch
+// publishes them again; every change of the status is followed by a Status, at most ten times a second; a
+// queued or steered message either enters the conversation or is returned by Unqueue; failures beside the
+// conversation (a title, a status line, the history file) never end it.
 package console
 
 import (
@@ -29,26 +29,25 @@ import (
 	"github.com/lathe-dev/lathe/internal/permission"
 )
 
-// Options say what to open.
+// Options configure a Console.
 type Options struct {
 	Instance *app.Instance
-	Session  app.SessionOptions // the first one; its Bus is the console's
+	Session  app.SessionOptions // the first session; its Bus becomes the console's
 	Version  string
 
 	Doctor func(ctx context.Context) (string, error) // nil: there is none
 	Themes []string                                  // names the front end knows
 
-	Forget bool // remove the sessions that were made here when the console is closed
+	Forget bool // on Close, remove the sessions that were created here
 
-	// KeepModel and KeepMode say that the command line chose them, so that a session that is resumed does not
-	// bring its own.
+	// KeepModel and KeepMode say that the command line set them: a resumed session does not restore its own.
 	KeepModel, KeepMode bool
 }
 
-// ErrBusy says that a turn runs, so that another cannot begin and the session in front cannot change.
+// ErrBusy says that a turn is running: no other can begin, and the front cannot be switched.
 var ErrBusy = errors.New("a turn is running; wait until it ends, or interrupt it")
 
-// errClosed is what methods return after Close.
+// errClosed is returned by methods after Close.
 var errClosed = errors.New("the console is closed")
 
 // Console is lathe with one session in front. It is safe for concurrent use; Next is for one goroutine.
@@ -62,7 +61,7 @@ type Console struct {
 	stop  context.CancelFunc
 	works sync.WaitGroup
 
-	dirty   chan struct{} // something of Status changed
+	dirty   chan struct{} // signals that the status changed
 	turning sync.Mutex    // held while the front changes and readers are told
 
 	mu       sync.Mutex
@@ -72,21 +71,21 @@ type Console struct {
 	queue    []waiting
 	stamps   int        // counts messages that were steered or queued
 	steered  int        // the stamp of the newest steered one
-	pending  []llm.Part // what the user's own commands said, for the next message
+	pending  []llm.Part // output of user commands, for the next message
 	shell    map[string]context.CancelFunc
 	trust    string         // the id of the open question whether to trust the folder
-	held     *config.Config // whose values that question shows
-	seen     tally
-	line     string        // what the statusLine command printed
-	redraw   chan struct{} // the statusLine command is to run
-	model    string        // chosen and not in the journal yet
+	held     *config.Config // the configuration whose values that question shows
+	seen     statusValues
+	line     string        // output of the statusLine command
+	redraw   chan struct{} // signals that the statusLine command should run
+	model    string        // chosen, but not yet in the journal
 	mode     permission.Mode
 	index    *files.Index // of the session in front
 	prompts  *promptHistory
 	used     *usage
 	titled   bool     // a title was asked for
 	sideCost float64  // US dollars of requests beside the conversation
-	made     []string // the sessions that were begun here
+	made     []string // sessions that were created here
 }
 
 // waiting is a message that waits for the turn's end.
@@ -95,7 +94,7 @@ type waiting struct {
 	msg   llm.Message
 }
 
-// Open opens the first session. What follows the settings and draws the status runs until Close.
+// Open opens the first session. Following the settings and publishing the status go on until Close.
 func Open(ctx context.Context, o Options) (*Console, error) {
 	bus := event.NewBus()
 	c := &Console{inst: o.Instance, opts: o, bus: bus, dirty: make(chan struct{}, 1), redraw: make(chan struct{}, 1), shell: map[string]context.CancelFunc{}}
@@ -123,23 +122,23 @@ func Open(ctx context.Context, o Options) (*Console, error) {
 	return c, nil
 }
 
-// trashDays is how long deleted sessions can be brought back.
+// trashDays is how long deleted sessions can be restored.
 const trashDays = 30
 
-// emptyTrash removes what the user deleted long ago. What cannot be removed stays for the next time.
+// emptyTrash removes sessions that were deleted long ago. Failures are retried at the next start.
 func (c *Console) emptyTrash() {
 	_, _ = c.inst.Store().EmptyTrash(time.Now().AddDate(0, 0, -trashDays))
 }
 
-// watchSettings follows the settings files; a change tells itself by a Notice.
+// watchSettings follows the settings files; a change is announced by a Notice.
 func (c *Console) watchSettings() {
 	if err := c.inst.Watch(c.ctx); err != nil && c.ctx.Err() == nil {
 		c.notice("warning", "%v", err)
 	}
 }
 
-// Close interrupts the turn, waits for it, ends everything in the background and lets go of the session. The
-// instance stays open.
+// Close interrupts the turn, waits for it, ends all background work and closes the session. The instance
+// stays open.
 func (c *Console) Close() error {
 	c.mu.Lock()
 	closed := c.closed
@@ -162,7 +161,7 @@ func (c *Console) Close() error {
 	return errors.Join(err, c.used.save())
 }
 
-// forget removes the sessions that were made here. Those without a message are gone already.
+// forget removes the sessions that were created here. Those without a message are gone already.
 func (c *Console) forget() error {
 	var errs []error
 	for _, id := range c.made {
@@ -173,7 +172,7 @@ func (c *Console) forget() error {
 	return errors.Join(errs...)
 }
 
-// Farewell is the id by which the session in front can be resumed; empty when it has no message yet.
+// Farewell returns the id for resuming the session in front; empty when it has no message yet.
 func (c *Console) Farewell() string {
 	if log := c.session().Log(); log != nil && len(log.Messages()) > 0 {
 		return log.ID()
@@ -187,18 +186,18 @@ func (c *Console) session() *app.Session {
 	return c.front
 }
 
-// publish puts an event of the session in front on the stream.
+// publish publishes an event of the session in front.
 func (c *Console) publish(b event.Body) { c.bus.Publish(c.session().ID(), nil, b) }
 
 func (c *Console) notice(level, format string, args ...any) {
 	c.publish(event.Notice{Level: level, Text: fmt.Sprintf(format, args...)})
 }
 
-// Next waits for the next event of the reader that was there from the start, which gets whole histories; see
-// [Reader.Next]. Further readers come by Attach.
+// Next returns the next event of the console's own reader, which gets complete histories; see [Reader.Next].
+// Attach adds further readers.
 func (c *Console) Next(ctx context.Context) (event.Event, error) { return c.events.Next(ctx) }
 
-// acquire makes sure that nothing else runs a turn or changes the front until release.
+// acquire reserves the console for a turn or a switch, until release.
 func (c *Console) acquire() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -218,8 +217,8 @@ func (c *Console) release() {
 	c.mu.Unlock()
 }
 
-// Prompt runs a turn, and after it one for each queued message, and returns when they are over. A turn that
-// failed said so in its TurnEnd and is no error here.
+// Prompt runs a turn, then one for each queued message, and returns when they are over. A failed turn is
+// reported by its TurnEnd and is not an error here.
 func (c *Console) Prompt(ctx context.Context, m llm.Message) error {
 	if err := c.acquire(); err != nil {
 		return err
@@ -242,7 +241,7 @@ func (c *Console) Prompt(ctx context.Context, m llm.Message) error {
 }
 
 // afterTurn takes the next queued message, or ends the work. After a turn that did not complete nothing is
-// sent by itself: what waits stays in the queue, steered messages before the queued ones.
+// sent automatically: messages stay in the queue, steered ones first.
 func (c *Console) afterTurn(s *app.Session, completed bool) *llm.Message {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -268,7 +267,7 @@ func (c *Console) afterTurn(s *app.Session, completed bool) *llm.Message {
 	return nil
 }
 
-// withPending puts what the user's own commands said before a message.
+// withPending puts the output of user commands before a message.
 func (c *Console) withPending(m llm.Message) llm.Message {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -279,8 +278,8 @@ func (c *Console) withPending(m llm.Message) llm.Message {
 	return m
 }
 
-// Steer hands a message to the running turn: for its next step, or with after for the time when it has
-// ended. False says that no turn runs.
+// Steer hands a message to the running turn: for its next step, or with after, for its end. It returns false
+// when no turn is running.
 func (c *Console) Steer(m llm.Message, after bool) bool {
 	if !c.steer(m, after) {
 		return false
@@ -289,7 +288,8 @@ func (c *Console) Steer(m llm.Message, after bool) bool {
 	return true
 }
 
-// remember keeps a prompt in the history, and which files it named, so that they come first in completion.
+// remember adds a prompt to the history, and the files it named to the frequently used ones, which come first
+// in completion.
 func (c *Console) remember(m llm.Message) {
 	text := m.PlainText()
 	c.prompts.add(text)
@@ -324,7 +324,7 @@ func (c *Console) steer(m llm.Message, after bool) bool {
 	return true
 }
 
-// Unqueue takes back the newest message that was not delivered.
+// Unqueue takes back the newest undelivered message.
 func (c *Console) Unqueue() (llm.Message, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -343,7 +343,7 @@ func (c *Console) Unqueue() (llm.Message, bool) {
 	return m, true
 }
 
-// Interrupt ends the running turn and the user's own commands in order.
+// Interrupt ends the running turn and the running user commands.
 func (c *Console) Interrupt() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -353,8 +353,8 @@ func (c *Console) Interrupt() {
 	c.front.Interrupt()
 }
 
-// Answer answers an open question of a session, in front or not; the first answer counts, and every reader
-// sees it as Answered. An answer to a question of another session, or to one that is not open, is an error.
+// Answer answers an open question of any session; the first answer counts, and every reader sees it as
+// Answered. Answering a question that is not open in that session is an error.
 func (c *Console) Answer(session, id string, a event.Answer) error {
 	if _, err := c.bus.FindQuestion(session, id); err != nil {
 		return err
@@ -368,9 +368,8 @@ func (c *Console) Answer(session, id string, a event.Answer) error {
 // Questions lists the open questions of all sessions and agents, oldest first: events whose body is Asked.
 func (c *Console) Questions() []event.Event { return c.bus.Questions() }
 
-// Command runs a slash command by its name, or one of the things a prompt line may be instead: "!" runs args
-// as the user's own command, "#" adds args to the memory file, "background" lets running commands go on
-// while the turn does.
+// Command runs a slash command by its name, or one of the other forms of a prompt line: "!" runs args as a
+// user command, "#" adds args to the memory file, "background" moves running commands to the background.
 func (c *Console) Command(ctx context.Context, name, args string) (event.Output, error) {
 	switch name {
 	case "!":
@@ -382,7 +381,7 @@ func (c *Console) Command(ctx context.Context, name, args string) (event.Output,
 	case "background":
 		return c.background()
 	}
-	if first, rest, ok := strings.Cut(name, " "); ok { // a whole line, as lists have it
+	if first, rest, ok := strings.Cut(name, " "); ok { // a whole line, as in lists
 		name, args = first, strings.TrimSpace(rest+" "+args)
 	}
 	cmd, ok := command.Find(name)

@@ -101,7 +101,7 @@ func (p *place) open(t *testing.T, change func(*Options)) *seat {
 	return &seat{c, t}
 }
 
-// until reads events to the first of a kind that passes.
+// until reads events until one of its type passes.
 func until[T event.Body](s *seat, pass func(T) bool) T {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.t.Context(), 20*time.Second)

@@ -28,7 +28,7 @@ func TestANewConversationKeepsTheModelAndTheEffort(t *testing.T) {
 	}
 }
 
-func TestAModelThatNobodyKnowsIsRefusedWithNearNames(t *testing.T) {
+func TestUnknownModelIsRefusedWithNearNames(t *testing.T) {
 	p := newPlace(t, talk3())
 	p.user(t, `{"modelAliases": {"best": "claude-opus-4-1"}}`)
 	s := p.open(t, nil)
@@ -43,7 +43,7 @@ func TestAModelThatNobodyKnowsIsRefusedWithNearNames(t *testing.T) {
 	}
 }
 
-func TestARuleForAToolThatDoesNotExistIsRefused(t *testing.T) {
+func TestRuleForUnknownToolIsRefused(t *testing.T) {
 	p := newPlace(t, talk3())
 	s := p.open(t, nil)
 	s.refuses("permissions", "allow Nope(x)", "no tool")
@@ -52,7 +52,7 @@ func TestARuleForAToolThatDoesNotExistIsRefused(t *testing.T) {
 	s.shows("permissions", "allow mcp__github__search in session", "Added")
 }
 
-func TestRewindSaysWhatItDoesToFilesAndDiffShowsWhatIsChangedThen(t *testing.T) {
+func TestRewindNamesTheFilesThatDiffStillShows(t *testing.T) {
 	edit := func(from, to string) llmtest.Reply {
 		return llmtest.Say(llmtest.Tool("Edit", map[string]any{"file_path": "${WORKDIR}/a.txt", "old_string": from, "new_string": to}))
 	}
@@ -78,7 +78,7 @@ func TestRewindSaysWhatItDoesToFilesAndDiffShowsWhatIsChangedThen(t *testing.T) 
 	if out.Insert != "second" || p.read(t, "a.txt") != "three\n" {
 		t.Errorf("insert %q, the file is %q", out.Insert, p.read(t, "a.txt"))
 	}
-	s.shows("diff", "", "+three", "b.txt", "+new") // what is changed on disk, whatever branch did it
+	s.shows("diff", "", "+three", "b.txt", "+new") // changes on disk, from any branch
 	var now event.Status
 	until(s, func(st event.Status) bool { now = st; return len(st.Changed) == 2 })
 	if now.Changed[0].Path == "" {
@@ -158,7 +158,7 @@ func TestTheSessionPickerSearchesAllSessionsAndRanks(t *testing.T) {
 	if got := found(ids[2][:30]); len(got) == 0 || !slices.ContainsFunc(got, func(i event.PickItem) bool { return i.ID == ids[2] }) {
 		t.Errorf("the beginning of an id finds %d items", len(got))
 	}
-	if got := found(ids[2][9:13]); len(got) > 20 { // the middle of an id is no text to search for
+	if got := found(ids[2][9:13]); len(got) > 20 { // the middle of an id is not searched
 		t.Errorf("the middle of an id finds %d items", len(got))
 	}
 }

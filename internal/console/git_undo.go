@@ -33,8 +33,8 @@ func (w workspace) AddDir(_ context.Context, dir string) (string, error) {
 	return w.c.session().AddDir(dir)
 }
 
-// Changes joins what the session's own edits changed, file by file in the order of the first change, on all
-// branches: going back to an earlier message leaves the files as they are.
+// Changes merges the session's own edits by file, in the order of the first change. It includes all branches:
+// going back to an earlier message leaves files unchanged.
 func (w workspace) Changes(context.Context) ([]event.Diff, error) {
 	var out []event.Diff
 	for e := range w.c.session().Log().All() {
@@ -59,10 +59,10 @@ func (w workspace) Changes(context.Context) ([]event.Diff, error) {
 	return out, nil
 }
 
-// maxDiff is how much of a diff is shown, in bytes.
+// maxDiff limits the size of a diff that is shown, in bytes.
 const maxDiff = 512 << 10
 
-// gitTime is how long git may take where the user waits for it.
+// gitTime limits git commands that the user waits for.
 const gitTime = 20 * time.Second
 
 func (w workspace) repo() (*git.Git, git.Repo, error) {
@@ -75,7 +75,7 @@ func (w workspace) repo() (*git.Git, git.Repo, error) {
 	return g, repo, nil
 }
 
-// Diff shows what differs from the last commit, and what git does not know yet.
+// Diff shows the changes since the last commit, and untracked files.
 func (w workspace) Diff(ctx context.Context) (string, error) {
 	g, repo, err := w.repo()
 	if err != nil {
@@ -105,10 +105,10 @@ func (w workspace) Diff(ctx context.Context) (string, error) {
 	return text, nil
 }
 
-// listed is how many changed paths a stash names.
+// listed limits the changed paths that a stash names.
 const listed = 30
 
-// Stash lists what Put would put away.
+// Stash lists the changes that Put would stash.
 func (w workspace) Stash(ctx context.Context) (command.Stash, error) {
 	g, repo, err := w.repo()
 	if err != nil {
@@ -133,7 +133,7 @@ func (w workspace) Stash(ctx context.Context) (command.Stash, error) {
 	return s, nil
 }
 
-// Put puts the changes into the stash with untracked files, and remembers the commit that has them.
+// Put stashes the changes with untracked files, and records the commit that holds them.
 func (w workspace) Put(ctx context.Context) (command.Stash, error) {
 	s, err := w.Stash(ctx)
 	if err != nil || s.Total == 0 {
@@ -167,8 +167,8 @@ func (w workspace) Put(ctx context.Context) (command.Stash, error) {
 	return s, nil
 }
 
-// filtered names a file of attributes that has content filters. lathe runs git without them, so that a stash
-// would put the unfiltered contents into the work tree.
+// filtered names an attributes file that configures content filters. lathe runs git without filters, so a
+// stash would write unfiltered contents to the work tree.
 func filtered(ctx context.Context, g *git.Git, repo git.Repo) string {
 	paths := []string{filepath.Join(repo.CommonDir, "info", "attributes"), filepath.Join(repo.Root, ".gitattributes")}
 	out, err := g.Run(ctx, repo, "ls-files", "--cached", "--others", "-z", "--", ".gitattributes", "**/.gitattributes")
@@ -188,12 +188,12 @@ func filtered(ctx context.Context, g *git.Git, repo git.Repo) string {
 	return ""
 }
 
-// stashFile remembers the last stash, for all sessions.
+// stashFile records the last stash, for all sessions.
 func (w workspace) stashFile() string {
 	return filepath.Join(w.c.inst.Config().Paths().StateHome, "undo")
 }
 
-// Restore applies what Put put away last. The stash keeps it.
+// Restore applies the changes that Put stashed last. The stash keeps them.
 func (w workspace) Restore(ctx context.Context) (command.Stash, error) {
 	g, repo, err := w.repo()
 	if err != nil {

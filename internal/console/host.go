@@ -18,7 +18,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/session"
 )
 
-// host is the console as commands see it.
+// host implements command.Host.
 type host struct{ c *Console }
 
 func (h host) Conversation() command.Conversation { return conversation(h) }
@@ -63,8 +63,8 @@ func (t conversation) SetMode(ctx context.Context, mode string) error {
 	return t.c.choose(ctx, func() { t.c.mode = permission.Mode(mode) }, func(log *session.Session) error { return log.SetMode(ctx, mode) })
 }
 
-// choose keeps a choice in the journal, or, while that has no message yet, for the first one: a session that
-// was only looked at leaves nothing behind.
+// choose writes a choice to the journal, or keeps it for the first message: a session that was only opened
+// leaves no entry.
 func (c *Console) choose(_ context.Context, later func(), now func(*session.Session) error) error {
 	log := c.session().Log()
 	if len(log.Messages()) > 0 {
@@ -76,7 +76,7 @@ func (c *Console) choose(_ context.Context, later func(), now func(*session.Sess
 	return nil
 }
 
-// Shares estimates what the next request is made of.
+// Shares estimates the parts of the next request.
 func (t conversation) Shares(ctx context.Context) ([]command.Share, error) {
 	s := t.c.session()
 	system, err := s.System(ctx)
@@ -124,7 +124,7 @@ func (t conversation) Shares(ctx context.Context) ([]command.Share, error) {
 	), nil
 }
 
-// largest names the tools that take most.
+// largest names the tools with the largest share.
 func largest(byTool map[string]int) string {
 	names := slices.SortedFunc(maps.Keys(byTool), func(a, b string) int { return cmp.Or(byTool[b]-byTool[a], strings.Compare(a, b)) })
 	var out []string
@@ -149,10 +149,10 @@ func (s sessions) Fork(ctx context.Context) error { return s.c.fork(ctx) }
 
 type rules struct{ c *Console }
 
-// layers are the settings files that rules can be written to.
+// layers are the settings files that rules can be saved to.
 var layers = map[string]config.Layer{"local": config.Local, "project": config.Project, "user": config.User}
 
-// List shows the rules of the settings with the place each is in, then those of the session.
+// List returns the rules of the settings with their sources, then those of the session.
 func (r rules) List() []command.Rule {
 	var out []command.Rule
 	cfg := r.c.inst.Config()
@@ -245,7 +245,7 @@ func (s setup) Models() []command.Model {
 	return out
 }
 
-// describe says what matters for a choice: the name, the window, the price.
+// describe summarises a model for the choice: name, window, price.
 func describe(m llm.ModelInfo) string {
 	var out []string
 	if m.Name != "" && m.Name != m.ID {
@@ -295,7 +295,7 @@ func (s setup) Cache() command.Cache {
 	}
 }
 
-// Themes lists the one in use first.
+// Themes lists the current theme first.
 func (s setup) Themes() []string {
 	return append([]string{s.c.inst.Config().Settings.Theme}, s.c.opts.Themes...)
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/llm"
 )
 
-// TestMain lets the test binary be a lathe that is killed.
+// TestMain lets the test binary act as a lathe that is killed.
 func TestMain(m *testing.M) {
 	if dir := os.Getenv("CONSOLE_TEST_VICTIM"); dir != "" {
 		if err := victim(dir); err != nil {
@@ -63,7 +63,7 @@ func victim(dir string) error {
 	}
 }
 
-// watch runs a lathe, kills it after a number of recorded events, and returns what its reader got.
+// watch runs a lathe, kills it after a number of recorded events, and returns the events its reader got.
 func (p *place) watch(t *testing.T, kill int) []event.Event {
 	t.Helper()
 	self, err := os.Executable()
@@ -98,7 +98,7 @@ func (p *place) watch(t *testing.T, kill int) []event.Event {
 	return seen
 }
 
-// unnamed takes out the names of replies: one that was cut off is named anew.
+// unnamed removes the ids of replies: a reply that was cut off gets a new one.
 func unnamed(events []string) []string {
 	name := regexp.MustCompile(` part \S* \{`)
 	for i, s := range events {

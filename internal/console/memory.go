@@ -11,17 +11,17 @@ import (
 	"github.com/lathe-dev/lathe/internal/event"
 )
 
-// memoryNames are the project's memory files, in the order in which one is looked for.
+// memoryNames are the project's memory files, in the order of search.
 var memoryNames = []string{"CLAUDE.md", "AGENTS.md", filepath.Join(".claude", "CLAUDE.md")}
 
-// memoryLimit is the longest note, in bytes, and the largest file that one is added to.
+// noteLimit limits the length of a note, and memoryLimit the size of the file it is added to, in bytes.
 const (
 	noteLimit   = 4 << 10
 	memoryLimit = 4 << 20
 )
 
-// addMemory adds a line to the project's memory file: the one that is there, else a new AGENTS.md. The model
-// of this conversation has read the file already, so it is told by the user if it matters now.
+// addMemory appends a note to the project's memory file, or to a new AGENTS.md. The model of this
+// conversation has already read the file, so the user has to mention the note if it matters now.
 func (c *Console) addMemory(note string) (event.Output, error) {
 	note = strings.Join(strings.Fields(note), " ")
 	if note == "" {
@@ -41,8 +41,8 @@ func (c *Console) addMemory(note string) (event.Output, error) {
 	return event.Output{}, nil
 }
 
-// memoryFile is the file that notes go to. One that is a link out of the project is not written: a repository
-// decides where its links lead.
+// memoryFile returns the file that receives notes. A link out of the project is refused: its target is chosen
+// by the repository, not the user.
 func memoryFile(root string) (string, error) {
 	real, err := filepath.EvalSymlinks(root)
 	if err != nil {
@@ -71,7 +71,7 @@ func memoryFile(root string) (string, error) {
 	return filepath.Join(root, "AGENTS.md"), nil
 }
 
-// appendLine adds a line to a text file, made when it is missing.
+// appendLine appends a line to a text file, which is created if missing.
 func appendLine(path, line string) error {
 	old, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -41,7 +41,7 @@ func (k *Commands) Prepared(ctx context.Context, m llm.Message) llm.Message {
 
 // refresh brings what a status shows up to what the log holds.
 func (k *Commands) refresh() {
-	seen := replay(k.c.session().Log()).tally
+	seen := replay(k.c.session().Log()).statusValues
 	k.c.mu.Lock()
 	k.c.seen = seen
 	k.c.mu.Unlock()

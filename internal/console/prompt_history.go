@@ -18,14 +18,14 @@ import (
 	"github.com/lathe-dev/lathe/internal/event"
 )
 
-// promptHistory is the prompt history: a file that several processes append to, each line one prompt.
+// promptHistory is the prompt history: a file that several processes append to, one prompt per line.
 type promptHistory struct {
 	path string
 	dir  string
 
 	mu   sync.Mutex
 	all  []recalled // oldest first
-	size int64      // of the file, as far as it was read
+	size int64      // bytes of the file that were read
 }
 
 // recalled is one earlier prompt.
@@ -38,15 +38,15 @@ type recalled struct {
 const (
 	historyMax   = 5_000     // prompts that are kept
 	historyBytes = 8 << 20   // a file above this is cut down
-	historyLine  = 256 << 10 // a longer prompt is not kept
+	historyLine  = 256 << 10 // a longer prompt is not saved
 )
 
 func newPromptHistory(state, dir string) *promptHistory {
 	return &promptHistory{path: filepath.Join(state, "history.jsonl"), dir: dir}
 }
 
-// add appends a prompt, unless it is the same as the one before it. A history that cannot be written is no
-// reason to fail: the next prompt tries again.
+// add appends a prompt, unless it equals the previous one. A write error is ignored: the next prompt tries
+// again.
 func (p *promptHistory) add(text string) {
 	text = strings.TrimSpace(text)
 	if text == "" || len(text) > historyLine {
@@ -69,8 +69,8 @@ func (p *promptHistory) add(text string) {
 	}
 }
 
-// write appends one line under the lock, which keeps it from being lost when another process cuts the file
-// down.
+// write appends one line under the lock; without it, the line could be lost when another process cuts the
+// file.
 func (p *promptHistory) write(line []byte) error {
 	if err := os.MkdirAll(filepath.Dir(p.path), 0o700); err != nil {
 		return err
@@ -95,7 +95,7 @@ func (p *promptHistory) write(line []byte) error {
 	return nil
 }
 
-// cut keeps the newest prompts, half of what is allowed at most.
+// cut keeps the newest prompts, at most half of the limit.
 func (p *promptHistory) cut() error {
 	b, err := os.ReadFile(p.path)
 	if err != nil {
@@ -114,7 +114,7 @@ func (p *promptHistory) cut() error {
 	return os.Rename(tmp, p.path)
 }
 
-// read takes in what was appended since the last time, by whomever.
+// read reads the lines appended since the last time, by any process.
 func (p *promptHistory) read() {
 	f, err := os.Open(p.path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -128,7 +128,7 @@ func (p *promptHistory) read() {
 	if err != nil || st.Size() == p.size {
 		return
 	}
-	if st.Size() < p.size { // cut down meanwhile
+	if st.Size() < p.size { // another process cut the file
 		p.size, p.all = 0, nil
 	}
 	if p.size == 0 {
@@ -159,8 +159,8 @@ func (r recalled) same(o recalled) bool {
 	return r.Text == o.Text && r.Dir == o.Dir && r.Time.Equal(o.Time)
 }
 
-// search lists earlier prompts that contain a text, newest first, those of this folder before the others,
-// each once.
+// search lists earlier prompts that contain a text, without duplicates: newest first, those of this folder
+// before the others.
 func (p *promptHistory) search(text string, limit int) []event.Candidate {
 	p.mu.Lock()
 	p.read()
@@ -195,7 +195,7 @@ func (p *promptHistory) search(text string, limit int) []event.Candidate {
 	return out
 }
 
-// contains looks for want, which is in small letters, and returns the runes that matched.
+// contains searches for want, which is in lower case, and returns the runes that matched.
 func contains(text, want string) (marks []int, ok bool) {
 	if want == "" {
 		return nil, true
@@ -205,7 +205,7 @@ func contains(text, want string) (marks []int, ok bool) {
 	if at < 0 {
 		return nil, false
 	}
-	if len(lower) != len(text) { // letters whose small form is longer: the place is not known
+	if len(lower) != len(text) { // lower case changed the length: positions are unknown
 		return nil, true
 	}
 	first := len([]rune(lower[:at]))

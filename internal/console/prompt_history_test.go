@@ -87,7 +87,7 @@ func TestABrokenHistoryIsNoReasonToFail(t *testing.T) {
 	if err := os.RemoveAll(state); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(state, nil, 0o600); err != nil { // nothing can be written there
+	if err := os.WriteFile(state, nil, 0o600); err != nil { // the folder cannot be created
 		t.Fatal(err)
 	}
 	p.add("still")

@@ -16,13 +16,13 @@ import (
 	"github.com/lathe-dev/lathe/internal/llm/llmtest"
 )
 
-// Of a message that was taken either it is in the conversation, once, or Unqueue gave it back, whatever else
-// happens at the same time.
+// A message that was accepted is in the conversation, once, or was returned by Unqueue, under any
+// interleaving.
 func TestNoMessageIsLostOrDoubled(t *testing.T) {
 	script := llmtest.Replies()
 	script.Final = &llmtest.Reply{Parts: []llmtest.Part{{Text: "a reply of some words"}}, Chunk: 3, Gap: llmtest.Duration(1e6)}
 	s := newPlace(t, script).open(t, nil)
-	go func() { // somebody reads
+	go func() { // a reader
 		for {
 			if _, err := s.Next(context.WithoutCancel(t.Context())); err != nil {
 				return
@@ -139,7 +139,7 @@ func TestAfterCloseNothingBlocks(t *testing.T) {
 	if _, err := s.Command(t.Context(), "new", ""); err == nil {
 		t.Error("a new session was opened")
 	}
-	if _, err := s.Next(t.Context()); err != nil { // what was published before
+	if _, err := s.Next(t.Context()); err != nil { // events published before Close
 		t.Error(err)
 	}
 }

@@ -12,30 +12,30 @@ import (
 	"github.com/lathe-dev/lathe/internal/session"
 )
 
-// Reader is one front end's view of the console. Any number may be attached; what one does or does not read
-// changes nothing for the others. Next is for one goroutine.
+// Reader is one front end's view of the console. Any number may be attached; they do not affect each other.
+// Next is for one goroutine.
 type Reader struct {
 	c     *Console
 	sub   *event.Subscription
-	limit int             // of histories; 0: none
-	joins bool            // what is told first is not over
-	again []event.Event   // questions that are told anew
-	asked map[string]bool // the questions that the front end knows, by id
+	limit int             // events of a history; 0: all
+	joins bool            // the replay is not over
+	again []event.Event   // questions to repeat
+	asked map[string]bool // ids of the questions that the front end knows
 }
 
 // AttachOptions say where a reader begins.
 type AttachOptions struct {
-	// After is the cursor of the last event that the reader took in, possibly before lathe was restarted. When
-	// the conversation in front goes on from there, the reader gets what followed; else, and for "", it gets
-	// Opened and begins anew.
+	// After is the cursor of the last event that the reader got, possibly before lathe was restarted. If the
+	// conversation in front continues from there, the reader gets the events after it; else, and for "", it
+	// gets Opened and starts over.
 	After event.Cursor
-	// History is how many events Opened carries at most; 0: all. Console.History has those before.
+	// History limits the events in Opened; 0: all. Console.History has the earlier ones.
 	History int
 }
 
-// Attach adds a reader. It is told first what it has missed, or Opened with the history; then the questions
-// that are open, in all sessions; then Status. From there on it gets every event, without a gap and none
-// twice. It ends with ctx, by Close, or with the console.
+// Attach adds a reader. It first gets the events it missed, or Opened with the history; then the open
+// questions of all sessions; then Status. After that it gets every event exactly once. It ends with ctx, by
+// Close, or with the console.
 func (c *Console) Attach(ctx context.Context, o AttachOptions) (*Reader, error) {
 	c.turning.Lock()
 	defer c.turning.Unlock()
@@ -52,11 +52,11 @@ func (c *Console) Attach(ctx context.Context, o AttachOptions) (*Reader, error) 
 	return &Reader{c: c, sub: sub, limit: o.History, joins: true}, nil
 }
 
-// Close ends the reader; the others go on.
+// Close detaches the reader; others continue.
 func (r *Reader) Close() { r.sub.Close() }
 
-// Next waits for the next event. Messages of the user come as they were typed, without the context that
-// lathe and the user's own commands put before them. io.EOF ends the stream, after Close.
+// Next returns the next event. User messages are stripped of the context that lathe and user commands put
+// before them. After Close it returns io.EOF.
 func (r *Reader) Next(ctx context.Context) (event.Event, error) {
 	if r.joins && r.sub.Resumed() {
 		r.joins = false
@@ -88,8 +88,8 @@ func (r *Reader) next(ctx context.Context) (event.Event, error) {
 	return e, nil
 }
 
-// twice notes which questions the front end knows and reports whether this is one of them. With Opened it
-// forgets them all, so those that are still open, of whatever session, are told anew after it.
+// twice records the questions that the front end knows and reports whether e is one of them. Opened clears
+// the record, and open questions of all sessions are repeated after it.
 func (r *Reader) twice(e event.Event) bool {
 	switch b := e.Body.(type) {
 	case event.Opened, opening:
@@ -111,7 +111,7 @@ func (r *Reader) twice(e event.Event) bool {
 	return false
 }
 
-// shown is a body as front ends get it.
+// shown returns a body in the form for front ends.
 func (r *Reader) shown(e event.Event) event.Body {
 	switch b := e.Body.(type) {
 	case opening:
@@ -131,7 +131,7 @@ func (r *Reader) shown(e event.Event) event.Body {
 	return e.Body
 }
 
-// whose says in words who asks a question that is not of the conversation in front.
+// whose says in words who asks, unless the question is of the conversation in front.
 func (c *Console) whose(e event.Event) string {
 	if n := len(e.Agent); n > 0 {
 		return "agent " + e.Agent[n-1]
@@ -142,8 +142,8 @@ func (c *Console) whose(e event.Event) string {
 	return "session " + e.Session
 }
 
-// History returns up to n events that came before a cursor of the conversation in front, the More of an
-// Opened or of an earlier call, and the cursor of those before them: empty when these are the first.
+// History returns up to n events before a cursor of the conversation in front (the More of an Opened or of an
+// earlier call), and the cursor of the events before them, which is empty when there are none.
 func (c *Console) History(before event.Cursor, n int) ([]event.Body, event.Cursor, error) {
 	s := c.session()
 	branch := s.Log().Branch()
@@ -155,7 +155,7 @@ func (c *Console) History(before event.Cursor, n int) ([]event.Body, event.Curso
 	return bodies, more, nil
 }
 
-// opening is Opened on its way to readers, each of which takes as much of the history as it wants.
+// opening is an Opened before each reader has cut its history to the size it asked for.
 type opening struct {
 	event.Opened
 	branch  session.Branch
@@ -177,7 +177,7 @@ func openedOf(s *app.Session) event.Opened {
 	return event.Opened{Session: s.ID(), Title: cmp.Or(info.Title, info.FirstPrompt), Dir: s.Dir(), Path: s.Log().Folder()}
 }
 
-// placeAfter is the cursor behind the entry at a place of a branch.
+// placeAfter returns the cursor after the entry at a place of a branch.
 func placeAfter(id string, b session.Branch, at int) event.Cursor {
 	if at < 0 {
 		return event.CursorAt(id, "", 0)
@@ -185,7 +185,7 @@ func placeAfter(id string, b session.Branch, at int) event.Cursor {
 	return event.CursorAt(id, b.ID(at), 0)
 }
 
-// find is the place of a cursor on a branch and how many events of its entry were seen, 0 for all.
+// find returns the place of a cursor on a branch and how many events of its entry were read, 0 for all.
 func find(id string, b session.Branch, c event.Cursor) (at, events int, err error) {
 	of, entry, events, err := c.Split()
 	if err != nil {
@@ -200,11 +200,11 @@ func find(id string, b session.Branch, c event.Cursor) (at, events int, err erro
 
 // carries reports whether entries of a kind are events of a history.
 func carries(kind string) bool {
-	return slices.Contains([]string{"user", "part", "call_end", "invoke_end", "turn_end", "note", ownKind}, kind)
+	return slices.Contains([]string{"user", "part", "call_end", "invoke_end", "turn_end", "note", userShellKind}, kind)
 }
 
-// page returns the last events, n or a few more, of the entries before a place, and the cursor of those before
-// them. Entries around them that they cannot be understood without are read along.
+// page returns the last n events, or a few more, of the entries before a place, and the cursor of the events
+// before them. It also reads the neighbouring entries needed to decode them.
 func page(id string, b session.Branch, end, n int) ([]event.Body, event.Cursor) {
 	from := end
 	for count := 0; from > 0 && count < n; {
@@ -228,7 +228,7 @@ func page(id string, b session.Branch, end, n int) ([]event.Body, event.Cursor) 
 	return out, ""
 }
 
-// replyEnd is the place behind the end of a reply that is open at a place; its end names its parts.
+// replyEnd returns the place after the end of the reply that is open at a place; its end names its parts.
 func replyEnd(b session.Branch, at int) int {
 	for i := at; i < b.Len(); i++ {
 		switch b.Kind(i) {
@@ -241,8 +241,9 @@ func replyEnd(b session.Branch, at int) int {
 	return at
 }
 
-// exchange is the place from which entries must be read to understand those from a place on: the message of
-// the user before it, or the end of the second reply before it, since calls end before the next reply begins.
+// exchange returns the place to start reading at in order to decode the entries from a given place on: the
+// user message before it, or the end of the second reply before it, since calls end before the next reply
+// begins.
 func exchange(b session.Branch, at int) int {
 	replies := 0
 	for at > 0 {
@@ -259,7 +260,7 @@ func exchange(b session.Branch, at int) int {
 	return 0
 }
 
-// backlog is the log of a session as readers that attach need it.
+// backlog is the log of a session, for readers that attach.
 type backlog struct {
 	locker
 	s     *app.Session
@@ -271,7 +272,7 @@ type locker interface {
 	Unlock()
 }
 
-// Since never refuses: who cannot go on from a cursor begins anew, with Opened.
+// Since never fails: a reader that cannot continue from its cursor starts over, with Opened.
 func (l backlog) Since(after event.Cursor) (event.Replay, error) {
 	b := l.s.Log().Branch()
 	if at, events, err := find(l.s.ID(), b, after); err == nil && after != "" {
@@ -279,7 +280,7 @@ func (l backlog) Since(after event.Cursor) (event.Replay, error) {
 	}
 	settled := b.Len()
 	if running(b) {
-		settled = exchange(b, settled) // the rest is told one by one, with what is known of it now
+		settled = exchange(b, settled) // the rest is replayed event by event, with the present state
 	}
 	first := []event.Event{{Time: time.Now(), Session: l.s.ID(), Cursor: placeAfter(l.s.ID(), b, settled-1), Body: l.opened(b, settled)}}
 	rest := l.events(b, settled-1, 0)
@@ -314,10 +315,10 @@ func running(b session.Branch) bool {
 	return false
 }
 
-// chunk is how many entries are read at once.
+// chunk is how many entries are read at a time.
 const chunk = 512
 
-// events replays what follows a place; of the entry at it, what follows its first events.
+// events replays the events after a place; of the entry at it, those after its first events.
 func (l backlog) events(b session.Branch, at, events int) event.Replay {
 	from := at + 1
 	if events > 0 {

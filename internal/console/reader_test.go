@@ -42,7 +42,7 @@ func eventfulScript() *llmtest.Script {
 	)
 }
 
-// drain reads what a reader has to be told, to the Status that ends it.
+// drain reads the replay of a reader, to the Status that ends it.
 func drain(t *testing.T, r *Reader) []event.Event {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
@@ -60,7 +60,7 @@ func drain(t *testing.T, r *Reader) []event.Event {
 	}
 }
 
-// attach reads what a new reader is told before the live events.
+// attach reads the replay of a new reader.
 func (s *seat) attach(o AttachOptions) []event.Event {
 	s.t.Helper()
 	r, err := s.Attach(s.t.Context(), o)
@@ -71,7 +71,7 @@ func (s *seat) attach(o AttachOptions) []event.Event {
 	return drain(s.t, r)
 }
 
-// recorded lists the events that have a place in the log, by their place and what identifies them.
+// recorded lists the events that have a place in the log, by place and content.
 func recorded(events []event.Event) []string {
 	var out []string
 	for _, e := range events {
@@ -234,7 +234,7 @@ func TestReadersOfOneConsoleSeeTheSameAndAnyOfThemAnswers(t *testing.T) {
 	if !strings.HasPrefix(kinds, "opened ") || !strings.HasSuffix(kinds, "asked ") {
 		t.Errorf("a reader that comes while a question is open is told %s", kinds)
 	}
-	readers[0].Close() // whoever leaves ends nothing
+	readers[0].Close() // the others go on
 	if err := s.Answer("another", id, event.Answer{Choice: event.ChoiceOnce}); !errors.Is(err, event.ErrNoQuestion) {
 		t.Errorf("an answer to another session: %v", err)
 	}
@@ -402,7 +402,7 @@ func TestAQuestionOfASessionThatIsNotInFrontIsShownAsSuch(t *testing.T) {
 	if err := s.Answer(s.session().ID(), q.ID, event.Answer{}); !errors.Is(err, event.ErrNoQuestion) {
 		t.Errorf("answered for the session in front: %v", err)
 	}
-	cancel() // whoever ends the work ends its questions
+	cancel() // a cancelled turn closes its questions
 	if a := until(s, func(a event.Answered) bool { return a.ID == q.ID }); !a.Answer.Canceled {
 		t.Errorf("%+v", a)
 	}

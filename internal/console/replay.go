@@ -11,15 +11,15 @@ import (
 	"github.com/lathe-dev/lathe/internal/session"
 )
 
-// replayed is what the log of a session says: the events that a reader would have seen, and the state they
-// led to.
+// replayed is the result of replaying a session's log: the events that a reader would have seen, and the
+// state after them.
 type replayed struct {
-	bodies  []event.Body
-	tally   tally
-	model   string     // chosen last, on whatever branch
-	mode    string     // likewise
-	pending []llm.Part // what the user's own commands said since the last message
-	notes   []string
+	bodies       []event.Body
+	statusValues statusValues
+	model        string     // the last choice, on any branch
+	mode         string     // likewise
+	pending      []llm.Part // output of user commands since the last message
+	notes        []string
 }
 
 // replay reads the branch of the head.
@@ -31,22 +31,22 @@ func replay(log *session.Session) *replayed {
 	b := log.Branch()
 	p := &player{tell: func(t told) {
 		out.bodies = append(out.bodies, t.body)
-		out.tally.take(event.Event{Body: t.body})
+		out.statusValues.take(event.Event{Body: t.body})
 	}}
 	p.play(b, 0, b.Len())
 	out.pending, out.model, out.mode = p.pending, log.Model(), log.Mode()
 	info := log.Info()
 	if log.Everything().Only("head").Len() > 0 {
-		out.tally.changed = changedFiles(log)
+		out.statusValues.changed = changedFiles(log)
 	}
-	out.tally.request(p.usage)
-	out.tally.costUSD, out.tally.usage = info.CostUSD, info.Usage
+	out.statusValues.request(p.usage)
+	out.statusValues.costUSD, out.statusValues.usage = info.CostUSD, info.Usage
 	return out
 }
 
-// changedFiles sums up the edits of all branches: going back leaves the files as they are.
+// changedFiles sums up the edits of all branches: going back leaves files unchanged.
 func changedFiles(log *session.Session) []event.ChangedFile {
-	var t tally
+	var t statusValues
 	ends := log.Everything().Only("call_end", "invoke_end")
 	for _, e := range ends.Entries(0, ends.Len()) {
 		if end, ok := e.Body.(session.CallEnd); ok {
@@ -58,7 +58,7 @@ func changedFiles(log *session.Session) []event.ChangedFile {
 	return t.changed
 }
 
-// told is an event that a log holds: the n-th (from 1) of the events of the entry at a place of the branch.
+// told is an event from a log: the n-th (from 1) of the events of the entry at a place of the branch.
 type told struct {
 	at    int
 	n, of int
@@ -69,11 +69,11 @@ type told struct {
 // player turns the entries of a branch into events.
 type player struct {
 	tell  func(told)
-	whole bool // tell also when calls started, and the structured output of results
+	whole bool // include starts of calls and the structured output of results
 
-	at      int // of the entry that is read
+	at      int // place of the current entry
 	time    time.Time
-	open    []openPart // of the reply that is not closed yet
+	open    []openPart // of the reply that is still open
 	calls   map[string]llm.ToolCall
 	last    map[string]permission.Decision
 	pending []llm.Part
@@ -86,7 +86,7 @@ type openPart struct {
 	told
 }
 
-// unclosed stands for the end of a reply that has none in the log.
+// unclosed stands in for the missing end of a reply.
 var unclosed = session.Reply{Parts: 1 << 30}
 
 // play reads entries of a branch.
@@ -149,11 +149,11 @@ func (p *player) take(e session.Entry) {
 	case session.Note:
 		p.add(event.Notice{Level: "info", Text: b.Text})
 	case session.Unknown:
-		p.own(e.ID, b)
+		p.userCommand(e.ID, b)
 	}
 }
 
-// add tells the events of the entry that is read, or keeps them until the open reply is closed.
+// add emits the events of the current entry, or keeps them until the open reply is closed.
 func (p *player) add(bodies ...event.Body) {
 	for i, b := range bodies {
 		t := told{p.at, i + 1, len(bodies), p.time, b}
@@ -165,7 +165,7 @@ func (p *player) add(bodies ...event.Body) {
 	}
 }
 
-// part begins or goes on with a reply. An index that was there before voids what followed, except calls.
+// part begins or continues a reply. An index that occurred before voids the parts after it, except calls.
 func (p *player) part(b session.Part) {
 	keep := 0
 	for i, o := range p.open {
@@ -188,7 +188,7 @@ func (p *player) callEnd(b session.CallEnd) {
 		call = *b.Call
 	}
 	end := event.ToolEnd{Call: call, Parent: b.Parent, Result: b.Result, Title: b.Title, Denied: b.Denied, Duration: b.Duration}
-	end.View, _ = event.RestoreView(b.View, b.Result) // a view that cannot be read is not shown
+	end.View, _ = event.RestoreView(b.View, b.Result) // an unreadable view is not shown
 	if p.whole && len(b.Meta) > 0 {
 		end.Meta, _ = event.RestoreMeta(b.Meta, end.View, call, b.Result)
 	}
@@ -204,7 +204,7 @@ func (p *player) callEnd(b session.CallEnd) {
 	p.add(append(bodies, end)...)
 }
 
-// close gives the parts of a reply their message.
+// close emits the parts of a reply with its message id.
 func (p *player) close(reply session.Reply) {
 	parts := slices.Clone(p.open)
 	p.open = p.open[:0]

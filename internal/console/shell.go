@@ -19,18 +19,18 @@ import (
 	"github.com/lathe-dev/lathe/internal/session"
 )
 
-// The user's own commands ("!ls"). They are the user's right: no rule speaks of them. They run in the
-// session's folder with the user's environment, and what they print goes to the model with the next message.
+// User commands ("!ls"). No permission rule applies to them. They run in the session's folder with the user's
+// environment; their output goes to the model with the next message.
 
 const (
-	shellName = "!"          // what calls of the user are called
-	ownKind   = "user_shell" // the entry of the journal that has one
-	ownShown  = 256 << 10    // bytes of live output that are shown
-	ownKept   = 30_000       // bytes of output that the model gets: half from the beginning, half from the end
+	shellName      = "!"          // tool name of user commands
+	userShellKind  = "user_shell" // kind of their journal entry
+	userShellShown = 256 << 10    // bytes of live output that are shown
+	userShellKept  = 30_000       // bytes of output that the model gets: half from the beginning, half from the end
 )
 
-// own is a command of the user's as the journal has it.
-type own struct {
+// userCommand is a user command as recorded in the journal.
+type userCommand struct {
 	Command  string        `json:"command"`
 	Dir      string        `json:"dir"`
 	Output   string        `json:"output"`
@@ -39,8 +39,8 @@ type own struct {
 	Duration time.Duration `json:"duration_ns"`
 }
 
-// part is what the model is told.
-func (o own) part() llm.Part {
+// part is the text for the model.
+func (o userCommand) part() llm.Part {
 	how := fmt.Sprintf("exit code %d", o.ExitCode)
 	if o.Canceled {
 		how = "interrupted by the user"
@@ -50,12 +50,12 @@ func (o own) part() llm.Part {
 	return llm.Text{Text: text, Origin: llm.OriginCommand}
 }
 
-func (o own) call(id string) llm.ToolCall {
+func (o userCommand) call(id string) llm.ToolCall {
 	input, _ := json.Marshal(map[string]string{"command": o.Command}) // strings always encode
 	return llm.ToolCall{ID: id, Name: shellName, Input: input}
 }
 
-func (o own) end(id string) event.ToolEnd {
+func (o userCommand) end(id string) event.ToolEnd {
 	call := o.call(id)
 	return event.ToolEnd{
 		Call: call, Title: o.Command, Duration: o.Duration,
@@ -64,17 +64,17 @@ func (o own) end(id string) event.ToolEnd {
 	}
 }
 
-// own replays a command of the user's.
-func (p *player) own(id string, b session.Unknown) {
-	var o own
-	if b.Name != ownKind || json.Unmarshal(b.JSON, &o) != nil {
+// userCommand replays a user command.
+func (p *player) userCommand(id string, b session.Unknown) {
+	var o userCommand
+	if b.Name != userShellKind || json.Unmarshal(b.JSON, &o) != nil {
 		return
 	}
 	p.add(o.end("user_" + id))
 	p.pending = append(p.pending, o.part())
 }
 
-// runShell runs a command of the user's and waits for its end.
+// runShell runs a user command and waits for its end.
 func (c *Console) runShell(ctx context.Context, line string) error {
 	line = strings.TrimSpace(line)
 	if line == "" {
@@ -96,7 +96,7 @@ func (c *Console) runShell(ctx context.Context, line string) error {
 		delete(c.shell, id)
 		c.mu.Unlock()
 	}()
-	o := own{Command: line, Dir: s.Dir()}
+	o := userCommand{Command: line, Dir: s.Dir()}
 	c.publish(event.ToolStart{Call: o.call(id), Title: line, Preview: event.Command{Command: line, Dir: o.Dir}})
 	began := time.Now()
 	out := &tail{show: func(text string) { c.publish(event.ToolOutput{CallID: id, Text: text}) }}
@@ -107,16 +107,16 @@ func (c *Console) runShell(ctx context.Context, line string) error {
 	} else {
 		o.Output = out.text()
 	}
-	c.keepOwn(s, id, o)
+	c.journalUserCommand(s, id, o)
 	return nil
 }
 
-// keepOwn journals a command that ended, shows its end and hands it to the next message.
-func (c *Console) keepOwn(s *app.Session, id string, o own) {
+// journalUserCommand journals a command that ended, publishes its end and adds it to the next message.
+func (c *Console) journalUserCommand(s *app.Session, id string, o userCommand) {
 	body, err := json.Marshal(o)
 	if err == nil {
 		err = s.Record(func() error {
-			_, err := s.Log().Add(context.Background(), session.Unknown{Name: ownKind, JSON: body})
+			_, err := s.Log().Add(context.Background(), session.Unknown{Name: userShellKind, JSON: body})
 			return err
 		}, o.end(id))
 	}
@@ -129,7 +129,7 @@ func (c *Console) keepOwn(s *app.Session, id string, o own) {
 	c.mu.Unlock()
 }
 
-// shellArgv runs a line with the user's shell where it is one that knows -c.
+// shellArgv runs a line with the user's shell if that supports -c.
 func shellArgv(environ []string, line string) []string {
 	if runtime.GOOS == "windows" {
 		return []string{"cmd", "/c", line}
@@ -143,13 +143,13 @@ func shellArgv(environ []string, line string) []string {
 	return []string{shell, "-c", line}
 }
 
-// tail keeps the beginning and the end of an output of any length, and shows it while it comes.
+// tail keeps the beginning and the end of an output of any length, and publishes it as it arrives.
 type tail struct {
 	show func(string)
 
 	mu    sync.Mutex
 	head  []byte
-	end   []byte // of what follows the head, at most twice what is kept
+	end   []byte // of the output after the head, at most twice the size kept
 	total int
 	shown int
 }
@@ -158,18 +158,18 @@ func (t *tail) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	t.total += len(p)
 	rest := p
-	if room := ownKept/2 - len(t.head); room > 0 {
+	if room := userShellKept/2 - len(t.head); room > 0 {
 		n := min(room, len(rest))
 		t.head, rest = append(t.head, rest[:n]...), rest[n:]
 	}
 	t.end = append(t.end, rest...)
-	if n := len(t.end) - ownKept/2; n > ownKept/2 {
+	if n := len(t.end) - userShellKept/2; n > userShellKept/2 {
 		t.end = append(t.end[:0], t.end[n:]...)
 	}
 	show := ""
-	if t.shown < ownShown {
+	if t.shown < userShellShown {
 		show = string(p)
-		if t.shown += len(p); t.shown >= ownShown {
+		if t.shown += len(p); t.shown >= userShellShown {
 			show += "\n[more output follows; it is not shown]\n"
 		}
 	}
@@ -184,7 +184,7 @@ func (t *tail) text() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	end := t.end
-	if n := len(end) - ownKept/2; n > 0 {
+	if n := len(end) - userShellKept/2; n > 0 {
 		end = end[n:]
 	}
 	left := t.total - len(t.head) - len(end)

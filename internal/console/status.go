@@ -13,11 +13,11 @@ import (
 	"github.com/lathe-dev/lathe/internal/session"
 )
 
-// statusEvery is the shortest time between two Status events.
+// statusEvery is the minimum time between two Status events.
 const statusEvery = 100 * time.Millisecond
 
-// tally is what events say of a session, as far as a status shows it.
-type tally struct {
+// statusValues collects the values of a session's status from its events.
+type statusValues struct {
 	used    int     // tokens of the last request and its reply
 	hit     float64 // share of the last request that came from the cache
 	last    llm.Usage
@@ -29,7 +29,7 @@ type tally struct {
 }
 
 // request notes the usage of one request of the main agent.
-func (t *tally) request(u llm.Usage) {
+func (t *statusValues) request(u llm.Usage) {
 	t.last = u
 	t.used = u.Prompt() + u.Output
 	t.hit = 0
@@ -38,8 +38,8 @@ func (t *tally) request(u llm.Usage) {
 	}
 }
 
-// take notes an event. It says whether a status may look different now.
-func (t *tally) take(e event.Event) bool {
+// take updates the values from an event and reports whether the status may have changed.
+func (t *statusValues) take(e event.Event) bool {
 	switch b := e.Body.(type) {
 	case event.StepEnd:
 		if len(e.Agent) == 0 {
@@ -58,7 +58,7 @@ func (t *tally) take(e event.Event) bool {
 	return false
 }
 
-func (t *tally) view(b event.ToolEnd) {
+func (t *statusValues) view(b event.ToolEnd) {
 	if b.Result.IsError || b.Denied {
 		return
 	}
@@ -78,15 +78,15 @@ func (t *tally) view(b event.ToolEnd) {
 	}
 }
 
-// touch has the status published soon.
+// touch requests a Status.
 func (c *Console) touch() {
 	select {
 	case c.dirty <- struct{}{}:
-	default: // it will be anyway
+	default: // already requested
 	}
 }
 
-// publishStatus publishes a Status whenever something of it changed.
+// publishStatus publishes a Status after changes.
 func (c *Console) publishStatus() {
 	var last event.Status
 	tick := time.NewTimer(0)
@@ -110,10 +110,10 @@ func (c *Console) publishStatus() {
 	}
 }
 
-// Status is the present state, as the stream has it.
+// Status returns the current status.
 func (c *Console) Status() event.Status { return c.status() }
 
-// status is the present state.
+// status returns the current status.
 func (c *Console) status() event.Status {
 	c.mu.Lock()
 	s, seen, line, cost := c.front, c.seen, c.line, c.sideCost
@@ -140,8 +140,7 @@ func (c *Console) status() event.Status {
 	return out
 }
 
-// follow reads the events of the session in front for what belongs to the status, and for when to ask for a
-// title or a status line.
+// follow reads the events of the session in front, updates the status and requests titles and status lines.
 func (c *Console) follow(events *event.Subscription) {
 	for e := range events.All(c.ctx) {
 		c.mu.Lock()

@@ -26,8 +26,8 @@ type statusLine struct {
 	RefreshInterval int    `json:"refreshInterval"` // seconds
 }
 
-// lineSetting is the status line to run; ok is false when there is none. A project's counts once the folder
-// is trusted: before that it is not in the settings.
+// lineSetting returns the status line to run; ok is false when there is none. A project's setting counts once
+// the folder is trusted: before that it is not in the settings.
 func (c *Console) lineSetting() (s statusLine, ok bool) {
 	set := c.inst.Config().Settings
 	if set.DisableAllHooks || len(set.StatusLine) == 0 || json.Unmarshal(set.StatusLine, &s) != nil {
@@ -36,7 +36,7 @@ func (c *Console) lineSetting() (s statusLine, ok bool) {
 	return s, s.Type == "command" && strings.TrimSpace(s.Command) != ""
 }
 
-// refreshLine has the statusLine command run soon.
+// refreshLine requests a run of the statusLine command.
 func (c *Console) refreshLine() {
 	select {
 	case c.redraw <- struct{}{}:
@@ -44,8 +44,8 @@ func (c *Console) refreshLine() {
 	}
 }
 
-// drawLines runs the statusLine command when something changed: after a moment of quiet, and a run that is
-// still going is ended by the next one.
+// drawLines runs the statusLine command after changes have settled; a run that is still going is cancelled by
+// the next one.
 func (c *Console) drawLines() {
 	quiet := time.NewTimer(time.Hour)
 	quiet.Stop()
@@ -87,7 +87,7 @@ func (c *Console) drawLines() {
 	}
 }
 
-// drawLine runs the command once. One that fails leaves the line as it was.
+// drawLine runs the command once. If it fails, the line stays unchanged.
 func (c *Console) drawLine(ctx context.Context, set statusLine) {
 	s := c.session()
 	input, err := json.Marshal(c.lineInput(s))
@@ -127,7 +127,7 @@ func (w *capped) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// lineInput is what the command reads, in Claude Code's form (its documentation of the status line).
+// lineInput is the command's input, in Claude Code's form (its documentation of the status line).
 func (c *Console) lineInput(s *app.Session) map[string]any {
 	now := c.status()
 	c.mu.Lock()

@@ -12,17 +12,17 @@ import (
 	"github.com/lathe-dev/lathe/internal/permission"
 )
 
-// put makes a session the front and tells the front end. With again its own model and mode come back.
+// put makes a session the front and publishes Opened. With again, its own model and mode are restored.
 func (c *Console) put(ctx context.Context, s *app.Session, again bool) {
 	r := replay(s.Log())
 	if again {
 		c.bringBack(ctx, s, r)
 	}
-	c.turning.Lock() // a reader that attaches now is told of the one or the other
+	c.turning.Lock() // an attaching reader sees either the old or the new front
 	defer c.turning.Unlock()
 	c.mu.Lock()
 	c.front = s
-	c.seen = r.tally
+	c.seen = r.statusValues
 	c.pending = r.pending
 	c.titled = again && len(s.Messages()) > 0
 	c.model, c.mode = "", ""
@@ -30,9 +30,9 @@ func (c *Console) put(ctx context.Context, s *app.Session, again bool) {
 	c.index = files.NewIndex(s.FileRoots())
 	c.mu.Unlock()
 	if index != nil {
-		_ = index.Close() // a watcher that does not end properly is nobody's concern
+		_ = index.Close() // a watcher's error on closing does not matter
 	}
-	c.hear(s)
+	c.watchTasks(s)
 	branch := s.Log().Branch()
 	c.bus.PublishAt(placeAfter(s.ID(), branch, branch.Len()-1), s.ID(), nil, opening{openedOf(s), branch, r.bodies})
 	c.bus.Publish(s.ID(), nil, c.status())
@@ -42,8 +42,7 @@ func (c *Console) put(ctx context.Context, s *app.Session, again bool) {
 	c.refreshLine()
 }
 
-// bringBack restores the model and the mode that a session was left with. The modes in which nothing or
-// everything runs are for one sitting.
+// bringBack restores the model and the mode of a session. Plan mode and bypassPermissions are not restored.
 func (c *Console) bringBack(ctx context.Context, s *app.Session, r *replayed) {
 	if r.model != "" && !c.opts.KeepModel {
 		if err := s.SetModel(ctx, r.model); err != nil {
@@ -59,7 +58,7 @@ func (c *Console) bringBack(ctx context.Context, s *app.Session, r *replayed) {
 	}
 }
 
-// open puts another session in front: the new one is opened before the old one is left, so that a failure
+// open puts another session in front. The new one is opened before the old one is closed, so a failure
 // changes nothing.
 func (c *Console) open(ctx context.Context, o app.SessionOptions) error {
 	s, err := c.newSession(ctx, o)
@@ -102,7 +101,7 @@ func (c *Console) newSession(ctx context.Context, o app.SessionOptions) (*app.Se
 	return s, err
 }
 
-// note remembers a session that was begun here.
+// note records a session that was created here.
 func (c *Console) note(o app.SessionOptions, s *app.Session) {
 	if o.Resume == "" || o.Fork {
 		c.mu.Lock()
@@ -111,7 +110,8 @@ func (c *Console) note(o app.SessionOptions, s *app.Session) {
 	}
 }
 
-// leave lets go of a session that was in front. Messages that wait for it do not go to another one.
+// leave closes a session that was in front. Its waiting messages are dropped: they do not go to another
+// session.
 func (c *Console) leave(s *app.Session) error {
 	c.mu.Lock()
 	lost := len(c.queue)
@@ -126,9 +126,9 @@ func (c *Console) leave(s *app.Session) error {
 	return s.Close()
 }
 
-// manner is how a session was set while it was in front, to be kept where the same conversation is opened
-// anew or copied.
-type manner struct {
+// frontSettings holds the settings of a session while in front, to restore when the conversation is reopened or
+// copied.
+type frontSettings struct {
 	model  string
 	effort llm.Effort
 	mode   permission.Mode
@@ -136,8 +136,8 @@ type manner struct {
 	dirs   []string
 }
 
-func mannerOf(s *app.Session) manner {
-	m := manner{model: s.ModelName(), effort: s.Effort(), mode: s.Mode(), dirs: s.Dirs()}
+func frontSettingsOf(s *app.Session) frontSettings {
+	m := frontSettings{model: s.ModelName(), effort: s.Effort(), mode: s.Mode(), dirs: s.Dirs()}
 	for _, r := range s.Rules() {
 		if r.Source.Name == sessionScope {
 			m.grants = append(m.grants, r)
@@ -149,7 +149,7 @@ func mannerOf(s *app.Session) manner {
 // sessionScope is the source of rules that end with the session.
 const sessionScope = "this session"
 
-func (m manner) apply(ctx context.Context, s *app.Session) error {
+func (m frontSettings) apply(ctx context.Context, s *app.Session) error {
 	var errs []error
 	for _, dir := range m.dirs {
 		_, err := s.AddDir(dir)
@@ -168,11 +168,11 @@ func (m manner) apply(ctx context.Context, s *app.Session) error {
 	return errors.Join(errs...)
 }
 
-// checkout moves the head of the conversation in front and opens it anew, since everything that was made of
-// its messages is made of others now.
+// checkout moves the head of the conversation in front and reopens it, since all state derived from its
+// messages changes.
 func (c *Console) checkout(ctx context.Context, entry string) error {
 	s := c.session()
-	id, kept := s.ID(), mannerOf(s)
+	id, kept := s.ID(), frontSettingsOf(s)
 	if err := s.Log().Checkout(entry); err != nil {
 		return err
 	}
@@ -180,7 +180,7 @@ func (c *Console) checkout(ctx context.Context, entry string) error {
 		return err
 	}
 	next, err := c.newSession(ctx, app.SessionOptions{Resume: id})
-	if err != nil { // another process was quicker, or the disk is gone
+	if err != nil { // another process was faster, or the disk is gone
 		fresh, newErr := c.newSession(ctx, app.SessionOptions{})
 		if newErr != nil {
 			return errors.Join(err, newErr)
@@ -193,10 +193,10 @@ func (c *Console) checkout(ctx context.Context, entry string) error {
 	return err
 }
 
-// fork goes on in a copy.
+// fork switches to a copy.
 func (c *Console) fork(ctx context.Context) error {
 	s := c.session()
-	kept := mannerOf(s)
+	kept := frontSettingsOf(s)
 	next, err := c.newSession(ctx, app.SessionOptions{Resume: s.ID(), Fork: true})
 	if err != nil {
 		return err
@@ -207,8 +207,7 @@ func (c *Console) fork(ctx context.Context) error {
 	return err
 }
 
-// recordChoices writes the model and the mode to the journal of a session, once it has a message to keep
-// them for.
+// recordChoices writes the model and the mode to the journal of a session that has a message.
 func (c *Console) recordChoices(ctx context.Context, s *app.Session) {
 	c.mu.Lock()
 	model, mode := c.model, c.mode

@@ -16,7 +16,7 @@ const (
 	trustNo  = "leave"
 )
 
-// askTrust asks whether the settings that the folder's files hold back may count, where there are any.
+// askTrust asks whether to apply the settings that the folder's files define and that need trust, if any.
 func (c *Console) askTrust() {
 	cfg := c.inst.Config()
 	held := cfg.Held()
@@ -25,7 +25,7 @@ func (c *Console) askTrust() {
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "The files of %s set what could do harm. None of it counts before you trust the folder:\n", term.EscapeLine(cfg.Paths().Root))
-	for _, v := range held { // nothing of what is decided on is left out
+	for _, v := range held { // the question shows every value
 		fmt.Fprintf(&b, "\n%s = %s  (%s)", term.EscapeLine(v.Path), term.EscapeLine(string(v.JSON)), term.EscapeLine(v.Origin.String()))
 	}
 	id := uuid.NewString()
@@ -41,7 +41,7 @@ func (c *Console) askTrust() {
 	}})
 }
 
-// answerTrust takes the answer, if it is one to that question.
+// answerTrust handles the answer if it is to that question.
 func (c *Console) answerTrust(id string, a event.Answer) bool {
 	c.mu.Lock()
 	ours, cfg := id != "" && c.trust == id, c.held
@@ -56,7 +56,7 @@ func (c *Console) answerTrust(id string, a event.Answer) bool {
 	if a.Choice != trustYes || a.Canceled {
 		return true
 	}
-	err := cfg.Trust() // with what was shown, whatever the files say by now
+	err := cfg.Trust() // trusts the values shown, even if the files have changed
 	if err == nil {
 		_, err = c.inst.Reload()
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/lathe-dev/lathe/internal/session"
 )
 
-// slow is a script whose first reply waits for an answer to a question, so that a turn runs for as long as a
-// test wants.
+// slow is a script whose first reply waits for an answer to a question, so a turn runs as long as a test
+// needs.
 func slow(more ...string) *llmtest.Script {
 	s := llmtest.Replies(llmtest.Say(llmtest.Tool("Bash", map[string]any{"command": "touch made.txt"})))
 	for _, text := range more {
@@ -42,7 +42,7 @@ func (s *seat) wait(ended chan error) {
 	}
 }
 
-// said lists what the user said in the session in front.
+// said lists the user's messages in the session in front.
 func (s *seat) said() (out []string) {
 	for _, m := range s.session().Messages() {
 		if text := session.StripContext(m).PlainText(); m.Role == llm.User && text != "" {
@@ -197,7 +197,7 @@ func TestTheFirstMessageCanBeEditedToo(t *testing.T) {
 	}
 	s.prompt("better")
 	s.wantSaid("better")
-	if m := s.session().Messages()[0]; len(m.Parts) < 2 { // the context is there again
+	if m := s.session().Messages()[0]; len(m.Parts) < 2 { // the context is restored
 		t.Errorf("%+v", m)
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// usage is how often and how lately commands were used, over all sessions.
+// usage records how often and how recently commands were used, over all sessions.
 type usage struct {
 	path string
 
@@ -20,20 +20,20 @@ type usage struct {
 	news   map[string]int // since the file was read
 }
 
-// use counts with a half-life: what was used long ago weighs less.
+// use counts with a half-life: old uses count less.
 type use struct {
 	Weight float64   `json:"weight"`
 	Last   time.Time `json:"last"`
 }
 
-// halfLife is when a use counts half.
+// halfLife is the time after which a use counts half.
 const halfLife = 14 * 24 * time.Hour
 
 func newUsage(state string) *usage {
 	return &usage{path: filepath.Join(state, "commands.json"), news: map[string]int{}}
 }
 
-// now is the weight at this moment.
+// now returns the decayed count.
 func (u use) now() float64 {
 	return u.Weight * math.Exp2(-float64(time.Since(u.Last))/float64(halfLife))
 }
@@ -45,7 +45,7 @@ func (u *usage) load() {
 	u.loaded = true
 	u.uses = map[string]use{}
 	if b, err := os.ReadFile(u.path); err == nil && len(b) < 1<<20 {
-		_ = json.Unmarshal(b, &u.uses) // a broken file is begun anew
+		_ = json.Unmarshal(b, &u.uses) // a corrupt file is replaced
 	}
 	if u.uses == nil {
 		u.uses = map[string]use{}
@@ -68,7 +68,7 @@ func (u *usage) score(name string) float64 {
 	return u.uses[name].now()
 }
 
-// save adds what was used since the last time to what others wrote meanwhile.
+// save merges the new counts into the file.
 func (u *usage) save() error {
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -7,10 +7,10 @@ import (
 	"github.com/lathe-dev/lathe/internal/llm"
 )
 
-// shownInput is what names a call best, of the inputs that tools have: the first that is there.
+// shownInput are the tool inputs that identify a call, best first.
 var shownInput = []string{"command", "file_path", "path", "pattern", "url", "query", "description", "skill", "prompt"}
 
-// inputOf returns a member of a call's input that is a text, or "".
+// inputOf returns a string member of a call's input, or "".
 func inputOf(call llm.ToolCall, name string) string {
 	var members map[string]json.RawMessage
 	var text string
@@ -20,7 +20,7 @@ func inputOf(call llm.ToolCall, name string) string {
 	return text
 }
 
-// callTitle names a call for which the log has no title: it had not ended, or lathe was killed.
+// callTitle names a call whose title is not in the log: it had not ended, or lathe was killed.
 func callTitle(call llm.ToolCall) string {
 	for _, name := range shownInput {
 		if text := inputOf(call, name); text != "" {
@@ -38,7 +38,7 @@ func callView(call llm.ToolCall) event.View {
 	return nil
 }
 
-// lostView shows what became of a call that lathe could not see to its end.
+// lostView shows the result of a call that lathe did not see end.
 func lostView(call llm.ToolCall, result llm.ToolResult) event.View {
 	text := result.PlainText()
 	if command := inputOf(call, "command"); command != "" {

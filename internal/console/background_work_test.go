@@ -12,7 +12,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/llm/llmtest"
 )
 
-func TestAnOwnCommandReachesTheModelWithTheNextMessage(t *testing.T) {
+func TestUserCommandReachesTheModelWithTheNextMessage(t *testing.T) {
 	s := newPlace(t, talk3()).open(t, nil)
 	s.prompt("first")
 	s.command("!", "echo out; echo err >&2; exit 3")
@@ -21,7 +21,7 @@ func TestAnOwnCommandReachesTheModelWithTheNextMessage(t *testing.T) {
 		t.Errorf("%+v", end.View)
 	}
 	id := s.session().ID()
-	s.command("new", "") // and back: it is in the journal
+	s.command("new", "") // the journal has it after a switch
 	s.command("resume", id)
 	o := until(s, func(o event.Opened) bool { return o.Session == id && len(o.History) > 0 })
 	if last, ok := o.History[len(o.History)-1].(event.ToolEnd); !ok || last.Title != "echo out; echo err >&2; exit 3" {
@@ -43,7 +43,7 @@ func TestAnOwnCommandReachesTheModelWithTheNextMessage(t *testing.T) {
 	}
 }
 
-func TestAnOwnCommandIsInterrupted(t *testing.T) {
+func TestUserCommandIsInterrupted(t *testing.T) {
 	s := newPlace(t, talk3()).open(t, nil)
 	done := make(chan error, 1)
 	go func() {
@@ -65,7 +65,7 @@ func TestAnEndlessOutputIsCut(t *testing.T) {
 	s.command("!", "head -c 3000000 /dev/zero | tr '\\0' 'x'; echo; echo the end")
 	end := until[event.ToolEnd](s, nil)
 	out := end.View.(event.Command).Output
-	if len(out) > ownKept+200 || !strings.Contains(out, "bytes left out") || !strings.HasSuffix(out, "the end\n") {
+	if len(out) > userShellKept+200 || !strings.Contains(out, "bytes left out") || !strings.HasSuffix(out, "the end\n") {
 		t.Errorf("%d bytes", len(out))
 	}
 }
@@ -110,7 +110,7 @@ func TestASmallModelNamesTheSession(t *testing.T) {
 	}
 }
 
-func TestNoTitleIsAskedForWhereThatIsOff(t *testing.T) {
+func TestNoTitleWhenDisabled(t *testing.T) {
 	p := newPlace(t, talk3())
 	p.env = []string{"ANTHROPIC_SMALL_FAST_MODEL=claude-haiku-4-5"}
 	p.user(t, `{"sessionTitles": false}`)
@@ -134,7 +134,7 @@ func (p *place) user(t *testing.T, text string) {
 	}
 }
 
-func TestTheFolderIsTrustedOnlyWhenTheUserSaysSo(t *testing.T) {
+func TestFolderIsTrustedOnlyByTheUser(t *testing.T) {
 	for answer, want := range map[string]bool{trustYes: true, trustNo: false} {
 		p := newPlace(t, talk3())
 		p.write(t, ".lathe/settings.json", `{"permissions": {"allow": ["Bash(evil \u202e*)"]}}`)
@@ -157,7 +157,7 @@ func TestTheFolderIsTrustedOnlyWhenTheUserSaysSo(t *testing.T) {
 	}
 }
 
-func TestWhatChangedAfterTheQuestionIsNotTrusted(t *testing.T) {
+func TestSettingsChangedAfterTheQuestionAreNotTrusted(t *testing.T) {
 	p := newPlace(t, talk3())
 	p.write(t, ".lathe/settings.json", `{"permissions": {"allow": ["Bash(make)"]}}`)
 	s := p.open(t, nil)
@@ -171,7 +171,7 @@ func TestWhatChangedAfterTheQuestionIsNotTrusted(t *testing.T) {
 	}
 }
 
-func TestTheStatusLineCommandReadsTheSession(t *testing.T) {
+func TestStatusLineCommandGetsTheSession(t *testing.T) {
 	p := newPlace(t, talk3())
 	p.user(t, `{"statusLine": {"type": "command", "command": "cat > in.json; printf 'line %s' $$"}}`)
 	s := p.open(t, nil)
@@ -238,7 +238,7 @@ func TestCompletion(t *testing.T) {
 	}
 }
 
-func TestACommandsUseIsKept(t *testing.T) {
+func TestCommandUseIsSaved(t *testing.T) {
 	p := newPlace(t, talk3())
 	s := p.open(t, nil)
 	s.command("tokens", "")

@@ -9,15 +9,15 @@ import (
 	"github.com/lathe-dev/lathe/internal/llm"
 )
 
-// nearNames is how many names an error lists.
+// nearNames limits the suggestions in an error.
 const nearNames = 3
 
-// knows refuses the name of a model that is in no list: a slip of the finger is told now and not by a request
-// that fails. A name with its provider before it ("anthropic/NAME") is taken as it is.
+// knows refuses an unlisted model: a typing error is reported now instead of by a failed request. A name with
+// its provider before it ("anthropic/NAME") is accepted unchecked.
 func (c *Console) knows(id string) error {
 	var names []string
 	for _, m := range c.inst.Models() {
-		if m.ID == id || strings.HasPrefix(id, m.ID) { // a dated name of a model that is known
+		if m.ID == id || strings.HasPrefix(id, m.ID) { // a dated name of a known model
 			return nil
 		}
 		names = append(names, m.ID)
@@ -41,7 +41,7 @@ func (c *Console) knows(id string) error {
 	return fmt.Errorf("lathe knows no model %q; did you mean %s? PROVIDER/%s takes any name", id, strings.Join(near, " or "), id)
 }
 
-// toolOf refuses a rule for a tool that does not exist, which would be without effect. Tools of servers are
+// toolOf refuses a rule for a tool that does not exist, since it would have no effect. Tools of servers are
 // known only while their server runs.
 func (c *Console) toolOf(rule string) error {
 	name, _, _ := strings.Cut(rule, "(")
