@@ -4,6 +4,7 @@ import (
 	"path"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/lathe-dev/lathe/internal/permission"
@@ -277,6 +278,7 @@ func (a *analysis) runListed(c *call, sc *scope) (script string, ok bool) {
 	}
 	within := sc.inside(c.name)
 	inner.use, inner.name = program.Look(filled, program.Env{Dir: sc.dir(), World: a.world}), baseName(inner.words[0])
+	inner.use.Reads = withoutListed(inner.use.Reads)
 	inner.dirs, inner.within, inner.level = within.dirs, within.within, within.level
 	if c.name == "find" {
 		c.use = program.Look(findWithout(c.words, findAt(c.words)), program.Env{Dir: sc.dir(), World: a.world})
@@ -288,11 +290,19 @@ func (a *analysis) runListed(c *call, sc *scope) (script string, ok bool) {
 	second := a.addPart(inner, within)
 	a.calls = a.noteCall(inner)
 	why := a.reach(c, sc)
+	if more := a.reach(inner, within); why == "" {
+		why = more
+	}
 	if first < 0 || second < 0 || why != "" || !a.looked(first) {
 		a.opaque()
 		return "", false
 	}
 	return script, true
+}
+
+// withoutListed drops the names that stand for those of a list: what they are read from is noted already.
+func withoutListed(reads []string) []string {
+	return slices.DeleteFunc(slices.Clone(reads), func(r string) bool { return r == listedFile })
 }
 
 // findAt is the place of -exec.

@@ -34,12 +34,14 @@ var harmlessFiles = set{
 // redirections walks the redirections of a statement.
 func (a *analysis) redirections(s *syntax.Stmt, sc *scope, in *input) redirected {
 	out := redirected{ok: true}
+	var script strings.Builder
 	for _, r := range s.Redirs {
 		text, ok := a.redirection(r, sc, in)
 		out.ok = out.ok && ok
 		out.write = out.write || !ok || r.Op != syntax.RdrIn
-		out.script += text
+		script.WriteString(text)
 	}
+	out.script = script.String()
 	return out
 }
 

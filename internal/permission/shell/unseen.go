@@ -97,6 +97,9 @@ func readsFiles(c *call) bool {
 
 // beginning is what is known of a command before the first word that only running tells.
 func beginning(c *call) (string, bool) {
+	if !anyUnknown(c.words) && !c.words[0].glob {
+		return "", false
+	}
 	var known []string
 	for i, w := range c.words {
 		if w.unknown && !w.stays(c, i) || w.glob && i == 0 {
