@@ -43,6 +43,7 @@ var table = func() map[string]row {
 		"compact":            {[]string{"llm"}, "how a conversation is made smaller is computed from its messages alone; who sends and stores is above"},
 		"llm/llmtest":        {[]string{"llm"}, "the scripted server is a provider's counterpart, so it imports none"},
 		"llm/llmtest/suite":  {[]string{"llm", "llm/llmtest"}, "the conformance suite serves every provider, so it imports none"},
+		"compact/onlog":      {[]string{"compact", "session"}, "a compaction is written to a log by what knows both"},
 		"permission/program": {[]string{"permission"}, "what a program does with its arguments is a table, known to nobody but the shell analysis"},
 		"permission/shell":   {[]string{"permission", "permission/program"}, "reading a command line is pure"},
 
@@ -55,6 +56,7 @@ var table = func() map[string]row {
 
 		"agent": {[]string{"llm", "permission", "event", "session", "fuzzy"}, "the loop knows functions and small interfaces, no tool and no front end; fuzzy finds the tool that a misspelled name means"},
 	}
+	t["ruleset"] = row{[]string{"config", "permission", "permission/call"}, "settings know no rules and rules no settings; what reads one out of the other knows both and nothing else"}
 	t["provider"] = row{[]string{"config", "sandbox", "llm", "llm/anthropic", "llm/openai", "llm/google"}, "which wire client answers is said by the settings, and the key may come from a command"}
 	agent := with(t["agent"].may, "agent")
 	t["tool"] = row{with(agent, "files", "git", "sandbox", "lsp", "prompt", "permission/shell", "permission/call", "fuzzy"), "tools are leaves: the loop sees them as agent.Tool"}

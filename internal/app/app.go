@@ -59,7 +59,7 @@ type Instance struct {
 
 	mu       sync.Mutex
 	sessions map[*Session]bool
-	memory   string // the data folder of sessions that are not kept, once there is one
+	memory   *session.Store // of sessions that are not kept, once there is one
 }
 
 func (i *Instance) settings() *config.Settings { return &i.conf.Load().Settings }

@@ -4,39 +4,21 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"strings"
-	"sync"
 
 	"github.com/lathe-dev/lathe/internal/agent"
 	"github.com/lathe-dev/lathe/internal/compact"
+	"github.com/lathe-dev/lathe/internal/compact/onlog"
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/permission"
 	"github.com/lathe-dev/lathe/internal/prompt"
-	"github.com/lathe-dev/lathe/internal/session"
 )
-
-// compactLog is a session's log as the compactor sees it.
-type compactLog struct{ *session.Session }
-
-// Compact writes one change of the conversation.
-func (l compactLog) Compact(ctx context.Context, c compact.Change) error {
-	out := session.Compaction{
-		Level: int(c.Level), Trigger: c.Trigger, Until: l.Until(c.Until), Messages: c.Messages,
-		DropReasoning: c.DropReasoning, TokensBefore: c.Before, TokensAfter: c.After, CostUSD: c.CostUSD,
-	}
-	for id, text := range c.Stubs {
-		out.Stubs = append(out.Stubs, session.Stub{CallID: id, Text: text})
-	}
-	slices.SortFunc(out.Stubs, func(a, b session.Stub) int { return cmp.Compare(a.CallID, b.CallID) })
-	return l.Session.Compact(ctx, out)
-}
 
 // newCompactor makes the compactor of a session that is kept.
 func (s *Session) newCompactor() *compact.Compactor {
 	c := &compact.Compactor{
-		Conversation: compactLog{s.log}, Summarise: s.summarise, Kept: s.kept, Shows: s.shows,
+		Conversation: onlog.Log{Session: s.log}, Summarise: s.summarise, Kept: s.kept, Shows: s.shows,
 		Save: func(ctx context.Context, stub compact.Stub) string {
 			path, err := s.env.SaveBlob(ctx, stub.Call.Name+".txt", []byte(stub.Result.PlainText()))
 			if err != nil {
@@ -52,7 +34,7 @@ func (s *Session) newCompactor() *compact.Compactor {
 			return m.Info().ContextWindow * 5 / 2 // bytes: two thirds of the window
 		},
 	}
-	c.Said(s.saidBefore())
+	c.Said(onlog.SaidBefore(s.log))
 	return c
 }
 
@@ -65,60 +47,15 @@ func (s *Session) shows(c llm.ToolCall) string {
 	return c.Name + " " + string(c.Input)
 }
 
-// saidBefore is what the user said in messages that earlier compactions took away: the log has it.
-func (s *Session) saidBefore() []string {
-	compacted := false
-	var said, rest []string
-	for e := range s.log.Entries() {
-		switch b := e.Body.(type) {
-		case session.User:
-			if !b.Synthetic {
-				rest = append(rest, compact.UserTexts(b.Message)...)
-			}
-		case session.Compaction:
-			compacted = compacted || len(b.Messages) > 0
-		}
-	}
-	if !compacted {
-		return nil
-	}
-	still := map[string]int{}
-	for _, m := range s.log.Messages() {
-		for _, t := range compact.UserTexts(m) {
-			still[t]++
-		}
-	}
-	for _, t := range slices.Backward(rest) { // the newest of equal ones are those that are still there
-		if still[t] > 0 {
-			still[t]--
-			continue
-		}
-		said = append(said, t)
-	}
-	slices.Reverse(said)
-	return said
-}
-
 // summarise asks the model for small work, or the conversation's own where that one is not there.
 func (s *Session) summarise(ctx context.Context, req *llm.Request) (compact.Answer, error) {
 	m, err := s.inst.SmallModel(ctx)
 	if err != nil {
 		m, _ = s.agent.Model()
 	}
-	var out compact.Answer
-	for d, err := range m.Stream(ctx, req) {
-		if err != nil {
-			return out, err
-		}
-		if done, ok := d.(llm.Done); ok {
-			out.Text = done.Message.PlainText()
-			if u := done.Message.Usage; u != nil {
-				out.CostUSD = m.Info().Price.Cost(*u)
-			}
-		}
-	}
+	out, err := compact.Ask(ctx, m, req)
 	s.sideCost.Add(out.CostUSD)
-	return out, nil
+	return out, err
 }
 
 // kept is what goes through a compaction word for word.
@@ -219,22 +156,4 @@ func (s *Session) compact(ctx context.Context, t compact.Task) (compact.Report, 
 	}
 	s.publish(done)
 	return r, err
-}
-
-// money adds up what was spent beside the turns, in US dollars.
-type money struct {
-	mu  sync.Mutex
-	usd float64
-}
-
-func (m *money) Add(usd float64) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.usd += usd
-}
-
-func (m *money) Load() float64 {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.usd
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/lathe-dev/lathe/internal/compact/onlog"
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/llm/llmtest"
@@ -81,7 +82,7 @@ func TestALongSessionGoesOnThroughCompactions(t *testing.T) {
 	if diff := cmp.Diff(before, again.Messages()); diff != "" {
 		t.Errorf("after a resume: %s", diff)
 	}
-	if diff := cmp.Diff([]string{"Read all files. Do not skip file 42."}, again.saidBefore()); diff != "" {
+	if diff := cmp.Diff([]string{"Read all files. Do not skip file 42."}, onlog.SaidBefore(again.log)); diff != "" {
 		t.Error(diff)
 	}
 }

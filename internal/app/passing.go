@@ -5,9 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
-	"path/filepath"
-	"runtime"
 
 	"github.com/lathe-dev/lathe/internal/session"
 )
@@ -49,60 +46,29 @@ func openIn(ctx context.Context, store *session.Store, i *Instance, o SessionOpt
 func (i *Instance) passing(resume string) (*session.Store, error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if i.memory == "" {
-		dir, err := memoryDir()
+	if i.memory == nil {
+		store, err := session.Temporary()
 		if err != nil {
 			return nil, fmt.Errorf("there is no place for a session that is not kept: %w", err)
 		}
-		i.memory = dir
+		i.memory = store
 	}
 	if resume != "" {
-		if err := i.copySession(resume); err != nil {
+		if err := i.memory.Borrow(i.store, resume); err != nil {
 			return nil, err
 		}
 	}
-	return session.NewStore(i.memory), nil
-}
-
-// copySession copies a session into memory, once.
-func (i *Instance) copySession(id string) error {
-	old, err := i.store.OpenReadOnly(id)
-	if err != nil {
-		return err
-	}
-	from := old.Folder()
-	if err := old.Close(); err != nil {
-		return err
-	}
-	to := filepath.Join(i.memory, "projects", filepath.Base(filepath.Dir(from)), filepath.Base(from))
-	if _, err := os.Stat(to); err == nil {
-		return nil
-	}
-	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
-		return err
-	}
-	return os.CopyFS(to, os.DirFS(from))
-}
-
-// memoryDir makes a folder of lathe's own that is in memory where the system has such a place (Linux: a tmpfs at
-// /dev/shm), else in the folder for temporary files.
-func memoryDir() (string, error) {
-	if runtime.GOOS == "linux" {
-		if dir, err := os.MkdirTemp("/dev/shm", "lathe-"); err == nil {
-			return dir, nil
-		}
-	}
-	return os.MkdirTemp("", "lathe-")
+	return i.memory, nil
 }
 
 // forget removes what is not kept.
 func (i *Instance) forget() error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if i.memory == "" {
+	if i.memory == nil {
 		return nil
 	}
-	dir := i.memory
-	i.memory = ""
-	return os.RemoveAll(dir)
+	store := i.memory
+	i.memory = nil
+	return store.Discard()
 }

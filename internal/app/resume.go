@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 
@@ -21,7 +20,7 @@ func (s *Session) restore() {
 	for e := range s.log.Entries() {
 		switch b := e.Body.(type) {
 		case session.Seen:
-			s.env.Reads.Note(b.Path, seenFrom(b))
+			s.env.Reads.Note(b.Path, tool.SeenFrom(b))
 		case session.Grant:
 			s.restoreGrant(b)
 		case session.System:
@@ -93,31 +92,7 @@ const sessionScope = "this session"
 // keepSeen journals what the model knows of a file. A record that cannot be written costs a second read after a
 // resume, no more, so it stops nothing.
 func (s *Session) keepSeen(path string, seen tool.Seen) {
-	b := session.Seen{
-		Path: path, Mtime: seen.Mtime, Size: seen.Size, Inode: seen.Inode, Changed: seen.Changed, Lines: seen.Lines,
-		Written: seen.Written, By: seen.By,
-	}
-	if seen.Hashed() {
-		b.Hash = hex.EncodeToString(seen.Hash[:])
-	}
-	for _, sp := range seen.Shown {
-		b.Shown = append(b.Shown, session.Lines{First: sp.First, Last: sp.Last, CallID: sp.CallID})
-	}
-	_, _ = s.log.Add(context.Background(), b)
-}
-
-func seenFrom(b session.Seen) tool.Seen {
-	s := tool.Seen{
-		State: tool.State{Mtime: b.Mtime, Size: b.Size, Inode: b.Inode, Changed: b.Changed}, Lines: b.Lines,
-		Written: b.Written, By: b.By,
-	}
-	if raw, err := hex.DecodeString(b.Hash); err == nil {
-		copy(s.Hash[:], raw)
-	}
-	for _, l := range b.Shown {
-		s.Shown = append(s.Shown, tool.Span{First: l.First, Last: l.Last, CallID: l.CallID})
-	}
-	return s
+	_, _ = s.log.Add(context.Background(), seen.Entry(path))
 }
 
 // modelFor is the model that a resumed conversation had, unless the command line names another one.

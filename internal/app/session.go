@@ -259,3 +259,21 @@ func (s *Session) Close() error {
 	}
 	return nil
 }
+
+// money adds up what was spent beside the turns, in US dollars.
+type money struct {
+	mu  sync.Mutex
+	usd float64
+}
+
+func (m *money) Add(usd float64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.usd += usd
+}
+
+func (m *money) Load() float64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.usd
+}

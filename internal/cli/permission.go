@@ -9,10 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/lathe-dev/lathe/internal/app"
 	"github.com/lathe-dev/lathe/internal/config"
 	"github.com/lathe-dev/lathe/internal/permission"
 	"github.com/lathe-dev/lathe/internal/permission/call"
+	"github.com/lathe-dev/lathe/internal/ruleset"
 	"github.com/lathe-dev/lathe/internal/tool"
 )
 
@@ -71,7 +71,7 @@ func newChecker(o *Options, home, mode string) (*checker, error) {
 		return nil, &Error{Code: exitUsage, Err: err}
 	}
 	tools := tool.Catalogue()
-	rules, notes, err := app.Rules(cfg, app.RuleOptions{Tools: tools, Dir: dir, Home: home, Resolve: func(path string) string { return path }})
+	rules, notes, err := ruleset.Read(cfg, ruleset.Options{Tools: tools, Dir: dir, Home: home, Resolve: func(path string) string { return path }})
 	if err != nil {
 		return nil, &Error{Code: exitUsage, Err: err}
 	}

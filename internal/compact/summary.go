@@ -1,6 +1,7 @@
 package compact
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -198,4 +199,21 @@ func Extract(msgs []llm.Message) string {
 		}
 	}
 	return b.String()
+}
+
+// Ask sends a request and waits for the whole answer.
+func Ask(ctx context.Context, m llm.Model, req *llm.Request) (Answer, error) {
+	var out Answer
+	for d, err := range m.Stream(ctx, req) {
+		if err != nil {
+			return out, err
+		}
+		if done, ok := d.(llm.Done); ok {
+			out.Text = done.Message.PlainText()
+			if u := done.Message.Usage; u != nil {
+				out.CostUSD = m.Info().Price.Cost(*u)
+			}
+		}
+	}
+	return out, nil
 }

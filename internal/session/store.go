@@ -20,9 +20,10 @@ const (
 
 // Store is all sessions below one data folder.
 type Store struct {
-	projects string
-	now      func() time.Time
-	fsync    func(*os.File) error // (*os.File).Sync; tests see and fail it
+	temporary string // the folder that Discard removes
+	projects  string
+	now       func() time.Time
+	fsync     func(*os.File) error // (*os.File).Sync; tests see and fail it
 }
 
 // NewStore returns the store in dataHome, which is lathe's own data folder. Nothing is read or made.

@@ -1,4 +1,4 @@
-package app
+package tool
 
 import (
 	"strings"
@@ -9,7 +9,7 @@ import (
 
 func TestShortenKeepsBothEndsAndSaysWhatIsMissing(t *testing.T) {
 	text := "first\n" + strings.Repeat("äöü line\n", 20_000) + "last"
-	got := shorten(text, maxInline, "all of it is in /x")
+	got := shortenMiddle(text, maxInline, "all of it is in /x")
 	if !strings.HasPrefix(got, "first\n") || !strings.HasSuffix(got, "\nlast") || !strings.Contains(got, "all of it is in /x") {
 		t.Errorf("%.200s", got)
 	}
@@ -21,7 +21,7 @@ func TestShortenKeepsBothEndsAndSaysWhatIsMissing(t *testing.T) {
 func TestShortenNeverGrowsOrBreaksCharacters(t *testing.T) {
 	check := func(s string) bool {
 		s = strings.Repeat(s+"é", 50)
-		got := shorten(s, 20, "x")
+		got := shortenMiddle(s, 20, "x")
 		return utf8.RuneCountInString(got) < 20+80 && (utf8.ValidString(got) || !utf8.ValidString(s))
 	}
 	if err := quick.Check(check, nil); err != nil {

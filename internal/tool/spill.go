@@ -1,4 +1,4 @@
-package app
+package tool
 
 import (
 	"context"
@@ -13,28 +13,28 @@ import (
 // maxInline is how many characters of one result the model gets; the whole is kept in a blob.
 const maxInline = 50_000
 
-// spill keeps a text that is too long in the session's blobs and leaves its head and tail, because what
+// Spill is a hook after each call: it keeps a text that is too long in the session's blobs and leaves its head and tail, because what
 // matters stands at the ends more often than in the middle. When the blob cannot be written the result
 // is cut all the same, and says so: a full disk must not make a call fail that has already acted.
-func (s *Session) spill(ctx context.Context, call llm.ToolCall, res *agent.Result) (agent.Verdict, error) {
+func (e *Env) Spill(ctx context.Context, call llm.ToolCall, res *agent.Result) (agent.Verdict, error) {
 	for j, p := range res.Parts {
 		t, ok := p.(llm.Text)
 		if !ok || len(t.Text) <= maxInline || utf8.RuneCountInString(t.Text) <= maxInline {
 			continue
 		}
 		where := "the rest could not be kept"
-		if path, err := s.env.SaveBlob(ctx, call.Name+".txt", []byte(t.Text)); err == nil {
+		if path, err := e.SaveBlob(ctx, call.Name+".txt", []byte(t.Text)); err == nil {
 			where = "all of it is in " + path
 		} else {
 			where += ": " + err.Error()
 		}
-		res.Parts[j] = llm.Text{Text: shorten(t.Text, maxInline, where)}
+		res.Parts[j] = llm.Text{Text: shortenMiddle(t.Text, maxInline, where)}
 	}
 	return agent.Verdict{}, nil
 }
 
-// shorten keeps the first and the last half of n characters, cut at lines where one is near.
-func shorten(s string, n int, where string) string {
+// shortenMiddle keeps the first and the last half of n characters, cut at lines where one is near.
+func shortenMiddle(s string, n int, where string) string {
 	runes := utf8.RuneCountInString(s)
 	head := s[:offset(s, n/2)]
 	tail := s[offset(s, runes-n/2):]

@@ -1,0 +1,64 @@
+// Package onlog applies compactions to the log of a session: package compact computes them from messages and knows no
+// log, package session stores entries and knows no plan.
+//
+// Promise: nothing is taken out of the log; what a compaction takes out of the messages can be read there.
+package onlog
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/lathe-dev/lathe/internal/compact"
+	"github.com/lathe-dev/lathe/internal/session"
+)
+
+// Log is a session's log as a compactor sees it.
+type Log struct{ *session.Session }
+
+// Compact writes one change of the conversation.
+func (l Log) Compact(ctx context.Context, c compact.Change) error {
+	out := session.Compaction{
+		Level: int(c.Level), Trigger: c.Trigger, Until: l.Until(c.Until), Messages: c.Messages,
+		DropReasoning: c.DropReasoning, TokensBefore: c.Before, TokensAfter: c.After, CostUSD: c.CostUSD,
+	}
+	for id, text := range c.Stubs {
+		out.Stubs = append(out.Stubs, session.Stub{CallID: id, Text: text})
+	}
+	slices.SortFunc(out.Stubs, func(a, b session.Stub) int { return cmp.Compare(a.CallID, b.CallID) })
+	return l.Session.Compact(ctx, out)
+}
+
+// SaidBefore returns the user's texts in messages that earlier compactions took away.
+func SaidBefore(log *session.Session) []string {
+	compacted := false
+	var said, rest []string
+	for e := range log.Entries() {
+		switch b := e.Body.(type) {
+		case session.User:
+			if !b.Synthetic {
+				rest = append(rest, compact.UserTexts(b.Message)...)
+			}
+		case session.Compaction:
+			compacted = compacted || len(b.Messages) > 0
+		}
+	}
+	if !compacted {
+		return nil
+	}
+	still := map[string]int{}
+	for _, m := range log.Messages() {
+		for _, t := range compact.UserTexts(m) {
+			still[t]++
+		}
+	}
+	for _, t := range slices.Backward(rest) { // the newest of equal ones are those that are still there
+		if still[t] > 0 {
+			still[t]--
+			continue
+		}
+		said = append(said, t)
+	}
+	slices.Reverse(said)
+	return said
+}
