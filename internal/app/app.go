@@ -44,6 +44,10 @@ type Options struct {
 	MaxBudgetUSD float64
 	Fallback     []string
 
+	DebugFile   string // where the record of debug goes, in place of a folder for each session
+	DebugFilter string // as in event.RecorderOptions
+	Bare        bool   // no memory files, neither the user's nor the project's
+
 	NoPersistence bool // sessions are gone when the instance is closed, and nothing of them reaches the disk
 }
 

@@ -69,6 +69,9 @@ func (s *Session) authorize(ctx context.Context, a agent.Approval) (permission.D
 	if d.Effect == permission.Ask && a.Revised {
 		d = permission.Decision{Effect: permission.Allow, Layer: permission.LayerAsk, Reason: "approved with a changed input"}
 	}
+	if s.Mode() == permission.Auto && d.Effect == permission.Ask && !d.Confirm && d.Rule == "" && a.Hooks.Effect != permission.Ask {
+		d = s.classify(ctx, a, d)
+	}
 	if d.Effect == permission.Ask || d.Confirm {
 		var err error
 		if d, err = s.askPermission(ctx, a, d); err != nil {
@@ -110,6 +113,11 @@ func (s *Session) askPermission(ctx context.Context, a agent.Approval, d permiss
 	}
 	q := event.Question{
 		Agent: a.Agent, Title: a.Tool, Text: a.Title, Permission: &a.Request, Reason: again.Reason, Preview: a.Preview, Call: &a.Call, Free: true,
+	}
+	q.Outside = s.outside(a.Request)
+	q.ReasonType = reasonType(again, a, q.Outside)
+	if d.Source == byClassifier {
+		q.Reason, q.ReasonType = d.Reason, "classifier"
 	}
 	var rules []string
 	if again.Confirm {

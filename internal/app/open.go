@@ -23,6 +23,7 @@ type SessionOptions struct {
 	ID          string // of the new session; "": a new one
 	Resume      string // the id of an old one
 	Fork        bool   // work on a copy of it
+	At          string // go on after this message of the old one: its id, or the id of a stream-json line of it
 	Boundaries  bool   // as in agent.Config: a message that is steered too late is left for TakeSteers
 	Interactive bool   // somebody answers questions; else what would ask is refused
 	Detached    bool   // nothing is kept and no model is needed: for single tool calls
@@ -60,6 +61,11 @@ func (i *Instance) NewSession(ctx context.Context, o SessionOptions) (s *Session
 		var note string
 		if s.log, note, err = i.openLog(ctx, o); err != nil {
 			return s, err
+		}
+		if o.At != "" {
+			if err := goBackTo(s.log, o.At); err != nil {
+				return s, errors.Join(err, s.log.Close())
+			}
 		}
 		if note != "" {
 			s.notes = append(s.notes, note)
@@ -272,7 +278,8 @@ func (s *Session) contextOptions(model llm.Model) prompt.ContextOptions {
 		Dir: i.opts.Dir, Root: i.paths.Root, Roots: i.opts.AddDirs, Home: i.paths.Home, ClaudeHome: i.paths.ClaudeHome,
 		ConfigHome: i.paths.ConfigHome, Environ: i.environ(), Model: model.Info().ID, Runner: i.runner,
 		Git: i.settings().IncludeGitInstructions, Excludes: i.settings().ClaudeMdExcludes,
-		NoUser: !i.conf.Load().Reads(config.User), NoProject: !i.conf.Load().Reads(config.Project), NoLocal: !i.conf.Load().Reads(config.Local),
+		NoUser: i.opts.Bare || !i.conf.Load().Reads(config.User), NoProject: i.opts.Bare || !i.conf.Load().Reads(config.Project),
+		NoLocal: i.opts.Bare || !i.conf.Load().Reads(config.Local),
 	}
 }
 
@@ -294,7 +301,7 @@ func (s *Session) record() {
 	if !s.inst.settings().Debug || s.log == nil {
 		return
 	}
-	ro := event.RecorderOptions{Secrets: s.inst.secrets()}
+	ro := event.RecorderOptions{Secrets: s.inst.secrets(), File: s.inst.opts.DebugFile, Filter: s.inst.opts.DebugFilter}
 	if s.shared {
 		ro.Session = s.ID() // each session on the bus has a recorder of its own
 	}

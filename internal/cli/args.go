@@ -137,9 +137,9 @@ func looksLikeFolder(s string) bool {
 func readShort(args []string, inv *invocation) (taken int, print bool) {
 	a := args[0]
 	i := strings.IndexByte(a, 'r')
-	if i < 0 || strings.Trim(a[1:i], "pcvh") != "" { // unknown letters: pflag complains
+	if i < 0 || strings.Trim(a[1:i], "pcvhd") != "" { // unknown letters: pflag complains
 		inv.args = append(inv.args, a)
-		return 1, strings.Trim(a[1:], "pcvh") == "" && strings.Contains(a, "p")
+		return 1, strings.Trim(a[1:], "pcvhd") == "" && strings.Contains(a, "p")
 	}
 	if i > 1 {
 		inv.args = append(inv.args, a[:i])

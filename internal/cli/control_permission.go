@@ -25,8 +25,10 @@ type canUseTool struct {
 	ToolUseID   string             `json:"tool_use_id"`
 	AgentID     string             `json:"agent_id,omitempty"`
 	Title       string             `json:"title,omitempty"`
+	Display     string             `json:"display_name,omitempty"`
 	Description string             `json:"description,omitempty"`
 	Reason      string             `json:"decision_reason,omitempty"`
+	ReasonType  string             `json:"decision_reason_type,omitempty"`
 	Blocked     string             `json:"blocked_path,omitempty"`
 	Suggestions []permissionUpdate `json:"permission_suggestions,omitempty"`
 }
@@ -36,6 +38,7 @@ type permissionUpdate struct {
 	Rules       []permissionRule `json:"rules,omitempty"`
 	Behavior    string           `json:"behavior,omitempty"`
 	Mode        string           `json:"mode,omitempty"`
+	Directories []string         `json:"directories,omitempty"`
 	Destination string           `json:"destination,omitempty"`
 }
 
@@ -72,7 +75,7 @@ func (c *controller) ask(id string, q event.Question) {
 func requestOf(q event.Question) canUseTool {
 	r := canUseTool{
 		Subtype: "can_use_tool", Tool: q.Call.Name, Input: objectOr(q.Call.Input), ToolUseID: q.Call.ID,
-		Title: q.Title, Description: q.Text, Reason: q.Reason,
+		Title: q.Title, Display: q.Title, Description: q.Text, Reason: q.Reason, ReasonType: q.ReasonType,
 	}
 	if v, ok := q.Preview.(event.Command); ok && len(v.Warning) > 0 {
 		r.Description = strings.Join(append([]string{q.Text}, v.Warning...), "\n")
@@ -86,18 +89,41 @@ func requestOf(q event.Question) canUseTool {
 			break
 		}
 	}
-	for _, o := range q.Options {
-		dest := map[string]string{event.ChoiceSession: "session", event.ChoiceAlways: "localSettings"}[o.ID]
-		if dest == "" || o.Help == "" {
-			continue
-		}
-		var rules []permissionRule
-		for text := range strings.SplitSeq(o.Help, "\n") {
-			rules = append(rules, ruleOf(text))
-		}
-		r.Suggestions = append(r.Suggestions, permissionUpdate{Type: "addRules", Behavior: "allow", Destination: dest, Rules: rules})
-	}
+	r.Suggestions = suggestions(q)
 	return r
+}
+
+// suggestions are the lasting answers: going over to another mode, adding a folder, and the rules, once, with the
+// longest life that is offered.
+func suggestions(q event.Question) []permissionUpdate {
+	var out []permissionUpdate
+	var rules *permissionUpdate
+	for _, o := range q.Options {
+		switch {
+		case o.ID == event.ChoiceEdits:
+			out = append(out, permissionUpdate{Type: "setMode", Mode: string(permission.AcceptEdits), Destination: "session"})
+		case o.Help == "":
+		case o.ID == event.ChoiceSession && rules == nil:
+			rules = addRules(o.Help, "session")
+		case o.ID == event.ChoiceAlways:
+			rules = addRules(o.Help, "localSettings")
+		}
+	}
+	if q.Outside != "" {
+		out = append(out, permissionUpdate{Type: "addDirectories", Directories: []string{q.Outside}, Destination: "session"})
+	}
+	if rules != nil {
+		out = append(out, *rules)
+	}
+	return out
+}
+
+func addRules(help, destination string) *permissionUpdate {
+	u := &permissionUpdate{Type: "addRules", Behavior: "allow", Destination: destination}
+	for text := range strings.SplitSeq(help, "\n") {
+		u.Rules = append(u.Rules, ruleOf(text))
+	}
+	return u
 }
 
 // ruleOf splits "Bash(git *)" into its two parts.
@@ -160,6 +186,9 @@ func (c *controller) response(b json.RawMessage) error {
 		// A mode that is refused leaves the old one; the call itself was still allowed.
 		_ = c.conv.SetMode(context.Background(), mode)
 	}
+	if ans.Choice != event.ChoiceNo {
+		c.addFolders(a.Response.Permissions)
+	}
 	if ans.Interrupt {
 		c.mu.Lock()
 		c.stopped = c.running
@@ -168,6 +197,25 @@ func (c *controller) response(b json.RawMessage) error {
 	// A failure means that the turn ended meanwhile.
 	_ = c.conv.Answer(id, ans)
 	return nil
+}
+
+// addFolders takes the folders of an answer into the session. One that cannot be added leaves the call as it was
+// answered.
+func (c *controller) addFolders(updates []permissionUpdate) {
+	conv, ok := c.conv.(interface {
+		AddDir(dir string) (string, error)
+	})
+	for _, u := range updates {
+		if !ok || u.Type != "addDirectories" {
+			continue
+		}
+		for _, dir := range u.Directories {
+			if _, err := conv.AddDir(dir); err != nil {
+				// A broken stdout ends the turn by itself.
+				_ = c.w.write(&informationalLine{Type: "system", Subtype: "informational", Content: oneMessage(err), Level: "warning"})
+			}
+		}
+	}
 }
 
 // answerTo is the host's answer in lathe's words, and the mode it wants, if any. Anything but a clear

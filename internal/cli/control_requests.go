@@ -81,7 +81,7 @@ var controlRequests = map[string]func(*controller, context.Context, controlReque
 	},
 	"end_session": func(c *controller, _ context.Context, _ controlRequest) (any, error) { return nil, c.endSession() },
 	"set_permission_mode": func(c *controller, ctx context.Context, r controlRequest) (any, error) {
-		return c.setMode(ctx, permission.Mode(r.Mode))
+		return c.setMode(ctx, modeOf(r.Mode))
 	},
 	"set_model": func(c *controller, ctx context.Context, r controlRequest) (any, error) {
 		return nil, c.setModel(ctx, r.Model)
@@ -200,7 +200,7 @@ func (c *controller) setMode(ctx context.Context, m permission.Mode) (any, error
 // the middle of a session is not more than what whoever started it accepted.
 func (c *controller) mayBypass(m permission.Mode) error {
 	o := c.o
-	if m != permission.Bypass || o.Bypass || o.Mode == string(m) || o.Given("allow-dangerously-skip-permissions") {
+	if m != permission.Bypass || o.Bypass || modeOf(o.Mode) == m || o.Given("allow-dangerously-skip-permissions") {
 		return nil
 	}
 	return errors.New("the mode bypassPermissions was not allowed at start; start with --dangerously-skip-permissions or --allow-dangerously-skip-permissions")

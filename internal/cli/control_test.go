@@ -318,7 +318,7 @@ func TestTheHostIsAskedForPermission(t *testing.T) {
 			if r["subtype"] != "can_use_tool" || r["tool_name"] != "Bash" || r["tool_use_id"] != "toolu_1" || r["decision_reason"] != "runs a program" {
 				t.Errorf("request %v", r)
 			}
-			if s, _ := r["permission_suggestions"].([]any); len(s) != 2 {
+			if s, _ := r["permission_suggestions"].([]any); len(s) != 1 || s[0].(map[string]any)["destination"] != "localSettings" {
 				t.Errorf("suggestions %v", s)
 			}
 			id, _ := q["request_id"].(string)

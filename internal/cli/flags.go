@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	"github.com/spf13/pflag"
+
+	"github.com/lathe-dev/lathe/internal/permission"
 )
 
 // Options is what a command line asked for, as plain data.
@@ -43,8 +45,13 @@ type Options struct {
 	Fork          bool
 	SessionID     string
 	NoPersistence bool
-	NoCommands    bool // messages that begin with a slash are prompts
-	Debug         bool
+	NoCommands    bool   // messages that begin with a slash are prompts
+	Debug         string // "": no; "all", or the kinds of event
+	DebugFile     string
+	Name          string
+	ResumeAt      string // a message's id
+	Bare          bool
+	Betas         []string
 
 	Plain, Inline bool // how the interactive front end looks
 
@@ -56,6 +63,9 @@ type Options struct {
 // Given reports whether the flag was on the command line, also with an empty value.
 func (o *Options) Given(name string) bool { return o.set != nil && o.set(name) }
 
+// debugAll is what pflag stores for --debug without a value.
+const debugAll = "all"
+
 // pickValue is what pflag stores for --resume without a value.
 const pickValue = "\x00pick"
 
@@ -66,11 +76,11 @@ var flagGroups = []struct {
 }{
 	{"Terminal", []string{"plain", "inline"}},
 	{"Output and input", []string{"print", "output-format", "input-format", "verbose", "include-partial-messages", "replay-user-messages", "json-schema", "permission-prompt-tool"}},
-	{"Model", []string{"model", "small-model", "effort", "fallback-model", "max-turns", "max-budget-usd", "provider", "api-base"}},
+	{"Model", []string{"model", "small-model", "effort", "fallback-model", "max-turns", "max-budget-usd", "provider", "api-base", "betas"}},
 	{"Prompt", []string{"system-prompt", "system-prompt-file", "append-system-prompt", "append-system-prompt-file"}},
 	{"Permissions and tools", []string{"permission-mode", "dangerously-skip-permissions", "allowedTools", "disallowedTools", "tools", "add-dir"}},
-	{"Sessions", []string{"continue", "resume", "fork-session", "session-id", "no-session-persistence"}},
-	{"Configuration", []string{"cwd", "settings", "setting-sources", "debug"}},
+	{"Sessions", []string{"continue", "resume", "resume-session-at", "fork-session", "session-id", "name", "no-session-persistence"}},
+	{"Configuration", []string{"cwd", "settings", "setting-sources", "bare", "disable-slash-commands", "debug", "debug-file"}},
 	{"Other", []string{"help", "version"}},
 }
 
@@ -79,7 +89,9 @@ func addPlaceFlags(f *pflag.FlagSet, o *Options) {
 	f.StringVar(&o.Dir, "cwd", "", "work in `folder` instead of the current one")
 	f.StringVar(&o.Settings, "settings", "", "more settings, from a `file` or as JSON")
 	f.StringVar(&o.SettingSources, "setting-sources", "", "which settings files count: a `list` of user, project, local")
-	f.BoolVar(&o.Debug, "debug", false, "record every event and request under the state folder")
+	f.StringVarP(&o.Debug, "debug", "d", "", "record events and requests, or only these `kinds` (--debug=api,tool)")
+	f.Lookup("debug").NoOptDefVal = debugAll
+	f.StringVar(&o.DebugFile, "debug-file", "", "record to this `file` instead")
 }
 
 // addModelFlags adds the flags that choose a model.
@@ -97,7 +109,7 @@ func addModelFlags(f *pflag.FlagSet, o *Options) {
 
 // addPermissionFlags adds the flags that say what may run.
 func addPermissionFlags(f *pflag.FlagSet, o *Options) {
-	f.StringVar(&o.Mode, "permission-mode", "", "`mode`: default, acceptEdits, plan, dontAsk or bypassPermissions")
+	f.StringVar(&o.Mode, "permission-mode", "", "`mode`: default, acceptEdits, plan, dontAsk, auto, bypassPermissions")
 	f.BoolVar(&o.Bypass, "dangerously-skip-permissions", false, "run every tool without asking")
 	f.StringArrayVar(&o.Allowed, "allowedTools", nil, "`rules` of calls that run without asking: \"Read,Bash(git log *)\"")
 	f.StringArrayVar(&o.Disallowed, "disallowedTools", nil, "`rules` of calls that never run")
@@ -128,6 +140,11 @@ func addPromptFlags(f *pflag.FlagSet, o *Options) {
 	f.Lookup("resume").NoOptDefVal = pickValue
 	f.BoolVar(&o.Fork, "fork-session", false, "with --resume or --continue: work on a copy")
 	f.StringVar(&o.SessionID, "session-id", "", "the new session's `uuid`")
+	f.StringVarP(&o.Name, "name", "n", "", "the session's `title`")
+	f.StringVar(&o.ResumeAt, "resume-session-at", "", "with --resume: go on after this message, by the `uuid` of its line")
+	f.BoolVar(&o.NoCommands, "disable-slash-commands", false, "take prompts that begin with a slash as they are")
+	f.BoolVar(&o.Bare, "bare", false, "no memory files or slash commands; Bash, Read and Edit only")
+	f.StringArrayVar(&o.Betas, "betas", nil, "more values for the `header` anthropic-beta")
 	f.BoolVar(&o.NoPersistence, "no-session-persistence", false, "keep nothing of the session on disk")
 	f.BoolVarP(&o.Version, "version", "v", false, "print the version")
 }
@@ -141,7 +158,8 @@ var compatFlags = []struct {
 }{
 	{"mcp-config", "MCP servers", false, emptyServers},
 	{"strict-mcp-config", "", true, anyValue},
-	{"betas", "beta headers", false, isBlank},
+	{"task-budget", "task budgets (--max-turns and --max-budget-usd are there)", false, isBlank},
+	{"worktree", "worktrees", false, never},
 	{"agents", "agents on the command line", false, emptyObject},
 	{"agent", "agents", false, isBlank},
 	{"plugin-dir", "plugins", false, isBlank},
@@ -160,6 +178,7 @@ func addCompatFlags(f *pflag.FlagSet) {
 		}
 		hide(f, c.name)
 	}
+	f.Lookup("worktree").NoOptDefVal = "new"
 }
 
 // checkCompat refuses a compatibility flag that asks for what lathe does not have.
@@ -186,6 +205,7 @@ func hide(f *pflag.FlagSet, names ...string) {
 
 func isBlank(s string) bool     { return strings.TrimSpace(s) == "" }
 func anyValue(string) bool      { return true }
+func never(string) bool         { return false }
 func emptyObject(s string) bool { return isBlank(s) || strings.Join(strings.Fields(s), "") == "{}" }
 func emptyServers(s string) bool {
 	return emptyObject(s) || strings.Join(strings.Fields(s), "") == `{"mcpServers":{}}`
@@ -200,4 +220,23 @@ func normalize(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 		name = "disallowedTools"
 	}
 	return pflag.NormalizedName(name)
+}
+
+// debugs reports whether events are to be recorded.
+func (o *Options) debugs() bool { return o.Debug != "" && o.Debug != "false" || o.DebugFile != "" }
+
+// debugFilter is which kinds of event are recorded; "" is all.
+func (o *Options) debugFilter() string {
+	if o.Debug == debugAll || o.Debug == "true" {
+		return ""
+	}
+	return o.Debug
+}
+
+// modeOf takes Claude Code's other names of modes.
+func modeOf(name string) permission.Mode {
+	if name == "manual" {
+		return permission.Default
+	}
+	return permission.Mode(name)
 }

@@ -27,6 +27,7 @@ type local struct {
 	inst     *app.Instance
 	bus      *event.Bus        // shared by the sessions that commands put in front; nil where no command can come
 	commands *console.Commands // nil like it
+	known    []Described       // the slash commands
 
 	mu      sync.Mutex
 	session *app.Session
@@ -69,11 +70,14 @@ func startError(err error) error {
 }
 
 func openSession(ctx context.Context, inst *app.Instance, o *Options) (*local, error) {
-	so := app.SessionOptions{ID: o.SessionID, Fork: o.Fork, Interactive: o.PermissionTool == "stdio"}
+	so := app.SessionOptions{ID: o.SessionID, Fork: o.Fork, At: o.ResumeAt, Interactive: o.PermissionTool == "stdio"}
 	if err := chooseSession(inst, o, &so); err != nil {
 		return nil, err
 	}
 	l := &local{inst: inst}
+	if !o.NoCommands && !o.Bare {
+		l.known = slashCommands()
+	}
 	if o.InputFormat == "stream-json" {
 		so.Boundaries, l.bus = true, event.NewBus()
 		so.Bus = l.bus
@@ -85,6 +89,9 @@ func openSession(ctx context.Context, inst *app.Instance, o *Options) (*local, e
 	if err := checkDamage(s, so); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
+	if err := nameSession(ctx, s, o); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
 	l.session, l.events = s, s.Subscribe(context.WithoutCancel(ctx))
 	if l.bus != nil {
 		v, _ := currentVersion()
@@ -92,6 +99,14 @@ func openSession(ctx context.Context, inst *app.Instance, o *Options) (*local, e
 	}
 	l.background(ctx, o)
 	return l, nil
+}
+
+// nameSession gives the session the title of --name.
+func nameSession(ctx context.Context, s *app.Session, o *Options) error {
+	if o.Name == "" || s.Log() == nil {
+		return nil
+	}
+	return s.Log().SetTitle(ctx, o.Name)
 }
 
 // checkDamage refuses to go on with a damaged session where nobody would see the warning: the model would get a
@@ -200,7 +215,8 @@ func settingFlags(o *Options) []config.Flag {
 	add("api-base", "apiBase", o.APIBase, o.APIBase != "")
 	add("max-thinking-tokens", "maxThinkingTokens", o.MaxThinking, o.MaxThinking >= 0 && o.Given("max-thinking-tokens"))
 	add("thinking", "effort", "off", o.Thinking == "disabled")
-	add("debug", "debug", true, o.Debug)
+	add("betas", "providers.anthropic.betas", splitRules(o.Betas), len(splitRules(o.Betas)) > 0)
+	add("debug", "debug", true, o.debugs())
 	return out
 }
 
@@ -254,7 +270,7 @@ func (p *program) instance(o *Options) (*app.Instance, error) {
 	v, _ := currentVersion()
 	opts := app.Options{
 		Config: cfg, Dir: dir, Version: v, AddDirs: o.AddDirs, Allowed: allowed, Disallowed: disallowed,
-		Mode: permission.Mode(o.Mode), System: system, AppendSystem: more, MaxTurns: o.MaxTurns, MaxBudgetUSD: o.MaxBudget,
+		Mode: modeOf(o.Mode), DebugFile: o.DebugFile, DebugFilter: o.debugFilter(), Bare: o.Bare, System: system, AppendSystem: more, MaxTurns: o.MaxTurns, MaxBudgetUSD: o.MaxBudget,
 		Fallback: splitRules([]string{o.Fallback}), Tools: tools, NoPersistence: o.NoPersistence,
 	}
 	if o.Bypass {
@@ -292,6 +308,9 @@ func (p *program) warn(cfg *config.Config) {
 // chosenTools is what --tools says: nil means all. A name that is no tool of lathe, nor of its kind, is a
 // mistake; one of a tool that is not there (yet) leaves the model without it, as the first line tells.
 func chosenTools(o *Options) ([]string, error) {
+	if o.Bare && !o.Given("tools") {
+		return []string{"Bash", "Read", "Edit"}, nil
+	}
 	if !o.Given("tools") || slices.Contains(o.Tools, "default") {
 		return nil, nil
 	}
@@ -336,7 +355,7 @@ func (l *local) About() About {
 	info := s.Model()
 	return About{
 		Session: s.ID(), Dir: s.Dir(), Model: info.ID, Mode: s.Mode(), Tools: s.Tools(), KeySource: l.inst.KeySource(),
-		Commands: slashCommands(), Models: l.inst.Models(), Effort: string(s.Effort()),
+		Commands: l.known, Models: l.inst.Models(), Effort: string(s.Effort()),
 		Info: func(id string) llm.ModelInfo {
 			if id == info.ID {
 				return info
@@ -376,6 +395,9 @@ func (l *local) Output() json.RawMessage { return l.front().Output() }
 
 // Answer answers a question.
 func (l *local) Answer(id string, a event.Answer) error { return l.front().Answer(id, a) }
+
+// AddDir makes one more folder part of the session.
+func (l *local) AddDir(dir string) (string, error) { return l.front().AddDir(dir) }
 
 // SetModel changes the model.
 func (l *local) SetModel(ctx context.Context, name string) error {

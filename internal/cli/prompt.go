@@ -52,7 +52,7 @@ func (p *program) runPrompt(ctx context.Context, o *Options, f *pflag.FlagSet, w
 	if err != nil {
 		return err
 	}
-	if name, args, ok := command.Parse(text); ok {
+	if name, args, ok := command.Parse(text); ok && !o.NoCommands && !o.Bare {
 		return p.runSlash(ctx, o, name, args)
 	}
 	return p.answer(ctx, o, llm.UserText(text))
@@ -172,6 +172,8 @@ func checkSession(o *Options) error {
 	switch {
 	case o.Continue && (resume || o.ResumePick):
 		return usage("give one of them", "--continue and --resume exclude each other")
+	case o.ResumeAt != "" && !resume:
+		return usage("add --resume and the session's id", "--resume-session-at needs the session to go back in")
 	case o.Fork && !o.Continue && !resume && !o.ResumePick:
 		return usage("add --resume or --continue", "--fork-session needs a session to copy")
 	case o.SessionID != "" && (o.Continue || resume) && !o.Fork:

@@ -140,7 +140,7 @@ func TestMistakesOfTheCommandLine(t *testing.T) {
 		{[]string{"-p", "hi", "--append-system-prompt", "a", "--append-system-prompt-file", "x"}, "exclude each other"},
 		{[]string{"-p", "hi", "--thinking", "hard"}, "adaptive or disabled"},
 		{[]string{"-p", "hi", "--mcp-config", `{"mcpServers":{"a":{}}}`}, "--mcp-config: MCP servers are not supported yet"},
-		{[]string{"-p", "hi", "--betas", "x"}, "not supported yet"},
+		{[]string{"-p", "hi", "--task-budget", "5"}, "not supported yet"},
 		{[]string{"help", "me"}, `lathe -p "help me"`},
 		{[]string{"version", "control"}, `lathe -p "version control"`},
 		{[]string{"completion"}, "bash, zsh, fish, powershell"},

@@ -265,3 +265,148 @@ final
 	}
 	d.end()
 }
+
+func TestASessionGoesOnAfterAnEarlierMessage(t *testing.T) {
+	d := drive(t, `
+reply
+  when contains="first"
+  say One.
+reply
+  when contains="zebra"
+  say Two.
+final
+  say Again.
+`, "--name", "My work")
+	d.send(said("first", "11111111-1111-4111-8111-111111111111"))
+	line, _ := d.kind("assistant")["uuid"].(string)
+	d.kind("result")
+	d.send(said("zebra", "22222222-2222-4222-8222-222222222222"))
+	session, _ := d.kind("result")["session_id"].(string)
+	d.end()
+	for at, want := range map[string]string{line: "One.", "11111111-1111-4111-8111-111111111111": `"text":"first"`} {
+		c := exec.Command(d.cmd.Path, "-p", "--resume", session, "--resume-session-at", at, "--fork-session", "anew")
+		c.Dir, c.Env, c.Stderr = d.dir, d.cmd.Env, os.Stderr
+		if out, err := c.Output(); err != nil || string(out) != "Again.\n" {
+			t.Fatalf("%q %v", out, err)
+		}
+		rs := d.srv.Requests()
+		if body := string(rs[len(rs)-1].Body); strings.Contains(body, "zebra") || !strings.Contains(body, want) {
+			t.Errorf("after %s the request is not what it should be", at)
+		}
+	}
+	c := exec.Command(d.cmd.Path, "session", "list")
+	c.Dir, c.Env = d.dir, d.cmd.Env
+	if out, err := c.Output(); err != nil || !strings.Contains(string(out), "My work") {
+		t.Errorf("%s %v", out, err)
+	}
+}
+
+func TestControlRequestsAboutTheSessionAreServed(t *testing.T) {
+	d := drive(t, `
+reply
+  when system="You name conversations"
+  say A fine title
+reply
+  when contains="write it"
+  call Edit {"file_path":"${WORKDIR}/a.txt","old_string":"one","new_string":"two"}
+final
+  say Done.
+`, "--permission-mode", "acceptEdits", "--model", "claude-sonnet-4-5")
+	d.write("a.txt", "one\n")
+	a, text := d.ask(`{"subtype":"initialize"}`)
+	if text != "" || len(a["commands"].([]any)) < 10 || len(a["models"].([]any)) < 3 {
+		t.Errorf("initialize: %v %s", a, text)
+	}
+	for request, want := range map[string]string{
+		`{"subtype":"set_max_thinking_tokens","max_thinking_tokens":2048}`:            `{}`,
+		`{"subtype":"get_context_usage"}`:                                             `"categories":[`,
+		`{"subtype":"apply_flag_settings","settings":{"effortLevel":"low","env":{}}}`: `{}`,
+		`{"subtype":"read_file","path":"a.txt"}`:                                      `"contents":"one\n"`,
+		`{"subtype":"read_file","path":"a.txt","encoding":"base64","max_bytes":2}`:    `"truncated":true`,
+		`{"subtype":"seed_read_state","path":"a.txt","mtime":99999999999999}`:         `"seeded":true`,
+		`{"subtype":"rename_session","title":"mine"}`:                                 `{}`,
+		`{"subtype":"generate_session_title","description":"do it","persist":false}`:  `"title":"A fine title"`,
+		`{"subtype":"get_usage"}`:                                                     `"total_cost_usd":`,
+		`{"subtype":"get_settings"}`:                                                  `"effective":{`,
+		`{"subtype":"get_status"}`:                                                    `"title":`,
+		`{"subtype":"list_models"}`:                                                   `"models":[`,
+		`{"subtype":"list_permission_rules"}`:                                         `"workspaceDirectories":[`,
+		`{"subtype":"set_cwd","path":"."}`:                                            `"cwd":`,
+		`{"subtype":"reload_plugins"}`:                                                `"commands":[`,
+		`{"subtype":"reload_skills"}`:                                                 `"skills":[]`,
+		`{"subtype":"reload_output_styles"}`:                                          `"available_output_styles":["default"]`,
+		`{"subtype":"get_binary_version"}`:                                            `"version":`,
+		`{"subtype":"set_permission_mode","mode":"manual"}`:                           `"mode":"default"`,
+	} {
+		a, text := d.ask(request)
+		got, _ := json.Marshal(a)
+		if text != "" || !strings.Contains(string(got), want) {
+			t.Errorf("%s: %s %s", request, got, text)
+		}
+	}
+	for request, want := range map[string]string{
+		`{"subtype":"stop_task","task_id":"bash_7"}`:                                "bash_7",
+		`{"subtype":"background_tasks"}`:                                            "no command runs",
+		`{"subtype":"get_task_output","task_id":"bash_7"}`:                          "bash_7",
+		`{"subtype":"read_file","path":"/etc/shadow"}`:                              "/etc/shadow",
+		`{"subtype":"read_file","path":"none.txt"}`:                                 "none.txt",
+		`{"subtype":"set_cwd","path":"/"}`:                                          "outside",
+		`{"subtype":"set_max_thinking_tokens","max_thinking_tokens":-1}`:            "less than 0",
+		`{"subtype":"apply_flag_settings","settings":{"effortLevel":7}}`:            "effortLevel",
+		`{"subtype":"apply_flag_settings","settings":{"sandbox":{"enabled":true}}}`: "sandbox",
+		`{"subtype":"rewind_files","user_message_id":"x"}`:                          "rewind_files is refused",
+		`{"subtype":"make_tea"}`:                                                    "make_tea",
+	} {
+		if a, text := d.ask(request); a != nil || !strings.Contains(text, want) {
+			t.Errorf("%s: %v %q", request, a, text)
+		}
+	}
+	d.send(said("write it", "1"))
+	d.kind("result")
+	if b, _ := os.ReadFile(filepath.Join(d.dir, "a.txt")); string(b) != "one\n" && string(b) != "two\n" {
+		t.Errorf("%q", b)
+	}
+	d.send(`{"type":"control_request","request_id":"e","request":{"subtype":"end_session"}}`)
+	d.kind("control_response")
+	d.end()
+}
+
+func TestAQuestionSuggestsWhatFitsOnceEach(t *testing.T) {
+	d := drive(t, `
+reply
+  call Write {"file_path":"${WORKDIR}/new.txt","content":"x"}
+reply
+  call Read {"file_path":"${WORKDIR}/../other/b.txt"}
+final
+  say Done.
+`, "--permission-prompt-tool", "stdio")
+	other := filepath.Join(filepath.Dir(d.dir), "other")
+	if err := os.MkdirAll(other, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	d.write("../other/b.txt", "b")
+	d.send(said("go", "1"))
+	for _, want := range []struct{ tool, reason, kind, has string }{
+		{"Write", "mode", "setMode", `"mode":"acceptEdits"`},
+		{"Read", "workingDir", "addDirectories", `"directories":["` + other + `"]`},
+	} {
+		q := d.kind("control_request")
+		r, _ := q["request"].(map[string]any)
+		got, _ := json.Marshal(r["permission_suggestions"])
+		if r["display_name"] != want.tool || r["decision_reason_type"] != want.reason || strings.Count(string(got), want.kind) != 1 || !strings.Contains(string(got), want.has) {
+			t.Errorf("%s: %v", want.tool, r)
+		}
+		id, _ := q["request_id"].(string)
+		d.send(`{"type":"control_response","response":{"subtype":"success","request_id":"` + id + `","response":{"behavior":"allow","updatedPermissions":` + string(got) + `}}}`)
+	}
+	d.kind("result")
+	if a, _ := d.ask(`{"subtype":"list_permission_rules"}`); !strings.Contains(toJSON(a), other+`"`) {
+		t.Errorf("the folder was not added: %v", a)
+	}
+	d.end()
+}
+
+func toJSON(v any) string {
+	b, _ := json.Marshal(v)
+	return string(b)
+}

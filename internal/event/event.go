@@ -255,7 +255,9 @@ type Question struct {
 	Free    bool     `json:"free,omitempty"` // a text may be given instead of an option
 
 	Permission *permission.Request `json:"permission,omitempty"`
-	Reason     string              `json:"reason,omitempty"` // why lathe asks
+	Reason     string              `json:"reason,omitempty"`      // why lathe asks
+	ReasonType string              `json:"reason_type,omitempty"` // the same in a word: rule, hook, classifier, safetyCheck, workingDir or mode
+	Outside    string              `json:"outside,omitempty"`     // a folder that the call reaches and the session does not work in
 	Preview    View                `json:"preview,omitempty"`
 	Call       *llm.ToolCall       `json:"call,omitempty"`
 	Schema     json.RawMessage     `json:"schema,omitempty"` // of a form (MCP elicitation)

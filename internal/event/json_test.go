@@ -52,7 +52,7 @@ func everyBody() []event.Body {
 		event.Asked{ID: "q1", Of: "agent explore/t1", Question: event.Question{
 			Agent: []string{"explore/t1"}, Title: "Edit a.go?", Text: "It is outside.", Options: []event.Option{{ID: event.ChoiceOnce, Label: "Yes", Help: "this call"}}, Multi: true, Free: true,
 			Permission: &permission.Request{CallID: "toolu_1", Tool: "Edit", Input: call.Input, Accesses: []permission.Access{{Kind: permission.Write, Target: "/w/a.go", Named: "a.go"}}, Mode: permission.Default, Agent: []string{"t1"}, Dir: "/w"},
-			Reason:     "no rule", Preview: event.Command{Command: "ls"}, Call: &call, Schema: json.RawMessage(`{"type":"object"}`),
+			Reason:     "no rule", ReasonType: "workingDir", Outside: "/x", Preview: event.Command{Command: "ls"}, Call: &call, Schema: json.RawMessage(`{"type":"object"}`),
 		}},
 		event.Answered{ID: "q1", Answer: event.Answer{Choice: event.ChoiceNo, Choices: []string{"a"}, Text: "use b", Input: json.RawMessage(`{"x":1}`), Rules: []string{"Edit(a.go)"}, Canceled: true, Interrupt: true}},
 		event.StepEnd{Step: 1, Usage: usage, CostUSD: 0.01, Stop: llm.StopToolUse, APITime: time.Second},

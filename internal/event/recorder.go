@@ -32,6 +32,8 @@ type Recorder struct {
 	dir     string
 	masker  *Masker
 	folders map[string]*folder // by name
+	file    string
+	filter  []string
 	done    chan struct{}
 	err     error // written before done is closed
 }
@@ -40,6 +42,8 @@ type Recorder struct {
 type RecorderOptions struct {
 	Session string   // only this session; empty: every session of the bus
 	Deltas  bool     // also Delta and ToolOutput, in which a secret may be cut and so not be found
+	File    string   // one file with all lines in place of the folders; their files are left out
+	Filter  string   // which kinds of event: the starts of their names ("api,tool"), or "!delta" for all but those
 	Secrets []string // values to mask wherever they stand, the provider's key above all
 }
 
@@ -54,7 +58,7 @@ const openFolders = 16
 // first event comes. End it with Close.
 func NewRecorder(bus *Bus, dir string, o RecorderOptions) *Recorder {
 	r := &Recorder{
-		bus: bus, dir: dir, masker: NewMasker(o.Secrets...), folders: map[string]*folder{}, done: make(chan struct{}),
+		bus: bus, dir: dir, masker: NewMasker(o.Secrets...), folders: map[string]*folder{}, file: o.File, filter: strings.FieldsFunc(o.Filter, func(c rune) bool { return c == ',' || c == ' ' }), done: make(chan struct{}),
 		sub: bus.Subscribe(context.Background(), Options{Session: o.Session, NoDeltas: !o.Deltas, Limit: backlog}),
 	}
 	go r.run()
@@ -90,7 +94,29 @@ func (r *Recorder) fail(session string, err error) {
 	r.bus.Publish(session, nil, Notice{Level: "warning", Text: r.err.Error() + "; the run goes on without it"})
 }
 
+// wants reports whether the filter lets a kind through.
+func (r *Recorder) wants(kind string) bool {
+	listed, out := false, true
+	for _, word := range r.filter {
+		if not, ok := strings.CutPrefix(word, "!"); ok {
+			if strings.HasPrefix(kind, not) {
+				return false
+			}
+			continue
+		}
+		listed = true
+		out = out && !strings.HasPrefix(kind, word)
+	}
+	return !listed || !out
+}
+
 func (r *Recorder) record(e Event) error {
+	if !r.wants(e.Body.Kind()) {
+		return nil
+	}
+	if r.file != "" {
+		return r.recordInFile(e)
+	}
 	f, err := r.folder(e.Session)
 	if err != nil {
 		return err
@@ -105,6 +131,28 @@ func (r *Recorder) record(e Event) error {
 	}
 	line := append(r.masker.MaskJSON(recordLine(e, name)), '\n')
 	_, err = f.events.Write(line)
+	return err
+}
+
+// recordInFile writes an event to the one file. A request has its body in the line.
+func (r *Recorder) recordInFile(e Event) error {
+	f := r.folders[r.file]
+	if f == nil {
+		if err := os.MkdirAll(filepath.Dir(r.file), 0o700); err != nil {
+			return err
+		}
+		file, err := os.OpenFile(r.file, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+		if err != nil {
+			return err
+		}
+		f = &folder{path: r.file, events: file}
+		r.folders[r.file] = f
+	}
+	var line bytes.Buffer
+	if err := json.Compact(&line, document(e)); err != nil {
+		return err
+	}
+	_, err := f.events.Write(append(r.masker.MaskJSON(line.Bytes()), '\n'))
 	return err
 }
 

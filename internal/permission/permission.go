@@ -61,10 +61,11 @@ const (
 	Plan        Mode = "plan"
 	DontAsk     Mode = "dontAsk"
 	Bypass      Mode = "bypassPermissions"
+	Auto        Mode = "auto" // as Default; whoever asks lets a model answer first
 )
 
 // Modes lists all modes.
-var Modes = []Mode{Default, AcceptEdits, Plan, DontAsk, Bypass}
+var Modes = []Mode{Default, AcceptEdits, Plan, DontAsk, Bypass, Auto}
 
 // Effect is the outcome of a decision.
 type Effect string
