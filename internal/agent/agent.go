@@ -183,6 +183,7 @@ func (a *Agent) Run(ctx context.Context, prompt llm.Message) (event.TurnEnd, err
 
 // open puts the prompt on disk.
 func (t *turn) open(ctx context.Context, prompt llm.Message) error {
+	prompt = t.attach(ctx, prompt)
 	ctx = context.WithoutCancel(ctx)
 	err := t.save(ctx)
 	if err == nil {
@@ -190,6 +191,13 @@ func (t *turn) open(ctx context.Context, prompt llm.Message) error {
 	}
 	t.unwritten = err != nil
 	return err
+}
+
+func (t *turn) attach(ctx context.Context, m llm.Message) llm.Message {
+	if t.cfg.Attach == nil {
+		return m
+	}
+	return t.cfg.Attach(ctx, m)
 }
 
 func stored(e event.TurnEnd) session.TurnEnd {
@@ -312,7 +320,7 @@ func (t *turn) takeSteers(ctx context.Context) error {
 	}
 	steers := t.TakeSteers()
 	for i, m := range steers {
-		if err := t.say(ctx, m, true); err != nil {
+		if err := t.say(ctx, t.attach(ctx, m), true); err != nil {
 			t.mu.Lock()
 			t.steers = append(steers[i:len(steers):len(steers)], t.steers...)
 			t.mu.Unlock()

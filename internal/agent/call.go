@@ -117,6 +117,9 @@ func (q *queue) begin(p *pending, plan *Plan) error {
 	if err := q.claim(p); err != nil {
 		return err
 	}
+	if q.quiet {
+		return nil
+	}
 	err := q.a.record(func() error {
 		return q.a.cfg.Transcript.StartCall(context.WithoutCancel(q.ctx), q.startOf(p), writes)
 	}, event.ToolStart{Call: p.call, Parent: q.parent, Title: plan.Title, Preview: plan.Preview})
@@ -181,7 +184,7 @@ func (q *queue) output(p *pending, s string) {
 	q.mu.Lock()
 	over := p.answered
 	q.mu.Unlock()
-	if !over {
+	if !over && !q.quiet {
 		q.a.cfg.Publish(event.ToolOutput{CallID: p.id, Text: s})
 	}
 }
@@ -212,6 +215,9 @@ func (q *queue) finish(p *pending, call llm.ToolCall, res *Result, title string,
 
 // write journals the end of a call and then shows it.
 func (q *queue) write(end session.CallEnd, call llm.ToolCall, res *Result, bodies []event.Body) {
+	if q.quiet {
+		return
+	}
 	end.View, _ = event.StoreView(res.View, end.Result)
 	end.Meta, _ = event.StoreMeta(res.Meta, res.View, call, end.Result, res.Unstored...)
 	err := q.a.record(func() error {

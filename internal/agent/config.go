@@ -57,6 +57,9 @@ type Config struct {
 	// comes before the first request or after the last calls stays for TakeSteers.
 	Boundaries bool
 
+	// Attach adds what a message of the user names (files) before it is recorded. What it cannot add it leaves out.
+	Attach func(context.Context, llm.Message) llm.Message
+
 	BeforeStep []BeforeStep                                                 // run in order before each step
 	BeforeTool []BeforeTool                                                 // run side by side before a call is prepared
 	Authorize  func(context.Context, Approval) (permission.Decision, error) // policy, else asks and waits

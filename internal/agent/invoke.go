@@ -21,6 +21,16 @@ func CallID(ctx context.Context) string {
 // number), since a model may repeat its own. They are journalled and published like any other, with the id
 // of the parent; they are not part of the model's reply, so they do not enter Messages.
 func (a *Agent) Invoke(ctx context.Context, calls []llm.ToolCall) []llm.ToolResult {
+	return a.invoke(ctx, calls, false)
+}
+
+// Look runs calls as Invoke does, with the same hooks and the same approval, and keeps no record of them: their
+// results become part of something else that is recorded. It is for calls that change nothing.
+func (a *Agent) Look(ctx context.Context, calls []llm.ToolCall) []llm.ToolResult {
+	return a.invoke(ctx, calls, true)
+}
+
+func (a *Agent) invoke(ctx context.Context, calls []llm.ToolCall, quiet bool) []llm.ToolResult {
 	out := make([]llm.ToolResult, len(calls))
 	if _, err := a.refresh(ctx); err != nil {
 		for i, c := range calls {
@@ -29,9 +39,10 @@ func (a *Agent) Invoke(ctx context.Context, calls []llm.ToolCall) []llm.ToolResu
 		return out
 	}
 	q := a.newQueue(ctx, false)
-	q.parent = CallID(ctx)
+	q.parent, q.quiet = CallID(ctx), quiet
 	for i, c := range calls {
 		switch {
+		case quiet: // nothing speaks of it again
 		case q.parent != "":
 			c.ID = fmt.Sprintf("%s.%d", q.parent, a.invoked.Add(1))
 		case c.ID == "":

@@ -51,6 +51,7 @@ type queue struct {
 	ctx     context.Context
 	journal bool   // the calls belong to the reply that is being written; else they come from Invoke
 	parent  string // the call that makes these calls through Invoke
+	quiet   bool   // nothing is recorded: they come from Look
 
 	mu      sync.Mutex
 	wake    *sync.Cond

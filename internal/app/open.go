@@ -173,7 +173,7 @@ func (s *Session) newAgent(ctx context.Context, model llm.Model) error {
 		Chain: s.chain, Transcript: &agent.Memory{}, Tools: s.toolSet, Canonical: i.tools.Canonical,
 		MaxSteps: first(i.opts.MaxTurns, i.settings().MaxTurns), MaxTokens: i.settings().MaxOutputTokens,
 		BudgetUSD: i.opts.MaxBudgetUSD, Effort: llm.Effort(i.settings().Effort),
-		System: s.system, Authorize: s.authorize,
+		System: s.system, Attach: s.attach, Authorize: s.authorize,
 		AfterTool: []agent.AfterTool{{Name: "output limit", Run: s.env.Spill}}, Publish: s.publish, Record: s.Record,
 		Boundaries: s.boundaries, Mode: s.Mode, Dir: s.Dir, RetryBase: ms(i.settings().Stream.RetryBaseMs),
 	}

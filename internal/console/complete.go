@@ -2,6 +2,7 @@ package console
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/lathe-dev/lathe/internal/command"
 	"github.com/lathe-dev/lathe/internal/event"
@@ -28,6 +29,8 @@ func (c *Console) Complete(ctx context.Context, q event.Query) []event.Candidate
 		return out[:min(limit, len(out))]
 	case event.QueryHistory:
 		return c.prompts.search(q.Text, q.Limit)
+	case event.QueryAttach:
+		return c.attached(q.Text)
 	case event.QueryFile:
 		return c.files(ctx, q.Text, limit)
 	}
@@ -48,4 +51,24 @@ func (c *Console) files(ctx context.Context, text string, limit int) []event.Can
 		out[i] = event.Candidate{Text: f.Path, Marks: f.Marks}
 	}
 	return out
+}
+
+// attached lists what a prompt would attach.
+func (c *Console) attached(text string) []event.Candidate {
+	var out []event.Candidate
+	for _, m := range c.session().Mentioned(text) {
+		help := "folder"
+		if !m.Folder {
+			help = "~" + tokens(m.Tokens)
+		}
+		out = append(out, event.Candidate{Text: m.Name, Help: help})
+	}
+	return out
+}
+
+func tokens(n int) string {
+	if n < 1000 {
+		return fmt.Sprintf("%d tokens", n)
+	}
+	return fmt.Sprintf("%.1fk tokens", float64(n)/1000)
 }

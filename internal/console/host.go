@@ -88,11 +88,10 @@ func (t conversation) Shares(ctx context.Context) ([]command.Share, error) {
 		{Name: "system prompt", Tokens: llm.EstimateRequest(&llm.Request{System: system})},
 		{Name: "tools", Tokens: llm.EstimateRequest(&llm.Request{Tools: specs}), Detail: fmt.Sprintf("%d of them", len(specs))},
 	}
-	var memory, yours, replies, reasoning, results int
+	var memory, yours, attached, replies, reasoning, results int
 	byTool := map[string]int{}
 	for _, m := range s.Messages() {
-		typed := session.StripContext(m)
-		for i, p := range m.Parts {
+		for _, p := range m.Parts {
 			n := llm.EstimateTokens(llm.Message{Parts: []llm.Part{p}})
 			switch p := p.(type) {
 			case llm.Reasoning:
@@ -107,7 +106,9 @@ func (t conversation) Shares(ctx context.Context) ([]command.Share, error) {
 				switch {
 				case m.Role == llm.Assistant:
 					replies += n
-				case i < len(m.Parts)-len(typed.Parts):
+				case origin(p) == llm.OriginFile:
+					attached += n
+				case origin(p) != llm.OriginAuthor:
 					memory += n
 				default:
 					yours += n
@@ -118,10 +119,16 @@ func (t conversation) Shares(ctx context.Context) ([]command.Share, error) {
 	return append(out,
 		command.Share{Name: "environment and memory", Tokens: memory},
 		command.Share{Name: "your messages", Tokens: yours},
+		command.Share{Name: "files attached with @", Tokens: attached},
 		command.Share{Name: "replies", Tokens: replies},
 		command.Share{Name: "reasoning", Tokens: reasoning},
 		command.Share{Name: "tool calls and results", Tokens: results, Detail: largest(byTool)},
 	), nil
+}
+
+func origin(p llm.Part) llm.Origin {
+	t, _ := p.(llm.Text)
+	return t.Origin
 }
 
 // largest names the tools with the largest share.

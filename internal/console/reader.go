@@ -117,7 +117,7 @@ func (r *Reader) shown(e event.Event) event.Body {
 	case opening:
 		return b.body(r.limit)
 	case event.UserMessage:
-		b.Message = session.StripContext(b.Message)
+		b.Attached, b.Message = session.Attached(b.Message), session.StripContext(b.Message)
 		return b
 	case event.TurnStart:
 		b.Prompt = session.StripContext(b.Prompt)

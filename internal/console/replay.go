@@ -112,7 +112,9 @@ func (p *player) take(e session.Entry) {
 	case session.User:
 		p.close(unclosed)
 		p.pending = nil
-		p.add(event.UserMessage{Message: session.StripContext(b.Message), Steered: b.Steered, Synthetic: b.Synthetic})
+		p.add(event.UserMessage{
+			Message: session.StripContext(b.Message), Steered: b.Steered, Synthetic: b.Synthetic, Attached: session.Attached(b.Message),
+		})
 	case session.Part:
 		p.part(b)
 	case session.CallStart:

@@ -68,6 +68,7 @@ const (
 	QueryCommand  QueryKind = "command"  // the name of a slash command, ranked by match and frecency; all for ""
 	QueryArgument QueryKind = "argument" // of the command Name
 	QueryFile     QueryKind = "file"     // a path below the working folders
+	QueryAttach   QueryKind = "attach"   // Text is a prompt: the files that it would attach, with their tokens as Help
 	QueryHistory  QueryKind = "history"  // earlier prompts, newest first; Text narrows
 )
 

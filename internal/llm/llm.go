@@ -80,6 +80,7 @@ const (
 	OriginContext  Origin = "context"  // the environment: folder, date, git
 	OriginMemory   Origin = "memory"   // CLAUDE.md, AGENTS.md and the like
 	OriginReminder Origin = "reminder" // what changed since, how to go on
+	OriginFile     Origin = "file"     // a file that the prompt names as @path
 	OriginCommand  Origin = "command"  // a command that the user ran, and its output
 	OriginHook     Origin = "hook"     // the output of a hook
 	OriginSkill    Origin = "skill"    // the body of a skill

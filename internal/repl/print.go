@@ -61,6 +61,9 @@ func (r *repl) turn(body event.Body) {
 		if b.Steered {
 			r.out.line("(delivered: %s)", firstLine(session.StripContext(b.Message).PlainText()))
 		}
+		if len(b.Attached) > 0 {
+			r.out.line("(attached %s)", strings.Join(b.Attached, ", "))
+		}
 	case event.Delta:
 		r.delta(b)
 	case event.PartDone:

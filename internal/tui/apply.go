@@ -113,7 +113,7 @@ func (m *model) userMessage(b event.UserMessage) {
 		}
 	}
 	m.turn.silent = true
-	m.log.add(&item{kind: userItem, look: &m.look, text: strings.TrimSpace(text)})
+	m.log.add(&item{kind: userItem, look: &m.look, text: strings.TrimSpace(text), advice: strings.Join(b.Attached, ", ")})
 }
 
 func partKey(agent, message string, index int) string {

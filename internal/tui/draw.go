@@ -119,6 +119,9 @@ func (m *model) bottom(height int) (f frame, popup []string) {
 	default:
 		prompt, f.cx, f.cy = m.edit.View(m.w, max(height/3, 1))
 		popup = m.edit.Popup(m.w, max(min(height/2, 12), 1))
+		if chips := m.chips(); chips != "" && height >= leastRuled {
+			prompt = append(prompt, chips)
+		}
 		if height >= leastRuled {
 			prompt = append([]string{m.rule()}, prompt...)
 			f.cy++

@@ -211,3 +211,15 @@ func TestInlineKeepsWhatIsFinishedInTheScrollback(t *testing.T) {
 		}
 	})
 }
+
+func TestAFileThatThePromptNamesIsShownWithItsTokensAndAttached(t *testing.T) {
+	d := opened(t, 80, 24)
+	d.Type("look at @a.go")
+	d.Shows("[a.go ~1.2k tokens]")
+	d.Type("x")
+	d.Type("\x7f\r")
+	d.Shows("attached a.go (120 lines)")
+	d.Hides("~1.2k tokens")
+	d.Shows("You said: look at @a.go")
+	d.CheckClean()
+}

@@ -109,7 +109,11 @@ func (f *fake) Prompt(ctx context.Context, m llm.Message) error {
 	f.mu.Unlock()
 	began := time.Now()
 	f.publish(event.TurnStart{Prompt: m})
-	f.publish(event.UserMessage{Message: m})
+	var names []string
+	for _, c := range f.Complete(ctx, event.Query{Kind: event.QueryAttach, Text: m.PlainText()}) {
+		names = append(names, c.Text+" (120 lines)")
+	}
+	f.publish(event.UserMessage{Message: m, Attached: names})
 	err := f.turn(ctx, m.PlainText())
 	f.deliver(ctx)
 	end := event.TurnEnd{Reason: event.EndCompleted, Steps: 1, Duration: time.Since(began)}
@@ -372,6 +376,9 @@ func (f *fake) Command(_ context.Context, name, args string) (event.Output, erro
 func (f *fake) Complete(_ context.Context, q event.Query) []event.Candidate {
 	if q.Kind == event.QueryArgument && q.Name == "resume" {
 		return []event.Candidate{{Text: "0199-fake", Label: "a fake"}, {Text: "0199-other", Label: "mend the queue", Help: "2 h ago"}}
+	}
+	if q.Kind == event.QueryAttach && strings.Contains(q.Text, "@a.go") {
+		return []event.Candidate{{Text: "a.go", Help: "~1.2k tokens"}}
 	}
 	if q.Kind != event.QueryCommand {
 		return nil

@@ -50,7 +50,7 @@ type item struct {
 
 	text     string
 	level    string // of a notice
-	advice   string // below a notice: the next move
+	advice   string // below a notice: the next move; below a message: what is attached to it
 	view     event.View
 	open     bool // expanded by itself
 	shut     bool // folded by itself, though all are expanded
@@ -191,6 +191,9 @@ func (it *item) renderUser(width int) []string {
 	}
 	for i := range lines {
 		lines[i] = th.User.Render(lines[i])
+	}
+	if it.advice != "" {
+		lines = append(lines, wrapStyled(term.EscapeLine("attached "+it.advice), width-2, th.Dim)...)
 	}
 	return mark(lines, th.User.Render("❯")+" ", "  ")
 }

@@ -51,8 +51,11 @@ type model struct {
 	toasts  *dialog.Toasts
 	find    find
 	pick    pick
-	arrows  arrows
-	bypass  struct { // the mode that asks nothing
+
+	attached attached
+
+	arrows arrows
+	bypass struct { // the mode that asks nothing
 		dialog    *dialog.Picker
 		confirmed bool
 	}
@@ -178,6 +181,7 @@ func (m *model) update(msg any) {
 	default:
 		urgent = m.heard(msg)
 	}
+	m.askAttached()
 	m.draw(urgent)
 }
 
@@ -194,6 +198,11 @@ func (m *model) heard(msg any) (urgent bool) {
 		}
 	case foundMsg:
 		m.outs(m.edit.Answer(msg.gen, msg.found))
+		return true
+	case attachedMsg:
+		if msg.text == m.attached.text {
+			m.attached.files = msg.found
+		}
 		return true
 	case imageMsg:
 		m.outs(m.edit.ImageLoaded(msg.id, msg.data, msg.err))

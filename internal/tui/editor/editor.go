@@ -223,6 +223,24 @@ func (e *Editor) Text() string {
 	return s
 }
 
+// Naming is the text of a message that may name files with @, else empty. Pastes of any great length are left out, so
+// that asking for it after every key is cheap.
+func (e *Editor) Naming() string {
+	if e.mode != Prompt || e.find != nil {
+		return ""
+	}
+	s := e.render(e.buf.all(), func(c *chip) string {
+		if c.image != nil || len(c.text) > maxPlain {
+			return ""
+		}
+		return c.text
+	})
+	if !strings.Contains(s, "@") || strings.HasPrefix(s, "/") {
+		return ""
+	}
+	return s
+}
+
 // SetText replaces everything; a ! or # in front sets the mode. It can be undone. Where the label of a chip
 // stands in s, the chip stays what it is.
 func (e *Editor) SetText(s string) {
