@@ -94,7 +94,9 @@ func TestADeniedFileIsNotAttachedAndAGuardedOneIsAskedFor(t *testing.T) {
 	go func() {
 		ended <- s.Prompt(t.Context(), llm.UserText("@secret.txt @.env @../outside.txt"))
 	}()
-	until(s, func(n event.Notice) bool { return strings.HasPrefix(n.Text, "not attached: secret.txt: Permission denied") })
+	until(s, func(n event.Notice) bool {
+		return strings.HasPrefix(n.Text, "not attached: secret.txt: Permission denied")
+	})
 	q := until(s, func(a event.Asked) bool { return a.Question.Permission != nil && a.Question.Title == "Read" })
 	if err := s.Answer(s.session().ID(), q.ID, event.Answer{Choice: event.ChoiceNo}); err != nil {
 		t.Fatal(err)
