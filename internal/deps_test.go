@@ -43,7 +43,7 @@ var table = func() map[string]row {
 		"compact":            {[]string{"llm"}, "how a conversation is made smaller is computed from its messages alone; who sends and stores is above"},
 		"llm/llmtest":        {[]string{"llm"}, "the scripted server is a provider's counterpart, so it imports none"},
 		"llm/llmtest/suite":  {[]string{"llm", "llm/llmtest"}, "the conformance suite serves every provider, so it imports none"},
-		"compact/onlog":      {[]string{"compact", "session"}, "a compaction is written to a log by what knows both"},
+		"compact/onlog":      {[]string{"compact", "session", "event"}, "a compaction is written to a log by what knows both"},
 		"permission/program": {[]string{"permission"}, "what a program does with its arguments is a table, known to nobody but the shell analysis"},
 		"permission/shell":   {[]string{"permission", "permission/program"}, "reading a command line is pure"},
 

@@ -18,7 +18,7 @@ import (
 // newCompactor makes the compactor of a session that is kept.
 func (s *Session) newCompactor() *compact.Compactor {
 	c := &compact.Compactor{
-		Conversation: onlog.Log{Session: s.log}, Summarise: s.summarise, Kept: s.kept, Shows: s.shows,
+		Conversation: onlog.Log{Session: s.log, Record: s.Record}, Summarise: s.summarise, Kept: s.kept, Shows: s.shows,
 		Save: func(ctx context.Context, stub compact.Stub) string {
 			path, err := s.env.SaveBlob(ctx, stub.Call.Name+".txt", []byte(stub.Result.PlainText()))
 			if err != nil {
@@ -34,17 +34,18 @@ func (s *Session) newCompactor() *compact.Compactor {
 			return m.Info().ContextWindow * 5 / 2 // bytes: two thirds of the window
 		},
 	}
-	c.Said(onlog.SaidBefore(s.log))
+	c.SetSaid(onlog.SaidBefore(s.log))
 	return c
 }
 
 // shows names what a call shows: the same search or the same part of a file, asked for again, makes the earlier
 // result stale.
 func (s *Session) shows(c llm.ToolCall) string {
-	if !s.inst.tools.Traits(c.Name).Class.Looks() {
-		return ""
+	switch s.inst.tools.Traits(c.Name).Class {
+	case permission.ClassRead, permission.ClassSearch, permission.ClassList:
+		return c.Name + " " + string(c.Input)
 	}
-	return c.Name + " " + string(c.Input)
+	return ""
 }
 
 // summarise asks the model for small work, or the conversation's own where that one is not there.
@@ -141,19 +142,15 @@ func (s *Session) Compact(ctx context.Context, wishes string) (compact.Report, e
 func (s *Session) compact(ctx context.Context, t compact.Task) (compact.Report, error) {
 	s.publish(event.Compacting{Trigger: t.Trigger})
 	r, err := s.compactor.Run(ctx, t)
-	done := event.Compacted{
-		Level: int(r.Level), Trigger: t.Trigger, Before: r.Before, After: r.After, CostUSD: r.CostUSD,
-	}
-	if r.Failed != nil {
-		done.Failed = r.Failed.Error()
-	}
-	if err != nil {
-		done.Err = err.Error()
-	}
 	if r.Level != compact.None {
 		s.env.Reads.Prune(s.log.InContext)
 		s.env.Cache.Clear()
+		return r, err
 	}
-	s.publish(done)
+	done := event.Compacted{Trigger: t.Trigger, Before: r.Before}
+	if err != nil {
+		done.Err = err.Error()
+	}
+	s.publish(done) // nothing was written
 	return r, err
 }

@@ -40,8 +40,9 @@ type Options struct {
 	KeepResults int // newest results that are never stubbed: 3
 	MinResult   int // bytes: shorter results are not stubbed: 10,000
 
-	// Shows names what the result of a call shows, so that an earlier result of the same name is stale; empty:
-	// nothing that can become so. Nil: no call does.
+	// Shows names what the result of a call shows, so that an earlier result of the same name is stale, unless
+	// the later one is far shorter ("unchanged since you read it"); empty: nothing that can become so. Nil: no
+	// call does.
 	Shows func(llm.ToolCall) string
 	// From is the weakest level to consider: a person who asks for a compaction wants a summary.
 	From Level
@@ -225,13 +226,16 @@ func (h *history) superseded(shows func(llm.ToolCall) string) []bool {
 	if shows == nil {
 		return out
 	}
-	seen := map[string]bool{}
+	seen := map[string]int{} // the size of the longest later result
 	for i := len(h.results) - 1; i >= 0; i-- {
 		r := h.results[i].result
 		key := shows(h.calls[r.CallID])
-		out[i] = key != "" && seen[key]
-		if key != "" && !r.IsError {
-			seen[key] = true
+		if key == "" {
+			continue
+		}
+		out[i] = seen[key] > 0 && seen[key] >= size(r)/2
+		if !r.IsError {
+			seen[key] = max(seen[key], size(r))
 		}
 	}
 	return out
@@ -363,8 +367,10 @@ func size(r llm.ToolResult) int {
 func (s Stub) Text(path string) string {
 	n := size(s.Result)
 	switch {
-	case s.Superseded:
+	case s.Superseded && path == "":
 		return "[Left out: a later call shows this again, in its newer state.]"
+	case s.Superseded:
+		return "[Left out: a later call shows this again, in its newer state. The old one is in " + path + ".]"
 	case path == "":
 		return fmt.Sprintf("[Left out to save room: %d characters. Repeat the call if you need them.]", n)
 	}

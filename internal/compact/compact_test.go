@@ -110,6 +110,24 @@ func TestShortResultsStayUntilTheyAreStale(t *testing.T) {
 	}
 }
 
+func TestAReadThatSaysUnchangedSupersedesNothing(t *testing.T) {
+	msgs := work(1, 5_000)
+	msgs = append(msgs, llm.UserText("Again."))
+	msgs = append(msgs, work(1, 60)[1:]...) // "[Unchanged since you read it ...]"
+	msgs = append(msgs, llm.UserText("And more."))
+	for i := range 12 {
+		more := work(1, 4_000)
+		more[1].Parts[2] = llm.ToolCall{ID: more[1].Parts[2].(llm.ToolCall).ID, Name: "Read", Input: json.RawMessage(fmt.Sprintf(`{"file_path":"/other%d"}`, i))}
+		msgs = append(msgs, more[1:]...)
+	}
+	p := compact.Make(msgs, 0, compact.Options{Target: total(msgs) - 10, Shows: path})
+	for _, s := range p.Stubs {
+		if s.Superseded {
+			t.Errorf("%s is stubbed as shown again, though what came later only points back at it", s.Call.ID)
+		}
+	}
+}
+
 func TestAFailedReadSupersedesNothing(t *testing.T) {
 	msgs := work(12, 5_000)
 	for i := 11; i < len(msgs); i++ {

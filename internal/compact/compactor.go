@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/lathe-dev/lathe/internal/llm"
@@ -25,8 +26,8 @@ type Conversation interface {
 	Compact(ctx context.Context, c Change) error
 }
 
-// Change is one edit of a conversation's first Until messages: with Messages these take their place; without,
-// stubs are put in and reasoning is dropped.
+// Change is one edit of a conversation: Messages take the place of the first Until messages, or reasoning is
+// dropped from these; stubs are put in wherever the calls are.
 type Change struct {
 	Level         Level
 	Trigger       string
@@ -36,6 +37,7 @@ type Change struct {
 	DropReasoning bool
 	Before, After int     // tokens
 	CostUSD       float64 // of the request for the summary
+	Failed        string  // why no model wrote the summary
 }
 
 // Answer is a model's summary.
@@ -141,7 +143,7 @@ func (c *Compactor) Run(ctx context.Context, t Task) (Report, error) {
 		}
 	}
 	r.Summary, r.CostUSD, r.After = answer.Text, answer.CostUSD, p.After
-	if err := c.apply(ctx, p, msgs, t, answer); err != nil {
+	if err := c.apply(ctx, p, msgs, t, r); err != nil {
 		return Report{}, err
 	}
 	if !p.Fits {
@@ -242,72 +244,76 @@ func (c *Compactor) ask(ctx context.Context, msgs []llm.Message, wishes string) 
 	return answer, err
 }
 
-// apply writes the plan: stubs first, so that a death in between leaves a conversation that is only less short.
-func (c *Compactor) apply(ctx context.Context, p Plan, msgs []llm.Message, t Task, answer Answer) error {
+// apply writes the plan, as one change: it is there whole or not at all after a crash.
+func (c *Compactor) apply(ctx context.Context, p Plan, msgs []llm.Message, t Task, r Report) error {
 	ctx = context.WithoutCancel(ctx)
-	if err := c.thin(ctx, p, len(msgs), t); err != nil {
-		return err
+	change := Change{
+		Level: p.Level, Trigger: t.Trigger, Until: len(msgs), Stubs: c.stubs(ctx, p), DropReasoning: p.DropReasoning,
+		Before: p.Before, After: p.After, CostUSD: r.CostUSD,
+	}
+	if p.DropReasoning {
+		change.Until = p.Turn
+	}
+	if r.Failed != nil {
+		change.Failed = r.Failed.Error()
 	}
 	if p.Level != Summary || p.Cut == 0 {
-		return nil
+		return c.Conversation.Compact(ctx, change)
 	}
-	said := c.addSaid(msgs[:p.Cut])
+	said := append(c.saidSoFar(), Said(msgs[:p.Cut])...)
 	kept := Kept{Said: said}
 	if c.Kept != nil {
 		kept = c.Kept(msgs[:p.Cut], said)
 	}
 	kept.Running = t.Running
-	m := Message(answer.Text, kept)
-	p.After += llm.EstimateTokens(m)
-	err := c.Conversation.Compact(ctx, Change{
-		Level: Summary, Trigger: t.Trigger, Until: p.Cut, Messages: []llm.Message{m}, Before: p.Before, After: p.After, CostUSD: answer.CostUSD,
-	})
+	m := Message(r.Summary, kept)
+	change.Until, change.Messages, change.DropReasoning = p.Cut, []llm.Message{m}, false
+	change.After += llm.EstimateTokens(m)
+	if err := c.Conversation.Compact(ctx, change); err != nil {
+		return err
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if err == nil {
-		c.size = len(c.Conversation.Messages())
-	}
-	return err
+	c.said, c.size = said, len(c.Conversation.Messages())
+	return nil
 }
 
-// thin puts in the stubs, and drops old reasoning.
-func (c *Compactor) thin(ctx context.Context, p Plan, messages int, t Task) error {
-	change := Change{Level: min(p.Level, Stale), Trigger: t.Trigger, Until: messages, Before: p.Before, After: p.After}
-	if len(p.Stubs) > 0 {
-		change.Stubs = map[string]string{}
-		for _, s := range p.Stubs {
-			path := ""
-			if c.Save != nil && !s.Superseded {
-				path = c.Save(ctx, s)
-			}
-			change.Stubs[s.Call.ID] = s.Text(path)
-		}
-		if err := c.Conversation.Compact(ctx, change); err != nil {
-			return err
-		}
-	}
-	if !p.DropReasoning {
+// stubs keeps the results that go, and makes the texts that take their places.
+func (c *Compactor) stubs(ctx context.Context, p Plan) map[string]string {
+	if len(p.Stubs) == 0 {
 		return nil
 	}
-	change.Stubs, change.DropReasoning, change.Until = nil, true, p.Turn
-	return c.Conversation.Compact(ctx, change)
+	out := map[string]string{}
+	for _, s := range p.Stubs {
+		path := ""
+		if c.Save != nil {
+			path = c.Save(ctx, s)
+		}
+		out[s.Call.ID] = s.Text(path)
+	}
+	return out
 }
 
-// Said sets what the user said in messages that an earlier process compacted, oldest first.
-func (c *Compactor) Said(texts []string) {
+// SetSaid sets what the user said in messages that an earlier process compacted, oldest first.
+func (c *Compactor) SetSaid(texts []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.said = texts
 }
 
-// addSaid notes what the user said in messages that go, and returns all of it.
-func (c *Compactor) addSaid(cut []llm.Message) []string {
+func (c *Compactor) saidSoFar() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, m := range cut {
-		c.said = append(c.said, UserTexts(m)...)
+	return slices.Clone(c.said)
+}
+
+// Said lists what a person wrote in messages.
+func Said(msgs []llm.Message) []string {
+	var out []string
+	for _, m := range msgs {
+		out = append(out, UserTexts(m)...)
 	}
-	return append([]string(nil), c.said...)
+	return out
 }
 
 // UserTexts lists what a person wrote in a message: texts without an origin.

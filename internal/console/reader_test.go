@@ -99,6 +99,8 @@ func identity(b event.Body) string {
 		return "end " + b.Call.ID + " " + b.Result.PlainText() + " " + b.Title + " " + string(view)
 	case event.TurnEnd:
 		return "turn " + string(b.Reason)
+	case event.Compacted:
+		return "compacted " + b.String()
 	}
 	return b.Kind()
 }
@@ -140,6 +142,9 @@ func TestAReaderThatComesBackGetsEveryRecordedEventOnce(t *testing.T) {
 		_ = s.Prompt(t.Context(), llm.UserText("look"))
 		input, _ := json.Marshal(map[string]string{"file_path": p.dir + "/2.txt"})
 		s.session().Invoke(t.Context(), []llm.ToolCall{{ID: "made_1", Name: "Read", Input: input}, {ID: "made_2", Name: "Nope", Input: input}})
+		if _, err := s.Command(t.Context(), "compact", ""); err != nil {
+			t.Error(err)
+		}
 		_ = s.Prompt(t.Context(), llm.UserText("again"))
 	}()
 	events := s.live(2)

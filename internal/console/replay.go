@@ -147,7 +147,7 @@ func (p *player) take(e session.Entry) {
 			p.add(event.Notice{Level: "warning", Text: "the provider refused an image; the model gets a note instead of it"})
 			return
 		}
-		p.add(event.Compacted{Level: b.Level, Trigger: b.Trigger, Before: b.TokensBefore, After: b.TokensAfter, CostUSD: b.CostUSD})
+		p.add(event.Compacted{Level: b.Level, Trigger: b.Trigger, Before: b.TokensBefore, After: b.TokensAfter, CostUSD: b.CostUSD, Failed: b.Failed})
 	case session.Note:
 		p.add(event.Notice{Level: "info", Text: b.Text})
 	case session.Unknown:

@@ -6,14 +6,15 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/lathe-dev/lathe/internal/llm"
 )
 
-// Compaction makes what is sent shorter from here on; the entries before it stay in the log. It concerns the
-// messages that were complete with the entry Until, and none after it. Several may follow each other: each
-// works on what the ones before it left. With Messages, these stand in the place of all messages up to
-// Until; without, the messages up to Until stay, but for Stubs, Media and DropReasoning.
+// Compaction makes what is sent shorter from here on; the entries before it stay in the log. Several may follow
+// each other: each works on what the ones before it left. Messages take the place of all messages that were
+// complete with the entry Until; without them, these stay, but for Media and DropReasoning. Stubs concern
+// results before and after Until.
 type Compaction struct {
 	Level    int           // how much was taken away, from 1
 	Trigger  string        // "auto", "overflow", "manual"
@@ -27,6 +28,7 @@ type Compaction struct {
 	TokensBefore int // of the prompt, about
 	TokensAfter  int
 	CostUSD      float64 // of the request for the summary
+	Failed       string  // why no model wrote the summary; an extract took its place
 }
 
 // Stub is the text that stands in for the result of a call.
@@ -148,7 +150,7 @@ func (t *transcript) compact(c Compaction, place int32) {
 	}
 	head, ends := c.Messages, make([]int32, len(c.Messages))
 	if len(head) == 0 {
-		head, ends = c.edit(t.msgs[:n]), t.ends[:n]
+		head, ends = c.edit(t.msgs[:n], true), t.ends[:n]
 	} else {
 		for i := range ends {
 			ends[i] = t.ends[n-1]
@@ -159,7 +161,7 @@ func (t *transcript) compact(c Compaction, place int32) {
 	}
 	t.stubMedia(c.Media, t.msgs[:n])
 	t.held, t.heldTo = nil, 0
-	msgs := slices.Concat(head, t.msgs[n:])
+	msgs := slices.Concat(head, c.edit(t.msgs[n:], false))
 	for i := range msgs {
 		if !c.onlyMedia() {
 			msgs[i].Usage = nil
@@ -180,12 +182,26 @@ func (t *transcript) holdsResult(callID string) bool {
 			}
 		}
 	}
-	return t.held[callID]
+	if whole, ok := t.held[callID]; ok {
+		return whole
+	}
+	// A call made by another one ("ID.2") is held by the result of that.
+	parent, n := callID, strings.LastIndexByte(callID, '.')
+	if n > 0 {
+		parent = callID[:n]
+	}
+	return n > 0 && t.held[parent]
 }
 
-// edit returns messages with the stubs in place and without reasoning where that is dropped. A reply of
-// nothing but reasoning is left as it is: a message needs parts.
-func (c Compaction) edit(msgs []llm.Message) []llm.Message {
+// edit returns messages with the stubs in place and, up to Until, without the media and the reasoning that are
+// dropped. A reply of nothing but reasoning is left as it is: a message needs parts.
+func (c Compaction) edit(msgs []llm.Message, upTo bool) []llm.Message {
+	if !upTo {
+		c.Media, c.DropReasoning = nil, false
+	}
+	if len(c.Stubs) == 0 && len(c.Media) == 0 && !c.DropReasoning {
+		return msgs
+	}
 	stubs := make(map[string]string, len(c.Stubs))
 	for _, s := range c.Stubs {
 		stubs[s.CallID] = s.Text
@@ -236,13 +252,14 @@ type wireCompaction struct {
 	TokensBefore  int           `json:"tokens_before,omitempty"`
 	TokensAfter   int           `json:"tokens_after,omitempty"`
 	CostUSD       float64       `json:"cost_usd,omitempty"`
+	Failed        string        `json:"failed,omitempty"`
 	Messages      []llm.Message `json:"messages,omitempty"`
 }
 
 func (w wireCompaction) body() Compaction {
 	return Compaction{
 		Level: w.Level, Trigger: w.Trigger, Until: w.Until, Messages: w.Messages, Stubs: w.Stubs, Media: w.Media,
-		DropReasoning: w.DropReasoning, TokensBefore: w.TokensBefore, TokensAfter: w.TokensAfter, CostUSD: w.CostUSD,
+		DropReasoning: w.DropReasoning, TokensBefore: w.TokensBefore, TokensAfter: w.TokensAfter, CostUSD: w.CostUSD, Failed: w.Failed,
 	}
 }
 
@@ -276,6 +293,7 @@ func appendCompaction(dst []byte, c Compaction) ([]byte, error) {
 	dst = appendFlag(dst, "drop_reasoning", c.DropReasoning)
 	dst = strconv.AppendInt(appendKey(dst, "tokens_before"), int64(c.TokensBefore), 10)
 	dst = strconv.AppendInt(appendKey(dst, "tokens_after"), int64(c.TokensAfter), 10)
+	dst = appendText(dst, "failed", c.Failed)
 	if c.CostUSD != 0 {
 		return appendMarshal(appendKey(dst, "cost_usd"), c.CostUSD)
 	}

@@ -71,7 +71,7 @@ func TestResultsAreStubbedAndReasoningDroppedInPlace(t *testing.T) {
 	after := s.Messages()
 	same(t, len(after), len(before))
 	same(t, after[2].Parts[0].(llm.ToolResult).PlainText(), "(in /blob/1)")
-	same(t, after[8].Parts[0].(llm.ToolResult).PlainText(), "result c3")
+	same(t, after[8].Parts[0].(llm.ToolResult).PlainText(), "(beyond)")
 	same(t, len(after[1].Parts), 2)
 	same(t, len(after[5].Parts), 3)
 	same(t, before[2].Parts[0].(llm.ToolResult).PlainText(), "result c0")

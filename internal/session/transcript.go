@@ -102,6 +102,7 @@ func (t *transcript) part(p Part) {
 	t.void(p.Index)
 	t.open = append(t.open, openPart{p.Index, p.Part})
 	if c, ok := p.Part.(llm.ToolCall); ok {
+		delete(t.stubbed, c.ID) // a provider may use an id again
 		t.calls = append(t.calls, &call{ToolCall: c})
 	}
 }

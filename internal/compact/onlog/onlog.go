@@ -10,23 +10,30 @@ import (
 	"slices"
 
 	"github.com/lathe-dev/lathe/internal/compact"
+	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/session"
 )
 
 // Log is a session's log as a compactor sees it.
-type Log struct{ *session.Session }
+type Log struct {
+	*session.Session
+	// Record runs write and publishes the events that tell of the entry it writes, as one step.
+	Record func(write func() error, bodies ...event.Body) error
+}
 
 // Compact writes one change of the conversation.
 func (l Log) Compact(ctx context.Context, c compact.Change) error {
 	out := session.Compaction{
 		Level: int(c.Level), Trigger: c.Trigger, Until: l.Until(c.Until), Messages: c.Messages,
-		DropReasoning: c.DropReasoning, TokensBefore: c.Before, TokensAfter: c.After, CostUSD: c.CostUSD,
+		DropReasoning: c.DropReasoning, TokensBefore: c.Before, TokensAfter: c.After, CostUSD: c.CostUSD, Failed: c.Failed,
 	}
 	for id, text := range c.Stubs {
 		out.Stubs = append(out.Stubs, session.Stub{CallID: id, Text: text})
 	}
 	slices.SortFunc(out.Stubs, func(a, b session.Stub) int { return cmp.Compare(a.CallID, b.CallID) })
-	return l.Session.Compact(ctx, out)
+	return l.Record(func() error { return l.Session.Compact(ctx, out) }, event.Compacted{
+		Level: out.Level, Trigger: out.Trigger, Before: out.TokensBefore, After: out.TokensAfter, CostUSD: out.CostUSD, Failed: out.Failed,
+	})
 }
 
 // SaidBefore returns the user's texts in messages that earlier compactions took away.
