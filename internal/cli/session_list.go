@@ -157,8 +157,6 @@ func titleOf(i foundSession) string {
 		return "[unreadable: " + i.err.Error() + "]"
 	case i.Damaged:
 		return "[damaged] " + title
-	case i.Agent != "":
-		return "[" + i.Agent + "] " + title
 	default:
 		return title
 	}

@@ -106,7 +106,7 @@ func findSessions(h Host, dir, typed string, limit int) []session.Info {
 	var all []session.Info
 	var texts []string
 	for info, err := range h.Sessions().Store().List(dir) {
-		if err != nil || info.Agent != "" || info.FirstPrompt == "" {
+		if err != nil || info.FirstPrompt == "" {
 			continue // an unreadable session cannot be resumed; lathe session verify says more
 		}
 		all, texts = append(all, info), append(texts, strings.TrimSpace(info.Title+" "+info.FirstPrompt))

@@ -197,48 +197,6 @@ func TestANewerFormatIsRefusedInClearWords(t *testing.T) {
 	}
 }
 
-func TestAnOlderFormatIsMigratedInMemory(t *testing.T) {
-	old := func(line string) string { return strings.Replace(line, `"message"`, `"msg"`, 1) }
-	st := plant(t, strings.Replace(plainHeader, `"format":1`, `"format":0`, 1), old(lineA), old(lineB))
-	path := filepath.Join(st.projects, "p", plantedID, logName)
-	before, err := os.ReadFile(path)
-	must(t, err)
-	s := open(t, st, plantedID)
-	same(t, texts(s), "A B")
-	info, err := st.Find("", plantedID)
-	must(t, err)
-	same(t, info.FirstPrompt, "A")
-	same(t, info.Damaged, false)
-	user(t, s, "C")
-	must(t, s.Close())
-	after, err := os.ReadFile(path)
-	must(t, err)
-	if !bytes.HasPrefix(after, before) {
-		t.Error("the old lines were rewritten")
-	}
-	s = open(t, st, plantedID)
-	same(t, texts(s), "A B C")
-	r, err := st.Verify(plantedID)
-	must(t, err)
-	if !r.OK() {
-		t.Errorf("verify: %v", r.Damage)
-	}
-	f, err := st.Fork(ctx, s.ID(), "")
-	must(t, err)
-	same(t, texts(f), "A B C")
-	fr, err := st.Verify(f.ID())
-	must(t, err)
-	must(t, f.Close())
-	if !fr.OK() {
-		t.Errorf("verify of the fork: %v", fr.Damage)
-	}
-	log, err := os.ReadFile(f.Path())
-	must(t, err)
-	if bytes.Contains(log, []byte(`"msg"`)) {
-		t.Error("the fork is of the old format")
-	}
-}
-
 func TestLinesOfOtherToolsAreReadWhateverTheirOrder(t *testing.T) {
 	st := plant(t, plainHeader, lineA,
 		`{ "kind" : "user", "message": {"parts":[{"text":"B","type":"text"}],"role":"user"}, "time":"x", "parent":"a", "id":"my id" }`)

@@ -21,8 +21,7 @@
 //     tells. What it held before a crash is byte for byte the start of what it holds afterwards.
 //   - Every tool call in Messages has exactly one result. A call that a crash left without one is answered
 //     by a constant text that says whether it had started.
-//   - Unknown entry kinds survive and are ignored. Older formats are migrated in memory, the file stays
-//     as it is; a newer one is an error that says so.
+//   - Unknown entry kinds survive and are ignored. A newer format is an error that says so.
 //
 // A context given to a method that writes carries no deadline into it: what has happened goes on record
 // although the turn was cancelled.

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -78,8 +79,8 @@ func finishFork(dst, src *Session) error {
 	return nil
 }
 
-// copyBranch writes the lines of the branch that ends at an entry. Lines of an older format come out in
-// the current one, and an entry whose parent was lost names the one it is read as following.
+// copyBranch writes the lines of the branch that ends at an entry. An entry whose parent was lost names the one
+// that it is read as following.
 func (s *Session) copyBranch(w io.Writer, end int32) error {
 	buf := bufio.NewWriterSize(w, 256<<10)
 	before := ""
@@ -144,4 +145,28 @@ func copyFile(to, from string) error {
 	}
 	_, err = io.Copy(out, in)
 	return errors.Join(err, out.Sync(), out.Close())
+}
+
+// joinMembers writes the envelope first, as lathe does, then the rest sorted.
+func joinMembers(members map[string]json.RawMessage) []byte {
+	out := []byte{'{'}
+	add := func(key string, value []byte) {
+		if len(out) > 1 {
+			out = append(out, ',')
+		}
+		out = append(appendString(out, key), ':')
+		out = append(out, value...)
+	}
+	for _, key := range []string{"id", "parent", "time", "kind"} {
+		value, ok := members[key]
+		if !ok {
+			value = []byte(`""`)
+		}
+		add(key, value)
+		delete(members, key)
+	}
+	for _, key := range slices.Sorted(maps.Keys(members)) {
+		add(key, bytes.TrimSpace(members[key]))
+	}
+	return append(out, '}')
 }

@@ -39,30 +39,28 @@ func (h header) line() ([]byte, error) {
 
 // ref is where an entry is. parent is its place in refs, or -1.
 type ref struct {
-	id      string
-	kind    string // one string per kind
-	off     int64
-	size    int32 // without the newline
-	parent  int32
-	version uint8
-	relink  bool // the parent that the line names does not exist
+	id     string
+	kind   string // one string per kind
+	off    int64
+	size   int32 // without the newline
+	parent int32
+	relink bool // the parent that the line names does not exist
 }
 
 // journal is what is known of a log without its contents.
 type journal struct {
-	header  header
-	refs    []ref // in file order
-	byID    map[string]int32
-	kinds   map[string]string
-	head    int32 // or -1
-	next    uint64
-	end     int64 // of the last good or damaged whole line
-	open    bool  // the last line is good but has no newline
-	torn    int64 // bytes after end
-	version int   // the format that the next line will be read in
-	damage  []Damage
-	sum     summary
-	dec     decoder
+	header header
+	refs   []ref // in file order
+	byID   map[string]int32
+	kinds  map[string]string
+	head   int32 // or -1
+	next   uint64
+	end    int64 // of the last good or damaged whole line
+	open   bool  // the last line is good but has no newline
+	torn   int64 // bytes after end
+	damage []Damage
+	sum    summary
+	dec    decoder
 }
 
 // Damage is a line that could not be used, or not as it stands. Line counts from 1; Offset and Size are
@@ -79,7 +77,7 @@ func (d Damage) String() string {
 }
 
 func newJournal() *journal {
-	return &journal{byID: map[string]int32{}, kinds: map[string]string{}, head: -1, version: Format, dec: decoder{lean: true, tagged: true}}
+	return &journal{byID: map[string]int32{}, kinds: map[string]string{}, head: -1, dec: decoder{lean: true, tagged: true}}
 }
 
 // scanJournal reads a log once and indexes it. see, when not nil, is shown every record.
@@ -89,7 +87,6 @@ func scanJournal(r io.Reader, see func(n int, rec *record)) (*journal, error) {
 	for n := 1; ; n++ {
 		rec, err := lr.next()
 		if errors.Is(err, io.EOF) {
-			j.version = lr.version
 			return j, nil
 		}
 		if err != nil {
@@ -149,7 +146,7 @@ func (j *journal) add(rec *record) error {
 	at := int32(len(j.refs))
 	r := ref{
 		id: string(rec.env.id), kind: j.intern(rec.env.kind), parent: -1,
-		off: rec.off, size: int32(rec.size), version: uint8(max(rec.version, 0)),
+		off: rec.off, size: int32(rec.size),
 	}
 	if _, twice := j.byID[r.id]; twice {
 		return fmt.Errorf("there is an entry %q before it", r.id)
@@ -201,7 +198,7 @@ func (j *journal) summarise(at int32, rec *record) error {
 	default:
 		return nil
 	}
-	b, err := j.dec.body(j.refs[at].kind, rec.json)
+	b, err := j.dec.body(j.refs[at].kind, rec.bytes)
 	if err != nil {
 		return err
 	}
@@ -253,7 +250,7 @@ func newLineSource(f io.ReaderAt, size int64) *lineSource {
 	return &lineSource{r: bufio.NewReaderSize(io.NewSectionReader(f, 0, size), 256<<10)}
 }
 
-// read returns the line of r in the current format, valid until the next call.
+// read returns the line of r, valid until the next call.
 func (s *lineSource) read(r ref) ([]byte, error) {
 	for s.off < r.off {
 		n, err := s.r.Discard(int(min(r.off-s.off, 1<<30)))
@@ -267,9 +264,6 @@ func (s *lineSource) read(r ref) ([]byte, error) {
 	s.off += int64(n)
 	if err != nil {
 		return nil, err
-	}
-	if int(r.version) < Format {
-		return migrate(s.buf, int(r.version))
 	}
 	return s.buf, nil
 }

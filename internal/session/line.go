@@ -202,24 +202,27 @@ func (l *lineReader) discard() (line, error) {
 	}
 }
 
-// record is one line of the log, checked and brought to the current format.
+// Kinds of lines that are no entries.
+const (
+	kindHeader = "header" // the first line
+	kindFormat = "format" // what follows is of this format: for a version that will continue logs of this one
+)
+
+// record is one line of the log, checked.
 type record struct {
 	line
-	env     envelope
-	json    []byte // of the entry in the current format, checksum included if it was not migrated
-	version int    // the format the line is in
-	err     error  // what is wrong with the line, or nil
+	env envelope
+	err error // what is wrong with the line, or nil
 }
 
-// logReader reads records and follows the format version.
+// logReader reads records, and refuses those of a newer format.
 type logReader struct {
 	*lineReader
-	version int
-	first   bool // the next line is the first of the file
+	first bool // the next line is the first of the file
 }
 
 func newLogReader(r io.Reader) *logReader {
-	return &logReader{lineReader: newLineReader(r, 0), version: Format, first: true}
+	return &logReader{lineReader: newLineReader(r, 0), first: true}
 }
 
 // next returns the next record; damage is in its err. An error is that of reading, io.EOF at the end, or
@@ -231,7 +234,7 @@ func (l *logReader) next() (record, error) {
 	}
 	first := l.first
 	l.first = false
-	r := record{line: ln, version: l.version}
+	r := record{line: ln}
 	if r.bytes == nil && r.size > 0 {
 		r.err = errLong
 		return r, nil
@@ -240,31 +243,21 @@ func (l *logReader) next() (record, error) {
 	if r.err != nil && !first { // a damaged header is read for what it may still tell
 		return r, nil
 	}
-	if err := l.open(&r); err != nil {
+	if err := r.open(); err != nil {
 		return r, err
 	}
 	return r, nil
 }
 
-// open reads the envelope of r, and the format version out of lines that carry it.
-func (l *logReader) open(r *record) error {
+// open reads the envelope, and the format version out of lines that carry it.
+func (r *record) open() error {
 	env, err := openEnvelope(r.bytes)
-	marker := string(env.kind) == kindHeader || string(env.kind) == kindFormat
-	if err == nil && r.err == nil && marker {
-		v, err := versionOf(r.bytes)
-		if err != nil {
+	if err == nil && r.err == nil && (string(env.kind) == kindHeader || string(env.kind) == kindFormat) {
+		if err := checkVersion(r.bytes); err != nil {
 			return err
 		}
-		l.version = v
 	}
-	r.version = l.version
-	r.env, r.json = env, r.bytes
-	if err == nil && l.version < Format && !marker {
-		r.json, err = migrate(r.bytes, l.version)
-		if err == nil {
-			r.env, err = openEnvelope(r.json)
-		}
-	}
+	r.env = env
 	if r.err == nil {
 		r.err = err
 	}
@@ -280,15 +273,12 @@ func (e *VersionError) Error() string {
 	return fmt.Sprintf("the session is of format %d and this lathe reads up to %d; update lathe to open it", e.Version, Format)
 }
 
-func versionOf(line []byte) (int, error) {
+func checkVersion(line []byte) error {
 	var h struct {
 		Format int `json:"format"`
 	}
-	if err := json.Unmarshal(line, &h); err != nil {
-		return Format, nil // a format that is no number; what can be read, is
+	if json.Unmarshal(line, &h) == nil && h.Format > Format { // of a format that is no number, what can be read is
+		return &VersionError{h.Format}
 	}
-	if h.Format > Format {
-		return 0, &VersionError{h.Format}
-	}
-	return h.Format, nil
+	return nil
 }

@@ -274,11 +274,6 @@ func (p *peeker) line(line []byte, g *glance) {
 		g.bad = true
 		return
 	}
-	if g.header.Format < Format { // the log may be continued in the current format: then it is one already
-		if m, err := migrate(line, g.header.Format); err == nil {
-			line = m
-		}
-	}
 	switch kind := string(env.kind); kind {
 	case "user", "title", "model", "turn_end":
 		if kind == "user" && g.sum.firstPrompt != "" {

@@ -84,7 +84,7 @@ func (v *verifier) see(n int, rec *record) {
 }
 
 func (v *verifier) read(n int, rec *record) error {
-	if !json.Valid(rec.json) {
+	if !json.Valid(rec.bytes) {
 		return errors.New("the checksum is right and the JSON is not")
 	}
 	kind := string(rec.env.kind)
@@ -94,7 +94,7 @@ func (v *verifier) read(n int, rec *record) error {
 	if n == 1 {
 		return errors.New("the first line is no header")
 	}
-	b, err := v.dec.body(kind, rec.json)
+	b, err := v.dec.body(kind, rec.bytes)
 	if err != nil {
 		return err
 	}

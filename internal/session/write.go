@@ -186,14 +186,6 @@ func (s *Session) prepare() error {
 		s.j.end++
 		s.j.open = false
 	}
-	if s.j.version < Format {
-		line := seal([]byte(`{"kind":"` + kindFormat + `","format":` + strconv.Itoa(Format)))
-		if err := s.put(line, false, true); err != nil {
-			return err
-		}
-		s.j.end += int64(len(line))
-		s.j.version = Format
-	}
 	return nil
 }
 
@@ -229,7 +221,7 @@ func (s *Session) commit(e Entry, size int64) {
 	parent := s.j.head
 	s.j.put(ref{
 		id: e.ID, kind: s.j.intern([]byte(e.Body.Kind())), parent: parent,
-		off: s.j.end, size: int32(size - 1), version: Format,
+		off: s.j.end, size: int32(size - 1),
 	})
 	s.j.end += size
 	_ = s.j.note(e.Body) // fails for an unknown head only, which Checkout has ruled out
