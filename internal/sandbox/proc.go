@@ -24,6 +24,7 @@ type Proc struct {
 	cmd     *exec.Cmd
 	tree    tree
 	grace   time.Duration
+	leave   bool
 	started time.Time
 	outputs []*output
 	input   *os.File // our end of the standard input; nil when the Spec gave a file or nothing
@@ -42,7 +43,10 @@ func (r *Runner) Start(ctx context.Context, spec Spec) (*Proc, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, context.Cause(ctx)
 	}
-	p := &Proc{runner: r, grace: spec.Grace, stopped: make(chan struct{}), done: make(chan struct{})}
+	if spec.Leave && !canLeave {
+		return nil, errors.New("sandbox: a process cannot outlive lathe on this system")
+	}
+	p := &Proc{runner: r, grace: spec.Grace, leave: spec.Leave, stopped: make(chan struct{}), done: make(chan struct{})}
 	if p.grace <= 0 {
 		p.grace = defaultGrace
 	}
@@ -253,6 +257,10 @@ func (p *Proc) supervise(ctx context.Context) {
 	go func() { p.tree.waitLeader(); close(exited) }()
 	select {
 	case <-exited:
+		if p.leave {
+			p.exit.Left = p.tree.survivors()
+			break
+		}
 		p.exit.Ended, p.exit.Alive = p.tree.leftovers(leftoverGrace)
 	case <-ctx.Done():
 		p.cancel(exited)

@@ -8,8 +8,8 @@
 //
 //   - A child has no terminal: it is the leader of a new session, and its standard input is the null
 //     device unless the Spec gives one. It inherits no descriptor but the three standard ones.
-//   - When the leader ends, the context is cancelled or the Runner is closed, the whole tree is ended:
-//     SIGTERM, a grace, SIGKILL. On Linux the tree is found through a subreaper, the session, the output
+//   - When the leader ends, the context is cancelled or the Runner is closed, the whole tree is ended, unless the
+//     Spec says that what outlives the leader may stay (a daemon that was asked for): SIGTERM, a grace, SIGKILL. On Linux the tree is found through a subreaper, the session, the output
 //     pipe and a marker in the environment, so that a daemon is found too unless it gave up all of these.
 //     On other Unix systems the tree is the process group; on Windows it is a job object.
 //   - When lathe itself is killed, the kernel kills the leader (Linux), and a small shell that was started
@@ -36,6 +36,7 @@ type Spec struct {
 	Stdout io.Writer // nil means the null device; equal to Stderr means one pipe, so that the order is kept
 	Stderr io.Writer
 	Grace  time.Duration // from SIGTERM to SIGKILL; 0 means 700 ms
+	Leave  bool          // what outlives the leader stays, also after lathe; not on Windows
 }
 
 // Exit is how a command ended.
@@ -44,6 +45,7 @@ type Exit struct {
 	Signal    string // name of the signal that ended the leader ("killed"), or empty
 	Cancelled bool   // the context or the Runner ended it, not the leader itself
 	Ended     int    // processes that outlived the leader and were ended
+	Left      []int  // with Spec.Leave: pids of those that stay, as far as that can be told (Linux)
 	Alive     int    // processes that even SIGKILL did not end within two seconds
 	Duration  time.Duration
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -30,7 +31,7 @@ func TestExitTellsHowItEnded(t *testing.T) {
 	} {
 		got, err := r.Run(t.Context(), Spec{Argv: []string{"sh", "-c", text}})
 		got.Duration = 0
-		if err != nil || got != want {
+		if err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: got %+v, %v; want %+v", text, got, err, want)
 		}
 	}

@@ -88,6 +88,20 @@ func (t *tree) waitLeader() {
 
 func (t *tree) close() { leaders.Delete(t.pid) }
 
+// canLeave says that processes of a tree can outlive lathe.
+const canLeave = true
+
+// survivors are the living processes of the tree beside the leader.
+func (t *tree) survivors() []int {
+	var pids []int
+	for _, m := range t.members() {
+		if m.pid != t.pid {
+			pids = append(pids, m.pid)
+		}
+	}
+	return pids
+}
+
 // leftovers ends what outlived the leader. The usual case, nothing left, costs one small read: what the
 // leader left behind are children of ours now.
 func (t *tree) leftovers(grace time.Duration) (ended, alive int) {

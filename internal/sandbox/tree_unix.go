@@ -44,6 +44,12 @@ func (t *tree) waitLeader() { _ = t.cmd.Wait() }
 
 func (t *tree) close() {}
 
+// canLeave says that processes of a tree can outlive lathe.
+const canLeave = true
+
+// survivors would be the living processes beside the leader; a group does not tell them.
+func (t *tree) survivors() []int { return nil }
+
 func (t *tree) leftovers(grace time.Duration) (ended, alive int) {
 	if unix.Kill(-t.pid, 0) != nil {
 		return 0, 0

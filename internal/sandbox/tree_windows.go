@@ -66,6 +66,11 @@ func (t *tree) waitLeader() { _ = t.cmd.Wait() }
 
 func (t *tree) close() { windows.CloseHandle(t.job) }
 
+// canLeave is false: the job object ends with lathe and ends all that is in it.
+const canLeave = false
+
+func (t *tree) survivors() []int { return nil }
+
 func (t *tree) leftovers(grace time.Duration) (ended, alive int) { return t.end(grace) }
 
 // end terminates the job. Windows has no SIGTERM for programs without a console, so there is no grace.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -25,7 +26,8 @@ const bashSchema = `{"type":"object","properties":{` +
 	`"command":{"type":"string","description":"The command line"},` +
 	`"timeout":{"type":"integer","minimum":1,"description":"Milliseconds"},` +
 	`"description":{"type":"string","description":"What it does, in five to ten words"},` +
-	`"run_in_background":{"type":"boolean"}},` +
+	`"run_in_background":{"type":"boolean"},` +
+	`"leave_running":{"type":"boolean"}},` +
 	`"required":["command"],"additionalProperties":false}`
 
 // Bounds of one command, unless Limits say otherwise.
@@ -47,6 +49,7 @@ type bashInput struct {
 	Timeout     int64  `json:"timeout,omitempty"` // milliseconds
 	Description string `json:"description,omitempty"`
 	Background  bool   `json:"run_in_background,omitempty"`
+	Leave       bool   `json:"leave_running,omitempty"` // what it starts with & may stay
 }
 
 type basher struct {
@@ -95,6 +98,10 @@ func (t *basher) prepare(ctx context.Context, c llm.ToolCall, in bashInput) (*ag
 	if i := strings.IndexByte(in.Command, 0); i >= 0 {
 		return nil, fmt.Errorf("the command has a NUL byte at position %d, which no shell takes; write it as \\0 for printf", i)
 	}
+	if in.Leave && in.Background {
+		return nil, errors.New("leave_running and run_in_background exclude each other: a background command ends with the session. " +
+			"To leave a process running, start it with & in a command that returns")
+	}
 	sh, err := findShell(t.env)
 	if err != nil {
 		return nil, err
@@ -105,9 +112,18 @@ func (t *basher) prepare(ctx context.Context, c llm.ToolCall, in bashInput) (*ag
 	if plan.Accesses, one.look, err = one.analyse(); err != nil {
 		return nil, err
 	}
-	plan.Preview = event.Command{Command: in.Command, Dir: one.dir, Warning: one.warning(ctx, plan.Accesses)}
+	plan.Preview = event.Command{Command: in.Command, Dir: one.dir, Warning: one.warnings(ctx, plan.Accesses)}
 	plan.Parallel = one.look != nil && one.look.reads && !one.look.moves
 	return plan, nil
+}
+
+// warnings are the lines that the question before the command shows beside it.
+func (c *bashCall) warnings(ctx context.Context, accesses []permission.Access) []string {
+	lines := c.warning(ctx, accesses)
+	if c.in.Leave {
+		lines = append(lines, "what it leaves running stays after lathe ends")
+	}
+	return lines
 }
 
 // bashTitle is the first line of the command: the model's own description is not evidence of what runs.
@@ -250,6 +266,13 @@ func (c *bashCall) result(exit sandbox.Exit, err error, timeout time.Duration, o
 }
 
 func (c *bashCall) noteLeft(exit sandbox.Exit) {
+	if len(exit.Left) > 0 {
+		pids := make([]string, len(exit.Left))
+		for i, pid := range exit.Left {
+			pids[i] = strconv.Itoa(pid)
+		}
+		c.notes = append(c.notes, fmt.Sprintf("%s running, also after lathe ends: pid %s.", count(len(pids), "process stays", "processes stay"), strings.Join(pids, ", ")))
+	}
 	if exit.Ended > 0 && !exit.Cancelled {
 		c.notes = append(c.notes, fmt.Sprintf("%s left running in the background and ended with the command.", count(exit.Ended, "process was", "processes were")))
 	}

@@ -48,7 +48,7 @@ func (c *bashCall) start(ctx context.Context, cancel context.CancelCauseFunc, ou
 		return nil, err
 	}
 	p.after = func() { cleanup(); p.cwd.remove(); cancel(nil) }
-	spec := sandbox.Spec{Argv: argv, Dir: c.dir, Stdout: out, Stderr: out}
+	spec := sandbox.Spec{Argv: argv, Dir: c.dir, Stdout: out, Stderr: out, Leave: c.in.Leave}
 	if spec.Env, err = c.environ(ctx); err == nil {
 		p.proc, err = c.env.Runner.Start(ctx, spec)
 	}
