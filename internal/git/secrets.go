@@ -84,7 +84,7 @@ func (r *secretReader) included(from, name string) string {
 }
 
 // secretAddress is an address with a password, or with a name that is long enough to be a token.
-var secretAddress = regexp.MustCompile(`(?i)[a-z][a-z0-9+.-]*://([^/@\s:]*:[^/@\s]+|[^/@\s]{20,})@`)
+var secretAddress = regexp.MustCompile(`(?i)[a-z][a-z0-9+-]*://([^/@\s:]*:[^/@\s]+|[^/@\s]{20,})@`)
 
 // secretWords are parts of the last word of a key, secretValues of a value, all in small letters.
 var (
