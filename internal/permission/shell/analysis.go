@@ -34,11 +34,12 @@ type analysis struct {
 	exact  bool
 	script string
 
-	mute   int // above 0: words are expanded only to learn what a substitution prints
-	depth  int // substitutions within substitutions
-	parsed int // bytes of text that were parsed
-	inline int // calls of functions and aliases that were followed
-	steps  int // statements that were looked at again, inside functions
+	trying bool // a loop is walked to see whether it only reads
+	mute   int  // above 0: words are expanded only to learn what a substitution prints
+	depth  int  // substitutions within substitutions
+	parsed int  // bytes of text that were parsed
+	inline int  // calls of functions and aliases that were followed
+	steps  int  // statements that were looked at again, inside functions
 }
 
 // oddity is a construct that a check may want to hear of.

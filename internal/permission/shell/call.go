@@ -28,6 +28,7 @@ type call struct {
 	sub     bool     // run by another command of the line: sudo, xargs, find -exec
 	wrapper string   // the name of that command
 	except  []string // words that are added, so that it leaves out what may not be read
+	listed  int      // the word that holds names out of a list, 0 for none
 }
 
 // assigned is one assignment before a command or alone.
@@ -299,6 +300,7 @@ func (a *analysis) run(c *call, sc *scope) (script string, ok bool) {
 			return script, true
 		}
 	}
+	a.takesNames(c, sc)
 	at := a.addPart(c, sc)
 	a.calls = a.noteCall(c)
 	inner := a.follow(c, sc)

@@ -168,6 +168,11 @@ func passes(c *call) bool {
 // listed says why the list of names that a command gets is not one that any of them could be read unasked; "" when
 // it is. calls are the commands that print it.
 func (a *analysis) listed(calls []*call, nul bool) (why string) {
+	return a.listedAs(calls, nul, "\n\r")
+}
+
+// listedAs is listed for a reader of the list to which a name with one of the characters in odd is more than a name.
+func (a *analysis) listedAs(calls []*call, nul bool, odd string) (why string) {
 	const unknown = "only running it tells which files it gets"
 	if len(calls) == 0 || a.mute > 0 || runtime.GOOS == "darwin" {
 		return unknown // xargs of macOS cannot be told how names end
@@ -185,7 +190,7 @@ func (a *analysis) listed(calls []*call, nul bool) (why string) {
 		full := from(dir, calls[0].dirs[0])
 		names, complete := a.world.Names(full, maxListed)
 		for _, name := range names {
-			if strings.ContainsAny(name, "\n\r") || !complete {
+			if strings.ContainsAny(name, odd) || !complete {
 				return "names of files in " + dir + " may be more than one word"
 			}
 		}
@@ -241,18 +246,30 @@ func takesList(words []program.Word, mark string, env program.Env) (filled []pro
 		}
 		filled = append(filled, w)
 	}
+	return filled, n > 0 && onlyReads(filled, listedFile, n, env)
+}
+
+// onlyReads reports whether a command reads the n files that it gets under a name that stands for them, or prints
+// their names, and does nothing else with them.
+func onlyReads(filled []program.Word, name string, n int, env program.Env) bool {
 	use := program.Look(filled, env)
 	if !use.Class.Looks() || use.Tree != nil || len(use.Inner)+len(use.Script) > 0 || use.Git || len(use.Writes)+len(use.Kills) > 0 {
-		return nil, false
+		return false
 	}
-	reads := 0
+	at, reads := slices.IndexFunc(filled, func(w program.Word) bool { return w.Text == name }), 0
+	if at >= 0 && endsFlags.has(path.Base(filled[0].Text)) {
+		// The safe form has -- before the names: it must not be the value of a flag.
+		ended := program.Look(slices.Insert(slices.Clone(filled), at, program.Word{Text: "--"}), env)
+		if !slices.Equal(ended.Reads, use.Reads) {
+			return false
+		}
+	}
 	for _, r := range use.Reads {
-		if r == listedFile {
+		if r == name {
 			reads++
 		}
 	}
-	printing := among(path.Base(filled[0].Text), "echo", "basename", "dirname")
-	return filled, n > 0 && (reads == n || printing)
+	return reads == n || among(path.Base(filled[0].Text), "echo", "basename", "dirname", "test", "[")
 }
 
 // endsFlags are programs of which -- ends the flags, so that a name is never one.

@@ -22,7 +22,7 @@ func TestAListOfFilesThatNobodyKnowsAsks(t *testing.T) {
 		"find . -exec cat {} \\; -exec sh -c x \\;", "find . -exec sh -c 'cat {}' \\;", "find . -execdir cat {} \\;", "find . -exec cat {} + -delete", "find . -exec cat {} + -fprint x", "find . -exec cat ../{} \\;", "find . -exec uniq {} x \\;", "find . -exec uniq {} {} \\;",
 		"find / -exec cat {} +", "find -L . -exec cat {} +", "find . -exec sed -i s/a/b/ {} +", "find . -exec rm {} +", "find . -exec env {} \\;", "find . -exec {} \\;", "find . -exec ./x {} \\;", "find . -ok cat {} \\;", "find . -exec awk -f {} x \\;", "find . -exec sed -n {} x \\;",
 		"find . -exec grep -r x {} +", "find . -exec cp {} x \\;", "find $X -exec cat {} +", "find . -exec", "find . -exec cat", "wc -l $(cat list)", "find . -exec cat -- {} + -o -exec rm {} +", "git ls-files | xargs -I% sh -c %", "find . | xargs -I{} awk {} a", "find . | xargs -I{} sed {} a",
-		"find . -name '*.go' | xargs cat /etc/passwd", "find . -name '*.go' | xargs cat ../x", "git ls-files | xargs wc -l ~/.ssh/id_ed25519", "find . -name '*.go' -exec cat /etc/passwd {} +", "find . -name '*.go' -exec cat {} /etc/passwd \\;", "find . -name '*.go' | xargs -I{} cat {} .env",
+		"find . -name '*.go' | xargs cat /etc/passwd", "find . -name '*.go' | xargs cat ../x", "git ls-files | xargs grep -f", "git ls-files | xargs grep -c x -f", "git ls-files | xargs file -f", "find . -exec grep -f {} + x", "git ls-files | xargs wc -l ~/.ssh/id_ed25519", "find . -name '*.go' -exec cat /etc/passwd {} +", "find . -name '*.go' -exec cat {} /etc/passwd \\;", "find . -name '*.go' | xargs -I{} cat {} .env",
 	} {
 		r := read(line)
 		if decided(r, permission.Default) == permission.Allow {

@@ -81,7 +81,7 @@ func (a *analysis) literalPiece(text string, sc *scope, first, last bool) []piec
 
 // substitute is $( ) as a piece of a word. What only looks and can be written anew may stay in a script.
 func (a *analysis) substitute(c *syntax.CmdSubst, sc *scope, split bool) piece {
-	from, odd := len(a.parts), len(a.odd[oddSubst])
+	from, odd, calls := len(a.parts), len(a.odd[oddSubst]), len(a.calls)
 	text, known, script := a.substitution(c, sc)
 	if onlyPwd(c) && known && len(sc.dirs) == 1 && !strings.ContainsAny(text, " \t\n*?[]\\\"'$`") && a.mute == 0 {
 		a.odd[oddSubst] = a.odd[oddSubst][:min(odd, len(a.odd[oddSubst]))]
@@ -90,6 +90,7 @@ func (a *analysis) substitute(c *syntax.CmdSubst, sc *scope, split bool) piece {
 	out := piece{text: text, show: a.source(c, sc), unknown: !known, worked: true, split: split, quoted: !split}
 	if a.mute == 0 && script != "" && a.looked(from) {
 		out.code, out.printed = "$( "+script+" )", true
+		out.list = a.namesOf(c.Stmts, calls)
 		a.odd[oddSubst] = a.odd[oddSubst][:odd]
 	}
 	return out
@@ -175,7 +176,7 @@ func (a *analysis) param(p *syntax.ParamExp, sc *scope, split bool) piece {
 	text, known = a.operate(p, text, known, sc)
 	out.text, out.unknown = text, !known
 	if b := sc.vars[name]; b.code != "" && !known && plainParam(p) && !a.loose {
-		out.code, out.printed = b.code, true
+		out.code, out.printed, out.list = b.code, true, b.list
 		return out
 	}
 	if steady(p, name, sc) {

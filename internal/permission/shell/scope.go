@@ -28,7 +28,8 @@ type binding struct {
 	text  string
 	known bool   // false: text is only what is known of it
 	turn  bool   // it is the variable of a loop, in one turn of it, or a name for a text that the line shows
-	code  string // for a script: the read-only command whose output it is
+	code  string // for a script: the read-only command whose output it is, or a variable that holds a line of it
+	list  *nameList
 }
 
 // function is a body and the text that its positions count in.

@@ -110,6 +110,9 @@ func (a *analysis) command(s *syntax.Stmt, sc *scope, in input, rd redirected) (
 	case *syntax.IfClause:
 		return a.ifs(c, sc)
 	case *syntax.WhileClause:
+		if script, done := a.readLoop(c, sc, in); done {
+			return script, true
+		}
 		a.opaque()
 		a.branch(c.Cond, sc)
 		a.branch(c.Do, sc)
@@ -305,6 +308,11 @@ func (a *analysis) loop(c *syntax.ForClause, sc *scope) (script string, ok bool)
 		return "", false
 	}
 	items, ok := a.items(l, sc)
+	if len(items) == 1 && items[0].unknown && items[0].code != "" && items[0].before+items[0].after == "" && !c.Select {
+		turn := binding{text: items[0].text, list: items[0].list}
+		body, good := a.eachName(l.Name.Value, turn, c.Do, sc)
+		return "for " + turnName(l.Name.Value) + " in " + items[0].code + "; do " + body + "; done", good
+	}
 	var turns []string
 	for _, item := range items {
 		if a.inline++; a.inline > maxInline {

@@ -24,6 +24,9 @@ type word struct {
 	code     string            // for a script: the word with the variables and commands that may stay as they are; "" for none
 	printed  bool              // code holds the output of a command, which may be any text
 	produced *syntax.ProcSubst // it is <(...) or the like
+
+	list          *nameList // it holds the output of these commands, between before and after
+	before, after string
 }
 
 // literal reports whether the word is the same to whoever reads it.
@@ -36,7 +39,7 @@ func (w word) stays(c *call, i int) bool {
 	if w.code == "" || i == 0 || w.produced != nil && !c.use.Class.Looks() {
 		return false
 	}
-	return !w.printed || c.name == "echo" || c.name == "printf" && i > 1
+	return !w.printed || c.name == "echo" || c.name == "printf" && i > 1 || i == c.listed
 }
 
 // for the program table.
@@ -56,6 +59,7 @@ type piece struct {
 	literal    bool   // unquoted, but no backslash or pattern in it counts
 	split      bool   // unquoted result of an expansion: blanks in it end the word, patterns in it count
 	produced   *syntax.ProcSubst
+	list       *nameList // the commands whose output it is, where they are known
 }
 
 // words expands the words of a command.
@@ -252,6 +256,7 @@ func assemble(pieces []piece, separators string, worked bool) []word {
 			open = open || p.quoted || p.literal || p.text != "" || p.unknown || p.produced != nil
 			continue
 		}
+		p.code, p.list = "", nil // it would be there once for each word
 		rest := p.text
 		for {
 			i := strings.IndexAny(rest, separators)
@@ -282,6 +287,7 @@ type builder struct {
 	show          strings.Builder
 	code          strings.Builder // the word as a script may say it
 	codes, spoilt bool            // some of it stays as it is; some of it cannot
+	lists         int             // pieces that are lists of names
 }
 
 func newBuilder(worked bool) *builder { return &builder{w: word{worked: worked}} }
@@ -293,6 +299,7 @@ func (b *builder) add(p piece, text string) {
 	if p.produced != nil {
 		b.w.produced = p.produced
 	}
+	b.listing(p, text)
 	b.show.WriteString(p.show)
 	b.coded(p, text)
 	b.w.tilde = b.w.tilde || p.tilde
@@ -310,6 +317,22 @@ func (b *builder) add(p piece, text string) {
 	b.w.quoted = b.w.quoted || plain != text
 	b.text.WriteString(plain)
 	b.pattern.WriteString(text)
+}
+
+// listing keeps what stands before and after the one piece that is the output of commands.
+func (b *builder) listing(p piece, text string) {
+	switch {
+	case p.list != nil:
+		if b.lists++; b.lists == 1 && !b.codes && !b.spoilt {
+			b.w.list, b.w.before = p.list, b.text.String()
+			return
+		}
+		b.w.list = nil
+	case b.w.list != nil && (p.unknown || p.worked):
+		b.w.list = nil
+	case b.w.list != nil:
+		b.w.after += text
+	}
 }
 
 // coded writes a piece as a script may say it.

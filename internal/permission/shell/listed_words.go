@@ -1,0 +1,289 @@
+package shell
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/lathe-dev/lathe/internal/permission"
+	"github.com/lathe-dev/lathe/internal/permission/program"
+)
+
+// nameList is the output of read-only commands that another command of the line gets as its words.
+type nameList struct {
+	calls  []*call // the members of the pipe that prints it
+	judged bool
+	why    string // why not every file of the list may be read
+}
+
+// oddInWords are characters that make a name more than one word, a pattern or a quoted text.
+const oddInWords = " \t\n\r*?[\\\"'"
+
+// namesOf is the list that statements print which have just been walked: one pipe of simple commands, noted from that
+// place on.
+func (a *analysis) namesOf(stmts []*syntax.Stmt, from int) *nameList {
+	if len(stmts) != 1 || from >= len(a.calls) {
+		return nil
+	}
+	members := []member{{stmt: stmts[0]}}
+	if c, ok := stmts[0].Cmd.(*syntax.BinaryCmd); ok && len(stmts[0].Redirs) == 0 && !stmts[0].Negated && !stmts[0].Background {
+		members = flatten(c)
+	}
+	for i, m := range members {
+		if !plainMember(m) || i > 0 && m.op != syntax.Pipe {
+			return nil
+		}
+	}
+	if len(members) != len(a.calls)-from {
+		return nil
+	}
+	return &nameList{calls: slices.Clone(a.calls[from:])}
+}
+
+// takesNames judges a command with a word that is the output of another one: names of files that it only reads, or
+// revisions of git. What it does with any of them is then known, and the word may stay in a script.
+func (a *analysis) takesNames(c *call, sc *scope) {
+	if a.mute > 0 || c.sub || c.guess || len(c.assigns) > 0 || len(sc.dirs) != 1 {
+		return
+	}
+	at := 0
+	for i, w := range c.words {
+		switch {
+		case w.list != nil && w.code != "" && i > 0 && at == 0:
+			at = i
+		case !w.literal() || w.glob:
+			return
+		}
+	}
+	if at == 0 || c.name == "echo" || c.name == "printf" {
+		return
+	}
+	if c.name == "git" {
+		a.takesRevision(c, at, sc)
+		return
+	}
+	a.takesFiles(c, at, sc)
+}
+
+// takesFiles: the names stand behind -- where the program takes that, so that none is a flag.
+func (a *analysis) takesFiles(c *call, at int, sc *scope) {
+	w := c.words[at]
+	if w.after != "" || w.before != "" && !a.plainFolder(w.before, w.list, sc) {
+		return
+	}
+	var ends []string
+	plain := among(c.name, "awk", "gawk", "mawk", "test", "[")
+	if !plain && !endsFlags.has(c.name) {
+		return
+	}
+	if !plain && !slices.Contains(texts(c.words[:at]), "--") {
+		ends = []string{"--"}
+	}
+	name := w.before + listedFile
+	var filled []program.Word
+	n := 0
+	for i, word := range c.words {
+		if i != at {
+			if i > at && strings.HasPrefix(word.text, "-") || word.text == listedFile {
+				return
+			}
+			filled = append(filled, word.program())
+			continue
+		}
+		for n = range listedMany {
+			filled = append(filled, program.Word{Text: name, Quoted: true})
+		}
+		n++
+		if c.name == "test" || c.name == "[" {
+			filled, n = filled[:len(filled)-n+1], 1
+		}
+	}
+	env := program.Env{Dir: sc.dir(), World: a.world}
+	if (c.name == "test" || c.name == "[") && !oneFileTest(c.words, at) || !onlyReads(filled, name, n, env) || !a.mayRead(w.list) {
+		return
+	}
+	c.use, c.listed = program.Look(filled, env), at
+	c.use.Reads = slices.DeleteFunc(slices.Clone(c.use.Reads), func(r string) bool { return r == name })
+	c.use.Adds, c.use.AddsAt = ends, at-1
+}
+
+// oneFileTest reports whether words are a test of one file: [ -f NAME ].
+func oneFileTest(words []word, at int) bool {
+	return at == 2 && len(words[1].text) == 2 && strings.Contains("-e-f-d-r-w-x-s-L", words[1].text) &&
+		(words[0].text == "test" && len(words) == 3 || words[0].text == "[" && len(words) == 4 && words[3].text == "]")
+}
+
+// mayRead reports whether every file of a list could be read unasked.
+func (a *analysis) mayRead(l *nameList) bool {
+	if !l.judged {
+		l.judged, l.why = true, a.listedAs(l.calls, false, oddInWords)
+	}
+	return l.why == ""
+}
+
+// plainFolder reports whether names that ls prints may be read below a folder of the same tree, in which nothing is
+// withheld: src/$f.
+func (a *analysis) plainFolder(prefix string, l *nameList, sc *scope) bool {
+	dir, ok := strings.CutSuffix(prefix, "/")
+	if !ok || l.calls[0].name != "ls" || dir == "" || strings.HasPrefix(dir, "/") || strings.HasPrefix(dir, "-") || slices.Contains(strings.Split(dir, "/"), "..") {
+		return false
+	}
+	for _, w := range l.calls[0].words[1:] {
+		if strings.Contains(w.text, "/") && !strings.HasSuffix(w.text, "/") {
+			return false // it may be a file, which ls names as it was written
+		}
+	}
+	tree := a.readTree(from(dir, sc.dir()), permission.TreeOptions{Hidden: true, Follow: true}, false, true)
+	return tree.Why == "" && tree.Leads == "" && len(tree.Withheld) == 0
+}
+
+var (
+	revision     = regexp.MustCompile(`^(@|[A-Za-z0-9_][A-Za-z0-9_/-]*(\.[A-Za-z0-9_/-]+)*)([~^][0-9]*)*$`)
+	beforeCommit = regexp.MustCompile(`^([A-Za-z0-9_][A-Za-z0-9_/~^-]*)?\.\.\.?$|^$`)
+	afterCommit  = regexp.MustCompile(`^([~^][0-9]*)*(\.\.\.?[A-Za-z0-9_/~^-]*|:[A-Za-z0-9_][A-Za-z0-9_./-]*)?$`)
+)
+
+// takesRevision judges a command of git with a commit in the place of the word.
+func (a *analysis) takesRevision(c *call, at int, sc *scope) {
+	w := c.words[at]
+	name, ok := revisionOf(w.list)
+	if !ok || !beforeCommit.MatchString(w.before) || !afterCommit.MatchString(w.after) {
+		return
+	}
+	words := make([]program.Word, len(c.words))
+	for i, word := range c.words {
+		words[i] = word.program()
+	}
+	words[at] = program.Word{Text: w.before + name + w.after}
+	c.use, c.listed = program.Look(words, program.Env{Dir: sc.dir(), World: a.world}), at
+}
+
+// revisionOf is a commit in the place of those whose hashes a list of commands prints.
+func revisionOf(l *nameList) (name string, ok bool) {
+	c := l.calls[0]
+	if c.name != "git" || anyUnknown(c.words) || !c.use.Class.Looks() {
+		return "", false
+	}
+	for _, more := range l.calls[1:] {
+		if !among(more.name, "head", "tail") || !passes(more) {
+			return "", false
+		}
+	}
+	sub, rest := gitSubcommand(c)
+	if c.arg(1) != sub || len(rest) == 0 {
+		return "", false
+	}
+	switch sub {
+	case "rev-parse":
+		return parsedRevision(rest)
+	case "merge-base":
+		return "HEAD", len(rest) == 2 && revision.MatchString(rest[0]) && revision.MatchString(rest[1])
+	case "rev-list", "log":
+		return "HEAD", printsHashes(sub, rest)
+	}
+	return "", false
+}
+
+// parsedRevision: git rev-parse prints the hash of what it is given, or what it is given itself.
+func parsedRevision(args []string) (name string, ok bool) {
+	for _, arg := range args {
+		switch {
+		case among(arg, "--short", "--verify", "-q", "--quiet"), strings.HasPrefix(arg, "--short=") && strings.Trim(arg[8:], "0123456789") == "":
+		case name == "" && revision.MatchString(arg):
+			name = arg
+		default:
+			return "", false
+		}
+	}
+	return name, name != ""
+}
+
+// printsHashes reports whether git log or git rev-list prints nothing but hashes.
+func printsHashes(sub string, args []string) bool {
+	hashes := sub == "rev-list"
+	for _, arg := range args {
+		digits := strings.TrimPrefix(strings.TrimPrefix(strings.TrimPrefix(arg, "--max-count="), "-n"), "-")
+		switch {
+		case among(arg, "--format=%h", "--format=%H", "--pretty=format:%h", "--pretty=format:%H", "--pretty=%h", "--pretty=%H"):
+			if sub == "rev-list" {
+				return false // it prints lines of its own as well
+			}
+			hashes = true
+		case arg == "-n", digits != "" && strings.Trim(digits, "0123456789") == "":
+		case among(arg, "--no-merges", "--merges", "--first-parent", "--reverse", "--all", "--max-parents=0"):
+		case !revision.MatchString(arg):
+			return false
+		}
+	}
+	return hashes
+}
+
+// turnName is what a script calls the variable of a loop: no shell and no program knows it.
+func turnName(name string) string { return "turn_" + name }
+
+// eachName walks the body of a loop whose variable is any of the words or lines that commands print. No turn may
+// change what the next one finds.
+func (a *analysis) eachName(name string, turn binding, body []*syntax.Stmt, sc *scope) (script string, ok bool) {
+	before, calls := copied(sc.vars), len(a.calls)
+	turn.code = "${" + turnName(name) + "}"
+	sc.assign(name, turn)
+	script, ok = a.branch(body, sc)
+	for had, b := range sc.vars {
+		ok = ok && (had == name && b == turn || had != name && b == before[had])
+	}
+	for _, c := range a.calls[min(calls, len(a.calls)):] {
+		ok = ok && c.use.Dir == nil
+	}
+	sc.assign(name, binding{})
+	return script, ok && ownName(name) && a.mute == 0
+}
+
+// readLoop walks while read -r NAME; do ...; done, where the lines come from a pipe or a file. done is false for any
+// other loop, and where a turn does more than read: then it is walked like the others.
+func (a *analysis) readLoop(c *syntax.WhileClause, sc *scope, in input) (script string, done bool) {
+	name, ok := readsLine(c)
+	if !ok || !in.any || a.mute > 0 || a.trying {
+		return "", false
+	}
+	was := *a
+	was.odd = maps.Clone(a.odd)
+	was.touched = maps.Clone(a.touched)
+	a.trying = true // a loop in the loop is not tried again and again
+	inner := sc.child()
+	var turn binding
+	if in.piped && in.from < len(a.calls) {
+		turn.list = &nameList{calls: slices.Clone(a.calls[in.from:])}
+	}
+	body, ok := a.eachName(name, turn, c.Do, inner)
+	if !ok || !a.looked(len(was.parts)) {
+		*a = was
+		return "", false
+	}
+	a.trying = false
+	sc.assign(name, binding{})
+	return "while IFS= builtin read -r " + turnName(name) + "; do " + body + "; done", true
+}
+
+// readsLine reports whether the condition of a loop is read -r NAME, and no more.
+func readsLine(c *syntax.WhileClause) (name string, ok bool) {
+	if c.Until || len(c.Cond) != 1 || !simple(c.Cond[0]) || len(c.Cond[0].Redirs) > 0 || c.Cond[0].Negated || c.Cond[0].Background {
+		return "", false
+	}
+	read := c.Cond[0].Cmd.(*syntax.CallExpr)
+	for _, as := range read.Assigns {
+		if as.Name == nil || as.Name.Value != "IFS" || as.Append || as.Index != nil || as.Array != nil || as.Value != nil && as.Value.Lit() != "" {
+			return "", false
+		}
+	}
+	words := make([]string, 0, len(read.Args))
+	for _, arg := range read.Args {
+		words = append(words, arg.Lit())
+	}
+	if len(words) == 3 && words[1] == "-r" {
+		words = append(words[:1], words[2])
+	}
+	return words[len(words)-1], len(words) == 2 && words[0] == "read" && syntax.ValidName(words[1]) && ownName(words[1])
+}
