@@ -18,7 +18,7 @@ import (
 //	payload
 //	CRC-32 of all before
 //
-// A message is yielded only when it came completely and both checksums are right. The event's name is the
+// A message is yielded only when it was received completely and both checksums match. The event's name is the
 // header :event-type, its data the payload; a payload {"bytes": "<base64>"}, which Bedrock's InvokeModel
 // wraps around another API's events, is unwrapped. A message that reports an exception is an *AWSException.
 // Source: AWS SDK developer guide and Smithy, "Amazon event stream specification".
@@ -77,7 +77,7 @@ func (r *AWSReader) Next() (Event, error) {
 func (r *AWSReader) message() (headers, payload []byte, err error) {
 	var prelude [awsPrelude]byte
 	if _, err := io.ReadFull(r.src, prelude[:]); err != nil {
-		return nil, nil, err // io.EOF if there is nothing more
+		return nil, nil, err // io.EOF at the end
 	}
 	total, head := binary.BigEndian.Uint32(prelude[:]), binary.BigEndian.Uint32(prelude[4:])
 	switch {
@@ -99,7 +99,7 @@ func (r *AWSReader) message() (headers, payload []byte, err error) {
 	return r.buf[:head], r.buf[head:end], nil
 }
 
-// fill reads n bytes, and takes memory only as they come: the length may be a lie.
+// fill reads n bytes and allocates as they arrive: the length may be wrong.
 func (r *AWSReader) fill(n int) error {
 	const step = 64 << 10
 	r.buf = r.buf[:0]
@@ -187,7 +187,7 @@ func awsMessage(payload []byte) string {
 	return body.Message
 }
 
-// unwrapBytes returns the event inside a {"bytes"} payload, and any other payload as it is.
+// unwrapBytes returns the event inside a {"bytes"} payload; other payloads stay unchanged.
 func unwrapBytes(payload []byte) []byte {
 	var body struct {
 		Bytes *string `json:"bytes"`

@@ -62,7 +62,7 @@ func TestAWSStreamIsDecoded(t *testing.T) {
 	}
 }
 
-// A cut between two messages is an orderly end, any other is not, and no event is made of a part.
+// A cut between two messages is a clean end, any other is not, and a partial message yields no event.
 func TestAWSStreamCutAnywhereYieldsWholeEventsOnly(t *testing.T) {
 	one, two := awsEvent(t, "a", `{"n":1}`), awsEvent(t, "b", `{"n":2}`)
 	for at := range len(one) + len(two) + 1 {
@@ -147,7 +147,7 @@ func TestAWSHeadersOfAllTypesAreRead(t *testing.T) {
 	if got, err := readAll(NewAWSReader(strings.NewReader(awsFrame(h, "{}")))); !errors.Is(err, io.EOF) || !slices.Equal(got, []string{"ok {}"}) {
 		t.Errorf("%q, %v", got, err)
 	}
-	for at := 1; at < len(h); at++ { // whatever is cut off is noticed, unless it is a whole header
+	for at := 1; at < len(h); at++ { // every cut is noticed, unless it leaves complete headers
 		if _, err := parseAWSHeaders(h[:at]); err != nil {
 			if _, ok := errors.AsType[*FramingError](err); !ok {
 				t.Error(err)

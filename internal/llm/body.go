@@ -7,8 +7,8 @@ import (
 	"unsafe"
 )
 
-// Body is a request body made of byte segments, so that what was encoded for an earlier request is sent
-// again without being copied. Segments must not change once appended.
+// Body is a request body made of byte segments: encodings of earlier requests are sent again without copying.
+// Segments must not change once appended.
 type Body struct {
 	segs [][]byte
 	size int64
@@ -32,10 +32,10 @@ func (b *Body) AppendString(s string) {
 	}
 }
 
-// Len is the size in bytes.
+// Len returns the size in bytes.
 func (b *Body) Len() int64 { return b.size }
 
-// Bytes is a copy of the whole body.
+// Bytes returns a copy of the whole body.
 func (b *Body) Bytes() []byte {
 	out := make([]byte, 0, b.size)
 	for _, s := range b.segs {
@@ -44,10 +44,10 @@ func (b *Body) Bytes() []byte {
 	return out
 }
 
-// Reader reads the body from its start; readers are independent of each other.
+// Reader returns a reader of the body from its start; readers are independent.
 func (b *Body) Reader() io.ReadCloser { return &bodyReader{segs: b.segs} }
 
-// Attach makes b the body of req, with a known length and able to be sent again.
+// Attach sets b as the body of req, with a known length and rewindable.
 func (b *Body) Attach(req *http.Request) {
 	req.ContentLength = b.size
 	req.GetBody = func() (io.ReadCloser, error) { return b.Reader(), nil }

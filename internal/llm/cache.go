@@ -5,15 +5,15 @@ import (
 	"unsafe"
 )
 
-// EncodeCache keeps the encoding of each message, by the identity of its Parts: messages are
-// immutable (package doc), so the same slice has the same encoding. It keeps the encodings that recent requests used,
-// drops the rest, and holds the Parts it knows, so that no other message can take their address.
-// The zero value is ready; it is safe for concurrent use.
+// EncodeCache caches the encoding of each message by the identity of its Parts: messages are immutable
+// (package doc), so the same slice has the same encoding. It keeps the encodings that recent requests used
+// and drops the rest. It holds the Parts of its entries, so no other message can take their address. The zero
+// value is ready; it is safe for concurrent use.
 type EncodeCache[T any] struct {
 	mu    sync.Mutex
 	round uint64
 	items map[partsKey]*cacheItem[T]
-	last  []cacheSlot[T] // the messages of the last request: the next one mostly begins with them
+	last  []cacheSlot[T] // the messages of the last request: the next one usually begins with them
 }
 
 // cacheSlot is one message of the last request. Comparing it costs a tenth of looking its key up.
@@ -34,11 +34,11 @@ type cacheItem[T any] struct {
 	round uint64
 }
 
-// keepRounds is for how many requests an encoding may lie unused: a few, since subagents and small helper
-// requests may go through the same model in between.
+// keepRounds is the number of requests after which an unused encoding is dropped. Subagents and small helper
+// requests may use the same model in between.
 const keepRounds = 16
 
-// Encode calls yield with the encoding of each message in order, made by encode where it is new.
+// Encode calls yield with the encoding of each message in order; encode makes missing ones.
 func (c *EncodeCache[T]) Encode(msgs []Message, encode func(*Message) T, yield func(int, T)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -55,7 +55,7 @@ func (c *EncodeCache[T]) Encode(msgs []Message, encode func(*Message) T, yield f
 	}
 }
 
-// at encodes the message at place i of a request.
+// at encodes the message at index i of a request.
 func (c *EncodeCache[T]) at(i int, m *Message, encode func(*Message) T) T {
 	if i == len(c.last) {
 		c.last = append(c.last, cacheSlot[T]{})
@@ -85,7 +85,7 @@ func (c *EncodeCache[T]) find(key partsKey, m *Message, encode func(*Message) T)
 func (c *EncodeCache[T]) sweep() {
 	for k, it := range c.items {
 		if it.round+keepRounds < c.round {
-			delete(c.items, k) // no slot has it: those were used in this round
+			delete(c.items, k) // no longer in a slot: those were used in this round
 		}
 	}
 }

@@ -7,8 +7,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Whatever requests come, in whatever order, each message gets its own encoding, and is encoded only once
-// while requests keep using it.
+// For any sequence of requests, each message gets its own encoding, and is encoded only once while requests
+// keep using it.
 func TestEncodeCacheGivesEachMessageItsEncoding(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		pool := make([]Message, 30)

@@ -20,21 +20,22 @@ const (
 	DefaultHeaderTimeout = 5 * time.Minute
 )
 
-// Caller sends single requests to one provider and watches over the replies. All errors it returns are
-// *Error or the context's own.
+// Caller sends single requests to one provider and watches over the replies. Its errors are *Error or the
+// context's own.
 type Caller struct {
 	Provider string       // for errors
 	KeyVar   string       // where the key comes from, for hints: "ANTHROPIC_API_KEY"
 	URLVar   string       // where the base URL comes from, for hints: "ANTHROPIC_BASE_URL"
 	HTTP     *http.Client // nil means one with the zero HTTPOptions
 	Clock    Clock        // nil means SystemClock
-	Prepare  Prepare      // runs before each attempt; nil leaves requests as they are
+	Prepare  Prepare      // runs before each attempt; nil leaves requests unchanged
 
-	// StallTimeout is how long a reply may go without a byte (comments and pings count); 0 means 60 s,
-	// negative means for ever. Time spent by the consumer of deltas does not count.
+	// StallTimeout is the longest gap without a byte in a reply (comments and pings count); 0 means 60 s,
+	// negative no limit. Time spent by the consumer of deltas does not count.
 	StallTimeout time.Duration
-	// HeaderTimeout is how long the response headers may take, counted from the start of sending. It is
-	// longer, because some servers read the whole prompt before they answer; 0 means 5 min, negative for ever.
+	// HeaderTimeout limits the wait for the response headers, counted from the start of sending. It is
+	// longer, because some servers read the whole prompt before they answer; 0 means 5 min, negative no
+	// limit.
 	HeaderTimeout time.Duration
 }
 
@@ -59,11 +60,11 @@ type where struct {
 	secrets                         []string
 }
 
-// errStall is the cause of a context that a watchdog ended.
+// errStall is the cause of a context that a watchdog cancelled.
 var errStall = errors.New("no bytes")
 
-// send sends one prepared attempt and returns the reply once its headers and first byte are there. Statuses
-// other than 2xx, empty bodies and HTML come back as errors. Response compression is undone.
+// send sends one prepared attempt and returns the reply after its headers and first byte. Statuses other than
+// 2xx, empty bodies and HTML are errors. Response compression is undone.
 func (c *Caller) send(ctx context.Context, o *Outgoing) (*Reply, error) {
 	w := &where{provider: c.Provider, keyVar: c.KeyVar, urlVar: c.URLVar, model: o.Model, secrets: secretsOf(o.Header)}
 	u, err := url.Parse(o.URL)
@@ -90,7 +91,7 @@ func (c *Caller) send(ctx context.Context, o *Outgoing) (*Reply, error) {
 	r := c.reply(resp, w, cancel)
 	if err := r.begin(ctx, resp); err != nil {
 		if e := AsError(err); e != nil && e.Status != 0 {
-			r.Close() // an orderly refusal; the connection is fine
+			r.Close() // a regular refusal: the connection can be reused
 		} else {
 			r.Abort()
 		}
@@ -126,7 +127,7 @@ func (c *Caller) sendError(ctx, reqCtx context.Context, w *where, err error) err
 	if errors.Is(context.Cause(reqCtx), errStall) {
 		return w.stall(orDefault(c.HeaderTimeout, DefaultHeaderTimeout), "no answer")
 	}
-	if e := AsError(err); e != nil { // the transport knows better than the text of an error
+	if e := AsError(err); e != nil { // the transport's error is more precise than its text
 		e.Provider = c.Provider
 		return e
 	}
@@ -148,7 +149,7 @@ func (c *Caller) reply(resp *http.Response, w *where, cancel context.CancelCause
 	return r
 }
 
-// begin looks at status and first bytes.
+// begin checks the status and the first bytes.
 func (r *Reply) begin(ctx context.Context, resp *http.Response) error {
 	plain, err := decompress(r.guard, resp.Header.Get("Content-Encoding"))
 	if unknown, ok := errors.AsType[*encodingError](err); ok {
@@ -187,7 +188,7 @@ func (r *Reply) retryable(kind ErrorKind, msg string) *Error {
 	return e
 }
 
-// firstByte is the first byte of the body, of a text the first that is not white space; it stays unread.
+// firstByte peeks at the first byte of the body; for text, at the first that is not white space.
 func firstByte(b *bufio.Reader, binary bool) (byte, error) {
 	for {
 		c, err := b.ReadByte()
@@ -200,7 +201,7 @@ func firstByte(b *bufio.Reader, binary bool) (byte, error) {
 	}
 }
 
-// Failed turns an error of reading Events into an *Error (a stall, a cut, a reset; all retryable) or the
+// Failed turns an error from reading Events into an *Error (a stall, a cut, a reset; all retryable) or the
 // context's error. io.EOF means that the stream ended before its terminal event.
 func (r *Reply) Failed(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
@@ -226,7 +227,7 @@ func (r *Reply) Failed(ctx context.Context, err error) error {
 	return r.where.network(err)
 }
 
-// Broken is the error for a reply that cannot be understood; it is retryable. what says which part, and
+// Broken returns the error for a reply that cannot be decoded; it is retryable. what names the part, and
 // sample is the foreign text in question.
 func (r *Reply) Broken(what string, sample []byte) *Error {
 	const most = 200
@@ -236,16 +237,15 @@ func (r *Reply) Broken(what string, sample []byte) *Error {
 	return r.retryable(KindProtocol, r.where.clean(what+": "+string(sample)))
 }
 
-// Reported is the error for an error object inside the reply: its type or code, and its message.
+// Reported returns the error for an error object inside the reply: its type or code, and its message.
 func (r *Reply) Reported(code, message string) *Error {
 	e := r.where.reported(code, message)
 	e.RequestID = Clean(r.RequestID)
 	return e
 }
 
-// Close ends the reply. What the server still sends is read for a moment, so that the connection can
-// serve the next step; only a server that does not end its reply makes this wait, at most 50 ms, and then
-// the rest goes on in the background for up to 5 s.
+// Close ends the reply. It drains the rest for at most 50 ms, to reuse the connection for the next step; if
+// the server does not end its reply in time, draining continues in the background for up to 5 s.
 func (r *Reply) Close() {
 	done := make(chan struct{})
 	go func() {
@@ -264,13 +264,13 @@ func (r *Reply) Close() {
 	}
 }
 
-// Abort ends the reply at once, and with it the connection (of HTTP/2: only the stream).
+// Abort ends the reply and its connection immediately (for HTTP/2, only the stream).
 func (r *Reply) Abort() {
 	r.cancel(nil)
 	_ = r.raw.Close()
 }
 
-// stallGuard ends the request when a Read gets nothing for too long.
+// stallGuard cancels the request when a Read receives nothing for too long.
 type stallGuard struct {
 	src     io.Reader
 	limit   time.Duration

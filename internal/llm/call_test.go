@@ -176,7 +176,7 @@ func TestMissingHeadersAreNoticed(t *testing.T) {
 	mustFail(t, err, KindStall, true, "no answer", "20ms")
 }
 
-// countedTimer only notes whether it runs.
+// countedTimer only records whether it is running.
 type countedTimer struct{ armed bool }
 
 func (t *countedTimer) Stop() bool               { was := t.armed; t.armed = false; return was }

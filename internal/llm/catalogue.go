@@ -19,13 +19,13 @@ var catalogueTSV string
 //go:embed catalogue_extra.tsv
 var catalogueExtraTSV string
 
-// Models used when nobody chose one.
+// Models used by default.
 const (
 	DefaultModel      = "claude-sonnet-4-5"
 	DefaultSmallModel = "claude-haiku-4-5"
 )
 
-// Guesses for models that the catalogue does not know. The output limit is the one Anthropic's own client
+// Guesses for models that the catalogue does not have. The output limit is the one Anthropic's own client
 // assumes for an unknown model.
 const (
 	guessWindow    = 200_000
@@ -41,9 +41,9 @@ var aliases = map[string]string{
 	"sonnet": "claude-sonnet-5", "haiku": "claude-haiku-4-5",
 }
 
-// Resolve replaces an alias ("sonnet", "opus", "haiku", "fable", "best", in any case) by the model id it
-// stands for; overrides come first and may name further aliases. A "[1m]" suffix stays. Any other id is
-// returned as it is.
+// Resolve replaces an alias ("sonnet", "opus", "haiku", "fable", "best", in any case) by its model id;
+// overrides come first and may name further aliases. A "[1m]" suffix is kept. Any other id is returned
+// unchanged.
 func Resolve(id string, overrides map[string]string) string {
 	id = strings.TrimSpace(id)
 	base, long := CutLong(id)
@@ -60,7 +60,7 @@ func Resolve(id string, overrides map[string]string) string {
 	return id
 }
 
-// CutLong takes the "[1m]" off a model id, which asks for the window of one million tokens.
+// CutLong removes the "[1m]" suffix, which requests a window of one million tokens, from a model id.
 func CutLong(id string) (base string, long bool) {
 	if n := len(id) - len("[1m]"); n > 0 && strings.EqualFold(id[n:], "[1m]") {
 		return id[:n], true
@@ -139,7 +139,7 @@ func atoi(s string) int { n, _ := strconv.Atoi(s); return n }
 
 func atof(s string) float64 { f, _ := strconv.ParseFloat(s, 64); return f }
 
-// CatalogueHost is the section of the catalogue ("openrouter", "groq", ...) for a base URL, or "".
+// CatalogueHost returns the section of the catalogue ("openrouter", "groq", ...) for a base URL, or "".
 func CatalogueHost(baseURL string) string {
 	u, err := url.Parse(baseURL)
 	if err != nil {
@@ -148,11 +148,12 @@ func CatalogueHost(baseURL string) string {
 	return catalogue().hosts[strings.ToLower(u.Hostname())]
 }
 
-// Lookup returns the catalogue's entry for a model. provider is a wire's name ("anthropic", "openai") or the section
-// of a compatible host, as CatalogueHost gives it. The id may be an alias (of Anthropic's models), carry a date, "-latest", "[1m]",
-// a vendor prefix or the decorations of Bedrock and Vertex. The result's ID is what goes on the wire: alias
-// and suffix resolved, and for Anthropic's own wire without "anthropic/". Prices of a model whose host the
-// provider does not name are those of the first host that has it; an unknown model has none.
+// Lookup returns the catalogue's entry for a model. provider is a wire's name ("anthropic", "openai") or the
+// section of a compatible host, as CatalogueHost returns it. The id may be an alias (of Anthropic's models),
+// carry a date, "-latest", "[1m]", a vendor prefix or the decorations of Bedrock and Vertex. The result's ID
+// is the one to send: alias and suffix resolved, and for Anthropic's own wire without "anthropic/". If the
+// provider does not name a host, prices are those of the first host that has the model; an unknown model has
+// none.
 func Lookup(provider, id string) ModelInfo {
 	if provider == "anthropic" || provider == "" {
 		id = Resolve(id, nil)
@@ -160,7 +161,7 @@ func Lookup(provider, id string) ModelInfo {
 	base, long := CutLong(strings.TrimSpace(id))
 	if provider == "anthropic" {
 		base = strings.TrimPrefix(base, "anthropic/")
-		if strings.HasPrefix(base, "claude-") { // as other hosts write it
+		if strings.HasPrefix(base, "claude-") { // as other hosts spell it
 			base = strings.ReplaceAll(base, ".", "-")
 		}
 	}
@@ -189,7 +190,7 @@ func fillCachePrice(p *Price) {
 	}
 }
 
-// find looks for the id as it is in the provider's section, then for its plain form anywhere.
+// find searches the exact id in the provider's section, then its plain form in all sections.
 func (c *catalogueData) find(provider, id string) *row {
 	for _, try := range []string{id, plainID(id), plainID(afterVendor(id))} {
 		if n, ok := c.byHost[provider][try]; ok {
@@ -206,8 +207,8 @@ func (c *catalogueData) find(provider, id string) *row {
 
 func afterVendor(id string) string { return id[strings.LastIndexByte(id, '/')+1:] }
 
-// plainID removes the additions of hosts to a model's name: date, "-latest", ":free", Bedrock's region, vendor and
-// version, Vertex's "@date"; and writes Claude's versions with hyphens.
+// plainID removes the additions of hosts to a model's name: date, "-latest", ":free", Bedrock's region,
+// vendor and version, Vertex's "@date". It writes Claude's versions with hyphens.
 func plainID(id string) string {
 	id = strings.ToLower(id)
 	if i := strings.Index(id, "anthropic.claude"); i >= 0 {
@@ -225,7 +226,7 @@ func plainID(id string) string {
 	return cutDate(strings.TrimSuffix(id, "-latest"))
 }
 
-// cutDate takes off "-20250929" or "-2025-09-29".
+// cutDate removes "-20250929" or "-2025-09-29".
 func cutDate(id string) string {
 	for _, form := range []string{"-dddddddd", "-dddd-dd-dd"} {
 		n := len(id) - len(form)
@@ -245,8 +246,8 @@ func matchesForm(s, form string) bool {
 	return true
 }
 
-// Known lists the catalogue's models of a provider's own API ("anthropic", "openai"), or of a compatible
-// host's as CatalogueHost names it, in the catalogue's order.
+// Known lists the catalogue's models of a provider's own API ("anthropic", "openai"), or of a compatible host
+// (see CatalogueHost), in the catalogue's order.
 func Known(provider string) []ModelInfo {
 	c := catalogue()
 	var out []ModelInfo
@@ -259,7 +260,7 @@ func Known(provider string) []ModelInfo {
 	return out
 }
 
-// NearestModels lists up to three known model ids that look like id, nearest first; none if none does.
+// NearestModels lists up to three known model ids similar to id, nearest first.
 func NearestModels(id string) []string {
 	want := plainID(afterVendor(Resolve(id, nil)))
 	if want == "" || len(want) > 100 {

@@ -31,7 +31,7 @@ func (w *where) stall(d time.Duration, what string) *Error {
 	return e
 }
 
-// clean makes foreign text harmless and takes the request's secrets out of it.
+// clean makes foreign text safe to print and removes the request's secrets.
 func (w *where) clean(s string) string {
 	for _, secret := range w.secrets {
 		s = strings.ReplaceAll(s, secret, "[key]")
@@ -59,8 +59,8 @@ func secretsOf(h http.Header) []string {
 	return out
 }
 
-// checkHeader refuses headers that cannot be sent, most often a key that was copied with a line break: no second
-// attempt would go better. Which bytes may stand in a value: RFC 9110, 5.5.
+// checkHeader refuses headers that cannot be sent, usually a key that was copied with a line break: a retry
+// would not help. Bytes allowed in a value: RFC 9110, 5.5.
 func (w *where) checkHeader(h http.Header) error {
 	for name, values := range h {
 		for _, v := range values {
@@ -99,7 +99,7 @@ func parseErrorBody(body []byte) (code, message, requestID string) {
 	return code, message, b.RequestID
 }
 
-// ErrorFields reads the value of an "error" field: an object with type or code and a message, or a string.
+// ErrorFields decodes the value of an "error" field: an object with type or code and a message, or a string.
 func ErrorFields(raw json.RawMessage) (code, message string) {
 	if len(raw) == 0 || string(raw) == "null" {
 		return "", ""
@@ -123,7 +123,7 @@ func ErrorFields(raw json.RawMessage) (code, message string) {
 	if c, ok := e.Code.(string); ok && c != "" {
 		code = strings.TrimPrefix(code+" "+c, " ")
 	}
-	if n, ok := e.Code.(float64); ok { // a number says more than a type that may be general
+	if n, ok := e.Code.(float64); ok { // a number is more precise than a generic type
 		code = strings.TrimSuffix(strconv.Itoa(int(n))+" "+code, " ")
 	}
 	if code == "" {
@@ -138,7 +138,7 @@ func ErrorFields(raw json.RawMessage) (code, message string) {
 	return code, e.Message
 }
 
-// status is the error for a response that is not 2xx.
+// status returns the error for a response that is not 2xx.
 func (w *where) status(status int, h http.Header, body []byte) *Error {
 	code, message, id := parseErrorBody(body)
 	if message == "" {
@@ -163,7 +163,7 @@ func (w *where) status(status int, h http.Header, body []byte) *Error {
 	return e
 }
 
-// reported is the error for an error object in a reply with status 200.
+// reported returns the error for an error object in a reply with status 200.
 func (w *where) reported(code, message string) *Error {
 	status := 0
 	number, _, _ := strings.Cut(code, " ")
@@ -210,9 +210,9 @@ func kindOfStatus(status int, code, message string) ErrorKind {
 	return KindServer
 }
 
-// refusesImage reports whether the server rejected an image. Hosts word it differently (Anthropic
-// "Could not process image", OpenAI "invalid_image_format", Gemini "Unable to process input image", OpenRouter
-// "No endpoints found that support image input" with 404).
+// refusesImage reports whether the server rejected an image. Hosts word it differently (Anthropic "Could not
+// process image", OpenAI "invalid_image_format", Gemini "Unable to process input image", OpenRouter "No
+// endpoints found that support image input" with 404).
 func refusesImage(status int, code, message string) bool {
 	switch status {
 	case 400, 413, 415, 422:
@@ -238,7 +238,7 @@ var kindsByStatus = map[int]ErrorKind{
 	429: KindRateLimit, 503: KindOverloaded, 529: KindOverloaded,
 }
 
-// kindsByCode maps the names of error events; the first that is part of the code counts.
+// kindsByCode maps the names of error events; the first one contained in the code wins.
 var kindsByCode = []struct {
 	code string
 	kind ErrorKind
@@ -261,8 +261,8 @@ var kindsByCode = []struct {
 	{"invalid", KindInvalid},
 }
 
-// retryableStatus: 408, 409, 429 that is no spending limit, and 5xx but 501 and 505; the provider's
-// x-should-retry wins where it says no, and adds further 4xx that are not about the request itself.
+// retryableStatus: 408, 409, 429 unless it is a spending limit, and 5xx except 501 and 505. The provider's
+// x-should-retry can veto a retry, and adds further 4xx that are not about the request itself.
 func retryableStatus(status int, kind ErrorKind, h http.Header) bool {
 	if kind == KindBilling || h.Get("X-Should-Retry") == "false" {
 		return false
@@ -339,7 +339,7 @@ func (w *where) path() string {
 	return Clean(w.url.Path)
 }
 
-// network is the error for a request that got no response, or a response that broke.
+// network returns the error for a request without response, or for a response that broke off.
 func (w *where) network(err error) *Error {
 	if e := w.tls(err); e != nil {
 		return e
@@ -363,7 +363,7 @@ func (w *where) network(err error) *Error {
 	return e
 }
 
-// tls is the error for a server whose certificate or protocol is wrong, or nil.
+// tls returns the error for an invalid certificate or protocol, or nil.
 func (w *where) tls(err error) *Error {
 	var (
 		verify  *tls.CertificateVerificationError
@@ -393,7 +393,7 @@ func (w *where) tls(err error) *Error {
 	return e
 }
 
-// redacted keeps an error for errors.Is and As without its text, which may hold a URL with a key.
+// redacted wraps an error for errors.Is and As without its text, which may hold a URL with a key.
 type redacted struct {
 	err error
 	w   *where
@@ -402,7 +402,7 @@ type redacted struct {
 func (r redacted) Error() string { return r.w.clean(innermost(r.err)) }
 func (r redacted) Unwrap() error { return r.err }
 
-// innermost is the text of err without the URL that net/http puts in front.
+// innermost returns the text of err without the URL that net/http prepends.
 func innermost(err error) string {
 	if u, ok := errors.AsType[*url.Error](err); ok {
 		err = u.Err
@@ -410,7 +410,7 @@ func innermost(err error) string {
 	return err.Error()
 }
 
-// originOf is scheme and host of a URL: the rest may hold secrets.
+// originOf returns scheme and host of a URL: the rest may hold secrets.
 func originOf(s string) string {
 	u, err := url.Parse(s)
 	if err != nil || u.Host == "" {

@@ -7,12 +7,11 @@ import (
 	"unicode/utf8"
 )
 
-// maxForeign is how many characters of a provider's text an error shows.
+// maxForeign limits the characters of a provider's text in an error.
 const maxForeign = 500
 
-// Clean makes foreign text fit for one line of a terminal: runs of white space become one space, control,
-// format and bidirectional characters and broken UTF-8 are written as escapes, and text longer than 500
-// characters is cut.
+// Clean makes foreign text fit for one line of a terminal: it collapses white space, escapes control, format
+// and bidirectional characters and invalid UTF-8, and cuts text longer than 500 characters.
 func Clean(s string) string {
 	var b strings.Builder
 	n, space := 0, false

@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// Clock is the time as retries and watchdogs see it; tests bring their own.
+// Clock is the time for retries and watchdogs; tests replace it.
 type Clock interface {
 	Now() time.Time
-	// AfterFunc calls f in its own goroutine once d has passed.
+	// AfterFunc calls f in its own goroutine after d.
 	AfterFunc(d time.Duration, f func()) Timer
 }
 
-// Timer is what AfterFunc returns; *time.Timer is one.
+// Timer is the result of AfterFunc; *time.Timer implements it.
 type Timer interface {
 	Stop() bool
 	Reset(d time.Duration) bool
@@ -28,7 +28,7 @@ func (systemClock) AfterFunc(d time.Duration, f func()) Timer {
 	return time.AfterFunc(d, f)
 }
 
-// sleep waits for d or for the end of ctx, whose error it then returns.
+// sleep waits for d, or until ctx ends, and then returns its error.
 func sleep(ctx context.Context, c Clock, d time.Duration) error {
 	if err := ctx.Err(); err != nil {
 		return err

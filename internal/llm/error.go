@@ -18,7 +18,7 @@ const (
 	KindNotFound   ErrorKind = "model_not_found"
 	KindInvalid    ErrorKind = "invalid_request"
 	KindTooLarge   ErrorKind = "request_too_large"
-	KindImage      ErrorKind = "image_refused" // an image of the request cannot be read or is not taken
+	KindImage      ErrorKind = "image_refused" // an image of the request is invalid or not accepted
 	KindRateLimit  ErrorKind = "rate_limit"
 	KindOverloaded ErrorKind = "overloaded"
 	KindServer     ErrorKind = "server_error"
@@ -33,19 +33,19 @@ type Error struct {
 	Kind       ErrorKind
 	Provider   string
 	Status     int    // HTTP status, or 0
-	Message    string // the provider's message, cleaned for a terminal
+	Message    string // the provider's message, safe for a terminal
 	Hint       string // the user's next move
 	RequestID  string
 	Retryable  bool
-	RetryAfter time.Duration // as the provider asked, or 0
-	Attempts   int           // how often it was tried
+	RetryAfter time.Duration // requested by the provider, or 0
+	Attempts   int           // number of attempts
 	Partial    *Message      // the parts that were complete when the stream broke, or nil
 	Err        error
 
 	renewed bool // other credentials are ready: the request is sent again at once
 }
 
-// Error is one line: the failure, the provider's message, the next step.
+// Error returns one line: the failure, the provider's message, the next move.
 func (e *Error) Error() string {
 	var b strings.Builder
 	b.WriteString(e.Provider)

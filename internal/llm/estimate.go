@@ -8,10 +8,10 @@ import (
 	_ "image/png"  // dimensions
 )
 
-// The estimate of tokens: text and JSON count one token for 3.5 bytes, a message 4 tokens and a call or
-// result 12 for what frames them, an image width*height/750 tokens after scaling to at most 1,568 pixels a
-// side (Anthropic, vision guide), 1,600 if its size cannot be read. It is for deciding when to compact
-// between two usages told by the provider, and for providers that tell none; it is no bill.
+// The estimate of tokens: text and JSON count one token per 3.5 bytes; a message adds 4 tokens, a call or
+// result 12; an image counts width*height/750 tokens after scaling to at most 1,568 pixels a side (Anthropic,
+// vision guide), or 1,600 if its size cannot be read. It decides when to compact between two usages reported
+// by the provider, and stands in for providers that report none; it is not meant for billing.
 const (
 	messageTokens = 4
 	frameTokens   = 12
@@ -19,13 +19,13 @@ const (
 	imageSide     = 1568
 )
 
-// EstimateText is the number of tokens in a text of n bytes.
+// EstimateText estimates the tokens of a text of n bytes.
 func EstimateText(n int) int { return (n*2 + 6) / 7 }
 
-// EstimateTokens is about how many tokens m is.
+// EstimateTokens estimates the tokens of m.
 func EstimateTokens(m Message) int { return messageTokens + estimateParts(m.Parts) }
 
-// EstimateRequest is about how many tokens the prompt of req is.
+// EstimateRequest estimates the tokens of the prompt of req.
 func EstimateRequest(req *Request) int {
 	n := estimateParts(req.System)
 	for _, t := range req.Tools {

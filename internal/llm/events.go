@@ -9,38 +9,37 @@ import (
 	"mime"
 )
 
-// MaxEvent is the size in bytes at which an event is refused.
+// MaxEvent is the size in bytes at which an event is rejected.
 const MaxEvent = 16 << 20
 
-// maxWhole is the size in bytes at which a reply that is no stream is refused.
+// maxWhole is the size in bytes at which a reply that is not a stream is rejected.
 const maxWhole = 64 << 20
 
-// Event is one unit of a reply, however the reply is framed. Name and Data are valid until the next event is
-// asked for.
+// Event is one unit of a reply in any framing. Name and Data are valid until the next call of Next.
 type Event struct {
 	Name []byte // SSE: the event field; AWS: :event-type; else empty
-	Data []byte // mostly JSON
+	Data []byte // usually JSON
 	Cut  bool   // the reply ended inside the event, so Data may lack its end
 }
 
 // EventSource reads the events of a reply. Next returns io.EOF after the last one, and io.ErrUnexpectedEOF
-// when the reply ended inside an event that cannot be told even in part; Reply.Failed turns either, and all
-// other errors, into an *Error.
+// when the reply ended inside an event that cannot be decoded even in part; Reply.Failed turns all errors,
+// including these, into an *Error.
 type EventSource interface {
 	Next() (Event, error)
 }
 
-// EventTooLargeError says that one event was larger than the limit.
+// EventTooLargeError says that an event exceeded the limit.
 type EventTooLargeError struct{ Limit int }
 
 func (e *EventTooLargeError) Error() string {
 	return fmt.Sprintf("an event of the reply is larger than %d MB", e.Limit>>20)
 }
 
-// Framing is how a reply is divided into events.
+// Framing is the division of a reply into events.
 type Framing int
 
-// The framings. Servers that cannot stream answer with one JSON value, which is then the only event.
+// The framings. Servers that cannot stream answer with one JSON value, the only event.
 const (
 	FramingSSE Framing = iota
 	FramingJSON
@@ -49,8 +48,8 @@ const (
 
 const awsStreamType = "application/vnd.amazon.eventstream"
 
-// framingOf chooses by the content type, but never against the first byte: gateways name JSON an event stream
-// and the reverse, and no line of an event stream begins with a bracket.
+// framingOf chooses by the content type, but never against the first byte: gateways label JSON as an event
+// stream and the reverse, and no line of an event stream begins with a bracket.
 func framingOf(contentType string, first byte) Framing {
 	kind, _, _ := mime.ParseMediaType(contentType)
 	switch {
@@ -62,7 +61,7 @@ func framingOf(contentType string, first byte) Framing {
 	return FramingSSE
 }
 
-// Events reads the reply event by event.
+// Events returns the events of the reply.
 func (r *Reply) Events() EventSource {
 	switch r.Framing {
 	case FramingJSON:
@@ -94,7 +93,7 @@ func (w *wholeReader) Next() (Event, error) {
 	return Event{Data: b, Cut: cutJSON(b)}, nil
 }
 
-// cutJSON reports whether b is the beginning of a JSON value.
+// cutJSON reports whether b is a truncated JSON value.
 func cutJSON(b []byte) bool {
 	if json.Valid(b) {
 		return false

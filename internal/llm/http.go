@@ -16,27 +16,27 @@ import (
 	"time"
 )
 
-// HTTPOptions is how the network is reached. The zero value is right for most machines.
+// HTTPOptions configures network access. The zero value suits most machines.
 type HTTPOptions struct {
-	// Proxy is the URL of a proxy (http, https, socks5, socks5h). Empty means the variables HTTPS_PROXY,
-	// HTTP_PROXY and NO_PROXY of the process; "none" means no proxy whatever those say.
+	// Proxy is the URL of a proxy (http, https, socks5, socks5h). Empty means the process's variables
+	// HTTPS_PROXY, HTTP_PROXY and NO_PROXY; "none" disables proxies regardless of them.
 	Proxy string
-	// NoProxy lists hosts reached directly although Proxy is set, in the form of the NO_PROXY variable:
-	// names (with their subdomains), addresses, address ranges, each with an optional port, or "*".
-	// Loopback addresses are always reached directly.
+	// NoProxy lists hosts to connect to directly although Proxy is set, in the form of the NO_PROXY variable:
+	// names (with their subdomains), addresses, address ranges, each with an optional port, or "*". Loopback
+	// addresses never use the proxy.
 	NoProxy string
 	// CACerts are PEM files of authorities trusted besides the system's (NODE_EXTRA_CA_CERTS, SSL_CERT_FILE style).
 	CACerts []string
-	// ClientCert and ClientKey are PEM files for servers that ask who calls; both or none.
+	// ClientCert and ClientKey are PEM files for servers that require client certificates; both or none.
 	ClientCert, ClientKey string
 	DialTimeout           time.Duration // to connect, and again for TLS; 10 s
 }
 
-// HTTPClient makes the client for requests to model providers. It has no overall timeout (streams are
-// long; see Caller for the watchdogs), keeps connections alive between steps, speaks HTTP/2 with pings that
-// notice a dead peer, holds no cookies, does not ask for compression (it delays streams), and follows a
-// redirect only within the same scheme and host and only when the method stays, so that keys go nowhere
-// else. One client should serve the whole process. An error names the setting that is wrong.
+// HTTPClient makes the client for requests to model providers. It has no overall timeout (streams are long;
+// see Caller for the watchdogs), keeps connections alive between steps, speaks HTTP/2 with pings that detect
+// a dead peer, holds no cookies, does not ask for compression (it delays streams), and follows a redirect
+// only within the same scheme and host and only when the method stays, to keep keys from leaking. One client
+// should serve the whole process. An error names the invalid setting.
 func HTTPClient(o HTTPOptions) (*http.Client, error) {
 	proxy, err := proxyFunc(o.Proxy, o.NoProxy)
 	if err != nil {
@@ -48,13 +48,13 @@ func HTTPClient(o HTTPOptions) (*http.Client, error) {
 	return &http.Client{CheckRedirect: sameHost, Transport: newTransport(o, proxy)}, nil
 }
 
-// transport sends requests. Authorities are read when the first request needs TLS, because reading the
-// system's takes as long as everything else before the first request together.
+// transport sends requests. Authorities are read when the first request needs TLS: reading the system's takes
+// as long as everything else before the first request.
 type transport struct {
 	proxy  func(*http.Request) (*url.URL, error)
 	plain  *http.Transport
 	secure func() (*http.Transport, error)
-	made   atomic.Pointer[http.Transport] // what secure made, once it did
+	made   atomic.Pointer[http.Transport] // the result of secure
 }
 
 func newTransport(o HTTPOptions, proxy func(*http.Request) (*url.URL, error)) *transport {
@@ -90,8 +90,8 @@ func newTransport(o HTTPOptions, proxy func(*http.Request) (*url.URL, error)) *t
 	return t
 }
 
-// RoundTrip sends a request over the transport that it needs; one to a plain address through no proxy
-// needs no authorities.
+// RoundTrip sends a request over the transport that it needs; a plain http address without a proxy needs no
+// authorities.
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.URL.Scheme == "http" && t.direct(req) {
 		return t.plain.RoundTrip(req)
@@ -111,7 +111,7 @@ func (t *transport) direct(req *http.Request) bool {
 	return err == nil && via == nil
 }
 
-// CloseIdleConnections is called by http.Client's method of that name.
+// CloseIdleConnections implements the method that http.Client calls.
 func (t *transport) CloseIdleConnections() {
 	t.plain.CloseIdleConnections()
 	if made := t.made.Load(); made != nil {
@@ -119,15 +119,16 @@ func (t *transport) CloseIdleConnections() {
 	}
 }
 
-// Warm reads the authorities in the background when target is an https address, so that the first request
-// need not wait for them. It does nothing for a client that HTTPClient did not make.
+// Warm reads the authorities in the background when target is an https address, ahead of the first request.
+// It does nothing for a client that HTTPClient did not make.
 func Warm(c *http.Client, target string) {
 	if t, ok := c.Transport.(*transport); ok && strings.HasPrefix(target, "https:") {
-		go func() { _, _ = t.secure() }() // the first request reports what is wrong
+		go func() { _, _ = t.secure() }() // the first request reports an error
 	}
 }
 
-// sameHost lets a redirect be followed only where the key may go; any other is returned as the response.
+// sameHost allows a redirect only within the host that the key belongs to; any other is returned as the
+// response.
 func sameHost(req *http.Request, via []*http.Request) error {
 	first := via[0]
 	if len(via) < 4 && req.Method == first.Method && req.URL.Scheme == first.URL.Scheme && req.URL.Host == first.URL.Host {
@@ -136,7 +137,7 @@ func sameHost(req *http.Request, via []*http.Request) error {
 	return http.ErrUseLastResponse
 }
 
-// checkTLS finds mistakes in the settings at once, without the cost of reading certificates.
+// checkTLS validates the settings without the cost of reading certificates.
 func checkTLS(o HTTPOptions) error {
 	for _, file := range o.CACerts {
 		switch pem, err := os.ReadFile(file); {

@@ -1,19 +1,19 @@
-// Package llm has the requests to language models and their replies, the same for every provider.
+// Package llm defines requests to language models and their replies, independent of the provider.
 //
-// A conversation is a list of [Message] values; a message is a list of [Part] values (text, reasoning,
-// media, tool calls, tool results). A [Model] turns a [Request] into a stream of [Delta] values that ends
-// either with [Done], which carries the whole reply, or with an error, mostly an [*Error], which says
-// whether the same request may be sent again and which parts of the reply were complete before it broke.
+// A conversation is a list of [Message] values; a message is a list of [Part] values (text, reasoning, media,
+// tool calls, tool results). A [Model] turns a [Request] into a stream of [Delta] values that ends either
+// with [Done], which carries the whole reply, or with an error, usually an [*Error], which says whether the
+// same request may be retried and which parts of the reply were received completely.
 //
-// Promises that every provider keeps (llmtest/suite checks them):
+// Promises of every provider (checked by llmtest/suite):
 //
 //   - Messages handed to Stream are never modified. After a message was sent once its parts must not be
 //     changed by the caller either: providers cache the encoded form by the identity of Parts.
 //   - A [ToolReady] is sent when the JSON of that call is complete, while the rest still streams, and
 //     never for a call whose JSON was cut.
 //   - Indexes of deltas are positions in Done.Message.Parts; they start at 0 and never go back.
-//   - Done is sent only when the provider's own end marker was seen.
-//   - Once a ToolReady was sent the request is not sent again.
+//   - Done is sent only after the provider's own end marker.
+//   - After a ToolReady the request is not retried.
 package llm
 
 import (
@@ -25,20 +25,20 @@ import (
 	"time"
 )
 
-// Role is who speaks in a message.
+// Role is the author of a message.
 type Role string
 
-// The two roles; the system prompt is not a message but Request.System.
+// The two roles; the system prompt is in Request.System.
 const (
 	User      Role = "user"
 	Assistant Role = "assistant"
 )
 
-// StopReason is why a reply ended. Values are Anthropic's names; other wires are mapped onto them.
+// StopReason says why a reply ended. Values are Anthropic's names; other wires are mapped to them.
 type StopReason string
 
-// The reasons a provider may give, and StopBroken which lathe sets on a reply kept from a broken stream
-// and StopInterrupted on one the user cut off.
+// The reasons a provider may give, and two that lathe sets: StopBroken on a reply kept from a broken stream,
+// and StopInterrupted on one the user interrupted.
 const (
 	StopEndTurn       StopReason = "end_turn"
 	StopToolUse       StopReason = "tool_use"
@@ -57,7 +57,7 @@ type Message struct {
 	Role  Role
 	Parts []Part
 	Model string // the model that wrote an assistant message; reasoning is bound to it
-	Usage *Usage // of an assistant message, where the provider told
+	Usage *Usage // of an assistant message, if the provider reported it
 	Stop  StopReason
 }
 
@@ -68,32 +68,32 @@ type Part interface{ part() }
 type Text struct {
 	Text   string  `json:"text"`
 	Origin Origin  `json:"origin,omitempty"` // stored, never sent
-	Opaque *Opaque `json:"opaque,omitempty"` // data that the provider wants back with the text, or nil
+	Opaque *Opaque `json:"opaque,omitempty"` // data that must go back to the provider with the text, or nil
 }
 
 // Origin says who put a text into a user message.
 type Origin string
 
-// The origins. No origin means the author of the message; the others are texts that lathe adds to it.
+// The origins. A text without origin is the author's own; the others are added by lathe.
 const (
 	OriginAuthor   Origin = ""
 	OriginContext  Origin = "context"  // the environment: folder, date, git
 	OriginMemory   Origin = "memory"   // CLAUDE.md, AGENTS.md and the like
-	OriginReminder Origin = "reminder" // what changed since, how to go on
+	OriginReminder Origin = "reminder" // changes since the last message, instructions to continue
 	OriginFile     Origin = "file"     // a file that the prompt names as @path
 	OriginCommand  Origin = "command"  // a command that the user ran, and its output
 	OriginHook     Origin = "hook"     // the output of a hook
 	OriginSkill    Origin = "skill"    // the body of a skill
-	OriginSummary  Origin = "summary"  // of what a compaction replaced
+	OriginSummary  Origin = "summary"  // the summary of a compaction
 )
 
-// Reasoning is a model's thinking. Signature, Data and Opaque go back unchanged, to the host that made them
-// and to no other. A redacted block has Data and no Text.
+// Reasoning is a model's thinking. Signature, Data and Opaque are sent back unchanged, and only to the host
+// that made them. A redacted block has Data and no Text.
 type Reasoning struct {
 	Text      string  `json:"text"`
 	Signature string  `json:"signature,omitempty"`
 	Data      string  `json:"data,omitempty"`
-	Provider  string  `json:"provider,omitempty"` // the host (see HostID) whose Signature and Data these are; "" in old sessions
+	Provider  string  `json:"provider,omitempty"` // the host (see HostID) that made Signature and Data; "" in old sessions
 	Opaque    *Opaque `json:"opaque,omitempty"`
 }
 
@@ -104,15 +104,15 @@ type Media struct {
 	Name string `json:"name,omitempty"`
 }
 
-// ToolCall asks for one run of one tool. Input is the JSON object the model wrote. When that was not
-// valid JSON, Input is {} and Raw holds the text as it came: such a call is answered, never run.
+// ToolCall asks for one run of a tool. Input is the model's JSON object. If that was invalid JSON, Input is
+// {} and Raw holds the received text: such a call is answered, but never run.
 type ToolCall struct {
 	ID    string          `json:"id"`
 	Name  string          `json:"name"`
 	Input json.RawMessage `json:"input"`
 	Raw   string          `json:"raw,omitempty"`
 
-	Opaque *Opaque `json:"opaque,omitempty"` // data that the provider wants back with the call, or nil
+	Opaque *Opaque `json:"opaque,omitempty"` // data that must go back to the provider with the call, or nil
 }
 
 // ToolResult answers the call with the same id. Parts are Text and Media only.
@@ -123,16 +123,16 @@ type ToolResult struct {
 	IsError bool
 }
 
-// Opaque is data of one host that lathe does not interpret. It goes back to the same host byte for byte and
-// to no other (ModelInfo.Owns). It is a part of its own (a block of a server-side tool, say), or belongs to
-// another part (a signature of its thought).
+// Opaque is data of one host that lathe does not interpret. It is sent back to that host byte for byte, and
+// to no other (ModelInfo.Owns). It is a part of its own (a block of a server-side tool, for example), or
+// belongs to another part (such as a signature of its thought).
 type Opaque struct {
 	Provider string          `json:"provider"` // the host, see HostID
 	JSON     json.RawMessage `json:"json"`
 }
 
-// HostID names a host as the owner of opaque data: the provider's configured name and the host (with its
-// port) of the address it is called at. Two gateways that speak the same wire are two hosts.
+// HostID identifies a host as the owner of opaque data, by the provider's configured name and the host (with
+// port) of its address. Two gateways that speak the same wire are two hosts.
 func HostID(name, baseURL string) string {
 	u, err := url.Parse(baseURL)
 	if err != nil || u.Host == "" {
@@ -148,25 +148,25 @@ func (ToolCall) part()   {}
 func (ToolResult) part() {}
 func (Opaque) part()     {}
 
-// Usage counts tokens of one reply. Input excludes what was read from or written to a cache, so the size
-// of the prompt is Input+CacheRead+CacheWrite.
+// Usage counts the tokens of one reply. Input excludes cache reads and writes: the size of the prompt is
+// Input+CacheRead+CacheWrite.
 type Usage struct {
 	Input        int  `json:"input"`
 	Output       int  `json:"output"`
 	CacheRead    int  `json:"cache_read,omitempty"`
 	CacheWrite   int  `json:"cache_write,omitempty"`    // all cache writes, CacheWrite1h among them
 	CacheWrite1h int  `json:"cache_write_1h,omitempty"` // the part written for one hour
-	Reasoning    int  `json:"reasoning,omitempty"`      // the part of Output spent on reasoning, if told
-	Estimated    bool `json:"estimated,omitempty"`      // the provider gave none; lathe counted characters
+	Reasoning    int  `json:"reasoning,omitempty"`      // the part of Output spent on reasoning, if reported
+	Estimated    bool `json:"estimated,omitempty"`      // not reported by the provider; lathe counted characters
 
 	CostUSD *float64 `json:"cost_usd,omitempty"` // the charge the provider reports, or nil; it takes precedence over the price list
 }
 
-// Prompt is the number of tokens the model read.
+// Prompt returns the tokens of the prompt.
 func (u Usage) Prompt() int { return u.Input + u.CacheRead + u.CacheWrite }
 
-// Add returns the sum of two usages. It has a told cost only if both have one: the price of a sum of which
-// one half was told cannot be worked out from its tokens. A usage without tokens and cost counts as nothing.
+// Add returns the sum of two usages. The sum has a reported cost only if both have one: if one is missing,
+// the total cannot be derived from the tokens. A usage without tokens and cost is ignored.
 func (u Usage) Add(v Usage) Usage {
 	switch (Usage{}) {
 	case u:
@@ -198,10 +198,10 @@ type ToolSpec struct {
 // A model that lacks a level gets the highest one below it.
 type Effort string
 
-// Request is one call of a model. System, Tools and the head of Messages stay the same from step to step,
-// byte for byte, so that the provider's prompt cache holds.
+// Request is one call of a model. System, Tools and the beginning of Messages stay the same from step to
+// step, byte for byte, to keep the provider's prompt cache valid.
 type Request struct {
-	System     []Part // Text parts; the static system prompt
+	System     []Part // Text parts: the static system prompt
 	Messages   []Message
 	Tools      []ToolSpec
 	MaxTokens  int    // output limit; 0 means the model's own or 16,384, whichever is lower
@@ -227,7 +227,7 @@ type Provider interface {
 // Delta is one step of a streamed reply.
 type Delta interface{ delta() }
 
-// Sent is yielded when a request body goes out, once per attempt.
+// Sent is yielded when a request is sent, once per attempt.
 type Sent struct {
 	Attempt int // from 1
 	URL     string
@@ -237,7 +237,7 @@ type Sent struct {
 // Started is yielded when a reply begins.
 type Started struct {
 	ID    string
-	Model string // as the provider names it
+	Model string // the provider's name for it
 	Usage Usage  // as far as known
 }
 
@@ -276,7 +276,7 @@ type ToolReady struct {
 // Retrying is yielded before a wait: everything yielded since the last Sent is void.
 type Retrying struct {
 	Attempt int // the attempt that failed, from 1
-	Max     int // how many retries there are
+	Max     int // number of retries
 	Delay   time.Duration
 	Err     error
 }
@@ -294,10 +294,10 @@ func (ToolReady) delta()      {}
 func (Retrying) delta()       {}
 func (Done) delta()           {}
 
-// ThinkingMode is how a model takes its thinking setting.
+// ThinkingMode is the form of a model's thinking parameter.
 type ThinkingMode string
 
-// None takes none; Budget takes a number of tokens; Adaptive takes an effort and decides itself.
+// None: no parameter. Budget: a number of tokens. Adaptive: an effort, and the model decides itself.
 const (
 	ThinkingNone     ThinkingMode = ""
 	ThinkingBudget   ThinkingMode = "budget"
@@ -312,7 +312,7 @@ type Price struct {
 	CacheWrite float64 `json:"cache_write,omitempty"`
 }
 
-// Cost is the price of a usage in US dollars: the charge the provider reported, else the tokens at list
+// Cost returns the price of a usage in US dollars: the cost the provider reported, else the tokens at list
 // price. One-hour cache writes cost 1.6 times the five-minute ones (Anthropic: 2x against 1.25x of the input
 // price).
 func (p Price) Cost(u Usage) float64 {
@@ -329,7 +329,7 @@ func (p Price) Cost(u Usage) float64 {
 type ModelInfo struct {
 	ID            string
 	Provider      string // the wire's name: "anthropic", "openai"
-	Host          string // who answers, see HostID; "" for a model that is only looked up
+	Host          string // the host that answers, see HostID; "" for a catalogue entry
 	Name          string
 	Known         bool
 	ContextWindow int // tokens
@@ -340,8 +340,8 @@ type ModelInfo struct {
 	Price         Price
 }
 
-// Owns reports whether opaque data of a host may be sent to this model. Sessions written before hosts were
-// told apart name the wire, or nothing.
+// Owns reports whether opaque data of a host may be sent to this model. Old sessions record the wire instead
+// of the host, or nothing.
 func (m ModelInfo) Owns(host string) bool {
 	return host == m.Host || host == m.Provider || host == ""
 }

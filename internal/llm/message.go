@@ -2,7 +2,7 @@ package llm
 
 import "strings"
 
-// UserText is a user message of one text part.
+// UserText returns a user message with one text part.
 func UserText(s string) Message { return Message{Role: User, Parts: []Part{Text{Text: s}}} }
 
 // PlainText joins the text parts of a message with blank lines.
@@ -32,7 +32,7 @@ func (m Message) Calls() []ToolCall {
 	return out
 }
 
-// TextResult is a result of one text.
+// TextResult returns a result with one text.
 func TextResult(call ToolCall, text string, isError bool) ToolResult {
 	return ToolResult{CallID: call.ID, Name: call.Name, Parts: []Part{Text{Text: text}}, IsError: isError}
 }

@@ -85,7 +85,7 @@ func TestHostsAreToldApartByNameAndAddress(t *testing.T) {
 	}
 	m := ModelInfo{Provider: "anthropic", Host: "anthropic@api.anthropic.com"}
 	for host, want := range map[string]bool{
-		"anthropic@api.anthropic.com": true, "": true, "anthropic": true, // as old sessions have it
+		"anthropic@api.anthropic.com": true, "": true, "anthropic": true, // recorded by old sessions
 		"anthropic@gateway.example": false, "openai": false,
 	} {
 		if m.Owns(host) != want {

@@ -6,19 +6,18 @@ import (
 	"strings"
 )
 
-// Outgoing is one request on its way: the same value serves all its attempts. Post changes none of its
-// exported fields.
+// Outgoing is one request and serves all its attempts. Post changes none of its exported fields.
 type Outgoing struct {
 	URL    string
 	Header http.Header
 	Body   *Body
 	Model  string // the id in the body, for the hints of errors
 
-	// Refused is set for Prepare when the server refused the credentials of the attempt before.
+	// Refused is set for Prepare when the server refused the credentials of the previous attempt.
 	Refused *Refusal
 
-	next    *Outgoing // prepared with other credentials after a refusal
-	renewed bool      // which happens once
+	next    *Outgoing // prepared with new credentials after a refusal
+	renewed bool      // credentials were renewed, which happens once
 }
 
 // Refusal is an attempt whose credentials the server refused.
@@ -27,14 +26,15 @@ type Refusal struct {
 	Err    *Error
 }
 
-// Prepare makes one attempt ready: it may change the URL and the header, which are the attempt's own, and may
-// read the body, whose bytes are final. It adds a key from a command, renews a token, signs, or chooses among
-// addresses. After a refusal of the credentials it runs again, with Refused set; with new credentials the
-// request is sent once more at once, and with an error (Refused.Err, where there are no others) it is not.
+// Prepare completes one attempt: it may change the URL and the header, which belong to the attempt, and may
+// read the body, whose bytes are final. It adds a key from a command, renews a token, signs, or chooses an
+// address. When the credentials are refused it runs again, with Refused set; if it returns new credentials
+// the request is sent once more immediately, and if it returns an error (Refused.Err, when there are no
+// others) it is not.
 type Prepare func(ctx context.Context, o *Outgoing) error
 
-// Post prepares and sends attempt n of a request and yields Sent between the two. It returns the reply once
-// its first byte is there, or ErrStopped when yield returned false.
+// Post prepares and sends attempt n of a request and yields Sent in between. It returns the reply after its
+// first byte, or ErrStopped when yield returned false.
 func (c *Caller) Post(ctx context.Context, n int, o *Outgoing, yield func(Delta) bool) (*Reply, error) {
 	try, err := c.ready(ctx, o)
 	if err != nil {
@@ -50,7 +50,7 @@ func (c *Caller) Post(ctx context.Context, n int, o *Outgoing, yield func(Delta)
 	return reply, err
 }
 
-// ready is the request as this attempt sends it.
+// ready returns the request for this attempt.
 func (c *Caller) ready(ctx context.Context, o *Outgoing) (*Outgoing, error) {
 	if next := o.next; next != nil {
 		o.next = nil
@@ -74,7 +74,7 @@ func (o *Outgoing) attempt(refused *Refusal) *Outgoing {
 	return &Outgoing{URL: o.URL, Header: h, Body: o.Body, Model: o.Model, Refused: refused}
 }
 
-// notReady is the error of a request that could not be prepared.
+// notReady wraps an error of Prepare.
 func (c *Caller) notReady(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -89,7 +89,7 @@ func (c *Caller) notReady(ctx context.Context, err error) error {
 	return e
 }
 
-// renew prepares the request with other credentials after a refusal, if there are any.
+// renew prepares the request with new credentials after a refusal, if there are any.
 func (c *Caller) renew(ctx context.Context, o, refused *Outgoing, e *Error) {
 	if o.renewed {
 		return
@@ -101,8 +101,8 @@ func (c *Caller) renew(ctx context.Context, o, refused *Outgoing, e *Error) {
 	}
 }
 
-// refusesCredentials reports whether other credentials of the same user may help. Amazon answers 403 to those
-// that have expired.
+// refusesCredentials reports whether new credentials of the same user may help. Amazon answers 403 to expired
+// ones.
 func (e *Error) refusesCredentials() bool {
 	return e.Status == http.StatusUnauthorized ||
 		e.Status == http.StatusForbidden && strings.Contains(strings.ToLower(e.Message), "expired")

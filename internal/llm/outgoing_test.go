@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// perAttempt sends a request by the policy and returns the keys that the server saw.
+// perAttempt sends a request with the policy's retries and returns the keys that the server received.
 func perAttempt(t *testing.T, c *Caller, h http.HandlerFunc, o Outgoing) (keys []string, deltas []Delta, err error) {
 	t.Helper()
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) {

@@ -6,8 +6,8 @@ import (
 
 const hexDigits = "0123456789abcdef"
 
-// AppendQuoted appends s as a JSON string. Only what JSON demands is escaped (no HTML escapes); broken
-// UTF-8 becomes U+FFFD, as encoding/json does it.
+// AppendQuoted appends s as a JSON string with the minimum of escapes (no HTML escapes). Invalid UTF-8
+// becomes U+FFFD, as in encoding/json.
 func AppendQuoted(dst []byte, s string) []byte {
 	dst = append(dst, '"')
 	from := 0
@@ -49,9 +49,8 @@ func appendEscape(dst []byte, c byte) []byte {
 }
 
 // AppendCanonical appends a valid JSON value without white space between its tokens and without the HTML
-// escapes of encoding/json. Raw JSON that a model wrote goes through it on every encoding, because storing
-// a message compacts and escapes raw JSON: both forms give the same bytes here, so the prefix of a request
-// is the same before and after a session was resumed.
+// escapes of encoding/json. Storing a message compacts and escapes a model's raw JSON; this function maps
+// both forms to the same bytes, which keeps the prefix of a request the same before and after a resume.
 func AppendCanonical(dst, raw []byte) []byte {
 	inString := false
 	for i := 0; i < len(raw); i++ {
@@ -79,7 +78,7 @@ func AppendCanonical(dst, raw []byte) []byte {
 	return dst
 }
 
-// htmlEscape recognises the escapes that json.Marshal makes of characters that JSON allows as they are.
+// htmlEscape recognises escapes that json.Marshal adds although JSON allows the characters.
 func htmlEscape(b []byte) (plain string, n int) {
 	if len(b) < 6 {
 		return "", 0

@@ -8,14 +8,13 @@ import (
 	"time"
 )
 
-// RetryPolicy says how often and how long after a failure a request is sent again. A zero field means
-// its default; a negative Max means never.
+// RetryPolicy configures retries after failures. A zero field means its default; a negative Max means none.
 type RetryPolicy struct {
 	Max     int           // retries after the first attempt; 3
 	Base    time.Duration // first wait; 1 s, doubling
-	Cap     time.Duration // longest wait of our own choice; 30 s
-	Jitter  float64       // share by which a wait varies both ways; 0.25, negative for none
-	MaxWait time.Duration // a provider that asks for a longer wait gets none: the request fails; 60 s
+	Cap     time.Duration // longest wait unless the provider asks for more; 30 s
+	Jitter  float64       // relative variation of a wait in both directions; 0.25, negative for none
+	MaxWait time.Duration // a request whose provider asks for a longer wait fails; 60 s
 	Rand    func() float64
 }
 
@@ -40,7 +39,7 @@ func (p RetryPolicy) withDefaults() RetryPolicy {
 	return p
 }
 
-// Delay is the wait after the attempt n (from 1) failed, when the provider did not ask for one.
+// Delay returns the wait after attempt n (from 1) failed, unless the provider asks for one.
 func (p RetryPolicy) Delay(n int) time.Duration {
 	p = p.withDefaults()
 	d := p.Cap
@@ -58,15 +57,15 @@ func (p RetryPolicy) Delay(n int) time.Duration {
 // ErrStopped is returned by an attempt whose yield returned false.
 var ErrStopped = errors.New("llm: the consumer stopped")
 
-// Attempt sends a request once (n counts from 1) and yields the reply. It returns nil after it
-// yielded Done, ErrStopped as soon as yield returned false, the context's error when that ended, and
-// otherwise an *Error whose Partial holds the parts that were complete.
+// Attempt sends a request once (n counts from 1) and yields the reply. It returns nil after Done, ErrStopped
+// as soon as yield returned false, the context's error when that ended, and otherwise an *Error whose Partial
+// holds the parts that were received completely.
 type Attempt func(ctx context.Context, n int, yield func(Delta) bool) error
 
-// Run makes attempts as the policy says; a provider's Stream calls it. Between attempts it
-// yields Retrying and waits as the policy or the provider says. It sends nothing again once a ToolReady
-// was yielded: the call may be running, and the next attempt would ask for it a second time. The error
-// is then returned with the parts that were complete. The last error has Attempts set.
+// Run makes attempts according to the policy; a provider's Stream calls it. Between attempts it yields
+// Retrying and waits. It does not retry after a ToolReady: the call may be running, and the next attempt
+// would request it a second time. Then the error is returned with the complete parts. The last error has
+// Attempts set.
 func (p RetryPolicy) Run(ctx context.Context, clock Clock, attempt Attempt, yield func(Delta, error) bool) {
 	p = p.withDefaults()
 	if clock == nil {
@@ -97,7 +96,7 @@ func (p RetryPolicy) Run(ctx context.Context, clock Clock, attempt Attempt, yiel
 	}
 }
 
-// retryWait is a failure that may be tried again after a delay.
+// retryWait is a failure to retry after a delay.
 type retryWait struct {
 	delay time.Duration
 	cause *Error
@@ -135,7 +134,7 @@ func (p RetryPolicy) wait(ctx context.Context, clock Clock, n int, w retryWait, 
 	return sleep(ctx, clock, w.delay)
 }
 
-// stopErr is the context's error, with the complete parts when err has them.
+// stopErr returns the context's error, with the complete parts if err has them.
 func stopErr(ctx context.Context, err error) error {
 	if errors.Is(err, ctx.Err()) {
 		return err

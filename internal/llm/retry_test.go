@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// leapClock passes every wait at once and notes it.
+// leapClock skips every wait and records it.
 type leapClock struct {
 	mu    sync.Mutex
 	now   time.Time
@@ -27,7 +27,7 @@ func (c *leapClock) AfterFunc(d time.Duration, f func()) Timer {
 	return time.AfterFunc(0, f)
 }
 
-// drive runs attempts that fail as errs says, then succeeds with Done.
+// drive runs attempts that fail with errs in turn, then succeeds with Done.
 func drive(ctx context.Context, p RetryPolicy, c Clock, errs []error, first ...Delta) (deltas []Delta, attempts int, err error) {
 	p.Run(ctx, c, func(_ context.Context, n int, yield func(Delta) bool) error {
 		attempts = n

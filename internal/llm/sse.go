@@ -7,25 +7,25 @@ import (
 	"iter"
 )
 
-// SSEReader is the EventSource of an event stream as the WHATWG HTML standard describes it (section 9.2.6): lines end in
-// LF, CR or CRLF, comments and unknown fields are skipped, data lines are joined, a byte order mark is
-// dropped. Unlike the standard it also yields an event that the end of the stream left without its blank
-// line, with Cut set, because some servers end so; a broken connection still loses such an event.
+// SSEReader is the EventSource of an event stream as defined by the WHATWG HTML standard (section 9.2.6):
+// lines end in LF, CR or CRLF, comments and unknown fields are skipped, data lines are joined, a byte order
+// mark is dropped. Unlike the standard it also yields, with Cut set, an event without its blank line at the
+// end of the stream, since some servers omit it; if the connection breaks, such an event is dropped.
 //
-// It reads as little as it can: an event is returned as soon as its blank line is there.
+// It reads as little as possible: an event is returned as soon as its blank line is received.
 type SSEReader struct {
 	src   io.Reader
 	buf   []byte
 	start int // first byte of the event being read
-	pos   int // first byte not yet seen as part of a line
+	pos   int // first byte not yet assigned to a line
 	scan  int // bytes before it hold no line end
 	limit int
 	err   error // sticky error of src
 
-	begun  bool // the byte order mark was looked for
-	skipLF bool // the last line ended in CR; a LF that follows belongs to it
+	begun  bool // the byte order mark was checked
+	skipLF bool // the last line ended in CR; skip a LF that follows
 
-	name, data span   // offsets from start, when have says so
+	name, data span   // offsets from start, valid if have is set
 	joined     []byte // data of an event with several data lines
 	lines      int    // data lines so far
 }
@@ -37,7 +37,7 @@ func NewSSEReader(src io.Reader) *SSEReader {
 	return &SSEReader{src: src, limit: MaxEvent}
 }
 
-// SSE yields the events of r; it ends after the last one, or after an error that is not io.EOF.
+// SSE yields the events of r; it ends after the last one, or after an error other than io.EOF.
 func SSE(r io.Reader) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		sr := NewSSEReader(r)
@@ -53,8 +53,8 @@ func SSE(r io.Reader) iter.Seq2[Event, error] {
 	}
 }
 
-// Next returns the next event that has data, or io.EOF at the end of the stream, a *EventTooLargeError, or
-// the error of the underlying reader.
+// Next returns the next event that has data, io.EOF at the end of the stream, a *EventTooLargeError, or the
+// error of the underlying reader.
 func (r *SSEReader) Next() (Event, error) {
 	r.reset()
 	for {
@@ -101,7 +101,7 @@ func (r *SSEReader) event(cut bool) Event {
 
 func (r *SSEReader) at(s span) []byte { return r.buf[r.start+s.from : r.start+s.to] }
 
-// field takes in one line that is not empty.
+// field handles a line that is not empty.
 func (r *SSEReader) field(line span) {
 	b := r.at(line)
 	colon := bytes.IndexByte(b, ':')
@@ -134,7 +134,7 @@ func (r *SSEReader) addData(value span) {
 	r.joined = append(r.joined, r.at(value)...)
 }
 
-// line finds the next line, as offsets from start, without its end. ok is false at the end of the stream.
+// line returns the next line, as offsets from start, without its end. ok is false at the end of the stream.
 func (r *SSEReader) line() (line span, ok bool, err error) {
 	for {
 		r.dropMarks()
@@ -180,7 +180,8 @@ func (r *SSEReader) dropMarks() {
 	r.scan = max(r.scan, r.pos)
 }
 
-// lineEnd is the position of the next CR or LF, or -1. A first line shorter than a byte order mark waits.
+// lineEnd returns the position of the next CR or LF, or -1. A first line shorter than a byte order mark
+// waits.
 func (r *SSEReader) lineEnd() int {
 	if !r.begun {
 		return -1

@@ -117,7 +117,7 @@ func TestHugeEventIsReadUpToTheLimit(t *testing.T) {
 	}
 }
 
-// referenceEvents is the standard's algorithm written as plainly as can be.
+// referenceEvents implements the standard's algorithm literally.
 func referenceEvents(b []byte) []flatEvent {
 	s := strings.TrimPrefix(string(b), "\ufeff")
 	s = strings.ReplaceAll(strings.ReplaceAll(s, "\r\n", "\n"), "\r", "\n")

@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// The stored form of messages: {"role","parts":[{"type":"text",...}]}. It is lathe's own and has nothing
-// of a provider's wire format, so that a session can move between providers.
+// The stored form of messages: {"role","parts":[{"type":"text",...}]}. It is lathe's own and independent of
+// the providers' wire formats, so a session can move between providers.
 
 type wireMessage struct {
 	ID    string            `json:"id,omitempty"`

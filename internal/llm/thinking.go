@@ -9,8 +9,8 @@ import (
 // effortOrder is every level but "off", lowest first.
 var effortOrder = []Effort{"low", "medium", "high", "xhigh", "max"}
 
-// FitEffort is the level to ask of the model for e: e itself, else the highest level the model takes below
-// it, else its lowest. It is "" for a model without levels and for e empty, unknown or "off".
+// FitEffort returns the level to send for e: e itself, else the highest supported level below it, else the
+// lowest. It is "" for a model without levels and for e empty, unknown or "off".
 func (m ModelInfo) FitEffort(e Effort) Effort {
 	want := slices.Index(effortOrder, e)
 	if want < 0 || len(m.Efforts) == 0 {
@@ -25,8 +25,9 @@ func (m ModelInfo) FitEffort(e Effort) Effort {
 	return fit
 }
 
-// addThinking sets how a model takes thinking: Anthropic's models by their version (models overview, November
-// 2026), OpenAI's by name; other hosts' reasoning models decide for themselves and take no level.
+// addThinking sets the thinking mode and levels of a model: of Anthropic's models by their version (models
+// overview, November 2026), of OpenAI's by name; reasoning models of other hosts decide themselves and take
+// no level.
 func addThinking(m *ModelInfo, host string, reasons bool) {
 	id := plainID(afterVendor(m.ID))
 	if strings.HasPrefix(id, "claude-") {
@@ -57,7 +58,7 @@ func claudeThinking(id string, reasons bool) (ThinkingMode, []Effort) {
 	return ThinkingNone, nil
 }
 
-// claudeVersion reads 4, 5 of "claude-sonnet-4-5", 3, 7 of "claude-3-7-sonnet" and 5, 0 of "claude-opus-5".
+// claudeVersion parses 4, 5 of "claude-sonnet-4-5", 3, 7 of "claude-3-7-sonnet" and 5, 0 of "claude-opus-5".
 func claudeVersion(id string) (major, minor int) {
 	var nums []int
 	for _, f := range strings.Split(id, "-") {
@@ -92,7 +93,7 @@ func openAIEfforts(id string) []Effort {
 	return effortOrder[:3]
 }
 
-// guess is the entry for a model that the catalogue does not have.
+// guess returns an entry for a model that the catalogue does not have.
 func guess(provider, id string) ModelInfo {
 	plain := plainID(afterVendor(id))
 	m := ModelInfo{Name: id, ContextWindow: guessWindowOAI, MaxOutput: guessOutputOAI}

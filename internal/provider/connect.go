@@ -16,7 +16,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/llm/openai"
 )
 
-// Model makes a model by id; "" is the configured one, else the provider's default.
+// Model returns a model by id; "" is the configured one, else the provider's default.
 func (all *Set) Model(ctx context.Context, id string) (llm.Model, error) {
 	if id == "" {
 		id = all.o.Settings().Model
@@ -39,8 +39,8 @@ func (all *Set) Model(ctx context.Context, id string) (llm.Model, error) {
 	return m, nil
 }
 
-// resolve returns the model id to send: the host's default if none is given, and the model behind an alias. The
-// aliases of Claude's lines are Anthropic's own; elsewhere they may be names of other models.
+// resolve returns the model id to send: the host's default if none is given, and the model behind an alias.
+// The aliases of Claude's lines are Anthropic's own; on other hosts they may be names of other models.
 func (all *Set) resolve(name, model string, set config.Provider) (string, error) {
 	h, _ := hostOf(name)
 	if wireOf(name, set) == "anthropic" {
@@ -77,7 +77,7 @@ func noAlias(name, alias, section string) error {
 	}
 }
 
-// SmallModel makes the model for small work beside the conversation (titles, summaries of pages): the
+// SmallModel returns the model for small work beside the conversation (titles, summaries of pages): the
 // configured one, else the small one of the conversation's host, else the conversation's own.
 func (all *Set) SmallModel(ctx context.Context) (llm.Model, error) {
 	id := all.o.Settings().SmallModel
@@ -102,7 +102,7 @@ func (all *Set) SmallModel(ctx context.Context) (llm.Model, error) {
 	return all.connected(ctx, name, h.small, set)
 }
 
-// connected is a model of a provider.
+// connected returns a model of a provider.
 func (all *Set) connected(ctx context.Context, name, model string, set config.Provider) (llm.Model, error) {
 	p, err := all.connect(name, set)
 	if err != nil {
@@ -111,7 +111,7 @@ func (all *Set) connected(ctx context.Context, name, model string, set config.Pr
 	return p.Model(ctx, model)
 }
 
-// connect makes a provider once.
+// connect makes each provider once.
 func (all *Set) connect(name string, set config.Provider) (llm.Provider, error) {
 	all.mu.Lock()
 	defer all.mu.Unlock()
@@ -152,7 +152,7 @@ func (all *Set) newProvider(name string, set config.Provider) (llm.Provider, err
 		stall: millis(all.o.Settings().Stream.StallTimeoutMs),
 	}
 	if c.retry.Max == 0 {
-		c.retry.Max = -1 // the policy's word for none
+		c.retry.Max = -1 // the policy's value for none
 	}
 	wire := wireOf(name, set)
 	if all.helped(name, set) {
@@ -205,7 +205,7 @@ func openChat(c connection) (llm.Provider, error) {
 	}), nil
 }
 
-// described is a model about which the user knows more than the catalogue.
+// described is a model that the user's settings describe better than the catalogue.
 type described struct {
 	llm.Model
 	info llm.ModelInfo
@@ -241,7 +241,7 @@ func describe(info llm.ModelInfo, own config.ModelInfo) llm.ModelInfo {
 	return info
 }
 
-// KeySource says where the key of the present provider comes from, for people.
+// KeySource says where the key of the current provider comes from, for people.
 func (all *Set) KeySource() string {
 	name, _, err := all.Choose(all.o.Settings().Model)
 	switch p := all.Provider(name); {

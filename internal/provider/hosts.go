@@ -9,17 +9,17 @@ import (
 	"github.com/lathe-dev/lathe/internal/llm"
 )
 
-// host is an API that lathe knows by name. The settings may change any of it (providers.<name>).
+// host is an API that lathe knows by name. The settings may override any field (providers.<name>).
 type host struct {
 	name  string
 	wire  string   // see wires
 	base  string   // base URL; "" where each user has one of their own
 	keys  []string // variables that hold the key; package config maps them to providers.<name>.apiKey
-	model string   // used when none is chosen
+	model string   // the default
 	small string   // for small work; "" means the conversation's model
 
 	local     bool   // runs on the user's machine and needs no key
-	named     bool   // used only when it is named: its key variable serves other programs too
+	named     bool   // used only if the settings name it: other programs use its key variable, too
 	keyHeader string // header that takes the key besides Authorization
 }
 
@@ -43,7 +43,8 @@ var hosts = []host{
 	{name: "lmstudio", wire: "openai", base: "http://localhost:1234/v1", local: true},
 }
 
-// hostOf is the row of a provider; one that only the settings know speaks Anthropic's API unless they say otherwise.
+// hostOf returns the row of a provider; an unknown one speaks Anthropic's API unless the settings say
+// otherwise.
 func hostOf(name string) (h host, known bool) {
 	if i := slices.IndexFunc(hosts, func(h host) bool { return h.name == name }); i >= 0 {
 		return hosts[i], true
@@ -60,7 +61,7 @@ func hostNames() []string {
 	return out
 }
 
-// wireOf names the API that a provider speaks.
+// wireOf returns the API that a provider speaks.
 func wireOf(name string, p config.Provider) string {
 	if p.Type != "" {
 		return p.Type
@@ -69,7 +70,7 @@ func wireOf(name string, p config.Provider) string {
 	return h.wire
 }
 
-// baseOf is where a provider is called.
+// baseOf returns the base URL of a provider.
 func baseOf(name string, p config.Provider) string {
 	if p.APIBase != "" {
 		return p.APIBase
@@ -78,8 +79,8 @@ func baseOf(name string, p config.Provider) string {
 	return h.base
 }
 
-// ownHost reports whether a provider is called at the host that its name stands for. A gateway in its place
-// reads model ids in its own way.
+// ownHost reports whether a provider's address is the known host of that name. A gateway in its place may
+// read model ids in its own way.
 func ownHost(name string, p config.Provider) bool {
 	h, known := hostOf(name)
 	return !known || p.APIBase == "" || h.base != "" && sameHost(p.APIBase, h.base) || h.local || h.base == ""
@@ -91,7 +92,7 @@ func sameHost(a, b string) bool {
 	return errA == nil && errB == nil && strings.EqualFold(u.Hostname(), v.Hostname())
 }
 
-// keyPlace names the place of a provider's key in hints: the variable of a known host, else the setting.
+// keyPlace names where to set a provider's key, for hints: the variable of a known host, else the setting.
 func keyPlace(name string) string {
 	if h, _ := hostOf(name); len(h.keys) > 0 {
 		return h.keys[0]
@@ -99,7 +100,7 @@ func keyPlace(name string) string {
 	return "providers." + name + ".apiKey"
 }
 
-// basePlace is the place of its address.
+// basePlace names where to set its address.
 func basePlace(name string) string {
 	if name == "anthropic" || name == "openai" {
 		return strings.ToUpper(name) + "_BASE_URL"

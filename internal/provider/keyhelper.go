@@ -21,21 +21,21 @@ const (
 
 // keyHelper caches the output of the user's command apiKeyHelper for apiKeyHelperTtlMs.
 type keyHelper struct {
-	busy chan struct{} // holds one token; one run serves all that wait for it
+	busy chan struct{} // holds one token; concurrent callers share one run
 	key  string
 	at   time.Time
 }
 
 func newKeyHelper() *keyHelper { return &keyHelper{busy: make(chan struct{}, 1)} }
 
-// helped reports whether a provider's key comes from apiKeyHelper. It is meant for one server, so no other
-// provider without a key gets it.
+// helped reports whether a provider's key comes from apiKeyHelper. The helper is meant for one server: other
+// providers without a key do not get its key.
 func (all *Set) helped(name string, p config.Provider) bool {
 	s := all.o.Settings()
 	return s.APIKeyHelper != "" && p.APIKey == "" && p.AuthToken == "" && (name == "anthropic" || name == s.Provider)
 }
 
-// helperKey is the key to use now; one that a server refused is not used again.
+// helperKey returns the current key; a refused one is not used again.
 func (all *Set) helperKey(ctx context.Context, refused string) (string, error) {
 	h := all.helper
 	select {
@@ -58,7 +58,7 @@ func (all *Set) helperKey(ctx context.Context, refused string) (string, error) {
 	return key, nil
 }
 
-// runKeyHelper runs the user's command that prints a key.
+// runKeyHelper runs apiKeyHelper, the user's command that prints a key.
 func (all *Set) runKeyHelper(ctx context.Context) (string, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, helperTimeout, fmt.Errorf("it took longer than %s", helperTimeout))
 	defer cancel()
@@ -106,8 +106,9 @@ func firstLine(s string) string {
 	return llm.Clean(line)
 }
 
-// prepare gives each attempt the command's key. The command runs before the first request, when the key is
-// old, and when the server refused it. Which of two headers an Anthropic gateway reads is its own affair.
+// prepare sets the command's key on each attempt. The command runs before the first request, when the key has
+// expired, and when the server refused it. For an Anthropic gateway both headers are set: which one it reads
+// is unknown.
 func (all *Set) prepare(wire string) llm.Prepare {
 	return func(ctx context.Context, o *llm.Outgoing) error {
 		refused := ""

@@ -1,8 +1,8 @@
-// Package provider finds the model that an id means, from the settings: which provider answers, with which
-// key and address, and keeps the connection to it.
+// Package provider finds the provider of a model id: its key and address come from the settings. It keeps the
+// connections.
 //
-// A provider is an API with a key; the known ones are in the table of hosts, others stand in the settings. A
-// [Set] is the providers of one configuration. Nothing is connected before a model is asked for.
+// A provider is an API with a key; known ones are in the table of hosts, others in the settings. A [Set]
+// holds the providers of one configuration. It connects only when a model is requested.
 package provider
 
 import (
@@ -23,18 +23,18 @@ import (
 
 // Options configure a Set.
 type Options struct {
-	Settings func() *config.Settings // those in force
-	Version  string                  // of lathe, for the servers
+	Settings func() *config.Settings // the current ones
+	Version  string                  // of lathe, sent to servers
 	Runner   *sandbox.Runner         // runs apiKeyHelper
 	Dir      string                  // where it runs
 	Env      func() []string         // its environment
 }
 
-// Set is the providers of one configuration. It is safe for concurrent use.
+// Set holds the providers of one configuration. It is safe for concurrent use.
 type Set struct {
 	o      Options
 	helper *keyHelper
-	small  atomic.Pointer[string] // the small model that was chosen while lathe runs
+	small  atomic.Pointer[string] // the small model chosen at run time
 
 	mu        sync.Mutex
 	http      *http.Client
@@ -44,14 +44,14 @@ type Set struct {
 // New returns a Set. It connects to nothing.
 func New(o Options) *Set { return &Set{o: o, helper: newKeyHelper()} }
 
-// Forget makes connections be made anew, after the settings changed. Models that were made keep theirs.
+// Forget drops the connections after the settings changed. Existing models keep theirs.
 func (all *Set) Forget() {
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	all.providers, all.http = nil, nil
 }
 
-// Close lets go of connections that wait.
+// Close closes idle connections.
 func (all *Set) Close() {
 	all.mu.Lock()
 	defer all.mu.Unlock()
@@ -60,14 +60,14 @@ func (all *Set) Close() {
 	}
 }
 
-// ErrNoKey says that there is nothing to call a model with, and the ways to get going.
+// ErrNoKey says that no model can be called, and how to set one up.
 var ErrNoKey = errors.New(`no model is set up yet. Three ways to get going:
   lathe demo                          watch lathe work, with scripted replies and no key
   export ANTHROPIC_API_KEY=sk-ant-... use Claude (or ANTHROPIC_BASE_URL with any server that speaks its API)
   export OPENAI_API_KEY=sk-...        use OpenAI, or OPENAI_BASE_URL=http://localhost:11434/v1 for a local server`)
 
-// Choose finds the provider for a model id, which may begin with a provider's name and a slash. That prefix
-// is taken off only where the provider is called at its own host: a gateway has models of that name itself.
+// Choose finds the provider for a model id, which may begin with a provider's name and a slash. The prefix is
+// removed only if the provider's address is its own host: a gateway has models with such names.
 func (all *Set) Choose(id string) (provider, model string, err error) {
 	s := all.o.Settings()
 	if name, rest, ok := strings.Cut(id, "/"); ok && rest != "" && all.means(name, id) {
@@ -80,7 +80,7 @@ func (all *Set) Choose(id string) (provider, model string, err error) {
 		return s.Provider, id, all.ready(s.Provider)
 	}
 	if s.APIBase != "" {
-		return all.baseOwner(), id, nil // whatever the model is called: that server was asked for
+		return all.baseOwner(), id, nil // that server was asked for, regardless of the model's name
 	}
 	anth, oai := all.usable("anthropic"), all.usable("openai")
 	claude := strings.Contains(strings.ToLower(id), "claude") || llm.Resolve(id, s.ModelAliases) != id
@@ -101,8 +101,8 @@ func (all *Set) Choose(id string) (provider, model string, err error) {
 }
 
 // means reports whether the prefix of a model id names a provider: one of the settings, or a known host that
-// can be called. Where another provider was chosen for all models, that one's own models come first:
-// openai/gpt-5 is a model of OpenRouter too.
+// can be called. If another provider was chosen for all models, its own models come first: openai/gpt-5 is
+// also a model of OpenRouter.
 func (all *Set) means(name, id string) bool {
 	s := all.o.Settings()
 	_, known := hostOf(name)
@@ -120,7 +120,7 @@ func (all *Set) means(name, id string) bool {
 	return all.usable(name)
 }
 
-// ready returns an error if a provider that was named cannot be called.
+// ready returns an error if a named provider cannot be called.
 func (all *Set) ready(name string) error {
 	settings := all.o.Settings().Providers
 	_, set := settings[name]
@@ -157,7 +157,7 @@ func keyInHeaders(headers map[string]string) bool {
 	return false
 }
 
-// Provider is a provider's settings with --api-base applied.
+// Provider returns a provider's settings with --api-base applied.
 func (all *Set) Provider(name string) config.Provider {
 	p := all.o.Settings().Providers[name]
 	if all.o.Settings().APIBase != "" && (name == all.o.Settings().Provider || (all.o.Settings().Provider == "" && name == all.baseOwner())) {
@@ -166,8 +166,8 @@ func (all *Set) Provider(name string) config.Provider {
 	return p
 }
 
-// baseOwner is the provider that a bare --api-base speaks of: the one that has a key, Chat Completions
-// when none or both have, since that is what servers with an address of their own speak.
+// baseOwner returns the provider for a bare --api-base: the one that has a key, or Chat Completions if none
+// or both have, since most servers at custom addresses speak that.
 func (all *Set) baseOwner() string {
 	a, o := all.o.Settings().Providers["anthropic"], all.o.Settings().Providers["openai"]
 	if (a.APIKey != "" || a.AuthToken != "" || all.helped("anthropic", a)) && o.APIKey == "" {
@@ -176,8 +176,8 @@ func (all *Set) baseOwner() string {
 	return "openai"
 }
 
-// Models lists models to choose from: those that the settings describe, and what the catalogue knows of the
-// providers that can be called.
+// Models lists the models to choose from: those in the settings, and the catalogue's models of usable
+// providers.
 func (all *Set) Models() []llm.ModelInfo {
 	var out []llm.ModelInfo
 	seen := map[string]bool{}
@@ -203,7 +203,7 @@ func (all *Set) Models() []llm.ModelInfo {
 			add(info)
 		}
 		section := llm.CatalogueHost(baseOf(name, p))
-		if section == "" && wireOf(name, p) == "anthropic" { // a gateway mostly has what it stands before
+		if section == "" && wireOf(name, p) == "anthropic" { // a gateway usually has the models of the API it replaces
 			section = "anthropic"
 		}
 		for _, info := range llm.Known(section) {
@@ -214,7 +214,7 @@ func (all *Set) Models() []llm.ModelInfo {
 	return out
 }
 
-// SetSmallModel chooses the small model until lathe ends.
+// SetSmallModel sets the small model until lathe ends.
 func (all *Set) SetSmallModel(ctx context.Context, id string) error {
 	if _, err := all.Model(ctx, id); err != nil {
 		return err

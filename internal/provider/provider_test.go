@@ -17,7 +17,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/sandbox"
 )
 
-// set makes the providers of an environment and settings, of nothing else.
+// set makes the providers of the given environment and settings.
 func set(t *testing.T, settings string, env ...string) *Set {
 	t.Helper()
 	dir := t.TempDir()
@@ -179,7 +179,7 @@ func TestAKeyOfOtherProgramsChoosesNoProvider(t *testing.T) {
 	}
 }
 
-// requests serves Chat Completions and hands over each request.
+// requests serves Chat Completions and passes on each request.
 func requests(t *testing.T, each func(*http.Request)) string {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

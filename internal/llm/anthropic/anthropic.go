@@ -1,14 +1,14 @@
-// Package anthropic speaks the Anthropic Messages API (https://docs.anthropic.com/en/api/messages), streaming,
-// to Anthropic or any server that is compatible with it.
+// Package anthropic implements the Anthropic Messages API (https://docs.anthropic.com/en/api/messages),
+// streaming, for Anthropic and compatible servers.
 //
-// A request body is laid out so that its start never changes within a conversation: first the settings,
-// then tools, system and messages, each message encoded once and kept (llm.EncodeCache). At most four cache
-// marks are set: on the last tool, the last system block and the last two user messages; they are inserted
-// between the kept bytes.
+// The beginning of a request body never changes within a conversation: first the settings, then tools, system
+// and messages, each message encoded once and cached (llm.EncodeCache). At most four cache marks are set: on
+// the last tool, the last system block and the last two user messages; they are inserted between the cached
+// bytes.
 //
-// A reply is complete only when message_stop was seen. A call is ready only when its content_block_stop came
-// and its JSON is an object; a call whose JSON is broken becomes a ToolCall with Raw, a call that the output
-// limit cut is left out. What breaks is retried by llm.RetryPolicy as long as no call was ready.
+// A reply is complete only after message_stop. A call is ready only after its content_block_stop, if its JSON
+// is an object; a call with invalid JSON becomes a ToolCall with Raw, and a call that the output limit cut is
+// dropped. Broken replies are retried by llm.RetryPolicy as long as no call was ready.
 package anthropic
 
 import (
@@ -35,7 +35,7 @@ const (
 	betaLong       = "context-1m-2025-08-07"
 )
 
-// Config is how to reach the API. The zero value plus a key reaches Anthropic.
+// Config configures access to the API. With only a key it uses Anthropic.
 type Config struct {
 	Name      string // of the provider, for errors and as the owner of opaque data; "" means "anthropic"
 	BaseURL   string // with or without a path, "/v1" or "/v1/messages"; empty means DefaultBaseURL
@@ -43,7 +43,7 @@ type Config struct {
 	AuthToken string // sent as a bearer token
 	Headers   map[string]string
 	Betas     []string // values for the anthropic-beta header
-	NoBetas   bool     // never send that header: for gateways that refuse it
+	NoBetas   bool     // never send that header, for gateways that refuse it
 	Version   string   // lathe's, for the user agent
 
 	HTTP          *http.Client // from llm.HTTPClient; nil means one with default options
@@ -52,16 +52,16 @@ type Config struct {
 	HeaderTimeout time.Duration // see llm.Caller
 	Clock         llm.Clock
 
-	ExtraBody      json.RawMessage // an object whose members are added to each body, or replace lathe's settings in it
-	ThinkingTokens *int            // budget of models that take one, whatever the effort (MAX_THINKING_TOKENS); 0 turns thinking off
-	NoInterleaving bool            // no thinking between tool calls where that needs a beta
+	ExtraBody      json.RawMessage // an object whose members are added to each body, or replace lathe's settings
+	ThinkingTokens *int            // budget of models that take one, regardless of the effort (MAX_THINKING_TOKENS); 0 turns thinking off
+	NoInterleaving bool            // no thinking between tool calls where it needs a beta
 	NoCache        bool            // no cache marks
 	CacheTTL       string          // "" or "5m", or "1h"
-	KeyVar, URLVar string          // names of the variables that key and URL come from, for hints
+	KeyVar, URLVar string          // names of the variables that set key and URL, for hints
 	Prepare        llm.Prepare     // see llm.Caller
 }
 
-// Provider makes models of one endpoint. It is safe for concurrent use.
+// Provider makes the models of one endpoint. It is safe for concurrent use.
 type Provider struct {
 	conf   Config
 	host   string // owner of opaque data, see llm.HostID
@@ -72,7 +72,7 @@ type Provider struct {
 	caller *llm.Caller
 }
 
-// New checks the configuration; nothing is sent.
+// New checks the configuration; it sends nothing.
 func New(c Config) (*Provider, error) {
 	target, err := messagesURL(cmp.Or(c.BaseURL, DefaultBaseURL))
 	if err != nil {
@@ -135,11 +135,11 @@ func baseHeader(c Config) http.Header {
 	return h
 }
 
-// Name is the provider's configured name.
+// Name returns the provider's configured name.
 func (p *Provider) Name() string { return p.conf.Name }
 
-// Model is the model with an id, an alias ("sonnet", "opus", "haiku") or either with "[1m]". It is not
-// checked against the server: an unknown id fails at the first request with KindNotFound.
+// Model returns the model with an id, an alias ("sonnet", "opus", "haiku") or either with "[1m]". The server
+// is not asked: an unknown id fails at the first request with KindNotFound.
 func (p *Provider) Model(_ context.Context, id string) (llm.Model, error) {
 	if strings.TrimSpace(id) == "" {
 		return nil, errors.New("anthropic: no model named; use --model, for instance " + llm.DefaultModel)

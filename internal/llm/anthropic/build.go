@@ -21,8 +21,8 @@ type field struct {
 	value []byte
 }
 
-// build makes the body: settings, tools, system, messages, in this order, so that two requests of one
-// conversation share the longest start.
+// build makes the body: settings, tools, system, messages, in this order, to give two requests of one
+// conversation the longest common prefix.
 func (m *model) build(req *llm.Request) (*llm.Body, http.Header) {
 	think := m.thinking(req)
 	var b llm.Body
@@ -32,7 +32,7 @@ func (m *model) build(req *llm.Request) (*llm.Body, http.Header) {
 	return &b, m.header(think)
 }
 
-// head is everything before the first message.
+// head returns everything before the first message.
 func (m *model) head(req *llm.Request, think thinking) []byte {
 	buf := make([]byte, 0, 512+sizeOf(req))
 	buf = append(buf, '{')
@@ -114,7 +114,7 @@ func quotedList(ss []string) []byte {
 	return append(b, ']')
 }
 
-// extraFields reads Config.ExtraBody, without members that would break what lathe sends or reads.
+// extraFields reads Config.ExtraBody, without members that would break the request or the decoder.
 func extraFields(raw json.RawMessage) ([]field, error) {
 	if len(bytes.TrimSpace(raw)) == 0 {
 		return nil, nil
@@ -132,7 +132,7 @@ func extraFields(raw json.RawMessage) ([]field, error) {
 	return fs, nil
 }
 
-// members reads an object into its members, in order.
+// members splits an object into its members, in order.
 func members(raw json.RawMessage) ([]field, error) {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
@@ -202,7 +202,7 @@ func (m *model) system(buf []byte, parts []llm.Part) []byte {
 	return buf
 }
 
-// mark is a cache mark as it is put before a block's closing brace.
+// mark returns the text of a cache mark, inserted before a block's closing brace.
 func (m *model) mark() string {
 	switch {
 	case m.p.conf.NoCache:
@@ -241,8 +241,8 @@ func (m *model) messages(b *llm.Body, msgs []llm.Message) {
 	}
 }
 
-// marked finds the two user messages that get cache marks: the newest, and the newest one of the request
-// before (the last before the last reply), whose cached prefix this request can read. -1 is none.
+// marked finds the two user messages that get cache marks: the newest, and the newest one of the previous
+// request (the last before the last reply), whose cached prefix this request can read. -1 means none.
 func marked(msgs []llm.Message, encs []encoded) (newest, before int) {
 	newest, before = -1, -1
 	replied := false

@@ -64,7 +64,7 @@ func local(t testing.TB, id string, c Config) *model {
 func TestRequestLayoutIsTheGoldenOne(t *testing.T) {
 	m := local(t, "claude-sonnet-4-5", Config{})
 	b, _ := m.build(conversation())
-	// One block a line, so that a difference can be read.
+	// One block per line, for a readable diff.
 	got := strings.NewReplacer(`,{"role"`, ",\n{\"role\"", `,{"type"`, ",\n {\"type\"", `,"tools"`, ",\n\"tools\"", `,"system"`, ",\n\"system\"", `,"messages"`, ",\n\"messages\"").Replace(string(b.Bytes())) + "\n"
 	const file = "testdata/request.golden.json"
 	if *update {
@@ -84,7 +84,7 @@ func TestRequestLayoutIsTheGoldenOne(t *testing.T) {
 	}
 }
 
-// prefix is tools, system and messages as they are cached, without marks and closing brackets.
+// prefix returns the cached tools, system and messages, without marks and closing brackets.
 func prefix(t testing.TB, body []byte) []byte {
 	t.Helper()
 	i := bytes.Index(body, []byte(`"tools":`))
@@ -188,7 +188,7 @@ func TestRequestIsTheSameAfterTheSessionWasStoredAndRead(t *testing.T) {
 	})
 }
 
-// marks lists the block that holds each cache mark, as the path to it.
+// marks lists the block that holds each cache mark, by its path.
 func marks(t *testing.T, body []byte) []string {
 	t.Helper()
 	var b struct {
@@ -303,7 +303,7 @@ func TestThinkingIsAskedForAsTheModelTakesIt(t *testing.T) {
 	}
 }
 
-// What a request says about thinking is part of the cached prefix, so it may not depend on the replies.
+// The thinking parameter is part of the cached prefix: it must not depend on the replies.
 func TestThinkingStaysTheSameWithinATurn(t *testing.T) {
 	m := local(t, "claude-sonnet-4-5", Config{})
 	call := llm.ToolCall{ID: "c1", Name: "Read", Input: json.RawMessage(`{}`)}

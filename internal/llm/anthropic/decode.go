@@ -16,16 +16,16 @@ type decoder struct {
 	reply *llm.Reply
 	req   *llm.Request
 	model string
-	host  string // owner of signatures and blocks that lathe does not interpret
+	host  string // owner of signatures and opaque blocks
 	yield func(llm.Delta) bool
 
 	id      string
-	blocks  []*part // in the order in which they began; a block's place is its index in Message.Parts
+	blocks  []*part // in the order of their start; the position is the index in Message.Parts
 	usage   llm.Usage
-	counted bool // the provider told a usage
+	counted bool // the provider reported a usage
 	stop    string
 	ended   bool  // message_stop was seen
-	waiting *part // a closed call with broken JSON: broken, or cut by the output limit?
+	waiting *part // a closed call with invalid JSON: broken, or cut by the output limit?
 }
 
 // part is a content block being received.
@@ -37,10 +37,10 @@ type part struct {
 	sig     string
 	id      string
 	name    string
-	input   json.RawMessage // given whole at the start
+	input   json.RawMessage // complete at the start
 	opaque  *opaque
 	closed  bool
-	result  llm.Part // once closed; nil if it was left out
+	result  llm.Part // once closed; nil if dropped
 	pending bool     // closed, but not yielded
 }
 
@@ -94,7 +94,7 @@ func (d *decoder) event(e *event, raw []byte) error {
 	return nil // ping, and unknown events
 }
 
-// send yields; false means that nobody listens.
+// send yields; false means that the consumer stopped.
 func (d *decoder) send(delta llm.Delta) error {
 	if !d.yield(delta) {
 		return llm.ErrStopped
@@ -118,7 +118,7 @@ func (d *decoder) count(u *usage) {
 	}
 }
 
-// open begins a block. Anything that the start already holds is yielded as a first delta.
+// open begins a block. Content that the start already holds is yielded as a first delta.
 func (d *decoder) open(wire int, raw json.RawMessage) error {
 	var b block
 	if err := json.Unmarshal(raw, &b); err != nil || b.Type == "" {
@@ -151,7 +151,7 @@ func (d *decoder) open(wire int, raw json.RawMessage) error {
 	return nil
 }
 
-// find is the block with the provider's index that is open or was; the newest is the likeliest.
+// find returns the block with the provider's index, open or closed, newest first.
 func (d *decoder) find(wire int) *part {
 	for i := len(d.blocks) - 1; i >= 0; i-- {
 		if d.blocks[i].wire == wire {
@@ -215,7 +215,7 @@ func (d *decoder) closeBlock(wire int, raw []byte) error {
 	return d.complete(p)
 }
 
-// complete closes a block and yields it, but for a call whose JSON is broken: that one waits (settle).
+// complete closes a block and yields it, except for a call with invalid JSON, which waits (settle).
 func (d *decoder) complete(p *part) error {
 	p.closed = true
 	switch p.kind {
@@ -247,7 +247,7 @@ func (d *decoder) completeCall(p *part) error {
 		d.waiting = p
 		return nil
 	}
-	if p.text.Len() == 0 && string(input) != "{}" { // given whole at the start
+	if p.text.Len() == 0 && string(input) != "{}" { // complete at the start
 		if err := d.send(llm.ToolDelta{Index: p.index, JSON: string(input)}); err != nil {
 			return err
 		}
@@ -257,7 +257,7 @@ func (d *decoder) completeCall(p *part) error {
 	return d.send(llm.ToolReady{Index: p.index, Call: call})
 }
 
-// raw is the input as it came.
+// raw returns the input as received.
 func (p *part) raw() string {
 	if p.text.Len() > 0 {
 		return p.text.String()
@@ -265,7 +265,7 @@ func (p *part) raw() string {
 	return string(p.input)
 }
 
-// settle yields a broken call once it is known that the output limit did not cut it: another block follows,
+// settle yields a broken call once it is clear that the output limit did not cut it: another block follows,
 // or the reply ended for another reason.
 func (d *decoder) settle() error {
 	p := d.waiting
@@ -285,8 +285,8 @@ func (d *decoder) messageDelta(e *event) error {
 	return nil
 }
 
-// finish handles message_stop: blocks still open are text that needs no end, a call that the limit cut, or
-// a broken stream.
+// finish handles message_stop: blocks still open are text that needs no end, a call that the limit cut, or a
+// broken stream.
 func (d *decoder) finish() error {
 	cut := d.stop == "max_tokens" || d.stop == "model_context_window_exceeded"
 	if d.waiting != nil && cut {

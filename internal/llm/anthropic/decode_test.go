@@ -108,7 +108,7 @@ func stop(reason string) string {
 	return `{"type":"message_delta","delta":{"stop_reason":"` + reason + `"},"usage":{"output_tokens":9}}`
 }
 
-// callBlock is a call, without its end.
+// callBlock returns the events of a call without its end.
 func callBlock(index int, id, input string) []string {
 	q, _ := json.Marshal(input)
 	return []string{
@@ -190,8 +190,9 @@ func TestReplyIsTheSameHoweverItIsSplit(t *testing.T) {
 	}
 }
 
-// TestCutReplyNeverMakesACallOfAHalf cuts the reply at every byte. Whatever the place: a call is ready only if its end came, the
-// error has what was complete, and the request is sent again exactly if no call was ready.
+// TestCutReplyNeverMakesACallOfAHalf cuts the reply at every byte. In every case a call is ready only if its
+// end was received, the error has the complete parts, and the request is retried exactly if no call was
+// ready.
 func TestCutReplyNeverMakesACallOfAHalf(t *testing.T) {
 	text := fixture(t)
 	firstReady := strings.Index(text, `{"type":"content_block_stop","index":5}`) + len(`{"type":"content_block_stop","index":5}`)

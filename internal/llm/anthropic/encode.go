@@ -11,13 +11,13 @@ import (
 	"github.com/lathe-dev/lathe/internal/llm"
 )
 
-// encoded is one message as it goes on the wire, with a comma in front; empty if nothing of it can be sent.
+// encoded is one message in its wire form, with a leading comma; empty if nothing of it can be sent.
 type encoded struct {
 	json []byte
-	mark int // where a cache mark goes: before the last brace of the last block that can be cached, or 0
+	mark int // position for a cache mark: before the last brace of the last cacheable block, or 0
 }
 
-// encode depends on nothing but the message and the model, so its result is kept.
+// encode depends only on the message and the model, so its result is cached.
 func (m *model) encode(msg *llm.Message) encoded {
 	w := writer{model: m, buf: make([]byte, 0, sizeOfParts(msg.Parts)+64)}
 	role := "user"
@@ -26,7 +26,7 @@ func (m *model) encode(msg *llm.Message) encoded {
 	}
 	w.buf = append(append(append(w.buf, `,{"role":"`...), role...), `","content":[`...)
 	if msg.Role == llm.User {
-		// The API wants the results of calls before anything else.
+		// The API requires tool results first.
 		w.parts(msg.Parts, isResult)
 		w.parts(msg.Parts, func(p llm.Part) bool { return !isResult(p) })
 	} else {
@@ -127,7 +127,7 @@ func (w *writer) close(cacheable bool) {
 	w.blocks++
 }
 
-// reasoning goes back as it came, to the host that signed it; anything else would be refused.
+// reasoning is sent back unchanged to the host that signed it; any other would refuse it.
 func (w *writer) reasoning(r llm.Reasoning) {
 	switch {
 	case !w.model.info.Owns(r.Provider):
@@ -145,7 +145,7 @@ func (w *writer) reasoning(r llm.Reasoning) {
 	w.close(false)
 }
 
-// media appends an image or a PDF; for anything else a line of text takes its place.
+// media appends an image or a PDF; other types are replaced by a line of text.
 func (w *writer) media(p llm.Media) {
 	kind := ""
 	switch p.MIME {
@@ -210,8 +210,8 @@ func isObject(raw json.RawMessage) bool {
 // blank: the API refuses text without a visible character.
 func blank(s string) bool { return strings.TrimSpace(s) == "" }
 
-// callID is an id the API takes (letters, digits, _ and -). Ids of other providers may have other characters;
-// the same id is always changed in the same way, so call and result still match.
+// callID returns an id the API accepts (letters, digits, _ and -). Ids of other providers may have other
+// characters; the same id is always changed in the same way, which keeps call and result matched.
 func callID(id string) string {
 	if plainName(id) && len(id) <= 128 {
 		return id
@@ -221,7 +221,7 @@ func callID(id string) string {
 	return fmt.Sprintf("toolu_%016x", h.Sum64())
 }
 
-// toolName is a name the API takes. A model may have called a tool that cannot exist.
+// toolName returns a name the API accepts. A model may have called a tool with an impossible name.
 func toolName(s string) string {
 	if plainName(s) && len(s) <= 128 {
 		return s

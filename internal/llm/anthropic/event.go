@@ -48,7 +48,8 @@ type block struct {
 	Input     json.RawMessage `json:"input"`
 }
 
-// usage has pointers because the numbers of message_delta are sums so far, and those it leaves out stay.
+// usage has pointers because the numbers of message_delta are running totals, and missing ones stay
+// unchanged.
 type usage struct {
 	Input         *int `json:"input_tokens"`
 	Output        *int `json:"output_tokens"`
@@ -74,7 +75,7 @@ func (u *usage) mergeInto(to *llm.Usage) {
 	}
 }
 
-// stopReasons are those the loop knows; any other says as much as "end_turn", or "tool_use" if there are calls.
+// stopReasons are those the loop knows; any other counts as "end_turn", or "tool_use" if there are calls.
 var stopReasons = map[string]llm.StopReason{
 	"end_turn": llm.StopEndTurn, "tool_use": llm.StopToolUse, "max_tokens": llm.StopMaxTokens,
 	"stop_sequence": llm.StopSequence, "pause_turn": llm.StopPauseTurn, "refusal": llm.StopRefusal,

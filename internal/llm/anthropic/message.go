@@ -7,7 +7,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/llm"
 )
 
-// whole decodes a reply that came as one JSON value, from a server that cannot stream.
+// whole decodes a reply that is one JSON value, from a server that cannot stream.
 func (d *decoder) whole(raw []byte) error {
 	var m wireMessage
 	if err := json.Unmarshal(raw, &m); err != nil {
@@ -28,7 +28,7 @@ func (d *decoder) whole(raw []byte) error {
 	return d.finish()
 }
 
-// unknownReply is the error for a single JSON value that is no message.
+// unknownReply is the error for a JSON value that is not a message.
 func (d *decoder) unknownReply(e *event, raw []byte) error {
 	if len(e.Error) > 0 && string(e.Error) != "null" {
 		return d.reply.Reported(llm.ErrorFields(e.Error))
@@ -36,7 +36,7 @@ func (d *decoder) unknownReply(e *event, raw []byte) error {
 	return d.reply.Broken("the reply is not a message", raw)
 }
 
-// message is the whole reply.
+// message returns the whole reply.
 func (d *decoder) message() llm.Message {
 	m := d.assemble(func(*part) bool { return true })
 	m.Stop = d.stopReason(m)
@@ -48,7 +48,7 @@ func (d *decoder) message() llm.Message {
 	return m
 }
 
-// partial holds the parts that were complete when the reply broke; it is nil without any.
+// partial returns the complete parts of a broken reply, or nil.
 func (d *decoder) partial() *llm.Message {
 	m := d.assemble(func(p *part) bool { return !p.pending })
 	if len(m.Parts) == 0 {
@@ -72,7 +72,7 @@ func (d *decoder) assemble(take func(*part) bool) llm.Message {
 	return m
 }
 
-// stopReason maps the provider's reason; a reply with calls that claims a plain end is a "tool_use".
+// stopReason maps the provider's reason; a reply with calls that claims a plain end counts as "tool_use".
 func (d *decoder) stopReason(m llm.Message) llm.StopReason {
 	stop, known := stopReasons[d.stop]
 	if !known {
@@ -84,7 +84,7 @@ func (d *decoder) stopReason(m llm.Message) llm.StopReason {
 	return stop
 }
 
-// opaque puts together a block that lathe does not interpret: the start, with what its deltas add.
+// opaque assembles a block that lathe does not interpret: the start, and the additions of its deltas.
 type opaque struct {
 	start  json.RawMessage
 	keys   []string // of members that deltas touched, in order
@@ -97,8 +97,8 @@ func newOpaque(start json.RawMessage) *opaque {
 	return &opaque{start: bytes.Clone(start), strs: map[string]*bytes.Buffer{}, values: map[string][]json.RawMessage{}}
 }
 
-// add takes in a content_block_delta event: partial JSON is the input, a citation joins the list of
-// citations, other strings continue the member of their name, and other values replace it.
+// add handles a content_block_delta event: partial JSON extends the input, a citation joins the list of
+// citations, other strings extend the member of their name, and other values replace it.
 func (o *opaque) add(raw []byte) {
 	var e struct {
 		Delta json.RawMessage `json:"delta"`
@@ -142,7 +142,7 @@ func (o *opaque) touch(key string) {
 	o.keys = append(o.keys, key)
 }
 
-// assemble is the block as it goes back: the start's members in their order, then new ones.
+// assemble returns the block to send back: the start's members in their order, then new ones.
 func (o *opaque) assemble() json.RawMessage {
 	if len(o.keys) == 0 && o.input.Len() == 0 {
 		return llm.AppendCanonical(nil, o.start)

@@ -10,7 +10,7 @@ import (
 // Budgets in tokens by effort, for models that take a budget.
 const (
 	budgetDefault = 10_000
-	budgetMin     = 1_024 // the API's least
+	budgetMin     = 1_024 // the API's minimum
 )
 
 var budgets = map[llm.Effort]int{"low": 4_000, "medium": 10_000, "high": 20_000, "xhigh": 31_999, "max": 31_999}
@@ -23,8 +23,8 @@ type thinking struct {
 	maxTokens  int
 }
 
-// thinking depends on the settings alone, never on the history: another value begins another cache. A tool loop
-// that holds no thinking yet (another model began it) does not matter: the API then answers without.
+// thinking depends on the settings alone, never on the history: a change would start another cache. A tool
+// loop without thinking (begun by another model) is fine: the API then answers without.
 func (m *model) thinking(req *llm.Request) thinking {
 	limit := m.outputLimit(req)
 	off := req.Effort == "off" || m.p.conf.ThinkingTokens != nil && *m.p.conf.ThinkingTokens <= 0
@@ -43,7 +43,7 @@ func (m *model) thinking(req *llm.Request) thinking {
 	return thinking{maxTokens: limit}
 }
 
-// outputLimit is the request's limit, or 16,384, at most the model's.
+// outputLimit returns the request's limit, or 16,384, at most the model's.
 func (m *model) outputLimit(req *llm.Request) int {
 	limit := req.MaxTokens
 	if limit <= 0 {
@@ -55,7 +55,7 @@ func (m *model) outputLimit(req *llm.Request) int {
 	return limit
 }
 
-// budget sets a budget and raises the limit above it: the limit that was asked for is meant for the answer.
+// budget sets a budget and raises the limit above it, since the requested limit is meant for the answer.
 func (m *model) budget(e llm.Effort, limit int) thinking {
 	budget := budgetDefault
 	if b := budgets[e]; b > 0 {
@@ -82,13 +82,14 @@ func (m *model) budget(e llm.Effort, limit int) thinking {
 	}
 }
 
-// interleaves: Haiku and the models before Claude 4 cannot.
+// interleaves is false for Haiku and models before Claude 4.
 func (m *model) interleaves() bool {
 	id := m.info.ID
 	return !m.p.conf.NoInterleaving && !strings.Contains(id, "haiku") && !strings.Contains(id, "claude-3")
 }
 
-// disabled is the value that turns adaptive thinking off: Claude 5 thinks by default, and Fable and Mythos always do.
+// disabled returns the value that turns adaptive thinking off: Claude 5 thinks by default, and Fable and
+// Mythos always do.
 func (m *model) disabled() string {
 	id := m.info.ID
 	if strings.Contains(id, "claude-4") || strings.Contains(id, "-4-") || strings.Contains(id, "-4.") ||
@@ -98,7 +99,7 @@ func (m *model) disabled() string {
 	return `{"type":"disabled"}`
 }
 
-// forced: with a budget the API takes no forced tool.
+// forced: with a budget the API refuses a forced tool.
 func forced(req *llm.Request) bool {
 	return len(req.Tools) > 0 && req.ToolChoice != "" && req.ToolChoice != "auto" && req.ToolChoice != "none"
 }

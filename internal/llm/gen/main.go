@@ -1,9 +1,9 @@
-// Command gen makes ../catalogue.tsv, the model catalogue that lathe carries, from a models.dev catalogue
-// (https://models.dev/api.json, MIT). Run it with that file's place:
+// Command gen makes ../catalogue.tsv, the embedded model catalogue, from a models.dev catalogue
+// (https://models.dev/api.json, MIT). Its argument is the path of that file:
 //
 //	go run ./gen -in api.json -out catalogue.tsv
 //
-// Only hosts that speak one of lathe's wires are taken, and of them only models that read and write text and
+// It takes only hosts that speak one of lathe's wires, and of them only models that read and write text and
 // call tools. Facts that the source lacks are in catalogue_extra.tsv, which is written by hand.
 package main
 
@@ -20,8 +20,8 @@ import (
 	"strings"
 )
 
-// hosts are the providers taken, in the order in which an id that several have is looked up, with the host
-// name of those for which the source has no base URL.
+// hosts are the supported providers, in the order in which a shared id is looked up, with the host name of
+// those for which the source has no base URL.
 var hosts = []struct{ id, host string }{
 	{"anthropic", "api.anthropic.com"},
 	{"openai", "api.openai.com"},
@@ -129,7 +129,7 @@ func usable(m model) bool {
 func row(m model) string {
 	window := m.Limit.Context
 	if m.Limit.Input > 0 {
-		window = min(window, m.Limit.Input) // what a prompt may have, where that is less
+		window = min(window, m.Limit.Input) // the limit of a prompt, where it is lower
 	}
 	flags := ""
 	if slices.Contains(m.Modalities.Input, "image") {
@@ -140,7 +140,7 @@ func row(m model) string {
 	}
 	name := strings.TrimSuffix(m.Name, " (latest)")
 	if strings.EqualFold(strings.NewReplacer(" ", "-").Replace(name), m.ID) {
-		name = "" // the id says it
+		name = "" // same as the id
 	}
 	cols := []string{
 		m.ID, name, strconv.Itoa(window), strconv.Itoa(m.Limit.Output),

@@ -9,7 +9,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/llm"
 )
 
-// anthropicWire speaks the Messages API. Facts: docs.anthropic.com/en/api/messages, /messages-streaming,
+// anthropicWire implements the Messages API. Facts: docs.anthropic.com/en/api/messages, /messages-streaming,
 // /errors.
 type anthropicWire struct{}
 

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// anthropicCheck refuses what the Messages API refuses, with its words where they are known.
+// anthropicCheck refuses invalid requests like the Messages API, with its messages where they are known.
 type anthropicCheck struct {
 	s      *Server
 	q      *anthropicRequest
@@ -312,7 +312,7 @@ func (k *anthropicCheck) thought(i, j int, b *anthropicBlock) *refusal {
 	return nil
 }
 
-// pairs checks that every call is answered in the next message and every result answers one.
+// pairs checks that every call is answered in the next message and every result answers a call.
 func (k *anthropicCheck) pairs() *refusal {
 	for i, m := range k.q.Messages {
 		open := map[string]bool{}
@@ -376,7 +376,7 @@ func unanswered(i int, ids []string) *refusal {
 	return refuse("messages.%d: `tool_use` ids were found without `tool_result` blocks immediately after: %s. Each `tool_use` block must have a corresponding `tool_result` block in the next message.", i, strings.Join(ids, ", "))
 }
 
-// kept checks that the reasoning sent before the calls of the running tool loop came back.
+// kept checks that the reasoning before the calls of the running tool loop was sent back.
 func (k *anthropicCheck) kept(i int, m anthropicMessage) *refusal {
 	if t := k.q.Thinking; t == nil || t.Type == "disabled" || i != len(k.q.Messages)-2 {
 		return nil

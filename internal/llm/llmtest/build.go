@@ -14,8 +14,8 @@ func Text(s string) Part { return Part{Text: s} }
 // Thinking is a part of reasoning, signed by Sign.
 func Thinking(s string) Part { return Part{Thinking: s} }
 
-// Tool is a call of the tool of that name. Input is anything encoding/json takes; a json.RawMessage goes
-// out byte for byte. An input that cannot be encoded is a mistake in the caller's program and panics.
+// Tool is a call of the tool of that name. Input is any value for encoding/json; a json.RawMessage is sent
+// byte for byte. Tool panics if the input cannot be encoded.
 func Tool(name string, input any) Part {
 	b, err := json.Marshal(input)
 	if raw, ok := input.(json.RawMessage); ok {
@@ -35,15 +35,15 @@ func Replies(rs ...Reply) *Script { return &Script{Replies: rs} }
 
 const signaturePrefix = "llmtest."
 
-// Sign is the signature the server gives to a thinking block of that text, and which it checks when the
-// block comes back. A signature that does not begin with "llmtest." is taken as somebody else's and only
-// has to be there.
+// Sign returns the signature that the server gives to a thinking block of that text, and checks when the
+// block is sent back. A signature without the prefix "llmtest." is foreign and is only required to be
+// present.
 func Sign(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return signaturePrefix + hex.EncodeToString(sum[:12])
 }
 
-// Fill is n bytes of deterministic text with line breaks and some characters of more than one byte.
+// Fill returns n bytes of deterministic text with line breaks and some multi-byte characters.
 func Fill(n int) string {
 	if n <= 0 {
 		return ""
@@ -57,7 +57,7 @@ func Fill(n int) string {
 	return strings.ToValidUTF8(s, "") + strings.Repeat(".", n-len(strings.ToValidUTF8(s, "")))
 }
 
-// chunks cuts s into pieces of n characters; n of 0 or less leaves it whole.
+// chunks cuts s into pieces of n characters; n <= 0 leaves it whole.
 func chunks(s string, n int) []string {
 	if s == "" {
 		return nil

@@ -9,7 +9,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/llm"
 )
 
-// chatWire speaks OpenAI's Chat Completions and what compatible servers make of it. Facts:
+// chatWire implements OpenAI's Chat Completions and the variants of compatible servers. Facts:
 // platform.openai.com/docs/api-reference/chat.
 type chatWire struct{}
 
@@ -256,7 +256,7 @@ func (c *chatStream) finish() {
 	}
 }
 
-// reasoning is a delta of thinking in the field that the shape asks for.
+// reasoning returns a delta of thinking in the field that the shape selects.
 func (a *answer) reasoning(s string) map[string]any {
 	details := []any{map[string]any{"type": "reasoning.text", "text": s, "format": "unknown", "index": 0}}
 	switch {
@@ -270,7 +270,7 @@ func (a *answer) reasoning(s string) map[string]any {
 	return map[string]any{"content": nil, "reasoning_content": s}
 }
 
-// signatures are the details that follow the text of a thought, as OpenRouter sends them.
+// signatures returns the details that follow the text of a thought, as OpenRouter sends them.
 func signatures(text string) []any {
 	return []any{
 		map[string]any{"type": "reasoning.text", "signature": Sign(text), "format": "anthropic-claude-v1", "index": 0},
@@ -278,12 +278,12 @@ func signatures(text string) []any {
 	}
 }
 
-// callSignature is the signature that Gemini puts beside a call.
+// callSignature returns the signature that Gemini puts beside a call.
 func callSignature(b block) map[string]any {
 	return map[string]any{"google": map[string]any{"thought_signature": Sign(b.text)}}
 }
 
-// call writes the pieces of one call; with calls_batched it returns the whole for the chunk of all calls.
+// call writes the pieces of one call; with calls_batched it returns it whole, for the chunk of all calls.
 func (c *chatStream) call(b block, n int) []any {
 	shape := c.a.shape
 	piece := func(id bool, function map[string]any) map[string]any {

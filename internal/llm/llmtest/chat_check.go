@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// chatCheck refuses what OpenAI's Chat Completions refuses, with its words where they are known.
+// chatCheck refuses invalid requests like OpenAI's Chat Completions, with its messages where they are known.
 type chatCheck struct {
 	s    *Server
 	q    *chatRequest

@@ -10,13 +10,13 @@ import (
 	"github.com/lathe-dev/lathe/internal/llm"
 )
 
-// call is a request for a reply, whatever its wire.
+// call is a request for a reply on any wire.
 type call struct {
 	model   string
 	stream  bool
-	usage   bool // the client wants usage in the stream
+	usage   bool // the client requested usage in the stream
 	tools   []tool
-	schema  json.RawMessage // the JSON Schema the reply is to follow, or nil
+	schema  json.RawMessage // the JSON Schema for the reply, or nil
 	turn    int             // assistant messages
 	system  string
 	users   []string // texts of user messages, in order
@@ -65,13 +65,13 @@ func (w *When) holds(c *call) bool {
 	return true
 }
 
-// Places of the replies that are not in Script.Replies.
+// Places of replies outside Script.Replies.
 const (
 	replyFinal   = -1
 	replyNoTools = -2
 )
 
-// choose finds the reply for c and its place. arrived is the number of replies delivered so far.
+// choose returns the reply for c and its place. arrived is the number of replies delivered so far.
 func (s *Script) choose(c *call, arrived int) (*Reply, int) {
 	var plain []int
 	for i := range s.Replies {
@@ -98,8 +98,8 @@ func (s *Script) choose(c *call, arrived int) (*Reply, int) {
 	return &Reply{Parts: []Part{Text("All done.")}}, replyFinal
 }
 
-// titleLike reports whether a request without tools is one of a client's side errands: it asks for JSON of
-// a schema, or the script's replies need tools.
+// titleLike reports whether a request without tools is one of a client's side requests: it asks for JSON of a
+// schema, or the script's replies need tools.
 func (s *Script) titleLike(c *call) bool {
 	if c.schema != nil {
 		return true
@@ -124,7 +124,7 @@ func (s *Script) noTools(c *call) *Reply {
 	return &Reply{Parts: []Part{Text("A short answer.")}}
 }
 
-// block is a part with everything filled in.
+// block is a resolved part.
 type block struct {
 	kind      string // text, thinking, redacted, tool
 	text      string // of text and thinking; data of redacted; the input's JSON text of a tool
@@ -133,7 +133,7 @@ type block struct {
 	label     string // the part's name in the script
 }
 
-// resolve fills in a reply's parts for c. seq makes ids unique within one server.
+// resolve completes a reply's parts for c. seq makes ids unique within one server.
 func (s *Script) resolve(r *Reply, c *call, extra map[string]string, seq int, prefix string) ([]block, error) {
 	vars, err := s.values(r, c, extra)
 	if err != nil {
@@ -198,7 +198,7 @@ func (p *Part) resolveCall(b *block, c *call, vars map[string]string) error {
 	return nil
 }
 
-// values joins the script's variables, the server's and what the reply captures.
+// values merges the script's variables, the server's and the values captured by the reply.
 func (s *Script) values(r *Reply, c *call, extra map[string]string) (map[string]string, error) {
 	vars := make(map[string]string, len(s.Vars)+len(extra)+len(r.Capture)+1)
 	if dir, err := os.Getwd(); err == nil {
@@ -223,7 +223,7 @@ func (s *Script) values(r *Reply, c *call, extra map[string]string) (map[string]
 	return vars, nil
 }
 
-// expand replaces ${NAME} where NAME is known and leaves the rest: scripts hold shell text too.
+// expand replaces ${NAME} for known names and leaves others: scripts hold shell text, too.
 func expand(s string, vars map[string]string) string {
 	return expandWith(s, vars, func(v string) string { return v })
 }
@@ -267,7 +267,7 @@ func clip(s string, n int) string {
 	return strings.ToValidUTF8(s[:n], "") + "..."
 }
 
-// stop is the reason a reply ends for.
+// stop returns the stop reason of a reply.
 func (r *Reply) stop(blocks []block) llm.StopReason {
 	if r.Stop != "" {
 		return r.Stop
@@ -280,10 +280,10 @@ func (r *Reply) stop(blocks []block) llm.StopReason {
 	return llm.StopEndTurn
 }
 
-// tokens guesses the number of tokens in n bytes.
+// tokens estimates the number of tokens in n bytes.
 func tokens(n int) int { return max(1, n/4) }
 
-// usage is what the script says, or a count: the request as read from a cache but for its end.
+// usage returns the script's usage, or a count: all of the request but its end is read from a cache.
 func (r *Reply) usage(c *call, blocks []block) llm.Usage {
 	if r.Usage != nil {
 		return *r.Usage

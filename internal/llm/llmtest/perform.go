@@ -16,7 +16,7 @@ func jsonHeader(n int) map[string]string {
 	return map[string]string{"Content-Type": "application/json", "Request-Id": id, "X-Request-Id": id}
 }
 
-// failed is an error answer in the wire's shape.
+// failed returns an error response in the wire's form.
 func failed(w wire, f *refusal, n int) *performance {
 	_, body := w.failure(f, fmt.Sprintf("req_%04d", n))
 	return &performance{status: f.status, header: jsonHeader(n), body: marshal(body)}
@@ -50,7 +50,7 @@ func (s *Server) perform(w wire, c *call, rec *Request, fail func(*refusal) *per
 	return s.stage(w, a, f, rec.N)
 }
 
-// spoilIDs applies the oddities of call ids.
+// spoilIDs applies the irregularities of call ids.
 func (a *answer) spoilIDs() {
 	first := ""
 	for i := range a.blocks {
@@ -70,7 +70,7 @@ func (a *answer) spoilIDs() {
 	}
 }
 
-// strike takes the next fault, if any is left for this request.
+// strike takes the next fault left for this request, if any.
 func (s *Server) strike(r *Reply, c *call) *Fault {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -90,7 +90,7 @@ func (s *Server) strike(r *Reply, c *call) *Fault {
 	return nil
 }
 
-// delivered notes what a whole reply changes: the order of arrival, and the reasoning before its calls.
+// delivered records a complete reply: the order of arrival, and the reasoning before its calls.
 func (s *Server) delivered(a *answer, place int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -117,7 +117,7 @@ func (s *Server) reasoningBefore(id string) string {
 	return s.thought[id]
 }
 
-// signatureOf is the signature that the call with this id was given, or "".
+// signatureOf returns the signature given to the call with this id, or "".
 func (s *Server) signatureOf(id string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -155,7 +155,7 @@ func (s *Server) stage(w wire, a *answer, f *Fault, n int) *performance {
 	return p
 }
 
-// firstDefault spares side errands the delay meant for the conversation.
+// firstDefault exempts side requests from the delay meant for the conversation.
 func (s *Server) firstDefault(a *answer) Duration {
 	if len(a.call.tools) == 0 && len(s.script.Replies) > 0 && s.script.titleLike(a.call) {
 		return 0
@@ -191,7 +191,7 @@ func stageHTML(p *performance, f *Fault) {
 	}
 }
 
-// stageCut applies the faults that strike inside a response.
+// stageCut applies the faults inside a response.
 func stageCut(w wire, p *performance, out *stream, a *answer, f *Fault) {
 	at, _ := ParseAt(f.At) // checked by Start
 	maps.Copy(p.header, f.Header)
@@ -236,8 +236,8 @@ func stageCut(w wire, p *performance, out *stream, a *answer, f *Fault) {
 	}
 }
 
-// play writes a response: whether it began, the bytes of the body that went out, and whether it was given up
-// because the client left or the server was closed.
+// play writes a response. It returns whether the response began, the bytes of the body sent, and whether it
+// was aborted because the client left or the server was closed.
 func (p *performance) play(w http.ResponseWriter, r *http.Request) (begun bool, sent int, gone bool) {
 	if !sleep(r.Context(), p.first) {
 		return false, 0, true
@@ -286,7 +286,7 @@ func (p *performance) send(ctx context.Context, w http.ResponseWriter, rc *http.
 	}
 }
 
-// sleep waits d, or for ever if it is negative, unless the client goes away first.
+// sleep waits d, or forever if it is negative, unless the client leaves first.
 func sleep(ctx context.Context, d time.Duration) bool {
 	switch {
 	case d == 0:
@@ -305,10 +305,10 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// hangUp ends the connection: reset sends RST, close FIN.
+// hangUp closes the connection: reset sends RST, close FIN.
 func hangUp(w http.ResponseWriter, how string) {
 	if runtime.GOOS != "linux" {
-		// Elsewhere a reset makes the receiver forget what it has not read yet; let it read.
+		// On other systems a reset discards data that the receiver has not read yet.
 		time.Sleep(20 * time.Millisecond)
 	}
 	conn, _, err := http.NewResponseController(w).Hijack()
@@ -320,7 +320,7 @@ func hangUp(w http.ResponseWriter, how string) {
 		raw = t.NetConn()
 	}
 	if tcp, ok := raw.(*net.TCPConn); ok && how == "reset" {
-		_ = tcp.SetLinger(0) // without it the close below still cuts the response
+		_ = tcp.SetLinger(0) // on an error, the close below still cuts the response
 	}
 	_ = raw.Close()
 }

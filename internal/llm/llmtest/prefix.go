@@ -7,9 +7,9 @@ import (
 	"slices"
 )
 
-// SamePrefix reports how the body of a request fails to begin as an earlier one of the same conversation
-// did: all settings, the tools, the system prompt and every earlier message must be there again, byte for
-// byte but for cache marks, which move on. It is nil if they are.
+// SamePrefix returns an error if the body of a request does not begin like an earlier one of the same
+// conversation: all settings, the tools, the system prompt and every earlier message must recur byte for
+// byte, except for cache marks, which move.
 func SamePrefix(earlier, later []byte) error {
 	var a, b map[string]json.RawMessage
 	if err := json.Unmarshal(earlier, &a); err != nil {
@@ -50,7 +50,7 @@ func SamePrefix(earlier, later []byte) error {
 	return nil
 }
 
-// unmarked is a JSON text without its cache marks, which are small flat objects.
+// unmarked returns a JSON text without its cache marks, which are small flat objects.
 func unmarked(b []byte) []byte {
 	mark := []byte(`"cache_control":{`)
 	b = slices.Clone(b)

@@ -13,31 +13,31 @@ import (
 	"time"
 )
 
-// Request is what the server saw of one request and did with it.
+// Request records one request and its response.
 type Request struct {
 	N       int         `json:"n"`    // from 1, in order of arrival
-	Time    time.Time   `json:"time"` // the body was read
+	Time    time.Time   `json:"time"` // when the body was read
 	Conn    int         `json:"conn"` // number of the connection, from 1
 	Method  string      `json:"method"`
 	Path    string      `json:"path"`
 	Header  http.Header `json:"header"` // secrets replaced by "[redacted]"
-	Body    []byte      `json:"-"`      // unpacked
+	Body    []byte      `json:"-"`      // decompressed
 	Bytes   int         `json:"bytes"`  // length of Body
 	Wire    string      `json:"wire,omitempty"`
 	Model   string      `json:"model,omitempty"`
 	Stream  bool        `json:"stream,omitempty"`
-	Tools   int         `json:"tools,omitempty"`   // how many were offered
+	Tools   int         `json:"tools,omitempty"`   // number of tools offered
 	Turn    int         `json:"turn"`              // assistant messages in it
-	Reply   int         `json:"reply"`             // place of the reply in the script; negative: Final, NoTools or none
+	Reply   int         `json:"reply"`             // index of the reply in the script; negative: Final, NoTools or none
 	Status  int         `json:"status,omitempty"`  // 0 while it is being answered, or cut before the headers
-	Fault   string      `json:"fault,omitempty"`   // the kind that struck
+	Fault   string      `json:"fault,omitempty"`   // the kind of fault applied
 	Refused string      `json:"refused,omitempty"` // why strict mode refused it
 	Sent    int         `json:"sent"`              // bytes of the response's body
-	Gone    bool        `json:"gone,omitempty"`    // the client left before the end
-	Ended   time.Time   `json:"ended,omitzero"`    // the last byte was written; zero while it is being answered
+	Gone    bool        `json:"gone,omitempty"`    // the client left early
+	Ended   time.Time   `json:"ended,omitzero"`    // when the last byte was written; zero while it is being answered
 }
 
-// log keeps the requests and wakes those who wait for them.
+// log keeps the requests and notifies waiters.
 type log struct {
 	mu      sync.Mutex
 	reqs    []*Request
@@ -65,7 +65,7 @@ func newLog(dir string) (*log, error) {
 	return l, nil
 }
 
-// write puts ended requests on disk, away from the path of the responses.
+// write saves finished requests to disk, without delaying responses.
 func (l *log) write(f *os.File) {
 	defer close(l.done)
 	enc := json.NewEncoder(f)

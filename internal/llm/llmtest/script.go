@@ -14,14 +14,15 @@ import (
 	"github.com/lathe-dev/lathe/internal/llm"
 )
 
-// Script is what the model will say. The JSON form has the same names; docs/wire-server.md explains them.
+// Script is the scripted behaviour of the model. The JSON form has the same names; docs/wire-server.md
+// explains them.
 type Script struct {
 	Replies []Reply `json:"replies"`
-	// Order says which reply answers a request: "turn" (the default) takes the one whose place is the
-	// number of assistant messages in the request, so that a request sent again gets the same reply;
-	// "arrival" takes the next one after each reply that was delivered whole.
+	// Order selects the reply to a request: "turn" (the default) takes the one whose index is the number of
+	// assistant messages in the request, so a retry gets the same reply; "arrival" takes the next one after
+	// each reply that was delivered completely.
 	Order string `json:"order,omitempty"`
-	// Final answers when the replies have run out; the default says "All done.".
+	// Final answers once all replies are used; the default says "All done.".
 	Final *Reply `json:"final,omitempty"`
 	// NoTools answers requests that offer no tools (titles, summaries) and match no When; the default is a
 	// short text, or a value of the JSON Schema the request asks for.
@@ -30,9 +31,9 @@ type Script struct {
 	Faults []Fault `json:"faults,omitempty"`
 	// Vars are values for ${NAME}. Options.Vars has precedence.
 	Vars   map[string]string `json:"vars,omitempty"`
-	Models []string          `json:"models,omitempty"` // what /v1/models lists
+	Models []string          `json:"models,omitempty"` // the list at /v1/models
 
-	// Defaults for replies that do not say otherwise.
+	// Defaults for replies that do not override them.
 	Chunk     int      `json:"chunk,omitempty"`
 	FirstByte Duration `json:"first_byte,omitempty"`
 	Gap       Duration `json:"gap,omitempty"`
@@ -46,34 +47,34 @@ type Reply struct {
 	Usage   *llm.Usage         `json:"usage,omitempty"` // nil: counted from the request and the parts
 	Stop    llm.StopReason     `json:"stop,omitempty"`  // "": tool_use if a part is a call, else end_turn
 	Finish  string             `json:"finish,omitempty"`
-	// Finish is sent as the wire's stop or finish reason word for word, for one that lies.
+	// Finish is sent verbatim as the wire's stop or finish reason, for one that does not match the reply.
 
 	Chunk     int      `json:"chunk,omitempty"`      // characters per delta; 0: a part is one delta
 	Write     int      `json:"write,omitempty"`      // bytes per write to the connection; 0: no limit
 	FirstByte Duration `json:"first_byte,omitempty"` // wait before the response starts
 	Gap       Duration `json:"gap,omitempty"`        // wait between events, or between writes if Write is set
-	Shape     []string `json:"shape,omitempty"`      // oddities; see Shapes
+	Shape     []string `json:"shape,omitempty"`      // irregularities; see Shapes
 	Faults    []Fault  `json:"faults,omitempty"`
 }
 
 // Part is one block of a reply: exactly one of Text, Thinking, Redacted, Tool and Do is set (Fill alone is
 // a text).
 type Part struct {
-	Name     string `json:"name,omitempty"` // how a fault's At may call it
+	Name     string `json:"name,omitempty"` // a name for a fault's At
 	Text     string `json:"text,omitempty"`
 	Thinking string `json:"thinking,omitempty"`
 	Redacted string `json:"redacted,omitempty"` // data of a redacted thinking block
 	Tool     string `json:"tool,omitempty"`     // a call of the tool of this name
-	Do       string `json:"do,omitempty"`       // a call of whatever tool does this: read, write, edit, bash, grep, glob
+	Do       string `json:"do,omitempty"`       // a call of any tool that does this: read, write, edit, bash, grep, glob
 
 	Signature string          `json:"signature,omitempty"` // of Thinking; "": Sign(Thinking)
 	Input     json.RawMessage `json:"input,omitempty"`     // of a call
-	Raw       string          `json:"raw,omitempty"`       // of a call: the input's text word for word, broken or not
+	Raw       string          `json:"raw,omitempty"`       // of a call: the input's text verbatim, valid or not
 	ID        string          `json:"id,omitempty"`        // of a call; "": a new one
 	Fill      int             `json:"fill,omitempty"`      // this many bytes of generated text after Text, Thinking or in the input's "fill"
 }
 
-// When limits a reply to some requests; all that is set must hold. A reply with a When is not counted by
+// When limits a reply to some requests; all set fields must match. A reply with a When is not counted by
 // Order and may answer any number of times.
 type When struct {
 	Contains string `json:"contains,omitempty"` // in the text of the last user message
@@ -92,18 +93,18 @@ type Capture struct {
 	Match string `json:"match"`
 }
 
-// Fault is something that goes wrong. Faults that end or spoil a response strike one after the other:
-// the first of the list that has strikes left takes the request.
+// Fault is an injected failure. Faults that end or corrupt a response are applied one after the other: each
+// request takes the first of the list with applications left.
 type Fault struct {
 	Kind       string            `json:"kind"`            // see FaultKinds
-	Times      int               `json:"times,omitempty"` // how many requests it strikes; 0: one, -1: all
+	Times      int               `json:"times,omitempty"` // number of requests it applies to; 0: one, -1: all
 	At         string            `json:"at,omitempty"`    // where; see ParseAt
 	Status     int               `json:"status,omitempty"`
-	Body       string            `json:"body,omitempty"` // of status, html, garbage and error; "": a fitting one
-	Type       string            `json:"type,omitempty"` // error type in the provider's shape
+	Body       string            `json:"body,omitempty"` // of status, html, garbage and error; "": a suitable one
+	Type       string            `json:"type,omitempty"` // error type in the provider's form
 	Header     map[string]string `json:"header,omitempty"`
 	RetryAfter string            `json:"retry_after,omitempty"`
-	For        Duration          `json:"for,omitempty"` // of stall; 0: until the client goes away
+	For        Duration          `json:"for,omitempty"` // of stall; 0: until the client leaves
 }
 
 // FaultKinds lists the kinds with their meaning.
@@ -118,7 +119,7 @@ var FaultKinds = map[string]string{
 	"stall":   "silence at At for For, then the rest",
 }
 
-// Shapes lists the oddities a reply may have, with their meaning.
+// Shapes lists the irregularities a reply may have, with their meaning.
 var Shapes = map[string]string{
 	"unknown_events":     "events of unknown type among the known",
 	"unknown_fields":     "unknown fields in every event",
@@ -167,7 +168,7 @@ func (d *Duration) UnmarshalJSON(b []byte) error {
 // MarshalJSON writes the text form.
 func (d Duration) MarshalJSON() ([]byte, error) { return json.Marshal(time.Duration(d).String()) }
 
-// Parse reads a script in its JSON form, or in its text form if the first character is not a brace, and
+// Parse parses a script in its JSON form, or in its text form if the first character is not a brace, and
 // checks it. Unknown names are errors.
 func Parse(b []byte) (*Script, error) {
 	if t := bytes.TrimSpace(b); len(t) == 0 || t[0] != '{' {
@@ -182,7 +183,7 @@ func Parse(b []byte) (*Script, error) {
 	return &s, s.Check()
 }
 
-// Check says what is wrong with a script, or nil.
+// Check returns the first mistake in a script, or nil.
 func (s *Script) Check() error {
 	var errs []error
 	if !slices.Contains([]string{"", "turn", "arrival"}, s.Order) {
@@ -270,7 +271,7 @@ func checkFaults(where string, fs []Fault) []error {
 type At struct {
 	Start    bool    // before the response's headers
 	Part     string  // name or number of a part; "" the whole stream
-	After    bool    // behind the part
+	After    bool    // after the part
 	Event    *int    // number of an event; negative counts from the end
 	Byte     *int    // offset in the body (or the part's events); negative counts from the end
 	Fraction float64 // of the bytes of the body (or the part's events)

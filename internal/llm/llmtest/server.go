@@ -1,7 +1,7 @@
-// Package llmtest is a scripted model behind a real HTTP server: it speaks the wire protocols of the model
-// providers, answers from a [Script], goes wrong when the script says so, refuses what a real provider
-// would refuse, and remembers every request. lathe demo runs on it, and so do all tests: nothing fakes the
-// network beneath a provider.
+// Package llmtest is a scripted model behind a real HTTP server: it implements the wire protocols of the
+// model providers, answers from a [Script], injects the script's faults, refuses invalid requests like a real
+// provider, and records every request. lathe demo runs on it, and so do all tests: no test fakes the network
+// beneath a provider.
 //
 //	srv := llmtest.New(llmtest.Replies(
 //		llmtest.Say(llmtest.Text("Let me look."), llmtest.Tool("Read", map[string]any{"file_path": "${WORKDIR}/a.go"})),
@@ -12,15 +12,15 @@
 //	// point a client at srv.URL()
 //
 // A reply is chosen by the number of assistant messages in the request, so a retry gets the same reply.
-// Words: a reply has parts; a fault spoils a response; a shape is an oddity that a client has to bear; a
+// Terms: a reply has parts; a fault spoils a response; a shape is an irregularity that clients must handle; a
 // wire is one provider's protocol. docs/wire-server.md describes the script's format.
 //
-// Promises: safe for concurrent use; Close ends every response and goroutine; requests with a key in a
-// header are kept without it; strict mode, the default, refuses what Anthropic and OpenAI are known to
-// refuse (orphaned calls and results, empty blocks, more than four cache marks, ...) in their own shape.
+// Promises: safe for concurrent use; Close ends every response and goroutine; keys in headers are not
+// recorded; strict mode, the default, refuses requests that Anthropic and OpenAI are known to refuse
+// (orphaned calls and results, empty blocks, more than four cache marks, ...) in their own form.
 //
-// The conformance suite for providers is the package suite beneath, which imports testing; this one does
-// not, because the product links it.
+// The conformance suite for providers is the subpackage suite, which imports testing; this package does not,
+// because the product links it.
 package llmtest
 
 import (
@@ -38,21 +38,21 @@ import (
 	"time"
 )
 
-// Options are the server's settings.
+// Options configure a server.
 type Options struct {
-	Lenient bool              // accept what a real provider would refuse
-	Key     string            // the only key accepted; "" accepts any, but there must be one
-	NoKey   bool              // accept requests without a key, as local servers do
+	Lenient bool              // accept requests that a real provider would refuse
+	Key     string            // the only accepted key; "" accepts any, but requires one
+	NoKey   bool              // accept requests without a key, like local servers
 	Vars    map[string]string // values for ${NAME} in scripts, WORKDIR among them (default: the current folder)
 	Record  string            // a folder for requests.jsonl and bodies/NNNN.json; "": none
 	TLS     *tls.Config       // serve HTTPS
-	// ReasoningBack makes the Chat Completions wire refuse a tool loop that lacks the reasoning it sent, as
-	// DeepSeek does.
+	// ReasoningBack makes the Chat Completions wire refuse a tool loop without the reasoning it sent, like
+	// DeepSeek.
 	ReasoningBack bool
-	MaxBody       int64 // bytes of a request; 0: 32 MB, as Anthropic's limit
+	MaxBody       int64 // bytes of a request; 0: 32 MB, Anthropic's limit
 }
 
-// Server is a scripted model. Make one with New.
+// Server is a scripted model. New makes one.
 type Server struct {
 	opts   Options
 	script *Script
@@ -67,7 +67,7 @@ type Server struct {
 	mu      sync.Mutex
 	conns   int
 	struck  map[*Fault]int
-	arrived int               // replies delivered whole, for Order "arrival"
+	arrived int               // replies delivered completely, for Order "arrival"
 	thought map[string]string // id of an issued call -> the reasoning before it
 	signed  map[string]string // id of an issued call -> its signature
 }
@@ -76,21 +76,21 @@ type Server struct {
 type wire interface {
 	// about is a short name ("anthropic", "chat") and the prefix of call ids.
 	about() (name, ids string)
-	// handles reports whether the path belongs to the wire, and whether it asks only to count tokens.
+	// handles reports whether the path belongs to the wire, and whether it only counts tokens.
 	handles(path string) (ok, count bool)
-	// key takes the key out of the headers.
+	// key returns the key from the headers.
 	key(h http.Header) string
-	// read understands a request. In strict mode it refuses what the provider would.
+	// read decodes a request. In strict mode it refuses invalid ones like the provider.
 	read(s *Server, h http.Header, body []byte) (*call, *refusal)
 	// stream builds the events of an answer, whole the single object.
 	stream(a *answer) *stream
 	whole(a *answer) []byte
-	// failure is an error body with the request's id, or, without one, the error event of a 200 stream,
+	// failure returns an error body with the request's id, or, without one, the error event of a 200 stream,
 	// whose name may be empty.
 	failure(f *refusal, request string) (event string, body map[string]any)
 }
 
-// refusal is an error answer: kind is the provider's word for it, "" for the usual one of the status.
+// refusal is an error response: kind is the provider's error type, "" for the default of the status.
 type refusal struct {
 	status  int
 	kind    string
@@ -102,7 +102,7 @@ func refuse(format string, args ...any) *refusal {
 	return &refusal{status: http.StatusBadRequest, message: fmt.Sprintf(format, args...)}
 }
 
-// answer is a reply about to be encoded.
+// answer is a reply to encode.
 type answer struct {
 	call   *call
 	reply  *Reply
@@ -150,11 +150,11 @@ func (s *Server) Start(addr string) error {
 	return nil
 }
 
-// URL is the server's base address, without a path.
+// URL returns the server's base address, without a path.
 func (s *Server) URL() string { return s.url }
 
-// Close cuts every response, stops the server and waits for all it has started. It says what went wrong
-// with serving or recording.
+// Close cuts every response, stops the server and waits for its goroutines. It returns the errors of serving
+// and recording.
 func (s *Server) Close() error {
 	if s.http == nil {
 		return nil
@@ -169,7 +169,7 @@ func (s *Server) Close() error {
 	return errors.Join(err, s.log.close())
 }
 
-// Requests is what came so far, in order of arrival. The bodies are shared; do not change them.
+// Requests returns the requests so far, in order of arrival. The bodies are shared; do not change them.
 func (s *Server) Requests() []Request { return s.log.snapshot() }
 
 // Wait blocks until n requests have arrived.
@@ -177,7 +177,7 @@ func (s *Server) Wait(ctx context.Context, n int) error {
 	return s.log.wait(ctx, func(rs []*Request) bool { return len(rs) >= n })
 }
 
-// WaitEnded blocks until n requests have been answered to the end, cut, or left by the client.
+// WaitEnded blocks until n requests have been answered completely, cut, or abandoned by the client.
 func (s *Server) WaitEnded(ctx context.Context, n int) error {
 	return s.log.wait(ctx, func(rs []*Request) bool {
 		ended := 0
@@ -219,7 +219,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	})
 	if gone || p.end != "" {
-		hangUp(w, p.end) // a plain return would end the response as if it were whole
+		hangUp(w, p.end) // returning normally would end the response as if it were complete
 	}
 }
 
@@ -235,7 +235,7 @@ func (s *Server) readBody(r *http.Request) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(src, s.opts.MaxBody+1))
 }
 
-// answerTo decides on the response.
+// answerTo chooses the response.
 func (s *Server) answerTo(r *http.Request, body []byte, rerr error, rec *Request) *performance {
 	w, count := s.route(r)
 	if w == nil {
@@ -281,7 +281,7 @@ func (s *Server) route(r *http.Request) (w wire, count bool) {
 	return nil, false
 }
 
-// outside answers what is no model request: the list of models, a health check, anything else.
+// outside answers requests that are not for a reply: the list of models, a health check, anything else.
 func (s *Server) outside(r *http.Request) *performance {
 	p := &performance{status: http.StatusOK, header: map[string]string{"Content-Type": "application/json"}}
 	path := strings.TrimSuffix(r.URL.Path, "/")

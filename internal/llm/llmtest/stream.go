@@ -7,18 +7,18 @@ import (
 	"time"
 )
 
-// event is one server-sent event of a response, or the whole of a response that is not a stream.
+// event is one server-sent event of a response, or a whole response that is not a stream.
 type event struct {
 	data []byte
-	part int // the place of the part it belongs to, or -1
+	part int // the index of its part, or -1
 }
 
 // stream is a response being built.
 type stream struct {
 	events []event
-	part   int // of the events that are added now
+	part   int // of the events being added
 	shape  map[string]bool
-	n      int // events added, for the oddities
+	n      int // events added, for the irregularities
 }
 
 func newStream(shape map[string]bool) *stream { return &stream{part: -1, shape: shape} }
@@ -58,18 +58,18 @@ func (s *stream) append(b []byte) {
 	s.events = append(s.events, event{b, s.part})
 }
 
-// marshal encodes what always encodes, without HTML escapes.
+// marshal encodes values that always encode, without HTML escapes.
 func marshal(v any) []byte {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(v); err != nil {
-		panic("llmtest: " + err.Error()) // only values built here get here
+		panic("llmtest: " + err.Error()) // only called with values built here
 	}
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
-// span is where the events of a part (all events for "") begin and end.
+// span returns the range of the events of a part (all events for "").
 func (s *stream) span(part string, blocks []block) (from, to int) {
 	if part == "" {
 		return 0, len(s.events)
@@ -90,7 +90,7 @@ func (s *stream) span(part string, blocks []block) (from, to int) {
 	return from, max(from, to)
 }
 
-// offset turns a place into a byte offset in the body and the number of the event there.
+// offset converts a place to a byte offset in the body and the index of the event there.
 func (s *stream) offset(at At, blocks []block) (offset, index int) {
 	from, to := s.span(at.Part, blocks)
 	switch {
@@ -140,13 +140,13 @@ func (s *stream) insert(i int, data []byte) {
 	s.events = append(s.events[:i:i], append([]event{{data, -1}}, s.events[i:]...)...)
 }
 
-// pause is a wait when offset bytes of the body are out; a negative one lasts until the client goes away.
+// pause is a wait after offset bytes of the body; a negative one lasts until the client leaves.
 type pause struct {
 	offset int
 	wait   time.Duration
 }
 
-// performance is a response ready to be played.
+// performance is a prepared response.
 type performance struct {
 	status int
 	header map[string]string
@@ -157,10 +157,10 @@ type performance struct {
 	gap    time.Duration
 	end    string // "": cleanly; reset, close: cut after body
 	bare   bool   // cut or stalled before the headers
-	fault  string // what struck, for the record
+	fault  string // the applied fault, for the record
 }
 
-// pace fills in the pauses between events.
+// pace adds the pauses between events.
 func (p *performance) pace(s *stream) {
 	p.body = make([]byte, 0, s.size(0, len(s.events)))
 	for i, e := range s.events {
@@ -182,7 +182,7 @@ func (p *performance) cut(offset int) {
 	}
 }
 
-// stall adds a silence.
+// stall adds a pause.
 func (p *performance) stall(offset int, wait time.Duration) {
 	at := 0
 	for at < len(p.pauses) && p.pauses[at].offset < offset {

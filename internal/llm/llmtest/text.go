@@ -11,7 +11,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/llm"
 )
 
-// The text form of a script: one thing a line, the first word says what. docs/wire-server.md has the list.
+// The text form of a script: one item per line; the first word is its kind. docs/wire-server.md lists them.
 //
 //	script chunk=8
 //	reply usage=100/20
@@ -47,7 +47,7 @@ func parseText(s string) (*Script, error) {
 	return &p.script, p.script.Check()
 }
 
-// line takes in one line.
+// line handles one line.
 func (p *textReader) line(word, rest string) error {
 	switch word {
 	case "script":
@@ -121,7 +121,7 @@ func (p *textReader) part(word, rest string) (Part, error) {
 	return Part{}, errors.New("is not known: use script, var, reply, final, no_tools, fault, when, capture, say, think, redacted, fill, call, do, raw")
 }
 
-// value is the rest of a line, or for "<<END" the lines up to one that is END.
+// value returns the rest of a line, or for "<<END" the following lines up to END.
 func (p *textReader) value(rest string) (string, error) {
 	end, here := strings.CutPrefix(rest, "<<")
 	if !here || end == "" {
@@ -181,7 +181,7 @@ func (p *textReader) replyOption(k, v string) (err error) {
 	return err
 }
 
-// usageOf reads input/output, then cache read and cache write.
+// usageOf parses input/output, then cache read and cache write.
 func usageOf(v string) (*llm.Usage, error) {
 	var u llm.Usage
 	for i, s := range strings.Split(v, "/") {
@@ -221,7 +221,7 @@ func (p *textReader) whenOption(k, v string) (err error) {
 	return err
 }
 
-// capture reads "NAME [from=SOURCE] match=REGEXP".
+// capture parses "NAME [from=SOURCE] match=REGEXP".
 func (p *textReader) capture(rest string) error {
 	name, rest, _ := strings.Cut(rest, " ")
 	var c Capture
@@ -243,8 +243,8 @@ func (p *textReader) capture(rest string) error {
 	return err
 }
 
-// fault reads "KIND [STATUS] [times=N] [at=PLACE] [for=DURATION] ...". Before the first reply it is the
-// script's.
+// fault parses "KIND [STATUS] [times=N] [at=PLACE] [for=DURATION] ...". Before the first reply it applies to
+// the script.
 func (p *textReader) fault(rest string) error {
 	kind, rest, _ := strings.Cut(rest, " ")
 	f := Fault{Kind: kind}
@@ -291,7 +291,7 @@ func duration(s string) (Duration, error) {
 	return Duration(d), err
 }
 
-// options reads key=value pairs; a value with spaces stands in double quotes, as in Go.
+// options parses key=value pairs; a value with spaces is in double quotes, as in Go.
 func options(s string, set func(k, v string) error) error {
 	for s = strings.TrimSpace(s); s != ""; s = strings.TrimSpace(s) {
 		k, rest, ok := strings.Cut(s, "=")
@@ -305,7 +305,7 @@ func options(s string, set func(k, v string) error) error {
 				return fmt.Errorf("the quote of %s does not end", k)
 			}
 			more = rest[len(q):]
-			v, _ = strconv.Unquote(q) // QuotedPrefix found it whole
+			v, _ = strconv.Unquote(q) // QuotedPrefix checked it
 		}
 		if err := set(k, v); err != nil {
 			return fmt.Errorf("%s: %w", k, err)

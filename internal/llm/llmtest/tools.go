@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// What a part with Do can do, and how tools that do it are called. The order is the preference.
+// Actions of a part with Do, and names of tools that do them, in order of preference.
 var toolNames = map[string][]string{
 	"read":  {"Read", "read", "read_file", "ReadFile", "view", "view_file", "cat"},
 	"write": {"Write", "write", "write_file", "WriteFile", "create_file"},
@@ -28,8 +28,8 @@ var parameterNames = map[string][]string{
 	"limit":   {"limit", "end_line"},
 }
 
-// translate turns "read {path}" and the like into a call of one of the tools that the request offers, so
-// that one script serves different agents. What no tool does, a shell does.
+// translate converts "read {path}" and the like to a call of one of the tools that the request offers, which
+// lets one script serve different agents. Actions without a tool use a shell.
 func translate(do string, input []byte, tools []tool) (name, args string, err error) {
 	var in map[string]any
 	if err := json.Unmarshal(input, &in); err != nil {
@@ -108,7 +108,7 @@ func asCommand(do string, in map[string]any) string {
 	return "perl -0pi -e 'BEGIN{$o=shift;$n=shift} s/\\Q$o\\E/$n/' " + arg("old", "") + " " + arg("new", "") + " " + arg("path", ".")
 }
 
-// sample is a JSON value that a schema allows, as far as types, enumerations and required fields go.
+// sample returns a JSON value that a schema allows, considering types, enumerations and required fields.
 func sample(schema json.RawMessage) string {
 	var s struct {
 		Const      json.RawMessage            `json:"const"`

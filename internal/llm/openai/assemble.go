@@ -11,15 +11,15 @@ import (
 	"github.com/lathe-dev/lathe/internal/llm"
 )
 
-// assembly puts the parts of a reply together and yields its deltas in the order of the parts: while a part
-// is open, what comes for later ones is kept back, so that indexes never go back.
+// assembly collects the parts of a reply and yields deltas in the order of the parts: while a part is open,
+// pieces of later ones are held back, since indexes must not decrease.
 type assembly struct {
 	yield   func(llm.Delta) bool
 	stopped bool
 	host    string // owner of signatures
 
 	parts   []*part
-	front   int // the first part that is not closed; all before it have been yielded whole
+	front   int // the first part that is not closed; all earlier ones were yielded completely
 	calls   int
 	refused bool
 	space   string // white space that may begin a text
@@ -31,8 +31,8 @@ type part struct {
 	text   []byte // of a call: the arguments' JSON text
 	sent   int    // bytes of text that were yielded
 	opened bool   // the first delta of a call was yielded
-	closed bool   // nothing more will come
-	broken bool   // a call whose text is no JSON object
+	closed bool   // complete
+	broken bool   // a call whose text is not a JSON object
 	cut    bool   // a broken call at the end of a reply that the output limit ended
 
 	index int // of a call: the server's, or -1
@@ -53,7 +53,7 @@ const (
 	callPart
 )
 
-// err is ErrStopped once the consumer has left.
+// err returns ErrStopped once the consumer has stopped.
 func (a *assembly) err() error {
 	if a.stopped {
 		return llm.ErrStopped
@@ -67,7 +67,7 @@ func (a *assembly) send(d llm.Delta) {
 	}
 }
 
-// last is the newest part if it is of that kind.
+// last returns the newest part if it is of that kind.
 func (a *assembly) last(kind partKind) *part {
 	if n := len(a.parts); n > 0 && a.parts[n-1].kind == kind {
 		return a.parts[n-1]
@@ -75,7 +75,7 @@ func (a *assembly) last(kind partKind) *part {
 	return nil
 }
 
-// open appends a part. Texts before it are complete then, and so are calls whose object is.
+// open appends a part. Earlier texts are then complete, and so are calls whose object is complete.
 func (a *assembly) open(kind partKind) *part {
 	for _, p := range a.parts[a.front:] {
 		if p.kind != callPart || p.name != "" && isObject(p.text) {
@@ -118,7 +118,7 @@ func (a *assembly) thought(s string) {
 	a.flush()
 }
 
-// piece takes in a piece of a call.
+// piece handles a piece of a call.
 func (d *decoder) piece(c *callPiece) error {
 	args, whole, err := argumentsOf(c.Function.Arguments)
 	if err != nil {
@@ -150,7 +150,7 @@ func (d *decoder) piece(c *callPiece) error {
 	return nil
 }
 
-// repeated accepts a piece for a closed call only if it says nothing new.
+// repeated accepts a piece for a closed call only if it adds nothing.
 func repeated(p *part, args []byte) error {
 	if t := bytes.TrimSpace(args); len(t) == 0 || bytes.Equal(t, bytes.TrimSpace(p.text)) {
 		return nil
@@ -158,7 +158,7 @@ func repeated(p *part, args []byte) error {
 	return fmt.Errorf("the call of %s went on after its end", llm.Clean(p.name))
 }
 
-// rename sets the name, which may come late, in pieces, or again and again.
+// rename sets the name, which may arrive late, in pieces, or repeatedly.
 func (p *part) rename(name string) {
 	switch {
 	case name == "" || p.opened || strings.HasPrefix(p.name, name):
@@ -169,7 +169,7 @@ func (p *part) rename(name string) {
 	}
 }
 
-// find is the call that a piece belongs to, or nil for a new one.
+// find returns the call that a piece belongs to, or nil for a new one.
 func (d *decoder) find(c *callPiece) *part {
 	var p *part
 	for _, q := range d.parts {
@@ -185,12 +185,12 @@ func (d *decoder) find(c *callPiece) *part {
 	case c.ID != "" && c.ID == p.seen, c.Function.Name == "", p.name == "":
 		return p
 	case isObject(p.text), c.Index == nil && len(p.text) == 0:
-		return nil // no id to tell by, but a name after a call that may be complete
+		return nil // no id to compare, but a name after a call that may be complete
 	}
 	return p
 }
 
-// argumentsOf reads arguments: a string, or the object itself, which is whole then.
+// argumentsOf reads arguments: a string, or the object itself, which is then complete.
 func argumentsOf(raw json.RawMessage) (args []byte, whole bool, err error) {
 	switch {
 	case !hasValue(raw):
@@ -204,13 +204,13 @@ func argumentsOf(raw json.RawMessage) (args []byte, whole bool, err error) {
 	return nil, false, errors.New("arguments are neither a string nor an object")
 }
 
-// isObject reports whether text is one whole JSON object.
+// isObject reports whether text is one complete JSON object.
 func isObject(text []byte) bool {
 	t := bytes.TrimSpace(text)
 	return len(t) > 1 && t[0] == '{' && t[len(t)-1] == '}' && json.Valid(t)
 }
 
-// unique is id, or a new one if that is empty or taken.
+// unique returns id, or a new one if that is empty or taken.
 func (d *decoder) unique(id string) string {
 	for id == "" || d.ids[id] || d.taken != nil && d.taken(id) {
 		id = fmt.Sprintf("call_%016x", rand.Uint64())
@@ -240,13 +240,13 @@ func (d *decoder) settle() {
 	d.flush()
 }
 
-// midCall reports whether the last part is a call that is not whole.
+// midCall reports whether the last part is an incomplete call.
 func (a *assembly) midCall() bool {
 	p := a.last(callPart)
 	return p != nil && !isObject(p.text)
 }
 
-// flush yields all that is ready.
+// flush yields everything that is ready.
 func (a *assembly) flush() {
 	for a.front < len(a.parts) {
 		p := a.parts[a.front]
@@ -259,7 +259,7 @@ func (a *assembly) flush() {
 	}
 }
 
-// grow yields what is new in the front part.
+// grow yields the new content of the front part.
 func (a *assembly) grow(p *part) {
 	fresh := string(p.text[p.sent:])
 	switch p.kind {
@@ -306,7 +306,7 @@ func (a *assembly) close(p *part) {
 	}
 }
 
-// made is the part as it stands in the message.
+// made returns the part for the message.
 func (p *part) made(host string) llm.Part {
 	switch p.kind {
 	case textPart:
@@ -324,8 +324,8 @@ func (p *part) made(host string) llm.Part {
 	return c
 }
 
-// complete is what is whole: all of a finished reply but a call that was cut, or what was complete when the
-// stream broke.
+// complete returns the complete parts: all of a finished reply except a call that was cut, or those received
+// before the stream broke.
 func (a *assembly) complete() []llm.Part {
 	out := make([]llm.Part, 0, a.front)
 	for _, p := range a.parts[:a.front] {

@@ -11,7 +11,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/llm"
 )
 
-// chunk is one event of a stream, or the single object of an answer that is none.
+// chunk is one event of a stream, or the single object of a reply that is not a stream.
 type chunk struct {
 	ID      string          `json:"id"`
 	Model   string          `json:"model"`
@@ -97,7 +97,7 @@ func (d *decoder) run(ctx context.Context) error {
 	}
 }
 
-// wholeRead takes in that the reply was a single object: that is the whole answer, whether it says so or not.
+// wholeRead handles a reply that is a single object, and is therefore complete.
 func (d *decoder) wholeRead(raw []byte) error {
 	if !d.finished && len(d.parts) == 0 {
 		return d.reply.Broken("the answer holds no message", raw)
@@ -106,7 +106,7 @@ func (d *decoder) wholeRead(raw []byte) error {
 	return nil
 }
 
-// done takes in [DONE]. Gateways send it also when the reply behind them broke off; an open call shows it.
+// done handles [DONE]. Gateways send it even when the upstream reply broke off; an open call reveals that.
 func (d *decoder) done(ctx context.Context) error {
 	if !d.finished && (!d.started || d.midCall()) {
 		return d.reply.Failed(ctx, io.EOF)
@@ -115,7 +115,7 @@ func (d *decoder) done(ctx context.Context) error {
 	return nil
 }
 
-// ended decides on a stream that ended without [DONE]: a finish_reason makes it complete, however it ended.
+// ended handles a stream without [DONE]: with a finish_reason it is complete, regardless of the error.
 func (d *decoder) ended(ctx context.Context, err error) error {
 	if d.finished && ctx.Err() == nil {
 		return nil
@@ -123,7 +123,7 @@ func (d *decoder) ended(ctx context.Context, err error) error {
 	return d.reply.Failed(ctx, err)
 }
 
-// errorOf is the error object in the data of an error event.
+// errorOf returns the error object in the data of an error event.
 func errorOf(data []byte) json.RawMessage {
 	var c chunk
 	if json.Unmarshal(data, &c) == nil && hasValue(c.Error) {
@@ -138,7 +138,7 @@ func (d *decoder) reported(raw json.RawMessage) error {
 	return d.reply.Reported(llm.ErrorFields(raw))
 }
 
-// event takes in one object. Objects without choices, of whatever kind, have no effect but their usage.
+// event handles one object. Objects without choices have no effect except for their usage.
 func (d *decoder) event(data []byte) error {
 	if !startsObject(data) {
 		return d.reply.Broken("an event is no JSON object", data)
@@ -232,7 +232,7 @@ func (d *decoder) content(c *content) error {
 	return nil
 }
 
-// thinking is the reasoning of a chunk. Servers that know several fields fill them with the same text.
+// thinking returns the reasoning of a chunk. Servers that know several fields fill them with the same text.
 func (c *content) thinking() string {
 	if c.ReasoningContent != "" {
 		return c.ReasoningContent
@@ -305,7 +305,7 @@ func (d *decoder) finish(req *llm.Request) error {
 	return nil
 }
 
-// stop is why the reply ended. Servers say "stop" with calls and "tool_calls" without.
+// stop says why the reply ended. Servers say "stop" with calls and "tool_calls" without.
 func (d *decoder) stop() llm.StopReason {
 	switch {
 	case d.reason == "length" || d.reason == "max_tokens" || d.reason == "model_length":

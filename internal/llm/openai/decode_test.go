@@ -14,7 +14,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/llm"
 )
 
-// wire answers every request with the same bytes, without a network: the bytes are the test.
+// wire answers every request with the same bytes, without a network.
 type wire struct{ body []byte }
 
 func (w wire) RoundTrip(r *http.Request) (*http.Response, error) {

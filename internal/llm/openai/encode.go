@@ -14,7 +14,7 @@ import (
 // defaultMaxTokens is the output limit when neither the request nor the model sets a lower one.
 const defaultMaxTokens = 16384
 
-// encoder keeps the encodings of earlier requests of one model.
+// encoder caches the encodings of earlier requests of one model.
 type encoder struct {
 	messages llm.EncodeCache[[]byte]
 
@@ -28,7 +28,7 @@ type toolsKey struct {
 	n     int
 }
 
-// body builds the request. What stays the same from step to step comes first, the messages last.
+// body builds the request. Fields that stay the same from step to step come first, the messages last.
 func (m *model) body(req *llm.Request) *llm.Body {
 	b := &llm.Body{}
 	b.Append(m.head(req))
@@ -57,7 +57,7 @@ func (m *model) body(req *llm.Request) *llm.Body {
 	return b
 }
 
-// head is everything but the messages.
+// head returns everything except the messages.
 func (m *model) head(req *llm.Request) []byte {
 	b := append([]byte(nil), `{"model":`...)
 	b = llm.AppendQuoted(b, m.info.ID)
@@ -92,8 +92,8 @@ func (m *model) head(req *llm.Request) []byte {
 	return b
 }
 
-// maxTokens is the output limit, or 0 for a model of unknown limits: local servers refuse a limit that
-// their window does not hold.
+// maxTokens returns the output limit, or 0 for a model of unknown limits: local servers refuse a limit that
+// exceeds their window.
 func (m *model) maxTokens(req *llm.Request) int {
 	switch n := req.MaxTokens; {
 	case !m.info.Known:
@@ -118,7 +118,7 @@ func appendToolChoice(b []byte, choice string) []byte {
 	return append(llm.AppendQuoted(b, choice), "}}"...)
 }
 
-// toolList encodes the tools; the last list is remembered by its identity.
+// toolList encodes the tools; the last list is cached by identity.
 func (e *encoder) toolList(tools []llm.ToolSpec) []byte {
 	key := toolsKey{unsafe.SliceData(tools), len(tools)}
 	e.mu.Lock()
@@ -172,8 +172,8 @@ func (m *model) cacheKey(system, first []byte) []byte {
 	return llm.AppendQuoted([]byte(`,"prompt_cache_key":`), key)
 }
 
-// message encodes one message of ours as the messages it needs here, each with a leading comma, or as
-// nothing if all of it is for other providers. It depends on the message alone.
+// message encodes a message as the messages of this wire, each with a leading comma, or as nothing if all of
+// it is for other providers. It depends on the message alone.
 func (m *model) message(msg *llm.Message) []byte {
 	if msg.Role == llm.Assistant {
 		return m.assistant(msg)
@@ -212,8 +212,8 @@ func (m *model) assistant(msg *llm.Message) []byte {
 	return append(b, "]}"...)
 }
 
-// appendArguments writes the JSON text as a string. Broken text is replaced by {}: its result says so, and
-// servers refuse arguments that do not parse.
+// appendArguments writes the JSON text as a string. Invalid text is replaced by {}: its result explains the
+// error, and servers refuse arguments that do not parse.
 func appendArguments(b []byte, c llm.ToolCall) []byte {
 	if c.Raw != "" || len(c.Input) == 0 {
 		return append(b, `"{}"`...)
@@ -238,8 +238,8 @@ func (m *model) appendReasoning(b []byte, msg *llm.Message, calls bool) []byte {
 	return llm.AppendQuoted(append(b, `,"reasoning_content":`...), text.String())
 }
 
-// user writes tool messages first, as they must follow their call at once, then one user message with the
-// media of the results, in their order, and what the user said.
+// user writes tool messages first, since they must follow their call directly, then one user message with the
+// media of the results, in order, and the user's own parts.
 func (m *model) user(msg *llm.Message) []byte {
 	var b []byte
 	var rest []llm.Part
@@ -269,7 +269,7 @@ func (m *model) user(msg *llm.Message) []byte {
 	return m.appendUser(b, rest)
 }
 
-// result is a tool message's text and the media that cannot be in it.
+// result returns a tool message's text and the media that cannot be in it.
 func (m *model) result(r llm.ToolResult) (text string, media []llm.Part) {
 	texts := make([]llm.Part, 0, len(r.Parts))
 	for _, p := range r.Parts {
@@ -297,7 +297,7 @@ func (m *model) result(r llm.ToolResult) (text string, media []llm.Part) {
 	return text, media
 }
 
-// orText is the media, or a text in its place where the model cannot take it.
+// orText returns the media, or a text in its place if the model does not accept it.
 func (m *model) orText(p llm.Media) llm.Part {
 	image := strings.HasPrefix(p.MIME, "image/")
 	if image && (m.info.Images || !m.info.Known) || !image && m.p.traits.Files {
@@ -306,7 +306,7 @@ func (m *model) orText(p llm.Media) llm.Part {
 	return llm.Text{Text: "[" + orElse(p.Name, "a file") + " (" + p.MIME + ") left out: this model does not take it]"}
 }
 
-// appendUser writes a user message: a plain string where it can, since not every server takes a list.
+// appendUser writes a user message: a plain string if possible, since not every server accepts a list.
 func (m *model) appendUser(b []byte, parts []llm.Part) []byte {
 	if len(parts) == 0 {
 		return b
@@ -350,7 +350,7 @@ func appendMedia(b []byte, p llm.Media) []byte {
 // maxID is the longest call id that OpenAI takes.
 const maxID = 40
 
-// callID is the id as the server takes it. Longer ones come from other providers in a session that changed
+// callID returns an id the server accepts. Longer ones come from other providers in a session that changed
 // the model; they are replaced by a hash, the same for call and result.
 func (m *model) callID(id string) string {
 	short := m.p.traits.ShortIDs

@@ -25,7 +25,7 @@ func newModel(t testing.TB, c Config, id string) *model {
 	return m.(*model)
 }
 
-// everything is a request that uses all that a request can hold.
+// everything is a request that uses every field and every kind of part.
 func everything() *llm.Request {
 	read := llm.ToolCall{ID: "call_read", Name: "Read", Input: json.RawMessage(`{"file_path": "/a <b> & é", "n": 1.50}`)}
 	shot := llm.ToolCall{ID: "toolu_" + strings.Repeat("x", 40), Name: "Open", Input: json.RawMessage(`{}`)}

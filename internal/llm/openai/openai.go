@@ -1,21 +1,21 @@
-// Package openai speaks Chat Completions: to OpenAI and to every server that offers the same API
-// (OpenRouter, DeepSeek, Groq, Mistral, Together, vLLM, llama.cpp, Ollama, LM Studio, company gateways).
+// Package openai implements Chat Completions, for OpenAI and for every server with the same API (OpenRouter,
+// DeepSeek, Groq, Mistral, Together, vLLM, llama.cpp, Ollama, LM Studio, company gateways).
 //
-// A [Provider] is one server; its models stream replies as package llm promises. What differs between
-// servers is decided by the base URL's host where the host is known, and can be set in [Traits].
+// A [Provider] is one server; its models keep the promises of package llm. Differences between servers follow
+// from the base URL's host where it is known, and can be set in [Traits].
 //
-// The API is loosely defined and its servers differ, so the reading side is strict in what it passes on
-// and tolerant in what it takes:
+// The API is loosely defined and its servers differ, so the decoder is strict in its output and tolerant in
+// its input:
 //
 //   - A tool call is ready when its JSON object is complete and the next part has begun, or when the reply
 //     is finished. An object that is complete while nothing follows yet is not enough: some servers send
 //     "{}" first and the real arguments later.
-//   - Pieces of a call are told apart by index, by a new id, or by a new name after a complete object, since
-//     servers leave any of these out. Calls without an id, or with one that is taken, get a new one.
-//   - The reply is complete with a finish_reason or with [DONE]; without either it is broken. What the
-//     finish_reason says counts less than what came: "stop" with calls is tool use.
-//   - Arguments that are no JSON object are kept in ToolCall.Raw and are never ready; PartDone ends such a
-//     call. A call that the output limit cut is left out of the message.
+//   - Pieces of a call are assigned by index, by a new id, or by a new name after a complete object, since
+//     servers omit any of these. Calls without an id, or with a duplicate one, get a new one.
+//   - The reply is complete with a finish_reason or with [DONE]; without either it is broken. The content
+//     takes precedence over finish_reason: "stop" with calls is tool use.
+//   - Arguments that are not a JSON object are kept in ToolCall.Raw and are never ready; PartDone ends such a
+//     call. A call that the output limit cut is dropped from the message.
 //
 // Sources: OpenAI's API reference (Chat Completions, streaming), DeepSeek's thinking mode guide,
 // OpenRouter's streaming and reasoning pages.
@@ -39,24 +39,24 @@ const DefaultBaseURL = "https://api.openai.com/v1"
 // Config describes one server.
 type Config struct {
 	BaseURL      string            // with or without /v1; "" means DefaultBaseURL
-	APIKey       string            // "" sends none, for servers that want none
+	APIKey       string            // "" sends none, for servers without keys
 	Organization string            // OpenAI-Organization
 	Project      string            // OpenAI-Project
-	Headers      map[string]string // further headers; they win over those made here
+	Headers      map[string]string // further headers; they override the default ones
 	HTTP         *http.Client      // nil means the default of package llm
 	Retry        llm.RetryPolicy
 	Clock        llm.Clock     // nil means the machine's
 	StallTimeout time.Duration // as llm.Caller
 	HeadTimeout  time.Duration // as llm.Caller.HeaderTimeout
 	ProviderName string        // in errors; "" means the host's name in the catalogue, else "openai"
-	KeyVar       string        // where APIKey comes from, for hints; "" means OPENAI_API_KEY
-	URLVar       string        // where BaseURL comes from; "" means OPENAI_BASE_URL
-	CacheKey     string        // prompt_cache_key; "" means one made from the start of the conversation
+	KeyVar       string        // the variable that sets APIKey, for hints; "" means OPENAI_API_KEY
+	URLVar       string        // the variable that sets BaseURL; "" means OPENAI_BASE_URL
+	CacheKey     string        // prompt_cache_key; "" means one derived from the beginning of the conversation
 	Traits       *Traits       // nil means those of the host
 	Prepare      llm.Prepare   // see llm.Caller
 }
 
-// Provider makes models of one server. It is safe for concurrent use.
+// Provider makes the models of one server. It is safe for concurrent use.
 type Provider struct {
 	name     string
 	section  string // of the catalogue
@@ -69,7 +69,7 @@ type Provider struct {
 	cacheKey string
 }
 
-// New makes a provider. A base URL that is none shows up as the error of the first request.
+// New makes a provider. An invalid base URL is reported by the first request.
 func New(c Config) *Provider {
 	base := c.BaseURL
 	if base == "" {
@@ -122,8 +122,8 @@ func (c *Config) header() http.Header {
 	return h
 }
 
-// endpoint is the address of Chat Completions under a base URL. "/v1" is added unless the path has a
-// version already ("/v1", "/api/v1", "/v1beta/openai", "/paas/v4").
+// endpoint returns the address of Chat Completions under a base URL. "/v1" is added unless the path already
+// has a version ("/v1", "/api/v1", "/v1beta/openai", "/paas/v4").
 func endpoint(base string) string {
 	u, err := url.Parse(strings.TrimSpace(base))
 	if err != nil {
@@ -150,11 +150,10 @@ func versioned(path string) bool {
 	return false
 }
 
-// Name is the provider's name as errors show it.
+// Name is the provider's name in errors.
 func (p *Provider) Name() string { return p.name }
 
-// Model is the model with that id. It is not asked for at the server; a wrong id is the error of the first
-// request.
+// Model returns the model with that id. The server is not asked: a wrong id fails at the first request.
 func (p *Provider) Model(_ context.Context, id string) (llm.Model, error) {
 	info := llm.Lookup(p.section, id)
 	info.Provider, info.Host = "openai", p.host
@@ -175,7 +174,7 @@ type model struct {
 
 func (m *model) Info() llm.ModelInfo { return m.info }
 
-// Stream sends req, again if that makes sense, and yields the reply.
+// Stream sends req, with retries, and yields the reply.
 func (m *model) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {
 		out := &llm.Outgoing{URL: m.p.endpoint, Header: m.p.header, Body: m.body(req), Model: m.info.ID}
@@ -207,7 +206,7 @@ func (m *model) attempt(ctx context.Context, n int, req *llm.Request, out *llm.O
 	return nil
 }
 
-// takenIDs are the ids of the calls in the conversation.
+// takenIDs returns the ids of the calls in the conversation.
 func takenIDs(req *llm.Request) func(string) bool {
 	return func(id string) bool {
 		for i := range req.Messages {

@@ -8,12 +8,12 @@ import (
 	"github.com/lathe-dev/lathe/internal/llm"
 )
 
-// Hosts sign reasoning in members of their own, and want them back in the same place:
+// Hosts sign reasoning in members of their own, and require them in the same place:
 //
 //   - OpenRouter streams reasoning_details, a list of items, in pieces (its page on reasoning tokens). Pieces
 //     of a text share type and index. The list goes back in the assistant message.
-//   - Gemini puts extra_content beside a call or a text (its page on thought signatures). It goes back on the
-//     call, or on the assistant message.
+//   - Gemini puts extra_content beside a call or a text (its page on thought signatures). It is sent back
+//     with the call, or with the assistant message.
 //
 // An [llm.Opaque] of this wire is an object with one of these members.
 
@@ -92,7 +92,7 @@ func appendDetails(b []byte, details []json.RawMessage) []byte {
 	return append(b, ']')
 }
 
-// joinPieces makes one item of the pieces of each text. A signature ends a text.
+// joinPieces merges the pieces of each text into one item. A signature ends a text.
 func joinPieces(pieces []json.RawMessage) []json.RawMessage {
 	var out []json.RawMessage
 	var last detail
@@ -116,8 +116,8 @@ func (d detail) continues(last detail) bool {
 	return readable && d.Type == last.Type && bytes.Equal(d.Index, last.Index) && !ended
 }
 
-// joinDetail adds a piece to an item: texts are appended, and any other member that has a value replaces the
-// one before.
+// joinDetail adds a piece to an item: texts are appended, and any other member with a value replaces the
+// previous one.
 func joinDetail(item, piece json.RawMessage) json.RawMessage {
 	var whole, more map[string]json.RawMessage
 	if json.Unmarshal(item, &whole) != nil || json.Unmarshal(piece, &more) != nil {
@@ -141,7 +141,7 @@ func joinDetail(item, piece json.RawMessage) json.RawMessage {
 	return joined
 }
 
-// members appends the members of a part's opaque object to the object that is being written.
+// members appends the members of a part's opaque object to the object being written.
 func (m *model) members(b []byte, o *llm.Opaque) []byte {
 	if o == nil || !m.info.Owns(o.Provider) || !isObject(o.JSON) {
 		return b
@@ -180,6 +180,6 @@ func (m *model) details(o *llm.Opaque) []json.RawMessage {
 	var list struct {
 		Details []json.RawMessage `json:"reasoning_details"`
 	}
-	_ = json.Unmarshal(o.JSON, &list) // anything else has no details
+	_ = json.Unmarshal(o.JSON, &list) // other forms have no details
 	return list.Details
 }

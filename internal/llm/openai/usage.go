@@ -21,15 +21,14 @@ type usage struct {
 		Reasoning int `json:"reasoning_tokens"`
 	} `json:"completion_tokens_details"`
 
-	// OpenRouter (its page on usage accounting). With a key of the user's own at the host behind it, Cost is
-	// OpenRouter's share alone, and the other host's charge is in the details. Raw, since other servers may
-	// put anything here.
+	// OpenRouter (its page on usage accounting). With the user's own key for the upstream host, Cost is only
+	// OpenRouter's share, and the upstream cost is in the details. Raw, since other servers may use any type.
 	Cost        json.RawMessage `json:"cost"`
 	OwnKey      json.RawMessage `json:"is_byok"`
 	CostDetails json.RawMessage `json:"cost_details"`
 }
 
-// cost is the charge in US dollars that the server tells, or nil.
+// cost returns the cost in US dollars that the server reported, or nil.
 func (u *usage) cost() *float64 {
 	var cost *float64
 	if len(u.Cost) == 0 || json.Unmarshal(u.Cost, &cost) != nil || cost == nil || *cost < 0 {
@@ -48,7 +47,7 @@ func (u *usage) cost() *float64 {
 	return &sum
 }
 
-// tokens is the usage in our terms.
+// tokens converts the usage.
 func (u *usage) tokens() llm.Usage {
 	if u == nil {
 		return llm.Usage{}
@@ -60,7 +59,7 @@ func (u *usage) tokens() llm.Usage {
 		Reasoning: u.Output.Reasoning, CostUSD: u.cost(),
 	}
 	if r := u.Output.Reasoning; r > 0 && u.Total == u.Prompt+u.Completion+r {
-		out.Output += r // xAI counts reasoning beside the completion
+		out.Output += r // xAI counts reasoning separately from the completion
 	}
 	return out
 }

@@ -1,6 +1,6 @@
-// Package sdkcheck holds our wire clients and our wire server against the official SDKs: what we send must
-// decode into their request types without loss, and their clients must understand the scripted server.
-// It is a module of its own, so that the SDKs are no dependency of lathe. Run it here with go test.
+// Package sdkcheck checks our wire clients and our wire server against the official SDKs: our requests must
+// decode into their request types without loss, and their clients must understand the scripted server. It is
+// a separate module to keep the SDKs out of lathe's dependencies. Run it here with go test.
 package sdkcheck
 
 import (
@@ -46,7 +46,7 @@ func client(t *testing.T) *http.Client {
 	return c
 }
 
-// request has all that both wires can carry.
+// request has every kind of content that both wires can carry.
 func request() *llm.Request {
 	call := llm.ToolCall{ID: "toolu_1", Name: "Read", Input: json.RawMessage(`{"file_path":"/a"}`)}
 	return &llm.Request{
@@ -64,7 +64,7 @@ func request() *llm.Request {
 	}
 }
 
-// sent is the body that a model sends for request.
+// sent returns the body that a model sends for request.
 func sent(t *testing.T, p llm.Provider, id string) []byte {
 	t.Helper()
 	m, err := p.Model(t.Context(), id)
@@ -83,7 +83,7 @@ func sent(t *testing.T, p llm.Provider, id string) []byte {
 	return body
 }
 
-// sameJSON compares as values, without the members that the SDKs set by themselves.
+// sameJSON compares values, without the members that the SDKs set themselves.
 func sameJSON(t *testing.T, ours, theirs []byte, apart ...string) {
 	t.Helper()
 	var a, b map[string]any

@@ -7,7 +7,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/llm"
 )
 
-// hurried is the machine's clock, but for the waits of one length: those are over at once.
+// hurried is the system clock, except that waits of one length end immediately.
 type hurried struct {
 	over time.Duration
 

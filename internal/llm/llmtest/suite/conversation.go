@@ -8,7 +8,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/llm/llmtest"
 )
 
-// conversation runs 30 steps: every request begins with the one before, and one connection serves them all.
+// conversation runs 30 steps: every request begins with the previous one, and one connection serves them all.
 func (c *test) conversation(t *testing.T) {
 	const steps = 30
 	var replies []llmtest.Reply

@@ -25,8 +25,8 @@ func (c *test) cuts(t *testing.T) {
 	}
 }
 
-// cutEverywhere asks for a reply that is cut at each step-th byte, one after the other. Whatever comes of it, a call
-// is ready only whole, and Done comes only with the whole message.
+// cutEverywhere requests a reply that is cut at each step-th byte in turn. A call must be ready only when
+// complete, and Done must carry the whole message.
 func (c *test) cutEverywhere(t *testing.T, r llmtest.Reply, kind string, step int) {
 	t.Helper()
 	whole := c.scene(t, never, r)
@@ -63,7 +63,7 @@ func (c *test) cutEverywhere(t *testing.T, r llmtest.Reply, kind string, step in
 	}
 }
 
-// sameMessage compares two replies but for what differs from answer to answer.
+// sameMessage compares two replies except for fields that differ between answers.
 func (c *test) sameMessage(t *testing.T, want, got *llm.Message) {
 	t.Helper()
 	d := diff(want, got, cmpopts.IgnoreFields(llm.Message{}, "ID", "Usage"), cmpopts.IgnoreFields(llm.ToolCall{}, "ID"))

@@ -10,7 +10,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/llm/llmtest"
 )
 
-// endings is about consumers that leave.
+// endings tests consumers that stop early.
 func (c *test) endings(t *testing.T) {
 	t.Run("cancelled at the first text", c.cancelled)
 	t.Run("cancelled before the headers", c.cancelledEarly)
@@ -19,7 +19,7 @@ func (c *test) endings(t *testing.T) {
 	t.Run("a loop that breaks", c.breaks)
 }
 
-// stalling is a reply that begins and then says no more.
+// stalling is a reply that begins and then stalls.
 func stalling(at string) llmtest.Reply {
 	r := story()
 	r.Faults = []llmtest.Fault{{Kind: "stall", At: at, Times: -1}}

@@ -12,7 +12,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/llm/llmtest"
 )
 
-// faults is about what is tried again, how often, and what comes up in the end.
+// faults tests retries: which failures, how often, and the final error.
 func (c *test) faults(t *testing.T) {
 	t.Run("passing faults", c.passing)
 	t.Run("lasting faults", c.lasting)
@@ -25,7 +25,7 @@ func (c *test) faults(t *testing.T) {
 	t.Run("a refused key is renewed", c.renewedKey)
 }
 
-// retried are the faults after which a request is sent again, with the kind of the error they make.
+// retried are the faults after which a request is retried, with the kind of their error.
 var retried = []struct {
 	fault llmtest.Fault
 	kind  llm.ErrorKind
@@ -216,7 +216,7 @@ func (c *test) noKeys(t *testing.T) {
 	}
 }
 
-// renewedKey: the key of each attempt is decided when it is sent, and one that was refused is replaced.
+// renewedKey tests that the key is determined per attempt, and that a refused key is replaced.
 func (c *test) renewedKey(t *testing.T) {
 	keys := []string{"sk-expired-0123456789", key}
 	s := c.sceneWith(t, Options{Retry: never, Prepare: func(_ context.Context, o *llm.Outgoing) error {

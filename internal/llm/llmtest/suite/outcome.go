@@ -17,14 +17,14 @@ func diff(want, got any, opts ...cmp.Option) string {
 	return cmp.Diff(want, got, append(opts, cmp.Comparer(func(a, b json.RawMessage) bool { return bytes.Equal(a, b) }))...)
 }
 
-// outcome is all that one call of Stream yielded.
+// outcome collects everything that one call of Stream yielded.
 type outcome struct {
 	deltas  []llm.Delta
 	message *llm.Message // of Done
 	err     error
 }
 
-// stream reads to the end, or until each says stop (by returning false).
+// stream reads to the end, or until each returns false.
 func stream(ctx context.Context, m llm.Model, req *llm.Request, each func(llm.Delta) bool) *outcome {
 	o := &outcome{}
 	for d, err := range m.Stream(ctx, req) {
@@ -62,7 +62,7 @@ func (o *outcome) text() string {
 	return o.message.PlainText()
 }
 
-// heard is what the deltas of one attempt add up to.
+// heard is the sum of the deltas of one attempt.
 type heard struct {
 	parts []*heardPart
 	last  int // newest index
@@ -94,7 +94,7 @@ func (h *heard) at(t testing.TB, i int) *heardPart {
 	return p
 }
 
-// check holds what was yielded against the promises of package llm.
+// check tests the yielded values against the promises of package llm.
 func (o *outcome) check(t testing.TB) {
 	t.Helper()
 	h := &heard{}
@@ -182,7 +182,7 @@ func isObject(b []byte) bool {
 	return len(b) > 1 && b[0] == '{' && b[len(b)-1] == '}'
 }
 
-// checkMessage compares the whole reply with its deltas. A call that the output limit cut is heard of but
+// checkMessage compares the whole reply with its deltas. A call that the output limit cut has deltas but is
 // not in the message.
 func (h *heard) checkMessage(t testing.TB, m *llm.Message) {
 	t.Helper()
@@ -208,7 +208,7 @@ func (h *heard) checkMessage(t testing.TB, m *llm.Message) {
 	}
 }
 
-// cut is a call that began and never ended.
+// cut reports a call that began and never ended.
 func (p *heardPart) cut() bool { return p.id != "" && p.done == nil && p.ready == nil }
 
 func (p *heardPart) compare(t testing.TB, i int, part llm.Part) {
@@ -236,7 +236,7 @@ func (p *heardPart) compare(t testing.TB, i int, part llm.Part) {
 	}
 }
 
-// call is the call as its deltas tell it.
+// call returns the call reported by its deltas.
 func (p *heardPart) call(part llm.ToolCall) llm.ToolCall {
 	text := strings.TrimSpace(p.json.String())
 	if text == "" {
@@ -248,7 +248,7 @@ func (p *heardPart) call(part llm.ToolCall) llm.ToolCall {
 	return llm.ToolCall{ID: p.id, Name: p.name, Input: llm.AppendCanonical(nil, []byte(text)), Opaque: part.Opaque}
 }
 
-// checkPartial: what an error carries is what had ended, in order, and every call that was ready.
+// checkPartial: an error carries the parts that had ended, in order, and every call that was ready.
 func (h *heard) checkPartial(t testing.TB, m *llm.Message) {
 	t.Helper()
 	var want []llm.Part

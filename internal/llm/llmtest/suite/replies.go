@@ -14,7 +14,7 @@ import (
 
 const unicodeText = "naïve café – 世界 🙂👩‍👩‍👧 e\u0301 \u2028 \"quoted\" \\ back\ttab\nline </script>"
 
-// replies is about reading whole replies.
+// replies tests reading complete replies.
 func (c *test) replies(t *testing.T) {
 	t.Run("text", c.textReply)
 	t.Run("unicode in writes of every size", c.unicodeReply)
@@ -97,7 +97,7 @@ func (c *test) readyEarly(t *testing.T, o *outcome) {
 	}
 }
 
-// readyWhileStreaming: the server says no more until the client, having got the call, leaves.
+// readyWhileStreaming: the server waits until the client, having got the call, leaves.
 func (c *test) readyWhileStreaming(t *testing.T) {
 	r := llmtest.Say(read("/a"), bash("echo a long command"))
 	r.Chunk = 4

@@ -13,7 +13,7 @@ import (
 // png is an image of one pixel.
 var png, _ = base64.StdEncoding.DecodeString("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNk+A8AAQUBAScY42YAAAAASUVORK5CYII=")
 
-// requests is about what goes out. The server is strict, so whatever it takes has the right form.
+// requests tests request bodies. The server is strict: an accepted request has the right form.
 func (c *test) requests(t *testing.T) {
 	t.Run("images", c.images)
 	t.Run("results", c.resultsOut)
@@ -58,7 +58,7 @@ func (c *test) images(t *testing.T) {
 	s.wantInOrder("look", "call_1", "/a.png", "call_1", data)
 }
 
-// history is a conversation with two calls at once, one of which failed, and an empty result.
+// history is a conversation with two parallel calls, one of which failed, and an empty result.
 func history() []llm.Message {
 	a := llm.ToolCall{ID: "call_a", Name: "Read", Input: json.RawMessage(`{"file_path": "/a<b>&"}`)}
 	b := llm.ToolCall{ID: "call_b", Name: "Bash", Input: json.RawMessage(`{"command":"false"}`)}
@@ -95,7 +95,7 @@ func (c *test) reasoningBack(t *testing.T) {
 		llmtest.Say(llmtest.Text("Done.")))
 	msgs := []llm.Message{llm.UserText("fix it")}
 	for range 3 {
-		o := s.done(c.request(msgs...)) // the server refuses what lost its reasoning
+		o := s.done(c.request(msgs...)) // the server refuses a message without its reasoning
 		msgs = append(append(msgs, *o.message), results(o.message, "fine")...)
 	}
 	s.wantInOrder("First na", "Second thought.")
@@ -131,7 +131,7 @@ func (c *test) sameBytes(t *testing.T) {
 	}
 }
 
-// resumed: what went through the stored form is sent as before.
+// resumed: messages read from the stored form are encoded as before.
 func (c *test) resumed(t *testing.T) {
 	s := c.scene(t, never, llmtest.Say(), llmtest.Say(), llmtest.Say(llmtest.Text("ok")))
 	msgs := history()

@@ -9,7 +9,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/llm/llmtest"
 )
 
-// signatures is about data that a host wants back unchanged and that no other host may see.
+// signatures tests data that must go back to its host unchanged, and to no other host.
 func (c *test) signatures(t *testing.T) {
 	for _, shape := range c.traits.Signed {
 		t.Run("go back to the same host "+shape, func(t *testing.T) { c.signaturesBack(t, shape) })
@@ -29,7 +29,7 @@ func (c *test) signed(shape string) llmtest.Reply {
 
 const signaturePrefix = "llmtest."
 
-// stored is what a session makes of a message.
+// stored returns a message after a round trip through the stored form.
 func stored(t *testing.T, m *llm.Message) llm.Message {
 	t.Helper()
 	b, err := json.Marshal(m)

@@ -1,4 +1,4 @@
-// Package suite is what every model provider has to pass, over real HTTP against the scripted server of
+// Package suite is the conformance suite for model providers, over real HTTP against the scripted server of
 // package llmtest. A provider's test is a few lines:
 //
 //	suite.Run(t, func(t testing.TB, baseURL string, o suite.Options) llm.Model {
@@ -7,9 +7,9 @@
 //		...
 //	}, suite.Traits{...})
 //
-// Whatever a test is about, each stream it reads is also held against the promises of package llm (see
-// outcome.check): indexes never go back, the message equals its deltas, a call is ready once and only when
-// it is whole, nothing is sent again after that, and so on.
+// In addition, every stream is checked against the promises of package llm (see outcome.check): indexes never
+// decrease, the message equals its deltas, a call is ready once and only when complete, no retry follows, and
+// so on.
 //
 // The package imports testing, so only tests may import it.
 package suite
@@ -28,7 +28,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/llm/llmtest"
 )
 
-// Options is what a test sets of the provider that it wants.
+// Options are settings of the provider under test.
 type Options struct {
 	Key          string
 	HTTP         *http.Client
@@ -41,18 +41,18 @@ type Options struct {
 // Make makes a model of the provider at a base URL.
 type Make func(t testing.TB, baseURL string, o Options) llm.Model
 
-// Traits is what a wire can and cannot do.
+// Traits are the capabilities of a wire.
 type Traits struct {
 	Wire        string           // the server's name for it: "anthropic", "chat"
-	Effort      llm.Effort       // with which the model thinks; "" if the wire has no reasoning
+	Effort      llm.Effort       // that makes the model think; "" if the wire has no reasoning
 	Signatures  bool             // reasoning is signed, and there is redacted reasoning
 	Stops       []llm.StopReason // besides end_turn and tool_use
-	CacheWrites bool             // usage tells cache writes
-	Whole       bool             // reads single JSON answers
-	ReadyAtEnd  bool             // the wire tells the end of a call; else it shows when the next part begins
-	Shapes      []string         // oddities of llmtest.Shapes it has to bear
-	Signed      []string         // shapes whose signatures have to come back; "" is a reply without a shape
-	Costs       bool             // usage tells the cost
+	CacheWrites bool             // usage reports cache writes
+	Whole       bool             // accepts single JSON replies
+	ReadyAtEnd  bool             // the wire marks the end of a call; else it is known when the next part begins
+	Shapes      []string         // irregularities of llmtest.Shapes that it must handle
+	Signed      []string         // shapes whose signatures must be sent back; "" is a reply without a shape
+	Costs       bool             // usage reports the cost
 }
 
 type test struct {
@@ -87,7 +87,7 @@ func Run(t *testing.T, mk Make, traits Traits) {
 	goleak.VerifyNone(t, leaks)
 }
 
-// Serve starts a server for a script and stops it with the test.
+// Serve starts a server for a script and stops it after the test.
 func Serve(t testing.TB, s *llmtest.Script, o llmtest.Options) *llmtest.Server {
 	t.Helper()
 	srv := llmtest.New(s, o)
@@ -102,10 +102,10 @@ func Serve(t testing.TB, s *llmtest.Script, o llmtest.Options) *llmtest.Server {
 	return srv
 }
 
-// quick retries without making the test wait.
+// quick retries almost without delay.
 var quick = llm.RetryPolicy{Base: time.Millisecond, Cap: 2 * time.Millisecond, Jitter: -1}
 
-// never sends once.
+// never does not retry.
 var never = llm.RetryPolicy{Max: -1}
 
 // scene is a server and a model that talks to it.
