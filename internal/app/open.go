@@ -174,7 +174,7 @@ func (s *Session) newAgent(ctx context.Context, model llm.Model) error {
 		MaxSteps: first(i.opts.MaxTurns, i.settings().MaxTurns), MaxTokens: i.settings().MaxOutputTokens,
 		BudgetUSD: i.opts.MaxBudgetUSD, Effort: llm.Effort(i.settings().Effort),
 		System: s.system, Attach: s.attach, Authorize: s.authorize,
-		AfterTool: []agent.AfterTool{{Name: "output limit", Run: s.env.Spill}}, Publish: s.publish, Record: s.Record,
+		AfterTool: []agent.AfterTool{{Name: "output limit", Run: s.env.Spill}}, Publish: s.publishAgent, Record: s.Record,
 		Boundaries: s.boundaries, Mode: s.Mode, Dir: s.Dir, RetryBase: ms(i.settings().Stream.RetryBaseMs),
 	}
 	if cfg.BudgetUSD == 0 {
@@ -187,7 +187,7 @@ func (s *Session) newAgent(ctx context.Context, model llm.Model) error {
 		const name = "structured output"
 		cfg.BeforeStep = append(cfg.BeforeStep, agent.BeforeStep{Name: name, Run: s.output.BeforeStep})
 		cfg.BeforeStop = append(cfg.BeforeStop, agent.BeforeStop{Name: name, Run: s.output.BeforeStop})
-		cfg.Publish = func(b event.Body) { s.output.Watch(b); s.publish(b) }
+		cfg.Publish = func(b event.Body) { s.output.Watch(b); s.publishAgent(b) }
 		cfg.Record = func(write func() error, bodies ...event.Body) error {
 			for _, b := range bodies {
 				s.output.Watch(b)
@@ -291,7 +291,7 @@ func (s *Session) withContext(ctx context.Context, m llm.Message) llm.Message {
 	}
 	m.Parts = append(s.pending.Parts(), m.Parts...)
 	if n := s.pending.Notice(); n != "" {
-		s.publish(event.Notice{Level: "warning", Text: n})
+		s.Note(event.Notice{Level: "warning", Text: n})
 	}
 	return m
 }

@@ -1,10 +1,13 @@
 package app
 
 import (
+	"context"
+	"errors"
 	"path/filepath"
 	"sync"
 
 	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/session"
 )
 
 // Record runs write, which adds an entry to the log, and publishes the events that tell of it, with their
@@ -25,6 +28,34 @@ func (s *Session) Record(write func() error, bodies ...event.Body) error {
 		s.bus.PublishAt(s.cursor(seen), s.ID(), s.chain, b)
 	}
 	return nil
+}
+
+// Note publishes a notice and journals it, for notices that a reader who comes back must not miss: something was
+// lost, cut or replaced. One that cannot be journaled is only published.
+func (s *Session) Note(n event.Notice) {
+	if s.JournalNote(n, n) != nil {
+		s.publish(n)
+	}
+}
+
+// JournalNote adds a notice to the log and publishes bodies with its place.
+func (s *Session) JournalNote(n event.Notice, bodies ...event.Body) error {
+	if s.log == nil {
+		return errors.New("the session has no log")
+	}
+	return s.Record(func() error {
+		_, err := s.log.Add(context.Background(), session.Note{Level: n.Level, Text: n.Text})
+		return err
+	}, bodies...)
+}
+
+// publishAgent publishes an event of the agent; its notices are journaled.
+func (s *Session) publishAgent(b event.Body) {
+	if n, ok := b.(event.Notice); ok {
+		s.Note(n)
+		return
+	}
+	s.publish(b)
 }
 
 // watchDisk tells once when the disk has become full, and once when there is room again.

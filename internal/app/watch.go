@@ -14,11 +14,15 @@ import (
 )
 
 // Watch follows changes of the settings until ctx ends: rules, providers and the environment of children
-// count from then on for running sessions too; limits for new ones; the model and the output style at the
-// next start. Long-lived front ends run it in
-// the background; a single prompt does without.
-func (i *Instance) Watch(ctx context.Context) error {
-	return errors.Join(i.cleanUp(), i.conf.Load().Watch(ctx, i.reload))
+// apply to running sessions, too; limits to new ones; the model and the output style at the next start. Then
+// it calls changed, which may be nil. Long-lived front ends run it in the background; a single prompt does not.
+func (i *Instance) Watch(ctx context.Context, changed func()) error {
+	return errors.Join(i.cleanUp(), i.conf.Load().Watch(ctx, func(c *config.Config, changes []config.Change) {
+		i.reload(c, changes)
+		if changed != nil {
+			changed()
+		}
+	}))
 }
 
 // reload puts a new configuration in force and tells the sessions.

@@ -16,7 +16,7 @@ func TestRulesOfARunningSessionFollowTheSettings(t *testing.T) {
 	s := newSession(t, inst, SessionOptions{})
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
-	go func() { done <- inst.Watch(ctx) }()
+	go func() { done <- inst.Watch(ctx, nil) }()
 	sub := s.Subscribe(t.Context())
 	dir := filepath.Join(p.home, ".config", "lathe")
 	if err := os.MkdirAll(dir, 0o700); err != nil {

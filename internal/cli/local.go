@@ -127,7 +127,7 @@ func (l *local) background(ctx context.Context, o *Options) {
 	go func() {
 		defer close(done)
 		if o.InputFormat == "stream-json" {
-			_ = l.inst.Watch(ctx)
+			_ = l.inst.Watch(ctx, nil)
 			return
 		}
 		if !o.NoPersistence { // the answer would be kept

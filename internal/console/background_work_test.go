@@ -192,6 +192,17 @@ func TestStatusLineCommandGetsTheSession(t *testing.T) {
 	}
 }
 
+func TestChangedStatusLineShowsAtOnce(t *testing.T) {
+	p := newPlace(t, talk3())
+	p.user(t, `{"statusLine": {"type": "command", "command": "echo first"}}`)
+	s := p.open(t, nil)
+	until(s, func(st event.Status) bool { return st.Line == "first" })
+	p.user(t, `{"statusLine": {"type": "command", "command": "echo second"}}`)
+	until(s, func(st event.Status) bool { return st.Line == "second" })
+	p.user(t, `{}`)
+	until(s, func(st event.Status) bool { return st.Line == "" })
+}
+
 func TestAProjectsStatusLineDoesNotRunUntrusted(t *testing.T) {
 	p := newPlace(t, talk3())
 	p.write(t, ".lathe/settings.json", `{"statusLine": {"type": "command", "command": "touch ran"}}`)

@@ -130,9 +130,10 @@ func (c *Console) emptyTrash() {
 	_, _ = c.inst.Store().EmptyTrash(time.Now().AddDate(0, 0, -trashDays))
 }
 
-// watchSettings follows the settings files; a change is announced by a Notice.
+// watchSettings follows the settings files; a change is announced by a Notice, and a changed statusLine shows at
+// once.
 func (c *Console) watchSettings() {
-	if err := c.inst.Watch(c.ctx); err != nil && c.ctx.Err() == nil {
+	if err := c.inst.Watch(c.ctx, c.refreshLine); err != nil && c.ctx.Err() == nil {
 		c.notice("warning", "%v", err)
 	}
 }

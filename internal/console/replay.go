@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"time"
@@ -149,7 +150,7 @@ func (p *player) take(e session.Entry) {
 		}
 		p.add(event.Compacted{Level: b.Level, Trigger: b.Trigger, Before: b.TokensBefore, After: b.TokensAfter, CostUSD: b.CostUSD, Failed: b.Failed})
 	case session.Note:
-		p.add(event.Notice{Level: "info", Text: b.Text})
+		p.add(event.Notice{Level: cmp.Or(b.Level, "info"), Text: b.Text})
 	case session.Unknown:
 		p.userCommand(e.ID, b)
 	}

@@ -118,12 +118,20 @@ func (c *Console) leave(s *app.Session) error {
 	c.queue, c.pending = nil, nil
 	c.mu.Unlock()
 	if n := s.Background().Running(); n > 0 {
-		c.notice("warning", "%d commands in the background are ended with the conversation", n)
+		c.tellBoth(s, "background commands ended with their conversation: %d", n)
 	}
 	if lost > 0 {
-		c.notice("warning", "%d queued messages were dropped with the conversation they were for; they are in the prompt history", lost)
+		c.tellBoth(s, "queued messages dropped with their conversation: %d; they are in the prompt history", lost)
 	}
 	return s.Close()
+}
+
+// tellBoth publishes a warning in front and journals it in the session that is left, for when it is resumed.
+func (c *Console) tellBoth(left *app.Session, format string, args ...any) {
+	c.notice("warning", format, args...)
+	if len(left.Messages()) > 0 {
+		_ = left.JournalNote(event.Notice{Level: "warning", Text: fmt.Sprintf(format, args...)}) // the front has been told
+	}
 }
 
 // frontSettings holds the settings of a session while in front, to restore when the conversation is reopened or

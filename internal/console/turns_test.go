@@ -2,6 +2,7 @@ package console
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -237,4 +238,23 @@ func TestAForkLeavesTheOriginalAndKeepsTheManner(t *testing.T) {
 	}
 	s.command("resume", old)
 	s.wantSaid("first")
+}
+
+func TestDroppedMessagesAreToldAgainOnResume(t *testing.T) {
+	s := newPlace(t, slow("done")).open(t, nil)
+	_, ended := s.begin("go")
+	s.Steer(llm.UserText("queued"), true)
+	s.Interrupt()
+	s.wait(ended)
+	id := s.session().ID()
+	s.command("new", "")
+	s.command("resume", id)
+	opened := until(s, func(o event.Opened) bool { return o.Session == id })
+	told := func(b event.Body) bool {
+		n, ok := b.(event.Notice)
+		return ok && n.Level == "warning" && strings.Contains(n.Text, "queued messages dropped with their conversation: 1")
+	}
+	if !slices.ContainsFunc(opened.History, told) {
+		t.Errorf("the warning is not in the history: %+v", opened.History)
+	}
 }

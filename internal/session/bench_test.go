@@ -123,7 +123,7 @@ func BenchmarkAppend(b *testing.B) {
 			text := strings.Repeat("a line of text\n", c.size/15)
 			b.SetBytes(int64(c.size))
 			for b.Loop() {
-				_, err := s.Add(ctx, Note{text})
+				_, err := s.Add(ctx, Note{Text: text})
 				must(b, err)
 			}
 		})

@@ -123,7 +123,7 @@ func (p *player) reply() {
 }
 
 func (p *player) other() {
-	for _, b := range []Body{Title{"x"}, Note{"y"}, Unknown{Name: "later", JSON: []byte(`{"a":1}`)}, TurnEnd{Reason: "completed"}} {
+	for _, b := range []Body{Title{"x"}, Note{Text: "y"}, Unknown{Name: "later", JSON: []byte(`{"a":1}`)}, TurnEnd{Reason: "completed"}} {
 		_, err := p.s.Add(ctx, b)
 		p.ok(err)
 	}

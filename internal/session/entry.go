@@ -117,9 +117,10 @@ type Total struct {
 	Model   string    `json:"model,omitempty"`
 }
 
-// Note is a line for people.
+// Note is a line for people. Level is info, warning or error; "" means info.
 type Note struct {
-	Text string `json:"text"`
+	Level string `json:"level,omitempty"`
+	Text  string `json:"text"`
 }
 
 // BlobRef says that a blob was written. File is its name in the blobs folder.

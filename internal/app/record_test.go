@@ -1,0 +1,25 @@
+package app
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/session"
+)
+
+func TestNoticesOfTheAgentAreJournaled(t *testing.T) {
+	s := newSession(t, newPlace(t, editScript()).open(t, nil), SessionOptions{})
+	sub := s.Subscribe(t.Context())
+	want := event.Notice{Level: "warning", Text: "a cannot answer; going on with b"}
+	s.publishAgent(want)
+	e, ok := sub.Next(t.Context())
+	if !ok || e.Body != want || e.Cursor == "" {
+		t.Errorf("published: %+v", e)
+	}
+	if all := slices.Collect(s.Log().All()); !slices.ContainsFunc(all, func(e session.Entry) bool {
+		return e.Body == session.Note{Level: "warning", Text: want.Text}
+	}) {
+		t.Errorf("the log: %+v", all)
+	}
+}
