@@ -42,7 +42,7 @@ func builtinRows() map[string]spec {
 		"builtin":   {class: neutral, raw: true, judge: wraps(0)},
 		"exec":      {class: write, does: "replaces the shell", plain: true, ops: "TEXT...", flags: "-cl -a:TEXT", judge: execLooks},
 		"fc":        {class: write, does: "runs what was typed before", ops: "TEXT..."},
-		"compgen":   {class: list, ops: "TEXT", flags: "-abcdefgjksuv -A:W -G:GLOB -P:TEXT -S:TEXT -W:BAD -X:GLOB -o:W -C:RUN -F:BAD"},
+		"compgen":   {class: list, ops: "TEXT", flags: "-abcegjksuv -d! -f! -A:W -G:BAD -P:TEXT -S:TEXT -W:BAD -X:GLOB -o:BAD -C:RUN -F:BAD", judge: compgenLooks},
 		"mapfile":   {class: write, does: "sets variables", ops: "TEXT", flags: "-t -d:TEXT -n:N -O:N -s:N -u:N -c:N -C:RUN"},
 		"readarray": {class: write, does: "sets variables", ops: "TEXT", flags: "-t -d:TEXT -n:N -O:N -s:N -u:N -c:N -C:RUN"},
 		"kill":      {class: destructive, does: "ends processes", raw: true, judge: killLooks},
@@ -203,6 +203,15 @@ func testsFile(w Word) bool {
 // name reports whether a word is the name of a variable, or may only be that.
 func name(w Word) bool {
 	return !w.Unknown && w.Text != "" && strings.Trim(w.Text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789") == ""
+}
+
+// compgenLooks: names of files come from any folder that its word names.
+func compgenLooks(c *call) {
+	for _, action := range c.textsOf("-A") {
+		if action == "file" || action == "directory" {
+			c.refuse("compgen -A " + action + " lists the files of any folder")
+		}
+	}
 }
 
 // cdLooks: the folder is for the caller to judge.

@@ -9,7 +9,7 @@ func fileRows() map[string]spec {
 			--human-readable --si --dereference --dereference-command-line --dereference-command-line-symlink-to-dir --hide=GLOB --hyperlink?W
 			--indicator-style=W --inode --ignore=GLOB --kibibytes --numeric-uid-gid --literal --hide-control-chars --show-control-chars
 			--quote-name --quoting-style=W --reverse --recursive --size --sort=W --time=W --time-style=W --tabsize=N --width=N --context
-			--zero --version --help`},
+			--zero --version --help`, judge: lsLooks},
 		"cat":  {class: read, tame: true, ops: "FILE...", flags: "-AbeEnstTuv --show-all --number-nonblank --show-ends --number --squeeze-blank --show-tabs --show-nonprinting --version --help"},
 		"tac":  {class: read, tame: true, ops: "FILE...", flags: "-br -s:TEXT --before --regex --separator=TEXT --version --help"},
 		"head": {class: read, tame: true, ops: "FILE...", flags: "-qvz -n:N -c:N -# --lines=N --bytes=N --quiet --silent --verbose --zero-terminated --version --help"},
@@ -28,12 +28,12 @@ func fileRows() map[string]spec {
 		},
 		"du": {class: list, tame: true, dot: true, ops: "FILE...", flags: `-aAbcDhHklLmPsSx0 -B:N -d:N -t:N -X:FILE -I:GLOB --null --all --apparent-size --block-size=N --bytes --total --dereference-args
 			--max-depth=N --files0-from=FILE --human-readable --inodes --dereference --count-links --no-dereference --separate-dirs --si
-			--summarize --threshold=N --time?W --time-style=W --exclude-from=FILE --exclude=GLOB --one-file-system --version --help`, judge: filesFrom("--files0-from")},
+			--summarize --threshold=N --time?W --time-style=W --exclude-from=FILE --exclude=GLOB --one-file-system --version --help`, judge: duLooks},
 		"df": {class: list, tame: true, ops: "FILE...", flags: `-ahHiklmPTv -B:N -t:W -x:W --all --block-size=N --human-readable --si --inodes --local --no-sync --output?W --portability --total
 			--type=W --print-type --exclude-type=W --version --help`},
 		"tree": {class: list, dot: true, ops: "DIR...", flags: `-adfilxQNqpugshDFvtcUrASnCXJ -L:N -I:GLOB -P:GLOB -H:TEXT -T:TEXT -o:OUT -R! --gitignore --gitfile=FILE --ignore-case --matchdirs
 			--metafirst --prune --info --infofile=FILE --noreport --charset=W --filelimit=N --filesfirst --dirsfirst --sort?W --du --si
-			--timefmt=FORMAT --inodes --device --nolinks --hintro=FILE --houtro=FILE --fromfile --fromtabfile --fflinks --version --help`},
+			--timefmt=FORMAT --inodes --device --nolinks --hintro=FILE --houtro=FILE --fromfile --fromtabfile --fflinks --version --help`, judge: followers("-l")},
 		"eza": {class: list, dot: true, ops: "FILE...", flags: `-1aAbBdDfFgGhHiIlmnrRsSTuUxXZ -s:W -I:GLOB -L:N -t:W --oneline --grid --long --recurse --tree --across --classify?W --color=W
 			--colour=W --icons?W --all --almost-all --list-dirs --level=N --reverse --sort=W --group-directories-first --git-ignore
 			--ignore-glob=GLOB --only-dirs --only-files --binary --bytes --group --header --links --inode --modified --numeric --blocksize
@@ -128,6 +128,27 @@ func filesFrom(flag string) func(*call) {
 	return func(c *call) {
 		if c.has(flag) {
 			c.refuse("the flag " + flag + " of " + c.name + " takes the names of more files from a file")
+		}
+	}
+}
+
+// lsLooks: a recursive list that follows links shows folders beyond them.
+func lsLooks(c *call) {
+	if c.has("-R", "--recursive") {
+		followers("-L", "--dereference")(c)
+	}
+}
+
+func duLooks(c *call) {
+	filesFrom("--files0-from")(c)
+	followers("-L", "--dereference")(c)
+}
+
+// followers refuses the flags by which a list of all files follows links.
+func followers(flags ...string) func(*call) {
+	return func(c *call) {
+		if c.has(flags...) {
+			c.refuse(followsLinks + c.name)
 		}
 	}
 }

@@ -7,13 +7,16 @@ import (
 
 // The words of find, from its manual (findutils 4.9, BSD). A word that is not here is not known to only look.
 const (
-	findAlone = `-daystart -depth -d -follow -ignore_readdir_race -noignore_readdir_race -mount -xdev -warn -nowarn -noleaf
+	findAlone = `-daystart -depth -d -ignore_readdir_race -noignore_readdir_race -mount -xdev -warn -nowarn -noleaf
 		-empty -executable -readable -writable -nouser -nogroup -true -false -print -print0 -ls -prune -quit -not -a -and -o -or ! ( ) ,
 		-help --help -version --version`
 	findValue = `-maxdepth -mindepth -regextype -amin -atime -cmin -ctime -mmin -mtime -fstype -gid -group -uid -user -ilname -lname -iname
 		-name -inum -ipath -path -iregex -regex -iwholename -wholename -links -perm -size -type -xtype -used -printf -context`
 	findFile = `-newer -anewer -cnewer -samefile`
 )
+
+// followsLinks is why a list of all files asks that may leave the folders by a link.
+const followsLinks = "a link may lead out of the folders that are listed by "
 
 // findLooks reads the words of find: options, folders, then the expression.
 func findLooks(c *call) {
@@ -28,7 +31,9 @@ func findLooks(c *call) {
 		switch {
 		case w.Text == "-D" || w.Text == "-O":
 			c.refuse("the flag " + w.Text + " of find is not known to only look")
-		case w.Text == "-H" || w.Text == "-L" || w.Text == "-P" || w.Text == "--" || strings.HasPrefix(w.Text, "-O"):
+		case w.Text == "-L":
+			c.refuse(followsLinks + c.name)
+		case w.Text == "-H" || w.Text == "-P" || w.Text == "--" || strings.HasPrefix(w.Text, "-O"):
 		default:
 			c.findWord(w)
 			c.reads(w)
@@ -43,6 +48,8 @@ func findLooks(c *call) {
 		switch {
 		case w.Unknown || w.Glob:
 			c.findWord(w)
+		case w.Text == "-follow":
+			c.refuse(followsLinks + c.name)
 		case slices.Contains(alone, w.Text):
 		case slices.Contains(value, w.Text), slices.Contains(file, w.Text), strings.HasPrefix(w.Text, "-newer") && len(w.Text) == 8:
 			i++

@@ -72,10 +72,10 @@ func gitRows() map[string]spec {
 			--header --no-commit-header --commit-header --disk-usage?W --in-commit-order --indexed-objects --use-bitmap-index --quiet --missing=W --object-names --no-object-names`, judge: gitFormat},
 		"git ls-files": {class: list, ops: "TEXT...", flags: `-cdfikmorstuvz -X:FILE -x:GLOB --cached --deleted --modified --others --ignored --stage --directory --no-empty-directory
 			--unmerged --killed --resolve-undo --exclude=GLOB --exclude-from=FILE --exclude-per-directory=W --exclude-standard --error-unmatch
-			--with-tree=W --full-name --abbrev?N --debug --eol --deduplicate --sparse --format=FORMAT --recurse-submodules`},
+			--with-tree=W --full-name --abbrev?N --debug --eol --deduplicate --sparse --format=FORMAT --recurse-submodules!`},
 		"git ls-tree": {class: list, ops: "TEXT...", flags: "-dlrtz --long --name-only --name-status --object-only --abbrev?N --full-name --full-tree --format=FORMAT"},
 		"git cat-file": {class: read, ops: "TEXT...", flags: `-eptsZz --batch?FORMAT --batch-check?FORMAT --batch-command?FORMAT --batch-all-objects --unordered --buffer --follow-symlinks
-			--allow-unknown-type --no-mailmap --use-mailmap --mailmap --path=W --filters!! --textconv!!`},
+			--allow-unknown-type --no-mailmap --use-mailmap --mailmap --path=W --filters!! --textconv!!`, judge: gitObjects},
 		"git describe": {class: read, ops: "TEXT...", flags: `--all --tags --contains --abbrev?N --candidates=N --exact-match --debug --long --match=GLOB --exclude=GLOB --always --first-parent
 			--dirty?W --broken?W`, judge: gitDescribe},
 		"git name-rev":     {class: read, ops: "TEXT...", flags: "--tags --refs=GLOB --no-refs --exclude=GLOB --all --name-only --no-undefined --always"},

@@ -225,6 +225,13 @@ func gitDiff(c *call) {
 	}
 }
 
+// gitObjects: in a batch, the names of what is printed come from the input, or are all there are.
+func gitObjects(c *call) {
+	if c.has("--batch", "--batch-command") {
+		c.refuse("git cat-file --batch prints the files of the past that its input names")
+	}
+}
+
 // gitReflog: git reflog [show] is git log; exists asks.
 func gitReflog(c *call) {
 	gitFormat(c)

@@ -1,5 +1,11 @@
 package program
 
+import (
+	"path"
+	"slices"
+	"strings"
+)
+
 // The flags of Go 1.26's command, which have one dash. Auto-allowed runs happen without network, module
 // downloads and foreign toolchains; the flags below build nothing.
 const goList = `-f=FORMAT -json?FIELDS -m -deps -e -test -find -tags=LIST -mod=W -compiler=W -pkgdir=BAD -race -msan -asan -v -a
@@ -13,7 +19,7 @@ func goRows() map[string]spec {
 		"go version":    {class: neutral, long: true, ops: "FILE...", flags: "-m -v -json"},
 		"go env":        {class: neutral, long: true, ops: "TEXT...", flags: "-json -changed -w! -u!"},
 		"go list":       {class: list, long: true, ops: "TEXT...", flags: goList, judge: goModules},
-		"go doc":        {class: read, long: true, ops: "TEXT TEXT", flags: "-all -c -cmd -short -src -u -ex -C=BAD -http!!"},
+		"go doc":        {class: read, long: true, ops: "TEXT TEXT", flags: "-all -c -cmd -short -src -u -ex -C=BAD -http!!", judge: goFolders},
 		"go help":       {class: neutral, long: true, ops: "TEXT..."},
 		"go mod graph":  {class: list, long: true, flags: "-go=W -x!"},
 		"go mod why":    {class: list, long: true, ops: "TEXT...", flags: "-m -vendor"},
@@ -56,11 +62,21 @@ func goRows() map[string]spec {
 
 // goModules: -mod=mod lets go list change go.mod.
 func goModules(c *call) {
+	goFolders(c)
 	if f, ok := c.get("-mod"); ok && f.value.Text != "readonly" && f.value.Text != "vendor" {
 		c.refuse("go list -mod=" + f.value.Text + " may change go.mod")
 	}
 	if f, ok := c.get("-buildvcs"); ok && f.value.Text != "false" {
 		c.exact("go list -buildvcs runs git, with the programs that the repository names")
+	}
+}
+
+// goFolders: packages may be named by their folder, one outside of the project too.
+func goFolders(c *call) {
+	for _, w := range c.ops {
+		if path.IsAbs(w.Text) || strings.HasPrefix(w.Text, "~") || slices.Contains(strings.Split(w.Text, "/"), "..") {
+			c.Reads = append(c.Reads, strings.TrimSuffix(strings.TrimSuffix(w.Text, "..."), "/"))
+		}
 	}
 }
 

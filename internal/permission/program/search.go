@@ -67,6 +67,7 @@ func searchRows() map[string]spec {
 
 // fdLooks finds what -x and -X run. Everything behind them belongs to the command, up to a lone semicolon.
 func fdLooks(c *call) {
+	followers("-L", "--follow")(c)
 	for i, w := range c.args {
 		name, value, attached := strings.Cut(w.Text, "=")
 		short := strings.HasPrefix(w.Text, "-") && !strings.HasPrefix(w.Text, "--")

@@ -104,7 +104,11 @@ func grepLooks(c *call) {
 // rgLooks: ripgrep searches folders in any case. Files that it leaves out by itself (hidden and ignored ones) come
 // back by a glob, or by a line in an ignore file.
 func rgLooks(c *call) {
+	if c.has("--version", "-V", "--help", "-h") {
+		return
+	}
 	if c.has("--files", "--type-list") {
+		followers("-L", "--follow")(c)
 		return
 	}
 	t := c.tree(permission.TreeOptions{Hidden: true, Follow: c.has("-L", "--follow")}, exceptBy("--glob=!", "--glob=!"))

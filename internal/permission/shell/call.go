@@ -500,7 +500,7 @@ func safeVariable(name string) bool {
 }
 
 // onlyLocale reports whether assignments only choose how output looks: a language that every system has, LC_ALL=C,
-// colours, a width.
+// colours, a width, that nobody watches.
 func onlyLocale(list []assigned) bool {
 	for _, as := range list {
 		if !as.known || as.show != as.name+"="+as.text {
@@ -511,7 +511,7 @@ func onlyLocale(list []assigned) bool {
 			if !among(as.text, "C", "POSIX", "C.UTF-8", "en_US.UTF-8") {
 				return false
 			}
-		case among(as.name, "NO_COLOR", "FORCE_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS", "LINES"):
+		case among(as.name, "NO_COLOR", "FORCE_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS", "LINES", "CI"):
 			if !among(as.text, "", "true", "false") && strings.Trim(as.text, "0123456789") != "" {
 				return false
 			}

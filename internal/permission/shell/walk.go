@@ -352,6 +352,7 @@ func (a *analysis) items(l *syntax.WordIter, sc *scope) (items []word, ok bool) 
 		}
 		names, good := a.spreadNames(w, sc.dirs[0])
 		ok = ok && good
+		a.spreadFolders(w.text, sc)
 		for _, name := range names {
 			items = append(items, word{text: name, show: name})
 		}
