@@ -361,6 +361,7 @@ func (t *turn) useFallback(err error) bool {
 	t.mu.Lock()
 	t.chosen = t.choices
 	t.mu.Unlock()
+	t.cfg.Publish(event.ModelFallback{From: old.Info().ID, To: next.Info().ID, Reason: string(e.Kind)})
 	t.cfg.Publish(event.Notice{Level: "warning", Text: fmt.Sprintf(
 		"%s cannot answer (%v); going on with %s", old.Info().ID, e.Kind, next.Info().ID)})
 	return true

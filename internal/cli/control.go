@@ -71,7 +71,7 @@ func (c *controller) serve(ctx context.Context) error {
 		m, ok, err := c.next(ctx)
 		if err != nil || !ok {
 			if err == nil {
-				err = last
+				err = joinErrors(c.sayEnded(ctx), last)
 			}
 			return err
 		}
@@ -87,6 +87,14 @@ func (c *controller) serve(ctx context.Context) error {
 			last = nil
 		}
 	}
+}
+
+// sayEnded waits for commands in the background and tells which end with the run.
+func (c *controller) sayEnded(ctx context.Context) error {
+	if c.h == nil {
+		return nil
+	}
+	return c.h.sayEnded(ctx)
 }
 
 // turn runs one turn. A message that cannot be used has a result all the same, for hosts wait for one.

@@ -14,6 +14,8 @@ type headless struct {
 	printer printer
 	stats   *resultStats
 	limits  limits
+	last    bool                              // the run ends with this turn
+	ended   func(text string)                 // told which commands in the background end with the run
 	schema  bool                              // an answer must fit --json-schema
 	asked   func(id string, q event.Question) // a question came up; nil: refuse
 	closed  func(id string)                   // a question was answered, by whomever
@@ -22,6 +24,7 @@ type headless struct {
 
 // once runs the one turn of a prompt run.
 func (h *headless) once(ctx context.Context, m llm.Message) (outcome, error) {
+	h.last = true
 	out, err := h.turn(ctx, m)
 	return out, joinErrors(err, h.printer.close())
 }
@@ -56,7 +59,20 @@ func (h *headless) turn(ctx context.Context, m llm.Message) (outcome, error) {
 	if failed != nil {
 		return out, failed
 	}
-	return out, h.printer.finish(h.stats, &out)
+	if h.last {
+		failed = h.sayEnded(ctx)
+	}
+	return out, joinErrors(failed, h.printer.finish(h.stats, &out))
+}
+
+// sayEnded waits for commands in the background and tells which end with the run.
+func (h *headless) sayEnded(ctx context.Context) error {
+	text := endBackground(ctx, h.conv)
+	if text == "" {
+		return nil
+	}
+	h.ended(text)
+	return h.printer.event(event.Event{Body: event.Notice{Level: "warning", Text: text}})
 }
 
 // follow prints events until the turn's end. When they cannot be printed it interrupts the turn, and still

@@ -172,6 +172,15 @@ type informationalLine struct {
 	stamped
 }
 
+type fallbackLine struct {
+	Type    string `json:"type"`
+	Subtype string `json:"subtype"`
+	From    string `json:"from_model"`
+	To      string `json:"to_model"`
+	Reason  string `json:"reason"`
+	stamped
+}
+
 type localOutputLine struct {
 	Type    string `json:"type"`
 	Subtype string `json:"subtype"`

@@ -25,8 +25,8 @@ import (
 // local is a conversation on this machine.
 type local struct {
 	inst     *app.Instance
-	bus      *event.Bus        // shared by the sessions that commands put in front; nil where no command can come
-	commands *console.Commands // nil like it
+	bus      *event.Bus        // shared by the sessions that commands put in front
+	commands *console.Commands // nil where no command can come
 	known    []Described       // the slash commands
 
 	mu      sync.Mutex
@@ -78,10 +78,9 @@ func openSession(ctx context.Context, inst *app.Instance, o *Options) (*local, e
 	if !o.NoCommands && !o.Bare {
 		l.known = slashCommands()
 	}
-	if o.InputFormat == "stream-json" {
-		so.Boundaries, l.bus = true, event.NewBus()
-		so.Bus = l.bus
-	}
+	stream := o.InputFormat == "stream-json"
+	l.bus = event.NewBus()
+	so.Boundaries, so.Bus = stream, l.bus
 	s, err := inst.NewSession(ctx, so)
 	if err != nil {
 		return nil, err
@@ -93,7 +92,8 @@ func openSession(ctx context.Context, inst *app.Instance, o *Options) (*local, e
 		return nil, errors.Join(err, s.Close())
 	}
 	l.session, l.events = s, s.Subscribe(context.WithoutCancel(ctx))
-	if l.bus != nil {
+	l.hear(s)
+	if stream {
 		v, _ := currentVersion()
 		l.commands = console.Over(ctx, console.Options{Instance: inst, Session: so, Version: v}, s, l.bus)
 	}
@@ -420,7 +420,10 @@ func (l *local) Command(ctx context.Context, name, args string) (event.Output, e
 	out, err := l.commands.Run(ctx, name, args)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.session = l.commands.Session()
+	if next := l.commands.Session(); next != l.session {
+		l.session = next
+		l.hear(next)
+	}
 	return out, err
 }
 
@@ -430,7 +433,7 @@ func (l *local) Close() error {
 	err := l.front().Close()
 	if l.commands != nil {
 		err = errors.Join(err, l.commands.Close())
-		l.bus.Close()
 	}
+	l.bus.Close()
 	return errors.Join(err, l.inst.Close())
 }

@@ -84,7 +84,9 @@ func checkSchema(o *Options) error {
 
 func (p *program) headless(o *Options, conv Conversation) *headless {
 	h := &headless{conv: conv, stats: newResultStats(conv.About().Info), limits: limits{o.MaxTurns, o.MaxBudget}, schema: o.JSONSchema != ""}
-	if o.OutputFormat == "text" {
+	h.ended = func(text string) { fmt.Fprintf(p.err, "%s: warning: %s\n", messagesName, escape(text)) }
+	if o.OutputFormat == "text" { // its printer has notices on stderr
+		h.ended = func(string) {}
 		h.printer = newTextPrinter(p.streams, p.now)
 	} else {
 		h.printer = newStreamPrinter(&lineWriter{w: p.out, uuid: p.uuid}, o, p.warnings)

@@ -169,6 +169,10 @@ func (p *streamPrinter) event(e event.Event) error {
 		return p.w.write(&statusLine{Type: "system", Subtype: "status", Status: &status})
 	case event.Compacted:
 		return p.compacted(b)
+	case event.Background:
+		return p.background(b)
+	case event.ModelFallback:
+		return p.w.write(&fallbackLine{Type: "system", Subtype: "model_fallback", From: b.From, To: b.To, Reason: b.Reason})
 	case event.TurnStart:
 		p.turn = p.turn || len(e.Agent) == 0
 	case event.ModeChanged:

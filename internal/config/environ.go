@@ -52,6 +52,7 @@ var envKeys = []struct{ name, key string }{
 	{"BASH_DEFAULT_TIMEOUT_MS", "bash.defaultTimeoutMs"},
 	{"BASH_MAX_TIMEOUT_MS", "bash.maxTimeoutMs"},
 	{"BASH_MAX_OUTPUT_LENGTH", "bash.maxOutputLength"},
+	{"CLAUDE_CODE_PRINT_BG_WAIT_CEILING_MS", "bash.backgroundWaitMs"},
 	{"CLAUDE_STREAM_IDLE_TIMEOUT_MS", "stream.stallTimeoutMs"},
 	{"CLAUDE_CODE_MAX_RETRIES", "stream.maxRetries"},
 	{"ANTHROPIC_COMPACTION_THRESHOLD", "compactionThreshold"},

@@ -138,7 +138,7 @@ func TestWhatAProjectMaySetAtOnceIsThisAndNoMore(t *testing.T) {
 		"permissions.ask", "permissions.deny", "permissions.disableBypassPermissionsMode", "disabledMcpjsonServers", "outputStyle", "language",
 		"theme", "prefersReducedMotion", "autoCompactEnabled", "compactionThreshold", "includeGitInstructions",
 		"exploreCache.enabled", "exploreCache.maxEntries", "exploreCache.directoryTtlMs", "bash.defaultTimeoutMs", "bash.maxTimeoutMs",
-		"bash.maxOutputLength", "stream.stallTimeoutMs", "stream.maxRetries", "stream.retryBaseMs", "stream.maxRetryWaitMs",
+		"bash.maxOutputLength", "bash.backgroundWaitMs", "stream.stallTimeoutMs", "stream.maxRetries", "stream.retryBaseMs", "stream.maxRetryWaitMs",
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("(-want +got):\n%s", d)

@@ -180,6 +180,7 @@ type Bash struct {
 	MaxOutputLength  int    `json:"maxOutputLength"` // characters
 	Shell            string `json:"shell"`
 	ScrubCredentials bool   `json:"scrubCredentials"`
+	BackgroundWaitMs int    `json:"backgroundWaitMs"` // of runs without a front end
 }
 
 // Stream configures timeouts and retries of replies.

@@ -180,6 +180,29 @@ type Notice struct {
 	Text  string `json:"text"`
 }
 
+// ModelFallback says that another model answers for the rest of the turn.
+type ModelFallback struct {
+	From   string `json:"from"`
+	To     string `json:"to"`
+	Reason string `json:"reason"`
+}
+
+// Background says that a command started in the background, or ended there.
+type Background struct {
+	Task    BackgroundTask   `json:"task"`
+	Running []BackgroundTask `json:"running"` // all that run now
+}
+
+// BackgroundTask is a command in the background.
+type BackgroundTask struct {
+	ID       string `json:"id"`
+	CallID   string `json:"call_id,omitempty"` // of the call that started it
+	Command  string `json:"command"`
+	Status   string `json:"status"` // running, completed, failed or killed
+	ExitCode int    `json:"exit_code,omitempty"`
+	Output   string `json:"output,omitempty"` // the file with its output, once it has ended
+}
+
 // ModeChanged says that the permission mode changed.
 type ModeChanged struct {
 	Mode permission.Mode `json:"mode"`
@@ -295,24 +318,26 @@ const (
 )
 
 // Kind names.
-func (TurnStart) Kind() string   { return "turn.start" }
-func (TurnEnd) Kind() string     { return "turn.end" }
-func (StepStart) Kind() string   { return "step.start" }
-func (StepEnd) Kind() string     { return "step.end" }
-func (Request) Kind() string     { return "api.request" }
-func (Response) Kind() string    { return "api.response" }
-func (Delta) Kind() string       { return "delta" }
-func (PartDone) Kind() string    { return "part.done" }
-func (PartReady) Kind() string   { return "part.ready" }
-func (Retry) Kind() string       { return "api.retry" }
-func (UserMessage) Kind() string { return "message.user" }
-func (ToolStart) Kind() string   { return "tool.start" }
-func (ToolOutput) Kind() string  { return "tool.output" }
-func (ToolEnd) Kind() string     { return "tool.end" }
-func (Denied) Kind() string      { return "tool.denied" }
-func (Notice) Kind() string      { return "notice" }
-func (ModeChanged) Kind() string { return "mode.changed" }
-func (Compacting) Kind() string  { return "compacting" }
-func (Compacted) Kind() string   { return "compacted" }
-func (Asked) Kind() string       { return "asked" }
-func (Answered) Kind() string    { return "answered" }
+func (TurnStart) Kind() string     { return "turn.start" }
+func (TurnEnd) Kind() string       { return "turn.end" }
+func (StepStart) Kind() string     { return "step.start" }
+func (StepEnd) Kind() string       { return "step.end" }
+func (Request) Kind() string       { return "api.request" }
+func (Response) Kind() string      { return "api.response" }
+func (Delta) Kind() string         { return "delta" }
+func (PartDone) Kind() string      { return "part.done" }
+func (PartReady) Kind() string     { return "part.ready" }
+func (Retry) Kind() string         { return "api.retry" }
+func (UserMessage) Kind() string   { return "message.user" }
+func (ToolStart) Kind() string     { return "tool.start" }
+func (ToolOutput) Kind() string    { return "tool.output" }
+func (ToolEnd) Kind() string       { return "tool.end" }
+func (Denied) Kind() string        { return "tool.denied" }
+func (Notice) Kind() string        { return "notice" }
+func (ModelFallback) Kind() string { return "model.fallback" }
+func (Background) Kind() string    { return "background" }
+func (ModeChanged) Kind() string   { return "mode.changed" }
+func (Compacting) Kind() string    { return "compacting" }
+func (Compacted) Kind() string     { return "compacted" }
+func (Asked) Kind() string         { return "asked" }
+func (Answered) Kind() string      { return "answered" }

@@ -133,6 +133,8 @@ var kinds = sync.OnceValue(func() map[string]decoder {
 	register[ToolEnd](m)
 	register[Denied](m)
 	register[Notice](m)
+	register[ModelFallback](m)
+	register[Background](m)
 	register[ModeChanged](m)
 	register[Compacting](m)
 	register[Compacted](m)

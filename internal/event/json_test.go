@@ -46,6 +46,11 @@ func everyBody() []event.Body {
 		event.ToolStart{Call: call, Parent: "batch_1", Title: "a.go", Preview: event.Diff{Path: "a.go", Unified: "@@ -1 +1 @@\n-a\n+b\n", Added: 1, Removed: 1}},
 		event.ToolOutput{CallID: "toolu_1", Text: "line\n"},
 		event.Notice{Level: "warning", Text: "disk almost full"},
+		event.ModelFallback{From: "a", To: "b", Reason: "overloaded"},
+		event.Background{
+			Task:    event.BackgroundTask{ID: "bash_1", CallID: "toolu_1", Command: "make", Status: "failed", ExitCode: 2, Output: "/b/1"},
+			Running: []event.BackgroundTask{{ID: "bash_2", Command: "serve", Status: "running"}},
+		},
 		event.ModeChanged{Mode: permission.AcceptEdits},
 		event.Compacting{Trigger: "auto"},
 		event.Compacted{Level: 4, Trigger: "auto", Before: 160_000, After: 20_000, CostUSD: 0.1, Failed: "overloaded", Err: "too large"},

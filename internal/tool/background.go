@@ -145,6 +145,28 @@ func (b *Background) Detach(callID string) bool {
 	return done
 }
 
+// Wait waits until no command runs, or ctx ends.
+func (b *Background) Wait(ctx context.Context) {
+	for {
+		var running *shellRun
+		b.mu.Lock()
+		for _, s := range b.shells {
+			if s.running() {
+				running = s
+			}
+		}
+		b.mu.Unlock()
+		if running == nil {
+			return
+		}
+		select {
+		case <-running.ended:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
 // Close ends all commands, waits until they are gone and their output is kept, and lets none start.
 func (b *Background) Close() error {
 	b.mu.Lock()
