@@ -12,6 +12,8 @@ const (
 	fileSoft, fileHard = 500, 800 // lines
 	funcSoft, funcHard = 60, 120  // lines, from the func keyword to the closing brace
 	methodsHard        = 8        // methods of an interface
+
+	assemblySoft, assemblyHard = 1500, 2600 // lines of internal/app, which is to put parts together and no more
 )
 
 func TestEveryPackageHasOnePackageDoc(t *testing.T) {
@@ -59,6 +61,19 @@ func TestFilesAndFunctionsStayReadable(t *testing.T) {
 			}
 		}
 	}
+}
+
+func TestTheAssemblyHoldsNoPartsOfItsOwn(t *testing.T) {
+	lines := 0
+	for _, f := range tree(t) {
+		if f.pkg == "internal/app" && !f.isTest() {
+			lines += f.size
+		}
+	}
+	if lines == 0 {
+		t.Fatal("internal/app is not there")
+	}
+	budget(t, lines, assemblySoft, assemblyHard, "internal/app")
 }
 
 func (s source) lines(n ast.Node) int {

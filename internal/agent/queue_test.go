@@ -68,7 +68,7 @@ func TestHookRefusalIsFinal(t *testing.T) {
 	}
 }
 
-// A tool that does not return when it is cancelled is answered for, and what it comes to later is dropped.
+// A tool that ignores its cancellation gets a result from lathe; its own, which comes later, is dropped.
 func TestToolsThatIgnoreCancellationAreAbandoned(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	release, late := make(chan struct{}), make(chan struct{})

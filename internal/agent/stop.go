@@ -20,7 +20,7 @@ const (
 	goOnEmpty = "Your last reply was empty. If the work is done, say in a few words what was done; otherwise go on."
 )
 
-// outcome is what became of a step's calls.
+// outcome sums up the calls of a step.
 type outcome struct {
 	calls       int
 	refused     bool // the user refused a call and wants the turn to end

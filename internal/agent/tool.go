@@ -48,7 +48,7 @@ func onlyLooks(a permission.Access) bool {
 	return a.Command != nil && a.Command.Class.Looks() && a.Command.Script != ""
 }
 
-// Result is what a call came to: Parts (Text, Media) for the model, View and Title for people, Meta for
+// Result is the result of a call: Parts (Text, Media) for the model, View and Title for people, Meta for
 // machines (the ecosystem's structured output of that tool).
 type Result struct {
 	Parts   []llm.Part
