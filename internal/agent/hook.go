@@ -34,7 +34,8 @@ type AfterTool struct {
 // Verdict is what a hook says. The zero value says nothing.
 type Verdict struct {
 	// Effect and Reason judge the call, before it runs: deny refuses it, ask puts it to a person even where a
-	// rule allows it, allow answers what policy would ask. After a call Effect means nothing.
+	// rule allows it, allow answers what policy would ask only because no rule covers the call. After a call
+	// Effect means nothing.
 	Effect permission.Effect
 	Reason string
 	Input  json.RawMessage // replaces the input of the call, before it runs
@@ -60,11 +61,13 @@ type Ruling struct {
 func (r Ruling) Source() string { return "hook " + strings.Join(r.Hooks, ", ") }
 
 // Apply is what becomes of a decision of policy under the ruling: deny refuses and ask asks, whatever policy
-// allows; allow answers a question, and lifts no refusal.
+// allows. Allow answers only the default question about a call that no rule covers: it lifts no refusal, and
+// it does not answer for the user where a rule, a guard, the mode or the agent's kind asks.
 func (r Ruling) Apply(d permission.Decision) permission.Decision {
 	stricter := r.Effect == permission.Deny && (d.Effect != permission.Deny || d.Confirm) ||
 		r.Effect == permission.Ask && d.Effect == permission.Allow
-	if !stricter && !(r.Effect == permission.Allow && d.Effect == permission.Ask) {
+	byDefault := d.Effect == permission.Ask && d.Layer == permission.LayerAnalysis && d.Rule == ""
+	if !stricter && !(r.Effect == permission.Allow && byDefault) {
 		return d
 	}
 	reason := r.Reason

@@ -60,7 +60,8 @@ func TestConflictingChangesOfTheInputAreRefusedWithBothHooksNamed(t *testing.T) 
 // What hooks say meets what policy says: a hook narrows, and answers a question, and lifts no refusal.
 func TestARulingNarrowsPolicyAndAnswersItsQuestions(t *testing.T) {
 	policy := []permission.Decision{
-		{Effect: permission.Allow}, {Effect: permission.Ask}, {Effect: permission.Deny}, {Effect: permission.Deny, Confirm: true},
+		{Effect: permission.Allow}, {Effect: permission.Ask, Layer: permission.LayerAnalysis}, {Effect: permission.Deny},
+		{Effect: permission.Deny, Confirm: true},
 	}
 	for effect, want := range map[permission.Effect][]permission.Effect{
 		"":               {permission.Allow, permission.Ask, permission.Deny, permission.Deny},
@@ -76,6 +77,23 @@ func TestARulingNarrowsPolicyAndAnswersItsQuestions(t *testing.T) {
 			if got.Confirm != (d.Confirm && effect != permission.Deny) {
 				t.Errorf("%s over %+v: a person may be asked: %v", effect, d, got.Confirm)
 			}
+		}
+	}
+}
+
+// A hook's allow stands for the user only where policy asks because it knows nothing of the call.
+func TestAHooksAllowDoesNotAnswerAQuestionThatProtects(t *testing.T) {
+	for _, d := range []permission.Decision{
+		{Layer: permission.LayerDeny, Rule: "Bash(rm *)"},
+		{Layer: permission.LayerGuards},
+		{Layer: permission.LayerAsk, Rule: "Bash(git push *)"},
+		{Layer: permission.LayerMode},
+		{Layer: permission.LayerAnalysis, Rule: "Bash(x)"},
+		{},
+	} {
+		d.Effect, d.Reason = permission.Ask, "because"
+		if got := (Ruling{Effect: permission.Allow, Hooks: []string{"h"}}).Apply(d); got.Effect != permission.Ask || got.Reason != "because" {
+			t.Errorf("%+v: %+v", d, got)
 		}
 	}
 }

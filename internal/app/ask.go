@@ -65,7 +65,7 @@ func (s *Session) Answer(id string, a event.Answer) error {
 // authorize decides on a call: by policy, else by asking, and where nobody can be asked by refusing.
 func (s *Session) authorize(ctx context.Context, a agent.Approval) (permission.Decision, error) {
 	a.Request.Mode = s.Mode()
-	d := a.Hooks.Apply(s.policy.Decide(a.Request))
+	d := s.judge(a)
 	if d.Effect == permission.Ask && a.Revised {
 		d = permission.Decision{Effect: permission.Allow, Layer: permission.LayerAsk, Reason: "approved with a changed input"}
 	}
@@ -79,6 +79,15 @@ func (s *Session) authorize(ctx context.Context, a agent.Approval) (permission.D
 		}
 	}
 	return d, s.note(ctx, a, d)
+}
+
+// judge decides by policy and hooks. In the mode that asks nothing, what a hook would have asked is refused.
+func (s *Session) judge(a agent.Approval) permission.Decision {
+	d := a.Hooks.Apply(s.policy.Decide(a.Request))
+	if a.Request.Mode == permission.DontAsk {
+		d = d.Unasked()
+	}
+	return d
 }
 
 // note writes a decision with its evidence to the session.
@@ -107,7 +116,7 @@ func (s *Session) askPermission(ctx context.Context, a agent.Approval, d permiss
 		return d, err
 	}
 	a.Request.Mode = s.Mode()
-	again := a.Hooks.Apply(s.policy.Decide(a.Request))
+	again := s.judge(a)
 	if again.Effect != permission.Ask && !again.Confirm {
 		return again, nil // an answer given meanwhile covers this call too
 	}

@@ -174,6 +174,15 @@ func TestKindsOfAgentsNarrow(t *testing.T) {
 	}
 }
 
+// The default question is one that a hook may answer, so it must not hide the question of the agent's kind.
+func TestTheQuestionOfAKindComesBeforeTheDefaultOne(t *testing.T) {
+	p := NewPolicy(testTools, "/home/u", []string{"/w"}, nil)
+	d := p.Decide(Request{Tool: "mcp__x__y", Mode: Default, Dir: "/w", Agent: []string{"plan"}})
+	if d.Effect != Ask || d.Layer != LayerMode {
+		t.Errorf("%+v", d)
+	}
+}
+
 func ordered(t *testing.T, triples ...string) *Policy {
 	var rs []Rule
 	for i := 0; i < len(triples); i += 3 {

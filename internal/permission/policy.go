@@ -119,13 +119,13 @@ func (p *Policy) Decide(req Request) Decision {
 		d = stricter(d, k.limits(c))
 	}
 	if c.Mode == DontAsk {
-		d = unasked(d)
+		d = d.Unasked()
 	}
 	return d
 }
 
-// unasked is a decision in the mode that never asks.
-func unasked(d Decision) Decision {
+// Unasked is the decision in dontAsk mode, which refuses whatever would be asked.
+func (d Decision) Unasked() Decision {
 	d.Confirm = false
 	if d.Effect == Ask {
 		d.Effect, d.Layer = Deny, LayerMode
@@ -134,9 +134,11 @@ func unasked(d Decision) Decision {
 	return d
 }
 
-// stricter returns the stricter of two decisions, the first one where they are the same.
+// stricter returns the stricter of two decisions, the first one where they are the same. Of two that ask, the
+// default question gives way: a hook may answer it, and must not answer the other.
 func stricter(a, b Decision) Decision {
-	if rank(b.Effect) > rank(a.Effect) || b.Effect == Deny && a.Confirm && !b.Confirm {
+	if rank(b.Effect) > rank(a.Effect) || b.Effect == Deny && a.Confirm && !b.Confirm ||
+		a.Effect == Ask && b.Effect == Ask && a.Layer == LayerAnalysis {
 		return b
 	}
 	return a
