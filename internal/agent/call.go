@@ -61,7 +61,7 @@ func (q *queue) authorize(p *pending, plan *Plan) (*Plan, permission.Decision, e
 		if q.a.cfg.Authorize == nil {
 			return plan, permission.Decision{Effect: permission.Deny, Reason: "nothing authorises calls here"}, nil
 		}
-		d, err := q.a.cfg.Authorize(q.ctx, q.approval(p, plan, revised))
+		d, err := q.a.cfg.Authorize(q.asking, q.approval(p, plan, revised))
 		if p.ruling.Effect == permission.Deny && d.Effect == permission.Allow {
 			d = p.ruling.Apply(d)
 		}
@@ -92,9 +92,7 @@ func (q *queue) approval(p *pending, plan *Plan, revised bool) Approval {
 func (q *queue) refuse(p *pending, plan *Plan, d permission.Decision) {
 	p.refusal = []event.Body{event.Denied{Call: p.call, Decision: d}}
 	if d.Interrupt {
-		q.mu.Lock()
-		q.out.refused = true
-		q.mu.Unlock()
+		q.refusedOne()
 	}
 	msg := "Permission denied: " + d.Reason + "."
 	if d.Guidance != "" {
@@ -163,8 +161,7 @@ func (q *queue) run(p *pending, plan *Plan) (res *Result) {
 			res.Meta = map[string]any{"panic": fmt.Sprint(r), "stack": string(debug.Stack())}
 		}
 	}()
-	ctx := context.WithValue(q.ctx, callIDKey{}, p.id)
-	res, err := plan.Run(WithOutput(ctx, func(s string) { q.output(p, s) }))
+	res, err := plan.Run(WithOutput(q.within(p), func(s string) { q.output(p, s) }))
 	switch {
 	case err != nil && q.ctx.Err() != nil && errors.Is(err, q.ctx.Err()):
 		return &Result{Parts: text(interruptedText), IsError: true}

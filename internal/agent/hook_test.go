@@ -60,7 +60,9 @@ func TestConflictingChangesOfTheInputAreRefusedWithBothHooksNamed(t *testing.T) 
 // What hooks say meets what policy says: a hook narrows, and answers a question, and lifts no refusal.
 func TestARulingNarrowsPolicyAndAnswersItsQuestions(t *testing.T) {
 	policy := []permission.Decision{
-		{Effect: permission.Allow}, {Effect: permission.Ask, Layer: permission.LayerAnalysis}, {Effect: permission.Deny},
+		{Effect: permission.Allow},
+		{Effect: permission.Ask, Layer: permission.LayerAnalysis},
+		{Effect: permission.Deny},
 		{Effect: permission.Deny, Confirm: true},
 	}
 	for effect, want := range map[permission.Effect][]permission.Effect{

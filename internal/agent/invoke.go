@@ -8,18 +8,67 @@ import (
 	"github.com/lathe-dev/lathe/internal/session"
 )
 
-type callIDKey struct{}
+type runningKey struct{}
+
+// running is the call in whose Run a context is.
+type running struct {
+	q *queue
+	p *pending
+}
+
+func runningCall(ctx context.Context) running {
+	r, _ := ctx.Value(runningKey{}).(running)
+	return r
+}
+
+// within is the context of the Run of a call.
+func (q *queue) within(p *pending) context.Context {
+	return context.WithValue(q.ctx, runningKey{}, running{q, p})
+}
 
 // CallID is the id of the tool call in whose Run ctx is; empty outside of any call.
 func CallID(ctx context.Context) string {
-	id, _ := ctx.Value(callIDKey{}).(string)
-	return id
+	if r := runningCall(ctx); r.p != nil {
+		return r.p.id
+	}
+	return ""
+}
+
+// refused reports whether a call that this one made was refused and ended the turn.
+func (r running) refused() bool {
+	if r.q == nil {
+		return false
+	}
+	r.q.mu.Lock()
+	defer r.q.mu.Unlock()
+	return r.p.refusedBelow
+}
+
+// take makes the outcome of calls that this one made count for the turn, as if the model had made them.
+func (r running) take(out outcome) {
+	if r.q == nil {
+		return
+	}
+	r.q.stop(out.stopped)
+	if out.writeErr != nil {
+		r.q.failWrite(out.writeErr)
+	}
+	if out.refused {
+		r.q.refusedOne()
+	}
+	r.q.mu.Lock()
+	defer r.q.mu.Unlock()
+	r.p.refusedBelow = r.p.refusedBelow || out.refused
+	r.q.out.ended = r.q.out.ended || out.ended
+	r.q.out.doomed = r.q.out.doomed || out.doomed
 }
 
 // Invoke runs calls through the one choke point and returns their results in order. Tools that run other
 // tools use it from inside their own call. The calls get ids of their own there (that of the parent and a
 // number), since a model may repeat its own. They are journalled and published like any other, with the id
-// of the parent; they are not part of the model's reply, so they do not enter Messages.
+// of the parent; they are not part of the model's reply, so they do not enter Messages. What ends the turn (a
+// refusal that says so, a hook, a tool) ends that of the outer call too; after such a refusal the calls that
+// have not started are not run.
 func (a *Agent) Invoke(ctx context.Context, calls []llm.ToolCall) []llm.ToolResult {
 	return a.invoke(ctx, calls, false)
 }
@@ -39,7 +88,8 @@ func (a *Agent) invoke(ctx context.Context, calls []llm.ToolCall, quiet bool) []
 		return out
 	}
 	q := a.newQueue(ctx, false)
-	q.parent, q.quiet = CallID(ctx), quiet
+	q.above, q.parent, q.quiet = runningCall(ctx), CallID(ctx), quiet
+	defer q.drop()
 	for i, c := range calls {
 		switch {
 		case quiet: // nothing speaks of it again
@@ -50,7 +100,7 @@ func (a *Agent) invoke(ctx context.Context, calls []llm.ToolCall, quiet bool) []
 		}
 		q.add(c)
 	}
-	q.wait()
+	q.above.take(q.wait())
 	for i, p := range q.snapshot() {
 		out[i] = p.result
 	}

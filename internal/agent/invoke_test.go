@@ -2,14 +2,17 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
+	"github.com/lathe-dev/lathe/internal/permission"
 	"github.com/lathe-dev/lathe/internal/session"
 )
 
@@ -76,6 +79,107 @@ func TestCallsMadeByACallAreJournalledAndSurviveAKill(t *testing.T) {
 	}
 	if why := refused(append(slices.Clip(killed.Messages()), llm.UserText("next"))); why != "" {
 		t.Error(why)
+	}
+}
+
+// batch is a tool that makes the calls R, R, T, T twice, one Invoke after the other.
+func batch(f **fixture, got *[]string) Tool {
+	return tool("Batch", false, func(ctx context.Context, _ string) (*Result, error) {
+		for range 2 {
+			for _, r := range (*f).Invoke(ctx, []llm.ToolCall{call("", "R", `{"x":"1"}`), call("", "R", `{"x":"2"}`), call("", "T", `{"x":"3"}`), call("", "T", `{"x":"4"}`)}) {
+				*got = append(*got, r.Parts[0].(llm.Text).Text)
+			}
+		}
+		return TextResult("batched"), nil
+	})
+}
+
+// A refusal that ends the turn does so from inside a call too, and nothing else of the group is asked or run.
+func TestARefusalInsideACallEndsTheTurnAndTheGroup(t *testing.T) {
+	var f *fixture
+	var got []string
+	var asked atomic.Int32
+	dialog := make(chan struct{}, 1) // one at a time, as in the app
+	f = newFixture(t, []Tool{batch(&f, &got), echo("R", true), echo("T", false)}, func(c *Config) {
+		c.Authorize = func(ctx context.Context, a Approval) (permission.Decision, error) {
+			if a.Tool == "Batch" {
+				return permission.Decision{Effect: permission.Allow}, nil
+			}
+			dialog <- struct{}{}
+			defer func() { <-dialog }()
+			if err := ctx.Err(); err != nil {
+				return permission.Decision{}, err
+			}
+			asked.Add(1)
+			return permission.Decision{Effect: permission.Deny, Reason: "the user refused", Interrupt: true}, nil
+		}
+	}, reply(llm.StopToolUse, call("1", "Batch", `{"x":"a"}`)))
+	if end := f.run(t); end.Reason != event.EndRefused {
+		t.Errorf("%+v", end)
+	}
+	refused := 0
+	for _, text := range got {
+		if strings.HasPrefix(text, "Permission denied") {
+			refused++
+		} else if text != errRefused.Error() {
+			t.Errorf("%q", text)
+		}
+	}
+	if asked.Load() != 1 || refused != 1 || len(got) != 8 {
+		t.Errorf("asked %d times, %d refused: %q", asked.Load(), refused, got)
+	}
+}
+
+func TestTheEndOfTheTurnInsideACallCounts(t *testing.T) {
+	for name, tt := range map[string]struct {
+		change func(*Config)
+		ends   bool
+		want   event.EndReason
+	}{
+		"a hook after a call": {want: event.EndStopped, change: func(c *Config) {
+			c.AfterTool = []AfterTool{{Name: "budget", Run: func(_ context.Context, c llm.ToolCall, _ *Result) (Verdict, error) {
+				if c.Name == "R" {
+					return Verdict{Stop: "enough"}, nil
+				}
+				return Verdict{}, nil
+			}}}
+		}},
+		"a tool": {want: event.EndCompleted, ends: true},
+	} {
+		var f *fixture
+		var got []string
+		r := tool("R", true, func(_ context.Context, x string) (*Result, error) {
+			res := TextResult("R " + x)
+			res.EndTurn = tt.ends
+			return res, nil
+		})
+		f = newFixture(t, []Tool{batch(&f, &got), r, echo("T", false)}, tt.change, reply(llm.StopToolUse, call("1", "Batch", `{"x":"a"}`)))
+		if end := f.run(t); end.Reason != tt.want {
+			t.Errorf("%s: %+v", name, end)
+		}
+		if len(got) != 8 || got[3] != "T 4" || got[7] != "T 4" {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
+// unwritable is a transcript that cannot take the end of the calls of one tool.
+type unwritable struct{ *Memory }
+
+func (u unwritable) EndCall(ctx context.Context, end session.CallEnd) error {
+	if end.Result.Name == "R" {
+		return errors.New("no room")
+	}
+	return u.Memory.EndCall(ctx, end)
+}
+
+func TestAFailureToWriteInsideACallEndsTheTurn(t *testing.T) {
+	var f *fixture
+	var got []string
+	f = newFixture(t, []Tool{batch(&f, &got), echo("R", true), echo("T", false)}, func(c *Config) { c.Transcript = unwritable{&Memory{}} },
+		reply(llm.StopToolUse, call("1", "Batch", `{"x":"a"}`)))
+	if end, err := f.Run(t.Context(), llm.UserText("go")); err == nil || end.Reason != event.EndFailed {
+		t.Errorf("%+v %v", end, err)
 	}
 }
 

@@ -26,6 +26,7 @@ const (
 var (
 	errNotStarted = errors.New(notStartedText)
 	errNotWritten = errors.New("This call was not run: the session could not be written.")
+	errRefused    = errors.New("This call was not run: the user refused another one of its group and wants to be heard first.")
 )
 
 // errNoRoom answers a call that would have effects while the disk is full.
@@ -50,8 +51,12 @@ type queue struct {
 	a       *Agent
 	ctx     context.Context
 	journal bool   // the calls belong to the reply that is being written; else they come from Invoke
-	parent  string // the call that makes these calls through Invoke
+	parent  string // the id of the call that makes these calls through Invoke
 	quiet   bool   // nothing is recorded: they come from Look
+	above   running
+
+	asking context.Context // ends when no question may be put any more
+	drop   context.CancelFunc
 
 	mu      sync.Mutex
 	wake    *sync.Cond
@@ -85,11 +90,16 @@ type pending struct {
 	started  bool
 	answered bool
 	ran      *Result // what the call itself gave, while hooks work on it
-	doomed   bool    // stopped because it repeats the calls before it
+	// refusedBelow: a call that this one made was refused, and that ends the turn.
+	refusedBelow bool
+	doomed       bool // stopped because it repeats the calls before it
 }
 
 func (a *Agent) newQueue(ctx context.Context, journal bool) *queue {
-	q := &queue{a: a, ctx: ctx, journal: journal, slots: make(chan struct{}, maxParallel)}
+	q := &queue{a: a, ctx: ctx, journal: journal, slots: make(chan struct{}, maxParallel), asking: ctx, drop: func() {}}
+	if !journal {
+		q.asking, q.drop = context.WithCancel(ctx)
+	}
 	q.wake = sync.NewCond(&q.mu)
 	return q
 }
@@ -220,12 +230,24 @@ func (q *queue) halted() error {
 	if q.ctx.Err() != nil {
 		return errNotStarted
 	}
+	refused := q.above.refused()
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.out.writeErr != nil {
+	switch {
+	case q.out.writeErr != nil:
 		return errNotWritten
+	case !q.journal && (refused || q.out.refused):
+		return errRefused
 	}
 	return nil
+}
+
+// refusedOne notes that the user refused a call and wants the turn to end. Calls of one Invoke end together.
+func (q *queue) refusedOne() {
+	q.mu.Lock()
+	q.out.refused = true
+	q.mu.Unlock()
+	q.drop()
 }
 
 // prepare resolves a call without side effects.
