@@ -198,13 +198,11 @@ func (q *queue) finish(p *pending, call llm.ToolCall, res *Result, title string,
 		q.out.ended = q.out.ended || (res.EndTurn && !res.IsError)
 		q.mu.Unlock()
 		p.result = llm.ToolResult{CallID: p.id, Name: call.Name, Parts: res.Parts, IsError: res.IsError}
-		end := session.CallEnd{Result: p.result, Title: title, Denied: denied, Duration: took}
-		logged := p.said // the record that the log has of the call
-		if !q.journal {
-			end.Invoked, end.Parent, end.Call = true, q.parent, &call
-			logged = call
+		end := session.CallEnd{
+			Result: p.result, Title: title, Denied: denied, Duration: took,
+			Invoked: !q.journal, Parent: q.parent, Call: q.unsaid(p, call),
 		}
-		q.write(end, logged, res, append(p.refusal, event.ToolEnd{
+		q.write(end, call, res, append(p.refusal, event.ToolEnd{
 			Call: call, Parent: q.parent, Result: p.result, Title: title, View: res.View, Meta: res.Meta, Denied: denied, Duration: took,
 		}))
 	})

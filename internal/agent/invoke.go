@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 
@@ -107,12 +108,16 @@ func (a *Agent) invoke(ctx context.Context, calls []llm.ToolCall, quiet bool) []
 	return out
 }
 
-// startOf is the record of a call's start: one that the model did not write is in no other record.
+// startOf is the record of a call's start.
 func (q *queue) startOf(p *pending) session.CallStart {
-	start := session.CallStart{CallID: p.id, Parent: q.parent}
-	if !q.journal {
-		call := p.call
-		start.Call = &call
+	return session.CallStart{CallID: p.id, Invoked: !q.journal, Parent: q.parent, Call: q.unsaid(p, p.call)}
+}
+
+// unsaid is a call as it runs, where no part of a reply tells it: the model did not make it, or its name or
+// input changed since.
+func (q *queue) unsaid(p *pending, call llm.ToolCall) *llm.ToolCall {
+	if q.journal && call.Name == p.said.Name && call.Raw == p.said.Raw && bytes.Equal(call.Input, p.said.Input) {
+		return nil
 	}
-	return start
+	return &call
 }

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -79,6 +80,72 @@ func TestCallsMadeByACallAreJournalledAndSurviveAKill(t *testing.T) {
 	}
 	if why := refused(append(slices.Clip(killed.Messages()), llm.UserText("next"))); why != "" {
 		t.Error(why)
+	}
+}
+
+// The log tells the call that ran or was refused where a hook, the user or another spelling made it differ from
+// the reply, and what is sent stays as the model wrote it.
+func TestTheLogTellsTheCallThatRan(t *testing.T) {
+	store := session.NewStore(t.TempDir())
+	log, err := store.Create(t.Context(), session.Meta{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := newFixture(t, []Tool{echo("T", false)}, func(c *Config) {
+		c.Transcript = log
+		c.Canonical = func(name string, _ []byte) (string, []byte) { return strings.ToUpper(name), nil }
+		c.BeforeTool = []BeforeTool{{Name: "h", Run: func(_ context.Context, c llm.ToolCall) (Verdict, error) {
+			if strings.Contains(string(c.Input), "hook") {
+				return Verdict{Input: json.RawMessage(`{"x":"hooked"}`)}, nil
+			}
+			return Verdict{}, nil
+		}}}
+		c.Authorize = func(_ context.Context, a Approval) (permission.Decision, error) {
+			d := permission.Decision{Effect: permission.Allow}
+			switch a.Call.ID {
+			case "user":
+				d.Input = json.RawMessage(`{"x":"typed"}`)
+			case "denied":
+				d = permission.Decision{Effect: permission.Deny, Reason: "no"}
+			}
+			return d, nil
+		}
+	}, reply(llm.StopToolUse, call("same", "T", `{"x":"a"}`), call("alias", "t", `{"x":"b"}`), call("hook", "T", `{"x":"hook"}`),
+		call("user", "T", `{"x":"c"}`), call("denied", "t", `{"x":"hook"}`)), reply(llm.StopEndTurn, llm.Text{Text: "done"}))
+	f.run(t)
+	sent, _ := json.Marshal(log.Messages())
+	if err := log.Close(); err != nil {
+		t.Fatal(err)
+	}
+	again, err := store.Open(t.Context(), log.ID())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer again.Close()
+	var got []string
+	tell := func(what, id string, c *llm.ToolCall) {
+		if c != nil {
+			what += " " + c.Name + string(c.Input)
+		}
+		got = append(got, what+" "+id)
+	}
+	for e := range again.Entries() {
+		switch b := e.Body.(type) {
+		case session.CallStart:
+			tell(e.Body.Kind(), b.CallID, b.Call)
+		case session.CallEnd:
+			tell(e.Body.Kind(), b.Result.CallID, b.Call)
+		}
+	}
+	want := []string{
+		"call_start same", "call_end same", `call_start T{"x":"b"} alias`, "call_end alias", `call_start T{"x":"hooked"} hook`, "call_end hook",
+		`call_start T{"x":"typed"} user`, "call_end user", `call_end T{"x":"hooked"} denied`,
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("the log has %q", got)
+	}
+	if read, _ := json.Marshal(again.Messages()); string(read) != string(sent) || !strings.Contains(string(sent), `"name":"t"`) {
+		t.Errorf("sent: %s\nread: %s", sent, read)
 	}
 }
 
@@ -188,7 +255,7 @@ func invoked(s *session.Session) []string {
 	for e := range s.Entries() {
 		switch b := e.Body.(type) {
 		case session.CallStart:
-			if b.Call != nil {
+			if b.Invoked {
 				out = append(out, "start "+b.CallID+"<"+b.Parent+" "+b.Call.Name)
 			}
 		case session.CallEnd:

@@ -29,6 +29,10 @@ func (s *Session) restore() {
 			if c, ok := b.Part.(llm.ToolCall); ok && c.Name == tool.TodoName {
 				todos[c.ID] = c.Input
 			}
+		case session.CallStart:
+			if b.Call != nil && b.Call.Name == tool.TodoName {
+				todos[b.CallID] = b.Call.Input
+			}
 		case session.CallEnd:
 			if in, ok := todos[b.Result.CallID]; ok && !b.Result.IsError {
 				s.restoreTodos(in)

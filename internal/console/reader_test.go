@@ -35,7 +35,7 @@ func eventfulScript() *llmtest.Script {
 	return llmtest.Replies(
 		llmtest.Say(llmtest.Thinking("hm"), llmtest.Text("I read."), read(0), read(1), read(2), read(3), read(9)),
 		llmtest.Say(llmtest.Text("I run."), run("echo one"), run("rm -rf x"), run("echo two")),
-		llmtest.Say(run("echo three"), read(1)),
+		llmtest.Say(run("echo three"), read(1), llmtest.Tool("bash", map[string]any{"cmd": "echo other spelling"}), llmtest.Tool("bash", map[string]any{"cmd": "rm -rf y"})),
 		llmtest.Say(llmtest.Text("Done.")),
 		llmtest.Say(run("echo four")),
 		llmtest.Say(llmtest.Text("Again.")),
@@ -91,12 +91,12 @@ func identity(b event.Body) string {
 		part, _ := llm.MarshalPart(b.Part)
 		return "part " + b.MessageID + " " + string(part)
 	case event.ToolStart:
-		return "start " + b.Call.ID + " " + string(b.Call.Input)
+		return "start " + calls(b.Call)
 	case event.Denied:
-		return "denied " + b.Call.ID + " " + b.Decision.Reason
+		return "denied " + calls(b.Call) + " " + b.Decision.Reason
 	case event.ToolEnd:
 		view, _ := event.MarshalView(b.View)
-		return "end " + b.Call.ID + " " + b.Result.PlainText() + " " + b.Title + " " + string(view)
+		return "end " + calls(b.Call) + " " + b.Result.PlainText() + " " + b.Title + " " + string(view)
 	case event.TurnEnd:
 		return "turn " + string(b.Reason)
 	case event.Compacted:
@@ -104,6 +104,8 @@ func identity(b event.Body) string {
 	}
 	return b.Kind()
 }
+
+func calls(c llm.ToolCall) string { return c.ID + " " + c.Name + " " + string(c.Input) }
 
 // live reads events of the seat until a number of turns is over.
 func (s *seat) live(turns int) []event.Event {

@@ -119,7 +119,7 @@ func (p *player) take(e session.Entry) {
 	case session.Part:
 		p.part(b)
 	case session.CallStart:
-		if b.Call != nil { // made by a tool or a front end
+		if b.Call != nil { // not as in the reply, or in no reply
 			p.calls[b.CallID] = *b.Call
 		}
 		if call, ok := p.calls[b.CallID]; ok && p.whole {
@@ -186,8 +186,8 @@ func (p *player) part(b session.Part) {
 
 func (p *player) callEnd(b session.CallEnd) {
 	id := b.Result.CallID
-	call, ok := p.calls[id]
-	if !ok && b.Call != nil {
+	call := p.calls[id]
+	if b.Call != nil {
 		call = *b.Call
 	}
 	end := event.ToolEnd{Call: call, Parent: b.Parent, Result: b.Result, Title: b.Title, Denied: b.Denied, Duration: b.Duration}

@@ -176,7 +176,7 @@ func TestAnExportShowsTheWholeConversationAndWhereItWasCompacted(t *testing.T) {
 	inner := toolCall("c2.1")
 	must(t, s.Compact(ctx, summarised(ids[1])))
 	must(t, s.AddReply(ctx, reply(toolCall("b"))))
-	must(t, s.StartCall(ctx, CallStart{CallID: inner.ID, Parent: "b", Call: &inner}, false))
+	must(t, s.StartCall(ctx, CallStart{CallID: inner.ID, Parent: "b", Invoked: true, Call: &inner}, false))
 	end := result(inner.ID, "the inner result")
 	end.Invoked, end.Parent = true, "b"
 	must(t, s.EndCall(ctx, end))
@@ -206,8 +206,8 @@ func TestACallMadeByACallIsInTheLogAndNotInTheMessages(t *testing.T) {
 	must(t, s.AddReply(ctx, reply(toolCall("b"))))
 	must(t, s.StartCall(ctx, CallStart{CallID: "b"}, true))
 	done, lost, refused := toolCall("b.1"), toolCall("b.2"), toolCall("b.3")
-	must(t, s.StartCall(ctx, CallStart{CallID: "b.1", Parent: "b", Call: &done}, true))
-	must(t, s.StartCall(ctx, CallStart{CallID: "b.2", Parent: "b", Call: &lost}, true))
+	must(t, s.StartCall(ctx, CallStart{CallID: "b.1", Parent: "b", Invoked: true, Call: &done}, true))
+	must(t, s.StartCall(ctx, CallStart{CallID: "b.2", Parent: "b", Invoked: true, Call: &lost}, true))
 	end := result("b.1", "one")
 	end.Invoked, end.Parent = true, "b"
 	must(t, s.EndCall(ctx, end))
@@ -224,7 +224,7 @@ func TestACallMadeByACallIsInTheLogAndNotInTheMessages(t *testing.T) {
 	for e := range s.Entries() {
 		switch b := e.Body.(type) {
 		case CallStart:
-			if b.Call != nil {
+			if b.Invoked {
 				got[b.CallID] += "start " + string(b.Call.Input) + b.Parent + " "
 			}
 		case CallEnd:

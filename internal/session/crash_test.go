@@ -134,7 +134,7 @@ func (p *player) invoke() {
 	before := len(p.s.Messages())
 	p.n++
 	c := toolCall(fmt.Sprintf("made%d", p.n))
-	p.ok(p.s.StartCall(ctx, CallStart{CallID: c.ID, Parent: "c", Call: &c}, false))
+	p.ok(p.s.StartCall(ctx, CallStart{CallID: c.ID, Parent: "c", Invoked: true, Call: &c}, false))
 	if rapid.Bool().Draw(p.t, "ends") {
 		end := result(c.ID, "made")
 		end.Invoked, end.Parent, end.Call = true, "c", &c

@@ -374,7 +374,9 @@ func slowBody(kind string, line []byte) (Body, error) {
 		w, err := unmarshal[wireTurnEnd](line)
 		return w.body(), err
 	case "call_start", "invoke_start":
-		return unmarshal[CallStart](line)
+		start, err := unmarshal[CallStart](line)
+		start.Invoked = kind == "invoke_start"
+		return start, err
 	case "reply":
 		return unmarshal[Reply](line)
 	case "decision":

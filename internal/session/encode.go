@@ -253,7 +253,7 @@ func appendCallStart(dst []byte, c CallStart) ([]byte, error) {
 	return dst, nil
 }
 
-// appendInvoked writes a call that is part of no reply.
+// appendInvoked writes a call as it runs.
 func appendInvoked(dst []byte, c *llm.ToolCall) []byte {
 	dst = appendString(append(appendKey(dst, "call"), `{"id":`...), c.ID)
 	dst = appendString(appendKey(dst, "name"), c.Name)

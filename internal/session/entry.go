@@ -36,12 +36,14 @@ type Part struct {
 	Part  llm.Part
 }
 
-// CallStart says that a call is about to run. With Call it is one that a tool or a front end made, not the
-// model: it is kept for people and does not enter Messages.
+// CallStart says that a call is about to run. An invoked one was made by a tool or a front end, not the model:
+// it is kept for people and does not enter Messages. Call is the call as it runs; of a call of the model's it is
+// there only when it differs from the Part (another spelling, an input that a hook or the user changed).
 type CallStart struct {
-	CallID string        `json:"call_id"`
-	Parent string        `json:"parent_call,omitempty"` // with Call: the call that made this one, or empty
-	Call   *llm.ToolCall `json:"call,omitempty"`
+	CallID  string        `json:"call_id"`
+	Invoked bool          `json:"-"`                     // the kind of the entry says it
+	Parent  string        `json:"parent_call,omitempty"` // with Invoked: the call that made this one, or empty
+	Call    *llm.ToolCall `json:"call,omitempty"`
 }
 
 // CallEnd is the result of a call: Result for the model, Title and View (raw JSON) for people, Meta (raw
@@ -57,7 +59,7 @@ type CallEnd struct {
 
 	Invoked bool          // the model did not make the call, as in CallStart
 	Parent  string        // with Invoked: the call that made this one, or empty
-	Call    *llm.ToolCall // with Invoked: the call, when no CallStart tells it because it never ran
+	Call    *llm.ToolCall // as in CallStart, when no CallStart tells it because the call never ran
 }
 
 // Reply closes a reply, which is the parts since the last user message or reply with an index below Parts.
@@ -178,7 +180,7 @@ func (System) Kind() string { return "system" }
 func (User) Kind() string   { return "user" }
 func (Part) Kind() string   { return "part" }
 func (c CallStart) Kind() string {
-	if c.Call != nil {
+	if c.Invoked {
 		return "invoke_start"
 	}
 	return "call_start"

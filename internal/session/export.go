@@ -104,7 +104,7 @@ type exporter struct {
 	said *llm.Message       // a reply whose results are to come
 	at   time.Time
 
-	made  map[string]llm.ToolCall // calls that the model did not make, by id
+	made  map[string]llm.ToolCall // calls as they ran that no reply tells so, by id
 	below map[string][]CallEnd    // their ends, by the call that made them
 }
 
@@ -134,12 +134,12 @@ func (x *exporter) take(b Body, when time.Time) {
 // end notes the end of a call. One that no call made is shown at once.
 func (x *exporter) end(c CallEnd) {
 	id := c.Result.CallID
-	switch {
-	case !c.Invoked:
+	if c.Call != nil {
+		x.made[id] = *c.Call
+	}
+	if !c.Invoked {
 		x.ends[id] = c
 		return
-	case c.Call != nil:
-		x.made[id] = *c.Call
 	}
 	if c.Parent == "" {
 		x.r.call(x.made[id], c)
@@ -201,6 +201,9 @@ func (x *exporter) reply(m llm.Message, when time.Time, results []llm.Part) {
 		if len(results) > 0 {
 			end.Result, _ = results[0].(llm.ToolResult)
 			results = results[1:]
+		}
+		if ran, ok := x.made[c.ID]; ok {
+			c = ran
 		}
 		x.call(c, end)
 	}

@@ -18,6 +18,7 @@ const (
 type call struct {
 	llm.ToolCall
 	started bool
+	told    bool // its start says what ran
 	result  *llm.ToolResult
 }
 
@@ -65,10 +66,10 @@ func (t *transcript) apply(b Body, at int32) {
 	case Part:
 		t.part(b)
 	case CallStart:
-		if b.Call != nil {
+		if c := t.find(b.CallID); b.Invoked && b.Call != nil {
 			t.invoked = append(t.invoked, b)
-		} else if c := t.find(b.CallID); c != nil {
-			c.started = true
+		} else if c != nil && !b.Invoked {
+			c.started, c.told = true, b.Call != nil
 		}
 	case CallEnd:
 		if b.Invoked {

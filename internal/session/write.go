@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
+
+	"github.com/lathe-dev/lathe/internal/llm"
 )
 
 func (s *Session) writable() error {
@@ -50,9 +52,10 @@ func (s *Session) check(b Body) (Body, error) {
 		v.Part, err = cleanReply(v.Part)
 		return v, err
 	case CallStart:
-		if v.Call != nil {
+		if v.Invoked {
 			return s.checkInvoked(v)
 		}
+		v.Call = cleanRun(v.Call, v.CallID)
 		return v, s.waits(v.CallID)
 	case CallEnd:
 		if v.Result, err = cleanResult(v.Result); err != nil {
@@ -61,7 +64,7 @@ func (s *Session) check(b Body) (Body, error) {
 		if v.Invoked {
 			return s.endInvoked(v)
 		}
-		return v, s.waits(v.Result.CallID)
+		return s.endCall(v)
 	case Compaction:
 		return s.checkCompaction(v)
 	case TurnEnd:
@@ -108,13 +111,35 @@ func (s *Session) waits(callID string) error {
 
 // checkInvoked returns the start of a call that the model did not make in the form that is kept.
 func (s *Session) checkInvoked(c CallStart) (Body, error) {
-	call := cleanCall(*c.Call)
-	c.CallID, c.Parent, call.ID = cleanText(c.CallID), cleanText(c.Parent), cleanText(c.CallID)
-	c.Call = &call
+	if c.Call == nil {
+		return nil, fmt.Errorf("session: the start of %q, which the model did not make, does not tell the call", c.CallID)
+	}
+	c.CallID, c.Parent = cleanText(c.CallID), cleanText(c.Parent)
+	c.Call = cleanRun(c.Call, c.CallID)
 	if s.t.running(c.CallID) {
 		return nil, fmt.Errorf("session: the call %q runs already", c.CallID)
 	}
 	return c, nil
+}
+
+// cleanRun returns a call as it runs in the form that is kept; nil is nil.
+func cleanRun(c *llm.ToolCall, id string) *llm.ToolCall {
+	if c == nil {
+		return nil
+	}
+	call := cleanCall(*c)
+	call.ID = cleanText(id)
+	return &call
+}
+
+// endCall returns the end of a call of the model's in the form that is kept. A change is told once, as in
+// endInvoked.
+func (s *Session) endCall(c CallEnd) (Body, error) {
+	if t := s.t.find(c.Result.CallID); t != nil && t.told {
+		c.Call = nil
+	}
+	c.Call = cleanRun(c.Call, c.Result.CallID)
+	return c, s.waits(c.Result.CallID)
 }
 
 // endInvoked is the same for the end. The call is told once: at its start, or here when it never ran.
