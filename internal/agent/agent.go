@@ -212,23 +212,23 @@ func (t *turn) steps(ctx context.Context) (event.EndReason, error) {
 	if err := t.prepare(ctx); err != nil {
 		return "", err
 	}
-	for {
+	for again := false; ; {
 		if reason := t.limitReached(ctx); reason != "" {
 			return reason, nil
 		}
-		if err := t.beforeStep(ctx); err != nil {
+		if err := t.beforeStep(ctx, again); err != nil {
 			return "", err
 		}
 		t.end.Steps++
 		reply, outcome, err := t.step(ctx)
 		if err != nil {
-			again, err := t.stepAgain(ctx, err)
-			if !again {
+			if again, err = t.stepAgain(ctx, err); !again {
 				return "", err
 			}
 			t.end.Steps--
 			continue
 		}
+		again = false
 		reason, err := t.after(ctx, reply, outcome)
 		if reason != "" || err != nil {
 			return reason, err
@@ -249,15 +249,28 @@ func (t *turn) limitReached(ctx context.Context) event.EndReason {
 	return ""
 }
 
-// beforeStep takes in what the next request must have: steered messages, those of the hooks, the tools.
-func (t *turn) beforeStep(ctx context.Context) error {
+// beforeStep takes in what the next request must have: steered messages, those of the hooks, the tools. Before
+// a step that is sent again the hooks have run already.
+func (t *turn) beforeStep(ctx context.Context, again bool) error {
 	if err := t.takeSteers(ctx); err != nil {
 		return err
 	}
+	if !again {
+		if err := t.stepHooks(ctx); err != nil {
+			return err
+		}
+	}
+	if _, err := t.refresh(ctx); err != nil {
+		return err
+	}
+	return t.relieve(ctx)
+}
+
+func (t *turn) stepHooks(ctx context.Context) error {
 	for _, h := range t.cfg.BeforeStep {
-		msgs, err := h.Run(ctx)
+		msgs, err := h.run(ctx)
 		if err != nil {
-			return fmt.Errorf("%s: %w", h.Name, err)
+			return err
 		}
 		for _, m := range msgs {
 			if err := t.say(ctx, m, false); err != nil {
@@ -265,10 +278,7 @@ func (t *turn) beforeStep(ctx context.Context) error {
 			}
 		}
 	}
-	if _, err := t.refresh(ctx); err != nil {
-		return err
-	}
-	return t.relieve(ctx)
+	return nil
 }
 
 // stepAgain reports whether a step that failed before any call is to be sent again: to another model, after

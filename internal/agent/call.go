@@ -108,7 +108,7 @@ func (q *queue) begin(p *pending, plan *Plan) error {
 	}
 	writes := plan.Writes()
 	if writes && q.a.cfg.Snapshot != nil {
-		if err := q.a.cfg.Snapshot(q.ctx, plan); err != nil {
+		if err := q.snapshotFor(p, plan); err != nil {
 			return fmt.Errorf("not run, because the files could not be saved for undo: %w", err)
 		}
 	}
@@ -129,6 +129,12 @@ func (q *queue) begin(p *pending, plan *Plan) error {
 		return errNotWritten
 	}
 	return q.halted() // the disk may have taken a while
+}
+
+// snapshotFor saves what a plan may change; CallID of its context tells for which call.
+func (q *queue) snapshotFor(p *pending, plan *Plan) error {
+	_, err := guarded("the snapshot", func() (struct{}, error) { return struct{}{}, q.a.cfg.Snapshot(q.within(p), plan) })
+	return err
 }
 
 // claim makes a call one that has started, unless it was answered already or nothing may start any more.

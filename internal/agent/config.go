@@ -64,7 +64,7 @@ type Config struct {
 	BeforeTool []BeforeTool                                                 // run side by side before a call is prepared
 	Authorize  func(context.Context, Approval) (permission.Decision, error) // policy, else asks and waits
 	Ask        func(context.Context, event.Question) (event.Answer, error)
-	Snapshot   func(context.Context, *Plan) error // before a call that may write
+	Snapshot   func(context.Context, *Plan) error // before a call that may write; CallID tells which
 	AfterTool  []AfterTool                        // run in order after a call has run
 	BeforeStop []BeforeStop                       // run in order when the model has stopped asking for calls
 

@@ -110,6 +110,32 @@ func (h BeforeTool) run(ctx context.Context, call llm.ToolCall) (v Verdict, err 
 	return v, err
 }
 
+func (h BeforeStep) run(ctx context.Context) (msgs []llm.Message, err error) {
+	defer recovered(h.Name, &err)
+	if msgs, err = h.Run(ctx); err != nil {
+		return nil, fmt.Errorf("%s: %w", h.Name, err)
+	}
+	return msgs, nil
+}
+
+func (h BeforeStop) run(ctx context.Context, reply llm.Message) (msgs []llm.Message, err error) {
+	defer recovered(h.Name, &err)
+	if msgs, err = h.Run(ctx, reply); err != nil {
+		return nil, fmt.Errorf("%s: %w", h.Name, err)
+	}
+	return msgs, nil
+}
+
+// guarded runs one of the functions of a Config; a panic is its error.
+func guarded[T any](name string, f func() (T, error)) (out T, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("%s crashed: %v", name, r)
+		}
+	}()
+	return f()
+}
+
 func recovered(hook string, err *error) {
 	if r := recover(); r != nil {
 		*err = fmt.Errorf("the hook %s crashed: %v", hook, r)

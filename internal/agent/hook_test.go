@@ -268,6 +268,65 @@ func TestHooksOfStepsAndOfTheEndRunInOrderAndAllAreHeard(t *testing.T) {
 	}
 }
 
+// A step that is sent again, to another model or in a shorter conversation, is the same step.
+func TestHooksOfAStepRunOnceHoweverOftenItIsSent(t *testing.T) {
+	ran := 0
+	f := newFixture(t, nil, func(c *Config) {
+		c.Fallback = []llm.Model{c.Model}
+		c.OnWindow = func(context.Context, Window) (bool, error) { return true, nil }
+		c.BeforeStep = []BeforeStep{{Name: "a", Run: func(context.Context) ([]llm.Message, error) {
+			ran++
+			return []llm.Message{llm.UserText("hook")}, nil
+		}}}
+	}, broken(&llm.Error{Kind: llm.KindOverloaded}), broken(&llm.Error{Kind: llm.KindTooLarge}), reply(llm.StopToolUse, call("1", "Nope", `{}`)),
+		reply(llm.StopEndTurn, llm.Text{Text: "done"}))
+	if end := f.run(t); ran != 2 || end.Steps != 2 {
+		t.Errorf("ran %d times in %d steps", ran, end.Steps)
+	}
+}
+
+func TestAPanicOfAHookIsAnErrorThatNamesIt(t *testing.T) {
+	for want, change := range map[string]func(*Config){
+		"the hook memory crashed: oh": func(c *Config) {
+			c.BeforeStep = []BeforeStep{{Name: "memory", Run: func(context.Context) ([]llm.Message, error) { panic("oh") }}}
+		},
+		"the hook gate crashed: oh": func(c *Config) {
+			c.BeforeStop = []BeforeStop{{Name: "gate", Run: func(context.Context, llm.Message) ([]llm.Message, error) { panic("oh") }}}
+		},
+		"making room in the context window crashed: oh": func(c *Config) {
+			c.WindowMark = func(llm.ModelInfo) int { return 1 }
+			c.OnWindow = func(context.Context, Window) (bool, error) { panic("oh") }
+		},
+		"the tools cannot be listed: the list of tools crashed: oh": func(c *Config) {
+			c.Tools = func(context.Context) (ToolSet, error) { panic("oh") }
+		},
+	} {
+		f := newFixture(t, nil, change)
+		f.model.plays = []play{reply(llm.StopEndTurn, llm.Text{Text: "done"})}
+		end, err := f.Run(t.Context(), llm.UserText("go"))
+		if err == nil || err.Error() != want || end.Reason != event.EndFailed {
+			t.Errorf("%+v %v", end, err)
+		}
+	}
+}
+
+func TestASnapshotKnowsItsCallAndItsCrashIsTheCallsFailure(t *testing.T) {
+	var ids []string
+	f := newFixture(t, []Tool{echo("T", false)}, func(c *Config) {
+		c.Snapshot = func(ctx context.Context, _ *Plan) error {
+			if ids = append(ids, CallID(ctx)); len(ids) == 2 {
+				panic("oh")
+			}
+			return nil
+		}
+	}, reply(llm.StopToolUse, call("1", "T", `{"x":"a"}`), call("2", "T", `{"x":"b"}`)), reply(llm.StopEndTurn, llm.Text{Text: "done"}))
+	f.run(t)
+	got := results(f.model.reqs[1].Messages[2])
+	if !slices.Equal(ids, []string{"1", "2"}) || got[0] != "1=T a" || !strings.Contains(got[1], "the snapshot crashed: oh") {
+		t.Errorf("%q %q", ids, got)
+	}
+}
+
 func TestAnErrorOfAStepHookEndsTheTurnUnderItsName(t *testing.T) {
 	f := newFixture(t, nil, func(c *Config) {
 		c.BeforeStep = []BeforeStep{{Name: "memory", Run: func(context.Context) ([]llm.Message, error) { return nil, errors.New("gone") }}}

@@ -149,9 +149,9 @@ func (t *turn) gate(ctx context.Context, reply llm.Message) (event.EndReason, er
 	}
 	more := false
 	for _, h := range t.cfg.BeforeStop {
-		msgs, err := h.Run(ctx, reply)
+		msgs, err := h.run(ctx, reply)
 		if err != nil {
-			return "", fmt.Errorf("%s: %w", h.Name, err)
+			return "", err
 		}
 		for _, m := range msgs {
 			if err := t.say(ctx, m, false); err != nil {

@@ -45,7 +45,7 @@ type boundTool struct {
 
 // refresh asks for the tools and takes in what changed. While nothing does it costs one comparison.
 func (a *Agent) refresh(ctx context.Context) (*toolbox, error) {
-	set, err := a.cfg.Tools(ctx)
+	set, err := guarded("the list of tools", func() (ToolSet, error) { return a.cfg.Tools(ctx) })
 	if err != nil {
 		return nil, fmt.Errorf("the tools cannot be listed: %w", err)
 	}

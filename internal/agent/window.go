@@ -19,7 +19,7 @@ func (t *turn) relieve(ctx context.Context) error {
 	if w.Mark <= 0 || w.Used < w.Mark {
 		return nil
 	}
-	_, err := t.cfg.OnWindow(ctx, w)
+	_, err := t.onWindow(ctx, w)
 	return err
 }
 
@@ -32,11 +32,15 @@ func (t *turn) overflow(ctx context.Context, cause error) (bool, error) {
 	t.overflows++
 	w := t.window()
 	w.Overflow, w.Err = true, cause
-	shrunk, err := t.cfg.OnWindow(ctx, w)
+	shrunk, err := t.onWindow(ctx, w)
 	if err != nil {
 		return false, err
 	}
 	return shrunk, cause
+}
+
+func (t *turn) onWindow(ctx context.Context, w Window) (bool, error) {
+	return guarded("making room in the context window", func() (bool, error) { return t.cfg.OnWindow(ctx, w) })
 }
 
 // window is the state of the window before the next request.
