@@ -233,6 +233,32 @@ func TestBeforeHooksRunSideBySide(t *testing.T) {
 	})
 }
 
+// The calls of a reply do not wait for each other's hooks, whether they run together or one by one.
+func TestTheHooksOfSeveralCallsRunSideBySide(t *testing.T) {
+	for name, parallel := range map[string]bool{"together": true, "one by one": false} {
+		synctest.Test(t, func(t *testing.T) {
+			var calls []llm.Part
+			for i := range maxParallel {
+				calls = append(calls, call(string(rune('a'+i)), "T", `{"x":"a"}`))
+			}
+			f := newFixture(t, []Tool{echo("T", parallel)}, func(c *Config) {
+				c.BeforeTool = []BeforeTool{{Name: "slow", Run: func(_ context.Context, c llm.ToolCall) (Verdict, error) {
+					time.Sleep(time.Second)
+					return Verdict{Context: c.ID}, nil
+				}}}
+			}, reply(llm.StopToolUse, calls...), reply(llm.StopEndTurn, llm.Text{Text: "done"}))
+			began := time.Now()
+			f.run(t)
+			if took := time.Since(began); took != time.Second {
+				t.Errorf("%s: they took %v", name, took)
+			}
+			if got := results(f.model.reqs[1].Messages[2]); len(got) != maxParallel || got[1] != "b=T a\n\nHook slow: b" {
+				t.Errorf("%s: %q", name, got)
+			}
+		})
+	}
+}
+
 func TestHooksOfStepsAndOfTheEndRunInOrderAndAllAreHeard(t *testing.T) {
 	step := 0
 	tell := func(name, text string) BeforeStep {

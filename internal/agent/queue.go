@@ -66,6 +66,7 @@ type queue struct {
 
 	running sync.WaitGroup
 	slots   chan struct{}
+	judging chan struct{} // the slots of hooks
 	out     outcome
 }
 
@@ -77,9 +78,11 @@ type pending struct {
 	call llm.ToolCall // as it will run
 	tool Tool         // resolved for call; nil: not yet, or the input changed since
 
-	hooked bool   // the hooks have seen it
-	ruling Ruling // what they said
-	final  bool   // preparing it again would not help
+	judged  chan struct{} // closed when the hooks are done that began when it was added; nil: there are none
+	hooked  bool          // the hooks have seen it
+	ruling  Ruling        // what they said
+	hookErr error
+	final   bool // preparing it again would not help
 
 	once    sync.Once
 	result  llm.ToolResult
@@ -96,7 +99,7 @@ type pending struct {
 }
 
 func (a *Agent) newQueue(ctx context.Context, journal bool) *queue {
-	q := &queue{a: a, ctx: ctx, journal: journal, slots: make(chan struct{}, maxParallel), asking: ctx, drop: func() {}}
+	q := &queue{a: a, ctx: ctx, journal: journal, slots: make(chan struct{}, maxParallel), judging: make(chan struct{}, maxParallel), asking: ctx, drop: func() {}}
 	if !journal {
 		q.asking, q.drop = context.WithCancel(ctx)
 	}
@@ -108,7 +111,12 @@ func (a *Agent) newQueue(ctx context.Context, journal bool) *queue {
 func (q *queue) add(c llm.ToolCall) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.calls = append(q.calls, &pending{id: c.ID, said: c, call: c, shown: c})
+	p := &pending{id: c.ID, said: c, call: c, shown: c}
+	q.calls = append(q.calls, p)
+	if len(q.a.cfg.BeforeTool) > 0 {
+		p.judged = make(chan struct{})
+		go q.judge(p)
+	}
 	if q.stopped == nil {
 		q.stopped = make(chan struct{})
 		go q.schedule()
@@ -274,34 +282,50 @@ func (q *queue) prepare(p *pending) (plan *Plan, err error) {
 	return plan, err
 }
 
+// judge runs the hooks on a call that was just added, so that the calls of a reply do not wait for each
+// other's hooks. A call that has no tool yet is left to resolve.
+func (q *queue) judge(p *pending) {
+	defer close(p.judged)
+	q.judging <- struct{}{}
+	defer func() { <-q.judging }()
+	defer func() {
+		if r := recover(); r != nil {
+			p.hooked, p.hookErr = true, fmt.Errorf("%s crashed while its hooks ran: %v", p.call.Name, r)
+		}
+	}()
+	if q.halted() != nil {
+		return
+	}
+	if _, err := q.a.resolve(&p.call); err == nil {
+		q.hook(p)
+	}
+}
+
 // resolve finds the tool of a call. The hooks see each call once, however often it is prepared.
 func (q *queue) resolve(p *pending) error {
+	if p.judged != nil {
+		<-p.judged
+	}
 	tool, err := q.a.resolve(&p.call)
 	if err == nil && !p.hooked && len(q.a.cfg.BeforeTool) > 0 {
-		p.hooked = true
-		if err = q.hook(p); err == nil && p.ruling.Input != nil {
+		if q.hook(p); p.ruling.Input != nil {
 			tool, err = q.a.resolve(&p.call)
 		}
 	}
+	q.stop(p.ruling.Stop)
 	q.mu.Lock()
 	p.shown = p.call
 	q.mu.Unlock()
 	if err == nil {
-		p.tool = tool
+		p.tool, err = tool, p.hookErr
 	}
 	return err
 }
 
 // hook takes the verdicts of the hooks on a call.
-func (q *queue) hook(p *pending) error {
-	ruling, err := q.a.before(q.ctx, p.call)
-	if err != nil {
-		return err
+func (q *queue) hook(p *pending) {
+	p.hooked = true
+	if p.ruling, p.hookErr = q.a.before(q.ctx, p.call); p.ruling.Input != nil {
+		p.call.Input, p.call.Raw = p.ruling.Input, ""
 	}
-	p.ruling = ruling
-	q.stop(ruling.Stop)
-	if ruling.Input != nil {
-		p.call.Input, p.call.Raw = ruling.Input, ""
-	}
-	return nil
 }
