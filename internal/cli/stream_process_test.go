@@ -328,7 +328,7 @@ final
 		`{"subtype":"generate_session_title","description":"do it","persist":false}`:  `"title":"A fine title"`,
 		`{"subtype":"get_usage"}`:                                                     `"total_cost_usd":`,
 		`{"subtype":"get_settings"}`:                                                  `"effective":{`,
-		`{"subtype":"get_status"}`:                                                    `"title":`,
+		`{"subtype":"get_status"}`:                                                    `"session":`,
 		`{"subtype":"list_models"}`:                                                   `"models":[`,
 		`{"subtype":"list_permission_rules"}`:                                         `"workspaceDirectories":[`,
 		`{"subtype":"set_cwd","path":"."}`:                                            `"cwd":`,
