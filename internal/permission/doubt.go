@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -169,17 +170,28 @@ func mentionsHost(r Rule, cmd *Command) string {
 		return cmd.UnseenHosts
 	}
 	spec = strings.TrimSuffix(strings.ToLower(strings.TrimSpace(spec)), ".")
+	texts := slices.Clone(cmd.Mentions) // what a program may run
 	for _, part := range cmd.Parts {
-		if part.looks() {
-			continue
+		if !part.looks() {
+			texts = append(texts, part.Text)
 		}
-		words := strings.FieldsFunc(strings.ToLower(part.Text), func(r rune) bool {
-			return !(r == '.' || r == '-' || r == '_' || r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r > 0x7f)
-		})
-		for _, w := range words {
-			if name := canonicalHost(strings.Trim(w, ".")); strings.Contains(w, ".") && (hostMatches(spec, name) || subdomain(spec, name)) {
-				return "the host " + w + " is named"
-			}
+	}
+	for _, text := range texts {
+		if host := hostIn(text, spec); host != "" {
+			return "the host " + host + " is named"
+		}
+	}
+	return ""
+}
+
+// hostIn finds a name in a text that a rule on hosts is about, or returns "".
+func hostIn(text, spec string) string {
+	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
+		return !(r == '.' || r == '-' || r == '_' || r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r > 0x7f)
+	})
+	for _, w := range words {
+		if name := canonicalHost(strings.Trim(w, ".")); strings.Contains(w, ".") && (hostMatches(spec, name) || subdomain(spec, name)) {
+			return w
 		}
 	}
 	return ""
