@@ -82,6 +82,22 @@ func TestWordsOutOfAListStayInTheSafeForm(t *testing.T) {
 	}
 }
 
+func TestACaseThatDoesMoreThanReadAsks(t *testing.T) {
+	for _, line := range []string{
+		"case $x in a) rm b;; esac", "case a in a) touch b;; *) ls;; esac", "case $(touch a) in a) ls;; esac", "case a in $(touch b)) ls;; esac", "case a in a) ls;& b) ls;; esac", "case a in a) ls;;& *) ls;; esac", "case ${x:=a} in a) ls;; esac",
+		"case a in a) cd ..;; esac; cat x", "case a in ~/*) ls;; esac", "case a in a) f=.env;; esac; cat $f", "case a in a) ls;; esac > out", "case a in [$x]) ls;; esac", "case a in a) cat /etc/passwd;; esac",
+		"cat <<EOF\n$(touch a)\nEOF", "cat <<EOF\n`touch a`\nEOF", "cat <<EOF\n$SECRET\nEOF", "cat <<EOF\n${x:=a}\nEOF", "bash <<EOF\n$HOME/x\nEOF", "cat <<EOF\n$((x))\nEOF", "cat > f <<EOF\n$HOME\nEOF",
+	} {
+		if r := read(line); decided(r, permission.Default) == permission.Allow {
+			t.Errorf("%q runs unasked: %s\n%s", line, show(r), r.Command.Script)
+		}
+	}
+	want := "case '1' in ('a'|'b'*'') builtin 'pwd';; esac"
+	if r := read("case 1 in a|b*) pwd;; esac"); r.Command.Script != want {
+		t.Errorf("script %s", r.Command.Script)
+	}
+}
+
 func TestLoopsInLoopsAreNotTriedAgainAndAgain(t *testing.T) {
 	r := read(strings.Repeat("ls | while read f; do ", 60) + "touch x" + strings.Repeat("; done", 60))
 	if decided(r, permission.Default) == permission.Allow {

@@ -236,7 +236,7 @@ func quotedDelimiter(w *syntax.Word) bool {
 	return false
 }
 
-// hereBody is the text of a here-document; plain when nothing in it is expanded.
+// hereBody is the text of a here-document; plain when the line tells what it becomes.
 func (a *analysis) hereBody(w *syntax.Word, sc *scope, quoted bool) (text string, plain bool) {
 	plain = true
 	var b strings.Builder
@@ -249,8 +249,8 @@ func (a *analysis) hereBody(w *syntax.Word, sc *scope, quoted bool) (text string
 			plain = plain && !strings.Contains(lit.Value, `\`)
 			b.WriteString(unescapeDouble(lit.Value))
 		default:
-			plain = false
 			for _, p := range a.pieces(nil, part, sc, false, false) {
+				plain = plain && !p.unknown && !p.worked && p.code == ""
 				b.WriteString(p.text)
 			}
 		}

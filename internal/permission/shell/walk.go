@@ -119,8 +119,10 @@ func (a *analysis) command(s *syntax.Stmt, sc *scope, in input, rd redirected) (
 	case *syntax.ForClause:
 		return a.loop(c, sc)
 	case *syntax.CaseClause:
+		if script, ok := a.cases(c, sc); ok {
+			return script, true
+		}
 		a.opaque()
-		a.cases(c, sc)
 	case *syntax.FuncDecl:
 		a.define(c, sc)
 	case *syntax.ArithmCmd:
@@ -358,16 +360,6 @@ func (a *analysis) items(l *syntax.WordIter, sc *scope) (items []word, ok bool) 
 		}
 	}
 	return items, ok
-}
-
-func (a *analysis) cases(c *syntax.CaseClause, sc *scope) {
-	a.look(c.Word, sc)
-	for _, item := range c.Items {
-		for _, p := range item.Patterns {
-			a.look(p, sc)
-		}
-		a.branch(item.Stmts, sc)
-	}
 }
 
 // define notes a function and walks its body once, as if it were called without arguments.
