@@ -35,6 +35,11 @@ func latheCommands() []Command {
 			},
 		},
 		{
+			Name: "init", Group: groupLathe, Args: "[wishes]", Help: "Have the agent write AGENTS.md for this project",
+			Doc: "The agent looks through the repository and writes how it is built, tested and divided. A CLAUDE.md or AGENTS.md that is there already is mended instead.",
+			Run: initialize,
+		},
+		{
 			Name: "reload", Group: groupLathe, Help: "Read the settings again",
 			Doc: "lathe follows its settings files by itself; this is for places where that fails (network drives).", Run: reload,
 		},

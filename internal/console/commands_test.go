@@ -223,6 +223,16 @@ var exercises = map[string]func(*testing.T, *seat, *place){
 		}
 		s.refuses("theme", "mauve", "the themes are")
 	},
+	"init": func(t *testing.T, s *seat, p *place) {
+		fresh := s.command("init", "mention the Makefile").Prompt
+		if fresh == nil || !strings.Contains(fresh.PlainText(), "Write it as AGENTS.md in "+p.dir) || !strings.Contains(fresh.PlainText(), "mention the Makefile") {
+			t.Errorf("%+v", fresh)
+		}
+		p.write(t, "CLAUDE.md", "old\n")
+		if again := s.command("init", "").Prompt; again == nil || !strings.Contains(again.PlainText(), "There is "+filepath.Join(p.dir, "CLAUDE.md")) {
+			t.Errorf("%+v", again)
+		}
+	},
 	"doctor": func(t *testing.T, s *seat, _ *place) { s.shows("doctor", "", "all is well") },
 	"reload": func(t *testing.T, s *seat, p *place) {
 		s.shows("reload", "", "as they were")

@@ -1,0 +1,36 @@
+package command
+
+import (
+	"context"
+	_ "embed"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/llm"
+)
+
+//go:embed init.md
+var initPrompt string
+
+// memoryFiles are the files of instructions that /init mends instead of writing a second one, best first.
+var memoryFiles = []string{"AGENTS.md", "CLAUDE.md"}
+
+// initialize has the agent write the project's first file of instructions, or mend the one there is.
+func initialize(_ context.Context, h Host, wishes string) (event.Output, error) {
+	dir := h.Conversation().Status().Dir
+	task := "Write it as " + memoryFiles[0] + " in " + dir + "."
+	for _, name := range memoryFiles {
+		if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {
+			task = "There is " + filepath.Join(dir, name) + " already: read it, keep what is right, and mend what is wrong or missing."
+			break
+		}
+	}
+	s := strings.TrimSpace(initPrompt) + "\n\n" + task
+	if wishes = strings.TrimSpace(wishes); wishes != "" {
+		s += "\n\nThe user adds: " + wishes
+	}
+	m := llm.UserText(s)
+	return event.Output{Prompt: &m}, nil
+}
