@@ -62,7 +62,7 @@ var table = func() map[string]row {
 	t["tool"] = row{with(agent, "files", "git", "sandbox", "lsp", "prompt", "permission/shell", "permission/call", "fuzzy"), "tools are leaves: the loop sees them as agent.Tool"}
 	outside := row{[]string{"agent", "event", "llm", "permission", "sandbox"}, "what comes from outside sees the loop's contracts, not the built-in tools"}
 	t["mcp"], t["hook"], t["eval"] = outside, outside, outside
-	t["command"] = row{[]string{"agent", "event", "session", "fuzzy"}, "slash commands are the same for every front end, so they draw nothing"}
+	t["command"] = row{[]string{"agent", "event", "llm", "session", "fuzzy"}, "slash commands are the same for every front end, so they draw nothing; a prompt that one sends is a message of llm"}
 	t["app"] = row{slices.Sorted(maps.Keys(t)), "the one place that puts the parts together"}
 	t["console"] = row{slices.Sorted(maps.Keys(t)), "what an interactive front end talks to: the session in front, switching, commands, completion; so it knows app and no front end"}
 

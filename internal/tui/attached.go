@@ -42,7 +42,11 @@ func (m *model) chips() string {
 	for i, f := range m.attached.files {
 		label := term.EscapeLine(f.Text) + " " + f.Help
 		rest := len(m.attached.files) - i
-		if i > 0 && term.Width(label)+4 > room {
+		need := term.Width(label) + 2
+		if rest > 1 {
+			need += len(" +99 files")
+		}
+		if i > 0 && need > room {
 			b.WriteString(th.Dim.Render(term.Truncate("+"+plural(rest, "file"), max(room, 0), "")))
 			break
 		}

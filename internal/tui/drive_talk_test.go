@@ -8,7 +8,9 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/term/termtest"
+	"github.com/lathe-dev/lathe/internal/tui/line"
 )
 
 func TestAPromptIsSentAndAnswered(t *testing.T) {
@@ -222,4 +224,14 @@ func TestAFileThatThePromptNamesIsShownWithItsTokensAndAttached(t *testing.T) {
 	d.Hides("~1.2k tokens")
 	d.Shows("You said: look at @a.go")
 	d.CheckClean()
+}
+
+func TestFilesThatDoNotFitBelowThePromptAreCounted(t *testing.T) {
+	m := newTestModel(t, 40, 20)
+	for range 3 {
+		m.attached.files = append(m.attached.files, event.Candidate{Text: "a.go", Help: "~80 tokens"})
+	}
+	if got := strings.TrimSpace(line.Strip(m.chips())); got != "[a.go ~80 tokens] +2 files" {
+		t.Errorf("%q", got)
+	}
 }
