@@ -72,7 +72,7 @@ var steering = []string{
 var secretParts = [...]string{"KEY", "TOKEN", "SECRET", "PASS", "AUTH", "CRED"}
 
 // looking are the values that keep the go command from fetching anything or running another version of
-// itself while it only looks.
+// itself while it is read-only.
 var looking = [][2]string{
 	{"GOTOOLCHAIN", "local"},
 	{"GOPROXY", "off"},

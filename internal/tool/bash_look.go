@@ -48,7 +48,7 @@ func (c *bashCall) analyse() (accesses []permission.Access, look *lookPlan, err 
 	return accesses, look, nil
 }
 
-// environ is the environment of the command: a clean one when it only looks, else the user's without what
+// environ is the environment of the command: a clean one when it is read-only, else the user's without what
 // is lathe's own and what makes programs do something else than they say.
 func (c *bashCall) environ(ctx context.Context) ([]string, error) {
 	if c.look == nil {

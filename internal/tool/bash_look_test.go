@@ -178,7 +178,7 @@ func TestGitThatOnlyLooksRunsNothingOfTheRepository(t *testing.T) {
 		t.Error("the repository's program ran")
 	}
 	if c := planBash(t, env, "git status --short").Accesses[0].Command; c.Class.Looks() {
-		t.Errorf("git would run a program of the repository and still only looks: %+v", c)
+		t.Errorf("git would run a program of the repository and still counts as read-only: %+v", c)
 	}
 }
 

@@ -104,7 +104,7 @@ func (t *globber) prepare(ctx context.Context, _ llm.ToolCall, in globInput) (*a
 	}, nil
 }
 
-// splitGlob moves what of a pattern has no wildcard into the folder.
+// splitGlob moves the part of a pattern without wildcards into the folder.
 func splitGlob(folder, pattern string) (string, string) {
 	pattern = filepath.ToSlash(pattern)
 	if strings.HasPrefix(pattern, "~/") || filepath.IsAbs(filepath.FromSlash(pattern)) {
