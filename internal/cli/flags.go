@@ -100,7 +100,7 @@ func addModelFlags(f *pflag.FlagSet, o *Options) {
 	f.StringVar(&o.SmallModel, "small-model", "", "the model for small side jobs, by `name`")
 	f.StringVar(&o.Effort, "effort", "", "how hard to think, a `level`: off, low, medium, high, xhigh, max")
 	f.StringVar(&o.Fallback, "fallback-model", "", "the model to use when the first is overloaded, by `name`")
-	f.StringVar(&o.Provider, "provider", "", "the API to speak, by `name`: anthropic or openai")
+	f.StringVar(&o.Provider, "provider", "", "the provider, by `name`: anthropic, openai, groq, ollama and others")
 	f.StringVar(&o.APIBase, "api-base", "", "the `URL` of the model API")
 	f.StringVar(&o.Thinking, "thinking", "", "adaptive or disabled")
 	f.IntVar(&o.MaxThinking, "max-thinking-tokens", -1, "")
