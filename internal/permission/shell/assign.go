@@ -1,0 +1,239 @@
+package shell
+
+import (
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/lathe-dev/lathe/internal/permission"
+	"github.com/lathe-dev/lathe/internal/permission/program"
+)
+
+// assigned is one assignment before a command or alone.
+type assigned struct {
+	name, text string
+	known      bool
+	show       string
+	code       string // for a script: the read-only command whose output it is, as $( )
+}
+
+// assignments expands assignments without making them.
+func (a *analysis) assignments(list []*syntax.Assign, sc *scope) []assigned {
+	var out []assigned
+	for _, as := range list {
+		if as.Index != nil {
+			a.saw(oddSubscript, a.source(as, sc))
+			a.arithmetic(as.Index, sc)
+		}
+		got := assigned{show: a.source(as, sc), known: true}
+		if as.Name != nil {
+			got.name = as.Name.Value
+		}
+		if as.Value != nil {
+			w := a.expandOne(as.Value, sc)
+			got.text, got.known = w.text, !w.unknown
+			if w.unknown && w.printed && onlySubst(as.Value) {
+				got.code = bareCode(w.code)
+			}
+		}
+		if as.Array != nil {
+			got.text, got.known = a.array(as.Array, sc)
+		}
+		if as.Append {
+			had, known := a.variable(got.name, sc)
+			got.text, got.known = had+got.text, known && got.known
+		}
+		if as.Index != nil {
+			got.known = false
+			a.renames(got.name, as.Index, got.text, sc)
+		}
+		if len(got.text) > maxLine {
+			got.text, got.known = got.text[:maxLine], false // a=$a$a, again and again
+		}
+		out = append(out, got)
+	}
+	return out
+}
+
+// holdsParam reports whether a variable is a part of a word.
+func holdsParam(w *syntax.Word) bool {
+	return slices.ContainsFunc(w.Parts, func(part syntax.WordPart) bool {
+		if q, ok := part.(*syntax.DblQuoted); ok {
+			return holdsParam(&syntax.Word{Parts: q.Parts})
+		}
+		_, ok := part.(*syntax.ParamExp)
+		return ok
+	})
+}
+
+// bareCode takes the quotes off a $( ) that is written as a whole word, "" when that is not all there is.
+func bareCode(code string) string {
+	code = strings.TrimSuffix(strings.TrimPrefix(code, "''"), "''")
+	code = strings.TrimSuffix(strings.TrimPrefix(code, `"`), `"`)
+	if !strings.HasPrefix(code, "$( ") || !strings.HasSuffix(code, " )") {
+		return ""
+	}
+	return code
+}
+
+// onlySubst reports whether a word is one $( ), in quotes or not.
+func onlySubst(w *syntax.Word) bool {
+	if len(w.Parts) != 1 {
+		return false
+	}
+	part := w.Parts[0]
+	if q, ok := part.(*syntax.DblQuoted); ok && len(q.Parts) == 1 && !q.Dollar {
+		part = q.Parts[0]
+	}
+	_, ok := part.(*syntax.CmdSubst)
+	return ok
+}
+
+// array is the text of (a b c), words joined by blanks.
+func (a *analysis) array(x *syntax.ArrayExpr, sc *scope) (string, bool) {
+	var texts []string
+	known := true
+	for _, e := range x.Elems {
+		a.arithmetic(e.Index, sc)
+		if e.Value == nil {
+			continue
+		}
+		for _, w := range a.expand(e.Value, sc) {
+			texts = append(texts, w.text)
+			known = known && !w.unknown
+		}
+	}
+	return strings.Join(texts, " "), known
+}
+
+// notes makes assignments that do nothing but give a name to a text that the line shows, or to the output of a
+// read-only command. The safe form has that text, or the command again, wherever the name is used, so that nothing is
+// assigned when it runs.
+func (a *analysis) notes(list []*syntax.Assign, got []assigned, raw string, place int, sc *scope) bool {
+	for i, as := range list {
+		if as.Name == nil || as.Array != nil || as.Index != nil || as.Append || !got[i].known && got[i].code == "" || !ordinaryName(as.Name.Value) {
+			return false
+		}
+		if strings.ContainsAny(got[i].text, "$`") || len(list) > 1 && as.Value != nil && holdsParam(as.Value) {
+			return false // something may evaluate it again, or it speaks of what the same command sets
+		}
+	}
+	for _, as := range got {
+		sc.assign(as.name, binding{text: as.text, known: as.known, turn: true, code: as.code})
+	}
+	a.calls = a.noteCall(&call{assigns: got, raw: raw, dirs: sc.dirs, within: sc.within, level: sc.level, use: program.Use{Class: permission.ClassNeutral}})
+	a.partAt(place, permission.Part{Text: raw, Raw: raw, Class: permission.ClassNeutral, Within: sc.within, Exact: true}, sc)
+	return true
+}
+
+// ordinaryName reports whether no shell and no program looks at a variable of this name.
+func ordinaryName(name string) bool {
+	return ownName(name) || len(name) <= 2 && strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == "" && name != "TZ" && name != "CC"
+}
+
+// assign makes assignments that stand alone.
+func (a *analysis) assign(list []assigned, raw string, place int, sc *scope) {
+	for _, as := range list {
+		sc.assign(as.name, binding{text: as.text, known: as.known})
+		a.value(as, sc)
+	}
+	a.calls = a.noteCall(&call{assigns: list, raw: raw, dirs: sc.dirs, within: sc.within, level: sc.level})
+	a.partAt(place, permission.Part{
+		Text: raw, Raw: raw, Class: permission.ClassWrite, Within: sc.within, Exact: true, Literal: true,
+		Reason: "it sets variables",
+	}, sc)
+}
+
+// value looks at a value that bash may run later: PS4, PROMPT_COMMAND and all that holds a substitution.
+func (a *analysis) value(as assigned, sc *scope) {
+	switch as.name {
+	case "PROMPT_COMMAND", "PAGER", "GIT_PAGER", "MANPAGER", "BAT_PAGER", "GH_PAGER", "EDITOR", "VISUAL", "GIT_EDITOR", "GIT_SEQUENCE_EDITOR",
+		"GIT_SSH_COMMAND", "GIT_EXTERNAL_DIFF", "GIT_ASKPASS", "SSH_ASKPASS", "BROWSER", "FZF_DEFAULT_COMMAND":
+		a.nestedScript(as.text, sc, as.name, nil)
+	default:
+		a.prompt(as.text, sc, "the value of "+as.name)
+	}
+}
+
+// declare walks export, declare, local, readonly and typeset.
+func (a *analysis) declare(c *syntax.DeclClause, sc *scope) {
+	raw := a.source(c, sc)
+	var plain []*syntax.Assign
+	words := []word{{text: c.Variant.Value, show: c.Variant.Value}}
+	for _, as := range c.Args {
+		if as.Name != nil {
+			plain = append(plain, as)
+			words = append(words, word{text: as.Name.Value, show: a.source(as, sc), worked: as.Value != nil})
+			continue
+		}
+		if as.Value == nil {
+			continue
+		}
+		for _, w := range a.expand(as.Value, sc) {
+			words = append(words, w)
+			a.prompt(w.text, sc, c.Variant.Value)
+			if name, text, ok := strings.Cut(w.text, "="); ok {
+				sc.assign(name, binding{text: text, known: !w.unknown})
+			}
+		}
+	}
+	for _, w := range words[1:] {
+		if len(w.text) > 1 && (w.text[0] == '-' || w.text[0] == '+') && strings.Contains(w.text, "n") || w.unknown {
+			a.loose = true // one name stands for another from here on
+		}
+	}
+	list := a.assignments(plain, sc)
+	for i, as := range list {
+		if !plain[i].Naked {
+			sc.assign(as.name, binding{text: as.text, known: as.known})
+			a.value(as, sc)
+		}
+	}
+	run := &call{words: words, assigns: list, raw: raw, name: c.Variant.Value, dirs: sc.dirs, within: sc.within, level: sc.level}
+	run.use = program.Use{Class: permission.ClassWrite, Reason: "it sets or prints variables"}
+	a.calls = a.noteCall(run)
+	text, deep := a.texts(run)
+	a.part(permission.Part{
+		Text: text, Raw: raw, Deep: deep, Program: run.name, Class: permission.ClassWrite, Within: sc.within,
+		Reason: run.use.Reason,
+	}, sc)
+	a.opaque()
+}
+
+// safeVariables may stand before a command without changing what it runs. LC_* belong to them.
+var safeVariables = set{
+	"NODE_ENV", "RAILS_ENV", "RACK_ENV", "APP_ENV", "FLASK_ENV", "DJANGO_ENV", "LANG", "LANGUAGE", "TZ", "TERM", "COLORTERM",
+	"NO_COLOR", "FORCE_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS", "LINES", "CI", "DEBUG", "VERBOSE", "RUST_BACKTRACE",
+	"RUST_LOG", "PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE", "CARGO_TERM_COLOR", "GOOS", "GOARCH", "CGO_ENABLED", "GO111MODULE",
+	"PORT",
+}
+
+// safeVariable reports whether a variable is one of those that allow rules look through.
+func safeVariable(name string) bool {
+	return safeVariables.has(name) || (strings.HasPrefix(name, "LC_") && syntax.ValidName(name))
+}
+
+// onlyLocale reports whether assignments only choose how output looks: a language that every system has, LC_ALL=C,
+// colours, a width, that nobody watches.
+func onlyLocale(list []assigned) bool {
+	for _, as := range list {
+		if !as.known || as.show != as.name+"="+as.text {
+			return false
+		}
+		switch {
+		case as.name == "LANG", strings.HasPrefix(as.name, "LC_") && safeVariable(as.name):
+			if !among(as.text, "C", "POSIX", "C.UTF-8", "en_US.UTF-8") {
+				return false
+			}
+		case among(as.name, "NO_COLOR", "FORCE_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS", "LINES", "CI"):
+			if !among(as.text, "", "true", "false") && strings.Trim(as.text, "0123456789") != "" {
+				return false
+			}
+		case as.name == "TZ" && as.text == "UTC", as.name == "TERM" && among(as.text, "dumb", "xterm", "xterm-256color"):
+		default:
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,178 @@
+package shell
+
+import (
+	"path/filepath"
+	"strings"
+
+	"github.com/lathe-dev/lathe/internal/permission/program"
+)
+
+// xargs: names come one a line or by NUL, and -- keeps them from being flags.
+func (a *analysis) xargs(c *call, sc *scope) (string, bool) {
+	inner := c.use.Inner[0]
+	mark := ""
+	if last := inner[len(inner)-1]; !last.Unknown || last.Text != "" || last.Quoted {
+		mark = "{}"
+	}
+	own := len(c.words) - len(inner)
+	if mark == "" {
+		own++
+	}
+	if own < 1 || own >= len(c.words) || !c.in.piped || c.in.from >= len(a.calls) {
+		return "", false
+	}
+	flags := texts(c.words[1:own])
+	nul := short(flags, '0') || has(flags, "--null")
+	lines := false
+	for i, f := range flags {
+		if f == `-d\n` || f == "-d\n" || f == "-d" && i+1 < len(flags) && (flags[i+1] == `\n` || flags[i+1] == "\n") {
+			lines = true
+			continue
+		}
+		if strings.HasPrefix(f, "-d") || strings.HasPrefix(f, "--d") || strings.HasPrefix(f, "-a") || strings.HasPrefix(f, "--a") || strings.HasPrefix(f, "-J") {
+			return "", false
+		}
+	}
+	for _, w := range c.words {
+		if !w.literal() || w.glob {
+			return "", false
+		}
+	}
+	filled, ok := takesList(inner, mark, program.Env{Dir: sc.dir(), World: a.world})
+	if !ok || a.listed(a.calls[c.in.from:len(a.calls)], nul) != "" {
+		return "", false
+	}
+	head, ok := a.programPath(filled[0].Text, sc)
+	self, found := a.programPath(c.words[0].text, sc)
+	if !ok || !found {
+		return "", false
+	}
+	words := []string{quote(self)}
+	if !nul && !lines {
+		words = append(words, "'-d' '\\n'")
+	}
+	for _, w := range c.words[1:own] {
+		words = append(words, quote(w.text))
+	}
+	words = append(words, quote(head))
+	at := len(inner) - 1 // where the names come in
+	for i, w := range inner {
+		if w.Unknown {
+			at = min(at, i-1)
+		}
+	}
+	return consumer(words, c.words[own+1:], filled[0].Text, at)
+}
+
+// consumer writes the words of the command that gets the names, the first one at that place among them.
+func consumer(words []string, rest []word, name string, at int) (string, bool) {
+	plain := among(name, "echo", "awk", "gawk", "mawk") // the first operand ends their flags; echo prints what it gets
+	if !plain && !endsFlags.has(name) {
+		return "", false
+	}
+	for i := 0; i <= len(rest); i++ {
+		if i == at && !plain {
+			words = append(words, "'--'")
+		}
+		if i == len(rest) {
+			break
+		}
+		if w := rest[i].text; w == "--" || i > at && strings.HasPrefix(w, "-") {
+			return "", false
+		}
+		words = append(words, quote(rest[i].text))
+	}
+	return strings.Join(words, " "), true
+}
+
+// findExec: find gives names that begin with the folder where it started.
+func (a *analysis) findExec(c *call, sc *scope) (string, bool) {
+	at := -1
+	for i, w := range c.words {
+		if !w.literal() && !w.stays(c, i) {
+			return "", false
+		}
+		switch w.text {
+		case "-exec":
+			if at >= 0 {
+				return "", false
+			}
+			at = i
+		case "-execdir", "-ok", "-okdir", "-delete", "-fprint", "-fprint0", "-fls", "-fprintf":
+			return "", false
+		}
+	}
+	if at < 1 || at+2 >= len(c.words) {
+		return "", false
+	}
+	filled, ok := takesList(withNames(c.use.Inner[0]), "{}", program.Env{Dir: sc.dir(), World: a.world})
+	plain := program.Look(findWithout(c.words, at), program.Env{Dir: sc.dir(), World: a.world})
+	if !ok || !plain.Class.Looks() {
+		return "", false
+	}
+	lister := *c
+	lister.use, lister.words = plain, append(append([]word{}, c.words[:at]...), word{text: "-print", show: "-print"})
+	for _, dir := range plain.Reads {
+		if strings.HasPrefix(dir, "-") {
+			return "", false
+		}
+	}
+	if a.listed([]*call{&lister}, true) != "" {
+		return "", false
+	}
+	self, found := a.programPath(c.words[0].text, sc)
+	head, ok := a.programPath(filled[0].Text, sc)
+	if !ok || !found {
+		return "", false
+	}
+	words := []string{quote(self)}
+	for i, w := range c.words[1:] {
+		switch {
+		case w.glob:
+			return "", false
+		case i == at:
+			words = append(words, quote(head))
+		default:
+			words = append(words, quote(w.text))
+		}
+	}
+	return strings.Join(words, " "), true
+}
+
+// withNames are the words of a command with a word that is nothing but {} as one that is not known.
+func withNames(words []program.Word) []program.Word {
+	out := make([]program.Word, len(words))
+	for i, w := range words {
+		if w.Unknown && w.Text == "{}" {
+			w = program.Word{Unknown: true}
+		}
+		out[i] = w
+	}
+	return out
+}
+
+// findWithout are the words of find with -print in the place of -exec and what it runs.
+func findWithout(words []word, at int) []program.Word {
+	var out []program.Word
+	for _, w := range words[:at] {
+		out = append(out, w.program())
+	}
+	out = append(out, program.Word{Text: "-print"})
+	end := at
+	for end < len(words) && words[end].text != ";" && !(words[end].text == "+" && words[end-1].text == "{}") {
+		end++
+	}
+	for _, w := range words[min(end+1, len(words)):] {
+		out = append(out, w.program())
+	}
+	return out
+}
+
+// programPath is where a program of the system lies.
+func (a *analysis) programPath(name string, sc *scope) (string, bool) {
+	if strings.ContainsAny(name, `/\`) {
+		return "", false
+	}
+	full := a.world.Program(name, sc.dir())
+	return full, full != "" && filepath.Base(full) == name && !a.rooted(full)
+}
