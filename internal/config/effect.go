@@ -91,11 +91,33 @@ func unprotected(root *node) (key keyPath, n *node) {
 	}
 	off := root.get("disableAllHooks")
 	eachIdle(root, func(p keyPath, s *schema, v *node) {
-		if p[0] != "hooks" || off == nil || off.kind != 't' {
+		if p[0] != "hooks" || off == nil || off.kind != 't' || outranks(v, off) {
 			walk(s, v, p)
 		}
 	})
 	return key, n
+}
+
+// outranks reports whether the policy of the machine has a hand in v and none in off: a user's disableAllHooks does
+// not switch off the hooks of an organisation.
+func outranks(v, off *node) bool {
+	if off.origin().Layer == Managed {
+		return false
+	}
+	if v.origin().Layer == Managed {
+		return true
+	}
+	for _, e := range v.elems {
+		if outranks(e, off) {
+			return true
+		}
+	}
+	for _, m := range v.members {
+		if outranks(m.val, off) {
+			return true
+		}
+	}
+	return false
 }
 
 // BypassForbidden returns the reason why bypassPermissions may not be used, or nil: the settings forbid it,

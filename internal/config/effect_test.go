@@ -51,3 +51,16 @@ func TestBypassIsRefusedWhileAProtectionHasNoEffect(t *testing.T) {
 		})
 	}
 }
+
+func TestAUserDoesNotSwitchOffTheHooksOfAnOrganisation(t *testing.T) {
+	m := newMachine(t)
+	m.write(managed, `{"hooks": {"PreToolUse": [{"matcher": "Bash"}]}}`)
+	m.write(claudeUser, `{"disableAllHooks": true}`)
+	if err := m.load().BypassForbidden(); err == nil || !strings.Contains(err.Error(), "hooks.PreToolUse") {
+		t.Errorf("got %v, want the refusal that names the organisation's hook", err)
+	}
+	m.write(managed, `{"hooks": {"PreToolUse": [{"matcher": "Bash"}]}, "disableAllHooks": true}`)
+	if err := m.load().BypassForbidden(); err != nil {
+		t.Errorf("the organisation itself switched them off: %v", err)
+	}
+}
