@@ -25,10 +25,11 @@ var table = func() map[string]row {
 		"term":       {nil, "escaping is needed by every front end, and needs none of them"},
 		"config":     {[]string{"fuzzy"}, "settings are plain data; those who use them import config, never the reverse; fuzzy finds the key that a misspelled one means"},
 
-		"term/termtest": {[]string{"term"}, "the terminal in which the tests of every front end run knows none of them"},
+		"permission/permissiontest": {nil, "reading the lines of a test file needs nothing of ours"},
+		"term/termtest":             {[]string{"term"}, "the terminal in which the tests of every front end run knows none of them"},
 
 		"frontmatter": {nil, "a Markdown file with a YAML block is read the same way for skills, agents, rules and styles"},
-		"skill":       {[]string{"frontmatter"}, "finding skills and filling in their arguments touches only their files; running their commands is for whoever has permissions"},
+		"skill":       {[]string{"frontmatter"}, "finding skills and filling in their arguments touches only their files; app, which has permissions, runs their commands"},
 
 		"fuzzy": {nil, "matching typed letters with names is plain computation, used at every level"},
 

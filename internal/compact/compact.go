@@ -350,18 +350,7 @@ func reasoning(m llm.Message) int {
 }
 
 // size is the length of a result in bytes; an image counts with its data.
-func size(r llm.ToolResult) int {
-	n := 0
-	for _, p := range r.Parts {
-		switch p := p.(type) {
-		case llm.Text:
-			n += len(p.Text)
-		case llm.Media:
-			n += len(p.Data)
-		}
-	}
-	return n
-}
+func size(r llm.ToolResult) int { return llm.ContentBytes(r.Parts) }
 
 // Text is what the model reads in place of a result. path is the file that has the whole; empty: there is none.
 func (s Stub) Text(path string) string {

@@ -54,7 +54,7 @@ type Compactor struct {
 	Summarise func(context.Context, *llm.Request) (Answer, error)
 	Limit     func() int                                  // how many bytes of transcript that model takes; nil: 400,000
 	Save      func(context.Context, Stub) string          // keeps a result and returns where, or ""; nil: nothing is kept
-	Kept      func(cut []llm.Message, said []string) Kept // what goes into the message beside the summary; nil: what was said
+	Kept      func(cut []llm.Message, said []string) Kept // the rest of the message with the summary; nil: the user's texts only
 	Shows     func(llm.ToolCall) string                   // see Options.Shows
 
 	run   sync.Mutex // held while a compaction runs

@@ -36,3 +36,17 @@ func (m Message) Calls() []ToolCall {
 func TextResult(call ToolCall, text string, isError bool) ToolResult {
 	return ToolResult{CallID: call.ID, Name: call.Name, Parts: []Part{Text{Text: text}}, IsError: isError}
 }
+
+// ContentBytes is the number of bytes in the texts and media of parts.
+func ContentBytes(parts []Part) int {
+	n := 0
+	for _, p := range parts {
+		switch p := p.(type) {
+		case Text:
+			n += len(p.Text)
+		case Media:
+			n += len(p.Data)
+		}
+	}
+	return n
+}

@@ -187,7 +187,7 @@ func (c *Cache) fresh(e cacheEntry, scope string, info fs.FileInfo) bool {
 
 // put keeps a result. Errors are not kept, nor what is very large.
 func (c *Cache) put(k cacheKey, e cacheEntry) {
-	if e.result == nil || e.result.IsError || weightOf(e.result) > cacheMax {
+	if e.result == nil || e.result.IsError || llm.ContentBytes(e.result.Parts) > cacheMax {
 		return
 	}
 	c.mu.Lock()
@@ -200,20 +200,6 @@ func (c *Cache) put(k cacheKey, e cacheEntry) {
 	if c.entries.Add(k, e) {
 		c.stats.Evictions++
 	}
-}
-
-// weightOf is how many bytes a result has for the model.
-func weightOf(r *agent.Result) int {
-	n := 0
-	for _, p := range r.Parts {
-		switch p := p.(type) {
-		case llm.Text:
-			n += len(p.Text)
-		case llm.Media:
-			n += len(p.Data)
-		}
-	}
-	return n
 }
 
 // copyResult copies what later stages may replace in a result.

@@ -1,42 +1,18 @@
 package call_test
 
 import (
-	"os"
-	"path/filepath"
-	"strconv"
-	"strings"
 	"testing"
 
 	"github.com/lathe-dev/lathe/internal/permission"
+	"github.com/lathe-dev/lathe/internal/permission/permissiontest"
 )
-
-// listed are the lines of a file of testdata; a line that is a Go string stands for its text.
-func listed(t *testing.T, name string) []string {
-	t.Helper()
-	data, err := os.ReadFile(filepath.Join("testdata", name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var out []string
-	for line := range strings.Lines(string(data)) {
-		line = strings.TrimSuffix(line, "\n")
-		if line == "" || strings.HasPrefix(line, "# ") {
-			continue
-		}
-		if text, err := strconv.Unquote(line); err == nil && line[0] == '"' {
-			line = text
-		}
-		out = append(out, line)
-	}
-	return out
-}
 
 // evaded holds lines against one deny rule: none may run in a mode that asks for nothing else, nor by an allow rule
 // for the program that the line begins with.
 func evaded(t *testing.T, rule, file string) {
 	t.Helper()
 	rules := map[string]permission.Effect{rule: permission.Deny}
-	for _, line := range listed(t, file) {
+	for _, line := range permissiontest.Lines(t, file) {
 		if d := decided(t, permission.Bypass, line, rules); d.Effect == permission.Allow {
 			t.Errorf("%s does not stop %q: %+v", rule, line, d)
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/lathe-dev/lathe/internal/permission"
 	"github.com/lathe-dev/lathe/internal/permission/call"
+	"github.com/lathe-dev/lathe/internal/permission/permissiontest"
 )
 
 // proposed are the rules that "always" would keep for a line.
@@ -73,9 +74,9 @@ func everyday(t *testing.T) []string {
 	t.Helper()
 	var out []string
 	for _, name := range []string{"harmless.txt", "ask.txt", "ordinary.txt"} {
-		out = append(out, listed(t, "../../shell/testdata/"+name)...)
+		out = append(out, permissiontest.Lines(t, "../../shell/testdata/"+name)...)
 	}
-	return append(append(out, listed(t, "evasions_rm.txt")...), listed(t, "evasions_read.txt")...)
+	return append(append(out, permissiontest.Lines(t, "evasions_rm.txt")...), permissiontest.Lines(t, "evasions_read.txt")...)
 }
 
 // further are words that a rule might let through behind what was shown.

@@ -1,36 +1,15 @@
 package shell
 
 import (
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/lathe-dev/lathe/internal/permission/permissiontest"
 )
 
-// cases reads a file of testdata: a command a line, or a Go string.
-func cases(t testing.TB, name string) []string {
-	t.Helper()
-	data, err := os.ReadFile(filepath.Join("testdata", name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var out []string
-	for line := range strings.Lines(string(data)) {
-		line = strings.TrimSuffix(line, "\n")
-		if line == "" || strings.HasPrefix(line, "# ") {
-			continue
-		}
-		if text, err := strconv.Unquote(line); err == nil && line[0] == '"' {
-			line = text
-		}
-		out = append(out, line)
-	}
-	return out
-}
-
 func TestHarmlessLinesRunUnasked(t *testing.T) {
-	for _, line := range cases(t, "harmless.txt") {
+	for _, line := range permissiontest.Lines(t, "harmless.txt") {
 		if r := read(line); !approved(r) {
 			t.Errorf("%q asks: %s", line, show(r))
 		}
@@ -38,7 +17,7 @@ func TestHarmlessLinesRunUnasked(t *testing.T) {
 }
 
 func TestOtherLinesAsk(t *testing.T) {
-	for _, line := range cases(t, "ask.txt") {
+	for _, line := range permissiontest.Lines(t, "ask.txt") {
 		if r := read(line); approved(r) {
 			t.Errorf("%q runs unasked: %s", line, show(r))
 		}
@@ -46,7 +25,7 @@ func TestOtherLinesAsk(t *testing.T) {
 }
 
 func TestDisastersAreRefused(t *testing.T) {
-	for _, line := range cases(t, "deny.txt") {
+	for _, line := range permissiontest.Lines(t, "deny.txt") {
 		if r := read(line); !denied(r) {
 			t.Errorf("%q is not refused: %s", line, show(r))
 		}
@@ -54,7 +33,7 @@ func TestDisastersAreRefused(t *testing.T) {
 }
 
 func TestOrdinaryChangesAreNotRefused(t *testing.T) {
-	for _, line := range cases(t, "ordinary.txt") {
+	for _, line := range permissiontest.Lines(t, "ordinary.txt") {
 		r := read(line)
 		if denied(r) || approved(r) {
 			t.Errorf("%q does not merely ask: %s", line, show(r))

@@ -4,11 +4,13 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/lathe-dev/lathe/internal/permission/permissiontest"
 )
 
 func seed(f *testing.F) {
 	for _, name := range []string{"harmless.txt", "ask.txt", "deny.txt", "ordinary.txt"} {
-		for _, line := range cases(f, name) {
+		for _, line := range permissiontest.Lines(f, name) {
 			f.Add(line)
 		}
 	}
@@ -52,7 +54,7 @@ func FuzzQuotingNeverHidesADisaster(f *testing.F) {
 	for i := range 12 {
 		f.Add(uint(i), uint(i))
 	}
-	lines := cases(f, "deny.txt")
+	lines := permissiontest.Lines(f, "deny.txt")
 	f.Fuzz(func(t *testing.T, which, where uint) {
 		line := lines[which%uint(len(lines))]
 		name, rest, ok := strings.Cut(line, " ")

@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/lathe-dev/lathe/internal/permission/permissiontest"
 )
 
 // wrapped are other ways to run a line: each means the same, or more.
@@ -168,7 +170,7 @@ func spoiled(line string) map[string]string {
 
 func TestNoMutationOfABadLineIsApproved(t *testing.T) {
 	for _, file := range []string{"ask.txt", "deny.txt"} {
-		for i, line := range cases(t, file) {
+		for i, line := range permissiontest.Lines(t, file) {
 			for how, text := range wrapped(line) {
 				if r := read(text); approved(r) && line != "ls )" { // the wrapping gives it its other half
 					t.Errorf("%q runs unasked %s: %s", text, how, show(r))
@@ -215,7 +217,7 @@ func different(line, how string) bool {
 }
 
 func TestMutationsOfADisasterAreRefused(t *testing.T) {
-	for _, line := range cases(t, "deny.txt") {
+	for _, line := range permissiontest.Lines(t, "deny.txt") {
 		for how, text := range wrapped(line) {
 			if r := read(text); !denied(r) && !different(line, how) {
 				t.Errorf("%q is not refused %s: %s", text, how, show(r))
@@ -230,7 +232,7 @@ func TestMutationsOfADisasterAreRefused(t *testing.T) {
 }
 
 func TestMoreMembersNeverWeaken(t *testing.T) {
-	all := append(append(cases(t, "ask.txt"), cases(t, "deny.txt")...), cases(t, "ordinary.txt")...)
+	all := append(append(permissiontest.Lines(t, "ask.txt"), permissiontest.Lines(t, "deny.txt")...), permissiontest.Lines(t, "ordinary.txt")...)
 	for _, line := range all {
 		if _, err := parse(line); err != nil {
 			continue

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/lathe-dev/lathe/internal/permission"
+	"github.com/lathe-dev/lathe/internal/permission/permissiontest"
 )
 
 // noTools knows no tool: these tests have no rules.
@@ -24,7 +25,7 @@ func TestNoModeLetsALineRunAsItIsWritten(t *testing.T) {
 		"ls >$X", "ls > *.txt", "ls {fd}>/dev/null", "ls >&$X",
 	}
 	for _, name := range []string{"harmless.txt", "ask.txt", "deny.txt", "ordinary.txt"} {
-		lines = append(lines, cases(t, name)...)
+		lines = append(lines, permissiontest.Lines(t, name)...)
 	}
 	for _, line := range lines {
 		r := read(line)

@@ -78,7 +78,7 @@ func (a *analysis) rewriteWords(c *call, p *permission.Part, inner string) (scri
 	return b.String(), true
 }
 
-// addWords writes words that nobody else wrote, and tells how many.
+// addWords appends words to the script and returns their number.
 func addWords(b *strings.Builder, words []string) int {
 	for _, word := range words {
 		b.WriteString(" " + quote(word))

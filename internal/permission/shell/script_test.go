@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/lathe-dev/lathe/internal/permission"
+	"github.com/lathe-dev/lathe/internal/permission/permissiontest"
 )
 
 // machine is the world as it is, with one folder as home and root.
@@ -135,7 +136,7 @@ func TestTheScriptDoesWhatTheLineDoes(t *testing.T) {
 	m := workshop(t)
 	ran := 0
 	more := []string{"x=1; echo $x", "V=$(echo a b); echo $V", "f=a.txt; wc -l \"$f\"", "n=$(wc -l < a.txt); echo \"$n lines\"", "find . -name a.txt | xargs wc -c", "find . -name a.txt -exec wc -l {} +", "ls *", "cat *.md", "wc -l *", "wc -c *.txt", "cat ./*.txt", "ls nosuch*", "grep -c foo *.txt", "ls -d *", "cat it\\'s.md", "cat 'two words.txt'", "cat two\\ words.txt", `cat \$x.md`, "head -n1 *.go"}
-	for _, line := range append(cases(t, "harmless.txt"), more...) {
+	for _, line := range append(permissiontest.Lines(t, "harmless.txt"), more...) {
 		switch first, _, _ := strings.Cut(line, " "); first {
 		case "date", "uptime", "free", "ps", "df", "time", "du", "stat", "tty":
 			continue // differs from one moment to the next
