@@ -33,8 +33,8 @@ type Transcript interface {
 type Config struct {
 	// Chain is the identity of this agent, in the form of permission.Request.Agent: the agents from the
 	// outermost to this one, each "kind" or "kind/id" with the id of the call that runs it; empty for the
-	// main agent. It is in every Approval and every Question, and whoever supplies Publish and Record stamps
-	// the events with it.
+	// main agent. It is in every Approval and every Question. Publish and Record are expected to stamp their
+	// events with it.
 	Chain []string
 
 	Model      llm.Model

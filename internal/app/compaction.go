@@ -117,7 +117,7 @@ func (s *Session) noteWindow(b event.Body) {
 	})
 }
 
-// Compact replaces what was said so far by a summary; wishes is what that is to keep. No turn may run.
+// Compact replaces the conversation so far by a summary that keeps what wishes asks for. No turn may run.
 func (s *Session) Compact(ctx context.Context, wishes string) (compact.Report, error) {
 	if s.compactor == nil {
 		return compact.Report{}, compact.ErrNothing

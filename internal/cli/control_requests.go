@@ -196,8 +196,8 @@ func (c *controller) setMode(ctx context.Context, m permission.Mode) (any, error
 	return map[string]any{"mode": m}, c.conv.SetMode(ctx, m)
 }
 
-// mayBypass refuses the mode bypassPermissions unless the command line allowed it: what a host may ask for in
-// the middle of a session is not more than what whoever started it accepted.
+// mayBypass refuses the mode bypassPermissions unless the command line allowed it: a host gets no more rights
+// in the middle of a session than its user accepted at the start.
 func (c *controller) mayBypass(m permission.Mode) error {
 	o := c.o
 	if m != permission.Bypass || o.Bypass || modeOf(o.Mode) == m || o.Given("allow-dangerously-skip-permissions") {

@@ -287,8 +287,8 @@ func (p *program) instance(o *Options) (*app.Instance, error) {
 	return inst, nil
 }
 
-// checkSandbox refuses a sandbox that the command line asks for, as the SDKs do with --settings: whoever asks for
-// one relies on it.
+// checkSandbox refuses a sandbox that the command line asks for, as the SDKs do with --settings: a user
+// who asks for a sandbox relies on it.
 func checkSandbox(cfg *config.Config) error {
 	on, origin, _ := cfg.Get("sandbox.enabled")
 	if origin.Layer == config.Flags && string(on) == "true" {

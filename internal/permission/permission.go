@@ -61,7 +61,7 @@ const (
 	Plan        Mode = "plan"
 	DontAsk     Mode = "dontAsk"
 	Bypass      Mode = "bypassPermissions"
-	Auto        Mode = "auto" // as Default; whoever asks lets a model answer first
+	Auto        Mode = "auto" // as Default, but a model answers a question before a person is asked
 )
 
 // Modes lists all modes.

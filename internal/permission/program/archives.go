@@ -197,7 +197,7 @@ func aptCache(c *call) {
 	switch c.ops[0].Text {
 	case "search", "show", "showpkg", "policy", "depends", "rdepends", "madison", "pkgnames", "stats":
 	default:
-		c.refuse("apt-cache " + c.ops[0].Text + " is not known to only look")
+		c.refuse("apt-cache " + c.ops[0].Text + " is not known to be read-only")
 	}
 }
 

@@ -320,7 +320,7 @@ func commandLooks(c *call) {
 			return
 		case "-p":
 		default:
-			c.refuse("the flag " + w.Text + " of command is not known to only look")
+			c.refuse("the flag " + w.Text + " of command is not known to be read-only")
 		}
 	}
 }

@@ -79,7 +79,7 @@ func (c *call) exact(reason string) {
 
 func (c *call) doubts() {
 	for _, f := range c.strange {
-		c.refuse("the flag " + f + " of " + c.name + " is not known to only look")
+		c.refuse("the flag " + f + " of " + c.name + " is not known to be read-only")
 	}
 	if c.row.tame {
 		return

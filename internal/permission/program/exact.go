@@ -9,8 +9,8 @@ import (
 )
 
 // exactText lists the options by which a program runs another program, takes its settings from elsewhere or reads and
-// writes files that nobody would expect: whoever allows "make *" does not have them in mind, so only a rule that has
-// their exact text covers them. A line is a program, or a program with a subcommand, and its options:
+// writes unexpected files. A user who allows "make *" does not mean them, so only a rule with their exact text covers
+// them. A line is a program, or a program with a subcommand, and its options:
 //
 //	--name  a long option, with and without a value, also shortened
 //	-x      a letter, alone or among other letters, with and without a value

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// The words of find, from its manual (findutils 4.9, BSD). A word that is not here is not known to only look.
+// The words of find, from its manual (findutils 4.9, BSD). A word that is not here is not known to be read-only.
 const (
 	findAlone = `-daystart -depth -d -ignore_readdir_race -noignore_readdir_race -mount -xdev -warn -nowarn -noleaf
 		-empty -executable -readable -writable -nouser -nogroup -true -false -print -print0 -ls -prune -quit -not -a -and -o -or ! ( ) ,
@@ -30,7 +30,7 @@ func findLooks(c *call) {
 		}
 		switch {
 		case w.Text == "-D" || w.Text == "-O":
-			c.refuse("the flag " + w.Text + " of find is not known to only look")
+			c.refuse("the flag " + w.Text + " of find is not known to be read-only")
 		case w.Text == "-L":
 			c.refuse(followsLinks + c.name)
 		case w.Text == "-H" || w.Text == "-P" || w.Text == "--" || strings.HasPrefix(w.Text, "-O"):
@@ -124,7 +124,7 @@ func (c *call) findAction(i int) int {
 		c.refuse("find -files0-from takes the names of folders from a file")
 		return i + 1
 	default:
-		c.refuse("the word " + w.Text + " of find is not known to only look")
+		c.refuse("the word " + w.Text + " of find is not known to be read-only")
 	}
 	return i
 }

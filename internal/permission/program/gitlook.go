@@ -84,13 +84,13 @@ func (c *call) gitFlag(i int) int {
 		}
 		return i
 	case "--bare", "-p", "--paginate":
-		c.exact("git " + name + " is not known to only look")
+		c.exact("git " + name + " is not known to be read-only")
 		return i
 	}
 	if strings.HasPrefix(name, "-c") {
 		c.gitSetting(w.Text[2:])
 	}
-	c.exact("the flag " + w.Text + " of git is not known to only look")
+	c.exact("the flag " + w.Text + " of git is not known to be read-only")
 	return i
 }
 
@@ -145,7 +145,7 @@ func (c *call) gitVerb(i int) {
 	}
 	r, ok := rows()[verb]
 	if !ok {
-		c.refuse(verb + " is not known to only look")
+		c.refuse(verb + " is not known to be read-only")
 		c.Unknown = true
 		return
 	}

@@ -4,7 +4,7 @@
 // The words: a [Word] is one argument as the shell will pass it; a [Use] is what one program would do when
 // run with given words; a row (see spec) is what the table says of one program or subcommand: its flags, the
 // roles of its operands, what it does. The table is an allow-list: a program, subcommand or flag that is not
-// in it is not known to only look, and neither is an abbreviated or unknown long flag.
+// in it is not known to be read-only, and neither is an abbreviated or unknown long flag.
 //
 // It promises: whatever it does not understand is ClassWrite at least; more flags, patterns and unknown words
 // never make a use milder; it never panics and touches nothing but what [permission.World] answers.
@@ -27,7 +27,7 @@ type Word struct {
 
 // Use is what a program would do.
 type Use struct {
-	Class  permission.Class // ClassWrite for everything that is not known to only look
+	Class  permission.Class // ClassWrite for everything that is not known to be read-only
 	Reason string           // why it does not only look; for destructive uses what would be lost
 
 	Reads  []string // files and folders that operands and flags name, as written; patterns stay patterns
@@ -116,7 +116,7 @@ func Look(words []Word, env Env) Use {
 
 // lookUnknown is for programs that the table does not have.
 func lookUnknown(name string, args []Word, odd string) Use {
-	u := Use{Class: permission.ClassWrite, Reason: name + " is not a program known to only look", Unknown: true}
+	u := Use{Class: permission.ClassWrite, Reason: name + " is not a program known to be read-only", Unknown: true}
 	if odd != "" {
 		u.Reason = odd
 	}

@@ -161,17 +161,17 @@ func psLooks(c *call) {
 		case strings.HasPrefix(t, "--"):
 			name, value, _ := strings.Cut(t, "=")
 			if !strings.Contains(" --forest --headers --no-headers --cumulative --deselect --pid --ppid --sort --format --user --User --group --tty --sid --cols --columns --rows --lines --width --version --help --info ", " "+name+" ") {
-				c.refuse("the flag " + name + " of ps is not known to only look")
+				c.refuse("the flag " + name + " of ps is not known to be read-only")
 			}
 			if name == "--format" && showsEnvironment(value) {
 				c.refuse("ps shows the environment of processes")
 			}
 		case strings.HasPrefix(t, "-"):
 			if strings.Trim(t[1:], "AadeflFjHLMmNTVwycgrSxXuZ") != "" && !psAttached(t) {
-				c.refuse("the flag " + t + " of ps is not known to only look")
+				c.refuse("the flag " + t + " of ps is not known to be read-only")
 			}
 		case strings.Trim(t, "auxwfjlvTrshSnXZmHcgy") != "":
-			c.refuse("the letters " + t + " of ps are not known to only look")
+			c.refuse("the letters " + t + " of ps are not known to be read-only")
 		}
 	}
 }
@@ -220,13 +220,13 @@ func topLooks(c *call) {
 		case strings.HasPrefix(w.Text, "-b"), w.Text == "-l":
 			batch = true
 			if strings.Trim(w.Text, "-bcHiSnl0123456789") != "" {
-				c.refuse("the flag " + w.Text + " of top is not known to only look")
+				c.refuse("the flag " + w.Text + " of top is not known to be read-only")
 			}
 		case strings.HasPrefix(w.Text, "-") && strings.Trim(w.Text, "-cHiSn0123456789dopuwlsUE") == "", isNumber(w.Text):
 		case i > 0 && strings.IndexByte("opuUE", lastByte(c.args[i-1].Text)) >= 0 && strings.HasPrefix(c.args[i-1].Text, "-"):
 		case i > 0 && strings.HasPrefix(c.args[i-1].Text, "-") && lastByte(c.args[i-1].Text) == 'd':
 		default:
-			c.refuse("the word " + w.Text + " of top is not known to only look")
+			c.refuse("the word " + w.Text + " of top is not known to be read-only")
 		}
 	}
 	if !batch {
@@ -415,6 +415,6 @@ func (c *call) systemctlFlags() {
 		}
 	}
 	for _, s := range look.strange {
-		c.refuse("the flag " + s + " of systemctl is not known to only look")
+		c.refuse("the flag " + s + " of systemctl is not known to be read-only")
 	}
 }

@@ -31,12 +31,12 @@ func (c *call) verb(asking []string) {
 			return
 		}
 		if slices.Contains(asking, name) {
-			c.exact("the flag " + name + " of " + c.name + " is not known to only look")
+			c.exact("the flag " + name + " of " + c.name + " is not known to be read-only")
 		}
 		i = look.flag(g, i)
 	}
 	for _, s := range look.strange {
-		c.refuse("the flag " + s + " of " + c.name + " is not known to only look")
+		c.refuse("the flag " + s + " of " + c.name + " is not known to be read-only")
 	}
 	for _, f := range look.flags {
 		c.value(f)
@@ -60,7 +60,7 @@ func (c *call) subcommand(i int) {
 		}
 	}
 	if best == "" {
-		c.refuse(c.name + " " + c.args[i].Text + " is not known to only look")
+		c.refuse(c.name + " " + c.args[i].Text + " is not known to be read-only")
 		return
 	}
 	sub := &call{name: best, row: rows()[best], env: c.env, args: c.args[at:]}
