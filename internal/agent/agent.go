@@ -125,7 +125,7 @@ func (a *Agent) save(ctx context.Context) error {
 	a.mu.Unlock()
 	for i, end := range ends {
 		// Any other failure says that nothing waits for this result any more.
-		if err := a.cfg.Transcript.EndCall(ctx, end); unwritten(err) {
+		if err := a.record(func() error { return a.cfg.Transcript.EndCall(ctx, end) }); unwritten(err) {
 			a.mu.Lock()
 			a.unsaved = append(ends[i:len(ends):len(ends)], a.unsaved...)
 			a.mu.Unlock()

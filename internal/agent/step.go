@@ -325,7 +325,7 @@ func (s *stream) close(id string, stop llm.StopReason) (llm.Message, error) {
 	if len(m.Parts) == 0 {
 		return m, nil
 	}
-	if err := s.cfg.Transcript.AddReply(context.WithoutCancel(s.ctx), m); err != nil {
+	if err := s.record(func() error { return s.cfg.Transcript.AddReply(context.WithoutCancel(s.ctx), m) }); err != nil {
 		s.failed(err)
 		return m, err
 	}

@@ -99,7 +99,7 @@ func (s *Session) note(ctx context.Context, a agent.Approval, d permission.Decis
 	if err != nil {
 		return err
 	}
-	return s.log.AddDecision(ctx, a.CallID, record, d.Source == byUser)
+	return s.Record(func() error { return s.log.AddDecision(ctx, a.CallID, record, d.Source == byUser) })
 }
 
 // byUser is the source of decisions that a person made just now.

@@ -71,7 +71,7 @@ func (s *Session) restoreGrant(g session.Grant) {
 // first message there is nothing to resume: what was granted by then is written with it.
 func (s *Session) journalGrant(text string, e permission.Effect) {
 	if s.log != nil && len(s.log.Messages()) > 0 {
-		_, _ = s.log.Add(context.Background(), session.Grant{Rule: text, Effect: string(e)})
+		s.journal(session.Grant{Rule: text, Effect: string(e)})
 	}
 }
 
@@ -82,11 +82,11 @@ func (s *Session) journalStart() {
 	}
 	for _, r := range s.policy.Rules() {
 		if r.Source.Name == sessionScope {
-			_, _ = s.log.Add(context.Background(), session.Grant{Rule: r.Text, Effect: string(r.Effect)})
+			s.journal(session.Grant{Rule: r.Text, Effect: string(r.Effect)})
 		}
 	}
 	if o := s.inst.opts; o.System != "" || o.AppendSystem != "" {
-		_, _ = s.log.Add(context.Background(), session.System{Replace: o.System, Append: o.AppendSystem})
+		s.journal(session.System{Replace: o.System, Append: o.AppendSystem})
 	}
 }
 
@@ -95,8 +95,15 @@ const sessionScope = "this session"
 
 // keepSeen journals what the model knows of a file. A record that cannot be written costs a second read after a
 // resume, no more, so it stops nothing.
-func (s *Session) keepSeen(path string, seen tool.Seen) {
-	_, _ = s.log.Add(context.Background(), seen.Entry(path))
+func (s *Session) keepSeen(path string, seen tool.Seen) { s.journal(seen.Entry(path)) }
+
+// journal adds an entry that no event tells of. It goes through Record all the same: written between the entry
+// of a recorded event and its publication, it would move that event's cursor.
+func (s *Session) journal(b session.Body) {
+	_ = s.Record(func() error {
+		_, err := s.log.Add(context.Background(), b)
+		return err
+	})
 }
 
 // modelFor is the model that a resumed conversation had, unless the command line names another one.
