@@ -52,7 +52,7 @@ type queue struct {
 	ctx     context.Context
 	journal bool   // the calls belong to the reply that is being written; else they come from Invoke
 	parent  string // the id of the call that makes these calls through Invoke
-	quiet   bool   // nothing is recorded: they come from Look
+	quiet   bool   // nothing is recorded: they come from InvokeUnrecorded
 	above   running
 
 	asking context.Context // ends when no question may be put any more

@@ -36,16 +36,16 @@ func (p *Plan) Writes() bool {
 		return true
 	}
 	for _, a := range p.Accesses {
-		if a.Kind == permission.Write || a.Kind == permission.Exec && !onlyLooks(a) || a.Kind == permission.Tool && !a.Safe {
+		if a.Kind == permission.Write || a.Kind == permission.Exec && !readOnly(a) || a.Kind == permission.Tool && !a.Safe {
 			return true
 		}
 	}
 	return false
 }
 
-// onlyLooks reports whether a command runs from its parsed form and changes nothing.
-func onlyLooks(a permission.Access) bool {
-	return a.Command != nil && a.Command.Class.Looks() && a.Command.Script != ""
+// readOnly reports whether a command runs from its parsed form and changes nothing.
+func readOnly(a permission.Access) bool {
+	return a.Command != nil && a.Command.Class.ReadOnly() && a.Command.Script != ""
 }
 
 // Result is the result of a call: Parts (Text, Media) for the model, View and Title for people, Meta for

@@ -76,7 +76,7 @@ func (s *Session) readMention(ctx context.Context, m prompt.Mention) ([]llm.Part
 	if err != nil {
 		return nil, err
 	}
-	res := s.agent.Look(ctx, []llm.ToolCall{{Name: "Read", Input: input}})[0]
+	res := s.agent.InvokeUnrecorded(ctx, []llm.ToolCall{{Name: "Read", Input: input}})[0]
 	text := llm.Message{Parts: res.Parts}.PlainText()
 	if res.IsError {
 		return nil, fmt.Errorf("%s", text)

@@ -121,11 +121,11 @@ func (r Repo) leadsHome(value string) bool {
 	return err == nil && named == root
 }
 
-// LookEnv is what the environment of a git command needs that is to run nothing but git itself, in dir:
+// ReadOnlyEnv is what the environment of a git command needs that is to run nothing but git itself, in dir:
 // variables to be put into one that has no GIT_* variable. Where the repository's configuration can name
 // filters or drivers git is asked for them, which takes a process. The user's own filters stay: files would
 // look changed without them.
-func (g *Git) LookEnv(ctx context.Context, dir string) ([]string, error) {
+func (g *Git) ReadOnlyEnv(ctx context.Context, dir string) ([]string, error) {
 	var over [][2]string
 	if repo, ok := Find(dir); ok {
 		program, err := g.program(repo.Root)

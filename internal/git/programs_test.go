@@ -197,9 +197,9 @@ git config --worktree core.fsmonitor ./evil; git config diff.external evil`)
 	}
 }
 
-// TestGitForLookingRunsNothing runs read-only commands as Bash runs them, in a repository whose
+// TestReadOnlyGitRunsNothing runs read-only commands as Bash runs them, in a repository whose
 // configuration and attributes name programs wherever git takes one.
-func TestGitForLookingRunsNothing(t *testing.T) {
+func TestReadOnlyGitRunsNothing(t *testing.T) {
 	g := newGit(t)
 	dir := repo(t)
 	mark := filepath.Join(t.TempDir(), "ran")
@@ -211,7 +211,7 @@ func TestGitForLookingRunsNothing(t *testing.T) {
 printf '#!/bin/sh\necho hook >>`+mark+`\n' >.git/hooks/post-index-change; chmod +x .git/hooks/*
 for k in core.fsmonitor core.pager pager.log diff.external diff.d.textconv filter.f.clean filter.f.process gpg.program core.sshCommand; do git config $k "`+evil+`"; done
 git config filter.f.required true; git config log.showSignature true`)
-	over, err := g.LookEnv(t.Context(), dir)
+	over, err := g.ReadOnlyEnv(t.Context(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -222,7 +222,7 @@ git config filter.f.required true; git config log.showSignature true`)
 	dirs := sandbox.ToolDirs(os.Getenv("PATH"), nil)
 	for _, args := range []string{"status", "diff", "diff --stat", "log -p", "show", "blame sub/f", "grep one", "ls-files -m", "check-ignore x"} {
 		cmd := exec.Command("git", strings.Fields(args)...)
-		cmd.Dir, cmd.Env = dir, sandbox.LookEnv(environ(t), dirs, over)
+		cmd.Dir, cmd.Env = dir, sandbox.ReadOnlyEnv(environ(t), dirs, over)
 		_ = cmd.Run() // that a diff fails instead is as good
 		if ran, err := os.ReadFile(mark); err == nil {
 			t.Errorf("git %s ran %s", args, ran)
@@ -231,7 +231,7 @@ git config filter.f.required true; git config log.showSignature true`)
 	}
 }
 
-func TestGitForLookingSaysWhatGitSays(t *testing.T) {
+func TestReadOnlyGitPrintsTheSameAsPlainGit(t *testing.T) {
 	g := newGit(t)
 	dir := repo(t)
 	sh(t, dir, `echo changed >>sub/f; echo '*.bin filter=own' >.gitattributes; echo x >a.bin`)
@@ -239,7 +239,7 @@ func TestGitForLookingSaysWhatGitSays(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(home, ".gitconfig"), []byte("[filter \"own\"]\nclean = tr x y\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	over, err := g.LookEnv(t.Context(), dir)
+	over, err := g.ReadOnlyEnv(t.Context(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -254,7 +254,7 @@ func TestGitForLookingSaysWhatGitSays(t *testing.T) {
 			}
 			return string(out)
 		}
-		if d := cmp.Diff(run(plain), run(sandbox.LookEnv(plain, sandbox.ToolDirs(os.Getenv("PATH"), nil), over))); d != "" {
+		if d := cmp.Diff(run(plain), run(sandbox.ReadOnlyEnv(plain, sandbox.ToolDirs(os.Getenv("PATH"), nil), over))); d != "" {
 			t.Errorf("git %s:\n%s", args, d)
 		}
 	}

@@ -17,8 +17,8 @@ const (
 // Classes lists the classes from the mildest to the strongest.
 var Classes = []Class{ClassNeutral, ClassList, ClassSearch, ClassRead, ClassWrite, ClassDestructive}
 
-// Looks reports whether commands of the class are read-only. The zero Class is not.
-func (c Class) Looks() bool {
+// ReadOnly reports whether commands of the class are read-only. The zero Class is not.
+func (c Class) ReadOnly() bool {
 	return c == ClassNeutral || c == ClassList || c == ClassSearch || c == ClassRead
 }
 

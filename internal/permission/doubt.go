@@ -130,7 +130,7 @@ func (p *Policy) mayRead(r Rule, dir string, cmd *Command) string {
 		return cmd.UnseenFiles
 	}
 	for _, part := range cmd.Parts {
-		if part.looks() && !part.Covered {
+		if part.readOnly() && !part.Covered {
 			continue
 		}
 		words := strings.FieldsFunc(part.Text, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune("\"'`(){},;&|<>$\\=@:", r) })
@@ -172,7 +172,7 @@ func mentionsHost(r Rule, cmd *Command) string {
 	spec = strings.TrimSuffix(strings.ToLower(strings.TrimSpace(spec)), ".")
 	texts := slices.Clone(cmd.Mentions) // what a program may run
 	for _, part := range cmd.Parts {
-		if !part.looks() {
+		if !part.readOnly() {
 			texts = append(texts, part.Text)
 		}
 	}

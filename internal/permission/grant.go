@@ -63,7 +63,7 @@ func (c *call) runs(cmd *Command) (bool, string) {
 		return false, "part of the command is only known when it runs"
 	}
 	for _, part := range cmd.Parts {
-		if !part.looks() && !c.edits(part) {
+		if !part.readOnly() && !c.edits(part) {
 			if part.Reason != "" {
 				return false, part.Reason
 			}
@@ -71,7 +71,7 @@ func (c *call) runs(cmd *Command) (bool, string) {
 		}
 	}
 	switch {
-	case len(cmd.Parts) == 0 && !cmd.Class.Looks(), cmd.Class == ClassDestructive:
+	case len(cmd.Parts) == 0 && !cmd.Class.ReadOnly(), cmd.Class == ClassDestructive:
 		return false, "running a command needs approval"
 	case cmd.Script == "":
 		return false, "the command cannot be rewritten in a safe form"
@@ -80,7 +80,7 @@ func (c *call) runs(cmd *Command) (bool, string) {
 }
 
 // looks: the part needs no rule.
-func (p Part) looks() bool { return p.Exact && p.Class.Looks() || p.Covered }
+func (p Part) readOnly() bool { return p.Exact && p.Class.ReadOnly() || p.Covered }
 
 func (c *call) edits(p Part) bool { return c.Mode == AcceptEdits && p.Edits() }
 
@@ -102,7 +102,7 @@ func (c *call) planDenies() (Decision, bool) {
 // changes reports whether the call writes, or runs what is not read-only.
 func (c *call) changes() bool {
 	return slices.ContainsFunc(c.Accesses, func(a Access) bool {
-		return a.Kind == Write && !harmlessDevice(a.Target) || a.Kind == Exec && !a.Command.Class.Looks()
+		return a.Kind == Write && !harmlessDevice(a.Target) || a.Kind == Exec && !a.Command.Class.ReadOnly()
 	})
 }
 
@@ -115,7 +115,7 @@ func (c *call) planAsks() (Decision, bool) {
 
 func (c *call) grantReason() Decision {
 	for _, a := range c.Accesses {
-		if a.Kind == Write && !harmlessDevice(a.Target) || a.Kind == Exec && !a.Command.Class.Looks() {
+		if a.Kind == Write && !harmlessDevice(a.Target) || a.Kind == Exec && !a.Command.Class.ReadOnly() {
 			return Decision{Effect: Allow, Layer: LayerMode, Reason: "the mode is acceptEdits"}
 		}
 	}

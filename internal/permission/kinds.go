@@ -8,18 +8,18 @@ import (
 // AgentKind is the default permission set of one kind of agent: what it may use at all, before any rule is
 // asked. Sets only narrow: the rules and the mode of the session count as well.
 type AgentKind struct {
-	Name    string
-	Says    string   // for people, and for the model that chooses among kinds
-	Tools   []string // the only tools it has; nil: all
-	Without []string // tools that it has not
-	Looks   bool     // it changes nothing: it has no tool that edits files, and no command that does more than look
+	Name     string
+	Says     string   // for people, and for the model that chooses among kinds
+	Tools    []string // the only tools it has; nil: all
+	Without  []string // tools that it has not
+	ReadOnly bool     // it has no tool that edits files, and its commands must be read-only
 }
 
 // AgentKinds are the built-in sets. The main agent is a build agent unless it was switched.
 var AgentKinds = []AgentKind{
 	{Name: "build", Says: "full development: reads, writes and runs"},
-	{Name: "plan", Says: "looks and plans, and changes nothing", Looks: true},
-	{Name: "explore", Says: "quick research in the code: finds and reads", Looks: true, Tools: []string{"Read", "Glob", "Grep", "LSP"}},
+	{Name: "plan", Says: "reads and plans, and changes nothing", ReadOnly: true},
+	{Name: "explore", Says: "quick research in the code: finds and reads", ReadOnly: true, Tools: []string{"Read", "Glob", "Grep", "LSP"}},
 	{Name: "general", Says: "larger tasks of their own, without the session's task list", Without: []string{"TodoWrite", "Task"}},
 }
 
@@ -64,7 +64,7 @@ func (p *Policy) kindOf(name string) AgentKind {
 }
 
 func (k AgentKind) has(tool string, t Traits) bool {
-	return !(k.Looks && t.edits()) && (k.Tools == nil || slices.Contains(k.Tools, tool)) && !slices.Contains(k.Without, tool)
+	return !(k.ReadOnly && t.edits()) && (k.Tools == nil || slices.Contains(k.Tools, tool)) && !slices.Contains(k.Without, tool)
 }
 
 // limits is what a set has against a call; it allows everything else.
@@ -72,9 +72,9 @@ func (k AgentKind) limits(c *call) Decision {
 	switch {
 	case !k.has(c.Tool, c.traits):
 		return Decision{Effect: Deny, Layer: LayerMode, Reason: "an agent of the kind " + k.Name + " has no " + c.Tool}
-	case k.Looks && c.changes():
+	case k.ReadOnly && c.changes():
 		return Decision{Effect: Deny, Layer: LayerMode, Reason: "an agent of the kind " + k.Name + " changes nothing"}
-	case k.Looks && (c.Accesses == nil || slices.ContainsFunc(c.Accesses, func(a Access) bool { return a.Kind == Tool && !a.Safe })):
+	case k.ReadOnly && (c.Accesses == nil || slices.ContainsFunc(c.Accesses, func(a Access) bool { return a.Kind == Tool && !a.Safe })):
 		return Decision{Effect: Ask, Layer: LayerMode, Reason: "an agent of the kind " + k.Name + " changes nothing, and " + c.Tool + " may"}
 	}
 	return Decision{Effect: Allow}

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// looks is a command that only looks, as the analysis gives it.
-func looks(line string) Access {
+// readOnly is a read-only command, as the analysis gives it.
+func readOnly(line string) Access {
 	return Access{Kind: Exec, Target: line, Command: &Command{
 		Class: ClassRead, Exact: true, Script: "'" + line + "'",
 		Parts: []Part{{Text: line, Raw: line, Program: "git", Path: "/usr/bin/git", Class: ClassRead, Exact: true}},
@@ -29,7 +29,7 @@ var disaster = Finding{Check: "catastrophic-removal", Text: "it destroys the hom
 // something else: no mode grants that, however harmless its parts are.
 func TestACommandWithoutASafeFormAsks(t *testing.T) {
 	p := NewPolicy(testTools, "/home/u", []string{"/w"}, nil)
-	for _, a := range []Access{looks("git log"), changed("mkdir a", ClassWrite)} {
+	for _, a := range []Access{readOnly("git log"), changed("mkdir a", ClassWrite)} {
 		a.Command.Script = ""
 		for _, mode := range []Mode{Default, AcceptEdits} {
 			if got := decide(p, mode, "Bash", a); got != Ask {
@@ -54,16 +54,16 @@ func TestEachLayerDecidesAndNamesItself(t *testing.T) {
 		as    []Access
 		want  Effect
 	}{
-		{LayerSchema, Bypass, "Bash", `["ls"]`, nil, []Access{looks("ls")}, Deny},
-		{LayerSchema, Bypass, "Bash", `{"command": "ls"`, nil, []Access{looks("ls")}, Deny},
+		{LayerSchema, Bypass, "Bash", `["ls"]`, nil, []Access{readOnly("ls")}, Deny},
+		{LayerSchema, Bypass, "Bash", `{"command": "ls"`, nil, []Access{readOnly("ls")}, Deny},
 		{LayerMode, Plan, "Edit", `{}`, nil, []Access{writeIn}, Deny},
 		{LayerMode, DontAsk, "Edit", `{}`, nil, []Access{writeIn}, Deny},
 		{LayerMode, AcceptEdits, "Edit", `{}`, nil, []Access{writeIn}, Allow},
 		{LayerMode, Bypass, "Bash", `{}`, nil, []Access{changed("make x", ClassWrite)}, Allow},
-		{LayerDeny, Bypass, "Bash", `{}`, []string{"Bash(git *)"}, []Access{looks("git log")}, Deny},
+		{LayerDeny, Bypass, "Bash", `{}`, []string{"Bash(git *)"}, []Access{readOnly("git log")}, Deny},
 		{LayerGuards, Bypass, "Bash", `{}`, nil, []Access{changed("rm -rf ~", ClassDestructive, disaster)}, Deny},
 		{LayerGuards, AcceptEdits, "Edit", `{}`, nil, []Access{writeCI}, Ask},
-		{LayerAnalysis, Default, "Bash", `{}`, nil, []Access{looks("git log"), readIn}, Allow},
+		{LayerAnalysis, Default, "Bash", `{}`, nil, []Access{readOnly("git log"), readIn}, Allow},
 		{LayerAnalysis, Default, "Bash", `{}`, nil, []Access{changed("make x", ClassWrite)}, Ask},
 		{LayerAnalysis, Default, "Read", `{}`, nil, []Access{readOut}, Ask},
 		{LayerAsk, Bypass, "Bash", `{}`, nil, []Access{changed("deploy now", ClassWrite)}, Ask},
@@ -113,7 +113,7 @@ func TestAcceptEditsAlsoCoversTheCommandsThatEdit(t *testing.T) {
 		{[]Access{changed("cp a .npmrc", ClassWrite), {Kind: Write, Target: "/w/.npmrc"}}, Ask},
 		{[]Access{changed("mv a .git/config", ClassWrite), {Kind: Write, Target: "/w/.git/config"}}, Deny},
 		{[]Access{changed("make a", ClassWrite), in}, Ask},
-		{[]Access{looks("git log"), {Kind: Write, Target: "/w/a", Redirect: true}}, Allow},
+		{[]Access{readOnly("git log"), {Kind: Write, Target: "/w/a", Redirect: true}}, Allow},
 	} {
 		if got := decide(p, AcceptEdits, "Bash", tc.as...); got != tc.want {
 			t.Errorf("%s: %s, want %s", tc.as[0].Target, got, tc.want)
@@ -124,19 +124,19 @@ func TestAcceptEditsAlsoCoversTheCommandsThatEdit(t *testing.T) {
 	}
 }
 
-func TestPlanModeLetsLookingCommandsThrough(t *testing.T) {
+func TestPlanModeLetsReadOnlyCommandsThrough(t *testing.T) {
 	p := NewPolicy(testTools, "/home/u", []string{"/w"}, nil)
-	if got := decide(p, Plan, "Bash", looks("git log"), readIn); got != Allow {
+	if got := decide(p, Plan, "Bash", readOnly("git log"), readIn); got != Allow {
 		t.Error(got)
 	}
-	if got := decide(p, Plan, "Bash", looks("git log"), writeIn); got != Deny {
+	if got := decide(p, Plan, "Bash", readOnly("git log"), writeIn); got != Deny {
 		t.Error(got)
 	}
 }
 
 func TestKindsOfAgentsNarrow(t *testing.T) {
 	p := policy(t, Allow, "Bash", "Edit", "Task", "TodoWrite", "mcp__x")
-	p.AddKind(AgentKind{Name: "reviewer", Tools: []string{"Read", "Bash"}, Looks: true})
+	p.AddKind(AgentKind{Name: "reviewer", Tools: []string{"Read", "Bash"}, ReadOnly: true})
 	for _, tc := range []struct {
 		chain []string
 		tool  string
@@ -148,13 +148,13 @@ func TestKindsOfAgentsNarrow(t *testing.T) {
 		{[]string{"general/call_1"}, "TodoWrite", []Access{todo}, Deny},
 		{[]string{"explore"}, "Edit", []Access{writeIn}, Deny},
 		{[]string{"explore"}, "Read", []Access{readIn}, Allow},
-		{[]string{"explore"}, "Bash", []Access{looks("git log")}, Deny},
-		{[]string{"plan"}, "Bash", []Access{looks("git log")}, Allow},
+		{[]string{"explore"}, "Bash", []Access{readOnly("git log")}, Deny},
+		{[]string{"plan"}, "Bash", []Access{readOnly("git log")}, Allow},
 		{[]string{"plan"}, "Bash", []Access{changed("make", ClassWrite)}, Deny},
 		{[]string{"plan"}, "mcp__x__y", nil, Ask},
 		{[]string{"general/1", "explore/2"}, "Edit", []Access{writeIn}, Deny}, // its own
 		{[]string{"explore/1", "general/2"}, "Edit", []Access{writeIn}, Deny}, // its ancestor's
-		{[]string{"reviewer"}, "Bash", []Access{looks("git log")}, Allow},
+		{[]string{"reviewer"}, "Bash", []Access{readOnly("git log")}, Allow},
 		{[]string{"reviewer"}, "Grep", []Access{readIn}, Deny},
 		{[]string{"unheard-of"}, "TodoWrite", []Access{todo}, Deny}, // counts as general
 		{[]string{""}, "TodoWrite", []Access{todo}, Deny},
@@ -312,7 +312,7 @@ func BenchmarkDecide(b *testing.B) {
 		rs = append(rs, r)
 	}
 	p := NewPolicy(testTools, "/home/u", []string{"/w"}, rs)
-	req := Request{Tool: "Bash", Mode: Default, Dir: "/w", Accesses: []Access{looks("git log"), readIn}}
+	req := Request{Tool: "Bash", Mode: Default, Dir: "/w", Accesses: []Access{readOnly("git log"), readIn}}
 	for b.Loop() {
 		p.Decide(req)
 	}

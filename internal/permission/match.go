@@ -123,7 +123,7 @@ func (c *call) runsBy(rules []Rule) (last Rule, explicit, ok bool) {
 		switch {
 		case matched:
 			last = r
-		case part.looks() || c.edits(part):
+		case part.readOnly() || c.edits(part):
 			explicit = false
 		default:
 			return Rule{}, false, false
@@ -132,7 +132,7 @@ func (c *call) runsBy(rules []Rule) (last Rule, explicit, ok bool) {
 	if len(cmd.Findings) > 0 && !explicit {
 		return Rule{}, false, false // what was found may be about a part that no rule speaks of
 	}
-	return last, explicit && len(cmd.Parts) > 0, len(cmd.Parts) > 0 || cmd.Class.Looks()
+	return last, explicit && len(cmd.Parts) > 0, len(cmd.Parts) > 0 || cmd.Class.ReadOnly()
 }
 
 func (c *call) partRule(rules []Rule, part Part) (Rule, bool) {

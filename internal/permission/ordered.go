@@ -45,7 +45,7 @@ func (c *call) orderedParts(o *orderedOutcome, i int) (explicit bool) {
 			}
 			return r.spec().denies(Access{Target: part.Text, Command: &Command{Parts: []Part{part}}})
 		})
-		free := part.looks() || c.edits(part)
+		free := part.readOnly() || c.edits(part)
 		if part.Covered && ok && r.Effect == Allow {
 			continue
 		}

@@ -77,7 +77,7 @@ func (c *call) proposals() []string {
 	for i, a := range c.Accesses {
 		if a.Kind == Exec {
 			for _, part := range a.Command.Parts {
-				if !part.looks() {
+				if !part.readOnly() {
 					add(c.partProposal(part))
 				}
 			}
@@ -112,7 +112,7 @@ func (c *call) opensMore(explicit bool) bool {
 func (c *call) speaksOfAll() bool {
 	for _, a := range c.Accesses {
 		if a.Kind == Exec {
-			return !slices.ContainsFunc(a.Command.Parts, func(p Part) bool { return !p.Covered && p.looks() })
+			return !slices.ContainsFunc(a.Command.Parts, func(p Part) bool { return !p.Covered && p.readOnly() })
 		}
 	}
 	return false

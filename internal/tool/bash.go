@@ -109,11 +109,11 @@ func (t *basher) prepare(ctx context.Context, c llm.ToolCall, in bashInput) (*ag
 	at := t.env.here()
 	one := &bashCall{env: t.env, in: in, id: c.ID, shell: sh, flood: t.flood, at: at, dir: at.dir}
 	plan := &agent.Plan{Title: bashTitle(in), Run: one.run}
-	if plan.Accesses, one.look, err = one.analyse(); err != nil {
+	if plan.Accesses, one.safe, err = one.analyse(); err != nil {
 		return nil, err
 	}
 	plan.Preview = event.Command{Command: in.Command, Dir: one.dir, Warning: one.warnings(ctx, plan.Accesses)}
-	plan.Parallel = one.look != nil && one.look.reads && !one.look.moves
+	plan.Parallel = one.safe != nil && one.safe.reads && !one.safe.moves
 	return plan, nil
 }
 
@@ -141,7 +141,7 @@ type bashCall struct {
 	in    bashInput
 	id    string
 	shell shellProgram
-	look  *lookPlan // nil: it runs as it is written
+	safe  *safeForm // nil: it runs as it is written
 	flood int64
 	at    place
 	dir   string
@@ -251,8 +251,8 @@ func (c *bashCall) result(exit sandbox.Exit, err error, timeout time.Duration, o
 	}
 	c.noteLeft(exit)
 	c.notes = append(c.notes, c.env.Background.news()...)
-	if c.look != nil && len(c.look.left) > 0 {
-		c.notes = append(c.notes, leftOut(c.look.left))
+	if c.safe != nil && len(c.safe.left) > 0 {
+		c.notes = append(c.notes, leftOut(c.safe.left))
 	}
 	if out.note != "" {
 		c.notes = append(c.notes, out.note)

@@ -107,7 +107,7 @@ func (c *bashCall) ended(p *bashProc, timeout time.Duration, text *bashText) *ag
 	if dir, ok := p.cwd.read(); ok {
 		c.endDir(dir)
 	}
-	if c.look == nil || !c.look.reads {
+	if c.safe == nil || !c.safe.reads {
 		c.env.Cache.InvalidateSearches()
 	}
 	return c.result(exit, cause, timeout, text.finish())

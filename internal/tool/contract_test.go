@@ -171,7 +171,7 @@ func TestPreparingHasNoEffectAndLetsGo(t *testing.T) {
 				}
 			}
 			declared, _ := tools.Lookup(s.tool)
-			if plan.Parallel && plan.Writes() || declared.Class != "" && plan.Writes() == declared.Class.Looks() {
+			if plan.Parallel && plan.Writes() || declared.Class != "" && plan.Writes() == declared.Class.ReadOnly() {
 				t.Errorf("%s is declared %q: parallel %v, writes %v", s.tool, declared.Class, plan.Parallel, plan.Writes())
 			}
 			raw, err := json.Marshal(s.input)
@@ -226,7 +226,7 @@ func TestNoInputMakesAToolPanic(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for i := range 3000 {
 		s := all[r.IntN(len(all))]
-		if d, _ := tools.Lookup(s.tool); !d.Class.Looks() || d.With != "" {
+		if d, _ := tools.Lookup(s.tool); !d.Class.ReadOnly() || d.With != "" {
 			continue // they would write where chance leads
 		}
 		input := in{}

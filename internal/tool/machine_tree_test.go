@@ -97,7 +97,7 @@ func TestGrepAndTheShellLeaveOutTheSame(t *testing.T) {
 				t.Error("Grep:", got)
 			}
 			w := b.look(tt.line)
-			if runs := w.Class.Looks() && w.Script != ""; runs != tt.runs {
+			if runs := w.Class.ReadOnly() && w.Script != ""; runs != tt.runs {
 				t.Fatalf("runs unasked: %v, want %v: %+v", runs, tt.runs, w)
 			}
 			if !tt.runs {

@@ -154,7 +154,7 @@ func newTool[In any](d call.Declaration, description string, prepare func(contex
 
 // place is this machine with the working folder. Paths that were resolved already are not looked up again.
 func (e *Env) place(resolved ...files.Path) call.Place {
-	return call.Place{World: e.Machine(), Dir: e.Dir.Get(), Look: func(name string) (string, permission.Node) {
+	return call.Place{World: e.Machine(), Dir: e.Dir.Get(), Resolve: func(name string) (string, permission.Node) {
 		for _, p := range resolved {
 			if p.Named == name {
 				return p.Lexical, nodeAt(p)

@@ -83,7 +83,7 @@ func (m *Machine) subjectOf(tool string, input json.RawMessage) string {
 }
 
 func (m *Machine) place() Place {
-	return Place{World: &m.HypotheticalMachine, Dir: m.Dir, Look: m.look}
+	return Place{World: &m.HypotheticalMachine, Dir: m.Dir, Resolve: m.look}
 }
 
 // hosts are the further addresses that a call would reach: where a server sends it on to, and private ones that

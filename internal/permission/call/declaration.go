@@ -39,13 +39,13 @@ type Declaration struct {
 type Place struct {
 	permission.World
 	Dir string // absolute
-	// Look resolves a path as a call names it: absolute, from the working folder, or from ~.
-	Look func(name string) (named string, node permission.Node)
+	// Resolve resolves a path as a call names it: absolute, from the working folder, or from ~.
+	Resolve func(name string) (named string, node permission.Node)
 }
 
 // Access is the access to a path as a call names it.
 func (p Place) Access(kind permission.Kind, name string) permission.Access {
-	named, node := p.Look(name)
+	named, node := p.Resolve(name)
 	a := permission.Access{Kind: kind, Target: node.Real, Node: node.Kind, Links: node.Links}
 	if named != a.Target {
 		a.Named = named

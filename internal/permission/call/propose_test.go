@@ -140,7 +140,7 @@ func TestProposedRulesLetThroughOnlyMoreOfTheSame(t *testing.T) {
 				t.Errorf("%s, proposed for %q, lets %q through, which is %s", text, shown.Text, p.Raw, class)
 			}
 			for _, got := range req.Accesses[0].Command.Parts {
-				if got.Class != permission.ClassNeutral && !got.Class.Looks() && got.Program != shown.Program && !got.Covered {
+				if got.Class != permission.ClassNeutral && !got.Class.ReadOnly() && got.Program != shown.Program && !got.Covered {
 					t.Errorf("%s, proposed for %q, lets %q through, which runs %s", text, shown.Text, p.Raw, got.Program)
 				}
 			}

@@ -6,11 +6,11 @@ import "strings"
 func archiveRows() map[string]spec {
 	const gz = "-cdfhklLnNqrtvV123456789 -S:TEXT --stdout --to-stdout --decompress --uncompress --force --keep --list --quiet --recursive --test --verbose --version --help --best --fast --no-name --name --rsyncable"
 	rows := map[string]spec{
-		"tar":     {class: write, does: "packs or unpacks files", raw: true, judge: tarLooks},
+		"tar":     {class: write, does: "packs or unpacks files", raw: true, judge: judgeTar},
 		"unzip":   {class: write, does: "unpacks files", ops: "FILE TEXT...", flags: "-aCLUVWXnojKM:^ -d:OUT -x:TEXT -P:TEXT -l -v -Z -t -p -z -q -c", judge: unpacks("-d", printsWith("-l -v -Z -t -p -z -c", "-l -v -Z -t -p -z -c -q -C"))},
 		"zipinfo": {class: list, ops: "FILE TEXT...", flags: "-12CMTZhlmstvz"},
-		"zip":     {class: write, does: "packs files", ops: "OUT FILE...", flags: "-0123456789AcDdeFfgjklmoqrSuvwXyz@ -T!! -TT:RUN -O:OUT -b:OUT -i:GLOB -x:GLOB -n:LIST -P:TEXT -t:W --out=OUT --unzip-command=RUN", judge: zipLooks},
-		"7z":      {class: write, does: "packs or unpacks files", ops: "TEXT FILE TEXT...", flags: "-slt -ba -bd", long: true, judge: sevenLooks},
+		"zip":     {class: write, does: "packs files", ops: "OUT FILE...", flags: "-0123456789AcDdeFfgjklmoqrSuvwXyz@ -T!! -TT:RUN -O:OUT -b:OUT -i:GLOB -x:GLOB -n:LIST -P:TEXT -t:W --out=OUT --unzip-command=RUN", judge: judgeZip},
+		"7z":      {class: write, does: "packs or unpacks files", ops: "TEXT FILE TEXT...", flags: "-slt -ba -bd", long: true, judge: judgeSeven},
 		"gzip":    {class: write, does: "packs or unpacks files in place", ops: "FILE...", flags: gz, judge: printsWith("-c -l -t --stdout --to-stdout --list --test", "")},
 		"gunzip":  {class: write, does: "unpacks files in place", ops: "FILE...", flags: gz, judge: printsWith("-c -l -t --stdout --to-stdout --list --test", "")},
 		"bzip2":   {class: write, does: "packs or unpacks files in place", ops: "FILE...", flags: "-cdfkLqstvVz123456789 --stdout --decompress --force --keep --quiet --test --verbose", judge: printsWith("-c -t --stdout --test", "")},
@@ -21,13 +21,13 @@ func archiveRows() map[string]spec {
 		"jar":     {class: write, does: "packs or unpacks files", raw: true, judge: asks("--version")},
 		"less": {class: read, ops: "FILE...", flags: `-aAcCdeEfFgGiIJKLmMnNqQrRsSuUwWX~ -# --chop-long-lines --line-numbers --LINE-NUMBERS --raw-control-chars --RAW-CONTROL-CHARS
 			--no-init --quit-if-one-screen --version -o:OUT -O:OUT --log-file=OUT --LOG-FILE=OUT -k:BAD --lesskey-file=BAD --lesskey-src=BAD
-			-t:BAD --tag=BAD -T:BAD`, judge: pagerLooks},
-		"more":       {class: read, ops: "FILE...", flags: "-dflcpsu -# -n:N", judge: pagerLooks},
+			-t:BAD --tag=BAD -T:BAD`, judge: judgePager},
+		"more":       {class: read, ops: "FILE...", flags: "-dflcpsu -# -n:N", judge: judgePager},
 		"most":       {class: write, does: "is interactive", ops: "FILE..."},
 		"dpkg":       {class: write, does: "installs packages", ops: "TEXT...", flags: "-l -L -s -S --list --listfiles --status --search --print-architecture --version -V --verify", judge: printsWith("-l -L -s -S --list --listfiles --status --search --print-architecture --version", "-l -L -s -S --list --listfiles --status --search --print-architecture --version")},
 		"dpkg-query": {class: list, ops: "TEXT...", flags: "-l -L -s -S -W -p -f:FORMAT --show --list --listfiles --status --search --showformat=FORMAT --version"},
 		"apt-cache":  {class: list, ops: "TEXT...", flags: "-anqif -c:BAD -o:BAD --installed --names-only --no-all-versions --full", judge: aptCache},
-		"apt":        {class: write, does: "installs packages", ops: "TEXT...", flags: "-aqV --installed --upgradable --all-versions -c:BAD -o:BAD --version", judge: aptLooks},
+		"apt":        {class: write, does: "installs packages", ops: "TEXT...", flags: "-aqV --installed --upgradable --all-versions -c:BAD -o:BAD --version", judge: judgeApt},
 		"apt-get":    {class: write, does: "installs packages", ops: "TEXT...", flags: "-y -q -o:BAD -c:BAD"},
 		"rpm": {class: write, does: "installs packages", ops: "TEXT...", flags: `-qailfRvcd --all --info --list --file --query --queryformat=FORMAT --qf=FORMAT --version -D:BAD -E:BAD --define=BAD --eval=BAD
 			--pipe=RUN`, judge: printsWith("-q --query --version", "-q -a -i -l -f -R -v -c -d --all --info --list --file --query --queryformat --qf --version")},
@@ -80,7 +80,7 @@ func unpacks(flag string, judge func(*call)) func(*call) {
 		if judge != nil {
 			judge(c)
 		}
-		if c.Class.Looks() {
+		if c.Class.ReadOnly() {
 			return
 		}
 		c.Unpacks = "."
@@ -91,8 +91,8 @@ func unpacks(flag string, judge func(*call)) func(*call) {
 	}
 }
 
-// tarLooks: only listing looks.
-func tarLooks(c *call) {
+// judgeTar: only listing is read-only.
+func judgeTar(c *call) {
 	args := c.args
 	if len(args) > 0 && !args[0].Unknown && !args[0].Glob && args[0].Text != "" && args[0].Text[0] != '-' {
 		args = oldStyle(args)
@@ -164,7 +164,7 @@ func oldStyle(args []Word) []Word {
 	return append(out, rest...)
 }
 
-func zipLooks(c *call) {
+func judgeZip(c *call) {
 	if c.has("-r", "-R") {
 		c.copyTree(true)
 	}
@@ -173,15 +173,15 @@ func zipLooks(c *call) {
 	}
 }
 
-// sevenLooks: 7z l lists.
-func sevenLooks(c *call) {
+// judgeSeven: 7z l lists.
+func judgeSeven(c *call) {
 	if len(c.ops) == 2 && c.ops[0].Text == "l" && !c.ops[0].Unknown && !c.ops[1].Unknown && len(c.strange) == 0 && len(c.unsure) == 0 {
 		c.Class, c.Reason = list, ""
 	}
 }
 
-// pagerLooks: outside of a terminal a pager prints; its +command would run when it is in one.
-func pagerLooks(c *call) {
+// judgePager: outside of a terminal a pager prints; its +command would run when it is in one.
+func judgePager(c *call) {
 	for _, w := range c.ops {
 		if strings.HasPrefix(w.Text, "+") {
 			c.exact(c.name + " runs " + w.Text)
@@ -201,7 +201,7 @@ func aptCache(c *call) {
 	}
 }
 
-func aptLooks(c *call) {
+func judgeApt(c *call) {
 	if len(c.ops) == 0 || len(c.strange) > 0 || len(c.unsure) > 0 || c.has("-c", "-o") {
 		return
 	}

@@ -2,9 +2,9 @@ package program
 
 import "strings"
 
-// awkLooks: a program is read-only when all of it is understood and nothing in it runs, writes or reads beside the
+// judgeAwk: a program is read-only when all of it is understood and nothing in it runs, writes or reads beside the
 // input. The program is the first operand, and whatever follows it is a file or an assignment, flags too.
-func awkLooks(c *call) {
+func judgeAwk(c *call) {
 	if c.has("-f", "--file", "-E", "--exec", "-i", "--include", "-l", "--load", "-e", "--source") {
 		c.Literal = true
 		return

@@ -12,14 +12,14 @@ func builtinRows() map[string]spec {
 		"true":      {class: neutral, raw: true, judge: textOnly},
 		"false":     {class: neutral, raw: true, judge: textOnly},
 		"echo":      {class: neutral, raw: true, judge: textOnly},
-		"printf":    {class: neutral, raw: true, judge: printfLooks},
-		"test":      {class: list, raw: true, judge: testLooks},
-		"[":         {class: list, raw: true, judge: testLooks},
+		"printf":    {class: neutral, raw: true, judge: judgePrintf},
+		"test":      {class: list, raw: true, judge: judgeTest},
+		"[":         {class: list, raw: true, judge: judgeTest},
 		"pwd":       {class: neutral, flags: "-LP --logical --physical --version --help"},
-		"cd":        {class: neutral, raw: true, judge: cdLooks},
-		"chdir":     {class: neutral, raw: true, judge: cdLooks},
-		"pushd":     {class: neutral, raw: true, judge: cdLooks},
-		"popd":      {class: write, does: "goes to a folder that only running tells", raw: true, judge: popdLooks},
+		"cd":        {class: neutral, raw: true, judge: judgeCd},
+		"chdir":     {class: neutral, raw: true, judge: judgeCd},
+		"pushd":     {class: neutral, raw: true, judge: judgeCd},
+		"popd":      {class: write, does: "goes to a folder that only running tells", raw: true, judge: judgePopd},
 		"dirs":      {class: neutral, flags: "-lpv"},
 		"type":      {class: list, tame: true, ops: "TEXT...", flags: "-afptP"},
 		"help":      {class: neutral, tame: true, ops: "TEXT...", flags: "-dms"},
@@ -34,20 +34,20 @@ func builtinRows() map[string]spec {
 		"return":    {class: neutral, ops: "TEXT"},
 		"exit":      {class: neutral, ops: "TEXT"},
 		"logout":    {class: neutral, ops: "TEXT"},
-		"eval":      {class: write, does: "runs text as a command", raw: true, judge: evalLooks},
-		"source":    {class: write, does: "runs a file in this shell", raw: true, judge: sourceLooks},
-		".":         {class: write, does: "runs a file in this shell", raw: true, judge: sourceLooks},
-		"trap":      {class: write, does: "runs text later", raw: true, judge: trapLooks},
-		"command":   {class: neutral, raw: true, judge: commandLooks},
+		"eval":      {class: write, does: "runs text as a command", raw: true, judge: judgeEval},
+		"source":    {class: write, does: "runs a file in this shell", raw: true, judge: judgeSource},
+		".":         {class: write, does: "runs a file in this shell", raw: true, judge: judgeSource},
+		"trap":      {class: write, does: "runs text later", raw: true, judge: judgeTrap},
+		"command":   {class: neutral, raw: true, judge: judgeCommand},
 		"builtin":   {class: neutral, raw: true, judge: wraps(0)},
-		"exec":      {class: write, does: "replaces the shell", plain: true, ops: "TEXT...", flags: "-cl -a:TEXT", judge: execLooks},
+		"exec":      {class: write, does: "replaces the shell", plain: true, ops: "TEXT...", flags: "-cl -a:TEXT", judge: judgeExec},
 		"fc":        {class: write, does: "runs what was typed before", ops: "TEXT..."},
-		"compgen":   {class: list, ops: "TEXT", flags: "-abcegjksuv -d! -f! -A:W -G:BAD -P:TEXT -S:TEXT -W:BAD -X:GLOB -o:BAD -C:RUN -F:BAD", judge: compgenLooks},
+		"compgen":   {class: list, ops: "TEXT", flags: "-abcegjksuv -d! -f! -A:W -G:BAD -P:TEXT -S:TEXT -W:BAD -X:GLOB -o:BAD -C:RUN -F:BAD", judge: judgeCompgen},
 		"mapfile":   {class: write, does: "sets variables", ops: "TEXT", flags: "-t -d:TEXT -n:N -O:N -s:N -u:N -c:N -C:RUN"},
 		"readarray": {class: write, does: "sets variables", ops: "TEXT", flags: "-t -d:TEXT -n:N -O:N -s:N -u:N -c:N -C:RUN"},
-		"kill":      {class: destructive, does: "ends processes", raw: true, judge: killLooks},
+		"kill":      {class: destructive, does: "ends processes", raw: true, judge: judgeKill},
 		"emulate":   {class: write, does: "changes how the shell reads what follows", ops: "TEXT...", flags: "-lLR -c:RUN"},
-		"sched":     {class: write, does: "runs text later", raw: true, judge: evalLooks},
+		"sched":     {class: write, does: "runs text later", raw: true, judge: judgeEval},
 		"noglob":    {class: neutral, raw: true, judge: wraps(0)},
 		"nocorrect": {class: write, does: "changes how the shell reads what follows", raw: true, judge: wraps(0)},
 		"-":         {class: write, does: "runs a command as a login shell", raw: true, judge: wraps(0)},
@@ -125,9 +125,9 @@ func builtinRows() map[string]spec {
 	return rows
 }
 
-// printfLooks: -v sets a variable, whose index may hold a command, and so does %n. zsh computes what stands for a
+// judgePrintf: -v sets a variable, whose index may hold a command, and so does %n. zsh computes what stands for a
 // number (zshbuiltins(1), printf), so that its indices run what they hold.
-func printfLooks(c *call) {
+func judgePrintf(c *call) {
 	if len(c.args) == 0 {
 		return
 	}
@@ -177,9 +177,9 @@ func conversions(format string) string {
 	return out.String()
 }
 
-// testLooks: -v and -R look at variables, whose index may hold a command; the rest compares text, numbers
+// judgeTest: -v and -R look at variables, whose index may hold a command; the rest compares text, numbers
 // and files.
-func testLooks(c *call) {
+func judgeTest(c *call) {
 	for i, w := range c.args {
 		if strings.ContainsAny(w.Text, "$`") && strings.Contains(w.Text, "[") && w.Text != "[" {
 			c.refuse(c.name + " may run what stands in " + w.Text)
@@ -205,8 +205,8 @@ func name(w Word) bool {
 	return !w.Unknown && w.Text != "" && strings.Trim(w.Text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789") == ""
 }
 
-// compgenLooks: names of files come from any folder that its word names.
-func compgenLooks(c *call) {
+// judgeCompgen: names of files come from any folder that its word names.
+func judgeCompgen(c *call) {
 	for _, action := range c.textsOf("-A") {
 		if action == "file" || action == "directory" {
 			c.refuse("compgen -A " + action + " lists the files of any folder")
@@ -214,8 +214,8 @@ func compgenLooks(c *call) {
 	}
 }
 
-// cdLooks: the folder is for the caller to judge.
-func cdLooks(c *call) {
+// judgeCd: the folder is for the caller to judge.
+func judgeCd(c *call) {
 	at := 0
 	for at < len(c.args) && !c.args[at].Unknown && !c.args[at].Glob {
 		t := c.args[at].Text
@@ -245,11 +245,11 @@ func cdLooks(c *call) {
 	}
 }
 
-func popdLooks(c *call) {
+func judgePopd(c *call) {
 	c.Dir = &Word{Unknown: true}
 }
 
-func evalLooks(c *call) {
+func judgeEval(c *call) {
 	var texts []string
 	for _, w := range c.args {
 		if w.Unknown || w.Glob {
@@ -262,15 +262,15 @@ func evalLooks(c *call) {
 	}
 }
 
-func sourceLooks(c *call) {
+func judgeSource(c *call) {
 	c.ScriptHides = true
 	if len(c.args) > 0 && !c.args[0].Unknown {
 		c.Reads = append(c.Reads, c.args[0].Text)
 	}
 }
 
-// trapLooks: trap -l and trap -p only tell; else the first word is a script.
-func trapLooks(c *call) {
+// judgeTrap: trap -l and trap -p only tell; else the first word is a script.
+func judgeTrap(c *call) {
 	if len(c.args) == 0 || len(c.args) == 1 && c.args[0].Text == "-l" {
 		c.Class, c.Reason = neutral, ""
 		return
@@ -291,7 +291,7 @@ func wraps(skip int) func(*call) {
 			return
 		}
 		c.Inner = append(c.Inner, slices.Clone(c.args[skip:]))
-		c.Transparent = c.Class.Looks()
+		c.Transparent = c.Class.ReadOnly()
 	}
 }
 
@@ -301,8 +301,8 @@ func wrapsExact(c *call) {
 	wraps(0)(c)
 }
 
-// commandLooks: -v and -V tell, everything else runs.
-func commandLooks(c *call) {
+// judgeCommand: -v and -V tell, everything else runs.
+func judgeCommand(c *call) {
 	for i, w := range c.args {
 		if w.Unknown || w.Glob || !strings.HasPrefix(w.Text, "-") || w.Text == "--" {
 			if w.Text == "--" {
@@ -325,15 +325,15 @@ func commandLooks(c *call) {
 	}
 }
 
-func execLooks(c *call) {
+func judgeExec(c *call) {
 	if len(c.ops) > 0 {
 		c.Inner = append(c.Inner, slices.Clone(c.ops))
 	}
 	c.Literal = true
 }
 
-// killLooks: kill -l lists signals, kill -0 asks whether a process is there.
-func killLooks(c *call) {
+// judgeKill: kill -l lists signals, kill -0 asks whether a process is there.
+func judgeKill(c *call) {
 	if len(c.args) > 0 && (c.args[0].Text == "-l" || c.args[0].Text == "-L") && !c.args[0].Unknown {
 		c.Class, c.Reason = neutral, ""
 		return

@@ -10,7 +10,7 @@ import (
 // spec is a row of the table: what is known of one program or subcommand.
 type spec struct {
 	class permission.Class // what it does when nothing in the words says more
-	does  string           // for what does not only look: what it does, as the rest of a sentence that begins with its name
+	does  string           // for programs that are not read-only: what it does, as the rest of a sentence that begins with its name
 	flags string           // its flags, see grammar
 	// ops are the roles of its operands, in order; the one with ... takes any number. FILE and DIR are read,
 	// OUT is written, KILL destroyed, HOST reached, TEXT just text. Operands that no role is for are refused.
@@ -43,7 +43,7 @@ type call struct {
 
 func (c *call) run() {
 	c.Class = c.row.class
-	if !c.Class.Looks() {
+	if !c.Class.ReadOnly() {
 		c.Reason = c.name + " " + c.row.does
 	}
 	if !c.row.raw {
@@ -57,9 +57,9 @@ func (c *call) run() {
 	}
 }
 
-// refuse says that it does not only look. The first reason stays.
+// refuse says that it is not read-only. The first reason stays.
 func (c *call) refuse(reason string) {
-	if c.Class.Looks() || c.Class == "" {
+	if c.Class.ReadOnly() || c.Class == "" {
 		c.Class, c.Reason = permission.ClassWrite, reason
 	}
 }
@@ -129,7 +129,7 @@ func flagReason(name string, f given) string {
 	case "RUN", "PROG":
 		return "the flag " + f.name + " of " + name + " runs a program"
 	}
-	return "with the flag " + f.name + " " + name + " does more than look"
+	return "the flag " + f.name + " of " + name + " is not read-only"
 }
 
 // split cuts a flag's value, which names a program with its words, at blanks outside of quotes.

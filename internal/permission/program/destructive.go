@@ -23,28 +23,28 @@ func destructiveRows() map[string]spec {
 		"mkfs":       {class: destructive, does: "overwrites a file system", ops: "KILL...", flags: "-V -t:W --type=W"},
 		"mke2fs":     {class: destructive, does: "overwrites a file system", ops: "KILL...", flags: "-cFnqvS"},
 		"mkswap":     {class: destructive, does: "overwrites a disk", ops: "KILL...", flags: "-cf"},
-		"dd":         {class: destructive, does: "overwrites what it writes to", raw: true, judge: ddLooks},
+		"dd":         {class: destructive, does: "overwrites what it writes to", raw: true, judge: judgeDd},
 		"badblocks":  {class: destructive, does: "may overwrite a disk", ops: "KILL...", flags: "-wnsv"},
 		"cryptsetup": {class: destructive, does: "changes encrypted disks", ops: "TEXT..."},
 		"hdparm":     {class: destructive, does: "may change a disk", ops: "KILL..."},
 		"mv": {class: write, does: "moves files", ops: "FILE... OUT", flags: `-bfinTuvZ -S:TEXT -t:TO --backup?W --force --interactive --no-clobber --suffix=TEXT --target-directory=TO --no-target-directory
-			--update?W --verbose --strip-trailing-slashes --exchange --version --help`, judge: mvLooks},
+			--update?W --verbose --strip-trailing-slashes --exchange --version --help`, judge: judgeMv},
 		"cp": {class: write, does: "copies files", ops: "FILE... OUT", flags: `-abdfiHlLnpPrRsTuvxZ -S:TEXT -t:TO --archive --backup?W --force --interactive --link --dereference --no-clobber --no-dereference
 			--preserve?W --no-preserve=W --parents --recursive --reflink?W --remove-destination --sparse=W --symbolic-link --suffix=TEXT
-			--target-directory=TO --no-target-directory --update?W --verbose --one-file-system --version --help`, judge: targetLooks},
+			--target-directory=TO --no-target-directory --update?W --verbose --one-file-system --version --help`, judge: judgeTarget},
 		"ln": {class: write, does: "links files", ops: "FILE... OUT", flags: `-bdFfiLnPrsTv -S:TEXT -t:TO --backup?W --directory --force --interactive --logical --no-dereference --physical --relative
-			--symbolic --suffix=TEXT --target-directory=TO --no-target-directory --verbose`, judge: targetLooks},
+			--symbolic --suffix=TEXT --target-directory=TO --no-target-directory --verbose`, judge: judgeTarget},
 		"install": {class: write, does: "copies files", ops: "FILE... OUT", flags: `-bcCdDpsTvZ -g:W -m:W -o:W -S:TEXT -t:TO --directory --mode=W --owner=W --group=W --target-directory=TO --strip
-			--strip-program=PROG --verbose`, judge: targetLooks},
+			--strip-program=PROG --verbose`, judge: judgeTarget},
 		"touch":  {class: write, does: "creates files, or changes their times", ops: "OUT...", flags: "-acfhm -d:TEXT -r:FILE -t:TEXT --no-create --date=TEXT --no-dereference --reference=FILE --time=W"},
 		"mkdir":  {class: write, does: "creates folders", ops: "OUT...", flags: "-pvZ -m:W --mode=W --parents --verbose"},
 		"mkfifo": {class: write, does: "creates a pipe", ops: "OUT...", flags: "-m:W --mode=W"},
 		"mknod":  {class: write, does: "creates a device", ops: "OUT TEXT...", flags: "-m:W --mode=W"},
-		"chmod":  {class: write, does: "changes rights", ops: "TEXT OUT...", flags: "-cfvRhHLP --changes --silent --quiet --verbose --no-preserve-root --preserve-root --reference=FILE --recursive", drop: "--reference", judge: recursiveLooks},
+		"chmod":  {class: write, does: "changes rights", ops: "TEXT OUT...", flags: "-cfvRhHLP --changes --silent --quiet --verbose --no-preserve-root --preserve-root --reference=FILE --recursive", drop: "--reference", judge: judgeRecursive},
 		"chown": {class: write, does: "changes owners", ops: "TEXT OUT...", flags: `-cfhvRHLP --changes --silent --quiet --verbose --dereference --no-dereference --from=W --no-preserve-root --preserve-root
-			--reference=FILE --recursive`, drop: "--reference", judge: recursiveLooks},
+			--reference=FILE --recursive`, drop: "--reference", judge: judgeRecursive},
 		"chgrp": {class: write, does: "changes groups", ops: "TEXT OUT...", flags: `-cfhvRHLP --changes --silent --quiet --verbose --dereference --no-dereference --no-preserve-root --preserve-root --reference=FILE
-			--recursive`, drop: "--reference", judge: recursiveLooks},
+			--recursive`, drop: "--reference", judge: judgeRecursive},
 		"chattr":        {class: write, does: "changes attributes", ops: "TEXT OUT...", flags: "-RVf"},
 		"setfacl":       {class: write, does: "changes rights", ops: "OUT...", flags: "-bkndRLP -m:W -M:FILE -x:W -X:FILE --set=W --restore=FILE --modify=W --remove=W --recursive"},
 		"xattr":         {class: write, does: "changes attributes", ops: "TEXT..."},
@@ -54,12 +54,12 @@ func destructiveRows() map[string]spec {
 		"killall5":      {class: destructive, does: "ends processes", ops: "TEXT..."},
 		"skill":         {class: destructive, does: "ends processes", ops: "TEXT..."},
 		"xkill":         {class: destructive, does: "ends a program", ops: "TEXT..."},
-		"fuser":         {class: list, ops: "FILE...", flags: "-av46uV -n:W -m:FILE --all --verbose --user -k!! --kill!! -i! -M!", judge: fuserLooks},
+		"fuser":         {class: list, ops: "FILE...", flags: "-av46uV -n:W -m:FILE --all --verbose --user -k!! --kill!! -i! -M!", judge: judgeFuser},
 		"taskkill":      {class: destructive, does: "ends processes", ops: "TEXT..."},
 		"renice":        {class: write, does: "changes how processes run", ops: "TEXT..."},
 		"init":          {class: destructive, does: "changes the state of the machine", ops: "TEXT..."},
 		"telinit":       {class: destructive, does: "changes the state of the machine", ops: "TEXT..."},
-		"launchctl":     {class: write, does: "controls the services of the machine", raw: true, judge: launchctlLooks},
+		"launchctl":     {class: write, does: "controls the services of the machine", raw: true, judge: judgeLaunchctl},
 		"pm2":           {class: write, does: "controls processes", ops: "TEXT..."},
 		"supervisorctl": {class: write, does: "controls processes", ops: "TEXT..."},
 		"passwd":        {class: destructive, does: "changes a password", ops: "TEXT..."},
@@ -155,8 +155,8 @@ func devices(c *call) {
 	}
 }
 
-// ddLooks: dd takes name=value words.
-func ddLooks(c *call) {
+// judgeDd: dd takes name=value words.
+func judgeDd(c *call) {
 	for _, w := range c.args {
 		if v, ok := strings.CutPrefix(w.Text, "if="); ok {
 			c.Reads = append(c.Reads, v)
@@ -168,15 +168,15 @@ func ddLooks(c *call) {
 	}
 }
 
-// mvLooks: what is moved is gone from where it was.
-func mvLooks(c *call) {
-	targetLooks(c)
+// judgeMv: what is moved is gone from where it was.
+func judgeMv(c *call) {
+	judgeTarget(c)
 	c.Writes = append(c.Writes, c.Reads...)
 	c.Kills = append(c.Kills, c.Reads...)
 }
 
-// targetLooks: with -t, and with install -d, all operands have the same role.
-func targetLooks(c *call) {
+// judgeTarget: with -t, and with install -d, all operands have the same role.
+func judgeTarget(c *call) {
 	defer c.lands()
 	if c.name == "cp" && c.has("-r", "-R", "-a", "--recursive", "--archive") {
 		c.copyTree(c.has("-L", "--dereference"))
@@ -205,21 +205,21 @@ func (c *call) lands() {
 	}
 }
 
-// recursiveLooks: changing rights of a whole tree is hard to take back.
-func recursiveLooks(c *call) {
+// judgeRecursive: changing rights of a whole tree is hard to take back.
+func judgeRecursive(c *call) {
 	if c.has("-R", "--recursive") {
 		c.destroy(c.name + " -R " + c.row.does + " of everything in " + strings.Join(c.Writes, " "))
 		c.Kills = append(c.Kills, c.Writes...)
 	}
 }
 
-func fuserLooks(c *call) {
+func judgeFuser(c *call) {
 	if c.has("-k", "--kill") {
 		c.destroy("fuser -k ends processes")
 	}
 }
 
-func launchctlLooks(c *call) {
+func judgeLaunchctl(c *call) {
 	if len(c.args) > 0 && !c.args[0].Unknown {
 		switch c.args[0].Text {
 		case "list", "print", "version", "help":

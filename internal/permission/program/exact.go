@@ -141,7 +141,7 @@ var exactOptions = sync.OnceValue(func() map[string][]exactOption {
 
 // exactWords marks a use that has an option of the table, so that only an exact rule covers it.
 func (c *call) exactWords(name string) {
-	if c.Class.Looks() {
+	if c.Class.ReadOnly() {
 		return
 	}
 	sub := ""

@@ -9,7 +9,7 @@ func fileRows() map[string]spec {
 			--human-readable --si --dereference --dereference-command-line --dereference-command-line-symlink-to-dir --hide=GLOB --hyperlink?W
 			--indicator-style=W --inode --ignore=GLOB --kibibytes --numeric-uid-gid --literal --hide-control-chars --show-control-chars
 			--quote-name --quoting-style=W --reverse --recursive --size --sort=W --time=W --time-style=W --tabsize=N --width=N --context
-			--zero --version --help`, judge: lsLooks},
+			--zero --version --help`, judge: judgeLs},
 		"cat":  {class: read, tame: true, ops: "FILE...", flags: "-AbeEnstTuv --show-all --number-nonblank --show-ends --number --squeeze-blank --show-tabs --show-nonprinting --version --help"},
 		"tac":  {class: read, tame: true, ops: "FILE...", flags: "-br -s:TEXT --before --regex --separator=TEXT --version --help"},
 		"head": {class: read, tame: true, ops: "FILE...", flags: "-qvz -n:N -c:N -# --lines=N --bytes=N --quiet --silent --verbose --zero-terminated --version --help"},
@@ -24,11 +24,11 @@ func fileRows() map[string]spec {
 			class: read, ops: "FILE...", flags: `-bhiIkLnNprsvz0 -F:TEXT -e:W -P:W --brief --mime --mime-type --mime-encoding --extension --keep-going --dereference
 			--no-dereference --separator=TEXT --no-pad --raw --exclude=W --uncompress! --print0 --no-buffer --preserve-date --special-files!
 			--version --help --list --apple -m:BAD --magic-file=BAD -f:BAD --files-from=BAD -C!! --compile!! -S! --no-sandbox! -Z!`,
-			judge: fileLooks,
+			judge: judgeFile,
 		},
 		"du": {class: list, tame: true, dot: true, ops: "FILE...", flags: `-aAbcDhHklLmPsSx0 -B:N -d:N -t:N -X:FILE -I:GLOB --null --all --apparent-size --block-size=N --bytes --total --dereference-args
 			--max-depth=N --files0-from=FILE --human-readable --inodes --dereference --count-links --no-dereference --separate-dirs --si
-			--summarize --threshold=N --time?W --time-style=W --exclude-from=FILE --exclude=GLOB --one-file-system --version --help`, judge: duLooks},
+			--summarize --threshold=N --time?W --time-style=W --exclude-from=FILE --exclude=GLOB --one-file-system --version --help`, judge: judgeDu},
 		"df": {class: list, tame: true, ops: "FILE...", flags: `-ahHiklmPTv -B:N -t:W -x:W --all --block-size=N --human-readable --si --inodes --local --no-sync --output?W --portability --total
 			--type=W --print-type --exclude-type=W --version --help`},
 		"tree": {class: list, dot: true, ops: "DIR...", flags: `-adfilxQNqpugshDFvtcUrASnCXJ -L:N -I:GLOB -P:GLOB -H:TEXT -T:TEXT -o:OUT -R! --gitignore --gitfile=FILE --ignore-case --matchdirs
@@ -40,7 +40,7 @@ func fileRows() map[string]spec {
 			--time=W --accessed --created --time-style=W --no-permissions --no-filesize --no-user --no-time --version --help`},
 		"bat": {class: read, ops: "FILE...", flags: `-pnAuf -l:W -r:N -H:N -m:W --plain --number --show-all --language=W --line-range=N --highlight-line=N --style=W --color=W
 			--decorations=W --theme=W --tabs=N --wrap=W --terminal-width=N --file-name=TEXT --paging=W --force-colorization --unbuffered
-			--list-languages --list-themes --version --help --pager=PROG`, judge: batLooks},
+			--list-languages --list-themes --version --help --pager=PROG`, judge: judgeBat},
 		"readlink": {class: list, tame: true, ops: "FILE...", flags: `-femnqsvz --canonicalize --canonicalize-existing --canonicalize-missing --no-newline --quiet --silent --verbose --zero --version
 			--help`},
 		"realpath": {class: list, tame: true, ops: "FILE...", flags: `-emLPqsz --canonicalize-existing --canonicalize-missing --logical --physical --quiet --relative-to=DIR --relative-base=DIR --strip
@@ -57,8 +57,8 @@ func fileRows() map[string]spec {
 			--strip-trailing-cr --ifdef=TEXT --line-format=FORMAT --old-line-format=FORMAT --new-line-format=FORMAT
 			--unchanged-line-format=FORMAT --old-group-format=FORMAT --new-group-format=FORMAT --unchanged-group-format=FORMAT
 			--changed-group-format=FORMAT --minimal --horizon-lines=N --speed-large-files --color?W --palette=W --version --help -l!
-			--paginate!`, judge: diffLooks},
-		"colordiff": {class: read, ops: "FILE FILE", flags: "-abBdiNpqruwyZ -U:N --recursive --brief --color?W --version --help", judge: diffLooks},
+			--paginate!`, judge: judgeDiff},
+		"colordiff": {class: read, ops: "FILE FILE", flags: "-abBdiNpqruwyZ -U:N --recursive --brief --color?W --version --help", judge: judgeDiff},
 		"sdiff": {class: read, ops: "FILE FILE", flags: `-abBdEHilstWZ -I:RE -w:N --ignore-case --ignore-tab-expansion --ignore-trailing-space --ignore-space-change --ignore-all-space
 			--ignore-blank-lines --text --strip-trailing-cr --width=N --left-column --suppress-common-lines --expand-tabs --minimal
 			--speed-large-files --version --help -o:OUT --output=OUT --diff-program=PROG`},
@@ -132,14 +132,14 @@ func filesFrom(flag string) func(*call) {
 	}
 }
 
-// lsLooks: a recursive list that follows links shows folders beyond them.
-func lsLooks(c *call) {
+// judgeLs: a recursive list that follows links shows folders beyond them.
+func judgeLs(c *call) {
 	if c.has("-R", "--recursive") {
 		followers("-L", "--dereference")(c)
 	}
 }
 
-func duLooks(c *call) {
+func judgeDu(c *call) {
 	filesFrom("--files0-from")(c)
 	followers("-L", "--dereference")(c)
 }
@@ -153,15 +153,15 @@ func followers(flags ...string) func(*call) {
 	}
 }
 
-// fileLooks: with -z it unpacks by starting other programs, and -s reads devices.
-func fileLooks(c *call) {
+// judgeFile: with -z it unpacks by starting other programs, and -s reads devices.
+func judgeFile(c *call) {
 	if c.has("-z", "-s") {
-		c.refuse("with -z or -s file does more than look")
+		c.refuse("with -z or -s file is not read-only")
 	}
 }
 
-// batLooks: outside a terminal bat does not page, unless told so.
-func batLooks(c *call) {
+// judgeBat: outside a terminal bat does not page, unless told so.
+func judgeBat(c *call) {
 	if f, ok := c.get("--paging"); ok && f.value.Text != "never" && f.value.Text != "auto" {
 		c.refuse("bat starts a pager")
 	}

@@ -18,8 +18,8 @@ const (
 // followsLinks is why a list of all files asks that may leave the folders by a link.
 const followsLinks = "a link may lead out of the folders that are listed by "
 
-// findLooks reads the words of find: options, folders, then the expression.
-func findLooks(c *call) {
+// judgeFind reads the words of find: options, folders, then the expression.
+func judgeFind(c *call) {
 	c.Class = search
 	alone, value, file := strings.Fields(findAlone), strings.Fields(findValue), strings.Fields(findFile)
 	paths, i := 0, 0
@@ -93,7 +93,7 @@ func (c *call) findWord(w Word) {
 	}
 }
 
-// findAction takes what does more than look at args[i], and gives back the last index used.
+// findAction takes the action at args[i], and gives back the last index used.
 func (c *call) findAction(i int) int {
 	w := c.args[i]
 	switch w.Text {

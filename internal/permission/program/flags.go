@@ -10,7 +10,7 @@ type option struct {
 	name string // with dashes
 	kind string // what its value is, "" when it takes none
 	may  bool   // the value is optional: attached or none
-	bad  bool   // it does more than look
+	bad  bool   // it is not read-only
 	hard bool   // and only an exact rule may allow it
 }
 
@@ -24,11 +24,11 @@ type option struct {
 //	--max=N    a long flag with a value, attached with = or the next word
 //	--color?W  a long flag whose value is attached with = or absent
 //	-#         a number as a flag: -5
-//	-i!        a flag that does more than look;  -i!! which only an exact rule may allow
+//	-i!        a flag that is not read-only;  -i!! which only an exact rule may allow
 //
 // What stands for the value says what it is: FILE and DIR are read; OUT is written, which only an exact rule may
 // allow; TO is written, by a program that is there to write; RUN is shell text that is run, PROG a program that
-// is run, HOST a machine, BAD a value that makes it more than looking; any other word is just a name for readers.
+// is run, HOST a machine, BAD a value that makes it no longer read-only; any other word is just a name for readers.
 type grammar struct {
 	options map[string]option
 	number  bool
@@ -90,7 +90,7 @@ func (g *grammar) add(entry string) {
 	}
 }
 
-// abbreviates finds a flag that the name shortens, one that does more than look if there is one.
+// abbreviates finds a flag that the name shortens, one that is not read-only if there is one.
 func (g *grammar) abbreviates(name string) (option, bool) {
 	var found option
 	ok := false

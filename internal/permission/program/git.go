@@ -36,10 +36,10 @@ const (
 		--column?W --no-column -i --ignore-case --omit-empty `
 )
 
-// gitRows: the subcommands that only look, and what the others do.
+// gitRows: the read-only subcommands, and what the others do.
 func gitRows() map[string]spec {
 	rows := map[string]spec{
-		"git": {class: neutral, raw: true, judge: gitLooks},
+		"git": {class: neutral, raw: true, judge: judgeGit},
 
 		"git status": {class: read, ops: "TEXT...", flags: `-bsuvz -u?W --short --branch --show-stash --porcelain?W --long --verbose --untracked-files?W --ignore-submodules?W --ignored?W
 			--column?W --no-column --ahead-behind --no-ahead-behind --renames --no-renames --find-renames?N --null`, adds: "--ignore-submodules=dirty", judge: gitSubmodules(nil)},

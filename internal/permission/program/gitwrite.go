@@ -1,6 +1,6 @@
 package program
 
-// gitWriting are the subcommands of git that do more than look.
+// gitWriting are the subcommands of git that are not read-only.
 func gitWriting() map[string]spec {
 	does := func(what string, flags string) spec {
 		return spec{class: write, does: what, ops: "TEXT...", flags: flags}

@@ -31,7 +31,7 @@ func goRows() map[string]spec {
 		"go build":      {class: write, does: "builds", long: true, ops: "TEXT...", flags: "-o=TO -toolexec=PROG -overlay=FILE -v -race"},
 		"go test":       {class: write, does: "builds and runs code of the project", long: true, ops: "TEXT...", flags: "-exec=PROG -toolexec=PROG -o=TO -run=RE -v -race -count=N"},
 		"go run":        {class: write, does: "builds and runs code", long: true, ops: "TEXT...", plain: true, flags: "-exec=PROG -toolexec=PROG"},
-		"gofmt":         {class: read, long: true, ops: "FILE...", flags: "-l -d -e -s -r=RULE -w! -cpuprofile=OUT", judge: gofmtLooks},
+		"gofmt":         {class: read, long: true, ops: "FILE...", flags: "-l -d -e -s -r=RULE -w! -cpuprofile=OUT", judge: judgeGofmt},
 		"goimports":     {class: write, does: "runs the go command, and may change files", long: true, ops: "FILE..."},
 		"gofumpt":       {class: write, does: "runs the go command, and may change files", long: true, ops: "FILE...", flags: "-version -l -d", judge: asks("-version|--version")},
 		"gopls":         {class: write, does: "runs the go command", ops: "TEXT...", judge: asks("version")},
@@ -94,7 +94,7 @@ func goTool(c *call) {
 	}
 }
 
-func gofmtLooks(c *call) {
+func judgeGofmt(c *call) {
 	if c.has("-w") {
 		c.Writes = append(c.Writes, c.Reads...)
 	}

@@ -12,7 +12,7 @@ import (
 func languageRows() map[string]spec {
 	rows := map[string]spec{
 		"npm": {class: neutral, raw: true, flags: `-s -d --silent --no-color --color?W --loglevel=W --json --long -g --global --prefix=BAD -C:BAD --userconfig=BAD --globalconfig=BAD
-			--script-shell=PROG --node-options=BAD`, judge: npmLooks},
+			--script-shell=PROG --node-options=BAD`, judge: judgeNpm},
 		"npm ls": {class: list, ops: "TEXT...", flags: `-algp --all --long --global --parseable --json --depth=N --omit=W --include=W --link --package-lock-only --unicode --prod
 			--production --only=W --dev --no-unicode --no-color`},
 		"npm explain":    {class: list, ops: "TEXT...", flags: "--json"},
@@ -24,13 +24,13 @@ func languageRows() map[string]spec {
 		"npm config get": {class: read, ops: "TEXT", judge: npmConfig},
 		"npm run":        {class: write, does: "runs a script of the project", ops: "TEXT...", flags: "-sw --silent --if-present --json -w:W --workspace=W --workspaces --script-shell=PROG", judge: npmRun},
 		"npm exec":       {class: write, does: "downloads and runs a program", plain: true, ops: "TEXT...", flags: "-yw -c:RUN --call=RUN -p:W --package=W --yes --no -w:W --workspace=W", judge: runsRest("npm exec runs a program")},
-		"npx":            {class: write, does: "downloads and runs a program", plain: true, ops: "TEXT...", flags: "-yq -c:RUN --call=RUN -p:W --package=W --yes --no --no-install --quiet --version -v", judge: npxLooks},
+		"npx":            {class: write, does: "downloads and runs a program", plain: true, ops: "TEXT...", flags: "-yq -c:RUN --call=RUN -p:W --package=W --yes --no --no-install --quiet --version -v", judge: judgeNpx},
 		"bunx":           {class: write, does: "downloads and runs a program", plain: true, ops: "TEXT...", flags: "--bun -p:W --package=W", judge: runsRest("bunx runs a program")},
 		"pnpx":           {class: write, does: "downloads and runs a program", plain: true, ops: "TEXT...", judge: runsRest("pnpx runs a program")},
 		"uvx":            {class: write, does: "downloads and runs a program", plain: true, ops: "TEXT...", flags: "-pq -p:W --python=W --from=W --with=W -w:W", judge: runsRest("uvx runs a program")},
-		"pnpm":           {class: write, does: "runs code of the project", raw: true, judge: pnpmLooks},
-		"yarn":           {class: write, does: "runs code of the project", raw: true, judge: pnpmLooks},
-		"bun":            {class: write, does: "runs code of the project", raw: true, judge: bunLooks},
+		"pnpm":           {class: write, does: "runs code of the project", raw: true, judge: judgePnpm},
+		"yarn":           {class: write, does: "runs code of the project", raw: true, judge: judgePnpm},
+		"bun":            {class: write, does: "runs code of the project", raw: true, judge: judgeBun},
 		"deno":           runner("runs code", "--version|-V|--help"),
 		"node":           {class: write, does: "runs code", raw: true, judge: interpreter("--version|-v|--help|-h", "-r --require --import -C --conditions --loader --env-file")},
 		"python3":        {class: write, does: "runs code", raw: true, judge: interpreter("--version|-V|-VV|--help|-h", "-W -X")},
@@ -44,17 +44,17 @@ func languageRows() map[string]spec {
 		"Rscript":        {class: write, does: "runs code", raw: true, judge: interpreter("--version", "")},
 		"ts-node":        {class: write, does: "runs code", raw: true, judge: interpreter("--version|-v", "")},
 		"tsx":            {class: write, does: "runs code", raw: true, judge: interpreter("--version|-v", "")},
-		"pip3":           {class: neutral, raw: true, flags: "-qv --quiet --verbose --disable-pip-version-check --no-color --no-input --python=PROG --isolated", judge: pipLooks},
+		"pip3":           {class: neutral, raw: true, flags: "-qv --quiet --verbose --disable-pip-version-check --no-color --no-input --python=PROG --isolated", judge: judgePip},
 		"pip3 list": {class: list, flags: `-levq --local --user --editable --exclude-editable --not-required --exclude=W --format=W --include-editable --path=DIR --pre
 			--verbose --quiet --disable-pip-version-check -o! --outdated! -u! --uptodate! -i:BAD --index-url=BAD --extra-index-url=BAD -f:BAD
 			--find-links=BAD`},
 		"pip3 show":   {class: read, ops: "TEXT...", flags: "-fvq --files --verbose --quiet --disable-pip-version-check"},
 		"pip3 freeze": {class: list, flags: "-l --local --user --all --exclude-editable --exclude=W --path=DIR -r:FILE --requirement=FILE"},
 		"pip3 check":  {class: list},
-		"pipx":        {class: write, does: "installs or runs programs", raw: true, judge: pipxLooks},
-		"uv":          {class: write, does: "runs programs of the project's environment", raw: true, judge: pipxLooks},
-		"rustc":       {class: write, does: "compiles", raw: true, judge: rustLooks},
-		"dotnet":      {class: write, does: "builds and runs", raw: true, judge: dotnetLooks},
+		"pipx":        {class: write, does: "installs or runs programs", raw: true, judge: judgePipx},
+		"uv":          {class: write, does: "runs programs of the project's environment", raw: true, judge: judgePipx},
+		"rustc":       {class: write, does: "compiles", raw: true, judge: judgeRust},
+		"dotnet":      {class: write, does: "builds and runs", raw: true, judge: judgeDotnet},
 		"rustup":      {class: write, does: "may install toolchains", raw: true, judge: asks("--version|-V")},
 		"make":        {class: write, does: "runs what the makefile says", ops: "TEXT...", judge: asks("--version|-v|--help")},
 		"cmake":       {class: write, does: "runs what CMakeLists.txt says", raw: true, judge: asks("--version|-version|--help")},
@@ -63,7 +63,7 @@ func languageRows() map[string]spec {
 		"ldd":         {class: write, does: "may run the program it looks at", ops: "FILE...", judge: asks("--version")},
 		"mise":        {class: write, does: "runs what the project's configuration says", raw: true, judge: execAfter("exec|x")},
 		"asdf":        {class: write, does: "runs what the project's configuration says", raw: true, judge: execAfter("exec")},
-		"direnv":      {class: write, does: "runs what the project's configuration says", raw: true, judge: direnvLooks},
+		"direnv":      {class: write, does: "runs what the project's configuration says", raw: true, judge: judgeDirenv},
 		"devbox":      {class: write, does: "runs a program in its own environment", raw: true, judge: execAfter("run")},
 		"nix-shell":   {class: write, does: "builds and runs in an environment", raw: false, ops: "TEXT...", flags: "-p -A:W --run=RUN --command=RUN --pure -I:W -E:W", judge: asks("--version")},
 		"nix":         {class: write, does: "builds and runs", raw: true, judge: execAfter("develop|shell|run")},
@@ -73,7 +73,7 @@ func languageRows() map[string]spec {
 		"hatch":       {class: write, does: "runs code of the project", raw: true, judge: execAfter("run")},
 		"conda":       {class: write, does: "changes environments, or runs in them", raw: true, judge: execAfter("run")},
 		"bundle":      {class: write, does: "evaluates the Gemfile", raw: true, judge: execAfter("exec")},
-		"cargo":       {class: write, does: "builds and runs code of the project", raw: true, judge: rustLooks},
+		"cargo":       {class: write, does: "builds and runs code of the project", raw: true, judge: judgeRust},
 	}
 	for _, n := range []string{"list", "la", "ll"} {
 		rows["npm "+n] = rows["npm ls"]
@@ -91,16 +91,16 @@ func languageRows() map[string]spec {
 	return rows
 }
 
-// rustLooks: cargo and rustc are often rustup, which takes the toolchain, a program, from a file of the project.
-func rustLooks(c *call) {
+// judgeRust: cargo and rustc are often rustup, which takes the toolchain, a program, from a file of the project.
+func judgeRust(c *call) {
 	asks("--version|-V|-vV|--version --verbose|version")(c)
 	if c.finds("rust-toolchain") || c.finds("rust-toolchain.toml") {
 		c.refuse(c.name + " runs the toolchain that rust-toolchain.toml names")
 	}
 }
 
-// dotnetLooks: global.json may name another SDK, a program.
-func dotnetLooks(c *call) {
+// judgeDotnet: global.json may name another SDK, a program.
+func judgeDotnet(c *call) {
 	asks("--version|--info|--list-sdks|--list-runtimes")(c)
 	if c.finds("global.json") {
 		c.refuse("dotnet runs the SDK that global.json names")
@@ -122,8 +122,8 @@ func (c *call) finds(name string) bool {
 	}
 }
 
-// npmLooks takes npm's own flags and its subcommand.
-func npmLooks(c *call) {
+// judgeNpm takes npm's own flags and its subcommand.
+func judgeNpm(c *call) {
 	if len(c.args) == 1 && !c.args[0].Unknown && (c.args[0].Text == "-v" || c.args[0].Text == "--version") {
 		return
 	}
@@ -146,7 +146,7 @@ func npmRun(c *call) {
 	}
 }
 
-func npxLooks(c *call) {
+func judgeNpx(c *call) {
 	if len(c.args) == 1 && (c.args[0].Text == "--version" || c.args[0].Text == "-v") && !c.args[0].Unknown {
 		c.Class, c.Reason = neutral, ""
 		return
@@ -180,8 +180,8 @@ func execAfter(verbs string) func(*call) {
 	}
 }
 
-// direnvLooks: direnv exec FOLDER command.
-func direnvLooks(c *call) {
+// judgeDirenv: direnv exec FOLDER command.
+func judgeDirenv(c *call) {
 	asks("version|--version")(c)
 	if len(c.args) > 2 && c.args[0].Text == "exec" {
 		c.Literal = true
@@ -220,8 +220,8 @@ func (c *call) commandAfter(words []Word) {
 	}
 }
 
-// pnpmLooks: these read a program out of the project's configuration whatever they are asked.
-func pnpmLooks(c *call) {
+// judgePnpm: these read a program out of the project's configuration whatever they are asked.
+func judgePnpm(c *call) {
 	for i, w := range c.args {
 		if w.Unknown || w.Glob {
 			return
@@ -241,7 +241,7 @@ func pnpmLooks(c *call) {
 	}
 }
 
-func bunLooks(c *call) {
+func judgeBun(c *call) {
 	asks("--version|-v|--revision")(c)
 	if len(c.args) > 1 && c.args[0].Text == "x" && !c.args[0].Unknown {
 		c.commandAfter(c.args[1:])
@@ -253,7 +253,7 @@ func interpreter(phrases, valued string) func(*call) {
 	takes := strings.Fields(valued)
 	return func(c *call) {
 		asks(phrases)(c)
-		if c.Class.Looks() {
+		if c.Class.ReadOnly() {
 			return
 		}
 		for i := 0; i < len(c.args); i++ {
@@ -285,8 +285,8 @@ func interpreter(phrases, valued string) func(*call) {
 	}
 }
 
-// pipLooks takes pip's own flags and its subcommand.
-func pipLooks(c *call) {
+// judgePip takes pip's own flags and its subcommand.
+func judgePip(c *call) {
 	if len(c.args) == 1 && !c.args[0].Unknown && (c.args[0].Text == "-V" || c.args[0].Text == "--version") {
 		return
 	}
@@ -294,8 +294,8 @@ func pipLooks(c *call) {
 	c.verb(nil)
 }
 
-// pipxLooks: run and tool run run a program.
-func pipxLooks(c *call) {
+// judgePipx: run and tool run run a program.
+func judgePipx(c *call) {
 	asks("--version|-V|version|self version")(c)
 	for i, w := range c.args {
 		if w.Unknown || w.Glob {

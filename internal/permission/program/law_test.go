@@ -12,19 +12,19 @@ import (
 )
 
 func rank(c permission.Class) int {
-	if c.Looks() {
+	if c.ReadOnly() {
 		return 0
 	}
 	return slices.Index(permission.Classes, c)
 }
 
-// looks reports whether a use only looks, with all that it runs.
-func looks(u Use, depth int) bool {
-	if !u.Class.Looks() || len(u.Script) > 0 || u.ScriptHides || u.Stdin || depth > 5 {
+// readOnly reports whether a use is read-only, with all that it runs.
+func readOnly(u Use, depth int) bool {
+	if !u.Class.ReadOnly() || len(u.Script) > 0 || u.ScriptHides || u.Stdin || depth > 5 {
 		return false
 	}
 	for _, inner := range u.Inner {
-		if !looks(Look(inner, env), depth+1) {
+		if !readOnly(Analyze(inner, env), depth+1) {
 			return false
 		}
 	}
@@ -46,20 +46,20 @@ func TestEveryRowThatLooksHasAnExample(t *testing.T) {
 	}
 	alias := aliases()
 	for _, name := range slices.Sorted(maps.Keys(rows())) {
-		if _, ok := alias[name]; ok || !rows()[name].class.Looks() {
+		if _, ok := alias[name]; ok || !rows()[name].class.ReadOnly() {
 			continue
 		}
 		if (strings.HasPrefix(name, "docker ") && strings.Count(name, " ") == 2) || strings.HasPrefix(name, "pip") {
 			continue // second names of the same rows
 		}
 		if !slices.ContainsFunc(lines, func(l string) bool { return strings.HasPrefix(l, name+" ") }) {
-			t.Errorf("no example shows that %q only looks", name)
+			t.Errorf("no example shows that %q is read-only", name)
 		}
 	}
 }
 
 // TestEveryFlagOfTheTableIsTakenForWhatItIs runs through all flags of all rows: one that is marked makes a use
-// more than looking, the others do not.
+// no longer read-only, the others do not.
 func TestEveryFlagOfTheTableIsTakenForWhatItIs(t *testing.T) {
 	for name, r := range rows() {
 		if r.raw || r.flags == "" || strings.HasPrefix(name, "docker ") || strings.HasPrefix(name, "podman") {
@@ -71,11 +71,11 @@ func TestEveryFlagOfTheTableIsTakenForWhatItIs(t *testing.T) {
 			if o.kind != "" && !o.may {
 				line = append(line, Word{Text: "9"})
 			}
-			u := Look(line, env)
-			if o.bad && u.Class.Looks() {
+			u := Analyze(line, env)
+			if o.bad && u.Class.ReadOnly() {
 				t.Errorf("%s %s: class %s although the table marks the flag", name, o.name, u.Class)
 			}
-			if !o.bad && r.class.Looks() && r.judge == nil && !u.Class.Looks() {
+			if !o.bad && r.class.ReadOnly() && r.judge == nil && !u.Class.ReadOnly() {
 				t.Errorf("%s %s: class %s (%s) although the table does not mark the flag", name, o.name, u.Class, u.Reason)
 			}
 			if o.hard && !u.Literal {
@@ -100,7 +100,7 @@ func TestFlagListsAreWellFormed(t *testing.T) {
 				t.Errorf("%s: no role %q", name, role)
 			}
 		}
-		if !r.class.Looks() && r.does == "" {
+		if !r.class.ReadOnly() && r.does == "" {
 			t.Errorf("%s: it does not say what it does", name)
 		}
 	}
@@ -150,8 +150,8 @@ func TestAnUnknownFlagNeverMakesAUseMilder(t *testing.T) {
 		if last := line[len(line)-1]; strings.HasPrefix(last.Text, "-") {
 			line = append(line, Word{Text: "a"}) // else the flag may become the value of the last one
 		}
-		before := Look(line, env)
-		after := Look(append(slices.Clone(line), Word{Text: rapid.SampledFrom([]string{"--zz-unknown", "--zz=1"}).Draw(t, "flag")}), env)
+		before := Analyze(line, env)
+		after := Analyze(append(slices.Clone(line), Word{Text: rapid.SampledFrom([]string{"--zz-unknown", "--zz=1"}).Draw(t, "flag")}), env)
 		if milder(before, after) {
 			t.Fatalf("%v: %s (%s) became %s", line, before.Class, before.Reason, after.Class)
 		}
@@ -167,26 +167,26 @@ func TestAnUnknownWordNeverMakesAUseMilder(t *testing.T) {
 		i := rapid.IntRange(0, len(line)-1).Draw(t, "at")
 		hidden := slices.Clone(line)
 		hidden[i] = Word{Unknown: true}
-		after := Look(hidden, env)
-		if !looks(after, 0) {
+		after := Analyze(hidden, env)
+		if !readOnly(after, 0) {
 			return
 		}
 		// What hides in the word may be mild, but the table must not say so of a program that could do harm with it.
 		for _, p := range pieces {
 			shown := slices.Clone(line)
 			shown[i] = Word{Text: p}
-			if u := Look(shown, env); !looks(u, 0) {
+			if u := Analyze(shown, env); !readOnly(u, 0) {
 				t.Fatalf("%v: %s, but with %q for the unknown word %s (%s)", hidden, after.Class, p, u.Class, u.Reason)
 			}
 		}
 	})
 }
 
-func TestANameThatIsNotOfTheSystemNeverOnlyLooks(t *testing.T) {
+func TestANameThatIsNotOfTheSystemIsNeverReadOnly(t *testing.T) {
 	for name := range rows() {
 		first, rest, _ := strings.Cut(name, " ")
 		line := append([]Word{{Text: "/tmp/x/" + first}}, words(rest)...)
-		if u := Look(line, env); u.Class.Looks() {
+		if u := Analyze(line, env); u.Class.ReadOnly() {
 			t.Errorf("/tmp/x/%s is %s", name, u.Class)
 		}
 	}
@@ -203,12 +203,12 @@ func FuzzLook(f *testing.F) {
 				ws[i].Unknown = true
 			}
 		}
-		u := Look(ws, env)
-		if u.Class == "" || (u.Reason == "") != u.Class.Looks() {
+		u := Analyze(ws, env)
+		if u.Class == "" || (u.Reason == "") != u.Class.ReadOnly() {
 			t.Fatalf("%q: class %q, reason %q", line, u.Class, u.Reason)
 		}
 		for _, inner := range u.Inner {
-			Look(inner, env)
+			Analyze(inner, env)
 		}
 	})
 }
@@ -218,7 +218,7 @@ func BenchmarkLook(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		for _, l := range lines {
-			Look(l, env)
+			Analyze(l, env)
 		}
 	}
 }
@@ -233,7 +233,7 @@ func BenchmarkTable(b *testing.B) {
 
 func TestAKeyThatIsNoSecretMayBeShown(t *testing.T) {
 	for _, line := range []string{"git config user.name", "git config --get user.email", "git config --list --name-only", "git remote", "git var GIT_EDITOR", "git config get user.name", "git config --get core.autocrlf", "git status"} {
-		if u := Look(words(line), env); u.GitValues || !u.Class.Looks() {
+		if u := Analyze(words(line), env); u.GitValues || !u.Class.ReadOnly() {
 			t.Errorf("%s: class %s, shows values: %v", line, u.Class, u.GitValues)
 		}
 	}
@@ -246,7 +246,7 @@ func TestOrdinaryOptionsNeedNoExactRule(t *testing.T) {
 		"gcc -O2 -Wall -Iinclude -o a a.c -lm", "cargo test -- --nocapture", "cargo build --release", "tar -xzf a.tar.gz -C out", "tar xzf a.tgz", "curl https://a/b", "curl -fsSL https://a/b?c=d", "curl -X POST -H X:1 -d x=1 localhost:80/b",
 		"docker compose up -d", "docker compose logs -f web", "docker compose exec web ls", "pytest -q -x -k foo tests", "jest --coverage src", "eslint src --fix", "tsc --noEmit", "mvn -q test", "gradle test", "rsync -a a b", "pip install x", "kubectl apply -f x.yml",
 	} {
-		if u := Look(words(line), env); u.Literal && !strings.Contains(line, "compose exec") {
+		if u := Analyze(words(line), env); u.Literal && !strings.Contains(line, "compose exec") {
 			t.Errorf("%s needs an exact rule", line)
 		}
 	}

@@ -9,7 +9,7 @@ import (
 func networkRows() map[string]spec {
 	const ssh = `-46AaCfGgKkMNnqsTtVvXxYy -B:W -b:W -c:W -D:W -E:OUT -e:W -F:BAD -I:PROG -i:FILE -J:HOST -L:W -l:W -m:W -O:W -o:OPTION -p:N -Q:W -R:W -S:W -W:W -w:W -P:W`
 	rows := map[string]spec{
-		"curl": {class: write, does: "reaches the network", ops: "TEXT...", judge: curlLooks, flags: `-#0123469afgGiIjklLnNpqRsSvVZ -A:TEXT -b:TEXT -B -c:OUT -C:N -d:DATA -D:OUT -e:TEXT -E:FILE -F:DATA -h?W -H:TEXT -K:BAD -m:N -M
+		"curl": {class: write, does: "reaches the network", ops: "TEXT...", judge: judgeCurl, flags: `-#0123469afgGiIjklLnNpqRsSvVZ -A:TEXT -b:TEXT -B -c:OUT -C:N -d:DATA -D:OUT -e:TEXT -E:FILE -F:DATA -h?W -H:TEXT -K:BAD -m:N -M
 			-o:OUT -O!! -J!! -P:BAD -Q:BAD -r:TEXT -t:TEXT -T:FILE -u:TEXT -U:TEXT -w:FORMAT -x:HOST -X:W -y:N -Y:N -z:TEXT --request=W
 			--header=TEXT --user-agent=TEXT --silent --show-error --fail --fail-with-body --location --head --include --insecure --compressed
 			--max-time=N --connect-timeout=N --retry=N --url=TEXT --get --verbose --version --help --http1.1 --http2 --ipv4 --ipv6
@@ -22,12 +22,12 @@ func networkRows() map[string]spec {
 		"wget": {class: write, does: "reaches the network and writes files", ops: "TEXT...", judge: urls, flags: `-bcdEFHhkKLlmNnpqrSVvx46 -a:OUT -A:LIST -B:TEXT -D:LIST -e:BAD -i:FILE -I:LIST -o:OUT -O:OUT -P:OUT -Q:N -R:LIST -t:N -T:N -U:TEXT
 			-w:N -X:LIST --output-document=OUT --output-file=OUT --append-output=OUT --directory-prefix=OUT --input-file=FILE --post-file=FILE
 			--body-file=FILE --execute=BAD --config=BAD --use-askpass=PROG --save-cookies=OUT --spider --quiet --version --help`},
-		"ssh":     {class: write, does: "runs a command on another machine", plain: true, ops: "TEXT...", flags: ssh, judge: sshLooks},
-		"mosh":    {class: write, does: "runs a command on another machine", plain: true, ops: "TEXT...", flags: "--ssh=RUN --server=PROG -p:N", judge: sshLooks},
-		"autossh": {class: write, does: "runs a command on another machine", plain: true, ops: "TEXT...", flags: ssh, judge: sshLooks},
+		"ssh":     {class: write, does: "runs a command on another machine", plain: true, ops: "TEXT...", flags: ssh, judge: judgeSsh},
+		"mosh":    {class: write, does: "runs a command on another machine", plain: true, ops: "TEXT...", flags: "--ssh=RUN --server=PROG -p:N", judge: judgeSsh},
+		"autossh": {class: write, does: "runs a command on another machine", plain: true, ops: "TEXT...", flags: ssh, judge: judgeSsh},
 		"scp":     {class: write, does: "copies files to or from another machine", ops: "TEXT...", flags: "-346ABCOpqRrTv -c:W -D:PROG -F:BAD -i:FILE -J:HOST -l:N -o:OPTION -P:N -S:PROG -X:W", judge: copiesFar},
 		"sftp":    {class: write, does: "copies files to or from another machine", ops: "TEXT...", flags: "-46AaCfNpqrv -B:N -b:FILE -c:W -D:PROG -F:BAD -i:FILE -J:HOST -l:N -o:OPTION -P:N -R:N -S:PROG -s:W -X:W", judge: copiesFar},
-		"rsync": {class: write, does: "copies files", ops: "TEXT...", judge: rsyncLooks, flags: `-0468aAbcCdDEfgHhiIJkKlLmnNoOpPqrRsStuUvVWxXyz -B:N -e:RUN -f:TEXT -M:TEXT -T:OUT --rsh=RUN --rsync-path=RUN --delete
+		"rsync": {class: write, does: "copies files", ops: "TEXT...", judge: judgeRsync, flags: `-0468aAbcCdDEfgHhiIJkKlLmnNoOpPqrRsStuUvVWxXyz -B:N -e:RUN -f:TEXT -M:TEXT -T:OUT --rsh=RUN --rsync-path=RUN --delete
 			--delete-before --delete-during --delete-delay --delete-after --delete-excluded --remove-source-files --archive --verbose
 			--compress --recursive --dry-run --progress --partial --exclude=GLOB --include=GLOB --exclude-from=FILE --include-from=FILE
 			--files-from=FILE --stats --human-readable --backup --backup-dir=OUT --log-file=OUT --temp-dir=OUT --partial-dir=OUT
@@ -35,8 +35,8 @@ func networkRows() map[string]spec {
 			--checksum --times --perms --relative --version --help`},
 		"nc":         {class: write, does: "reaches the network, or waits for somebody", ops: "TEXT...", flags: "-46bCDdFhklNnrStUuvZz -c:RUN -e:PROG -I:N -i:N -M:N -m:N -O:N -P:W -p:N -q:N -s:W -T:W -V:W -W:N -w:N -X:W -x:HOST", judge: firstHost},
 		"ncat":       {class: write, does: "reaches the network, or waits for somebody", ops: "TEXT...", flags: "-46CklnuUvz -c:RUN -e:PROG --sh-exec=RUN --exec=PROG --lua-exec=BAD -o:OUT --output=OUT -p:N -w:N", judge: firstHost},
-		"socat":      {class: write, does: "reaches the network, files and programs", raw: true, judge: socatLooks},
-		"openssl":    {class: write, does: "may write files, load engines or reach the network", raw: true, judge: opensslLooks},
+		"socat":      {class: write, does: "reaches the network, files and programs", raw: true, judge: judgeSocat},
+		"openssl":    {class: write, does: "may write files, load engines or reach the network", raw: true, judge: judgeOpenssl},
 		"gpg":        {class: write, does: "handles keys", ops: "TEXT...", flags: "-o:OUT --output=OUT", judge: asks("--version")},
 		"ssh-keygen": {class: write, does: "handles keys", ops: "TEXT...", flags: "-f:OUT"},
 		"mail":       {class: write, does: "sends mail", ops: "TEXT...", judge: mailHosts},
@@ -107,10 +107,10 @@ func (c *call) host(w Word) {
 	}
 }
 
-// curlLooks: some values that begin with @ or < are files.
-func curlLooks(c *call) {
+// judgeCurl: some values that begin with @ or < are files.
+func judgeCurl(c *call) {
 	asks("--version|-V|--help|-h")(c)
-	if c.Class.Looks() {
+	if c.Class.ReadOnly() {
 		return
 	}
 	if c.has("-K", "--config") {
@@ -142,8 +142,8 @@ func curlLooks(c *call) {
 	}
 }
 
-// sshLooks: ssh host words: the words, joined, are shell text for the other machine.
-func sshLooks(c *call) {
+// judgeSsh: ssh host words: the words, joined, are shell text for the other machine.
+func judgeSsh(c *call) {
 	if len(c.args) == 1 && c.args[0].Text == "-V" && !c.args[0].Unknown {
 		c.Class, c.Reason = neutral, ""
 		return
@@ -210,9 +210,9 @@ func copiesFar(c *call) {
 	}
 }
 
-func rsyncLooks(c *call) {
+func judgeRsync(c *call) {
 	asks("--version|--help")(c)
-	if c.Class.Looks() {
+	if c.Class.ReadOnly() {
 		return
 	}
 	copiesFar(c)
@@ -247,7 +247,7 @@ func firstHost(c *call) {
 // hostWords: every word that looks like a machine is one.
 func hostWords(c *call) {
 	asks("--version|-V")(c)
-	if c.Class.Looks() {
+	if c.Class.ReadOnly() {
 		return
 	}
 	for _, w := range c.args {
@@ -267,8 +267,8 @@ func mailHosts(c *call) {
 	}
 }
 
-// socatLooks: addresses that run something.
-func socatLooks(c *call) {
+// judgeSocat: addresses that run something.
+func judgeSocat(c *call) {
 	c.Literal = true
 	for _, w := range c.args {
 		kind, rest, _ := strings.Cut(w.Text, ":")
@@ -283,10 +283,10 @@ func socatLooks(c *call) {
 	}
 }
 
-// opensslLooks: its version, the digest of a file, and what stands in a certificate.
-func opensslLooks(c *call) {
+// judgeOpenssl: its version, the digest of a file, and what stands in a certificate.
+func judgeOpenssl(c *call) {
 	asks("version|version -a|version -v|list|help|ciphers|ciphers -v")(c)
-	if c.Class.Looks() || len(c.args) == 0 {
+	if c.Class.ReadOnly() || len(c.args) == 0 {
 		return
 	}
 	for _, w := range c.args {
@@ -305,7 +305,7 @@ func opensslLooks(c *call) {
 		return
 	}
 	look.run()
-	if c.Use = look.Use; c.Class.Looks() && len(c.Reads) == 0 {
+	if c.Use = look.Use; c.Class.ReadOnly() && len(c.Reads) == 0 {
 		return
 	}
 }

@@ -1,5 +1,5 @@
 // Package program knows what programs do with their arguments: a table of the programs that developers
-// use, with the flags that only look, and for everything else what it may be told from the words.
+// use, with their read-only flags, and as much as the words show of everything else.
 //
 // The words: a [Word] is one argument as the shell will pass it; a [Use] is what one program would do when
 // run with given words; a row (see spec) is what the table says of one program or subcommand: its flags, the
@@ -28,7 +28,7 @@ type Word struct {
 // Use is what a program would do.
 type Use struct {
 	Class  permission.Class // ClassWrite for everything that is not known to be read-only
-	Reason string           // why it does not only look; for destructive uses what would be lost
+	Reason string           // why it is not read-only; for destructive uses what would be lost
 
 	Reads  []string // files and folders that operands and flags name, as written; patterns stay patterns
 	Writes []string
@@ -88,10 +88,10 @@ type Env struct {
 	World permission.World
 }
 
-// Look says what running words would do; words[0] is the program, by base name or path. It never fails:
+// Analyze says what running words would do; words[0] is the program, by base name or path. It never fails:
 // what it does not know is ClassWrite. A wrapper (timeout 9 ls) has the class of what it does itself; what
 // Inner and Script do is for the caller to look up.
-func Look(words []Word, env Env) Use {
+func Analyze(words []Word, env Env) Use {
 	if len(words) == 0 || words[0].Text == "" && !words[0].Unknown {
 		return Use{Class: permission.ClassWrite, Reason: "there is no program to run"}
 	}
@@ -102,7 +102,7 @@ func Look(words []Word, env Env) Use {
 	name, odd := baseName(first.Text, env)
 	r, ok := rows()[name]
 	if !ok || strings.Contains(name, " ") { // rows of subcommands have a blank in their name
-		return lookUnknown(name, words[1:], odd)
+		return analyzeUnknown(name, words[1:], odd)
 	}
 	c := &call{name: name, row: r, env: env, args: words[1:]}
 	c.run()
@@ -114,8 +114,8 @@ func Look(words []Word, env Env) Use {
 	return c.Use
 }
 
-// lookUnknown is for programs that the table does not have.
-func lookUnknown(name string, args []Word, odd string) Use {
+// analyzeUnknown is for programs that the table does not have.
+func analyzeUnknown(name string, args []Word, odd string) Use {
 	u := Use{Class: permission.ClassWrite, Reason: name + " is not a program known to be read-only", Unknown: true}
 	if odd != "" {
 		u.Reason = odd

@@ -92,10 +92,10 @@ func examples(t testing.TB) []example {
 
 func TestTheExamplesAreJudgedAsWritten(t *testing.T) {
 	for _, e := range examples(t) {
-		u := Look(words(e.line), env)
+		u := Analyze(words(e.line), env)
 		switch e.class {
 		case "asks":
-			if u.Class.Looks() || u.Class == permission.ClassDestructive {
+			if u.Class.ReadOnly() || u.Class == permission.ClassDestructive {
 				t.Errorf("%s: class %s", e.line, u.Class)
 			}
 		default:
@@ -103,7 +103,7 @@ func TestTheExamplesAreJudgedAsWritten(t *testing.T) {
 				t.Errorf("%s: class %s (%s), want %s", e.line, u.Class, u.Reason, e.class)
 			}
 		}
-		if (u.Reason == "") != u.Class.Looks() {
+		if (u.Reason == "") != u.Class.ReadOnly() {
 			t.Errorf("%s: class %s with reason %q", e.line, u.Class, u.Reason)
 		}
 		check(t, e, u)
@@ -112,7 +112,7 @@ func TestTheExamplesAreJudgedAsWritten(t *testing.T) {
 
 func TestAToolchainThatTheProjectNamesIsNotRunUnasked(t *testing.T) {
 	for dir, want := range map[string]bool{"/work/proj": true, "/work/rust": false, "/work/rust/sub": false} {
-		if u := Look(words("rustc --version"), Env{Dir: dir, World: paper{}}); u.Class.Looks() != want {
+		if u := Analyze(words("rustc --version"), Env{Dir: dir, World: paper{}}); u.Class.ReadOnly() != want {
 			t.Errorf("rustc --version in %s: %s (%s)", dir, u.Class, u.Reason)
 		}
 	}

@@ -17,9 +17,9 @@ func searchRows() map[string]spec {
 	const zgrep = `-abcEFGhHiIlLnoPqsvwxVz -# -A:N -B:N -C:N -e:RE -m:N --ignore-case --line-number --count --with-filename --no-filename
 		--files-with-matches --only-matching --invert-match --word-regexp --fixed-strings --extended-regexp --color?W`
 	return map[string]spec{
-		"grep":  {class: search, tame: true, ops: "TEXT FILE...", flags: grep, drop: "-e -f --regexp --file", judge: grepLooks},
-		"egrep": {class: search, tame: true, ops: "TEXT FILE...", flags: grep, drop: "-e -f --regexp --file", judge: grepLooks},
-		"fgrep": {class: search, tame: true, ops: "TEXT FILE...", flags: grep, drop: "-e -f --regexp --file", judge: grepLooks},
+		"grep":  {class: search, tame: true, ops: "TEXT FILE...", flags: grep, drop: "-e -f --regexp --file", judge: judgeGrep},
+		"egrep": {class: search, tame: true, ops: "TEXT FILE...", flags: grep, drop: "-e -f --regexp --file", judge: judgeGrep},
+		"fgrep": {class: search, tame: true, ops: "TEXT FILE...", flags: grep, drop: "-e -f --regexp --file", judge: judgeGrep},
 		"zgrep": {class: search, ops: "TEXT FILE...", flags: zgrep, drop: "-e"},
 		"rg": {class: search, ops: "TEXT FILE...", dot: true, drop: "-e --regexp -f --file --files --type-list", flags: `-abcFhHiIlLnNopPqsSuUvVwx0. -A:N -B:N -C:N -d:N -e:RE -E:W -f:FILE -g:GLOB -j:N -m:N -M:N -r:TEXT -t:W -T:W --after-context=N
 			--auto-hybrid-regex --before-context=N --binary --block-buffered --byte-offset --case-sensitive --color=W --colors=W --column
@@ -37,22 +37,22 @@ func searchRows() map[string]spec {
 			--ignore-files --ignore-global --ignore-messages --ignore-parent --ignore-vcs --messages --no-column --no-encoding
 			--no-fixed-strings --no-line-buffered --no-multiline --no-pcre2 --no-stats --no-trim --no-text --no-sort-files --sort-files
 			--no-pre --no-search-zip --no-binary --no-follow --no-json --no-crlf -z!! --search-zip!! --pre=PROG --pre-glob=GLOB
-			--hostname-bin=PROG --hyperlink-format=BAD --generate=W`, judge: rgLooks},
+			--hostname-bin=PROG --hyperlink-format=BAD --generate=W`, judge: judgeRg},
 		"ag": {class: search, ops: "TEXT FILE...", dot: true, flags: `-acDFfghHilLnopPQrRsSuUvVwWt0 -# -A:N -B:N -C:N -G:RE -m:N --ackmate --after=N --before=N --context=N --color --nocolor --column
 			--count --filename --nofilename --files-with-matches --files-without-matches --group --nogroup --hidden --ignore=GLOB
 			--ignore-dir=GLOB --ignore-case --case-sensitive --smart-case --invert-match --literal --fixed-strings --max-count=N --numbers
 			--nonumbers --only-matching --depth=N --vimgrep --word-regexp --unrestricted --all-types --all-text --stats --silent --version
-			--help --list-file-types --search-binary -z!! --search-zip!! --pager=PROG --path-to-ignore=FILE`, judge: agLooks},
+			--help --list-file-types --search-binary -z!! --search-zip!! --pager=PROG --path-to-ignore=FILE`, judge: judgeAg},
 		"ack": {class: search, ops: "TEXT FILE...", dot: true, flags: `-chHilLnoQrRsvwx1 -A:N -B:N -C:N -g:RE -m:N -t:W --noenv --ignore-case --literal --word-regexp --count --files-with-matches
 			--files-without-matches --no-filename --with-filename --color --nocolor --group --nogroup --heading --noheading --help --version
-			--type=W --ignore-dir=W --ignore-file=W --pager=PROG --output=BAD --ackrc=BAD`, judge: ackLooks},
+			--type=W --ignore-dir=W --ignore-file=W --pager=PROG --output=BAD --ackrc=BAD`, judge: judgeAck},
 		"fd": {class: search, ops: "TEXT DIR...", dot: true, flags: `-aFgHhiIlLpqs0uV1 -# -c:W -d:N -e:W -E:GLOB -j:N -S:N -t:W -o:W --absolute-path --fixed-strings --glob --hidden --no-ignore
 			--no-ignore-vcs --no-ignore-parent --ignore-case --case-sensitive --list-details --follow --full-path --quiet --print0
 			--unrestricted --version --help --color=W --max-depth=N --min-depth=N --exact-depth=N --extension=W --exclude=GLOB --threads=N
 			--size=N --type=W --owner=W --changed-within=TEXT --changed-before=TEXT --newer=TEXT --older=TEXT --max-results=N --regex
 			--and=TEXT --path-separator=TEXT --strip-cwd-prefix?W --one-file-system --prune --search-path=DIR --ignore-file=FILE --show-errors
-			--format=FORMAT --hyperlink?W --base-directory=BAD -x:BAD -X:BAD --exec=BAD --exec-batch=BAD`, judge: fdLooks},
-		"find":    {class: search, raw: true, judge: findLooks},
+			--format=FORMAT --hyperlink?W --base-directory=BAD -x:BAD -X:BAD --exec=BAD --exec-batch=BAD`, judge: judgeFd},
+		"find":    {class: search, raw: true, judge: judgeFind},
 		"locate":  {class: search, tame: true, ops: "TEXT...", flags: "-AbceihLlPqrSw0 -l:N -n:N --all --basename --count --existing --ignore-case --limit=N --null --quiet --regex --version --help"},
 		"which":   {class: list, tame: true, ops: "TEXT...", flags: "-as --all --version --help"},
 		"whereis": {class: list, ops: "TEXT...", flags: "-bmsul --help --version"},
@@ -65,8 +65,8 @@ func searchRows() map[string]spec {
 	}
 }
 
-// fdLooks finds what -x and -X run. Everything behind them belongs to the command, up to a lone semicolon.
-func fdLooks(c *call) {
+// judgeFd finds what -x and -X run. Everything behind them belongs to the command, up to a lone semicolon.
+func judgeFd(c *call) {
 	followers("-L", "--follow")(c)
 	for i, w := range c.args {
 		name, value, attached := strings.Cut(w.Text, "=")
@@ -101,7 +101,7 @@ func execLetter(g *grammar, cluster string) int {
 	return -1
 }
 
-// runs adds an inner command that gets the names of files, and says why it does more than look.
+// runs adds an inner command that gets the names of files, and says why it is not read-only.
 func (c *call) runs(inner []Word, reason string) {
 	c.exact(reason)
 	if end := slices.IndexFunc(inner, func(w Word) bool { return w.Text == ";" && !w.Unknown }); end >= 0 {

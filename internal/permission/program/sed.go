@@ -2,8 +2,8 @@ package program
 
 import "strings"
 
-// sedLooks reads the script: only commands that print or change what is printed.
-func sedLooks(c *call) {
+// judgeSed reads the script: only commands that print or change what is printed.
+func judgeSed(c *call) {
 	if c.has("-i", "--in-place") || c.has("-f", "--file") {
 		c.Literal = true
 	}

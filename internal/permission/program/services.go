@@ -6,7 +6,7 @@ import "strings"
 func serviceRows() map[string]spec {
 	const docker = "-D -l:W --debug --log-level=W -H=BAD --tls! --tlsverify! --tlscacert=FILE --tlscert=FILE --tlskey=FILE --config=BAD -c:BAD --context=BAD -H:BAD --host=BAD"
 	rows := map[string]spec{
-		"docker":                 {class: neutral, raw: true, flags: docker, judge: dockerLooks},
+		"docker":                 {class: neutral, raw: true, flags: docker, judge: judgeDocker},
 		"docker ps":              {class: list, flags: "-aqnls -f:TEXT -n:N --all --quiet --filter=TEXT --format=FORMAT --last=N --latest --no-trunc --size"},
 		"docker images":          {class: list, ops: "TEXT", flags: "-aq -f:TEXT --all --quiet --filter=TEXT --format=FORMAT --no-trunc --digests --tree"},
 		"docker version":         {class: neutral, flags: "-f:FORMAT --format=FORMAT"},
@@ -31,39 +31,39 @@ func serviceRows() map[string]spec {
 		"docker compose run":     {class: write, does: "runs a program in a container", raw: true, judge: containerRuns},
 		"docker compose":         {class: write, does: "does what the compose file says", ops: "TEXT...", judge: destroysWith("down rm kill stop")},
 		"docker-compose":         {class: write, does: "does what the compose file says", ops: "TEXT...", judge: destroysWith("down rm kill stop")},
-		"kubectl":                {class: write, does: "reaches a cluster", raw: true, judge: kubectlLooks},
+		"kubectl":                {class: write, does: "reaches a cluster", raw: true, judge: judgeKubectl},
 		"helm":                   {class: write, does: "reaches a cluster", ops: "TEXT...", judge: destroysWith("uninstall delete rollback")},
-		"terraform":              {class: write, does: "runs providers and reaches the network", ops: "TEXT...", judge: terraformLooks},
+		"terraform":              {class: write, does: "runs providers and reaches the network", ops: "TEXT...", judge: judgeTerraform},
 		"pulumi":                 {class: write, does: "runs code and reaches the network", ops: "TEXT...", judge: destroysWith("destroy cancel rm")},
 		"vagrant":                {class: write, does: "runs what the Vagrantfile says", ops: "TEXT...", judge: destroysWith("destroy halt")},
 		"ansible-playbook":       {class: write, does: "changes other machines", ops: "TEXT..."},
 		"ansible":                {class: write, does: "changes other machines", ops: "TEXT...", flags: "-a:RUN -m:W -i:FILE -u:W -b --args=RUN"},
-		"aws":                    {class: write, does: "reaches a cloud", ops: "TEXT...", judge: cloudLooks},
-		"gcloud":                 {class: write, does: "reaches a cloud", ops: "TEXT...", judge: cloudLooks},
-		"gsutil":                 {class: write, does: "reaches a cloud", ops: "TEXT...", judge: cloudLooks},
-		"az":                     {class: write, does: "reaches a cloud", ops: "TEXT...", judge: cloudLooks},
-		"doctl":                  {class: write, does: "reaches a cloud", ops: "TEXT...", judge: cloudLooks},
-		"flyctl":                 {class: write, does: "reaches a cloud", ops: "TEXT...", judge: cloudLooks},
-		"heroku":                 {class: write, does: "reaches a cloud", ops: "TEXT...", judge: cloudLooks},
-		"vercel":                 {class: write, does: "reaches a cloud", ops: "TEXT...", judge: cloudLooks},
-		"netlify":                {class: write, does: "reaches a cloud", ops: "TEXT...", judge: cloudLooks},
-		"wrangler":               {class: write, does: "reaches a cloud", ops: "TEXT...", judge: cloudLooks},
-		"gh":                     {class: write, does: "reaches GitHub", ops: "TEXT...", judge: cloudLooks},
-		"glab":                   {class: write, does: "reaches GitLab", ops: "TEXT...", judge: cloudLooks},
+		"aws":                    {class: write, does: "reaches a cloud", ops: "TEXT...", judge: judgeCloud},
+		"gcloud":                 {class: write, does: "reaches a cloud", ops: "TEXT...", judge: judgeCloud},
+		"gsutil":                 {class: write, does: "reaches a cloud", ops: "TEXT...", judge: judgeCloud},
+		"az":                     {class: write, does: "reaches a cloud", ops: "TEXT...", judge: judgeCloud},
+		"doctl":                  {class: write, does: "reaches a cloud", ops: "TEXT...", judge: judgeCloud},
+		"flyctl":                 {class: write, does: "reaches a cloud", ops: "TEXT...", judge: judgeCloud},
+		"heroku":                 {class: write, does: "reaches a cloud", ops: "TEXT...", judge: judgeCloud},
+		"vercel":                 {class: write, does: "reaches a cloud", ops: "TEXT...", judge: judgeCloud},
+		"netlify":                {class: write, does: "reaches a cloud", ops: "TEXT...", judge: judgeCloud},
+		"wrangler":               {class: write, does: "reaches a cloud", ops: "TEXT...", judge: judgeCloud},
+		"gh":                     {class: write, does: "reaches GitHub", ops: "TEXT...", judge: judgeCloud},
+		"glab":                   {class: write, does: "reaches GitLab", ops: "TEXT...", judge: judgeCloud},
 		"psql": {class: write, does: "reaches a database", ops: "TEXT...", flags: `-c:SQL -f:FILE -d:W -U:W -h:HOST -p:N -o:OUT -L:OUT -v:W -aAbeEHlnqsStwWxXz1 --command=SQL --file=FILE --host=HOST --output=OUT
-			--log-file=OUT`, judge: sqlLooks},
-		"mysql":      {class: write, does: "reaches a database", ops: "TEXT...", flags: "-e:SQL -u:W -h:HOST -P:N -D:W -p?W --execute=SQL --host=HOST --pager?PROG --tee=OUT", judge: sqlLooks},
-		"sqlite3":    {class: write, does: "can change files and run programs", ops: "OUT SQL...", flags: "-cmd:SQL -init:FILE -readonly -json -csv -header -column -line -list -batch -version -safe", long: true, judge: sqlLooks},
-		"duckdb":     {class: write, does: "can change files and run programs", ops: "OUT SQL...", flags: "-c:SQL -readonly -json -csv", long: true, judge: sqlLooks},
+			--log-file=OUT`, judge: judgeSql},
+		"mysql":      {class: write, does: "reaches a database", ops: "TEXT...", flags: "-e:SQL -u:W -h:HOST -P:N -D:W -p?W --execute=SQL --host=HOST --pager?PROG --tee=OUT", judge: judgeSql},
+		"sqlite3":    {class: write, does: "can change files and run programs", ops: "OUT SQL...", flags: "-cmd:SQL -init:FILE -readonly -json -csv -header -column -line -list -batch -version -safe", long: true, judge: judgeSql},
+		"duckdb":     {class: write, does: "can change files and run programs", ops: "OUT SQL...", flags: "-c:SQL -readonly -json -csv", long: true, judge: judgeSql},
 		"redis-cli":  {class: write, does: "reaches a database", ops: "TEXT...", flags: "-h:HOST -p:N -a:TEXT -n:N -u:TEXT --raw --no-auth-warning", judge: destroysWith("flushall flushdb FLUSHALL FLUSHDB del DEL unlink UNLINK shutdown SHUTDOWN")},
-		"mongosh":    {class: write, does: "reaches a database", ops: "TEXT...", flags: "--eval=SQL --host=HOST", judge: sqlLooks},
+		"mongosh":    {class: write, does: "reaches a database", ops: "TEXT...", flags: "--eval=SQL --host=HOST", judge: judgeSql},
 		"pg_restore": {class: destructive, does: "overwrites a database", ops: "TEXT...", flags: "-d:W -c -C"},
 		"pg_dump":    {class: write, does: "reaches a database", ops: "TEXT...", flags: "-f:OUT --file=OUT -h:HOST"},
-		"gdb":        {class: write, does: "runs a program and its own commands", raw: true, judge: debuggerLooks},
-		"lldb":       {class: write, does: "runs a program and its own commands", raw: true, judge: debuggerLooks},
+		"gdb":        {class: write, does: "runs a program and its own commands", raw: true, judge: judgeDebugger},
+		"lldb":       {class: write, does: "runs a program and its own commands", raw: true, judge: judgeDebugger},
 	}
 	for _, n := range []string{"vim", "vi", "nvim", "view", "vimdiff", "gvim", "rvim"} {
-		rows[n] = spec{class: write, does: "is an editor: it changes files and runs commands", raw: true, judge: vimLooks}
+		rows[n] = spec{class: write, does: "is an editor: it changes files and runs commands", raw: true, judge: judgeVim}
 	}
 	for _, n := range []string{"nano", "pico", "emacs", "emacsclient", "micro", "hx", "kak", "code", "cursor", "subl", "joe", "mg", "gedit", "kate"} {
 		rows[n] = spec{class: write, does: "is an editor: it changes files and may run commands", ops: "OUT...", flags: "--eval=CODE -f:CODE -l:FILE", judge: asks("--version|-V|-v")}
@@ -97,9 +97,9 @@ func serviceRows() map[string]spec {
 	return rows
 }
 
-// dockerLooks takes the flags of docker itself; another daemon is another machine. podman and nerdctl have the
+// judgeDocker takes the flags of docker itself; another daemon is another machine. podman and nerdctl have the
 // same words.
-func dockerLooks(c *call) {
+func judgeDocker(c *call) {
 	c.name = "docker"
 	if len(c.args) == 1 && !c.args[0].Unknown && c.args[0].Text == "-v" {
 		return
@@ -162,10 +162,10 @@ func (c *call) containerFlag(i int) {
 	}
 }
 
-// kubectlLooks: only its own version is near.
-func kubectlLooks(c *call) {
+// judgeKubectl: only its own version is near.
+func judgeKubectl(c *call) {
 	asks("version --client|version --client=true|version --client --output=yaml|--help|help|options")(c)
-	if c.Class.Looks() {
+	if c.Class.ReadOnly() {
 		return
 	}
 	for i, w := range c.args {
@@ -201,7 +201,7 @@ func destroysWith(words string) func(*call) {
 	}
 }
 
-func terraformLooks(c *call) {
+func judgeTerraform(c *call) {
 	destroysWith("destroy taint force-unlock")(c)
 	for _, w := range c.args {
 		if strings.TrimLeft(w.Text, "-") == "destroy" {
@@ -210,8 +210,8 @@ func terraformLooks(c *call) {
 	}
 }
 
-// cloudLooks: verbs that remove.
-func cloudLooks(c *call) {
+// judgeCloud: verbs that remove.
+func judgeCloud(c *call) {
 	asks("--version")(c)
 	for i, w := range c.ops {
 		verb, _, _ := strings.Cut(w.Text, "-")
@@ -229,10 +229,10 @@ func cloudLooks(c *call) {
 	}
 }
 
-// sqlLooks: statements that destroy, and the shells' own commands.
-func sqlLooks(c *call) {
+// judgeSql: statements that destroy, and the shells' own commands.
+func judgeSql(c *call) {
 	asks("--version|-V|-version")(c)
-	if c.Class.Looks() {
+	if c.Class.ReadOnly() {
 		return
 	}
 	var statements []string
@@ -261,10 +261,10 @@ func sqlLooks(c *call) {
 	}
 }
 
-// debuggerLooks: -ex 'shell text'.
-func debuggerLooks(c *call) {
+// judgeDebugger: -ex 'shell text'.
+func judgeDebugger(c *call) {
 	asks("--version|-v")(c)
-	if c.Class.Looks() {
+	if c.Class.ReadOnly() {
 		return
 	}
 	for i, w := range c.args {
@@ -290,10 +290,10 @@ func (c *call) debuggerCommand(s string) {
 	}
 }
 
-// vimLooks: -c and + hold commands of the editor, some of which run shell text.
-func vimLooks(c *call) {
+// judgeVim: -c and + hold commands of the editor, some of which run shell text.
+func judgeVim(c *call) {
 	asks("--version")(c)
-	if c.Class.Looks() {
+	if c.Class.ReadOnly() {
 		return
 	}
 	for i, w := range c.args {

@@ -6,16 +6,16 @@ import "strings"
 func shellRows() map[string]spec {
 	rows := map[string]spec{}
 	for _, n := range []string{"bash", "sh", "zsh", "dash", "ksh", "ksh93", "mksh", "ash", "fish", "csh", "tcsh", "rbash", "yash", "elvish", "nu", "xonsh"} {
-		rows[n] = spec{class: write, does: "runs shell text", raw: true, judge: shellLooks}
+		rows[n] = spec{class: write, does: "runs shell text", raw: true, judge: judgeShell}
 	}
 	return rows
 }
 
-// shellLooks finds the text: behind -c, in whatever cluster the c stands; options may take a word (-o, +o, -O,
+// judgeShell finds the text: behind -c, in whatever cluster the c stands; options may take a word (-o, +o, -O,
 // --rcfile, --init-file).
-func shellLooks(c *call) {
+func judgeShell(c *call) {
 	asks("--version|--help")(c)
-	if c.Class.Looks() {
+	if c.Class.ReadOnly() {
 		return
 	}
 	if len(c.args) == 2 && c.args[0].Text == "-n" && !c.args[0].Unknown && !strings.HasPrefix(c.args[1].Text, "-") && !c.args[1].Unknown && !c.args[1].Glob {

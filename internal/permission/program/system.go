@@ -23,7 +23,7 @@ func systemRows() map[string]spec {
 		"w":           {class: list, tame: true, ops: "TEXT", flags: "-hsfouiV --no-header --short --from --old-style --no-current --ip-addr --version --help"},
 		"users":       {class: list, tame: true, ops: "FILE", flags: "--version --help"},
 		"last":        {class: list, ops: "TEXT...", flags: "-adFiRwx -# -n:N -s:TEXT -t:TEXT -p:TEXT --limit=N --fullnames --hostlast --since=TEXT --until=TEXT"},
-		"hostname":    {class: neutral, flags: "-AadfiIsyV --alias --all-fqdns --all-ip-addresses --domain --fqdn --long --ip-address --short --version --help", judge: hostnameLooks},
+		"hostname":    {class: neutral, flags: "-AadfiIsyV --alias --all-fqdns --all-ip-addresses --domain --fqdn --long --ip-address --short --version --help", judge: judgeHostname},
 		"lsb_release": {class: neutral, flags: "-aicdrsv --all --id --codename --description --release --short"},
 		"uuidgen":     {class: neutral, flags: "-rt --random --time"},
 		"nvidia-smi":  {class: list, flags: "-Lq"},
@@ -31,8 +31,8 @@ func systemRows() map[string]spec {
 		"hostid":      {class: neutral, flags: "--version --help"},
 		"uptime":      {class: neutral, tame: true, flags: "-psVh --pretty --since --version --help"},
 		"date": {class: neutral, ops: "TEXT", flags: `-uR -d:TEXT -I?W -r:FILE --date=TEXT --debug --iso-8601?W --resolution --rfc-email --rfc-2822 --rfc-3339=W --reference=FILE --utc
-			--universal --version --help -s!! --set=BAD -f:BAD --file=BAD`, judge: dateLooks},
-		"sleep": {class: neutral, ops: "TEXT...", flags: "--version --help", judge: sleepLooks},
+			--universal --version --help -s!! --set=BAD -f:BAD --file=BAD`, judge: judgeDate},
+		"sleep": {class: neutral, ops: "TEXT...", flags: "--version --help", judge: judgeSleep},
 		"seq":   {class: neutral, tame: true, ops: "TEXT...", flags: "-# -w -f:FORMAT -s:TEXT --format=FORMAT --separator=TEXT --equal-width --version --help"},
 		"yes":   {class: neutral, tame: true, ops: "TEXT...", flags: "--version --help"},
 		"expr":  {class: neutral, raw: true, judge: textOnly},
@@ -51,46 +51,46 @@ func systemRows() map[string]spec {
 		"lsmod": {class: list, flags: ""},
 		"findmnt": {class: list, ops: "TEXT TEXT", flags: `-AabcDefiJklmnoPrsuvVhU -o:LIST -t:LIST -S:TEXT -T:FILE --df --json --list --noheadings --output=LIST --types=LIST --target=FILE
 			--version --help`},
-		"mount":  {class: write, does: "changes what is mounted", ops: "TEXT...", flags: "-alvhV -t:LIST --version --help", judge: mountLooks},
+		"mount":  {class: write, does: "changes what is mounted", ops: "TEXT...", flags: "-alvhV -t:LIST --version --help", judge: judgeMount},
 		"umount": {class: write, does: "changes what is mounted", ops: "TEXT..."},
-		"ps":     {class: list, raw: true, judge: psLooks},
+		"ps":     {class: list, raw: true, judge: judgePs},
 		"pgrep": {class: list, ops: "TEXT", flags: `-acdfilnovwxVhAL -c -F:FILE -g:LIST -G:LIST -P:LIST -s:LIST -t:LIST -u:LIST -U:LIST -d:TEXT --count --delimiter=TEXT --list-name
 			--list-full --inverse --lightweight --full --pgroup=LIST --group=LIST --ignore-case --newest --oldest --older=N --parent=LIST
 			--session=LIST --terminal=LIST --euid=LIST --uid=LIST --exact --pidfile=FILE --runstates=W --version --help`},
 		"pidof":  {class: list, ops: "TEXT...", flags: "-csqwxz -o:LIST -S:TEXT -d:TEXT"},
 		"pstree": {class: list, ops: "TEXT", flags: "-aAcCglnpsStTuUV -H:N -N:W"},
-		"top":    {class: list, raw: true, judge: topLooks},
+		"top":    {class: list, raw: true, judge: judgeTop},
 		"lsof":   {class: list, ops: "FILE...", flags: "-abChlnNoOPRstUvVwX -c:TEXT -d:LIST -F?W -g?LIST -i?TEXT -p:LIST -u:LIST -T?W +c:N +L?N -r!"},
 		"ss": {class: list, ops: "TEXT...", flags: `-HOnraleotmipsbEdwxSuZz0V46 -t -u -h -A:LIST -f:W -p --no-header --oneline --numeric --resolve --all --listening --options
 			--extended --memory --processes --info --summary --tcp --udp --unix --raw --ipv4 --ipv6 --family=W --query=LIST --version --help
 			-K!! --kill!! -D:OUT --diag=OUT -F:FILE --filter=FILE`},
 		"netstat": {class: list, ops: "TEXT...", flags: `-acCeFgilMnNoprstuvVWwxl46 --all --numeric --listening --programs --tcp --udp --unix --raw --route --interfaces --statistics
 			--extend --wide --version --help`},
-		"ip":       {class: write, does: "may change the network", raw: true, judge: ipLooks},
+		"ip":       {class: write, does: "may change the network", raw: true, judge: judgeIp},
 		"ifconfig": {class: write, does: "may change the network", ops: "TEXT...", flags: "-as", judge: noOperands(list)},
 		"route":    {class: write, does: "may change the network", ops: "TEXT...", flags: "-neFC", judge: noOperands(list)},
 		"arp":      {class: write, does: "may change the network", ops: "TEXT...", flags: "-aenv -i:W", judge: noOperands(list)},
 		"locale":   {class: neutral, tame: true, ops: "TEXT...", flags: "-amkc --all-locales --charmaps --category-name --keyword-name --verbose --version --help"},
 		"getconf":  {class: neutral, ops: "TEXT TEXT", flags: "-a"},
-		"getent":   {class: read, raw: true, judge: getentLooks},
+		"getent":   {class: read, raw: true, judge: judgeGetent},
 		"man": {class: read, ops: "TEXT...", flags: `-afkwW -s:W -S:W -m:W -L:W --whatis --apropos --where --path --where-cat --all --sections=W --locale=W --regex --wildcard
 			--names-only --no-subpages --ascii --encoding=W --version --help -P:PROG --pager=PROG -H?PROG --html?PROG -C:BAD --config-file=BAD
 			-M:BAD --manpath=BAD -l! --local-file! -K! -p:BAD --preprocessor=BAD -T?BAD --troff-device?BAD -X?BAD --gxditview?BAD -r:BAD
-			--prompt=BAD`, judge: manLooks},
+			--prompt=BAD`, judge: judgeMan},
 		"info":     {class: write, does: "is interactive", ops: "TEXT..."},
 		"tldr":     {class: write, does: "may fetch pages from the network", ops: "TEXT..."},
-		"printenv": {class: read, ops: "TEXT...", flags: "-0 --null --version --help", judge: printenvLooks},
-		"tput":     {class: neutral, ops: "TEXT...", flags: "-T:W -V", judge: tputLooks},
+		"printenv": {class: read, ops: "TEXT...", flags: "-0 --null --version --help", judge: judgePrintenv},
+		"tput":     {class: neutral, ops: "TEXT...", flags: "-T:W -V", judge: judgeTput},
 		"infocmp":  {class: neutral, ops: "TEXT...", flags: "-1CIx"},
 		"clear":    {class: neutral, flags: "-x"},
-		"sysctl":   {class: list, ops: "TEXT...", flags: "-aAnNeqbX --all --values --names --ignore --quiet --pattern=RE --version --help -w!! --write!! -p?BAD --load?BAD --system!!", judge: sysctlLooks},
+		"sysctl":   {class: list, ops: "TEXT...", flags: "-aAnNeqbX --all --values --names --ignore --quiet --pattern=RE --version --help -w!! --write!! -p?BAD --load?BAD --system!!", judge: judgeSysctl},
 		"dmesg": {class: read, flags: `-deHhkLlPrTtuxSw -f:LIST -l:LIST --human --kernel --level=LIST --ctime --notime --decode --color?W --facility=LIST --version
 			--help -C!! -c!! --clear!! --read-clear!! -D!! -E!! -n:BAD -F:FILE --file=FILE -w --follow`},
 		"journalctl": {class: read, ops: "TEXT...", flags: `-abefkmNqrxl -b?W -n?N -o:W -p:W -S:TEXT -t:W -u:W -U:TEXT -g:RE -F:W --no-pager --unit=W --user-unit=W --since=TEXT --until=TEXT
 			--lines?N --output=W --priority=W --reverse --boot?W --dmesg --follow --grep=RE --identifier=W --catalog --utc --all --full
 			--quiet --list-boots --disk-usage --version --help --rotate!! --vacuum-size?BAD --vacuum-time?BAD --vacuum-files?BAD --flush!!
 			--sync! --directory=DIR -D:DIR --file=FILE`},
-		"systemctl":       {class: write, does: "controls the services of the machine", raw: true, judge: systemctlLooks},
+		"systemctl":       {class: write, does: "controls the services of the machine", raw: true, judge: judgeSystemctl},
 		"service":         {class: destructive, does: "controls the services of the machine", ops: "TEXT..."},
 		"loginctl":        {class: write, does: "controls sessions", ops: "TEXT..."},
 		"timedatectl":     {class: write, does: "may set the clock", ops: "TEXT...", flags: "", judge: noOperands(list)},
@@ -114,14 +114,14 @@ func noOperands(class permission.Class) func(*call) {
 	}
 }
 
-func hostnameLooks(c *call) {
+func judgeHostname(c *call) {
 	if len(c.ops) > 0 {
 		c.Class, c.Reason = write, "hostname sets the name of the machine"
 	}
 }
 
-// dateLooks: an operand that does not begin with + sets the clock.
-func dateLooks(c *call) {
+// judgeDate: an operand that does not begin with + sets the clock.
+func judgeDate(c *call) {
 	for _, w := range c.ops {
 		if !strings.HasPrefix(w.Text, "+") || w.Unknown && !w.Quoted {
 			c.refuse("date with a time sets the clock")
@@ -129,8 +129,8 @@ func dateLooks(c *call) {
 	}
 }
 
-// sleepLooks: a minute is as long as anybody waits without being asked.
-func sleepLooks(c *call) {
+// judgeSleep: a minute is as long as anybody waits without being asked.
+func judgeSleep(c *call) {
 	for _, w := range c.ops {
 		whole, _, _ := strings.Cut(strings.TrimSuffix(w.Text, "s"), ".")
 		if w.Unknown || strings.Trim(whole, "0123456789") != "" || len(whole) > 2 || len(whole) == 2 && whole > "60" {
@@ -139,9 +139,9 @@ func sleepLooks(c *call) {
 	}
 }
 
-// psLooks: ps takes letters with and without a dash. The letter e without dash, and -E on macOS, shows
+// judgePs: ps takes letters with and without a dash. The letter e without dash, and -E on macOS, shows
 // the environment of processes.
-func psLooks(c *call) {
+func judgePs(c *call) {
 	c.Class = list
 	for i := 0; i < len(c.args); i++ {
 		w := c.args[i]
@@ -208,8 +208,8 @@ func showsEnvironment(format string) bool {
 	return strings.Contains(strings.ToLower(format), "env")
 }
 
-// topLooks: only in batch mode, for a known number of times.
-func topLooks(c *call) {
+// judgeTop: only in batch mode, for a known number of times.
+func judgeTop(c *call) {
 	c.Class = list
 	batch := false
 	for i := 0; i < len(c.args); i++ {
@@ -241,8 +241,8 @@ func lastByte(s string) byte {
 	return s[len(s)-1]
 }
 
-// ipLooks: objects and show, nothing else.
-func ipLooks(c *call) {
+// judgeIp: objects and show, nothing else.
+func judgeIp(c *call) {
 	at := 0
 	for at < len(c.args) && strings.HasPrefix(c.args[at].Text, "-") {
 		switch c.args[at].Text {
@@ -271,8 +271,8 @@ func ipLooks(c *call) {
 	}
 }
 
-// getentLooks: some databases are answered over the network.
-func getentLooks(c *call) {
+// judgeGetent: some databases are answered over the network.
+func judgeGetent(c *call) {
 	c.Class = read
 	if len(c.args) == 0 {
 		return
@@ -289,8 +289,8 @@ func getentLooks(c *call) {
 	}
 }
 
-// manLooks: an operand with a slash is a file, which man formats by running programs.
-func manLooks(c *call) {
+// judgeMan: an operand with a slash is a file, which man formats by running programs.
+func judgeMan(c *call) {
 	for _, w := range c.ops {
 		if strings.Contains(w.Text, "/") || w.Unknown {
 			c.refuse("man formats a file")
@@ -298,8 +298,8 @@ func manLooks(c *call) {
 	}
 }
 
-// printenvLooks: names that hold no secrets.
-func printenvLooks(c *call) {
+// judgePrintenv: names that hold no secrets.
+func judgePrintenv(c *call) {
 	if c.has("--version", "--help") {
 		return
 	}
@@ -324,7 +324,7 @@ func plainVariable(name string) bool {
 	return strings.HasPrefix(name, "LC_")
 }
 
-func tputLooks(c *call) {
+func judgeTput(c *call) {
 	for _, w := range c.ops {
 		switch w.Text {
 		case "init", "reset":
@@ -333,7 +333,7 @@ func tputLooks(c *call) {
 	}
 }
 
-func sysctlLooks(c *call) {
+func judgeSysctl(c *call) {
 	for _, w := range c.ops {
 		if strings.Contains(w.Text, "=") || w.Unknown {
 			c.refuse("sysctl sets a value")
@@ -341,15 +341,15 @@ func sysctlLooks(c *call) {
 	}
 }
 
-// mountLooks: without operands it lists.
-func mountLooks(c *call) {
+// judgeMount: without operands it lists.
+func judgeMount(c *call) {
 	if len(c.ops) == 0 && !c.has("-a") && len(c.strange) == 0 && len(c.unsure) == 0 {
 		c.Class, c.Reason = list, ""
 	}
 }
 
-// systemctlLooks: the subcommands that tell.
-func systemctlLooks(c *call) {
+// judgeSystemctl: the subcommands that tell.
+func judgeSystemctl(c *call) {
 	for _, w := range c.args {
 		if w.Unknown || w.Glob || strings.HasPrefix(w.Text, "-H") || strings.HasPrefix(w.Text, "--host") || strings.HasPrefix(w.Text, "-M") || strings.HasPrefix(w.Text, "--mach") {
 			return

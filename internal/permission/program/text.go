@@ -37,7 +37,7 @@ func textRows() map[string]spec {
 		"numfmt": {class: neutral, tame: true, ops: "TEXT...", flags: `-z -d:TEXT --debug --delimiter=TEXT --field=N --format=FORMAT --from=W --from-unit=N --grouping --header?N --invalid=W --padding=N
 			--round=W --suffix=TEXT --to=W --to-unit=N --zero-terminated --version --help`},
 		"shuf": {class: read, ops: "FILE", flags: `-erz -i:N -n:N --echo --input-range=N --head-count=N --repeat --zero-terminated --random-source=FILE --version --help -o:OUT
-			--output=OUT`, judge: shufLooks},
+			--output=OUT`, judge: judgeShuf},
 		"tsort":  {class: read, tame: true, ops: "FILE", flags: "--version --help"},
 		"factor": {class: neutral, tame: true, ops: "TEXT...", flags: "-h --exponents --version --help"},
 		"look":   {class: search, tame: true, ops: "TEXT FILE", flags: "-adf -t:TEXT --alternative --alphanum --ignore-case --terminate=TEXT"},
@@ -46,22 +46,22 @@ func textRows() map[string]spec {
 			--null-input --join-output --raw-output --raw-output0 --raw-input --slurp --sort-keys --tab --indent=N --unbuffered --stream
 			--stream-errors --seq --arg=TEXT --argjson=TEXT --args! --jsonargs! --rawfile=BAD --slurpfile=BAD --argfile=BAD --version --help
 			-V`,
-			drop: "-f --from-file", judge: jqLooks,
+			drop: "-f --from-file", judge: judgeJq,
 		},
 		"yq": {class: read, ops: "TEXT FILE...", flags: `-CMNPejnrS0 -I:N -o:W -p:W --colors --no-colors --no-doc --prettyPrint --exit-status --tojson --null-input --unwrapScalar?W
 			--indent=N --output-format=W --input-format=W --nul-output --xml-attribute-prefix=TEXT --yaml-output -y -Y --yaml-roundtrip
-			--version --help -V -h -i!! --inplace!! --in-place!! -s:OUT --split-exp=OUT --from-file=BAD`, judge: yqLooks},
+			--version --help -V -h -i!! --inplace!! --in-place!! -s:OUT --split-exp=OUT --from-file=BAD`, judge: judgeYq},
 		"sed": {
 			class: read, ops: "TEXT FILE...", flags: `-nErsuz -l:N -e:TEXT --quiet --silent --expression=TEXT --line-length=N --posix --regexp-extended --separate --null-data
 			--unbuffered --debug --sandbox --version --help -f:BAD --file=BAD -i?BAD --in-place?BAD --follow-symlinks`,
-			drop: "-e --expression", judge: sedLooks,
+			drop: "-e --expression", judge: judgeSed,
 		},
 		"awk": {class: read, plain: true, ops: "TEXT FILE...", flags: `-b --characters-as-bytes --csv -F:TEXT -v:TEXT --field-separator=TEXT --assign=TEXT --version --help --re-interval --posix -P -f:BAD --file=BAD -E:BAD --exec=BAD
 			-i:BAD --include=BAD -l:BAD --load=BAD -o?OUT --pretty-print?OUT -p?OUT --profile?OUT -d?OUT --dump-variables?OUT -D?BAD
-			--debug?BAD -e:BAD --source=BAD -W:BAD`, judge: awkLooks},
+			--debug?BAD -e:BAD --source=BAD -W:BAD`, judge: judgeAwk},
 		"split":    {class: write, does: "writes files", ops: "FILE TEXT", flags: "-dxuez -a:N -b:N -C:N -l:N -n:N -t:W --filter=RUN --version --help"},
 		"csplit":   {class: write, does: "writes files", ops: "FILE TEXT...", flags: "-kqsz -b:W -f:W -n:N"},
-		"tee":      {class: write, does: "writes files", ops: "OUT...", flags: "-aip --append --ignore-interrupts --output-error?W --version --help", judge: teeLooks},
+		"tee":      {class: write, does: "writes files", ops: "OUT...", flags: "-aip --append --ignore-interrupts --output-error?W --version --help", judge: judgeTee},
 		"iconv":    {class: read, ops: "FILE...", flags: "-cls -f:W -t:W --from-code=W --to-code=W --list --silent --verbose --version --help -o:OUT --output=OUT"},
 		"dos2unix": {class: write, does: "rewrites files", ops: "OUT...", flags: ""},
 		"unix2dos": {class: write, does: "rewrites files", ops: "OUT...", flags: ""},
@@ -73,19 +73,19 @@ func textRows() map[string]spec {
 			--help`},
 		"bc": {class: neutral, ops: "", flags: "-ilqswv --quiet --mathlib --version --help"},
 		"xmllint": {class: read, ops: "FILE...", flags: `--noout --format --xpath=TEXT --html --recover --nonet --noent! --shell!! --output=OUT -o:OUT --version --huge --nowarning
-			--pretty=N --c14n! --c14n11! --exc-c14n! --xinclude! --loaddtd! --dtdattr! --postvalid! --schema=BAD --dtdvalid=BAD --valid!`, long: true, judge: xmlLooks},
+			--pretty=N --c14n! --c14n11! --exc-c14n! --xinclude! --loaddtd! --dtdattr! --postvalid! --schema=BAD --dtdvalid=BAD --valid!`, long: true, judge: judgeXml},
 	}
 }
 
-// shufLooks: with -e its operands are text.
-func shufLooks(c *call) {
+// judgeShuf: with -e its operands are text.
+func judgeShuf(c *call) {
 	if c.has("-e", "--echo") {
 		c.Reads = nil
 	}
 }
 
-// teeLooks: without operands, and to /dev/null, it writes nothing but its output.
-func teeLooks(c *call) {
+// judgeTee: without operands, and to /dev/null, it writes nothing but its output.
+func judgeTee(c *call) {
 	for _, w := range c.ops {
 		if w.Text != "/dev/null" || w.Unknown {
 			return
@@ -96,8 +96,8 @@ func teeLooks(c *call) {
 	}
 }
 
-// jqLooks: --arg and --argjson take a name and a value; a program can read modules and the environment.
-func jqLooks(c *call) {
+// judgeJq: --arg and --argjson take a name and a value; a program can read modules and the environment.
+func judgeJq(c *call) {
 	extra := 0
 	for _, f := range c.flags {
 		if f.name == "--arg" || f.name == "--argjson" {
@@ -129,7 +129,7 @@ func jqArgs(c *call) {
 	again := &call{name: c.name, row: c.row, env: c.env, args: args}
 	again.row.judge = jqProgram
 	again.run()
-	if c.Class.Looks() {
+	if c.Class.ReadOnly() {
 		c.Use = again.Use
 	} else {
 		reason := c.Reason
@@ -178,8 +178,8 @@ func isLetter(b byte) bool {
 	return b == '_' || b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b >= '0' && b <= '9'
 }
 
-// yqLooks: yq programs can load files and read the environment.
-func yqLooks(c *call) {
+// judgeYq: yq programs can load files and read the environment.
+func judgeYq(c *call) {
 	if len(c.ops) == 0 {
 		return
 	}
@@ -225,7 +225,7 @@ func yqReaches(text string) string {
 	return ""
 }
 
-func xmlLooks(c *call) {
+func judgeXml(c *call) {
 	if !c.has("--nonet") {
 		for _, w := range c.ops {
 			if strings.Contains(w.Text, "://") {

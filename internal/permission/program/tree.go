@@ -85,8 +85,8 @@ func exceptPathspecs(files, folders []string) []string {
 	return out
 }
 
-// grepLooks: a recursive search without a folder looks at the current one.
-func grepLooks(c *call) {
+// judgeGrep: a recursive search without a folder looks at the current one.
+func judgeGrep(c *call) {
 	follow := c.has("-R", "--dereference-recursive")
 	deep := follow || c.has("-r", "--recursive")
 	for _, how := range c.textsOf("-d", "--directories") {
@@ -101,9 +101,9 @@ func grepLooks(c *call) {
 	c.tree(permission.TreeOptions{Hidden: true, Follow: follow, Skip: c.textsOf("--exclude-dir")}, exceptBy("--exclude=", "--exclude-dir="))
 }
 
-// rgLooks: ripgrep searches folders in any case. Files that it leaves out by itself (hidden and ignored ones) come
+// judgeRg: ripgrep searches folders in any case. Files that it leaves out by itself (hidden and ignored ones) come
 // back by a glob, or by a line in an ignore file.
-func rgLooks(c *call) {
+func judgeRg(c *call) {
 	if c.has("--version", "-V", "--help", "-h") {
 		return
 	}
@@ -115,18 +115,18 @@ func rgLooks(c *call) {
 	t.Shy = !c.has("-.", "--hidden") && c.count("-u", "--unrestricted") < 2
 }
 
-// agLooks and ackLooks are the same for ag and ack.
-func agLooks(c *call) {
+// judgeAg and judgeAck are the same for ag and ack.
+func judgeAg(c *call) {
 	t := c.tree(permission.TreeOptions{Hidden: true, Follow: c.has("-f")}, exceptBy("--ignore=", "--ignore="))
 	t.Shy = !c.has("--hidden", "-u", "--unrestricted")
 }
 
-func ackLooks(c *call) {
+func judgeAck(c *call) {
 	c.tree(permission.TreeOptions{Hidden: true}, exceptBy("--ignore-file=is:", "--ignore-dir=is:"))
 }
 
-// diffLooks: with -r it compares all files of two folders, and follows links.
-func diffLooks(c *call) {
+// judgeDiff: with -r it compares all files of two folders, and follows links.
+func judgeDiff(c *call) {
 	if c.has("-r", "--recursive") {
 		c.tree(permission.TreeOptions{Hidden: true, Follow: !c.has("--no-dereference"), Skip: c.textsOf("-x", "--exclude")}, exceptBy("--exclude=", "--exclude="))
 	}

@@ -7,7 +7,7 @@ import (
 
 // verbs is for programs with subcommands: it takes the program's own flags, then applies the row of the
 // subcommand. The flags are those of the program's row that stand before the subcommand and change nothing
-// but the output; asking lists further words that make the program no longer look.
+// but the output; asking lists further words that make the program no longer read-only.
 func verbs(asking string) func(*call) {
 	return func(c *call) { c.verb(strings.Fields(asking)) }
 }
@@ -68,7 +68,7 @@ func (c *call) subcommand(i int) {
 	c.merge(sub.Use)
 }
 
-// asks is for programs that do more than look unless they are asked for one of the given phrases (parted by |),
+// asks is for programs that are not read-only unless they are asked for one of the given phrases (parted by |),
 // such as their version, and nothing else.
 func asks(phrases string) func(*call) {
 	return func(c *call) {
@@ -85,7 +85,7 @@ func asks(phrases string) func(*call) {
 	}
 }
 
-// runner is a row of a program that runs something; it only looks when asked one of the phrases.
+// runner is a row of a program that runs something; it is read-only when asked one of the phrases.
 func runner(does, phrases string) spec {
 	return spec{class: write, does: does, raw: true, judge: asks(phrases)}
 }

@@ -11,20 +11,20 @@ func wrapperRows() map[string]spec {
 		"timeout":  {class: neutral, plain: true, ops: "TEXT...", flags: "-v -f -p -k:N -s:W --foreground --preserve-status --kill-after=N --signal=W --verbose --version --help", judge: command(1, true)},
 		"gtimeout": {class: neutral, plain: true, ops: "TEXT...", flags: "-v -f -p -k:N -s:W --foreground --preserve-status --kill-after=N --signal=W --verbose", judge: command(1, true)},
 		"time":     {class: neutral, plain: true, ops: "TEXT...", flags: "-pvqlh -f:FORMAT --portability --verbose --quiet --format=FORMAT --version --help -o:OUT --output=OUT -a! --append!", judge: command(0, true)},
-		"nice":     {class: neutral, plain: true, ops: "TEXT...", flags: "-# -n:N --adjustment=N --version --help", judge: niceLooks},
+		"nice":     {class: neutral, plain: true, ops: "TEXT...", flags: "-# -n:N --adjustment=N --version --help", judge: judgeNice},
 		"nohup":    {class: neutral, plain: true, ops: "TEXT...", flags: "--version --help", judge: command(0, true)},
 		"stdbuf":   {class: neutral, plain: true, ops: "TEXT...", flags: "-i:W -o:W -e:W --input=W --output=W --error=W --version --help", judge: command(0, true)},
 		"xargs": {class: neutral, plain: true, ops: "TEXT...", flags: `-0rtx -a:FILE -d:TEXT -E:TEXT -e?TEXT -I:TEXT -i?TEXT -J:TEXT -L:N -l?N -n:N -P:N -R:N -S:N -s:N --null --arg-file=FILE
 			--delimiter=TEXT --eof?TEXT --replace?TEXT --max-lines?N --max-args=N --max-procs=N --no-run-if-empty --max-chars=N --show-limits
-			--exit --verbose --process-slot-var=W --version --help -p! -o! --interactive! --open-tty!`, judge: xargsLooks},
+			--exit --verbose --process-slot-var=W --version --help -p! -o! --interactive! --open-tty!`, judge: judgeXargs},
 		"env": {class: write, does: "shows or changes the environment", plain: true, ops: "TEXT...", flags: `-i0v -u:W -C:DIR -S:TEXT -P:TEXT --ignore-environment --null --unset=W --chdir=DIR --split-string=TEXT --debug --block-signal?W
-			--default-signal?W --ignore-signal?W --argv0=W -a:W`, judge: envLooks},
+			--default-signal?W --ignore-signal?W --argv0=W -a:W`, judge: judgeEnv},
 		"sudo": {class: destructive, does: "runs with the rights of another user", plain: true, ops: "TEXT...", flags: `-AbEeHiKklnPSsvVB -C:N -D:DIR -g:W -h:W -p:TEXT -R:DIR -r:W -t:W -T:N -U:W -u:W --user=W --group=W --host=W --prompt=TEXT
 			--preserve-env?W --non-interactive --login --shell --stdin --chdir=DIR --chroot=DIR --set-home --background --validate --list
-			--edit --reset-timestamp --remove-timestamp --askpass --close-from=N --role=W --type=W --other-user=W --command-timeout=N`, judge: sudoLooks},
-		"doas":            {class: destructive, does: "runs with the rights of another user", plain: true, ops: "TEXT...", flags: "-Lns -a:W -C:FILE -u:W", judge: sudoLooks},
+			--edit --reset-timestamp --remove-timestamp --askpass --close-from=N --role=W --type=W --other-user=W --command-timeout=N`, judge: judgeSudo},
+		"doas":            {class: destructive, does: "runs with the rights of another user", plain: true, ops: "TEXT...", flags: "-Lns -a:W -C:FILE -u:W", judge: judgeSudo},
 		"su":              {class: destructive, does: "runs with the rights of another user", ops: "TEXT...", flags: "-lmpPfh -c:RUN -s:PROG -g:W -G:W -w:W --command=RUN --session-command=RUN --shell=PROG --login --preserve-environment --pty"},
-		"runuser":         {class: destructive, does: "runs with the rights of another user", plain: true, ops: "TEXT...", flags: "-lmpPf -c:RUN -s:PROG -g:W -G:W -u:W --command=RUN --session-command=RUN --shell=PROG --user=W --login", judge: runuserLooks},
+		"runuser":         {class: destructive, does: "runs with the rights of another user", plain: true, ops: "TEXT...", flags: "-lmpPf -c:RUN -s:PROG -g:W -G:W -u:W --command=RUN --session-command=RUN --shell=PROG --user=W --login", judge: judgeRunuser},
 		"pkexec":          {class: destructive, does: "runs with the rights of another user", plain: true, ops: "TEXT...", flags: "--user=W --disable-internal-agent --keep-cwd", judge: command(0, false)},
 		"setsid":          wrapper("runs a program outside of the session", "-cfw --ctty --fork --wait --version --help", 0),
 		"ionice":          wrapper("runs a program, or changes how one runs", "-t -c:N -n:N -p:N -P:N -u:N --class=N --classdata=N --ignore --version --help", 0),
@@ -65,30 +65,30 @@ func wrapperRows() map[string]spec {
 		"op":               {class: write, does: "handles secrets", raw: true, judge: execAfter("run")},
 		"aws-vault":        {class: write, does: "handles secrets", raw: true, judge: execAfter("exec")},
 		"doppler":          {class: write, does: "handles secrets", raw: true, judge: execAfter("run")},
-		"cross-env":        {class: write, does: "runs a program with other variables", plain: true, ops: "TEXT...", judge: envLooks},
+		"cross-env":        {class: write, does: "runs a program with other variables", plain: true, ops: "TEXT...", judge: judgeEnv},
 		"concurrently":     {class: write, does: "runs programs", raw: true, judge: scripts("", "-n --names -c --prefix-colors -p --prefix -s --success -m --max-processes")},
 		"nodemon":          {class: write, does: "runs a program again and again", ops: "TEXT...", flags: "-x:RUN --exec=RUN -w:W --watch=W -e:W --ext=W"},
 		"watchexec":        {class: write, does: "runs a program again and again", raw: true, judge: behindFlags},
-		"entr":             {class: write, does: "runs a program again and again", plain: true, ops: "TEXT...", flags: "-acdnprsz", judge: entrLooks},
+		"entr":             {class: write, does: "runs a program again and again", plain: true, ops: "TEXT...", flags: "-acdnprsz", judge: judgeEntr},
 		"watch": {class: write, does: "runs a program again and again", plain: true, ops: "TEXT...", flags: `-bcCdeghprtwx -n:N -q:N --beep --color --no-color --differences?W --errexit --chgexit --equexit=N --interval=N --no-title --exec
-			--precise --no-wrap`, judge: watchLooks},
+			--precise --no-wrap`, judge: judgeWatch},
 		"parallel": {class: write, does: "runs programs", raw: true, judge: behindFlags},
 		"flock": {class: write, does: "runs a program while it holds a lock", plain: true, ops: "TEXT...", flags: `-seonuxF -E:N -w:N -c:RUN --shared --exclusive --unlock --nonblock --timeout=N --conflict-exit-code=N --close --no-fork --verbose
-			--command=RUN`, judge: flockLooks},
+			--command=RUN`, judge: judgeFlock},
 		"script":              {class: write, does: "runs a shell and records it", ops: "OUT TEXT...", flags: "-aefqt -c:RUN -I:OUT -O:OUT -B:OUT -T:OUT -E:W -m:W -o:N --command=RUN --quiet --return --flush --append --force"},
-		"busybox":             {class: write, does: "has other programs in it", raw: true, judge: appletLooks},
-		"toybox":              {class: write, does: "has other programs in it", raw: true, judge: appletLooks},
-		"coreutils":           {class: write, does: "has other programs in it", raw: true, judge: coreutilsLooks},
-		"at":                  {class: write, does: "runs text later", ops: "TEXT...", flags: "-mMvlbV -f:FILE -q:W -t:W -d! -r! -c", judge: laterLooks},
-		"batch":               {class: write, does: "runs text later", ops: "TEXT...", judge: laterLooks},
-		"crontab":             {class: write, does: "runs commands again and again from now on", ops: "FILE", flags: "-lirs -e -u:W -x:W", judge: crontabLooks},
-		"tmux":                {class: write, does: "runs commands outside of this session", raw: true, judge: tmuxLooks},
-		"screen":              {class: write, does: "runs commands outside of this session", raw: true, judge: screenLooks},
+		"busybox":             {class: write, does: "has other programs in it", raw: true, judge: judgeApplet},
+		"toybox":              {class: write, does: "has other programs in it", raw: true, judge: judgeApplet},
+		"coreutils":           {class: write, does: "has other programs in it", raw: true, judge: judgeCoreutils},
+		"at":                  {class: write, does: "runs text later", ops: "TEXT...", flags: "-mMvlbV -f:FILE -q:W -t:W -d! -r! -c", judge: judgeLater},
+		"batch":               {class: write, does: "runs text later", ops: "TEXT...", judge: judgeLater},
+		"crontab":             {class: write, does: "runs commands again and again from now on", ops: "FILE", flags: "-lirs -e -u:W -x:W", judge: judgeCrontab},
+		"tmux":                {class: write, does: "runs commands outside of this session", raw: true, judge: judgeTmux},
+		"screen":              {class: write, does: "runs commands outside of this session", raw: true, judge: judgeScreen},
 		"zellij":              {class: write, does: "runs commands outside of this session", raw: true, judge: execAfter("run")},
 		"nix-collect-garbage": {class: destructive, does: "removes old generations", ops: "TEXT..."},
-		"cmd":                 {class: write, does: "runs a command", raw: true, judge: cmdLooks},
-		"powershell":          {class: write, does: "runs code", raw: true, judge: powershellLooks},
-		"pwsh":                {class: write, does: "runs code", raw: true, judge: powershellLooks},
+		"cmd":                 {class: write, does: "runs a command", raw: true, judge: judgeCmd},
+		"powershell":          {class: write, does: "runs code", raw: true, judge: judgePowershell},
+		"pwsh":                {class: write, does: "runs code", raw: true, judge: judgePowershell},
 		"wsl":                 {class: write, does: "runs a command in another system", raw: true, judge: behindFlags},
 		"open":                {class: write, does: "starts another program", ops: "TEXT..."},
 		"xdg-open":            {class: write, does: "starts another program", ops: "TEXT..."},
@@ -138,12 +138,12 @@ func command(skip int, transparent bool) func(*call) {
 			return
 		}
 		c.inner(c.ops[skip:])
-		c.Transparent = transparent && c.Class.Looks()
+		c.Transparent = transparent && c.Class.ReadOnly()
 	}
 }
 
-// niceLooks: nice -5 ls, and the old nice -n -5 ls.
-func niceLooks(c *call) {
+// judgeNice: nice -5 ls, and the old nice -n -5 ls.
+func judgeNice(c *call) {
 	if len(c.strange) > 0 && len(c.strange[0]) > 2 && isNumber(strings.TrimLeft(c.strange[0], "-")) && len(c.unsure) == 0 {
 		c.Class, c.Reason = neutral, ""
 	}
@@ -155,8 +155,8 @@ func niceLooks(c *call) {
 	command(0, true)(c)
 }
 
-// xargsLooks: the command gets words that only running tells.
-func xargsLooks(c *call) {
+// judgeXargs: the command gets words that only running tells.
+func judgeXargs(c *call) {
 	if len(c.ops) == 0 {
 		return
 	}
@@ -180,11 +180,11 @@ func xargsLooks(c *call) {
 		}
 	}
 	c.inner(inner)
-	c.Transparent = len(c.flags) == 0 && len(c.strange) == 0 && len(c.unsure) == 0 && c.Class.Looks()
+	c.Transparent = len(c.flags) == 0 && len(c.strange) == 0 && len(c.unsure) == 0 && c.Class.ReadOnly()
 }
 
-// envLooks: behind the variables stands a command; -S holds one in one word.
-func envLooks(c *call) {
+// judgeEnv: behind the variables stands a command; -S holds one in one word.
+func judgeEnv(c *call) {
 	c.Literal = true
 	var inner []Word
 	for _, f := range c.flags {
@@ -208,8 +208,8 @@ func assigns(w Word) bool {
 	return ok && n != "" && !strings.ContainsAny(n, "/ ")
 }
 
-// sudoLooks: variables, then a command; sudo -e edits files.
-func sudoLooks(c *call) {
+// judgeSudo: variables, then a command; sudo -e edits files.
+func judgeSudo(c *call) {
 	if c.has("-e", "--edit") {
 		for _, w := range c.ops {
 			c.Writes = append(c.Writes, w.Text)
@@ -230,7 +230,7 @@ func sudoLooks(c *call) {
 	}
 }
 
-func runuserLooks(c *call) {
+func judgeRunuser(c *call) {
 	if c.has("-u", "--user") {
 		command(0, false)(c)
 	}
@@ -240,7 +240,7 @@ func runuserLooks(c *call) {
 // the first word that is no flag, or, as a flag may take a word, at one behind it.
 func behindFlags(c *call) {
 	asks("--version|-V|--help")(c)
-	if c.Class.Looks() {
+	if c.Class.ReadOnly() {
 		return
 	}
 	c.commandAfter(c.args)
@@ -251,7 +251,7 @@ func scripts(running, valued string) func(*call) {
 	runs, takes := strings.Fields(running), strings.Fields(valued)
 	return func(c *call) {
 		asks("--version|-V|--help")(c)
-		if c.Class.Looks() {
+		if c.Class.ReadOnly() {
 			return
 		}
 		c.Literal = true
@@ -270,7 +270,7 @@ func scripts(running, valued string) func(*call) {
 	}
 }
 
-func entrLooks(c *call) {
+func judgeEntr(c *call) {
 	c.Literal = true
 	if c.has("-s") && len(c.ops) > 0 {
 		c.script(c.ops[0])
@@ -279,8 +279,8 @@ func entrLooks(c *call) {
 	command(0, false)(c)
 }
 
-// watchLooks: watch joins its words to a shell command.
-func watchLooks(c *call) {
+// judgeWatch: watch joins its words to a shell command.
+func judgeWatch(c *call) {
 	c.Literal = true
 	if len(c.ops) == 0 {
 		return
@@ -295,8 +295,8 @@ func watchLooks(c *call) {
 	c.Script = append(c.Script, texts(c.ops))
 }
 
-// flockLooks: flock FILE cmd, flock FILE -c 'text'.
-func flockLooks(c *call) {
+// judgeFlock: flock FILE cmd, flock FILE -c 'text'.
+func judgeFlock(c *call) {
 	c.Literal = true
 	if len(c.ops) < 2 {
 		return
@@ -311,32 +311,32 @@ func flockLooks(c *call) {
 	command(1, false)(c)
 }
 
-// appletLooks: busybox rm x.
-func appletLooks(c *call) {
+// judgeApplet: busybox rm x.
+func judgeApplet(c *call) {
 	if len(c.args) == 0 || len(c.args) == 1 && strings.HasPrefix(c.args[0].Text, "--") {
 		return
 	}
 	c.Inner = append(c.Inner, slices.Clone(c.args))
 }
 
-// coreutilsLooks: coreutils --coreutils-prog=rm x.
-func coreutilsLooks(c *call) {
+// judgeCoreutils: coreutils --coreutils-prog=rm x.
+func judgeCoreutils(c *call) {
 	for i, w := range c.args {
 		if p, ok := strings.CutPrefix(w.Text, "--coreutils-prog="); ok {
 			c.Inner = append(c.Inner, append([]Word{{Text: p, Unknown: w.Unknown}}, c.args[i+1:]...))
 			return
 		}
 	}
-	appletLooks(c)
+	judgeApplet(c)
 }
 
-func laterLooks(c *call) {
+func judgeLater(c *call) {
 	c.ScriptHides, c.Literal = true, true
 	c.Stdin = !c.has("-f")
 }
 
-// crontabLooks: -l lists, -r removes all.
-func crontabLooks(c *call) {
+// judgeCrontab: -l lists, -r removes all.
+func judgeCrontab(c *call) {
 	switch {
 	case c.has("-r"):
 		c.destroy("crontab -r removes all scheduled commands")
@@ -347,8 +347,8 @@ func crontabLooks(c *call) {
 	}
 }
 
-// tmuxLooks: some subcommands list; others type into a terminal or run shell text.
-func tmuxLooks(c *call) {
+// judgeTmux: some subcommands list; others type into a terminal or run shell text.
+func judgeTmux(c *call) {
 	if len(c.args) == 1 && !c.args[0].Unknown {
 		switch c.args[0].Text {
 		case "ls", "list-sessions", "list-windows", "list-panes", "lsw", "lsp", "list-clients", "-V":
@@ -376,7 +376,7 @@ func tmuxLooks(c *call) {
 	}
 }
 
-func screenLooks(c *call) {
+func judgeScreen(c *call) {
 	if len(c.args) == 1 && !c.args[0].Unknown && (c.args[0].Text == "-ls" || c.args[0].Text == "-list" || c.args[0].Text == "-v") {
 		c.Class, c.Reason = list, ""
 		return
@@ -392,8 +392,8 @@ func screenLooks(c *call) {
 	}
 }
 
-// cmdLooks: cmd /c del x.
-func cmdLooks(c *call) {
+// judgeCmd: cmd /c del x.
+func judgeCmd(c *call) {
 	for i, w := range c.args {
 		if t := strings.ToLower(w.Text); t == "/c" || t == "/k" || t == "//c" {
 			c.Inner = append(c.Inner, c.args[i+1:])
@@ -403,10 +403,10 @@ func cmdLooks(c *call) {
 	c.Stdin = true
 }
 
-// powershellLooks: its commands are no shell text that could be read.
-func powershellLooks(c *call) {
+// judgePowershell: its commands are no shell text that could be read.
+func judgePowershell(c *call) {
 	asks("--version|-Version|-v")(c)
-	if !c.Class.Looks() {
+	if !c.Class.ReadOnly() {
 		c.ScriptHides = true
 		c.Stdin = len(c.args) == 0
 	}

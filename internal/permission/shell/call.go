@@ -119,7 +119,7 @@ func (a *analysis) run(c *call, sc *scope) (script string, ok bool) {
 	}
 	a.change(c, sc)
 	a.sets(c, sc)
-	if at < 0 || !a.parts[at].Class.Looks() && !a.parts[at].Edits() {
+	if at < 0 || !a.parts[at].Class.ReadOnly() && !a.parts[at].Edits() {
 		return "", false
 	}
 	return a.rewrite(c, &a.parts[at], inner)
@@ -141,7 +141,7 @@ func (a *analysis) lookUp(c *call, sc *scope) program.Use {
 		words[i] = w.program()
 	}
 	words[0].Unknown = words[0].Unknown && words[0].Text == ""
-	return program.Look(words, program.Env{Dir: sc.dir(), World: a.world})
+	return program.Analyze(words, program.Env{Dir: sc.dir(), World: a.world})
 }
 
 // addPart notes the part for a call, with its texts for rules.
@@ -181,7 +181,7 @@ func (a *analysis) addPart(c *call, sc *scope) int {
 
 // soften takes the harmless class from a part, with the reason.
 func (a *analysis) soften(p *permission.Part, why string) {
-	if p.Class.Looks() {
+	if p.Class.ReadOnly() {
 		p.Class, p.Reason = permission.ClassWrite, why
 	}
 }
@@ -195,7 +195,7 @@ func (a *analysis) harden(c *call, p *permission.Part, sc *scope) {
 	if !builtins.has(first.text) && !first.unknown && a.mute == 0 {
 		p.Path = a.world.Program(first.text, sc.dir())
 	}
-	if !p.Class.Looks() {
+	if !p.Class.ReadOnly() {
 		p.Class = stronger(p.Class, permission.ClassNeutral)
 		return
 	}
@@ -227,7 +227,7 @@ func (a *analysis) defined(c *call, sc *scope) bool {
 
 // git looks at the repository whose configuration a git command would follow.
 func (a *analysis) git(c *call, p *permission.Part, sc *scope) {
-	if !c.use.Git || !p.Class.Looks() {
+	if !c.use.Git || !p.Class.ReadOnly() {
 		return
 	}
 	if c.use.GitDir != "" || sc.moved(a.start) {

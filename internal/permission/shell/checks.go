@@ -103,7 +103,7 @@ func each(f func(a *analysis, c *call) string) func(*analysis) []string {
 // runs makes a check that fires on programs by name.
 func runs(text string, names ...string) func(*analysis) []string {
 	return each(func(_ *analysis, c *call) string {
-		if c.use.Class.Looks() && len(c.use.Inner) == 0 {
+		if c.use.Class.ReadOnly() && len(c.use.Inner) == 0 {
 			return "" // curl --version
 		}
 		for _, name := range names {
@@ -166,7 +166,7 @@ func textChecks() []check {
 		},
 		{
 			Name: "left-open", Effect: permission.Ask,
-			Sentence: "Its commands only look, but the line cannot be written anew in a form that means the same to every shell.",
+			Sentence: "Its commands are read-only, but the line cannot be written anew in a form that means the same to every shell.",
 			Fires:    "while true; do ls; done", Spares: "for f in a b; do ls $f; done",
 			find: sees("it cannot be written in a form that leaves nothing open", oddOpen),
 		},
@@ -179,10 +179,10 @@ func textChecks() []check {
 		{
 			Name: "comment-first", Effect: permission.Ask,
 			Sentence: "A long comment stands before the command, so that a dialog may show the comment and hide the command.",
-			Fires:    "# list the files of the project, nothing is changed by this, it only looks\nrm a.txt",
+			Fires:    "# list the files of the project, nothing is changed by this, it is read-only\nrm a.txt",
 			Spares:   "# list\nls",
 			find: func(a *analysis) []string {
-				if a.class.Looks() || len(a.odd[oddComment]) == 0 || (len(a.odd[oddComment][0]) < 60 && !a.destroys()) {
+				if a.class.ReadOnly() || len(a.odd[oddComment]) == 0 || (len(a.odd[oddComment][0]) < 60 && !a.destroys()) {
 					return nil
 				}
 				return []string{"a comment comes before the command"}

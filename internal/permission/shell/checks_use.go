@@ -86,7 +86,7 @@ func environmentChecks() []check {
 			Sentence: "A variable is set that later commands of the line may read.",
 			Fires:    "FOO=1; ls", Spares: "LANG=C ls",
 			find: each(func(_ *analysis, c *call) string {
-				if len(c.words) == 0 && len(c.assigns) > 0 && !c.use.Class.Looks() {
+				if len(c.words) == 0 && len(c.assigns) > 0 && !c.use.Class.ReadOnly() {
 					return "it sets " + c.assigns[0].name
 				}
 				return ""
@@ -169,7 +169,7 @@ func programChecks() []check {
 			Sentence: "git push, reset, clean, checkout . and their kin publish, discard or rewrite work.",
 			Fires:    "git push --force origin main", Spares: "git log --oneline",
 			find: each(func(_ *analysis, c *call) string {
-				if c.name != "git" || c.use.Class.Looks() {
+				if c.name != "git" || c.use.Class.ReadOnly() {
 					return ""
 				}
 				sub, rest := gitSubcommand(c)
@@ -234,7 +234,7 @@ func placeChecks() []check {
 			Sentence: "Reaches another machine; names that are looked up carry data as well (ping, dig, nslookup).",
 			Fires:    "ping -c1 aGVsbG8.example.test", Spares: "echo ping",
 			find: each(func(_ *analysis, c *call) string {
-				if networkPrograms.has(c.name) && !c.use.Class.Looks() || (len(c.use.Hosts) > 0 && c.name != "") {
+				if networkPrograms.has(c.name) && !c.use.Class.ReadOnly() || (len(c.use.Hosts) > 0 && c.name != "") {
 					return "it reaches another machine: " + c.raw
 				}
 				return ""
@@ -294,7 +294,7 @@ func placeChecks() []check {
 					if !strings.HasPrefix(w.text, "-") {
 						return ""
 					}
-					if strings.HasPrefix(w.text, "-C") && c.use.Class.Looks() && c.use.GitDir == "" {
+					if strings.HasPrefix(w.text, "-C") && c.use.Class.ReadOnly() && c.use.GitDir == "" {
 						return "" // it is the folder that git is in anyway
 					}
 					if strings.HasPrefix(w.text, "-c") || strings.HasPrefix(w.text, "-C") || strings.HasPrefix(w.text, "--git-d") ||

@@ -106,8 +106,8 @@ func (a *analysis) findExec(c *call, sc *scope) (string, bool) {
 		return "", false
 	}
 	filled, ok := takesList(withNames(c.use.Inner[0]), "{}", program.Env{Dir: sc.dir(), World: a.world})
-	plain := program.Look(findWithout(c.words, at), program.Env{Dir: sc.dir(), World: a.world})
-	if !ok || !plain.Class.Looks() {
+	plain := program.Analyze(findWithout(c.words, at), program.Env{Dir: sc.dir(), World: a.world})
+	if !ok || !plain.Class.ReadOnly() {
 		return "", false
 	}
 	lister := *c

@@ -71,7 +71,7 @@ func onlyNames(name string, args []string) bool {
 
 // lists tells what a command that prints names of files looks through; ok is false for any other.
 func (a *analysis) lists(c *call) (l lister, ok bool) {
-	if !c.use.Class.Looks() || len(c.dirs) != 1 || c.guess || anyUnknown(c.words) {
+	if !c.use.Class.ReadOnly() || len(c.dirs) != 1 || c.guess || anyUnknown(c.words) {
 		return l, false
 	}
 	args := texts(c.words[1:])
@@ -143,7 +143,7 @@ func gitLists(c *call) (name string, nul, ok bool) {
 
 // passes reports whether a member of a pipe prints lines of its input as they are.
 func passes(c *call) bool {
-	if !c.use.Class.Looks() || len(c.use.Reads) > 0 || c.use.Tree != nil || anyUnknown(c.words) {
+	if !c.use.Class.ReadOnly() || len(c.use.Reads) > 0 || c.use.Tree != nil || anyUnknown(c.words) {
 		return false
 	}
 	args := texts(c.words[1:])
@@ -252,14 +252,14 @@ func takesList(words []program.Word, mark string, env program.Env) (filled []pro
 // onlyReads reports whether a command reads the n files that it gets under a name that stands for them, or prints
 // their names, and does nothing else with them.
 func onlyReads(filled []program.Word, name string, n int, env program.Env) bool {
-	use := program.Look(filled, env)
-	if !use.Class.Looks() || use.Tree != nil || len(use.Inner)+len(use.Script) > 0 || use.Git || len(use.Writes)+len(use.Kills) > 0 {
+	use := program.Analyze(filled, env)
+	if !use.Class.ReadOnly() || use.Tree != nil || len(use.Inner)+len(use.Script) > 0 || use.Git || len(use.Writes)+len(use.Kills) > 0 {
 		return false
 	}
 	at, reads := slices.IndexFunc(filled, func(w program.Word) bool { return w.Text == name }), 0
 	if at >= 0 && endsFlags.has(path.Base(filled[0].Text)) {
 		// The safe form has -- before the names: it must not be the value of a flag.
-		ended := program.Look(slices.Insert(slices.Clone(filled), at, program.Word{Text: "--"}), env)
+		ended := program.Analyze(slices.Insert(slices.Clone(filled), at, program.Word{Text: "--"}), env)
 		if !slices.Equal(ended.Reads, use.Reads) {
 			return false
 		}
@@ -294,11 +294,11 @@ func (a *analysis) runListed(c *call, sc *scope) (script string, ok bool) {
 		return "", false
 	}
 	within := sc.inside(c.name)
-	inner.use, inner.name = program.Look(filled, program.Env{Dir: sc.dir(), World: a.world}), baseName(inner.words[0])
+	inner.use, inner.name = program.Analyze(filled, program.Env{Dir: sc.dir(), World: a.world}), baseName(inner.words[0])
 	inner.use.Reads = withoutListed(inner.use.Reads)
 	inner.dirs, inner.within, inner.level = within.dirs, within.within, within.level
 	if c.name == "find" {
-		c.use = program.Look(findWithout(c.words, findAt(c.words)), program.Env{Dir: sc.dir(), World: a.world})
+		c.use = program.Analyze(findWithout(c.words, findAt(c.words)), program.Env{Dir: sc.dir(), World: a.world})
 	} else {
 		c.use.Inner = nil
 	}

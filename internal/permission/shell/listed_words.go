@@ -105,7 +105,7 @@ func (a *analysis) takesFiles(c *call, at int, sc *scope) {
 	if (c.name == "test" || c.name == "[") && !oneFileTest(c.words, at) || !onlyReads(filled, name, n, env) || !a.mayRead(w.list) {
 		return
 	}
-	c.use, c.listed = program.Look(filled, env), at
+	c.use, c.listed = program.Analyze(filled, env), at
 	c.use.Reads = slices.DeleteFunc(slices.Clone(c.use.Reads), func(r string) bool { return r == name })
 	c.use.Adds, c.use.AddsAt = ends, at-1
 }
@@ -158,13 +158,13 @@ func (a *analysis) takesRevision(c *call, at int, sc *scope) {
 		words[i] = word.program()
 	}
 	words[at] = program.Word{Text: w.before + name + w.after}
-	c.use, c.listed = program.Look(words, program.Env{Dir: sc.dir(), World: a.world}), at
+	c.use, c.listed = program.Analyze(words, program.Env{Dir: sc.dir(), World: a.world}), at
 }
 
 // revisionOf is a commit in the place of those whose hashes a list of commands prints.
 func revisionOf(l *nameList) (name string, ok bool) {
 	c := l.calls[0]
-	if c.name != "git" || anyUnknown(c.words) || !c.use.Class.Looks() {
+	if c.name != "git" || anyUnknown(c.words) || !c.use.Class.ReadOnly() {
 		return "", false
 	}
 	for _, more := range l.calls[1:] {

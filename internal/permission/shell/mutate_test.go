@@ -67,7 +67,7 @@ func wrapped(line string) map[string]string {
 		"find -exec":            "find . -exec sh -c " + quote(line) + " \\;",
 		"xargs":                 "echo 1 | xargs sh -c " + quote(line),
 		"alias":                 "alias x=" + quote(line) + "; x",
-		"comment first":         "# only looks\n" + line,
+		"comment first":         "# read-only\n" + line,
 		"continued":             "ls \\\n; " + line,
 		"after sixty commands":  strings.Repeat("true; ", 60) + line,
 		"after a document":      "cat <<'LONGEND'\nhello\nLONGEND\n" + line,

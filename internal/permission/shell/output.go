@@ -170,7 +170,7 @@ func innerWords(words []word, sc *scope, a *analysis) []word {
 	for i, w := range words {
 		list[i] = w.program()
 	}
-	use := program.Look(list, program.Env{Dir: sc.dir(), World: a.world})
+	use := program.Analyze(list, program.Env{Dir: sc.dir(), World: a.world})
 	if len(use.Inner) != 1 {
 		return nil
 	}

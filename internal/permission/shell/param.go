@@ -79,7 +79,7 @@ func (a *analysis) literalPiece(text string, sc *scope, first, last bool) []piec
 	return []piece{{text: text, show: unescape(text)}}
 }
 
-// substitute is $( ) as a piece of a word. What only looks and can be written anew may stay in a script.
+// substitute is $( ) as a piece of a word. A read-only command that can be written anew may stay in a script.
 func (a *analysis) substitute(c *syntax.CmdSubst, sc *scope, split bool) piece {
 	from, odd, calls := len(a.parts), len(a.odd[oddSubst]), len(a.calls)
 	text, known, script := a.substitution(c, sc)
@@ -105,10 +105,10 @@ func onlyPwd(c *syntax.CmdSubst) bool {
 	return ok && len(call.Args) == 1 && len(call.Assigns) == 0 && call.Args[0].Lit() == "pwd"
 }
 
-// looked reports whether all parts from one on only look.
+// looked reports whether all parts from one on are read-only.
 func (a *analysis) looked(from int) bool {
 	for _, p := range a.parts[from:] {
-		if !p.Class.Looks() || !p.Exact {
+		if !p.Class.ReadOnly() || !p.Exact {
 			return false
 		}
 	}

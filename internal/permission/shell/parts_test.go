@@ -173,7 +173,7 @@ func TestPathsAreResolvedAsTheKernelDoes(t *testing.T) {
 	}
 }
 
-func TestProgramsOfTheProjectDoNotOnlyLook(t *testing.T) {
+func TestProgramsOfTheProjectAreNotReadOnly(t *testing.T) {
 	m := workshop(t)
 	bin := filepath.Join(m.root, "bin")
 	if err := os.MkdirAll(bin, 0o755); err != nil {
@@ -184,8 +184,8 @@ func TestProgramsOfTheProjectDoNotOnlyLook(t *testing.T) {
 	}
 	t.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
 	for _, line := range []string{"cat a.txt", "bin/cat a.txt", bin + "/cat a.txt", "nosuchprogram"} {
-		if r := Analyze(line, m.root, m); r.Command.Class.Looks() || r.Command.Script != "" {
-			t.Errorf("%q only looks: %s", line, show(r))
+		if r := Analyze(line, m.root, m); r.Command.Class.ReadOnly() || r.Command.Script != "" {
+			t.Errorf("%q is read-only: %s", line, show(r))
 		}
 	}
 }
@@ -202,7 +202,7 @@ func (keyed) GitKeys(_ string, kind permission.KeyKind) ([]string, error) {
 
 func TestGitThatWouldRunProgramsAsks(t *testing.T) {
 	r := Analyze("git status", proj, keyed{})
-	if r.Command.Class.Looks() || !strings.Contains(r.Command.Parts[0].Reason, "core.fsmonitor") {
+	if r.Command.Class.ReadOnly() || !strings.Contains(r.Command.Parts[0].Reason, "core.fsmonitor") {
 		t.Errorf("it does not name the key: %s", show(r))
 	}
 }

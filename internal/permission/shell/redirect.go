@@ -26,7 +26,7 @@ type redirected struct {
 	write  bool
 }
 
-// harmlessFiles may be written by a command that only looks.
+// harmlessFiles may be written by a read-only command.
 var harmlessFiles = set{
 	"/dev/null", "/dev/stdout", "/dev/stderr",
 }

@@ -13,7 +13,7 @@ func quote(text string) string {
 	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }
 
-// rewrite writes a command that only looks anew: every word in quotes, the program by its path.
+// rewrite writes a read-only command anew: every word in quotes, the program by its path.
 func (a *analysis) rewrite(c *call, p *permission.Part, inner string) (script string, ok bool) {
 	script, ok = a.rewriteWords(c, p, inner)
 	if !ok || len(c.assigns) == 0 {

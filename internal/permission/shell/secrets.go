@@ -70,7 +70,7 @@ var secretSamples = []string{".env", ".env.local", ".env.production", "id_rsa", 
 
 // secretWord finds secrets among the words of a command that reads, patterns included.
 func secretWord(a *analysis, c *call) string {
-	if len(c.words) == 0 || c.name == "echo" || c.name == "ls" || c.name == "printf" || c.name == "git" && c.use.Class.Looks() {
+	if len(c.words) == 0 || c.name == "echo" || c.name == "ls" || c.name == "printf" || c.name == "git" && c.use.Class.ReadOnly() {
 		return ""
 	}
 	for i, w := range c.words[1:] {
@@ -269,7 +269,7 @@ var writers = set{
 
 // protectedWord finds protected paths among the words of a program that writes.
 func protectedWord(a *analysis, c *call) string {
-	if !writers.has(c.name) || len(c.words) < 2 || c.use.Class.Looks() {
+	if !writers.has(c.name) || len(c.words) < 2 || c.use.Class.ReadOnly() {
 		return ""
 	}
 	words := c.words[1:]

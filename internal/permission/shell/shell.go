@@ -73,7 +73,7 @@ func (a *analysis) result() Result {
 
 // safeForm reports whether the line may run in the form that it was written anew in.
 func (a *analysis) safeForm(command permission.Command) bool {
-	if command.Class.Looks() {
+	if command.Class.ReadOnly() {
 		return true
 	}
 	if !a.exact {
@@ -85,7 +85,7 @@ func (a *analysis) safeForm(command permission.Command) bool {
 		}
 	}
 	for _, p := range a.parts {
-		if !p.Class.Looks() && !p.Edits() {
+		if !p.Class.ReadOnly() && !p.Edits() {
 			return false
 		}
 	}

@@ -36,7 +36,7 @@ func (a *analysis) unseen(cmd *permission.Command) {
 		if begin, ok := beginning(c); ok {
 			cmd.Begins = append(cmd.Begins, begin)
 		}
-		if c.use.Class.Looks() && len(c.use.Inner) == 0 {
+		if c.use.Class.ReadOnly() && len(c.use.Inner) == 0 {
 			continue
 		}
 		if c.use.Unknown || runsWords(c) {
@@ -61,7 +61,7 @@ func (a *analysis) unseen(cmd *permission.Command) {
 // hidesHost reports whether a program that reaches other machines gets their names from elsewhere, or in a form that
 // it expands itself.
 func hidesHost(c *call) bool {
-	if c.use.Class.Looks() || !networkPrograms.has(c.name) && len(c.use.Hosts) == 0 {
+	if c.use.Class.ReadOnly() || !networkPrograms.has(c.name) && len(c.use.Hosts) == 0 {
 		return false
 	}
 	for i, w := range c.words[1:] {
@@ -138,7 +138,7 @@ func (a *analysis) hides(c *call) string {
 		return "it runs what it reads: " + shorten(c.raw)
 	case c.use.ScriptHides && slices.ContainsFunc(c.words, func(w word) bool { return w.produced != nil }):
 		return "it runs what another command prints: " + shorten(c.raw)
-	case c.use.Class.Looks():
+	case c.use.Class.ReadOnly():
 		return ""
 	case c.in.any && readsCommands.has(c.name), among(c.name, "complete", "compgen", "bind"):
 		return "it runs what it is given: " + shorten(c.raw)

@@ -479,7 +479,7 @@ func (a *analysis) substitution(c *syntax.CmdSubst, sc *scope) (text string, kno
 var inBackquotes = strings.NewReplacer(`\\`, `\`, "\\`", "`", `\$`, "$")
 
 // processSubstitution walks <( ) and >( ).
-// script is set where what runs in it only looks.
+// script is set where what runs in it is read-only.
 func (a *analysis) processSubstitution(p *syntax.ProcSubst, sc *scope) (script string) {
 	if a.mute > 0 {
 		return ""

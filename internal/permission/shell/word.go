@@ -31,11 +31,11 @@ type word struct {
 // literal reports whether the word is the same to whoever reads it.
 func (w word) literal() bool { return !w.unknown && !w.worked }
 
-// stays reports whether a word may stay in a script as it is: what runs in it only looks, and its variables are
+// stays reports whether a word may stay in a script as it is: what runs in it is read-only, and its variables are
 // those of every session. The output of a command may be any text, so only programs that print their
 // arguments may get it.
 func (w word) stays(c *call, i int) bool {
-	if w.code == "" || i == 0 || w.produced != nil && !c.use.Class.Looks() {
+	if w.code == "" || i == 0 || w.produced != nil && !c.use.Class.ReadOnly() {
 		return false
 	}
 	return !w.printed || c.name == "echo" || c.name == "printf" && i > 1 || i == c.listed

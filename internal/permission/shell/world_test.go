@@ -79,9 +79,9 @@ func denied(r Result) bool {
 	return false
 }
 
-// approved reports whether a line would run unasked: it only looks, within the roots.
+// approved reports whether a line would run unasked: it is read-only, within the roots.
 func approved(r Result) bool {
-	if !r.Command.Class.Looks() || len(r.Command.Findings) > 0 || !r.Command.Exact || r.Command.Script == "" {
+	if !r.Command.Class.ReadOnly() || len(r.Command.Findings) > 0 || !r.Command.Exact || r.Command.Script == "" {
 		return false
 	}
 	for _, x := range r.Accesses {

@@ -79,10 +79,10 @@ var looking = [][2]string{
 	{"GOFLAGS", "-mod=readonly -buildvcs=false"},
 }
 
-// LookEnv is the environment of a read-only command, which runs without a question: CleanEnv
+// ReadOnlyEnv is the environment of a read-only command, which runs without a question: CleanEnv
 // without what steers programs, without anything that looks like a secret, with dirs (see [ToolDirs]) as its
 // PATH, and a go command that stays at home. more is added at the end.
-func LookEnv(environ, dirs, more []string) []string {
+func ReadOnlyEnv(environ, dirs, more []string) []string {
 	plain := slices.DeleteFunc(slices.Clone(environ), func(kv string) bool {
 		name, _, _ := strings.Cut(kv, "=")
 		return matchAny(steering, name) || strings.EqualFold(name, "PATH") || hasSecretPart(name)

@@ -58,7 +58,7 @@ func TestToolsAreNotTakenFromWhereTheProjectCouldPutThem(t *testing.T) {
 	}
 }
 
-func TestALookingCommandGetsNothingThatSteersIt(t *testing.T) {
+func TestAReadOnlyCommandGetsNothingThatSteersIt(t *testing.T) {
 	var bad []string
 	for _, name := range []string{
 		"LD_PRELOAD", "DYLD_INSERT_LIBRARIES", "BASH_ENV", "ENV", "SHELLOPTS", "BASHOPTS", "PS4", "PROMPT_COMMAND", "IFS", "CDPATH", "GLOBIGNORE",
@@ -69,7 +69,7 @@ func TestALookingCommandGetsNothingThatSteersIt(t *testing.T) {
 		bad = append(bad, name+"=x")
 	}
 	good := []string{"HOME=/home/u", "LANG=de_DE.UTF-8", "TZ=UTC", "GOPATH=/go", "USER=u", "LS_COLORS=x"}
-	env := sandbox.LookEnv(append(append(bad, good...), "PATH=.:/evil", "GOFLAGS=-toolexec=/evil", "GIT_PAGER=evil", "EDITOR=evil", "VISUAL=evil"),
+	env := sandbox.ReadOnlyEnv(append(append(bad, good...), "PATH=.:/evil", "GOFLAGS=-toolexec=/evil", "GIT_PAGER=evil", "EDITOR=evil", "VISUAL=evil"),
 		[]string{"/usr/bin", "/bin"}, []string{"GIT_CONFIG_COUNT=0"})
 	for _, kv := range env {
 		if strings.Contains(kv, "evil") || slices.Contains(bad, kv) {

@@ -8,8 +8,8 @@ import (
 	"github.com/lathe-dev/lathe/internal/permission"
 )
 
-// gitLooks takes git's own flags, then looks its subcommand up.
-func gitLooks(c *call) {
+// judgeGit takes git's own flags, then looks its subcommand up.
+func judgeGit(c *call) {
 	c.Git = true
 	i := 0
 	for ; i < len(c.args); i++ {
@@ -30,7 +30,7 @@ func gitLooks(c *call) {
 		return
 	}
 	c.gitVerb(i)
-	if i > 0 && !c.Class.Looks() {
+	if i > 0 && !c.Class.ReadOnly() {
 		// Deny rules for git push mean git -C x push too.
 		c.Inner = append(c.Inner, append([]Word{{Text: "git"}}, c.args[i:]...))
 	}
@@ -193,7 +193,7 @@ func (c *call) merge(u Use) {
 	c.Reads = slices.Concat(before.Reads, c.Reads)
 	c.Writes = slices.Concat(before.Writes, c.Writes)
 	c.Hosts = slices.Concat(before.Hosts, c.Hosts)
-	if !before.Class.Looks() {
+	if !before.Class.ReadOnly() {
 		c.refuse(before.Reason)
 	}
 }
@@ -290,10 +290,10 @@ func gitConfig(c *call) {
 	if len(c.ops) > 0 && slices.Contains([]string{"set", "unset", "edit", "rename-section", "remove-section"}, c.ops[0].Text) {
 		c.Class, c.Reason = write, "git config "+c.ops[0].Text+" changes the configuration"
 	}
-	if !c.Class.Looks() && !c.has("--global", "--system", "-f", "--file", "--blob") {
+	if !c.Class.ReadOnly() && !c.has("--global", "--system", "-f", "--file", "--blob") {
 		c.Writes = append(c.Writes, ".git/config")
 	}
-	if c.has("--global") && !c.Class.Looks() {
+	if c.has("--global") && !c.Class.ReadOnly() {
 		c.Writes = append(c.Writes, path.Join(c.home(), ".gitconfig"))
 	}
 	if f, ok := c.get("-f", "--file"); ok {

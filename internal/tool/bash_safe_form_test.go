@@ -62,7 +62,7 @@ func TestBashSaysWhatACommandWouldDo(t *testing.T) {
 		if a.Kind != permission.Exec || a.Target != tt.command || a.Command == nil || a.Command.Class != tt.class || plan.Parallel != tt.parallel {
 			t.Errorf("%s: %+v, %+v, parallel %v", tt.command, a, a.Command, plan.Parallel)
 		}
-		if safe := tt.command != "go test ./..." && tt.command != "unheard-of --flag"; safe != (a.Command.Script != "") || a.Command.Class.Looks() == plan.Writes() {
+		if safe := tt.command != "go test ./..." && tt.command != "unheard-of --flag"; safe != (a.Command.Script != "") || a.Command.Class.ReadOnly() == plan.Writes() {
 			t.Errorf("%s: script %q, writes %v", tt.command, a.Command.Script, plan.Writes())
 		}
 	}
@@ -76,7 +76,7 @@ func TestBashSaysWhatACommandWouldDo(t *testing.T) {
 	}
 }
 
-func TestACommandThatOnlyLooksRunsCleanly(t *testing.T) {
+func TestAReadOnlyCommandRunsCleanly(t *testing.T) {
 	needBash(t)
 	env := bashIn(t, "bash")
 	root := env.Roots.First()
@@ -119,7 +119,7 @@ func TestACommandThatOnlyLooksRunsCleanly(t *testing.T) {
 	} {
 		env.Dir.Set(root)
 		plan := planBash(t, env, command)
-		if c := plan.Accesses[0].Command; !c.Class.Looks() {
+		if c := plan.Accesses[0].Command; !c.Class.ReadOnly() {
 			t.Errorf("%s: is %s: %+v", command, c.Class, c)
 			continue
 		}
@@ -145,7 +145,7 @@ func TestACommandThatOnlyLooksRunsCleanly(t *testing.T) {
 	}
 }
 
-func TestGitThatOnlyLooksRunsNothingOfTheRepository(t *testing.T) {
+func TestReadOnlyGitRunsNothingOfTheRepository(t *testing.T) {
 	needBash(t)
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("git is not installed")
@@ -160,7 +160,7 @@ func TestGitThatOnlyLooksRunsNothingOfTheRepository(t *testing.T) {
 		t.Fatal(err)
 	}
 	plan := planBash(t, env, "git status --short")
-	if c := plan.Accesses[0].Command; !c.Class.Looks() {
+	if c := plan.Accesses[0].Command; !c.Class.ReadOnly() {
 		t.Fatalf("%+v", c)
 	}
 	// What could come between the look and the run: the configuration names a program.
@@ -177,18 +177,18 @@ func TestGitThatOnlyLooksRunsNothingOfTheRepository(t *testing.T) {
 	if _, err := os.Stat(root + "/ran"); err == nil {
 		t.Error("the repository's program ran")
 	}
-	if c := planBash(t, env, "git status --short").Accesses[0].Command; c.Class.Looks() {
+	if c := planBash(t, env, "git status --short").Accesses[0].Command; c.Class.ReadOnly() {
 		t.Errorf("git would run a program of the repository and still counts as read-only: %+v", c)
 	}
 }
 
-func TestWhatOnlyLooksMovesTheFolderToo(t *testing.T) {
+func TestAReadOnlyCommandMovesTheFolderToo(t *testing.T) {
 	needBash(t)
 	env := bashIn(t, "sh")
 	for _, tt := range []struct{ command, dir string }{{"cd sub", "sub"}, {"cd deep && ls", "sub/deep"}, {"cd ../.. && pwd", "."}, {"ls sub", "."}} {
 		plan := planBash(t, env, tt.command)
-		if !plan.Accesses[0].Command.Class.Looks() {
-			t.Errorf("%s does not only look", tt.command)
+		if !plan.Accesses[0].Command.Class.ReadOnly() {
+			t.Errorf("%s is not read-only", tt.command)
 		}
 		if _, err := plan.Run(t.Context()); err != nil {
 			t.Fatal(err)
@@ -256,7 +256,7 @@ func TestBashWorksWhereEveryProgramLiesInTheWorkingFolder(t *testing.T) {
 	t.Cleanup(env.Runner.Close)
 	env.Environ = func() []string { return []string{"PATH=/usr/bin:/bin"} }
 	plan := planBash(t, env, "ls -d /")
-	if os.Geteuid() == 0 && plan.Accesses[0].Command.Class.Looks() {
+	if os.Geteuid() == 0 && plan.Accesses[0].Command.Class.ReadOnly() {
 		t.Error("a program that lathe could replace runs without a question")
 	}
 	r, err := plan.Run(t.Context())
@@ -265,8 +265,8 @@ func TestBashWorksWhereEveryProgramLiesInTheWorkingFolder(t *testing.T) {
 	}
 }
 
-// TestWhatOnlyLooksGivesTheSameAsThePlainShell runs commands both ways.
-func TestWhatOnlyLooksGivesTheSameAsThePlainShell(t *testing.T) {
+// TestAReadOnlyCommandGivesTheSameAsThePlainShell runs commands both ways.
+func TestAReadOnlyCommandGivesTheSameAsThePlainShell(t *testing.T) {
 	needBash(t)
 	env := bashIn(t, "bash")
 	env.Environ = func() []string { return []string{"HOME=/nonexistent", "PATH=/usr/bin:/bin", "LC_ALL=C.UTF-8"} }
@@ -285,7 +285,7 @@ func TestWhatOnlyLooksGivesTheSameAsThePlainShell(t *testing.T) {
 	} {
 		env.Dir.Set(root)
 		plan := planBash(t, env, command)
-		if !plan.Accesses[0].Command.Class.Looks() {
+		if !plan.Accesses[0].Command.Class.ReadOnly() {
 			continue
 		}
 		looked++
@@ -311,9 +311,9 @@ func TestWhatOnlyLooksGivesTheSameAsThePlainShell(t *testing.T) {
 			t.Errorf("%s\nscript %s\n%s", command, plan.Accesses[0].Command.Script, d)
 		}
 	}
-	t.Logf("%d of the commands only look", looked)
+	t.Logf("%d of the commands are read-only", looked)
 	if looked < 25 {
-		t.Errorf("only %d of the commands only look", looked)
+		t.Errorf("only %d of the commands are read-only", looked)
 	}
 }
 

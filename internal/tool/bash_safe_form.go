@@ -15,9 +15,9 @@ import (
 	"github.com/lathe-dev/lathe/internal/sandbox"
 )
 
-// lookPlan is how a command that is read-only, or edits files that it names, runs: not as it was written, but as it
+// safeForm is how a command that is read-only, or edits files that it names, runs: not as it was written, but as it
 // was understood, by bash, with nothing of the user's environment that could make it mean something else.
-type lookPlan struct {
+type safeForm struct {
 	bash   string   // its path
 	script string   // the command, written anew
 	path   []string // where it finds programs
@@ -27,10 +27,10 @@ type lookPlan struct {
 	left   []string // names of files that it leaves out
 }
 
-// analyse tells what the command would do. look is nil where the command has no safe form.
-func (c *bashCall) analyse() (accesses []permission.Access, look *lookPlan, err error) {
+// analyse tells what the command would do. safe is nil where the command has no safe form.
+func (c *bashCall) analyse() (accesses []permission.Access, safe *safeForm, err error) {
 	w := c.env.Machine()
-	accesses, err = bashAccesses(c.in, call.Place{World: w, Dir: c.dir, Look: c.env.look})
+	accesses, err = bashAccesses(c.in, call.Place{World: w, Dir: c.dir, Resolve: c.env.look})
 	if err != nil || len(accesses) == 0 {
 		return nil, nil, err
 	}
@@ -38,42 +38,42 @@ func (c *bashCall) analyse() (accesses []permission.Access, look *lookPlan, err 
 	if command.Script == "" {
 		return accesses, nil, nil
 	}
-	look = &lookPlan{
-		bash: w.Program("bash", c.dir), script: command.Script, path: w.toolDirs(), reads: command.Class.Looks(), left: command.Left,
+	safe = &safeForm{
+		bash: w.Program("bash", c.dir), script: command.Script, path: w.toolDirs(), reads: command.Class.ReadOnly(), left: command.Left,
 	}
 	for _, p := range command.Parts {
-		look.git = look.git || p.Program == "git"
-		look.moves = look.moves || slices.Contains([]string{"cd", "pushd", "popd", "", "exit"}, p.Program)
+		safe.git = safe.git || p.Program == "git"
+		safe.moves = safe.moves || slices.Contains([]string{"cd", "pushd", "popd", "", "exit"}, p.Program)
 	}
-	return accesses, look, nil
+	return accesses, safe, nil
 }
 
 // environ is the environment of the command: a clean one when it is read-only, else the user's without what
 // is lathe's own and what makes programs do something else than they say.
 func (c *bashCall) environ(ctx context.Context) ([]string, error) {
-	if c.look == nil {
+	if c.safe == nil {
 		return sandbox.CleanEnv(c.env.environ(), c.env.ChildEnv), nil
 	}
 	var more []string
-	if c.look.git {
+	if c.safe.git {
 		g := git.New(c.env.Runner).WithEnviron(c.env.environ)
 		var err error
-		if more, err = g.LookEnv(ctx, c.dir); err != nil {
+		if more, err = g.ReadOnlyEnv(ctx, c.dir); err != nil {
 			return nil, fmt.Errorf("git cannot be run safely here: %w", err)
 		}
 	}
-	return sandbox.LookEnv(c.env.environ(), c.look.path, more), nil
+	return sandbox.ReadOnlyEnv(c.env.environ(), c.safe.path, more), nil
 }
 
 // argv is the command line that runs the command; cleanup removes what was made for it.
 func (c *bashCall) argv(cwd cwdFile) (argv []string, cleanup func(), err error) {
-	if c.look == nil {
+	if c.safe == nil {
 		return c.shell.argv(c.in.Command, cwd.path)
 	}
-	if !c.look.moves && len(c.look.script) <= argLimit {
-		return []string{c.look.bash, "--noprofile", "--norc", "-c", c.look.script}, func() {}, nil
+	if !c.safe.moves && len(c.safe.script) <= argLimit {
+		return []string{c.safe.bash, "--noprofile", "--norc", "-c", c.safe.script}, func() {}, nil
 	}
-	return bashAt(c.look.bash).argv(c.look.script, cwd.path)
+	return bashAt(c.safe.bash).argv(c.safe.script, cwd.path)
 }
 
 func bashAt(path string) shellProgram { return shellProgram{path, "bash"} }
