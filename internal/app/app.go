@@ -115,7 +115,7 @@ func (i *Instance) environ() []string {
 
 // mode is the permission mode a session begins with.
 func (i *Instance) mode() permission.Mode {
-	if i.opts.Mode != "" {
+	if i.opts.Mode != "" && i.checkMode(i.opts.Mode) == nil {
 		return i.opts.Mode
 	}
 	if m := permission.Mode(i.settings().Permissions.DefaultMode); m != "" && i.checkMode(m) == nil {

@@ -236,9 +236,10 @@ func (s *Session) decided(proposed []string, ans event.Answer) permission.Decisi
 
 // acceptEdits goes over to the mode for that, unless the mode was changed while the question was open.
 func (s *Session) acceptEdits() {
+	s.modes.Lock()
+	defer s.modes.Unlock()
 	if s.Mode() == permission.Default {
-		s.mode.Store(permission.AcceptEdits)
-		s.publish(event.ModeChanged{Mode: permission.AcceptEdits})
+		s.storeMode(permission.AcceptEdits)
 	}
 }
 

@@ -19,8 +19,6 @@ func (i *Instance) newPolicy() (*permission.Policy, []string, error) {
 	for _, dir := range []string{i.paths.ConfigHome, i.paths.StateHome, i.paths.DataHome} {
 		p.Own = append(p.Own, resolved(dir))
 	}
-	if i.conf.Load().BypassForbidden() != nil {
-		p.ForbidBypass()
-	}
+	p.ForbidBypass(i.conf.Load().BypassForbidden() != nil)
 	return p, notes, err
 }

@@ -39,6 +39,7 @@ type Session struct {
 	notes       []string // told when the first turn begins, since nobody listens before
 
 	mode      atomic.Value // permission.Mode
+	modes     sync.Mutex   // held while the mode is checked and changed
 	questions questions
 	asking    sync.Mutex
 	ruled     atomic.Uint64 // how often the rules or the kind of agent changed
@@ -100,12 +101,19 @@ func (s *Session) Mode() permission.Mode { return s.mode.Load().(permission.Mode
 
 // SetMode changes the permission mode at once.
 func (s *Session) SetMode(_ context.Context, m permission.Mode) error {
+	s.modes.Lock()
+	defer s.modes.Unlock()
 	if err := s.inst.checkMode(m); err != nil {
 		return err
 	}
+	s.storeMode(m)
+	return nil
+}
+
+// storeMode puts a mode in force; modes is held.
+func (s *Session) storeMode(m permission.Mode) {
 	s.mode.Store(m)
 	s.publish(event.ModeChanged{Mode: m})
-	return nil
 }
 
 // SetModel changes the model from the next step on; "" is the one the session began with.

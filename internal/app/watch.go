@@ -73,9 +73,7 @@ func (i *Instance) running(forget bool) []*Session {
 func (s *Session) follow(rules []permission.Rule, reconnect bool) {
 	s.policy.SetRules(rules)
 	s.ruled.Add(1)
-	if s.inst.conf.Load().BypassForbidden() != nil {
-		s.policy.ForbidBypass()
-	}
+	s.recheckMode()
 	if !reconnect || s.log == nil {
 		return
 	}
@@ -85,6 +83,20 @@ func (s *Session) follow(rules []permission.Rule, reconnect bool) {
 	if err := s.SetModel(context.Background(), id); err != nil {
 		s.publish(event.Notice{Level: "warning", Text: "settings: the model stays connected as it was: " + err.Error()})
 	}
+}
+
+// recheckMode holds the mode against new settings: where they forbid bypassPermissions, a session in it goes back to
+// the default mode. Once they allow it again, it can be chosen again.
+func (s *Session) recheckMode() {
+	s.modes.Lock()
+	defer s.modes.Unlock()
+	why := s.inst.conf.Load().BypassForbidden()
+	s.policy.ForbidBypass(why != nil)
+	if why == nil || s.Mode() != permission.Bypass {
+		return
+	}
+	s.storeMode(permission.Default)
+	s.Note(event.Notice{Level: "warning", Text: "settings: the mode is now default: " + why.Error()})
 }
 
 // touches reports whether one of the keys, or something below it, changed.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/lathe-dev/lathe/internal/event"
@@ -41,5 +42,50 @@ func TestRulesOfARunningSessionFollowTheSettings(t *testing.T) {
 	cancel()
 	if err := <-done; err != nil {
 		t.Error(err)
+	}
+}
+
+// A protection that appears while a session runs takes bypassPermissions away, with a notice. Once it is gone,
+// the mode can be chosen again, and nothing goes back to it by itself.
+func TestBypassFollowsTheSettingsOfARunningSession(t *testing.T) {
+	p := newPlace(t, editScript())
+	inst := p.open(t, func(o *Options) { o.Mode = permission.Bypass })
+	s := newSession(t, inst, SessionOptions{})
+	sub := s.Subscribe(t.Context())
+	settings := func(text string) {
+		t.Helper()
+		if err := os.MkdirAll(filepath.Join(p.dir, ".lathe"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		p.write(t, ".lathe/settings.json", text)
+		if _, err := inst.Reload(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	command := permission.Request{Tool: "Bash", Accesses: []permission.Access{{Kind: permission.Exec, Target: "make"}}}
+	decide := func() permission.Effect {
+		command.Mode = permission.Bypass
+		return s.policy.Decide(command).Effect
+	}
+	settings(`{"hooks": {"PreToolUse": [{"matcher": "Bash"}]}}`)
+	if m := firstOf[event.ModeChanged](t, sub); m.Mode != permission.Default || s.Mode() != permission.Default {
+		t.Errorf("%v, %v", m, s.Mode())
+	}
+	n := firstOf[event.Notice](t, sub)
+	if !strings.Contains(n.Text, "hooks.PreToolUse") || !strings.Contains(n.Text, filepath.Join(p.dir, ".lathe", "settings.json")) {
+		t.Errorf("%+v", n)
+	}
+	if err := s.SetMode(t.Context(), permission.Bypass); err == nil || decide() != permission.Ask {
+		t.Errorf("bypass is back too early: %v, %s", err, decide())
+	}
+	if m := newSession(t, inst, SessionOptions{}).Mode(); m != permission.Default {
+		t.Errorf("a new session began in %s", m)
+	}
+	settings(`{}`)
+	if s.Mode() != permission.Default {
+		t.Errorf("the mode went back to %s by itself", s.Mode())
+	}
+	if err := s.SetMode(t.Context(), permission.Bypass); err != nil || decide() != permission.Allow {
+		t.Errorf("%v, %s", err, decide())
 	}
 }

@@ -84,9 +84,7 @@ func newChecker(o *Options, home, mode string) (*checker, error) {
 	}
 	k.machine.RootDirs = append(k.machine.RootDirs, cfg.Settings.Permissions.AdditionalDirectories...)
 	k.policy = k.machine.Policy(rules)
-	if cfg.BypassForbidden() != nil {
-		k.policy.ForbidBypass()
-	}
+	k.policy.ForbidBypass(cfg.BypassForbidden() != nil)
 	return k, nil
 }
 

@@ -88,6 +88,7 @@ type Config struct {
 	settingsEnv *node
 	merged      *node
 	held        []Value
+	waiting     []*node // the documents of the held values; none when they count
 	heldDigest  string
 	trusted     bool
 	files       []File
@@ -123,7 +124,7 @@ func Load(opts Options) (*Config, error) {
 	}
 	c := &Config{
 		Warnings: l.warnings, opts: l.opts, paths: l.paths, env: l.env, settingsEnv: l.settingsEnv, merged: merged,
-		held: l.held, heldDigest: l.heldDigest, trusted: l.trusted, files: l.files, localDigest: l.localDigest, orgURL: l.orgURL, layers: l.layers,
+		held: l.held, waiting: l.waiting(), heldDigest: l.heldDigest, trusted: l.trusted, files: l.files, localDigest: l.localDigest, orgURL: l.orgURL, layers: l.layers,
 	}
 	return c, c.decode()
 }

@@ -1,6 +1,9 @@
 package config
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // WithoutEffect lists the keys marked x-effect in schema.json, which nothing reads yet, and the keys below
 // them.
@@ -72,30 +75,51 @@ func (n *node) isOff() bool {
 	return n.kind == 'f' || n.kind == 'n'
 }
 
-// unprotected finds a protective key that nothing obeys yet, or nil.
-func unprotected(root *node) (key keyPath, n *node) {
-	var walk func(s *schema, v *node, p keyPath)
-	walk = func(s *schema, v *node, p keyPath) {
-		if n != nil || v.isOff() {
+// A protection is a protective key that is set and not in force.
+type protection struct {
+	key  keyPath
+	n    *node
+	held bool // it waits until its folder is trusted
+}
+
+// unprotected finds a protective key that is not in force: one that nothing reads yet, or one that is held.
+func unprotected(root *node, held []*node) (found protection, ok bool) {
+	off := root.get("disableAllHooks")
+	walk := func(doc *node, waits bool) {
+		eachProtection(doc, func(p keyPath, n *node, idle bool) {
+			switch {
+			case ok, !waits && !idle, p[0] == "hooks" && off != nil && off.kind == 't' && !outranks(n, off):
+			default:
+				found, ok = protection{p, n, waits && !idle}, true
+			}
+		})
+	}
+	walk(root, false)
+	for _, doc := range held {
+		walk(doc, true)
+	}
+	return found, ok
+}
+
+// eachProtection visits the keys of a document that are marked x-protects and switch something on. What lies
+// below an idle key is idle, too.
+func eachProtection(doc *node, visit func(p keyPath, n *node, idle bool)) {
+	var walk func(s *schema, n *node, p keyPath, idle bool)
+	walk = func(s *schema, n *node, p keyPath, idle bool) {
+		if n.isOff() || n.src.layer == Default {
 			return
 		}
 		if s.protects {
-			key, n = p, v
+			visit(p, n, idle)
 			return
 		}
-		for _, m := range v.members {
+		for _, m := range n.members {
 			if sub := s.prop(m.key); sub != nil {
-				walk(sub, m.val, p.with(m.key))
+				walk(sub, m.val, p.with(m.key), idle || sub.idle)
 			}
 		}
 	}
-	off := root.get("disableAllHooks")
-	eachIdle(root, func(p keyPath, s *schema, v *node) {
-		if p[0] != "hooks" || off == nil || off.kind != 't' || outranks(v, off) {
-			walk(s, v, p)
-		}
-	})
-	return key, n
+	walk(rootSchema(), doc, nil, false)
 }
 
 // outranks reports whether the policy of the machine has a hand in v and none in off: a user's disableAllHooks does
@@ -104,41 +128,35 @@ func outranks(v, off *node) bool {
 	if off.origin().Layer == Managed {
 		return false
 	}
-	if v.origin().Layer == Managed {
-		return true
-	}
-	for _, e := range v.elems {
-		if outranks(e, off) {
-			return true
-		}
-	}
-	for _, m := range v.members {
-		if outranks(m.val, off) {
-			return true
-		}
-	}
-	return false
+	return v.origin().Layer == Managed || slices.ContainsFunc(v.elems, func(e *node) bool { return outranks(e, off) })
 }
 
 // BypassForbidden returns the reason why bypassPermissions may not be used, or nil: the settings forbid it,
-// or they rely on a protection that this version does not have.
+// or they rely on a protection that is not in force, because this version does not have it or because the
+// project's folder is not trusted.
 func (c *Config) BypassForbidden() error {
-	if e := bypassForbidden(c.merged); e != nil {
+	if e := bypassForbidden(c.merged, c.waiting); e != nil {
 		return e
 	}
 	return nil
 }
 
-func bypassForbidden(root *node) *Error {
+func bypassForbidden(root *node, held []*node) *Error {
 	if off := root.at(keyPath{"permissions", "disableBypassPermissionsMode"}); off != nil {
 		return &Error{Origin: off.origin(), Key: "permissions.disableBypassPermissionsMode", Text: "the mode bypassPermissions is forbidden by the settings"}
 	}
-	if key, n := unprotected(root); n != nil {
-		return &Error{
-			Origin: n.origin(), Key: key.String(),
-			Text: "the mode bypassPermissions is refused: this setting protects you, and lathe does not obey it yet",
-			Hint: "use another mode, or take the setting away",
-		}
+	found, ok := unprotected(root, held)
+	if !ok {
+		return nil
 	}
-	return nil
+	e := &Error{
+		Origin: found.n.origin(), Key: found.key.String(),
+		Text: "the mode bypassPermissions is refused: this setting protects you, and lathe does not obey it yet",
+		Hint: "use another mode, or take the setting away",
+	}
+	if found.held {
+		e.Text = "the mode bypassPermissions is refused: this setting protects you, and it is held back until you trust the folder"
+		e.Hint = "use another mode, or trust the folder (lathe config trust)"
+	}
+	return e
 }

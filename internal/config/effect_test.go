@@ -28,6 +28,9 @@ func TestBypassIsRefusedWhileAProtectionHasNoEffect(t *testing.T) {
 		"managed deny list":    {managed, `{"deniedMcpServers": [{"serverName": "x"}]}`, "deniedMcpServers"},
 		"managed rules only":   {managed, `{"allowManagedPermissionRulesOnly": true}`, "allowManagedPermissionRulesOnly"},
 		"forbidden":            {managed, `{"permissions": {"disableBypassPermissionsMode": "disable"}}`, "permissions.disableBypassPermissionsMode"},
+		"prompt hook":          {userFile, `{"hooks": {"UserPromptSubmit": [{}]}}`, "hooks.UserPromptSubmit"},
+		"servers not to start": {userFile, `{"disabledMcpjsonServers": ["x"]}`, "disabledMcpjsonServers"},
+		"managed hooks only":   {managed, `{"allowManagedHooksOnly": true}`, "allowManagedHooksOnly"},
 		"other hooks":          {claudeUser, `{"hooks": {"PostToolUse": [{}], "Stop": [{}]}}`, ""},
 		"no hooks in the list": {claudeUser, `{"hooks": {"PreToolUse": []}}`, ""},
 		"hooks are off":        {claudeUser, `{"hooks": {"PreToolUse": [{}]}, "disableAllHooks": true}`, ""},
@@ -62,5 +65,55 @@ func TestAUserDoesNotSwitchOffTheHooksOfAnOrganisation(t *testing.T) {
 	m.write(managed, `{"hooks": {"PreToolUse": [{"matcher": "Bash"}]}, "disableAllHooks": true}`)
 	if err := m.load().BypassForbidden(); err != nil {
 		t.Errorf("the organisation itself switched them off: %v", err)
+	}
+}
+
+func TestAUserSwitchesOffTheirOwnHooksBesideOthersOfAnOrganisation(t *testing.T) {
+	m := newMachine(t)
+	m.write(managed, `{"hooks": {"PostToolUse": [{}]}}`)
+	m.write(claudeUser, `{"hooks": {"PreToolUse": [{}]}, "disableAllHooks": true}`)
+	if err := m.load().BypassForbidden(); err != nil {
+		t.Errorf("the user's hooks are off, the organisation's refuses nothing: %v", err)
+	}
+}
+
+// An untrusted folder's protections do not work, so the mode that relies on them is refused, whatever keeps
+// them from working.
+func TestBypassIsRefusedWhileAProjectsProtectionIsHeldBack(t *testing.T) {
+	for text, key := range map[string]string{
+		`{"hooks": {"PreToolUse": [{"matcher": "Bash"}]}}`:         "hooks.PreToolUse",
+		`{"hooks": {"UserPromptSubmit": [{}]}}`:                    "hooks.UserPromptSubmit",
+		`{"sandbox": {"enabled": true}}`:                           "sandbox.enabled",
+		`{"deniedMcpServers": [{"serverName": "x"}]}`:              "deniedMcpServers",
+		`{"disabledMcpjsonServers": ["x"]}`:                        "disabledMcpjsonServers",
+		`{"disableAllHooks": true, "hooks": {"PreToolUse": [{}]}}`: "hooks.PreToolUse",
+		`{"hooks": {"PostToolUse": [{}]}}`:                         "",
+		`{"sandbox": {"enabled": false}}`:                          "",
+		`{"bash": {"shell": "/bin/zsh"}}`:                          "",
+	} {
+		for _, file := range []string{projFile, claudeProj, localFile} {
+			m := newMachine(t)
+			m.write(file, text)
+			m.opts.Flags = []config.Flag{{Name: "--permission-mode", Key: "permissions.defaultMode", Value: "bypassPermissions"}}
+			c := m.load()
+			err := c.BypassForbidden()
+			if key == "" {
+				diff(t, text, err, nil)
+				continue
+			}
+			if err == nil || !strings.Contains(m.short(err.Error()), file+":1:") || !strings.Contains(err.Error(), key) || !strings.Contains(err.Error(), "use another mode") {
+				t.Errorf("%s in %s: got %v, want an error that names the key, the place and the next move", text, file, err)
+			}
+			diff(t, "mode", c.Settings.Permissions.DefaultMode, "default")
+		}
+	}
+}
+
+func TestAUserWhoRunsNoHooksIsNotRefusedBecauseOfAProjectsHook(t *testing.T) {
+	m := newMachine(t)
+	m.write(userFile, `{"disableAllHooks": true}`)
+	m.write(projFile, `{"hooks": {"PreToolUse": [{}]}}`)
+	if err := m.load().BypassForbidden(); err != nil {
+		t.Errorf("the hook would not run in a trusted folder either: %v", err)
 	}
 }

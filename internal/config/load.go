@@ -388,7 +388,7 @@ func (l *loader) settle(root *node) *node {
 	if mode == nil || mode.text != "bypassPermissions" {
 		return root
 	}
-	why := bypassForbidden(root)
+	why := bypassForbidden(root, l.waiting())
 	if why == nil {
 		return root
 	}
@@ -400,6 +400,14 @@ func (l *loader) settle(root *node) *node {
 	safe := object(src)
 	safe.put(keyPath{"permissions", "defaultMode"}, &node{kind: '"', text: "default", src: src, off: -1})
 	return merge(root, safe, nil)
+}
+
+// waiting are the documents of the values that are held back.
+func (l *loader) waiting() []*node {
+	if l.trusted {
+		return nil
+	}
+	return l.later
 }
 
 // decideTrust lists the held values and asks whether to apply them.

@@ -19,8 +19,8 @@ func Schema() []byte { return slices.Clone(schemaJSON) }
 // A schema is one place of schema.json, in the subset that the checker supports: type, properties,
 // additionalProperties, items, enum, anyOf, required, bounds, maxItems, minLength, $ref, and the formats url,
 // proxy, path, rule and text, which other tools treat as annotations. Two keywords are lathe's own: x-effect
-// marks keys that nothing reads yet (the change that reads one removes it), and x-protects marks those among
-// them that refuse something.
+// marks keys that nothing reads yet (the change that reads one removes it), and x-protects marks those
+// that refuse something.
 type schema struct {
 	description string
 	types       []string
@@ -38,7 +38,7 @@ type schema struct {
 	def         *node
 	examples    *node
 	idle        bool // x-effect "none yet": nothing reads the key
-	protects    bool // x-protects: while nothing reads it, bypassPermissions is refused
+	protects    bool // x-protects: while it is set and not in force, bypassPermissions is refused
 }
 
 type property struct {

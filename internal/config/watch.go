@@ -38,7 +38,7 @@ const (
 // Watch reloads the configuration whenever one of its files changes, appears or is removed, and calls fn with
 // the new one and the differences; model, provider and outputStyle are reported with AtStart and keep their
 // values. If the files are invalid, fn gets the last good configuration and one Change with Err; when they
-// become valid again without any difference, it gets no changes. Warnings of a new configuration are only the
+// become valid again without any difference, or when only BypassForbidden differs, it gets no changes. Warnings of a new configuration are only the
 // new ones.
 //
 // Calls of fn do not overlap. Watch also refreshes the organisation's document at once and then every hour.
@@ -273,10 +273,20 @@ func (w *watcher) reload() {
 		w.fn(w.cur, []Change{{Err: err}})
 		return
 	}
+	bypass := w.cur.bypassText()
 	w.cur = next
-	if len(changes) > 0 || len(next.Warnings) > 0 || recovered {
+	if len(changes) > 0 || len(next.Warnings) > 0 || recovered || bypass != next.bypassText() {
 		w.fn(next, changes)
 	}
+}
+
+// bypassText is why bypassPermissions may not be used. It can change without a change of any setting, since it
+// also depends on held values.
+func (c *Config) bypassText() string {
+	if err := c.BypassForbidden(); err != nil {
+		return err.Error()
+	}
+	return ""
 }
 
 // keep restores the start-only keys from the configuration in use.

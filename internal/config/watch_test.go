@@ -203,3 +203,14 @@ func TestTheOrganisationsDocumentIsRefreshedWhileWatching(t *testing.T) {
 	s.serve(200, `{"theme": "newer"}`)
 	next(t, m.watch(c), theme("newer"))
 }
+
+// What a project's held values do to bypassPermissions is news, though no setting in force changes.
+func TestAProtectionThatIsHeldBackIsNews(t *testing.T) {
+	m := quick(t)
+	m.write(projFile, `{}`)
+	updates := m.watch(m.load())
+	m.write(projFile, `{"sandbox": {"enabled": true}}`)
+	next(t, updates, func(u update) bool { return u.config.BypassForbidden() != nil })
+	m.write(projFile, `{}`)
+	next(t, updates, func(u update) bool { return u.config.BypassForbidden() == nil })
+}

@@ -60,11 +60,11 @@ func (p *Policy) AddRoot(dir string, readOnly bool) {
 	p.roots = append(p.roots, dir)
 }
 
-// ForbidBypass makes the bypass mode behave as the default one (managed settings may say so).
-func (p *Policy) ForbidBypass() {
+// ForbidBypass makes the bypass mode behave as the default one while forbidden is true.
+func (p *Policy) ForbidBypass(forbidden bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.noBypass = true
+	p.noBypass = forbidden
 }
 
 // Rules lists the rules in force.

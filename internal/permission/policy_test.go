@@ -139,9 +139,14 @@ func TestReadRootMayBeReadButNotWritten(t *testing.T) {
 
 func TestForbidBypass(t *testing.T) {
 	p := NewPolicy(testTools, "/home/u", []string{"/w"}, nil)
-	p.ForbidBypass()
-	if d := p.Decide(Request{Tool: "Bash", Accesses: []Access{run("ls")}, Mode: Bypass}); d.Effect != Ask {
-		t.Error(d)
+	for _, step := range []struct {
+		forbidden bool
+		want      Effect
+	}{{true, Ask}, {false, Allow}} {
+		p.ForbidBypass(step.forbidden)
+		if d := p.Decide(Request{Tool: "Bash", Accesses: []Access{run("ls")}, Mode: Bypass}); d.Effect != step.want {
+			t.Errorf("forbidden %v: %+v", step.forbidden, d)
+		}
 	}
 }
 
