@@ -6,6 +6,8 @@ import (
 
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
+	"github.com/lathe-dev/lathe/internal/llm/llmtest"
+	"github.com/lathe-dev/lathe/internal/permission"
 )
 
 // A child session knows its parent, and who it is reaches its events, its questions and its approvals.
@@ -15,7 +17,7 @@ func TestASubagentsSessionIsKnownByItsChain(t *testing.T) {
 	inst := p.open(t, nil)
 	parent := newSession(t, inst, SessionOptions{})
 	chain := []string{"general/toolu_7"}
-	s := newSession(t, inst, SessionOptions{Chain: chain, Parent: parent.ID(), Interactive: true})
+	s := newSession(t, inst, SessionOptions{Chain: chain, Parent: parent, Interactive: true})
 	if info := s.Log().Info(); info.Parent != parent.ID() || info.Agent != "general" || info.Call != "toolu_7" {
 		t.Errorf("%+v", info)
 	}
@@ -45,5 +47,41 @@ func TestASubagentsSessionIsKnownByItsChain(t *testing.T) {
 	}
 	if err := <-done; err != nil || !asked {
 		t.Errorf("%v, asked: %v", err, asked)
+	}
+}
+
+// A child begins with its parent's mode, folders and granted rules, and its spending counts against the parent's
+// budget, while it runs and after.
+func TestASubagentsSessionInheritsModeRulesAndBudget(t *testing.T) {
+	say := llmtest.Say(llmtest.Text("Done."))
+	p := newPlace(t, llmtest.Replies(say, say, say, say))
+	more := t.TempDir()
+	inst := p.open(t, func(o *Options) { o.MaxBudgetUSD = 1e-9 })
+	parent := newSession(t, inst, SessionOptions{})
+	if err := parent.SetMode(t.Context(), permission.AcceptEdits); err != nil {
+		t.Fatal(err)
+	}
+	if err := parent.Grant("Bash(make)", permission.Allow); err != nil {
+		t.Fatal(err)
+	}
+	dir, err := parent.AddDir(more)
+	if err != nil {
+		t.Fatal(err)
+	}
+	child := newSession(t, inst, SessionOptions{Chain: []string{"general/1"}, Parent: parent})
+	c, err := child.Consider(t.Context(), llm.ToolCall{ID: "1", Name: "Bash", Input: []byte(`{"command":"make"}`)})
+	if err != nil || c.Decision.Effect != permission.Allow || child.Mode() != permission.AcceptEdits || !slices.Contains(child.Dirs(), dir) {
+		t.Errorf("%+v %v, mode %s, folders %q", c.Decision, err, child.Mode(), child.Dirs())
+	}
+	if end, err := child.Prompt(t.Context(), llm.UserText("go")); err != nil || end.Reason != event.EndCompleted || end.CostUSD <= 0 {
+		t.Fatalf("%+v %v", end, err)
+	}
+	for range 2 { // while the child is open, and after
+		if end, err := parent.Prompt(t.Context(), llm.UserText("go")); err != nil || end.Reason != event.EndBudget {
+			t.Errorf("%+v %v", end, err)
+		}
+		if err := child.Close(); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

@@ -7,7 +7,6 @@
 package app
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -17,6 +16,7 @@ import (
 	"sync/atomic"
 
 	"github.com/lathe-dev/lathe/internal/config"
+	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/permission"
 	"github.com/lathe-dev/lathe/internal/permission/call"
 	"github.com/lathe-dev/lathe/internal/provider"
@@ -162,18 +162,22 @@ func (i *Instance) FindSession(prefix string) (string, error) {
 
 // meta describes a new session: of the main agent, or of the last one of its chain.
 func (o SessionOptions) meta(i *Instance) session.Meta {
-	m := session.Meta{Dir: i.opts.Dir, Model: i.settings().Model, Version: i.opts.Version, ID: o.ID, Parent: o.Parent}
+	m := session.Meta{Dir: i.opts.Dir, Model: i.settings().Model, Version: i.opts.Version, ID: o.ID}
+	if o.Parent != nil {
+		m.Parent = o.Parent.ID()
+	}
 	if n := len(o.Chain); n > 0 {
 		m.Agent, m.Call, _ = strings.Cut(o.Chain[n-1], "/")
 	}
 	return m
 }
 
-// keepRule writes a rule to the project's local settings.
-func (i *Instance) keepRule(text string, e permission.Effect) error {
-	value, err := json.Marshal(text)
-	if err != nil {
-		return err
+// Answer answers an open question of one of the sessions that are open here.
+func (i *Instance) Answer(session, id string, a event.Answer) error {
+	for _, s := range i.running() {
+		if s.ID() == session {
+			return s.Answer(id, a)
+		}
 	}
-	return i.conf.Load().Set("permissions."+string(e)+"+", string(value), config.Local)
+	return event.ErrNoQuestion
 }

@@ -82,7 +82,7 @@ func TestALongSessionGoesOnThroughCompactions(t *testing.T) {
 	if diff := cmp.Diff(before, again.Messages()); diff != "" {
 		t.Errorf("after a resume: %s", diff)
 	}
-	if diff := cmp.Diff([]string{"Read all files. Do not skip file 42."}, onlog.SaidBefore(again.log)); diff != "" {
+	if diff := cmp.Diff([]string{"Read all files. Do not skip file 42."}, onlog.SaidBefore(again.Log())); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -84,7 +84,7 @@ func TestAFullDiskKeepsTheTurnInMemoryAndRefusesEffects(t *testing.T) {
 // checkDiskNotices wants one warning when the disk became full, and one word when there was room again.
 func checkDiskNotices(t *testing.T, s *Session, sub *event.Subscription) {
 	t.Helper()
-	s.publish(event.Notice{Text: "over"})
+	s.Publish(event.Notice{Text: "over"})
 	var told []string
 	for e := range sub.All(t.Context()) {
 		n, ok := e.Body.(event.Notice)

@@ -11,11 +11,19 @@ import (
 	"strings"
 
 	"github.com/lathe-dev/lathe/internal/agent"
+	"github.com/lathe-dev/lathe/internal/approval"
+	"github.com/lathe-dev/lathe/internal/attach"
 	"github.com/lathe-dev/lathe/internal/config"
 	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/journal"
 	"github.com/lathe-dev/lathe/internal/llm"
+	"github.com/lathe-dev/lathe/internal/permission"
 	"github.com/lathe-dev/lathe/internal/prompt"
+	"github.com/lathe-dev/lathe/internal/resume"
+	"github.com/lathe-dev/lathe/internal/session"
 	"github.com/lathe-dev/lathe/internal/tool"
+	"github.com/lathe-dev/lathe/internal/window"
+	"github.com/lathe-dev/lathe/internal/workspace"
 )
 
 // SessionOptions say which conversation to open and how.
@@ -29,14 +37,14 @@ type SessionOptions struct {
 	Detached    bool   // nothing is kept and no model is needed: for single tool calls
 
 	Chain  []string // the agent that converses, as in agent.Config; empty: the main one
-	Parent string   // of a new session with a Chain: the id of the session that started it
+	Parent *Session // that started this one: its mode, its granted rules and its budget hold here too
 
 	Bus *event.Bus // where its events go, shared with other sessions and closed by the caller; nil: one of its own
 }
 
 // NewSession opens a conversation. The model is not called.
 func (i *Instance) NewSession(ctx context.Context, o SessionOptions) (s *Session, err error) {
-	s = &Session{inst: i, chain: o.Chain, bus: o.Bus, shared: o.Bus != nil, interactive: o.Interactive, boundaries: o.Boundaries}
+	s = &Session{inst: i, chain: o.Chain, parent: o.Parent, bus: o.Bus, shared: o.Bus != nil, interactive: o.Interactive, boundaries: o.Boundaries}
 	if s.bus == nil {
 		s.bus = event.NewBus()
 		s.closers = append(s.closers, func() error { s.bus.Close(); return nil })
@@ -49,8 +57,9 @@ func (i *Instance) NewSession(ctx context.Context, o SessionOptions) (s *Session
 			err = errors.Join(err, s.Close())
 		}
 	}()
-	s.mode.Store(i.mode())
+	s.mode.Store(o.mode(i))
 	var model llm.Model
+	var log *session.Session
 	if !o.Detached {
 		if model, err = i.Model(ctx, ""); err != nil {
 			return s, err // before anything is left on disk
@@ -59,34 +68,35 @@ func (i *Instance) NewSession(ctx context.Context, o SessionOptions) (s *Session
 			s.beginContext(ctx, model)
 		}
 		var note string
-		if s.log, note, err = i.openLog(ctx, o); err != nil {
+		if log, note, err = i.openLog(ctx, o); err != nil {
 			return s, err
 		}
 		if o.At != "" {
-			if err := goBackTo(s.log, o.At); err != nil {
-				return s, errors.Join(err, s.log.Close())
+			if err := resume.At(log, o.At); err != nil {
+				return s, errors.Join(err, log.Close())
 			}
 		}
 		if note != "" {
 			s.notes = append(s.notes, note)
 		}
-		s.closers = append(s.closers, s.log.Close)
-		if id := i.modelFor(o, s.log); id != "" {
+		s.closers = append(s.closers, log.Close)
+		if id := i.modelFor(o, log); id != "" {
 			if m, err := i.Model(ctx, id); err == nil {
 				model, s.model = m, id
 			} else {
 				s.notes = append(s.notes, fmt.Sprintf("the session's model %s cannot be used, %s answers instead: %v", id, model.Info().ID, err))
 			}
 		}
-		s.notes = append(s.notes, s.log.Notes()...)
+		s.notes = append(s.notes, log.Notes()...)
 	}
+	s.Journal = journal.New(log, s.bus, s.chain)
 	if err := s.setUp(ctx, model); err != nil {
 		return s, err
 	}
 	if o.Resume != "" {
 		s.restore()
 	}
-	if s.log != nil {
+	if log != nil {
 		s.env.Reads.Watch(s.keepSeen)
 	}
 	s.record()
@@ -105,11 +115,11 @@ func (s *Session) setUp(ctx context.Context, model llm.Model) (err error) {
 			return err
 		}
 	}
-	if s.log != nil {
-		if err := os.MkdirAll(s.log.Blobs(), 0o700); err != nil {
+	if log := s.Log(); log != nil {
+		if err := os.MkdirAll(log.Blobs(), 0o700); err != nil {
 			return err
 		}
-		for _, dir := range s.log.BlobDirs() {
+		for _, dir := range log.BlobDirs() {
 			if err := s.env.Roots.Add(dir, true); err != nil {
 				return err
 			}
@@ -119,12 +129,27 @@ func (s *Session) setUp(ctx context.Context, model llm.Model) (err error) {
 	if err != nil {
 		return err
 	}
-	s.policy = policy
 	for _, r := range s.env.Roots.List() {
-		s.policy.AddRoot(r.Path, r.ReadOnly)
+		policy.AddRoot(r.Path, r.ReadOnly)
 	}
 	s.notes = append(s.notes, notes...)
+	s.rules = approval.NewRules(policy, i.tools, i.opts.Dir, s.Journal)
+	s.Workspace = workspace.New(s.env, policy, s.Mode)
+	s.env.MayRead = s.MayRead
+	s.attached = &attach.Files{Roots: s.env.Roots, Dir: s.Dir, Publish: s.Publish, Read: s.readAttached}
+	s.approver = approval.New(approval.Config{
+		Rules: s.rules, Journal: s.Journal, Workspace: s.Workspace, Mode: s.Mode, Interactive: s.interactive, AcceptEdits: s.acceptEdits,
+		Small: i.SmallModel, Spend: s.sideCost.Add, Keep: s.keepRule,
+	})
+	if err := s.inherit(); err != nil {
+		return err
+	}
 	return s.newAgent(ctx, model)
+}
+
+// readAttached runs calls of Read, for files that the user attaches.
+func (s *Session) readAttached(ctx context.Context, calls []llm.ToolCall) []llm.ToolResult {
+	return s.agent.InvokeUnrecorded(ctx, calls)
 }
 
 // newEnv makes what the session's tools share.
@@ -143,11 +168,10 @@ func (i *Instance) newEnv(_ context.Context, s *Session) (*tool.Env, error) {
 		BashOutput: i.settings().Bash.MaxOutputLength,
 	}
 	env.Cache.Configure(i.settings().ExploreCache.Enabled, i.settings().ExploreCache.MaxEntries, ms(i.settings().ExploreCache.DirectoryTTLMs))
-	env.MayRead = s.mayRead
-	if s.log != nil {
-		env.Blob = s.log.Blob
-		env.NewBlob = func(ctx context.Context, name string) (tool.BlobWriter, error) { return s.log.BlobWriter(ctx, name) }
-		env.InContext = s.log.InContext
+	if log := s.Log(); log != nil {
+		env.Blob = log.Blob
+		env.NewBlob = func(ctx context.Context, name string) (tool.BlobWriter, error) { return log.BlobWriter(ctx, name) }
+		env.InContext = log.InContext
 	}
 	return env, nil
 }
@@ -173,7 +197,7 @@ func (s *Session) newAgent(ctx context.Context, model llm.Model) error {
 		Chain: s.chain, Transcript: &agent.Memory{}, Tools: s.toolSet, Canonical: i.tools.Canonical,
 		MaxSteps: first(i.opts.MaxTurns, i.settings().MaxTurns), MaxTokens: i.settings().MaxOutputTokens,
 		BudgetUSD: i.opts.MaxBudgetUSD, Effort: llm.Effort(i.settings().Effort),
-		System: s.system, Attach: s.attach, Authorize: s.authorize,
+		System: s.system, Attach: s.attached.Attach, Authorize: s.approver.Authorize,
 		AfterTool: []agent.AfterTool{{Name: "output limit", Run: s.env.Spill}}, Publish: s.publishAgent, Record: s.Record,
 		Boundaries: s.boundaries, Mode: s.Mode, Dir: s.Dir, RetryBase: ms(i.settings().Stream.RetryBaseMs),
 	}
@@ -181,7 +205,7 @@ func (s *Session) newAgent(ctx context.Context, model llm.Model) error {
 		cfg.BudgetUSD = i.settings().MaxBudgetUSD
 	}
 	if s.interactive {
-		cfg.Ask = s.askAgent
+		cfg.Ask = s.approver.AskAgent
 	}
 	if i.opts.OutputSchema != nil {
 		const name = "structured output"
@@ -195,10 +219,10 @@ func (s *Session) newAgent(ctx context.Context, model llm.Model) error {
 			return s.Record(write, bodies...)
 		}
 	}
-	if s.log != nil {
-		s.compactor = s.newCompactor()
-		cfg.OnWindow, cfg.WindowMark, cfg.Spent = s.onWindow, s.windowMark, s.sideCost.Load
-		cfg.Transcript, cfg.Model = s.log, model
+	if s.Log() != nil {
+		s.window = s.newWindow()
+		cfg.OnWindow, cfg.WindowMark, cfg.Spent = s.window.OnWindow, s.window.Mark, s.spentElsewhere
+		cfg.Transcript, cfg.Model = s.Log(), model
 		for _, id := range i.fallbacks() {
 			m, err := i.Model(ctx, id)
 			if err != nil {
@@ -209,6 +233,19 @@ func (s *Session) newAgent(ctx context.Context, model llm.Model) error {
 	}
 	s.agent = agent.New(cfg)
 	return nil
+}
+
+// newWindow makes the keeper of the window.
+func (s *Session) newWindow() *window.Keeper {
+	model := func() llm.Model { m, _ := s.agent.Model(); return m }
+	return window.New(window.Config{
+		Journal: s.Journal, Env: s.env, Mode: s.Mode, Model: model, Small: s.inst.SmallModel, Spend: s.sideCost.Add,
+		Class: func(name string) permission.Class { return s.inst.tools.Traits(name).Class },
+		Auto:  func() (bool, int) { set := s.inst.settings(); return set.AutoCompactEnabled, set.CompactionThreshold },
+		Context: func() []llm.Part {
+			return prompt.Begin(context.Background(), s.contextOptions(model())).Parts()
+		},
+	})
 }
 
 func (i *Instance) fallbacks() []string {
@@ -227,7 +264,7 @@ func first(a, b int) int {
 
 // toolSet is what the loop gets: the tools, made anew only when the rules or the kind of agent changed.
 func (s *Session) toolSet(context.Context) (agent.ToolSet, error) {
-	version := s.ruled.Load() + 1
+	version := s.rules.Version() + 1
 	set := s.set.Load()
 	if set == nil || set.Version != version {
 		set = &agent.ToolSet{Version: version, Tools: s.tools()}
@@ -244,7 +281,7 @@ func (s *Session) tools() []agent.Tool {
 		d, _ := s.inst.tools.Lookup(name)
 		with := d.With
 		chosen := s.inst.opts.Tools == nil || slices.Contains(s.inst.opts.Tools, name) || slices.Contains(s.inst.opts.Tools, with)
-		if chosen && !s.policy.Removed(name) && (with == "" || !s.policy.Removed(with)) {
+		if chosen && !s.rules.Policy().Removed(name) && (with == "" || !s.rules.Policy().Removed(with)) {
 			out = append(out, t)
 		}
 	}
@@ -258,7 +295,7 @@ func (s *Session) tools() []agent.Tool {
 func (s *Session) system(context.Context) ([]llm.Part, error) {
 	o, set := s.inst.opts, s.inst.settings()
 	if o.System == "" && o.AppendSystem == "" { // a resumed conversation keeps what it began with
-		o.System, o.AppendSystem = s.said.Replace, s.said.Append
+		o.System, o.AppendSystem = s.begun.Replace, s.begun.Append
 	}
 	return prompt.System(prompt.SystemOptions{
 		Replace: o.System, Append: o.AppendSystem, Language: set.Language,
@@ -298,7 +335,7 @@ func (s *Session) withContext(ctx context.Context, m llm.Message) llm.Message {
 
 // record starts the debug recorder where it is wanted.
 func (s *Session) record() {
-	if !s.inst.settings().Debug || s.log == nil {
+	if !s.inst.settings().Debug || s.Log() == nil {
 		return
 	}
 	ro := event.RecorderOptions{Secrets: s.inst.secrets(), File: s.inst.opts.DebugFile, Filter: s.inst.opts.DebugFilter}

@@ -8,12 +8,10 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/lathe-dev/lathe/internal/agent"
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/llm/llmtest"
 	"github.com/lathe-dev/lathe/internal/permission"
-	"github.com/lathe-dev/lathe/internal/tool"
 )
 
 func bashScript(commands ...string) *llmtest.Script {
@@ -84,27 +82,6 @@ func TestADangerousCallIsRefusedWhenNobodyIsThere(t *testing.T) {
 	d := firstOf[event.Denied](t, sub).Decision
 	if d.Layer != permission.LayerGuards || !strings.Contains(d.Reason, "no rule or mode allows it") {
 		t.Errorf("%+v", d)
-	}
-}
-
-// A hook that asks about a call which a rule allows is heard in every mode; in the one that asks nothing, that
-// is a refusal.
-func TestAHooksQuestionIsARefusalInTheModeThatAsksNothing(t *testing.T) {
-	p := newPlace(t, llmtest.Replies())
-	s := newSession(t, p.open(t, func(o *Options) { o.Mode, o.Allowed = permission.DontAsk, []string{"Bash"} }), SessionOptions{Interactive: true})
-	asked := answering(t, s, event.Answer{Choice: event.ChoiceOnce})
-	for ruling, want := range map[permission.Effect]permission.Effect{"": permission.Allow, permission.Ask: permission.Deny} {
-		command := permission.Access{Kind: permission.Exec, Target: "make"}
-		d, err := s.authorize(t.Context(), agent.Approval{
-			Request: permission.Request{CallID: "1", Tool: "Bash", Dir: p.dir, Accesses: []permission.Access{command}},
-			Hooks:   agent.Ruling{Effect: ruling, Hooks: []string{"h"}},
-		})
-		if err != nil || d.Effect != want {
-			t.Errorf("%q: %+v %v", ruling, d, err)
-		}
-	}
-	if qs := asked(); len(qs) > 0 {
-		t.Errorf("asked: %+v", qs)
 	}
 }
 
@@ -199,13 +176,12 @@ func TestAnUntrustedProjectOnlyNarrows(t *testing.T) {
 
 func TestARuleDecidesOnRepetition(t *testing.T) {
 	p := newPlace(t, bashScript("pwd", "pwd", "pwd", "pwd", "pwd"))
-	s := newSession(t, p.open(t, nil), SessionOptions{Interactive: true})
-	asked := answering(t, s, event.Answer{Choice: event.ChoiceOnce})
-	r, err := permission.ParseOrdered(tool.Catalogue(), "doom_loop", "*", permission.Allow, permission.Source{Name: "test"})
+	inst, err := p.with(t, `{"permissions": {"rules": [{"permission": "doom_loop", "pattern": "*", "action": "allow"}]}}`, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.policy.SetRules(append(s.policy.Rules(), r))
+	s := newSession(t, inst, SessionOptions{Interactive: true})
+	asked := answering(t, s, event.Answer{Choice: event.ChoiceOnce})
 	end, err := s.Prompt(t.Context(), llm.UserText("go"))
 	if err != nil || end.Reason != event.EndCompleted || len(asked()) != 0 {
 		t.Errorf("%+v %v, asked %d times", end, err, len(asked()))

@@ -1,6 +1,9 @@
 package app
 
 import (
+	"encoding/json"
+
+	"github.com/lathe-dev/lathe/internal/config"
 	"github.com/lathe-dev/lathe/internal/permission"
 	"github.com/lathe-dev/lathe/internal/ruleset"
 )
@@ -21,4 +24,22 @@ func (i *Instance) newPolicy() (*permission.Policy, []string, error) {
 	}
 	p.ForbidBypass(i.conf.Load().BypassForbidden() != nil)
 	return p, notes, err
+}
+
+// keepRule writes a rule that a session granted to the project's local settings, and puts it in force for the other
+// open sessions.
+func (s *Session) keepRule(r permission.Rule) error {
+	value, err := json.Marshal(r.Text)
+	if err != nil {
+		return err
+	}
+	if err := s.inst.conf.Load().Set("permissions."+string(r.Effect)+"+", string(value), config.Local); err != nil {
+		return err
+	}
+	for _, other := range s.inst.running() {
+		if other != s {
+			other.rules.Adopt(r)
+		}
+	}
+	return nil
 }

@@ -8,13 +8,18 @@ import (
 	"sync/atomic"
 
 	"github.com/lathe-dev/lathe/internal/agent"
+	"github.com/lathe-dev/lathe/internal/approval"
+	"github.com/lathe-dev/lathe/internal/attach"
 	"github.com/lathe-dev/lathe/internal/compact"
 	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/journal"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/permission"
 	"github.com/lathe-dev/lathe/internal/prompt"
 	"github.com/lathe-dev/lathe/internal/session"
 	"github.com/lathe-dev/lathe/internal/tool"
+	"github.com/lathe-dev/lathe/internal/window"
+	"github.com/lathe-dev/lathe/internal/workspace"
 )
 
 // ErrBusy is returned by Prompt while another turn runs.
@@ -23,12 +28,18 @@ var ErrBusy = errors.New("a turn is running; steer it, or wait until it ends")
 // Session is one conversation with everything it needs. A front end prompts it, reads its events and
 // answers its questions. It is safe for concurrent use; one turn runs at a time.
 type Session struct {
+	*journal.Journal     // its log and its events
+	*workspace.Workspace // its folders and files
+
 	inst        *Instance
-	chain       []string         // of this agent; empty: the main one
-	log         *session.Session // nil when the session keeps nothing
+	chain       []string   // of this agent; empty: the main one
+	parent      *Session   // that started it, or nil
+	children    []*Session // subagents that run; guarded by mu
 	agent       *agent.Agent
 	env         *tool.Env
-	policy      *permission.Policy
+	rules       *approval.Rules
+	approver    *approval.Approver
+	attached    *attach.Files
 	bus         *event.Bus
 	shared      bool // the bus has other sessions too, and is not ours to close
 	interactive bool
@@ -36,20 +47,15 @@ type Session struct {
 	output      tool.Structured
 	pending     *prompt.Pending // the context of the first message
 	closers     []func() error
-	notes       []string // told when the first turn begins, since nobody listens before
+	notes       []string // published when the first turn begins, since nobody listens before
 
-	mode      atomic.Value // permission.Mode
-	modes     sync.Mutex   // held while the mode is checked and changed
-	questions questions
-	asking    sync.Mutex
-	ruled     atomic.Uint64 // how often the rules or the kind of agent changed
-	set       atomic.Pointer[agent.ToolSet]
-	said      session.System     // of the command line that began the conversation
-	compactor *compact.Compactor // nil when nothing is kept
-	sideCost  money              // of summaries
-	life      context.Context    // ends with the session
-	order     sync.Mutex         // held while an entry is written and its events published
-	diskFull  bool               // guarded by order: the user was told
+	mode     atomic.Value // permission.Mode
+	modes    sync.Mutex   // held while the mode is checked and changed
+	set      atomic.Pointer[agent.ToolSet]
+	begun    session.System  // of the command line that began the conversation
+	window   *window.Keeper  // nil when nothing is kept
+	sideCost money           // spent beside the turns of this session
+	life     context.Context // ends with the session
 
 	turn   sync.Mutex // held while a turn runs
 	mu     sync.Mutex
@@ -59,41 +65,21 @@ type Session struct {
 	closed bool
 }
 
-// ID is the session's id; empty when nothing is kept.
-func (s *Session) ID() string {
-	if s.log == nil {
-		return ""
+// Publish publishes an event that no entry belongs to.
+func (s *Session) Publish(b event.Body) {
+	s.Journal.Publish(b)
+	if s.window != nil {
+		s.window.Watch(s.life, b)
 	}
-	return s.log.ID()
 }
 
-// Path is the session's folder, or empty.
-func (s *Session) Path() string {
-	if s.log == nil {
-		return ""
+// publishAgent publishes an event of the agent; its notices are journaled.
+func (s *Session) publishAgent(b event.Body) {
+	if n, ok := b.(event.Notice); ok {
+		s.Note(n)
+		return
 	}
-	return s.log.Path()
-}
-
-// Dir is the working folder as it is now.
-func (s *Session) Dir() string { return s.env.Dir.Get() }
-
-// Messages is the conversation so far.
-func (s *Session) Messages() []llm.Message {
-	if s.log == nil {
-		return nil
-	}
-	return s.log.Messages()
-}
-
-// Subscribe gives a reader all events from now on.
-func (s *Session) Subscribe(ctx context.Context) *event.Subscription {
-	return s.bus.Subscribe(ctx, event.Options{})
-}
-
-func (s *Session) publish(b event.Body) {
-	s.bus.Publish(s.ID(), s.chain, b)
-	s.noteWindow(b)
+	s.Publish(b)
 }
 
 // Mode is the permission mode.
@@ -113,7 +99,16 @@ func (s *Session) SetMode(_ context.Context, m permission.Mode) error {
 // storeMode puts a mode in force; modes is held.
 func (s *Session) storeMode(m permission.Mode) {
 	s.mode.Store(m)
-	s.publish(event.ModeChanged{Mode: m})
+	s.Publish(event.ModeChanged{Mode: m})
+}
+
+// acceptEdits goes over to the mode for that, unless the mode was changed while the question was open.
+func (s *Session) acceptEdits() {
+	s.modes.Lock()
+	defer s.modes.Unlock()
+	if s.Mode() == permission.Default {
+		s.storeMode(permission.AcceptEdits)
+	}
 }
 
 // SetModel changes the model from the next step on; "" is the one the session began with.
@@ -193,7 +188,7 @@ func (s *Session) Prompt(ctx context.Context, m llm.Message) (event.TurnEnd, err
 	}
 	defer s.setCancel(nil)
 	for _, n := range s.notes {
-		s.publish(event.Notice{Level: "warning", Text: n})
+		s.Publish(event.Notice{Level: "warning", Text: n})
 	}
 	s.notes = nil
 	s.output.Reset()
@@ -235,6 +230,24 @@ func (s *Session) setCancel(c context.CancelFunc) bool {
 	return !s.closed
 }
 
+// Compact replaces the conversation so far by a summary that keeps what wishes asks for. No turn may run.
+func (s *Session) Compact(ctx context.Context, wishes string) (compact.Report, error) {
+	if s.window == nil {
+		return compact.Report{}, compact.ErrNothing
+	}
+	if !s.turn.TryLock() {
+		return compact.Report{}, ErrBusy
+	}
+	defer s.turn.Unlock()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	s.mu.Lock()
+	s.cancel = cancel
+	s.mu.Unlock()
+	defer s.setCancel(nil)
+	return s.window.Compact(ctx, wishes)
+}
+
 // Invoke runs calls through the choke point outside of any turn.
 func (s *Session) Invoke(ctx context.Context, calls []llm.ToolCall) []llm.ToolResult {
 	return s.agent.Invoke(ctx, calls)
@@ -268,7 +281,7 @@ func (s *Session) Close() error {
 	return nil
 }
 
-// money adds up what was spent beside the turns, in US dollars.
+// money adds up US dollars.
 type money struct {
 	mu  sync.Mutex
 	usd float64

@@ -2,22 +2,20 @@ package app
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"os"
-	"path/filepath"
+	"encoding/json"
 
+	"github.com/lathe-dev/lathe/internal/approval"
+	"github.com/lathe-dev/lathe/internal/attach"
 	"github.com/lathe-dev/lathe/internal/config"
-	"github.com/lathe-dev/lathe/internal/files"
+	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/permission"
 	"github.com/lathe-dev/lathe/internal/permission/call"
 	"github.com/lathe-dev/lathe/internal/sandbox"
-	"github.com/lathe-dev/lathe/internal/session"
 	"github.com/lathe-dev/lathe/internal/tool"
 )
 
-// What interactive front ends need besides the turns.
+// For interactive front ends, and for programs that drive lathe.
 
 // Config is the configuration in force.
 func (i *Instance) Config() *config.Config { return i.conf.Load() }
@@ -31,7 +29,7 @@ func (i *Instance) Runner() *sandbox.Runner { return i.runner }
 // ChildEnv is the environment that commands get: lathe's own with the variables of the settings.
 func (i *Instance) ChildEnv() []string { return childEnv(i.environ(), i.settings().Env) }
 
-// Reload reads the settings again and puts them in force; it returns what changed.
+// Reload reads the settings again and puts them in force; it returns the changes.
 func (i *Instance) Reload() ([]config.Change, error) {
 	next, changes, err := i.conf.Load().Reload()
 	if err != nil {
@@ -41,9 +39,15 @@ func (i *Instance) Reload() ([]config.Change, error) {
 	return changes, nil
 }
 
-// Log is the record of the conversation; nil when nothing is kept. It is for looking, and for entries that
-// no turn writes; Prompt writes the rest.
-func (s *Session) Log() *session.Session { return s.log }
+// Amend puts more settings in force until lathe ends, a JSON object, and returns the changes.
+func (i *Instance) Amend(settings json.RawMessage) ([]config.Change, error) {
+	next, changes, err := i.conf.Load().Amend(settings)
+	if err != nil {
+		return nil, err
+	}
+	i.reload(next, changes)
+	return changes, nil
+}
 
 // Interactive reports whether somebody answers questions.
 func (s *Session) Interactive() bool { return s.interactive }
@@ -74,64 +78,27 @@ func (s *Session) ModelName() string {
 func (s *Session) System(ctx context.Context) ([]llm.Part, error) { return s.system(ctx) }
 
 // Rules lists the permission rules in force, those given in this session last.
-func (s *Session) Rules() []permission.Rule { return s.policy.Rules() }
+func (s *Session) Rules() []permission.Rule { return s.rules.Rules() }
 
 // Grant puts a rule in force for this session.
-func (s *Session) Grant(text string, e permission.Effect) error {
-	r, err := permission.ParseRule(s.inst.tools, text, e, permission.Source{Name: sessionScope, Base: s.inst.opts.Dir})
-	if err != nil {
-		return err
-	}
-	s.policy.Grant(r)
-	s.journalGrant(r.Text, e)
-	s.ruled.Add(1)
-	return nil
-}
-
-// AddDir makes one more folder part of what the session may work in; it returns the folder with links
-// resolved.
-func (s *Session) AddDir(dir string) (string, error) {
-	if !filepath.IsAbs(dir) {
-		dir = filepath.Join(s.Dir(), dir)
-	}
-	real, err := filepath.EvalSymlinks(dir)
-	if err != nil {
-		return "", fmt.Errorf("the folder cannot be added: %w", err)
-	}
-	if st, err := os.Stat(real); err != nil || !st.IsDir() {
-		return "", errors.Join(fmt.Errorf("%s is not a folder", real), err)
-	}
-	if err := s.env.Roots.Add(real, false); err != nil {
-		return "", err
-	}
-	s.policy.AddRoot(real, false)
-	return real, nil
-}
-
-// Dirs lists the folders that the session may work in, the first one before all.
-func (s *Session) Dirs() []string {
-	var out []string
-	for _, r := range s.env.Roots.List() {
-		if !r.ReadOnly {
-			out = append(out, r.Path)
-		}
-	}
-	return out
-}
+func (s *Session) Grant(text string, e permission.Effect) error { return s.rules.Grant(text, e) }
 
 // Ungrant takes a rule of this session back; false when it has none like it.
-func (s *Session) Ungrant(text string, e permission.Effect) bool {
-	defer s.ruled.Add(1)
-	r, err := permission.ParseRule(s.inst.tools, text, e, permission.Source{})
-	if err != nil || !s.policy.Ungrant(r.Text, e) {
-		return false
-	}
-	s.journalGrant(r.Text, "")
-	return true
+func (s *Session) Ungrant(text string, e permission.Effect) bool { return s.rules.Ungrant(text, e) }
+
+// SetAgent makes the main agent one of another kind (build, plan, explore, general) from the next call on.
+func (s *Session) SetAgent(kind string) { s.rules.SetAgent(kind) }
+
+// Answer answers an open question; the error is event.ErrNoQuestion when it is not (or no longer) open.
+func (s *Session) Answer(id string, a event.Answer) error { return s.approver.Answer(id, a) }
+
+// Consider prepares a call and decides on it; nothing is run, asked or kept.
+func (s *Session) Consider(ctx context.Context, c llm.ToolCall) (approval.Considered, error) {
+	return s.approver.Consider(ctx, s.tools(), c)
 }
 
-// FileRoots are the folders that the session works in, for an index of their files.
-func (s *Session) FileRoots() *files.Roots { return s.env.Roots }
+// Mentioned lists the files that a prompt with this text would attach, without reading them.
+func (s *Session) Mentioned(text string) []attach.Mentioned { return s.attached.Mentioned(text) }
 
 // Background holds the commands of the session that run beside the conversation.
 func (s *Session) Background() *tool.Background { return s.env.Background }

@@ -214,7 +214,7 @@ func TestAnswersAfterTheFirstAreRefused(t *testing.T) {
 	if err := s.Answer(q.ID, event.Answer{Choice: event.ChoiceOnce}); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Answer(q.ID, event.Answer{Choice: event.ChoiceNo}); !errors.Is(err, ErrNoQuestion) {
+	if err := s.Answer(q.ID, event.Answer{Choice: event.ChoiceNo}); !errors.Is(err, event.ErrNoQuestion) {
 		t.Errorf("%v", err)
 	}
 	if err := <-done; err != nil || p.read(t, "a.txt") != "two\n" {
@@ -236,7 +236,7 @@ func TestCloseEndsATurnThatAsks(t *testing.T) {
 	if end := <-done; end.Reason != event.EndInterrupted || p.read(t, "a.txt") != "one\n" {
 		t.Errorf("%+v", end)
 	}
-	if err := s.Answer(q.ID, event.Answer{Choice: event.ChoiceOnce}); !errors.Is(err, ErrNoQuestion) {
+	if err := s.Answer(q.ID, event.Answer{Choice: event.ChoiceOnce}); !errors.Is(err, event.ErrNoQuestion) {
 		t.Errorf("%v", err)
 	}
 	if _, err := s.Prompt(t.Context(), llm.UserText("more")); err == nil {
@@ -246,24 +246,27 @@ func TestCloseEndsATurnThatAsks(t *testing.T) {
 
 // "Always in this project" holds for the other sessions of the folder at once; "for this session" does not.
 func TestAlwaysReachesOtherSessions(t *testing.T) {
-	p := newPlace(t, nil)
-	inst, err := p.with(t, "", []string{"ANTHROPIC_API_KEY=a"}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	a, b := newSession(t, inst, SessionOptions{}), newSession(t, inst, SessionOptions{})
-	req := func(cmd string) permission.Request {
-		return permission.Request{Tool: "Bash", Mode: permission.Default, Accesses: []permission.Access{{Kind: permission.Exec, Target: cmd}}}
-	}
-	a.decided([]string{"Bash(make)"}, event.Answer{Choice: event.ChoiceAlways})
-	a.decided([]string{"Bash(ls)"}, event.Answer{Choice: event.ChoiceSession})
-	if d := b.policy.Decide(req("make")); d.Effect != permission.Allow {
-		t.Errorf("%+v", d)
-	}
-	if d := b.policy.Decide(req("ls")); d.Effect != permission.Ask {
-		t.Errorf("%+v", d)
-	}
-	if d := a.decided(nil, event.Answer{Choice: event.ChoiceAlways, Rules: []string{"Bash(("}}); d.Effect != permission.Allow {
-		t.Errorf("a rule that cannot be read took the yes away: %+v", d)
+	for _, tc := range []struct {
+		answer event.Answer
+		want   permission.Effect
+	}{
+		{event.Answer{Choice: event.ChoiceAlways}, permission.Allow},
+		{event.Answer{Choice: event.ChoiceSession}, permission.Ask},
+		{event.Answer{Choice: event.ChoiceAlways, Rules: []string{"Bash(("}}, permission.Ask},
+	} {
+		p := newPlace(t, bashScript("mkdir one"))
+		inst := p.open(t, nil)
+		a, b := newSession(t, inst, SessionOptions{Interactive: true}), newSession(t, inst, SessionOptions{})
+		answering(t, a, tc.answer)
+		if _, err := a.Prompt(t.Context(), llm.UserText("go")); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := os.Stat(filepath.Join(p.dir, "one")); err != nil {
+			t.Errorf("%+v: the call that was allowed did not run: %v", tc.answer, err)
+		}
+		c, err := b.Consider(t.Context(), llm.ToolCall{ID: "1", Name: "Bash", Input: []byte(`{"command":"mkdir two"}`)})
+		if err != nil || c.Decision.Effect != tc.want {
+			t.Errorf("%+v: %+v %v", tc.answer, c.Decision, err)
+		}
 	}
 }

@@ -25,7 +25,7 @@ func (i *Instance) Watch(ctx context.Context, changed func()) error {
 	}))
 }
 
-// reload puts a new configuration in force and tells the sessions.
+// reload puts a new configuration in force, also in the open sessions.
 func (i *Instance) reload(c *config.Config, changes []config.Change) {
 	var bad []string
 	later := []string{}
@@ -41,29 +41,29 @@ func (i *Instance) reload(c *config.Config, changes []config.Change) {
 	rules, notes, err := i.rules()
 	if err != nil {
 		i.conf.Store(old)
-		for _, s := range i.running(false) {
-			s.publish(event.Notice{Level: "error", Text: "settings: " + err.Error() + "; the old ones stay in force"})
+		for _, s := range i.running() {
+			s.Publish(event.Notice{Level: "error", Text: "settings: " + err.Error() + "; the old ones stay in force"})
 		}
 		return
 	}
 	bad = append(bad, notes...)
 	reconnect := touches(changes, "providers", "apiBase", "apiKeyHelper", "network", "stream", "maxThinkingTokens")
-	for _, s := range i.running(reconnect) {
+	if reconnect {
+		i.models.Forget()
+	}
+	for _, s := range i.running() {
 		s.follow(rules, reconnect)
 		for _, b := range bad {
-			s.publish(event.Notice{Level: "warning", Text: "settings: " + b})
+			s.Publish(event.Notice{Level: "warning", Text: "settings: " + b})
 		}
 		if len(later) > 0 {
-			s.publish(event.Notice{Level: "info", Text: fmt.Sprintf("settings: %s takes effect at the next start", strings.Join(later, ", "))})
+			s.Publish(event.Notice{Level: "info", Text: fmt.Sprintf("settings: %s takes effect at the next start", strings.Join(later, ", "))})
 		}
 	}
 }
 
-// running lists the open sessions; with forget the connections to providers are made anew.
-func (i *Instance) running(forget bool) []*Session {
-	if forget {
-		i.models.Forget()
-	}
+// running lists the open sessions.
+func (i *Instance) running() []*Session {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return slices.Collect(maps.Keys(i.sessions))
@@ -71,17 +71,16 @@ func (i *Instance) running(forget bool) []*Session {
 
 // follow puts new settings in force for a session.
 func (s *Session) follow(rules []permission.Rule, reconnect bool) {
-	s.policy.SetRules(rules)
-	s.ruled.Add(1)
+	s.rules.SetRules(rules)
 	s.recheckMode()
-	if !reconnect || s.log == nil {
+	if !reconnect || s.Log() == nil {
 		return
 	}
 	s.mu.Lock()
 	id := s.model
 	s.mu.Unlock()
 	if err := s.SetModel(context.Background(), id); err != nil {
-		s.publish(event.Notice{Level: "warning", Text: "settings: the model stays connected as it was: " + err.Error()})
+		s.Publish(event.Notice{Level: "warning", Text: "settings: the model stays connected as it was: " + err.Error()})
 	}
 }
 
@@ -91,7 +90,7 @@ func (s *Session) recheckMode() {
 	s.modes.Lock()
 	defer s.modes.Unlock()
 	why := s.inst.conf.Load().BypassForbidden()
-	s.policy.ForbidBypass(why != nil)
+	s.rules.Policy().ForbidBypass(why != nil)
 	if why == nil || s.Mode() != permission.Bypass {
 		return
 	}
@@ -112,7 +111,7 @@ func touches(changes []config.Change, keys ...string) bool {
 	return false
 }
 
-// join makes a session hear of reloads until it is closed.
+// join makes reloads reach a session until it is closed.
 func (i *Instance) join(s *Session) {
 	i.mu.Lock()
 	i.sessions[s] = true

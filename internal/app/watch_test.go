@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/permission"
 )
 
@@ -30,11 +31,9 @@ func TestRulesOfARunningSessionFollowTheSettings(t *testing.T) {
 	if n := firstOf[event.Notice](t, sub); n.Text != "settings: model takes effect at the next start" {
 		t.Errorf("%+v", n)
 	}
-	d := s.policy.Decide(permission.Request{
-		Tool: "Bash", Mode: permission.Bypass, Accesses: []permission.Access{{Kind: permission.Exec, Target: "rm x"}},
-	})
-	if d.Effect != permission.Deny {
-		t.Errorf("%+v", d)
+	c, err := s.Consider(t.Context(), llm.ToolCall{ID: "1", Name: "Bash", Input: []byte(`{"command":"rm x"}`)})
+	if err != nil || c.Decision.Effect != permission.Deny {
+		t.Errorf("%+v %v", c.Decision, err)
 	}
 	if s.Model().ID != "claude-sonnet-4-5" {
 		t.Errorf("the model changed to %s", s.Model().ID)
@@ -65,7 +64,7 @@ func TestBypassFollowsTheSettingsOfARunningSession(t *testing.T) {
 	command := permission.Request{Tool: "Bash", Accesses: []permission.Access{{Kind: permission.Exec, Target: "make"}}}
 	decide := func() permission.Effect {
 		command.Mode = permission.Bypass
-		return s.policy.Decide(command).Effect
+		return s.rules.Policy().Decide(command).Effect
 	}
 	settings(`{"hooks": {"PreToolUse": [{"matcher": "Bash"}]}}`)
 	if m := firstOf[event.ModeChanged](t, sub); m.Mode != permission.Default || s.Mode() != permission.Default {

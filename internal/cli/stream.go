@@ -3,10 +3,10 @@ package cli
 import (
 	"errors"
 
-	"github.com/lathe-dev/lathe/internal/app"
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/permission"
+	"github.com/lathe-dev/lathe/internal/resume"
 	"github.com/lathe-dev/lathe/internal/session"
 )
 
@@ -232,7 +232,7 @@ func (p *streamPrinter) part(b event.PartDone, parent *string) error {
 	if u == (llm.Usage{}) {
 		u = p.usage[b.MessageID]
 	}
-	return p.w.write(&assistantLine{Type: "assistant", Parent: parent, stamped: stamped{UUID: app.LineID(b.MessageID, b.Index)}, Message: wireMessage{
+	return p.w.write(&assistantLine{Type: "assistant", Parent: parent, stamped: stamped{UUID: resume.LineID(b.MessageID, b.Index)}, Message: wireMessage{
 		ID: b.MessageID, Type: "message", Role: "assistant", Model: b.Model, Content: []any{block}, Usage: usageOf(u),
 	}})
 }

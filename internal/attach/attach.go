@@ -1,4 +1,8 @@
-package app
+// Package attach puts the files that a prompt names as @path behind it.
+//
+// Promises: a file is read as the Read tool reads it, with the same approval and limits; one that may not be read is
+// left out, and the user gets a notice.
+package attach
 
 import (
 	"context"
@@ -12,28 +16,34 @@ import (
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/files"
 	"github.com/lathe-dev/lathe/internal/llm"
-	"github.com/lathe-dev/lathe/internal/prompt"
 	"github.com/lathe-dev/lathe/internal/session"
 )
 
 // mostAttached is how many files one message brings: a pasted text may name any number.
 const mostAttached = 20
 
-// attach puts the files that a message names as @path behind it. They are read as the Read tool reads them, with
-// the same approval and limits; one that may not be read is left out, and the user is told.
-func (s *Session) attach(ctx context.Context, m llm.Message) llm.Message {
+// Files finds and reads the files that prompts of one session name.
+type Files struct {
+	Roots   *files.Roots  // the folders that a file must lie in
+	Dir     func() string // the working folder, which paths are relative to
+	Read    func(ctx context.Context, calls []llm.ToolCall) []llm.ToolResult
+	Publish func(event.Body)
+}
+
+// Attach adds the files that a message names to it.
+func (f *Files) Attach(ctx context.Context, m llm.Message) llm.Message {
 	if slices.ContainsFunc(m.Parts, func(p llm.Part) bool { t, ok := p.(llm.Text); return ok && t.Origin == llm.OriginFile }) {
 		return m // sent again as it was
 	}
-	found := s.mentions(authored(m))
+	found := f.mentions(authored(m))
 	if n := len(found); n > mostAttached {
-		s.publish(event.Notice{Level: "warning", Text: fmt.Sprintf("of %d files named with @ the first %d are attached", n, mostAttached)})
+		f.Publish(event.Notice{Level: "warning", Text: fmt.Sprintf("of %d files named with @ the first %d are attached", n, mostAttached)})
 		found = found[:mostAttached]
 	}
-	for _, f := range found {
-		parts, err := s.readMention(ctx, f)
+	for _, mention := range found {
+		parts, err := f.readMention(ctx, mention)
 		if err != nil {
-			s.publish(event.Notice{Level: "warning", Text: fmt.Sprintf("not attached: %s: %v", f.Path, err)})
+			f.Publish(event.Notice{Level: "warning", Text: fmt.Sprintf("not attached: %s: %v", mention.Path, err)})
 			continue
 		}
 		m.Parts = append(m.Parts[:len(m.Parts):len(m.Parts)], parts...)
@@ -53,21 +63,21 @@ func authored(m llm.Message) string {
 }
 
 // mentions finds the paths in a text that exist below the folders the session works in.
-func (s *Session) mentions(text string) []prompt.Mention {
-	return prompt.Mentions(text, func(path string) bool {
-		_, ok := s.mentioned(path)
+func (f *Files) mentions(text string) []Mention {
+	return Mentions(text, func(path string) bool {
+		_, ok := f.mentioned(path)
 		return ok
 	})
 }
 
-func (s *Session) mentioned(path string) (files.Path, bool) {
-	p, err := s.env.Roots.Resolve(path, s.Dir())
+func (f *Files) mentioned(path string) (files.Path, bool) {
+	p, err := f.Roots.Resolve(path, f.Dir())
 	return p, err == nil && p.Exists() && p.Inside()
 }
 
 // readMention reads a file by way of the Read tool.
-func (s *Session) readMention(ctx context.Context, m prompt.Mention) ([]llm.Part, error) {
-	p, _ := s.mentioned(m.Path)
+func (f *Files) readMention(ctx context.Context, m Mention) ([]llm.Part, error) {
+	p, _ := f.mentioned(m.Path)
 	in := map[string]any{"file_path": p.Lexical}
 	if m.First > 0 {
 		in["offset"], in["limit"] = m.First, m.Last-m.First+1
@@ -76,7 +86,7 @@ func (s *Session) readMention(ctx context.Context, m prompt.Mention) ([]llm.Part
 	if err != nil {
 		return nil, err
 	}
-	res := s.agent.InvokeUnrecorded(ctx, []llm.ToolCall{{Name: "Read", Input: input}})[0]
+	res := f.Read(ctx, []llm.ToolCall{{Name: "Read", Input: input}})[0]
 	text := llm.Message{Parts: res.Parts}.PlainText()
 	if res.IsError {
 		return nil, fmt.Errorf("%s", text)
@@ -123,10 +133,10 @@ type Mentioned struct {
 }
 
 // Mentioned lists what a prompt with this text would attach, without reading it.
-func (s *Session) Mentioned(text string) []Mentioned {
+func (f *Files) Mentioned(text string) []Mentioned {
 	var out []Mentioned
-	for _, m := range s.mentions(text) {
-		p, ok := s.mentioned(m.Path)
+	for _, m := range f.mentions(text) {
+		p, ok := f.mentioned(m.Path)
 		if !ok || len(out) == mostAttached {
 			break
 		}
@@ -142,7 +152,7 @@ const (
 )
 
 // estimateFile guesses from the size and the name what a file takes.
-func estimateFile(p files.Path, m prompt.Mention) int {
+func estimateFile(p files.Path, m Mention) int {
 	switch strings.ToLower(filepath.Ext(p.Real)) {
 	case ".png", ".jpg", ".jpeg", ".gif", ".webp":
 		return imageTokens

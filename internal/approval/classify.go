@@ -1,4 +1,4 @@
-package app
+package approval
 
 import (
 	"context"
@@ -33,8 +33,8 @@ Answer with one line: the word ALLOW or ASK, a colon, and the reason in at most 
 )
 
 // classify lets the small model answer a question. Anything but a clear ALLOW in time leaves it a question.
-func (s *Session) classify(ctx context.Context, a agent.Approval, d permission.Decision) permission.Decision {
-	verdict, name, err := s.askClassifier(ctx, a)
+func (p *Approver) classify(ctx context.Context, a agent.Approval, d permission.Decision) permission.Decision {
+	verdict, name, err := p.askClassifier(ctx, a)
 	word, reason, _ := strings.Cut(verdict, ":")
 	reason = strings.TrimSpace(reason)
 	switch {
@@ -54,7 +54,7 @@ func (s *Session) classify(ctx context.Context, a agent.Approval, d permission.D
 }
 
 // askClassifier returns the first line of the small model's answer, and the model.
-func (s *Session) askClassifier(ctx context.Context, a agent.Approval) (verdict, model string, err error) {
+func (p *Approver) askClassifier(ctx context.Context, a agent.Approval) (verdict, model string, err error) {
 	call, err := json.Marshal(map[string]any{"tool": a.Tool, "input": a.Request.Input, "folder": a.Dir, "accesses": a.Accesses})
 	if err != nil {
 		return "", "", err
@@ -64,11 +64,11 @@ func (s *Session) askClassifier(ctx context.Context, a agent.Approval) (verdict,
 	}
 	ctx, cancel := context.WithTimeout(ctx, classifyWait)
 	defer cancel()
-	small, err := s.inst.SmallModel(ctx)
+	small, err := p.Small(ctx)
 	if err != nil {
 		return "", "", err
 	}
-	question := llm.UserText("The user typed:\n" + s.typed() + "\n\nThe call:\n" + string(call))
+	question := llm.UserText("The user typed:\n" + p.typed() + "\n\nThe call:\n" + string(call))
 	var said llm.Message
 	for delta, err := range small.Stream(ctx, &llm.Request{
 		System: []llm.Part{llm.Text{Text: classifySystem}}, Messages: []llm.Message{question}, MaxTokens: 128, Effort: "off",
@@ -81,21 +81,21 @@ func (s *Session) askClassifier(ctx context.Context, a agent.Approval) (verdict,
 		}
 	}
 	if said.Usage != nil {
-		s.sideCost.Add(small.Info().Price.Cost(*said.Usage))
+		p.Spend(small.Info().Price.Cost(*said.Usage))
 	}
 	verdict, _, _ = strings.Cut(strings.TrimSpace(said.PlainText()), "\n")
 	return strings.TrimSpace(verdict), small.Info().ID, nil
 }
 
 // typed is the end of what the user typed, newest last.
-func (s *Session) typed() string {
+func (p *Approver) typed() string {
 	var texts []string
-	for _, m := range s.Messages() {
+	for _, m := range p.Journal.Messages() {
 		if m.Role != llm.User {
 			continue
 		}
-		for _, p := range session.StripContext(m).Parts {
-			if t, ok := p.(llm.Text); ok && t.Origin == llm.OriginAuthor {
+		for _, part := range session.StripContext(m).Parts {
+			if t, ok := part.(llm.Text); ok && t.Origin == llm.OriginAuthor {
 				texts = append(texts, t.Text)
 			}
 		}

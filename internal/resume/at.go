@@ -1,4 +1,4 @@
-package app
+package resume
 
 import (
 	"fmt"
@@ -15,12 +15,12 @@ func LineID(messageID string, index int) string {
 	return uuid.NewSHA1(uuid.NameSpaceOID, []byte(messageID+" "+strconv.Itoa(index))).String()
 }
 
-// lineParts is how many parts of a reply are looked at for a line's id.
+// lineParts is how many parts of a reply are searched for the id of a line.
 const lineParts = 64
 
-// goBackTo moves the head of a conversation to a message: the prompt, or the reply with the results of its calls.
+// At moves the head of a conversation to a message: the prompt, or the reply with the results of its calls.
 // What came after stays in the log as another branch.
-func goBackTo(log *session.Session, id string) error {
+func At(log *session.Session, id string) error {
 	last, found := "", false
 	for e := range log.Entries() {
 		switch b := e.Body.(type) {

@@ -1,0 +1,171 @@
+// Package window keeps a conversation within its model's context window: it reports when a compaction is due, prepares
+// the summary while there is still room, runs the compaction, and lets the tools forget what it took out.
+//
+// Package compact computes a compaction from messages alone; this package joins it with the session.
+package window
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/lathe-dev/lathe/internal/agent"
+	"github.com/lathe-dev/lathe/internal/compact"
+	"github.com/lathe-dev/lathe/internal/compact/onlog"
+	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/journal"
+	"github.com/lathe-dev/lathe/internal/llm"
+	"github.com/lathe-dev/lathe/internal/permission"
+	"github.com/lathe-dev/lathe/internal/tool"
+)
+
+// Config is the session whose window a Keeper keeps. All fields are required.
+type Config struct {
+	Journal *journal.Journal // with a log
+	Env     *tool.Env
+	Class   func(tool string) permission.Class
+	Mode    func() permission.Mode
+
+	Auto    func() (on bool, threshold int)          // whether it compacts by itself, and from how many tokens; 0: by the window
+	Model   func() llm.Model                         // of the conversation
+	Small   func(context.Context) (llm.Model, error) // writes the summaries
+	Spend   func(usd float64)                        // counts their price
+	Context func() []llm.Part                        // the context and memory as they are now
+}
+
+// Keeper keeps the window of one session.
+type Keeper struct {
+	Config
+	compactor *compact.Compactor
+}
+
+// New makes the keeper of a session that is kept.
+func New(c Config) *Keeper {
+	k := &Keeper{Config: c}
+	k.compactor = k.newCompactor()
+	return k
+}
+
+func (k *Keeper) newCompactor() *compact.Compactor {
+	c := &compact.Compactor{
+		Conversation: onlog.Log{Session: k.Journal.Log(), Record: k.Journal.Record}, Summarise: k.summarise, Kept: k.kept, Shows: k.shows,
+		Save: func(ctx context.Context, stub compact.Stub) string {
+			path, err := k.Env.SaveBlob(ctx, stub.Call.Name+".txt", []byte(stub.Result.PlainText()))
+			if err != nil {
+				return ""
+			}
+			return path
+		},
+		Limit: func() int {
+			m, err := k.Small(context.Background())
+			if err != nil || m.Info().ContextWindow <= 0 {
+				return 300_000
+			}
+			return m.Info().ContextWindow * 5 / 2 // bytes: two thirds of the window
+		},
+	}
+	c.SetSaid(onlog.SaidBefore(k.Journal.Log()))
+	return c
+}
+
+// shows names what a call shows: the same search or the same part of a file, asked for again, makes the earlier
+// result stale.
+func (k *Keeper) shows(c llm.ToolCall) string {
+	switch k.Class(c.Name) {
+	case permission.ClassRead, permission.ClassSearch, permission.ClassList:
+		return c.Name + " " + string(c.Input)
+	}
+	return ""
+}
+
+// summarise asks the model for small work, or the conversation's own where that one is not there.
+func (k *Keeper) summarise(ctx context.Context, req *llm.Request) (compact.Answer, error) {
+	m, err := k.Small(ctx)
+	if err != nil {
+		m = k.Model()
+	}
+	out, err := compact.Ask(ctx, m, req)
+	k.Spend(out.CostUSD)
+	return out, err
+}
+
+// kept is what goes through a compaction word for word.
+func (k *Keeper) kept(cut []llm.Message, said []string) compact.Kept {
+	out := compact.Kept{
+		Said: said, Log: k.Journal.Path(), Files: compact.Touched(cut),
+		Context: k.Context(),
+	}
+	if m := k.Mode(); m != permission.Default {
+		out.Mode = string(m)
+	}
+	var todos strings.Builder
+	for _, t := range k.Env.Todos.Get() {
+		fmt.Fprintf(&todos, "- [%s] %s\n", t.Status, t.Content)
+	}
+	out.Todos = todos.String()
+	return out
+}
+
+// Mark is how many tokens make a compaction due; 0: none ever.
+func (k *Keeper) Mark(m llm.ModelInfo) int {
+	on, threshold := k.Auto()
+	if !on {
+		return 0
+	}
+	mark := m.ContextWindow / 100 * 85
+	if threshold > 0 && (mark == 0 || threshold < mark) {
+		mark = threshold
+	}
+	return mark
+}
+
+// OnWindow makes room when the window fills, as agent.Config has it.
+func (k *Keeper) OnWindow(ctx context.Context, w agent.Window) (bool, error) {
+	if on, _ := k.Auto(); !on {
+		return false, nil
+	}
+	t := compact.Task{Trigger: compact.Auto, Used: w.Used, Mark: w.Mark, Window: w.Model.ContextWindow, Running: true}
+	if w.Overflow {
+		t.Trigger = compact.Overflow
+		t.Mark = cmp.Or(w.Mark, w.Used)
+	}
+	r, err := k.compact(ctx, t)
+	return r.Level != compact.None, err
+}
+
+// Watch reads an event of the session, and prepares a summary beside it when one will be due soon. The preparation
+// ends with ctx.
+func (k *Keeper) Watch(ctx context.Context, b event.Body) {
+	end, ok := b.(event.StepEnd)
+	if !ok {
+		return
+	}
+	info := k.Model().Info()
+	k.compactor.Note(ctx, compact.Task{
+		Trigger: compact.Auto, Used: end.Usage.Prompt() + end.Usage.Output, Mark: k.Mark(info), Window: info.ContextWindow,
+	})
+}
+
+// Compact replaces the conversation so far by a summary that keeps what wishes asks for. No turn may run.
+func (k *Keeper) Compact(ctx context.Context, wishes string) (compact.Report, error) {
+	info := k.Model().Info()
+	return k.compact(ctx, compact.Task{Trigger: compact.Manual, Mark: k.Mark(info), Window: info.ContextWindow, Wishes: wishes})
+}
+
+// compact runs a compaction, publishes it, and lets the tools forget what is no longer in the conversation.
+func (k *Keeper) compact(ctx context.Context, t compact.Task) (compact.Report, error) {
+	k.Journal.Publish(event.Compacting{Trigger: t.Trigger})
+	r, err := k.compactor.Run(ctx, t)
+	if r.Level != compact.None {
+		k.Env.Reads.Prune(k.Journal.Log().InContext)
+		k.Env.Cache.Clear()
+		return r, err
+	}
+	done := event.Compacted{Trigger: t.Trigger, Before: r.Before}
+	if err != nil {
+		done.Err = err.Error()
+	}
+	k.Journal.Publish(done) // nothing was written
+	return r, err
+}
