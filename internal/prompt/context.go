@@ -31,6 +31,8 @@ type ContextOptions struct {
 	Excludes   []string        // claudeMdExcludes: globs of memory files not to read
 	NoMemory   bool
 
+	Providers []Provider // of more sections, in their order
+
 	NoUser, NoProject, NoLocal bool // leave out the memory of the user, of the project, of the user for the project
 
 	Now func() time.Time // nil: time.Now
@@ -41,15 +43,17 @@ type Pending struct {
 	git    chan git.Info
 	late   context.CancelFunc // ends git
 	memory chan *Memory
-	cuts   []string
+	asked  []*asked
+	notes  []string // of sections that are left out
+	cuts   []string // of memory
 	o      ContextOptions
 }
 
 // Begin starts to build the context, beside whatever the caller does.
 func Begin(ctx context.Context, o ContextOptions) *Pending {
-	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
+	forGit, cancel := context.WithTimeout(ctx, 3*time.Second)
 	p := &Pending{git: make(chan git.Info, 1), late: cancel, memory: make(chan *Memory, 1), o: o}
-	go func() { p.git <- gitInfo(ctx, o) }()
+	go func() { p.git <- gitInfo(forGit, o) }()
 	go func() {
 		if o.NoMemory {
 			p.memory <- &Memory{}
@@ -57,31 +61,70 @@ func Begin(ctx context.Context, o ContextOptions) *Pending {
 		}
 		p.memory <- LoadMemory(o)
 	}()
+	for _, provider := range o.Providers {
+		p.asked = append(p.asked, ask(ctx, provider))
+	}
 	return p
 }
 
-// Parts waits for the context and returns it. It is to be called once.
-func (p *Pending) Parts() []llm.Part {
-	parts := []llm.Part{llm.Text{Text: reminder(environment(p.o) + p.gitState()), Origin: llm.OriginContext}}
+// Sections waits for the context and returns its sections, memory last; empty ones are left out. It is to be called
+// once, by itself or through Parts or Message.
+func (p *Pending) Sections() []Section {
+	out := []Section{{"environment", "lathe", environment(p.o)}, {"git", "lathe", p.gitState()}}
+	for _, a := range p.asked {
+		s, note := a.section()
+		if note != "" {
+			p.notes = append(p.notes, note)
+		}
+		if s.Text != "" {
+			out = append(out, s)
+		}
+	}
 	m := <-p.memory
 	p.cuts = m.Cuts()
 	if text := m.Text(); text != "" {
-		parts = append(parts, llm.Text{Text: reminder(text), Origin: llm.OriginMemory})
+		out = append(out, Section{memoryName, strings.Join(m.paths(), ", "), text})
+	}
+	return out
+}
+
+// memoryName is the section of the memory files.
+const memoryName = "memory"
+
+const contextIntro = "The session's context, as it was when the session began.\n"
+
+// Parts waits for the context and returns it: one text with its sections, and one with the memory.
+func (p *Pending) Parts() []llm.Part {
+	text, memory := contextIntro, ""
+	for _, s := range p.Sections() {
+		if s.Name == memoryName {
+			memory = s.Text
+			continue
+		}
+		text += s.element()
+	}
+	parts := []llm.Part{llm.Text{Text: reminder(text), Origin: llm.OriginContext}}
+	if memory != "" {
+		parts = append(parts, llm.Text{Text: reminder(memory), Origin: llm.OriginMemory})
 	}
 	return parts
 }
 
-// Notice tells the user, after Parts, which instructions do not reach the model whole; empty when all do.
+// Notice tells the user, after Parts, which sections and instructions do not reach the model whole; empty when all do.
 func (p *Pending) Notice() string {
+	out := strings.Join(p.notes, "; ")
 	cuts := p.cuts
 	if len(cuts) == 0 {
-		return ""
+		return out
+	}
+	if out != "" {
+		out += "; "
 	}
 	more := ""
 	if len(cuts) > 5 {
 		cuts, more = cuts[:5], fmt.Sprintf("; and %d more", len(cuts)-5)
 	}
-	return fmt.Sprintf("instructions that do not reach the model whole: %s%s. A file may have %d characters, all together %d.",
+	return out + fmt.Sprintf("instructions that do not reach the model whole: %s%s. A file may have %d characters, all together %d.",
 		strings.Join(cuts, "; "), more, entryLimit, memoryLimit)
 }
 
@@ -98,7 +141,6 @@ func (p *Pending) Message(m llm.Message) llm.Message {
 
 func environment(o ContextOptions) string {
 	var b strings.Builder
-	b.WriteString("The environment, as it was when this session began:\n")
 	row := func(name, value string) {
 		if value != "" {
 			fmt.Fprintf(&b, "%s: %s\n", name, oneLine(value, 1000))

@@ -317,4 +317,13 @@ func (m *Memory) Text() string {
 	return b.String()
 }
 
+// paths lists the files of the memory.
+func (m *Memory) paths() []string {
+	out := make([]string, len(m.Entries))
+	for i, e := range m.Entries {
+		out[i] = e.Path
+	}
+	return out
+}
+
 func unescape(name string) string { return strings.ReplaceAll(name, `\ `, " ") }

@@ -1,0 +1,80 @@
+package prompt
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Provider gives one section of the context, such as the listing of skills or the output of a command of the user.
+type Provider struct {
+	Name   string // in <context name="...">: letters, digits, - and _
+	Origin string // for people: the file or setting that asks for it
+	Get    func(context.Context) (string, error)
+	Wait   time.Duration // the longest that the first message waits for it; 0: 3 s
+	Limit  int           // bytes of its text; 0: 4,000
+}
+
+const (
+	providerWait  = 3 * time.Second
+	providerLimit = 4_000
+)
+
+// Section is one part of what the model gets before the conversation.
+type Section struct {
+	Name   string
+	Origin string // for people: "lathe", a file, a flag, a setting
+	Text   string
+}
+
+// asked is a provider that is at work.
+type asked struct {
+	Provider
+	done chan result
+	end  <-chan time.Time
+	stop context.CancelFunc
+}
+
+type result struct {
+	text string
+	err  error
+}
+
+// ask starts a provider.
+func ask(ctx context.Context, p Provider) *asked {
+	wait := cmp.Or(p.Wait, providerWait)
+	ctx, stop := context.WithTimeout(ctx, wait)
+	a := &asked{Provider: p, done: make(chan result, 1), end: time.After(wait), stop: stop}
+	go func() {
+		text, err := p.Get(ctx)
+		a.done <- result{text, err}
+	}()
+	return a
+}
+
+// section waits for the provider's text. One that fails or takes too long gives no section, and a note for the user.
+func (a *asked) section() (s Section, note string) {
+	defer a.stop()
+	var r result
+	select {
+	case r = <-a.done:
+	case <-a.end:
+		r.err = context.DeadlineExceeded
+	}
+	if errors.Is(r.err, context.DeadlineExceeded) {
+		return s, fmt.Sprintf("the context %q is left out: it took longer than %s", a.Name, cmp.Or(a.Wait, providerWait))
+	}
+	if r.err != nil {
+		return s, fmt.Sprintf("the context %q is left out: %v", a.Name, r.err)
+	}
+	return Section{a.Name, a.Origin, shorten(strings.TrimSpace(visible(r.text)), cmp.Or(a.Limit, providerLimit))}, ""
+}
+
+// element is a section as the model gets it.
+func (s Section) element() string {
+	text := strings.ReplaceAll(s.Text, "</context", "&lt;/context")
+	return fmt.Sprintf("<context name=%q>\n%s\n</context>\n", s.Name, strings.TrimSpace(text))
+}
