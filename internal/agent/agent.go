@@ -159,7 +159,6 @@ func (a *Agent) Run(ctx context.Context, prompt llm.Message) (event.TurnEnd, err
 	t := &turn{Agent: a, started: a.cfg.Clock()}
 	defer t.goBack()
 	a.doom.reset() // the user may ask for the same again
-	a.cfg.Publish(event.TurnStart{Prompt: prompt})
 	err := t.open(ctx, prompt)
 	if err == nil {
 		t.end.Reason, err = t.steps(ctx)
@@ -181,13 +180,22 @@ func (a *Agent) Run(ctx context.Context, prompt llm.Message) (event.TurnEnd, err
 	return t.end, err
 }
 
-// open puts the prompt on disk.
+// open puts the prompt on disk and then opens the turn. A turn whose prompt cannot be written opens without it.
 func (t *turn) open(ctx context.Context, prompt llm.Message) error {
-	prompt = t.attach(ctx, prompt)
+	whole := t.attach(ctx, prompt)
 	ctx = context.WithoutCancel(ctx)
 	err := t.save(ctx)
 	if err == nil {
-		err = t.record(func() error { return t.cfg.Transcript.AddUser(ctx, prompt, false, false) }, event.UserMessage{Message: prompt})
+		err = t.record(func() error {
+			err := t.cfg.Transcript.AddUser(ctx, whole, false, false)
+			if err == nil {
+				t.cfg.Publish(event.TurnStart{Prompt: prompt})
+			}
+			return err
+		}, event.UserMessage{Message: whole})
+	}
+	if err != nil {
+		t.cfg.Publish(event.TurnStart{})
 	}
 	t.unwritten = err != nil
 	return err

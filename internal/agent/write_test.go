@@ -178,3 +178,32 @@ func TestUnwrittenDecisionsEndTheTurn(t *testing.T) {
 		t.Errorf("%+v %v, ran: %v", end, err, ran)
 	}
 }
+
+// Who sees a turn start with its prompt may rely on the prompt: it is on disk.
+func TestATurnStartsWithItsPromptWhenThatIsOnDisk(t *testing.T) {
+	for name, left := range map[string]int{"room": -1, "full": 0} {
+		log, err := session.NewStore(t.TempDir()).Create(t.Context(), session.Meta{Dir: t.TempDir()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer log.Close()
+		var kinds []string
+		f := newFixture(t, nil, func(c *Config) {
+			c.Transcript = &fullDisk{Session: log, left: left}
+			c.Publish = func(b event.Body) {
+				if s, ok := b.(event.TurnStart); ok && len(s.Prompt.Parts) != len(log.Messages()) {
+					t.Errorf("%s: the prompt is %+v, and %d messages are on disk", name, s.Prompt, len(log.Messages()))
+				}
+				switch b.(type) {
+				case event.TurnStart, event.UserMessage, event.TurnEnd:
+					kinds = append(kinds, b.Kind())
+				}
+			}
+		}, reply(llm.StopEndTurn, llm.Text{Text: "done"}))
+		_, _ = f.Run(t.Context(), llm.UserText("go"))
+		want := map[string]string{"room": "turn.start message.user turn.end", "full": "turn.start turn.end"}[name]
+		if got := strings.Join(kinds, " "); got != want {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}

@@ -47,7 +47,8 @@ func CallOf(chain []string) string {
 	return id
 }
 
-// TurnStart opens a turn.
+// TurnStart opens a turn. Its prompt is on disk, without the context and files that lathe added; it is empty when it
+// could not be written.
 type TurnStart struct {
 	Prompt llm.Message `json:"prompt"`
 }
