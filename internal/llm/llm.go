@@ -341,7 +341,13 @@ type ModelInfo struct {
 }
 
 // Owns reports whether opaque data of a host may be sent to this model. Old sessions record the wire instead
-// of the host, or nothing.
+// of the host, or nothing: such data goes to the wire's official host only.
 func (m ModelInfo) Owns(host string) bool {
-	return host == m.Host || host == m.Provider || host == ""
+	return host == m.Host || (host == m.Provider || host == "") && m.official()
+}
+
+// official reports whether the host is the wire's own, whatever name the settings give it.
+func (m ModelInfo) official() bool {
+	_, address, _ := strings.Cut(m.Host, "@")
+	return address != "" && CatalogueHost("https://"+address) == m.Provider
 }

@@ -83,6 +83,9 @@ func TestHostsAreToldApartByNameAndAddress(t *testing.T) {
 	if a, b := HostID("x", "https://API.example/v1"), HostID("x", "https://api.example/v2/"); a != b {
 		t.Errorf("one host has two names: %s, %s", a, b)
 	}
+}
+
+func TestOpaqueDataGoesToTheHostThatMadeItOnly(t *testing.T) {
 	m := ModelInfo{Provider: "anthropic", Host: "anthropic@api.anthropic.com"}
 	for host, want := range map[string]bool{
 		"anthropic@api.anthropic.com": true, "": true, "anthropic": true, // recorded by old sessions
@@ -90,6 +93,22 @@ func TestHostsAreToldApartByNameAndAddress(t *testing.T) {
 	} {
 		if m.Owns(host) != want {
 			t.Errorf("%q: want %v", host, want)
+		}
+	}
+	for _, c := range []struct {
+		wire, host string
+		old        bool // takes data of old sessions, which name the wire or nothing
+	}{
+		{"anthropic", "work@api.anthropic.com", true},
+		{"openai", "openai@api.openai.com", true},
+		{"anthropic", "anthropic@gateway.example", false},
+		{"anthropic", "anthropic@127.0.0.1:8080", false},
+		{"openai", "openrouter@openrouter.ai", false},
+		{"openai", "openai@api.openai.com.evil.example", false},
+	} {
+		m := ModelInfo{Provider: c.wire, Host: c.host}
+		if !m.Owns(c.host) || m.Owns(c.wire) != c.old || m.Owns("") != c.old {
+			t.Errorf("%+v: own %v, wire %v, none %v", c, m.Owns(c.host), m.Owns(c.wire), m.Owns(""))
 		}
 	}
 }

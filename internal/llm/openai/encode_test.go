@@ -25,8 +25,8 @@ func newModel(t testing.TB, c Config, id string) *model {
 	return m.(*model)
 }
 
-// everything is a request that uses every field and every kind of part.
-func everything() *llm.Request {
+// everything is a request that uses every field and every kind of part; its thoughts came from a host.
+func everything(host string) *llm.Request {
 	read := llm.ToolCall{ID: "call_read", Name: "Read", Input: json.RawMessage(`{"file_path": "/a <b> & é", "n": 1.50}`)}
 	shot := llm.ToolCall{ID: "toolu_" + strings.Repeat("x", 40), Name: "Open", Input: json.RawMessage(`{}`)}
 	broken := llm.ToolCall{ID: "call_broken", Name: "Bash", Input: json.RawMessage(`{}`), Raw: `{"command": "ec`}
@@ -34,7 +34,7 @@ func everything() *llm.Request {
 		System: []llm.Part{llm.Text{Text: "Be careful."}, llm.Text{Text: "Be brief."}},
 		Messages: []llm.Message{
 			{Role: llm.User, Parts: []llm.Part{llm.Text{Text: "Look at"}, llm.Media{MIME: "image/png", Data: []byte("png")}, llm.Media{MIME: "application/pdf", Data: []byte("pdf"), Name: "a.pdf"}, llm.Text{Text: "please."}}},
-			{Role: llm.Assistant, Parts: []llm.Part{llm.Reasoning{Text: "Hm."}, llm.Reasoning{Text: "signed", Signature: "s"}, llm.Text{Text: "Both."}, read, shot, broken}},
+			{Role: llm.Assistant, Parts: []llm.Part{llm.Reasoning{Text: "Hm.", Provider: host}, llm.Reasoning{Text: "signed", Signature: "s"}, llm.Text{Text: "Both."}, read, shot, broken}},
 			{Role: llm.User, Parts: []llm.Part{
 				llm.TextResult(read, "package a", false),
 				llm.ToolResult{CallID: shot.ID, Name: "Open", Parts: []llm.Part{llm.Media{MIME: "image/png", Data: []byte("shot")}}},
@@ -42,7 +42,7 @@ func everything() *llm.Request {
 				llm.Text{Text: "Go on."},
 			}},
 			{Role: llm.Assistant, Parts: []llm.Part{llm.Reasoning{Text: "only thoughts"}}},
-			{Role: llm.Assistant, Parts: []llm.Part{llm.Opaque{Provider: "anthropic", JSON: json.RawMessage(`{}`)}, llm.Reasoning{Text: "Why not."}, llm.Text{Text: "Fine."}}},
+			{Role: llm.Assistant, Parts: []llm.Part{llm.Opaque{Provider: "anthropic", JSON: json.RawMessage(`{}`)}, llm.Reasoning{Text: "Why not.", Provider: host}, llm.Text{Text: "Fine."}}},
 			{Role: llm.User, Parts: []llm.Part{llm.ToolResult{CallID: "none", Name: "x"}}},
 			llm.UserText("Two\n\"lines\""),
 		},
@@ -68,8 +68,8 @@ func TestRequestBodies(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			m := newModel(t, row.conf, row.model)
-			body := m.body(everything()).Bytes()
-			if again := m.body(everything()).Bytes(); !bytes.Equal(body, again) {
+			body := m.body(everything(m.info.Host)).Bytes()
+			if again := m.body(everything(m.info.Host)).Bytes(); !bytes.Equal(body, again) {
 				t.Errorf("the same request has two bodies:\n%s\n%s", body, again)
 			}
 			var pretty bytes.Buffer
@@ -221,7 +221,7 @@ func BenchmarkBody(b *testing.B) {
 	for _, steps := range []int{10, 1000} {
 		b.Run(map[int]string{10: "10 steps", 1000: "1000 steps"}[steps], func(b *testing.B) {
 			m := newModel(b, Config{}, "gpt-5.1")
-			req := &llm.Request{System: []llm.Part{llm.Text{Text: strings.Repeat("x", 8000)}}, Tools: everything().Tools, Messages: []llm.Message{llm.UserText("go")}}
+			req := &llm.Request{System: []llm.Part{llm.Text{Text: strings.Repeat("x", 8000)}}, Tools: everything("").Tools, Messages: []llm.Message{llm.UserText("go")}}
 			step := func() {
 				c := llm.ToolCall{ID: "call_1", Name: "Read", Input: json.RawMessage(`{"file_path":"/a"}`)}
 				req.Messages = append(req.Messages, llm.Message{Role: llm.Assistant, Parts: []llm.Part{llm.Text{Text: "Looking."}, c}},
