@@ -271,7 +271,11 @@ func (t *turn) beforeStep(ctx context.Context, again bool) error {
 	if _, err := t.refresh(ctx); err != nil {
 		return err
 	}
-	return t.relieve(ctx)
+	if err := t.relieve(ctx); err != nil {
+		return err
+	}
+	t.renew()
+	return nil
 }
 
 func (t *turn) stepHooks(ctx context.Context) error {

@@ -15,7 +15,8 @@ import (
 //
 // The list of specs that a model is sent only ever grows at its end: a tool that is new in Tools is added to
 // it, one that is gone from both lists keeps its spec there and calls to it are answered with an error, and
-// one whose spec changed is sent as it was first. A deferred tool is not sent. A call to it by its name runs
+// one whose spec changed is sent as it was first. After a compaction or checkout the list begins anew with
+// what there is, since the request is new from its start anyway. A deferred tool is not sent. A call to it by its name runs
 // like any other; an input that does not fit is answered with its schema, as for every tool. Loading a
 // deferred tool is to move it to Tools and to change Version.
 type ToolSet struct {
@@ -26,7 +27,8 @@ type ToolSet struct {
 
 // toolbox is a ToolSet ready for use. It does not change.
 type toolbox struct {
-	version  uint64
+	set      ToolSet
+	revision int // of the transcript when the list of specs began
 	byName   map[string]*boundTool
 	names    []string       // of the tools that can be called, in order
 	specs    []llm.ToolSpec // as they are sent
@@ -52,21 +54,31 @@ func (a *Agent) refresh(ctx context.Context) (*toolbox, error) {
 	a.setup.Lock()
 	defer a.setup.Unlock()
 	old := a.tools.Load()
-	if old != nil && old.version == set.Version {
+	if old != nil && old.set.Version == set.Version {
 		return old, nil
 	}
 	if old == nil {
-		old = &toolbox{}
+		old = &toolbox{revision: a.cfg.Transcript.Revision()}
 	}
 	next := old.grow(set)
 	a.tools.Store(next)
 	return next, nil
 }
 
+// renew begins the list of specs anew when the conversation was compacted or checked out since it began.
+func (a *Agent) renew() {
+	a.setup.Lock()
+	defer a.setup.Unlock()
+	old, now := a.tools.Load(), a.cfg.Transcript.Revision()
+	if old.revision != now {
+		a.tools.Store((&toolbox{revision: now, byName: old.byName}).grow(old.set))
+	}
+}
+
 // grow is the toolbox for another set of tools.
 func (b *toolbox) grow(set ToolSet) *toolbox {
 	next := &toolbox{
-		version: set.Version, byName: make(map[string]*boundTool, len(set.Tools)+len(set.Deferred)),
+		set: set, revision: b.revision, byName: make(map[string]*boundTool, len(set.Tools)+len(set.Deferred)),
 		specs: b.specs[:len(b.specs):len(b.specs)], sent: make(map[string]bool, len(b.sent)),
 	}
 	for name := range b.sent {

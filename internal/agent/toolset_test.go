@@ -90,7 +90,7 @@ func field(t *testing.T, body []byte, name string) json.RawMessage {
 	return m[name]
 }
 
-// unmarked is the list of tools without cache marks, which move, and without its closing bracket.
+// openList is the list of tools without cache marks, which move, and without its closing bracket.
 func openList(list []byte) string {
 	s := strings.NewReplacer(`,"cache_control":{"type":"ephemeral"}`, "").Replace(string(list))
 	return strings.TrimSuffix(s, "]")
@@ -129,6 +129,64 @@ func TestToolsThatComeAndGoOnlyAppendToWhatIsSent(t *testing.T) {
 			}
 		})
 	}
+}
+
+// revised is a transcript whose compactions are only counted.
+type revised struct {
+	agent.Memory
+	n int
+}
+
+func (r *revised) Revision() int { return r.n }
+
+func TestACompactionEndsTheSpecsOfToolsThatAreGone(t *testing.T) {
+	for wire := range wires {
+		t.Run(wire, func(t *testing.T) {
+			a, b, late := named("A", nil), named("B", nil), named("Late", nil)
+			set := agent.ToolSet{Version: 1, Tools: []agent.Tool{b, a}}
+			log, steps := &revised{}, 0
+			got := bodies(t, wire, agent.Config{
+				Transcript: log,
+				Tools: func(context.Context) (agent.ToolSet, error) {
+					if steps == 1 {
+						set = agent.ToolSet{Version: 2, Tools: []agent.Tool{late, a}}
+					}
+					return set, nil
+				},
+				WindowMark: func(llm.ModelInfo) int { return 1 },
+				OnWindow: func(context.Context, agent.Window) (bool, error) {
+					if steps++; steps == 3 {
+						log.n++
+					}
+					return steps == 3, nil
+				},
+			},
+				llmtest.Say(llmtest.Tool("A", map[string]any{"x": "1"})), llmtest.Say(llmtest.Tool("A", map[string]any{"x": "2"})),
+				llmtest.Say(llmtest.Tool("A", map[string]any{"x": "3"})), llmtest.Say(llmtest.Text("done")))
+			for i, want := range []string{"B A", "B A Late", "Late A", "Late A"} {
+				if names := toolNames(t, field(t, got[i], "tools")); names != want {
+					t.Errorf("request %d sends %s, want %s", i+1, names, want)
+				}
+			}
+		})
+	}
+}
+
+// toolNames lists the names in a list of tools of either wire.
+func toolNames(t *testing.T, list []byte) string {
+	t.Helper()
+	var tools []struct {
+		Name     string
+		Function struct{ Name string }
+	}
+	if err := json.Unmarshal(list, &tools); err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, tool := range tools {
+		names = append(names, tool.Name+tool.Function.Name)
+	}
+	return strings.Join(names, " ")
 }
 
 func TestADeferredToolIsNotSentAndIsAnsweredWithItsSchema(t *testing.T) {
