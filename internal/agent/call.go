@@ -203,6 +203,7 @@ func (q *queue) finish(p *pending, call llm.ToolCall, res *Result, title string,
 		p.answered = true
 		q.out.ended = q.out.ended || (res.EndTurn && !res.IsError)
 		q.mu.Unlock()
+		res = q.limit(call, res)
 		p.result = llm.ToolResult{CallID: p.id, Name: call.Name, Parts: res.Parts, IsError: res.IsError}
 		end := session.CallEnd{
 			Result: p.result, Title: title, Denied: denied, Duration: took,
@@ -212,6 +213,22 @@ func (q *queue) finish(p *pending, call llm.ToolCall, res *Result, title string,
 			Call: call, Parent: q.parent, Result: p.result, Title: title, View: res.View, Meta: res.Meta, Denied: denied, Duration: took,
 		}))
 	})
+}
+
+// limit is the result as the model gets it. One that cannot be limited stays as it is, and says so.
+func (q *queue) limit(call llm.ToolCall, res *Result) *Result {
+	if q.a.cfg.LimitResult == nil {
+		return res
+	}
+	out, err := guarded("the limit of results", func() (*Result, error) {
+		out := res.clone()
+		q.a.cfg.LimitResult(context.WithoutCancel(q.ctx), call, out)
+		return out, nil
+	})
+	if err != nil {
+		return res.with(text(err.Error())...)
+	}
+	return out
 }
 
 // write journals the end of a call and then shows it.

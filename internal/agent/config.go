@@ -66,6 +66,9 @@ type Config struct {
 	Ask        func(context.Context, event.Question) (event.Answer, error)
 	Snapshot   func(context.Context, *Plan) error // before a call that may write; CallID tells which
 	AfterTool  []AfterTool                        // run in order after a call has run
+	// LimitResult shortens a result that is too long, in place. It sees every result last, with all that hooks
+	// added, also those of calls that did not run.
+	LimitResult func(context.Context, llm.ToolCall, *Result)
 	BeforeStop []BeforeStop                       // run in order when the model has stopped asking for calls
 
 	// OnWindow makes room when the context window fills. It is called before a request whose prompt has

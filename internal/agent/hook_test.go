@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -173,6 +174,45 @@ func TestHooksAfterACallRunInOrderAndNeverReplaceItsResultByFailing(t *testing.T
 	f.run(t)
 	want := "1=T a\n\nfirst\n\nHook bad: failed after the call had run: out of order\n\nHook crash: failed after the call had run: the hook crash crashed: oh\n\nsecond"
 	if got := results(f.model.reqs[1].Messages[2])[0]; got != want {
+		t.Errorf("%q", got)
+	}
+}
+
+// Every result passes the limit last: with the texts of hooks, refused, and left alone by its hooks.
+func TestTheLimitOfResultsIsLast(t *testing.T) {
+	after := []AfterTool{{Name: "talks", Run: func(_ context.Context, c llm.ToolCall, r *Result) (Verdict, error) {
+		if c.ID == "3" {
+			return Verdict{}, errors.New("failed")
+		}
+		r.Parts = append(r.Parts, llm.Text{Text: "changed"})
+		return Verdict{Context: "context"}, nil
+	}}}
+	before := []BeforeTool{{Name: "adds", Run: func(_ context.Context, c llm.ToolCall) (Verdict, error) {
+		return Verdict{Context: "before"}, nil
+	}}}
+	f := newFixture(t, []Tool{echo("T", true)}, func(c *Config) {
+		c.LimitResult = func(_ context.Context, _ llm.ToolCall, r *Result) {
+			r.Parts = []llm.Part{llm.Text{Text: fmt.Sprintf("%d parts", len(r.Parts))}}
+		}
+		c.BeforeTool, c.AfterTool = before, after
+		c.Authorize = func(_ context.Context, a Approval) (permission.Decision, error) {
+			return permission.Decision{Effect: map[bool]permission.Effect{true: permission.Deny, false: permission.Allow}[a.CallID == "2"]}, nil
+		}
+	}, reply(llm.StopToolUse, call("1", "T", `{"x":"a"}`), call("2", "T", `{"x":"b"}`), call("3", "T", `{"x":"c"}`), call("4", "None", `{}`)),
+		reply(llm.StopEndTurn, llm.Text{Text: "done"}))
+	f.run(t)
+	got := results(f.model.reqs[1].Messages[2])
+	if want := []string{"1=4 parts", "2=2 parts", "3=3 parts", "4=1 parts"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+func TestALimitThatCrashesKeepsTheResult(t *testing.T) {
+	f := newFixture(t, []Tool{echo("T", true)}, func(c *Config) {
+		c.LimitResult = func(_ context.Context, _ llm.ToolCall, r *Result) { r.Parts = nil; panic("oh") }
+	}, reply(llm.StopToolUse, call("1", "T", `{"x":"a"}`)), reply(llm.StopEndTurn, llm.Text{Text: "done"}))
+	f.run(t)
+	if got := results(f.model.reqs[1].Messages[2])[0]; got != "1=T a\n\nthe limit of results crashed: oh" {
 		t.Errorf("%q", got)
 	}
 }

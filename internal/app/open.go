@@ -198,7 +198,7 @@ func (s *Session) newAgent(ctx context.Context, model llm.Model) error {
 		MaxSteps: first(i.opts.MaxTurns, i.settings().MaxTurns), MaxTokens: i.settings().MaxOutputTokens,
 		BudgetUSD: i.opts.MaxBudgetUSD, Effort: llm.Effort(i.settings().Effort),
 		System: s.system, Attach: s.attached.Attach, Authorize: s.approver.Authorize,
-		AfterTool: []agent.AfterTool{{Name: "output limit", Run: s.env.Spill}}, Publish: s.publishAgent, Record: s.Record,
+		LimitResult: s.env.Spill, Publish: s.publishAgent, Record: s.Record,
 		Boundaries: s.boundaries, Mode: s.Mode, Dir: s.Dir, RetryBase: ms(i.settings().Stream.RetryBaseMs),
 	}
 	if cfg.BudgetUSD == 0 {

@@ -13,10 +13,10 @@ import (
 // maxInline is how many characters of one result the model gets; the whole is kept in a blob.
 const maxInline = 50_000
 
-// Spill is a hook after each call: it keeps a text that is too long in the session's blobs and leaves its head and tail, because what
+// Spill limits the result of a call: it keeps a text that is too long in the session's blobs and leaves its head and tail, because what
 // matters stands at the ends more often than in the middle. When the blob cannot be written the result
 // is cut all the same, and says so: a full disk must not make a call fail that has already acted.
-func (e *Env) Spill(ctx context.Context, call llm.ToolCall, res *agent.Result) (agent.Verdict, error) {
+func (e *Env) Spill(ctx context.Context, call llm.ToolCall, res *agent.Result) {
 	for j, p := range res.Parts {
 		t, ok := p.(llm.Text)
 		if !ok || len(t.Text) <= maxInline || utf8.RuneCountInString(t.Text) <= maxInline {
@@ -30,7 +30,6 @@ func (e *Env) Spill(ctx context.Context, call llm.ToolCall, res *agent.Result) (
 		}
 		res.Parts[j] = llm.Text{Text: shortenMiddle(t.Text, maxInline, where)}
 	}
-	return agent.Verdict{}, nil
 }
 
 // shortenMiddle keeps the first and the last half of n characters, cut at lines where one is near.
