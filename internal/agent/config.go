@@ -69,7 +69,7 @@ type Config struct {
 	// LimitResult shortens a result that is too long, in place. It sees every result last, with all that hooks
 	// added, also those of calls that did not run.
 	LimitResult func(context.Context, llm.ToolCall, *Result)
-	BeforeStop []BeforeStop                       // run in order when the model has stopped asking for calls
+	BeforeStop  []BeforeStop // run in order when the model has stopped asking for calls
 
 	// OnWindow makes room when the context window fills. It is called before a request whose prompt has
 	// WindowMark(model) tokens or more, and with Overflow set after the provider refused a prompt as too
