@@ -150,15 +150,19 @@ type Seen struct {
 	Hash    string    `json:"hash,omitempty"`    // SHA-256 of the whole content, hexadecimal
 	Lines   int       `json:"lines,omitempty"`
 	Written bool      `json:"written,omitempty"`
-	By      string    `json:"by,omitempty"` // with Written: the call that wrote it
+	By      string    `json:"by,omitempty"`    // with Written: the call that wrote it
+	Needs   []string  `json:"needs,omitempty"` // with Written: the calls beside By that made the model know all of it
+	Partial bool      `json:"partial,omitempty"`
 	Shown   []Lines   `json:"shown,omitempty"`
 }
 
-// Lines is a range of lines, from 1, and the call whose result shows it.
+// Lines is a range of lines, from 1, and the call whose result shows it; where it gives only changes, together
+// with the results of Needs.
 type Lines struct {
-	First  int    `json:"first"`
-	Last   int    `json:"last"`
-	CallID string `json:"call_id,omitempty"`
+	First  int      `json:"first"`
+	Last   int      `json:"last"`
+	CallID string   `json:"call_id,omitempty"`
+	Needs  []string `json:"needs,omitempty"`
 }
 
 // Grant is a rule that holds for this session, or, with an empty Effect, one that was taken back.

@@ -94,7 +94,7 @@ func (e *edit) decide(ctx context.Context) error {
 		return missingError(ctx, e.env, "edit", e.path)
 	}
 	if len(e.before) == 0 && e.in.OldString == "" {
-		e.new, e.after = e.in.NewString, []byte(e.in.NewString)
+		e.new, e.after, e.whole = e.in.NewString, []byte(e.in.NewString), &e.in.NewString
 		e.regions = []files.Region{{}}
 		e.diff, e.hunks = diffTexts(e.path.Lexical, "", e.in.NewString)
 		e.diff.Created = e.info == nil
@@ -199,13 +199,13 @@ func (e *edit) run(ctx context.Context) (*agent.Result, error) {
 	text := ""
 	switch {
 	case e.diff.Created:
-		text = fmt.Sprintf("Created %s.%s", e.path.Lexical, notes)
+		text = "Created." + notes
 	case len(e.lines) == 0:
-		text = fmt.Sprintf("Edited %s.%s", e.path.Lexical, notes)
+		text = "Edited." + notes
 	case len(e.lines) > 1:
-		text = fmt.Sprintf("Edited %s: %d replacements, at lines %s.%s", e.path.Lexical, len(e.lines), listed(e.lines), notes)
+		text = fmt.Sprintf("%d replacements, at lines %s.%s", len(e.lines), listed(e.lines), notes)
 	default:
-		text = fmt.Sprintf("Edited %s at line %d.%s", e.path.Lexical, e.lines[0], notes)
+		text = fmt.Sprintf("Edited at line %d.%s", e.lines[0], notes)
 	}
 	if e.rebased { // else the result is what the model wrote in place of what it read
 		text += e.snippet()

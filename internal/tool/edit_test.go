@@ -32,7 +32,7 @@ func TestEditReplacesExactTextAndShowsIt(t *testing.T) {
 		t.Errorf("file %q", got)
 	}
 	path := filepath.Join(b.dir, "a.go")
-	if got := text(r); got != "Edited "+path+" at line 4." {
+	if got := text(r); got != "Edited at line 4." {
 		t.Errorf("%q: it repeats what the model wrote", got)
 	}
 	view := event.Diff{Path: path, Added: 1, Removed: 1, Unified: "--- a" + path + "\n+++ b" + path +

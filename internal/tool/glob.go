@@ -299,7 +299,7 @@ func (c *globCall) result(g *globFound, took time.Duration) *agent.Result {
 	}
 	text := strings.Join(names, "\n") + "\n"
 	if len(names) == 0 {
-		text = fmt.Sprintf("No files match %s in %s.\n", c.pattern, c.start.Lexical)
+		text = "No files match.\n"
 	}
 	if len(notes) > 0 {
 		text += "[" + strings.Join(notes, " ") + "]\n"

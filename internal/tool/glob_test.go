@@ -55,7 +55,7 @@ func TestGlobWidensASearchThatFindsNothing(t *testing.T) {
 	b.put(".gitignore", "build/\n")
 	wantIn(t, b.must("Glob", in{"pattern": "b.go"}), "src/deep/b.go\n[", "**/b.go")
 	wantIn(t, b.must("Glob", in{"pattern": "**/*.pb"}), "build/gen.pb")
-	wantIn(t, b.must("Glob", in{"pattern": "**/*.nope"}), "No files match **/*.nope in "+b.dir)
+	wantIn(t, b.must("Glob", in{"pattern": "**/*.nope"}), "No files match.")
 }
 
 func TestGlobLeavesOutFoldersNobodyMeans(t *testing.T) {

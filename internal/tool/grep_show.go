@@ -41,6 +41,8 @@ func (s *search) cut(items []string) []string {
 	return items
 }
 
+const noMatches = "No matches."
+
 // finish adds what is not shown, or that there is nothing.
 func (s *search) finish(items []string, all int, h *hits, nothing string) string {
 	var notes []string
@@ -70,19 +72,6 @@ func (s *search) finish(items []string, all int, h *hits, nothing string) string
 	return text
 }
 
-func (s *search) nothing() string {
-	where := s.start.Lexical
-	switch {
-	case s.in.Glob != "" && s.in.Type != "":
-		where += fmt.Sprintf(" (glob %s, type %s)", s.in.Glob, s.in.Type)
-	case s.in.Glob != "":
-		where += fmt.Sprintf(" (glob %s)", s.in.Glob)
-	case s.in.Type != "":
-		where += fmt.Sprintf(" (type %s)", s.in.Type)
-	}
-	return "No matches in " + where + "."
-}
-
 // showFiles lists paths, the newest first.
 func (s *search) showFiles(h *hits) *agent.Result {
 	slices.SortFunc(h.files, func(a, b fileHits) int {
@@ -96,7 +85,7 @@ func (s *search) showFiles(h *hits) *agent.Result {
 		all[i] = s.env.showPath(f.path)
 	}
 	items := s.cut(all)
-	r := agent.TextResult(s.finish(items, len(all), h, s.nothing()))
+	r := agent.TextResult(s.finish(items, len(all), h, noMatches))
 	r.View = event.Listing{Title: s.in.Pattern, Items: items, Total: len(all), Truncated: len(items) < len(all) || h.more}
 	r.Meta = map[string]any{"numFiles": len(all), "filenames": items}
 	return r
@@ -113,7 +102,7 @@ func (s *search) showCount(h *hits) *agent.Result {
 		sum += f.count
 	}
 	items := s.cut(all)
-	text := s.finish(items, len(all), h, s.nothing())
+	text := s.finish(items, len(all), h, noMatches)
 	if len(all) > 0 {
 		text += fmt.Sprintf("Total: %d in %d files.\n", sum, len(all))
 	}
@@ -125,7 +114,8 @@ func (s *search) showCount(h *hits) *agent.Result {
 	return r
 }
 
-// showContent lists lines as ripgrep does: path:number:text, with - for lines around a match.
+// showContent lists lines as ripgrep does: path:number:text, with - for lines around a match. The path is left out
+// where the call names the one file.
 func (s *search) showContent(h *hits) *agent.Result {
 	var all, names []string
 	for i, f := range h.files {
@@ -139,7 +129,7 @@ func (s *search) showContent(h *hits) *agent.Result {
 		}
 	}
 	items := s.cut(all)
-	r := agent.TextResult(s.finish(items, len(all), h, s.nothing()))
+	r := agent.TextResult(s.finish(items, len(all), h, noMatches))
 	r.View = event.TextView{Text: strings.Join(items, "\n"), Summary: fmt.Sprintf("%d lines in %d files", len(items), len(names))}
 	if names == nil {
 		names = []string{}
@@ -155,8 +145,15 @@ func (s *search) line(name string, l hitLine) string {
 	if !l.match {
 		mark = "-"
 	}
-	if s.numbers {
-		return name + mark + strconv.Itoa(l.num) + mark + l.text
+	start := name + mark
+	if s.oneFile() {
+		start = ""
 	}
-	return name + mark + l.text
+	if s.numbers {
+		return start + strconv.Itoa(l.num) + mark + l.text
+	}
+	return start + l.text
 }
+
+// oneFile reports whether the call names a file, not a folder.
+func (s *search) oneFile() bool { return s.start.Info != nil && !s.start.Info.IsDir() }

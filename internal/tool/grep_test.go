@@ -40,7 +40,7 @@ func TestGrepOutputModes(t *testing.T) {
 		{in{"pattern": "foo", "glob": "*.{ts,js}"}, "src/b.ts\n"},
 		{in{"pattern": "foo", "glob": "!*.ts"}, "src/a.go\n"},
 		{in{"pattern": "foo", "glob": "src/*.ts, *.txt"}, "src/b.ts\n"},
-		{in{"pattern": "zebra"}, "[No matches in " + b.dir + ".]\n"},
+		{in{"pattern": "zebra"}, "[No matches.]\n"},
 	} {
 		if d := cmp.Diff(c.want, b.must("Grep", c.input)); d != "" {
 			t.Errorf("%v: %s", c.input, d)
@@ -402,8 +402,7 @@ func TestContextReachesAcrossChunks(t *testing.T) {
 			continue
 		}
 		var n int
-		rest := strings.TrimPrefix(l, "big.txt")
-		if _, err := fmt.Sscanf(rest[1:], "%d", &n); err != nil || !strings.HasSuffix(l, rest[:1]+lines[n-1]) {
+		if _, err := fmt.Sscanf(l, "%d", &n); err != nil || l[len(fmt.Sprint(n))+1:] != lines[n-1] {
 			t.Fatalf("output line %d: %q, want %q", i, l, lines[n-1])
 		}
 	}

@@ -180,16 +180,21 @@ func (c *readCall) once(ctx context.Context) (*agent.Result, error) {
 		return r, nil
 	}
 	key := keyOf("Read", c.in, c.env.Dir.Get())
-	if e, ok := c.env.Cache.get(key, c.path.Real, info); ok {
-		c.note(*e.seen)
-		return e.result, nil
+	if _, compare := c.base(); !compare {
+		if e, ok := c.env.Cache.get(key, c.path.Real, info); ok {
+			c.env.Reads.full.forget(c.path.Real)
+			c.note(*e.seen)
+			return e.result, nil
+		}
 	}
 	r, seen, err := c.read(ctx)
 	if err != nil {
 		return nil, pathError("read", c.path, err)
 	}
 	c.note(*seen)
-	c.env.Cache.put(key, cacheEntry{scope: c.path.Real, state: &seen.State, result: r, seen: seen})
+	if !seen.partly() {
+		c.env.Cache.put(key, cacheEntry{scope: c.path.Real, state: &seen.State, result: r, seen: seen})
+	}
 	return r, nil
 }
 
@@ -227,7 +232,7 @@ func (c *readCall) unchanged(info fs.FileInfo) *agent.Result {
 	if _, ok := seen.shownBy(first, last, c.env.InContext); !ok {
 		return nil
 	}
-	r := agent.TextResult("[Unchanged since you read it; the earlier result still holds.]")
+	r := agent.TextResult("[Unchanged since you read it.]")
 	r.Title = c.env.Rel(c.path.Lexical)
 	r.View = event.TextView{Path: c.path.Lexical, Summary: "Unchanged since it was read"}
 	r.Meta = map[string]any{"type": "file_unchanged", "file": map[string]any{"filePath": c.path.Lexical}}

@@ -10,9 +10,11 @@ func (t *ReadTracker) Prune(there func(callID string) bool) {
 		if !ok {
 			continue
 		}
-		seen.Shown = slices.DeleteFunc(slices.Clone(seen.Shown), func(s Span) bool { return s.CallID != "" && !there(s.CallID) })
-		if seen.Written && !there(seen.By) {
-			seen.Written = false
+		seen.Shown = slices.DeleteFunc(slices.Clone(seen.Shown), func(s Span) bool { return s.CallID != "" && !s.there(there) })
+		gone := func(id string) bool { return !there(id) }
+		seen.Partial = seen.Partial || slices.ContainsFunc(seen.Needs, gone)
+		if seen.Written && gone(seen.By) {
+			seen.Written, seen.Partial, seen.Needs = false, false, nil
 		}
 		if len(seen.Shown) == 0 && !seen.Written {
 			t.files.Remove(path)

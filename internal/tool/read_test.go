@@ -3,6 +3,7 @@ package tool
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"image"
@@ -15,8 +16,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/lathe-dev/lathe/internal/agent"
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
+	"github.com/lathe-dev/lathe/internal/permission"
 )
 
 func numberedLines(n int) string {
@@ -108,7 +111,7 @@ func TestReadListsAFolder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wantIn(t, text(r), "is a folder with 3 entries:\n.env\nb.txt\nsub/\n")
+	wantIn(t, text(r), "A folder with 3 entries:\n.env\nb.txt\nsub/\n")
 	if d := cmp.Diff(event.Listing{Title: "dir", Items: []string{".env", "b.txt", "sub/"}, Total: 3}, r.View); d != "" {
 		t.Error(d)
 	}
@@ -323,4 +326,91 @@ func TestReadAndGrepDoNotWaitForNews(t *testing.T) {
 	if _, err := plan.Run(ctx); err == nil {
 		t.Error("a read that was cancelled went on")
 	}
+}
+
+func TestReadGivesOnlyWhatChanged(t *testing.T) {
+	b := newBench(t)
+	b.env.InContext = func(string) bool { return true }
+	b.put("a.txt", numberedLines(50))
+	b.must("Read", in{"file_path": "a.txt"})
+	b.must("Edit", in{"file_path": "a.txt", "old_string": "line 7\n", "new_string": "seven\nand more\n"})
+	b.must("Edit", in{"file_path": "a.txt", "old_string": "line 40\nline 41\n", "new_string": ""})
+	for _, c := range []struct {
+		input in
+		want  string
+	}{
+		{in{}, "[As in the last full text of it above, except:]\n@@ -7 +7,2 @@\n7\tseven\n8\tand more\n@@ -40,2 +40,0 @@\n"},
+		{in{}, "[Unchanged since you read it.]"},
+		{in{"offset": 10, "limit": 30}, "[Unchanged since you read it.]"},
+	} {
+		c.input["file_path"] = "a.txt"
+		if got := b.must("Read", c.input); got != c.want {
+			t.Errorf("%v: %q, want %q", c.input, got, c.want)
+		}
+	}
+	b.must("Edit", in{"file_path": "a.txt", "old_string": "line 20\n", "new_string": "twenty\n"})
+	got := b.must("Read", in{"file_path": "a.txt", "offset": 10, "limit": 30})
+	if want := "[As in the last full text of it above; line 10 was line 9, except:]\n@@ -20 +21 @@\n21\ttwenty\n"; !strings.HasPrefix(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+func TestReadComparesWithWhatTheModelWrote(t *testing.T) {
+	b := newBench(t)
+	there := true
+	b.env.InContext = func(string) bool { return there }
+	a := invoker(t, b.env)
+	a("Write", in{"file_path": "a.txt", "content": numberedLines(50)})
+	if got, want := a("Read", in{"file_path": "a.txt"}), "[As in the last full text of it above.]\n"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	b.put("a.txt", strings.Replace(numberedLines(50), "line 3\n", "line three\n", 1))
+	wantIn(t, a("Read", in{"file_path": "a.txt"}), "@@ -3 +3 @@\n3\tline three\n")
+	there = false
+	wantIn(t, a("Read", in{"file_path": "a.txt"}), "50\tline 50\n")
+}
+
+// invoker runs calls as a model's are run.
+func invoker(t *testing.T, env *Env) func(name string, input in) string {
+	set := agent.ToolSet{Version: 1, Tools: All(env)}
+	a := agent.New(agent.Config{
+		Transcript: &agent.Memory{},
+		Tools:      func(context.Context) (agent.ToolSet, error) { return set, nil },
+		Authorize: func(context.Context, agent.Approval) (permission.Decision, error) {
+			return permission.Decision{Effect: permission.Allow}, nil
+		},
+	})
+	n := 0
+	return func(name string, input in) string {
+		t.Helper()
+		n++
+		raw, err := json.Marshal(input)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a.Invoke(t.Context(), []llm.ToolCall{{ID: fmt.Sprintf("toolu_%d", n), Name: name, Input: raw}})[0].PlainText()
+	}
+}
+
+// An edit of a file of which only a part was read leaves the rest unknown.
+func TestAnEditDoesNotMakeTheRestOfAFileKnown(t *testing.T) {
+	b := newBench(t)
+	b.put("a.txt", numberedLines(50))
+	b.must("Read", in{"file_path": "a.txt", "limit": 10})
+	b.must("Edit", in{"file_path": "a.txt", "old_string": "line 7\n", "new_string": "seven\n"})
+	b.fails("Write", in{"file_path": "a.txt", "content": "short\n"}, "only a part")
+	b.must("Read", in{"file_path": "a.txt"})
+	b.must("Edit", in{"file_path": "a.txt", "old_string": "line 8\n", "new_string": "eight\n"})
+	b.must("Write", in{"file_path": "a.txt", "content": "short\n"})
+}
+
+// After a compaction took the Read away, an edit alone does not show a file.
+func TestAnEditOfAFileWhoseReadIsGoneDoesNotShowIt(t *testing.T) {
+	b := newBench(t)
+	a := invoker(t, b.env)
+	b.put("a.txt", numberedLines(50))
+	a("Read", in{"file_path": "a.txt"})
+	a("Edit", in{"file_path": "a.txt", "old_string": "line 7\n", "new_string": "seven\n"})
+	b.env.Reads.Prune(func(id string) bool { return id == "toolu_2" })
+	wantIn(t, a("Write", in{"file_path": "a.txt", "content": "short\n"}), "only a part")
 }

@@ -84,8 +84,16 @@ func (c *readCall) text(ctx context.Context, f io.ReadSeeker, info fs.FileInfo, 
 	data := append(head, rest...)
 	text := files.Decode(data)
 	p := c.paginate(text.View)
+	if err := ctx.Err(); err != nil {
+		return nil, nil, err // what is not shown must not be noted as shown
+	}
 	seen := &Seen{State: StateOf(info, HashOf(data)), Lines: p.total}
 	seen.Shown = []Span{{First: p.first, Last: p.first + len(p.lines) - 1}}
+	if answer, needs := c.changes(p, text); answer != "" {
+		seen.Shown[0].Needs = needs
+		return c.compared(p, answer+p.notice(info.Size(), text.Encoding)), seen, nil
+	}
+	c.showed(seen, text)
 	return c.result(p, info, text.Encoding), seen, nil
 }
 
@@ -153,6 +161,7 @@ func (c *readCall) stream(ctx context.Context, f io.Reader, info fs.FileInfo, he
 			break
 		}
 	}
+	c.env.Reads.full.forget(c.path.Real)
 	seen := &Seen{State: StateOf(info, [sha256.Size]byte{}), Lines: p.total}
 	seen.Shown = []Span{{First: p.first, Last: p.first + len(p.lines) - 1}}
 	return c.result(p, info, files.UTF8), seen, nil
@@ -255,9 +264,9 @@ func (c *readCall) list() (*agent.Result, error) {
 		}
 		names = append(names, name)
 	}
-	text := fmt.Sprintf("%s is a folder with %d entries:\n%s\n", c.path.Lexical, len(entries), strings.Join(names, "\n"))
+	text := fmt.Sprintf("A folder with %d entries:\n%s\n", len(entries), strings.Join(names, "\n"))
 	if len(entries) == 0 {
-		text = c.path.Lexical + " is an empty folder.\n"
+		text = "An empty folder.\n"
 	}
 	if len(entries) > listMax {
 		text += fmt.Sprintf("[%d more are not shown; use Glob.]\n", len(entries)-listMax)

@@ -19,6 +19,7 @@ const trackedFiles = 500
 // concurrent use.
 type ReadTracker struct {
 	files *lru.Cache[string, Seen]
+	full  fullTexts
 	noted func(path string, s Seen)
 }
 
@@ -30,23 +31,45 @@ type Seen struct {
 	State          // the file when it was last read or written
 	Lines   int    // how many lines it had; 0 when it was not read to its end
 	Shown   []Span // the parts that were shown of this state
-	Written bool   // the model wrote this state, so it knows all of it
+	Written bool   // the model wrote this state
 	By      string // with Written: the call that wrote it
+	// With Written, of a file that was edited: Needs are the calls whose results the model needs beside By to know
+	// all of it. Partial: it does not know all of it.
+	Needs   []string
+	Partial bool
 }
 
-// Span is a range of lines, counted from 1, both ends included, and the call whose result shows it.
+// Span is a range of lines, counted from 1, both ends included, and the call whose result shows it. A result that
+// gives only changes shows the lines together with the results of Needs.
 type Span struct {
 	First, Last int
 	CallID      string
+	Needs       []string
 }
+
+// there reports whether the model still has what shows the lines.
+func (s Span) there(inContext func(string) bool) bool {
+	if s.CallID == "" || !inContext(s.CallID) {
+		return false
+	}
+	for _, id := range s.Needs {
+		if !inContext(id) {
+			return false
+		}
+	}
+	return true
+}
+
+// partly reports whether a result gave only changes.
+func (s Seen) partly() bool { return len(s.Shown) > 0 && len(s.Shown[0].Needs) > 0 }
 
 // Whole reports whether the model knows every line.
 func (s Seen) Whole() bool {
-	if s.Written || s.Lines == 0 && s.Hashed() {
+	if s.Written && !s.Partial {
 		return true
 	}
 	if s.Lines == 0 {
-		return false
+		return s.Hashed() && !s.Written
 	}
 	next := 1
 	for grown := true; grown && next <= s.Lines; {
@@ -60,10 +83,25 @@ func (s Seen) Whole() bool {
 	return next > s.Lines
 }
 
+// calls lists the calls whose results the model needs to know what it knows of the file.
+func (s Seen) calls() []string {
+	var out []string
+	if s.Written {
+		out = append(append(out, s.By), s.Needs...)
+	}
+	if !s.Written || s.Partial {
+		for _, sp := range s.Shown {
+			out = append(append(out, sp.CallID), sp.Needs...)
+		}
+	}
+	slices.Sort(out)
+	return slices.DeleteFunc(slices.Compact(out), func(id string) bool { return id == "" })
+}
+
 // shownBy returns the call whose result shows these lines, if its result is still there.
 func (s Seen) shownBy(first, last int, there func(string) bool) (string, bool) {
 	for _, sp := range s.Shown {
-		if sp.First <= first && sp.Last >= last && sp.CallID != "" && there(sp.CallID) {
+		if sp.First <= first && sp.Last >= last && sp.there(there) {
 			return sp.CallID, true
 		}
 	}
@@ -93,7 +131,7 @@ func NewReadTracker() *ReadTracker {
 	return &ReadTracker{files: c}
 }
 
-// Clone makes an independent copy.
+// Clone makes an independent copy for another conversation, which has none of the texts that this one shows.
 func (t *ReadTracker) Clone() *ReadTracker {
 	c := NewReadTracker()
 	for _, k := range t.files.Keys() { // oldest first
@@ -105,7 +143,10 @@ func (t *ReadTracker) Clone() *ReadTracker {
 }
 
 // Clear forgets everything.
-func (t *ReadTracker) Clear() { t.files.Purge() }
+func (t *ReadTracker) Clear() {
+	t.files.Purge()
+	t.full.clear()
+}
 
 // Get tells what the model knows of the file at a real path.
 func (t *ReadTracker) Get(path string) (Seen, bool) { return t.files.Get(path) }
@@ -114,7 +155,7 @@ func (t *ReadTracker) Get(path string) (Seen, bool) { return t.files.Get(path) }
 // state is kept.
 func (t *ReadTracker) Note(path string, s Seen) {
 	if old, ok := t.files.Peek(path); ok && !s.Written && old.sameAs(s.State) {
-		s.Written, s.By = old.Written, old.By
+		s.Written, s.By, s.Needs, s.Partial = old.Written, old.By, old.Needs, old.Partial
 		s.Lines = max(s.Lines, old.Lines)
 		if !s.Hashed() {
 			s.Hash = old.Hash
@@ -127,16 +168,29 @@ func (t *ReadTracker) Note(path string, s Seen) {
 	}
 }
 
-// Wrote remembers that the model itself gave the file this content.
+// Wrote remembers that the model itself gave the file this content, all of it.
 func (t *ReadTracker) Wrote(path, callID string, info fs.FileInfo, data []byte) {
 	t.Note(path, Seen{State: StateOf(info, HashOf(data)), Written: true, By: callID})
+}
+
+// Edited remembers that the model changed a part of the file, which has this content now. What it knew of the rest
+// it still knows.
+func (t *ReadTracker) Edited(path, callID string, info fs.FileInfo, data []byte) {
+	s := Seen{State: StateOf(info, HashOf(data)), Written: true, By: callID}
+	old, ok := t.files.Peek(path)
+	s.Partial = !ok || !old.Whole()
+	s.Needs = old.calls()
+	t.Note(path, s)
 }
 
 // maxSpans is how many earlier looks at one file are remembered.
 const maxSpans = 16
 
 // Forget drops a file.
-func (t *ReadTracker) Forget(path string) { t.files.Remove(path) }
+func (t *ReadTracker) Forget(path string) {
+	t.files.Remove(path)
+	t.full.forget(path)
+}
 
 // HashOf is the hash of a whole content.
 func HashOf(data []byte) [sha256.Size]byte { return sha256.Sum256(data) }

@@ -91,6 +91,7 @@ func NewEnv(dir string) (*Env, error) {
 func (e *Env) Clone() *Env {
 	c := *e
 	c.Dir, c.Reads, c.Cache, c.Todos = NewDir(e.Dir.Get()), e.Reads.Clone(), e.Cache.Clone(), &Todos{}
+	c.InContext = nil // that of the subagent's own conversation is the caller's to set
 	return &c
 }
 

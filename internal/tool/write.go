@@ -1,7 +1,6 @@
 package tool
 
 import (
-	"bytes"
 	"context"
 	_ "embed"
 	"encoding/json"
@@ -61,6 +60,7 @@ func (t *writer) prepare(_ context.Context, _ llm.ToolCall, in writeInput) (*age
 	if err != nil {
 		return nil, err
 	}
+	c.whole = &in.Content
 	if err := t.fill(c, in.Content); err != nil {
 		c.close()
 		return nil, err
@@ -104,6 +104,7 @@ type change struct {
 	info   fs.FileInfo // of the file as Prepare saw it; nil when it does not exist
 	before []byte
 	after  []byte
+	whole  *string // the content as the model gave it, where it gave all of it
 	diff   event.Diff
 	hunks  []event.Hunk
 }
@@ -203,7 +204,7 @@ func (c *change) apply(ctx context.Context) (notes string, err error) {
 	if err != nil {
 		return "", pathError("write", c.path, err)
 	}
-	c.env.Reads.Wrote(c.path.Real, agent.CallID(ctx), done.Info, c.after)
+	c.note(agent.CallID(ctx), done.Info)
 	c.env.Cache.InvalidateFile(c.path.Real)
 	if done.Links > 0 {
 		notes += fmt.Sprintf(" It had %d more hard links, which keep the old content.", done.Links)
@@ -217,6 +218,23 @@ func (c *change) apply(ctx context.Context) (notes string, err error) {
 	return notes, nil
 }
 
+// note tells the tracker what the model wrote.
+func (c *change) note(callID string, info fs.FileInfo) {
+	reads := c.env.Reads
+	if c.whole == nil {
+		reads.Edited(c.path.Real, callID, info, c.after)
+		return
+	}
+	reads.Wrote(c.path.Real, callID, info, c.after)
+	text := files.Decode(c.after)
+	if c.env.InContext == nil || text.View != *c.whole {
+		reads.full.forget(c.path.Real)
+		return
+	}
+	all := Span{First: 1, Last: len(lines(text.View)), CallID: callID}
+	reads.full.add(c.path.Real, fullText{state: StateOf(info, HashOf(c.after)), enc: text.Encoding, view: text.View, shown: []Span{all}})
+}
+
 func (c *change) write(ctx context.Context) (*agent.Result, error) {
 	if err := c.settle(); err != nil {
 		return nil, err
@@ -225,12 +243,10 @@ func (c *change) write(ctx context.Context) (*agent.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	lines := countLines(c.after)
-	text := fmt.Sprintf("Created %s (%s).%s", c.path.Lexical, lines, notes)
-	kind := "create"
+	text, kind := "Created."+notes, "create"
 	if !c.diff.Created {
 		kind = "update"
-		text = fmt.Sprintf("Wrote %s (%s: %d added, %d removed).%s", c.path.Lexical, lines, c.diff.Added, c.diff.Removed, notes)
+		text = fmt.Sprintf("Written: +%d -%d lines.%s", c.diff.Added, c.diff.Removed, notes)
 	}
 	r := agent.TextResult(text)
 	r.Title, r.View = c.env.Rel(c.path.Lexical), c.diff
@@ -240,21 +256,6 @@ func (c *change) write(ctx context.Context) (*agent.Result, error) {
 	}
 	r.Unstored = []string{"originalFile"}
 	return r, nil
-}
-
-// countLines counts the lines of a content in words; a last one without an end counts too.
-func countLines(data []byte) string {
-	n := bytes.Count(data, []byte("\n"))
-	if len(data) > 0 && data[len(data)-1] != '\n' {
-		n++
-	}
-	switch {
-	case len(data) == 0:
-		return "empty"
-	case n == 1:
-		return "1 line"
-	}
-	return fmt.Sprintf("%d lines", n)
 }
 
 // patch is never nil, as readers of the structured output expect a list.

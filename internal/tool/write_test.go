@@ -18,7 +18,7 @@ func TestWriteMakesAFileAndItsFolders(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wantIn(t, text(r), "Created", "2 lines")
+	wantIn(t, text(r), "Created.")
 	if b.content("a/b/c.txt") != "one\ntwo\n" {
 		t.Error("wrong content")
 	}
@@ -35,7 +35,7 @@ func TestWriteMakesAFileAndItsFolders(t *testing.T) {
 	}
 	// The model wrote it, so it may write and edit it again.
 	b.must("Edit", in{"file_path": "a/b/c.txt", "old_string": "two", "new_string": "2"})
-	wantIn(t, b.must("Write", in{"file_path": "a/b/c.txt", "content": "three\n"}), "1 added, 2 removed")
+	wantIn(t, b.must("Write", in{"file_path": "a/b/c.txt", "content": "three\n"}), "Written: +1 -2 lines.")
 }
 
 func TestWriteWantsToHaveReadWhatItReplaces(t *testing.T) {
@@ -215,7 +215,7 @@ func TestWritingALargeFileTakesLittleMemory(t *testing.T) {
 	if times := int(after.TotalAlloc-before.TotalAlloc) / len(content); times > 12 { // three of them are the call itself
 		t.Errorf("%d times the content was allocated", times)
 	}
-	wantIn(t, text(r), "131072 lines")
+	wantIn(t, text(r), "Created.")
 	if d, ok := r.View.(event.Diff); !ok || !d.Created || d.Added != 131072 {
 		t.Errorf("%T", r.View)
 	}
