@@ -286,4 +286,3 @@ func TestTheModelCanAlwaysTellTheFileFromItsReads(t *testing.T) {
 		t.Errorf("only %d answers gave changes: the test shows little", brief)
 	}
 }
-
