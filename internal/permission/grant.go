@@ -50,7 +50,13 @@ func (a Access) where() string {
 }
 
 func (p *Policy) readable(path string) bool {
-	return inside(p.roots, path) || inside(p.readRoots, path) || harmlessDevice(path)
+	return inside(p.roots, path) || inside(p.readRoots, path) || harmlessDevice(path) || slices.Contains(aboutTheMachine, slashed(path))
+}
+
+// aboutTheMachine are files outside that say which system it is, and nothing about who uses it.
+var aboutTheMachine = []string{
+	"/etc/os-release", "/usr/lib/os-release", "/etc/lsb-release", "/etc/debian_version", "/etc/alpine-release", "/etc/fedora-release", "/etc/redhat-release",
+	"/etc/issue", "/etc/timezone", "/proc/version", "/proc/cpuinfo", "/proc/meminfo", "/proc/loadavg", "/proc/uptime",
 }
 
 // runs says whether a command may run for what it is: it is read-only, or the mode accepts edits and it does no

@@ -38,6 +38,7 @@ type TreeOptions struct {
 	Hidden bool     // into names that begin with a dot
 	Follow bool     // through links
 	Skip   []string // patterns of the names of folders that it leaves out
+	Odd    string   // characters that no name may hold
 }
 
 // Tree is what lies below a folder, as far as reading it is not free.
@@ -47,6 +48,7 @@ type Tree struct {
 	Withheld []Withheld
 	// Leads is a link, followed, that leads out of the folder or to something withheld; "" when there is none.
 	Leads string
+	Odd string // a name that holds an odd character; "" when there is none
 	// Listed: all names below were looked at. Else Why says why not; "" on a machine that is not there.
 	Listed bool
 	Why    string

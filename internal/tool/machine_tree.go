@@ -20,7 +20,7 @@ const (
 
 // Tree reads the names below dir, and asks for each whether it may be read by itself, as Grep does.
 func (m *Machine) Tree(dir string, o permission.TreeOptions) permission.Tree {
-	key := dir + "\x00" + strings.Join(o.Skip, "\x00")
+	key := dir + "\x00" + strings.Join(o.Skip, "\x00") + "\x00" + o.Odd
 	if o.Hidden {
 		key += "\x00hidden"
 	}
@@ -86,6 +86,9 @@ func (t *treeWalk) entry(dir string, e fs.DirEntry) {
 		return
 	}
 	at := filepath.Join(dir, name)
+	if t.tree.Odd == "" && strings.ContainsAny(name, t.opt.Odd) {
+		t.tree.Odd = at
+	}
 	switch {
 	case e.Type()&fs.ModeSymlink != 0:
 		t.link(at)

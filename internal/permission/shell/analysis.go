@@ -25,6 +25,7 @@ type analysis struct {
 	touched  map[string]bool       // accesses that were noted
 	omitted  []permission.Withheld // what readers of whole folders leave out, in the form in which they run
 	left     []string              // the names of that, where they are news
+	gaps     []*gap                // of commands that list files
 	odd      map[oddity][]string
 
 	copies map[string]string // programs that the line copies or links, by the path of the copy

@@ -122,14 +122,29 @@ func (a *analysis) notes(list []*syntax.Assign, got []assigned, raw string, plac
 	for _, as := range got {
 		sc.assign(as.name, binding{text: as.text, known: as.known, turn: true, code: as.code})
 	}
+	a.noteAssignments(got, raw, place, sc)
+	return true
+}
+
+// noteAssignments notes assignments that change nothing but what words of the line say.
+func (a *analysis) noteAssignments(got []assigned, raw string, place int, sc *scope) {
 	a.calls = a.noteCall(&call{assigns: got, raw: raw, dirs: sc.dirs, within: sc.within, level: sc.level, use: program.Use{Class: permission.ClassNeutral}})
 	a.partAt(place, permission.Part{Text: raw, Raw: raw, Class: permission.ClassNeutral, Within: sc.within, Exact: true}, sc)
-	return true
 }
 
 // ordinaryName reports whether no shell and no program looks at a variable of this name.
 func ordinaryName(name string) bool {
-	return ownName(name) || len(name) <= 2 && strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == "" && name != "TZ" && name != "CC"
+	return ownName(name) || !among(name, steering...) && !among(name, loaderVariables...) && !among(name, pathVariables...) &&
+		!among(name, programVariables...) && !among(name, shellVariables...)
+}
+
+// steering are variables that programs and the shell look at besides those that checks name.
+var steering = []string{
+	"LANG*", "LC_*", "TZ*", "TERM*", "COLUMNS", "LINES", "*COLOR*", "CI", "DEBUG*", "TIME_STYLE", "BLOCK*", "QUOTING_STYLE", "LS_*", "DF_*", "DU_*", "PS_*", "GREP_*",
+	"JQ_*", "BAT_*", "LESS*", "MAN*", "NODE*", "NPM*", "GO*", "CGO_*", "RUST*", "CARGO*", "MAKE*", "C_*", "CPATH", "CFLAGS", "CXXFLAGS", "LDFLAGS", "PKG_*", "VIRTUAL_ENV",
+	"UV_*", "BUN_*", "DENO_*", "PERL*", "TCL*", "LUA*", "PHP*", "R_*", "GNU*", "GPG*", "TAR*", "GZIP", "XZ_*", "ZSTD_*", "OPENSSL*", "SSL_*", "RES_OPTIONS", "HOSTALIASES", "UID", "EUID", "PPID",
+	"RANDOM", "SRANDOM", "SECONDS", "EPOCH*", "LINENO", "REPLY", "OPT*", "FUNCNAME", "GROUPS", "DIRSTACK", "PIPESTATUS", "SHLVL", "HOST*", "MACHTYPE", "OSTYPE", "BASH*", "COMP_*",
+	"COMPREPLY", "COPROC", "MAPFILE", "READLINE_*", "FCEDIT", "IGNOREEOF", "EXEC*", "CHILD_MAX", "TEXTDOMAIN*", "TMOUT", "MAIL*", "USER*", "LOGNAME", "DISPLAY", "DBUS_*", "WAYLAND_*",
 }
 
 // assign makes assignments that stand alone.
@@ -156,9 +171,38 @@ func (a *analysis) value(as assigned, sc *scope) {
 	}
 }
 
-// declare walks export, declare, local, readonly and typeset.
-func (a *analysis) declare(c *syntax.DeclClause, sc *scope) {
+// plainExport reports whether it is export NAME=value and no more.
+func plainExport(c *syntax.DeclClause) bool {
+	return c.Variant.Value == "export" && len(c.Args) > 0 && !slices.ContainsFunc(c.Args, func(as *syntax.Assign) bool {
+		return as.Name == nil || as.Naked || as.Array != nil || as.Index != nil || as.Append
+	})
+}
+
+// exports is an export that does no more than an assignment, or that only chooses how output looks.
+func (a *analysis) exports(c *syntax.DeclClause, got []assigned, place int, sc *scope) (script string, ok bool) {
 	raw := a.source(c, sc)
+	if !onlyLocale(got) {
+		return "builtin ':'", a.notes(c.Args, got, raw, place, sc)
+	}
+	script = "builtin export"
+	for _, as := range got {
+		script += " " + as.name + "=" + quote(as.text)
+		sc.assign(as.name, binding{text: as.text, known: true, turn: true})
+	}
+	a.noteAssignments(got, raw, place, sc)
+	return script, true
+}
+
+// declare walks export, declare, local, readonly and typeset.
+func (a *analysis) declare(c *syntax.DeclClause, sc *scope) (script string, ok bool) {
+	raw, place := a.source(c, sc), len(a.parts)
+	var list []assigned
+	if plainExport(c) {
+		list = a.assignments(c.Args, sc)
+		if script, ok := a.exports(c, list, place, sc); ok {
+			return script, true
+		}
+	}
 	var plain []*syntax.Assign
 	words := []word{{text: c.Variant.Value, show: c.Variant.Value}}
 	for _, as := range c.Args {
@@ -183,7 +227,9 @@ func (a *analysis) declare(c *syntax.DeclClause, sc *scope) {
 			a.loose = true // one name stands for another from here on
 		}
 	}
-	list := a.assignments(plain, sc)
+	if list == nil {
+		list = a.assignments(plain, sc)
+	}
 	for i, as := range list {
 		if !plain[i].Naked {
 			sc.assign(as.name, binding{text: as.text, known: as.known})
@@ -199,6 +245,7 @@ func (a *analysis) declare(c *syntax.DeclClause, sc *scope) {
 		Reason: run.use.Reason,
 	}, sc)
 	a.opaque()
+	return "", false
 }
 
 // safeVariables may stand before a command without changing what it runs. LC_* belong to them.
@@ -214,26 +261,26 @@ func safeVariable(name string) bool {
 	return safeVariables.has(name) || (strings.HasPrefix(name, "LC_") && syntax.ValidName(name))
 }
 
-// onlyLocale reports whether assignments only choose how output looks: a language that every system has, LC_ALL=C,
-// colours, a width, that nobody watches.
+// onlyLocale reports whether assignments only choose how output looks, see cosmetic.
 func onlyLocale(list []assigned) bool {
-	for _, as := range list {
-		if !as.known || as.show != as.name+"="+as.text {
-			return false
-		}
-		switch {
-		case as.name == "LANG", strings.HasPrefix(as.name, "LC_") && safeVariable(as.name):
-			if !among(as.text, "C", "POSIX", "C.UTF-8", "en_US.UTF-8") {
-				return false
-			}
-		case among(as.name, "NO_COLOR", "FORCE_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS", "LINES", "CI"):
-			if !among(as.text, "", "true", "false") && strings.Trim(as.text, "0123456789") != "" {
-				return false
-			}
-		case as.name == "TZ" && as.text == "UTC", as.name == "TERM" && among(as.text, "dumb", "xterm", "xterm-256color"):
-		default:
-			return false
-		}
+	return !slices.ContainsFunc(list, func(as assigned) bool { return !cosmetic(as) })
+}
+
+// cosmetic reports whether a variable only chooses how output looks: a language that every system has, LC_ALL=C, colours,
+// a width, that nobody watches, that nothing pages.
+func cosmetic(as assigned) bool {
+	if !as.known || as.show != as.name+"="+as.text {
+		return false
 	}
-	return true
+	switch {
+	case as.name == "LANG", strings.HasPrefix(as.name, "LC_") && safeVariable(as.name):
+		return among(as.text, "C", "POSIX", "C.UTF-8", "en_US.UTF-8")
+	case among(as.name, "NO_COLOR", "FORCE_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS", "LINES", "CI"):
+		return among(as.text, "", "true", "false") || strings.Trim(as.text, "0123456789") == ""
+	case among(as.name, "PAGER", "GIT_PAGER", "MANPAGER"):
+		return among(as.text, "", "cat")
+	case among(as.name, "GIT_OPTIONAL_LOCKS", "GIT_TERMINAL_PROMPT"):
+		return as.text == "0"
+	}
+	return as.name == "TZ" && as.text == "UTC" || as.name == "TERM" && among(as.text, "dumb", "xterm", "xterm-256color")
 }

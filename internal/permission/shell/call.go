@@ -29,6 +29,8 @@ type call struct {
 	wrapper string   // the name of that command
 	except  []string // words that are added, so that it leaves out what may not be read
 	listed  int      // the word that holds names out of a list, 0 for none
+	gap     *gap     // where what it lists may be narrowed
+	back    string   // the folder that cd - or popd goes back to
 }
 
 // arg returns the text of a word, "" where there is none.
@@ -104,11 +106,13 @@ func (a *analysis) run(c *call, sc *scope) (script string, ok bool) {
 		a.value(as, sc)
 	}
 	c.use = a.lookUp(c, sc)
+	c.gap = a.newGap(c)
 	if c.name == "xargs" || c.name == "find" && len(c.use.Inner) == 1 {
 		if script, ok := a.runListed(c, sc); ok {
 			return script, true
 		}
 	}
+	a.goesBack(c, sc)
 	a.takesNames(c, sc)
 	at := a.addPart(c, sc)
 	a.calls = a.noteCall(c)
@@ -161,7 +165,7 @@ func (a *analysis) addPart(c *call, sc *scope) int {
 		p.Exact = false
 	}
 	for _, as := range c.assigns {
-		if !safeVariable(as.name) || !as.known || strings.ContainsAny(as.show, "$`") {
+		if !cosmetic(as) && (!safeVariable(as.name) || !as.known || strings.ContainsAny(as.show, "$`")) {
 			p.Literal = true
 			a.soften(&p, "it sets the variable "+as.name)
 		}
@@ -230,7 +234,7 @@ func (a *analysis) git(c *call, p *permission.Part, sc *scope) {
 	if !c.use.Git || !p.Class.ReadOnly() {
 		return
 	}
-	if c.use.GitDir != "" || sc.moved(a.start) {
+	if c.use.GitDir != "" || !a.sameRepository(sc.dirs) {
 		a.soften(p, "another folder's repository may name programs that git runs")
 		return
 	}
@@ -250,6 +254,25 @@ func (a *analysis) git(c *call, p *permission.Part, sc *scope) {
 	case len(keys) > 0:
 		a.soften(p, "the repository's configuration names a program: "+strings.Join(keys, ", "))
 	}
+}
+
+// sameRepository reports whether git finds the repository of the start in each of these folders: they lie below it, none
+// is a link, and on the way there is nothing that git takes for a repository.
+func (a *analysis) sameRepository(dirs []string) bool {
+	for _, dir := range dirs {
+		if dir == a.start {
+			continue
+		}
+		if !below(dir, a.start) || a.world.Stat(dir).Kind != permission.Folder || a.world.Stat(dir).Real != dir {
+			return false
+		}
+		for ; dir != a.start; dir = filepath.Dir(dir) {
+			if a.world.Stat(dir+"/.git").Kind != permission.Missing || a.world.Stat(dir+"/HEAD").Kind != permission.Missing {
+				return false
+			}
+		}
+	}
+	return dirs != nil
 }
 
 // locate finds the program: it must be where programs of the system are, not in a folder that is worked in.

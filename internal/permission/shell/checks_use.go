@@ -11,7 +11,7 @@ import (
 func variables(text string, match func(name string) bool) func(*analysis) []string {
 	return each(func(_ *analysis, c *call) string {
 		for _, as := range c.assigns {
-			if match(strings.ToUpper(as.name)) {
+			if match(strings.ToUpper(as.name)) && !cosmetic(as) {
 				return text + ": " + as.show
 			}
 		}
@@ -48,7 +48,7 @@ func environmentChecks() []check {
 			Sentence: "LD_PRELOAD and its kin put foreign code into every program that starts.",
 			Fires:    "LD_PRELOAD=./x.so ls", Spares: "LANG=C ls",
 			find: variables("it loads code into programs", func(n string) bool {
-				return among(n, "LD_*", "DYLD_*", "GCONV_PATH", "GLIBC_TUNABLES", "LOCPATH", "NLSPATH", "MALLOC_*")
+				return among(n, loaderVariables...)
 			}),
 		},
 		{
@@ -56,7 +56,7 @@ func environmentChecks() []check {
 			Sentence: "PATH, HOME and their kin decide which programs and settings are found.",
 			Fires:    "PATH=.:$PATH ls", Spares: "echo $PATH",
 			find: variables("it changes where programs and settings are found", func(n string) bool {
-				return among(n, "PATH", "CDPATH", "FPATH", "HOME", "XDG_*", "ZDOTDIR", "MANPATH", "GLOBIGNORE", "TMPDIR", "INFOPATH", "PWD", "OLDPWD", "SHELL", "HASH")
+				return among(n, pathVariables...)
 			}),
 		},
 		{
@@ -64,12 +64,7 @@ func environmentChecks() []check {
 			Sentence: "Variables that name a program or its options: PAGER, GIT_*, NODE_OPTIONS, PYTHONPATH, GOFLAGS and the like.",
 			Fires:    "GIT_EXTERNAL_DIFF=./x git diff", Spares: "NODE_ENV=test npm test",
 			find: variables("it names a program or options", func(n string) bool {
-				return among(n, "*PAGER", "PAGER*", "*EDITOR", "VISUAL", "BROWSER", "GIT_*", "NODE_OPTIONS", "NODE_PATH", "PYTHON*", "PERL5*", "PERLLIB", "RUBY*",
-					"GEM_*", "BUNDLE_*", "GOFLAGS", "GOTOOLCHAIN", "GOPROXY", "GOENV", "GOROOT", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS", "MAVEN_OPTS",
-					"GRADLE_OPTS", "LESSOPEN", "LESSCLOSE", "LESS", "RIPGREP_CONFIG_PATH", "GREP_OPTIONS", "FZF_*", "CC", "CXX", "LD", "AR", "RUSTC*", "CARGO_*",
-					"RUSTFLAGS", "MAKEFLAGS", "DOCKER_HOST", "DOCKER_*", "KUBECONFIG", "SSH_*", "SUDO_ASKPASS", "NPM_CONFIG_*", "npm_config_*", "PIP_*", "*_PROXY",
-					"TAR_OPTIONS", "ZIPOPT", "RSYNC_RSH", "CVS_RSH", "SVN_SSH", "PSQLRC", "PGSERVICEFILE", "OPENSSL_*", "CURL_HOME", "WGETRC", "AWS_*", "LUA_INIT*",
-					"PHPRC", "PHP_INI_SCAN_DIR", "DOTNET_*", "COREPACK_*", "YARN_*", "TERMINFO*", "TERMCAP")
+				return among(n, programVariables...)
 			}),
 		},
 		{
@@ -77,14 +72,13 @@ func environmentChecks() []check {
 			Sentence: "Variables that the shell itself runs or obeys: BASH_ENV, ENV, PS4, PROMPT_COMMAND, SHELLOPTS, HISTFILE.",
 			Fires:    "BASH_ENV=./x bash -c true", Spares: "FOO=1 bash -c true",
 			find: variables("the shell runs or obeys it", func(n string) bool {
-				return among(n, "BASH_*", "BASHOPTS", "ENV", "PS0", "PS1", "PS2", "PS3", "PS4", "PROMPT*", "SHELLOPTS", "IFS", "HIST*", "FIGNORE", "POSIXLY_CORRECT",
-					"EXECIGNORE", "INPUTRC", "MAILPATH", "PROMPT_COMMAND", "FUNCNEST", "TIMEFORMAT", "OPTIND")
+				return among(n, shellVariables...)
 			}),
 		},
 		{
 			Name: "assignment", Effect: permission.Ask,
 			Sentence: "A variable is set that later commands of the line may read.",
-			Fires:    "FOO=1; ls", Spares: "LANG=C ls",
+			Fires:    "GOOS=js; ls", Spares: "FOO=1; ls",
 			find: each(func(_ *analysis, c *call) string {
 				if len(c.words) == 0 && len(c.assigns) > 0 && !c.use.Class.ReadOnly() {
 					return "it sets " + c.assigns[0].name
@@ -276,7 +270,7 @@ func placeChecks() []check {
 			Sentence: "git in another folder obeys that folder's configuration, which may name programs.",
 			Fires:    "cd vendor/m && git status", Spares: "git status",
 			find: each(func(a *analysis, c *call) string {
-				if c.name == "git" && movedFrom(c.dirs, a.start) && !c.guess {
+				if c.name == "git" && !a.sameRepository(c.dirs) && !c.guess {
 					return "git obeys the configuration of another folder: " + c.raw
 				}
 				return ""

@@ -101,9 +101,19 @@ func (a *analysis) named(name string, patterns map[string]bool, sc *scope) []str
 	return out
 }
 
-// exceptions are the words that keep what is withheld out of a command. A folder that was named itself cannot be.
+// exceptions are the words that keep what is withheld out of a command.
 func (a *analysis) exceptions(c *call, withheld []permission.Withheld) ([]string, bool) {
-	var files, folders []string
+	files, folders, ok := namesLeft(c, withheld)
+	if !ok {
+		return nil, false
+	}
+	a.noteLeft(files, folders, c.use.Tree.Shy)
+	return c.use.Tree.Except(files, folders), true
+}
+
+// namesLeft are the names of the files and folders that a command is to leave out. A folder that was named itself cannot
+// be left out.
+func namesLeft(c *call, withheld []permission.Withheld) (files, folders []string, ok bool) {
 	for _, w := range withheld {
 		list, name := &files, filepath.Base(w.Path)
 		if dir := filepath.Dir(w.Path); filepath.Base(dir) == ".git" && name == "config" {
@@ -118,20 +128,20 @@ func (a *analysis) exceptions(c *call, withheld []permission.Withheld) ([]string
 	for _, word := range c.words[1:] {
 		for _, name := range folders {
 			if base := filepath.Base(word.text); base == name {
-				return nil, false
+				return nil, nil, false
 			}
 		}
 	}
-	if !c.use.Tree.Shy {
-		a.left = append(a.left, slices.DeleteFunc(slices.Concat(files, folders), func(n string) bool { return n == ".git" || slices.Contains(a.left, n) })...)
-	} else {
-		for _, n := range slices.Concat(files, folders) {
-			if n[0] != '.' && !slices.Contains(a.left, n) {
-				a.left = append(a.left, n)
-			}
+	return files, folders, true
+}
+
+// noteLeft keeps the names that are left out, to be announced; shy: hidden ones are no news.
+func (a *analysis) noteLeft(files, folders []string, shy bool) {
+	for _, n := range slices.Concat(files, folders) {
+		if n != ".git" && (!shy || n[0] != '.') && !slices.Contains(a.left, n) {
+			a.left = append(a.left, n)
 		}
 	}
-	return c.use.Tree.Except(files, folders), true
 }
 
 // readAll notes what is withheld as read.

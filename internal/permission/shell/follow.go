@@ -454,8 +454,10 @@ func (a *analysis) change(c *call, sc *scope) {
 		return
 	}
 	to := *c.use.Dir
+	was := sc.dirs
+	sc.last = "" // until it is known that this one worked
 	if to.Unknown {
-		sc.dirs = nil
+		sc.dirs, sc.stack = nil, nil
 		return
 	}
 	if to.Text == "" {
@@ -463,4 +465,28 @@ func (a *analysis) change(c *call, sc *scope) {
 	}
 	a.path(permission.Read, to.Text, sc.dirs, false)
 	sc.enter(to.Text)
+	if len(was) != 1 || len(sc.dirs) != 1 || a.world.Stat(sc.dirs[0]).Kind != permission.Folder {
+		sc.stack = nil
+		return
+	}
+	sc.last = was[0]
+	switch {
+	case c.name == "pushd" && c.back == "":
+		sc.stack = append(sc.stack[:len(sc.stack):len(sc.stack)], was[0])
+	case c.name == "popd":
+		sc.stack = sc.stack[:len(sc.stack)-1]
+	}
+}
+
+// goesBack fills in the folder of cd - and popd, where the line itself came from there.
+func (a *analysis) goesBack(c *call, sc *scope) {
+	switch {
+	case c.name == "cd" && len(c.words) == 2 && c.words[1].text == "-" && c.words[1].literal():
+		c.back = sc.last
+	case c.name == "popd" && len(c.words) == 1 && len(sc.stack) > 0:
+		c.back = sc.stack[len(sc.stack)-1]
+	}
+	if c.back != "" && len(c.assigns) == 0 {
+		c.use.Class, c.use.Reason, c.use.Dir = permission.ClassNeutral, "", &program.Word{Text: c.back}
+	}
 }

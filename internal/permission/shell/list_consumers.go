@@ -110,6 +110,11 @@ func (a *analysis) findExec(c *call, sc *scope) (string, bool) {
 	if !ok || !plain.Class.ReadOnly() {
 		return "", false
 	}
+	self, found := a.programPath(c.words[0].text, sc)
+	head, ok := a.programPath(filled[0].Text, sc)
+	if !ok || !found || c.gap == nil {
+		return "", false
+	}
 	lister := *c
 	lister.use, lister.words = plain, append(append([]word{}, c.words[:at]...), word{text: "-print", show: "-print"})
 	for _, dir := range plain.Reads {
@@ -120,13 +125,11 @@ func (a *analysis) findExec(c *call, sc *scope) (string, bool) {
 	if a.listed([]*call{&lister}, true) != "" {
 		return "", false
 	}
-	self, found := a.programPath(c.words[0].text, sc)
-	head, ok := a.programPath(filled[0].Text, sc)
-	if !ok || !found {
-		return "", false
-	}
 	words := []string{quote(self)}
 	for i, w := range c.words[1:] {
+		if i+1 == c.gap.at {
+			words[i] += c.gap.mark + "("
+		}
 		switch {
 		case w.glob:
 			return "", false
@@ -136,7 +139,7 @@ func (a *analysis) findExec(c *call, sc *scope) (string, bool) {
 			words = append(words, quote(w.text))
 		}
 	}
-	return strings.Join(words, " "), true
+	return strings.Join(words, " ") + c.gap.mark + ")", true
 }
 
 // withNames are the words of a command with a word that is nothing but {} as one that is not known.

@@ -17,15 +17,13 @@ const listedFile = "./\x02listed"
 // listedMany is how many such names a command is tried with: a second or third operand may be one that is written.
 const listedMany = 3
 
-// maxListed is how many names of a folder are looked at.
-const maxListed = 20_000
-
 // lister is a command that prints names of files below known folders and nothing else.
 type lister struct {
 	dirs []string
 	name string // a pattern that every name matches, "" for none
 	left bool   // its safe form leaves out what may not be read
 	nul  bool   // a NUL ends each name, and nothing else does: names may hold line breaks
+	flat string // the names are those right in this folder, without hidden ones; "" where others are listed too
 }
 
 // printsNames are the flags that leave a list of names as it is. Others might put text before or into a name.
@@ -87,15 +85,32 @@ func (a *analysis) lists(c *call) (l lister, ok bool) {
 		l.dirs = []string{"."}
 		l.name, l.nul, ok = gitLists(c)
 	case "ls":
-		l.dirs = []string{"."}
-		for _, arg := range args {
-			if arg != "-1" && arg != "-d" && arg != "-r" && arg != "-t" && strings.HasPrefix(arg, "-") || strings.Contains(arg, "..") || path.IsAbs(arg) {
-				return l, false
-			}
-		}
-		ok = true
+		l.dirs, l.flat = []string{"."}, c.dirs[0]
+		ok = a.listsFlat(c)
 	}
 	return l, ok
+}
+
+// listsFlat reports whether ls prints nothing but names of files that are in the current folder or may be read there:
+// names without a folder, none of them hidden.
+func (a *analysis) listsFlat(c *call) bool {
+	for _, w := range c.words[1:] {
+		if strings.HasPrefix(w.text, "-") {
+			if !among(w.text, "-1", "-d", "-r", "-t") {
+				return false
+			}
+			continue
+		}
+		if strings.Contains(w.text, "..") || path.IsAbs(w.text) {
+			return false
+		}
+		for _, at := range a.named(w.text, map[string]bool{w.text: w.glob}, &scope{dirs: c.dirs}) {
+			if a.world.Stat(at).Kind != permission.Folder || has(texts(c.words), "-d") {
+				a.place(permission.Read, at, false) // its name is printed as it was written
+			}
+		}
+	}
+	return true
 }
 
 // findNames reads the words of find: it prints names only, and name is what -name asks for, where nothing makes
@@ -186,37 +201,56 @@ func (a *analysis) listedAs(calls []*call, nul bool, odd string) (why string) {
 			return unknown
 		}
 	}
+	if nul || odd == lineBreaks && calls[0].name == "git" {
+		odd = "" // git writes a name with a line break in quotes
+	}
 	for _, dir := range l.dirs {
 		full := from(dir, calls[0].dirs[0])
-		names, complete := a.world.Names(full, maxListed)
-		for _, name := range names {
-			if strings.ContainsAny(name, odd) || !complete {
-				return "names of files in " + dir + " may be more than one word"
-			}
-		}
-		tree := a.readTree(full, permission.TreeOptions{Hidden: true, Follow: true}, false, true)
+		tree := a.readTree(full, permission.TreeOptions{Hidden: true, Follow: true, Odd: odd}, false, true)
 		switch {
 		case tree.Why != "":
 			return tree.Why + ": " + full
 		case tree.Leads != "":
 			return "a link leads out of the folder: " + tree.Leads
+		case tree.Odd != "":
+			return "the name of a file is more than one word: " + tree.Odd
 		}
-		for _, w := range tree.Withheld {
-			if !l.spares(w) {
-				a.place(permission.Read, w.Path, false)
-				return "it would read " + w.Path + ", which needs permission by itself"
-			}
+		if why := a.spared(l, calls[0], tree.Withheld); why != "" {
+			return why
 		}
 	}
 	return ""
 }
 
+// lineBreaks end a name in a list that is read line by line.
+const lineBreaks = "\n\r"
+
+// spared makes sure that what may not be read is not in a list, and says why it may be.
+func (a *analysis) spared(l lister, c *call, withheld []permission.Withheld) (why string) {
+	listed := slices.DeleteFunc(slices.Clone(withheld), l.spares)
+	if len(listed) == 0 {
+		return ""
+	}
+	if c.gap != nil {
+		if files, folders, ok := namesLeft(c, listed); ok {
+			a.noteLeft(files, folders, false)
+			a.omitted = append(a.omitted, listed...)
+			c.gap.leave(files, folders)
+			return ""
+		}
+	}
+	a.place(permission.Read, listed[0].Path, false)
+	return "it would read " + listed[0].Path + ", which needs permission by itself"
+}
+
 // spares reports whether what may not be read is not among the names.
 func (l lister) spares(w permission.Withheld) bool {
-	if l.left {
+	switch {
+	case l.left:
 		return true
-	}
-	if l.name == "" || w.Folder {
+	case l.flat != "":
+		return filepath.Dir(w.Path) != l.flat || strings.HasPrefix(filepath.Base(w.Path), ".")
+	case l.name == "" || w.Folder:
 		return false
 	}
 	match, err := path.Match(l.name, filepath.Base(w.Path))

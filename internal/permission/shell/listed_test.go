@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/lathe-dev/lathe/internal/permission"
@@ -40,30 +41,50 @@ type filed struct {
 
 func (f filed) Names(string, int) ([]string, bool) { return f.names, true }
 
-func (f filed) Tree(string, permission.TreeOptions) permission.Tree {
-	return permission.Tree{Listed: true, Leads: f.leads, Withheld: []permission.Withheld{{Path: proj + "/.env"}, {Path: proj + "/server.pem"}}}
+func (f filed) Tree(_ string, o permission.TreeOptions) permission.Tree {
+	odd := ""
+	for _, name := range f.names {
+		if strings.ContainsAny(name, o.Odd) {
+			odd = name
+		}
+	}
+	return permission.Tree{Listed: true, Leads: f.leads, Odd: odd, Withheld: []permission.Withheld{{Path: proj + "/.env"}, {Path: proj + "/server.pem"}}}
 }
 
 func TestAListOfFilesIsGuardedLikeTheFiles(t *testing.T) {
-	for line, want := range map[string]permission.Effect{
-		"find . -name '*.go' | xargs cat":                      permission.Allow,
-		"find . -name '*.go' -exec cat {} +":                   permission.Allow,
-		"git ls-files '*.go' | xargs wc -l":                    permission.Allow,
-		"grep -rl foo . | xargs cat":                           permission.Allow,
-		"find . | xargs cat":                                   permission.Ask,
-		"find . -type f | xargs wc -l":                         permission.Ask,
-		"find . -name '*.pem' | xargs cat":                     permission.Ask,
-		"find . -name '*' -exec cat {} \\;":                    permission.Ask,
-		"find . -name '*.go' -o -name '.e*' | xargs cat":       permission.Ask,
-		"find . -not -name '*.go' | xargs cat":                 permission.Ask,
-		"find . ! -name '*.go' -exec cat {} +":                 permission.Ask,
-		"find . \\( -name '*.go' -or -true \\) -exec cat {} +": permission.Ask,
-		"git ls-files | xargs cat":                             permission.Ask,
-		"ls -1 | xargs cat":                                    permission.Ask,
+	const ask, all, narrowed = "ask", "all", "narrowed"
+	for line, want := range map[string]string{
+		"find . -name '*.go' | xargs cat":                      all,
+		"find . -name '*.go' -exec cat {} +":                   all,
+		"git ls-files '*.go' | xargs wc -l":                    all,
+		"ls | xargs file":                                      ask,
+		"grep -rl foo . | xargs cat":                           narrowed,
+		"find . | xargs cat":                                   narrowed,
+		"find . -type f | xargs wc -l":                         narrowed,
+		"find . -maxdepth 2 -type f | xargs wc -l":             narrowed,
+		"find . -name '*.pem' | xargs cat":                     ask, // it looks for secrets
+		"find . -name '*' -exec cat {} \\;":                    narrowed,
+		"find . -name '*.go' -o -name '.e*' | xargs cat":       narrowed,
+		"find . -not -name '*.go' | xargs cat":                 narrowed,
+		"find . ! -name '*.go' -exec cat {} +":                 narrowed,
+		"find . \\( -name '*.go' -or -true \\) -exec cat {} +": narrowed,
+		"git ls-files | xargs cat":                             narrowed,
+		"git ls-files -- . | xargs cat":                        narrowed,
+		"git diff --name-only HEAD~1 | xargs cat":              narrowed,
+		"rg --files | xargs cat":                               narrowed,
+		"ls -1 | xargs cat":                                    ask,
+		"ls .env | xargs cat":                                  ask,
+		"ls -d .e* | xargs cat":                                ask,
 	} {
 		r := Analyze(line, proj, filed{names: []string{".env", "a.go", "server.pem"}})
-		if got := decided(r, permission.Default); got != want {
-			t.Errorf("%q: %s, want %s: %s", line, got, want, show(r))
+		got := ask
+		if decided(r, permission.Default) == permission.Allow {
+			if got = all; strings.Contains(r.Command.Script, ".env") && strings.Contains(r.Command.Script, "server.pem") && len(r.Command.Left) > 0 {
+				got = narrowed
+			}
+		}
+		if got != want {
+			t.Errorf("%q: %s, want %s: %s\n%s", line, got, want, show(r), r.Command.Script)
 		}
 	}
 	for what, w := range map[string]filed{"a line break in a name": {names: []string{"a\n/etc/passwd"}}, "a link that leads out": {names: []string{"a.go"}, leads: proj + "/l"}} {

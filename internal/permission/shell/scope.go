@@ -13,6 +13,8 @@ type scope struct {
 	src     string               // the text that positions of the tree count in
 	dirs    []string             // folders that may be the current one, the likeliest first; nil: unknown
 	perhaps []string             // folders that it would be in if what is unknown of a cd is nothing
+	last    string               // where cd - goes; "": unknown
+	stack   []string             // where popd goes, the last one first
 	vars    map[string]binding   // what the line assigned
 	args    []string             // $0, $1, ... of a function or nested shell; nil: unknown
 	funcs   map[string]*function // functions that the line defines
@@ -123,6 +125,9 @@ func (sc *scope) dir() string {
 
 // maybe adds the folders that were possible before: what changed the folder may not have run.
 func (sc *scope) maybe(before []string) {
+	if !sameDirs(before, sc.dirs) {
+		sc.last, sc.stack = "", nil
+	}
 	if sc.dirs == nil || before == nil {
 		sc.dirs = nil
 		return

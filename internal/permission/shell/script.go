@@ -31,6 +31,9 @@ func (a *analysis) rewrite(c *call, p *permission.Part, inner string) (script st
 
 // rewriteWords is rewrite without the variables before the command.
 func (a *analysis) rewriteWords(c *call, p *permission.Part, inner string) (script string, ok bool) {
+	if c.back != "" {
+		return "builtin cd " + quote(c.back), true
+	}
 	if len(c.use.Inner) > 0 {
 		return a.rewriteWrapper(c, p, inner)
 	}
@@ -45,6 +48,9 @@ func (a *analysis) rewriteWords(c *call, p *permission.Part, inner string) (scri
 	for i, w := range c.words[1:] {
 		if i == c.use.AddsAt {
 			added = addWords(&b, c.use.Adds)
+		}
+		if c.gap != nil && i+1 == c.gap.at {
+			b.WriteString(c.gap.mark + "(")
 		}
 		if len(except) > 0 && i == c.use.Tree.At {
 			b.WriteString(except)
@@ -72,6 +78,12 @@ func (a *analysis) rewriteWords(c *call, p *permission.Part, inner string) (scri
 		addWords(&b, c.use.Adds)
 	}
 	b.WriteString(except)
+	if c.gap != nil {
+		if c.gap.at == len(c.words) {
+			b.WriteString(c.gap.mark + "(")
+		}
+		b.WriteString(c.gap.mark + ")")
+	}
 	if p.Program != "" && strings.HasPrefix(head, "exec ") {
 		return "( " + b.String() + " )", true
 	}

@@ -57,7 +57,7 @@ func (a *analysis) result() Result {
 		}
 	}
 	if a.safeForm(command) {
-		command.Script = a.script
+		command.Script = a.fill(a.script)
 	}
 	if command.Script != "" {
 		command.Left = a.left

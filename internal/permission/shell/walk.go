@@ -140,7 +140,9 @@ func (a *analysis) command(s *syntax.Stmt, sc *scope, in input, rd redirected) (
 		a.evaluate(s, sc, "[[ ]]")
 		a.test(c.X, sc)
 	case *syntax.DeclClause:
-		a.declare(c, sc)
+		if script, ok := a.declare(c, sc); ok {
+			return script, true
+		}
 	case *syntax.CoprocClause:
 		a.saw(oddCoproc, a.source(c, sc))
 		a.opaque()
