@@ -48,7 +48,7 @@ type Tree struct {
 	Withheld []Withheld
 	// Leads is a link, followed, that leads out of the folder or to something withheld; "" when there is none.
 	Leads string
-	Odd string // a name that holds an odd character; "" when there is none
+	Odd   string // a name that holds an odd character; "" when there is none
 	// Listed: all names below were looked at. Else Why says why not; "" on a machine that is not there.
 	Listed bool
 	Why    string
