@@ -25,7 +25,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/tool"
 )
 
-// Options is what a front end knows: the loaded configuration and what the command line said.
+// Options are the loaded configuration and the command line's choices.
 type Options struct {
 	Config  *config.Config
 	Dir     string   // the working folder, absolute
@@ -61,9 +61,9 @@ type Instance struct {
 	runner *sandbox.Runner
 	models *provider.Set
 
-	mu       sync.Mutex
-	sessions map[*Session]bool
-	memory   *session.Store // of sessions that are not kept, once there is one
+	mu        sync.Mutex
+	sessions  map[*Session]bool
+	temporary *session.Store // of sessions that are not kept, once there is one
 }
 
 func (i *Instance) settings() *config.Settings { return &i.conf.Load().Settings }
@@ -97,7 +97,7 @@ func Open(o Options) (*Instance, error) {
 func (i *Instance) Close() error {
 	i.models.Close()
 	i.runner.Close()
-	return i.forget()
+	return i.discardTemporary()
 }
 
 // Store is where sessions are kept.
@@ -147,7 +147,7 @@ func resolved(path string) string {
 	return path
 }
 
-// FindSession resolves what --resume or --continue ask for to an id: the start of an id, or "" for the
+// FindSession resolves the argument of --resume or --continue to an id: the start of an id, or "" for the
 // newest session of this folder.
 func (i *Instance) FindSession(prefix string) (string, error) {
 	var info session.Info

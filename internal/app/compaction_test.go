@@ -82,12 +82,12 @@ func TestALongSessionGoesOnThroughCompactions(t *testing.T) {
 	if diff := cmp.Diff(before, again.Messages()); diff != "" {
 		t.Errorf("after a resume: %s", diff)
 	}
-	if diff := cmp.Diff([]string{"Read all files. Do not skip file 42."}, onlog.SaidBefore(again.Log())); diff != "" {
+	if diff := cmp.Diff([]string{"Read all files. Do not skip file 42."}, onlog.UserTextsBefore(again.Log())); diff != "" {
 		t.Error(diff)
 	}
 }
 
-// compactionsOf drains what was published so far.
+// compactionsOf drains the events so far and lists the compactions.
 func compactionsOf(t *testing.T, sub *event.Subscription) (out []event.Compacted) {
 	t.Helper()
 	sub.Close()

@@ -25,7 +25,7 @@ func smallDisk(t *testing.T) string {
 	return dir
 }
 
-// fill takes all room and returns what gives it back.
+// fill takes all room and returns a function that frees it.
 func fill(t *testing.T, dir string) func() {
 	t.Helper()
 	path := filepath.Join(dir, "filler")

@@ -26,14 +26,14 @@ import (
 	"github.com/lathe-dev/lathe/internal/workspace"
 )
 
-// SessionOptions say which conversation to open and how.
+// SessionOptions choose the conversation to open, and how.
 type SessionOptions struct {
 	ID          string // of the new session; "": a new one
 	Resume      string // the id of an old one
 	Fork        bool   // work on a copy of it
 	At          string // go on after this message of the old one: its id, or the id of a stream-json line of it
 	Boundaries  bool   // as in agent.Config: a message that is steered too late is left for TakeSteers
-	Interactive bool   // somebody answers questions; else what would ask is refused
+	Interactive bool   // somebody answers questions; else a call that would ask is refused
 	Detached    bool   // nothing is kept and no model is needed: for single tool calls
 
 	Chain  []string // the agent that converses, as in agent.Config; empty: the main one
@@ -152,7 +152,7 @@ func (s *Session) readAttached(ctx context.Context, calls []llm.ToolCall) []llm.
 	return s.agent.InvokeUnrecorded(ctx, calls)
 }
 
-// newEnv makes what the session's tools share.
+// newEnv makes the environment that the session's tools share.
 func (i *Instance) newEnv(_ context.Context, s *Session) (*tool.Env, error) {
 	env, err := tool.NewEnv(i.opts.Dir)
 	if err != nil {
@@ -262,7 +262,7 @@ func first(a, b int) int {
 	return b
 }
 
-// toolSet is what the loop gets: the tools, made anew only when the rules or the kind of agent changed.
+// toolSet is the loop's list of tools, rebuilt only when the rules or the kind of agent changed.
 func (s *Session) toolSet(context.Context) (agent.ToolSet, error) {
 	version := s.rules.Version() + 1
 	set := s.set.Load()
@@ -273,7 +273,7 @@ func (s *Session) toolSet(context.Context) (agent.ToolSet, error) {
 	return *set, nil
 }
 
-// tools lists the tools the model is told of: what the command line chose, less what a rule takes away.
+// tools lists the model's tools: those that the command line chose, less those that a rule removes.
 func (s *Session) tools() []agent.Tool {
 	var out []agent.Tool
 	for _, t := range tool.All(s.env) {
@@ -291,10 +291,10 @@ func (s *Session) tools() []agent.Tool {
 	return out
 }
 
-// system is the static part of what the model is told.
+// system is the system prompt.
 func (s *Session) system(context.Context) ([]llm.Part, error) {
 	o, set := s.inst.opts, s.inst.settings()
-	if o.System == "" && o.AppendSystem == "" { // a resumed conversation keeps what it began with
+	if o.System == "" && o.AppendSystem == "" { // a resumed conversation keeps its first system prompt
 		o.System, o.AppendSystem = s.begun.Replace, s.begun.Append
 	}
 	return prompt.System(prompt.SystemOptions{
@@ -303,8 +303,7 @@ func (s *Session) system(context.Context) ([]llm.Part, error) {
 	}), nil
 }
 
-// beginContext starts to gather what changes from day to day (folder, git, memory), beside opening the
-// session.
+// beginContext starts to gather the context (folder, git, memory) while the session opens.
 func (s *Session) beginContext(ctx context.Context, model llm.Model) {
 	s.pending = prompt.Begin(ctx, s.contextOptions(model))
 }
@@ -346,7 +345,7 @@ func (s *Session) record() {
 	s.closers = append([]func() error{r.Close}, s.closers...) // closed last, when the bus has no more events
 }
 
-// secretName tells variables whose values are nobody else's business.
+// secretName reports whether a variable's name is one of a secret.
 func secretName(name string) bool {
 	return slices.ContainsFunc([]string{"KEY", "TOKEN", "SECRET", "PASS", "AUTH", "CRED"}, func(word string) bool {
 		return strings.Contains(strings.ToUpper(name), word)

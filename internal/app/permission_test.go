@@ -44,7 +44,7 @@ func answering(t *testing.T, s *Session, a event.Answer) func() []event.Question
 	}
 }
 
-// What a guard refuses is put to a person once, with the danger named, and never for more than one call, also
+// A call that a guard refuses is put to a person once, with the danger named, and never for more than one call, also
 // in the mode that asks nothing, and also when the other side answers "always".
 func TestADangerousCallIsConfirmedOnceOnly(t *testing.T) {
 	for choice, want := range map[string]bool{event.ChoiceOnce: true, event.ChoiceAlways: true, event.ChoiceNo: false} {

@@ -8,7 +8,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/provider"
 )
 
-// ErrNoKey says that there is nothing to call a model with, and the ways to get going.
+// ErrNoKey is returned when no key is configured; it names the ways to get one.
 var ErrNoKey = provider.ErrNoKey
 
 // Model makes a model by id; "" is the configured one, else the provider's default.
@@ -29,7 +29,7 @@ func (i *Instance) SetSmallModel(ctx context.Context, id string) error {
 // Models lists models to choose from.
 func (i *Instance) Models() []llm.ModelInfo { return i.models.Models() }
 
-// KeySource says where the key of the present provider comes from, for people.
+// KeySource names the source of the present provider's key, for people.
 func (i *Instance) KeySource() string { return i.models.KeySource() }
 
 func ms(n int) time.Duration { return time.Duration(n) * time.Millisecond }

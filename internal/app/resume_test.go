@@ -40,7 +40,7 @@ func TestAResumedConversationHasWhatItHad(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	again := newSession(t, p.open(t, nil), SessionOptions{Resume: id}) // nobody is there: what is not granted is refused
+	again := newSession(t, p.open(t, nil), SessionOptions{Resume: id}) // nobody is there: a call that is not granted is refused
 	if got := again.Model().ID; got != "claude-opus-4-1" {
 		t.Errorf("model %s", got)
 	}

@@ -15,7 +15,7 @@ func (i *Instance) rules() (rules []permission.Rule, notes []string, err error) 
 	})
 }
 
-// newPolicy makes the policy of a session; the second result is what is wrong with some rules.
+// newPolicy makes the policy of a session; the second result lists faulty rules.
 func (i *Instance) newPolicy() (*permission.Policy, []string, error) {
 	rules, notes, err := i.rules()
 	p := permission.NewPolicy(i.tools, resolved(i.paths.Home), nil, rules)

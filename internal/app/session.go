@@ -125,13 +125,13 @@ func (s *Session) SetModel(ctx context.Context, id string) error {
 	return nil
 }
 
-// Model is what is known of the present model.
+// Model describes the present model.
 func (s *Session) Model() llm.ModelInfo {
 	m, _ := s.agent.Model()
 	return m.Info()
 }
 
-// Tools names the tools the model is told of.
+// Tools names the model's tools.
 func (s *Session) Tools() []string {
 	var names []string
 	for _, t := range s.tools() {
@@ -230,8 +230,8 @@ func (s *Session) setCancel(c context.CancelFunc) bool {
 	return !s.closed
 }
 
-// Compact replaces the conversation so far by a summary that keeps what wishes asks for. No turn may run.
-func (s *Session) Compact(ctx context.Context, wishes string) (compact.Report, error) {
+// Compact replaces the conversation so far by a summary written to the instructions. No turn may run.
+func (s *Session) Compact(ctx context.Context, instructions string) (compact.Report, error) {
 	if s.window == nil {
 		return compact.Report{}, compact.ErrNothing
 	}
@@ -245,7 +245,7 @@ func (s *Session) Compact(ctx context.Context, wishes string) (compact.Report, e
 	s.cancel = cancel
 	s.mu.Unlock()
 	defer s.setCancel(nil)
-	return s.window.Compact(ctx, wishes)
+	return s.window.Compact(ctx, instructions)
 }
 
 // Invoke runs calls through the choke point outside of any turn.
@@ -256,7 +256,7 @@ func (s *Session) Invoke(ctx context.Context, calls []llm.ToolCall) []llm.ToolRe
 // Output is the answer of the last turn that fits the session's schema, or nil.
 func (s *Session) Output() []byte { return s.output.Take() }
 
-// CacheStats counts what the explore cache saved.
+// CacheStats counts the calls that the explore cache answered.
 func (s *Session) CacheStats() tool.CacheStats { return s.env.Cache.Stats() }
 
 // Close interrupts the turn, waits for it, ends all children and lets go of the session's files.

@@ -74,7 +74,7 @@ func (s *Session) ModelName() string {
 	return s.model
 }
 
-// System is the static part of what the model is told.
+// System is the system prompt.
 func (s *Session) System(ctx context.Context) ([]llm.Part, error) { return s.system(ctx) }
 
 // Rules lists the permission rules in force, those given in this session last.

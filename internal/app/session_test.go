@@ -112,8 +112,8 @@ func TestSettingsReplaceVariablesOfChildren(t *testing.T) {
 	}
 }
 
-// What is odd about the rules is told when somebody listens, and a rule in another case still holds.
-func TestOddRulesAreToldInTheFirstTurn(t *testing.T) {
+// Faulty rules are reported in the first turn, and a rule in another case still holds.
+func TestFaultyRulesAreReportedInTheFirstTurn(t *testing.T) {
 	p := newPlace(t, llmtest.Replies(llmtest.Say(llmtest.Text("Done."))))
 	inst, err := p.with(t, `{"permissions": {"deny": ["bash", "Bahs(rm *)", "mcp__x__y"], "allow": ["Read([x)"]}}`, nil, nil)
 	if err != nil {

@@ -71,7 +71,7 @@ func (p *Approver) Authorize(ctx context.Context, a agent.Approval) (permission.
 	return d, p.note(ctx, a, d)
 }
 
-// judge decides by policy and hooks. In the mode that asks nothing, what a hook would have asked is refused.
+// judge decides by policy and hooks. In the mode that asks nothing, a question of a hook is a refusal.
 func (p *Approver) judge(a agent.Approval) permission.Decision {
 	d := a.Hooks.Apply(p.Rules.Policy().Decide(a.Request))
 	if a.Request.Mode == permission.DontAsk {
@@ -143,7 +143,7 @@ func (p *Approver) askPermission(ctx context.Context, a agent.Approval, d permis
 	return out, nil
 }
 
-// unanswered is what becomes of a question where nobody can be asked.
+// unanswered is the decision on a question where nobody can be asked.
 func unanswered(d permission.Decision) permission.Decision {
 	out := permission.Decision{Effect: permission.Deny, Layer: d.Layer, Rule: d.Rule, Source: d.Source}
 	if d.Confirm {

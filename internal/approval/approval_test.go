@@ -12,8 +12,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/workspace"
 )
 
-// approver decides by rules that allow the given calls, in a folder of its own. What it publishes can be read from
-// the bus.
+// approver decides by rules that allow the given calls, in a folder of its own. Its events are on the bus.
 func approver(t *testing.T, mode permission.Mode, allowed ...string) (*approval.Approver, *event.Bus) {
 	t.Helper()
 	tools := tool.Catalogue()

@@ -13,14 +13,14 @@ import (
 	"github.com/lathe-dev/lathe/internal/session"
 )
 
-// In the mode auto the small model answers what would ask. It sees what the user typed and the call, nothing that
-// tools returned: what a file or a page says is no reason to allow anything. Deny rules, ask rules and guards have
+// In the mode auto the small model answers the questions. It sees the user's texts and the call, nothing that tools
+// returned: the text of a file or a page is no reason to allow anything. Deny rules, ask rules and guards have
 // decided before, and are not its matter.
 
 const (
 	classifyWait  = 20 * time.Second
 	classifyInput = 8_000 // characters of a call; a longer one asks
-	classifyTyped = 4_000 // characters of what the user typed last
+	classifyTyped = 4_000 // characters of the user's newest texts
 	byClassifier  = "the classifier"
 
 	classifySystem = `You decide whether a coding agent may run one tool call without asking its user. You get what the user typed and the call.
@@ -87,7 +87,7 @@ func (p *Approver) askClassifier(ctx context.Context, a agent.Approval) (verdict
 	return strings.TrimSpace(verdict), small.Info().ID, nil
 }
 
-// typed is the end of what the user typed, newest last.
+// typed is the end of the user's texts, newest last.
 func (p *Approver) typed() string {
 	var texts []string
 	for _, m := range p.Journal.Messages() {

@@ -102,7 +102,7 @@ func (f *Files) readMention(ctx context.Context, m Mention) ([]llm.Part, error) 
 
 var numbered = regexp.MustCompile(`(?m)^\d+\t`)
 
-// sizeOf says for people how much a result of Read shows.
+// sizeOf is the amount that a result of Read shows, for people.
 func sizeOf(p files.Path, res llm.ToolResult) string {
 	for _, part := range res.Parts {
 		if media, ok := part.(llm.Media); ok {
@@ -132,7 +132,7 @@ type Mentioned struct {
 	Tokens int // estimated; 0 for a folder
 }
 
-// Mentioned lists what a prompt with this text would attach, without reading it.
+// Mentioned lists the files that a prompt with this text would attach, without reading them.
 func (f *Files) Mentioned(text string) []Mentioned {
 	var out []Mentioned
 	for _, m := range f.mentions(text) {
@@ -151,7 +151,7 @@ const (
 	imageTokens  = 1_500  // of an image of common size
 )
 
-// estimateFile guesses from the size and the name what a file takes.
+// estimateFile estimates the tokens of a file from its size and its name.
 func estimateFile(p files.Path, m Mention) int {
 	switch strings.ToLower(filepath.Ext(p.Real)) {
 	case ".png", ".jpg", ".jpeg", ".gif", ".webp":

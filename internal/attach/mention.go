@@ -14,7 +14,7 @@ type Mention struct {
 
 var lineRange = regexp.MustCompile(`^(.+)#L(\d+)(?:-L?(\d+))?$`)
 
-// mostMentions is how many words of one text are looked at: a pasted log may have any number of @.
+// mostMentions is how many words of one text are examined: a pasted log may have any number of @.
 const mostMentions = 1000
 
 // Mentions finds the paths in a prompt that exist, each once, in their order. An @ inside of a word, as in an

@@ -40,8 +40,8 @@ type Conversation interface {
 	SetEffort(ctx context.Context, level string) error
 	SetMode(ctx context.Context, mode string) error
 	Shares(ctx context.Context) ([]Share, error)
-	// Compact replaces the conversation so far with a summary; wishes say what it should keep.
-	Compact(ctx context.Context, wishes string) error
+	// Compact replaces the conversation so far with a summary, written to the instructions.
+	Compact(ctx context.Context, instructions string) error
 }
 
 // Share is one part of the context window's content.
@@ -69,7 +69,7 @@ type Rules interface {
 }
 
 // Rule is one permission rule. Scope is session, local, project or user for removable rules, else empty;
-// Source says in words where the rule comes from.
+// Source names the place the rule comes from, for people.
 type Rule struct {
 	Effect string // allow, ask, deny
 	Text   string
@@ -254,7 +254,7 @@ func short(s string, n int) string {
 	return s
 }
 
-// age says how long ago t was.
+// age is the time since t, in words.
 func age(t time.Time) string {
 	switch d := time.Since(t); {
 	case t.IsZero():

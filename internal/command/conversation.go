@@ -27,7 +27,7 @@ func conversationCommands() []Command {
 		{
 			Name: "compact", Group: groupConversation, Alone: true, Args: "[what to keep]",
 			Help: "Replace older messages by a summary, to make room",
-			Doc: "The newest messages, the instructions from files, the task list and what you said stay word for word. Nothing is deleted: " +
+			Doc: "The newest messages, the instructions from files, the task list and your messages stay word for word. Nothing is deleted: " +
 				"`/tree` leads back to before it, and `/export` shows the whole conversation.",
 			Run: func(ctx context.Context, h Host, args string) (event.Output, error) {
 				return event.Output{}, h.Conversation().Compact(ctx, args)
@@ -70,8 +70,8 @@ func words(all ...string) []event.Candidate {
 
 var errNothing = errors.New("there is nothing in this conversation yet")
 
-// said is one message of the user in the tree of a session.
-type said struct {
+// userMessage is one message of the user in the tree of a session.
+type userMessage struct {
 	id, parent string // the entry and the one before it
 	end        string // the last entry of the turn it opened
 	body       session.User
@@ -79,11 +79,11 @@ type said struct {
 	above      int // index of the message before it on its branch, or -1
 }
 
-func (s said) text() string { return session.StripContext(s.body.Message).PlainText() }
+func (s userMessage) text() string { return session.StripContext(s.body.Message).PlainText() }
 
-// everything lists the user's messages of all branches, in the order they were sent.
-func everything(log *session.Session) []said {
-	var out []said
+// userMessages lists the user's messages of all branches, in the order they were sent.
+func userMessages(log *session.Session) []userMessage {
+	var out []userMessage
 	owner := map[string]int{"": -1} // entry -> the message of the user it follows
 	for e := range log.All() {
 		at, known := owner[e.Parent]
@@ -95,7 +95,7 @@ func everything(log *session.Session) []said {
 			continue
 		case session.User:
 			if !b.Synthetic {
-				out = append(out, said{id: e.ID, parent: e.Parent, end: e.ID, body: b, time: e.Time, above: at})
+				out = append(out, userMessage{id: e.ID, parent: e.Parent, end: e.ID, body: b, time: e.Time, above: at})
 				at = len(out) - 1
 			}
 		}
@@ -108,7 +108,7 @@ func everything(log *session.Session) []said {
 }
 
 // onBranch lists the messages on the branch of the head, as indices into all, oldest first.
-func onBranch(log *session.Session, all []said) []int {
+func onBranch(log *session.Session, all []userMessage) []int {
 	at := map[string]int{}
 	for i, s := range all {
 		at[s.id] = i
@@ -124,7 +124,7 @@ func onBranch(log *session.Session, all []said) []int {
 
 func retry(ctx context.Context, h Host, _ string) (event.Output, error) {
 	log := h.Conversation().Log()
-	all := everything(log)
+	all := userMessages(log)
 	branch := onBranch(log, all)
 	for _, i := range slices.Backward(branch) {
 		if all[i].body.Steered {
@@ -141,7 +141,7 @@ func retry(ctx context.Context, h Host, _ string) (event.Output, error) {
 
 func rewind(ctx context.Context, h Host, args string) (event.Output, error) {
 	log := h.Conversation().Log()
-	all := everything(log)
+	all := userMessages(log)
 	if args == "" {
 		return pickPrompt(log, all)
 	}
@@ -153,12 +153,12 @@ func rewind(ctx context.Context, h Host, args string) (event.Output, error) {
 		if err := h.Conversation().Checkout(ctx, s.parent); err != nil {
 			return event.Output{}, err
 		}
-		return event.Output{Insert: s.text(), Text: staying(changed)}, nil
+		return event.Output{Insert: s.text(), Text: unchangedNote(changed)}, nil
 	}
 	return event.Output{}, fmt.Errorf("there is no message %q in this conversation; /rewind lists them", args)
 }
 
-func pickPrompt(log *session.Session, all []said) (event.Output, error) {
+func pickPrompt(log *session.Session, all []userMessage) (event.Output, error) {
 	p := &event.Pick{Title: "Go back to before", Command: "rewind", Empty: "There is nothing to go back to yet."}
 	branch := onBranch(log, all)
 	edits := edited(log)
@@ -170,7 +170,7 @@ func pickPrompt(log *session.Session, all []said) (event.Output, error) {
 			if len(files) == 1 {
 				item.Detail = "1 file stays changed"
 			}
-			item.Preview += "\n\n" + staying(files)
+			item.Preview += "\n\n" + unchangedNote(files)
 		}
 		p.Items = append(p.Items, item)
 	}
@@ -213,8 +213,8 @@ func since(edits []edit, message string) []string {
 
 func changedSince(log *session.Session, message string) []string { return since(edited(log), message) }
 
-// staying says that going back leaves files unchanged, and names them.
-func staying(files []string) string {
+// unchangedNote warns that going back leaves files unchanged, and names them.
+func unchangedNote(files []string) string {
 	if len(files) == 0 {
 		return "Files stay as they are; lathe's edits changed none since. Commands may have: /diff git shows what differs from the last commit."
 	}
@@ -231,7 +231,7 @@ func staying(files []string) string {
 
 func tree(ctx context.Context, h Host, args string) (event.Output, error) {
 	log := h.Conversation().Log()
-	all := everything(log)
+	all := userMessages(log)
 	if args != "" {
 		for _, s := range all {
 			if s.id == args {
@@ -253,7 +253,7 @@ func tree(ctx context.Context, h Host, args string) (event.Output, error) {
 }
 
 // treeItems lists messages depth first. Items are indented only where the conversation branches.
-func treeItems(all []said, current map[int]bool) []event.PickItem {
+func treeItems(all []userMessage, current map[int]bool) []event.PickItem {
 	below := map[int][]int{}
 	for i, s := range all {
 		below[s.above] = append(below[s.above], i)

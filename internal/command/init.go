@@ -18,7 +18,7 @@ var initPrompt string
 var memoryFiles = []string{"AGENTS.md", "CLAUDE.md"}
 
 // initialize has the agent write the project's first file of instructions, or mend the one there is.
-func initialize(_ context.Context, h Host, wishes string) (event.Output, error) {
+func initialize(_ context.Context, h Host, instructions string) (event.Output, error) {
 	dir := h.Conversation().Status().Dir
 	task := "Write it as " + memoryFiles[0] + " in " + dir + "."
 	for _, name := range memoryFiles {
@@ -28,8 +28,8 @@ func initialize(_ context.Context, h Host, wishes string) (event.Output, error) 
 		}
 	}
 	s := strings.TrimSpace(initPrompt) + "\n\n" + task
-	if wishes = strings.TrimSpace(wishes); wishes != "" {
-		s += "\n\nThe user adds: " + wishes
+	if instructions = strings.TrimSpace(instructions); instructions != "" {
+		s += "\n\nThe user adds: " + instructions
 	}
 	m := llm.UserText(s)
 	return event.Output{Prompt: &m}, nil

@@ -35,7 +35,7 @@ func latheCommands() []Command {
 			},
 		},
 		{
-			Name: "init", Group: groupLathe, Args: "[wishes]", Help: "Have the agent write AGENTS.md for this project",
+			Name: "init", Group: groupLathe, Args: "[instructions]", Help: "Have the agent write AGENTS.md for this project",
 			Doc: "The agent looks through the repository and writes how it is built, tested and divided. A CLAUDE.md or AGENTS.md that is there already is mended instead.",
 			Run: initialize,
 		},

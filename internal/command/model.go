@@ -131,7 +131,7 @@ func status(_ context.Context, h Host, _ string) (event.Output, error) {
 	return event.Output{Text: b.String()}, nil
 }
 
-// window says how full the context window is.
+// window reports how full the context window is.
 func window(s event.Status) string {
 	if s.ContextWindow <= 0 {
 		return grouped(s.ContextUsed) + " tokens"

@@ -21,7 +21,7 @@ type spelling struct {
 }
 
 // Complete lists the commands whose name or alias matches the typed text, best first; for "" it lists all in
-// the order of help. Score, which may be nil, says how often and how recently a command was used; it decides
+// the order of help. Score, which may be nil, weighs how often and how recently a command was used; it decides
 // between names that match about equally well.
 func Complete(typed string, score func(name string) float64, limit int) []event.Candidate {
 	var all []spelling

@@ -107,7 +107,7 @@ func findSessions(h Host, dir, typed string, limit int) []session.Info {
 	var texts []string
 	for info, err := range h.Sessions().Store().List(dir) {
 		if err != nil || info.FirstPrompt == "" {
-			continue // an unreadable session cannot be resumed; lathe session verify says more
+			continue // an unreadable session cannot be resumed; lathe session verify has the details
 		}
 		all, texts = append(all, info), append(texts, strings.TrimSpace(info.Title+" "+info.FirstPrompt))
 		if typed == "" && len(all) == limit {

@@ -10,9 +10,9 @@
 //  4. Everything but the newest messages is replaced by a summary.
 //
 // The words: the tail is the newest messages, which no level changes, but for results under level 2; a [Plan]
-// is what is to be done; a [Stub] replaces one result.
+// is the changes to make; a [Stub] replaces one result.
 //
-// Promises: a plan never separates a call from its result; the same input gives the same plan; what a plan
+// Promises: a plan never separates a call from its result; the same input gives the same plan; a message that a plan
 // keeps is the same messages, not copies.
 package compact
 
@@ -33,29 +33,29 @@ const (
 	Summary Level = 4
 )
 
-// Options say how far to go. Zero values mean the defaults.
+// Options bound a plan. Zero values mean the defaults.
 type Options struct {
 	Target      int // tokens the prompt should have afterwards, at most
 	Keep        int // newest messages that stay whole: 6
 	KeepResults int // newest results that are never stubbed: 3
 	MinResult   int // bytes: shorter results are not stubbed: 10,000
 
-	// Shows names what the result of a call shows, so that an earlier result of the same name is stale, unless
+	// ResultKey names the content that the result of a call shows: an earlier result with the same key is stale, unless
 	// the later one is far shorter ("unchanged since you read it"); empty: nothing that can become so. Nil: no
 	// call does.
-	Shows func(llm.ToolCall) string
+	ResultKey func(llm.ToolCall) string
 	// From is the weakest level to consider: a person who asks for a compaction wants a summary.
 	From Level
 }
 
-// Stub says that the result of a call is not to be sent any more.
+// Stub replaces the result of a call.
 type Stub struct {
 	Call       llm.ToolCall
 	Result     llm.ToolResult
 	Superseded bool // a later call shows the same, newer: no copy needs to be kept
 }
 
-// Plan is what to do. Cut is the number of messages that the summary replaces.
+// Plan is the changes to make. Cut is the number of messages that the summary replaces.
 type Plan struct {
 	Level         Level
 	Stubs         []Stub
@@ -71,7 +71,7 @@ const (
 	defaultKeep        = 6
 	defaultKeepResults = 3
 	defaultMinResult   = 10_000
-	stubTokens         = 60 // about what a stub costs
+	stubTokens         = 60 // about the price of a stub
 )
 
 func (o *Options) defaults() {
@@ -86,7 +86,7 @@ func (o *Options) defaults() {
 	}
 }
 
-// Make plans the compaction of msgs. used is what the provider said the last prompt had, in tokens, all of it
+// Make plans the compaction of msgs. used is the size of the last prompt as the provider reported it, in tokens, all of it
 // (system prompt and tools too); 0 means unknown. Freed tokens are estimated, and scaled by how far the
 // estimate of msgs is from used.
 func Make(msgs []llm.Message, used int, o Options) Plan {
@@ -201,13 +201,13 @@ func (p *Plan) stub(h *history, o Options) {
 	}
 }
 
-// stale adds what level 3 gives up: results that were superseded, and old reasoning.
+// stale adds the drops of level 3: results that were superseded, and old reasoning.
 func (p *Plan) stale(h *history, o Options) {
 	done := map[string]bool{}
 	for _, s := range p.Stubs {
 		done[s.Call.ID] = true
 	}
-	for i, r := range h.superseded(o.Shows) {
+	for i, r := range h.superseded(o.ResultKey) {
 		if r && !done[h.results[i].result.CallID] && h.results[i].msg < p.Tail {
 			p.replace(h, h.results[i].result, true)
 		}
@@ -220,7 +220,7 @@ func (p *Plan) stale(h *history, o Options) {
 	}
 }
 
-// superseded tells for each result whether a later one, which did not fail, shows the same.
+// superseded marks each result whose content a later one, which did not fail, shows again.
 func (h *history) superseded(shows func(llm.ToolCall) string) []bool {
 	out := make([]bool, len(h.results))
 	if shows == nil {
@@ -241,7 +241,7 @@ func (h *history) superseded(shows func(llm.ToolCall) string) []bool {
 	return out
 }
 
-// replace adds a stub when it is smaller than what it replaces.
+// replace adds a stub when it is smaller than the result.
 func (p *Plan) replace(h *history, r llm.ToolResult, superseded bool) {
 	call, ok := h.calls[r.CallID]
 	if !ok {
@@ -281,7 +281,7 @@ func (h *history) summary(o Options) Plan {
 	}
 }
 
-// Apply is the conversation under a plan: stub makes the text of a stub, summary takes the place of what was
+// Apply is the conversation under a plan: stub makes the text of a stub, summary takes the place of the messages that were
 // cut and is left out where it has no parts. Messages that need no change are the same values.
 func (p Plan) Apply(msgs []llm.Message, summary llm.Message, stub func(Stub) string) []llm.Message {
 	stubs := map[string]Stub{}
@@ -352,7 +352,7 @@ func reasoning(m llm.Message) int {
 // size is the length of a result in bytes; an image counts with its data.
 func size(r llm.ToolResult) int { return llm.ContentBytes(r.Parts) }
 
-// Text is what the model reads in place of a result. path is the file that has the whole; empty: there is none.
+// Text is the stub as the model reads it, in place of a result. path is the file that has the whole; empty: there is none.
 func (s Stub) Text(path string) string {
 	n := size(s.Result)
 	switch {

@@ -79,7 +79,7 @@ func TestOldLongResultsGoFirst(t *testing.T) {
 func TestShortResultsStayUntilTheyAreStale(t *testing.T) {
 	msgs := append(work(30, 5_000), llm.UserText("Go on."))
 	msgs = append(msgs, work(3, 100)[1:]...)
-	o := compact.Options{Target: total(msgs) * 2 / 3, Shows: path}
+	o := compact.Options{Target: total(msgs) * 2 / 3, ResultKey: path}
 	p := compact.Make(msgs, 0, o)
 	if p.Level != compact.Stale || !p.DropReasoning || len(p.Stubs) == 0 {
 		t.Fatalf("level %d, reasoning dropped %v, %d stubs", p.Level, p.DropReasoning, len(p.Stubs))
@@ -120,7 +120,7 @@ func TestAReadThatSaysUnchangedSupersedesNothing(t *testing.T) {
 		more[1].Parts[2] = llm.ToolCall{ID: more[1].Parts[2].(llm.ToolCall).ID, Name: "Read", Input: json.RawMessage(fmt.Sprintf(`{"file_path":"/other%d"}`, i))}
 		msgs = append(msgs, more[1:]...)
 	}
-	p := compact.Make(msgs, 0, compact.Options{Target: total(msgs) - 10, Shows: path})
+	p := compact.Make(msgs, 0, compact.Options{Target: total(msgs) - 10, ResultKey: path})
 	for _, s := range p.Stubs {
 		if s.Superseded {
 			t.Errorf("%s is stubbed as shown again, though what came later only points back at it", s.Call.ID)
@@ -138,7 +138,7 @@ func TestAFailedReadSupersedesNothing(t *testing.T) {
 			}
 		}
 	}
-	p := compact.Make(msgs, 0, compact.Options{Target: total(msgs) - 10, Shows: path})
+	p := compact.Make(msgs, 0, compact.Options{Target: total(msgs) - 10, ResultKey: path})
 	for _, s := range p.Stubs {
 		t.Errorf("%s is stubbed, though what would supersede it failed", s.Call.ID)
 	}
@@ -150,7 +150,7 @@ func TestSummaryKeepsTheNewestMessages(t *testing.T) {
 	if p.Level != compact.Summary || !p.Fits || len(msgs)-p.Cut < 6 {
 		t.Fatalf("level %d, fits %v, %d messages kept", p.Level, p.Fits, len(msgs)-p.Cut)
 	}
-	summary := compact.Message("## Goal\nx", compact.Kept{Said: []string{"Fix the failing test."}, Todos: "1. [ ] test", Running: true})
+	summary := compact.Message("## Goal\nx", compact.Kept{UserTexts: []string{"Fix the failing test."}, Todos: "1. [ ] test", Running: true})
 	after := p.Apply(msgs, summary, stubbed)
 	if diff := cmp.Diff(msgs[p.Cut:], after[1:]); diff != "" {
 		t.Error(diff)
@@ -189,7 +189,7 @@ func TestAnyPlanLeavesAConversationThatCanBeSent(t *testing.T) {
 		o := compact.Options{
 			Target: rapid.IntRange(0, total(msgs)+1000).Draw(t, "target"), Keep: rapid.IntRange(0, 12).Draw(t, "keep"),
 			KeepResults: rapid.IntRange(0, 5).Draw(t, "results"), MinResult: rapid.IntRange(0, 500).Draw(t, "min"),
-			Shows: path, From: compact.Level(rapid.SampledFrom([]int{0, 2, 3, 4}).Draw(t, "from")),
+			ResultKey: path, From: compact.Level(rapid.SampledFrom([]int{0, 2, 3, 4}).Draw(t, "from")),
 		}
 		p := compact.Make(msgs, rapid.IntRange(0, 2*total(msgs)).Draw(t, "used"), o)
 		after := p.Apply(msgs, compact.Message("s", compact.Kept{}), stubbed)
@@ -288,12 +288,12 @@ func TestExtractNamesFilesAndTheLastReply(t *testing.T) {
 	}
 }
 
-func TestWhatTheUserSaidIsKeptFirstAndNewest(t *testing.T) {
-	said := []string{"FIRST wish"}
+func TestUserTextsAreKeptFirstAndNewest(t *testing.T) {
+	texts := []string{"FIRST wish"}
 	for i := range 50 {
-		said = append(said, fmt.Sprintf("message %d %s", i, strings.Repeat("z", 1500)))
+		texts = append(texts, fmt.Sprintf("message %d %s", i, strings.Repeat("z", 1500)))
 	}
-	text := compact.Message("s", compact.Kept{Said: said}).PlainText()
+	text := compact.Message("s", compact.Kept{UserTexts: texts}).PlainText()
 	for _, want := range []string{"FIRST wish", "message 49", "messages left out"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("lacks %q", want)
@@ -308,6 +308,6 @@ func BenchmarkMake(b *testing.B) {
 	msgs := work(5000, 3_000)
 	b.ReportAllocs()
 	for b.Loop() {
-		compact.Make(msgs, 0, compact.Options{Target: 50_000, Shows: path})
+		compact.Make(msgs, 0, compact.Options{Target: 50_000, ResultKey: path})
 	}
 }

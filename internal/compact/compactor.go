@@ -17,7 +17,7 @@ const (
 	Manual   = "manual"   // a person asked for it
 )
 
-// Conversation is what is made shorter.
+// Conversation is the conversation to compact.
 type Conversation interface {
 	Messages() []llm.Message
 	// Revision changes whenever Messages does otherwise than to grow.
@@ -52,17 +52,17 @@ type Compactor struct {
 	Conversation Conversation
 	// Summarise sends the request to the model for small work. Nil: an extract takes the summary's place.
 	Summarise func(context.Context, *llm.Request) (Answer, error)
-	Limit     func() int                                  // how many bytes of transcript that model takes; nil: 400,000
-	Save      func(context.Context, Stub) string          // keeps a result and returns where, or ""; nil: nothing is kept
-	Kept      func(cut []llm.Message, said []string) Kept // the rest of the message with the summary; nil: the user's texts only
-	Shows     func(llm.ToolCall) string                   // see Options.Shows
+	Limit     func() int                                       // how many bytes of transcript that model takes; nil: 400,000
+	Save      func(context.Context, Stub) string               // keeps a result and returns where, or ""; nil: nothing is kept
+	Kept      func(cut []llm.Message, userTexts []string) Kept // the rest of the message with the summary; nil: the user's texts only
+	ResultKey func(llm.ToolCall) string                        // see Options.ResultKey
 
-	run   sync.Mutex // held while a compaction runs
-	mu    sync.Mutex
-	ahead *prepared
-	said  []string // by the user, in messages that are gone
-	quick int      // summaries in a row after which the window was full again at once
-	size  int      // messages after the last summary
+	run       sync.Mutex // held while a compaction runs
+	mu        sync.Mutex
+	ahead     *prepared
+	userTexts []string // from messages that are gone
+	quick     int      // summaries in a row after which the window was full again at once
+	size      int      // messages after the last summary
 }
 
 // prepared is a summary made before it is needed.
@@ -76,15 +76,15 @@ type prepared struct {
 
 // Task is one occasion.
 type Task struct {
-	Trigger string
-	Used    int    // tokens of the prompt; 0: unknown
-	Mark    int    // tokens at which a compaction is due
-	Window  int    // tokens the model takes
-	Wishes  string // what the user wants the summary to keep
-	Running bool   // in the middle of a turn
+	Trigger      string
+	Used         int    // tokens of the prompt; 0: unknown
+	Mark         int    // tokens at which a compaction is due
+	Window       int    // tokens the model takes
+	Instructions string // the user's, for the summary
+	Running      bool   // in the middle of a turn
 }
 
-// Report says what was done. Level None: nothing could be made shorter.
+// Report is the outcome of a compaction. Level None: nothing could be made shorter.
 type Report struct {
 	Level         Level
 	Trigger       string
@@ -102,7 +102,7 @@ var (
 
 // Shares of the mark: a compaction aims at the first, so that the next one is a while away; a summary is
 // prepared from the second on; a summary that is followed by fewer than minWork messages before the next was
-// in vain, and the third in a row of those ends the turn.
+// ineffective, and the third in a row of those ends the turn.
 const (
 	aim       = 60 // percent
 	early     = 93 // percent
@@ -130,7 +130,7 @@ func (c *Compactor) Run(ctx context.Context, t Task) (Report, error) {
 		}
 		return Report{}, c.tooLarge(p, t)
 	}
-	if p.Level == Summary && t.Trigger != Manual && c.vain(len(msgs)) {
+	if p.Level == Summary && t.Trigger != Manual && c.ineffective(len(msgs)) {
 		return Report{}, fmt.Errorf("%w: it filled up again right after %d summaries; start a new session, or send less at once", ErrTooLarge, maxQuick)
 	}
 	var answer Answer
@@ -152,32 +152,32 @@ func (c *Compactor) Run(ctx context.Context, t Task) (Report, error) {
 	return r, nil
 }
 
-// options say how far this task has to go.
+// options are the bounds of this task.
 func (c *Compactor) options(t Task) Options {
 	mark := t.Mark
 	if t.Trigger == Overflow && t.Used > 0 { // the window is smaller than it was thought to be
 		mark = min(mark, t.Used*85/100)
 	}
-	o := Options{Target: mark * aim / 100, Shows: c.Shows}
+	o := Options{Target: mark * aim / 100, ResultKey: c.ResultKey}
 	if t.Trigger == Manual {
 		o.From = Summary
 	}
 	return o
 }
 
-// tooLarge is the error when what is left does not leave room for a reply, else nil: the mark lies below the window.
+// tooLarge is the error when the rest does not leave room for a reply, else nil: the mark lies below the window.
 func (c *Compactor) tooLarge(p Plan, t Task) error {
 	if t.Trigger != Overflow && (t.Window <= 0 || p.After < t.Window*roomAfter/100) {
 		return nil
 	}
 	if t.Trigger == Overflow && p.After < p.Before*9/10 {
-		return nil // try what is left
+		return nil // try the rest
 	}
 	return fmt.Errorf("%w: about %d tokens stay; choose a model with a larger window, or start a new session", ErrTooLarge, p.After)
 }
 
-// vain counts summaries that were followed by next to nothing, and reports whether that is enough.
-func (c *Compactor) vain(messages int) bool {
+// ineffective counts summaries that were followed by next to nothing, and reports whether that is enough.
+func (c *Compactor) ineffective(messages int) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.size == 0 || messages-c.size >= minWork {
@@ -188,7 +188,7 @@ func (c *Compactor) vain(messages int) bool {
 	return c.quick >= maxQuick
 }
 
-// summary returns the summary of what the plan cuts: the one that was prepared, when it covers enough, or a
+// summary returns the summary of the messages that the plan cuts: the one that was prepared, when it covers enough, or a
 // new one. Either way no more than one request is made for it.
 func (c *Compactor) summary(ctx context.Context, p *Plan, msgs []llm.Message, t Task) (Answer, error) {
 	c.mu.Lock()
@@ -196,7 +196,7 @@ func (c *Compactor) summary(ctx context.Context, p *Plan, msgs []llm.Message, t 
 	c.ahead = nil
 	c.mu.Unlock()
 	if ahead != nil {
-		if t.Wishes == "" && ahead.revision == c.Conversation.Revision() && ahead.cut <= p.Cut && c.covers(ahead, *p, msgs, t) {
+		if t.Instructions == "" && ahead.revision == c.Conversation.Revision() && ahead.cut <= p.Cut && c.covers(ahead, *p, msgs, t) {
 			select {
 			case <-ahead.done:
 			case <-ctx.Done():
@@ -210,7 +210,7 @@ func (c *Compactor) summary(ctx context.Context, p *Plan, msgs []llm.Message, t 
 		}
 		ahead.cancel()
 	}
-	return c.ask(ctx, msgs[:p.Cut], t.Wishes)
+	return c.ask(ctx, msgs[:p.Cut], t.Instructions)
 }
 
 // covers reports whether a summary of the first ahead.cut messages leaves few enough.
@@ -228,7 +228,7 @@ func (p *Plan) take(cut int, msgs []llm.Message) {
 }
 
 // ask makes one request for a summary.
-func (c *Compactor) ask(ctx context.Context, msgs []llm.Message, wishes string) (Answer, error) {
+func (c *Compactor) ask(ctx context.Context, msgs []llm.Message, instructions string) (Answer, error) {
 	if c.Summarise == nil {
 		return Answer{}, errors.New("there is no model to write a summary")
 	}
@@ -236,7 +236,7 @@ func (c *Compactor) ask(ctx context.Context, msgs []llm.Message, wishes string) 
 	if c.Limit != nil {
 		limit = c.Limit()
 	}
-	answer, err := c.Summarise(ctx, Request(msgs, wishes, limit))
+	answer, err := c.Summarise(ctx, Request(msgs, instructions, limit))
 	if err != nil {
 		return Answer{CostUSD: answer.CostUSD}, err
 	}
@@ -260,10 +260,10 @@ func (c *Compactor) apply(ctx context.Context, p Plan, msgs []llm.Message, t Tas
 	if p.Level != Summary || p.Cut == 0 {
 		return c.Conversation.Compact(ctx, change)
 	}
-	said := append(c.saidSoFar(), Said(msgs[:p.Cut])...)
-	kept := Kept{Said: said}
+	userTexts := append(c.userTextsSoFar(), AllUserTexts(msgs[:p.Cut])...)
+	kept := Kept{UserTexts: userTexts}
 	if c.Kept != nil {
-		kept = c.Kept(msgs[:p.Cut], said)
+		kept = c.Kept(msgs[:p.Cut], userTexts)
 	}
 	kept.Running = t.Running
 	m := Message(r.Summary, kept)
@@ -274,7 +274,7 @@ func (c *Compactor) apply(ctx context.Context, p Plan, msgs []llm.Message, t Tas
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.said, c.size = said, len(c.Conversation.Messages())
+	c.userTexts, c.size = userTexts, len(c.Conversation.Messages())
 	return nil
 }
 
@@ -294,21 +294,21 @@ func (c *Compactor) stubs(ctx context.Context, p Plan) map[string]string {
 	return out
 }
 
-// SetSaid sets what the user said in messages that an earlier process compacted, oldest first.
-func (c *Compactor) SetSaid(texts []string) {
+// SetUserTexts sets the user's texts from messages that an earlier process compacted, oldest first.
+func (c *Compactor) SetUserTexts(texts []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.said = texts
+	c.userTexts = texts
 }
 
-func (c *Compactor) saidSoFar() []string {
+func (c *Compactor) userTextsSoFar() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return slices.Clone(c.said)
+	return slices.Clone(c.userTexts)
 }
 
-// Said lists what a person wrote in messages.
-func Said(msgs []llm.Message) []string {
+// AllUserTexts lists the texts that a person wrote in messages.
+func AllUserTexts(msgs []llm.Message) []string {
 	var out []string
 	for _, m := range msgs {
 		out = append(out, UserTexts(m)...)
@@ -316,7 +316,7 @@ func Said(msgs []llm.Message) []string {
 	return out
 }
 
-// UserTexts lists what a person wrote in a message: texts without an origin.
+// UserTexts lists the texts that a person wrote in a message: those without an origin.
 func UserTexts(m llm.Message) []string {
 	var out []string
 	for _, p := range m.Parts {

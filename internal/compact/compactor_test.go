@@ -14,7 +14,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/llm"
 )
 
-// memory is a conversation that does what a Change says.
+// memory is a conversation that applies every Change.
 type memory struct {
 	msgs     []llm.Message
 	revision int
@@ -189,7 +189,7 @@ func TestManualCompactionTakesWishesAndRefusesTheEmpty(t *testing.T) {
 		asked = r.System[0].(llm.Text).Text
 		return compact.Answer{Text: summary}, nil
 	}}
-	task := compact.Task{Trigger: compact.Manual, Mark: 100_000, Window: 120_000, Wishes: "keep the schema"}
+	task := compact.Task{Trigger: compact.Manual, Mark: 100_000, Window: 120_000, Instructions: "keep the schema"}
 	if _, err := c.Run(t.Context(), task); err != nil || !strings.Contains(asked, "keep the schema") {
 		t.Fatalf("%v; asked %q", err, asked)
 	}

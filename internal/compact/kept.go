@@ -8,20 +8,20 @@ import (
 	"github.com/lathe-dev/lathe/internal/llm"
 )
 
-// Kept is what goes through every compaction word for word, beside the tail.
+// Kept goes through every compaction word for word, beside the tail.
 type Kept struct {
-	Context []llm.Part // the environment and the instructions from files, as they are now
-	Mode    string     // the permission mode, when it is not the default
-	Todos   string     // the task list
-	Plan    string     // the approved plan
-	Skills  []string   // the bodies of skills that were loaded, newest first
-	Said    []string   // what the user said in the whole conversation, oldest first
-	Files   []string   // files that were read and are not in the conversation any more
-	Log     string     // where the whole conversation is, for looking things up
-	Running bool       // the work goes on in the same turn
+	Context   []llm.Part // the environment and the instructions from files, as they are now
+	Mode      string     // the permission mode, when it is not the default
+	Todos     string     // the task list
+	Plan      string     // the approved plan
+	Skills    []string   // the bodies of skills that were loaded, newest first
+	UserTexts []string   // of the whole conversation, oldest first
+	Files     []string   // files that were read and are not in the conversation any more
+	Log       string     // the file with the whole conversation
+	Running   bool       // the work goes on in the same turn
 }
 
-// Bounds of what is kept, in bytes.
+// Bounds of Kept, in bytes.
 const (
 	saidTotal   = 24_000
 	saidOne     = 6_000
@@ -30,7 +30,7 @@ const (
 	filesListed = 40
 )
 
-// Message is the message that stands for what was cut: the summary and what is kept.
+// Message replaces the messages that were cut: the summary, and Kept.
 func Message(summary string, k Kept) llm.Message {
 	var b strings.Builder
 	b.WriteString("This conversation was compacted: the messages before this one were replaced by the summary below. " +
@@ -41,7 +41,7 @@ func Message(summary string, k Kept) llm.Message {
 		}
 	}
 	section("Summary", summary)
-	section("What the user said, word for word", said(k.Said))
+	section("What the user said, word for word", quoteUser(k.UserTexts))
 	section("The approved plan", k.Plan)
 	section("The task list", k.Todos)
 	section("Permission mode", k.Mode)
@@ -57,8 +57,8 @@ func Message(summary string, k Kept) llm.Message {
 	return llm.Message{Role: llm.User, Parts: append(parts, k.Context...)}
 }
 
-// said quotes the user: the first message and the newest ones, as far as there is room.
-func said(texts []string) string {
+// quoteUser quotes the user: the first message and the newest ones, as far as there is room.
+func quoteUser(texts []string) string {
 	if len(texts) == 0 {
 		return ""
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/llm"
 )
 
-// sections are the headings of a summary, in their order, with what belongs below each.
+// sections are the headings of a summary, in their order, with the content of each.
 var sections = []struct{ name, about string }{
 	{"Goal", "what the user wants in the end, in one or two sentences"},
 	{"Wishes", "every requirement, preference and correction of the user that still holds, in the user's own words"},
@@ -31,17 +31,17 @@ Write Markdown with exactly these headings, in this order; write "None." below o
 Be specific: paths, names, commands, numbers, error messages as they were. Keep what cannot be found out again by looking at
 the files; leave out what can. Invent nothing. Answer with the summary only.`
 
-// Request asks a model for the summary of msgs. wishes is what the person who asked for the compaction wants
-// kept, or empty. limit bounds the transcript, in bytes: results are shortened first, then calls, then replies;
-// what the user said is shortened last.
-func Request(msgs []llm.Message, wishes string, limit int) *llm.Request {
+// Request asks a model for the summary of msgs. instructions are those of the person who asked for the compaction, or empty.
+// limit bounds the transcript, in bytes: results are shortened first, then calls, then replies;
+// the user's texts are shortened last.
+func Request(msgs []llm.Message, instructions string, limit int) *llm.Request {
 	var heads strings.Builder
 	for _, s := range sections {
 		fmt.Fprintf(&heads, "## %s\n%s\n\n", s.name, s.about)
 	}
 	text := fmt.Sprintf(instruction, heads.String())
-	if wishes = strings.TrimSpace(wishes); wishes != "" {
-		text += "\n\nThe user asks of this summary: " + wishes
+	if instructions = strings.TrimSpace(instructions); instructions != "" {
+		text += "\n\nThe user asks of this summary: " + instructions
 	}
 	return &llm.Request{
 		System:     []llm.Part{llm.Text{Text: text}},
@@ -55,7 +55,7 @@ func Request(msgs []llm.Message, wishes string, limit int) *llm.Request {
 const summaryTokens = 8192
 
 // Transcript writes a conversation as text that cannot be mistaken for instructions around it: every line of
-// content is quoted. It has at most limit bytes, or what the shortest form takes.
+// content is quoted. It has at most limit bytes, or the length of the shortest form.
 func Transcript(msgs []llm.Message, limit int) string {
 	for _, s := range []shares{{4000, 8000, 2000, 40_000}, {1200, 4000, 800, 20_000}, {300, 1500, 300, 8000}, {80, 500, 120, 3000}, {0, 200, 60, 1000}} {
 		if text := transcript(msgs, s); len(text) <= limit {
@@ -63,7 +63,7 @@ func Transcript(msgs []llm.Message, limit int) string {
 		}
 	}
 	text := transcript(msgs, shares{0, 80, 0, 300})
-	if len(text) > limit { // thousands of messages: the beginning says what was wanted, the end where it stands
+	if len(text) > limit { // thousands of messages: the beginning has the task, the end its state
 		half := max(limit/2-100, 0)
 		head, tail := text[:min(half, len(text))], text[max(0, len(text)-half):]
 		text = strings.ToValidUTF8(head, "") + "\n[... left out ...]\n" + strings.ToValidUTF8(tail, "")
@@ -97,7 +97,7 @@ func transcript(msgs []llm.Message, s shares) string {
 	return b.String()
 }
 
-// heading tells what the user said from what was put into the conversation beside it.
+// heading separates the user's texts from those that lathe put beside them.
 func heading(t llm.Text) string {
 	if t.Origin != "" {
 		return "Context (" + name(string(t.Origin)) + ")"
@@ -139,7 +139,7 @@ func middle(s string, n int) string {
 	return strings.ToValidUTF8(head, "") + fmt.Sprintf(" [... %d bytes ...] ", len(s)-len(head)-len(tail)) + strings.ToValidUTF8(tail, "")
 }
 
-// ErrNoSummary says that a model's answer is no summary.
+// ErrNoSummary is returned for an answer that is no summary.
 var ErrNoSummary = errors.New("the answer is not a summary")
 
 // Check accepts an answer that has at least the goal or the next step and half of the headings, and returns it
@@ -177,7 +177,7 @@ func headingAt(text, name string) int {
 	return -1
 }
 
-// Extract is a summary without a model, for when none answers: what was called, which files were touched, and
+// Extract is a summary without a model, for when none answers: the calls, the touched files, and
 // the end of the last reply.
 func Extract(msgs []llm.Message) string {
 	var b strings.Builder

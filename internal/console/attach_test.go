@@ -56,9 +56,9 @@ func TestAFileNamedInAPromptIsAttachedAndMayBeEdited(t *testing.T) {
 	if got := p.read(t, "a.go"); got != "one\n2\nthree\n" {
 		t.Errorf("the file was not edited: %q", got)
 	}
-	told := until(s, func(b event.UserMessage) bool { return !b.Synthetic })
-	if !slices.Equal(told.Attached, []string{"a.go (3 lines)", "docs/ (folder)"}) || strings.Contains(told.Message.PlainText(), "three") {
-		t.Errorf("front ends get %+v", told)
+	got := until(s, func(b event.UserMessage) bool { return !b.Synthetic })
+	if !slices.Equal(got.Attached, []string{"a.go (3 lines)", "docs/ (folder)"}) || strings.Contains(got.Message.PlainText(), "three") {
+		t.Errorf("front ends get %+v", got)
 	}
 }
 

@@ -39,7 +39,7 @@ func TestUserCommandReachesTheModelWithTheNextMessage(t *testing.T) {
 	s.prompt("third")
 	msgs = s.session().Messages()
 	if said := msgs[len(msgs)-2].PlainText(); said != "third" {
-		t.Errorf("told twice: %q", said)
+		t.Errorf("published twice: %q", said)
 	}
 }
 

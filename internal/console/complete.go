@@ -53,7 +53,7 @@ func (c *Console) files(ctx context.Context, text string, limit int) []event.Can
 	return out
 }
 
-// attached lists what a prompt would attach.
+// attached lists the files that a prompt would attach.
 func (c *Console) attached(text string) []event.Candidate {
 	var out []event.Candidate
 	for _, m := range c.session().Mentioned(text) {

@@ -40,11 +40,11 @@ type Options struct {
 
 	Forget bool // on Close, remove the sessions that were created here
 
-	// KeepModel and KeepMode say that the command line set them: a resumed session does not restore its own.
+	// KeepModel and KeepMode: the command line set them, so a resumed session does not restore its own.
 	KeepModel, KeepMode bool
 }
 
-// ErrBusy says that a turn is running: no other can begin, and the front cannot be switched.
+// ErrBusy is returned while a turn runs: no other can begin, and the front cannot be switched.
 var ErrBusy = errors.New("a turn is running; wait until it ends, or interrupt it")
 
 // errClosed is returned by methods after Close.
@@ -62,7 +62,7 @@ type Console struct {
 	works sync.WaitGroup
 
 	dirty   chan struct{} // signals that the status changed
-	turning sync.Mutex    // held while the front changes and readers are told
+	turning sync.Mutex    // held while the front changes and readers are notified
 
 	mu       sync.Mutex
 	front    *app.Session

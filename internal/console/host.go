@@ -46,8 +46,8 @@ func (t conversation) SetModel(ctx context.Context, id string) error {
 	return t.c.choose(ctx, func() { t.c.model = id }, func(log *session.Session) error { return log.SetModel(ctx, id) })
 }
 
-func (t conversation) Compact(ctx context.Context, wishes string) error {
-	_, err := t.c.session().Compact(ctx, wishes)
+func (t conversation) Compact(ctx context.Context, instructions string) error {
+	_, err := t.c.session().Compact(ctx, instructions)
 	return err
 }
 

@@ -71,19 +71,19 @@ func TestNoMessageIsLostOrDoubled(t *testing.T) {
 		}
 		back = append(back, m.PlainText())
 	}
-	var said []string
-	for _, text := range s.said() {
+	var arrived []string
+	for _, text := range s.prompts() {
 		if strings.HasPrefix(text, "prompt-") || strings.HasPrefix(text, "message-") {
-			said = append(said, text)
+			arrived = append(arrived, text)
 		}
 	}
-	got := slices.Sorted(slices.Values(append(said, back...)))
+	got := slices.Sorted(slices.Values(append(arrived, back...)))
 	want := slices.Sorted(slices.Values(taken))
 	if !slices.Equal(got, want) {
 		t.Errorf("taken:\n%v\nin the conversation or given back:\n%v", want, got)
 	}
-	if len(said) < 12 {
-		t.Errorf("only %d messages were said", len(said))
+	if len(arrived) < 12 {
+		t.Errorf("only %d messages arrived", len(arrived))
 	}
 }
 

@@ -23,7 +23,7 @@ type Reader struct {
 	asked map[string]bool // ids of the questions that the front end knows
 }
 
-// AttachOptions say where a reader begins.
+// AttachOptions choose the place where a reader begins.
 type AttachOptions struct {
 	// After is the cursor of the last event that the reader got, possibly before lathe was restarted. If the
 	// conversation in front continues from there, the reader gets the events after it; else, and for "", it
@@ -124,15 +124,15 @@ func (r *Reader) shown(e event.Event) event.Body {
 		return b
 	case event.Asked:
 		if front := r.c.session(); e.Session != front.ID() {
-			b.Of = r.c.whose(e)
+			b.Of = r.c.askedBy(e)
 		}
 		return b
 	}
 	return e.Body
 }
 
-// whose says in words who asks, unless the question is of the conversation in front.
-func (c *Console) whose(e event.Event) string {
+// askedBy names who asks, unless the question is of the conversation in front.
+func (c *Console) askedBy(e event.Event) string {
 	if n := len(e.Agent); n > 0 {
 		return "agent " + e.Agent[n-1]
 	}
@@ -214,7 +214,7 @@ func page(id string, b session.Branch, end, n int) ([]event.Body, event.Cursor) 
 		}
 	}
 	var out []event.Body
-	p := &player{tell: func(t told) {
+	p := &player{publish: func(t logged) {
 		if t.at >= from && t.at < end {
 			out = append(out, t.body)
 		}
@@ -325,7 +325,7 @@ func (l backlog) events(b session.Branch, at, events int) event.Replay {
 		from = at
 	}
 	var ready []event.Event
-	p := &player{whole: true, tell: func(t told) {
+	p := &player{whole: true, publish: func(t logged) {
 		if t.at < from || t.at == at && t.n <= events {
 			return
 		}

@@ -229,17 +229,17 @@ func TestReadersOfOneConsoleSeeTheSameAndAnyOfThemAnswers(t *testing.T) {
 	if open := s.Questions(); len(open) != 1 || open[0].Session != front || open[0].Body.(event.Asked).ID != id {
 		t.Errorf("open questions: %v", open)
 	}
-	late, err := s.Attach(t.Context(), AttachOptions{}) // a question that is open already is told to those who come
+	late, err := s.Attach(t.Context(), AttachOptions{}) // an open question is published again to late readers
 	if err != nil {
 		t.Fatal(err)
 	}
-	told := drain(t, late)
+	events := drain(t, late)
 	kinds := ""
-	for _, e := range told {
+	for _, e := range events {
 		kinds += e.Body.Kind() + " "
 	}
 	if !strings.HasPrefix(kinds, "opened ") || !strings.HasSuffix(kinds, "asked ") {
-		t.Errorf("a reader that comes while a question is open is told %s", kinds)
+		t.Errorf("a reader that comes while a question is open gets %s", kinds)
 	}
 	readers[0].Close() // the others go on
 	if err := s.Answer("another", id, event.Answer{Choice: event.ChoiceOnce}); !errors.Is(err, event.ErrNoQuestion) {
@@ -293,10 +293,10 @@ func TestAReaderThatComesDuringATurnIsToldWhatRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	start := until[event.ToolStart](s, nil)
-	told := s.attach(AttachOptions{History: 100})
+	events := s.attach(AttachOptions{History: 100})
 	var got event.ToolStart
 	var text event.PartDone
-	for _, e := range told {
+	for _, e := range events {
 		switch b := e.Body.(type) {
 		case event.ToolStart:
 			got = b
@@ -307,10 +307,10 @@ func TestAReaderThatComesDuringATurnIsToldWhatRuns(t *testing.T) {
 		}
 	}
 	if got.Call.ID != start.Call.ID || got.Title != start.Title || got.Preview == nil {
-		t.Errorf("the running call is told as %+v, not %+v", got, start)
+		t.Errorf("the running call comes as %+v, not %+v", got, start)
 	}
 	if text.MessageID == "" || text.Part == nil {
-		t.Errorf("the part of the open reply is told as %+v", text)
+		t.Errorf("the part of the open reply comes as %+v", text)
 	}
 	p.write(t, "fifo", "released\n")
 	s.wait(ended)
@@ -402,9 +402,9 @@ func TestAQuestionOfASessionThatIsNotInFrontIsShownAsSuch(t *testing.T) {
 	if q.Of != "session work elsewhere" || !strings.Contains(q.Attributed().Reason, "session work elsewhere") {
 		t.Errorf("the question is of %q: %q", q.Of, q.Attributed().Reason)
 	}
-	s.command("new", "") // another front, and the question is told again
+	s.command("new", "") // another front, and the question is published again
 	if again := until(s, func(a event.Asked) bool { return a.ID == q.ID }); again.Of != q.Of {
-		t.Errorf("told again, it is of %q", again.Of)
+		t.Errorf("published again, it is of %q", again.Of)
 	}
 	if err := s.Answer(s.session().ID(), q.ID, event.Answer{}); !errors.Is(err, event.ErrNoQuestion) {
 		t.Errorf("answered for the session in front: %v", err)

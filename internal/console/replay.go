@@ -30,7 +30,7 @@ func replay(log *session.Session) *replayed {
 		return out
 	}
 	b := log.Branch()
-	p := &player{tell: func(t told) {
+	p := &player{publish: func(t logged) {
 		out.bodies = append(out.bodies, t.body)
 		out.statusValues.take(event.Event{Body: t.body})
 	}}
@@ -59,8 +59,8 @@ func changedFiles(log *session.Session) []event.ChangedFile {
 	return t.changed
 }
 
-// told is an event from a log: the n-th (from 1) of the events of the entry at a place of the branch.
-type told struct {
+// logged is an event from a log: the n-th (from 1) of the events of the entry at a place of the branch.
+type logged struct {
 	at    int
 	n, of int
 	time  time.Time
@@ -69,8 +69,8 @@ type told struct {
 
 // player turns the entries of a branch into events.
 type player struct {
-	tell  func(told)
-	whole bool // include starts of calls and the structured output of results
+	publish func(logged)
+	whole   bool // include starts of calls and the structured output of results
 
 	at      int // place of the current entry
 	time    time.Time
@@ -84,7 +84,7 @@ type player struct {
 // openPart is an event that waits for the end of its reply, which names it.
 type openPart struct {
 	index int // of the part; -1: of a call
-	told
+	logged
 }
 
 // unclosed stands in for the missing end of a reply.
@@ -159,11 +159,11 @@ func (p *player) take(e session.Entry) {
 // add emits the events of the current entry, or keeps them until the open reply is closed.
 func (p *player) add(bodies ...event.Body) {
 	for i, b := range bodies {
-		t := told{p.at, i + 1, len(bodies), p.time, b}
+		t := logged{p.at, i + 1, len(bodies), p.time, b}
 		if len(p.open) > 0 {
 			p.open = append(p.open, openPart{-1, t})
 		} else {
-			p.tell(t)
+			p.publish(t)
 		}
 	}
 }
@@ -178,7 +178,7 @@ func (p *player) part(b session.Part) {
 			keep = i + 1
 		}
 	}
-	p.open = append(p.open[:keep], openPart{b.Index, told{p.at, 1, 1, p.time, event.PartDone{Index: b.Index, Part: b.Part}}})
+	p.open = append(p.open[:keep], openPart{b.Index, logged{p.at, 1, 1, p.time, event.PartDone{Index: b.Index, Part: b.Part}}})
 	if c, ok := b.Part.(llm.ToolCall); ok {
 		p.calls[c.ID] = c
 	}
@@ -222,7 +222,7 @@ func (p *player) close(reply session.Reply) {
 			}
 			o.body = done
 		}
-		p.tell(o.told)
+		p.publish(o.logged)
 	}
 	if reply.Usage != nil {
 		p.usage = *reply.Usage

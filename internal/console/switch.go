@@ -16,7 +16,7 @@ import (
 func (c *Console) put(ctx context.Context, s *app.Session, again bool) {
 	r := replay(s.Log())
 	if again {
-		c.bringBack(ctx, s, r)
+		c.restoreChoices(ctx, s, r)
 	}
 	c.turning.Lock() // an attaching reader sees either the old or the new front
 	defer c.turning.Unlock()
@@ -42,8 +42,8 @@ func (c *Console) put(ctx context.Context, s *app.Session, again bool) {
 	c.refreshLine()
 }
 
-// bringBack restores the model and the mode of a session. Plan mode and bypassPermissions are not restored.
-func (c *Console) bringBack(ctx context.Context, s *app.Session, r *replayed) {
+// restoreChoices restores the model and the mode of a session. Plan mode and bypassPermissions are not restored.
+func (c *Console) restoreChoices(ctx context.Context, s *app.Session, r *replayed) {
 	if r.model != "" && !c.opts.KeepModel {
 		if err := s.SetModel(ctx, r.model); err != nil {
 			r.notes = append(r.notes, fmt.Sprintf("the session's model %s cannot be used, %s answers instead: %v", r.model, s.Model().ID, err))
@@ -118,19 +118,19 @@ func (c *Console) leave(s *app.Session) error {
 	c.queue, c.pending = nil, nil
 	c.mu.Unlock()
 	if n := s.Background().Running(); n > 0 {
-		c.tellBoth(s, "background commands ended with their conversation: %d", n)
+		c.warnBoth(s, "background commands ended with their conversation: %d", n)
 	}
 	if lost > 0 {
-		c.tellBoth(s, "queued messages dropped with their conversation: %d; they are in the prompt history", lost)
+		c.warnBoth(s, "queued messages dropped with their conversation: %d; they are in the prompt history", lost)
 	}
 	return s.Close()
 }
 
-// tellBoth publishes a warning in front and journals it in the session that is left, for when it is resumed.
-func (c *Console) tellBoth(left *app.Session, format string, args ...any) {
+// warnBoth publishes a warning in front and journals it in the session that is left, for when it is resumed.
+func (c *Console) warnBoth(left *app.Session, format string, args ...any) {
 	c.notice("warning", format, args...)
 	if len(left.Messages()) > 0 {
-		_ = left.JournalNote(event.Notice{Level: "warning", Text: fmt.Sprintf(format, args...)}) // the front has been told
+		_ = left.JournalNote(event.Notice{Level: "warning", Text: fmt.Sprintf(format, args...)}) // the front has the notice
 	}
 }
 

@@ -43,8 +43,8 @@ func (s *seat) wait(ended chan error) {
 	}
 }
 
-// said lists the user's messages in the session in front.
-func (s *seat) said() (out []string) {
+// prompts lists the user's messages in the session in front.
+func (s *seat) prompts() (out []string) {
 	for _, m := range s.session().Messages() {
 		if text := session.StripContext(m).PlainText(); m.Role == llm.User && text != "" {
 			out = append(out, text)
@@ -55,8 +55,8 @@ func (s *seat) said() (out []string) {
 
 func (s *seat) wantSaid(want ...string) {
 	s.t.Helper()
-	if got := strings.Join(s.said(), " | "); got != strings.Join(want, " | ") {
-		s.t.Errorf("said: %s", got)
+	if got := strings.Join(s.prompts(), " | "); got != strings.Join(want, " | ") {
+		s.t.Errorf("prompts: %s", got)
 	}
 }
 
@@ -147,7 +147,7 @@ func TestATurnThatFailsSaysSoOnce(t *testing.T) {
 	script.Faults = []llmtest.Fault{{Kind: "status", Status: 400, Times: -1}}
 	s := newPlace(t, script).open(t, nil)
 	if err := s.Prompt(t.Context(), llm.UserText("go")); err != nil {
-		t.Errorf("told twice: %v", err)
+		t.Errorf("published twice: %v", err)
 	}
 	if end := until[event.TurnEnd](s, nil); end.Err == "" {
 		t.Errorf("%+v", end)
@@ -250,11 +250,11 @@ func TestDroppedMessagesAreToldAgainOnResume(t *testing.T) {
 	s.command("new", "")
 	s.command("resume", id)
 	opened := until(s, func(o event.Opened) bool { return o.Session == id })
-	told := func(b event.Body) bool {
+	dropped := func(b event.Body) bool {
 		n, ok := b.(event.Notice)
 		return ok && n.Level == "warning" && strings.Contains(n.Text, "queued messages dropped with their conversation: 1")
 	}
-	if !slices.ContainsFunc(opened.History, told) {
+	if !slices.ContainsFunc(opened.History, dropped) {
 		t.Errorf("the warning is not in the history: %+v", opened.History)
 	}
 }

@@ -11,7 +11,7 @@ type level int
 const (
 	organisation level = iota
 	user
-	project // with what the user wrote for this project
+	project // with the user's own files for this project
 	levels
 )
 
@@ -21,7 +21,7 @@ var reserved = [levels]int{organisation: 10_000, user: 10_000, project: 20_000}
 // leastShortened is the fewest characters of a file that are worth sending.
 const leastShortened = 500
 
-// budget divides the room: each level gets what is reserved for it, as far as it needs it, and what is left goes
+// budget divides the room: each level gets its reserve, as far as it needs it, and the rest goes
 // to the levels from the organisation down. So no repository pushes out the instructions of others.
 func budget(need [levels]int) [levels]int {
 	var room [levels]int
@@ -73,7 +73,7 @@ func (m *Memory) fit() []string {
 	return texts
 }
 
-// Cuts tells the user which files do not reach the model, or not whole; empty when all do.
+// Cuts lists the files that do not reach the model, or not whole.
 func (m *Memory) Cuts() []string {
 	var out []string
 	for i, text := range m.fit() {

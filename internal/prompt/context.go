@@ -14,7 +14,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/sandbox"
 )
 
-// ContextOptions say what the context is made of.
+// ContextOptions are the sources of the context.
 type ContextOptions struct {
 	Dir        string   // the working folder
 	Root       string   // the project's folder, which imports of its files may not leave; empty: the repository's, else Dir
@@ -26,7 +26,7 @@ type ContextOptions struct {
 	Environ    []string // "NAME=value"
 	Model      string
 	Runner     *sandbox.Runner // starts git; nil: git's state is left out
-	Git        bool            // tell git's status and last commits
+	Git        bool            // include git's status and last commits
 	GitWait    time.Duration   // how long Parts waits for them, since the first request waits too; 0: 20 ms
 	Excludes   []string        // claudeMdExcludes: globs of memory files not to read
 	NoMemory   bool
@@ -40,13 +40,13 @@ type ContextOptions struct {
 
 // Pending is a context being built.
 type Pending struct {
-	git    chan git.Info
-	late   context.CancelFunc // ends git
-	memory chan *Memory
-	asked  []*asked
-	notes  []string // of sections that are left out
-	cuts   []string // of memory
-	o      ContextOptions
+	git     chan git.Info
+	late    context.CancelFunc // ends git
+	memory  chan *Memory
+	running []*running
+	notes   []string // of sections that are left out
+	cuts    []string // of memory
+	o       ContextOptions
 }
 
 // Begin starts to build the context, beside whatever the caller does.
@@ -62,7 +62,7 @@ func Begin(ctx context.Context, o ContextOptions) *Pending {
 		p.memory <- LoadMemory(o)
 	}()
 	for _, provider := range o.Providers {
-		p.asked = append(p.asked, ask(ctx, provider))
+		p.running = append(p.running, start(ctx, provider))
 	}
 	return p
 }
@@ -71,7 +71,7 @@ func Begin(ctx context.Context, o ContextOptions) *Pending {
 // once, by itself or through Parts or Message.
 func (p *Pending) Sections() []Section {
 	out := []Section{{"environment", "lathe", environment(p.o)}, {"git", "lathe", p.gitState()}}
-	for _, a := range p.asked {
+	for _, a := range p.running {
 		s, note := a.section()
 		if note != "" {
 			p.notes = append(p.notes, note)
@@ -110,7 +110,7 @@ func (p *Pending) Parts() []llm.Part {
 	return parts
 }
 
-// Notice tells the user, after Parts, which sections and instructions do not reach the model whole; empty when all do.
+// Notice names, after Parts, the sections and instructions that do not reach the model whole; empty when all do.
 func (p *Pending) Notice() string {
 	out := strings.Join(p.notes, "; ")
 	cuts := p.cuts
@@ -128,7 +128,7 @@ func (p *Pending) Notice() string {
 		strings.Join(cuts, "; "), more, entryLimit, memoryLimit)
 }
 
-// FirstMessage puts the context before what the user said in the first message of a session.
+// FirstMessage puts the context before the user's text in the first message of a session.
 func FirstMessage(ctx context.Context, m llm.Message, o ContextOptions) llm.Message {
 	return Begin(ctx, o).Message(m)
 }
@@ -201,8 +201,8 @@ func gitInfo(ctx context.Context, o ContextOptions) git.Info {
 	return git.New(o.Runner).WithEnviron(func() []string { return o.Environ }).Info(ctx, o.Dir)
 }
 
-// gitState is the state of the repository: as git tells it, or when git takes too long as the files of the
-// repository tell it.
+// gitState is the state of the repository: from git, or when git takes too long from the files of the
+// repository.
 func (p *Pending) gitState() string {
 	defer p.late()
 	timer := time.NewTimer(cmp.Or(p.o.GitWait, gitWait))

@@ -3,7 +3,7 @@ package prompt
 import "strings"
 
 // parseMemory takes the HTML comments out of a memory file and finds its imports (@path), both outside code:
-// what stands in a fence or between backticks is left as it is. It is linear in the size of the text.
+// text in a fence or between backticks is left as it is. It is linear in the size of the text.
 func parseMemory(text string) (out string, imports []string) {
 	s := scanner{text: text}
 	for s.pos < len(s.text) {

@@ -15,7 +15,7 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 )
 
-// Bounds of memory. Characters are bytes here: what counts is what is sent.
+// Bounds of memory. Characters are bytes here.
 const (
 	entryLimit  = 10_000
 	memoryLimit = 40_000
@@ -35,10 +35,10 @@ type Entry struct {
 	level level
 }
 
-// Memory is what was found, in the order in which it is told: from the most general to the most specific.
+// Memory is the files found, from the most general to the most specific, as they are sent.
 type Memory struct {
 	Entries []Entry
-	Notes   []string // what was left out and why
+	Notes   []string // files left out, with the reason
 }
 
 // ManagedFiles are where an organisation puts its memory: Claude Code's place and lathe's own.
@@ -52,13 +52,13 @@ func ManagedFiles() []string {
 	return []string{"/etc/claude-code/CLAUDE.md", "/etc/lathe/AGENTS.md"}
 }
 
-// projectFiles are the names looked for in each folder from the top of the file system to the working
-// folder; what stands later weighs more, so a person's own CLAUDE.local.md is last.
+// projectFiles are the names searched for in each folder from the top of the file system to the working
+// folder; a later file weighs more, so a person's own CLAUDE.local.md is last.
 var projectFiles = []string{
 	".github/copilot-instructions.md", "GEMINI.md", "AGENTS.md", "CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md",
 }
 
-// LoadMemory reads the memory files of a session. It fails on nothing: what cannot be read is a note.
+// LoadMemory reads the memory files of a session. It never fails: a file that cannot be read is a note.
 func LoadMemory(o ContextOptions) *Memory {
 	l := &loader{o: o, seen: map[string]bool{}, content: map[string]bool{}}
 	managed := o.Managed
@@ -178,7 +178,7 @@ func (l *loader) load(f file) {
 	}
 	l.seen[real] = true
 	text, imports := parseMemory(string(raw))
-	text = strings.TrimSpace(visible(text))
+	text = strings.TrimSpace(sanitize(text))
 	if text != "" && !l.content[text] {
 		l.content[text] = true
 		l.Entries = append(l.Entries, Entry{Path: f.path, Source: f.source, level: f.level, By: f.by, Text: shorten(text, entryLimit), Size: len(text)})
@@ -222,7 +222,7 @@ func (l *loader) excluded(paths ...string) bool {
 	return false
 }
 
-// looksLikeFile tells a path from a mention such as @types/node, about which there is nothing to say.
+// looksLikeFile tells a path from a mention such as @types/node, which is no import.
 func looksLikeFile(path string) bool {
 	switch strings.ToLower(filepath.Ext(path)) {
 	case ".md", ".mdc", ".txt", ".markdown", ".rst":
@@ -272,7 +272,7 @@ func within(root, path string) bool {
 	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
 }
 
-// shorten cuts text at a line's end and says so.
+// shorten cuts text at a line's end and adds a note.
 func shorten(text string, limit int) string {
 	if len(text) <= limit {
 		return text

@@ -48,8 +48,8 @@ func tree(t testing.TB, files map[string]string) (string, ContextOptions) {
 	}
 }
 
-// told lists the entries as "path: text", paths below top.
-func told(t testing.TB, top string, m *Memory) []string {
+// listed lists the entries as "path: text", paths below top.
+func listed(t testing.TB, top string, m *Memory) []string {
 	t.Helper()
 	var out []string
 	for _, e := range m.Entries {
@@ -73,7 +73,7 @@ func TestMemoryIsReadFromTheGeneralToTheSpecific(t *testing.T) {
 		"CLAUDE.md: above", "p/.github/copilot-instructions.md: copilot", "p/GEMINI.md: gemini", "p/AGENTS.md: agents", "p/CLAUDE.md: claude",
 		"p/.claude/CLAUDE.md: dot", "p/CLAUDE.local.md: local", "p/sub/CLAUDE.md: sub",
 	}
-	if diff := cmp.Diff(want, told(t, top, LoadMemory(o))); diff != "" {
+	if diff := cmp.Diff(want, listed(t, top, LoadMemory(o))); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -83,7 +83,7 @@ func TestTheSameMemoryIsToldOnce(t *testing.T) {
 		"p/AGENTS.md": "a", "p/CLAUDE.md": "-> AGENTS.md", "p/GEMINI.md": "same", "p/sub/AGENTS.md": "same", "p/sub/CLAUDE.md": "b @../AGENTS.md",
 	})
 	want := []string{"p/GEMINI.md: same", "p/AGENTS.md: a", "p/sub/CLAUDE.md: b @../AGENTS.md"}
-	if diff := cmp.Diff(want, told(t, top, LoadMemory(o))); diff != "" {
+	if diff := cmp.Diff(want, listed(t, top, LoadMemory(o))); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -106,7 +106,7 @@ func TestImportsAreFollowedFiveLevelsDeep(t *testing.T) {
 	top, o := tree(t, files)
 	m := LoadMemory(o)
 	var paths []string
-	for _, e := range told(t, top, m) {
+	for _, e := range listed(t, top, m) {
 		path, _, _ := strings.Cut(e, ":")
 		paths = append(paths, path)
 	}
@@ -154,7 +154,7 @@ func TestFilesThatAreNoTextAreLeftOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := LoadMemory(o)
-	if diff := cmp.Diff([]string{"p/CLAUDE.md: x\uFFFDy\nz"}, told(t, top, m)); diff != "" {
+	if diff := cmp.Diff([]string{"p/CLAUDE.md: x\uFFFDy\nz"}, listed(t, top, m)); diff != "" {
 		t.Error(diff)
 	}
 	if len(m.Notes) != 4 {
@@ -165,7 +165,7 @@ func TestFilesThatAreNoTextAreLeftOut(t *testing.T) {
 func TestExcludedFilesAreNotRead(t *testing.T) {
 	top, o := tree(t, map[string]string{"CLAUDE.md": "above", "p/CLAUDE.md": "mine", "p/sub/CLAUDE.md": "sub @x.md", "p/sub/x.md": "x", "home/.claude/CLAUDE.md": "user"})
 	o.Excludes = []string{top + "/CLAUDE.md", "**/sub/x.md", "~/.claude/**", "[bad"}
-	if diff := cmp.Diff([]string{"p/CLAUDE.md: mine", "p/sub/CLAUDE.md: sub @x.md"}, told(t, top, LoadMemory(o))); diff != "" {
+	if diff := cmp.Diff([]string{"p/CLAUDE.md: mine", "p/sub/CLAUDE.md: sub @x.md"}, listed(t, top, LoadMemory(o))); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -248,7 +248,7 @@ func TestHiddenTextIsShown(t *testing.T) {
 		"👨\u200D👩 ❤\uFE0F ü":                     "👨\u200D👩 ❤\uFE0F ü",
 		"bad \xff\xfe utf":                       "bad \uFFFD utf",
 	} {
-		if got := visible(in); got != want {
+		if got := sanitize(in); got != want {
 			t.Errorf("%q: got %q, want %q", in, got, want)
 		}
 	}
@@ -292,8 +292,8 @@ func FuzzParseMemory(f *testing.F) {
 				t.Errorf("%q is not in %q", i, s)
 			}
 		}
-		if v := visible(s); visible(v) != v || strings.Contains(strings.ToLower(v), "<system-reminder") {
-			t.Errorf("visible(%q) = %q", s, v)
+		if v := sanitize(s); sanitize(v) != v || strings.Contains(strings.ToLower(v), "<system-reminder") {
+			t.Errorf("sanitize(%q) = %q", s, v)
 		}
 	})
 }

@@ -4,5 +4,5 @@ package prompt
 
 import "syscall"
 
-// nonblock keeps the opening of a FIFO, put there after the look at it, from waiting for a writer.
+// nonblock keeps open from waiting for a writer when a FIFO took the place of the file that was checked.
 const nonblock = syscall.O_NONBLOCK

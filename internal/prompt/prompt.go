@@ -1,12 +1,12 @@
-// Package prompt is what the model is told before and around the conversation.
+// Package prompt builds the system prompt and the context of a conversation.
 //
 // The words: the system prompt ([System]) is lathe's own, the same bytes in every folder and on every day,
-// so that providers can cache it; the context is what depends on the machine, the folder and the day, and
+// so that providers can cache it; the context is everything that depends on the machine, the folder and the day, and
 // rides in front of the first user message ([FirstMessage]), where it is stored with the session and never
 // changes again; memory is the part of the context that people wrote into files (CLAUDE.md, AGENTS.md).
 //
 // Promises: text that came from files, git or the environment stands inside <system-reminder> tags that it
-// cannot close, with invisible characters made visible, bounded in size; nothing of a project reaches
+// cannot close, with invisible characters spelled out, bounded in size; nothing of a project reaches
 // outside the project; a file that cannot be read is a note, not an error; git's status is left out rather
 // than waited for.
 package prompt
@@ -27,10 +27,10 @@ type SystemOptions struct {
 	Append   string // after it
 	Language string // the language of answers, in any words ("German"); empty: that of the user
 
-	Commit, PullRequest *string // text that ends commit messages and pull requests; "" is none, nil says nothing
+	Commit, PullRequest *string // text that ends commit messages and pull requests; "" is none, nil leaves it to the model
 }
 
-// System returns the static part of what the model is told. The same options give the same bytes.
+// System returns the system prompt. The same options give the same bytes.
 func System(o SystemOptions) []llm.Part {
 	text := o.Replace
 	if text == "" {
@@ -48,7 +48,7 @@ func System(o SystemOptions) []llm.Part {
 	return []llm.Part{llm.Text{Text: text}}
 }
 
-// attribution says how a kind of text is to end.
+// attribution asks for the ending of a kind of text.
 func attribution(kind string, text *string) string {
 	switch {
 	case text == nil:

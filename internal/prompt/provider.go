@@ -23,15 +23,15 @@ const (
 	providerLimit = 4_000
 )
 
-// Section is one part of what the model gets before the conversation.
+// Section is one named part of the system prompt or the context.
 type Section struct {
 	Name   string
 	Origin string // for people: "lathe", a file, a flag, a setting
 	Text   string
 }
 
-// asked is a provider that is at work.
-type asked struct {
+// running is a provider that is at work.
+type running struct {
 	Provider
 	done chan result
 	end  <-chan time.Time
@@ -43,11 +43,11 @@ type result struct {
 	err  error
 }
 
-// ask starts a provider.
-func ask(ctx context.Context, p Provider) *asked {
+// start starts a provider.
+func start(ctx context.Context, p Provider) *running {
 	wait := cmp.Or(p.Wait, providerWait)
 	ctx, stop := context.WithTimeout(ctx, wait)
-	a := &asked{Provider: p, done: make(chan result, 1), end: time.After(wait), stop: stop}
+	a := &running{Provider: p, done: make(chan result, 1), end: time.After(wait), stop: stop}
 	go func() {
 		text, err := p.Get(ctx)
 		a.done <- result{text, err}
@@ -56,7 +56,7 @@ func ask(ctx context.Context, p Provider) *asked {
 }
 
 // section waits for the provider's text. One that fails or takes too long gives no section, and a note for the user.
-func (a *asked) section() (s Section, note string) {
+func (a *running) section() (s Section, note string) {
 	defer a.stop()
 	var r result
 	select {
@@ -70,7 +70,7 @@ func (a *asked) section() (s Section, note string) {
 	if r.err != nil {
 		return s, fmt.Sprintf("the context %q is left out: %v", a.Name, r.err)
 	}
-	return Section{a.Name, a.Origin, shorten(strings.TrimSpace(visible(r.text)), cmp.Or(a.Limit, providerLimit))}, ""
+	return Section{a.Name, a.Origin, shorten(strings.TrimSpace(sanitize(r.text)), cmp.Or(a.Limit, providerLimit))}, ""
 }
 
 // element is a section as the model gets it.

@@ -1,10 +1,10 @@
 // Package ruleset reads the permission rules of a configuration.
 //
-// The words: a source is a settings file or the command line; a note says that a rule has no effect and why; the
-// examples of a rule (match, notMatch) are tried on a machine that exists only on paper.
+// The words: a source is a settings file or the command line; a note names a rule without effect and the reason; the
+// examples of a rule (match, notMatch) are tried on a hypothetical machine.
 //
 // Promises: rules come in the order of their sources; a rule that cannot be read is a note and takes no other rule
-// with it; a rule that fails one of its own examples is an error, since it does not do what its author meant.
+// with it; a rule that fails one of its own examples is an error, since its author meant another one.
 package ruleset
 
 import (
@@ -17,7 +17,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/permission/call"
 )
 
-// Options say where the rules of a configuration count.
+// Options place the rules of a configuration.
 type Options struct {
 	Tools      *call.Catalogue
 	Dir        string // the working folder
@@ -27,8 +27,8 @@ type Options struct {
 	Resolve    func(path string) string // follows links, as the paths of accesses have them followed
 }
 
-// Read reads the permission rules of all sources. What a project may not decide was left out by the
-// configuration already. Notes say which rules have no effect, and why; the error names a rule that fails one
+// Read reads the permission rules of all sources. The configuration has already left out the
+// rules that a project may not set. Notes name the rules without effect, and the reason; the error names a rule that fails one
 // of its own examples.
 func Read(c *config.Config, o Options) (rules []permission.Rule, notes []string, err error) {
 	b := ruleReader{o: o, root: c.Paths().Root}
@@ -91,7 +91,7 @@ func (b *ruleReader) add(r permission.Rule, err error) {
 	}
 }
 
-// base is what a leading slash in a path pattern stands for: the project for its files, the folder of
+// base is the folder for which a leading slash in a path pattern stands: the project for its files, the folder of
 // the settings file for others.
 func (b *ruleReader) base(o config.Origin) string {
 	switch {

@@ -1,5 +1,5 @@
 // Package window keeps a conversation within its model's context window: it reports when a compaction is due, prepares
-// the summary while there is still room, runs the compaction, and lets the tools forget what it took out.
+// the summary while there is still room, runs the compaction, and lets the tools forget the files whose text it removed.
 //
 // Package compact computes a compaction from messages alone; this package joins it with the session.
 package window
@@ -49,7 +49,7 @@ func New(c Config) *Keeper {
 
 func (k *Keeper) newCompactor() *compact.Compactor {
 	c := &compact.Compactor{
-		Conversation: onlog.Log{Session: k.Journal.Log(), Record: k.Journal.Record}, Summarise: k.summarise, Kept: k.kept, Shows: k.shows,
+		Conversation: onlog.Log{Session: k.Journal.Log(), Record: k.Journal.Record}, Summarise: k.summarise, Kept: k.kept, ResultKey: k.resultKey,
 		Save: func(ctx context.Context, stub compact.Stub) string {
 			path, err := k.Env.SaveBlob(ctx, stub.Call.Name+".txt", []byte(stub.Result.PlainText()))
 			if err != nil {
@@ -65,13 +65,13 @@ func (k *Keeper) newCompactor() *compact.Compactor {
 			return m.Info().ContextWindow * 5 / 2 // bytes: two thirds of the window
 		},
 	}
-	c.SetSaid(onlog.SaidBefore(k.Journal.Log()))
+	c.SetUserTexts(onlog.UserTextsBefore(k.Journal.Log()))
 	return c
 }
 
-// shows names what a call shows: the same search or the same part of a file, asked for again, makes the earlier
+// resultKey names the content that a call shows: the same search or the same part of a file, asked for again, makes the earlier
 // result stale.
-func (k *Keeper) shows(c llm.ToolCall) string {
+func (k *Keeper) resultKey(c llm.ToolCall) string {
 	switch k.Class(c.Name) {
 	case permission.ClassRead, permission.ClassSearch, permission.ClassList:
 		return c.Name + " " + string(c.Input)
@@ -90,10 +90,10 @@ func (k *Keeper) summarise(ctx context.Context, req *llm.Request) (compact.Answe
 	return out, err
 }
 
-// kept is what goes through a compaction word for word.
-func (k *Keeper) kept(cut []llm.Message, said []string) compact.Kept {
+// kept is the part that goes through a compaction word for word.
+func (k *Keeper) kept(cut []llm.Message, userTexts []string) compact.Kept {
 	out := compact.Kept{
-		Said: said, Log: k.Journal.Path(), Files: compact.Touched(cut),
+		UserTexts: userTexts, Log: k.Journal.Path(), Files: compact.Touched(cut),
 		Context: k.Context(),
 	}
 	if m := k.Mode(); m != permission.Default {
@@ -147,13 +147,13 @@ func (k *Keeper) Watch(ctx context.Context, b event.Body) {
 	})
 }
 
-// Compact replaces the conversation so far by a summary that keeps what wishes asks for. No turn may run.
-func (k *Keeper) Compact(ctx context.Context, wishes string) (compact.Report, error) {
+// Compact replaces the conversation so far by a summary written to the instructions. No turn may run.
+func (k *Keeper) Compact(ctx context.Context, instructions string) (compact.Report, error) {
 	info := k.Model().Info()
-	return k.compact(ctx, compact.Task{Trigger: compact.Manual, Mark: k.Mark(info), Window: info.ContextWindow, Wishes: wishes})
+	return k.compact(ctx, compact.Task{Trigger: compact.Manual, Mark: k.Mark(info), Window: info.ContextWindow, Instructions: instructions})
 }
 
-// compact runs a compaction, publishes it, and lets the tools forget what is no longer in the conversation.
+// compact runs a compaction, publishes it, and lets the tools forget the files that are no longer in the conversation.
 func (k *Keeper) compact(ctx context.Context, t compact.Task) (compact.Report, error) {
 	k.Journal.Publish(event.Compacting{Trigger: t.Trigger})
 	r, err := k.compactor.Run(ctx, t)

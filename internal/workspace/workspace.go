@@ -24,7 +24,7 @@ type Workspace struct {
 	mode   func() permission.Mode
 }
 
-// New makes the workspace of a session from what its tools share, its policy and its permission mode.
+// New makes the workspace of a session from its tools' environment, its policy and its permission mode.
 func New(env *tool.Env, policy *permission.Policy, mode func() permission.Mode) *Workspace {
 	return &Workspace{env: env, policy: policy, mode: mode}
 }
@@ -48,7 +48,7 @@ func (w *Workspace) SetDir(dir string) (string, error) {
 	return "", fmt.Errorf("%s is outside of the folders of this session; add it with --add-dir", real)
 }
 
-// AddDir makes one more folder part of what the session may work in; it returns the folder with links resolved.
+// AddDir adds a folder that the session may work in; it returns the folder with links resolved.
 func (w *Workspace) AddDir(dir string) (string, error) {
 	real, err := w.folder(dir)
 	if err != nil {
@@ -93,7 +93,7 @@ func (w *Workspace) Outside(r permission.Request) string {
 	return ""
 }
 
-// MayRead is what policy decides on reading one file.
+// MayRead is the policy's decision on reading one file.
 func (w *Workspace) MayRead(path string) permission.Effect {
 	return w.policy.Decide(permission.Request{
 		Tool: "Read", Accesses: []permission.Access{{Kind: permission.Read, Target: path, Node: permission.File}}, Mode: w.mode(), Dir: w.Dir(),

@@ -1,7 +1,7 @@
 // Package onlog applies compactions to the log of a session: package compact computes them from messages and knows no
 // log, package session stores entries and knows no plan.
 //
-// Promise: nothing is taken out of the log; what a compaction takes out of the messages can be read there.
+// Promise: nothing is taken out of the log; messages that a compaction removes can be read there.
 package onlog
 
 import (
@@ -17,7 +17,7 @@ import (
 // Log is a session's log as a compactor sees it.
 type Log struct {
 	*session.Session
-	// Record runs write and publishes the events that tell of the entry it writes, as one step.
+	// Record runs write and publishes the events of the entry it writes, as one step.
 	Record func(write func() error, bodies ...event.Body) error
 }
 
@@ -36,10 +36,10 @@ func (l Log) Compact(ctx context.Context, c compact.Change) error {
 	})
 }
 
-// SaidBefore returns the user's texts in messages that earlier compactions took away.
-func SaidBefore(log *session.Session) []string {
+// UserTextsBefore returns the user's texts in messages that earlier compactions took away.
+func UserTextsBefore(log *session.Session) []string {
 	compacted := false
-	var said, rest []string
+	var texts, rest []string
 	for e := range log.Entries() {
 		switch b := e.Body.(type) {
 		case session.User:
@@ -64,8 +64,8 @@ func SaidBefore(log *session.Session) []string {
 			still[t]--
 			continue
 		}
-		said = append(said, t)
+		texts = append(texts, t)
 	}
-	slices.Reverse(said)
-	return said
+	slices.Reverse(texts)
+	return texts
 }

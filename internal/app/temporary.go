@@ -10,7 +10,7 @@ import (
 )
 
 // openLog opens the record of a conversation. Where the data folder cannot be written, and where the user wants
-// nothing kept, the record is in memory and gone when the instance is closed. The note tells of the former.
+// nothing kept, the record is in memory and gone when the instance is closed. The note reports the former case.
 func (i *Instance) openLog(ctx context.Context, o SessionOptions) (log *session.Session, note string, err error) {
 	if !i.opts.NoPersistence {
 		log, err = openIn(ctx, i.store, i, o)
@@ -20,7 +20,7 @@ func (i *Instance) openLog(ctx context.Context, o SessionOptions) (log *session.
 		}
 		note = fmt.Sprintf("this session is not kept: %v", err)
 	}
-	store, failed := i.passing(o.Resume)
+	store, failed := i.temporaryStore(o.Resume)
 	if failed != nil {
 		return nil, "", errors.Join(err, failed)
 	}
@@ -42,33 +42,33 @@ func openIn(ctx context.Context, store *session.Store, i *Instance, o SessionOpt
 	return store.Open(ctx, o.Resume)
 }
 
-// passing is the store for what is not kept, with a copy of an old session to go on with, if one is named.
-func (i *Instance) passing(resume string) (*session.Store, error) {
+// temporaryStore is the store of sessions that are not kept, with a copy of the session to resume, if one is named.
+func (i *Instance) temporaryStore(resume string) (*session.Store, error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if i.memory == nil {
+	if i.temporary == nil {
 		store, err := session.Temporary()
 		if err != nil {
 			return nil, fmt.Errorf("there is no place for a session that is not kept: %w", err)
 		}
-		i.memory = store
+		i.temporary = store
 	}
 	if resume != "" {
-		if err := i.memory.Borrow(i.store, resume); err != nil {
+		if err := i.temporary.Borrow(i.store, resume); err != nil {
 			return nil, err
 		}
 	}
-	return i.memory, nil
+	return i.temporary, nil
 }
 
-// forget removes what is not kept.
-func (i *Instance) forget() error {
+// discardTemporary removes the temporary store.
+func (i *Instance) discardTemporary() error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if i.memory == nil {
+	if i.temporary == nil {
 		return nil
 	}
-	store := i.memory
-	i.memory = nil
+	store := i.temporary
+	i.temporary = nil
 	return store.Discard()
 }

@@ -32,14 +32,14 @@ func (k *Commands) Run(ctx context.Context, name, args string) (event.Output, er
 	return k.c.Command(ctx, name, args)
 }
 
-// Prepared is a prompt with what was left for it: the choices of earlier commands go to the log, and what the
-// user's own commands said comes before the message.
+// Prepared completes a prompt: the choices of earlier commands go to the log, and the output of the user's own
+// commands comes before the message.
 func (k *Commands) Prepared(ctx context.Context, m llm.Message) llm.Message {
 	k.c.recordChoices(ctx, k.c.session())
 	return k.c.withPending(m)
 }
 
-// refresh brings what a status shows up to what the log holds.
+// refresh brings the status up to the state of the log.
 func (k *Commands) refresh() {
 	seen := replay(k.c.session().Log()).statusValues
 	k.c.mu.Lock()
@@ -56,7 +56,7 @@ func (k *Commands) Status() event.Status {
 	return k.c.status()
 }
 
-// Shares lists what fills the context window, with estimated tokens.
+// Shares lists the content of the context window, with estimated tokens.
 func (k *Commands) Shares(ctx context.Context) ([]Share, error) {
 	shares, err := conversation(host{k.c}).Shares(ctx)
 	out := make([]Share, len(shares))
@@ -66,7 +66,7 @@ func (k *Commands) Shares(ctx context.Context) ([]Share, error) {
 	return out, err
 }
 
-// Share is one part of what fills the context window.
+// Share is one kind of content of the context window.
 type Share struct {
 	Name   string
 	Tokens int

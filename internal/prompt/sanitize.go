@@ -6,10 +6,10 @@ import (
 	"unicode/utf8"
 )
 
-// visible makes foreign text safe to put between our tags: invisible characters, with which text can be
+// sanitize makes foreign text safe to put between our tags: invisible characters, with which text can be
 // hidden from the person who reads the file, are spelled out (<U+202E>), invalid UTF-8 becomes U+FFFD,
 // CRLF becomes LF, and the tags in which lathe speaks lose their meaning.
-func visible(s string) string {
+func sanitize(s string) string {
 	if plain(s) {
 		return s
 	}
@@ -18,10 +18,10 @@ func visible(s string) string {
 	b.Grow(len(s))
 	for i, r := range s {
 		switch {
-		case hidden(r) && !(i == 0 && r == 0xFEFF): // a byte order mark at the start says nothing
+		case hidden(r) && !(i == 0 && r == 0xFEFF): // a byte order mark at the start has no meaning
 			fmt.Fprintf(&b, "<U+%04X>", r)
 		case r == 0xFEFF:
-		case r == '<' && isTag(s[i:]):
+		case r == '<' && isReminderTag(s[i:]):
 			b.WriteString("&lt;")
 		default:
 			b.WriteRune(r)
@@ -30,18 +30,18 @@ func visible(s string) string {
 	return b.String()
 }
 
-// plain reports whether visible would change nothing, as for almost every file.
+// plain reports whether sanitize would change nothing, as for almost every file.
 func plain(s string) bool {
 	for i := 0; i < len(s); i++ {
 		c := s[i]
-		if c >= utf8.RuneSelf || c == 0x7F || (c < 0x20 && c != '\n' && c != '\t') || (c == '<' && isTag(s[i:])) {
+		if c >= utf8.RuneSelf || c == 0x7F || (c < 0x20 && c != '\n' && c != '\t') || (c == '<' && isReminderTag(s[i:])) {
 			return false
 		}
 	}
 	return true
 }
 
-func isTag(s string) bool {
+func isReminderTag(s string) bool {
 	s = strings.TrimPrefix(s[1:], "/")
 	const name = "system-reminder"
 	return len(s) >= len(name) && strings.EqualFold(s[:len(name)], name)
@@ -67,9 +67,9 @@ func hidden(r rune) bool {
 	return false
 }
 
-// oneLine is visible text without line breaks, at most limit bytes long, for names out of a repository.
+// oneLine is sanitized text without line breaks, at most limit bytes long, for names out of a repository.
 func oneLine(s string, limit int) string {
-	s = strings.NewReplacer("\n", " ", "\t", " ").Replace(visible(s))
+	s = strings.NewReplacer("\n", " ", "\t", " ").Replace(sanitize(s))
 	return cut(s, limit)
 }
 
@@ -84,7 +84,7 @@ func cut(s string, limit int) string {
 	return s[:limit] + "…"
 }
 
-// reminder wraps text in the tags that tell the model it is lathe that speaks.
+// reminder wraps text in the tags of lathe's own messages to the model.
 func reminder(text string) string {
 	return "<system-reminder>\n" + strings.TrimSpace(text) + "\n</system-reminder>"
 }
