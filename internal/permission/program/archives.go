@@ -4,37 +4,120 @@ import "strings"
 
 // archiveRows: archives may be listed; packing and unpacking writes.
 func archiveRows() map[string]spec {
-	const gz = "-cdfhklLnNqrtvV123456789 -S:TEXT --stdout --to-stdout --decompress --uncompress --force --keep --list --quiet --recursive --test --verbose --version --help --best --fast --no-name --name --rsyncable"
 	rows := map[string]spec{
-		"tar":     {class: write, does: "packs or unpacks files", raw: true, judge: judgeTar},
-		"unzip":   {class: write, does: "unpacks files", ops: "FILE TEXT...", flags: "-aCLUVWXnojKM:^ -d:OUT -x:TEXT -P:TEXT -l -v -Z -t -p -z -q -c", judge: unpacks("-d", printsWith("-l -v -Z -t -p -z -c", "-l -v -Z -t -p -z -c -q -C"))},
-		"zipinfo": {class: list, ops: "FILE TEXT...", flags: "-12CMTZhlmstvz"},
-		"zip":     {class: write, does: "packs files", ops: "OUT FILE...", flags: "-0123456789AcDdeFfgjklmoqrSuvwXyz@ -T!! -TT:RUN -O:OUT -b:OUT -i:GLOB -x:GLOB -n:LIST -P:TEXT -t:W --out=OUT --unzip-command=RUN", judge: judgeZip},
-		"7z":      {class: write, does: "packs or unpacks files", ops: "TEXT FILE TEXT...", flags: "-slt -ba -bd", long: true, judge: judgeSeven},
-		"gzip":    {class: write, does: "packs or unpacks files in place", ops: "FILE...", flags: gz, judge: printsWith("-c -l -t --stdout --to-stdout --list --test", "")},
-		"gunzip":  {class: write, does: "unpacks files in place", ops: "FILE...", flags: gz, judge: printsWith("-c -l -t --stdout --to-stdout --list --test", "")},
-		"bzip2":   {class: write, does: "packs or unpacks files in place", ops: "FILE...", flags: "-cdfkLqstvVz123456789 --stdout --decompress --force --keep --quiet --test --verbose", judge: printsWith("-c -t --stdout --test", "")},
-		"xz":      {class: write, does: "packs or unpacks files in place", ops: "FILE...", flags: "-0123456789cdefhHklqtTvVz --stdout --to-stdout --decompress --list --test --keep --quiet --verbose --robot", judge: printsWith("-c -l -t --stdout --to-stdout --list --test", "")},
-		"zstd":    {class: write, does: "packs or unpacks files", ops: "FILE...", flags: "-cdfhklqtvV -# --stdout --decompress --list --test -o:OUT --rm!", judge: printsWith("-c -l -t --stdout --list --test", "")},
-		"cpio":    {class: write, does: "packs or unpacks files", ops: "TEXT...", flags: "-I:FILE -F:FILE -O:OUT --rsh-command=PROG --to-stdout", judge: unpacks("-D", nil)},
-		"unrar":   {class: write, does: "unpacks files", ops: "TEXT FILE OUT...", judge: unpacks("", nil)},
-		"jar":     {class: write, does: "packs or unpacks files", raw: true, judge: asks("--version")},
-		"less": {class: read, ops: "FILE...", flags: `-aAcCdeEfFgGiIJKLmMnNqQrRsSuUwWX~ -# --chop-long-lines --line-numbers --LINE-NUMBERS --raw-control-chars --RAW-CONTROL-CHARS
-			--no-init --quit-if-one-screen --version -o:OUT -O:OUT --log-file=OUT --LOG-FILE=OUT -k:BAD --lesskey-file=BAD --lesskey-src=BAD
-			-t:BAD --tag=BAD -T:BAD`, judge: judgePager},
-		"more":       {class: read, ops: "FILE...", flags: "-dflcpsu -# -n:N", judge: judgePager},
+		"tar":        {class: write, does: "packs or unpacks files", raw: true, judge: judgeTar},
+		"unzip":      {class: write, does: "unpacks files", ops: "FILE TEXT...", judge: unpacks("-d", printsWith("-l -v -Z -t -p -z -c", "-l -v -Z -t -p -z -c -q -C")), flags: unzipFlags},
+		"zipinfo":    {class: list, ops: "FILE TEXT...", flags: &flagSet{letters: "12CMTZhlmstvz"}},
+		"zip":        {class: write, does: "packs files", ops: "OUT FILE...", flags: zipFlags, judge: judgeZip},
+		"7z":         {class: write, does: "packs or unpacks files", ops: "TEXT FILE TEXT...", flags: &flagSet{oneDash: true, alone: "-slt -ba -bd"}, judge: judgeSeven},
+		"gzip":       {class: write, does: "packs or unpacks files in place", ops: "FILE...", flags: gzipFlags, judge: printsWith("-c -l -t --stdout --to-stdout --list --test", "")},
+		"gunzip":     {class: write, does: "unpacks files in place", ops: "FILE...", flags: gzipFlags, judge: printsWith("-c -l -t --stdout --to-stdout --list --test", "")},
+		"bzip2":      {class: write, does: "packs or unpacks files in place", ops: "FILE...", judge: printsWith("-c -t --stdout --test", ""), flags: bzip2Flags},
+		"xz":         {class: write, does: "packs or unpacks files in place", ops: "FILE...", judge: printsWith("-c -l -t --stdout --to-stdout --list --test", ""), flags: xzFlags},
+		"zstd":       {class: write, does: "packs or unpacks files", ops: "FILE...", judge: printsWith("-c -l -t --stdout --list --test", ""), flags: zstdFlags},
+		"cpio":       {class: write, does: "packs or unpacks files", ops: "TEXT...", judge: unpacks("-D", nil), flags: cpioFlags},
+		"unrar":      {class: write, does: "unpacks files", ops: "TEXT FILE OUT...", judge: unpacks("", nil)},
+		"jar":        {class: write, does: "packs or unpacks files", raw: true, judge: asks("--version")},
+		"less":       {class: read, ops: "FILE...", flags: lessFlags, judge: judgePager},
+		"more":       {class: read, ops: "FILE...", flags: &flagSet{number: true, letters: "dflcpsu", value: "-n"}, judge: judgePager},
 		"most":       {class: write, does: "is interactive", ops: "FILE..."},
-		"dpkg":       {class: write, does: "installs packages", ops: "TEXT...", flags: "-l -L -s -S --list --listfiles --status --search --print-architecture --version -V --verify", judge: printsWith("-l -L -s -S --list --listfiles --status --search --print-architecture --version", "-l -L -s -S --list --listfiles --status --search --print-architecture --version")},
-		"dpkg-query": {class: list, ops: "TEXT...", flags: "-l -L -s -S -W -p -f:FORMAT --show --list --listfiles --status --search --showformat=FORMAT --version"},
-		"apt-cache":  {class: list, ops: "TEXT...", flags: "-anqif -c:BAD -o:BAD --installed --names-only --no-all-versions --full", judge: aptCache},
-		"apt":        {class: write, does: "installs packages", ops: "TEXT...", flags: "-aqV --installed --upgradable --all-versions -c:BAD -o:BAD --version", judge: judgeApt},
-		"apt-get":    {class: write, does: "installs packages", ops: "TEXT...", flags: "-y -q -o:BAD -c:BAD"},
-		"rpm": {class: write, does: "installs packages", ops: "TEXT...", flags: `-qailfRvcd --all --info --list --file --query --queryformat=FORMAT --qf=FORMAT --version -D:BAD -E:BAD --define=BAD --eval=BAD
-			--pipe=RUN`, judge: printsWith("-q --query --version", "-q -a -i -l -f -R -v -c -d --all --info --list --file --query --queryformat --qf --version")},
+		"dpkg":       {class: write, does: "installs packages", ops: "TEXT...", judge: printsWith("-l -L -s -S --list --listfiles --status --search --print-architecture --version", "-l -L -s -S --list --listfiles --status --search --print-architecture --version"), flags: dpkgFlags},
+		"dpkg-query": {class: list, ops: "TEXT...", flags: dpkgQueryFlags},
+		"apt-cache":  {class: list, ops: "TEXT...", flags: aptCacheFlags, judge: aptCache},
+		"apt":        {class: write, does: "installs packages", ops: "TEXT...", flags: aptFlags, judge: judgeApt},
+		"apt-get":    {class: write, does: "installs packages", ops: "TEXT...", flags: &flagSet{letters: "yq", unsafeValue: "-o -c"}},
+		"rpm":        {class: write, does: "installs packages", ops: "TEXT...", judge: printsWith("-q --query --version", "-q -a -i -l -f -R -v -c -d --all --info --list --file --query --queryformat --qf --version"), flags: rpmFlags},
 	}
 	rows["bsdtar"], rows["gtar"] = rows["tar"], rows["tar"]
 	rows["7za"], rows["7zz"] = rows["7z"], rows["7z"]
 	return rows
+}
+
+var gzipFlags = &flagSet{
+	letters: "cdfhklLnNqrtvV123456789",
+	alone: `--stdout --to-stdout --decompress --uncompress --force --keep --list --quiet --recursive --test --verbose --version --help
+		--best --fast --no-name --name --rsyncable`,
+	text: "-S",
+}
+
+var unzipFlags = &flagSet{
+	letters: "lvZtpzqcaCDjKLMnoUVWX:^",
+	text:    "-x -P",
+	writes:  "-d",
+}
+
+var zipFlags = &flagSet{
+	letters: "0123456789AcDdeFfgjklmoqrSuvwXyz@",
+	value:   "-i -x -n -t",
+	text:    "-P",
+	exact:   "-T",
+	writes:  "-O -b --out",
+	script:  "--unzip-command",
+}
+
+var bzip2Flags = &flagSet{
+	letters: "cdfkLqstvVz123456789",
+	alone:   "--stdout --decompress --force --keep --quiet --test --verbose",
+}
+
+var xzFlags = &flagSet{
+	letters: "0123456789cdefhHklqtTvVz",
+	alone:   "--stdout --to-stdout --decompress --list --test --keep --quiet --verbose --robot",
+}
+
+var zstdFlags = &flagSet{
+	number:  true,
+	letters: "cdfhklqtvV",
+	alone:   "--stdout --decompress --list --test",
+	unsafe:  "--rm",
+	writes:  "-o",
+}
+
+var cpioFlags = &flagSet{
+	alone:   "--to-stdout",
+	reads:   "-I -F",
+	writes:  "-O",
+	program: "--rsh-command",
+}
+
+var lessFlags = &flagSet{
+	number:  true,
+	letters: "aAcCdeEfFgGiIJKLmMnNqQrRsSuUwWX~",
+	alone: `--chop-long-lines --line-numbers --LINE-NUMBERS --raw-control-chars --RAW-CONTROL-CHARS --no-init --quit-if-one-screen
+		--version`,
+	unsafeValue: "-k -t -T --lesskey-file --lesskey-src --tag",
+	writes:      "-o -O --log-file --LOG-FILE",
+}
+
+var dpkgFlags = &flagSet{
+	letters: "lLsSV",
+	alone:   "--list --listfiles --status --search --print-architecture --version --verify",
+}
+
+var dpkgQueryFlags = &flagSet{
+	letters: "lLsSWp",
+	alone:   "--show --list --listfiles --status --search --version",
+	text:    "-f --showformat",
+}
+
+var aptCacheFlags = &flagSet{
+	letters:     "anqif",
+	alone:       "--installed --names-only --no-all-versions --full",
+	unsafeValue: "-c -o",
+}
+
+var aptFlags = &flagSet{
+	letters:     "aqV",
+	alone:       "--installed --upgradable --all-versions --version",
+	unsafeValue: "-c -o",
+}
+
+var rpmFlags = &flagSet{
+	letters:     "qailfRvcd",
+	alone:       "--all --info --list --file --query --version",
+	text:        "--queryformat --qf",
+	unsafeValue: "-D -E --define --eval",
+	script:      "--pipe",
 }
 
 // printsWith: with one of the flags, and no flag but the known ones, it prints instead of writing files. An
@@ -46,7 +129,7 @@ func printsWith(printing, known string) func(*call) {
 			return
 		}
 		for _, f := range c.flags {
-			if f.bad || len(knows) > 0 && !contains(knows, f.name) {
+			if f.unsafe || len(knows) > 0 && !contains(knows, f.name) {
 				return
 			}
 		}
@@ -68,11 +151,20 @@ func contains(list []string, s string) bool {
 	return false
 }
 
-// tarGrammar is what GNU tar takes when it lists or unpacks; the first word may lack its dash.
-const tarFlags = `-tvzjJaZhpsPSkmUWwBiRlnOA -c! -x! -r! -u! -d! -f:FILE -C:DIR -T:FILE -X:FILE -b:N -L:N -K:TEXT -N:TEXT -V:TEXT -g:BAD -F:RUN -I:PROG -H:W
-	--list --verbose --gzip --bzip2 --xz --zstd --lzma --auto-compress --file=FILE --exclude=GLOB --wildcards --strip-components=N --strip=N --directory=DIR --full-time --numeric-owner --force-local
-	--create! --extract! --get! --append! --update! --delete! --diff! --compare! --concatenate! --to-stdout --absolute-names --overwrite --keep-old-files --version --help --no-recursion --exclude-from=FILE --files-from=FILE
-	--to-command=RUN --checkpoint-action=CHECKPOINT --checkpoint?N --use-compress-program=PROG --rsh-command=PROG --rmt-command=PROG --info-script=RUN --new-volume-script=RUN --index-file=OUT --volno-file=OUT --listed-incremental=OUT --remove-files! --transform=TEXT --xform=TEXT --one-top-level?OUT`
+// tarFlags are those of GNU tar; the first word may lack its dash.
+var tarFlags = &flagSet{
+	letters: "tvzjJaZhpsPSkmUWwBiRlnOA",
+	alone: `--list --verbose --gzip --bzip2 --xz --zstd --lzma --auto-compress --wildcards --full-time --numeric-owner --force-local
+		--to-stdout --absolute-names --overwrite --keep-old-files --version --help --no-recursion`,
+	value:       "-b -L -H --exclude --strip-components --strip --checkpoint-action --checkpoint?",
+	text:        "-K -N -V --transform --xform",
+	reads:       "-f -C -T -X --file --directory --exclude-from --files-from",
+	unsafe:      "-c -x -r -u -d --create --extract --get --append --update --delete --diff --compare --concatenate --remove-files",
+	unsafeValue: "-g",
+	writes:      "--index-file --volno-file --listed-incremental --one-top-level?",
+	script:      "-F --to-command --info-script --new-volume-script",
+	program:     "-I --use-compress-program --rsh-command --rmt-command",
+}
 
 // unpacks: unless it only prints, it fills the folder behind a flag, else the current one.
 func unpacks(flag string, judge func(*call)) func(*call) {
@@ -101,11 +193,11 @@ func judgeTar(c *call) {
 	look.run()
 	c.Use = look.Use
 	for _, f := range look.flags {
-		if action, ok := strings.CutPrefix(f.value.Text, "exec="); ok && f.kind == "CHECKPOINT" {
+		if action, ok := strings.CutPrefix(f.value.Text, "exec="); ok && f.name == "--checkpoint-action" {
 			c.Script = append(c.Script, action)
 		}
 		switch {
-		case f.kind == "CHECKPOINT" && f.value.Text != "dot" && f.value.Text != "echo":
+		case f.name == "--checkpoint-action" && f.value.Text != "dot" && f.value.Text != "echo":
 			c.exact("tar --checkpoint-action runs a program")
 		case (f.name == "-f" || f.name == "--file") && strings.Contains(f.value.Text, ":") && !look.has("--force-local"):
 			if host, _, _ := strings.Cut(f.value.Text, ":"); !strings.Contains(host, "/") {
@@ -151,12 +243,12 @@ func (c *call) tarMode(look *call) {
 
 // oldStyle rewrites tar tvf a.tar as tar -t -v -f a.tar: values follow in the order of their letters.
 func oldStyle(args []Word) []Word {
-	g := grammarOf(tarFlags, false)
+	g := tarFlags.grammar()
 	rest := args[1:]
 	var out []Word
 	for _, l := range args[0].Text {
 		out = append(out, Word{Text: "-" + string(l)})
-		if o := g.options["-"+string(l)]; o.kind != "" && !o.may && len(rest) > 0 {
+		if o := g.options["-"+string(l)]; o.takes != takesNothing && !o.optional && len(rest) > 0 {
 			out = append(out, rest[0])
 			rest = rest[1:]
 		}
@@ -167,6 +259,11 @@ func oldStyle(args []Word) []Word {
 func judgeZip(c *call) {
 	if c.has("-r", "-R") {
 		c.copyTree(true)
+	}
+	for i, w := range c.args { // the name of this flag has two letters
+		if w.Text == "-TT" && i+1 < len(c.args) {
+			c.script(c.args[i+1])
+		}
 	}
 	if c.has("-m", "-d") {
 		c.destroy("zip removes files after packing them, or from the archive")

@@ -15,19 +15,19 @@ func builtinRows() map[string]spec {
 		"printf":    {class: neutral, raw: true, judge: judgePrintf},
 		"test":      {class: list, raw: true, judge: judgeTest},
 		"[":         {class: list, raw: true, judge: judgeTest},
-		"pwd":       {class: neutral, flags: "-LP --logical --physical --version --help"},
+		"pwd":       {class: neutral, flags: &flagSet{letters: "LP", alone: "--logical --physical --version --help"}},
 		"cd":        {class: neutral, raw: true, judge: judgeCd},
 		"chdir":     {class: neutral, raw: true, judge: judgeCd},
 		"pushd":     {class: neutral, raw: true, judge: judgeCd},
 		"popd":      {class: write, does: "goes to a folder that only running tells", raw: true, judge: judgePopd},
-		"dirs":      {class: neutral, flags: "-lpv"},
-		"type":      {class: list, tame: true, ops: "TEXT...", flags: "-afptP"},
-		"help":      {class: neutral, tame: true, ops: "TEXT...", flags: "-dms"},
+		"dirs":      {class: neutral, flags: &flagSet{letters: "lpv"}},
+		"type":      {class: list, tame: true, ops: "TEXT...", flags: &flagSet{letters: "afptP"}},
+		"help":      {class: neutral, tame: true, ops: "TEXT...", flags: &flagSet{letters: "dms"}},
 		"times":     {class: neutral},
-		"jobs":      {class: neutral, ops: "TEXT...", flags: "-lnprs -x!!"},
-		"wait":      {class: neutral, tame: true, ops: "TEXT...", flags: "-fn"},
-		"history":   {class: write, does: "shows or changes what was typed", ops: "TEXT...", flags: ""},
-		"umask":     {class: neutral, flags: "-pS"},
+		"jobs":      {class: neutral, ops: "TEXT...", flags: &flagSet{letters: "lnprs", exact: "-x"}},
+		"wait":      {class: neutral, tame: true, ops: "TEXT...", flags: &flagSet{letters: "fn"}},
+		"history":   {class: write, does: "shows or changes what was typed", ops: "TEXT...", flags: nil},
+		"umask":     {class: neutral, flags: &flagSet{letters: "pS"}},
 		"shift":     {class: neutral, ops: "TEXT"},
 		"break":     {class: neutral, ops: "TEXT"},
 		"continue":  {class: neutral, ops: "TEXT"},
@@ -40,13 +40,13 @@ func builtinRows() map[string]spec {
 		"trap":      {class: write, does: "runs text later", raw: true, judge: judgeTrap},
 		"command":   {class: neutral, raw: true, judge: judgeCommand},
 		"builtin":   {class: neutral, raw: true, judge: wraps(0)},
-		"exec":      {class: write, does: "replaces the shell", plain: true, ops: "TEXT...", flags: "-cl -a:TEXT", judge: judgeExec},
+		"exec":      {class: write, does: "replaces the shell", plain: true, ops: "TEXT...", flags: &flagSet{letters: "cl", text: "-a"}, judge: judgeExec},
 		"fc":        {class: write, does: "runs what was typed before", ops: "TEXT..."},
-		"compgen":   {class: list, ops: "TEXT", flags: "-abcegjksuv -d! -f! -A:W -G:BAD -P:TEXT -S:TEXT -W:BAD -X:GLOB -o:BAD -C:RUN -F:BAD", judge: judgeCompgen},
-		"mapfile":   {class: write, does: "sets variables", ops: "TEXT", flags: "-t -d:TEXT -n:N -O:N -s:N -u:N -c:N -C:RUN"},
-		"readarray": {class: write, does: "sets variables", ops: "TEXT", flags: "-t -d:TEXT -n:N -O:N -s:N -u:N -c:N -C:RUN"},
+		"compgen":   {class: list, ops: "TEXT", flags: compgenFlags, judge: judgeCompgen},
+		"mapfile":   {class: write, does: "sets variables", ops: "TEXT", flags: mapfileFlags},
+		"readarray": {class: write, does: "sets variables", ops: "TEXT", flags: readarrayFlags},
 		"kill":      {class: destructive, does: "ends processes", raw: true, judge: judgeKill},
-		"emulate":   {class: write, does: "changes how the shell reads what follows", ops: "TEXT...", flags: "-lLR -c:RUN"},
+		"emulate":   {class: write, does: "changes how the shell reads what follows", ops: "TEXT...", flags: emulateFlags},
 		"sched":     {class: write, does: "runs text later", raw: true, judge: judgeEval},
 		"noglob":    {class: neutral, raw: true, judge: wraps(0)},
 		"nocorrect": {class: write, does: "changes how the shell reads what follows", raw: true, judge: wraps(0)},
@@ -123,6 +123,34 @@ func builtinRows() map[string]spec {
 		rows[name] = spec{class: write, does: does, ops: "TEXT..."}
 	}
 	return rows
+}
+
+var compgenFlags = &flagSet{
+	letters:     "abcegjksuv",
+	value:       "-A -X",
+	text:        "-P -S",
+	unsafe:      "-d -f",
+	unsafeValue: "-G -W -o -F",
+	script:      "-C",
+}
+
+var mapfileFlags = &flagSet{
+	letters: "t",
+	value:   "-n -O -s -u -c",
+	text:    "-d",
+	script:  "-C",
+}
+
+var readarrayFlags = &flagSet{
+	letters: "t",
+	value:   "-n -O -s -u -c",
+	text:    "-d",
+	script:  "-C",
+}
+
+var emulateFlags = &flagSet{
+	letters: "lLR",
+	script:  "-c",
 }
 
 // judgePrintf: -v sets a variable, whose index may hold a command, and so does %n. zsh computes what stands for a

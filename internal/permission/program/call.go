@@ -11,7 +11,7 @@ import (
 type spec struct {
 	class permission.Class // what it does when nothing in the words says more
 	does  string           // for programs that are not read-only: what it does, as the rest of a sentence that begins with its name
-	flags string           // its flags, see grammar
+	flags *flagSet         // its flags; nil where it has none
 	// ops are the roles of its operands, in order; the one with ... takes any number. FILE and DIR are read,
 	// OUT is written, KILL destroyed, HOST reached, TEXT just text. Operands that no role is for are refused.
 	ops   string
@@ -20,7 +20,6 @@ type spec struct {
 	tame  bool   // no flag that it has, listed here or not, writes, runs, or reads outside: patterns are harmless
 	plain bool   // its flags end at the first operand
 	adds  string // a word for the safe form, behind the name of a subcommand, see Use.Adds
-	long  bool   // its long flags have one dash
 	raw   bool   // judge reads the words itself
 	// judge looks closer, after flags and operands were sorted.
 	judge func(*call)
@@ -101,32 +100,32 @@ func (c *call) values() {
 }
 
 func (c *call) value(f given) {
-	if f.bad {
+	if f.unsafe {
 		c.refuse(flagReason(c.name, f))
-		c.Literal = c.Literal || f.hard
+		c.Literal = c.Literal || f.exact
 	}
 	if !f.filled {
 		return
 	}
-	switch f.kind {
-	case "FILE", "DIR":
+	switch f.takes {
+	case takesInput:
 		c.reads(f.value)
-	case "OUT", "TO":
+	case takesOutput, takesTarget:
 		c.Writes = append(c.Writes, f.value.Text)
-	case "RUN":
+	case takesScript:
 		c.script(f.value)
-	case "PROG":
+	case takesProgram:
 		c.Inner = append(c.Inner, split(f.value))
-	case "HOST":
+	case takesHost:
 		c.Hosts = append(c.Hosts, f.value.Text)
 	}
 }
 
 func flagReason(name string, f given) string {
-	switch f.kind {
-	case "OUT", "TO":
+	switch f.takes {
+	case takesOutput, takesTarget:
 		return "the flag " + f.name + " of " + name + " writes a file"
-	case "RUN", "PROG":
+	case takesScript, takesProgram:
 		return "the flag " + f.name + " of " + name + " runs a program"
 	}
 	return "the flag " + f.name + " of " + name + " is not read-only"

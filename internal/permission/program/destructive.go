@@ -8,53 +8,45 @@ import (
 // destructiveRows are the programs that change, remove and end things.
 func destructiveRows() map[string]spec {
 	return map[string]spec{
-		"rm": {class: destructive, does: "removes files", ops: "KILL...", flags: `-dfiIPRrvWx --force --interactive?W --one-file-system --no-preserve-root --preserve-root?W --recursive --dir --verbose --version
-			--help`, judge: removes},
-		"rmdir":      {class: destructive, does: "removes folders", ops: "KILL...", flags: "-pv --ignore-fail-on-non-empty --parents --verbose --version --help", judge: removes},
-		"unlink":     {class: destructive, does: "removes a file", ops: "KILL", flags: "--version --help", judge: removes},
-		"shred":      {class: destructive, does: "overwrites files", ops: "KILL...", flags: "-fuvxz -n:N -s:N --force --iterations=N --random-source=FILE --size=N --remove?W --verbose --exact --zero", judge: removes},
-		"srm":        {class: destructive, does: "overwrites files", ops: "KILL...", flags: "-dfirRvsmz", judge: removes},
-		"trash":      {class: destructive, does: "removes files", ops: "KILL...", flags: "-v", judge: removes},
-		"trash-put":  {class: destructive, does: "removes files", ops: "KILL...", flags: "-v", judge: removes},
-		"rimraf":     {class: destructive, does: "removes files", ops: "KILL...", flags: "", judge: removes},
-		"del":        {class: destructive, does: "removes files", ops: "KILL...", judge: removes},
-		"truncate":   {class: destructive, does: "cuts files off", ops: "KILL...", flags: "-co -s:N -r:FILE --no-create --io-blocks --reference=FILE --size=N --version --help", judge: removes},
-		"wipefs":     {class: destructive, does: "erases the signs of file systems", ops: "KILL...", flags: "-afinpqJ -o:N -O:LIST -t:LIST -b?W --all --force --backup?W --no-act --offset=N --types=LIST"},
-		"mkfs":       {class: destructive, does: "overwrites a file system", ops: "KILL...", flags: "-V -t:W --type=W"},
-		"mke2fs":     {class: destructive, does: "overwrites a file system", ops: "KILL...", flags: "-cFnqvS"},
-		"mkswap":     {class: destructive, does: "overwrites a disk", ops: "KILL...", flags: "-cf"},
-		"dd":         {class: destructive, does: "overwrites what it writes to", raw: true, judge: judgeDd},
-		"badblocks":  {class: destructive, does: "may overwrite a disk", ops: "KILL...", flags: "-wnsv"},
-		"cryptsetup": {class: destructive, does: "changes encrypted disks", ops: "TEXT..."},
-		"hdparm":     {class: destructive, does: "may change a disk", ops: "KILL..."},
-		"mv": {class: write, does: "moves files", ops: "FILE... OUT", flags: `-bfinTuvZ -S:TEXT -t:TO --backup?W --force --interactive --no-clobber --suffix=TEXT --target-directory=TO --no-target-directory
-			--update?W --verbose --strip-trailing-slashes --exchange --version --help`, judge: judgeMv},
-		"cp": {class: write, does: "copies files", ops: "FILE... OUT", flags: `-abdfiHlLnpPrRsTuvxZ -S:TEXT -t:TO --archive --backup?W --force --interactive --link --dereference --no-clobber --no-dereference
-			--preserve?W --no-preserve=W --parents --recursive --reflink?W --remove-destination --sparse=W --symbolic-link --suffix=TEXT
-			--target-directory=TO --no-target-directory --update?W --verbose --one-file-system --version --help`, judge: judgeTarget},
-		"ln": {class: write, does: "links files", ops: "FILE... OUT", flags: `-bdFfiLnPrsTv -S:TEXT -t:TO --backup?W --directory --force --interactive --logical --no-dereference --physical --relative
-			--symbolic --suffix=TEXT --target-directory=TO --no-target-directory --verbose`, judge: judgeTarget},
-		"install": {class: write, does: "copies files", ops: "FILE... OUT", flags: `-bcCdDpsTvZ -g:W -m:W -o:W -S:TEXT -t:TO --directory --mode=W --owner=W --group=W --target-directory=TO --strip
-			--strip-program=PROG --verbose`, judge: judgeTarget},
-		"touch":  {class: write, does: "creates files, or changes their times", ops: "OUT...", flags: "-acfhm -d:TEXT -r:FILE -t:TEXT --no-create --date=TEXT --no-dereference --reference=FILE --time=W"},
-		"mkdir":  {class: write, does: "creates folders", ops: "OUT...", flags: "-pvZ -m:W --mode=W --parents --verbose"},
-		"mkfifo": {class: write, does: "creates a pipe", ops: "OUT...", flags: "-m:W --mode=W"},
-		"mknod":  {class: write, does: "creates a device", ops: "OUT TEXT...", flags: "-m:W --mode=W"},
-		"chmod":  {class: write, does: "changes rights", ops: "TEXT OUT...", flags: "-cfvRhHLP --changes --silent --quiet --verbose --no-preserve-root --preserve-root --reference=FILE --recursive", drop: "--reference", judge: judgeRecursive},
-		"chown": {class: write, does: "changes owners", ops: "TEXT OUT...", flags: `-cfhvRHLP --changes --silent --quiet --verbose --dereference --no-dereference --from=W --no-preserve-root --preserve-root
-			--reference=FILE --recursive`, drop: "--reference", judge: judgeRecursive},
-		"chgrp": {class: write, does: "changes groups", ops: "TEXT OUT...", flags: `-cfhvRHLP --changes --silent --quiet --verbose --dereference --no-dereference --no-preserve-root --preserve-root --reference=FILE
-			--recursive`, drop: "--reference", judge: judgeRecursive},
-		"chattr":        {class: write, does: "changes attributes", ops: "TEXT OUT...", flags: "-RVf"},
-		"setfacl":       {class: write, does: "changes rights", ops: "OUT...", flags: "-bkndRLP -m:W -M:FILE -x:W -X:FILE --set=W --restore=FILE --modify=W --remove=W --recursive"},
+		"rm":            {class: destructive, does: "removes files", ops: "KILL...", flags: rmFlags, judge: removes},
+		"rmdir":         {class: destructive, does: "removes folders", ops: "KILL...", flags: rmdirFlags, judge: removes},
+		"unlink":        {class: destructive, does: "removes a file", ops: "KILL", flags: &flagSet{alone: "--version --help"}, judge: removes},
+		"shred":         {class: destructive, does: "overwrites files", ops: "KILL...", flags: shredFlags, judge: removes},
+		"srm":           {class: destructive, does: "overwrites files", ops: "KILL...", flags: &flagSet{letters: "dfirRvsmz"}, judge: removes},
+		"trash":         {class: destructive, does: "removes files", ops: "KILL...", flags: &flagSet{letters: "v"}, judge: removes},
+		"trash-put":     {class: destructive, does: "removes files", ops: "KILL...", flags: &flagSet{letters: "v"}, judge: removes},
+		"rimraf":        {class: destructive, does: "removes files", ops: "KILL...", flags: nil, judge: removes},
+		"del":           {class: destructive, does: "removes files", ops: "KILL...", judge: removes},
+		"truncate":      {class: destructive, does: "cuts files off", ops: "KILL...", flags: truncateFlags, judge: removes},
+		"wipefs":        {class: destructive, does: "erases the signs of file systems", ops: "KILL...", flags: wipefsFlags},
+		"mkfs":          {class: destructive, does: "overwrites a file system", ops: "KILL...", flags: &flagSet{letters: "V", value: "-t --type"}},
+		"mke2fs":        {class: destructive, does: "overwrites a file system", ops: "KILL...", flags: &flagSet{letters: "cFnqvS"}},
+		"mkswap":        {class: destructive, does: "overwrites a disk", ops: "KILL...", flags: &flagSet{letters: "cf"}},
+		"dd":            {class: destructive, does: "overwrites what it writes to", raw: true, judge: judgeDd},
+		"badblocks":     {class: destructive, does: "may overwrite a disk", ops: "KILL...", flags: &flagSet{letters: "wnsv"}},
+		"cryptsetup":    {class: destructive, does: "changes encrypted disks", ops: "TEXT..."},
+		"hdparm":        {class: destructive, does: "may change a disk", ops: "KILL..."},
+		"mv":            {class: write, does: "moves files", ops: "FILE... OUT", flags: mvFlags, judge: judgeMv},
+		"cp":            {class: write, does: "copies files", ops: "FILE... OUT", flags: cpFlags, judge: judgeTarget},
+		"ln":            {class: write, does: "links files", ops: "FILE... OUT", flags: lnFlags, judge: judgeTarget},
+		"install":       {class: write, does: "copies files", ops: "FILE... OUT", flags: installFlags, judge: judgeTarget},
+		"touch":         {class: write, does: "creates files, or changes their times", ops: "OUT...", flags: touchFlags},
+		"mkdir":         {class: write, does: "creates folders", ops: "OUT...", flags: mkdirFlags},
+		"mkfifo":        {class: write, does: "creates a pipe", ops: "OUT...", flags: &flagSet{value: "-m --mode"}},
+		"mknod":         {class: write, does: "creates a device", ops: "OUT TEXT...", flags: &flagSet{value: "-m --mode"}},
+		"chmod":         {class: write, does: "changes rights", ops: "TEXT OUT...", drop: "--reference", flags: chmodFlags, judge: judgeRecursive},
+		"chown":         {class: write, does: "changes owners", ops: "TEXT OUT...", drop: "--reference", flags: chownFlags, judge: judgeRecursive},
+		"chgrp":         {class: write, does: "changes groups", ops: "TEXT OUT...", drop: "--reference", flags: chgrpFlags, judge: judgeRecursive},
+		"chattr":        {class: write, does: "changes attributes", ops: "TEXT OUT...", flags: &flagSet{letters: "RVf"}},
+		"setfacl":       {class: write, does: "changes rights", ops: "OUT...", flags: setfaclFlags},
 		"xattr":         {class: write, does: "changes attributes", ops: "TEXT..."},
 		"rename":        {class: write, does: "renames files, by code in some versions", ops: "TEXT TEXT OUT..."},
-		"pkill":         {class: destructive, does: "ends processes", ops: "TEXT...", flags: "-#"},
-		"killall":       {class: destructive, does: "ends processes", ops: "TEXT...", flags: "-#"},
+		"pkill":         {class: destructive, does: "ends processes", ops: "TEXT...", flags: &flagSet{number: true}},
+		"killall":       {class: destructive, does: "ends processes", ops: "TEXT...", flags: &flagSet{number: true}},
 		"killall5":      {class: destructive, does: "ends processes", ops: "TEXT..."},
 		"skill":         {class: destructive, does: "ends processes", ops: "TEXT..."},
 		"xkill":         {class: destructive, does: "ends a program", ops: "TEXT..."},
-		"fuser":         {class: list, ops: "FILE...", flags: "-av46uV -n:W -m:FILE --all --verbose --user -k!! --kill!! -i! -M!", judge: judgeFuser},
+		"fuser":         {class: list, ops: "FILE...", flags: fuserFlags, judge: judgeFuser},
 		"taskkill":      {class: destructive, does: "ends processes", ops: "TEXT..."},
 		"renice":        {class: write, does: "changes how processes run", ops: "TEXT..."},
 		"init":          {class: destructive, does: "changes the state of the machine", ops: "TEXT..."},
@@ -63,9 +55,133 @@ func destructiveRows() map[string]spec {
 		"pm2":           {class: write, does: "controls processes", ops: "TEXT..."},
 		"supervisorctl": {class: write, does: "controls processes", ops: "TEXT..."},
 		"passwd":        {class: destructive, does: "changes a password", ops: "TEXT..."},
-		"iptables":      {class: write, does: "changes the firewall", ops: "TEXT...", flags: "-F! -X! -Z! -D:BAD -P:BAD --flush!", judge: flushes("-F -X -D -P --flush")},
-		"ip6tables":     {class: write, does: "changes the firewall", ops: "TEXT...", flags: "-F! -X! -Z! -D:BAD -P:BAD --flush!", judge: flushes("-F -X -D -P --flush")},
+		"iptables":      {class: write, does: "changes the firewall", ops: "TEXT...", judge: flushes("-F -X -D -P --flush"), flags: iptablesFlags},
+		"ip6tables":     {class: write, does: "changes the firewall", ops: "TEXT...", judge: flushes("-F -X -D -P --flush"), flags: ip6tablesFlags},
 	}
+}
+
+var rmFlags = &flagSet{
+	letters: "dfiIPRrvWx",
+	alone:   "--force --one-file-system --no-preserve-root --recursive --dir --verbose --version --help",
+	value:   "--interactive? --preserve-root?",
+}
+
+var rmdirFlags = &flagSet{
+	letters: "pv",
+	alone:   "--ignore-fail-on-non-empty --parents --verbose --version --help",
+}
+
+var shredFlags = &flagSet{
+	letters: "fuvxz",
+	alone:   "--force --verbose --exact --zero",
+	value:   "-n -s --iterations --size --remove?",
+	reads:   "--random-source",
+}
+
+var truncateFlags = &flagSet{
+	letters: "co",
+	alone:   "--no-create --io-blocks --version --help",
+	value:   "-s --size",
+	reads:   "-r --reference",
+}
+
+var wipefsFlags = &flagSet{
+	letters: "afinpqJ",
+	alone:   "--all --force --no-act",
+	value:   "-o -O -t -b? --backup? --offset --types",
+}
+
+var mvFlags = &flagSet{
+	letters: "bfinTuvZ",
+	alone:   "--force --interactive --no-clobber --no-target-directory --verbose --strip-trailing-slashes --exchange --version --help",
+	value:   "--backup? --update?",
+	text:    "-S --suffix",
+	target:  "-t --target-directory",
+}
+
+var cpFlags = &flagSet{
+	letters: "abdfiHlLnpPrRsTuvxZ",
+	alone: `--archive --force --interactive --link --dereference --no-clobber --no-dereference --parents --recursive --remove-destination
+		--symbolic-link --no-target-directory --verbose --one-file-system --version --help`,
+	value:  "--backup? --preserve? --no-preserve --reflink? --sparse --update?",
+	text:   "-S --suffix",
+	target: "-t --target-directory",
+}
+
+var lnFlags = &flagSet{
+	letters: "bdFfiLnPrsTv",
+	alone:   "--directory --force --interactive --logical --no-dereference --physical --relative --symbolic --no-target-directory --verbose",
+	value:   "--backup?",
+	text:    "-S --suffix",
+	target:  "-t --target-directory",
+}
+
+var installFlags = &flagSet{
+	letters: "bcCdDpsTvZ",
+	alone:   "--directory --strip --verbose",
+	value:   "-g -m -o --mode --owner --group",
+	text:    "-S",
+	target:  "-t --target-directory",
+	program: "--strip-program",
+}
+
+var touchFlags = &flagSet{
+	letters: "acfhm",
+	alone:   "--no-create --no-dereference",
+	value:   "--time",
+	text:    "-d -t --date",
+	reads:   "-r --reference",
+}
+
+var mkdirFlags = &flagSet{
+	letters: "pvZ",
+	alone:   "--parents --verbose",
+	value:   "-m --mode",
+}
+
+var chmodFlags = &flagSet{
+	letters: "cfvRhHLP",
+	alone:   "--changes --silent --quiet --verbose --no-preserve-root --preserve-root --recursive",
+	reads:   "--reference",
+}
+
+var chownFlags = &flagSet{
+	letters: "cfhvRHLP",
+	alone:   "--changes --silent --quiet --verbose --dereference --no-dereference --no-preserve-root --preserve-root --recursive",
+	value:   "--from",
+	reads:   "--reference",
+}
+
+var chgrpFlags = &flagSet{
+	letters: "cfhvRHLP",
+	alone:   "--changes --silent --quiet --verbose --dereference --no-dereference --no-preserve-root --preserve-root --recursive",
+	reads:   "--reference",
+}
+
+var setfaclFlags = &flagSet{
+	letters: "bkndRLP",
+	alone:   "--recursive",
+	value:   "-m -x --set --modify --remove",
+	reads:   "-M -X --restore",
+}
+
+var fuserFlags = &flagSet{
+	letters: "av46uV",
+	alone:   "--all --verbose --user",
+	value:   "-n",
+	reads:   "-m",
+	unsafe:  "-i -M",
+	exact:   "-k --kill",
+}
+
+var iptablesFlags = &flagSet{
+	unsafe:      "-F -X -Z --flush",
+	unsafeValue: "-D -P",
+}
+
+var ip6tablesFlags = &flagSet{
+	unsafe:      "-F -X -Z --flush",
+	unsafeValue: "-D -P",
 }
 
 // disasterRows are the programs that change disks, users, the kernel, or end the machine.

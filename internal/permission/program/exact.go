@@ -272,7 +272,7 @@ func (c *call) oneAddress() {
 		case "-w", "--write-out":
 			c.Literal = c.Literal || strings.HasPrefix(v, "@") || strings.Contains(v, "%output")
 		}
-		if f.kind == "DATA" {
+		if contains(curlData, f.name) {
 			c.Literal = c.Literal || strings.HasPrefix(v, "@") || strings.Contains(v, "=@") || strings.Contains(v, "=<") || strings.HasPrefix(v, "<")
 		}
 	}

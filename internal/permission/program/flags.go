@@ -1,108 +1,154 @@
 package program
 
 import (
+	"maps"
 	"strings"
 	"sync"
 )
 
-// option is one flag of a row.
-type option struct {
-	name string // with dashes
-	kind string // what its value is, "" when it takes none
-	may  bool   // the value is optional: attached or none
-	bad  bool   // it is not read-only
-	hard bool   // and only an exact rule may allow it
+// flagSet lists the flags of a program or subcommand by what they do: each field is a list, parted by blanks. Short and
+// long names are flags of their own. A name with a question mark (--color?) has its value attached (--color=x) or none;
+// every other flag with a value takes it attached or as the next word. A flag that no field has is not known to be
+// read-only. TestEveryFlagOfTheTableIsTakenForWhatItIs holds the fields to what they promise.
+type flagSet struct {
+	with    []*flagSet // the flags of these too; a later set, and last the fields below, win where two name the same flag
+	oneDash bool       // its long flags have one dash (-name), so that short ones cannot be joined
+	joined  bool       // with oneDash: a number may be joined to a short flag all the same (xxd -l16)
+	number  bool       // a number is a flag: -5
+
+	// The program stays read-only with these.
+	letters string // short flags without a value, which may be joined: "al" for -a, -l and -al
+	alone   string // others without a value
+	value   string // the value is a number or a name, nothing that is opened or run
+	text    string // the same, where it may begin with a dash: a pattern, a text, a format
+	code    string // the value is text in a language of the program, which judge looks through
+	reads   string // the value is a file or folder that it reads
+	hosts   string // the value is a machine that it reaches
+
+	// With these it is no longer read-only.
+	unsafe      string // without a value
+	unsafeValue string // with a value
+	target      string // the value is a file to write, as everybody expects of this program
+
+	// With these it is no longer read-only, and only a rule with the exact text of the command may allow it.
+	exact   string // without a value
+	writes  string // the value is a file to write
+	script  string // the value is shell text to run
+	program string // the value is a program to run, with its words
+
+	once   sync.Once
+	parsed grammar
 }
 
-// grammar is a parsed flag list: how one program takes its words.
-//
-// A flag list is text, blanks between the entries:
-//
-//	-abc       three flags without value
-//	-n:N       a short flag with a value, attached (-n5) or the next word
-//	-U?N       a short flag whose value is attached or absent
-//	--max=N    a long flag with a value, attached with = or the next word
-//	--color?W  a long flag whose value is attached with = or absent
-//	-#         a number as a flag: -5
-//	-i!        a flag that is not read-only;  -i!! which only an exact rule may allow
-//
-// What stands for the value says what it is: FILE and DIR are read; OUT is written, which only an exact rule may
-// allow; TO is written, by a program that is there to write; RUN is shell text that is run, PROG a program that
-// is run, HOST a machine, BAD a value that makes it no longer read-only; any other word is just a name for readers.
+// takes is what a flag does with its value.
+type takes uint8
+
+const (
+	takesNothing takes = iota
+	takesValue
+	takesText
+	takesCode
+	takesInput // a file or folder that is read
+	takesHost
+	takesTarget
+	takesOutput
+	takesScript
+	takesProgram
+)
+
+// option is one flag of a row.
+type option struct {
+	name     string // with dashes
+	takes    takes
+	optional bool // its value is attached or absent
+	unsafe   bool // with it the program is not read-only
+	exact    bool // and only an exact rule may allow it
+}
+
+// grammar is a flagSet made ready for looking flags up by name.
 type grammar struct {
 	options map[string]option
 	number  bool
-	long    bool // long flags with one dash: -name
+	oneDash bool
+	joined  bool
 }
 
-var grammars sync.Map // flag list -> *grammar
-
-func grammarOf(list string, long bool) *grammar {
-	key := list
-	if long {
-		key = "1 " + list
+// grammar parses the set when it is first needed. A nil set has no flags.
+func (f *flagSet) grammar() *grammar {
+	if f == nil {
+		return &grammar{}
 	}
-	if g, ok := grammars.Load(key); ok {
-		return g.(*grammar)
-	}
-	g := &grammar{options: map[string]option{}, long: long}
-	for entry := range strings.FieldsSeq(list) {
-		g.add(entry)
-	}
-	grammars.Store(key, g)
-	return g
+	f.once.Do(func() {
+		f.parsed = grammar{options: map[string]option{}, number: f.number, oneDash: f.oneDash, joined: f.joined}
+		for _, other := range f.with {
+			g := other.grammar()
+			maps.Copy(f.parsed.options, g.options)
+			f.parsed.number = f.parsed.number || g.number
+		}
+		for _, field := range f.fields() {
+			for name := range strings.FieldsSeq(field.names) {
+				o := field.option
+				o.name, o.optional = strings.CutSuffix(name, "?")
+				f.parsed.options[o.name] = o
+			}
+		}
+		for _, letter := range f.letters {
+			f.parsed.options["-"+string(letter)] = option{name: "-" + string(letter)}
+		}
+	})
+	return &f.parsed
 }
 
-func (g *grammar) add(entry string) {
-	if entry == "-#" {
-		g.number = true
-		return
-	}
-	var o option
-	if cut, ok := strings.CutSuffix(entry, "!!"); ok {
-		entry, o.bad, o.hard = cut, true, true
-	} else if cut, ok := strings.CutSuffix(entry, "!"); ok {
-		entry, o.bad = cut, true
-	}
-	name, kind := entry, ""
-	if i := strings.IndexAny(entry[2:], ":=?"); i >= 0 {
-		i += 2
-		name, kind, o.may = entry[:i], entry[i+1:], entry[i] == '?'
-	}
-	o.kind = kind
-	switch kind {
-	case "OUT", "RUN", "PROG":
-		o.bad, o.hard = true, true
-	case "BAD", "TO":
-		o.bad = true
-	}
-	if g.long {
-		name = "-" + strings.TrimLeft(name, "-")
-	}
-	if strings.HasPrefix(name, "--") || g.long || kind != "" {
-		o.name = name
-		g.options[name] = o
-		return
-	}
-	for _, letter := range name[1:] {
-		o.name = "-" + string(letter)
-		g.options[o.name] = o
+// flagField is a field of a flagSet, and what its flags have in common.
+type flagField struct {
+	names string
+	option
+}
+
+func (f *flagSet) fields() []flagField {
+	return []flagField{
+		{f.alone, option{}},
+		{f.value, option{takes: takesValue}},
+		{f.text, option{takes: takesText}},
+		{f.code, option{takes: takesCode}},
+		{f.reads, option{takes: takesInput}},
+		{f.hosts, option{takes: takesHost}},
+		{f.unsafe, option{unsafe: true}},
+		{f.unsafeValue, option{takes: takesValue, unsafe: true}},
+		{f.target, option{takes: takesTarget, unsafe: true}},
+		{f.exact, option{unsafe: true, exact: true}},
+		{f.writes, option{takes: takesOutput, unsafe: true, exact: true}},
+		{f.script, option{takes: takesScript, unsafe: true, exact: true}},
+		{f.program, option{takes: takesProgram, unsafe: true, exact: true}},
 	}
 }
 
-// abbreviates finds a flag that the name shortens, one that is not read-only if there is one.
+// abbreviates finds the flag that the name shortens; among several the one that needs most care.
 func (g *grammar) abbreviates(name string) (option, bool) {
 	var found option
-	ok := false
 	if len(name) < 3 {
 		return found, false
 	}
 	for n, o := range g.options {
-		if strings.HasPrefix(n, name) && strings.HasPrefix(n, "--") && (!ok || o.hard || o.bad && !found.hard) {
-			found, ok = o, true
+		if !strings.HasPrefix(n, name) || !strings.HasPrefix(n, "--") {
+			continue
+		}
+		if d := o.care() - found.care(); found.name == "" || d > 0 || d == 0 && n < found.name {
+			found = o
 		}
 	}
-	return found, ok
+	return found, found.name != ""
+}
+
+// care orders flags by how strictly they are judged.
+func (o option) care() int {
+	switch {
+	case o.exact:
+		return 2
+	case o.unsafe:
+		return 1
+	}
+	return 0
 }
 
 // given is one flag as it stood in the command.
@@ -114,7 +160,7 @@ type given struct {
 
 // parse sorts the words of a call into flags and operands.
 func (c *call) parse() {
-	g := grammarOf(c.row.flags, c.row.long)
+	g := c.row.flags.grammar()
 	c.dashes = -1
 	for i := 0; i < len(c.args); i++ {
 		w := c.args[i]
@@ -146,7 +192,7 @@ func mayBeFlag(pattern string, g *grammar) bool {
 	}
 	if pattern[0] == '-' {
 		o, ok := g.options[pattern[:min(2, i)]]
-		return !ok || o.kind == "" || i < 2
+		return !ok || o.takes == takesNothing || i < 2
 	}
 	return i == 0 || i == 1 && strings.ContainsRune("@+!?*", rune(pattern[0]))
 }
@@ -157,7 +203,7 @@ func (c *call) flag(g *grammar, i int) int {
 	if g.number && isNumber(w.Text[1:]) {
 		return i
 	}
-	if strings.HasPrefix(w.Text, "--") || g.long {
+	if strings.HasPrefix(w.Text, "--") || g.oneDash {
 		return c.longFlag(g, i)
 	}
 	for j := 1; j < len(w.Text); j++ {
@@ -170,13 +216,13 @@ func (c *call) flag(g *grammar, i int) int {
 			c.suspect(g, w.Text[j:])
 			return i
 		}
-		if o.kind == "" {
+		if o.takes == takesNothing {
 			c.flags = append(c.flags, given{option: o})
 			continue
 		}
 		rest := w
 		rest.Text = w.Text[j+1:]
-		if rest.Text != "" || o.may {
+		if rest.Text != "" || o.optional {
 			c.flags = append(c.flags, given{option: o, value: rest, filled: rest.Text != ""})
 			return i
 		}
@@ -188,7 +234,7 @@ func (c *call) flag(g *grammar, i int) int {
 // suspect: behind a letter that is not known, further letters may be flags or its value.
 func (c *call) suspect(g *grammar, letters string) {
 	for _, l := range letters {
-		if o, ok := g.options["-"+string(l)]; ok && o.hard {
+		if o, ok := g.options["-"+string(l)]; ok && o.exact {
 			c.Literal = true
 		}
 	}
@@ -197,19 +243,19 @@ func (c *call) suspect(g *grammar, letters string) {
 func (c *call) longFlag(g *grammar, i int) int {
 	w := c.args[i]
 	name, value, attached := strings.Cut(w.Text, "=")
-	if g.long {
+	if g.oneDash {
 		name = "-" + strings.TrimLeft(name, "-")
 	}
 	o, ok := g.options[name]
-	if g.long && !ok && len(name) > 2 && g.options[name[:2]].kind == "N" && isNumber(name[2:]) {
-		return i // xxd -l16
+	if g.joined && !ok && len(name) > 2 && isNumber(name[2:]) && g.options[name[:2]] == (option{name: name[:2], takes: takesValue}) {
+		return i
 	}
 	if !ok {
 		c.strange = append(c.strange, name)
-		if o, ok := g.abbreviates(name); ok && o.bad {
+		if o, ok := g.abbreviates(name); ok && o.unsafe {
 			v := w
 			v.Text = value
-			if !attached && o.kind != "" && !o.may && i+1 < len(c.args) {
+			if !attached && o.takes != takesNothing && !o.optional && i+1 < len(c.args) {
 				v, attached = c.args[i+1], true // deny rules want to know what it would be
 			}
 			c.flags = append(c.flags, given{option: o, value: v, filled: attached})
@@ -219,11 +265,11 @@ func (c *call) longFlag(g *grammar, i int) int {
 	v := w
 	v.Text = value
 	switch {
-	case attached && o.kind == "":
+	case attached && o.takes == takesNothing:
 		c.strange = append(c.strange, w.Text)
 	case attached:
 		c.flags = append(c.flags, given{option: o, value: v, filled: true})
-	case o.kind == "" || o.may:
+	case o.takes == takesNothing || o.optional:
 		c.flags = append(c.flags, given{option: o})
 	default:
 		return c.valued(o, i)
@@ -241,7 +287,7 @@ func (c *call) valued(o option, i int) int {
 	if v.Glob || v.Unknown && !v.Quoted {
 		c.unsure = append(c.unsure, v)
 	}
-	if len(v.Text) > 1 && v.Text[0] == '-' && !isNumber(v.Text[1:]) && o.kind != "RE" && o.kind != "TEXT" && o.kind != "FORMAT" {
+	if len(v.Text) > 1 && v.Text[0] == '-' && !isNumber(v.Text[1:]) && o.takes != takesText {
 		c.strange = append(c.strange, v.Text) // whether it is a value or a flag is for the program to say
 	}
 	c.flags = append(c.flags, given{option: o, value: v, filled: true})

@@ -8,32 +8,44 @@ import (
 
 // The flags of Go 1.26's command, which have one dash. Auto-allowed runs happen without network, module
 // downloads and foreign toolchains; the flags below build nothing.
-const goList = `-f=FORMAT -json?FIELDS -m -deps -e -test -find -tags=LIST -mod=W -compiler=W -pkgdir=BAD -race -msan -asan -v -a
-	-u! -versions! -retracted! -compiled! -export! -reuse=BAD -n! -x! -work! -i! -modfile=BAD -overlay=BAD -toolexec=PROG -exec=PROG
-	-modcacherw! -C=BAD -o=OUT -ldflags=BAD -gcflags=BAD -asmflags=BAD -gccgoflags=BAD -buildmode=W -buildvcs?W -p=N -pgo=BAD -trimpath`
+var goListFlags = &flagSet{
+	oneDash:     true,
+	alone:       "-m -deps -e -test -find -race -msan -asan -v -a -trimpath",
+	value:       "-json? -tags -mod -compiler -buildmode -buildvcs? -p",
+	text:        "-f",
+	unsafe:      "-u -versions -retracted -compiled -export -n -x -work -i -modcacherw",
+	unsafeValue: "-pkgdir -reuse -modfile -overlay -C -ldflags -gcflags -asmflags -gccgoflags -pgo",
+	writes:      "-o",
+	program:     "-toolexec -exec",
+}
 
 // goRows: the Go toolchain.
 func goRows() map[string]spec {
 	rows := map[string]spec{
-		"go":            {class: neutral, raw: true, judge: verbs("-C --C -chdir")},
-		"go version":    {class: neutral, long: true, ops: "FILE...", flags: "-m -v -json"},
-		"go env":        {class: neutral, long: true, ops: "TEXT...", flags: "-json -changed -w! -u!"},
-		"go list":       {class: list, long: true, ops: "TEXT...", flags: goList, judge: goModules},
-		"go doc":        {class: read, long: true, ops: "TEXT TEXT", flags: "-all -c -cmd -short -src -u -ex -C=BAD -http!!", judge: goFolders},
-		"go help":       {class: neutral, long: true, ops: "TEXT..."},
-		"go mod graph":  {class: list, long: true, flags: "-go=W -x!"},
-		"go mod why":    {class: list, long: true, ops: "TEXT...", flags: "-m -vendor"},
-		"go mod verify": {class: read, long: true},
-		"go mod edit":   {class: write, does: "changes go.mod", long: true, ops: "FILE", flags: "-json -print -go=W -module=W -require=W", judge: goModEdit},
-		"go work edit":  {class: write, does: "changes go.work", long: true, ops: "FILE", flags: "-json -print -use=W", judge: goModEdit},
-		"go tool":       {class: write, does: "runs a tool", long: true, plain: true, ops: "TEXT...", flags: "-n", judge: goTool},
-		"go vet":        {class: write, does: "builds what it looks at, with cgo", long: true, ops: "TEXT...", flags: "-vettool=PROG -toolexec=PROG"},
-		"go build":      {class: write, does: "builds", long: true, ops: "TEXT...", flags: "-o=TO -toolexec=PROG -overlay=FILE -v -race"},
-		"go test":       {class: write, does: "builds and runs code of the project", long: true, ops: "TEXT...", flags: "-exec=PROG -toolexec=PROG -o=TO -run=RE -v -race -count=N"},
-		"go run":        {class: write, does: "builds and runs code", long: true, ops: "TEXT...", plain: true, flags: "-exec=PROG -toolexec=PROG"},
-		"gofmt":         {class: read, long: true, ops: "FILE...", flags: "-l -d -e -s -r=RULE -w! -cpuprofile=OUT", judge: judgeGofmt},
-		"goimports":     {class: write, does: "runs the go command, and may change files", long: true, ops: "FILE..."},
-		"gofumpt":       {class: write, does: "runs the go command, and may change files", long: true, ops: "FILE...", flags: "-version -l -d", judge: asks("-version|--version")},
+		"go":         {class: neutral, raw: true, judge: verbs("-C --C -chdir")},
+		"go version": {class: neutral, ops: "FILE...", flags: &flagSet{oneDash: true, alone: "-m -v -json"}},
+		"go env":     {class: neutral, ops: "TEXT...", flags: &flagSet{oneDash: true, alone: "-json -changed", unsafe: "-w -u"}},
+		"go list":    {class: list, ops: "TEXT...", flags: &flagSet{with: []*flagSet{goListFlags}, oneDash: true}, judge: goModules},
+		"go doc": {class: read, ops: "TEXT TEXT", judge: goFolders, flags: &flagSet{
+			oneDash:     true,
+			alone:       "-all -c -cmd -short -src -u -ex",
+			unsafeValue: "-C",
+			exact:       "-http",
+		}},
+		"go help":       {class: neutral, ops: "TEXT...", flags: &flagSet{oneDash: true}},
+		"go mod graph":  {class: list, flags: &flagSet{oneDash: true, value: "-go", unsafe: "-x"}},
+		"go mod why":    {class: list, ops: "TEXT...", flags: &flagSet{oneDash: true, alone: "-m -vendor"}},
+		"go mod verify": {class: read, flags: &flagSet{oneDash: true}},
+		"go mod edit":   {class: write, does: "changes go.mod", ops: "FILE", flags: goModEditFlags, judge: goModEdit},
+		"go work edit":  {class: write, does: "changes go.work", ops: "FILE", flags: goWorkEditFlags, judge: goModEdit},
+		"go tool":       {class: write, does: "runs a tool", plain: true, ops: "TEXT...", flags: &flagSet{oneDash: true, alone: "-n"}, judge: goTool},
+		"go vet":        {class: write, does: "builds what it looks at, with cgo", ops: "TEXT...", flags: goVetFlags},
+		"go build":      {class: write, does: "builds", ops: "TEXT...", flags: goBuildFlags},
+		"go test":       {class: write, does: "builds and runs code of the project", ops: "TEXT...", flags: goTestFlags},
+		"go run":        {class: write, does: "builds and runs code", ops: "TEXT...", plain: true, flags: goRunFlags},
+		"gofmt":         {class: read, ops: "FILE...", flags: gofmtFlags, judge: judgeGofmt},
+		"goimports":     {class: write, does: "runs the go command, and may change files", ops: "FILE...", flags: &flagSet{oneDash: true}},
+		"gofumpt":       {class: write, does: "runs the go command, and may change files", ops: "FILE...", judge: asks("-version|--version"), flags: gofumptFlags},
 		"gopls":         {class: write, does: "runs the go command", ops: "TEXT...", judge: asks("version")},
 		"dlv":           {class: write, does: "runs code under a debugger", ops: "TEXT...", judge: asks("version")},
 		"golangci-lint": {class: write, does: "runs what its configuration says", ops: "TEXT...", judge: asks("--version|version")},
@@ -55,9 +67,61 @@ func goRows() map[string]spec {
 		mod vendor   : writes the vendor folder
 		mod init     : creates go.mod
 	`) {
-		rows["go "+verb] = spec{class: write, does: does, long: true, ops: "TEXT..."}
+		rows["go "+verb] = spec{class: write, does: does, ops: "TEXT...", flags: &flagSet{oneDash: true}}
 	}
 	return rows
+}
+
+var goModEditFlags = &flagSet{
+	oneDash: true,
+	alone:   "-json -print",
+	value:   "-go -module -require",
+}
+
+var goWorkEditFlags = &flagSet{
+	oneDash: true,
+	alone:   "-json -print",
+	value:   "-use",
+}
+
+var goVetFlags = &flagSet{
+	oneDash: true,
+	program: "-vettool -toolexec",
+}
+
+var goBuildFlags = &flagSet{
+	oneDash: true,
+	alone:   "-v -race",
+	reads:   "-overlay",
+	target:  "-o",
+	program: "-toolexec",
+}
+
+var goTestFlags = &flagSet{
+	oneDash: true,
+	alone:   "-v -race",
+	value:   "-count",
+	text:    "-run",
+	target:  "-o",
+	program: "-exec -toolexec",
+}
+
+var goRunFlags = &flagSet{
+	oneDash: true,
+	program: "-exec -toolexec",
+}
+
+var gofmtFlags = &flagSet{
+	oneDash: true,
+	alone:   "-l -d -e -s",
+	value:   "-r",
+	unsafe:  "-w",
+	writes:  "-cpuprofile",
+}
+
+var gofumptFlags = &flagSet{
+	oneDash: true,
+	alone:   "-version -l -d",
 }
 
 // goModules: -mod=mod lets go list change go.mod.

@@ -11,23 +11,21 @@ import (
 // or change it; some tell about themselves or what is installed.
 func languageRows() map[string]spec {
 	rows := map[string]spec{
-		"npm": {class: neutral, raw: true, flags: `-s -d --silent --no-color --color?W --loglevel=W --json --long -g --global --prefix=BAD -C:BAD --userconfig=BAD --globalconfig=BAD
-			--script-shell=PROG --node-options=BAD`, judge: judgeNpm},
-		"npm ls": {class: list, ops: "TEXT...", flags: `-algp --all --long --global --parseable --json --depth=N --omit=W --include=W --link --package-lock-only --unicode --prod
-			--production --only=W --dev --no-unicode --no-color`},
-		"npm explain":    {class: list, ops: "TEXT...", flags: "--json"},
-		"npm root":       {class: neutral, flags: "-g --global"},
-		"npm prefix":     {class: neutral, flags: "-g --global"},
-		"npm bin":        {class: neutral, flags: "-g --global"},
-		"npm query":      {class: list, ops: "TEXT", flags: "-g --global"},
-		"npm pkg get":    {class: read, ops: "TEXT...", flags: "--json"},
+		"npm":            {class: neutral, raw: true, flags: npmFlags, judge: judgeNpm},
+		"npm ls":         {class: list, ops: "TEXT...", flags: npmLsFlags},
+		"npm explain":    {class: list, ops: "TEXT...", flags: &flagSet{alone: "--json"}},
+		"npm root":       {class: neutral, flags: &flagSet{letters: "g", alone: "--global"}},
+		"npm prefix":     {class: neutral, flags: &flagSet{letters: "g", alone: "--global"}},
+		"npm bin":        {class: neutral, flags: &flagSet{letters: "g", alone: "--global"}},
+		"npm query":      {class: list, ops: "TEXT", flags: &flagSet{letters: "g", alone: "--global"}},
+		"npm pkg get":    {class: read, ops: "TEXT...", flags: &flagSet{alone: "--json"}},
 		"npm config get": {class: read, ops: "TEXT", judge: npmConfig},
-		"npm run":        {class: write, does: "runs a script of the project", ops: "TEXT...", flags: "-sw --silent --if-present --json -w:W --workspace=W --workspaces --script-shell=PROG", judge: npmRun},
-		"npm exec":       {class: write, does: "downloads and runs a program", plain: true, ops: "TEXT...", flags: "-yw -c:RUN --call=RUN -p:W --package=W --yes --no -w:W --workspace=W", judge: runsRest("npm exec runs a program")},
-		"npx":            {class: write, does: "downloads and runs a program", plain: true, ops: "TEXT...", flags: "-yq -c:RUN --call=RUN -p:W --package=W --yes --no --no-install --quiet --version -v", judge: judgeNpx},
-		"bunx":           {class: write, does: "downloads and runs a program", plain: true, ops: "TEXT...", flags: "--bun -p:W --package=W", judge: runsRest("bunx runs a program")},
+		"npm run":        {class: write, does: "runs a script of the project", ops: "TEXT...", flags: npmRunFlags, judge: npmRun},
+		"npm exec":       {class: write, does: "downloads and runs a program", plain: true, ops: "TEXT...", judge: runsRest("npm exec runs a program"), flags: npmExecFlags},
+		"npx":            {class: write, does: "downloads and runs a program", plain: true, ops: "TEXT...", flags: npxFlags, judge: judgeNpx},
+		"bunx":           {class: write, does: "downloads and runs a program", plain: true, ops: "TEXT...", judge: runsRest("bunx runs a program"), flags: bunxFlags},
 		"pnpx":           {class: write, does: "downloads and runs a program", plain: true, ops: "TEXT...", judge: runsRest("pnpx runs a program")},
-		"uvx":            {class: write, does: "downloads and runs a program", plain: true, ops: "TEXT...", flags: "-pq -p:W --python=W --from=W --with=W -w:W", judge: runsRest("uvx runs a program")},
+		"uvx":            {class: write, does: "downloads and runs a program", plain: true, ops: "TEXT...", judge: runsRest("uvx runs a program"), flags: uvxFlags},
 		"pnpm":           {class: write, does: "runs code of the project", raw: true, judge: judgePnpm},
 		"yarn":           {class: write, does: "runs code of the project", raw: true, judge: judgePnpm},
 		"bun":            {class: write, does: "runs code of the project", raw: true, judge: judgeBun},
@@ -44,36 +42,34 @@ func languageRows() map[string]spec {
 		"Rscript":        {class: write, does: "runs code", raw: true, judge: interpreter("--version", "")},
 		"ts-node":        {class: write, does: "runs code", raw: true, judge: interpreter("--version|-v", "")},
 		"tsx":            {class: write, does: "runs code", raw: true, judge: interpreter("--version|-v", "")},
-		"pip3":           {class: neutral, raw: true, flags: "-qv --quiet --verbose --disable-pip-version-check --no-color --no-input --python=PROG --isolated", judge: judgePip},
-		"pip3 list": {class: list, flags: `-levq --local --user --editable --exclude-editable --not-required --exclude=W --format=W --include-editable --path=DIR --pre
-			--verbose --quiet --disable-pip-version-check -o! --outdated! -u! --uptodate! -i:BAD --index-url=BAD --extra-index-url=BAD -f:BAD
-			--find-links=BAD`},
-		"pip3 show":   {class: read, ops: "TEXT...", flags: "-fvq --files --verbose --quiet --disable-pip-version-check"},
-		"pip3 freeze": {class: list, flags: "-l --local --user --all --exclude-editable --exclude=W --path=DIR -r:FILE --requirement=FILE"},
-		"pip3 check":  {class: list},
-		"pipx":        {class: write, does: "installs or runs programs", raw: true, judge: judgePipx},
-		"uv":          {class: write, does: "runs programs of the project's environment", raw: true, judge: judgePipx},
-		"rustc":       {class: write, does: "compiles", raw: true, judge: judgeRust},
-		"dotnet":      {class: write, does: "builds and runs", raw: true, judge: judgeDotnet},
-		"rustup":      {class: write, does: "may install toolchains", raw: true, judge: asks("--version|-V")},
-		"make":        {class: write, does: "runs what the makefile says", ops: "TEXT...", judge: asks("--version|-v|--help")},
-		"cmake":       {class: write, does: "runs what CMakeLists.txt says", raw: true, judge: asks("--version|-version|--help")},
-		"go-task":     runner("runs what the taskfile says", "--version"),
-		"gem":         runner("installs packages, or runs code of installed ones", "--version|-v"),
-		"ldd":         {class: write, does: "may run the program it looks at", ops: "FILE...", judge: asks("--version")},
-		"mise":        {class: write, does: "runs what the project's configuration says", raw: true, judge: execAfter("exec|x")},
-		"asdf":        {class: write, does: "runs what the project's configuration says", raw: true, judge: execAfter("exec")},
-		"direnv":      {class: write, does: "runs what the project's configuration says", raw: true, judge: judgeDirenv},
-		"devbox":      {class: write, does: "runs a program in its own environment", raw: true, judge: execAfter("run")},
-		"nix-shell":   {class: write, does: "builds and runs in an environment", raw: false, ops: "TEXT...", flags: "-p -A:W --run=RUN --command=RUN --pure -I:W -E:W", judge: asks("--version")},
-		"nix":         {class: write, does: "builds and runs", raw: true, judge: execAfter("develop|shell|run")},
-		"poetry":      {class: write, does: "loads plugins and runs code of the project", raw: true, judge: execAfter("run")},
-		"pipenv":      {class: write, does: "runs code of the project", raw: true, judge: execAfter("run")},
-		"pdm":         {class: write, does: "runs code of the project", raw: true, judge: execAfter("run")},
-		"hatch":       {class: write, does: "runs code of the project", raw: true, judge: execAfter("run")},
-		"conda":       {class: write, does: "changes environments, or runs in them", raw: true, judge: execAfter("run")},
-		"bundle":      {class: write, does: "evaluates the Gemfile", raw: true, judge: execAfter("exec")},
-		"cargo":       {class: write, does: "builds and runs code of the project", raw: true, judge: judgeRust},
+		"pip3":           {class: neutral, raw: true, judge: judgePip, flags: pip3Flags},
+		"pip3 list":      {class: list, flags: pip3ListFlags},
+		"pip3 show":      {class: read, ops: "TEXT...", flags: pip3ShowFlags},
+		"pip3 freeze":    {class: list, flags: pip3FreezeFlags},
+		"pip3 check":     {class: list},
+		"pipx":           {class: write, does: "installs or runs programs", raw: true, judge: judgePipx},
+		"uv":             {class: write, does: "runs programs of the project's environment", raw: true, judge: judgePipx},
+		"rustc":          {class: write, does: "compiles", raw: true, judge: judgeRust},
+		"dotnet":         {class: write, does: "builds and runs", raw: true, judge: judgeDotnet},
+		"rustup":         {class: write, does: "may install toolchains", raw: true, judge: asks("--version|-V")},
+		"make":           {class: write, does: "runs what the makefile says", ops: "TEXT...", judge: asks("--version|-v|--help")},
+		"cmake":          {class: write, does: "runs what CMakeLists.txt says", raw: true, judge: asks("--version|-version|--help")},
+		"go-task":        runner("runs what the taskfile says", "--version"),
+		"gem":            runner("installs packages, or runs code of installed ones", "--version|-v"),
+		"ldd":            {class: write, does: "may run the program it looks at", ops: "FILE...", judge: asks("--version")},
+		"mise":           {class: write, does: "runs what the project's configuration says", raw: true, judge: execAfter("exec|x")},
+		"asdf":           {class: write, does: "runs what the project's configuration says", raw: true, judge: execAfter("exec")},
+		"direnv":         {class: write, does: "runs what the project's configuration says", raw: true, judge: judgeDirenv},
+		"devbox":         {class: write, does: "runs a program in its own environment", raw: true, judge: execAfter("run")},
+		"nix-shell":      {class: write, does: "builds and runs in an environment", raw: false, ops: "TEXT...", judge: asks("--version"), flags: nixShellFlags},
+		"nix":            {class: write, does: "builds and runs", raw: true, judge: execAfter("develop|shell|run")},
+		"poetry":         {class: write, does: "loads plugins and runs code of the project", raw: true, judge: execAfter("run")},
+		"pipenv":         {class: write, does: "runs code of the project", raw: true, judge: execAfter("run")},
+		"pdm":            {class: write, does: "runs code of the project", raw: true, judge: execAfter("run")},
+		"hatch":          {class: write, does: "runs code of the project", raw: true, judge: execAfter("run")},
+		"conda":          {class: write, does: "changes environments, or runs in them", raw: true, judge: execAfter("run")},
+		"bundle":         {class: write, does: "evaluates the Gemfile", raw: true, judge: execAfter("exec")},
+		"cargo":          {class: write, does: "builds and runs code of the project", raw: true, judge: judgeRust},
 	}
 	for _, n := range []string{"list", "la", "ll"} {
 		rows["npm "+n] = rows["npm ls"]
@@ -89,6 +85,87 @@ func languageRows() map[string]spec {
 	rows["pip"], rows["nodejs"] = rows["pip3"], rows["node"]
 	rows["gmake"] = rows["make"]
 	return rows
+}
+
+var npmFlags = &flagSet{
+	letters:     "sdg",
+	alone:       "--silent --no-color --json --long --global",
+	value:       "--color? --loglevel",
+	unsafeValue: "-C --prefix --userconfig --globalconfig --node-options",
+	program:     "--script-shell",
+}
+
+var npmLsFlags = &flagSet{
+	letters: "algp",
+	alone: `--all --long --global --parseable --json --link --package-lock-only --unicode --prod --production --dev --no-unicode
+		--no-color`,
+	value: "--depth --omit --include --only",
+}
+
+var npmRunFlags = &flagSet{
+	letters: "s",
+	alone:   "--silent --if-present --json --workspaces",
+	value:   "-w --workspace",
+	program: "--script-shell",
+}
+
+var npmExecFlags = &flagSet{
+	letters: "y",
+	alone:   "--yes --no",
+	value:   "-w -p --package --workspace",
+	script:  "-c --call",
+}
+
+var npxFlags = &flagSet{
+	letters: "yqv",
+	alone:   "--yes --no --no-install --quiet --version",
+	value:   "-p --package",
+	script:  "-c --call",
+}
+
+var bunxFlags = &flagSet{
+	alone: "--bun",
+	value: "-p --package",
+}
+
+var uvxFlags = &flagSet{
+	letters: "q",
+	value:   "-p -w --python --from --with",
+}
+
+var pip3Flags = &flagSet{
+	letters: "qv",
+	alone:   "--quiet --verbose --disable-pip-version-check --no-color --no-input --isolated",
+	program: "--python",
+}
+
+var pip3ListFlags = &flagSet{
+	letters: "levq",
+	alone: `--local --user --editable --exclude-editable --not-required --include-editable --pre --verbose --quiet
+		--disable-pip-version-check`,
+	value:       "--exclude --format",
+	reads:       "--path",
+	unsafe:      "-o -u --outdated --uptodate",
+	unsafeValue: "-i -f --index-url --extra-index-url --find-links",
+}
+
+var pip3ShowFlags = &flagSet{
+	letters: "fvq",
+	alone:   "--files --verbose --quiet --disable-pip-version-check",
+}
+
+var pip3FreezeFlags = &flagSet{
+	letters: "l",
+	alone:   "--local --user --all --exclude-editable",
+	value:   "--exclude",
+	reads:   "-r --path --requirement",
+}
+
+var nixShellFlags = &flagSet{
+	letters: "p",
+	alone:   "--pure",
+	value:   "-A -I -E",
+	script:  "--run --command",
 }
 
 // judgeRust: cargo and rustc are often rustup, which takes the toolchain, a program, from a file of the project.

@@ -7,38 +7,21 @@ import (
 
 // networkRows are the programs that reach other machines.
 func networkRows() map[string]spec {
-	const ssh = `-46AaCfGgKkMNnqsTtVvXxYy -B:W -b:W -c:W -D:W -E:OUT -e:W -F:BAD -I:PROG -i:FILE -J:HOST -L:W -l:W -m:W -O:W -o:OPTION -p:N -Q:W -R:W -S:W -W:W -w:W -P:W`
 	rows := map[string]spec{
-		"curl": {class: write, does: "reaches the network", ops: "TEXT...", judge: judgeCurl, flags: `-#0123469afgGiIjklLnNpqRsSvVZ -A:TEXT -b:TEXT -B -c:OUT -C:N -d:DATA -D:OUT -e:TEXT -E:FILE -F:DATA -h?W -H:TEXT -K:BAD -m:N -M
-			-o:OUT -O!! -J!! -P:BAD -Q:BAD -r:TEXT -t:TEXT -T:FILE -u:TEXT -U:TEXT -w:FORMAT -x:HOST -X:W -y:N -Y:N -z:TEXT --request=W
-			--header=TEXT --user-agent=TEXT --silent --show-error --fail --fail-with-body --location --head --include --insecure --compressed
-			--max-time=N --connect-timeout=N --retry=N --url=TEXT --get --verbose --version --help --http1.1 --http2 --ipv4 --ipv6
-			--no-progress-meter --progress-bar --proxy=HOST --data=DATA --data-raw=TEXT --data-binary=DATA --data-ascii=DATA
-			--data-urlencode=DATA --json=DATA --form=DATA --form-string=TEXT --upload-file=FILE --output=OUT --output-dir=OUT --remote-name!!
-			--remote-name-all!! --remote-header-name!! --dump-header=OUT --cookie-jar=OUT --cookie=TEXT --config=BAD --trace=OUT
-			--trace-ascii=OUT --stderr=OUT --etag-save=OUT --hsts=OUT --alt-svc=OUT --libcurl=OUT --create-dirs!! --cert=FILE --key=FILE
-			--cacert=FILE --netrc --netrc-file=FILE --netrc-optional --unix-socket=FILE --engine=BAD --resolve=TEXT --connect-to=TEXT
-			--user=TEXT --referer=TEXT --write-out=FORMAT`},
-		"wget": {class: write, does: "reaches the network and writes files", ops: "TEXT...", judge: urls, flags: `-bcdEFHhkKLlmNnpqrSVvx46 -a:OUT -A:LIST -B:TEXT -D:LIST -e:BAD -i:FILE -I:LIST -o:OUT -O:OUT -P:OUT -Q:N -R:LIST -t:N -T:N -U:TEXT
-			-w:N -X:LIST --output-document=OUT --output-file=OUT --append-output=OUT --directory-prefix=OUT --input-file=FILE --post-file=FILE
-			--body-file=FILE --execute=BAD --config=BAD --use-askpass=PROG --save-cookies=OUT --spider --quiet --version --help`},
-		"ssh":     {class: write, does: "runs a command on another machine", plain: true, ops: "TEXT...", flags: ssh, judge: judgeSsh},
-		"mosh":    {class: write, does: "runs a command on another machine", plain: true, ops: "TEXT...", flags: "--ssh=RUN --server=PROG -p:N", judge: judgeSsh},
-		"autossh": {class: write, does: "runs a command on another machine", plain: true, ops: "TEXT...", flags: ssh, judge: judgeSsh},
-		"scp":     {class: write, does: "copies files to or from another machine", ops: "TEXT...", flags: "-346ABCOpqRrTv -c:W -D:PROG -F:BAD -i:FILE -J:HOST -l:N -o:OPTION -P:N -S:PROG -X:W", judge: copiesFar},
-		"sftp":    {class: write, does: "copies files to or from another machine", ops: "TEXT...", flags: "-46AaCfNpqrv -B:N -b:FILE -c:W -D:PROG -F:BAD -i:FILE -J:HOST -l:N -o:OPTION -P:N -R:N -S:PROG -s:W -X:W", judge: copiesFar},
-		"rsync": {class: write, does: "copies files", ops: "TEXT...", judge: judgeRsync, flags: `-0468aAbcCdDEfgHhiIJkKlLmnNoOpPqrRsStuUvVWxXyz -B:N -e:RUN -f:TEXT -M:TEXT -T:OUT --rsh=RUN --rsync-path=RUN --delete
-			--delete-before --delete-during --delete-delay --delete-after --delete-excluded --remove-source-files --archive --verbose
-			--compress --recursive --dry-run --progress --partial --exclude=GLOB --include=GLOB --exclude-from=FILE --include-from=FILE
-			--files-from=FILE --stats --human-readable --backup --backup-dir=OUT --log-file=OUT --temp-dir=OUT --partial-dir=OUT
-			--write-batch=OUT --read-batch=FILE --compare-dest=DIR --copy-dest=DIR --link-dest=DIR --password-file=FILE --early-input=FILE
-			--checksum --times --perms --relative --version --help`},
-		"nc":         {class: write, does: "reaches the network, or waits for somebody", ops: "TEXT...", flags: "-46bCDdFhklNnrStUuvZz -c:RUN -e:PROG -I:N -i:N -M:N -m:N -O:N -P:W -p:N -q:N -s:W -T:W -V:W -W:N -w:N -X:W -x:HOST", judge: firstHost},
-		"ncat":       {class: write, does: "reaches the network, or waits for somebody", ops: "TEXT...", flags: "-46CklnuUvz -c:RUN -e:PROG --sh-exec=RUN --exec=PROG --lua-exec=BAD -o:OUT --output=OUT -p:N -w:N", judge: firstHost},
+		"curl":       {class: write, does: "reaches the network", ops: "TEXT...", flags: curlFlags, judge: judgeCurl},
+		"wget":       {class: write, does: "reaches the network and writes files", ops: "TEXT...", flags: wgetFlags, judge: urls},
+		"ssh":        {class: write, does: "runs a command on another machine", plain: true, ops: "TEXT...", flags: sshFlags, judge: judgeSsh},
+		"mosh":       {class: write, does: "runs a command on another machine", plain: true, ops: "TEXT...", flags: moshFlags, judge: judgeSsh},
+		"autossh":    {class: write, does: "runs a command on another machine", plain: true, ops: "TEXT...", flags: sshFlags, judge: judgeSsh},
+		"scp":        {class: write, does: "copies files to or from another machine", ops: "TEXT...", flags: scpFlags, judge: copiesFar},
+		"sftp":       {class: write, does: "copies files to or from another machine", ops: "TEXT...", flags: sftpFlags, judge: copiesFar},
+		"rsync":      {class: write, does: "copies files", ops: "TEXT...", flags: rsyncFlags, judge: judgeRsync},
+		"nc":         {class: write, does: "reaches the network, or waits for somebody", ops: "TEXT...", flags: ncFlags, judge: firstHost},
+		"ncat":       {class: write, does: "reaches the network, or waits for somebody", ops: "TEXT...", flags: ncatFlags, judge: firstHost},
 		"socat":      {class: write, does: "reaches the network, files and programs", raw: true, judge: judgeSocat},
 		"openssl":    {class: write, does: "may write files, load engines or reach the network", raw: true, judge: judgeOpenssl},
-		"gpg":        {class: write, does: "handles keys", ops: "TEXT...", flags: "-o:OUT --output=OUT", judge: asks("--version")},
-		"ssh-keygen": {class: write, does: "handles keys", ops: "TEXT...", flags: "-f:OUT"},
+		"gpg":        {class: write, does: "handles keys", ops: "TEXT...", flags: &flagSet{writes: "-o --output"}, judge: asks("--version")},
+		"ssh-keygen": {class: write, does: "handles keys", ops: "TEXT...", flags: &flagSet{writes: "-f"}},
 		"mail":       {class: write, does: "sends mail", ops: "TEXT...", judge: mailHosts},
 		"sendmail":   {class: write, does: "sends mail", ops: "TEXT...", judge: mailHosts},
 		"mutt":       {class: write, does: "sends mail", ops: "TEXT...", judge: mailHosts},
@@ -84,9 +67,107 @@ func networkRows() map[string]spec {
 	`) {
 		rows[name] = spec{class: write, does: does, raw: true, judge: hostWords}
 	}
-	rows["tcpdump"] = spec{class: write, does: "listens to the network", ops: "TEXT...", flags: "-w:OUT -r:FILE -z:PROG -F:FILE -G:N -C:N -i:W -c:N -neqvxXAS"}
+	rows["tcpdump"] = spec{class: write, does: "listens to the network", ops: "TEXT...", flags: tcpdumpFlags}
 	rows["tshark"] = rows["tcpdump"]
 	return rows
+}
+
+var sshFlags = &flagSet{
+	letters:     "46AaCfGgKkMNnqsTtVvXxYy",
+	value:       "-B -b -c -D -e -L -l -m -O -o -p -Q -R -S -W -w -P",
+	reads:       "-i",
+	hosts:       "-J",
+	unsafeValue: "-F",
+	writes:      "-E",
+	program:     "-I",
+}
+
+var curlFlags = &flagSet{
+	letters: "#0123469afgGiIjklLnNpqRsSvVZBM",
+	alone: `--silent --show-error --fail --fail-with-body --location --head --include --insecure --compressed --get --verbose --version
+		--help --http1.1 --http2 --ipv4 --ipv6 --no-progress-meter --progress-bar --netrc --netrc-optional`,
+	value: `-C -d -F -h? -m -X -y -Y --request --max-time --connect-timeout --retry --data --data-binary --data-ascii --data-urlencode
+		--json --form`,
+	text: `-A -b -e -H -r -t -u -U -w -z --header --user-agent --url --data-raw --form-string --cookie --resolve --connect-to --user
+		--referer --write-out`,
+	reads:       "-E -T --upload-file --cert --key --cacert --netrc-file --unix-socket",
+	hosts:       "-x --proxy",
+	unsafeValue: "-K -P -Q --config --engine",
+	exact:       "-O -J --remote-name --remote-name-all --remote-header-name --create-dirs",
+	writes: `-c -D -o --output --output-dir --dump-header --cookie-jar --trace --trace-ascii --stderr --etag-save --hsts --alt-svc
+		--libcurl`,
+}
+
+var wgetFlags = &flagSet{
+	letters:     "bcdEFHhkKLlmNnpqrSVvx46",
+	alone:       "--spider --quiet --version --help",
+	value:       "-A -D -I -Q -R -t -T -w -X",
+	text:        "-B -U",
+	reads:       "-i --input-file --post-file --body-file",
+	unsafeValue: "-e --execute --config",
+	writes:      "-a -o -O -P --output-document --output-file --append-output --directory-prefix --save-cookies",
+	program:     "--use-askpass",
+}
+
+var moshFlags = &flagSet{
+	value:   "-p",
+	script:  "--ssh",
+	program: "--server",
+}
+
+var scpFlags = &flagSet{
+	letters:     "346ABCOpqRrTv",
+	value:       "-c -l -o -P -X",
+	reads:       "-i",
+	hosts:       "-J",
+	unsafeValue: "-F",
+	program:     "-D -S",
+}
+
+var sftpFlags = &flagSet{
+	letters:     "46AaCfNpqrv",
+	value:       "-B -c -l -o -P -R -s -X",
+	reads:       "-b -i",
+	hosts:       "-J",
+	unsafeValue: "-F",
+	program:     "-D -S",
+}
+
+var rsyncFlags = &flagSet{
+	letters: "0468aAbcCdDEgHhiIJkKlLmnNoOpPqrRsStuUvVWxXyz",
+	alone: `--delete --delete-before --delete-during --delete-delay --delete-after --delete-excluded --remove-source-files --archive
+		--verbose --compress --recursive --dry-run --progress --partial --stats --human-readable --backup --checksum --times --perms
+		--relative --version --help`,
+	value:  "-B --exclude --include",
+	text:   "-f -M",
+	reads:  "--exclude-from --include-from --files-from --read-batch --compare-dest --copy-dest --link-dest --password-file --early-input",
+	writes: "-T --backup-dir --log-file --temp-dir --partial-dir --write-batch",
+	script: "-e --rsh --rsync-path",
+}
+
+var ncFlags = &flagSet{
+	letters: "46bCDdFhklNnrStUuvZz",
+	value:   "-I -i -M -m -O -P -p -q -s -T -V -W -w -X",
+	hosts:   "-x",
+	script:  "-c",
+	program: "-e",
+}
+
+var ncatFlags = &flagSet{
+	letters:     "46CklnuUvz",
+	value:       "-p -w",
+	unsafeValue: "--lua-exec",
+	writes:      "-o --output",
+	script:      "-c --sh-exec",
+	program:     "-e --exec",
+}
+
+var tcpdumpFlags = &flagSet{
+	letters: "neqvxXAS",
+	value:   "-G -C -i -c",
+	reads:   "-r -F",
+	writes:  "-w",
+	program: "-z",
 }
 
 // urls takes the hosts from operands.
@@ -107,6 +188,9 @@ func (c *call) host(w Word) {
 	}
 }
 
+// curlData are the flags of curl whose value is sent: text, or the content of a file (@name, with --form <name too).
+var curlData = []string{"-d", "-F", "--data", "--data-ascii", "--data-binary", "--data-urlencode", "--form", "--json"}
+
 // judgeCurl: some values that begin with @ or < are files.
 func judgeCurl(c *call) {
 	asks("--version|-V|--help|-h")(c)
@@ -121,7 +205,7 @@ func judgeCurl(c *call) {
 		switch {
 		case f.name == "--url":
 			c.host(f.value)
-		case f.kind == "DATA":
+		case contains(curlData, f.name):
 			if i := strings.IndexAny(v, "@<"); i >= 0 && (i == 0 || strings.HasPrefix(f.name, "--form") || f.name == "-F" || strings.HasSuffix(f.name, "urlencode")) {
 				file, _, _ := strings.Cut(v[i+1:], ";")
 				c.Reads = append(c.Reads, file)
@@ -131,7 +215,7 @@ func judgeCurl(c *call) {
 			c.exact("curl sends the file " + v)
 		}
 	}
-	if slices.ContainsFunc(c.flags, func(f given) bool { return f.hard }) {
+	if slices.ContainsFunc(c.flags, func(f given) bool { return f.exact }) {
 		c.Reason = "curl reaches the network and writes files"
 	}
 	for _, w := range c.ops {
@@ -177,7 +261,7 @@ func afterUser(s string) string {
 // sshOptions finds the programs that -o names.
 func (c *call) sshOptions() {
 	for _, f := range c.flags {
-		if f.kind != "OPTION" {
+		if f.name != "-o" || !f.filled {
 			continue
 		}
 		name, value := f.value.Text, ""
@@ -294,18 +378,29 @@ func judgeOpenssl(c *call) {
 			return
 		}
 	}
-	look := &call{name: "openssl " + c.args[0].Text, args: c.args[1:], env: c.env}
+	sub := &call{name: "openssl " + c.args[0].Text, args: c.args[1:], env: c.env}
 	switch c.args[0].Text {
 	case "dgst", "sha256", "sha1", "md5", "sha512":
-		look.row = spec{class: read, long: true, ops: "FILE...", flags: "-sha1 -sha224 -sha256 -sha384 -sha512 -md5 -hex -binary -c -r"}
+		sub.row = opensslDigest
 	case "x509", "req", "crl":
-		look.row = spec{class: read, long: true, flags: `-in=FILE -noout -text -subject -issuer -dates -startdate -enddate -fingerprint -serial -hash -sha256 -sha1 -inform=W -purpose
-			-email -ocsp_uri -checkend=N -pubkey -modulus -nameopt=W`}
+		sub.row = opensslCertificate
 	default:
 		return
 	}
-	look.run()
-	if c.Use = look.Use; c.Class.ReadOnly() && len(c.Reads) == 0 {
-		return
-	}
+	sub.run()
+	c.Use = sub.Use
 }
+
+var (
+	opensslDigest = spec{class: read, ops: "FILE...", flags: &flagSet{
+		oneDash: true,
+		alone:   "-sha1 -sha224 -sha256 -sha384 -sha512 -md5 -hex -binary -c -r",
+	}}
+	opensslCertificate = spec{class: read, flags: &flagSet{
+		oneDash: true,
+		alone: `-noout -text -subject -issuer -dates -startdate -enddate -fingerprint -serial -hash -sha256 -sha1 -purpose -email -ocsp_uri
+			-pubkey -modulus`,
+		value: "-inform -checkend -nameopt",
+		reads: "-in",
+	}}
+)

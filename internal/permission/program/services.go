@@ -4,29 +4,28 @@ import "strings"
 
 // serviceRows: containers, clusters, clouds, databases and editors.
 func serviceRows() map[string]spec {
-	const docker = "-D -l:W --debug --log-level=W -H=BAD --tls! --tlsverify! --tlscacert=FILE --tlscert=FILE --tlskey=FILE --config=BAD -c:BAD --context=BAD -H:BAD --host=BAD"
 	rows := map[string]spec{
-		"docker":                 {class: neutral, raw: true, flags: docker, judge: judgeDocker},
-		"docker ps":              {class: list, flags: "-aqnls -f:TEXT -n:N --all --quiet --filter=TEXT --format=FORMAT --last=N --latest --no-trunc --size"},
-		"docker images":          {class: list, ops: "TEXT", flags: "-aq -f:TEXT --all --quiet --filter=TEXT --format=FORMAT --no-trunc --digests --tree"},
-		"docker version":         {class: neutral, flags: "-f:FORMAT --format=FORMAT"},
-		"docker info":            {class: list, flags: "-f:FORMAT --format=FORMAT"},
-		"docker logs":            {class: read, ops: "TEXT", flags: "-ft -n:N --follow --timestamps --tail=N --since=TEXT --until=TEXT --details"},
+		"docker":                 {class: neutral, raw: true, flags: dockerFlags, judge: judgeDocker},
+		"docker ps":              {class: list, flags: dockerPsFlags},
+		"docker images":          {class: list, ops: "TEXT", flags: dockerImagesFlags},
+		"docker version":         {class: neutral, flags: &flagSet{text: "-f --format"}},
+		"docker info":            {class: list, flags: &flagSet{text: "-f --format"}},
+		"docker logs":            {class: read, ops: "TEXT", flags: dockerLogsFlags},
 		"docker port":            {class: list, ops: "TEXT TEXT"},
 		"docker top":             {class: list, ops: "TEXT"},
 		"docker diff":            {class: list, ops: "TEXT"},
-		"docker history":         {class: list, ops: "TEXT", flags: "-qH --format=FORMAT --human --no-trunc --quiet"},
-		"docker stats":           {class: list, ops: "TEXT...", flags: "-a --all --format=FORMAT --no-stream --no-trunc"},
-		"docker volume ls":       {class: list, flags: "-q -f:TEXT --filter=TEXT --format=FORMAT --quiet"},
-		"docker network ls":      {class: list, flags: "-q -f:TEXT --filter=TEXT --format=FORMAT --quiet --no-trunc"},
-		"docker system df":       {class: list, flags: "-v --format=FORMAT --verbose"},
-		"docker context ls":      {class: list, flags: "-q --format=FORMAT --quiet"},
+		"docker history":         {class: list, ops: "TEXT", flags: &flagSet{letters: "qH", alone: "--human --no-trunc --quiet", text: "--format"}},
+		"docker stats":           {class: list, ops: "TEXT...", flags: dockerStatsFlags},
+		"docker volume ls":       {class: list, flags: &flagSet{letters: "q", alone: "--quiet", text: "-f --filter --format"}},
+		"docker network ls":      {class: list, flags: &flagSet{letters: "q", alone: "--quiet --no-trunc", text: "-f --filter --format"}},
+		"docker system df":       {class: list, flags: &flagSet{letters: "v", alone: "--verbose", text: "--format"}},
+		"docker context ls":      {class: list, flags: &flagSet{letters: "q", alone: "--quiet", text: "--format"}},
 		"docker run":             {class: write, does: "runs a program in a container, with what is mounted into it", raw: true, judge: containerRuns},
 		"docker exec":            {class: write, does: "runs a program in a container", raw: true, judge: containerRuns},
 		"docker create":          {class: write, does: "creates a container", raw: true, judge: containerRuns},
-		"docker compose ps":      {class: list, ops: "TEXT...", flags: "-aq --all --quiet --services --format=FORMAT --filter=TEXT --status=W --no-trunc --orphans?W"},
-		"docker compose ls":      {class: list, flags: "-aq --all --quiet --format=FORMAT --filter=TEXT"},
-		"docker compose version": {class: neutral, flags: "-f:FORMAT --short --format=FORMAT"},
+		"docker compose ps":      {class: list, ops: "TEXT...", flags: dockerComposePsFlags},
+		"docker compose ls":      {class: list, flags: &flagSet{letters: "aq", alone: "--all --quiet", text: "--format --filter"}},
+		"docker compose version": {class: neutral, flags: &flagSet{alone: "--short", text: "-f --format"}},
 		"docker compose exec":    {class: write, does: "runs a program in a container", raw: true, judge: containerRuns},
 		"docker compose run":     {class: write, does: "runs a program in a container", raw: true, judge: containerRuns},
 		"docker compose":         {class: write, does: "does what the compose file says", ops: "TEXT...", judge: destroysWith("down rm kill stop")},
@@ -37,7 +36,7 @@ func serviceRows() map[string]spec {
 		"pulumi":                 {class: write, does: "runs code and reaches the network", ops: "TEXT...", judge: destroysWith("destroy cancel rm")},
 		"vagrant":                {class: write, does: "runs what the Vagrantfile says", ops: "TEXT...", judge: destroysWith("destroy halt")},
 		"ansible-playbook":       {class: write, does: "changes other machines", ops: "TEXT..."},
-		"ansible":                {class: write, does: "changes other machines", ops: "TEXT...", flags: "-a:RUN -m:W -i:FILE -u:W -b --args=RUN"},
+		"ansible":                {class: write, does: "changes other machines", ops: "TEXT...", flags: ansibleFlags},
 		"aws":                    {class: write, does: "reaches a cloud", ops: "TEXT...", judge: judgeCloud},
 		"gcloud":                 {class: write, does: "reaches a cloud", ops: "TEXT...", judge: judgeCloud},
 		"gsutil":                 {class: write, does: "reaches a cloud", ops: "TEXT...", judge: judgeCloud},
@@ -50,23 +49,22 @@ func serviceRows() map[string]spec {
 		"wrangler":               {class: write, does: "reaches a cloud", ops: "TEXT...", judge: judgeCloud},
 		"gh":                     {class: write, does: "reaches GitHub", ops: "TEXT...", judge: judgeCloud},
 		"glab":                   {class: write, does: "reaches GitLab", ops: "TEXT...", judge: judgeCloud},
-		"psql": {class: write, does: "reaches a database", ops: "TEXT...", flags: `-c:SQL -f:FILE -d:W -U:W -h:HOST -p:N -o:OUT -L:OUT -v:W -aAbeEHlnqsStwWxXz1 --command=SQL --file=FILE --host=HOST --output=OUT
-			--log-file=OUT`, judge: judgeSql},
-		"mysql":      {class: write, does: "reaches a database", ops: "TEXT...", flags: "-e:SQL -u:W -h:HOST -P:N -D:W -p?W --execute=SQL --host=HOST --pager?PROG --tee=OUT", judge: judgeSql},
-		"sqlite3":    {class: write, does: "can change files and run programs", ops: "OUT SQL...", flags: "-cmd:SQL -init:FILE -readonly -json -csv -header -column -line -list -batch -version -safe", long: true, judge: judgeSql},
-		"duckdb":     {class: write, does: "can change files and run programs", ops: "OUT SQL...", flags: "-c:SQL -readonly -json -csv", long: true, judge: judgeSql},
-		"redis-cli":  {class: write, does: "reaches a database", ops: "TEXT...", flags: "-h:HOST -p:N -a:TEXT -n:N -u:TEXT --raw --no-auth-warning", judge: destroysWith("flushall flushdb FLUSHALL FLUSHDB del DEL unlink UNLINK shutdown SHUTDOWN")},
-		"mongosh":    {class: write, does: "reaches a database", ops: "TEXT...", flags: "--eval=SQL --host=HOST", judge: judgeSql},
-		"pg_restore": {class: destructive, does: "overwrites a database", ops: "TEXT...", flags: "-d:W -c -C"},
-		"pg_dump":    {class: write, does: "reaches a database", ops: "TEXT...", flags: "-f:OUT --file=OUT -h:HOST"},
-		"gdb":        {class: write, does: "runs a program and its own commands", raw: true, judge: judgeDebugger},
-		"lldb":       {class: write, does: "runs a program and its own commands", raw: true, judge: judgeDebugger},
+		"psql":                   {class: write, does: "reaches a database", ops: "TEXT...", flags: psqlFlags, judge: judgeSql},
+		"mysql":                  {class: write, does: "reaches a database", ops: "TEXT...", flags: mysqlFlags, judge: judgeSql},
+		"sqlite3":                {class: write, does: "can change files and run programs", ops: "OUT SQL...", judge: judgeSql, flags: sqlite3Flags},
+		"duckdb":                 {class: write, does: "can change files and run programs", ops: "OUT SQL...", flags: duckdbFlags, judge: judgeSql},
+		"redis-cli":              {class: write, does: "reaches a database", ops: "TEXT...", judge: destroysWith("flushall flushdb FLUSHALL FLUSHDB del DEL unlink UNLINK shutdown SHUTDOWN"), flags: redisCliFlags},
+		"mongosh":                {class: write, does: "reaches a database", ops: "TEXT...", flags: &flagSet{code: "--eval", hosts: "--host"}, judge: judgeSql},
+		"pg_restore":             {class: destructive, does: "overwrites a database", ops: "TEXT...", flags: &flagSet{letters: "cC", value: "-d"}},
+		"pg_dump":                {class: write, does: "reaches a database", ops: "TEXT...", flags: &flagSet{hosts: "-h", writes: "-f --file"}},
+		"gdb":                    {class: write, does: "runs a program and its own commands", raw: true, judge: judgeDebugger},
+		"lldb":                   {class: write, does: "runs a program and its own commands", raw: true, judge: judgeDebugger},
 	}
 	for _, n := range []string{"vim", "vi", "nvim", "view", "vimdiff", "gvim", "rvim"} {
 		rows[n] = spec{class: write, does: "is an editor: it changes files and runs commands", raw: true, judge: judgeVim}
 	}
 	for _, n := range []string{"nano", "pico", "emacs", "emacsclient", "micro", "hx", "kak", "code", "cursor", "subl", "joe", "mg", "gedit", "kate"} {
-		rows[n] = spec{class: write, does: "is an editor: it changes files and may run commands", ops: "OUT...", flags: "--eval=CODE -f:CODE -l:FILE", judge: asks("--version|-V|-v")}
+		rows[n] = spec{class: write, does: "is an editor: it changes files and may run commands", ops: "OUT...", judge: asks("--version|-V|-v"), flags: editorFlags}
 	}
 	for verb, does := range perLine(`
 		rm              : removes containers
@@ -95,6 +93,97 @@ func serviceRows() map[string]spec {
 		rows["docker "+from] = rows["docker "+to]
 	}
 	return rows
+}
+
+var dockerFlags = &flagSet{
+	letters:     "D",
+	alone:       "--debug",
+	value:       "-l --log-level",
+	reads:       "--tlscacert --tlscert --tlskey",
+	unsafe:      "--tls --tlsverify",
+	unsafeValue: "-H -c --config --context --host",
+}
+
+var dockerPsFlags = &flagSet{
+	letters: "aqls",
+	alone:   "--all --quiet --latest --no-trunc --size",
+	value:   "-n --last",
+	text:    "-f --filter --format",
+}
+
+var dockerImagesFlags = &flagSet{
+	letters: "aq",
+	alone:   "--all --quiet --no-trunc --digests --tree",
+	text:    "-f --filter --format",
+}
+
+var dockerLogsFlags = &flagSet{
+	letters: "ft",
+	alone:   "--follow --timestamps --details",
+	value:   "-n --tail",
+	text:    "--since --until",
+}
+
+var dockerStatsFlags = &flagSet{
+	letters: "a",
+	alone:   "--all --no-stream --no-trunc",
+	text:    "--format",
+}
+
+var dockerComposePsFlags = &flagSet{
+	letters: "aq",
+	alone:   "--all --quiet --services --no-trunc",
+	value:   "--status --orphans?",
+	text:    "--format --filter",
+}
+
+var ansibleFlags = &flagSet{
+	letters: "b",
+	value:   "-m -u",
+	reads:   "-i",
+	script:  "-a --args",
+}
+
+var psqlFlags = &flagSet{
+	letters: "aAbeEHlnqsStwWxXz1",
+	value:   "-d -U -p -v",
+	code:    "-c --command",
+	reads:   "-f --file",
+	hosts:   "-h --host",
+	writes:  "-o -L --output --log-file",
+}
+
+var mysqlFlags = &flagSet{
+	value:   "-u -P -D -p?",
+	code:    "-e --execute",
+	hosts:   "-h --host",
+	writes:  "--tee",
+	program: "--pager?",
+}
+
+var sqlite3Flags = &flagSet{
+	oneDash: true,
+	alone:   "-readonly -json -csv -header -column -line -list -batch -version -safe",
+	code:    "-cmd",
+	reads:   "-init",
+}
+
+var duckdbFlags = &flagSet{
+	oneDash: true,
+	alone:   "-readonly -json -csv",
+	code:    "-c",
+}
+
+var redisCliFlags = &flagSet{
+	alone: "--raw --no-auth-warning",
+	value: "-p -n",
+	text:  "-a -u",
+	hosts: "-h",
+}
+
+var editorFlags = &flagSet{
+	value: "-f --eval",
+	reads: "-l",
 }
 
 // judgeDocker takes the flags of docker itself; another daemon is another machine. podman and nerdctl have the
@@ -237,7 +326,7 @@ func judgeSql(c *call) {
 	}
 	var statements []string
 	for _, f := range c.flags {
-		if f.kind == "SQL" {
+		if f.takes == takesCode {
 			statements = append(statements, f.value.Text)
 		}
 	}

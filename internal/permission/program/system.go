@@ -1,420 +1,249 @@
 package program
 
-import (
-	"strings"
-
-	"github.com/lathe-dev/lathe/internal/permission"
-)
-
 // systemRows are the programs that tell about the machine.
 func systemRows() map[string]spec {
 	return map[string]spec{
-		"uname": {class: neutral, tame: true, flags: `-amnoprsvi --all --kernel-name --nodename --kernel-release --kernel-version --machine --processor --hardware-platform
-			--operating-system --version --help`},
-		"arch":    {class: neutral, tame: true, flags: "--version --help"},
-		"nproc":   {class: neutral, tame: true, flags: "--all --ignore=N --version --help"},
-		"whoami":  {class: neutral, tame: true, flags: "--version --help"},
-		"logname": {class: neutral, tame: true, flags: "--version --help"},
-		"tty":     {class: neutral, tame: true, flags: "-s --silent --quiet --version --help"},
-		"groups":  {class: neutral, tame: true, ops: "TEXT...", flags: "--version --help"},
-		"id":      {class: neutral, tame: true, ops: "TEXT...", flags: "-aGgnruzZ --context --group --groups --name --real --user --zero --version --help"},
-		"who": {class: list, tame: true, ops: "FILE TEXT", flags: `-abdHlmpqrstTuw --all --boot --dead --heading --ips --login --lookup --process --count --runlevel --short --time --mesg --message
-			--users --version --help`},
-		"w":           {class: list, tame: true, ops: "TEXT", flags: "-hsfouiV --no-header --short --from --old-style --no-current --ip-addr --version --help"},
-		"users":       {class: list, tame: true, ops: "FILE", flags: "--version --help"},
-		"last":        {class: list, ops: "TEXT...", flags: "-adFiRwx -# -n:N -s:TEXT -t:TEXT -p:TEXT --limit=N --fullnames --hostlast --since=TEXT --until=TEXT"},
-		"hostname":    {class: neutral, flags: "-AadfiIsyV --alias --all-fqdns --all-ip-addresses --domain --fqdn --long --ip-address --short --version --help", judge: judgeHostname},
-		"lsb_release": {class: neutral, flags: "-aicdrsv --all --id --codename --description --release --short"},
-		"uuidgen":     {class: neutral, flags: "-rt --random --time"},
-		"nvidia-smi":  {class: list, flags: "-Lq"},
-		"stty":        {class: write, does: "sets up the terminal", ops: "TEXT...", flags: "-a -g", judge: asks("-a|-g|size|speed")},
-		"hostid":      {class: neutral, flags: "--version --help"},
-		"uptime":      {class: neutral, tame: true, flags: "-psVh --pretty --since --version --help"},
-		"date": {class: neutral, ops: "TEXT", flags: `-uR -d:TEXT -I?W -r:FILE --date=TEXT --debug --iso-8601?W --resolution --rfc-email --rfc-2822 --rfc-3339=W --reference=FILE --utc
-			--universal --version --help -s!! --set=BAD -f:BAD --file=BAD`, judge: judgeDate},
-		"sleep": {class: neutral, ops: "TEXT...", flags: "--version --help", judge: judgeSleep},
-		"seq":   {class: neutral, tame: true, ops: "TEXT...", flags: "-# -w -f:FORMAT -s:TEXT --format=FORMAT --separator=TEXT --equal-width --version --help"},
-		"yes":   {class: neutral, tame: true, ops: "TEXT...", flags: "--version --help"},
-		"expr":  {class: neutral, raw: true, judge: textOnly},
-		"free": {class: list, tame: true, flags: `-bkmghlotvwLV -c:N -s:N --bytes --kilo --mega --giga --tera --kibi --mebi --gibi --tebi --human --si --lohi --line --total
-			--committed --wide --count=N --seconds=N --version --help`},
-		"vmstat": {class: list, tame: true, ops: "TEXT TEXT", flags: "-adDfmnstwyV -p:W -S:W --active --stats --disk --timestamp --wide --unit=W --version --help"},
-		"iostat": {class: list, ops: "TEXT...", flags: "-cdhkmNtxyzV -p?W -o:W --human --pretty"},
-		"mpstat": {class: list, ops: "TEXT TEXT", flags: "-AunV -P:W -I:W -o:W"},
-		"lscpu": {class: list, tame: true, flags: `-abcexyJBhVC -e?LIST -p?LIST -C?LIST --all --online --bytes --offline --json --extended?LIST --parse?LIST --caches?LIST --hex
-			--physical --version --help`},
-		"lsblk": {class: list, ops: "TEXT...", flags: `-aAbDdfiJlmMnOpPrsStTzVhN -e:LIST -I:LIST -o:LIST -E:W -w:N -x:W --all --bytes --discard --nodeps --fs --ascii --json --list
-			--perms --noheadings --output=LIST --output-all --paths --pairs --raw --inverse --scsi --tree?W --topology --zoned --version
-			--help`},
-		"lspci": {class: list, flags: "-bDkmnPtvx -d:W -s:W -q! -Q!"},
-		"lsusb": {class: list, flags: "-tv -d:W -s:W"},
-		"lsmod": {class: list, flags: ""},
-		"findmnt": {class: list, ops: "TEXT TEXT", flags: `-AabcDefiJklmnoPrsuvVhU -o:LIST -t:LIST -S:TEXT -T:FILE --df --json --list --noheadings --output=LIST --types=LIST --target=FILE
-			--version --help`},
-		"mount":  {class: write, does: "changes what is mounted", ops: "TEXT...", flags: "-alvhV -t:LIST --version --help", judge: judgeMount},
-		"umount": {class: write, does: "changes what is mounted", ops: "TEXT..."},
-		"ps":     {class: list, raw: true, judge: judgePs},
-		"pgrep": {class: list, ops: "TEXT", flags: `-acdfilnovwxVhAL -c -F:FILE -g:LIST -G:LIST -P:LIST -s:LIST -t:LIST -u:LIST -U:LIST -d:TEXT --count --delimiter=TEXT --list-name
-			--list-full --inverse --lightweight --full --pgroup=LIST --group=LIST --ignore-case --newest --oldest --older=N --parent=LIST
-			--session=LIST --terminal=LIST --euid=LIST --uid=LIST --exact --pidfile=FILE --runstates=W --version --help`},
-		"pidof":  {class: list, ops: "TEXT...", flags: "-csqwxz -o:LIST -S:TEXT -d:TEXT"},
-		"pstree": {class: list, ops: "TEXT", flags: "-aAcCglnpsStTuUV -H:N -N:W"},
-		"top":    {class: list, raw: true, judge: judgeTop},
-		"lsof":   {class: list, ops: "FILE...", flags: "-abChlnNoOPRstUvVwX -c:TEXT -d:LIST -F?W -g?LIST -i?TEXT -p:LIST -u:LIST -T?W +c:N +L?N -r!"},
-		"ss": {class: list, ops: "TEXT...", flags: `-HOnraleotmipsbEdwxSuZz0V46 -t -u -h -A:LIST -f:W -p --no-header --oneline --numeric --resolve --all --listening --options
-			--extended --memory --processes --info --summary --tcp --udp --unix --raw --ipv4 --ipv6 --family=W --query=LIST --version --help
-			-K!! --kill!! -D:OUT --diag=OUT -F:FILE --filter=FILE`},
-		"netstat": {class: list, ops: "TEXT...", flags: `-acCeFgilMnNoprstuvVWwxl46 --all --numeric --listening --programs --tcp --udp --unix --raw --route --interfaces --statistics
-			--extend --wide --version --help`},
-		"ip":       {class: write, does: "may change the network", raw: true, judge: judgeIp},
-		"ifconfig": {class: write, does: "may change the network", ops: "TEXT...", flags: "-as", judge: noOperands(list)},
-		"route":    {class: write, does: "may change the network", ops: "TEXT...", flags: "-neFC", judge: noOperands(list)},
-		"arp":      {class: write, does: "may change the network", ops: "TEXT...", flags: "-aenv -i:W", judge: noOperands(list)},
-		"locale":   {class: neutral, tame: true, ops: "TEXT...", flags: "-amkc --all-locales --charmaps --category-name --keyword-name --verbose --version --help"},
-		"getconf":  {class: neutral, ops: "TEXT TEXT", flags: "-a"},
-		"getent":   {class: read, raw: true, judge: judgeGetent},
-		"man": {class: read, ops: "TEXT...", flags: `-afkwW -s:W -S:W -m:W -L:W --whatis --apropos --where --path --where-cat --all --sections=W --locale=W --regex --wildcard
-			--names-only --no-subpages --ascii --encoding=W --version --help -P:PROG --pager=PROG -H?PROG --html?PROG -C:BAD --config-file=BAD
-			-M:BAD --manpath=BAD -l! --local-file! -K! -p:BAD --preprocessor=BAD -T?BAD --troff-device?BAD -X?BAD --gxditview?BAD -r:BAD
-			--prompt=BAD`, judge: judgeMan},
-		"info":     {class: write, does: "is interactive", ops: "TEXT..."},
-		"tldr":     {class: write, does: "may fetch pages from the network", ops: "TEXT..."},
-		"printenv": {class: read, ops: "TEXT...", flags: "-0 --null --version --help", judge: judgePrintenv},
-		"tput":     {class: neutral, ops: "TEXT...", flags: "-T:W -V", judge: judgeTput},
-		"infocmp":  {class: neutral, ops: "TEXT...", flags: "-1CIx"},
-		"clear":    {class: neutral, flags: "-x"},
-		"sysctl":   {class: list, ops: "TEXT...", flags: "-aAnNeqbX --all --values --names --ignore --quiet --pattern=RE --version --help -w!! --write!! -p?BAD --load?BAD --system!!", judge: judgeSysctl},
-		"dmesg": {class: read, flags: `-deHhkLlPrTtuxSw -f:LIST -l:LIST --human --kernel --level=LIST --ctime --notime --decode --color?W --facility=LIST --version
-			--help -C!! -c!! --clear!! --read-clear!! -D!! -E!! -n:BAD -F:FILE --file=FILE -w --follow`},
-		"journalctl": {class: read, ops: "TEXT...", flags: `-abefkmNqrxl -b?W -n?N -o:W -p:W -S:TEXT -t:W -u:W -U:TEXT -g:RE -F:W --no-pager --unit=W --user-unit=W --since=TEXT --until=TEXT
-			--lines?N --output=W --priority=W --reverse --boot?W --dmesg --follow --grep=RE --identifier=W --catalog --utc --all --full
-			--quiet --list-boots --disk-usage --version --help --rotate!! --vacuum-size?BAD --vacuum-time?BAD --vacuum-files?BAD --flush!!
-			--sync! --directory=DIR -D:DIR --file=FILE`},
+		"uname":           {class: neutral, tame: true, flags: unameFlags},
+		"arch":            {class: neutral, tame: true, flags: &flagSet{alone: "--version --help"}},
+		"nproc":           {class: neutral, tame: true, flags: &flagSet{alone: "--all --version --help", value: "--ignore"}},
+		"whoami":          {class: neutral, tame: true, flags: &flagSet{alone: "--version --help"}},
+		"logname":         {class: neutral, tame: true, flags: &flagSet{alone: "--version --help"}},
+		"tty":             {class: neutral, tame: true, flags: &flagSet{letters: "s", alone: "--silent --quiet --version --help"}},
+		"groups":          {class: neutral, tame: true, ops: "TEXT...", flags: &flagSet{alone: "--version --help"}},
+		"id":              {class: neutral, tame: true, ops: "TEXT...", flags: idFlags},
+		"who":             {class: list, tame: true, ops: "FILE TEXT", flags: whoFlags},
+		"w":               {class: list, tame: true, ops: "TEXT", flags: wFlags},
+		"users":           {class: list, tame: true, ops: "FILE", flags: &flagSet{alone: "--version --help"}},
+		"last":            {class: list, ops: "TEXT...", flags: lastFlags},
+		"hostname":        {class: neutral, flags: hostnameFlags, judge: judgeHostname},
+		"lsb_release":     {class: neutral, flags: &flagSet{letters: "aicdrsv", alone: "--all --id --codename --description --release --short"}},
+		"uuidgen":         {class: neutral, flags: &flagSet{letters: "rt", alone: "--random --time"}},
+		"nvidia-smi":      {class: list, flags: &flagSet{letters: "Lq"}},
+		"stty":            {class: write, does: "sets up the terminal", ops: "TEXT...", flags: &flagSet{letters: "ag"}, judge: asks("-a|-g|size|speed")},
+		"hostid":          {class: neutral, flags: &flagSet{alone: "--version --help"}},
+		"uptime":          {class: neutral, tame: true, flags: &flagSet{letters: "psVh", alone: "--pretty --since --version --help"}},
+		"date":            {class: neutral, ops: "TEXT", flags: dateFlags, judge: judgeDate},
+		"sleep":           {class: neutral, ops: "TEXT...", flags: &flagSet{alone: "--version --help"}, judge: judgeSleep},
+		"seq":             {class: neutral, tame: true, ops: "TEXT...", flags: seqFlags},
+		"yes":             {class: neutral, tame: true, ops: "TEXT...", flags: &flagSet{alone: "--version --help"}},
+		"expr":            {class: neutral, raw: true, judge: textOnly},
+		"free":            {class: list, tame: true, flags: freeFlags},
+		"vmstat":          {class: list, tame: true, ops: "TEXT TEXT", flags: vmstatFlags},
+		"iostat":          {class: list, ops: "TEXT...", flags: &flagSet{letters: "cdhkmNtxyzV", alone: "--human --pretty", value: "-p? -o"}},
+		"mpstat":          {class: list, ops: "TEXT TEXT", flags: &flagSet{letters: "AunV", value: "-P -I -o"}},
+		"lscpu":           {class: list, tame: true, flags: lscpuFlags},
+		"lsblk":           {class: list, ops: "TEXT...", flags: lsblkFlags},
+		"lspci":           {class: list, flags: &flagSet{letters: "bDkmnPtvx", value: "-d -s", unsafe: "-q -Q"}},
+		"lsusb":           {class: list, flags: &flagSet{letters: "tv", value: "-d -s"}},
+		"lsmod":           {class: list, flags: nil},
+		"findmnt":         {class: list, ops: "TEXT TEXT", flags: findmntFlags},
+		"mount":           {class: write, does: "changes what is mounted", ops: "TEXT...", flags: mountFlags, judge: judgeMount},
+		"umount":          {class: write, does: "changes what is mounted", ops: "TEXT..."},
+		"ps":              {class: list, raw: true, judge: judgePs},
+		"pgrep":           {class: list, ops: "TEXT", flags: pgrepFlags},
+		"pidof":           {class: list, ops: "TEXT...", flags: &flagSet{letters: "csqwxz", value: "-o", text: "-S -d"}},
+		"pstree":          {class: list, ops: "TEXT", flags: &flagSet{letters: "aAcCglnpsStTuUV", value: "-H -N"}},
+		"top":             {class: list, raw: true, judge: judgeTop},
+		"lsof":            {class: list, ops: "FILE...", flags: lsofFlags},
+		"ss":              {class: list, ops: "TEXT...", flags: ssFlags},
+		"netstat":         {class: list, ops: "TEXT...", flags: netstatFlags},
+		"ip":              {class: write, does: "may change the network", raw: true, judge: judgeIp},
+		"ifconfig":        {class: write, does: "may change the network", ops: "TEXT...", flags: &flagSet{letters: "as"}, judge: noOperands(list)},
+		"route":           {class: write, does: "may change the network", ops: "TEXT...", flags: &flagSet{letters: "neFC"}, judge: noOperands(list)},
+		"arp":             {class: write, does: "may change the network", ops: "TEXT...", flags: &flagSet{letters: "aenv", value: "-i"}, judge: noOperands(list)},
+		"locale":          {class: neutral, tame: true, ops: "TEXT...", flags: localeFlags},
+		"getconf":         {class: neutral, ops: "TEXT TEXT", flags: &flagSet{letters: "a"}},
+		"getent":          {class: read, raw: true, judge: judgeGetent},
+		"man":             {class: read, ops: "TEXT...", flags: manFlags, judge: judgeMan},
+		"info":            {class: write, does: "is interactive", ops: "TEXT..."},
+		"tldr":            {class: write, does: "may fetch pages from the network", ops: "TEXT..."},
+		"printenv":        {class: read, ops: "TEXT...", flags: &flagSet{letters: "0", alone: "--null --version --help"}, judge: judgePrintenv},
+		"tput":            {class: neutral, ops: "TEXT...", flags: &flagSet{letters: "V", value: "-T"}, judge: judgeTput},
+		"infocmp":         {class: neutral, ops: "TEXT...", flags: &flagSet{letters: "1CIx"}},
+		"clear":           {class: neutral, flags: &flagSet{letters: "x"}},
+		"sysctl":          {class: list, ops: "TEXT...", flags: sysctlFlags, judge: judgeSysctl},
+		"dmesg":           {class: read, flags: dmesgFlags},
+		"journalctl":      {class: read, ops: "TEXT...", flags: journalctlFlags},
 		"systemctl":       {class: write, does: "controls the services of the machine", raw: true, judge: judgeSystemctl},
 		"service":         {class: destructive, does: "controls the services of the machine", ops: "TEXT..."},
 		"loginctl":        {class: write, does: "controls sessions", ops: "TEXT..."},
-		"timedatectl":     {class: write, does: "may set the clock", ops: "TEXT...", flags: "", judge: noOperands(list)},
-		"hostnamectl":     {class: write, does: "may set the name of the machine", ops: "TEXT...", flags: "", judge: noOperands(list)},
-		"sw_vers":         {class: neutral, ops: "", flags: "-productName -productVersion -buildVersion --productName --productVersion --buildVersion", long: true},
-		"system_profiler": {class: list, ops: "TEXT...", flags: "-listDataTypes -json -xml -detailLevel=W", long: true},
-		"ulimit":          {class: neutral, ops: "", flags: "-aHSbcdefiklmnpqrstuvxPRT"},
-		"mktemp":          {class: write, does: "creates a file", ops: "OUT", flags: "-dqtu -p:DIR --directory --dry-run --suffix=TEXT --tmpdir?DIR"},
+		"timedatectl":     {class: write, does: "may set the clock", ops: "TEXT...", flags: nil, judge: noOperands(list)},
+		"hostnamectl":     {class: write, does: "may set the name of the machine", ops: "TEXT...", flags: nil, judge: noOperands(list)},
+		"sw_vers":         {class: neutral, ops: "", flags: &flagSet{oneDash: true, alone: "-productName -productVersion -buildVersion"}},
+		"system_profiler": {class: list, ops: "TEXT...", flags: &flagSet{oneDash: true, alone: "-listDataTypes -json -xml", value: "-detailLevel"}},
+		"ulimit":          {class: neutral, ops: "", flags: &flagSet{letters: "aHSbcdefiklmnpqrstuvxPRT"}},
+		"mktemp":          {class: write, does: "creates a file", ops: "OUT", flags: mktempFlags},
 	}
 }
 
-// textOnly: all words are text.
-func textOnly(*call) {}
-
-// noOperands: it looks as long as it is given nothing but known flags.
-func noOperands(class permission.Class) func(*call) {
-	return func(c *call) {
-		if len(c.ops) == 0 && len(c.strange) == 0 && len(c.unsure) == 0 && len(c.Writes) == 0 {
-			c.Class, c.Reason = class, ""
-		}
-	}
+var unameFlags = &flagSet{
+	letters: "amnoprsvi",
+	alone: `--all --kernel-name --nodename --kernel-release --kernel-version --machine --processor --hardware-platform --operating-system
+		--version --help`,
 }
 
-func judgeHostname(c *call) {
-	if len(c.ops) > 0 {
-		c.Class, c.Reason = write, "hostname sets the name of the machine"
-	}
+var idFlags = &flagSet{
+	letters: "aGgnruzZ",
+	alone:   "--context --group --groups --name --real --user --zero --version --help",
 }
 
-// judgeDate: an operand that does not begin with + sets the clock.
-func judgeDate(c *call) {
-	for _, w := range c.ops {
-		if !strings.HasPrefix(w.Text, "+") || w.Unknown && !w.Quoted {
-			c.refuse("date with a time sets the clock")
-		}
-	}
+var whoFlags = &flagSet{
+	letters: "abdHlmpqrstTuw",
+	alone: `--all --boot --dead --heading --ips --login --lookup --process --count --runlevel --short --time --mesg --message --users
+		--version --help`,
 }
 
-// judgeSleep: a minute is as long as anybody waits without being asked.
-func judgeSleep(c *call) {
-	for _, w := range c.ops {
-		whole, _, _ := strings.Cut(strings.TrimSuffix(w.Text, "s"), ".")
-		if w.Unknown || strings.Trim(whole, "0123456789") != "" || len(whole) > 2 || len(whole) == 2 && whole > "60" {
-			c.refuse("sleep waits for longer than a minute")
-		}
-	}
+var wFlags = &flagSet{
+	letters: "hsfouiV",
+	alone:   "--no-header --short --from --old-style --no-current --ip-addr --version --help",
 }
 
-// judgePs: ps takes letters with and without a dash. The letter e without dash, and -E on macOS, shows
-// the environment of processes.
-func judgePs(c *call) {
-	c.Class = list
-	for i := 0; i < len(c.args); i++ {
-		w := c.args[i]
-		t := w.Text
-		switch {
-		case w.Unknown || w.Glob:
-			c.refuse("only running it tells which words ps gets")
-		case isNumber(strings.ReplaceAll(t, ",", "")):
-		case psValue(t):
-			i++
-			if i < len(c.args) && (c.args[i].Unknown && !c.args[i].Quoted || c.args[i].Glob) {
-				c.refuse("only running it tells which words ps gets")
-			}
-			if i < len(c.args) && psFormat(t) && showsEnvironment(c.args[i].Text) {
-				c.refuse("ps shows the environment of processes")
-			}
-		case strings.HasPrefix(t, "--"):
-			name, value, _ := strings.Cut(t, "=")
-			if !strings.Contains(" --forest --headers --no-headers --cumulative --deselect --pid --ppid --sort --format --user --User --group --tty --sid --cols --columns --rows --lines --width --version --help --info ", " "+name+" ") {
-				c.refuse("the flag " + name + " of ps is not known to be read-only")
-			}
-			if name == "--format" && showsEnvironment(value) {
-				c.refuse("ps shows the environment of processes")
-			}
-		case strings.HasPrefix(t, "-"):
-			if strings.Trim(t[1:], "AadeflFjHLMmNTVwycgrSxXuZ") != "" && !psAttached(t) {
-				c.refuse("the flag " + t + " of ps is not known to be read-only")
-			}
-		case strings.Trim(t, "auxwfjlvTrshSnXZmHcgy") != "":
-			c.refuse("the letters " + t + " of ps are not known to be read-only")
-		}
-	}
+var lastFlags = &flagSet{
+	number:  true,
+	letters: "adFiRwx",
+	alone:   "--fullnames --hostlast",
+	value:   "-n --limit",
+	text:    "-s -t -p --since --until",
 }
 
-func psFormat(t string) bool {
-	return strings.HasSuffix(t, "o") || strings.HasSuffix(t, "O") || t == "--format"
+var hostnameFlags = &flagSet{
+	letters: "AadfiIsyV",
+	alone:   "--alias --all-fqdns --all-ip-addresses --domain --fqdn --long --ip-address --short --version --help",
 }
 
-// psValue reports whether the next word is a value.
-func psValue(t string) bool {
-	switch t {
-	case "--pid", "--ppid", "--sort", "--format", "--user", "--User", "--group", "--tty", "--sid", "--cols", "--columns", "--rows", "--lines", "--width":
-		return true
-	}
-	if len(t) < 2 || strings.HasPrefix(t, "--") {
-		return false
-	}
-	last, rest := t[len(t)-1], strings.TrimPrefix(t[:len(t)-1], "-")
-	if t[0] == '-' {
-		return strings.IndexByte("oOpCuUgGstqk", last) >= 0 && strings.Trim(rest, "AadeflFjHLMmNTwycrSxX") == ""
-	}
-	return strings.IndexByte("oOpUtqk", last) >= 0 && strings.Trim(rest, "auxwfjlvTrshSnXZmHcgy") == ""
+var dateFlags = &flagSet{
+	letters:     "uR",
+	alone:       "--debug --resolution --rfc-email --rfc-2822 --utc --universal --version --help",
+	value:       "-I? --iso-8601? --rfc-3339",
+	text:        "-d --date",
+	reads:       "-r --reference",
+	unsafeValue: "-f --set --file",
+	exact:       "-s",
 }
 
-// psAttached: -p123, -ouser,pid.
-func psAttached(t string) bool {
-	if len(t) < 3 || strings.IndexByte("oOpCuUgGstq", t[1]) < 0 {
-		return false
-	}
-	return !showsEnvironment(t[2:])
+var seqFlags = &flagSet{
+	number:  true,
+	letters: "w",
+	alone:   "--equal-width --version --help",
+	text:    "-f -s --format --separator",
 }
 
-func showsEnvironment(format string) bool {
-	return strings.Contains(strings.ToLower(format), "env")
+var freeFlags = &flagSet{
+	letters: "bkmghlotvwLV",
+	alone: `--bytes --kilo --mega --giga --tera --kibi --mebi --gibi --tebi --human --si --lohi --line --total --committed --wide
+		--version --help`,
+	value: "-c -s --count --seconds",
 }
 
-// judgeTop: only in batch mode, for a known number of times.
-func judgeTop(c *call) {
-	c.Class = list
-	batch := false
-	for i := 0; i < len(c.args); i++ {
-		w := c.args[i]
-		switch {
-		case w.Unknown || w.Glob:
-			c.refuse("only running it tells which words top gets")
-		case strings.HasPrefix(w.Text, "-b"), w.Text == "-l":
-			batch = true
-			if strings.Trim(w.Text, "-bcHiSnl0123456789") != "" {
-				c.refuse("the flag " + w.Text + " of top is not known to be read-only")
-			}
-		case strings.HasPrefix(w.Text, "-") && strings.Trim(w.Text, "-cHiSn0123456789dopuwlsUE") == "", isNumber(w.Text):
-		case i > 0 && strings.IndexByte("opuUE", lastByte(c.args[i-1].Text)) >= 0 && strings.HasPrefix(c.args[i-1].Text, "-"):
-		case i > 0 && strings.HasPrefix(c.args[i-1].Text, "-") && lastByte(c.args[i-1].Text) == 'd':
-		default:
-			c.refuse("the word " + w.Text + " of top is not known to be read-only")
-		}
-	}
-	if !batch {
-		c.refuse("top is interactive without -b")
-	}
+var vmstatFlags = &flagSet{
+	letters: "adDfmnstwyV",
+	alone:   "--active --stats --disk --timestamp --wide --version --help",
+	value:   "-p -S --unit",
 }
 
-func lastByte(s string) byte {
-	if s == "" {
-		return 0
-	}
-	return s[len(s)-1]
+var lscpuFlags = &flagSet{
+	letters: "abcxyJBhV",
+	alone:   "--all --online --bytes --offline --json --hex --physical --version --help",
+	value:   "-e? -C? -p? --extended? --parse? --caches?",
 }
 
-// judgeIp: objects and show, nothing else.
-func judgeIp(c *call) {
-	at := 0
-	for at < len(c.args) && strings.HasPrefix(c.args[at].Text, "-") {
-		switch c.args[at].Text {
-		case "-4", "-6", "-br", "-brief", "-c", "-color", "-color=auto", "-color=never", "-j", "-json", "-p", "-pretty", "-s", "-stats", "-statistics", "-d", "-details", "-o", "-oneline", "-h", "-human", "-V":
-		default:
-			return
-		}
-		at++
-	}
-	rest := c.args[at:]
-	for _, w := range rest {
-		if w.Unknown || w.Glob {
-			return
-		}
-	}
-	if len(rest) == 0 {
-		return
-	}
-	switch rest[0].Text {
-	case "a", "addr", "address", "l", "link", "r", "route", "n", "neigh", "rule", "maddr", "-V":
-	default:
-		return
-	}
-	if len(rest) == 1 || rest[1].Text == "show" || rest[1].Text == "list" || rest[1].Text == "ls" || rest[0].Text[0] == 'r' && rest[1].Text == "get" {
-		c.Class, c.Reason = list, ""
-	}
+var lsblkFlags = &flagSet{
+	letters: "aAbDdfiJlmMnOpPrsStTzVhN",
+	alone: `--all --bytes --discard --nodeps --fs --ascii --json --list --perms --noheadings --output-all --paths --pairs --raw --inverse
+		--scsi --topology --zoned --version --help`,
+	value: "-e -I -o -E -w -x --output --tree?",
 }
 
-// judgeGetent: some databases are answered over the network.
-func judgeGetent(c *call) {
-	c.Class = read
-	if len(c.args) == 0 {
-		return
-	}
-	switch db := c.args[0]; {
-	case db.Unknown || db.Glob:
-		c.refuse("only running it tells which database getent reads")
-	case db.Text == "passwd" || db.Text == "group" || db.Text == "services" || db.Text == "protocols":
-	default:
-		c.refuse("getent " + db.Text + " may reach the network or secrets")
-		for _, w := range c.args[1:] {
-			c.Hosts = append(c.Hosts, w.Text)
-		}
-	}
+var findmntFlags = &flagSet{
+	letters: "AabcDefiJklmnPrsuvVhU",
+	alone:   "--df --json --list --noheadings --version --help",
+	value:   "-o -t --output --types",
+	text:    "-S",
+	reads:   "-T --target",
 }
 
-// judgeMan: an operand with a slash is a file, which man formats by running programs.
-func judgeMan(c *call) {
-	for _, w := range c.ops {
-		if strings.Contains(w.Text, "/") || w.Unknown {
-			c.refuse("man formats a file")
-		}
-	}
+var mountFlags = &flagSet{
+	letters: "alvhV",
+	alone:   "--version --help",
+	value:   "-t",
 }
 
-// judgePrintenv: names that hold no secrets.
-func judgePrintenv(c *call) {
-	if c.has("--version", "--help") {
-		return
-	}
-	if len(c.ops) == 0 {
-		c.refuse("printenv shows all variables, secrets too")
-	}
-	for _, w := range c.ops {
-		if w.Unknown || w.Glob || !plainVariable(w.Text) {
-			c.refuse("printenv shows the variable " + w.Text + ", which may be a secret")
-		}
-	}
+var pgrepFlags = &flagSet{
+	letters: "acfilnovwxVhAL",
+	alone:   "--count --list-name --list-full --inverse --lightweight --full --ignore-case --newest --oldest --exact --version --help",
+	value:   "-g -G -P -s -t -u -U --pgroup --group --older --parent --session --terminal --euid --uid --runstates",
+	text:    "-d --delimiter",
+	reads:   "-F --pidfile",
 }
 
-// plainVariable reports whether a variable is one that commonly holds no secret.
-func plainVariable(name string) bool {
-	switch name {
-	case "PATH", "HOME", "USER", "LOGNAME", "SHELL", "PWD", "OLDPWD", "LANG", "LANGUAGE", "TERM", "COLORTERM", "TZ", "EDITOR", "VISUAL", "PAGER",
-		"HOSTNAME", "TMPDIR", "DISPLAY", "SHLVL", "COLUMNS", "LINES", "GOPATH", "GOROOT", "GOBIN", "GOOS", "GOARCH", "GOFLAGS", "JAVA_HOME", "NODE_ENV",
-		"VIRTUAL_ENV", "CONDA_PREFIX", "NVM_DIR", "CARGO_HOME", "RUSTUP_HOME", "CI", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR", "MANPATH":
-		return true
-	}
-	return strings.HasPrefix(name, "LC_")
+var lsofFlags = &flagSet{
+	letters: "abChlnNoOPRstUvVwX",
+	value:   "-d -F? -g? -p -u -T? +c +L?",
+	text:    "-c -i?",
+	unsafe:  "-r",
 }
 
-func judgeTput(c *call) {
-	for _, w := range c.ops {
-		switch w.Text {
-		case "init", "reset":
-			c.refuse("tput sets up the terminal")
-		}
-	}
+var ssFlags = &flagSet{
+	letters: "HOnraleotmipsbEdwxSuZz0V46h",
+	alone: `--no-header --oneline --numeric --resolve --all --listening --options --extended --memory --processes --info --summary --tcp
+		--udp --unix --raw --ipv4 --ipv6 --version --help`,
+	value:  "-A -f --family --query",
+	reads:  "-F --filter",
+	exact:  "-K --kill",
+	writes: "-D --diag",
 }
 
-func judgeSysctl(c *call) {
-	for _, w := range c.ops {
-		if strings.Contains(w.Text, "=") || w.Unknown {
-			c.refuse("sysctl sets a value")
-		}
-	}
+var netstatFlags = &flagSet{
+	letters: "acCeFgilMnNoprstuvVWwx46",
+	alone: `--all --numeric --listening --programs --tcp --udp --unix --raw --route --interfaces --statistics --extend --wide --version
+		--help`,
 }
 
-// judgeMount: without operands it lists.
-func judgeMount(c *call) {
-	if len(c.ops) == 0 && !c.has("-a") && len(c.strange) == 0 && len(c.unsure) == 0 {
-		c.Class, c.Reason = list, ""
-	}
+var localeFlags = &flagSet{
+	letters: "amkc",
+	alone:   "--all-locales --charmaps --category-name --keyword-name --verbose --version --help",
 }
 
-// judgeSystemctl: the subcommands that tell.
-func judgeSystemctl(c *call) {
-	for _, w := range c.args {
-		if w.Unknown || w.Glob || strings.HasPrefix(w.Text, "-H") || strings.HasPrefix(w.Text, "--host") || strings.HasPrefix(w.Text, "-M") || strings.HasPrefix(w.Text, "--mach") {
-			return
-		}
-	}
-	i := 0
-	for i < len(c.args) && strings.HasPrefix(c.args[i].Text, "-") {
-		i++
-	}
-	if i == len(c.args) {
-		if i == 1 && c.args[0].Text == "--version" {
-			c.Class, c.Reason = neutral, ""
-		}
-		return
-	}
-	switch verb := c.args[i].Text; verb {
-	case "cat", "show":
-		c.systemctlFlags()
-		c.systemctlValues(verb)
-	case "status", "is-active", "is-enabled", "is-failed", "is-system-running", "list-units", "list-unit-files", "list-timers", "list-sockets", "list-dependencies", "list-jobs", "get-default":
-		c.systemctlFlags()
-	case "stop", "restart", "kill", "disable", "mask", "isolate", "reboot", "poweroff", "halt", "kexec", "suspend", "hibernate", "emergency", "rescue", "clean", "reset-failed", "try-restart", "reload-or-restart":
-		c.destroy("systemctl " + texts(c.args[i:]) + " ends services or the machine")
-	}
+var manFlags = &flagSet{
+	letters:     "afkwW",
+	alone:       "--whatis --apropos --where --path --where-cat --all --regex --wildcard --names-only --no-subpages --ascii --version --help",
+	value:       "-s -S -m -L --sections --locale --encoding",
+	unsafe:      "-l -K --local-file",
+	unsafeValue: "-C -M -p -T? -X? -r --config-file --manpath --preprocessor --troff-device? --gxditview? --prompt",
+	program:     "-P -H? --pager --html?",
 }
 
-// systemctlValues: the environment and the command lines of services hold secrets, and unit files do.
-func (c *call) systemctlValues(verb string) {
-	shown := c.flagValues("-p", "--property")
-	for _, names := range shown {
-		for name := range strings.SplitSeq(names, ",") {
-			if strings.Contains(name, "Environment") || strings.Contains(name, "Exec") || strings.Contains(name, "Credential") {
-				c.refuse("systemctl shows " + name + ", which may hold a secret")
-			}
-		}
-	}
-	if verb == "cat" || len(shown) == 0 {
-		c.refuse("systemctl " + verb + " shows the environment of services, which may hold a secret")
-	}
+var sysctlFlags = &flagSet{
+	letters:     "aAnNeqbX",
+	alone:       "--all --values --names --ignore --quiet --version --help",
+	text:        "--pattern",
+	unsafeValue: "-p? --load?",
+	exact:       "-w --write --system",
 }
 
-// flagValues are the values of a flag under its names, however it is written.
-func (c *call) flagValues(short, long string) (out []string) {
-	for i, w := range c.args {
-		if v, ok := strings.CutPrefix(w.Text, long+"="); ok {
-			out = append(out, v)
-		} else if v, ok := strings.CutPrefix(w.Text, short); ok && v != "" && !strings.HasPrefix(w.Text, "--") {
-			out = append(out, strings.TrimPrefix(v, "="))
-		} else if (w.Text == short || w.Text == long) && i+1 < len(c.args) {
-			out = append(out, c.args[i+1].Text)
-		}
-	}
-	return out
+var dmesgFlags = &flagSet{
+	letters:     "deHhkLPrTtuxSw",
+	alone:       "--human --kernel --ctime --notime --decode --version --help --follow",
+	value:       "-l -f --level --color? --facility",
+	reads:       "-F --file",
+	unsafeValue: "-n",
+	exact:       "-C -c -D -E --clear --read-clear",
 }
 
-func (c *call) systemctlFlags() {
-	c.Class, c.Reason = list, ""
-	known := grammarOf(`-a -l -q --all --full --quiet --no-pager --no-legend --plain --user --system --failed -t:W -p:W -n:N -o:W --type=W --state=W --property=W --value --lines=N --output=W`, false)
-	look := &call{name: c.name, args: c.args, row: spec{}}
-	for i := 0; i < len(look.args); i++ {
-		if w := look.args[i]; len(w.Text) > 1 && w.Text[0] == '-' {
-			i = look.flag(known, i)
-		}
-	}
-	for _, s := range look.strange {
-		c.refuse("the flag " + s + " of systemctl is not known to be read-only")
-	}
+var journalctlFlags = &flagSet{
+	letters:     "aefkmNqrxl",
+	alone:       "--no-pager --reverse --dmesg --follow --catalog --utc --all --full --quiet --list-boots --disk-usage --version --help",
+	value:       "-b? -n? -o -p -t -u -F --unit --user-unit --lines? --output --priority --boot? --identifier",
+	text:        "-S -U -g --since --until --grep",
+	reads:       "-D --directory --file",
+	unsafe:      "--sync",
+	unsafeValue: "--vacuum-size? --vacuum-time? --vacuum-files?",
+	exact:       "--rotate --flush",
+}
+
+var mktempFlags = &flagSet{
+	letters: "dqtu",
+	alone:   "--directory --dry-run",
+	text:    "--suffix",
+	reads:   "-p --tmpdir?",
 }

@@ -8,73 +8,237 @@ import (
 // textRows are the filters: they read files or their input and print something made of it.
 func textRows() map[string]spec {
 	return map[string]spec{
-		"cut": {class: read, tame: true, ops: "FILE...", flags: `-nszw -b:LIST -c:LIST -d:TEXT -f:LIST --bytes=LIST --characters=LIST --delimiter=TEXT --fields=LIST --complement --only-delimited
-			--output-delimiter=TEXT --zero-terminated --version --help`},
-		"sort": {class: read, ops: "FILE...", flags: `-bcCdfghiMmnRrsuVz -k:KEY -t:TEXT -S:N --ignore-leading-blanks --check?W --dictionary-order --ignore-case --general-numeric-sort
-			--human-numeric-sort --ignore-nonprinting --month-sort --merge --numeric-sort --random-sort --reverse --sort=W --stable --unique
-			--version-sort --zero-terminated --key=KEY --field-separator=TEXT --buffer-size=N --parallel=N --batch-size=N --debug
-			--random-source=FILE --version --help -o:OUT --output=OUT --compress-program=PROG -T:BAD --temporary-directory=BAD
-			--files0-from=BAD`},
-		"uniq": {class: read, tame: true, ops: "FILE OUT", flags: `-cdDiuz -f:N -s:N -w:N -# --count --repeated --all-repeated?W --skip-fields=N --group?W --ignore-case --skip-chars=N --unique
-			--zero-terminated --check-chars=N --version --help`},
-		"tr":    {class: neutral, tame: true, ops: "TEXT TEXT", flags: "-cCdstu --complement --delete --squeeze-repeats --truncate-set1 --version --help"},
-		"paste": {class: read, tame: true, ops: "FILE...", flags: "-sz -d:TEXT --delimiters=TEXT --serial --zero-terminated --version --help"},
-		"join": {class: read, tame: true, ops: "FILE FILE", flags: `-iz -1:N -2:N -a:N -e:TEXT -j:N -o:LIST -t:TEXT -v:N --ignore-case --check-order --nocheck-order --header --zero-terminated
-			--version --help`},
-		"column": {class: read, tame: true, ops: "FILE...", flags: `-deJLntx -c:N -C:W -E:LIST -H:LIST -i:N -l:N -N:LIST -O:LIST -o:TEXT -p:N -R:LIST -r:N -s:TEXT -T:LIST -W:LIST --table
-			--table-columns=LIST --table-columns-limit=N --table-noheadings --table-right=LIST --table-hide=LIST --table-name=TEXT
-			--table-truncate=LIST --table-wrap=LIST --table-empty-lines --keep-empty-lines --output-separator=TEXT --separator=TEXT
-			--output-width=N --fillrows --json --version --help`},
-		"fold": {class: read, tame: true, ops: "FILE...", flags: "-bs -w:N -# --bytes --spaces --width=N --version --help"},
-		"fmt": {class: read, tame: true, ops: "FILE...", flags: `-cstu -g:N -p:TEXT -w:N -# --crown-margin --split-only --tagged-paragraph --uniform-spacing --prefix=TEXT --width=N --goal=N
-			--version --help`},
-		"pr": {class: read, tame: true, ops: "FILE...", flags: `-acdfFJmrtTv -D:FORMAT -e?N -h:TEXT -i?N -l:N -n?N -N:N -o:N -s?TEXT -S?TEXT -w:N -W:N -# --columns=N --across
-			--show-control-chars --double-space --header=TEXT --length=N --merge --number-lines?N --omit-header --omit-pagination --width=N
-			--page-width=N --version --help`},
-		"expand":   {class: read, tame: true, ops: "FILE...", flags: "-i -t:N -# --initial --tabs=N --version --help"},
-		"unexpand": {class: read, tame: true, ops: "FILE...", flags: "-a -t:N --all --first-only --tabs=N --version --help"},
-		"rev":      {class: read, tame: true, ops: "FILE...", flags: "-0hV --zero --version --help"},
-		"numfmt": {class: neutral, tame: true, ops: "TEXT...", flags: `-z -d:TEXT --debug --delimiter=TEXT --field=N --format=FORMAT --from=W --from-unit=N --grouping --header?N --invalid=W --padding=N
-			--round=W --suffix=TEXT --to=W --to-unit=N --zero-terminated --version --help`},
-		"shuf": {class: read, ops: "FILE", flags: `-erz -i:N -n:N --echo --input-range=N --head-count=N --repeat --zero-terminated --random-source=FILE --version --help -o:OUT
-			--output=OUT`, judge: judgeShuf},
-		"tsort":  {class: read, tame: true, ops: "FILE", flags: "--version --help"},
-		"factor": {class: neutral, tame: true, ops: "TEXT...", flags: "-h --exponents --version --help"},
-		"look":   {class: search, tame: true, ops: "TEXT FILE", flags: "-adf -t:TEXT --alternative --alphanum --ignore-case --terminate=TEXT"},
-		"jq": {
-			class: read, ops: "TEXT FILE...", flags: `-acCeghijMnrRsS -f:FILE -L:DIR --ascii-output --compact-output --color-output --monochrome-output --exit-status --from-file=FILE
-			--null-input --join-output --raw-output --raw-output0 --raw-input --slurp --sort-keys --tab --indent=N --unbuffered --stream
-			--stream-errors --seq --arg=TEXT --argjson=TEXT --args! --jsonargs! --rawfile=BAD --slurpfile=BAD --argfile=BAD --version --help
-			-V`,
-			drop: "-f --from-file", judge: judgeJq,
-		},
-		"yq": {class: read, ops: "TEXT FILE...", flags: `-CMNPejnrS0 -I:N -o:W -p:W --colors --no-colors --no-doc --prettyPrint --exit-status --tojson --null-input --unwrapScalar?W
-			--indent=N --output-format=W --input-format=W --nul-output --xml-attribute-prefix=TEXT --yaml-output -y -Y --yaml-roundtrip
-			--version --help -V -h -i!! --inplace!! --in-place!! -s:OUT --split-exp=OUT --from-file=BAD`, judge: judgeYq},
-		"sed": {
-			class: read, ops: "TEXT FILE...", flags: `-nErsuz -l:N -e:TEXT --quiet --silent --expression=TEXT --line-length=N --posix --regexp-extended --separate --null-data
-			--unbuffered --debug --sandbox --version --help -f:BAD --file=BAD -i?BAD --in-place?BAD --follow-symlinks`,
-			drop: "-e --expression", judge: judgeSed,
-		},
-		"awk": {class: read, plain: true, ops: "TEXT FILE...", flags: `-b --characters-as-bytes --csv -F:TEXT -v:TEXT --field-separator=TEXT --assign=TEXT --version --help --re-interval --posix -P -f:BAD --file=BAD -E:BAD --exec=BAD
-			-i:BAD --include=BAD -l:BAD --load=BAD -o?OUT --pretty-print?OUT -p?OUT --profile?OUT -d?OUT --dump-variables?OUT -D?BAD
-			--debug?BAD -e:BAD --source=BAD -W:BAD`, judge: judgeAwk},
-		"split":    {class: write, does: "writes files", ops: "FILE TEXT", flags: "-dxuez -a:N -b:N -C:N -l:N -n:N -t:W --filter=RUN --version --help"},
-		"csplit":   {class: write, does: "writes files", ops: "FILE TEXT...", flags: "-kqsz -b:W -f:W -n:N"},
-		"tee":      {class: write, does: "writes files", ops: "OUT...", flags: "-aip --append --ignore-interrupts --output-error?W --version --help", judge: judgeTee},
-		"iconv":    {class: read, ops: "FILE...", flags: "-cls -f:W -t:W --from-code=W --to-code=W --list --silent --verbose --version --help -o:OUT --output=OUT"},
-		"dos2unix": {class: write, does: "rewrites files", ops: "OUT...", flags: ""},
-		"unix2dos": {class: write, does: "rewrites files", ops: "OUT...", flags: ""},
-		"sponge":   {class: write, does: "writes a file", ops: "OUT", flags: "-a"},
-		"patch":    {class: write, does: "changes files", ops: "OUT FILE", flags: "-p:N -i:FILE -o:TO -r:TO -d:DIR --input=FILE --output=TO -RNlsEfub --reverse --forward --dry-run"},
+		"cut":      {class: read, tame: true, ops: "FILE...", flags: cutFlags},
+		"sort":     {class: read, ops: "FILE...", flags: sortFlags},
+		"uniq":     {class: read, tame: true, ops: "FILE OUT", flags: uniqFlags},
+		"tr":       {class: neutral, tame: true, ops: "TEXT TEXT", flags: trFlags},
+		"paste":    {class: read, tame: true, ops: "FILE...", flags: pasteFlags},
+		"join":     {class: read, tame: true, ops: "FILE FILE", flags: joinFlags},
+		"column":   {class: read, tame: true, ops: "FILE...", flags: columnFlags},
+		"fold":     {class: read, tame: true, ops: "FILE...", flags: foldFlags},
+		"fmt":      {class: read, tame: true, ops: "FILE...", flags: fmtFlags},
+		"pr":       {class: read, tame: true, ops: "FILE...", flags: prFlags},
+		"expand":   {class: read, tame: true, ops: "FILE...", flags: expandFlags},
+		"unexpand": {class: read, tame: true, ops: "FILE...", flags: unexpandFlags},
+		"rev":      {class: read, tame: true, ops: "FILE...", flags: &flagSet{letters: "0hV", alone: "--zero --version --help"}},
+		"numfmt":   {class: neutral, tame: true, ops: "TEXT...", flags: numfmtFlags},
+		"shuf":     {class: read, ops: "FILE", flags: shufFlags, judge: judgeShuf},
+		"tsort":    {class: read, tame: true, ops: "FILE", flags: &flagSet{alone: "--version --help"}},
+		"factor":   {class: neutral, tame: true, ops: "TEXT...", flags: &flagSet{letters: "h", alone: "--exponents --version --help"}},
+		"look":     {class: search, tame: true, ops: "TEXT FILE", flags: lookFlags},
+		"jq":       {class: read, ops: "TEXT FILE...", drop: "-f --from-file", flags: jqFlags, judge: judgeJq},
+		"yq":       {class: read, ops: "TEXT FILE...", flags: yqFlags, judge: judgeYq},
+		"sed":      {class: read, ops: "TEXT FILE...", drop: "-e --expression", flags: sedFlags, judge: judgeSed},
+		"awk":      {class: read, plain: true, ops: "TEXT FILE...", flags: awkFlags, judge: judgeAwk},
+		"split":    {class: write, does: "writes files", ops: "FILE TEXT", flags: splitFlags},
+		"csplit":   {class: write, does: "writes files", ops: "FILE TEXT...", flags: &flagSet{letters: "kqsz", value: "-b -f -n"}},
+		"tee":      {class: write, does: "writes files", ops: "OUT...", flags: teeFlags, judge: judgeTee},
+		"iconv":    {class: read, ops: "FILE...", flags: iconvFlags},
+		"dos2unix": {class: write, does: "rewrites files", ops: "OUT...", flags: nil},
+		"unix2dos": {class: write, does: "rewrites files", ops: "OUT...", flags: nil},
+		"sponge":   {class: write, does: "writes a file", ops: "OUT", flags: &flagSet{letters: "a"}},
+		"patch":    {class: write, does: "changes files", ops: "OUT FILE", flags: patchFlags},
 		"ed":       {class: write, does: "edits files and runs commands", ops: "OUT"},
 		"ex":       {class: write, does: "edits files and runs commands", ops: "OUT..."},
-		"cal": {class: neutral, tame: true, ops: "TEXT...", flags: `-13AbBChjmnNswy -# -A:N -B:N -m:W -d:W --one --three --sunday --monday --julian --year --twelve --week?N --color?W --version
-			--help`},
-		"bc": {class: neutral, ops: "", flags: "-ilqswv --quiet --mathlib --version --help"},
-		"xmllint": {class: read, ops: "FILE...", flags: `--noout --format --xpath=TEXT --html --recover --nonet --noent! --shell!! --output=OUT -o:OUT --version --huge --nowarning
-			--pretty=N --c14n! --c14n11! --exc-c14n! --xinclude! --loaddtd! --dtdattr! --postvalid! --schema=BAD --dtdvalid=BAD --valid!`, long: true, judge: judgeXml},
+		"cal":      {class: neutral, tame: true, ops: "TEXT...", flags: calFlags},
+		"bc":       {class: neutral, ops: "", flags: &flagSet{letters: "ilqswv", alone: "--quiet --mathlib --version --help"}},
+		"xmllint":  {class: read, ops: "FILE...", flags: xmllintFlags, judge: judgeXml},
 	}
+}
+
+var cutFlags = &flagSet{
+	letters: "nszw",
+	alone:   "--complement --only-delimited --zero-terminated --version --help",
+	value:   "-b -c -f --bytes --characters --fields",
+	text:    "-d --delimiter --output-delimiter",
+}
+
+var sortFlags = &flagSet{
+	letters: "bcCdfghiMmnRrsuVz",
+	alone: `--ignore-leading-blanks --dictionary-order --ignore-case --general-numeric-sort --human-numeric-sort --ignore-nonprinting
+		--month-sort --merge --numeric-sort --random-sort --reverse --stable --unique --version-sort --zero-terminated --debug
+		--version --help`,
+	value:       "-k -S --check? --sort --key --buffer-size --parallel --batch-size",
+	text:        "-t --field-separator",
+	reads:       "--random-source",
+	unsafeValue: "-T --temporary-directory --files0-from",
+	writes:      "-o --output",
+	program:     "--compress-program",
+}
+
+var uniqFlags = &flagSet{
+	number:  true,
+	letters: "cdDiuz",
+	alone:   "--count --repeated --ignore-case --unique --zero-terminated --version --help",
+	value:   "-f -s -w --all-repeated? --skip-fields --group? --skip-chars --check-chars",
+}
+
+var trFlags = &flagSet{
+	letters: "cCdstu",
+	alone:   "--complement --delete --squeeze-repeats --truncate-set1 --version --help",
+}
+
+var pasteFlags = &flagSet{
+	letters: "sz",
+	alone:   "--serial --zero-terminated --version --help",
+	text:    "-d --delimiters",
+}
+
+var joinFlags = &flagSet{
+	letters: "iz",
+	alone:   "--ignore-case --check-order --nocheck-order --header --zero-terminated --version --help",
+	value:   "-1 -2 -a -j -o -v",
+	text:    "-e -t",
+}
+
+var columnFlags = &flagSet{
+	letters: "deJLntx",
+	alone:   "--table --table-noheadings --table-empty-lines --keep-empty-lines --fillrows --json --version --help",
+	value: `-c -C -E -H -i -l -N -O -p -R -r -T -W --table-columns --table-columns-limit --table-right --table-hide --table-truncate
+		--table-wrap --output-width`,
+	text: "-o -s --table-name --output-separator --separator",
+}
+
+var foldFlags = &flagSet{
+	number:  true,
+	letters: "bs",
+	alone:   "--bytes --spaces --version --help",
+	value:   "-w --width",
+}
+
+var fmtFlags = &flagSet{
+	number:  true,
+	letters: "cstu",
+	alone:   "--crown-margin --split-only --tagged-paragraph --uniform-spacing --version --help",
+	value:   "-g -w --width --goal",
+	text:    "-p --prefix",
+}
+
+var prFlags = &flagSet{
+	number:  true,
+	letters: "acdfFJmrtTv",
+	alone:   "--across --show-control-chars --double-space --merge --omit-header --omit-pagination --version --help",
+	value:   "-e? -i? -l -n? -N -o -w -W --columns --length --number-lines? --width --page-width",
+	text:    "-D -h -s? -S? --header",
+}
+
+var expandFlags = &flagSet{
+	number:  true,
+	letters: "i",
+	alone:   "--initial --version --help",
+	value:   "-t --tabs",
+}
+
+var unexpandFlags = &flagSet{
+	letters: "a",
+	alone:   "--all --first-only --version --help",
+	value:   "-t --tabs",
+}
+
+var numfmtFlags = &flagSet{
+	letters: "z",
+	alone:   "--debug --grouping --zero-terminated --version --help",
+	value:   "--field --from --from-unit --header? --invalid --padding --round --to --to-unit",
+	text:    "-d --delimiter --format --suffix",
+}
+
+var shufFlags = &flagSet{
+	letters: "erz",
+	alone:   "--echo --repeat --zero-terminated --version --help",
+	value:   "-i -n --input-range --head-count",
+	reads:   "--random-source",
+	writes:  "-o --output",
+}
+
+var lookFlags = &flagSet{
+	letters: "adf",
+	alone:   "--alternative --alphanum --ignore-case",
+	text:    "-t --terminate",
+}
+
+var jqFlags = &flagSet{
+	letters: "acCeghijMnrRsSV",
+	alone: `--ascii-output --compact-output --color-output --monochrome-output --exit-status --null-input --join-output --raw-output
+			--raw-output0 --raw-input --slurp --sort-keys --tab --unbuffered --stream --stream-errors --seq --version --help`,
+	value:       "--indent",
+	text:        "--arg --argjson",
+	reads:       "-f -L --from-file",
+	unsafe:      "--args --jsonargs",
+	unsafeValue: "--rawfile --slurpfile --argfile",
+}
+
+var yqFlags = &flagSet{
+	letters: "CMNPejnrS0yYVh",
+	alone: `--colors --no-colors --no-doc --prettyPrint --exit-status --tojson --null-input --nul-output --yaml-output --yaml-roundtrip
+		--version --help`,
+	value:       "-I -o -p --unwrapScalar? --indent --output-format --input-format",
+	text:        "--xml-attribute-prefix",
+	unsafeValue: "--from-file",
+	exact:       "-i --inplace --in-place",
+	writes:      "-s --split-exp",
+}
+
+var sedFlags = &flagSet{
+	letters: "nErsuz",
+	alone: `--quiet --silent --posix --regexp-extended --separate --null-data --unbuffered --debug --sandbox --version --help
+			--follow-symlinks`,
+	value:       "-l --line-length",
+	text:        "-e --expression",
+	unsafeValue: "-f -i? --file --in-place?",
+}
+
+var awkFlags = &flagSet{
+	letters:     "bP",
+	alone:       "--characters-as-bytes --csv --version --help --re-interval --posix",
+	text:        "-F -v --field-separator --assign",
+	unsafeValue: "-f -E -i -l -D? -e -W --file --exec --include --load --debug? --source",
+	writes:      "-o? -p? -d? --pretty-print? --profile? --dump-variables?",
+}
+
+var splitFlags = &flagSet{
+	letters: "dxuez",
+	alone:   "--version --help",
+	value:   "-a -b -C -l -n -t",
+	script:  "--filter",
+}
+
+var teeFlags = &flagSet{
+	letters: "aip",
+	alone:   "--append --ignore-interrupts --version --help",
+	value:   "--output-error?",
+}
+
+var iconvFlags = &flagSet{
+	letters: "cls",
+	alone:   "--list --silent --verbose --version --help",
+	value:   "-f -t --from-code --to-code",
+	writes:  "-o --output",
+}
+
+var patchFlags = &flagSet{
+	letters: "RNlsEfub",
+	alone:   "--reverse --forward --dry-run",
+	value:   "-p",
+	reads:   "-i -d --input",
+	target:  "-o -r --output",
+}
+
+var calFlags = &flagSet{
+	number:  true,
+	letters: "13bChjnNswy",
+	alone:   "--one --three --sunday --monday --julian --year --twelve --version --help",
+	value:   "-A -B -m -d --week? --color?",
+}
+
+var xmllintFlags = &flagSet{
+	oneDash:     true,
+	alone:       "-noout -format -html -recover -nonet -version -huge -nowarning",
+	value:       "-pretty",
+	text:        "-xpath",
+	unsafe:      "-noent -c14n -c14n11 -exc-c14n -xinclude -loaddtd -dtdattr -postvalid -valid",
+	unsafeValue: "-schema -dtdvalid",
+	exact:       "-shell",
+	writes:      "-output -o",
 }
 
 // judgeShuf: with -e its operands are text.

@@ -13,7 +13,7 @@ func verbs(asking string) func(*call) {
 }
 
 func (c *call) verb(asking []string) {
-	g := grammarOf(c.row.flags, c.row.long)
+	g := c.row.flags.grammar()
 	look := &call{name: c.name, args: c.args}
 	i := 0
 	for ; i < len(c.args); i++ {

@@ -62,38 +62,33 @@ func TestEveryRowThatLooksHasAnExample(t *testing.T) {
 // no longer read-only, the others do not.
 func TestEveryFlagOfTheTableIsTakenForWhatItIs(t *testing.T) {
 	for name, r := range rows() {
-		if r.raw || r.flags == "" || strings.HasPrefix(name, "docker ") || strings.HasPrefix(name, "podman") {
+		if r.raw || r.flags == nil || strings.HasPrefix(name, "docker ") || strings.HasPrefix(name, "podman") {
 			continue
 		}
-		g := grammarOf(r.flags, r.long)
+		g := r.flags.grammar()
 		for _, o := range g.options {
 			line := append(words(name), Word{Text: o.name})
-			if o.kind != "" && !o.may {
+			if o.takes != takesNothing && !o.optional {
 				line = append(line, Word{Text: "9"})
 			}
 			u := Analyze(line, env)
-			if o.bad && u.Class.ReadOnly() {
+			if o.unsafe && u.Class.ReadOnly() {
 				t.Errorf("%s %s: class %s although the table marks the flag", name, o.name, u.Class)
 			}
-			if !o.bad && r.class.ReadOnly() && r.judge == nil && !u.Class.ReadOnly() {
+			if !o.unsafe && r.class.ReadOnly() && r.judge == nil && !u.Class.ReadOnly() {
 				t.Errorf("%s %s: class %s (%s) although the table does not mark the flag", name, o.name, u.Class, u.Reason)
 			}
-			if o.hard && !u.Literal {
+			if o.exact && !u.Literal {
 				t.Errorf("%s %s: a rule with a pattern may allow it", name, o.name)
 			}
 		}
 	}
 }
 
-func TestFlagListsAreWellFormed(t *testing.T) {
+func TestFlagSetsAreWellFormed(t *testing.T) {
 	for name, r := range rows() {
-		for entry := range strings.FieldsSeq(r.flags) {
-			if len(entry) < 2 || entry[0] != '-' && entry[0] != '+' {
-				t.Errorf("%s: entry %q is no flag", name, entry)
-			}
-			if strings.HasPrefix(entry, "--") && strings.Contains(strings.TrimRight(entry, "!"), ":") && !r.long {
-				t.Errorf("%s: long flag %q with a colon", name, entry)
-			}
+		if r.flags != nil {
+			checkFlagSet(t, name, r.flags)
 		}
 		for role := range strings.FieldsSeq(r.ops) {
 			if !slices.Contains([]string{"FILE", "DIR", "OUT", "KILL", "HOST", "TEXT", "SQL"}, strings.TrimSuffix(role, "...")) {
@@ -102,6 +97,39 @@ func TestFlagListsAreWellFormed(t *testing.T) {
 		}
 		if !r.class.ReadOnly() && r.does == "" {
 			t.Errorf("%s: it does not say what it does", name)
+		}
+	}
+}
+
+// checkFlagSet holds that every name is a flag, and stands in one field.
+func checkFlagSet(t *testing.T, program string, f *flagSet) {
+	t.Helper()
+	seen := map[string]bool{}
+	add := func(name string) {
+		if seen[name] {
+			t.Errorf("%s: %s stands twice among its flags", program, name)
+		}
+		seen[name] = true
+	}
+	for _, letter := range f.letters {
+		if letter <= ' ' || letter == '-' || letter > '~' {
+			t.Errorf("%s: %q is no letter of a flag", program, letter)
+		}
+		add("-" + string(letter))
+	}
+	for _, field := range f.fields() {
+		for entry := range strings.FieldsSeq(field.names) {
+			name, optional := strings.CutSuffix(entry, "?")
+			if len(name) < 2 || name[0] != '-' && name[0] != '+' || strings.ContainsAny(name, ":=!?") {
+				t.Errorf("%s: %q is no flag", program, entry)
+			}
+			if len(name) > 2 && name[0] == '-' && name[1] != '-' && !f.oneDash {
+				t.Errorf("%s: %s is a long flag with one dash", program, name)
+			}
+			if optional && field.takes == takesNothing && field.names != f.unsafeValue {
+				t.Errorf("%s: %s is said to have no value, and an optional one", program, name)
+			}
+			add(name)
 		}
 	}
 }
