@@ -44,6 +44,7 @@ var table = func() map[string]row {
 		"compact":            {[]string{"llm"}, "how a conversation is made smaller is computed from its messages alone; who sends and stores is above"},
 		"llm/llmtest":        {[]string{"llm"}, "the scripted server is a provider's counterpart, so it imports none"},
 		"llm/llmtest/suite":  {[]string{"llm", "llm/llmtest"}, "the conformance suite serves every provider, so it imports none"},
+		"cost":               {[]string{"llm", "session"}, "prices are computed from a log alone"},
 		"compact/onlog":      {[]string{"compact", "session", "event"}, "a compaction is written to a log by what knows both"},
 		"permission/program": {[]string{"permission"}, "what a program does with its arguments is a table, known to nobody but the shell analysis"},
 		"permission/shell":   {[]string{"permission", "permission/program"}, "reading a command line is pure"},
@@ -63,7 +64,7 @@ var table = func() map[string]row {
 	t["tool"] = row{with(agent, "files", "git", "sandbox", "lsp", "prompt", "permission/shell", "permission/call", "fuzzy"), "tools are leaves: the loop sees them as agent.Tool"}
 	outside := row{[]string{"agent", "event", "llm", "permission", "sandbox"}, "what comes from outside sees the loop's contracts, not the built-in tools"}
 	t["mcp"], t["hook"], t["eval"] = outside, outside, outside
-	t["command"] = row{[]string{"agent", "event", "llm", "session", "fuzzy"}, "slash commands are the same for every front end, so they draw nothing; a prompt that one sends is a message of llm"}
+	t["command"] = row{[]string{"agent", "cost", "event", "llm", "session", "fuzzy"}, "slash commands are the same for every front end, so they draw nothing; a prompt that one sends is a message of llm"}
 	t["journal"] = row{[]string{"event", "llm", "session"}, "an entry and its events are one step, for all who write the log of a session"}
 	t["workspace"] = row{[]string{"files", "permission", "tool"}, "the folders and files of a session, for those who act for the user; it knows their tracking in tool, and no conversation"}
 	t["attach"] = row{[]string{"event", "files", "llm", "session"}, "files that a prompt names are read by way of a function, so that permissions hold"}

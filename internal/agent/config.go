@@ -79,6 +79,9 @@ type Config struct {
 	OnWindow   func(context.Context, Window) (shrunk bool, err error)
 	WindowMark func(llm.ModelInfo) int // nil: 85 % of the model's window
 
+	// OnRequest is called with each request before it goes out. It must neither keep nor change it.
+	OnRequest func(llm.ModelInfo, *llm.Request)
+
 	Publish func(event.Body)
 	Record  func(write func() error, bodies ...event.Body) error // runs write and publishes, as one step; nil: one after the other
 	Mode    func() permission.Mode

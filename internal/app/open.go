@@ -222,7 +222,7 @@ func (s *Session) newAgent(ctx context.Context, model llm.Model) error {
 	if s.Log() != nil {
 		s.window = s.newWindow()
 		cfg.OnWindow, cfg.WindowMark, cfg.Spent = s.window.OnWindow, s.window.Mark, s.spentElsewhere
-		cfg.Transcript, cfg.Model = s.Log(), model
+		cfg.Transcript, cfg.Model, cfg.OnRequest = s.Log(), model, s.Request
 		for _, id := range i.fallbacks() {
 			m, err := i.Model(ctx, id)
 			if err != nil {

@@ -21,7 +21,8 @@ Usage:
   lathe <command>
 
 Commands:
-  session      list, show, verify, export and remove sessions
+  session      list, show, price, verify, export and remove sessions
+  stats        sum up tokens and cost by day, model and project
   config       show and change settings
   tool         list the tools, call one
   permission   try permission rules, explain decisions

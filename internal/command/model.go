@@ -4,11 +4,12 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
+	"github.com/lathe-dev/lathe/internal/cost"
 	"github.com/lathe-dev/lathe/internal/event"
-	"github.com/lathe-dev/lathe/internal/session"
 )
 
 func modelCommands() []Command {
@@ -55,7 +56,7 @@ func modelCommands() []Command {
 		{Name: "status", Group: groupModel, Help: "Show model, mode, tokens, cost and turns", Run: status},
 		{Name: "tokens", Group: groupModel, Help: "Show how many tokens the conversation takes", Run: tokens},
 		{Name: "context", Group: groupModel, Help: "Show what fills the context window", Run: contextShares},
-		{Name: "cost", Aliases: []string{"usage"}, Group: groupModel, Help: "Show what the session cost, by model", Run: cost},
+		{Name: "cost", Aliases: []string{"usage"}, Group: groupModel, Help: "Show what the session cost, by model and request", Run: costs},
 		{Name: "cache", Group: groupModel, Help: "Show what the caches of prompts and files saved", Run: cache},
 	}
 }
@@ -177,37 +178,48 @@ func contextShares(ctx context.Context, h Host, _ string) (event.Output, error) 
 	return event.Output{Text: b.String()}, nil
 }
 
-// bill sums up the tokens that one model read and wrote.
-type bill struct{ replies, read, cached, written int }
+// lastSteps is how many requests /cost lists; `lathe session cost` lists all.
+const lastSteps = 20
 
-func cost(_ context.Context, h Host, _ string) (event.Output, error) {
-	bills := map[string]bill{}
-	for e := range h.Conversation().Log().All() {
-		r, ok := e.Body.(session.Reply)
-		if !ok || r.Usage == nil {
-			continue
-		}
-		b := bills[r.Model]
-		b.replies++
-		b.read += r.Usage.Prompt()
-		b.cached += r.Usage.CacheRead
-		b.written += r.Usage.Output
-		bills[r.Model] = b
-	}
-	s, info := h.Conversation().Status(), h.Conversation().Log().Info()
+func costs(_ context.Context, h Host, _ string) (event.Output, error) {
+	s, log := h.Conversation().Status(), h.Conversation().Log()
+	c := cost.Of(log)
 	var out strings.Builder
-	fmt.Fprintf(&out, "This session cost %s in %s.\n\n", dollars(s.CostUSD), plural(info.Turns, "turn"))
-	var models []string
-	for m := range bills {
-		models = append(models, m)
+	fmt.Fprintf(&out, "This session cost %s in %s.\n\n", dollars(s.CostUSD), plural(log.Info().Turns, "turn"))
+	models := map[string]*cost.Totals{}
+	for _, step := range c.Steps {
+		if models[step.Model] == nil {
+			models[step.Model] = &cost.Totals{}
+		}
+		models[step.Model].Add(step)
 	}
-	slices.Sort(models)
-	for _, m := range models {
-		b := bills[m]
-		fmt.Fprintf(&out, "- %s: %s, %s tokens read (%s of them from the cache), %s written\n",
-			code(m), plural(b.replies, "step"), grouped(b.read), grouped(b.cached), grouped(b.written))
+	for _, m := range slices.Sorted(maps.Keys(models)) {
+		t := models[m]
+		fmt.Fprintf(&out, "- %s: %s, %s tokens read (%s of them from the cache), %s written, %s\n",
+			code(m), plural(t.Steps, "step"), grouped(t.Input+t.Read+t.Written), grouped(t.Read), grouped(t.Output), dollars(t.CostUSD))
+	}
+	if n := len(c.Steps); n > 0 {
+		writeSteps(&out, c.Steps[max(0, n-lastSteps):])
 	}
 	return event.Output{Text: out.String()}, nil
+}
+
+// writeSteps writes the requests as a table, and below it why some missed the cache.
+func writeSteps(out *strings.Builder, steps []cost.Step) {
+	cells := len(cost.Header) - 1
+	out.WriteString("\n| " + strings.Join(cost.Header[:cells], " | ") + " |\n|" + strings.Repeat(" ---: |", cells) + "\n")
+	var misses []string
+	for _, s := range steps {
+		row := s.Row("15:04:05")
+		row[2] = code(row[2])
+		out.WriteString("| " + strings.Join(row[:cells], " | ") + " |\n")
+		if row[cells] != "" {
+			misses = append(misses, fmt.Sprintf("- step %d missed the cache: %s\n", s.N, row[cells]))
+		}
+	}
+	if len(misses) > 0 {
+		out.WriteString("\n" + strings.Join(misses, ""))
+	}
 }
 
 func cache(_ context.Context, h Host, _ string) (event.Output, error) {

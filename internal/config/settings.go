@@ -65,6 +65,8 @@ type Settings struct {
 	Attribution            Attribution `json:"attribution"`
 	CleanupPeriodDays      int         `json:"cleanupPeriodDays"` // of debug recordings; 0: forever
 
+	CacheLifetime string `json:"cacheLifetime"` // "5m" or "1h"
+
 	ExploreCache ExploreCache `json:"exploreCache"`
 	Bash         Bash         `json:"bash"`
 	Stream       Stream       `json:"stream"`

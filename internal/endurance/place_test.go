@@ -56,6 +56,7 @@ var wires = []wire{
 // place is a machine of a test's own: a home, a project, a scripted model.
 type place struct {
 	home, dir string
+	threshold int // tokens that make a compaction due
 	environ   []string
 	srv       *llmtest.Server
 }
@@ -72,28 +73,35 @@ const summary = "## Goal\nRead all files\n\n## Wishes\nNone.\n\n## Decisions\nNo
 
 // newPlace makes a place whose model makes n steps: reads of files of which no two are the same, every tenth step
 // a command that counts how often it ran. The threshold is in tokens.
-func newPlace(t *testing.T, w wire, n, threshold int, vars ...string) *place {
+func newPlace(t *testing.T, w wire, n, threshold int) *place {
 	t.Helper()
 	home, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &place{home: home, dir: filepath.Join(home, "project")}
+	p := &place{home: home, dir: filepath.Join(home, "project"), threshold: threshold}
 	p.write(t, "project/CLAUDE.md", rule+"\n", 0o600)
 	p.write(t, "project/count", "#!/bin/sh\necho ran >> \"$HOME/ran.log\"\n", 0o700)
-	p.srv = llmtest.New(p.script(t, n), llmtest.Options{Vars: map[string]string{"WORKDIR": p.dir}})
-	if err := p.srv.Start("127.0.0.1:0"); err != nil {
+	p.serve(t, p.script(t, n), w)
+	return p
+}
+
+// serve starts the model of a script, in place of the one before it.
+func (p *place) serve(t *testing.T, script *llmtest.Script, w wire) {
+	t.Helper()
+	srv := llmtest.New(script, llmtest.Options{Vars: map[string]string{"WORKDIR": p.dir}})
+	if err := srv.Start("127.0.0.1:0"); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = p.srv.Close() })
-	p.environ = append([]string{
+	t.Cleanup(func() { _ = srv.Close() })
+	p.srv = srv
+	p.environ = []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + p.home, "LANG=C.UTF-8", "LATHE_MODEL=" + w.model,
-		fmt.Sprintf("ANTHROPIC_COMPACTION_THRESHOLD=%d", threshold),
-	}, vars...)
-	for _, v := range w.vars {
-		p.environ = append(p.environ, strings.ReplaceAll(v, "%s", p.srv.URL()))
+		fmt.Sprintf("ANTHROPIC_COMPACTION_THRESHOLD=%d", p.threshold),
 	}
-	return p
+	for _, v := range w.vars {
+		p.environ = append(p.environ, strings.ReplaceAll(v, "%s", srv.URL()))
+	}
 }
 
 func (p *place) write(t *testing.T, name, text string, mode os.FileMode) {

@@ -27,6 +27,8 @@ type Journal struct {
 
 	order    sync.Mutex // held while an entry is written and its events published
 	diskFull bool       // guarded by order: the user was warned
+
+	prefix *session.Prefix // guarded by order: the newest in the log; nil: not looked up yet
 }
 
 // New makes the journal of the agent with a chain, as in agent.Config. A nil log keeps nothing.

@@ -149,7 +149,7 @@ func (all *Set) newProvider(name string, set config.Provider) (llm.Provider, err
 	c := connection{
 		name: name, set: set, http: all.http, version: all.o.Version, thinking: all.o.Settings().MaxThinkingTokens,
 		retry: llm.RetryPolicy{Max: all.o.Settings().Stream.MaxRetries, Base: millis(all.o.Settings().Stream.RetryBaseMs), MaxWait: millis(all.o.Settings().Stream.MaxRetryWaitMs)},
-		stall: millis(all.o.Settings().Stream.StallTimeoutMs),
+		stall: millis(all.o.Settings().Stream.StallTimeoutMs), cacheTTL: all.o.Settings().CacheLifetime,
 	}
 	if c.retry.Max == 0 {
 		c.retry.Max = -1 // the policy's value for none
@@ -174,6 +174,7 @@ type connection struct {
 	stall    time.Duration
 	version  string
 	thinking *int
+	cacheTTL string
 	prepare  llm.Prepare
 }
 
@@ -187,7 +188,7 @@ func openAnthropic(c connection) (llm.Provider, error) {
 	return anthropic.New(anthropic.Config{
 		Name: c.name, BaseURL: c.set.APIBase, APIKey: c.set.APIKey, AuthToken: c.set.AuthToken, Headers: c.set.Headers, Betas: c.set.Betas,
 		HTTP: c.http, Retry: c.retry, StallTimeout: c.stall, ThinkingTokens: c.thinking, Version: c.version, Prepare: c.prepare,
-		KeyVar: keyPlace(c.name), URLVar: basePlace(c.name),
+		KeyVar: keyPlace(c.name), URLVar: basePlace(c.name), CacheTTL: c.cacheTTL,
 	})
 }
 

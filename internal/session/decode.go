@@ -393,6 +393,8 @@ func slowBody(kind string, line []byte) (Body, error) {
 		return unmarshal[Note](line)
 	case "seen":
 		return unmarshal[Seen](line)
+	case "prefix":
+		return unmarshal[Prefix](line)
 	case "grant":
 		return unmarshal[Grant](line)
 	case "system":

@@ -1,0 +1,318 @@
+// Package cost reads out of a session's log what each request cost, and why a request missed the provider's
+// cache.
+//
+// Providers keep the beginning of a prompt for some minutes and charge a tenth for reading it again. A request
+// misses when less of the prompt before it comes from the cache than the request before it left there. The log
+// names the cause: each entry that changes the beginning of the next request is in it.
+package cost
+
+import (
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/lathe-dev/lathe/internal/llm"
+	"github.com/lathe-dev/lathe/internal/session"
+)
+
+// How long a provider keeps a prompt after its last use (Anthropic: five minutes, or an hour where the request asks
+// for it and pays more; docs.anthropic.com, "Prompt caching").
+const (
+	shortLifetime = 5 * time.Minute
+	longLifetime  = time.Hour
+)
+
+// Step is one request: a reply, or the summary of a compaction.
+type Step struct {
+	N       int       `json:"n"` // from 1
+	Time    time.Time `json:"time"`
+	Model   string    `json:"model"`
+	Input   int       `json:"input"` // tokens that were neither read from the cache nor written to it
+	Read    int       `json:"cache_read"`
+	Written int       `json:"cache_write"`
+	Output  int       `json:"output"`
+	CostUSD float64   `json:"cost_usd"`
+	Summary bool      `json:"summary,omitempty"` // a compaction's summary; its tokens are not in the log
+	Miss    *Miss     `json:"miss,omitempty"`
+}
+
+// Prompt returns the tokens of the prompt.
+func (s Step) Prompt() int { return s.Input + s.Read + s.Written }
+
+// Miss is a request whose prompt was not in the cache.
+type Miss struct {
+	Tokens  int      `json:"tokens"`   // that should have come from the cache
+	CostUSD float64  `json:"cost_usd"` // more than with the cache
+	Causes  []string `json:"causes"`   // never empty
+}
+
+// Prices returns the prices of a model.
+type Prices func(model string) llm.Price
+
+// Session is what a session cost.
+type Session struct {
+	Steps   []Step  `json:"steps"`
+	CostUSD float64 `json:"cost_usd"` // the sum of the steps
+	MissUSD float64 `json:"miss_usd"` // the part of it that cache misses cost
+
+	lifetime time.Duration // of what the last request left in the cache
+	price    llm.Price     // of the last request's model
+}
+
+// Of reads what a session cost out of its log, all branches included. A log of an older version does not say
+// the prices; they are then those of the catalogue.
+func Of(log *session.Session) Session {
+	all := log.Everything().Only("user", "call_end", "reply", "compaction", "head", "prefix")
+	return Read(all.Entries(0, all.Len()), func(model string) llm.Price { return llm.Lookup("", model).Price })
+}
+
+// Read does the same with entries in the order in which they were written. Other kinds than those of Of change
+// nothing.
+func Read(entries iter.Seq2[int, session.Entry], prices Prices) Session {
+	r := reader{prices: prices, lifetime: shortLifetime}
+	for _, e := range entries {
+		r.take(e)
+	}
+	for _, s := range r.out.Steps {
+		r.out.CostUSD += s.CostUSD
+		if s.Miss != nil {
+			r.out.MissUSD += s.Miss.CostUSD
+		}
+	}
+	r.out.lifetime = r.lifetime
+	return r.out
+}
+
+// reader follows a log.
+type reader struct {
+	prices   Prices
+	lifetime time.Duration
+	out      Session
+
+	prefix *session.Prefix
+	last   *Step     // the last reply
+	seen   time.Time // when the newest entry was written
+	idle   time.Duration
+	causes []string // of changes since the last reply
+	caches bool     // the provider has reported a cached token
+}
+
+func (r *reader) take(e session.Entry) {
+	if !r.seen.IsZero() {
+		r.idle = max(r.idle, e.Time.Sub(r.seen))
+	}
+	r.seen = e.Time
+	switch b := e.Body.(type) {
+	case session.Reply:
+		r.reply(e.Time, b)
+	case session.Compaction:
+		r.cause("compaction (" + b.Trigger + ")")
+		if b.CostUSD > 0 {
+			r.add(Step{Time: e.Time, Model: "summary", CostUSD: b.CostUSD, Summary: true})
+		}
+	case session.Head:
+		r.cause("the conversation went back")
+	case session.Prefix:
+		r.changed(b)
+	}
+}
+
+func (r *reader) cause(text string) {
+	if !slices.Contains(r.causes, text) {
+		r.causes = append(r.causes, text)
+	}
+}
+
+// changed names the parts of a prefix that differ from the one before.
+func (r *reader) changed(now session.Prefix) {
+	was := r.prefix
+	r.prefix = &now
+	if was == nil {
+		return
+	}
+	if was.System != now.System {
+		r.cause("the system prompt changed")
+	}
+	if was.Effort != now.Effort {
+		r.cause("effort: " + orDefault(was.Effort) + " to " + orDefault(now.Effort))
+	}
+	if !maps.Equal(was.Tools, now.Tools) {
+		r.cause("tools: " + strings.Join(toolChanges(was.Tools, now.Tools), ", "))
+	}
+}
+
+func orDefault(effort string) string {
+	if effort == "" {
+		return "default"
+	}
+	return effort
+}
+
+func toolChanges(was, now map[string]string) (out []string) {
+	for _, name := range slices.Sorted(maps.Keys(now)) {
+		if hash, ok := was[name]; !ok {
+			out = append(out, "+"+name)
+		} else if hash != now[name] {
+			out = append(out, name+" changed")
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(was)) {
+		if _, ok := now[name]; !ok {
+			out = append(out, "-"+name)
+		}
+	}
+	return out
+}
+
+func (r *reader) add(s Step) *Step {
+	s.N = len(r.out.Steps) + 1
+	r.out.Steps = append(r.out.Steps, s)
+	return &r.out.Steps[len(r.out.Steps)-1]
+}
+
+func (r *reader) reply(at time.Time, b session.Reply) {
+	if b.Usage == nil || *b.Usage == (llm.Usage{}) {
+		return // it broke off, and nobody reported what it cost
+	}
+	u := *b.Usage
+	price := r.price(b.Model)
+	s := Step{
+		Time: at, Model: b.Model, Input: u.Input, Read: u.CacheRead, Written: u.CacheWrite, Output: u.Output, CostUSD: price.Cost(u),
+	}
+	if r.last != nil && r.last.Model != b.Model {
+		r.cause("model: " + r.last.Model + " to " + b.Model)
+	}
+	s.Miss = r.miss(s, price)
+	if u.CacheWrite > 0 {
+		r.lifetime = shortLifetime
+	}
+	if u.CacheWrite1h > 0 {
+		r.lifetime = longLifetime
+	}
+	r.out.price = price
+	r.caches = r.caches || u.CacheRead+u.CacheWrite > 0
+	last := *r.add(s)
+	r.last, r.causes, r.idle = &last, nil, 0
+}
+
+// price returns the price of a model: as the log has it, else from the list.
+func (r *reader) price(model string) llm.Price {
+	if r.prefix != nil && r.prefix.Model == model {
+		return r.prefix.Price
+	}
+	return r.prices(model)
+}
+
+// tolerance is how many tokens may be missing without a cause: providers cache in blocks, and the newest message is
+// marked anew each time.
+const tolerance = 1024
+
+// miss compares a request with the one before it.
+func (r *reader) miss(s Step, price llm.Price) *Miss {
+	if r.last == nil || !r.caches {
+		return nil
+	}
+	had := min(r.cached(), s.Prompt())
+	short := had - s.Read
+	if short <= max(tolerance, had/20) {
+		return nil
+	}
+	causes := r.causes
+	if r.idle > r.lifetime {
+		causes = append(causes, fmt.Sprintf("expired: nothing was sent for %s", r.idle.Round(time.Second)))
+	}
+	if len(causes) == 0 {
+		causes = []string{"the provider no longer had it"}
+	}
+	paid := price.Input
+	if s.Written > 0 {
+		paid = max(price.CacheWrite, price.Input)
+	}
+	return &Miss{Tokens: short, CostUSD: float64(short) * max(0, paid-price.CacheRead) / 1e6, Causes: causes}
+}
+
+// cached is how much the last request left in the cache: what it read and wrote, or all of its prompt where the
+// provider caches without being asked and reports no writes.
+func (r *reader) cached() int {
+	if r.last.Written == 0 && r.last.Input > 0 {
+		return r.last.Prompt()
+	}
+	return r.last.Read + r.last.Written
+}
+
+// Next is what the next request of a session costs for the conversation so far.
+type Next struct {
+	Tokens  int           `json:"tokens"`  // of the conversation
+	Left    time.Duration `json:"left_ns"` // until the cache expires; negative: it has
+	ColdUSD float64       `json:"cold_usd"`
+	WarmUSD float64       `json:"warm_usd"`
+}
+
+// Next returns the cost of the next request at a time; ok is false before the first reply, and where the provider
+// has reported no cache.
+func (s Session) Next(now time.Time) (n Next, ok bool) {
+	for _, last := range slices.Backward(s.Steps) {
+		if last.Summary {
+			continue
+		}
+		if last.Read+last.Written == 0 {
+			return Next{}, false
+		}
+		write := s.price.Input
+		if last.Written > 0 {
+			write = max(s.price.CacheWrite, s.price.Input)
+		}
+		n.Tokens, n.Left = last.Prompt()+last.Output, s.lifetime-now.Sub(last.Time)
+		n.ColdUSD, n.WarmUSD = float64(n.Tokens)*write/1e6, float64(n.Tokens)*s.price.CacheRead/1e6
+		return n, true
+	}
+	return Next{}, false
+}
+
+// Totals are sums over steps.
+type Totals struct {
+	Steps   int     `json:"steps"`
+	Input   int     `json:"input"`
+	Read    int     `json:"cache_read"`
+	Written int     `json:"cache_write"`
+	Output  int     `json:"output"`
+	CostUSD float64 `json:"cost_usd"`
+	Misses  int     `json:"misses"`
+	MissUSD float64 `json:"miss_usd"`
+}
+
+// Add counts a step.
+func (t *Totals) Add(s Step) {
+	t.Steps++
+	t.Input += s.Input
+	t.Read += s.Read
+	t.Written += s.Written
+	t.Output += s.Output
+	t.CostUSD += s.CostUSD
+	if s.Miss != nil {
+		t.Misses++
+		t.MissUSD += s.Miss.CostUSD
+	}
+}
+
+// Header names the columns of Row.
+var Header = []string{"step", "time", "model", "fresh", "cached", "written", "output", "cost", "cache miss"}
+
+// Row returns a step as the cells of a table; clock is the layout of its time.
+func (s Step) Row(clock string) []string {
+	row := []string{
+		strconv.Itoa(s.N), s.Time.Local().Format(clock), s.Model, strconv.Itoa(s.Input), strconv.Itoa(s.Read), strconv.Itoa(s.Written),
+		strconv.Itoa(s.Output), fmt.Sprintf("$%.4f", s.CostUSD), "",
+	}
+	if s.Summary {
+		row[3], row[4], row[5], row[6] = "-", "-", "-", "-"
+	}
+	if s.Miss != nil {
+		row[8] = fmt.Sprintf("%d tokens, $%.4f: %s", s.Miss.Tokens, s.Miss.CostUSD, strings.Join(s.Miss.Causes, "; "))
+	}
+	return row
+}
