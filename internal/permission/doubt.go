@@ -14,7 +14,7 @@ import (
 // doubt finds a deny rule that may speak of the call, where it cannot be told before it runs. Then a person
 // decides, in every mode and whatever allow rules and grants say.
 func (c *call) doubt() (Decision, bool) {
-	for r := range c.p.all() {
+	for r := range c.p.strict() {
 		if r.Effect != Deny {
 			continue
 		}

@@ -19,6 +19,7 @@ type Policy struct {
 	mu        sync.RWMutex
 	rules     []Rule      // of settings and the command line
 	grants    []Rule      // given while the session runs
+	lent      []*[]Rule   // by skills, while they are active
 	roots     []string    // working roots
 	readRoots []string    // folders that may be read but not written: blobs, plans, memory, skills
 	kind      string      // of the main agent
@@ -211,6 +212,9 @@ func (c *call) decide() Decision {
 		return ruled(outcome, last)
 	}
 	if r, ok := c.allowed(slices.Concat(c.p.rules, c.p.grants), false); ok {
+		return ruled(Allow, r)
+	}
+	if r, ok := c.lentAllows(); ok {
 		return ruled(Allow, r)
 	}
 	return c.byMode()

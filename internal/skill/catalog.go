@@ -87,16 +87,9 @@ func (c *Catalog) skills(f Folder, seen map[string]bool) {
 // commands reads a commands folder with its subfolders, which are namespaces.
 func (c *Catalog) commands(f Folder) {
 	n := 0
-	err := filepath.WalkDir(f.Path, func(path string, e fs.DirEntry, err error) error {
-		switch {
-		case err != nil && path == f.Path:
-			return err
-		case err != nil:
+	err := walkCommands(f.Path, func(path string, err error) error {
+		if err != nil {
 			c.unreadable(path, err)
-			return fs.SkipDir
-		case e.IsDir() && path != f.Path && (e.Name()[0] == '.' || depth(f.Path, path) > maxDepth):
-			return fs.SkipDir
-		case e.IsDir() || !strings.EqualFold(filepath.Ext(path), ".md"):
 			return nil
 		}
 		if n++; n > maxSkills {

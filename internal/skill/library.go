@@ -1,0 +1,107 @@
+package skill
+
+import (
+	"encoding/binary"
+	"hash/fnv"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+)
+
+// Library is the skills and commands of one working folder. It reads them when they are first asked for, and again
+// when their files have changed. It is safe for concurrent use.
+type Library struct {
+	folders func() []Folder
+
+	mu      sync.Mutex
+	catalog *Catalog
+	stamp   uint64
+}
+
+// NewLibrary makes a library of the folders that the function lists. Nothing is read yet.
+func NewLibrary(folders func() []Folder) *Library { return &Library{folders: folders} }
+
+// Catalog is what there is now. While no file changes it costs a listing of the folders and one stat per file, and
+// returns the same catalog.
+func (l *Library) Catalog() *Catalog {
+	folders := l.folders()
+	stamp := stampOf(folders)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.catalog == nil || l.stamp != stamp {
+		l.catalog, l.stamp = Find(folders), stamp
+	}
+	return l.catalog
+}
+
+// stampOf is another number when a file that Find reads is added, removed or written.
+func stampOf(folders []Folder) uint64 {
+	h := fnv.New64a()
+	note := func(path string) {
+		info, err := os.Stat(path)
+		if err != nil {
+			return
+		}
+		h.Write([]byte(path))
+		var b [16]byte
+		binary.LittleEndian.PutUint64(b[:8], uint64(info.ModTime().UnixNano()))
+		binary.LittleEndian.PutUint64(b[8:], uint64(info.Size()))
+		h.Write(b[:])
+	}
+	for _, f := range folders {
+		h.Write([]byte(f.Path + "\x00" + f.Source + "\x00"))
+		if f.Kind == KindSkill {
+			for _, path := range skillFiles(f.Path) {
+				note(path)
+			}
+			continue
+		}
+		walkCommands(f.Path, func(path string, err error) error {
+			if err == nil {
+				note(path)
+			}
+			return nil
+		})
+	}
+	return h.Sum64()
+}
+
+// skillFiles lists where the SKILL.md of each folder below dir would be.
+func skillFiles(dir string) []string {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil
+	}
+	var out []string
+	for i, e := range entries {
+		if i == maxSkills {
+			break
+		}
+		if e.Name()[0] != '.' {
+			out = append(out, filepath.Join(dir, e.Name(), "SKILL.md"))
+		}
+	}
+	return out
+}
+
+// walkCommands visits the Markdown files below dir; an error is of dir itself or of a folder below it.
+func walkCommands(dir string, visit func(path string, err error) error) error {
+	return filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		switch {
+		case err != nil && path == dir:
+			return err
+		case err != nil:
+			if err := visit(path, err); err != nil {
+				return err
+			}
+			return fs.SkipDir
+		case e.IsDir() && path != dir && (e.Name()[0] == '.' || depth(dir, path) > maxDepth):
+			return fs.SkipDir
+		case e.IsDir() || !strings.EqualFold(filepath.Ext(path), ".md"):
+			return nil
+		}
+		return visit(path, nil)
+	})
+}
