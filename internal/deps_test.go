@@ -31,6 +31,8 @@ var table = func() map[string]row {
 		"frontmatter": {nil, "a Markdown file with a YAML block is read the same way for skills, agents, rules and styles"},
 		"skill":       {[]string{"frontmatter"}, "finding skills and filling in their arguments touches only their files; app, which has permissions, runs their commands"},
 
+		"skill/invoke": {[]string{"skill", "llm", "permission"}, "loading a skill makes texts of its files and lends its rules; running its commands is the session's, behind functions"},
+
 		"fuzzy": {nil, "matching typed letters with names is plain computation, used at every level"},
 
 		"files": {[]string{"sandbox", "fuzzy"}, "finding files may start ripgrep; the index ranks paths"},

@@ -22,6 +22,7 @@ var builtins = []builtin{
 	{bashOutputTool, newBashOutput},
 	{killShellTool, newKillShell},
 	{todoTool, newTodoWrite},
+	{skillTool, newSkill},
 }
 
 // All makes every built-in tool of a session.

@@ -26,10 +26,6 @@ var coming = []call.Declaration{
 	},
 	{Name: "WebSearch", Aliases: []string{"google_web_search", "search_web"}, Accesses: call.Itself("WebSearch")},
 	{
-		Name: "Skill", Subject: permission.SubjectName, SubjectIn: []string{"skill", "name", "command"}, Rest: "args",
-		Accesses: call.Itself("Skill"),
-	},
-	{
 		Name: "LSP", Params: map[string]string{"file_path": fileAliases},
 		Subject: permission.SubjectRead, SubjectIn: []string{"file_path"}, Class: permission.ClassRead, Accesses: call.Typed(readAccesses),
 	},

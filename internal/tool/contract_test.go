@@ -65,6 +65,9 @@ func samples(b *bench) []sample {
 	b.put("a.txt", "one\ntwo\n")
 	b.put("dir/b.go", "package b\n")
 	b.read("a.txt")
+	b.env.LoadSkill = func(_ context.Context, name, args string) ([]llm.Part, error) {
+		return []llm.Part{llm.Text{Text: name + " with " + args, Origin: llm.OriginSkill}}, nil
+	}
 	return []sample{
 		{"Read", in{"file_path": "a.txt"}},
 		{"Read", in{"file_path": "dir"}},
@@ -76,6 +79,7 @@ func samples(b *bench) []sample {
 		{"Grep", in{"pattern": "package", "output_mode": "content"}},
 		{"Grep", in{"pattern": "one", "path": "a.txt"}},
 		{"TodoWrite", in{"todos": []any{map[string]any{"content": "x", "status": "pending"}}}},
+		{"Skill", in{"skill": "review", "args": "a.txt"}},
 		{"Bash", in{"command": "cat a.txt | wc -l"}},
 		{"Bash", in{"command": "touch a.txt > /dev/null"}},
 		{"BashOutput", in{"bash_id": b.background()}},

@@ -54,6 +54,8 @@ type Env struct {
 	// MayRead is what would be decided on reading one file by itself. A search over a folder leaves out what it
 	// does not allow. Nil: everything may be read.
 	MayRead func(path string) permission.Effect
+	// LoadSkill puts a skill into the conversation: the texts for the model. Nil: there are none.
+	LoadSkill func(ctx context.Context, name, args string) ([]llm.Part, error)
 	// Environ is the environment of child processes before lathe's own keys are removed. Nil: os.Environ.
 	Environ func() []string
 	// ChildEnv changes how the environment of child processes is cleaned.

@@ -1,0 +1,265 @@
+package invoke
+
+import (
+	"encoding/json"
+	"iter"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/lathe-dev/lathe/internal/llm"
+	"github.com/lathe-dev/lathe/internal/skill"
+)
+
+// The texts around the lists that the model is given. They are parsed again after a resume, so old ones stay known.
+const (
+	listHead   = "Skills: instructions written down for certain tasks. When one fits the task, load it with the Skill tool before you begin, and follow it. The user can invoke each as /name.\n"
+	changeHead = "The skills that the Skill tool loads have changed. New or changed:\n"
+	goneHead   = "No longer there:\n"
+)
+
+// ForModel lists the skills that the model may load now.
+func (l *Loader) ForModel() []*skill.Skill { return l.forModel(l.Library.Catalog()) }
+
+func (l *Loader) forModel(c *skill.Catalog) []*skill.Skill {
+	waiting := slices.ContainsFunc(c.All(), func(s *skill.Skill) bool { return len(s.Paths) > 0 && !s.HiddenFromModel })
+	l.mu.Lock()
+	l.paths = waiting
+	l.mu.Unlock()
+	if !waiting {
+		return c.ForModel(nil)
+	}
+	return c.ForModel(l.matches())
+}
+
+// Listing is what the model is told of the skills when a conversation begins, or begins again after a compaction;
+// empty when there are none.
+func (l *Loader) Listing() string {
+	list := l.ForModel()
+	text := skill.Listing(list, l.Budget(), nil)
+	if text == "" {
+		return ""
+	}
+	return l.Clean(listHead + text)
+}
+
+// changes is a part that says what changed since the model was told last, or none.
+func (l *Loader) changes(c *skill.Catalog) []llm.Part {
+	told, listed := l.known()
+	if !listed {
+		return nil // the listing is still to come, or there was none and is none
+	}
+	now := l.forModel(c)
+	var fresh []*skill.Skill
+	next := map[string]string{}
+	for _, s := range now {
+		text, ok := told[s.Name]
+		if !ok || !same(text, l.Clean(s.Summary())) {
+			fresh = append(fresh, s)
+		}
+		next[s.Name] = text
+	}
+	var gone []string
+	for _, name := range slices.Sorted(maps.Keys(told)) {
+		if _, ok := next[name]; !ok {
+			gone = append(gone, name)
+		}
+	}
+	if len(fresh) == 0 && len(gone) == 0 {
+		return nil
+	}
+	text := ""
+	if len(fresh) > 0 {
+		text = changeHead + skill.Listing(fresh, l.Budget(), nil)
+	}
+	if len(gone) > 0 {
+		text += goneHead + "- " + strings.Join(gone, "\n- ") + "\n"
+	}
+	text = l.Clean(text)
+	apply(next, text)
+	l.mu.Lock()
+	l.told = next
+	l.mu.Unlock()
+	return []llm.Part{llm.Text{Text: reminder(text), Origin: llm.OriginReminder}}
+}
+
+func reminder(text string) string {
+	return "<system-reminder>\n" + strings.TrimSpace(text) + "\n</system-reminder>"
+}
+
+// same reports whether a description as it was listed, perhaps shortened or left out, is of this text.
+func same(listed, text string) bool {
+	head, short := strings.CutSuffix(listed, "…")
+	return listed == text || listed == "" || short && strings.HasPrefix(text, head)
+}
+
+// known is what the model was told last. listed is false for a conversation that has not begun.
+func (l *Loader) known() (told map[string]string, listed bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	msgs := l.Messages()
+	if len(msgs) == 0 {
+		return nil, false
+	}
+	if r := l.Revision(); l.told != nil && l.revision == r {
+		return l.told, true
+	} else if l.revision != r {
+		l.revision, l.files = r, nil
+	}
+	l.told = map[string]string{}
+	for _, m := range msgs {
+		for _, p := range m.Parts {
+			if t, ok := p.(llm.Text); ok && (t.Origin == llm.OriginContext || t.Origin == llm.OriginReminder) {
+				apply(l.told, t.Text)
+			}
+		}
+	}
+	return l.told, true
+}
+
+// apply takes a listing or a change into what was told.
+func apply(told map[string]string, text string) {
+	if at := strings.Index(text, listHead); at >= 0 {
+		clear(told)
+		text = text[at:]
+	} else if text = strings.TrimPrefix(text, "<system-reminder>\n"); !strings.HasPrefix(text, changeHead) && !strings.HasPrefix(text, goneHead) {
+		return
+	}
+	gone := false
+	for line := range strings.Lines(text) {
+		line = strings.TrimSuffix(line, "\n")
+		entry, isEntry := strings.CutPrefix(line, "- ")
+		switch name, description, _ := strings.Cut(entry, ": "); {
+		case line+"\n" == goneHead:
+			gone = true
+		case isEntry && gone:
+			delete(told, name)
+		case isEntry:
+			told[name] = description
+		}
+	}
+}
+
+// BeforeStep announces skills that wait for a file and whose file was just touched. It costs nothing where there are
+// none.
+func (l *Loader) BeforeStep() []llm.Message {
+	l.mu.Lock()
+	waiting := l.paths
+	l.mu.Unlock()
+	if !waiting {
+		return nil
+	}
+	if parts := l.changes(l.Library.Catalog()); len(parts) > 0 {
+		return []llm.Message{{Role: llm.User, Parts: parts}}
+	}
+	return nil
+}
+
+// matches reports whether a call named a file that one of the patterns matches.
+func (l *Loader) matches() func(patterns []string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	msgs := l.Messages()
+	if l.walked > len(msgs) || l.files == nil {
+		l.walked, l.files = 0, map[string]bool{}
+	}
+	for _, m := range msgs[l.walked:] {
+		for _, c := range m.Calls() {
+			var in struct {
+				Path string `json:"file_path"`
+			}
+			if json.Unmarshal(c.Input, &in) == nil && in.Path != "" {
+				l.files[l.relative(in.Path)] = true
+			}
+		}
+	}
+	l.walked = len(msgs)
+	files := maps.Clone(l.files)
+	return func(patterns []string) bool {
+		for file := range files {
+			for _, p := range patterns {
+				if ok, err := doublestar.Match(strings.TrimPrefix(p, "./"), file); err == nil && ok {
+					return true
+				}
+			}
+		}
+		return false
+	}
+}
+
+func (l *Loader) relative(path string) string {
+	if rel, err := filepath.Rel(l.Dir, path); err == nil && filepath.IsAbs(path) {
+		path = rel
+	}
+	return filepath.ToSlash(filepath.Clean(path))
+}
+
+// loaded are the texts of skills among parts, those in results of calls too.
+func loaded(parts []llm.Part) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for _, p := range parts {
+			switch p := p.(type) {
+			case llm.Text:
+				if p.Origin == llm.OriginSkill && !yield(p.Text) {
+					return
+				}
+			case llm.ToolResult:
+				for t := range loaded(p.Parts) {
+					if !yield(t) {
+						return
+					}
+				}
+			}
+		}
+	}
+}
+
+// Kept lists the loaded texts that a compaction keeps word for word: of each skill the newest, newest first, without
+// those that stay in the conversation anyway. all is everything that was ever added to it, oldest first.
+func Kept(all iter.Seq[llm.Part], tail []llm.Message) []string {
+	stays := map[string]bool{}
+	for _, m := range tail {
+		for t := range loaded(m.Parts) {
+			stays[t] = true
+		}
+	}
+	newest := map[string]string{}
+	var order []string
+	for p := range all {
+		for t := range loaded([]llm.Part{p}) {
+			name, ok := nameOf(t)
+			if !ok || strings.Contains(t, alreadyThere) {
+				continue
+			}
+			newest[name] = t
+			order = append(slices.DeleteFunc(order, func(n string) bool { return n == name }), name)
+		}
+	}
+	var out []string
+	for _, name := range slices.Backward(order) {
+		if !stays[newest[name]] {
+			out = append(out, newest[name])
+		}
+	}
+	return out
+}
+
+// Restore lets the files of skills be read that an earlier process loaded.
+func (l *Loader) Restore(all iter.Seq[llm.Part]) {
+	seen := map[string]bool{}
+	for p := range all {
+		for t := range loaded([]llm.Part{p}) {
+			name, ok := nameOf(t)
+			if !ok || seen[name] {
+				continue
+			}
+			seen[name] = true
+			if s, ok := l.Library.Catalog().Get(name); ok && s.Kind == skill.KindSkill {
+				l.AddRoot(s.Dir)
+			}
+		}
+	}
+}

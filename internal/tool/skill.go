@@ -1,0 +1,67 @@
+package tool
+
+import (
+	"context"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"strings"
+
+	"github.com/lathe-dev/lathe/internal/agent"
+	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/llm"
+	"github.com/lathe-dev/lathe/internal/permission"
+	"github.com/lathe-dev/lathe/internal/permission/call"
+)
+
+//go:embed skill.md
+var skillDescription string
+
+const skillSchema = `{"type":"object","properties":{` +
+	`"skill":{"type":"string","minLength":1,"description":"The name as listed"},` +
+	`"args":{"type":"string","description":"Arguments, as after /name"}},` +
+	`"required":["skill"],"additionalProperties":false}`
+
+type skillInput struct {
+	Skill string `json:"skill"`
+	Args  string `json:"args"`
+}
+
+// SkillName is the tool that loads skills.
+const SkillName = "Skill"
+
+// Loading a skill puts a text into the conversation. What the text then has done asks for itself.
+var skillTool = call.Declaration{
+	Name:      SkillName,
+	Aliases:   []string{"use_skill", "load_skill"},
+	Schema:    json.RawMessage(skillSchema),
+	Params:    map[string]string{"skill": "name command skill_name", "args": "arguments"},
+	Subject:   permission.SubjectName,
+	SubjectIn: []string{"skill", "name", "command"},
+	Rest:      "args",
+	Class:     permission.ClassNeutral,
+	Accesses:  call.Session(SkillName),
+}
+
+func newSkill(env *Env) agent.Tool {
+	return newTool(skillTool, skillDescription, func(_ context.Context, _ llm.ToolCall, in skillInput) (*agent.Plan, error) {
+		name := strings.TrimPrefix(strings.TrimSpace(in.Skill), "/")
+		return &agent.Plan{
+			Accesses: call.SessionOnly(SkillName),
+			Title:    strings.TrimSpace(name + " " + in.Args),
+			Run: func(ctx context.Context) (*agent.Result, error) {
+				if env.LoadSkill == nil {
+					return nil, errors.New("there are no skills in this session")
+				}
+				parts, err := env.LoadSkill(ctx, name, in.Args)
+				if err != nil {
+					return nil, err
+				}
+				return &agent.Result{
+					Parts: parts, Title: name, View: event.TextView{Text: llm.Message{Parts: parts}.PlainText(), Summary: "loaded"},
+					Meta: map[string]any{"success": true, "commandName": name},
+				}, nil
+			},
+		}, nil
+	})
+}
