@@ -67,12 +67,14 @@ var table = func() map[string]row {
 	outside := row{[]string{"agent", "event", "llm", "permission", "sandbox"}, "what comes from outside sees the loop's contracts, not the built-in tools"}
 	t["mcp"], t["hook"], t["eval"] = outside, outside, outside
 	t["command"] = row{[]string{"agent", "cost", "event", "llm", "session", "fuzzy"}, "slash commands are the same for every front end, so they draw nothing; a prompt that one sends is a message of llm"}
+	t["command"] = row{[]string{"agent", "event", "llm", "session", "fuzzy"}, "slash commands are the same for every front end, so they draw nothing; a prompt that one sends is a message of llm"}
+	t["skill/locate"] = row{[]string{"config", "git", "prompt", "skill"}, "where skills are is said by the settings, the repository and the organisation's folders; reading them needs none of these"}
 	t["journal"] = row{[]string{"event", "llm", "session"}, "an entry and its events are one step, for all who write the log of a session"}
 	t["workspace"] = row{[]string{"files", "permission", "tool"}, "the folders and files of a session, for those who act for the user; it knows their tracking in tool, and no conversation"}
 	t["attach"] = row{[]string{"event", "files", "llm", "session"}, "files that a prompt names are read by way of a function, so that permissions hold"}
 	t["approval"] = row{[]string{"agent", "event", "journal", "llm", "permission", "session", "workspace"}, "deciding on a call needs policy, a person, the small model and the journal, and none of the tools"}
 	t["resume"] = row{[]string{"event", "llm", "session", "tool"}, "the state beside the messages is read out of the log; who puts it in force is above"}
-	t["window"] = row{[]string{"agent", "compact", "compact/onlog", "event", "journal", "llm", "permission", "tool"}, "compactions are computed in compact; this joins them with the session's log, models and tools"}
+	t["window"] = row{[]string{"agent", "compact", "compact/onlog", "event", "journal", "llm", "permission", "skill/invoke", "tool"}, "compactions are computed in compact; this joins them with the session's log, models and tools"}
 	t["app"] = row{slices.Sorted(maps.Keys(t)), "the one place that puts the parts together"}
 	t["console"] = row{slices.Sorted(maps.Keys(t)), "what an interactive front end talks to: the session in front, switching, commands, completion; so it knows app and no front end"}
 

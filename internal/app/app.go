@@ -22,6 +22,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/provider"
 	"github.com/lathe-dev/lathe/internal/sandbox"
 	"github.com/lathe-dev/lathe/internal/session"
+	"github.com/lathe-dev/lathe/internal/skill"
 	"github.com/lathe-dev/lathe/internal/tool"
 )
 
@@ -46,7 +47,8 @@ type Options struct {
 
 	DebugFile   string // where the record of debug goes, in place of a folder for each session
 	DebugFilter string // as in event.RecorderOptions
-	Bare        bool   // no memory files, neither the user's nor the project's
+	Bare        bool   // no memory files and no skills, neither the user's nor the project's
+	NoSkills    bool   // no skills and no commands from files
 
 	NoPersistence bool // sessions are gone when the instance is closed, and nothing of them reaches the disk
 }
@@ -60,6 +62,7 @@ type Instance struct {
 	tools  *call.Catalogue
 	runner *sandbox.Runner
 	models *provider.Set
+	skills *skill.Library
 
 	mu        sync.Mutex
 	sessions  map[*Session]bool
@@ -82,6 +85,7 @@ func Open(o Options) (*Instance, error) {
 	i.conf.Store(o.Config)
 	i.models = provider.New(provider.Options{Settings: i.settings, Version: o.Version, Runner: i.runner, Dir: o.Dir, Env: i.ChildEnv})
 	i.store = session.NewStore(i.paths.DataHome)
+	i.skills = skill.NewLibrary(i.skillFolders)
 	if o.Mode != "" {
 		if err := i.checkMode(o.Mode); err != nil {
 			return nil, err

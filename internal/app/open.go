@@ -44,7 +44,7 @@ type SessionOptions struct {
 
 // NewSession opens a conversation. The model is not called.
 func (i *Instance) NewSession(ctx context.Context, o SessionOptions) (s *Session, err error) {
-	s = &Session{inst: i, chain: o.Chain, parent: o.Parent, bus: o.Bus, shared: o.Bus != nil, interactive: o.Interactive, boundaries: o.Boundaries}
+	s = &Session{inst: i, chain: o.Chain, parent: o.Parent, bus: o.Bus, shared: o.Bus != nil, interactive: o.Interactive, boundaries: o.Boundaries, opened: make(chan struct{})}
 	if s.bus == nil {
 		s.bus = event.NewBus()
 		s.closers = append(s.closers, func() error { s.bus.Close(); return nil })
@@ -93,6 +93,7 @@ func (i *Instance) NewSession(ctx context.Context, o SessionOptions) (s *Session
 	if err := s.setUp(ctx, model); err != nil {
 		return s, err
 	}
+	close(s.opened)
 	if o.Resume != "" {
 		s.restore()
 	}
@@ -141,6 +142,8 @@ func (s *Session) setUp(ctx context.Context, model llm.Model) (err error) {
 		Rules: s.rules, Journal: s.Journal, Workspace: s.Workspace, Mode: s.Mode, Interactive: s.interactive, AcceptEdits: s.acceptEdits,
 		Small: i.SmallModel, Spend: s.sideCost.Add, Keep: s.keepRule,
 	})
+	s.skills = s.newLoader()
+	s.env.LoadSkill = s.skills.Load
 	if err := s.inherit(); err != nil {
 		return err
 	}
@@ -197,7 +200,7 @@ func (s *Session) newAgent(ctx context.Context, model llm.Model) error {
 		Chain: s.chain, Transcript: &agent.Memory{}, Tools: s.toolSet, Canonical: i.tools.Canonical,
 		MaxSteps: first(i.opts.MaxTurns, i.settings().MaxTurns), MaxTokens: i.settings().MaxOutputTokens,
 		BudgetUSD: i.opts.MaxBudgetUSD, Effort: llm.Effort(i.settings().Effort),
-		System: s.system, Attach: s.attached.Attach, Authorize: s.approver.Authorize,
+		System: s.system, Attach: s.addContext, BeforeStep: []agent.BeforeStep{s.announceSkills()}, Authorize: s.approver.Authorize,
 		LimitResult: s.env.Spill, Publish: s.publishAgent, Record: s.Record,
 		Boundaries: s.boundaries, Mode: s.Mode, Dir: s.Dir, RetryBase: ms(i.settings().Stream.RetryBaseMs),
 	}
@@ -264,7 +267,10 @@ func first(a, b int) int {
 
 // toolSet is the loop's list of tools, rebuilt only when the rules or the kind of agent changed.
 func (s *Session) toolSet(context.Context) (agent.ToolSet, error) {
-	version := s.rules.Version() + 1
+	version := (s.rules.Version() + 1) << 1
+	if s.skills.Offered() {
+		version++
+	}
 	set := s.set.Load()
 	if set == nil || set.Version != version {
 		set = &agent.ToolSet{Version: version, Tools: s.tools()}
@@ -281,6 +287,7 @@ func (s *Session) tools() []agent.Tool {
 		d, _ := s.inst.tools.Lookup(name)
 		with := d.With
 		chosen := s.inst.opts.Tools == nil || slices.Contains(s.inst.opts.Tools, name) || slices.Contains(s.inst.opts.Tools, with)
+		chosen = chosen && (name != tool.SkillName || s.skills.Offered())
 		if chosen && !s.rules.Policy().Removed(name) && (with == "" || !s.rules.Policy().Removed(with)) {
 			out = append(out, t)
 		}
@@ -315,7 +322,8 @@ func (s *Session) contextOptions(model llm.Model) prompt.ContextOptions {
 		ConfigHome: i.paths.ConfigHome, Environ: i.environ(), Model: model.Info().ID, Runner: i.runner,
 		Git: i.settings().IncludeGitInstructions, Excludes: i.settings().ClaudeMdExcludes,
 		NoUser: i.opts.Bare || !i.conf.Load().Reads(config.User), NoProject: i.opts.Bare || !i.conf.Load().Reads(config.Project),
-		NoLocal: i.opts.Bare || !i.conf.Load().Reads(config.Local),
+		NoLocal:   i.opts.Bare || !i.conf.Load().Reads(config.Local),
+		Providers: []prompt.Provider{s.skillListing()},
 	}
 }
 

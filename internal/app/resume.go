@@ -22,6 +22,7 @@ func (s *Session) restore() {
 			}
 		},
 	})
+	s.skills.Restore(s.Log().Parts())
 	s.env.Reads.Prune(s.Log().InContext)
 	s.sideCost.Add(s.Log().Info().CostUSD)
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/permission"
 	"github.com/lathe-dev/lathe/internal/prompt"
 	"github.com/lathe-dev/lathe/internal/session"
+	"github.com/lathe-dev/lathe/internal/skill/invoke"
 	"github.com/lathe-dev/lathe/internal/tool"
 	"github.com/lathe-dev/lathe/internal/window"
 	"github.com/lathe-dev/lathe/internal/workspace"
@@ -40,6 +41,8 @@ type Session struct {
 	rules       *approval.Rules
 	approver    *approval.Approver
 	attached    *attach.Files
+	skills      *invoke.Loader
+	opened      chan struct{} // closed when all parts are there
 	bus         *event.Bus
 	shared      bool // the bus has other sessions too, and is not ours to close
 	interactive bool
@@ -199,6 +202,7 @@ func (s *Session) Prompt(ctx context.Context, m llm.Message) (event.TurnEnd, err
 	}
 	for {
 		end, err := s.agent.Run(ctx, m)
+		s.skills.EndTurn()
 		next := s.late(err == nil && end.Reason == event.EndCompleted)
 		if next == nil {
 			return end, err

@@ -51,6 +51,18 @@ func (f *Files) Attach(ctx context.Context, m llm.Message) llm.Message {
 	return m
 }
 
+// Named reads one file that a text of lathe's names, as Attach does; nothing when it is none of the session's files.
+func (f *Files) Named(ctx context.Context, path string) []llm.Part {
+	if _, ok := f.mentioned(path); !ok {
+		return nil
+	}
+	parts, err := f.readMention(ctx, Mention{Path: path})
+	if err != nil {
+		f.Publish(event.Notice{Level: "warning", Text: fmt.Sprintf("not attached: %s: %v", path, err)})
+	}
+	return parts
+}
+
 // authored is the text that the author of a message wrote.
 func authored(m llm.Message) string {
 	var out []string

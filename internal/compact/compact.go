@@ -195,7 +195,7 @@ func (p *Plan) stub(h *history, o Options) {
 	last := len(h.results) - o.KeepResults
 	for i := 0; i < last; i++ {
 		r := h.results[i]
-		if size(r.result) >= o.MinResult {
+		if size(r.result) >= o.MinResult && !holdsSkill(r.result) {
 			p.replace(h, r.result, false)
 		}
 	}
@@ -271,7 +271,7 @@ func (h *history) summary(o Options) Plan {
 		}
 		last := len(h.results) - o.KeepResults
 		for i, r := range h.results {
-			if r.msg >= p.Tail && i < last && size(r.result) >= o.MinResult {
+			if r.msg >= p.Tail && i < last && size(r.result) >= o.MinResult && !holdsSkill(r.result) {
 				p.replace(h, r.result, false)
 			}
 		}
@@ -347,6 +347,16 @@ func reasoning(m llm.Message) int {
 		}
 	}
 	return n
+}
+
+// holdsSkill reports whether a result is the text of a skill: that goes through every compaction.
+func holdsSkill(r llm.ToolResult) bool {
+	for _, p := range r.Parts {
+		if t, ok := p.(llm.Text); ok && t.Origin == llm.OriginSkill {
+			return true
+		}
+	}
+	return false
 }
 
 // size is the length of a result in bytes; an image counts with its data.

@@ -63,6 +63,14 @@ func (j *Journal) Messages() []llm.Message {
 	return j.log.Messages()
 }
 
+// Revision changes whenever Messages does otherwise than to grow.
+func (j *Journal) Revision() int {
+	if j.log == nil {
+		return 0
+	}
+	return j.log.Revision()
+}
+
 // Publish publishes an event that no entry belongs to.
 func (j *Journal) Publish(b event.Body) { j.bus.Publish(j.ID(), j.chain, b) }
 

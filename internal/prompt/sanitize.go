@@ -73,6 +73,10 @@ func oneLine(s string, limit int) string {
 	return cut(s, limit)
 }
 
+// Visible makes foreign text safe to send: invisible characters are spelled out, and the tags in which lathe speaks
+// lose their meaning.
+func Visible(s string) string { return visible(s) }
+
 // cut shortens s to at most limit bytes at a character's border.
 func cut(s string, limit int) string {
 	if len(s) <= limit {

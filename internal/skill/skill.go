@@ -82,6 +82,21 @@ func Load(path string) (*Skill, error) {
 	return s, nil
 }
 
+// File is where a file lies that the body names: beside the skill, if there is one of that name, else as it is named.
+func (s *Skill) File(name string) string {
+	if s.Kind == KindSkill && filepath.IsLocal(name) {
+		if beside := filepath.Join(s.Dir, name); exists(beside) {
+			return beside
+		}
+	}
+	return name
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
 // Body reads the instructions, as they are now.
 func (s *Skill) Body() (string, error) {
 	doc, err := read(s.Path)

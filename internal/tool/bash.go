@@ -57,8 +57,11 @@ type basher struct {
 	flood int64 // bytes
 }
 
+// BashName is the tool that runs commands.
+const BashName = "Bash"
+
 var bashTool = call.Declaration{
-	Name: "Bash",
+	Name: BashName,
 	Aliases: []string{
 		"shell", "run_shell", "run_shell_command", "shell_command", "local_shell", "run_terminal_cmd", "run_terminal_command", "run_command",
 		"execute", "execute_command", "exec", "exec_command", "terminal", "sh",

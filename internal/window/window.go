@@ -17,6 +17,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/journal"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/permission"
+	"github.com/lathe-dev/lathe/internal/skill/invoke"
 	"github.com/lathe-dev/lathe/internal/tool"
 )
 
@@ -104,6 +105,7 @@ func (k *Keeper) kept(cut []llm.Message, userTexts []string) compact.Kept {
 		fmt.Fprintf(&todos, "- [%s] %s\n", t.Status, t.Content)
 	}
 	out.Todos = todos.String()
+	out.Skills = invoke.Kept(k.Journal.Log().Parts(), k.Journal.Messages()[len(cut):])
 	return out
 }
 

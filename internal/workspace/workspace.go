@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/lathe-dev/lathe/internal/files"
@@ -59,6 +60,17 @@ func (w *Workspace) AddDir(dir string) (string, error) {
 	}
 	w.policy.AddRoot(real, false)
 	return real, nil
+}
+
+// AddReadRoot lets the files of one more folder be read. A folder that cannot be opened is left out.
+func (w *Workspace) AddReadRoot(dir string) {
+	real, err := w.folder(dir)
+	if err != nil || slices.ContainsFunc(w.env.Roots.List(), func(r files.Root) bool { return files.Within(r.Path, real) }) {
+		return
+	}
+	if w.env.Roots.Add(real, true) == nil {
+		w.policy.AddRoot(real, true)
+	}
 }
 
 // Dirs lists the folders that the session may work in, its own first.

@@ -50,6 +50,8 @@ type Loader struct {
 	paths    bool              // the catalog has skills that wait for a file to be touched
 	walked   int               // messages whose calls were searched for files
 	files    map[string]bool   // that calls named
+	offered  bool              // there was a skill for the model
+	counted  bool              // offered is known
 }
 
 // New makes a loader. It reads nothing.
@@ -160,7 +162,7 @@ func (l *Loader) render(ctx context.Context, s *skill.Skill, pieces []skill.Part
 			b.WriteString(l.output(ctx, s, p.Text))
 		case skill.PartFile:
 			b.WriteString("@" + p.Text)
-			files = append(files, l.Read(ctx, p.Text)...)
+			files = append(files, l.Read(ctx, s.File(p.Text))...)
 		}
 	}
 	return b.String(), files

@@ -29,10 +29,35 @@ func (l *Loader) forModel(c *skill.Catalog) []*skill.Skill {
 	l.mu.Lock()
 	l.paths = waiting
 	l.mu.Unlock()
-	if !waiting {
-		return c.ForModel(nil)
+	var matches func([]string) bool
+	if waiting {
+		matches = l.matches()
 	}
-	return c.ForModel(l.matches())
+	list := c.ForModel(matches)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.offered, l.counted = l.offered || len(list) > 0, true
+	return list
+}
+
+// MaxListing is the most that a listing may take, in characters.
+const MaxListing = 16_000
+
+// Budget is the room for the listing with a context window of so many tokens: one percent, four characters a token.
+func Budget(window int) int {
+	if window <= 0 {
+		return MaxListing / 2
+	}
+	return min(max(window/100*4, 1_000), MaxListing-len(listHead))
+}
+
+// Offered reports whether the model was offered a skill, or would be if the conversation began now. It is cheap, and
+// never goes back to false.
+func (l *Loader) Offered() bool {
+	l.mu.Lock()
+	offered, known := l.offered, l.counted
+	l.mu.Unlock()
+	return offered || !known && len(l.ForModel()) > 0
 }
 
 // Listing is what the model is told of the skills when a conversation begins, or begins again after a compaction;
@@ -48,11 +73,11 @@ func (l *Loader) Listing() string {
 
 // changes is a part that says what changed since the model was told last, or none.
 func (l *Loader) changes(c *skill.Catalog) []llm.Part {
+	now := l.forModel(c)
 	told, listed := l.known()
 	if !listed {
-		return nil // the listing is still to come, or there was none and is none
+		return nil // the listing is still to come
 	}
-	now := l.forModel(c)
 	var fresh []*skill.Skill
 	next := map[string]string{}
 	for _, s := range now {
@@ -130,7 +155,9 @@ func apply(told map[string]string, text string) {
 	}
 	gone := false
 	for line := range strings.Lines(text) {
-		line = strings.TrimSuffix(line, "\n")
+		if line = strings.TrimSuffix(line, "\n"); strings.HasPrefix(line, "</") {
+			return // the section ends
+		}
 		entry, isEntry := strings.CutPrefix(line, "- ")
 		switch name, description, _ := strings.Cut(entry, ": "); {
 		case line+"\n" == goneHead:
