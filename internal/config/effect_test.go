@@ -9,13 +9,13 @@ import (
 
 func TestKeysWithoutEffectAreNamedOncePerFile(t *testing.T) {
 	m := newMachine(t)
-	m.write(claudeUser, `{"mcpServers": {"x": {"command": "y"}}, "outputStyle": "loud", "theme": "dark"}`)
-	m.write(userFile, `{"autoCompactEnabled": false, "enableAllProjectMcpServers": true}`)
+	m.write(claudeUser, `{"mcpServers": {"x": {"command": "y"}}, "enableAllProjectMcpServers": true, "theme": "dark"}`)
+	m.write(userFile, `{"autoCompactEnabled": false, "sandbox": {"enabled": true}}`)
 	m.env("DISABLE_AUTO_COMPACT=1")
 	got := m.warnings(m.load())
 	want := []string{
-		claudeUser + ": mcpServers, outputStyle: without effect, lathe does not have this yet",
-		userFile + ": enableAllProjectMcpServers: without effect, lathe does not have this yet",
+		claudeUser + ": enableAllProjectMcpServers, mcpServers: without effect, lathe does not have this yet",
+		userFile + ": sandbox: without effect, lathe does not have this yet",
 	}
 	diff(t, "warnings", got, want)
 }
