@@ -29,7 +29,7 @@ func (i *Instance) skillFolders() []skill.Folder {
 func (s *Session) newLoader() *invoke.Loader {
 	i := s.inst
 	return invoke.New(invoke.Host{
-		Library: i.skills, Policy: s.rules.Policy(), Tools: i.tools, Dir: i.opts.Dir, Clean: prompt.Visible,
+		Library: i.skills, Policy: s.rules.Policy(), Tools: i.tools, Dir: i.opts.Dir, Clean: prompt.Sanitize,
 		Messages: s.Messages, Revision: s.Revision, Budget: func() int { return invoke.Budget(s.Model().ContextWindow) },
 		Trusted: func() bool { return i.conf.Load().Trusted() },
 		Run:     invoke.Shell(s.Invoke), Read: s.attached.Named, AddRoot: s.AddReadRoot,

@@ -73,9 +73,9 @@ func oneLine(s string, limit int) string {
 	return cut(s, limit)
 }
 
-// Visible makes foreign text safe to send: invisible characters are spelled out, and the tags in which lathe speaks
+// Sanitize makes foreign text safe to send: invisible characters are spelled out, and the tags in which lathe speaks
 // lose their meaning.
-func Visible(s string) string { return visible(s) }
+func Sanitize(s string) string { return sanitize(s) }
 
 // cut shortens s to at most limit bytes at a character's border.
 func cut(s string, limit int) string {
