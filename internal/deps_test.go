@@ -67,7 +67,6 @@ var table = func() map[string]row {
 	outside := row{[]string{"agent", "event", "llm", "permission", "sandbox"}, "what comes from outside sees the loop's contracts, not the built-in tools"}
 	t["mcp"], t["hook"], t["eval"] = outside, outside, outside
 	t["command"] = row{[]string{"agent", "cost", "event", "llm", "session", "fuzzy"}, "slash commands are the same for every front end, so they draw nothing; a prompt that one sends is a message of llm"}
-	t["command"] = row{[]string{"agent", "event", "llm", "session", "fuzzy"}, "slash commands are the same for every front end, so they draw nothing; a prompt that one sends is a message of llm"}
 	t["skill/locate"] = row{[]string{"config", "git", "prompt", "skill"}, "where skills are is said by the settings, the repository and the organisation's folders; reading them needs none of these"}
 	t["journal"] = row{[]string{"event", "llm", "session"}, "an entry and its events are one step, for all who write the log of a session"}
 	t["workspace"] = row{[]string{"files", "permission", "tool"}, "the folders and files of a session, for those who act for the user; it knows their tracking in tool, and no conversation"}
