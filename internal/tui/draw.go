@@ -30,8 +30,8 @@ func (m *model) draw(urgent bool) {
 func (m *model) paint() {
 	var f frame
 	if m.options.Inline {
-		if w, h := m.term.size(); w != m.w || h != m.h { // the signal is on its way; its rows are broken already
-			m.resize()
+		if !m.sized() {
+			return
 		}
 		f = m.composeInline()
 	} else {
@@ -45,6 +45,7 @@ func (m *model) paint() {
 	if len(out) == 0 {
 		return
 	}
+	out = m.askAfter(out)
 	m.frames.drawn()
 	m.term.write(out)
 	m.dialogs.Drawn()

@@ -21,8 +21,9 @@ func (m *model) openEditor(text string) {
 	if m.away.Swap(true) {
 		return
 	}
-	m.term.stopReading()
 	m.term.drain()
+	m.awaitReports()
+	m.term.stopReading()
 	m.term.leave("")
 	m.spawn(func() any {
 		edited, err := edit(m.options, text)

@@ -42,6 +42,9 @@ func (m *model) input(e uv.Event) bool {
 		}
 		return true
 	}
+	if c, ok := e.(uv.CursorPositionEvent); ok {
+		return m.reported(c.X + 1)
+	}
 	m.flushWheel()
 	switch e := e.(type) {
 	case uv.PasteEvent:

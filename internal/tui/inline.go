@@ -8,15 +8,12 @@ func (s *screen) layInline(f frame) {
 		lines = lines[len(lines)-most:]
 	}
 	if s.fresh {
-		s.rows, s.fresh, s.pen = nil, false, 0
+		s.rows, s.fresh, s.stale, s.pen = nil, false, false, 0
 		s.buf = append(s.buf, "\r\x1b[m"...)
 		s.x, s.y = 0, 0
 	}
 	if s.stale {
-		s.stale = false
-		s.move(0, 0)
-		s.buf = append(s.buf, "\x1b[m"+eraseBelow...)
-		s.rows, s.pen = nil, 0
+		s.reflow()
 	}
 	if len(f.above) > 0 {
 		s.printAbove(f.above)
@@ -53,9 +50,12 @@ func (s *screen) openRow(y int) {
 func (s *screen) printAbove(lines []string) {
 	s.hide()
 	s.move(0, 0)
+	s.setPen(0)
+	s.buf = append(s.buf, wrapOn...) // should the terminal be narrower by now, nothing is cut
 	var line []cell
 	for _, text := range lines {
 		s.setPen(0)
+		s.buf = append(s.buf, eraseRight...) // ends what the row may have been: the rest of a wrapped line
 		line = s.cells.parse(line, text, s.w)
 		s.write(line, 0)
 		s.eraseTail(len(line))
@@ -63,6 +63,7 @@ func (s *screen) printAbove(lines []string) {
 		s.x = 0
 	}
 	s.setPen(0)
+	s.buf = append(s.buf, wrapOff...)
 	s.buf = append(s.buf, eraseBelow...)
 	s.rows, s.x, s.y = nil, 0, 0
 }
@@ -98,24 +99,48 @@ func (s *screen) moveRelative(x, y int) {
 	}
 }
 
-// reflow prepares for another width: terminals break rows that have become too long, so the first row of
-// the live part is further up. The live part is made anew from there.
-func (s *screen) reflow(w int) {
-	if s.fresh || w <= 0 {
-		return
+// distrust says that the last frames may have met another width than they were written for.
+func (s *screen) distrust() {
+	if s.doubt = true; !s.stale {
+		s.stale, s.old = true, s.w
 	}
+}
+
+// reflow goes to the first row of the live part after the width has changed, and erases it. Terminals wrap rows that
+// have become too long, so that row is further up. Several changes since the last frame are one: only the last width
+// counts. In doubt the part above the cursor's row stays: that is better than a finished line that is lost.
+func (s *screen) reflow() {
 	up := 0
-	for y := 0; y < len(s.rows) && y < s.y; y++ {
-		r := &s.rows[y]
-		if !r.parsed {
-			r.cells, r.parsed = s.cells.parse(r.cells, r.text, s.w), true
+	for y := 0; y < s.y && y < len(s.rows) && !s.doubt; y++ {
+		up++
+		if r := &s.rows[y]; !s.cuts {
+			if !r.parsed {
+				r.cells, r.parsed = s.cells.parse(r.cells, r.text, s.old), true
+			}
+			up += wraps(r.cells, s.w)
 		}
-		up += max(1, (len(r.cells)+w-1)/w)
 	}
-	if s.x > 0 {
-		up += s.x / w
+	if !s.cuts && !s.doubt && s.x > 0 {
+		up += s.x / s.w
 	}
-	s.rows = []row{}
-	s.x, s.y = -1, min(up, max(s.h-1, 0))
-	s.stale = true
+	s.stale, s.doubt, s.x, s.y = false, false, -1, up
+	s.move(0, 0)
+	s.buf = append(s.buf, "\x1b[m"+eraseBelow...)
+	s.rows, s.pen = nil, 0
+}
+
+// wraps is how often a terminal of that width wraps cells. A wide character is not split.
+func wraps(line []cell, width int) int {
+	n, x := 0, 0
+	for _, c := range line {
+		if c.rest {
+			continue
+		}
+		wide := max(int(c.wide), 1)
+		if x+wide > width {
+			n, x = n+1, 0
+		}
+		x += wide
+	}
+	return n
 }

@@ -34,6 +34,7 @@ type (
 type model struct {
 	*program
 	screen *screen
+	query  widthQuery
 	w, h   int
 	now    func() time.Time
 
@@ -118,7 +119,9 @@ func newModel(p *program) *model {
 	m.dialogs, m.toasts = dialog.NewStack(nil), dialog.NewToasts(nil)
 	m.loadKeys(p.options.Keys)
 	m.w, m.h = p.term.size()
+	m.query.w, m.query.h = m.w, m.h
 	m.screen = newScreen(m.w, m.h, p.options.Inline)
+	m.screen.cuts = !wrapsRows(p.options.Getenv)
 	m.frames = newPacer(m.now)
 	return m
 }

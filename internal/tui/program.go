@@ -25,8 +25,9 @@ type program struct {
 	ctx    context.Context // of the loop; its cause says why it ended
 	cancel context.CancelCauseFunc
 
-	unwatch func()      // the signals
-	away    atomic.Bool // another program has the terminal
+	unwatch func()       // the signals
+	away    atomic.Bool  // another program has the terminal
+	owed    atomic.Int32 // reports of the cursor that the terminal has not sent yet
 
 	mu    sync.Mutex
 	crash *CrashError
@@ -102,6 +103,7 @@ func (p *program) run() (Result, error) {
 	p.pump.stop()
 	p.stopSignals()
 	stopSize()
+	p.awaitReports()
 	p.term.stopReading()
 	p.term.stopWriting()
 	p.term.leave(p.model.lastWords())
@@ -113,6 +115,9 @@ func (p *program) gone(err error) { p.cancel(err) }
 // read starts the reader of the terminal.
 func (p *program) read() error {
 	return p.term.startReading(func(e uv.Event) {
+		if _, ok := e.(uv.CursorPositionEvent); ok {
+			p.owed.Add(-1)
+		}
 		if p.inbox.add(e) {
 			p.spawn(func() any { return inputMsg{} })
 		}

@@ -24,7 +24,10 @@ type screen struct {
 	pen   uint16
 	shown bool // the cursor is visible
 	fresh bool // nothing is known of what the terminal shows
-	stale bool // inline: the rows are still there, but not as they were written
+	stale bool // inline: the terminal has another width than when the rows were written
+	old   int  // inline: the width that stale rows were written for
+	doubt bool // inline: a frame may have met another width than it was written for
+	cuts  bool // inline: the terminal cuts rows that become too long, instead of wrapping them
 }
 
 // row is what a row of the terminal shows. Its cells are made when they are needed.
@@ -41,6 +44,7 @@ func newScreen(w, h int, inline bool) *screen {
 // Sequences around a frame.
 const (
 	syncOn, syncOff = "\x1b[?2026h", "\x1b[?2026l"
+	wrapOn, wrapOff = "\x1b[?7h", "\x1b[?7l"
 	cursorOn        = "\x1b[?25h"
 	cursorOff       = "\x1b[?25l"
 	eraseRight      = "\x1b[K"
@@ -53,10 +57,11 @@ const (
 
 // resize says that the terminal has another size. On the alternate screen its content is not known any more.
 func (s *screen) resize(w, h int) {
-	if s.inline {
-		s.reflow(w)
-	} else {
+	switch {
+	case !s.inline:
 		s.fresh = true
+	case !s.stale && w != s.w:
+		s.stale, s.old = true, s.w
 	}
 	s.w, s.h = w, h
 }
@@ -107,6 +112,15 @@ func (s *screen) placeCursor(f frame) {
 			s.buf = append(s.buf, cursorOff...)
 		}
 	}
+}
+
+// askWidth writes a question for the terminal's width: where the cursor is when it was sent far to the right.
+func (s *screen) askWidth() []byte {
+	s.buf = append(s.buf[:0], "\x1b[9999C\x1b[6n\r"...)
+	if s.x > 0 {
+		s.sequence(s.x, 'C')
+	}
+	return s.buf
 }
 
 // hide hides the cursor while much is written, so that it does not run over the screen.

@@ -57,7 +57,7 @@ func (m modes) enter() string {
 		s = "\x1b[?1049h" + "\x1b[?1007h" + s // the wheel sends arrows
 	}
 	s += "\x1b[>1u" + // kitty's protocol tells escape from sequences; its stack belongs to the screen
-		"\x1b[?7l" // no wrapping at the right edge
+		wrapOff // at the right edge
 	if m.mouse {
 		s += "\x1b[?1002h\x1b[?1006h"
 	}

@@ -156,9 +156,11 @@ func (m *model) spin() {
 	m.startSpin()
 }
 
+// resize takes the new size. Inline, the next frame does.
 func (m *model) resize() {
-	m.w, m.h = m.term.size()
-	m.screen.resize(m.w, m.h)
+	if !m.options.Inline {
+		m.setSize(m.term.size())
+	}
 }
 
 // suspend stops the process as ctrl+z does in a shell, and goes on when it is continued.
@@ -166,8 +168,9 @@ func (m *model) suspend() {
 	if !canSuspend || m.away.Load() {
 		return
 	}
-	m.term.stopReading()
 	m.term.drain()
+	m.awaitReports()
+	m.term.stopReading()
 	m.term.leave("")
 	m.stopSignals()
 	stopSelf()
@@ -185,7 +188,7 @@ func (m *model) comeBack() {
 		m.cancel(err)
 		return
 	}
-	m.w, m.h = m.term.size()
-	m.screen.resize(m.w, m.h)
+	m.setSize(m.term.size())
+	m.query.w, m.query.h = m.w, m.h
 	m.screen.forget()
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/lathe-dev/lathe/internal/fuzzy"
 )
 
 // contexts lists all contexts in the order of the table.
@@ -52,37 +54,14 @@ func known(a Action) bool {
 }
 
 func unknownAction(a Action) string {
-	best, cost := Action(""), len(a)/3+1
-	for _, row := range table {
-		if d := distance(string(row.Action), string(a)); d < cost {
-			best, cost = row.Action, d
-		}
+	names := make([]string, len(table))
+	for i, row := range table {
+		names[i] = string(row.Action)
 	}
-	if best != "" {
+	if best, _ := fuzzy.Nearest(string(a), names, len(a)/3); best != "" {
 		return fmt.Sprintf("there is no action %q; did you mean %q?", a, best)
 	}
 	return fmt.Sprintf("there is no action %q; docs/keys.md lists them", a)
-}
-
-// distance is the number of letters to insert, delete or replace to make b of a.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		left := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			up := row[j+1]
-			cost := left
-			if a[i] != b[j] {
-				cost = min(left, up, row[j]) + 1
-			}
-			left, row[j+1] = up, cost
-		}
-	}
-	return row[len(b)]
 }
 
 // refused says why a chord cannot be bound in a context.
