@@ -12,7 +12,7 @@ import (
 type rule struct {
 	pattern string
 	literal int  // how much of the pattern's head has no wildcard
-	negated bool // !: keep what an earlier rule excluded
+	negated bool // !: keep files that an earlier rule excluded
 	dirOnly bool // ends in /
 	nameHas bool // has no slash: matches the last part of a path at any depth
 }
@@ -23,7 +23,7 @@ type rules struct {
 	list []rule
 }
 
-// maxIgnoreFile bounds what is read of an ignore file.
+// maxIgnoreFile is the largest part of an ignore file that is read.
 const maxIgnoreFile = 1 << 20
 
 // parseRules reads the lines of an ignore file in git's syntax.
@@ -104,7 +104,7 @@ func (r *rule) match(rel string, dir bool) bool {
 	return wildmatch(r.pattern[r.literal:], rel[r.literal:])
 }
 
-// verdictOf says what the last matching rule decides: 1 ignored, -1 kept, 0 nothing. name is absolute.
+// verdictOf is the verdict of the last matching rule: 1 ignored, -1 kept, 0 nothing. name is absolute.
 func (r *rules) verdictOf(name string, dir bool) int {
 	if r == nil {
 		return 0

@@ -166,7 +166,7 @@ func minus(a, b []string) []string {
 	return slices.DeleteFunc(slices.Clone(a), func(s string) bool { return slices.Contains(b, s) })
 }
 
-// walked lists what a walk of dir comes to.
+// walked lists the files that a walk of dir visits.
 func walked(t *testing.T, dir string, opt WalkOptions) []string {
 	t.Helper()
 	r := newRoots(t, dir)

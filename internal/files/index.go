@@ -23,7 +23,7 @@ type Index struct {
 	end   context.CancelFunc
 	ready atomic.Bool   // everything was read once
 	wait  time.Duration // patience
-	lock  chan struct{} // one token; holding it is holding what follows
+	lock  chan struct{} // one token; it guards the fields below
 	state indexState
 
 	used struct {

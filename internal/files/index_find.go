@@ -16,7 +16,7 @@ type place struct {
 
 const itself = -1
 
-// narrowed is what the last search found, for the next one that has a few letters more.
+// narrowed are the matches of the last search, for the next one that has a few letters more.
 type narrowed struct {
 	text    string
 	version int
@@ -167,7 +167,7 @@ func parent(dir string) (above, name string) {
 	return dir[:i], dir[i:]
 }
 
-// boost lifts what was used of late.
+// boost raises recently used files.
 func (f *finder) boost() {
 	for i, path := range f.x.recent() {
 		if !f.x.has(path) {
@@ -221,7 +221,7 @@ func (f *finder) matches() []Match {
 	return out
 }
 
-// first lists what was used of late, and then what is in the first root.
+// first lists recently used files, and then those of the first root.
 func (x *Index) first(limit int) []Match {
 	var out []Match
 	for _, path := range x.recent() {

@@ -20,8 +20,8 @@ func outside(text string) bool {
 		strings.HasPrefix(text, "../") || filepath.IsAbs(text)
 }
 
-// list looks text up in the one folder that it names: what is before the last slash is a folder as it is
-// written, what is after it are letters of a name.
+// list looks text up in the one folder that it names: the part before the last slash is a folder as it is
+// written, the part after it letters of a name.
 func (x *Index) list(ctx context.Context, text string, limit int) ([]Match, error) {
 	if text == "~" || text == ".." {
 		text += "/"

@@ -194,7 +194,7 @@ func (x *Index) scanSub(t *tree, dir *os.Root, f *folder, name string, depth int
 	x.scan(t, sub, join(f.rel, name), f.rules, depth)
 }
 
-// read lists a folder, after it began to be watched: what changes meanwhile is noted.
+// read lists a folder, after it began to be watched: changes meanwhile are noted.
 func (x *Index) read(t *tree, dir *os.Root, rel string, up *ignoring) *folder {
 	abs := filepath.Join(t.root.Path, filepath.FromSlash(rel))
 	x.state.watch.add(abs)
@@ -223,7 +223,7 @@ func (x *Index) read(t *tree, dir *os.Root, rel string, up *ignoring) *folder {
 	return f
 }
 
-// fill takes over what is not excluded.
+// fill takes over the entries that are not excluded.
 func (f *folder) fill(list []os.DirEntry, abs string) {
 	var names strings.Builder
 	for _, e := range list {
@@ -295,7 +295,7 @@ func (x *Index) readAgain(t *tree, changed notes, sweep bool) {
 			}
 		}
 	}
-	slices.Sort(again) // from above, so that what goes with a folder above is not read twice
+	slices.Sort(again) // from above, so that a folder read with one above it is not read twice
 	for _, rel := range slices.Compact(again) {
 		x.readOne(t, rel, whole[rel])
 	}
@@ -304,7 +304,7 @@ func (x *Index) readAgain(t *tree, changed notes, sweep bool) {
 	}
 }
 
-// readOne reads a folder again, and what is new in it; whole: also all that is in it.
+// readOne reads a folder again, with its new subfolders; whole: with all of them.
 func (x *Index) readOne(t *tree, rel string, whole bool) {
 	old := t.folders[rel]
 	if old == nil {

@@ -65,7 +65,7 @@ func searched(t testing.TB, x *Index, text string) []string {
 	return out
 }
 
-// eventually searches until a search finds what is wanted: the kernel tells of changes when it likes.
+// eventually searches until the result is as wanted: the kernel reports changes when it likes.
 func eventually(t *testing.T, x *Index, text string, want ...string) {
 	t.Helper()
 	var got []string

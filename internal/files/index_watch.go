@@ -139,7 +139,7 @@ func (w *watch) noted() bool {
 	return w.notes.all || len(w.notes.folders) > 0
 }
 
-// take returns what changed and begins anew.
+// take returns the changes and begins anew.
 func (w *watch) take() notes {
 	if w == nil {
 		return notes{}

@@ -60,7 +60,7 @@ func (r *Roots) nearIn(missing Path, want string) []near {
 	return out
 }
 
-// nearTree looks everywhere in the roots, leaving out what is ignored.
+// nearTree looks everywhere in the roots but in ignored places.
 func (r *Roots) nearTree(ctx context.Context, missing Path, want string) []near {
 	ctx, cancel := context.WithTimeout(ctx, nearTime)
 	defer cancel()
@@ -76,12 +76,12 @@ func (r *Roots) nearTree(ctx context.Context, missing Path, want string) []near 
 				out = append(out, near{e.Path, cost*10 + pathCost(missing.Real, e.Path)})
 			}
 			return nil
-		}) // what was found until the budget ended is good enough
+		}) // the names found until the budget ended are good enough
 	}
 	return out
 }
 
-// enterSource enters what neither version control nor ignore files keep out.
+// enterSource enters folders that neither version control nor ignore files keep out.
 func enterSource(name, _ string, ignored bool) bool { return !ignored && !VCSFolder(name) }
 
 // VCSFolder reports whether version control keeps its own files in folders of this name.

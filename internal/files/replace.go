@@ -64,7 +64,7 @@ func Unchanged(a, b fs.FileInfo) bool {
 	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime()) && a.Mode() == b.Mode()
 }
 
-// writable checks what a rename would not: whether the file itself may be written.
+// writable checks whether the file itself may be written, which a rename would not.
 func (t *Target) writable(old fs.FileInfo) error {
 	if err := Regular(old); err != nil {
 		return err
@@ -182,7 +182,7 @@ func stage(dir *os.Root, base string, data []byte, old fs.FileInfo) (*staged, er
 	return s, nil
 }
 
-// discard removes what has not got its name; it may be called at any time.
+// discard removes a file that has not got its name; it may be called at any time.
 func (s *staged) discard() {
 	if s.file != nil {
 		_ = s.file.Close()

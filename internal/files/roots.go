@@ -201,7 +201,7 @@ func expandHome(path string) string {
 const maxLinks = 40
 
 // FollowLinks resolves every link in an absolute, clean path. Where a part does not exist (or cannot be
-// looked at) the rest is kept as it is, so the target of a dangling link is what it would create.
+// looked at) the rest is kept as it is, so the target of a dangling link is the file that a write would create.
 func FollowLinks(path string) (string, error) {
 	sep := string(filepath.Separator)
 	start := filepath.VolumeName(path) + sep

@@ -12,7 +12,7 @@ import (
 )
 
 // Target is a file held for reading and writing: the folder it is in (or the nearest one that exists) is
-// open, so that later steps act on what was resolved and not on what a path may mean by then.
+// open, so that later steps act on the resolved file and not on the path's meaning by then.
 type Target struct {
 	Path Path
 	dir  *os.Root // the nearest folder that exists
@@ -22,7 +22,7 @@ type Target struct {
 	lost error    // why Pin could not
 }
 
-// ErrMoved says that a path does not lead any more to what was resolved.
+// ErrMoved means that a path no longer leads to the resolved file.
 var ErrMoved = errors.New("it is not what it was when it was checked: a folder or link on its path changed; try again")
 
 // Hold opens the folder of p. Close lets go of it.
@@ -107,7 +107,7 @@ func (t *Target) Close() error {
 	return errors.Join(err, t.dir.Close())
 }
 
-// Pin opens the file now, for a later Open: what is read then is the file that is looked at now, or nothing.
+// Pin opens the file now, for a later Open: that reads this very file, or nothing.
 // A file that cannot be opened is told by Open.
 func (t *Target) Pin() {
 	if t.file == nil {
@@ -222,7 +222,7 @@ func (t *Target) ReadDir() ([]fs.DirEntry, error) {
 	return fs.ReadDir(t.dir.FS(), filepath.ToSlash(t.rel))
 }
 
-// Regular returns an error that says what else a file is.
+// Regular returns an error that names the kind of a file that is not regular.
 func Regular(info fs.FileInfo) error {
 	m := info.Mode()
 	switch {

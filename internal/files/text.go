@@ -13,7 +13,7 @@ import (
 type Encoding string
 
 // The encodings. Latin1 is any file that is not valid UTF-8 and has no UTF-8 sequence beyond ASCII: each
-// byte is one character. Mixed is one that has both: what is valid is UTF-8, each other byte Latin-1.
+// byte is one character. Mixed has both: valid sequences are UTF-8, each other byte Latin-1.
 const (
 	UTF8    Encoding = "utf-8"
 	UTF16LE Encoding = "utf-16le" // only with a byte order mark
@@ -22,7 +22,7 @@ const (
 	Mixed   Encoding = "utf-8 with invalid bytes"
 )
 
-// Text is a file's content as text. View is what the model sees and edits: UTF-8, without byte order mark,
+// Text is a file's content as text. View is the form that the model sees and edits: UTF-8, without byte order mark,
 // with \r\n as \n. Every byte of the file that an edit does not touch stays as it is.
 type Text struct {
 	View     string

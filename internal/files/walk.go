@@ -11,9 +11,9 @@ import (
 	"strings"
 )
 
-// WalkOptions say what a walk leaves out.
+// WalkOptions name the files that a walk leaves out.
 type WalkOptions struct {
-	// Ignore reads .gitignore, .git/info/exclude and .ignore files and leaves out what they exclude.
+	// Ignore reads .gitignore, .git/info/exclude and .ignore files and obeys them.
 	Ignore bool
 	// KeepFiles visits single files that are excluded all the same; their Entry says so.
 	KeepFiles bool

@@ -18,7 +18,7 @@ const (
 // this against git check-ignore.)
 func wildmatch(pattern, text string) bool { return wild(pattern, text, 0) == matches }
 
-// wild matches pattern[from:]; what is before from tells whether ** stands after a slash.
+// wild matches pattern[from:]; the byte before from shows whether ** stands after a slash.
 func wild(pattern, text string, from int) verdict {
 	p := from
 	for ; p < len(pattern); p++ {
@@ -72,7 +72,7 @@ func wild(pattern, text string, from int) verdict {
 	return matches
 }
 
-// stars reads the stars at pattern[p]: what comes next, whether they cross slashes, and a verdict other
+// stars reads the stars at pattern[p]: the next place, whether they cross slashes, and a verdict other
 // than noMatch when nothing more is to be tried.
 func stars(pattern, text string, p int) (next int, deep bool, done verdict) {
 	next = p
@@ -95,7 +95,7 @@ func stars(pattern, text string, p int) (next int, deep bool, done verdict) {
 	return next, deep, noMatch
 }
 
-// afterStar tries what follows a star at every place of the text it may reach.
+// afterStar tries the rest of the pattern at every place of the text that a star may reach.
 func afterStar(pattern, text string, next int, deep bool) verdict {
 	for ; text != ""; text = text[1:] {
 		switch v := wild(pattern, text, next); {

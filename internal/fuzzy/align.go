@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// What a letter is worth where it stands, and what letters between cost. The shape is fzy's (John Hawthorn,
+// The score of a letter by its place, and the cost of letters between. The shape is fzy's (John Hawthorn,
 // github.com/jhawthorn/fzy, ALGORITHM.md): runs count most, then the starts of path parts, words and humps.
 const (
 	run      = 60
@@ -85,7 +85,7 @@ func kindOfRune(r rune) kind {
 	return small
 }
 
-// start is what a letter of a kind is worth after one of another kind.
+// start is the score of a letter of a kind after one of another kind.
 func start(before, here kind) int32 {
 	if here == small || here == capital || here == digit {
 		switch before {

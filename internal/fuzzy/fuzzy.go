@@ -1,4 +1,4 @@
-// Package fuzzy finds what was meant by a few typed letters: file paths, commands, earlier prompts, sessions.
+// Package fuzzy finds names by a few typed letters: file paths, commands, earlier prompts, sessions.
 //
 // A query matches a text that has its letters in order, case aside. Blanks part a query into terms, all of
 // which must match, in any order. A match is worth more at the start of words and names, in one run, and, of
@@ -121,7 +121,7 @@ func isASCII(s string) bool {
 // Score says how well text matches, the higher the better; false: not at all.
 func (m *Matcher) Score(text string) (int, bool) { return m.match("", text, nil) }
 
-// Path is Score for a path with slashes: what matches in its last part is worth more.
+// Path is Score for a path with slashes: matches in its last part count more.
 func (m *Matcher) Path(path string) (int, bool) {
 	dir, name := split(path)
 	return m.match(dir, name, nil)
@@ -130,7 +130,7 @@ func (m *Matcher) Path(path string) (int, bool) {
 // PathIn is Path for name in dir, which is empty or ends in a slash.
 func (m *Matcher) PathIn(dir, name string) (int, bool) { return m.match(dir, name, nil) }
 
-// Limit is what PathIn cannot exceed, for lengths in bytes: a search that has enough that is better need not
+// Limit is the highest score of PathIn for lengths in bytes: a search that has enough better ones need not
 // look at a path.
 func (m *Matcher) Limit(dir, name int) int {
 	sum := 0
@@ -175,7 +175,7 @@ func split(path string) (dir, name string) {
 	return path[:i], path[i:]
 }
 
-// inName is what a match in the last part of a path is worth more, for each letter and at all.
+// inName is the bonus of a match in the last part of a path, for each letter and at all.
 const inName, inNameOnce = 12, 20
 
 // match adds up the terms. Marks are added to *marks, which may be nil.

@@ -94,7 +94,7 @@ func TestRankKeepsTheOrderOfEqualsAndTheLimit(t *testing.T) {
 	}
 }
 
-// contains is what matching means, said simply.
+// contains defines matching simply.
 func contains(query, text string) bool {
 	for term := range strings.FieldsSeq(strings.ToLower(query)) {
 		rest := []rune(term)

@@ -22,7 +22,7 @@ type Repo struct {
 	Worktree  bool   // a linked worktree
 }
 
-// Find looks for the repository that dir is in, upwards. It starts no process and follows what git would:
+// Find looks for the repository that dir is in, upwards. It starts no process and follows git's rules:
 // the first folder whose .git is a repository, or a file that leads to one.
 func Find(dir string) (Repo, bool) {
 	dir, err := filepath.Abs(dir)
@@ -71,7 +71,7 @@ func open(root string) (Repo, bool) {
 	return r, true
 }
 
-// readHead takes what HEAD says. With the reftable format HEAD names refs/heads/.invalid, and only git can tell.
+// readHead reads HEAD. With the reftable format HEAD names refs/heads/.invalid, and only git can tell.
 func (r *Repo) readHead(head string) {
 	ref, symbolic := strings.CutPrefix(head, "ref: ")
 	if !symbolic {

@@ -34,7 +34,7 @@ const (
 // ErrNotInstalled says that there is no git program, or only one inside the work tree, which is not run.
 var ErrNotInstalled = errors.New("git is not installed")
 
-// ErrTooMuch says that git wrote more than the limit; what came until then is returned with it.
+// ErrTooMuch means that git wrote more than the limit; the output until then is returned with it.
 var ErrTooMuch = errors.New("git wrote more than lathe reads")
 
 // Git runs the git program. The zero value is not usable; see New.
@@ -58,7 +58,7 @@ func (g *Git) WithEnviron(environ func() []string) *Git {
 	return &c
 }
 
-// Run runs git with args in repo and returns its standard output. The error holds what git said.
+// Run runs git with args in repo and returns its standard output. The error holds git's message.
 func (g *Git) Run(ctx context.Context, repo Repo, args ...string) ([]byte, error) {
 	program, err := g.program(repo.Root)
 	if err != nil {
@@ -145,7 +145,7 @@ func within(root, path string) bool {
 	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
 }
 
-// fixed are the configuration keys that are always overridden, with what they would otherwise run:
+// fixed are the configuration keys that are always overridden, with the programs they would otherwise run:
 // fsmonitor and hooks during status, the program that checks signatures during log, a pager, the ext:: transport, a program that lists the references of an alternate. safe.bareRepository
 // makes git refuse a folder that only looks like a repository. Measured with git 2.39.
 var fixed = [][2]string{
@@ -207,7 +207,7 @@ type scopes func(scope string) bool
 func allScopes(s string) bool  { return s != "command" }
 func repository(s string) bool { return s == "local" || s == "worktree" }
 
-// overrides empties what the repository's own configuration names by a name of its own choice: filters,
+// overrides empties the settings that the repository's own configuration names freely: filters,
 // and the commands of diff and merge drivers. Where no configuration file can hold any, no process is
 // started to ask.
 func (g *Git) overrides(ctx context.Context, program string, repo Repo, in scopes) ([][2]string, error) {
@@ -241,7 +241,7 @@ func override(key string) [][2]string {
 	switch section {
 	case "filter":
 		return [][2]string{{base + ".clean", ""}, {base + ".smudge", ""}, {base + ".process", ""}, {base + ".required", "false"}}
-	case "diff": // it cannot be taken back, and what is empty cannot be run: such a diff fails
+	case "diff": // it cannot be unset, and an empty program cannot be run: such a diff fails
 		if rest[i+1:] == "command" || rest[i+1:] == "textconv" {
 			return [][2]string{{key, ""}}
 		}

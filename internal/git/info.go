@@ -13,7 +13,7 @@ const (
 	commitCount = 5
 )
 
-// Info is what is worth knowing of a repository at the start of a session.
+// Info describes a repository at the start of a session.
 type Info struct {
 	Repo
 	IsRepo  bool

@@ -12,7 +12,7 @@ type setting struct{ key, value string }
 
 var errSyntax = errors.New("it is not written as git-config(1) says")
 
-// parseConfig reads the text of a git configuration file. What git itself would refuse, or what is not
+// parseConfig reads the text of a git configuration file. Text that git itself would refuse, or that is not
 // clear, is an error: a reader that guesses could miss a program that git sees.
 func parseConfig(text string) ([]setting, error) {
 	text = strings.TrimPrefix(text, "\ufeff")

@@ -46,7 +46,7 @@ func Programs(dir string) ([]string, error) {
 	return keys, nil
 }
 
-// findAny is Find that also sees what git takes for a bare repository: a folder with HEAD, objects and
+// findAny is Find that also sees a bare repository: a folder with HEAD, objects and
 // refs, or with HEAD and a commondir that leads to them (gitrepository-layout(5)).
 func findAny(dir string) (repo Repo, bare string) {
 	for {
@@ -121,7 +121,7 @@ func (r Repo) leadsHome(value string) bool {
 	return err == nil && named == root
 }
 
-// ReadOnlyEnv is what the environment of a git command needs that is to run nothing but git itself, in dir:
+// ReadOnlyEnv are the variables for a git command that is to run nothing but git itself, in dir:
 // variables to be put into one that has no GIT_* variable. Where the repository's configuration can name
 // filters or drivers git is asked for them, which takes a process. The user's own filters stay: files would
 // look changed without them.

@@ -15,7 +15,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/sandbox"
 )
 
-// listed is what git itself reads from a configuration, key and value; ok is false when it refuses.
+// listed are key and value as git itself reads them from a configuration; ok is false when it refuses.
 func listed(t interface{ Fatal(...any) }, text string) (out []setting, ok bool) {
 	f, err := os.CreateTemp("", "lathe-config-*")
 	if err != nil {
@@ -57,7 +57,7 @@ func checkParse(t interface {
 		return true
 	}
 	if !ok {
-		return false // git stops at what is wrong; more keys than it has do no harm
+		return false // git stops at an error; more keys than it has do no harm
 	}
 	for _, list := range [][]setting{want, got} { // blanks within values are kept by new versions of git only
 		for i := range list {

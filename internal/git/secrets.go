@@ -34,7 +34,7 @@ func Secrets(dir, home string) ([]string, error) {
 	return r.keys, nil
 }
 
-// secretReader goes through files and what they include.
+// secretReader goes through files and their includes.
 type secretReader struct {
 	home string
 	seen map[string]bool

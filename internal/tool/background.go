@@ -13,7 +13,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/sandbox"
 )
 
-// Bounds of what runs in the background of one session.
+// Bounds of the background commands of one session.
 const (
 	mostBackground = 16  // commands at once
 	mostEnded      = 100 // commands that ended and are remembered
@@ -24,7 +24,7 @@ var (
 	errShellClosed = errors.New("the session was closed")
 )
 
-// ShellStatus is what became of a command in the background.
+// ShellStatus is the state of a background command.
 type ShellStatus string
 
 // Statuses. Failed is every end with an exit code other than 0 that nobody asked for.
@@ -71,7 +71,7 @@ type foreground struct {
 // NewBackground makes an empty Background.
 func NewBackground() *Background { return &Background{} }
 
-// Notify sets what is told of every start and end, from another goroutine each time.
+// Notify sets the function called on every start and end, from another goroutine each time.
 func (b *Background) Notify(f func(BackgroundShell)) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -352,7 +352,7 @@ func (s *shellRun) state() BackgroundShell {
 	return out
 }
 
-// Write takes output. When it cannot be kept the command goes on, and what is lost is told.
+// Write takes output. When it cannot be kept the command goes on, and the loss is reported.
 func (s *shellRun) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -388,7 +388,7 @@ func (s *shellRun) end(exit sandbox.Exit) {
 	}
 }
 
-// readAt reads what was written, from the spool or, after the end, from the file it became.
+// readAt reads the output so far, from the spool or, after the end, from the file it became.
 func (s *shellRun) readAt(p []byte, off int64) (int, error) {
 	s.mu.Lock()
 	spool, path, ended := s.spool, s.path, s.status != ShellRunning

@@ -52,7 +52,7 @@ func (b *bench) spawn(command string) string {
 	return id
 }
 
-// until asks for output until all that came holds what is wanted.
+// until asks for output until it contains the wanted text.
 func (b *bench) until(id, want string) string {
 	b.t.Helper()
 	all := ""

@@ -49,7 +49,7 @@ type bashInput struct {
 	Timeout     int64  `json:"timeout,omitempty"` // milliseconds
 	Description string `json:"description,omitempty"`
 	Background  bool   `json:"run_in_background,omitempty"`
-	Leave       bool   `json:"leave_running,omitempty"` // what it starts with & may stay
+	Leave       bool   `json:"leave_running,omitempty"` // processes started with & may stay
 }
 
 type basher struct {
@@ -129,7 +129,7 @@ func (c *bashCall) warnings(ctx context.Context, accesses []permission.Access) [
 	return lines
 }
 
-// bashTitle is the first line of the command: the model's own description is not evidence of what runs.
+// bashTitle is the first line of the command: the model's own description proves nothing.
 func bashTitle(in bashInput) string {
 	first, rest, more := strings.Cut(strings.TrimSpace(in.Command), "\n")
 	if more && strings.TrimSpace(rest) != "" {

@@ -175,7 +175,7 @@ func (b BackgroundShell) meta() map[string]any {
 // partial is how long an unfinished line may be and still be shown again when it is whole.
 const partial = 64 << 10
 
-// unread reads what came since the last time, without escapes, as the filter lets it through, shortened in
+// unread reads the output since the last call, without escapes, as the filter lets it through, shortened in
 // the middle to limit characters. An unfinished last line is shown, and once more when it is whole.
 func (s *shellRun) unread(ctx context.Context, now BackgroundShell, limit int, filter *regexp.Regexp) (string, error) {
 	out := &bashText{limit: limit, handed: true}

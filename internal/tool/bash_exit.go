@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// exitMeaning says what exit code 1 of a command line means when it is an answer and no failure: grep and
+// exitMeaning explains exit code 1 of a command line where it is an answer and no failure: grep and
 // its kin found nothing, find could not read everything, diff found differences, a test was false. It is
 // empty when the code is a failure, and when it may be that of another command of the line.
 func exitMeaning(command string, code int, output string) string {
@@ -65,7 +65,7 @@ func assignments(words []string) int {
 }
 
 // splitCommands splits a command line at |, ||, &&, & and ; outside quotes. It gives up (ok is false) on
-// what needs a real parser: several lines, substitutions, subshells, groups, keywords in front.
+// lines that need a real parser: several lines, substitutions, subshells, groups, keywords in front.
 func splitCommands(line string) (cmds, joins []string, ok bool) {
 	line = strings.TrimSpace(line)
 	start := 0

@@ -17,7 +17,7 @@ type BlobWriter interface {
 	Close() error
 }
 
-// outputText is what became of a command's output.
+// outputText is a command's output as the model gets it.
 type outputText struct {
 	text string // for the model: all of it, or its head and tail
 	path string // the file with all of it as it came, when text is not all
@@ -51,7 +51,7 @@ type bashText struct {
 	scratch []byte
 	head    []byte // the first limit characters
 	heads   int    // characters in head
-	tail    []byte // at least the last limit/2 characters of what is beyond head
+	tail    []byte // at least the last limit/2 characters after head
 	tails   int
 }
 
@@ -68,7 +68,7 @@ func (t *bashText) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// keep stores what came.
+// keep stores new output.
 func (t *bashText) keep(p []byte) {
 	if t.fault != nil {
 		return
@@ -94,7 +94,7 @@ func (t *bashText) save(p []byte) {
 	_, t.fault = t.w.Write(p)
 }
 
-// spill moves what came so far to a blob.
+// spill moves the output so far to a blob.
 func (t *bashText) spill() {
 	if t.w, t.fault = t.blob(); t.fault == nil {
 		t.save(t.raw)
@@ -179,7 +179,7 @@ func (t *bashText) shorten(path string) string {
 		head = head[:i+1]
 	}
 	all := t.tail
-	if want := t.limit - t.limit/2; t.tails < want { // the tail begins in what is held as head
+	if want := t.limit - t.limit/2; t.tails < want { // the tail begins inside head
 		all = append(append([]byte{}, t.head[suffix(t.head, want-t.tails):]...), t.tail...)
 	} else {
 		all = all[suffix(all, want):]
@@ -212,7 +212,7 @@ func (t *bashText) handOver() (text string, w BlobWriter, err error) {
 func (t *bashText) close() {
 	t.live.end()
 	if t.w != nil {
-		_ = t.w.Close() // drops what was not committed
+		_ = t.w.Close() // drops the uncommitted rest
 	}
 }
 

@@ -35,7 +35,7 @@ type bashProc struct {
 	proc   *sandbox.Proc
 	cancel context.CancelCauseFunc
 	cause  func() error // why it was cancelled; nil while it was not
-	after  func()       // removes what was made for it
+	after  func()       // removes the files made for it
 	cwd    cwdFile
 }
 

@@ -27,7 +27,7 @@ type safeForm struct {
 	left   []string // names of files that it leaves out
 }
 
-// analyse tells what the command would do. safe is nil where the command has no safe form.
+// analyse reports the command's effects. safe is nil where the command has no safe form.
 func (c *bashCall) analyse() (accesses []permission.Access, safe *safeForm, err error) {
 	w := c.env.Machine()
 	accesses, err = bashAccesses(c.in, call.Place{World: w, Dir: c.dir, Resolve: c.env.look})
@@ -48,8 +48,8 @@ func (c *bashCall) analyse() (accesses []permission.Access, safe *safeForm, err 
 	return accesses, safe, nil
 }
 
-// environ is the environment of the command: a clean one when it is read-only, else the user's without what
-// is lathe's own and what makes programs do something else than they say.
+// environ is the environment of the command: a clean one when it is read-only, else the user's without
+// lathe's own variables and those that make programs do something else.
 func (c *bashCall) environ(ctx context.Context) ([]string, error) {
 	if c.safe == nil {
 		return sandbox.CleanEnv(c.env.environ(), c.env.ChildEnv), nil
@@ -65,7 +65,7 @@ func (c *bashCall) environ(ctx context.Context) ([]string, error) {
 	return sandbox.ReadOnlyEnv(c.env.environ(), c.safe.path, more), nil
 }
 
-// argv is the command line that runs the command; cleanup removes what was made for it.
+// argv is the command line that runs the command; cleanup removes the files made for it.
 func (c *bashCall) argv(cwd cwdFile) (argv []string, cleanup func(), err error) {
 	if c.safe == nil {
 		return c.shell.argv(c.in.Command, cwd.path)

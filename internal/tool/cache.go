@@ -36,7 +36,7 @@ type Cache struct {
 	ttl      time.Duration // of searches
 }
 
-// CacheStats counts what a cache did. Entries is how many results it holds now.
+// CacheStats counts hits, misses and the like. Entries is how many results it holds now.
 type CacheStats struct {
 	Entries, Hits, Misses, Invalidations, Evictions int
 }
@@ -57,7 +57,7 @@ type cacheEntry struct {
 	state  *State // of the file, for Read; nil for searches
 	expiry time.Time
 	result *agent.Result
-	seen   *Seen // what the tracker learned
+	seen   *Seen // for the tracker
 }
 
 // NewCache makes an empty cache.
@@ -67,7 +67,7 @@ func NewCache() *Cache {
 	return c
 }
 
-// Configure sets what the settings say: whether results are kept, how many (0: as many as before), and how long
+// Configure applies the settings: whether results are kept, how many (0: as many as before), and how long
 // those of searches are good (0: they are not kept).
 func (c *Cache) Configure(enabled bool, entries int, ttl time.Duration) {
 	c.mu.Lock()
@@ -120,7 +120,7 @@ func (c *Cache) Clear() {
 	c.entries.Purge()
 }
 
-// InvalidateFile removes what a change of the file at a real path makes doubtful: results of Read for it and
+// InvalidateFile removes the results that a change of the file at a real path may void: those of Read for it and
 // searches whose scope holds it.
 func (c *Cache) InvalidateFile(path string) {
 	c.invalidate(func(e cacheEntry) bool { return files.Within(e.scope, path) })
@@ -185,7 +185,7 @@ func (c *Cache) fresh(e cacheEntry, scope string, info fs.FileInfo) bool {
 	return c.ttl > 0 && c.now().Before(e.expiry)
 }
 
-// put keeps a result. Errors are not kept, nor what is very large.
+// put keeps a result. Errors and very large results are not kept.
 func (c *Cache) put(k cacheKey, e cacheEntry) {
 	if e.result == nil || e.result.IsError || llm.ContentBytes(e.result.Parts) > cacheMax {
 		return
@@ -202,7 +202,7 @@ func (c *Cache) put(k cacheKey, e cacheEntry) {
 	}
 }
 
-// copyResult copies what later stages may replace in a result.
+// copyResult copies the parts of a result that later stages may replace.
 func copyResult(r *agent.Result) *agent.Result {
 	n := *r
 	n.Parts = slices.Clone(r.Parts)

@@ -15,7 +15,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/permission"
 )
 
-// Bounds of the look at what a command would destroy: it is for a dialog, which must not wait for it.
+// Bounds of a destruction: it is for a dialog, which must not wait for it.
 const (
 	destroyTime  = 150 * time.Millisecond // for files
 	destroyGit   = time.Second
@@ -28,7 +28,7 @@ const (
 // unsaved ends every such warning.
 const unsaved = "lathe cannot bring it back."
 
-// destruction is the look at what a command would destroy.
+// destruction collects the losses that a command would cause.
 type destruction struct {
 	env   *Env
 	dir   string // where the part at hand runs; "" when that is not known
@@ -36,7 +36,7 @@ type destruction struct {
 	lines []string
 }
 
-// warning says what a destructive command would destroy, a line each: files and their sizes, work that is
+// warning lists the losses of a destructive command, a line each: files and their sizes, work that is
 // not committed or not pushed, processes. It is nil for other commands. Names of files and processes in it
 // are foreign text.
 func (c *bashCall) warning(ctx context.Context, accesses []permission.Access) []string {
@@ -78,7 +78,7 @@ func (d *destruction) say(format string, args ...any) {
 	}
 }
 
-// part looks at one destructive command and reports whether what it destroys are the files that it names.
+// part examines one destructive command and reports whether it destroys exactly the files that it names.
 func (d *destruction) part(ctx context.Context, p permission.Part) bool {
 	words := strings.Fields(p.Text)
 	switch p.Program {
@@ -134,7 +134,7 @@ func (d *destruction) files(accesses []permission.Access) {
 	}
 }
 
-// more sums up what is not told one by one.
+// more sums up the losses that are not listed one by one.
 func (d *destruction) more(rest []permission.Access) {
 	var sum heap
 	for _, a := range rest {
@@ -149,7 +149,7 @@ func (d *destruction) count(path string) string {
 	return h.String()
 }
 
-// heap is what lies in a place.
+// heap counts the files in a place.
 type heap struct {
 	files, folders int
 	bytes          int64
@@ -175,7 +175,7 @@ func (h heap) String() string {
 	return text
 }
 
-// measure counts what is below a path, without following links, as far as the time goes.
+// measure counts the files below a path, without following links, until the time is up.
 func (d *destruction) measure(path string, h *heap) {
 	if info, err := os.Lstat(path); err == nil && !info.IsDir() && !info.Mode().IsRegular() {
 		h.other = "a link, device, pipe or socket"
@@ -202,7 +202,7 @@ func (d *destruction) measure(path string, h *heap) {
 	})
 }
 
-// git looks at what a git command would destroy and reports whether that is files it names.
+// git examines a git command and reports whether it destroys files that it names.
 func (d *destruction) git(ctx context.Context, words []string) bool {
 	dir, sub, args := d.dir, "", []string(nil)
 	for i := 1; i < len(words) && sub == ""; i++ {

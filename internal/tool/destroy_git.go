@@ -10,7 +10,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/git"
 )
 
-// gitLook asks git what would be lost.
+// gitLook asks git for the losses.
 type gitLook struct {
 	d    *destruction
 	git  *git.Git
@@ -18,7 +18,7 @@ type gitLook struct {
 	dir  string
 }
 
-// tell says what a subcommand would discard.
+// tell lists the work that a subcommand would discard.
 func (g gitLook) tell(ctx context.Context, sub string, args []string) {
 	switch sub {
 	case "clean":
@@ -41,7 +41,7 @@ func (g gitLook) tell(ctx context.Context, sub string, args []string) {
 
 func (g gitLook) failed(err error) { g.d.say("What git would discard is not known: %v.", err) }
 
-// changes tells of what is not committed.
+// changes lists uncommitted work.
 func (g gitLook) changes(ctx context.Context, untracked bool) {
 	info := g.git.Info(ctx, g.repo.Root)
 	if info.Status == nil {
@@ -129,7 +129,7 @@ func (g gitLook) clean(ctx context.Context, args []string) {
 	g.d.say("git would remove %s: %s", sum, someOf(names, len(names)))
 }
 
-// push tells what of the remote branch would be replaced, as far as it was fetched.
+// push lists the commits of the remote branch that would be replaced, as far as they were fetched.
 func (g gitLook) push(ctx context.Context, args []string) {
 	s := g.git.Info(ctx, g.repo.Root).Status
 	if s == nil || s.Upstream == "" {
@@ -147,7 +147,7 @@ func (g gitLook) push(ctx context.Context, args []string) {
 	}
 }
 
-// branches tells what is on the named branches only.
+// branches lists the commits that only the named branches have.
 func (g gitLook) branches(ctx context.Context, args []string) {
 	for _, name := range args {
 		if strings.HasPrefix(name, "-") {

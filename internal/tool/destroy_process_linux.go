@@ -31,7 +31,7 @@ func runningProcesses(context.Context, *sandbox.Runner) ([]process, error) {
 		if len(fields) < 2 || fields[0] == "Z" {
 			continue
 		}
-		parent, _ := strconv.Atoi(fields[1]) // 0 for what is no number, as for the first process
+		parent, _ := strconv.Atoi(fields[1]) // 0 where it is no number, as for the first process
 		line, _ := os.ReadFile("/proc/" + e.Name() + "/cmdline")
 		out = append(out, processOf(pid, parent, string(stat[open+1:end]), string(bytes.ReplaceAll(line, []byte{0}, []byte{' '}))))
 	}

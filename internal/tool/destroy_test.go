@@ -16,7 +16,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/permission"
 )
 
-// warningOf is what the dialog of a command says would be destroyed.
+// warningOf is the warning that the dialog of a command shows.
 func warningOf(t testing.TB, env *Env, command string) string {
 	t.Helper()
 	plan := planBash(t, env, command)

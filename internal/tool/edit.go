@@ -88,7 +88,7 @@ func (t *editor) prepare(ctx context.Context, _ llm.ToolCall, in editInput) (*ag
 	return c.plan(in.FilePath, e.run)
 }
 
-// decide works out what the file becomes.
+// decide computes the new content.
 func (e *edit) decide(ctx context.Context) error {
 	if e.info == nil && e.in.OldString != "" {
 		return missingError(ctx, e.env, "edit", e.path)
@@ -207,7 +207,7 @@ func (e *edit) run(ctx context.Context) (*agent.Result, error) {
 	default:
 		text = fmt.Sprintf("Edited at line %d.%s", e.lines[0], notes)
 	}
-	if e.rebased { // else the result is what the model wrote in place of what it read
+	if e.rebased { // else the model knows the result: its own text in place of the old
 		text += e.snippet()
 	}
 	r := agent.TextResult(text)
@@ -220,7 +220,7 @@ func (e *edit) run(ctx context.Context) (*agent.Result, error) {
 	return r, nil
 }
 
-// rebase checks that the file is what Prepare saw. When it is not, but the model itself made it what it is
+// rebase checks that the file is as Prepare saw it. When it is not, but the model itself made the change
 // (an earlier edit of the same reply ran meanwhile), the same replacement is made in the new content.
 func (e *edit) rebase() error {
 	err := e.settle()

@@ -25,7 +25,7 @@ func diffTexts(path, before, after string) (event.Diff, []event.Hunk) {
 	return diffEdits(path, before, shift(edits, head))
 }
 
-// diffRegions compares a text with what it becomes when regions are replaced, looking only at those.
+// diffRegions is the diff of replacing regions of a text. It compares only those.
 func diffRegions(path, before string, regions []files.Region, replacement string) (event.Diff, []event.Hunk) {
 	var edits []udiff.Edit
 	for i := 0; i < len(regions); {

@@ -11,7 +11,7 @@ import (
 // missLines bounds the search for the lines that a missing old_string may have meant.
 const missLines = 50_000
 
-// notFound says that old is not in the file, and shows what comes nearest and how that differs.
+// notFound reports that old is not in the file, and shows the nearest text and how it differs.
 func notFound(path, view, old string) error {
 	head := fmt.Sprintf("old_string was not found in %s", path)
 	if numbered().MatchString(old) {

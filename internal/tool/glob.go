@@ -33,7 +33,7 @@ const globSchema = `{"type":"object","properties":{` +
 
 const (
 	globResults = 100
-	searchTime  = 20 * time.Second // then what was found so far is shown
+	searchTime  = 20 * time.Second // then the files found so far are shown
 )
 
 type globInput struct {
@@ -62,7 +62,7 @@ func globAccesses(in globInput, at call.Place) ([]permission.Access, error) {
 	return out, nil
 }
 
-// searchAccess is what searching a folder touches; empty is the working folder.
+// searchAccess is the access of searching a folder; empty is the working folder.
 func searchAccess(folder string, at call.Place) permission.Access {
 	return at.Access(permission.Read, cmp.Or(folder, at.Dir))
 }
@@ -206,7 +206,7 @@ func (g *globFound) add(path string, mtime time.Time) {
 	}
 }
 
-// trim sorts by time, newest first, and keeps what will be shown.
+// trim sorts by time, newest first, and keeps those that will be shown.
 func (g *globFound) trim() {
 	slices.SortFunc(g.newest, func(a, b globFile) int {
 		if d := b.mtime.Compare(a.mtime); d != 0 {

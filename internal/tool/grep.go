@@ -236,14 +236,14 @@ func (s *search) find(ctx context.Context) (*hits, error) {
 	return found, err
 }
 
-// hits is what a search found, file by file.
+// hits are the matches of a search, file by file.
 type hits struct {
 	files []fileHits
 	note  string // why it is not complete
 	more  bool   // there are more than were looked for
 }
 
-// fileHits is what was found in one file.
+// fileHits are the matches in one file.
 type fileHits struct {
 	path  string // absolute
 	rel   string // below the start, with slashes; orders the files

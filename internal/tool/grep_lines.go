@@ -12,7 +12,7 @@ import (
 type lineSearch struct {
 	*scanner
 	hits  fileHits
-	num   int // number of the line at the start of what was not searched yet
+	num   int // number of the first line not searched yet
 	after int // lines still to be shown after a match
 	last  int // number of the last line shown
 	tail  []heldLine
@@ -24,7 +24,7 @@ type heldLine struct {
 	text []byte
 }
 
-// run searches head and what follows it in f. end says that head is all.
+// run searches head and the rest of f. end says that head is all.
 func (l *lineSearch) run(f io.Reader, head []byte, end bool) (fileHits, error) {
 	l.num = 1
 	buf := head

@@ -226,7 +226,7 @@ func (p *pool) one(sc *scanner, j job) {
 	p.found[j.index] = fh
 }
 
-// collect puts what was found in the order of the walk.
+// collect sorts the matches in the order of the walk.
 func (p *pool) collect() *hits {
 	h := &hits{}
 	order := make([]int, 0, len(p.found))

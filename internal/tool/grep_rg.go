@@ -19,7 +19,7 @@ import (
 )
 
 // ripgrep is the path of ripgrep on the clean PATH, or "": searching asks for no permission, so it must not
-// run what a repository brings along.
+// run programs that a repository brings along.
 func (e *Env) ripgrep() string { return e.Machine().Program("rg", e.Dir.Get()) }
 
 // rgArgs are the arguments for a search in the current folder. The pattern and globs are the model's: each
@@ -85,7 +85,7 @@ func (s *search) ripgrep(ctx context.Context, rg string) (*hits, error) {
 		_ = in.Close()
 	}()
 	h, readErr := s.readRipgrep(out)
-	_ = out.Close() // what rg still writes is not wanted
+	_ = out.Close() // the rest of rg's output is not wanted
 	if readErr != nil {
 		stop()
 	}
@@ -134,7 +134,7 @@ func (s *search) readRipgrep(out io.Reader) (*hits, error) {
 	return h, err
 }
 
-// add takes over what rg found in a file. To rg a file that a glob names need not be of the type; here it must
+// add takes over rg's matches in a file. To rg a file that a glob names need not be of the type; here it must
 // be both. What may not be shown leaves no trace.
 func (s *search) add(h *hits, f fileHits) bool {
 	if !s.filter.ofType(f.rel) || !s.mayShow(f.path) {
@@ -267,7 +267,7 @@ func (s *search) readLines(r *bufio.Reader, h *hits) error {
 	}
 }
 
-// addLines adds what one message shows: a line, or the lines of a match that spans several.
+// addLines adds the lines of one message: one line, or the lines of a match that spans several.
 func (s *search) addLines(f *fileHits, m *rgMessage) {
 	match := m.Type == "match"
 	text := m.Data.Lines.raw()

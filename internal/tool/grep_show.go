@@ -10,7 +10,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/event"
 )
 
-// result shows what was found: the same for both engines.
+// result shows the matches: the same for both engines.
 func (s *search) result(h *hits) *agent.Result {
 	var r *agent.Result
 	switch s.mode {
@@ -43,7 +43,7 @@ func (s *search) cut(items []string) []string {
 
 const noMatches = "No matches."
 
-// finish adds what is not shown, or that there is nothing.
+// finish adds a note on matches that are not shown, or that there are none.
 func (s *search) finish(items []string, all int, h *hits, nothing string) string {
 	var notes []string
 	switch {

@@ -105,7 +105,7 @@ func lookAt(path string) permission.Node {
 	return nodeOf(real, info, err)
 }
 
-// nodeOf says what a look at a real path found.
+// nodeOf is the node at a real path.
 func nodeOf(real string, info os.FileInfo, err error) permission.Node {
 	n := permission.Node{Real: real}
 	switch {

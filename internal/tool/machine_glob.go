@@ -109,7 +109,7 @@ func (g *expansion) names(dir string, f func(string)) {
 		}
 		if err != nil {
 			if err != io.EOF {
-				g.more = true // what was not read may match
+				g.more = true // the unread rest may match
 			}
 			return
 		}

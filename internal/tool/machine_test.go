@@ -134,7 +134,7 @@ func TestProgramsAreTakenFromTheCleanPath(t *testing.T) {
 	w := b.env.Machine()
 	for _, tt := range []struct{ name, dir, want string }{
 		{"tool", b.dir, tool},
-		{"one", b.dir, base + "/tools/one"}, // by its own name: it does what its name says
+		{"one", b.dir, base + "/tools/one"}, // by its own name, which tells its effects
 		{"rg", b.dir, versioned},
 		{"ls", b.dir + "/bin", ls},
 		{"data", b.dir, ""},

@@ -116,7 +116,7 @@ func (t *treeWalk) withheld(at string) bool {
 	return t.env.MayRead(at) != permission.Allow
 }
 
-// link: a program that follows it reads what it leads to under another name, and perhaps outside.
+// link: a program that follows it reads the target under another name, and perhaps outside.
 func (t *treeWalk) link(at string) {
 	if !t.opt.Follow || t.tree.Leads != "" {
 		return
@@ -130,7 +130,7 @@ func (t *treeWalk) link(at string) {
 	}
 }
 
-// Names lists what lies below a folder, without following links.
+// Names lists the entries below a folder, without following links.
 func (m *Machine) Names(dir string, max int) ([]string, bool) {
 	var names []string
 	stop := errors.New("enough")

@@ -14,7 +14,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/permission"
 )
 
-// guarded makes a project of what everybody has: sources, secrets, a repository, a link that leads out.
+// guarded makes a usual project: sources, secrets, a repository, a link that leads out.
 func guarded(t *testing.T) *bench {
 	t.Helper()
 	b := newBench(t)
@@ -84,7 +84,7 @@ var recursive = []struct {
 	{"tar -c -f x.tar src", "tar", false},
 }
 
-// A search and a shell line that does the same read the same: both leave out what may not be read, or the line
+// A search and a shell line that does the same read the same: both leave out files that may not be read, or the line
 // says that it would read it.
 func TestGrepAndTheShellLeaveOutTheSame(t *testing.T) {
 	for _, tt := range recursive {
@@ -123,7 +123,7 @@ func (b *bench) accesses(line string) []permission.Access {
 	return plan.Accesses
 }
 
-// look is what the analysis says of a line.
+// look is the analysis of a line.
 func (b *bench) look(line string) permission.Command {
 	b.t.Helper()
 	for _, a := range b.accesses(line) {

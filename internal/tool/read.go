@@ -112,7 +112,7 @@ func (t *reader) prepare(ctx context.Context, c llm.ToolCall, in readInput) (*ag
 	}, nil
 }
 
-// missing says that nothing is there and what may have been meant. Names outside the roots are not told:
+// missing reports that nothing is there and suggests near names. Names outside the roots are not shown:
 // nobody has allowed a look there yet.
 func (t *reader) missing(ctx context.Context, p files.Path) error {
 	if p.Err != nil {
@@ -205,7 +205,7 @@ func errIfNil(info fs.FileInfo) error {
 	return nil
 }
 
-// note tells the tracker what this call showed.
+// note records in the tracker the lines that this call showed.
 func (c *readCall) note(s Seen) {
 	s.Shown = append([]Span(nil), s.Shown...)
 	for i := range s.Shown {
@@ -319,7 +319,7 @@ func (c *readCall) image(f io.Reader, info fs.FileInfo, head []byte, mime string
 	return r, &Seen{State: StateOf(info, HashOf(data))}, nil
 }
 
-// bounded refuses what looks like a file but is the kernel talking about processes: lathe's own keys
+// bounded refuses the kernel's files about processes: lathe's own keys
 // are in their environments.
 func bounded(real string) error {
 	if !files.Within("/proc", real) {

@@ -101,7 +101,7 @@ func (c *readCall) showed(seen *Seen, text *files.Text) {
 	c.env.Reads.full.add(c.path.Real, fullText{state: seen.State, enc: text.Encoding, view: text.View, shown: []Span{s}})
 }
 
-// changes answers with what differs from the text that the model has, and the calls whose results show that. It
+// changes answers with the differences from the text that the model has, and the calls whose results show it. It
 // answers nothing where the page is not much longer than that, or some unchanged line of it was not shown.
 func (c *readCall) changes(p *page, now *files.Text) (text string, needs []string) {
 	base, ok := c.base()
@@ -239,7 +239,7 @@ func (v *comparison) same(to int) bool {
 	return true
 }
 
-// text is what the model reads.
+// text is the answer for the model.
 func (v *comparison) text() string {
 	head := "[As in the last full text of it above"
 	if v.first != 0 {

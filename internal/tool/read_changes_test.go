@@ -78,7 +78,7 @@ var (
 	movedBy  = regexp.MustCompile(`; line (\d+) was line (\d+)`)
 )
 
-// known is what the model can tell of the file's lines, from the results that it still has.
+// known are the file's lines as the model can tell them from the results that it still has.
 func (r *reader) known() map[int]string {
 	full, now := map[int]string{}, map[int]string{}
 	for _, e := range r.log {

@@ -27,7 +27,7 @@ func checkImage(mime string, data []byte) error {
 		err = checkDecoded(data, jpeg.DecodeConfig, jpeg.Decode)
 	case "image/gif":
 		err = checkDecoded(data, gif.DecodeConfig, gif.Decode)
-	case "image/webp": // RIFF, the length of what follows, WEBP
+	case "image/webp": // RIFF, the length of the rest, WEBP
 		if len(data) < 20 || int64(binary.LittleEndian.Uint32(data[4:]))+8 > int64(len(data)) {
 			err = io.ErrUnexpectedEOF
 		}
@@ -79,7 +79,7 @@ func checkPNG(data []byte) error {
 	}
 }
 
-// inflateMax is how many bytes of pixels are inflated; what is larger is taken as it is.
+// inflateMax is how many bytes of pixels are inflated; a larger image is taken as it is.
 const inflateMax = 1 << 30
 
 func inflates(r io.Reader) error {

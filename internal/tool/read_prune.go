@@ -2,7 +2,7 @@ package tool
 
 import "slices"
 
-// Prune forgets what was shown by calls whose results the model has no longer before it. A file of which
+// Prune forgets the lines shown by calls whose results are no longer sent. A file of which
 // nothing is left has to be read again before it is changed.
 func (t *ReadTracker) Prune(there func(callID string) bool) {
 	for _, path := range t.files.Keys() {

@@ -85,7 +85,7 @@ func (c *readCall) text(ctx context.Context, f io.ReadSeeker, info fs.FileInfo, 
 	text := files.Decode(data)
 	p := c.paginate(text.View)
 	if err := ctx.Err(); err != nil {
-		return nil, nil, err // what is not shown must not be noted as shown
+		return nil, nil, err // lines that are not shown must not be noted as shown
 	}
 	seen := &Seen{State: StateOf(info, HashOf(data)), Lines: p.total}
 	seen.Shown = []Span{{First: p.first, Last: p.first + len(p.lines) - 1}}
@@ -218,7 +218,7 @@ func (c *readCall) result(p *page, info fs.FileInfo, enc files.Encoding) *agent.
 	}
 }
 
-// notice says what the page leaves out and how to go on.
+// notice names the lines that the page leaves out and how to go on.
 func (p *page) notice(bytes int64, enc files.Encoding) string {
 	var notes []string
 	last := p.first + len(p.lines) - 1

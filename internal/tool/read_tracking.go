@@ -15,7 +15,7 @@ import (
 const trackedFiles = 500
 
 // ReadTracker remembers which files the model has seen and in what state, so that nothing is overwritten
-// blindly: a file must have been read before it is written, and must still be what was read. Safe for
+// blindly: a file must have been read before it is written, and be unchanged since. Safe for
 // concurrent use.
 type ReadTracker struct {
 	files *lru.Cache[string, Seen]
@@ -23,10 +23,10 @@ type ReadTracker struct {
 	noted func(path string, s Seen)
 }
 
-// Watch has f called with what is noted from now on. It is to be called before the tracker is used.
+// Watch has f called with every note from now on. Call it before the tracker is used.
 func (t *ReadTracker) Watch(f func(path string, s Seen)) { t.noted = f }
 
-// Seen is what the model knows of one file.
+// Seen is the model's knowledge of one file.
 type Seen struct {
 	State          // the file when it was last read or written
 	Lines   int    // how many lines it had; 0 when it was not read to its end
@@ -47,7 +47,7 @@ type Span struct {
 	Needs       []string
 }
 
-// there reports whether the model still has what shows the lines.
+// there reports whether the results that show the lines are still sent.
 func (s Span) there(inContext func(string) bool) bool {
 	if s.CallID == "" || !inContext(s.CallID) {
 		return false
@@ -83,7 +83,7 @@ func (s Seen) Whole() bool {
 	return next > s.Lines
 }
 
-// calls lists the calls whose results the model needs to know what it knows of the file.
+// calls lists the calls whose results the model's knowledge of the file rests on.
 func (s Seen) calls() []string {
 	var out []string
 	if s.Written {
@@ -148,10 +148,10 @@ func (t *ReadTracker) Clear() {
 	t.full.clear()
 }
 
-// Get tells what the model knows of the file at a real path.
+// Get returns the model's knowledge of the file at a real path.
 func (t *ReadTracker) Get(path string) (Seen, bool) { return t.files.Get(path) }
 
-// Note remembers what the model has seen of the file at a real path. What was shown before of the same
+// Note remembers the lines that the model has seen of the file at a real path. Those shown before of the same
 // state is kept.
 func (t *ReadTracker) Note(path string, s Seen) {
 	if old, ok := t.files.Peek(path); ok && !s.Written && old.sameAs(s.State) {
@@ -195,7 +195,7 @@ func (t *ReadTracker) Forget(path string) {
 // HashOf is the hash of a whole content.
 func HashOf(data []byte) [sha256.Size]byte { return sha256.Sum256(data) }
 
-// Same reports whether a file with this info is what was seen, as far as can be told without reading it.
+// Same reports whether a file with this info is unchanged, as far as can be told without reading it.
 func (s State) Same(info fs.FileInfo) bool {
 	return info != nil && s.stamp() == StateOf(info, s.Hash).stamp()
 }
@@ -208,7 +208,7 @@ func (s State) sameAs(o State) bool {
 	return s.stamp() == o.stamp()
 }
 
-// stamp is the state without what takes reading.
+// stamp is the state without the hash, which takes reading.
 func (s State) stamp() [4]int64 {
 	return [4]int64{s.Mtime.UnixNano(), s.Size, int64(s.Inode), s.Changed} //nolint:gosec // compared only
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/session"
 )
 
-// Entry is the record of what the model knows of a file.
+// Entry is the record of the model's knowledge of a file.
 func (s Seen) Entry(path string) session.Seen {
 	b := session.Seen{
 		Path: path, Mtime: s.Mtime, Size: s.Size, Inode: s.Inode, Changed: s.Changed, Lines: s.Lines,

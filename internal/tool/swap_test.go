@@ -109,7 +109,7 @@ func TestWhatIsSwappedAfterTheApprovalIsNotTouched(t *testing.T) {
 	}
 }
 
-// inOld reports whether what was approved was moved away as a whole: to write there is as good.
+// inOld reports whether the approved place was moved away as a whole: to write there is as good.
 func inOld(b *bench, file string) bool {
 	_, err := os.Stat(filepath.Join(b.dir, "old", filepath.Base(file)))
 	return err == nil

@@ -80,7 +80,7 @@ func newTodoWrite(env *Env) agent.Tool {
 	})
 }
 
-// checkTodos refuses what no front end could show.
+// checkTodos refuses lists that no front end could show.
 func checkTodos(items []event.TodoItem) error {
 	if len(items) > todoMax {
 		return fmt.Errorf("the list has %d tasks; keep it below %d by leaving out finished ones", len(items), todoMax)

@@ -1,9 +1,9 @@
-// Package tool is every built-in tool, one file each with its description beside it; all.go lists them. What a tool
-// says of itself, its [call.Declaration], stands in the same file: names, parameters, what rules on it speak of, and
-// what a call would touch. [Catalogue] holds them all.
+// Package tool is every built-in tool, one file each with its description beside it; all.go lists them. A tool's
+// [call.Declaration] stands in the same file: names, parameters, the subject of rules on it, and
+// the accesses of a call. [Catalogue] holds them all.
 //
-// A tool is an [agent.Tool]: Prepare looks and holds open what the call would touch, Run acts on exactly
-// that. The tools of one session share one [Env]: the roots, the working folder, the [ReadTracker] that
+// A tool is an [agent.Tool]: Prepare resolves the files of the call and holds them open, Run acts on exactly
+// those. The tools of one session share one [Env]: the roots, the working folder, the [ReadTracker] that
 // remembers which files the model has seen, the explore [Cache] and the task list. There are no globals:
 // two sessions in one process share nothing.
 //
@@ -31,7 +31,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/sandbox"
 )
 
-// Env is what the tools of one session share.
+// Env is shared by the tools of one session.
 type Env struct {
 	Roots  *files.Roots // where the session works: its own folder, added ones, read-only ones
 	Dir    *Dir         // the working folder, which Bash moves
@@ -51,7 +51,7 @@ type Env struct {
 	// InContext tells whether the result of an earlier call is still in the conversation as the model
 	// will see it. Nil: never, so that nothing is answered with "you have seen this".
 	InContext func(callID string) bool
-	// MayRead is what would be decided on reading one file by itself. A search over a folder leaves out what it
+	// MayRead is the decision on reading one file by itself. A search over a folder leaves out files that it
 	// does not allow. Nil: everything may be read.
 	MayRead func(path string) permission.Effect
 	// LoadSkill puts a skill into the conversation: the texts for the model. Nil: there are none.
@@ -64,7 +64,7 @@ type Env struct {
 	Shell string
 }
 
-// Limits bound what tools return and how long they run. Zero values mean the defaults.
+// Limits bound the results of tools and how long they run. Zero values mean the defaults.
 type Limits struct {
 	ReadLines      int           // lines of one Read: 2,000
 	LineChars      int           // characters of one line of Read: 2,000
@@ -87,7 +87,7 @@ func NewEnv(dir string) (*Env, error) {
 	}, nil
 }
 
-// Clone makes the Env of a subagent: it starts with what its parent has seen and cached, in the parent's
+// Clone makes the Env of a subagent: it starts with its parent's reads and cache, in the parent's
 // working folder, and nothing it learns goes back. Roots, blobs and background commands are shared; the task
 // list is its own.
 func (e *Env) Clone() *Env {
@@ -176,7 +176,7 @@ func (e *Env) look(name string) (named string, node permission.Node) {
 	return p.Lexical, nodeAt(p)
 }
 
-// nodeAt is what lies at a resolved path.
+// nodeAt is the node at a resolved path.
 func nodeAt(p files.Path) permission.Node {
 	n := nodeOf(p.Real, p.Info, p.Err)
 	if p.Info == nil && p.Err == nil {
@@ -199,7 +199,7 @@ func pathAccess(kind permission.Kind, path string, at call.Place) ([]permission.
 	return []permission.Access{at.Access(kind, path)}, nil
 }
 
-// pathError says what is wrong with a path in words for the model.
+// pathError explains an error of a path to the model.
 func pathError(what string, p files.Path, err error) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

@@ -82,7 +82,7 @@ func (b *bench) prepare(name string, input in) (*agent.Plan, error) {
 	return b.tool(name).Prepare(context.Background(), llm.ToolCall{ID: b.last, Name: name, Input: raw})
 }
 
-// call runs a tool as the agent would, and returns what the model gets.
+// call runs a tool as the agent would, and returns the result.
 func (b *bench) call(name string, input in) (*agent.Result, error) {
 	b.t.Helper()
 	plan, err := b.prepare(name, input)
@@ -95,7 +95,7 @@ func (b *bench) call(name string, input in) (*agent.Result, error) {
 	return plan.Run(context.Background())
 }
 
-// must is call for what has to work; it returns the text.
+// must is call where it has to succeed; it returns the text.
 func (b *bench) must(name string, input in) string {
 	b.t.Helper()
 	r, err := b.call(name, input)
@@ -105,7 +105,7 @@ func (b *bench) must(name string, input in) string {
 	return text(r)
 }
 
-// fails is call for what has to fail; it returns the error's text, which must hold every one of want.
+// fails is call where it has to fail; it returns the error's text, which must hold every one of want.
 func (b *bench) fails(name string, input in, want ...string) string {
 	b.t.Helper()
 	r, err := b.call(name, input)

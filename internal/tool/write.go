@@ -68,7 +68,7 @@ func (t *writer) prepare(_ context.Context, _ llm.ToolCall, in writeInput) (*age
 	return c.plan(in.FilePath, c.write)
 }
 
-// fill decides what is to be written and how that is shown.
+// fill computes the new content and how it is shown.
 func (t *writer) fill(c *change, content string) error {
 	if c.info == nil {
 		c.after = []byte(content)
@@ -169,7 +169,7 @@ func (e *Env) knows(c *change, whole bool) error {
 	return nil
 }
 
-// settle checks that the file still is what Prepare saw.
+// settle checks that the file still is as Prepare saw it.
 func (c *change) settle() error {
 	now, err := c.target.Stat()
 	if err != nil {
@@ -218,7 +218,7 @@ func (c *change) apply(ctx context.Context) (notes string, err error) {
 	return notes, nil
 }
 
-// note tells the tracker what the model wrote.
+// note records the new content in the tracker.
 func (c *change) note(callID string, info fs.FileInfo) {
 	reads := c.env.Reads
 	if c.whole == nil {

@@ -133,7 +133,7 @@ func TestASubagentsEnvIsItsOwn(t *testing.T) {
 	b.put("b.txt", "x\n")
 	b.read("a.txt")
 	child := &bench{t: t, env: b.env.Clone(), dir: b.dir}
-	child.must("Edit", in{"file_path": "a.txt", "old_string": "x", "new_string": "y"}) // what the parent has read counts
+	child.must("Edit", in{"file_path": "a.txt", "old_string": "x", "new_string": "y"}) // the parent's reads count
 	child.read("b.txt")
 	b.fails("Edit", in{"file_path": "b.txt", "old_string": "x", "new_string": "y"}, "has not been read")
 	b.fails("Edit", in{"file_path": "a.txt", "old_string": "y", "new_string": "z"}, "changed by something else")
