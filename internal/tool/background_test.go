@@ -1,6 +1,6 @@
 //go:build unix
 
-package tool
+package tool_test
 
 import (
 	"context"
@@ -18,6 +18,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/agent"
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
+	"github.com/lathe-dev/lathe/internal/tool"
 )
 
 // behind makes the tools of a session whose background commands are ended with the test.
@@ -25,9 +26,9 @@ func behind(t testing.TB) *bench {
 	t.Helper()
 	b := newBench(t)
 	b.env.Shell = "bash"
-	b.env.Blob, b.env.NewBlob = nil, func(context.Context, string) (BlobWriter, error) {
+	b.env.Blob, b.env.NewBlob = nil, func(context.Context, string) (tool.BlobWriter, error) {
 		f, err := os.CreateTemp(b.t.TempDir(), "blob-*")
-		return &tempBlob{File: f}, err
+		return &tool.TempBlob{File: f}, err
 	}
 	t.Cleanup(b.env.Runner.Close)
 	t.Cleanup(func() {
@@ -79,7 +80,7 @@ func TestACommandRunsInTheBackground(t *testing.T) {
 	}
 	b.until(id, "first")
 	list := b.env.Background.List()
-	if len(list) != 1 || list[0].Status != ShellRunning || list[0].ID != id || list[0].Dir != b.dir || b.env.Background.Running() != 1 {
+	if len(list) != 1 || list[0].Status != tool.ShellRunning || list[0].ID != id || list[0].Dir != b.dir || b.env.Background.Running() != 1 {
 		t.Errorf("%+v", list)
 	}
 	wantIn(t, b.must("BashOutput", in{"bash_id": id}), "bash_1 is running", "No new output")
@@ -117,7 +118,7 @@ func TestKillShellEndsTheWholeTree(t *testing.T) {
 	if _, err := os.Stat("/proc/" + pid); err == nil {
 		t.Error("a process is left")
 	}
-	if got := b.env.Background.List()[0].Status; got != ShellKilled {
+	if got := b.env.Background.List()[0].Status; got != tool.ShellKilled {
 		t.Error(got)
 	}
 }
@@ -129,7 +130,7 @@ func TestTheFilterChoosesLines(t *testing.T) {
 		t.Fatal(err)
 	}
 	id = b.spawn("for i in $(seq 1 30000); do echo \"line $i\"; done; printf '\\033[31merror\\033[0m: last'")
-	<-b.env.Background.shells[1].ended
+	<-b.env.Background.Ended(1)
 	r, err := b.call("BashOutput", in{"bash_id": id, "filter": "^line 2000[0-4]$|^error"})
 	if err != nil {
 		t.Fatal(err)
@@ -149,7 +150,7 @@ func TestALineIsShownAgainWhenItIsWhole(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(b.dir, "go"), []byte(" ready\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	<-b.env.Background.shells[0].ended
+	<-b.env.Background.Ended(0)
 	wantIn(t, b.must("BashOutput", in{"bash_id": id}), "two... ready\ndone")
 }
 
@@ -157,7 +158,7 @@ func TestMuchOutputInTheBackgroundIsShortenedAndKept(t *testing.T) {
 	b := behind(t)
 	b.env.Limits.BashOutput = 1000
 	id := b.spawn("seq 1 200000")
-	<-b.env.Background.shells[0].ended
+	<-b.env.Background.Ended(0)
 	r, err := b.call("BashOutput", in{"bash_id": id})
 	if err != nil {
 		t.Fatal(err)
@@ -179,8 +180,8 @@ func TestOutputInTheBackgroundTakesNoMemory(t *testing.T) {
 	b.must("Bash", in{"command": "true"})
 	before := heap()
 	id := b.spawn("yes 'a line of output that says nothing new' | head -c 80000000")
-	<-b.env.Background.shells[0].ended
-	if got := b.env.Background.List()[0].Size; got != bashKept {
+	<-b.env.Background.Ended(0)
+	if got := b.env.Background.List()[0].Size; got != tool.BashKept {
 		t.Errorf("%d bytes are kept", got)
 	}
 	wantIn(t, b.must("BashOutput", in{"bash_id": id}), "Of the 76.3 MB of output only the first 64.0 MB were kept, in ")
@@ -191,13 +192,13 @@ func TestOutputInTheBackgroundTakesNoMemory(t *testing.T) {
 
 func TestOnlySoManyRunInTheBackground(t *testing.T) {
 	b := behind(t)
-	for range mostBackground {
+	for range tool.MostBackground {
 		b.spawn("sleep 1000")
 	}
 	b.fails("Bash", in{"command": "sleep 1000", "run_in_background": true}, "16 commands run in the background", "KillShell")
 	b.must("KillShell", in{"shell_id": "bash_3"})
 	b.spawn("sleep 1000")
-	if got := len(b.env.Background.List()); got != mostBackground+1 {
+	if got := len(b.env.Background.List()); got != tool.MostBackground+1 {
 		t.Errorf("%d in the list", got)
 	}
 }
@@ -246,8 +247,8 @@ func TestARunningCommandIsSentToTheBackground(t *testing.T) {
 			if long {
 				count = 20_000
 			}
-			told := make(chan BackgroundShell, 10)
-			b.env.Background.Notify(func(s BackgroundShell) { told <- s })
+			told := make(chan tool.BackgroundShell, 10)
+			b.env.Background.Notify(func(s tool.BackgroundShell) { told <- s })
 			turn, cancel := context.WithCancel(t.Context())
 			ctx, there := ready(turn, "ready")
 			out := b.slow(ctx, "call_x", fmt.Sprintf("seq 1 %d; echo ready; cat go; cd /; echo after", count))
@@ -266,7 +267,7 @@ func TestARunningCommandIsSentToTheBackground(t *testing.T) {
 			if r.IsError || r.Meta["backgroundTaskId"] != "bash_1" || r.Meta["backgroundedByUser"] != true {
 				t.Errorf("%+v", r.Meta)
 			}
-			if s := <-told; s.Status != ShellRunning || s.CallID != "call_x" {
+			if s := <-told; s.Status != tool.ShellRunning || s.CallID != "call_x" {
 				t.Errorf("%+v", s)
 			}
 			cancel() // the turn is over; the command is not
@@ -277,7 +278,7 @@ func TestARunningCommandIsSentToTheBackground(t *testing.T) {
 				t.Fatal(err)
 			}
 			s := <-told
-			if s.Status != ShellCompleted || s.Output == "" || b.env.Dir.Get() != b.dir {
+			if s.Status != tool.ShellCompleted || s.Output == "" || b.env.Dir.Get() != b.dir {
 				t.Errorf("%+v in %s", s, b.env.Dir.Get())
 			}
 			if got := b.must("BashOutput", in{"bash_id": "bash_1"}); !strings.Contains(got, "more\nafter") || strings.Contains(got, "ready") {
@@ -305,8 +306,8 @@ func TestADetachedCommandHasNoTimeout(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(b.dir, "go"), []byte("x\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	<-b.env.Background.shells[0].ended
-	if s := b.env.Background.List()[0]; s.Status != ShellCompleted {
+	<-b.env.Background.Ended(0)
+	if s := b.env.Background.List()[0]; s.Status != tool.ShellCompleted {
 		t.Errorf("%+v", s)
 	}
 }
@@ -323,7 +324,7 @@ func TestClosingEndsWhatRunsInTheBackground(t *testing.T) {
 		t.Error("it runs on")
 	}
 	s := b.env.Background.List()[0]
-	if s.Status != ShellKilled || s.Output == "" {
+	if s.Status != tool.ShellKilled || s.Output == "" {
 		t.Errorf("%+v", s)
 	}
 	b.fails("Bash", in{"command": "true", "run_in_background": true}, "closed")
@@ -332,9 +333,9 @@ func TestClosingEndsWhatRunsInTheBackground(t *testing.T) {
 
 func TestOutputThatCannotBeKeptDoesNotEndTheCommand(t *testing.T) {
 	b := behind(t)
-	b.env.NewBlob = func(context.Context, string) (BlobWriter, error) { return noBlob{}, nil }
+	b.env.NewBlob = func(context.Context, string) (tool.BlobWriter, error) { return tool.NoBlob{}, nil }
 	id := b.spawn("seq 1 100000; echo done >marker")
-	<-b.env.Background.shells[0].ended
+	<-b.env.Background.Ended(0)
 	if b.content("marker") != "done\n" {
 		t.Error("it was ended")
 	}
@@ -345,8 +346,8 @@ func TestTheModelHearsOfAnEndOnce(t *testing.T) {
 	b := behind(t)
 	b.spawn("exit 4")
 	seen := b.spawn("true")
-	for _, s := range b.env.Background.shells {
-		<-s.ended
+	for n := range b.env.Background.List() {
+		<-b.env.Background.Ended(n)
 	}
 	b.must("BashOutput", in{"bash_id": seen})
 	got := b.must("Bash", in{"command": "echo x"})

@@ -1,6 +1,6 @@
 //go:build unix
 
-package tool
+package tool_test
 
 import (
 	"context"
@@ -17,16 +17,17 @@ import (
 	"github.com/lathe-dev/lathe/internal/agent"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/permission"
+	"github.com/lathe-dev/lathe/internal/tool"
 )
 
 // planBash prepares one command.
-func planBash(t testing.TB, env *Env, command string) *agent.Plan {
+func planBash(t testing.TB, env *tool.Env, command string) *agent.Plan {
 	t.Helper()
 	raw, err := json.Marshal(in{"command": command})
 	if err != nil {
 		t.Fatal(err)
 	}
-	plan, err := newBash(env).Prepare(context.Background(), llm.ToolCall{ID: "c", Name: "Bash", Input: raw})
+	plan, err := toolOf(env, "Bash").Prepare(context.Background(), llm.ToolCall{ID: "c", Name: "Bash", Input: raw})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -242,14 +243,14 @@ func TestACommandRunsOnlyInTheFolderItWasApprovedFor(t *testing.T) {
 }
 
 func TestTheShellIsFoundWithoutASession(t *testing.T) {
-	env := &Env{Environ: func() []string { return []string{"PATH=/usr/bin:/bin"} }}
+	env := &tool.Env{Environ: func() []string { return []string{"PATH=/usr/bin:/bin"} }}
 	if path, err := env.ShellPath(); err != nil || !filepath.IsAbs(path) {
 		t.Errorf("%q, %v", path, err)
 	}
 }
 
 func TestBashWorksWhereEveryProgramLiesInTheWorkingFolder(t *testing.T) {
-	env, err := NewEnv("/")
+	env, err := tool.NewEnv("/")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -328,7 +329,7 @@ func BenchmarkBashPrepare(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		tl := newBash(env)
+		tl := toolOf(env, "Bash")
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {

@@ -1,6 +1,6 @@
 //go:build unix
 
-package tool
+package tool_test
 
 import (
 	"context"
@@ -20,16 +20,17 @@ import (
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/permission"
+	"github.com/lathe-dev/lathe/internal/tool"
 )
 
 // bashIn makes the Env of a session in a fresh folder, with a fixed shell.
-func bashIn(t testing.TB, shell string) *Env {
+func bashIn(t testing.TB, shell string) *tool.Env {
 	t.Helper()
 	dir := t.TempDir()
 	if err := os.MkdirAll(filepath.Join(dir, "sub", "deep"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	env, err := NewEnv(dir)
+	env, err := tool.NewEnv(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,13 +40,13 @@ func bashIn(t testing.TB, shell string) *Env {
 }
 
 // runBash runs one command through Prepare and Run.
-func runBash(t testing.TB, ctx context.Context, env *Env, in map[string]any) *agent.Result {
+func runBash(t testing.TB, ctx context.Context, env *tool.Env, in map[string]any) *agent.Result {
 	t.Helper()
 	b, err := json.Marshal(in)
 	if err != nil {
 		t.Fatal(err)
 	}
-	plan, err := newBash(env).Prepare(ctx, llm.ToolCall{ID: "call_1", Name: "Bash", Input: b})
+	plan, err := toolOf(env, "Bash").Prepare(ctx, llm.ToolCall{ID: "call_1", Name: "Bash", Input: b})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +60,7 @@ func runBash(t testing.TB, ctx context.Context, env *Env, in map[string]any) *ag
 func textOf(r *agent.Result) string { return llm.ToolResult{Parts: r.Parts}.PlainText() }
 
 // bash runs a command line and returns the text for the model.
-func bash(t testing.TB, env *Env, command string) string {
+func bash(t testing.TB, env *tool.Env, command string) string {
 	t.Helper()
 	return textOf(runBash(t, t.Context(), env, map[string]any{"command": command}))
 }
@@ -67,7 +68,7 @@ func bash(t testing.TB, env *Env, command string) string {
 var shells = []string{"bash", "zsh", "sh"}
 
 // inShell is bashIn for a shell that may not be installed.
-func inShell(t *testing.T, sh string) *Env {
+func inShell(t *testing.T, sh string) *tool.Env {
 	t.Helper()
 	if _, err := exec.LookPath(sh); err != nil {
 		t.Skipf("%s is not installed", sh)
@@ -257,7 +258,7 @@ func TestOutputIsSavedUpToALimit(t *testing.T) {
 	path, _ := r.Meta["persistedOutputPath"].(string)
 	t.Cleanup(func() { _ = os.Remove(path) })
 	info, err := os.Stat(path)
-	if err != nil || info.Size() != bashKept || !strings.Contains(text(r), "Of the 66.8 MB of output the file has the first 64.0 MB.") {
+	if err != nil || info.Size() != tool.BashKept || !strings.Contains(text(r), "Of the 66.8 MB of output the file has the first 64.0 MB.") {
 		t.Errorf("%v, %v: %s", info, err, text(r)[max(0, len(text(r))-300):])
 	}
 }
@@ -268,16 +269,6 @@ func TestBashTimesOutWithWhatItHas(t *testing.T) {
 	want := "Command timed out after 200ms. It was ended with everything it had started; a longer timeout may be given.\nbefore"
 	if !strings.HasPrefix(textOf(r), want) || !r.IsError || !r.View.(event.Command).TimedOut || r.Meta["timedOutAfterMs"] != int64(200) {
 		t.Errorf("got %q, %+v", textOf(r), r)
-	}
-}
-
-func TestBashTimeoutIsBounded(t *testing.T) {
-	env := bashIn(t, "bash")
-	env.Limits.BashTimeout, env.Limits.BashMaxTimeout = time.Minute, 2*time.Minute
-	for ms, want := range map[int64]time.Duration{0: time.Minute, 1000: time.Second, 1 << 62: 2 * time.Minute, 120_001: 2 * time.Minute} {
-		if got := (&bashCall{env: env, in: bashInput{Timeout: ms}}).timeout(); got != want {
-			t.Errorf("%d ms: got %s, want %s", ms, got, want)
-		}
 	}
 }
 
@@ -356,8 +347,7 @@ func TestBashOutputUpToTheLimitIsWhole(t *testing.T) {
 
 func TestBashEndsAFlood(t *testing.T) {
 	env := bashIn(t, "bash")
-	b := &basher{env, 10 << 20}
-	plan, err := b.prepare(t.Context(), llm.ToolCall{ID: "c"}, bashInput{Command: "yes"})
+	plan, err := tool.FloodingBash(env, 10<<20).Prepare(t.Context(), llm.ToolCall{ID: "c", Input: json.RawMessage(`{"command":"yes"}`)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -383,7 +373,7 @@ func TestBashStreamsWholeCharactersAndNotTooOften(t *testing.T) {
 	})
 	start := time.Now()
 	runBash(t, ctx, env, map[string]any{"command": `for i in {1..300}; do printf 'ä\xe2'; printf '\x82\xac\033[1m\r'; done`})
-	if most := int(time.Since(start)/livePause) + 3; len(got) > most {
+	if most := int(time.Since(start)/tool.LivePause) + 3; len(got) > most {
 		t.Errorf("%d pieces, want at most %d", len(got), most)
 	}
 	if all := strings.Join(got, ""); all != strings.TrimSuffix(strings.Repeat("ä€\n", 300), "\n") {
@@ -408,7 +398,7 @@ func TestBashTellsTheCacheAndTheView(t *testing.T) {
 		t.Fatal(err)
 	}
 	glob := func() string {
-		plan, err := newGlob(env).Prepare(t.Context(), llm.ToolCall{ID: "g", Name: "Glob", Input: json.RawMessage(`{"pattern":"*.new"}`)})
+		plan, err := toolOf(env, "Glob").Prepare(t.Context(), llm.ToolCall{ID: "g", Name: "Glob", Input: json.RawMessage(`{"pattern":"*.new"}`)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -428,7 +418,7 @@ func TestBashTellsTheCacheAndTheView(t *testing.T) {
 func TestBashPlanNamesTheWholeCommand(t *testing.T) {
 	env := bashIn(t, "bash")
 	in := json.RawMessage(`{"command":"# nothing\nrm -rf x","description":"list files"}`)
-	plan, err := newBash(env).Prepare(t.Context(), llm.ToolCall{ID: "c", Name: "Bash", Input: in})
+	plan, err := toolOf(env, "Bash").Prepare(t.Context(), llm.ToolCall{ID: "c", Name: "Bash", Input: in})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -448,12 +438,12 @@ func TestBashRefusesWhatNoShellTakes(t *testing.T) {
 		`{"command":"echo \u0000"}`: "NUL",
 		`{"command":7}`:             "does not fit",
 	} {
-		_, err := newBash(bashIn(t, "bash")).Prepare(t.Context(), llm.ToolCall{ID: "c", Name: "Bash", Input: json.RawMessage(in)})
+		_, err := toolOf(bashIn(t, "bash"), "Bash").Prepare(t.Context(), llm.ToolCall{ID: "c", Name: "Bash", Input: json.RawMessage(in)})
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v", in, err)
 		}
 	}
-	_, err := newBash(bashIn(t, "no-such-shell")).Prepare(t.Context(), llm.ToolCall{ID: "c", Name: "Bash", Input: json.RawMessage(`{"command":"true"}`)})
+	_, err := toolOf(bashIn(t, "no-such-shell"), "Bash").Prepare(t.Context(), llm.ToolCall{ID: "c", Name: "Bash", Input: json.RawMessage(`{"command":"true"}`)})
 	if err == nil || !strings.Contains(err.Error(), "bash.shell") {
 		t.Errorf("got %v", err)
 	}
@@ -495,14 +485,5 @@ func BenchmarkBashEcho(b *testing.B) {
 		if got := textOf(runBash(b, b.Context(), env, map[string]any{"command": "echo hi"})); got != "hi" {
 			b.Fatal(got)
 		}
-	}
-}
-
-func BenchmarkBashOutput(b *testing.B) {
-	chunk := []byte(strings.Repeat("a line of ordinary output with \x1b[31mcolour\x1b[0m and more\n", 1000))
-	out := &bashText{limit: bashOutput, live: liveText{send: func(string) {}}, blob: func() (BlobWriter, error) { return discard{}, nil }}
-	b.SetBytes(int64(len(chunk)))
-	for b.Loop() {
-		_, _ = out.Write(chunk)
 	}
 }

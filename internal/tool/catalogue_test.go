@@ -1,4 +1,4 @@
-package tool
+package tool_test
 
 import (
 	"context"
@@ -10,24 +10,25 @@ import (
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/permission"
 	"github.com/lathe-dev/lathe/internal/permission/call"
+	"github.com/lathe-dev/lathe/internal/tool"
 )
 
 func TestAToolThatIsThereIsNotAmongThoseToCome(t *testing.T) {
-	for _, d := range coming {
-		if slices.Contains(Names(), d.Name) {
+	for _, d := range tool.Coming() {
+		if slices.Contains(tool.Names(), d.Name) {
 			t.Errorf("%s is there; take it out of coming.go", d.Name)
 		}
 	}
 	one := call.NewCatalogue()
-	for _, d := range declarations() {
+	for _, d := range tool.Declarations() {
 		if err := one.Add(d); err != nil { // no name or alias twice
 			t.Error(err)
 		}
 	}
 	b := newBench(t)
-	for i, tl := range All(b.env) {
-		if tl.Spec().Name != Names()[i] || tl.Spec().Description == "" || !json.Valid(tl.Spec().Schema) {
-			t.Errorf("%s: its specification and its declaration differ", Names()[i])
+	for i, tl := range tool.All(b.env) {
+		if tl.Spec().Name != tool.Names()[i] || tl.Spec().Description == "" || !json.Valid(tl.Spec().Schema) {
+			t.Errorf("%s: its specification and its declaration differ", tool.Names()[i])
 		}
 	}
 }
@@ -50,12 +51,12 @@ var deployTool = call.Declaration{
 }
 
 func deployAccesses(in deployInput, at call.Place) ([]permission.Access, error) {
-	return pathAccess(permission.Write, in.Folder, at)
+	return tool.PathAccess(permission.Write, in.Folder, at)
 }
 
-func newDeploy(env *Env) agent.Tool {
-	return newTool(deployTool, "Deploys a folder.", func(_ context.Context, _ llm.ToolCall, in deployInput) (*agent.Plan, error) {
-		accesses, err := deployAccesses(in, env.place())
+func newDeploy(env *tool.Env) agent.Tool {
+	return tool.NewTool(deployTool, "Deploys a folder.", func(_ context.Context, _ llm.ToolCall, in deployInput) (*agent.Plan, error) {
+		accesses, err := deployAccesses(in, env.Place())
 		return &agent.Plan{
 			Accesses: accesses, Title: in.Folder,
 			Run: func(context.Context) (*agent.Result, error) { return agent.TextResult("deployed " + in.Folder), nil },
@@ -64,18 +65,16 @@ func newDeploy(env *Env) agent.Tool {
 }
 
 func TestAToolIsOneDeclarationAndOneLine(t *testing.T) {
-	was := builtins
-	t.Cleanup(func() { builtins = was })
-	builtins = append(slices.Clone(builtins), builtin{deployTool, newDeploy}) // the one line
+	tool.AddBuiltin(t, deployTool, newDeploy) // the one line
 
 	b := newBench(t)
 	if got := b.must("Deploy", in{"folder_path": "prod"}); got != "deployed prod" {
 		t.Error(got)
 	}
-	if !slices.Contains(Names(), "Deploy") {
+	if !slices.Contains(tool.Names(), "Deploy") {
 		t.Error("it is not completed")
 	}
-	tools := Catalogue()
+	tools := tool.Catalogue()
 	for _, spelling := range []string{"Deploy", "deploy", "ship_it", "shipIt", "DeployTool"} {
 		name, input := tools.Canonical(spelling, []byte(`{"where":"prod","times":"3","x":null}`))
 		if name != "Deploy" || string(input) != `{"folder_path":"prod","times":3}` {
@@ -107,7 +106,7 @@ func TestAToolIsOneDeclarationAndOneLine(t *testing.T) {
 
 // A server's tool is declared while the session runs.
 func TestACatalogueGrowsAndLetsNothingPassItselfOff(t *testing.T) {
-	tools := Catalogue()
+	tools := tool.Catalogue()
 	weather := call.Declaration{Name: "mcp__weather__look", Class: permission.ClassRead, Accesses: call.Session("mcp__weather__look")}
 	if err := tools.Add(weather); err != nil {
 		t.Fatal(err)
@@ -122,19 +121,19 @@ func TestACatalogueGrowsAndLetsNothingPassItselfOff(t *testing.T) {
 			t.Errorf("%q was taken", d.Name)
 		}
 	}
-	if Catalogue().Traits("mcp__weather__look").Known {
+	if tool.Catalogue().Traits("mcp__weather__look").Known {
 		t.Error("another catalogue knows the tool")
 	}
 }
 
 func BenchmarkCatalogue(b *testing.B) {
 	for b.Loop() {
-		Catalogue()
+		tool.Catalogue()
 	}
 }
 
 func BenchmarkCanonical(b *testing.B) {
-	tools, input := Catalogue(), []byte(`{"file_path":"a.go","offset":10}`)
+	tools, input := tool.Catalogue(), []byte(`{"file_path":"a.go","offset":10}`)
 	for b.Loop() {
 		tools.Canonical("Read", input)
 	}

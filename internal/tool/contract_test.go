@@ -1,4 +1,4 @@
-package tool
+package tool_test
 
 import (
 	"context"
@@ -18,6 +18,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/agent"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/permission"
+	"github.com/lathe-dev/lathe/internal/tool"
 )
 
 // tree is every file below a folder with its content and mode.
@@ -105,7 +106,7 @@ func TestEveryToolHasASample(t *testing.T) {
 	for _, s := range samples(b) {
 		have[s.tool] = true
 	}
-	for _, name := range Names() {
+	for _, name := range tool.Names() {
 		if !have[name] {
 			t.Errorf("%s has no call in samples, so nothing holds it to the contract", name)
 		}
@@ -115,7 +116,7 @@ func TestEveryToolHasASample(t *testing.T) {
 func TestSchemasTakeWhatToolsTakeAndNothingElse(t *testing.T) {
 	b := newBench(t)
 	resolved := map[string]*jsonschema.Resolved{}
-	for _, tl := range All(b.env) {
+	for _, tl := range tool.All(b.env) {
 		var s jsonschema.Schema
 		if err := json.Unmarshal(tl.Spec().Schema, &s); err != nil {
 			t.Fatalf("%s: %v", tl.Spec().Name, err)
@@ -159,7 +160,7 @@ func TestPreparingHasNoEffectAndLetsGo(t *testing.T) {
 		t.Fatal(err)
 	}
 	runtime.GC()
-	before, fds, tools := tree(t, b.dir), openFiles(), Catalogue()
+	before, fds, tools := tree(t, b.dir), openFiles(), tool.Catalogue()
 	for range 3 {
 		for _, s := range all {
 			plan, err := b.prepare(s.tool, s.input)
@@ -182,7 +183,7 @@ func TestPreparingHasNoEffectAndLetsGo(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			said, err := tools.Accesses(s.tool, raw, b.env.place())
+			said, err := tools.Accesses(s.tool, raw, b.env.Place())
 			if d := cmp.Diff(said, plan.Accesses); d != "" || err != nil {
 				t.Errorf("%s %v: declared and prepared accesses differ: %v\n%s", s.tool, s.input, err, d)
 			}
@@ -224,7 +225,7 @@ func TestEveryResultIsForModelPeopleAndMachines(t *testing.T) {
 func TestNoInputMakesAToolPanic(t *testing.T) {
 	b := newBench(t)
 	all := samples(b)
-	tools := Catalogue()
+	tools := tool.Catalogue()
 	values := []any{nil, true, -1, 0, 1 << 40, 1.5, "", "a.txt", "dir", "*", "[", "{a,b}", "\x00", "../..", "\xff", []any{}, []any{1}, map[string]any{}, "content", "(((", ".*", "count"}
 	keys := []string{"file_path", "offset", "limit", "old_string", "new_string", "replace_all", "pattern", "path", "glob", "type", "output_mode", "-A", "-C", "head_limit", "multiline", "-o", "todos", "content"}
 	r := rand.New(rand.NewPCG(1, 2))
@@ -274,7 +275,7 @@ func TestReadingToolsRunBesideEachOther(t *testing.T) {
 	b := newBench(t)
 	samples(b)
 	tools := map[string]agent.Tool{}
-	for _, tl := range All(b.env) {
+	for _, tl := range tool.All(b.env) {
 		tools[tl.Spec().Name] = tl
 	}
 	var wait sync.WaitGroup

@@ -1,6 +1,6 @@
 //go:build unix
 
-package tool
+package tool_test
 
 import (
 	"fmt"
@@ -10,21 +10,21 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/permission"
+	"github.com/lathe-dev/lathe/internal/tool"
 )
 
 // warningOf is the warning that the dialog of a command shows.
-func warningOf(t testing.TB, env *Env, command string) string {
+func warningOf(t testing.TB, env *tool.Env, command string) string {
 	t.Helper()
 	plan := planBash(t, env, command)
 	v := plan.Preview.(event.Command)
 	if looks := plan.Accesses[0].Command.Class == permission.ClassDestructive; looks != (v.Warning != nil) {
 		t.Errorf("%s: %s with warning %q", command, plan.Accesses[0].Command.Class, v.Warning)
 	}
-	if v.Warning != nil && v.Warning[len(v.Warning)-1] != unsaved {
+	if v.Warning != nil && v.Warning[len(v.Warning)-1] != tool.Unsaved {
 		t.Errorf("%s: does not say what lathe cannot do: %q", command, v.Warning)
 	}
 	return strings.Join(v.Warning, "\n")
@@ -87,11 +87,8 @@ func TestTheLookAtWhatWouldBeLostIsBounded(t *testing.T) {
 			}
 		}
 	}
-	d := &destruction{env: env, dir: env.Dir.Get(), until: time.Now().Add(-time.Second)}
-	var h heap
-	d.measure(env.Roots.First(), &h)
-	if !h.cut || h.files > 200 || !strings.HasPrefix(h.String(), "more than ") {
-		t.Errorf("%+v", h)
+	if files, cut, text := tool.MeasureRoot(env); !cut || files > 200 || !strings.HasPrefix(text, "more than ") {
+		t.Errorf("%d files, cut %v: %s", files, cut, text)
 	}
 }
 
@@ -105,7 +102,7 @@ func TestAWarningStaysShort(t *testing.T) {
 }
 
 // gitHere makes a repository with a remote in the first root.
-func gitHere(t testing.TB, env *Env) func(script string) {
+func gitHere(t testing.TB, env *tool.Env) func(script string) {
 	t.Helper()
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("git is not installed")

@@ -1,4 +1,4 @@
-package tool
+package tool_test
 
 import (
 	"bytes"
@@ -16,6 +16,7 @@ import (
 
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/permission"
+	"github.com/lathe-dev/lathe/internal/tool"
 )
 
 func (b *bench) read(name string) { b.t.Helper(); b.must("Read", in{"file_path": name}) }
@@ -340,11 +341,11 @@ func TestDiffOfWholeTextsApplies(t *testing.T) {
 		if r.IntN(3) == 0 {
 			y = strings.TrimSuffix(y, "\n")
 		}
-		d, _ := diffTexts("/f", x, y)
+		unified := tool.DiffTexts("/f", x, y)
 		if x == y {
 			continue
 		}
-		if got, err := patched(x, d.Unified); err != nil || got != y {
+		if got, err := patched(x, unified); err != nil || got != y {
 			t.Fatalf("seed %d: the diff does not apply: %v", seed, err)
 		}
 	}

@@ -1,4 +1,4 @@
-package tool
+package tool_test
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/lathe-dev/lathe/internal/permission"
+	"github.com/lathe-dev/lathe/internal/tool"
 )
 
 // forbidding makes reading of files in secrets/ denied and of .env asked.
@@ -23,7 +24,7 @@ func forbidding(b *bench) {
 }
 
 func TestASearchLeavesOutWhatMayNotBeRead(t *testing.T) {
-	for _, files := range []int{1, smallTree + 10} { // searched in this process, and by ripgrep where it is there
+	for _, files := range []int{1, tool.SmallTree + 10} { // searched in this process, and by ripgrep where it is there
 		t.Run(fmt.Sprint(files), func(t *testing.T) {
 			b := newBench(t)
 			for i := range files {
@@ -47,7 +48,7 @@ func TestASearchLeavesOutWhatMayNotBeRead(t *testing.T) {
 }
 
 func TestASearchDoesNotTellWhetherAFileItLeavesOutMatches(t *testing.T) {
-	for _, files := range []int{1, smallTree + 10} {
+	for _, files := range []int{1, tool.SmallTree + 10} {
 		t.Run(fmt.Sprint(files), func(t *testing.T) {
 			b := newBench(t)
 			for i := range files {

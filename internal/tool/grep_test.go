@@ -1,8 +1,7 @@
-package tool
+package tool_test
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"io/fs"
 	"math/rand/v2"
@@ -13,7 +12,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/lathe-dev/lathe/internal/tool"
 )
 
 func TestGrepOutputModes(t *testing.T) {
@@ -72,7 +72,7 @@ func TestGrepPagesThroughResults(t *testing.T) {
 
 func TestAMatchInALargeFileIsNotTakenForMore(t *testing.T) {
 	b := newBench(t)
-	b.put("large.txt", "hit\n"+strings.Repeat("line\n", chunkSize/4))
+	b.put("large.txt", "hit\n"+strings.Repeat("line\n", tool.ChunkSize/4))
 	if got := b.must("Grep", in{"pattern": "hit"}); got != "large.txt\n" {
 		t.Error(got)
 	}
@@ -142,23 +142,16 @@ func (b *bench) without(text string) {
 }
 
 // engines runs a search in both engines.
-func engines(t *testing.T, b *bench, input grepInput, rg string) (native, ripgrep *hits) {
+func engines(t *testing.T, b *bench, input tool.GrepInput, rg string) (native, ripgrep *tool.Hits) {
 	t.Helper()
-	s, err := b.env.newSearch(input)
+	s, err := tool.NewEngines(b.env, input)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.start, err = b.env.searchFolder(context.Background(), input.Path); err != nil {
+	if native, err = s.Native(); err != nil {
 		t.Fatal(err)
 	}
-	m, err := newMatcher(input.Pattern, input.IgnoreCase, input.Multiline)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if native, err = s.native(context.Background(), m, 0); err != nil {
-		t.Fatal(err)
-	}
-	if ripgrep, err = s.ripgrep(context.Background(), rg); err != nil {
+	if ripgrep, err = s.Rg(rg); err != nil {
 		t.Fatal(err)
 	}
 	return native, ripgrep
@@ -174,7 +167,7 @@ func testSeeds(n uint64) uint64 {
 
 // TestBothEnginesFindTheSame holds the engine in this process against ripgrep over random trees.
 func TestBothEnginesFindTheSame(t *testing.T) {
-	rg := newBench(t).env.ripgrep()
+	rg := newBench(t).env.Ripgrep()
 	if rg == "" {
 		t.Skip("ripgrep is not installed")
 	}
@@ -206,9 +199,9 @@ func TestBothEnginesFindTheSame(t *testing.T) {
 			b.put(name, text.String())
 		}
 		limit := []int{0, 0, 0, 4}[r.IntN(4)]
-		input := grepInput{
+		input := tool.GrepInput{
 			Pattern:    patterns[r.IntN(len(patterns))],
-			OutputMode: []string{modeContent, modeContent, modeFiles, modeCount}[r.IntN(4)],
+			OutputMode: []string{tool.ModeContent, tool.ModeContent, tool.ModeFiles, tool.ModeCount}[r.IntN(4)],
 			IgnoreCase: r.IntN(3) == 0,
 			Multiline:  r.IntN(5) == 0,
 			OnlyMatch:  r.IntN(6) == 0,
@@ -222,18 +215,14 @@ func TestBothEnginesFindTheSame(t *testing.T) {
 		if strings.Contains(input.Pattern, `\b`) {
 			b.without("é") // Go's \b knows no other letters
 		}
-		if input.Multiline && (input.OutputMode == modeCount || input.OnlyMatch) {
+		if input.Multiline && (input.OutputMode == tool.ModeCount || input.OnlyMatch) {
 			b.without("\r") // ripgrep counts each as a character
 		}
 		if input.Multiline && strings.HasPrefix(input.Pattern, "^") {
 			input.Before, input.After = 0, 0 // ripgrep shows lines around an empty match past the end
 		}
 		native, other := engines(t, b, input, rg)
-		opts := cmp.Options{cmp.AllowUnexported(hits{}, fileHits{}, hitLine{}), cmpopts.IgnoreFields(fileHits{}, "mtime"), cmpopts.EquateEmpty()}
-		if input.OutputMode != modeCount {
-			opts = append(opts, cmpopts.IgnoreFields(fileHits{}, "count"))
-		}
-		if d := cmp.Diff(other, native, opts); d != "" {
+		if d := cmp.Diff(other, native, tool.SameHits(input.OutputMode == tool.ModeCount)); d != "" {
 			t.Errorf("seed %d: %+v\n(-rg +ours):\n%s", seed, input, d)
 		}
 	}
@@ -241,7 +230,7 @@ func TestBothEnginesFindTheSame(t *testing.T) {
 
 func TestThePatternIsNeverAFlag(t *testing.T) {
 	b := newBench(t)
-	rg := b.env.ripgrep()
+	rg := b.env.Ripgrep()
 	if rg == "" {
 		t.Skip("ripgrep is not installed")
 	}
@@ -254,19 +243,16 @@ func TestThePatternIsNeverAFlag(t *testing.T) {
 	t.Setenv("RIPGREP_CONFIG_PATH", config)
 	b.put("a.txt", "--pre=pre.sh\n")
 	none := 0
-	for _, input := range []grepInput{
+	for _, input := range []tool.GrepInput{
 		{Pattern: "--pre=" + script, HeadLimit: &none},
 		{Pattern: "x", Glob: "--pre=" + script, HeadLimit: &none},
 		{Pattern: "-e", HeadLimit: &none},
 	} {
-		s, err := b.env.newSearch(input)
+		s, err := tool.NewEngines(b.env, input)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if s.start, err = b.env.searchFolder(context.Background(), ""); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := s.ripgrep(context.Background(), rg); err != nil {
+		if _, err := s.Rg(rg); err != nil {
 			t.Errorf("%+v: %v", input, err)
 		}
 	}
@@ -283,7 +269,7 @@ func TestGrepRunsNoProgramOfTheRepository(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("PATH", filepath.Dir(script)+string(os.PathListSeparator)+os.Getenv("PATH"))
-	for i := range smallTree + 1 {
+	for i := range tool.SmallTree + 1 {
 		b.put(fmt.Sprintf("f%d", i), "needle\n")
 	}
 	wantIn(t, b.must("Grep", in{"pattern": "needle"}), "of 301")
@@ -314,7 +300,7 @@ func countingRipgrep(t *testing.T) (ran func() bool) {
 func TestAFrequentPatternIsNotSearchedInAllOfALargeTree(t *testing.T) {
 	ran := countingRipgrep(t)
 	b := newBench(t)
-	for i := range 4 * smallTree {
+	for i := range 4 * tool.SmallTree {
 		text := "needle\n"
 		if i%3 > 0 {
 			text = "hay\n"
@@ -337,7 +323,7 @@ func TestAFrequentPatternIsNotSearchedInAllOfALargeTree(t *testing.T) {
 
 func TestAPatternThatIsFrequentOnlyLaterIsFoundInOrder(t *testing.T) {
 	b := newBench(t)
-	for i := range smallTree + 10 {
+	for i := range tool.SmallTree + 10 {
 		b.put(fmt.Sprintf("f%04d", i), "hay\n")
 	}
 	for i := range 40 {
@@ -355,14 +341,14 @@ func TestAPatternThatIsFrequentOnlyLaterIsFoundInOrder(t *testing.T) {
 
 func TestALargeTreeIsSearchedByRipgrep(t *testing.T) {
 	b := newBench(t)
-	if b.env.ripgrep() == "" {
+	if b.env.Ripgrep() == "" {
 		t.Skip("ripgrep is not installed")
 	}
-	for i := range smallTree + 10 {
+	for i := range tool.SmallTree + 10 {
 		b.put(fmt.Sprintf("d%d/f%d", i%7, i), "needle\n")
 	}
 	got := b.must("Grep", in{"pattern": "needle", "output_mode": "content", "head_limit": 0})
-	if n := strings.Count(got, ":1:needle\n"); n != smallTree+10 {
+	if n := strings.Count(got, ":1:needle\n"); n != tool.SmallTree+10 {
 		t.Errorf("%d lines", n)
 	}
 	wantIn(t, b.must("Grep", in{"pattern": "needle", "output_mode": "count"}), "Total: 310 in 310 files.")
@@ -371,15 +357,15 @@ func TestALargeTreeIsSearchedByRipgrep(t *testing.T) {
 
 func TestBothEnginesSearchAnIgnoredFolderThatIsNamed(t *testing.T) {
 	b := newBench(t)
-	rg := b.env.ripgrep()
+	rg := b.env.Ripgrep()
 	if rg == "" {
 		t.Skip("ripgrep is not installed")
 	}
 	b.put(".git/HEAD", "")
 	b.put(".gitignore", "build/\nbuild/**\n")
 	b.put("build/x.txt", "needle\n")
-	native, other := engines(t, b, grepInput{Pattern: "needle", Path: "build"}, rg)
-	if len(native.files) != 1 || len(other.files) != 1 {
+	native, other := engines(t, b, tool.GrepInput{Pattern: "needle", Path: "build"}, rg)
+	if native.Files() != 1 || other.Files() != 1 {
 		t.Errorf("%+v, %+v", native, other)
 	}
 }
@@ -433,37 +419,32 @@ func BenchmarkGrepSmallFolder(b *testing.B) {
 
 func benchmarkTree(b *testing.B, pattern string, useRg bool) {
 	start := "/usr/local/go/src"
-	env, err := NewEnv(start)
+	env, err := tool.NewEnv(start)
 	if err != nil {
 		b.Skip(err)
 	}
 	defer env.Roots.Close()
 	env.Cache.Disable()
-	rg := env.ripgrep()
+	rg := env.Ripgrep()
 	if useRg && rg == "" {
 		b.Skip("ripgrep is not installed")
 	}
-	s, err := env.newSearch(grepInput{Pattern: pattern})
-	if err != nil {
-		b.Fatal(err)
-	}
-	s.start, _ = env.searchFolder(context.Background(), "")
-	m, err := newMatcher(pattern, false, false)
+	s, err := tool.NewEngines(env, tool.GrepInput{Pattern: pattern})
 	if err != nil {
 		b.Fatal(err)
 	}
 	found := 0
 	for b.Loop() {
-		var h *hits
+		var h *tool.Hits
 		if useRg {
-			h, err = s.ripgrep(context.Background(), rg)
+			h, err = s.Rg(rg)
 		} else {
-			h, err = s.native(context.Background(), m, 0)
+			h, err = s.Native()
 		}
 		if err != nil {
 			b.Fatal(err)
 		}
-		found = len(h.files)
+		found = h.Files()
 	}
 	b.ReportMetric(float64(found), "files")
 }

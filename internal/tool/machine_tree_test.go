@@ -1,6 +1,6 @@
 //go:build unix
 
-package tool
+package tool_test
 
 import (
 	"fmt"
@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/lathe-dev/lathe/internal/permission"
+	"github.com/lathe-dev/lathe/internal/tool"
 )
 
 // guarded makes a usual project: sources, secrets, a repository, a link that leads out.
@@ -44,11 +45,11 @@ func guarded(t *testing.T) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	deny, err := permission.ParseRule(Catalogue(), "Read(private/**)", permission.Deny, permission.Source{})
+	deny, err := permission.ParseRule(tool.Catalogue(), "Read(private/**)", permission.Deny, permission.Source{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := permission.NewPolicy(Catalogue(), home, []string{b.dir}, []permission.Rule{deny})
+	p := permission.NewPolicy(tool.Catalogue(), home, []string{b.dir}, []permission.Rule{deny})
 	b.env.MayRead = func(path string) permission.Effect {
 		return p.Decide(permission.Request{
 			Tool: "Read", Dir: b.dir, Mode: permission.Default,
@@ -160,7 +161,7 @@ func TestALargeTreeIsLookedThroughUpToALimit(t *testing.T) {
 		}
 		return permission.Allow
 	}
-	for i := range treeWithheld + 2 {
+	for i := range tool.TreeWithheld + 2 {
 		b.put(fmt.Sprintf("keys/%d.pem", i), "")
 	}
 	tree := b.env.Machine().Tree(b.dir, permission.TreeOptions{})
@@ -173,7 +174,7 @@ func TestALargeTreeIsLookedThroughUpToALimit(t *testing.T) {
 }
 
 func BenchmarkTree(b *testing.B) {
-	env, err := NewEnv(b.TempDir())
+	env, err := tool.NewEnv(b.TempDir())
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -188,7 +189,7 @@ func BenchmarkTree(b *testing.B) {
 			}
 		}
 	}
-	p := permission.NewPolicy(Catalogue(), "/home/u", []string{env.Roots.First()}, nil)
+	p := permission.NewPolicy(tool.Catalogue(), "/home/u", []string{env.Roots.First()}, nil)
 	env.MayRead = func(path string) permission.Effect {
 		return p.Decide(permission.Request{Tool: "Read", Dir: "/", Mode: permission.Default, Accesses: []permission.Access{{Kind: permission.Read, Target: path, Node: permission.File}}}).Effect
 	}
@@ -208,7 +209,7 @@ func TestNamesWithinACopiedFolderAreLookedAt(t *testing.T) {
 	b.put("t/plain.txt", "x")
 	b.put("plain/a/b.txt", "x")
 	b.put("src/x", "x")
-	p := permission.NewPolicy(Catalogue(), "/home/u", []string{b.dir}, nil)
+	p := permission.NewPolicy(tool.Catalogue(), "/home/u", []string{b.dir}, nil)
 	for line, want := range map[string]permission.Effect{
 		"cp -r t/. .":            permission.Deny,
 		"cp -a t/. src":          permission.Deny,

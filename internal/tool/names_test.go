@@ -1,10 +1,12 @@
-package tool
+package tool_test
 
 import (
 	"encoding/json"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/lathe-dev/lathe/internal/tool"
 )
 
 func TestOtherSpellingsOfToolsAreKnown(t *testing.T) {
@@ -14,7 +16,7 @@ func TestOtherSpellingsOfToolsAreKnown(t *testing.T) {
 		"Agent": "Task", "AskUserQuestion": "Question", "apply_patch": "ApplyPatch", "TaskOutput": "BashOutput", "todo_write": "TodoWrite",
 		"web_fetch": "WebFetch", "mcp__grep__search": "mcp__grep__search", "MyTool": "MyTool", "": "",
 	} {
-		if got, _ := Catalogue().Canonical(given, nil); got != want {
+		if got, _ := tool.Catalogue().Canonical(given, nil); got != want {
 			t.Errorf("%q is %q, want %q", given, got, want)
 		}
 	}
@@ -38,7 +40,7 @@ func TestOtherSpellingsOfParametersAreMended(t *testing.T) {
 		{"Write", `{"file_path":"a","content":"10"}`, ``},
 		{"Other", `{"filePath":"a"}`, ``},
 	} {
-		_, got := Catalogue().Canonical(c.tool, []byte(c.input))
+		_, got := tool.Catalogue().Canonical(c.tool, []byte(c.input))
 		if c.want == "" {
 			if got != nil {
 				t.Errorf("%s %s was changed to %s", c.tool, c.input, got)
@@ -61,7 +63,7 @@ func TestOtherSpellingsOfParametersAreMended(t *testing.T) {
 
 func TestTheNearestToolIsNamed(t *testing.T) {
 	for given, want := range map[string]string{"Gerp": "Grep", "Raed": "Read", "Bsh": "Bash", "frobnicate": "", "shell": "Bash"} {
-		if got := Catalogue().Nearest(given); got != want {
+		if got := tool.Catalogue().Nearest(given); got != want {
 			t.Errorf("%q: %q, want %q", given, got, want)
 		}
 	}

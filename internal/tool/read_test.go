@@ -1,4 +1,4 @@
-package tool
+package tool_test
 
 import (
 	"bytes"
@@ -20,6 +20,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/permission"
+	"github.com/lathe-dev/lathe/internal/tool"
 )
 
 func numberedLines(n int) string {
@@ -141,7 +142,7 @@ func TestReadShowsImages(t *testing.T) {
 		b.put(name, string(damaged))
 		b.fails("Read", in{"file_path": name}, "the image is damaged")
 	}
-	b.put("huge.png", string(data[:8])+strings.Repeat("x", readImageMax))
+	b.put("huge.png", string(data[:8])+strings.Repeat("x", tool.ReadImageMax))
 	b.fails("Read", in{"file_path": "huge.png"}, "smaller")
 }
 
@@ -179,7 +180,7 @@ func TestReadSkipsThroughAHugeFileWithoutHoldingIt(t *testing.T) {
 func TestReadStreamsAsItReadsWhole(t *testing.T) {
 	b := newBench(t)
 	content := "\xEF\xBB\xBF" + strings.Repeat("0123456789abcdef\r\n", 100) + strings.Repeat("y", 3000) + "\n" + "last"
-	big := content + strings.Repeat("\nz", readWhole/2+1)
+	big := content + strings.Repeat("\nz", tool.ReadWhole/2+1)
 	b.put("small", content)
 	b.put("big", big)
 	for _, input := range []in{{"offset": 1, "limit": 3}, {"offset": 99, "limit": 3}, {"offset": 100, "limit": 2}} {
@@ -371,8 +372,8 @@ func TestReadComparesWithWhatTheModelWrote(t *testing.T) {
 }
 
 // invoker runs calls as a model's are run.
-func invoker(t *testing.T, env *Env) func(name string, input in) string {
-	set := agent.ToolSet{Version: 1, Tools: All(env)}
+func invoker(t *testing.T, env *tool.Env) func(name string, input in) string {
+	set := agent.ToolSet{Version: 1, Tools: tool.All(env)}
 	a := agent.New(agent.Config{
 		Transcript: &agent.Memory{},
 		Tools:      func(context.Context) (agent.ToolSet, error) { return set, nil },

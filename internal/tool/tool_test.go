@@ -1,4 +1,4 @@
-package tool
+package tool_test
 
 import (
 	"bytes"
@@ -12,12 +12,13 @@ import (
 
 	"github.com/lathe-dev/lathe/internal/agent"
 	"github.com/lathe-dev/lathe/internal/llm"
+	"github.com/lathe-dev/lathe/internal/tool"
 )
 
 // bench is a session's tools in a temporary folder.
 type bench struct {
 	t     testing.TB
-	env   *Env
+	env   *tool.Env
 	dir   string
 	calls int
 	last  string // id of the last call
@@ -29,7 +30,7 @@ func newBench(t testing.TB) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	env, err := NewEnv(dir)
+	env, err := tool.NewEnv(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,13 +60,15 @@ func (b *bench) content(name string) string {
 	return string(data)
 }
 
-func (b *bench) tool(name string) agent.Tool {
-	for _, t := range All(b.env) {
+func (b *bench) tool(name string) agent.Tool { return toolOf(b.env, name) }
+
+// toolOf is a tool of a session by its name, or nil.
+func toolOf(env *tool.Env, name string) agent.Tool {
+	for _, t := range tool.All(env) {
 		if t.Spec().Name == name {
 			return t
 		}
 	}
-	b.t.Fatalf("no tool %s", name)
 	return nil
 }
 
@@ -134,7 +137,7 @@ func wantIn(t *testing.T, got string, want ...string) {
 func TestDescriptionsAndSchemasStaySmallAndValid(t *testing.T) {
 	b := newBench(t)
 	sum := 0
-	for _, tl := range All(b.env) {
+	for _, tl := range tool.All(b.env) {
 		s := tl.Spec()
 		var schema map[string]any
 		if err := json.Unmarshal(s.Schema, &schema); err != nil {

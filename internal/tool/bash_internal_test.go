@@ -3,6 +3,7 @@ package tool
 import (
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"pgregory.net/rapid"
@@ -139,4 +140,22 @@ func FuzzSplitCommands(f *testing.F) {
 		}
 		exitMeaning(s, 1, "")
 	})
+}
+
+func BenchmarkBashOutput(b *testing.B) {
+	chunk := []byte(strings.Repeat("a line of ordinary output with \x1b[31mcolour\x1b[0m and more\n", 1000))
+	out := &bashText{limit: bashOutput, live: liveText{send: func(string) {}}, blob: func() (BlobWriter, error) { return discard{}, nil }}
+	b.SetBytes(int64(len(chunk)))
+	for b.Loop() {
+		_, _ = out.Write(chunk)
+	}
+}
+
+func TestBashTimeoutIsBounded(t *testing.T) {
+	env := &Env{Limits: Limits{BashTimeout: time.Minute, BashMaxTimeout: 2 * time.Minute}}
+	for ms, want := range map[int64]time.Duration{0: time.Minute, 1000: time.Second, 1 << 62: 2 * time.Minute, 120_001: 2 * time.Minute} {
+		if got := (&bashCall{env: env, in: bashInput{Timeout: ms}}).timeout(); got != want {
+			t.Errorf("%d ms: got %s, want %s", ms, got, want)
+		}
+	}
 }
