@@ -300,14 +300,22 @@ func (s *Session) tools() []agent.Tool {
 
 // system is the system prompt.
 func (s *Session) system(context.Context) ([]llm.Part, error) {
+	return prompt.System(s.systemOptions()), nil
+}
+
+func (s *Session) systemOptions() prompt.SystemOptions {
 	o, set := s.inst.opts, s.inst.settings()
 	if o.System == "" && o.AppendSystem == "" { // a resumed conversation keeps its first system prompt
 		o.System, o.AppendSystem = s.begun.Replace, s.begun.Append
 	}
-	return prompt.System(prompt.SystemOptions{
+	out := prompt.SystemOptions{
 		Replace: o.System, Append: o.AppendSystem, Language: set.Language,
 		Commit: set.Attribution.Commit, PullRequest: set.Attribution.PR,
-	}), nil
+	}
+	if m, _ := s.agent.Model(); m != nil {
+		out.Model = m.Info().ID
+	}
+	return out
 }
 
 // beginContext starts to gather the context (folder, git, memory) while the session opens.

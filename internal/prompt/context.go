@@ -91,7 +91,7 @@ func (p *Pending) Sections() []Section {
 // memoryName is the section of the memory files.
 const memoryName = "memory"
 
-const contextIntro = "The session's context, as it was when the session began.\n"
+const contextIntro = "As it was when the session began:\n"
 
 // Parts waits for the context and returns it: one text with its sections, and one with the memory.
 func (p *Pending) Parts() []llm.Part {

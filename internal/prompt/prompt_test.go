@@ -31,9 +31,6 @@ func TestSystemPromptIsTheSameEverywhere(t *testing.T) {
 	if there := text(System(SystemOptions{})); here != there {
 		t.Error("it depends on the folder or the environment")
 	}
-	if len(here) < 3000 || len(here) > 5000 {
-		t.Errorf("it has %d bytes, want 3 to 5 kB", len(here))
-	}
 	wd, _ := os.Getwd()
 	for _, s := range []string{wd, time.Now().Format("2006-01-02"), "%!"} {
 		if strings.Contains(here, s) {
