@@ -53,7 +53,7 @@ func (p *program) runStream(ctx context.Context, o *Options) error {
 		return err
 	}
 	c := &controller{
-		p: p, o: o, w: &lineWriter{w: p.out, uuid: p.uuid},
+		p: p, o: o, w: p.lines,
 		asks: map[string]string{}, calls: map[string]event.Question{}, wake: make(chan struct{}, 1),
 	}
 	go c.read(ctx)
@@ -212,11 +212,17 @@ func (c *controller) read(ctx context.Context) {
 	var err error
 	for n := 1; err == nil; n++ {
 		var line []byte
-		line, err = nextLine(r)
-		if len(bytes.TrimSpace(line)) > 0 {
-			if e := c.line(ctx, bytes.ReplaceAll(line, []byte{0}, []byte("\ufffd"))); e != nil {
-				c.unusable(fmt.Errorf("stdin, line %d: %w", n, e))
-			}
+		var long bool
+		line, long, err = nextLine(r)
+		var e error
+		switch {
+		case long:
+			e = fmt.Errorf("more than %d MB; send large files by their path", maxLine>>20)
+		case len(bytes.TrimSpace(line)) > 0:
+			e = c.line(ctx, bytes.ReplaceAll(line, []byte{0}, []byte("\ufffd")))
+		}
+		if e != nil {
+			c.unusable(fmt.Errorf("stdin, line %d: %w", n, e))
 		}
 	}
 	c.mu.Lock()

@@ -12,16 +12,16 @@ import (
 	"github.com/lathe-dev/lathe/internal/llm"
 )
 
-func nextLine(r *bufio.Reader) ([]byte, error) {
-	var line []byte
+// nextLine reads a line. One that is too long is read to its end and dropped.
+func nextLine(r *bufio.Reader) (line []byte, long bool, err error) {
 	for {
 		part, err := r.ReadSlice('\n')
 		line = append(line, part...)
 		if len(line) > maxLine {
-			return nil, usage("send large files by their path", "a line of stdin has more than 64 MB")
+			line, long = line[:0], true
 		}
 		if !errors.Is(err, bufio.ErrBufferFull) {
-			return line, err
+			return line, long, err
 		}
 	}
 }

@@ -76,3 +76,8 @@ var (
 	ErrNotStarted = errors.New("the turn did not start")
 	ErrNoAnswer   = errors.New("the model gave no answer that fits the JSON schema")
 )
+
+// notStarted is ErrNotStarted with the text of its cause alone.
+type notStarted struct{ error }
+
+func (e notStarted) Unwrap() []error { return []error{e.error, ErrNotStarted} }

@@ -24,6 +24,7 @@ type lineWriter struct {
 	uuid    func() string
 	array   bool // write one JSON array instead of lines
 	wrote   bool
+	results int // result lines written
 }
 
 // line is anything with the two fields that every line has.
@@ -63,6 +64,9 @@ func (w *lineWriter) encode(v any) error {
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(v); err != nil {
 		return err
+	}
+	if _, ok := v.(*resultLine); ok {
+		w.results++
 	}
 	w.wrote = true
 	return w.flush()

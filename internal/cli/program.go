@@ -21,6 +21,7 @@ type program struct {
 	log         *journal
 	args        []string // of the command line, as split, for the log
 	warnings    []string // about the settings, for the machine formats
+	lines       *lineWriter
 }
 
 // opener makes or resumes the conversation that the options ask for.
@@ -29,5 +30,6 @@ type opener func(ctx context.Context, o *Options) (Conversation, error)
 func newProgram(io *streams) *program {
 	p := &program{streams: io, now: time.Now, uuid: uuid.NewString, stdinWait: stdinNotice, log: newJournal("", "off")}
 	p.open = p.openLocal
+	p.lines = &lineWriter{w: p.out, uuid: p.uuid}
 	return p
 }

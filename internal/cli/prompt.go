@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,12 +31,18 @@ func (p *program) runPrompt(ctx context.Context, o *Options, f *pflag.FlagSet, w
 		_, err := fmt.Fprintln(p.out, versionLine())
 		return err
 	}
-	if err := errors.Join(checkCompat(f), checkFormats(o), checkSession(o), checkLimits(o)); err != nil {
-		return firstOf(err)
-	}
-	if p.interactive(o) {
+	err := firstOf(errors.Join(checkFormats(o), checkCompat(f), checkSession(o), checkLimits(o)))
+	if err == nil && p.interactive(o) {
 		return p.converse(ctx, o, words)
 	}
+	if err == nil {
+		err = p.runHeadless(ctx, o, words)
+	}
+	return p.withResult(o, err)
+}
+
+// runHeadless answers what the words, stdin and the formats ask for.
+func (p *program) runHeadless(ctx context.Context, o *Options, words []string) error {
 	if o.ResumePick {
 		return pickError(o)
 	}
@@ -71,6 +78,21 @@ func (p *program) answer(ctx context.Context, o *Options, m llm.Message) error {
 	return p.verdict(o, out, err)
 }
 
+// withResult writes the result line of a run that failed before its first turn: a program that reads stdout waits
+// for one, whatever went wrong.
+func (p *program) withResult(o *Options, err error) error {
+	machine := o.OutputFormat == "json" || o.OutputFormat == "stream-json"
+	if err == nil || !machine || p.lines.results > 0 {
+		return err
+	}
+	pr := newStreamPrinter(p.lines, o, p.warnings)
+	pr.only = true
+	p.lines.session = cmp.Or(o.SessionID, o.Resume)
+	t := newResultStats(nil)
+	out := t.outcomeOf(notStarted{err})
+	return joinErrors(err, pr.finish(t, &out), pr.close())
+}
+
 // checkSchema refuses a broken schema before anything is started.
 func checkSchema(o *Options) error {
 	if o.JSONSchema == "" {
@@ -89,7 +111,7 @@ func (p *program) headless(o *Options, conv Conversation) *headless {
 		h.ended = func(string) {}
 		h.printer = newTextPrinter(p.streams, p.now)
 	} else {
-		h.printer = newStreamPrinter(&lineWriter{w: p.out, uuid: p.uuid}, o, p.warnings)
+		h.printer = newStreamPrinter(p.lines, o, p.warnings)
 	}
 	return h
 }

@@ -34,7 +34,7 @@ func newRoot(p *program, inv invocation) *cobra.Command {
 	root.SetOut(p.out)
 	root.SetErr(p.err)
 	root.SetGlobalNormalizationFunc(normalize)
-	root.SetFlagErrorFunc(flagError)
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return p.withResult(o, flagError(c, err)) })
 	root.SetHelpFunc(showHelp)
 	root.SetUsageFunc(func(c *cobra.Command) error { showHelp(c, nil); return nil })
 	root.CompletionOptions.DisableDefaultCmd = true
