@@ -311,7 +311,7 @@ func TestWhichProviderAModelGoesTo(t *testing.T) {
 		settings, model  string
 		provider, wanted string
 	}{
-		{both[:1], "", "", "anthropic", "claude-sonnet-4-5"},
+		{both[:1], "", "", "anthropic", llm.DefaultModel},
 		{both, "", "sonnet", "anthropic", ""},
 		{both, "", "gpt-5", "openai", "gpt-5"},
 		{both[1:], "", "claude-sonnet-4-5", "openai", "claude-sonnet-4-5"},

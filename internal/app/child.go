@@ -3,6 +3,8 @@ package app
 import (
 	"slices"
 
+	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/permission"
 )
 
@@ -61,4 +63,12 @@ func (s *Session) spentElsewhere() float64 {
 		first = first.parent
 	}
 	return first.spent() - s.agent.Spent()
+}
+
+// CountRequest adds a request beside the conversation to the session's cost. Its record in the log counts after a
+// restart too.
+func (s *Session) CountRequest(purpose string, m llm.ModelInfo, u llm.Usage) {
+	cost := m.Price.Cost(u)
+	s.sideCost.Add(cost)
+	s.SideRequest(event.SideRequest{Purpose: purpose, Model: m.ID, Usage: u, CostUSD: cost})
 }

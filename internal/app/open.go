@@ -140,7 +140,7 @@ func (s *Session) setUp(ctx context.Context, model llm.Model) (err error) {
 	s.attached = &attach.Files{Roots: s.env.Roots, Dir: s.Dir, Publish: s.Publish, Read: s.readAttached}
 	s.approver = approval.New(approval.Config{
 		Rules: s.rules, Journal: s.Journal, Workspace: s.Workspace, Mode: s.Mode, Interactive: s.interactive, AcceptEdits: s.acceptEdits,
-		Small: i.SmallModel, Spend: s.sideCost.Add, Keep: s.keepRule,
+		Small: i.SmallModel, Count: s.CountRequest, Keep: s.keepRule,
 	})
 	s.skills = s.newLoader()
 	s.env.LoadSkill = s.skills.Load

@@ -35,7 +35,7 @@ func TestRulesOfARunningSessionFollowTheSettings(t *testing.T) {
 	if err != nil || c.Decision.Effect != permission.Deny {
 		t.Errorf("%+v %v", c.Decision, err)
 	}
-	if s.Model().ID != "claude-sonnet-4-5" {
+	if s.Model().ID != llm.DefaultModel {
 		t.Errorf("the model changed to %s", s.Model().ID)
 	}
 	cancel()

@@ -32,8 +32,8 @@ type Config struct {
 	Interactive bool   // somebody answers questions
 	AcceptEdits func() // goes over to the mode for accepting edits
 
-	Small func(context.Context) (llm.Model, error) // the model that answers in the mode auto
-	Spend func(usd float64)                        // counts the price of its answers
+	Small func(context.Context) (llm.Model, error)           // the model that answers in the mode auto
+	Count func(purpose string, m llm.ModelInfo, u llm.Usage) // adds its answers to the session's cost
 
 	// Keep writes a rule to the settings of the project and puts it in force for its other sessions.
 	Keep func(permission.Rule) error

@@ -81,7 +81,7 @@ func (p *Approver) askClassifier(ctx context.Context, a agent.Approval) (verdict
 		}
 	}
 	if said.Usage != nil {
-		p.Spend(small.Info().Price.Cost(*said.Usage))
+		p.Count("permission", small.Info(), *said.Usage)
 	}
 	verdict, _, _ = strings.Cut(strings.TrimSpace(said.PlainText()), "\n")
 	return strings.TrimSpace(verdict), small.Info().ID, nil

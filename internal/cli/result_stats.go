@@ -94,6 +94,10 @@ func (t *resultStats) observe(e event.Event) {
 		t.denials = append(t.denials, denial{b.Call.Name, b.Call.ID, objectOr(b.Call.Input)})
 	case event.StepEnd:
 		t.addStep(agent, b)
+	case event.SideRequest:
+		t.addUsage(b.Model, b.Usage, b.CostUSD)
+	case event.Compacted:
+		t.cost += b.CostUSD
 	case event.TurnEnd:
 		if main {
 			t.end = &b
@@ -118,8 +122,12 @@ func (t *resultStats) addStep(agent string, b event.StepEnd) {
 		t.usage = t.usage.Add(b.Usage)
 		t.stop = b.Stop
 	}
-	t.cost += b.CostUSD
-	name := t.now[agent]
+	t.addUsage(t.now[agent], b.Usage, b.CostUSD)
+}
+
+// addUsage adds a request to the conversation's figures.
+func (t *resultStats) addUsage(name string, u llm.Usage, cost float64) {
+	t.cost += cost
 	m := t.models[name]
 	if m == nil {
 		m = &modelUsage{}
@@ -129,11 +137,11 @@ func (t *resultStats) addStep(agent string, b event.StepEnd) {
 		}
 		t.models[name] = m
 	}
-	m.Input += b.Usage.Input
-	m.Output += b.Usage.Output
-	m.CacheRead += b.Usage.CacheRead
-	m.CacheWrite += b.Usage.CacheWrite
-	m.CostUSD += b.CostUSD
+	m.Input += u.Input
+	m.Output += u.Output
+	m.CacheRead += u.CacheRead
+	m.CacheWrite += u.CacheWrite
+	m.CostUSD += cost
 }
 
 // outcome is how a turn ended, as scripts and the result line see it.

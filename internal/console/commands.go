@@ -88,7 +88,8 @@ func (k *Commands) Title(ctx context.Context, text string, keep bool) (string, e
 	if err != nil {
 		return "", err
 	}
-	title, _, err := askTitle(ctx, small, text)
+	title, u, err := askTitle(ctx, small, text)
+	s.CountRequest("title", small.Info(), u)
 	if err != nil || !keep || title == "" {
 		return title, err
 	}

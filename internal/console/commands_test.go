@@ -140,7 +140,7 @@ var exercises = map[string]func(*testing.T, *seat, *place){
 	"status": func(t *testing.T, s *seat, p *place) {
 		s.shows("status", "", "claude-sonnet", "turns: 1", p.dir, "cost: $0.0")
 	},
-	"tokens": func(t *testing.T, s *seat, _ *place) { s.shows("tokens", "", "of 200,000 tokens", "read") },
+	"tokens": func(t *testing.T, s *seat, _ *place) { s.shows("tokens", "", "of 1,000,000 tokens", "read") },
 	"context": func(t *testing.T, s *seat, _ *place) {
 		s.shows("context", "", "system prompt", "tools", "Edit", "free")
 	},

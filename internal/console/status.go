@@ -49,6 +49,9 @@ func (t *statusValues) take(e event.Event) bool {
 		t.usage = t.usage.Add(b.Usage)
 		t.api += b.APITime
 		return true
+	case event.SideRequest:
+		t.costUSD += b.CostUSD
+		return true
 	case event.ToolEnd:
 		t.view(b)
 		return true
@@ -116,7 +119,7 @@ func (c *Console) Status() event.Status { return c.status() }
 // status returns the current status.
 func (c *Console) status() event.Status {
 	c.mu.Lock()
-	s, seen, line, cost := c.front, c.seen, c.line, c.sideCost
+	s, seen, line := c.front, c.seen, c.line
 	var queued []string
 	for _, w := range c.queue {
 		first, _, _ := strings.Cut(strings.TrimSpace(session.StripContext(w.msg).PlainText()), "\n")
@@ -126,7 +129,7 @@ func (c *Console) status() event.Status {
 	model := s.Model()
 	out := event.Status{
 		Session: s.ID(), Model: model.ID, Effort: string(s.Effort()), Mode: s.Mode(), Dir: s.Dir(),
-		ContextUsed: seen.used, ContextWindow: model.ContextWindow, CostUSD: seen.costUSD + cost, Usage: seen.usage, CacheHit: seen.hit,
+		ContextUsed: seen.used, ContextWindow: model.ContextWindow, CostUSD: seen.costUSD, Usage: seen.usage, CacheHit: seen.hit,
 		Background: s.Background().Running(), Queued: queued, Changed: seen.changed, Todos: seen.todos, Line: line,
 	}
 	info := s.Log().Info()

@@ -49,9 +49,7 @@ func (c *Console) makeTitle(s *app.Session) {
 	if err != nil {
 		return
 	}
-	c.mu.Lock()
-	c.sideCost += small.Info().Price.Cost(u)
-	c.mu.Unlock()
+	s.CountRequest("title", small.Info(), u)
 	if title == "" || s.Log().Info().Title != "" { // the user set one meanwhile
 		return
 	}

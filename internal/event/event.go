@@ -247,6 +247,14 @@ func (c Compacted) String() string {
 	return text
 }
 
+// SideRequest is a request beside the conversation, which costs money all the same.
+type SideRequest struct {
+	Purpose string    `json:"purpose"` // "permission" or "title"
+	Model   string    `json:"model"`
+	Usage   llm.Usage `json:"usage"`
+	CostUSD float64   `json:"cost_usd"`
+}
+
 // Asked puts a question to the user. An Answered with the same id follows in the same session, from any
 // reader, or when the turn or the agent that asks is cancelled. An answer names the session and the id.
 type Asked struct {
@@ -340,5 +348,6 @@ func (Background) Kind() string    { return "background" }
 func (ModeChanged) Kind() string   { return "mode.changed" }
 func (Compacting) Kind() string    { return "compacting" }
 func (Compacted) Kind() string     { return "compacted" }
+func (SideRequest) Kind() string   { return "api.side" }
 func (Asked) Kind() string         { return "asked" }
 func (Answered) Kind() string      { return "answered" }

@@ -138,6 +138,7 @@ var kinds = sync.OnceValue(func() map[string]decoder {
 	register[ModeChanged](m)
 	register[Compacting](m)
 	register[Compacted](m)
+	register[SideRequest](m)
 	register[Asked](m)
 	register[Answered](m)
 	register[Opened](m)

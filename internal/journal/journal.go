@@ -134,6 +134,16 @@ func (j *Journal) JournalNote(n event.Notice, bodies ...event.Body) error {
 	}, bodies...)
 }
 
+// SideRequest records and publishes a request beside the conversation. One that cannot be recorded is only published.
+func (j *Journal) SideRequest(b event.SideRequest) {
+	if j.log == nil || j.Record(func() error {
+		_, err := j.log.Add(context.Background(), session.SideRequest(b))
+		return err
+	}, b) != nil {
+		j.Publish(b)
+	}
+}
+
 // watchDisk reports once when the disk has become full, and once when there is room again.
 func (j *Journal) watchDisk() {
 	if j.log == nil || j.diskFull == (j.log.Unwritten() > 0) {

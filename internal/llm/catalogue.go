@@ -21,7 +21,7 @@ var catalogueExtraTSV string
 
 // Models used by default.
 const (
-	DefaultModel      = "claude-sonnet-4-5"
+	DefaultModel      = "claude-sonnet-5"
 	DefaultSmallModel = "claude-haiku-4-5"
 )
 

@@ -166,3 +166,14 @@ func BenchmarkParseCatalogue(b *testing.B) {
 		}
 	}
 }
+
+func TestTheDefaultModelsAreTheNewestOfTheirLines(t *testing.T) {
+	for alias, want := range map[string]string{"sonnet": DefaultModel, "haiku": DefaultSmallModel} {
+		if got := Resolve(alias, nil); got != want {
+			t.Errorf("%s is %s, and the default %s", alias, got, want)
+		}
+		if i := Lookup("anthropic", want); i.ContextWindow == 0 || i.Price == (Price{}) {
+			t.Errorf("the catalogue does not have %s", want)
+		}
+	}
+}

@@ -27,7 +27,7 @@ type host struct {
 var hosts = []host{
 	{name: "anthropic", wire: "anthropic", base: "https://api.anthropic.com", keys: []string{"ANTHROPIC_API_KEY"}, model: llm.DefaultModel, small: llm.DefaultSmallModel},
 	{name: "openai", wire: "openai", base: "https://api.openai.com/v1", keys: []string{"OPENAI_API_KEY"}, small: "gpt-5-mini"},
-	{name: "openrouter", wire: "openai", base: "https://openrouter.ai/api/v1", keys: []string{"OPENROUTER_API_KEY"}, model: "anthropic/claude-sonnet-4.5", small: "anthropic/claude-haiku-4.5"},
+	{name: "openrouter", wire: "openai", base: "https://openrouter.ai/api/v1", keys: []string{"OPENROUTER_API_KEY"}, model: "anthropic/claude-sonnet-4.6", small: "anthropic/claude-haiku-4.5"},
 	{name: "gemini", wire: "openai", base: "https://generativelanguage.googleapis.com/v1beta/openai", keys: []string{"GEMINI_API_KEY"}, model: "gemini-3.1-pro-preview", small: "gemini-3.1-flash-lite"},
 	{name: "groq", wire: "openai", base: "https://api.groq.com/openai/v1", keys: []string{"GROQ_API_KEY"}, model: "openai/gpt-oss-120b", small: "openai/gpt-oss-20b"},
 	{name: "xai", wire: "openai", base: "https://api.x.ai/v1", keys: []string{"XAI_API_KEY"}, model: "grok-4.3", small: "grok-4-1-fast"},

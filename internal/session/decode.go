@@ -391,6 +391,8 @@ func slowBody(kind string, line []byte) (Body, error) {
 		return unmarshal[Mode](line)
 	case "note":
 		return unmarshal[Note](line)
+	case "side_request":
+		return unmarshal[SideRequest](line)
 	case "seen":
 		return unmarshal[Seen](line)
 	case "prefix":

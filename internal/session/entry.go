@@ -19,7 +19,7 @@ type Entry struct {
 }
 
 // Body is what an entry says: one of User, Part, CallStart, CallEnd, Reply, Compaction, Decision, Head,
-// Title, Model, Mode, TurnEnd, Note, BlobRef or Unknown. Kind is its name in the log.
+// Title, Model, Mode, TurnEnd, SideRequest, Note, BlobRef or Unknown. Kind is its name in the log.
 type Body interface{ Kind() string }
 
 // User is a whole message of the user.
@@ -119,6 +119,14 @@ type Total struct {
 	Model   string    `json:"model,omitempty"`
 }
 
+// SideRequest is a request beside the conversation. It counts towards the session's cost.
+type SideRequest struct {
+	Purpose string    `json:"purpose"` // "permission" or "title"
+	Model   string    `json:"model"`
+	Usage   llm.Usage `json:"usage"`
+	CostUSD float64   `json:"cost_usd"`
+}
+
 // Note is a line for people. Level is info, warning or error; "" means info.
 type Note struct {
 	Level string `json:"level,omitempty"`
@@ -204,7 +212,10 @@ func (Model) Kind() string    { return "model" }
 func (Mode) Kind() string     { return "mode" }
 func (TurnEnd) Kind() string  { return "turn_end" }
 func (Note) Kind() string     { return "note" }
-func (BlobRef) Kind() string  { return "blob" }
+
+// Kind is the name found in the log.
+func (SideRequest) Kind() string { return "side_request" }
+func (BlobRef) Kind() string     { return "blob" }
 
 // Kind is the name found in the log.
 func (u Unknown) Kind() string { return u.Name }

@@ -35,6 +35,8 @@ func (s *summary) apply(b Body) {
 		s.Usage = s.Usage.Add(b.Usage)
 	case Compaction:
 		s.CostUSD += b.CostUSD
+	case SideRequest:
+		s.CostUSD += b.CostUSD
 	case User:
 		if s.firstPrompt == "" && !b.Synthetic {
 			s.firstPrompt = promptOf(b.Message)

@@ -272,7 +272,7 @@ func TestThinkingIsAskedForAsTheModelTakesIt(t *testing.T) {
 		{"unknown", "some-model", Config{}, llm.Request{}, `null null 16384`, ""},
 		{"adaptive", "opus", Config{}, llm.Request{}, `{"type":"adaptive","display":"summarized"} null 16384`, ""},
 		{"adaptive, effort", "claude-opus-4-6", Config{}, llm.Request{Effort: "xhigh"}, `{"type":"adaptive","display":"summarized"} {"effort":"high"} 16384`, ""},
-		{"adaptive, forced tool", "opus", Config{}, llm.Request{ToolChoice: "any", Tools: conversation().Tools}, `{"type":"adaptive","display":"summarized"} null 16384`, ""},
+		{"adaptive, forced tool", "opus", Config{}, llm.Request{ToolChoice: "any", Tools: conversation().Tools, Effort: "high"}, `{"type":"disabled"} null 16384`, ""},
 		{"adaptive, off", "sonnet", Config{}, llm.Request{Effort: "off"}, `{"type":"disabled"} null 16384`, ""},
 		{"off by default", "claude-opus-4-7", Config{}, llm.Request{Effort: "off"}, `null null 16384`, ""},
 		{"always on", "fable", Config{}, llm.Request{Effort: "off"}, `null null 16384`, ""},

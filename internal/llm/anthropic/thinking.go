@@ -30,7 +30,7 @@ func (m *model) thinking(req *llm.Request) thinking {
 	off := req.Effort == "off" || m.p.conf.ThinkingTokens != nil && *m.p.conf.ThinkingTokens <= 0
 	switch m.info.Thinking {
 	case llm.ThinkingAdaptive:
-		if off {
+		if off || forced(req) {
 			return thinking{param: m.disabled(), maxTokens: limit}
 		}
 		// Newer models hide their thinking unless asked for a summary.
@@ -99,7 +99,7 @@ func (m *model) disabled() string {
 	return `{"type":"disabled"}`
 }
 
-// forced: with a budget the API refuses a forced tool.
+// forced: the API refuses a forced tool while the model thinks.
 func forced(req *llm.Request) bool {
 	return len(req.Tools) > 0 && req.ToolChoice != "" && req.ToolChoice != "auto" && req.ToolChoice != "none"
 }
