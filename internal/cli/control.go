@@ -151,12 +151,42 @@ func (c *controller) next(ctx context.Context) (queued, bool, error) {
 		if eof {
 			return queued{}, false, err
 		}
+		stop := c.idle(ctx)
 		select {
 		case <-c.wake:
 		case <-ctx.Done():
+		}
+		stop()
+		if ctx.Err() != nil {
 			return queued{}, false, ctx.Err()
 		}
 	}
+}
+
+// idle prints events that come between two turns, as those of commands in the background, until the function it
+// returns is called.
+func (c *controller) idle(ctx context.Context) (stop func()) {
+	c.mu.Lock()
+	h := c.h
+	c.mu.Unlock()
+	if h == nil {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			e, err := h.conv.Next(ctx)
+			if err != nil {
+				return
+			}
+			h.stats.observe(e)
+			h.questions(e)
+			_ = h.printer.event(e) // the writer keeps the error for the next turn
+		}
+	}()
+	return func() { cancel(); <-done }
 }
 
 func (c *controller) signal() {
@@ -184,6 +214,7 @@ func (c *controller) open(ctx context.Context) error {
 	if c.o.PermissionTool != "" {
 		c.h.asked, c.h.closed = c.ask, c.askClosed
 	}
+	c.signal() // so that its events are read
 	return nil
 }
 
