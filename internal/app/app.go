@@ -44,6 +44,7 @@ type Options struct {
 	MaxTurns     int    // steps; 0: the configured number
 	MaxBudgetUSD float64
 	Fallback     []string
+	TaskBudget   int // see provider.Options
 
 	DebugFile   string // where the record of debug goes, in place of a folder for each session
 	DebugFilter string // as in event.RecorderOptions
@@ -83,7 +84,7 @@ func Open(o Options) (*Instance, error) {
 	o.Dir = dir
 	i := &Instance{opts: o, paths: o.Config.Paths(), tools: tool.Catalogue(), runner: sandbox.New(), sessions: map[*Session]bool{}}
 	i.conf.Store(o.Config)
-	i.models = provider.New(provider.Options{Settings: i.settings, Version: o.Version, Runner: i.runner, Dir: o.Dir, Env: i.ChildEnv})
+	i.models = provider.New(provider.Options{Settings: i.settings, Version: o.Version, Runner: i.runner, Dir: o.Dir, Env: i.ChildEnv, TaskBudget: o.TaskBudget})
 	i.store = session.NewStore(i.paths.DataHome)
 	i.skills = skill.NewLibrary(i.skillFolders)
 	if o.Mode != "" {

@@ -28,7 +28,7 @@ func (inv invocation) completing() bool {
 //   - With -p or --print anywhere, every word is the prompt: `lathe -p mcp is broken`.
 //   - Else a first word that names a subcommand is one. One that nearly does (`lathe docter`) is a mistake,
 //     not a prompt somebody would pay for.
-//   - --resume takes the next argument if that is one word: `--resume 0190 "go on"`, `--resume "go on"`.
+//   - --resume and --worktree take the next argument if that is one word: `--resume 0190 "go on"`, `--resume "go on"`.
 //   - --allowedTools, --disallowedTools and --tools also take further arguments that can only be rules or
 //     tools, --add-dir such that name a folder: `--add-dir ../a ../b "go on"`.
 func splitArgs(args []string) (invocation, error) {
@@ -99,8 +99,8 @@ func readFlag(f *pflag.FlagSet, args []string, inv *invocation) (taken int, prin
 	case fl == nil || hasValue:
 		inv.args = append(inv.args, a)
 		return 1, fl != nil && fl.Name == "print"
-	case fl.Name == "resume":
-		return readResume(args, inv), false
+	case fl.Name == "resume", fl.Name == "worktree":
+		return readOptional(fl.Name, args, inv), false
 	case fl.NoOptDefVal != "": // a bool
 		inv.args = append(inv.args, a)
 		return 1, fl.Name == "print"
@@ -136,6 +136,9 @@ func looksLikeFolder(s string) bool {
 // readShort reads "-p", "-pc", "-r", "-r0190abcd".
 func readShort(args []string, inv *invocation) (taken int, print bool) {
 	a := args[0]
+	if a == "-w" {
+		return readOptional("worktree", args, inv), false
+	}
 	i := strings.IndexByte(a, 'r')
 	if i < 0 || strings.Trim(a[1:i], "pcvhd") != "" { // unknown letters: pflag complains
 		inv.args = append(inv.args, a)
@@ -149,15 +152,16 @@ func readShort(args []string, inv *invocation) (taken int, print bool) {
 		inv.args = append(inv.args, "--resume="+rest)
 		return 1, print
 	}
-	return readResume(args, inv), print
+	return readOptional("resume", args, inv), print
 }
 
-func readResume(args []string, inv *invocation) int {
+// readOptional reads a flag whose value may be left out: a single word that follows is its value.
+func readOptional(name string, args []string, inv *invocation) int {
 	if len(args) > 1 && isWord(args[1]) {
-		inv.args = append(inv.args, "--resume="+args[1])
+		inv.args = append(inv.args, "--"+name+"="+args[1])
 		return 2
 	}
-	inv.args = append(inv.args, "--resume")
+	inv.args = append(inv.args, "--"+name)
 	return 1
 }
 

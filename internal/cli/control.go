@@ -53,7 +53,7 @@ func (p *program) runStream(ctx context.Context, o *Options) error {
 		return err
 	}
 	c := &controller{
-		p: p, o: o, w: p.lines,
+		p: p, o: o, w: p.jsonLines(),
 		asks: map[string]string{}, calls: map[string]event.Question{}, wake: make(chan struct{}, 1),
 	}
 	go c.read(ctx)
@@ -211,7 +211,7 @@ func (c *controller) open(ctx context.Context) error {
 	c.conv, c.h = conv, c.p.headless(c.o, conv)
 	c.h.printer = newStreamPrinter(c.w, c.o, c.p.warnings)
 	c.h.stop = c.turnStarts
-	if c.o.PermissionTool != "" {
+	if c.o.asksHost() {
 		c.h.asked, c.h.closed = c.ask, c.askClosed
 	}
 	c.signal() // so that its events are read

@@ -161,7 +161,6 @@ func fakeProgram(t *testing.T, f *fake, stdin io.Reader) (p *program, stdout, st
 	t.Helper()
 	stdout, stderr = &bytes.Buffer{}, &bytes.Buffer{}
 	p = &program{streams: newStreams(stdin, stdout, stderr), now: time.Now, uuid: counted(), stdinWait: time.Hour}
-	p.lines = &lineWriter{w: stdout, uuid: p.uuid}
 	p.open = func(context.Context, *Options) (Conversation, error) { return f, nil }
 	return p, stdout, stderr
 }

@@ -25,6 +25,7 @@ type Options struct {
 	Provider, APIBase                   string
 	MaxTurns                            int
 	MaxBudget                           float64
+	TaskBudget                          int // tokens
 
 	System, SystemFile             string
 	AppendSystem, AppendSystemFile string
@@ -53,6 +54,9 @@ type Options struct {
 	Bare          bool
 	Betas         []string
 
+	Worktree      string // a name; newWorktree is a new one
+	Prompts       string // who answers questions: "host" or "none"
+
 	Plain, Inline bool // how the interactive front end looks
 
 	Version bool
@@ -62,6 +66,9 @@ type Options struct {
 
 // Given reports whether the flag was on the command line, also with an empty value.
 func (o *Options) Given(name string) bool { return o.set != nil && o.set(name) }
+
+// asksHost reports whether the host answers questions.
+func (o *Options) asksHost() bool { return o.PermissionTool != "" && o.Prompts != "none" }
 
 // debugAll is what pflag stores for --debug without a value.
 const debugAll = "all"
@@ -76,11 +83,11 @@ var flagGroups = []struct {
 }{
 	{"Terminal", []string{"plain", "inline"}},
 	{"Output and input", []string{"print", "output-format", "input-format", "verbose", "include-partial-messages", "replay-user-messages", "json-schema", "permission-prompt-tool"}},
-	{"Model", []string{"model", "small-model", "effort", "fallback-model", "max-turns", "max-budget-usd", "provider", "api-base", "betas"}},
+	{"Model", []string{"model", "small-model", "effort", "fallback-model", "max-turns", "max-budget-usd", "task-budget", "provider", "api-base", "betas"}},
 	{"Prompt", []string{"system-prompt", "system-prompt-file", "append-system-prompt", "append-system-prompt-file"}},
 	{"Permissions and tools", []string{"permission-mode", "dangerously-skip-permissions", "allowedTools", "disallowedTools", "tools", "add-dir"}},
 	{"Sessions", []string{"continue", "resume", "resume-session-at", "fork-session", "session-id", "name", "no-session-persistence"}},
-	{"Configuration", []string{"cwd", "settings", "setting-sources", "bare", "disable-slash-commands", "debug", "debug-file"}},
+	{"Configuration", []string{"cwd", "worktree", "settings", "setting-sources", "bare", "disable-slash-commands", "debug", "debug-file"}},
 	{"Other", []string{"help", "version"}},
 }
 
@@ -131,6 +138,11 @@ func addPromptFlags(f *pflag.FlagSet, o *Options) {
 	f.StringVar(&o.PermissionTool, "permission-prompt-tool", "", "ask for permission over `stdio`, by the control protocol")
 	f.IntVar(&o.MaxTurns, "max-turns", 0, "stop after `n` model calls")
 	f.Float64Var(&o.MaxBudget, "max-budget-usd", 0, "stop when `usd` dollars are spent")
+	f.IntVar(&o.TaskBudget, "task-budget", 0, "tell the model to finish within `n` tokens (Anthropic's API)")
+	f.StringVarP(&o.Worktree, "worktree", "w", "", "work in a git worktree of its own, by `name`")
+	f.Lookup("worktree").NoOptDefVal = newWorktree
+	f.StringVar(&o.Prompts, "permission-prompts", "", "")
+	hide(f, "permission-prompts")
 	f.StringVar(&o.System, "system-prompt", "", "replace the system prompt with this `text`")
 	f.StringVar(&o.SystemFile, "system-prompt-file", "", "replace the system prompt with a `file`")
 	f.StringVar(&o.AppendSystem, "append-system-prompt", "", "add `text` to the system prompt")
@@ -158,11 +170,15 @@ var compatFlags = []struct {
 }{
 	{"mcp-config", "MCP servers", false, emptyServers},
 	{"strict-mcp-config", "", true, anyValue},
-	{"task-budget", "task budgets (--max-turns and --max-budget-usd are there)", false, isBlank},
-	{"worktree", "worktrees", false, never},
 	{"agents", "agents on the command line", false, emptyObject},
 	{"agent", "agents", false, isBlank},
 	{"plugin-dir", "plugins", false, isBlank},
+	{"plugin-dir-no-mcp", "plugins", false, isBlank},
+	{"project-config-root", "other roots of the project's settings", false, isBlank},
+	{"managed-settings", "policies of the host (say it with --settings)", false, emptyObject},
+	{"resume-drops-turn", "checked rewinds", false, isBlank},
+	{"session-mirror", "session stores of the host", true, isFalse},
+	{"await-initialize", "plugins, servers and policies over stdin", true, isFalse},
 	{"allow-dangerously-skip-permissions", "", true, anyValue},
 	{"thinking-display", "", false, anyValue},
 	{"include-hook-events", "", true, anyValue},
@@ -178,16 +194,18 @@ func addCompatFlags(f *pflag.FlagSet) {
 		}
 		hide(f, c.name)
 	}
-	f.Lookup("worktree").NoOptDefVal = "new"
 }
 
 // checkCompat refuses a compatibility flag that asks for what lathe does not have.
 func checkCompat(f *pflag.FlagSet) error {
 	for _, c := range compatFlags {
-		if c.isBool || !f.Changed(c.name) {
+		if !f.Changed(c.name) {
 			continue
 		}
 		vals, _ := f.GetStringArray(c.name)
+		if c.isBool {
+			vals = []string{f.Lookup(c.name).Value.String()}
+		}
 		for _, v := range vals {
 			if !c.empty(v) {
 				return usage("leave the flag out", "--%s: %s are not supported yet", c.name, c.usage)
@@ -205,7 +223,7 @@ func hide(f *pflag.FlagSet, names ...string) {
 
 func isBlank(s string) bool     { return strings.TrimSpace(s) == "" }
 func anyValue(string) bool      { return true }
-func never(string) bool         { return false }
+func isFalse(s string) bool     { return s == "false" }
 func emptyObject(s string) bool { return isBlank(s) || strings.Join(strings.Fields(s), "") == "{}" }
 func emptyServers(s string) bool {
 	return emptyObject(s) || strings.Join(strings.Fields(s), "") == `{"mcpServers":{}}`

@@ -70,7 +70,7 @@ func startError(err error) error {
 }
 
 func openSession(ctx context.Context, inst *app.Instance, o *Options) (*local, error) {
-	so := app.SessionOptions{ID: o.SessionID, Fork: o.Fork, At: o.ResumeAt, Interactive: o.PermissionTool == "stdio"}
+	so := app.SessionOptions{ID: o.SessionID, Fork: o.Fork, At: o.ResumeAt, Interactive: o.asksHost()}
 	if err := chooseSession(inst, o, &so); err != nil {
 		return nil, err
 	}
@@ -271,7 +271,7 @@ func (p *program) instance(o *Options) (*app.Instance, error) {
 	opts := app.Options{
 		Config: cfg, Dir: dir, Version: v, AddDirs: o.AddDirs, Allowed: allowed, Disallowed: disallowed,
 		Mode: modeOf(o.Mode), DebugFile: o.DebugFile, DebugFilter: o.debugFilter(), Bare: o.Bare, System: system, AppendSystem: more, MaxTurns: o.MaxTurns, MaxBudgetUSD: o.MaxBudget,
-		Fallback: splitRules([]string{o.Fallback}), Tools: tools, NoPersistence: o.NoPersistence,
+		TaskBudget: o.TaskBudget, Fallback: splitRules([]string{o.Fallback}), Tools: tools, NoPersistence: o.NoPersistence,
 	}
 	if o.Bypass {
 		opts.Mode = permission.Bypass

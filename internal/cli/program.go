@@ -24,12 +24,19 @@ type program struct {
 	lines       *lineWriter
 }
 
+// jsonLines writes the lines of the machine formats.
+func (p *program) jsonLines() *lineWriter {
+	if p.lines == nil {
+		p.lines = &lineWriter{w: p.out, uuid: p.uuid}
+	}
+	return p.lines
+}
+
 // opener makes or resumes the conversation that the options ask for.
 type opener func(ctx context.Context, o *Options) (Conversation, error)
 
 func newProgram(io *streams) *program {
 	p := &program{streams: io, now: time.Now, uuid: uuid.NewString, stdinWait: stdinNotice, log: newJournal("", "off")}
 	p.open = p.openLocal
-	p.lines = &lineWriter{w: p.out, uuid: p.uuid}
 	return p
 }

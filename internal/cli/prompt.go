@@ -33,10 +33,10 @@ func (p *program) runPrompt(ctx context.Context, o *Options, f *pflag.FlagSet, w
 	}
 	err := firstOf(errors.Join(checkFormats(o), checkCompat(f), checkSession(o), checkLimits(o)))
 	if err == nil && p.interactive(o) {
-		return p.converse(ctx, o, words)
+		return p.inWorktree(ctx, o, func() error { return p.converse(ctx, o, words) })
 	}
 	if err == nil {
-		err = p.runHeadless(ctx, o, words)
+		err = p.inWorktree(ctx, o, func() error { return p.runHeadless(ctx, o, words) })
 	}
 	return p.withResult(o, err)
 }
@@ -82,10 +82,10 @@ func (p *program) answer(ctx context.Context, o *Options, m llm.Message) error {
 // for one, whatever went wrong.
 func (p *program) withResult(o *Options, err error) error {
 	machine := o.OutputFormat == "json" || o.OutputFormat == "stream-json"
-	if err == nil || !machine || p.lines.results > 0 {
+	if err == nil || !machine || p.jsonLines().results > 0 {
 		return err
 	}
-	pr := newStreamPrinter(p.lines, o, p.warnings)
+	pr := newStreamPrinter(p.jsonLines(), o, p.warnings)
 	pr.only = true
 	p.lines.session = cmp.Or(o.SessionID, o.Resume)
 	t := newResultStats(nil)
@@ -111,7 +111,7 @@ func (p *program) headless(o *Options, conv Conversation) *headless {
 		h.ended = func(string) {}
 		h.printer = newTextPrinter(p.streams, p.now)
 	} else {
-		h.printer = newStreamPrinter(p.lines, o, p.warnings)
+		h.printer = newStreamPrinter(p.jsonLines(), o, p.warnings)
 	}
 	return h
 }
@@ -159,6 +159,8 @@ func checkFormats(o *Options) error {
 		return usage("add --input-format stream-json", "--replay-user-messages needs stream-json input")
 	}
 	switch {
+	case o.Prompts != "" && o.Prompts != "host" && o.Prompts != "none":
+		return usage("use host or none", "--permission-prompts: %q does not answer questions", o.Prompts)
 	case o.PermissionTool == "":
 	case strings.HasPrefix(o.PermissionTool, "mcp__"):
 		return usage("use stdio with --input-format stream-json, where the host decides over the control protocol, or say beforehand what may run with --allowedTools or --permission-mode",
@@ -177,6 +179,8 @@ func checkLimits(o *Options) error {
 		return usage("use a number above 0", "--max-turns: %d is too small", o.MaxTurns)
 	case o.Given("max-budget-usd") && !(o.MaxBudget > 0):
 		return usage("use an amount above 0", "--max-budget-usd: %g is too small", o.MaxBudget)
+	case o.Given("task-budget") && o.TaskBudget <= 0:
+		return usage("use a number of tokens above 0", "--task-budget: %d is too small", o.TaskBudget)
 	case o.Given("system-prompt") && o.SystemFile != "":
 		return usage("give one of them", "--system-prompt and --system-prompt-file exclude each other")
 	case o.AppendSystem != "" && o.AppendSystemFile != "":

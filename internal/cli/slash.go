@@ -64,7 +64,7 @@ func (p *program) printSlash(o *Options, about About, text string) error {
 		_, err := io.WriteString(p.out, text+"\n")
 		return err
 	}
-	pr := newStreamPrinter(p.lines, o, p.warnings)
+	pr := newStreamPrinter(p.jsonLines(), o, p.warnings)
 	t := newResultStats(about.Info)
 	done := outcome{end: event.TurnEnd{Reason: event.EndCompleted}, answer: text}
 	return errors.Join(pr.begin(about), pr.finish(t, &done), pr.close())

@@ -6,7 +6,8 @@
 // overrides those keys, removes every GIT_* variable, takes no repository that is only a folder with the
 // right names in it, and bounds time and output. [Find] parses .git by itself: no process, microseconds.
 //
-// Promises: nothing here writes to the repository, takes its locks or speaks to the network; a broken
+// Promises: but for [Git.AddWorktree] and [Git.RemoveUnchanged] nothing writes to the repository or takes its locks, and
+// nothing speaks to the network; a broken
 // repository, or none, or no git program, is an answer and not an error.
 package git
 

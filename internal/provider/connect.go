@@ -149,7 +149,7 @@ func (all *Set) newProvider(name string, set config.Provider) (llm.Provider, err
 	c := connection{
 		name: name, set: set, http: all.http, version: all.o.Version, thinking: all.o.Settings().MaxThinkingTokens,
 		retry: llm.RetryPolicy{Max: all.o.Settings().Stream.MaxRetries, Base: millis(all.o.Settings().Stream.RetryBaseMs), MaxWait: millis(all.o.Settings().Stream.MaxRetryWaitMs)},
-		stall: millis(all.o.Settings().Stream.StallTimeoutMs), cacheTTL: all.o.Settings().CacheLifetime,
+		stall: millis(all.o.Settings().Stream.StallTimeoutMs), cacheTTL: all.o.Settings().CacheLifetime, task: all.o.TaskBudget,
 	}
 	if c.retry.Max == 0 {
 		c.retry.Max = -1 // the policy's value for none
@@ -175,6 +175,7 @@ type connection struct {
 	version  string
 	thinking *int
 	cacheTTL string
+	task     int
 	prepare  llm.Prepare
 }
 
@@ -188,11 +189,14 @@ func openAnthropic(c connection) (llm.Provider, error) {
 	return anthropic.New(anthropic.Config{
 		Name: c.name, BaseURL: c.set.APIBase, APIKey: c.set.APIKey, AuthToken: c.set.AuthToken, Headers: c.set.Headers, Betas: c.set.Betas,
 		HTTP: c.http, Retry: c.retry, StallTimeout: c.stall, ThinkingTokens: c.thinking, Version: c.version, Prepare: c.prepare,
-		KeyVar: keyPlace(c.name), URLVar: basePlace(c.name), CacheTTL: c.cacheTTL,
+		KeyVar: keyPlace(c.name), URLVar: basePlace(c.name), CacheTTL: c.cacheTTL, TaskBudget: c.task,
 	})
 }
 
 func openChat(c connection) (llm.Provider, error) {
+	if c.task > 0 {
+		return nil, fmt.Errorf("--task-budget: %s has no task budgets, only Anthropic's API; use --max-turns or --max-budget-usd", c.name)
+	}
 	headers := maps.Clone(c.set.Headers)
 	if h, _ := hostOf(c.name); h.keyHeader != "" && c.set.APIKey != "" {
 		if headers == nil {

@@ -28,6 +28,8 @@ type Options struct {
 	Runner   *sandbox.Runner         // runs apiKeyHelper
 	Dir      string                  // where it runs
 	Env      func() []string         // its environment
+
+	TaskBudget int // tokens of a task, for the model to know; 0: none. Only Anthropic's API has that
 }
 
 // Set holds the providers of one configuration. It is safe for concurrent use.

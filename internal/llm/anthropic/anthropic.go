@@ -33,6 +33,7 @@ const (
 	apiVersion     = "2023-06-01"
 	betaInterleave = "interleaved-thinking-2025-05-14"
 	betaLong       = "context-1m-2025-08-07"
+	betaTaskBudget = "task-budgets-2026-03-13"
 )
 
 // Config configures access to the API. With only a key it uses Anthropic.
@@ -54,6 +55,7 @@ type Config struct {
 
 	ExtraBody      json.RawMessage // an object whose members are added to each body, or replace lathe's settings
 	ThinkingTokens *int            // budget of models that take one, regardless of the effort (MAX_THINKING_TOKENS); 0 turns thinking off
+	TaskBudget     int             // tokens that a task may take, for the model to pace itself by; 0: none
 	NoInterleaving bool            // no thinking between tool calls where it needs a beta
 	NoCache        bool            // no cache marks
 	CacheTTL       string          // "" or "5m", or "1h"

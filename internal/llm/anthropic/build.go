@@ -29,7 +29,7 @@ func (m *model) build(req *llm.Request) (*llm.Body, http.Header) {
 	b.Append(m.head(req, think))
 	m.messages(&b, req.Messages)
 	b.AppendString("]}")
-	return &b, m.header(think)
+	return &b, m.header(req, think)
 }
 
 // head returns everything before the first message.
@@ -72,8 +72,8 @@ func (m *model) settings(req *llm.Request, think thinking) []field {
 	if think.param != "" {
 		fs = append(fs, field{"thinking", []byte(think.param)})
 	}
-	if think.effort != "" {
-		fs = append(fs, field{"output_config", []byte(`{"effort":"` + string(think.effort) + `"}`)})
+	if c := m.outputConfig(req, think); c != "" {
+		fs = append(fs, field{"output_config", []byte("{" + c + "}")})
 	}
 	if c := toolChoice(req); c != nil {
 		fs = append(fs, field{"tool_choice", c})
@@ -90,6 +90,21 @@ func (m *model) settings(req *llm.Request, think thinking) []field {
 	}
 	return fs
 }
+
+// outputConfig lists the members of output_config. A task is work with tools: the small requests beside a conversation
+// have no budget.
+func (m *model) outputConfig(req *llm.Request, think thinking) string {
+	var members []string
+	if think.effort != "" {
+		members = append(members, `"effort":"`+string(think.effort)+`"`)
+	}
+	if m.budgeted(req) {
+		members = append(members, `"task_budget":{"type":"tokens","total":`+strconv.Itoa(m.p.conf.TaskBudget)+`}`)
+	}
+	return strings.Join(members, ",")
+}
+
+func (m *model) budgeted(req *llm.Request) bool { return m.p.conf.TaskBudget > 0 && len(req.Tools) > 0 }
 
 func toolChoice(req *llm.Request) []byte {
 	switch {
@@ -265,13 +280,16 @@ func marked(msgs []llm.Message, encs []encoded) (newest, before int) {
 }
 
 // header adds the betas that this request needs.
-func (m *model) header(think thinking) http.Header {
+func (m *model) header(req *llm.Request, think thinking) http.Header {
 	betas := slices.Clone(m.p.conf.Betas)
 	if think.interleave {
 		betas = append(betas, betaInterleave)
 	}
 	if m.long {
 		betas = append(betas, betaLong)
+	}
+	if m.budgeted(req) {
+		betas = append(betas, betaTaskBudget)
 	}
 	if len(betas) == 0 || m.p.conf.NoBetas {
 		return m.p.header

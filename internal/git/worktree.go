@@ -1,0 +1,98 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// worktreeTimeout bounds the checkout of a large repository.
+const worktreeTimeout = 5 * time.Minute
+
+// Worktree is a linked work tree with a branch of its own.
+type Worktree struct {
+	Path   string
+	Branch string
+	Base   string // the commit it began at; empty where it was there before
+}
+
+// AddWorktree makes a work tree at path with a new branch at HEAD, or returns the one that is there. Neither the
+// repository's hooks nor its own filters run; the user's filters do.
+func (g *Git) AddWorktree(ctx context.Context, repo Repo, path, branch string) (Worktree, error) {
+	w := Worktree{Path: path, Branch: branch}
+	switch there, ok := open(path); {
+	case ok && there.Worktree && same(there.CommonDir, repo.CommonDir):
+		w.Branch = there.Branch
+		return w, nil
+	case ok:
+		return w, fmt.Errorf("%s belongs to another repository", path)
+	}
+	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+		return w, fmt.Errorf("%s is there and is no worktree of this repository", path)
+	}
+	base, err := g.edit(ctx, repo, "rev-parse", "--verify", "HEAD^{commit}")
+	if err != nil {
+		return w, fmt.Errorf("a worktree needs a commit to begin at: %w", err)
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return w, err
+	}
+	args := []string{"worktree", "add", "--quiet", "-b", branch, path, "HEAD"}
+	if _, err := g.edit(ctx, repo, "rev-parse", "--verify", "--quiet", "refs/heads/"+branch); err == nil {
+		args = []string{"worktree", "add", "--quiet", path, branch} // kept by an earlier run
+	} else {
+		w.Base = strings.TrimSpace(string(base))
+	}
+	_, err = g.edit(ctx, repo, args...)
+	return w, err
+}
+
+// RemoveUnchanged removes a work tree that this run made, and its branch, if it holds nothing that the repository has
+// not: no commit, no change and no file beside, ignored ones included. It reports whether it did.
+func (g *Git) RemoveUnchanged(ctx context.Context, repo Repo, w Worktree) (bool, error) {
+	there, ok := open(w.Path)
+	if w.Base == "" || !ok {
+		return false, nil
+	}
+	head, err := g.edit(ctx, there, "rev-parse", "HEAD")
+	if err != nil || strings.TrimSpace(string(head)) != w.Base || there.Branch != w.Branch {
+		return false, err
+	}
+	files, err := g.edit(ctx, there, "status", "--porcelain", "--ignored")
+	if err != nil || len(files) > 0 {
+		return false, err
+	}
+	if _, err := g.edit(ctx, repo, "worktree", "remove", w.Path); err != nil {
+		return false, err
+	}
+	_ = os.Remove(filepath.Dir(w.Path)) // the folder of all worktrees, when it is empty
+	_, err = g.edit(ctx, repo, "update-ref", "-d", "refs/heads/"+w.Branch, w.Base)
+	return true, err
+}
+
+// edit runs a command that may write to the repository. Of the user's settings only what names programs for hooks and
+// the like is off.
+func (g *Git) edit(ctx context.Context, repo Repo, args ...string) ([]byte, error) {
+	program, err := g.program(repo.Root)
+	if err != nil {
+		return nil, err
+	}
+	over, err := g.overrides(ctx, program, repo, repository)
+	if err != nil {
+		return nil, err
+	}
+	patient := *g
+	patient.Timeout = worktreeTimeout
+	return patient.run(ctx, program, repo, over, args)
+}
+
+func same(a, b string) bool {
+	x, errX := os.Stat(a)
+	y, errY := os.Stat(b)
+	return errX == nil && errY == nil && os.SameFile(x, y)
+}
