@@ -45,6 +45,7 @@ type queued struct {
 	llm.Message
 	err   error
 	later bool // not to be delivered to a turn that runs
+	plain bool // never a command
 }
 
 // runStream serves stdin until it ends and the queue is empty.

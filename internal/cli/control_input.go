@@ -33,6 +33,7 @@ type inputLine struct {
 	UUID        string          `json:"uuid"`
 	Priority    string          `json:"priority"` // now, next or later
 	ShouldQuery *bool           `json:"shouldQuery"`
+	Composed    bool            `json:"client_composed"` // by a program: its text is never a command
 	RequestID   string          `json:"request_id"`
 	Request     json.RawMessage `json:"request"`
 	Response    json.RawMessage `json:"response"`
@@ -79,7 +80,7 @@ func (c *controller) user(l inputLine) error {
 	if l.ShouldQuery != nil && !*l.ShouldQuery {
 		return nil
 	}
-	q := queued{Message: llm.Message{ID: l.UUID, Role: llm.User, Parts: c.held}, later: l.Priority == "later"}
+	q := queued{Message: llm.Message{ID: l.UUID, Role: llm.User, Parts: c.held}, later: l.Priority == "later", plain: l.Composed}
 	c.held = nil
 	if !c.steered(q) {
 		c.queue = append(c.queue, q)

@@ -71,6 +71,7 @@ func (c *controller) request(ctx context.Context, l inputLine) error {
 // sessionRequests.
 var controlRequests = map[string]func(*controller, context.Context, controlRequest) (any, error){
 	"initialize": func(c *controller, ctx context.Context, r controlRequest) (any, error) {
+		r.Name = r.Title
 		return c.initialize(ctx, r.initializing)
 	},
 	"interrupt": func(c *controller, _ context.Context, r controlRequest) (any, error) {

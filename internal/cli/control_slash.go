@@ -10,7 +10,7 @@ import (
 
 // slash reads a message as a slash command. It is one only by itself, as a text.
 func (c *controller) slash(q queued) (name, args string, ok bool) {
-	if q.err != nil || len(q.Parts) != 1 || c.o.NoCommands || c.o.Bare {
+	if q.err != nil || q.plain || len(q.Parts) != 1 || c.o.NoCommands || c.o.Bare {
 		return "", "", false
 	}
 	t, ok := q.Parts[0].(llm.Text)

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -21,6 +22,10 @@ type initializing struct {
 	JSONSchema   json.RawMessage `json:"jsonSchema"`
 	SystemPrompt json.RawMessage `json:"systemPrompt"` // a text or a list of texts
 	AppendSystem *string         `json:"appendSystemPrompt"`
+	Aliases      json.RawMessage `json:"toolAliases"`
+	PlanText     json.RawMessage `json:"planModeInstructions"`
+	Skills       json.RawMessage `json:"skills"`
+	Name         string          `json:"-"` // the request's title
 }
 
 // initialize takes the host's settings into the options and opens the conversation. What lathe cannot do
@@ -40,7 +45,8 @@ func (c *controller) initialized(ctx context.Context, in initializing) (any, err
 	for _, part := range []struct {
 		name string
 		raw  json.RawMessage
-	}{{"hooks", in.Hooks}, {"agents", in.Agents}, {"sdkMcpServers", in.SDKServers}, {"mcpServers", in.Servers}, {"plugins", in.Plugins}} {
+	}{{"hooks", in.Hooks}, {"agents", in.Agents}, {"sdkMcpServers", in.SDKServers}, {"mcpServers", in.Servers}, {"plugins", in.Plugins},
+		{"toolAliases", in.Aliases}, {"planModeInstructions", in.PlanText}, {"skills", in.Skills}} {
 		if !isEmptyJSON(part.raw) {
 			return nil, fmt.Errorf("initialize: %s are not supported yet; leave them out", part.name)
 		}
@@ -61,7 +67,7 @@ func (c *controller) initialized(ctx context.Context, in initializing) (any, err
 func (c *controller) takeInit(in initializing) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	changes := !isEmptyJSON(in.JSONSchema) || len(in.SystemPrompt) > 0 || in.AppendSystem != nil
+	changes := in.Name != "" || !isEmptyJSON(in.JSONSchema) || len(in.SystemPrompt) > 0 || in.AppendSystem != nil
 	if c.conv != nil && changes {
 		return fmt.Errorf("initialize must come before the first message")
 	}
@@ -81,6 +87,7 @@ func (c *controller) takeInit(in initializing) error {
 	if in.AppendSystem != nil {
 		c.o.AppendSystem = *in.AppendSystem
 	}
+	c.o.Name = cmp.Or(in.Name, c.o.Name)
 	return nil
 }
 

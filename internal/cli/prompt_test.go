@@ -140,7 +140,11 @@ func TestMistakesOfTheCommandLine(t *testing.T) {
 		{[]string{"-p", "hi", "--append-system-prompt", "a", "--append-system-prompt-file", "x"}, "exclude each other"},
 		{[]string{"-p", "hi", "--thinking", "hard"}, "adaptive or disabled"},
 		{[]string{"-p", "hi", "--mcp-config", `{"mcpServers":{"a":{}}}`}, "--mcp-config: MCP servers are not supported yet"},
-		{[]string{"-p", "hi", "--task-budget", "5"}, "not supported yet"},
+		{[]string{"-p", "hi", "--task-budget", "0"}, "too small"},
+		{[]string{"-p", "hi", "--task-budget", "many"}, "not a whole number"},
+		{[]string{"-p", "hi", "--permission-prompts", "all"}, "host or none"},
+		{[]string{"-p", "hi", "--worktree=../x"}, "is not a name for a worktree"},
+		{[]string{"-p", "hi", "--await-initialize"}, "over stdin are not supported yet"},
 		{[]string{"help", "me"}, `lathe -p "help me"`},
 		{[]string{"version", "control"}, `lathe -p "version control"`},
 		{[]string{"completion"}, "bash, zsh, fish, powershell"},
@@ -149,7 +153,10 @@ func TestMistakesOfTheCommandLine(t *testing.T) {
 		f := newFake()
 		p, stdout, stderr := fakeProgram(t, f, strings.NewReader(""))
 		code := report(stderr, p.run(context.Background(), tt.args))
-		if code != exitUsage || stdout.Len() > 0 || len(f.prompts) > 0 || !strings.Contains(stderr.String(), tt.want) || strings.Count(stderr.String(), "\n") != 1 {
+		if strings.Contains(strings.Join(tt.args, " "), "--output-format stream-json") != (stdout.Len() > 0) { // the result line
+			t.Errorf("%q: stdout %q", tt.args, stdout)
+		}
+		if code != exitUsage || len(f.prompts) > 0 || !strings.Contains(stderr.String(), tt.want) || strings.Count(stderr.String(), "\n") != 1 {
 			t.Errorf("%q: code %d, stdout %q, stderr %q; want %q", tt.args, code, stdout, stderr, tt.want)
 		}
 	}

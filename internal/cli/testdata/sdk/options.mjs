@@ -1,0 +1,355 @@
+// Tries every option of the TypeScript Agent SDK against lathe: node options.mjs LATHE SDK-FOLDER [OPTION...]
+//
+// Each case starts lathe through query() and checks what the option must do, in the requests that a small server of
+// the Messages API gets, in the messages, or on disk. It prints a JSON line per option: {option, outcome, detail}, where
+// outcome is "works", "refused" (the error names the option or its flag), "without effect" (accepted, and the turn goes
+// its way) or "failed".
+import {createServer} from 'node:http';
+import {mkdtempSync, mkdirSync, writeFileSync, existsSync, readdirSync, readFileSync, realpathSync} from 'node:fs';
+import {join} from 'node:path';
+import {tmpdir} from 'node:os';
+import {spawn} from 'node:child_process';
+import {pathToFileURL} from 'node:url';
+
+const [, , lathe, sdk, ...only] = process.argv;
+const {query, createSdkMcpServer} = await import(pathToFileURL(join(sdk, 'sdk.mjs')));
+
+const root = realpathSync(mkdtempSync(join(tmpdir(), 'sdk-')));
+let requests = [], replies = [], status = 200, hang = false;
+
+const server = createServer((req, res) => {
+  let body = '';
+  req.on('data', d => (body += d));
+  req.on('end', () => {
+    let json = {};
+    try { json = JSON.parse(body) } catch {}
+    requests.push({headers: req.headers, body: json, raw: body});
+    if (hang) return;
+    const code = typeof status === 'function' ? status(json) : status;
+    if (code !== 200) {
+      res.writeHead(code, {'content-type': 'application/json'});
+      return res.end(JSON.stringify({type: 'error', error: {type: 'overloaded_error', message: 'overloaded'}}));
+    }
+    const blocks = (json.tools?.length ? replies.shift() : undefined) ?? [{type: 'text', text: 'Hello.'}];
+    const calls = blocks.some(b => b.type === 'tool_use');
+    res.writeHead(200, {'content-type': 'text/event-stream'});
+    const send = (type, data) => res.write(`event: ${type}\ndata: ${JSON.stringify({type, ...data})}\n\n`);
+    send('message_start', {message: {id: 'msg_' + requests.length, type: 'message', role: 'assistant', model: json.model, content: [],
+      stop_reason: null, stop_sequence: null, usage: {input_tokens: 1000, output_tokens: 1}}});
+    blocks.forEach((b, index) => {
+      if (b.type === 'text') {
+        send('content_block_start', {index, content_block: {type: 'text', text: ''}});
+        send('content_block_delta', {index, delta: {type: 'text_delta', text: b.text}});
+      } else {
+        send('content_block_start', {index, content_block: {type: 'tool_use', id: b.id, name: b.name, input: {}}});
+        send('content_block_delta', {index, delta: {type: 'input_json_delta', partial_json: JSON.stringify(b.input)}});
+      }
+      send('content_block_stop', {index});
+    });
+    send('message_delta', {delta: {stop_reason: calls ? 'tool_use' : 'end_turn', stop_sequence: null}, usage: {output_tokens: 100}});
+    send('message_stop', {});
+    res.end();
+  });
+});
+await new Promise(done => server.listen(0, '127.0.0.1', done));
+
+let n = 0;
+const call = (name, input) => ({type: 'tool_use', id: 'toolu_' + ++n, name, input});
+
+// place makes a home and a folder for one case.
+function place() {
+  const home = join(root, 'h' + ++n), cwd = join(home, 'p');
+  mkdirSync(join(home, '.config/lathe'), {recursive: true});
+  mkdirSync(cwd, {recursive: true});
+  writeFileSync(join(home, '.config/lathe/settings.json'), '{"stream": {"retryBaseMs": 1}}');
+  const env = {HOME: home, PATH: process.env.PATH, ANTHROPIC_BASE_URL: `http://127.0.0.1:${server.address().port}`, ANTHROPIC_API_KEY: 'sk-test'};
+  return {home, cwd, env};
+}
+
+// run drives one query to its end.
+async function run(at, options, {prompt = 'hi', script = [], onQuery} = {}) {
+  requests = [], replies = [...script];
+  const out = {messages: [], stderr: '', error: null};
+  try {
+    const q = query({prompt, options: {cwd: at.cwd, env: at.env, pathToClaudeCodeExecutable: lathe, stderr: s => (out.stderr += s), ...options}});
+    if (onQuery) out.extra = await onQuery(q);
+    for await (const m of q) {
+      out.messages.push(m);
+      if (m.type === 'result') out.result = m;
+      if (m.type === 'system' && m.subtype === 'init') out.init = m;
+    }
+  } catch (e) {
+    out.error = e;
+  }
+  out.requests = requests;
+  out.text = () => [out.error?.message, ...(out.result?.errors ?? []), out.stderr].join('\n');
+  return out;
+}
+
+function must(ok, detail) {
+  if (!ok) throw new Error(typeof detail === 'string' ? detail : JSON.stringify(detail));
+}
+const done = r => must(r.result?.subtype === 'success' && !r.error, r.text() || r.result);
+const refused = (options, word, more) => async () => {
+  const r = await run(place(), options, more);
+  must(r.result?.subtype !== 'success', 'it was not refused');
+  must(r.text().includes(word), `the error does not name ${word}: ${r.text()}`);
+  return 'refused';
+};
+const noEffect = (options, more) => async () => {
+  done(await run(place(), options, more));
+  return 'without effect';
+};
+const write = cwd => call('Write', {file_path: join(cwd, 'made.txt'), content: 'x'});
+const results = r => JSON.stringify(r.messages.filter(m => m.type === 'user'));
+const stores = home => join(home, '.local/share/lathe/projects');
+const resumed = async more => {
+  const at = place(), first = await run(at, {}, {prompt: 'first words'});
+  done(first);
+  const again = await run(at, more(first));
+  done(again);
+  return {first, again, last: again.requests.at(-1).raw};
+};
+
+const cases = {
+  abortController: async () => {
+    const c = new AbortController();
+    hang = true;
+    const r = await run(place(), {abortController: c}, {onQuery: () => setTimeout(() => c.abort(), 500)});
+    hang = false;
+    must(r.error && /abort/i.test(r.error.name + r.error.message), r.text());
+  },
+  additionalDirectories: async () => {
+    const at = place(), other = join(at.home, 'other');
+    mkdirSync(other);
+    writeFileSync(join(other, 'a.txt'), 'the content');
+    const r = await run(at, {additionalDirectories: [other]}, {script: [[call('Read', {file_path: join(other, 'a.txt')})]]});
+    must(results(r).includes('the content'), results(r));
+  },
+  projectConfigRoot: refused({projectConfigRoot: root}, 'project-config-root'),
+  agent: refused({agent: 'x', agents: {}}, '--agent'),
+  agents: refused({agents: {x: {description: 'd', prompt: 'p'}}}, 'agents'),
+  allowedTools: async () => {
+    const at = place();
+    done(await run(at, {allowedTools: ['Bash(touch *)']}, {script: [[call('Bash', {command: 'touch made.txt'})]]}));
+    must(existsSync(join(at.cwd, 'made.txt')), 'the call did not run');
+  },
+  canUseTool: async () => {
+    const at = place(), asked = [];
+    const canUseTool = async (name, input) => (asked.push(name), {behavior: 'allow', updatedInput: input});
+    done(await run(at, {canUseTool}, {script: [[write(at.cwd)]]}));
+    must(asked[0] === 'Write' && existsSync(join(at.cwd, 'made.txt')), asked);
+  },
+  continue: async () => must((await resumed(() => ({continue: true}))).last.includes('first words'), 'the first prompt is missing'),
+  cwd: async () => {
+    const at = place(), r = await run(at, {});
+    must(r.init.cwd === at.cwd, r.init.cwd);
+  },
+  disallowedTools: async () => {
+    const at = place();
+    const r = await run(at, {disallowedTools: ['Bash'], permissionMode: 'bypassPermissions', allowDangerouslySkipPermissions: true}, {script: [[call('Bash', {command: 'touch made.txt'})]]});
+    must(!existsSync(join(at.cwd, 'made.txt')) && r.requests.every(q => !q.body.tools?.some(t => t.name === 'Bash')), 'Bash is there');
+  },
+  toolAliases: refused({toolAliases: {Bash: 'mcp__x__bash'}}, 'toolAliases'),
+  tools: async () => {
+    const r = await run(place(), {tools: ['Read']});
+    must(r.init.tools.join() === 'Read' && r.requests[0].body.tools.length === 1, r.init.tools);
+  },
+  env: async () => {
+    const at = place(), r = await run(at, {env: {...at.env, LATHE_MODEL: 'claude-opus-5'}});
+    must(r.requests[0].body.model === 'claude-opus-5', r.requests[0].body.model);
+  },
+  executable: async () => { done(await run(place(), {executable: 'node'})); return 'without effect' },
+  executableArgs: async () => {
+    const r = await run(place(), {executableArgs: ['--model', 'opus']});
+    must(r.requests[0].body.model === 'claude-opus-5', r.requests[0].body.model);
+  },
+  extraArgs: async () => {
+    const r = await run(place(), {extraArgs: {'small-model': 'haiku', model: 'opus', 'disable-slash-commands': null}});
+    must(r.requests[0].body.model === 'claude-opus-5' && r.init.slash_commands.length === 0, r.init);
+  },
+  fallbackModel: async () => {
+    status = q => (q.model === 'claude-haiku-4-5' ? 200 : 529);
+    const r = await run(place(), {fallbackModel: 'claude-haiku-4-5'});
+    status = 200;
+    done(r);
+    must(r.requests.at(-1).body.model === 'claude-haiku-4-5', 'the other model did not answer');
+  },
+  enableFileCheckpointing: async () => {
+    let text = '';
+    await run(place(), {enableFileCheckpointing: true}, {onQuery: async q => { try { await q.rewindFiles('x') } catch (e) { text = e.message } }});
+    must(text.includes('rewind_files'), text || 'it was not refused');
+    return 'refused';
+  },
+  toolConfig: noEffect({toolConfig: {askUserQuestion: {previewFormat: 'html'}}}),
+  forkSession: async () => {
+    const {first, again, last} = await resumed(f => ({resume: f.result.session_id, forkSession: true}));
+    must(first.result.session_id !== again.result.session_id && last.includes('first words'), 'it is no copy');
+  },
+  betas: async () => {
+    const r = await run(place(), {betas: ['context-1m-2025-08-07']});
+    must(r.requests[0].headers['anthropic-beta']?.includes('context-1m-2025-08-07'), r.requests[0].headers);
+  },
+  hooks: refused({hooks: {PreToolUse: [{hooks: [async () => ({continue: true})]}]}}, 'hooks'),
+  onElicitation: noEffect({onElicitation: async () => ({action: 'decline'})}),
+  onUserDialog: noEffect({onUserDialog: async () => ({behavior: 'cancelled'})}),
+  supportedDialogKinds: noEffect({onUserDialog: async () => ({behavior: 'cancelled'}), supportedDialogKinds: ['refusal_fallback_prompt']}),
+  perTaskStopAffordance: noEffect({perTaskStopAffordance: true}),
+  persistSession: async () => {
+    const at = place();
+    done(await run(at, {persistSession: false}));
+    must(!existsSync(stores(at.home)), 'something was kept');
+  },
+  sessionStore: refused({sessionStore: {append: async () => {}, load: async () => null}}, 'session-mirror'),
+  sessionStoreFlush: noEffect({sessionStoreFlush: 'eager'}),
+  loadTimeoutMs: noEffect({loadTimeoutMs: 1000}),
+  includeHookEvents: noEffect({includeHookEvents: true}),
+  includePartialMessages: async () => {
+    const r = await run(place(), {includePartialMessages: true});
+    must(r.messages.some(m => m.type === 'stream_event' && m.event.type === 'content_block_delta'), 'no deltas');
+  },
+  forwardSubagentText: noEffect({forwardSubagentText: true}),
+  verbatimPrompts: async () => {
+    const r = await run(place(), {verbatimPrompts: true}, {prompt: '/cost'});
+    must(r.requests.length === 1 && r.requests[0].raw.includes('/cost'), 'the command ran');
+  },
+  thinking: async () => {
+    let r = await run(place(), {thinking: {type: 'disabled'}});
+    must(r.requests[0].body.thinking.type === 'disabled', r.requests[0].body.thinking);
+    r = await run(place(), {thinking: {type: 'enabled', budgetTokens: 2048}, model: 'claude-sonnet-4-5'});
+    must(r.requests[0].body.thinking.budget_tokens === 2048, r.requests[0].body.thinking);
+    r = await run(place(), {thinking: {type: 'adaptive'}});
+    must(r.requests[0].body.thinking.type === 'adaptive', r.requests[0].body.thinking);
+  },
+  effort: async () => {
+    const r = await run(place(), {effort: 'low'});
+    must(r.requests[0].body.output_config.effort === 'low', r.requests[0].body.output_config);
+  },
+  maxThinkingTokens: async () => {
+    const r = await run(place(), {maxThinkingTokens: 2048, model: 'claude-sonnet-4-5'});
+    must(r.requests[0].body.thinking.budget_tokens === 2048, r.requests[0].body.thinking);
+  },
+  maxTurns: async () => {
+    const r = await run(place(), {maxTurns: 1}, {script: [[call('Glob', {pattern: '*'})]]});
+    must(r.result.subtype === 'error_max_turns', r.result);
+  },
+  maxBudgetUsd: async () => {
+    const r = await run(place(), {maxBudgetUsd: 0.000001}, {script: [[call('Glob', {pattern: '*'})]]});
+    must(r.result.subtype === 'error_max_budget_usd', r.result);
+  },
+  taskBudget: async () => {
+    const {body, headers} = (await run(place(), {taskBudget: {total: 30000}})).requests[0];
+    must(body.output_config.task_budget.total === 30000 && headers['anthropic-beta'].includes('task-budgets-'), body.output_config);
+  },
+  mcpServers: async () => {
+    await refused({mcpServers: {x: {command: "true"}}, mcpServersDelivery: "argv"}, 'mcp-config')();
+    return refused({mcpServers: {x: createSdkMcpServer({name: 'x'})}}, 'sdkMcpServers')();
+  },
+  mcpServersDelivery: refused({mcpServers: {x: {command: 'true'}}, mcpServersDelivery: 'initialize'}, 'initialize'),
+  model: async () => {
+    const r = await run(place(), {model: 'opus'});
+    must(r.requests[0].body.model === 'claude-opus-5', r.requests[0].body.model);
+  },
+  outputFormat: async () => {
+    const schema = {type: 'object', properties: {a: {type: 'string'}}, required: ['a']};
+    const r = await run(place(), {outputFormat: {type: 'json_schema', schema}}, {script: [[call('StructuredOutput', {a: 'b'})]]});
+    must(r.result.structured_output?.a === 'b', r.result);
+  },
+  pathToClaudeCodeExecutable: async () => done(await run(place(), {pathToClaudeCodeExecutable: lathe})),
+  permissionMode: async () => {
+    const at = place();
+    await run(at, {permissionMode: 'acceptEdits'}, {script: [[write(at.cwd)]]});
+    must(existsSync(join(at.cwd, 'made.txt')), 'the edit was refused');
+  },
+  planModeInstructions: refused({permissionMode: 'plan', planModeInstructions: 'Say it in verse.'}, 'planModeInstructions'),
+  allowDangerouslySkipPermissions: async () => {
+    const at = place();
+    await run(at, {permissionMode: 'bypassPermissions', allowDangerouslySkipPermissions: true}, {script: [[call('Bash', {command: 'touch made.txt'})]]});
+    must(existsSync(join(at.cwd, 'made.txt')), 'the call was refused');
+  },
+  permissionPromptToolName: refused({permissionPromptToolName: 'mcp__x__ask'}, 'permission-prompt-tool'),
+  permissionPrompts: async () => {
+    const at = place();
+    const r = await run(at, {permissionPrompts: 'none', canUseTool: async (_, input) => ({behavior: 'allow', updatedInput: input})}, {script: [[write(at.cwd)]]});
+    must(r.result.permission_denials.length === 1 && !existsSync(join(at.cwd, 'made.txt')), 'somebody was asked');
+  },
+  plugins: refused({plugins: [{type: 'local', path: root}]}, 'plugin'),
+  pluginDelivery: refused({plugins: [{type: 'local', path: root}], pluginDelivery: 'initialize'}, 'initialize'),
+  promptSuggestions: noEffect({promptSuggestions: true}),
+  agentProgressSummaries: noEffect({agentProgressSummaries: true}),
+  resume: async () => must((await resumed(f => ({resume: f.result.session_id}))).last.includes('first words'), 'the first prompt is missing'),
+  sessionId: async () => {
+    const id = '0190aaaa-bbbb-7ccc-8ddd-eeeeeeeeeeee', r = await run(place(), {sessionId: id});
+    must(r.result.session_id === id, r.result.session_id);
+  },
+  resumeSessionAt: async () => {
+    const {last} = await resumed(f => ({resume: f.result.session_id, resumeSessionAt: f.messages.find(m => m.type === 'assistant').uuid}));
+    must(last.includes('first words'), 'the first prompt is missing');
+  },
+  resumeDropsTurn: async () => {
+    const at = place(), f = await run(at, {});
+    const r = await run(at, {resume: f.result.session_id, resumeSessionAt: f.messages.find(m => m.type === 'assistant').uuid, resumeDropsTurn: 'x'});
+    must(r.text().includes('resume-drops-turn'), r.text());
+    return 'refused';
+  },
+  sandbox: refused({sandbox: {enabled: true}}, 'sandbox'),
+  settings: async () => {
+    const r = await run(place(), {settings: {model: 'opus'}});
+    must(r.requests[0].body.model === 'claude-opus-5', r.requests[0].body.model);
+  },
+  managedSettings: refused({managedSettings: {permissions: {deny: ['Bash']}}}, 'managed-settings'),
+  settingSources: async () => {
+    const at = place();
+    writeFileSync(join(at.cwd, 'CLAUDE.md'), 'memory of the project');
+    must((await run(at, {})).requests[0].raw.includes('memory of the project'), 'it is not read by default');
+    must(!(await run(at, {settingSources: []})).requests[0].raw.includes('memory of the project'), 'it is read all the same');
+  },
+  skills: refused({skills: ['x']}, 'skills'),
+  debug: async () => {
+    const at = place();
+    done(await run(at, {debug: true}));
+    must(existsSync(join(at.home, '.local/state/lathe/debug')), 'nothing was recorded');
+  },
+  debugFile: async () => {
+    const at = place(), file = join(at.home, 'debug.jsonl');
+    done(await run(at, {debugFile: file}));
+    must(existsSync(file), 'nothing was recorded');
+  },
+  stderr: async () => must((await run(place(), {agent: 'x'})).stderr.includes('--agent'), 'stderr was empty'),
+  strictMcpConfig: noEffect({strictMcpConfig: true}),
+  systemPrompt: async () => {
+    const at = place();
+    let r = await run(at, {systemPrompt: 'Only this.'});
+    must(JSON.stringify(r.requests[0].body.system).includes('Only this.') && JSON.stringify(r.requests[0].body.system).length < 300, r.requests[0].body.system);
+    r = await run(at, {systemPrompt: {type: 'preset', preset: 'claude_code', append: 'And this.', excludeDynamicSections: true}});
+    must(JSON.stringify(r.requests[0].body.system).includes('And this.') && JSON.stringify(r.requests[0].body.system).length > 1000, r.requests[0].body.system);
+  },
+  title: async () => {
+    const at = place();
+    done(await run(at, {title: 'My title'}));
+    const dir = stores(at.home), log = join(dir, readdirSync(dir)[0]);
+    must(readFileSync(join(log, readdirSync(log)[0], 'log.jsonl'), 'utf8').includes('My title'), 'the session has no title');
+  },
+  spawnClaudeCodeProcess: async () => {
+    let spawned = false;
+    done(await run(place(), {spawnClaudeCodeProcess: o => {
+      spawned = true;
+      return spawn(o.command, o.args, {cwd: o.cwd, env: o.env, stdio: ['pipe', 'pipe', 'pipe'], signal: o.signal});
+    }}));
+    must(spawned, 'it was not called');
+  },
+};
+
+for (const [option, check] of Object.entries(cases)) {
+  if (only.length && !only.includes(option)) continue;
+  let outcome, detail = '';
+  try {
+    outcome = (await check()) ?? 'works';
+  } catch (e) {
+    outcome = 'failed', detail = e.message;
+  }
+  hang = false, status = 200;
+  console.log(JSON.stringify({option, outcome, detail}));
+}
+server.closeAllConnections();
+server.close();
