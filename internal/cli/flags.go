@@ -54,8 +54,8 @@ type Options struct {
 	Bare          bool
 	Betas         []string
 
-	Worktree      string // a name; newWorktree is a new one
-	Prompts       string // who answers questions: "host" or "none"
+	Worktree string // a name; newWorktree is a new one
+	Prompts  string // who answers questions: "host" or "none"
 
 	Plain, Inline bool // how the interactive front end looks
 

@@ -45,8 +45,16 @@ func (c *controller) initialized(ctx context.Context, in initializing) (any, err
 	for _, part := range []struct {
 		name string
 		raw  json.RawMessage
-	}{{"hooks", in.Hooks}, {"agents", in.Agents}, {"sdkMcpServers", in.SDKServers}, {"mcpServers", in.Servers}, {"plugins", in.Plugins},
-		{"toolAliases", in.Aliases}, {"planModeInstructions", in.PlanText}, {"skills", in.Skills}} {
+	}{
+		{"hooks", in.Hooks},
+		{"agents", in.Agents},
+		{"sdkMcpServers", in.SDKServers},
+		{"mcpServers", in.Servers},
+		{"plugins", in.Plugins},
+		{"toolAliases", in.Aliases},
+		{"planModeInstructions", in.PlanText},
+		{"skills", in.Skills},
+	} {
 		if !isEmptyJSON(part.raw) {
 			return nil, fmt.Errorf("initialize: %s are not supported yet; leave them out", part.name)
 		}
