@@ -48,6 +48,8 @@ type Command struct {
 	UnseenHosts string `json:"unseen_hosts,omitempty"`
 	// Begins are the known beginnings of parts whose further words only running tells.
 	Begins []string `json:"-"`
+	// Alike are commands with the same effect as one of the line, by another program: "git push" for gh pr create.
+	Alike []string `json:"-"`
 	// Mentions are the words and inputs of programs that may run what stands in them.
 	Mentions []string `json:"-"`
 	// Left are names of files and folders that Script leaves out, because reading them is not free.
@@ -71,7 +73,9 @@ type Part struct {
 	Exact bool `json:"exact"`
 	// Literal: only a rule whose text is exactly this one may allow it: it runs other programs, writes files
 	// or changes the environment by options that a pattern's author did not have in mind.
-	Literal bool   `json:"literal,omitempty"`
+	Literal bool `json:"literal,omitempty"`
+	// InPlace: though Literal, it does no more than edit the files that it names (sed -i), which acceptEdits grants.
+	InPlace bool   `json:"-"`
 	Within  string `json:"within,omitempty"` // what it stands in: "$( )", "sudo", "bash -c"
 	Reason  string `json:"reason,omitempty"` // why it is not read-only, in words for the user
 }

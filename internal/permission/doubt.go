@@ -69,6 +69,11 @@ func (t pattern) mayDeny(cmd *Command) string {
 			return "only running it tells the rest of: " + text
 		}
 	}
+	for _, text := range cmd.Alike {
+		if t.matchesFolded(text) {
+			return "it has the same effect as: " + cut(text)
+		}
+	}
 	for _, text := range cmd.Mentions {
 		if t.within(text) {
 			return "a program may run what stands in: " + cut(text)

@@ -93,7 +93,7 @@ func (c *call) edits(p Part) bool { return c.Mode == AcceptEdits && p.Edits() }
 // Edits reports whether a part is an edit like any other, which acceptEdits grants, as in Claude Code. What it
 // writes are accesses of their own.
 func (p Part) Edits() bool {
-	return p.Exact && !p.Literal && p.Class == ClassWrite && p.Path != "" && p.Within == "" &&
+	return p.Exact && (!p.Literal || p.InPlace) && p.Class == ClassWrite && p.Path != "" && p.Within == "" &&
 		slices.Contains([]string{"mkdir", "touch", "rm", "rmdir", "mv", "cp", "sed"}, p.Program)
 }
 

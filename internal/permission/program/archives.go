@@ -239,6 +239,9 @@ func (c *call) tarMode(look *call) {
 	if look.has("-g", "--listed-incremental", "--remove-files") {
 		c.Literal = true
 	}
+	if look.has("--remove-files") {
+		c.likeRm(operands(c.args))
+	}
 }
 
 // oldStyle rewrites tar tvf a.tar as tar -t -v -f a.tar: values follow in the order of their letters.
@@ -267,6 +270,7 @@ func judgeZip(c *call) {
 	}
 	if c.has("-m", "-d") {
 		c.destroy("zip removes files after packing them, or from the archive")
+		c.likeRm(operands(c.args))
 	}
 }
 

@@ -38,6 +38,8 @@ type call struct {
 	dashesAt int      // where -- stands among the words
 	unsure   []Word   // words that may turn out to be flags
 	strange  []string // flags that the row does not have
+
+	sedUnread bool // a script of sed was not understood
 }
 
 func (c *call) run() {

@@ -114,6 +114,7 @@ func (c *call) findAction(i int) int {
 		c.destroy("find -delete removes what it finds")
 		c.Literal = true
 		c.Kills = append(c.Kills, c.Reads...)
+		c.likeRm(c.Reads)
 	case "-fprint", "-fprint0", "-fls", "-fprintf":
 		c.exact("find " + w.Text + " writes a file")
 		if i+1 < len(c.args) {

@@ -21,8 +21,8 @@ func gitWriting() map[string]spec {
 	rows := map[string]spec{
 		"add":               does("adds to the index", &flagSet{letters: "pieuAfnv"}),
 		"commit":            does("records a commit", gitCommitFlags),
-		"am":                {class: write, does: "applies patches and commits", ops: "TEXT...", flags: &flagSet{script: "--exec"}, judge: unpacks("", nil)},
-		"apply":             {class: write, does: "changes files", ops: "TEXT...", flags: &flagSet{value: "-p"}, judge: unpacks("", nil)},
+		"am":                {class: write, does: "applies patches and commits", ops: "TEXT...", flags: &flagSet{script: "--exec"}, judge: gitApplies},
+		"apply":             {class: write, does: "changes files", ops: "TEXT...", flags: &flagSet{value: "-p"}, judge: gitApplies},
 		"merge":             does("merges into the branch", &flagSet{value: "-s -X -S?", text: "-m", reads: "-F"}),
 		"init":              does("creates a repository", &flagSet{unsafeValue: "--template"}),
 		"format-patch":      does("writes files", &flagSet{alone: "--stdout", target: "-o --output-directory", writes: "--output"}),

@@ -409,6 +409,13 @@ func gitClean(c *call) {
 	for _, w := range c.ops {
 		c.Kills = append(c.Kills, w.Text)
 	}
+	c.likeRm(append(slices.Clone(c.Kills), "."))
+}
+
+// gitApplies: which files change is for the patch to say.
+func gitApplies(c *call) {
+	c.Literal = true
+	unpacks("", nil)(c)
 }
 
 // gitRestore: the paths lose their changes; with --staged alone only the index does.

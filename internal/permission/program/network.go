@@ -309,6 +309,7 @@ func judgeRsync(c *call) {
 		if strings.HasPrefix(s, "--del") || s == "--remove-source-files" {
 			c.destroy("rsync " + s + " removes files")
 			c.Kills = append(c.Kills, c.Writes...)
+			c.likeRm(operands(c.args))
 			return
 		}
 	}

@@ -57,6 +57,10 @@ type Use struct {
 	Transparent bool
 	// Literal: see permission.Part.
 	Literal bool
+	// InPlace: see permission.Part.
+	InPlace bool
+	// Alike are commands with the same effect, for deny rules that name those.
+	Alike []string
 	// Git: it is git, in this folder ("" the current one), so that the repository's configuration counts.
 	Git    bool
 	GitDir string
@@ -102,12 +106,15 @@ func Analyze(words []Word, env Env) Use {
 	name, odd := baseName(first.Text, env)
 	r, ok := rows()[name]
 	if !ok || strings.Contains(name, " ") { // rows of subcommands have a blank in their name
-		return analyzeUnknown(name, words[1:], odd)
+		c := &call{name: name, args: words[1:], Use: analyzeUnknown(name, words[1:], odd)}
+		c.alike(name)
+		return c.Use
 	}
 	c := &call{name: name, row: r, env: env, args: words[1:]}
 	c.run()
 	c.responds(name)
 	c.exactWords(name)
+	c.alike(name)
 	if odd != "" {
 		c.refuse(odd)
 	}

@@ -4,6 +4,7 @@ import "strings"
 
 // judgeSed reads the script: only commands that print or change what is printed.
 func judgeSed(c *call) {
+	defer c.sedInPlace()
 	if c.has("-i", "--in-place") || c.has("-f", "--file") {
 		c.Literal = true
 	}
@@ -26,13 +27,34 @@ func judgeSed(c *call) {
 	}
 }
 
+// sedInPlace: with -i it is an edit of the files that it names and of their backups, where every word is known, the
+// script does nothing else, and a backup has the name of its file and a suffix.
+func (c *call) sedInPlace() {
+	f, ok := c.get("-i", "--in-place")
+	if !ok || len(c.strange)+len(c.unsure) > 0 || len(c.Script) > 0 || c.has("-f", "--file") || len(c.Reads) == 0 || c.sedUnread || c.count("-i", "--in-place") > 1 {
+		return
+	}
+	if f.filled {
+		suffix := f.value.Text
+		if f.value.Unknown || f.value.Glob || strings.ContainsAny(suffix, "*/") {
+			return
+		}
+		for _, file := range c.Reads {
+			c.Writes = append(c.Writes, file+suffix)
+		}
+	}
+	c.InPlace = true
+}
+
 func (c *call) sedScript(w Word) {
 	if w.Unknown {
+		c.sedUnread = true
 		c.refuse("only running it tells which script sed runs")
 		return
 	}
 	s := sedScript{text: w.Text}
 	if !s.script() {
+		c.sedUnread = true
 		c.exact("the sed script " + w.Text + " may do more than print")
 		for line := range strings.SplitSeq(w.Text, "\n") {
 			// The e command runs the rest of its line.

@@ -47,6 +47,7 @@ func serviceRows() map[string]spec {
 		"vercel":                 {class: write, does: "reaches a cloud", ops: "TEXT...", judge: judgeCloud},
 		"netlify":                {class: write, does: "reaches a cloud", ops: "TEXT...", judge: judgeCloud},
 		"wrangler":               {class: write, does: "reaches a cloud", ops: "TEXT...", judge: judgeCloud},
+		"hub":                    {class: write, does: "is git, and reaches GitHub", raw: true, judge: judgeHub},
 		"gh":                     {class: write, does: "reaches GitHub", ops: "TEXT...", judge: judgeCloud},
 		"glab":                   {class: write, does: "reaches GitLab", ops: "TEXT...", judge: judgeCloud},
 		"psql":                   {class: write, does: "reaches a database", ops: "TEXT...", flags: psqlFlags, judge: judgeSql},

@@ -152,7 +152,7 @@ func (a *analysis) lookUp(c *call, sc *scope) program.Use {
 func (a *analysis) addPart(c *call, sc *scope) int {
 	p := permission.Part{
 		Raw: c.raw, Program: c.name, Class: c.use.Class, Reason: c.use.Reason, Within: sc.within,
-		Literal: c.use.Literal, Exact: !sc.guess,
+		Literal: c.use.Literal, InPlace: c.use.InPlace, Exact: !sc.guess,
 	}
 	p.Text, p.Deep = a.texts(c)
 	for i, w := range c.words {
@@ -166,7 +166,7 @@ func (a *analysis) addPart(c *call, sc *scope) int {
 	}
 	for _, as := range c.assigns {
 		if !cosmetic(as) && (!safeVariable(as.name) || !as.known || strings.ContainsAny(as.show, "$`")) {
-			p.Literal = true
+			p.Literal, p.InPlace = true, false
 			a.soften(&p, "it sets the variable "+as.name)
 		}
 	}

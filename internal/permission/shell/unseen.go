@@ -39,6 +39,7 @@ func (a *analysis) unseen(cmd *permission.Command) {
 		if c.use.Class.ReadOnly() && len(c.use.Inner) == 0 {
 			continue
 		}
+		cmd.Alike = append(cmd.Alike, c.use.Alike...)
 		if c.use.Unknown || runsWords(c) {
 			cmd.Mentions = append(cmd.Mentions, strings.Join(texts(c.words[1:]), " "))
 			if c.in.text != "" {
