@@ -55,7 +55,7 @@ var table = func() map[string]row {
 
 		"session": {[]string{"llm", "files"}, "a session stores messages, with the atomic writes of files"},
 		"event":   {[]string{"llm", "permission"}, "events speak of messages and decisions; who makes or shows them is above"},
-		"prompt":  {[]string{"llm", "files", "git", "sandbox"}, "what the model is told is messages made from the folder, not from the loop"},
+		"prompt":  {[]string{"llm", "files", "frontmatter", "git", "sandbox"}, "what the model is told is messages made from the folder, not from the loop"},
 		"lsp":     {[]string{"files", "git", "sandbox"}, "a language server is a child process over files"},
 
 		"agent": {[]string{"llm", "permission", "event", "session", "fuzzy"}, "the loop knows functions and small interfaces, no tool and no front end; fuzzy finds the tool that a misspelled name means"},

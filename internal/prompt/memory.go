@@ -52,40 +52,69 @@ func ManagedFiles() []string {
 	return []string{"/etc/claude-code/CLAUDE.md", "/etc/lathe/AGENTS.md"}
 }
 
-// projectFiles are the names searched for in each folder from the top of the file system to the working
-// folder; a later file weighs more, so a person's own CLAUDE.local.md is last.
-var projectFiles = []string{
-	".github/copilot-instructions.md", "GEMINI.md", "AGENTS.md", "CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md",
-}
+// projectFiles are the names searched for in each folder from the top of the file system to the working folder; a
+// later file weighs more. Rules follow them, and a person's own CLAUDE.local.md is last.
+var projectFiles = []string{".github/copilot-instructions.md", "GEMINI.md", "AGENTS.md", "CLAUDE.md", ".claude/CLAUDE.md"}
 
 // LoadMemory reads the memory files of a session. It never fails: a file that cannot be read is a note.
 func LoadMemory(o ContextOptions) *Memory {
-	l := &loader{o: o, seen: map[string]bool{}, content: map[string]bool{}}
-	managed := o.Managed
+	l := newLoader(o)
+	l.all()
+	return &l.Memory
+}
+
+func newLoader(o ContextOptions) *loader {
+	return &loader{o: o, seen: map[string]bool{}, content: map[string]bool{}}
+}
+
+// all loads the memory that every conversation of the folder begins with.
+func (l *loader) all() {
+	managed := l.o.Managed
 	if managed == nil {
 		managed = ManagedFiles()
 	}
 	for _, path := range managed {
 		l.load(file{path: path, source: "your organisation", level: organisation})
 	}
-	if !o.NoUser {
-		for _, path := range userFiles(o) {
-			l.load(file{path: path, source: "the user, for all projects", level: user})
+	if !l.o.NoUser {
+		of := file{source: "the user, for all projects", level: user}
+		for _, path := range userFiles(l.o) {
+			of.path = path
+			l.load(of)
+		}
+		for _, home := range []string{l.o.ClaudeHome, l.o.ConfigHome} {
+			if home != "" {
+				l.loadRuleFolder(filepath.Join(home, "rules"), ".md", l.top(), of)
+			}
 		}
 	}
-	for _, dir := range ancestors(o.Dir) {
+	for _, dir := range ancestors(l.o.Dir) {
+		l.project(dir)
+	}
+}
+
+// project loads the memory files and rules of one folder.
+func (l *loader) project(dir string) {
+	of := file{source: "the project", level: project, bound: l.bound(dir)}
+	if !l.o.NoProject {
 		for _, name := range projectFiles {
-			source, skip := "the project", o.NoProject
-			if name == "CLAUDE.local.md" {
-				source, skip = "the user, for this project", o.NoLocal
-			}
-			if skip {
-				continue
-			}
-			l.load(file{path: filepath.Join(dir, filepath.FromSlash(name)), source: source, level: project, bound: l.bound(dir)})
+			of.path = filepath.Join(dir, filepath.FromSlash(name))
+			l.load(of)
 		}
+		l.loadRules(dir, of)
 	}
-	return &l.Memory
+	if !l.o.NoLocal {
+		of.source, of.path = "the user, for this project", filepath.Join(dir, "CLAUDE.local.md")
+		l.load(of)
+	}
+}
+
+// top is the project's folder.
+func (l *loader) top() string {
+	if l.o.Root != "" {
+		return l.o.Root
+	}
+	return l.o.Dir
 }
 
 func userFiles(o ContextOptions) []string {
@@ -123,6 +152,8 @@ func ancestors(dir string) []string {
 // file is one to load. Bound is the folder that it and its imports must not leave; empty means anywhere.
 type file struct {
 	path, source, by, bound string
+	base                    string // of a rule file: the folder that its patterns start from
+	patterns                []string // of a file that a rule imports: the rule's
 	level                   level
 	depth                   int
 }
@@ -133,15 +164,13 @@ type loader struct {
 	seen    map[string]bool // real paths
 	content map[string]bool
 	imports int
+	rules   []rule // for some files only
 }
 
 // bound is the folder that files found in dir may not import from outside of: the project's if dir is in
 // it, else dir itself, for a file above the project.
 func (l *loader) bound(dir string) string {
-	root := l.o.Root
-	if root == "" {
-		root = l.o.Dir
-	}
+	root := l.top()
 	if !within(root, dir) {
 		root = dir
 	}
@@ -177,13 +206,26 @@ func (l *loader) load(f file) {
 		return
 	}
 	l.seen[real] = true
-	text, imports := parseMemory(string(raw))
+	content := string(raw)
+	if f.base != "" && f.by == "" {
+		content, f.patterns = scope(raw)
+	}
+	text, imports := parseMemory(content)
 	text = strings.TrimSpace(sanitize(text))
 	if text != "" && !l.content[text] {
 		l.content[text] = true
-		l.Entries = append(l.Entries, Entry{Path: f.path, Source: f.source, level: f.level, By: f.by, Text: shorten(text, entryLimit), Size: len(text)})
+		l.keep(Entry{Path: f.path, Source: f.source, level: f.level, By: f.by, Text: shorten(text, entryLimit), Size: len(text)}, f.base, f.patterns)
 	}
 	l.follow(f, imports)
+}
+
+// keep adds an entry, or with patterns a rule.
+func (l *loader) keep(e Entry, base string, patterns []string) {
+	if len(patterns) == 0 {
+		l.Entries = append(l.Entries, e)
+		return
+	}
+	l.rules = append(l.rules, rule{Entry: e, base: base, patterns: patterns})
 }
 
 func (l *loader) follow(f file, imports []string) {
@@ -194,7 +236,9 @@ func (l *loader) follow(f file, imports []string) {
 			return
 		}
 		l.imports++
-		l.load(file{path: path, source: f.source, level: f.level, by: f.path, bound: f.bound, depth: f.depth + 1})
+		imported := f
+		imported.path, imported.by, imported.depth = path, f.path, f.depth+1
+		l.load(imported)
 	}
 }
 
