@@ -223,6 +223,8 @@ func (s *Session) newAgent(ctx context.Context, model llm.Model) error {
 		}
 	}
 	if s.Log() != nil {
+		s.scoped = prompt.NewScoped(s.contextOptions(model))
+		cfg.AfterTool = append(cfg.AfterTool, attach.Memory(s.scoped, s.Dir))
 		s.window = s.newWindow()
 		cfg.OnWindow, cfg.WindowMark, cfg.Spent = s.window.OnWindow, s.window.Mark, s.spentElsewhere
 		cfg.Transcript, cfg.Model, cfg.OnRequest = s.Log(), model, s.Request
@@ -243,8 +245,9 @@ func (s *Session) newWindow() *window.Keeper {
 	model := func() llm.Model { m, _ := s.agent.Model(); return m }
 	return window.New(window.Config{
 		Journal: s.Journal, Env: s.env, Mode: s.Mode, Model: model, Small: s.inst.SmallModel, Spend: s.sideCost.Add,
-		Class: func(name string) permission.Class { return s.inst.tools.Traits(name).Class },
-		Auto:  func() (bool, int) { set := s.inst.settings(); return set.AutoCompactEnabled, set.CompactionThreshold },
+		Class:  func(name string) permission.Class { return s.inst.tools.Traits(name).Class },
+		Auto:   func() (bool, int) { set := s.inst.settings(); return set.AutoCompactEnabled, set.CompactionThreshold },
+		Forget: s.scoped.Reset,
 		Context: func() []llm.Part {
 			return prompt.Begin(context.Background(), s.contextOptions(model())).Parts()
 		},

@@ -49,6 +49,7 @@ type Session struct {
 	boundaries  bool
 	output      tool.Structured
 	pending     *prompt.Pending // the context of the first message
+	scoped      *prompt.Scoped  // memory for some files and folders only
 	closers     []func() error
 	notes       []string // published when the first turn begins, since nobody listens before
 

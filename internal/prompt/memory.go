@@ -152,7 +152,7 @@ func ancestors(dir string) []string {
 // file is one to load. Bound is the folder that it and its imports must not leave; empty means anywhere.
 type file struct {
 	path, source, by, bound string
-	base                    string // of a rule file: the folder that its patterns start from
+	base                    string   // of a rule file: the folder that its patterns start from
 	patterns                []string // of a file that a rule imports: the rule's
 	level                   level
 	depth                   int

@@ -33,6 +33,7 @@ type Config struct {
 	Small   func(context.Context) (llm.Model, error) // writes the summaries
 	Spend   func(usd float64)                        // counts their price
 	Context func() []llm.Part                        // the context and memory as they are now
+	Forget  func()                                   // texts were removed from the conversation
 }
 
 // Keeper keeps the window of one session.
@@ -162,6 +163,7 @@ func (k *Keeper) compact(ctx context.Context, t compact.Task) (compact.Report, e
 	if r.Level != compact.None {
 		k.Env.Reads.Prune(k.Journal.Log().InContext)
 		k.Env.Cache.Clear()
+		k.Forget()
 		return r, err
 	}
 	done := event.Compacted{Trigger: t.Trigger, Before: r.Before}
