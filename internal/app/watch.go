@@ -47,7 +47,7 @@ func (i *Instance) reload(c *config.Config, changes []config.Change) {
 		return
 	}
 	bad = append(bad, notes...)
-	reconnect := touches(changes, "providers", "apiBase", "apiKeyHelper", "network", "stream", "maxThinkingTokens")
+	reconnect := touches(changes, "providers", "env", "apiBase", "apiKeyHelper", "network", "stream", "maxThinkingTokens")
 	if reconnect {
 		i.models.Forget()
 	}

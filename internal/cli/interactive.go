@@ -108,6 +108,13 @@ func (p *program) screen(ctx context.Context, o *Options, c *console.Console, in
 		Theme: themeName(set.Theme), Inline: o.Inline || set.TUI == "inline", Mouse: set.Mouse, Keys: set.Keybindings,
 		Notifications: channels[set.PreferredNotifChannel], ReducedMotion: set.PrefersReducedMotion, Sidebar: set.Sidebar,
 		Initial: first, Version: v,
+		Login: func(ctx context.Context) error {
+			err := p.askProvider(ctx, o, "Who should answer? (ctrl+d goes back)")
+			if errors.Is(err, app.ErrNoKey) {
+				return errors.New("nothing was changed")
+			}
+			return err
+		},
 	}
 	to.In, _ = p.in.(*os.File)
 	to.Out, _ = p.out.(*os.File)

@@ -129,6 +129,76 @@ func TestAFirstStartSetsUpAProvider(t *testing.T) {
 	}
 }
 
+// No request leaves the machine: the proxy of these tests does not exist, so trying a key fails.
+func TestAFirstStartKeepsTheKeyOfEachProviderAndGoesOnWithoutAnAnswer(t *testing.T) {
+	for _, tt := range []struct{ number, key, model string }{{"1", "ANTHROPIC_API_KEY", "claude-"}, {"2", "OPENAI_API_KEY", "gpt-"}} {
+		t.Run(tt.key, func(t *testing.T) {
+			home := t.TempDir()
+			c := exec.Command(buildLathe(t))
+			c.Dir = home
+			c.Env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "TERM=xterm-256color", "LANG=C.UTF-8", "HTTPS_PROXY=http://127.0.0.1:1", "CLAUDE_CODE_MAX_RETRIES=0"}
+			s := termtest.Start(t, c, 90, 30)
+			login := func(key string) {
+				s.Sees("Number (1 to 3):")
+				s.Type("9\n") // there is no such number
+				s.Sees("Number (1 to 3):")
+				s.Type(tt.number + "\n")
+				if tt.number == "2" {
+					s.Sees("The model to use (enter for gpt-")
+					s.Type("\n")
+				}
+				s.Sees("keys are made at https://")
+				s.Type(key + "\n")
+				s.Sees("Kept in ")
+				s.Sees("that failed: ")
+				s.Sees("Go on anyway? [y/N]")
+				s.Type("y\n")
+			}
+			s.Sees("No model is set up yet.")
+			login("sk-very-secret")
+			s.Shows("? keys")
+			s.Shows(tt.model)
+			s.Line("/login")
+			s.Sees("Who should answer? (ctrl+d goes back)")
+			login("sk-the-second")
+			s.Shows("Changed: env." + tt.key)
+			s.Line("/login")
+			s.Sees("Number (1 to 3):")
+			s.Type(termtest.CtrlD)
+			s.Shows("nothing was changed")
+			s.Line("/quit")
+			if out := ended(t, s, 0); strings.Contains(out, "very-secret") || strings.Contains(out, "sk-the-second") {
+				t.Errorf("the key is shown:\n%s", out)
+			}
+			file := filepath.Join(home, ".config", "lathe", "settings.json")
+			text, err := os.ReadFile(file)
+			if err != nil || !strings.Contains(string(text), "sk-the-second") || strings.Contains(string(text), "very-secret") {
+				t.Errorf("%v: %s", err, text)
+			}
+			if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
+				t.Errorf("%v: %v", err, info.Mode())
+			}
+		})
+	}
+}
+
+func TestSettingsAreChangedInTheTerminal(t *testing.T) {
+	s := converse(t, "xterm-256color", twoReplies())
+	s.Shows("? keys")
+	s.Line("/config language Spanish")
+	s.Shows("force: Spanish")
+	s.Line("/config language")
+	s.Shows("language is Spanish")
+	s.Shows("> /config language Spanish") // ready to be changed
+	s.Type(termtest.CtrlC)
+	s.Line("/config unset language")
+	s.Shows("language was removed from")
+	s.Line("/config langauge Spanish")
+	s.Shows("langauge")
+	s.Line("/quit")
+	ended(t, s, 0)
+}
+
 func TestTheDemoShowsTheTerminal(t *testing.T) {
 	home := t.TempDir()
 	c := exec.Command(buildLathe(t), "demo", "--tui")

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,19 +25,26 @@ type offer struct {
 	key  string // the variable that holds its key
 	base string // the variable that holds its address, when that is asked for
 	page string // where keys are made
+	// model is what the setting "model" becomes unless the person names another one; empty: the provider has a default.
+	model string
 }
 
 var offers = []offer{
 	{name: "Anthropic (Claude)", key: "ANTHROPIC_API_KEY", page: "https://console.anthropic.com/settings/keys"},
-	{name: "OpenAI", key: "OPENAI_API_KEY", page: "https://platform.openai.com/api-keys"},
+	{name: "OpenAI", key: "OPENAI_API_KEY", page: "https://platform.openai.com/api-keys", model: "gpt-5.5"},
 	{name: "Another server that speaks OpenAI's API (Ollama, vLLM, a gateway)", key: "OPENAI_API_KEY", base: "OPENAI_BASE_URL"},
 }
 
 // setUp asks the person at the terminal for a provider and a key, keeps both in the user's settings, and tries
 // them. It returns nil when a model answered, or when the person wants to go on without that.
 func (p *program) setUp(ctx context.Context, o *Options) error {
+	return p.askProvider(ctx, o, "No model is set up yet. Who should answer?")
+}
+
+// askProvider is setUp with another question. Ctrl+D leaves it.
+func (p *program) askProvider(ctx context.Context, o *Options, question string) error {
 	s := &setup{program: p, ctx: ctx, options: o, lines: bufio.NewReader(p.in)}
-	s.say("No model is set up yet. Who should answer?\n")
+	s.say("%s\n", question)
 	for i, of := range offers {
 		s.say("  %d. %s\n", i+1, of.name)
 	}
@@ -108,6 +116,13 @@ type value struct{ path, text string }
 // values asks for what the provider needs.
 func (s *setup) values(of offer) ([]value, error) {
 	var out []value
+	if of.model != "" {
+		model, err := s.line(fmt.Sprintf("The model to use (enter for %s):", of.model))
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, value{"model", cmp.Or(model, of.model)})
+	}
 	if of.base != "" {
 		base, err := s.line("Its address (http://localhost:11434/v1):")
 		if err != nil {

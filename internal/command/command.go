@@ -27,6 +27,7 @@ type Host interface {
 	Sessions() Sessions
 	Rules() Rules
 	Setup() Setup
+	Settings() Settings
 	Workspace() Workspace
 }
 
@@ -160,7 +161,7 @@ const (
 
 // All lists every command in the order of help, hidden ones too.
 func All() []Command {
-	return slices.Concat(conversationCommands(), sessionCommands(), modelCommands(), ruleCommands(), latheCommands())
+	return slices.Concat(conversationCommands(), sessionCommands(), modelCommands(), ruleCommands(), latheCommands(), settingCommands())
 }
 
 // Find returns the command of a name or an alias.

@@ -25,6 +25,7 @@ func (h host) Conversation() command.Conversation { return conversation(h) }
 func (h host) Sessions() command.Sessions         { return sessions(h) }
 func (h host) Rules() command.Rules               { return rules(h) }
 func (h host) Setup() command.Setup               { return setup(h) }
+func (h host) Settings() command.Settings         { return settings(h) }
 func (h host) Workspace() command.Workspace       { return workspace(h) }
 
 type conversation struct{ c *Console }

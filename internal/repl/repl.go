@@ -294,6 +294,8 @@ func (r *repl) output(c commandDone) {
 	case "":
 	case "keys":
 		r.out.block(keysText(r.o.Editor))
+	case "login":
+		r.out.line("keep the key with: /config env.ANTHROPIC_API_KEY KEY (or env.OPENAI_API_KEY); the full interface asks for it")
 	default:
 		r.out.line("the plain interface has no view %q; /help lists the commands", o.Open)
 	}

@@ -143,6 +143,8 @@ func (m *model) open(name string) {
 		m.spawn(func() any {
 			return helpMsg{m.session.Complete(m.ctx, event.Query{Kind: event.QueryCommand})}
 		})
+	case "login":
+		m.login()
 	case "sidebar":
 		m.toggleSidebar()
 	default:

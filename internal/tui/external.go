@@ -15,16 +15,49 @@ type editedMsg struct {
 	err  error
 }
 
-// openEditor gives the terminal to the user's editor until that ends. Events are taken meanwhile, and nothing
-// is drawn.
-func (m *model) openEditor(text string) {
+// lend gives the terminal to something else until comeBack. Events are taken meanwhile, and nothing is drawn. False:
+// it is lent already.
+func (m *model) lend() bool {
 	if m.away.Swap(true) {
-		return
+		return false
 	}
 	m.term.drain()
 	m.awaitReports()
 	m.term.stopReading()
 	m.term.leave("")
+	return true
+}
+
+// loginMsg says that the questions about a provider are over.
+type loginMsg struct{ err error }
+
+// login has the person asked for a provider and its key.
+func (m *model) login() {
+	if m.options.Login == nil {
+		m.toast("warning", "there is no /login here; set a key with: lathe config set env.NAME KEY")
+		return
+	}
+	if m.lend() {
+		m.spawn(func() any { return loginMsg{m.options.Login(m.ctx)} })
+	}
+}
+
+// loggedIn goes on with the provider that is set up now.
+func (m *model) loggedIn(msg loginMsg) {
+	m.away.Store(false)
+	m.comeBack()
+	if msg.err != nil {
+		m.tell("error", msg.err.Error())
+		return
+	}
+	m.command("reload", "")
+}
+
+// openEditor gives the terminal to the user's editor until that ends.
+func (m *model) openEditor(text string) {
+	if !m.lend() {
+		return
+	}
 	m.spawn(func() any {
 		edited, err := edit(m.options, text)
 		return editedMsg{edited, err}

@@ -220,6 +220,8 @@ func (m *model) heard(msg any) (urgent bool) {
 		return true
 	case sessionsMsg:
 		m.sessions = msg.found
+	case loginMsg:
+		m.loggedIn(msg)
 	case editedMsg:
 		m.edited(msg)
 	case unqueuedMsg:

@@ -66,6 +66,9 @@ type Options struct {
 	Editor        string              // the command for ctrl+g; "" is $VISUAL, $EDITOR, vi
 	In, Out       *os.File            // nil: os.Stdin, os.Stdout
 	Getenv        func(string) string // nil: os.Getenv
+	// Login asks the person at the terminal, which is theirs meanwhile, for a provider and its key, and keeps them.
+	// nil: /login is refused.
+	Login func(context.Context) error
 }
 
 // Result says where the conversation is when the terminal is left.

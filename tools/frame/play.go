@@ -21,9 +21,9 @@ import (
 //	model FILE             answer requests for a model as the file says (see model.go); ${MODEL} is the URL
 //	folder PATH            where the program works; it must not exist yet, and is removed in the end
 //	copy FOLDER            begin with the files of a folder (x.go.txt becomes x.go), as a git repository
-//	env NAME=VALUE         for the program; ${MODEL} and ${HOME} are replaced, HOME is empty and its own
+//	env NAME=VALUE         for the program; ${MODEL}, ${HOME} and ${GOCACHE} are replaced, HOME is empty and its own
 //	run COMMAND...         start the program
-//	wait REGEXP            until the screen shows it, for at most 20 seconds
+//	wait REGEXP            until the screen shows it, for at most a minute
 //	type TEXT              as if it was typed, with pauses as people make them while a film is made
 //	key NAME...            keys by tmux's names: Enter, Escape, C-c, PageUp
 //	pause SECONDS
@@ -36,6 +36,7 @@ type player struct {
 	dir      string // of the script
 	socket   string
 	home     string
+	cache    string // of the Go compiler: with an empty one, a film would show minutes of waiting
 	work     string
 	made     string // a folder to remove
 	env      []string
@@ -58,7 +59,11 @@ func play(script string) error {
 		return err
 	}
 	defer os.RemoveAll(home)
-	p := &player{dir: filepath.Dir(script), socket: filepath.Join(home, "tmux"), home: filepath.Join(home, "home"), work: filepath.Join(home, "project"), cols: 100, rows: 30}
+	cache, err := exec.Command("go", "env", "GOCACHE").Output()
+	if err != nil {
+		return fmt.Errorf("go env GOCACHE: %w", err)
+	}
+	p := &player{cache: strings.TrimSpace(string(cache)), dir: filepath.Dir(script), socket: filepath.Join(home, "tmux"), home: filepath.Join(home, "home"), work: filepath.Join(home, "project"), cols: 100, rows: 30}
 	defer p.close()
 	for _, d := range []string{p.home, p.work} {
 		if err := os.Mkdir(d, 0o700); err != nil {
@@ -170,7 +175,7 @@ func (p *player) expand(s string) string {
 	if p.model != nil {
 		url = p.model.url
 	}
-	return strings.NewReplacer("${MODEL}", url, "${HOME}", p.home, "${WORKDIR}", p.work).Replace(s)
+	return strings.NewReplacer("${MODEL}", url, "${HOME}", p.home, "${WORKDIR}", p.work, "${GOCACHE}", p.cache).Replace(s)
 }
 
 // run starts the program in a tmux that knows all colours. Its path is made absolute, since it runs in a
@@ -250,7 +255,7 @@ func (l look) sequence() string {
 	return "\x1b[" + strings.Join(p, ";") + "m"
 }
 
-const patience = 20 * time.Second
+const patience = time.Minute
 
 func (p *player) wait(expr string) error {
 	re, err := regexp.Compile("(?m)" + expr)
