@@ -242,6 +242,32 @@ var exercises = map[string]func(*testing.T, *seat, *place){
 			t.Errorf("%s", got)
 		}
 	},
+	"config": func(t *testing.T, s *seat, p *place) {
+		p.user(t, `{"theme": "dark", "env": {"MY_API_KEY": "sk-secret"}}`)
+		s.command("reload", "")
+		if pick := s.command("config", "").Pick; !has(pick, "theme") {
+			t.Errorf("%+v", pick)
+		}
+		s.shows("config", "theme", "`theme` is `dark`", "settings.json:1:11")
+		if out := s.command("config", "theme"); out.Insert != "/config theme dark" {
+			t.Errorf("%+v", out)
+		}
+		if out := s.command("config", "env.MY_API_KEY"); out.Insert != "" || strings.Contains(out.Text, "sk-secret") {
+			t.Errorf("a secret is shown: %+v", out)
+		}
+		s.shows("config", "theme light", "In force: `light`")
+		if got := s.inst.Config().Settings.Theme; got != "light" {
+			t.Errorf("%s", got)
+		}
+		s.shows("config", "unset theme", "`theme` was removed from")
+		s.refuses("config", "theem dark", "theem")
+		s.refuses("config", "theem", "theem")
+	},
+	"login": func(t *testing.T, s *seat, _ *place) {
+		if out := s.command("login", ""); out.Open != "login" {
+			t.Errorf("%+v", out)
+		}
+	},
 	"quit": func(t *testing.T, s *seat, _ *place) {
 		if out := s.command("exit", ""); !out.Quit {
 			t.Errorf("%+v", out)
