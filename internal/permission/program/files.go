@@ -142,6 +142,7 @@ var dfFlags = &flagSet{
 }
 
 var treeFlags = &flagSet{
+	apart:   true,
 	letters: "adfilxQNqpugshDFvtcUrASnCXJ",
 	alone: `--gitignore --ignore-case --matchdirs --metafirst --prune --info --noreport --filesfirst --dirsfirst --du --si --inodes
 		--device --nolinks --fromfile --fromtabfile --fflinks --version --help`,

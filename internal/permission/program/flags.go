@@ -14,6 +14,7 @@ type flagSet struct {
 	with    []*flagSet // the flags of these too; a later set, and last the fields below, win where two name the same flag
 	oneDash bool       // its long flags have one dash (-name), so that short ones cannot be joined
 	joined  bool       // with oneDash: a number may be joined to a short flag all the same (xxd -l16)
+	apart   bool       // the value of a short flag is the next word; what is joined to it are digits, or more flags (tree)
 	number  bool       // a number is a flag: -5
 
 	// The program stays read-only with these.
@@ -71,6 +72,7 @@ type grammar struct {
 	number  bool
 	oneDash bool
 	joined  bool
+	apart   bool
 }
 
 // grammar parses the set when it is first needed. A nil set has no flags.
@@ -79,7 +81,7 @@ func (f *flagSet) grammar() *grammar {
 		return &grammar{}
 	}
 	f.once.Do(func() {
-		f.parsed = grammar{options: map[string]option{}, number: f.number, oneDash: f.oneDash, joined: f.joined}
+		f.parsed = grammar{options: map[string]option{}, number: f.number, oneDash: f.oneDash, joined: f.joined, apart: f.apart}
 		for _, other := range f.with {
 			g := other.grammar()
 			maps.Copy(f.parsed.options, g.options)
@@ -206,6 +208,7 @@ func (c *call) flag(g *grammar, i int) int {
 	if strings.HasPrefix(w.Text, "--") || g.oneDash {
 		return c.longFlag(g, i)
 	}
+	last := i
 	for j := 1; j < len(w.Text); j++ {
 		o, ok := g.options["-"+w.Text[j:j+1]]
 		if !ok {
@@ -220,6 +223,13 @@ func (c *call) flag(g *grammar, i int) int {
 			c.flags = append(c.flags, given{option: o})
 			continue
 		}
+		if digits := len(w.Text[j+1:]) - len(strings.TrimLeft(w.Text[j+1:], "0123456789")); g.apart && digits == 0 {
+			last = c.valued(o, last)
+			continue
+		} else if g.apart {
+			j += digits
+			continue
+		}
 		rest := w
 		rest.Text = w.Text[j+1:]
 		if rest.Text != "" || o.optional {
@@ -228,7 +238,7 @@ func (c *call) flag(g *grammar, i int) int {
 		}
 		return c.valued(o, i)
 	}
-	return i
+	return last
 }
 
 // suspect: behind a letter that is not known, further letters may be flags or its value.

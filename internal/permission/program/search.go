@@ -13,7 +13,7 @@ func searchRows() map[string]spec {
 		"fgrep":   {class: search, tame: true, ops: "TEXT FILE...", flags: grepFlags, drop: "-e -f --regexp --file", judge: judgeGrep},
 		"zgrep":   {class: search, ops: "TEXT FILE...", flags: zgrepFlags, drop: "-e"},
 		"rg":      {class: search, ops: "TEXT FILE...", dot: true, drop: "-e --regexp -f --file --files --type-list", flags: rgFlags, judge: judgeRg},
-		"ag":      {class: search, ops: "TEXT FILE...", dot: true, flags: agFlags, judge: judgeAg},
+		"ag":      {class: search, ops: "TEXT FILE...", drop: "-g", dot: true, flags: agFlags, judge: judgeAg},
 		"ack":     {class: search, ops: "TEXT FILE...", dot: true, flags: ackFlags, judge: judgeAck},
 		"fd":      {class: search, ops: "TEXT DIR...", dot: true, flags: fdFlags, judge: judgeFd},
 		"find":    {class: search, raw: true, judge: judgeFind},
@@ -77,24 +77,23 @@ var rgFlags = &flagSet{
 
 var agFlags = &flagSet{
 	number:  true,
-	letters: "acDFfghHilLnopPQrRsSuUvVwWt0",
+	letters: "acDFfhHilLnoPQrRsSuUvVwt0",
 	alone: `--ackmate --color --nocolor --column --count --filename --nofilename --files-with-matches --files-without-matches --group
 		--nogroup --hidden --ignore-case --case-sensitive --smart-case --invert-match --literal --fixed-strings --numbers --nonumbers
 		--only-matching --vimgrep --word-regexp --unrestricted --all-types --all-text --stats --silent --version --help
 		--list-file-types --search-binary`,
-	value:   "-A -B -C -m --after --before --context --ignore --ignore-dir --max-count --depth",
-	text:    "-G",
-	reads:   "--path-to-ignore",
+	value:   "-A? -B? -C? -m -W --after? --before? --context? --ignore --ignore-dir --max-count --depth",
+	text:    "-g -G",
+	reads:   "-p --path-to-ignore",
 	exact:   "-z --search-zip",
 	program: "--pager",
 }
 
 var ackFlags = &flagSet{
-	letters: "chHilLnoQrRsvwx1",
+	letters: "cghHilLnoQrRsvw1",
 	alone: `--noenv --ignore-case --literal --word-regexp --count --files-with-matches --files-without-matches --no-filename
 		--with-filename --color --nocolor --group --nogroup --heading --noheading --help --version`,
-	value:       "-A -B -C -m -t --type --ignore-dir --ignore-file",
-	text:        "-g",
+	value:       "-A? -B? -C? -m -t --type --ignore-dir --ignore-file",
 	unsafeValue: "--output --ackrc",
 	program:     "--pager",
 }

@@ -115,13 +115,15 @@ func judgeRg(c *call) {
 	t.Shy = !c.has("-.", "--hidden") && c.count("-u", "--unrestricted") < 2
 }
 
-// judgeAg and judgeAck are the same for ag and ack.
+// judgeAg: as rg.
 func judgeAg(c *call) {
 	t := c.tree(permission.TreeOptions{Hidden: true, Follow: c.has("-f")}, exceptBy("--ignore=", "--ignore="))
 	t.Shy = !c.has("--hidden", "-u", "--unrestricted")
 }
 
+// judgeAck: a .ackrc of the project may name files and have links followed; the safe form does without.
 func judgeAck(c *call) {
+	c.Adds = []string{"--noenv"}
 	c.tree(permission.TreeOptions{Hidden: true}, exceptBy("--ignore-file=is:", "--ignore-dir=is:"))
 }
 
