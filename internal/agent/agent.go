@@ -34,7 +34,8 @@ type Agent struct {
 	effort  llm.Effort
 	choices int // how often the model was set
 	steers  []llm.Message
-	spent   float64           // US dollars of all turns
+	spent   float64           // US dollars of all turns, of what Spend added, and of the agents below
+	steps   int               // of the present turn and of the agents below since it began
 	unsaved []session.CallEnd // results that could not be written
 
 	tools   atomic.Pointer[toolbox]
@@ -96,17 +97,32 @@ func (a *Agent) Model() (llm.Model, llm.Effort) {
 	return a.model, a.effort
 }
 
-// Spent is what all turns cost so far, in US dollars.
+// Spent is the cost so far of all turns, of the agents that this one started, and of what Spend added, in US dollars.
 func (a *Agent) Spent() float64 {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.spent
 }
 
-func (a *Agent) spend(usd float64) {
+// Spend counts a cost against the limits of this agent and of those above, in US dollars. What the turns cost is
+// counted without it.
+func (a *Agent) Spend(usd float64) { a.count(usd, 0) }
+
+// count adds to what this agent and those above have used.
+func (a *Agent) count(usd float64, steps int) {
+	for ; a != nil; a = a.cfg.Parent {
+		a.mu.Lock()
+		a.spent += usd
+		a.steps += steps
+		a.mu.Unlock()
+	}
+}
+
+// used returns the cost and the steps that count against the limits.
+func (a *Agent) used() (usd float64, steps int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.spent += usd
+	return a.spent, a.steps
 }
 
 // keep holds a result that could not be written, for save.
@@ -159,6 +175,9 @@ func (a *Agent) Run(ctx context.Context, prompt llm.Message) (event.TurnEnd, err
 	t := &turn{Agent: a, started: a.cfg.Clock()}
 	defer t.goBack()
 	a.doom.reset() // the user may ask for the same again
+	a.mu.Lock()
+	a.steps = 0
+	a.mu.Unlock()
 	err := t.open(ctx, prompt)
 	if err == nil {
 		t.end.Reason, err = t.steps(ctx)
@@ -228,12 +247,14 @@ func (t *turn) steps(ctx context.Context) (event.EndReason, error) {
 			return "", err
 		}
 		t.end.Steps++
+		t.count(0, 1)
 		reply, outcome, err := t.step(ctx)
 		if err != nil {
 			if again, err = t.stepAgain(ctx, err); !again {
 				return "", err
 			}
 			t.end.Steps--
+			t.count(0, -1)
 			continue
 		}
 		again = false
@@ -246,13 +267,17 @@ func (t *turn) steps(ctx context.Context) (event.EndReason, error) {
 
 // limitReached is why no further step may begin, or "".
 func (t *turn) limitReached(ctx context.Context) event.EndReason {
-	switch {
-	case ctx.Err() != nil:
+	if ctx.Err() != nil {
 		return event.EndInterrupted
-	case t.cfg.MaxSteps > 0 && t.end.Steps >= t.cfg.MaxSteps:
-		return event.EndMaxSteps
-	case t.overBudget():
-		return event.EndBudget
+	}
+	for a := t.Agent; a != nil; a = a.cfg.Parent {
+		usd, steps := a.used()
+		switch {
+		case a.cfg.MaxSteps > 0 && steps >= a.cfg.MaxSteps:
+			return event.EndMaxSteps
+		case a.cfg.BudgetUSD > 0 && usd >= a.cfg.BudgetUSD:
+			return event.EndBudget
+		}
 	}
 	return ""
 }
@@ -323,17 +348,6 @@ func (a *Agent) prepare(ctx context.Context) error {
 	}
 	a.system, a.ready = system, true
 	return nil
-}
-
-func (t *turn) overBudget() bool {
-	if t.cfg.BudgetUSD <= 0 {
-		return false
-	}
-	sum := t.Spent()
-	if t.cfg.Spent != nil {
-		sum += t.cfg.Spent()
-	}
-	return sum >= t.cfg.BudgetUSD
 }
 
 func (t *turn) takeSteers(ctx context.Context) error {

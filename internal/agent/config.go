@@ -37,11 +37,15 @@ type Config struct {
 	// events with it.
 	Chain []string
 
+	// Parent is the agent that started this one. The limits of steps and money of all agents above hold for
+	// what they do together.
+	Parent *Agent
+
 	Model      llm.Model
 	Fallback   []llm.Model // tried in order when Model is overloaded or down
 	Transcript Transcript
-	MaxSteps   int     // 0: no limit
-	BudgetUSD  float64 // 0: no limit; checked before each step
+	MaxSteps   int     // in one turn, with those of the agents that this one starts; 0: no limit
+	BudgetUSD  float64 // for all turns, likewise; 0: no limit; checked before each step
 	Effort     llm.Effort
 	MaxTokens  int           // output limit per reply; 0: the model's default
 	RetryBase  time.Duration // first wait after a reply that broke off, doubling; 0: 1 s
@@ -51,7 +55,6 @@ type Config struct {
 	Tools     func(context.Context) (ToolSet, error)
 	System    func(context.Context) ([]llm.Part, error)        // asked once
 	Canonical func(name string, input []byte) (string, []byte) // other spellings of tools and parameters
-	Spent     func() float64                                   // US dollars spent outside this loop (subagents)
 
 	// Boundaries delivers steered messages only between the calls of one step and the next request: one that
 	// comes before the first request or after the last calls stays for TakeSteers.

@@ -72,7 +72,7 @@ func (t *turn) stepError(s *stream, err error) error {
 // account adds up what a reply cost and closes the step.
 func (t *turn) account(info llm.ModelInfo, u llm.Usage, stop llm.StopReason, took time.Duration) {
 	cost := info.Price.Cost(u)
-	t.spend(cost)
+	t.Spend(cost)
 	t.end.Usage = t.end.Usage.Add(u)
 	t.end.CostUSD += cost
 	t.end.APITime += took

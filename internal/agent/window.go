@@ -47,12 +47,12 @@ func (t *turn) onWindow(ctx context.Context, w Window) (bool, error) {
 func (t *turn) window() Window {
 	model, _ := t.Model()
 	info := model.Info()
-	return Window{Model: info, Used: t.used(t.cfg.Transcript.Messages()), Mark: t.cfg.WindowMark(info)}
+	return Window{Model: info, Used: t.promptSize(t.cfg.Transcript.Messages()), Mark: t.cfg.WindowMark(info)}
 }
 
-// used is about how many tokens the prompt of these messages has: what the provider counted for the newest
+// promptSize is about how many tokens the prompt of these messages has: what the provider counted for the newest
 // reply, and an estimate of what follows it. Before the first reply all of it is estimated.
-func (a *Agent) used(msgs []llm.Message) int {
+func (a *Agent) promptSize(msgs []llm.Message) int {
 	n := 0
 	for i := len(msgs) - 1; i >= 0; i-- {
 		if u := msgs[i].Usage; u != nil && u.Prompt() > 0 {

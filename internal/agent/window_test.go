@@ -93,7 +93,7 @@ func TestTheEstimateForgetsWhatWasCompacted(t *testing.T) {
 	f := newFixture(t, []Tool{echo("T", true)}, func(c *Config) { c.Transcript = log },
 		reply(llm.StopToolUse, call("1", "T", `{"x":"a"}`)), reply(llm.StopEndTurn, llm.Text{Text: "done"}))
 	f.run(t)
-	if got := f.used(log.Messages()); got != 15 {
+	if got := f.promptSize(log.Messages()); got != 15 {
 		t.Errorf("%d tokens before", got)
 	}
 	var until string
@@ -106,7 +106,7 @@ func TestTheEstimateForgetsWhatWasCompacted(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := llm.EstimateRequest(&llm.Request{Messages: log.Messages(), Tools: f.tools.Load().specs})
-	if got := f.used(log.Messages()); got != want {
+	if got := f.promptSize(log.Messages()); got != want {
 		t.Errorf("%d tokens, want %d", got, want)
 	}
 }

@@ -1,74 +1,113 @@
 package app
 
 import (
-	"slices"
+	"context"
+	"errors"
+	"fmt"
 
+	"github.com/lathe-dev/lathe/internal/approval"
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/permission"
 )
 
-// mode is the permission mode that a session begins with: its parent's, else the configured one.
-func (o SessionOptions) mode(i *Instance) permission.Mode {
-	if o.Parent != nil {
-		return o.Parent.Mode()
+// A subagent's session acts by the authority of the session that started it and has none of its own: it decides by the
+// same rules, grants and folders, in the same mode, and its steps and money count against the same limits. So
+// whatever changes for the parent binds the child at once.
+
+// outermost is the session of the main agent, whose mode holds for all below.
+func (s *Session) outermost() *Session {
+	for s.parent != nil {
+		s = s.parent
 	}
-	return i.mode()
+	return s
 }
 
-// inherit gives a subagent's session the folders and rules that its parent was given while it ran, and lets its
-// spending count against the parent's budget.
-func (s *Session) inherit() error {
-	p := s.parent
-	if p == nil {
+// checkParent refuses a parent that a session cannot take its authority from.
+func (o SessionOptions) checkParent(i *Instance) error {
+	switch p := o.Parent; {
+	case p == nil:
 		return nil
+	case p.inst != i:
+		return errors.New("a subagent works in the folder of the session that starts it")
+	case len(o.Chain) <= len(p.chain):
+		return errors.New("a subagent's chain goes on from that of the session that starts it")
 	}
-	for _, dir := range p.Dirs() {
-		if _, err := s.AddDir(dir); err != nil {
-			return err
-		}
-	}
-	for _, r := range p.rules.Granted() {
-		s.rules.Adopt(r)
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.children = append(p.children, s)
-	s.closers = append(s.closers, func() error {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		p.children = slices.DeleteFunc(p.children, func(c *Session) bool { return c == s })
-		p.sideCost.Add(s.spent())
-		return nil
-	})
 	return nil
 }
 
-// spent is the price of the session and of its subagents, in US dollars.
-func (s *Session) spent() float64 {
-	s.mu.Lock()
-	children := slices.Clone(s.children)
-	s.mu.Unlock()
-	sum := s.sideCost.Load() + s.agent.Spent()
-	for _, c := range children {
-		sum += c.spent()
+// errChildMode is returned for a change of a subagent's mode.
+var errChildMode = errors.New("a subagent has the mode of the session that started it; change it there")
+
+// authority gives a session the rules it decides by: its parent's, or its own.
+func (s *Session) authority() error {
+	if s.parent != nil {
+		s.rules = s.parent.rules
+		return nil
 	}
-	return sum
+	policy, notes, err := s.inst.newPolicy()
+	if err != nil {
+		return err
+	}
+	s.notes = append(s.notes, notes...)
+	s.rules = approval.NewRules(policy, s.inst.tools, s.inst.opts.Dir, s.Journal)
+	return nil
 }
 
-// spentElsewhere is the part of the price that counts against the same budget and is not of this session's turns.
-func (s *Session) spentElsewhere() float64 {
-	first := s
-	for first.parent != nil {
-		first = first.parent
+// modelName is the model that a new session begins with: its parent's, else "", the configured one.
+func (o SessionOptions) modelName() string {
+	if o.Parent == nil {
+		return ""
 	}
-	return first.spent() - s.agent.Spent()
+	return o.Parent.ModelName()
+}
+
+// restoreCost counts the former cost of a conversation and, where it is limited, of its subagents. Those of a subagent
+// that goes on count already: they were restored with its parent, or spent since.
+func (s *Session) restoreCost() {
+	if s.parent != nil {
+		return
+	}
+	s.agent.Spend(s.Log().Info().CostUSD)
+	if s.budget() <= 0 {
+		return
+	}
+	usd, err := s.inst.store.CostOfChildren(s.ID())
+	if err != nil {
+		s.notes = append(s.notes, fmt.Sprintf("the cost of some subagents does not count against the limit: %v", err))
+	}
+	s.agent.Spend(usd)
+}
+
+// budget is the limit of money in US dollars; 0: none.
+func (s *Session) budget() float64 {
+	if usd := s.inst.opts.MaxBudgetUSD; usd != 0 {
+		return usd
+	}
+	return s.inst.settings().MaxBudgetUSD
+}
+
+// Mode is the permission mode, a subagent's that of the session that started it.
+func (s *Session) Mode() permission.Mode { return s.outermost().mode.Load().(permission.Mode) }
+
+// SetMode changes the permission mode at once, also for the subagents that run.
+func (s *Session) SetMode(_ context.Context, m permission.Mode) error {
+	if s.parent != nil {
+		return errChildMode
+	}
+	s.modes.Lock()
+	defer s.modes.Unlock()
+	if err := s.inst.checkMode(m); err != nil {
+		return err
+	}
+	s.storeMode(m)
+	return nil
 }
 
 // CountRequest adds a request beside the conversation to the session's cost. Its record in the log counts after a
 // restart too.
 func (s *Session) CountRequest(purpose string, m llm.ModelInfo, u llm.Usage) {
 	cost := m.Price.Cost(u)
-	s.sideCost.Add(cost)
+	s.agent.Spend(cost)
 	s.SideRequest(event.SideRequest{Purpose: purpose, Model: m.ID, Usage: u, CostUSD: cost})
 }

@@ -37,14 +37,18 @@ type SessionOptions struct {
 	Detached    bool   // nothing is kept and no model is needed: for single tool calls
 
 	Chain  []string // the agent that converses, as in agent.Config; empty: the main one
-	Parent *Session // that started this one: its mode, its granted rules and its budget hold here too
+	Parent *Session // that started this one, for a subagent: its mode, rules, grants, folders and limits hold here, as they change
 
 	Bus *event.Bus // where its events go, shared with other sessions and closed by the caller; nil: one of its own
 }
 
 // NewSession opens a conversation. The model is not called.
 func (i *Instance) NewSession(ctx context.Context, o SessionOptions) (s *Session, err error) {
-	s = &Session{inst: i, chain: o.Chain, parent: o.Parent, bus: o.Bus, shared: o.Bus != nil, interactive: o.Interactive, boundaries: o.Boundaries, opened: make(chan struct{})}
+	s = &Session{inst: i, chain: o.Chain, parent: o.Parent, bus: o.Bus, shared: o.Bus != nil, boundaries: o.Boundaries, opened: make(chan struct{})}
+	if err := o.checkParent(i); err != nil {
+		return nil, err
+	}
+	s.interactive = o.Interactive && (o.Parent == nil || o.Parent.interactive)
 	if s.bus == nil {
 		s.bus = event.NewBus()
 		s.closers = append(s.closers, func() error { s.bus.Close(); return nil })
@@ -57,11 +61,12 @@ func (i *Instance) NewSession(ctx context.Context, o SessionOptions) (s *Session
 			err = errors.Join(err, s.Close())
 		}
 	}()
-	s.mode.Store(o.mode(i))
+	s.mode.Store(i.mode())
 	var model llm.Model
 	var log *session.Session
 	if !o.Detached {
-		if model, err = i.Model(ctx, ""); err != nil {
+		s.model = o.modelName()
+		if model, err = i.Model(ctx, s.model); err != nil {
 			return s, err // before anything is left on disk
 		}
 		if o.Resume == "" {
@@ -111,9 +116,35 @@ func (s *Session) setUp(ctx context.Context, model llm.Model) (err error) {
 	if s.env, err = i.newEnv(ctx, s); err != nil {
 		return err
 	}
-	for _, dir := range append(slices.Clone(i.opts.AddDirs), i.settings().Permissions.AdditionalDirectories...) {
-		if err := s.env.Roots.Add(dir, false); err != nil {
-			return err
+	if err := s.authority(); err != nil {
+		return err
+	}
+	if err := s.addRoots(); err != nil {
+		return err
+	}
+	policy := s.rules.Policy()
+	s.Workspace = workspace.New(s.env, policy, s.Mode)
+	s.env.MayRead = s.MayRead
+	s.attached = &attach.Files{Roots: s.env.Roots, Dir: s.Dir, Publish: s.Publish, Read: s.readAttached}
+	s.approver = approval.New(approval.Config{
+		Rules: s.rules, Journal: s.Journal, Workspace: s.Workspace, Mode: s.Mode, Interactive: s.interactive, AcceptEdits: s.acceptEdits,
+		Dialog: &s.outermost().dialog, Small: i.SmallModel, Count: s.CountRequest, Keep: s.keepRule,
+	})
+	s.skills = s.newLoader()
+	s.env.LoadSkill = s.skills.Load
+	return s.newAgent(ctx, model)
+}
+
+// addRoots adds the folders of the settings and of the command line, which a subagent shares with its parent, and the
+// session's own blobs.
+func (s *Session) addRoots() error {
+	i, before := s.inst, s.env.Roots.List()
+	if s.parent == nil {
+		before = nil
+		for _, dir := range append(slices.Clone(i.opts.AddDirs), i.settings().Permissions.AdditionalDirectories...) {
+			if err := s.env.Roots.Add(dir, false); err != nil {
+				return err
+			}
 		}
 	}
 	if log := s.Log(); log != nil {
@@ -126,28 +157,10 @@ func (s *Session) setUp(ctx context.Context, model llm.Model) (err error) {
 			}
 		}
 	}
-	policy, notes, err := i.newPolicy()
-	if err != nil {
-		return err
+	for _, r := range s.env.Roots.List()[len(before):] {
+		s.rules.Policy().AddRoot(r.Path, r.ReadOnly)
 	}
-	for _, r := range s.env.Roots.List() {
-		policy.AddRoot(r.Path, r.ReadOnly)
-	}
-	s.notes = append(s.notes, notes...)
-	s.rules = approval.NewRules(policy, i.tools, i.opts.Dir, s.Journal)
-	s.Workspace = workspace.New(s.env, policy, s.Mode)
-	s.env.MayRead = s.MayRead
-	s.attached = &attach.Files{Roots: s.env.Roots, Dir: s.Dir, Publish: s.Publish, Read: s.readAttached}
-	s.approver = approval.New(approval.Config{
-		Rules: s.rules, Journal: s.Journal, Workspace: s.Workspace, Mode: s.Mode, Interactive: s.interactive, AcceptEdits: s.acceptEdits,
-		Small: i.SmallModel, Count: s.CountRequest, Keep: s.keepRule,
-	})
-	s.skills = s.newLoader()
-	s.env.LoadSkill = s.skills.Load
-	if err := s.inherit(); err != nil {
-		return err
-	}
-	return s.newAgent(ctx, model)
+	return nil
 }
 
 // readAttached runs calls of Read, for files that the user attaches.
@@ -157,13 +170,18 @@ func (s *Session) readAttached(ctx context.Context, calls []llm.ToolCall) []llm.
 
 // newEnv makes the environment that the session's tools share.
 func (i *Instance) newEnv(_ context.Context, s *Session) (*tool.Env, error) {
+	if s.parent != nil {
+		env := s.parent.env.Clone()
+		s.keepBlobs(env)
+		return env, nil
+	}
 	env, err := tool.NewEnv(i.opts.Dir)
 	if err != nil {
 		return nil, err
 	}
 	env.Runner = i.runner
 	s.closers = append(s.closers, env.Background.Close)
-	env.Environ = func() []string { return childEnv(i.environ(), i.settings().Env) }
+	env.Environ = i.ChildEnv
 	env.Shell = i.settings().Bash.Shell
 	env.ChildEnv.ScrubCredentials = i.settings().Bash.ScrubCredentials
 	env.Limits = tool.Limits{
@@ -171,26 +189,17 @@ func (i *Instance) newEnv(_ context.Context, s *Session) (*tool.Env, error) {
 		BashOutput: i.settings().Bash.MaxOutputLength,
 	}
 	env.Cache.Configure(i.settings().ExploreCache.Enabled, i.settings().ExploreCache.MaxEntries, ms(i.settings().ExploreCache.DirectoryTTLMs))
+	s.keepBlobs(env)
+	return env, nil
+}
+
+// keepBlobs lets the tools keep long texts in the session's log.
+func (s *Session) keepBlobs(env *tool.Env) {
 	if log := s.Log(); log != nil {
 		env.Blob = log.Blob
 		env.NewBlob = func(ctx context.Context, name string) (tool.BlobWriter, error) { return log.BlobWriter(ctx, name) }
 		env.InContext = log.InContext
 	}
-	return env, nil
-}
-
-// childEnv is the environment of children: lathe's own with the variables of the settings in place of those
-// of the same name.
-func childEnv(environ []string, set map[string]string) []string {
-	out := slices.DeleteFunc(slices.Clone(environ), func(kv string) bool {
-		name, _, _ := strings.Cut(kv, "=")
-		_, replaced := set[name]
-		return replaced
-	})
-	for _, k := range slices.Sorted(maps.Keys(set)) {
-		out = append(out, k+"="+set[k])
-	}
-	return out
 }
 
 // newAgent makes the loop and ties it to the rest.
@@ -199,18 +208,18 @@ func (s *Session) newAgent(ctx context.Context, model llm.Model) error {
 	cfg := agent.Config{
 		Chain: s.chain, Transcript: &agent.Memory{}, Tools: s.toolSet, Canonical: i.tools.Canonical,
 		MaxSteps: first(i.opts.MaxTurns, i.settings().MaxTurns), MaxTokens: i.settings().MaxOutputTokens,
-		BudgetUSD: i.opts.MaxBudgetUSD, Effort: llm.Effort(i.settings().Effort),
+		BudgetUSD: s.budget(), Effort: llm.Effort(i.settings().Effort),
 		System: s.system, Attach: s.addContext, BeforeStep: []agent.BeforeStep{s.announceSkills()}, Authorize: s.approver.Authorize,
 		LimitResult: s.env.Spill, Publish: s.publishAgent, Record: s.Record,
 		Boundaries: s.boundaries, Mode: s.Mode, Dir: s.Dir, RetryBase: ms(i.settings().Stream.RetryBaseMs),
 	}
-	if cfg.BudgetUSD == 0 {
-		cfg.BudgetUSD = i.settings().MaxBudgetUSD
+	if p := s.parent; p != nil {
+		cfg.Parent, cfg.Effort = p.agent, p.Effort()
 	}
 	if s.interactive {
 		cfg.Ask = s.approver.AskAgent
 	}
-	if i.opts.OutputSchema != nil {
+	if s.outputSchema() != nil {
 		const name = "structured output"
 		cfg.BeforeStep = append(cfg.BeforeStep, agent.BeforeStep{Name: name, Run: s.output.BeforeStep})
 		cfg.BeforeStop = append(cfg.BeforeStop, agent.BeforeStop{Name: name, Run: s.output.BeforeStop})
@@ -226,7 +235,7 @@ func (s *Session) newAgent(ctx context.Context, model llm.Model) error {
 		s.scoped = prompt.NewScoped(s.contextOptions(model))
 		cfg.AfterTool = append(cfg.AfterTool, attach.Memory(s.scoped, s.Dir))
 		s.window = s.newWindow()
-		cfg.OnWindow, cfg.WindowMark, cfg.Spent = s.window.OnWindow, s.window.Mark, s.spentElsewhere
+		cfg.OnWindow, cfg.WindowMark = s.window.OnWindow, s.window.Mark
 		cfg.Transcript, cfg.Model, cfg.OnRequest = s.Log(), model, s.Request
 		for _, id := range i.fallbacks() {
 			m, err := i.Model(ctx, id)
@@ -244,7 +253,7 @@ func (s *Session) newAgent(ctx context.Context, model llm.Model) error {
 func (s *Session) newWindow() *window.Keeper {
 	model := func() llm.Model { m, _ := s.agent.Model(); return m }
 	return window.New(window.Config{
-		Journal: s.Journal, Env: s.env, Mode: s.Mode, Model: model, Small: s.inst.SmallModel, Spend: s.sideCost.Add,
+		Journal: s.Journal, Env: s.env, Mode: s.Mode, Model: model, Small: s.inst.SmallModel, Spend: func(usd float64) { s.agent.Spend(usd) },
 		Class:  func(name string) permission.Class { return s.inst.tools.Traits(name).Class },
 		Auto:   func() (bool, int) { set := s.inst.settings(); return set.AutoCompactEnabled, set.CompactionThreshold },
 		Forget: s.scoped.Reset,
@@ -291,14 +300,23 @@ func (s *Session) tools() []agent.Tool {
 		with := d.With
 		chosen := s.inst.opts.Tools == nil || slices.Contains(s.inst.opts.Tools, name) || slices.Contains(s.inst.opts.Tools, with)
 		chosen = chosen && (name != tool.SkillName || s.skills.Offered())
-		if chosen && !s.rules.Policy().Removed(name) && (with == "" || !s.rules.Policy().Removed(with)) {
+		removed := func(name string) bool { return s.rules.Policy().Removed(name, s.chain...) }
+		if chosen && !removed(name) && (with == "" || !removed(with)) {
 			out = append(out, t)
 		}
 	}
-	if schema := s.inst.opts.OutputSchema; schema != nil {
+	if schema := s.outputSchema(); schema != nil {
 		out = append(out, s.output.Tool(schema))
 	}
 	return out
+}
+
+// outputSchema is the schema that the answer of the main agent must fit, or nil.
+func (s *Session) outputSchema() []byte {
+	if s.parent != nil {
+		return nil
+	}
+	return s.inst.opts.OutputSchema
 }
 
 // system is the system prompt.

@@ -17,6 +17,9 @@ func (s *Session) restore() {
 		System: func(b session.System) { s.begun = b },
 		Todos:  func(items []event.TodoItem) { s.env.Todos.Set(items) },
 		Grant: func(g session.Grant) {
+			if s.parent != nil {
+				return // a subagent has what its parent was granted
+			}
 			if err := s.rules.Restore(g); err != nil {
 				s.notes = append(s.notes, fmt.Sprintf("the rule %s was granted in this session and cannot be read any more: %v", g.Rule, err))
 			}
@@ -24,12 +27,14 @@ func (s *Session) restore() {
 	})
 	s.skills.Restore(s.Log().Parts())
 	s.env.Reads.Prune(s.Log().InContext)
-	s.sideCost.Add(s.Log().Info().CostUSD)
+	s.restoreCost()
 }
 
 // journalStart writes down the settings from before the first message.
 func (s *Session) journalStart() {
-	s.rules.JournalGrants()
+	if s.parent == nil {
+		s.rules.JournalGrants()
+	}
 	if o := s.inst.opts; o.System != "" || o.AppendSystem != "" {
 		_ = s.Add(session.System{Replace: o.System, Append: o.AppendSystem})
 	}

@@ -47,7 +47,7 @@ func TestAResumedConversationHasWhatItHad(t *testing.T) {
 	if diff := cmp.Diff([]event.TodoItem{{Content: "change it", Status: "in_progress"}}, again.env.Todos.Get()); diff != "" {
 		t.Errorf("todos: %s", diff)
 	}
-	if got := again.sideCost.Load(); got != cost || cost == 0 {
+	if got := again.agent.Spent(); got != cost || cost == 0 {
 		t.Errorf("spent %v, want %v", got, cost)
 	}
 	system, err := again.System(t.Context())

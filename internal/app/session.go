@@ -33,9 +33,8 @@ type Session struct {
 	*workspace.Workspace // its folders and files
 
 	inst        *Instance
-	chain       []string   // of this agent; empty: the main one
-	parent      *Session   // that started it, or nil
-	children    []*Session // subagents that run; guarded by mu
+	chain       []string // of this agent; empty: the main one
+	parent      *Session // that started it, or nil
 	agent       *agent.Agent
 	env         *tool.Env
 	rules       *approval.Rules
@@ -53,13 +52,13 @@ type Session struct {
 	closers     []func() error
 	notes       []string // published when the first turn begins, since nobody listens before
 
-	mode     atomic.Value // permission.Mode
-	modes    sync.Mutex   // held while the mode is checked and changed
-	set      atomic.Pointer[agent.ToolSet]
-	begun    session.System  // of the command line that began the conversation
-	window   *window.Keeper  // nil when nothing is kept
-	sideCost money           // spent beside the turns of this session
-	life     context.Context // ends with the session
+	mode   atomic.Value // permission.Mode, of the outermost session
+	modes  sync.Mutex   // held while the mode is checked and changed
+	dialog sync.Mutex   // of the outermost session: held while a dialog is open
+	set    atomic.Pointer[agent.ToolSet]
+	begun  session.System  // of the command line that began the conversation
+	window *window.Keeper  // nil when nothing is kept
+	life   context.Context // ends with the session
 
 	turn   sync.Mutex // held while a turn runs
 	mu     sync.Mutex
@@ -86,20 +85,6 @@ func (s *Session) publishAgent(b event.Body) {
 	s.Publish(b)
 }
 
-// Mode is the permission mode.
-func (s *Session) Mode() permission.Mode { return s.mode.Load().(permission.Mode) }
-
-// SetMode changes the permission mode at once.
-func (s *Session) SetMode(_ context.Context, m permission.Mode) error {
-	s.modes.Lock()
-	defer s.modes.Unlock()
-	if err := s.inst.checkMode(m); err != nil {
-		return err
-	}
-	s.storeMode(m)
-	return nil
-}
-
 // storeMode puts a mode in force; modes is held.
 func (s *Session) storeMode(m permission.Mode) {
 	s.mode.Store(m)
@@ -108,6 +93,7 @@ func (s *Session) storeMode(m permission.Mode) {
 
 // acceptEdits goes over to the mode for that, unless the mode was changed while the question was open.
 func (s *Session) acceptEdits() {
+	s = s.outermost()
 	s.modes.Lock()
 	defer s.modes.Unlock()
 	if s.Mode() == permission.Default {
@@ -284,22 +270,4 @@ func (s *Session) Close() error {
 		return fmt.Errorf("closing the session: %w", err)
 	}
 	return nil
-}
-
-// money adds up US dollars.
-type money struct {
-	mu  sync.Mutex
-	usd float64
-}
-
-func (m *money) Add(usd float64) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.usd += usd
-}
-
-func (m *money) Load() float64 {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.usd
 }

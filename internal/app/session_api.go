@@ -27,7 +27,7 @@ func (i *Instance) Tools() *call.Catalogue { return i.tools }
 func (i *Instance) Runner() *sandbox.Runner { return i.runner }
 
 // ChildEnv is the environment that commands get: lathe's own with the variables of the settings.
-func (i *Instance) ChildEnv() []string { return childEnv(i.environ(), i.settings().Env) }
+func (i *Instance) ChildEnv() []string { return sandbox.Overlay(i.environ(), i.settings().Env) }
 
 // Reload reads the settings again and puts them in force; it returns the changes.
 func (i *Instance) Reload() ([]config.Change, error) {

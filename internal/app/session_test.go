@@ -105,13 +105,6 @@ func TestForbiddenBypassIsOneClearError(t *testing.T) {
 	}
 }
 
-func TestSettingsReplaceVariablesOfChildren(t *testing.T) {
-	got := childEnv([]string{"A=1", "B=2", "A=3"}, map[string]string{"A": "x", "C": "y"})
-	if want := []string{"B=2", "A=x", "C=y"}; !slices.Equal(got, want) {
-		t.Errorf("%v", got)
-	}
-}
-
 // Faulty rules are reported in the first turn, and a rule in another case still holds.
 func TestFaultyRulesAreReportedInTheFirstTurn(t *testing.T) {
 	p := newPlace(t, llmtest.Replies(llmtest.Say(llmtest.Text("Done."))))

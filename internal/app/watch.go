@@ -71,8 +71,10 @@ func (i *Instance) running() []*Session {
 
 // follow puts new settings in force for a session.
 func (s *Session) follow(rules []permission.Rule, reconnect bool) {
-	s.rules.SetRules(rules)
-	s.recheckMode()
+	if s.parent == nil {
+		s.rules.SetRules(rules)
+		s.recheckMode()
+	}
 	if !reconnect || s.Log() == nil {
 		return
 	}

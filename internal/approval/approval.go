@@ -29,8 +29,9 @@ type Config struct {
 	Journal     *journal.Journal
 	Workspace   *workspace.Workspace
 	Mode        func() permission.Mode
-	Interactive bool   // somebody answers questions
-	AcceptEdits func() // goes over to the mode for accepting edits
+	Interactive bool        // somebody answers questions
+	Dialog      *sync.Mutex // held while a dialog is open, by all who ask the same person; nil: one of its own
+	AcceptEdits func()      // goes over to the mode for accepting edits
 
 	Small func(context.Context) (llm.Model, error)           // the model that answers in the mode auto
 	Count func(purpose string, m llm.ModelInfo, u llm.Usage) // adds its answers to the session's cost
@@ -43,11 +44,13 @@ type Config struct {
 type Approver struct {
 	Config
 	Questions
-	asking sync.Mutex // one dialog at a time
 }
 
 // New makes the approver of a session.
 func New(c Config) *Approver {
+	if c.Dialog == nil {
+		c.Dialog = &sync.Mutex{}
+	}
 	return &Approver{Config: c, Questions: Questions{Publish: c.Journal.Publish}}
 }
 
@@ -101,8 +104,8 @@ func (p *Approver) askPermission(ctx context.Context, a agent.Approval, d permis
 	if !p.Interactive {
 		return unanswered(d), nil
 	}
-	p.asking.Lock() // one dialog at a time, in order
-	defer p.asking.Unlock()
+	p.Dialog.Lock() // one at a time, in order
+	defer p.Dialog.Unlock()
 	if err := ctx.Err(); err != nil {
 		return d, err
 	}

@@ -87,9 +87,9 @@ func (p *Policy) all() iter.Seq[Rule] {
 	}
 }
 
-// Removed reports whether a deny rule or the agent's kind takes the tool away altogether, so that the model
-// is not told of it.
-func (p *Policy) Removed(tool string) bool {
+// Removed reports whether a deny rule or the kind of an agent takes the tool away altogether, so that the model
+// does not get it. The agents are as in Request.Agent.
+func (p *Policy) Removed(tool string, agents ...string) bool {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
 	traits := p.tools.Traits(tool)
@@ -104,7 +104,7 @@ func (p *Policy) Removed(tool string) bool {
 			removed = false
 		}
 	}
-	return removed || !p.kindOf(p.kind).has(tool, traits)
+	return removed || slices.ContainsFunc(p.chain(agents), func(k AgentKind) bool { return !k.has(tool, traits) })
 }
 
 // Decide decides on a request. It never fails; what it does not understand asks.

@@ -180,3 +180,16 @@ func credential(name, value string) bool {
 }
 
 func sortedKeys(m map[string]string) []string { return slices.Sorted(maps.Keys(m)) }
+
+// Overlay returns environ ("NAME=value") with variables in place of those of the same name. environ is not changed.
+func Overlay(environ []string, variables map[string]string) []string {
+	out := slices.DeleteFunc(slices.Clone(environ), func(kv string) bool {
+		name, _, _ := strings.Cut(kv, "=")
+		_, replaced := variables[name]
+		return replaced
+	})
+	for _, name := range sortedKeys(variables) {
+		out = append(out, name+"="+variables[name])
+	}
+	return out
+}

@@ -88,3 +88,10 @@ func TestCleanEnvIsTheSameEachTimeAndKeepsItsInput(t *testing.T) {
 		t.Error("the input was changed")
 	}
 }
+
+func TestVariablesReplaceThoseOfTheSameName(t *testing.T) {
+	got := Overlay([]string{"A=1", "B=2", "A=3"}, map[string]string{"A": "x", "C": "y"})
+	if want := []string{"B=2", "A=x", "C=y"}; !slices.Equal(got, want) {
+		t.Errorf("%v", got)
+	}
+}

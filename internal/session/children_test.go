@@ -110,3 +110,21 @@ func TestASubagentsSessionNeedsItsParent(t *testing.T) {
 		t.Error("no error")
 	}
 }
+
+func TestTheCostOfSubagentsIncludesThoseBelowThem(t *testing.T) {
+	store := session.NewStore(t.TempDir())
+	parent := keptSession(t, store, t.TempDir(), "go")
+	other := keptSession(t, store, t.TempDir(), "else")
+	for _, of := range []string{parent, other} {
+		child := childOf(t, store, of, "toolu_1")
+		grandchild := childOf(t, store, child.ID(), "toolu_2")
+		for s, usd := range map[*session.Session]float64{child: 1, grandchild: 0.5} {
+			if err := errors.Join(s.EndTurn(t.Context(), session.TurnEnd{Reason: "completed", CostUSD: usd}), s.Close()); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if usd, err := store.CostOfChildren(parent); err != nil || usd != 1.5 {
+		t.Errorf("%v %v", usd, err)
+	}
+}

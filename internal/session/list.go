@@ -65,6 +65,24 @@ func (s *Store) Children(parent string) iter.Seq2[Info, error] {
 	return filtered(s.list("", every), func(i Info) bool { return i.Agent != "" && (parent == "" || i.Parent == parent) })
 }
 
+// CostOfChildren is the cost in US dollars of the subagents that a session started, and of those that they started.
+// What cannot be read is left out and in the error.
+func (s *Store) CostOfChildren(parent string) (usd float64, err error) {
+	below := map[string][]Info{} // by parent
+	for info, e := range s.Children("") {
+		if err = errors.Join(err, e); e == nil {
+			below[info.Parent] = append(below[info.Parent], info)
+		}
+	}
+	for todo := []string{parent}; len(todo) > 0; todo = todo[1:] {
+		for _, info := range below[todo[0]] {
+			usd += info.CostUSD
+			todo = append(todo, info.ID)
+		}
+	}
+	return usd, err
+}
+
 func every(candidate) bool { return true }
 
 // filtered passes errors on.
