@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -81,10 +82,7 @@ func (s *Session) restoreCost() {
 
 // budget is the limit of money in US dollars; 0: none.
 func (s *Session) budget() float64 {
-	if usd := s.inst.opts.MaxBudgetUSD; usd != 0 {
-		return usd
-	}
-	return s.inst.settings().MaxBudgetUSD
+	return cmp.Or(s.inst.opts.MaxBudgetUSD, s.inst.settings().MaxBudgetUSD)
 }
 
 // Mode is the permission mode, a subagent's that of the session that started it.

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/lathe-dev/lathe/internal/agent"
 	"github.com/lathe-dev/lathe/internal/approval"
@@ -207,7 +207,7 @@ func (s *Session) newAgent(ctx context.Context, model llm.Model) error {
 	i := s.inst
 	cfg := agent.Config{
 		Chain: s.chain, Transcript: &agent.Memory{}, Tools: s.toolSet, Canonical: i.tools.Canonical,
-		MaxSteps: first(i.opts.MaxTurns, i.settings().MaxTurns), MaxTokens: i.settings().MaxOutputTokens,
+		MaxSteps: cmp.Or(i.opts.MaxTurns, i.settings().MaxTurns), MaxTokens: i.settings().MaxOutputTokens,
 		BudgetUSD: s.budget(), Effort: llm.Effort(i.settings().Effort),
 		System: s.system, Attach: s.addContext, BeforeStep: []agent.BeforeStep{s.announceSkills()}, Authorize: s.approver.Authorize,
 		LimitResult: s.env.Spill, Publish: s.publishAgent, Record: s.Record,
@@ -268,13 +268,6 @@ func (i *Instance) fallbacks() []string {
 		return i.opts.Fallback
 	}
 	return i.settings().FallbackModel
-}
-
-func first(a, b int) int {
-	if a != 0 {
-		return a
-	}
-	return b
 }
 
 // toolSet is the loop's list of tools, rebuilt only when the rules or the kind of agent changed.
@@ -382,13 +375,6 @@ func (s *Session) record() {
 	s.closers = append([]func() error{r.Close}, s.closers...) // closed last, when the bus has no more events
 }
 
-// secretName reports whether a variable's name is one of a secret.
-func secretName(name string) bool {
-	return slices.ContainsFunc([]string{"KEY", "TOKEN", "SECRET", "PASS", "AUTH", "CRED"}, func(word string) bool {
-		return strings.Contains(strings.ToUpper(name), word)
-	})
-}
-
 // secrets are values that never reach a record.
 func (i *Instance) secrets() []string {
 	var out []string
@@ -397,7 +383,7 @@ func (i *Instance) secrets() []string {
 		out = append(out, slices.Collect(maps.Values(p.Headers))...)
 	}
 	for name, v := range i.settings().Env {
-		if secretName(name) {
+		if config.SecretName(name) {
 			out = append(out, v)
 		}
 	}

@@ -140,7 +140,7 @@ func (l *loader) envKey(root, n *node, key string, negated bool) error {
 }
 
 // secretVariable reports variables whose values are masked; headers may carry a key.
-func secretVariable(name string) bool { return secretName(name) || strings.HasSuffix(name, "_HEADERS") }
+func secretVariable(name string) bool { return SecretName(name) || strings.HasSuffix(name, "_HEADERS") }
 
 // processVariable makes a node from a variable of the process.
 func (l *loader) processVariable(name string) (*node, bool) {

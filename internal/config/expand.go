@@ -100,7 +100,7 @@ func (x *expander) lookup(kind, name string) (val string, secret bool, e *Error)
 
 func (x *expander) variable(name string) (string, bool, *Error) {
 	project := x.src.layer.inProject()
-	if secretName(name) && project {
+	if SecretName(name) && project {
 		return "", true, &Error{
 			Text: fmt.Sprintf("a project's file may not use {env:%s}, which looks like a secret", printable(name)),
 			Hint: "write this key in your own settings",
@@ -113,7 +113,7 @@ func (x *expander) variable(name string) (string, bool, *Error) {
 			Hint: "set it, or take it out of the file",
 		}
 	}
-	return val, secretName(name) || project, nil // a value that a repository chose must not appear in a log
+	return val, SecretName(name) || project, nil // a value that a repository chose must not appear in a log
 }
 
 func (x *expander) file(name string) (string, *Error) {

@@ -9,7 +9,7 @@ import (
 // decide which code programs load, which programs they start and where they connect to.
 func protectedVariable(name string) bool {
 	upper := strings.ToUpper(name)
-	if secretName(upper) {
+	if SecretName(upper) {
 		return true
 	}
 	return slices.ContainsFunc(loaderVariables, func(row loaderRow) bool { return row.covers(upper) })

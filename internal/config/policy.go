@@ -93,8 +93,8 @@ func judgeMode(mode string) verdict {
 	return held
 }
 
-// secretName reports names of variables and headers with secret values.
-func secretName(name string) bool {
+// SecretName reports names of variables and headers with secret values.
+func SecretName(name string) bool {
 	upper := strings.ToUpper(name)
 	for _, word := range []string{"KEY", "TOKEN", "SECRET", "PASS", "AUTH", "CRED", "COOKIE"} {
 		if strings.Contains(upper, word) {
@@ -116,7 +116,7 @@ func secretAt(p keyPath) bool {
 		return true
 	case len(p) >= 2 && p[0] == "env", p.under("providers", "*", "headers", "*"),
 		p.under("mcpServers", "*", "env", "*"), p.under("mcpServers", "*", "headers", "*"):
-		return secretName(p[len(p)-1])
+		return SecretName(p[len(p)-1])
 	}
 	return false
 }
