@@ -73,8 +73,19 @@ func (p *program) console(ctx context.Context, o *Options, inst *app.Instance, i
 	p.log.start(p.args)
 	return console.Open(ctx, console.Options{
 		Instance: inst, Session: so, Version: v, Doctor: p.doctorText(o), Forget: o.NoPersistence, Themes: theme.Names(),
-		KeepModel: o.Model != "" || inst.Config().Origin("model").Layer == config.Environment, KeepMode: o.Mode != "" || o.Bypass,
+		History: p.history(o), KeepModel: o.Model != "" || inst.Config().Origin("model").Layer == config.Environment, KeepMode: o.Mode != "" || o.Bypass,
 	})
+}
+
+// firstHistory is how many events of a resumed conversation the terminal interface shows before it is scrolled.
+const firstHistory = 1000
+
+// history limits the events of a resumed conversation, where the front end can load the earlier ones.
+func (p *program) history(o *Options) int {
+	if o.Plain || dumb() {
+		return 0
+	}
+	return firstHistory
 }
 
 // doctorText is the report of lathe doctor, for /doctor.
@@ -107,7 +118,7 @@ func (p *program) screen(ctx context.Context, o *Options, c *console.Console, in
 	to := tui.Options{
 		Theme: themeName(set.Theme), Inline: o.Inline || set.TUI == "inline", Mouse: set.Mouse, Keys: set.Keybindings,
 		Notifications: channels[set.PreferredNotifChannel], ReducedMotion: set.PrefersReducedMotion, Sidebar: set.Sidebar,
-		Initial: first, Version: v,
+		Initial: first, Version: v, Earlier: c.History,
 		Login: func(ctx context.Context) error {
 			err := p.askProvider(ctx, o, "Who should answer? (ctrl+d goes back)")
 			if errors.Is(err, app.ErrNoKey) {

@@ -37,7 +37,7 @@ func BenchmarkReplay(b *testing.B) {
 	runtime.ReadMemStats(&before)
 	var r *replayed
 	for b.Loop() {
-		r = replay(log)
+		r = replay(log, true)
 	}
 	runtime.GC()
 	runtime.ReadMemStats(&after)
@@ -61,7 +61,7 @@ func BenchmarkResume(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		bodies = len(replay(log).bodies)
+		bodies = len(replay(log, true).bodies)
 		if err := log.Close(); err != nil {
 			b.Fatal(err)
 		}

@@ -41,7 +41,7 @@ func (k *Commands) Prepared(ctx context.Context, m llm.Message) llm.Message {
 
 // refresh brings the status up to the state of the log.
 func (k *Commands) refresh() {
-	seen := replay(k.c.session().Log()).statusValues
+	seen := replay(k.c.session().Log(), false).statusValues
 	k.c.mu.Lock()
 	k.c.seen = seen
 	k.c.mu.Unlock()

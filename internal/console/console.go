@@ -38,6 +38,9 @@ type Options struct {
 	Doctor func(ctx context.Context) (string, error) // nil: there is none
 	Themes []string                                  // names the front end knows
 
+	// History limits the events in Opened for Next; 0: all. Console.History has the earlier ones.
+	History int
+
 	Forget bool // on Close, remove the sessions that were created here
 
 	// KeepModel and KeepMode: the command line set them, so a resumed session does not restore its own.
@@ -98,7 +101,7 @@ func Open(ctx context.Context, o Options) (*Console, error) {
 	bus := event.NewBus()
 	c := &Console{inst: o.Instance, opts: o, bus: bus, dirty: make(chan struct{}, 1), redraw: make(chan struct{}, 1), shell: map[string]context.CancelFunc{}}
 	c.ctx, c.stop = context.WithCancel(context.WithoutCancel(ctx))
-	c.events = &Reader{c: c, sub: bus.Subscribe(c.ctx, event.Options{})}
+	c.events = &Reader{c: c, limit: o.History, sub: bus.Subscribe(c.ctx, event.Options{})}
 	state := o.Instance.Config().Paths().StateHome
 	c.prompts = newPromptHistory(state, o.Instance.Dir())
 	c.used = newUsage(state)

@@ -159,16 +159,18 @@ func (c *Console) History(before event.Cursor, n int) ([]event.Body, event.Curso
 type opening struct {
 	event.Opened
 	branch  session.Branch
-	history []event.Body
+	history []event.Body // the whole history; nil: nobody has read it yet
 }
 
 func (o opening) body(limit int) event.Opened {
 	out := o.Opened
-	if limit > 0 {
-		out.History, out.More = page(out.Session, o.branch, o.branch.Len(), limit)
-	} else {
-		out.History = o.history
+	if limit <= 0 {
+		if out.History = o.history; out.History != nil {
+			return out
+		}
+		limit = o.branch.Len() + 1
 	}
+	out.History, out.More = page(out.Session, o.branch, o.branch.Len(), limit)
 	return out
 }
 

@@ -23,15 +23,17 @@ type replayed struct {
 	notes        []string
 }
 
-// replay reads the branch of the head.
-func replay(log *session.Session) *replayed {
+// replay reads the branch of the head. Its bodies are kept if they are wanted.
+func replay(log *session.Session, bodies bool) *replayed {
 	out := &replayed{}
 	if log == nil {
 		return out
 	}
 	b := log.Branch()
 	p := &player{publish: func(t logged) {
-		out.bodies = append(out.bodies, t.body)
+		if bodies {
+			out.bodies = append(out.bodies, t.body)
+		}
 		out.statusValues.take(event.Event{Body: t.body})
 	}}
 	p.play(b, 0, b.Len())

@@ -78,7 +78,7 @@ const mostReplayed = 200
 
 // opened starts with another session.
 func (m *model) opened(b event.Opened) {
-	m.front = b
+	m.front, m.more = b, b.More
 	m.log = newTranscript()
 	m.parts, m.agents, m.steered = map[string]*item{}, map[string]string{}, nil
 	m.pick, m.find = pick{}, find{}

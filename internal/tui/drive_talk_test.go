@@ -98,6 +98,21 @@ func TestScrollingBackStaysWhileMoreComes(t *testing.T) {
 	d.Shows("You said: hello")
 }
 
+func TestScrollingUpLoadsTheEarlierPartOfALongConversation(t *testing.T) {
+	d := opened(t, 80, 24, "LATHE_TUI_HISTORY=200", "LATHE_TUI_PAGE=20") // ten exchanges at first
+	d.Shows("Answer 199")
+	d.Type(termtest.CtrlHome)
+	d.Shows("question 190")
+	d.Type(termtest.PageUp)
+	d.Shows("question 188") // what is loaded above does not move the view, so it can be scrolled on
+	for i := 140; i >= 0; i -= 50 {
+		d.Press(termtest.CtrlHome, fmt.Sprintf("❯ question %d\n", i))
+	}
+	d.Type(termtest.CtrlEnd)
+	d.Shows("Answer 199")
+	d.CheckClean()
+}
+
 func TestResizingWhileAReplyStreams(t *testing.T) {
 	d := opened(t, 100, 30)
 	d.Line("stream 30")

@@ -31,7 +31,7 @@ func open() int {
 	s := newFake()
 	o := Options{
 		Inline: os.Getenv("LATHE_TUI_INLINE") != "", Mouse: os.Getenv("LATHE_TUI_MOUSE") != "", Theme: os.Getenv("LATHE_TUI_THEME"),
-		Version: "test", Notifications: os.Getenv("LATHE_TUI_NOTIFY"),
+		Version: "test", Notifications: os.Getenv("LATHE_TUI_NOTIFY"), Earlier: s.earlier,
 	}
 	r, err := Run(context.Background(), s, o)
 	if err != nil {
@@ -57,13 +57,37 @@ type fake struct {
 	todos   []event.TodoItem
 	changed []event.ChangedFile
 	cwd     string
+	history []event.Body
+}
+
+// page is n events of the history before one of them, and the cursor of those before them.
+func (f *fake) page(end, n int) ([]event.Body, event.Cursor) {
+	from := max(end-n, 0)
+	if from == 0 {
+		return f.history[:end], ""
+	}
+	return f.history[from:end], event.Cursor(fmt.Sprint(from))
+}
+
+func (f *fake) earlier(before event.Cursor, _ int) ([]event.Body, event.Cursor, error) {
+	end, err := strconv.Atoi(string(before))
+	if err != nil {
+		return nil, "", err
+	}
+	bodies, more := f.page(end, 100)
+	return bodies, more, nil
 }
 
 func newFake() *fake {
 	f := &fake{bus: event.NewBus(), answers: map[string]chan event.Answer{}, mode: "default", cwd: "/home/me/project"}
 	f.sub = f.bus.Subscribe(context.Background(), event.Options{})
 	n, _ := strconv.Atoi(os.Getenv("LATHE_TUI_HISTORY"))
-	f.publish(event.Opened{Session: "0199-fake", Title: "a fake", Dir: f.cwd, Path: "/tmp/fake", History: history(n)})
+	f.history = history(n)
+	first, more := f.page(len(f.history), n*2)
+	if size, err := strconv.Atoi(os.Getenv("LATHE_TUI_PAGE")); err == nil {
+		first, more = f.page(len(f.history), size)
+	}
+	f.publish(event.Opened{Session: "0199-fake", Title: "a fake", Dir: f.cwd, Path: "/tmp/fake", History: first, More: more})
 	f.status()
 	return f
 }

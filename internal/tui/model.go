@@ -41,7 +41,9 @@ type model struct {
 	look    look
 	log     *transcript
 	front   event.Opened
-	host    string // of links to files
+	more    event.Cursor // the end of the history that was not loaded; empty: all of it was
+	loading bool         // some of it is being read
+	host    string       // of links to files
 	state   event.Status
 	turn    turn
 	edit    *editor.Editor
@@ -185,6 +187,7 @@ func (m *model) update(msg any) {
 		urgent = m.heard(msg)
 	}
 	m.askAttached()
+	m.askEarlier()
 	m.draw(urgent)
 }
 
@@ -218,6 +221,8 @@ func (m *model) heard(msg any) (urgent bool) {
 	case paletteMsg:
 		m.openPalette(msg.found)
 		return true
+	case earlierMsg:
+		m.earlier(msg)
 	case sessionsMsg:
 		m.sessions = msg.found
 	case loginMsg:
