@@ -115,8 +115,25 @@ func Document() string {
 		}
 		fmt.Fprintf(&b, "\n### `%s`\n\n%s", c.usage(), describe(c))
 	}
-	return b.String()
+	return b.String() + prompts
 }
+
+// prompts describes how a prompt names files, runs commands and adds to memory.
+const prompts = `
+## In a prompt
+
+| written | does |
+|---|---|
+| ` + "`@path`" + ` | attaches a file: its lines with numbers, a folder as a listing, an image as an image. A path is relative to the working folder and must exist in it or in an added folder |
+| ` + "`@path#L10`, `@path#L10-20`" + ` | attaches these lines |
+| ` + "`@\"a path\"`" + ` | names a path with blanks |
+| ` + "`!command`" + ` | runs a command of your own; the next message tells the model its output |
+| ` + "`#note`" + ` | adds a line to the project's memory file |
+
+An attached file is read as the Read tool reads it, with the same rules and limits: one that may not be read is left out with a
+notice, and one that was read may be edited. One message attaches 20 files at most. The terminal completes paths after ` + "`@`" + ` and
+shows each file below the prompt with its tokens; ` + "`lathe -p`" + ` attaches them too.
+`
 
 func theme(ctx context.Context, h Host, args string) (event.Output, error) {
 	names := h.Setup().Themes()
