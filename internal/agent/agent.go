@@ -5,7 +5,7 @@
 // tool calls. The loop knows no tool, no file and no terminal: all it needs is in [Config], functions and
 // small interfaces. Every call of every tool passes one choke point, [Agent.Invoke].
 //
-// Promises: what was said is on disk before it is shown as complete; every call gets exactly one result,
+// Promises: a message is on disk before it is shown as complete; every call gets exactly one result,
 // in call order, also when it was cancelled, denied, crashed or timed out; a call that was started is
 // never run again; a tool's failure is text for the model and never ends the turn.
 package agent
@@ -34,7 +34,7 @@ type Agent struct {
 	effort  llm.Effort
 	choices int // how often the model was set
 	steers  []llm.Message
-	spent   float64           // US dollars of all turns, of what Spend added, and of the agents below
+	spent   float64           // US dollars of all turns, of Spend, and of the agents below
 	steps   int               // of the present turn and of the agents below since it began
 	unsaved []session.CallEnd // results that could not be written
 
@@ -97,7 +97,7 @@ func (a *Agent) Model() (llm.Model, llm.Effort) {
 	return a.model, a.effort
 }
 
-// Spent is the cost so far of all turns, of the agents that this one started, and of what Spend added, in US dollars.
+// Spent is the cost so far of all turns, of the agents that this one started, and of Spend, in US dollars.
 func (a *Agent) Spent() float64 {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -108,7 +108,7 @@ func (a *Agent) Spent() float64 {
 // counted without it.
 func (a *Agent) Spend(usd float64) { a.count(usd, 0) }
 
-// count adds to what this agent and those above have used.
+// count adds to the use of this agent and of those above.
 func (a *Agent) count(usd float64, steps int) {
 	for ; a != nil; a = a.cfg.Parent {
 		a.mu.Lock()
@@ -133,7 +133,7 @@ func (a *Agent) keep(end session.CallEnd) {
 }
 
 // save writes the results that could not be written when they came (the disk was full, say): the model is
-// better told what its calls did than that it is unknown.
+// better served by the results of its calls than by none.
 func (a *Agent) save(ctx context.Context) error {
 	a.mu.Lock()
 	ends := a.unsaved
@@ -282,7 +282,7 @@ func (t *turn) limitReached(ctx context.Context) event.EndReason {
 	return ""
 }
 
-// beforeStep takes in what the next request must have: steered messages, those of the hooks, the tools. Before
+// beforeStep gathers the parts of the next request: steered messages, those of the hooks, the tools. Before
 // a step that is sent again the hooks have run already.
 func (t *turn) beforeStep(ctx context.Context, again bool) error {
 	if err := t.takeSteers(ctx); err != nil {
@@ -334,8 +334,8 @@ func (t *turn) stepAgain(ctx context.Context, err error) (bool, error) {
 	return t.useFallback(err), err
 }
 
-// prepare builds what stays the same for the whole session, the system prompt. What failed is tried again
-// by the next turn.
+// prepare builds the system prompt, which stays the same for the whole session. After a failure the next turn
+// tries again.
 func (a *Agent) prepare(ctx context.Context) error {
 	a.setup.Lock()
 	defer a.setup.Unlock()
@@ -403,7 +403,7 @@ func (t *turn) useFallback(err error) bool {
 	return true
 }
 
-// goBack ends what useFallback did: the next turn tries the user's model again, unless somebody chose
+// goBack undoes useFallback: the next turn tries the user's model again, unless somebody chose
 // another one meanwhile.
 func (t *turn) goBack() {
 	t.mu.Lock()

@@ -131,7 +131,7 @@ func (q *queue) begin(p *pending, plan *Plan) error {
 	return q.halted() // the disk may have taken a while
 }
 
-// snapshotFor saves what a plan may change; CallID of its context tells for which call.
+// snapshotFor saves the files that a plan may change; CallID of its context tells for which call.
 func (q *queue) snapshotFor(p *pending, plan *Plan) error {
 	_, err := guarded("the snapshot", func() (struct{}, error) { return struct{}{}, q.a.cfg.Snapshot(q.within(p), plan) })
 	return err
@@ -182,7 +182,7 @@ func (q *queue) run(p *pending, plan *Plan) (res *Result) {
 	return res
 }
 
-// output shows live output of a call that has no result yet.
+// output publishes live output of a call that has no result yet.
 func (q *queue) output(p *pending, s string) {
 	q.mu.Lock()
 	over := p.answered
@@ -207,7 +207,7 @@ func (q *queue) finish(p *pending, call llm.ToolCall, res *Result, title string,
 		p.result = llm.ToolResult{CallID: p.id, Name: call.Name, Parts: res.Parts, IsError: res.IsError}
 		end := session.CallEnd{
 			Result: p.result, Title: title, Denied: denied, Duration: took,
-			Invoked: !q.journal, Parent: q.parent, Call: q.unsaid(p, call),
+			Invoked: !q.journal, Parent: q.parent, Call: q.unwrittenCall(p, call),
 		}
 		q.write(end, call, res, append(p.refusal, event.ToolEnd{
 			Call: call, Parent: q.parent, Result: p.result, Title: title, View: res.View, Meta: res.Meta, Denied: denied, Duration: took,

@@ -28,7 +28,7 @@ type Transcript interface {
 	EndTurn(ctx context.Context, end session.TurnEnd) error
 }
 
-// Config is all the loop knows of the world. Model, Transcript and Tools are required; a nil function
+// Config is everything that the loop depends on. Model, Transcript and Tools are required; a nil function
 // is skipped, except that a nil Authorize refuses everything.
 type Config struct {
 	// Chain is the identity of this agent, in the form of permission.Request.Agent: the agents from the
@@ -38,7 +38,7 @@ type Config struct {
 	Chain []string
 
 	// Parent is the agent that started this one. The limits of steps and money of all agents above hold for
-	// what they do together.
+	// all of them together.
 	Parent *Agent
 
 	Model      llm.Model
@@ -60,7 +60,7 @@ type Config struct {
 	// comes before the first request or after the last calls stays for TakeSteers.
 	Boundaries bool
 
-	// Attach adds what a message of the user names (files) before it is recorded. What it cannot add it leaves out.
+	// Attach adds the files that a message of the user names, before it is recorded. It leaves out those that it cannot add.
 	Attach func(context.Context, llm.Message) llm.Message
 
 	BeforeStep []BeforeStep                                                 // run in order before each step
@@ -122,10 +122,10 @@ type BeforeStop struct {
 // Window is how full the model's context window is.
 type Window struct {
 	Model    llm.ModelInfo
-	Used     int   // tokens of the prompt: the provider's count of the last one and an estimate of what came since
+	Used     int   // tokens of the prompt: the provider's count of the last one and an estimate of the messages since
 	Mark     int   // tokens from which OnWindow is called before a request
 	Overflow bool  // the provider refused the prompt, or stopped because of its length
-	Err      error // what the provider said, with Overflow
+	Err      error // the provider's error, with Overflow
 }
 
 func (c *Config) setDefaults() {

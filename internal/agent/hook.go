@@ -22,8 +22,8 @@ type BeforeTool struct {
 	Run  func(context.Context, llm.ToolCall) (Verdict, error)
 }
 
-// AfterTool is a hook that sees the result of a call that has run, in the order of the list, each with what
-// those before it made of the result. It may change its *Result as it likes: the change counts when the hook
+// AfterTool is a hook that sees the result of a call that has run, in the order of the list, each with the
+// result as those before it left it. It may change its *Result as it likes: the change counts when the hook
 // returns without an error. An error is added to the result as text. A hook must return soon after its
 // context ends; the context may have ended before.
 type AfterTool struct {
@@ -31,10 +31,10 @@ type AfterTool struct {
 	Run  func(context.Context, llm.ToolCall, *Result) (Verdict, error)
 }
 
-// Verdict is what a hook says. The zero value says nothing.
+// Verdict is the result of a hook. The zero value has no effect.
 type Verdict struct {
 	// Effect and Reason judge the call, before it runs: deny refuses it, ask puts it to a person even where a
-	// rule allows it, allow answers what policy would ask only because no rule covers the call. After a call
+	// rule allows it, allow answers the question that policy asks only because no rule covers the call. After a call
 	// Effect means nothing.
 	Effect permission.Effect
 	Reason string
@@ -45,7 +45,7 @@ type Verdict struct {
 	Stop string
 }
 
-// Ruling is what several hooks say about one call: the strictest Effect (deny before ask before allow), with
+// Ruling is the merged verdict of several hooks on one call: the strictest Effect (deny before ask before allow), with
 // the reasons of those hooks that gave it, in the order of the list.
 type Ruling struct {
 	Effect  permission.Effect
@@ -60,7 +60,7 @@ type Ruling struct {
 // Source names the hooks that gave the ruling, as the source of a permission.Decision.
 func (r Ruling) Source() string { return "hook " + strings.Join(r.Hooks, ", ") }
 
-// Apply is what becomes of a decision of policy under the ruling: deny refuses and ask asks, whatever policy
+// Apply returns the decision of policy under the ruling: deny refuses and ask asks, whatever policy
 // allows. Allow answers only the default question about a call that no rule covers: it lifts no refusal, and
 // it does not answer for the user where a rule, a guard, the mode or the agent's kind asks.
 func (r Ruling) Apply(d permission.Decision) permission.Decision {
@@ -167,7 +167,7 @@ func hookText(hook, text string) llm.Text {
 	return llm.Text{Text: "Hook " + hook + ": " + text, Origin: llm.OriginHook}
 }
 
-// strictness orders effects; what is none of the three counts as a refusal.
+// strictness orders effects; any other value counts as a refusal.
 func strictness(e permission.Effect) int {
 	if i := slices.Index([]permission.Effect{"", permission.Allow, permission.Ask}, e); i >= 0 {
 		return i
@@ -259,7 +259,7 @@ func (r *Result) clone() *Result {
 	return &c
 }
 
-// with is the result with more parts; an original with nothing to say keeps what it says.
+// with is the result with more parts; the original does not change.
 func (r *Result) with(parts ...llm.Part) *Result {
 	c := *r
 	c.Parts = append(slices.Clip(slices.Clone(r.Parts)), parts...)

@@ -110,13 +110,13 @@ func (a *Agent) invoke(ctx context.Context, calls []llm.ToolCall, quiet bool) []
 
 // startOf is the record of a call's start.
 func (q *queue) startOf(p *pending) session.CallStart {
-	return session.CallStart{CallID: p.id, Invoked: !q.journal, Parent: q.parent, Call: q.unsaid(p, p.call)}
+	return session.CallStart{CallID: p.id, Invoked: !q.journal, Parent: q.parent, Call: q.unwrittenCall(p, p.call)}
 }
 
-// unsaid is a call as it runs, where no part of a reply tells it: the model did not make it, or its name or
+// unwrittenCall is a call as it runs, where no part of a reply has it so: the model did not make it, or its name or
 // input changed since.
-func (q *queue) unsaid(p *pending, call llm.ToolCall) *llm.ToolCall {
-	if q.journal && call.Name == p.said.Name && call.Raw == p.said.Raw && bytes.Equal(call.Input, p.said.Input) {
+func (q *queue) unwrittenCall(p *pending, call llm.ToolCall) *llm.ToolCall {
+	if q.journal && call.Name == p.written.Name && call.Raw == p.written.Raw && bytes.Equal(call.Input, p.written.Input) {
 		return nil
 	}
 	return &call

@@ -73,14 +73,14 @@ type queue struct {
 // pending is a call on its way to its one result. The goroutine that works on it owns call; others look at
 // shown, since a turn that was interrupted does not wait for ever for a tool that does not obey.
 type pending struct {
-	id   string
-	said llm.ToolCall // as the model wrote it
-	call llm.ToolCall // as it will run
-	tool Tool         // resolved for call; nil: not yet, or the input changed since
+	id      string
+	written llm.ToolCall // as the model wrote it
+	call    llm.ToolCall // as it will run
+	tool    Tool         // resolved for call; nil: not yet, or the input changed since
 
 	judged  chan struct{} // closed when the hooks are done that began when it was added; nil: there are none
 	hooked  bool          // the hooks have seen it
-	ruling  Ruling        // what they said
+	ruling  Ruling        // their verdict
 	hookErr error
 	final   bool // preparing it again would not help
 
@@ -92,7 +92,7 @@ type pending struct {
 	shown    llm.ToolCall
 	started  bool
 	answered bool
-	ran      *Result // what the call itself gave, while hooks work on it
+	ran      *Result // the call's own result, while hooks work on it
 	// refusedBelow: a call that this one made was refused, and that ends the turn.
 	refusedBelow bool
 	doomed       bool // stopped because it repeats the calls before it
@@ -111,7 +111,7 @@ func (a *Agent) newQueue(ctx context.Context, journal bool) *queue {
 func (q *queue) add(c llm.ToolCall) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	p := &pending{id: c.ID, said: c, call: c, shown: c}
+	p := &pending{id: c.ID, written: c, call: c, shown: c}
 	q.calls = append(q.calls, p)
 	if len(q.a.cfg.BeforeTool) > 0 {
 		p.judged = make(chan struct{})
@@ -196,8 +196,8 @@ func (q *queue) next(i int) *pending {
 	return q.calls[i]
 }
 
-// schedule takes the calls in order. A call is prepared when its turn comes, so that it sees what the
-// ones before it did: what cannot run beside the calls in flight waits for them and is prepared again.
+// schedule takes the calls in order. A call is prepared when its turn comes, so that it sees the
+// effects of those before it: one that cannot run beside the calls in flight waits for them and is prepared again.
 func (q *queue) schedule() {
 	defer close(q.stopped)
 	for i := 0; ; i++ {

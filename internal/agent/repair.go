@@ -7,7 +7,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/llm"
 )
 
-// Texts that stand in for what a history lacks. They are constant, so that a repaired history has the
+// Texts that stand in for missing parts of a history. They are constant, so that a repaired history has the
 // same bytes each time it is sent.
 const (
 	missingResult = "No result was recorded for this call; it may or may not have run. Check before repeating it."
@@ -32,7 +32,7 @@ func Repair(msgs []llm.Message, model, provider string) []llm.Message {
 // repair takes messages one by one.
 type repair struct {
 	model   llm.ModelInfo
-	out     []llm.Message   // what no later message can change
+	out     []llm.Message   // final: no later message can change it
 	ids     map[string]bool // call ids in use
 	open    []llm.ToolCall  // calls of the last reply that wait for results, under the ids they are sent with
 	renamed map[string]string
@@ -89,7 +89,7 @@ func (r *repair) assistant(m llm.Message) {
 	r.results = map[string]llm.ToolResult{}
 }
 
-// replyParts keeps what may be sent of a reply; calls whose id is in use already get a new one.
+// replyParts keeps the parts of a reply that may be sent; calls whose id is in use already get a new one.
 func (r *repair) replyParts(m llm.Message) ([]llm.Part, []llm.ToolCall) {
 	var calls []llm.ToolCall
 	r.renamed = map[string]string{}
@@ -180,7 +180,7 @@ func (r *repair) result(res llm.ToolResult) {
 	}
 }
 
-// settle writes the results of the open calls and then what else the user said.
+// settle writes the results of the open calls and then the rest of the user's message.
 func (r *repair) settle() {
 	if len(r.open) > 0 {
 		r.out = append(r.out, r.answers())
@@ -259,7 +259,7 @@ func filter(in []llm.Part, keep func(llm.Part) (llm.Part, bool)) []llm.Part {
 	return out
 }
 
-// repairer repairs a growing history step after step and works only on what is new. Nothing it returned
+// repairer repairs a growing history step after step and works only on new messages. Nothing it returned
 // is written to again.
 type repairer struct {
 	fold *repair

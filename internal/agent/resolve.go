@@ -11,7 +11,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/llm"
 )
 
-// resolve finds the tool of a call and checks the input; what it returns as an error is text for the
+// resolve finds the tool of a call and checks the input; its errors are text for the
 // model. Other spellings of names and parameters are mended in place; broken JSON never is.
 func (a *Agent) resolve(call *llm.ToolCall) (Tool, error) {
 	if a.cfg.Canonical != nil && call.Raw == "" {

@@ -49,7 +49,7 @@ func (t *turn) step(ctx context.Context) (llm.Message, outcome, error) {
 	}
 }
 
-// verdict adds to an outcome what went wrong with the stream.
+// verdict adds the stream's failures to an outcome.
 func (s *stream) verdict(out *outcome, err error) outcome {
 	out.interrupted = out.interrupted || s.ctx.Err() != nil
 	if out.writeErr == nil {
@@ -61,7 +61,7 @@ func (s *stream) verdict(out *outcome, err error) outcome {
 	return *out
 }
 
-// stepError is the error that ends the step without a reply, or nil when what was kept goes on.
+// stepError is the error that ends the step without a reply, or nil when the turn goes on with the parts that were kept.
 func (t *turn) stepError(s *stream, err error) error {
 	if err == nil || s.kept() || s.ctx.Err() != nil || s.writeErr != nil {
 		return nil
@@ -69,7 +69,7 @@ func (t *turn) stepError(s *stream, err error) error {
 	return err
 }
 
-// account adds up what a reply cost and closes the step.
+// account adds up the cost of a reply and closes the step.
 func (t *turn) account(info llm.ModelInfo, u llm.Usage, stop llm.StopReason, took time.Duration) {
 	cost := info.Price.Cost(u)
 	t.Spend(cost)
@@ -93,7 +93,7 @@ type stream struct {
 
 	id       string // lathe's id of the reply
 	pieces   []piece
-	parts    []llm.Part     // what is in the journal, in its order: the reply as it will be sent
+	parts    []llm.Part     // the journalled parts, in their order: the reply as it will be sent
 	ids      map[string]int // calls of this reply by the id the provider gave -> index
 	called   bool           // a call was handed over
 	open     int            // index of the text that streams
@@ -247,7 +247,7 @@ func (s *stream) flush(n int) {
 	}
 }
 
-// failed stops everything: what cannot be written must not happen.
+// failed stops everything: nothing may happen unrecorded.
 func (s *stream) failed(err error) {
 	s.writeErr = err
 	s.queue.failWrite(err)
@@ -294,7 +294,7 @@ func (s *stream) has(i int, p llm.Part, announced map[string]int) bool {
 	return ok && known
 }
 
-// broke keeps what was complete when the stream failed after a call, and what was to be read when the
+// broke keeps the complete parts when the stream failed after a call, and the text so far when the
 // user interrupted it.
 func (s *stream) broke(err error) (llm.Message, error) {
 	stop := llm.StopBroken

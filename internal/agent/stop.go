@@ -8,7 +8,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/llm"
 )
 
-// Limits on what a turn tries before it gives up.
+// Limits on the attempts of a turn before it gives up.
 const (
 	maxCut    = 3  // "go on" after replies cut by the output limit
 	maxBroken = 4  // broken replies in a row
@@ -81,7 +81,7 @@ func (t *turn) raiseIfCut(reply llm.Message) error {
 	return nil
 }
 
-// raise lifts the output limit to what the model allows; false when it was there already.
+// raise lifts the output limit to the model's own; false when it was there already.
 func (t *turn) raise() bool {
 	m, _ := t.Model()
 	limit := m.Info().MaxOutput

@@ -14,7 +14,7 @@ import (
 type Tool interface {
 	// Spec is constant for the life of the tool.
 	Spec() llm.ToolSpec
-	// Prepare resolves what the call would do, without any side effect; it may be called more than
+	// Prepare resolves the effects of the call, without any side effect; it may be called more than
 	// once for one call, and each Plan is then closed. An error is the call's result, as text for
 	// the model. Input was validated against the schema before.
 	Prepare(ctx context.Context, call llm.ToolCall) (*Plan, error)
@@ -22,12 +22,12 @@ type Tool interface {
 
 // Plan is a resolved call. The zero value is the unsafe one: unknown accesses, alone.
 type Plan struct {
-	Accesses []permission.Access // what it would touch; nil means unknown, so ask
+	Accesses []permission.Access // everything it would touch; nil means unknown, so ask
 	Title    string              // a few words for people: the path, the command, the pattern
-	Preview  event.View          // what a dialog shows: the diff, the whole command
+	Preview  event.View          // for a dialog: the diff, the whole command
 	Parallel bool                // may run beside other calls, for this input
 	Run      func(ctx context.Context) (*Result, error)
-	Close    func() // lets go of what Prepare holds; called exactly once, after Run too; may be nil
+	Close    func() // releases everything that Prepare holds; called exactly once, after Run too; may be nil
 }
 
 // Writes reports whether the plan may change something outside the session.

@@ -16,7 +16,7 @@ import (
 // The list of specs that a model is sent only ever grows at its end: a tool that is new in Tools is added to
 // it, one that is gone from both lists keeps its spec there and calls to it are answered with an error, and
 // one whose spec changed is sent as it was first. After a compaction or checkout the list begins anew with
-// what there is, since the request is new from its start anyway. A deferred tool is not sent. A call to it by its name runs
+// the present tools, since the request is new from its start anyway. A deferred tool is not sent. A call to it by its name runs
 // like any other; an input that does not fit is answered with its schema, as for every tool. Loading a
 // deferred tool is to move it to Tools and to change Version.
 type ToolSet struct {
@@ -45,7 +45,7 @@ type boundTool struct {
 	schema *jsonschema.Resolved // nil: the schema cannot be compiled, so inputs are not checked against it
 }
 
-// refresh asks for the tools and takes in what changed. While nothing does it costs one comparison.
+// refresh asks for the tools and applies changes. While nothing changes it costs one comparison.
 func (a *Agent) refresh(ctx context.Context) (*toolbox, error) {
 	set, err := guarded("the list of tools", func() (ToolSet, error) { return a.cfg.Tools(ctx) })
 	if err != nil {

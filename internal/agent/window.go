@@ -50,8 +50,8 @@ func (t *turn) window() Window {
 	return Window{Model: info, Used: t.promptSize(t.cfg.Transcript.Messages()), Mark: t.cfg.WindowMark(info)}
 }
 
-// promptSize is about how many tokens the prompt of these messages has: what the provider counted for the newest
-// reply, and an estimate of what follows it. Before the first reply all of it is estimated.
+// promptSize is about how many tokens the prompt of these messages has: the provider's count for the newest
+// reply, and an estimate of the messages after it. Before the first reply all of it is estimated.
 func (a *Agent) promptSize(msgs []llm.Message) int {
 	n := 0
 	for i := len(msgs) - 1; i >= 0; i-- {

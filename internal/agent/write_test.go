@@ -130,7 +130,7 @@ func TestAFullDiskEndsTheTurnInOrder(t *testing.T) {
 	t.Error("the turn never came to its end")
 }
 
-// checkShown holds the events against what is on disk.
+// checkShown compares the events with the log on disk.
 func checkShown(t *testing.T, f *fixture, disk *fullDisk) {
 	t.Helper()
 	written := strings.Join(disk.kinds, ",") + ","

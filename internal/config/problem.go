@@ -67,7 +67,7 @@ func (w Warning) String() string {
 	return e.Error()
 }
 
-// asWarning turns a mistake in another program's file into a warning that says what was dropped.
+// asWarning turns a mistake in another program's file into a warning that names the dropped value.
 func (e *Error) asWarning(left string) Warning {
 	plain := *e
 	plain.Origin, plain.Key, plain.More = Origin{}, "", 0

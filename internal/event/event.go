@@ -140,7 +140,7 @@ type UserMessage struct {
 	Message   llm.Message `json:"message"`
 	Steered   bool        `json:"steered,omitempty"`
 	Synthetic bool        `json:"synthetic,omitempty"` // written by lathe
-	Attached  []string    `json:"attached,omitempty"`  // what goes with it, for people: "a.go (120 lines)"
+	Attached  []string    `json:"attached,omitempty"`  // attachments, for people: "a.go (120 lines)"
 }
 
 // ToolStart says that a call is about to run; its start is on disk.

@@ -213,7 +213,7 @@ func (p *PartDone) UnmarshalJSON(b []byte) error {
 // MarshalJSON writes the part with its type.
 func (p PartReady) MarshalJSON() ([]byte, error) { return PartDone(p).MarshalJSON() }
 
-// UnmarshalJSON reads what MarshalJSON wrote.
+// UnmarshalJSON is the inverse of MarshalJSON.
 func (p *PartReady) UnmarshalJSON(b []byte) error { return (*PartDone)(p).UnmarshalJSON(b) }
 
 // MarshalJSON writes the preview with its shape.

@@ -28,7 +28,7 @@ type reference struct {
 	Input string `json:"input,omitempty"` // this parameter of the call
 	Patch bool   `json:"patch,omitempty"` // the hunks of the view's diff
 	Split bool   `json:"split,omitempty"` // a list, one item a line
-	Size  int    `json:"size,omitempty"`  // bytes of what is found there
+	Size  int    `json:"size,omitempty"`  // bytes of the content there
 }
 
 // Hunk is one part of a diff, in the shape of Claude Code's structuredPatch. A line begins with a space, - or +.
@@ -70,7 +70,7 @@ func StoreView(v View, r llm.ToolResult) (json.RawMessage, error) {
 	return append(append(b, from...), '}'), err
 }
 
-// RestoreView reads what StoreView or MarshalView wrote.
+// RestoreView is the inverse of StoreView and MarshalView.
 func RestoreView(b json.RawMessage, r llm.ToolResult) (View, error) {
 	v, err := UnmarshalView(b)
 	if err != nil || v == nil || !strings.Contains(string(b[max(0, len(b)-200):]), `"stored":{`) {
@@ -124,7 +124,7 @@ func StoreMeta(meta map[string]any, v View, call llm.ToolCall, r llm.ToolResult,
 	return json.Marshal(map[string]any{storedMark: packed})
 }
 
-// RestoreMeta reads what StoreMeta wrote. v is the restored view.
+// RestoreMeta is the inverse of StoreMeta. v is the restored view.
 func RestoreMeta(b json.RawMessage, v View, call llm.ToolCall, r llm.ToolResult) (map[string]any, error) {
 	if len(b) == 0 {
 		return nil, nil

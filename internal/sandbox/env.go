@@ -8,17 +8,17 @@ import (
 	"strings"
 )
 
-// Options change what CleanEnv does. Keep and Drop hold names or shell patterns of names ("NPM_*");
+// Options change the result of CleanEnv. Keep and Drop hold names or shell patterns of names ("NPM_*");
 // Keep wins over everything else, also over the values that CleanEnv sets.
 type Options struct {
 	Keep             []string
 	Drop             []string
-	ScrubCredentials bool              // also drop what looks like a key, a token or a password
+	ScrubCredentials bool              // also drop likely keys, tokens and passwords
 	Set              map[string]string // set at the end, unless the name is in Keep and present
 }
 
-// dropped are the names that no child gets. The groups: lathe's own settings and keys; what makes the
-// loader or a shell run or look up something else than the command says; what draws on our terminal.
+// dropped are the names that no child gets. The groups: lathe's own settings and keys; variables that make the
+// loader or a shell run other code than the command's; variables that make programs draw on our terminal.
 var dropped = []string{
 	"LATHE_*", "ANTHROPIC_*", "OPENAI_*", "CLAUDE_CODE_*", "CLAUDE_CONFIG_DIR", "AZURE_OPENAI_*",
 	"GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GENERATIVE_AI_API_KEY", "AWS_BEARER_TOKEN_BEDROCK",

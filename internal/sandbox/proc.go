@@ -14,7 +14,7 @@ import (
 
 const (
 	defaultGrace  = 700 * time.Millisecond // so that a turn that is interrupted ends within a second
-	leftoverGrace = 500 * time.Millisecond // for what outlives a command that ended by itself
+	leftoverGrace = 500 * time.Millisecond // for processes that outlive a command that ended by itself
 	drainLimit    = 200 * time.Millisecond // for output that a process out of our reach keeps open
 )
 
@@ -90,7 +90,7 @@ func (r *Runner) launch(p *Proc) error {
 	return nil
 }
 
-// startError says what could not be started and why, in words that name the next move.
+// startError names the program that could not be started, the reason and the next move.
 func startError(spec Spec, err error) error {
 	if errors.Is(err, ErrClosed) {
 		return err

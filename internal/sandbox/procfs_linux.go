@@ -17,7 +17,7 @@ func spawnLoop(work <-chan func()) {
 	}
 }
 
-// procStat is what /proc/PID/stat says (proc_pid_stat(5)). Start is in clock ticks since boot and tells a
+// procStat is the content of /proc/PID/stat (proc_pid_stat(5)). Start is in clock ticks since boot and tells a
 // process from a later one with the same pid.
 type procStat struct {
 	pid, ppid, pgrp, session int

@@ -11,7 +11,7 @@ import (
 // ToolDirs are the folders of a PATH from which programs are taken for commands that run without a
 // question: absolute, there, with their links resolved, in the order of the PATH, each once. Left out are
 // those that everybody may write to, and those in a working folder (work, absolute paths with links
-// resolved) that lathe's own tools could write to: what lies there may be the project's and not the user's.
+// resolved) that lathe's own tools could write to: programs there may be the project's and not the user's.
 func ToolDirs(path string, work []string) []string {
 	var out []string
 	for _, dir := range filepath.SplitList(path) {
@@ -56,8 +56,8 @@ func plantable(work, dir string) bool {
 	}
 }
 
-// steering are the names that change what a program of a read-only command does: start-up options, paths of
-// modules, configuration files, helpers. Such a command means what it says only without them. The
+// steering are the names that change the behaviour of a read-only command's program: start-up options, paths of
+// modules, configuration files, helpers. Such a command is read-only for certain only without them. The
 // credentials go with them, since it has no need of any.
 var steering = []string{
 	"GIT_*", "SSH_*", "*PAGER", "LESS*", "MAN*", "POSIXLY_CORRECT", "_POSIX2_VERSION", "TAR_OPTIONS", "GZIP", "XZ_*", "ZSTD_*",
@@ -80,7 +80,7 @@ var looking = [][2]string{
 }
 
 // ReadOnlyEnv is the environment of a read-only command, which runs without a question: CleanEnv
-// without what steers programs, without anything that looks like a secret, with dirs (see [ToolDirs]) as its
+// without variables that steer programs, without anything that looks like a secret, with dirs (see [ToolDirs]) as its
 // PATH, and a go command that stays at home. more is added at the end.
 func ReadOnlyEnv(environ, dirs, more []string) []string {
 	plain := slices.DeleteFunc(slices.Clone(environ), func(kv string) bool {

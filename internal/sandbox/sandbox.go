@@ -1,7 +1,7 @@
 // Package sandbox starts child processes and makes sure that nothing of them is left behind.
 //
-// The words: a [Spec] says what to start; a [Runner] starts it; a [Proc] is the running leader with its
-// tree, which is the leader and everything that came from it, also what left its process group (setsid,
+// The words: a [Spec] describes a program to start; a [Runner] starts it; a [Proc] is the running leader with its
+// tree, which is the leader and everything that came from it, also processes that left its group (setsid,
 // double fork); an [Exit] says how it ended.
 //
 // Promises:
@@ -9,7 +9,7 @@
 //   - A child has no terminal: it is the leader of a new session, and its standard input is the null
 //     device unless the Spec gives one. It inherits no descriptor but the three standard ones.
 //   - When the leader ends, the context is cancelled or the Runner is closed, the whole tree is ended, unless the
-//     Spec says that what outlives the leader may stay (a daemon that was asked for): SIGTERM, a grace, SIGKILL. On Linux the tree is found through a subreaper, the session, the output
+//     Spec says that processes may outlive the leader (a daemon that was asked for): SIGTERM, a grace, SIGKILL. On Linux the tree is found through a subreaper, the session, the output
 //     pipe and a marker in the environment, so that a daemon is found too unless it gave up all of these.
 //     On other Unix systems the tree is the process group; on Windows it is a job object.
 //   - When lathe itself is killed, the kernel kills the leader (Linux), and a small shell that was started
@@ -27,7 +27,7 @@ import (
 	"time"
 )
 
-// Spec says what to start. Argv must not be empty; Argv[0] is found along PATH when it has no slash.
+// Spec describes a program to start. Argv must not be empty; Argv[0] is found along PATH when it has no slash.
 type Spec struct {
 	Argv   []string
 	Dir    string    // working folder; empty means lathe's own
@@ -36,7 +36,7 @@ type Spec struct {
 	Stdout io.Writer // nil means the null device; equal to Stderr means one pipe, so that the order is kept
 	Stderr io.Writer
 	Grace  time.Duration // from SIGTERM to SIGKILL; 0 means 700 ms
-	Leave  bool          // what outlives the leader stays, also after lathe; not on Windows
+	Leave  bool          // processes that outlive the leader stay, also after lathe; not on Windows
 }
 
 // Exit is how a command ended.

@@ -102,14 +102,14 @@ func (t *tree) survivors() []int {
 	return pids
 }
 
-// leftovers ends what outlived the leader. The usual case, nothing left, costs one small read: what the
+// leftovers ends the processes that outlived the leader. The usual case, nothing left, costs one small read: what the
 // leader left behind are children of ours now.
 func (t *tree) leftovers(grace time.Duration) (ended, alive int) {
 	kids, err := childrenOf(os.Getpid(), os.Getpid())
 	if err != nil {
 		return t.end(grace)
 	}
-	// A child may end while it is looked at, and what it leaves to us is then not in the list: look again. Twice
+	// A child may end while it is looked at, and the children it leaves to us are then not in the list: read it again. Twice
 	// settled is settled: the list itself may lack a child when it changes under the reader (proc(5)).
 	dead, calm := map[int]bool{}, 0
 	for range 50 {

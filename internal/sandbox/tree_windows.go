@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// tree is a job object: what the leader starts is in it too, and the kernel ends all of it when the last
+// tree is a job object: its children are in it too, and the kernel ends all of it when the last
 // handle to it closes, also when lathe is killed.
 type tree struct {
 	cmd *exec.Cmd

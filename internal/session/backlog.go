@@ -86,7 +86,7 @@ func (s *Session) put(line []byte, sync, mayWait bool) error {
 	return nil
 }
 
-// flush writes what waits, and a line after it, all or nothing.
+// flush writes the waiting lines, and one after them, all or nothing.
 func (s *Session) flush(line []byte, sync bool) error {
 	sync = sync || s.back.sync
 	if s.back.count > 0 {

@@ -73,7 +73,7 @@ func (w *BlobWriter) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// ReadAt reads back what was written, until Commit or Close. It may be used beside Write.
+// ReadAt reads back written bytes, until Commit or Close. It may be used beside Write.
 func (w *BlobWriter) ReadAt(p []byte, off int64) (int, error) { return w.f.ReadAt(p, off) }
 
 // Size is how many bytes were written so far.
@@ -135,7 +135,7 @@ func (w *BlobWriter) Close() error {
 	return errors.Join(w.f.Close(), os.Remove(w.f.Name()))
 }
 
-// extension is that of name if it is a plain one, else .txt, so that a path tells what is in it.
+// extension is that of name if it is a plain one, else .txt, so that a path shows the kind of its contents.
 func extension(name string) string {
 	ext := strings.ToLower(filepath.Ext(name))
 	plain := strings.Trim(ext[min(1, len(ext)):], "abcdefghijklmnopqrstuvwxyz0123456789") == ""

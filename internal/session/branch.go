@@ -15,7 +15,7 @@ type Branch struct {
 	meta  bool
 }
 
-// Branch notes what the head branch is.
+// Branch returns the branch of the head as it is now.
 func (s *Session) Branch() Branch {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -10,8 +10,8 @@ import (
 	"github.com/lathe-dev/lathe/internal/llm"
 )
 
-// A message in memory must be what the next process reads back, or the first request after a resume
-// would differ from the last one before it. So what cannot be stored as it is (broken UTF-8, white space
+// A message in memory must be equal to the one that the next process reads back, or the first request after a resume
+// would differ from the last one before it. So text that cannot be stored as it is (broken UTF-8, white space
 // in raw JSON) is changed before it is kept, not only when it is written.
 
 func cleanText(s string) string {
@@ -82,7 +82,7 @@ func cleanContents(parts []llm.Part) ([]llm.Part, error) {
 	return out, nil
 }
 
-// cleanCall makes Input one line of JSON; what is not an object becomes {} with the text in Raw, as package
+// cleanCall makes Input one line of JSON; any other text becomes {} with the text in Raw, as package
 // llm defines.
 func cleanCall(c llm.ToolCall) llm.ToolCall {
 	c.ID, c.Name, c.Raw = cleanText(c.ID), cleanText(c.Name), cleanText(c.Raw)

@@ -11,8 +11,8 @@ import (
 	"github.com/lathe-dev/lathe/internal/llm"
 )
 
-// Compaction makes what is sent shorter from here on; the entries before it stay in the log. Several may follow
-// each other: each works on what the ones before it left. Messages take the place of all messages that were
+// Compaction shortens the conversation as it is sent from here on; the entries before it stay in the log. Several may follow
+// each other: each works on the result of those before it. Messages take the place of all messages that were
 // complete with the entry Until; without them, these stay, but for Media and DropReasoning. Stubs concern
 // results before and after Until.
 type Compaction struct {
@@ -47,7 +47,7 @@ type MediaStub struct {
 // Kind is its name in the log.
 func (Compaction) Kind() string { return "compaction" }
 
-// Compact adds a compaction, and fsyncs. Messages begins with the compacted form afterwards, and what follows
+// Compact adds a compaction, and fsyncs. Messages begins with the compacted form afterwards, and the messages that follow
 // Until keeps its parts; the replies that are kept lose their Usage, which told the size of another prompt.
 // It is an error while a reply is open or a call has no result, and when Until would part a call from its
 // result. Checkout to an entry before the compaction takes it back.
@@ -170,7 +170,7 @@ func (t *transcript) compact(c Compaction, place int32) {
 	t.msgs, t.ends = msgs, slices.Concat(ends, t.ends[n:])
 }
 
-// holdsResult looks a result up; what came since the last look is taken in first.
+// holdsResult looks a result up; entries since the last time are indexed first.
 func (t *transcript) holdsResult(callID string) bool {
 	if t.held == nil {
 		t.held = map[string]bool{}

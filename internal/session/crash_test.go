@@ -14,7 +14,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/llm"
 )
 
-// moment is what had been acknowledged when the log had a size.
+// moment is the state that had been acknowledged when the log had a size.
 type moment struct {
 	size int64
 	msgs []llm.Message
@@ -189,7 +189,7 @@ func isPrefix(short, long []llm.Message) bool {
 	return len(short) == 0 || len(short) <= len(long) && reflect.DeepEqual(short, long[:len(short)])
 }
 
-// wellFormed says what is wrong with messages that are to be sent.
+// wellFormed returns the first defect of messages that are to be sent.
 func wellFormed(msgs []llm.Message) error {
 	for i, m := range msgs {
 		calls := m.Calls()
@@ -212,7 +212,7 @@ func wellFormed(msgs []llm.Message) error {
 	return nil
 }
 
-// checkCut opens the first cut bytes of a log and holds them against what was acknowledged.
+// checkCut opens the first cut bytes of a log and compares them with the acknowledged state.
 func checkCut(t interface{ Fatalf(string, ...any) }, home string, log []byte, cut int, moments []moment) {
 	st := NewStore(home)
 	id := "01900000-0000-7000-8000-000000000001"

@@ -13,7 +13,7 @@ import (
 // the scanner; if that stumbles, and for everything else, encoding/json decides.
 type decoder struct {
 	scan scanner
-	// lean leaves out what only people and machines look at: a call's title, view and meta.
+	// lean leaves out the parts that no model gets: a call's title, view and meta.
 	lean bool
 	// noMeta leaves out the structured output of results.
 	noMeta bool

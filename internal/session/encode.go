@@ -71,7 +71,7 @@ func appendFlag(dst []byte, key string, on bool) []byte {
 	return append(appendKey(dst, key), "true"...)
 }
 
-// appendRaw writes raw JSON on one line; what is no JSON is kept as a string, so that nothing is lost.
+// appendRaw writes raw JSON on one line; other text is kept as a string, so that nothing is lost.
 func appendRaw(dst []byte, raw []byte) []byte {
 	buf := bytes.NewBuffer(dst)
 	if !utf8.Valid(raw) || json.Compact(buf, raw) != nil {
@@ -115,7 +115,7 @@ func appendPart(dst []byte, p llm.Part) ([]byte, error) {
 	case llm.Opaque:
 		dst = appendString(append(dst, `{"type":"opaque","provider":`...), p.Provider)
 		dst = appendRaw(appendKey(dst, "json"), p.JSON)
-	default: // what llm may learn to store later
+	default: // kinds that llm may get later
 		b, err := llm.MarshalPart(p)
 		return append(dst, b...), err
 	}

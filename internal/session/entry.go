@@ -18,7 +18,7 @@ type Entry struct {
 	Body   Body
 }
 
-// Body is what an entry says: one of User, Part, CallStart, CallEnd, Reply, Compaction, Decision, Head,
+// Body is the content of an entry: one of User, Part, CallStart, CallEnd, Reply, Compaction, Decision, Head,
 // Title, Model, Mode, TurnEnd, SideRequest, Note, BlobRef or Unknown. Kind is its name in the log.
 type Body interface{ Kind() string }
 
@@ -106,7 +106,7 @@ type TurnEnd struct {
 	Steps    int
 	Duration time.Duration
 	// Total is the state of the session after this turn, kept here so that a list needs only the end of
-	// the log. EndTurn fills it in; it is a cache, the entries are what counts.
+	// the log. EndTurn fills it in; it is a cache of the entries.
 	Total Total
 }
 
@@ -148,7 +148,7 @@ type Unknown struct {
 	JSON json.RawMessage
 }
 
-// Seen says in what state the model knows a file, so that a resumed session need not read it again.
+// Seen is the state in which the model knows a file, so that a resumed session need not read it again.
 type Seen struct {
 	Path    string    `json:"path"` // with links resolved
 	Mtime   time.Time `json:"mtime"`
@@ -179,7 +179,7 @@ type Grant struct {
 	Effect string `json:"effect,omitempty"`
 }
 
-// System is what the command line put in the place of the system prompt, or after it.
+// System is the command line's replacement of the system prompt, or its addition to it.
 type System struct {
 	Replace string `json:"replace,omitempty"`
 	Append  string `json:"append,omitempty"`

@@ -96,7 +96,7 @@ func (s *Session) render(r renderer) error {
 	return nil
 }
 
-// exporter puts entries together into what belongs together.
+// exporter groups entries: calls with their results, parts with their replies.
 type exporter struct {
 	r    renderer
 	t    transcript
@@ -110,7 +110,7 @@ type exporter struct {
 
 func (x *exporter) take(b Body, when time.Time) {
 	u, isUser := b.(User)
-	if isUser { // ends what is open; the message itself is shown with its flags
+	if isUser { // ends the open reply; the message itself is shown with its flags
 		x.t.settle()
 		x.drain(when)
 		x.r.user(u, when)
@@ -158,7 +158,7 @@ func (x *exporter) call(c llm.ToolCall, end CallEnd) {
 	}
 }
 
-// compaction says that what was sent changed here.
+// compaction marks the place where the conversation as it is sent changed.
 func (x *exporter) compaction(c Compaction, when time.Time) {
 	x.r.user(User{Synthetic: true}, when)
 	if c.Level == 0 {
@@ -222,7 +222,7 @@ func (x *exporter) contents(parts []llm.Part) {
 	}
 }
 
-// view is what an export shows of a call's view: a diff, where it is one.
+// view is the exported form of a call's view: a diff, where it is one.
 type view struct {
 	Shape   string `json:"shape"`
 	Unified string `json:"unified"`
@@ -236,7 +236,7 @@ func diffOf(end CallEnd) string {
 	return v.Unified
 }
 
-// sessionName is what a session is called for people.
+// sessionName is the name of a session for people.
 func sessionName(i Info) string { return cmp.Or(i.Title, i.FirstPrompt, i.ID) }
 
 func stamp(t time.Time) string {

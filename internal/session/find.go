@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Latest is the session of a working folder that was written last: what --continue goes on with.
+// Latest is the session of a working folder that was written last, for --continue.
 // Sessions of subagents and sessions without a message are passed over.
 func (s *Store) Latest(dir string) (Info, error) {
 	var failed error

@@ -47,7 +47,7 @@ type ref struct {
 	relink bool // the parent that the line names does not exist
 }
 
-// journal is what is known of a log without its contents.
+// journal is the index of a log, without its contents.
 type journal struct {
 	header header
 	refs   []ref // in file order

@@ -16,7 +16,7 @@ import (
 // lathe hold in memory.
 const maxLine = 256 << 20
 
-// tailLen is the length of what ends a line: ,"crc":"01234567"}
+// tailLen is the length of a line's end: ,"crc":"01234567"}
 const tailLen = len(`,"crc":"01234567"}`)
 
 var castagnoli = sync.OnceValue(func() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) })
@@ -54,7 +54,7 @@ func unseal(line []byte) ([]byte, error) {
 	return line[:n], nil
 }
 
-// envelope is what every entry has. The slices point into the line.
+// envelope has the fields of every entry. The slices point into the line.
 type envelope struct {
 	id, parent, kind, time []byte
 	body                   int // where the rest of the members starts, in a line that lathe wrote
@@ -205,14 +205,14 @@ func (l *lineReader) discard() (line, error) {
 // Kinds of lines that are no entries.
 const (
 	kindHeader = "header" // the first line
-	kindFormat = "format" // what follows is of this format: for a version that will continue logs of this one
+	kindFormat = "format" // the following lines are of this format: for a version that will continue logs of this one
 )
 
 // record is one line of the log, checked.
 type record struct {
 	line
 	env envelope
-	err error // what is wrong with the line, or nil
+	err error // the line's defect, or nil
 }
 
 // logReader reads records, and refuses those of a newer format.
@@ -240,7 +240,7 @@ func (l *logReader) next() (record, error) {
 		return r, nil
 	}
 	_, r.err = unseal(r.bytes)
-	if r.err != nil && !first { // a damaged header is read for what it may still tell
+	if r.err != nil && !first { // a damaged header may still be readable in part
 		return r, nil
 	}
 	if err := r.open(); err != nil {

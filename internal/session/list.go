@@ -18,7 +18,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/llm"
 )
 
-// Info is what a list shows of a session.
+// Info describes a session in a list.
 type Info struct {
 	ID          string
 	Dir         string // the working folder
@@ -29,7 +29,7 @@ type Info struct {
 	Modified    time.Time
 	Model       string
 	Turns       int       // as of the last turn that ended; 0 when that is not near the end of the log
-	CostUSD     float64   // likewise; a fork counts what it was forked from
+	CostUSD     float64   // likewise; a fork includes its origin's
 	Usage       llm.Usage // likewise
 	Size        int64     // of the log, bytes
 	Parent      string    // the session it was forked from, or its subagent's parent
@@ -191,7 +191,7 @@ type peeker struct {
 	dec decoder
 }
 
-// glance is what the ends of one log say.
+// glance is the information in the two ends of one log.
 type glance struct {
 	header header
 	sum    summary
@@ -317,7 +317,7 @@ func (g *glance) apply(b Body) {
 	g.sum.Total = end.Total
 }
 
-// promptOfCut finds the first prompt in the beginning of a user entry that is longer than what was read.
+// promptOfCut finds the first prompt in the beginning of a user entry that is longer than the bytes read.
 func promptOfCut(line []byte, tagged bool) string {
 	env, err := openEnvelope(line)
 	if err != nil || string(env.kind) != "user" || bytes.Contains(line, []byte(`,"synthetic":true`)) {

@@ -23,7 +23,7 @@ func realDir(dir string) string {
 }
 
 // slug is the name of a project's folder, built as Claude Code does (observed in its SDK): every UTF-16
-// unit of the NFC form outside A-Z, a-z and 0-9 becomes a dash; what is longer than 200 is cut and gets a
+// unit of the NFC form outside A-Z, a-z and 0-9 becomes a dash; a name longer than 200 is cut and gets a
 // hash of the whole.
 func slug(real string) string {
 	units := utf16.Encode([]rune(norm.NFC.String(real)))

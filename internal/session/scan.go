@@ -177,7 +177,7 @@ func unescape(dst, raw []byte) ([]byte, bool) {
 	}
 }
 
-// unicodeEscape reads what follows \u, a second half of a pair included, and says how many bytes it took.
+// unicodeEscape reads the digits after \u, a second half of a pair included, and returns the number of bytes.
 func unicodeEscape(raw []byte) (rune, int) {
 	r := hex4(raw)
 	if r < 0 {

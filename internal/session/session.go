@@ -76,7 +76,7 @@ func (s *Session) BlobDirs() []string {
 	return out
 }
 
-// Notes lists what Open found and set right, for the user: a torn line, damage.
+// Notes lists the defects that Open found and repaired, for the user: a torn line, damage.
 func (s *Session) Notes() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -90,7 +90,7 @@ func (s *Session) Damage() []Damage {
 	return slices.Clone(s.j.damage)
 }
 
-// Info is what List would say of the session, from memory.
+// Info returns the session's entry in List, from memory.
 func (s *Session) Info() Info {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -169,7 +169,7 @@ func (s *Session) EndCall(_ context.Context, end CallEnd) error {
 }
 
 // AddReply closes the open reply with the ID, Model, Usage and Stop of msg. Parts of msg that were not
-// journalled, or differ from what was, are added first.
+// journalled, or differ from their entries, are added first.
 func (s *Session) AddReply(_ context.Context, msg llm.Message) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -269,7 +269,7 @@ func (s *Session) rebuild() error {
 	return err
 }
 
-// repair ends what a crash left open, in the log too.
+// repair ends the calls and turns that a crash left open, in the log too.
 func (s *Session) repair() error {
 	model := s.j.sum.replyModel
 	if model == "" {
@@ -353,7 +353,7 @@ func (s *Session) Close() error {
 	return err
 }
 
-// last writes what waited for room.
+// last writes the lines that waited for room.
 func (s *Session) last() error {
 	if s.back.empty() {
 		return nil

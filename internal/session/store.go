@@ -223,7 +223,7 @@ func (s *Store) load(folder string, lock *flock.Flock) (_ *Session, err error) {
 	return sess, nil
 }
 
-// settle brings a log that was just read into order: the torn end aside, what a crash left open ended.
+// settle brings a log that was just read into order: the torn end is set aside, open calls and turns are ended.
 func (s *Session) settle() error {
 	for _, d := range s.j.damage {
 		s.notes = append(s.notes, "damaged: "+d.String())
@@ -280,7 +280,7 @@ func (s *Store) Remove(id string) error {
 	return removeFolder(folder, lock)
 }
 
-// removeFolder removes the log first, which is what makes a folder a session, and lets go of the lock
+// removeFolder removes the log first, without which a folder is no session, and lets go of the lock
 // before the rest, because Windows removes no open files.
 func removeFolder(folder string, lock *flock.Flock) error {
 	err := os.Remove(filepath.Join(folder, logName))

@@ -25,7 +25,7 @@ func allInjected(parts []llm.Part) bool {
 	return !slices.ContainsFunc(parts, func(p llm.Part) bool { return !injected(p) })
 }
 
-// originsFromTags gives the texts of a message the origins that logs without them do not tell: there, what
+// originsFromTags gives the texts of a message the origins that older logs do not have: there, text that
 // lathe put before the author's text was one element each, <name ...> ... </name>. The last part is always
 // the author's.
 func originsFromTags(m llm.Message) llm.Message {

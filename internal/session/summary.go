@@ -11,7 +11,7 @@ import (
 // maxPrompt is how many characters of the first prompt are kept to show in lists.
 const maxPrompt = 200
 
-// summary is what is derived from entries wherever they are in the tree, in file order.
+// summary is derived from all entries of the tree, in file order.
 type summary struct {
 	Total
 	mode        string
@@ -44,7 +44,7 @@ func (s *summary) apply(b Body) {
 	}
 }
 
-// promptOf is what the user typed, on one line, cut to 200 characters: the first text that lathe did not add.
+// promptOf is the user's own text, on one line, cut to 200 characters: the first text that lathe did not add.
 func promptOf(m llm.Message) string {
 	first := ""
 	for _, p := range m.Parts {

@@ -18,7 +18,7 @@ const (
 type call struct {
 	llm.ToolCall
 	started bool
-	told    bool // its start says what ran
+	told    bool // its start has the call that ran
 	result  *llm.ToolResult
 }
 
@@ -131,7 +131,7 @@ func (t *transcript) over(b Body) bool {
 }
 
 // void drops open parts from index on: the request was sent again, or the reply came out shorter. Calls
-// and what precedes them stay.
+// and the messages before them stay.
 func (t *transcript) void(index int) {
 	keep := 0
 	for i, o := range t.open {

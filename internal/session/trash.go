@@ -126,7 +126,7 @@ func (s *Store) Restore(id string) error {
 	return nil
 }
 
-// EmptyTrash deletes what was put into the trash before a time, and says how many sessions that were.
+// EmptyTrash deletes the sessions that were put into the trash before a time, and returns their number.
 func (s *Store) EmptyTrash(before time.Time) (int, error) {
 	found, err := filepath.Glob(filepath.Join(s.trash(), "*", "*"))
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// Report is what Verify found. Without damage, missing or changed blobs the session is sound.
+// Report is the result of Verify. Without damage, missing or changed blobs the session is sound.
 type Report struct {
 	ID      string
 	Path    string
@@ -23,7 +23,7 @@ type Report struct {
 	Damage  []Damage // lines, in order
 	Pruned  bool     // blobs were removed because of their age, so one that is not there is no damage
 	Missing []string // blobs that the log names and that are not there
-	Changed []string // blobs whose content is not what it was
+	Changed []string // blobs whose content changed
 	Torn    int64    // bytes of a cut off last line, which the next open sets aside
 	Aside   []string // files with torn lines that were set aside earlier
 }

@@ -80,7 +80,7 @@ func anyBody(t *rapid.T) Body {
 	}
 }
 
-// cleaned is what a session keeps of a body.
+// cleaned is a body as a session keeps it.
 func cleaned(t *rapid.T, b Body) Body {
 	var err error
 	switch v := b.(type) {

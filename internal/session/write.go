@@ -81,7 +81,7 @@ func (s *Session) check(b Body) (Body, error) {
 	return b, nil
 }
 
-// check refuses what would not come back as it is.
+// check refuses bodies that would not be read back as they are.
 func (u Unknown) check() error {
 	if u.Name == "" || u.Name == kindHeader || u.Name == kindFormat {
 		return fmt.Errorf("session: %q cannot be the kind of an entry", u.Name)
@@ -214,7 +214,7 @@ func (s *Session) prepare() error {
 	return nil
 }
 
-// cut takes back what a failed write left behind the last good line.
+// cut removes the remains of a failed write after the last good line.
 func (s *Session) cut() error {
 	err := s.f.Truncate(s.written())
 	if err != nil { // Windows cannot through a handle that only appends
