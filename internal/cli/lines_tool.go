@@ -1,7 +1,12 @@
 package cli
 
 import (
+	"bytes"
 	"encoding/base64"
+	"image"
+	_ "image/gif" // formats that Read shows
+	_ "image/jpeg"
+	_ "image/png"
 	"sync"
 	"time"
 
@@ -25,7 +30,7 @@ func structuredResult(b event.ToolEnd) any {
 	}
 	for _, p := range b.Result.Parts {
 		if m, ok := p.(llm.Media); ok && b.Call.Name == "Read" {
-			return imageResult{"image", imageFile{base64.StdEncoding.EncodeToString(m.Data), m.MIME, len(m.Data)}}
+			return imageResult{"image", imageFile{base64.StdEncoding.EncodeToString(m.Data), m.MIME, len(m.Data), dimensionsOf(m.Data)}}
 		}
 	}
 	if b.Meta == nil {
@@ -43,6 +48,25 @@ type imageFile struct {
 	Data string `json:"base64"`
 	MIME string `json:"type"`
 	Size int    `json:"originalSize"` // bytes
+
+	Dimensions *dimensions `json:"dimensions,omitempty"`
+}
+
+// dimensions are in pixels. The model gets images as they are.
+type dimensions struct {
+	Width         int `json:"originalWidth"`
+	Height        int `json:"originalHeight"`
+	DisplayWidth  int `json:"displayWidth"`
+	DisplayHeight int `json:"displayHeight"`
+}
+
+// dimensionsOf reads an image's header; nil for a format that lathe does not decode.
+func dimensionsOf(data []byte) *dimensions {
+	c, _, err := image.DecodeConfig(bytes.NewReader(data))
+	if err != nil {
+		return nil
+	}
+	return &dimensions{c.Width, c.Height, c.Width, c.Height}
 }
 
 type toolProgressLine struct {
@@ -55,10 +79,10 @@ type toolProgressLine struct {
 	stamped
 }
 
-// toolProgressEvery is how often a call that runs says so.
+// toolProgressEvery is the time between two reports of a call that runs.
 const toolProgressEvery = 30 * time.Second
 
-// toolProgress tells of calls that take long.
+// toolProgress reports calls that take long.
 type toolProgress struct {
 	w     *lineWriter
 	every time.Duration
