@@ -18,6 +18,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -80,5 +81,6 @@ func (p *program) run(ctx context.Context, args []string) error {
 	p.args = inv.args
 	root := newRoot(p, inv)
 	root.SetArgs(inv.args)
-	return root.ExecuteContext(ctx)
+	err = root.ExecuteContext(ctx)
+	return cmp.Or(err, p.helpErr)
 }

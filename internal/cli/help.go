@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"strings"
@@ -39,18 +40,20 @@ Exit codes: 0 done, 1 the turn failed (or ran out of steps or budget), 2 wrong c
 `
 
 // showHelp prints the help of a command, flags in groups.
-func showHelp(c *cobra.Command, _ []string) {
-	w := c.OutOrStdout()
+func showHelp(c *cobra.Command) error {
+	var b bytes.Buffer
 	if c.HasParent() {
-		commandHelp(w, c)
-		return
+		commandHelp(&b, c)
+	} else {
+		b.WriteString(rootHelp)
+		for _, g := range flagGroups {
+			fmt.Fprintf(&b, "\n%s:\n", g.title)
+			writeFlags(&b, c, g.names)
+		}
+		b.WriteString(rootHelpEnd)
 	}
-	fmt.Fprint(w, rootHelp)
-	for _, g := range flagGroups {
-		fmt.Fprintf(w, "\n%s:\n", g.title)
-		writeFlags(w, c, g.names)
-	}
-	fmt.Fprint(w, rootHelpEnd)
+	_, err := c.OutOrStdout().Write(b.Bytes())
+	return err
 }
 
 func commandHelp(w io.Writer, c *cobra.Command) {
@@ -160,8 +163,7 @@ func helpCommand(root *cobra.Command) *cobra.Command {
 				}
 				c = next
 			}
-			showHelp(c, nil)
-			return nil
+			return showHelp(c)
 		},
 	}
 }

@@ -338,13 +338,16 @@ func checkRules(flag string, texts []string) error {
 	return nil
 }
 
+// maxPromptFile is the longest file of a system prompt, in bytes.
+const maxPromptFile = 2 << 20
+
 func textOrFile(flag, text, file string) (string, error) {
 	if file == "" {
 		return text, nil
 	}
-	b, err := os.ReadFile(file)
+	b, err := config.ReadFile(file, maxPromptFile)
 	if err != nil {
-		return "", &Error{Code: exitUsage, Msg: flag, Err: err}
+		return "", &Error{Code: exitUsage, Msg: flag + ": " + file, Err: err}
 	}
 	return string(b), nil
 }

@@ -22,6 +22,7 @@ type program struct {
 	args        []string // of the command line, as split, for the log
 	warnings    []string // about the settings, for the machine formats
 	lines       *lineWriter
+	helpErr     error // why --help could not be printed
 }
 
 // jsonLines writes the lines of the machine formats.

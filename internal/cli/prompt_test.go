@@ -215,7 +215,9 @@ func TestEveryCommandAndFlagExplainsItself(t *testing.T) {
 	p, out, _ := fakeProgram(t, newFake(), strings.NewReader(""))
 	walk(newRoot(p, invocation{command: true}), func(c *cobra.Command) {
 		out.Reset()
-		showHelp(c, nil)
+		if err := showHelp(c); err != nil {
+			t.Error(err)
+		}
 		if c.Short == "" || strings.HasSuffix(c.Short, ".") || !strings.Contains(out.String(), "Usage:") {
 			t.Errorf("%s: %q\n%s", c.CommandPath(), c.Short, out)
 		}

@@ -35,8 +35,8 @@ func newRoot(p *program, inv invocation) *cobra.Command {
 	root.SetErr(p.err)
 	root.SetGlobalNormalizationFunc(normalize)
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return p.withResult(o, flagError(c, err)) })
-	root.SetHelpFunc(showHelp)
-	root.SetUsageFunc(func(c *cobra.Command) error { showHelp(c, nil); return nil })
+	root.SetHelpFunc(func(c *cobra.Command, _ []string) { p.helpErr = showHelp(c) })
+	root.SetUsageFunc(showHelp)
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.PersistentFlags().BoolP("help", "h", false, "show this help")
 	addPlaceFlags(root.PersistentFlags(), o)

@@ -7,12 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/lathe-dev/lathe/internal/app"
+	"github.com/lathe-dev/lathe/internal/config"
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/term"
@@ -169,7 +169,7 @@ func (p *program) inputOf(input string) (json.RawMessage, error) {
 		if file == "-" {
 			raw, err = io.ReadAll(io.LimitReader(p.in, maxCallLine+1))
 		} else {
-			raw, err = os.ReadFile(file)
+			raw, err = config.ReadFile(file, maxCallLine)
 		}
 		if err != nil {
 			return nil, &Error{Code: exitUsage, Msg: "--input", Err: err}

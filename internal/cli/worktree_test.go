@@ -39,7 +39,7 @@ func TestAWorktreeHoldsTheWorkOfARun(t *testing.T) {
 	}
 	d := drive(t, `
 reply
-  when result="made.txt"
+  when result="Created"
   say Done.
 reply
   when contains="write it"

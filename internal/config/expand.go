@@ -134,7 +134,7 @@ func (x *expander) file(name string) (string, *Error) {
 			}
 		}
 	}
-	data, err := readFile(path, maxExpansion)
+	data, err := ReadFile(path, maxExpansion)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", &Error{Text: fmt.Sprintf("%s: there is no file %s", shown, printable(path)), Hint: "create it, or take it out of the settings"}
 	}

@@ -97,7 +97,7 @@ func (l *loader) candidates() []File {
 
 // file loads one settings file, if it exists.
 func (l *loader) file(f File) error {
-	data, err := readFile(f.Path, maxFile)
+	data, err := ReadFile(f.Path, maxFile)
 	f.Found, f.size = err == nil, len(data)
 	l.files = append(l.files, f)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -235,7 +235,7 @@ func (l *loader) flags() error {
 }
 
 func (l *loader) settingsFile(path string) error {
-	data, err := readFile(path, maxFile)
+	data, err := ReadFile(path, maxFile)
 	if err != nil {
 		e := &Error{Origin: Origin{Layer: Flags, Name: "--settings"}, Text: "cannot read " + printable(path), Err: err, Hint: "give a file or a JSON object"}
 		if errors.Is(err, fs.ErrNotExist) {

@@ -107,7 +107,7 @@ func (p Paths) orgFile(rawURL string) string {
 
 // readOrgCopy reads the cache; a damaged copy, or one of another URL, is ignored.
 func readOrgCopy(file, rawURL string) orgCopy {
-	data, err := readFile(file, 2*maxFile)
+	data, err := ReadFile(file, 2*maxFile)
 	var have orgCopy
 	if err != nil || json.Unmarshal(data, &have) != nil || have.URL != rawURL {
 		return orgCopy{URL: rawURL}

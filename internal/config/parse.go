@@ -23,8 +23,8 @@ const (
 
 var bom = []byte("\xef\xbb\xbf")
 
-// readFile reads a regular file of at most limit bytes. A missing file is (nil, fs.ErrNotExist).
-func readFile(path string, limit int64) ([]byte, error) {
+// ReadFile reads a regular file of at most limit bytes. A missing file is (nil, fs.ErrNotExist).
+func ReadFile(path string, limit int64) ([]byte, error) {
 	info, err := os.Stat(path) // before opening: a FIFO would block
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return nil, fs.ErrNotExist

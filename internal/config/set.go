@@ -208,7 +208,7 @@ func (c *Config) rewrite(scope Layer, change func(*editor) error) error {
 	if err != nil {
 		return err
 	}
-	old, err := readFile(target, maxFile)
+	old, err := ReadFile(target, maxFile)
 	isNew := errors.Is(err, fs.ErrNotExist)
 	if err != nil && !isNew {
 		return &Error{Origin: Origin{Layer: scope, File: path}, Text: "cannot read the settings", Err: err}
