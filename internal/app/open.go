@@ -206,10 +206,10 @@ func (s *Session) keepBlobs(env *tool.Env) {
 func (s *Session) newAgent(ctx context.Context, model llm.Model) error {
 	i := s.inst
 	cfg := agent.Config{
-		Chain: s.chain, Transcript: &agent.Memory{}, Tools: s.toolSet, Canonical: i.tools.Canonical,
+		Chain: s.chain, Transcript: &agent.Memory{}, Tools: s.toolSet, Canonical: tool.Carried(i.tools.Canonical),
 		MaxSteps: cmp.Or(i.opts.MaxTurns, i.settings().MaxTurns), MaxTokens: i.settings().MaxOutputTokens,
 		BudgetUSD: s.budget(), Effort: llm.Effort(i.settings().Effort),
-		System: s.system, Attach: s.addContext, BeforeStep: []agent.BeforeStep{s.announceSkills()}, Authorize: s.approver.Authorize,
+		System: s.system, Attach: s.addContext, BeforeStep: []agent.BeforeStep{s.announceSkills(), s.env.Deferred.Hook(s.toolSet, s.Messages, s.Revision)}, Authorize: s.approver.Authorize,
 		LimitResult: s.env.Spill, Publish: s.publishAgent, Record: s.Record,
 		Boundaries: s.boundaries, Mode: s.Mode, Dir: s.Dir, RetryBase: ms(i.settings().Stream.RetryBaseMs),
 	}
@@ -278,7 +278,8 @@ func (s *Session) toolSet(context.Context) (agent.ToolSet, error) {
 	}
 	set := s.set.Load()
 	if set == nil || set.Version != version {
-		set = &agent.ToolSet{Version: version, Tools: s.tools()}
+		set = &agent.ToolSet{Version: version}
+		set.Tools, set.Deferred = s.env.Deferred.Split(s.tools(), s.inst.settings().DeferTools)
 		s.set.Store(set)
 	}
 	return *set, nil

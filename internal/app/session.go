@@ -123,20 +123,14 @@ func (s *Session) Model() llm.ModelInfo {
 
 // Tools names the model's tools.
 func (s *Session) Tools() []string {
-	var names []string
-	for _, t := range s.tools() {
-		names = append(names, t.Spec().Name)
-	}
-	return names
+	set, _ := s.toolSet(context.Background()) // it never fails
+	return tool.NamesOf(set)
 }
 
-// Specs describes the same tools as the model sees them.
+// Specs describes the tools that are sent, as the model sees them.
 func (s *Session) Specs() []llm.ToolSpec {
-	var out []llm.ToolSpec
-	for _, t := range s.tools() {
-		out = append(out, t.Spec())
-	}
-	return out
+	set, _ := s.toolSet(context.Background())
+	return tool.SpecsOf(set.Tools)
 }
 
 // Steer hands over a message for the running turn: it is delivered before its next step, or opens another

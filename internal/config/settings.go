@@ -60,6 +60,7 @@ type Settings struct {
 	AutoCompactEnabled     bool        `json:"autoCompactEnabled"`
 	CompactionThreshold    int         `json:"compactionThreshold"` // tokens; 0: by the model's window
 	SkillDirs              []string    `json:"skillDirs"`
+	DeferTools             []string    `json:"deferTools"`
 	ClaudeMdExcludes       []string    `json:"claudeMdExcludes"`
 	IncludeGitInstructions bool        `json:"includeGitInstructions"`
 	Attribution            Attribution `json:"attribution"`

@@ -23,6 +23,7 @@ var builtins = []builtin{
 	{killShellTool, newKillShell},
 	{todoTool, newTodoWrite},
 	{skillTool, newSkill},
+	{toolSearchTool, newToolSearch},
 }
 
 // All makes every built-in tool of a session.
@@ -52,5 +53,5 @@ func declarations() []call.Declaration {
 	for _, b := range builtins {
 		all = append(all, b.Declaration)
 	}
-	return append(append(all, structuredTool), coming...)
+	return append(append(all, structuredTool, callTool), coming...)
 }

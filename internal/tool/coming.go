@@ -30,7 +30,6 @@ var coming = []call.Declaration{
 		Subject: permission.SubjectRead, SubjectIn: []string{"file_path"}, Class: permission.ClassRead, Accesses: call.Typed(readAccesses),
 	},
 	{Name: "Batch"},
-	{Name: "ToolSearch", Class: permission.ClassNeutral, Accesses: call.Session("ToolSearch")},
 	{
 		Name: "NotebookEdit", Aliases: []string{"edit_notebook"}, Params: map[string]string{"notebook_path": fileAliases + " file_path"},
 		Subject: permission.SubjectEdit, SubjectIn: []string{"notebook_path"}, Class: permission.ClassWrite, Accesses: call.Typed(notebookAccesses),

@@ -66,6 +66,7 @@ func samples(b *bench) []sample {
 	b.put("a.txt", "one\ntwo\n")
 	b.put("dir/b.go", "package b\n")
 	b.read("a.txt")
+	deferSample(b)
 	b.env.LoadSkill = func(_ context.Context, name, args string) ([]llm.Part, error) {
 		return []llm.Part{llm.Text{Text: name + " with " + args, Origin: llm.OriginSkill}}, nil
 	}
@@ -80,6 +81,7 @@ func samples(b *bench) []sample {
 		{"Grep", in{"pattern": "package", "output_mode": "content"}},
 		{"Grep", in{"pattern": "one", "path": "a.txt"}},
 		{"TodoWrite", in{"todos": []any{map[string]any{"content": "x", "status": "pending"}}}},
+		{"ToolSearch", in{"query": "notebook"}},
 		{"Skill", in{"skill": "review", "args": "a.txt"}},
 		{"Bash", in{"command": "cat a.txt | wc -l"}},
 		{"Bash", in{"command": "touch a.txt > /dev/null"}},

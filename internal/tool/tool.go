@@ -40,6 +40,8 @@ type Env struct {
 	Todos  *Todos       // the task list
 	Limits Limits
 
+	Deferred *Deferral // the tools that the model's list leaves out
+
 	Runner *sandbox.Runner // starts the children of Bash and Grep; NewEnv makes one
 	// Background has the commands that run beside the conversation. Close it before Blob's keeper.
 	Background *Background
@@ -82,7 +84,7 @@ func NewEnv(dir string) (*Env, error) {
 		return nil, err
 	}
 	return &Env{
-		Roots: roots, Dir: NewDir(roots.First()), Reads: NewReadTracker(), Cache: NewCache(), Todos: &Todos{},
+		Roots: roots, Dir: NewDir(roots.First()), Reads: NewReadTracker(), Cache: NewCache(), Todos: &Todos{}, Deferred: &Deferral{},
 		Runner: sandbox.New(), Background: NewBackground(),
 	}, nil
 }
@@ -93,6 +95,7 @@ func NewEnv(dir string) (*Env, error) {
 func (e *Env) Clone() *Env {
 	c := *e
 	c.Dir, c.Reads, c.Cache, c.Todos = NewDir(e.Dir.Get()), e.Reads.Clone(), e.Cache.Clone(), &Todos{}
+	c.Deferred = &Deferral{}
 	c.InContext = nil // that of the subagent's own conversation is the caller's to set
 	return &c
 }
