@@ -24,7 +24,7 @@ func (t *turn) step(ctx context.Context) (llm.Message, outcome, error) {
 	began := t.cfg.Clock()
 	for {
 		req := &llm.Request{
-			System: t.system, Tools: t.tools.Load().specs, Effort: effort, MaxTokens: t.limit(),
+			System: t.system, Tools: t.tools.Load().list(info), Effort: effort, MaxTokens: t.limit(),
 			Messages: t.repr.repair(t.cfg.Transcript.Messages(), t.cfg.Transcript.Revision(), info),
 		}
 		if len(req.Messages) == 0 {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -34,6 +35,8 @@ type toolbox struct {
 	specs    []llm.ToolSpec // as they are sent
 	sent     map[string]bool
 	deferred []llm.ToolSpec
+	frozen   []llm.ToolSpec // the deferred tools when the list of specs began
+	native   []llm.ToolSpec // specs, and frozen as deferred ones
 }
 
 // boundTool is a tool with its schema, which is compiled when it is first needed.
@@ -60,7 +63,7 @@ func (a *Agent) refresh(ctx context.Context) (*toolbox, error) {
 	if old == nil {
 		old = &toolbox{revision: a.cfg.Transcript.Revision()}
 	}
-	next := old.grow(set)
+	next := old.grow(set).freeze(old)
 	a.tools.Store(next)
 	return next, nil
 }
@@ -71,7 +74,7 @@ func (a *Agent) renew() {
 	defer a.setup.Unlock()
 	old, now := a.tools.Load(), a.cfg.Transcript.Revision()
 	if old.revision != now {
-		a.tools.Store((&toolbox{revision: now, byName: old.byName}).grow(old.set))
+		a.tools.Store((&toolbox{revision: now, byName: old.byName}).grow(old.set).freeze(&toolbox{}))
 	}
 }
 
@@ -96,6 +99,31 @@ func (b *toolbox) grow(set ToolSet) *toolbox {
 		}
 	}
 	return next
+}
+
+// freeze makes the list for models that take deferred tools. It has those of the beginning: what was sent does not
+// change, and a tool that arrives later is described in the result of the search.
+func (b *toolbox) freeze(before *toolbox) *toolbox {
+	b.frozen = before.frozen
+	if before.set.Version == 0 {
+		b.frozen = b.deferred
+	}
+	b.native = slices.Clone(b.specs)
+	for _, s := range b.frozen {
+		if !b.sent[s.Name] {
+			s.Deferred = true
+			b.native = append(b.native, s)
+		}
+	}
+	return b
+}
+
+// list is the list for a model.
+func (b *toolbox) list(info llm.ModelInfo) []llm.ToolSpec {
+	if info.DeferredTools {
+		return b.native
+	}
+	return b.specs
 }
 
 // bind makes a tool one that can be called. A schema that was compiled before is kept.

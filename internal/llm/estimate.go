@@ -29,6 +29,9 @@ func EstimateTokens(m Message) int { return messageTokens + estimateParts(m.Part
 func EstimateRequest(req *Request) int {
 	n := estimateParts(req.System)
 	for _, t := range req.Tools {
+		if t.Deferred {
+			continue
+		}
 		n += frameTokens + EstimateText(len(t.Name)+len(t.Description)+len(t.Schema))
 	}
 	for _, m := range req.Messages {

@@ -192,6 +192,10 @@ type ToolSpec struct {
 	Name        string
 	Description string
 	Schema      json.RawMessage
+
+	// Deferred: the provider keeps the tool from the model until a result refers to it (ToolReference). Only for
+	// models whose ModelInfo has DeferredTools, after the tools that are not deferred.
+	Deferred bool
 }
 
 // Effort is how hard a model should think: "", "off", "low", "medium", "high", "xhigh", "max".
@@ -337,6 +341,7 @@ type ModelInfo struct {
 	Thinking      ThinkingMode
 	Efforts       []Effort // levels it takes, lowest first; empty: none
 	Images        bool
+	DeferredTools bool // it takes tools that are deferred, and references to them in results
 	Price         Price
 }
 

@@ -68,15 +68,13 @@ func (d *Deferral) search(in toolSearchInput) (*agent.Result, error) {
 	if len(found) == 0 {
 		return nil, fmt.Errorf("no tool fits %q; search with other words, or by the names that were listed", in.Query)
 	}
-	var b strings.Builder
+	r := &agent.Result{Title: in.Query}
 	listed := make([]string, len(found))
 	for i, s := range found {
-		fmt.Fprintf(&b, "%s: %s\nInput schema: %s\n\n", s.Name, s.Description, s.Schema)
 		listed[i] = s.Name
+		text := fmt.Sprintf("%s: %s\nInput schema: %s\nTo call it: %s {\"name\":%q,\"input\":{...}}\n", s.Name, s.Description, s.Schema, CallToolName, s.Name)
+		r.Parts = append(r.Parts, llm.ToolReference(s.Name, text))
 	}
-	fmt.Fprintf(&b, `To call one: %s {"name":"%s","input":{...}}`, CallToolName, found[0].Name)
-	r := agent.TextResult(b.String())
-	r.Title = in.Query
 	r.View = event.Listing{Title: in.Query, Items: listed, Total: len(listed)}
 	r.Meta = map[string]any{"query": in.Query, "matches": listed, "total_deferred_tools": len(specs)}
 	return r, nil

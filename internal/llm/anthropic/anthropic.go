@@ -57,6 +57,7 @@ type Config struct {
 	ThinkingTokens *int            // budget of models that take one, regardless of the effort (MAX_THINKING_TOKENS); 0 turns thinking off
 	TaskBudget     int             // tokens that a task may take, for the model to pace itself by; 0: none
 	NoInterleaving bool            // no thinking between tool calls where it needs a beta
+	DeferTools     bool            // the server takes deferred tools; Anthropic's own does with the models that do
 	NoCache        bool            // no cache marks
 	CacheTTL       string          // "" or "5m", or "1h"
 	KeyVar, URLVar string          // names of the variables that set key and URL, for hints
@@ -149,10 +150,25 @@ func (p *Provider) Model(_ context.Context, id string) (llm.Model, error) {
 	_, long := llm.CutLong(llm.Resolve(id, nil))
 	info := llm.Lookup(wire, id)
 	info.Host = p.host
+	info.DeferredTools = p.conf.DeferTools || p.own && takesDeferred(info.ID)
 	if base, _ := llm.CutLong(strings.TrimSpace(id)); strings.HasPrefix(base, "anthropic/") && !p.own {
 		info.ID = base // a gateway's name for it
 	}
 	return &model{p: p, info: info, long: long}, nil
+}
+
+// takesDeferred reports whether a model of Anthropic's takes deferred tools (tool search, 2025-11 and later).
+func takesDeferred(id string) bool {
+	id = strings.TrimPrefix(id, "anthropic/")
+	for _, prefix := range []string{
+		"claude-opus-4-5", "claude-opus-4-6", "claude-opus-4-7", "claude-opus-4-8", "claude-opus-5",
+		"claude-sonnet-4-5", "claude-sonnet-4-6", "claude-sonnet-5", "claude-fable-5", "claude-mythos-5",
+	} {
+		if strings.HasPrefix(id, prefix) {
+			return true
+		}
+	}
+	return false
 }
 
 type model struct {

@@ -27,7 +27,7 @@ func (m *model) build(req *llm.Request) (*llm.Body, http.Header) {
 	think := m.thinking(req)
 	var b llm.Body
 	b.Append(m.head(req, think))
-	m.messages(&b, req.Messages)
+	m.messages(&b, req)
 	b.AppendString("]}")
 	return &b, m.header(req, think)
 }
@@ -171,6 +171,10 @@ func members(raw json.RawMessage) ([]field, error) {
 
 // tools appends the tool list, with the first cache mark on the last tool.
 func (m *model) tools(buf []byte, tools []llm.ToolSpec) []byte {
+	last := slices.IndexFunc(tools, func(t llm.ToolSpec) bool { return t.Deferred }) // it takes no mark
+	if last < 0 {
+		last = len(tools)
+	}
 	for i, t := range tools {
 		if i > 0 {
 			buf = append(buf, ',')
@@ -184,7 +188,10 @@ func (m *model) tools(buf []byte, tools []llm.ToolSpec) []byte {
 			schema = json.RawMessage(`{"type":"object"}`)
 		}
 		buf = append(append(buf, `,"input_schema":`...), schema...)
-		if i == len(tools)-1 {
+		if t.Deferred {
+			buf = append(buf, `,"defer_loading":true`...)
+		}
+		if i == last-1 {
 			buf = append(buf, m.mark()...)
 		}
 		buf = append(buf, '}')
@@ -229,12 +236,13 @@ func (m *model) mark() string {
 }
 
 // messages appends all messages, with cache marks in two user messages.
-func (m *model) messages(b *llm.Body, msgs []llm.Message) {
+func (m *model) messages(b *llm.Body, req *llm.Request) {
+	msgs := req.Messages
 	first, mark := true, m.mark()
 	newest, before := -1, -1
 	b.Grow(len(msgs) + 8)
 	encs := make([]encoded, len(msgs))
-	m.cache.Encode(msgs, m.encode, func(i int, e encoded) { encs[i] = e })
+	m.cache.Encode(msgs, m.encode, func(i int, e encoded) { encs[i] = e.in(req.Tools) })
 	if mark != "" {
 		newest, before = marked(msgs, encs)
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
+	"slices"
 	"strings"
 
 	"github.com/lathe-dev/lathe/internal/llm"
@@ -15,11 +16,41 @@ import (
 type encoded struct {
 	json []byte
 	mark int // position for a cache mark: before the last brace of the last cacheable block, or 0
+
+	native *encoded // the same with references to deferred tools, where it has some
+	refs   []string // these tools
+}
+
+// in is the form for a request: with references where it defers all the tools that they name.
+func (e encoded) in(tools []llm.ToolSpec) encoded {
+	if e.native == nil {
+		return e
+	}
+	for _, name := range e.refs {
+		if !slices.ContainsFunc(tools, func(t llm.ToolSpec) bool { return t.Deferred && t.Name == name }) {
+			return e
+		}
+	}
+	return *e.native
 }
 
 // encode depends only on the message and the model, so its result is cached.
 func (m *model) encode(msg *llm.Message) encoded {
-	w := writer{model: m, buf: make([]byte, 0, sizeOfParts(msg.Parts)+64)}
+	e := m.encodeAs(msg, false)
+	for _, p := range msg.Parts {
+		if r, ok := p.(llm.ToolResult); ok && !r.IsError {
+			e.refs = append(e.refs, llm.References(r.Parts)...)
+		}
+	}
+	if len(e.refs) > 0 {
+		native := m.encodeAs(msg, true)
+		e.native = &native
+	}
+	return e
+}
+
+func (m *model) encodeAs(msg *llm.Message, native bool) encoded {
+	w := writer{model: m, native: native, buf: make([]byte, 0, sizeOfParts(msg.Parts)+64)}
 	role := "user"
 	if msg.Role == llm.Assistant {
 		role = "assistant"
@@ -65,6 +96,7 @@ func sizeOfParts(parts []llm.Part) int {
 // writer appends content blocks.
 type writer struct {
 	model  *model
+	native bool // references to deferred tools are written as such
 	buf    []byte
 	blocks int
 	mark   int
@@ -173,7 +205,16 @@ func (w *writer) result(r llm.ToolResult) {
 	w.open(`{"type":"tool_result","tool_use_id":`)
 	w.buf = llm.AppendQuoted(w.buf, callID(r.CallID))
 	inner := writer{model: w.model, buf: append(w.buf, `,"content":[`...)}
-	for _, p := range r.Parts {
+	parts := r.Parts
+	if refs := llm.References(parts); w.native && !r.IsError && len(refs) > 0 {
+		parts = nil // definitions stand in for all of it
+		for _, name := range refs {
+			inner.open(`{"type":"tool_reference","tool_name":`)
+			inner.buf = llm.AppendQuoted(inner.buf, name)
+			inner.close(false)
+		}
+	}
+	for _, p := range parts {
 		switch p := p.(type) {
 		case llm.Text:
 			inner.part(p)

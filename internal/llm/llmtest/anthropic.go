@@ -63,6 +63,7 @@ type anthropicBlock struct {
 	Name         string          `json:"name"`
 	Input        json.RawMessage `json:"input"`
 	ToolUseID    string          `json:"tool_use_id"`
+	ToolName     string          `json:"tool_name"` // of a tool_reference
 	Content      json.RawMessage `json:"content"`
 	IsError      bool            `json:"is_error"`
 	CacheControl json.RawMessage `json:"cache_control"`
@@ -79,6 +80,7 @@ type anthropicTool struct {
 	Name         string          `json:"name"`
 	InputSchema  json.RawMessage `json:"input_schema"`
 	CacheControl json.RawMessage `json:"cache_control"`
+	Deferred     bool            `json:"defer_loading"`
 }
 
 type anthropicChoice struct {

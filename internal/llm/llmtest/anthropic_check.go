@@ -98,7 +98,7 @@ func plainName(s string, limit int) bool {
 }
 
 func (k *anthropicCheck) tools() *refusal {
-	seen := map[string]bool{}
+	seen, all := map[string]bool{}, len(k.q.Tools) > 0
 	for i, t := range k.q.Tools {
 		k.mark(t.CacheControl)
 		if t.Type != "" && t.Type != "custom" {
@@ -117,7 +117,14 @@ func (k *anthropicCheck) tools() *refusal {
 		case json.Unmarshal(t.InputSchema, &schema) != nil || schema.Type != "object":
 			return refuse("tools.%d.custom.input_schema.type: Input should be 'object'", i)
 		}
+		if t.Deferred && len(t.CacheControl) > 0 {
+			return refuse("tools.%d: defer_loading and cache_control cannot be set together", i)
+		}
 		seen[t.Name] = true
+		all = all && t.Deferred
+	}
+	if all {
+		return refuse("At least one tool must have defer_loading=false.")
 	}
 	c := k.q.ToolChoice
 	switch {
@@ -286,7 +293,11 @@ func (k *anthropicCheck) toolResult(i, j int, b *anthropicBlock) *refusal {
 			if bad := k.source(i, j, in); bad != nil {
 				return bad
 			}
-		case "search_result", "tool_reference":
+		case "tool_reference":
+			if !slices.ContainsFunc(k.q.Tools, func(t anthropicTool) bool { return t.Deferred && t.Name == in.ToolName }) {
+				return refuse("messages.%d.content.%d.tool_result.content.%d: Tool reference '%s' not found in available tools", i, j, n, in.ToolName)
+			}
+		case "search_result":
 		default:
 			return refuse("messages.%d.content.%d.tool_result.content.%d: Input tag '%s' found using 'type' does not match any of the expected tags", i, j, n, in.Type)
 		}
