@@ -28,7 +28,7 @@ func fileRows() map[string]spec {
 		"sdiff":      {class: read, ops: "FILE FILE", flags: sdiffFlags},
 		"diff3":      {class: read, ops: "FILE FILE FILE", flags: diff3Flags},
 		"comm":       {class: read, ops: "FILE FILE", tame: true, flags: commFlags},
-		"xxd":        {class: read, ops: "FILE OUT", flags: xxdFlags},
+		"xxd":        {class: read, plain: true, ops: "FILE OUT", flags: xxdFlags},
 		"hexdump":    {class: read, ops: "FILE...", tame: true, flags: hexdumpFlags},
 		"hd":         {class: read, ops: "FILE...", tame: true, flags: &flagSet{letters: "bcCdovx", value: "-n -s"}},
 		"od":         {class: read, ops: "FILE...", tame: true, flags: odFlags},
