@@ -22,7 +22,7 @@ type doom struct {
 	calls  map[[32]byte]*rounds
 	news   int // how many times a call came with a result that it had not had in this turn
 	seen   map[[32]byte]bool
-	warned bool // the model was told
+	warned bool // the model was warned
 }
 
 // rounds is one call: how often in a row it had the same result, and how much was new by then.

@@ -120,8 +120,8 @@ func readOrgCopy(file, rawURL string) orgCopy {
 func (l *loader) fetch(ctx context.Context, file string, have orgCopy) (_ orgCopy, changed bool, err error) {
 	body, etag, err := l.download(ctx, have)
 	if err == nil && body != nil {
-		trial := loader{opts: l.opts, env: l.env, paths: l.paths, home: l.home, warned: map[Warning]bool{}, orgURL: l.orgURL}
-		_, err = trial.parse(l.orgSource(string(body)))
+		check := loader{opts: l.opts, env: l.env, paths: l.paths, home: l.home, warned: map[Warning]bool{}, orgURL: l.orgURL}
+		_, err = check.parse(l.orgSource(string(body)))
 	}
 	switch {
 	case err != nil:

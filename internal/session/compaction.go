@@ -48,7 +48,7 @@ type MediaStub struct {
 func (Compaction) Kind() string { return "compaction" }
 
 // Compact adds a compaction, and fsyncs. Messages begins with the compacted form afterwards, and the messages that follow
-// Until keeps its parts; the replies that are kept lose their Usage, which told the size of another prompt.
+// Until keeps its parts; the replies that are kept lose their Usage, which has the size of another prompt.
 // It is an error while a reply is open or a call has no result, and when Until would part a call from its
 // result. Checkout to an entry before the compaction takes it back.
 func (s *Session) Compact(_ context.Context, c Compaction) error {

@@ -19,7 +19,7 @@ type decoder struct {
 	noMeta bool
 	// borrow lets a view be bytes of the line, and trusts that they are JSON, as the checksum of the line says.
 	borrow bool
-	// tagged is for logs whose texts have no origin: it is told by their tags.
+	// tagged is for logs whose texts have no origin: their tags show it.
 	tagged bool
 }
 

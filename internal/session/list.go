@@ -107,7 +107,7 @@ func (s *Store) list(dir string, keep func(candidate) bool) iter.Seq2[Info, erro
 		}
 		found = slices.DeleteFunc(found, func(c candidate) bool { return !keep(c) })
 		slices.SortFunc(found, newestFirst)
-		var p peeker
+		var p endsReader
 		for _, c := range found {
 			info, err := p.peek(c)
 			if errors.Is(err, fs.ErrNotExist) || err == nil && !info.in(dir) {
@@ -185,27 +185,27 @@ func (s *Store) inProject(project string) ([]candidate, error) {
 	return out, nil
 }
 
-// peeker looks into the ends of logs, one after the other.
-type peeker struct {
+// endsReader looks into the ends of logs, one after the other.
+type endsReader struct {
 	buf []byte
 	dec decoder
 }
 
-// glance is the information in the two ends of one log.
-type glance struct {
+// logEnds is the information in the two ends of one log.
+type logEnds struct {
 	header header
 	sum    summary
 	turns  bool // a turn's end was seen, so the sums are right
 	bad    bool
 }
 
-func (p *peeker) peek(c candidate) (Info, error) {
+func (p *endsReader) peek(c candidate) (Info, error) {
 	f, err := os.Open(c.path)
 	if err != nil {
 		return Info{ID: c.id, Path: c.path}, fmt.Errorf("session: open the log: %w", err)
 	}
 	defer f.Close()
-	var g glance
+	var g logEnds
 	err = p.look(f, c.size, &g)
 	info := infoOf(g.header, g.sum)
 	info.ID, info.Path, info.Modified, info.Size, info.Damaged = c.id, c.path, c.modified, c.size, g.bad
@@ -216,7 +216,7 @@ func (p *peeker) peek(c candidate) (Info, error) {
 }
 
 // look reads a small log whole, of a larger one the head and as much of the tail as shows the end of a turn.
-func (p *peeker) look(f *os.File, size int64, g *glance) error {
+func (p *endsReader) look(f *os.File, size int64, g *logEnds) error {
 	if size <= headLen+tailChunk {
 		chunk, err := p.chunk(f, 0, size)
 		if err == nil {
@@ -243,7 +243,7 @@ func (p *peeker) look(f *os.File, size int64, g *glance) error {
 	}
 }
 
-func (p *peeker) chunk(f *os.File, from, to int64) ([]byte, error) {
+func (p *endsReader) chunk(f *os.File, from, to int64) ([]byte, error) {
 	p.buf = slices.Grow(p.buf[:0], int(to-from))[:to-from]
 	n, err := f.ReadAt(p.buf, from)
 	if errors.Is(err, io.EOF) { // cut off meanwhile
@@ -252,7 +252,7 @@ func (p *peeker) chunk(f *os.File, from, to int64) ([]byte, error) {
 	return p.buf[:n], err
 }
 
-func (p *peeker) head(chunk []byte, g *glance) {
+func (p *endsReader) head(chunk []byte, g *logEnds) {
 	first, rest, whole := bytes.Cut(chunk, []byte("\n"))
 	_, err := unseal(first)
 	g.bad = err != nil && whole
@@ -266,12 +266,12 @@ func (p *peeker) head(chunk []byte, g *glance) {
 	}
 }
 
-func (p *peeker) tail(chunk []byte, g *glance) {
+func (p *endsReader) tail(chunk []byte, g *logEnds) {
 	_, rest, _ := bytes.Cut(chunk, []byte("\n"))
 	p.lines(rest, g)
 }
 
-func (p *peeker) lines(chunk []byte, g *glance) {
+func (p *endsReader) lines(chunk []byte, g *logEnds) {
 	for {
 		line, rest, whole := bytes.Cut(chunk, []byte("\n"))
 		if !whole {
@@ -286,7 +286,7 @@ func (p *peeker) lines(chunk []byte, g *glance) {
 	}
 }
 
-func (p *peeker) line(line []byte, g *glance) {
+func (p *endsReader) line(line []byte, g *logEnds) {
 	env, err := openEnvelope(line)
 	if err != nil {
 		g.bad = true
@@ -307,7 +307,7 @@ func (p *peeker) line(line []byte, g *glance) {
 }
 
 // apply takes the sums from where they are kept, since not all turns are seen.
-func (g *glance) apply(b Body) {
+func (g *logEnds) apply(b Body) {
 	end, ok := b.(TurnEnd)
 	if !ok {
 		g.sum.apply(b)

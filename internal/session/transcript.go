@@ -6,7 +6,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/llm"
 )
 
-// What the model is told about calls that lathe could not see to the end. Constant, so that the history
+// Texts for the model about calls whose end is unknown. Constant, so that the history
 // is the same whenever it is built.
 const (
 	notStarted = "This call was not run: lathe stopped before it started. Make it again if it is still needed."
@@ -18,7 +18,7 @@ const (
 type call struct {
 	llm.ToolCall
 	started bool
-	told    bool // its start has the call that ran
+	hasCall bool // its start has the call that ran
 	result  *llm.ToolResult
 }
 
@@ -69,7 +69,7 @@ func (t *transcript) apply(b Body, at int32) {
 		if c := t.find(b.CallID); b.Invoked && b.Call != nil {
 			t.invoked = append(t.invoked, b)
 		} else if c != nil && !b.Invoked {
-			c.started, c.told = true, b.Call != nil
+			c.started, c.hasCall = true, b.Call != nil
 		}
 	case CallEnd:
 		if b.Invoked {

@@ -132,17 +132,17 @@ func cleanRun(c *llm.ToolCall, id string) *llm.ToolCall {
 	return &call
 }
 
-// endCall returns the end of a call of the model's in the form that is kept. A change is told once, as in
+// endCall returns the end of a call of the model's in the form that is kept. A change is written once, as in
 // endInvoked.
 func (s *Session) endCall(c CallEnd) (Body, error) {
-	if t := s.t.find(c.Result.CallID); t != nil && t.told {
+	if t := s.t.find(c.Result.CallID); t != nil && t.hasCall {
 		c.Call = nil
 	}
 	c.Call = cleanRun(c.Call, c.Result.CallID)
 	return c, s.waits(c.Result.CallID)
 }
 
-// endInvoked is the same for the end. The call is told once: at its start, or here when it never ran.
+// endInvoked is the same for the end. The call is written once: at its start, or here when it never ran.
 func (s *Session) endInvoked(c CallEnd) (Body, error) {
 	c.Parent = cleanText(c.Parent)
 	switch {

@@ -7,17 +7,17 @@ import (
 	"github.com/lathe-dev/lathe/internal/llm"
 )
 
-// hurried is the system clock, except that waits of one length end immediately.
-type hurried struct {
+// fastClock is the system clock, except that waits of one length end immediately.
+type fastClock struct {
 	over time.Duration
 
 	mu   sync.Mutex
 	seen int
 }
 
-func (c *hurried) Now() time.Time { return time.Now() }
+func (c *fastClock) Now() time.Time { return time.Now() }
 
-func (c *hurried) AfterFunc(d time.Duration, f func()) llm.Timer {
+func (c *fastClock) AfterFunc(d time.Duration, f func()) llm.Timer {
 	if d == c.over {
 		c.mu.Lock()
 		c.seen++
@@ -27,7 +27,7 @@ func (c *hurried) AfterFunc(d time.Duration, f func()) llm.Timer {
 	return time.AfterFunc(d, f)
 }
 
-func (c *hurried) waited() int {
+func (c *fastClock) waited() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.seen

@@ -127,7 +127,7 @@ func (c *test) refusals(t *testing.T) {
 func (c *test) retryAfter(t *testing.T) {
 	r := story()
 	r.Faults = []llmtest.Fault{{Kind: "status", Status: 429, RetryAfter: "17"}}
-	clock := &hurried{over: 17 * time.Second}
+	clock := &fastClock{over: 17 * time.Second}
 	s := c.sceneWith(t, Options{Clock: clock}, r)
 	o := s.done(c.request())
 	if rs := of[llm.Retrying](o); len(rs) != 1 || rs[0].Delay != 17*time.Second || clock.waited() != 1 {

@@ -62,20 +62,20 @@ func (o *outcome) text() string {
 	return o.message.PlainText()
 }
 
-// heard is the sum of the deltas of one attempt.
-type heard struct {
-	parts []*heardPart
+// received is the sum of the deltas of one attempt.
+type received struct {
+	parts []*receivedPart
 	last  int // newest index
 }
 
-type heardPart struct {
+type receivedPart struct {
 	text, reasoning, signature, json strings.Builder
 	id, name                         string
 	done                             llm.Part
 	ready                            *llm.ToolCall
 }
 
-func (h *heard) at(t testing.TB, i int) *heardPart {
+func (h *received) at(t testing.TB, i int) *receivedPart {
 	t.Helper()
 	if i < h.last {
 		t.Errorf("the index of a delta went back from %d to %d", h.last, i)
@@ -84,7 +84,7 @@ func (h *heard) at(t testing.TB, i int) *heardPart {
 		t.Fatalf("the index of a delta jumped to %d of %d parts", i, len(h.parts))
 	}
 	if i == len(h.parts) {
-		h.parts = append(h.parts, &heardPart{})
+		h.parts = append(h.parts, &receivedPart{})
 	}
 	h.last = max(h.last, i)
 	p := h.parts[i]
@@ -97,7 +97,7 @@ func (h *heard) at(t testing.TB, i int) *heardPart {
 // check tests the yielded values against the promises of package llm.
 func (o *outcome) check(t testing.TB) {
 	t.Helper()
-	h := &heard{}
+	h := &received{}
 	attempt, sent, retrying, committed := 0, 0, false, false
 	for i, d := range o.deltas {
 		last := i == len(o.deltas)-1
@@ -118,7 +118,7 @@ func (o *outcome) check(t testing.TB) {
 			if committed {
 				t.Error("a request was sent again after ToolReady")
 			}
-			h, retrying = &heard{}, false
+			h, retrying = &received{}, false
 		case llm.Retrying:
 			retrying = true
 			if d.Attempt != attempt || d.Err == nil {
@@ -149,7 +149,7 @@ func (o *outcome) check(t testing.TB) {
 	}
 }
 
-func (h *heard) add(t testing.TB, d llm.Delta) {
+func (h *received) add(t testing.TB, d llm.Delta) {
 	t.Helper()
 	switch d := d.(type) {
 	case llm.TextDelta:
@@ -184,7 +184,7 @@ func isObject(b []byte) bool {
 
 // checkMessage compares the whole reply with its deltas. A call that the output limit cut has deltas but is
 // not in the message.
-func (h *heard) checkMessage(t testing.TB, m *llm.Message) {
+func (h *received) checkMessage(t testing.TB, m *llm.Message) {
 	t.Helper()
 	if m.Role != llm.Assistant || m.Model == "" || m.Usage == nil || m.Stop == "" {
 		t.Errorf("the message lacks role, model, usage or stop reason: %+v", m)
@@ -209,9 +209,9 @@ func (h *heard) checkMessage(t testing.TB, m *llm.Message) {
 }
 
 // cut reports a call that began and never ended.
-func (p *heardPart) cut() bool { return p.id != "" && p.done == nil && p.ready == nil }
+func (p *receivedPart) cut() bool { return p.id != "" && p.done == nil && p.ready == nil }
 
-func (p *heardPart) compare(t testing.TB, i int, part llm.Part) {
+func (p *receivedPart) compare(t testing.TB, i int, part llm.Part) {
 	t.Helper()
 	ended := p.done
 	if p.ready != nil {
@@ -237,7 +237,7 @@ func (p *heardPart) compare(t testing.TB, i int, part llm.Part) {
 }
 
 // call returns the call reported by its deltas.
-func (p *heardPart) call(part llm.ToolCall) llm.ToolCall {
+func (p *receivedPart) call(part llm.ToolCall) llm.ToolCall {
 	text := strings.TrimSpace(p.json.String())
 	if text == "" {
 		text = "{}"
@@ -249,7 +249,7 @@ func (p *heardPart) call(part llm.ToolCall) llm.ToolCall {
 }
 
 // checkPartial: an error carries the parts that had ended, in order, and every call that was ready.
-func (h *heard) checkPartial(t testing.TB, m *llm.Message) {
+func (h *received) checkPartial(t testing.TB, m *llm.Message) {
 	t.Helper()
 	var want []llm.Part
 	for _, p := range h.parts {
