@@ -1,11 +1,10 @@
-package agent
+package agent_test
 
 import (
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -13,175 +12,20 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/lathe-dev/lathe/internal/agent"
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/permission"
 )
 
-// script is a model that plays one sequence of deltas per request.
-type script struct {
-	t     *testing.T
-	info  llm.ModelInfo
-	mu    sync.Mutex
-	plays []func(ctx context.Context, yield func(llm.Delta, error) bool)
-	reqs  []*llm.Request
-}
-
-func (s *script) Info() llm.ModelInfo {
-	if s.info.ID == "" {
-		s.info = llm.ModelInfo{ID: "m", Provider: "p", MaxOutput: 64000, Price: llm.Price{Input: 1, Output: 1}}
-	}
-	return s.info
-}
-
-func (s *script) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	copied := *req
-	copied.Messages = req.Messages[:len(req.Messages):len(req.Messages)]
-	s.reqs = append(s.reqs, &copied)
-	n := len(s.reqs) - 1
-	return func(yield func(llm.Delta, error) bool) {
-		if n >= len(s.plays) {
-			s.t.Errorf("request %d was not expected", n+1)
-			yield(nil, errors.New("script is over"))
-			return
-		}
-		s.plays[n](ctx, yield)
-	}
-}
-
-type play = func(context.Context, func(llm.Delta, error) bool)
-
-// reply plays a whole reply.
-func reply(stop llm.StopReason, parts ...llm.Part) play {
-	return func(_ context.Context, yield func(llm.Delta, error) bool) {
-		yield(llm.Sent{Attempt: 1}, nil)
-		yield(llm.Started{ID: "r"}, nil)
-		for i, p := range parts {
-			if !emit(yield, i, p) {
-				return
-			}
-		}
-		yield(llm.Done{Message: llm.Message{ID: "r", Role: llm.Assistant, Parts: parts, Stop: stop, Usage: &llm.Usage{Input: 10, Output: 5}}}, nil)
-	}
-}
-
-func emit(yield func(llm.Delta, error) bool, i int, p llm.Part) bool {
-	switch p := p.(type) {
-	case llm.ToolCall:
-		if p.Raw != "" {
-			return yield(llm.PartDone{Index: i, Part: p}, nil)
-		}
-		return yield(llm.ToolReady{Index: i, Call: p}, nil)
-	case llm.Text:
-		return yield(llm.TextDelta{Index: i, Text: p.Text}, nil) && yield(llm.PartDone{Index: i, Part: p}, nil)
-	}
-	return yield(llm.PartDone{Index: i, Part: p}, nil)
-}
-
-// broken plays parts and then an error.
-func broken(err error, parts ...llm.Part) play {
-	return func(_ context.Context, yield func(llm.Delta, error) bool) {
-		for i, p := range parts {
-			if !emit(yield, i, p) {
-				return
-			}
-		}
-		yield(nil, err)
-	}
-}
-
-func call(id, name, input string) llm.ToolCall {
-	return llm.ToolCall{ID: id, Name: name, Input: json.RawMessage(input)}
-}
-
-type fixture struct {
-	*Agent
-	model  *script
-	memory *Memory
-	mu     sync.Mutex
-	events []event.Body
-}
-
-func (f *fixture) publish(b event.Body) { f.mu.Lock(); f.events = append(f.events, b); f.mu.Unlock() }
-
-func ofKind[T event.Body](f *fixture) (out []T) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for _, b := range f.events {
-		if v, ok := b.(T); ok {
-			out = append(out, v)
-		}
-	}
-	return out
-}
-
-// fixed is a set of tools that never changes.
-func fixed(tools ...Tool) func(context.Context) (ToolSet, error) {
-	return func(context.Context) (ToolSet, error) { return ToolSet{Tools: tools}, nil }
-}
-
-func newFixture(t *testing.T, tools []Tool, change func(*Config), plays ...play) *fixture {
-	f := &fixture{model: &script{t: t, plays: plays}, memory: &Memory{}}
-	cfg := Config{
-		Model: f.model, Transcript: f.memory, Tools: fixed(tools...), Publish: f.publish,
-		Authorize: func(context.Context, Approval) (permission.Decision, error) {
-			return permission.Decision{Effect: permission.Allow}, nil
-		},
-		Sleep: func(context.Context, time.Duration) error { return nil },
-	}
-	if change != nil {
-		change(&cfg)
-	}
-	f.Agent = New(cfg)
-	return f
-}
-
-type in struct {
-	X string `json:"x"`
-}
-
-// tool makes a tool from a function; read-only and parallel when parallel is set.
-func tool(name string, parallel bool, run func(ctx context.Context, x string) (*Result, error)) Tool {
-	schema := `{"type":"object","properties":{"x":{"type":"string"}},"required":["x"],"additionalProperties":false}`
-	return NewTool(llm.ToolSpec{Name: name, Schema: json.RawMessage(schema)}, func(_ context.Context, _ llm.ToolCall, v in) (*Plan, error) {
-		p := &Plan{Parallel: parallel, Run: func(ctx context.Context) (*Result, error) { return run(ctx, v.X) }}
-		if parallel {
-			p.Accesses = []permission.Access{{Kind: permission.Read, Target: v.X}}
-		}
-		return p, nil
-	})
-}
-
-func echo(name string, parallel bool) Tool {
-	return tool(name, parallel, func(_ context.Context, x string) (*Result, error) { return TextResult(name + " " + x), nil })
-}
-
-func (f *fixture) run(t *testing.T) event.TurnEnd {
-	t.Helper()
-	end, err := f.Run(t.Context(), llm.UserText("go"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return end
-}
-
-// results are the texts of the results in a message.
-func results(m llm.Message) (out []string) {
-	for _, p := range m.Parts {
-		if r, ok := p.(llm.ToolResult); ok {
-			out = append(out, r.CallID+"="+r.PlainText())
-		}
-	}
-	return out
-}
-
 func TestTurnRunsToolsAndAnswersInCallOrder(t *testing.T) {
 	release := make(chan struct{})
-	slow := tool("Slow", true, func(context.Context, string) (*Result, error) { <-release; return TextResult("slow"), nil })
-	quick := tool("Quick", true, func(context.Context, string) (*Result, error) { close(release); return TextResult("quick"), nil })
-	f := newFixture(t, []Tool{slow, quick}, nil,
+	slow := tool("Slow", true, func(context.Context, string) (*agent.Result, error) { <-release; return agent.TextResult("slow"), nil })
+	quick := tool("Quick", true, func(context.Context, string) (*agent.Result, error) {
+		close(release)
+		return agent.TextResult("quick"), nil
+	})
+	f := newFixture(t, []agent.Tool{slow, quick}, nil,
 		reply(llm.StopToolUse, llm.Text{Text: "look"}, call("1", "Slow", `{"x":"a"}`), call("2", "Quick", `{"x":"b"}`)),
 		reply(llm.StopEndTurn, llm.Text{Text: "done"}))
 	end := f.run(t)
@@ -199,8 +43,11 @@ func TestTurnRunsToolsAndAnswersInCallOrder(t *testing.T) {
 
 func TestToolStartsWhileTheReplyStillStreams(t *testing.T) {
 	started := make(chan struct{})
-	tl := tool("T", true, func(context.Context, string) (*Result, error) { close(started); return TextResult("ok"), nil })
-	f := newFixture(t, []Tool{tl}, nil,
+	tl := tool("T", true, func(context.Context, string) (*agent.Result, error) {
+		close(started)
+		return agent.TextResult("ok"), nil
+	})
+	f := newFixture(t, []agent.Tool{tl}, nil,
 		func(_ context.Context, yield func(llm.Delta, error) bool) {
 			c := call("1", "T", `{"x":"a"}`)
 			yield(llm.ToolReady{Index: 0, Call: c}, nil)
@@ -216,8 +63,8 @@ func TestBarriersRunAloneAndInOrder(t *testing.T) {
 		var active, most, writes atomic.Int32
 		var log []string
 		var mu sync.Mutex
-		track := func(name string) func(context.Context, string) (*Result, error) {
-			return func(_ context.Context, x string) (*Result, error) {
+		track := func(name string) func(context.Context, string) (*agent.Result, error) {
+			return func(_ context.Context, x string) (*agent.Result, error) {
 				n := active.Add(1)
 				defer active.Add(-1)
 				if name == "W" && n != 1 {
@@ -229,10 +76,10 @@ func TestBarriersRunAloneAndInOrder(t *testing.T) {
 				mu.Lock()
 				log = append(log, name+x)
 				mu.Unlock()
-				return TextResult(name), nil
+				return agent.TextResult(name), nil
 			}
 		}
-		f := newFixture(t, []Tool{tool("R", true, track("R")), tool("W", false, track("W"))}, nil,
+		f := newFixture(t, []agent.Tool{tool("R", true, track("R")), tool("W", false, track("W"))}, nil,
 			reply(llm.StopToolUse, call("1", "R", `{"x":"1"}`), call("2", "R", `{"x":"2"}`), call("3", "W", `{"x":"3"}`),
 				call("4", "R", `{"x":"4"}`), call("5", "W", `{"x":"5"}`)),
 			reply(llm.StopEndTurn, llm.Text{Text: "done"}))
@@ -249,21 +96,21 @@ func TestBarriersRunAloneAndInOrder(t *testing.T) {
 func TestAtMostEightCallsTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var active, most atomic.Int32
-		tl := tool("R", true, func(context.Context, string) (*Result, error) {
+		tl := tool("R", true, func(context.Context, string) (*agent.Result, error) {
 			n := active.Add(1)
 			defer active.Add(-1)
 			for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
 			}
 			time.Sleep(time.Second) // of the test's own clock
-			return TextResult("ok"), nil
+			return agent.TextResult("ok"), nil
 		})
 		var parts []llm.Part
 		for i := range 20 {
 			parts = append(parts, call(fmt.Sprint(i), "R", fmt.Sprintf(`{"x":"%d"}`, i)))
 		}
-		f := newFixture(t, []Tool{tl}, nil, reply(llm.StopToolUse, parts...), reply(llm.StopEndTurn, llm.Text{Text: "done"}))
+		f := newFixture(t, []agent.Tool{tl}, nil, reply(llm.StopToolUse, parts...), reply(llm.StopEndTurn, llm.Text{Text: "done"}))
 		f.run(t)
-		if m := most.Load(); m != maxParallel {
+		if m := most.Load(); m != agent.MaxParallel {
 			t.Errorf("%d calls ran together", m)
 		}
 	})
@@ -273,18 +120,18 @@ func TestAtMostEightCallsTogether(t *testing.T) {
 func TestCallsArePreparedAfterTheOnesTheyDependOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var read atomic.Bool
-		r := tool("Read", true, func(context.Context, string) (*Result, error) {
+		r := tool("Read", true, func(context.Context, string) (*agent.Result, error) {
 			time.Sleep(time.Second) // of the test's own clock
 			read.Store(true)
-			return TextResult("ok"), nil
+			return agent.TextResult("ok"), nil
 		})
-		e := NewTool(llm.ToolSpec{Name: "Edit", Schema: []byte(`{"type":"object"}`)}, func(context.Context, llm.ToolCall, in) (*Plan, error) {
+		e := agent.NewTool(llm.ToolSpec{Name: "Edit", Schema: []byte(`{"type":"object"}`)}, func(context.Context, llm.ToolCall, in) (*agent.Plan, error) {
 			if !read.Load() {
 				return nil, errors.New("read it first")
 			}
-			return &Plan{Run: func(context.Context) (*Result, error) { return TextResult("edited"), nil }}, nil
+			return &agent.Plan{Run: func(context.Context) (*agent.Result, error) { return agent.TextResult("edited"), nil }}, nil
 		})
-		f := newFixture(t, []Tool{r, e}, nil,
+		f := newFixture(t, []agent.Tool{r, e}, nil,
 			reply(llm.StopToolUse, call("1", "Read", `{"x":"f"}`), call("2", "Edit", `{}`)),
 			reply(llm.StopEndTurn, llm.Text{Text: "done"}))
 		f.run(t)
@@ -295,11 +142,11 @@ func TestCallsArePreparedAfterTheOnesTheyDependOn(t *testing.T) {
 }
 
 func TestEveryFailureIsTextForTheModel(t *testing.T) {
-	boom := tool("Boom", true, func(context.Context, string) (*Result, error) { panic("boom") })
-	fails := tool("Fails", false, func(context.Context, string) (*Result, error) { return nil, errors.New("no such thing") })
-	empty := tool("Empty", true, func(context.Context, string) (*Result, error) { return nil, nil })
-	crash := NewTool(llm.ToolSpec{Name: "Crash", Schema: []byte(`{"type":"object"}`)}, func(context.Context, llm.ToolCall, in) (*Plan, error) { panic("early") })
-	f := newFixture(t, []Tool{boom, fails, empty, crash, echo("Grep", true)}, nil,
+	boom := tool("Boom", true, func(context.Context, string) (*agent.Result, error) { panic("boom") })
+	fails := tool("Fails", false, func(context.Context, string) (*agent.Result, error) { return nil, errors.New("no such thing") })
+	empty := tool("Empty", true, func(context.Context, string) (*agent.Result, error) { return nil, nil })
+	crash := agent.NewTool(llm.ToolSpec{Name: "Crash", Schema: []byte(`{"type":"object"}`)}, func(context.Context, llm.ToolCall, in) (*agent.Plan, error) { panic("early") })
+	f := newFixture(t, []agent.Tool{boom, fails, empty, crash, echo("Grep", true)}, nil,
 		reply(llm.StopToolUse, call("1", "Boom", `{"x":"a"}`), call("2", "Fails", `{"x":"a"}`), call("3", "Empty", `{"x":"a"}`),
 			call("4", "Crash", `{}`), call("5", "Grepp", `{}`), call("6", "Grep", `{"y":1}`),
 			llm.ToolCall{ID: "7", Name: "Grep", Input: []byte("{}"), Raw: `{"x": "cut`}),
@@ -321,9 +168,9 @@ func TestEveryFailureIsTextForTheModel(t *testing.T) {
 
 func TestBrokenStreamKeepsWhatStarted(t *testing.T) {
 	var runs atomic.Int32
-	tl := tool("T", false, func(context.Context, string) (*Result, error) { runs.Add(1); return TextResult("ran"), nil })
+	tl := tool("T", false, func(context.Context, string) (*agent.Result, error) { runs.Add(1); return agent.TextResult("ran"), nil })
 	reset := &llm.Error{Kind: llm.KindNetwork, Message: "reset", Retryable: true}
-	f := newFixture(t, []Tool{tl}, nil,
+	f := newFixture(t, []agent.Tool{tl}, nil,
 		broken(reset, llm.Text{Text: "first"}, call("1", "T", `{"x":"a"}`)),
 		reply(llm.StopEndTurn, llm.Text{Text: "done"}))
 	f.run(t)
@@ -339,12 +186,12 @@ func TestStreamThatAlwaysBreaksEndsTheTurn(t *testing.T) {
 	for i := range 10 {
 		plays = append(plays, broken(reset, call(fmt.Sprint(i), "T", fmt.Sprintf(`{"x":"%d"}`, i))))
 	}
-	f := newFixture(t, []Tool{echo("T", true)}, nil, plays...)
+	f := newFixture(t, []agent.Tool{echo("T", true)}, nil, plays...)
 	end, err := f.Run(t.Context(), llm.UserText("go"))
 	if err == nil || end.Reason != event.EndFailed || !strings.Contains(err.Error(), "broke off") {
 		t.Errorf("%+v %v", end, err)
 	}
-	if n := len(f.model.reqs); n != maxBroken {
+	if n := len(f.model.reqs); n != agent.MaxBroken {
 		t.Errorf("%d requests", n)
 	}
 }
@@ -366,15 +213,19 @@ func TestFailureBeforeAnyCallEndsTheTurnAndKeepsThePrompt(t *testing.T) {
 
 func TestInterruptAnswersEveryCall(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	hang := tool("Hang", false, func(ctx context.Context, _ string) (*Result, error) { cancel(); <-ctx.Done(); return nil, ctx.Err() })
-	f := newFixture(t, []Tool{hang}, nil,
+	hang := tool("Hang", false, func(ctx context.Context, _ string) (*agent.Result, error) {
+		cancel()
+		<-ctx.Done()
+		return nil, ctx.Err()
+	})
+	f := newFixture(t, []agent.Tool{hang}, nil,
 		reply(llm.StopToolUse, call("1", "Hang", `{"x":"a"}`), call("2", "Hang", `{"x":"b"}`)))
 	end, err := f.Run(ctx, llm.UserText("go"))
 	if err != nil || end.Reason != event.EndInterrupted {
 		t.Errorf("%+v %v", end, err)
 	}
 	got := results(f.memory.Messages()[2])
-	if len(got) != 2 || got[0] != "1="+interruptedText || got[1] != "2="+notStartedText {
+	if len(got) != 2 || got[0] != "1="+agent.InterruptedText || got[1] != "2="+agent.NotStartedText {
 		t.Errorf("%v", got)
 	}
 }
@@ -397,8 +248,8 @@ func TestInterruptKeepsTheTextThatWasRead(t *testing.T) {
 }
 
 func TestDenialGoesToTheModel(t *testing.T) {
-	f := newFixture(t, []Tool{echo("T", false)}, func(c *Config) {
-		c.Authorize = func(context.Context, Approval) (permission.Decision, error) {
+	f := newFixture(t, []agent.Tool{echo("T", false)}, func(c *agent.Config) {
+		c.Authorize = func(context.Context, agent.Approval) (permission.Decision, error) {
 			return permission.Decision{Effect: permission.Deny, Reason: "not here", Guidance: "use staging"}, nil
 		}
 	}, reply(llm.StopToolUse, call("1", "T", `{"x":"a"}`)), reply(llm.StopEndTurn, llm.Text{Text: "ok"}))
@@ -414,8 +265,8 @@ func TestDenialGoesToTheModel(t *testing.T) {
 
 func TestApprovedInputReplacesTheModels(t *testing.T) {
 	asked := 0
-	f := newFixture(t, []Tool{echo("T", false)}, func(c *Config) {
-		c.Authorize = func(_ context.Context, a Approval) (permission.Decision, error) {
+	f := newFixture(t, []agent.Tool{echo("T", false)}, func(c *agent.Config) {
+		c.Authorize = func(_ context.Context, a agent.Approval) (permission.Decision, error) {
 			asked++
 			return permission.Decision{Effect: permission.Allow, Input: json.RawMessage(`{"x":"changed"}`)}, nil
 		}
@@ -427,7 +278,7 @@ func TestApprovedInputReplacesTheModels(t *testing.T) {
 }
 
 func TestMaxSteps(t *testing.T) {
-	f := newFixture(t, []Tool{echo("T", true)}, func(c *Config) { c.MaxSteps = 2 },
+	f := newFixture(t, []agent.Tool{echo("T", true)}, func(c *agent.Config) { c.MaxSteps = 2 },
 		reply(llm.StopToolUse, call("1", "T", `{"x":"a"}`)), reply(llm.StopToolUse, call("2", "T", `{"x":"b"}`)))
 	if end := f.run(t); end.Reason != event.EndMaxSteps || end.Steps != 2 {
 		t.Errorf("%+v", end)
@@ -435,7 +286,7 @@ func TestMaxSteps(t *testing.T) {
 }
 
 func TestBudget(t *testing.T) {
-	f := newFixture(t, []Tool{echo("T", true)}, func(c *Config) { c.BudgetUSD = 10e-6 },
+	f := newFixture(t, []agent.Tool{echo("T", true)}, func(c *agent.Config) { c.BudgetUSD = 10e-6 },
 		reply(llm.StopToolUse, call("1", "T", `{"x":"a"}`)))
 	if end := f.run(t); end.Reason != event.EndBudget {
 		t.Errorf("%+v", end)
@@ -444,11 +295,11 @@ func TestBudget(t *testing.T) {
 
 func TestSteeringIsDeliveredBetweenSteps(t *testing.T) {
 	var f *fixture
-	tl := tool("T", true, func(context.Context, string) (*Result, error) {
+	tl := tool("T", true, func(context.Context, string) (*agent.Result, error) {
 		f.Steer(llm.UserText("also this"))
-		return TextResult("ok"), nil
+		return agent.TextResult("ok"), nil
 	})
-	f = newFixture(t, []Tool{tl}, nil,
+	f = newFixture(t, []agent.Tool{tl}, nil,
 		reply(llm.StopToolUse, call("1", "T", `{"x":"a"}`)), reply(llm.StopEndTurn, llm.Text{Text: "done"}))
 	f.run(t)
 	msgs := f.model.reqs[1].Messages
@@ -467,7 +318,7 @@ func TestCutReplyIsAskedAgainWithAHigherLimitAndThenContinued(t *testing.T) {
 		t.Errorf("limits %d, %d", a, b)
 	}
 	msgs := f.model.reqs[2].Messages
-	if len(f.model.reqs[1].Messages) != 1 || len(msgs) != 3 || msgs[2].PlainText() != goOnCut {
+	if len(f.model.reqs[1].Messages) != 1 || len(msgs) != 3 || msgs[2].PlainText() != agent.GoOnCut {
 		t.Errorf("%+v", msgs)
 	}
 }
@@ -499,7 +350,7 @@ func TestEmptyReplyIsNudgedOnce(t *testing.T) {
 }
 
 func TestLyingStopReasons(t *testing.T) {
-	f := newFixture(t, []Tool{echo("T", true)}, nil,
+	f := newFixture(t, []agent.Tool{echo("T", true)}, nil,
 		reply(llm.StopEndTurn, call("1", "T", `{"x":"a"}`)), // calls, but "end_turn"
 		reply(llm.StopToolUse, llm.Text{Text: "done"}))      // no calls, but "tool_use"
 	if end := f.run(t); end.Reason != event.EndCompleted || end.Steps != 2 {
@@ -509,8 +360,8 @@ func TestLyingStopReasons(t *testing.T) {
 
 func TestGateSendsTheModelBack(t *testing.T) {
 	n := 0
-	f := newFixture(t, nil, func(c *Config) {
-		c.BeforeStop = []BeforeStop{{Name: "gate", Run: func(context.Context, llm.Message) ([]llm.Message, error) {
+	f := newFixture(t, nil, func(c *agent.Config) {
+		c.BeforeStop = []agent.BeforeStop{{Name: "gate", Run: func(context.Context, llm.Message) ([]llm.Message, error) {
 			if n++; n == 1 {
 				return []llm.Message{llm.UserText("tests fail")}, nil
 			}
@@ -528,8 +379,11 @@ func TestDoomLoopHeadless(t *testing.T) {
 		plays = append(plays, reply(llm.StopToolUse, call(fmt.Sprint(i), "T", `{"x":"a"}`)))
 	}
 	var runs atomic.Int32
-	tl := tool("T", true, func(context.Context, string) (*Result, error) { runs.Add(1); return TextResult("same"), nil })
-	f := newFixture(t, []Tool{tl}, nil, plays...)
+	tl := tool("T", true, func(context.Context, string) (*agent.Result, error) {
+		runs.Add(1)
+		return agent.TextResult("same"), nil
+	})
+	f := newFixture(t, []agent.Tool{tl}, nil, plays...)
 	end := f.run(t)
 	if end.Reason != event.EndDoomLoop || runs.Load() != 3 || len(f.model.reqs) != 5 {
 		t.Errorf("%+v after %d runs and %d requests", end, runs.Load(), len(f.model.reqs))
@@ -543,8 +397,10 @@ func TestDoomLoopNeedsIdenticalResults(t *testing.T) {
 	}
 	plays = append(plays, reply(llm.StopEndTurn, llm.Text{Text: "done"}))
 	var runs atomic.Int32
-	tl := tool("T", true, func(context.Context, string) (*Result, error) { return TextResult(fmt.Sprint(runs.Add(1))), nil })
-	if end := newFixture(t, []Tool{tl}, nil, plays...).run(t); end.Reason != event.EndCompleted {
+	tl := tool("T", true, func(context.Context, string) (*agent.Result, error) {
+		return agent.TextResult(fmt.Sprint(runs.Add(1))), nil
+	})
+	if end := newFixture(t, []agent.Tool{tl}, nil, plays...).run(t); end.Reason != event.EndCompleted {
 		t.Errorf("%+v", end)
 	}
 }
@@ -555,7 +411,7 @@ func TestDoomLoopAsksAPerson(t *testing.T) {
 		plays = append(plays, reply(llm.StopToolUse, call(fmt.Sprint(i), "T", `{"x":"a"}`)))
 	}
 	asked := 0
-	f := newFixture(t, []Tool{echo("T", true)}, func(c *Config) {
+	f := newFixture(t, []agent.Tool{echo("T", true)}, func(c *agent.Config) {
 		c.Ask = func(context.Context, event.Question) (event.Answer, error) {
 			asked++
 			return event.Answer{Choice: event.ChoiceNo}, nil
@@ -569,7 +425,7 @@ func TestDoomLoopAsksAPerson(t *testing.T) {
 func TestFallbackModel(t *testing.T) {
 	second := &script{t: t, info: llm.ModelInfo{ID: "m2", Provider: "p"}, plays: []play{reply(llm.StopEndTurn, llm.Text{Text: "done"})}}
 	over := &llm.Error{Kind: llm.KindOverloaded, Status: 529}
-	f := newFixture(t, nil, func(c *Config) { c.Fallback = []llm.Model{second} }, broken(over))
+	f := newFixture(t, nil, func(c *agent.Config) { c.Fallback = []llm.Model{second} }, broken(over))
 	if end := f.run(t); end.Reason != event.EndCompleted || end.Steps != 1 || len(second.reqs) != 1 {
 		t.Errorf("%+v", end)
 	}
@@ -577,13 +433,13 @@ func TestFallbackModel(t *testing.T) {
 
 func TestInvokeReentersTheChokePointFromInsideACall(t *testing.T) {
 	var f *fixture
-	batch := tool("Batch", false, func(ctx context.Context, _ string) (*Result, error) {
+	batch := tool("Batch", false, func(ctx context.Context, _ string) (*agent.Result, error) {
 		rs := f.Invoke(ctx, []llm.ToolCall{call("", "T", `{"x":"1"}`), call("", "Nope", `{}`)})
-		return TextResult(rs[0].PlainText() + "|" + rs[1].PlainText()), nil
+		return agent.TextResult(rs[0].PlainText() + "|" + rs[1].PlainText()), nil
 	})
 	var asked atomic.Int32
-	f = newFixture(t, []Tool{batch, echo("T", true)}, func(c *Config) {
-		c.Authorize = func(context.Context, Approval) (permission.Decision, error) {
+	f = newFixture(t, []agent.Tool{batch, echo("T", true)}, func(c *agent.Config) {
+		c.Authorize = func(context.Context, agent.Approval) (permission.Decision, error) {
 			asked.Add(1)
 			return permission.Decision{Effect: permission.Allow}, nil
 		}
@@ -595,12 +451,12 @@ func TestInvokeReentersTheChokePointFromInsideACall(t *testing.T) {
 }
 
 func TestDuplicateCallIDsGetOneResultEach(t *testing.T) {
-	f := newFixture(t, []Tool{echo("T", true)}, nil,
+	f := newFixture(t, []agent.Tool{echo("T", true)}, nil,
 		reply(llm.StopToolUse, call("1", "T", `{"x":"a"}`)),
 		reply(llm.StopToolUse, call("1", "T", `{"x":"b"}`)),
 		reply(llm.StopEndTurn, llm.Text{Text: "done"}))
 	f.run(t)
-	if why := refused(f.model.reqs[2].Messages); why != "" {
+	if why := agent.Refused(f.model.reqs[2].Messages); why != "" {
 		t.Error(why)
 	}
 	if got := results(f.model.reqs[2].Messages[4]); !strings.HasSuffix(got[0], "=T b") {
@@ -614,20 +470,31 @@ func TestThePrefixNeverChanges(t *testing.T) {
 		plays = append(plays, reply(llm.StopToolUse, llm.Text{Text: "step"}, call(fmt.Sprint(i), "T", fmt.Sprintf(`{"x":"%d"}`, i))))
 	}
 	plays = append(plays, reply(llm.StopEndTurn, llm.Text{Text: "done"}))
-	f := newFixture(t, []Tool{echo("T", true)}, nil, plays...)
+	f := newFixture(t, []agent.Tool{echo("T", true)}, nil, plays...)
 	f.run(t)
 	for i := 1; i < len(f.model.reqs); i++ {
 		prev, now := f.model.reqs[i-1].Messages, f.model.reqs[i].Messages
 		for j := range prev {
-			if !sameParts(prev[j], now[j]) {
+			if !agent.SameParts(prev[j], now[j]) {
 				t.Fatalf("request %d changed message %d", i+1, j)
 			}
 		}
 	}
 }
 
-func allowAll(context.Context, Approval) (permission.Decision, error) {
+func allowAll(context.Context, agent.Approval) (permission.Decision, error) {
 	return permission.Decision{Effect: permission.Allow}, nil
 }
 
 func itoa(n int) string { return fmt.Sprint(n) }
+
+func TestACircleOfTwoEndsTheTurnHeadless(t *testing.T) {
+	var plays []play
+	for i := range 10 {
+		plays = append(plays, reply(llm.StopToolUse, call(fmt.Sprint(i), "T", fmt.Sprintf(`{"x":"%d"}`, i%2))))
+	}
+	f := newFixture(t, []agent.Tool{echo("T", true)}, nil, plays...)
+	if end := f.run(t); end.Reason != event.EndDoomLoop || end.Steps != 8 {
+		t.Errorf("%+v", end)
+	}
+}

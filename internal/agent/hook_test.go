@@ -1,4 +1,4 @@
-package agent
+package agent_test
 
 import (
 	"context"
@@ -12,31 +12,32 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/lathe-dev/lathe/internal/agent"
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/permission"
 )
 
-func says(name string, v Verdict) BeforeTool {
-	return BeforeTool{Name: name, Run: func(context.Context, llm.ToolCall) (Verdict, error) { return v, nil }}
+func says(name string, v agent.Verdict) agent.BeforeTool {
+	return agent.BeforeTool{Name: name, Run: func(context.Context, llm.ToolCall) (agent.Verdict, error) { return v, nil }}
 }
 
 func TestTheStrictestVerdictWinsAndNamesItsHooks(t *testing.T) {
-	allow, ask, deny := Verdict{Effect: permission.Allow}, Verdict{Effect: permission.Ask, Reason: "why?"}, Verdict{Effect: permission.Deny, Reason: "no"}
+	allow, ask, deny := agent.Verdict{Effect: permission.Allow}, agent.Verdict{Effect: permission.Ask, Reason: "why?"}, agent.Verdict{Effect: permission.Deny, Reason: "no"}
 	for _, tt := range []struct {
 		name   string
-		v      []Verdict
+		v      []agent.Verdict
 		effect permission.Effect
 		hooks  string
 		reason string
 	}{
-		{"none", []Verdict{{}, {Context: "x"}}, "", "", ""},
-		{"allow", []Verdict{{}, allow}, permission.Allow, "b", ""},
-		{"ask over allow", []Verdict{allow, ask, allow}, permission.Ask, "b", "why?"},
-		{"deny over all", []Verdict{deny, ask, allow, {Effect: permission.Deny, Reason: "never"}}, permission.Deny, "a d", "no; never"},
-		{"an effect that is none", []Verdict{allow, {Effect: "maybe"}}, permission.Deny, "b", ""},
+		{"none", []agent.Verdict{{}, {Context: "x"}}, "", "", ""},
+		{"allow", []agent.Verdict{{}, allow}, permission.Allow, "b", ""},
+		{"ask over allow", []agent.Verdict{allow, ask, allow}, permission.Ask, "b", "why?"},
+		{"deny over all", []agent.Verdict{deny, ask, allow, {Effect: permission.Deny, Reason: "never"}}, permission.Deny, "a d", "no; never"},
+		{"an effect that is none", []agent.Verdict{allow, {Effect: "maybe"}}, permission.Deny, "b", ""},
 	} {
-		r, err := MergeVerdicts([]string{"a", "b", "c", "d"}, tt.v)
+		r, err := agent.MergeVerdicts([]string{"a", "b", "c", "d"}, tt.v)
 		if err != nil || r.Effect != tt.effect || strings.Join(r.Hooks, " ") != tt.hooks || r.Reason != tt.reason {
 			t.Errorf("%s: %+v %v", tt.name, r, err)
 		}
@@ -44,13 +45,16 @@ func TestTheStrictestVerdictWinsAndNamesItsHooks(t *testing.T) {
 }
 
 func TestConflictingChangesOfTheInputAreRefusedWithBothHooksNamed(t *testing.T) {
-	one, same, other := Verdict{Input: json.RawMessage(`{"x":"1","y":2}`)}, Verdict{Input: json.RawMessage(`{ "y":2, "x":"1" }`)}, Verdict{Input: json.RawMessage(`{"x":"2"}`)}
-	if r, err := MergeVerdicts([]string{"a", "b"}, []Verdict{one, same}); err != nil || r.Changed != "a" {
+	one, same, other := agent.Verdict{Input: json.RawMessage(`{"x":"1","y":2}`)}, agent.Verdict{Input: json.RawMessage(`{ "y":2, "x":"1" }`)}, agent.Verdict{Input: json.RawMessage(`{"x":"2"}`)}
+	if r, err := agent.MergeVerdicts([]string{"a", "b"}, []agent.Verdict{one, same}); err != nil || r.Changed != "a" {
 		t.Errorf("the same change twice: %+v %v", r, err)
 	}
 	var ran atomic.Bool
-	tl := tool("T", false, func(context.Context, string) (*Result, error) { ran.Store(true); return TextResult("ran"), nil })
-	f := newFixture(t, []Tool{tl}, func(c *Config) { c.BeforeTool = []BeforeTool{says("fmt", one), says("lint", other)} },
+	tl := tool("T", false, func(context.Context, string) (*agent.Result, error) {
+		ran.Store(true)
+		return agent.TextResult("ran"), nil
+	})
+	f := newFixture(t, []agent.Tool{tl}, func(c *agent.Config) { c.BeforeTool = []agent.BeforeTool{says("fmt", one), says("lint", other)} },
 		reply(llm.StopToolUse, call("1", "T", `{"x":"a"}`)), reply(llm.StopEndTurn, llm.Text{Text: "done"}))
 	f.run(t)
 	if got := results(f.model.reqs[1].Messages[2])[0]; !strings.Contains(got, "fmt and lint") || ran.Load() {
@@ -73,7 +77,7 @@ func TestARulingNarrowsPolicyAndAnswersItsQuestions(t *testing.T) {
 		permission.Deny:  {permission.Deny, permission.Deny, permission.Deny, permission.Deny},
 	} {
 		for i, d := range policy {
-			got := Ruling{Effect: effect, Hooks: []string{"h"}}.Apply(d)
+			got := agent.Ruling{Effect: effect, Hooks: []string{"h"}}.Apply(d)
 			if got.Effect != want[i] {
 				t.Errorf("%s over %+v: %+v", effect, d, got)
 			}
@@ -95,25 +99,25 @@ func TestAHooksAllowDoesNotAnswerAQuestionThatProtects(t *testing.T) {
 		{},
 	} {
 		d.Effect, d.Reason = permission.Ask, "because"
-		if got := (Ruling{Effect: permission.Allow, Hooks: []string{"h"}}).Apply(d); got.Effect != permission.Ask || got.Reason != "because" {
+		if got := (agent.Ruling{Effect: permission.Allow, Hooks: []string{"h"}}).Apply(d); got.Effect != permission.Ask || got.Reason != "because" {
 			t.Errorf("%+v: %+v", d, got)
 		}
 	}
 }
 
 func TestTheRulingReachesAuthorizeAndADenialHoldsWhateverItSays(t *testing.T) {
-	var approvals []Approval
-	tl := tool("T", false, func(_ context.Context, x string) (*Result, error) { return TextResult("ran " + x), nil })
-	denies := BeforeTool{Name: "guard", Run: func(_ context.Context, c llm.ToolCall) (Verdict, error) {
+	var approvals []agent.Approval
+	tl := tool("T", false, func(_ context.Context, x string) (*agent.Result, error) { return agent.TextResult("ran " + x), nil })
+	denies := agent.BeforeTool{Name: "guard", Run: func(_ context.Context, c llm.ToolCall) (agent.Verdict, error) {
 		if strings.Contains(string(c.Input), "bad") {
-			return Verdict{Effect: permission.Deny, Reason: "it is bad", Context: "ask for something else"}, nil
+			return agent.Verdict{Effect: permission.Deny, Reason: "it is bad", Context: "ask for something else"}, nil
 		}
-		return Verdict{Input: json.RawMessage(`{"x":"mended"}`), Context: "mended it"}, nil
+		return agent.Verdict{Input: json.RawMessage(`{"x":"mended"}`), Context: "mended it"}, nil
 	}}
-	f := newFixture(t, []Tool{tl}, func(c *Config) {
-		c.BeforeTool = []BeforeTool{denies}
+	f := newFixture(t, []agent.Tool{tl}, func(c *agent.Config) {
+		c.BeforeTool = []agent.BeforeTool{denies}
 		c.Chain = []string{"explore/toolu_1"}
-		c.Authorize = func(_ context.Context, a Approval) (permission.Decision, error) {
+		c.Authorize = func(_ context.Context, a agent.Approval) (permission.Decision, error) {
 			approvals = append(approvals, a)
 			return permission.Decision{Effect: permission.Allow}, nil
 		}
@@ -139,13 +143,17 @@ func TestTheRulingReachesAuthorizeAndADenialHoldsWhateverItSays(t *testing.T) {
 }
 
 func TestAHookMayEndTheTurnAfterTheStep(t *testing.T) {
-	for name, change := range map[string]func(*Config){
-		"before": func(c *Config) { c.BeforeTool = []BeforeTool{says("budget", Verdict{Stop: "enough"})} },
-		"after": func(c *Config) {
-			c.AfterTool = []AfterTool{{Name: "budget", Run: func(context.Context, llm.ToolCall, *Result) (Verdict, error) { return Verdict{Stop: "enough"}, nil }}}
+	for name, change := range map[string]func(*agent.Config){
+		"before": func(c *agent.Config) {
+			c.BeforeTool = []agent.BeforeTool{says("budget", agent.Verdict{Stop: "enough"})}
+		},
+		"after": func(c *agent.Config) {
+			c.AfterTool = []agent.AfterTool{{Name: "budget", Run: func(context.Context, llm.ToolCall, *agent.Result) (agent.Verdict, error) {
+				return agent.Verdict{Stop: "enough"}, nil
+			}}}
 		},
 	} {
-		f := newFixture(t, []Tool{echo("T", true)}, change, reply(llm.StopToolUse, call("1", "T", `{"x":"a"}`), call("2", "T", `{"x":"b"}`)))
+		f := newFixture(t, []agent.Tool{echo("T", true)}, change, reply(llm.StopToolUse, call("1", "T", `{"x":"a"}`), call("2", "T", `{"x":"b"}`)))
 		end := f.run(t)
 		if n := ofKind[event.Notice](f); end.Reason != event.EndStopped || len(n) != 1 || !strings.Contains(n[0].Text, "budget ended the turn: enough") {
 			t.Errorf("%s: %+v %+v", name, end, n)
@@ -157,17 +165,19 @@ func TestAHookMayEndTheTurnAfterTheStep(t *testing.T) {
 }
 
 func TestHooksAfterACallRunInOrderAndNeverReplaceItsResultByFailing(t *testing.T) {
-	after := func(name string, run func(*Result) error) AfterTool {
-		return AfterTool{Name: name, Run: func(_ context.Context, _ llm.ToolCall, r *Result) (Verdict, error) { return Verdict{}, run(r) }}
+	after := func(name string, run func(*agent.Result) error) agent.AfterTool {
+		return agent.AfterTool{Name: name, Run: func(_ context.Context, _ llm.ToolCall, r *agent.Result) (agent.Verdict, error) {
+			return agent.Verdict{}, run(r)
+		}}
 	}
-	add := func(text string) func(*Result) error {
-		return func(r *Result) error { r.Parts = append(r.Parts, llm.Text{Text: text}); return nil }
+	add := func(text string) func(*agent.Result) error {
+		return func(r *agent.Result) error { r.Parts = append(r.Parts, llm.Text{Text: text}); return nil }
 	}
-	f := newFixture(t, []Tool{echo("T", true)}, func(c *Config) {
-		c.AfterTool = []AfterTool{
+	f := newFixture(t, []agent.Tool{echo("T", true)}, func(c *agent.Config) {
+		c.AfterTool = []agent.AfterTool{
 			after("one", add("first")),
-			after("bad", func(r *Result) error { r.Parts = nil; return errors.New("out of order") }),
-			after("crash", func(r *Result) error { r.Parts[0] = llm.Text{Text: "spoilt"}; panic("oh") }),
+			after("bad", func(r *agent.Result) error { r.Parts = nil; return errors.New("out of order") }),
+			after("crash", func(r *agent.Result) error { r.Parts[0] = llm.Text{Text: "spoilt"}; panic("oh") }),
 			after("two", add("second")),
 		}
 	}, reply(llm.StopToolUse, call("1", "T", `{"x":"a"}`)), reply(llm.StopEndTurn, llm.Text{Text: "done"}))
@@ -180,22 +190,22 @@ func TestHooksAfterACallRunInOrderAndNeverReplaceItsResultByFailing(t *testing.T
 
 // Every result passes the limit last: with the texts of hooks, refused, and left alone by its hooks.
 func TestTheLimitOfResultsIsLast(t *testing.T) {
-	after := []AfterTool{{Name: "talks", Run: func(_ context.Context, c llm.ToolCall, r *Result) (Verdict, error) {
+	after := []agent.AfterTool{{Name: "talks", Run: func(_ context.Context, c llm.ToolCall, r *agent.Result) (agent.Verdict, error) {
 		if c.ID == "3" {
-			return Verdict{}, errors.New("failed")
+			return agent.Verdict{}, errors.New("failed")
 		}
 		r.Parts = append(r.Parts, llm.Text{Text: "changed"})
-		return Verdict{Context: "context"}, nil
+		return agent.Verdict{Context: "context"}, nil
 	}}}
-	before := []BeforeTool{{Name: "adds", Run: func(_ context.Context, c llm.ToolCall) (Verdict, error) {
-		return Verdict{Context: "before"}, nil
+	before := []agent.BeforeTool{{Name: "adds", Run: func(_ context.Context, c llm.ToolCall) (agent.Verdict, error) {
+		return agent.Verdict{Context: "before"}, nil
 	}}}
-	f := newFixture(t, []Tool{echo("T", true)}, func(c *Config) {
-		c.LimitResult = func(_ context.Context, _ llm.ToolCall, r *Result) {
+	f := newFixture(t, []agent.Tool{echo("T", true)}, func(c *agent.Config) {
+		c.LimitResult = func(_ context.Context, _ llm.ToolCall, r *agent.Result) {
 			r.Parts = []llm.Part{llm.Text{Text: fmt.Sprintf("%d parts", len(r.Parts))}}
 		}
 		c.BeforeTool, c.AfterTool = before, after
-		c.Authorize = func(_ context.Context, a Approval) (permission.Decision, error) {
+		c.Authorize = func(_ context.Context, a agent.Approval) (permission.Decision, error) {
 			return permission.Decision{Effect: map[bool]permission.Effect{true: permission.Deny, false: permission.Allow}[a.CallID == "2"]}, nil
 		}
 	}, reply(llm.StopToolUse, call("1", "T", `{"x":"a"}`), call("2", "T", `{"x":"b"}`), call("3", "T", `{"x":"c"}`), call("4", "None", `{}`)),
@@ -208,8 +218,8 @@ func TestTheLimitOfResultsIsLast(t *testing.T) {
 }
 
 func TestALimitThatCrashesKeepsTheResult(t *testing.T) {
-	f := newFixture(t, []Tool{echo("T", true)}, func(c *Config) {
-		c.LimitResult = func(_ context.Context, _ llm.ToolCall, r *Result) { r.Parts = nil; panic("oh") }
+	f := newFixture(t, []agent.Tool{echo("T", true)}, func(c *agent.Config) {
+		c.LimitResult = func(_ context.Context, _ llm.ToolCall, r *agent.Result) { r.Parts = nil; panic("oh") }
 	}, reply(llm.StopToolUse, call("1", "T", `{"x":"a"}`)), reply(llm.StopEndTurn, llm.Text{Text: "done"}))
 	f.run(t)
 	if got := results(f.model.reqs[1].Messages[2])[0]; got != "1=T a\n\nthe limit of results crashed: oh" {
@@ -224,21 +234,21 @@ func TestAnInterruptWhileAHookWaitsKeepsTheResultOfTheCall(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
 				release := make(chan struct{})
-				f := newFixture(t, []Tool{echo("T", true)}, func(c *Config) {
-					c.AfterTool = []AfterTool{{Name: "slow", Run: func(ctx context.Context, _ llm.ToolCall, r *Result) (Verdict, error) {
+				f := newFixture(t, []agent.Tool{echo("T", true)}, func(c *agent.Config) {
+					c.AfterTool = []agent.AfterTool{{Name: "slow", Run: func(ctx context.Context, _ llm.ToolCall, r *agent.Result) (agent.Verdict, error) {
 						cancel()
 						if obeys {
 							<-ctx.Done()
-							return Verdict{}, ctx.Err()
+							return agent.Verdict{}, ctx.Err()
 						}
 						<-release
 						r.Parts[0] = llm.Text{Text: "too late"}
-						return Verdict{}, nil
+						return agent.Verdict{}, nil
 					}}}
 				}, reply(llm.StopToolUse, call("1", "T", `{"x":"a"}`)))
 				began := time.Now()
 				end, err := f.Run(ctx, llm.UserText("go"))
-				if err != nil || end.Reason != event.EndInterrupted || time.Since(began) > abandonAfter {
+				if err != nil || end.Reason != event.EndInterrupted || time.Since(began) > agent.AbandonAfter {
 					t.Errorf("%+v %v after %v", end, err, time.Since(began))
 				}
 				close(release)
@@ -254,13 +264,13 @@ func TestAnInterruptWhileAHookWaitsKeepsTheResultOfTheCall(t *testing.T) {
 
 func TestBeforeHooksRunSideBySide(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		slow := func(name string) BeforeTool {
-			return BeforeTool{Name: name, Run: func(context.Context, llm.ToolCall) (Verdict, error) {
+		slow := func(name string) agent.BeforeTool {
+			return agent.BeforeTool{Name: name, Run: func(context.Context, llm.ToolCall) (agent.Verdict, error) {
 				time.Sleep(time.Second)
-				return Verdict{Context: name}, nil
+				return agent.Verdict{Context: name}, nil
 			}}
 		}
-		f := newFixture(t, []Tool{echo("T", true)}, func(c *Config) { c.BeforeTool = []BeforeTool{slow("a"), slow("b"), slow("c")} },
+		f := newFixture(t, []agent.Tool{echo("T", true)}, func(c *agent.Config) { c.BeforeTool = []agent.BeforeTool{slow("a"), slow("b"), slow("c")} },
 			reply(llm.StopToolUse, call("1", "T", `{"x":"a"}`)), reply(llm.StopEndTurn, llm.Text{Text: "done"}))
 		began := time.Now()
 		f.run(t)
@@ -278,13 +288,13 @@ func TestTheHooksOfSeveralCallsRunSideBySide(t *testing.T) {
 	for name, parallel := range map[string]bool{"together": true, "one by one": false} {
 		synctest.Test(t, func(t *testing.T) {
 			var calls []llm.Part
-			for i := range maxParallel {
+			for i := range agent.MaxParallel {
 				calls = append(calls, call(string(rune('a'+i)), "T", `{"x":"a"}`))
 			}
-			f := newFixture(t, []Tool{echo("T", parallel)}, func(c *Config) {
-				c.BeforeTool = []BeforeTool{{Name: "slow", Run: func(_ context.Context, c llm.ToolCall) (Verdict, error) {
+			f := newFixture(t, []agent.Tool{echo("T", parallel)}, func(c *agent.Config) {
+				c.BeforeTool = []agent.BeforeTool{{Name: "slow", Run: func(_ context.Context, c llm.ToolCall) (agent.Verdict, error) {
 					time.Sleep(time.Second)
-					return Verdict{Context: c.ID}, nil
+					return agent.Verdict{Context: c.ID}, nil
 				}}}
 			}, reply(llm.StopToolUse, calls...), reply(llm.StopEndTurn, llm.Text{Text: "done"}))
 			began := time.Now()
@@ -292,7 +302,7 @@ func TestTheHooksOfSeveralCallsRunSideBySide(t *testing.T) {
 			if took := time.Since(began); took != time.Second {
 				t.Errorf("%s: they took %v", name, took)
 			}
-			if got := results(f.model.reqs[1].Messages[2]); len(got) != maxParallel || got[1] != "b=T a\n\nHook slow: b" {
+			if got := results(f.model.reqs[1].Messages[2]); len(got) != agent.MaxParallel || got[1] != "b=T a\n\nHook slow: b" {
 				t.Errorf("%s: %q", name, got)
 			}
 		})
@@ -301,8 +311,8 @@ func TestTheHooksOfSeveralCallsRunSideBySide(t *testing.T) {
 
 func TestHooksOfStepsAndOfTheEndRunInOrderAndAllAreHeard(t *testing.T) {
 	step := 0
-	tell := func(name, text string) BeforeStep {
-		return BeforeStep{Name: name, Run: func(context.Context) ([]llm.Message, error) {
+	tell := func(name, text string) agent.BeforeStep {
+		return agent.BeforeStep{Name: name, Run: func(context.Context) ([]llm.Message, error) {
 			if step++; step > 2 {
 				return nil, nil
 			}
@@ -310,17 +320,17 @@ func TestHooksOfStepsAndOfTheEndRunInOrderAndAllAreHeard(t *testing.T) {
 		}}
 	}
 	stops := 0
-	stop := func(name, text string) BeforeStop {
-		return BeforeStop{Name: name, Run: func(context.Context, llm.Message) ([]llm.Message, error) {
+	stop := func(name, text string) agent.BeforeStop {
+		return agent.BeforeStop{Name: name, Run: func(context.Context, llm.Message) ([]llm.Message, error) {
 			if stops++; stops > 2 {
 				return nil, nil
 			}
 			return []llm.Message{llm.UserText(text)}, nil
 		}}
 	}
-	f := newFixture(t, nil, func(c *Config) {
-		c.BeforeStep = []BeforeStep{tell("a", "one"), tell("b", "two")}
-		c.BeforeStop = []BeforeStop{stop("c", "three"), stop("d", "four")}
+	f := newFixture(t, nil, func(c *agent.Config) {
+		c.BeforeStep = []agent.BeforeStep{tell("a", "one"), tell("b", "two")}
+		c.BeforeStop = []agent.BeforeStop{stop("c", "three"), stop("d", "four")}
 	}, reply(llm.StopEndTurn, llm.Text{Text: "done"}), reply(llm.StopEndTurn, llm.Text{Text: "really"}))
 	if end := f.run(t); end.Reason != event.EndCompleted || end.Steps != 2 {
 		t.Errorf("%+v", end)
@@ -337,10 +347,10 @@ func TestHooksOfStepsAndOfTheEndRunInOrderAndAllAreHeard(t *testing.T) {
 // A step that is sent again, to another model or in a shorter conversation, is the same step.
 func TestHooksOfAStepRunOnceHoweverOftenItIsSent(t *testing.T) {
 	ran := 0
-	f := newFixture(t, nil, func(c *Config) {
+	f := newFixture(t, nil, func(c *agent.Config) {
 		c.Fallback = []llm.Model{c.Model}
-		c.OnWindow = func(context.Context, Window) (bool, error) { return true, nil }
-		c.BeforeStep = []BeforeStep{{Name: "a", Run: func(context.Context) ([]llm.Message, error) {
+		c.OnWindow = func(context.Context, agent.Window) (bool, error) { return true, nil }
+		c.BeforeStep = []agent.BeforeStep{{Name: "a", Run: func(context.Context) ([]llm.Message, error) {
 			ran++
 			return []llm.Message{llm.UserText("hook")}, nil
 		}}}
@@ -352,19 +362,19 @@ func TestHooksOfAStepRunOnceHoweverOftenItIsSent(t *testing.T) {
 }
 
 func TestAPanicOfAHookIsAnErrorThatNamesIt(t *testing.T) {
-	for want, change := range map[string]func(*Config){
-		"the hook memory crashed: oh": func(c *Config) {
-			c.BeforeStep = []BeforeStep{{Name: "memory", Run: func(context.Context) ([]llm.Message, error) { panic("oh") }}}
+	for want, change := range map[string]func(*agent.Config){
+		"the hook memory crashed: oh": func(c *agent.Config) {
+			c.BeforeStep = []agent.BeforeStep{{Name: "memory", Run: func(context.Context) ([]llm.Message, error) { panic("oh") }}}
 		},
-		"the hook gate crashed: oh": func(c *Config) {
-			c.BeforeStop = []BeforeStop{{Name: "gate", Run: func(context.Context, llm.Message) ([]llm.Message, error) { panic("oh") }}}
+		"the hook gate crashed: oh": func(c *agent.Config) {
+			c.BeforeStop = []agent.BeforeStop{{Name: "gate", Run: func(context.Context, llm.Message) ([]llm.Message, error) { panic("oh") }}}
 		},
-		"making room in the context window crashed: oh": func(c *Config) {
+		"making room in the context window crashed: oh": func(c *agent.Config) {
 			c.WindowMark = func(llm.ModelInfo) int { return 1 }
-			c.OnWindow = func(context.Context, Window) (bool, error) { panic("oh") }
+			c.OnWindow = func(context.Context, agent.Window) (bool, error) { panic("oh") }
 		},
-		"the tools cannot be listed: the list of tools crashed: oh": func(c *Config) {
-			c.Tools = func(context.Context) (ToolSet, error) { panic("oh") }
+		"the tools cannot be listed: the list of tools crashed: oh": func(c *agent.Config) {
+			c.Tools = func(context.Context) (agent.ToolSet, error) { panic("oh") }
 		},
 	} {
 		f := newFixture(t, nil, change)
@@ -378,9 +388,9 @@ func TestAPanicOfAHookIsAnErrorThatNamesIt(t *testing.T) {
 
 func TestASnapshotKnowsItsCallAndItsCrashIsTheCallsFailure(t *testing.T) {
 	var ids []string
-	f := newFixture(t, []Tool{echo("T", false)}, func(c *Config) {
-		c.Snapshot = func(ctx context.Context, _ *Plan) error {
-			if ids = append(ids, CallID(ctx)); len(ids) == 2 {
+	f := newFixture(t, []agent.Tool{echo("T", false)}, func(c *agent.Config) {
+		c.Snapshot = func(ctx context.Context, _ *agent.Plan) error {
+			if ids = append(ids, agent.CallID(ctx)); len(ids) == 2 {
 				panic("oh")
 			}
 			return nil
@@ -394,8 +404,8 @@ func TestASnapshotKnowsItsCallAndItsCrashIsTheCallsFailure(t *testing.T) {
 }
 
 func TestAnErrorOfAStepHookEndsTheTurnUnderItsName(t *testing.T) {
-	f := newFixture(t, nil, func(c *Config) {
-		c.BeforeStep = []BeforeStep{{Name: "memory", Run: func(context.Context) ([]llm.Message, error) { return nil, errors.New("gone") }}}
+	f := newFixture(t, nil, func(c *agent.Config) {
+		c.BeforeStep = []agent.BeforeStep{{Name: "memory", Run: func(context.Context) ([]llm.Message, error) { return nil, errors.New("gone") }}}
 	})
 	if _, err := f.Run(t.Context(), llm.UserText("go")); err == nil || err.Error() != "memory: gone" {
 		t.Errorf("%v", err)

@@ -1,4 +1,4 @@
-package agent
+package agent_test
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/lathe-dev/lathe/internal/agent"
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/permission"
@@ -28,26 +29,26 @@ func TestCallsMadeByACallAreJournalledAndSurviveAKill(t *testing.T) {
 	}
 	defer log.Close()
 	var f *fixture
-	batch := tool("Batch", false, func(ctx context.Context, x string) (*Result, error) {
-		if CallID(ctx) != "1" {
-			t.Errorf("the call is %q", CallID(ctx))
+	batch := tool("Batch", false, func(ctx context.Context, x string) (*agent.Result, error) {
+		if agent.CallID(ctx) != "1" {
+			t.Errorf("the call is %q", agent.CallID(ctx))
 		}
 		var out []string
 		for _, r := range f.Invoke(ctx, []llm.ToolCall{call("same", "R", `{"x":"1"}`), call("same", "Kill", `{"x":"2"}`), call("same", "Nope", `{}`)}) {
 			out = append(out, r.CallID)
 		}
-		return TextResult(strings.Join(out, " ")), nil
+		return agent.TextResult(strings.Join(out, " ")), nil
 	})
-	kill := tool("Kill", false, func(context.Context, string) (*Result, error) {
+	kill := tool("Kill", false, func(context.Context, string) (*agent.Result, error) {
 		rel, _ := filepath.Rel(home, log.Path())
 		b, err := os.ReadFile(log.Path())
 		to := filepath.Join(copied, rel)
 		if err != nil || os.MkdirAll(filepath.Dir(to), 0o700) != nil || os.WriteFile(to, b, 0o600) != nil {
 			t.Error("the log could not be copied")
 		}
-		return TextResult("killed"), nil
+		return agent.TextResult("killed"), nil
 	})
-	f = newFixture(t, []Tool{batch, echo("R", true), kill}, func(c *Config) { c.Transcript = log },
+	f = newFixture(t, []agent.Tool{batch, echo("R", true), kill}, func(c *agent.Config) { c.Transcript = log },
 		reply(llm.StopToolUse, call("1", "Batch", `{"x":"a"}`)), reply(llm.StopEndTurn, llm.Text{Text: "done"}))
 	f.run(t)
 	if got := results(f.model.reqs[1].Messages[2]); !slices.Equal(got, []string{"1=1.1 1.2 1.3"}) {
@@ -78,7 +79,7 @@ func TestCallsMadeByACallAreJournalledAndSurviveAKill(t *testing.T) {
 	if got := invoked(killed); !slices.Equal(got, []string{"start 1.1<1 R", "end 1.1<1 ", "start 1.2<1 Kill", "end 1.2<1 synthetic"}) {
 		t.Errorf("after the kill the log has %q", got)
 	}
-	if why := refused(append(slices.Clip(killed.Messages()), llm.UserText("next"))); why != "" {
+	if why := agent.Refused(append(slices.Clip(killed.Messages()), llm.UserText("next"))); why != "" {
 		t.Error(why)
 	}
 }
@@ -91,16 +92,16 @@ func TestTheLogTellsTheCallThatRan(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := newFixture(t, []Tool{echo("T", false)}, func(c *Config) {
+	f := newFixture(t, []agent.Tool{echo("T", false)}, func(c *agent.Config) {
 		c.Transcript = log
 		c.Canonical = func(name string, _ []byte) (string, []byte) { return strings.ToUpper(name), nil }
-		c.BeforeTool = []BeforeTool{{Name: "h", Run: func(_ context.Context, c llm.ToolCall) (Verdict, error) {
+		c.BeforeTool = []agent.BeforeTool{{Name: "h", Run: func(_ context.Context, c llm.ToolCall) (agent.Verdict, error) {
 			if strings.Contains(string(c.Input), "hook") {
-				return Verdict{Input: json.RawMessage(`{"x":"hooked"}`)}, nil
+				return agent.Verdict{Input: json.RawMessage(`{"x":"hooked"}`)}, nil
 			}
-			return Verdict{}, nil
+			return agent.Verdict{}, nil
 		}}}
-		c.Authorize = func(_ context.Context, a Approval) (permission.Decision, error) {
+		c.Authorize = func(_ context.Context, a agent.Approval) (permission.Decision, error) {
 			d := permission.Decision{Effect: permission.Allow}
 			switch a.Call.ID {
 			case "user":
@@ -150,14 +151,14 @@ func TestTheLogTellsTheCallThatRan(t *testing.T) {
 }
 
 // batch is a tool that makes the calls R, R, T, T twice, one Invoke after the other.
-func batch(f **fixture, got *[]string) Tool {
-	return tool("Batch", false, func(ctx context.Context, _ string) (*Result, error) {
+func batch(f **fixture, got *[]string) agent.Tool {
+	return tool("Batch", false, func(ctx context.Context, _ string) (*agent.Result, error) {
 		for range 2 {
 			for _, r := range (*f).Invoke(ctx, []llm.ToolCall{call("", "R", `{"x":"1"}`), call("", "R", `{"x":"2"}`), call("", "T", `{"x":"3"}`), call("", "T", `{"x":"4"}`)}) {
 				*got = append(*got, r.Parts[0].(llm.Text).Text)
 			}
 		}
-		return TextResult("batched"), nil
+		return agent.TextResult("batched"), nil
 	})
 }
 
@@ -167,8 +168,8 @@ func TestARefusalInsideACallEndsTheTurnAndTheGroup(t *testing.T) {
 	var got []string
 	var asked atomic.Int32
 	dialog := make(chan struct{}, 1) // one at a time, as in the app
-	f = newFixture(t, []Tool{batch(&f, &got), echo("R", true), echo("T", false)}, func(c *Config) {
-		c.Authorize = func(ctx context.Context, a Approval) (permission.Decision, error) {
+	f = newFixture(t, []agent.Tool{batch(&f, &got), echo("R", true), echo("T", false)}, func(c *agent.Config) {
+		c.Authorize = func(ctx context.Context, a agent.Approval) (permission.Decision, error) {
 			if a.Tool == "Batch" {
 				return permission.Decision{Effect: permission.Allow}, nil
 			}
@@ -188,7 +189,7 @@ func TestARefusalInsideACallEndsTheTurnAndTheGroup(t *testing.T) {
 	for _, text := range got {
 		if strings.HasPrefix(text, "Permission denied") {
 			refused++
-		} else if text != errRefused.Error() {
+		} else if text != agent.ErrRefused.Error() {
 			t.Errorf("%q", text)
 		}
 	}
@@ -199,28 +200,28 @@ func TestARefusalInsideACallEndsTheTurnAndTheGroup(t *testing.T) {
 
 func TestTheEndOfTheTurnInsideACallCounts(t *testing.T) {
 	for name, tt := range map[string]struct {
-		change func(*Config)
+		change func(*agent.Config)
 		ends   bool
 		want   event.EndReason
 	}{
-		"a hook after a call": {want: event.EndStopped, change: func(c *Config) {
-			c.AfterTool = []AfterTool{{Name: "budget", Run: func(_ context.Context, c llm.ToolCall, _ *Result) (Verdict, error) {
+		"a hook after a call": {want: event.EndStopped, change: func(c *agent.Config) {
+			c.AfterTool = []agent.AfterTool{{Name: "budget", Run: func(_ context.Context, c llm.ToolCall, _ *agent.Result) (agent.Verdict, error) {
 				if c.Name == "R" {
-					return Verdict{Stop: "enough"}, nil
+					return agent.Verdict{Stop: "enough"}, nil
 				}
-				return Verdict{}, nil
+				return agent.Verdict{}, nil
 			}}}
 		}},
 		"a tool": {want: event.EndCompleted, ends: true},
 	} {
 		var f *fixture
 		var got []string
-		r := tool("R", true, func(_ context.Context, x string) (*Result, error) {
-			res := TextResult("R " + x)
+		r := tool("R", true, func(_ context.Context, x string) (*agent.Result, error) {
+			res := agent.TextResult("R " + x)
 			res.EndTurn = tt.ends
 			return res, nil
 		})
-		f = newFixture(t, []Tool{batch(&f, &got), r, echo("T", false)}, tt.change, reply(llm.StopToolUse, call("1", "Batch", `{"x":"a"}`)))
+		f = newFixture(t, []agent.Tool{batch(&f, &got), r, echo("T", false)}, tt.change, reply(llm.StopToolUse, call("1", "Batch", `{"x":"a"}`)))
 		if end := f.run(t); end.Reason != tt.want {
 			t.Errorf("%s: %+v", name, end)
 		}
@@ -231,7 +232,7 @@ func TestTheEndOfTheTurnInsideACallCounts(t *testing.T) {
 }
 
 // unwritable is a transcript that cannot take the end of the calls of one tool.
-type unwritable struct{ *Memory }
+type unwritable struct{ *agent.Memory }
 
 func (u unwritable) EndCall(ctx context.Context, end session.CallEnd) error {
 	if end.Result.Name == "R" {
@@ -243,7 +244,7 @@ func (u unwritable) EndCall(ctx context.Context, end session.CallEnd) error {
 func TestAFailureToWriteInsideACallEndsTheTurn(t *testing.T) {
 	var f *fixture
 	var got []string
-	f = newFixture(t, []Tool{batch(&f, &got), echo("R", true), echo("T", false)}, func(c *Config) { c.Transcript = unwritable{&Memory{}} },
+	f = newFixture(t, []agent.Tool{batch(&f, &got), echo("R", true), echo("T", false)}, func(c *agent.Config) { c.Transcript = unwritable{&agent.Memory{}} },
 		reply(llm.StopToolUse, call("1", "Batch", `{"x":"a"}`)))
 	if end, err := f.Run(t.Context(), llm.UserText("go")); err == nil || end.Reason != event.EndFailed {
 		t.Errorf("%+v %v", end, err)

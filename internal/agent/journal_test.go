@@ -1,4 +1,4 @@
-package agent
+package agent_test
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/lathe-dev/lathe/internal/agent"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/session"
 )
@@ -18,7 +19,7 @@ func TestTurnsReadBackFromDiskAsTheyWereSent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := newFixture(t, []Tool{echo("R", true), echo("W", false)}, func(c *Config) { c.Transcript = log },
+	f := newFixture(t, []agent.Tool{echo("R", true), echo("W", false)}, func(c *agent.Config) { c.Transcript = log },
 		reply(llm.StopToolUse, llm.Reasoning{Text: "hm", Signature: "s"}, llm.Text{Text: "look"},
 			call("1", "R", `{"x":"a"}`), call("2", "W", `{"x":"b"}`), call("3", "R", `{"x":"c"}`)),
 		broken(&llm.Error{Kind: llm.KindNetwork}, llm.Text{Text: "half"}, call("4", "W", `{"x":"d"}`)),
@@ -40,7 +41,7 @@ func TestTurnsReadBackFromDiskAsTheyWereSent(t *testing.T) {
 	if got := again.Messages(); !cmp.Equal(got, want) {
 		t.Errorf("reopened:\n%s", cmp.Diff(want, got))
 	}
-	if why := refused(append(want[:len(want):len(want)], llm.UserText("next"))); why != "" {
+	if why := agent.Refused(append(want[:len(want):len(want)], llm.UserText("next"))); why != "" {
 		t.Error(why)
 	}
 }
@@ -53,13 +54,13 @@ func TestReusedCallIDsOnDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer log.Close()
-	f := newFixture(t, []Tool{echo("R", true)}, func(c *Config) { c.Transcript = log },
+	f := newFixture(t, []agent.Tool{echo("R", true)}, func(c *agent.Config) { c.Transcript = log },
 		reply(llm.StopToolUse, call("1", "R", `{"x":"a"}`)),
 		reply(llm.StopToolUse, call("1", "R", `{"x":"b"}`)),
 		reply(llm.StopEndTurn, llm.Text{Text: "done"}))
 	f.run(t)
 	msgs := f.model.reqs[2].Messages
-	if why := refused(msgs); why != "" {
+	if why := agent.Refused(msgs); why != "" {
 		t.Fatalf("%s: %+v", why, msgs)
 	}
 	if got := results(msgs[4]); got[0] != "1_2=R b" {
@@ -67,7 +68,7 @@ func TestReusedCallIDsOnDisk(t *testing.T) {
 	}
 }
 
-var _ Transcript = (*session.Session)(nil)
+var _ agent.Transcript = (*session.Session)(nil)
 
 // BenchmarkStep times one step of the loop, everything but the model and the tool, in a session on disk
 // that already holds 10 or 1,000 steps.
@@ -87,15 +88,15 @@ func BenchmarkStep(b *testing.B) {
 					b.Fatal(err)
 				}
 			}
-			b.ReportMetric(float64(len(benched.cfg.Transcript.Messages())), "messages")
+			b.ReportMetric(float64(len(benched.Live().Transcript.Messages())), "messages")
 		})
 	}
 }
 
-var benched *Agent
+var benched *agent.Agent
 
 // longSession is an agent that has done steps, and will do one more per turn.
-func longSession(b *testing.B, before, more int) *Agent {
+func longSession(b *testing.B, before, more int) *agent.Agent {
 	log, err := session.NewStore(b.TempDir()).Create(b.Context(), session.Meta{Dir: b.TempDir(), Version: "test"})
 	if err != nil {
 		b.Fatal(err)
@@ -105,11 +106,11 @@ func longSession(b *testing.B, before, more int) *Agent {
 	for i := range before + more {
 		s.plays = append(s.plays, reply(llm.StopToolUse, call("c"+itoa(i), "R", `{"x":"`+itoa(i)+`"}`)))
 	}
-	cfg := Config{Model: s, Transcript: log, Tools: fixed(echo("R", true)), Authorize: allowAll, MaxSteps: before}
-	a := New(cfg)
+	cfg := agent.Config{Model: s, Transcript: log, Tools: fixed(echo("R", true)), Authorize: allowAll, MaxSteps: before}
+	a := agent.New(cfg)
 	if _, err := a.Run(b.Context(), llm.UserText("go")); err != nil {
 		b.Fatal(err)
 	}
-	a.cfg.MaxSteps = 1
+	a.Live().MaxSteps = 1
 	return a
 }

@@ -1,4 +1,4 @@
-package agent
+package agent_test
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/lathe-dev/lathe/internal/agent"
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/session"
@@ -17,7 +18,7 @@ var errImage = &llm.Error{Kind: llm.KindImage, Status: 400, Message: "Could not 
 func images(req *llm.Request) string {
 	var out []string
 	for _, m := range req.Messages {
-		for _, p := range imagesOf(m.Parts) {
+		for _, p := range agent.ImagesOf(m.Parts) {
 			out = append(out, p.Name)
 		}
 	}
@@ -28,15 +29,15 @@ func picture(name string) llm.Media {
 	return llm.Media{MIME: "image/png", Data: []byte("bytes of " + name), Name: name}
 }
 
-func shot(parallel bool) Tool {
-	return tool("Shot", parallel, func(_ context.Context, x string) (*Result, error) {
-		return &Result{Parts: []llm.Part{llm.Text{Text: "the screen"}, picture(x)}}, nil
+func shot(parallel bool) agent.Tool {
+	return tool("Shot", parallel, func(_ context.Context, x string) (*agent.Result, error) {
+		return &agent.Result{Parts: []llm.Part{llm.Text{Text: "the screen"}, picture(x)}}, nil
 	})
 }
 
 func TestARefusedImageIsReplacedByANoteAndTheTurnGoesOn(t *testing.T) {
 	log := newLog(t)
-	f := newFixture(t, []Tool{shot(true)}, func(c *Config) { c.Transcript = log },
+	f := newFixture(t, []agent.Tool{shot(true)}, func(c *agent.Config) { c.Transcript = log },
 		reply(llm.StopToolUse, call("1", "Shot", `{"x":"good.png"}`)),
 		reply(llm.StopToolUse, call("2", "Shot", `{"x":"bad.png"}`)),
 		broken(errImage),
@@ -62,7 +63,7 @@ func TestARefusedImageOfTheUserIsReplacedAlsoAfterARestart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := newFixture(t, nil, func(c *Config) { c.Transcript = log }, broken(errImage), reply(llm.StopEndTurn, llm.Text{Text: "done"}))
+	f := newFixture(t, nil, func(c *agent.Config) { c.Transcript = log }, broken(errImage), reply(llm.StopEndTurn, llm.Text{Text: "done"}))
 	prompt := llm.Message{Role: llm.User, Parts: []llm.Part{llm.Text{Text: "see"}, picture("a.png"), picture("b.png")}}
 	if _, err := f.Run(t.Context(), prompt); err != nil {
 		t.Fatal(err)
@@ -86,7 +87,7 @@ func TestARefusedImageOfTheUserIsReplacedAlsoAfterARestart(t *testing.T) {
 
 func TestImagesThatAreRefusedOneAfterTheOtherEndWithTheProvidersError(t *testing.T) {
 	log := newLog(t)
-	f := newFixture(t, []Tool{shot(true)}, func(c *Config) { c.Transcript = log },
+	f := newFixture(t, []agent.Tool{shot(true)}, func(c *agent.Config) { c.Transcript = log },
 		reply(llm.StopToolUse, call("1", "Shot", `{"x":"old.png"}`)),
 		reply(llm.StopToolUse, call("2", "Shot", `{"x":"new.png"}`)),
 		broken(errImage), broken(errImage), broken(errImage))

@@ -1,4 +1,4 @@
-package agent
+package agent_test
 
 import (
 	"context"
@@ -14,6 +14,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/lathe-dev/lathe/internal/agent"
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/permission"
@@ -23,19 +24,19 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestHooksSeeEachCallOnce(t *testing.T) {
-	picky := NewTool(llm.ToolSpec{Name: "Picky", Schema: []byte(`{"type":"object"}`)}, func(context.Context, llm.ToolCall, in) (*Plan, error) {
+	picky := agent.NewTool(llm.ToolSpec{Name: "Picky", Schema: []byte(`{"type":"object"}`)}, func(context.Context, llm.ToolCall, in) (*agent.Plan, error) {
 		return nil, errors.New("not like this")
 	})
 	var mu sync.Mutex
 	seen := map[string]int{}
-	f := newFixture(t, []Tool{echo("R", true), echo("W", false), picky}, func(c *Config) {
-		c.BeforeTool = []BeforeTool{{Name: "count", Run: func(_ context.Context, call llm.ToolCall) (Verdict, error) {
+	f := newFixture(t, []agent.Tool{echo("R", true), echo("W", false), picky}, func(c *agent.Config) {
+		c.BeforeTool = []agent.BeforeTool{{Name: "count", Run: func(_ context.Context, call llm.ToolCall) (agent.Verdict, error) {
 			mu.Lock()
 			defer mu.Unlock()
 			seen[call.Name+call.ID]++
-			return Verdict{}, nil
+			return agent.Verdict{}, nil
 		}}}
-		c.Authorize = func(_ context.Context, a Approval) (permission.Decision, error) {
+		c.Authorize = func(_ context.Context, a agent.Approval) (permission.Decision, error) {
 			d := permission.Decision{Effect: permission.Allow}
 			if a.Call.ID == "3" && !a.Revised {
 				d.Input = json.RawMessage(`{"x":"other"}`)
@@ -56,10 +57,10 @@ func TestHooksSeeEachCallOnce(t *testing.T) {
 
 func TestHookRefusalIsFinal(t *testing.T) {
 	n := 0
-	f := newFixture(t, []Tool{echo("W", false)}, func(c *Config) {
-		c.BeforeTool = []BeforeTool{{Name: "days", Run: func(context.Context, llm.ToolCall) (Verdict, error) {
+	f := newFixture(t, []agent.Tool{echo("W", false)}, func(c *agent.Config) {
+		c.BeforeTool = []agent.BeforeTool{{Name: "days", Run: func(context.Context, llm.ToolCall) (agent.Verdict, error) {
 			n++
-			return Verdict{}, errors.New("not on fridays")
+			return agent.Verdict{}, errors.New("not on fridays")
 		}}}
 	}, reply(llm.StopToolUse, call("1", "W", `{"x":"a"}`)), reply(llm.StopEndTurn, llm.Text{Text: "done"}))
 	f.run(t)
@@ -72,23 +73,23 @@ func TestHookRefusalIsFinal(t *testing.T) {
 func TestToolsThatIgnoreCancellationAreAbandoned(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	release, late := make(chan struct{}), make(chan struct{})
-	deaf := tool("Deaf", false, func(ctx context.Context, _ string) (*Result, error) {
+	deaf := tool("Deaf", false, func(ctx context.Context, _ string) (*agent.Result, error) {
 		cancel()
 		<-release
-		Output(ctx, "too late")
+		agent.Output(ctx, "too late")
 		defer close(late)
-		return TextResult("late"), nil
+		return agent.TextResult("late"), nil
 	})
-	f := newFixture(t, []Tool{deaf}, nil,
+	f := newFixture(t, []agent.Tool{deaf}, nil,
 		reply(llm.StopToolUse, call("1", "Deaf", `{"x":"a"}`), call("2", "Deaf", `{"x":"b"}`)),
 		reply(llm.StopEndTurn, llm.Text{Text: "next"}))
-	f.patience = time.Millisecond
+	f.SetPatience(time.Millisecond)
 	end, err := f.Run(ctx, llm.UserText("go"))
 	if err != nil || end.Reason != event.EndInterrupted {
 		t.Fatalf("%+v %v", end, err)
 	}
 	got := results(f.memory.Messages()[2])
-	if want := []string{"1=" + abandonedText, "2=" + notStartedText}; !slices.Equal(got, want) {
+	if want := []string{"1=" + agent.AbandonedText, "2=" + agent.NotStartedText}; !slices.Equal(got, want) {
 		t.Errorf("%v", got)
 	}
 	f.run(t) // the next turn does not wait for it
@@ -100,7 +101,7 @@ func TestToolsThatIgnoreCancellationAreAbandoned(t *testing.T) {
 	if n := len(ofKind[event.ToolOutput](f)); n != 0 {
 		t.Errorf("%d pieces of output after the result", n)
 	}
-	if why := refused(f.model.reqs[1].Messages); why != "" {
+	if why := agent.Refused(f.model.reqs[1].Messages); why != "" {
 		t.Error(why)
 	}
 }
@@ -110,70 +111,70 @@ func TestCallsWhosePreparationHangsNeverStart(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	release, back := make(chan struct{}), make(chan struct{})
 	var ran atomic.Bool
-	slow := NewTool(llm.ToolSpec{Name: "Slow", Schema: []byte(`{"type":"object"}`)}, func(context.Context, llm.ToolCall, in) (*Plan, error) {
+	slow := agent.NewTool(llm.ToolSpec{Name: "Slow", Schema: []byte(`{"type":"object"}`)}, func(context.Context, llm.ToolCall, in) (*agent.Plan, error) {
 		cancel()
 		<-release
-		return &Plan{
+		return &agent.Plan{
 			Parallel: true, Accesses: []permission.Access{},
-			Run:   func(context.Context) (*Result, error) { ran.Store(true); return TextResult("ran"), nil },
+			Run:   func(context.Context) (*agent.Result, error) { ran.Store(true); return agent.TextResult("ran"), nil },
 			Close: func() { close(back) },
 		}, nil
 	})
-	f := newFixture(t, []Tool{slow}, nil, reply(llm.StopToolUse, call("1", "Slow", `{}`)))
-	f.patience = time.Millisecond
+	f := newFixture(t, []agent.Tool{slow}, nil, reply(llm.StopToolUse, call("1", "Slow", `{}`)))
+	f.SetPatience(time.Millisecond)
 	if end, err := f.Run(ctx, llm.UserText("go")); err != nil || end.Reason != event.EndInterrupted {
 		t.Fatalf("%+v %v", end, err)
 	}
 	close(release)
 	<-back
-	if got := results(f.memory.Messages()[2]); got[0] != "1="+notStartedText || ran.Load() {
+	if got := results(f.memory.Messages()[2]); got[0] != "1="+agent.NotStartedText || ran.Load() {
 		t.Errorf("%v, ran: %v", got, ran.Load())
 	}
 }
 
 // Wherever the user interrupts before a call starts, the call is answered as not started and does not run.
 func TestInterruptBeforeACallStarts(t *testing.T) {
-	for name, at := range map[string]func(*Config, context.CancelFunc){
-		"hook": func(c *Config, cancel context.CancelFunc) {
-			c.BeforeTool = []BeforeTool{{Name: "h", Run: func(ctx context.Context, _ llm.ToolCall) (Verdict, error) {
+	for name, at := range map[string]func(*agent.Config, context.CancelFunc){
+		"hook": func(c *agent.Config, cancel context.CancelFunc) {
+			c.BeforeTool = []agent.BeforeTool{{Name: "h", Run: func(ctx context.Context, _ llm.ToolCall) (agent.Verdict, error) {
 				cancel()
-				return Verdict{}, ctx.Err()
+				return agent.Verdict{}, ctx.Err()
 			}}}
 		},
-		"question": func(c *Config, cancel context.CancelFunc) {
-			c.Authorize = func(ctx context.Context, _ Approval) (permission.Decision, error) {
+		"question": func(c *agent.Config, cancel context.CancelFunc) {
+			c.Authorize = func(ctx context.Context, _ agent.Approval) (permission.Decision, error) {
 				cancel()
 				<-ctx.Done()
 				return permission.Decision{Effect: permission.Ask}, ctx.Err()
 			}
 		},
-		"approved at the last moment": func(c *Config, cancel context.CancelFunc) {
-			c.Authorize = func(context.Context, Approval) (permission.Decision, error) {
+		"approved at the last moment": func(c *agent.Config, cancel context.CancelFunc) {
+			c.Authorize = func(context.Context, agent.Approval) (permission.Decision, error) {
 				cancel()
 				return permission.Decision{Effect: permission.Allow}, nil
 			}
 		},
-		"snapshot": func(c *Config, cancel context.CancelFunc) {
-			c.Snapshot = func(ctx context.Context, _ *Plan) error { cancel(); return ctx.Err() }
+		"snapshot": func(c *agent.Config, cancel context.CancelFunc) {
+			c.Snapshot = func(ctx context.Context, _ *agent.Plan) error { cancel(); return ctx.Err() }
 		},
-		"after the snapshot": func(c *Config, cancel context.CancelFunc) {
-			c.Snapshot = func(context.Context, *Plan) error { cancel(); return nil }
+		"after the snapshot": func(c *agent.Config, cancel context.CancelFunc) {
+			c.Snapshot = func(context.Context, *agent.Plan) error { cancel(); return nil }
 		},
-		"journal": func(c *Config, cancel context.CancelFunc) {
-			c.Transcript = &cancelling{Memory: c.Transcript.(*Memory), cancel: cancel}
+		"journal": func(c *agent.Config, cancel context.CancelFunc) {
+			c.Transcript = &cancelling{Memory: c.Transcript.(*agent.Memory), cancel: cancel}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			ran := false
-			tl := tool("T", false, func(context.Context, string) (*Result, error) { ran = true; return TextResult("ran"), nil })
-			f := newFixture(t, []Tool{tl}, func(c *Config) { at(c, cancel) }, reply(llm.StopToolUse, call("1", "T", `{"x":"a"}`)))
+			tl := tool("T", false, func(context.Context, string) (*agent.Result, error) { ran = true; return agent.TextResult("ran"), nil })
+			f := newFixture(t, []agent.Tool{tl}, func(c *agent.Config) { at(c, cancel) }, reply(llm.StopToolUse, call("1", "T", `{"x":"a"}`)))
 			end, err := f.Run(ctx, llm.UserText("go"))
 			if err != nil || end.Reason != event.EndInterrupted || ran {
 				t.Fatalf("%+v %v, ran: %v", end, err, ran)
 			}
-			if got := results(f.memory.Messages()[2]); len(got) != 1 || got[0] != "1="+notStartedText {
+			if got := results(f.memory.Messages()[2]); len(got) != 1 || got[0] != "1="+agent.NotStartedText {
 				t.Errorf("%v", got)
 			}
 		})
@@ -181,7 +182,7 @@ func TestInterruptBeforeACallStarts(t *testing.T) {
 }
 
 type cancelling struct {
-	*Memory
+	*agent.Memory
 	cancel context.CancelFunc
 }
 
@@ -195,28 +196,28 @@ func TestInterruptElsewhere(t *testing.T) {
 	stop := func(cancel context.CancelFunc) func(context.Context) error {
 		return func(context.Context) error { cancel(); return errors.New("killed") }
 	}
-	for name, at := range map[string]func(*Config, *[]play, context.CancelFunc){
-		"before the turn": func(_ *Config, _ *[]play, cancel context.CancelFunc) { cancel() },
-		"system prompt": func(c *Config, _ *[]play, cancel context.CancelFunc) {
+	for name, at := range map[string]func(*agent.Config, *[]play, context.CancelFunc){
+		"before the turn": func(_ *agent.Config, _ *[]play, cancel context.CancelFunc) { cancel() },
+		"system prompt": func(c *agent.Config, _ *[]play, cancel context.CancelFunc) {
 			c.System = func(ctx context.Context) ([]llm.Part, error) { return nil, stop(cancel)(ctx) }
 		},
-		"before the step": func(c *Config, _ *[]play, cancel context.CancelFunc) {
-			c.BeforeStep = []BeforeStep{{Name: "h", Run: func(ctx context.Context) ([]llm.Message, error) { return nil, stop(cancel)(ctx) }}}
+		"before the step": func(c *agent.Config, _ *[]play, cancel context.CancelFunc) {
+			c.BeforeStep = []agent.BeforeStep{{Name: "h", Run: func(ctx context.Context) ([]llm.Message, error) { return nil, stop(cancel)(ctx) }}}
 		},
-		"gate": func(c *Config, p *[]play, cancel context.CancelFunc) {
+		"gate": func(c *agent.Config, p *[]play, cancel context.CancelFunc) {
 			*p = []play{reply(llm.StopEndTurn, llm.Text{Text: "done"})}
-			c.BeforeStop = []BeforeStop{{Name: "h", Run: func(ctx context.Context, _ llm.Message) ([]llm.Message, error) {
+			c.BeforeStop = []agent.BeforeStop{{Name: "h", Run: func(ctx context.Context, _ llm.Message) ([]llm.Message, error) {
 				return nil, stop(cancel)(ctx)
 			}}}
 		},
-		"while a retry waits": func(_ *Config, p *[]play, cancel context.CancelFunc) {
+		"while a retry waits": func(_ *agent.Config, p *[]play, cancel context.CancelFunc) {
 			*p = []play{func(ctx context.Context, yield func(llm.Delta, error) bool) {
 				yield(llm.Retrying{Attempt: 1, Err: errors.New("busy")}, nil)
 				cancel()
 				yield(nil, ctx.Err())
 			}}
 		},
-		"while a broken reply waits": func(c *Config, p *[]play, cancel context.CancelFunc) {
+		"while a broken reply waits": func(c *agent.Config, p *[]play, cancel context.CancelFunc) {
 			*p = []play{broken(&llm.Error{Kind: llm.KindNetwork}, call("1", "T", `{"x":"a"}`))}
 			c.Sleep = func(ctx context.Context, _ time.Duration) error { cancel(); return ctx.Err() }
 		},
@@ -225,7 +226,7 @@ func TestInterruptElsewhere(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			var plays []play
-			f := newFixture(t, []Tool{echo("T", true)}, func(c *Config) { at(c, &plays, cancel) })
+			f := newFixture(t, []agent.Tool{echo("T", true)}, func(c *agent.Config) { at(c, &plays, cancel) })
 			f.model.plays = plays
 			end, err := f.Run(ctx, llm.UserText("go"))
 			if err != nil || end.Reason != event.EndInterrupted || end.Err != "" {
@@ -239,7 +240,7 @@ func TestInterruptElsewhere(t *testing.T) {
 }
 
 func TestInvokeAnswersEachCallInOrder(t *testing.T) {
-	f := newFixture(t, []Tool{echo("T", true)}, nil)
+	f := newFixture(t, []agent.Tool{echo("T", true)}, nil)
 	calls := []llm.ToolCall{call("x", "T", `{"x":"1"}`), call("x", "T", `{"x":"2"}`), call("", "T", `{"x":"3"}`)}
 	var got []string
 	for _, r := range f.Invoke(t.Context(), calls) {
@@ -252,17 +253,17 @@ func TestInvokeAnswersEachCallInOrder(t *testing.T) {
 
 func TestPlansAreClosedExactlyOnce(t *testing.T) {
 	var opened, closed atomic.Int32
-	mk := func(name string, parallel bool) Tool {
-		return NewTool(llm.ToolSpec{Name: name, Schema: []byte(`{"type":"object"}`)}, func(context.Context, llm.ToolCall, in) (*Plan, error) {
+	mk := func(name string, parallel bool) agent.Tool {
+		return agent.NewTool(llm.ToolSpec{Name: name, Schema: []byte(`{"type":"object"}`)}, func(context.Context, llm.ToolCall, in) (*agent.Plan, error) {
 			opened.Add(1)
-			return &Plan{
+			return &agent.Plan{
 				Parallel: parallel, Close: func() { closed.Add(1) },
-				Run: func(context.Context) (*Result, error) { return nil, errors.New("no") },
+				Run: func(context.Context) (*agent.Result, error) { return nil, errors.New("no") },
 			}, nil
 		})
 	}
-	f := newFixture(t, []Tool{mk("P", true), mk("S", false)}, func(c *Config) {
-		c.Authorize = func(_ context.Context, a Approval) (permission.Decision, error) {
+	f := newFixture(t, []agent.Tool{mk("P", true), mk("S", false)}, func(c *agent.Config) {
+		c.Authorize = func(_ context.Context, a agent.Approval) (permission.Decision, error) {
 			d := permission.Decision{Effect: permission.Allow, Input: json.RawMessage(`{}`)}
 			if a.Call.ID == "3" {
 				d = permission.Decision{Effect: permission.Deny}

@@ -1,10 +1,11 @@
-package agent
+package agent_test
 
 import (
 	"context"
 	"testing"
 	"time"
 
+	"github.com/lathe-dev/lathe/internal/agent"
 	"github.com/lathe-dev/lathe/internal/llm"
 )
 
@@ -12,9 +13,12 @@ import (
 // still streams.
 func BenchmarkToolStart(b *testing.B) {
 	started := make(chan time.Time)
-	tl := tool("T", true, func(context.Context, string) (*Result, error) { started <- time.Now(); return TextResult("ok"), nil })
+	tl := tool("T", true, func(context.Context, string) (*agent.Result, error) {
+		started <- time.Now()
+		return agent.TextResult("ok"), nil
+	})
 	var total time.Duration
-	f := &fixture{model: &script{}, memory: &Memory{}}
+	f := &fixture{model: &script{}, memory: &agent.Memory{}}
 	for i := range b.N {
 		f.model.plays = append(f.model.plays, func(_ context.Context, yield func(llm.Delta, error) bool) {
 			c := call(itoa(i), "T", `{"x":"`+itoa(i)+`"}`)
@@ -24,7 +28,7 @@ func BenchmarkToolStart(b *testing.B) {
 			yield(llm.Done{Message: llm.Message{Role: llm.Assistant, Parts: []llm.Part{c}, Stop: llm.StopToolUse}}, nil)
 		})
 	}
-	f.Agent = New(Config{Model: f.model, Transcript: f.memory, Tools: fixed(tl), Authorize: allowAll, MaxSteps: b.N})
+	f.Agent = agent.New(agent.Config{Model: f.model, Transcript: f.memory, Tools: fixed(tl), Authorize: allowAll, MaxSteps: b.N})
 	b.ResetTimer()
 	if _, err := f.Run(b.Context(), llm.UserText("go")); err != nil {
 		b.Fatal(err)

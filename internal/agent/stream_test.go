@@ -1,4 +1,4 @@
-package agent
+package agent_test
 
 import (
 	"context"
@@ -6,13 +6,14 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/lathe-dev/lathe/internal/agent"
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/permission"
 )
 
-func denyWith(err error) func(context.Context, Approval) (permission.Decision, error) {
-	return func(context.Context, Approval) (permission.Decision, error) {
+func denyWith(err error) func(context.Context, agent.Approval) (permission.Decision, error) {
+	return func(context.Context, agent.Approval) (permission.Decision, error) {
 		return permission.Decision{Effect: permission.Deny}, err
 	}
 }
@@ -55,18 +56,18 @@ func TestOddStreams(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			log := newLog(t)
-			f := newFixture(t, []Tool{echo("T", true)}, func(c *Config) { c.Transcript = log },
+			f := newFixture(t, []agent.Tool{echo("T", true)}, func(c *agent.Config) { c.Transcript = log },
 				tc.play, reply(llm.StopEndTurn, llm.Text{Text: "done"}))
 			f.run(t)
 			msgs := f.model.reqs[1].Messages
-			if why := refused(msgs); why != "" {
+			if why := agent.Refused(msgs); why != "" {
 				t.Fatalf("%s: %+v", why, msgs)
 			}
 			if got := fmt.Sprint(results(msgs[2])); got != tc.want || len(msgs) != 3 {
 				t.Errorf("got %s, want %s in %+v", got, tc.want, msgs)
 			}
 			for i, m := range msgs {
-				if !sameParts(m, log.Messages()[i]) {
+				if !agent.SameParts(m, log.Messages()[i]) {
 					t.Errorf("message %d had to be repaired: %+v, the log has %+v", i, m, log.Messages()[i])
 				}
 			}
@@ -104,7 +105,7 @@ func TestCutReplyIsOneStep(t *testing.T) {
 }
 
 func TestCutReplyWithCallsRaisesTheLimit(t *testing.T) {
-	f := newFixture(t, []Tool{echo("T", true)}, nil,
+	f := newFixture(t, []agent.Tool{echo("T", true)}, nil,
 		reply(llm.StopMaxTokens, call("1", "T", `{"x":"a"}`)), reply(llm.StopEndTurn, llm.Text{Text: "done"}))
 	f.run(t)
 	if f.model.reqs[1].MaxTokens != 64000 || results(f.model.reqs[1].Messages[2])[0] != "1=T a" {
@@ -117,7 +118,7 @@ func TestFallbackLastsForTheTurn(t *testing.T) {
 	second := &script{t: t, info: llm.ModelInfo{ID: "m2", Provider: "p", MaxOutput: 20000}, plays: []play{
 		reply(llm.StopEndTurn, llm.Text{Text: "two"}), reply(llm.StopEndTurn, llm.Text{Text: "chosen"}),
 	}}
-	f := newFixture(t, nil, func(c *Config) { c.Fallback = []llm.Model{second} },
+	f := newFixture(t, nil, func(c *agent.Config) { c.Fallback = []llm.Model{second} },
 		reply(llm.StopMaxTokens, llm.Reasoning{Text: "hm", Signature: "s"}, llm.Text{Text: "one"}),
 		reply(llm.StopMaxTokens, llm.Reasoning{Text: "hm", Signature: "s"}, llm.Text{Text: "one"}), // the limit is raised
 		broken(over),
@@ -142,7 +143,7 @@ func TestAskingAgainInAnotherTurnIsNoDoomLoop(t *testing.T) {
 	for i := range 4 {
 		plays = append(plays, reply(llm.StopToolUse, call(fmt.Sprint(i), "T", `{"x":"a"}`)), reply(llm.StopEndTurn, llm.Text{Text: "done"}))
 	}
-	f := newFixture(t, []Tool{echo("T", true)}, nil, plays...)
+	f := newFixture(t, []agent.Tool{echo("T", true)}, nil, plays...)
 	for range 4 {
 		f.run(t)
 	}
@@ -153,7 +154,7 @@ func TestAskingAgainInAnotherTurnIsNoDoomLoop(t *testing.T) {
 
 func TestSystemPromptIsTriedAgain(t *testing.T) {
 	n := 0
-	f := newFixture(t, []Tool{echo("T", true)}, func(c *Config) {
+	f := newFixture(t, []agent.Tool{echo("T", true)}, func(c *agent.Config) {
 		c.System = func(context.Context) ([]llm.Part, error) {
 			if n++; n == 1 {
 				return nil, errors.New("unreadable")
@@ -172,11 +173,11 @@ func TestSystemPromptIsTriedAgain(t *testing.T) {
 
 func TestSteersThatNoStepFollowsAreKept(t *testing.T) {
 	var f *fixture
-	tl := tool("T", true, func(context.Context, string) (*Result, error) {
+	tl := tool("T", true, func(context.Context, string) (*agent.Result, error) {
 		f.Steer(llm.UserText("also this"))
-		return TextResult("ok"), nil
+		return agent.TextResult("ok"), nil
 	})
-	f = newFixture(t, []Tool{tl}, func(c *Config) { c.MaxSteps = 1 }, reply(llm.StopToolUse, call("1", "T", `{"x":"a"}`)))
+	f = newFixture(t, []agent.Tool{tl}, func(c *agent.Config) { c.MaxSteps = 1 }, reply(llm.StopToolUse, call("1", "T", `{"x":"a"}`)))
 	if end := f.run(t); end.Reason != event.EndMaxSteps || len(f.TakeSteers()) != 1 {
 		t.Errorf("%+v", end)
 	}

@@ -1,10 +1,11 @@
-package agent
+package agent_test
 
 import (
 	"context"
 	"errors"
 	"testing"
 
+	"github.com/lathe-dev/lathe/internal/agent"
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/session"
@@ -14,10 +15,10 @@ var errTooLong = &llm.Error{Kind: llm.KindTooLarge, Message: "prompt is too long
 
 func TestAnOverflowIsSentAgainAfterTheConversationShrank(t *testing.T) {
 	log := newLog(t)
-	var seen []Window
-	f := newFixture(t, []Tool{echo("T", true)}, func(c *Config) {
+	var seen []agent.Window
+	f := newFixture(t, []agent.Tool{echo("T", true)}, func(c *agent.Config) {
 		c.Transcript = log
-		c.OnWindow = func(ctx context.Context, w Window) (bool, error) {
+		c.OnWindow = func(ctx context.Context, w agent.Window) (bool, error) {
 			seen = append(seen, w)
 			return true, log.Compact(ctx, session.Compaction{Level: 4, Trigger: "overflow", Until: log.Head(), Messages: []llm.Message{llm.UserText("short")}})
 		}
@@ -40,12 +41,12 @@ func TestAnOverflowThatCannotBeHelpedEndsTheTurnWithTheProvidersError(t *testing
 		plays  []play
 	}{
 		"nothing shrank":    {false, 1, []play{broken(errTooLong)}},
-		"shrank in vain":    {true, maxOverflows, []play{broken(errTooLong), broken(errTooLong), broken(errTooLong), broken(errTooLong), broken(errTooLong)}},
+		"shrank in vain":    {true, agent.MaxOverflows, []play{broken(errTooLong), broken(errTooLong), broken(errTooLong), broken(errTooLong), broken(errTooLong)}},
 		"stopped and stuck": {false, 1, []play{reply(llm.StopContextWindow, llm.Text{Text: "half"})}},
 	} {
 		n := 0
-		f := newFixture(t, nil, func(c *Config) {
-			c.OnWindow = func(context.Context, Window) (bool, error) { n++; return tt.shrunk, nil }
+		f := newFixture(t, nil, func(c *agent.Config) {
+			c.OnWindow = func(context.Context, agent.Window) (bool, error) { n++; return tt.shrunk, nil }
 		}, tt.plays...)
 		_, err := f.Run(t.Context(), llm.UserText("go"))
 		if e := llm.AsError(err); e == nil || e.Kind != llm.KindTooLarge || n != tt.calls {
@@ -55,20 +56,22 @@ func TestAnOverflowThatCannotBeHelpedEndsTheTurnWithTheProvidersError(t *testing
 }
 
 func TestAReplyThatTheWindowCutOffGoesOn(t *testing.T) {
-	f := newFixture(t, nil, func(c *Config) {
-		c.OnWindow = func(_ context.Context, w Window) (bool, error) { return w.Overflow, nil }
+	f := newFixture(t, nil, func(c *agent.Config) {
+		c.OnWindow = func(_ context.Context, w agent.Window) (bool, error) { return w.Overflow, nil }
 	}, reply(llm.StopContextWindow, llm.Text{Text: "half"}), reply(llm.StopEndTurn, llm.Text{Text: "the rest"}))
 	if end := f.run(t); end.Reason != event.EndCompleted || end.Steps != 2 {
 		t.Errorf("%+v", end)
 	}
-	if got := f.memory.Messages()[2].PlainText(); got != goOnCut {
+	if got := f.memory.Messages()[2].PlainText(); got != agent.GoOnCut {
 		t.Errorf("%q", got)
 	}
 }
 
 func TestPressureIsToldBeforeARequestFromTheLastUsageAndWhatCameSince(t *testing.T) {
-	var seen []Window
-	long := tool("T", true, func(context.Context, string) (*Result, error) { return TextResult(string(make([]byte, 3500))), nil })
+	var seen []agent.Window
+	long := tool("T", true, func(context.Context, string) (*agent.Result, error) {
+		return agent.TextResult(string(make([]byte, 3500))), nil
+	})
 	full := func(parts ...llm.Part) play {
 		return func(_ context.Context, yield func(llm.Delta, error) bool) {
 			for i, p := range parts {
@@ -77,9 +80,9 @@ func TestPressureIsToldBeforeARequestFromTheLastUsageAndWhatCameSince(t *testing
 			yield(llm.Done{Message: llm.Message{ID: "r", Role: llm.Assistant, Parts: parts, Stop: llm.StopToolUse, Usage: &llm.Usage{Input: 100, CacheRead: 800, Output: 50}}}, nil)
 		}
 	}
-	f := newFixture(t, []Tool{long}, func(c *Config) {
+	f := newFixture(t, []agent.Tool{long}, func(c *agent.Config) {
 		c.WindowMark = func(llm.ModelInfo) int { return 1500 }
-		c.OnWindow = func(_ context.Context, w Window) (bool, error) { seen = append(seen, w); return false, nil }
+		c.OnWindow = func(_ context.Context, w agent.Window) (bool, error) { seen = append(seen, w); return false, nil }
 	}, full(call("1", "T", `{"x":"a"}`)), reply(llm.StopEndTurn, llm.Text{Text: "done"}))
 	f.run(t)
 	if len(seen) != 1 || seen[0].Overflow || seen[0].Used < 950+1000 || seen[0].Used > 950+1030 || seen[0].Mark != 1500 {
@@ -90,10 +93,10 @@ func TestPressureIsToldBeforeARequestFromTheLastUsageAndWhatCameSince(t *testing
 // The usage of a reply that was kept through a compaction tells the size of another prompt.
 func TestTheEstimateForgetsWhatWasCompacted(t *testing.T) {
 	log := newLog(t)
-	f := newFixture(t, []Tool{echo("T", true)}, func(c *Config) { c.Transcript = log },
+	f := newFixture(t, []agent.Tool{echo("T", true)}, func(c *agent.Config) { c.Transcript = log },
 		reply(llm.StopToolUse, call("1", "T", `{"x":"a"}`)), reply(llm.StopEndTurn, llm.Text{Text: "done"}))
 	f.run(t)
-	if got := f.promptSize(log.Messages()); got != 15 {
+	if got := f.PromptSize(log.Messages()); got != 15 {
 		t.Errorf("%d tokens before", got)
 	}
 	var until string
@@ -105,8 +108,8 @@ func TestTheEstimateForgetsWhatWasCompacted(t *testing.T) {
 	if err := log.Compact(t.Context(), session.Compaction{Until: until, Messages: []llm.Message{llm.UserText("short")}}); err != nil {
 		t.Fatal(err)
 	}
-	want := llm.EstimateRequest(&llm.Request{Messages: log.Messages(), Tools: f.tools.Load().specs})
-	if got := f.promptSize(log.Messages()); got != want {
+	want := llm.EstimateRequest(&llm.Request{Messages: log.Messages(), Tools: f.Specs()})
+	if got := f.PromptSize(log.Messages()); got != want {
 		t.Errorf("%d tokens, want %d", got, want)
 	}
 }

@@ -1,4 +1,4 @@
-package agent
+package agent_test
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/lathe-dev/lathe/internal/agent"
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/session"
@@ -95,11 +96,11 @@ func TestAFullDiskEndsTheTurnInOrder(t *testing.T) {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			disk := &fullDisk{Session: newLog(t), left: n}
 			var ran sync.Map
-			run := func(_ context.Context, x string) (*Result, error) {
+			run := func(_ context.Context, x string) (*agent.Result, error) {
 				ran.Store(x, true)
-				return TextResult("ran " + x), nil
+				return agent.TextResult("ran " + x), nil
 			}
-			f := newFixture(t, []Tool{tool("R", true, run), tool("W", false, run)}, func(c *Config) { c.Transcript = disk },
+			f := newFixture(t, []agent.Tool{tool("R", true, run), tool("W", false, run)}, func(c *agent.Config) { c.Transcript = disk },
 				reply(llm.StopToolUse, llm.Text{Text: "look"}, call("1", "W", `{"x":"1"}`), call("2", "W", `{"x":"2"}`), call("3", "R", `{"x":"3"}`)),
 				reply(llm.StopEndTurn, llm.Text{Text: "done"}),
 				reply(llm.StopEndTurn, llm.Text{Text: "again"}))
@@ -151,7 +152,7 @@ func checkShown(t *testing.T, f *fixture, disk *fullDisk) {
 // checkAnswers wants a history that no provider refuses, with the real results of what ran.
 func checkAnswers(t *testing.T, msgs []llm.Message, ran *sync.Map) {
 	t.Helper()
-	if why := refused(msgs); why != "" {
+	if why := agent.Refused(msgs); why != "" {
 		t.Fatalf("%s: %+v", why, msgs)
 	}
 	all := ""
@@ -170,9 +171,9 @@ func checkAnswers(t *testing.T, msgs []llm.Message, ran *sync.Map) {
 func TestUnwrittenDecisionsEndTheTurn(t *testing.T) {
 	full := &session.WriteError{ID: "s", Path: "p", Err: errors.New("no space left on device")}
 	ran := false
-	tl := tool("T", false, func(context.Context, string) (*Result, error) { ran = true; return TextResult("x"), nil })
-	f := newFixture(t, []Tool{tl}, nil, reply(llm.StopToolUse, call("1", "T", `{"x":"a"}`)))
-	f.cfg.Authorize = denyWith(full)
+	tl := tool("T", false, func(context.Context, string) (*agent.Result, error) { ran = true; return agent.TextResult("x"), nil })
+	f := newFixture(t, []agent.Tool{tl}, nil, reply(llm.StopToolUse, call("1", "T", `{"x":"a"}`)))
+	f.Live().Authorize = denyWith(full)
 	end, err := f.Run(t.Context(), llm.UserText("go"))
 	if !errors.Is(err, full) || end.Reason != event.EndFailed || ran {
 		t.Errorf("%+v %v, ran: %v", end, err, ran)
@@ -188,7 +189,7 @@ func TestATurnStartsWithItsPromptWhenThatIsOnDisk(t *testing.T) {
 		}
 		defer log.Close()
 		var kinds []string
-		f := newFixture(t, nil, func(c *Config) {
+		f := newFixture(t, nil, func(c *agent.Config) {
 			c.Transcript = &fullDisk{Session: log, left: left}
 			c.Publish = func(b event.Body) {
 				if s, ok := b.(event.TurnStart); ok && len(s.Prompt.Parts) != len(log.Messages()) {
