@@ -14,7 +14,7 @@ FUZZTIME  ?= 10s
 BENCHTIME ?= 1s
 PLATFORMS := darwin/arm64 linux/arm64 windows/amd64
 
-.PHONY: all build test race lint fmt vet check cross bench fuzz update pictures clean help
+.PHONY: all build test race lint fmt vet check cross bench fuzz sdkcheck update pictures clean help
 
 all: build
 
@@ -59,6 +59,9 @@ fuzz: ## run every fuzz test for FUZZTIME (10s)
 			$(GO) test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) $$pkg || exit 1; \
 		done; \
 	done
+
+sdkcheck: ## hold the wire clients and the scripted server against the official SDKs
+	cd internal/llm/sdkcheck && $(GO) test ./...
 
 update: ## rewrite the list of packages the program links
 	$(GO) test ./internal -run Links -update
