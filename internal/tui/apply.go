@@ -44,7 +44,7 @@ func (m *model) apply(e event.Event) {
 	}
 }
 
-// show adds what an event says to the transcript. Old is set for what happened before it was opened.
+// show adds what an event says to the transcript. Old is set for the history of a resumed session.
 func (m *model) show(e event.Event, old bool) {
 	agent := event.CallOf(e.Agent)
 	switch b := e.Body.(type) {
@@ -226,7 +226,7 @@ func (m *model) toolStart(agent string, b event.ToolStart) {
 }
 
 // root is the item of the call that a subagent belongs to, at the end of the line of those that started
-// each other; nil for the main agent and for what is not known.
+// each other; nil for the main agent and for unknown ones.
 func (m *model) root(agent string) *item {
 	for range 16 {
 		if agent == "" {
@@ -288,7 +288,7 @@ func (m *model) denied(agent string, b event.Denied) {
 	m.tool(b.Call).tool.state = theme.Denied
 }
 
-// retry forgets what streamed since the request that failed.
+// retry drops the output of the request that failed.
 func (m *model) retry(e event.Event, b event.Retry) {
 	m.turn.retry = retry{b, m.now().Add(b.Delay)}
 	for key, it := range m.parts {
@@ -299,7 +299,7 @@ func (m *model) retry(e event.Event, b event.Retry) {
 	}
 }
 
-// endTurn closes what was left open, and says how the turn ended where that is not plain.
+// endTurn closes the open items, and says how the turn ended unless it just completed.
 func (m *model) endTurn(b event.TurnEnd) {
 	for key, it := range m.parts {
 		it.endReply()

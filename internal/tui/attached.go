@@ -7,7 +7,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/term"
 )
 
-// attached is what the prompt would attach, shown as chips below it.
+// attached are the files that the prompt names, shown as chips below it.
 type attached struct {
 	text  string // that was asked for last
 	files []event.Candidate

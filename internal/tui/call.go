@@ -11,14 +11,14 @@ import (
 	"github.com/lathe-dev/lathe/internal/tui/view"
 )
 
-// Sizes of what is kept of calls.
+// Limits of the text that is kept of a call.
 const (
 	tailBytes    = 16 << 10 // of the output of a command that runs
 	liveChildren = 3        // calls of a subagent that are shown while it works
 	mostChildren = 500      // calls of a subagent that are kept
 )
 
-// call is what is known of a tool call.
+// call is the state of a tool call.
 type call struct {
 	call     llm.ToolCall
 	title    string
@@ -26,7 +26,7 @@ type call struct {
 	preview  event.View
 	view     event.View
 	text     string // the result in words, where there is no view
-	tail     string // the end of what it printed, while it runs
+	tail     string // the end of its output, while it runs
 	began    time.Time
 	took     time.Duration
 	children []child // the calls of its subagent
@@ -39,7 +39,7 @@ type child struct {
 	state           theme.State
 }
 
-// print adds what the call printed. Only the end is kept: the whole comes with the result.
+// print adds output of the call. Only the end is kept: the result has all of it.
 func (c *call) print(s string) {
 	c.tail += s
 	if len(c.tail) > 2*tailBytes {
@@ -82,7 +82,7 @@ func (c *call) shown() event.View {
 	return c.view
 }
 
-// layCall lays a call out: the line that says what it is and where it stands, the calls of its subagent, and
+// layCall lays a call out: the line with its title and state, the calls of its subagent, and
 // the body of its shape, which is laid out only where it is seen.
 func (it *item) layCall(width int) {
 	o := it.viewOptions(width)

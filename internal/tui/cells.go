@@ -100,7 +100,7 @@ func (c *cells) parse(into []cell, line string, width int) []cell {
 	return c.trim(into)
 }
 
-// toColumn cuts or fills the line up to a column, for what is drawn beside something else.
+// toColumn cuts or fills the line up to a column, for text that is drawn in columns.
 func toColumn(into []cell, sequence string) []cell {
 	n, err := strconv.Atoi(sequence[2 : len(sequence)-1])
 	if err != nil || n < 1 {

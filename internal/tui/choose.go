@@ -48,7 +48,7 @@ func (m *model) chooseOf(step int, want func(*item) bool) {
 	}
 }
 
-// onItem does what is done with the item that has the focus.
+// onItem applies an action to the item that has the focus.
 func (m *model) onItem(a keys.Action) bool {
 	all := func(it *item) bool { return it.kind != endItem }
 	switch a {
@@ -80,7 +80,7 @@ func (m *model) onItem(a keys.Action) bool {
 	return true
 }
 
-// copied is what copying an item gives.
+// copied is the text that copying an item yields.
 func (it *item) copied() string {
 	if it.tool != nil && it.tool.text == "" && it.tool.view == nil {
 		return it.tool.title

@@ -110,7 +110,7 @@ func (m *model) output(msg outputMsg) {
 	}
 }
 
-// showOutput adds what a command says to the transcript, below the command itself.
+// showOutput adds a command's output to the transcript, below the command itself.
 func (m *model) showOutput(c dialog.Command, out event.Output) {
 	it := &item{kind: outputItem, look: &m.look, view: out.View}
 	switch {
@@ -124,7 +124,7 @@ func (m *model) showOutput(c dialog.Command, out event.Output) {
 	m.log.add(it)
 }
 
-// echo shows the command that what follows belongs to.
+// echo shows a command above its output.
 func (m *model) echo(c dialog.Command) {
 	m.log.end()
 	if name := strings.TrimSpace(c.Name + " " + c.Args); !strings.HasPrefix(name, "!") && !strings.HasPrefix(name, "#") {
@@ -297,5 +297,5 @@ func (m *model) keyLines(width int) []string {
 	return out
 }
 
-// keyColumn is where the list of keys says what they do.
+// keyColumn is the column of the descriptions in the list of keys.
 const keyColumn = 30

@@ -26,7 +26,7 @@ func (m *model) draw(urgent bool) {
 	}
 }
 
-// paint composes a frame and writes what changed.
+// paint composes a frame and writes the changes.
 func (m *model) paint() {
 	var f frame
 	if m.options.Inline {
@@ -99,8 +99,8 @@ func overlay(lines, over []string) {
 	copy(lines[len(lines)-len(over):], over)
 }
 
-// bottom is what stands below the transcript, in at most height rows: what goes on, the prompt or a dialog, and
-// the status line. Popup is the list of completions, to be laid over what is above the prompt. Of a low screen
+// bottom is the part below the transcript, in at most height rows: the activity, the prompt or a dialog, and
+// the status line. Popup is the list of completions, to be laid over the rows above the prompt. Of a low screen
 // the prompt is the last to go.
 func (m *model) bottom(height int) (f frame, popup []string) {
 	th := m.look.theme
@@ -156,7 +156,7 @@ func (m *model) rule() string {
 	return st.Render(strings.Repeat("─", m.w))
 }
 
-// activity is what stands above the prompt: what goes on, where the view is, or a hint. It is one line, but for
+// activity is the line above the prompt: the running work, the position of the view, or a hint. It is one line, but for
 // a long one about a retry.
 func (m *model) activity() []string {
 	th := m.look.theme
@@ -184,7 +184,7 @@ func (m *model) activity() []string {
 	return append(out, cutCells(strings.Join(parts, "  "), m.w))
 }
 
-// working says what the turn does, in one line; why a request is sent again may take more.
+// working describes the running turn in one line, or more for the reason of a retry.
 func (m *model) working() []string {
 	th := m.look.theme
 	sign := "●"
@@ -206,7 +206,7 @@ func (m *model) working() []string {
 	return []string{th.Running.Render(sign+" "+text) + th.Dim.Render(m.ways())}
 }
 
-// ways are the keys that change what runs.
+// ways are the keys that stop the running work or send it to the background.
 func (m *model) ways() string {
 	if !m.turn.stopping.IsZero() || m.dialogs.Top() != nil { // a dialog has a meaning of its own for esc
 		return ""

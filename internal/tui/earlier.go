@@ -14,7 +14,7 @@ type earlierMsg struct {
 	err     error
 }
 
-// askEarlier loads what precedes the transcript when its beginning is in view.
+// askEarlier loads earlier events when the beginning of the transcript is in view.
 func (m *model) askEarlier() {
 	if m.more == "" || m.loading || m.options.Inline || m.options.Earlier == nil || m.log.follow || !m.log.atTop() {
 		return

@@ -74,7 +74,7 @@ func (m *model) edited(msg editedMsg) {
 	m.edit.SetText(msg.text)
 }
 
-// edit runs the editor on a file with text, and returns what is in it after that.
+// edit runs the editor on a file with text, and returns the edited text.
 func edit(o Options, text string) (_ string, err error) {
 	dir, err := os.MkdirTemp("", "lathe-prompt-")
 	if err != nil {

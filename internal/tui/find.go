@@ -17,7 +17,7 @@ import (
 // find is the search in the transcript.
 type find struct {
 	open bool   // the line is typed in
-	text string // what is looked for; it stays marked until the search is left
+	text string // the query; its matches stay marked until the search is left
 	hit  *item
 	row  int
 	none bool

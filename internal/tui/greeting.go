@@ -15,7 +15,7 @@ var examples = []string{
 	"@README.md is anything in here out of date?",
 }
 
-// greeting is what an empty transcript shows: where one is, what to try, and what was done here last. Of a low
+// greeting fills an empty transcript: the folder, examples of prompts, and the last session here. Of a low
 // screen only the first part is left.
 func (m *model) greeting(width, rows int) []string {
 	th := m.look.theme
@@ -68,7 +68,7 @@ func (m *model) lastHere() string {
 	return ""
 }
 
-// greets reports that the greeting is what the transcript shows.
+// greets reports that the transcript shows the greeting.
 func (m *model) greets() bool { return len(m.log.items) == 0 }
 
 // askSessions asks for the names of the sessions of this folder.

@@ -9,7 +9,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/tui/keys"
 )
 
-// inbox holds what was typed until the loop takes it: all at once, so that a burst makes one frame.
+// inbox buffers input until the loop takes all of it at once, so that a burst makes one frame.
 type inbox struct {
 	mu     sync.Mutex
 	events []uv.Event
@@ -34,7 +34,7 @@ func (b *inbox) take() []uv.Event {
 // inputMsg says that the inbox is not empty.
 type inputMsg struct{}
 
-// input takes what the terminal sent. It reports whether the user waits for an answer.
+// input handles an event of the terminal. It reports whether the user waits for an answer.
 func (m *model) input(e uv.Event) bool {
 	if k, ok := e.(uv.KeyPressEvent); ok {
 		if !m.wheelKey(k) {
@@ -107,7 +107,7 @@ func (m *model) wheelKey(k uv.KeyPressEvent) bool {
 // arrowMsg says that an arrow key that was held back may be one.
 type arrowMsg struct{}
 
-// flushWheel does what an arrow key stands for that nothing followed.
+// flushWheel handles an arrow key that was held back and turned out to be a key.
 func (m *model) flushWheel() {
 	if k := m.arrows.held; k != nil {
 		m.arrows.held = nil

@@ -1,6 +1,6 @@
 package tui
 
-// layInline prints what is to stay above, and brings the rows below it to f. Everything is relative to the
+// layInline prints finished lines above, and brings the rows below them to f. Everything is relative to the
 // first row of the live part, since the place of that on the screen is not known.
 func (s *screen) layInline(f frame) {
 	lines := f.lines
@@ -55,7 +55,7 @@ func (s *screen) printAbove(lines []string) {
 	var line []cell
 	for _, text := range lines {
 		s.setPen(0)
-		s.buf = append(s.buf, eraseRight...) // ends what the row may have been: the rest of a wrapped line
+		s.buf = append(s.buf, eraseRight...) // the row may be the rest of a line that the terminal wrapped
 		line = s.cells.parse(line, text, s.w)
 		s.write(line, 0)
 		s.eraseTail(len(line))
@@ -68,7 +68,7 @@ func (s *screen) printAbove(lines []string) {
 	s.rows, s.x, s.y = nil, 0, 0
 }
 
-// abandon returns what to write at the end: what is below the live part's first row goes when that holds nothing
+// abandon returns the last bytes to write: the live part is erased when it holds nothing
 // but the prompt, else the cursor goes below it.
 func (s *screen) abandon(erase bool) string {
 	s.buf = append(s.buf[:0], "\x1b[m"...)

@@ -32,7 +32,7 @@ func (m *model) contexts() []keys.Context {
 	return append(in, keys.Scroll)
 }
 
-// key does what a key stands for.
+// key handles a key press.
 func (m *model) key(k uv.KeyPressEvent) {
 	m.typed = m.now()
 	press := m.keys.Press(k, m.contexts()...)
@@ -57,7 +57,7 @@ func (m *model) key(k uv.KeyPressEvent) {
 	}
 }
 
-// text is what was typed or pasted, and no command.
+// text handles typed or pasted text.
 func (m *model) text(s string) {
 	switch {
 	case m.find.open:
@@ -87,7 +87,7 @@ func (m *model) paste(s string) {
 	m.outs(m.edit.Paste(s))
 }
 
-// dialogKey gives a key to the dialog in front, but for what holds everywhere.
+// dialogKey gives a key to the dialog in front, except for global bindings.
 func (m *model) dialogKey(k uv.KeyPressEvent, press keys.Press) {
 	var actions []keys.Action
 	for _, hit := range press.Hits {
@@ -138,7 +138,7 @@ func (m *model) do(hit keys.Hit) bool {
 	return m.inPrompt(a)
 }
 
-// inPrompt does what the editor knows nothing of, and gives it the rest.
+// inPrompt handles the actions that the editor does not know, and gives it the rest.
 func (m *model) inPrompt(a keys.Action) bool {
 	switch a {
 	case keys.Cancel:
@@ -170,7 +170,7 @@ func (m *model) inPrompt(a keys.Action) bool {
 	return handled
 }
 
-// everywhere does what holds in every context.
+// everywhere handles global actions.
 func (m *model) everywhere(a keys.Action) bool {
 	switch a {
 	case keys.Interrupt:

@@ -12,7 +12,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/tui/view"
 )
 
-// kind is what an item of the transcript is.
+// kind is the kind of an item of the transcript.
 type kind int
 
 const (
@@ -30,9 +30,9 @@ type look struct {
 	theme *theme.Theme
 	links bool // the terminal understands OSC 8
 	file  func(path string, line int) string
-	key   string // what expands everything
+	key   string // the key that expands everything
 	all   bool   // everything is expanded
-	spin  int    // the picture of what runs
+	spin  int    // the picture of the spinner
 
 	name    string // of the theme, as it was asked for
 	dark    bool
@@ -42,7 +42,7 @@ type look struct {
 	reduced bool // nothing moves
 }
 
-// item is one thing in the transcript. It keeps what it was made of, and for a while how that is laid out.
+// item is one thing in the transcript. It keeps its content, and for a while the layout of that.
 type item struct {
 	kind kind
 	key  string // of a part: message and index; of a tool call: its id
@@ -50,7 +50,7 @@ type item struct {
 
 	text     string
 	level    string // of a notice
-	advice   string // below a notice: the next move; below a message: what is attached to it
+	advice   string // below a notice: the next move; below a message: the attached files
 	view     event.View
 	open     bool // expanded by itself
 	shut     bool // folded by itself, though all are expanded
@@ -59,10 +59,10 @@ type item struct {
 	thinking bool   // reasoning that still streams
 	child    string // the call of the subagent that it belongs to
 
-	laid   bool        // height is known, and what it was counted from is kept
+	laid   bool        // height and the layout are known
 	gap    int         // blank lines above
-	lines  []string    // what is laid out as a whole, without the gap
-	body   *view.Block // what stands below, and is laid out where it is seen
+	lines  []string    // a layout that is made as a whole, without the gap
+	body   *view.Block // a view, of which only visible lines are laid out
 	height int
 	width  int
 	stale  bool

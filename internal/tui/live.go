@@ -1,7 +1,7 @@
 package tui
 
-// composeInline lays out the live part of an inline screen: what still changes, and the prompt. What is
-// finished is printed above it for good.
+// composeInline lays out the live part of an inline screen: unfinished items, and the prompt. Finished
+// items are printed above it for good.
 func (m *model) composeInline() frame {
 	most := max(m.h-1, 1) // all of it has to stay on the screen
 	f, popup := m.bottom(max(most-2, 1))
@@ -33,7 +33,7 @@ func (m *model) composeInline() frame {
 }
 
 // commit returns the lines that are finished and were not printed yet. An item that streams is printed as far
-// as it is settled; what comes after an item that is not finished waits for it.
+// as it is settled; the items after an unfinished one wait for it.
 func (m *model) commit() []string {
 	var out []string
 	for ; m.done < len(m.log.items); m.done, m.printed, m.blocks = m.done+1, 0, 0 {

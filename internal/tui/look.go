@@ -56,11 +56,11 @@ func darkBackground(getenv func(string) string) bool {
 
 func spinner(n int) string { return theme.Spinner[n%len(theme.Spinner)] }
 
-// loadKeys makes the keymap of the settings, and tells what of them does not hold.
+// loadKeys makes the keymap of the settings, and reports the bindings that do not hold.
 func (m *model) loadKeys(settings json.RawMessage) {
 	keymap, problems := keys.Load(settings)
 	m.keymap, m.keys = keymap, keys.NewResolver(keymap)
-	if !m.options.Inline { // what was printed stays as it is
+	if !m.options.Inline { // printed lines cannot be expanded
 		m.look.key = keymap.Key(keys.ToggleTranscript)
 	}
 	for _, p := range problems {
@@ -79,7 +79,7 @@ func (m *model) setTheme(name string) {
 	m.wear(th)
 }
 
-// background is told what the terminal says of its background.
+// background takes the terminal's report of its background.
 func (m *model) background(dark bool) {
 	if dark == m.look.dark {
 		return

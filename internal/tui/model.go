@@ -17,9 +17,9 @@ import (
 // Messages of the loop.
 type (
 	sizeMsg    struct{} // the terminal may have another size
-	wroteMsg   struct{} // the terminal took what was written
+	wroteMsg   struct{} // the terminal took all bytes
 	frameMsg   struct{} // a frame is due
-	spinMsg    struct{} // what moves goes on
+	spinMsg    struct{} // the next picture of the spinner is due
 	suspendMsg struct{} // the process is to stop
 	promptMsg  struct { // a turn is over
 		message llm.Message
@@ -69,7 +69,7 @@ type model struct {
 	blocks  int // inline: blocks of a reply that these lines are
 	above   int // rows between the transcript and the prompt
 
-	parts    map[string]*item  // what streams, and calls, by key
+	parts    map[string]*item  // unfinished parts and calls, by key
 	agents   map[string]string // calls of subagents, and the call that their subagent belongs to
 	held     []llm.Message     // came too late for their turn, and wait for its end
 	steered  []string          // first lines of messages that wait for the next step
@@ -91,7 +91,7 @@ type model struct {
 	frames pacer
 }
 
-// turn is what is known of the running turn.
+// turn is the state of the running turn.
 type turn struct {
 	running  int // prompts on their way
 	active   bool
@@ -191,7 +191,7 @@ func (m *model) update(msg any) {
 	m.draw(urgent)
 }
 
-// heard takes an answer of the session, or of what else ran beside the loop. Urgent says that the user waits
+// heard takes an answer of the session, or of other work beside the loop. Urgent says that the user waits
 // for it.
 func (m *model) heard(msg any) (urgent bool) {
 	switch msg := msg.(type) {

@@ -55,7 +55,7 @@ func (p *program) send(m any) {
 	}
 }
 
-// spawn runs f in a goroutine and gives the loop what it returns, if anything.
+// spawn runs f in a goroutine and gives its result to the loop, if there is one.
 func (p *program) spawn(f func() any) {
 	go func() {
 		defer p.guard()

@@ -23,7 +23,7 @@ type (
 	}
 )
 
-// outs does what the editor wants done.
+// outs carries out the requests of the editor.
 func (m *model) outs(outs []editor.Out) {
 	for _, out := range outs {
 		switch out := out.(type) {
@@ -44,7 +44,7 @@ func (m *model) outs(outs []editor.Out) {
 	}
 }
 
-// submit sends what was typed to where it belongs.
+// submit sends a message, or runs a command.
 func (m *model) submit(s editor.Submit) {
 	m.log.end()
 	switch s.Kind {

@@ -10,7 +10,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/event"
 )
 
-// The least time between two looks at the events: what only adds text waits longer, so that the screen is
+// The least time between two deliveries of events: deltas wait longer, so that the screen is
 // calm while a reply streams.
 const (
 	eventGap = 16 * time.Millisecond
@@ -79,7 +79,7 @@ func (p *pump) add(e event.Event) {
 
 func (p *pump) fire() { p.wake() }
 
-// take returns what came since the last call.
+// take returns the events since the last call.
 func (p *pump) take() []event.Event {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -9,7 +9,7 @@ import (
 // reply is Markdown that streams, or that is laid out.
 type reply struct {
 	text *markdown.Stream
-	raw  strings.Builder // what came so far, while it streams
+	raw  strings.Builder // the text so far, while it streams
 	done bool
 }
 

@@ -2,7 +2,7 @@ package tui
 
 import "strconv"
 
-// frame is what the screen is to show.
+// frame is the wanted content of the screen.
 type frame struct {
 	lines  []string // styled, one per row
 	cx, cy int      // where the cursor stands
@@ -10,7 +10,7 @@ type frame struct {
 	above  []string // inline: lines to leave in the terminal's scrollback, above the others
 }
 
-// screen knows what the terminal shows, and writes what has to change for another frame. On the alternate
+// screen knows the content of the terminal, and writes the changes for another frame. On the alternate
 // screen it owns all rows; inline it owns the rows from where it began, which must be fewer than the
 // terminal has.
 type screen struct {
@@ -23,14 +23,14 @@ type screen struct {
 	x, y  int // where the terminal's cursor is; x is -1 when that is not known
 	pen   uint16
 	shown bool // the cursor is visible
-	fresh bool // nothing is known of what the terminal shows
+	fresh bool // the content of the terminal is unknown
 	stale bool // inline: the terminal has another width than when the rows were written
 	old   int  // inline: the width that stale rows were written for
 	doubt bool // inline: a frame may have met another width than it was written for
 	cuts  bool // inline: the terminal cuts rows that become too long, instead of wrapping them
 }
 
-// row is what a row of the terminal shows. Its cells are made when they are needed.
+// row is the content of a row of the terminal. Its cells are made when they are needed.
 type row struct {
 	text   string
 	cells  []cell
@@ -69,7 +69,7 @@ func (s *screen) resize(w, h int) {
 // forget says that something else wrote to the terminal.
 func (s *screen) forget() { s.fresh, s.x, s.pen, s.shown = true, -1, 0, false }
 
-// paint returns what to write so that the terminal shows f. It is valid until the next call.
+// paint returns the bytes that make the terminal show f. It is valid until the next call.
 func (s *screen) paint(f frame) []byte {
 	if s.cells.full() {
 		s.cells.forget()
@@ -168,7 +168,7 @@ func (s *screen) repaint(lines []string) {
 	}
 }
 
-// eraseTail erases what is right of the first n cells of the row that the cursor is in.
+// eraseTail erases all but the first n cells of the row that the cursor is in.
 func (s *screen) eraseTail(n int) {
 	if n < s.w {
 		s.setPen(0)
@@ -190,7 +190,7 @@ func (s *screen) rewrite(y int, text string) {
 	*r = row{text: text, cells: now, parsed: true}
 }
 
-// same reports that two cells look the same. Blanks differ only by what can be seen of them.
+// same reports that two cells look the same. Blanks differ only by their background, underline and the like.
 func (s *screen) same(a, b cell) bool {
 	if a == b {
 		return true
@@ -341,7 +341,7 @@ func (s *screen) scroll(lines []string) {
 	}
 }
 
-// unmoved is how many bytes of the rows stay what they are without scrolling.
+// unmoved is how many bytes of the rows stay as they are without scrolling.
 func (s *screen) unmoved(lines []string, first, last int) int {
 	n := 0
 	for y := first; y <= last; y++ {

@@ -33,7 +33,7 @@ func (m *model) loadSessions() {
 	}
 }
 
-// sidebar draws what stands beside the transcript: the session, its tasks, the files it changed, other sessions.
+// sidebar draws the column beside the transcript: the session, its tasks, the files it changed, other sessions.
 func (m *model) sidebar(width, rows int) []string {
 	th := m.look.theme
 	var out []string

@@ -13,7 +13,7 @@ import (
 // mostStatus is how many lines the user's own status line may have.
 const mostStatus = 3
 
-// statusLines are the last lines of the screen: what the user's statusLine command printed, and ours.
+// statusLines are the last lines of the screen: the output of the user's statusLine command, and ours.
 func (m *model) statusLines(w int) []string {
 	var out []string
 	if own := strings.TrimRight(m.state.Line, "\n"); own != "" && m.h >= 8 {

@@ -34,7 +34,7 @@ type style struct {
 	fg, bg, line colour
 	attrs        attrs
 	under        uint8  // 0 none, 1 single, 2 double, 3 curly, 4 dotted, 5 dashed
-	link         string // what stands between "8;" and the end of an OSC 8
+	link         string // the parameters and URL of an OSC 8
 }
 
 // marksBlanks reports that a blank in this style looks different from a blank without style.
@@ -42,7 +42,7 @@ func (s style) marksBlanks() bool {
 	return s.bg != 0 || s.under != 0 || s.attrs&(reverse|strike) != 0 || s.link != ""
 }
 
-// onBlanks is what of the style can be seen on a blank.
+// onBlanks is the part of the style that is visible on a blank.
 func (s style) onBlanks() style {
 	s.attrs &= reverse | strike
 	if s.attrs == 0 && s.under == 0 {
@@ -209,7 +209,7 @@ var onOff = [...]struct {
 	on, off string
 }{{bold, "1", "22"}, {faint, "2", "22"}, {italic, "3", "23"}, {blink, "5", "25"}, {reverse, "7", "27"}, {conceal, "8", "28"}, {strike, "9", "29"}}
 
-// change appends what brings the terminal from one style to another, links included.
+// change appends the sequences that switch from one style to another, links included.
 func change(b []byte, from, to style) []byte {
 	if from.link != to.link {
 		b = append(b, "\x1b]8;"...)
@@ -277,7 +277,7 @@ func underline(b []byte, u uint8) []byte {
 	return append(b, '4', ':', '0'+u, ';')
 }
 
-// colourParams appends the parameters of a colour: base is 30 for the text, 40 for what is behind it, 50 for
+// colourParams appends the parameters of a colour: base is 30 for the text, 40 for the background, 50 for
 // the underline.
 func colourParams(b []byte, c colour, base int) []byte {
 	n := func(v colour) { b = append(strconv.AppendInt(b, int64(v), 10), ';') }

@@ -17,7 +17,7 @@ import (
 // escapeWait is how long a lone escape byte may be the start of a longer sequence.
 const escapeWait = 25 * time.Millisecond
 
-// lastWrite is how long the terminal may take to accept what is written when the program ends.
+// lastWrite is how long the terminal may take to accept the last bytes when the program ends.
 const lastWrite = time.Second
 
 // terminal is the device: its modes, its bytes in and out. Writing happens in a goroutine of its own, so that
@@ -43,7 +43,7 @@ type terminal struct {
 	readDone chan struct{}
 }
 
-// modes are what the terminal is asked for.
+// modes are the optional modes of the terminal.
 type modes struct {
 	inline bool
 	mouse  bool
@@ -100,7 +100,7 @@ func (t *terminal) enter() error {
 	return err
 }
 
-// leave brings the terminal back to what it was, once. It does not wait for a terminal that takes no bytes.
+// leave restores the terminal, once. It does not wait for a terminal that takes no bytes.
 // last is written after everything else.
 func (t *terminal) leave(last string) {
 	t.mu.Lock()
@@ -130,7 +130,7 @@ func (t *terminal) size() (w, h int) {
 	return w, h
 }
 
-// startWriting writes what send is given, until stopWriting. idle is called when a write is over and
+// startWriting writes the buffers given to write, until stopWriting. idle is called when a write is over and
 // somebody waits for that, gone when the terminal does not exist any more.
 func (t *terminal) startWriting(idle func(), gone func(error)) {
 	go func() {
@@ -169,14 +169,14 @@ func (t *terminal) ready() bool {
 	return !t.busy.Load()
 }
 
-// drain waits until the terminal took what was written, or a while.
+// drain waits until the terminal took all bytes, or a while.
 func (t *terminal) drain() {
 	for end := time.Now().Add(lastWrite); t.busy.Load() && time.Now().Before(end); {
 		time.Sleep(time.Millisecond)
 	}
 }
 
-// stopWriting ends the writer when it has written what it was given, or after a while.
+// stopWriting ends the writer when it has written everything, or after a while.
 func (t *terminal) stopWriting() {
 	close(t.writes)
 	select {
@@ -185,7 +185,7 @@ func (t *terminal) stopWriting() {
 	}
 }
 
-// startReading sends what is typed, until stopReading or the end of the input, which is told to gone.
+// startReading sends input events, until stopReading or the end of the input, which is reported to gone.
 func (t *terminal) startReading(send func(uv.Event), gone func(error)) error {
 	r, err := uv.NewCancelReader(t.in)
 	if err != nil {

@@ -1,17 +1,17 @@
-// Package tui is the terminal interface of lathe: the transcript, the prompt, the status line, and what
-// covers them.
+// Package tui is the terminal interface of lathe: the transcript, the prompt, the status line, and the dialogs that
+// cover them.
 //
-// The words: an item is one thing in the transcript (a message, a call, a notice); a frame is what the
-// screen is to show; the live part is what of an inline screen still changes. [Run] opens it on a
+// The words: an item is one thing in the transcript (a message, a call, a notice); a frame is the wanted content of the
+// screen; the live part is the end of an inline screen that still changes. [Run] opens it on a
 // [Session] and returns when the user leaves.
 //
 // How it works: one loop owns the model and takes messages. Key presses come from a reader, events from a
 // pump that hands over everything since the last frame; both only change the model. A frame is composed from
-// lines whose layout is kept, and the screen writes the cells that differ from what the terminal shows, as
+// lines whose layout is kept, and the screen writes the cells that differ from the last frame, as
 // soon as the frame is due.
 //
 // Promises: the loop never waits for the session, the disk or the terminal. Only what is visible is laid
-// out; what was scrolled away costs nothing but its text. At most 60 frames a second, and none when nothing
+// out; items out of view cost nothing but their text. At most 60 frames a second, and none when nothing
 // changed. Nothing foreign reaches the terminal unescaped. However the program ends, the terminal is left
 // as it was found.
 package tui
@@ -28,7 +28,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/llm"
 )
 
-// Session is what the terminal needs of a conversation. Every method may be called from any goroutine.
+// Session is the conversation as the terminal needs it. Every method may be called from any goroutine.
 type Session interface {
 	// Next is the next event of one ordered stream, which begins with Opened and then Status and goes on
 	// across switches of the session. io.EOF ends it.
@@ -84,7 +84,7 @@ type Result struct {
 
 // CrashError says that lathe itself failed. The terminal was restored before.
 type CrashError struct {
-	Value any    // what was panicked with
+	Value any    // the value of the panic
 	Stack []byte // of the goroutine
 	Result
 }

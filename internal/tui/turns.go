@@ -13,7 +13,7 @@ import (
 // hintTime is how long a hint stays.
 const hintTime = 3 * time.Second
 
-// spinTime is how long a picture of what moves stays.
+// spinTime is how long a picture of the spinner stays.
 const spinTime = 120 * time.Millisecond
 
 // busy reports that a turn runs or is about to.
