@@ -61,6 +61,9 @@ func configure(ctx context.Context, h Host, args string) (event.Output, error) {
 	case value == "":
 		return showSetting(h, key)
 	}
+	if key == "theme" {
+		return theme(ctx, h, value) // is checked, and shows at once
+	}
 	file, err := h.Settings().Set(ctx, key, value)
 	if err != nil {
 		return event.Output{}, err

@@ -255,11 +255,12 @@ var exercises = map[string]func(*testing.T, *seat, *place){
 		if out := s.command("config", "env.MY_API_KEY"); out.Insert != "" || strings.Contains(out.Text, "sk-secret") {
 			t.Errorf("a secret is shown: %+v", out)
 		}
-		s.shows("config", "theme light", "In force: `light`")
-		if got := s.inst.Config().Settings.Theme; got != "light" {
-			t.Errorf("%s", got)
+		if out := s.command("config", "theme light"); out.Theme != "light" || s.inst.Config().Settings.Theme != "light" {
+			t.Errorf("%+v, %s", out, s.inst.Config().Settings.Theme)
 		}
+		s.refuses("config", "theme lihgt", "there is no theme")
 		s.shows("config", "unset theme", "`theme` was removed from")
+		s.shows("config", "language Spanish", "In force: `Spanish`")
 		s.refuses("config", "theem dark", "theem")
 		s.refuses("config", "theem", "theem")
 	},

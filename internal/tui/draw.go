@@ -203,7 +203,12 @@ func (m *model) working() []string {
 	if d := m.now().Sub(m.turn.began); d >= time.Second {
 		text += " " + short(d.Truncate(time.Second))
 	}
-	return []string{th.Running.Render(sign+" "+text) + th.Dim.Render(m.ways())}
+	text = sign + " " + text
+	ways := m.ways()
+	if term.Width(text)+term.Width(ways) > m.w {
+		ways = strings.Replace(ways, " sends the command to the background", " to background", 1)
+	}
+	return []string{th.Running.Render(text) + th.Dim.Render(ways)}
 }
 
 // ways are the keys that stop the running work or send it to the background.

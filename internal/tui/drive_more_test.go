@@ -148,6 +148,12 @@ func TestAnEmptyReplySaysSo(t *testing.T) {
 	})
 }
 
+func TestANarrowScreenStillNamesTheKeyForTheBackground(t *testing.T) {
+	d := opened(t, 60, 20)
+	d.Line("wait")
+	d.Shows("esc interrupts · ctrl+b to background")
+}
+
 func TestARunningCommandHintsAtTheBackground(t *testing.T) {
 	d := opened(t, 100, 24)
 	d.Line("wait")
