@@ -162,7 +162,7 @@ func (r *repl) answer(text string) {
 	r.showQuestion()
 }
 
-// readAnswer is what a line says to a question.
+// readAnswer is the answer that a line gives to a question.
 func readAnswer(q event.Question, text string) (event.Answer, error) {
 	if q.Multi {
 		return manyOf(q, text)
@@ -292,7 +292,7 @@ func pickItem(p *event.Pick, number string) (event.PickItem, bool) {
 	return p.Items[n-1], true
 }
 
-// runPicked runs what an item of a list stands for.
+// runPicked runs the command of an item of a list.
 func (r *repl) runPicked(command string, item event.PickItem, more string) {
 	name, args, _ := strings.Cut(command, " ")
 	r.command(name, strings.TrimSpace(strings.Join([]string{args, item.ID, more}, " ")))

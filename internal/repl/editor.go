@@ -13,7 +13,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/event"
 )
 
-// editor reads lines with golang.org/x/term: it edits a line, and redraws it around what is written
+// editor reads lines with golang.org/x/term: it edits a line, and redraws it around other output that is written
 // meanwhile. Keys come through a queue, so that Ctrl+C counts at any time, and the first key that is pressed
 // while a turn runs opens a line.
 type editor struct {
@@ -272,7 +272,7 @@ func (q *keyQueue) signal() {
 	}
 }
 
-// read hands over whole keys, at most to the end of a line: what follows may belong to something else.
+// read hands over whole keys, at most to the end of a line: the next line may belong to something else.
 func (q *keyQueue) read(p []byte) (int, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/term"
 )
 
-// splitter cuts what a terminal sends into keys: runes and escape sequences, each whole. What is neither
+// splitter cuts a terminal's input into keys: runes and escape sequences, each whole. What is neither
 // (broken UTF-8, a sequence without end) is dropped, since the line editor would wait for its rest for ever.
 type splitter struct {
 	rest    []byte
@@ -42,7 +42,7 @@ func (s *splitter) next(b []byte) (keys []string) {
 	return keys
 }
 
-// key is the length of the first key, 0 when it is not whole yet; ok is false for what is to be dropped.
+// key is the length of the first key, 0 when it is not whole yet; ok is false for input to drop.
 func (s *splitter) key() (n int, ok bool) {
 	b := s.rest
 	if b[0] != 0x1b {
@@ -85,7 +85,7 @@ func known(b []byte) bool {
 type finder struct {
 	query string
 	at    int    // of the line that was found
-	found string // what the line was made, to see whether it was changed since
+	found string // the completed line, to see whether it was changed since
 }
 
 const keyCtrlR = 0x12
@@ -104,7 +104,7 @@ func (e *editor) complete(line string, pos int, key rune) (string, int, bool) {
 	return "", 0, false
 }
 
-// search finds the next older line that contains what was typed.
+// search finds the next older line that contains the typed text.
 func (e *editor) search(line string) (string, int, bool) {
 	if e.find.found == "" || e.find.found != line {
 		e.find = finder{query: strings.ToLower(line), at: -1}
@@ -132,7 +132,7 @@ func (e *editor) tab(line string, pos int) (string, int, bool) {
 	if len(found) == 0 {
 		return line, pos, true
 	}
-	if begin := beginning(found, head[start:]); len(begin) > 0 { // what only has the letters somewhere comes after these
+	if begin := beginning(found, head[start:]); len(begin) > 0 { // those with the letters elsewhere come later
 		found = begin
 	}
 	text := common(found)
@@ -151,7 +151,7 @@ func (e *editor) tab(line string, pos int) (string, int, bool) {
 	return head + tail, len(head), true
 }
 
-// query is what the word before the cursor asks for, and where that word begins.
+// query is the completion query of the word before the cursor, and where that word begins.
 func query(head string) (event.Query, int) {
 	if name, args, ok := slash(head); ok {
 		if !strings.Contains(head, " ") {
@@ -169,7 +169,7 @@ func query(head string) (event.Query, int) {
 	return event.Query{}, 0
 }
 
-// beginning are the candidates that begin with what was typed.
+// beginning are the candidates that begin with the typed text.
 func beginning(found []event.Candidate, typed string) []event.Candidate {
 	var out []event.Candidate
 	for _, c := range found {

@@ -18,14 +18,14 @@ const (
 	diffLines  = 60
 )
 
-// printer knows what of the present reply was shown.
+// printer knows how much of the present reply was shown.
 type printer struct {
 	id    string
 	part  int
 	shown map[int]bool
 }
 
-// event shows what happened.
+// event shows an event.
 func (r *repl) event(e event.Event) {
 	switch b := e.Body.(type) {
 	case event.Opened:
@@ -152,7 +152,7 @@ func (r *repl) turnEnd(b event.TurnEnd) {
 	r.out.line("(%s, %s)", said, b.Duration.Round(100*time.Millisecond))
 }
 
-// toolEnd shows a call's result: how it went, and the beginning of what is to be seen.
+// toolEnd shows a call's result: its state, and the beginning of its view.
 func (r *repl) toolEnd(b event.ToolEnd) {
 	if b.Call.Name == "!" {
 		r.ownEnd(b)
@@ -198,7 +198,7 @@ func toolTitle(name, title string) string {
 	return name + " " + title
 }
 
-// viewText is what a person reads of a view in a few lines.
+// viewText is a view as a few lines of text.
 func viewText(v event.View) string {
 	switch v := v.(type) {
 	case event.Diff:
@@ -265,7 +265,7 @@ func (r *repl) notice(b event.Notice) {
 	r.out.block(text)
 }
 
-// opened tells which session is in front, and the end of what was said in it.
+// opened shows the session in front: its title, last prompt and last reply.
 func (r *repl) opened(b event.Opened) {
 	r.printer = printer{}
 	if len(b.History) == 0 {

@@ -1,7 +1,7 @@
 // Package repl is the plain front end: lines in, lines out. It is for dumb terminals, pipes, screen readers,
 // and for who likes it so; `lathe --plain` opens it.
 //
-// The words: a line is what the user enters; while a turn runs it is steered, else it is a prompt, a slash
+// The words: a line is entered by the user; while a turn runs it is steered, else it is a prompt, a slash
 // command, the answer to a question or the choice from a list. Everything that is shown goes through one
 // [screen], which knows whether a line is being edited, so that nothing that comes by itself garbles it.
 //
@@ -22,7 +22,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/llm"
 )
 
-// Session is what the plain front end needs of a conversation. Every method may be called from any
+// Session is the conversation as the plain front end needs it. Every method may be called from any
 // goroutine.
 type Session interface {
 	// Next is the next event of one ordered stream, which begins with Opened and then Status and goes on
@@ -132,7 +132,7 @@ func (r *repl) pump() {
 	}
 }
 
-// loop is the whole of it: what comes is handled one by one.
+// loop handles lines, events and results one by one.
 func (r *repl) loop() error {
 	tick := time.NewTicker(spinnerEvery)
 	defer tick.Stop()
@@ -235,7 +235,7 @@ func (r *repl) report(err error) {
 	}
 }
 
-// command runs a slash command; what it came to is shown when it returns.
+// command runs a slash command; its output is shown when it returns.
 func (r *repl) command(name, args string) {
 	r.working++
 	if name == "!" {
@@ -271,7 +271,7 @@ func (r *repl) returned(err error) {
 	}
 }
 
-// output shows what a command came to.
+// output shows the output of a command.
 func (r *repl) output(c commandDone) {
 	if c.err != nil {
 		if c.name == "!" {
@@ -327,7 +327,7 @@ func (r *repl) copy(text string) {
 	r.out.block(text)
 }
 
-// interrupt is Ctrl+C: it ends what runs, or empties the line that is being edited, which has happened then,
+// interrupt is Ctrl+C: it ends the running work, or empties the line that is being edited, which has happened then,
 // or at the second time ends the program.
 func (r *repl) interrupt(cleared bool) {
 	switch {
@@ -344,7 +344,7 @@ func (r *repl) interrupt(cleared bool) {
 	}
 }
 
-// leave ends the session; what it still says is shown.
+// leave ends the session and shows its last events.
 func (r *repl) leave() {
 	if r.leaving {
 		return
@@ -387,7 +387,7 @@ func (r *repl) line(in entered) {
 	r.enter(text)
 }
 
-// enter is what a line means where nothing was asked.
+// enter handles a line that answers no question.
 func (r *repl) enter(text string) {
 	if name, args, ok := slash(text); ok {
 		r.command(name, args)

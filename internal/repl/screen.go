@@ -46,7 +46,7 @@ func (s *screen) failed() error {
 	return s.err
 }
 
-// edit says whether a line is being edited from now on; what was held is written when it no longer is.
+// edit says whether a line is being edited from now on; held output is written when it no longer is.
 func (s *screen) edit(on bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -146,7 +146,7 @@ func (s *screen) put(text string) {
 	}
 }
 
-// lineEnd is where the first line of what is held ends: at its newline, or where the terminal's width does,
+// lineEnd is where the first line of the held output ends: at its newline, or where the terminal's width does,
 // at a space if there is one. 0: it does not end yet.
 func (s *screen) lineEnd() int {
 	line, _, whole := strings.Cut(s.held, "\n")
@@ -200,7 +200,7 @@ func (s *screen) entered() {
 	}
 }
 
-// working says what goes on, for the spinner; "" is nothing.
+// working describes the running work, for the spinner; "" is nothing.
 func (s *screen) working(what string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -3,11 +3,11 @@
 //
 // The words: foreign text is everything that lathe did not write itself (a model's reply, a file, a
 // program's output, a path, an error of a server). It must be escaped before it reaches a terminal: raw,
-// it can move the cursor, rewrite what was shown, hide what runs, fill the clipboard, or answer for the
+// it can move the cursor, rewrite earlier lines, hide a command, fill the clipboard, or answer for the
 // user. A block is text of several lines; a line is text shown in a place of one line, mostly one on
 // which somebody decides: a command, a path, a title.
 //
-// [EscapeCommand] is for what a dialog asks about: several lines, each as strict as a line.
+// [EscapeCommand] is for the command in a dialog: several lines, each as strict as a line.
 //
 // Promises of [Escape], [EscapeLine], [EscapeCommand], [Escaper] and [Writer], for any input:
 //
@@ -41,7 +41,7 @@ func Escape(s string) string {
 // plain reports that s is printable ASCII, newlines and tabs: nearly everything there is to show.
 func plain(s string) bool { return plainRun(s) == len(s) }
 
-// blanks is the longest run of spaces that a line shows as it is. More could push what follows out of
+// blanks is the longest run of spaces that a line shows as it is. More could push the rest out of
 // sight.
 const blanks = "        "
 

@@ -19,7 +19,7 @@ type Escaper struct {
 	marks int    // combining marks since the last other character
 }
 
-// Next takes more text and returns what can be shown of it now.
+// Next takes more text and returns the part that can be shown now.
 func (e *Escaper) Next(s string) string {
 	if e.rest == "" && plain(s) {
 		if s != "" {
@@ -31,7 +31,7 @@ func (e *Escaper) Next(s string) string {
 	return e.run(s, false)
 }
 
-// End returns what was held back, and makes the Escaper ready for another text.
+// End returns the rest, and makes the Escaper ready for another text.
 func (e *Escaper) End() string {
 	s := e.rest
 	e.rest = ""
@@ -40,7 +40,7 @@ func (e *Escaper) End() string {
 	return out
 }
 
-// run escapes s. Unless last, it keeps back the end if what comes next could change how it is shown.
+// run escapes s. Unless last, it keeps back the end if the next text could change how it is shown.
 func (e *Escaper) run(s string, last bool) string {
 	var b strings.Builder
 	b.Grow(len(s) + len(s)/8)
@@ -147,7 +147,7 @@ func (e *Escaper) show(b *strings.Builder, shown []byte) {
 	e.prev = '›'
 }
 
-// Writer escapes what is written to it.
+// Writer escapes everything written to it.
 type Writer struct {
 	w io.Writer
 	e Escaper
@@ -165,7 +165,7 @@ func (w *Writer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Flush writes what was held back.
+// Flush writes the text that was kept back.
 func (w *Writer) Flush() error { return w.write(w.e.End()) }
 
 func (w *Writer) write(s string) error {

@@ -1,9 +1,9 @@
-// Command frame runs a program in a terminal of its own and writes what it printed as an SVG picture:
+// Command frame runs a program in a terminal of its own and writes its output as an SVG picture:
 //
 //	go run ./tools/frame -o docs/img/demo.svg -from '^> ' -to 'steps in' -- bin/lathe demo
 //
 // It understands lines and colours (SGR), which is all that plain output has. Full-screen programs are
-// played in tmux, by a script of what to type and when to take a picture:
+// played in tmux, by a script of keys and pictures:
 //
 //	go run ./tools/frame docs/pictures/tui.play
 //
@@ -61,7 +61,7 @@ func run(out, from, to string, args []string) error {
 // columns of the terminal that plain output is written for.
 const columns = 100
 
-// record runs a command in a pty and returns what it wrote.
+// record runs a command in a pty and returns its output.
 func record(args []string) (string, error) {
 	c := exec.Command(args[0], args[1:]...)
 	c.Env = append(os.Environ(), "TERM=xterm-256color")

@@ -219,7 +219,7 @@ func (p *player) tmux(args ...string) (string, error) {
 	return string(out), nil
 }
 
-// screen is what the terminal shows, with its colours.
+// screen is the content of the terminal, with its colours.
 func (p *player) screen() ([]string, error) {
 	out, err := p.tmux("capture-pane", "-e", "-p", "-N")
 	if err != nil {

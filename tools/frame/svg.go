@@ -183,7 +183,7 @@ func numbered(n int) string {
 	return fmt.Sprintf("#%02x%02x%02x", level(n/36), level(n/6%6), level(n%6))
 }
 
-// colours are what to draw with, reversed if need be.
+// colours are the text's colour and background, swapped if reversed.
 func (l look) colours() (fg, bg string) {
 	fg, bg = l.fg, l.bg
 	if l.reversed {
@@ -219,7 +219,7 @@ func dense(lines []string) []string {
 	return out
 }
 
-// drawRow draws one line of the screen at a row: what is behind the text, and the text.
+// drawRow draws one line of the screen at a row: the background, and the text.
 func drawRow(line string, row int) string {
 	list, _ := pieces(strings.ReplaceAll(line, "\t", "    "), look{})
 	var back, text strings.Builder

@@ -1,8 +1,8 @@
-// Package termtest drives a program in a terminal of its own, and looks at what it shows.
+// Package termtest drives a program in a terminal of its own, and reads its screen.
 //
-// The words: a [Screen] is what a terminal shows of the bytes that it was given; a [Terminal] is a
-// pseudo-terminal with a screen, and a program at its other end. Waiting is for what is shown, never for a time:
-// a test fails when what it waits for has not come within [Patience].
+// The words: a [Screen] is a terminal's content after the bytes that it was given; a [Terminal] is a
+// pseudo-terminal with a screen, and a program at its other end. Tests wait for content, never for a time:
+// a test fails when that has not come within [Patience].
 package termtest
 
 import (
@@ -14,7 +14,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/term"
 )
 
-// Screen is what a terminal shows of the bytes that are written to it. It understands what xterm understands of
+// Screen is a terminal's content after the bytes that are written to it. It understands, as xterm does,
 // the sequences that lathe writes, and lists all others. Not safe for concurrent use.
 type Screen struct {
 	W, H       int
@@ -76,7 +76,7 @@ func (v *Screen) Resize(w, h int) {
 	v.Y, v.X, v.waiting = v.Y-drop, min(v.X, w-1), false
 }
 
-// Write takes what a program wrote. It never fails.
+// Write takes a program's output. It never fails.
 func (v *Screen) Write(b []byte) (int, error) {
 	s := v.rest + string(b)
 	v.rest = ""
@@ -334,7 +334,7 @@ func (v *Screen) Lines() []string {
 	return out
 }
 
-// Text is what is shown.
+// Text is the text on the screen.
 func (v *Screen) Text() string { return strings.TrimRight(strings.Join(v.Lines(), "\n"), "\n ") }
 
 // All is the scrollback and the screen.

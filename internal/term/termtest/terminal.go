@@ -142,7 +142,7 @@ func (d *Terminal) Hides(text string) {
 	d.Until(fmt.Sprintf("the end of %q", text), func(s *Screen) bool { return !strings.Contains(s.Text(), text) })
 }
 
-// Sees waits until the program has written a text, sequences included, after what was seen before.
+// Sees waits until the program has written a text, sequences included, after the text of the last call.
 func (d *Terminal) Sees(text string) {
 	d.t.Helper()
 	d.wait(fmt.Sprintf("%q written", text), func() bool {
@@ -161,7 +161,7 @@ func (d *Terminal) Look(f func(s *Screen)) {
 	f(d.screen)
 }
 
-// Text is what is on the screen now.
+// Text is the text on the screen now.
 func (d *Terminal) Text() (text string) {
 	d.Look(func(s *Screen) { text = s.Text() })
 	return text
@@ -214,7 +214,7 @@ func (d *Terminal) Line(s string) {
 }
 
 // Press presses a key again and again until a text is on the screen: for dialogs, which take no keys just after
-// they were drawn, and for keys that depend on what runs.
+// they were drawn, and for keys that depend on the running work.
 func (d *Terminal) Press(key, text string) {
 	d.t.Helper()
 	tick := time.NewTicker(400 * time.Millisecond)
@@ -240,7 +240,7 @@ func (d *Terminal) Resize(w, h int) {
 	}
 }
 
-// Pause stops reading what the program writes, until resume is called: the terminal's buffer fills.
+// Pause stops reading the program's output, until resume is called: the terminal's buffer fills.
 func (d *Terminal) Pause() (resume func()) {
 	d.mu.Lock()
 	return d.mu.Unlock

@@ -1,8 +1,8 @@
-// Package dialog is what covers the screen of the terminal and takes the keys until it is answered:
+// Package dialog covers the screen of the terminal and takes the keys until it is answered:
 // permission dialogs, questions, lists to pick from, pages of text; and the toasts that need no answer.
 //
-// A [Dialog] is drawn into a box of given size and gets one [Key] at a time: what the keymap made of the key
-// press, and what was typed. It starts nothing itself: the result of a key is a [Result] that the terminal
+// A [Dialog] is drawn into a box of given size and gets one [Key] at a time: the actions of the key
+// press, and the typed text. It starts nothing itself: the result of a key is a [Result] that the terminal
 // carries out. A [Stack] holds the dialogs that wait; the first one is drawn, the others are counted.
 //
 // Promises: a key that was typed before a dialog was on the screen never answers it ([Stack.Drawn]);
@@ -20,8 +20,8 @@ import (
 	"github.com/lathe-dev/lathe/internal/tui/theme"
 )
 
-// Key is one key press: Actions are what the keymap makes of it in the contexts of the dialog, the first that
-// applies counts; Text is what it types ("" for none), Name its own name ("ctrl+r").
+// Key is one key press: Actions are its bindings in the contexts of the dialog, the first that
+// applies counts; Text is the text it types ("" for none), Name its own name ("ctrl+r").
 type Key struct {
 	Actions []keys.Action
 	Text    string
@@ -54,7 +54,7 @@ type Result struct {
 	Answer *event.Answer // to the question with the dialog's id
 	Run    *Command      // a slash command to run
 	After  *Command      // a slash command to run when Run is done, whose output replaces the dialog's list
-	Refill bool          // what Run lists replaces the dialog's items
+	Refill bool          // the output of Run replaces the dialog's items
 	Toast  string        // a line to show for a moment
 }
 
@@ -63,7 +63,7 @@ type Command struct{ Name, Args string }
 
 // Dialog is one thing to answer.
 type Dialog interface {
-	// ID is the question's id; empty for what the terminal opened itself.
+	// ID is the question's id; empty for dialogs that the terminal opened itself.
 	ID() string
 	// Contexts are those of the keymap in which its keys are to be resolved, innermost first.
 	Contexts() []keys.Context
@@ -71,7 +71,7 @@ type Dialog interface {
 	Key(k Key) Result
 	// Lines draws the dialog into at most width by height cells; fewer lines are fine. Every line is at most width wide.
 	Lines(width, height int) []string
-	// Cursor is where the caret stands in what Lines drew last; ok is false when nothing is typed.
+	// Cursor is the caret's place in the last result of Lines; ok is false when nothing is typed.
 	Cursor() (x, y int, ok bool)
 }
 

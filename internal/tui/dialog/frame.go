@@ -17,7 +17,7 @@ type frame struct {
 	hints []hint
 }
 
-// hint is a key and what it does.
+// hint is a key and its effect.
 type hint struct{ key, does string }
 
 // narrow is the width below which a dialog has no sides, to leave its text the cells.

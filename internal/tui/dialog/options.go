@@ -10,7 +10,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/tui/theme"
 )
 
-// options are the answers to choose from, numbered, each with what it means.
+// options are the answers to choose from, numbered, each with its meaning.
 type options struct {
 	items   []event.Option
 	at      cursor
@@ -20,7 +20,7 @@ type options struct {
 	keys    map[string]string // by the option's id: the key that chooses it at once
 }
 
-// row is where an option stands in what was drawn.
+// row is an option's place in the drawn lines.
 type row struct{ from, to int }
 
 // lines draws all options, and says which lines are of which option.

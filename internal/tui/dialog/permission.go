@@ -39,7 +39,7 @@ type Permission struct {
 	below []string
 }
 
-// Surroundings are what a dialog needs to know of the terminal that it is in.
+// Surroundings describe the terminal that a dialog is in.
 type Surroundings struct {
 	Theme *theme.Theme
 	Home  string                     // paths in it are written with ~
@@ -200,7 +200,7 @@ func (d *Permission) position(width, from, to int) string {
 	return line.Join(width, line.Span{Text: fmt.Sprintf("— lines %d to %d of %d —", from+1, to, d.body), Style: d.theme.Warn})
 }
 
-// lower is what stands below the body: the options, or the line where the reason is written.
+// lower is the part below the body: the options, or the line where the reason is written.
 func (d *Permission) lower(width int) ([]string, []row) {
 	if !d.typing {
 		return d.opts.lines(d.theme, width)
@@ -211,7 +211,7 @@ func (d *Permission) lower(width int) ([]string, []row) {
 	return []string{line.Join(width, line.Span{Text: label, Style: d.theme.Accent}, line.Span{Text: text})}, nil
 }
 
-// layout makes the body for a width: the reason and the facts, then what would run or change.
+// layout makes the body for a width: the reason and the facts, then the command or the change.
 func (d *Permission) layout(width int) {
 	if d.width == width {
 		return
@@ -249,7 +249,7 @@ func (d *Permission) slice(from, to int) []string {
 	return append(out, d.below[min(max(from-n-h, 0), below):min(max(to-n-h, 0), below)]...)
 }
 
-// dangers are what the static checks found, first of all.
+// dangers are the findings of the static checks, first of all.
 func (d *Permission) dangers(lines []string, width int) []string {
 	if d.q.Permission == nil {
 		return lines
@@ -277,7 +277,7 @@ func hang(width int, mark string, style theme.Style) line.Format {
 	}
 }
 
-// warnings say what a command would destroy.
+// warnings list the losses a command would cause.
 func (d *Permission) warnings(lines []string, width int, c event.Command) []string {
 	for _, w := range c.Warning {
 		lines = line.Wrap(lines, []line.Span{{Text: term.EscapeLine(w), Style: d.theme.Warn}}, hang(width, "! ", d.theme.Warn))
@@ -306,7 +306,7 @@ func (d *Permission) input(lines []string, width int) []string {
 	return line.Wrap(lines, []line.Span{{Text: term.EscapeLine(text), Style: d.theme.Strong}}, line.Format{Width: width, Breaking: line.Cells})
 }
 
-// facts are where it happens, what it touches, and why lathe asks.
+// facts are the folder, the accesses, and the reason of the question.
 func (d *Permission) facts(lines []string, width int) []string {
 	if d.q.Permission != nil {
 		for _, a := range d.q.Permission.Accesses {
@@ -328,7 +328,7 @@ func (d *Permission) facts(lines []string, width int) []string {
 	return lines
 }
 
-// surprises are the targets that are not what the call names. They stand above a change, however long that is.
+// surprises are the targets that the call does not name. They stand above a change, however long that is.
 func (d *Permission) surprises(lines []string, width int) []string {
 	if d.q.Permission == nil {
 		return lines
@@ -360,7 +360,7 @@ func (d *Permission) fact(lines []string, width int, name, text string) []string
 	return line.Wrap(lines, []line.Span{{Text: term.EscapeLine(text)}}, f)
 }
 
-// rules are what a lasting answer keeps: the help of the option that keeps most.
+// rules are the ones that a lasting answer keeps: the help of the option that keeps most.
 func (d *Permission) rules() string {
 	for _, choice := range []string{event.ChoiceAlways, event.ChoiceSession, event.ChoiceNever} {
 		if i := d.opts.find(choice); i >= 0 && d.opts.items[i].Help != "" {
@@ -370,7 +370,7 @@ func (d *Permission) rules() string {
 	return ""
 }
 
-// accessFact says what is touched: the resolved target, and the link it was named by.
+// accessFact describes an access: the resolved target, and the link it was named by.
 func (d *Permission) accessFact(a permission.Access) (name, text string) {
 	text = a.Target
 	if a.Kind == permission.Read || a.Kind == permission.Write {

@@ -28,7 +28,7 @@ type Picker struct {
 
 	asking *event.PickAction // the text for this action is typed
 	text   lineInput
-	undo   *Command // takes back what was done last
+	undo   *Command // undoes the last change
 	caret  [2]int
 
 	previewOf    string // the item and width the preview was made for
@@ -54,7 +54,7 @@ func (d *Picker) Update(p event.Pick) {
 	d.at.move(0, len(d.shown))
 }
 
-// Command is the command that choosing runs: it tells what the list is of.
+// Command is the command that choosing runs: it names the kind of list.
 func (d *Picker) Command() string { return d.pick.Command }
 
 // ID is empty: nobody waits for an answer.
@@ -108,7 +108,7 @@ func (d *Picker) Takes(name string) bool {
 	return slices.ContainsFunc(d.pick.Actions, func(a event.PickAction) bool { return a.Key == name })
 }
 
-// undoKey takes back what was done last with an item.
+// undoKey undoes the last change of an item.
 const undoKey = "ctrl+z"
 
 // Key takes a key.
@@ -142,7 +142,7 @@ func (d *Picker) Key(k Key) Result {
 	return Result{}
 }
 
-// searching is the command that lists what fits the text typed so far, where the list has only some of the items.
+// searching is the command that lists the matches of the typed text, where the list has only some of the items.
 func (d *Picker) searching() *Command {
 	if d.pick.Search == "" {
 		return nil
@@ -151,7 +151,7 @@ func (d *Picker) searching() *Command {
 	return &Command{name, strings.TrimSpace(args + " " + d.search.text)}
 }
 
-// Late reports whether a command searched for something else than what is typed by now.
+// Late reports whether a command searched for another text than the present one.
 func (d *Picker) Late(c Command) bool {
 	now := d.searching()
 	return now != nil && c.Name == now.Name && c != *now

@@ -165,7 +165,7 @@ func (d *Question) Lines(width, height int) []string {
 	return frame{theme: d.theme, title: term.EscapeLine(d.q.Title), hints: d.hints()}.draw(width, height, lines)
 }
 
-// text is what is asked, and what it is about.
+// text is the question, and its subject.
 func (d *Question) text(width int) []string {
 	var lines []string
 	for _, text := range []string{d.q.Text, d.q.Reason} {

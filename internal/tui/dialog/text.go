@@ -8,7 +8,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/tui/theme"
 )
 
-// Text is a page to read: help, the list of keys, what a command printed.
+// Text is a page to read: help, the list of keys, a command's output.
 type Text struct {
 	title string
 	theme *theme.Theme

@@ -55,7 +55,7 @@ func (b *buffer) text(from, to pos) string {
 
 func (b *buffer) all() string { return b.text(pos{}, b.end()) }
 
-// replace puts s in the place of what is between two places, and the cursor behind it.
+// replace puts s in the place of the text between two places, and the cursor behind it.
 func (b *buffer) replace(from, to pos, s string) {
 	head, tail := b.lines[from.line].text[:from.col], b.lines[to.line].text[to.col:]
 	if from.line == to.line && !strings.Contains(s, "\n") {

@@ -16,12 +16,12 @@ const (
 	chipBytes = 4
 )
 
-// chip is what such a character stands for.
+// chip is the content that such a character stands for.
 type chip struct {
 	label string
 	text  string     // of a paste
 	image *llm.Media // of an image; without data until it is read
-	path  string     // of an image: what was pasted
+	path  string     // of an image: the pasted text
 }
 
 func (c *chip) loading() bool { return c.image != nil && c.image.Data == nil }

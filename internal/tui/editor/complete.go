@@ -11,8 +11,8 @@ import (
 type token struct {
 	kind     event.QueryKind
 	name     string // of the command, for an argument
-	from, to pos    // what a completion replaces
-	text     string // what was typed of it
+	from, to pos    // the text that a completion replaces
+	text     string // the typed part of it
 	plain    bool   // a path without @, as in a shell
 }
 
@@ -37,7 +37,7 @@ const completions = 50
 
 func (p *popup) open() bool { return len(p.items) > 0 && !p.dismissed }
 
-// refresh looks at what is before the cursor and asks for completions. They are offered when something was
+// refresh looks at the text before the cursor and asks for completions. They are offered when something was
 // typed; moving about only closes the list.
 func (e *Editor) refresh(edited bool) []Out {
 	t, ok := e.token()
@@ -69,7 +69,7 @@ func (e *Editor) ask(t token) []Out {
 	return []Out{Ask{e.gen, event.Query{Kind: t.kind, Name: t.name, Text: t.text, Limit: completions}}}
 }
 
-// token finds what is to be completed at the cursor.
+// token finds the word to complete at the cursor.
 func (e *Editor) token() (token, bool) {
 	c := e.buf.cursor
 	all := e.buf.lines[c.line].text
@@ -191,7 +191,7 @@ func (e *Editor) learnHints(found []event.Candidate) {
 	}
 }
 
-// hint is what to show behind the text: the arguments of the command.
+// hint is the text to show behind the prompt: the arguments of the command.
 func (e *Editor) hint() string {
 	first := e.buf.lines[0].text
 	if e.mode != Prompt || len(e.buf.lines) > 1 || !strings.HasPrefix(first, "/") || e.buf.cursor.col != len(first) {

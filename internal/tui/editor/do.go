@@ -119,7 +119,7 @@ func (e *Editor) visible() string {
 	return s
 }
 
-// doFind does what can be done while searching. Everything that moves takes the match into the prompt first.
+// doFind handles actions while searching. Everything that moves takes the match into the prompt first.
 func (e *Editor) doFind(a keys.Action) ([]Out, bool) {
 	f := e.find
 	switch a {
@@ -181,7 +181,7 @@ func (e *Editor) unstash() bool {
 // submit sends the prompt, or makes of a backslash at the cursor a new line.
 func (e *Editor) submit(a keys.Action) []Out {
 	if p := &e.popup; p.open() && p.late && !p.moved && e.enterWaits == nil { // twice: now
-		e.enterWaits = &a // what is shown is for less than what was typed
+		e.enterWaits = &a // the shown completions are for an older text
 		return nil
 	}
 	take, send := e.enter()
@@ -217,7 +217,7 @@ func (e *Editor) firstLoading() string {
 	return label
 }
 
-// sendWaiting sends what waited for its images.
+// sendWaiting sends a prompt that waited for its images.
 func (e *Editor) sendWaiting() []Out {
 	if e.waiting == nil || e.firstLoading() != "" {
 		return nil

@@ -1,9 +1,9 @@
-// Package editor is the prompt: text of several lines with what was pasted, attached and completed.
+// Package editor is the prompt: text of several lines with pasted, attached and completed parts.
 //
 // The words: a chip is a long paste or an image that stands in the text as one character, shown as
 // "[Pasted text #1 +234 lines]"; its content is kept aside until the prompt is sent. The mode says what
 // sending means: a message, a command of the user's own (!), a line for the memory file (#). The popup is
-// the list of completions, or of earlier prompts in a search. An [Out] is what the editor wants done.
+// the list of completions, or of earlier prompts in a search. An [Out] is a request of the editor.
 //
 // The editor does no input or output itself and never waits: it is told of keys as actions and of text, and
 // says what it wants as Outs, whose answers come back later. Answers to questions that are no longer open
@@ -37,13 +37,13 @@ type Submit struct {
 	Text    string      // with pastes in full; without ! or # (Shell, Memory); of a Command all of it
 	Name    string      // of a Command, without the slash
 	Args    string      // of a Command
-	History string      // what to keep as an earlier prompt: Text, with its ! or #
+	History string      // the entry of the history: Text, with its ! or #
 }
 
-// Kind is what sending means.
+// Kind is the meaning of a sent text.
 type Kind int
 
-// Kinds of what is sent.
+// Kinds of sent texts.
 const (
 	Prompt  Kind = iota // a message for the model
 	Command             // a slash command: Name and Args
@@ -83,7 +83,7 @@ type Options struct {
 	Placeholder string       // shown while there is no text
 	FoldLines   int          // pastes with more lines than this are folded; 0: 10
 	FoldChars   int          // pastes with more characters than this are folded; 0: 1000
-	ImageLimit  int64        // bytes of an image; 0: 5 MB, what model APIs take
+	ImageLimit  int64        // bytes of an image; 0: 5 MB, the limit of model APIs
 	NoImages    bool         // the model takes none: image paths stay text
 	Windows     bool         // paths have backslashes
 }
@@ -133,7 +133,7 @@ func New(opt Options) *Editor {
 // SetTheme changes how it is drawn.
 func (e *Editor) SetTheme(t *theme.Theme) { e.opt.Theme = t }
 
-// SetPlaceholder changes what is shown while there is no text.
+// SetPlaceholder changes the hint that is shown while there is no text.
 func (e *Editor) SetPlaceholder(s string) { e.opt.Placeholder = s }
 
 // SetNoImages says whether the model takes no images.
@@ -151,7 +151,7 @@ func (e *Editor) Contexts() []keys.Context {
 	return []keys.Context{keys.Chat}
 }
 
-// Type inserts what a key typed.
+// Type inserts the text of a key.
 func (e *Editor) Type(s string) []Out {
 	s = clean(s)
 	switch {
@@ -290,7 +290,7 @@ func (e *Editor) Reset() {
 	e.history.at, e.history.waiting = 0, false
 }
 
-// Mode is what sending would mean: Prompt, Shell or Memory.
+// Mode is the meaning of the text if it were sent: Prompt, Shell or Memory.
 func (e *Editor) Mode() Kind { return e.mode }
 
 // AtTop reports whether the cursor is in the first row and no list is open, so that up goes to earlier prompts.

@@ -22,7 +22,7 @@ type history struct {
 	waiting bool // the user wants to go back as soon as they are there
 	older   []draft
 	at      int   // 1 is the newest; 0: not in the history
-	draft   draft // what was being written
+	draft   draft // the unsent text
 }
 
 const (
@@ -59,7 +59,7 @@ func (e *Editor) back() ([]Out, bool) {
 	return nil, true
 }
 
-// forward goes to the prompt after, and at last to what was being written.
+// forward goes to the prompt after, and at last to the unsent text.
 func (e *Editor) forward() bool {
 	h := &e.history
 	if h.at == 0 {
@@ -113,7 +113,7 @@ func (e *Editor) historyCame(found []event.Candidate) []Out {
 	return outs
 }
 
-// remember puts what was sent before the older prompts.
+// remember puts a sent prompt before the older ones.
 func (h *history) remember(d draft) {
 	h.at, h.draft, h.waiting = 0, draft{}, false
 	if d.text == "" || len(h.older) > 0 && h.older[0].text == d.text && h.older[0].mode == d.mode && chipWithin(d.text) < 0 {

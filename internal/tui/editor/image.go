@@ -12,13 +12,13 @@ import (
 	"github.com/lathe-dev/lathe/internal/term"
 )
 
-// imageLimit is what the model APIs take of one image (docs.claude.com, vision: 5 MB).
+// imageLimit is the model APIs' limit of one image (docs.claude.com, vision: 5 MB).
 const imageLimit = 5 << 20
 
 // maxImages is more than anybody drops at once by intent.
 const maxImages = 20
 
-// imagePaths reads pasted text as the paths of images, as terminals paste what is dropped on them: quoted,
+// imagePaths reads pasted text as the paths of images, as terminals paste dropped files: quoted,
 // with backslashes before blanks, as file:// URLs, several with blanks or newlines between. nil: it is
 // something else.
 func imagePaths(s string, windows bool) []string {

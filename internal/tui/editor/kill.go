@@ -2,7 +2,7 @@ package editor
 
 import "github.com/lathe-dev/lathe/internal/tui/keys"
 
-// killRing is what was cut, the newest last.
+// killRing has the cut texts, the newest last.
 type killRing struct {
 	cuts    []string
 	joining bool // the last action cut, so the next cut is added to it
@@ -93,7 +93,7 @@ func (e *Editor) yank() {
 	k.yanked = true
 }
 
-// yankPop puts what was cut before in the place of what was just inserted.
+// yankPop replaces the inserted text by the one that was cut before it.
 func (e *Editor) yankPop() bool {
 	k := &e.kills
 	if !k.yanked || len(k.cuts) == 0 {
@@ -105,7 +105,7 @@ func (e *Editor) yankPop() bool {
 	return true
 }
 
-// settle keeps what was cut usable when the chips in it go.
+// settle keeps cut texts usable when the chips in them go.
 func (k *killRing) settle(render func(string) string) {
 	for i, s := range k.cuts {
 		k.cuts[i] = clean(render(s))

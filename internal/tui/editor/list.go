@@ -47,7 +47,7 @@ func (e *Editor) list(items []event.Candidate, selected int, top *int, sign stri
 	return out
 }
 
-// labelOf is what a row shows of an item, with the arguments of a command.
+// labelOf is the label of an item, with the arguments of a command.
 func labelOf(c event.Candidate, sign string) string {
 	s := term.EscapeLine(raw(c, sign))
 	if sign != "" && c.Hint != "" {
@@ -122,7 +122,7 @@ func (w *rowWriter) put(s string, style theme.Style) {
 	w.b.WriteString(style.Render(s))
 }
 
-// label writes foreign text with what matched in it. What is too long loses its beginning (a path says most at
+// label writes foreign text with its matches. A text that is too long loses its beginning (a path says most at
 // its end), or its end.
 func (w *rowWriter) label(s string, shift int, marks []int, room int, base, match theme.Style, keepEnd bool) {
 	runes := []rune(firstLine(s))

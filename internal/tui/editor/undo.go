@@ -1,6 +1,6 @@
 package editor
 
-// edit is one replacement with what it takes to undo it.
+// edit is one replacement with the data to undo it.
 type edit struct {
 	at                pos
 	removed, inserted string
@@ -9,7 +9,7 @@ type edit struct {
 	sort              sort
 }
 
-// sort is what kind of edit it was: typing goes on in the same step of undo.
+// sort is the kind of an edit: typing goes on in the same step of undo.
 type sort int
 
 const (
@@ -18,7 +18,7 @@ const (
 	erasing      // backspace one by one
 )
 
-// The limits of what undo keeps.
+// The limits of undo.
 const (
 	maxUndo      = 2000
 	maxUndoBytes = 8 << 20
@@ -70,7 +70,7 @@ func (e *Editor) apply(from, to pos, s string, kind sort) {
 	e.touched()
 }
 
-// setMode changes what sending means; it can be undone.
+// setMode changes the mode; it can be undone.
 func (e *Editor) setMode(k Kind) {
 	if k == e.mode {
 		return

@@ -17,7 +17,7 @@ const finding = "search: "
 // textWidth leaves a column for the cursor behind a full row.
 func (e *Editor) textWidth() int { return max(e.width-markWidth-1, 1) }
 
-// mark is what stands before the text. Modes are told apart without colours.
+// mark is the sign before the text. Modes are told apart without colours.
 func (e *Editor) mark() (string, theme.Style) {
 	t := e.opt.Theme
 	switch e.mode {
@@ -114,7 +114,7 @@ func (e *Editor) drawRow(s string, room int) string {
 	return b.String()
 }
 
-// ghost adds what is only suggested: the placeholder, or the arguments of a command.
+// ghost adds suggested text: the placeholder, or the arguments of a command.
 func (e *Editor) ghost(lines []string, row, cell, room int) {
 	t := e.opt.Theme
 	text, style := e.hint(), t.Ghost
@@ -133,7 +133,7 @@ func (e *Editor) ghost(lines []string, row, cell, room int) {
 	lines[row] += style.Render(term.Truncate(term.EscapeLine(text), room+1-cell, "…"))
 }
 
-// viewFind draws the search: what is searched for, and below it what was found.
+// viewFind draws the search: the query, and below it the match.
 func (e *Editor) viewFind(maxHeight int) (lines []string, x, y int) {
 	t := e.opt.Theme
 	query := term.EscapeLine(e.find.query)

@@ -39,7 +39,7 @@ func (e *Editor) glyph(s string, at, width int) (n, cells int, shown string) {
 	return n, cells, shown
 }
 
-// escaped is one character made safe. A joiner at its end is judged with what follows.
+// escaped is one character made safe. A joiner at its end is judged with the next character.
 func escaped(s, following string) string {
 	if r, _ := utf8.DecodeLastRuneInString(s); r != 0x200c && r != 0x200d || following == "" || following[0] == '\t' {
 		return term.Escape(s)

@@ -88,7 +88,7 @@ func decode(d *json.Decoder, depth int) (value, error) {
 	return v, nil
 }
 
-// fill reads what is in a list or an object.
+// fill reads the elements of a list or an object.
 func (v *value) fill(d *json.Decoder, open json.Delim, depth int) error {
 	v.kind = list
 	if open == '{' {

@@ -1,4 +1,4 @@
-// Package keys says what every key of the terminal does.
+// Package keys maps the keys of the terminal to actions.
 //
 // The words: an action is something the terminal can do, by name ("chat:submit"); the names are Claude
 // Code's where the thing is the same. A stroke is one key with its modifiers ("ctrl+k"); strokes with
@@ -43,5 +43,5 @@ type Binding struct {
 	Context Context
 	Action  Action
 	Keys    []string // chords as they are written in settings; none: unbound by default
-	Help    string   // what it does, in a few words
+	Help    string   // its effect, in a few words
 }

@@ -11,7 +11,7 @@ import (
 type Problem struct {
 	Line    int    // in the text that was loaded, from 1; 0 when that has only one
 	Where   string // the context and key: Chat "ctrl+k"
-	Message string // what is wrong, and the next move
+	Message string // the problem, and the next move
 }
 
 func (p Problem) String() string {
@@ -271,7 +271,7 @@ func (l *loader) bind(c Context, key string, a Action, offset int) {
 		}
 		l.entries = slices.Delete(l.entries, i, i+1)
 	}
-	// What the user bound is what to show for an action, so it goes before the defaults.
+	// The user's own binding is the one to show for an action, so it goes before the defaults.
 	at := slices.IndexFunc(l.entries, func(e entry) bool { return e.context == c && e.action == a && e.line == 0 })
 	if at < 0 {
 		at = len(l.entries)

@@ -7,7 +7,7 @@ import (
 	uv "github.com/charmbracelet/ultraviolet"
 )
 
-// Map is which chord does what, in which context. It does not change once made; safe for concurrent use.
+// Map gives the actions of chords in each context. It does not change once made; safe for concurrent use.
 type Map struct {
 	leader   string
 	bindings []Binding
@@ -26,7 +26,7 @@ func Default() *Map {
 	return m
 }
 
-// build makes the map of what holds.
+// build makes the map of the bindings in force.
 func build(leader string, entries []entry) *Map {
 	m := &Map{leader: leader, tries: map[Context]*node{}}
 	for _, e := range entries {
@@ -80,7 +80,7 @@ func help(a Action) string {
 // Leader is the leader stroke.
 func (m *Map) Leader() string { return m.leader }
 
-// Bindings lists what holds, in the order of the table, also actions without a key; what the user bound to
+// Bindings lists the bindings in force, in the order of the table, also actions without a key; what the user bound to
 // commands or in other contexts comes last. Leader chords are written out.
 func (m *Map) Bindings() []Binding { return m.bindings }
 

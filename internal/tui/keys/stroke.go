@@ -25,7 +25,7 @@ var modifiers = []struct {
 }
 
 // Stroke is the name of a key as settings write it: "ctrl+k", "shift+tab", "K" is "shift+k". It is "" for
-// what has no name: a modifier alone, text of several characters.
+// keys without a name: a modifier alone, text of several characters.
 func Stroke(k uv.KeyPressEvent) string {
 	names := strokes(k)
 	if len(names) == 0 {
@@ -99,7 +99,7 @@ var special = []string{
 	"home", "end", "pgup", "pgdown", "begin", "menu", "pause", "printscreen",
 }
 
-// otherNames are accepted for keys and modifiers: what other programs and keyboards call them.
+// otherNames are accepted for keys and modifiers: the names in other programs and on keyboards.
 var otherNames = [][2]string{
 	{"escape", "esc"},
 	{"return", "enter"},
@@ -205,7 +205,7 @@ func functionKey(name string) bool {
 	return err == nil && name[0] == 'f' && n >= 1 && n <= 24
 }
 
-// types reports whether a stroke is what one types text with.
+// types reports whether a stroke types text.
 func types(stroke string) bool {
 	stroke = strings.TrimPrefix(stroke, "shift+")
 	return stroke == "space" || utf8.RuneCountInString(stroke) == 1

@@ -66,7 +66,7 @@ const (
 	FindExecute  Action = "historySearch:execute"
 )
 
-// Actions of what scrolls, and of the messages when they have the focus.
+// Actions for scrolling, and for messages that have the focus.
 const (
 	LineUp          Action = "scroll:lineUp"
 	LineDown        Action = "scroll:lineDown"

@@ -31,13 +31,13 @@ type Breaking int
 const (
 	Words Breaking = iota // at spaces, which vanish there, and around ideographs; else anywhere
 	Cells                 // anywhere, as code wants it: nothing vanishes
-	None                  // nowhere: what does not fit is cut off, marked with …
+	None                  // nowhere: the rest is cut off, marked with …
 )
 
 // Format says how a paragraph is laid out.
 type Format struct {
 	Width       int    // cells of a whole line, its prefix included
-	First, Rest []Span // what stands before the first line, and before the others
+	First, Rest []Span // before the first line, and before the others
 	Breaking    Breaking
 	Fill        bool        // pad lines to Width, in the style of FillStyle
 	FillStyle   theme.Style // lies under the text, too
@@ -71,7 +71,7 @@ func Join(width int, spans ...Span) string {
 	return Wrap(nil, spans, Format{Width: width, Breaking: None})[0]
 }
 
-// Strip removes the SGR sequences and links that this package writes: what is left is what people read.
+// Strip removes the SGR sequences and links that this package writes.
 func Strip(s string) string {
 	if !strings.Contains(s, "\x1b") {
 		return s

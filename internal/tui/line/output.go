@@ -14,7 +14,7 @@ import (
 type output struct {
 	b      *strings.Builder
 	under  theme.Style // lies under every span
-	style  theme.Style // what is on now
+	style  theme.Style // the present one
 	link   string
 	narrow bool // there is no room for characters of two cells
 }
@@ -58,7 +58,7 @@ func (o *output) end() {
 	o.style = theme.Style{}
 }
 
-// clean drops what must never be written. Text was escaped before: this is the last line of defence.
+// clean drops text that must never be written. Text was escaped before: this is the last line of defence.
 func clean(s string, narrow bool) string {
 	for i := range len(s) {
 		if c := s[i]; c < ' ' || c >= 0x7f {
@@ -92,7 +92,7 @@ func cleaned(s string, narrow bool) string {
 }
 
 // Link checks a URL for use as a link: only http, https, mailto and file go through, and nothing but
-// printable ASCII, so that what is foreign is percent-encoded. It returns "" if it must not be a link.
+// printable ASCII, so that other characters are percent-encoded. It returns "" if it must not be a link.
 func Link(url string) string {
 	scheme, _, ok := strings.Cut(url, ":")
 	if !ok || len(url) > 2000 {

@@ -23,8 +23,8 @@ type wrapper struct {
 
 	room     int   // cells for text in the line at hand
 	start    place // where it begins
-	cells    int   // what is in it so far
-	brk      place // the last place where it may be broken: what is before it stays
+	cells    int   // in it so far
+	brk      place // the last place where it may be broken: the text before it stays
 	next     place // where the next line goes on from there, behind spaces
 	nextAt   int   // cells up to next
 	breaks   bool  // there is such a place

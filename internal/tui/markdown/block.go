@@ -9,7 +9,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/tui/syntax"
 )
 
-// kind is what a leaf block is.
+// kind is the kind of a leaf block.
 type kind int
 
 const (
@@ -50,7 +50,7 @@ type leaf struct {
 	lines  []string
 	level  int    // of a heading, 1 to 6
 	info   string // of a fence
-	frame  []cell // what stands before its lines, outermost first
+	frame  []cell // the prefixes of its lines, outermost first
 	gap    bool   // a blank line comes before it
 	joined bool   // it goes on where the leaf before it stopped, as the text was too long for one
 	// growing: more of it may come.
@@ -59,7 +59,7 @@ type leaf struct {
 	fenceChar  byte
 	fenceLen   int
 	fenceStart int      // columns that the fence was indented
-	htmlEnd    string   // what ends an HTML block; "" a blank line
+	htmlEnd    string   // the end of an HTML block; "" a blank line
 	size       int      // bytes of lines
 	missing    []string // labels of links that it refers to, if they get defined
 	columns    []align

@@ -32,7 +32,7 @@ var definitionParser = sync.OnceValue(func() parser.Parser {
 type references struct {
 	parser.Context
 	known  map[string]parser.Reference
-	missed []string // what was asked for and is not known
+	missed []string // unknown names of links
 }
 
 func (c *references) Reference(label string) (parser.Reference, bool) {
@@ -44,7 +44,7 @@ func (c *references) Reference(label string) (parser.Reference, bool) {
 }
 
 // define takes the definitions of links from the start of a paragraph, and returns the labels that are
-// new. The paragraph keeps what is left.
+// new. The paragraph keeps the rest.
 func (r *renderer) define(l *leaf) (added []string) {
 	if len(l.lines) == 0 || !strings.HasPrefix(l.lines[0], "[") || !strings.Contains(l.lines[0], "]:") || footnotes(l.lines) {
 		return nil
@@ -281,7 +281,7 @@ func (in *inliner) link(n ast.Node, url string, s theme.Style) {
 	}
 }
 
-// image shows what a picture is said to show, and where it is.
+// image shows a picture's description and address.
 func (in *inliner) image(n *ast.Image, s theme.Style, link string) {
 	url := unescape(string(n.Destination))
 	alt := plainText(n, in.source)
@@ -333,7 +333,7 @@ func safe(s string) string {
 	return s
 }
 
-// plainText is the text of a node without what is in it.
+// plainText is the text of a node without markup.
 func plainText(n ast.Node, source []byte) string {
 	var b strings.Builder
 	_ = ast.Walk(n, func(c ast.Node, entering bool) (ast.WalkStatus, error) {

@@ -39,7 +39,7 @@ func closeInline(lines []string) []string {
 	return strings.Split(closed, "\n")
 }
 
-// closing adds what is missing at the end of a text.
+// closing adds the missing end of a text.
 func closing(s string) string {
 	var stack []mark
 	for i := 0; i < len(s); {
@@ -154,7 +154,7 @@ func unwind(stack []mark) string {
 	return b.String()
 }
 
-// openLink reports a link at the start of s whose URL has not ended, and what to show of it.
+// openLink reports a link at the start of s whose URL has not ended, and the text to show for it.
 func openLink(s string) (shown string, ok bool) {
 	end := strings.Index(s, "](")
 	if end < 0 || strings.Contains(s[:end], "[[") || strings.ContainsAny(s[end+2:], ") \n") {

@@ -101,7 +101,7 @@ func (r *renderer) heading(l *leaf) []line.Span {
 	return spans
 }
 
-// codeIndent is what code is indented by. There is no frame, so that code can be copied from the screen.
+// codeIndent is the indentation of code. There is no frame, so that code can be copied from the screen.
 const codeIndent = "  "
 
 func (r *renderer) code(out []string, l *leaf, width int, first, rest []line.Span) []string {
@@ -153,7 +153,7 @@ func language(info string) string {
 	return name
 }
 
-// frame is what stands before the first line of a leaf and before the others.
+// frame is the prefix of the first line of a leaf and of the others.
 func (r *renderer) frame(l *leaf) (first, rest []line.Span) {
 	for _, c := range l.frame {
 		if c.quote {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// start looks for what begins on the line, behind the containers that matched.
+// start finds the block that begins on the line, behind the containers that matched.
 func (b *blocks) start(matched int) {
 	para := b.leaf != nil && b.leaf.kind == paragraph
 	lazy, entered := matched < len(b.open), false
@@ -282,7 +282,7 @@ func expand(s string) string {
 	return b.String()
 }
 
-// htmlStarts are the beginnings of HTML blocks of the first five kinds, and what ends them.
+// htmlStarts are the beginnings of HTML blocks of the first five kinds, and their ends.
 var htmlStarts = []struct{ start, end string }{
 	{"<!--", "-->"},
 	{"<?", "?>"},

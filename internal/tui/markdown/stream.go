@@ -31,7 +31,7 @@ type Stream struct {
 	waiting map[string]map[int]struct{} // settled leaves, by the links that they refer to and that are not known
 	offsets []int                       // of the lines of settled leaves: leaf i is [offsets[i], offsets[i+1])
 
-	tail      []string // lines of what is not settled, in width cells
+	tail      []string // lines of the unsettled part, in width cells
 	tailValid bool
 }
 
@@ -168,7 +168,7 @@ func (s *Stream) Release() {
 	s.tail, s.tailValid = nil, false
 }
 
-// measure lays out what is new, and what is not settled.
+// measure lays out the new and the unsettled part.
 func (s *Stream) measure(width int) {
 	width = max(width, 1)
 	if s.width != width {

@@ -55,7 +55,7 @@ func bareURL(v string) (at, end int) {
 	}
 }
 
-// trimURL drops what at the end of a URL belongs to the sentence around it.
+// trimURL drops punctuation of the surrounding sentence from the end of a URL.
 func trimURL(u string) string {
 	for u != "" {
 		last := u[len(u)-1]

@@ -8,7 +8,7 @@ import (
 
 // Language is how the code of a language looks.
 type Language struct {
-	names    string   // what it is called in fences, small letters, by spaces
+	names    string   // its names in fences, small letters, by spaces
 	files    string   // extensions with their dot, and whole file names, by spaces
 	comments []string // that go to the end of the line
 	quotes   []quote  // strings and block comments, the longest start first
@@ -16,7 +16,7 @@ type Language struct {
 	keywords, types, constants, functions string // by spaces
 
 	letters   string // characters of words besides letters, digits and _
-	keys      string // what stands behind a key: ":" or "="
+	keys      string // the sign behind a key: ":" or "="
 	fold      bool   // words are the same in capitals
 	upper     bool   // words that begin with a capital are types
 	dollar    bool   // $ begins a variable

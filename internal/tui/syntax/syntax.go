@@ -1,7 +1,7 @@
 // Package syntax highlights source code, line by line.
 //
-// The words: a language is a table (comments, quotes, words); a kind is what a piece of a line is; a state
-// is what of a line matters to the next one: an open comment, string or here-document.
+// The words: a language is a table (comments, quotes, words); a kind is the role of a piece of a line; a state
+// carries over from a line to the next one: an open comment, string or here-document.
 //
 // It goes by the look of the words, not by grammar, and that is the point: a line costs microseconds
 // whatever is in it, a reply that streams is coloured while it is written, and a file can be entered at
@@ -18,7 +18,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/tui/theme"
 )
 
-// Kind is what a piece of code is.
+// Kind is the role of a piece of code.
 type Kind int
 
 // Kinds.
@@ -33,7 +33,7 @@ const (
 	Constant
 	Variable
 	Operator
-	Tag // a key, a tag, a section: what names the parts of data
+	Tag // a key, a tag, a section: a name in data
 	Added
 	Removed
 	kinds
@@ -70,12 +70,12 @@ func Style(t *theme.Theme, k Kind) theme.Style {
 	return t.CodeBlock
 }
 
-// State is what of one line matters to the next. The zero value is the start of a text. States can be
+// State carries over from one line to the next. The zero value is the start of a text. States can be
 // compared.
 type State struct {
 	open  uint8  // 1 + the index of the open quote; 0: none
 	depth uint8  // of comments in one another
-	until string // what ends a here-document
+	until string // the end of a here-document
 }
 
 // Line reads one line of code, without its newline, and emits its pieces in order. It returns the state
@@ -93,8 +93,8 @@ func (l *Language) Line(s State, code string, emit func(k Kind, text string)) St
 type scanner struct {
 	l     *Language
 	s     string
-	at    int  // what is before was emitted
-	kind  Kind // of what was read but not emitted, from at
+	at    int  // the text before it was emitted
+	kind  Kind // of the text that was read but not emitted, from at
 	end   int  // where that ends
 	emit  func(Kind, string)
 	state State
@@ -209,7 +209,7 @@ func (x *scanner) step() {
 	}
 }
 
-// isFirst reports that only blanks stand before what comes next.
+// isFirst reports that only blanks stand before the present place.
 func (x *scanner) isFirst() bool { return strings.Trim(x.s[:x.end], " \t-") == "" }
 
 func (x *scanner) comment(rest string) bool {
@@ -326,7 +326,7 @@ func (x *scanner) variable(rest string) {
 	x.put(Variable, n)
 }
 
-// name reads a word and says what it is.
+// name reads a word and its kind.
 func (x *scanner) name(rest string) {
 	n := x.wordEnd(rest)
 	word := rest[:n]

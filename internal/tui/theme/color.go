@@ -9,7 +9,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// hue is one named colour of a palette: what it is where the terminal shows many colours, and which of
+// hue is one named colour of a palette: its value where the terminal shows many colours, and which of
 // the 16 stands for it elsewhere. The nearest of the 16 by arithmetic is often a wrong one, and their
 // look is the user's choice, so it is named.
 type hue struct {

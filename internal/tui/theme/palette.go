@@ -1,6 +1,6 @@
 package theme
 
-// palette is a list of named colours: what a theme is made of.
+// palette is the list of a theme's named colours.
 type palette struct {
 	text, dim, faint, accent, user    hue
 	good, warn, bad, info             hue

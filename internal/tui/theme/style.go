@@ -2,7 +2,7 @@ package theme
 
 import "strings"
 
-// Style is how text looks, as what is written before and after it: SGR sequences, or nothing. The zero
+// Style is how text looks: the SGR sequences before and after it, or nothing. The zero
 // value is text as the terminal shows it. Styles can be compared.
 type Style struct {
 	Prefix, Suffix string

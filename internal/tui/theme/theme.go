@@ -17,21 +17,21 @@ import (
 	"github.com/charmbracelet/colorprofile"
 )
 
-// Theme is how everything looks. The names say what is drawn, not how.
+// Theme is how everything looks. The names are of things, not of looks.
 type Theme struct {
 	Name string // as in Names, never "auto"
 	Dark bool   // made for a dark background
 	// Profile is how many colours it uses.
 	Profile colorprofile.Profile
-	// Bare: there are no styles at all, so what they would say must be said in characters.
+	// Bare: there are no styles at all, so characters must show the difference.
 	Bare bool
 
-	Text, Dim, Faint, Accent, Strong Style // faint is for lines and frames, dim for what can be skipped
+	Text, Dim, Faint, Accent, Strong Style // faint is for lines and frames, dim for text that can be skipped
 	Good, Warn, Bad, Info            Style
-	User, Reasoning                  Style // messages of the user; what the model thinks
+	User, Reasoning                  Style // messages of the user; the model's thoughts
 	Border, BorderFocus, Title       Style
 	Selected, Match, Key, Badge      Style // a chosen row; a hit of a search; the name of a key; a mode or tag
-	Placeholder, Ghost               Style // what an empty field says; text that is only suggested
+	Placeholder, Ghost               Style // the hint in an empty field; suggested text
 
 	Heading1, Heading2, Heading3 Style
 	Bold, Italic, Strike, Code   Style
@@ -49,7 +49,7 @@ type Syntax struct {
 	Keyword, String, Number, Comment, Function, Type, Constant, Variable, Operator, Tag Style
 }
 
-// Diff is how changes look. Added and Removed are whole lines, the Words what changed within them; on
+// Diff is how changes look. Added and Removed are whole lines, the Words the changes within them; on
 // palettes with backgrounds the line is filled to its end.
 type Diff struct {
 	Added, Removed, AddedWord, RemovedWord Style

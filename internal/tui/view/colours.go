@@ -16,11 +16,11 @@ import (
 const longest = 16 << 10
 
 // colours turns lines that a program wrote for a terminal into spans: its colours are kept as far as the
-// theme has any, the rest of its control sequences is dropped, and what overwrote itself is shown as it
+// theme has any, the rest of its control sequences is dropped, and overwritten lines are shown as they
 // stood in the end.
 type colours struct {
 	theme *theme.Theme
-	sgr   map[string]string // what is on, by kind of parameter
+	sgr   map[string]string // the parameters in force, by kind
 	style theme.Style
 }
 
@@ -76,7 +76,7 @@ func (c *colours) finish(spans []line.Span) {
 	}
 }
 
-// final is what is seen of a line that went back to its start: its last text. Progress bars do that.
+// final is the visible text of a line that went back to its start: the last one. Progress bars do that.
 func final(s string) string {
 	s = strings.TrimRight(s, "\r")
 	if i := strings.LastIndexByte(s, '\r'); i >= 0 {
@@ -85,7 +85,7 @@ func final(s string) string {
 	return s
 }
 
-// backspaced takes back what backspaces took back.
+// backspaced applies backspaces.
 func backspaced(s string) string {
 	if !strings.Contains(s, "\b") {
 		return s

@@ -9,7 +9,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/tui/theme"
 )
 
-// command draws a command with what it printed.
+// command draws a command with its output.
 func (b *Block) command(v event.Command) {
 	b.commandLine(v)
 	text, running := v.Output, b.o.State <= theme.Running
@@ -51,8 +51,8 @@ func (b *Block) commandLine(v event.Command) {
 	}
 }
 
-// output draws what a program printed: all of it when expanded, else the last lines, and with head the
-// first ones, too. However long it is, only what is shown is looked at closely.
+// output draws a program's output: all of it when expanded, else the last lines, and with head the
+// first ones, too. Only the visible part is parsed, however long it is.
 func (b *Block) output(text string, tail int, head bool) {
 	text = strings.TrimRight(text, "\r\n")
 	if text == "" {

@@ -18,7 +18,7 @@ type diffLine struct {
 	number int // in the old text for '-', else in the new one
 }
 
-// diff draws a change: line numbers, signs, and what changed within lines.
+// diff draws a change: line numbers, signs, and the changes within lines.
 func (b *Block) diff(v event.Diff) {
 	list := parse(v.Unified)
 	if len(list) == 0 {

@@ -41,7 +41,7 @@ func Header(v event.View, o Options) string {
 	return line.Join(max(o.Width, 1), append(head, notes...)...)
 }
 
-// notes are what stands behind the title, each with the blanks before it.
+// notes are the texts behind the title, each with the blanks before it.
 func notes(v event.View, o Options) []line.Span {
 	t := o.theme()
 	var out []line.Span

@@ -138,7 +138,7 @@ func (b *Block) image(v event.Image) {
 	}})
 }
 
-// subagent draws what a subagent came to: its result, folded to the first lines.
+// subagent draws a subagent's result, folded to the first lines.
 func (b *Block) subagent(v event.Subagent) {
 	head := []line.Span{{Text: term.EscapeLine(v.Agent), Style: b.t.Accent}}
 	if v.Title != "" {
@@ -170,7 +170,7 @@ func (b *Block) subagent(v event.Subagent) {
 	b.fold(above+shortResult, 0, "line")
 }
 
-// unknown draws a shape that this version does not know: its name, and what is in it as it came.
+// unknown draws a shape that this version does not know: its name, and its content as it came.
 func (b *Block) unknown(v event.UnknownView) {
 	b.add(b.t.Dim, "a view of the kind "+quoted(v.Shape)+", which this version cannot draw", line.Words)
 	var pretty bytes.Buffer

@@ -8,7 +8,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/term"
 )
 
-// tabStop is the distance of tab stops in what is shown.
+// tabStop is the distance of tab stops.
 const tabStop = 4
 
 // untab replaces the tabs of one line of escaped text by spaces.

@@ -1,12 +1,12 @@
-// Package view draws the shapes of event.View, one renderer for each: what people see of a call.
+// Package view draws the shapes of event.View, one renderer for each.
 //
-// The words: the header is the one line that says what a call is and where it stands; below it stands the
-// body, made of rows, each of which takes one or more lines. Short is what fits a glance, with a note of
-// what is left out; expanded is everything.
+// The words: the header is the one line with a call's name, title and state; below it stands the
+// body, made of rows, each of which takes one or more lines. Short is a glance, with a note of
+// the rest; expanded is everything.
 //
 // Promises: every shape is drawn, also one that this version does not know; nothing is wider than asked;
-// foreign text is escaped, and of what programs print only colours are kept. Only the lines asked for are
-// laid out ([Block.Slice]), so that an expanded view of any size costs no more than what is seen of it.
+// foreign text is escaped, and of programs' output only colours are kept. Only the lines asked for are
+// laid out ([Block.Slice]), so that an expanded view of any size costs no more than its visible lines.
 package view
 
 import (
@@ -28,10 +28,10 @@ type Options struct {
 	State    theme.State
 	Tool     string        // the name of the tool, for the header
 	Title    string        // of the call, from its events
-	Expanded bool          // everything, not only what fits a glance
+	Expanded bool          // everything, not only a glance
 	Live     string        // output of a call that still runs, as it came
 	Duration time.Duration // of the call, or how long it runs already
-	Key      string        // the key that expands, for the note about what is left out ("ctrl+o")
+	Key      string        // the key that expands, for the note about left out lines ("ctrl+o")
 	Spinner  int           // 1 + the picture of the spinner to show while it runs; 0: the symbol of the state
 }
 
@@ -44,7 +44,7 @@ func (o Options) theme() *theme.Theme {
 	return o.Theme
 }
 
-// Render draws what is below a call's header. A nil view draws the live output, if there is any.
+// Render draws the body below a call's header. A nil view draws the live output, if there is any.
 func Render(v event.View, o Options) []string {
 	b := New(v, o)
 	return b.Slice(0, b.Height())
@@ -62,7 +62,7 @@ type Block struct {
 	states  [2][]syntax.State // behind each row, of the old and the new text
 }
 
-// row is what is laid out on its own.
+// row is a unit of layout.
 type row struct {
 	first []line.Span // stands before its first line, and as blanks before the others
 	text  string      // escaped, without tabs and newlines
@@ -110,7 +110,7 @@ func New(v event.View, o Options) *Block {
 	return b
 }
 
-// alone reports that no header says what the call is and how it went.
+// alone reports that no header names the call and its state.
 func (b *Block) alone() bool { return b.o.Title == "" && b.o.Tool == "" }
 
 // Height is the number of lines.
