@@ -48,8 +48,8 @@ func BenchmarkReplay(b *testing.B) {
 	}
 }
 
-// BenchmarkResume opens a session of 100 MB and makes the history for the terminal, the work before the first
-// frame. The proportions are those of real sessions: most of a log is results, with their view and their
+// BenchmarkResume opens a session of 100 MB and makes the state and the newest history for the terminal, the work
+// before the first frame. The proportions are those of real sessions: most of a log is results, with their view and their
 // structured form.
 func BenchmarkResume(b *testing.B) {
 	store := session.NewStore(b.TempDir())
@@ -61,7 +61,10 @@ func BenchmarkResume(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		bodies = len(replay(log, true).bodies)
+		replay(log, false)
+		branch := log.Branch()
+		first, _ := page(id, branch, branch.Len(), 1000)
+		bodies = len(first)
 		if err := log.Close(); err != nil {
 			b.Fatal(err)
 		}

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -306,6 +307,29 @@ func has(p *event.Pick, id string) bool {
 		}
 	}
 	return false
+}
+
+func TestTheStateOfALogIsTheSameWithoutItsHistory(t *testing.T) {
+	p := newPlace(t, llmtest.Replies(
+		llmtest.Say(llmtest.Tool("Read", map[string]any{"file_path": "${WORKDIR}/a.txt"})),
+		llmtest.Say(llmtest.Tool("Edit", map[string]any{"file_path": "${WORKDIR}/a.txt", "old_string": "one", "new_string": "two"})),
+		llmtest.Say(llmtest.Tool("TodoWrite", map[string]any{"todos": []map[string]any{{"content": "a", "status": "pending", "activeForm": "doing a"}}})),
+		llmtest.Say(llmtest.Text("Done.")),
+	))
+	p.write(t, "a.txt", "one\n")
+	s := p.open(t, nil)
+	s.command("mode", "acceptEdits")
+	s.prompt("change it")
+	until[event.TurnEnd](s, nil)
+	s.command("!", "echo pending")
+	whole, state := replay(s.session().Log(), true), replay(s.session().Log(), false)
+	if len(whole.bodies) == 0 || len(whole.statusValues.changed) != 1 || len(whole.statusValues.todos) != 1 || len(whole.pending) == 0 {
+		t.Fatalf("%+v", whole)
+	}
+	whole.bodies = nil
+	if !reflect.DeepEqual(whole, state) {
+		t.Errorf("%+v\nwant %+v", state, whole)
+	}
 }
 
 func TestEveryCommandDoesItsWork(t *testing.T) {

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"slices"
@@ -23,14 +24,20 @@ type replayed struct {
 	notes        []string
 }
 
-// replay reads the branch of the head. Its bodies are kept if they are wanted.
+// statusKinds are the entries that the state after a log depends on.
+var statusKinds = []string{"user", "reply", "call_end", "invoke_end", userShellKind}
+
+// replay reads the branch of the head. Where its bodies are not wanted, only what the state depends on is decoded.
 func replay(log *session.Session, bodies bool) *replayed {
 	out := &replayed{}
 	if log == nil {
 		return out
 	}
 	b := log.Branch()
-	p := &player{publish: func(t logged) {
+	if !bodies {
+		b = b.Only(statusKinds...)
+	}
+	p := &player{state: !bodies, publish: func(t logged) {
 		if bodies {
 			out.bodies = append(out.bodies, t.body)
 		}
@@ -73,6 +80,7 @@ type logged struct {
 type player struct {
 	publish func(logged)
 	whole   bool // include starts of calls and the structured output of results
+	state   bool // only views that change the status are wanted
 
 	at      int // place of the current entry
 	time    time.Time
@@ -186,7 +194,16 @@ func (p *player) part(b session.Part) {
 	}
 }
 
+// changesStatus reports whether a view may change the status, by its shape, which comes first.
+func changesStatus(view json.RawMessage) bool {
+	shape, ok := bytes.CutPrefix(view, []byte(`{"shape":"`))
+	return !ok || bytes.HasPrefix(shape, []byte(`diff"`)) || bytes.HasPrefix(shape, []byte(`todo"`))
+}
+
 func (p *player) callEnd(b session.CallEnd) {
+	if p.state && !changesStatus(b.View) {
+		return
+	}
 	id := b.Result.CallID
 	call := p.calls[id]
 	if b.Call != nil {
