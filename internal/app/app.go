@@ -59,15 +59,14 @@ type Instance struct {
 	opts   Options
 	conf   atomic.Pointer[config.Config] // changes on reload
 	paths  config.Paths
-	store  *session.Store
+	logs   *session.Opener
 	tools  *call.Catalogue
 	runner *sandbox.Runner
 	models *provider.Set
 	skills *skill.Library
 
-	mu        sync.Mutex
-	sessions  map[*Session]bool
-	temporary *session.Store // of sessions that are not kept, once there is one
+	mu       sync.Mutex
+	sessions map[*Session]bool
 }
 
 func (i *Instance) settings() *config.Settings { return &i.conf.Load().Settings }
@@ -85,7 +84,7 @@ func Open(o Options) (*Instance, error) {
 	i := &Instance{opts: o, paths: o.Config.Paths(), tools: tool.Catalogue(), runner: sandbox.New(), sessions: map[*Session]bool{}}
 	i.conf.Store(o.Config)
 	i.models = provider.New(provider.Options{Settings: i.settings, Version: o.Version, Runner: i.runner, Dir: o.Dir, Env: i.ChildEnv, TaskBudget: o.TaskBudget})
-	i.store = session.NewStore(i.paths.DataHome)
+	i.logs = &session.Opener{Store: session.NewStore(i.paths.DataHome), KeepNothing: o.NoPersistence}
 	i.skills = skill.NewLibrary(i.skillFolders)
 	if o.Mode != "" {
 		if err := i.checkMode(o.Mode); err != nil {
@@ -102,11 +101,11 @@ func Open(o Options) (*Instance, error) {
 func (i *Instance) Close() error {
 	i.models.Close()
 	i.runner.Close()
-	return i.discardTemporary()
+	return i.logs.Close()
 }
 
 // Store is where sessions are kept.
-func (i *Instance) Store() *session.Store { return i.store }
+func (i *Instance) Store() *session.Store { return i.logs.Store }
 
 // Dir is the folder of the instance, with links resolved.
 func (i *Instance) Dir() string { return i.opts.Dir }
@@ -158,9 +157,9 @@ func (i *Instance) FindSession(prefix string) (string, error) {
 	var info session.Info
 	var err error
 	if prefix == "" {
-		info, err = i.store.Latest(i.opts.Dir)
+		info, err = i.logs.Store.Latest(i.opts.Dir)
 	} else {
-		info, err = i.store.Find(i.opts.Dir, prefix)
+		info, err = i.logs.Store.Find(i.opts.Dir, prefix)
 	}
 	return info.ID, err
 }

@@ -73,7 +73,7 @@ func (s *Session) restoreCost() {
 	if s.budget() <= 0 {
 		return
 	}
-	usd, err := s.inst.store.CostOfChildren(s.ID())
+	usd, err := s.inst.logs.Store.CostOfChildren(s.ID())
 	if err != nil {
 		s.notes = append(s.notes, fmt.Sprintf("the cost of some subagents does not count against the limit: %v", err))
 	}

@@ -16,6 +16,6 @@ func (i *Instance) cleanUp() error {
 		return nil
 	}
 	before := time.Now().AddDate(0, 0, -days)
-	_, err := i.store.PruneBlobs(before)
+	_, err := i.logs.Store.PruneBlobs(before)
 	return errors.Join(err, event.PruneRecordings(filepath.Join(i.paths.StateHome, "debug"), before))
 }

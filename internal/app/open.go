@@ -73,7 +73,7 @@ func (i *Instance) NewSession(ctx context.Context, o SessionOptions) (s *Session
 			s.beginContext(ctx, model)
 		}
 		var note string
-		if log, note, err = i.openLog(ctx, o); err != nil {
+		if log, note, err = i.logs.Open(ctx, session.Wanted{New: o.meta(i), Resume: o.Resume, Fork: o.Fork}); err != nil {
 			return s, err
 		}
 		if o.At != "" {
@@ -232,7 +232,7 @@ func (s *Session) newAgent(ctx context.Context, model llm.Model) error {
 		}
 	}
 	if s.Log() != nil {
-		s.scoped = prompt.NewScoped(s.contextOptions(model))
+		s.scoped = prompt.NewScoped(s.contextOptions(model.Info().ID))
 		cfg.AfterTool = append(cfg.AfterTool, attach.Memory(s.scoped, s.Dir))
 		s.window = s.newWindow()
 		cfg.OnWindow, cfg.WindowMark = s.window.OnWindow, s.window.Mark
@@ -258,7 +258,7 @@ func (s *Session) newWindow() *window.Keeper {
 		Auto:   func() (bool, int) { set := s.inst.settings(); return set.AutoCompactEnabled, set.CompactionThreshold },
 		Forget: s.scoped.Reset,
 		Context: func() []llm.Part {
-			return prompt.Begin(context.Background(), s.contextOptions(model())).Parts()
+			return prompt.Begin(context.Background(), s.contextOptions(model().Info().ID)).Parts()
 		},
 	})
 }
@@ -323,26 +323,22 @@ func (s *Session) systemOptions() prompt.SystemOptions {
 	if o.System == "" && o.AppendSystem == "" { // a resumed conversation keeps its first system prompt
 		o.System, o.AppendSystem = s.begun.Replace, s.begun.Append
 	}
-	out := prompt.SystemOptions{
-		Replace: o.System, Append: o.AppendSystem, Language: set.Language,
+	return prompt.SystemOptions{
+		Model: s.Model().ID, Replace: o.System, Append: o.AppendSystem, Language: set.Language,
 		Commit: set.Attribution.Commit, PullRequest: set.Attribution.PR,
 	}
-	if m, _ := s.agent.Model(); m != nil {
-		out.Model = m.Info().ID
-	}
-	return out
 }
 
 // beginContext starts to gather the context (folder, git, memory) while the session opens.
 func (s *Session) beginContext(ctx context.Context, model llm.Model) {
-	s.pending = prompt.Begin(ctx, s.contextOptions(model))
+	s.pending = prompt.Begin(ctx, s.contextOptions(model.Info().ID))
 }
 
-func (s *Session) contextOptions(model llm.Model) prompt.ContextOptions {
+func (s *Session) contextOptions(model string) prompt.ContextOptions {
 	i := s.inst
 	return prompt.ContextOptions{
 		Dir: i.opts.Dir, Root: i.paths.Root, Roots: i.opts.AddDirs, Home: i.paths.Home, ClaudeHome: i.paths.ClaudeHome,
-		ConfigHome: i.paths.ConfigHome, Environ: i.environ(), Model: model.Info().ID, Runner: i.runner,
+		ConfigHome: i.paths.ConfigHome, Environ: i.environ(), Model: model, Runner: i.runner,
 		Git: i.settings().IncludeGitInstructions, Excludes: i.settings().ClaudeMdExcludes,
 		NoUser: i.opts.Bare || !i.conf.Load().Reads(config.User), NoProject: i.opts.Bare || !i.conf.Load().Reads(config.Project),
 		NoLocal:   i.opts.Bare || !i.conf.Load().Reads(config.Local),

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -115,10 +116,13 @@ func (s *Session) SetModel(ctx context.Context, id string) error {
 	return nil
 }
 
-// Model describes the present model.
+// Model describes the present model; in a detached session the configured one.
 func (s *Session) Model() llm.ModelInfo {
-	m, _ := s.agent.Model()
-	return m.Info()
+	if m, _ := s.agent.Model(); m != nil {
+		return m.Info()
+	}
+	set := s.inst.settings()
+	return llm.Lookup("", llm.Resolve(cmp.Or(set.Model, llm.DefaultModel), set.ModelAliases))
 }
 
 // Tools names the model's tools.
@@ -214,6 +218,9 @@ func (s *Session) setCancel(c context.CancelFunc) bool {
 	s.cancel, s.open = c, c != nil && !s.closed
 	return !s.closed
 }
+
+// Window keeps the conversation within the context window; nil when nothing is kept.
+func (s *Session) Window() *window.Keeper { return s.window }
 
 // Compact replaces the conversation so far by a summary written to the instructions. No turn may run.
 func (s *Session) Compact(ctx context.Context, instructions string) (compact.Report, error) {

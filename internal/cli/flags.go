@@ -124,6 +124,14 @@ func addPermissionFlags(f *pflag.FlagSet, o *Options) {
 	f.StringArrayVar(&o.AddDirs, "add-dir", nil, "one more `folder` to work in (repeatable)")
 }
 
+// addSystemFlags adds the flags that change the system prompt.
+func addSystemFlags(f *pflag.FlagSet, o *Options) {
+	f.StringVar(&o.System, "system-prompt", "", "replace the system prompt with this `text`")
+	f.StringVar(&o.SystemFile, "system-prompt-file", "", "replace the system prompt with a `file`")
+	f.StringVar(&o.AppendSystem, "append-system-prompt", "", "add `text` to the system prompt")
+	f.StringVar(&o.AppendSystemFile, "append-system-prompt-file", "", "add a `file` to the system prompt")
+}
+
 // addPromptFlags adds the flags of a prompt run.
 func addPromptFlags(f *pflag.FlagSet, o *Options) {
 	f.BoolVarP(&o.Print, "print", "p", false, "answer and exit; the prompt is the arguments, then stdin")
@@ -143,10 +151,7 @@ func addPromptFlags(f *pflag.FlagSet, o *Options) {
 	f.Lookup("worktree").NoOptDefVal = newWorktree
 	f.StringVar(&o.Prompts, "permission-prompts", "", "")
 	hide(f, "permission-prompts")
-	f.StringVar(&o.System, "system-prompt", "", "replace the system prompt with this `text`")
-	f.StringVar(&o.SystemFile, "system-prompt-file", "", "replace the system prompt with a `file`")
-	f.StringVar(&o.AppendSystem, "append-system-prompt", "", "add `text` to the system prompt")
-	f.StringVar(&o.AppendSystemFile, "append-system-prompt-file", "", "add a `file` to the system prompt")
+	addSystemFlags(f, o)
 	f.BoolVarP(&o.Continue, "continue", "c", false, "go on with the newest session of this folder")
 	f.StringVarP(&o.Resume, "resume", "r", "", "go on with the session of this `id` (or the start of one)")
 	f.Lookup("resume").NoOptDefVal = pickValue

@@ -40,16 +40,23 @@ type Conversation interface {
 	SetModel(ctx context.Context, id string) error
 	SetEffort(ctx context.Context, level string) error
 	SetMode(ctx context.Context, mode string) error
-	Shares(ctx context.Context) ([]Share, error)
+	Window(ctx context.Context) (Window, error)
 	// Compact replaces the conversation so far with a summary, written to the instructions.
 	Compact(ctx context.Context, instructions string) error
+}
+
+// Window is the content of the context window. All tokens are estimated.
+type Window struct {
+	Shares []Share
+	Mark   int     // of tokens, from which a compaction comes by itself; 0: none does
+	Freed  []Share // by each level of a compaction, with those before it
 }
 
 // Share is one part of the context window's content.
 type Share struct {
 	Name   string
-	Tokens int // estimated
-	Detail string
+	Tokens int
+	Parts  []Share // of it, the largest first
 }
 
 // Sessions is the list of saved sessions.

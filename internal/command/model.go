@@ -55,7 +55,7 @@ func modelCommands() []Command {
 		},
 		{Name: "status", Group: groupModel, Help: "Show model, mode, tokens, cost and turns", Run: status},
 		{Name: "tokens", Group: groupModel, Help: "Show how many tokens the conversation takes", Run: tokens},
-		{Name: "context", Group: groupModel, Help: "Show what fills the context window", Run: contextShares},
+		{Name: "context", Group: groupModel, Help: "Show the content of the context window", Run: contextWindow},
 		{Name: "cost", Aliases: []string{"usage"}, Group: groupModel, Help: "Show what the session cost, by model and request", Run: costs},
 		{Name: "cache", Group: groupModel, Help: "Show what the caches of prompts and files saved", Run: cache},
 	}
@@ -148,34 +148,6 @@ func usageLine(s event.Status) string {
 func tokens(_ context.Context, h Host, _ string) (event.Output, error) {
 	s := h.Conversation().Status()
 	return text("- context: %s\n- whole session: %s", window(s), usageLine(s)), nil
-}
-
-func contextShares(ctx context.Context, h Host, _ string) (event.Output, error) {
-	shares, err := h.Conversation().Shares(ctx)
-	if err != nil {
-		return event.Output{}, err
-	}
-	s := h.Conversation().Status()
-	sum := 0
-	for _, p := range shares {
-		sum += p.Tokens
-	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "The last request and its reply: %s. By lathe's own estimate the next request has about %s tokens:\n\n", window(s), grouped(sum))
-	for _, p := range shares {
-		fmt.Fprintf(&b, "- %s: %s", p.Name, grouped(p.Tokens))
-		if sum > 0 {
-			fmt.Fprintf(&b, " (%.0f %%)", 100*float64(p.Tokens)/float64(sum))
-		}
-		if p.Detail != "" {
-			b.WriteString(" - " + p.Detail)
-		}
-		b.WriteString("\n")
-	}
-	if free := s.ContextWindow - sum; s.ContextWindow > 0 {
-		fmt.Fprintf(&b, "- free: %s (%.0f %% of the window)\n", grouped(max(free, 0)), 100*float64(max(free, 0))/float64(s.ContextWindow))
-	}
-	return event.Output{Text: b.String()}, nil
 }
 
 // lastSteps is how many requests /cost lists; `lathe session cost` lists all.

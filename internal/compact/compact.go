@@ -111,6 +111,22 @@ func Make(msgs []llm.Message, used int, o Options) Plan {
 	return h.summary(o)
 }
 
+// Freeable is how many tokens each level would free, by itself and with those before it, without regard to whether it
+// is due: with stubs for old results, without what is stale, and with a summary. A summary's own text is not counted.
+func Freeable(msgs []llm.Message, used int, o Options) (results, stale, summary int) {
+	o.defaults()
+	h := newHistory(msgs, used)
+	p := Plan{Before: h.used, After: h.used, Tail: h.tail(o.Keep)}
+	p.Turn = h.turn(p.Tail)
+	p.stub(h, o)
+	results = p.Before - p.After
+	p.stale(h, o)
+	stale = p.Before - p.After
+	o.Target = h.used // the newest messages stay whole
+	s := h.summary(o)
+	return results, stale, max(s.Before-s.After, stale)
+}
+
 // enough: levels 2 and 3 break the provider's cache from the first change on, so they are worth it only when
 // they bring the prompt under its target.
 func (p *Plan) enough(o Options) bool {

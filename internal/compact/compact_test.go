@@ -311,3 +311,14 @@ func BenchmarkMake(b *testing.B) {
 		compact.Make(msgs, 0, compact.Options{Target: 50_000, ResultKey: path})
 	}
 }
+
+func TestFreeableTokensGrowWithTheLevel(t *testing.T) {
+	msgs := work(30, 20_000)
+	results, stale, summary := compact.Freeable(msgs, 0, compact.Options{ResultKey: path})
+	if results <= 0 || stale < results || summary <= stale || summary >= total(msgs) {
+		t.Errorf("%d, %d, %d of %d", results, stale, summary, total(msgs))
+	}
+	if r, s, sum := compact.Freeable(msgs[:1], 0, compact.Options{}); r != 0 || s != 0 || sum != 0 {
+		t.Errorf("a single message frees %d, %d, %d", r, s, sum)
+	}
+}

@@ -58,9 +58,9 @@ func (k *Commands) Status() event.Status {
 
 // Shares lists the content of the context window, with estimated tokens.
 func (k *Commands) Shares(ctx context.Context) ([]Share, error) {
-	shares, err := conversation(host{k.c}).Shares(ctx)
-	out := make([]Share, len(shares))
-	for i, s := range shares {
+	w, err := conversation(host{k.c}).Window(ctx)
+	out := make([]Share, len(w.Shares))
+	for i, s := range w.Shares {
 		out[i] = Share{s.Name, s.Tokens}
 	}
 	return out, err

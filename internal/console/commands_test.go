@@ -143,7 +143,7 @@ var exercises = map[string]func(*testing.T, *seat, *place){
 	},
 	"tokens": func(t *testing.T, s *seat, _ *place) { s.shows("tokens", "", "of 1,000,000 tokens", "read") },
 	"context": func(t *testing.T, s *seat, _ *place) {
-		s.shows("context", "", "system prompt", "tools", "Edit", "free")
+		s.shows("context", "", "system prompt", "tools", "  Edit", "█", "free", "A compaction comes by itself at 850,000 tokens")
 	},
 	"cost":  func(t *testing.T, s *seat, _ *place) { s.shows("usage", "", "in 1 turn", "claude-sonnet", "3 steps") },
 	"cache": func(t *testing.T, s *seat, _ *place) { s.shows("cache", "", "prompts:", "files:") },

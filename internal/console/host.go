@@ -77,54 +77,85 @@ func (c *Console) choose(_ context.Context, later func(), now func(*session.Sess
 	return nil
 }
 
-// Shares estimates the parts of the next request.
-func (t conversation) Shares(ctx context.Context) ([]command.Share, error) {
+// Window estimates the parts of the next request, and how much a compaction would free.
+func (t conversation) Window(ctx context.Context) (command.Window, error) {
 	s := t.c.session()
 	system, err := s.System(ctx)
 	if err != nil {
-		return nil, err
+		return command.Window{}, err
 	}
-	specs := s.Specs()
-	out := []command.Share{
+	out := command.Window{Shares: append([]command.Share{
 		{Name: "system prompt", Tokens: llm.EstimateRequest(&llm.Request{System: system})},
-		{Name: "tools", Tokens: llm.EstimateRequest(&llm.Request{Tools: specs}), Detail: fmt.Sprintf("%d of them", len(specs))},
+		{Name: "tools", Tokens: llm.EstimateRequest(&llm.Request{Tools: s.Specs()})},
+	}, messageShares(s.Messages())...)}
+	k := s.Window()
+	if k == nil {
+		return out, nil
 	}
-	var memory, yours, attached, replies, reasoning, results int
-	byTool := map[string]int{}
-	for _, m := range s.Messages() {
+	out.Mark = k.Mark(s.Model())
+	if results, stale, summary := k.Freeable(); summary > 0 {
+		out.Freed = []command.Share{
+			{Name: "old results as stubs", Tokens: results},
+			{Name: "also old reasoning and repeated results", Tokens: stale},
+			{Name: "a summary of all but the newest messages", Tokens: summary},
+		}
+	}
+	return out, nil
+}
+
+// messageShares sorts the content of messages.
+func messageShares(msgs []llm.Message) []command.Share {
+	sums, byTool := map[string]int{}, map[string]int{}
+	for _, m := range msgs {
 		for _, p := range m.Parts {
 			n := llm.EstimateTokens(llm.Message{Parts: []llm.Part{p}})
 			switch p := p.(type) {
-			case llm.Reasoning:
-				reasoning += n
 			case llm.ToolCall:
 				byTool[p.Name] += n
-				results += n
 			case llm.ToolResult:
 				byTool[p.Name] += n
-				results += n
-			default:
-				switch {
-				case m.Role == llm.Assistant:
-					replies += n
-				case origin(p) == llm.OriginFile:
-					attached += n
-				case origin(p) != llm.OriginAuthor:
-					memory += n
-				default:
-					yours += n
-				}
 			}
+			sums[kindOf(m.Role, p)] += n
 		}
 	}
-	return append(out,
-		command.Share{Name: "environment and memory", Tokens: memory},
-		command.Share{Name: "your messages", Tokens: yours},
-		command.Share{Name: "files attached with @", Tokens: attached},
-		command.Share{Name: "replies", Tokens: replies},
-		command.Share{Name: "reasoning", Tokens: reasoning},
-		command.Share{Name: "tool calls and results", Tokens: results, Detail: largest(byTool)},
-	), nil
+	var out []command.Share
+	for _, name := range []string{"environment", "memory", "skills", "your messages", "attached files", "summary", "commands, hooks, reminders", "replies", "reasoning", toolShare} {
+		s := command.Share{Name: name, Tokens: sums[name]}
+		if name == toolShare {
+			s.Parts = byTokens(byTool)
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+const toolShare = "tool calls and results"
+
+// kindOf is the share that a part belongs to.
+func kindOf(role llm.Role, p llm.Part) string {
+	switch p.(type) {
+	case llm.Reasoning:
+		return "reasoning"
+	case llm.ToolCall, llm.ToolResult:
+		return toolShare
+	}
+	switch o := origin(p); {
+	case role == llm.Assistant:
+		return "replies"
+	case o == llm.OriginFile:
+		return "attached files"
+	case o == llm.OriginMemory:
+		return "memory"
+	case o == llm.OriginSkill:
+		return "skills"
+	case o == llm.OriginContext:
+		return "environment"
+	case o == llm.OriginSummary:
+		return "summary"
+	case o != llm.OriginAuthor:
+		return "commands, hooks, reminders"
+	}
+	return "your messages"
 }
 
 func origin(p llm.Part) llm.Origin {
@@ -132,14 +163,13 @@ func origin(p llm.Part) llm.Origin {
 	return t.Origin
 }
 
-// largest names the tools with the largest share.
-func largest(byTool map[string]int) string {
+// byTokens lists the tools by their share, the largest first.
+func byTokens(byTool map[string]int) (out []command.Share) {
 	names := slices.SortedFunc(maps.Keys(byTool), func(a, b string) int { return cmp.Or(byTool[b]-byTool[a], strings.Compare(a, b)) })
-	var out []string
-	for _, n := range names[:min(4, len(names))] {
-		out = append(out, fmt.Sprintf("%s %d", n, byTool[n]))
+	for _, n := range names {
+		out = append(out, command.Share{Name: n, Tokens: byTool[n]})
 	}
-	return strings.Join(out, ", ")
+	return out
 }
 
 type sessions struct{ c *Console }

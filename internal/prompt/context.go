@@ -95,19 +95,35 @@ const contextIntro = "As it was when the session began:\n"
 
 // Parts waits for the context and returns it: one text with its sections, and one with the memory.
 func (p *Pending) Parts() []llm.Part {
-	text, memory := contextIntro, ""
-	for _, s := range p.Sections() {
+	var text, memory string
+	for _, s := range p.Sent() {
 		if s.Name == memoryName {
 			memory = s.Text
-			continue
+		} else {
+			text += s.Text
 		}
-		text += s.element()
 	}
-	parts := []llm.Part{llm.Text{Text: reminder(text), Origin: llm.OriginContext}}
+	parts := []llm.Part{llm.Text{Text: text, Origin: llm.OriginContext}}
 	if memory != "" {
-		parts = append(parts, llm.Text{Text: reminder(memory), Origin: llm.OriginMemory})
+		parts = append(parts, llm.Text{Text: memory, Origin: llm.OriginMemory})
 	}
 	return parts
+}
+
+// Sent is Sections with the texts as they are sent, one after the other.
+func (p *Pending) Sent() []Section {
+	out := p.Sections()
+	last := len(out) - 1
+	if out[last].Name == memoryName {
+		out[last].Text = reminder(out[last].Text)
+		last--
+	}
+	for i := range out[:last+1] {
+		out[i].Text = out[i].element()
+	}
+	out[0].Text = "<system-reminder>\n" + contextIntro + out[0].Text
+	out[last].Text += "</system-reminder>"
+	return out
 }
 
 // Notice names, after Parts, the sections and instructions that do not reach the model whole; empty when all do.

@@ -123,6 +123,11 @@ func (k *Keeper) Mark(m llm.ModelInfo) int {
 	return mark
 }
 
+// Freeable is how many tokens each level of a compaction would free now.
+func (k *Keeper) Freeable() (results, stale, summary int) {
+	return compact.Freeable(k.Journal.Messages(), 0, compact.Options{ResultKey: k.resultKey})
+}
+
 // OnWindow makes room when the window fills, as agent.Config has it.
 func (k *Keeper) OnWindow(ctx context.Context, w agent.Window) (bool, error) {
 	if on, _ := k.Auto(); !on {

@@ -1,0 +1,42 @@
+package cli_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// The example of docs/context.md is run; numbers and paths depend on the machine.
+func TestTheExampleOfTheContextPageIsTrue(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "context.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, example, ok := strings.Cut(string(page), "```console\n$ lathe ")
+	line, rest, found := strings.Cut(example, "\n")
+	want, _, closed := strings.Cut(rest, "```")
+	if !ok || !found || !closed {
+		t.Fatal("the page has no example")
+	}
+	home := t.TempDir()
+	if err := os.WriteFile(filepath.Join(home, "AGENTS.md"), []byte("Use tabs."), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("sh", "-c", buildLathe(t)+" "+line)
+	cmd.Dir, cmd.Env = home, []string{"HOME=" + home, "PATH=" + os.Getenv("PATH")}
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	plain := func(s string) string {
+		s = regexp.MustCompile(`\S*/AGENTS\.md`).ReplaceAllString(s, "AGENTS.md")
+		s = regexp.MustCompile(`\d+`).ReplaceAllString(s, "N")
+		return regexp.MustCompile(` +`).ReplaceAllString(s, " ")
+	}
+	if got := plain(string(out)); got != plain(want) {
+		t.Errorf("the page has:\n%s\nlathe prints:\n%s", want, out)
+	}
+}
