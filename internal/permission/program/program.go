@@ -13,6 +13,7 @@ package program
 import (
 	"path"
 	"strings"
+	"sync"
 
 	"github.com/lathe-dev/lathe/internal/permission"
 )
@@ -110,7 +111,9 @@ func Analyze(words []Word, env Env) Use {
 		c.alike(name)
 		return c.Use
 	}
-	c := &call{name: name, row: r, env: env, args: words[1:]}
+	c := calls.Get().(*call)
+	defer c.release()
+	c.name, c.row, c.env, c.args = name, r, env, words[1:]
 	c.run()
 	c.responds(name)
 	c.exactWords(name)
@@ -119,6 +122,14 @@ func Analyze(words []Word, env Env) Use {
 		c.refuse(odd)
 	}
 	return c.Use
+}
+
+// calls are used again: a line of many commands makes one for each, and nothing keeps it.
+var calls = sync.Pool{New: func() any { return new(call) }}
+
+func (c *call) release() {
+	*c = call{}
+	calls.Put(c)
 }
 
 // analyzeUnknown is for programs that the table does not have.

@@ -13,24 +13,26 @@ import (
 
 // call is one simple command as it would run.
 type call struct {
-	words   []word
-	assigns []assigned
-	name    string // base name of the program, "" when unknown
-	raw     string
-	use     program.Use
-	dirs    []string
-	in      input
-	within  string
-	level   int
-	guess   bool
-	place   int      // where its part stands among the parts, before what its words run
-	placed  bool     // place is set
-	sub     bool     // run by another command of the line: sudo, xargs, find -exec
-	wrapper string   // the name of that command
-	except  []string // words that are added, so that it leaves out what may not be read
-	listed  int      // the word that holds names out of a list, 0 for none
-	gap     *gap     // where what it lists may be narrowed
-	back    string   // the folder that cd - or popd goes back to
+	words    []word
+	assigns  []assigned
+	name     string // base name of the program, "" when unknown
+	raw      string
+	use      program.Use
+	dirs     []string
+	in       input
+	within   string
+	level    int
+	guess    bool
+	place    int            // where its part stands among the parts, before what its words run
+	placed   bool           // place is set
+	sub      bool           // run by another command of the line: sudo, xargs, find -exec
+	wrapper  string         // the name of that command
+	except   []string       // words that are added, so that it leaves out what may not be read
+	listed   int            // the word that holds names out of a list, 0 for none
+	compares bool           // it is a test that compares texts, whatever they are
+	filled   []program.Word // the words of Inner with names in the place of those that xargs or find puts there
+	gap      *gap           // where what it lists may be narrowed
+	back     string         // the folder that cd - or popd goes back to
 }
 
 // arg returns the text of a word, "" where there is none.
@@ -113,7 +115,9 @@ func (a *analysis) run(c *call, sc *scope) (script string, ok bool) {
 		}
 	}
 	a.goesBack(c, sc)
+	a.comparesTexts(c, sc)
 	a.takesNames(c, sc)
+	setsOptions(c)
 	at := a.addPart(c, sc)
 	a.calls = a.noteCall(c)
 	inner := a.follow(c, sc)
@@ -127,6 +131,67 @@ func (a *analysis) run(c *call, sc *scope) (script string, ok bool) {
 		return "", false
 	}
 	return a.rewrite(c, &a.parts[at], inner)
+}
+
+// comparesTexts takes test and [ with the output of commands where they compare it and do nothing else with it:
+// [ -n "$(git status -s)" ]. The safe form has it in quotes, so that it is one word.
+func (a *analysis) comparesTexts(c *call, sc *scope) {
+	words := c.words[1:]
+	if c.name == "[" && len(words) > 0 && words[len(words)-1].text == "]" {
+		words = words[:len(words)-1]
+	} else if c.name != "test" {
+		return
+	}
+	if len(words) > 0 && words[0].text == "!" && len(words) > 2 {
+		words = words[1:]
+	}
+	switch {
+	case len(words) == 2 && among(words[0].text, "-n", "-z"):
+	case len(words) == 3 && among(words[1].text, "=", "==", "!=", "-eq", "-ne", "-lt", "-le", "-gt", "-ge"):
+	default:
+		return
+	}
+	plain, some := make([]program.Word, len(c.words)), false
+	for i, w := range c.words {
+		plain[i] = w.program()
+		if w.literal() && !w.glob {
+			continue
+		}
+		if w.code == "" || w.produced != nil || w.bare && !oneCode(w.code) {
+			return
+		}
+		plain[i], some = program.Word{Text: "x", Quoted: true}, true
+	}
+	if some {
+		c.use, c.compares = program.Analyze(plain, program.Env{Dir: sc.dir(), World: a.world}), true
+	}
+}
+
+// oneCode reports whether code is one $( ) or one variable and nothing else, so that quotes can be put around it.
+func oneCode(code string) bool {
+	return bareCode(code) != "" && !strings.Contains(code, " )$(") || strings.HasPrefix(code, "${") && strings.IndexByte(code, '}') == len(code)-1
+}
+
+// setsOptions takes set for what makes a shell stop at a failure, and for what it prints.
+func setsOptions(c *call) {
+	if c.name != "set" || len(c.words) < 2 || len(c.assigns) > 0 {
+		return
+	}
+	for i, w := range c.words[1:] {
+		named := i > 0 && strings.HasSuffix(c.words[i].text, "o")
+		switch {
+		case !w.literal() || w.glob:
+			return
+		case named && among(w.text, "pipefail", "errexit", "nounset", "verbose"):
+		case !named && len(w.text) > 1 && (w.text[0] == '-' || w.text[0] == '+') && strings.Trim(w.text[1:], "euvo") == "" && strings.IndexByte(w.text[:len(w.text)-1], 'o') < 0:
+		default:
+			return
+		}
+	}
+	if strings.HasSuffix(c.words[len(c.words)-1].text, "o") && len(c.words[len(c.words)-1].text) > 1 && c.words[len(c.words)-1].text[0] != 'p' {
+		return // set -o prints the options
+	}
+	c.use.Class, c.use.Reason = permission.ClassNeutral, ""
 }
 
 // baseName is the program's name, "" when it is not known.
@@ -302,7 +367,7 @@ func trusted(path string) bool {
 // builtins are the commands that bash runs itself and that may count as harmless.
 var builtins = set{
 	"echo", "printf", "pwd", "true", "false", ":", "test", "[", "cd", "type", "command", "help", "times", "jobs", "wait", "dirs",
-	"umask", "exit", "return", "pushd", "popd", "compgen",
+	"umask", "exit", "return", "pushd", "popd", "compgen", "set",
 }
 
 // risky reports whether a pattern could stand for a file whose name is a flag of a program that has

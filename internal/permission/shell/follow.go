@@ -70,7 +70,7 @@ func (a *analysis) guesses(c *call, sc *scope) {
 // emptied are the words of a command with all that is unknown of them taken for nothing, as with variables
 // that are not set; some is false when that says nothing new.
 func emptied(words []word) (rest []word, some bool) {
-	if words[0].unknown && words[0].text == "" {
+	if words[0].unknown && words[0].text == "" || !slices.ContainsFunc(words, func(w word) bool { return w.unknown || w.glob }) {
 		return nil, false
 	}
 	for _, w := range words {

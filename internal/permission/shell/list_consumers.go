@@ -2,6 +2,7 @@ package shell
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/lathe-dev/lathe/internal/permission/program"
@@ -38,17 +39,29 @@ func (a *analysis) xargs(c *call, sc *scope) (string, bool) {
 			return "", false
 		}
 	}
+	calls := a.calls[c.in.from:len(a.calls)]
+	prints := among(inner[0].Text, "echo", "basename", "dirname") // they do no more than that with any text
 	filled, ok := takesList(inner, mark, program.Env{Dir: sc.dir(), World: a.world})
-	if !ok || a.listed(a.calls[c.in.from:len(a.calls)], nul) != "" {
+	commits := mark == "" && a.takesCommits(inner, &nameList{calls: calls})
+	switch {
+	case prints:
+		filled, ok = []program.Word{inner[0]}, true
+	case commits:
+		filled, ok = append(slices.Clone(inner[:len(inner)-1]), program.Word{Text: "HEAD"}), true
+	default:
+		ok = ok && a.listed(calls, nul) == ""
+	}
+	if !ok {
 		return "", false
 	}
+	c.filled = filled
 	head, ok := a.programPath(filled[0].Text, sc)
 	self, found := a.programPath(c.words[0].text, sc)
 	if !ok || !found {
 		return "", false
 	}
 	words := []string{quote(self)}
-	if !nul && !lines {
+	if !nul && !lines && !prints && !commits {
 		words = append(words, "'-d' '\\n'")
 	}
 	for _, w := range c.words[1:own] {
@@ -64,9 +77,23 @@ func (a *analysis) xargs(c *call, sc *scope) (string, bool) {
 	return consumer(words, c.words[own+1:], filled[0].Text, at)
 }
 
+// takesCommits reports whether a command of git gets hashes of commits behind its own words, and only reads.
+func (a *analysis) takesCommits(inner []program.Word, l *nameList) bool {
+	if inner[0].Text != "git" || len(inner) < 3 || !among(inner[1].Text, "show", "log", "diff-tree", "name-rev") {
+		return false
+	}
+	for _, w := range inner[:len(inner)-1] {
+		if w.Unknown || w.Glob || w.Text == "--" {
+			return false
+		}
+	}
+	_, ok := revisionOf(l)
+	return ok
+}
+
 // consumer writes the words of the command that gets the names, the first one at that place among them.
 func consumer(words []string, rest []word, name string, at int) (string, bool) {
-	plain := among(name, "echo", "awk", "gawk", "mawk") // the first operand ends their flags; echo prints what it gets
+	plain := among(name, "echo", "awk", "gawk", "mawk", "git") // the first operand ends their flags; echo prints what it gets, git gets hashes
 	if !plain && !endsFlags.has(name) {
 		return "", false
 	}
@@ -110,6 +137,7 @@ func (a *analysis) findExec(c *call, sc *scope) (string, bool) {
 	if !ok || !plain.Class.ReadOnly() {
 		return "", false
 	}
+	c.filled = filled
 	self, found := a.programPath(c.words[0].text, sc)
 	head, ok := a.programPath(filled[0].Text, sc)
 	if !ok || !found || c.gap == nil {

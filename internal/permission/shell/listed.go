@@ -323,8 +323,8 @@ func (a *analysis) runListed(c *call, sc *scope) (script string, ok bool) {
 			inner.words = append(inner.words, fromProgram(w, nil))
 		}
 	}
-	filled, ok := takesList(withNames(c.use.Inner[0]), "{}", program.Env{Dir: sc.dir(), World: a.world})
-	if !ok || len(inner.words) == 0 {
+	filled := c.filled
+	if len(inner.words) == 0 {
 		return "", false
 	}
 	within := sc.inside(c.name)

@@ -115,6 +115,10 @@ func (a *analysis) fileRedirect(r *syntax.Redirect, sc *scope, in *input, fd str
 		}
 		target.unknown = true
 	}
+	if read && target.code != "" && target.list != nil && target.before+target.after == "" && len(sc.dirs) == 1 && a.mute == 0 && a.mayRead(target.list) {
+		*in = input{any: true}
+		return " " + fd + "<" + target.code, true
+	}
 	if target.produced != nil {
 		text, known := a.output(target.produced.Stmts, sc)
 		*in = input{text: text, known: known, any: true}

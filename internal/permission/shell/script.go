@@ -57,7 +57,11 @@ func (a *analysis) rewriteWords(c *call, p *permission.Part, inner string) (scri
 			except = ""
 		}
 		if w.code != "" && w.stays(c, i+1) {
-			b.WriteString(" " + w.code)
+			code := w.code
+			if c.compares && w.bare {
+				code = `"` + strings.TrimSuffix(strings.TrimPrefix(code, "''"), "''") + `"`
+			}
+			b.WriteString(" " + code)
 			continue
 		}
 		if w.unknown {

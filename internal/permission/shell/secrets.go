@@ -4,6 +4,7 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+	"sync"
 )
 
 func first(list []string) string {
@@ -32,6 +33,15 @@ var secretFolders = []string{
 	"/.config/rclone", "/.vault", "/.electrum", "/.bitcoin", "/.claude/.credentials", "/.codex/auth", "/etc/ssl/private", "/etc/shadow", "/etc/sudoers", "/var/lib/docker",
 }
 
+// secretFoldersLow are they in small letters.
+var secretFoldersLow = sync.OnceValue(func() []string {
+	low := make([]string, len(secretFolders))
+	for i, f := range secretFolders {
+		low[i] = strings.ToLower(f)
+	}
+	return low
+})
+
 // harmlessEnv are files named like .env that only show which variables there are.
 var harmlessEnv = []string{".example", ".sample", ".template", ".dist", ".defaults"}
 
@@ -39,8 +49,8 @@ var harmlessEnv = []string{".example", ".sample", ".template", ".dist", ".defaul
 func secret(a *analysis, p string) bool {
 	p = strings.ToLower(filepath.ToSlash(p))
 	base := path.Base(p)
-	for _, folder := range secretFolders {
-		if f := strings.ToLower(folder); strings.Contains(p+"/", f+"/") || strings.HasPrefix(p, f) {
+	for _, f := range secretFoldersLow() {
+		if at := strings.Index(p, f); at == 0 || at > 0 && (strings.HasSuffix(p, f) || strings.Contains(p, f+"/")) {
 			return true
 		}
 	}

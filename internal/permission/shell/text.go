@@ -43,6 +43,9 @@ func (a *analysis) characters(line string) {
 // mixedLetters finds a stretch of letters of which some are ASCII and others only look like that: letters of
 // alphabets that share shapes with ours, and wide forms of ours.
 func mixedLetters(line string) string {
+	if ascii(line) {
+		return ""
+	}
 	start, ascii, like := 0, false, false
 	for i, r := range line {
 		switch {
@@ -97,7 +100,12 @@ func (a *analysis) lookalikes(line string, sc *scope) {
 }
 
 func ascii(text string) bool {
-	return !strings.ContainsFunc(text, func(r rune) bool { return r >= 0x80 })
+	for i := range len(text) {
+		if text[i] >= 0x80 {
+			return false
+		}
+	}
+	return true
 }
 
 // alike are letters, each with the ASCII letter that it resembles.

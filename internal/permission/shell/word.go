@@ -22,6 +22,7 @@ type word struct {
 	tilde    bool              // begins with the home folder, written ~
 	code     string            // for a script: the word with the variables and commands that may stay as they are; "" for none
 	printed  bool              // code holds the output of a command, which may be any text
+	bare     bool              // code is not in quotes: its output may be several words
 	produced *syntax.ProcSubst // it is <(...) or the like
 
 	list          *nameList // it holds the output of these commands, between before and after
@@ -38,7 +39,7 @@ func (w word) stays(c *call, i int) bool {
 	if w.code == "" || i == 0 || w.produced != nil && !c.use.Class.ReadOnly() {
 		return false
 	}
-	return !w.printed || c.name == "echo" || c.name == "printf" && i > 1 || i == c.listed
+	return !w.printed || c.compares || c.name == "echo" || c.name == "printf" && i > 1 || i == c.listed
 }
 
 // for the program table.
@@ -343,6 +344,7 @@ func (b *builder) coded(p piece, text string) {
 		if p.quoted && p.produced == nil {
 			b.code.WriteString(`"` + p.code + `"`)
 		} else {
+			b.w.bare = b.w.bare || p.produced == nil
 			b.code.WriteString(p.code)
 		}
 	case p.unknown || p.worked:
