@@ -1,6 +1,6 @@
 package permission
 
-// Class says what a command does, from harmless to irreversible.
+// Class is the effect of a command, from harmless to irreversible.
 type Class string
 
 // The six classes, mildest first. The first four are read-only: they change nothing, run no code of the
@@ -10,7 +10,7 @@ const (
 	ClassList        Class = "list"    // ls, find, git branch
 	ClassSearch      Class = "search"  // grep, rg
 	ClassRead        Class = "read"    // cat, git log
-	ClassWrite       Class = "write"   // everything else, also what is not known
+	ClassWrite       Class = "write"   // everything else, unknown programs too
 	ClassDestructive Class = "destructive"
 )
 
@@ -27,7 +27,7 @@ type Command struct {
 	// Class is the strongest class of all parts and findings.
 	Class Class `json:"class"`
 	// Parts are all simple commands, wherever they hide (substitutions, wrappers, nested shells), in the
-	// order of the text. An outer part (sudo rm x) is followed by what it runs (rm x).
+	// order of the text. An outer part (sudo rm x) is followed by the command that it runs (rm x).
 	Parts []Part `json:"parts"`
 	// Findings are the static checks that fired.
 	Findings []Finding `json:"findings,omitempty"`
@@ -61,7 +61,7 @@ type Part struct {
 	Text string `json:"text"` // as rules see it: words without quotes, one blank between them, assignments and transparent wrappers taken off
 	Raw  string `json:"raw"`  // as written
 	// Deep are more texts for deny and ask rules: with assignments, by base name, without wrappers, with
-	// what is known of unknown words left out.
+	// without the unknown words.
 	Deep    []string `json:"-"`
 	Program string   `json:"program,omitempty"` // base name; "" when unknown
 	Path    string   `json:"path,omitempty"`    // where the program lies; "" for a builtin or when unknown
@@ -76,13 +76,13 @@ type Part struct {
 	Literal bool `json:"literal,omitempty"`
 	// InPlace: though Literal, it does no more than edit the files that it names (sed -i), which acceptEdits grants.
 	InPlace bool   `json:"-"`
-	Within  string `json:"within,omitempty"` // what it stands in: "$( )", "sudo", "bash -c"
+	Within  string `json:"within,omitempty"` // the construct around it: "$( )", "sudo", "bash -c"
 	Reason  string `json:"reason,omitempty"` // why it is not read-only, in words for the user
 }
 
 // Finding is a static check that fired.
 type Finding struct {
 	Check  string `json:"check"`  // its name, as in docs/shell-checks.md
-	Text   string `json:"text"`   // what was found, in words for the user
-	Effect Effect `json:"effect"` // Ask, or Deny for what stands above every rule
+	Text   string `json:"text"`   // for the user
+	Effect Effect `json:"effect"` // Ask, or Deny, which no rule lifts
 }

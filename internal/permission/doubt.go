@@ -32,7 +32,7 @@ func (c *call) doubt() (Decision, bool) {
 
 // mayTouch says why a deny rule might be about an access that it does not plainly match.
 func (c *call) mayTouch(r Rule, a *Access) string {
-	if a.Below && a.Kind == Read && r.class() == "Read" && c.p.mayMatchBelow(r, c.Dir, *a) {
+	if name := r.deniedName(); a.Below && a.Kind == Read && r.class() == "Read" && !(name != "" && slices.Contains(a.Except, name)) && c.p.mayMatchBelow(r, c.Dir, *a) {
 		return "everything below " + a.where() + " is read, and what lies there is not known"
 	}
 	if a.Below && a.Kind == Write && (r.class() == "Edit" || r.class() == "Read") && c.p.mayMatchBelow(r, c.Dir, *a) {
@@ -175,7 +175,7 @@ func mentionsHost(r Rule, cmd *Command) string {
 		return cmd.UnseenHosts
 	}
 	spec = strings.TrimSuffix(strings.ToLower(strings.TrimSpace(spec)), ".")
-	texts := slices.Clone(cmd.Mentions) // what a program may run
+	texts := slices.Clone(cmd.Mentions) // texts that a program may run
 	for _, part := range cmd.Parts {
 		if !part.readOnly() {
 			texts = append(texts, part.Text)

@@ -14,7 +14,7 @@ type Evidence struct {
 	More     int      `json:"more,omitempty"`     // parts and accesses that were left out
 }
 
-// Bounds of what is kept of one decision.
+// Bounds of the evidence that is kept of one decision.
 const (
 	keptParts    = 20
 	keptAccesses = 40

@@ -105,14 +105,14 @@ func (c *call) planDenies() (Decision, bool) {
 	return Decision{Effect: Deny, Layer: LayerMode, Reason: "the mode is plan: look and think, but change nothing"}, true
 }
 
-// changes reports whether the call writes, or runs what is not read-only.
+// changes reports whether the call writes, or runs a command that is not read-only.
 func (c *call) changes() bool {
 	return slices.ContainsFunc(c.Accesses, func(a Access) bool {
 		return a.Kind == Write && !harmlessDevice(a.Target) || a.Kind == Exec && !a.Command.Class.ReadOnly()
 	})
 }
 
-// planAsks: in plan mode only a person can let through what may change something unknown.
+// planAsks: in plan mode only a person can allow a call that may change something unknown.
 func (c *call) planAsks() (Decision, bool) {
 	unsafe := c.Accesses == nil || slices.ContainsFunc(c.Accesses, func(a Access) bool { return a.Kind == Tool && !a.Safe })
 	reason := "the mode is plan, and " + c.Tool + " may change something"
@@ -141,7 +141,7 @@ func inside(roots []string, path string) bool {
 	return false
 }
 
-// harmlessDevice: what is written there is gone or shown, and what is read is nothing.
+// harmlessDevice: output there is dropped or shown, and there is no input.
 func harmlessDevice(path string) bool {
 	switch path {
 	case "/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr", "NUL":

@@ -60,10 +60,10 @@ func guardCommand(cmd *Command) (v verdict) {
 	return v
 }
 
-// protectedWrite is the check on commands that write what guardPath looks at too.
+// protectedWrite is the check on commands that covers the same files as guardPath.
 const protectedWrite = "protected-write"
 
-// guardNode checks what lies at the path.
+// guardNode checks the kind of file at the path.
 func guardNode(a Access) verdict {
 	if harmlessDevice(a.Target) {
 		return verdict{}
@@ -128,7 +128,7 @@ func isHome(file, home string) bool {
 	return dir == slashed(home) || dir == "/root" || strings.Count(dir, "/") == 2 && (strings.HasPrefix(dir, "/home/") || strings.HasPrefix(dir, "/Users/"))
 }
 
-// guardHome guards what lathe, shells and other programs keep in the user's home.
+// guardHome guards the files of lathe, shells and other programs in the user's home.
 func (p *Policy) guardHome(k Kind, path string) verdict {
 	const mine = "lathe's own settings and state: whoever changes them decides what lathe may do"
 	for _, dir := range p.Own {

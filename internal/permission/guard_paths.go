@@ -31,7 +31,7 @@ var guardedDirs = []struct {
 	{".vs", Ask, "the editor runs tasks from .vs"},
 }
 
-// guardedLists are the same, by what they do.
+// guardedLists are the same, by their effect.
 var guardedLists = []struct {
 	effect Effect
 	why    string

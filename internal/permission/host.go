@@ -20,7 +20,7 @@ func NetAccess(address string) Access {
 	return Access{Kind: Net, Target: address}
 }
 
-// host is what an address or a host's name means.
+// host is a parsed address or host name.
 type host struct {
 	name  string   // canonical: lower case, ASCII, no dot at the end; an address in its usual form
 	also  []string // what another program may take for the host; for deny and ask rules

@@ -11,7 +11,7 @@ type HypotheticalMachine struct {
 	HomeDir  string
 	RootDirs []string
 	Links    map[string]string // symbolic links by absolute path; what they name is absolute or from their folder
-	Nodes    map[string]Node   // what lies at absolute paths, where it is something special
+	Nodes    map[string]Node   // special files by absolute path
 }
 
 var _ World = (*HypotheticalMachine)(nil)

@@ -67,7 +67,7 @@ func (k AgentKind) has(tool string, t Traits) bool {
 	return !(k.ReadOnly && t.edits()) && (k.Tools == nil || slices.Contains(k.Tools, tool)) && !slices.Contains(k.Without, tool)
 }
 
-// limits is what a set has against a call; it allows everything else.
+// limits is the refusal or question of a set of tools; it allows everything else.
 func (k AgentKind) limits(c *call) Decision {
 	switch {
 	case !k.has(c.Tool, c.traits):

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// pattern is what stands in the parentheses of a rule on commands: without * an exact text; a trailing " *"
+// pattern is the text in the parentheses of a rule on commands: without * an exact text; a trailing " *"
 // or ":*" is a prefix that ends at a word's end; any other * stands for any text.
 type pattern struct{ text string }
 

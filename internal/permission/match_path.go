@@ -150,7 +150,7 @@ func hasDrive(p string) bool {
 	return len(p) >= 3 && p[1] == ':' && (p[2] == '\\' || p[2] == '/') && (p[0]|0x20 >= 'a' && p[0]|0x20 <= 'z')
 }
 
-// globUnder matches rel, or any folder above it: a pattern that names a folder covers what is in it.
+// globUnder matches rel, or any folder above it: a pattern that names a folder covers its files.
 func globUnder(pattern, rel string, anyDepth bool) bool {
 	if pattern == "" || pattern == "." || pattern == "**" {
 		return true

@@ -59,7 +59,7 @@ func (c *call) orderedParts(o *orderedOutcome, i int) (explicit bool) {
 	return explicit && len(cmd.Parts) > 0
 }
 
-// orderedOutcome adds up what the last matching rules say.
+// orderedOutcome sums up the last matching rules.
 type orderedOutcome struct {
 	deny, ask, allow Rule
 	partly           bool // something is allowed neither by a rule nor by the mode

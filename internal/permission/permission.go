@@ -18,7 +18,7 @@ package permission
 
 import "encoding/json"
 
-// Kind is what sort of thing an access touches.
+// Kind is the sort of thing an access touches.
 type Kind string
 
 // Kinds of access. Tool is an access to the tool itself, for tools whose effects are not paths,
@@ -49,6 +49,8 @@ type Access struct {
 	// Below: for Read, everything below Target is read too, and nobody looked at the names there. A deny rule that
 	// could speak of one of them asks.
 	Below bool `json:"below,omitempty"`
+	// Except are names that rules deny (see [Policy.DeniedNames]) and that are not read, wherever they lie.
+	Except []string `json:"except,omitempty"`
 }
 
 // Mode is how much runs without asking.

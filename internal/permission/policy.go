@@ -107,7 +107,7 @@ func (p *Policy) Removed(tool string, agents ...string) bool {
 	return removed || slices.ContainsFunc(p.chain(agents), func(k AgentKind) bool { return !k.has(tool, traits) })
 }
 
-// Decide decides on a request. It never fails; what it does not understand asks.
+// Decide decides on a request. It never fails; a call that it does not understand asks.
 func (p *Policy) Decide(req Request) Decision {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
@@ -220,7 +220,7 @@ func (c *call) decide() Decision {
 	return c.byMode()
 }
 
-// byMode decides what no rule speaks of: by what the call would do, and by the mode.
+// byMode decides calls that no rule covers: by their effect and the mode.
 func (c *call) byMode() Decision {
 	if c.Mode == Bypass {
 		return Decision{Effect: Allow, Layer: LayerMode, Reason: "the mode is bypassPermissions"}

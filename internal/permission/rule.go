@@ -20,7 +20,7 @@ type Rule struct {
 	Effect Effect
 	Source Source
 	Tool   string // canonical name, or a name with * in it
-	Spec   string // what stood in the parentheses; "" covers every call of the tool
+	Spec   string // the text in the parentheses; "" covers every call of the tool
 
 	// Ordered rules form a list of their own, in which the last one that matches counts.
 	Ordered bool

@@ -1,6 +1,6 @@
 package permission
 
-// Tools is what rules need to know of tools. Implementations are safe for concurrent use.
+// Tools is the knowledge of tools that rules need. Implementations are safe for concurrent use.
 type Tools interface {
 	// Name is the name that a spelling stands for; one that no tool has stays as it is.
 	Name(spelling string) string
@@ -8,7 +8,7 @@ type Tools interface {
 	Traits(name string) Traits
 }
 
-// Traits are what rules need to know of one tool.
+// Traits is the knowledge of one tool that rules need.
 type Traits struct {
 	Known   bool
 	Subject Subject
@@ -16,10 +16,10 @@ type Traits struct {
 	// for a name, of which the first one that is given counts.
 	Params []string
 	Rest   string // for a name: the parameter with the words after it
-	Class  Class  // what calls of the tool do at most; "" is unknown
+	Class  Class  // the strongest effect of its calls; "" is unknown
 }
 
-// Subject is what the pattern in the parentheses of a rule speaks of.
+// Subject is the part of a call that the pattern of a rule is matched against.
 type Subject string
 
 // The subjects. Tools that read files share the rules for Read, tools that change files those for Edit.

@@ -1,13 +1,13 @@
 package permission
 
-// World is what the analysis may know of the machine. It is read-only, and never runs anything of the project.
+// World is the machine as the analysis sees it. It is read-only, and never runs anything of the project.
 // Paths are absolute and clean unless said otherwise. Implementations answer from the machine, or, for
 // decisions about a machine that is not there, from nothing but names ([HypotheticalMachine]).
 type World interface {
 	Home() string
 	// Roots are the working roots, the first one the session's own.
 	Roots() []string
-	// Stat follows the links of path as far as it exists and says what lies there.
+	// Stat follows the links of path as far as it exists and describes the file there.
 	Stat(path string) Node
 	// Program finds a program as the clean environment would, from the folder dir: its absolute path with
 	// links resolved, or "" when there is none. A name with a slash is taken from dir.
@@ -19,11 +19,12 @@ type World interface {
 	Glob(pattern, dir string, max int) (paths []string, more bool)
 	// Names lists the names below a folder, relative to it with slashes, folders too; complete when these are all.
 	Names(dir string, max int) (names []string, complete bool)
-	// Tree looks through the names below a folder for what a program that reads all of it must leave out.
+	// Tree looks through the names below a folder for what a program that reads all of it must leave out. With a folder of
+	// the past, of which there are no names, it tells only what rules deny.
 	Tree(dir string, o TreeOptions) Tree
 }
 
-// KeyKind is what a key of git's configuration is looked at for.
+// KeyKind is a reason to look for keys of git's configuration.
 type KeyKind string
 
 // ProgramKeys come from the repository and name programs (core.fsmonitor, diff.x.textconv); SecretKeys, from any file,
@@ -39,13 +40,16 @@ type TreeOptions struct {
 	Follow bool     // through links
 	Skip   []string // patterns of the names of folders that it leaves out
 	Odd    string   // characters that no name may hold
+	Past   bool     // the folder is one of the past
 }
 
-// Tree is what lies below a folder, as far as reading it is not free.
+// Tree lists the files below a folder that are not free to read.
 type Tree struct {
 	// Withheld are the files and folders below, by their absolute paths, that by themselves would not be read
 	// without a question although the folder would, or that a rule denies.
 	Withheld []Withheld
+	// Denied are names that rules deny reading (see [Policy.DeniedNames]).
+	Denied []string
 	// Leads is a link, followed, that leads out of the folder or to something withheld; "" when there is none.
 	Leads string
 	Odd   string // a name that holds an odd character; "" when there is none
@@ -60,17 +64,17 @@ type Withheld struct {
 	Folder bool
 }
 
-// Node is what lies at a path.
+// Node is the file at a path.
 type Node struct {
 	Real  string   // the path with links resolved; parts that do not exist stay as named
 	Kind  NodeKind // of what Real names
 	Links uint64   // hard links; 0 when unknown
 }
 
-// NodeKind is what sort of thing lies at a path.
+// NodeKind is the kind of file at a path.
 type NodeKind string
 
-// Kinds of node. Special is a device, pipe or socket; Unknown is what cannot be told (no right to look, a
+// Kinds of node. Special is a device, pipe or socket; Unknown: it cannot be told (no right to look, a
 // loop of links).
 const (
 	Missing NodeKind = "missing"

@@ -58,6 +58,8 @@ type Env struct {
 	MayRead func(path string) permission.Effect
 	// LoadSkill puts a skill into the conversation: the texts for the model. Nil: there are none.
 	LoadSkill func(ctx context.Context, name, args string) ([]llm.Part, error)
+	// DeniedNames are the names that rules deny reading, wherever they lie. Nil: none.
+	DeniedNames func() []string
 	// Environ is the environment of child processes before lathe's own keys are removed. Nil: os.Environ.
 	Environ func() []string
 	// ChildEnv changes how the environment of child processes is cleaned.

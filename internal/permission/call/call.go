@@ -37,7 +37,7 @@ func (m *Machine) Policy(rules []permission.Rule) *permission.Policy {
 	return permission.NewPolicy(m.tools, m.HomeDir, m.RootDirs, rules)
 }
 
-// Fixture is what is special about the machine for one call, in words.
+// Fixture describes the special state of the machine for one call, in words.
 type Fixture struct {
 	Files    string `json:"files"`    // "out -> /home/u/x (symlink)", "two names (hard link)", "fifo"
 	Dir      string `json:"dir"`      // the folder that the call runs in instead of the working folder

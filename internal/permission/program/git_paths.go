@@ -54,11 +54,46 @@ func gitReads(c *call) {
 	if c.Tree == nil {
 		c.tree(c.everything(), nil)
 	}
-	c.Tree.Past = true
+	c.Tree.Past, c.Tree.At = true, -1
 	for _, lines := range c.textsOf("-L") {
 		c.gitTop(lines[strings.LastIndexByte(lines, ':')+1:])
 	}
 	c.Tree.All = !c.gitPaths(c.ops) && c.name != "git blame"
+	if len(c.textsOf("-L")) > 0 {
+		c.Tree.All = false // it shows those lines of these files only
+	}
+	c.pathspecs()
+}
+
+// objects notes the revisions of a word that may be the contents of a file: its hash, and a hash made anything but a commit.
+func (c *call) objects(w Word) {
+	for end := range strings.SplitSeq(strings.ReplaceAll(w.Text, "...", ".."), "..") {
+		switch {
+		case strings.Contains(end, "^{") && !strings.HasSuffix(end, "^{commit}") || w.Unknown:
+			c.Tree.Specs, c.Tree.All = false, true
+		case len(end) >= 4 && strings.Trim(strings.ToLower(end), "0123456789abcdef") == "":
+			c.Tree.Hashes, c.Tree.All = append(c.Tree.Hashes, w.Text), true
+		}
+	}
+}
+
+// pathspecs says whether names can be kept out of what a subcommand shows of the past. A hash may be that of a file's
+// contents, which no pathspec keeps out, whatever else is named.
+func (c *call) pathspecs() {
+	switch c.name {
+	case "git log", "git whatchanged", "git format-patch":
+		c.Tree.Specs = !c.has("--full-diff", "--follow", "-L")
+	case "git show", "git diff":
+		c.Tree.Specs = !c.has("--full-diff", "--follow", "-L")
+		for i, w := range c.ops {
+			if c.dashes < 0 || i < c.dashes {
+				c.objects(w)
+			}
+		}
+	}
+	if c.has("--full-diff", "--follow") {
+		c.Tree.All = true // other files are shown as well, or those that the file was before it got its name
+	}
 }
 
 // gitPaths notes operands as files: REV:path and pathspecs. It reports whether these are all that is read.

@@ -16,6 +16,8 @@ type Tree struct {
 	At     int      // where they go among the words behind the program; -1 is the end
 	Past   bool     // it reads files of the past, of which no names are known
 	All    bool     // and all of them, from the current folder on
+	Specs  bool     // pathspecs behind its words keep names out of what it shows of them
+	Hashes []string // words that may be the hash of a file's contents, and are meant to be that of a commit
 	Named  []string // paths that it reads besides Reads
 	Shy    bool     // it leaves out hidden files unless told otherwise, so that they are no news
 }

@@ -5,6 +5,15 @@ package program
 // PathspecsWithout are words for git, behind all others.
 func PathspecsWithout(files, folders []string) []string { return exceptPathspecs(files, folders) }
 
+// PathspecsPast are words for git that leave out files and folders of these names, patterns with * and ?, in any case.
+func PathspecsPast(names []string) []string {
+	var out []string
+	for _, name := range names {
+		out = append(out, ":(top,exclude,glob,icase)**/"+name, ":(top,exclude,glob,icase)**/"+name+"/**")
+	}
+	return out
+}
+
 // GlobsWithout are flags for ripgrep, behind its other globs.
 func GlobsWithout(files, folders []string) []string {
 	return exceptBy("--glob=!", "--glob=!")(files, folders)

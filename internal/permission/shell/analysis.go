@@ -21,9 +21,10 @@ type analysis struct {
 	calls    []*call
 	redirs   []*redirect
 	accesses []permission.Access
-	written  map[string]string     // what the line writes into files, by path, where that is known
+	written  map[string]string     // texts that the line writes into files, by path
 	touched  map[string]bool       // accesses that were noted
-	omitted  []permission.Withheld // what readers of whole folders leave out, in the form in which they run
+	omitted  []permission.Withheld // files that the safe form of readers of whole folders leaves out
+	past     []permission.Access   // reads of past files, narrowed by the safe form
 	left     []string              // the names of that, where they are news
 	gaps     []*gap                // of commands that list files
 	odd      map[oddity][]string

@@ -15,7 +15,8 @@ type assigned struct {
 	name, text string
 	known      bool
 	show       string
-	code       string // for a script: the read-only command whose output it is, as $( )
+	code       string    // for a script: the read-only command whose output it is, as $( )
+	list       *nameList // its output
 }
 
 // assignments expands assignments without making them.
@@ -35,6 +36,9 @@ func (a *analysis) assignments(list []*syntax.Assign, sc *scope) []assigned {
 			got.text, got.known = w.text, !w.unknown
 			if w.unknown && w.printed && onlySubst(as.Value) {
 				got.code = bareCode(w.code)
+				if w.before+w.after == "" && got.code != "" {
+					got.list = w.list
+				}
 			}
 		}
 		if as.Array != nil {
@@ -120,7 +124,7 @@ func (a *analysis) notes(list []*syntax.Assign, got []assigned, raw string, plac
 		}
 	}
 	for _, as := range got {
-		sc.assign(as.name, binding{text: as.text, known: as.known, turn: true, code: as.code})
+		sc.assign(as.name, binding{text: as.text, known: as.known, turn: true, code: as.code, list: as.list})
 	}
 	a.noteAssignments(got, raw, place, sc)
 	return true

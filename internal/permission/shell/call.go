@@ -29,6 +29,7 @@ type call struct {
 	wrapper  string         // the name of that command
 	except   []string       // words that are added, so that it leaves out what may not be read
 	listed   int            // the word that holds names out of a list, 0 for none
+	ender    int            // the word before which the flags of git end, 0 for none
 	compares bool           // it is a test that compares texts, whatever they are
 	filled   []program.Word // the words of Inner with names in the place of those that xargs or find puts there
 	gap      *gap           // where what it lists may be narrowed

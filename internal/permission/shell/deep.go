@@ -1,13 +1,16 @@
 package shell
 
 import (
+	"cmp"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/lathe-dev/lathe/internal/permission"
+	"github.com/lathe-dev/lathe/internal/permission/program"
 )
 
-// readsDeep notes what a command reads that goes through whole folders. What may not be read is left out of the
+// readsDeep notes the reads of a command that goes through whole folders. Files that may not be read are left out of the
 // command, where it has words for that; else it counts as read.
 func (a *analysis) readsDeep(c *call, patterns map[string]bool, sc *scope) (why string) {
 	var withheld []permission.Withheld
@@ -24,20 +27,24 @@ func (a *analysis) readsDeep(c *call, patterns map[string]bool, sc *scope) (why 
 			withheld = append(withheld, tree.Withheld...)
 		}
 	}
+	var past []string
 	for _, name := range c.use.Tree.Named {
 		for _, file := range a.named(name, patterns, sc) {
 			if filepath.Ext(file) != "" && a.world.Stat(file).Kind != permission.Folder {
 				a.place(permission.Read, file, false)
 				continue
 			}
-			a.readTree(file, c.use.Tree.TreeOptions, true, false)
+			if kind := a.world.Stat(file).Kind; kind == permission.File || kind == permission.Special {
+				a.place(permission.Read, file, false)
+				continue
+			}
+			past = append(past, file)
 		}
 	}
 	if c.use.Tree.All {
-		for _, dir := range sc.places() {
-			a.readTree(dir, c.use.Tree.TreeOptions, true, false)
-		}
+		past = append(past, sc.places()...)
 	}
+	a.readsPast(c, past)
 	if len(withheld) == 0 || a.mute > 0 {
 		return why
 	}
@@ -53,6 +60,47 @@ func (a *analysis) readsDeep(c *call, patterns map[string]bool, sc *scope) (why 
 		why = "it would read " + withheld[0].Path + ", which needs permission by itself"
 	}
 	return why
+}
+
+// readsPast notes that a command shows files of the past. Names that rules deny are kept out where it has words for that.
+func (a *analysis) readsPast(c *call, folders []string) {
+	var denied []string
+	if len(folders) > 0 && c.use.Tree.Specs && a.mute == 0 && !c.sub && len(c.assigns) == 0 && len(c.use.Inner) == 0 {
+		denied = a.world.Tree(a.start, permission.TreeOptions{Past: true}).Denied
+	}
+	if len(denied) > 0 {
+		c.except = append(c.except, program.PathspecsPast(denied)...)
+		for i := range c.words {
+			if slices.Contains(c.use.Tree.Hashes, c.words[i].text) {
+				c.words[i].text = onlyCommits(c.words[i].text)
+			}
+		}
+		a.noteLeft(denied, nil, false)
+	}
+	for _, dir := range folders {
+		named, node := a.resolve(dir)
+		x := permission.Access{Kind: permission.Read, Target: cmp.Or(node.Real, named), Node: node.Kind, Links: node.Links, Below: true, Except: denied}
+		if named != x.Target {
+			x.Named = named
+		}
+		a.access(x)
+		if len(denied) > 0 {
+			a.past = append(a.past, x)
+		}
+	}
+}
+
+// onlyCommits makes hashes those of commits, so that git does not take them for the contents of a file.
+func onlyCommits(word string) string {
+	for _, dots := range []string{"...", ".."} {
+		if from, to, ok := strings.Cut(word, dots); ok {
+			return onlyCommits(from) + dots + onlyCommits(to)
+		}
+	}
+	if len(word) >= 4 && strings.Trim(strings.ToLower(word), "0123456789abcdef") == "" {
+		return word + "^{commit}"
+	}
+	return word
 }
 
 // readTree notes that a folder is read with all that is in it.
@@ -144,7 +192,7 @@ func (a *analysis) noteLeft(files, folders []string, shy bool) {
 	}
 }
 
-// readAll notes what is withheld as read.
+// readAll notes withheld files as read.
 func (a *analysis) readAll(withheld []permission.Withheld) {
 	for _, w := range withheld {
 		a.place(permission.Read, w.Path, false)

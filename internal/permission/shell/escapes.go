@@ -87,7 +87,7 @@ func ansi(text string) (out string, ok bool) {
 // simpleEscapes are the one-letter escapes of $'...' and printf.
 const simpleEscapes = "a\ab\be\x1bE\x1bf\fn\nr\rt\tv\v\\\\''\"\"??"
 
-// ansiEscape decodes what follows a backslash and tells how many bytes it took.
+// ansiEscape decodes the escape behind a backslash and returns its length in bytes.
 func ansiEscape(s string) (n int, text string, ok bool) {
 	for i := 0; i < len(simpleEscapes); i += 2 {
 		if s[0] == simpleEscapes[i] {

@@ -40,7 +40,7 @@ func (a *analysis) fed(c *call, words []program.Word) []program.Word {
 	return append(out, program.Word{Unknown: true})
 }
 
-// wrote remembers what a command writes into a file, so that it is known when the line runs it later.
+// wrote remembers the text that a command writes into a file, so that it is known when the line runs it later.
 func (a *analysis) wrote(n *syntax.CallExpr, c *call, sc *scope) {
 	if a.mute > 0 || len(a.redirs) == 0 {
 		return
@@ -58,7 +58,7 @@ func (a *analysis) wrote(n *syntax.CallExpr, c *call, sc *scope) {
 	a.written[from(target, sc.dirs[0])] += text
 }
 
-// rerun analyses what the line wrote into a file and runs from there: echo x > a.sh; sh a.sh.
+// rerun analyses text that the line wrote into a file and runs from there: echo x > a.sh; sh a.sh.
 func (a *analysis) rerun(c *call, sc *scope) {
 	if len(a.written) == 0 || len(sc.dirs) == 0 {
 		return

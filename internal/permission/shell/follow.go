@@ -11,7 +11,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/permission/program"
 )
 
-// follow analyses what a command runs in its turn.
+// follow analyses the commands that a command runs.
 func (a *analysis) follow(c *call, sc *scope) (inner string) {
 	if a.mute > 0 {
 		return ""
@@ -273,7 +273,7 @@ func (a *analysis) alias(c *call, sc *scope) {
 	}
 }
 
-// stdin analyses what an interpreter reads from a pipe or a here-document.
+// stdin analyses the text that an interpreter reads from a pipe or a here-document.
 func (a *analysis) stdin(c *call, sc *scope) {
 	if !c.use.Stdin {
 		return
@@ -444,7 +444,7 @@ func parameters(words []word) []string {
 	return nil
 }
 
-// change notes what a command does to the shell itself: its folder, its
+// change notes how a command changes the shell itself: its folder, its
 // parameters.
 func (a *analysis) change(c *call, sc *scope) {
 	if c.name == "set" {

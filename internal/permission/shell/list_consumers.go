@@ -87,8 +87,8 @@ func (a *analysis) takesCommits(inner []program.Word, l *nameList) bool {
 			return false
 		}
 	}
-	_, ok := revisionOf(l)
-	return ok
+	_, ref, ok := revisionOf(l)
+	return ok && !ref
 }
 
 // consumer writes the words of the command that gets the names, the first one at that place among them.

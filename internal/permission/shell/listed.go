@@ -67,7 +67,7 @@ func onlyNames(name string, args []string) bool {
 	return true
 }
 
-// lists tells what a command that prints names of files looks through; ok is false for any other.
+// lists describes a command that prints names of files; ok is false for any other.
 func (a *analysis) lists(c *call) (l lister, ok bool) {
 	if !c.use.Class.ReadOnly() || len(c.dirs) != 1 || c.guess || anyUnknown(c.words) {
 		return l, false

@@ -149,7 +149,10 @@ var (
 // takesRevision judges a command of git with a commit in the place of the word.
 func (a *analysis) takesRevision(c *call, at int, sc *scope) {
 	w := c.words[at]
-	name, ok := revisionOf(w.list)
+	name, ref, ok := revisionOf(w.list)
+	if ref && !a.endsFlags(c, at) {
+		return
+	}
 	if !ok || !beforeCommit.MatchString(w.before) || !afterCommit.MatchString(w.after) {
 		return
 	}
@@ -161,37 +164,89 @@ func (a *analysis) takesRevision(c *call, at int, sc *scope) {
 	c.use, c.listed = program.Analyze(words, program.Env{Dir: sc.dir(), World: a.world}), at
 }
 
-// revisionOf is a commit in the place of those whose hashes a list of commands prints.
-func revisionOf(l *nameList) (name string, ok bool) {
+// endsFlags keeps a name of a branch or tag from being a flag: git takes --end-of-options before it, behind all flags.
+func (a *analysis) endsFlags(c *call, at int) bool {
+	if sub, _ := gitSubcommand(c); c.arg(1) != sub || !among(sub, "log", "show", "diff") {
+		return false
+	}
+	for _, w := range c.words[at+1:] {
+		if w.text == "--" {
+			break
+		}
+		if strings.HasPrefix(w.text, "-") && !aloneFlag.MatchString(w.text) {
+			return false
+		}
+	}
+	c.ender = at
+	return true
+}
+
+// aloneFlag are flags of git log, show and diff that take no further word, so that they may stand before others.
+var aloneFlag = regexp.MustCompile(`^(-p|-s|-\d+|--(oneline|stat|shortstat|numstat|name-only|name-status|no-merges|merges|graph|reverse|patch|no-patch|first-parent|no-color|no-decorate|cached|staged|summary)|--(format|pretty|stat|date|max-count|diff-filter)=[^\x00]*)$`)
+
+// revisionOf is a commit in the place of those whose hashes a list of commands prints. ref: it prints names of branches
+// or tags, which may begin with anything.
+func revisionOf(l *nameList) (name string, ref, ok bool) {
 	c := l.calls[0]
 	if c.name != "git" || anyUnknown(c.words) || !c.use.Class.ReadOnly() {
-		return "", false
+		return "", false, false
 	}
 	for _, more := range l.calls[1:] {
 		if !among(more.name, "head", "tail") || !passes(more) {
-			return "", false
+			return "", false, false
 		}
 	}
 	sub, rest := gitSubcommand(c)
-	if c.arg(1) != sub || len(rest) == 0 {
-		return "", false
+	if c.arg(1) != sub || len(rest) == 0 && sub != "describe" && sub != "tag" {
+		return "", false, false
 	}
 	switch sub {
 	case "rev-parse":
-		return parsedRevision(rest)
+		name, ok = parsedRevision(rest)
+		return name, slices.Contains(rest, "--abbrev-ref"), ok
 	case "merge-base":
-		return "HEAD", len(rest) == 2 && revision.MatchString(rest[0]) && revision.MatchString(rest[1])
+		return "HEAD", false, len(rest) == 2 && revision.MatchString(rest[0]) && revision.MatchString(rest[1])
 	case "rev-list", "log":
-		return "HEAD", printsHashes(sub, rest)
+		return "HEAD", false, printsHashes(sub, rest)
+	case "describe":
+		return "HEAD", true, !slices.ContainsFunc(rest, func(w string) bool {
+			return !among(w, "--tags", "--always", "--long", "--exact-match", "--all", "--abbrev=*", "--match=*", "HEAD*")
+		})
+	case "branch":
+		return "HEAD", true, slices.Contains(rest, "--show-current") && len(rest) == 1 || printsNamesOfRefs(rest)
+	case "tag", "for-each-ref":
+		return "HEAD", true, sub == "tag" && printsTags(rest) || printsNamesOfRefs(rest)
 	}
-	return "", false
+	return "", false, false
+}
+
+// printsTags reports whether git tag prints names only.
+func printsTags(args []string) bool {
+	return !slices.ContainsFunc(args, func(w string) bool {
+		return !among(w, "-l", "--list", "--sort=*", "--merged", "--no-merged") && (strings.HasPrefix(w, "-") || strings.ContainsAny(w, " \n"))
+	})
+}
+
+// printsNamesOfRefs reports whether git branch or git for-each-ref prints short names only.
+func printsNamesOfRefs(args []string) bool {
+	names := false
+	for _, w := range args {
+		switch {
+		case w == "--format=%(refname:short)":
+			names = true
+		case among(w, "-a", "-r", "--all", "--remotes", "--merged", "--no-merged", "--sort=*", "--count=*"), !strings.HasPrefix(w, "-"):
+		default:
+			return false
+		}
+	}
+	return names
 }
 
 // parsedRevision: git rev-parse prints the hash of what it is given, or what it is given itself.
 func parsedRevision(args []string) (name string, ok bool) {
 	for _, arg := range args {
 		switch {
-		case among(arg, "--short", "--verify", "-q", "--quiet"), strings.HasPrefix(arg, "--short=") && strings.Trim(arg[8:], "0123456789") == "":
+		case among(arg, "--short", "--verify", "-q", "--quiet", "--abbrev-ref"), strings.HasPrefix(arg, "--short=") && strings.Trim(arg[8:], "0123456789") == "":
 		case name == "" && revision.MatchString(arg):
 			name = arg
 		default:
@@ -221,7 +276,7 @@ func printsHashes(sub string, args []string) bool {
 	return hashes
 }
 
-// turnName is what a script calls the variable of a loop: no shell and no program knows it.
+// turnName is the name of a loop variable in a script: no shell and no program knows it.
 func turnName(name string) string { return "turn_" + name }
 
 // eachName walks the body of a loop whose variable is any of the words or lines that commands print. No turn may

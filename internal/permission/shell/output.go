@@ -17,7 +17,7 @@ const (
 	maxPipes  = 12
 )
 
-// printed is what a pipe prints, where the words tell: echo, printf, cat of a here-document, and what decodes
+// printed is the output of a pipe, where the words show it: echo, printf, cat of a here-document, and what decodes
 // or rearranges their text. Nothing is run.
 func (a *analysis) printed(members []member, sc *scope) (text string, known bool) {
 	if a.mute > maxPipes || len(members) > maxPipes {
@@ -33,7 +33,7 @@ func (a *analysis) printed(members []member, sc *scope) (text string, known bool
 	return text, known
 }
 
-// output is what statements print one after the other.
+// output is the output of statements that run one after the other.
 func (a *analysis) output(stmts []*syntax.Stmt, sc *scope) (text string, known bool) {
 	if a.mute > maxPipes || len(stmts) == 0 || len(stmts) > maxPipes {
 		return "", false
@@ -49,7 +49,7 @@ func (a *analysis) output(stmts []*syntax.Stmt, sc *scope) (text string, known b
 	return text[:min(len(text), maxOutput)], known
 }
 
-// stmtOutput is what one statement prints when it reads in.
+// stmtOutput is the output of one statement that reads in.
 func (a *analysis) stmtOutput(s *syntax.Stmt, sc *scope, in string, piped bool) (string, bool) {
 	if a.mute > maxPipes || a.steps > 2000 {
 		return "", false
@@ -99,7 +99,7 @@ func (a *analysis) stmtOutput(s *syntax.Stmt, sc *scope, in string, piped bool) 
 	return "", false
 }
 
-// callOutput is what a simple command prints.
+// callOutput is the output of a simple command.
 func (a *analysis) callOutput(words []word, in input, sc *scope) (string, bool) {
 	for len(words) > 1 && words[0].unknown && words[0].text == "" {
 		words = words[1:]
@@ -182,7 +182,7 @@ func innerWords(words []word, sc *scope, a *analysis) []word {
 	return out
 }
 
-// filter is what a program makes of its input.
+// filter is the output of a program for its input.
 func filter(name string, args []string, in input) (string, bool) {
 	text := in.text[:min(len(in.text), maxOutput)]
 	switch name {
@@ -336,7 +336,7 @@ func substitute(args []string, text string) (string, bool) {
 	return text, false
 }
 
-// echo is what the builtin prints.
+// echo is the output of the builtin.
 func echo(args []string) (string, bool) {
 	end, escapes := "\n", false
 	for len(args) > 0 && len(args[0]) > 1 && args[0][0] == '-' && strings.Trim(args[0][1:], "neE") == "" {
@@ -354,7 +354,7 @@ func echo(args []string) (string, bool) {
 	return text + end, ok
 }
 
-// printf is what the builtin prints, for %s, %b, %c, %d and escapes.
+// printf is the output of the builtin, for %s, %b, %c, %d and escapes.
 func printf(args []string) (string, bool) {
 	if len(args) > 0 && args[0] == "--" {
 		args = args[1:]

@@ -297,7 +297,7 @@ func (a *analysis) variable(name string, sc *scope) (text string, known bool) {
 	return "", false
 }
 
-// operate applies what follows the name in ${x...}.
+// operate applies the operator in ${x...}.
 func (a *analysis) operate(p *syntax.ParamExp, text string, known bool, sc *scope) (string, bool) {
 	switch {
 	case p.Slice != nil:

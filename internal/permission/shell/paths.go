@@ -17,7 +17,7 @@ func (a *analysis) access(x permission.Access) {
 		key += "\x00>"
 	}
 	if x.Below {
-		key += "\x00/"
+		key += "\x00/" + strings.Join(x.Except, "/")
 	}
 	if a.touched[key] {
 		return

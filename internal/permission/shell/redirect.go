@@ -19,7 +19,7 @@ type redirect struct {
 	raw    string
 }
 
-// redirected is what the redirections of a statement come to.
+// redirected is the result of the redirections of a statement.
 type redirected struct {
 	script string // written anew, each with a blank before it
 	ok     bool   // all of them are harmless and were written anew
@@ -97,7 +97,7 @@ func (a *analysis) expandOne(w *syntax.Word, sc *scope) word {
 	return words[0]
 }
 
-// fileRedirect handles what names a file.
+// fileRedirect handles redirections that name a file.
 func (a *analysis) fileRedirect(r *syntax.Redirect, sc *scope, in *input, fd string) (script string, ok bool) {
 	words := a.expand(r.Word, sc)
 	op := r.Op.String()

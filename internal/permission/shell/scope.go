@@ -15,11 +15,11 @@ type scope struct {
 	perhaps []string             // folders that it would be in if what is unknown of a cd is nothing
 	last    string               // where cd - goes; "": unknown
 	stack   []string             // where popd goes, the last one first
-	vars    map[string]binding   // what the line assigned
+	vars    map[string]binding   // assignments of the line
 	args    []string             // $0, $1, ... of a function or nested shell; nil: unknown
 	funcs   map[string]*function // functions that the line defines
 	aliases map[string]string    // and aliases
-	within  string               // what this stands in, for people
+	within  string               // the construct around it, for people
 	level   int                  // how deep in the tree of parts
 	nested  int                  // how many texts within texts
 	guess   bool                 // it may not run at all: seen by deny and ask rules only
@@ -93,7 +93,7 @@ func (sc *scope) assign(name string, b binding) {
 func (sc *scope) unsure(before map[string]binding) {
 	for name, b := range sc.vars {
 		if b.turn && before[name] != b {
-			b.turn, b.code = false, ""
+			b.turn, b.code, b.list = false, "", nil
 			sc.vars[name] = b
 		}
 	}

@@ -49,6 +49,15 @@ func (a *analysis) rewriteWords(c *call, p *permission.Part, inner string) (scri
 		if i == c.use.AddsAt {
 			added = addWords(&b, c.use.Adds)
 		}
+		if c.ender > 0 && i+1 == c.ender {
+			for _, later := range flagsOf(c.words[i+1:]) {
+				b.WriteString(" " + quote(later.text))
+			}
+			b.WriteString(" '--end-of-options'")
+		}
+		if c.ender > 0 && i+1 > c.ender && !has(texts(c.words[c.ender:i+1]), "--") && aloneFlag.MatchString(w.text) {
+			continue
+		}
 		if c.gap != nil && i+1 == c.gap.at {
 			b.WriteString(c.gap.mark + "(")
 		}
@@ -92,6 +101,20 @@ func (a *analysis) rewriteWords(c *call, p *permission.Part, inner string) (scri
 		return "( " + b.String() + " )", true
 	}
 	return b.String(), true
+}
+
+// flagsOf are the flags among words, up to --.
+func flagsOf(words []word) []word {
+	var out []word
+	for _, w := range words {
+		if w.text == "--" {
+			break
+		}
+		if aloneFlag.MatchString(w.text) {
+			out = append(out, w)
+		}
+	}
+	return out
 }
 
 // addWords appends words to the script and returns their number.

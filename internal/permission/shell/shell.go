@@ -46,7 +46,7 @@ func Analyze(line, dir string, w permission.World) Result {
 	return a.result()
 }
 
-// result puts together what was found.
+// result puts the findings together.
 func (a *analysis) result() Result {
 	command := permission.Command{
 		Class: a.class, Parts: a.parts, Findings: a.findings(), Exact: a.exact,
@@ -63,6 +63,10 @@ func (a *analysis) result() Result {
 		command.Left = a.left
 	} else { // the line would run as it is written
 		a.readAll(a.omitted)
+		for _, x := range a.past {
+			x.Except = nil
+			a.access(x)
+		}
 	}
 	a.unseen(&command)
 	accesses := make([]permission.Access, 0, 1+len(a.accesses))

@@ -75,7 +75,7 @@ func invisible(r rune) bool {
 		r == 0x034f || (r >= 0xe0000 && r <= 0xe0fff) || r == 0x17b4 || r == 0x17b5 || (r >= 0xfff0 && r <= 0xfffd)
 }
 
-// blank reports what separates words for a reader, of whatever alphabet.
+// blank reports characters that separate words for a reader, of whatever alphabet.
 func blank(r rune) bool {
 	return unicode.IsSpace(r) || unicode.Is(unicode.Z, r) || strings.ContainsRune(blanks, r) || invisible(r) || r < ' '
 }
@@ -111,7 +111,7 @@ func ascii(text string) bool {
 // alike are letters, each with the ASCII letter that it resembles.
 const alike = "аaеeоoрpсcхxуyіiјjѕsԁdһhӏlԛqԝwмmтtкkвbнhгrпnиuѵvАAВBЕEКKМMНHОOРPСCТTХXѕsαaοoρpνvιiκkτtυuεeηnγyχxσoАAΑAΒBΕEΖZΗHΙIΚKΜMΝNΟOΡPΤTΥYΧXմdոnսuօoցgհhքpıiɡgɩiℓl"
 
-// plainRune is what a reader takes a character for; odd stands for blanks and characters that do not show.
+// plainRune is the character that a reader sees; odd stands for blanks and characters that do not show.
 func plainRune(r, odd rune) rune {
 	switch {
 	case r == '\n' || r == '\t' || r >= ' ' && r < 0x7f:

@@ -10,7 +10,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/permission"
 )
 
-// input is what a command gets on its standard input, as far as the line tells.
+// input is the standard input of a command, as far as the line shows it.
 type input struct {
 	text  string
 	known bool
@@ -89,7 +89,7 @@ func (a *analysis) stmt(s *syntax.Stmt, sc *scope, in input) (script string, ok 
 	return script, ok && rd.ok && !s.Background && !s.Coprocess && !s.Disown
 }
 
-// command walks what a statement runs.
+// command walks the command of a statement.
 func (a *analysis) command(s *syntax.Stmt, sc *scope, in input, rd redirected) (script string, ok bool) {
 	switch c := s.Cmd.(type) {
 	case nil:
