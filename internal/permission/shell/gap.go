@@ -26,7 +26,9 @@ func (a *analysis) newGap(c *call) *gap {
 	switch c.name {
 	case "find":
 		g.at, g.without = expressionAt(c.words), program.TestsWithout
-		g.brackets = g.at < len(c.words)
+		if g.brackets = g.at < len(c.words); !balanced(texts(c.words[g.at-1:])) {
+			return nil
+		}
 	case "rg":
 		g.without = program.GlobsWithout
 		for i, w := range c.words {
@@ -68,6 +70,28 @@ func expressionAt(words []word) int {
 		i++
 	}
 	return len(words)
+}
+
+// balanced reports whether no bracket of an expression of find closes one that was opened before it. The word behind a
+// test may be its value and no bracket, and those of -exec are not the expression's; words[0] stands before it.
+func balanced(words []string) bool {
+	depth, exec := 0, false
+	for i, w := range words[1:] {
+		before := words[i]
+		exec = exec || strings.HasPrefix(w, "-exec") || strings.HasPrefix(w, "-ok")
+		if w != "(" && w != ")" {
+			continue
+		}
+		if exec || strings.HasPrefix(before, "-") && !among(before, "-o", "-or", "-a", "-and", "-not", "-prune", "-print", "-print0", "-empty", "-true", "-false", "-xdev", "-depth") {
+			return false
+		}
+		if w == "(" {
+			depth++
+		} else if depth--; depth < 0 {
+			return false
+		}
+	}
+	return depth == 0
 }
 
 // leave adds names that are left out.
