@@ -29,6 +29,7 @@ var table = func() map[string]row {
 		"term/termtest":             {[]string{"term"}, "the terminal in which the tests of every front end run knows none of them"},
 
 		"frontmatter": {nil, "a Markdown file with a YAML block is read the same way for skills, agents, rules and styles"},
+		"style":       {[]string{"frontmatter"}, "output styles are files; where they are is said by those who know the settings"},
 		"skill":       {[]string{"frontmatter"}, "finding skills and filling in their arguments touches only their files; app, which has permissions, runs their commands"},
 
 		"skill/invoke": {[]string{"skill", "llm", "permission"}, "loading a skill makes texts of its files and lends its rules; running its commands is the session's, behind functions"},
@@ -71,6 +72,7 @@ var table = func() map[string]row {
 	t["journal"] = row{[]string{"event", "llm", "session"}, "an entry and its events are one step, for all who write the log of a session"}
 	t["workspace"] = row{[]string{"files", "permission", "tool"}, "the folders and files of a session, for those who act for the user; it knows their tracking in tool, and no conversation"}
 	t["attach"] = row{[]string{"agent", "event", "files", "llm", "prompt", "session"}, "files that a prompt names are read by way of a function, so that permissions hold"}
+	t["extension"] = row{[]string{"attach", "config", "event", "journal", "llm", "permission", "prompt", "session", "skill", "skill/invoke", "skill/locate", "style", "workspace"}, "skills and styles know functions only; this gives them those of a session"}
 	t["approval"] = row{[]string{"agent", "event", "journal", "llm", "permission", "session", "workspace"}, "deciding on a call needs policy, a person, the small model and the journal, and none of the tools"}
 	t["resume"] = row{[]string{"event", "llm", "session", "tool"}, "the state beside the messages is read out of the log; who puts it in force is above"}
 	t["window"] = row{[]string{"agent", "compact", "compact/onlog", "event", "journal", "llm", "permission", "skill/invoke", "tool"}, "compactions are computed in compact; this joins them with the session's log, models and tools"}

@@ -17,12 +17,12 @@ import (
 
 	"github.com/lathe-dev/lathe/internal/config"
 	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/extension"
 	"github.com/lathe-dev/lathe/internal/permission"
 	"github.com/lathe-dev/lathe/internal/permission/call"
 	"github.com/lathe-dev/lathe/internal/provider"
 	"github.com/lathe-dev/lathe/internal/sandbox"
 	"github.com/lathe-dev/lathe/internal/session"
-	"github.com/lathe-dev/lathe/internal/skill"
 	"github.com/lathe-dev/lathe/internal/tool"
 )
 
@@ -63,7 +63,8 @@ type Instance struct {
 	tools  *call.Catalogue
 	runner *sandbox.Runner
 	models *provider.Set
-	skills *skill.Library
+
+	extensions *extension.Folder
 
 	mu       sync.Mutex
 	sessions map[*Session]bool
@@ -85,7 +86,7 @@ func Open(o Options) (*Instance, error) {
 	i.conf.Store(o.Config)
 	i.models = provider.New(provider.Options{Settings: i.settings, Version: o.Version, Runner: i.runner, Dir: o.Dir, Env: i.ChildEnv, TaskBudget: o.TaskBudget})
 	i.logs = &session.Opener{Store: session.NewStore(i.paths.DataHome), KeepNothing: o.NoPersistence}
-	i.skills = skill.NewLibrary(i.skillFolders)
+	i.extensions = extension.New(extension.Options{Config: i.conf.Load, Dir: dir, Bare: o.Bare, NoSkills: o.NoSkills})
 	if o.Mode != "" {
 		if err := i.checkMode(o.Mode); err != nil {
 			return nil, err

@@ -15,12 +15,14 @@ import (
 	"github.com/lathe-dev/lathe/internal/attach"
 	"github.com/lathe-dev/lathe/internal/config"
 	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/extension"
 	"github.com/lathe-dev/lathe/internal/journal"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/permission"
 	"github.com/lathe-dev/lathe/internal/prompt"
 	"github.com/lathe-dev/lathe/internal/resume"
 	"github.com/lathe-dev/lathe/internal/session"
+	"github.com/lathe-dev/lathe/internal/skill/invoke"
 	"github.com/lathe-dev/lathe/internal/tool"
 	"github.com/lathe-dev/lathe/internal/window"
 	"github.com/lathe-dev/lathe/internal/workspace"
@@ -101,6 +103,10 @@ func (i *Instance) NewSession(ctx context.Context, o SessionOptions) (s *Session
 	close(s.opened)
 	if o.Resume != "" {
 		s.restore()
+	} else if s.parent == nil { // a style is for those who read the answers
+		if err := i.extensions.Begin(&s.begun); err != nil {
+			s.notes = append(s.notes, err.Error())
+		}
 	}
 	if log != nil {
 		s.env.Reads.Watch(s.keepSeen)
@@ -130,7 +136,9 @@ func (s *Session) setUp(ctx context.Context, model llm.Model) (err error) {
 		Rules: s.rules, Journal: s.Journal, Workspace: s.Workspace, Mode: s.Mode, Interactive: s.interactive, AcceptEdits: s.acceptEdits,
 		Dialog: &s.outermost().dialog, Small: i.SmallModel, Count: s.CountRequest, Keep: s.keepRule,
 	})
-	s.skills = s.newLoader()
+	s.skills = i.extensions.Loader(extension.Session{
+		Journal: s.Journal, Workspace: s.Workspace, Attached: s.attached, Policy: policy, Tools: i.tools, Invoke: s.Invoke, Model: s.Model, Effort: s.Effort,
+	})
 	s.env.LoadSkill = s.skills.Load
 	return s.newAgent(ctx, model)
 }
@@ -209,7 +217,7 @@ func (s *Session) newAgent(ctx context.Context, model llm.Model) error {
 		Chain: s.chain, Transcript: &agent.Memory{}, Tools: s.toolSet, Canonical: tool.Carried(i.tools.Canonical),
 		MaxSteps: cmp.Or(i.opts.MaxTurns, i.settings().MaxTurns), MaxTokens: i.settings().MaxOutputTokens,
 		BudgetUSD: s.budget(), Effort: llm.Effort(i.settings().Effort),
-		System: s.system, Attach: s.addContext, BeforeStep: []agent.BeforeStep{s.announceSkills(), s.env.Deferred.Hook(s.toolSet, s.Messages, s.Revision)}, Authorize: s.approver.Authorize,
+		System: s.system, Attach: s.addContext, BeforeStep: []agent.BeforeStep{{Name: "skills", Run: s.skills.BeforeStep}, s.env.Deferred.Hook(s.toolSet, s.Messages, s.Revision)}, Authorize: s.approver.Authorize,
 		LimitResult: s.env.Spill, Publish: s.publishAgent, Record: s.Record,
 		Boundaries: s.boundaries, Mode: s.Mode, Dir: s.Dir, RetryBase: ms(i.settings().Stream.RetryBaseMs),
 	}
@@ -324,7 +332,7 @@ func (s *Session) systemOptions() prompt.SystemOptions {
 		o.System, o.AppendSystem = s.begun.Replace, s.begun.Append
 	}
 	return prompt.SystemOptions{
-		Model: s.Model().ID, Replace: o.System, Append: o.AppendSystem, Language: set.Language,
+		Model: s.Model().ID, Replace: o.System, Append: o.AppendSystem, Language: set.Language, Style: extension.Style(s.begun),
 		Commit: set.Attribution.Commit, PullRequest: set.Attribution.PR,
 	}
 }
@@ -342,7 +350,7 @@ func (s *Session) contextOptions(model string) prompt.ContextOptions {
 		Git: i.settings().IncludeGitInstructions, Excludes: i.settings().ClaudeMdExcludes,
 		NoUser: i.opts.Bare || !i.conf.Load().Reads(config.User), NoProject: i.opts.Bare || !i.conf.Load().Reads(config.Project),
 		NoLocal:   i.opts.Bare || !i.conf.Load().Reads(config.Local),
-		Providers: []prompt.Provider{s.skillListing()},
+		Providers: []prompt.Provider{i.extensions.Listing(s.opened, func() *invoke.Loader { return s.skills })},
 	}
 }
 

@@ -35,8 +35,10 @@ func (s *Session) journalStart() {
 	if s.parent == nil {
 		s.rules.JournalGrants()
 	}
-	if o := s.inst.opts; o.System != "" || o.AppendSystem != "" {
-		_ = s.Add(session.System{Replace: o.System, Append: o.AppendSystem})
+	begun := s.begun
+	begun.Replace, begun.Append = s.inst.opts.System, s.inst.opts.AppendSystem
+	if begun != (session.System{}) {
+		_ = s.Add(begun)
 	}
 }
 

@@ -267,12 +267,12 @@ func (l *local) reloadPlugins(context.Context, controlRequest) (any, error) {
 
 func (l *local) reloadSkills(context.Context, controlRequest) (any, error) {
 	_, err := l.inst.Reload()
-	return map[string]any{"skills": []any{}}, err
+	return map[string]any{"skills": described(fileCommands(l.inst))}, err
 }
 
 func (l *local) reloadStyles(context.Context, controlRequest) (any, error) {
 	_, err := l.inst.Reload()
-	return map[string]any{"available_output_styles": []string{"default"}}, err
+	return map[string]any{"available_output_styles": l.styleNames()}, err
 }
 
 func (l *local) version(context.Context, controlRequest) (any, error) {

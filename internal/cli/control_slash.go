@@ -26,9 +26,6 @@ func (c *controller) command(ctx context.Context, name, args string, q queued) (
 	if !ok {
 		return c.h.turn(ctx, q.Message)
 	}
-	if _, known := command.Find(name); !known {
-		return c.fails(command.Unknown(name))
-	}
 	out, err := k.Command(ctx, name, args)
 	if err != nil {
 		return c.fails(err)

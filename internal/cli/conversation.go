@@ -42,6 +42,8 @@ type About struct {
 	Effort    string
 	Commands  []Described // slash commands
 	Agents    []Described
+	Skills    []string        // names of all skills and commands from files
+	Style     string          // the output style
 	Models    []llm.ModelInfo // to choose from
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/lathe-dev/lathe/internal/command"
 	"github.com/lathe-dev/lathe/internal/llm"
+	"github.com/lathe-dev/lathe/internal/style"
 )
 
 // initializing is what a host may set before the first message.
@@ -68,7 +69,7 @@ func (c *controller) initialized(ctx context.Context, in initializing) (any, err
 	a := c.conv.About()
 	return map[string]any{
 		"commands": described(a.Commands), "agents": described(a.Agents), "models": modelList(a), "account": map[string]any{"apiKeySource": a.KeySource},
-		"output_style": "default", "available_output_styles": []string{"default"}, "capabilities": capabilities, "claude_code_version": first(currentVersion()),
+		"output_style": cmp.Or(a.Style, style.Default), "available_output_styles": styleNames(c.conv), "capabilities": capabilities, "claude_code_version": first(currentVersion()),
 	}, nil
 }
 

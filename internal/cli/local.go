@@ -271,7 +271,7 @@ func (p *program) instance(o *Options) (*app.Instance, error) {
 	opts := app.Options{
 		Config: cfg, Dir: dir, Version: v, AddDirs: o.AddDirs, Allowed: allowed, Disallowed: disallowed,
 		Mode: modeOf(o.Mode), DebugFile: o.DebugFile, DebugFilter: o.debugFilter(), Bare: o.Bare, System: system, AppendSystem: more, MaxTurns: o.MaxTurns, MaxBudgetUSD: o.MaxBudget,
-		TaskBudget: o.TaskBudget, Fallback: splitRules([]string{o.Fallback}), Tools: tools, NoPersistence: o.NoPersistence,
+		TaskBudget: o.TaskBudget, Fallback: splitRules([]string{o.Fallback}), Tools: tools, NoPersistence: o.NoPersistence, NoSkills: o.NoCommands,
 	}
 	if o.Bypass {
 		opts.Mode = permission.Bypass
@@ -358,7 +358,7 @@ func (l *local) About() About {
 	info := s.Model()
 	return About{
 		Session: s.ID(), Dir: s.Dir(), Model: info.ID, Mode: s.Mode(), Tools: s.Tools(), KeySource: l.inst.KeySource(),
-		Commands: l.known, Models: l.inst.Models(), Effort: string(s.Effort()),
+		Commands: append(l.known[:len(l.known):len(l.known)], fileCommands(l.inst)...), Skills: skillNames(l.inst), Style: s.Style(), Models: l.inst.Models(), Effort: string(s.Effort()),
 		Info: func(id string) llm.ModelInfo {
 			if id == info.ID {
 				return info

@@ -60,7 +60,12 @@ func (p *program) runHeadless(ctx context.Context, o *Options, words []string) e
 		return err
 	}
 	if name, args, ok := command.Parse(text); ok && !o.NoCommands && !o.Bare {
-		return p.runSlash(ctx, o, name, args)
+		switch fromFile, err := isFileCommand(o, name); {
+		case err != nil:
+			return err
+		case !fromFile:
+			return p.runSlash(ctx, o, name, args)
+		}
 	}
 	return p.answer(ctx, o, llm.UserText(text))
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 
 	"github.com/lathe-dev/lathe/internal/event"
@@ -8,6 +9,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/permission"
 	"github.com/lathe-dev/lathe/internal/resume"
 	"github.com/lathe-dev/lathe/internal/session"
+	"github.com/lathe-dev/lathe/internal/style"
 )
 
 // printer shows a conversation in one of the output formats.
@@ -65,7 +67,7 @@ func (p *streamPrinter) begin(a About) error {
 	err := p.w.write(&initLine{
 		Type: "system", Subtype: "init", Dir: a.Dir, Tools: orEmpty(a.Tools), MCPServers: []any{}, Model: a.Model,
 		PermissionMode: string(a.Mode), SlashCommands: names(a.Commands), APIKeySource: a.KeySource, Version: v,
-		OutputStyle: "default", Agents: names(a.Agents), Skills: []string{}, Plugins: []any{}, Capabilities: capabilities,
+		OutputStyle: cmp.Or(a.Style, style.Default), Agents: names(a.Agents), Skills: orEmpty(a.Skills), Plugins: []any{}, Capabilities: capabilities,
 	})
 	for _, text := range p.notices {
 		err = joinErrors(err, p.w.write(&informationalLine{Type: "system", Subtype: "informational", Content: text, Level: "warning"}))

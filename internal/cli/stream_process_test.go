@@ -333,7 +333,7 @@ final
 		{`{"subtype":"set_cwd","path":"."}`, `"cwd":`},
 		{`{"subtype":"reload_plugins"}`, `"commands":[`},
 		{`{"subtype":"reload_skills"}`, `"skills":[]`},
-		{`{"subtype":"reload_output_styles"}`, `"available_output_styles":["default"]`},
+		{`{"subtype":"reload_output_styles"}`, `"available_output_styles":["default","Explanatory","Learning"]`},
 		{`{"subtype":"get_binary_version"}`, `"version":`},
 		{`{"subtype":"set_permission_mode","mode":"manual"}`, `"mode":"default"`},
 		{`{"subtype":"set_permission_mode","mode":"acceptEdits"}`, `"mode":"acceptEdits"`},

@@ -29,6 +29,7 @@ type Host interface {
 	Setup() Setup
 	Settings() Settings
 	Workspace() Workspace
+	Extensions() Extensions
 }
 
 // Conversation is the conversation in front.
@@ -164,11 +165,12 @@ const (
 	groupModel        = "Model and cost"
 	groupRules        = "Permissions and files"
 	groupLathe        = "lathe"
+	groupSkills       = "Skills and commands from files"
 )
 
 // All lists every command in the order of help, hidden ones too.
 func All() []Command {
-	return slices.Concat(conversationCommands(), sessionCommands(), modelCommands(), ruleCommands(), latheCommands(), settingCommands())
+	return slices.Concat(conversationCommands(), sessionCommands(), modelCommands(), ruleCommands(), latheCommands(), settingCommands(), skillCommands())
 }
 
 // Find returns the command of a name or an alias.
@@ -206,14 +208,14 @@ func Parse(text string) (name, args string, ok bool) {
 func Run(ctx context.Context, h Host, name, args string) (event.Output, error) {
 	c, ok := Find(name)
 	if !ok {
-		return event.Output{}, Unknown(name)
+		return event.Output{}, Unknown(name, h.Extensions().Skills()...)
 	}
 	return c.Run(ctx, h, strings.TrimSpace(args))
 }
 
 // Unknown is the error for a name that no command has.
-func Unknown(name string) error {
-	near := Complete(name, nil, 3)
+func Unknown(name string, more ...Skill) error {
+	near := Complete(name, more, nil, 3)
 	if len(near) == 0 {
 		return fmt.Errorf("there is no command /%s; /help lists them", name)
 	}

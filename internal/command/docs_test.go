@@ -63,7 +63,7 @@ func TestOnlyASlashAndANameIsACommand(t *testing.T) {
 
 func TestCompletionRanksByFitThenByUse(t *testing.T) {
 	names := func(typed string, score func(string) float64) (out []string) {
-		for _, c := range Complete(typed, score, 0) {
+		for _, c := range Complete(typed, nil, score, 0) {
 			out = append(out, c.Text)
 		}
 		return out
@@ -84,7 +84,7 @@ func TestCompletionRanksByFitThenByUse(t *testing.T) {
 	if got := names("zzz", nil); len(got) != 0 {
 		t.Errorf("%v", got)
 	}
-	if got := Complete("mod", nil, 1); len(got) != 1 || !slices.Equal(got[0].Marks, []int{0, 1, 2}) {
+	if got := Complete("mod", nil, nil, 1); len(got) != 1 || !slices.Equal(got[0].Marks, []int{0, 1, 2}) {
 		t.Errorf("%+v", got)
 	}
 }

@@ -13,8 +13,10 @@ func latheCommands() []Command {
 	return []Command{
 		{
 			Name: "help", Aliases: []string{"h"}, Group: groupLathe, Args: "[command]", Help: "List the commands, or explain one",
-			Complete: func(_ context.Context, _ Host, typed string) []event.Candidate { return Complete(typed, nil, 0) },
-			Run:      help,
+			Complete: func(_ context.Context, h Host, typed string) []event.Candidate {
+				return Complete(typed, h.Extensions().Skills(), nil, 0)
+			},
+			Run: help,
 		},
 		{Name: "keys", Aliases: []string{"keybindings"}, Group: groupLathe, Help: "Show the keys", Run: open("keys")},
 		{
@@ -54,22 +56,26 @@ func open(view string) func(context.Context, Host, string) (event.Output, error)
 	return func(context.Context, Host, string) (event.Output, error) { return event.Output{Open: view}, nil }
 }
 
-func help(_ context.Context, _ Host, args string) (event.Output, error) {
+func help(_ context.Context, h Host, args string) (event.Output, error) {
 	if args != "" {
+		skills := h.Extensions().Skills()
 		c, ok := Find(args)
 		if !ok {
-			return event.Output{}, Unknown(strings.TrimPrefix(args, "/"))
+			c, ok = findFile(skills, args)
+		}
+		if !ok {
+			return event.Output{}, Unknown(strings.TrimPrefix(args, "/"), skills...)
 		}
 		return text("`%s`\n\n%s", c.usage(), describe(c)), nil
 	}
 	var b strings.Builder
 	group := ""
-	for _, c := range listed() {
+	for _, c := range append(listed(), fromFiles(h.Extensions().Skills())...) {
 		if c.Group != group {
 			group = c.Group
 			fmt.Fprintf(&b, "\n**%s**\n\n", group)
 		}
-		fmt.Fprintf(&b, "- `%s` %s\n", c.usage(), c.Help)
+		fmt.Fprintf(&b, "- %s %s\n", code(c.usage()), c.Help)
 	}
 	b.WriteString("\nA line that begins with `!` is run as your own command; one that begins with `#` is added to the project's memory file.\n")
 	return event.Output{Text: strings.TrimLeft(b.String(), "\n")}, nil

@@ -21,12 +21,12 @@ type spelling struct {
 }
 
 // Complete lists the commands whose name or alias matches the typed text, best first; for "" it lists all in
-// the order of help. Score, which may be nil, weighs how often and how recently a command was used; it decides
+// the order of help. More are the skills and commands from files. Score, which may be nil, weighs how often and how recently a command was used; it decides
 // between names that match about equally well.
-func Complete(typed string, score func(name string) float64, limit int) []event.Candidate {
+func Complete(typed string, more []Skill, score func(name string) float64, limit int) []event.Candidate {
 	var all []spelling
 	var names []string
-	for _, c := range All() {
+	for _, c := range append(All(), fromFiles(more)...) {
 		if c.Hidden {
 			continue
 		}

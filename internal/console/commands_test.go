@@ -11,6 +11,7 @@ import (
 
 	"github.com/lathe-dev/lathe/internal/command"
 	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/llm/llmtest"
 )
 
@@ -22,6 +23,38 @@ var exercises = map[string]func(*testing.T, *seat, *place){
 		}
 		if p := s.command("find-sessions", "all zzz").Pick; len(p.Items) != 0 || p.Search != "find-sessions all" {
 			t.Errorf("%+v", p)
+		}
+	},
+	"skills": func(t *testing.T, s *seat, p *place) {
+		s.shows("skills", "", "no skills")
+		p.write(t, ".lathe/skills/greet/SKILL.md", "---\ndescription: Says hello\nargument-hint: <name>\n---\nGreet $0.")
+		p.write(t, ".lathe/commands/help.md", "Not the built-in one.")
+		p.write(t, ".lathe/skills/quiet/SKILL.md", "---\nuser-invocable: no\n---\nx")
+		s.shows("skills", "", "/greet <name>", "project", "Says hello", "lathe has a command of this name", "only the model invokes it")
+		s.shows("skills", "greet", "SKILL.md")
+		s.refuses("skills", "nothing", "no skill")
+		s.shows("help", "greet", "/greet <name>")
+		if out := s.command("greet", "World"); out.Prompt == nil || out.Prompt.PlainText() != "/greet World" {
+			t.Errorf("%+v", out)
+		}
+		s.refuses("quiet", "", "for the model only")
+		s.refuses("gret", "", "/greet")
+		found := s.Complete(t.Context(), event.Query{Kind: event.QueryCommand, Text: "gree"})
+		if len(found) == 0 || found[0].Text != "greet" || found[0].Hint != "<name>" {
+			t.Errorf("%+v", found)
+		}
+	},
+	"output-style": func(t *testing.T, s *seat, p *place) {
+		p.write(t, ".claude/output-styles/pirate.md", "---\nname: Pirate\ndescription: Arr\n---\nTalk like a pirate.")
+		if pick := s.command("output-style", "").Pick; pick == nil || len(pick.Items) != 4 || !pick.Items[0].Current {
+			t.Fatalf("%+v", pick)
+		}
+		s.refuses("output-style", "none", "Pirate")
+		s.shows("output-style", "pirate", "Pirate", "next conversation", "default")
+		s.command("new", "")
+		system, err := s.session().System(t.Context())
+		if err != nil || s.session().Style() != "Pirate" || !strings.Contains(system[0].(llm.Text).Text, "Talk like a pirate.") {
+			t.Errorf("%q %v", s.session().Style(), err)
 		}
 	},
 	"new": func(t *testing.T, s *seat, _ *place) {

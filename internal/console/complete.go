@@ -19,7 +19,7 @@ func (c *Console) Complete(ctx context.Context, q event.Query) []event.Candidate
 	}
 	switch q.Kind {
 	case event.QueryCommand:
-		return command.Complete(q.Text, c.used.score, q.Limit)
+		return command.Complete(q.Text, extensions{c}.Skills(), c.used.score, q.Limit)
 	case event.QueryArgument:
 		cmd, ok := command.Find(q.Name)
 		if !ok || cmd.Complete == nil {

@@ -389,7 +389,7 @@ func (c *Console) Command(ctx context.Context, name, args string) (event.Output,
 	}
 	cmd, ok := command.Find(name)
 	if !ok {
-		return event.Output{}, command.Unknown(name)
+		return c.fileCommand(name, args)
 	}
 	if !cmd.Hidden {
 		c.used.note(cmd.Name)

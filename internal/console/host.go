@@ -28,6 +28,8 @@ func (h host) Setup() command.Setup               { return setup(h) }
 func (h host) Settings() command.Settings         { return settings(h) }
 func (h host) Workspace() command.Workspace       { return workspace(h) }
 
+func (h host) Extensions() command.Extensions { return extensions(h) }
+
 type conversation struct{ c *Console }
 
 func (t conversation) Status() event.Status  { return t.c.status() }

@@ -48,6 +48,7 @@ type SystemOptions struct {
 	Agent    string // the text of the agent's kind; empty: the main agent
 	Replace  string // instead of lathe's own text, when not empty
 	Append   string // the user's, after everything else
+	Style    Style  // how to answer; without a text: as the base says
 	Language string // the language of answers, in any words ("German"); empty: that of the user
 
 	Commit, PullRequest *string // text that ends commit messages and pull requests; "" is none, nil leaves it to the model
@@ -78,10 +79,11 @@ func SystemSections(o SystemOptions) []Section {
 	if o.Replace != "" {
 		add("base", "--system-prompt", o.Replace)
 	} else {
-		add("base", "lathe", embedded("base"))
+		add("base", "lathe", o.Style.base(embedded("base")))
 		add("family", "lathe", familyText(o.Model))
 	}
 	add("agent", "the agent's kind", o.Agent)
+	add("style", "setting outputStyle", o.Style.section())
 	if o.Language != "" {
 		add("language", "setting language", "# Language\n\nWrite your answers in "+oneLine(strings.TrimSpace(o.Language), 60)+
 			". Code, identifiers and commands stay as they are.")

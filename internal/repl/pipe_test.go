@@ -154,7 +154,7 @@ func TestCommandsComeToWhatTheyAre(t *testing.T) {
 	if !slices.Equal(f.commands, want) || !slices.Equal(f.prompts, []string{"again", "/usr/bin/x is what"}) {
 		t.Errorf("%v %v", f.commands, f.prompts)
 	}
-	wantText(t, out, "all well", "sent again: again", "the reply", "Ctrl+C interrupts", "the old message", "light counts", "printed", "(exit code 2)")
+	wantText(t, out, "all well", "sent: again", "the reply", "Ctrl+C interrupts", "the old message", "light counts", "printed", "(exit code 2)")
 }
 
 func TestAListIsChosenFromByNumber(t *testing.T) {

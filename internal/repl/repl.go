@@ -310,7 +310,7 @@ func (r *repl) output(c commandDone) {
 		r.offer(o.Pick)
 	}
 	if o.Prompt != nil {
-		r.out.line("sent again: %s", firstLine(o.Prompt.PlainText()))
+		r.out.line("sent: %s", firstLine(o.Prompt.PlainText()))
 		r.prompt(*o.Prompt)
 	}
 	if o.Quit {

@@ -183,6 +183,11 @@ type Grant struct {
 type System struct {
 	Replace string `json:"replace,omitempty"`
 	Append  string `json:"append,omitempty"`
+
+	// The output style that the conversation began with.
+	Style      string `json:"style,omitempty"`
+	StyleText  string `json:"style_text,omitempty"`
+	StyleKeeps bool   `json:"style_keeps,omitempty"` // lathe's own instructions on how to work stay
 }
 
 // Kind names.

@@ -74,6 +74,31 @@ func (p Places) Folders() []Folder {
 	return out
 }
 
+// Styles lists the folders of output styles, from the weakest to the strongest.
+func (p Places) Styles() []string {
+	var out []string
+	add := func(dir string) {
+		if dir = under(dir, "output-styles"); filepath.IsAbs(dir) && !slices.Contains(out, dir) {
+			out = append(out, dir)
+		}
+	}
+	if !p.NoUser {
+		add(p.ClaudeHome)
+		add(p.ConfigHome)
+	}
+	if !p.NoProject {
+		for _, dir := range chain(p.Root, p.Dir) {
+			add(under(dir, ".claude"))
+			add(under(dir, ".lathe"))
+		}
+	}
+	for _, dir := range p.Managed {
+		add(dir)
+		add(under(dir, ".claude"))
+	}
+	return out
+}
+
 // under joins below a folder that is known, else it is empty.
 func under(dir string, names ...string) string {
 	if dir == "" {

@@ -277,17 +277,17 @@ func TestASkillForCertainFilesIsAnnouncedWhenOneIsTouched(t *testing.T) {
 	if list := c.Listing(); list != "" {
 		t.Error(list)
 	}
-	if got := c.BeforeStep(); len(got) > 0 {
+	if got, err := c.BeforeStep(t.Context()); err != nil || len(got) > 0 {
 		t.Errorf("%+v", got)
 	}
 	input := json.RawMessage(`{"file_path":"` + filepath.Join(c.dir, "p", "cmd", "a.go") + `"}`)
 	c.messages = append(c.messages, llm.Message{Role: llm.Assistant, Parts: []llm.Part{llm.ToolCall{ID: "1", Name: "Read", Input: input}}})
-	got := c.BeforeStep()
-	if len(got) != 1 || !strings.Contains(got[0].PlainText(), "- go: for Go") {
+	got, err := c.BeforeStep(t.Context())
+	if err != nil || len(got) != 1 || !strings.Contains(got[0].PlainText(), "- go: for Go") {
 		t.Errorf("%+v", got)
 	}
 	c.messages = append(c.messages, got...)
-	if got := c.BeforeStep(); len(got) > 0 {
+	if got, err := c.BeforeStep(t.Context()); err != nil || len(got) > 0 {
 		t.Errorf("told again: %+v", got)
 	}
 }

@@ -1,6 +1,7 @@
 package invoke
 
 import (
+	"context"
 	"encoding/json"
 	"iter"
 	"maps"
@@ -172,17 +173,17 @@ func apply(told map[string]string, text string) {
 
 // BeforeStep announces skills that wait for a file and whose file was just touched. It costs nothing where there are
 // none.
-func (l *Loader) BeforeStep() []llm.Message {
+func (l *Loader) BeforeStep(context.Context) ([]llm.Message, error) {
 	l.mu.Lock()
 	waiting := l.paths
 	l.mu.Unlock()
 	if !waiting {
-		return nil
+		return nil, nil
 	}
 	if parts := l.changes(l.Library.Catalog()); len(parts) > 0 {
-		return []llm.Message{{Role: llm.User, Parts: parts}}
+		return []llm.Message{{Role: llm.User, Parts: parts}}, nil
 	}
-	return nil
+	return nil, nil
 }
 
 // matches reports whether a call named a file that one of the patterns matches.

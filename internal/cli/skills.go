@@ -1,0 +1,64 @@
+package cli
+
+import (
+	"path/filepath"
+
+	"github.com/lathe-dev/lathe/internal/app"
+	"github.com/lathe-dev/lathe/internal/command"
+	"github.com/lathe-dev/lathe/internal/skill"
+	"github.com/lathe-dev/lathe/internal/skill/locate"
+	"github.com/lathe-dev/lathe/internal/style"
+)
+
+// isFileCommand reports whether a prompt that begins with /name invokes a skill or a command from a file, which the
+// session then loads. Built-in commands come first.
+func isFileCommand(o *Options, name string) (bool, error) {
+	if _, builtIn := command.Find(name); builtIn {
+		return false, nil
+	}
+	cfg, dir, err := loadConfig(o)
+	if err != nil {
+		return false, err
+	}
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = real
+	}
+	s, ok := skill.Find(locate.Places(cfg, dir).Folders()).Get(name)
+	return ok && !s.HiddenFromUser, nil
+}
+
+// fileCommands describes the skills and commands from files that a person can type.
+func fileCommands(i *app.Instance) []Described {
+	var out []Described
+	for _, k := range i.Extensions().Skills.Catalog().All() {
+		if _, taken := command.Find(k.Name); !taken && !k.HiddenFromUser {
+			out = append(out, Described{Name: k.Name, Text: k.Description, Hint: k.ArgumentHint})
+		}
+	}
+	return out
+}
+
+func skillNames(i *app.Instance) []string {
+	var out []string
+	for _, k := range i.Extensions().Skills.Catalog().All() {
+		out = append(out, k.Name)
+	}
+	return out
+}
+
+// styleNames lists the output styles of a conversation.
+func styleNames(c Conversation) []string {
+	if l, ok := c.(*local); ok {
+		return l.styleNames()
+	}
+	return []string{style.Default}
+}
+
+func (l *local) styleNames() []string {
+	all, _ := l.inst.Extensions().Styles.All()
+	out := make([]string, len(all))
+	for i, s := range all {
+		out[i] = s.Name
+	}
+	return out
+}

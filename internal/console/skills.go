@@ -1,0 +1,87 @@
+package console
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/lathe-dev/lathe/internal/command"
+	"github.com/lathe-dev/lathe/internal/config"
+	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/llm"
+	"github.com/lathe-dev/lathe/internal/skill"
+)
+
+type extensions struct{ c *Console }
+
+// Skills lists the skills and the commands from files as the commands see them.
+func (e extensions) Skills() []command.Skill {
+	var out []command.Skill
+	for _, s := range e.c.inst.Extensions().Skills.Catalog().All() {
+		out = append(out, command.Skill{
+			Name: s.Name, Args: s.ArgumentHint, Help: s.Description, Source: s.Source, Path: s.Path, Limits: limits(s), Typed: !s.HiddenFromUser,
+		})
+	}
+	return out
+}
+
+// limits says who cannot invoke a skill, or when, and what of its file is not obeyed.
+func limits(s *skill.Skill) []string {
+	var out []string
+	_, taken := command.Find(s.Name)
+	switch {
+	case s.HiddenFromUser && s.HiddenFromModel:
+		out = append(out, "nobody can invoke it (user-invocable: false, disable-model-invocation: true)")
+	case s.HiddenFromUser:
+		out = append(out, "only the model invokes it")
+	case taken && s.HiddenFromModel:
+		out = append(out, "nobody can invoke it: lathe has a command of this name")
+	case taken:
+		out = append(out, "only the model invokes it: lathe has a command of this name")
+	case s.HiddenFromModel:
+		out = append(out, "the model does not see it")
+	}
+	if len(s.Paths) > 0 && !s.HiddenFromModel {
+		out = append(out, "the model sees it when a file is touched that matches "+strings.Join(s.Paths, ", "))
+	}
+	return append(out, s.Notes...)
+}
+
+func (e extensions) Notes() []string { return e.c.inst.Extensions().Skills.Catalog().Notes }
+
+func (e extensions) Styles() []command.Style {
+	all, next := e.c.inst.Extensions().Styles.All()
+	now := e.c.session().Style()
+	out := make([]command.Style, len(all))
+	for i, s := range all {
+		out[i] = command.Style{Name: s.Name, Help: s.Description, Source: s.Source, Current: s.Name == now, Next: s.Name == next}
+	}
+	return out
+}
+
+func (e extensions) SetStyle(_ context.Context, name string) error {
+	value, err := quote(name)
+	if err != nil {
+		return err
+	}
+	if err := e.c.inst.Config().Set("outputStyle", value, config.Local); err != nil {
+		return err
+	}
+	e.c.inst.Extensions().Styles.Set(name)
+	return nil
+}
+
+// fileCommand makes a prompt of a skill or command from a file. The prompt is what was typed; the session adds the
+// text of the skill.
+func (c *Console) fileCommand(name, args string) (event.Output, error) {
+	s, ok := c.inst.Extensions().Skills.Catalog().Get(name)
+	switch {
+	case !ok:
+		return event.Output{}, command.Unknown(name, extensions{c}.Skills()...)
+	case s.HiddenFromUser:
+		return event.Output{}, fmt.Errorf("/%s is for the model only (user-invocable: false)", s.Name)
+	}
+	c.used.note(s.Name)
+	m := llm.UserText("/" + strings.TrimSpace(name+" "+args))
+	return event.Output{Prompt: &m}, nil
+}

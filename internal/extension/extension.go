@@ -1,0 +1,113 @@
+// Package extension joins what files add to lathe, skills, commands and output styles, with the parts of a session.
+package extension
+
+import (
+	"context"
+
+	"github.com/lathe-dev/lathe/internal/attach"
+	"github.com/lathe-dev/lathe/internal/config"
+	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/journal"
+	"github.com/lathe-dev/lathe/internal/llm"
+	"github.com/lathe-dev/lathe/internal/permission"
+	"github.com/lathe-dev/lathe/internal/prompt"
+	"github.com/lathe-dev/lathe/internal/session"
+	"github.com/lathe-dev/lathe/internal/skill"
+	"github.com/lathe-dev/lathe/internal/skill/invoke"
+	"github.com/lathe-dev/lathe/internal/skill/locate"
+	"github.com/lathe-dev/lathe/internal/style"
+	"github.com/lathe-dev/lathe/internal/workspace"
+)
+
+// Options say what counts in a folder.
+type Options struct {
+	Config   func() *config.Config
+	Dir      string // absolute, without links
+	Bare     bool   // nothing from files
+	NoSkills bool
+}
+
+// Folder is what files add for work in one folder.
+type Folder struct {
+	Skills *skill.Library // and the commands
+	Styles style.Choice
+	o      Options
+}
+
+// New makes a Folder. Nothing is read yet.
+func New(o Options) *Folder {
+	f := &Folder{o: o}
+	f.Skills = skill.NewLibrary(func() []skill.Folder {
+		if o.NoSkills {
+			return nil
+		}
+		return f.places().Folders()
+	})
+	f.Styles.Folders = func() []string { return f.places().Styles() }
+	f.Styles.Configured = func() string { return o.Config().Settings.OutputStyle }
+	return f
+}
+
+func (f *Folder) places() skill.Places {
+	if f.o.Bare {
+		return skill.Places{NoProject: true}
+	}
+	return locate.Places(f.o.Config(), f.o.Dir)
+}
+
+// Session is the parts of a session that skills need.
+type Session struct {
+	Journal   *journal.Journal
+	Workspace *workspace.Workspace
+	Attached  *attach.Files
+	Policy    *permission.Policy
+	Tools     permission.Tools
+	Invoke    func(context.Context, []llm.ToolCall) []llm.ToolResult
+	Model     func() llm.ModelInfo
+	Effort    func() llm.Effort
+}
+
+// Loader makes what loads skills into a session.
+func (f *Folder) Loader(s Session) *invoke.Loader {
+	return invoke.New(invoke.Host{
+		Library: f.Skills, Policy: s.Policy, Tools: s.Tools, Dir: f.o.Dir, Clean: prompt.Sanitize,
+		Messages: s.Journal.Messages, Revision: s.Journal.Revision,
+		Budget:  func() int { return invoke.Budget(s.Model().ContextWindow) },
+		Trusted: func() bool { return f.o.Config().Trusted() },
+		Run:     invoke.Shell(s.Invoke), Read: s.Attached.Named, AddRoot: s.Workspace.AddReadRoot,
+		Notice: func(level, text string) { s.Journal.Note(event.Notice{Level: level, Text: text}) },
+		Variables: func() map[string]string {
+			return map[string]string{
+				"CLAUDE_PROJECT_DIR": locate.Root(f.o.Config(), f.o.Dir), "CLAUDE_SESSION_ID": s.Journal.ID(), "CLAUDE_EFFORT": string(s.Effort()),
+			}
+		},
+	})
+}
+
+// Listing is the section of the context that lists the skills. They are read at once; the loader is asked for when
+// ready is closed.
+func (f *Folder) Listing(ready <-chan struct{}, loader func() *invoke.Loader) prompt.Provider {
+	return prompt.Provider{Name: "skills", Origin: "skills", Limit: invoke.MaxListing, Get: func(ctx context.Context) (string, error) {
+		f.Skills.Catalog()
+		select {
+		case <-ready:
+			return loader().Listing(), nil
+		case <-ctx.Done():
+			return "", ctx.Err()
+		}
+	}}
+}
+
+// Begin notes the chosen style for a new conversation, which keeps it. An error means that there is no such style.
+func (f *Folder) Begin(b *session.System) error {
+	chosen, err := f.Styles.Get()
+	if err == nil && chosen.Text != "" {
+		b.Style, b.StyleText, b.StyleKeeps = chosen.Name, chosen.Text, chosen.Keeps
+	}
+	return err
+}
+
+// Style is the style of a conversation as its system prompt has it.
+func Style(b session.System) prompt.Style {
+	return prompt.Style{Name: b.Style, Text: prompt.Sanitize(b.StyleText), KeepCoding: b.StyleKeeps}
+}
