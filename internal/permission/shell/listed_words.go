@@ -62,7 +62,11 @@ func (a *analysis) takesNames(c *call, sc *scope) {
 		return
 	}
 	if c.name == "git" {
-		a.takesRevision(c, at, sc)
+		if slices.Contains(texts(c.words[:at]), "--") {
+			a.takesPaths(c, at, sc)
+		} else {
+			a.takesRevision(c, at, sc)
+		}
 		return
 	}
 	a.takesFiles(c, at, sc)
@@ -162,6 +166,34 @@ func (a *analysis) takesRevision(c *call, at int, sc *scope) {
 	}
 	words[at] = program.Word{Text: w.before + name + w.after}
 	c.use, c.listed = program.Analyze(words, program.Env{Dir: sc.dir(), World: a.world}), at
+}
+
+// takesPaths judges a command of git with a name out of a list of files behind --: git log -- "$f". A colon could make
+// it more than a name.
+func (a *analysis) takesPaths(c *call, at int, sc *scope) {
+	w := c.words[at]
+	if sub, _ := gitSubcommand(c); w.before+w.after != "" || c.arg(1) != sub || !among(sub, "log", "diff", "show", "blame") {
+		return
+	}
+	if w.bare && !strings.HasPrefix(strings.TrimPrefix(w.code, "''"), "${turn_") {
+		return // an empty list would leave git without a path, so that it shows all files
+	}
+	words := make([]program.Word, len(c.words))
+	for i, word := range c.words {
+		words[i] = word.program()
+	}
+	words[at] = program.Word{Text: listedFile, Quoted: true}
+	use := program.Analyze(words, program.Env{Dir: sc.dir(), World: a.world})
+	if !use.Class.ReadOnly() || len(use.Inner)+len(use.Script)+len(use.Writes) > 0 || a.listedAs(w.list.calls, false, oddInWords+":") != "" {
+		return
+	}
+	use.Reads = withoutListed(use.Reads)
+	if use.Tree != nil {
+		tree := *use.Tree
+		tree.Named = withoutListed(tree.Named)
+		use.Tree = &tree
+	}
+	c.use, c.listed = use, at
 }
 
 // endsFlags keeps a name of a branch or tag from being a flag: git takes --end-of-options before it, behind all flags.

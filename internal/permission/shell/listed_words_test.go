@@ -109,3 +109,52 @@ func TestLoopsInLoopsAreNotTriedAgainAndAgain(t *testing.T) {
 		t.Error("it runs unasked")
 	}
 }
+
+func TestNamesOfAListBehindDashesArePathsOfGit(t *testing.T) {
+	for line, want := range map[string]permission.Effect{
+		"for f in $(git ls-files '*.go'); do git log -1 --format=%cd -- \"$f\"; done": permission.Allow,
+		"git ls-files '*.go' | while read f; do git blame -L1,1 -- $f; done":          permission.Allow,
+		"for f in $(git diff --name-only HEAD~1); do git diff HEAD~1 -- $f; done":     permission.Allow,
+		"for f in $(git ls-files); do git log --output=x -- $f; done":                 permission.Ask,
+		"for f in $(git ls-files); do git checkout -- $f; done":                       permission.Ask,
+		"for f in $(git ls-files); do git -C /x log -- $f; done":                      permission.Ask,
+		"for f in $(git ls-files); do git log -- ../$f; done":                         permission.Ask,
+		"for f in $(git ls-files); do git log -- :(top)$f; done":                      permission.Ask,
+		"git log -p -- $(git ls-files nosuch)":                                        permission.Ask,
+		"F=$(git ls-files nosuch); git log -p -- $F":                                  permission.Ask,
+		"for f in $(cat list); do git log -p -- $f; done":                             permission.Ask,
+		"for f in $(git ls-files); do git diff --no-index -- $f /etc/passwd; done":    permission.Ask,
+	} {
+		if r := Analyze(line, proj, filed{names: []string{".env", "a.go"}}); decided(r, permission.Default) != want {
+			t.Errorf("%q: want %s: %s", line, want, show(r))
+		}
+	}
+	if r := Analyze("for f in $(git ls-files '*.go'); do git log -- $f; done", proj, filed{names: []string{":(top)x.go"}}); decided(r, permission.Default) == permission.Allow {
+		t.Error("a name with a colon runs unasked")
+	}
+}
+
+func TestPartsOfKnownTextsAreKnown(t *testing.T) {
+	for line, want := range map[string]string{
+		"f=a/b.tar.gz; echo ${f##*/}":             "'b.tar.gz'",
+		"f=a/b.tar.gz; echo ${f%.*}":              "'a/b.tar'",
+		"f=a/b.tar.gz; echo ${f%%.*}":             "'a/b'",
+		"f=a/b.tar.gz; echo ${f#*/}":              "'b.tar.gz'",
+		"f=a.txt; echo \"${f%.txt}.md\"":          "'a.md'",
+		"echo ${PWD##*/}":                         "'proj'",
+		"for f in a.go b.go; do wc ${f%o}o; done": "'b.go'",
+		"f='x$(touch a)'; echo ${f%x}":            "",
+		"f=a; echo ${f%$(touch b)}":               "",
+		"f=.envx; cat ${f%x}":                     "",
+		"f=/etc/passwdx; cat ${f%x}":              "",
+		"f=-deletex; find . ${f%x}":               "",
+	} {
+		r := read(line)
+		switch got := r.Command.Script; {
+		case decided(r, permission.Default) != permission.Allow && want != "":
+			t.Errorf("%q asks: %s", line, show(r))
+		case decided(r, permission.Default) == permission.Allow && (want == "" || !strings.Contains(got, want)):
+			t.Errorf("%q: %s, want %s", line, got, want)
+		}
+	}
+}

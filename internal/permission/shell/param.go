@@ -179,6 +179,9 @@ func (a *analysis) param(p *syntax.ParamExp, sc *scope, split bool) piece {
 		out.code, out.printed, out.list = b.code, true, b.list
 		return out
 	}
+	if known && (sc.vars[name].turn || name == "PWD") && trimsBy(p) {
+		out.worked, out.show = false, text
+	}
 	if steady(p, name, sc) {
 		switch b, ok := sc.vars[name]; {
 		case ok && b.turn:
@@ -206,10 +209,63 @@ func steady(p *syntax.ParamExp, name string, sc *scope) bool {
 		return true
 	case "PWD":
 		return len(sc.dirs) == 1
-	case "USER", "LOGNAME", "SHELL", "HOSTNAME", "LANG", "TERM", "PATH", "UID", "EUID", "PPID", "RANDOM", "SECONDS", "LINENO", "OSTYPE", "HOSTTYPE", "MACHTYPE", "BASH_VERSION", "?", "$", "#", "!":
+	case "USER", "LOGNAME", "SHELL", "HOSTNAME", "LANG", "TERM", "PATH", "UID", "EUID", "PPID", "RANDOM", "SECONDS", "LINENO", "OSTYPE", "HOSTTYPE", "MACHTYPE", "BASH_VERSION", "?", "$", "#", "!", "0":
 		return true
 	}
 	return false
+}
+
+// trimsBy reports whether it is ${name%pattern} or its kin with a written pattern in which only * and ? are special.
+func trimsBy(p *syntax.ParamExp) bool {
+	if p.Exp == nil || p.Exp.Word == nil || p.Index != nil || p.Slice != nil || p.Repl != nil || len(p.Modifiers) > 0 {
+		return false
+	}
+	switch p.Exp.Op {
+	case syntax.RemSmallSuffix, syntax.RemLargeSuffix, syntax.RemSmallPrefix, syntax.RemLargePrefix:
+		text := p.Exp.Word.Lit()
+		return text != "" && !strings.ContainsAny(text, "[]\\~'\"$`()|!@+")
+	}
+	return false
+}
+
+// trimmed takes off the shortest or longest part at the end or beginning of a text that a pattern of * and ? matches.
+func trimmed(op syntax.ParExpOperator, text, pattern string) string {
+	best, found := text, false
+	for i := range len(text) + 1 {
+		rest, part := text[:i], text[i:]
+		if op == syntax.RemSmallPrefix || op == syntax.RemLargePrefix {
+			rest, part = text[i:], text[:i]
+		}
+		if !stands(pattern, part) {
+			continue
+		}
+		longest := op == syntax.RemLargeSuffix || op == syntax.RemLargePrefix
+		if !found || longest == (len(rest) < len(best)) {
+			best, found = rest, true
+		}
+	}
+	return best
+}
+
+// stands reports whether a pattern of * and ? stands for a text.
+func stands(pattern, text string) bool {
+	at, star, from := 0, -1, 0
+	for i := 0; i < len(text); {
+		switch {
+		case at < len(pattern) && pattern[at] == '*':
+			star, from = at, i
+			at++
+		case at < len(pattern) && (pattern[at] == '?' || pattern[at] == text[i]):
+			at++
+			i++
+		case star >= 0:
+			from++
+			at, i = star+1, from
+		default:
+			return false
+		}
+	}
+	return strings.Trim(pattern[at:], "*") == ""
 }
 
 // plainParam reports whether it is ${name} and nothing else.
@@ -340,10 +396,8 @@ func (a *analysis) expansion(p *syntax.ParamExp, text string, known bool, sc *sc
 		return text, false
 	case syntax.AlternateUnset, syntax.AlternateUnsetOrNull:
 		return word, false
-	case syntax.RemSmallSuffix, syntax.RemLargeSuffix:
-		return strings.TrimSuffix(text, word), known && !hasMeta(word)
-	case syntax.RemSmallPrefix, syntax.RemLargePrefix:
-		return strings.TrimPrefix(text, word), known && !hasMeta(word)
+	case syntax.RemSmallSuffix, syntax.RemLargeSuffix, syntax.RemSmallPrefix, syntax.RemLargePrefix:
+		return trimmed(p.Exp.Op, text, word), known && !strings.ContainsAny(word, "[\\")
 	case syntax.LowerAll:
 		return strings.ToLower(text), known
 	case syntax.UpperAll:
