@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -33,7 +32,7 @@ const (
 	maxDepth  = 6    // of command folders
 )
 
-var goodName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}$`)
+var goodName = lazy(`^[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}$`)
 
 // Find reads the folders. A folder that is not there is no error; what cannot be used is a note.
 func Find(folders []Folder) *Catalog {
@@ -141,7 +140,7 @@ func (c *Catalog) unreadable(path string, err error) {
 
 // add loads one file under the name it is invoked by. A skill weighs more than a command of the same name.
 func (c *Catalog) add(f Folder, path, name string) {
-	if !goodName.MatchString(name) {
+	if !goodName().MatchString(name) {
 		c.note("%s is left out: %q cannot be typed as a name; use letters, digits, - and _", path, name)
 		return
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/skill"
 )
 
-func write(t *testing.T, root, path, text string) string {
+func write(t testing.TB, root, path, text string) string {
 	t.Helper()
 	full := filepath.Join(root, filepath.FromSlash(path))
 	if err := os.MkdirAll(filepath.Dir(full), 0o755); err != nil {

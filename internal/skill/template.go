@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // PartKind is what a piece of a body is.
@@ -37,12 +38,17 @@ type Call struct {
 
 var (
 	// placeholder: \$x (escaped), $ARGUMENTS[n], $ARGUMENTS, $n, ${NAME}, $name.
-	placeholder = regexp.MustCompile(`\\\$(?:ARGUMENTS|[0-9]|[A-Za-z_])|\$ARGUMENTS\[[0-9]{1,4}\]|\$ARGUMENTS\b|\$[0-9]{1,4}|\$\{[A-Za-z_][A-Za-z0-9_.]*\}|\$[A-Za-z_][A-Za-z0-9_-]*`)
+	placeholder = lazy(`\\\$(?:ARGUMENTS|[0-9]|[A-Za-z_])|\$ARGUMENTS\[[0-9]{1,4}\]|\$ARGUMENTS\b|\$[0-9]{1,4}|\$\{[A-Za-z_][A-Za-z0-9_.]*\}|\$[A-Za-z_][A-Za-z0-9_-]*`)
 	// inlineCommand stands at the start of a line or after a blank.
-	inlineCommand = regexp.MustCompile("(?:^|[ \t\n])!`([^`\n]+)`")
+	inlineCommand = lazy("(?:^|[ \t\n])!`([^`\n]+)`")
 	// mention is @path; an e-mail address or a package name such as @types/node in code is none.
-	mention = regexp.MustCompile(`(?:^|[\s(])@((?:\\ |[^\s\x60'"<>(),;@])+)`)
+	mention = lazy(`(?:^|[\s(])@((?:\\ |[^\s\x60'"<>(),;@])+)`)
 )
+
+// lazy compiles an expression when it is first used, since every start of lathe would pay for it.
+func lazy(expr string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
+}
 
 // NewTemplate cuts a body. arguments are the names declared in the frontmatter.
 func NewTemplate(body string, arguments []string) *Template {
@@ -109,7 +115,7 @@ func blocks(body string) []block {
 // cut finds the commands and files of prose. Inline code is left alone but for commands, whose syntax it is.
 func (t *Template) cut(prose string) {
 	for {
-		at := inlineCommand.FindStringSubmatchIndex(prose)
+		at := inlineCommand().FindStringSubmatchIndex(prose)
 		if at == nil {
 			t.files(prose)
 			return
@@ -132,7 +138,7 @@ func (t *Template) files(prose string) {
 			continue
 		}
 		last := 0
-		for _, at := range mention.FindAllStringSubmatchIndex(piece, -1) {
+		for _, at := range mention().FindAllStringSubmatchIndex(piece, -1) {
 			path := strings.TrimRight(piece[at[2]:at[3]], ".:!?")
 			if path == "" || strings.HasPrefix(path, "agent-") {
 				continue
@@ -158,7 +164,7 @@ func (t *Template) text(s string) {
 
 // hasPlaceholder reports whether a text takes arguments; variables do not count.
 func (t *Template) hasPlaceholder(s string) bool {
-	for _, p := range placeholder.FindAllString(s, -1) {
+	for _, p := range placeholder().FindAllString(s, -1) {
 		if strings.HasPrefix(p, `\`) || strings.HasPrefix(p, "${") {
 			continue
 		}
@@ -197,7 +203,7 @@ func (t *Template) substitute(s string, c Call, args []string) string {
 	if !strings.Contains(s, "$") {
 		return s
 	}
-	return placeholder.ReplaceAllStringFunc(s, func(p string) string {
+	return placeholder().ReplaceAllStringFunc(s, func(p string) string {
 		switch {
 		case p[0] == '\\':
 			return p[1:]
