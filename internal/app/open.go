@@ -347,6 +347,7 @@ func (s *Session) contextOptions(model string) prompt.ContextOptions {
 	return prompt.ContextOptions{
 		Dir: i.opts.Dir, Root: i.paths.Root, Roots: i.opts.AddDirs, Home: i.paths.Home, ClaudeHome: i.paths.ClaudeHome,
 		ConfigHome: i.paths.ConfigHome, Environ: i.environ(), Model: model, Runner: i.runner,
+		Mode: string(s.Mode()), NobodyAnswers: !s.interactive,
 		Git: i.settings().IncludeGitInstructions, Excludes: i.settings().ClaudeMdExcludes,
 		NoUser: i.opts.Bare || !i.conf.Load().Reads(config.User), NoProject: i.opts.Bare || !i.conf.Load().Reads(config.Project),
 		NoLocal:   i.opts.Bare || !i.conf.Load().Reads(config.Local),
@@ -360,7 +361,11 @@ func (s *Session) withContext(ctx context.Context, m llm.Message) llm.Message {
 		model, _ := s.agent.Model()
 		s.beginContext(ctx, model)
 	}
-	m.Parts = append(s.pending.Parts(), m.Parts...)
+	parts := s.pending.Parts()
+	o := s.contextOptions(s.Model().ID)
+	o.NoMemory = true                                                                          // it was just read
+	parts = append(parts, prompt.Changes(o, []llm.Message{{Role: llm.User, Parts: parts}})...) // such as the mode, set since
+	m.Parts = append(parts, m.Parts...)
 	if n := s.pending.Notice(); n != "" {
 		s.Note(event.Notice{Level: "warning", Text: n})
 	}

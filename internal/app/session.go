@@ -184,6 +184,8 @@ func (s *Session) Prompt(ctx context.Context, m llm.Message) (event.TurnEnd, err
 	if len(s.Messages()) == 0 {
 		m = s.withContext(ctx, m)
 		s.journalStart()
+	} else if s.Log() != nil {
+		m.Parts = append(prompt.Changes(s.contextOptions(s.Model().ID), s.Messages()), m.Parts...)
 	}
 	for {
 		end, err := s.agent.Run(ctx, m)

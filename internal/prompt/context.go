@@ -31,6 +31,9 @@ type ContextOptions struct {
 	Excludes   []string        // claudeMdExcludes: globs of memory files not to read
 	NoMemory   bool
 
+	Mode          string // the permission mode; empty: default
+	NobodyAnswers bool   // questions, in this run
+
 	Providers []Provider // of more sections, in their order
 
 	NoUser, NoProject, NoLocal bool // leave out the memory of the user, of the project, of the user for the project
@@ -167,13 +170,23 @@ func environment(o ContextOptions) string {
 	row("Platform", runtime.GOOS+"/"+runtime.GOARCH)
 	row("OS", osVersion())
 	row("Shell", shellName(o.Environ))
+	row(rowDate, date(o))
+	row("Model", o.Model)
+	if o.Mode != "default" {
+		row(rowMode, o.Mode)
+	}
+	if o.NobodyAnswers {
+		row(rowQuestions, nobodyAnswers)
+	}
+	return b.String()
+}
+
+func date(o ContextOptions) string {
 	now := time.Now
 	if o.Now != nil {
 		now = o.Now
 	}
-	row("Date", now().Format("2006-01-02 (Monday)"))
-	row("Model", o.Model)
-	return b.String()
+	return now().Format("2006-01-02 (Monday)")
 }
 
 func otherRoots(o ContextOptions) []string {
@@ -246,14 +259,7 @@ func gitText(info git.Info, o ContextOptions) string {
 		b.WriteString(" (a linked worktree)")
 	}
 	b.WriteString("\n")
-	switch {
-	case info.Branch != "":
-		fmt.Fprintf(&b, "Branch: %s", oneLine(info.Branch, 200))
-	case info.Head != "":
-		fmt.Fprintf(&b, "Branch: none, HEAD is detached at %s", info.Head[:12])
-	default:
-		b.WriteString("Branch: unknown")
-	}
+	b.WriteString(rowBranch + ": " + branchText(info.Repo))
 	if info.Main != "" && info.Main != info.Branch {
 		fmt.Fprintf(&b, " (main branch: %s)", oneLine(info.Main, 200))
 	}
