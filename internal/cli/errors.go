@@ -19,6 +19,7 @@ const (
 	exitInt      = 130 // SIGINT (128 + 2)
 	exitTerm     = 143 // SIGTERM (128 + 15)
 	exitHangup   = 129 // SIGHUP (128 + 1)
+	exitQuit     = 131 // SIGQUIT (128 + 3); the runtime's own answer would be its goroutines
 	messagesName = "lathe"
 )
 

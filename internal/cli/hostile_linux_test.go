@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -55,4 +56,28 @@ func TestOutputThatCannotBeWrittenIsAFailure(t *testing.T) {
 			t.Errorf("%q: %v %s", args, err, &stderr)
 		}
 	}
+}
+
+func TestSIGQUITEndsTheTurnWithoutGoroutines(t *testing.T) {
+	d := drive(t, "reply\n  call Bash {\"command\":\"cat gate\"}\nfinal\n  say Done.\n", "--dangerously-skip-permissions")
+	var stderr strings.Builder
+	d.fifo("gate")
+	c := exec.Command(d.cmd.Path, "-p", "--output-format", "json", "--dangerously-skip-permissions", "go")
+	c.Dir, c.Env, c.Stderr = d.dir, d.cmd.Env, &stderr
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	gate, err := os.OpenFile(filepath.Join(d.dir, "gate"), os.O_WRONLY, 0) // blocks until the command reads
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer gate.Close()
+	if err := c.Process.Signal(syscall.SIGQUIT); err != nil {
+		t.Fatal(err)
+	}
+	_ = c.Wait() // the exit code is checked
+	if code := c.ProcessState.ExitCode(); code != 131 || strings.Contains(stderr.String(), "goroutine") {
+		t.Errorf("%d %s", code, &stderr)
+	}
+	d.end()
 }

@@ -22,6 +22,8 @@ func (e *signalError) code() int {
 		return exitTerm
 	case syscall.SIGHUP:
 		return exitHangup
+	case syscall.SIGQUIT:
+		return exitQuit
 	}
 	return exitInt
 }
@@ -55,7 +57,7 @@ func (c *children) kill() {
 	}
 }
 
-// withSignals ends the returned context at the first SIGINT, SIGTERM or SIGHUP, with a *signalError as its
+// withSignals ends the returned context at the first SIGINT, SIGTERM, SIGHUP or SIGQUIT, with a *signalError as its
 // cause. The second one ends the children and then the process, whatever the turn does; the third does not
 // even wait for the children. SIGPIPE becomes the EPIPE of the write that met it: the turn must
 // end in order also when nobody reads the answer.
@@ -66,7 +68,7 @@ func withSignals(parent context.Context, kids *children, divert *atomic.Pointer[
 	ctx, cancel := context.WithCancelCause(parent)
 	ch := make(chan os.Signal, 4)
 	signal.Notify(ch, syscall.SIGPIPE) // notified rather than ignored: what is ignored, children inherit
-	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
+	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT} {
 		if !signal.Ignored(s) { // as under nohup
 			signal.Notify(ch, s)
 		}
