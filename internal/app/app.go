@@ -46,10 +46,11 @@ type Options struct {
 	Fallback     []string
 	TaskBudget   int // see provider.Options
 
-	DebugFile   string // where the record of debug goes, in place of a folder for each session
-	DebugFilter string // as in event.RecorderOptions
-	Bare        bool   // no memory files and no skills, neither the user's nor the project's
-	NoSkills    bool   // no skills and no commands from files
+	DebugFile   string   // where the record of debug goes, in place of a folder for each session
+	DebugFilter string   // as in event.RecorderOptions
+	Bare        bool     // no memory files and no skills, neither the user's nor the project's
+	NoSkills    bool     // no skills and no commands from files
+	Skills      []string // names of the skills that the model may use; nil: all
 
 	NoPersistence bool // sessions are gone when the instance is closed, and nothing of them reaches the disk
 }
@@ -86,7 +87,7 @@ func Open(o Options) (*Instance, error) {
 	i.conf.Store(o.Config)
 	i.models = provider.New(provider.Options{Settings: i.settings, Version: o.Version, Runner: i.runner, Dir: o.Dir, Env: i.ChildEnv, TaskBudget: o.TaskBudget})
 	i.logs = &session.Opener{Store: session.NewStore(i.paths.DataHome), KeepNothing: o.NoPersistence}
-	i.extensions = extension.New(extension.Options{Config: i.conf.Load, Dir: dir, Bare: o.Bare, NoSkills: o.NoSkills})
+	i.extensions = extension.New(extension.Options{Config: i.conf.Load, Dir: dir, Bare: o.Bare, NoSkills: o.NoSkills, Skills: o.Skills})
 	if o.Mode != "" {
 		if err := i.checkMode(o.Mode); err != nil {
 			return nil, err

@@ -53,6 +53,7 @@ type Options struct {
 	ResumeAt      string // a message's id
 	Bare          bool
 	Betas         []string
+	Skills        []string // that the model may use, as initialize lists them; nil: all
 
 	Worktree string // a name; newWorktree is a new one
 	Prompts  string // who answers questions: "host" or "none"

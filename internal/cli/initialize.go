@@ -25,8 +25,8 @@ type initializing struct {
 	AppendSystem *string         `json:"appendSystemPrompt"`
 	Aliases      json.RawMessage `json:"toolAliases"`
 	PlanText     json.RawMessage `json:"planModeInstructions"`
-	Skills       json.RawMessage `json:"skills"`
-	Name         string          `json:"-"` // the request's title
+	Skills       []string        `json:"skills"` // nil: all
+	Name         string          `json:"-"`      // the request's title
 }
 
 // initialize takes the host's settings into the options and opens the conversation. What lathe cannot do
@@ -54,7 +54,6 @@ func (c *controller) initialized(ctx context.Context, in initializing) (any, err
 		{"plugins", in.Plugins},
 		{"toolAliases", in.Aliases},
 		{"planModeInstructions", in.PlanText},
-		{"skills", in.Skills},
 	} {
 		if !isEmptyJSON(part.raw) {
 			return nil, fmt.Errorf("initialize: %s are not supported yet; leave them out", part.name)
@@ -76,7 +75,7 @@ func (c *controller) initialized(ctx context.Context, in initializing) (any, err
 func (c *controller) takeInit(in initializing) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	changes := in.Name != "" || !isEmptyJSON(in.JSONSchema) || len(in.SystemPrompt) > 0 || in.AppendSystem != nil
+	changes := in.Name != "" || !isEmptyJSON(in.JSONSchema) || len(in.SystemPrompt) > 0 || in.AppendSystem != nil || in.Skills != nil
 	if c.conv != nil && changes {
 		return fmt.Errorf("initialize must come before the first message")
 	}
@@ -95,6 +94,9 @@ func (c *controller) takeInit(in initializing) error {
 	}
 	if in.AppendSystem != nil {
 		c.o.AppendSystem = *in.AppendSystem
+	}
+	if in.Skills != nil {
+		c.o.Skills = in.Skills
 	}
 	c.o.Name = cmp.Or(in.Name, c.o.Name)
 	return nil

@@ -25,6 +25,7 @@ type Options struct {
 	Dir      string // absolute, without links
 	Bare     bool   // nothing from files
 	NoSkills bool
+	Skills   []string // names of the skills that the model may use; nil: all
 }
 
 // Folder is what files add for work in one folder.
@@ -43,6 +44,7 @@ func New(o Options) *Folder {
 		}
 		return f.places().Folders()
 	})
+	f.Skills.Limit(o.Skills)
 	f.Styles.Folders = func() []string { return f.places().Styles() }
 	f.Styles.Configured = func() string { return o.Config().Settings.OutputStyle }
 	return f

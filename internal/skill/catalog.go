@@ -168,6 +168,15 @@ func (c *Catalog) add(f Folder, path, name string) {
 // All lists what there is, by name.
 func (c *Catalog) All() []*Skill { return c.list }
 
+// hideAllBut keeps the model to the skills that one of the names matches.
+func (c *Catalog) hideAllBut(names []string) {
+	for _, s := range c.list {
+		if !slices.ContainsFunc(names, func(n string) bool { return s.Name == n || n != "" && strings.HasSuffix(s.Name, ":"+n) }) {
+			s.HiddenFromModel = true
+		}
+	}
+}
+
 // Get finds a skill by the name it is invoked by, with or without a leading slash: exactly, else regardless of
 // case, else by the last part of a namespaced name where only one has it.
 func (c *Catalog) Get(name string) (*Skill, bool) {

@@ -14,6 +14,7 @@ import (
 // when their files have changed. It is safe for concurrent use.
 type Library struct {
 	folders func() []Folder
+	only    []string // names that the model may use; nil: all
 
 	mu      sync.Mutex
 	catalog *Catalog
@@ -22,6 +23,10 @@ type Library struct {
 
 // NewLibrary makes a library of the folders that the function lists. Nothing is read yet.
 func NewLibrary(folders func() []Folder) *Library { return &Library{folders: folders} }
+
+// Limit hides from the model every skill that none of the names matches, whole or from a colon on; nil hides none. It
+// comes before the first call of Catalog.
+func (l *Library) Limit(names []string) { l.only = names }
 
 // Catalog is what there is now. While no file changes it costs a listing of the folders and one stat per file, and
 // returns the same catalog.
@@ -32,6 +37,9 @@ func (l *Library) Catalog() *Catalog {
 	defer l.mu.Unlock()
 	if l.catalog == nil || l.stamp != stamp {
 		l.catalog, l.stamp = Find(folders), stamp
+		if l.only != nil {
+			l.catalog.hideAllBut(l.only)
+		}
 	}
 	return l.catalog
 }

@@ -304,7 +304,18 @@ const cases = {
     must((await run(at, {})).requests[0].raw.includes('memory of the project'), 'it is not read by default');
     must(!(await run(at, {settingSources: []})).requests[0].raw.includes('memory of the project'), 'it is read all the same');
   },
-  skills: refused({skills: ['x']}, 'skills'),
+  skills: async () => {
+    const at = place(), skill = name => {
+      mkdirSync(join(at.cwd, '.claude/skills', name), {recursive: true});
+      writeFileSync(join(at.cwd, '.claude/skills', name, 'SKILL.md'), `---\nname: ${name}\ndescription: about ${name}s\n---\nBody.\n`);
+    };
+    skill('heron'), skill('otter');
+    const r = await run(at, {skills: ['heron']}), sent = r.requests[0].raw;
+    must(sent.includes('about herons') && !sent.includes('about otters'), sent);
+    const all = await run(at, {skills: 'all'});
+    must(all.requests[0].raw.includes('about otters'), all.requests[0].raw);
+    must(all.init.skills.join() === 'heron,otter' && all.init.slash_commands.includes('otter'), all.init);
+  },
   debug: async () => {
     const at = place();
     done(await run(at, {debug: true}));
