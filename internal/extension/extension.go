@@ -1,4 +1,4 @@
-// Package extension joins what files add to lathe, skills, commands and output styles, with the parts of a session.
+// Package extension joins skills, commands and output styles with the parts of a session.
 package extension
 
 import (
@@ -19,7 +19,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/workspace"
 )
 
-// Options say what counts in a folder.
+// Options of a Folder.
 type Options struct {
 	Config   func() *config.Config
 	Dir      string // absolute, without links
@@ -28,7 +28,7 @@ type Options struct {
 	Skills   []string // names of the skills that the model may use; nil: all
 }
 
-// Folder is what files add for work in one folder.
+// Folder holds the skills, commands and output styles for work in one folder.
 type Folder struct {
 	Skills *skill.Library // and the commands
 	Styles style.Choice

@@ -20,11 +20,11 @@ type Folder struct {
 	Bound  string // links may not lead out of this folder; empty: anywhere
 }
 
-// Catalog is what a session can invoke. It does not change; make a new one when files changed.
+// Catalog holds the skills and commands of a session. It does not change; make a new one when files changed.
 type Catalog struct {
 	list   []*Skill // by name
 	byName map[string]*Skill
-	Notes  []string // files that were left out, and why; what was worked around is in each Skill
+	Notes  []string // files that were left out, and why; defects that were worked around are in each Skill
 }
 
 const (
@@ -34,7 +34,7 @@ const (
 
 var goodName = lazy(`^[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}$`)
 
-// Find reads the folders. A folder that is not there is no error; what cannot be used is a note.
+// Find reads the folders. A folder that is not there is no error; a file that cannot be used is a note.
 func Find(folders []Folder) *Catalog {
 	c := &Catalog{byName: map[string]*Skill{}}
 	real := map[string]bool{}
@@ -165,7 +165,7 @@ func (c *Catalog) add(f Folder, path, name string) {
 	c.byName[s.Name] = s
 }
 
-// All lists what there is, by name.
+// All lists every skill, by name.
 func (c *Catalog) All() []*Skill { return c.list }
 
 // hideAllBut keeps the model to the skills that one of the names matches.
@@ -199,12 +199,12 @@ func (c *Catalog) Get(name string) (*Skill, bool) {
 	return nil, false
 }
 
-// ForUser lists what a person can invoke.
+// ForUser lists the skills that a person can invoke.
 func (c *Catalog) ForUser() []*Skill {
 	return slices.DeleteFunc(slices.Clone(c.list), func(s *Skill) bool { return s.HiddenFromUser })
 }
 
-// ForModel lists what the model may invoke. A skill with paths is listed only once a file that matches them
+// ForModel lists the skills that the model may invoke. A skill with paths is listed only once a file that matches them
 // was touched, which matches decides; nil means none was.
 func (c *Catalog) ForModel(matches func(patterns []string) bool) []*Skill {
 	return slices.DeleteFunc(slices.Clone(c.list), func(s *Skill) bool {
@@ -212,8 +212,8 @@ func (c *Catalog) ForModel(matches func(patterns []string) bool) []*Skill {
 	})
 }
 
-// Listing tells the model what there is, a line each, within a budget in characters. Every name is listed;
-// when the descriptions do not fit, the long ones are shortened first, and what is used least loses its own.
+// Listing lists the skills for the model, a line each, within a budget in characters. Every name is listed;
+// when the descriptions do not fit, the long ones are shortened first, and the least used ones lose theirs.
 // used counts earlier invocations by name and may be nil.
 func Listing(skills []*Skill, budget int, used map[string]int) string {
 	if len(skills) == 0 {

@@ -28,7 +28,7 @@ func NewLibrary(folders func() []Folder) *Library { return &Library{folders: fol
 // comes before the first call of Catalog.
 func (l *Library) Limit(names []string) { l.only = names }
 
-// Catalog is what there is now. While no file changes it costs a listing of the folders and one stat per file, and
+// Catalog returns the present catalog. While no file changes it costs a listing of the folders and one stat per file, and
 // returns the same catalog.
 func (l *Library) Catalog() *Catalog {
 	folders := l.folders()
@@ -66,12 +66,12 @@ func stampOf(folders []Folder) uint64 {
 			}
 			continue
 		}
-		walkCommands(f.Path, func(path string, err error) error {
+		_ = walkCommands(f.Path, func(path string, err error) error {
 			if err == nil {
 				note(path)
 			}
 			return nil
-		})
+		}) // Find reports a folder that cannot be read
 	}
 	return h.Sum64()
 }

@@ -24,7 +24,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/frontmatter"
 )
 
-// Limits of what is read and told.
+// Limits of reading and listing.
 const (
 	maxFile        = 1 << 20 // bytes of a skill or command file
 	maxDescription = 1536    // characters of a description and its when_to_use in a listing
@@ -45,7 +45,7 @@ type Skill struct {
 	Kind   Kind
 	Source string // who brought it, in words: "user", "project", "settings", "organisation", a plugin's name
 	Path   string // the file
-	Dir    string // the folder that holds the file and what belongs to it
+	Dir    string // the folder that holds the file and its supporting files
 	Root   string // the skills or commands folder it was found in
 
 	Label        string // name: in the frontmatter, when it differs from Name
@@ -68,7 +68,7 @@ type Skill struct {
 	License         string
 	Compatibility   string
 	Metadata        map[string]string
-	Notes           []string // what is wrong with the file and was worked around
+	Notes           []string // defects of the file that were worked around
 }
 
 // Load reads one file. The body is checked but not kept.

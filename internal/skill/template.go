@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// PartKind is what a piece of a body is.
+// PartKind is the kind of a piece of a body.
 type PartKind int
 
 // A piece is text, a command whose output takes its place, or a file to attach.
@@ -75,7 +75,7 @@ type block struct {
 	code, command bool
 }
 
-// blocks separates fenced code from prose: what looks like a mention or a command in code is code.
+// blocks separates fenced code from prose: an @ or a ! in code is code.
 func blocks(body string) []block {
 	var out []block
 	var now strings.Builder

@@ -30,7 +30,7 @@ type Style struct {
 	Name        string
 	Description string
 	Source      string // "lathe", or the file
-	Text        string // what goes into the system prompt; empty for the default one
+	Text        string // for the system prompt; empty for the default one
 	Keeps       bool   // keep-coding-instructions: lathe's own instructions on how to work stay
 }
 

@@ -3,11 +3,11 @@
 //
 // The words: to load a skill is to put its body, with arguments, command output and files filled in, into the
 // conversation as a text of origin llm.OriginSkill; a skill is active from then to the end of the turn; the listing
-// is the names and descriptions that the model is given, and a change is what was added, changed or removed since.
+// is the names and descriptions that the model is given, and a change is a skill that was added, changed or removed since.
 //
 // Promises: nothing runs but through Host.Run and nothing is read but through Host.Read, which ask for permission; a
 // command that fails or is refused leaves a note in its place and never stops the prompt; the rules of a skill end
-// with its turn; what was listed once is never edited, changes are appended.
+// with its turn; a listing that was sent is never edited, changes are appended.
 package invoke
 
 import (
@@ -74,7 +74,7 @@ func Typed(c *skill.Catalog, text string) (s *skill.Skill, args string, ok bool)
 	return s, args, ok
 }
 
-// Message adds to a message of the user what it invokes and what changed in the skills since they were listed. The
+// Message adds to a message of the user the skill that it invokes and the changes since the listing. The
 // text that was typed stays as it is.
 func (l *Loader) Message(ctx context.Context, m llm.Message) llm.Message {
 	if has(m, llm.OriginSkill) {
@@ -168,7 +168,7 @@ func (l *Loader) render(ctx context.Context, s *skill.Skill, pieces []skill.Part
 	return b.String(), files
 }
 
-// output is what takes the place of a command.
+// output is the text that takes the place of a command.
 func (l *Loader) output(ctx context.Context, s *skill.Skill, line string) string {
 	if s.Shell != "" && s.Shell != "bash" {
 		l.Notice("warning", fmt.Sprintf("/%s: %s was not run: lathe has no shell %q for skills", s.Name, line, s.Shell))
@@ -187,7 +187,7 @@ func firstLine(s string) string {
 	return line
 }
 
-// remark tells the user what of a skill is not done as its file says.
+// remark tells the user which fields of a skill's file are not obeyed.
 func (l *Loader) remark(s *skill.Skill) {
 	if s.Fork {
 		l.Notice("info", fmt.Sprintf("/%s asks for a subagent of its own (context: fork); it runs in this conversation", s.Name))

@@ -61,7 +61,7 @@ func (l *Loader) Offered() bool {
 	return offered || !known && len(l.ForModel()) > 0
 }
 
-// Listing is what the model is told of the skills when a conversation begins, or begins again after a compaction;
+// Listing lists the skills for the model, for when a conversation begins, or begins again after a compaction;
 // empty when there are none.
 func (l *Loader) Listing() string {
 	list := l.ForModel()
@@ -72,7 +72,7 @@ func (l *Loader) Listing() string {
 	return l.Clean(listHead + text)
 }
 
-// changes is a part that says what changed since the model was told last, or none.
+// changes is a part with the changes since the last listing, or none.
 func (l *Loader) changes(c *skill.Catalog) []llm.Part {
 	now := l.forModel(c)
 	told, listed := l.known()
@@ -122,7 +122,7 @@ func same(listed, text string) bool {
 	return listed == text || listed == "" || short && strings.HasPrefix(text, head)
 }
 
-// known is what the model was told last. listed is false for a conversation that has not begun.
+// known is the listing as the model has it, by name. listed is false for a conversation that has not begun.
 func (l *Loader) known() (told map[string]string, listed bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -146,7 +146,7 @@ func (l *Loader) known() (told map[string]string, listed bool) {
 	return l.told, true
 }
 
-// apply takes a listing or a change into what was told.
+// apply adds a listing or a change to the known listing.
 func apply(told map[string]string, text string) {
 	if at := strings.Index(text, listHead); at >= 0 {
 		clear(told)

@@ -36,7 +36,7 @@ func (l *Loader) activate(s *skill.Skill, variables map[string]string, byUser bo
 	l.backs = append(l.backs, back)
 }
 
-// EndTurn ends what skills were lent. It is to be called when a turn is over.
+// EndTurn takes back the rules of all skills. It is to be called when a turn is over.
 func (l *Loader) EndTurn() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
