@@ -12,9 +12,9 @@ func archiveRows() map[string]spec {
 		"7z":         {class: write, does: "packs or unpacks files", ops: "TEXT FILE TEXT...", flags: &flagSet{oneDash: true, alone: "-slt -ba -bd"}, judge: judgeSeven},
 		"gzip":       {class: write, does: "packs or unpacks files in place", ops: "FILE...", flags: gzipFlags, judge: printsWith("-c -l -t --stdout --to-stdout --list --test", "")},
 		"gunzip":     {class: write, does: "unpacks files in place", ops: "FILE...", flags: gzipFlags, judge: printsWith("-c -l -t --stdout --to-stdout --list --test", "")},
-		"bzip2":      {class: write, does: "packs or unpacks files in place", ops: "FILE...", judge: printsWith("-c -t --stdout --test", ""), flags: bzip2Flags},
-		"xz":         {class: write, does: "packs or unpacks files in place", ops: "FILE...", judge: printsWith("-c -l -t --stdout --to-stdout --list --test", ""), flags: xzFlags},
-		"zstd":       {class: write, does: "packs or unpacks files", ops: "FILE...", judge: printsWith("-c -l -t --stdout --list --test", ""), flags: zstdFlags},
+		"bzip2":      {class: write, does: "packs or unpacks files in place", ops: "FILE...", judge: lastMode("-c --stdout", "-t --test"), flags: bzip2Flags},
+		"xz":         {class: write, does: "packs or unpacks files in place", ops: "FILE...", judge: lastMode("-c --stdout --to-stdout", "-l -t --list --test"), flags: xzFlags},
+		"zstd":       {class: write, does: "packs or unpacks files", ops: "FILE...", judge: lastMode("-c --stdout", "-l -t --list --test"), flags: zstdFlags},
 		"cpio":       {class: write, does: "packs or unpacks files", ops: "TEXT...", judge: unpacks("-D", nil), flags: cpioFlags},
 		"unrar":      {class: write, does: "unpacks files", ops: "TEXT FILE OUT...", judge: unpacks("", nil)},
 		"jar":        {class: write, does: "packs or unpacks files", raw: true, judge: asks("--version")},
@@ -142,6 +142,16 @@ func printsWith(printing, known string) func(*call) {
 	}
 }
 
+// lastMode is for packers of which the last mode given counts: xz -t -d unpacks in place, xz -d -t tests. Output to
+// the standard output stays so, whatever follows.
+func lastMode(stdout, testing string) func(*call) {
+	return func(c *call) {
+		if c.has(strings.Fields(stdout)...) || !c.has("-d", "-z", "--decompress", "--uncompress", "--compress") {
+			printsWith(stdout+" "+testing, "")(c)
+		}
+	}
+}
+
 func contains(list []string, s string) bool {
 	for _, l := range list {
 		if l == s {
@@ -156,11 +166,11 @@ var tarFlags = &flagSet{
 	letters: "tvzjJaZhpsPSkmUWwBiRlnOA",
 	alone: `--list --verbose --gzip --bzip2 --xz --zstd --lzma --auto-compress --wildcards --full-time --numeric-owner --force-local
 		--to-stdout --absolute-names --overwrite --keep-old-files --version --help --no-recursion`,
-	value:       "-b -L -H --exclude --strip-components --strip --checkpoint-action --checkpoint?",
+	value:       "-b -H --exclude --strip-components --strip --checkpoint-action --checkpoint?",
 	text:        "-K -N -V --transform --xform",
 	reads:       "-f -C -T -X --file --directory --exclude-from --files-from",
 	unsafe:      "-c -x -r -u -d --create --extract --get --append --update --delete --diff --compare --concatenate --remove-files",
-	unsafeValue: "-g",
+	unsafeValue: "-g -L",
 	writes:      "--index-file --volno-file --listed-incremental --one-top-level?",
 	script:      "-F --to-command --info-script --new-volume-script",
 	program:     "-I --use-compress-program --rsh-command --rmt-command",

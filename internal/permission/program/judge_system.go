@@ -47,6 +47,7 @@ func judgeSleep(c *call) {
 // the environment of processes.
 func judgePs(c *call) {
 	c.Class = list
+	c.psFallsBack()
 	for i := 0; i < len(c.args); i++ {
 		w := c.args[i]
 		t := w.Text
@@ -77,6 +78,37 @@ func judgePs(c *call) {
 		case strings.Trim(t, "auxwfjlvTrshSnXZmHcgy") != "":
 			c.refuse("the letters " + t + " of ps are not known to be read-only")
 		}
+	}
+}
+
+// psFallsBack refuses -e (all processes) where ps may read it as e (with the environment): when anything is wrong in
+// the words, ps reads all of them again as if they had no dash. Only letters that go together are sure to be right.
+func (c *call) psFallsBack() {
+	everything, plain, formats := false, true, 0
+	for i, w := range c.args {
+		letters, dashed := strings.CutPrefix(w.Text, "-")
+		switch {
+		case i > 0 && (c.args[i-1].Text == "--sort" || psFormat(c.args[i-1].Text) && c.args[i-1].Text[0] == '-'), isNumber(w.Text):
+			continue
+		case !dashed:
+			plain = false
+			continue
+		case letters != "" && letters[0] == '-':
+			name, _, _ := strings.Cut(letters, "=")
+			plain = plain && (name == "-sort" || name == "-no-headers" || name == "-headers")
+			continue
+		}
+		everything = everything || strings.Contains(letters, "e")
+		if strings.HasSuffix(letters, "o") {
+			letters, formats = letters[:len(letters)-1], formats+1
+		}
+		if strings.ContainsAny(letters, "fFl") {
+			formats++
+		}
+		plain = plain && strings.Trim(letters, "AadefFLlw") == ""
+	}
+	if everything && (!plain || formats > 1) {
+		c.refuse("ps may take -e for e, which shows the environment of processes")
 	}
 }
 
@@ -271,8 +303,7 @@ func judgeSystemctl(c *call) {
 	}
 	switch verb := c.args[i].Text; verb {
 	case "cat", "show":
-		c.systemctlReadOnly()
-		c.systemctlValues(verb)
+		c.systemctlValues(verb, c.systemctlReadOnly())
 	case "status", "is-active", "is-enabled", "is-failed", "is-system-running", "list-units", "list-unit-files", "list-timers", "list-sockets", "list-dependencies", "list-jobs", "get-default":
 		c.systemctlReadOnly()
 	case "stop", "restart", "kill", "disable", "mask", "isolate", "reboot", "poweroff", "halt", "kexec", "suspend", "hibernate", "emergency", "rescue", "clean", "reset-failed", "try-restart", "reload-or-restart":
@@ -281,32 +312,22 @@ func judgeSystemctl(c *call) {
 }
 
 // systemctlValues: the environment and the command lines of services hold secrets, and unit files do.
-func (c *call) systemctlValues(verb string) {
-	shown := c.flagValues("-p", "--property")
-	for _, names := range shown {
-		for name := range strings.SplitSeq(names, ",") {
+func (c *call) systemctlValues(verb string, flags []given) {
+	shown := 0
+	for _, f := range flags {
+		if f.name != "-p" && f.name != "--property" {
+			continue
+		}
+		shown++
+		for name := range strings.SplitSeq(f.value.Text, ",") {
 			if strings.Contains(name, "Environment") || strings.Contains(name, "Exec") || strings.Contains(name, "Credential") {
 				c.refuse("systemctl shows " + name + ", which may hold a secret")
 			}
 		}
 	}
-	if verb == "cat" || len(shown) == 0 {
+	if verb == "cat" || shown == 0 {
 		c.refuse("systemctl " + verb + " shows the environment of services, which may hold a secret")
 	}
-}
-
-// flagValues are the values of a flag under its names, however it is written.
-func (c *call) flagValues(short, long string) (out []string) {
-	for i, w := range c.args {
-		if v, ok := strings.CutPrefix(w.Text, long+"="); ok {
-			out = append(out, v)
-		} else if v, ok := strings.CutPrefix(w.Text, short); ok && v != "" && !strings.HasPrefix(w.Text, "--") {
-			out = append(out, strings.TrimPrefix(v, "="))
-		} else if (w.Text == short || w.Text == long) && i+1 < len(c.args) {
-			out = append(out, c.args[i+1].Text)
-		}
-	}
-	return out
 }
 
 var systemctlFlags = &flagSet{
@@ -315,8 +336,8 @@ var systemctlFlags = &flagSet{
 	value:   "-t -p -n -o --type --state --property --lines --output",
 }
 
-// systemctlReadOnly takes the flags of a subcommand that prints.
-func (c *call) systemctlReadOnly() {
+// systemctlReadOnly takes the flags of a subcommand that prints, and returns them.
+func (c *call) systemctlReadOnly() []given {
 	c.Class, c.Reason = list, ""
 	look := &call{name: c.name, args: c.args, row: spec{}}
 	for i := 0; i < len(look.args); i++ {
@@ -326,5 +347,37 @@ func (c *call) systemctlReadOnly() {
 	}
 	for _, s := range look.strange {
 		c.refuse("the flag " + s + " of systemctl is not known to be read-only")
+	}
+	return look.flags
+}
+
+// ssWords are the words of a filter of ss that name no machine.
+const ssWords = ` dst src sport dport and or not eq ne neq gt lt ge le geq leq = == != > < >= <= ( ) ! & | state exclude all
+	connected synchronized bucket big established syn-sent syn-recv fin-wait-1 fin-wait-2 time-wait closed close-wait last-ack
+	listening closing dev fwmark cgroup autobound `
+
+// judgeSs: a filter may name a machine, which ss asks name servers for.
+func judgeSs(c *call) {
+	for _, w := range c.ops {
+		numeric := w.Text != "" && strings.Trim(w.Text, "0123456789abcdefABCDEF.:*/[]%") == "" && strings.ContainsAny(w.Text, "0123456789:*")
+		port := strings.HasPrefix(w.Text, ":")
+		if w.Unknown || !numeric && !port && !contains(strings.Fields(ssWords), w.Text) {
+			c.refuse("ss may ask name servers for " + w.Text)
+		}
+	}
+}
+
+// judgeLsof: behind @ stands a machine, which lsof asks name servers for.
+func judgeLsof(c *call) {
+	texts := c.ops
+	for _, f := range c.flags {
+		if f.name == "-i" {
+			texts = append(texts, f.value)
+		}
+	}
+	for _, w := range texts {
+		if _, host, ok := strings.Cut(w.Text, "@"); ok && strings.Trim(host, "0123456789.:,-[]") != "" {
+			c.refuse("lsof may ask name servers for " + host)
+		}
 	}
 }

@@ -44,8 +44,8 @@ func systemRows() map[string]spec {
 		"pidof":           {class: list, ops: "TEXT...", flags: &flagSet{letters: "csqwxz", value: "-o", text: "-S -d"}},
 		"pstree":          {class: list, ops: "TEXT", flags: &flagSet{letters: "aAcCglnpsStTuUV", value: "-H -N"}},
 		"top":             {class: list, raw: true, judge: judgeTop},
-		"lsof":            {class: list, ops: "FILE...", flags: lsofFlags},
-		"ss":              {class: list, ops: "TEXT...", flags: ssFlags},
+		"lsof":            {class: list, ops: "FILE...", flags: lsofFlags, judge: judgeLsof},
+		"ss":              {class: list, ops: "TEXT...", flags: ssFlags, judge: judgeSs},
 		"netstat":         {class: list, ops: "TEXT...", flags: netstatFlags},
 		"ip":              {class: write, does: "may change the network", raw: true, judge: judgeIp},
 		"ifconfig":        {class: write, does: "may change the network", ops: "TEXT...", flags: &flagSet{letters: "as"}, judge: noOperands(list)},
@@ -187,10 +187,10 @@ var ssFlags = &flagSet{
 	letters: "HOnraleotmipsbEdwxSuZz0V46h",
 	alone: `--no-header --oneline --numeric --resolve --all --listening --options --extended --memory --processes --info --summary --tcp
 		--udp --unix --raw --ipv4 --ipv6 --version --help`,
-	value:  "-A -f --family --query",
-	reads:  "-F --filter",
-	exact:  "-K --kill",
-	writes: "-D --diag",
+	value:       "-A -f --family --query",
+	unsafeValue: "-F --filter",
+	exact:       "-K --kill",
+	writes:      "-D --diag",
 }
 
 var netstatFlags = &flagSet{
