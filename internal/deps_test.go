@@ -47,6 +47,7 @@ var table = func() map[string]row {
 		"compact":            {[]string{"llm"}, "how a conversation is made smaller is computed from its messages alone; who sends and stores is above"},
 		"llm/llmtest":        {[]string{"llm"}, "the scripted server is a provider's counterpart, so it imports none"},
 		"llm/llmtest/suite":  {[]string{"llm", "llm/llmtest"}, "the conformance suite serves every provider, so it imports none"},
+		"memory":             {[]string{"frontmatter", "rank"}, "notes are files and their words; who asks before they are written is above"},
 		"cost":               {[]string{"llm", "session"}, "prices are computed from a log alone"},
 		"compact/onlog":      {[]string{"compact", "session", "event"}, "a compaction is written to a log by what knows both"},
 		"permission/program": {[]string{"permission"}, "what a program does with its arguments is a table, known to nobody but the shell analysis"},
@@ -64,14 +65,14 @@ var table = func() map[string]row {
 	t["ruleset"] = row{[]string{"config", "permission", "permission/call"}, "settings know no rules and rules no settings; what reads one out of the other knows both and nothing else"}
 	t["provider"] = row{[]string{"config", "sandbox", "llm", "llm/anthropic", "llm/openai", "llm/google"}, "which wire client answers is said by the settings, and the key may come from a command"}
 	agent := with(t["agent"].may, "agent")
-	t["tool"] = row{with(agent, "files", "git", "sandbox", "lsp", "prompt", "permission/shell", "permission/call", "fuzzy", "rank"), "tools are leaves: the loop sees them as agent.Tool; rank finds deferred ones by words"}
+	t["tool"] = row{with(agent, "memory", "files", "git", "sandbox", "lsp", "prompt", "permission/shell", "permission/call", "fuzzy", "rank"), "tools are leaves: the loop sees them as agent.Tool; rank finds deferred ones by words"}
 	outside := row{[]string{"agent", "event", "llm", "permission", "sandbox"}, "what comes from outside sees the loop's contracts, not the built-in tools"}
 	t["mcp"], t["hook"], t["eval"] = outside, outside, outside
-	t["command"] = row{[]string{"agent", "cost", "event", "llm", "session", "fuzzy"}, "slash commands are the same for every front end, so they draw nothing; a prompt that one sends is a message of llm"}
+	t["command"] = row{[]string{"agent", "cost", "event", "llm", "memory", "session", "fuzzy"}, "slash commands are the same for every front end, so they draw nothing; a prompt that one sends is a message of llm"}
 	t["skill/locate"] = row{[]string{"config", "git", "prompt", "skill"}, "where skills are is said by the settings, the repository and the organisation's folders; reading them needs none of these"}
 	t["journal"] = row{[]string{"event", "llm", "session"}, "an entry and its events are one step, for all who write the log of a session"}
 	t["workspace"] = row{[]string{"files", "permission", "tool"}, "the folders and files of a session, for those who act for the user; it knows their tracking in tool, and no conversation"}
-	t["attach"] = row{[]string{"agent", "event", "files", "llm", "prompt", "session"}, "files that a prompt names are read by way of a function, so that permissions hold"}
+	t["attach"] = row{[]string{"agent", "event", "files", "llm", "memory", "prompt", "session"}, "files that a prompt names are read by way of a function, so that permissions hold"}
 	t["extension"] = row{[]string{"attach", "config", "event", "journal", "llm", "permission", "prompt", "session", "skill", "skill/invoke", "skill/locate", "style", "workspace"}, "skills and styles know functions only; this gives them those of a session"}
 	t["approval"] = row{[]string{"agent", "event", "journal", "llm", "permission", "session", "workspace"}, "deciding on a call needs policy, a person, the small model and the journal, and none of the tools"}
 	t["resume"] = row{[]string{"event", "llm", "session", "tool"}, "the state beside the messages is read out of the log; who puts it in force is above"}

@@ -139,7 +139,7 @@ func (s *Session) setUp(ctx context.Context, model llm.Model) (err error) {
 	s.skills = i.extensions.Loader(extension.Session{
 		Journal: s.Journal, Workspace: s.Workspace, Attached: s.attached, Policy: policy, Tools: i.tools, Invoke: s.Invoke, Model: s.Model, Effort: s.Effort,
 	})
-	s.env.LoadSkill = s.skills.Load
+	s.env.LoadSkill, s.env.Notes = s.skills.Load, i.Notes()
 	return s.newAgent(ctx, model)
 }
 
@@ -301,7 +301,7 @@ func (s *Session) tools() []agent.Tool {
 		d, _ := s.inst.tools.Lookup(name)
 		with := d.With
 		chosen := s.inst.opts.Tools == nil || slices.Contains(s.inst.opts.Tools, name) || slices.Contains(s.inst.opts.Tools, with)
-		chosen = chosen && (name != tool.SkillName || s.skills.Offered())
+		chosen = chosen && (name != tool.SkillName || s.skills.Offered()) && (name != tool.MemoryName || s.env.Notes != nil)
 		removed := func(name string) bool { return s.rules.Policy().Removed(name, s.chain...) }
 		if chosen && !removed(name) && (with == "" || !removed(with)) {
 			out = append(out, t)
@@ -349,7 +349,7 @@ func (s *Session) contextOptions(model string) prompt.ContextOptions {
 		ConfigHome: i.paths.ConfigHome, Environ: i.environ(), Model: model, Runner: i.runner,
 		Mode: string(s.Mode()), NobodyAnswers: !s.interactive,
 		Git: i.settings().IncludeGitInstructions, Excludes: i.settings().ClaudeMdExcludes,
-		NoUser: i.opts.Bare || !i.conf.Load().Reads(config.User), NoProject: i.opts.Bare || !i.conf.Load().Reads(config.Project),
+		Notes: i.Notes().Index(), NoUser: i.opts.Bare || !i.conf.Load().Reads(config.User), NoProject: i.opts.Bare || !i.conf.Load().Reads(config.Project),
 		NoLocal:   i.opts.Bare || !i.conf.Load().Reads(config.Local),
 		Providers: []prompt.Provider{i.extensions.Listing(s.opened, func() *invoke.Loader { return s.skills })},
 	}

@@ -1,8 +1,6 @@
 package app
 
 import (
-	"encoding/json"
-
 	"github.com/lathe-dev/lathe/internal/config"
 	"github.com/lathe-dev/lathe/internal/permission"
 	"github.com/lathe-dev/lathe/internal/ruleset"
@@ -29,11 +27,7 @@ func (i *Instance) newPolicy() (*permission.Policy, []string, error) {
 // keepRule writes a rule that a session granted to the project's local settings, and puts it in force for the other
 // open sessions.
 func (s *Session) keepRule(r permission.Rule) error {
-	value, err := json.Marshal(r.Text)
-	if err != nil {
-		return err
-	}
-	if err := s.inst.conf.Load().Set("permissions."+string(r.Effect)+"+", string(value), config.Local); err != nil {
+	if err := s.inst.conf.Load().Append("permissions."+string(r.Effect), r.Text, config.Local); err != nil {
 		return err
 	}
 	for _, other := range s.inst.running() {

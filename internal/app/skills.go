@@ -3,19 +3,30 @@ package app
 import (
 	"cmp"
 	"context"
+	"path/filepath"
 
+	"github.com/lathe-dev/lathe/internal/attach"
 	"github.com/lathe-dev/lathe/internal/extension"
 	"github.com/lathe-dev/lathe/internal/llm"
+	"github.com/lathe-dev/lathe/internal/memory"
 	"github.com/lathe-dev/lathe/internal/style"
 )
 
 // Extensions are the skills, commands and output styles from files.
 func (i *Instance) Extensions() *extension.Folder { return i.extensions }
 
+// Notes is the store of the project's notes; nil: none are kept.
+func (i *Instance) Notes() *memory.Store {
+	if !i.settings().AutoMemoryEnabled || i.opts.Bare || i.opts.NoPersistence || i.paths.DataHome == "" {
+		return nil
+	}
+	return memory.Open(filepath.Join(i.Store().ProjectDir(cmp.Or(i.paths.Root, i.opts.Dir)), "memory"))
+}
+
 // Style is the output style that this conversation began with.
 func (s *Session) Style() string { return cmp.Or(s.begun.Style, style.Default) }
 
 // addContext adds to a message of the user what it names: files and skills.
 func (s *Session) addContext(ctx context.Context, m llm.Message) llm.Message {
-	return s.skills.Message(ctx, s.attached.Attach(ctx, m))
+	return attach.Notes(s.env.Notes, s.Messages(), s.skills.Message(ctx, s.attached.Attach(ctx, m)))
 }

@@ -30,6 +30,7 @@ type Host interface {
 	Settings() Settings
 	Workspace() Workspace
 	Extensions() Extensions
+	Memory() Memory
 }
 
 // Conversation is the conversation in front.

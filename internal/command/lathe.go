@@ -41,6 +41,7 @@ func latheCommands() []Command {
 			Doc: "The agent looks through the repository and writes how it is built, tested and divided. A CLAUDE.md or AGENTS.md that is there already is mended instead.",
 			Run: initialize,
 		},
+		memoryCommand(),
 		{
 			Name: "reload", Group: groupLathe, Help: "Read the settings again",
 			Doc: "lathe follows its settings files by itself; this is for places where that fails (network drives).", Run: reload,

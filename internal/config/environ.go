@@ -56,6 +56,7 @@ var envKeys = []struct{ name, key string }{
 	{"CLAUDE_STREAM_IDLE_TIMEOUT_MS", "stream.stallTimeoutMs"},
 	{"CLAUDE_CODE_MAX_RETRIES", "stream.maxRetries"},
 	{"ANTHROPIC_COMPACTION_THRESHOLD", "compactionThreshold"},
+	{"CLAUDE_CODE_DISABLE_AUTO_MEMORY", "!autoMemoryEnabled"},
 	{"DISABLE_AUTO_COMPACT", "!autoCompactEnabled"},
 	{"DISABLE_COMPACT", "!autoCompactEnabled"},
 

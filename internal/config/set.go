@@ -2,6 +2,7 @@ package config
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -27,6 +28,15 @@ func (c *Config) Target(scope Layer) string {
 		return filepath.Join(c.paths.Root, ".lathe", "settings.local.json")
 	}
 	return ""
+}
+
+// Append adds a text to the list at a key of a layer's file.
+func (c *Config) Append(key, text string, l Layer) error {
+	value, err := json.Marshal(text)
+	if err != nil {
+		return err
+	}
+	return c.Set(key+"+", string(value), l)
 }
 
 // Set writes one value to lathe's settings file of a scope: User, Project or Local. The value is parsed as

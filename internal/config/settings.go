@@ -57,6 +57,7 @@ type Settings struct {
 	PrefersReducedMotion  bool   `json:"prefersReducedMotion"`
 	SessionTitles         bool   `json:"sessionTitles"`
 
+	AutoMemoryEnabled      bool        `json:"autoMemoryEnabled"`
 	AutoCompactEnabled     bool        `json:"autoCompactEnabled"`
 	CompactionThreshold    int         `json:"compactionThreshold"` // tokens; 0: by the model's window
 	SkillDirs              []string    `json:"skillDirs"`

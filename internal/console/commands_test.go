@@ -25,6 +25,17 @@ var exercises = map[string]func(*testing.T, *seat, *place){
 			t.Errorf("%+v", p)
 		}
 	},
+	"memory": func(t *testing.T, s *seat, _ *place) {
+		s.shows("memory", "", "none yet")
+		s.shows("memory", "save db starting the database\nRun make db.", "Saved")
+		s.shows("memory", "", "db", "starting the database")
+		s.shows("memory", "db", "Run make db.")
+		if out := s.command("memory", "edit db"); !strings.HasPrefix(out.Insert, "/memory save db starting the database\nRun make db.") {
+			t.Errorf("%q", out.Insert)
+		}
+		s.shows("memory", "forget db", "Forgot")
+		s.refuses("memory", "db", "no note")
+	},
 	"skills": func(t *testing.T, s *seat, p *place) {
 		s.shows("skills", "", "no skills")
 		p.write(t, ".lathe/skills/greet/SKILL.md", "---\ndescription: Says hello\nargument-hint: <name>\n---\nGreet $0.")

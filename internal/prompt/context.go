@@ -30,6 +30,7 @@ type ContextOptions struct {
 	GitWait    time.Duration   // how long Parts waits for them, since the first request waits too; 0: 20 ms
 	Excludes   []string        // claudeMdExcludes: globs of memory files not to read
 	NoMemory   bool
+	Notes      string // the index of the notes that the agent keeps about the project; empty: none
 
 	Mode          string // the permission mode; empty: default
 	NobodyAnswers bool   // questions, in this run

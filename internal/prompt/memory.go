@@ -91,6 +91,9 @@ func (l *loader) all() {
 	for _, dir := range ancestors(l.o.Dir) {
 		l.project(dir)
 	}
+	if l.o.Notes != "" {
+		l.load(file{path: l.o.Notes, source: "notes of earlier sessions, kept by the tool Memory", level: project, bound: filepath.Dir(l.o.Notes)})
+	}
 }
 
 // project loads the memory files and rules of one folder.

@@ -42,6 +42,10 @@ type Meta struct {
 	Call    string // of a child: the call of the parent that runs it
 }
 
+// ProjectDir is the folder with the sessions of a project, which need not be there yet. What else lathe keeps of a
+// project is in it too, under names that are no session's id.
+func (s *Store) ProjectDir(dir string) string { return filepath.Join(s.projects, slug(realDir(dir))) }
+
 // Create makes a session and opens it. The log is on disk but not fsynced before the first user message;
 // a session that gets no entry is removed at Close.
 func (s *Store) Create(_ context.Context, m Meta) (*Session, error) {

@@ -23,6 +23,7 @@ var builtins = []builtin{
 	{killShellTool, newKillShell},
 	{todoTool, newTodoWrite},
 	{skillTool, newSkill},
+	{memoryTool, newMemory},
 	{toolSearchTool, newToolSearch},
 }
 

@@ -34,7 +34,6 @@ var coming = []call.Declaration{
 		Name: "NotebookEdit", Aliases: []string{"edit_notebook"}, Params: map[string]string{"notebook_path": fileAliases + " file_path"},
 		Subject: permission.SubjectEdit, SubjectIn: []string{"notebook_path"}, Class: permission.ClassWrite, Accesses: call.Typed(notebookAccesses),
 	},
-	{Name: "Memory"},
 	{Name: "EnterPlanMode", Class: permission.ClassNeutral, Accesses: call.Session("EnterPlanMode")},
 	{Name: "ExitPlanMode"},
 	{Name: "Open"},

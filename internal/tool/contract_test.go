@@ -17,6 +17,7 @@ import (
 
 	"github.com/lathe-dev/lathe/internal/agent"
 	"github.com/lathe-dev/lathe/internal/llm"
+	"github.com/lathe-dev/lathe/internal/memory"
 	"github.com/lathe-dev/lathe/internal/permission"
 	"github.com/lathe-dev/lathe/internal/tool"
 )
@@ -70,7 +71,12 @@ func samples(b *bench) []sample {
 	b.env.LoadSkill = func(_ context.Context, name, args string) ([]llm.Part, error) {
 		return []llm.Part{llm.Text{Text: name + " with " + args, Origin: llm.OriginSkill}}, nil
 	}
+	b.env.Notes = memory.Open(b.t.TempDir())
 	return []sample{
+		{"Memory", in{"command": "save", "name": "a", "description": "when", "text": "one"}},
+		{"Memory", in{"command": "read", "name": "a"}},
+		{"Memory", in{"command": "search", "text": "one"}},
+		{"Memory", in{"command": "forget", "name": "a"}},
 		{"Read", in{"file_path": "a.txt"}},
 		{"Read", in{"file_path": "dir"}},
 		{"Write", in{"file_path": "new/deep/c.txt", "content": "x\n"}},

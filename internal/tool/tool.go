@@ -26,6 +26,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/agent"
 	"github.com/lathe-dev/lathe/internal/files"
 	"github.com/lathe-dev/lathe/internal/llm"
+	"github.com/lathe-dev/lathe/internal/memory"
 	"github.com/lathe-dev/lathe/internal/permission"
 	"github.com/lathe-dev/lathe/internal/permission/call"
 	"github.com/lathe-dev/lathe/internal/sandbox"
@@ -56,6 +57,8 @@ type Env struct {
 	// MayRead is the decision on reading one file by itself. A search over a folder leaves out files that it
 	// does not allow. Nil: everything may be read.
 	MayRead func(path string) permission.Effect
+	Notes   *memory.Store // of earlier sessions; nil: none are kept
+
 	// LoadSkill puts a skill into the conversation: the texts for the model. Nil: there are none.
 	LoadSkill func(ctx context.Context, name, args string) ([]llm.Part, error)
 	// DeniedNames are the names that rules deny reading, wherever they lie. Nil: none.

@@ -1,0 +1,129 @@
+package tool
+
+import (
+	"context"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/lathe-dev/lathe/internal/agent"
+	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/llm"
+	"github.com/lathe-dev/lathe/internal/memory"
+	"github.com/lathe-dev/lathe/internal/permission"
+	"github.com/lathe-dev/lathe/internal/permission/call"
+)
+
+//go:embed memory.md
+var memoryDescription string
+
+const memorySchema = `{"type":"object","properties":{` +
+	`"command":{"type":"string","enum":["save","read","search","forget"]},` +
+	`"name":{"type":"string"},` +
+	`"description":{"type":"string"},` +
+	`"text":{"type":"string"}},` +
+	`"required":["command"],"additionalProperties":false}`
+
+type memoryInput struct {
+	Command     string `json:"command"`
+	Name        string `json:"name"`
+	Description string `json:"description"`
+	Text        string `json:"text"`
+}
+
+// MemoryName is the tool that keeps notes.
+const MemoryName = "Memory"
+
+// Reading notes touches nothing outside lathe's own folder; a note that is written or removed changes every later
+// session, so it asks.
+var memoryTool = call.Declaration{
+	Name:    MemoryName,
+	Aliases: []string{"save_memory", "memory_tool"},
+	Schema:  json.RawMessage(memorySchema),
+	Params:  map[string]string{"command": "action operation", "text": "content note fact query", "name": "title id"},
+	Accesses: call.Typed(func(in memoryInput, _ call.Place) ([]permission.Access, error) {
+		return memoryAccesses(in), nil
+	}),
+}
+
+func memoryAccesses(in memoryInput) []permission.Access {
+	if in.Command == "read" || in.Command == "search" {
+		return call.SessionOnly(MemoryName)
+	}
+	return []permission.Access{{Kind: permission.Tool, Target: MemoryName}}
+}
+
+func newMemory(env *Env) agent.Tool {
+	return newTool(memoryTool, memoryDescription, func(_ context.Context, _ llm.ToolCall, in memoryInput) (*agent.Plan, error) {
+		if env.Notes == nil {
+			return nil, errors.New("there is no memory in this session: autoMemoryEnabled is off, or there is no place to keep it")
+		}
+		plan := &agent.Plan{
+			Accesses: memoryAccesses(in), Title: strings.TrimSpace(in.Command + " " + in.Name),
+			Run: func(context.Context) (*agent.Result, error) { return runMemory(env.Notes, in) },
+		}
+		if in.Command == "save" {
+			plan.Preview = event.TextView{Text: in.Description + "\n\n" + in.Text, Summary: in.Name}
+		}
+		return plan, nil
+	})
+}
+
+// searchLimit is how many notes a search returns.
+const searchLimit = 5
+
+func runMemory(notes *memory.Store, in memoryInput) (*agent.Result, error) {
+	switch in.Command {
+	case "save":
+		n, replaced, err := notes.Save(memory.Note{Name: in.Name, Description: in.Description, Text: in.Text})
+		if err != nil {
+			return nil, err
+		}
+		if replaced {
+			return memoryResult(n, "Replaced "+n.Name+"."), nil
+		}
+		return memoryResult(n, "Saved "+n.Name+"."), nil
+	case "forget":
+		n, err := notes.Forget(in.Name)
+		if err != nil {
+			return nil, err
+		}
+		return memoryResult(n, "Forgot "+n.Name+"."), nil
+	case "read":
+		n, err := notes.Get(in.Name)
+		if err != nil {
+			return nil, err
+		}
+		return memoryResult(n, noteText(n)), nil
+	}
+	return searchNotes(notes, strings.TrimSpace(in.Text+" "+in.Name)), nil
+}
+
+func searchNotes(notes *memory.Store, question string) *agent.Result {
+	texts, names := []string{}, []string{}
+	for _, n := range notes.Search(question, searchLimit) {
+		texts, names = append(texts, noteText(n)), append(names, n.Name)
+	}
+	text := strings.Join(texts, "\n\n")
+	if text == "" {
+		text = "No note is about that."
+	}
+	r := agent.TextResult(text)
+	r.Title, r.View = "search "+question, event.TextView{Text: text, Summary: fmt.Sprintf("%d notes", len(names))}
+	r.Meta = map[string]any{"notes": names}
+	return r
+}
+
+func noteText(n memory.Note) string {
+	return fmt.Sprintf("%s (%s): %s\n%s", n.Name, n.Modified.Format(time.DateOnly), n.Description, n.Text)
+}
+
+func memoryResult(n memory.Note, text string) *agent.Result {
+	r := agent.TextResult(text)
+	r.Title, r.View = n.Name, event.TextView{Text: n.Text, Summary: n.Description}
+	r.Meta = map[string]any{"notes": []string{n.Name}}
+	return r
+}
