@@ -26,6 +26,7 @@ Commands:
   stats        sum up tokens and cost by day, model and project
   config       show and change settings
   tool         list the tools, call one
+  prompt       show what a new session sends before your words
   permission   try permission rules, explain decisions
   doctor       check the installation
   demo         see it work on a scripted model

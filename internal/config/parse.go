@@ -27,7 +27,7 @@ var bom = []byte("\xef\xbb\xbf")
 func ReadFile(path string, limit int64) ([]byte, error) {
 	info, err := os.Stat(path) // before opening: a FIFO would block
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
-		return nil, fs.ErrNotExist
+		return nil, &fs.PathError{Op: "open", Path: path, Err: fs.ErrNotExist}
 	}
 	if err != nil {
 		return nil, err

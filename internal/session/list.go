@@ -121,8 +121,10 @@ func (s *Store) list(dir string, keep func(candidate) bool) iter.Seq2[Info, erro
 }
 
 // in reports whether a session belongs to dir, which is empty for any. One without a header belongs to
-// the project that it is stored in.
-func (i Info) in(dir string) bool { return dir == "" || i.Dir == "" || i.Dir == dir }
+// the project that it is stored in. JSON keeps each byte that is not UTF-8 as a replacement character.
+func (i Info) in(dir string) bool {
+	return dir == "" || i.Dir == "" || i.Dir == dir || i.Dir == string([]rune(dir))
+}
 
 // candidate is a session that was found and not looked into.
 type candidate struct {

@@ -115,6 +115,18 @@ func TestLatestIsTheNewestOfTheFolder(t *testing.T) {
 	}
 }
 
+func TestLatestKnowsAFolderWhoseNameIsNotUTF8(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "bad\xff\xfe")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Skip(err) // some systems take no such name
+	}
+	st := newStore(t)
+	ids := seed(t, st, dir, "one")
+	info, err := st.Latest(dir)
+	must(t, err)
+	same(t, info.ID, ids[0])
+}
+
 func TestFindTakesIDsPrefixesAndTitles(t *testing.T) {
 	st := newStore(t)
 	here, there := t.TempDir(), t.TempDir()

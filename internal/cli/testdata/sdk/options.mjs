@@ -5,7 +5,7 @@
 // outcome is "works", "refused" (the error names the option or its flag), "without effect" (accepted, and the turn goes
 // its way) or "failed".
 import {createServer} from 'node:http';
-import {mkdtempSync, mkdirSync, writeFileSync, existsSync, readdirSync, readFileSync, realpathSync} from 'node:fs';
+import {mkdtempSync, rmSync, mkdirSync, writeFileSync, existsSync, readdirSync, readFileSync, realpathSync} from 'node:fs';
 import {join} from 'node:path';
 import {tmpdir} from 'node:os';
 import {spawn} from 'node:child_process';
@@ -15,6 +15,7 @@ const [, , lathe, sdk, ...only] = process.argv;
 const {query, createSdkMcpServer} = await import(pathToFileURL(join(sdk, 'sdk.mjs')));
 
 const root = realpathSync(mkdtempSync(join(tmpdir(), 'sdk-')));
+process.on('exit', () => rmSync(root, {recursive: true, force: true}));
 let requests = [], replies = [], status = 200, hang = false;
 
 const server = createServer((req, res) => {
