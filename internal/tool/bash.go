@@ -173,6 +173,7 @@ func (c *bashCall) goNear() {
 		near = c.env.Roots.First()
 	}
 	c.env.Dir.Set(near)
+	near = c.env.here().dir // the session's own folder may be gone, too
 	c.notes = append(c.notes, fmt.Sprintf("The working folder %s is gone; the next command runs in %s.", c.dir, near))
 }
 
