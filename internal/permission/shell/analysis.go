@@ -37,7 +37,7 @@ type analysis struct {
 	script string
 
 	trying bool // a loop is walked to see whether it only reads
-	mute   int  // above 0: words are expanded only to learn what a substitution prints
+	mute   int  // above 0: words are expanded only to learn the output of a substitution
 	depth  int  // substitutions within substitutions
 	parsed int  // bytes of text that were parsed
 	inline int  // calls of functions and aliases that were followed

@@ -120,7 +120,7 @@ func (a *analysis) notes(list []*syntax.Assign, got []assigned, raw string, plac
 			return false
 		}
 		if strings.ContainsAny(got[i].text, "$`") || len(list) > 1 && as.Value != nil && holdsParam(as.Value) {
-			return false // something may evaluate it again, or it speaks of what the same command sets
+			return false // something may evaluate it again, or it refers to a variable that the same command sets
 		}
 	}
 	for _, as := range got {
@@ -130,7 +130,7 @@ func (a *analysis) notes(list []*syntax.Assign, got []assigned, raw string, plac
 	return true
 }
 
-// noteAssignments notes assignments that change nothing but what words of the line say.
+// noteAssignments notes assignments that change nothing but the text of the line's words.
 func (a *analysis) noteAssignments(got []assigned, raw string, place int, sc *scope) {
 	a.calls = a.noteCall(&call{assigns: got, raw: raw, dirs: sc.dirs, within: sc.within, level: sc.level, use: program.Use{Class: permission.ClassNeutral}})
 	a.partAt(place, permission.Part{Text: raw, Raw: raw, Class: permission.ClassNeutral, Within: sc.within, Exact: true}, sc)
@@ -252,7 +252,7 @@ func (a *analysis) declare(c *syntax.DeclClause, sc *scope) (script string, ok b
 	return "", false
 }
 
-// safeVariables may stand before a command without changing what it runs. LC_* belong to them.
+// safeVariables may stand before a command without changing the programs it runs. So may LC_*.
 var safeVariables = set{
 	"NODE_ENV", "RAILS_ENV", "RACK_ENV", "APP_ENV", "FLASK_ENV", "DJANGO_ENV", "LANG", "LANGUAGE", "TZ", "TERM", "COLORTERM",
 	"NO_COLOR", "FORCE_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS", "LINES", "CI", "DEBUG", "VERBOSE", "RUST_BACKTRACE",

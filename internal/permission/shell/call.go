@@ -23,16 +23,16 @@ type call struct {
 	within   string
 	level    int
 	guess    bool
-	place    int            // where its part stands among the parts, before what its words run
+	place    int            // where its part stands among the parts, before the commands in its words
 	placed   bool           // place is set
 	sub      bool           // run by another command of the line: sudo, xargs, find -exec
 	wrapper  string         // the name of that command
-	except   []string       // words that are added, so that it leaves out what may not be read
+	except   []string       // words that are added, so that it leaves out files that may not be read
 	listed   int            // the word that holds names out of a list, 0 for none
 	ender    int            // the word before which the flags of git end, 0 for none
-	compares bool           // it is a test that compares texts, whatever they are
+	compares bool           // it is a test that only compares texts
 	filled   []program.Word // the words of Inner with names in the place of those that xargs or find puts there
-	gap      *gap           // where what it lists may be narrowed
+	gap      *gap           // where its list may be narrowed
 	back     string         // the folder that cd - or popd goes back to
 }
 
@@ -173,7 +173,7 @@ func oneCode(code string) bool {
 	return bareCode(code) != "" && !strings.Contains(code, " )$(") || strings.HasPrefix(code, "${") && strings.IndexByte(code, '}') == len(code)-1
 }
 
-// setsOptions takes set for what makes a shell stop at a failure, and for what it prints.
+// setsOptions makes a set neutral that only stops the shell at a failure or changes its output.
 func setsOptions(c *call) {
 	if c.name != "set" || len(c.words) < 2 || len(c.assigns) > 0 {
 		return
@@ -203,7 +203,7 @@ func baseName(w word) string {
 	return filepath.Base(filepath.ToSlash(w.text))
 }
 
-// lookUp asks the program table. Words of which only a part is known are asked for with what is known,
+// lookUp asks the program table. Words of which only a part is known are looked up by that part,
 // because a guess serves deny rules; that they count as harmless is ruled out elsewhere.
 func (a *analysis) lookUp(c *call, sc *scope) program.Use {
 	words := make([]program.Word, len(c.words))
@@ -259,7 +259,7 @@ func (a *analysis) soften(p *permission.Part, why string) {
 // transparent reports whether the wrapper that runs c lets it stand for the whole.
 func (a *analysis) transparent(c *call) bool { return c.wrapper == "" }
 
-// harden takes the harmless class from what looks harmless by its words alone.
+// harden takes the harmless class from a command that is harmless by its words alone.
 func (a *analysis) harden(c *call, p *permission.Part, sc *scope) {
 	first := c.words[0]
 	if !builtins.has(first.text) && !first.unknown && a.mute == 0 {

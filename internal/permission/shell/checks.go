@@ -10,15 +10,15 @@ import (
 // check is a named look for one kind of trick or danger.
 type check struct {
 	Name     string // as in docs/shell-checks.md and in findings
-	Sentence string // what it looks for and why
+	Sentence string // the trick or danger, and why it matters
 	Effect   permission.Effect
 	Fires    string // a line that it fires on
 	Spares   string // a line like it that it leaves alone
 
-	find func(a *analysis) []string // what it found, in words for people; nil for nothing
+	find func(a *analysis) []string // the findings, in words for people; nil for none
 }
 
-// groups are the tables of checks, by what they look at. Ask makes a line ask where no rule, grant or mode
+// groups are the tables of checks, by subject. Ask makes a line ask where no rule, grant or mode
 // covers it; Deny stands above every rule. They are built for the first command line.
 var groups = sync.OnceValue(func() [][]check {
 	return [][]check{
@@ -43,7 +43,7 @@ func (a *analysis) findings() []permission.Finding {
 	return out
 }
 
-// sentence joins what a check found, each text once and shortened.
+// sentence joins the findings of a check, each text once and shortened.
 func sentence(found []string) string {
 	var kept []string
 	for _, f := range found {

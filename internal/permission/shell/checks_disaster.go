@@ -95,7 +95,7 @@ var systemFolders = []string{
 	"/usr/bin", "/usr/lib", "/usr/local", "/usr/sbin", "/usr/share", "/usr/include", "/var/lib", "/var/log", "/usr/lib64", "/private/etc", "/private/var", "/mnt/c", "/c",
 }
 
-// disaster reports what a command would destroy that must not be.
+// disaster reports a protected thing that a command would destroy.
 func disaster(a *analysis, c *call) string {
 	targets := condemned(c)
 	for _, w := range targets {
@@ -108,7 +108,7 @@ func disaster(a *analysis, c *call) string {
 	return ""
 }
 
-// condemned are the words that name what a command destroys, moves away or changes as a whole.
+// condemned are the words for files that a command destroys, moves away or changes as a whole.
 func condemned(c *call) []word {
 	if len(c.words) < 2 {
 		return nil
@@ -150,7 +150,7 @@ func condemned(c *call) []word {
 	return nil
 }
 
-// cleaned are what git rm and git clean would take.
+// cleaned are the words for files that git rm and git clean would delete.
 func cleaned(c *call) []word {
 	sub, _ := gitSubcommand(c)
 	if sub != "rm" || !recursive(c.words) {
@@ -185,7 +185,7 @@ func recursive(words []word) bool {
 	return short(texts(words), 'R') || short(texts(words), 'r') || has(texts(words), "--recursive")
 }
 
-// found are the folders that find starts from when it removes or hands over what it finds.
+// found are the folders that find starts from when it removes its matches or hands them over.
 func found(c *call) []word {
 	fatal, filtered := false, false
 	for _, w := range c.words[1:] {
@@ -221,7 +221,7 @@ func found(c *call) []word {
 	if !filtered {
 		return out
 	}
-	// With a filter only what is found goes: that asks, but only the great folders are out of question.
+	// With a filter only the matches are removed: that asks, and only the great folders are refused.
 	var great []word
 	for _, w := range out {
 		if w.text == "/" || w.text == "//" || (filepath.IsAbs(w.text) && !strings.Contains(strings.Trim(filepath.Clean(w.text), "/"), "/")) || w.tilde {
@@ -236,7 +236,7 @@ var wholeFolder = set{
 	"*", ".*", "**", "?*", "*.*", ".[!.]*", "..?*", ".??*", ".[^.]*", "*?", "[!.]*", "*/",
 }
 
-// fatal reports what great thing a word names from dir, "" for none.
+// fatal is the protected thing that a word names from dir, "" for none.
 func fatal(a *analysis, c *call, w word, dir string) string {
 	text := w.text
 	if w.unknown || w.guessed {
@@ -301,7 +301,7 @@ func fatalPattern(pattern string) string {
 	return ""
 }
 
-// great reports what p is among the things that must not go: contents tells that only what is in it goes.
+// great is the protected thing at p; with contents, only the files in it are affected.
 func great(a *analysis, p string, contents bool, c *call) string {
 	p = filepath.Clean(p)
 	folded := strings.ToLower(p)

@@ -128,7 +128,7 @@ func plainVariables(words []word) bool {
 	return len(words) > 0
 }
 
-// secretVariable reports whether text uses a variable whose name speaks of a secret.
+// secretVariable reports whether text uses a variable whose name suggests a secret.
 func secretVariable(text string) bool {
 	for i := strings.IndexByte(text, '$'); i >= 0; {
 		name := strings.ToUpper(strings.TrimLeft(text[i+1:min(len(text), i+60)], "{!#"))

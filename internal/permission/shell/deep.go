@@ -104,7 +104,7 @@ func onlyCommits(word string) string {
 }
 
 // readTree notes that a folder is read with all that is in it.
-// Of the past no names are known; list tells to look at those that are there now.
+// Of the past no names are known; list searches those that are there now.
 func (a *analysis) readTree(dir string, o permission.TreeOptions, past, list bool) permission.Tree {
 	named, node := a.resolve(dir)
 	if node.Real == "" {
@@ -149,7 +149,7 @@ func (a *analysis) named(name string, patterns map[string]bool, sc *scope) []str
 	return out
 }
 
-// exceptions are the words that keep what is withheld out of a command.
+// exceptions are the words that keep withheld files out of a command.
 func (a *analysis) exceptions(c *call, withheld []permission.Withheld) ([]string, bool) {
 	files, folders, ok := namesLeft(c, withheld)
 	if !ok {

@@ -79,7 +79,7 @@ func (a *analysis) rerun(c *call, sc *scope) {
 // interpreters run code of another language from their words.
 var interpreters = []string{"python*", "perl*", "ruby*", "node", "nodejs", "deno", "bun", "php*", "lua*", "awk", "gawk", "mawk", "osascript", "tclsh", "Rscript", "expect", "vim", "vi", "nvim", "emacs", "gdb"}
 
-// embedded looks through code in words for what it hands to a shell.
+// embedded searches code in words for commands that it hands to a shell.
 func (a *analysis) embedded(c *call, sc *scope) {
 	if !among(c.name, interpreters...) {
 		return

@@ -29,8 +29,8 @@ func (a *analysis) follow(c *call, sc *scope) (inner string) {
 	return inner
 }
 
-// guesses looks at what a command would be if unknown words are empty, or if a pattern in the place of the
-// program stands for one that is known.
+// guesses reads a command as if unknown words were empty, or as if a pattern in the place of the
+// program stood for a known one.
 func (a *analysis) guesses(c *call, sc *scope) {
 	first := c.words[0]
 	if first.unknown && first.text == "" && len(c.words) > 1 {
@@ -137,7 +137,7 @@ func texts(words []word) []string {
 	return out
 }
 
-// mayInline counts what is followed more than once, so that no line becomes endless.
+// mayInline counts the functions and aliases followed, so that no line becomes endless.
 func (a *analysis) mayInline() bool {
 	a.inline++
 	if a.inline > maxInline {
@@ -189,12 +189,12 @@ func (a *analysis) inner(c *call, sc *scope) (script string) {
 	return script
 }
 
-// sameShell are builtins that run something in this very shell: what it sets and where it goes stays.
+// sameShell are builtins that run something in this very shell: its variables and folder stay.
 var sameShell = set{
 	"eval", "command", "builtin", "noglob", "nocorrect", "-", "source", ".", "trap", "repeat",
 }
 
-// leading takes VAR=value words off the front of what env and sudo run.
+// leading takes VAR=value words off the front of the command that env and sudo run.
 func leading(words []program.Word, wrapper string) ([]assigned, []program.Word) {
 	var out []assigned
 	for len(words) > 0 {
@@ -259,7 +259,7 @@ func scriptArgs(c *call, script string) []string {
 	return nil
 }
 
-// alias notes aliases and what they stand for.
+// alias notes aliases and their texts.
 func (a *analysis) alias(c *call, sc *scope) {
 	for _, w := range c.words[1:] {
 		name, text, ok := strings.Cut(w.text, "=")
@@ -331,7 +331,7 @@ func (a *analysis) produced(c *call, sc *scope) {
 	}
 }
 
-// evaluators are builtins that take the name of a variable and evaluate what stands in its subscript.
+// evaluators are builtins that take the name of a variable and evaluate its subscript.
 var evaluators = set{
 	"test", "[", "printf", "read", "unset", "let", "mapfile", "readarray", "getopts", "wait", "export", "declare", "typeset", "local",
 	"readonly", "compgen", "complete", "trap", "bind",
@@ -387,7 +387,7 @@ func (a *analysis) reach(c *call, sc *scope) (why string) {
 	}
 	for _, name := range c.use.Writes {
 		if c.name == "git" && ownState(name) {
-			continue // what git keeps for itself is judged by the key that is set
+			continue // git's own files are judged by the key that is set
 		}
 		a.files(permission.Write, name, patterns, sc)
 	}

@@ -93,7 +93,7 @@ func (a *analysis) takesCommits(inner []program.Word, l *nameList) bool {
 
 // consumer writes the words of the command that gets the names, the first one at that place among them.
 func consumer(words []string, rest []word, name string, at int) (string, bool) {
-	plain := among(name, "echo", "awk", "gawk", "mawk", "git") // the first operand ends their flags; echo prints what it gets, git gets hashes
+	plain := among(name, "echo", "awk", "gawk", "mawk", "git") // the first operand ends their flags; echo prints its arguments, git gets hashes
 	if !plain && !endsFlags.has(name) {
 		return "", false
 	}
@@ -182,7 +182,7 @@ func withNames(words []program.Word) []program.Word {
 	return out
 }
 
-// findWithout are the words of find with -print in the place of -exec and what it runs.
+// findWithout are the words of find with -print in the place of -exec and its command.
 func findWithout(words []word, at int) []program.Word {
 	var out []program.Word
 	for _, w := range words[:at] {

@@ -21,7 +21,7 @@ const listedMany = 3
 type lister struct {
 	dirs []string
 	name string // a pattern that every name matches, "" for none
-	left bool   // its safe form leaves out what may not be read
+	left bool   // its safe form leaves out files that may not be read
 	nul  bool   // a NUL ends each name, and nothing else does: names may hold line breaks
 	flat string // the names are those right in this folder, without hidden ones; "" where others are listed too
 }
@@ -113,7 +113,7 @@ func (a *analysis) listsFlat(c *call) bool {
 	return true
 }
 
-// findNames reads the words of find: it prints names only, and name is what -name asks for, where nothing makes
+// findNames reads the words of find: it prints names only, and name is the pattern of -name, where nothing makes
 // that optional.
 func findNames(args []string) (name string, ok bool) {
 	for i, arg := range args {
@@ -190,7 +190,7 @@ func (a *analysis) listed(calls []*call, nul bool) (why string) {
 func (a *analysis) listedAs(calls []*call, nul bool, odd string) (why string) {
 	const unknown = "only running it tells which files it gets"
 	if len(calls) == 0 || a.mute > 0 || runtime.GOOS == "darwin" {
-		return unknown // xargs of macOS cannot be told how names end
+		return unknown // xargs of macOS has no option for how names end
 	}
 	l, ok := a.lists(calls[0])
 	if !ok || l.nul && !nul {
@@ -225,7 +225,7 @@ func (a *analysis) listedAs(calls []*call, nul bool, odd string) (why string) {
 // lineBreaks end a name in a list that is read line by line.
 const lineBreaks = "\n\r"
 
-// spared makes sure that what may not be read is not in a list, and says why it may be.
+// spared makes sure that no list has a file that may not be read, and returns why it may have one.
 func (a *analysis) spared(l lister, c *call, withheld []permission.Withheld) (why string) {
 	listed := slices.DeleteFunc(slices.Clone(withheld), l.spares)
 	if len(listed) == 0 {
@@ -243,7 +243,7 @@ func (a *analysis) spared(l lister, c *call, withheld []permission.Withheld) (wh
 	return "it would read " + listed[0].Path + ", which needs permission by itself"
 }
 
-// spares reports whether what may not be read is not among the names.
+// spares reports whether the withheld file is not among the names.
 func (l lister) spares(w permission.Withheld) bool {
 	switch {
 	case l.left:
@@ -351,7 +351,7 @@ func (a *analysis) runListed(c *call, sc *scope) (script string, ok bool) {
 	return script, true
 }
 
-// withoutListed drops the names that stand for those of a list: what they are read from is noted already.
+// withoutListed drops the names that stand for those of a list: the source of the list is noted already.
 func withoutListed(reads []string) []string {
 	return slices.DeleteFunc(slices.Clone(reads), func(r string) bool { return r == listedFile })
 }

@@ -274,7 +274,7 @@ func printsNamesOfRefs(args []string) bool {
 	return names
 }
 
-// parsedRevision: git rev-parse prints the hash of what it is given, or what it is given itself.
+// parsedRevision: git rev-parse prints its argument or the hash of it.
 func parsedRevision(args []string) (name string, ok bool) {
 	for _, arg := range args {
 		switch {
@@ -312,7 +312,7 @@ func printsHashes(sub string, args []string) bool {
 func turnName(name string) string { return "turn_" + name }
 
 // eachName walks the body of a loop whose variable is any of the words or lines that commands print. No turn may
-// change what the next one finds.
+// affect the next one.
 func (a *analysis) eachName(name string, turn binding, body []*syntax.Stmt, sc *scope) (script string, ok bool) {
 	before, calls := copied(sc.vars), len(a.calls)
 	turn.code = "${" + turnName(name) + "}"

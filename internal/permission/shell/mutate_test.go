@@ -152,7 +152,7 @@ func respelled(line string) map[string]string {
 	return out
 }
 
-// spoiled are lines that look like the line and are not: whatever they run, it is not what is shown.
+// spoiled are lines that look like the line and are not: they run something else than they show.
 func spoiled(line string) map[string]string {
 	out := map[string]string{}
 	for _, r := range "\u00a0\u2002\u2003\u2009\u200b\u200d\u202e\u2060\u2800\u3000\ufeff\u0085\u2028\u00ad\U000e0020\r\v\f\x00\x1b\x7f" {
@@ -178,7 +178,7 @@ func TestNoMutationOfABadLineIsApproved(t *testing.T) {
 			}
 			for how, text := range respelled(line) {
 				if i%2 != 0 {
-					break // half of the lines is enough to find what a spelling breaks
+					break // half of the lines are enough to find a spelling that breaks
 				}
 				if r := read(text); approved(r) {
 					t.Errorf("%q runs unasked by %s: %s", text, how, show(r))

@@ -17,8 +17,8 @@ const (
 	maxPipes  = 12
 )
 
-// printed is the output of a pipe, where the words show it: echo, printf, cat of a here-document, and what decodes
-// or rearranges their text. Nothing is run.
+// printed is the output of a pipe, where the words show it: echo, printf, cat of a here-document, and programs that decode
+// or rearrange their text. Nothing is run.
 func (a *analysis) printed(members []member, sc *scope) (text string, known bool) {
 	if a.mute > maxPipes || len(members) > maxPipes {
 		members = members[max(0, len(members)-maxPipes):]
@@ -148,7 +148,7 @@ func (a *analysis) callOutput(words []word, in input, sc *scope) (string, bool) 
 			return sc.dirs[0] + "\n", known
 		}
 	case "find":
-		// What it starts from stands for what it finds, when it takes everything.
+		// Its start folders stand for its matches, when it takes everything.
 		var roots []string
 		for _, w := range found(&call{words: append(words[:len(words):len(words)], word{text: "-delete"})}) {
 			roots = append(roots, w.text)

@@ -139,7 +139,7 @@ func (a *analysis) quotedPieces(q *syntax.DblQuoted, sc *scope) []piece {
 	return out
 }
 
-// param expands $x and ${x...} as far as the line tells what x is.
+// param expands $x and ${x...} as far as the line shows the value of x.
 func (a *analysis) param(p *syntax.ParamExp, sc *scope, split bool) piece {
 	out := piece{show: a.source(p, sc), worked: true, split: split}
 	a.paramParts(p, sc)
@@ -310,7 +310,7 @@ func (a *analysis) paramParts(p *syntax.ParamExp, sc *scope) {
 	}
 }
 
-// look expands a word only for what it runs.
+// look expands a word only for the commands in it.
 func (a *analysis) look(w *syntax.Word, sc *scope) string {
 	if w == nil {
 		return ""
@@ -325,7 +325,7 @@ func (a *analysis) look(w *syntax.Word, sc *scope) string {
 	return b.String()
 }
 
-// variable is the value of a variable: what the line assigned, or what it usually is, which is a guess.
+// variable is the value of a variable: the one that the line assigned, or the usual one, which is a guess.
 func (a *analysis) variable(name string, sc *scope) (text string, known bool) {
 	if b, ok := sc.vars[name]; ok {
 		return b.text, b.known && !a.loose

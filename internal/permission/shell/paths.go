@@ -56,7 +56,7 @@ func (a *analysis) place(kind permission.Kind, path string, redirect bool) {
 	a.access(x)
 }
 
-// resolve follows a path as the kernel does: .. behind a link leads to the parent of what the link names.
+// resolve follows a path as the kernel does: .. behind a link leads to the parent of the link's target.
 // named is the path as it reads.
 func (a *analysis) resolve(path string) (named string, node permission.Node) {
 	named = filepath.Clean(path)

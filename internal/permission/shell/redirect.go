@@ -172,7 +172,7 @@ func (a *analysis) touch(r *redirect, sc *scope) {
 	}
 }
 
-// unknownTarget notes a file that only running tells. No rule covers it.
+// unknownTarget notes a file unknown until the line runs. No rule covers it.
 func (a *analysis) unknownTarget(r *redirect) {
 	show := r.target.show
 	if show == "" {
@@ -186,7 +186,7 @@ func (a *analysis) unknownTarget(r *redirect) {
 	}
 }
 
-// device tells the host of bash's /dev/tcp/HOST/PORT.
+// device returns the host of bash's /dev/tcp/HOST/PORT.
 func device(path string) (host string, ok bool) {
 	for _, prefix := range []string{"/dev/tcp/", "/dev/udp/"} {
 		if rest, found := strings.CutPrefix(path, prefix); found {
@@ -240,7 +240,7 @@ func quotedDelimiter(w *syntax.Word) bool {
 	return false
 }
 
-// hereBody is the text of a here-document; plain when the line tells what it becomes.
+// hereBody is the text of a here-document; plain when the line shows all of it.
 func (a *analysis) hereBody(w *syntax.Word, sc *scope, quoted bool) (text string, plain bool) {
 	plain = true
 	var b strings.Builder

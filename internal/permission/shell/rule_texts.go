@@ -75,7 +75,7 @@ func withoutOptions(c *call, plain []string) []string {
 	return out
 }
 
-// pushes are commands of git that do what git push does, as that.
+// pushes writes the git commands that also push as git push.
 func pushes(sub string, rest []string) []string {
 	switch sub {
 	case "send-pack", "http-push", "remote-http", "remote-https", "remote-ext", "remote-fd", "send-email", "request-pull":

@@ -9,7 +9,7 @@ import (
 )
 
 // scan looks through text that does not parse, or is too long to, so that deny rules still see the programs
-// in it: whatever stands between separators is taken for a command.
+// in it: any text between separators is taken for a command.
 func (a *analysis) scan(text string, sc *scope) {
 	if a.mute > 0 || a.scanned(len(text)) {
 		return
@@ -143,7 +143,7 @@ func (a *analysis) targets(words []word, sc *scope) {
 	}
 }
 
-// code looks through the text of a program in another language for what it hands to a shell.
+// code searches a program in another language for commands that it hands to a shell.
 func (a *analysis) code(text string, sc *scope, name string) {
 	if a.mute > 0 || a.scanned(len(text)) {
 		return

@@ -8,11 +8,11 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// scope is what is known at one place of the line.
+// scope is the state of the shell at one place of the line, as far as it is known.
 type scope struct {
 	src     string               // the text that positions of the tree count in
 	dirs    []string             // folders that may be the current one, the likeliest first; nil: unknown
-	perhaps []string             // folders that it would be in if what is unknown of a cd is nothing
+	perhaps []string             // the current folders if the unknown words of a cd are empty
 	last    string               // where cd - goes; "": unknown
 	stack   []string             // where popd goes, the last one first
 	vars    map[string]binding   // assignments of the line
@@ -28,7 +28,7 @@ type scope struct {
 // binding is the value of a variable.
 type binding struct {
 	text  string
-	known bool   // false: text is only what is known of it
+	known bool   // false: text is only the known part
 	turn  bool   // it is the variable of a loop, in one turn of it, or a name for a text that the line shows
 	code  string // for a script: the read-only command whose output it is, or a variable that holds a line of it
 	list  *nameList
@@ -40,7 +40,7 @@ type function struct {
 	src  string
 }
 
-// child is a copy for a subshell: what it changes does not reach back.
+// child is a copy for a subshell: its changes do not reach back.
 func (sc *scope) child() *scope {
 	c := *sc
 	c.vars, c.funcs, c.aliases = copied(sc.vars), copied(sc.funcs), copied(sc.aliases)
@@ -76,7 +76,7 @@ func (sc *scope) inside(what string) *scope {
 	return c
 }
 
-// part is one level deeper in the same shell: what it sets stays set.
+// part is one level deeper in the same shell: its changes stay.
 func (sc *scope) part(what string) *scope {
 	sc.own()
 	c := *sc
@@ -89,7 +89,7 @@ func (sc *scope) assign(name string, b binding) {
 	sc.vars[name] = b
 }
 
-// unsure notes that what was set since then may not have been set: nothing is put in its place in a script.
+// unsure marks variables set since before as possibly not set: a script keeps them as written.
 func (sc *scope) unsure(before map[string]binding) {
 	for name, b := range sc.vars {
 		if b.turn && before[name] != b {
@@ -123,7 +123,7 @@ func (sc *scope) dir() string {
 	return sc.dirs[0]
 }
 
-// maybe adds the folders that were possible before: what changed the folder may not have run.
+// maybe adds the folders that were possible before: the cd may not have run.
 func (sc *scope) maybe(before []string) {
 	if !sameDirs(before, sc.dirs) {
 		sc.last, sc.stack = "", nil

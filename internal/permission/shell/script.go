@@ -125,7 +125,7 @@ func addWords(b *strings.Builder, words []string) int {
 	return len(words)
 }
 
-// exceptWords are the words that a command gets so that it leaves out what may not be read.
+// exceptWords are the words added to a command so that it leaves out files that may not be read.
 func (a *analysis) exceptWords(c *call) string {
 	var b strings.Builder
 	for _, word := range c.except {

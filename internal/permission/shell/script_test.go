@@ -128,7 +128,7 @@ func sorted(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// What runs is the script; it must do what the line says.
+// The script runs in place of the line, so it must have the same effect.
 func TestTheScriptDoesWhatTheLineDoes(t *testing.T) {
 	if _, err := exec.LookPath("bash"); err != nil {
 		t.Skip("there is no bash")

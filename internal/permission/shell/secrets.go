@@ -142,7 +142,7 @@ func agentState(a *analysis, p string) bool {
 	return false
 }
 
-// containsFold is strings.Contains for a text in small letters, whatever the case of the other one.
+// containsFold is strings.Contains for a text in small letters, ignoring the case of the other one.
 func containsFold(text, small string) bool {
 	for i := 0; i+len(small) <= len(text); i++ {
 		if strings.EqualFold(text[i:i+len(small)], small) {

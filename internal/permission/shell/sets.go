@@ -9,7 +9,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/permission/program"
 )
 
-// sets notes the variables that a builtin gives values, which from then on only running tells.
+// sets notes the variables that a builtin gives values, which are then unknown until it runs.
 func (a *analysis) sets(c *call, sc *scope) {
 	if a.mute > 0 {
 		return
@@ -76,7 +76,7 @@ func plainWords(words []string, valued string) []string {
 	return out
 }
 
-// blur makes the value of a variable one that only running tells; text is what it may be.
+// blur makes the value of a variable unknown until it runs; text is a guess.
 func (a *analysis) blur(name, text string, sc *scope) {
 	name, _, _ = strings.Cut(name, "[")
 	if !syntax.ValidName(name) {
@@ -113,7 +113,7 @@ func (a *analysis) rename(name, text string, sc *scope) {
 	sc.aliases[name] = text
 }
 
-// renames notes BASH_CMDS[name]=path and BASH_ALIASES[name]=text, which do what hash and alias do.
+// renames notes BASH_CMDS[name]=path and BASH_ALIASES[name]=text, which act as hash and alias.
 func (a *analysis) renames(array string, index syntax.ArithmExpr, text string, sc *scope) {
 	if array != "BASH_CMDS" && array != "BASH_ALIASES" && array != "aliases" && array != "commands" && array != "functions" {
 		return

@@ -1,26 +1,26 @@
-// Package shell reads a command line and says what it would run, read, write and reach, without running
-// anything.
+// Package shell reads a command line and reports the programs, files and hosts it would run, read, write and
+// reach, without running anything.
 //
 // The words: a line is parsed once, as bash, into a tree; a [permission.Part] is one simple command of it,
-// wherever it hides; a check is a named look for one kind of trick or danger, and a [permission.Finding] is
+// at any depth; a check is a named search for one kind of trick or danger, and a [permission.Finding] is
 // a check that fired. A word is literal when its text is the same whoever reads it, worked out when it was
-// computed from what the line itself says ($'\x72m', A=rm; $A), and unknown when only running tells.
+// computed from the line itself ($'\x72m', A=rm; $A), and unknown when it depends on the run.
 //
 // Two views come out of one walk. The deep view serves deny and ask: it follows substitutions, nested
-// shells, wrappers, decoded text and variables as far as they can be told, and takes what it guesses for
-// real. The exact view serves allow: what is not literal is not understood, so the line asks.
+// shells, wrappers, decoded text and variables as far as they can be known, and takes guesses for
+// real. The exact view serves allow: a word that is not literal is not understood, so the line asks.
 //
-// The promises: nothing is run and nothing is changed; no input makes it fail or take long, what is too deep
+// The promises: nothing is run and nothing is changed; no input makes it fail or take long, a line too deep
 // or too large to follow asks; a line that does not parse, is too long or holds characters that a reader
-// cannot see never counts as harmless; adding a command to a line never makes it milder; a line that only
-// looks comes with a Script that means the same to any POSIX-like shell, each word in quotes.
+// cannot see never counts as harmless; adding a command to a line never makes it milder; a read-only
+// line comes with a Script that means the same to any POSIX-like shell, each word in quotes.
 package shell
 
 import (
 	"github.com/lathe-dev/lathe/internal/permission"
 )
 
-// Result is what a command line would do.
+// Result is the effect of a command line.
 type Result struct {
 	Command permission.Command
 	// Accesses are one Exec access that carries the Command, then every file that redirections and programs
@@ -28,8 +28,8 @@ type Result struct {
 	Accesses []permission.Access
 }
 
-// Limits of the analysis. Beyond them a line is not understood, so it asks; deny rules still see what the
-// text shows.
+// Limits of the analysis. Beyond them a line is not understood, so it asks; deny rules still see its
+// text.
 const (
 	maxLine   = 10_000  // bytes of a line that may be approved
 	maxParse  = 100_000 // bytes of text that is parsed, all nested texts together
@@ -40,7 +40,7 @@ const (
 	maxGlob   = 1000    // files that one pattern may stand for
 )
 
-// Analyze says what line would do when bash runs it in dir, an absolute path.
+// Analyze returns the effect of line when bash runs it in dir, an absolute path.
 func Analyze(line, dir string, w permission.World) Result {
 	a := analyze(line, dir, w)
 	return a.result()
@@ -96,7 +96,7 @@ func (a *analysis) safeForm(command permission.Command) bool {
 	return true
 }
 
-// rank orders the classes; what is no class counts as a write.
+// rank orders the classes; an unknown one counts as a write.
 func rank(c permission.Class) int {
 	for i, known := range permission.Classes {
 		if c == known {

@@ -8,8 +8,8 @@ import (
 	"github.com/lathe-dev/lathe/internal/permission"
 )
 
-// spreads notes the folders that patterns list where the program takes the names for text: echo ~/.ssh/* tells what
-// lies there as ls does.
+// spreads notes the folders that patterns list where the program takes the names for text: echo ~/.ssh/* lists
+// the files as ls does.
 func (a *analysis) spreads(c *call, patterns map[string]bool, sc *scope) {
 	for name := range patterns {
 		if slices.Contains(c.use.Reads, name) || slices.Contains(c.use.Writes, name) || slices.Contains(c.use.Kills, name) {

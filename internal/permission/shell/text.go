@@ -10,7 +10,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// characters looks at the raw text for what a reader cannot see or would take for something else.
+// characters searches the raw text for characters that a reader cannot see or would mistake for others.
 func (a *analysis) characters(line string) {
 	if mixed := mixedLetters(line); mixed != "" {
 		a.saw(oddLetters, mixed)
@@ -68,14 +68,14 @@ func mixedLetters(line string) string {
 // blanks look like spaces though Unicode does not count them as such.
 const blanks = "\u2800\u3164\u115f\u1160\uffa0\u180e"
 
-// invisible reports characters that draw nothing or change the order of what is drawn.
+// invisible reports characters that draw nothing or change the order of the text.
 func invisible(r rune) bool {
 	return unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Co, r) || unicode.Is(unicode.Cs, r) ||
 		unicode.Is(unicode.Variation_Selector, r) || unicode.Is(unicode.Noncharacter_Code_Point, r) ||
 		r == 0x034f || (r >= 0xe0000 && r <= 0xe0fff) || r == 0x17b4 || r == 0x17b5 || (r >= 0xfff0 && r <= 0xfffd)
 }
 
-// blank reports characters that separate words for a reader, of whatever alphabet.
+// blank reports characters that separate words for a reader, in any alphabet.
 func blank(r rune) bool {
 	return unicode.IsSpace(r) || unicode.Is(unicode.Z, r) || strings.ContainsRune(blanks, r) || invisible(r) || r < ' '
 }

@@ -31,8 +31,8 @@ func (a *analysis) tree(at, above int) (nodes []Node, next int) {
 	return nodes, at
 }
 
-// Explain draws the tree for people: each part with its class, what it stands in and why it does not only
-// look, then the checks that fired. Text of the line is quoted where it holds characters that do not show.
+// Explain draws the tree for people: each part with its class, the command around it and why it is not
+// read-only, then the checks that fired. Text of the line is quoted where it holds characters that do not show.
 func Explain(line, dir string, w permission.World) string {
 	a := analyze(line, dir, w)
 	r := a.result()

@@ -8,7 +8,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/permission"
 )
 
-// unseen fills in what deny rules need to know of that which the line does not show.
+// unseen fills in facts for deny rules that the line does not show.
 func (a *analysis) unseen(cmd *permission.Command) {
 	for _, o := range []oddity{oddTooMuch, oddSyntax, oddLong, oddZsh} {
 		if len(a.odd[o]) > 0 {
@@ -48,7 +48,7 @@ func (a *analysis) unseen(cmd *permission.Command) {
 			continue
 		}
 		if among(c.name, "git", "gh", "glab", "hub", "jj", "hg", "svn", "tea") {
-			continue // what they take is text
+			continue // their arguments are text
 		}
 		for i, w := range c.words {
 			if i > 0 && strings.ContainsAny(w.text, " \t\n\"`(") || i > 1 && among(c.words[i-1].text, "exec", "-exec", "--exec", "-wrapper", "--") ||
@@ -78,12 +78,12 @@ func hidesHost(c *call) bool {
 	return false
 }
 
-// namesOnly are programs that take names of files and show nothing of what stands in them.
+// namesOnly are programs that take names of files and show nothing of their contents.
 var namesOnly = set{
 	"ls", "stat", "du", "df", "tree", "test", "[", "basename", "dirname", "readlink", "realpath", "touch", "mkdir", "rmdir", "rm", "cd", "pushd", "which", "type", "chmod", "chown", "find", "fd", "echo", "printf",
 }
 
-// readsFiles reports whether a program that reads files gets words that only running tells.
+// readsFiles reports whether a program that reads files gets words unknown until it runs.
 func readsFiles(c *call) bool {
 	if c.use.Class != permission.ClassRead && c.use.Class != permission.ClassSearch {
 		return false
@@ -96,7 +96,7 @@ func readsFiles(c *call) bool {
 	return false
 }
 
-// beginning is what is known of a command before the first word that only running tells.
+// beginning is the known text of a command, before the first word that is unknown until it runs.
 func beginning(c *call) (string, bool) {
 	if !anyUnknown(c.words) && !c.words[0].glob {
 		return "", false
@@ -116,13 +116,13 @@ func beginning(c *call) (string, bool) {
 	return "", false
 }
 
-// runsWords reports whether a program of the table runs what its words or its input name.
+// runsWords reports whether a program of the table runs commands that its words or its input name.
 func runsWords(c *call) bool {
 	return len(c.use.Inner)+len(c.use.Script) > 0 || c.use.Literal || c.use.Stdin || c.use.ScriptHides ||
 		!builders.has(c.name) && (strings.Contains(c.use.Reason, " run") || strings.Contains(c.use.Reason, " start"))
 }
 
-// hides says why it is not known what a command runs; "" when it is.
+// hides is the reason why the programs that a command runs are unknown; "" when they are known.
 func (a *analysis) hides(c *call) string {
 	first := c.words[0]
 	switch {
@@ -153,7 +153,7 @@ func (a *analysis) hides(c *call) string {
 	return ""
 }
 
-// runningVariable reports whether programs run or load what a variable of this name holds or names.
+// runningVariable reports whether programs run or load the value of a variable of this name, or a file it names.
 func runningVariable(name string) bool {
 	return among(name, "LD_*", "DYLD_*", "BASH_ENV", "ENV", "PS4", "PROMPT_COMMAND", "BASH_FUNC*", "ZDOTDIR", "LESSOPEN", "LESSCLOSE", "TAR_OPTIONS", "SHELL", "PERL5OPT", "PERL5DB", "RUBYOPT", "NODE_OPTIONS",
 		"PYTHONSTARTUP", "PYTHONINSPECT", "GIT_CONFIG*", "GIT_EXEC_PATH", "GIT_TEMPLATE_DIR", "RSYNC_RSH", "MAKEFLAGS", "MFLAGS", "GNUMAKEFLAGS", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "VIMINIT", "EXINIT", "LUA_INIT*", "GCONV_PATH", "ZIPOPT")
@@ -172,13 +172,13 @@ var readsCommands = set{
 	"chroot", "unshare", "nsenter", "docker", "podman", "kubectl", "newgrp", "sg", "systemd-run", "screen", "script", "debugfs", "fdisk", "parted", "virsh", "redis-cli", "mongosh",
 }
 
-// builders take what they run from files of their own, which the line may have written.
+// builders read their commands from files of their own, which the line may have written.
 var builders = set{
 	"make", "gmake", "just", "task", "ninja", "cmake", "npm", "yarn", "pnpm", "bun", "cargo", "go", "gradle", "mvn", "rake", "bundle", "composer", "tox", "nox", "invoke", "ant", "bazel", "pytest",
 	"vagrant", "terraform", "ansible-playbook", "scons", "meson", "mix", "stack", "cabal", "dune", "tsc", "jest", "vitest", "eslint",
 }
 
-// buildFile reports whether builders take what they run from a file of this name.
+// buildFile reports whether builders read their commands from a file of this name.
 func buildFile(name string) bool {
 	return among(strings.ToLower(name), "makefile*", "gnumakefile", "*.mk", "justfile", "taskfile*", "package.json", "*.gradle", "*.gradle.kts", "pom.xml", "build.xml", "rakefile", "*.rake", "gemfile",
 		"cmakelists.txt", "*.cmake", "build.ninja", "build.rs", "cargo.toml", "tox.ini", "noxfile.py", "setup.py", "setup.cfg", "pyproject.toml", "conftest.py", "*_test.go", "*.test.*", "*.spec.*", "*.config.*",

@@ -147,7 +147,7 @@ func (a *analysis) command(s *syntax.Stmt, sc *scope, in input, rd redirected) (
 		a.saw(oddCoproc, a.source(c, sc))
 		a.opaque()
 		a.stmt(c.Stmt, sc.inside("coproc"), input{})
-		// bash takes a word for a name only before a compound command, else for the program, and what stands
+		// bash takes a word for a name only before a compound command, else for the program, and the words
 		// before the program for assignments.
 		a.nestedScript(cut(sc.src, c.Coproc.Offset()+uint(len("coproc")), c.End().Offset()), sc, "coproc", nil)
 	case *syntax.TestDecl:
@@ -213,7 +213,7 @@ func (a *analysis) binary(c *syntax.BinaryCmd, sc *scope, in input) (script stri
 			sc.maybe(before)
 			sc.unsure(was)
 		case 0:
-			vars = maps.Clone(sc.vars) // what the first one sets is set
+			vars = maps.Clone(sc.vars) // variables that the first one sets stay set
 		}
 	}
 	sc.unsure(vars)
@@ -241,7 +241,7 @@ func (a *analysis) pipe(c *syntax.BinaryCmd, members []member, sc *scope, in inp
 	return strings.Join(texts, " | "), ok
 }
 
-// plainMember reports whether a member of a pipe is a command that reads what is piped to it and prints nothing but
+// plainMember reports whether a member of a pipe is a command that reads its input from the pipe and writes only to
 // its output.
 func plainMember(m member) bool {
 	for _, r := range m.stmt.Redirs {
@@ -295,8 +295,8 @@ func (a *analysis) ifs(c *syntax.IfClause, sc *scope) (script string, ok bool) {
 	return b.String() + "fi", ok
 }
 
-// loop walks for and select. The variable stands for each item in turn, so that checks see all of them; what
-// may run is written out turn by turn.
+// loop walks for and select. The variable stands for each item in turn, so that checks see all of them; the
+// script is written out turn by turn.
 func (a *analysis) loop(c *syntax.ForClause, sc *scope) (script string, ok bool) {
 	if l, ok := c.Loop.(*syntax.CStyleLoop); ok {
 		for _, x := range []syntax.ArithmExpr{l.Init, l.Cond, l.Post} {
@@ -343,7 +343,7 @@ func ownName(name string) bool {
 	return strings.Trim(name, "abcdefghijklmnopqrstuvwxyz_0123456789") == ""
 }
 
-// items are what the variable of a loop stands for, patterns as the files that they stand for now.
+// items are the values of a loop's variable, patterns as the files that match now.
 func (a *analysis) items(l *syntax.WordIter, sc *scope) (items []word, ok bool) {
 	ok = true
 	for _, w := range a.words(l.Items, sc) {
@@ -456,7 +456,7 @@ func (a *analysis) evaluate(s *syntax.Stmt, sc *scope, what string) {
 	a.opaque()
 }
 
-// substitution walks $( ) and returns what it prints, where the line tells.
+// substitution walks $( ) and returns its output, where the line shows it.
 func (a *analysis) substitution(c *syntax.CmdSubst, sc *scope) (text string, known bool, script string) {
 	if a.mute == 0 {
 		a.saw(oddSubst, a.source(c, sc))
@@ -481,7 +481,7 @@ func (a *analysis) substitution(c *syntax.CmdSubst, sc *scope) (text string, kno
 var inBackquotes = strings.NewReplacer(`\\`, `\`, "\\`", "`", `\$`, "$")
 
 // processSubstitution walks <( ) and >( ).
-// script is set where what runs in it is read-only.
+// script is set where all commands in it are read-only.
 func (a *analysis) processSubstitution(p *syntax.ProcSubst, sc *scope) (script string) {
 	if a.mute > 0 {
 		return ""

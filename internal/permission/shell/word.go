@@ -11,14 +11,14 @@ import (
 
 // word is one argument as a program would get it.
 type word struct {
-	text     string // without quotes, expanded as far as it can be told; a pattern where glob is set
-	show     string // as rules see it: without quotes, what is not literal as it was written
+	text     string // without quotes, expanded as far as it is known; a pattern where glob is set
+	show     string // as rules see it: without quotes, parts that are not literal as written
 	glob     bool   // an unquoted pattern
-	unknown  bool   // some of it only running tells
+	unknown  bool   // some of it is unknown until it runs
 	worked   bool   // some of it was worked out: not literal
 	quoted   bool
 	braced   bool              // came out of braces
-	guessed  bool              // what is unknown of it was taken for nothing
+	guessed  bool              // its unknown part was taken for empty
 	tilde    bool              // begins with the home folder, written ~
 	code     string            // for a script: the word with the variables and commands that may stay as they are; "" for none
 	printed  bool              // code holds the output of a command, which may be any text
@@ -32,7 +32,7 @@ type word struct {
 // literal reports whether the word is the same to whoever reads it.
 func (w word) literal() bool { return !w.unknown && !w.worked }
 
-// stays reports whether a word may stay in a script as it is: what runs in it is read-only, and its variables are
+// stays reports whether a word may stay in a script as it is: the commands in it are read-only, and its variables are
 // those of every session. The output of a command may be any text, so only programs that print their
 // arguments may get it.
 func (w word) stays(c *call, i int) bool {
@@ -54,7 +54,7 @@ type piece struct {
 	worked     bool
 	quoted     bool
 	tilde      bool   // the home folder, written ~
-	code       string // what may stay as it is in a script: "$USER" as ${USER}
+	code       string // the form that may stay in a script: "$USER" as ${USER}
 	printed    bool   // code is a substitution
 	literal    bool   // unquoted, but no backslash or pattern in it counts
 	split      bool   // unquoted result of an expansion: blanks in it end the word, patterns in it count
@@ -117,7 +117,7 @@ func simpleBraces(source string) bool {
 	return !open
 }
 
-// plainWord is the short way for words that are what they seem.
+// plainWord is the short way for literal words.
 func plainWord(w *syntax.Word) ([]word, bool) {
 	if len(w.Parts) != 1 {
 		return nil, false
@@ -319,7 +319,7 @@ func (b *builder) add(p piece, text string) {
 	b.pattern.WriteString(text)
 }
 
-// listing keeps what stands before and after the one piece that is the output of commands.
+// listing keeps the text before and after the one piece that is the output of commands.
 func (b *builder) listing(p piece, text string) {
 	switch {
 	case p.list != nil:
