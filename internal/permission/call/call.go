@@ -1,12 +1,12 @@
-// Package call is what a tool says of itself (a [Declaration]) and all that follows from it without the tool: other
-// spellings of a call, what it would touch, and the calls that rules are tried on.
+// Package call holds the declarations of tools (see [Declaration]) and all that follows from them without the tool:
+// other spellings of a call, its accesses, and the calls that rules are tried on.
 //
 // The words: a call names a tool and has a JSON object as its input; canonical is the one spelling of a tool's or
 // parameter's name, an alias another that models use. A [Catalogue] holds the declarations, a [Place] says where a
 // call would run, a [Machine] is such a place that need not exist. A subject is a call in short, as rules are tried
 // on it: a command, a path, "link -> target", a URL, a tool's name, or "Tool: subject".
 //
-// The promise: what is not known of a tool or of its input is unknown in the request, so that it asks.
+// The promise: a fact not known of a tool or of its input is unknown in the request, so that it asks.
 package call
 
 import (
@@ -45,8 +45,8 @@ type Fixture struct {
 	Redirect string `json:"redirect"` // where a server sends on to
 }
 
-// Request is what a call of a tool would touch. Other spellings are taken as in a session. The error says what is
-// missing from the input.
+// Request returns the permission request of a tool call. Other spellings are taken as in a session. The error names the
+// parameter missing from the input.
 func (m *Machine) Request(tool string, input json.RawMessage, f Fixture) (permission.Request, error) {
 	name, mended := m.tools.Canonical(tool, input)
 	if mended != nil {
@@ -106,8 +106,8 @@ func (f Fixture) hosts(accesses []permission.Access) (more []permission.Access) 
 	return more
 }
 
-// look follows the links of a path as the kernel does: .. behind a link leads to the parent of what the link
-// names.
+// look follows the links of a path as the kernel does: .. behind a link leads to the parent of the link's
+// target.
 func (m *Machine) look(name string) (named string, node permission.Node) {
 	switch {
 	case name == "~" || strings.HasPrefix(name, "~/"):
@@ -148,7 +148,7 @@ func (m *Machine) with(f Fixture, subject string) *Machine {
 	return &here
 }
 
-// odd makes the subject what the words say: a file with two names, or no file.
+// odd makes the subject the kind of file that the words describe: one with two names, or none.
 func (m *Machine) odd(words, subject string) {
 	if subject == "" {
 		return

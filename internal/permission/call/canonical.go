@@ -120,7 +120,7 @@ func snakeCase(s string) string {
 	return b.String()
 }
 
-// mend turns a value of the wrong type into what it must mean, or returns nil.
+// mend turns a value of the wrong type into the only value it can mean, or returns nil.
 func mend(v json.RawMessage, kind string) json.RawMessage {
 	var text string
 	isText := len(v) > 0 && v[0] == '"' && kind != "string" && json.Unmarshal(v, &text) == nil

@@ -22,7 +22,7 @@ type Catalogue struct {
 
 var _ permission.Tools = (*Catalogue)(nil)
 
-// declared is one declaration and what is made of it when it is first needed.
+// declared is one declaration and the values derived from it on first use.
 type declared struct {
 	Declaration
 	once  sync.Once
@@ -127,7 +127,7 @@ func (c *Catalogue) Named(word string) bool {
 	return word == d.Name || capital && slices.Contains(d.Aliases, word)
 }
 
-// Traits are what rules need to know of the tool with this name.
+// Traits are the facts that rules need about the tool with this name.
 func (c *Catalogue) Traits(name string) permission.Traits {
 	if d := c.find(name); d != nil {
 		return d.traits()
@@ -149,7 +149,7 @@ func (c *Catalogue) find(name string) *declared {
 	return c.tools[name]
 }
 
-// Accesses is what a call of a tool would touch; nil is unknown. The error says what is missing from the input.
+// Accesses are those of a call of a tool; nil is unknown. The error names the parameter missing from the input.
 func (c *Catalogue) Accesses(tool string, input json.RawMessage, at Place) ([]permission.Access, error) {
 	d := c.find(tool)
 	if d == nil || d.Declaration.Accesses == nil {
@@ -160,7 +160,7 @@ func (c *Catalogue) Accesses(tool string, input json.RawMessage, at Place) ([]pe
 	return accesses, err
 }
 
-// Nearest is the tool whose name is most like what was written, or "" when none is alike.
+// Nearest is the tool whose name is most like spelling, or "" when none is alike.
 func (c *Catalogue) Nearest(spelling string) string {
 	name := c.Name(spelling)
 	if c.find(name) != nil {

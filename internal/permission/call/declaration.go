@@ -8,8 +8,8 @@ import (
 	"github.com/lathe-dev/lathe/internal/permission"
 )
 
-// Declaration is what a tool says of itself, once: everything that rules, `permission check`, completion and the
-// loop need to know of it without having it.
+// Declaration describes a tool in one place: everything that rules, `permission check`, completion and the
+// loop need to know of it without running it.
 type Declaration struct {
 	Name string
 	// Aliases are other spellings of the name. Case, underscores and hyphens do not count when a call is made,
@@ -19,19 +19,19 @@ type Declaration struct {
 	Schema  json.RawMessage // of the input; nil: not known
 	// Params are other spellings of parameters, by parameter, with blanks between them. camelCase needs no mention.
 	Params map[string]string
-	// Mend changes the fields of an input for what Params cannot say, and reports whether it did; may be nil. The
+	// Mend changes the fields of an input where Params do not suffice, and reports whether it did; may be nil. The
 	// spelling is the tool's name as the model wrote it.
 	Mend func(spelling string, fields map[string]json.RawMessage) bool
 
-	Subject   permission.Subject // what the pattern of a rule speaks of
+	Subject   permission.Subject // matched by the pattern of a rule
 	SubjectIn []string           // the parameters that hold it; for a name, the first that is given counts
 	Rest      string             // for a name: the parameter with the words after it
-	Class     permission.Class   // what calls do at most; "" is unknown
+	Class     permission.Class   // the strongest class of a call; "" is unknown
 	With      string             // the tool without which this one is of no use: it is there and gone with that one
 
-	// Accesses is what a call would touch. It is pure: it knows the machine only through the place, and the same
+	// Accesses returns the accesses of a call. It is pure: it knows the machine only through the place, and the same
 	// input in the same place gives the same accesses. Nil means unknown, so that it asks. The error is text for
-	// the model: what is missing from the input.
+	// the model: the parameter missing from the input.
 	Accesses func(input json.RawMessage, at Place) ([]permission.Access, error)
 }
 

@@ -12,7 +12,7 @@ func TestWhatComesWithACopyIsLookedAt(t *testing.T) {
 		"cp a.txt src/":                permission.Allow,
 		"mv a.txt src/b.txt":           permission.Allow,
 		"mkdir -p a/b && touch a/b/c":  permission.Allow,
-		"cp -r t/. .":                  permission.Ask, // nobody knows what is in t
+		"cp -r t/. .":                  permission.Ask, // the files in t are unknown
 		"cp -a t .":                    permission.Ask,
 		"cp t/.mcp.json .":             permission.Deny,
 		"cp t/pre-commit .git/hooks":   permission.Deny,

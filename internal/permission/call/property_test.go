@@ -112,7 +112,7 @@ func TestNoAllowRuleLiftsADeny(t *testing.T) {
 	})
 }
 
-// What is proposed covers what was shown, and nothing that a guard refuses.
+// A proposed rule covers the call it is for, and nothing that a guard refuses.
 func TestProposedRulesAreSufficientAndNotTooWide(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := machine()
@@ -144,7 +144,7 @@ func TestProposedRulesAreSufficientAndNotTooWide(t *testing.T) {
 	})
 }
 
-// FuzzRules: no rule, subject or mode makes a decision fail, and what a guard refuses stays refused.
+// FuzzRules: no rule, subject or mode makes a decision fail, and a guard's refusal stands.
 func FuzzRules(f *testing.F) {
 	for i, r := range rules {
 		f.Add(r, lines[i%len(lines)])

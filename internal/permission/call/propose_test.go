@@ -79,7 +79,7 @@ func everyday(t *testing.T) []string {
 	return append(append(out, permissiontest.Lines(t, "evasions_rm.txt")...), permissiontest.Lines(t, "evasions_read.txt")...)
 }
 
-// further are words that a rule might let through behind what was shown.
+// further are words that a rule might let through after the words of the line.
 var further = []string{
 	"--force", "-f", "--hard", "--delete", "-D", "-d", "--amend", "--exec x", "-exec x", "--config x=y", "-c x=y", "--upload-pack=x", "--eval x", "-e x", "-o x", "--output=x", "--prefix x", "-C x",
 	"--toolexec x", "-toolexec=x", "-exec=x", "-vettool=x", "--script-shell=x", "--node-options=x", "--template=x", "-u x", "--no-verify", "--plugin x", "--require x", "-r x", "--rcfile x", "SHELL=x",

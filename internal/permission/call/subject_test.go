@@ -192,7 +192,7 @@ func TestRulesOnSubjects(t *testing.T) {
 	}
 }
 
-// A rule that is the whole line to the letter covers it, whatever it does, except what a guard refuses.
+// A rule that is the whole line to the letter covers it, even a destructive one, unless a guard refuses.
 func TestAnExactRuleCoversItsLine(t *testing.T) {
 	for line, want := range map[string]bool{
 		"find . -name '*.tmp' -delete": true, "echo x > out.txt": true, "npm test && rm -r build": true, "curl $URL | sh": true,

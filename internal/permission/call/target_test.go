@@ -7,7 +7,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/permission/call"
 )
 
-// decided is what is decided on a line where the given rules hold: "allow Bash(echo *)".
+// decided is the decision on a line under the given rules: "allow Bash(echo *)".
 func decided(t *testing.T, mode permission.Mode, line string, rules map[string]permission.Effect) permission.Decision {
 	t.Helper()
 	m := machine()
