@@ -22,7 +22,7 @@ func (c Class) ReadOnly() bool {
 	return c == ClassNeutral || c == ClassList || c == ClassSearch || c == ClassRead
 }
 
-// Command is what the analysis of a command line found: data, made by permission/shell, decided on here.
+// Command is the result of analysing a command line: data, made by permission/shell, decided on here.
 type Command struct {
 	// Class is the strongest class of all parts and findings.
 	Class Class `json:"class"`
@@ -31,26 +31,26 @@ type Command struct {
 	Parts []Part `json:"parts"`
 	// Findings are the static checks that fired.
 	Findings []Finding `json:"findings,omitempty"`
-	// Exact: the whole line was understood word by word, so allow rules may speak of its parts. When false
+	// Exact: the whole line was understood word by word, so allow rules may cover its parts. When false
 	// only a rule whose text is exactly the whole line can allow it.
 	Exact bool `json:"exact"`
 	// Script is the line written anew from its parsed form, each word quoted and each program by its absolute
 	// path. It is set where every part is read-only or edits files (see Part.Edits) and the shell itself opens
-	// only files that the line names. Then it is what runs, in the clean environment. Without it no mode but
+	// only files that the line names. Then it runs in place of the line, in the clean environment. Without it no mode but
 	// bypassPermissions lets the line run unasked.
 	Script string `json:"-"`
 	// Unseen says why not all that the line runs is known: a program in a variable, code of another language, text
-	// from elsewhere. A deny rule on commands then asks. "" where all is known, as far as words tell.
+	// from elsewhere. A deny rule on commands then asks. "" where all is known, as far as words show.
 	Unseen string `json:"unseen,omitempty"`
-	// UnseenFiles says which command reads files that only running tells; "" where there is none.
+	// UnseenFiles names the command that reads files unknown until it runs; "" where there is none.
 	UnseenFiles string `json:"unseen_files,omitempty"`
-	// UnseenHosts says which command reaches hosts that only running tells; "" where there is none.
+	// UnseenHosts names the command that reaches hosts unknown until it runs; "" where there is none.
 	UnseenHosts string `json:"unseen_hosts,omitempty"`
-	// Begins are the known beginnings of parts whose further words only running tells.
+	// Begins are the known beginnings of parts whose further words are unknown until they run.
 	Begins []string `json:"-"`
 	// Alike are commands with the same effect as one of the line, by another program: "git push" for gh pr create.
 	Alike []string `json:"-"`
-	// Mentions are the words and inputs of programs that may run what stands in them.
+	// Mentions are the words and inputs of programs that may run their contents.
 	Mentions []string `json:"-"`
 	// Left are names of files and folders that Script leaves out, because reading them is not free.
 	Left []string `json:"left,omitempty"`
@@ -67,9 +67,9 @@ type Part struct {
 	Path    string   `json:"path,omitempty"`    // where the program lies; "" for a builtin or when unknown
 	Class   Class    `json:"class"`
 	// Covered: another part stands for this one (the wrapper of a command that is listed too), so an allow
-	// rule need not speak of it.
+	// rule need not cover it.
 	Covered bool `json:"covered,omitempty"`
-	// Exact: every word is known as it will run. Else no allow rule with a pattern speaks of it.
+	// Exact: every word is known as it will run. Else no allow rule with a pattern covers it.
 	Exact bool `json:"exact"`
 	// Literal: only a rule whose text is exactly this one may allow it: it runs other programs, writes files
 	// or changes the environment by options that a pattern's author did not have in mind.

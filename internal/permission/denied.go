@@ -2,7 +2,7 @@ package permission
 
 import "strings"
 
-// DeniedNames are the names that rules deny reading, wherever such a file or folder lies: .env, *.pem, secrets. A
+// DeniedNames are the names that rules deny reading in any folder: .env, *.pem, secrets. A
 // program can be made to leave those out. Rules that name a place are not among them.
 func (p *Policy) DeniedNames() []string {
 	p.mu.RLock()

@@ -11,8 +11,8 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 )
 
-// doubt finds a deny rule that may speak of the call, where it cannot be told before it runs. Then a person
-// decides, in every mode and whatever allow rules and grants say.
+// doubt finds a deny rule that may match the call, where nobody can know before it runs. Then a person
+// decides, in every mode, with any allow rules and grants.
 func (c *call) doubt() (Decision, bool) {
 	for r := range c.p.strict() {
 		if r.Effect != Deny {
@@ -128,8 +128,8 @@ func (t pattern) within(text string) bool {
 // maxMention is how many words of one text are looked at.
 const maxMention = 2000
 
-// mayRead says why a rule on files may be about a command: it gets names of files that only running tells, or a
-// file that the rule speaks of stands among the words of a program that may read it.
+// mayRead is the reason why a rule on files may match a command: it gets file names unknown until it runs, or a
+// file that the rule matches is among the words of a program that may read it.
 func (p *Policy) mayRead(r Rule, dir string, cmd *Command) string {
 	if cmd.UnseenFiles != "" {
 		return cmd.UnseenFiles

@@ -59,8 +59,8 @@ var aboutTheMachine = []string{
 	"/etc/issue", "/etc/timezone", "/proc/version", "/proc/cpuinfo", "/proc/meminfo", "/proc/loadavg", "/proc/uptime",
 }
 
-// runs says whether a command may run for what it is: it is read-only, or the mode accepts edits and it does no
-// more than that. What it reads and writes are accesses of their own.
+// runs reports whether a command may run without a rule: it is read-only, or the mode accepts edits and it only
+// edits. The files it reads and writes are accesses of their own.
 func (c *call) runs(cmd *Command) (bool, string) {
 	for _, f := range cmd.Findings {
 		return false, f.Text

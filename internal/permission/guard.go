@@ -119,7 +119,7 @@ func (p *Policy) guardPath(k Kind, path string) verdict {
 	return v
 }
 
-// GuardedWrite reports whether a guard has something against writing a file of this path, slashed, wherever it lies.
+// GuardedWrite reports whether a guard objects to writing a file of this path, slashed, in any folder.
 func GuardedWrite(rel string) bool { return guardWrite(strings.Split(rel, "/")).effect != "" }
 
 // isHome reports whether a file lies right in the home folder of somebody.

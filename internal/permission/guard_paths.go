@@ -166,7 +166,7 @@ const gitHooks = "applypatch-msg pre-applypatch post-applypatch pre-commit pre-m
 // isNamed compares a plain name with a protected one, also by its short name on Windows.
 func isNamed(name, protected string) bool { return name == protected || shortOf(name, protected) }
 
-// guardGit judges what lies in a .git folder, or the file .git itself. What git only reads as text asks.
+// guardGit judges files in a .git folder, or the file .git itself. Files that git only reads as text ask.
 func guardGit(rest []string) verdict {
 	if len(rest) == 1 {
 		name := rest[0]
@@ -208,8 +208,8 @@ func runsFrom(name string, rest []string) string {
 	return ""
 }
 
-// guardHomeWrite judges writing below the home folder, by the folded path from there. It is for what no
-// working root covers.
+// guardHomeWrite judges writing below the home folder, by the folded path from there. It is for paths
+// outside all working roots.
 func guardHomeWrite(rel string) verdict {
 	first, rest, _ := strings.Cut(rel, "/")
 	second, _, _ := strings.Cut(rest, "/")
@@ -261,7 +261,7 @@ func guardSystem(path string) verdict {
 	return verdict{}
 }
 
-// guardRead asks before files with secrets are read in the working folders; what lies outside them asks anyway,
+// guardRead asks before files with secrets are read in the working folders; files outside them ask anyway,
 // but a rule for a whole tree does not cover a secret.
 func guardRead(rel string, _ bool) verdict {
 	parts := strings.Split(rel, "/")

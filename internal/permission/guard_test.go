@@ -7,7 +7,7 @@ import (
 
 var everyMode = []Mode{Default, AcceptEdits, Plan, DontAsk, Bypass}
 
-// What a guard refuses is refused in every mode, whatever rules and grants say.
+// A guard's refusal stands in every mode, with any rules and grants.
 func TestNothingLiftsWhatAGuardRefuses(t *testing.T) {
 	for _, path := range []string{
 		"/w/.git/hooks/pre-commit", "/w/.git/config", "/w/..odd/.git/config", "/w/a/.GIT/x", "/w/.git./x", "/w/.git /config",

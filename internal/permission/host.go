@@ -23,7 +23,7 @@ func NetAccess(address string) Access {
 // host is a parsed address or host name.
 type host struct {
 	name  string   // canonical: lower case, ASCII, no dot at the end; an address in its usual form
-	also  []string // what another program may take for the host; for deny and ask rules
+	also  []string // hosts that another program may read in the same URL; for deny and ask rules
 	odd   string   // why programs may disagree about the host
 	final bool     // and nobody should be asked about it
 }
@@ -138,7 +138,7 @@ func address(s string) (netip.Addr, bool) {
 	return netip.AddrFrom4([4]byte{byte(sum >> 24), byte(sum >> 16), byte(sum >> 8), byte(sum)}), true
 }
 
-// guardNet looks at a host and, where that is not the one that was named, at what the name leads to: a public
+// guardNet judges a host and, where that is not the one that was named, the host that the name resolves to: a public
 // name with a private address behind it is an attack (DNS rebinding).
 func guardNet(a Access) verdict {
 	v := guardHost(a.Target)
@@ -163,7 +163,7 @@ func guardHost(target string) verdict {
 	return verdict{}
 }
 
-// privateHost: reaching it is reaching what trusts this machine.
+// privateHost reports a host whose services may trust this machine.
 func privateHost(name string) bool {
 	a, err := netip.ParseAddr(name)
 	if err != nil {

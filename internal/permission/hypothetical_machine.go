@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// HypotheticalMachine is a machine that need not exist: nothing is known of it but names. Programs lie in /usr/bin, every path
-// is what it is named, and repositories have no configuration of their own. Its paths are those of Unix.
+// HypotheticalMachine is a machine that need not exist: only names are known of it. Programs lie in /usr/bin, no
+// path is a link unless Links has it, and repositories have no configuration of their own. Its paths are those of Unix.
 type HypotheticalMachine struct {
 	HomeDir  string
 	RootDirs []string
-	Links    map[string]string // symbolic links by absolute path; what they name is absolute or from their folder
+	Links    map[string]string // symbolic links by absolute path; the target is absolute or relative to the link's folder
 	Nodes    map[string]Node   // special files by absolute path
 }
 
@@ -61,7 +61,7 @@ func (w *HypotheticalMachine) follow(name string, depth int) (string, bool) {
 	return real, true
 }
 
-// kindOf knows the folders of every machine and those above what was named; devices are special.
+// kindOf takes the usual folders of a machine, the roots and their parents for folders; devices are special.
 func (w *HypotheticalMachine) kindOf(name string) NodeKind {
 	if strings.HasPrefix(name, "/dev/") && !strings.HasPrefix(name, "/dev/shm") && name != "/dev/fd" {
 		return Special

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// AgentKind is the default permission set of one kind of agent: what it may use at all, before any rule is
-// asked. Sets only narrow: the rules and the mode of the session count as well.
+// AgentKind is the default permission set of one kind of agent: the tools it may use at all, before any rule is
+// tried. Sets only narrow: the rules and the mode of the session count as well.
 type AgentKind struct {
 	Name     string
 	Says     string   // for people, and for the model that chooses among kinds

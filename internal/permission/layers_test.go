@@ -43,7 +43,7 @@ func TestACommandWithoutASafeFormAsks(t *testing.T) {
 	}
 }
 
-// Each layer decides what it is there for, and says so.
+// Each layer decides its own cases, and the decision names it.
 func TestEachLayerDecidesAndNamesItself(t *testing.T) {
 	for _, tc := range []struct {
 		layer Layer
@@ -229,8 +229,8 @@ func TestRulesForRepetition(t *testing.T) {
 	}
 }
 
-// A rule speaks of a part as a whole: a part with unknown words, or with options that run programs, only by
-// its own text; a wrapper by what it wraps; and none of what the shell itself writes.
+// A rule covers a part as a whole: a part with unknown words, or with options that run programs, only by
+// its own text; a wrapper by the command it wraps; and no file that the shell itself writes.
 func TestAllowRulesSpeakOfSingleParts(t *testing.T) {
 	two := changed("npm test && rm x", ClassDestructive)
 	two.Command.Parts = []Part{

@@ -20,7 +20,7 @@ func (p *Policy) Lend(rules []Rule) (back func()) {
 	}
 }
 
-// strict is every rule, those that are lent too: for what denies or asks.
+// strict yields every rule, lent ones included: for deny and ask rules.
 func (p *Policy) strict() iter.Seq[Rule] {
 	return func(yield func(Rule) bool) {
 		for r := range p.all() {

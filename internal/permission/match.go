@@ -62,7 +62,7 @@ func (p *Policy) Matches(r Rule, req Request) bool {
 }
 
 // allowed reports whether allow rules cover the whole request: the tool itself, or each access that the
-// mode does not grant. Rules of the settings cover what a guard asks about only if they name exactly that;
+// mode does not grant. Rules of the settings cover an access that a guard asks about only if they name exactly that;
 // the user's own word just now does.
 func (c *call) allowed(rules []Rule, byUser bool) (last Rule, ok bool) {
 	_, asks := c.guarded(Ask)
@@ -103,7 +103,7 @@ func (c *call) exactLine(r Rule) bool {
 	return i >= 0 && r.Spec == strings.TrimSpace(c.Accesses[i].Target)
 }
 
-// runsBy holds allow rules against the parts of the command of the request. Explicit: a rule speaks of every
+// runsBy holds allow rules against the parts of the command of the request. Explicit: a rule covers every
 // part, so that none runs only because it is read-only by itself.
 func (c *call) runsBy(rules []Rule) (last Rule, explicit, ok bool) {
 	i := slices.IndexFunc(c.Accesses, func(a Access) bool { return a.Kind == Exec })
@@ -130,7 +130,7 @@ func (c *call) runsBy(rules []Rule) (last Rule, explicit, ok bool) {
 		}
 	}
 	if len(cmd.Findings) > 0 && !explicit {
-		return Rule{}, false, false // what was found may be about a part that no rule speaks of
+		return Rule{}, false, false // the finding may be about a part that no rule covers
 	}
 	return last, explicit && len(cmd.Parts) > 0, len(cmd.Parts) > 0 || cmd.Class.ReadOnly()
 }
@@ -144,8 +144,8 @@ func (c *call) partRule(rules []Rule, part Part) (Rule, bool) {
 	return Rule{}, false
 }
 
-// follows: an access that goes without saying when rules speak of every part of a command. Not so what the
-// shell itself writes, what lies outside the working roots and what a guard asks about.
+// follows reports an access that needs no rule of its own when rules cover every part of a command. Files that the
+// shell itself writes, paths outside the working roots and accesses that a guard asks about do need one.
 func (c *call) follows(i int) bool {
 	a := c.Accesses[i]
 	switch {
@@ -168,7 +168,7 @@ func (c *call) allowRule(rules []Rule, i int, byUser bool) (Rule, bool) {
 	return Rule{}, false
 }
 
-// names reports whether a rule without a wildcard may lift what a guard asks about.
+// names reports whether the rule, for lack of a wildcard, may lift a guard's question.
 func (r Rule) names(v verdict) bool {
 	return v.effect == Ask && !v.strict && !strings.ContainsAny(unescapeMeta.Replace(r.Spec), "*?[{")
 }
@@ -192,7 +192,7 @@ func (c *call) covers(r Rule, a Access) bool {
 }
 
 // matchParam holds "param:value" against a top-level scalar of the input. Only deny and ask rules may use
-// it, and not for the parameter that a tool's own patterns speak of.
+// it, and not for the parameter that a tool's own patterns match.
 func matchParam(r Rule, input json.RawMessage) bool {
 	name, want, ok := strings.Cut(r.Spec, ":")
 	name = strings.TrimSpace(name)

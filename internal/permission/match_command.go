@@ -57,7 +57,7 @@ func (t pattern) denies(a Access) bool {
 	return false
 }
 
-// matchesFolded also takes a program in capitals for what a file system without case runs.
+// matchesFolded also tries the program in lower case, for file systems that ignore case.
 func (t pattern) matchesFolded(s string) bool {
 	if t.matches(s) {
 		return true

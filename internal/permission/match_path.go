@@ -37,7 +37,7 @@ func (p *Policy) pathRule(r Rule, dir string, a Access) bool {
 	return target || named
 }
 
-// behindProc holds a rule against what a path leads to by way of a process: /proc/self/cwd/x, /proc/1/root/x.
+// behindProc tries a rule on the target of a path that leads through a process: /proc/self/cwd/x, /proc/1/root/x.
 func (p *Policy) behindProc(r Rule, dir string, a Access) bool {
 	for _, name := range []string{a.Target, a.Named} {
 		rest, ok := strings.CutPrefix(name, "/proc/")
@@ -53,7 +53,7 @@ func (p *Policy) behindProc(r Rule, dir string, a Access) bool {
 	return false
 }
 
-// mayMatchBelow reports whether the pattern of a rule could speak of something below a folder whose names nobody
+// mayMatchBelow reports whether the pattern of a rule could match something below a folder whose names nobody
 // looked at.
 func (p *Policy) mayMatchBelow(r Rule, dir string, a Access) bool {
 	if r.Spec == "" {

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// foldName writes a path or pattern so that two spellings of what may be the same file are one: composed
+// foldName writes a path or pattern so that two spellings of the same file become one: composed
 // accents, one case. Some file systems ignore both.
 func foldName(s string) string {
 	plain := true
@@ -35,8 +35,8 @@ func foldRune(r rune) rune {
 	return unicode.ToLower(least)
 }
 
-// plainName is what file systems of Windows and macOS may take a name for: without case, without what
-// cannot be seen, without a stream of NTFS, and without dots and blanks at its end.
+// plainName is the name as file systems of Windows and macOS may read it: without case, invisible characters, an
+// NTFS stream, and dots and blanks at its end.
 func plainName(name string) string {
 	if !plainBytes(name) {
 		name, _, _ = strings.Cut(name, ":")

@@ -30,7 +30,7 @@ func (c *call) ordered() (last Rule, outcome Effect) {
 	return o.outcome()
 }
 
-// orderedParts adds the parts of a command; it reports whether an allow rule speaks of each.
+// orderedParts adds the parts of a command; it reports whether an allow rule covers each.
 func (c *call) orderedParts(o *orderedOutcome, i int) (explicit bool) {
 	a := c.Accesses[i]
 	cmd := a.Command
@@ -90,7 +90,7 @@ func (o *orderedOutcome) outcome() (Rule, Effect) {
 	return Rule{}, ""
 }
 
-// lastOrdered is the last ordered rule that covers the tool, its parameters, or what is asked about.
+// lastOrdered is the last ordered rule that covers the tool, its parameters, or the access in question.
 func (c *call) lastOrdered(matches func(Rule) bool) (Rule, bool) {
 	for _, r := range slices.Backward(c.p.rules) {
 		if !r.Ordered {
@@ -104,7 +104,7 @@ func (c *call) lastOrdered(matches func(Rule) bool) (Rule, bool) {
 	return Rule{}, false
 }
 
-// protects: an allow rule for a whole tool does not cover what a guard asks about.
+// protects reports whether a guard asks and the rule allows: an allow rule for a whole tool does not lift that.
 func (c *call) protects(r Rule) bool {
 	_, asks := c.guarded(Ask)
 	return asks && r.Effect == Allow
@@ -122,8 +122,8 @@ func (c *call) speaksOf(r Rule, i int) bool {
 	return (r.Spec != "" || r.Tool == ExternalDirectory) && c.covers(r, a)
 }
 
-// DoomLoop is what the rules say of a model that makes the same call of a tool again and again: ask, unless
-// one of them says otherwise.
+// DoomLoop is the effect of the rules on a model that makes the same call of a tool again and again: ask, unless
+// a rule sets another.
 func (p *Policy) DoomLoop(tool string) Effect {
 	p.mu.RLock()
 	defer p.mu.RUnlock()

@@ -1,19 +1,19 @@
 // Package permission decides whether a tool call may run. It is pure: it sees paths, links and command lines
 // as the caller resolved and analysed them, and touches nothing.
 //
-// The words: an [Access] is one thing a call would touch; a [Rule] is what somebody wrote about tools or
+// The words: an [Access] is one thing a call would touch; a [Rule] is a written statement about tools or
 // accesses; a [Policy] holds the rules of all sources; Decide turns a [Request] into a [Decision], which
 // is allow, ask or deny with the layer, the rule and the reason. A guard is a fixed check of one access that
 // no rule can switch off. A grant is a rule that a person gave while the session runs.
 //
-// The order: deny rules of any source; what a guard refuses; ordered rules whose outcome is deny; the plan mode's
-// refusal; a deny rule that may be meant where only running tells, which asks; grants; ask rules; the plan mode's
-// question; ordered rules' ask or allow; allow rules; the bypass mode; what a guard asks about; read-only calls
-// and what acceptEdits grants; ask. A subagent gets the strictest of its own set and its ancestors'.
+// The order: deny rules of any source; a guard's refusal; ordered rules whose outcome is deny; the plan mode's
+// refusal; a deny rule that may match once the call runs, which asks; grants; ask rules; the plan mode's
+// question; ordered rules' ask or allow; allow rules; the bypass mode; a guard's question; read-only calls
+// and edits under acceptEdits; ask. A subagent gets the strictest of its own set and its ancestors'.
 //
 // The promises: deny looks deep (any spelling, any part, the link or its target), allow looks shallow (every
 // part and every access, exactly as understood); no allow rule, grant or mode lifts a deny; a stricter mode
-// and a further part never make a decision milder; what is not understood asks.
+// and a further part never make a decision milder; anything not understood asks.
 package permission
 
 import "encoding/json"
@@ -39,17 +39,17 @@ type Access struct {
 	Safe   bool   `json:"safe,omitempty"`  // for Tool: changes nothing outside the session, so never asks
 	Class  Class  `json:"-"`               // for Read: ClassList or ClassSearch where it is less than reading all of it
 
-	Command *Command `json:"command,omitempty"` // for Exec: what the analysis of the line found; nil: nothing is known
-	Node    NodeKind `json:"node,omitempty"`    // for Read and Write: what lies there, where it was looked at
+	Command *Command `json:"command,omitempty"` // for Exec: the analysis of the line; nil: nothing is known
+	Node    NodeKind `json:"node,omitempty"`    // for Read and Write: the kind of file there, if it was checked
 	Links   uint64   `json:"links,omitempty"`   // hard links to the file that lies there
 
-	// Redirect: the shell itself writes or reads the file (> file), not a program whose words a rule speaks of.
+	// Redirect: the shell itself writes or reads the file (> file), not a program whose words a rule matches.
 	Redirect bool `json:"redirect,omitempty"`
 
 	// Below: for Read, everything below Target is read too, and nobody looked at the names there. A deny rule that
-	// could speak of one of them asks.
+	// could match one of them asks.
 	Below bool `json:"below,omitempty"`
-	// Except are names that rules deny (see [Policy.DeniedNames]) and that are not read, wherever they lie.
+	// Except are names that rules deny (see [Policy.DeniedNames]) and that are not read in any folder.
 	Except []string `json:"except,omitempty"`
 }
 
@@ -99,12 +99,12 @@ const (
 	LayerSchema   Layer = "schema"
 	LayerDeny     Layer = "deny"     // a deny rule, or one that may be meant
 	LayerGuards   Layer = "guards"   // protected paths, catastrophic commands, odd addresses
-	LayerMode     Layer = "mode"     // what the mode or the agent's kind refuses or grants
+	LayerMode     Layer = "mode"     // the mode or the agent's kind refuses or grants
 	LayerAsk      Layer = "ask"      // a grant, an ask or allow rule, or a person
 	LayerAnalysis Layer = "analysis" // the call is read-only, or it is not
 )
 
-// Decision is what was decided and why, in words for the user and the model.
+// Decision is an effect and the reason for it, in words for the user and the model.
 type Decision struct {
 	Effect Effect `json:"effect"`
 	Layer  Layer  `json:"layer,omitempty"`
@@ -114,7 +114,7 @@ type Decision struct {
 	Rule    string `json:"rule,omitempty"`   // the rule as it was written
 	Source  string `json:"source,omitempty"` // where the rule came from
 	Reason  string `json:"reason"`
-	// Guidance is what the user added when refusing ("no, use the staging database").
+	// Guidance is the user's note with a refusal ("no, use the staging database").
 	Guidance string `json:"guidance,omitempty"`
 	// Interrupt ends the turn after this refusal: the user said no and nothing else.
 	Interrupt bool `json:"interrupt,omitempty"`

@@ -42,8 +42,8 @@ func (p *Policy) Grant(r Rule) {
 	}
 }
 
-// SetRules replaces the rules of settings and the command line, after they changed; what was granted in
-// this session stays.
+// SetRules replaces the rules of settings and the command line, after they changed; grants of
+// this session stay.
 func (p *Policy) SetRules(rules []Rule) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -125,7 +125,7 @@ func (p *Policy) Decide(req Request) Decision {
 	return d
 }
 
-// Unasked is the decision in dontAsk mode, which refuses whatever would be asked.
+// Unasked is the decision in dontAsk mode, which refuses every question.
 func (d Decision) Unasked() Decision {
 	d.Confirm = false
 	if d.Effect == Ask {
@@ -145,7 +145,7 @@ func stricter(a, b Decision) Decision {
 	return a
 }
 
-// rank orders effects by strictness; what is none of them counts as a refusal.
+// rank orders effects by strictness; an unknown one counts as a refusal.
 func rank(e Effect) int {
 	if i := slices.Index([]Effect{Allow, Ask}, e); i >= 0 {
 		return i
@@ -153,7 +153,7 @@ func rank(e Effect) int {
 	return 2
 }
 
-// call is one request being decided on, with what the guards say about each access.
+// call is one request being decided on, with the guards' verdicts on each access.
 type call struct {
 	Request
 	p       *Policy
@@ -161,8 +161,8 @@ type call struct {
 	verdict []verdict // by access
 }
 
-// look prepares a request: lines that nobody analysed are cut at what the shell reacts to, and the guards
-// look at every access.
+// look prepares a request: lines that nobody analysed are cut at the shell's operators, and the guards
+// judge every access.
 func (p *Policy) look(req Request) *call {
 	c := &call{Request: req, p: p, traits: p.tools.Traits(req.Tool), verdict: make([]verdict, len(req.Accesses))}
 	if !slices.Contains(Modes, req.Mode) || req.Mode == Bypass && p.noBypass {

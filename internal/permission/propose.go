@@ -11,8 +11,8 @@ import (
 const maxProposed = 5
 
 // Propose lists the rules that would let a request like this one through, for "always" and "never": general
-// enough to be useful, one for each part and access that needs approval. It is empty when no rule can say what
-// was shown without saying more.
+// enough to be useful, one for each part and access that needs approval. It is empty when no rule covers the
+// request without covering more.
 func (p *Policy) Propose(req Request) []string {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
@@ -107,8 +107,8 @@ func (c *call) opensMore(explicit bool) bool {
 	return false
 }
 
-// speaksOfAll: each part of the command gets a rule of its own, so that what they read and reach goes
-// without saying.
+// speaksOfAll reports whether each part of the command gets a rule of its own, so that the files and hosts they
+// reach need none.
 func (c *call) speaksOfAll() bool {
 	for _, a := range c.Accesses {
 		if a.Kind == Exec {
@@ -176,7 +176,7 @@ func (c *call) partProposal(part Part) string {
 	return fmt.Sprintf("%s(%s *)", c.Tool, prefix)
 }
 
-// prefixOf is the beginning of a part that says what it does; "" when only the whole does.
+// prefixOf is the first words of a part when they tell its action; "" when only the whole does.
 func prefixOf(part Part) string {
 	words := strings.Fields(part.Text)
 	if len(words) == 0 || part.Program == "" || words[0] != part.Program {
@@ -226,7 +226,7 @@ var generalForms = sync.OnceValue(func() map[string]bool {
 	return m
 })
 
-// scriptRunners run what their next word names, a script of the project.
+// scriptRunners run the script of the project that their next word names.
 var scriptRunners = map[string]bool{"npm run": true, "pnpm run": true, "yarn run": true, "bun run": true, "npm run-script": true, "deno task": true}
 
 // isSubcommand: a plain word, neither a flag nor a path nor an address.

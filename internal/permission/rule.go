@@ -11,7 +11,7 @@ import (
 // Source is where rules came from.
 type Source struct {
 	Name string // "user settings", "command line", "this session"
-	Base string // what a leading / of a path pattern stands for; empty: the session's folder
+	Base string // the folder that a leading / of a path pattern stands for; empty: the session's
 }
 
 // Rule is one rule as somebody wrote it: Tool or Tool(Spec), in Claude Code's syntax.
@@ -94,7 +94,7 @@ func filepathSlash(spec string) string {
 }
 
 // ParseOrdered reads one entry of permissions.rules: a permission (bash, edit, read, external_directory,
-// webfetch, doom_loop, ..., or a tool's name), a pattern ("" and "*" mean all) and what to do. Whatever changes
+// webfetch, doom_loop, ..., or a tool's name), a pattern ("" and "*" mean all) and an effect. Every change of
 // files is edit.
 func ParseOrdered(tools Tools, permission, pattern string, effect Effect, src Source) (Rule, error) {
 	tool := tools.Name(strings.TrimSpace(permission))
@@ -149,7 +149,7 @@ func (r Rule) Warning() string {
 	return ""
 }
 
-// patternsHold reports whether the tool's own patterns speak of a parameter, so that param:value rules do not.
+// patternsHold reports whether the tool's own patterns match a parameter, so that param:value rules do not.
 func (t Traits) patternsHold(param string) bool {
 	return t.Subject != SubjectName && slices.Contains(t.Params, param)
 }

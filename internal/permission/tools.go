@@ -12,7 +12,7 @@ type Tools interface {
 type Traits struct {
 	Known   bool
 	Subject Subject
-	// Params are the parameters that hold the subject. Patterns speak of them, so param:value rules do not, except
+	// Params are the parameters that hold the subject. Patterns match them, so param:value rules do not, except
 	// for a name, of which the first one that is given counts.
 	Params []string
 	Rest   string // for a name: the parameter with the words after it

@@ -1,7 +1,7 @@
 package permission
 
 // World is the machine as the analysis sees it. It is read-only, and never runs anything of the project.
-// Paths are absolute and clean unless said otherwise. Implementations answer from the machine, or, for
+// Paths are absolute and clean unless noted otherwise. Implementations answer from the machine, or, for
 // decisions about a machine that is not there, from nothing but names ([HypotheticalMachine]).
 type World interface {
 	Home() string
@@ -15,12 +15,12 @@ type World interface {
 	// GitKeys names the keys of git's configuration in force in dir that are of one kind. The error says why that
 	// cannot be told.
 	GitKeys(dir string, kind KeyKind) ([]string, error)
-	// Glob expands a shell pattern from dir to absolute paths, at most max; more tells that there are more.
+	// Glob expands a shell pattern from dir to absolute paths, at most max; more reports that there are more.
 	Glob(pattern, dir string, max int) (paths []string, more bool)
 	// Names lists the names below a folder, relative to it with slashes, folders too; complete when these are all.
 	Names(dir string, max int) (names []string, complete bool)
-	// Tree looks through the names below a folder for what a program that reads all of it must leave out. With a folder of
-	// the past, of which there are no names, it tells only what rules deny.
+	// Tree searches the names below a folder for those that a program reading all of it must leave out. For a folder of
+	// the past, which has no names, it returns only those that rules deny.
 	Tree(dir string, o TreeOptions) Tree
 }
 
@@ -67,14 +67,14 @@ type Withheld struct {
 // Node is the file at a path.
 type Node struct {
 	Real  string   // the path with links resolved; parts that do not exist stay as named
-	Kind  NodeKind // of what Real names
+	Kind  NodeKind // of the file at Real
 	Links uint64   // hard links; 0 when unknown
 }
 
 // NodeKind is the kind of file at a path.
 type NodeKind string
 
-// Kinds of node. Special is a device, pipe or socket; Unknown: it cannot be told (no right to look, a
+// Kinds of node. Special is a device, pipe or socket; Unknown: it cannot be known (no right to look, a
 // loop of links).
 const (
 	Missing NodeKind = "missing"
