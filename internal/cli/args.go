@@ -23,11 +23,11 @@ func (inv invocation) completing() bool {
 	return len(inv.args) > 0 && strings.HasPrefix(inv.args[0], "__complete")
 }
 
-// splitArgs decides what the words are.
+// splitArgs sorts the words into subcommand, prompt and values of flags.
 //
 //   - With -p or --print anywhere, every word is the prompt: `lathe -p mcp is broken`.
 //   - Else a first word that names a subcommand is one. One that nearly does (`lathe docter`) is a mistake,
-//     not a prompt somebody would pay for.
+//     not a prompt that costs money.
 //   - --resume and --worktree take the next argument if that is one word: `--resume 0190 "go on"`, `--resume "go on"`.
 //   - --allowedTools, --disallowedTools and --tools also take further arguments that can only be rules or
 //     tools, --add-dir such that name a folder: `--add-dir ../a ../b "go on"`.
@@ -86,7 +86,7 @@ func addAllFlags(f *pflag.FlagSet, o *Options) {
 	addCompatFlags(f)
 }
 
-// readFlag appends the flag at args[0], with what belongs to it, to inv.args. It returns how many arguments
+// readFlag appends the flag at args[0], with its values, to inv.args. It returns how many arguments
 // it took and whether it was --print.
 func readFlag(f *pflag.FlagSet, args []string, inv *invocation) (taken int, print bool) {
 	a := args[0]
@@ -105,7 +105,7 @@ func readFlag(f *pflag.FlagSet, args []string, inv *invocation) (taken int, prin
 		inv.args = append(inv.args, a)
 		return 1, fl.Name == "print"
 	case len(args) == 1:
-		inv.args = append(inv.args, a) // pflag says that the value is missing
+		inv.args = append(inv.args, a) // pflag reports the missing value
 		return 1, false
 	}
 	more := listFlags[fl.Name]
@@ -115,13 +115,13 @@ func readFlag(f *pflag.FlagSet, args []string, inv *invocation) (taken int, prin
 	return taken, false
 }
 
-// listFlags are flags that take several arguments, each with what tells one from a prompt. Claude Code's take all
+// listFlags are flags that take several arguments, each with the test that separates them from a prompt. Claude Code's take all
 // up to the next flag, and eat a prompt that follows.
 var listFlags = map[string]func(string) bool{
 	"allowedTools": looksLikeRule, "disallowedTools": looksLikeRule, "tools": looksLikeRule, "add-dir": looksLikeFolder,
 }
 
-// looksLikeFolder tells a folder from a prompt: it is there, or it is written as a path.
+// looksLikeFolder distinguishes a folder from a prompt: it exists, or it is written as a path.
 func looksLikeFolder(s string) bool {
 	if s == "" || s[0] == '-' {
 		return false
@@ -165,7 +165,7 @@ func readOptional(name string, args []string, inv *invocation) int {
 	return 1
 }
 
-// isWord tells a session id from a prompt or a flag.
+// isWord distinguishes a session id from a prompt or a flag.
 func isWord(s string) bool {
 	return s != "" && s[0] != '-' && !strings.ContainsFunc(s, unicode.IsSpace)
 }

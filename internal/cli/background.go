@@ -51,7 +51,7 @@ func (l *local) leftover(ctx context.Context) []event.BackgroundTask {
 	return out
 }
 
-// endBackground says which commands end with the run; "" when none does.
+// endBackground names the commands that end with the run; "" when none does.
 func endBackground(ctx context.Context, conv Conversation) string {
 	l, ok := conv.(interface {
 		leftover(ctx context.Context) []event.BackgroundTask
@@ -107,7 +107,7 @@ type taskItem struct {
 
 const taskType = "local_bash"
 
-// background tells of one command in the background, and of all that run now.
+// background reports one command in the background, and all that run now.
 func (p *streamPrinter) background(b event.Background) error {
 	var err error
 	switch t := b.Task; t.Status {

@@ -195,7 +195,7 @@ type body struct {
 	Messages []json.RawMessage
 }
 
-// briefRequests is, for each request, what it adds to the one before it. The rest must be the same bytes,
+// briefRequests is, for each request, its additions to the one before it. The rest must be the same bytes,
 // but for cache marks; a shorter request, or a first one with another prompt, begins another conversation.
 func briefRequests(rs []llmtest.Request, work string) (string, error) {
 	var s strings.Builder

@@ -12,7 +12,7 @@ import (
 
 var update = flag.Bool("update", false, "write what was found into the expected files")
 
-// updating reports whether tests rewrite what they expect (-update).
+// updating reports whether tests rewrite their golden files (-update).
 func updating() bool { return *update }
 
 var built struct {

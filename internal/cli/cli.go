@@ -7,7 +7,7 @@
 //
 // Promises:
 //
-//   - stdout carries the answer, or the machine's lines, and nothing else; what is for people goes to
+//   - stdout carries the answer, or the machine's lines, and nothing else; messages for people go to
 //     stderr, and moving things only when stderr is a terminal. Foreign text is escaped.
 //   - Lines of stream-json are whole, in the order of the events, and flushed one by one.
 //   - The exit code is 0 when the work is done, 1 when a turn failed (or ran out of steps or budget), 2 for
@@ -63,7 +63,7 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
 	return report(p.err, err)
 }
 
-// signalled is the end by a signal. Whoever pressed the keys is told how to go on, if there was a turn.
+// signalled is the end by a signal. If there was a turn, a message shows the user how to continue.
 func (p *program) signalled(s *signalError, err error) error {
 	if e, ok := errors.AsType[*Error](err); ok && p.eTTY && !e.Quiet && e.interrupted {
 		e.Code = s.code()

@@ -225,7 +225,7 @@ func configUnsetCommand(p *program, o *Options) *cobra.Command {
 	return c
 }
 
-// edited names the file that was written, and says so when that changes nothing because another place has
+// edited names the file that was written, and warns when that changes nothing because another place has
 // the last word.
 func (p *program) edited(o *Options, e configEdit, verb, key string) error {
 	target := e.cfg.Target(e.scope)

@@ -48,7 +48,7 @@ func (p *program) trust(c *cobra.Command, cfg *config.Config, yes bool) error {
 	for _, v := range held {
 		rows = append(rows, []string{"  " + v.Path, v.Origin.String(), string(v.JSON)})
 	}
-	if _, err := io.WriteString(p.out, columns(rows, 0)); err != nil { // nothing of what is decided on is cut
+	if _, err := io.WriteString(p.out, columns(rows, 0)); err != nil { // nothing is cut: the user decides on it
 		return err
 	}
 	switch {

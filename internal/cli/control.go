@@ -90,7 +90,7 @@ func (c *controller) serve(ctx context.Context) error {
 	}
 }
 
-// sayEnded waits for commands in the background and tells which end with the run.
+// sayEnded waits for commands in the background and reports those that end with the run.
 func (c *controller) sayEnded(ctx context.Context) error {
 	if c.h == nil {
 		return nil
@@ -197,7 +197,7 @@ func (c *controller) signal() {
 	}
 }
 
-// open makes the conversation when it is first needed: initialize may still change what it is.
+// open makes the conversation when it is first needed: initialize may still change its options.
 func (c *controller) open(ctx context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -219,7 +219,7 @@ func (c *controller) open(ctx context.Context) error {
 	return nil
 }
 
-// turnStarts is told how to interrupt the turn that begins, and nil when it has ended.
+// turnStarts keeps the function that interrupts the turn that begins; nil when the turn has ended.
 func (c *controller) turnStarts(f context.CancelFunc) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -265,7 +265,7 @@ func (c *controller) read(ctx context.Context) {
 	asks := c.asks
 	c.asks = map[string]string{}
 	c.mu.Unlock()
-	for _, id := range asks { // nobody can answer any more
+	for _, id := range asks { // too late for an answer
 		c.refuse(id)
 	}
 	c.signal()

@@ -54,7 +54,7 @@ func (r permissionRule) String() string {
 	return r.Tool + "(" + r.Content + ")"
 }
 
-// ask passes a permission question to the host. Any other question has nobody to answer it.
+// ask passes a permission question to the host. Any other question gets no answer.
 func (c *controller) ask(id string, q event.Question) {
 	c.mu.Lock()
 	if q.Call == nil || q.Permission == nil || c.eof {

@@ -147,7 +147,7 @@ func (c *controller) cancelMessage(id string) (any, error) {
 	return map[string]any{"cancelled": gone}, nil
 }
 
-// endSession interrupts the turn, drops what waits and takes nothing more from stdin.
+// endSession interrupts the turn, drops the queue and stops reading stdin.
 func (c *controller) endSession() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -176,7 +176,7 @@ type usageCategory struct {
 	Kind   string `json:"kind"`
 }
 
-// contextUsage says what fills the context window, estimated.
+// contextUsage estimates the content of the context window, by kind.
 func (l *local) contextUsage(ctx context.Context, _ controlRequest) (any, error) {
 	shares, err := l.commands.Shares(ctx)
 	if err != nil {

@@ -20,7 +20,7 @@ func (c *controller) slash(q queued) (name, args string, ok bool) {
 	return command.Parse(t.Text)
 }
 
-// command runs a slash command and tells its text; a command may also come to a prompt, which is answered.
+// command runs a slash command and prints its text; if the command yields a prompt, that is answered.
 func (c *controller) command(ctx context.Context, name, args string, q queued) (outcome, error) {
 	k, ok := c.conv.(Commanded)
 	if !ok {

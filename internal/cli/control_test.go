@@ -77,7 +77,7 @@ func (h *host) reply() map[string]any {
 	return r
 }
 
-// end closes stdin, reads what is left, and returns how the program ended.
+// end closes stdin, reads the rest of the output, and returns the program's exit error.
 func (h *host) end() error {
 	h.t.Helper()
 	_ = h.in.Close()

@@ -10,7 +10,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/permission"
 )
 
-// Conversation is what headless output needs of a session. A local session, a remote one and a fake will
+// Conversation is the part of a session that headless output needs. A local session, a remote one and a fake will
 // all do.
 type Conversation interface {
 	About() About
@@ -18,8 +18,8 @@ type Conversation interface {
 	// conversation is closed.
 	Next(ctx context.Context) (event.Event, error)
 	// Prompt runs a turn with the message and returns when it is over: its TurnEnd was published before.
-	// The end of ctx interrupts the turn in order. An error that wraps ErrNotStarted says that there was
-	// no turn at all.
+	// The end of ctx interrupts the turn in order. An error that wraps ErrNotStarted means that there was
+	// no turn.
 	Prompt(ctx context.Context, m llm.Message) error
 	// Answer answers the question with the id.
 	Answer(id string, a event.Answer) error
@@ -30,7 +30,7 @@ type Conversation interface {
 	Close() error
 }
 
-// About is what the first line of stream-json says of a conversation.
+// About describes a conversation in the first line of stream-json.
 type About struct {
 	Session   string
 	Dir       string

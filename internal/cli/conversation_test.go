@@ -29,18 +29,18 @@ func init() {
 	}
 }
 
-// A conversation is a file: a prompt, what the model says, and the events, requests and files that must
+// A conversation is a file: a prompt, the model's replies, and the events, requests and files that must
 // follow. The commands besides testscript's own:
 //
 //	model FILE [anthropic|openai]   start the scripted model and point lathe at it
 //	turn [CODE] ARGS...             lathe -p --output-format stream-json ARGS; prints the events, short
 //	lathe [CODE] [<FILE] ARGS...    lathe with these arguments; CODE is the exit code it must have
 //	start ARGS...                   a turn in the background
-//	await requests N | fifo FILE    wait for the model's Nth request, or for somebody to write to FILE
+//	await requests N | fifo FILE    wait for the model's Nth request, or for a writer of FILE
 //	signal INT|TERM...              signal the turn in the background
 //	end CODE                        wait for it; prints the events, short
-//	requests                        print what each request adds to the one before it, short; what it does
-//	                                not add must be byte for byte the same
+//	requests                        print each request's additions to the one before it, short;
+//	                                the rest must be byte for byte the same
 //	sent N TEXT                     the body of the Nth request has the text; with ! it has not
 //	damage                          spoil a line in the middle of the only session's log
 //	dead FILE                       the process whose id is in FILE must be gone
@@ -257,13 +257,13 @@ func cmdDamage(ts *testscript.TestScript, _ bool, _ []string) {
 	ts.Check(os.WriteFile(logs[0], []byte(strings.Join(lines, "")), 0o600))
 }
 
-// cmdDead: a child that was killed may stay a zombie of whoever took it over, so "gone" means not running.
+// cmdDead: a child that was killed may stay a zombie of its new parent, so "gone" means not running.
 func cmdDead(ts *testscript.TestScript, _ bool, args []string) {
 	pid := strings.TrimSpace(ts.ReadFile(args[0]))
 	if _, err := strconv.Atoi(pid); err != nil {
 		ts.Fatalf("%s has no process id: %q", args[0], pid)
 	}
-	for { // what was killed needs a moment to die
+	for { // a killed process needs a moment to die
 		stat, err := os.ReadFile("/proc/" + pid + "/stat")
 		if err != nil || strings.Contains(string(stat), ") Z ") {
 			return

@@ -23,7 +23,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/permission"
 )
 
-// demoFiles are two small projects with a failing test each, and what the scripted model says about them:
+// demoFiles are two small projects with a failing test each, and the scripted model's replies about them:
 // one in Go, one for machines without Go.
 //
 //go:embed demo
@@ -258,7 +258,7 @@ func (d *demo) work(ctx context.Context) error {
 	return err
 }
 
-// outro shows what changed and that the test passes now, and how to go on with a real model.
+// outro shows the changes, the passing test, and how to continue with a real model.
 func (d *demo) outro(ctx context.Context, keep bool) error {
 	d.out.title("What changed")
 	if diff, err := d.command(ctx, "git", "--no-pager", "diff", "--no-color", "--no-ext-diff", "--no-textconv"); err == nil {

@@ -60,7 +60,7 @@ func (p *demoPrinter) dim(format string, args ...any) {
 func (p *demoPrinter) title(s string) { p.end(); p.write("\n" + p.paint("1", s) + "\n\n") }
 func (p *demoPrinter) user(s string)  { p.end(); p.write(p.paint("1;36", "> "+s) + "\n\n") }
 
-// event prints what a person would want to see of an event.
+// event prints an event for people.
 func (p *demoPrinter) event(b event.Body) {
 	switch b := b.(type) {
 	case event.Delta:

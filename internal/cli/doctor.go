@@ -50,10 +50,10 @@ type finding struct {
 	Name   string `json:"name"`
 	Status status `json:"status"`
 	Detail string `json:"detail"`
-	Next   string `json:"next,omitempty"` // what to do, for warn and fail
+	Next   string `json:"next,omitempty"` // the user's next step, for warn and fail
 }
 
-// doctor looks at one thing after the other; none of them keeps the next from being looked at.
+// doctor runs one check after the other; a failed one does not keep the next from running.
 type doctor struct {
 	p        *program
 	o        *Options
@@ -80,7 +80,7 @@ func (d *doctor) examine(ctx context.Context) {
 	d.sessions(ctx, cfg.Paths())
 }
 
-// report prints what was found. The exit code is an error without words: they were printed.
+// report prints the findings. The error is quiet and carries only the exit code: the findings are its text.
 func (d *doctor) report(asJSON bool) error {
 	failed := 0
 	for _, f := range d.findings {

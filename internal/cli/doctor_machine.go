@@ -18,7 +18,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/tool"
 )
 
-// programs looks for what lathe starts.
+// programs looks for the programs that lathe starts.
 func (d *doctor) programs(ctx context.Context, cfg *config.Config) {
 	d.program(ctx, "git", "git", "install git: without it lathe knows nothing of a project's history and changes")
 	d.program(ctx, "ripgrep", "rg", "install ripgrep: without it Grep searches with an engine of its own, more slowly")
@@ -91,7 +91,7 @@ func (d *doctor) folders(paths config.Paths) {
 }
 
 // tryFolder makes and removes a file in a folder, or in the nearest one above it that exists: only trying
-// tells of read-only disks and full ones.
+// finds read-only disks and full ones.
 func tryFolder(path string) (there bool, err error) {
 	at := nearestFolder(path)
 	st, err := os.Stat(at)
@@ -109,7 +109,7 @@ func tryFolder(path string) (there bool, err error) {
 	return at == path, errors.Join(err, f.Close(), os.Remove(f.Name()))
 }
 
-// nearestFolder is the path or what is nearest above it and exists.
+// nearestFolder is the path, or the nearest one above it that exists.
 func nearestFolder(path string) string {
 	for {
 		_, err := os.Lstat(path)

@@ -53,8 +53,8 @@ func (d *doctor) terminal() {
 	}
 }
 
-// settings reads the settings. When they are broken it goes on with the environment and flags alone, so that
-// everything else can still be looked at.
+// settings reads the settings. When they are broken it continues with the environment and flags alone, so that
+// everything else can still be checked.
 func (d *doctor) settings() *config.Config {
 	cfg, _, err := loadConfig(d.o)
 	if err != nil {
@@ -86,7 +86,7 @@ func holdsBack(cfg *config.Config, file string) bool {
 }
 
 // withoutFiles are the settings as if there were no files. They cannot be wrong unless a flag or a variable
-// is, which was told; then there are only defaults.
+// is, which was reported; then there are only defaults.
 func (d *doctor) withoutFiles() *config.Config {
 	for _, environ := range [][]string{nil, placesOnly(os.Environ())} {
 		o := config.Options{Dir: d.o.Dir, Sources: []config.Layer{}, ManagedPaths: []string{}, Environ: environ}
@@ -109,7 +109,7 @@ func placesOnly(environ []string) []string {
 	return out
 }
 
-// model finds out which model would be called, with what, and where.
+// model checks the model that would be called, its key and its server.
 func (d *doctor) model(ctx context.Context, cfg *config.Config) {
 	dir, err := filepath.Abs(d.o.Dir)
 	if err == nil {
@@ -129,7 +129,7 @@ func (d *doctor) model(ctx context.Context, cfg *config.Config) {
 	d.network(cfg)
 }
 
-// choice tells key, model and server.
+// choice reports key, model and server.
 func (d *doctor) choice(ctx context.Context, cfg *config.Config, inst *app.Instance) error {
 	m, err := inst.Model(ctx, "")
 	if err != nil {
@@ -147,7 +147,7 @@ func (d *doctor) choice(ctx context.Context, cfg *config.Config, inst *app.Insta
 	return nil
 }
 
-// key tells the masked key and where it was written.
+// key reports the masked key and its origin.
 func (d *doctor) key(cfg *config.Config, provider string, inst *app.Instance) {
 	section := cmp.Or(cfg.Settings.Provider, provider)
 	for _, name := range []string{"apiKey", "authToken"} {
@@ -221,7 +221,7 @@ func httpOptions(cfg *config.Config) llm.HTTPOptions {
 	return llm.HTTPOptions{Proxy: n.Proxy, NoProxy: strings.Join(n.NoProxy, ","), CACerts: n.CACerts}
 }
 
-// network tells proxies and certificates that are in force.
+// network reports the proxies and certificates in force.
 func (d *doctor) network(cfg *config.Config) {
 	if _, err := llm.HTTPClient(httpOptions(cfg)); err != nil {
 		d.add("network", statusFail, "correct network.proxy or network.caCerts, or the variable that sets it", "%s", oneLineOf(err))
@@ -243,7 +243,7 @@ func (d *doctor) network(cfg *config.Config) {
 	d.ok("network", "%s", cmp.Or(strings.Join(parts, "; "), "no proxy, the system's certificates"))
 }
 
-// unique leaves out what was there before.
+// unique drops repeated values.
 func unique(list []string) []string {
 	var out []string
 	for _, s := range list {

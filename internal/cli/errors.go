@@ -29,7 +29,7 @@ type Error struct {
 	Msg   string // without a capital and a full stop
 	Hint  string // the next move
 	Err   error
-	Quiet bool // already told, or not worth a line
+	Quiet bool // already printed, or not worth a line
 
 	interrupted bool // a turn was
 }
@@ -55,7 +55,7 @@ func usage(hint, format string, args ...any) error {
 // hintKept is the next move when stdout fails: nothing was lost.
 const hintKept = "make room there; the session is kept, lathe session list has its id"
 
-// errBrokenPipe says that nobody reads stdout any more.
+// errBrokenPipe means that stdout has no reader any more.
 var errBrokenPipe = errors.New("stdout is closed")
 
 func isBrokenPipe(err error) bool {

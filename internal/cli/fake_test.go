@@ -30,7 +30,7 @@ type fake struct {
 	closed  bool
 }
 
-// fakeTurn is what a turn of a fake can do.
+// fakeTurn is one turn of a fake; its methods send events.
 type fakeTurn struct {
 	*fake
 	ctx context.Context

@@ -82,7 +82,7 @@ func (r *faultRun) ranOnce(t *testing.T) {
 	}
 }
 
-// failsClearly: one line says what failed, and nothing ran.
+// failsClearly: one line names the failure, and nothing ran.
 func (r *faultRun) failsClearly(t *testing.T, what string) {
 	t.Helper()
 	if _, err := os.Stat(filepath.Join(r.dir, "log.txt")); err == nil {
@@ -118,7 +118,7 @@ func TestAFaultIsOvercomeOrToldAndNoCallRunsTwice(t *testing.T) {
 	quietHome(t)
 	for _, f := range []struct {
 		llmtest.Fault
-		lasting string // what the error says when it lasts
+		lasting string // in the error when it lasts
 	}{
 		{llmtest.Fault{Kind: "status", Status: 429, RetryAfter: "0"}, "rate limit"},
 		{llmtest.Fault{Kind: "status", Status: 500}, "HTTP 500"},

@@ -8,7 +8,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/permission"
 )
 
-// Options is what a command line asked for, as plain data.
+// Options is a parsed command line, as plain data.
 type Options struct {
 	Print          bool
 	OutputFormat   string // text, json, stream-json
@@ -71,10 +71,10 @@ func (o *Options) Given(name string) bool { return o.set != nil && o.set(name) }
 // asksHost reports whether the host answers questions.
 func (o *Options) asksHost() bool { return o.PermissionTool != "" && o.Prompts != "none" }
 
-// debugAll is what pflag stores for --debug without a value.
+// debugAll is pflag's value of --debug without one.
 const debugAll = "all"
 
-// pickValue is what pflag stores for --resume without a value.
+// pickValue is pflag's value of --resume without one.
 const pickValue = "\x00pick"
 
 // flagGroups orders the help text.
@@ -115,7 +115,7 @@ func addModelFlags(f *pflag.FlagSet, o *Options) {
 	hide(f, "thinking", "max-thinking-tokens")
 }
 
-// addPermissionFlags adds the flags that say what may run.
+// addPermissionFlags adds the flags for permissions.
 func addPermissionFlags(f *pflag.FlagSet, o *Options) {
 	f.StringVar(&o.Mode, "permission-mode", "", "`mode`: default, acceptEdits, plan, dontAsk, auto, bypassPermissions")
 	f.BoolVar(&o.Bypass, "dangerously-skip-permissions", false, "run every tool without asking")
@@ -202,7 +202,7 @@ func addCompatFlags(f *pflag.FlagSet) {
 	}
 }
 
-// checkCompat refuses a compatibility flag that asks for what lathe does not have.
+// checkCompat refuses a compatibility flag that asks for a feature that lathe lacks.
 func checkCompat(f *pflag.FlagSet) error {
 	for _, c := range compatFlags {
 		if !f.Changed(c.name) {

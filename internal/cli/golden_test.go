@@ -98,7 +98,7 @@ func busy(f *fakeTurn) error {
 	return nil
 }
 
-// printed runs a prompt against a turn and returns what came on stdout.
+// printed runs a prompt against a turn and returns its stdout.
 func printed(t *testing.T, turn func(*fakeTurn) error, flags ...string) (string, error) {
 	t.Helper()
 	p, out, _ := fakeProgram(t, newFake(turn), strings.NewReader(""))
@@ -132,7 +132,7 @@ func TestOutputFormats(t *testing.T) {
 	}
 }
 
-// everyLine checks what holds for all lines: valid JSON, uuid, session_id.
+// everyLine checks the rules for all lines: valid JSON, uuid, session_id.
 func everyLine(t *testing.T, text string) {
 	t.Helper()
 	seen := map[string]bool{}

@@ -15,11 +15,11 @@ type headless struct {
 	stats   *resultStats
 	limits  limits
 	last    bool                              // the run ends with this turn
-	ended   func(text string)                 // told which commands in the background end with the run
+	ended   func(text string)                 // gets the commands in the background that end with the run
 	schema  bool                              // an answer must fit --json-schema
 	asked   func(id string, q event.Question) // a question came up; nil: refuse
 	closed  func(id string)                   // a question was answered, by whomever
-	stop    func(context.CancelFunc)          // told how to interrupt the turn that begins; nil: nobody asks
+	stop    func(context.CancelFunc)          // gets the cancel function of the turn that begins; may be nil
 }
 
 // once runs the one turn of a prompt run.
@@ -65,7 +65,7 @@ func (h *headless) turn(ctx context.Context, m llm.Message) (outcome, error) {
 	return out, joinErrors(failed, h.printer.finish(h.stats, &out))
 }
 
-// sayEnded waits for commands in the background and tells which end with the run.
+// sayEnded waits for commands in the background and reports those that end with the run.
 func (h *headless) sayEnded(ctx context.Context) error {
 	text := endBackground(ctx, h.conv)
 	if text == "" {
@@ -96,7 +96,7 @@ func (h *headless) follow(ctx context.Context, interrupt func()) error {
 	return failed
 }
 
-// questions passes questions on, or refuses when there is nobody to ask.
+// questions passes questions on, or refuses them when there is no one to ask.
 func (h *headless) questions(e event.Event) {
 	switch b := e.Body.(type) {
 	case event.Asked:
@@ -104,7 +104,7 @@ func (h *headless) questions(e event.Event) {
 			h.asked(b.ID, b.Question)
 			return
 		}
-		// A failure means that somebody else was quicker.
+		// A failure means that another answer came first.
 		_ = h.conv.Answer(b.ID, event.Answer{Choice: event.ChoiceNo, Canceled: true, Text: "nobody is there to answer"})
 	case event.Answered:
 		if h.closed != nil {

@@ -18,7 +18,7 @@ import (
 
 var docRow = regexp.MustCompile("^\\| `([^`]+)`[^|]*\\| (as Claude Code|differs: [^|]+|lathe's own: [^|]+|refused[^|]*) \\|$")
 
-// docTable reads the table below a heading of docs/headless.md: names to what is said of them.
+// docTable reads the table below a heading of docs/headless.md: names to descriptions.
 func docTable(t *testing.T, heading string) map[string]string {
 	t.Helper()
 	b, err := os.ReadFile("../../docs/headless.md")

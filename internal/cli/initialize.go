@@ -13,7 +13,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/style"
 )
 
-// initializing is what a host may set before the first message.
+// initializing has the options that a host may set before the first message.
 type initializing struct {
 	Hooks        json.RawMessage `json:"hooks"`
 	Agents       json.RawMessage `json:"agents"`

@@ -19,7 +19,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/tui/theme"
 )
 
-// interactive reports whether somebody converses: on a terminal, without a flag that asks for one answer.
+// interactive reports whether a user converses: on a terminal, without a flag that asks for one answer.
 // --plain converses also through pipes.
 func (p *program) interactive(o *Options) bool {
 	if o.Print || o.InputFormat != "text" || o.OutputFormat != "text" || o.JSONSchema != "" {

@@ -99,7 +99,7 @@ func (k *killed) runFor(d time.Duration) [][]byte {
 	for {
 		line, err := r.ReadBytes('\n')
 		if err != nil {
-			break // a torn line was not told to anybody
+			break // a torn line does not count as printed
 		}
 		lines = append(lines, bytes.Clone(line))
 	}
@@ -112,7 +112,7 @@ type toldResult struct {
 	Content any    `json:"content"`
 }
 
-// told are the tool results among printed lines.
+// told returns the tool results among printed lines.
 func told(t *testing.T, lines [][]byte) (out []toldResult) {
 	for _, l := range lines {
 		var m struct {
@@ -136,7 +136,7 @@ func told(t *testing.T, lines [][]byte) (out []toldResult) {
 
 var wholeData = regexp.MustCompile(`\Acounter = \d+\n(filler line\n){` + "1000" + `}(filler line\n){` + strconv.Itoa(killFiller-1000) + `}\z`)
 
-// check continues the session and holds the next request against what was printed.
+// check continues the session and compares the next request with the printed lines.
 func (k *killed) check(lines [][]byte) {
 	data, err := os.ReadFile(filepath.Join(k.dir, "data.txt"))
 	if err != nil || !wholeData.Match(data) {
@@ -166,7 +166,7 @@ func (k *killed) check(lines [][]byte) {
 	k.once()
 }
 
-// firstWhole is the first request from the n-th on that came whole: what the killed run was sending may
+// firstWhole is the first complete request from the n-th on: the one that the killed run was sending may
 // still arrive.
 func (k *killed) firstWhole(n int) string {
 	for _, r := range k.srv.Requests()[n:] {

@@ -297,7 +297,7 @@ type (
 	}
 )
 
-// blockOf is a part as a content block, or nil for what has no such form.
+// blockOf is a part as a content block, or nil for a part that has no such form.
 func blockOf(p llm.Part) any {
 	switch p := p.(type) {
 	case llm.Text:

@@ -33,7 +33,7 @@ type local struct {
 	session *app.Session
 
 	events *event.Subscription
-	stop   func() // ends what runs in the background
+	stop   func() // ends commands in the background
 	log    *journal
 }
 
@@ -61,7 +61,7 @@ func (p *program) openLocal(ctx context.Context, o *Options) (Conversation, erro
 	return conv, nil
 }
 
-// startError is a failure before any turn: what the user gave was wrong, or not enough.
+// startError is a failure before any turn: the user's input was wrong or incomplete.
 func startError(err error) error {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e
@@ -109,7 +109,7 @@ func nameSession(ctx context.Context, s *app.Session, o *Options) error {
 	return s.Log().SetTitle(ctx, o.Name)
 }
 
-// checkDamage refuses to go on with a damaged session where nobody would see the warning: the model would get a
+// checkDamage refuses to continue a damaged session where no one would see the warning: the model would get a
 // conversation with holes.
 func checkDamage(s *app.Session, so app.SessionOptions) error {
 	if so.Resume == "" || so.Fork || len(s.Log().Damage()) == 0 {
@@ -148,7 +148,7 @@ func chooseSession(inst *app.Instance, o *Options, so *app.SessionOptions) (err 
 	return err
 }
 
-// pickError lists the newest sessions of the folder, where nobody can pick one.
+// pickError lists the newest sessions of the folder where the user cannot pick one.
 func pickError(o *Options) error {
 	s, err := openSessions(o)
 	if err != nil {
@@ -180,7 +180,7 @@ func workingFolder(o *Options) (string, error) {
 	return dir, nil
 }
 
-// loadConfig reads the settings for what the command line says.
+// loadConfig reads the settings that the command line selects.
 func loadConfig(o *Options) (*config.Config, string, error) {
 	dir, err := workingFolder(o)
 	if err != nil {
@@ -305,8 +305,8 @@ func (p *program) warn(cfg *config.Config) {
 	}
 }
 
-// chosenTools is what --tools says: nil means all. A name that is no tool of lathe, nor of its kind, is a
-// mistake; one of a tool that is not there (yet) leaves the model without it, as the first line tells.
+// chosenTools is the value of --tools; nil means all. A name that is neither in the catalogue nor an MCP tool is a
+// mistake; one of a tool that is not there (yet) leaves the model without it, as the first line shows.
 func chosenTools(o *Options) ([]string, error) {
 	if o.Bare && !o.Given("tools") {
 		return []string{"Bash", "Read", "Edit"}, nil
@@ -415,7 +415,7 @@ func (l *local) SetMode(ctx context.Context, m permission.Mode) error {
 // Steer hands a message to the running turn.
 func (l *local) Steer(m llm.Message) bool { return l.front().Steer(m) }
 
-// TakeSteers takes back what was not delivered.
+// TakeSteers takes back undelivered messages.
 func (l *local) TakeSteers() []llm.Message { return l.front().TakeSteers() }
 
 // Command runs a slash command, which may put another session in front.

@@ -15,9 +15,9 @@ import (
 	"github.com/lathe-dev/lathe/internal/event"
 )
 
-// journal is lathe's log: records of slog in one file, for finding out afterwards what happened. Nothing is
+// journal is lathe's log: records of slog in one file, for finding faults afterwards. Nothing is
 // opened before the first record, and nothing of it ever reaches the terminal. Prompts, replies and results
-// are not logged; what has the shape of a secret is masked.
+// are not logged; values in the shape of a secret are masked.
 type journal struct {
 	*slog.Logger
 	file  *logFile
@@ -51,7 +51,7 @@ func startLog() *journal {
 	return j
 }
 
-// setLevel obeys a name of logLevels; what is no level is left to the settings to complain about.
+// setLevel sets a level by its name in logLevels; other names are ignored, since the settings report them.
 func (j *journal) setLevel(name string) {
 	if l, ok := logLevels[strings.ToLower(name)]; ok {
 		j.level.Set(l)
@@ -71,18 +71,18 @@ func maskAttr(_ []string, a slog.Attr) slog.Attr {
 	return a
 }
 
-// start records what runs, without any text of the user.
+// start records the command line, without any text of the user.
 func (j *journal) start(args []string) {
 	v, commit := currentVersion()
 	j.Info("start", "version", v, "commit", commit, "args", strings.Join(loggedArgs(args), " "))
 }
 
-// loggedFlags are the flags whose values tell something and hold no secret.
+// loggedFlags are the flags whose values are useful and hold no secret.
 var loggedFlags = strings.Fields(`model small-model provider effort fallback-model permission-mode output-format input-format
 	max-turns max-budget-usd setting-sources thinking max-thinking-tokens format limit scope json verbose`)
 
 // loggedArgs is a command line that may be kept: the subcommand, flags, and the values of loggedFlags. Words
-// are prompts, keys of settings, paths: their number is all that is told.
+// are prompts, keys of settings, paths: only their number is logged.
 func loggedArgs(args []string) []string {
 	var out []string
 	words := 0
@@ -111,7 +111,7 @@ func loggedArgs(args []string) []string {
 	return append(out, fmt.Sprintf("(%d words)", words))
 }
 
-// event records what matters of a conversation.
+// event records the ends of turns, retries, failures and the like.
 func (j *journal) event(e event.Event) {
 	ctx := context.Background()
 	switch b := e.Body.(type) {
@@ -154,7 +154,7 @@ func (j *journal) failed(err error, code int) {
 	}
 }
 
-// crashed turns a panic into an error that says where its stack is.
+// crashed turns a panic into an error that names the place of its stack.
 func (j *journal) crashed(r any) error {
 	stack := debug.Stack()
 	j.Error("crashed", "panic", fmt.Sprint(r), "stack", string(stack))

@@ -13,7 +13,7 @@ const (
 	logDays = 14            // how long former days are kept
 	logDay  = time.DateOnly // in the names of their files
 	logName = "lathe"       // lathe.log, lathe-2006-01-02.log
-	maxLog  = 64 << 20      // bytes of one day's file; what would follow is dropped
+	maxLog  = 64 << 20      // bytes of one day's file; the rest is dropped
 )
 
 // logFile appends to one file and starts a new one each day. Several processes write the same file: each

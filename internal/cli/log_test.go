@@ -65,7 +65,7 @@ func TestEachDayHasItsOwnLog(t *testing.T) {
 	}
 	write("one")
 	lastWritten(t, l.path, at("2026-03-01")())
-	write("two") // the clock of the file system is not ours: what counts is the day the record is made
+	write("two") // the file system's clock may differ: the day of the record counts
 	lastWritten(t, l.path, at("2026-03-01")())
 	l.now = at("2026-03-02")
 	write("three")

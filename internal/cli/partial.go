@@ -11,7 +11,7 @@ import (
 // content_block_start, content_block_delta, content_block_stop, message_delta, message_stop.
 //
 // Blocks come one after another with indexes counted from 0 by lathe. A PartDone may come late, when later
-// parts stream already: what a block showed is not shown again. A retry voids what streamed: the next
+// parts stream already: text that a block showed is not shown again. A retry voids streamed parts: the next
 // message_start says so, as it does in Claude Code.
 type partials struct {
 	write func(v any, ttft *int64) error
@@ -128,7 +128,7 @@ func (p *partials) start(id, model string, u llm.Usage, now *int64) error {
 }
 
 // add writes one delta of the part at index, opening its block first if need be. Parts stream one after the
-// other, so what comes for a block that was closed is a part that was shown whole.
+// other, so a delta for a closed block belongs to a part that was shown whole.
 func (p *partials) add(id string, index int, block, delta any, some bool) error {
 	if err := p.start(id, "", llm.Usage{}, nil); err != nil {
 		return err

@@ -48,7 +48,7 @@ counts as trusted.`,
 	return c
 }
 
-// newChecker makes the policy of a machine on paper from what the command line says.
+// newChecker makes the policy of an imaginary machine from the command line.
 func newChecker(o *Options, home, mode string) (*checker, error) {
 	dir, err := workingFolder(o)
 	if err != nil {

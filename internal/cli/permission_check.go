@@ -19,7 +19,7 @@ type checker struct {
 	machine *call.Machine
 	policy  *permission.Policy
 	mode    permission.Mode
-	notes   []string // what is wrong with the rules of the settings
+	notes   []string // problems with the rules of the settings
 }
 
 // maxCheckLine is the longest line that is read.
@@ -35,10 +35,10 @@ type checkLine struct {
 	Mode   permission.Mode `json:"mode"`
 	Agent  []string        `json:"agent"`
 
-	Machine call.Fixture `json:"machine"` // what is special about it for this call
+	Machine call.Fixture `json:"machine"` // its differences for this call
 }
 
-// fixture is what a line says of the machine. Lines written before there was a field for it say it in the input,
+// fixture is a line's description of the machine. Lines from before that field existed have it in the input,
 // with underscores; a folder that the tool has no parameter for is the one it runs in.
 func (l checkLine) fixture() (call.Fixture, json.RawMessage) {
 	f := l.Machine
@@ -114,7 +114,7 @@ func (k *checker) run(ctx context.Context, in io.Reader, out io.Writer) error {
 
 var errLongLine = errors.New("the line is too long")
 
-// boundedLine reads a line of any length up to the limit; what is longer is passed over.
+// boundedLine reads a line up to the limit and skips a longer one.
 func boundedLine(r *bufio.Reader) (line []byte, err error) {
 	for long := false; ; {
 		part, err := r.ReadSlice('\n')
@@ -142,7 +142,7 @@ func writeLine(out io.Writer, v any) error {
 	return err
 }
 
-// answer decides on one line. It fails for no line: what cannot be read is answered by an error.
+// answer decides on one line. A line that cannot be parsed is answered with an error.
 func (k *checker) answer(line []byte) any {
 	var l checkLine
 	if err := json.Unmarshal(line, &l); err != nil {
@@ -193,7 +193,7 @@ func (k *checker) call(l checkLine) any {
 	return out
 }
 
-// rule says whether a rule applies to an input.
+// rule reports whether a rule applies to an input.
 func (k *checker) rule(l checkLine) any {
 	effect := permission.Effect(l.Effect)
 	switch effect {

@@ -12,7 +12,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/term"
 )
 
-// explain prints what a command would do here and what is decided on it.
+// explain prints a command's effects here and the decision on it.
 func (p *program) explain(ctx context.Context, o *Options, line string) error {
 	s, closeAll, err := p.detached(ctx, o)
 	if err != nil {
@@ -60,7 +60,7 @@ func explained(req permission.Request, d permission.Decision, propose []string) 
 	return b.String()
 }
 
-// explainCommand prints the tree of a command: its parts, each under what it stands in.
+// explainCommand prints the tree of a command: its parts, each below the one that contains it.
 func explainCommand(b *strings.Builder, row func(label, text string), c *permission.Command) {
 	row("class", string(c.Class))
 	if !c.Exact {

@@ -12,7 +12,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/cli"
 )
 
-// securityCase is one line of a corpus of commands, tool calls and rules with what is right for each.
+// securityCase is one line of a corpus of commands, tool calls and rules with the right decision for each.
 type securityCase struct {
 	ID     string          `json:"id"`
 	Kind   string          `json:"kind"`  // command, tool, rule
@@ -48,8 +48,8 @@ func (c securityCase) line(t *testing.T) []byte {
 	return append(b, '\n')
 }
 
-// TestACorpusOfCommandsAndRules runs over a file of cases. What must not run unasked never does, what is
-// harmless does not ask, and every rule covers what it should.
+// TestACorpusOfCommandsAndRules runs over a file of cases. Dangerous calls never run unasked,
+// harmless ones do not ask, and every rule covers its calls.
 func TestACorpusOfCommandsAndRules(t *testing.T) {
 	path := os.Getenv("LATHE_CASES")
 	if path == "" {

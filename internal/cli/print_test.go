@@ -41,7 +41,7 @@ func counted() func() string {
 	return func() string { n++; return fmt.Sprintf("u%d", n) }
 }
 
-// streamEvents is what a stream of events becomes with --include-partial-messages, short: "start", "0+text",
+// streamEvents is a stream of events under --include-partial-messages, short: "start", "0+text",
 // "0 hello", "0.", "delta end_turn", "stop".
 func streamEvents(t *testing.T, bodies ...event.Body) []string {
 	t.Helper()

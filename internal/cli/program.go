@@ -8,7 +8,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// program is what commands share: the streams, and what tests replace.
+// program is shared by all commands: the streams, and the parts that tests replace.
 type program struct {
 	*streams
 	open      opener
@@ -17,7 +17,7 @@ type program struct {
 	stdinWait time.Duration
 	kids      children
 
-	onInterrupt atomic.Pointer[func()] // what SIGINT means while it is set
+	onInterrupt atomic.Pointer[func()] // handles SIGINT while it is set
 	log         *journal
 	args        []string // of the command line, as split, for the log
 	warnings    []string // about the settings, for the machine formats

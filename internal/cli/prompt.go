@@ -22,7 +22,7 @@ import (
 // maxStdin is how much context stdin may bring.
 const maxStdin = 10 << 20
 
-// stdinNotice is how long lathe waits for stdin before it says so.
+// stdinNotice is how long lathe waits for stdin before it prints a notice.
 const stdinNotice = 3 * time.Second
 
 // runPrompt answers one prompt, or with --input-format stream-json as many as come.
@@ -41,7 +41,7 @@ func (p *program) runPrompt(ctx context.Context, o *Options, f *pflag.FlagSet, w
 	return p.withResult(o, err)
 }
 
-// runHeadless answers what the words, stdin and the formats ask for.
+// runHeadless answers the prompt of the words and stdin in the chosen formats.
 func (p *program) runHeadless(ctx context.Context, o *Options, words []string) error {
 	if o.ResumePick {
 		return pickError(o)
@@ -121,8 +121,8 @@ func (p *program) headless(o *Options, conv Conversation) *headless {
 	return h
 }
 
-// verdict joins how the turn went with how printing it went. In the machine formats the failure of a turn
-// was told on stdout.
+// verdict joins the outcome of the turn with that of printing it. In the machine formats the failure of a turn
+// was printed on stdout.
 func (p *program) verdict(o *Options, out outcome, err error) error {
 	if err != nil {
 		return err
@@ -215,7 +215,7 @@ func checkSession(o *Options) error {
 	return nil
 }
 
-// promptText joins the words and, when stdin is not a terminal, what it brings.
+// promptText joins the words and, unless stdin is a terminal, its text.
 func (p *program) promptText(ctx context.Context, words []string) (string, error) {
 	text := strings.TrimSpace(strings.Join(words, " "))
 	extra := ""
@@ -278,7 +278,7 @@ type stdinResult struct {
 	err      error
 }
 
-// slurp reads all of r, at most maxStdin, and tells first when something came.
+// slurp reads all of r, at most maxStdin, and signals first when data arrives.
 func slurp(r io.Reader, first chan<- struct{}) stdinResult {
 	var b bytes.Buffer
 	chunk := make([]byte, 64<<10)

@@ -162,7 +162,7 @@ func TestMistakesOfTheCommandLine(t *testing.T) {
 	}
 }
 
-// What the SDKs and scripts for Claude Code pass and what asks for nothing is accepted.
+// Flags that SDKs and scripts for Claude Code pass are accepted when they ask for nothing.
 func TestFlagsOfTheAgentSDKsAreAccepted(t *testing.T) {
 	for _, flags := range [][]string{
 		{"--output-format", "stream-json", "--verbose", "--system-prompt", "", "--setting-sources=", "--print", "--"},

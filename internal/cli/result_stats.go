@@ -160,7 +160,7 @@ type limits struct {
 	budget float64
 }
 
-// outcomeOf joins what Prompt returned with what the events said.
+// outcomeOf joins Prompt's error with the events.
 func (t *resultStats) outcomeOf(err error) outcome {
 	out := outcome{answer: t.answer, err: err, api: llm.AsError(err)}
 	if t.end != nil {

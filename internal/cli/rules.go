@@ -36,7 +36,7 @@ func splitRules(lists []string) []string {
 	return out
 }
 
-// looksLikeRule tells a rule ("Edit", "Bash(git *)", "mcp__x__y") from a prompt.
+// looksLikeRule distinguishes a rule ("Edit", "Bash(git *)", "mcp__x__y") from a prompt.
 func looksLikeRule(s string) bool {
 	if strings.HasPrefix(s, "mcp__") && !strings.ContainsAny(s, " \t\n") {
 		return true

@@ -20,7 +20,7 @@ import (
 //	model FILE       serve the replies of a script (docs/wire-server.md) and set the address and a key
 //	edit FILE A B    replace the first A by B in a file, escapes as in Go
 //	isjson FILE...   each line is a JSON value; stdout is a file too
-//	sessionid VAR N  set VAR to the id of the N-th newest session, as lathe session list tells it
+//	sessionid VAR N  set VAR to the id of the N-th newest session, as lathe session list prints it
 //
 // and the condition [root].
 func TestScripts(t *testing.T) {

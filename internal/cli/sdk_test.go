@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// The options of the TypeScript Agent SDK: testdata/sdk/options.txt has their names, docs/headless.md what lathe makes
+// The options of the TypeScript Agent SDK: testdata/sdk/options.txt has their names, docs/headless.md lathe's support
 // of each, and testdata/sdk/options.mjs tries them.
 
 func sdkOptions(t *testing.T) []string {

@@ -17,8 +17,8 @@ import (
 	"github.com/lathe-dev/lathe/internal/term"
 )
 
-// sessionCommand is what can be done with stored sessions. None of it reads settings: sessions can be looked
-// at, saved and removed also when those are broken.
+// sessionCommand has the subcommands for stored sessions. None reads settings: sessions can be shown,
+// saved and removed also when those are broken.
 func sessionCommand(p *program, o *Options) *cobra.Command {
 	c := &cobra.Command{
 		Use: "session", Short: "List, show, price, verify, export and remove sessions", RunE: needCommand,
@@ -48,7 +48,7 @@ func openSessions(o *Options) (sessions, error) {
 	return sessions{session.NewStore(paths.DataHome), dir}, nil
 }
 
-// find resolves what the user calls a session.
+// find resolves the user's name for a session.
 func (s sessions) find(name string) (session.Info, error) {
 	info, err := s.store.Find(s.dir, name)
 	if err != nil {
@@ -89,7 +89,7 @@ func completeIDs(o *Options) cobra.CompletionFunc {
 	}
 }
 
-// sessionTitle is what a session is called, unescaped.
+// sessionTitle is a session's title, unescaped.
 func sessionTitle(i session.Info) string { return cmp.Or(i.Title, i.FirstPrompt, "(empty)") }
 
 func sessionPathCommand(p *program, o *Options) *cobra.Command {
@@ -171,7 +171,7 @@ func (s sessions) toRemove(names []string) ([]session.Info, error) {
 	return out, nil
 }
 
-// confirmRemoval shows what would go and asks.
+// confirmRemoval lists the sessions to remove and asks.
 func (p *program) confirmRemoval(ctx context.Context, found []session.Info) error {
 	if !p.asks() {
 		return usage("add --yes", "rm does not remove sessions without asking, and there is no terminal to ask on")
@@ -187,7 +187,7 @@ func (p *program) confirmRemoval(ctx context.Context, found []session.Info) erro
 	return nil
 }
 
-// remove goes on after a failure: each session is its own.
+// remove continues after a failure: sessions are independent.
 func (p *program) remove(s sessions, found []session.Info) error {
 	var failed error
 	for _, i := range found {

@@ -36,7 +36,7 @@ tools or system prompt changed.`,
 	return c
 }
 
-// sessionCost is what a session cost, as machines see it.
+// sessionCost is the cost of a session as JSON.
 type sessionCost struct {
 	ID string `json:"id"`
 	cost.Session

@@ -48,7 +48,7 @@ func sessionListCommand(p *program, o *Options) *cobra.Command {
 	return c
 }
 
-// foundSession is a session of a list and what kept it from being read, if anything did.
+// foundSession is a session of a list and the error of reading it, if any.
 type foundSession struct {
 	session.Info
 	err error
@@ -150,7 +150,7 @@ func (p *program) printSessions(s sessions, found []foundSession, all bool) erro
 	return err
 }
 
-// titleOf says what a session is about, and first that something is wrong with it.
+// titleOf is a session's title, after a mark if the session is damaged or unreadable.
 func titleOf(i foundSession) string {
 	switch title := sessionTitle(i.Info); {
 	case i.err != nil:
@@ -195,7 +195,7 @@ func namesIn(dir string) []string {
 	return out
 }
 
-// prefixLen is how many characters tell every id from every other, at least minPrefix.
+// prefixLen is the number of characters that make every id unique, at least minPrefix.
 func prefixLen(ids []string) int {
 	slices.Sort(ids)
 	n := minPrefix

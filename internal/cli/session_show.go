@@ -35,8 +35,8 @@ func sessionShowCommand(p *program, o *Options) *cobra.Command {
 	return c
 }
 
-// withSession opens a session for reading, which also works while it is used. What is wrong with it is told
-// beside what can be shown.
+// withSession opens a session for reading, which also works while it is used. Damage is reported
+// beside the readable part.
 func (p *program) withSession(o *Options, name string, f func(*session.Session) error) error {
 	store, err := openSessions(o)
 	if err != nil {
@@ -54,7 +54,7 @@ func (p *program) withSession(o *Options, name string, f func(*session.Session) 
 	return errors.Join(f(s), s.Close())
 }
 
-// maxNotes is how much of what is wrong is told in passing.
+// maxNotes is the number of problems that are reported in passing.
 const maxNotes = 3
 
 func (p *program) notes(s *session.Session) {
@@ -145,7 +145,7 @@ func (p *program) export(s *session.Session, f session.ExportFormat, file string
 		return usage("give the name of a file", "--output: %s is a folder", file)
 	case err == nil && !force:
 		return usage("choose another name, or add --force", "%s exists already", file)
-	case err == nil && !st.Mode().IsRegular(): // a device or a pipe takes what is written
+	case err == nil && !st.Mode().IsRegular(): // a device or a pipe is written directly
 		return exportTo(file, s, f)
 	}
 	return replaceByExport(file, s, f, force)
@@ -159,8 +159,8 @@ func exportTo(file string, s *session.Session, f session.ExportFormat) error {
 	return errors.Join(session.Export(w, s, f), w.Close())
 }
 
-// replaceByExport writes beside the file and puts the whole into its place, so that a full disk leaves what
-// was there before. A session with damage is written without what could not be read; the error says so.
+// replaceByExport writes beside the file and renames the whole into place, so that a full disk leaves
+// the old file. A damaged session is written without its unreadable part; the error reports that.
 func replaceByExport(file string, s *session.Session, f session.ExportFormat, force bool) error {
 	if to, err := filepath.EvalSymlinks(file); err == nil {
 		file = to
@@ -195,7 +195,7 @@ func place(tmp, file string, force bool) error {
 	return os.Rename(tmp, file) // a file system without links
 }
 
-// keepError tells a failure to write from one to read.
+// keepError distinguishes a failure to write from one to read.
 type keepError struct {
 	w   io.Writer
 	err error

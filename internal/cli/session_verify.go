@@ -122,10 +122,10 @@ func verifiedOf(i session.Info, r session.Report, err error) verified {
 	return v
 }
 
-// maxDamage is how many damaged lines are told one by one.
+// maxDamage is how many damaged lines are listed one by one.
 const maxDamage = 20
 
-// verifyText is one line for a sound session; else what is wrong, where, and what to do about it.
+// verifyText is one line for a sound session; else the damage, its place, and the user's next step.
 func verifyText(i session.Info, r session.Report, err error) string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, "  "+format+"\n", args...) }

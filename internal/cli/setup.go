@@ -25,7 +25,7 @@ type offer struct {
 	key  string // the variable that holds its key
 	base string // the variable that holds its address, when that is asked for
 	page string // where keys are made
-	// model is what the setting "model" becomes unless the person names another one; empty: the provider has a default.
+	// model is the setting "model" unless the user names another one; empty: the provider has a default.
 	model string
 }
 
@@ -113,7 +113,7 @@ func (s *setup) choose() (offer, error) {
 // value is a setting to keep.
 type value struct{ path, text string }
 
-// values asks for what the provider needs.
+// values asks for the settings that the provider needs.
 func (s *setup) values(of offer) ([]value, error) {
 	var out []value
 	if of.model != "" {

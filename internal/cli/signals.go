@@ -36,7 +36,7 @@ func signalOf(ctx context.Context) *signalError {
 	return nil
 }
 
-// children are what must not outlive the process: functions that end its child processes.
+// children are functions that end the child processes, which must not outlive this one.
 type children struct {
 	mu  sync.Mutex
 	end []func() error
@@ -53,21 +53,21 @@ func (c *children) kill() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, end := range c.end {
-		_ = end() // there is nobody left to tell
+		_ = end() // too late to report it
 	}
 }
 
 // withSignals ends the returned context at the first SIGINT, SIGTERM, SIGHUP or SIGQUIT, with a *signalError as its
 // cause. The second one ends the children and then the process, whatever the turn does; the third does not
 // even wait for the children. SIGPIPE becomes the EPIPE of the write that met it: the turn must
-// end in order also when nobody reads the answer.
+// end in order also when the answer has no reader.
 //
 // While divert holds a function, SIGINT calls that instead: an interactive front end means something of its
 // own by it.
 func withSignals(parent context.Context, kids *children, divert *atomic.Pointer[func()]) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	ch := make(chan os.Signal, 4)
-	signal.Notify(ch, syscall.SIGPIPE) // notified rather than ignored: what is ignored, children inherit
+	signal.Notify(ch, syscall.SIGPIPE) // notified rather than ignored: children inherit ignored signals
 	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT} {
 		if !signal.Ignored(s) { // as under nohup
 			signal.Notify(ch, s)

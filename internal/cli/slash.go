@@ -14,7 +14,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/llm"
 )
 
-// runSlash runs a slash command in place of a prompt: lathe -c -p "/cost". Where it comes to a prompt (as
+// runSlash runs a slash command in place of a prompt: lathe -c -p "/cost". If it yields a prompt (as
 // /retry does), that is answered.
 func (p *program) runSlash(ctx context.Context, o *Options, name, args string) error {
 	if _, ok := command.Find(name); !ok {
@@ -70,7 +70,7 @@ func (p *program) printSlash(o *Options, about About, text string) error {
 	return errors.Join(pr.begin(about), pr.finish(t, &done), pr.close())
 }
 
-// slashText is the outcome of a command where nobody can choose or edit.
+// slashText is the outcome of a command where the user cannot choose or edit.
 func slashText(out event.Output) string {
 	var b strings.Builder
 	add := func(s string) {

@@ -22,7 +22,7 @@ func TestASilentSocketIsNotWaitedForWhenThereIsAPrompt(t *testing.T) {
 	goesOnWithout(t, in)
 }
 
-// goesOnWithout runs a prompt with a stdin that says nothing.
+// goesOnWithout runs a prompt with a silent stdin.
 func goesOnWithout(t *testing.T, in *os.File) {
 	t.Helper()
 	p, stdout, stderr := fakeProgram(t, newFake(), in)

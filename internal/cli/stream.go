@@ -28,8 +28,8 @@ type streamPrinter struct {
 	replay  bool
 	about   About
 	notices []string             // warnings from before the first turn
-	turn    bool                 // the turn began; before, what changed is in the first line
-	mode    permission.Mode      // as was told
+	turn    bool                 // the turn began; earlier changes are in the first line
+	mode    permission.Mode      // as last printed
 	usage   map[string]llm.Usage // of a reply, by its id: "Started" knows it first
 	ready   []event.PartReady    // whole, and nothing came after them
 	shown   map[partID]bool      // parts that were printed before their PartDone
@@ -101,7 +101,7 @@ func (p *streamPrinter) finish(t *resultStats, o *outcome) error {
 	return p.w.write(t.result(o))
 }
 
-// interruption is what the conversation says where the user stopped it; "" when nobody did.
+// interruption is the conversation's text at an interrupt or refusal by the user; "" without one.
 func interruption(o *outcome, streaming bool) string {
 	switch {
 	case o.end.Reason == event.EndRefused, o.end.Reason == event.EndInterrupted && !streaming:
@@ -194,7 +194,7 @@ func (p *streamPrinter) compacted(b event.Compacted) error {
 	})
 }
 
-// modeChanged tells of a mode that changes while a turn runs.
+// modeChanged reports a mode that changes while a turn runs.
 func (p *streamPrinter) modeChanged(m permission.Mode) error {
 	if !p.turn || m == p.mode {
 		return nil
@@ -215,7 +215,7 @@ func (p *streamPrinter) early(parent *string) error {
 	return err
 }
 
-// requesting tells those who follow each piece that a request goes out.
+// requesting reports a request to readers of partial messages.
 func (p *streamPrinter) requesting(e event.Event) error {
 	if p.partial == nil || len(e.Agent) > 0 {
 		return nil
@@ -239,7 +239,7 @@ func (p *streamPrinter) part(b event.PartDone, parent *string) error {
 	}})
 }
 
-// user prints what lathe itself said for the user, and with replay what the user said.
+// user prints messages that lathe wrote for the user, and with replay the user's own.
 func (p *streamPrinter) user(b event.UserMessage, parent *string) error {
 	if !b.Synthetic && !p.replay {
 		return nil
@@ -320,7 +320,7 @@ func orEmpty(s []string) []string {
 	return s
 }
 
-// joinErrors keeps the first failure of a printer over later ones, and says nothing twice.
+// joinErrors keeps the first failure of a printer over later ones, and repeats none.
 func joinErrors(errs ...error) error {
 	var all []error
 	for _, e := range errs {

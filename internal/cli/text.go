@@ -62,7 +62,7 @@ func (p *textPrinter) event(e event.Event) error {
 	case event.Response:
 		return p.endPart()
 	case event.Retry:
-		p.id = "" // what was shown is void, and will come again
+		p.id = "" // the shown text is void, and will come again
 		p.progress.line("retry %d of %d in %s: %s", b.Attempt, b.Max, b.Delay.Round(100*time.Millisecond), b.Err)
 		return p.endPart()
 	case event.Compacting:
@@ -205,7 +205,7 @@ func toolTitle(c llm.ToolCall, title string) string {
 	return c.Name + " " + title
 }
 
-// mainArgument is what tells most of a call's input.
+// mainArgument is the most informative value of a call's input.
 func mainArgument(input json.RawMessage) string {
 	var in map[string]any
 	if json.Unmarshal(input, &in) != nil {
@@ -237,7 +237,7 @@ type progress struct {
 	since  time.Time
 	drawn  bool
 	frame  int
-	paused bool     // somebody else writes to the screen
+	paused bool     // another writer has the screen
 	held   []string // lines that wait for the end of that
 	quit   chan struct{}
 }
@@ -301,7 +301,7 @@ func (p *progress) width() int {
 	return 80
 }
 
-// status says what goes on now.
+// status shows the current activity.
 func (p *progress) status(what string) {
 	if p == nil {
 		return

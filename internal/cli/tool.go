@@ -181,7 +181,7 @@ func (p *program) inputOf(input string) (json.RawMessage, error) {
 	return bytes.TrimSpace(raw), nil
 }
 
-// checkObject says why text is not one JSON object.
+// checkObject fails, with the reason, for text that is not one JSON object.
 func checkObject(raw []byte) error {
 	if len(raw) > maxCallLine {
 		return fmt.Errorf("it has more than %d MB", maxCallLine>>20)
@@ -196,7 +196,7 @@ func checkObject(raw []byte) error {
 	return nil
 }
 
-// toolRun calls tools of one conversation and prints what they answer.
+// toolRun calls tools of one conversation and prints their results.
 type toolRun struct {
 	session *app.Session
 	out     io.Writer

@@ -31,14 +31,14 @@ type readLine struct {
 	err  error
 }
 
-// errTooLong says that a line was passed over.
+// errTooLong means that a line was skipped.
 var errTooLong = fmt.Errorf("the line has more than %d MB", maxCallLine>>20)
 
 func newCallLines(in io.Reader) *callLines {
 	return &callLines{in: bufio.NewReaderSize(in, 64<<10), limit: maxCallLine}
 }
 
-// next returns the next call, io.EOF, a *Error when stdin cannot be read any more, or what is wrong with
+// next returns the next call, io.EOF, a *Error when stdin cannot be read any more, or the problem with
 // this line.
 func (c *callLines) next(ctx context.Context) (llm.ToolCall, error) {
 	if c.ask == nil {
@@ -128,7 +128,7 @@ func (c *callLines) readLine() ([]byte, error) {
 		switch {
 		case errors.Is(err, bufio.ErrBufferFull):
 		case long:
-			return nil, errTooLong // also at the end: the next read says that
+			return nil, errTooLong // also at the end: the next read reports that
 		default:
 			return line, err
 		}

@@ -7,17 +7,17 @@ import (
 )
 
 // version and commit are set by the linker (see Makefile). A binary built without it, by go install or
-// go run, takes them from what the go command recorded.
+// go run, takes them from the go command's build information.
 var version, commit string
 
-// versionLine is what `lathe --version` prints: the version, the commit with "-dirty" where the tree had
+// versionLine is the output of `lathe --version`: the version, the commit with "-dirty" where the tree had
 // changes, and the Go release and platform it was built with.
 func versionLine() string {
 	v, c := currentVersion()
 	return fmt.Sprintf("lathe %s (%s, %s, %s/%s)", v, c, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
 
-// buildVersion prefers what the linker set, then the module version, then the stamps of version control.
+// buildVersion prefers the linker's values, then the module version, then the stamps of version control.
 func buildVersion(version, commit string, info *debug.BuildInfo) (v, c string) {
 	if version == "" {
 		version = info.Main.Version

@@ -12,10 +12,10 @@ import (
 	"github.com/lathe-dev/lathe/internal/sandbox"
 )
 
-// newWorktree is what pflag stores for --worktree without a value.
+// newWorktree is pflag's value of --worktree without one.
 const newWorktree = "\x00new"
 
-// worktreeName is what a name may be: it becomes part of a path and of a branch.
+// worktreeName matches valid names: they become part of a path and of a branch.
 var worktreeName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)*$`)
 
 const maxWorktreeName = 64
@@ -63,7 +63,7 @@ func (p *program) enterWorktree(ctx context.Context, o *Options) (*worktree, err
 	return w, nil
 }
 
-// leave removes the work tree if nothing was done in it, else says where it is.
+// leave removes the work tree if it is unchanged, else prints its path.
 func (w *worktree) leave(ctx context.Context) error {
 	gone, err := w.g.RemoveUnchanged(context.WithoutCancel(ctx), w.repo, w.Worktree)
 	if gone {

@@ -80,7 +80,7 @@ final
 		t.Error("the folder of the worktrees is left")
 	}
 
-	// Something is changed: it stays, and a second run goes on in it.
+	// A changed work tree stays, and a second run continues in it.
 	one := filepath.Join(trees, "one")
 	if _, stderr, code := d.once("-w", "one", "--permission-mode", "acceptEdits", "write it"); code != 0 || !strings.Contains(stderr, "the work is in "+one) {
 		t.Errorf("%d %s", code, stderr)

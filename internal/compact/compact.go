@@ -112,7 +112,7 @@ func Make(msgs []llm.Message, used int, o Options) Plan {
 }
 
 // Freeable is how many tokens each level would free, by itself and with those before it, without regard to whether it
-// is due: with stubs for old results, without what is stale, and with a summary. A summary's own text is not counted.
+// is due: with stubs for old results, without stale parts, and with a summary. A summary's own text is not counted.
 func Freeable(msgs []llm.Message, used int, o Options) (results, stale, summary int) {
 	o.defaults()
 	h := newHistory(msgs, used)

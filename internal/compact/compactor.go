@@ -244,7 +244,7 @@ func (c *Compactor) ask(ctx context.Context, msgs []llm.Message, instructions st
 	return answer, err
 }
 
-// apply writes the plan, as one change: it is there whole or not at all after a crash.
+// apply writes the plan as one change: a crash leaves all of it or none.
 func (c *Compactor) apply(ctx context.Context, p Plan, msgs []llm.Message, t Task, r Report) error {
 	ctx = context.WithoutCancel(ctx)
 	change := Change{

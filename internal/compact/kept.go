@@ -18,7 +18,7 @@ type Kept struct {
 	UserTexts []string   // of the whole conversation, oldest first
 	Files     []string   // files that were read and are not in the conversation any more
 	Log       string     // the file with the whole conversation
-	Running   bool       // the work goes on in the same turn
+	Running   bool       // the work continues in the same turn
 }
 
 // Bounds of Kept, in bytes.

@@ -151,7 +151,7 @@ func (g *ignoring) ignored(name string, dir bool) bool {
 	return false
 }
 
-// enter adds the ignore files of a folder that is open. has tells which of them the folder lists.
+// enter adds the ignore files of a folder that is open. has reports whether the folder lists one.
 func (g *ignoring) enter(dir *os.Root, name string, has func(string) bool) *ignoring {
 	n := &ignoring{up: g, base: name}
 	if has(".ignore") {
@@ -223,7 +223,7 @@ func worktreeExclude(dir *os.Root, base string) *rules {
 
 // above collects the ignore files of the folders above start (absolute, real), the way ripgrep does: up
 // to the repository's first folder for .gitignore, all the way for .ignore. If they would ignore start
-// itself they do not count: who searches in an ignored folder means it. The bool tells which it was.
+// itself they do not count: a search in an ignored folder is deliberate. The bool reports that case.
 func above(start string) (g *ignoring, dropped bool) {
 	var dirs []string
 	for d := filepath.Dir(start); ; d = filepath.Dir(d) {

@@ -13,7 +13,7 @@ import (
 // up with changes. Nothing is read before the first Search; after that a watcher notes which folders changed,
 // and the next Search reads those again. Where there is no watcher (it is used on Linux only: elsewhere it
 // would hold every file or folder open), or not enough of it, folders are compared by their time of change
-// every two seconds while somebody searches. Safe for concurrent use.
+// every two seconds during searches. Safe for concurrent use.
 //
 // A file takes about 50 bytes. Beyond 300,000 files the rest is not known by name, but can still be found
 // folder by folder.
@@ -46,8 +46,8 @@ type indexState struct {
 
 const (
 	maxIndexed = 300_000
-	// sweepEvery is how long what no watcher watches may be out of date, and sweepWatched the same for what
-	// one does: some network file systems tell it nothing.
+	// sweepEvery is how long an unwatched folder may be out of date, and sweepWatched the same for a watched
+	// one: some network file systems report no changes.
 	sweepEvery   = 2 * time.Second
 	sweepWatched = time.Minute
 	maxUsed      = 50
@@ -74,9 +74,9 @@ func NewIndex(roots *Roots) *Index {
 }
 
 // Search finds up to limit paths that text may mean, best first: by its letters in order (see package fuzzy).
-// Text that leads out of the roots (/, ~, ..), or into a folder that is not indexed, is looked up in that one
-// folder. No text lists the first root, what was used before it. While everything is read the first time, which
-// in a very large tree takes long, only the folder that text names is looked at. ctx gives up the search, but
+// Text that leads out of the roots (/, ~, ..), or into a folder that is not indexed, is searched in that one
+// folder. No text lists the first root, used files first. While everything is read the first time, which
+// in a very large tree takes long, only the folder that text names is listed. ctx gives up the search, but
 // not the reading.
 func (x *Index) Search(ctx context.Context, text string, limit int) ([]Match, error) {
 	text = filepath.ToSlash(text)
@@ -99,7 +99,7 @@ func (x *Index) Search(ctx context.Context, text string, limit int) ([]Match, er
 	return found, ctx.Err()
 }
 
-// errReading says that the first reading takes longer than somebody at the keys waits.
+// errReading means that the first reading takes longer than a user at the keyboard waits.
 var errReading = errors.New("the names are still being read")
 
 // hold waits until the index is up to date and takes the token.
@@ -131,7 +131,7 @@ func (x *Index) hold(ctx context.Context) error {
 	}
 }
 
-// Used says that a file was chosen or touched: from now on it ranks a little higher. path is as Match has it.
+// Used records that a file was chosen or touched: from now on it ranks a little higher. path is as Match has it.
 func (x *Index) Used(path string) {
 	x.used.Lock()
 	defer x.used.Unlock()

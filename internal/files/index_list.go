@@ -11,7 +11,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/fuzzy"
 )
 
-// maxListed is how many names of one folder are looked at.
+// maxListed is how many names of one folder are read.
 const maxListed = 20_000
 
 // outside reports text that leads out of the roots.

@@ -42,7 +42,7 @@ func (f *folder) name(i int) string {
 	return f.names[from:f.ends[i]]
 }
 
-// signature tells whether ignore files changed.
+// signature shows whether ignore files changed.
 type signature string
 
 func signatureOf(paths ...string) signature {

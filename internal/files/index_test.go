@@ -176,7 +176,7 @@ func TestTheIndexReadsAllAgainWhenEventsWereLost(t *testing.T) {
 	x, dir := indexed(t, "a/one.txt")
 	eventually(t, x, "txt", "a/one.txt")
 	w := x.state.watch
-	check(t, w.w.Remove(filepath.Join(dir, "a"))) // so that nothing is told of it
+	check(t, w.w.Remove(filepath.Join(dir, "a"))) // so that no change is reported
 	put(t, filepath.Join(dir, "a/two.txt"), "")
 	w.mu.Lock()
 	w.notes.all = true

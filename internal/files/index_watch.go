@@ -27,7 +27,7 @@ type watch struct {
 // notes are the folders that changed, by their paths; true: with all that is in them.
 type notes struct {
 	folders map[string]bool
-	all     bool // too much happened to tell
+	all     bool // too many changes to list
 }
 
 // maxWatches is how many folders are watched at most: each takes about a kilobyte of the kernel.

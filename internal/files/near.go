@@ -105,7 +105,7 @@ func pathCost(a, b string) int {
 	return min(9, len(x)+len(y))
 }
 
-// nameCost says how far a name is from the wanted one, and whether it is near at all.
+// nameCost is the distance of a name from the wanted one, and whether that is near enough.
 func nameCost(want, name string) (int, bool) {
 	w, n := strings.ToLower(want), strings.ToLower(name)
 	switch {

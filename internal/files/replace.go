@@ -15,7 +15,7 @@ import (
 // left was left by a crash; it is never the only copy of anything.
 const TempPrefix = ".lathe-tmp-"
 
-// Replaced says how a file was written.
+// Replaced describes how a file was written.
 type Replaced struct {
 	Info    fs.FileInfo // of the new file
 	Created bool
@@ -23,7 +23,7 @@ type Replaced struct {
 	Links   uint64 // other hard links, which keep the old content
 }
 
-// ErrChanged says that the file is not in the state it was expected in.
+// ErrChanged means that the file is not in the expected state.
 var ErrChanged = errors.New("it was changed by something else meanwhile")
 
 // Replace makes data the content of the file: a temporary file in the same folder, synced, with the old
@@ -51,7 +51,7 @@ func (t *Target) Replace(data []byte, expect fs.FileInfo) (Replaced, error) {
 		}
 	}
 	for _, d := range slices.Backward(made) {
-		_ = t.dir.Remove(d) // stays when somebody put something there
+		_ = t.dir.Remove(d) // stays when it is no longer empty
 	}
 	return Replaced{}, err
 }
@@ -69,7 +69,7 @@ func (t *Target) writable(old fs.FileInfo) error {
 	if err := Regular(old); err != nil {
 		return err
 	}
-	f, err := t.dir.OpenFile(t.rel, os.O_WRONLY|nonblock, 0) // the mode alone says nothing: root may write all
+	f, err := t.dir.OpenFile(t.rel, os.O_WRONLY|nonblock, 0) // the mode alone proves nothing: root may write all
 	switch {
 	case errors.Is(err, fs.ErrPermission) && old.Mode().Perm()&0o222 == 0:
 		return fmt.Errorf("it is read-only (mode %04o); make it writable first (chmod u+w)", old.Mode().Perm())
@@ -229,7 +229,7 @@ func (s *staged) putNew(base string) error {
 	return err
 }
 
-// putOver puts the content in the place of base if base still is the file that was looked at.
+// putOver puts the content in the place of base if base still is the file that was inspected.
 func (s *staged) putOver(base string, old fs.FileInfo) error {
 	now, err := s.dir.Lstat(base)
 	if err != nil {

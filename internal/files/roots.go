@@ -155,7 +155,7 @@ func (r *Roots) Resolve(path, dir string) (Path, error) {
 	return p, nil
 }
 
-// Nothing reports whether an error says that there is nothing at a path, also because a part of it is no
+// Nothing reports whether an error means that there is nothing at a path, also because a part of it is no
 // folder.
 func Nothing(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)

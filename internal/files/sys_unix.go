@@ -38,7 +38,7 @@ func dirSyncUnsupported(err error) bool {
 	return errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.ENOTSUP)
 }
 
-// Links counts the hard links of a file, this name among them; 0 where that cannot be told.
+// Links counts the hard links of a file, this name among them; 0 where that is unknown.
 func Links(info fs.FileInfo) uint64 {
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {
 		return uint64(st.Nlink) //nolint:unconvert // its width differs between systems

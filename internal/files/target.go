@@ -108,7 +108,7 @@ func (t *Target) Close() error {
 }
 
 // Pin opens the file now, for a later Open: that reads this very file, or nothing.
-// A file that cannot be opened is told by Open.
+// A file that cannot be opened is reported by Open.
 func (t *Target) Pin() {
 	if t.file == nil {
 		t.file, _, t.lost = t.open()

@@ -75,7 +75,7 @@ func (t *Text) start() int {
 	return 2
 }
 
-// invalidKind tells Latin1 from Mixed for content that is not valid UTF-8.
+// invalidKind distinguishes Latin1 from Mixed for content that is not valid UTF-8.
 func invalidKind(body []byte) Encoding {
 	for len(body) > 0 {
 		r, n := utf8.DecodeRune(body)
@@ -114,7 +114,7 @@ func (t *Text) width() int {
 	return 1
 }
 
-// next reads one character of the view from raw bytes and says how many of them it takes; \r\n is one.
+// next reads one character of the view from raw bytes and returns how many of them it takes; \r\n is one.
 func (t *Text) next(raw []byte) (rune, int) {
 	r, n := t.char(raw)
 	if r == '\r' && len(raw) > n {

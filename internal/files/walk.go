@@ -13,9 +13,9 @@ import (
 
 // WalkOptions name the files that a walk leaves out.
 type WalkOptions struct {
-	// Ignore reads .gitignore, .git/info/exclude and .ignore files and obeys them.
+	// Ignore reads .gitignore, .git/info/exclude and .ignore files and applies them.
 	Ignore bool
-	// KeepFiles visits single files that are excluded all the same; their Entry says so.
+	// KeepFiles visits single files that are excluded all the same; their Entry is marked.
 	KeepFiles bool
 	// Enter decides which folders are entered, by name, path below the start and whether ignore files
 	// exclude it. Nil: those that are not excluded.

@@ -2,7 +2,7 @@ package files
 
 import "strings"
 
-// The verdicts of wild. Abort says that no longer part of the text can match either; abortStars that only
+// The verdicts of wild. Abort means that no longer part of the text can match either; abortStars that only
 // a ** further out can still match. They keep hostile patterns from taking exponential time.
 type verdict int
 
@@ -172,7 +172,7 @@ func class(pattern string, p int, c byte) (end int, ok bool) {
 	return p, matched != negated
 }
 
-// posix tells whether c is in a named class of ASCII.
+// posix reports whether c is in a named class of ASCII.
 func posix(name string, c byte) (in, known bool) {
 	lower, upper, digit := 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9'
 	graph := 0x21 <= c && c <= 0x7e
