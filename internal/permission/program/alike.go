@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// removers are programs that remove what they name, as rm does.
+// removers are programs that remove their operands, as rm does.
 var removers = set([]string{
 	"unlink", "shred", "srm", "wipe", "trash", "trash-put", "trash-rm", "rmtrash", "gvfs-trash", "rimraf", "rimraf-cli", "del-cli", "del", "zf_rm", "rip", "rmrf",
 })
 
 // pushers are commands that send commits to a remote repository, or have its host merge or tag them, as git push does:
-// words that stand in this order among the arguments. A word with | stands for each, one with * for any that begins so.
+// words that appear in this order among the arguments. A word with | lists alternatives; * matches any ending.
 var pushers = map[string][]string{
 	"gh":         {"pr create|new|merge|update-branch|revert", "repo sync|create|new|delete|rename", "release create|new|delete|upload", apiWrites},
 	"glab":       {"mr create|new|merge|rebase|for", "repo create|delete", "release create|delete|upload", "stack sync", apiWrites},
@@ -36,8 +36,8 @@ var pushers = map[string][]string{
 
 const apiWrites = "api -X*|--method*|-f*|-F*|--field*|--raw-field*|--form*|--input*|graphql"
 
-// alike notes commands that deny rules may name instead: rm for what removes files, git push for what changes a
-// remote repository.
+// alike notes commands that deny rules may name instead: rm for a program that removes files, git push for one that
+// changes a remote repository.
 func (c *call) alike(name string) {
 	ops := operands(c.args)
 	if removers.has(Plain(name)) || name == "gio" && c.phrase("trash|remove") || packageRunners.has(name) && slices.ContainsFunc(ops, removerPackage) {
@@ -66,7 +66,7 @@ func (c *call) likeRm(files []string) {
 	}
 }
 
-// operands are the words that are no flags.
+// operands are the words that are not flags.
 func operands(words []Word) []string {
 	var out []string
 	for _, w := range words {
@@ -77,7 +77,7 @@ func operands(words []Word) []string {
 	return out
 }
 
-// phrase reports whether the words stand among the arguments in this order. A word that only running tells may be any.
+// phrase reports whether the words appear among the arguments in this order. A word known only at run time may be any.
 func (c *call) phrase(words string) bool {
 	at := 0
 	for want := range strings.FieldsSeq(words) {
@@ -100,7 +100,7 @@ func isOneOf(text, list string) bool {
 	return false
 }
 
-// judgeHub: hub runs git with its words, but for the subcommands of its own.
+// judgeHub: hub passes its words to git, except for its own subcommands.
 func judgeHub(c *call) {
 	c.Inner = append(c.Inner, slices.Concat([]Word{{Text: "git"}}, c.args))
 }

@@ -121,7 +121,7 @@ var rpmFlags = &flagSet{
 }
 
 // printsWith: with one of the flags, and no flag but the known ones, it prints instead of writing files. An
-// empty list of known flags stands for all of the row.
+// empty list of known flags means all of the row.
 func printsWith(printing, known string) func(*call) {
 	prints, knows := strings.Fields(printing), strings.Fields(known)
 	return func(c *call) {
@@ -142,7 +142,7 @@ func printsWith(printing, known string) func(*call) {
 	}
 }
 
-// lastMode is for packers of which the last mode given counts: xz -t -d unpacks in place, xz -d -t tests. Output to
+// lastMode is for packers where the last mode given counts: xz -t -d unpacks in place, xz -d -t tests. Output to
 // the standard output stays so, whatever follows.
 func lastMode(stdout, testing string) func(*call) {
 	return func(c *call) {
@@ -176,7 +176,7 @@ var tarFlags = &flagSet{
 	program:     "-I --use-compress-program --rsh-command --rmt-command",
 }
 
-// unpacks: unless it only prints, it fills the folder behind a flag, else the current one.
+// unpacks: unless it only prints, it fills the folder that a flag names, else the current one.
 func unpacks(flag string, judge func(*call)) func(*call) {
 	return func(c *call) {
 		if judge != nil {

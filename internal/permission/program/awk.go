@@ -62,7 +62,7 @@ func closingQuote(text string, i int) int {
 	return -1
 }
 
-// awkDoes says why an awk program is not known to be read-only; "" when it is.
+// awkDoes returns the reason why an awk program is not known to be read-only; "" when it is.
 func awkDoes(text string) string {
 	p := awkParser{lex: awkLexer{text: text}}
 	p.program()

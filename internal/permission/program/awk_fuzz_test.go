@@ -24,8 +24,8 @@ func awks() (out [][]string) {
 	return out
 }
 
-// awkWriter makes programs at random. Much of what it makes writes files or runs commands in ways that are easy
-// to overlook; most of it is understood by some version of awk.
+// awkWriter makes programs at random. Many of them write files or run commands in ways that are easy to overlook;
+// most are valid for some version of awk.
 type awkWriter struct {
 	*rand.Rand
 	depth int
@@ -33,7 +33,7 @@ type awkWriter struct {
 
 func (g *awkWriter) pick(list ...string) string { return list[g.IntN(len(list))] }
 
-// gap is what may stand between two tokens.
+// gap is a separator between two tokens, perhaps empty.
 func (g *awkWriter) gap() string {
 	return g.pick("", "", "", " ", " ", " ", "\t", "\\\n", " # c\n", "\n", " #\"\n", "#/\n")
 }
@@ -159,7 +159,7 @@ func (g *awkWriter) program() string {
 	return s
 }
 
-// mutate spoils a text: awk is forgiving, and the table must not be.
+// mutate corrupts a text: awk is forgiving, and the table must not be.
 func (g *awkWriter) mutate(s string) string {
 	for range g.IntN(3) {
 		at, to := g.IntN(len(s)+1), g.IntN(len(s)+1)
@@ -177,14 +177,14 @@ func (g *awkWriter) mutate(s string) string {
 	return s[:min(len(s), 600)]
 }
 
-// rewards are programs whose meaning hangs on one detail. The fuzzer puts them together with what it makes up.
+// rewards are programs whose meaning depends on one detail. The fuzzer combines them with generated ones.
 var rewards = []string{
 	`print /a;b/,"x" > "MK"`, "print 1,\n\"x\" > \"MK\"", `print a ? b : c > "MK"`, `print (a)(b) > "MK"`, `print "x" >"MK"`, `print a /b > "MK"`, `print "\"" > "MK"`, `print /[/]/ > "MK"`,
 	`system("echo x > MK")`, `"echo x > MK" | getline`, `print | "cat > MK"`,
 }
 
 // TestAwkProgramsThatCountAsReadOnlyChangeNothing runs random programs that the table takes for read-only under
-// every awk there is. LATHE_AWK_PROGRAMS is how many are made (2000), LATHE_AWK_SEED the seed.
+// every installed awk. LATHE_AWK_PROGRAMS is their number (2000), LATHE_AWK_SEED the seed.
 func TestAwkProgramsThatCountAsReadOnlyChangeNothing(t *testing.T) {
 	versions := awks()
 	if len(versions) == 0 {
@@ -220,7 +220,7 @@ func TestAwkProgramsThatCountAsReadOnlyChangeNothing(t *testing.T) {
 	}
 }
 
-// TestTheBoxNoticesAWrite makes sure that the fuzzer could see what it looks for.
+// TestTheBoxNoticesAWrite makes sure that the fuzzer can detect a write.
 func TestTheBoxNoticesAWrite(t *testing.T) {
 	versions := awks()
 	if len(versions) == 0 {
@@ -271,13 +271,13 @@ func (b awkBox) reset(t *testing.T) {
 	}
 }
 
-// run runs a program and says what it changed, "" for nothing.
+// run runs a program and describes its first change to the box, "" for none.
 func (b awkBox) run(t *testing.T, words []string, text string) string {
 	ctx, stop := context.WithTimeout(t.Context(), 2*time.Second)
 	defer stop()
 	cmd := exec.CommandContext(ctx, words[0], append(words[1:len(words):len(words)], text, "f")...)
 	cmd.Dir, cmd.Env = b.dir, []string{"HOME=" + b.home, "PATH=" + b.home, "LC_ALL=C"}
-	_ = cmd.Run() // most programs are wrong for some version; only what they leave behind counts
+	_ = cmd.Run() // most programs are invalid for some version; only their changes count
 	changed := b.changed(t)
 	if changed != "" {
 		b.reset(t)

@@ -15,11 +15,11 @@ const (
 	awkLine           // a line break
 )
 
-// awkToken is one token. A call has its parenthesis right behind the name.
+// awkToken is one token. A call has its parenthesis right after the name.
 type awkToken struct {
 	kind  awkKind
 	text  string
-	calls bool // a name with a parenthesis right behind it
+	calls bool // a name with a parenthesis right after it
 	at    int  // where it begins
 }
 
@@ -115,7 +115,7 @@ func (l *awkLexer) digits() (n int) {
 	return n
 }
 
-// number takes a decimal number. A letter right behind it begins a name for some versions and not for others.
+// number takes a decimal number. A letter right after it begins a name for some versions and not for others.
 func (l *awkLexer) number() awkToken {
 	from := l.at
 	n := l.digits()
@@ -136,8 +136,8 @@ func (l *awkLexer) number() awkToken {
 	return awkToken{kind: awkNumber, text: l.text[from:l.at], at: from}
 }
 
-// awkSigns are the operators and brackets, the longer ones first. >> and | are known, so that they are refused
-// for what they do.
+// awkSigns are the operators and brackets, the longer ones first. >> and | are listed so that they are refused
+// for their effect, not as unknown.
 var awkSigns = []string{
 	"|&", "||", "&&", "++", "--", "+=", "-=", "*=", "/=", "%=", "^=", "==", "<=", ">=", "!=", "!~", ">>",
 	"{", "}", "(", ")", "[", "]", ";", ",", "+", "-", "*", "/", "%", "^", "!", ">", "<", "|", "?", ":", "~", "$", "=",

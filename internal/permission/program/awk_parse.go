@@ -6,8 +6,8 @@ import (
 )
 
 // awkParser reads a program as POSIX awk with the extensions of gawk that are harmless. It does not build a
-// tree: it only follows the grammar, so that it knows what each sign means where it stands. What the grammar does
-// not allow, and what versions of awk read in different ways, makes the program more than read-only.
+// tree: it only follows the grammar, to know the meaning of each sign in its place. A program that breaks the
+// grammar, or that versions of awk parse differently, is not read-only.
 type awkParser struct {
 	lex   awkLexer
 	tok   awkToken
@@ -26,10 +26,10 @@ var awkFunctions = set{
 	"lshift", "rshift", "typeof", "isarray", "fflush",
 }
 
-// awkSecret are variables through which a program reaches what the command does not name.
+// awkSecret are variables that give a program data which the command does not name.
 var awkSecret = set{"ENVIRON", "PROCINFO", "SYMTAB", "FUNCTAB", "ARGV", "ARGC"}
 
-// awkReserved are words that some version gives a meaning of its own, so that they are no variables.
+// awkReserved are words that some version reserves, so that they are not variables.
 var awkReserved = set{
 	"BEGIN", "END", "BEGINFILE", "ENDFILE", "func", "function", "getline", "print", "printf", "if", "else", "while", "for", "do", "break", "continue",
 	"next", "nextfile", "exit", "return", "delete", "in", "switch", "case", "default", "system", "close", "eval", "include", "load", "namespace",
@@ -178,7 +178,7 @@ func (p *awkParser) block() {
 	}
 }
 
-// deeper counts nesting, which nobody needs much of.
+// deeper limits nesting.
 func (p *awkParser) deeper() bool {
 	if p.depth++; p.depth > 100 {
 		p.refuse("is nested too deeply")
@@ -258,7 +258,7 @@ func (p *awkParser) branch() {
 	p.condition()
 	p.body()
 	for p.tok.kind == awkLine || p.is(";") {
-		p.next() // else may stand in the next line
+		p.next() // else may be on the next line
 	}
 	if p.word("else") {
 		p.next()

@@ -2,8 +2,8 @@ package program
 
 import "strings"
 
-// builderRows are the compilers, build tools and interpreters that at most tell their version: the phrases behind
-// | are what they may be asked.
+// builderRows are the compilers, build tools and interpreters. Each is read-only only with one of the phrases after
+// |, such as --version.
 func builderRows() map[string]spec {
 	return asked(`
 		javac        : compiles|-version|--version
@@ -75,7 +75,7 @@ func builderRows() map[string]spec {
 	`)
 }
 
-// checkerRows are the same for what checks, tests, formats and installs.
+// checkerRows are the same for programs that check, test, format and install.
 func checkerRows() map[string]spec {
 	return asked(`
 		clang-format : may change files, and reads its style from the project|--version
@@ -131,7 +131,7 @@ func checkerRows() map[string]spec {
 	`)
 }
 
-// asked makes rows of lines "name : what it does|phrase|phrase".
+// asked makes rows of lines "name : description|phrase|phrase".
 func asked(lines string) map[string]spec {
 	rows := map[string]spec{}
 	for name, line := range perLine(lines) {

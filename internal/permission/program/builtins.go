@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// builtinRows are the commands that shells have themselves: bash 5.2, and what zsh 5.9 adds.
+// builtinRows are the builtin commands of bash 5.2, and those that zsh 5.9 adds.
 func builtinRows() map[string]spec {
 	rows := map[string]spec{
 		":":         {class: neutral, raw: true, judge: textOnly},
@@ -153,8 +153,8 @@ var emulateFlags = &flagSet{
 	script:  "-c",
 }
 
-// judgePrintf: -v sets a variable, whose index may hold a command, and so does %n. zsh computes what stands for a
-// number (zshbuiltins(1), printf), so that its indices run what they hold.
+// judgePrintf: -v sets a variable, whose index may hold a command, and so does %n. zsh evaluates numeric arguments
+// (zshbuiltins(1), printf), and with them the commands in their indices.
 func judgePrintf(c *call) {
 	if len(c.args) == 0 {
 		return
@@ -186,7 +186,7 @@ func judgePrintf(c *call) {
 	}
 }
 
-// conversions are the letters, and the stars for widths, of what a format of printf turns its words into.
+// conversions are the letters of a printf format's conversions, with the stars of their widths.
 func conversions(format string) string {
 	var out strings.Builder
 	for i := 0; i < len(format); i++ {
@@ -205,7 +205,7 @@ func conversions(format string) string {
 	return out.String()
 }
 
-// judgeTest: -v and -R look at variables, whose index may hold a command; the rest compares text, numbers
+// judgeTest: -v and -R test variables, whose index may hold a command; the rest compares text, numbers
 // and files.
 func judgeTest(c *call) {
 	for i, w := range c.args {
@@ -242,7 +242,7 @@ func judgeCompgen(c *call) {
 	}
 }
 
-// judgeCd: the folder is for the caller to judge.
+// judgeCd: the caller judges the folder.
 func judgeCd(c *call) {
 	at := 0
 	for at < len(c.args) && !c.args[at].Unknown && !c.args[at].Glob {
@@ -297,7 +297,7 @@ func judgeSource(c *call) {
 	}
 }
 
-// judgeTrap: trap -l and trap -p only tell; else the first word is a script.
+// judgeTrap: trap -l and trap -p only print; else the first word is a script.
 func judgeTrap(c *call) {
 	if len(c.args) == 0 || len(c.args) == 1 && c.args[0].Text == "-l" {
 		c.Class, c.Reason = neutral, ""
@@ -312,7 +312,7 @@ func judgeTrap(c *call) {
 	}
 }
 
-// wraps: behind skip words and no flags stands a command that counts instead.
+// wraps: after skip words and no flags comes a command that is judged instead.
 func wraps(skip int) func(*call) {
 	return func(c *call) {
 		if len(c.args) <= skip {
@@ -329,7 +329,7 @@ func wrapsExact(c *call) {
 	wraps(0)(c)
 }
 
-// judgeCommand: -v and -V tell, everything else runs.
+// judgeCommand: -v and -V print, everything else runs.
 func judgeCommand(c *call) {
 	for i, w := range c.args {
 		if w.Unknown || w.Glob || !strings.HasPrefix(w.Text, "-") || w.Text == "--" {
@@ -378,7 +378,7 @@ func judgeKill(c *call) {
 	c.Reason = "kill ends the processes " + texts(c.args)
 }
 
-// texts joins what words say, for a reason.
+// texts joins the text of words, for a reason.
 func texts(words []Word) string {
 	var out []string
 	for _, w := range words {

@@ -7,21 +7,21 @@ import (
 	"github.com/lathe-dev/lathe/internal/permission"
 )
 
-// spec is a row of the table: what is known of one program or subcommand.
+// spec is a row of the table: the facts about one program or subcommand.
 type spec struct {
-	class permission.Class // what it does when nothing in the words says more
-	does  string           // for programs that are not read-only: what it does, as the rest of a sentence that begins with its name
+	class permission.Class // its class unless flags or operands change it
+	does  string           // for programs that are not read-only: their effect, continuing a sentence that begins with the name
 	flags *flagSet         // its flags; nil where it has none
 	// ops are the roles of its operands, in order; the one with ... takes any number. FILE and DIR are read,
-	// OUT is written, KILL destroyed, HOST reached, TEXT just text. Operands that no role is for are refused.
+	// OUT is written, KILL destroyed, HOST reached, TEXT just text. Operands without a role are refused.
 	ops   string
-	drop  string // flags that stand for the first operand: grep -e
+	drop  string // flags that replace the first operand: grep -e
 	dot   bool   // reads the working folder when no operand names another
 	tame  bool   // no flag that it has, listed here or not, writes, runs, or reads outside: patterns are harmless
 	plain bool   // its flags end at the first operand
-	adds  string // a word for the safe form, behind the name of a subcommand, see Use.Adds
+	adds  string // a word for the safe form, after the name of a subcommand, see Use.Adds
 	raw   bool   // judge reads the words itself
-	// judge looks closer, after flags and operands were sorted.
+	// judge makes further checks, after flags and operands were sorted.
 	judge func(*call)
 }
 
@@ -34,8 +34,8 @@ type call struct {
 	args     []Word // without the program
 	flags    []given
 	ops      []Word
-	dashes   int      // how many operands stand before --; -1 without it
-	dashesAt int      // where -- stands among the words
+	dashes   int      // the number of operands before --; -1 without it
+	dashesAt int      // the index of -- among the words
 	unsure   []Word   // words that may turn out to be flags
 	strange  []string // flags that the row does not have
 
@@ -58,21 +58,21 @@ func (c *call) run() {
 	}
 }
 
-// refuse says that it is not read-only. The first reason stays.
+// refuse marks the call as not read-only. The first reason stays.
 func (c *call) refuse(reason string) {
 	if c.Class.ReadOnly() || c.Class == "" {
 		c.Class, c.Reason = permission.ClassWrite, reason
 	}
 }
 
-// destroy says what would be lost.
+// destroy marks the call as destructive; the reason names the loss.
 func (c *call) destroy(reason string) {
 	if c.Class != permission.ClassDestructive {
 		c.Class, c.Reason = permission.ClassDestructive, reason
 	}
 }
 
-// exact is refuse for what only an exact rule may allow.
+// exact is refuse for a call that only an exact rule may allow.
 func (c *call) exact(reason string) {
 	c.refuse(reason)
 	c.Literal = true

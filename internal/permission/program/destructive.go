@@ -251,7 +251,7 @@ func disasterRows() map[string]spec {
 	return rows
 }
 
-// removes: the reason names what goes.
+// removes: the reason names the removed files.
 func removes(c *call) {
 	if c.has("--version", "--help") && len(c.ops) == 0 && len(c.strange) == 0 {
 		c.Class, c.Reason = neutral, ""
@@ -262,7 +262,7 @@ func removes(c *call) {
 	}
 }
 
-// devices: operands that are paths are what is overwritten.
+// devices: operands that are absolute paths are overwritten.
 func devices(c *call) {
 	for _, w := range c.ops {
 		if strings.HasPrefix(w.Text, "/") {
@@ -284,7 +284,7 @@ func judgeDd(c *call) {
 	}
 }
 
-// judgeMv: what is moved is gone from where it was.
+// judgeMv: the sources are written and removed, too.
 func judgeMv(c *call) {
 	judgeTarget(c)
 	c.Writes = append(c.Writes, c.Reads...)
@@ -308,7 +308,7 @@ func judgeTarget(c *call) {
 	}
 }
 
-// lands notes where the operands come to lie.
+// lands notes the sources and the target of a copy, move or link.
 func (c *call) lands() {
 	if len(c.Reads) == 0 || len(c.Writes) == 0 {
 		return

@@ -343,8 +343,8 @@ var cksumFlags = &flagSet{
 	value: "-a -l --algorithm",
 }
 
-// sumRows are the programs that compute checksums. With -c they open whatever files a list names, and tell only
-// whether they fit.
+// sumRows are the programs that compute checksums. With -c they open all files that a list names, and print only
+// whether they match.
 func sumRows() map[string]spec {
 	return map[string]spec{
 		"md5sum":    {class: read, ops: "FILE...", tame: true, flags: sumFlags},
@@ -361,7 +361,7 @@ func sumRows() map[string]spec {
 	}
 }
 
-// filesFrom refuses the flag whose file names the files to read: nobody looked at what stands in it.
+// filesFrom refuses the flag whose file lists the files to read: the list was not checked.
 func filesFrom(flag string) func(*call) {
 	return func(c *call) {
 		if c.has(flag) {
@@ -398,7 +398,7 @@ func judgeFile(c *call) {
 	}
 }
 
-// judgeBat: outside a terminal bat does not page, unless told so.
+// judgeBat: outside a terminal bat pages only on request.
 func judgeBat(c *call) {
 	if f, ok := c.get("--paging"); ok && f.value.Text != "never" && f.value.Text != "auto" {
 		c.refuse("bat starts a pager")

@@ -130,7 +130,7 @@ func (c *call) findAction(i int) int {
 	return i
 }
 
-// findCommand puts what find looks at for {}: where there is but one folder, the pattern of all in it.
+// findCommand replaces words that hold {} with unknown ones.
 func (c *call) findCommand(words []Word) []Word {
 	out := make([]Word, len(words))
 	for i, w := range words {

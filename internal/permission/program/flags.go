@@ -6,15 +6,15 @@ import (
 	"sync"
 )
 
-// flagSet lists the flags of a program or subcommand by what they do: each field is a list, parted by blanks. Short and
-// long names are flags of their own. A name with a question mark (--color?) has its value attached (--color=x) or none;
-// every other flag with a value takes it attached or as the next word. A flag that no field has is not known to be
-// read-only. TestEveryFlagOfTheTableIsTakenForWhatItIs holds the fields to what they promise.
+// flagSet lists the flags of a program or subcommand by effect: each field is a list, separated by blanks. Short and
+// long names are separate flags. A name with a question mark (--color?) has its value attached (--color=x) or none;
+// every other flag with a value takes it attached or as the next word. A flag in no field is not known to be
+// read-only. TestEveryFlagOfTheTableIsTakenForWhatItIs checks the effect of every field.
 type flagSet struct {
 	with    []*flagSet // the flags of these too; a later set, and last the fields below, win where two name the same flag
 	oneDash bool       // its long flags have one dash (-name), so that short ones cannot be joined
 	joined  bool       // with oneDash: a number may be joined to a short flag all the same (xxd -l16)
-	apart   bool       // the value of a short flag is the next word; what is joined to it are digits, or more flags (tree)
+	apart   bool       // the value of a short flag is the next word; only digits or more flags are joined to it (tree)
 	number  bool       // a number is a flag: -5
 
 	// The program stays read-only with these.
@@ -22,7 +22,7 @@ type flagSet struct {
 	alone   string // others without a value
 	value   string // the value is a number or a name, nothing that is opened or run
 	text    string // the same, where it may begin with a dash: a pattern, a text, a format
-	code    string // the value is text in a language of the program, which judge looks through
+	code    string // the value is text in a language of the program, which judge checks
 	reads   string // the value is a file or folder that it reads
 	hosts   string // the value is a machine that it reaches
 
@@ -41,7 +41,7 @@ type flagSet struct {
 	parsed grammar
 }
 
-// takes is what a flag does with its value.
+// takes is the kind of a flag's value.
 type takes uint8
 
 const (
@@ -101,7 +101,7 @@ func (f *flagSet) grammar() *grammar {
 	return &f.parsed
 }
 
-// flagField is a field of a flagSet, and what its flags have in common.
+// flagField is a field of a flagSet, with the properties that its flags share.
 type flagField struct {
 	names string
 	option
@@ -241,7 +241,7 @@ func (c *call) flag(g *grammar, i int) int {
 	return last
 }
 
-// suspect: behind a letter that is not known, further letters may be flags or its value.
+// suspect: after a letter that is not known, further letters may be flags or its value.
 func (c *call) suspect(g *grammar, letters string) {
 	for _, l := range letters {
 		if o, ok := g.options["-"+string(l)]; ok && o.exact {
@@ -266,7 +266,7 @@ func (c *call) longFlag(g *grammar, i int) int {
 			v := w
 			v.Text = value
 			if !attached && o.takes != takesNothing && !o.optional && i+1 < len(c.args) {
-				v, attached = c.args[i+1], true // deny rules want to know what it would be
+				v, attached = c.args[i+1], true // deny rules check the value that it would have
 			}
 			c.flags = append(c.flags, given{option: o, value: v, filled: attached})
 		}

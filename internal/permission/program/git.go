@@ -1,8 +1,8 @@
 package program
 
-// The flags of git 2.39 to 2.47, by what they belong to. git takes any long flag shortened, which this table
-// does not. What a repository's configuration runs by itself is for the caller to look at; flags that ask for
-// such a program are marked, also --remerge-diff (merge drivers) and --submodule (git in another repository).
+// The flags of git 2.39 to 2.47, grouped by purpose. git accepts any abbreviated long flag, this table does not. The
+// caller checks the programs that a repository's configuration runs by itself; flags that ask for such a program are
+// marked, also --remerge-diff (merge drivers) and --submodule (git in another repository).
 var (
 	gitPatchFlags = &flagSet{
 		letters: "abcDmprRstuwWz0123",
@@ -57,7 +57,7 @@ var (
 	}
 )
 
-// gitRows: the read-only subcommands, and what the others do.
+// gitRows: the read-only subcommands, and the effects of the others.
 func gitRows() map[string]spec {
 	rows := map[string]spec{
 		"git": {class: neutral, raw: true, judge: judgeGit},

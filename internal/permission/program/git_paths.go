@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// gitContents are the subcommands that print what stands in files; with a value, only where one of its flags, or
-// none of the second ones, is given.
+// gitContents are the subcommands that print the contents of files; where set, only with one of the flags of with,
+// or with none of without.
 var gitContents = map[string]struct{ with, without string }{
 	"git show":         {"", gitNoPatch},
 	"git diff":         {"", gitNoPatch},
@@ -77,8 +77,8 @@ func (c *call) objects(w Word) {
 	}
 }
 
-// pathspecs says whether names can be kept out of what a subcommand shows of the past. A hash may be that of a file's
-// contents, which no pathspec keeps out, whatever else is named.
+// pathspecs notes whether pathspecs can exclude names from a subcommand's output about the past. A hash may be that of
+// a file's contents, which no pathspec excludes.
 func (c *call) pathspecs() {
 	switch c.name {
 	case "git log", "git whatchanged", "git format-patch":

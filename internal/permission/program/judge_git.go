@@ -158,7 +158,7 @@ func (c *call) gitVerb(i int) {
 	}
 }
 
-// gitSubmodules: to tell whether a submodule was changed, git runs itself there, with the filters that the
+// gitSubmodules: to find out whether a submodule was changed, git runs itself there, with the filters that the
 // submodule's configuration names. The safe form asks not to; settings of the project cannot overrule that.
 func gitSubmodules(more func(*call)) func(*call) {
 	return func(c *call) {
@@ -173,14 +173,14 @@ func gitSubmodules(more func(*call)) func(*call) {
 	}
 }
 
-// gitDescribe: to tell whether files were changed git runs filters, of submodules too.
+// gitDescribe: to find out whether files were changed, git runs filters, of submodules too.
 func gitDescribe(c *call) {
 	if c.has("--dirty", "--broken") {
 		c.exact("git describe --dirty runs the filters that submodules name to tell whether they were changed")
 	}
 }
 
-// merge takes over what a subcommand does, keeping what was found before it.
+// merge takes over the use of a subcommand and keeps the findings made before it.
 func (c *call) merge(u Use) {
 	before := c.Use
 	c.Use = u
@@ -225,7 +225,7 @@ func gitDiff(c *call) {
 	}
 }
 
-// gitObjects: in a batch, the names of what is printed come from the input, or are all there are.
+// gitObjects: in a batch, the names of the printed objects come from the input, or all objects are printed.
 func gitObjects(c *call) {
 	if c.has("--batch", "--batch-command") {
 		c.refuse("git cat-file --batch prints the files of the past that its input names")
@@ -412,7 +412,7 @@ func gitClean(c *call) {
 	c.likeRm(append(slices.Clone(c.Kills), "."))
 }
 
-// gitApplies: which files change is for the patch to say.
+// gitApplies: the patch names the files that change.
 func gitApplies(c *call) {
 	c.Literal = true
 	unpacks("", nil)(c)

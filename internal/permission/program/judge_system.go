@@ -9,7 +9,7 @@ import (
 // textOnly: all words are text.
 func textOnly(*call) {}
 
-// noOperands: it looks as long as it is given nothing but known flags.
+// noOperands: with nothing but known flags, it has this class.
 func noOperands(class permission.Class) func(*call) {
 	return func(c *call) {
 		if len(c.ops) == 0 && len(c.strange) == 0 && len(c.unsure) == 0 && len(c.Writes) == 0 {
@@ -33,7 +33,7 @@ func judgeDate(c *call) {
 	}
 }
 
-// judgeSleep: a minute is as long as anybody waits without being asked.
+// judgeSleep: up to a minute needs no question.
 func judgeSleep(c *call) {
 	for _, w := range c.ops {
 		whole, _, _ := strings.Cut(strings.TrimSuffix(w.Text, "s"), ".")
@@ -284,7 +284,7 @@ func judgeMount(c *call) {
 	}
 }
 
-// judgeSystemctl: the subcommands that tell.
+// judgeSystemctl: the subcommands that print.
 func judgeSystemctl(c *call) {
 	for _, w := range c.args {
 		if w.Unknown || w.Glob || strings.HasPrefix(w.Text, "-H") || strings.HasPrefix(w.Text, "--host") || strings.HasPrefix(w.Text, "-M") || strings.HasPrefix(w.Text, "--mach") {
@@ -356,7 +356,7 @@ const ssWords = ` dst src sport dport and or not eq ne neq gt lt ge le geq leq =
 	connected synchronized bucket big established syn-sent syn-recv fin-wait-1 fin-wait-2 time-wait closed close-wait last-ack
 	listening closing dev fwmark cgroup autobound `
 
-// judgeSs: a filter may name a machine, which ss asks name servers for.
+// judgeSs: a filter may name a machine, which ss looks up at name servers.
 func judgeSs(c *call) {
 	for _, w := range c.ops {
 		numeric := w.Text != "" && strings.Trim(w.Text, "0123456789abcdefABCDEF.:*/[]%") == "" && strings.ContainsAny(w.Text, "0123456789:*")
@@ -367,7 +367,7 @@ func judgeSs(c *call) {
 	}
 }
 
-// judgeLsof: behind @ stands a machine, which lsof asks name servers for.
+// judgeLsof: after @ comes a machine, which lsof looks up at name servers.
 func judgeLsof(c *call) {
 	texts := c.ops
 	for _, f := range c.flags {

@@ -6,7 +6,7 @@ import (
 )
 
 // behindWords is for wrappers of which only the name is known: any of the first words may begin the command, and
-// any may be a whole command in one word. Only deny and ask rules use what it finds.
+// any may be a whole command in one word. Only deny and ask rules use these commands.
 func behindWords(c *call) {
 	c.Literal = true
 	for i, w := range c.args[:min(len(c.args), 6)] {
@@ -20,7 +20,7 @@ func behindWords(c *call) {
 	}
 }
 
-// wrapper is a row of a program that runs the command behind its flags and skip more words.
+// wrapper is a row of a program that runs the command after its flags and skip more words.
 func wrapper(does string, flags *flagSet, skip int) spec {
 	return spec{class: write, does: does, plain: true, ops: "TEXT...", flags: flags, judge: func(c *call) {
 		c.Literal = true
@@ -28,7 +28,7 @@ func wrapper(does string, flags *flagSet, skip int) spec {
 	}}
 }
 
-// command: behind skip operands stands a command.
+// command: after skip operands comes a command.
 func command(skip int, transparent bool) func(*call) {
 	return func(c *call) {
 		if len(c.ops) <= skip {
@@ -52,7 +52,7 @@ func judgeNice(c *call) {
 	command(0, true)(c)
 }
 
-// judgeXargs: the command gets words that only running tells.
+// judgeXargs: the command gets words that are known only at run time.
 func judgeXargs(c *call) {
 	if len(c.ops) == 0 {
 		return
@@ -80,7 +80,7 @@ func judgeXargs(c *call) {
 	c.Transparent = len(c.flags) == 0 && len(c.strange) == 0 && len(c.unsure) == 0 && c.Class.ReadOnly()
 }
 
-// judgeEnv: behind the variables stands a command; -S holds one in one word.
+// judgeEnv: after the variables comes a command; -S holds one in one word.
 func judgeEnv(c *call) {
 	c.Literal = true
 	var inner []Word
@@ -133,8 +133,8 @@ func judgeRunuser(c *call) {
 	}
 }
 
-// behindFlags is for wrappers whose flags are not worth listing: the command is behind --, else it begins at
-// the first word that is no flag, or, as a flag may take a word, at one behind it.
+// behindFlags is for wrappers whose flags are not worth listing: the command is after --, else it begins at
+// the first word that is not a flag, or, as a flag may take a word, at one after it.
 func behindFlags(c *call) {
 	asks("--version|-V|--help")(c)
 	if c.Class.ReadOnly() {
@@ -300,7 +300,7 @@ func judgeCmd(c *call) {
 	c.Stdin = true
 }
 
-// judgePowershell: its commands are no shell text that could be read.
+// judgePowershell: its commands are not shell text that could be parsed.
 func judgePowershell(c *call) {
 	asks("--version|-Version|-v")(c)
 	if !c.Class.ReadOnly() {

@@ -8,7 +8,7 @@ import (
 )
 
 // languageRows: compilers, interpreters, package managers and build tools. All of them run code of the project,
-// or change it; some tell about themselves or what is installed.
+// or change it; some print facts about themselves or the installed packages.
 func languageRows() map[string]spec {
 	rows := map[string]spec{
 		"npm":            {class: neutral, raw: true, flags: npmFlags, judge: judgeNpm},
@@ -239,7 +239,7 @@ func runsRest(reason string) func(*call) {
 	}
 }
 
-// execAfter: behind one of the verbs stands a command.
+// execAfter: after one of the verbs comes a command.
 func execAfter(verbs string) func(*call) {
 	return func(c *call) {
 		names := strings.Split(verbs, "|")
@@ -266,8 +266,8 @@ func judgeDirenv(c *call) {
 	}
 }
 
-// commandAfter finds the command in words that may begin with flags: behind --, else the first word that is
-// no flag. Where a flag stands before that one, it may be what the flag takes, and the next one begins the command.
+// commandAfter finds the command in words that may begin with flags: after --, else the first word that is
+// not a flag. After a flag, that word may be the flag's value, and the next one begins the command.
 func (c *call) commandAfter(words []Word) {
 	c.Literal = true
 	for i, w := range words {

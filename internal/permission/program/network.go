@@ -277,7 +277,7 @@ func (c *call) sshOptions() {
 	}
 }
 
-// copiesFar: operands host:path are far, others near; the last one is written.
+// copiesFar: operands host:path are remote, others local; the last one is written.
 func copiesFar(c *call) {
 	if c.has("-r", "-a", "--recursive", "--archive") {
 		c.copyTree(c.has("-L", "--copy-links"))
@@ -368,7 +368,7 @@ func judgeSocat(c *call) {
 	}
 }
 
-// judgeOpenssl: its version, the digest of a file, and what stands in a certificate.
+// judgeOpenssl: its version, the digest of a file, and the contents of a certificate.
 func judgeOpenssl(c *call) {
 	asks("version|version -a|version -v|list|help|ciphers|ciphers -v")(c)
 	if c.Class.ReadOnly() || len(c.args) == 0 {

@@ -1,13 +1,13 @@
-// Package program knows what programs do with their arguments: a table of the programs that developers
-// use, with their read-only flags, and as much as the words show of everything else.
+// Package program determines the effect of commands from their words: a table of the programs that developers
+// use, with their read-only flags, and for all others as much as the words show.
 //
-// The words: a [Word] is one argument as the shell will pass it; a [Use] is what one program would do when
-// run with given words; a row (see spec) is what the table says of one program or subcommand: its flags, the
-// roles of its operands, what it does. The table is an allow-list: a program, subcommand or flag that is not
+// The terms: a [Word] is one argument as the shell will pass it; a [Use] is the effect of one program run with
+// given words; a row (see spec) is the table's entry for one program or subcommand: its flags, the roles of its
+// operands, its effect. The table is an allow-list: a program, subcommand or flag that is not
 // in it is not known to be read-only, and neither is an abbreviated or unknown long flag.
 //
-// It promises: whatever it does not understand is ClassWrite at least; more flags, patterns and unknown words
-// never make a use milder; it never panics and touches nothing but what [permission.World] answers.
+// It guarantees: anything it does not understand is ClassWrite at least; more flags, patterns and unknown words
+// never make a use milder; it never panics and reads the machine only through [permission.World].
 package program
 
 import (
@@ -20,38 +20,38 @@ import (
 
 // Word is one word of a command as the shell will pass it.
 type Word struct {
-	Text    string // without quotes; for a glob the pattern; for an unknown word what is known of it
+	Text    string // without quotes; for a glob the pattern; for an unknown word its known part
 	Glob    bool   // an unquoted pattern: it may stand for any number of file names
-	Unknown bool   // holds a variable, a substitution or anything else that only running tells
+	Unknown bool   // holds a variable, a substitution or anything else known only at run time
 	Quoted  bool   // some of it was quoted
 }
 
-// Use is what a program would do.
+// Use is the effect of a program run with given words.
 type Use struct {
 	Class  permission.Class // ClassWrite for everything that is not known to be read-only
-	Reason string           // why it is not read-only; for destructive uses what would be lost
+	Reason string           // why it is not read-only; for destructive uses the loss
 
 	Reads  []string // files and folders that operands and flags name, as written; patterns stay patterns
 	Writes []string
-	Hosts  []string // machines it would reach, as far as the words tell
-	// Kills are files that would be gone or spoiled where they are: operands of rm, sources of mv, what chown -R
-	// goes through. As written: patterns stay patterns, and of an unknown word what is known of it.
+	Hosts  []string // machines it would reach, as far as the words name them
+	// Kills are files that would be removed or damaged: operands of rm, sources of mv, the trees of chown -R. As
+	// written: patterns stay patterns, and an unknown word is its known part.
 	Kills []string
 
 	// Tree: it reads the folders among Reads with everything in them; nil when it does not.
 	Tree *Tree
 
 	// Lands: copies, moved files and links, each of Sources under its own name where Target is a folder; Deep with
-	// what is in them.
+	// their contents.
 	Lands *Landing
-	// Unpacks is a folder that it fills with files whose names stand elsewhere: in an archive, in a patch.
+	// Unpacks is a folder that it fills with files whose names come from elsewhere: an archive, a patch.
 	Unpacks string
 
 	// Inner are commands that it runs from its own words: sudo rm x, find -exec rm {} +, xargs rm. An unknown
 	// tail (xargs gets more words) ends in a Word that is Unknown.
 	Inner [][]Word
 	// Script is shell text that it runs: bash -c, eval, trap, ssh host. ScriptHides is true when it runs
-	// text that the words do not tell (bash reading stdin, eval "$x", a script file).
+	// text that is not in the words (bash reading stdin, eval "$x", a script file).
 	Script      []string
 	ScriptHides bool
 	// Transparent: for allow rules the (only) inner command stands for the whole (timeout 9 go test).
@@ -65,21 +65,21 @@ type Use struct {
 	// Git: it is git, in this folder ("" the current one), so that the repository's configuration counts.
 	Git    bool
 	GitDir string
-	// Adds are words that the safe form puts behind the first AddsAt words of the program, so that it does no more
+	// Adds are words that the safe form inserts after the first AddsAt words of the program, so that it does no more
 	// than it was judged for.
 	Adds   []string
 	AddsAt int
-	// GitValues: it prints values of git's configuration, among which credentials may be.
+	// GitValues: it prints values of git's configuration, which may include credentials.
 	GitValues bool
-	// Dir is the folder it changes to (cd, pushd), nil when none; Word.Unknown when it cannot be told.
+	// Dir is the folder it changes to (cd, pushd), nil when none; Word.Unknown when it cannot be determined.
 	Dir *Word
-	// Unknown: the table does not have it, so that it may run what stands in its words.
+	// Unknown: it is not in the table, so that it may run its words.
 	Unknown bool
-	// Stdin: it would run what it reads from its standard input (bash, python -, xargs with no program).
+	// Stdin: it would run its standard input (bash, python -, xargs with no program).
 	Stdin bool
 }
 
-// Landing is what a program puts where.
+// Landing is the sources and the target of a copy, move or link.
 type Landing struct {
 	Sources []string
 	Target  string
@@ -87,15 +87,15 @@ type Landing struct {
 	Inside  bool // Target is a folder, whatever there is
 }
 
-// Env is what a table entry may need to know besides the words.
+// Env is the context that a table entry may need besides the words.
 type Env struct {
 	Dir   string // the working folder, absolute
 	World permission.World
 }
 
-// Analyze says what running words would do; words[0] is the program, by base name or path. It never fails:
-// what it does not know is ClassWrite. A wrapper (timeout 9 ls) has the class of what it does itself; what
-// Inner and Script do is for the caller to look up.
+// Analyze returns the effect of running words; words[0] is the program, by base name or path. It never fails:
+// anything unknown is ClassWrite. A wrapper (timeout 9 ls) has the class of its own effect; the caller analyzes
+// Inner and Script.
 func Analyze(words []Word, env Env) Use {
 	if len(words) == 0 || words[0].Text == "" && !words[0].Unknown {
 		return Use{Class: permission.ClassWrite, Reason: "there is no program to run"}
@@ -124,7 +124,7 @@ func Analyze(words []Word, env Env) Use {
 	return c.Use
 }
 
-// calls are used again: a line of many commands makes one for each, and nothing keeps it.
+// calls are reused: a line of many commands needs one for each, and nothing retains it.
 var calls = sync.Pool{New: func() any { return new(call) }}
 
 func (c *call) release() {
@@ -155,8 +155,8 @@ var toolDirs = []string{
 	"/usr/local/go/bin", "/opt/homebrew/bin", "/opt/local/bin", "/snap/bin",
 }
 
-// baseName gives the name under which the table has a program, and what is wrong with the way it was named:
-// a path that is not one of the system's programs, or other capitals.
+// baseName returns the name of a program in the table, and the reason to distrust the name as written: a path
+// that is not one of the system's programs, or other capitals.
 func baseName(text string, env Env) (name, odd string) {
 	name = text
 	if i := strings.LastIndexAny(text, `/\`); i >= 0 {
@@ -179,7 +179,7 @@ func baseName(text string, env Env) (name, odd string) {
 	return name, odd
 }
 
-// versioned finds the interpreter or compiler behind a name with a version: python3.12, perl5.36.0, gcc-12.
+// versioned finds the interpreter or compiler for a name with a version: python3.12, perl5.36.0, gcc-12.
 func versioned(name string) string {
 	cut := strings.TrimSuffix(strings.TrimRight(name, "0123456789."), "-")
 	switch cut {

@@ -10,7 +10,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/permission"
 )
 
-// paper is a world of names only.
+// paper is a world without files, only names.
 type paper struct{ permission.World }
 
 func (paper) Home() string    { return "/home/u" }
@@ -118,7 +118,7 @@ func TestAToolchainThatTheProjectNamesIsNotRunUnasked(t *testing.T) {
 	}
 }
 
-// check compares what stands behind => .
+// check compares a use with the part of the line after => .
 func check(t *testing.T, e example, u Use) {
 	t.Helper()
 	lists := map[string][]string{}

@@ -123,7 +123,7 @@ var tokeiFlags = &flagSet{
 	value:   "-e -o -s -t --exclude --output --sort --type",
 }
 
-// judgeFd finds what -x and -X run. Everything behind them belongs to the command, up to a lone semicolon.
+// judgeFd finds the commands of -x and -X: all words after them, up to a lone semicolon.
 func judgeFd(c *call) {
 	followers("-L", "--follow")(c)
 	for i, w := range c.args {
@@ -146,7 +146,7 @@ func judgeFd(c *call) {
 	}
 }
 
-// execLetter finds -x or -X in a cluster of short flags; letters behind one that takes a value are that value.
+// execLetter finds -x or -X in a cluster of short flags; letters after one that takes a value are that value.
 func execLetter(g *grammar, cluster string) int {
 	for i := 1; i < len(cluster); i++ {
 		if cluster[i] == 'x' || cluster[i] == 'X' {
@@ -159,7 +159,7 @@ func execLetter(g *grammar, cluster string) int {
 	return -1
 }
 
-// runs adds an inner command that gets the names of files, and says why it is not read-only.
+// runs adds an inner command that gets the names of files, with the reason why the use is not read-only.
 func (c *call) runs(inner []Word, reason string) {
 	c.exact(reason)
 	if end := slices.IndexFunc(inner, func(w Word) bool { return w.Text == ";" && !w.Unknown }); end >= 0 {

@@ -2,7 +2,7 @@ package program
 
 import "strings"
 
-// judgeSed reads the script: only commands that print or change what is printed.
+// judgeSed parses the script: it may hold only commands that print or change the output.
 func judgeSed(c *call) {
 	defer c.sedInPlace()
 	if c.has("-i", "--in-place") || c.has("-f", "--file") {

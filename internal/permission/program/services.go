@@ -230,7 +230,7 @@ func containerRuns(c *call) {
 	}
 }
 
-// containerFlag notes what is mounted, and another program to start with.
+// containerFlag notes mounted folders, files of variables, and a replaced entry point.
 func (c *call) containerFlag(i int) {
 	w := c.args[i]
 	name, value, ok := strings.Cut(w.Text, "=")
@@ -252,7 +252,7 @@ func (c *call) containerFlag(i int) {
 	}
 }
 
-// judgeKubectl: only its own version is near.
+// judgeKubectl: only its version and its help do not reach the cluster.
 func judgeKubectl(c *call) {
 	asks("version --client|version --client=true|version --client --output=yaml|--help|help|options")(c)
 	if c.Class.ReadOnly() {

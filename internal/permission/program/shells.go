@@ -11,7 +11,7 @@ func shellRows() map[string]spec {
 	return rows
 }
 
-// judgeShell finds the text: behind -c, in whatever cluster the c stands; options may take a word (-o, +o, -O,
+// judgeShell finds the text: after -c, alone or in a cluster of letters; options may take a word (-o, +o, -O,
 // --rcfile, --init-file).
 func judgeShell(c *call) {
 	asks("--version|--help")(c)

@@ -1,6 +1,6 @@
 package program
 
-// systemRows are the programs that tell about the machine.
+// systemRows are the programs that report on the machine.
 func systemRows() map[string]spec {
 	return map[string]spec{
 		"uname":           {class: neutral, tame: true, flags: unameFlags},

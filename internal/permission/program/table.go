@@ -23,7 +23,7 @@ var (
 	tableOnce sync.Once
 )
 
-// rows is the whole table, put together when the first command is looked at.
+// rows is the whole table, built when the first command is analyzed.
 func rows() map[string]spec {
 	tableOnce.Do(func() {
 		table = make(map[string]spec, 800)
@@ -39,7 +39,7 @@ func rows() map[string]spec {
 	return table
 }
 
-// perLine reads lines of the form "name : what it does".
+// perLine reads lines of the form "name : description".
 func perLine(text string) iter.Seq2[string, string] {
 	return func(yield func(string, string) bool) {
 		for line := range strings.Lines(text) {

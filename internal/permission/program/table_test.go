@@ -31,7 +31,7 @@ func readOnly(u Use, depth int) bool {
 	return true
 }
 
-// milder reports whether b lets through what a does not.
+// milder reports whether the class of b is less strict than that of a.
 func milder(a, b Use) bool {
 	return rank(b.Class) < rank(a.Class)
 }
@@ -101,7 +101,7 @@ func TestFlagSetsAreWellFormed(t *testing.T) {
 	}
 }
 
-// checkFlagSet holds that every name is a flag, and stands in one field.
+// checkFlagSet checks that every name is a flag, listed in one field.
 func checkFlagSet(t *testing.T, program string, f *flagSet) {
 	t.Helper()
 	seen := map[string]bool{}
@@ -151,7 +151,7 @@ func TestNoProgramStandsInTwoFamilies(t *testing.T) {
 	}
 }
 
-// pieces are words that change what a command means.
+// pieces are words that change the meaning of a command.
 var pieces = []string{
 	"-x", "-o", "--output=x", "--exec", "-exec", "{}", ";", "+", "--", "-", "-c", "-i", "a", "./x", "/etc/passwd", "-zzz", "--unknown", "--pre=./x",
 	"-delete", "A=b", "9", "-9", "w out", "s/a/b/e", "{print > \"x\"}", "*", "$", "rm", "--version", "--help", "-n", "-e", "-f",
@@ -190,7 +190,7 @@ func TestAnUnknownWordNeverMakesAUseMilder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		row, line := drawUse(t)
 		if rows()[row].tame {
-			return // whatever the word is, the program can do no harm with it
+			return // the program can do no harm with any word
 		}
 		i := rapid.IntRange(0, len(line)-1).Draw(t, "at")
 		hidden := slices.Clone(line)
@@ -199,7 +199,7 @@ func TestAnUnknownWordNeverMakesAUseMilder(t *testing.T) {
 		if !readOnly(after, 0) {
 			return
 		}
-		// What hides in the word may be mild, but the table must not say so of a program that could do harm with it.
+		// The unknown word may be harmless, but the table must not call it so for a program that could do harm with it.
 		for _, p := range pieces {
 			shown := slices.Clone(line)
 			shown[i] = Word{Text: p}

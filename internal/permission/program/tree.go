@@ -13,13 +13,13 @@ type Tree struct {
 	permission.TreeOptions
 	// Except gives the words that make it leave out files and folders of these names, at any depth. Nil: it has none.
 	Except func(files, folders []string) []string
-	At     int      // where they go among the words behind the program; -1 is the end
+	At     int      // their index among the words after the program; -1 is the end
 	Past   bool     // it reads files of the past, of which no names are known
 	All    bool     // and all of them, from the current folder on
-	Specs  bool     // pathspecs behind its words keep names out of what it shows of them
+	Specs  bool     // pathspecs after its words exclude names from its output about the past
 	Hashes []string // words that may be the hash of a file's contents, and are meant to be that of a commit
 	Named  []string // paths that it reads besides Reads
-	Shy    bool     // it leaves out hidden files unless told otherwise, so that they are no news
+	Shy    bool     // it leaves out hidden files by default, so that their absence is not worth a report
 }
 
 // tree notes that the program reads folders with everything in them.
@@ -48,7 +48,7 @@ func (c *call) textsOf(names ...string) []string {
 	return out
 }
 
-// count is how often a flag was given, under any of its names.
+// count is the number of times a flag was given, under any of its names.
 func (c *call) count(names ...string) int {
 	n := 0
 	for _, f := range c.flags {
@@ -59,7 +59,7 @@ func (c *call) count(names ...string) int {
 	return n
 }
 
-// exceptBy makes words of names: flags with =, and the names with what a pattern would take for more escaped.
+// exceptBy makes flags of names: each flag with =, and the name with pattern characters escaped.
 func exceptBy(file, folder string) func(files, folders []string) []string {
 	return func(files, folders []string) []string {
 		var out []string
@@ -87,7 +87,7 @@ func exceptPathspecs(files, folders []string) []string {
 	return out
 }
 
-// judgeGrep: a recursive search without a folder looks at the current one.
+// judgeGrep: a recursive search without a folder reads the current one.
 func judgeGrep(c *call) {
 	follow := c.has("-R", "--dereference-recursive")
 	deep := follow || c.has("-r", "--recursive")
@@ -168,7 +168,7 @@ func absolute(name, dir string) string {
 // everything: hidden files too.
 func (c *call) everything() permission.TreeOptions { return permission.TreeOptions{Hidden: true} }
 
-// copyTree: cp -r and its kin read folders with everything in them.
+// copyTree: cp -r and similar commands read folders with everything in them.
 func (c *call) copyTree(follow bool) {
 	c.tree(permission.TreeOptions{Hidden: true, Follow: follow}, nil)
 }

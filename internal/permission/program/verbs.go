@@ -68,8 +68,8 @@ func (c *call) subcommand(i int) {
 	c.merge(sub.Use)
 }
 
-// asks is for programs that are not read-only unless they are asked for one of the given phrases (parted by |),
-// such as their version, and nothing else.
+// asks is for programs that are read-only only when their words are exactly one of the given phrases (separated
+// by |), such as --version.
 func asks(phrases string) func(*call) {
 	return func(c *call) {
 		var words []string
@@ -85,7 +85,7 @@ func asks(phrases string) func(*call) {
 	}
 }
 
-// runner is a row of a program that runs something; it is read-only when asked one of the phrases.
+// runner is a row of a program that runs something; it is read-only when its words are one of the phrases.
 func runner(does, phrases string) spec {
 	return spec{class: write, does: does, raw: true, judge: asks(phrases)}
 }

@@ -1,8 +1,8 @@
 package program
 
-// What makes a program that lists files leave out those of these names, wherever they lie.
+// The words that make a program that lists files leave out those of these names, in any folder.
 
-// PathspecsWithout are words for git, behind all others.
+// PathspecsWithout are words for git, after all others.
 func PathspecsWithout(files, folders []string) []string { return exceptPathspecs(files, folders) }
 
 // PathspecsPast are words for git that leave out files and folders of these names, patterns with * and ?, in any case.
@@ -14,7 +14,7 @@ func PathspecsPast(names []string) []string {
 	return out
 }
 
-// GlobsWithout are flags for ripgrep, behind its other globs.
+// GlobsWithout are flags for ripgrep, after its other globs.
 func GlobsWithout(files, folders []string) []string {
 	return exceptBy("--glob=!", "--glob=!")(files, folders)
 }

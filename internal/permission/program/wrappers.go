@@ -274,7 +274,7 @@ var crontabFlags = &flagSet{
 	value:   "-u -x",
 }
 
-// otherWrappers run a program that stands somewhere behind their name, flags and words of their own.
+// otherWrappers run a program named somewhere after their own flags and words.
 const otherWrappers = `cpulimit prlimit runcon setarch linux32 linux64 i386 x86_64 eatmydata choom uclampset softlimit daemonize ld.so
 	ld-linux-x86-64.so.2 ld-linux-aarch64.so.1 ld-linux.so.2 ld-musl-x86_64.so.1 rlwrap sshpass sem torify dbus-launch i3-msg swaymsg xterm
 	gnome-terminal konsole alacritty kitty foot tini dumb-init gosu su-exec s6-setuidgid s6-env chpst envdir envuidgid setuidgid setlock
