@@ -44,7 +44,7 @@ func (m *model) apply(e event.Event) {
 	}
 }
 
-// show adds what an event says to the transcript. Old is set for the history of a resumed session.
+// show adds an event to the transcript. Old is set for the history of a resumed session.
 func (m *model) show(e event.Event, old bool) {
 	agent := event.CallOf(e.Agent)
 	switch b := e.Body.(type) {
@@ -346,7 +346,7 @@ func ending(b event.TurnEnd) string {
 	return strings.TrimSuffix("The turn failed: "+b.Err, ": ")
 }
 
-// ended is told that no more events come.
+// ended handles the end of the events.
 func (m *model) ended(err error) {
 	if err != nil {
 		m.tell("error", "the session does not answer any more: "+err.Error())

@@ -223,7 +223,7 @@ func (m *model) ways() string {
 	return s
 }
 
-// retrying tells why a request is sent again, and counts down to it.
+// retrying shows why a request is sent again, and counts down to it.
 func (m *model) retrying(sign string) []string {
 	th, r := m.look.theme, m.turn.retry
 	when := "now"

@@ -104,7 +104,7 @@ func TestScrollingUpLoadsTheEarlierPartOfALongConversation(t *testing.T) {
 	d.Type(termtest.CtrlHome)
 	d.Shows("question 190")
 	d.Type(termtest.PageUp)
-	d.Shows("question 188") // what is loaded above does not move the view, so it can be scrolled on
+	d.Shows("question 188") // lines loaded above do not move the view, so scrolling can go on
 	for i := 140; i >= 0; i -= 50 {
 		d.Press(termtest.CtrlHome, fmt.Sprintf("❯ question %d\n", i))
 	}
@@ -168,7 +168,7 @@ func TestSignalsEndInOrder(t *testing.T) {
 
 func TestAVanishedTerminalEndsTheProgram(t *testing.T) {
 	d := opened(t, 80, 24)
-	d.Line("wait") // what moves lets our own read of the closed terminal return
+	d.Line("wait") // the animation lets our own read of the closed terminal return
 	d.Shows("Working")
 	if err := d.Close(); err != nil {
 		t.Fatal(err)

@@ -42,7 +42,7 @@ func (m *model) login() {
 	}
 }
 
-// loggedIn goes on with the provider that is set up now.
+// loggedIn continues with the provider that is set up now.
 func (m *model) loggedIn(msg loginMsg) {
 	m.away.Store(false)
 	m.comeBack()

@@ -42,7 +42,7 @@ func open() int {
 	return 0
 }
 
-// fake is a session that does what its prompts say.
+// fake is a session that follows its prompts as a script.
 type fake struct {
 	bus *event.Bus
 	sub *event.Subscription
@@ -153,7 +153,7 @@ func (f *fake) Prompt(ctx context.Context, m llm.Message) error {
 	return err
 }
 
-// deliver runs what was queued.
+// deliver runs the queue.
 func (f *fake) deliver(ctx context.Context) {
 	for {
 		f.mu.Lock()
@@ -181,7 +181,7 @@ func (f *fake) boundary() {
 	}
 }
 
-// turn does what text says: "stream N" (kilobytes), "tools N", "ask", "wait", "say TEXT", "fail", "panic".
+// turn runs one step of the script: "stream N" (kilobytes), "tools N", "ask", "wait", "say TEXT", "fail", "panic".
 func (f *fake) turn(ctx context.Context, text string) error {
 	word, rest, _ := strings.Cut(text, " ")
 	n, _ := strconv.Atoi(rest)

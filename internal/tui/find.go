@@ -21,21 +21,21 @@ type find struct {
 	hit  *item
 	row  int
 	none bool
-	at   place // where a long search goes on
+	at   place // where a long search continues
 	busy bool
 
 	of      string  // the text that the matches below are of
 	matches []*item // items with a match, from the top
-	more    bool    // there was no time to look at all of them
+	more    bool    // there was no time to search all of them
 }
 
-// place is where a search goes on: an item, the row in it that was found last (-1: none), and a direction.
+// place is where a search continues: an item, the row in it that was found last (-1: none), and a direction.
 type place struct{ item, row, step int }
 
 // findTime is how long a search may keep the loop before it lets keys through.
 const findTime = 10 * time.Millisecond
 
-// findMsg says that a search is to go on.
+// findMsg continues a search.
 type findMsg struct{ text string }
 
 func (m *model) openFind() {

@@ -17,7 +17,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden frames anew")
 
-// shown is what a terminal shows of a frame.
+// shown is a frame as a terminal shows it.
 func shown(m *model) string {
 	v := termtest.NewScreen(m.w, m.h)
 	s := newScreen(m.w, m.h, false)

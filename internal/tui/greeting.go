@@ -53,7 +53,7 @@ func (m *model) place() string {
 	return strings.Join(parts, " · ")
 }
 
-// lastHere is the newest earlier session of this folder, and how to go on with it.
+// lastHere is the newest earlier session of this folder, and how to continue it.
 func (m *model) lastHere() string {
 	for _, c := range m.sessions {
 		if c.Text == m.front.Session || c.Label == "" {

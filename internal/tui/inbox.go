@@ -64,8 +64,8 @@ func (m *model) input(e uv.Event) bool {
 	return false
 }
 
-// Without capturing the mouse, a terminal sends its wheel as arrow keys (mode 1007), several at once. What
-// comes faster than keys repeat is the wheel.
+// Without capturing the mouse, a terminal sends its wheel as arrow keys (mode 1007), several at once. Arrows
+// that come faster than keys repeat are the wheel.
 const (
 	wheelGap  = 12 * time.Millisecond  // the longest time between two arrows of the wheel
 	wheelRest = 150 * time.Millisecond // arrows that follow the wheel this soon are the wheel's

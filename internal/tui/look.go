@@ -42,7 +42,7 @@ func profile(o Options) colorprofile.Profile {
 	return colorprofile.ASCII
 }
 
-// darkBackground is a first guess, until the terminal answers: some terminals tell it in COLORFGBG.
+// darkBackground is a first guess, until the terminal answers: some terminals put it in COLORFGBG.
 func darkBackground(getenv func(string) string) bool {
 	switch fgbg := getenv("COLORFGBG"); {
 	case fgbg == "":
@@ -90,7 +90,7 @@ func (m *model) background(dark bool) {
 	}
 }
 
-// wear draws everything anew with a theme.
+// wear redraws everything with a theme.
 func (m *model) wear(th *theme.Theme) {
 	m.look.theme = th
 	m.edit.SetTheme(th)

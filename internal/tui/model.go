@@ -96,11 +96,11 @@ type turn struct {
 	running  int // prompts on their way
 	active   bool
 	began    time.Time
-	started  bool      // its beginning was told
+	started  bool      // its start was reported
 	stopping time.Time // when an interrupt was asked for; zero: none was
 	retry    retry
 	spinning bool
-	silent   bool // nothing was said since the last message or call
+	silent   bool // no text since the last message or call
 }
 
 // retry is a request that failed and will be sent again.

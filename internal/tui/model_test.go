@@ -64,7 +64,7 @@ func (m *model) ran(id, command, output string) {
 	m.apply1(event.ToolEnd{Call: c, Title: command, Result: llm.TextResult(c, output, false), View: event.Command{Command: command, Output: output}})
 }
 
-// checkFrame holds what every frame must be.
+// checkFrame checks the invariants of every frame.
 func checkFrame(t *testing.T, m *model, f frame) {
 	t.Helper()
 	if len(f.lines) != m.h {

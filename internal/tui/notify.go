@@ -12,7 +12,7 @@ const (
 	absent   = 15 * time.Second // without a key; for terminals that do not report the focus
 )
 
-// notify tells the user by the terminal's own means that something happened, unless they are looking.
+// notify sends a notification through the terminal, unless the user is watching it.
 func (m *model) notify(text string) {
 	if m.watched() {
 		return

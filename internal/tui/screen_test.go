@@ -14,7 +14,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/term/termtest"
 )
 
-// expect is what a terminal of that width shows of styled lines, cell by cell.
+// expect is the screen of a terminal of that width with styled lines, cell by cell.
 func expect(w, h int, lines []string) [][]termtest.Cell {
 	c := newCells()
 	out := make([][]termtest.Cell, h)
@@ -42,7 +42,7 @@ func looks(st style) termtest.Style {
 	return s.Pen
 }
 
-// visible brings cells to what can be seen of them.
+// visible reduces cells to their visible content.
 func visible(grid [][]termtest.Cell) [][]string {
 	out := make([][]string, len(grid))
 	for y, row := range grid {
@@ -60,7 +60,7 @@ func visible(grid [][]termtest.Cell) [][]string {
 	return out
 }
 
-// onBlank is what of a style can be seen on a blank.
+// onBlank is the part of a style that can be seen on a blank.
 func onBlank(s termtest.Style) termtest.Style {
 	s.Bold, s.Faint, s.Italic, s.Blink, s.Conceal = false, false, false, false, false
 	if !s.Reverse && !s.Strike && s.Under == 0 {
@@ -216,7 +216,7 @@ func ultravioletWriter(w, h int) writer {
 	}
 }
 
-// BenchmarkScreenWriter compares the screen writer with the renderer of ultraviolet, on what happens most: a
+// BenchmarkScreenWriter compares the screen writer with the renderer of ultraviolet, on the most frequent changes: a
 // reply that scrolls by five lines a frame, one that grows in its last line, and a key that is echoed.
 func BenchmarkScreenWriter(b *testing.B) {
 	const w, h = 120, 40

@@ -99,7 +99,7 @@ func (m *model) tilde(path string) string {
 	return path
 }
 
-// todoLine is one task, its state told by a sign.
+// todoLine is one task, its state shown by a sign.
 func (m *model) todoLine(t event.TodoItem, width int) string {
 	th := m.look.theme
 	text, sign, st := t.Content, "○", th.Text

@@ -22,7 +22,7 @@ func prepareOutput(out *os.File) (restore func(), err error) {
 	return func() { _ = windows.SetConsoleMode(handle, mode) }, nil
 }
 
-// sizeInterval is how often the size is looked at: Windows has no signal for it.
+// sizeInterval is how often the size is polled: Windows has no signal for it.
 const sizeInterval = 250 * time.Millisecond
 
 // watchSize calls resized whenever the terminal's size has changed, until stop is called.

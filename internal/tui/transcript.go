@@ -6,7 +6,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/tui/line"
 )
 
-// transcript is the list of items and the part of it that is visible. Only what is visible is laid out: the
+// transcript is the list of items and the part of it that is visible. Only visible items are laid out: the
 // place is kept as an anchor (an item and a line in it), so that nothing needs to know how high all items
 // together are, and 50,000 of them scroll like ten.
 type transcript struct {

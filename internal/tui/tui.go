@@ -10,7 +10,7 @@
 // lines whose layout is kept, and the screen writes the cells that differ from the last frame, as
 // soon as the frame is due.
 //
-// Promises: the loop never waits for the session, the disk or the terminal. Only what is visible is laid
+// Promises: the loop never waits for the session, the disk or the terminal. Only visible items are laid
 // out; items out of view cost nothing but their text. At most 60 frames a second, and none when nothing
 // changed. Nothing foreign reaches the terminal unescaped. However the program ends, the terminal is left
 // as it was found.
@@ -100,7 +100,7 @@ func (e *CrashError) Error() string {
 	return s
 }
 
-// mostFrames is how many places of a crash are told.
+// mostFrames is how many stack frames of a crash are reported.
 const mostFrames = 8
 
 // where is the innermost places of the crash in lathe's own code.

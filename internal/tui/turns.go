@@ -82,7 +82,7 @@ func (m *model) prompt(msg llm.Message) {
 	m.spawn(func() any { return promptMsg{msg, m.session.Prompt(m.ctx, msg)} })
 }
 
-// prompted is told that a turn is over. A message that did not even start one goes back into the editor.
+// prompted handles the end of a turn. A message that did not even start one goes back into the editor.
 func (m *model) prompted(msg promptMsg) {
 	m.turn.running--
 	if err := msg.err; err != nil && m.ctx.Err() == nil && !errors.Is(err, context.Canceled) {
@@ -108,7 +108,7 @@ func (m *model) release() {
 	}
 }
 
-// interrupt ends the running turn. What is shown changes at once, whatever the session does.
+// interrupt ends the running turn. The screen changes at once, whatever the session does.
 func (m *model) interrupt() {
 	if !m.busy() {
 		return
@@ -163,7 +163,7 @@ func (m *model) resize() {
 	}
 }
 
-// suspend stops the process as ctrl+z does in a shell, and goes on when it is continued.
+// suspend stops the process as ctrl+z does in a shell, and resumes when it is continued.
 func (m *model) suspend() {
 	if !canSuspend || m.away.Load() {
 		return

@@ -14,7 +14,7 @@ const (
 )
 
 // widthQuery keeps track of the terminal's width while an inline screen is written to. A terminal may change its
-// grid before it tells the program (tmux does so for up to a quarter of a second), and lines that were printed for
+// grid before it notifies the program (tmux does so for up to a quarter of a second), and lines that were printed for
 // another width cannot be taken back. So while a turn runs, a question for the width follows each frame, and while
 // widths change, a frame waits for the answers to those before it.
 type widthQuery struct {
@@ -139,7 +139,7 @@ func (p *program) awaitReports() {
 	}
 }
 
-// wrapsRows reports whether the terminal wraps rows anew when its width changes, as all but a few do.
+// wrapsRows reports whether the terminal rewraps rows when its width changes, as all but a few do.
 func wrapsRows(getenv func(string) string) bool {
 	switch {
 	case getenv("TMUX") != "":

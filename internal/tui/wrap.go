@@ -84,7 +84,7 @@ func lastCells(s string, width int) string {
 	return "…" + s
 }
 
-// middleCells is an escaped line cut in its middle to fit into width cells: of a path, both ends tell most.
+// middleCells is an escaped line cut in its middle to fit into width cells: both ends of a path matter most.
 func middleCells(s string, width int) string {
 	if term.Width(s) <= width {
 		return s

@@ -75,8 +75,8 @@ type Dialog interface {
 	Cursor() (x, y int, ok bool)
 }
 
-// settle is how long after it was first drawn a dialog takes no key yet: what was typed into the prompt just
-// before was not meant for it. Each key that comes in that time begins it anew, so that a word in full
+// settle is how long after it was first drawn a dialog takes no key yet: keys typed into the prompt just
+// before were not meant for it. Each key that comes in that time begins it anew, so that a word in full
 // flow is ignored to its end.
 const settle = 250 * time.Millisecond
 

@@ -78,7 +78,7 @@ func TestWhatTheUserOpensComesFirstAndTakesKeysAtOnce(t *testing.T) {
 	}
 }
 
-// press gives keys to a dialog that was drawn, and returns what the last one came to.
+// press gives keys to a dialog that was drawn, and returns the result of the last one.
 func press(d dialog.Dialog, height int, ks ...dialog.Key) (r dialog.Result) {
 	for _, k := range ks {
 		d.Lines(80, height)
@@ -129,7 +129,7 @@ func TestWhatIsDecidedOnKeepsHalfOfTheDialog(t *testing.T) {
 		fmt.Fprintf(&diff, "+added line %d\n", i)
 	}
 	long.Question.Preview = event.Diff{Path: "out", Unified: diff.String(), Added: 40}
-	lines := dialog.NewPermission(long, around).Lines(80, 18) // what a terminal of 24 rows has for it
+	lines := dialog.NewPermission(long, around).Lines(80, 18) // the room that a terminal of 24 rows has for it
 	text := strings.Join(lines, "\n")
 	if n := strings.Count(text, "added line"); n < 7 {
 		t.Errorf("%d lines of the change in:\n%s", n, text)

@@ -15,7 +15,7 @@ type options struct {
 	items   []event.Option
 	at      cursor
 	multi   bool
-	brief   bool // no help: it is said elsewhere
+	brief   bool // no help: it is shown elsewhere
 	checked map[int]bool
 	keys    map[string]string // by the option's id: the key that chooses it at once
 }

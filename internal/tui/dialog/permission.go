@@ -17,7 +17,7 @@ import (
 // explain is the choice that this dialog adds: no, with a reason that the model reads.
 const explain = "explain"
 
-// Permission asks whether a call may run. It shows what would run or change in full, the resolved targets,
+// Permission asks whether a call may run. It shows the whole command or change, the resolved targets,
 // why it asks, and the rules that a lasting answer would keep.
 type Permission struct {
 	id    string
@@ -129,7 +129,7 @@ func (d *Permission) typed(k Key) Result {
 
 func answer(a event.Answer) Result { return Result{Close: true, Answer: &a} }
 
-// choose answers with the option at i. What lasts can be chosen only when everything was on the screen.
+// choose answers with the option at i. Lasting answers can be chosen only when everything was on the screen.
 func (d *Permission) choose(i int) Result {
 	if i < 0 || i >= len(d.opts.items) {
 		return Result{}
@@ -269,7 +269,7 @@ func (d *Permission) dangers(lines []string, width int) []string {
 	return lines
 }
 
-// hang is a paragraph that begins with a mark and goes on below the text.
+// hang is a paragraph with a mark in front and a hanging indent.
 func hang(width int, mark string, style theme.Style) line.Format {
 	return line.Format{
 		Width: width, First: []line.Span{{Text: mark, Style: style}},
@@ -310,7 +310,7 @@ func (d *Permission) input(lines []string, width int) []string {
 func (d *Permission) facts(lines []string, width int) []string {
 	if d.q.Permission != nil {
 		for _, a := range d.q.Permission.Accesses {
-			if d.block == nil || !surprising(a) { // else it is said above
+			if d.block == nil || !surprising(a) { // else it is shown above
 				lines = d.access(lines, width, a)
 			}
 		}

@@ -37,7 +37,7 @@ const completions = 50
 
 func (p *popup) open() bool { return len(p.items) > 0 && !p.dismissed }
 
-// refresh looks at the text before the cursor and asks for completions. They are offered when something was
+// refresh reads the text before the cursor and asks for completions. They are offered when something was
 // typed; moving about only closes the list.
 func (e *Editor) refresh(edited bool) []Out {
 	t, ok := e.token()
@@ -180,7 +180,7 @@ func (e *Editor) Answer(gen uint64, found []event.Candidate) []Out {
 	return nil
 }
 
-// learnHints remembers the arguments of commands, to be shown when a command is there and its arguments are
+// learnHints remembers the arguments of commands, to be shown when a command is typed and its arguments are
 // not.
 func (e *Editor) learnHints(found []event.Candidate) {
 	if e.hints == nil {
@@ -269,16 +269,15 @@ func inserted(t token, s, following string) string {
 	return "@" + s + " "
 }
 
-// typedInFull reports whether what stands in the text is itself one of the completions, and the user chose no
-// other.
+// typedInFull reports whether the typed text is itself one of the completions, and the user chose no other.
 func (p *popup) typedInFull() bool {
 	return !p.moved && slices.ContainsFunc(p.items, func(c event.Candidate) bool {
 		return strings.TrimPrefix(c.Text, "/") == strings.TrimPrefix(p.token.text, "/")
 	})
 }
 
-// enter decides what Submit means while the list is open: whether the completion is taken, and whether the
-// prompt is sent then.
+// enter reports whether Submit, while the list is open, takes the completion, and whether it then sends the
+// prompt.
 func (e *Editor) enter() (take, send bool) {
 	p := &e.popup
 	if !p.open() {

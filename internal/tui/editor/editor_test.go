@@ -30,7 +30,7 @@ func typed(e *editor.Editor, s string) []editor.Out {
 	return outs
 }
 
-// do does actions and returns what came of the last one.
+// do runs actions and returns the result of the last one.
 func do(t *testing.T, e *editor.Editor, as ...keys.Action) []editor.Out {
 	t.Helper()
 	var outs []editor.Out

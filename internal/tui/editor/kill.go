@@ -74,7 +74,7 @@ func (e *Editor) remove(a keys.Action) bool {
 	return true
 }
 
-// leaveMode goes back to writing a message when something is deleted that is not there.
+// leaveMode goes back to writing a message when there is nothing to delete.
 func (e *Editor) leaveMode(a keys.Action) bool {
 	if e.mode == Prompt || a == keys.DeleteForward || a == keys.DeleteWordForward || a == keys.KillLineEnd {
 		return false

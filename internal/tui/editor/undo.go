@@ -9,7 +9,7 @@ type edit struct {
 	sort              sort
 }
 
-// sort is the kind of an edit: typing goes on in the same step of undo.
+// sort is the kind of an edit: typing continues the same step of undo.
 type sort int
 
 const (

@@ -11,8 +11,7 @@ import (
 const tabStop = 4
 
 // glyph is how the first character of s is drawn in a row of width cells, when it begins in the cell at: its
-// bytes in s, its cells, and what is written. What could reach the terminal as a control is escaped, and what
-// does not fit into a whole row is cut.
+// bytes in s, its cells, and the text to write. Controls are escaped, and a glyph wider than a whole row is cut.
 func (e *Editor) glyph(s string, at, width int) (n, cells int, shown string) {
 	switch c := s[0]; {
 	case c == '\t':

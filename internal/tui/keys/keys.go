@@ -10,8 +10,8 @@
 // Promises:
 //
 //   - [Table] is the one place where actions and default keys are written down; docs/keys.md is made of it.
-//   - What is wrong in the user's keybindings is reported, each [Problem] with the place and the next move;
-//     the rest of them holds. Ctrl+C stays what leaves the program, whatever the settings say.
+//   - Every mistake in the user's keybindings is reported, each [Problem] with the place and the next move;
+//     the rest of them holds. Ctrl+C always leaves the program, whatever the settings say.
 //   - A key is understood the same way in terminals with and without the kitty protocol or modifyOtherKeys,
 //     as far as they send it at all.
 package keys

@@ -12,7 +12,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/tui/keys"
 )
 
-// pressed decodes what a terminal sends for keys.
+// pressed decodes the bytes that a terminal sends for keys.
 func pressed(t *testing.T, raw string) []uv.KeyPressEvent {
 	t.Helper()
 	var out []uv.KeyPressEvent
@@ -74,7 +74,7 @@ func TestAKeyOfAnotherAlphabetCountsByItsPlace(t *testing.T) {
 	}
 }
 
-// do presses keys and says what came of the last one.
+// do presses keys and returns the result of the last one.
 func do(t *testing.T, m *keys.Map, raw string, contexts ...keys.Context) keys.Press {
 	t.Helper()
 	r := keys.NewResolver(m)

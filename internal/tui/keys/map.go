@@ -80,8 +80,8 @@ func help(a Action) string {
 // Leader is the leader stroke.
 func (m *Map) Leader() string { return m.leader }
 
-// Bindings lists the bindings in force, in the order of the table, also actions without a key; what the user bound to
-// commands or in other contexts comes last. Leader chords are written out.
+// Bindings lists the bindings in force, in the order of the table, also actions without a key; the user's bindings
+// to commands or in other contexts come last. Leader chords are written out.
 func (m *Map) Bindings() []Binding { return m.bindings }
 
 // Keys lists the chords of an action in a context. The first is the one to show.
@@ -117,7 +117,7 @@ type Press struct {
 	Hits []Hit
 	// Pending says that the key began or continued a chord; there are no hits.
 	Pending bool
-	// Unknown is the chord that led nowhere ("ctrl+x q"), to be told to the user.
+	// Unknown is the chord that led nowhere ("ctrl+x q"), to be reported to the user.
 	Unknown string
 	// Used says that the key ended a chord and is not to be taken for anything else.
 	Used bool
@@ -139,7 +139,7 @@ type place struct {
 func NewResolver(m *Map) *Resolver { return &Resolver{m: m} }
 
 // Press takes a key. contexts are those the user is in, innermost first; Global is asked last without being
-// named. A key that comes to nothing is text to insert, or nothing. Esc ends a chord that is pending.
+// named. A key without a binding is text to insert, or nothing. Esc ends a chord that is pending.
 func (r *Resolver) Press(k uv.KeyPressEvent, contexts ...Context) Press {
 	names := strokes(k)
 	if len(names) == 0 {

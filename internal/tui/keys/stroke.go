@@ -34,8 +34,8 @@ func Stroke(k uv.KeyPressEvent) string {
 	return names[0]
 }
 
-// strokes lists the names under which a key may be bound, the usual one first. Terminals differ in what they
-// tell of a key on the second level (ctrl+_ is also ctrl+shift+-), and of keyboards that do not write Latin
+// strokes lists the names under which a key may be bound, the usual one first. Terminals differ in how they
+// report a key on the second level (ctrl+_ is also ctrl+shift+-), and keyboards that do not write Latin
 // letters, where a binding means the key at the place of that letter (kitty's base layout key).
 func strokes(k uv.KeyPressEvent) []string {
 	mod := k.Mod &^ (uv.ModCapsLock | uv.ModNumLock | uv.ModScrollLock)

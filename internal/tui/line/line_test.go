@@ -111,7 +111,7 @@ func TestOnlyHarmlessURLsBecomeLinks(t *testing.T) {
 	}
 }
 
-// pieces are what text is made of that is hard to lay out.
+// pieces are parts of texts that are hard to lay out.
 var pieces = []string{" ", "  ", "a", "word", "一", "。", "e\u0301", "👩‍👩‍👧", "🇩🇪", "👍🏽", "1️⃣", "\n", "\t", "\x1b[2J", "\u200b", "\u202e", "✓", "한", "ᄒ", "ا", "\xff", "\u0085"}
 
 func TestNoLineIsWiderThanAskedAndNoTextIsLost(t *testing.T) {
@@ -154,7 +154,7 @@ func TestNoLineIsWiderThanAskedAndNoTextIsLost(t *testing.T) {
 	})
 }
 
-// letters is text without what may vanish.
+// letters is text without the characters that may vanish.
 func letters(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r <= ' ' || 0x7f <= r && r < 0xa0 {

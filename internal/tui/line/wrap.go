@@ -25,7 +25,7 @@ type wrapper struct {
 	start    place // where it begins
 	cells    int   // in it so far
 	brk      place // the last place where it may be broken: the text before it stays
-	next     place // where the next line goes on from there, behind spaces
+	next     place // where the next line starts, behind spaces
 	nextAt   int   // cells up to next
 	breaks   bool  // there is such a place
 	wide     bool  // the last character was an ideograph

@@ -37,7 +37,7 @@ type container struct {
 	last *sibling // the item that was closed last in here, if nothing came behind it
 }
 
-// sibling is what the next item of the same list has to know of the one before it.
+// sibling holds the facts about a list item that the next one of the list depends on.
 type sibling struct {
 	marker byte
 	number int
@@ -52,7 +52,7 @@ type leaf struct {
 	info   string // of a fence
 	frame  []cell // the prefixes of its lines, outermost first
 	gap    bool   // a blank line comes before it
-	joined bool   // it goes on where the leaf before it stopped, as the text was too long for one
+	joined bool   // it continues the leaf before it: the text was too long for one
 	// growing: more of it may come.
 	growing bool
 
@@ -99,7 +99,7 @@ type cell struct {
 
 // Limits, so that hostile text costs no more than other text.
 const (
-	maxParagraph = 4 << 10 // bytes of a paragraph, before the rest goes on as another
+	maxParagraph = 4 << 10 // bytes of a paragraph, before the rest becomes another
 	maxLine      = 8 << 10 // bytes of a line, before it is broken
 	maxDepth     = 24      // containers in one another; deeper ones are text
 	maxPiece     = 64      // lines of code that are laid out as one leaf
@@ -107,7 +107,7 @@ const (
 )
 
 // blocks turns lines into leaves, one line at a time. It follows the algorithm of CommonMark 0.31
-// (appendix "A parsing strategy"), with the tables of GFM. Each line is looked at once.
+// (appendix "A parsing strategy"), with the tables of GFM. Each line is read once.
 type blocks struct {
 	root    container
 	open    []container
@@ -136,7 +136,7 @@ func (b *blocks) clone() *blocks {
 	return &c
 }
 
-// add takes one line without its newline. broken says that the line goes on where the last one stopped.
+// add takes one line without its newline. broken says that the line continues the last one.
 func (b *blocks) add(s string, broken bool) {
 	b.raw, b.line, b.pos = s, expand(s), 0
 	if broken && b.leaf != nil {
@@ -172,7 +172,7 @@ func (b *blocks) inside() *container {
 	return &b.open[len(b.open)-1]
 }
 
-// match walks the open containers as far as the line goes on in them.
+// match walks the open containers that the line continues.
 func (b *blocks) match() int {
 	for i := range b.open {
 		c, indent := &b.open[i], b.indentation()
@@ -259,7 +259,7 @@ func (b *blocks) proceed(s string) {
 	}
 }
 
-// split closes the open leaf and goes on with another that continues it.
+// split closes the open leaf and opens another that continues it.
 func (b *blocks) split() {
 	l := *b.leaf
 	b.close()
@@ -339,7 +339,7 @@ func (b *blocks) begin(k kind) *leaf {
 }
 
 // gapBefore reports whether a blank line comes before a new leaf: where the source has one, and around
-// what stands apart in any case.
+// blocks that always stand apart.
 func (b *blocks) gapBefore(k kind) bool {
 	if !b.any || b.blank {
 		return b.any

@@ -12,8 +12,8 @@ import (
 	"github.com/lathe-dev/lathe/internal/tui/theme"
 )
 
-// TestAParagraphThatGrowsIsReadAsIfItWereReadWhole: what is kept of its start must be what reading all of it
-// gives.
+// TestAParagraphThatGrowsIsReadAsIfItWereReadWhole: the start that is kept must equal a reading of
+// the whole.
 func TestAParagraphThatGrowsIsReadAsIfItWereReadWhole(t *testing.T) {
 	clean := []string{
 		"word", "word", "other", "**bold**", "**bold words**", "*it*", "`code`", "[text](http://a.example/b)", "~~no~~", "<b>", "a\nb", "\\*", "&amp;", "https://x.example/y",

@@ -121,7 +121,7 @@ func (in *inliner) parse(l *leaf, s string) ast.Node {
 	return doc
 }
 
-// Limits of what is read as inline Markdown. Its time can grow with the square of these.
+// Limits of the text that is read as inline Markdown. Its time can grow with the square of these.
 const (
 	mostBrackets = 100
 	mostMarks    = 300 // runs of *, _ and ~
@@ -143,7 +143,7 @@ func tangled(s string) bool {
 	return brackets > mostBrackets || marks > mostMarks
 }
 
-// begun is the start of the paragraph that is being written: what stands there cannot change any more.
+// begun is the final start of the paragraph that is being written.
 type begun struct {
 	text  string // up to and with a space
 	base  theme.Style
@@ -154,7 +154,7 @@ type begun struct {
 const openText = 512
 
 // growing is inline for the paragraph that is being written. As soon as a start of it has nothing open
-// that what follows could close, that start is kept and not read again.
+// that later text could close, that start is kept and not read again.
 func (r *renderer) growing(l *leaf, s string, base theme.Style) []line.Span {
 	b := &r.begun
 	if b.text == "" || b.base != base || !strings.HasPrefix(s, b.text) {
@@ -360,7 +360,7 @@ func host(url string) string {
 		rest = rest[:i]
 	}
 	if i := strings.LastIndexByte(rest, '@'); i >= 0 {
-		rest = rest[i+1:] // what stands before is a name, however much it looks like a host
+		rest = rest[i+1:] // before it is a user name, however much it looks like a host
 	}
 	return strings.ToLower(rest)
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// partialLine is what is shown of a line that has not ended: nothing of it while it may still become anything, so
+// partialLine is the visible part of a line that has not ended: nothing while it may still become anything, so
 // that a heading does not flash up for the first "-" of a list.
 func partialLine(partial string, b *blocks) string {
 	if b.leaf != nil && (b.leaf.kind == fence || b.leaf.kind == indented || b.leaf.kind == html) {
@@ -28,7 +28,7 @@ func partialLine(partial string, b *blocks) string {
 	return partial
 }
 
-// closeInline ends what is still open in the text of a block, so that it is shown as it will most likely
+// closeInline closes the open marks in the text of a block, so that it is shown as it will most likely
 // be: "**bo" as bold text, "[text](http://ex" as a link's text.
 func closeInline(lines []string) []string {
 	text := strings.Join(lines, "\n")

@@ -148,7 +148,7 @@ func (b *blocks) task() byte {
 	return 0
 }
 
-// text is what is left: a blank line, a row of a table, or the text of a paragraph. entered says that a
+// text handles the rest: a blank line, a row of a table, or the text of a paragraph. entered says that a
 // container began on the line.
 func (b *blocks) text(matched int, para, lazy, entered bool) {
 	if b.isBlank() {
@@ -298,7 +298,7 @@ const htmlBlocks = " address article aside base basefont blockquote body caption
 	"figure footer form frame frameset h1 h2 h3 h4 h5 h6 head header hr html iframe legend li link main menu menuitem nav noframes ol optgroup option p param " +
 	"search section summary table tbody td tfoot th thead title tr track ul "
 
-// opensHTML reports whether an HTML block begins, and what ends it: "" a blank line.
+// opensHTML reports whether an HTML block begins, and its end marker: "" for a blank line.
 func opensHTML(s string, para bool) (end string, ok bool) {
 	if s[0] != '<' || len(s) < 2 {
 		return "", false

@@ -38,7 +38,7 @@ type Stream struct {
 // NewStream returns an empty Stream.
 func NewStream(o Options) *Stream { return &Stream{r: newRenderer(o)} }
 
-// Render lays a whole text out: what a Stream shows that got the text, in whatever pieces, and its end.
+// Render lays a whole text out, as a Stream does that got the text, in whatever pieces, and its end.
 func Render(text string, width int, o Options) []string {
 	s := NewStream(o)
 	s.Append(text)
@@ -54,7 +54,7 @@ func (s *Stream) Append(text string) {
 	s.take(s.escaper.Next(text))
 }
 
-// End says that no more text comes. What was left open is then shown as it stands.
+// End marks the end of the text. Inline marks left open are then shown literally.
 func (s *Stream) End() {
 	if s.ended {
 		return
@@ -220,8 +220,8 @@ func (s *Stream) Height(width int) int {
 // Lines is everything, laid out in width cells.
 func (s *Stream) Lines(width int) []string { return s.Slice(width, 0, s.Height(width)) }
 
-// Slice is the lines from (from 0) up to but without to; what is outside of [0, Height) is left out. Only
-// blocks that have a line in it are looked at.
+// Slice is the lines from (from 0) up to but without to; lines outside of [0, Height) are left out. Only
+// blocks that have a line in it are visited.
 func (s *Stream) Slice(width, from, to int) []string {
 	height := s.Height(width)
 	from, to = max(from, 0), min(to, height)

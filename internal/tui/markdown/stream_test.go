@@ -61,7 +61,7 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-// pieces are what Markdown is made of.
+// pieces are parts of Markdown.
 var pieces = []string{
 	"# ", "## h\n", "- ", "- [ ] x\n", "* ", "1. ", "> ", "```go\n", "```\n", "~~~", "    ", "\t", "text ", "word", "**", "*", "_", "~~", "`", "[a](http://b.example/c) ", "[a][b] ",
 	"[b]: /x\n", "[b]: https://late.example 'x'\n\n", "![p](q.png)", "https://x.example/y ", "a/b.go:12 ", "---\n", "===\n", "| a | b |\n|---|--:|\n| c | d |\n", "| x ", "|", "\n", "\n", "\n\n", "\n\n",
@@ -154,7 +154,7 @@ func FuzzStream(f *testing.F) {
 	})
 }
 
-// shown is what a stream shows so far, without styles.
+// shown is the visible text of a stream so far, without styles.
 func shown(text string, width int) string {
 	s := markdown.NewStream(markdown.Options{Theme: dark, Links: true})
 	s.Append(text)

@@ -137,8 +137,8 @@ func widths(cells [][][]line.Span, columns, room int) []int {
 	return share(natural, longest, room)
 }
 
-// share gives every column what it needs at least, and the widest ones what is left, so that their rows
-// get about equally long.
+// share gives every column its least width, and the widest ones the rest, so that their rows get about
+// equally long.
 func share(natural, longest []int, room int) []int {
 	out := make([]int, len(natural))
 	rest := room

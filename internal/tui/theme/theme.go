@@ -85,7 +85,7 @@ func (t *Theme) State(s State) Style {
 	return [...]Style{t.Waiting, t.Running, t.Done, t.Failed, t.Denied}[min(max(s, 0), Denied)]
 }
 
-// Spinner are the pictures of something that goes on, one cell each.
+// Spinner is the frames of the activity spinner, one cell each.
 var Spinner = [...]string{"⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"}
 
 // Names are the themes to choose from. The first, "auto", is dark or light as the background is.

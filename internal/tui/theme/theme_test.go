@@ -158,7 +158,7 @@ func TestTextCanBeRead(t *testing.T) {
 		name       string
 		p          palette
 		background string
-		text, dim  float64 // the least contrast of what must be read, and of what can be skipped
+		text, dim  float64 // the least contrast of text that must be read, and of text that can be skipped
 	}{
 		{"dark", darkPalette(), "#1e1e1e", 4.5, 2.5},
 		{"light", lightPalette(), "#ffffff", 4.5, 2.4},

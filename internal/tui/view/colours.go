@@ -12,7 +12,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/tui/theme"
 )
 
-// longest is how much of one line of output is looked at; more is cut off with a note.
+// longest is how much of one line of output is shown; more is cut off with a note.
 const longest = 16 << 10
 
 // colours turns lines that a program wrote for a terminal into spans: its colours are kept as far as the

@@ -61,7 +61,7 @@ func (b *Block) diffRow(l diffLine, i, digits int, words [][2]int) {
 	b.rows = append(b.rows, r)
 }
 
-// parse reads a unified diff of one file. What is before the first hunk is left out.
+// parse reads a unified diff of one file. Lines before the first hunk are dropped.
 func parse(unified string) []diffLine {
 	var out []diffLine
 	old, now := 0, 0
@@ -164,7 +164,7 @@ func within(ranges [][2]int, at, n int) (int, bool) {
 	return n, false
 }
 
-// state is where highlighting stands before a row. The old and the new text go on each on its own; a hunk
+// state is the state of highlighting before a row. The old and the new text each have their own; a hunk
 // begins anew.
 func (b *Block) state(i int) syntax.State {
 	side := 1

@@ -124,7 +124,7 @@ func (b *Block) Height() int {
 	return b.offsets[len(b.rows)]
 }
 
-// Slice is the lines from (from 0) up to but without to; what is outside of [0, Height) is left out.
+// Slice is the lines from (from 0) up to but without to; lines outside of [0, Height) are left out.
 func (b *Block) Slice(from, to int) []string {
 	from, to = max(from, 0), min(to, b.Height())
 	if from >= to {
