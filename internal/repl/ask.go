@@ -72,7 +72,7 @@ func questionText(q event.Question) string {
 	}
 	if q.Permission != nil {
 		for _, a := range q.Permission.Accesses {
-			if strings.TrimSpace(preview) == a.Target { // said above
+			if strings.TrimSpace(preview) == a.Target { // shown above
 				continue
 			}
 			what := a.Target
@@ -123,7 +123,7 @@ func example(q event.Question) string {
 	return "1"
 }
 
-// wholeView is a preview with nothing left out: it is decided on.
+// wholeView is a complete preview: the user decides on it.
 func wholeView(v event.View) string {
 	switch v := v.(type) {
 	case event.Diff:

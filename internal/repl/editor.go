@@ -82,7 +82,7 @@ func (e *editor) size() { _ = e.t.SetSize(max(e.o.Width(), 10), 24) } // fails f
 // close leaves the terminal as it was.
 func (e *editor) close() {
 	e.t.SetBracketedPasteMode(false)
-	_ = e.back() // there is nobody to tell on a terminal that is gone
+	_ = e.back() // a terminal that is gone shows no error
 }
 
 // pump reads keys.
@@ -160,7 +160,7 @@ func (e *editor) read(prompt string) {
 		if prompt != e.shown {
 			e.shown = prompt
 			e.t.SetPrompt(prompt)
-			_, _ = e.above(nil) // draws the line anew; a terminal that is gone tells by itself
+			_, _ = e.above(nil) // redraws the line; reading fails on a terminal that is gone
 		}
 		return
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/term"
 )
 
-// splitter cuts a terminal's input into keys: runes and escape sequences, each whole. What is neither
+// splitter cuts a terminal's input into keys: runes and escape sequences, each whole. Other input
 // (broken UTF-8, a sequence without end) is dropped, since the line editor would wait for its rest for ever.
 type splitter struct {
 	rest    []byte

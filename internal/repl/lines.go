@@ -30,7 +30,7 @@ type entered struct {
 const maxLine = 8 << 20
 
 // reader reads lines as they are: from a terminal that edits by itself, or a pipe, of which no more is read
-// than what is wanted.
+// than needed.
 type reader struct {
 	o     Options
 	out   *screen

@@ -44,7 +44,7 @@ func (r *repl) event(e event.Event) {
 		r.notice(b)
 		return
 	}
-	if len(e.Agent) > 0 { // a subagent's work is told by its call
+	if len(e.Agent) > 0 { // a subagent's work is reported by its call
 		return
 	}
 	r.turn(e.Body)

@@ -27,7 +27,7 @@ type screen struct {
 	open    bool // a text streams
 	err     error
 
-	what  string // that the spinner tells
+	what  string // text of the spinner
 	since time.Time
 	drawn bool
 	frame int
@@ -81,7 +81,7 @@ func (s *screen) block(text string) {
 	s.put(text + "\n")
 }
 
-// stream writes a piece of a text that goes on.
+// stream writes a piece of a growing text.
 func (s *screen) stream(text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
