@@ -17,7 +17,7 @@ const (
 
 // EscapeCommand makes a foreign command, or another text of several lines that somebody decides on, safe to
 // show in a dialog. It is as strict as [EscapeLine], but lines stay lines: every newline is shown as ↵ and
-// then obeyed, so that wrapped lines are told from lines of their own. Indentation of up to
+// then obeyed, so that wrapped lines differ from separate lines. Indentation of up to
 // 32 spaces stays; longer runs of blanks, and more than three empty lines in a row, are shown by their
 // number.
 func EscapeCommand(s string) string {

@@ -1,5 +1,5 @@
-// Package term is what every front end needs to know of terminals: which text is safe to show, how many
-// cells it takes, and how many colours there are.
+// Package term holds the facts about terminals that every front end needs: which text is safe to show, how
+// many cells it takes, and how many colours there are.
 //
 // The words: foreign text is everything that lathe did not write itself (a model's reply, a file, a
 // program's output, a path, an error of a server). It must be escaped before it reaches a terminal: raw,
@@ -14,8 +14,8 @@
 //   - The output is valid UTF-8 without control characters other than newline and tab (a line has not
 //     even those), without escape sequences, bidirectional controls, tag characters, and invisible
 //     characters that could hide or reorder text.
-//   - Nothing is left out: what is not shown as it is, is shown by its picture (␛), its number (‹U+202E›),
-//     or its byte (\x9b).
+//   - Nothing is left out: an escaped character is shown by its picture (␛), its number (‹U+202E›), or its
+//     byte (\x9b).
 //   - Escaping twice is the same as escaping once. Safe ASCII, which is nearly everything, is returned as
 //     it is without an allocation.
 package term

@@ -162,7 +162,7 @@ func TestAWriterEscapesWhatIsWritten(t *testing.T) {
 	}
 }
 
-// checkSafe holds what the package promises of any output.
+// checkSafe checks the package's promises for any output.
 func checkSafe(t *testing.T, in, out string, line bool) {
 	t.Helper()
 	checkKept(t, in, out, func(r rune) bool { return !line && (r == '\n' || r == '\t' || r == 0x200c || r == 0x200d) })

@@ -12,7 +12,7 @@ import (
 const mostMarks = 8
 
 // Escaper is [Escape] for text that comes in pieces, which may cut characters in two. The zero value is
-// ready. All that was returned, joined, is what Escape returns for all that was given, joined.
+// ready. Its joined results are Escape's result for the joined pieces.
 type Escaper struct {
 	rest  string // the end of the text so far, which cannot be judged before more comes
 	prev  rune   // the last character that was kept, 0 at the start and after one that was shown

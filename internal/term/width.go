@@ -23,8 +23,8 @@ func Width(s string) int {
 	return cells
 }
 
-// Truncate shortens one line of escaped text to at most cells, tail included, which replaces what was cut
-// off ("…"). No character is cut in two. If not even the tail fits, it is cut itself.
+// Truncate shortens one line of escaped text to at most cells, tail included, which replaces the part that
+// was cut off ("…"). No character is cut in two. If not even the tail fits, it is cut itself.
 func Truncate(s string, cells int, tail string) string {
 	if len(s) <= cells && plain(s) && !strings.Contains(s, "\t") || Width(s) <= cells {
 		return s

@@ -6,8 +6,8 @@ import (
 )
 
 // Style is how a cell looks. The zero value is the terminal's default. Colours are the parameters that set
-// them ("31", "38;5;17", "38;2;10;20;30"), with the number of the text's colour also for what is behind it and
-// for the underline.
+// them ("31", "38;5;17", "38;2;10;20;30"), with the number of the text's colour also for the background and
+// the underline.
 type Style struct {
 	FG, BG, Line                                         string
 	Bold, Faint, Italic, Blink, Reverse, Conceal, Strike bool
