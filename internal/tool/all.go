@@ -11,7 +11,7 @@ type builtin struct {
 	make func(*Env) agent.Tool
 }
 
-// builtins are in the order in which models are told of them.
+// builtins are in the order in which models see them.
 var builtins = []builtin{
 	{readTool, newRead},
 	{writeTool, newWrite},
@@ -45,8 +45,8 @@ func Names() []string {
 	return names
 }
 
-// Catalogue declares the built-in tools, and those that rules and calls may name though they are not there yet.
-// Each catalogue is a new one, to which a session may add what its servers and plugins declare.
+// Catalogue declares the built-in tools, and those that rules and calls may name before they exist.
+// Each catalogue is a new one, to which a session may add the declarations of its servers and plugins.
 func Catalogue() *call.Catalogue { return call.NewCatalogue(declarations()...) }
 
 func declarations() []call.Declaration {

@@ -76,7 +76,7 @@ var bashTool = call.Declaration{
 	Accesses: call.Typed(bashAccesses),
 }
 
-// bashAccesses is the command, and all that it would read, write and reach as far as that can be told.
+// bashAccesses is the command, and all that it would read, write and reach as far as known.
 func bashAccesses(in bashInput, at call.Place) ([]permission.Access, error) {
 	if strings.TrimSpace(in.Command) == "" {
 		return nil, errors.New("the command is empty; say what to run")
@@ -153,7 +153,7 @@ type bashCall struct {
 	started time.Time
 }
 
-// startDir makes sure that the command runs where Prepare said.
+// startDir makes sure that the command runs in the folder of Prepare.
 func (c *bashCall) startDir() error {
 	if err := c.env.settle(c.at); err != nil {
 		return err

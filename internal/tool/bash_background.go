@@ -47,7 +47,7 @@ type bashOutputInput struct {
 	Timeout *int64 `json:"timeout,omitempty"` // milliseconds
 }
 
-// What the session itself started was approved then, so looking at it and ending it touch the session only.
+// The session's own commands were approved at their start, so reading and ending them touch the session only.
 var (
 	bashOutputTool = call.Declaration{
 		Name:     "BashOutput",

@@ -9,7 +9,7 @@ import (
 )
 
 // BlobWriter takes data of unknown size. Commit keeps it and returns its path; Close without Commit drops it.
-// What was written can be read back until then, also beside Write.
+// The data can be read back until then, also beside Write.
 type BlobWriter interface {
 	Write(p []byte) (int, error)
 	ReadAt(p []byte, off int64) (int, error)

@@ -169,7 +169,7 @@ func (t *plainText) end(dst []byte) []byte {
 	return dst
 }
 
-// lineText does what a terminal does with carriage return and backspace, so that a progress bar is its last
+// lineText applies carriage return and backspace as a terminal does, so that a progress bar is its last
 // state and not a thousand of them. A line of more than 64 KiB is passed on in pieces.
 type lineText struct {
 	line []byte

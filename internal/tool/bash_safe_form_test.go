@@ -164,7 +164,7 @@ func TestReadOnlyGitRunsNothingOfTheRepository(t *testing.T) {
 	if c := plan.Accesses[0].Command; !c.Class.ReadOnly() {
 		t.Fatalf("%+v", c)
 	}
-	// What could come between the look and the run: the configuration names a program.
+	// The configuration names a program between the check and the run.
 	if out, err := exec.Command("git", "-C", root, "config", "core.fsmonitor", "touch "+root+"/ran; false").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}

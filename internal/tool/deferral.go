@@ -141,7 +141,7 @@ func announcement(names []string, now, told map[string]string) string {
 	return strings.Join(out, "\n")
 }
 
-// announced reads back what a conversation was told.
+// announced reads earlier announcements back from the conversation.
 func announced(msgs []llm.Message) map[string]string {
 	told := map[string]string{}
 	for _, m := range msgs {

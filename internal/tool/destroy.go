@@ -113,7 +113,7 @@ func under(dir, path string) string {
 	return filepath.Join(dir, path)
 }
 
-// files tells of the files that the command names for writing.
+// files reports the files that the command names for writing.
 func (d *destruction) files(accesses []permission.Access) {
 	var all []permission.Access
 	for _, a := range accesses {

@@ -66,7 +66,7 @@ func (g gitLook) changes(ctx context.Context, untracked bool) {
 	}
 }
 
-// commits tells how many commits a reset takes off the branch.
+// commits reports how many commits a reset takes off the branch.
 func (g gitLook) commits(ctx context.Context, args []string) {
 	for _, a := range args {
 		if strings.HasPrefix(a, "-") || a == "HEAD" {

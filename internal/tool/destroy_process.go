@@ -17,7 +17,7 @@ type process struct {
 	line        string // its command line, shortened
 }
 
-// processes tells which processes a command would end.
+// processes lists the processes that a command would end.
 func (d *destruction) processes(ctx context.Context, program string, args []string) {
 	all, err := runningProcesses(ctx, d.env.Runner)
 	if err != nil || len(all) == 0 {
@@ -40,7 +40,7 @@ func (d *destruction) processes(ctx context.Context, program string, args []stri
 }
 
 // chosen are the processes that the arguments name: by number, or by program as pkill(1) and killall(1) do.
-// What chooses in another way (-u, -g, ...) is left out of account, so there may be fewer.
+// Other ways to choose (-u, -g, ...) are ignored, so there may be fewer.
 func chosen(program string, args []string, all []process) []process {
 	full := false
 	var match []func(process) bool

@@ -176,7 +176,7 @@ func listed(lines []int) string {
 	return strings.Join(at, ", ")
 }
 
-// lineNumbers tells on which line each region starts.
+// lineNumbers is the line on which each region starts.
 func lineNumbers(view string, regions []files.Region) []int {
 	out := make([]int, len(regions))
 	line, at := 1, 0

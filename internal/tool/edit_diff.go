@@ -34,7 +34,7 @@ func diffRegions(path, before string, regions []files.Region, replacement string
 		var b strings.Builder
 		at := start
 		for ; i < len(regions) && regions[i].Start <= end; i++ { // regions on the same lines
-			if regions[i].End > end { // a line of megabytes is looked at once
+			if regions[i].End > end { // a line of megabytes is scanned once
 				end = lineEnd(before, regions[i].End)
 			}
 			b.WriteString(before[at:regions[i].Start])
@@ -114,7 +114,7 @@ func lineEnd(s string, at int) int {
 	return len(s)
 }
 
-// diffEdits writes edits of whole lines as a unified diff. Only the text around them is looked at.
+// diffEdits writes edits of whole lines as a unified diff. Only the text around them is read.
 func diffEdits(path, before string, edits []udiff.Edit) (event.Diff, []event.Hunk) {
 	d := event.Diff{Path: path}
 	if len(edits) == 0 {

@@ -161,7 +161,7 @@ func (c *globCall) run(ctx context.Context) (*agent.Result, error) {
 	return r, nil
 }
 
-// find searches source folders first; when nothing is there, also folders that are mostly left out, and for
+// find searches source folders first; when nothing is found, also folders that are mostly left out, and for
 // a bare name every depth.
 func (c *globCall) find(ctx context.Context) (*globFound, error) {
 	found, err := c.search(ctx, c.pattern, false)

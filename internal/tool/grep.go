@@ -164,7 +164,7 @@ func (e *Env) newSearch(in grepInput) (*search, error) {
 	return s, err
 }
 
-// need is how many lines or paths are to be found at most; one more tells that there are more.
+// need is how many lines or paths are to be found at most; one more shows that there are more.
 func (s *search) need() int {
 	if s.limit == 0 {
 		return grepMax
@@ -202,7 +202,7 @@ func (s *search) run(ctx context.Context) (*agent.Result, error) {
 }
 
 // find chooses the engine. Starting ripgrep takes milliseconds, so a file or a small tree is searched in
-// this process, and a tree in which enough is found soon; others by ripgrep where it is there. What is shown
+// this process, and a tree in which enough is found soon; others by ripgrep where it is installed. The output
 // is the same.
 func (s *search) find(ctx context.Context) (*hits, error) {
 	m, err := newMatcher(s.in.Pattern, s.in.IgnoreCase, s.in.Multiline)

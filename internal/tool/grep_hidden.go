@@ -31,8 +31,8 @@ func (s *search) mayShow(path string) bool {
 // maxLeft is how many of the files that were left out are named.
 const maxLeft = 3
 
-// leftOut names the files that were not searched. Of a large tree that ripgrep searched it names only what lies in the part
-// that was searched before.
+// leftOut names the files that were not searched. Of a large tree that ripgrep searched it names only those in
+// the part that was searched before.
 func (s *search) leftOut() string {
 	return leftOut(s.left)
 }

@@ -128,8 +128,8 @@ type budgetLeft struct {
 	extended, all bool
 }
 
-// feed opens the files of a walk and hands them out. Once enough lines were found it ends the walk: what
-// was handed out is a head of the order in which results are shown.
+// feed opens the files of a walk and hands them out. Once enough lines were found it ends the walk: the
+// files handed out so far come first in the order in which results are shown.
 func (p *pool) feed(left *budgetLeft) func(files.Entry) error {
 	need := int64(p.s.need())
 	left.all = left.files == 0

@@ -135,7 +135,7 @@ func (s *search) readRipgrep(out io.Reader) (*hits, error) {
 }
 
 // add takes over rg's matches in a file. To rg a file that a glob names need not be of the type; here it must
-// be both. What may not be shown leaves no trace.
+// be both. Files that may not be shown leave no trace.
 func (s *search) add(h *hits, f fileHits) bool {
 	if !s.filter.ofType(f.rel) || !s.mayShow(f.path) {
 		return false

@@ -15,7 +15,7 @@ import (
 )
 
 // Machine is the machine as the analysis of one call sees it ([permission.World]). It starts no process, and
-// remembers what it has looked at, so that all of one decision rests on the same answers; make a new one for
+// remembers its answers, so that all of one decision rests on the same ones; make a new one for
 // each. It is not safe for concurrent use.
 type Machine struct {
 	env      *Env
@@ -83,7 +83,7 @@ func homeDir() string {
 // Roots are the folders that the session may write in, its own first.
 func (m *Machine) Roots() []string { return slices.Clone(m.roots) }
 
-// Stat follows links as far as there is something. What cannot be looked at is Unknown.
+// Stat follows links as far as their targets exist. A path that cannot be read is Unknown.
 func (m *Machine) Stat(path string) permission.Node {
 	if n, ok := m.nodes[path]; ok {
 		return n

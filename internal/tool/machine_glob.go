@@ -15,11 +15,11 @@ import (
 // caseless: names of files and variables differ in more than case.
 const caseless = runtime.GOOS == "windows"
 
-// globLook is how many names are read for one pattern before it counts as too wide to tell.
+// globLook is how many names are read for one pattern before it counts as too wide.
 const globLook = 50_000
 
 // Glob expands a pattern as bash does without options: *, ?, [...] within a part of the path, hidden files
-// only for a pattern that begins with a dot. What does not match anything gives no path.
+// only for a pattern that begins with a dot. A pattern without a match gives no path.
 func (m *Machine) Glob(pat, dir string, max int) (paths []string, more bool) {
 	g := expansion{max: max, left: globLook, folders: strings.HasSuffix(pat, "/")}
 	start := dir

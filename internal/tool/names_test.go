@@ -31,7 +31,7 @@ func TestOtherSpellingsOfParametersAreMended(t *testing.T) {
 		{"list_files", `{}`, `{"file_path":"."}`},
 		{"Grep", `{"query":"x","include":"*.go","A":2,"-i":"false"}`, `{"pattern":"x","glob":"*.go","-A":2,"-i":false}`},
 		{"TodoWrite", `{"todos":"[{\"content\":\"x\"}]"}`, `{"todos":[{"content":"x"}]}`},
-		// What is right, ambiguous or broken stays.
+		// Right, ambiguous or broken input stays.
 		{"Read", `{"file_path":"a"}`, ``},
 		{"Read", `{"file_path":"a","path":"b"}`, ``},
 		{"Read", `{"file_path":"a","offset":"ten"}`, ``},

@@ -27,7 +27,7 @@ const readSchema = `{"type":"object","properties":{` +
 	`"limit":{"type":"integer","minimum":1,"description":"Number of lines"}},` +
 	`"required":["file_path"],"additionalProperties":false}`
 
-// What one Read returns at most, unless Limits say otherwise.
+// The limits of one Read, unless Limits say otherwise.
 const (
 	readLines    = 2000
 	readLineLen  = 2000

@@ -181,7 +181,7 @@ type comparison struct {
 	needs []string
 }
 
-// place takes in the next changed place. It reports false when the page cannot be told by changes.
+// place takes in the next changed place. It reports false when the page cannot be shown as changes.
 func (v *comparison) place(p changedLines) bool {
 	first, end := v.page.first, v.page.first+len(v.page.lines)
 	at, to := p.now+1, p.now+1+p.nowCount // in lines from 1

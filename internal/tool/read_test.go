@@ -313,7 +313,7 @@ func TestReadAndGrepDoNotWaitForNews(t *testing.T) {
 		_ = f.Close()
 	}
 	b := newBench(t)
-	for range 2 { // what was read is gone from it
+	for range 2 { // the part that was read is gone from it
 		_, _ = b.call("Read", in{"file_path": log})
 	}
 	_, _ = b.call("Grep", in{"pattern": "no such text", "path": log})

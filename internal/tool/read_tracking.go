@@ -14,7 +14,7 @@ import (
 // trackedFiles is how many files the tracker remembers.
 const trackedFiles = 500
 
-// ReadTracker remembers which files the model has seen and in what state, so that nothing is overwritten
+// ReadTracker remembers the files that the model has seen and their state, so that nothing is overwritten
 // blindly: a file must have been read before it is written, and be unchanged since. Safe for
 // concurrent use.
 type ReadTracker struct {
@@ -109,7 +109,7 @@ func (s Seen) shownBy(first, last int, there func(string) bool) (string, bool) {
 }
 
 // State identifies the content of a file: size, times and inode decide fast, the hash when they differ. A size
-// and a modification time alone do not tell: tar, mv, cp -p and touch -r keep them.
+// and a modification time alone do not show it: tar, mv, cp -p and touch -r keep them.
 type State struct {
 	Mtime   time.Time
 	Size    int64
@@ -173,8 +173,8 @@ func (t *ReadTracker) Wrote(path, callID string, info fs.FileInfo, data []byte) 
 	t.Note(path, Seen{State: StateOf(info, HashOf(data)), Written: true, By: callID})
 }
 
-// Edited remembers that the model changed a part of the file, which has this content now. What it knew of the rest
-// it still knows.
+// Edited remembers that the model changed a part of the file, which has this content now. Its knowledge of
+// the rest is kept.
 func (t *ReadTracker) Edited(path, callID string, info fs.FileInfo, data []byte) {
 	s := Seen{State: StateOf(info, HashOf(data)), Written: true, By: callID}
 	old, ok := t.files.Peek(path)

@@ -30,7 +30,7 @@ type skillInput struct {
 // SkillName is the tool that loads skills.
 const SkillName = "Skill"
 
-// Loading a skill puts a text into the conversation. What the text then has done asks for itself.
+// Loading a skill puts a text into the conversation. The calls that the text leads to ask for themselves.
 var skillTool = call.Declaration{
 	Name:      SkillName,
 	Aliases:   []string{"use_skill", "load_skill"},

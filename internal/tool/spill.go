@@ -13,8 +13,8 @@ import (
 // maxInline is how many characters of one result the model gets; the whole is kept in a blob.
 const maxInline = 50_000
 
-// Spill limits the result of a call: it keeps a text that is too long in the session's blobs and leaves its head and tail, because what
-// matters stands at the ends more often than in the middle. When the blob cannot be written the result
+// Spill limits the result of a call: it keeps a text that is too long in the session's blobs and leaves its
+// head and tail, because the ends matter more often than the middle. When the blob cannot be written the result
 // is cut all the same, and says so: a full disk must not make a call fail that has already acted.
 func (e *Env) Spill(ctx context.Context, call llm.ToolCall, res *agent.Result) {
 	for j, p := range res.Parts {

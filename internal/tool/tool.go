@@ -36,7 +36,7 @@ import (
 type Env struct {
 	Roots  *files.Roots // where the session works: its own folder, added ones, read-only ones
 	Dir    *Dir         // the working folder, which Bash moves
-	Reads  *ReadTracker // which files the model has seen, and in what state
+	Reads  *ReadTracker // the files that the model has seen, with their state
 	Cache  *Cache       // results of Read, Glob and Grep
 	Todos  *Todos       // the task list
 	Limits Limits
@@ -51,7 +51,7 @@ type Env struct {
 	Blob func(ctx context.Context, name string, data []byte) (string, error)
 	// NewBlob is Blob for data of unknown size. Nil: a temporary file.
 	NewBlob func(ctx context.Context, name string) (BlobWriter, error)
-	// InContext tells whether the result of an earlier call is still in the conversation as the model
+	// InContext reports whether the result of an earlier call is still in the conversation as the model
 	// will see it. Nil: never, so that nothing is answered with "you have seen this".
 	InContext func(callID string) bool
 	// MayRead is the decision on reading one file by itself. A search over a folder leaves out files that it
@@ -163,7 +163,7 @@ func newTool[In any](d call.Declaration, description string, prepare func(contex
 	})
 }
 
-// place is this machine with the working folder. Paths that were resolved already are not looked up again.
+// place is this machine with the working folder. Paths that were resolved already are not resolved again.
 func (e *Env) place(resolved ...files.Path) call.Place {
 	return call.Place{World: e.Machine(), Dir: e.Dir.Get(), Resolve: func(name string) (string, permission.Node) {
 		for _, p := range resolved {

@@ -109,7 +109,7 @@ type change struct {
 	hunks  []event.Hunk
 }
 
-// change looks at the file to be changed and holds its folder. The caller closes it.
+// change reads the file to be changed and holds its folder open. The caller closes it.
 func (e *Env) change(what, path string) (*change, error) {
 	p, err := e.resolve(path)
 	if err != nil {
@@ -195,7 +195,7 @@ func (c *change) settle() error {
 	return nil
 }
 
-// apply puts the new content in place and tells the tracker and the cache. notes are for the model.
+// apply puts the new content in place and updates the tracker and the cache. notes are for the model.
 func (c *change) apply(ctx context.Context) (notes string, err error) {
 	done, err := c.target.Replace(c.after, c.info)
 	if errors.Is(err, files.ErrChanged) {
