@@ -41,8 +41,8 @@ func (l *logMaker) add(t testing.TB, b Body) {
 	l.size += int64(len(line))
 }
 
-// step is one model call with one tool call, in the proportions of real sessions: most of a log is what
-// tools gave back, and the view of it for people.
+// step is one model call with one tool call, in the proportions of real sessions: most of a log is the
+// results of tools, and the view of them for people.
 func (l *logMaker) step(t testing.TB) {
 	t.Helper()
 	id := fmt.Sprintf("toolu_%d", l.n)
@@ -137,7 +137,7 @@ func BenchmarkAppend(b *testing.B) {
 	})
 }
 
-// BenchmarkStep is what one step of the loop costs in a session of n steps.
+// BenchmarkStep measures the cost of one step of the loop in a session of n steps.
 func BenchmarkStep(b *testing.B) {
 	for _, n := range []int{10, 1000} {
 		b.Run(strconv.Itoa(n), func(b *testing.B) {

@@ -66,8 +66,8 @@ func (b Branch) Find(id string) (int, bool) {
 	return 0, false
 }
 
-// Entries yields the entries from a place up to another, which is not included, with their places. What
-// cannot be read is left out; Verify tells about it. The View and Meta of a result are valid until the next
+// Entries yields the entries from a place up to another, which is not included, with their places. Entries
+// that cannot be read are left out; Verify reports them. The View and Meta of a result are valid until the next
 // entry. Texts that are in Messages are the same strings, so that a history costs little memory.
 func (b Branch) Entries(from, to int) iter.Seq2[int, Entry] {
 	return func(yield func(int, Entry) bool) {

@@ -9,8 +9,8 @@ import (
 	"github.com/lathe-dev/lathe/internal/llm"
 )
 
-// decoder turns lines into bodies. What makes up the bulk of a log (messages, parts, results) is read by
-// the scanner; if that stumbles, and for everything else, encoding/json decides.
+// decoder turns lines into bodies. The scanner reads the bulk of a log (messages, parts, results);
+// encoding/json reads everything else, and every line on which the scanner fails.
 type decoder struct {
 	scan scanner
 	// lean leaves out the parts that no model gets: a call's title, view and meta.

@@ -12,7 +12,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/llm"
 )
 
-// What is written here is the stored form of package llm (a test holds the two together), without the
+// The encoding is the stored form of package llm (a test holds the two together), without the
 // escapes for HTML that encoding/json puts into embedded raw JSON: they would make the input of a call
 // differ between the process that received it and the one that resumed it.
 

@@ -140,8 +140,8 @@ func (j *journal) takeHeader(rec *record) bool {
 	return true
 }
 
-// add indexes an entry. What it returns is damage that the entry survives when its parent is what is
-// missing, and else not.
+// add indexes an entry. Its error is damage to report: an entry whose parent is missing is still indexed, after
+// the entry before it; one whose id is taken is not.
 func (j *journal) add(rec *record) error {
 	at := int32(len(j.refs))
 	r := ref{

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// maxLine is the longest line that is written or read, in bytes; it bounds what a damaged file can make
-// lathe hold in memory.
+// maxLine is the longest line that is written or read, in bytes; it bounds the memory
+// that a damaged file can take.
 const maxLine = 256 << 20
 
 // tailLen is the length of a line's end: ,"crc":"01234567"}
@@ -277,7 +277,7 @@ func checkVersion(line []byte) error {
 	var h struct {
 		Format int `json:"format"`
 	}
-	if json.Unmarshal(line, &h) == nil && h.Format > Format { // of a format that is no number, what can be read is
+	if json.Unmarshal(line, &h) == nil && h.Format > Format { // if the format is not a number, the readable part is read
 		return &VersionError{h.Format}
 	}
 	return nil

@@ -66,7 +66,7 @@ func (s *Store) Children(parent string) iter.Seq2[Info, error] {
 }
 
 // CostOfChildren is the cost in US dollars of the subagents that a session started, and of those that they started.
-// What cannot be read is left out and in the error.
+// Sessions that cannot be read are left out and named in the error.
 func (s *Store) CostOfChildren(parent string) (usd float64, err error) {
 	below := map[string][]Info{} // by parent
 	for info, e := range s.Children("") {

@@ -110,7 +110,7 @@ func isDead(pid int) bool {
 	}
 	p, err := os.FindProcess(pid)
 	if err != nil {
-		return true // only Windows tells here
+		return true // only Windows reports it here
 	}
 	defer func() { _ = p.Release() }()
 	return errors.Is(p.Signal(syscall.Signal(0)), os.ErrProcessDone)

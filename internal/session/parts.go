@@ -6,8 +6,8 @@ import (
 	"github.com/lathe-dev/lathe/internal/llm"
 )
 
-// Parts lists what the user's side added to the conversation on the branch of the head, oldest first: parts of
-// messages and results of calls. What compactions took out of the messages is among them.
+// Parts lists the user side's parts of the conversation on the branch of the head, oldest first: parts of
+// messages and results of calls, also those that compactions took out of the messages.
 func (s *Session) Parts() iter.Seq[llm.Part] {
 	return func(yield func(llm.Part) bool) {
 		for e := range s.Entries() {

@@ -43,7 +43,7 @@ type Session struct {
 	closed   bool
 }
 
-// Errors that callers may tell apart.
+// Errors that callers may distinguish.
 var (
 	ErrReadOnly = errors.New("the session is open for reading only")
 	ErrClosed   = errors.New("the session is closed")
@@ -231,7 +231,7 @@ func (s *Session) Add(_ context.Context, b Body) (Entry, error) {
 	return s.add(b, sync)
 }
 
-// Checkout moves the head to an entry, or with "" before the first one. What follows the entry stays in
+// Checkout moves the head to an entry, or with "" before the first one. The entries after it stay in
 // the log as another branch.
 func (s *Session) Checkout(entryID string) error {
 	s.mu.Lock()
@@ -284,7 +284,7 @@ func (s *Session) repair() error {
 }
 
 // Entries yields the head branch from the root on, as it was when the loop began, read from the file.
-// Entries that cannot be read are left out; Verify tells about them.
+// Entries that cannot be read are left out; Verify reports them.
 func (s *Session) Entries() iter.Seq[Entry] {
 	return func(yield func(Entry) bool) {
 		s.mu.Lock()

@@ -42,8 +42,8 @@ type Meta struct {
 	Call    string // of a child: the call of the parent that runs it
 }
 
-// ProjectDir is the folder with the sessions of a project, which need not be there yet. What else lathe keeps of a
-// project is in it too, under names that are no session's id.
+// ProjectDir is the folder with the sessions of a project, which need not exist yet. Lathe's other files of
+// a project are in it too, under names that are no session's id.
 func (s *Store) ProjectDir(dir string) string { return filepath.Join(s.projects, slug(realDir(dir))) }
 
 // Create makes a session and opens it. The log is on disk but not fsynced before the first user message;
@@ -153,7 +153,7 @@ func writeLog(path string, h header, lines func(*os.File) error) error {
 	return nil
 }
 
-// Open opens a session by its full id to go on with it. What a crash left open is ended. When another
+// Open opens a session by its full id to continue it. Calls and turns that a crash left open are ended. When another
 // process has it open the error is a *LockedError.
 func (s *Store) Open(_ context.Context, id string) (*Session, error) {
 	folder, err := s.locate(id)

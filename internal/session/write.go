@@ -186,7 +186,7 @@ func (s *Session) write(b Body, sync bool) (Entry, error) {
 }
 
 // mayWait reports whether an entry may be kept in memory while the disk is full: all but the start of a call that
-// has effects, which must not happen unrecorded, and what moves the head.
+// has effects, which must not happen unrecorded, and entries that move the head.
 func mayWait(b Body, sync bool) bool {
 	switch b.(type) {
 	case CallStart:
@@ -224,7 +224,7 @@ func (s *Session) cut() error {
 	return err
 }
 
-// WriteError says that the session could not be written. What was there before is kept; the same call may
+// WriteError says that the session could not be written. Its earlier content is kept; the same call may
 // be tried again.
 type WriteError struct {
 	ID   string
@@ -284,7 +284,7 @@ func (s *Session) sync() error {
 func (s *Session) syncFile(path string) error {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil // removed by the user; Verify tells
+		return nil // removed by the user; Verify reports it
 	}
 	if err != nil {
 		return err
