@@ -104,7 +104,7 @@ func (a *Agent) Spent() float64 {
 	return a.spent
 }
 
-// Spend counts a cost against the limits of this agent and of those above, in US dollars. What the turns cost is
+// Spend counts a cost against the limits of this agent and of those above, in US dollars. The cost of turns is
 // counted without it.
 func (a *Agent) Spend(usd float64) { a.count(usd, 0) }
 

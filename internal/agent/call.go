@@ -131,7 +131,7 @@ func (q *queue) begin(p *pending, plan *Plan) error {
 	return q.halted() // the disk may have taken a while
 }
 
-// snapshotFor saves the files that a plan may change; CallID of its context tells for which call.
+// snapshotFor saves the files that a plan may change; CallID of its context names the call.
 func (q *queue) snapshotFor(p *pending, plan *Plan) error {
 	_, err := guarded("the snapshot", func() (struct{}, error) { return struct{}{}, q.a.cfg.Snapshot(q.within(p), plan) })
 	return err
@@ -192,8 +192,8 @@ func (q *queue) output(p *pending, s string) {
 	}
 }
 
-// finish gives a call its one result: on disk first, then as an event. What cannot be written is kept and
-// tried again before the next turn.
+// finish gives a call its one result: on disk first, then as an event. A result that cannot be written is
+// kept and tried again before the next turn.
 func (q *queue) finish(p *pending, call llm.ToolCall, res *Result, title string, denied bool, took time.Duration) {
 	p.once.Do(func() {
 		if res.Title != "" {

@@ -52,7 +52,7 @@ func resultKey(r llm.ToolResult) [32]byte {
 	return sha256.Sum256(b)
 }
 
-// stuck reports whether call would be one too many, and whether the model was told already.
+// stuck reports whether call would be one too many, and whether the model was warned already.
 func (d *doom) stuck(c llm.ToolCall) (stuck, warned bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -102,7 +102,7 @@ func (d *doom) one(call, result [32]byte) {
 }
 
 // doomed stops a call that repeats the last ones exactly: a person is asked; where nobody answers, the
-// model is told once, and when it goes on all the same the turn ends.
+// model is warned once, and if it continues the turn ends.
 func (q *queue) doomed(p *pending) error {
 	d := &q.a.doom
 	stuck, warned := d.stuck(p.call)

@@ -62,7 +62,7 @@ func TestConflictingChangesOfTheInputAreRefusedWithBothHooksNamed(t *testing.T) 
 	}
 }
 
-// What hooks say meets what policy says: a hook narrows, and answers a question, and lifts no refusal.
+// Hooks and policy combine: a hook narrows, and answers a question, and lifts no refusal.
 func TestARulingNarrowsPolicyAndAnswersItsQuestions(t *testing.T) {
 	policy := []permission.Decision{
 		{Effect: permission.Allow},

@@ -67,7 +67,7 @@ func (r running) take(out outcome) {
 // Invoke runs calls through the one choke point and returns their results in order. Tools that run other
 // tools use it from inside their own call. The calls get ids of their own there (that of the parent and a
 // number), since a model may repeat its own. They are journalled and published like any other, with the id
-// of the parent; they are not part of the model's reply, so they do not enter Messages. What ends the turn (a
+// of the parent; they are not part of the model's reply, so they do not enter Messages. An end of the turn (a
 // refusal that says so, a hook, a tool) ends that of the outer call too; after such a refusal the calls that
 // have not started are not run.
 func (a *Agent) Invoke(ctx context.Context, calls []llm.ToolCall) []llm.ToolResult {

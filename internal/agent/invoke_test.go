@@ -18,8 +18,8 @@ import (
 	"github.com/lathe-dev/lathe/internal/session"
 )
 
-// Calls that a call makes have ids of their own, and a start and an end in the log and among the events. What
-// the log holds while one of them runs is what kill -9 leaves: the next open answers for it.
+// Calls that a call makes have ids of their own, and a start and an end in the log and among the events. The
+// log while one of them runs is the one that kill -9 leaves: the next open answers for it.
 func TestCallsMadeByACallAreJournalledAndSurviveAKill(t *testing.T) {
 	home, copied := t.TempDir(), t.TempDir()
 	store := session.NewStore(home)
@@ -84,8 +84,8 @@ func TestCallsMadeByACallAreJournalledAndSurviveAKill(t *testing.T) {
 	}
 }
 
-// The log tells the call that ran or was refused where a hook, the user or another spelling made it differ from
-// the reply, and what is sent stays as the model wrote it.
+// The log records the call that ran or was refused where a hook, the user or another spelling made it differ
+// from the reply, and the model's own call is sent unchanged.
 func TestTheLogTellsTheCallThatRan(t *testing.T) {
 	store := session.NewStore(t.TempDir())
 	log, err := store.Create(t.Context(), session.Meta{Dir: t.TempDir()})

@@ -75,7 +75,7 @@ var _ agent.Transcript = (*session.Session)(nil)
 func BenchmarkStep(b *testing.B) {
 	for _, before := range []int{10, 1000} {
 		b.Run(fmt.Sprintf("after=%d", before), func(b *testing.B) {
-			const round = 50 // timed steps per session, so that the length stays near what the name says
+			const round = 50 // timed steps per session, so that the length stays near the number in the name
 			steps := 0
 			for b.Loop() {
 				if steps%round == 0 {

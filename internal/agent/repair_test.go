@@ -22,7 +22,7 @@ func genHistory(t *rapid.T) []llm.Message {
 		switch rapid.IntRange(0, 4).Draw(t, "inner") {
 		case 0:
 			return media.Draw(t, "media")
-		case 1: // what no result may hold
+		case 1: // a part that no result may hold
 			return llm.ToolResult{CallID: ids.Draw(t, "nested"), Parts: []llm.Part{llm.Text{Text: "x"}}}
 		case 2:
 			return llm.ToolCall{ID: ids.Draw(t, "nested"), Name: "Read"}

@@ -26,7 +26,7 @@ type outcome struct {
 	refused     bool // the user refused a call and wants the turn to end
 	interrupted bool
 	ended       bool   // a tool ended the turn
-	doomed      bool   // the model repeats itself although it was told
+	doomed      bool   // the model repeats itself although it was warned
 	stopped     string // a hook ended the turn; it says why
 	broke       error
 	writeErr    error // the session could not be written

@@ -101,7 +101,7 @@ func (b *toolbox) grow(set ToolSet) *toolbox {
 	return next
 }
 
-// freeze makes the list for models that take deferred tools. It has those of the beginning: what was sent does not
+// freeze makes the list for models that take deferred tools. It has those of the beginning: tools once sent do not
 // change, and a tool that arrives later is described in the result of the search.
 func (b *toolbox) freeze(before *toolbox) *toolbox {
 	b.frozen = before.frozen

@@ -88,8 +88,8 @@ func newLog(t *testing.T) *session.Session {
 }
 
 // The disk fills up before each of a turn's writes in turn. The turn ends with that one error, nothing runs
-// after it, nothing is shown that is not on disk, and once there is room the conversation goes on with what
-// the calls really came to.
+// after it, nothing is shown that is not on disk, and once there is room the conversation goes on with the
+// real results of the calls.
 func TestAFullDiskEndsTheTurnInOrder(t *testing.T) {
 	for n := range 20 {
 		done := false
@@ -149,7 +149,7 @@ func checkShown(t *testing.T, f *fixture, disk *fullDisk) {
 	}
 }
 
-// checkAnswers wants a history that no provider refuses, with the real results of what ran.
+// checkAnswers wants a history that no provider refuses, with the real results of the calls that ran.
 func checkAnswers(t *testing.T, msgs []llm.Message, ran *sync.Map) {
 	t.Helper()
 	if why := agent.Refused(msgs); why != "" {
