@@ -30,7 +30,7 @@ const (
 	maxDescription = 1536    // characters of a description and its when_to_use in a listing
 )
 
-// Kind tells a skill from a command.
+// Kind distinguishes a skill from a command.
 type Kind string
 
 // The two kinds.
@@ -212,7 +212,7 @@ func firstParagraph(body string) string {
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// Summary is the description and when to use it, as the model is told, at most 1,536 characters.
+// Summary is the description and when to use it, as the model sees it, at most 1,536 characters.
 func (s *Skill) Summary() string {
 	text := s.Description
 	if s.WhenToUse != "" {

@@ -30,12 +30,12 @@ type Host struct {
 	Run       func(ctx context.Context, line string) (string, bool) // a shell command's output, and whether it ran without an error
 	Read      func(ctx context.Context, path string) []llm.Part     // a file to attach; nil: there is none to attach
 	AddRoot   func(dir string)                                      // lets the files of a folder be read
-	Notice    func(level, text string)                              // tells the user
+	Notice    func(level, text string)                              // to the user
 	Clean     func(text string) string                              // makes foreign text safe to send
 	Variables func() map[string]string                              // for ${NAME} in bodies
 	Messages  func() []llm.Message
 	Revision  func() int // changes whenever Messages does otherwise than to grow
-	Dir       string     // what paths: patterns are relative to
+	Dir       string     // the base of the patterns of paths:
 	Budget    func() int // of the listing, in characters
 }
 
@@ -187,7 +187,7 @@ func firstLine(s string) string {
 	return line
 }
 
-// remark tells the user which fields of a skill's file are not obeyed.
+// remark reports the ignored fields of a skill's file to the user.
 func (l *Loader) remark(s *skill.Skill) {
 	if s.Fork {
 		l.Notice("info", fmt.Sprintf("/%s asks for a subagent of its own (context: fork); it runs in this conversation", s.Name))

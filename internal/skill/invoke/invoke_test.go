@@ -19,7 +19,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/tool"
 )
 
-// conversation is what skills are loaded into: folders on disk, a policy, and messages.
+// conversation is the place that skills are loaded into: folders on disk, a policy, and messages.
 type conversation struct {
 	*invoke.Loader
 	t        *testing.T
@@ -84,7 +84,7 @@ func (c *conversation) begin(text string) {
 	c.messages = append(c.messages, m)
 }
 
-// say says a message and returns what was added to it, by origin.
+// say sends a message and returns the parts added to it, by origin.
 func (c *conversation) say(text string) map[llm.Origin]string {
 	m := c.Message(c.t.Context(), llm.UserText(text))
 	c.messages = append(c.messages, m)

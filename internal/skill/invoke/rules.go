@@ -72,7 +72,7 @@ func (l *Loader) ruled(s *skill.Skill) bool {
 	})
 }
 
-// parse reads the rules of a skill; those that cannot be read are left out and told.
+// parse reads the rules of a skill; those that cannot be read are dropped and reported.
 func (l *Loader) parse(s *skill.Skill, texts []string, e permission.Effect, variables map[string]string) []permission.Rule {
 	texts = slices.Clone(texts)
 	for i := range texts {
