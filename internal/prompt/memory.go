@@ -187,7 +187,7 @@ func (l *loader) note(format string, args ...any) {
 	l.Notes = append(l.Notes, fmt.Sprintf(format, args...))
 }
 
-// load reads one file and what it imports. A file that is not there is no note unless it was imported.
+// load reads one file and its imports. A missing file gets a note only if it was imported.
 func (l *loader) load(f file) {
 	real, err := filepath.EvalSymlinks(f.path)
 	if err != nil {
@@ -269,7 +269,7 @@ func (l *loader) excluded(paths ...string) bool {
 	return false
 }
 
-// looksLikeFile tells a path from a mention such as @types/node, which is no import.
+// looksLikeFile distinguishes a path from a mention such as @types/node, which is no import.
 func looksLikeFile(path string) bool {
 	switch strings.ToLower(filepath.Ext(path)) {
 	case ".md", ".mdc", ".txt", ".markdown", ".rst":

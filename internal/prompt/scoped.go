@@ -28,7 +28,7 @@ func NewScoped(o ContextOptions) *Scoped {
 	return &Scoped{o: o, given: map[string]bool{}, opened: map[string]bool{}}
 }
 
-// Reset forgets what was given and read: the conversation no longer has it, or the files changed.
+// Reset forgets the memory given and the files read: the conversation lost them, or the files changed.
 func (s *Scoped) Reset() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

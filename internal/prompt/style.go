@@ -9,7 +9,7 @@ type Style struct {
 }
 
 // base is lathe's text where a style holds: its section on how to answer gives way to the style, that on how to work
-// too unless the style keeps it. What protects the user stays in any case.
+// too unless the style keeps it. The text that protects the user always stays.
 func (s Style) base(text string) string {
 	if s.Text == "" {
 		return text

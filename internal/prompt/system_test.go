@@ -12,7 +12,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// The bytes of the system prompt are what providers cache: they change only on purpose.
+// Providers cache the bytes of the system prompt: they change only on purpose.
 func TestTheBytesOfTheSystemPromptOfEachFamily(t *testing.T) {
 	for _, model := range []string{"claude-sonnet-4-5", "gpt-5", "gemini-2.5-pro", "qwen3-coder"} {
 		file := filepath.Join("testdata", "system-"+string(FamilyOf(model))+".txt")
