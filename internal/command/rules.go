@@ -48,7 +48,7 @@ func ruleCommands() []Command {
 		},
 		{
 			Name: "undo", Group: groupRules, Alone: true, Args: "[all|restore]", Help: "Put all uncommitted changes into git's stash",
-			Doc: "ResultKey what would go, yours and lathe's alike, and asks. `/undo all` does not ask; `/undo restore` takes the changes back. " +
+			Doc: "Shows the changes that would go, yours and lathe's alike, and asks. `/undo all` does not ask; `/undo restore` takes the changes back. " +
 				"Ignored files stay. The session forgets nothing: the model is not told.",
 			Complete: func(_ context.Context, _ Host, typed string) []event.Candidate {
 				return choices(typed, words("all", "restore"))
