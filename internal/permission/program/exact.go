@@ -61,8 +61,8 @@ const exactText = `
 	go    : -ldflags -gcflags -asmflags -gccgoflags -toolexec -exec -vettool -overlay -modfile -C -pkgdir -pgo -compiler -installsuffix -workfile >-o >-coverprofile >-cpuprofile >-memprofile >-blockprofile >-mutexprofile >-trace >-outputdir -fuzzcachedir -test.* -args
 	gofmt : -cpuprofile
 	golangci-lint : --config -c --path-prefix --out-format --output* --cpu-profile-path --mem-profile-path --trace-path --fix
-	gcc   : -wrapper -fplugin* -specs* -B* -Xlinker -Wl,* -Wp,* -Wa,* -Xassembler -Xpreprocessor -include -imacros -iprefix -isysroot -dumpdir -save-temps* -fdump* -aux-info -M* -T -idirafter --sysroot -flto* -fuse-ld* -x -pass-exit-codes -fcompare-debug* -run* -fprofile* -ftest-coverage -fmodule-mapper* --param >-o
-	clang : -fplugin* -fpass-plugin* -Xclang -load -specs* -B* -Xlinker -Wl,* -Wp,* -Wa,* -Xassembler -Xpreprocessor -include -imacros -ld-path* --ld-path -fuse-ld* --config -M* -save-temps* -ccc-* --driver-mode* --gcc-toolchain* -gcc-toolchain -isysroot --sysroot -T -x -ivfsoverlay -serialize-diagnostics -fprofile* -dependency-file -fcrash-diagnostics* --rsp-quoting* >-o
+	gcc   : --* -wrapper -fplugin* -specs* -B* -Xlinker -Wl,* -Wp,* -Wa,* -Xassembler -Xpreprocessor -include -imacros -iprefix -isysroot -dumpdir -save-temps* -fdump* -aux-info -M* -T -idirafter --sysroot -flto* -fuse-ld* -x -pass-exit-codes -fcompare-debug* -run* -fprofile* -ftest-coverage -fmodule-mapper* --param >-o
+	clang : --* -wrapper -fplugin* -fpass-plugin* -Xclang -load -specs* -B* -Xlinker -Wl,* -Wp,* -Wa,* -Xassembler -Xpreprocessor -include -imacros -ld-path* --ld-path -fuse-ld* --config -M* -save-temps* -ccc-* --driver-mode* --gcc-toolchain* -gcc-toolchain -isysroot --sysroot -T -x -ivfsoverlay -serialize-diagnostics -fprofile* -dependency-file -fcrash-diagnostics* --rsp-quoting* >-o
 	rustc : -C* --codegen -Z* --sysroot --extern --emit --out-dir -L* -l* --print* --remap-path-prefix --error-format --json + >-o
 	cargo : --config -Z* --manifest-path --target-dir --registry --index --git --path -C --lockfile-path --artifact-dir --out-dir --root --message-format --timings* +
 	tar   : -P --absolute-names --transform --xform -I --use-compress-program -F --info-script --new-volume-script --to-command --checkpoint-action --rsh-command --rmt-command -T --files-from --one-top-level --index-file --listed-incremental -g -s --unlink-first -U --recursive-unlink --keep-directory-symlink --no-overwrite-dir --same-permissions -p --volno-file --overwrite --remove-files
@@ -135,6 +135,9 @@ var exactOptions = sync.OnceValue(func() map[string][]exactOption {
 	}
 	for name, of := range map[string]string{"g++": "gcc", "cc": "gcc", "c++": "gcc", "gfortran": "gcc", "cpp": "gcc", "clang++": "clang", "clang-cl": "clang", "pip": "pip3", "bunx": "bun", "podman": "docker", "gtar": "tar", "npm-run": "npm", "pnpx": "pnpm", "7za": "7z", "7zz": "7z"} {
 		out[name] = out[of]
+	}
+	for _, name := range []string{"cc", "c++", "g++"} { // either compiler, by the system
+		out[name] = slices.Concat(out["gcc"], out["clang"])
 	}
 	return out
 })

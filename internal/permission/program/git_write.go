@@ -18,6 +18,9 @@ func gitWriting() map[string]spec {
 	checkout.judge = gitCheckout
 	stash := does("moves changes out of the working files", nil)
 	stash.judge = gitStash
+	clone := reaches("fetches a repository", gitCloneFlags)
+	remote := clone.judge
+	clone.judge = func(c *call) { remote(c); gitClone(c) }
 	rows := map[string]spec{
 		"add":               does("adds to the index", &flagSet{letters: "pieuAfnv"}),
 		"commit":            does("records a commit", gitCommitFlags),
@@ -36,7 +39,7 @@ func gitWriting() map[string]spec {
 		"update-ref":        {class: write, does: "changes references", ops: "TEXT...", flags: gitUpdateRefFlags, judge: gitUpdateRef},
 		"fetch":             reaches("fetches from a remote machine", gitFetchFlags),
 		"pull":              reaches("fetches and merges", &flagSet{text: "-o", program: "--upload-pack"}),
-		"clone":             reaches("fetches a repository", gitCloneFlags),
+		"clone":             clone,
 		"push":              push,
 		"checkout":          checkout,
 		"stash":             stash,

@@ -400,6 +400,22 @@ func gitReset(c *call) {
 	c.destroy("git reset moves the branch or the index: " + texts(c.args))
 }
 
+// gitClone: the new folder is written with whatever the repository holds, so a guarded one is guarded here too.
+// Without a second operand git takes the last part of the address.
+func gitClone(c *call) {
+	if len(c.ops) == 0 {
+		return
+	}
+	dest := strings.TrimRight(c.ops[len(c.ops)-1].Text, "/")
+	if len(c.ops) == 1 {
+		dest = strings.TrimSuffix(strings.TrimSuffix(dest, "/.git"), ".git")
+		dest = dest[strings.LastIndexAny(dest, "/:")+1:]
+	}
+	if dest != "" {
+		c.Writes = append(c.Writes, dest)
+	}
+}
+
 // gitClean: a dry run only lists.
 func gitClean(c *call) {
 	if c.has("-n", "--dry-run") && !c.has("-i") && len(c.strange) == 0 && len(c.unsure) == 0 {
