@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/lathe-dev/lathe/internal/agent"
 	"github.com/lathe-dev/lathe/internal/approval"
@@ -394,6 +395,11 @@ func (i *Instance) secrets() []string {
 	}
 	for name, v := range i.settings().Env {
 		if config.SecretName(name) {
+			out = append(out, v)
+		}
+	}
+	for _, pair := range i.environ() {
+		if name, v, _ := strings.Cut(pair, "="); config.SecretName(name) {
 			out = append(out, v)
 		}
 	}

@@ -23,3 +23,12 @@ func TestNoticesOfTheAgentAreJournaled(t *testing.T) {
 		t.Errorf("the log: %+v", all)
 	}
 }
+
+func TestValuesOfSecretVariablesAreMaskedInRecordings(t *testing.T) {
+	p := newPlace(t, nil)
+	p.vars = []string{"GH_TOKEN=ghbare55667788", "EDITOR=vim-with-a-long-name"}
+	got := p.open(t, nil).secrets()
+	if !slices.Contains(got, "ghbare55667788") || slices.Contains(got, "vim-with-a-long-name") {
+		t.Errorf("%q", got)
+	}
+}

@@ -131,10 +131,15 @@ func (s shape) mask(text, look, hint string) (masked string, changed bool) {
 	return out.String(), true
 }
 
-// wordStart goes back from i to the beginning of its word, but not before low.
+// wordStart goes back from i to the beginning of its word, but not before low. The letter of an escaped newline, return
+// or tab is none of it.
 func wordStart(text string, i, low int) int {
+	at := i
 	for i > low && wordByte(text[i-1]) {
 		i--
+	}
+	if i < at && i > 0 && text[i-1] == '\\' && strings.IndexByte("nrt", text[i]) >= 0 {
+		i++
 	}
 	return i
 }

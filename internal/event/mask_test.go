@@ -27,6 +27,7 @@ func TestSecretsAreMaskedInAnyText(t *testing.T) {
 		{"AWS key id", "AKIAIOSFODNN7EXAMPLE", m},
 		{"AWS secret", "AWS_SECRET_ACCESS_KEY=wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", "AWS_SECRET_ACCESS_KEY=" + m},
 		{"quoted export", `export DB_PASSWORD="s3cr3t-pass"`, `export DB_PASSWORD="` + m + `"`},
+		{"after an escaped newline", `{"a":"x\nOPENAI_API_KEY=abcd1234efgh5678\n\tGITHUB_TOKEN=plainvalue112233"}`, `{"a":"x\nOPENAI_API_KEY=` + m + `\n\tGITHUB_TOKEN=` + m + `"}`},
 		{"Google key", "AIzaSyA0123456789abcdefghijklmnopqrstuv", m},
 		{"JWT", "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.SflKxwRJSMeKKF2QT4", m},
 		{"bearer", "Authorization: Bearer abcdef0123456789", "Authorization: Bearer " + m},
