@@ -87,7 +87,7 @@ func TestASessionThatIsKilledAgainAndAgainLosesNothing(t *testing.T) {
 }
 
 // live runs a victim and kills it a while after the nth event of a kind ("": of any). It reports whether the victim
-// came to its end, and the kind of its last event.
+// finished its turn, and the kind of its last event.
 func (p *place) live(t *testing.T, kind string, nth int, after time.Duration) (done bool, last string) {
 	t.Helper()
 	self, err := os.Executable()
