@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strconv"
 	"strings"
@@ -89,13 +90,44 @@ func (s *setup) secret(question string) (string, error) {
 	if !ok {
 		return s.line(question)
 	}
+	// A paste may follow the question at once, so the echo is off before the question is printed.
+	state, err := xterm.MakeRaw(int(f.Fd()))
+	if err != nil {
+		return "", fmt.Errorf("the terminal cannot hide the key: %w", err)
+	}
 	s.say("%s ", question)
-	text, err := xterm.ReadPassword(int(f.Fd()))
+	text, ok := readHidden(f)
+	err = xterm.Restore(int(f.Fd()), state)
 	s.say("\n")
-	if err != nil || s.ctx.Err() != nil {
+	if !ok || err != nil || s.ctx.Err() != nil {
 		return "", app.ErrNoKey
 	}
-	return strings.TrimSpace(string(text)), nil
+	return strings.TrimSpace(text), nil
+}
+
+// readHidden reads a line from a terminal in raw mode, with the keys that edit a line. It is not ok when the user
+// left with ctrl+c or ctrl+d, or the input ended.
+func readHidden(in io.Reader) (text string, ok bool) {
+	var line []byte
+	for b := make([]byte, 1); ; {
+		if n, err := in.Read(b); err != nil || n == 0 {
+			return "", false
+		}
+		switch c := b[0]; c {
+		case '\r', '\n':
+			return string(line), true
+		case 3, 4: // ctrl+c, ctrl+d
+			return "", false
+		case 8, 127: // backspace
+			line = line[:max(0, len(line)-1)]
+		case 21: // ctrl+u
+			line = line[:0]
+		default:
+			if c >= ' ' {
+				line = append(line, c)
+			}
+		}
+	}
 }
 
 func (s *setup) choose() (offer, error) {
