@@ -175,6 +175,10 @@ func (r *Roots) holder(real string) *Root {
 	return best
 }
 
+// Virtual reports whether a real path is one of the kernel's (/proc, /sys), whose size and times say nothing of its
+// content.
+func Virtual(real string) bool { return Within("/proc", real) || Within("/sys", real) }
+
 // Within reports whether path is dir or lies below it. Both are absolute and clean.
 func Within(dir, path string) bool {
 	if dir == path {

@@ -176,6 +176,13 @@ func (c *readCall) once(ctx context.Context) (*agent.Result, error) {
 	if err != nil || info == nil {
 		return nil, pathError("read", c.path, errors.Join(err, errIfNil(info)))
 	}
+	if files.Virtual(c.path.Real) {
+		r, _, err := c.read(ctx)
+		if err != nil {
+			return nil, pathError("read", c.path, err)
+		}
+		return r, nil
+	}
 	if r := c.unchanged(info); r != nil {
 		return r, nil
 	}

@@ -26,6 +26,9 @@ func newPatient(ctx context.Context, f *os.File) (p *patient, release func() boo
 }
 
 func (p *patient) Read(b []byte) (int, error) {
+	if err := p.ctx.Err(); err != nil {
+		return 0, err
+	}
 	n, err := p.f.Read(b)
 	if !errors.Is(err, os.ErrDeadlineExceeded) {
 		return n, err

@@ -295,6 +295,24 @@ func TestReadsAreServedFromTheCacheUntilTheFileChanges(t *testing.T) {
 	}
 }
 
+// The kernel changes these files without a trace in size or times.
+func TestReadOfAKernelFileIsAlwaysFresh(t *testing.T) {
+	if _, err := os.Stat("/proc/uptime"); err != nil {
+		t.Skipf("no /proc here: %v", err)
+	}
+	b := newBench(t)
+	b.env.InContext = func(string) bool { return true }
+	first := b.must("Read", in{"file_path": "/proc/uptime"})
+	for start := time.Now(); time.Since(start) < 5*time.Second; { // its clock has steps of 10 ms
+		if next := b.must("Read", in{"file_path": "/proc/uptime"}); strings.Contains(next, "Unchanged") {
+			t.Fatalf("%q", next)
+		} else if next != first {
+			return
+		}
+	}
+	t.Errorf("each read shows %q", first)
+}
+
 func BenchmarkReadSmallFile(b *testing.B) {
 	bench := newBench(b)
 	bench.put("a.go", strings.Repeat("a line of some text\n", 200))
