@@ -352,7 +352,7 @@ func (s *Session) contextOptions(model string) prompt.ContextOptions {
 		Git: i.settings().IncludeGitInstructions, Excludes: i.settings().ClaudeMdExcludes,
 		Notes: i.Notes().Index(), NoUser: i.opts.Bare || !i.conf.Load().Reads(config.User), NoProject: i.opts.Bare || !i.conf.Load().Reads(config.Project),
 		NoLocal:   i.opts.Bare || !i.conf.Load().Reads(config.Local),
-		Providers: []prompt.Provider{i.extensions.Listing(s.opened, func() *invoke.Loader { return s.skills })},
+		Providers: append(i.extensions.Context(i.runner, i.ChildEnv), i.extensions.Listing(s.opened, func() *invoke.Loader { return s.skills })),
 	}
 }
 

@@ -64,6 +64,7 @@ type Settings struct {
 	DeferTools             []string    `json:"deferTools"`
 	ClaudeMdExcludes       []string    `json:"claudeMdExcludes"`
 	IncludeGitInstructions bool        `json:"includeGitInstructions"`
+	Context                Context     `json:"context"`
 	Attribution            Attribution `json:"attribution"`
 	CleanupPeriodDays      int         `json:"cleanupPeriodDays"` // of debug recordings; 0: forever
 
@@ -168,6 +169,19 @@ func (r *ruleEntry) UnmarshalJSON(data []byte) error {
 type Attribution struct {
 	Commit *string `json:"commit"`
 	PR     *string `json:"pr"`
+}
+
+// Context configures the context of the first message.
+type Context struct {
+	FileStructure bool                       `json:"fileStructure"`
+	Providers     map[string]ContextProvider `json:"providers"`
+}
+
+// ContextProvider is a command whose output becomes a section of the context.
+type ContextProvider struct {
+	Command   string `json:"command"`
+	TimeoutMs int    `json:"timeoutMs"` // 0: 3,000, which is the most
+	MaxBytes  int    `json:"maxBytes"`  // 0: 4,000
 }
 
 // ExploreCache configures the cache of Read, Glob and Grep.

@@ -1,4 +1,4 @@
-// Package extension joins skills, commands and output styles with the parts of a session.
+// Package extension joins skills, commands, output styles and context providers with the parts of a session.
 package extension
 
 import (

@@ -319,8 +319,17 @@ func within(root, path string) bool {
 	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
 }
 
-// shorten cuts text at a line's end and adds a note.
+// shorten cuts the text of a file at a line's end and adds a note.
 func shorten(text string, limit int) string {
+	head := cutLines(text, limit)
+	if head == text {
+		return text
+	}
+	return fmt.Sprintf("%s\n[shortened: %d of %d characters; read the file for the rest]", head, len(head), len(text))
+}
+
+// cutLines cuts text at a line's end.
+func cutLines(text string, limit int) string {
 	if len(text) <= limit {
 		return text
 	}
@@ -328,7 +337,7 @@ func shorten(text string, limit int) string {
 	if i := strings.LastIndexByte(head, '\n'); i > limit/2 {
 		head = head[:i]
 	}
-	return fmt.Sprintf("%s\n[shortened: %d of %d characters; read the file for the rest]", head, len(head), len(text))
+	return head
 }
 
 const memoryIntro = "Instructions that were written down for you. They hold unless the user says otherwise in this conversation; " +

@@ -70,7 +70,11 @@ func (a *running) section() (s Section, note string) {
 	if r.err != nil {
 		return s, fmt.Sprintf("the context %q is left out: %v", a.Name, r.err)
 	}
-	return Section{a.Name, a.Origin, shorten(strings.TrimSpace(sanitize(r.text)), cmp.Or(a.Limit, providerLimit))}, ""
+	text := strings.TrimSpace(sanitize(r.text))
+	if head := cutLines(text, cmp.Or(a.Limit, providerLimit)); head != text {
+		text = head + "\n[shortened: the rest is left out]"
+	}
+	return Section{a.Name, a.Origin, text}, ""
 }
 
 // element is a section as the model gets it.
