@@ -72,7 +72,7 @@ func (b Branch) Find(id string) (int, bool) {
 func (b Branch) Entries(from, to int) iter.Seq2[int, Entry] {
 	return func(yield func(int, Entry) bool) {
 		at := from
-		dec := &decoder{scan: scanner{known: b.known()}, borrow: true, noMeta: !b.meta, tagged: b.s.j.dec.tagged}
+		dec := &decoder{scan: scanner{known: b.known()}, borrow: true, noMeta: !b.meta}
 		_, _ = eachBody(b.s.whole(), b.refs[from:to], dec, func(r ref, env envelope, body Body) bool {
 			for b.refs[at].id != r.id {
 				at++

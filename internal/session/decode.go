@@ -19,21 +19,10 @@ type decoder struct {
 	noMeta bool
 	// borrow lets a view be bytes of the line, and trusts that they are JSON, as the checksum of the line says.
 	borrow bool
-	// tagged is for logs whose texts have no origin: their tags show it.
-	tagged bool
 }
 
 // body decodes the body of an entry.
 func (d *decoder) body(kind string, line []byte) (Body, error) {
-	b, err := d.decode(kind, line)
-	if u, ok := b.(User); ok && d.tagged && !u.Synthetic {
-		u.Message = originsFromTags(u.Message)
-		b = u
-	}
-	return b, err
-}
-
-func (d *decoder) decode(kind string, line []byte) (Body, error) {
 	d.scan.reset(line)
 	var b Body
 	switch kind {

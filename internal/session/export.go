@@ -80,7 +80,7 @@ func (s *Session) render(r renderer) error {
 	s.mu.Lock()
 	refs := s.pick(s.j.branch(s.j.head))
 	s.mu.Unlock()
-	bad, err := eachBody(s.whole(), refs, &decoder{tagged: s.j.dec.tagged}, func(_ ref, env envelope, b Body) bool {
+	bad, err := eachBody(s.whole(), refs, &decoder{}, func(_ ref, env envelope, b Body) bool {
 		x.take(b, env.when())
 		return true
 	})

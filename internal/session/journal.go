@@ -25,7 +25,6 @@ type header struct {
 	Call    string    `json:"call,omitempty"`    // a subagent's session: the call of the parent that runs it
 	At      string    `json:"at,omitempty"`      // the entry it was forked at
 	Lineage []string  `json:"lineage,omitempty"` // all sessions it was forked from, the first one first
-	Origins bool      `json:"origins,omitempty"` // texts that lathe adds to a message have their origin
 }
 
 func (h header) line() ([]byte, error) {
@@ -77,7 +76,7 @@ func (d Damage) String() string {
 }
 
 func newJournal() *journal {
-	return &journal{byID: map[string]int32{}, kinds: map[string]string{}, head: -1, dec: decoder{lean: true, tagged: true}}
+	return &journal{byID: map[string]int32{}, kinds: map[string]string{}, head: -1, dec: decoder{lean: true}}
 }
 
 // scanJournal reads a log once and indexes it. see, when not nil, is shown every record.
@@ -128,7 +127,6 @@ func (j *journal) takeHeader(rec *record) bool {
 	var h header
 	if json.Unmarshal(rec.bytes, &h) == nil && h.Kind == kindHeader {
 		j.header = h
-		j.dec.tagged = !h.Origins
 	}
 	if rec.err == nil && j.header.Kind == "" {
 		j.damage = append(j.damage, Damage{1, rec.off, rec.size, "the first line is no header"})

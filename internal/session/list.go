@@ -261,10 +261,9 @@ func (p *endsReader) head(chunk []byte, g *logEnds) {
 	if json.Unmarshal(first, &g.header) != nil {
 		g.bad = whole
 	}
-	p.dec.tagged = !g.header.Origins
 	p.lines(rest, g)
 	if g.sum.firstPrompt == "" {
-		g.sum.firstPrompt = promptOfCut(rest[bytes.LastIndexByte(rest, '\n')+1:], p.dec.tagged)
+		g.sum.firstPrompt = promptOfCut(rest[bytes.LastIndexByte(rest, '\n')+1:])
 	}
 }
 
@@ -320,27 +319,22 @@ func (g *logEnds) apply(b Body) {
 }
 
 // promptOfCut finds the first prompt in the beginning of a user entry that is longer than the bytes read.
-func promptOfCut(line []byte, tagged bool) string {
+func promptOfCut(line []byte) string {
 	env, err := openEnvelope(line)
 	if err != nil || string(env.kind) != "user" || bytes.Contains(line, []byte(`,"synthetic":true`)) {
 		return ""
 	}
 	lead := []byte(`{"type":"text","text":"`) // a text with an origin begins otherwise
-	for {
-		i := bytes.Index(line, lead)
-		if i < 0 {
-			return ""
-		}
-		line = line[i+len(lead)-1:]
-		s := scanner{b: line}
-		if text := s.str(); !s.bad {
-			if !tagged || !wrapped(text) {
-				return oneLine(text)
-			}
-			continue
-		}
-		return oneLine(cutText(line[1:]))
+	i := bytes.Index(line, lead)
+	if i < 0 {
+		return ""
 	}
+	line = line[i+len(lead)-1:]
+	str := scanner{b: line}
+	if text := str.str(); !str.bad {
+		return oneLine(text)
+	}
+	return oneLine(cutText(line[1:]))
 }
 
 // cutText reads the inside of a JSON string that may end within a character or an escape.

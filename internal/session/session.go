@@ -313,7 +313,7 @@ func (s *Session) pick(at []int32) []ref {
 }
 
 func (s *Session) entries(refs []ref, yield func(Entry) bool) {
-	_, _ = eachBody(s.whole(), refs, &decoder{tagged: s.j.dec.tagged}, func(r ref, env envelope, b Body) bool {
+	_, _ = eachBody(s.whole(), refs, &decoder{}, func(r ref, env envelope, b Body) bool {
 		return yield(Entry{r.id, string(env.parent), env.when(), b})
 	})
 }

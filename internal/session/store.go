@@ -55,7 +55,7 @@ func (s *Store) Create(_ context.Context, m Meta) (*Session, error) {
 	}
 	h := header{
 		Session: id, Dir: realDir(m.Dir), Created: s.now().UTC(), Lathe: m.Version,
-		Model: m.Model, Parent: m.Parent, Agent: m.Agent, Call: m.Call, Origins: true,
+		Model: m.Model, Parent: m.Parent, Agent: m.Agent, Call: m.Call,
 	}
 	project := slug(h.Dir)
 	if m.Agent != "" && m.Parent != "" { // beside its parent, wherever it works
@@ -252,7 +252,7 @@ func (s *Session) settle() error {
 
 // writeHeader begins a log whose creation was cut off.
 func (s *Session) writeHeader() error {
-	line, err := header{Session: s.id, Created: s.now().UTC(), Origins: true}.line()
+	line, err := header{Session: s.id, Created: s.now().UTC()}.line()
 	if err != nil {
 		return err
 	}

@@ -38,33 +38,13 @@ func TestAMessageOfAddedTextsOnlyIsKept(t *testing.T) {
 	same(t, StripContext(m).PlainText(), "the mode changed")
 }
 
-// oldUser is a user entry as logs had it before texts had an origin.
-const oldUser = `{"id":"a","parent":"","time":"2026-01-02T03:04:05.000Z","kind":"user","message":{"role":"user","parts":[` +
-	`{"type":"text","text":"<system-reminder>\nfolder\n</system-reminder>"},{"type":"text","text":"hello"},{"type":"text","text":"<b>bold</b>"}]}}`
-
-func TestLogsFromBeforeOriginsAreReadByTheirTags(t *testing.T) {
-	st := plant(t, plainHeader, oldUser)
+// A text without an origin is the author's, whatever it looks like.
+func TestTextsAreNotGuessedAtByTheirTags(t *testing.T) {
+	const entry = `{"id":"a","parent":"","time":"2026-01-02T03:04:05.000Z","kind":"user","message":{"role":"user","parts":[` +
+		`{"type":"text","text":"<system-reminder>\nfolder\n</system-reminder>"},{"type":"text","text":"hello"}]}}`
+	st := plant(t, plainHeader, entry)
 	s := open(t, st, plantedID)
-	same(t, StripContext(s.Messages()[0]).PlainText(), "hello\n\n<b>bold</b>")
-	same(t, s.Info().FirstPrompt, "hello")
-	for info, err := range st.List("") {
-		must(t, err)
-		same(t, info.FirstPrompt, "hello")
-	}
-	for e := range s.Entries() {
-		same(t, StripContext(e.Body.(User).Message).PlainText(), "hello\n\n<b>bold</b>")
-	}
-	must(t, s.Close())
-	f, err := st.Fork(ctx, plantedID, "")
-	must(t, err)
-	same(t, StripContext(f.Messages()[0]).PlainText(), "hello\n\n<b>bold</b>")
-	must(t, f.Close())
-}
-
-func TestLogsWithOriginsAreNotGuessedAt(t *testing.T) {
-	header := strings.Replace(plainHeader, `"lathe":"1"`, `"lathe":"1","origins":true`, 1)
-	s := open(t, plant(t, header, oldUser), plantedID)
-	if got := StripContext(s.Messages()[0]); len(got.Parts) != 3 {
+	if got := StripContext(s.Messages()[0]); len(got.Parts) != 2 {
 		t.Errorf("%+v", got)
 	}
 	if got := s.Info().FirstPrompt; !strings.HasPrefix(got, "<system-reminder>") {
