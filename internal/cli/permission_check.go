@@ -38,8 +38,8 @@ type checkLine struct {
 	Machine call.Fixture `json:"machine"` // its differences for this call
 }
 
-// fixture is a line's description of the machine. Lines from before that field existed have it in the input,
-// with underscores; a folder that the tool has no parameter for is the one it runs in.
+// fixture is a line's description of the machine: the field "machine", or members of the input, where the public
+// corpora of calls have it: _fs, _dns and _redirect, and as cwd or workdir the folder in which the call runs.
 func (l checkLine) fixture() (call.Fixture, json.RawMessage) {
 	f := l.Machine
 	var fields map[string]json.RawMessage

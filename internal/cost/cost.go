@@ -63,8 +63,8 @@ type Session struct {
 	price    llm.Price     // of the last request's model
 }
 
-// Of reads what a session cost out of its log, all branches included. A log of an older version does not say
-// the prices; they are then those of the catalogue.
+// Of reads the cost of a session from its log, all branches included. The log has the prices of each request; the
+// catalogue's count for a request whose entry with the prices is damaged or could not be written.
 func Of(log *session.Session) Session {
 	all := log.Everything().Only("user", "call_end", "reply", "compaction", "head", "prefix")
 	return Read(all.Entries(0, all.Len()), func(model string) llm.Price { return llm.Lookup("", model).Price })
@@ -199,7 +199,7 @@ func (r *reader) reply(at time.Time, b session.Reply) {
 	r.last, r.causes, r.idle = &last, nil, 0
 }
 
-// price returns the price of a model: as the log has it, else from the list.
+// price returns the price of a model: the log's, else the one of Prices.
 func (r *reader) price(model string) llm.Price {
 	if r.prefix != nil && r.prefix.Model == model {
 		return r.prefix.Price

@@ -93,7 +93,7 @@ type Reasoning struct {
 	Text      string  `json:"text"`
 	Signature string  `json:"signature,omitempty"`
 	Data      string  `json:"data,omitempty"`
-	Provider  string  `json:"provider,omitempty"` // the host (see HostID) that made Signature and Data; "" in old sessions
+	Provider  string  `json:"provider,omitempty"` // the host (see HostID) that made Signature and Data
 	Opaque    *Opaque `json:"opaque,omitempty"`
 }
 
@@ -345,14 +345,5 @@ type ModelInfo struct {
 	Price         Price
 }
 
-// Owns reports whether opaque data of a host may be sent to this model. Old sessions record the wire instead
-// of the host, or nothing: such data goes to the wire's official host only.
-func (m ModelInfo) Owns(host string) bool {
-	return host == m.Host || (host == m.Provider || host == "") && m.official()
-}
-
-// official reports whether the host is the wire's own, whatever name the settings give it.
-func (m ModelInfo) official() bool {
-	_, address, _ := strings.Cut(m.Host, "@")
-	return address != "" && CatalogueHost("https://"+address) == m.Provider
-}
+// Owns reports whether opaque data of a host (see HostID) may be sent to this model: only to the host that made it.
+func (m ModelInfo) Owns(host string) bool { return host == m.Host }

@@ -17,6 +17,9 @@ import (
 
 var update = flag.Bool("update", false, "write golden files")
 
+// official is the host that the models of these tests are at.
+var official = llm.HostID("anthropic", DefaultBaseURL)
+
 // conversation has every kind of part that can be sent.
 func conversation() *llm.Request {
 	call := func(id, in string) llm.ToolCall {
@@ -31,12 +34,12 @@ func conversation() *llm.Request {
 		Messages: []llm.Message{
 			llm.UserText("Look at this."),
 			{Role: llm.Assistant, Parts: []llm.Part{
-				llm.Reasoning{Text: "Hm\n", Signature: "c2ln"},
-				llm.Reasoning{Data: "cmVk"},
-				llm.Reasoning{Text: "unsigned"},
+				llm.Reasoning{Text: "Hm\n", Signature: "c2ln", Provider: official},
+				llm.Reasoning{Data: "cmVk", Provider: official},
+				llm.Reasoning{Text: "unsigned", Provider: official},
 				llm.Text{Text: "I look.\t\u0001"},
 				llm.Text{Text: " \n"},
-				llm.Opaque{Provider: "anthropic", JSON: json.RawMessage(`{"type":"server_tool_use","id":"s1"}`)},
+				llm.Opaque{Provider: official, JSON: json.RawMessage(`{"type":"server_tool_use","id":"s1"}`)},
 				llm.Opaque{Provider: "openai", JSON: json.RawMessage(`{"type":"reasoning"}`)},
 				call("toolu_1", `{"file_path": "/a <b>"}`), call("call|2", `[]`),
 			}},
@@ -45,7 +48,7 @@ func conversation() *llm.Request {
 				llm.ToolResult{CallID: "toolu_1", Parts: []llm.Part{llm.Text{Text: "1\tpackage a"}, llm.Media{MIME: "image/png", Data: []byte("png")}}},
 				llm.ToolResult{CallID: "call|2", IsError: true, Parts: []llm.Part{llm.Text{Text: "no"}, llm.Media{MIME: "image/png", Data: []byte("png")}}},
 			}},
-			{Role: llm.Assistant, Parts: []llm.Part{llm.Reasoning{Text: "thinking only, unsigned"}}},
+			{Role: llm.Assistant, Parts: []llm.Part{llm.Reasoning{Text: "thinking only, unsigned", Provider: official}}},
 			{Role: llm.Assistant, Parts: []llm.Part{llm.Text{Text: "Done."}}},
 			{Role: llm.User, Parts: []llm.Part{
 				llm.Text{Text: "Thanks."},
@@ -120,13 +123,13 @@ func anyPart(t *rapid.T, role llm.Role) llm.Part {
 	}
 	switch rapid.SampledFrom(kinds).Draw(t, "kind") {
 	case "reasoning":
-		return llm.Reasoning{Text: text.Draw(t, "thought"), Signature: text.Draw(t, "signature")}
+		return llm.Reasoning{Text: text.Draw(t, "thought"), Signature: text.Draw(t, "signature"), Provider: official}
 	case "redacted":
-		return llm.Reasoning{Data: text.Draw(t, "data")}
+		return llm.Reasoning{Data: text.Draw(t, "data"), Provider: official}
 	case "call":
 		return llm.ToolCall{ID: text.Draw(t, "id"), Name: text.Draw(t, "name"), Input: input()}
 	case "opaque":
-		return llm.Opaque{Provider: "anthropic", JSON: input()}
+		return llm.Opaque{Provider: official, JSON: input()}
 	case "media":
 		return llm.Media{MIME: "image/png", Data: []byte(text.Draw(t, "png"))}
 	case "result":

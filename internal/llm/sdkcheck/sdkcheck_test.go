@@ -46,8 +46,8 @@ func client(t *testing.T) *http.Client {
 	return c
 }
 
-// request has every kind of content that both wires can carry.
-func request() *llm.Request {
+// request has every kind of content that both wires can carry, reasoning that the host made among it.
+func request(host string) *llm.Request {
 	call := llm.ToolCall{ID: "toolu_1", Name: "Read", Input: json.RawMessage(`{"file_path":"/a"}`)}
 	return &llm.Request{
 		System: []llm.Part{llm.Text{Text: "You are careful."}},
@@ -58,7 +58,7 @@ func request() *llm.Request {
 		Stop: []string{"END"}, Effort: "medium",
 		Messages: []llm.Message{
 			{Role: llm.User, Parts: []llm.Part{llm.Text{Text: "Look."}, llm.Media{MIME: "image/png", Data: []byte("png")}}},
-			{Role: llm.Assistant, Parts: []llm.Part{llm.Reasoning{Text: "Hm.", Signature: "c2ln"}, llm.Text{Text: "I read."}, call}},
+			{Role: llm.Assistant, Parts: []llm.Part{llm.Reasoning{Text: "Hm.", Signature: "c2ln", Provider: host}, llm.Text{Text: "I read."}, call}},
 			{Role: llm.User, Parts: []llm.Part{llm.TextResult(call, "package a", false)}},
 		},
 	}
@@ -72,7 +72,7 @@ func sent(t *testing.T, p llm.Provider, id string) []byte {
 		t.Fatal(err)
 	}
 	var body []byte
-	for d, err := range m.Stream(t.Context(), request()) {
+	for d, err := range m.Stream(t.Context(), request(m.Info().Host)) {
 		if err != nil {
 			t.Fatal(err)
 		}
