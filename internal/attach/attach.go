@@ -8,7 +8,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -165,8 +164,7 @@ const (
 
 // estimateFile estimates the tokens of a file from its size and its name.
 func estimateFile(p files.Path, m Mention) int {
-	switch strings.ToLower(filepath.Ext(p.Real)) {
-	case ".png", ".jpg", ".jpeg", ".gif", ".webp":
+	if llm.ImageName(p.Real) {
 		return imageTokens
 	}
 	if p.Info.IsDir() {

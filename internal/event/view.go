@@ -44,7 +44,7 @@ type Listing struct {
 	Truncated bool     `json:"truncated,omitempty"`
 }
 
-// TextView is text; Path and Language are set where it came from a file.
+// TextView is text. Path is set where it came from a file, whose name says its language; Language otherwise.
 type TextView struct {
 	Text     string `json:"text"`
 	Path     string `json:"path,omitempty"`

@@ -2,7 +2,6 @@ package files
 
 import (
 	"bytes"
-	"path/filepath"
 	"strings"
 	"unicode/utf8"
 )
@@ -36,21 +35,6 @@ func isUTF16(head []byte) bool {
 		return false // UTF-32
 	}
 	return bytes.HasPrefix(head, []byte{0xFF, 0xFE}) || bytes.HasPrefix(head, []byte{0xFE, 0xFF})
-}
-
-// ImageType is the MIME type of an image that models take (PNG, JPEG, GIF, WebP), by its first bytes, or "".
-func ImageType(head []byte) string {
-	switch {
-	case bytes.HasPrefix(head, []byte("\x89PNG\r\n\x1a\n")):
-		return "image/png"
-	case bytes.HasPrefix(head, []byte("\xff\xd8\xff")):
-		return "image/jpeg"
-	case bytes.HasPrefix(head, []byte("GIF87a")), bytes.HasPrefix(head, []byte("GIF89a")):
-		return "image/gif"
-	case len(head) >= 12 && string(head[:4]) == "RIFF" && string(head[8:12]) == "WEBP":
-		return "image/webp"
-	}
-	return ""
 }
 
 // BinaryKind names a binary format by its first bytes, else "binary".
@@ -97,82 +81,4 @@ func ValidName(name string) string {
 		return name
 	}
 	return strings.ToValidUTF8(name, "\uFFFD")
-}
-
-// Language names a file's language for highlighting, by its name, or "".
-func Language(path string) string {
-	base := strings.ToLower(filepath.Base(path))
-	switch base {
-	case "makefile", "gnumakefile":
-		return "make"
-	case "dockerfile", "containerfile":
-		return "docker"
-	case "go.mod", "go.sum":
-		return base
-	case "cmakelists.txt":
-		return "cmake"
-	}
-	ext := strings.TrimPrefix(filepath.Ext(base), ".")
-	if l, ok := extLanguage(ext); ok {
-		return l
-	}
-	return ""
-}
-
-func extLanguage(ext string) (string, bool) {
-	switch ext {
-	case "go", "c", "java", "lua", "php", "sql", "css", "html", "xml", "json", "toml", "zig", "swift", "scala", "dart", "vue", "svelte", "nix", "r", "ini", "proto", "diff", "awk", "scss", "less":
-		return ext, true
-	case "py", "pyi":
-		return "python", true
-	case "js", "mjs", "cjs", "jsx":
-		return "javascript", true
-	case "ts", "mts", "cts":
-		return "typescript", true
-	case "tsx":
-		return "tsx", true
-	case "rs":
-		return "rust", true
-	case "rb", "gemspec":
-		return "ruby", true
-	case "h":
-		return "c", true
-	case "cc", "cpp", "cxx", "hpp", "hh", "hxx":
-		return "cpp", true
-	case "cs":
-		return "csharp", true
-	case "kt", "kts":
-		return "kotlin", true
-	case "sh", "bash", "zsh":
-		return "bash", true
-	case "ps1":
-		return "powershell", true
-	case "yml", "yaml":
-		return "yaml", true
-	case "md", "markdown":
-		return "markdown", true
-	case "htm":
-		return "html", true
-	case "ex", "exs":
-		return "elixir", true
-	case "erl", "hrl":
-		return "erlang", true
-	case "hs":
-		return "haskell", true
-	case "ml", "mli":
-		return "ocaml", true
-	case "pl", "pm":
-		return "perl", true
-	case "tf", "hcl":
-		return "hcl", true
-	case "patch":
-		return "diff", true
-	case "jsonc", "json5", "ipynb":
-		return "json", true
-	case "clj", "cljs":
-		return "clojure", true
-	case "gradle", "groovy":
-		return "groovy", true
-	}
-	return "", false
 }

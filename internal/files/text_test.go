@@ -154,30 +154,20 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-func TestBinaryAndImagesAreTold(t *testing.T) {
-	for _, c := range []struct {
-		head   string
-		binary bool
-		image  string
-	}{
-		{"package main\n", false, ""},
-		{"", false, ""},
-		{"\x1b[31mred\x1b[0m\n", false, ""},
-		{"caf\xe9 latin\n", false, ""},
-		{"a\x00b", true, ""},
-		{"\xff\xfea\x00", false, ""},
-		{"\xff\xfe\x00\x00a\x00\x00\x00", true, ""},
-		{"%PDF-1.7\n", true, ""},
-		{"\x89PNG\r\n\x1a\n....", false, "image/png"},
-		{"RIFF1234WEBPVP8 ", false, "image/webp"},
-		{"GIF89a", false, "image/gif"},
-		{"\xff\xd8\xff\xe0", false, "image/jpeg"},
+func TestBinaryFilesAreKnownByTheirFirstBytes(t *testing.T) {
+	for head, want := range map[string]bool{
+		"package main\n":                      false,
+		"":                                    false,
+		"\x1b[31mred\x1b[0m\n":                false,
+		"caf\xe9 latin\n":                     false,
+		"a\x00b":                              true,
+		"\xff\xfea\x00":                       false,
+		"\xff\xfe\x00\x00a\x00\x00\x00":       true,
+		"%PDF-1.7\n":                          true,
+		"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR": true,
 	} {
-		if got := Binary([]byte(c.head)); got != c.binary && c.image == "" {
-			t.Errorf("%q: binary %v", c.head, got)
-		}
-		if got := ImageType([]byte(c.head)); got != c.image {
-			t.Errorf("%q: image %q", c.head, got)
+		if got := Binary([]byte(head)); got != want {
+			t.Errorf("%q: binary %v", head, got)
 		}
 	}
 }

@@ -96,12 +96,11 @@ func (h *htmlPage) reasoning(s string) {
 }
 
 func (h *htmlPage) media(m llm.Media) {
-	switch m.MIME {
-	case "image/png", "image/jpeg", "image/gif", "image/webp":
-		h.put("<img alt=\"%s\" src=\"data:%s;base64,%s\">\n", m.Name, m.MIME, base64.StdEncoding.EncodeToString(m.Data))
-	default:
+	if !llm.IsImage(m.MIME) {
 		h.put("<p class=\"state\">[%s]</p>\n", fmt.Sprintf("%s %s, %d bytes", m.MIME, m.Name, len(m.Data)))
+		return
 	}
+	h.put("<img alt=\"%s\" src=\"data:%s;base64,%s\">\n", m.Name, m.MIME, base64.StdEncoding.EncodeToString(m.Data))
 }
 
 func (h *htmlPage) call(c llm.ToolCall, end CallEnd) {

@@ -2,9 +2,11 @@ package tool
 
 import (
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/bmatcuk/doublestar/v4"
 )
@@ -29,7 +31,7 @@ func newFileFilter(glob, typ string) (*fileFilter, error) {
 		*list = append(*list, g)
 	}
 	if typ != "" {
-		f.types = typeGlobs(typ)
+		f.types = typeTable()[typ]
 	}
 	return f, nil
 }
@@ -37,7 +39,7 @@ func newFileFilter(glob, typ string) (*fileFilter, error) {
 // unknown is an error when the type is not one of ours.
 func (f *fileFilter) unknown() error {
 	if f.typ != "" && f.types == nil {
-		return fmt.Errorf("the type %q is not known; use glob (such as *.%s) or one of: %s", f.typ, f.typ, strings.Join(typeNames, " "))
+		return fmt.Errorf("the type %q is not known; use glob (such as *.%s) or one of: %s", f.typ, f.typ, strings.Join(slices.Sorted(maps.Keys(typeTable())), " "))
 	}
 	return nil
 }
@@ -112,92 +114,64 @@ func globNames(glob, rel string) bool {
 	return doublestar.MatchUnvalidated(strings.TrimPrefix(strings.TrimPrefix(glob, "./"), "/"), rel)
 }
 
-// typeNames lists the types that are known without ripgrep.
-var typeNames = []string{
-	"c", "cpp", "cs", "csharp", "css", "dart", "docker", "elixir", "go", "graphql", "h", "haskell", "html", "java", "js",
-	"json", "kotlin", "less", "lua", "make", "markdown", "md", "ocaml", "perl", "php", "protobuf", "py", "python",
-	"r", "ruby", "rust", "sass", "scala", "sh", "sql", "svelte", "swift", "tex", "tf", "toml", "ts", "txt", "typescript",
-	"vue", "xml", "yaml", "zig",
-}
+// fileTypes are the types that are known without ripgrep, each with the globs of its base names as
+// ripgrep --type-list has them. A type may have several names.
+const fileTypes = `
+	c                   : *.[chH] *.[chH].in *.cats
+	cpp                 : *.[ChH] *.cc *.[ch]pp *.[ch]xx *.hh *.inl *.[ChH].in *.cc.in *.[ch]pp.in *.[ch]xx.in *.hh.in
+	cs csharp           : *.cs
+	css                 : *.css
+	dart                : *.dart
+	docker              : *Dockerfile*
+	elixir              : *.ex *.eex *.exs
+	go                  : *.go
+	graphql             : *.graphql *.graphqls
+	h                   : *.h *.hh *.hpp
+	haskell             : *.hs *.lhs *.cpphs *.c2hs *.hsc
+	html                : *.htm *.html *.ejs
+	java                : *.java *.jsp *.jspx *.properties
+	js                  : *.js *.jsx *.vue *.cjs *.mjs
+	json                : *.json composer.lock
+	kotlin              : *.kt *.kts
+	less                : *.less
+	lua                 : *.lua
+	make                : [Gg][Nn][Uu]makefile [Mm]akefile [Gg][Nn][Uu]makefile.am [Mm]akefile.am [Gg][Nn][Uu]makefile.in [Mm]akefile.in *.mk *.mak
+	markdown md         : *.markdown *.md *.mdown *.mkd *.mkdn *.mdx
+	ocaml               : *.ml *.mli *.mll *.mly
+	perl                : *.perl *.pl *.PL *.plh *.plx *.pm *.t
+	php                 : *.php *.php3 *.php4 *.php5 *.phtml
+	protobuf            : *.proto
+	py python           : *.py *.pyi
+	r                   : *.R *.r *.Rmd *.Rnw
+	ruby                : config.ru Gemfile .irbrc Rakefile *.gemspec *.rb *.rbw
+	rust                : *.rs
+	sass                : *.sass *.scss
+	scala               : *.scala *.sbt
+	sh                  : *.sh *.bash *.zsh *.ksh *.csh *.tcsh .bashrc .bash_profile .profile .zshrc .zshenv .zprofile
+	sql                 : *.sql *.psql
+	svelte              : *.svelte
+	swift               : *.swift
+	tex                 : *.tex *.ltx *.cls *.sty *.bib *.dtx *.ins
+	tf                  : *.tf *.auto.tfvars terraform.tfvars *.tf.json *.auto.tfvars.json terraform.tfvars.json *.terraformrc terraform.rc *.tfrc *.terraform.lock.hcl
+	toml                : *.toml Cargo.lock
+	ts typescript       : *.ts *.tsx *.cts *.mts
+	txt                 : *.txt
+	vue                 : *.vue
+	xml                 : *.xml *.xml.dist *.dtd *.xsl *.xslt *.xsd *.xjb *.rng *.sch *.xhtml
+	yaml                : *.yaml *.yml
+	zig                 : *.zig
+`
 
-// typeGlobs are the base names of a type, as ripgrep's --type-list has them, or nil.
-func typeGlobs(typ string) []string {
-	globs := ""
-	switch typ {
-	case "c":
-		globs = "*.[chH] *.[chH].in *.cats"
-	case "cpp":
-		globs = "*.[ChH] *.cc *.[ch]pp *.[ch]xx *.hh *.inl *.[ChH].in *.cc.in *.[ch]pp.in *.[ch]xx.in *.hh.in"
-	case "cs", "csharp":
-		globs = "*.cs"
-	case "css", "dart", "less", "lua", "kotlin", "sql", "svelte", "swift", "toml", "txt", "vue", "zig", "scala":
-		globs = "*." + typ
-		switch typ {
-		case "kotlin":
-			globs = "*.kt *.kts"
-		case "scala":
-			globs = "*.scala *.sbt"
-		case "sql":
-			globs = "*.sql *.psql"
-		case "toml":
-			globs = "*.toml Cargo.lock"
+// typeTable is fileTypes by name.
+var typeTable = sync.OnceValue(func() map[string][]string {
+	out := map[string][]string{}
+	for line := range strings.Lines(fileTypes) {
+		names, globs, ok := strings.Cut(line, ":")
+		for name := range strings.FieldsSeq(names) {
+			if ok {
+				out[name] = strings.Fields(globs)
+			}
 		}
-	case "docker":
-		globs = "*Dockerfile*"
-	case "elixir":
-		globs = "*.ex *.eex *.exs"
-	case "go":
-		globs = "*.go"
-	case "graphql":
-		globs = "*.graphql *.graphqls"
-	case "h":
-		globs = "*.h *.hh *.hpp"
-	case "haskell":
-		globs = "*.hs *.lhs *.cpphs *.c2hs *.hsc"
-	case "html":
-		globs = "*.htm *.html *.ejs"
-	case "java":
-		globs = "*.java *.jsp *.jspx *.properties"
-	case "js":
-		globs = "*.js *.jsx *.vue *.cjs *.mjs"
-	case "json":
-		globs = "*.json composer.lock"
-	case "make":
-		globs = "[Gg][Nn][Uu]makefile [Mm]akefile [Gg][Nn][Uu]makefile.am [Mm]akefile.am [Gg][Nn][Uu]makefile.in [Mm]akefile.in *.mk *.mak"
-	case "markdown", "md":
-		globs = "*.markdown *.md *.mdown *.mkd *.mkdn *.mdx"
-	case "ocaml":
-		globs = "*.ml *.mli *.mll *.mly"
-	case "perl":
-		globs = "*.perl *.pl *.PL *.plh *.plx *.pm *.t"
-	case "php":
-		globs = "*.php *.php3 *.php4 *.php5 *.phtml"
-	case "protobuf":
-		globs = "*.proto"
-	case "py", "python":
-		globs = "*.py *.pyi"
-	case "r":
-		globs = "*.R *.r *.Rmd *.Rnw"
-	case "ruby":
-		globs = "config.ru Gemfile .irbrc Rakefile *.gemspec *.rb *.rbw"
-	case "rust":
-		globs = "*.rs"
-	case "sass":
-		globs = "*.sass *.scss"
-	case "sh":
-		globs = "*.sh *.bash *.zsh *.ksh *.csh *.tcsh .bashrc .bash_profile .profile .zshrc .zshenv .zprofile"
-	case "tex":
-		globs = "*.tex *.ltx *.cls *.sty *.bib *.dtx *.ins"
-	case "tf":
-		globs = "*.tf *.auto.tfvars terraform.tfvars *.tf.json *.auto.tfvars.json terraform.tfvars.json *.terraformrc terraform.rc *.tfrc *.terraform.lock.hcl"
-	case "ts", "typescript":
-		globs = "*.ts *.tsx *.cts *.mts"
-	case "xml":
-		globs = "*.xml *.xml.dist *.dtd *.xsl *.xslt *.xsd *.xjb *.rng *.sch *.xhtml"
-	case "yaml":
-		globs = "*.yaml *.yml"
-	default:
-		return nil
 	}
-	return strings.Fields(globs)
-}
+	return out
+})

@@ -291,7 +291,7 @@ func (c *readCall) read(ctx context.Context) (*agent.Result, *Seen, error) {
 	if n == 0 && f.waited {
 		return nil, nil, fmt.Errorf("nothing came within %s: it waits for news and never ends; use a command with a limit in Bash", newsWait)
 	}
-	if mime := files.ImageType(head); mime != "" {
+	if mime := llm.ImageType(head); mime != "" {
 		return c.image(f, info, head, mime)
 	}
 	if files.Binary(head) {

@@ -268,7 +268,7 @@ func TestReadGivesItsStructuredOutput(t *testing.T) {
 	if d := cmp.Diff(want, r.Meta); d != "" {
 		t.Error(d)
 	}
-	view := event.TextView{Text: "var x int", Path: filepath.Join(b.dir, "a.go"), Language: "go", Summary: "lines 2-2"}
+	view := event.TextView{Text: "var x int", Path: filepath.Join(b.dir, "a.go"), Summary: "lines 2-2"}
 	if d := cmp.Diff(view, r.View); d != "" {
 		t.Error(d)
 	}

@@ -211,7 +211,7 @@ func (c *readCall) result(p *page, info fs.FileInfo, enc files.Encoding) *agent.
 	return &agent.Result{
 		Parts: []llm.Part{llm.Text{Text: b.String()}},
 		Title: c.env.Rel(c.path.Lexical),
-		View:  event.TextView{Text: content, Path: c.path.Lexical, Language: files.Language(c.path.Lexical), Summary: summary},
+		View:  event.TextView{Text: content, Path: c.path.Lexical, Summary: summary},
 		Meta: map[string]any{"type": "text", "file": map[string]any{
 			"filePath": c.path.Lexical, "content": content, "numLines": len(p.lines), "startLine": p.first, "totalLines": total,
 		}},

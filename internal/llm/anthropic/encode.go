@@ -180,10 +180,10 @@ func (w *writer) reasoning(r llm.Reasoning) {
 // media appends an image or a PDF; other types are replaced by a line of text.
 func (w *writer) media(p llm.Media) {
 	kind := ""
-	switch p.MIME {
-	case "image/png", "image/jpeg", "image/gif", "image/webp":
+	switch {
+	case llm.IsImage(p.MIME):
 		kind = "image"
-	case "application/pdf":
+	case p.MIME == "application/pdf":
 		kind = "document"
 	}
 	if kind == "" || !w.model.info.Images || len(p.Data) == 0 {

@@ -45,7 +45,7 @@ func allImages(words []string, windows bool) bool {
 
 // isImagePath reports paths that say where they begin and end as images do. A bare name is a word as any other.
 func isImagePath(s string, windows bool) bool {
-	if !slices.Contains([]string{".png", ".jpg", ".jpeg", ".gif", ".webp"}, strings.ToLower(path.Ext(s))) {
+	if !llm.ImageName(s) {
 		return false
 	}
 	for _, p := range []string{"/", "~/", "./", "../", "file://"} {
@@ -142,7 +142,7 @@ func (e *Editor) ImageLoaded(id int, data []byte, err error) []Out {
 	if c == nil || !c.loading() {
 		return nil
 	}
-	mime := imageType(data)
+	mime := llm.ImageType(data)
 	switch {
 	case err != nil:
 	case int64(len(data)) > e.opt.ImageLimit:
@@ -180,20 +180,4 @@ func (e *Editor) dropImage(id int, p string) {
 	}
 	e.buf.cursor = e.buf.snap(cursor)
 	*e.chips[id] = chip{label: clean(p), text: clean(p)} // undo may bring it back
-}
-
-// imageType is the MIME type of an image that models take, by its first bytes, or "".
-func imageType(data []byte) string {
-	head := string(data[:min(len(data), 12)])
-	switch {
-	case strings.HasPrefix(head, "\x89PNG\r\n\x1a\n"):
-		return "image/png"
-	case strings.HasPrefix(head, "\xff\xd8\xff"):
-		return "image/jpeg"
-	case strings.HasPrefix(head, "GIF87a"), strings.HasPrefix(head, "GIF89a"):
-		return "image/gif"
-	case len(head) == 12 && strings.HasPrefix(head, "RIFF") && head[8:] == "WEBP":
-		return "image/webp"
-	}
-	return ""
 }
