@@ -73,7 +73,7 @@ type Instance struct {
 
 func (i *Instance) settings() *config.Settings { return &i.conf.Load().Settings }
 
-// Open makes an instance. It reads nothing and starts nothing. A rule that fails its own examples is an error.
+// Open makes an instance. It reads nothing and starts nothing. Permission rules that cannot be obeyed are an error.
 func Open(o Options) (*Instance, error) {
 	dir, err := filepath.EvalSymlinks(o.Dir)
 	if err != nil {
@@ -93,7 +93,7 @@ func Open(o Options) (*Instance, error) {
 			return nil, err
 		}
 	}
-	if _, _, err := i.rules(); err != nil {
+	if _, _, err := i.rules(o.Config); err != nil {
 		return nil, err
 	}
 	return i, nil

@@ -7,15 +7,15 @@ import (
 )
 
 // rules gathers the rules of all sources.
-func (i *Instance) rules() (rules []permission.Rule, notes []string, err error) {
-	return ruleset.Read(i.conf.Load(), ruleset.Options{
+func (i *Instance) rules(c *config.Config) (rules []permission.Rule, notes []string, err error) {
+	return ruleset.Read(c, ruleset.Options{
 		Tools: i.tools, Dir: i.opts.Dir, Home: i.paths.Home, Allowed: i.opts.Allowed, Disallowed: i.opts.Disallowed, Resolve: resolved,
 	})
 }
 
 // newPolicy makes the policy of a session; the second result lists faulty rules.
 func (i *Instance) newPolicy() (*permission.Policy, []string, error) {
-	rules, notes, err := i.rules()
+	rules, notes, err := i.rules(i.conf.Load())
 	p := permission.NewPolicy(i.tools, resolved(i.paths.Home), nil, rules)
 	for _, dir := range []string{i.paths.ConfigHome, i.paths.StateHome, i.paths.DataHome} {
 		p.Own = append(p.Own, resolved(dir))

@@ -35,18 +35,19 @@ func (i *Instance) Reload() ([]config.Change, error) {
 	if err != nil {
 		return nil, err
 	}
-	i.reload(next, changes)
-	return changes, nil
+	return changes, i.reload(next, changes)
 }
 
 // Amend puts more settings in force until lathe ends, a JSON object, and returns the changes.
 func (i *Instance) Amend(settings json.RawMessage) ([]config.Change, error) {
-	next, changes, err := i.conf.Load().Amend(settings)
+	next, changes, err := i.conf.Load().Amend(settings, func(c *config.Config) error {
+		_, _, err := i.rules(c)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
-	i.reload(next, changes)
-	return changes, nil
+	return changes, i.reload(next, changes)
 }
 
 // Interactive reports whether somebody answers questions.

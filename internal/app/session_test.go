@@ -108,7 +108,7 @@ func TestForbiddenBypassIsOneClearError(t *testing.T) {
 // Faulty rules are reported in the first turn, and a rule in another case still holds.
 func TestFaultyRulesAreReportedInTheFirstTurn(t *testing.T) {
 	p := newPlace(t, llmtest.Replies(llmtest.Say(llmtest.Text("Done."))))
-	inst, err := p.with(t, `{"permissions": {"deny": ["bash", "Bahs(rm *)", "mcp__x__y"], "allow": ["Read([x)"]}}`, nil, nil)
+	inst, err := p.with(t, `{"permissions": {"deny": ["bash", "Deploy(prod)", "mcp__x__y"], "allow": ["Read([x)", "Bahs(rm *)"]}}`, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,7 +126,7 @@ func TestFaultyRulesAreReportedInTheFirstTurn(t *testing.T) {
 			break
 		}
 	}
-	if len(told) != 2 || !strings.Contains(told[0]+told[1], "Bahs(rm *)") || !strings.Contains(told[0]+told[1], "Read([x)") {
+	if all := strings.Join(told, "\n"); len(told) != 3 || !strings.Contains(all, "Deploy(prod)") || !strings.Contains(all, "did you mean Bash?") || !strings.Contains(all, "Read([x)") {
 		t.Errorf("%q", told)
 	}
 	if slices.Contains(s.Tools(), "Bash") {

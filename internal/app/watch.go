@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -18,47 +17,53 @@ import (
 // it calls changed, which may be nil. Long-lived front ends run it in the background; a single prompt does not.
 func (i *Instance) Watch(ctx context.Context, changed func()) error {
 	return errors.Join(i.cleanUp(), i.conf.Load().Watch(ctx, func(c *config.Config, changes []config.Change) {
-		i.reload(c, changes)
+		_ = i.reload(c, changes) // reported in the sessions
 		if changed != nil {
 			changed()
 		}
 	}))
 }
 
-// reload puts a new configuration in force, also in the open sessions.
-func (i *Instance) reload(c *config.Config, changes []config.Change) {
-	var bad []string
+// reload puts a new configuration in force, also in the open sessions. Where its permissions cannot be obeyed, the old
+// one stays.
+func (i *Instance) reload(c *config.Config, changes []config.Change) error {
+	rules, notes, err := i.rules(c)
+	if err != nil {
+		i.warnAll("error", stays(err))
+		return err
+	}
+	i.conf.Store(c)
 	later := []string{}
 	for _, ch := range changes {
 		switch {
 		case ch.Err != nil:
-			bad = append(bad, ch.Err.Error())
+			i.warnAll("error", stays(ch.Err))
 		case ch.AtStart:
 			later = append(later, ch.Path)
 		}
 	}
-	old := i.conf.Swap(c)
-	rules, notes, err := i.rules()
-	if err != nil {
-		i.conf.Store(old)
-		for _, s := range i.running() {
-			s.Publish(event.Notice{Level: "error", Text: "settings: " + err.Error() + "; the old ones stay in force"})
-		}
-		return
-	}
-	bad = append(bad, notes...)
 	reconnect := touches(changes, "providers", "env", "apiBase", "apiKeyHelper", "network", "stream", "maxThinkingTokens")
 	if reconnect {
 		i.models.Forget()
 	}
 	for _, s := range i.running() {
 		s.follow(rules, reconnect)
-		for _, b := range bad {
-			s.Publish(event.Notice{Level: "warning", Text: "settings: " + b})
-		}
-		if len(later) > 0 {
-			s.Publish(event.Notice{Level: "info", Text: fmt.Sprintf("settings: %s takes effect at the next start", strings.Join(later, ", "))})
-		}
+	}
+	for _, n := range notes {
+		i.warnAll("warning", n)
+	}
+	if len(later) > 0 {
+		i.warnAll("info", strings.Join(later, ", ")+" takes effect at the next start")
+	}
+	return nil
+}
+
+func stays(err error) string { return err.Error() + "; the settings in force stay" }
+
+// warnAll shows a notice about the settings in the open sessions.
+func (i *Instance) warnAll(level, text string) {
+	for _, s := range i.running() {
+		s.Publish(event.Notice{Level: level, Text: "settings: " + text})
 	}
 }
 

@@ -88,3 +88,42 @@ func TestBypassFollowsTheSettingsOfARunningSession(t *testing.T) {
 		t.Errorf("%v, %s", err, decide())
 	}
 }
+
+// Rules that cannot be obeyed never replace those in force: the mistake is shown, and the denied call stays denied.
+func TestABrokenRuleKeepsThoseInForce(t *testing.T) {
+	p := newPlace(t, editScript())
+	inst := p.open(t, func(o *Options) { o.Mode = permission.Bypass })
+	s := newSession(t, inst, SessionOptions{})
+	sub := s.Subscribe(t.Context())
+	if err := os.MkdirAll(filepath.Join(p.dir, ".lathe"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	p.write(t, ".lathe/settings.json", `{"permissions": {"deny": ["Bash(rm *)"]}}`)
+	if _, err := inst.Reload(); err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]string{
+		`{"permissions": {"deny": ["Bahs(rm *)"]}}`: "did you mean Bash?",
+		`{"permissions": {"deny": ["Bash(rm *"]}}`:  "permissions.deny[0]",
+		``: "the file is empty",
+	} {
+		p.write(t, ".lathe/settings.json", text)
+		if _, err := inst.Reload(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", text, err)
+		}
+		c, err := s.Consider(t.Context(), llm.ToolCall{ID: "1", Name: "Bash", Input: []byte(`{"command":"rm x"}`)})
+		if err != nil || c.Decision.Effect != permission.Deny {
+			t.Errorf("%s: %+v %v", text, c.Decision, err)
+		}
+	}
+	if n := firstOf[event.Notice](t, sub); n.Level != "error" || !strings.Contains(n.Text, "did you mean Bash?; ") || !strings.HasSuffix(n.Text, "; the settings in force stay") {
+		t.Errorf("%+v", n)
+	}
+	p.write(t, ".lathe/settings.json", `{"permissions": {"deny": ["Bash(rm *)"]}}`)
+	if _, err := inst.Amend([]byte(`{"permissions": {"deny": ["Raed"]}}`)); err == nil || !strings.Contains(err.Error(), "did you mean Read?") {
+		t.Errorf("a host's rule: %v", err)
+	}
+	if _, err := inst.Reload(); err != nil {
+		t.Errorf("the broken rule of the host stayed: %v", err)
+	}
+}

@@ -49,14 +49,17 @@ func (a *amendments) set(more map[string]json.RawMessage) (undo func()) {
 
 // Amend loads the same places again with more settings on top of those of --settings: a JSON object whose keys
 // replace those of earlier calls, null taking one away. They also count for later reloads. Like Reload it
-// returns the differences; after an error everything is as it was.
-func (c *Config) Amend(settings json.RawMessage) (*Config, []Change, error) {
+// returns the differences; after an error, also one of check, everything is as it was.
+func (c *Config) Amend(settings json.RawMessage, check func(*Config) error) (*Config, []Change, error) {
 	var more map[string]json.RawMessage
 	if err := json.Unmarshal(settings, &more); err != nil || more == nil {
 		return nil, nil, errors.Join(errors.New("the settings are not a JSON object"), err)
 	}
 	undo := c.opts.amended.set(more)
 	next, changes, err := c.Reload()
+	if err == nil {
+		err = check(next)
+	}
 	if err != nil {
 		undo()
 	}

@@ -13,6 +13,7 @@ import (
 // makes paths absolute, and collects the errors.
 type checker struct {
 	src      *source
+	root     *node // of the document
 	home     string
 	strict   bool // single bad entries are errors, too
 	problems []*Error
@@ -21,8 +22,10 @@ type checker struct {
 }
 
 // check validates the whole document and removes invalid values with a warning: any in a file of another
-// program, and bad permission entries in every file. It returns the first error of a file of ours.
+// program, and permission entries that allow in every file. It returns the first error of a file of ours, or one in
+// permissions that restrict in any file.
 func (c *checker) check(root *node) error {
+	c.root = root
 	if !c.value(rootSchema(), root, nil) && len(c.problems) == 0 {
 		c.problem(root, nil, rootSchema())
 	}
@@ -82,7 +85,7 @@ func (c *checker) members(s *schema, n *node, p keyPath) bool {
 			return true
 		}
 		ok := c.value(sub, m.val, p.with(m.key))
-		whole = whole && (ok || !slices.Contains(s.required, m.key))
+		whole = whole && (ok || !slices.Contains(s.required, m.key) && !isEntry(p)) // a rule without its pattern covers more
 		return ok
 	})
 	if !whole {
@@ -274,37 +277,17 @@ func (c *checker) problem(n *node, p keyPath, s *schema) bool {
 
 // report records a mistake as an error or a warning. It returns false: the value is not kept.
 func (c *checker) report(e *Error, p keyPath) bool {
-	entry := len(p) > 2 && p[0] == "permissions" && isIndex(p[2])
+	restricts := restricts(c.root, p)
 	switch {
-	case entry && !c.strict && (c.src.foreign || c.src.layer != Managed):
+	case isEntry(p) && !restricts && !c.strict:
 		c.warnings = append(c.warnings, e.asWarning("this entry is left out"))
-	case c.src.foreign && !restricts(p):
+	case c.src.foreign && !restricts:
 		c.warnings = append(c.warnings, e.asWarning("this key is left out"))
 	default:
-		e.rules = restricts(p)
+		if e.rules = restricts; restricts && e.Hint == "" && !c.strict {
+			e.Hint = "correct it or take it out: rules that restrict are never skipped"
+		}
 		c.problems = append(c.problems, e)
 	}
 	return false
-}
-
-// restricts reports keys that may refuse something: losing one would allow more than the user meant.
-func restricts(p keyPath) bool {
-	if len(p) == 0 || p[0] != "permissions" {
-		return false
-	}
-	return len(p) == 1 || len(p) == 2 && slices.Contains([]string{"deny", "ask", "rules", "disableBypassPermissionsMode"}, p[1])
-}
-
-// unknownKey reports a key that the schema does not name. Unknown keys in other programs' files are fine.
-func (c *checker) unknownKey(s *schema, m member, p keyPath) {
-	p = p.with(m.key)
-	c.unknown = append(c.unknown, p)
-	if c.src.foreign {
-		return
-	}
-	text := "lathe does not know this key; it is kept and has no effect"
-	if near := nearest(m.key, s.names()); near != "" {
-		text += "; did you mean " + near + "?"
-	}
-	c.warnings = append(c.warnings, Warning{Origin: c.src.origin(m.keyOff), Key: p.String(), Text: text})
 }

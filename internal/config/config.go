@@ -103,8 +103,6 @@ type File struct {
 	Layer   Layer  `json:"layer"`
 	Foreign bool   `json:"foreign,omitempty"` // Claude Code's
 	Found   bool   `json:"found"`
-
-	size int
 }
 
 // Load reads all layers for one folder. The project's root is the nearest folder from Options.Dir upwards

@@ -18,7 +18,7 @@ func TestAMistakeInAFileOfOursNamesPlaceKeyFoundAndAllowed(t *testing.T) {
 		"budget":          {`{"maxBudgetUsd": 0}`, `:1:18: maxBudgetUsd: found 0, allowed: a number above 0`},
 		"list":            {`{"skillDirs": "x"}`, `:1:15: skillDirs: found "x", allowed: an array, each a path`},
 		"element":         {`{"skillDirs": ["x", 1]}`, `:1:21: skillDirs[1]: found 1, allowed: a path`},
-		"object":          {`{"permissions": []}`, `:1:17: permissions: found an array, allowed: an object`},
+		"object":          {`{"permissions": []}`, `:1:17: permissions: found an array, allowed: an object; correct it or take it out: rules that restrict are never skipped`},
 		"two types":       {`{"fallbackModel": 3}`, `:1:19: fallbackModel: found 3, allowed: a string that is not empty or an array of at most 3, each a string that is not empty`},
 		"null":            {`{"model": null}`, `:1:11: model: found null, allowed: a string that is not empty`},
 		"not a url":       {`{"apiBase": "localhost:80"}`, `:1:13: apiBase: found "localhost:80", allowed: a URL that begins with http:// or https://`},
@@ -47,38 +47,95 @@ func TestAMistakeInAFileOfOursNamesPlaceKeyFoundAndAllowed(t *testing.T) {
 func TestAMistakeInClaudesFileIsAWarningAndTheRestCounts(t *testing.T) {
 	m := newMachine(t)
 	m.write(claudeUser, `{"cleanupPeriodDays": 0, "language": "x", "spinnerTipsEnabled": true, "bash": {"maxTimeoutMs": "x", "shell": "zsh"}, "theme": "a", "theme": "b"}`)
-	m.write(claudeProj, `{"language": `)
 	c := m.load()
 	diff(t, "settings", []string{c.Settings.Language, c.Settings.Bash.Shell, c.Settings.Theme}, []string{"x", "zsh", "b"})
 	diff(t, "warnings", m.warnings(c), []string{
 		claudeUser + `:1:132: theme: the key appears twice in this object; remove one; the last one counts`,
 		claudeUser + `:1:23: cleanupPeriodDays: found 0, allowed: a whole number, at least 1; this key is left out`,
 		claudeUser + `:1:96: bash.maxTimeoutMs: found "x", allowed: a whole number, at least 1; this key is left out`,
-		claudeProj + `:1:14: not valid JSON: parsing value: unexpected EOF; a bracket or a quote is not closed; this file is left out`,
 	})
 }
 
-func TestABadPermissionEntryIsLeftOutAndTheOthersStay(t *testing.T) {
+func TestABadAllowEntryIsLeftOutAndTheOthersStay(t *testing.T) {
 	m := newMachine(t)
-	m.write(userFile, `{"permissions": {"deny": ["Bash(rm *", 7, "WebFetch", "", "Read()"], "rules": [
-		{"permission": "bash", "action": "forbid"}, {"permission": "bash", "pattern": "x", "action": "deny"}, {"pattern": "y", "action": "deny"}]}}`)
+	m.write(userFile, `{"permissions": {"allow": ["Bash(ls *", 7, "WebFetch", "Read({env:UNSET})"], "rules": [
+		{"permission": "bash", "pattern": 3, "action": "allow"}, {"permission": "bash", "pattern": "{env:UNSET}", "action": "allow"}, {"permission": "bash", "pattern": "x", "action": "deny"}], "alow": ["Read"]}}`)
 	c := m.load()
-	diff(t, "deny", c.Settings.Permissions.Deny, []string{"WebFetch"})
+	diff(t, "allow", c.Settings.Permissions.Allow, []string{"WebFetch"})
 	diff(t, "rules", c.Settings.Permissions.Rules, []config.OrderedRule{{Permission: "bash", Pattern: "x", Action: "deny"}})
 	diff(t, "warnings", m.warnings(c), []string{
-		userFile + `:1:27: permissions.deny[0]: found "Bash(rm *", allowed: a rule: Tool or Tool(pattern) or an object; this entry is left out`,
-		userFile + `:1:40: permissions.deny[1]: found 7, allowed: a rule: Tool or Tool(pattern) or an object; this entry is left out`,
-		userFile + `:1:55: permissions.deny[3]: found "", allowed: a rule: Tool or Tool(pattern) or an object; this entry is left out`,
-		userFile + `:1:59: permissions.deny[4]: found "Read()", allowed: a rule: Tool or Tool(pattern) or an object; this entry is left out`,
-		userFile + `:2:36: permissions.rules[0].action: found "forbid", allowed: "allow", "ask", "deny"; this entry is left out`,
-		userFile + `:2:105: permissions.rules[2]: "permission" is missing, allowed: a string that is not empty; this entry is left out`,
+		userFile + `:1:56: permissions.allow[3]: {env:UNSET}: the variable is not set; set it, or take it out of the file; this entry is left out`,
+		userFile + `:2:94: permissions.rules[1].pattern: {env:UNSET}: the variable is not set; set it, or take it out of the file; this entry is left out`,
+		userFile + `:1:28: permissions.allow[0]: found "Bash(ls *", allowed: a rule: Tool or Tool(pattern) or an object; this entry is left out`,
+		userFile + `:1:41: permissions.allow[1]: found 7, allowed: a rule: Tool or Tool(pattern) or an object; this entry is left out`,
+		userFile + `:2:37: permissions.rules[0].pattern: found 3, allowed: a string that is not empty; this entry is left out`,
+		userFile + `:2:188: permissions.alow: lathe does not know this key; it is kept and has no effect; did you mean allow?`,
+	})
+}
+
+// A rule that refuses or asks is never skipped: the call that it was to stop would run.
+func TestPermissionsThatRestrictAndCannotBeReadAreAnErrorInEveryFile(t *testing.T) {
+	const mend = "; correct it or take it out: rules that restrict are never skipped"
+	for name, c := range map[string]struct{ text, want string }{
+		"open parenthesis": {`{"permissions": {"deny": ["WebFetch", "Bash(rm *"]}}`, `:1:39: permissions.deny[1]: found "Bash(rm *", allowed: a rule: Tool or Tool(pattern) or an object` + mend},
+		"number":           {`{"permissions": {"ask": [7]}}`, `:1:26: permissions.ask[0]: found 7, allowed: a rule: Tool or Tool(pattern) or an object` + mend},
+		"empty text":       {`{"permissions": {"deny": [""]}}`, `:1:27: permissions.deny[0]: found "", allowed: a rule: Tool or Tool(pattern) or an object` + mend},
+		"empty pattern":    {`{"permissions": {"deny": ["Read()"]}}`, `:1:27: permissions.deny[0]: found "Read()", allowed: a rule: Tool or Tool(pattern) or an object` + mend},
+		"no list":          {`{"permissions": {"deny": "Bash(rm *)"}}`, `:1:26: permissions.deny: found "Bash(rm *)", allowed: an array, each a rule: Tool or Tool(pattern) or an object` + mend},
+		"null":             {`{"permissions": {"deny": null}}`, `:1:26: permissions.deny: found null, allowed: an array, each a rule: Tool or Tool(pattern) or an object` + mend},
+		"no object":        {`{"permissions": ["Bash(rm *)"]}`, `:1:17: permissions: found an array, allowed: an object` + mend},
+		"action":           {`{"permissions": {"rules": [{"permission": "bash", "action": "forbid"}]}}`, `:1:61: permissions.rules[0].action: found "forbid", allowed: "allow", "ask", "deny"` + mend},
+		"no permission":    {`{"permissions": {"rules": [{"pattern": "y", "action": "deny"}]}}`, `:1:28: permissions.rules[0]: "permission" is missing, allowed: a string that is not empty` + mend},
+		"switch":           {`{"permissions": {"disableBypassPermissionsMode": true}}`, `:1:50: permissions.disableBypassPermissionsMode: found true, allowed: "disable"` + mend},
+		"variable":         {`{"permissions": {"deny": ["Read({env:UNSET}/**)"]}}`, `:1:27: permissions.deny[0]: {env:UNSET}: the variable is not set; set it, or take it out of the file`},
+		"key twice":        {`{"permissions": {"deny": ["Bash"], "deny": []}}`, `:1:36: deny: the key appears twice in this object; remove one`},
+		"object twice":     {`{"permissions": {"deny": ["Bash"]}, "permissions": {}}`, `:1:37: permissions: the key appears twice in this object; remove one`},
+		"denny":            {`{"permissions": {"denny": ["Bash"]}}`, `:1:18: permissions.denny: lathe does not know this key; did you mean deny?`},
+		"deney":            {`{"permissions": {"deney": ["Bash"]}}`, `:1:18: permissions.deney: lathe does not know this key; did you mean deny?`},
+		"Deny":             {`{"permissions": {"Deny": ["Bash"]}}`, `:1:18: permissions.Deny: lathe does not know this key; did you mean deny?`},
+		"denied":           {`{"permissions": {"denied": ["Bash"]}}`, `:1:18: permissions.denied: lathe does not know this key; did you mean deny?`},
+		"Ask":              {`{"permissions": {"Ask": ["Bash"]}}`, `:1:18: permissions.Ask: lathe does not know this key; did you mean ask?`},
+		"rule":             {`{"permissions": {"rule": []}}`, `:1:18: permissions.rule: lathe does not know this key; did you mean rules?`},
+		"bypass":           {`{"permissions": {"disableBypassPermissionMode": "disable"}}`, `:1:18: permissions.disableBypassPermissionMode: lathe does not know this key; did you mean disableBypassPermissionsMode?`},
+		"permisions":       {`{"permisions": {"deny": ["Bash"]}}`, `:1:2: permisions: lathe does not know this key; did you mean permissions?`},
+		"Permissions":      {`{"Permissions": {"deny": ["Bash"]}}`, `:1:2: Permissions: lathe does not know this key; did you mean permissions?`},
+		"deny at the top":  {`{"deny": ["Bash"]}`, `:1:2: deny: lathe does not know this key; did you mean permissions.deny?`},
+		"cut off":          {`{"hooks": {"Stop": [`, `:1:21: not valid JSON: parsing value: unexpected EOF; a bracket or a quote is not closed`},
+		"cut in the list":  {`{"permissions": {"deny": ["Bash(rm *)"`, `:1:39: not valid JSON: parsing array after value: unexpected EOF; a bracket or a quote is not closed`},
+		"no bytes":         {"", `:1:1: the file is empty; restore its text, or write {} if there is nothing to set`},
+		"only blanks":      {" \n\n", `:1:1: the file is empty; restore its text, or write {} if there is nothing to set`},
+		"zero bytes":       {"\x00\x00\x00", `:1:1: not valid JSON: invalid character '\u0000' at start of value`},
+	} {
+		for _, file := range []string{userFile, claudeUser, projFile, claudeProj, localFile, managed, claudeManaged} {
+			t.Run(name+" in "+file, func(t *testing.T) {
+				m := newMachine(t)
+				m.write(file, c.text)
+				diff(t, "error", m.fail(), file+c.want)
+			})
+		}
+	}
+}
+
+// A key that lathe's own file may not have could be meant to refuse something; another program's may be new there.
+func TestAnUnknownKeyOfPermissionsIsAnErrorInAFileOfOurs(t *testing.T) {
+	m := newMachine(t)
+	m.write(userFile, `{"permissions": {"blocked": ["Bash"]}}`)
+	diff(t, "error", m.fail(), userFile+`:1:18: permissions.blocked: lathe does not know this key; take it out, or write its rules under deny, ask or rules`)
+	m.write(userFile, `{"permissions": {"$comment": "ours", "alow": []}}`)
+	m.write(claudeUser, `{"permissions": {"disableSomeMode": "disable", "_note": 1}}`)
+	diff(t, "warnings", m.warnings(m.load()), []string{
+		claudeUser + `:1:18: permissions.disableSomeMode: lathe does not know this key and does not obey it`,
+		userFile + `:1:18: permissions.$comment: lathe does not know this key; it is kept and has no effect`,
+		userFile + `:1:38: permissions.alow: lathe does not know this key; it is kept and has no effect; did you mean allow?`,
 	})
 }
 
 func TestABadEntryOrFileOfTheAdministratorIsAnError(t *testing.T) {
 	m := newMachine(t)
 	m.write(managed, `{"permissions": {"deny": ["Bash(rm *"]}}`)
-	diff(t, "entry", m.fail(), managed+`:1:27: permissions.deny[0]: found "Bash(rm *", allowed: a rule: Tool or Tool(pattern) or an object`)
+	if got := m.fail(); !strings.HasPrefix(got, managed+`:1:27: permissions.deny[0]: found "Bash(rm *"`) {
+		t.Errorf("entry: %s", got)
+	}
 	m.write(managed, `{}`)
 	m.write("etc/claude-code/managed-settings.json", `{"permissions"`)
 	diff(t, "file", m.fail(), `etc/claude-code/managed-settings.json:1:15: not valid JSON: parsing object after name: unexpected EOF; a bracket or a quote is not closed`)
@@ -135,18 +192,16 @@ func TestAnObjectWithManyKeysIsReadInReasonableTime(t *testing.T) {
 	diff(t, "aliases", len(m.load().Settings.ModelAliases), 60000)
 }
 
-func TestAnEmptyFileAndAByteOrderMarkAreFine(t *testing.T) {
+func TestAFileOfRemarksAndAByteOrderMarkAreFine(t *testing.T) {
 	m := newMachine(t)
-	m.write(claudeUser, "")
 	m.write(userFile, "\xef\xbb\xbf{\"language\": \"x\"}")
 	m.write(projFile, " \n// nothing yet\n/* at all */")
 	m.write(localFile, "{} // no line break")
 	m.write(claudeProj, "// no line break")
-	m.write(claudeUser, "/* no end")
-	diff(t, "warnings", m.warnings(m.load()), []string{
-		claudeUser + ":1:1: not valid JSON: parsing comment: unexpected EOF; a bracket or a quote is not closed; this file is left out",
-	})
+	diff(t, "warnings", len(m.load().Warnings), 0)
 	diff(t, "origin", m.origin(m.load(), "language"), userFile+":1:14")
+	m.write(claudeUser, "/* no end")
+	diff(t, "error", m.fail(), claudeUser+":1:1: not valid JSON: parsing comment: unexpected EOF; a bracket or a quote is not closed")
 }
 
 func TestFlagsAreHeldAgainstTheSchema(t *testing.T) {
@@ -171,23 +226,9 @@ func TestTheSettingsFlagTakesAFileOrJSON(t *testing.T) {
 	diff(t, "wrong", m.fail(), "--settings:1:14: language: found 1, allowed: a string")
 }
 
-func TestAnotherProgramsFileWithPermissionsThatCannotBeUsedIsAnError(t *testing.T) {
-	for name, text := range map[string]string{
-		"cut off":        `{"permissions": {"deny": ["Bash(rm *)"`,
-		"no list":        `{"permissions": {"deny": "Bash(rm *)"}, "theme": "dark"}`,
-		"no object":      `{"permissions": ["Bash(rm *)"]}`,
-		"unknown switch": `{"permissions": {"disableBypassPermissionsMode": true}}`,
-	} {
-		t.Run(name, func(t *testing.T) {
-			m := newMachine(t)
-			m.write(claudeUser, text)
-			if got := m.fail(); !strings.Contains(got, claudeUser+":1:") {
-				t.Errorf("got %q, want an error that names the file", got)
-			}
-		})
-	}
+func TestAFolderInPlaceOfASettingsFileIsAnError(t *testing.T) {
 	m := newMachine(t)
-	m.mkdir(claudeUser) // a folder, not a file
+	m.mkdir(claudeUser)
 	if got := m.fail(); !strings.HasPrefix(got, claudeUser+": cannot read the settings") {
 		t.Errorf("got %q", got)
 	}

@@ -25,7 +25,9 @@ type expander struct {
 func (x *expander) value(n *node, p keyPath) bool {
 	switch n.kind {
 	case '{':
+		had := len(n.members)
 		n.filter(func(m member) bool { return x.value(m.val, p.with(m.key)) })
+		return !isEntry(p) || len(n.members) == had // a rule without its pattern covers more
 	case '[':
 		kept := n.elems[:0]
 		for i, e := range n.elems {

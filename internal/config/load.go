@@ -98,7 +98,7 @@ func (l *loader) candidates() []File {
 // file loads one settings file, if it exists.
 func (l *loader) file(f File) error {
 	data, err := ReadFile(f.Path, maxFile)
-	f.Found, f.size = err == nil, len(data)
+	f.Found = err == nil
 	l.files = append(l.files, f)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -126,8 +126,7 @@ func (l *loader) source(f File, data []byte) *source {
 	return src
 }
 
-// broken turns an unusable file into an error, or into a warning if it is another program's and has no
-// permission rules: deny rules must not be lost.
+// broken turns an unusable file into an error, or into a warning if it is another program's and no rules are lost.
 func (l *loader) broken(src *source, err error) error {
 	var e *Error
 	if !src.foreign || src.layer == Managed || !errors.As(err, &e) || e.rules {
@@ -160,12 +159,16 @@ func (l *loader) document(src *source) error {
 	return nil
 }
 
-// parse reads, expands and checks one document.
+// parse reads, expands and checks one document. One that cannot be parsed may have had rules.
 func (l *loader) parse(src *source) (*node, error) {
+	lost := src.layer != Organization        // a page of some proxy is not the document
+	if len(bytes.TrimSpace(src.data)) == 0 { // cut off by a full disk or a crash
+		return nil, &Error{Origin: src.origin(0), Text: "the file is empty", Hint: "restore its text, or write {} if there is nothing to set", rules: lost}
+	}
 	doc, err := parseDocument(src)
 	if err != nil {
-		if e, ok := errors.AsType[*Error](err); ok && bytes.Contains(src.data, []byte(`"permissions"`)) {
-			e.rules = true
+		if e, ok := errors.AsType[*Error](err); ok {
+			e.rules = lost
 		}
 		return nil, err
 	}
@@ -181,21 +184,35 @@ func (l *loader) parse(src *source) (*node, error) {
 func (l *loader) digest(doc *document) (*node, error) {
 	src := doc.src
 	var first *Error
-	fail := func(e *Error, what string) {
-		if src.foreign {
-			l.warn(e.asWarning(what))
-		} else if first == nil {
+	fail := func(e *Error, restricts bool, left string) {
+		switch e.rules = restricts; {
+		case left != "" && !restricts:
+			l.warn(e.asWarning(left))
+		case first == nil:
 			first = e
 		}
 	}
+	inForeign := func(left string) string {
+		if src.foreign {
+			return left
+		}
+		return ""
+	}
 	root := doc.tree(func(key string, off int) {
-		fail(&Error{Origin: src.origin(off), Key: keyPath{key}.String(), Text: "the key appears twice in this object", Hint: "remove one"}, "the last one counts")
+		e := &Error{Origin: src.origin(off), Key: keyPath{key}.String(), Text: "the key appears twice in this object", Hint: "remove one"}
+		fail(e, key == "permissions" || slices.Contains(restricting, key), inForeign("the last one counts"))
 	})
 	applyAliases(root)
 	if src.layer.inProject() {
 		forbid(root, func(w Warning) { l.warn(w) })
 	}
-	x := expander{src: src, env: l.env.lookup, home: l.home, root: l.paths.Root, report: func(e *Error, _ keyPath) { fail(e, "this key is left out") }}
+	x := expander{src: src, env: l.env.lookup, home: l.home, root: l.paths.Root, report: func(e *Error, p keyPath) {
+		left := inForeign("this key is left out")
+		if isEntry(p) && !l.strict {
+			left = "this entry is left out"
+		}
+		fail(e, restricts(root, p), left)
+	}}
 	x.value(root, nil)
 	c := checker{src: src, home: l.home, strict: l.strict}
 	err := c.check(root)
@@ -243,7 +260,7 @@ func (l *loader) settingsFile(path string) error {
 		}
 		return e
 	}
-	f := File{Path: path, Layer: Flags, Found: true, size: len(data)}
+	f := File{Path: path, Layer: Flags, Found: true}
 	l.files = append(l.files, f)
 	return l.document(l.source(f, data))
 }

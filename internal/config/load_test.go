@@ -41,6 +41,8 @@ const (
 	projFile   = "home/proj/.lathe/settings.json"
 	localFile  = "home/proj/.lathe/settings.local.json"
 	managed    = "etc/lathe/managed-settings.json"
+
+	claudeManaged = "etc/claude-code/managed-settings.json"
 )
 
 func (m *machine) path(rel string) string { return filepath.Join(m.base, filepath.FromSlash(rel)) }

@@ -16,6 +16,8 @@ import (
 )
 
 const (
+	orgHint = "tell those who keep the organisation's settings"
+
 	orgWait  = time.Second      // how long a start waits for a document that is not cached
 	orgFresh = 10 * time.Minute // a newer copy is not refreshed
 	orgRetry = 5 * time.Minute  // a start does not wait again so soon after a failure
@@ -30,10 +32,11 @@ type orgCopy struct {
 	Failed  time.Time `json:"failed,omitzero"`  // last failure since Checked
 	Body    *string   `json:"body,omitempty"`   // nil: never received
 	Reason  string    `json:"reason,omitempty"` // of the failure
+	Rules   bool      `json:"rules,omitempty"`  // the failure: the document has rules that restrict and cannot be read
 }
 
 // organization loads the organisation's defaults from the cache; without a copy, it waits a second for the
-// server. Mistakes in them are warnings, since the user cannot fix them.
+// server. Mistakes in them are warnings, since the user cannot fix them, except in rules that restrict.
 func (l *loader) organization() error {
 	l.orgURL = l.findOrgURL()
 	if l.orgURL == "" {
@@ -55,6 +58,9 @@ func (l *loader) organization() error {
 		defer cancel()
 		have, _, _ = l.fetch(ctx, file, have) // the copy records the reason of a failure
 	}
+	if have.Body == nil && have.Rules {
+		return &Error{Origin: o, Key: "organizationUrl", Text: printable(have.Reason), Hint: orgHint, rules: true}
+	}
 	if have.Body == nil {
 		l.warn(Warning{Origin: o, Key: "organizationUrl", Text: "the organisation's settings are missing for now: " + printable(have.Reason)})
 		return nil
@@ -63,6 +69,10 @@ func (l *loader) organization() error {
 		var e *Error
 		if !errors.As(err, &e) {
 			e = &Error{Text: err.Error()}
+		}
+		if e.rules {
+			e.Hint = orgHint
+			return e
 		}
 		l.warn(e.asWarning("the organisation's settings are left out"))
 	}
@@ -125,9 +135,10 @@ func (l *loader) fetch(ctx context.Context, file string, have orgCopy) (_ orgCop
 	}
 	switch {
 	case err != nil:
-		have.Failed, have.Reason = time.Now(), err.Error()
+		e, ok := errors.AsType[*Error](err)
+		have.Failed, have.Reason, have.Rules = time.Now(), err.Error(), ok && e.rules
 	case body == nil: // unchanged
-		have.Checked, have.Failed, have.Reason = time.Now(), time.Time{}, ""
+		have.Checked, have.Failed, have.Reason, have.Rules = time.Now(), time.Time{}, "", false
 	default:
 		text := string(body)
 		changed = have.Body == nil || *have.Body != text

@@ -194,3 +194,27 @@ func TestTheCallersClientFetchesTheDocument(t *testing.T) {
 	diff(t, "theme", m.load().Settings.Theme, "dark")
 	diff(t, "network", saw, config.Network{Proxy: "proxy.example:80"})
 }
+
+// A list of the organisation that refuses is not lost because one entry is broken.
+func TestTheOrganisationsRulesThatCannotBeReadAreAnError(t *testing.T) {
+	s := newOrgServer(t, `{"permissions": {"deny": ["WebFetch", "Bash(rm *"]}}`)
+	m := newMachine(t)
+	m.write(userFile, `{"organizationUrl": "`+s.URL+`/lathe.json"}`)
+	for range 2 { // the second start does not ask again
+		got := m.fail()
+		if !strings.Contains(got, `/lathe.json:1:39: permissions.deny[1]: found "Bash(rm *"`) || !strings.HasSuffix(got, "tell those who keep the organisation's settings") {
+			t.Error(got)
+		}
+	}
+	diff(t, "requests", s.counts(), []int{1, 0})
+	s = newOrgServer(t, `{"permissions": {"deny": ["WebFetch"]}}`)
+	m = newMachine(t)
+	m.write(userFile, `{"organizationUrl": "`+s.URL+`/lathe.json"}`)
+	m.load()
+	s.serve(http.StatusOK, `{"permissions": {"denny": ["WebFetch"]}}`)
+	m.age()
+	if _, err := m.load().Refresh(context.Background()); err == nil {
+		t.Error("the broken document was taken")
+	}
+	diff(t, "the usable copy stays", m.load().Settings.Permissions.Deny, []string{"WebFetch"})
+}

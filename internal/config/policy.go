@@ -143,25 +143,33 @@ func instead(p keyPath) string {
 // that contain environment variables always wait.
 func split(root *node) (now, later *node) {
 	now, later = root.clone(), root
-	sift(now, nil, func(p keyPath, n *node) bool { return judge(p, n) == free && n.keepTexts(false) })
-	sift(later, nil, func(p keyPath, n *node) bool { return judge(p, n) != free || n.keepTexts(true) })
+	sift(now, nil, func(p keyPath, n *node) bool { return judge(p, n) == free && keepTexts(p, n, false) })
+	sift(later, nil, func(p keyPath, n *node) bool { return judge(p, n) != free || keepTexts(p, n, true) })
 	return now, later
 }
 
 // keepTexts keeps the values below n that contain environment variables, or those that do not, and reports
-// whether any is left.
-func (n *node) keepTexts(fromEnv bool) bool {
+// whether any is left. Elements of lists and ordered rules stay whole: without its pattern a rule is another one.
+func keepTexts(p keyPath, n *node, fromEnv bool) bool {
+	if p.matches("permissions", "rules", "-") {
+		return n.usesEnv() == fromEnv
+	}
 	switch n.kind {
 	case '{':
 		had := len(n.members) > 0
-		n.filter(func(m member) bool { return m.val.keepTexts(fromEnv) })
+		n.filter(func(m member) bool { return keepTexts(p.with(m.key), m.val, fromEnv) })
 		return len(n.members) > 0 || !had && !fromEnv
 	case '[':
 		had := len(n.elems) > 0
-		n.elems = slices.DeleteFunc(n.elems, func(e *node) bool { return !e.keepTexts(fromEnv) })
+		n.elems = slices.DeleteFunc(n.elems, func(e *node) bool { return e.usesEnv() != fromEnv })
 		return len(n.elems) > 0 || !had && !fromEnv
 	}
 	return n.fromEnv == fromEnv
+}
+
+// usesEnv reports whether a value in n contains an environment variable.
+func (n *node) usesEnv() bool {
+	return n.fromEnv || slices.ContainsFunc(n.elems, (*node).usesEnv) || slices.ContainsFunc(n.members, func(m member) bool { return m.val.usesEnv() })
 }
 
 // sift keeps the parts of n for which keep returns true. It asks for every value that a rule can name:

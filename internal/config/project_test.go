@@ -222,3 +222,20 @@ func TestPathsStartFromTheProjectTheSettingsFileOrHome(t *testing.T) {
 	}
 	diff(t, "skillDirs", got, []string{"home/.config/lathe/mine", "home/skills", "/abs2", "home/proj/tools/skills", "home/proj/here"})
 }
+
+// Half a rule would be another rule: one without its pattern covers every call.
+func TestARuleWithAVariableWaitsAsAWhole(t *testing.T) {
+	m := newMachine(t)
+	m.env("TARGET=/data")
+	m.write(projFile, `{"permissions": {"deny": ["Bash", {"rule": "Read({env:TARGET}/**)", "match": ["x"]}],
+		"rules": [{"permission": "bash", "pattern": "rm {env:TARGET}", "action": "deny"}, {"permission": "bash", "pattern": "x", "action": "deny"}]}}`)
+	c := m.load()
+	diff(t, "deny", c.Settings.Permissions.Deny, []string{"Bash"})
+	diff(t, "rules", c.Settings.Permissions.Rules, []config.OrderedRule{{Permission: "bash", Pattern: "x", Action: "deny"}})
+	m.trust()
+	c = m.load()
+	diff(t, "deny once trusted", c.Settings.Permissions.Deny, []string{"Bash", "Read(/data/**)"})
+	diff(t, "rules once trusted", c.Settings.Permissions.Rules, []config.OrderedRule{
+		{Permission: "bash", Pattern: "x", Action: "deny"}, {Permission: "bash", Pattern: "rm /data", Action: "deny"},
+	})
+}

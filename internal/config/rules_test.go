@@ -1,6 +1,9 @@
 package config_test
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestRulesMayCarryExamples(t *testing.T) {
 	m := newMachine(t)
@@ -15,12 +18,16 @@ func TestRulesMayCarryExamples(t *testing.T) {
 	diff(t, "warnings", len(c.Warnings), 1) // of the key that lathe does not know
 }
 
-func TestABrokenRuleObjectIsLeftOut(t *testing.T) {
+func TestABrokenRuleObjectIsLeftOutOnlyWhereItAllows(t *testing.T) {
 	for _, text := range []string{`{"match": ["x"]}`, `{"rule": "Bash("}`, `{"rule": "Bash", "match": "x"}`, `{"rule": "Bash", "match": [1]}`} {
 		m := newMachine(t)
-		m.write(userFile, `{"permissions": {"deny": ["Read", `+text+`]}}`)
+		m.write(userFile, `{"permissions": {"allow": ["Read", `+text+`]}}`)
 		c := m.load()
-		diff(t, text, c.Settings.Permissions.Deny, []string{"Read"})
+		diff(t, text, c.Settings.Permissions.Allow, []string{"Read"})
 		diff(t, "warnings", len(c.Warnings), 1)
+		m.write(userFile, `{"permissions": {"deny": ["Read", `+text+`]}}`)
+		if got := m.fail(); !strings.HasPrefix(got, userFile+":1:35: permissions.deny[1]: found an object") {
+			t.Errorf("%s: %s", text, got)
+		}
 	}
 }

@@ -247,7 +247,7 @@ func randomObject(rnd *rand.Rand, s *schema, depth int) *node {
 	}
 	if rnd.IntN(10) == 0 {
 		n.set("unheardOf", &node{kind: 't'})
-		if s.extra != nil {
+		if s.extra != nil || s.prop("deny") != nil { // an unknown key of permissions could restrict: we refuse it
 			n.remove("unheardOf")
 		}
 	}

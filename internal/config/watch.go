@@ -242,11 +242,11 @@ func (w *watcher) note(ws []Warning) (fresh []Warning) {
 	return fresh
 }
 
-// emptied reports whether a file that had text is empty now. Usually an editor is about to write it; taking
-// it literally would drop deny rules for a moment. After patience rounds it is accepted.
+// emptied reports whether a file is empty now. Usually somebody is about to write it. After patience rounds it is a
+// mistake like others.
 func (w *watcher) emptied() bool {
 	for _, f := range w.cur.files {
-		if info, err := os.Stat(f.Path); f.size > 0 && err == nil && info.Size() == 0 {
+		if info, err := os.Stat(f.Path); err == nil && info.Mode().IsRegular() && info.Size() == 0 {
 			w.rounds++
 			return w.rounds <= patience
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -90,8 +91,28 @@ func TestAChangeIsReloadedHoweverItIsSaved(t *testing.T) {
 	next(t, updates, theme("auto"))
 	m.write(userFile, `{"theme": "five"}`)
 	next(t, updates, theme("five"))
-	m.write(userFile, ``)
-	next(t, updates, theme("auto"))
+}
+
+// An emptied or broken file drops no rule: the last good settings stay in force, and the mistake is reported.
+func TestRulesStayWhenTheirFileCannotBeReadAnyMore(t *testing.T) {
+	const good = `{"theme": "one", "permissions": {"deny": ["Bash(rm *)"]}}`
+	for text, want := range map[string]string{
+		``:                                      "the file is empty",
+		`{"permissions": {"deny": ["Bash(rm *"`: "not valid JSON",
+		`{"permissions": {"deny": ["Bash(rm *"]}}`: "permissions.deny[0]",
+		`{"permissions": {"denny": ["Bash"]}}`:     "did you mean deny?",
+	} {
+		m := quick(t)
+		m.write(userFile, good)
+		updates := m.watch(m.load())
+		m.write(userFile, text)
+		u := next(t, updates, func(u update) bool {
+			return len(u.changes) == 1 && u.changes[0].Err != nil && strings.Contains(u.changes[0].Err.Error(), want)
+		})
+		diff(t, "rules", u.config.Settings.Permissions.Deny, []string{"Bash(rm *)"})
+		m.write(userFile, strings.ReplaceAll(good, "one", "two"))
+		diff(t, "afterwards", next(t, updates, theme("two")).config.Settings.Permissions.Deny, []string{"Bash(rm *)"})
+	}
 }
 
 func TestFilesAndFoldersThatAppearLaterAreSeen(t *testing.T) {

@@ -3,16 +3,19 @@
 // The words: a source is a settings file or the command line; a note names a rule without effect and the reason; the
 // examples of a rule (match, notMatch) are tried on a hypothetical machine.
 //
-// Promises: rules come in the order of their sources; a rule that cannot be read is a note and takes no other rule
-// with it; a rule that fails one of its own examples is an error, since its author meant another one.
+// Promises: rules come in the order of their sources. A rule that denies or asks and cannot be read, has no effect or
+// names a misspelled tool is an error, since the call that it was to stop would run; one that allows is a note and takes
+// no other rule with it. A rule that fails one of its own examples is an error, since its author meant another one.
 package ruleset
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"strings"
 
 	"github.com/lathe-dev/lathe/internal/config"
+	"github.com/lathe-dev/lathe/internal/fuzzy"
 	"github.com/lathe-dev/lathe/internal/permission"
 	"github.com/lathe-dev/lathe/internal/permission/call"
 )
@@ -28,8 +31,8 @@ type Options struct {
 }
 
 // Read reads the permission rules of all sources. The configuration has already left out the
-// rules that a project may not set. Notes name the rules without effect, and the reason; the error names a rule that fails one
-// of its own examples.
+// rules that a project may not set. Notes name the rules without effect, and the reason; the error names the first rule
+// that denies or asks and cannot be obeyed, or that fails one of its own examples.
 func Read(c *config.Config, o Options) (rules []permission.Rule, notes []string, err error) {
 	b := ruleReader{o: o, root: c.Paths().Root}
 	for _, r := range c.Rules() {
@@ -73,22 +76,48 @@ func (b *ruleReader) setting(c config.Rule) {
 		b.on = call.NewMachine(b.o.Tools, b.o.Dir, b.o.Home)
 	}
 	if err := b.on.Try(r); err != nil {
-		b.err = fmt.Errorf("%s: %w; change the rule or the example", src.Name, err)
+		b.fail(fmt.Errorf("%s: %w; change the rule or the example", src.Name, err))
 	}
 }
 
 func (b *ruleReader) add(r permission.Rule, err error) {
+	warning := ""
 	if err != nil {
-		b.notes = append(b.notes, fmt.Sprintf("%s: %v", r.Source.Name, err))
-		return
+		warning = err.Error()
+	} else {
+		b.rules = append(b.rules, r)
+		warning = cmp.Or(b.misspelled(r), r.Warning())
 	}
-	b.rules = append(b.rules, r)
-	if w := r.Warning(); w != "" {
-		b.notes = append(b.notes, r.Source.Name+": "+w)
-	}
-	if r.Effect != permission.Allow && !strings.ContainsAny(r.Tool, "_*") && !b.o.Tools.Traits(r.Tool).Known { // others may come later
+	restricts := r.Effect != permission.Allow
+	switch {
+	case warning != "" && restricts:
+		b.fail(fmt.Errorf("%s: %s; correct the rule or take it out: one that restricts is never skipped", r.Source.Name, warning))
+	case warning != "":
+		b.notes = append(b.notes, r.Source.Name+": "+warning)
+	case restricts && !strings.ContainsAny(r.Tool, "_*") && !b.o.Tools.Traits(r.Tool).Known: // others may come later
 		b.notes = append(b.notes, fmt.Sprintf("%s: the rule %s names no tool of lathe's, so it has no effect", r.Source.Name, r.Text))
 	}
+}
+
+func (b *ruleReader) fail(err error) {
+	if b.err == nil {
+		b.err = err
+	}
+}
+
+// misspelled says that a rule's tool, or the word before the colon of its pattern, is most likely a misspelled one; "" if
+// not. Any other unknown tool may be one of a server or a plugin that is not there now.
+func (b *ruleReader) misspelled(r permission.Rule) string {
+	traits := b.o.Tools.Traits(r.Tool)
+	if !traits.Known && !strings.Contains(r.Tool, "*") && !strings.HasPrefix(r.Tool, "mcp__") {
+		if near := b.o.Tools.Nearest(r.Tool); near != "" && r.Tool != permission.ExternalDirectory && r.Tool != permission.DoomLoop {
+			return fmt.Sprintf("the rule %s names no tool; did you mean %s?", r.Text, near)
+		}
+	}
+	if name, _, ok := strings.Cut(r.Spec, ":"); ok && traits.Subject == permission.SubjectHost && name != "domain" && fuzzy.Distance(strings.ToLower(name), "domain", 2) <= 2 {
+		return fmt.Sprintf("the rule %s has no effect; did you mean %s(domain:...)?", r.Text, r.Tool)
+	}
+	return ""
 }
 
 // base is the folder for which a leading slash in a path pattern stands: the project for its files, the folder of

@@ -62,7 +62,7 @@ func TestOtherSpellingsOfParametersAreMended(t *testing.T) {
 }
 
 func TestTheNearestToolIsNamed(t *testing.T) {
-	for given, want := range map[string]string{"Gerp": "Grep", "Raed": "Read", "Bsh": "Bash", "frobnicate": "", "shell": "Bash"} {
+	for given, want := range map[string]string{"Gerp": "Grep", "Raed": "Read", "Bsh": "Bash", "frobnicate": "", "shell": "Bash", "Nope": "", "Lo": "", "WebFecth": "WebFetch", "NotebookRead": "", "TodoRead": "", "Agnet": "Task"} {
 		if got := tool.Catalogue().Nearest(given); got != want {
 			t.Errorf("%q: %q, want %q", given, got, want)
 		}

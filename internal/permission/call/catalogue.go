@@ -160,17 +160,35 @@ func (c *Catalogue) Accesses(tool string, input json.RawMessage, at Place) ([]pe
 	return accesses, err
 }
 
-// Nearest is the tool whose name is most like spelling, or "" when none is alike.
+// Nearest is the tool that a misspelled name most likely means, or "" when none is near: one letter off, two in a long
+// name.
 func (c *Catalogue) Nearest(spelling string) string {
 	name := c.Name(spelling)
 	if c.find(name) != nil {
 		return name
 	}
-	best, limit := "", max(2, len(spelling)/2)
-	for _, n := range c.Names() {
-		if d := fuzzy.Distance(strings.ToLower(spelling), strings.ToLower(n), limit); d <= limit {
-			best, limit = n, d-1
+	limit := 1
+	switch n := len(spelling); {
+	case n < 3:
+		return "" // LS is not LSP
+	case n > 7:
+		limit = 2
+	}
+	near, _ := fuzzy.Nearest(spelling, c.written(), limit)
+	return c.Name(near)
+}
+
+// written lists the names that people write: those of the tools, and Claude Code's for them.
+func (c *Catalogue) written() []string {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	out := slices.Clone(c.names)
+	for _, name := range c.names {
+		for _, alias := range c.tools[name].Aliases {
+			if alias[0] >= 'A' && alias[0] <= 'Z' {
+				out = append(out, alias)
+			}
 		}
 	}
-	return best
+	return out
 }
