@@ -62,7 +62,7 @@ var table = func() map[string]row {
 
 		"agent": {[]string{"llm", "permission", "event", "session", "fuzzy"}, "the loop knows functions and small interfaces, no tool and no front end; fuzzy finds the tool that a misspelled name means"},
 	}
-	t["ruleset"] = row{[]string{"config", "permission", "permission/call"}, "settings know no rules and rules no settings; what reads one out of the other knows both and nothing else"}
+	t["ruleset"] = row{[]string{"config", "permission", "permission/call", "fuzzy"}, "settings know no rules and rules no settings; what reads one out of the other knows both and nothing else"}
 	t["provider"] = row{[]string{"config", "sandbox", "llm", "llm/anthropic", "llm/openai", "llm/google"}, "which wire client answers is said by the settings, and the key may come from a command"}
 	agent := with(t["agent"].may, "agent")
 	t["tool"] = row{with(agent, "memory", "files", "git", "sandbox", "lsp", "prompt", "permission/shell", "permission/call", "fuzzy", "rank"), "tools are leaves: the loop sees them as agent.Tool; rank finds deferred ones by words"}
