@@ -16,10 +16,13 @@ func (t pattern) matches(s string) bool {
 	if !ok {
 		prefix, ok = strings.CutSuffix(t.text, ":*")
 	}
-	if ok {
-		return wildcard(prefix, s) || wildcard(prefix+" *", s)
+	switch {
+	case !ok:
+		return wildcard(t.text, s)
+	case strings.IndexByte(prefix, '*') < 0:
+		return strings.HasPrefix(s, prefix) && (len(s) == len(prefix) || s[len(prefix)] == ' ')
 	}
-	return wildcard(t.text, s)
+	return wildcard(prefix, s) || wildcard(prefix+" *", s)
 }
 
 // allows holds an allow rule against one part of a command. Parts of which not every word is known, and
@@ -50,7 +53,7 @@ func (t pattern) denies(a Access) bool {
 		return true
 	}
 	for _, p := range a.Command.Parts {
-		if t.matchesFolded(p.Text) || t.matchesFolded(p.Raw) || slices.ContainsFunc(p.Deep, t.matchesFolded) {
+		if t.matchesFolded(p.Text) || p.Raw != p.Text && t.matchesFolded(p.Raw) || slices.ContainsFunc(p.Deep, t.matchesFolded) {
 			return true
 		}
 	}

@@ -45,3 +45,5 @@ func BenchmarkManyParts(b *testing.B) {
 func BenchmarkManyFiles(b *testing.B) {
 	benchmark(b, "touch"+strings.Repeat(" a/b/c.go", 1100))
 }
+
+func BenchmarkManyMembers(b *testing.B) { benchmark(b, strings.Repeat("cat|", 2499)+"cat") }

@@ -39,9 +39,8 @@ const apiWrites = "api -X*|--method*|-f*|-F*|--field*|--raw-field*|--form*|--inp
 // alike notes commands that deny rules may name instead: rm for a program that removes files, git push for one that
 // changes a remote repository.
 func (c *call) alike(name string) {
-	ops := operands(c.args)
-	if removers.has(Plain(name)) || name == "gio" && c.phrase("trash|remove") || packageRunners.has(name) && slices.ContainsFunc(ops, removerPackage) {
-		c.likeRm(ops)
+	if removers.has(Plain(name)) || name == "gio" && c.phrase("trash|remove") || packageRunners.has(name) && slices.ContainsFunc(operands(c.args), removerPackage) {
+		c.likeRm(operands(c.args))
 	}
 	if slices.ContainsFunc(pushers[name], c.phrase) {
 		c.Alike = append(c.Alike, "git push")

@@ -197,7 +197,7 @@ func (c *call) reads(w Word) {
 
 // roles goes through the operands.
 func (c *call) roles() {
-	names := strings.Fields(c.row.ops)
+	names := fields(c.row.ops)
 	if c.row.drop != "" && len(names) > 0 && c.has(strings.Fields(c.row.drop)...) {
 		names = names[1:]
 	}

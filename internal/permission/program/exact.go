@@ -158,9 +158,13 @@ func (c *call) exactWords(name string) {
 	case sub == "compose" || name == "docker-compose":
 		args = args[:beforeVerb(args)]
 	}
-	for _, options := range [][]exactOption{exactOptions()[name], exactOptions()[name+" "+sub]} {
-		for i, w := range args {
-			c.exactWord(name, options, i, w)
+	own, ofSub := exactOptions()[name], exactOptions()[name+" "+sub]
+	if len(own)+len(ofSub) > 0 {
+		one, all := oneDash.has(name), whole.has(name)
+		for _, options := range [][]exactOption{own, ofSub} {
+			for i, w := range args {
+				c.exactWord(options, i, w, one, all)
+			}
 		}
 	}
 	switch name {
@@ -193,9 +197,9 @@ var (
 	whole   = set(strings.Fields("go gofmt jest vitest mocha eslint prettier tsc docker docker-compose podman kubectl helm aws gh dotnet cargo rustc terraform uv ruff pnpm yarn bun deno"))
 )
 
-func (c *call) exactWord(name string, options []exactOption, i int, w Word) {
+func (c *call) exactWord(options []exactOption, i int, w Word, oneDash, whole bool) {
 	for _, o := range options {
-		value, attached, ok := o.found(w.Text, oneDash.has(name), whole.has(name))
+		value, attached, ok := o.found(w.Text, oneDash, whole)
 		if !ok {
 			continue
 		}

@@ -15,7 +15,7 @@ var responseFiles = set(strings.Fields(`nm objdump readelf size strings ar as ld
 
 // responds notes the words that name response files.
 func (c *call) responds(name string) {
-	if !responseFiles.has(name) {
+	if !slices.ContainsFunc(c.args, func(w Word) bool { return strings.HasPrefix(w.Text, "@") }) || !responseFiles.has(name) {
 		return
 	}
 	for _, w := range c.args {

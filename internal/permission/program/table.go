@@ -20,6 +20,7 @@ const (
 
 var (
 	table     map[string]spec
+	roleWords map[string][]string // the words of the ops of all rows
 	tableOnce sync.Once
 )
 
@@ -35,8 +36,22 @@ func rows() map[string]spec {
 		for name, of := range aliases() {
 			table[name] = table[of]
 		}
+		roleWords = map[string][]string{}
+		for _, r := range table {
+			if _, ok := roleWords[r.ops]; !ok {
+				roleWords[r.ops] = strings.Fields(r.ops)
+			}
+		}
 	})
 	return table
+}
+
+// fields are the words of ops; they must not be changed.
+func fields(ops string) []string {
+	if words, ok := roleWords[ops]; ok {
+		return words
+	}
+	return strings.Fields(ops)
 }
 
 // perLine reads lines of the form "name : description".

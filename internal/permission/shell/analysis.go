@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync"
 
 	"mvdan.cc/sh/v3/syntax"
 
@@ -22,7 +23,7 @@ type analysis struct {
 	redirs   []*redirect
 	accesses []permission.Access
 	written  map[string]string     // texts that the line writes into files, by path
-	touched  map[string]bool       // accesses that were noted
+	touched  map[touch]bool        // accesses that were noted
 	omitted  []permission.Withheld // files that the safe form of readers of whole folders leaves out
 	past     []permission.Access   // reads of past files, narrowed by the safe form
 	left     []string              // the names of that, where they are news
@@ -134,14 +135,24 @@ func cut(text string, from, to uint) string {
 func analyze(line, dir string, w permission.World) *analysis {
 	a := &analysis{world: w, start: dir, line: line, class: permission.ClassNeutral, exact: true}
 	sc := &scope{src: line, dirs: []string{dir}}
-	if len(line) > 1000 {
-		few := min(len(line), maxParse) / 6
-		a.parts, a.levels, a.calls = make([]permission.Part, 0, few), make([]int, 0, few), make([]*call, 0, few)
-	}
+	few := commands(line)
+	a.parts, a.levels, a.calls = make([]permission.Part, 0, few), make([]int, 0, few), make([]*call, 0, few)
 	a.characters(line)
 	a.read(line, sc)
 	a.lookalikes(line, &scope{src: line, dirs: []string{dir}})
 	return a
+}
+
+// commands is about how many commands a line has, by the characters between them.
+func commands(line string) int {
+	n := 2
+	for i := range min(len(line), maxParse) {
+		switch line[i] {
+		case '|', ';', '\n', '&', '(':
+			n++
+		}
+	}
+	return n
 }
 
 // read walks the line, or scans it where it cannot be walked.
@@ -251,9 +262,17 @@ func (a *analysis) writes() bool {
 	return slices.ContainsFunc(a.redirs, func(r *redirect) bool { return r.write })
 }
 
+// parsers are reused: one has buffers of some kilobytes. Trees do not refer to them.
+var parsers = sync.Pool{New: func() any {
+	return syntax.NewParser(syntax.Variant(syntax.LangBash), syntax.KeepComments(true))
+}}
+
 // parse reads text as bash.
 func parse(text string) (*syntax.File, error) {
-	return syntax.NewParser(syntax.Variant(syntax.LangBash), syntax.KeepComments(true)).Parse(strings.NewReader(text), "")
+	p := parsers.Get().(*syntax.Parser)
+	file, err := p.Parse(strings.NewReader(text), "")
+	parsers.Put(p)
+	return file, err
 }
 
 // reason is a parse error without the position, for people.

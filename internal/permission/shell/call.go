@@ -91,6 +91,10 @@ func (a *analysis) partAt(place int, p permission.Part, sc *scope) int {
 		a.exact = false
 	}
 	a.raise(p.Class)
+	if place == len(a.parts) {
+		a.parts, a.levels = append(a.parts, p), append(a.levels, sc.level)
+		return place
+	}
 	a.parts = slices.Insert(a.parts, place, p)
 	a.levels = slices.Insert(a.levels, place, sc.level)
 	return place

@@ -27,7 +27,7 @@ func disasterChecks() []check {
 			Sentence: "Formats, partitions or wipes a disk.",
 			Fires:    "mkfs.ext4 /dev/sda1", Spares: "echo mkfs",
 			find: each(func(_ *analysis, c *call) string {
-				if among(c.name, "mkfs", "mkfs.*", "wipefs", "blkdiscard", "mkswap", "fdisk", "sfdisk", "cfdisk", "gdisk", "sgdisk", "parted", "mke2fs", "cryptsetup", "diskutil", "format", "hdparm", "nvme", "lvremove", "vgremove", "pvremove", "mdadm", "zpool", "newfs*") {
+				if wipesDisk(c.name) {
 					return "it formats, partitions or wipes a disk: " + c.raw
 				}
 				return ""
@@ -38,17 +38,18 @@ func disasterChecks() []check {
 			Sentence: "Turns the machine off or restarts it.",
 			Fires:    "shutdown -h now", Spares: "echo shutdown",
 			find: each(func(_ *analysis, c *call) string {
-				args := texts(c.words[min(1, len(c.words)):])
 				switch c.name {
 				case "shutdown", "reboot", "halt", "poweroff":
 					return "it turns the machine off: " + c.raw
 				case "systemctl", "loginctl":
+					args := texts(c.words[min(1, len(c.words)):])
 					for _, verb := range []string{"reboot", "poweroff", "halt", "kexec", "suspend", "hibernate", "rescue", "emergency", "isolate"} {
 						if has(args, verb) {
 							return "it turns the machine off: " + c.raw
 						}
 					}
 				case "init", "telinit":
+					args := texts(c.words[min(1, len(c.words)):])
 					if has(args, "0") || has(args, "6") {
 						return "it turns the machine off: " + c.raw
 					}
@@ -86,6 +87,15 @@ func disasterChecks() []check {
 			find: sees("it multiplies without end", oddForkBomb),
 		},
 	}
+}
+
+// wipesDisk reports whether a program formats, partitions or wipes disks.
+func wipesDisk(name string) bool {
+	switch name {
+	case "mkfs", "wipefs", "blkdiscard", "mkswap", "fdisk", "sfdisk", "cfdisk", "gdisk", "sgdisk", "parted", "mke2fs", "cryptsetup", "diskutil", "format", "hdparm", "nvme", "lvremove", "vgremove", "pvremove", "mdadm", "zpool":
+		return true
+	}
+	return strings.HasPrefix(name, "mkfs.") || strings.HasPrefix(name, "newfs")
 }
 
 // systemFolders are the folders at the top of the usual systems, and those below them that a system needs.

@@ -29,12 +29,13 @@ func variables(text string, match func(name string) bool) func(*analysis) []stri
 // among reports whether a name is in a list; a trailing * stands for any ending, a leading one for any beginning.
 func among(name string, list ...string) bool {
 	for _, l := range list {
-		switch {
-		case l == name:
+		if l == name {
 			return true
-		case strings.HasSuffix(l, "*") && strings.HasPrefix(name, l[:len(l)-1]):
-			return true
-		case strings.HasPrefix(l, "*") && strings.HasSuffix(name, l[1:]):
+		}
+		if l == "" {
+			continue
+		}
+		if last := len(l) - 1; l[last] == '*' && strings.HasPrefix(name, l[:last]) || l[0] == '*' && strings.HasSuffix(name, l[1:]) {
 			return true
 		}
 	}
@@ -228,7 +229,7 @@ func placeChecks() []check {
 			Sentence: "Reaches another machine; names that are looked up carry data as well (ping, dig, nslookup).",
 			Fires:    "ping -c1 aGVsbG8.example.test", Spares: "echo ping",
 			find: each(func(_ *analysis, c *call) string {
-				if networkPrograms.has(c.name) && !c.use.Class.ReadOnly() || (len(c.use.Hosts) > 0 && c.name != "") {
+				if !c.use.Class.ReadOnly() && networkPrograms.has(c.name) || (len(c.use.Hosts) > 0 && c.name != "") {
 					return "it reaches another machine: " + c.raw
 				}
 				return ""
@@ -335,14 +336,13 @@ func movedFrom(dirs []string, start string) bool {
 
 // gitSubcommand finds the subcommand behind git's own flags.
 func gitSubcommand(c *call) (sub string, rest []string) {
-	words := texts(c.words)
-	for i := 1; i < len(words); i++ {
-		switch w := words[i]; {
+	for i := 1; i < len(c.words); i++ {
+		switch w := c.words[i].text; {
 		case w == "-C" || w == "-c" || w == "--git-dir" || w == "--work-tree" || w == "--namespace" || w == "--exec-path" || w == "--config-env":
 			i++
 		case strings.HasPrefix(w, "-"):
 		default:
-			return w, words[i+1:]
+			return w, texts(c.words[i+1:])
 		}
 	}
 	return "", nil

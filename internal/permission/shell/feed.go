@@ -76,12 +76,19 @@ func (a *analysis) rerun(c *call, sc *scope) {
 	}
 }
 
-// interpreters run code of another language from their words.
-var interpreters = []string{"python*", "perl*", "ruby*", "node", "nodejs", "deno", "bun", "php*", "lua*", "awk", "gawk", "mawk", "osascript", "tclsh", "Rscript", "expect", "vim", "vi", "nvim", "emacs", "gdb"}
+// interprets reports whether a program runs code of another language from its words.
+func interprets(name string) bool {
+	switch name {
+	case "node", "nodejs", "deno", "bun", "awk", "gawk", "mawk", "osascript", "tclsh", "Rscript", "expect", "vim", "vi", "nvim", "emacs", "gdb":
+		return true
+	}
+	return strings.HasPrefix(name, "python") || strings.HasPrefix(name, "perl") || strings.HasPrefix(name, "ruby") ||
+		strings.HasPrefix(name, "php") || strings.HasPrefix(name, "lua")
+}
 
 // embedded searches code in words for commands that it hands to a shell.
 func (a *analysis) embedded(c *call, sc *scope) {
-	if !among(c.name, interpreters...) {
+	if !interprets(c.name) {
 		return
 	}
 	for _, w := range c.words[1:] {

@@ -370,9 +370,12 @@ func (a *analysis) reach(c *call, sc *scope) (why string) {
 	if a.mute > 0 || anyGuessed(c.words) {
 		return "" // a guess names no files
 	}
-	patterns := map[string]bool{}
+	var patterns map[string]bool
 	for _, w := range c.words {
 		if w.glob {
+			if patterns == nil {
+				patterns = map[string]bool{}
+			}
 			patterns[w.text] = true
 		}
 	}

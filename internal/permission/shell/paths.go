@@ -7,23 +7,27 @@ import (
 	"github.com/lathe-dev/lathe/internal/permission"
 )
 
+// touch is what makes two accesses the same.
+type touch struct {
+	kind                  permission.Kind
+	target, named, except string
+	redirect, below       bool
+}
+
 // access notes an access once.
 func (a *analysis) access(x permission.Access) {
 	if a.mute > 0 {
 		return
 	}
-	key := string(x.Kind) + "\x00" + x.Target + "\x00" + x.Named
-	if x.Redirect {
-		key += "\x00>"
-	}
+	key := touch{kind: x.Kind, target: x.Target, named: x.Named, redirect: x.Redirect, below: x.Below}
 	if x.Below {
-		key += "\x00/" + strings.Join(x.Except, "/")
+		key.except = strings.Join(x.Except, "/")
 	}
 	if a.touched[key] {
 		return
 	}
 	if a.touched == nil {
-		a.touched = map[string]bool{}
+		a.touched = map[touch]bool{}
 	}
 	a.touched[key] = true
 	a.accesses = append(a.accesses, x)

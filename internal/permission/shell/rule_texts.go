@@ -8,19 +8,7 @@ import (
 
 // texts are the text of a call as rules see it, and more for deny and ask rules.
 func (a *analysis) texts(c *call) (text string, deep []string) {
-	var shown, plain, known []string
-	for _, w := range c.words {
-		show := w.show
-		if show == "" && w.text == "" && !w.unknown {
-			show = "''"
-		}
-		shown = append(shown, show)
-		plain = append(plain, w.text)
-		if w.text != "" || !w.unknown {
-			known = append(known, w.text)
-		}
-	}
-	text = strings.Join(shown, " ")
+	text, plain, known := spelled(c)
 	if c.name != "export" && c.name != "declare" {
 		var kept []string
 		for _, as := range c.assigns {
@@ -34,36 +22,95 @@ func (a *analysis) texts(c *call) (text string, deep []string) {
 		}
 	}
 	deep = add(deep, text, c.raw)
-	deep = add(deep, text, strings.Join(plain, " "))
-	deep = add(deep, text, strings.Join(known, " "))
-	if c.name != "" && c.name != plain[0] {
-		deep = add(deep, text, strings.Join(append([]string{c.name}, plain[1:]...), " "))
+	deep = add(deep, text, plain)
+	deep = add(deep, text, known)
+	if c.name != "" && c.name != c.words[0].text {
+		deep = add(deep, text, c.renamed(c.name))
 	}
 	if name := program.Plain(c.name); name != c.name {
-		deep = add(deep, text, strings.Join(append([]string{name}, plain[1:]...), " "))
+		deep = add(deep, text, c.renamed(name))
 	}
-	for _, t := range withoutOptions(c, plain) {
+	for _, t := range withoutOptions(c) {
 		deep = add(deep, text, t)
 	}
 	if lower := strings.TrimSuffix(strings.ToLower(c.name), ".exe"); lower != c.name {
-		deep = add(deep, text, strings.Join(append([]string{lower}, plain[1:]...), " "))
+		deep = add(deep, text, c.renamed(lower))
 	}
 	return text, deep
 }
 
+// spelled are the words of a call in one text: as rules see them, as the program gets them, and without those of which
+// nothing is known.
+func spelled(c *call) (shown, plain, known string) {
+	if text, ok := c.literalText(); ok {
+		return text, text, text
+	}
+	var shows, all, some []string
+	for _, w := range c.words {
+		show := w.show
+		if show == "" && w.text == "" && !w.unknown {
+			show = "''"
+		}
+		shows = append(shows, show)
+		all = append(all, w.text)
+		if w.text != "" || !w.unknown {
+			some = append(some, w.text)
+		}
+	}
+	return strings.Join(shows, " "), strings.Join(all, " "), strings.Join(some, " ")
+}
+
+// literalText is the text of words that rules see as the program gets them: the line itself, where it has one blank
+// between them.
+func (c *call) literalText() (text string, ok bool) {
+	rest, same := c.raw, true
+	for i, w := range c.words {
+		if w.show != w.text || w.text == "" {
+			return "", false
+		}
+		if i > 0 && same {
+			rest, same = strings.CutPrefix(rest, " ")
+		}
+		if same {
+			rest, same = strings.CutPrefix(rest, w.text)
+		}
+	}
+	if same && rest == "" {
+		return c.raw, true
+	}
+	return strings.Join(texts(c.words), " "), true
+}
+
+// renamed is the text of a call with another name for its program.
+func (c *call) renamed(name string) string {
+	words := texts(c.words)
+	words[0] = name
+	return strings.Join(words, " ")
+}
+
 // withoutOptions are the texts of a command without the options before its subcommand: git -C x push is
 // git push. Where it is not known whether an option takes the next word, both readings count.
-func withoutOptions(c *call, plain []string) []string {
+func withoutOptions(c *call) []string {
 	if c.name == "git" {
 		sub, rest := gitSubcommand(c)
+		if c.arg(1) == sub && c.words[0].text == "git" {
+			return pushes(sub, rest) // nothing stands before it
+		}
 		return append(pushes(sub, rest), strings.Join(append([]string{"git", sub}, rest...), " "))
 	}
 	if sub, ok := strings.CutPrefix(c.name, "git-"); ok {
-		return append(pushes(sub, plain[1:]), strings.Join(append([]string{"git", sub}, plain[1:]...), " "))
+		rest := texts(c.words[1:])
+		return append(pushes(sub, rest), strings.Join(append([]string{"git", sub}, rest...), " "))
 	}
-	if !among(c.name, "docker", "podman", "kubectl", "npm", "pnpm", "yarn", "gh", "cargo", "terraform", "systemctl", "helm", "aws", "gcloud", "go", "pip", "apt", "apt-get", "brew", "hg", "svn") {
+	switch c.name {
+	case "docker", "podman", "kubectl", "npm", "pnpm", "yarn", "gh", "cargo", "terraform", "systemctl", "helm", "aws", "gcloud", "go", "pip", "apt", "apt-get", "brew", "hg", "svn":
+	default:
 		return nil
 	}
+	if !strings.HasPrefix(c.arg(1), "-") {
+		return nil
+	}
+	plain := texts(c.words)
 	var out []string
 	for i := 1; i < len(plain) && strings.HasPrefix(plain[i], "-"); i++ {
 		for skip := 1; skip <= 2 && i+skip < len(plain); skip++ {

@@ -13,6 +13,17 @@ func quote(text string) string {
 	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }
 
+// writeQuoted is quote into b.
+func writeQuoted(b *strings.Builder, text string) {
+	if strings.IndexByte(text, '\'') >= 0 {
+		b.WriteString(quote(text))
+		return
+	}
+	b.WriteByte('\'')
+	b.WriteString(text)
+	b.WriteByte('\'')
+}
+
 // rewrite writes a read-only command anew: every word in quotes, the program by its path.
 func (a *analysis) rewrite(c *call, p *permission.Part, inner string) (script string, ok bool) {
 	script, ok = a.rewriteWords(c, p, inner)
@@ -42,6 +53,7 @@ func (a *analysis) rewriteWords(c *call, p *permission.Part, inner string) (scri
 	if !ok {
 		return "", false
 	}
+	b.Grow(len(head) + len(c.raw) + 3*len(c.words) + 32)
 	b.WriteString(head)
 	except := a.exceptWords(c)
 	added := 0
@@ -78,7 +90,7 @@ func (a *analysis) rewriteWords(c *call, p *permission.Part, inner string) (scri
 		}
 		b.WriteByte(' ')
 		if !w.glob {
-			b.WriteString(quote(w.text))
+			writeQuoted(&b, w.text)
 			continue
 		}
 		text, ok := a.spread(w, c)

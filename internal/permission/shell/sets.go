@@ -14,10 +14,9 @@ func (a *analysis) sets(c *call, sc *scope) {
 	if a.mute > 0 {
 		return
 	}
-	words := texts(c.words[1:])
 	switch c.name {
 	case "read", "mapfile", "readarray":
-		names := plainWords(words, map[string]string{"read": "dinNptu", "mapfile": "dnOsucC", "readarray": "dnOsucC"}[c.name])
+		names := plainWords(texts(c.words[1:]), map[string]string{"read": "dinNptu", "mapfile": "dnOsucC", "readarray": "dnOsucC"}[c.name])
 		if len(names) == 0 {
 			names = []string{map[string]string{"read": "REPLY"}[c.name], "MAPFILE"}
 		}
@@ -25,6 +24,7 @@ func (a *analysis) sets(c *call, sc *scope) {
 			a.blur(name, strings.TrimSpace(c.in.text), sc)
 		}
 	case "printf":
+		words := texts(c.words[1:])
 		for i, w := range words {
 			switch {
 			case w == "-v" && i+2 < len(words):
@@ -36,15 +36,15 @@ func (a *analysis) sets(c *call, sc *scope) {
 			}
 		}
 	case "getopts", "unset", "let", "wait", "select", "vared", "sysread", "zparseopts", "ztie":
-		for _, w := range words {
-			name, _, _ := strings.Cut(w, "=")
+		for _, w := range c.words[1:] {
+			name, _, _ := strings.Cut(w.text, "=")
 			a.blur(name, "", sc)
 		}
 		a.blur("OPTARG", "", sc)
 	case "shift":
 		sc.args = nil
 	case "hash":
-		if path, names := hashed(words); path != "" {
+		if path, names := hashed(texts(c.words[1:])); path != "" {
 			for _, name := range names {
 				a.rename(name, path, sc)
 			}
@@ -127,7 +127,7 @@ func (a *analysis) renames(array string, index syntax.ArithmExpr, text string, s
 
 // copy notes that a command copies or links a program.
 func (a *analysis) copy(c *call, sc *scope) {
-	if !among(c.name, "cp", "mv", "ln", "install", "link", "rsync", "scp", "symlink", "dd") || len(c.use.Reads)+len(c.use.Kills) == 0 || len(c.use.Writes) == 0 {
+	if len(c.use.Writes) == 0 || len(c.use.Reads)+len(c.use.Kills) == 0 || !among(c.name, "cp", "mv", "ln", "install", "link", "rsync", "scp", "symlink", "dd") {
 		return
 	}
 	if a.copies == nil {

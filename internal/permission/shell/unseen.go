@@ -194,7 +194,7 @@ func (a *analysis) writesProgram(c *call) bool {
 		return true
 	}
 	words := c.words[:1]
-	if shells.has(c.name) || among(c.name, interpreters...) || among(c.name, "source", ".", "make", "env", "exec") {
+	if shells.has(c.name) || interprets(c.name) || among(c.name, "source", ".", "make", "env", "exec") {
 		words = c.words
 	}
 	for i, w := range words {

@@ -66,6 +66,10 @@ type piece struct {
 func (a *analysis) words(args []*syntax.Word, sc *scope) []word {
 	out := make([]word, 0, len(args))
 	for _, arg := range args {
+		if plain, ok := plainWord(arg); ok {
+			out = append(out, plain)
+			continue
+		}
 		out = append(out, a.expand(arg, sc)...)
 	}
 	return out
@@ -74,7 +78,7 @@ func (a *analysis) words(args []*syntax.Word, sc *scope) []word {
 // expand turns one word of the text into the words it becomes: one, most of the time.
 func (a *analysis) expand(w *syntax.Word, sc *scope) []word {
 	if plain, ok := plainWord(w); ok {
-		return plain
+		return []word{plain}
 	}
 	if !hasBrace(w) || emptyBraces(w) {
 		return a.fields(w, sc, false)
@@ -118,21 +122,21 @@ func simpleBraces(source string) bool {
 }
 
 // plainWord is the short way for literal words.
-func plainWord(w *syntax.Word) ([]word, bool) {
+func plainWord(w *syntax.Word) (plain word, ok bool) {
 	if len(w.Parts) != 1 {
-		return nil, false
+		return plain, false
 	}
 	switch p := w.Parts[0].(type) {
 	case *syntax.Lit:
 		if p.Value != "" && p.Value[0] != '~' && p.Value[0] != '=' && !strings.ContainsAny(p.Value, "\\*?[{") {
-			return []word{{text: p.Value, show: p.Value}}, true
+			return word{text: p.Value, show: p.Value}, true
 		}
 	case *syntax.SglQuoted:
 		if !p.Dollar {
-			return []word{{text: p.Value, show: p.Value, quoted: true}}, true
+			return word{text: p.Value, show: p.Value, quoted: true}, true
 		}
 	}
-	return nil, false
+	return plain, false
 }
 
 // emptyBraces reports whether the only braces of a word are {}, which stay as they are.
