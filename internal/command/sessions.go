@@ -94,7 +94,11 @@ func pickSession(h Host, all bool, typed string) (event.Output, error) {
 		}
 	}
 	current := h.Conversation().Log().ID()
-	for _, info := range findSessions(h, dir, typed, maxListed) {
+	found := findSessions(h, dir, typed, maxListed)
+	if typed == "" && len(found) == maxListed {
+		p.Title += fmt.Sprintf(", the newest %d; typing searches all", maxListed)
+	}
+	for _, info := range found {
 		p.Items = append(p.Items, sessionItem(info, current))
 	}
 	return event.Output{Pick: p}, nil
@@ -167,6 +171,10 @@ func sessionItem(info session.Info, current string) event.PickItem {
 	row("first prompt", info.FirstPrompt)
 	row("folder", info.Dir)
 	row("model", info.Model)
+	row("turns", fmt.Sprint(info.Turns))
+	if info.CostUSD > 0 {
+		row("cost", dollars(info.CostUSD))
+	}
 	row("started", info.Created.Local().Format("2006-01-02 15:04"))
 	row("last used", info.Modified.Local().Format("2006-01-02 15:04"))
 	row("id", info.ID)

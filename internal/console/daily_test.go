@@ -141,7 +141,7 @@ func TestTheSessionPickerSearchesAllSessionsAndRanks(t *testing.T) {
 		}
 	}
 	pick := s.command("resume", "").Pick
-	if len(pick.Items) != 500 || pick.Search == "" {
+	if len(pick.Items) != 500 || pick.Search == "" || !strings.Contains(pick.Title, "newest 500") {
 		t.Fatalf("%d items, searched with %q", len(pick.Items), pick.Search)
 	}
 	found := func(text string) []event.PickItem { return s.command(pick.Search, text).Pick.Items }

@@ -133,7 +133,7 @@ func (p *player) take(e session.Entry) {
 			p.calls[b.CallID] = *b.Call
 		}
 		if call, ok := p.calls[b.CallID]; ok && p.whole {
-			p.add(event.ToolStart{Call: call, Parent: b.Parent, Title: callTitle(call), Preview: callView(call)})
+			p.add(event.ToolStart{Call: call, Parent: b.Parent, Title: event.CallTitle(call), Preview: callView(call)})
 		}
 	case session.CallEnd:
 		p.callEnd(b)
@@ -215,7 +215,7 @@ func (p *player) callEnd(b session.CallEnd) {
 		end.Meta, _ = event.RestoreMeta(b.Meta, end.View, call, b.Result)
 	}
 	if b.Synthetic && end.View == nil {
-		end.Title, end.View = callTitle(call), lostView(call, b.Result)
+		end.Title, end.View = event.CallTitle(call), lostView(call, b.Result)
 	}
 	var bodies []event.Body
 	if b.Denied {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
+	"github.com/lathe-dev/lathe/internal/permission"
 	"github.com/lathe-dev/lathe/internal/tui/theme"
 )
 
@@ -18,6 +19,7 @@ func (m *model) apply(e event.Event) {
 		m.opened(b)
 	case event.Status:
 		m.state = b
+		m.bypass.confirmed = m.bypass.confirmed || b.Mode == permission.Bypass
 	case event.TurnStart:
 		m.turn.active, m.turn.started, m.turn.stopping, m.turn.silent = true, true, time.Time{}, true
 		if m.turn.running == 0 {
@@ -223,6 +225,7 @@ func (m *model) toolStart(agent string, b event.ToolStart) {
 	m.turn.silent = true
 	it := m.tool(b.Call)
 	it.tool.title, it.tool.preview, it.tool.state, it.tool.began = b.Title, b.Preview, theme.Running, m.now()
+	m.startSpin()
 }
 
 // root is the item of the call that a subagent belongs to, at the end of the line of those that started
@@ -269,8 +272,8 @@ func (m *model) toolEnd(agent string, b event.ToolEnd) {
 	}
 	it := m.tool(b.Call)
 	c := it.tool
-	if b.Title != "" {
-		c.title = b.Title
+	if c.title = cmp.Or(b.Title, c.title); c.title == "" { // it failed before it had one
+		c.title = m.relative(event.CallTitle(b.Call))
 	}
 	c.view, c.took, c.tail, c.preview, c.state = b.View, b.Duration, "", nil, state
 	if b.View == nil {
@@ -279,6 +282,7 @@ func (m *model) toolEnd(agent string, b event.ToolEnd) {
 	c.call.Input = nil
 	m.log.limitMemory(it)
 	delete(m.parts, b.Call.ID)
+	m.stopped()
 }
 
 func (m *model) denied(agent string, b event.Denied) {

@@ -70,10 +70,23 @@ func (m *model) bypasses(c dialog.Command) bool {
 	return true
 }
 
+// nextMode takes the next mode. The one that asks nothing is among them once the user has agreed to it, by a flag or
+// in this terminal.
+func (m *model) nextMode() {
+	if m.state.Mode == permission.Plan && m.bypass.confirmed {
+		m.command("mode", string(permission.Bypass))
+		return
+	}
+	m.command("mode", "next")
+}
+
 // output shows the output of a command.
 func (m *model) output(msg outputMsg) {
 	m.running--
 	if msg.err != nil {
+		if msg.command.Name == "mode" {
+			m.bypass.confirmed = false // settings may forbid it by now
+		}
 		if m.ctx.Err() == nil {
 			m.echo(msg.command)
 			m.tell("error", msg.err.Error())

@@ -2,6 +2,7 @@ package tui
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -161,7 +162,7 @@ func (m *model) rule() string {
 func (m *model) activity() []string {
 	th := m.look.theme
 	var parts, out []string
-	if m.busy() {
+	if m.runs() {
 		out = m.working()
 		parts, out = append(parts, out[len(out)-1]), out[:len(out)-1]
 	}
@@ -191,24 +192,45 @@ func (m *model) working() []string {
 	if !m.look.reduced {
 		sign = spinner(m.look.spin)
 	}
-	text := "Working"
+	text, began := "Working", m.turn.began
 	switch {
-	case !m.turn.stopping.IsZero():
-		text = "Interrupting"
-	case !m.turn.retry.at.IsZero():
+	case !m.busy():
+		text, began = "Running your command", time.Time{} // which shows how long it runs
+	case !m.turn.retry.at.IsZero() && m.turn.stopping.IsZero():
 		return m.retrying(sign)
 	case m.dialogs.Len() > 0:
 		text = "Waiting for you"
 	}
-	if d := m.now().Sub(m.turn.began); d >= time.Second {
-		text += " " + short(d.Truncate(time.Second))
+	if !m.turn.stopping.IsZero() {
+		text = "Interrupting"
+	}
+	if d := m.now().Sub(began); !began.IsZero() && d >= time.Second {
+		text += " " + seconds(d)
 	}
 	text = sign + " " + text
 	ways := m.ways()
-	if term.Width(text)+term.Width(ways) > m.w {
-		ways = strings.Replace(ways, " sends the command to the background", " to background", 1)
+	for _, shorter := range shorterWays {
+		if term.Width(text)+term.Width(ways) > m.w {
+			ways = strings.Replace(ways, shorter[0], shorter[1], 1)
+		}
 	}
 	return []string{th.Running.Render(text) + th.Dim.Render(ways)}
+}
+
+// shorterWays are words of ways, and shorter ones for a narrow screen, one after the other.
+var shorterWays = [][2]string{
+	{" sends the command to the background", " to background"},
+	{" to background", " background"},
+	{"esc interrupts", "esc stops"},
+	{" background", " bg"},
+}
+
+// seconds is a duration that counts up, without fractions.
+func seconds(d time.Duration) string {
+	if d < time.Minute {
+		return strconv.Itoa(int(d.Seconds())) + "s"
+	}
+	return short(d)
 }
 
 // ways are the keys that stop the running work or send it to the background.

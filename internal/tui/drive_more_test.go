@@ -115,6 +115,41 @@ func TestTheModeThatAsksNothingIsConfirmedOnce(t *testing.T) {
 	d.Shows("· bypassPermissions ·")
 }
 
+func TestShiftTabComesBackToTheModeThatAsksNothing(t *testing.T) {
+	d := opened(t, 80, 24)
+	d.Line("/mode bypassPermissions")
+	d.Shows("Run everything without asking?")
+	d.Type(termtest.Down + "\r")
+	for _, mode := range []string{"bypassPermissions", "default", "acceptEdits", "plan", "bypassPermissions"} {
+		d.Shows(" · " + mode + " · ")
+		d.Type(termtest.ShiftTab)
+	}
+}
+
+func TestACommandOfTheUserIsInterrupted(t *testing.T) {
+	for name, key := range map[string]string{"esc": termtest.Esc, "ctrl+c": termtest.CtrlC} {
+		t.Run(name, func(t *testing.T) {
+			d := opened(t, 80, 24)
+			d.Type("!sleep 1000")
+			d.Shows("! sleep 1000")
+			d.Type("\r")
+			d.Shows("Running your command · esc interrupts\n")
+			d.Type(key)
+			d.Shows("sleep 1000  cancelled")
+			d.Hides("Running your command")
+			d.Line("hello")
+			d.Shows("You said: hello")
+		})
+	}
+}
+
+func TestACallThatFailedBeforeItRanNamesItsFileAndAllOfTheReason(t *testing.T) {
+	d := opened(t, 60, 24)
+	d.Line("refused")
+	d.Shows("✗ Edit pkg/main.go  failed")
+	d.Shows("read it first, then edit it")
+}
+
 func TestAFailedTurnSaysWhyAndWhatToDo(t *testing.T) {
 	d := opened(t, 40, 24)
 	d.Line("fail")
@@ -149,9 +184,11 @@ func TestAnEmptyReplySaysSo(t *testing.T) {
 }
 
 func TestANarrowScreenStillNamesTheKeyForTheBackground(t *testing.T) {
-	d := opened(t, 60, 20)
-	d.Line("wait")
-	d.Shows("esc interrupts · ctrl+b to background")
+	for width, want := range map[int]string{60: "esc interrupts · ctrl+b to background", 40: "esc stops · ctrl+b bg"} {
+		d := opened(t, width, 20)
+		d.Line("wait")
+		d.Shows(want)
+	}
 }
 
 func TestARunningCommandHintsAtTheBackground(t *testing.T) {
@@ -212,6 +249,9 @@ func TestExitLeaves(t *testing.T) {
 
 func TestEscapeTwiceGoesBackToAnEarlierMessage(t *testing.T) {
 	d := opened(t, 80, 24)
+	d.Line("hello")
+	d.Shows("You said: hello")
+	d.Hides("Working")
 	d.Type(termtest.Esc)
 	d.Shows("esc again goes back")
 	d.Type(termtest.Esc)

@@ -49,6 +49,7 @@ type fake struct {
 
 	mu      sync.Mutex
 	cancel  context.CancelFunc
+	shell   context.CancelFunc // ends the command of the user
 	steered []llm.Message
 	after   []llm.Message
 	answers map[string]chan event.Answer
@@ -221,6 +222,9 @@ func (f *fake) turn(ctx context.Context, text string) error {
 		f.publish(event.Retry{Attempt: 1, Max: 3, Delay: 100 * time.Millisecond, Err: "the provider is overloaded, and says so in more words than fit into a line", Status: 529})
 		<-ctx.Done()
 		return ctx.Err()
+	case "refused":
+		c := llm.ToolCall{ID: f.id(), Name: "Edit", Input: json.RawMessage(`{"file_path": "/home/me/project/pkg/main.go"}`)}
+		f.publish(event.ToolEnd{Call: c, Result: llm.TextResult(c, "/home/me/project/pkg/main.go has not been read in this conversation; read it first, then edit it", true)})
 	case "nothing":
 	case "think":
 		f.publish(event.Delta{MessageID: "t", Delta: llm.ReasoningDelta{Text: "I should think about this.\nMore."}})
@@ -350,8 +354,10 @@ func (f *fake) Unqueue() (llm.Message, bool) {
 func (f *fake) Interrupt() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.cancel != nil {
-		f.cancel()
+	for _, end := range []context.CancelFunc{f.cancel, f.shell} {
+		if end != nil {
+			end()
+		}
 	}
 }
 
@@ -367,12 +373,20 @@ func (f *fake) Answer(_, id string, a event.Answer) error {
 	return nil
 }
 
-func (f *fake) Command(_ context.Context, name, args string) (event.Output, error) {
+func (f *fake) Command(ctx context.Context, name, args string) (event.Output, error) {
 	switch name {
+	case "!":
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		f.mu.Lock()
+		f.shell = cancel
+		f.mu.Unlock()
+		f.tool(ctx, "!", args, true)
+		return event.Output{}, nil
 	case "mode":
 		f.mu.Lock()
 		if args == "next" {
-			f.mode = map[permission.Mode]permission.Mode{"default": "acceptEdits", "acceptEdits": "plan", "plan": "default"}[f.mode]
+			f.mode = map[permission.Mode]permission.Mode{"default": "acceptEdits", "acceptEdits": "plan", "plan": "default", "bypassPermissions": "default"}[f.mode]
 		} else {
 			f.mode = permission.Mode(args)
 		}

@@ -34,8 +34,8 @@ func (m *model) greeting(width, rows int) []string {
 			lines = append(lines, "  "+term.Truncate(e, max(width-2, 1), "…"))
 		}
 		lines = append(lines, "")
-		if last := m.lastHere(); last != "" {
-			lines = append(lines, th.Dim.Render("Last here: ")+term.Truncate(last, max(width-11, 1), "…"), "")
+		if last := m.lastHere(width - 11); last != "" {
+			lines = append(lines, th.Dim.Render("Last here: ")+last, "")
 		}
 	}
 	help := "/ commands · @ files · ! runs a command · # adds to memory · ? keys"
@@ -53,17 +53,18 @@ func (m *model) place() string {
 	return strings.Join(parts, " · ")
 }
 
-// lastHere is the newest earlier session of this folder, and how to continue it.
-func (m *model) lastHere() string {
+// lastHere is the newest earlier session of this folder, and how to continue it. Of a long title the end is cut off.
+func (m *model) lastHere(width int) string {
 	for _, c := range m.sessions {
 		if c.Text == m.front.Session || c.Label == "" {
 			continue
 		}
-		s := term.EscapeLine(c.Label)
+		rest := ""
 		if c.Help != "" {
-			s += ", " + term.EscapeLine(c.Help)
+			rest = ", " + term.EscapeLine(c.Help)
 		}
-		return s + " · " + m.keymap.Key(keys.Action("command:resume")) + " goes on with it"
+		rest += " · " + m.keymap.Key(keys.Action("command:resume")) + " goes on with it"
+		return term.Truncate(term.Truncate(term.EscapeLine(c.Label), max(width-term.Width(rest), 8), "…")+rest, max(width, 1), "…")
 	}
 	return ""
 }

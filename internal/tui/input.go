@@ -34,7 +34,7 @@ func (m *model) contexts() []keys.Context {
 
 // key handles a key press.
 func (m *model) key(k uv.KeyPressEvent) {
-	m.typed = m.now()
+	m.typed, m.hint = m.now(), ""
 	press := m.keys.Press(k, m.contexts()...)
 	switch {
 	case press.Pending:
@@ -145,7 +145,7 @@ func (m *model) inPrompt(a keys.Action) bool {
 		m.escape()
 		return true
 	case keys.CycleMode:
-		m.command("mode", "next")
+		m.nextMode()
 		return true
 	case keys.ShowKeys:
 		if !m.edit.Empty() || m.edit.Text() != "" {
@@ -205,12 +205,12 @@ func (m *model) everywhere(a keys.Action) bool {
 // message.
 func (m *model) escape() {
 	switch now := m.now(); {
-	case m.busy():
+	case m.runs():
 		m.interrupt()
 	case m.edit.Empty() && now.Sub(m.escaped) < twice:
 		m.escaped = time.Time{}
 		m.command("rewind", "")
-	case m.edit.Empty():
+	case m.edit.Empty() && slices.ContainsFunc(m.log.items, func(it *item) bool { return it.kind == userItem }):
 		m.escaped = now
 		m.say("esc again goes back to an earlier message")
 	default:
@@ -218,13 +218,13 @@ func (m *model) escape() {
 	}
 }
 
-// ctrlC interrupts a turn, empties the editor, and leaves when there is neither and it comes twice; also when a
+// ctrlC interrupts what runs, empties the editor, and leaves when there is neither and it comes twice; also when a
 // turn does not end though it was interrupted.
 func (m *model) ctrlC() {
 	switch {
-	case m.busy() && (m.turn.stopping.IsZero() || m.now().Sub(m.turn.stopping) < twice):
+	case m.runs() && (m.turn.stopping.IsZero() || m.now().Sub(m.turn.stopping) < twice):
 		m.interrupt()
-	case m.dialogs.Top() == nil && !m.busy() && !m.edit.Empty():
+	case m.dialogs.Top() == nil && !m.runs() && !m.edit.Empty():
 		if _, ok := m.edit.Do(keys.ClearInput); !ok {
 			m.edit.SetText("")
 		}

@@ -485,3 +485,42 @@ func TestAListTakesItsOwnKeysBeforeTheRest(t *testing.T) {
 		t.Error("ctrl+z did something else")
 	}
 }
+
+func TestAHintIsGoneWithTheNextKey(t *testing.T) {
+	m := newTestModel(t, 80, 24)
+	m.press(uv.Key{Code: uv.KeyEscape})
+	if m.hint != "" {
+		t.Errorf("an empty conversation offers to go back: %q", m.hint)
+	}
+	m.says(1, "an answer")
+	m.press(uv.Key{Code: uv.KeyEscape})
+	if m.hint != "esc again goes back to an earlier message" {
+		t.Errorf("the hint is %q", m.hint)
+	}
+	m.press(uv.Key{Code: 'x', Text: "x"})
+	if m.hint != "" {
+		t.Errorf("the hint stays: %q", m.hint)
+	}
+}
+
+func TestTheTimeOfATurnCountsInWholeSeconds(t *testing.T) {
+	m := newTestModel(t, 80, 24)
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	m.now = func() time.Time { return now }
+	m.apply1(event.TurnStart{})
+	for after, want := range map[time.Duration]string{300 * time.Millisecond: "Working · esc", 2500 * time.Millisecond: "Working 2s · esc", 61 * time.Second: "Working 1m 1s · esc"} {
+		m.turn.began = now.Add(-after)
+		if text := line.Strip(strings.Join(m.compose().lines, "\n")); !strings.Contains(text, want) {
+			t.Errorf("after %s: %q is not in:\n%s", after, want, text)
+		}
+	}
+}
+
+func TestTheGreetingKeepsTheKeyThatContinues(t *testing.T) {
+	m := newTestModel(t, 80, 24)
+	m.sessions = []event.Candidate{{Text: "0199-other", Label: strings.Repeat("很长的中文标题 and more ", 8), Help: "just now"}}
+	text := line.Strip(strings.Join(m.compose().lines, "\n"))
+	if !strings.Contains(text, "Last here: 很长") || !strings.Contains(text, "…, just now · ctrl+x l goes on with it\n") {
+		t.Errorf("shown:\n%s", text)
+	}
+}

@@ -19,6 +19,9 @@ const spinTime = 120 * time.Millisecond
 // busy reports that a turn runs or is about to.
 func (m *model) busy() bool { return m.turn.active || m.turn.running > 0 }
 
+// runs reports that something runs that can be interrupted: a turn, or a command of the user.
+func (m *model) runs() bool { return m.busy() || m.anyCall() }
+
 // send gives the session a message: as the prompt of a turn, or, while one runs, into it.
 func (m *model) send(msg llm.Message, after bool) {
 	m.log.end()
@@ -60,8 +63,11 @@ func (m *model) taken(msg llm.Message) {
 	}
 }
 
-// calling reports that a call runs in the foreground.
-func (m *model) calling() bool {
+// calling reports that a call of the agent runs in the foreground.
+func (m *model) calling() bool { return m.busy() && m.anyCall() }
+
+// anyCall reports that a call of the agent or a command of the user runs in the foreground.
+func (m *model) anyCall() bool {
 	for _, it := range m.parts {
 		if it.tool != nil && it.tool.state == theme.Running {
 			return true
@@ -99,7 +105,7 @@ func (m *model) release() {
 	if m.busy() {
 		return
 	}
-	m.turn.stopping = time.Time{}
+	m.stopped()
 	if len(m.held) > 0 {
 		next := m.held[0]
 		m.held = m.held[1:]
@@ -108,9 +114,16 @@ func (m *model) release() {
 	}
 }
 
-// interrupt ends the running turn. The screen changes at once, whatever the session does.
+// stopped forgets an interrupt when nothing runs any more.
+func (m *model) stopped() {
+	if !m.runs() {
+		m.turn.stopping = time.Time{}
+	}
+}
+
+// interrupt ends the running turn, and commands of the user. The screen changes at once, whatever the session does.
 func (m *model) interrupt() {
-	if !m.busy() {
+	if !m.runs() {
 		return
 	}
 	if m.turn.stopping.IsZero() {
@@ -127,7 +140,7 @@ func (m *model) tell(level, text string) {
 	m.log.add(&item{kind: noticeItem, look: &m.look, level: level, text: text})
 }
 
-// startSpin keeps pictures moving while a turn runs.
+// startSpin keeps pictures moving while something runs.
 func (m *model) startSpin() {
 	if !m.turn.spinning {
 		m.turn.spinning = true
@@ -144,7 +157,7 @@ func (m *model) spinTime() time.Duration {
 
 func (m *model) spin() {
 	m.turn.spinning = false
-	if !m.busy() {
+	if !m.runs() {
 		return
 	}
 	m.look.spin++

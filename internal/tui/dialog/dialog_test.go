@@ -252,3 +252,20 @@ func TestToastsGoByThemselves(t *testing.T) {
 		t.Errorf("after 10 s: %q", got)
 	}
 }
+
+func TestATitleGetsTheWidthThereIsAndTheTimeStays(t *testing.T) {
+	long := "fix the login of the admin page and the tests that were flaky before"
+	list := event.Pick{Command: "resume", Items: []event.PickItem{
+		{ID: "1", Label: long, Detail: "12 turns · $0.41", Time: time.Now()},
+		{ID: "2", Label: "short", Detail: "1 turn · $0.02", Time: time.Now()},
+	}}
+	text := strings.Join(dialog.NewPicker(list, bare).Lines(90, 10), "\n")
+	for _, want := range []string{long + "  ", "just now │", "1 turn · $0.02  just now │"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not in\n%s", want, text)
+		}
+	}
+	if narrow := strings.Join(dialog.NewPicker(list, bare).Lines(40, 10), "\n"); strings.Count(narrow, "just now │") != 2 || !strings.Contains(narrow, "fix the login of th") {
+		t.Errorf("narrow:\n%s", narrow)
+	}
+}

@@ -1,6 +1,7 @@
 package dialog
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/lathe-dev/lathe/internal/term"
@@ -103,11 +104,8 @@ func (f frame) bottom(width int) string {
 	t := f.theme
 	var spans []line.Span
 	cells := 0
-	for _, h := range f.hints {
+	for _, h := range f.fitting(width - 4) {
 		n := term.Width(h.key) + term.Width(h.does) + 4
-		if cells+n > width-4 {
-			break
-		}
 		if cells > 0 {
 			spans = append(spans, line.Span{Text: " ·", Style: t.Border})
 			cells += 2
@@ -124,6 +122,26 @@ func (f frame) bottom(width int) string {
 	}
 	return t.BorderFocus.Render("╰─") + line.Join(width-4, spans...) +
 		t.BorderFocus.Render(strings.Repeat("─", max(width-4-line.Width(spans), 0))) + t.BorderFocus.Render("─╯")
+}
+
+// fitting are the hints that fit. The one that says how to get out is the last to go.
+func (f frame) fitting(width int) []hint {
+	hints := slices.Clone(f.hints)
+	for len(hints) > 0 {
+		cells := 2 - 2*len(hints) // the first has no separator
+		for _, h := range hints {
+			cells += term.Width(h.key) + term.Width(h.does) + 4
+		}
+		if cells <= width {
+			break
+		}
+		last := len(hints) - 1
+		if hints[last].key == "esc" {
+			last = max(last-1, 0)
+		}
+		hints = slices.Delete(hints, last, last+1)
+	}
+	return hints
 }
 
 // fit cuts lines to height, with a mark that there are more.

@@ -229,7 +229,7 @@ func (d *Picker) Lines(width, height int) []string {
 	d.room = max(room-len(lines), 1)
 	left, right := w, 0
 	if w >= besides && d.hasPreview() {
-		left = w / 2
+		left = w * 3 / 5
 		right = w - left - 3
 	}
 	var below []string
@@ -312,9 +312,6 @@ func (d *Picker) row(width int, item event.PickItem, at int) string {
 	}
 	head := []line.Span{{Text: pointer, Style: t.Accent}, {Text: d.tree(at, width/8), Style: t.Border}, {Text: mark, Style: t.Good}}
 	side := term.EscapeLine(item.Detail)
-	if !item.Time.IsZero() {
-		side = strings.TrimSpace(side + "  " + ago(d.now().Sub(item.Time)))
-	}
 	if item.Label == "" {
 		item.Label, style = "no title", t.Dim
 	}
@@ -325,13 +322,34 @@ func (d *Picker) row(width int, item event.PickItem, at int) string {
 		gap = max(column-line.Width(head)-term.Width(label), 1)
 		side = term.Truncate(side, max(width-column, 0), "…")
 	} else {
-		side = term.Truncate(side, width/2, "…")
+		side = d.aside(item, room-term.Width(label)-2, width/2)
 		label = term.Truncate(label, max(room-term.Width(side)-2, 1), "…")
 		gap = max(room-term.Width(label)-term.Width(side), 1)
 	}
 	return line.Join(width, append(head, line.Span{Text: label, Style: style},
 		line.Span{Text: strings.Repeat(" ", gap)}, line.Span{Text: side, Style: t.Dim})...)
 }
+
+// aside is the detail and the time of an item, for the right of its row. The label takes the room it needs: of the
+// detail only as much is shown as fits beside it, since the preview has it too, but the time stays.
+func (d *Picker) aside(item event.PickItem, room, most int) string {
+	side := term.EscapeLine(item.Detail)
+	if item.Time.IsZero() {
+		return term.Truncate(side, most, "…")
+	}
+	when := ago(d.now().Sub(item.Time))
+	if side == "" {
+		return when
+	}
+	room = min(room, most) - term.Width(when) - 2
+	if term.Width(side) > room && room < leastDetail {
+		return when
+	}
+	return term.Truncate(side, room, "…") + "  " + when
+}
+
+// leastDetail is the room below which a part of a detail says nothing.
+const leastDetail = 12
 
 // column is where the details of a list begin that has no times: behind the widest label, at half of the width at
 // most. 0: they stand at the right.

@@ -401,3 +401,14 @@ func TestAFoundPromptIsSentAtOnce(t *testing.T) {
 		t.Errorf("sent %v", outs)
 	}
 }
+
+func TestADescriptionStandsNearTheName(t *testing.T) {
+	e := fresh()
+	answer(t, e, typed(e, "/m"), []event.Candidate{
+		{Text: "mode", Help: "choose how much runs without asking"},
+		{Text: "memory", Hint: "[name | edit name | save name text | forget name | on | off]", Help: "notes"},
+	})
+	if got := e.Popup(80, 5)[0]; strings.Index(got, "choose") > 36 || !strings.HasSuffix(got, "asking") {
+		t.Errorf("the row is %q", got)
+	}
+}

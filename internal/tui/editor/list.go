@@ -38,7 +38,7 @@ func (e *Editor) list(items []event.Candidate, selected int, top *int, sign stri
 		labels = max(labels, term.Width(labelOf(c, sign)))
 	}
 	if slices.ContainsFunc(visible, func(c event.Candidate) bool { return c.Help != "" || c.Keys != "" }) {
-		labels = min(labels, max(width*3/5, 12))
+		labels = min(labels, max(width*2/5, 12))
 	}
 	var out []string
 	for i, c := range visible {

@@ -10,6 +10,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/tui/line"
 	"github.com/lathe-dev/lathe/internal/tui/markdown"
 	"github.com/lathe-dev/lathe/internal/tui/syntax"
+	"github.com/lathe-dev/lathe/internal/tui/theme"
 )
 
 // Rows of a short view.
@@ -22,6 +23,7 @@ const (
 	shortTodo   = 12
 	shortResult = 4
 	liveTail    = 6
+	failedLines = 3 // of one line of a call's error
 )
 
 // breaking is how lines are broken: short views cut them off, expanded ones show all of them.
@@ -63,8 +65,15 @@ func (b *Block) text(v event.TextView) {
 	if b.lang == nil {
 		b.lang = syntax.ForPath(v.Path)
 	}
+	brk, most := b.breaking(), 0
+	if b.o.State == theme.Failed && !b.o.Expanded { // the reason, and the advice at its end
+		brk, most = line.Words, failedLines*b.width
+	}
 	for _, s := range lines(term.Escape(v.Text)) {
-		b.rows = append(b.rows, row{text: untab(s, tabStop), style: b.t.Text, brk: b.breaking(), side: both})
+		if s = untab(s, tabStop); most > 0 {
+			s = term.Truncate(s, most, "…")
+		}
+		b.rows = append(b.rows, row{text: s, style: b.t.Text, brk: brk, side: both})
 	}
 	b.fold(shortText, 0, "line")
 }
