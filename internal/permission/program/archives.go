@@ -319,6 +319,11 @@ func judgeApt(c *call) {
 	switch c.ops[0].Text {
 	case "list", "search", "show", "policy", "depends", "rdepends":
 		c.Class, c.Reason = list, ""
+		for _, w := range c.ops[1:] {
+			if strings.Contains(w.Text, "/") {
+				c.reads(w) // a package in a file
+			}
+		}
 	case "remove", "purge", "autoremove", "autopurge":
 		c.destroy("apt " + texts(c.ops) + " removes packages")
 	}

@@ -50,7 +50,7 @@ func fileRows() map[string]spec {
 		"pathchk":    {class: neutral, ops: "TEXT...", flags: &flagSet{letters: "pP", alone: "--portability"}},
 		"namei":      {class: list, ops: "FILE...", flags: nameiFlags},
 		"lsattr":     {class: list, dot: true, ops: "FILE...", flags: &flagSet{letters: "adlpRvV"}},
-		"getfacl":    {class: list, ops: "FILE...", flags: getfaclFlags},
+		"getfacl":    {class: list, ops: "FILE...", flags: getfaclFlags, judge: followers("-L")},
 	}
 }
 

@@ -28,7 +28,7 @@ func gitWriting() map[string]spec {
 		"apply":             {class: write, does: "changes files", ops: "TEXT...", flags: &flagSet{value: "-p"}, judge: gitApplies},
 		"merge":             does("merges into the branch", &flagSet{value: "-s -X -S?", text: "-m", reads: "-F"}),
 		"init":              does("creates a repository", &flagSet{unsafeValue: "--template"}),
-		"format-patch":      does("writes files", &flagSet{alone: "--stdout", target: "-o --output-directory", writes: "--output"}),
+		"format-patch":      {class: write, does: "writes files", ops: "TEXT...", flags: gitFormatPatchFlags, adds: "--no-signature", judge: gitFormatPatch},
 		"archive":           does("packs files, by programs of the configuration", gitArchiveFlags),
 		"worktree":          {class: write, does: "changes the worktrees", raw: true, judge: gitWorktree},
 		"switch":            {class: write, does: "switches the working files", ops: "TEXT...", flags: gitSwitchFlags, judge: gitSwitch},
@@ -200,4 +200,32 @@ var gitGcFlags = &flagSet{
 	letters: "q",
 	alone:   "--aggressive --auto --no-prune --force",
 	value:   "--prune?",
+}
+
+var gitFormatPatchFlags = &flagSet{
+	with:    []*flagSet{gitPatchFlags, gitRevisionFlags},
+	letters: "nNkqs",
+	alone: `--stdout --numbered --no-numbered --keep-subject --signoff --zero-commit --quiet --no-signature --no-attach --no-thread
+		--no-cover-letter --no-base --no-to --no-cc`,
+	value:       "-v --reroll-count --start-number --subject-prefix --filename-max-length --creation-factor",
+	unsafe:      "--cover-letter --progress --ignore-if-in-upstream",
+	unsafeValue: "--rfc? --attach? --inline? --signature --in-reply-to --to --cc --from? --thread? --interdiff --range-diff --base --suffix --encode-email-headers",
+	target:      "-o --output-directory",
+	exact:       "--signature-file --to-cmd --cc-cmd",
+	writes:      "--output",
+}
+
+// gitFormatPatch: to its output it writes no file. The safe form goes without a signature, which settings of the
+// project may take from any file.
+func gitFormatPatch(c *call) {
+	if !c.has("--stdout") {
+		return
+	}
+	c.Class, c.Reason = read, ""
+	c.doubts()
+	for _, f := range c.flags {
+		if f.unsafe {
+			c.refuse(flagReason(c.name, f))
+		}
+	}
 }

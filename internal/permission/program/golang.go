@@ -130,6 +130,9 @@ func goModules(c *call) {
 	if f, ok := c.get("-mod"); ok && f.value.Text != "readonly" && f.value.Text != "vendor" {
 		c.refuse("go list -mod=" + f.value.Text + " may change go.mod")
 	}
+	if f, ok := c.get("-compiler"); ok && f.value.Text != "gc" {
+		c.exact("go list -compiler=" + f.value.Text + " runs that compiler")
+	}
 	if f, ok := c.get("-buildvcs"); ok && f.value.Text != "false" {
 		c.exact("go list -buildvcs runs git, with the programs that the repository names")
 	}

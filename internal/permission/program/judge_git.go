@@ -71,11 +71,14 @@ func (c *call) gitFlag(i int) int {
 		}
 		return i
 	case "-c", "--config-env":
-		c.exact("git " + name + " sets a configuration that may run programs")
 		if !attached || name == "-c" {
 			value = next.Text
 			i++
 		}
+		if name == "-c" && !next.Unknown && !next.Glob && plainSetting(value) {
+			return i
+		}
+		c.exact("git " + name + " sets a configuration that may run programs")
 		c.gitSetting(value)
 		return i
 	case "--exec-path":
@@ -109,11 +112,37 @@ func (c *call) gitFolder(w Word) {
 	if dir == path.Clean(c.env.Dir) {
 		return
 	}
-	c.GitDir = w.Text
-	if c.env.World != nil && slices.Contains(c.env.World.Roots(), dir) {
+	c.GitDir = dir
+	if c.env.World == nil || !underRoot(dir, c.env.World.Roots()) {
+		c.refuse("git -C looks into another repository, " + w.Text + ", whose configuration may run programs")
+	}
+	c.env.Dir = dir
+}
+
+// underRoot reports whether a folder is one of the roots or lies in one. Whether it belongs to the same repository is
+// for the shell to find out.
+func underRoot(dir string, roots []string) bool {
+	return slices.ContainsFunc(roots, func(root string) bool {
+		return dir == root || strings.HasPrefix(dir, strings.TrimSuffix(root, "/")+"/")
+	})
+}
+
+// rebase makes the relative paths of a subcommand those seen from the folder in which git was started, not from that
+// of -C.
+func (c *call) rebase(u *Use) {
+	if c.GitDir == "" {
 		return
 	}
-	c.refuse("git -C looks into another repository, " + w.Text + ", whose configuration may run programs")
+	for _, list := range [][]string{u.Reads, u.Writes, u.Kills} {
+		for i, name := range list {
+			list[i] = absolute(name, c.env.Dir)
+		}
+	}
+	if u.Tree != nil {
+		for i, name := range u.Tree.Named {
+			u.Tree.Named[i] = absolute(name, c.env.Dir)
+		}
+	}
 }
 
 // gitSetting finds the commands in -c key=value.
@@ -152,6 +181,7 @@ func (c *call) gitVerb(i int) {
 	sub := &call{name: verb, row: r, env: c.env, args: rest}
 	sub.run()
 	gitReads(sub)
+	c.rebase(&sub.Use)
 	c.merge(sub.Use)
 	if r.adds != "" {
 		c.Adds, c.AddsAt = []string{r.adds}, len(c.args)-len(rest)

@@ -85,6 +85,7 @@ func judgePs(c *call) {
 // the words, ps reads all of them again as if they had no dash. Only letters that go together are sure to be right.
 func (c *call) psFallsBack() {
 	everything, plain, formats := false, true, 0
+	tree, threads := false, false
 	for i, w := range c.args {
 		letters, dashed := strings.CutPrefix(w.Text, "-")
 		switch {
@@ -95,7 +96,8 @@ func (c *call) psFallsBack() {
 			continue
 		case letters != "" && letters[0] == '-':
 			name, _, _ := strings.Cut(letters, "=")
-			plain = plain && (name == "-sort" || name == "-no-headers" || name == "-headers")
+			tree = tree || name == "-forest"
+			plain = plain && (name == "-sort" || name == "-no-headers" || name == "-headers" || letters == "-forest")
 			continue
 		}
 		everything = everything || strings.Contains(letters, "e")
@@ -105,9 +107,10 @@ func (c *call) psFallsBack() {
 		if strings.ContainsAny(letters, "fFl") {
 			formats++
 		}
-		plain = plain && strings.Trim(letters, "AadefFLlw") == ""
+		tree, threads = tree || strings.Contains(letters, "H"), threads || strings.ContainsAny(letters, "TL")
+		plain = plain && strings.Trim(letters, "AadefFHLlTw") == ""
 	}
-	if everything && (!plain || formats > 1) {
+	if everything && (!plain || formats > 1 || tree && threads) {
 		c.refuse("ps may take -e for e, which shows the environment of processes")
 	}
 }

@@ -45,7 +45,7 @@ func languageRows() map[string]spec {
 		"pip3":           {class: neutral, raw: true, judge: judgePip, flags: pip3Flags},
 		"pip3 list":      {class: list, flags: pip3ListFlags},
 		"pip3 show":      {class: read, ops: "TEXT...", flags: pip3ShowFlags},
-		"pip3 freeze":    {class: list, flags: pip3FreezeFlags},
+		"pip3 freeze":    {class: list, flags: pip3FreezeFlags, judge: pipFreeze},
 		"pip3 check":     {class: list},
 		"pipx":           {class: write, does: "installs or runs programs", raw: true, judge: judgePipx},
 		"uv":             {class: write, does: "runs programs of the project's environment", raw: true, judge: judgePipx},
@@ -155,10 +155,11 @@ var pip3ShowFlags = &flagSet{
 }
 
 var pip3FreezeFlags = &flagSet{
-	letters: "l",
-	alone:   "--local --user --all --exclude-editable",
-	value:   "--exclude",
-	reads:   "-r --path --requirement",
+	letters:     "l",
+	alone:       "--local --user --all --exclude-editable",
+	value:       "--exclude",
+	reads:       "-r --requirement",
+	unsafeValue: "--path",
 }
 
 var nixShellFlags = &flagSet{
@@ -201,11 +202,17 @@ func (c *call) finds(name string) bool {
 
 // judgeNpm takes npm's own flags and its subcommand.
 func judgeNpm(c *call) {
-	if len(c.args) == 1 && !c.args[0].Unknown && (c.args[0].Text == "-v" || c.args[0].Text == "--version") {
-		return
+	if len(c.args) != 1 || c.args[0].Unknown || c.args[0].Text != "-v" && c.args[0].Text != "--version" {
+		c.verb(nil)
 	}
-	c.verb(nil)
+	if c.Class.ReadOnly() {
+		c.Adds, c.AddsAt = npmAlone, 0
+	}
 }
+
+// npmAlone keeps npm from asking the registry, which the project's settings name, for a newer npm, and from writing a
+// log and a cache where those say.
+var npmAlone = []string{"--no-update-notifier", "--logs-max=0", "--cache=/dev/null"}
 
 // npmConfig: keys that begin with slashes are those of registries, with tokens.
 func npmConfig(c *call) {
@@ -369,6 +376,16 @@ func judgePip(c *call) {
 	}
 	c.name = "pip3"
 	c.verb(nil)
+}
+
+// pipFreeze: to find the address of an editable package it runs the program of the version control in its folder. That of
+// git is not asked for anything which its configuration could bend; Mercurial loads extensions, which are programs.
+func pipFreeze(c *call) {
+	for _, dir := range []string{".hg", ".svn", ".bzr"} {
+		if c.finds(dir) {
+			c.refuse("pip freeze runs the version control of the project")
+		}
+	}
 }
 
 // judgePipx: run and tool run run a program.

@@ -62,7 +62,8 @@ type Use struct {
 	InPlace bool
 	// Alike are commands with the same effect, for deny rules that name those.
 	Alike []string
-	// Git: it is git, in this folder ("" the current one), so that the repository's configuration counts.
+	// Git: it is git, in this folder ("" the current one; absolute where -C names it), so that the repository's
+	// configuration counts.
 	Git    bool
 	GitDir string
 	// Adds are words that the safe form inserts after the first AddsAt words of the program, so that it does no more

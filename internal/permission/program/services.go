@@ -20,19 +20,23 @@ func serviceRows() map[string]spec {
 		"docker network ls":      {class: list, flags: &flagSet{letters: "q", alone: "--quiet --no-trunc", text: "-f --filter --format"}},
 		"docker system df":       {class: list, flags: &flagSet{letters: "v", alone: "--verbose", text: "--format"}},
 		"docker context ls":      {class: list, flags: &flagSet{letters: "q", alone: "--quiet", text: "--format"}},
+		"docker inspect":         {class: list, ops: "TEXT...", flags: dockerInspectFlags, judge: dockerInspect},
+		"docker image inspect":   {class: list, ops: "TEXT...", flags: dockerInspectFlags},
+		"docker volume inspect":  {class: list, ops: "TEXT...", flags: dockerInspectFlags},
+		"docker network inspect": {class: list, ops: "TEXT...", flags: dockerInspectFlags},
+		"docker context show":    {class: list},
+		"docker system info":     {class: list, flags: &flagSet{text: "-f --format"}},
+		"docker buildx ls":       {class: list, flags: &flagSet{alone: "--no-trunc", text: "--format"}},
+		"docker buildx version":  {class: neutral},
 		"docker run":             {class: write, does: "runs a program in a container, with what is mounted into it", raw: true, judge: containerRuns},
 		"docker exec":            {class: write, does: "runs a program in a container", raw: true, judge: containerRuns},
 		"docker create":          {class: write, does: "creates a container", raw: true, judge: containerRuns},
-		"docker compose ps":      {class: list, ops: "TEXT...", flags: dockerComposePsFlags},
-		"docker compose ls":      {class: list, flags: &flagSet{letters: "aq", alone: "--all --quiet", text: "--format --filter"}},
-		"docker compose version": {class: neutral, flags: &flagSet{alone: "--short", text: "-f --format"}},
-		"docker compose exec":    {class: write, does: "runs a program in a container", raw: true, judge: containerRuns},
-		"docker compose run":     {class: write, does: "runs a program in a container", raw: true, judge: containerRuns},
-		"docker compose":         {class: write, does: "does what the compose file says", ops: "TEXT...", judge: destroysWith("down rm kill stop")},
-		"docker-compose":         {class: write, does: "does what the compose file says", ops: "TEXT...", judge: destroysWith("down rm kill stop")},
+		"docker compose":         {class: write, does: "does what the compose file says", raw: true, flags: composeFlags, judge: judgeCompose},
+		"docker-compose":         {class: write, does: "does what the compose file says", raw: true, flags: composeFlags, judge: judgeCompose},
 		"kubectl":                {class: write, does: "reaches a cluster", raw: true, judge: judgeKubectl},
 		"helm":                   {class: write, does: "reaches a cluster", ops: "TEXT...", judge: destroysWith("uninstall delete rollback")},
 		"terraform":              {class: write, does: "runs providers and reaches the network", ops: "TEXT...", judge: judgeTerraform},
+		"terraform fmt":          {class: write, does: "changes files", ops: "FILE...", dot: true, flags: terraformFmtFlags, judge: terraformFmt},
 		"pulumi":                 {class: write, does: "runs code and reaches the network", ops: "TEXT...", judge: destroysWith("destroy cancel rm")},
 		"vagrant":                {class: write, does: "runs what the Vagrantfile says", ops: "TEXT...", judge: destroysWith("destroy halt")},
 		"ansible-playbook":       {class: write, does: "changes other machines", ops: "TEXT..."},
@@ -90,52 +94,13 @@ func serviceRows() map[string]spec {
 	`) {
 		rows["docker "+verb] = spec{class: destructive, does: does, ops: "TEXT..."}
 	}
-	for from, to := range map[string]string{"container ls": "ps", "container list": "ps", "container ps": "ps", "image ls": "images", "image list": "images", "container exec": "exec", "container run": "run", "container logs": "logs", "container top": "top", "volume list": "volume ls", "network list": "network ls", "container port": "port", "image history": "history"} {
+	for verb, r := range composeRows() {
+		rows["docker compose "+verb] = r
+	}
+	for from, to := range map[string]string{"container inspect": "inspect", "container diff": "diff", "container stats": "stats", "container ls": "ps", "container list": "ps", "container ps": "ps", "image ls": "images", "image list": "images", "container exec": "exec", "container run": "run", "container logs": "logs", "container top": "top", "volume list": "volume ls", "network list": "network ls", "container port": "port", "image history": "history"} {
 		rows["docker "+from] = rows["docker "+to]
 	}
 	return rows
-}
-
-var dockerFlags = &flagSet{
-	letters:     "D",
-	alone:       "--debug",
-	value:       "-l --log-level",
-	reads:       "--tlscacert --tlscert --tlskey",
-	unsafe:      "--tls --tlsverify",
-	unsafeValue: "-H -c --config --context --host",
-}
-
-var dockerPsFlags = &flagSet{
-	letters: "aqls",
-	alone:   "--all --quiet --latest --no-trunc --size",
-	value:   "-n --last",
-	text:    "-f --filter --format",
-}
-
-var dockerImagesFlags = &flagSet{
-	letters: "aq",
-	alone:   "--all --quiet --no-trunc --digests --tree",
-	text:    "-f --filter --format",
-}
-
-var dockerLogsFlags = &flagSet{
-	letters: "ft",
-	alone:   "--follow --timestamps --details",
-	value:   "-n --tail",
-	text:    "--since --until",
-}
-
-var dockerStatsFlags = &flagSet{
-	letters: "a",
-	alone:   "--all --no-stream --no-trunc",
-	text:    "--format",
-}
-
-var dockerComposePsFlags = &flagSet{
-	letters: "aq",
-	alone:   "--all --quiet --services --no-trunc",
-	value:   "--status --orphans?",
-	text:    "--format --filter",
 }
 
 var ansibleFlags = &flagSet{
@@ -187,71 +152,6 @@ var editorFlags = &flagSet{
 	reads: "-l",
 }
 
-// judgeDocker takes the flags of docker itself; another daemon is another machine. podman and nerdctl have the
-// same words.
-func judgeDocker(c *call) {
-	c.name = "docker"
-	if len(c.args) == 1 && !c.args[0].Unknown && c.args[0].Text == "-v" {
-		return
-	}
-	c.verb([]string{"-H", "--host", "-c", "--context", "--config"})
-	for i, w := range c.args {
-		for _, f := range []string{"-H", "--host"} {
-			v, ok := strings.CutPrefix(w.Text, f+"=")
-			if !ok && w.Text == f && i+1 < len(c.args) {
-				v, ok = c.args[i+1].Text, true
-			}
-			if h := hostOf(v); ok && h != "" {
-				c.Hosts = append(c.Hosts, h)
-			}
-		}
-	}
-}
-
-// containerFlags of docker run and exec that take no value; all others take one.
-const containerFlags = " -d -i -t -it -ti -dit -itd -P --rm --detach --interactive --tty --privileged --init --read-only --no-healthcheck --publish-all --oom-kill-disable --sig-proxy --disable-content-trust --quiet -q -T --no-TTY --no-deps --service-ports --build --use-aliases "
-
-// containerRuns: flags, an image or a container, then a command.
-func containerRuns(c *call) {
-	c.Literal = true
-	i := 0
-	for ; i < len(c.args); i++ {
-		w := c.args[i]
-		if w.Unknown || w.Glob || !strings.HasPrefix(w.Text, "-") {
-			break
-		}
-		c.containerFlag(i)
-		if !strings.Contains(w.Text, "=") && !strings.Contains(containerFlags, " "+w.Text+" ") && (strings.HasPrefix(w.Text, "--") || len(w.Text) == 2) {
-			i++
-		}
-	}
-	if i+1 < len(c.args) {
-		c.Inner = append(c.Inner, c.args[i+1:])
-	}
-}
-
-// containerFlag notes mounted folders, files of variables, and a replaced entry point.
-func (c *call) containerFlag(i int) {
-	w := c.args[i]
-	name, value, ok := strings.Cut(w.Text, "=")
-	if !ok && i+1 < len(c.args) {
-		value = c.args[i+1].Text
-	}
-	switch name {
-	case "-v", "--volume":
-		from, rest, _ := strings.Cut(value, ":")
-		if strings.HasSuffix(rest, ":ro") {
-			c.Reads = append(c.Reads, from)
-		} else if strings.ContainsAny(from, "/.") {
-			c.Writes = append(c.Writes, from)
-		}
-	case "--env-file":
-		c.Reads = append(c.Reads, value)
-	case "--entrypoint":
-		c.Inner = append(c.Inner, split(Word{Text: value}))
-	}
-}
-
 // judgeKubectl: only its version and its help do not reach the cluster.
 func judgeKubectl(c *call) {
 	asks("version --client|version --client=true|version --client --output=yaml|--help|help|options")(c)
@@ -291,7 +191,27 @@ func destroysWith(words string) func(*call) {
 	}
 }
 
+var terraformFmtFlags = &flagSet{
+	oneDash: true,
+	alone:   "-check -diff -recursive -no-color",
+	value:   "-list -write",
+}
+
+// terraformFmt: asked to check, it changes nothing.
+func terraformFmt(c *call) {
+	f, ok := c.get("-write")
+	if len(c.strange)+len(c.unsure) == 0 && (c.has("-check") && !ok || ok && f.value.Text == "false") {
+		c.Class, c.Reason = read, ""
+	}
+}
+
 func judgeTerraform(c *call) {
+	asks("version|-version|--version|-v|version -json|workspace show")(c)
+	if len(c.args) > 0 && c.args[0].Text == "fmt" && !c.args[0].Unknown {
+		c.Class, c.Reason = neutral, ""
+		c.subcommand(0)
+		return
+	}
 	destroysWith("destroy taint force-unlock")(c)
 	for _, w := range c.args {
 		if strings.TrimLeft(w.Text, "-") == "destroy" {

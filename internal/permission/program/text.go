@@ -33,7 +33,7 @@ func textRows() map[string]spec {
 		"split":    {class: write, does: "writes files", ops: "FILE TEXT", flags: splitFlags},
 		"csplit":   {class: write, does: "writes files", ops: "FILE TEXT...", flags: &flagSet{letters: "kqsz", value: "-b -f -n"}},
 		"tee":      {class: write, does: "writes files", ops: "OUT...", flags: teeFlags, judge: judgeTee},
-		"iconv":    {class: read, ops: "FILE...", flags: iconvFlags},
+		"iconv":    {class: read, ops: "FILE...", flags: iconvFlags, judge: judgeIconv},
 		"dos2unix": {class: write, does: "rewrites files", ops: "OUT...", flags: nil},
 		"unix2dos": {class: write, does: "rewrites files", ops: "OUT...", flags: nil},
 		"sponge":   {class: write, does: "writes a file", ops: "OUT", flags: &flagSet{letters: "a"}},
@@ -241,6 +241,20 @@ var xmllintFlags = &flagSet{
 	writes:      "-output -o",
 }
 
+// judgeIconv: the name of a character set with a slash is a file with a table of characters, unless it only asks for
+// odd characters to be replaced.
+func judgeIconv(c *call) {
+	for _, f := range c.flags {
+		name := f.value.Text
+		for _, suffix := range []string{"//TRANSLIT//IGNORE", "//IGNORE", "//TRANSLIT", "//"} {
+			name = strings.TrimSuffix(name, suffix)
+		}
+		if f.takes == takesValue && (strings.Contains(name, "/") || f.value.Unknown || f.value.Glob) {
+			c.refuse("iconv reads a table of characters from " + f.value.Text)
+		}
+	}
+}
+
 // judgeShuf: with -e its operands are text.
 func judgeShuf(c *call) {
 	if c.has("-e", "--echo") {
@@ -314,7 +328,7 @@ func jqProgram(c *call) {
 	if p.Unknown {
 		c.refuse("only running it tells which program jq runs")
 	}
-	for _, word := range []string{"env", "ENV", "import", "include"} {
+	for _, word := range []string{"env", "ENV", "import", "include", "modulemeta"} {
 		if holdsWord(p.Text, word) {
 			c.refuse("the jq program uses " + word)
 		}

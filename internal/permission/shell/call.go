@@ -304,12 +304,13 @@ func (a *analysis) git(c *call, p *permission.Part, sc *scope) {
 	if !c.use.Git || !p.Class.ReadOnly() {
 		return
 	}
-	if c.use.GitDir != "" || !a.sameRepository(sc.dirs) {
+	dirs := gitDirs(c, sc.dirs)
+	if !a.ownRepository(c, sc.dirs) {
 		a.soften(p, "another folder's repository may name programs that git runs")
 		return
 	}
 	if c.use.GitValues {
-		keys, err := a.world.GitKeys(sc.dir(), permission.SecretKeys)
+		keys, err := a.world.GitKeys(dirs[0], permission.SecretKeys)
 		switch {
 		case err != nil:
 			a.soften(p, "whether git's configuration holds secrets cannot be told: "+err.Error())
@@ -317,13 +318,34 @@ func (a *analysis) git(c *call, p *permission.Part, sc *scope) {
 			a.soften(p, "it would show a secret of git's configuration: "+strings.Join(keys, ", "))
 		}
 	}
-	keys, err := a.world.GitKeys(sc.dir(), permission.ProgramKeys)
+	keys, err := a.world.GitKeys(dirs[0], permission.ProgramKeys)
 	switch {
 	case err != nil:
 		a.soften(p, "what the repository's configuration would run cannot be told: "+err.Error())
 	case len(keys) > 0:
 		a.soften(p, "the repository's configuration names a program: "+strings.Join(keys, ", "))
 	}
+}
+
+// gitDirs are the folders in which git may look for its repository: those that may be the current one, or that of -C.
+func gitDirs(c *call, dirs []string) []string {
+	if c.use.GitDir == "" {
+		return dirs
+	}
+	if len(dirs) != 1 || !filepath.IsAbs(c.use.GitDir) {
+		return nil
+	}
+	return []string{c.use.GitDir}
+}
+
+// ownRepository reports whether git works in the repository of the start. In a folder of -C that is missing, and that
+// nothing in the line could make, it fails.
+func (a *analysis) ownRepository(c *call, dirs []string) bool {
+	at := gitDirs(c, dirs)
+	if c.use.GitDir != "" && len(at) == 1 && below(at[0], a.start) && a.world.Stat(at[0]).Kind == permission.Missing && a.class.ReadOnly() {
+		return true
+	}
+	return a.sameRepository(at)
 }
 
 // sameRepository reports whether git finds the repository of the start in each of these folders: they lie below it, none

@@ -271,7 +271,7 @@ func placeChecks() []check {
 			Sentence: "git in another folder obeys that folder's configuration, which may name programs.",
 			Fires:    "cd vendor/m && git status", Spares: "git status",
 			find: each(func(a *analysis, c *call) string {
-				if c.name == "git" && !a.sameRepository(c.dirs) && !c.guess {
+				if c.name == "git" && c.use.GitDir == "" && !a.sameRepository(c.dirs) && !c.guess {
 					return "git obeys the configuration of another folder: " + c.raw
 				}
 				return ""
@@ -280,17 +280,14 @@ func placeChecks() []check {
 		{
 			Name: "git-folder", Effect: permission.Ask,
 			Sentence: "git is told to use another repository or other settings (-C, -c, --git-dir).",
-			Fires:    "git -C vendor/m status", Spares: "git status",
-			find: each(func(_ *analysis, c *call) string {
-				if c.name != "git" {
-					return ""
+			Fires:    "git -C ../other status", Spares: "git -C src status",
+			find: each(func(a *analysis, c *call) string {
+				if c.name != "git" || c.use.Class.ReadOnly() && a.ownRepository(c, c.dirs) {
+					return "" // its settings only change how output looks, and the folder belongs to the repository
 				}
 				for _, w := range c.words[1:] {
 					if !strings.HasPrefix(w.text, "-") {
 						return ""
-					}
-					if strings.HasPrefix(w.text, "-C") && c.use.Class.ReadOnly() && c.use.GitDir == "" {
-						return "" // it is the folder that git is in anyway
 					}
 					if strings.HasPrefix(w.text, "-c") || strings.HasPrefix(w.text, "-C") || strings.HasPrefix(w.text, "--git-d") ||
 						strings.HasPrefix(w.text, "--work-t") || strings.HasPrefix(w.text, "--exec-p") || strings.HasPrefix(w.text, "--config-e") {
