@@ -266,9 +266,12 @@ func (s *Session) newWindow() *window.Keeper {
 		Class:  func(name string) permission.Class { return s.inst.tools.Traits(name).Class },
 		Auto:   func() (bool, int) { set := s.inst.settings(); return set.AutoCompactEnabled, set.CompactionThreshold },
 		Forget: s.scoped.Reset,
-		Context: func() []llm.Part {
-			return prompt.Begin(context.Background(), s.contextOptions(model().Info().ID)).Parts()
+		Context: func(ctx context.Context) []llm.Part {
+			o := s.contextOptions(model().Info().ID)
+			o.Compacted = true
+			return prompt.Begin(context.WithoutCancel(ctx), o).Parts()
 		},
+		Read: s.attached.Again,
 	})
 }
 
@@ -354,6 +357,19 @@ func (s *Session) contextOptions(model string) prompt.ContextOptions {
 		NoLocal:   i.opts.Bare || !i.conf.Load().Reads(config.Local),
 		Providers: append(i.extensions.Context(i.runner, i.ChildEnv), i.extensions.Listing(s.opened, func() *invoke.Loader { return s.skills })),
 	}
+}
+
+// changes are the parts about changes since the last message.
+func (s *Session) changes() []llm.Part {
+	o := s.contextOptions(s.Model().ID)
+	for _, f := range s.env.Reads.Changed() {
+		name := s.env.Rel(f.Path)
+		if f.Removed {
+			name += " (removed)"
+		}
+		o.ChangedFiles = append(o.ChangedFiles, name)
+	}
+	return prompt.Changes(o, s.Messages())
 }
 
 // withContext puts it before the first message of the conversation.

@@ -16,6 +16,7 @@ func (s *Session) restore() {
 		Seen:   func(b session.Seen) { s.env.Reads.Note(b.Path, tool.SeenFrom(b)) },
 		System: func(b session.System) { s.begun = b },
 		Todos:  func(items []event.TodoItem) { s.env.Todos.Set(items) },
+		Worked: s.env.Reads.SettledAt,
 		Grant: func(g session.Grant) {
 			if s.parent != nil {
 				return // a subagent has what its parent was granted

@@ -185,8 +185,9 @@ func (s *Session) Prompt(ctx context.Context, m llm.Message) (event.TurnEnd, err
 		m = s.withContext(ctx, m)
 		s.journalStart()
 	} else if s.Log() != nil {
-		m.Parts = append(prompt.Changes(s.contextOptions(s.Model().ID), s.Messages()), m.Parts...)
+		m.Parts = append(s.changes(), m.Parts...)
 	}
+	defer func() { s.env.Reads.Settle(s.env.Background.Running() > 0) }()
 	for {
 		end, err := s.agent.Run(ctx, m)
 		s.skills.EndTurn()

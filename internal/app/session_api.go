@@ -29,11 +29,17 @@ func (i *Instance) Runner() *sandbox.Runner { return i.runner }
 // ChildEnv is the environment that commands get: lathe's own with the variables of the settings.
 func (i *Instance) ChildEnv() []string { return sandbox.Overlay(i.environ(), i.settings().Env) }
 
-// Reload reads the settings again and puts them in force; it returns the changes.
+// Reload reads the settings again and puts them in force; it returns the changes. The sessions read the memory for
+// single files and folders again when they need it.
 func (i *Instance) Reload() ([]config.Change, error) {
 	next, changes, err := i.conf.Load().Reload()
 	if err != nil {
 		return nil, err
+	}
+	for _, s := range i.running() {
+		if s.scoped != nil {
+			s.scoped.Reload()
+		}
 	}
 	return changes, i.reload(next, changes)
 }

@@ -97,18 +97,33 @@ func (f *Files) readMention(ctx context.Context, m Mention) ([]llm.Part, error) 
 	if err != nil {
 		return nil, err
 	}
-	res := f.Read(ctx, []llm.ToolCall{{Name: "Read", Input: input}})[0]
-	text := llm.Message{Parts: res.Parts}.PlainText()
+	res := f.Read(ctx, []llm.ToolCall{{ID: session.AttachedID(m.Path), Name: "Read", Input: input}})[0]
 	if res.IsError {
-		return nil, fmt.Errorf("%s", text)
+		return nil, fmt.Errorf("%s", llm.Message{Parts: res.Parts}.PlainText())
 	}
-	out := []llm.Part{session.AttachedText(m.Path, sizeOf(p, res), text)}
+	var text strings.Builder
+	var more []llm.Part // images, and the memory for the file
 	for _, part := range res.Parts {
-		if media, ok := part.(llm.Media); ok {
-			out = append(out, media)
+		if t, ok := part.(llm.Text); ok && t.Origin == "" {
+			text.WriteString(t.Text)
+		} else {
+			more = append(more, part)
 		}
 	}
-	return out, nil
+	return append([]llm.Part{session.AttachedText(m.Path, sizeOf(p, res), text.String())}, more...), nil
+}
+
+// Again reads a file that the conversation had and lost; nothing when it is none of the session's files or cannot be
+// read.
+func (f *Files) Again(ctx context.Context, path string) []llm.Part {
+	if _, ok := f.mentioned(path); !ok {
+		return nil
+	}
+	parts, err := f.readMention(ctx, Mention{Path: path})
+	if err != nil {
+		return nil
+	}
+	return parts
 }
 
 var numbered = regexp.MustCompile(`(?m)^\d+\t`)

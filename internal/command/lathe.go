@@ -44,7 +44,8 @@ func latheCommands() []Command {
 		memoryCommand(),
 		{
 			Name: "reload", Group: groupLathe, Help: "Read the settings again",
-			Doc: "lathe follows its settings files by itself; this is for places where that fails (network drives).", Run: reload,
+			Doc: "lathe follows its settings files by itself; this is for places where that fails (network drives). Rules and instructions for " +
+				"single files and folders are read again too; those that changed reach the model with the next file that they are for.", Run: reload,
 		},
 		{
 			Name: "quit", Aliases: []string{"exit", "q"}, Group: groupLathe, Help: "Leave lathe; the session is kept",

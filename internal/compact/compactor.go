@@ -52,10 +52,13 @@ type Compactor struct {
 	Conversation Conversation
 	// Summarise sends the request to the model for small work. Nil: an extract takes the summary's place.
 	Summarise func(context.Context, *llm.Request) (Answer, error)
-	Limit     func() int                                       // how many bytes of transcript that model takes; nil: 400,000
-	Save      func(context.Context, Stub) string               // keeps a result and returns where, or ""; nil: nothing is kept
-	Kept      func(cut []llm.Message, userTexts []string) Kept // the rest of the message with the summary; nil: the user's texts only
-	ResultKey func(llm.ToolCall) string                        // see Options.ResultKey
+	Limit     func() int                         // how many bytes of transcript that model takes; nil: 400,000
+	Save      func(context.Context, Stub) string // keeps a result and returns where, or ""; nil: nothing is kept
+	// Kept is the rest of the message with the summary; nil: the user's texts only.
+	Kept func(ctx context.Context, t Task, cut []llm.Message, userTexts []string) Kept
+	// Gather starts to gather what Kept needs, beside the request for a summary; ahead: one that is prepared. Nil: nothing.
+	Gather    func(ctx context.Context, ahead bool)
+	ResultKey func(llm.ToolCall) string // see Options.ResultKey
 
 	run       sync.Mutex // held while a compaction runs
 	mu        sync.Mutex
@@ -136,6 +139,9 @@ func (c *Compactor) Run(ctx context.Context, t Task) (Report, error) {
 	var answer Answer
 	if p.Level == Summary && p.Cut > 0 {
 		var err error
+		if c.Gather != nil {
+			c.Gather(ctx, false)
+		}
 		if answer, err = c.summary(ctx, &p, msgs, t); ctx.Err() != nil {
 			return Report{}, ctx.Err()
 		} else if err != nil {
@@ -263,7 +269,7 @@ func (c *Compactor) apply(ctx context.Context, p Plan, msgs []llm.Message, t Tas
 	userTexts := append(c.userTextsSoFar(), AllUserTexts(msgs[:p.Cut])...)
 	kept := Kept{UserTexts: userTexts}
 	if c.Kept != nil {
-		kept = c.Kept(msgs[:p.Cut], userTexts)
+		kept = c.Kept(ctx, t, msgs[:p.Cut], userTexts)
 	}
 	kept.Running = t.Running
 	m := Message(r.Summary, kept)
@@ -352,6 +358,9 @@ func (c *Compactor) Note(ctx context.Context, t Task) {
 	c.ahead = ahead
 	go func() {
 		defer close(ahead.done)
+		if c.Gather != nil {
+			c.Gather(ctx, true)
+		}
 		ahead.answer, ahead.err = c.ask(ctx, msgs[:p.Cut], "")
 	}()
 }

@@ -3,6 +3,7 @@ package compact
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/lathe-dev/lathe/internal/llm"
@@ -17,8 +18,15 @@ type Kept struct {
 	Skills    []string   // the bodies of skills that were loaded, newest first
 	UserTexts []string   // of the whole conversation, oldest first
 	Files     []string   // files that were read and are not in the conversation any more
+	Again     []Again    // of these, those that were read anew
 	Log       string     // the file with the whole conversation
 	Running   bool       // the work continues in the same turn
+}
+
+// Again is a file as it is now, for a conversation that lost its text.
+type Again struct {
+	Name  string
+	Parts []llm.Part
 }
 
 // Bounds of Kept, in bytes.
@@ -46,7 +54,13 @@ func Message(summary string, k Kept) llm.Message {
 	section("The task list", k.Todos)
 	section("Permission mode", k.Mode)
 	section("Loaded skills", skills(k.Skills))
-	section("Files read before, whose text is gone from here", listed(k.Files))
+	section(filesTitle, listed(k.Files))
+	var again []string
+	var texts []llm.Part
+	for _, a := range k.Again {
+		again, texts = append(again, a.Name), append(texts, a.Parts...)
+	}
+	section(againTitle, strings.Join(again, "\n"))
 	if k.Log != "" {
 		section("Looking things up", "The whole conversation is in "+k.Log+"; search it there when a detail is missing.")
 	}
@@ -54,8 +68,15 @@ func Message(summary string, k Kept) llm.Message {
 		section("Now", "Go on with the next step. Do not greet, and do not repeat the summary.")
 	}
 	parts := []llm.Part{llm.Text{Text: strings.TrimSpace(b.String()), Origin: llm.OriginSummary}}
-	return llm.Message{Role: llm.User, Parts: append(parts, k.Context...)}
+	return llm.Message{Role: llm.User, Parts: slices.Concat(parts, k.Context, texts)}
 }
+
+// The heads of the lists of files in a summary; Touched reads the lists there.
+const (
+	filesTitle = "Files read before, whose text is gone from here"
+	againTitle = "Files that were read again, as they are now; their texts follow"
+	moreFiles  = "and "
+)
 
 // quoteUser quotes the user: the first message and the newest ones, as far as there is room.
 func quoteUser(texts []string) string {
@@ -99,27 +120,49 @@ func skills(bodies []string) string {
 
 func listed(paths []string) string {
 	if n := len(paths); n > filesListed {
-		paths = append(paths[:filesListed:filesListed], fmt.Sprintf("and %d more", n-filesListed))
+		paths = append(paths[:filesListed:filesListed], fmt.Sprintf(moreFiles+"%d more", n-filesListed))
 	}
 	return strings.Join(paths, "\n")
 }
 
-// Touched lists the files that calls named, in the order in which they were named last.
+// Touched lists the files that calls named, those named last first, and then those that an earlier summary lists.
 func Touched(msgs []llm.Message) []string {
-	seen := map[string]bool{}
 	var out []string
-	for i := len(msgs) - 1; i >= 0 && len(out) < filesListed; i-- {
-		for _, c := range msgs[i].Calls() {
+	add := func(path string) {
+		if path != "" && len(out) < filesListed && !slices.Contains(out, path) {
+			out = append(out, path)
+		}
+	}
+	for _, m := range slices.Backward(msgs) {
+		for _, c := range m.Calls() {
 			var in struct {
 				Path string `json:"file_path"`
 			}
-			if json.Unmarshal(c.Input, &in) == nil && in.Path != "" && !seen[in.Path] {
-				seen[in.Path] = true
-				out = append(out, in.Path)
+			if json.Unmarshal(c.Input, &in) == nil {
+				add(in.Path)
 			}
+		}
+		for _, path := range listedIn(m) {
+			add(path)
 		}
 	}
 	return out
+}
+
+// listedIn returns the files that a summary lists.
+func listedIn(m llm.Message) []string {
+	for _, p := range m.Parts {
+		t, ok := p.(llm.Text)
+		if !ok || t.Origin != llm.OriginSummary {
+			continue
+		}
+		_, rest, _ := strings.Cut(t.Text, "\n# "+filesTitle+"\n\n")
+		list, _, _ := strings.Cut(rest, "\n\n")
+		_, rest, _ = strings.Cut(t.Text, "\n# "+againTitle+"\n\n")
+		again, _, _ := strings.Cut(rest, "\n\n")
+		return slices.DeleteFunc(strings.Split(list+"\n"+again, "\n"), func(l string) bool { return strings.HasPrefix(l, moreFiles) })
+	}
+	return nil
 }
 
 func lastCalls(msgs []llm.Message, n int) []llm.ToolCall {

@@ -74,6 +74,16 @@ func Transcript(msgs []llm.Message, limit int) string {
 // shares are the bytes that one piece of each sort may have.
 type shares struct{ result, reply, call, user int }
 
+// of is the share of a user's text. The context, the instructions and the files beside it are read anew after each
+// summary.
+func (s shares) of(o llm.Origin) int {
+	switch o {
+	case llm.OriginContext, llm.OriginMemory, llm.OriginFile:
+		return s.result
+	}
+	return s.user
+}
+
 func transcript(msgs []llm.Message, s shares) string {
 	var b strings.Builder
 	for _, m := range msgs {
@@ -81,7 +91,7 @@ func transcript(msgs []llm.Message, s shares) string {
 			switch p := p.(type) {
 			case llm.Text:
 				if m.Role == llm.User {
-					quote(&b, heading(p), p.Text, s.user)
+					quote(&b, heading(p), p.Text, s.of(p.Origin))
 				} else {
 					quote(&b, "The agent", p.Text, s.reply)
 				}

@@ -1,6 +1,7 @@
 package prompt
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/lathe-dev/lathe/internal/git"
@@ -35,6 +36,7 @@ func Changes(o ContextOptions, msgs []llm.Message) []llm.Part {
 			b.WriteString(r.name + ": " + r.value + "\n")
 		}
 	}
+	b.WriteString(changedFiles(o.ChangedFiles))
 	var out []llm.Part
 	if b.Len() > 0 {
 		s := Section{Name: "changes", Text: b.String()}
@@ -47,6 +49,25 @@ func Changes(o ContextOptions, msgs []llm.Message) []llm.Part {
 		out = append(out, llm.Text{Text: reminder(text), Origin: llm.OriginMemory})
 	}
 	return out
+}
+
+// mostChanged is how many changed files are named.
+const mostChanged = 20
+
+// changedFiles names the files that others changed.
+func changedFiles(names []string) string {
+	if len(names) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString("Files that changed since you saw them, and not by you; read them again before you use what you know of them:\n")
+	for _, n := range names[:min(len(names), mostChanged)] {
+		b.WriteString("  " + oneLine(n, 300) + "\n")
+	}
+	if more := len(names) - mostChanged; more > 0 {
+		fmt.Fprintf(&b, "  … and %d more\n", more)
+	}
+	return b.String()
 }
 
 // row is a line of the environment; first is the value that a conversation has that never names it.

@@ -36,6 +36,9 @@ type ContextOptions struct {
 	NobodyAnswers bool   // questions, in this run
 
 	Providers []Provider // of more sections, in their order
+	Compacted bool       // it is for the message with a summary
+
+	ChangedFiles []string // for Changes: names of files that the conversation shows otherwise than they are now
 
 	NoUser, NoProject, NoLocal bool // leave out the memory of the user, of the project, of the user for the project
 
@@ -95,7 +98,10 @@ func (p *Pending) Sections() []Section {
 // memoryName is the section of the memory files.
 const memoryName = "memory"
 
-const contextIntro = "As it was when the session began:\n"
+const (
+	contextIntro   = "As it was when the session began:\n"
+	compactedIntro = "As it was when the conversation was compacted:\n"
+)
 
 // Parts waits for the context and returns it: one text with its sections, and one with the memory.
 func (p *Pending) Parts() []llm.Part {
@@ -125,7 +131,11 @@ func (p *Pending) Sent() []Section {
 	for i := range out[:last+1] {
 		out[i].Text = out[i].element()
 	}
-	out[0].Text = "<system-reminder>\n" + contextIntro + out[0].Text
+	intro := contextIntro
+	if p.o.Compacted {
+		intro = compactedIntro
+	}
+	out[0].Text = "<system-reminder>\n" + intro + out[0].Text
 	out[last].Text += "</system-reminder>"
 	return out
 }

@@ -10,14 +10,14 @@ import (
 )
 
 // Scoped gives memory when work reaches the files that it is for: rules with patterns, and the memory files of
-// folders below the working one. Each is given once, until Reset. It is safe for concurrent use.
+// folders below the working one. Each is given once, until Reset, and again when Reload found it changed. It is safe for concurrent use.
 type Scoped struct {
 	o ContextOptions
 
 	mu     sync.Mutex
-	l      *loader // nil until the first file is touched
-	given  map[string]bool
-	opened map[string]bool // folders whose memory files were read
+	l      *loader           // nil until the first file is touched
+	given  map[string]string // the texts that the conversation has, by path
+	opened map[string]bool   // folders whose memory files were read
 }
 
 // scopedLimit is how many bytes of memory one touched file brings; the rest is named.
@@ -25,14 +25,21 @@ const scopedLimit = 20_000
 
 // NewScoped makes the scoped memory of a session. Nothing is read yet.
 func NewScoped(o ContextOptions) *Scoped {
-	return &Scoped{o: o, given: map[string]bool{}, opened: map[string]bool{}}
+	return &Scoped{o: o, given: map[string]string{}, opened: map[string]bool{}}
 }
 
-// Reset forgets the memory given and the files read: the conversation lost them, or the files changed.
+// Reset forgets the memory given and the files read: the conversation lost them.
 func (s *Scoped) Reset() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.l, s.given, s.opened = nil, map[string]bool{}, map[string]bool{}
+	s.l, s.given, s.opened = nil, map[string]string{}, map[string]bool{}
+}
+
+// Reload reads the files again when one is needed. What the conversation has is given again only if it changed.
+func (s *Scoped) Reload() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.l, s.opened = nil, map[string]bool{}
 }
 
 // For returns the memory for a file or folder that the conversation does not have yet, as text for the model, or
@@ -48,12 +55,23 @@ func (s *Scoped) For(path string) string {
 	notes := len(s.l.Notes)
 	entries := s.enter(path)
 	for _, r := range s.l.rules {
-		if r.matches(path) && !s.given[r.Path] {
-			s.given[r.Path] = true
+		if r.matches(path) {
 			entries = append(entries, r.Entry)
 		}
 	}
-	return scopedText(entries, s.l.Notes[notes:])
+	return scopedText(s.fresh(entries), s.l.Notes[notes:])
+}
+
+// fresh leaves out the entries that the conversation has, and notes the others.
+func (s *Scoped) fresh(entries []Entry) (out []Entry) {
+	for _, e := range entries {
+		if old, ok := s.given[e.Path]; ok && old == e.Text {
+			continue
+		}
+		s.given[e.Path] = e.Text
+		out = append(out, e)
+	}
+	return out
 }
 
 // resolved follows the links of the part of a path that exists, since patterns and folders are compared by it.

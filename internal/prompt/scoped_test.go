@@ -134,3 +134,31 @@ func TestTheExampleOfTheDocumentHoldsForTheFilesItNames(t *testing.T) {
 		}
 	}
 }
+
+func TestAfterAReloadOnlyMemoryThatChangedIsGivenAgain(t *testing.T) {
+	top, o := tree(t, map[string]string{
+		"p/sub/api/CLAUDE.md": "Of the api.", "p/sub/api/a.go": "", ".claude/rules/x": "",
+		"p/.claude/rules/go.md": "---\npaths: '**/*.go'\n---\nOf Go.", "p/.claude/rules/still.md": "---\npaths: '**/*.go'\n---\nStill the same.",
+	})
+	s := NewScoped(o)
+	path := filepath.Join(top, "p/sub/api/a.go")
+	if got := s.For(path); !strings.Contains(got, "Of the api.") || !strings.Contains(got, "Of Go.") {
+		t.Fatalf("%q", got)
+	}
+	for name, text := range map[string]string{"p/sub/api/CLAUDE.md": "New of the api.", "p/.claude/rules/go.md": "---\npaths: '**/*.go'\n---\nNew of Go."} {
+		if err := os.WriteFile(filepath.Join(top, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := s.For(path); got != "" {
+		t.Errorf("before the reload: %q", got)
+	}
+	s.Reload()
+	if got := s.For(path); !strings.Contains(got, "New of the api.") || !strings.Contains(got, "New of Go.") || strings.Contains(got, "Still") {
+		t.Errorf("after the reload: %q", got)
+	}
+	s.Reload()
+	if got := s.For(path); got != "" {
+		t.Errorf("nothing changed: %q", got)
+	}
+}

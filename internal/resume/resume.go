@@ -6,6 +6,7 @@ package resume
 
 import (
 	"encoding/json"
+	"time"
 
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
@@ -19,12 +20,19 @@ type Into struct {
 	Grant  func(session.Grant)    // a rule of the session, or with an empty effect that it was taken back
 	System func(session.System)   // the system prompt of the command line
 	Todos  func([]event.TodoItem) // the task list
+	Worked func(time.Time)        // when the agent last did something; not called where it never did
 }
 
 // State hands over the state of a conversation: the files that the model knows, the task list, the granted rules,
 // and the system prompt of its command line.
 func State(log *session.Session, into Into) {
 	todos := map[string]json.RawMessage{} // inputs of calls by id
+	var worked time.Time
+	defer func() {
+		if !worked.IsZero() {
+			into.Worked(worked)
+		}
+	}()
 	for e := range log.Entries() {
 		switch b := e.Body.(type) {
 		case session.Seen:
@@ -33,7 +41,10 @@ func State(log *session.Session, into Into) {
 			into.Grant(b)
 		case session.System:
 			into.System(b)
+		case session.TurnEnd:
+			worked = e.Time
 		case session.Part:
+			worked = e.Time
 			if c, ok := b.Part.(llm.ToolCall); ok && c.Name == tool.TodoName {
 				todos[c.ID] = c.Input
 			}
@@ -42,6 +53,9 @@ func State(log *session.Session, into Into) {
 				todos[b.CallID] = b.Call.Input
 			}
 		case session.CallEnd:
+			if !b.Synthetic {
+				worked = e.Time
+			}
 			if in, ok := todos[b.Result.CallID]; ok && !b.Result.IsError {
 				setTodos(in, into.Todos)
 			}

@@ -23,18 +23,31 @@ func AttachedText(name, size, content string) llm.Text {
 	return llm.Text{Text: text, Origin: llm.OriginFile}
 }
 
+// attachedID begins the ids of AttachedID.
+const attachedID = "attached "
+
+// AttachedID stands for the call that read an attached file, for Lines.CallID and InContext: no result shows the file,
+// a part made by AttachedText does.
+func AttachedID(name string) string { return attachedID + name }
+
+// attachedName returns the name of the file that a part attaches, and its size for people.
+func attachedName(p llm.Part) (name, size string, ok bool) {
+	t, ok := p.(llm.Text)
+	if !ok || t.Origin != llm.OriginFile {
+		return "", "", false
+	}
+	first, _, _ := strings.Cut(t.Text, "\n")
+	name, size, _ = strings.Cut(strings.TrimSuffix(strings.TrimPrefix(first, attachedOpen), ">"), attachedSize)
+	name, err := strconv.Unquote(name)
+	size, _ = strconv.Unquote(size)
+	return name, size, err == nil
+}
+
 // Attached names the files that go with a message, each with its size: "a.go (120 lines)".
 func Attached(m llm.Message) []string {
 	var out []string
 	for _, p := range m.Parts {
-		t, ok := p.(llm.Text)
-		if !ok || t.Origin != llm.OriginFile {
-			continue
-		}
-		first, _, _ := strings.Cut(t.Text, "\n")
-		name, size, _ := strings.Cut(strings.TrimSuffix(strings.TrimPrefix(first, attachedOpen), ">"), attachedSize)
-		if name, err := strconv.Unquote(name); err == nil {
-			size, _ = strconv.Unquote(size)
+		if name, size, ok := attachedName(p); ok {
 			out = append(out, fmt.Sprintf("%s (%s)", name, size))
 		}
 	}

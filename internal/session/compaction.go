@@ -69,8 +69,8 @@ func (s *Session) Until(n int) string {
 	return s.j.id(s.t.ends[n-1])
 }
 
-// InContext reports whether the result of a call is in Messages as it was given: no compaction took it away or
-// put a stub in its place, and no checkout left it behind.
+// InContext reports whether the result of a call, or the file of an AttachedID, is in Messages as it was given: no
+// compaction took it away or put a stub in its place, and no checkout left it behind.
 func (s *Session) InContext(callID string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -179,6 +179,8 @@ func (t *transcript) holdsResult(callID string) bool {
 		for _, p := range t.msgs[t.heldTo].Parts {
 			if r, ok := p.(llm.ToolResult); ok {
 				t.held[r.CallID] = !t.stubbed[r.CallID]
+			} else if name, _, ok := attachedName(p); ok {
+				t.held[AttachedID(name)] = true
 			}
 		}
 	}
@@ -190,7 +192,7 @@ func (t *transcript) holdsResult(callID string) bool {
 	if n > 0 {
 		parent = callID[:n]
 	}
-	return n > 0 && t.held[parent]
+	return n > 0 && t.held[parent] && !strings.HasPrefix(callID, attachedID)
 }
 
 // edit returns messages with the stubs in place and, up to Until, without the media and the reasoning that are

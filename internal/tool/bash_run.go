@@ -109,6 +109,7 @@ func (c *bashCall) ended(p *bashProc, timeout time.Duration, text *bashText) *ag
 	}
 	if c.safe == nil || !c.safe.reads {
 		c.env.Cache.InvalidateSearches()
+		c.env.Reads.CommandRan()
 	}
 	return c.result(exit, cause, timeout, text.finish())
 }
@@ -155,10 +156,11 @@ func (c *bashCall) shellRun(cancel context.CancelCauseFunc, cause func() error) 
 }
 
 func (c *bashCall) adopt(s *shellRun, p *bashProc) {
-	cache := c.env.Cache
+	cache, reads := c.env.Cache, c.env.Reads
 	c.env.Background.adopt(s, p.proc, func() {
 		p.after()
 		cache.InvalidateSearches()
+		reads.CommandRan()
 	})
 }
 

@@ -10,16 +10,43 @@ func (t *ReadTracker) Prune(there func(callID string) bool) {
 		if !ok {
 			continue
 		}
-		seen.Shown = slices.DeleteFunc(slices.Clone(seen.Shown), func(s Span) bool { return s.CallID != "" && !s.there(there) })
-		gone := func(id string) bool { return !there(id) }
-		seen.Partial = seen.Partial || slices.ContainsFunc(seen.Needs, gone)
-		if seen.Written && gone(seen.By) {
-			seen.Written, seen.Partial, seen.Needs = false, false, nil
-		}
-		if len(seen.Shown) == 0 && !seen.Written {
+		if seen, ok = seen.prune(there); ok {
+			t.files.Add(path, seen)
+		} else {
 			t.files.Remove(path)
+		}
+	}
+}
+
+// prune is the knowledge that the results still sent give; false when that is none.
+func (s Seen) prune(there func(callID string) bool) (Seen, bool) {
+	s.Shown = slices.DeleteFunc(slices.Clone(s.Shown), func(sp Span) bool { return sp.CallID != "" && !sp.there(there) })
+	gone := func(id string) bool { return !there(id) }
+	s.Partial = s.Partial || slices.ContainsFunc(s.Needs, gone)
+	if s.Written && gone(s.By) {
+		s.Written, s.Partial, s.Needs = false, false, nil
+	}
+	return s, len(s.Shown) > 0 || s.Written
+}
+
+// Lost is a file that the model knew whole before a compaction.
+type Lost struct {
+	Path    string // real
+	Written bool   // the model changed it
+}
+
+// Lost lists the files that the model knows whole now and not by the results that are still there, the one used last
+// first.
+func (t *ReadTracker) Lost(there func(callID string) bool) []Lost {
+	var out []Lost
+	for _, path := range slices.Backward(t.files.Keys()) {
+		seen, ok := t.files.Peek(path)
+		if !ok || !seen.Whole() || seen.Lines == 0 && !seen.Written {
 			continue
 		}
-		t.files.Add(path, seen)
+		if left, some := seen.prune(there); !some || !left.Whole() {
+			out = append(out, Lost{path, seen.Written})
+		}
 	}
+	return out
 }

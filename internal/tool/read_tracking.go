@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"io/fs"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
@@ -21,6 +22,9 @@ type ReadTracker struct {
 	files *lru.Cache[string, Seen]
 	full  fullTexts
 	noted func(path string, s Seen)
+
+	settled  settledFiles // of Settle and Changed, which one goroutine calls
+	commands atomic.Bool  // of CommandRan, since the last Settle
 }
 
 // Watch has f called with every note from now on. Call it before the tracker is used.

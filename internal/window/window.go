@@ -32,7 +32,8 @@ type Config struct {
 	Model   func() llm.Model                         // of the conversation
 	Small   func(context.Context) (llm.Model, error) // writes the summaries
 	Spend   func(usd float64)                        // counts their price
-	Context func() []llm.Part                        // the context and memory as they are now
+	Context func(context.Context) []llm.Part         // waits for the context and memory as they are now
+	Read    func(context.Context, string) []llm.Part // the text of a file by name, as the Read tool gives it; nil: it cannot be read
 	Forget  func()                                   // texts were removed from the conversation
 }
 
@@ -40,6 +41,7 @@ type Config struct {
 type Keeper struct {
 	Config
 	compactor *compact.Compactor
+	gathered  gathered
 }
 
 // New makes the keeper of a session that is kept.
@@ -51,7 +53,7 @@ func New(c Config) *Keeper {
 
 func (k *Keeper) newCompactor() *compact.Compactor {
 	c := &compact.Compactor{
-		Conversation: onlog.Log{Session: k.Journal.Log(), Record: k.Journal.Record}, Summarise: k.summarise, Kept: k.kept, ResultKey: k.resultKey,
+		Conversation: onlog.Log{Session: k.Journal.Log(), Record: k.Journal.Record}, Summarise: k.summarise, Gather: k.gather, Kept: k.kept, ResultKey: k.resultKey,
 		Save: func(ctx context.Context, stub compact.Stub) string {
 			path, err := k.Env.SaveBlob(ctx, stub.Call.Name+".txt", []byte(stub.Result.PlainText()))
 			if err != nil {
@@ -93,11 +95,11 @@ func (k *Keeper) summarise(ctx context.Context, req *llm.Request) (compact.Answe
 }
 
 // kept is the part that goes through a compaction word for word.
-func (k *Keeper) kept(cut []llm.Message, userTexts []string) compact.Kept {
-	out := compact.Kept{
-		UserTexts: userTexts, Log: k.Journal.Path(), Files: compact.Touched(cut),
-		Context: k.Context(),
-	}
+func (k *Keeper) kept(ctx context.Context, t compact.Task, cut []llm.Message, userTexts []string) compact.Kept {
+	tail := k.Journal.Messages()[len(cut):]
+	k.Forget() // the memory for files that are read again comes with them
+	out := compact.Kept{UserTexts: userTexts, Log: k.Journal.Path(), Again: k.again(ctx, tail, t.Mark), Context: k.gathered.take()}
+	out.Files = k.without(compact.Touched(cut), out.Again)
 	if m := k.Mode(); m != permission.Default {
 		out.Mode = string(m)
 	}
@@ -106,7 +108,7 @@ func (k *Keeper) kept(cut []llm.Message, userTexts []string) compact.Kept {
 		fmt.Fprintf(&todos, "- [%s] %s\n", t.Status, t.Content)
 	}
 	out.Todos = todos.String()
-	out.Skills = invoke.Kept(k.Journal.Log().Parts(), k.Journal.Messages()[len(cut):])
+	out.Skills = invoke.Kept(k.Journal.Log().Parts(), tail)
 	return out
 }
 
@@ -168,7 +170,9 @@ func (k *Keeper) compact(ctx context.Context, t compact.Task) (compact.Report, e
 	if r.Level != compact.None {
 		k.Env.Reads.Prune(k.Journal.Log().InContext)
 		k.Env.Cache.Clear()
-		k.Forget()
+		if r.Level != compact.Summary {
+			k.Forget()
+		}
 		return r, err
 	}
 	done := event.Compacted{Trigger: t.Trigger, Before: r.Before}

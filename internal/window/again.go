@@ -1,0 +1,81 @@
+package window
+
+import (
+	"cmp"
+	"context"
+	"os"
+	"slices"
+
+	"github.com/lathe-dev/lathe/internal/compact"
+	"github.com/lathe-dev/lathe/internal/llm"
+	"github.com/lathe-dev/lathe/internal/permission"
+	"github.com/lathe-dev/lathe/internal/tool"
+)
+
+// After a summary the files that the work was about are read again, so that it can go on without a round of Read: those
+// that were changed first, then those used last, as far as they fit.
+const (
+	mostAgain   = 5
+	againRecent = 10     // files that are considered
+	againTotal  = 28_000 // bytes, about 8,000 tokens
+	againOne    = 14_000
+)
+
+// again reads the newest files whose text the messages from tail on do not show any more. mark is the number of tokens
+// at which the next compaction is due; a tenth of it may be spent.
+func (k *Keeper) again(ctx context.Context, tail []llm.Message, mark int) (out []compact.Again) {
+	there := map[string]bool{}
+	for _, m := range tail {
+		for _, p := range m.Parts {
+			if r, ok := p.(llm.ToolResult); ok {
+				there[r.CallID] = true
+			}
+		}
+	}
+	lost := k.Env.Reads.Lost(func(id string) bool { return there[id] })
+	lost = lost[:min(len(lost), againRecent)]
+	slices.SortStableFunc(lost, func(a, b tool.Lost) int { return cmp.Compare(rank(a), rank(b)) })
+	room := againTotal
+	if mark > 0 {
+		room = min(room, mark/10*3) // bytes
+	}
+	for _, l := range lost {
+		if len(out) == mostAgain {
+			break
+		}
+		info, err := os.Stat(l.Path)
+		if err != nil || !info.Mode().IsRegular() || info.Size() > int64(min(room, againOne)) || k.Env.MayRead(l.Path) != permission.Allow {
+			continue
+		}
+		k.Env.Reads.Forget(l.Path) // its text is asked for, not what changed
+		name := k.Env.Rel(l.Path)
+		if parts := k.Read(ctx, name); len(parts) > 0 {
+			out = append(out, compact.Again{Name: name, Parts: parts})
+			room -= llm.ContentBytes(parts)
+		}
+	}
+	return out
+}
+
+// without leaves out the files that were read again.
+func (k *Keeper) without(paths []string, again []compact.Again) []string {
+	real := func(path string) string {
+		p, err := k.Env.Roots.Resolve(path, k.Env.Dir.Get())
+		if err != nil {
+			return path
+		}
+		return p.Real
+	}
+	read := map[string]bool{}
+	for _, a := range again {
+		read[real(a.Name)] = true
+	}
+	return slices.DeleteFunc(paths, func(path string) bool { return read[real(path)] })
+}
+
+func rank(l tool.Lost) int {
+	if l.Written {
+		return 0
+	}
+	return 1
+}
