@@ -5,11 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/lathe-dev/lathe/internal/sandbox/confine"
 )
 
 const (
@@ -33,6 +36,10 @@ type Proc struct {
 	once    sync.Once
 	done    chan struct{}
 	exit    Exit
+
+	child  *confine.Child // nil: not confined
+	proxy  func(net.Listener)
+	listen net.Listener
 }
 
 // Start starts spec. When ctx is done the tree is ended. Wait need not be called for that.
@@ -46,6 +53,9 @@ func (r *Runner) Start(ctx context.Context, spec Spec) (*Proc, error) {
 	if spec.Leave && !canLeave {
 		return nil, errors.New("sandbox: a process cannot outlive lathe on this system")
 	}
+	if spec.Leave && spec.confined() {
+		return nil, errors.New("sandbox: a confined process cannot outlive its command: start it in the background of the session, or without the sandbox")
+	}
 	p := &Proc{runner: r, grace: spec.Grace, leave: spec.Leave, stopped: make(chan struct{}), done: make(chan struct{})}
 	if p.grace <= 0 {
 		p.grace = defaultGrace
@@ -56,6 +66,9 @@ func (r *Runner) Start(ctx context.Context, spec Spec) (*Proc, error) {
 			f.Close()
 		}
 	}()
+	if err == nil {
+		err = p.confine(spec)
+	}
 	if err != nil {
 		p.closeOutputs()
 		return nil, err
@@ -81,12 +94,47 @@ func (r *Runner) launch(p *Proc) error {
 	}
 	p.started = time.Now()
 	err := r.spawner.do(func() error { return p.tree.start(p.cmd) })
+	if err == nil {
+		err = p.entered()
+	}
 	if err != nil {
 		r.forget(p)
 		close(p.done)
 		return err
 	}
 	r.reaper.add(&p.tree)
+	return nil
+}
+
+// confine makes the command start inside its boundary.
+func (p *Proc) confine(spec Spec) error {
+	if !spec.confined() {
+		return nil
+	}
+	child, err := confine.Wrap(p.cmd, &spec.Confine.Policy, spec.Confine.Support)
+	if err != nil {
+		return startError(spec, err)
+	}
+	p.child, p.proxy = child, spec.Confine.Proxy
+	p.cmd.Env = Overlay(p.cmd.Env, spec.Confine.environ())
+	return nil
+}
+
+// entered waits until a confined command has started inside, or reaps the helper that could not start it.
+func (p *Proc) entered() error {
+	if p.child == nil {
+		return nil
+	}
+	l, err := p.child.Started()
+	if err != nil {
+		_ = p.cmd.Process.Kill()
+		_ = p.cmd.Wait()
+		p.tree.close()
+		return err
+	}
+	if p.listen = l; l != nil && p.proxy != nil {
+		go p.proxy(l)
+	}
 	return nil
 }
 
@@ -184,11 +232,22 @@ func (p *Proc) writer(w io.Writer, closeAfter []io.Closer) (io.Writer, []io.Clos
 }
 
 func (p *Proc) closeOutputs() {
+	p.release()
 	if p.input != nil {
 		p.input.Close()
 	}
 	for _, o := range p.outputs {
 		o.r.Close()
+	}
+}
+
+// release closes what a boundary has on this side.
+func (p *Proc) release() {
+	if p.child != nil {
+		p.child.Close()
+	}
+	if p.listen != nil {
+		p.listen.Close()
 	}
 }
 
@@ -275,6 +334,7 @@ func (p *Proc) supervise(ctx context.Context) {
 	}
 	p.runner.reaper.drop(&p.tree)
 	p.tree.close()
+	p.release()
 	if p.input != nil {
 		p.input.Close()
 	}
@@ -302,8 +362,14 @@ func (p *Proc) status(err error) {
 		return
 	}
 	_ = err // says no more than the state does
+	ws, ok := st.Sys().(syscall.WaitStatus)
 	p.exit.Code = st.ExitCode()
-	if ws, ok := st.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
+	if p.child != nil {
+		if inner, left, known := p.child.Status(); known { // the leader was the helper
+			ws, p.exit.Ended, p.exit.Code = inner, left, inner.ExitStatus()
+		}
+	}
+	if ok && ws.Signaled() {
 		p.exit.Code = 128 + int(ws.Signal())
 		p.exit.Signal = ws.Signal().String()
 	}

@@ -17,14 +17,18 @@
 //   - Wait returns when the leader has ended and the tree is gone. It never waits for a grandchild that
 //     keeps the output open.
 //   - The environment is cleaned ([CleanEnv]) unless the Spec gives one.
+//   - With a [Confinement] the child and all that it starts run inside that boundary (package confine), or nothing starts.
 package sandbox
 
 import (
 	"context"
 	"errors"
 	"io"
+	"net"
 	"sync"
 	"time"
+
+	"github.com/lathe-dev/lathe/internal/sandbox/confine"
 )
 
 // Spec describes a program to start. Argv must not be empty; Argv[0] is found along PATH when it has no slash.
@@ -36,8 +40,39 @@ type Spec struct {
 	Stdout io.Writer // nil means the null device; equal to Stderr means one pipe, so that the order is kept
 	Stderr io.Writer
 	Grace  time.Duration // from SIGTERM to SIGKILL; 0 means 700 ms
-	Leave  bool          // processes that outlive the leader stay, also after lathe; not on Windows
+	Leave  bool          // processes that outlive the leader stay, also after lathe; not on Windows, nor confined
+
+	Confine *Confinement // nil: the child may do all that lathe may
 }
+
+// Confinement is the boundary around a child.
+type Confinement struct {
+	Policy  confine.Policy
+	Support confine.Support    // what to enforce it with; the child starts in this tier or not at all
+	Proxy   func(net.Listener) // serves the connections that the child makes to confine.ProxyAddr; with Policy.Proxy
+}
+
+// environ leads the child to its temporary folder and its proxy.
+func (c *Confinement) environ() map[string]string {
+	env := map[string]string{}
+	if c.Support.Tier == confine.Full {
+		env["TMPDIR"] = "/tmp"
+	} else if c.Policy.Temp != "" {
+		env["TMPDIR"] = c.Policy.Temp
+	}
+	if c.Policy.Proxy && c.Support.Tier == confine.Full {
+		for _, name := range [...]string{"HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"} {
+			env[name] = "http://" + confine.ProxyAddr
+		}
+		env["ALL_PROXY"], env["all_proxy"] = "socks5h://"+confine.ProxyAddr, "socks5h://"+confine.ProxyAddr
+		env["NO_PROXY"], env["no_proxy"] = "localhost,127.0.0.1,::1", "localhost,127.0.0.1,::1"
+		env["NODE_USE_ENV_PROXY"] = "1"
+	}
+	return env
+}
+
+// confined reports whether the child is limited at all.
+func (s Spec) confined() bool { return s.Confine != nil && s.Confine.Policy.Confined() }
 
 // Exit is how a command ended.
 type Exit struct {

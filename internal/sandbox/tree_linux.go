@@ -67,7 +67,10 @@ func (t *tree) watch(r *os.File) {
 // start runs on the spawner's thread, so Pdeathsig fires when lathe dies and not before.
 func (t *tree) start(cmd *exec.Cmd) error {
 	prepareProcess()
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
+	if cmd.SysProcAttr == nil {
+		cmd.SysProcAttr = &syscall.SysProcAttr{}
+	}
+	cmd.SysProcAttr.Setsid, cmd.SysProcAttr.Pdeathsig = true, syscall.SIGKILL
 	if err := cmd.Start(); err != nil {
 		return err
 	}

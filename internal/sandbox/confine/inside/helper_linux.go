@@ -1,0 +1,229 @@
+//go:build amd64 || arm64
+
+package inside
+
+import (
+	"os"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// The names by which lathe starts itself: argv[0] of the process that confines itself and starts a command, and of the child that tries its own
+// boundary.
+const (
+	HelperName = "lathe-confined"
+	ProbeName  = "lathe-sandbox-probe"
+)
+
+// ProxyPort is the port of the proxy's listener, above those that systems give out.
+const ProxyPort = 61017
+
+const (
+	control   = 3  // the helper's end of the socket to lathe
+	brokenOut = 99 // exit code of a helper that confined nothing and started nothing
+)
+
+// Messages from the helper to lathe begin with one of these letters.
+const (
+	MsgListener = 'L' // with a descriptor: the listener of the proxy
+	MsgStarted  = 'S'
+	MsgError    = 'E' // errno, then the step that failed
+	MsgEnded    = 'X' // wait status, then how many processes outlived the command
+)
+
+func init() {
+	if len(os.Args) > 1 && os.Args[0] == HelperName {
+		helper(os.Args[1], os.Args[2:])
+	}
+	if len(os.Args) > 0 && os.Args[0] == ProbeName {
+		probeChild()
+	}
+}
+
+// helper confines this process and starts the program. It never returns.
+func helper(program string, argv []string) {
+	unix.CloseOnExec(control)
+	_ = unix.CloseRange(control+1, ^uint(0)>>1, 0)
+	buf := make([]byte, maxPlan)
+	n, err := unix.Read(control, buf)
+	if err != nil {
+		os.Exit(brokenOut)
+	}
+	p, ok := decodePlan(buf[:n])
+	if !ok {
+		failed("the plan cannot be read", unix.EINVAL)
+	}
+	if p.Namespaces {
+		p.enter()
+	}
+	p.lock()
+	if p.Namespaces {
+		asInit(program, argv)
+	}
+	report(MsgStarted, 0, "") // what can still fail is the exec; its error replaces this, see Wait
+	err = unix.Exec(program, argv, os.Environ())
+	failed("exec", err)
+}
+
+// enter builds the world of the command.
+func (p *Plan) enter() {
+	p.mounts()
+	if err := loopbackUp(); err != nil {
+		failed("bring up the loopback interface", err)
+	}
+	if p.Proxy {
+		listen()
+	}
+	if err := unix.Chdir(p.Dir); err != nil {
+		failed("enter the working folder", err)
+	}
+}
+
+// lock gives up all rights of this process, for itself and everything it starts.
+func (p *Plan) lock() {
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		failed("set no_new_privs", err)
+	}
+	if err := p.landlock(); err != nil {
+		failed("set up Landlock", err)
+	}
+	dropCapabilities()
+	if err := seccomp(p.Sockets, p.Namespaces); err != nil {
+		failed("set up seccomp", err)
+	}
+}
+
+// asInit starts the program and stays as the first process of the namespace, which gets the orphans.
+func asInit(program string, argv []string) {
+	ignoreSignals()
+	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil { // nobody inside may read or write this process
+		failed("protect the helper", err)
+	}
+	pid, err := syscall.ForkExec(program, argv, &syscall.ProcAttr{
+		Env: os.Environ(), Files: []uintptr{0, 1, 2}, Sys: &syscall.SysProcAttr{Setsid: true},
+	})
+	if err != nil {
+		failed("exec", err)
+	}
+	report(MsgStarted, pid, "")
+	for fd := range 3 { // so that the output ends with the processes that write it
+		unix.Close(fd)
+	}
+	for {
+		var ws syscall.WaitStatus
+		got, err := syscall.Wait4(-1, &ws, 0, nil)
+		if err == syscall.EINTR {
+			continue
+		}
+		if err != nil {
+			os.Exit(brokenOut)
+		}
+		if got == pid {
+			report(MsgEnded, int(ws), string(rune(min(living(), 1000))))
+			os.Exit(0)
+		}
+	}
+}
+
+// living counts the processes that are left beside this one.
+func living() int {
+	d, err := os.Open("/proc")
+	if err != nil {
+		return 0
+	}
+	names, _ := d.Readdirnames(-1)
+	n := 0
+	for _, name := range names {
+		if name[0] < '1' || name[0] > '9' || name == "1" {
+			continue
+		}
+		stat, err := os.ReadFile("/proc/" + name + "/stat")
+		if err != nil {
+			continue
+		}
+		for i := len(stat) - 1; i > 0; i-- {
+			if stat[i] == ')' {
+				if i+2 < len(stat) && stat[i+2] != 'Z' && stat[i+2] != 'X' {
+					n++
+				}
+				break
+			}
+		}
+	}
+	return n
+}
+
+// ignoreSignals lets a SIGTERM to all processes end the command first: this one must outlive its grace. Go puts the defaults back
+// in the child, because to it they are handled.
+func ignoreSignals() {
+	action := [4]uintptr{1} // SIG_IGN; flags, restorer and mask are zero
+	for _, sig := range []unix.Signal{unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGTERM, unix.SIGUSR1, unix.SIGUSR2, unix.SIGALRM, unix.SIGPIPE} {
+		_, _, _ = unix.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(sig), uintptr(unsafe.Pointer(&action)), 0, 8, 0, 0)
+	}
+}
+
+// loopbackUp makes 127.0.0.1 and ::1 work in the new network namespace.
+func loopbackUp() error {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	req, err := unix.NewIfreq("lo")
+	if err != nil {
+		return err
+	}
+	req.SetUint16(unix.IFF_UP | unix.IFF_RUNNING)
+	return unix.IoctlIfreq(fd, unix.SIOCSIFFLAGS, req)
+}
+
+// listen opens the proxy's address inside and gives the socket to lathe, which accepts on it from outside. So there is no
+// socket in the file system and no process between.
+func listen() {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err == nil {
+		err = unix.Bind(fd, &unix.SockaddrInet4{Port: ProxyPort, Addr: [4]byte{127, 0, 0, 1}})
+	}
+	if err == nil {
+		err = unix.Listen(fd, 128)
+	}
+	if err == nil {
+		err = unix.Sendmsg(control, []byte{MsgListener}, unix.UnixRights(fd), nil, unix.MSG_NOSIGNAL)
+	}
+	if err != nil {
+		failed("open the proxy's address", err)
+	}
+	unix.Close(fd)
+}
+
+// dropCapabilities leaves this thread, from which the command is forked, with none in any set. The process's other threads are Go's own; they are out of
+// reach of the command (not dumpable) and under the same seccomp filter.
+func dropCapabilities() {
+	for c := uintptr(0); c < 64; c++ {
+		if err := unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0); err == unix.EINVAL {
+			break // past the last
+		} else if err == unix.EPERM {
+			break // without CAP_SETPCAP; no_new_privs keeps them from being gained
+		}
+	}
+	hdr := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var none [2]unix.CapUserData
+	if err := unix.Capset(&hdr, &none[0]); err != nil {
+		failed("drop the capabilities", err)
+	}
+}
+
+// report sends one message. Lathe may be gone; then the kernel ends this process.
+func report(kind byte, number int, text string) {
+	b := []byte{kind, byte(number), byte(number >> 8), byte(number >> 16), byte(number >> 24)}
+	_, _ = unix.Write(control, append(b, text...))
+}
+
+// failed reports the step that failed and ends the helper: nothing runs half confined.
+func failed(step string, err error) {
+	errno, _ := err.(unix.Errno)
+	report(MsgError, int(errno), step)
+	os.Exit(brokenOut)
+}

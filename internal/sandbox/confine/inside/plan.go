@@ -1,0 +1,104 @@
+//go:build linux && (amd64 || arm64)
+
+package inside
+
+import "errors"
+
+// Overlay is a folder whose changes go to another one, as in overlayfs.
+type Overlay struct{ Dir, Upper, Work string }
+
+// Plan is a policy made into steps, so that the helper does not have to think. Its wire form is strings that end in NUL: a decoder
+// of a richer format would have to be initialized first.
+type Plan struct {
+	Namespaces bool // this process is the first of new namespaces
+	ABI        int  // Landlock's version
+	Dir        string
+	Temp       string
+	Proxy      bool
+	Sockets    bool
+	Write      []string // writable mounts, parents first
+	Show       []string // kept visible where a private folder hides them, read-only
+	Pin        []string // folders that are mounted on themselves so that they cannot be renamed, parents first
+	Protect    []string // mounted read-only, parents first
+	Mask       []string
+	Overlay    []Overlay
+}
+
+const maxPlan = 128 << 10 // one message of a socket
+
+var errPlanSize = errors.New("too many paths in the sandbox's policy: protect or mask fewer")
+
+// Encode is the plan as the helper reads it.
+func (p *Plan) Encode() ([]byte, error) {
+	var b []byte
+	put := func(s string) { b = append(append(b, s...), 0) }
+	flag := func(on bool) string {
+		if on {
+			return "1"
+		}
+		return ""
+	}
+	list := func(paths []string) {
+		for _, path := range paths {
+			put(path)
+		}
+		put("")
+	}
+	put(flag(p.Namespaces))
+	put(string(rune('0' + p.ABI)))
+	put(p.Dir)
+	put(p.Temp)
+	put(flag(p.Proxy))
+	put(flag(p.Sockets))
+	list(p.Write)
+	list(p.Show)
+	list(p.Pin)
+	list(p.Protect)
+	list(p.Mask)
+	for _, o := range p.Overlay {
+		put(o.Dir)
+		put(o.Upper)
+		put(o.Work)
+	}
+	put("")
+	if len(b) > maxPlan {
+		return nil, errPlanSize
+	}
+	return b, nil
+}
+
+// decodePlan reads what Encode wrote.
+func decodePlan(b []byte) (*Plan, bool) {
+	ok := true
+	next := func() string {
+		for i, c := range b {
+			if c == 0 {
+				s := string(b[:i])
+				b = b[i+1:]
+				return s
+			}
+		}
+		ok = false
+		return ""
+	}
+	list := func() (out []string) {
+		for s := next(); s != ""; s = next() {
+			out = append(out, s)
+		}
+		return out
+	}
+	digit := func() int {
+		s := next()
+		if len(s) != 1 {
+			ok = false
+			return 0
+		}
+		return int(s[0] - '0')
+	}
+	p := &Plan{Namespaces: next() != "", ABI: digit(), Dir: next(), Temp: next(), Proxy: next() != "", Sockets: next() != ""}
+	p.Write, p.Show, p.Pin, p.Protect, p.Mask = list(), list(), list(), list(), list()
+	for dir := next(); dir != ""; dir = next() {
+		p.Overlay = append(p.Overlay, Overlay{dir, next(), next()})
+	}
+	return p, ok && len(b) == 0
+}

@@ -1,0 +1,33 @@
+//go:build !linux || (!amd64 && !arm64)
+
+package confine
+
+import (
+	"errors"
+	"net"
+	"os/exec"
+	"runtime"
+	"syscall"
+)
+
+// Detect finds no tier: only Linux on amd64 and arm64 is supported.
+func Detect() Support {
+	return Support{Why: "lathe does not confine commands on " + runtime.GOOS + "/" + runtime.GOARCH + " yet"}
+}
+
+// Child is lathe's side of a confined command.
+type Child struct{}
+
+// Wrap refuses: nothing starts unconfined in place of confined.
+func Wrap(_ *exec.Cmd, _ *Policy, s Support) (*Child, error) {
+	return nil, errors.New("the command cannot be confined: " + s.Why)
+}
+
+// Started is never reached.
+func (*Child) Started() (net.Listener, error) { return nil, nil }
+
+// Status is never reached.
+func (*Child) Status() (status syscall.WaitStatus, left int, ok bool) { return status, 0, false }
+
+// Close does nothing.
+func (*Child) Close() {}

@@ -1,0 +1,71 @@
+//go:build amd64 || arm64
+
+package confine
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/lathe-dev/lathe/internal/sandbox/confine/inside"
+)
+
+// newPlan leaves out the paths that are not there.
+func newPlan(p *Policy, s Support, dir string) *inside.Plan {
+	out := &inside.Plan{Namespaces: s.Tier == Full, ABI: s.ABI, Dir: dir, Temp: p.Temp, Proxy: p.Proxy, Sockets: p.Sockets}
+	for _, o := range p.Overlay {
+		out.Overlay = append(out.Overlay, inside.Overlay(o))
+	}
+	if p.Mode == Workspace {
+		out.Write = there(p.Write)
+	} else {
+		out.Show = there(p.Write)
+	}
+	if enclosing(slices.Concat(out.Write, out.Show), dir) == "" {
+		out.Show = append(out.Show, there([]string{dir})...)
+	}
+	out.Show = slices.DeleteFunc(out.Show, func(path string) bool { return enclosing([]string{"/tmp", "/dev"}, path) == "" })
+	out.Mask = there(p.Mask)
+	out.Protect = slices.DeleteFunc(there(p.Protect), func(path string) bool { return enclosing(out.Write, path) == "" })
+	for _, path := range out.Protect {
+		root := enclosing(out.Write, path)
+		for dir := filepath.Dir(path); dir != root && len(dir) > len(root); dir = filepath.Dir(dir) {
+			out.Pin = append(out.Pin, dir)
+		}
+	}
+	for _, path := range out.Mask { // a masked name must not be moved away from its mount either
+		if root := enclosing(out.Write, path); root != "" {
+			for dir := filepath.Dir(path); dir != root && len(dir) > len(root); dir = filepath.Dir(dir) {
+				out.Pin = append(out.Pin, dir)
+			}
+		}
+	}
+	slices.Sort(out.Pin)
+	out.Pin = slices.Compact(out.Pin)
+	return out
+}
+
+// there sorts paths so that parents come first, without doubles, links and those that do not exist.
+func there(paths []string) []string {
+	var out []string
+	for _, p := range paths {
+		p = filepath.Clean(p)
+		if fi, err := os.Lstat(p); err == nil && fi.Mode()&os.ModeSymlink == 0 && filepath.IsAbs(p) {
+			out = append(out, p)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// enclosing is the deepest of roots that path lies in.
+func enclosing(roots []string, path string) string {
+	best := ""
+	for _, r := range roots {
+		if len(r) > len(best) && (path == r || r == "/" || strings.HasPrefix(path, r+"/")) {
+			best = r
+		}
+	}
+	return best
+}

@@ -1,0 +1,104 @@
+//go:build amd64 || arm64
+
+package confine
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/lathe-dev/lathe/internal/sandbox/confine/inside"
+)
+
+// Detect finds the best tier of this machine by starting a real child in it, which tries what must not work. It does so once per process.
+var Detect = sync.OnceValue(detect)
+
+func detect() Support {
+	s := Support{ABI: inside.LandlockABI()}
+	if s.ABI < inside.LeastABI {
+		s.Why = fmt.Sprintf("the kernel's Landlock is version %d, and version %d is needed (Linux 6.2, with \"landlock\" among the active security modules)", s.ABI, inside.LeastABI)
+		return s
+	}
+	var why error
+	for _, user := range []bool{false, true} {
+		if !user && os.Geteuid() != 0 {
+			continue
+		}
+		full := Support{Tier: Full, ABI: s.ABI, User: user}
+		err := Probe(full)
+		if err == nil {
+			return full
+		}
+		why = err
+	}
+	s.Why = fmt.Sprintf("namespaces cannot be used here: %v%s", why, hint(why))
+	if err := Probe(Support{Tier: Landlock, ABI: s.ABI}); err != nil {
+		s.Why += fmt.Sprintf("; nor Landlock: %v", err)
+		return s
+	}
+	s.Tier = Landlock
+	return s
+}
+
+// hint is the next move for a reason that has one.
+func hint(err error) string {
+	if b, ferr := os.ReadFile("/proc/sys/kernel/apparmor_restrict_unprivileged_userns"); ferr == nil && bytes.HasPrefix(b, []byte("1")) {
+		return " (AppArmor forbids user namespaces to programs without a profile: give lathe one with the rule \"userns,\")"
+	}
+	if errors.Is(err, unix.EPERM) || errors.Is(err, unix.ENOSPC) {
+		return " (the system, or the container around lathe, forbids user namespaces: see user.max_user_namespaces)"
+	}
+	return ""
+}
+
+// Probe starts a child in a tier and has it try the boundary. Nil means that it held.
+func Probe(s Support) error {
+	in, err := os.MkdirTemp("", "lathe-probe-")
+	if err != nil {
+		return fmt.Errorf("no folder for the probe: %w", err)
+	}
+	defer os.RemoveAll(in)
+	if in, err = filepath.EvalSymlinks(in); err != nil {
+		return err
+	}
+	open, shut := filepath.Join(in, "open"), filepath.Join(in, "shut")
+	if err := errors.Join(os.Mkdir(open, 0o700), os.Mkdir(shut, 0o700)); err != nil {
+		return err
+	}
+	cmd := exec.Command("/proc/self/exe")
+	cmd.Args = []string{inside.ProbeName, s.Tier.String(), open, shut}
+	cmd.Dir = "/"
+	cmd.Env = []string{}
+	var out bytes.Buffer
+	cmd.Stdout = &out
+	policy := &Policy{Mode: Workspace, Write: []string{open}}
+	if s.Tier == Full { // Landlock alone cannot protect within a writable folder
+		policy.Write, policy.Protect = []string{in}, []string{shut}
+	}
+	c, err := Wrap(cmd, policy, s)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	if _, err := c.Started(); err != nil {
+		_ = cmd.Wait()
+		return err
+	}
+	err = cmd.Wait()
+	if out.Len() > 0 || err != nil {
+		return fmt.Errorf("the probe's boundary does not hold: %s%w", out.String(), err)
+	}
+	if status, _, ok := c.Status(); s.Tier == Full && (!ok || status != 0) {
+		return fmt.Errorf("the probe ended with status %d", status)
+	}
+	return nil
+}
