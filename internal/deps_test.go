@@ -21,9 +21,12 @@ var table = func() map[string]row {
 	t := map[string]row{
 		"llm":        {[]string{"fuzzy"}, "the vocabulary everyone shares knows nobody; fuzzy, which is plain computation, finds the model that a misspelled name means"},
 		"permission": {nil, "decisions must be testable and fuzzable alone, so they see no file, process or network"},
-		"sandbox":    {nil, "what starts processes must be readable on its own"},
+		"sandbox":    {[]string{"sandbox/confine"}, "what starts processes must be readable on its own, with the boundary that it starts them in"},
 		"term":       {nil, "escaping is needed by every front end, and needs none of them"},
 		"config":     {[]string{"fuzzy"}, "settings are plain data; those who use them import config, never the reverse; fuzzy finds the key that a misspelled one means"},
+
+		"sandbox/confine":        {[]string{"sandbox/confine/inside"}, "the boundary is data and system calls; whose commands it holds is above"},
+		"sandbox/confine/inside": {nil, "the process that confines itself runs before anything else of lathe is initialized"},
 
 		"permission/permissiontest": {nil, "reading the lines of a test file needs nothing of ours"},
 		"term/termtest":             {[]string{"term"}, "the terminal in which the tests of every front end run knows none of them"},
