@@ -23,7 +23,7 @@ var table = func() map[string]row {
 		"permission": {nil, "decisions must be testable and fuzzable alone, so they see no file, process or network"},
 		"sandbox":    {[]string{"sandbox/confine"}, "what starts processes must be readable on its own, with the boundary that it starts them in"},
 		"term":       {nil, "escaping is needed by every front end, and needs none of them"},
-		"config":     {[]string{"fuzzy"}, "settings are plain data; those who use them import config, never the reverse; fuzzy finds the key that a misspelled one means"},
+		"config":     {[]string{"fuzzy", "llm/hosts"}, "settings are plain data; those who use them import config, never the reverse; fuzzy finds the key that a misspelled one means; the variables of providers are in the table of hosts"},
 
 		"sandbox/confine":        {[]string{"sandbox/confine/inside"}, "the boundary is data and system calls; whose commands it holds is above"},
 		"sandbox/confine/inside": {nil, "the process that confines itself runs before anything else of lathe is initialized"},
@@ -42,9 +42,10 @@ var table = func() map[string]row {
 		"files": {[]string{"sandbox", "fuzzy"}, "finding files may start ripgrep; the index ranks paths"},
 		"git":   {[]string{"sandbox"}, "git runs as a child process in the hardened environment"},
 
-		"llm/anthropic":      {[]string{"llm"}, "a wire client knows the vocabulary, not the other clients"},
-		"llm/openai":         {[]string{"llm"}, "a wire client knows the vocabulary, not the other clients"},
-		"llm/google":         {[]string{"llm"}, "a wire client knows the vocabulary, not the other clients"},
+		"llm/anthropic":      {[]string{"llm", "llm/hosts"}, "a wire client knows the vocabulary and the table of hosts, not the other clients"},
+		"llm/openai":         {[]string{"llm", "llm/hosts"}, "a wire client knows the vocabulary and the table of hosts, not the other clients"},
+		"llm/google":         {[]string{"llm", "llm/hosts"}, "a wire client knows the vocabulary and the table of hosts, not the other clients"},
+		"llm/hosts":          {[]string{"llm"}, "the table of known hosts is data, read by settings, providers and the set-up"},
 		"llm/gen":            {nil, "the maker of the model catalogue is a program of its own"},
 		"rank":               {nil, "finding texts by their words is plain computation, wanted by memory and the search for tools"},
 		"compact":            {[]string{"llm"}, "how a conversation is made smaller is computed from its messages alone; who sends and stores is above"},
@@ -66,7 +67,7 @@ var table = func() map[string]row {
 		"agent": {[]string{"llm", "permission", "event", "session", "fuzzy"}, "the loop knows functions and small interfaces, no tool and no front end; fuzzy finds the tool that a misspelled name means"},
 	}
 	t["ruleset"] = row{[]string{"config", "permission", "permission/call", "fuzzy"}, "settings know no rules and rules no settings; what reads one out of the other knows both and nothing else"}
-	t["provider"] = row{[]string{"config", "sandbox", "llm", "llm/anthropic", "llm/openai", "llm/google"}, "which wire client answers is said by the settings, and the key may come from a command"}
+	t["provider"] = row{[]string{"config", "sandbox", "llm", "llm/hosts", "llm/anthropic", "llm/openai", "llm/google"}, "which wire client answers is said by the settings, and the key may come from a command"}
 	agent := with(t["agent"].may, "agent")
 	t["tool"] = row{with(agent, "memory", "files", "git", "sandbox", "lsp", "prompt", "permission/shell", "permission/call", "fuzzy", "rank"), "tools are leaves: the loop sees them as agent.Tool; rank finds deferred ones by words"}
 	outside := row{[]string{"agent", "event", "llm", "permission", "sandbox"}, "what comes from outside sees the loop's contracts, not the built-in tools"}
@@ -76,7 +77,7 @@ var table = func() map[string]row {
 	t["journal"] = row{[]string{"event", "llm", "session"}, "an entry and its events are one step, for all who write the log of a session"}
 	t["workspace"] = row{[]string{"files", "permission", "tool"}, "the folders and files of a session, for those who act for the user; it knows their tracking in tool, and no conversation"}
 	t["attach"] = row{[]string{"agent", "event", "files", "llm", "memory", "prompt", "session"}, "files that a prompt names are read by way of a function, so that permissions hold"}
-	t["extension"] = row{[]string{"attach", "config", "event", "journal", "llm", "permission", "prompt", "sandbox", "session", "skill", "skill/invoke", "skill/locate", "style", "workspace"}, "skills and styles know functions only; this gives them those of a session"}
+	t["extension"] = row{[]string{"attach", "config", "event", "journal", "llm", "llm/hosts", "permission", "prompt", "sandbox", "session", "skill", "skill/invoke", "skill/locate", "style", "workspace"}, "skills and styles know functions only; this gives them those of a session"}
 	t["approval"] = row{[]string{"agent", "event", "journal", "llm", "permission", "session", "workspace"}, "deciding on a call needs policy, a person, the small model and the journal, and none of the tools"}
 	t["resume"] = row{[]string{"event", "llm", "session", "tool"}, "the state beside the messages is read out of the log; who puts it in force is above"}
 	t["window"] = row{[]string{"agent", "compact", "compact/onlog", "event", "journal", "llm", "permission", "skill/invoke", "tool"}, "compactions are computed in compact; this joins them with the session's log, models and tools"}
@@ -85,6 +86,7 @@ var table = func() map[string]row {
 
 	face := row{[]string{"event", "llm", "session", "term", "fuzzy"}, "a front end declares the few methods it needs, so that it runs on a local session, a remote one or a fake"}
 	t["repl"], t["server"] = face, face
+	t["repl"] = row{with(face.may, "llm/hosts"), face.why + "; its hint how to keep a key names the variables of the known hosts"}
 	below := []string{"tui/theme", "tui/line", "tui/syntax", "tui/markdown", "tui/view", "tui/keys", "tui/editor", "tui/dialog"}
 	for i, part := range below {
 		t[part] = row{with(face.may, below[:i]...), "a part of the terminal may draw with the parts before it in the list, never the reverse"}

@@ -19,6 +19,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/extension"
 	"github.com/lathe-dev/lathe/internal/journal"
 	"github.com/lathe-dev/lathe/internal/llm"
+	"github.com/lathe-dev/lathe/internal/llm/hosts"
 	"github.com/lathe-dev/lathe/internal/permission"
 	"github.com/lathe-dev/lathe/internal/prompt"
 	"github.com/lathe-dev/lathe/internal/resume"
@@ -192,7 +193,7 @@ func (i *Instance) newEnv(_ context.Context, s *Session) (*tool.Env, error) {
 	s.closers = append(s.closers, env.Background.Close)
 	env.Environ = i.ChildEnv
 	env.Shell = i.settings().Bash.Shell
-	env.ChildEnv.ScrubCredentials = i.settings().Bash.ScrubCredentials
+	env.ChildEnv.Drop, env.ChildEnv.ScrubCredentials = hosts.Secrets(), i.settings().Bash.ScrubCredentials
 	env.Limits = tool.Limits{
 		BashTimeout: ms(i.settings().Bash.DefaultTimeoutMs), BashMaxTimeout: ms(i.settings().Bash.MaxTimeoutMs),
 		BashOutput: i.settings().Bash.MaxOutputLength,

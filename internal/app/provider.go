@@ -29,6 +29,9 @@ func (i *Instance) SetSmallModel(ctx context.Context, id string) error {
 // Models lists models to choose from.
 func (i *Instance) Models() []llm.ModelInfo { return i.models.Models() }
 
+// Endpoint is the name and the base URL of the present provider.
+func (i *Instance) Endpoint() (name, base string) { return i.models.Endpoint() }
+
 // KeySource names the source of the present provider's key, for people.
 func (i *Instance) KeySource() string { return i.models.KeySource() }
 

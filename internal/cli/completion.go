@@ -3,6 +3,8 @@ package cli
 import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/lathe-dev/lathe/internal/llm/hosts"
 )
 
 func completionCommand(p *program) *cobra.Command {
@@ -39,7 +41,7 @@ var flagValues = map[string][]string{
 	"input-format":           {"text", "stream-json"},
 	"effort":                 {"off", "low", "medium", "high", "xhigh", "max"},
 	"permission-mode":        {"default", "acceptEdits", "plan", "dontAsk", "bypassPermissions"},
-	"provider":               {"anthropic", "openai"},
+	"provider":               hosts.Names(),
 	"permission-prompt-tool": {"stdio"},
 	"setting-sources":        {"user", "project", "local"},
 }

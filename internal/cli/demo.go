@@ -19,6 +19,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/config"
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
+	"github.com/lathe-dev/lathe/internal/llm/hosts"
 	"github.com/lathe-dev/lathe/internal/llm/llmtest"
 	"github.com/lathe-dev/lathe/internal/permission"
 )
@@ -273,7 +274,7 @@ func (d *demo) outro(ctx context.Context, keep bool) error {
 	}
 	d.out.line("%s", strings.TrimSpace(out))
 	d.out.title("Now with a real model")
-	d.out.line("export ANTHROPIC_API_KEY=sk-ant-...    or OPENAI_API_KEY, or OPENAI_BASE_URL for a local server")
+	d.out.line("%s", hosts.KeyHint())
 	d.out.line(`lathe -p "explain this project"         in a folder of yours`)
 	if keep {
 		d.out.line("The demo's folder is kept: %s", d.home)

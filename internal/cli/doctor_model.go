@@ -20,8 +20,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/app"
 	"github.com/lathe-dev/lathe/internal/config"
 	"github.com/lathe-dev/lathe/internal/llm"
-	"github.com/lathe-dev/lathe/internal/llm/anthropic"
-	"github.com/lathe-dev/lathe/internal/llm/openai"
+	"github.com/lathe-dev/lathe/internal/llm/hosts"
 	"github.com/lathe-dev/lathe/internal/term"
 )
 
@@ -121,7 +120,7 @@ func (d *doctor) model(ctx context.Context, cfg *config.Config) {
 	}
 	switch {
 	case errors.Is(err, app.ErrNoKey):
-		d.add("key", statusWarn, "export ANTHROPIC_API_KEY or OPENAI_API_KEY, or OPENAI_BASE_URL for a local server; lathe demo needs none",
+		d.add("key", statusWarn, hosts.KeyHint()+"; lathe demo needs none",
 			"there is none, so no model can be called")
 	case err != nil:
 		d.add("model", statusFail, "see lathe config show --origin", "%s", oneLineOf(err))
@@ -136,45 +135,35 @@ func (d *doctor) choice(ctx context.Context, cfg *config.Config, inst *app.Insta
 		return err
 	}
 	info := m.Info()
-	d.key(cfg, info.Provider, inst)
+	name, base := inst.Endpoint()
+	d.key(cfg, name, base, inst)
 	if info.Known {
 		d.ok("model", "%s (%s), %d tokens of context", info.ID, info.Provider, info.ContextWindow)
 	} else {
-		d.add("model", statusWarn, "check the name, or describe it under providers."+info.Provider+".models",
+		d.add("model", statusWarn, "check the name, or describe it under providers."+name+".models",
 			"%s (%s) is not in the catalogue, so its limits and prices are guesses", info.ID, info.Provider)
 	}
-	d.server(ctx, cfg, baseOf(cfg, info.Provider))
+	d.server(ctx, cfg, base)
 	return nil
 }
 
-// key reports the masked key and its origin.
-func (d *doctor) key(cfg *config.Config, provider string, inst *app.Instance) {
-	section := cmp.Or(cfg.Settings.Provider, provider)
+// key reports the masked key of a provider and its origin.
+func (d *doctor) key(cfg *config.Config, provider, base string, inst *app.Instance) {
 	for _, name := range []string{"apiKey", "authToken"} {
-		if value, from, err := cfg.Show(`providers["` + section + `"].` + name); err == nil {
+		if value, from, err := cfg.Show(`providers["` + provider + `"].` + name); err == nil {
 			d.ok("key", "%s, from %s", plainValue(value), from)
 			return
 		}
 	}
-	switch base := baseOf(cfg, provider); {
+	h, _ := hosts.Named(provider)
+	switch variable := h.Variable("apiKey"); {
 	case inst.KeySource() != "none":
 		d.ok("key", "from %s", inst.KeySource())
-	case base == anthropic.DefaultBaseURL || base == openai.DefaultBaseURL:
-		d.add("key", statusWarn, "export "+strings.ToUpper(provider)+"_API_KEY, or choose another --provider",
-			"there is none for %s, and its server wants one", section)
+	case base == h.Base && variable != "":
+		d.add("key", statusWarn, "export "+variable+", or choose another --provider", "there is none for %s, and its server wants one", provider)
 	default:
 		d.ok("key", "none; a server of one's own may need none")
 	}
-}
-
-// baseOf is where requests go.
-func baseOf(cfg *config.Config, provider string) string {
-	p := cfg.Settings.Providers[provider]
-	standard := anthropic.DefaultBaseURL
-	if provider == "openai" || p.Type == "openai" {
-		standard = openai.DefaultBaseURL
-	}
-	return cmp.Or(cfg.Settings.APIBase, p.APIBase, standard)
 }
 
 // server tries the model's server when that was asked for. Any answer will do: there is no key in the request.

@@ -90,7 +90,7 @@ func busy(f *fakeTurn) error {
 		event.UserMessage{Message: llm.UserText("Go on."), Synthetic: true},
 		event.StepStart{Step: 2, Model: "model-1"},
 		event.PartDone{MessageID: "msg_b", Part: llm.Text{Text: "All <done>."}, Model: "model-1"},
-		event.PartDone{MessageID: "msg_b", Index: 1, Part: llm.Opaque{Provider: "anthropic", JSON: json.RawMessage(`{"type":"server_tool_use"}`)}, Model: "model-1"},
+		event.PartDone{MessageID: "msg_b", Index: 1, Part: llm.Opaque{Provider: "anthropic@api.anthropic.com", JSON: json.RawMessage(`{"type":"server_tool_use"}`)}, Model: "model-1"},
 		event.Response{Message: llm.Message{Role: llm.Assistant, Stop: llm.StopEndTurn}},
 		event.StepEnd{Step: 2, Usage: llm.Usage{Input: 2, Output: 5, CacheRead: 60}, CostUSD: 0.25, Stop: llm.StopEndTurn},
 		event.TurnEnd{Reason: event.EndCompleted, Steps: 2, Duration: 3 * time.Second, APITime: 2 * time.Second},

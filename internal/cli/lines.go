@@ -318,11 +318,19 @@ func blockOf(p llm.Part) any {
 		}
 		return b
 	case llm.Opaque:
-		if p.Provider == "anthropic" && json.Valid(p.JSON) {
+		if isBlock(p.JSON) {
 			return p.JSON
 		}
 	}
 	return nil
+}
+
+// isBlock reports whether opaque data is a content block, as those of tools that a server runs are.
+func isBlock(b json.RawMessage) bool {
+	var block struct {
+		Type string `json:"type"`
+	}
+	return json.Unmarshal(b, &block) == nil && block.Type != ""
 }
 
 // contentOf is a string for text alone, else a list of blocks.

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/lathe-dev/lathe/internal/llm/hosts"
 )
 
 func manCommand(p *program) *cobra.Command {
@@ -37,7 +39,7 @@ func writeMan(out io.Writer, root *cobra.Command) error {
 	for _, c := range visibleCommands(root) {
 		manCommandText(&b, c)
 	}
-	b.WriteString(manEnd)
+	fmt.Fprintf(&b, manEnd, hosts.Variables("apiKey"), hosts.Variables("apiBase"))
 	_, err := io.WriteString(out, b.String())
 	return err
 }
@@ -102,10 +104,10 @@ Wrong command line or configuration; nothing was run.
 Ended by SIGINT or SIGTERM. The first signal ends the turn in order, the second one at once.
 .SH ENVIRONMENT
 .TP
-.B ANTHROPIC_API_KEY, OPENAI_API_KEY
+.B %s
 The key for the model API.
 .TP
-.B ANTHROPIC_BASE_URL, OPENAI_BASE_URL
+.B %s
 Another address of the API.
 .TP
 .B HTTPS_PROXY, NO_PROXY

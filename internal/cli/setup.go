@@ -17,23 +17,27 @@ import (
 	"github.com/lathe-dev/lathe/internal/app"
 	"github.com/lathe-dev/lathe/internal/config"
 	"github.com/lathe-dev/lathe/internal/llm"
+	"github.com/lathe-dev/lathe/internal/llm/hosts"
 	"github.com/lathe-dev/lathe/internal/term"
 )
 
-// offer is a provider that the set-up offers.
+// offer is a line of the list of providers: a host, or a server of the user's own that speaks its wire.
 type offer struct {
 	name string
-	key  string // the variable that holds its key
-	base string // the variable that holds its address, when that is asked for
-	page string // where keys are made
-	// model is the setting "model" unless the user names another one; empty: the provider has a default.
-	model string
+	host hosts.Host
+	own  bool // the address is asked for
 }
 
-var offers = []offer{
-	{name: "Anthropic (Claude)", key: "ANTHROPIC_API_KEY", page: "https://console.anthropic.com/settings/keys"},
-	{name: "OpenAI", key: "OPENAI_API_KEY", page: "https://platform.openai.com/api-keys", model: "gpt-5.5"},
-	{name: "Another server that speaks OpenAI's API (Ollama, vLLM, a gateway)", key: "OPENAI_API_KEY", base: "OPENAI_BASE_URL"},
+// offers lists the known hosts that have a login, then the servers of the user's own.
+func offers() []offer {
+	var out, own []offer
+	for _, h := range hosts.Offered() {
+		out = append(out, offer{name: h.Login.Title, host: h})
+		if h.Login.Server != "" {
+			own = append(own, offer{name: h.Login.Server, host: h, own: true})
+		}
+	}
+	return append(out, own...)
 }
 
 // setUp asks the person at the terminal for a provider and a key, keeps both in the user's settings, and tries
@@ -46,7 +50,7 @@ func (p *program) setUp(ctx context.Context, o *Options) error {
 func (p *program) askProvider(ctx context.Context, o *Options, question string) error {
 	s := &setup{program: p, ctx: ctx, options: o, lines: bufio.NewReader(p.in)}
 	s.say("%s\n", question)
-	for i, of := range offers {
+	for i, of := range offers() {
 		s.say("  %d. %s\n", i+1, of.name)
 	}
 	s.say("(lathe demo shows lathe at work without a key.)\n")
@@ -131,7 +135,7 @@ func readHidden(in io.Reader) (text string, ok bool) {
 }
 
 func (s *setup) choose() (offer, error) {
-	for {
+	for offers := offers(); ; {
 		text, err := s.line(fmt.Sprintf("Number (1 to %d):", len(offers)))
 		if err != nil {
 			return offer{}, err
@@ -147,34 +151,13 @@ type value struct{ path, text string }
 
 // values asks for the settings that the provider needs.
 func (s *setup) values(of offer) ([]value, error) {
-	var out []value
-	if of.model != "" {
-		model, err := s.line(fmt.Sprintf("The model to use (enter for %s):", of.model))
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, value{"model", cmp.Or(model, of.model)})
-	}
-	if of.base != "" {
-		base, err := s.line("Its address (http://localhost:11434/v1):")
-		if err != nil {
-			return nil, err
-		}
-		if base == "" {
-			base = "http://localhost:11434/v1"
-		}
-		model, err := s.line("The model to use there:")
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, value{"env." + of.base, base})
-		if model != "" {
-			out = append(out, value{"model", model})
-		}
+	out, err := s.server(of)
+	if err != nil {
+		return nil, err
 	}
 	question := "Paste the key (it is not shown; enter for none):"
-	if of.page != "" {
-		question = "Paste the key (it is not shown); keys are made at " + of.page + ":"
+	if !of.own {
+		question = "Paste the key (it is not shown); keys are made at " + of.host.Login.Page + ":"
 	}
 	for {
 		key, err := s.secret(question)
@@ -182,11 +165,33 @@ func (s *setup) values(of offer) ([]value, error) {
 		case err != nil:
 			return nil, err
 		case key != "":
-			return append(out, value{"env." + of.key, key}), nil
-		case of.base != "":
+			return append(out, value{"env." + of.host.Variable("apiKey"), key}), nil
+		case of.own:
 			return out, nil
 		}
 	}
+}
+
+// server asks for the address where the user has one of their own, and for the model where none is the default.
+func (s *setup) server(of offer) ([]value, error) {
+	l := of.host.Login
+	if !of.own {
+		if l.Model == "" {
+			return nil, nil
+		}
+		model, err := s.line(fmt.Sprintf("The model to use (enter for %s):", l.Model))
+		return []value{{"model", cmp.Or(model, l.Model)}}, err
+	}
+	base, err := s.line("Its address (" + l.ServerBase + "):")
+	if err != nil {
+		return nil, err
+	}
+	out := []value{{"env." + of.host.Variable("apiBase"), cmp.Or(base, l.ServerBase)}}
+	model, err := s.line("The model to use there:")
+	if model != "" {
+		out = append(out, value{"model", model})
+	}
+	return out, err
 }
 
 // keep writes the values into the user's settings, which only the user can read from then on.

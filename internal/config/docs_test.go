@@ -95,7 +95,7 @@ func fromProject(p keyPath) string {
 func variableTable() string {
 	var b strings.Builder
 	b.WriteString("\n| variable | key |\n|---|---|\n")
-	for _, row := range envKeys {
+	for _, row := range envKeys() {
 		key, negated := strings.CutPrefix(row.key, "!")
 		key = "`" + key + "`"
 		if negated {

@@ -3,12 +3,32 @@ package config
 import (
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
+
+	"github.com/lathe-dev/lathe/internal/llm/hosts"
 )
 
-// envKeys maps variables to the keys they set. If two set the same key, the earlier row wins; lists are
-// joined. A leading "!" inverts a boolean.
-var envKeys = []struct{ name, key string }{
+// envKey is a variable and the key it sets. A leading "!" inverts a boolean.
+type envKey struct{ name, key string }
+
+// envKeys lists the variables that set keys. If two set the same key, the earlier row wins; lists are joined.
+func envKeys() []envKey {
+	out := slices.Clone(ownKeys)
+	for _, h := range hosts.Table {
+		section := "providers." + h.Name
+		if strings.Contains(h.Name, "-") {
+			section = "providers[" + strconv.Quote(h.Name) + "]"
+		}
+		for _, v := range h.Vars {
+			out = append(out, envKey{v.Name, section + "." + v.Setting})
+		}
+	}
+	return out
+}
+
+// ownKeys are the variables that belong to no provider.
+var ownKeys = []envKey{
 	{"LATHE_MODEL", "model"},
 	{"ANTHROPIC_MODEL", "model"},
 	{"ANTHROPIC_SMALL_FAST_MODEL", "smallModel"},
@@ -26,25 +46,6 @@ var envKeys = []struct{ name, key string }{
 	{"LATHE_PROVIDER", "provider"},
 	{"LATHE_API_BASE", "apiBase"},
 	{"CLAUDE_CODE_API_KEY_HELPER_TTL_MS", "apiKeyHelperTtlMs"},
-	{"ANTHROPIC_API_KEY", "providers.anthropic.apiKey"},
-	{"ANTHROPIC_AUTH_TOKEN", "providers.anthropic.authToken"},
-	{"ANTHROPIC_BASE_URL", "providers.anthropic.apiBase"},
-	{"ANTHROPIC_CUSTOM_HEADERS", "providers.anthropic.headers"},
-	{"ANTHROPIC_BETAS", "providers.anthropic.betas"},
-	{"OPENAI_API_KEY", "providers.openai.apiKey"},
-	{"OPENAI_BASE_URL", "providers.openai.apiBase"},
-	{"OPENROUTER_API_KEY", "providers.openrouter.apiKey"},
-	{"GEMINI_API_KEY", "providers.gemini.apiKey"},
-	{"GROQ_API_KEY", "providers.groq.apiKey"},
-	{"XAI_API_KEY", "providers.xai.apiKey"},
-	{"DEEPSEEK_API_KEY", "providers.deepseek.apiKey"},
-	{"MISTRAL_API_KEY", "providers.mistral.apiKey"},
-	{"TOGETHER_API_KEY", "providers.together.apiKey"},
-	{"FIREWORKS_API_KEY", "providers.fireworks.apiKey"},
-	{"CEREBRAS_API_KEY", "providers.cerebras.apiKey"},
-	{"AI_GATEWAY_API_KEY", "providers.vercel.apiKey"},
-	{"AZURE_OPENAI_API_KEY", "providers.azure.apiKey"},
-	{"GITHUB_TOKEN", `providers["github-models"].apiKey`},
 	{"LATHE_ORG_URL", "organizationUrl"},
 
 	{"LATHE_SHELL", "bash.shell"},
@@ -96,7 +97,7 @@ func (e environment) lookup(name string) (string, bool) {
 // as it may be meant for another program, but an error in one of lathe's own variables.
 func (l *loader) envLayer(lookup func(name string) (*node, bool)) (*node, error) {
 	root := object(&source{layer: Environment})
-	for _, row := range slices.Backward(envKeys) {
+	for _, row := range slices.Backward(envKeys()) {
 		n, ok := lookup(row.name)
 		if !ok || n.text == "" {
 			continue

@@ -45,8 +45,8 @@ func TestABadVariableIsAWarningExceptForLathesOwnAndEndpoints(t *testing.T) {
 	c := m.load()
 	diff(t, "value", c.Settings.Bash.MaxTimeoutMs, 600000)
 	diff(t, "warnings", m.warnings(c), []string{
-		`environment BASH_MAX_TIMEOUT_MS: bash.maxTimeoutMs: found "soon", allowed: a whole number, at least 1; this key is left out`,
 		`environment ANTHROPIC_CUSTOM_HEADERS: providers.anthropic.headers: found a value that is not shown here, allowed: an object; this key is left out`,
+		`environment BASH_MAX_TIMEOUT_MS: bash.maxTimeoutMs: found "soon", allowed: a whole number, at least 1; this key is left out`,
 	})
 	for kv, want := range map[string]string{
 		"LATHE_LOG=loud":                    `environment LATHE_LOG: log.level: found "loud", allowed: "debug", "info", "warn", "error", "off"; change or unset the variable`,

@@ -105,7 +105,7 @@ func TestDefaultsAndExamplesFitTheirKeys(t *testing.T) {
 }
 
 func TestVariablesAndRulesNameKeysThatExist(t *testing.T) {
-	for _, row := range envKeys {
+	for _, row := range envKeys() {
 		p, err := parsePath(strings.TrimPrefix(row.key, "!"))
 		if err != nil || rootSchema().find(p) == nil {
 			t.Errorf("%s sets %s, which the schema does not know", row.name, row.key)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/lathe-dev/lathe/internal/llm/hosts"
 	"github.com/lathe-dev/lathe/internal/prompt"
 	"github.com/lathe-dev/lathe/internal/sandbox"
 )
@@ -32,6 +33,6 @@ func (f *Folder) Context(runner *sandbox.Runner, environ func() []string) (out [
 		})
 	}
 	return append(out, prompt.Commands(commands, f.o.Dir, runner, func() []string {
-		return sandbox.CleanEnv(environ(), sandbox.Options{ScrubCredentials: conf.Settings.Bash.ScrubCredentials})
+		return sandbox.CleanEnv(environ(), sandbox.Options{Drop: hosts.Secrets(), ScrubCredentials: conf.Settings.Bash.ScrubCredentials})
 	})...)
 }

@@ -43,11 +43,11 @@ func (all *Set) Model(ctx context.Context, id string) (llm.Model, error) {
 // The aliases of Claude's lines are Anthropic's own; on other hosts they may be names of other models.
 func (all *Set) resolve(name, model string, set config.Provider) (string, error) {
 	h, _ := hostOf(name)
-	if wireOf(name, set) == "anthropic" {
+	if wireOf(name, set) == anthropicWire {
 		return llm.Resolve(cmp.Or(model, llm.DefaultModel), all.o.Settings().ModelAliases), nil
 	}
 	if model == "" && ownHost(name, set) {
-		model = h.model
+		model = h.Model
 	}
 	if model == "" {
 		return "", fmt.Errorf("no model is chosen for %s; give one with --model or LATHE_MODEL", name)
@@ -93,13 +93,13 @@ func (all *Set) SmallModel(ctx context.Context) (llm.Model, error) {
 	}
 	set := all.Provider(name)
 	h, known := hostOf(name)
-	if !known && wireOf(name, set) == "anthropic" && set.APIBase == "" {
-		h.small = llm.DefaultSmallModel
+	if !known && wireOf(name, set) == anthropicWire && set.APIBase == "" {
+		h.Small = llm.DefaultSmallModel
 	}
-	if h.small == "" || !ownHost(name, set) || known && wireOf(name, set) != h.wire {
+	if h.Small == "" || !ownHost(name, set) || known && wireOf(name, set) != h.Wire {
 		return all.Model(ctx, "") // other servers' models are not known
 	}
-	return all.connected(ctx, name, h.small, set)
+	return all.connected(ctx, name, h.Small, set)
 }
 
 // connected returns a model of a provider.
@@ -141,8 +141,8 @@ func (all *Set) newProvider(name string, set config.Provider) (llm.Provider, err
 		all.http = c
 	}
 	base := baseOf(name, set)
-	if base == "" && wireOf(name, set) != "anthropic" {
-		return nil, fmt.Errorf("the provider %s has an address of your own: set %s in your settings", name, basePlace(name))
+	if base == "" && wireOf(name, set) != anthropicWire {
+		return nil, fmt.Errorf("the provider %s has an address of your own: set %s in your settings", name, place(name, "apiBase"))
 	}
 	set.APIBase = base
 	llm.Warm(all.http, cmp.Or(base, "https:"))
@@ -179,17 +179,23 @@ type connection struct {
 	prepare  llm.Prepare
 }
 
-// wires are the APIs that lathe speaks, by the names that the settings and the table of hosts use.
+// Names of wires in the settings and in the table of hosts.
+const (
+	anthropicWire = "anthropic" // Anthropic's Messages
+	chatWire      = "openai"    // OpenAI's Chat Completions
+)
+
+// wires are the APIs that lathe speaks.
 var wires = map[string]func(connection) (llm.Provider, error){
-	"anthropic": openAnthropic,
-	"openai":    openChat,
+	anthropicWire: openAnthropic,
+	chatWire:      openChat,
 }
 
 func openAnthropic(c connection) (llm.Provider, error) {
 	return anthropic.New(anthropic.Config{
 		Name: c.name, BaseURL: c.set.APIBase, APIKey: c.set.APIKey, AuthToken: c.set.AuthToken, Headers: c.set.Headers, Betas: c.set.Betas,
 		HTTP: c.http, Retry: c.retry, StallTimeout: c.stall, ThinkingTokens: c.thinking, Version: c.version, Prepare: c.prepare,
-		KeyVar: keyPlace(c.name), URLVar: basePlace(c.name), CacheTTL: c.cacheTTL, TaskBudget: c.task,
+		KeyVar: place(c.name, "apiKey"), URLVar: place(c.name, "apiBase"), CacheTTL: c.cacheTTL, TaskBudget: c.task,
 	})
 }
 
@@ -198,15 +204,15 @@ func openChat(c connection) (llm.Provider, error) {
 		return nil, fmt.Errorf("--task-budget: %s has no task budgets, only Anthropic's API; use --max-turns or --max-budget-usd", c.name)
 	}
 	headers := maps.Clone(c.set.Headers)
-	if h, _ := hostOf(c.name); h.keyHeader != "" && c.set.APIKey != "" {
+	if h, _ := hostOf(c.name); h.KeyHeader != "" && c.set.APIKey != "" {
 		if headers == nil {
 			headers = map[string]string{}
 		}
-		headers[h.keyHeader] = c.set.APIKey
+		headers[h.KeyHeader] = c.set.APIKey
 	}
 	return openai.New(openai.Config{
 		ProviderName: c.name, BaseURL: c.set.APIBase, APIKey: c.set.APIKey, Headers: headers, Prepare: c.prepare,
-		HTTP: c.http, Retry: c.retry, StallTimeout: c.stall, KeyVar: keyPlace(c.name), URLVar: basePlace(c.name),
+		HTTP: c.http, Retry: c.retry, StallTimeout: c.stall, KeyVar: place(c.name, "apiKey"), URLVar: place(c.name, "apiBase"),
 	}), nil
 }
 
@@ -246,6 +252,15 @@ func describe(info llm.ModelInfo, own config.ModelInfo) llm.ModelInfo {
 	return info
 }
 
+// Endpoint returns the name and the base URL of the current provider; both are empty when there is none.
+func (all *Set) Endpoint() (name, base string) {
+	name, _, err := all.Choose(all.o.Settings().Model)
+	if err != nil {
+		return "", ""
+	}
+	return name, baseOf(name, all.Provider(name))
+}
+
 // KeySource says where the key of the current provider comes from, for people.
 func (all *Set) KeySource() string {
 	name, _, err := all.Choose(all.o.Settings().Model)
@@ -253,9 +268,9 @@ func (all *Set) KeySource() string {
 	case err != nil:
 		return "none"
 	case p.APIKey != "":
-		return keyPlace(name)
+		return place(name, "apiKey")
 	case p.AuthToken != "":
-		return strings.ToUpper(name) + "_AUTH_TOKEN"
+		return place(name, "authToken")
 	case all.o.Settings().APIKeyHelper != "":
 		return "apiKeyHelper"
 	}

@@ -32,7 +32,8 @@ func newKeyHelper() *keyHelper { return &keyHelper{busy: make(chan struct{}, 1)}
 // providers without a key do not get its key.
 func (all *Set) helped(name string, p config.Provider) bool {
 	s := all.o.Settings()
-	return s.APIKeyHelper != "" && p.APIKey == "" && p.AuthToken == "" && (name == "anthropic" || name == s.Provider)
+	h, _ := hostOf(name)
+	return s.APIKeyHelper != "" && p.APIKey == "" && p.AuthToken == "" && (h.KeyHelper || name == s.Provider)
 }
 
 // helperKey returns the current key; a refused one is not used again.
@@ -123,7 +124,7 @@ func (all *Set) prepare(wire string) llm.Prepare {
 			return o.Refused.Err
 		}
 		o.Header.Set("Authorization", "Bearer "+key)
-		if wire == "anthropic" {
+		if wire == anthropicWire {
 			o.Header.Set("X-Api-Key", key)
 		}
 		return nil

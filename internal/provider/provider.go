@@ -6,8 +6,8 @@
 package provider
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -18,6 +18,7 @@ import (
 
 	"github.com/lathe-dev/lathe/internal/config"
 	"github.com/lathe-dev/lathe/internal/llm"
+	"github.com/lathe-dev/lathe/internal/llm/hosts"
 	"github.com/lathe-dev/lathe/internal/sandbox"
 )
 
@@ -63,10 +64,22 @@ func (all *Set) Close() {
 }
 
 // ErrNoKey says that no model can be called, and how to set one up.
-var ErrNoKey = errors.New(`no model is set up yet. Three ways to get going:
-  lathe demo                          watch lathe work, with scripted replies and no key
-  export ANTHROPIC_API_KEY=sk-ant-... use Claude (or ANTHROPIC_BASE_URL with any server that speaks its API)
-  export OPENAI_API_KEY=sk-...        use OpenAI, or OPENAI_BASE_URL=http://localhost:11434/v1 for a local server`)
+var ErrNoKey error = noKey{}
+
+type noKey struct{}
+
+func (noKey) Error() string {
+	ways := append([][2]string{{"lathe demo", "watch lathe work, with scripted replies and no key"}}, hosts.KeyWays()...)
+	width := 0
+	for _, w := range ways {
+		width = max(width, len(w[0]))
+	}
+	text := "no model is set up yet. Ways to get going:"
+	for _, w := range ways {
+		text += fmt.Sprintf("\n  %-*s %s", width, w[0], w[1])
+	}
+	return text
+}
 
 // Choose finds the provider for a model id, which may begin with a provider's name and a slash. The prefix is
 // removed only if the provider's address is its own host: a gateway has models with such names.
@@ -84,22 +97,42 @@ func (all *Set) Choose(id string) (provider, model string, err error) {
 	if s.APIBase != "" {
 		return all.baseOwner(), id, nil // that server was asked for, regardless of the model's name
 	}
-	anth, oai := all.usable("anthropic"), all.usable("openai")
-	claude := strings.Contains(strings.ToLower(id), "claude") || llm.Resolve(id, s.ModelAliases) != id
-	switch {
-	case oai && !claude && (id != "" || !anth):
-		return "openai", id, nil
-	case oai && !anth:
-		return "openai", id, nil
-	case anth:
-		return "anthropic", id, nil
+	if name := all.preferred(id); name != "" {
+		return name, id, nil
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Providers)) {
-		if h, _ := hostOf(name); !h.named && all.usable(name) {
+		if h, _ := hostOf(name); !h.Named && all.usable(name) {
 			return name, id, nil
 		}
 	}
 	return "", "", ErrNoKey
+}
+
+// preferred is the preferred host for a model id, of those that can be called: the one whose family the model is in,
+// else one without a family, else the first.
+func (all *Set) preferred(id string) string {
+	var first, general string
+	for _, h := range hosts.Table {
+		if !h.Preferred || !all.usable(h.Name) {
+			continue
+		}
+		if id == "" || all.inFamily(h, id) {
+			return h.Name
+		}
+		if h.Family == "" {
+			general = cmp.Or(general, h.Name)
+		}
+		first = cmp.Or(first, h.Name)
+	}
+	return cmp.Or(general, first)
+}
+
+// inFamily reports whether a model is one of a host's family, or an alias of one: those are Anthropic's.
+func (all *Set) inFamily(h hosts.Host, id string) bool {
+	if h.Family != "" && strings.Contains(strings.ToLower(id), h.Family) {
+		return true
+	}
+	return h.Wire == anthropicWire && llm.Resolve(id, all.o.Settings().ModelAliases) != id
 }
 
 // means reports whether the prefix of a model id names a provider: one of the settings, or a known host that
@@ -127,24 +160,24 @@ func (all *Set) ready(name string) error {
 	settings := all.o.Settings().Providers
 	_, set := settings[name]
 	if _, known := hostOf(name); !set && !known {
-		names := slices.Compact(slices.Sorted(slices.Values(append(slices.Collect(maps.Keys(settings)), hostNames()...))))
+		names := slices.Compact(slices.Sorted(slices.Values(append(slices.Collect(maps.Keys(settings)), hosts.Names()...))))
 		return fmt.Errorf("there is no provider %q; the providers are %s, and others can be added under providers in the settings",
 			name, strings.Join(names, ", "))
 	}
 	if all.usable(name) || all.Provider(name).APIBase != "" {
 		return nil
 	}
-	if name == "anthropic" || name == "openai" {
+	if h, _ := hostOf(name); h.Login != nil {
 		return ErrNoKey
 	}
-	return fmt.Errorf("the provider %s has no key: set %s, or providers.%s.apiKey in your settings", name, keyPlace(name), name)
+	return fmt.Errorf("the provider %s has no key: set %s, or providers.%s.apiKey in your settings", name, place(name, "apiKey"), name)
 }
 
 // usable reports whether a provider can be called: it has a key, or a server of its own that may need none.
 func (all *Set) usable(name string) bool {
 	p := all.Provider(name)
 	h, _ := hostOf(name)
-	own := h.local || p.APIBase != "" && (h.base == "" || !sameHost(p.APIBase, h.base))
+	own := h.Local || p.APIBase != "" && (h.Base == "" || !sameHost(p.APIBase, h.Base))
 	return p.APIKey != "" || p.AuthToken != "" || all.helped(name, p) || own || keyInHeaders(p.Headers)
 }
 
@@ -168,14 +201,24 @@ func (all *Set) Provider(name string) config.Provider {
 	return p
 }
 
-// baseOwner returns the provider for a bare --api-base: the one that has a key, or Chat Completions if none
-// or both have, since most servers at custom addresses speak that.
+// baseOwner returns the provider for a bare --api-base: the preferred one that has a key, if it is the only one, else
+// the one whose wire most servers speak.
 func (all *Set) baseOwner() string {
-	a, o := all.o.Settings().Providers["anthropic"], all.o.Settings().Providers["openai"]
-	if (a.APIKey != "" || a.AuthToken != "" || all.helped("anthropic", a)) && o.APIKey == "" {
-		return "anthropic"
+	var owners []string
+	server := ""
+	for _, h := range hosts.Table {
+		p := all.o.Settings().Providers[h.Name]
+		if h.Preferred && (p.APIKey != "" || p.AuthToken != "" || all.helped(h.Name, p)) {
+			owners = append(owners, h.Name)
+		}
+		if h.AnyServer && server == "" {
+			server = h.Name
+		}
 	}
-	return "openai"
+	if len(owners) == 1 {
+		return owners[0]
+	}
+	return server
 }
 
 // Models lists the models to choose from: those in the settings, and the catalogue's models of usable
@@ -205,8 +248,8 @@ func (all *Set) Models() []llm.ModelInfo {
 			add(info)
 		}
 		section := llm.CatalogueHost(baseOf(name, p))
-		if section == "" && wireOf(name, p) == "anthropic" { // a gateway usually has the models of the API it replaces
-			section = "anthropic"
+		if section == "" && wireOf(name, p) == anthropicWire { // a gateway usually has the models of the API it replaces
+			section = anthropicWire
 		}
 		for _, info := range llm.Known(section) {
 			info.ID = prefix + info.ID

@@ -14,6 +14,7 @@ import (
 
 	"github.com/lathe-dev/lathe/internal/config"
 	"github.com/lathe-dev/lathe/internal/llm"
+	"github.com/lathe-dev/lathe/internal/llm/hosts"
 	"github.com/lathe-dev/lathe/internal/sandbox"
 )
 
@@ -129,39 +130,39 @@ func TestShortNamesAreAnthropicsOnly(t *testing.T) {
 
 // Each row of the table connects with its variable alone, and its models are in the catalogue.
 func TestEveryKnownHostConnects(t *testing.T) {
-	for _, h := range hosts {
-		settings, env := `{"provider": "`+h.name+`"}`, []string{}
-		if len(h.keys) > 0 {
-			env = append(env, h.keys[0]+"=k-0123456789")
+	for _, h := range hosts.Table {
+		settings, env := `{"provider": "`+h.Name+`"}`, []string{}
+		if h.Variable("apiKey") != "" {
+			env = append(env, h.Variable("apiKey")+"=k-0123456789")
 		}
-		if h.base == "" {
-			settings = `{"provider": "` + h.name + `", "providers": {"` + h.name + `": {"apiBase": "https://mine.example/openai/v1"}}}`
+		if h.Base == "" {
+			settings = `{"provider": "` + h.Name + `", "providers": {"` + h.Name + `": {"apiBase": "https://mine.example/openai/v1"}}}`
 		}
 		all := set(t, settings, env...)
-		id := h.model
+		id := h.Model
 		if id == "" {
 			id = "some-model"
 		}
 		m, err := all.Model(t.Context(), id)
-		if err != nil || m.Info().ID != id || !strings.HasPrefix(m.Info().Host, h.name+"@") {
-			t.Errorf("%s: %+v, %v", h.name, m, err)
+		if err != nil || m.Info().ID != id || !strings.HasPrefix(m.Info().Host, h.Name+"@") {
+			t.Errorf("%s: %+v, %v", h.Name, m, err)
 			continue
 		}
-		if len(h.keys) > 0 && all.Provider(h.name).APIKey != "k-0123456789" {
-			t.Errorf("%s: package config does not read %s", h.name, h.keys[0])
+		if h.Variable("apiKey") != "" && all.Provider(h.Name).APIKey != "k-0123456789" {
+			t.Errorf("%s: package config does not read %s", h.Name, h.Variable("apiKey"))
 		}
-		if wires[h.wire] == nil {
-			t.Errorf("%s: no wire %q", h.name, h.wire)
+		if wires[h.Wire] == nil {
+			t.Errorf("%s: no wire %q", h.Name, h.Wire)
 		}
-		section := llm.CatalogueHost(h.base)
-		for _, id := range []string{h.model, h.small} {
+		section := llm.CatalogueHost(h.Base)
+		for _, id := range []string{h.Model, h.Small} {
 			if id != "" && section != "" && !slices.ContainsFunc(llm.Known(section), func(m llm.ModelInfo) bool { return m.ID == id }) {
-				t.Errorf("%s: the catalogue does not have %s", h.name, id)
+				t.Errorf("%s: the catalogue does not have %s", h.Name, id)
 			}
 		}
-		if len(h.keys) > 0 && h.base != "" {
-			if err := set(t, `{"provider": "`+h.name+`"}`).ready(h.name); err == nil {
-				t.Errorf("%s: ready without a key", h.name)
+		if h.Variable("apiKey") != "" && h.Base != "" {
+			if err := set(t, `{"provider": "`+h.Name+`"}`).ready(h.Name); err == nil {
+				t.Errorf("%s: ready without a key", h.Name)
 			}
 		}
 	}
@@ -229,19 +230,19 @@ func TestDocumentationListsEveryHost(t *testing.T) {
 		}
 		return "`" + s + "`"
 	}
-	for _, h := range hosts {
-		key := code(strings.Join(h.keys, ", "))
+	for _, h := range hosts.Table {
+		key := code(h.Variable("apiKey"))
 		switch {
-		case h.local:
+		case h.Local:
 			key = "none"
-		case h.named:
+		case h.Named:
 			key += ", only when it is named"
 		}
-		base := code(h.base)
+		base := code(h.Base)
 		if base == "" {
-			base = "yours: `providers." + h.name + ".apiBase`"
+			base = "yours: `providers." + h.Name + ".apiBase`"
 		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", h.name, h.wire, base, key, code(h.model))
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", h.Name, h.Wire, base, key, code(h.Model))
 	}
 	b.WriteString("\n")
 	want := before + begin + b.String() + end + after

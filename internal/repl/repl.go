@@ -20,6 +20,7 @@ import (
 
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
+	"github.com/lathe-dev/lathe/internal/llm/hosts"
 )
 
 // Session is the conversation as the plain front end needs it. Every method may be called from any
@@ -295,7 +296,7 @@ func (r *repl) output(c commandDone) {
 	case "keys":
 		r.out.block(keysText(r.o.Editor))
 	case "login":
-		r.out.line("keep the key with: /config env.ANTHROPIC_API_KEY KEY (or env.OPENAI_API_KEY); the full interface asks for it")
+		r.out.line("keep the key with: /config env.NAME KEY (NAME: %s); lathe asks for it when it starts without one", hosts.Variables("apiKey"))
 	default:
 		r.out.line("the plain interface has no view %q; /help lists the commands", o.Open)
 	}

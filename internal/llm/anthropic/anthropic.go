@@ -24,11 +24,10 @@ import (
 	"time"
 
 	"github.com/lathe-dev/lathe/internal/llm"
+	"github.com/lathe-dev/lathe/internal/llm/hosts"
 )
 
 const (
-	// DefaultBaseURL is Anthropic's own server.
-	DefaultBaseURL = "https://api.anthropic.com"
 	wire           = "anthropic" // its name in the catalogue, and that of a provider without a name
 	apiVersion     = "2023-06-01"
 	betaInterleave = "interleaved-thinking-2025-05-14"
@@ -39,7 +38,7 @@ const (
 // Config configures access to the API. With only a key it uses Anthropic.
 type Config struct {
 	Name      string // of the provider, for errors and as the owner of opaque data; "" means "anthropic"
-	BaseURL   string // with or without a path, "/v1" or "/v1/messages"; empty means DefaultBaseURL
+	BaseURL   string // with or without a path, "/v1" or "/v1/messages"; empty means Anthropic's own
 	APIKey    string // sent as x-api-key, unless AuthToken is set
 	AuthToken string // sent as a bearer token
 	Headers   map[string]string
@@ -77,7 +76,8 @@ type Provider struct {
 
 // New checks the configuration; it sends nothing.
 func New(c Config) (*Provider, error) {
-	target, err := messagesURL(cmp.Or(c.BaseURL, DefaultBaseURL))
+	official, _ := hosts.Named(wire)
+	target, err := messagesURL(cmp.Or(c.BaseURL, official.Base))
 	if err != nil {
 		return nil, fmt.Errorf("anthropic: base URL %q: %w", llm.Clean(c.BaseURL), err)
 	}
@@ -92,7 +92,7 @@ func New(c Config) (*Provider, error) {
 	p := &Provider{conf: c, host: llm.HostID(c.Name, target), url: target, extra: extra, header: baseHeader(c)}
 	p.own = llm.CatalogueHost(target) == wire
 	p.caller = &llm.Caller{
-		Provider: c.Name, KeyVar: cmp.Or(c.KeyVar, "ANTHROPIC_API_KEY"), URLVar: cmp.Or(c.URLVar, "ANTHROPIC_BASE_URL"),
+		Provider: c.Name, KeyVar: cmp.Or(c.KeyVar, official.Variable("apiKey")), URLVar: cmp.Or(c.URLVar, official.Variable("apiBase")),
 		HTTP: c.HTTP, Clock: c.Clock, StallTimeout: c.StallTimeout, HeaderTimeout: c.HeaderTimeout,
 		Prepare: c.Prepare,
 	}

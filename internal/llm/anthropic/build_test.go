@@ -18,7 +18,7 @@ import (
 var update = flag.Bool("update", false, "write golden files")
 
 // official is the host that the models of these tests are at.
-var official = llm.HostID("anthropic", DefaultBaseURL)
+var official = llm.HostID("anthropic", "https://api.anthropic.com")
 
 // conversation has every kind of part that can be sent.
 func conversation() *llm.Request {

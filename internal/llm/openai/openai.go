@@ -31,14 +31,15 @@ import (
 	"time"
 
 	"github.com/lathe-dev/lathe/internal/llm"
+	"github.com/lathe-dev/lathe/internal/llm/hosts"
 )
 
-// DefaultBaseURL is OpenAI's own server.
-const DefaultBaseURL = "https://api.openai.com/v1"
+// chatWire is its name in the settings, and that of OpenAI's own host in the table of hosts and the catalogue.
+const chatWire = "openai"
 
 // Config describes one server.
 type Config struct {
-	BaseURL      string            // with or without /v1; "" means DefaultBaseURL
+	BaseURL      string            // with or without /v1; "" means OpenAI's own
 	APIKey       string            // "" sends none, for servers without keys
 	Organization string            // OpenAI-Organization
 	Project      string            // OpenAI-Project
@@ -49,8 +50,8 @@ type Config struct {
 	StallTimeout time.Duration // as llm.Caller
 	HeadTimeout  time.Duration // as llm.Caller.HeaderTimeout
 	ProviderName string        // in errors; "" means the host's name in the catalogue, else "openai"
-	KeyVar       string        // the variable that sets APIKey, for hints; "" means OPENAI_API_KEY
-	URLVar       string        // the variable that sets BaseURL; "" means OPENAI_BASE_URL
+	KeyVar       string        // the variable that sets APIKey, for hints; "" means that of OpenAI
+	URLVar       string        // the variable that sets BaseURL; "" means that of OpenAI
 	CacheKey     string        // prompt_cache_key; "" means one derived from the beginning of the conversation
 	Traits       *Traits       // nil means those of the host
 	Prepare      llm.Prepare   // see llm.Caller
@@ -71,23 +72,21 @@ type Provider struct {
 
 // New makes a provider. An invalid base URL is reported by the first request.
 func New(c Config) *Provider {
-	base := c.BaseURL
-	if base == "" {
-		base = DefaultBaseURL
-	}
+	official, _ := hosts.Named(chatWire)
+	base := orElse(c.BaseURL, official.Base)
 	host := llm.CatalogueHost(base)
 	p := &Provider{
 		name: c.ProviderName, endpoint: endpoint(base), header: c.header(), retry: c.Retry, cacheKey: c.CacheKey,
 		caller: llm.Caller{
-			KeyVar: orElse(c.KeyVar, "OPENAI_API_KEY"), URLVar: orElse(c.URLVar, "OPENAI_BASE_URL"),
+			KeyVar: orElse(c.KeyVar, official.Variable("apiKey")), URLVar: orElse(c.URLVar, official.Variable("apiBase")),
 			HTTP: c.HTTP, Clock: c.Clock, StallTimeout: c.StallTimeout, HeaderTimeout: c.HeadTimeout,
 			Prepare: c.Prepare,
 		},
 	}
 	if p.name == "" {
-		p.name = orElse(host, "openai")
+		p.name = orElse(host, chatWire)
 	}
-	p.section = orElse(host, "openai")
+	p.section = orElse(host, chatWire)
 	p.caller.Provider, p.host = p.name, llm.HostID(p.name, base)
 	p.traits = TraitsOf(host)
 	if c.Traits != nil {
@@ -156,7 +155,7 @@ func (p *Provider) Name() string { return p.name }
 // Model returns the model with that id. The server is not asked: a wrong id fails at the first request.
 func (p *Provider) Model(_ context.Context, id string) (llm.Model, error) {
 	info := llm.Lookup(p.section, id)
-	info.Provider, info.Host = "openai", p.host
+	info.Provider, info.Host = chatWire, p.host
 	if info.ID == "" {
 		return nil, &llm.Error{
 			Kind: llm.KindNotFound, Provider: p.name, Message: "no model is named",

@@ -38,7 +38,7 @@ const (
 // none.
 func TraitsOf(host string) Traits {
 	switch host {
-	case "openai":
+	case chatWire:
 		return Traits{OpenAI: true, Files: true}
 	case "deepseek":
 		return Traits{Reasoning: KeepAlways}
