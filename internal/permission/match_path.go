@@ -129,10 +129,14 @@ func below(anchor, target string) (string, bool) {
 	if anchor == target {
 		return "", true
 	}
-	if anchor != "/" {
-		anchor += "/"
+	rest, ok := strings.CutPrefix(target, anchor)
+	if !ok || anchor == "/" {
+		return rest, ok
 	}
-	return strings.CutPrefix(target, anchor)
+	if inside, ok := strings.CutPrefix(rest, "/"); ok {
+		return inside, true
+	}
+	return target, false
 }
 
 // slashed writes an absolute path as rules do, on every system: C:\a\b is /c/a/b.

@@ -3,7 +3,6 @@ package permission
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"iter"
 	"slices"
 	"sync"
@@ -264,6 +263,6 @@ func ruled(e Effect, r Rule) Decision {
 	}
 	return Decision{
 		Effect: e, Layer: layer, Rule: r.Text, Source: r.Source.Name,
-		Reason: fmt.Sprintf("%s by the rule %s (%s)", verb, r.Text, r.Source.Name),
+		Reason: verb + " by the rule " + r.Text + " (" + r.Source.Name + ")",
 	}
 }

@@ -178,7 +178,8 @@ func (c *call) gitVerb(i int) {
 		c.Unknown = true
 		return
 	}
-	sub := &call{name: verb, row: r, env: c.env, args: rest}
+	sub := newCall(verb, r, c.env, rest)
+	defer sub.release()
 	sub.run()
 	gitReads(sub)
 	c.rebase(&sub.Use)

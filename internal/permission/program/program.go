@@ -112,9 +112,8 @@ func Analyze(words []Word, env Env) Use {
 		c.alike(name)
 		return c.Use
 	}
-	c := calls.Get().(*call)
+	c := newCall(name, r, env, words[1:])
 	defer c.release()
-	c.name, c.row, c.env, c.args = name, r, env, words[1:]
 	c.run()
 	c.responds(name)
 	c.exactWords(name)
@@ -128,6 +127,13 @@ func Analyze(words []Word, env Env) Use {
 // calls are reused: a line of many commands needs one for each, and nothing retains it.
 var calls = sync.Pool{New: func() any { return new(call) }}
 
+func newCall(name string, row spec, env Env, args []Word) *call {
+	c := calls.Get().(*call)
+	c.name, c.row, c.env, c.args = name, row, env, args
+	return c
+}
+
+// release gives the call back; its Use has been copied.
 func (c *call) release() {
 	*c = call{}
 	calls.Put(c)

@@ -9,12 +9,14 @@ import (
 // subcommand. The flags are those of the program's row that stand before the subcommand and change nothing
 // but the output; asking lists further words that make the program no longer read-only.
 func verbs(asking string) func(*call) {
-	return func(c *call) { c.verb(strings.Fields(asking)) }
+	words := strings.Fields(asking)
+	return func(c *call) { c.verb(words) }
 }
 
 func (c *call) verb(asking []string) {
 	g := c.row.flags.grammar()
-	look := &call{name: c.name, args: c.args}
+	look := newCall(c.name, spec{}, Env{}, c.args)
+	defer look.release()
 	i := 0
 	for ; i < len(c.args); i++ {
 		w := c.args[i]
@@ -63,7 +65,8 @@ func (c *call) subcommand(i int) {
 		c.refuse(c.name + " " + c.args[i].Text + " is not known to be read-only")
 		return
 	}
-	sub := &call{name: best, row: rows()[best], env: c.env, args: c.args[at:]}
+	sub := newCall(best, rows()[best], c.env, c.args[at:])
+	defer sub.release()
 	sub.run()
 	c.merge(sub.Use)
 }

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"slices"
 	"strings"
 	"sync"
 
@@ -102,14 +103,18 @@ func each(f func(a *analysis, c *call) string) func(*analysis) []string {
 
 // runs makes a check that fires on programs by name.
 func runs(text string, names ...string) func(*analysis) []string {
+	var beginnings []string
+	for _, name := range names {
+		if beginning, ok := strings.CutSuffix(name, "*"); ok {
+			beginnings = append(beginnings, beginning)
+		}
+	}
 	return each(func(_ *analysis, c *call) string {
 		if c.use.Class.ReadOnly() && len(c.use.Inner) == 0 {
 			return "" // curl --version
 		}
-		for _, name := range names {
-			if c.name == name || (strings.HasSuffix(name, "*") && strings.HasPrefix(c.name, name[:len(name)-1])) {
-				return text + ": " + c.raw
-			}
+		if has(names, c.name) || slices.ContainsFunc(beginnings, func(b string) bool { return strings.HasPrefix(c.name, b) }) {
+			return text + ": " + c.raw
 		}
 		return ""
 	})
