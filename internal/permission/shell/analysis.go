@@ -135,8 +135,6 @@ func cut(text string, from, to uint) string {
 func analyze(line, dir string, w permission.World) *analysis {
 	a := &analysis{world: w, start: dir, line: line, class: permission.ClassNeutral, exact: true}
 	sc := &scope{src: line, dirs: []string{dir}}
-	few := commands(line)
-	a.parts, a.levels, a.calls = make([]permission.Part, 0, few), make([]int, 0, few), make([]*call, 0, few)
 	a.characters(line)
 	a.read(line, sc)
 	a.lookalikes(line, &scope{src: line, dirs: []string{dir}})

@@ -91,6 +91,10 @@ func (a *analysis) partAt(place int, p permission.Part, sc *scope) int {
 		a.exact = false
 	}
 	a.raise(p.Class)
+	if a.parts == nil {
+		n := commands(a.line)
+		a.parts, a.levels = make([]permission.Part, 0, n), make([]int, 0, n)
+	}
 	if place == len(a.parts) {
 		a.parts, a.levels = append(a.parts, p), append(a.levels, sc.level)
 		return place

@@ -397,7 +397,7 @@ func (a *analysis) reach(c *call, sc *scope) (why string) {
 	for _, name := range c.use.Kills {
 		a.files(permission.Write, name, patterns, sc)
 	}
-	a.spreads(c, patterns, sc)
+	a.spreads(c, sc)
 	a.lands(c, sc)
 	for _, host := range c.use.Hosts {
 		a.access(permission.Access{Kind: permission.Net, Target: host})

@@ -10,9 +10,10 @@ import (
 
 // spreads notes the folders that patterns list where the program takes the names for text: echo ~/.ssh/* lists
 // the files as ls does.
-func (a *analysis) spreads(c *call, patterns map[string]bool, sc *scope) {
-	for name := range patterns {
-		if slices.Contains(c.use.Reads, name) || slices.Contains(c.use.Writes, name) || slices.Contains(c.use.Kills, name) {
+func (a *analysis) spreads(c *call, sc *scope) {
+	for _, w := range c.words {
+		name := w.text
+		if !w.glob || slices.Contains(c.use.Reads, name) || slices.Contains(c.use.Writes, name) || slices.Contains(c.use.Kills, name) {
 			continue
 		}
 		a.spreadFolders(name, sc)
