@@ -9,8 +9,9 @@ import (
 )
 
 const (
-	barCells  = 30 // of the longest bar
-	mostParts = 5  // of a share that are listed
+	windowCells = 72 // of the bar of the whole window
+	barCells    = 30 // of the longest bar of a share
+	mostParts   = 5  // of a share that are listed
 )
 
 // contextWindow draws the context window: a row for each kind of content, the free room, and how much each level of a
@@ -26,7 +27,7 @@ func contextWindow(ctx context.Context, h Host, _ string) (event.Output, error) 
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "The last request and its reply: %s. The next request, by lathe's own estimate: %s tokens.\n\n", window(s), grouped(sum))
-	b.WriteString(fenced("", picture(w, sum, s.ContextWindow)))
+	b.WriteString(fenced("", whole(sum, s.ContextWindow, w.Mark)+picture(w, sum, s.ContextWindow)))
 	if w.Mark > 0 {
 		fmt.Fprintf(&b, "\n\nA compaction comes by itself at %s tokens.", grouped(w.Mark))
 	}
@@ -40,8 +41,23 @@ func contextWindow(ctx context.Context, h Host, _ string) (event.Output, error) 
 	return event.Output{Text: b.String()}, nil
 }
 
+// whole is the window as one bar: its content, the free room, and the place where a compaction comes.
+func whole(sum, size, mark int) string {
+	if size <= 0 {
+		return ""
+	}
+	cell := func(tokens int) int { return min((tokens*windowCells+size-1)/size, windowCells) }
+	bar := []rune(strings.Repeat("█", cell(sum)) + strings.Repeat("░", windowCells-cell(sum)))
+	legend := fmt.Sprintf("█ %.1f %% used", 100*float64(sum)/float64(size))
+	if mark > 0 && mark < size {
+		bar[min(cell(mark), windowCells-1)] = '┃'
+		legend += ", ┃ compaction"
+	}
+	return string(bar) + "\n" + legend + "\n\n"
+}
+
 // picture has a row for each share and its largest parts: tokens, percent of the window (of the content where the
-// window is unknown), and a bar, of which the longest is that of the largest share.
+// window is unknown), and a bar to compare them, of which the longest is that of the largest share.
 func picture(w Window, sum, size int) string {
 	whole := max(size, sum, 1)
 	longest := 1
@@ -51,7 +67,8 @@ func picture(w Window, sum, size int) string {
 	var b strings.Builder
 	row := func(name, cell string, tokens int) {
 		cells := (tokens*barCells + longest - 1) / longest
-		fmt.Fprintf(&b, "%-26s %11s %5.1f %%  %s\n", name, grouped(tokens), 100*float64(tokens)/float64(whole), strings.Repeat(cell, min(cells, barCells)))
+		text := fmt.Sprintf("%-26s %11s %5.1f %%  %s", name, grouped(tokens), 100*float64(tokens)/float64(whole), strings.Repeat(cell, cells))
+		b.WriteString(strings.TrimRight(text, " ") + "\n")
 	}
 	for _, p := range w.Shares {
 		if p.Tokens == 0 {
@@ -63,7 +80,7 @@ func picture(w Window, sum, size int) string {
 		}
 	}
 	if size > 0 {
-		row("free", "░", max(size-sum, 0))
+		row("free", "", max(size-sum, 0))
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
@@ -160,5 +161,37 @@ func TestTheSessionPickerSearchesAllSessionsAndRanks(t *testing.T) {
 	}
 	if got := found(ids[2][9:13]); len(got) > 20 { // the middle of an id is not searched
 		t.Errorf("the middle of an id finds %d items", len(got))
+	}
+}
+
+func TestTheStatusSaysWhatTheNextMessageCostsWithoutTheCache(t *testing.T) {
+	big := llm.Usage{Input: 10, CacheRead: 100_000, CacheWrite: 100_000}
+	p := newPlace(t, llmtest.Replies(llmtest.Reply{Parts: []llmtest.Part{llmtest.Text("done")}, Usage: &big}))
+	check := func(s *seat) {
+		t.Helper()
+		c, price := s.Status().Cache, s.session().Model().Price
+		if cold := 200_010 * price.CacheWrite / 1e6; c.ColdUSD < cold || c.ColdUSD > cold*1.01 || c.WarmUSD != c.ColdUSD*price.CacheRead/price.CacheWrite {
+			t.Errorf("cold $%f, want $%f; warm $%f", c.ColdUSD, cold, c.WarmUSD)
+		}
+		if left := time.Until(c.Expires); left <= 4*time.Minute || left > 5*time.Minute || c.Lifetime != 5*time.Minute {
+			t.Errorf("expires in %s of %s", left, c.Lifetime)
+		}
+	}
+	s := p.open(t, nil)
+	if c := s.Status().Cache; c != (event.CacheCost{}) {
+		t.Errorf("before the first message: %+v", c)
+	}
+	s.prompt("work")
+	until(s, func(st event.Status) bool { return !st.Cache.Expires.IsZero() })
+	check(s)
+	id := s.Status().Session
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = p.open(t, func(o *Options) { o.Session.Resume = id })
+	check(s)
+	s.command("model", "opus")
+	if c := s.Status().Cache; c != (event.CacheCost{}) {
+		t.Errorf("another model has no cache yet: %+v", c)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/lathe-dev/lathe/internal/cost"
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/permission"
@@ -25,7 +26,7 @@ type replayed struct {
 }
 
 // statusKinds are the entries that the state after a log depends on.
-var statusKinds = []string{"user", "reply", "call_end", "invoke_end", userShellKind}
+var statusKinds = []string{"user", "reply", "call_end", "invoke_end", "compaction", userShellKind}
 
 // replay reads the branch of the head. Where its bodies are not wanted, only what the state depends on is decoded.
 func replay(log *session.Session, bodies bool) *replayed {
@@ -50,6 +51,7 @@ func replay(log *session.Session, bodies bool) *replayed {
 		out.statusValues.changed = changedFiles(log)
 	}
 	out.statusValues.request(p.usage)
+	out.statusValues.cache, out.statusValues.model = p.cache, p.model
 	out.statusValues.costUSD, out.statusValues.usage = info.CostUSD, info.Usage
 	return out
 }
@@ -89,6 +91,8 @@ type player struct {
 	last    map[string]permission.Decision
 	pending []llm.Part
 	usage   llm.Usage // of the last request
+	cache   cost.Cache
+	model   string // of the last request
 }
 
 // openPart is an event that waits for the end of its reply, which names it.
@@ -154,6 +158,7 @@ func (p *player) take(e session.Entry) {
 		})
 	case session.Compaction:
 		p.close(unclosed)
+		p.cache = cost.Cache{}
 		if b.Level == 0 { // only media
 			p.add(event.Notice{Level: "warning", Text: "the provider refused an image; the model gets a note instead of it"})
 			return
@@ -244,6 +249,7 @@ func (p *player) close(reply session.Reply) {
 		p.publish(o.logged)
 	}
 	if reply.Usage != nil {
-		p.usage = *reply.Usage
+		p.usage, p.model = *reply.Usage, reply.Model
+		p.cache.Request(p.usage, p.time)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lathe-dev/lathe/internal/cost"
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/git"
 	"github.com/lathe-dev/lathe/internal/llm"
@@ -21,6 +22,8 @@ type statusValues struct {
 	used    int     // tokens of the last request and its reply
 	hit     float64 // share of the last request that came from the cache
 	last    llm.Usage
+	cache   cost.Cache
+	model   string // that the cache is of
 	costUSD float64
 	usage   llm.Usage
 	api     time.Duration
@@ -44,6 +47,7 @@ func (t *statusValues) take(e event.Event) bool {
 	case event.StepEnd:
 		if len(e.Agent) == 0 {
 			t.request(b.Usage)
+			t.cache.Request(b.Usage, e.Time)
 		}
 		t.costUSD += b.CostUSD
 		t.usage = t.usage.Add(b.Usage)
@@ -51,6 +55,9 @@ func (t *statusValues) take(e event.Event) bool {
 		return true
 	case event.SideRequest:
 		t.costUSD += b.CostUSD
+		return true
+	case event.Compacted:
+		t.cache = cost.Cache{}
 		return true
 	case event.ToolEnd:
 		t.view(b)
@@ -132,6 +139,9 @@ func (c *Console) status() event.Status {
 		ContextUsed: seen.used, ContextWindow: model.ContextWindow, CostUSD: seen.costUSD, Usage: seen.usage, CacheHit: seen.hit,
 		Background: s.Background().Running(), Queued: queued, Changed: seen.changed, Todos: seen.todos, Line: line,
 	}
+	if next, ok := seen.cache.Next(model.Price, seen.cache.Expires()); ok && seen.model == model.ID {
+		out.Cache = event.CacheCost{Expires: seen.cache.Expires(), Lifetime: next.Lifetime, WarmUSD: next.WarmUSD, ColdUSD: next.ColdUSD}
+	}
 	info := s.Log().Info()
 	out.Title = cmp.Or(info.Title, info.FirstPrompt)
 	if repo, ok := git.Find(s.Dir()); ok {
@@ -148,6 +158,9 @@ func (c *Console) follow(events *event.Subscription) {
 	for e := range events.All(c.ctx) {
 		c.mu.Lock()
 		changed := e.Session == c.front.ID() && c.seen.take(e)
+		if _, ok := e.Body.(event.StepEnd); ok && changed && len(e.Agent) == 0 {
+			c.seen.model = c.front.Model().ID
+		}
 		c.mu.Unlock()
 		switch e.Body.(type) {
 		case event.PartDone:

@@ -59,8 +59,8 @@ type Session struct {
 	CostUSD float64 `json:"cost_usd"` // the sum of the steps
 	MissUSD float64 `json:"miss_usd"` // the part of it that cache misses cost
 
-	lifetime time.Duration // of what the last request left in the cache
-	price    llm.Price     // of the last request's model
+	cache Cache
+	price llm.Price // of the last request's model
 }
 
 // Of reads the cost of a session from its log, all branches included. The log has the prices of each request; the
@@ -73,7 +73,7 @@ func Of(log *session.Session) Session {
 // Read does the same with entries in the order in which they were written. Other kinds than those of Of change
 // nothing.
 func Read(entries iter.Seq2[int, session.Entry], prices Prices) Session {
-	r := reader{prices: prices, lifetime: shortLifetime}
+	r := reader{prices: prices}
 	for _, e := range entries {
 		r.take(e)
 	}
@@ -83,15 +83,15 @@ func Read(entries iter.Seq2[int, session.Entry], prices Prices) Session {
 			r.out.MissUSD += s.Miss.CostUSD
 		}
 	}
-	r.out.lifetime = r.lifetime
+	r.out.cache = r.cache
 	return r.out
 }
 
 // reader follows a log.
 type reader struct {
-	prices   Prices
-	lifetime time.Duration
-	out      Session
+	prices Prices
+	cache  Cache
+	out    Session
 
 	prefix *session.Prefix
 	last   *Step     // the last reply
@@ -187,12 +187,7 @@ func (r *reader) reply(at time.Time, b session.Reply) {
 		r.cause("model: " + r.last.Model + " to " + b.Model)
 	}
 	s.Miss = r.miss(s, price)
-	if u.CacheWrite > 0 {
-		r.lifetime = shortLifetime
-	}
-	if u.CacheWrite1h > 0 {
-		r.lifetime = longLifetime
-	}
+	r.cache.Request(u, at)
 	r.out.price = price
 	r.caches = r.caches || u.CacheRead+u.CacheWrite > 0
 	last := *r.add(s)
@@ -222,7 +217,7 @@ func (r *reader) miss(s Step, price llm.Price) *Miss {
 		return nil
 	}
 	causes := r.causes
-	if r.idle > r.lifetime {
+	if r.idle > r.cache.life() {
 		causes = append(causes, fmt.Sprintf("expired: nothing was sent for %s", r.idle.Round(time.Second)))
 	}
 	if len(causes) == 0 {
@@ -242,35 +237,6 @@ func (r *reader) cached() int {
 		return r.last.Prompt()
 	}
 	return r.last.Read + r.last.Written
-}
-
-// Next is what the next request of a session costs for the conversation so far.
-type Next struct {
-	Tokens  int           `json:"tokens"`  // of the conversation
-	Left    time.Duration `json:"left_ns"` // until the cache expires; negative: it has
-	ColdUSD float64       `json:"cold_usd"`
-	WarmUSD float64       `json:"warm_usd"`
-}
-
-// Next returns the cost of the next request at a time; ok is false before the first reply, and where the provider
-// has reported no cache.
-func (s Session) Next(now time.Time) (n Next, ok bool) {
-	for _, last := range slices.Backward(s.Steps) {
-		if last.Summary {
-			continue
-		}
-		if last.Read+last.Written == 0 {
-			return Next{}, false
-		}
-		write := s.price.Input
-		if last.Written > 0 {
-			write = max(s.price.CacheWrite, s.price.Input)
-		}
-		n.Tokens, n.Left = last.Prompt()+last.Output, s.lifetime-now.Sub(last.Time)
-		n.ColdUSD, n.WarmUSD = float64(n.Tokens)*write/1e6, float64(n.Tokens)*s.price.CacheRead/1e6
-		return n, true
-	}
-	return Next{}, false
 }
 
 // Totals are sums over steps.

@@ -138,3 +138,13 @@ func TestTheNextRequestIsPricedWarmAndCold(t *testing.T) {
 		t.Error("a session without a request has a next one")
 	}
 }
+
+func TestACacheOfAnHourCostsMoreToWriteAnew(t *testing.T) {
+	var c cost.Cache
+	c.Request(llm.Usage{CacheWrite: 1000, CacheWrite1h: 1000}, start)
+	c.Request(llm.Usage{CacheRead: 99_000, CacheWrite: 1000, CacheWrite1h: 1000}, start.Add(time.Minute))
+	n, ok := c.Next(llm.Price{Input: 3, CacheRead: 0.3, CacheWrite: 3.75}, start.Add(31*time.Minute))
+	if !ok || n.Left != 30*time.Minute || n.Lifetime != time.Hour || math.Abs(n.ColdUSD-0.6) > 1e-9 || math.Abs(n.WarmUSD-0.03) > 1e-9 {
+		t.Errorf("%+v %v", n, ok)
+	}
+}

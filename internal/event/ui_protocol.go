@@ -1,6 +1,7 @@
 package event
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/lathe-dev/lathe/internal/llm"
@@ -43,6 +44,39 @@ type Status struct {
 	Changed       []ChangedFile   `json:"changed,omitempty"`    // files that the session changed
 	Todos         []TodoItem      `json:"todos,omitempty"`
 	Line          string          `json:"line,omitempty"` // output of the user's statusLine command; foreign text
+	Cache         CacheCost       `json:"cache,omitzero"` // zero: nothing is known of the provider's cache
+}
+
+// CacheCost is the price of the next message for the conversation so far, with the provider's cache and after its end.
+type CacheCost struct {
+	Expires  time.Time     `json:"expires"`
+	Lifetime time.Duration `json:"lifetime_ns"` // from the last use to Expires
+	WarmUSD  float64       `json:"warm_usd"`
+	ColdUSD  float64       `json:"cold_usd"`
+}
+
+// notableUSD is the difference in price from which people are told of it.
+const notableUSD = 0.10
+
+// Warns is when the end of the cache is near enough to announce it; zero for a conversation that is too small.
+func (c CacheCost) Warns() time.Time {
+	if c.ColdUSD-c.WarmUSD < notableUSD {
+		return time.Time{}
+	}
+	return c.Expires.Add(-c.Lifetime / 5)
+}
+
+// Notice is a line for people about a large conversation whose cache is about to expire or has expired, or "".
+func (c CacheCost) Notice(now time.Time) string {
+	warns := c.Warns()
+	if warns.IsZero() || now.Before(warns) {
+		return ""
+	}
+	price := fmt.Sprintf("the next message costs about $%.2f, not $%.2f", c.ColdUSD, c.WarmUSD)
+	if !now.Before(c.Expires) {
+		return "the prompt cache has expired: " + price
+	}
+	return fmt.Sprintf("cache expires within %d min: then %s", int(c.Expires.Sub(warns).Minutes()), price)
 }
 
 // ChangedFile is a file that the session changed.

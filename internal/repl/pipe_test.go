@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
@@ -201,5 +202,17 @@ func TestALineOfAnyLengthIsRead(t *testing.T) {
 	piped(t, f, long)
 	if len(f.prompts) != 1 || f.prompts[0] != long {
 		t.Errorf("%d prompts", len(f.prompts))
+	}
+}
+
+func TestResumingALargeConversationNamesThePriceOfTheNextMessage(t *testing.T) {
+	f := newFake(t)
+	st := event.Status{Session: "s2", Cache: event.CacheCost{Expires: time.Now().Add(-time.Hour), Lifetime: 5 * time.Minute, WarmUSD: 0.06, ColdUSD: 0.75}}
+	f.publish(event.Opened{Session: "s2"})
+	f.publish(st)
+	st.Title = "once is enough"
+	f.publish(st)
+	if out := piped(t, f); strings.Count(out, "the next message costs about $0.75, not $0.06") != 1 {
+		t.Errorf("printed:\n%s", out)
 	}
 }

@@ -32,7 +32,11 @@ func (r *repl) event(e event.Event) {
 		r.opened(b)
 		return
 	case event.Status:
+		opened := b.Session != r.status.Session
 		r.status = b
+		if text := b.Cache.Notice(time.Now()); opened && text != "" {
+			r.notice(event.Notice{Level: "info", Text: text})
+		}
 		return
 	case event.Asked:
 		r.asked(e.Session, b)

@@ -18,6 +18,9 @@ func (m *model) apply(e event.Event) {
 	case event.Opened:
 		m.opened(b)
 	case event.Status:
+		if b.Cache.Expires != m.state.Cache.Expires {
+			m.awaitCache(b.Cache)
+		}
 		m.state = b
 		m.bypass.confirmed = m.bypass.confirmed || b.Mode == permission.Bypass
 	case event.TurnStart:

@@ -182,6 +182,9 @@ func (m *model) activity() []string {
 	if m.hint != "" {
 		parts = append(parts, th.Dim.Render(term.EscapeLine(m.hint)))
 	}
+	if notice := m.cacheNotice(); notice != "" && len(parts) == 0 {
+		parts = append(parts, th.Dim.Render(notice))
+	}
 	return append(out, cutCells(strings.Join(parts, "  "), m.w))
 }
 

@@ -524,3 +524,25 @@ func TestTheGreetingKeepsTheKeyThatContinues(t *testing.T) {
 		t.Errorf("shown:\n%s", text)
 	}
 }
+
+func TestAnIdleScreenAnnouncesTheEndOfTheCache(t *testing.T) {
+	m := newTestModel(t, 80, 20)
+	now := time.Date(2026, 1, 2, 3, 0, 0, 0, time.UTC)
+	m.now = func() time.Time { return now }
+	m.says(1, "an answer")
+	m.apply1(event.Status{Cache: event.CacheCost{Expires: now.Add(5 * time.Minute), Lifetime: 5 * time.Minute, WarmUSD: 0.06, ColdUSD: 0.75}})
+	for _, c := range []struct {
+		after time.Duration
+		want  string
+	}{{0, ""}, {4 * time.Minute, "cache expires within 1 min: then the next message costs about $0.75, not $0.06\n───"}, {time.Minute, "the prompt cache has expired"}} {
+		now = now.Add(c.after)
+		text := line.Strip(strings.Join(m.compose().lines, "\n"))
+		if c.want == "" && strings.Contains(text, "cache") || !strings.Contains(text, c.want) {
+			t.Errorf("%q is not in:\n%s", c.want, text)
+		}
+	}
+	m.apply1(event.TurnStart{})
+	if text := line.Strip(strings.Join(m.compose().lines, "\n")); strings.Contains(text, "cache has") {
+		t.Errorf("it stays while a turn runs:\n%s", text)
+	}
+}
