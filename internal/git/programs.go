@@ -64,6 +64,12 @@ func findAny(dir string) (repo Repo, bare string) {
 	}
 }
 
+// Bare reports whether git in dir would take a bare repository.
+func Bare(dir string) bool {
+	_, bare := findAny(dir)
+	return bare != ""
+}
+
 func there(dir, name string) bool {
 	_, err := os.Lstat(filepath.Join(dir, name))
 	return err == nil

@@ -275,37 +275,9 @@ func guardRead(rel string, _ bool) verdict {
 		if last := len(parts) - 1; name == ".git" && i == last-1 && isNamed(plainName(parts[last]), "config") {
 			return verdict{effect: Ask, why: "the addresses in .git/config may hold passwords"}
 		}
-		switch name {
-		case ".ssh", ".gnupg", ".aws", ".azure", ".kube", ".password-store":
+		if secretFolder(name) {
 			return verdict{effect: Ask, why: "keys and credentials lie in " + part}
 		}
 	}
 	return verdict{}
 }
-
-// isSecret says why a file of this plain name is likely to hold secrets, "" when it is not.
-func isSecret(name string) string {
-	switch {
-	case name == ".env" || strings.HasPrefix(name, ".env.") || strings.HasSuffix(name, ".env"):
-		for _, sample := range []string{"example", "sample", "template", "dist", "defaults", "schema"} {
-			if strings.Contains(name, sample) {
-				return ""
-			}
-		}
-		return "it usually holds secrets"
-	case name == "id_rsa" || name == "id_ed25519" || name == "id_ecdsa" || name == "id_dsa":
-		return "it is a private key"
-	case secretNames()[name]:
-		return "it usually holds secrets"
-	}
-	for _, ext := range []string{".pem", ".key", ".p12", ".pfx", ".jks", ".keystore", ".kdbx", ".ppk", ".asc", ".gpg", ".tfvars", ".tfstate", ".ovpn", "_history", "_rsa", "_ed25519"} {
-		if strings.HasSuffix(name, ext) && name != ext {
-			return "it may be a private key or another secret"
-		}
-	}
-	return ""
-}
-
-const secretFiles = ".envrc .netrc _netrc .git-credentials .pgpass .my.cnf .npmrc .pypirc .htpasswd .boto .s3cfg .dockercfg .vault-token .history .node_repl_history " +
-	"credentials credentials.json client_secret.json service-account.json secrets.yml secrets.yaml secrets.json secrets.toml master.key kubeconfig " +
-	"identity shadow gshadow wallet.dat key4.db logins.json cookies.sqlite"

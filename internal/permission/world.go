@@ -20,7 +20,7 @@ type World interface {
 	// Names lists the names below a folder, relative to it with slashes, folders too; complete when these are all.
 	Names(dir string, max int) (names []string, complete bool)
 	// Tree searches the names below a folder for those that a program reading all of it must leave out. For a folder of
-	// the past, which has no names, it returns only those that rules deny.
+	// the past, which has no names, it returns those that rules deny, and facts about the files that git tracks now.
 	Tree(dir string, o TreeOptions) Tree
 }
 
@@ -41,6 +41,7 @@ type TreeOptions struct {
 	Skip   []string // patterns of the names of folders that it leaves out
 	Odd    string   // characters that no name may hold
 	Past   bool     // the folder is one of the past
+	Blobs  []string // hashes, perhaps shortened, whose files are asked for
 }
 
 // Tree lists the files below a folder that are not free to read.
@@ -56,6 +57,17 @@ type Tree struct {
 	// Listed: all names below were looked at. Else Why says why not; "" on a machine that is not there.
 	Listed bool
 	Why    string
+	Past   Past // of a folder of the past
+}
+
+// Past describes a repository. The zero value is that of one that nothing is known of.
+type Past struct {
+	Free      bool              // files with secrets may be read like any others
+	Known     bool              // the fields below are those of all tracked files
+	Files     []string          // names of tracked files that guards keep from being read
+	Folders   []string          // names of folders that hold such files
+	Templates bool              // a tracked file is no secret, but has a name like one: .env.example
+	Blobs     map[string]string // the absolute path of the tracked file with the contents of a hash; one with secrets goes first
 }
 
 // Withheld is a file or folder that a reader of the whole tree leaves out.

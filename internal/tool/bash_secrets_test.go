@@ -98,9 +98,10 @@ func TestGitShowsNothingThatARuleDenies(t *testing.T) {
 		"git log -p -1 -- sub":                         permission.Allow,
 		"git show":                                     permission.Allow,
 		"git show HEAD~1":                              permission.Allow,
-		"git show " + blob:                             permission.Allow, // git says that it is no commit
-		"git show " + blob + " -- a.txt":               permission.Allow,
-		"git diff " + blob + " " + other:               permission.Allow,
+		"git show " + blob:                             permission.Deny,
+		"git show " + blob + " -- a.txt":               permission.Deny,
+		"git show " + other:                            permission.Allow, // git says that it is no commit
+		"git diff " + blob + " " + other:               permission.Deny,
 		"git diff " + other + ".." + blob:              permission.Allow,
 		"git show " + blob + "^{}":                     permission.Ask,
 		"git show " + blob + "^{blob}":                 permission.Ask,
@@ -116,9 +117,10 @@ func TestGitShowsNothingThatARuleDenies(t *testing.T) {
 		"git show HEAD:.env":                           permission.Deny,
 		"git show HEAD:sub/.env":                       permission.Deny,
 		"git show :.env":                               permission.Deny,
-		"git stash show -p":                            permission.Ask,
+		"git stash show -p":                            permission.Allow,
 		"git format-patch --stdout HEAD~1":             permission.Ask,
-		"git cat-file -p " + blob:                      permission.Ask,
+		"git cat-file -p " + blob:                      permission.Deny,
+		"git cat-file -p " + other:                     permission.Ask,
 	} {
 		out, d := unasked(t, env, p, command)
 		if d.Effect != want {

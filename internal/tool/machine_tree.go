@@ -21,10 +21,7 @@ const (
 // Tree reads the names below dir, and asks for each whether it may be read by itself, as Grep does.
 func (m *Machine) Tree(dir string, o permission.TreeOptions) permission.Tree {
 	if o.Past {
-		if m.env.DeniedNames == nil {
-			return permission.Tree{}
-		}
-		return permission.Tree{Denied: m.env.DeniedNames()}
+		return m.past(dir, o.Blobs)
 	}
 	key := dir + "\x00" + strings.Join(o.Skip, "\x00") + "\x00" + o.Odd
 	if o.Hidden {

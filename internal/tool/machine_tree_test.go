@@ -50,6 +50,7 @@ func guarded(t *testing.T) *bench {
 		t.Fatal(err)
 	}
 	p := permission.NewPolicy(tool.Catalogue(), home, []string{b.dir}, []permission.Rule{deny})
+	b.env.DeniedNames = p.DeniedNames
 	b.env.MayRead = func(path string) permission.Effect {
 		return p.Decide(permission.Request{
 			Tool: "Read", Dir: b.dir, Mode: permission.Default,
@@ -78,6 +79,12 @@ var recursive = []struct {
 	{"git grep --untracked token", "git", true},
 	{"git grep --untracked --no-exclude-standard token -- .", "git", true},
 	{"git grep token HEAD", "git", true},
+	{"git grep --cached token", "git", true},
+	{"git log -p", "git", true},
+	{"git show HEAD", "git", true},
+	{"git diff-tree -p --root HEAD", "git", true},
+	{"timeout 9 git show", "git", true},
+	{"git cat-file --batch-all-objects --batch", "git", false},
 	{"diff -r src deploy", "diff", true},
 	{"diff -rN . src", "diff", false},
 	{"cp -r . /tmp/copy", "cp", false},

@@ -69,6 +69,8 @@ type Env struct {
 	ChildEnv sandbox.Options
 	// Shell is the shell for Bash. Empty: the user's, if it is bash or zsh, else the first that is found.
 	Shell string
+
+	tracked *indexFacts
 }
 
 // Limits bound the results of tools and how long they run. Zero values mean the defaults.
@@ -90,7 +92,7 @@ func NewEnv(dir string) (*Env, error) {
 	}
 	return &Env{
 		Roots: roots, Dir: NewDir(roots.First()), Reads: NewReadTracker(), Cache: NewCache(), Todos: &Todos{}, Deferred: &Deferral{},
-		Runner: sandbox.New(), Background: NewBackground(),
+		Runner: sandbox.New(), Background: NewBackground(), tracked: new(indexFacts),
 	}, nil
 }
 

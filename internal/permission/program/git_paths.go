@@ -21,18 +21,19 @@ var gitContents = map[string]struct{ with, without string }{
 	"git range-diff":   {},
 	"git blame":        {},
 	"git annotate":     {},
-	"git cat-file":     {"-p --batch --batch-command", "-t -s -e"},
+	"git cat-file":     {"-p --batch --batch-command", "-t -s -e --batch-check"},
 	"git archive":      {},
 	"git format-patch": {},
 	"git difftool":     {},
 	"git bundle":       {},
 	"git fast-export":  {},
 	"git stash":        {gitPatch, ""},
+	"git status":       {"-v --verbose", ""},
 }
 
 const (
-	gitPatch   = "-p -u -U --patch --unified --patch-with-raw --patch-with-stat -c --cc --remerge-diff --dd -m --diff-merges -L -W --function-context --binary --word-diff --color-words --ext-diff --textconv"
-	gitNoPatch = "--stat --numstat --shortstat --dirstat --summary --name-only --name-status --raw --quiet -s --no-patch --compact-summary --check"
+	gitPatch   = "-p -u -U --patch --unified --patch-with-raw --patch-with-stat -c --cc --check --remerge-diff --dd -m --diff-merges -L -W --function-context --binary --word-diff --color-words --ext-diff --textconv"
+	gitNoPatch = "--stat --numstat --shortstat --dirstat --summary --name-only --name-status --raw --quiet -s --no-patch --compact-summary"
 )
 
 // gitReads notes the files whose contents a subcommand prints: its paths and REV:path, else all below.
@@ -47,8 +48,9 @@ func gitReads(c *call) {
 	}
 	with, without := strings.Fields(how.with), strings.Fields(how.without)
 	patch := c.has(strings.Fields(gitPatch)...)
-	if len(with) > 0 && !c.has(with...) && len(c.strange) == 0 && !(c.name == "git cat-file" && !c.has(without...)) ||
-		len(without) > 0 && c.has(without...) && !patch && len(c.strange) == 0 {
+	quiet := len(with) > 0 && !c.has(with...) && len(c.strange) == 0 && !(c.name == "git cat-file" && !c.has(without...)) ||
+		len(without) > 0 && c.has(without...) && !patch && len(c.strange) == 0
+	if quiet && c.name != "git show" {
 		return
 	}
 	if c.Tree == nil {
@@ -58,42 +60,115 @@ func gitReads(c *call) {
 	for _, lines := range c.textsOf("-L") {
 		c.gitTop(lines[strings.LastIndexByte(lines, ':')+1:])
 	}
-	c.Tree.All = !c.gitPaths(c.ops) && c.name != "git blame"
+	named := c.gitPaths(c.ops)
+	c.Tree.All = c.name != "git blame" && !named
 	if len(c.textsOf("-L")) > 0 {
 		c.Tree.All = false // it shows those lines of these files only
 	}
 	c.pathspecs()
+	if quiet {
+		c.Tree.All = len(c.Tree.Hashes) > 0 || !c.Tree.Specs // what is no commit is printed all the same
+	}
+}
+
+// revisions are the operands that may be revisions.
+func (c *call) revisions() []Word {
+	if c.dashes < 0 {
+		return c.ops
+	}
+	return c.ops[:c.dashes]
 }
 
 // objects notes the revisions of a word that may be the contents of a file: its hash, and a hash made anything but a commit.
 func (c *call) objects(w Word) {
 	for end := range strings.SplitSeq(strings.ReplaceAll(w.Text, "...", ".."), "..") {
 		switch {
-		case strings.Contains(end, "^{") && !strings.HasSuffix(end, "^{commit}") || w.Unknown:
+		case strings.HasSuffix(end, "^{tree}"), strings.HasSuffix(end, "^{commit}"):
+		case strings.Contains(end, "^{") || w.Unknown:
 			c.Tree.Specs, c.Tree.All = false, true
-		case len(end) >= 4 && strings.Trim(strings.ToLower(end), "0123456789abcdef") == "":
+		case isHash(end):
 			c.Tree.Hashes, c.Tree.All = append(c.Tree.Hashes, w.Text), true
 		}
 	}
 }
 
+// isHash reports whether a word may be a hash, perhaps shortened.
+func isHash(s string) bool {
+	return len(s) >= 4 && len(s) <= 64 && strings.Trim(strings.ToLower(s), "0123456789abcdef") == ""
+}
+
 // pathspecs notes whether pathspecs can exclude names from a subcommand's output about the past. A hash may be that of
 // a file's contents, which no pathspec excludes.
 func (c *call) pathspecs() {
+	more := c.has("--full-diff", "--follow", "-L")
+	c.Tree.Safe = c.has("--follow", "-L") && !c.has("--full-diff")
 	switch c.name {
-	case "git log", "git whatchanged", "git format-patch":
-		c.Tree.Specs = !c.has("--full-diff", "--follow", "-L")
+	case "git log", "git whatchanged", "git format-patch", "git reflog", "git diff-tree", "git diff-index":
+		c.Tree.Specs = !more
+	case "git diff-files":
+		c.Tree.Specs, c.Tree.Stays = true, true
 	case "git show", "git diff":
-		c.Tree.Specs = !c.has("--full-diff", "--follow", "-L")
-		for i, w := range c.ops {
-			if c.dashes < 0 || i < c.dashes {
-				c.objects(w)
-			}
+		c.Tree.Specs = !more
+		c.Tree.Stays = c.name == "git diff" && !c.has("--cached", "--staged", "--merge-base")
+		for _, w := range c.revisions() {
+			c.objects(w)
+			c.Tree.Stays = c.Tree.Stays && !revision(w.Text) && !c.missing(w)
+			c.Tree.All = c.Tree.All || c.name == "git show" && c.dashes < 0 && !strings.Contains(w.Text, ":")
 		}
+	case "git cat-file":
+		c.gitObject()
+	case "git stash show":
+		c.gitStashed()
 	}
 	if c.has("--full-diff", "--follow") {
 		c.Tree.All = true // other files are shown as well, or those that the file was before it got its name
 	}
+}
+
+// gitObject: git cat-file prints the contents of files by their hashes. Commits, tags and lists of names are no secret.
+func (c *call) gitObject() {
+	if c.has("--batch", "--batch-command") || len(c.ops) == 0 {
+		return
+	}
+	ops := c.ops
+	if len(ops) == 2 && contains([]string{"commit", "tree", "tag"}, ops[0].Text) {
+		c.Tree.All = false
+		return
+	}
+	switch w := ops[len(ops)-1]; {
+	case w.Unknown || strings.Contains(w.Text, ":"):
+	case isHash(w.Text):
+		c.Tree.Blobs, c.Tree.All = []string{w.Text}, false
+	default:
+		c.Tree.All = strings.Contains(w.Text, "^{") && !strings.HasSuffix(w.Text, "^{tree}") && !strings.HasSuffix(w.Text, "^{commit}")
+	}
+}
+
+// gitStashed: git stash show takes no pathspecs; git diff prints the same, and does.
+func (c *call) gitStashed() {
+	stash := "stash@{0}"
+	if len(c.ops) == 1 {
+		stash = c.ops[0].Text
+		if strings.Trim(stash, "0123456789") == "" {
+			stash = "stash@{" + stash + "}"
+		}
+	}
+	number := strings.TrimSuffix(strings.TrimPrefix(stash, "stash@{"), "}")
+	if len(c.ops) > 1 || number == "" || len(number)+len("stash@{}") != len(stash) || strings.Trim(number, "0123456789") != "" || c.has("--include-untracked", "--only-untracked", "-u") {
+		return
+	}
+	instead := []string{"diff"}
+	for _, w := range c.args {
+		switch {
+		case w.Unknown || w.Glob:
+			return
+		case strings.HasPrefix(w.Text, "-") && len(w.Text) > 1 && w.Text != "--":
+			instead = append(instead, w.Text)
+		case len(c.ops) == 0 || w.Text != c.ops[0].Text:
+			return // the value of a flag
+		}
+	}
+	c.Tree.Specs, c.Tree.Instead = true, append(instead, stash+"^1.."+stash)
 }
 
 // gitPaths notes operands as files: REV:path and pathspecs. It reports whether these are all that is read.

@@ -183,9 +183,27 @@ func (c *call) gitVerb(i int) {
 	sub.run()
 	gitReads(sub)
 	c.rebase(&sub.Use)
+	c.fitPathspecs(sub, i)
 	c.merge(sub.Use)
 	if r.adds != "" {
 		c.Adds, c.AddsAt = []string{r.adds}, len(c.args)-len(rest)
+	}
+}
+
+// fitPathspecs takes the flags of git itself, which stand before args[verb], to the facts about a subcommand's pathspecs.
+func (c *call) fitPathspecs(sub *call, verb int) {
+	if sub.Tree == nil {
+		return
+	}
+	var own []string
+	for _, w := range c.args[:verb] {
+		if strings.HasSuffix(w.Text, "-pathspecs") {
+			sub.Tree.Specs, sub.Tree.Except, sub.Tree.All = false, nil, sub.Tree.Past // they change the meaning of those that would be added
+		}
+		own = append(own, w.Text)
+	}
+	if sub.Tree.Instead != nil {
+		sub.Tree.Instead = append(own, sub.Tree.Instead...)
 	}
 }
 

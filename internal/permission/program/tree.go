@@ -19,7 +19,12 @@ type Tree struct {
 	Specs  bool     // pathspecs after its words exclude names from its output about the past
 	Hashes []string // words that may be the hash of a file's contents, and are meant to be that of a commit
 	Named  []string // paths that it reads besides Reads
-	Shy    bool     // it leaves out hidden files by default, so that their absence is not worth a report
+	Stays  bool     // of the past it reads only files that the index has
+	Safe   bool     // it reads the past of the named files only, whatever their names were
+	Blobs  []string // words that are the hash of something whose contents it prints
+	// Instead are words in the place of those after the program, which do the same and take pathspecs.
+	Instead []string
+	Shy     bool // it leaves out hidden files by default, so that their absence is not worth a report
 }
 
 // tree notes that the program reads folders with everything in them.
@@ -151,6 +156,7 @@ func gitGrep(c *call) {
 	}
 	t := c.tree(permission.TreeOptions{Hidden: true}, exceptPathspecs)
 	t.At, t.Past = -1, c.has("--cached") || slices.ContainsFunc(ops, c.missing)
+	t.Specs, t.All = true, t.Past
 }
 
 // missing: nothing of this name is there, so that it may be a revision.

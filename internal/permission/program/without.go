@@ -1,5 +1,11 @@
 package program
 
+import (
+	"strings"
+
+	"github.com/lathe-dev/lathe/internal/permission"
+)
+
 // The words that make a program that lists files leave out those of these names, in any folder.
 
 // PathspecsWithout are words for git, after all others.
@@ -28,6 +34,27 @@ func TestsWithout(files, folders []string) []string {
 	for _, name := range folders {
 		name = globEscape.Replace(name)
 		out = append(out, "!", "-path", "*/"+name+"/*", "!", "-path", name+"/*")
+	}
+	return out
+}
+
+// PathspecsSecret are words for git that leave out the files of the past which guards keep from being read, in any case.
+// templates: those like .env.example are shown. Patterns that begin with a star and have no other are fast.
+func PathspecsSecret(templates bool) []string {
+	files, env, folders := permission.SecretPatterns()
+	if !templates {
+		env = []string{".env.*"}
+	}
+	const left = ":(top,exclude,icase)"
+	var out []string
+	for _, name := range append(files, env...) {
+		out = append(out, left+name)
+		if !strings.HasPrefix(name, "*") {
+			out = append(out, left+"*/"+name)
+		}
+	}
+	for _, name := range folders {
+		out = append(out, left+name+"/", left+"*/"+name+"/*")
 	}
 	return out
 }

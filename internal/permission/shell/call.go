@@ -28,6 +28,7 @@ type call struct {
 	sub      bool           // run by another command of the line: sudo, xargs, find -exec
 	wrapper  string         // the name of that command
 	except   []string       // words that are added, so that it leaves out files that may not be read
+	spares   func() string  // more such words, quoted; nil for none
 	listed   int            // the word that holds names out of a list, 0 for none
 	ender    int            // the word before which the flags of git end, 0 for none
 	compares bool           // it is a test that only compares texts

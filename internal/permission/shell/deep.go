@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/lathe-dev/lathe/internal/permission"
 	"github.com/lathe-dev/lathe/internal/permission/program"
@@ -44,13 +45,15 @@ func (a *analysis) readsDeep(c *call, patterns map[string]bool, sc *scope) (why 
 	if c.use.Tree.All {
 		past = append(past, sc.places()...)
 	}
-	a.readsPast(c, past)
+	if more := a.readsPast(c, past); why == "" {
+		why = more
+	}
 	if len(withheld) == 0 || a.mute > 0 {
 		return why
 	}
 	if why == "" && c.use.Tree.Except != nil && !c.sub {
 		if words, ok := a.exceptions(c, withheld); ok {
-			c.except = words
+			c.except = append(c.except, words...)
 			a.omitted = append(a.omitted, withheld...)
 			return ""
 		}
@@ -62,20 +65,26 @@ func (a *analysis) readsDeep(c *call, patterns map[string]bool, sc *scope) (why 
 	return why
 }
 
-// readsPast notes that a command shows files of the past. Names that rules deny are kept out where it has words for that.
-func (a *analysis) readsPast(c *call, folders []string) {
-	var denied []string
-	if len(folders) > 0 && c.use.Tree.Specs && a.mute == 0 && !c.sub && len(c.assigns) == 0 && len(c.use.Inner) == 0 {
-		denied = a.world.Tree(a.start, permission.TreeOptions{Past: true}).Denied
+// readsPast notes that a command shows files of the past. Names that rules deny and those of secrets are kept out where
+// it has words for that; why says that secrets cannot be.
+func (a *analysis) readsPast(c *call, folders []string) (why string) {
+	t := c.use.Tree
+	if a.mute > 0 || len(folders)+len(t.Hashes)+len(t.Blobs) == 0 {
+		return ""
 	}
-	if len(denied) > 0 {
-		c.except = append(c.except, program.PathspecsPast(denied)...)
-		for i := range c.words {
-			if slices.Contains(c.use.Tree.Hashes, c.words[i].text) {
-				c.words[i].text = onlyCommits(c.words[i].text)
-			}
+	past := a.world.Tree(a.start, permission.TreeOptions{Past: true, Blobs: slices.Concat(t.Hashes, t.Blobs)})
+	var denied []string
+	if t.Specs {
+		denied = past.Denied
+		a.leavePast(c, past)
+	}
+	for _, blob := range t.Blobs {
+		if at := past.Past.Blobs[blob]; at != "" {
+			a.place(permission.Read, at, false)
+			continue
 		}
-		a.noteLeft(denied, nil, false)
+		folders = append(folders, a.start)
+		t.All = true
 	}
 	for _, dir := range folders {
 		named, node := a.resolve(dir)
@@ -88,6 +97,48 @@ func (a *analysis) readsPast(c *call, folders []string) {
 			a.past = append(a.past, x)
 		}
 	}
+	if t.All && !t.Specs && !t.Safe && !past.Past.Free {
+		return "it may show a file of the past that holds secrets, and cannot leave it out"
+	}
+	return ""
+}
+
+// leavePast adds the words to a command of git that leave files out of its output about the past.
+func (a *analysis) leavePast(c *call, tree permission.Tree) {
+	c.except = append(c.except, program.PathspecsPast(tree.Denied)...)
+	a.noteLeft(tree.Denied, nil, false)
+	past := tree.Past
+	switch {
+	case past.Free:
+	case c.use.Tree.Stays && past.Known:
+		c.except = append(c.except, program.PathspecsWithout(past.Files, past.Folders)...)
+	default:
+		c.spares = secretWords[0]
+		if past.Templates {
+			c.spares = secretWords[1]
+		}
+	}
+	a.noteLeft(past.Files, past.Folders, false)
+	if len(c.except) == 0 && c.spares == nil {
+		return
+	}
+	for i, w := range c.words {
+		if !slices.Contains(c.use.Tree.Hashes, w.text) || w.code != "" {
+			continue
+		}
+		if at := past.Blobs[w.text]; at != "" {
+			a.place(permission.Read, at, false)
+			continue
+		}
+		c.words[i].text = onlyCommits(w.text)
+	}
+}
+
+// secretWords are the words that leave secrets out of git's output about the past, as the script has them: the usual ones,
+// and those that leave templates in.
+var secretWords = [2]func() string{
+	sync.OnceValue(func() string { return quoted(program.PathspecsSecret(false)) }),
+	sync.OnceValue(func() string { return quoted(program.PathspecsSecret(true)) }),
 }
 
 // onlyCommits makes hashes those of commits, so that git does not take them for the contents of a file.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/lathe-dev/lathe/internal/permission"
 	"github.com/lathe-dev/lathe/internal/permission/program"
 )
 
@@ -67,6 +68,13 @@ func (a *analysis) xargs(c *call, sc *scope) (string, bool) {
 	for _, w := range c.words[1:own] {
 		words = append(words, quote(w.text))
 	}
+	if commits {
+		behind, ok := a.behindCommits(filled, sc)
+		if !ok {
+			return "", false
+		}
+		words = append(words, behind...)
+	}
 	words = append(words, quote(head))
 	at := len(inner) - 1 // where the names come in
 	for i, w := range inner {
@@ -89,6 +97,25 @@ func (a *analysis) takesCommits(inner []program.Word, l *nameList) bool {
 	}
 	_, ref, ok := revisionOf(l)
 	return ok && !ref
+}
+
+// behindCommits are the words before a command of git that shows commits which xargs puts at its end: a shell adds
+// pathspecs behind those. ok is false where it shows files that cannot be left out.
+func (a *analysis) behindCommits(words []program.Word, sc *scope) (before []string, ok bool) {
+	c := &call{name: "git", use: program.Analyze(words, program.Env{Dir: sc.dir(), World: a.world})}
+	t := c.use.Tree
+	if t == nil || !t.All {
+		return nil, true
+	}
+	past := a.world.Tree(a.start, permission.TreeOptions{Past: true})
+	if !t.Specs {
+		return nil, t.Safe || past.Past.Free
+	}
+	if a.leavePast(c, past); len(c.except) == 0 && c.spares == nil {
+		return nil, true
+	}
+	bash, ok := a.programPath("bash", sc)
+	return []string{quote(bash), "--noprofile", "--norc", "-c", quote(`exec "$@"` + a.exceptWords(c)), "git"}, ok
 }
 
 // consumer writes the words of the command that gets the names, the first one at that place among them.

@@ -56,6 +56,10 @@ func (a *analysis) rewriteWords(c *call, p *permission.Part, inner string) (scri
 	b.Grow(len(head) + len(c.raw) + 3*len(c.words) + 32)
 	b.WriteString(head)
 	except := a.exceptWords(c)
+	if c.use.Tree != nil && c.use.Tree.Instead != nil {
+		addWords(&b, c.use.Tree.Instead)
+		return b.String() + except, true
+	}
 	added := 0
 	for i, w := range c.words[1:] {
 		if i == c.use.AddsAt {
@@ -139,8 +143,16 @@ func addWords(b *strings.Builder, words []string) int {
 
 // exceptWords are the words added to a command so that it leaves out files that may not be read.
 func (a *analysis) exceptWords(c *call) string {
+	if c.spares == nil {
+		return quoted(c.except)
+	}
+	return quoted(c.except) + c.spares()
+}
+
+// quoted are words for the script, each with a blank before it.
+func quoted(words []string) string {
 	var b strings.Builder
-	for _, word := range c.except {
+	for _, word := range words {
 		b.WriteString(" " + quote(word))
 	}
 	return b.String()
