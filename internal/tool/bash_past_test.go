@@ -48,7 +48,7 @@ func TestGitShowsNoSecretWithoutARule(t *testing.T) {
 		"git --literal-pathspecs diff -- .": permission.Ask, "git --glob-pathspecs log -p": permission.Ask, "git --noglob-pathspecs grep A HEAD": permission.Ask, "git --icase-pathspecs show": permission.Ask,
 		"git log -p --full-diff -- a.txt": permission.Ask, "git log -p --follow -- a.txt": permission.Allow, "git log -L1,1:a.txt": permission.Allow, "git log -L1,1:.env": permission.Ask,
 		"git diff --check HEAD~1": permission.Allow, "git diff --stat -p": permission.Allow, "git diff --word-diff": permission.Allow, "git log --color-words": permission.Allow, "git log --cc": permission.Allow,
-		"git format-patch --stdout HEAD~1": permission.Ask, "git archive HEAD": permission.Ask, "git bundle create - HEAD": permission.Ask, "git fast-export HEAD": permission.Ask, "git difftool HEAD": permission.Ask, "git checkout-index --stdout .env": permission.Ask,
+		"git format-patch --stdout HEAD~1": permission.Allow, "git archive HEAD": permission.Ask, "git bundle create - HEAD": permission.Ask, "git fast-export HEAD": permission.Ask, "git difftool HEAD": permission.Ask, "git checkout-index --stdout .env": permission.Ask,
 		"timeout 9 git diff HEAD": permission.Allow, "LC_ALL=C git log -p": permission.Allow, "git log --format=%h -2 | xargs git show": permission.Allow, "git log --format=%h -2 | xargs -n1 git show -p": permission.Allow,
 		"git show $(git rev-parse HEAD)": permission.Allow, "git log --format=%H | while read h; do git show $h; done": permission.Allow, "cd sub && git show HEAD": permission.Allow, "cd sub && git diff": permission.Allow,
 		"git diff | grep " + marker: permission.Allow, "diff <(git show HEAD~1) <(git show HEAD)": permission.Allow, "x=$(git diff HEAD); echo \"$x\"": permission.Allow,

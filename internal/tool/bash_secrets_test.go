@@ -118,7 +118,7 @@ func TestGitShowsNothingThatARuleDenies(t *testing.T) {
 		"git show HEAD:sub/.env":                       permission.Deny,
 		"git show :.env":                               permission.Deny,
 		"git stash show -p":                            permission.Allow,
-		"git format-patch --stdout HEAD~1":             permission.Ask,
+		"git format-patch --stdout HEAD~1":             permission.Allow,
 		"git cat-file -p " + blob:                      permission.Deny,
 		"git cat-file -p " + other:                     permission.Ask,
 	} {
