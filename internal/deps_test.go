@@ -66,10 +66,11 @@ var table = func() map[string]row {
 
 		"agent": {[]string{"llm", "permission", "event", "session", "fuzzy"}, "the loop knows functions and small interfaces, no tool and no front end; fuzzy finds the tool that a misspelled name means"},
 	}
+	t["subagent"] = row{[]string{"event", "frontmatter", "llm", "permission"}, "whom a call of Task may start, and the work of one agent as functions; app opens the sessions"}
 	t["ruleset"] = row{[]string{"config", "permission", "permission/call", "fuzzy"}, "settings know no rules and rules no settings; what reads one out of the other knows both and nothing else"}
 	t["provider"] = row{[]string{"config", "sandbox", "llm", "llm/hosts", "llm/anthropic", "llm/openai", "llm/google"}, "which wire client answers is said by the settings, and the key may come from a command"}
 	agent := with(t["agent"].may, "agent")
-	t["tool"] = row{with(agent, "memory", "files", "git", "sandbox", "lsp", "prompt", "permission/shell", "permission/call", "fuzzy", "rank"), "tools are leaves: the loop sees them as agent.Tool; rank finds deferred ones by words"}
+	t["tool"] = row{with(agent, "memory", "files", "git", "sandbox", "lsp", "prompt", "permission/shell", "permission/call", "fuzzy", "rank", "subagent"), "tools are leaves: the loop sees them as agent.Tool; rank finds deferred ones by words"}
 	outside := row{[]string{"agent", "event", "llm", "permission", "sandbox"}, "what comes from outside sees the loop's contracts, not the built-in tools"}
 	t["mcp"], t["hook"], t["eval"] = outside, outside, outside
 	t["command"] = row{[]string{"agent", "cost", "event", "llm", "memory", "session", "fuzzy"}, "slash commands are the same for every front end, so they draw nothing; a prompt that one sends is a message of llm"}
@@ -77,7 +78,7 @@ var table = func() map[string]row {
 	t["journal"] = row{[]string{"event", "llm", "session"}, "an entry and its events are one step, for all who write the log of a session"}
 	t["workspace"] = row{[]string{"files", "permission", "tool"}, "the folders and files of a session, for those who act for the user; it knows their tracking in tool, and no conversation"}
 	t["attach"] = row{[]string{"agent", "event", "files", "llm", "memory", "prompt", "session"}, "files that a prompt names are read by way of a function, so that permissions hold"}
-	t["extension"] = row{[]string{"attach", "config", "event", "journal", "llm", "llm/hosts", "permission", "prompt", "sandbox", "session", "skill", "skill/invoke", "skill/locate", "style", "workspace"}, "skills and styles know functions only; this gives them those of a session"}
+	t["extension"] = row{[]string{"attach", "config", "event", "journal", "llm", "llm/hosts", "permission", "prompt", "sandbox", "session", "skill", "skill/invoke", "skill/locate", "style", "subagent", "workspace"}, "skills, styles and kinds of agents know functions only; this gives them those of a session"}
 	t["approval"] = row{[]string{"agent", "event", "journal", "llm", "permission", "session", "workspace"}, "deciding on a call needs policy, a person, the small model and the journal, and none of the tools"}
 	t["resume"] = row{[]string{"event", "llm", "session", "tool"}, "the state beside the messages is read out of the log; who puts it in force is above"}
 	t["window"] = row{[]string{"agent", "compact", "compact/onlog", "event", "journal", "llm", "permission", "skill/invoke", "tool"}, "compactions are computed in compact; this joins them with the session's log, models and tools"}

@@ -7,6 +7,7 @@
 package app
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -23,6 +24,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/provider"
 	"github.com/lathe-dev/lathe/internal/sandbox"
 	"github.com/lathe-dev/lathe/internal/session"
+	"github.com/lathe-dev/lathe/internal/subagent"
 	"github.com/lathe-dev/lathe/internal/tool"
 )
 
@@ -46,11 +48,12 @@ type Options struct {
 	Fallback     []string
 	TaskBudget   int // see provider.Options
 
-	DebugFile   string   // where the record of debug goes, in place of a folder for each session
-	DebugFilter string   // as in event.RecorderOptions
-	Bare        bool     // no memory files and no skills, neither the user's nor the project's
-	NoSkills    bool     // no skills and no commands from files
-	Skills      []string // names of the skills that the model may use; nil: all
+	DebugFile   string          // where the record of debug goes, in place of a folder for each session
+	DebugFilter string          // as in event.RecorderOptions
+	Bare        bool            // no memory files and no skills, neither the user's nor the project's
+	NoSkills    bool            // no skills and no commands from files
+	Skills      []string        // names of the skills that the model may use; nil: all
+	Agents      []subagent.Kind // beside those of files
 
 	NoPersistence bool // sessions are gone when the instance is closed, and nothing of them reaches the disk
 }
@@ -66,6 +69,7 @@ type Instance struct {
 	models *provider.Set
 
 	extensions *extension.Folder
+	slots      *subagent.Slots
 
 	mu       sync.Mutex
 	sessions map[*Session]bool
@@ -83,11 +87,11 @@ func Open(o Options) (*Instance, error) {
 		return nil, fmt.Errorf("%s is not a folder; choose one with --cwd", o.Dir)
 	}
 	o.Dir = dir
-	i := &Instance{opts: o, paths: o.Config.Paths(), tools: tool.Catalogue(), runner: sandbox.New(), sessions: map[*Session]bool{}}
+	i := &Instance{opts: o, paths: o.Config.Paths(), tools: tool.Catalogue(), runner: sandbox.New(), sessions: map[*Session]bool{}, slots: subagent.NewSlots(o.Config.Settings.Subagents.MaxConcurrent)}
 	i.conf.Store(o.Config)
 	i.models = provider.New(provider.Options{Settings: i.settings, Version: o.Version, Runner: i.runner, Dir: o.Dir, Env: i.ChildEnv, TaskBudget: o.TaskBudget})
 	i.logs = &session.Opener{Store: session.NewStore(i.paths.DataHome), KeepNothing: o.NoPersistence}
-	i.extensions = extension.New(extension.Options{Config: i.conf.Load, Dir: dir, Bare: o.Bare, NoSkills: o.NoSkills, Skills: o.Skills})
+	i.extensions = extension.New(extension.Options{Config: i.conf.Load, Dir: dir, Bare: o.Bare, NoSkills: o.NoSkills, Skills: o.Skills, Agents: func() []subagent.Kind { return o.Agents }})
 	if o.Mode != "" {
 		if err := i.checkMode(o.Mode); err != nil {
 			return nil, err
@@ -167,10 +171,10 @@ func (i *Instance) FindSession(prefix string) (string, error) {
 }
 
 // meta describes a new session: of the main agent, or of the last one of its chain.
-func (o SessionOptions) meta(i *Instance) session.Meta {
+func (o SessionOptions) meta(i *Instance, model string) session.Meta {
 	m := session.Meta{Dir: i.opts.Dir, Model: i.settings().Model, Version: i.opts.Version, ID: o.ID}
 	if o.Parent != nil {
-		m.Parent = o.Parent.ID()
+		m.Parent, m.Model = o.Parent.ID(), cmp.Or(model, m.Model)
 	}
 	if n := len(o.Chain); n > 0 {
 		m.Agent, m.Call, _ = strings.Cut(o.Chain[n-1], "/")

@@ -5,11 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/lathe-dev/lathe/internal/agent"
 	"github.com/lathe-dev/lathe/internal/approval"
@@ -25,6 +23,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/resume"
 	"github.com/lathe-dev/lathe/internal/session"
 	"github.com/lathe-dev/lathe/internal/skill/invoke"
+	"github.com/lathe-dev/lathe/internal/subagent"
 	"github.com/lathe-dev/lathe/internal/tool"
 	"github.com/lathe-dev/lathe/internal/window"
 	"github.com/lathe-dev/lathe/internal/workspace"
@@ -40,15 +39,17 @@ type SessionOptions struct {
 	Interactive bool   // somebody answers questions; else a call that would ask is refused
 	Detached    bool   // nothing is kept and no model is needed: for single tool calls
 
-	Chain  []string // the agent that converses, as in agent.Config; empty: the main one
-	Parent *Session // that started this one, for a subagent: its mode, rules, grants, folders and limits hold here, as they change
+	Chain  []string       // the agent that converses, as in agent.Config; empty: the main one
+	Kind   *subagent.Kind // of a subagent; nil: its text and tools are those of the main agent
+	Model  string         // of a subagent, instead of its parent's; subagent.Small is the small one
+	Parent *Session       // that started this one, for a subagent: its mode, rules, grants, folders and limits hold here, as they change
 
 	Bus *event.Bus // where its events go, shared with other sessions and closed by the caller; nil: one of its own
 }
 
 // NewSession opens a conversation. The model is not called.
 func (i *Instance) NewSession(ctx context.Context, o SessionOptions) (s *Session, err error) {
-	s = &Session{inst: i, chain: o.Chain, parent: o.Parent, bus: o.Bus, shared: o.Bus != nil, boundaries: o.Boundaries, opened: make(chan struct{})}
+	s = &Session{inst: i, chain: o.Chain, parent: o.Parent, kind: o.Kind, bus: o.Bus, shared: o.Bus != nil, boundaries: o.Boundaries, opened: make(chan struct{})}
 	if err := o.checkParent(i); err != nil {
 		return nil, err
 	}
@@ -69,15 +70,14 @@ func (i *Instance) NewSession(ctx context.Context, o SessionOptions) (s *Session
 	var model llm.Model
 	var log *session.Session
 	if !o.Detached {
-		s.model = o.modelName()
-		if model, err = i.Model(ctx, s.model); err != nil {
+		if model, s.model, err = i.beginModel(ctx, o); err != nil {
 			return s, err // before anything is left on disk
 		}
 		if o.Resume == "" {
 			s.beginContext(ctx, model)
 		}
 		var note string
-		if log, note, err = i.logs.Open(ctx, session.Wanted{New: o.meta(i), Resume: o.Resume, Fork: o.Fork}); err != nil {
+		if log, note, err = i.logs.Open(ctx, session.Wanted{New: o.meta(i, s.model), Resume: o.Resume, Fork: o.Fork}); err != nil {
 			return s, err
 		}
 		if o.At != "" {
@@ -141,7 +141,7 @@ func (s *Session) setUp(ctx context.Context, model llm.Model) (err error) {
 	s.skills = i.extensions.Loader(extension.Session{
 		Journal: s.Journal, Workspace: s.Workspace, Attached: s.attached, Policy: policy, Tools: i.tools, Invoke: s.Invoke, Model: s.Model, Effort: s.Effort,
 	})
-	s.env.LoadSkill, s.env.Notes = s.skills.Load, i.Notes()
+	s.env.LoadSkill, s.env.Notes, s.env.Agents = s.skills.Load, i.Notes(), s.newAgents()
 	return s.newAgent(ctx, model)
 }
 
@@ -226,6 +226,12 @@ func (s *Session) newAgent(ctx context.Context, model llm.Model) error {
 	if p := s.parent; p != nil {
 		cfg.Parent, cfg.Effort = p.agent, p.Effort()
 	}
+	if k := s.kind; k != nil {
+		cfg.Effort = cmp.Or(llm.Effort(k.Effort), cfg.Effort)
+		if k.MaxSteps > 0 && (cfg.MaxSteps == 0 || k.MaxSteps < cfg.MaxSteps) {
+			cfg.MaxSteps = k.MaxSteps
+		}
+	}
 	if s.interactive {
 		cfg.Ask = s.approver.AskAgent
 	}
@@ -306,7 +312,8 @@ func (s *Session) tools() []agent.Tool {
 		d, _ := s.inst.tools.Lookup(name)
 		with := d.With
 		chosen := s.inst.opts.Tools == nil || slices.Contains(s.inst.opts.Tools, name) || slices.Contains(s.inst.opts.Tools, with)
-		chosen = chosen && (name != tool.SkillName || s.skills.Offered()) && (name != tool.MemoryName || s.env.Notes != nil)
+		chosen = chosen && (name != tool.SkillName || s.skills.Offered()) && (name != tool.MemoryName || s.env.Notes != nil) &&
+			(name != tool.TaskName || len(s.chain) < subagent.MaxDepth)
 		removed := func(name string) bool { return s.rules.Policy().Removed(name, s.chain...) }
 		if chosen && !removed(name) && (with == "" || !removed(with)) {
 			out = append(out, t)
@@ -336,10 +343,10 @@ func (s *Session) systemOptions() prompt.SystemOptions {
 	if o.System == "" && o.AppendSystem == "" { // a resumed conversation keeps its first system prompt
 		o.System, o.AppendSystem = s.begun.Replace, s.begun.Append
 	}
-	return prompt.SystemOptions{
+	return s.kindSystem(prompt.SystemOptions{
 		Model: s.Model().ID, Replace: o.System, Append: o.AppendSystem, Language: set.Language, Style: extension.Style(s.begun),
 		Commit: set.Attribution.Commit, PullRequest: set.Attribution.PR,
-	}
+	})
 }
 
 // beginContext starts to gather the context (folder, git, memory) while the session opens.
@@ -349,15 +356,19 @@ func (s *Session) beginContext(ctx context.Context, model llm.Model) {
 
 func (s *Session) contextOptions(model string) prompt.ContextOptions {
 	i := s.inst
-	return prompt.ContextOptions{
+	o := prompt.ContextOptions{
 		Dir: i.opts.Dir, Root: i.paths.Root, Roots: i.opts.AddDirs, Home: i.paths.Home, ClaudeHome: i.paths.ClaudeHome,
 		ConfigHome: i.paths.ConfigHome, Environ: i.environ(), Model: model, Runner: i.runner,
 		Mode: string(s.Mode()), NobodyAnswers: !s.interactive,
 		Git: i.settings().IncludeGitInstructions, Excludes: i.settings().ClaudeMdExcludes,
 		Notes: i.Notes().Index(), NoUser: i.opts.Bare || !i.conf.Load().Reads(config.User), NoProject: i.opts.Bare || !i.conf.Load().Reads(config.Project),
 		NoLocal:   i.opts.Bare || !i.conf.Load().Reads(config.Local),
-		Providers: append(i.extensions.Context(i.runner, i.ChildEnv), i.extensions.Listing(s.opened, func() *invoke.Loader { return s.skills })),
+		Providers: append(i.extensions.Context(i.runner, i.ChildEnv), i.extensions.Listing(s.opened, func() *invoke.Loader { return s.skills }), i.extensions.AgentListing()),
 	}
+	if k := s.kind; k != nil && k.NoMemory {
+		o.Git, o.NoMemory, o.Providers = false, true, nil
+	}
+	return o
 }
 
 // changes are the parts about changes since the last message.
@@ -395,30 +406,10 @@ func (s *Session) record() {
 	if !s.inst.settings().Debug || s.Log() == nil {
 		return
 	}
-	ro := event.RecorderOptions{Secrets: s.inst.secrets(), File: s.inst.opts.DebugFile, Filter: s.inst.opts.DebugFilter}
+	ro := event.RecorderOptions{Secrets: s.inst.settings().Secrets(s.inst.environ()), File: s.inst.opts.DebugFile, Filter: s.inst.opts.DebugFilter}
 	if s.shared {
 		ro.Session = s.ID() // each session on the bus has a recorder of its own
 	}
 	r := event.NewRecorder(s.bus, filepath.Join(s.inst.paths.StateHome, "debug"), ro)
 	s.closers = append([]func() error{r.Close}, s.closers...) // closed last, when the bus has no more events
-}
-
-// secrets are values that never reach a record.
-func (i *Instance) secrets() []string {
-	var out []string
-	for _, p := range i.settings().Providers {
-		out = append(out, p.APIKey, p.AuthToken)
-		out = append(out, slices.Collect(maps.Values(p.Headers))...)
-	}
-	for name, v := range i.settings().Env {
-		if config.SecretName(name) {
-			out = append(out, v)
-		}
-	}
-	for _, pair := range i.environ() {
-		if name, v, _ := strings.Cut(pair, "="); config.SecretName(name) {
-			out = append(out, v)
-		}
-	}
-	return out
 }

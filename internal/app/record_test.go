@@ -27,7 +27,8 @@ func TestNoticesOfTheAgentAreJournaled(t *testing.T) {
 func TestValuesOfSecretVariablesAreMaskedInRecordings(t *testing.T) {
 	p := newPlace(t, nil)
 	p.vars = []string{"GH_TOKEN=ghbare55667788", "EDITOR=vim-with-a-long-name"}
-	got := p.open(t, nil).secrets()
+	inst := p.open(t, nil)
+	got := inst.settings().Secrets(inst.environ())
 	if !slices.Contains(got, "ghbare55667788") || slices.Contains(got, "vim-with-a-long-name") {
 		t.Errorf("%q", got)
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/prompt"
 	"github.com/lathe-dev/lathe/internal/session"
 	"github.com/lathe-dev/lathe/internal/skill/invoke"
+	"github.com/lathe-dev/lathe/internal/subagent"
 	"github.com/lathe-dev/lathe/internal/tool"
 	"github.com/lathe-dev/lathe/internal/window"
 	"github.com/lathe-dev/lathe/internal/workspace"
@@ -34,8 +35,9 @@ type Session struct {
 	*workspace.Workspace // its folders and files
 
 	inst        *Instance
-	chain       []string // of this agent; empty: the main one
-	parent      *Session // that started it, or nil
+	chain       []string       // of this agent; empty: the main one
+	parent      *Session       // that started it, or nil
+	kind        *subagent.Kind // of a subagent, or nil
 	agent       *agent.Agent
 	env         *tool.Env
 	rules       *approval.Rules

@@ -54,6 +54,7 @@ type Options struct {
 	Bare          bool
 	Betas         []string
 	Skills        []string // that the model may use, as initialize lists them; nil: all
+	Agents        string   // kinds of subagents, a JSON object
 
 	Worktree string // a name; newWorktree is a new one
 	Prompts  string // who answers questions: "host" or "none"
@@ -88,7 +89,7 @@ var flagGroups = []struct {
 	{"Prompt", []string{"system-prompt", "system-prompt-file", "append-system-prompt", "append-system-prompt-file"}},
 	{"Permissions and tools", []string{"permission-mode", "dangerously-skip-permissions", "allowedTools", "disallowedTools", "tools", "add-dir"}},
 	{"Sessions", []string{"continue", "resume", "resume-session-at", "fork-session", "session-id", "name", "no-session-persistence"}},
-	{"Configuration", []string{"cwd", "worktree", "settings", "setting-sources", "bare", "disable-slash-commands", "debug", "debug-file"}},
+	{"Configuration", []string{"cwd", "worktree", "settings", "setting-sources", "bare", "disable-slash-commands", "agents", "debug", "debug-file"}},
 	{"Other", []string{"help", "version"}},
 }
 
@@ -162,6 +163,7 @@ func addPromptFlags(f *pflag.FlagSet, o *Options) {
 	f.StringVar(&o.ResumeAt, "resume-session-at", "", "with --resume: go on after this message, by the `uuid` of its line")
 	f.BoolVar(&o.NoCommands, "disable-slash-commands", false, "take prompts that begin with a slash as they are")
 	f.BoolVar(&o.Bare, "bare", false, "no memory files or slash commands; Bash, Read and Edit only")
+	f.StringVar(&o.Agents, "agents", "", "more kinds of subagents: a `JSON` object of name, description and prompt")
 	f.StringArrayVar(&o.Betas, "betas", nil, "more values for the `header` anthropic-beta")
 	f.BoolVar(&o.NoPersistence, "no-session-persistence", false, "keep nothing of the session on disk")
 	f.BoolVarP(&o.Version, "version", "v", false, "print the version")
@@ -176,7 +178,6 @@ var compatFlags = []struct {
 }{
 	{"mcp-config", "MCP servers", false, emptyServers},
 	{"strict-mcp-config", "", true, anyValue},
-	{"agents", "agents on the command line", false, emptyObject},
 	{"agent", "agents", false, isBlank},
 	{"plugin-dir", "plugins", false, isBlank},
 	{"plugin-dir-no-mcp", "plugins", false, isBlank},

@@ -48,7 +48,6 @@ func (c *controller) initialized(ctx context.Context, in initializing) (any, err
 		raw  json.RawMessage
 	}{
 		{"hooks", in.Hooks},
-		{"agents", in.Agents},
 		{"sdkMcpServers", in.SDKServers},
 		{"mcpServers", in.Servers},
 		{"plugins", in.Plugins},
@@ -75,7 +74,7 @@ func (c *controller) initialized(ctx context.Context, in initializing) (any, err
 func (c *controller) takeInit(in initializing) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	changes := in.Name != "" || !isEmptyJSON(in.JSONSchema) || len(in.SystemPrompt) > 0 || in.AppendSystem != nil || in.Skills != nil
+	changes := in.Name != "" || !isEmptyJSON(in.JSONSchema) || len(in.SystemPrompt) > 0 || in.AppendSystem != nil || in.Skills != nil || !isEmptyJSON(in.Agents)
 	if c.conv != nil && changes {
 		return fmt.Errorf("initialize must come before the first message")
 	}
@@ -97,6 +96,9 @@ func (c *controller) takeInit(in initializing) error {
 	}
 	if in.Skills != nil {
 		c.o.Skills = in.Skills
+	}
+	if !isEmptyJSON(in.Agents) {
+		c.o.Agents = string(in.Agents)
 	}
 	c.o.Name = cmp.Or(in.Name, c.o.Name)
 	return nil

@@ -18,6 +18,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/permission"
+	"github.com/lathe-dev/lathe/internal/subagent"
 	"github.com/lathe-dev/lathe/internal/term"
 	"github.com/lathe-dev/lathe/internal/tool"
 )
@@ -267,11 +268,15 @@ func (p *program) instance(o *Options) (*app.Instance, error) {
 	if err := errors.Join(checkRules("--allowedTools", allowed), checkRules("--disallowedTools", disallowed)); err != nil {
 		return nil, firstOf(err)
 	}
+	agents, err := subagent.Given([]byte(o.Agents), "command line")
+	if err != nil {
+		return nil, &Error{Code: exitUsage, Msg: "--agents", Err: err}
+	}
 	v, _ := currentVersion()
 	opts := app.Options{
 		Config: cfg, Dir: dir, Version: v, AddDirs: o.AddDirs, Allowed: allowed, Disallowed: disallowed,
 		Mode: modeOf(o.Mode), DebugFile: o.DebugFile, DebugFilter: o.debugFilter(), Bare: o.Bare, System: system, AppendSystem: more, MaxTurns: o.MaxTurns, MaxBudgetUSD: o.MaxBudget,
-		TaskBudget: o.TaskBudget, Fallback: splitRules([]string{o.Fallback}), Tools: tools, NoPersistence: o.NoPersistence, NoSkills: o.NoCommands, Skills: o.Skills,
+		TaskBudget: o.TaskBudget, Fallback: splitRules([]string{o.Fallback}), Tools: tools, NoPersistence: o.NoPersistence, NoSkills: o.NoCommands, Skills: o.Skills, Agents: agents,
 	}
 	if o.Bypass {
 		opts.Mode = permission.Bypass
@@ -358,7 +363,7 @@ func (l *local) About() About {
 	info := s.Model()
 	return About{
 		Session: s.ID(), Dir: s.Dir(), Model: info.ID, Mode: s.Mode(), Tools: s.Tools(), KeySource: l.inst.KeySource(),
-		Commands: append(l.known[:len(l.known):len(l.known)], fileCommands(l.inst)...), Skills: skillNames(l.inst), Style: s.Style(), Models: l.inst.Models(), Effort: string(s.Effort()),
+		Commands: append(l.known[:len(l.known):len(l.known)], fileCommands(l.inst)...), Skills: skillNames(l.inst), Agents: agentNames(l.inst), Style: s.Style(), Models: l.inst.Models(), Effort: string(s.Effort()),
 		Info: func(id string) llm.ModelInfo {
 			if id == info.ID {
 				return info

@@ -42,6 +42,8 @@ var ownKeys = []envKey{
 	{"ANTHROPIC_MAX_TOKENS", "maxOutputTokens"},
 	{"CLAUDE_CODE_MAX_OUTPUT_TOKENS", "maxOutputTokens"},
 	{"CLAUDE_CODE_MAX_TURNS", "maxTurns"},
+	{"CLAUDE_CODE_SUBAGENT_MODEL", "subagents.model"},
+	{"CLAUDE_CODE_MAX_CONCURRENT_SUBAGENTS", "subagents.maxConcurrent"},
 
 	{"LATHE_PROVIDER", "provider"},
 	{"LATHE_API_BASE", "apiBase"},

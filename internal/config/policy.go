@@ -52,6 +52,7 @@ var projectRules = []struct {
 	{free, "compactionThreshold"},
 	{free, "includeGitInstructions"},
 	{free, "exploreCache.**"},
+	{free, "subagents.**"},
 	{held, "bash.shell"},
 	{held, "bash.scrubCredentials"}, // a project must not remove the protection
 	{free, "bash.**"},
@@ -191,7 +192,7 @@ func descends(p keyPath) bool {
 		return true
 	}
 	switch p[0] {
-	case "permissions", "env", "attribution", "exploreCache", "bash", "stream", "network", "log", "modelAliases":
+	case "permissions", "env", "attribution", "exploreCache", "subagents", "bash", "stream", "network", "log", "modelAliases":
 		return len(p) == 1
 	case "providers":
 		return len(p) <= 2

@@ -70,6 +70,7 @@ type Settings struct {
 
 	CacheLifetime string `json:"cacheLifetime"` // "5m" or "1h"
 
+	Subagents    Subagents    `json:"subagents"`
 	ExploreCache ExploreCache `json:"exploreCache"`
 	Bash         Bash         `json:"bash"`
 	Stream       Stream       `json:"stream"`
@@ -182,6 +183,12 @@ type ContextProvider struct {
 	Command   string `json:"command"`
 	TimeoutMs int    `json:"timeoutMs"` // 0: 3,000, which is the most
 	MaxBytes  int    `json:"maxBytes"`  // 0: 4,000
+}
+
+// Subagents configures the agents that the tool Task starts.
+type Subagents struct {
+	Model         string `json:"model"`         // of all of them; "" or "inherit": that of the call, the kind or the parent
+	MaxConcurrent int    `json:"maxConcurrent"` // at work at once; it counts at the start
 }
 
 // ExploreCache configures the cache of Read, Glob and Grep.

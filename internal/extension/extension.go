@@ -16,6 +16,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/skill/invoke"
 	"github.com/lathe-dev/lathe/internal/skill/locate"
 	"github.com/lathe-dev/lathe/internal/style"
+	"github.com/lathe-dev/lathe/internal/subagent"
 	"github.com/lathe-dev/lathe/internal/workspace"
 )
 
@@ -25,13 +26,15 @@ type Options struct {
 	Dir      string // absolute, without links
 	Bare     bool   // nothing from files
 	NoSkills bool
-	Skills   []string // names of the skills that the model may use; nil: all
+	Skills   []string               // names of the skills that the model may use; nil: all
+	Agents   func() []subagent.Kind // kinds of agents beside those of files
 }
 
 // Folder holds the skills, commands and output styles for work in one folder.
 type Folder struct {
 	Skills *skill.Library // and the commands
 	Styles style.Choice
+	Agents *subagent.Library
 	o      Options
 }
 
@@ -45,10 +48,40 @@ func New(o Options) *Folder {
 		return f.places().Folders()
 	})
 	f.Skills.Limit(o.Skills)
+	f.Agents = subagent.NewLibrary(f.agents, o.Agents)
 	f.Styles.Folders = func() []string { return f.places().Styles() }
 	f.Styles.Configured = func() string { return o.Config().Settings.OutputStyle }
 	return f
 }
+
+// agents are the folders of the kinds of agents.
+func (f *Folder) agents() []subagent.Folder {
+	if f.o.Bare {
+		return nil
+	}
+	var out []subagent.Folder
+	for _, d := range f.places().Named("agents") {
+		out = append(out, subagent.Folder{Path: d.Path, Source: d.Source, Bound: d.Bound})
+	}
+	return out
+}
+
+// AgentListing is the section of the context that lists the kinds of agents that are not built in.
+func (f *Folder) AgentListing() prompt.Provider {
+	return prompt.Provider{Name: "agents", Origin: "agents", Limit: maxAgentListing, Get: func(context.Context) (string, error) {
+		list := f.Agents.Catalog().Listing(maxAgentListing - len(agentListingHead))
+		if list == "" {
+			return "", nil
+		}
+		return agentListingHead + list, nil
+	}}
+}
+
+// The section that lists kinds of agents, in bytes.
+const (
+	maxAgentListing  = 4_000
+	agentListingHead = "More agents for Task:\n"
+)
 
 func (f *Folder) places() skill.Places {
 	if f.o.Bare {

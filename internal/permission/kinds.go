@@ -35,7 +35,7 @@ func (p *Policy) SetAgent(kind string) {
 func (p *Policy) AddKind(k AgentKind) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.kinds = append(p.kinds, k)
+	p.kinds = append(slices.DeleteFunc(p.kinds, func(old AgentKind) bool { return strings.EqualFold(old.Name, k.Name) }), k)
 }
 
 // chain is the sets that bind a call: the main agent's and those of every subagent on the way to it.

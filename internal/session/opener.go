@@ -46,6 +46,35 @@ func (o *Opener) Open(ctx context.Context, w Wanted) (s *Session, note string, e
 	return s, note, nil
 }
 
+// KindOf names the kind of a subagent whose session another session started.
+func (o *Opener) KindOf(id, parent string) (string, error) {
+	info, err := o.info(id)
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("there is no agent %q: %w", id, err)
+	case info.Agent == "" || info.Parent != parent:
+		return "", fmt.Errorf("%q is no agent that this session started", id)
+	}
+	return info.Agent, nil
+}
+
+// info describes a session that this opener can open.
+func (o *Opener) info(id string) (Info, error) {
+	o.mu.Lock()
+	store := o.temporary
+	o.mu.Unlock()
+	if store != nil {
+		if s, err := store.OpenReadOnly(id); err == nil {
+			return s.Info(), s.Close()
+		}
+	}
+	s, err := o.Store.OpenReadOnly(id)
+	if err != nil {
+		return Info{}, err
+	}
+	return s.Info(), s.Close()
+}
+
 // in opens the session in a store.
 func (w Wanted) in(ctx context.Context, store *Store) (*Session, error) {
 	switch {

@@ -74,27 +74,38 @@ func (p Places) Folders() []Folder {
 	return out
 }
 
-// Styles lists the folders of output styles, from the weakest to the strongest.
-func (p Places) Styles() []string {
-	var out []string
-	add := func(dir string) {
-		if dir = under(dir, "output-styles"); filepath.IsAbs(dir) && !slices.Contains(out, dir) {
-			out = append(out, dir)
+// Named lists the folders of a name ("output-styles", "agents") beside those of skills, from the weakest to the
+// strongest. Kind is not set.
+func (p Places) Named(name string) []Folder {
+	var out []Folder
+	add := func(dir, source, bound string) {
+		dir = under(dir, name)
+		if filepath.IsAbs(dir) && !slices.ContainsFunc(out, func(f Folder) bool { return f.Path == dir }) {
+			out = append(out, Folder{Path: dir, Source: source, Bound: bound})
 		}
 	}
 	if !p.NoUser {
-		add(p.ClaudeHome)
-		add(p.ConfigHome)
+		add(p.ClaudeHome, SourceUser, "")
+		add(p.ConfigHome, SourceUser, "")
 	}
 	if !p.NoProject {
 		for _, dir := range chain(p.Root, p.Dir) {
-			add(under(dir, ".claude"))
-			add(under(dir, ".lathe"))
+			add(under(dir, ".claude"), SourceProject, p.Root)
+			add(under(dir, ".lathe"), SourceProject, p.Root)
 		}
 	}
 	for _, dir := range p.Managed {
-		add(dir)
-		add(under(dir, ".claude"))
+		add(dir, SourceOrganisation, "")
+		add(under(dir, ".claude"), SourceOrganisation, "")
+	}
+	return out
+}
+
+// Styles lists the folders of output styles, from the weakest to the strongest.
+func (p Places) Styles() []string {
+	var out []string
+	for _, f := range p.Named("output-styles") {
+		out = append(out, f.Path)
 	}
 	return out
 }

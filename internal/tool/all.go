@@ -21,6 +21,7 @@ var builtins = []builtin{
 	{bashTool, newBash},
 	{bashOutputTool, newBashOutput},
 	{killShellTool, newKillShell},
+	{taskTool, newTask},
 	{todoTool, newTodoWrite},
 	{skillTool, newSkill},
 	{memoryTool, newMemory},

@@ -15,10 +15,6 @@ var coming = []call.Declaration{
 		Name: "ApplyPatch", Aliases: []string{"patch"}, Params: map[string]string{"patch": "input diff"},
 		Subject: permission.SubjectEdit, Class: permission.ClassWrite, Accesses: call.Typed(patchAccesses),
 	},
-	{
-		Name: "Task", Aliases: []string{"Agent", "subagent", "spawn_agent"},
-		Subject: permission.SubjectName, SubjectIn: []string{"subagent_type"}, Accesses: call.Itself("Task"),
-	},
 	{Name: "Question", Aliases: []string{"AskUserQuestion", "ask_user"}, Class: permission.ClassNeutral, Accesses: call.Session("Question")},
 	{
 		Name: "WebFetch", Aliases: []string{"fetch", "fetch_url", "net"}, Params: map[string]string{"url": "host address"},

@@ -16,9 +16,11 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/lathe-dev/lathe/internal/agent"
+	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/memory"
 	"github.com/lathe-dev/lathe/internal/permission"
+	"github.com/lathe-dev/lathe/internal/subagent"
 	"github.com/lathe-dev/lathe/internal/tool"
 )
 
@@ -72,6 +74,7 @@ func samples(b *bench) []sample {
 		return []llm.Part{llm.Text{Text: name + " with " + args, Origin: llm.OriginSkill}}, nil
 	}
 	b.env.Notes = memory.Open(b.t.TempDir())
+	b.env.Agents = sampleAgents()
 	return []sample{
 		{"Memory", in{"command": "save", "name": "a", "description": "when", "text": "one"}},
 		{"Memory", in{"command": "read", "name": "a"}},
@@ -89,6 +92,7 @@ func samples(b *bench) []sample {
 		{"TodoWrite", in{"todos": []any{map[string]any{"content": "x", "status": "pending"}}}},
 		{"ToolSearch", in{"query": "notebook"}},
 		{"Skill", in{"skill": "review", "args": "a.txt"}},
+		{"Task", in{"description": "look", "prompt": "look into a.txt", "subagent_type": "Explore"}},
 		{"Bash", in{"command": "cat a.txt | wc -l"}},
 		{"Bash", in{"command": "touch a.txt > /dev/null"}},
 		{"BashOutput", in{"bash_id": b.background()}},
@@ -97,6 +101,28 @@ func samples(b *bench) []sample {
 }
 
 // background starts a command that runs until the test ends, and returns its id.
+// sampleAgents starts agents that answer at once.
+func sampleAgents() *subagent.Agents {
+	return subagent.New(subagent.Host{
+		Catalog: func() *subagent.Catalog { return subagent.Find(nil, nil) }, Slots: subagent.NewSlots(1),
+		Open: func(context.Context, *subagent.Kind, subagent.Request) (subagent.Conversation, error) {
+			return &sampleAgent{}, nil
+		},
+		KindOf: func(string) (string, error) { return "", errors.New("there is none") },
+	})
+}
+
+type sampleAgent struct{ messages []llm.Message }
+
+func (a *sampleAgent) ID() string              { return "agent-1" }
+func (a *sampleAgent) Messages() []llm.Message { return a.messages }
+func (a *sampleAgent) Close() error            { return nil }
+
+func (a *sampleAgent) Prompt(_ context.Context, m llm.Message) (event.TurnEnd, error) {
+	a.messages = append(a.messages, m, llm.Message{Role: llm.Assistant, Parts: []llm.Part{llm.Text{Text: "Found."}}})
+	return event.TurnEnd{Reason: event.EndCompleted, Steps: 1}, nil
+}
+
 func (b *bench) background() string {
 	b.t.Helper()
 	r, err := b.call("Bash", in{"command": "sleep 600", "run_in_background": true})

@@ -30,6 +30,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/permission"
 	"github.com/lathe-dev/lathe/internal/permission/call"
 	"github.com/lathe-dev/lathe/internal/sandbox"
+	"github.com/lathe-dev/lathe/internal/subagent"
 )
 
 // Env is shared by the tools of one session.
@@ -61,6 +62,8 @@ type Env struct {
 
 	// LoadSkill puts a skill into the conversation: the texts for the model. Nil: there are none.
 	LoadSkill func(ctx context.Context, name, args string) ([]llm.Part, error)
+	// Agents starts subagents. Nil: there are none.
+	Agents *subagent.Agents
 	// DeniedNames are the names that rules deny reading, wherever they lie. Nil: none.
 	DeniedNames func() []string
 	// Environ is the environment of child processes before lathe's own keys are removed. Nil: os.Environ.

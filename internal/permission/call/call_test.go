@@ -45,7 +45,7 @@ func TestCallsOfEveryTool(t *testing.T) {
 		{"WebFetch", `{"url":"https://example.test%00.b.org/"}`, permission.Deny, call.Fixture{}},
 		{"WebFetch", `{"url":"http://rebind.example.test/"}`, permission.Deny, call.Fixture{DNS: "first public, then 127.0.0.1"}},
 		{"TodoWrite", `{"todos":[]}`, permission.Allow, call.Fixture{}},
-		{"Task", `{"subagent_type":"explore"}`, permission.Ask, call.Fixture{}},
+		{"Task", `{"subagent_type":"explore"}`, permission.Allow, call.Fixture{}},
 		{"mcp__files__read", `{"annotations":{"readOnlyHint":true}}`, permission.Ask, call.Fixture{}},
 		{"Batch", `{}`, permission.Ask, call.Fixture{}},
 	} {

@@ -129,7 +129,15 @@ const cases = {
   },
   projectConfigRoot: refused({projectConfigRoot: root}, 'project-config-root'),
   agent: refused({agent: 'x', agents: {}}, '--agent'),
-  agents: refused({agents: {x: {description: 'd', prompt: 'p'}}}, 'agents'),
+  agents: async () => {
+    const agents = {judge: {description: 'Judges', prompt: 'You judge.', tools: ['Read']}};
+    const script = [[call('Task', {description: 'judge', prompt: 'judge it', subagent_type: 'judge'})], [{type: 'text', text: 'Guilty.'}]];
+    const r = await run(place(), {agents}, {script});
+    done(r);
+    must(results(r).includes('Guilty.'), results(r));
+    const child = requests.find(q => JSON.stringify(q.body.system ?? '').includes('You judge.'));
+    must(child && child.body.tools.every(t => t.name === 'Read'), 'the agent has other tools');
+  },
   allowedTools: async () => {
     const at = place();
     done(await run(at, {allowedTools: ['Bash(touch *)']}, {script: [[call('Bash', {command: 'touch made.txt'})]]}));

@@ -1,0 +1,57 @@
+package app
+
+import (
+	"context"
+	"slices"
+
+	"github.com/lathe-dev/lathe/internal/llm"
+	"github.com/lathe-dev/lathe/internal/prompt"
+	"github.com/lathe-dev/lathe/internal/subagent"
+)
+
+// newAgents makes what starts this session's subagents.
+func (s *Session) newAgents() *subagent.Agents {
+	return subagent.New(subagent.Host{
+		Catalog: s.inst.extensions.Agents.Catalog, Depth: len(s.chain), Slots: s.inst.slots,
+		Open: s.openAgent, KindOf: func(id string) (string, error) { return s.inst.logs.KindOf(id, s.ID()) },
+	})
+}
+
+// openAgent opens the session of a subagent, which has this one's authority.
+func (s *Session) openAgent(ctx context.Context, k *subagent.Kind, r subagent.Request) (subagent.Conversation, error) {
+	s.rules.Policy().AddKind(k.Permission(s.inst.tools.Name))
+	return s.inst.NewSession(ctx, SessionOptions{
+		Chain: append(slices.Clone(s.chain), k.Name+"/"+r.Call), Parent: s, Bus: s.bus, Kind: k, Resume: r.Resume,
+		Model: r.ModelName(s.inst.settings().Subagents.Model, k), Interactive: s.interactive && !k.NoAsk,
+	})
+}
+
+// kindSystem gives a subagent the system prompt of its kind.
+func (s *Session) kindSystem(o prompt.SystemOptions) prompt.SystemOptions {
+	switch k := s.kind; {
+	case k == nil:
+	case k.Extends:
+		o.Agent = k.Prompt
+	default:
+		o.Replace = k.Prompt
+	}
+	return o
+}
+
+// beginModel makes the model that a new session begins with: its own, else its parent's, else the configured one.
+func (i *Instance) beginModel(ctx context.Context, o SessionOptions) (llm.Model, string, error) {
+	name := o.modelName()
+	switch o.Model {
+	case "":
+	case subagent.Small:
+		m, err := i.SmallModel(ctx)
+		if err != nil {
+			return nil, "", err
+		}
+		return m, m.Info().ID, nil
+	default:
+		name = o.Model
+	}
+	m, err := i.Model(ctx, name)
+	return m, name, err
+}

@@ -1,0 +1,233 @@
+package subagent
+
+import (
+	"cmp"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/lathe-dev/lathe/internal/frontmatter"
+)
+
+const (
+	maxFiles = 500 // in one folder
+	maxDepth = 6   // of its subfolders
+)
+
+// Folder is a place where kinds lie as Markdown files, in subfolders too.
+type Folder struct {
+	Path   string
+	Source string
+	Bound  string // links may not lead out of this folder; empty: anywhere
+}
+
+// Catalog holds the kinds of a session. It does not change; make a new one when files changed.
+type Catalog struct {
+	list  []*Kind // built-in ones first, then by name
+	Notes []string
+}
+
+// Find reads the folders, given from the weakest to the strongest, and adds the kinds of the command line below those of
+// the organisation. A file that cannot be used is a note.
+func Find(folders []Folder, given []Kind) *Catalog {
+	c := &Catalog{}
+	for _, k := range BuiltIn() {
+		c.add(k)
+	}
+	for _, f := range folders {
+		if f.Source == SourceOrganisation {
+			c.addAll(given)
+			given = nil
+		}
+		c.read(f)
+	}
+	c.addAll(given)
+	first := len(BuiltIn())
+	slices.SortStableFunc(c.list[first:], func(a, b *Kind) int { return cmp.Compare(a.Name, b.Name) })
+	slices.Sort(c.Notes)
+	return c
+}
+
+// SourceOrganisation is the source of kinds that nobody else's replace.
+const SourceOrganisation = "organisation"
+
+func (c *Catalog) addAll(kinds []Kind) {
+	for _, k := range kinds {
+		c.add(k)
+	}
+}
+
+// add puts a kind in, in place of one with the same name.
+func (c *Catalog) add(k Kind) {
+	for i, old := range c.list {
+		if strings.EqualFold(old.Name, k.Name) {
+			c.list[i] = &k
+			return
+		}
+	}
+	c.list = append(c.list, &k)
+}
+
+func (c *Catalog) read(f Folder) {
+	for _, path := range markdown(f.Path) {
+		real, err := filepath.EvalSymlinks(path)
+		if err != nil {
+			continue
+		}
+		if rel, err := filepath.Rel(f.Bound, real); f.Bound != "" && (err != nil || !filepath.IsLocal(rel)) {
+			c.Notes = append(c.Notes, fmt.Sprintf("%s is left out: it leads out of the project to %s", path, real))
+			continue
+		}
+		k, err := ReadFile(path)
+		if err != nil {
+			c.Notes = append(c.Notes, fmt.Sprintf("the agent is left out: %v", err))
+			continue
+		}
+		k.Source = f.Source
+		for _, n := range k.Notes {
+			c.Notes = append(c.Notes, path+": "+n)
+		}
+		c.add(k)
+	}
+}
+
+// markdown lists the Markdown files below a folder, in order.
+func markdown(dir string) []string {
+	var out []string
+	_ = filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		switch rel, _ := filepath.Rel(dir, path); {
+		case err != nil && path == dir:
+			return fs.SkipAll // most places have no such folder
+		case err != nil:
+			return fs.SkipDir
+		case e.IsDir() && path != dir && (e.Name()[0] == '.' || strings.Count(rel, string(filepath.Separator)) >= maxDepth):
+			return fs.SkipDir
+		case !e.IsDir() && strings.EqualFold(filepath.Ext(path), ".md"):
+			out = append(out, path)
+		}
+		if len(out) == maxFiles {
+			return fs.SkipAll
+		}
+		return nil
+	})
+	return out
+}
+
+// All lists the kinds: the built-in ones, then the others by name.
+func (c *Catalog) All() []*Kind { return slices.Clone(c.list) }
+
+// Get finds a kind by name, in any case; "" is the general one. The error lists the names.
+func (c *Catalog) Get(name string) (*Kind, error) {
+	name = cmp.Or(name, General)
+	var names []string
+	for _, k := range c.list {
+		if strings.EqualFold(k.Name, name) {
+			return k, nil
+		}
+		names = append(names, k.Name)
+	}
+	return nil, fmt.Errorf("there is no agent %q; the agents are: %s", name, strings.Join(names, ", "))
+}
+
+// Listing describes the kinds that are not built in, a line each, for the model; empty when there are none. Descriptions
+// are cut so that the whole stays within limit bytes.
+func (c *Catalog) Listing(limit int) string {
+	var lines []string
+	for _, k := range c.list {
+		if k.Source != "built-in" {
+			lines = append(lines, "- "+k.Name+": "+strings.Join(strings.Fields(k.Description), " "))
+		}
+	}
+	if len(lines) == 0 {
+		return ""
+	}
+	each := max(40, limit/len(lines)-1)
+	for i, l := range lines {
+		if len(l) > each {
+			lines[i] = strings.ToValidUTF8(l[:each-3], "") + "..."
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Given reads the kinds of the command line or the settings, {"name": {"description": ..., "prompt": ..., ...}}, with
+// the fields of a file.
+func Given(text []byte, source string) ([]Kind, error) {
+	if len(text) == 0 {
+		return nil, nil
+	}
+	var raw map[string]map[string]any
+	if err := json.Unmarshal(text, &raw); err != nil {
+		return nil, fmt.Errorf(`agents are an object, {"name": {"description": "...", "prompt": "..."}}: %w`, err)
+	}
+	var out []Kind
+	for name, fields := range raw {
+		f := frontmatter.Fields(fields)
+		k := Kind{Prompt: f.Text("prompt"), Source: source}
+		f["name"] = name
+		if n, ok := f["maxTurns"].(float64); ok {
+			f["maxTurns"] = int(n)
+		}
+		if err := k.fill(f); err != nil {
+			return nil, fmt.Errorf("the agent %q: %w", name, err)
+		}
+		if k.Prompt == "" {
+			return nil, fmt.Errorf("the agent %q has no prompt", name)
+		}
+		out = append(out, k)
+	}
+	slices.SortFunc(out, func(a, b Kind) int { return cmp.Compare(a.Name, b.Name) })
+	return out, nil
+}
+
+// Library is the kinds for work in one folder. It reads them when they are first asked for, and again when their files
+// have changed. It is safe for concurrent use.
+type Library struct {
+	folders func() []Folder
+	given   func() []Kind
+
+	mu      sync.Mutex
+	catalog *Catalog
+	stamp   uint64
+}
+
+// NewLibrary makes a library of the folders and the kinds of the command line. Nothing is read yet.
+func NewLibrary(folders func() []Folder, given func() []Kind) *Library {
+	return &Library{folders: folders, given: given}
+}
+
+// Catalog returns the present catalog: the same one while no file changes.
+func (l *Library) Catalog() *Catalog {
+	folders := l.folders()
+	stamp := stampOf(folders)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.catalog == nil || l.stamp != stamp {
+		l.catalog, l.stamp = Find(folders, l.given()), stamp
+	}
+	return l.catalog
+}
+
+// stampOf is another number when a file that Find reads is added, removed or written.
+func stampOf(folders []Folder) uint64 {
+	h := fnv.New64a()
+	for _, f := range folders {
+		h.Write([]byte(f.Path + "\x00" + f.Source + "\x00"))
+		for _, path := range markdown(f.Path) {
+			info, err := os.Stat(path)
+			if err != nil {
+				continue
+			}
+			b := binary.LittleEndian.AppendUint64([]byte(path), uint64(info.ModTime().UnixNano()))
+			h.Write(binary.LittleEndian.AppendUint64(b, uint64(info.Size())))
+		}
+	}
+	return h.Sum64()
+}

@@ -1,0 +1,132 @@
+package subagent
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/lathe-dev/lathe/internal/frontmatter"
+)
+
+const maxFile = 1 << 20 // bytes of a kind's file
+
+// goodName keeps names apart in the chain of agents, where a slash ends one, and from those of plugins.
+var goodName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`) })
+
+var colors = []string{"red", "blue", "green", "yellow", "purple", "orange", "pink", "cyan"}
+
+// ReadFile reads the kind that a Markdown file describes. The error says why it cannot be used.
+func ReadFile(path string) (Kind, error) {
+	src, err := readText(path)
+	if err != nil {
+		return Kind{}, err
+	}
+	doc := frontmatter.Parse(src)
+	k := Kind{Path: path, Prompt: strings.TrimSpace(doc.Body)}
+	if doc.Problem != "" {
+		k.note("the frontmatter is not valid YAML (%s); it was read line by line", doc.Problem)
+	}
+	if err := k.fill(doc.Fields); err != nil {
+		return Kind{}, fmt.Errorf("%s: %w", path, err)
+	}
+	return k, nil
+}
+
+func readText(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("cannot read %s: it is not a regular file", path)
+	}
+	src, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	switch {
+	case err != nil:
+		return nil, err
+	case len(src) > maxFile:
+		return nil, fmt.Errorf("cannot use %s: it has more than %d MB", path, maxFile>>20)
+	case slices.Contains(src, 0):
+		return nil, fmt.Errorf("cannot use %s: it is not text", path)
+	}
+	return src, nil
+}
+
+func (k *Kind) note(format string, args ...any) {
+	k.Notes = append(k.Notes, fmt.Sprintf(format, args...))
+}
+
+// fill takes the fields of a file or of the command line. Fields that narrow the agent and cannot be obeyed are an error.
+func (k *Kind) fill(f frontmatter.Fields) error {
+	k.Name, k.Description = f.Text("name"), f.Text("description")
+	switch {
+	case k.Name == "":
+		return errors.New(`it has no name; write "name: ..." at its top`)
+	case !goodName().MatchString(k.Name):
+		return fmt.Errorf("%q is no name of an agent: use letters, digits, '.', '-' and '_'", k.Name)
+	case k.Description == "":
+		return errors.New(`it has no description, by which the model chooses it; write "description: ..." at its top`)
+	}
+	if f.Has("tools") {
+		k.Tools = append([]string{}, f.List("tools")...)
+	}
+	k.Without = f.List("disallowedTools")
+	for _, name := range slices.Concat(k.Tools, k.Without) {
+		if strings.ContainsAny(name, "()") {
+			return fmt.Errorf("%q: tools and disallowedTools take names of tools; put patterns into the permission rules of the settings", name)
+		}
+	}
+	if slices.Contains(k.Tools, "*") {
+		k.Tools = nil
+	}
+	k.Model, k.Effort = f.Text("model"), f.Text("effort")
+	if strings.EqualFold(k.Model, "inherit") {
+		k.Model = ""
+	}
+	k.Skills = f.List("skills")
+	k.Background, _ = f.Bool("background")
+	if k.Color = strings.ToLower(f.Text("color")); k.Color != "" && !slices.Contains(colors, k.Color) {
+		k.note("color: %s is none of %s", k.Color, strings.Join(colors, ", "))
+		k.Color = ""
+	}
+	if f.Has("maxTurns") {
+		n, ok := f.Int("maxTurns")
+		if !ok || n < 1 {
+			return fmt.Errorf("maxTurns: %s is no number of steps", f.Text("maxTurns"))
+		}
+		k.MaxSteps = n
+	}
+	return k.fillMode(f)
+}
+
+// fillMode takes the fields about permissions. A mode can only narrow: an agent never has more than its parent.
+func (k *Kind) fillMode(f frontmatter.Fields) error {
+	switch mode := f.Text("permissionMode"); mode {
+	case "", "default":
+	case "plan":
+		k.ReadOnly = true
+	case "dontAsk":
+		k.NoAsk = true
+	case "acceptEdits", "bypassPermissions", "auto":
+		k.note("permissionMode: %s has no effect: an agent has the mode of the session that starts it", mode)
+	default:
+		return fmt.Errorf("permissionMode: there is no mode %q", mode)
+	}
+	for _, name := range []string{"hooks", "isolation"} {
+		if f.Has(name) {
+			return fmt.Errorf("%s has no effect yet, and the agent would do without it; take the line out to use the agent", name)
+		}
+	}
+	for _, name := range []string{"mcpServers", "memory", "initialPrompt"} {
+		if f.Has(name) {
+			k.note("%s has no effect yet", name)
+		}
+	}
+	return nil
+}

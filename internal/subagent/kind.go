@@ -1,0 +1,94 @@
+package subagent
+
+import (
+	"embed"
+	"strings"
+
+	"github.com/lathe-dev/lathe/internal/permission"
+)
+
+// Kind is one kind of agent: whom a call of Task may start.
+type Kind struct {
+	Name        string
+	Description string // when to use it, for the model that chooses
+	Prompt      string
+	Extends     bool // the prompt is added to lathe's own system prompt; else it replaces it
+
+	Tools    []string // the only tools it has, by canonical name; nil: all
+	Without  []string // tools that it has not
+	ReadOnly bool     // it has no tool that edits files, and its commands must be read-only
+	NoAsk    bool     // a call that would ask is refused
+
+	Model    string // a model's name; "": its parent's; Small: the small model
+	Effort   string
+	MaxSteps int // of one run; 0: its parent's limit alone
+
+	NoMemory   bool     // it gets neither the memory files nor git's status
+	Skills     []string // loaded before it begins
+	Background bool     // it runs beside its parent unless the call says otherwise
+	Color      string
+
+	Source string   // who brought it: "built-in", "user", "project", "organisation", "command line"
+	Path   string   // its file, if it has one
+	Notes  []string // fields of the file that have no effect, and why
+}
+
+// Small as a Kind's model is the small model of the settings.
+const Small = "small"
+
+// General is the kind of an agent when a call names none.
+const General = "general-purpose"
+
+//go:embed text/*.md
+var texts embed.FS
+
+// BuiltIn lists the kinds that are always there.
+func BuiltIn() []Kind {
+	builtIn := []Kind{
+		{
+			Name: General, Extends: true,
+			Description: "larger tasks of several steps: has all tools",
+		},
+		{
+			Name: "Explore", Model: Small, NoMemory: true, ReadOnly: true, Tools: []string{"Read", "Glob", "Grep", "LSP"},
+			Description: "fast search through a code base when several searches are needed: finds and reads, changes nothing",
+		},
+		{
+			Name: "Plan", ReadOnly: true, Tools: []string{"Read", "Glob", "Grep", "LSP"},
+			Description: "designs how to implement something: reads, and answers with a plan",
+		},
+		{
+			Name: "Bash", NoMemory: true, Tools: []string{"Bash"},
+			Description: "runs commands whose output is long, and reports the outcome",
+		},
+	}
+	for i := range builtIn {
+		k := &builtIn[i]
+		k.Source = "built-in"
+		text, err := texts.ReadFile("text/" + strings.ToLower(k.Name) + ".md")
+		if err != nil {
+			panic(err) // the binary was built without its texts
+		}
+		k.Prompt = strings.TrimSpace(string(text))
+	}
+	return builtIn
+}
+
+// Permission is the set of tools that binds agents of the kind, under the rules and the mode of the session. Canonical gives
+// a tool's name for any spelling of it.
+func (k *Kind) Permission(canonical func(string) string) permission.AgentKind {
+	out := permission.AgentKind{Name: k.Name, Says: k.Description, ReadOnly: k.ReadOnly}
+	if k.Tools != nil {
+		out.Tools = []string{}
+	}
+	for _, name := range k.Tools {
+		if name = canonical(name); name == "Bash" {
+			out.Tools = append(out.Tools, "BashOutput", "KillShell") // of its commands in the background
+		}
+		out.Tools = append(out.Tools, name)
+	}
+	for _, name := range k.Without {
+		out.Without = append(out.Without, canonical(name))
+	}
+	return out
+}

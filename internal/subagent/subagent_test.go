@@ -1,0 +1,252 @@
+package subagent_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/llm"
+	"github.com/lathe-dev/lathe/internal/subagent"
+)
+
+func put(t *testing.T, path, text string) string {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestReadFileTakesTheFieldsAndRefusesWhatWouldBeIgnored(t *testing.T) {
+	dir := t.TempDir()
+	for name, c := range map[string]struct{ top, want, wrong string }{
+		"all": {
+			"name: a\ndescription: b\ntools: [Read, Grep]\ndisallowedTools: Grep\nmodel: inherit\neffort: high\nmaxTurns: 3\npermissionMode: plan\ncolor: Red\nbackground: true",
+			"a|b|[Read Grep]|[Grep]||high|3|true|false|red|true|0", "",
+		},
+		"comma list":     {"name: a\ndescription: b\ntools: Read, Bash", "a|b|[Read Bash]|[]|||0|false|false||false|0", ""},
+		"all tools":      {"name: a\ndescription: b\ntools: '*'", "a|b|[]|[]|||0|false|false||false|0", ""},
+		"no tools":       {"name: a\ndescription: b\ntools:", "a|b|[]|[]|||0|false|false||false|0", ""},
+		"nobody asked":   {"name: a\ndescription: b\npermissionMode: dontAsk", "a|b|[]|[]|||0|false|true||false|0", ""},
+		"wider mode":     {"name: a\ndescription: b\npermissionMode: bypassPermissions", "a|b|[]|[]|||0|false|false||false|1", ""},
+		"unknown colour": {"name: a\ndescription: b\ncolor: mauve\nmemory: user", "a|b|[]|[]|||0|false|false||false|2", ""},
+		"bad yaml":       {"name: a\ndescription: Use when: x", "a|Use when: x|[]|[]|||0|false|false||false|1", ""},
+		"no name":        {"description: b", "", "no name"},
+		"a slash":        {"name: a/b\ndescription: b", "", "no name of an agent"},
+		"no description": {"name: a", "", "no description"},
+		"a pattern":      {"name: a\ndescription: b\ntools: Bash(git log *)", "", "put patterns into the permission rules"},
+		"unknown mode":   {"name: a\ndescription: b\npermissionMode: plann", "", "there is no mode"},
+		"hooks":          {"name: a\ndescription: b\nhooks: {}", "", "hooks has no effect yet"},
+		"bad limit":      {"name: a\ndescription: b\nmaxTurns: few", "", "no number of steps"},
+	} {
+		k, err := subagent.ReadFile(put(t, filepath.Join(dir, name+".md"), "---\n"+c.top+"\n---\nYou judge.\n"))
+		if c.wrong != "" {
+			if err == nil || !strings.Contains(err.Error(), c.wrong) {
+				t.Errorf("%s: %v", name, err)
+			}
+			continue
+		}
+		got := fmt.Sprintf("%s|%s|%v|%v|%s|%s|%d|%v|%v|%s|%v|%d", k.Name, k.Description, k.Tools, k.Without, k.Model, k.Effort, k.MaxSteps, k.ReadOnly, k.NoAsk, k.Color, k.Background, len(k.Notes))
+		if err != nil || got != c.want || k.Prompt != "You judge." {
+			t.Errorf("%s: %s %q %v", name, got, k.Notes, err)
+		}
+	}
+	k, err := subagent.ReadFile(put(t, filepath.Join(dir, "none.md"), "---\nname: a\ndescription: b\ntools: []\n---\n"))
+	if err != nil || k.Tools == nil {
+		t.Errorf("an empty list means no tools: %#v %v", k.Tools, err)
+	}
+}
+
+func TestTheNearestKindOfANameHolds(t *testing.T) {
+	dir := t.TempDir()
+	kind := func(name, says string) string { return "---\nname: " + name + "\ndescription: " + says + "\n---\nx\n" }
+	put(t, filepath.Join(dir, "user/a.md"), kind("a", "user"))
+	put(t, filepath.Join(dir, "user/explore.md"), kind("explore", "mine"))
+	put(t, filepath.Join(dir, "project/deep/er/a.md"), kind("a", "project"))
+	put(t, filepath.Join(dir, "project/broken.md"), "no block")
+	put(t, filepath.Join(dir, "org/o.md"), kind("o", "org"))
+	put(t, filepath.Join(dir, "outside.md"), kind("outside", "x"))
+	if err := os.Symlink(filepath.Join(dir, "outside.md"), filepath.Join(dir, "project/link.md")); err != nil {
+		t.Fatal(err)
+	}
+	given, err := subagent.Given([]byte(`{"o":{"description":"given","prompt":"p"},"g":{"description":"given","prompt":"p","tools":["Read"],"maxTurns":2}}`), "command line")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lib := subagent.NewLibrary(func() []subagent.Folder {
+		return []subagent.Folder{
+			{Path: filepath.Join(dir, "user"), Source: "user"},
+			{Path: filepath.Join(dir, "project"), Source: "project", Bound: filepath.Join(dir, "project")},
+			{Path: filepath.Join(dir, "none"), Source: "project"},
+			{Path: filepath.Join(dir, "org"), Source: subagent.SourceOrganisation},
+		}
+	}, func() []subagent.Kind { return given })
+	c := lib.Catalog()
+	for name, want := range map[string]string{"a": "project", "Explore": "mine", "O": "org", "g": "given"} {
+		if k, err := c.Get(name); err != nil || k.Description != want {
+			t.Errorf("%s: %+v %v", name, k, err)
+		}
+	}
+	if k, _ := c.Get(""); k.Name != subagent.General || !k.Extends {
+		t.Errorf("%+v", k)
+	}
+	if _, err := c.Get("nobody"); err == nil || !strings.Contains(err.Error(), "general-purpose, explore, Plan, Bash, a, g, o") {
+		t.Error(err)
+	}
+	if len(c.Notes) != 2 || !strings.Contains(c.Notes[0]+c.Notes[1], "leads out of the project") || !strings.Contains(c.Notes[0]+c.Notes[1], "it has no name") {
+		t.Errorf("%q", c.Notes)
+	}
+	if got := c.Listing(4000); got != "- explore: mine\n- a: project\n- g: given\n- o: org" {
+		t.Errorf("%q", got)
+	}
+	if lib.Catalog() != c {
+		t.Error("it was read again although nothing changed")
+	}
+	put(t, filepath.Join(dir, "project/new.md"), kind("new", "x"))
+	if _, err := lib.Catalog().Get("new"); err != nil {
+		t.Error(err)
+	}
+}
+
+// conversation answers with what a function says.
+type conversation struct {
+	id       string
+	run      func(context.Context) (event.TurnEnd, error)
+	messages []llm.Message
+}
+
+func (c *conversation) ID() string              { return c.id }
+func (c *conversation) Messages() []llm.Message { return c.messages }
+func (c *conversation) Close() error            { return nil }
+
+func (c *conversation) Prompt(ctx context.Context, m llm.Message) (event.TurnEnd, error) {
+	c.messages = append(c.messages, m, llm.Message{Role: llm.Assistant, Parts: []llm.Part{llm.Text{Text: "Half."}}})
+	return c.run(ctx)
+}
+
+func agents(depth int, slots *subagent.Slots, run func(context.Context) (event.TurnEnd, error)) *subagent.Agents {
+	return subagent.New(subagent.Host{
+		Catalog: func() *subagent.Catalog { return subagent.Find(nil, nil) }, Depth: depth, Slots: slots,
+		Open: func(_ context.Context, _ *subagent.Kind, r subagent.Request) (subagent.Conversation, error) {
+			return &conversation{id: r.Resume + "1", run: run}, nil
+		},
+		KindOf: func(id string) (string, error) {
+			if id != "1" {
+				return "", errors.New("there is no agent " + id)
+			}
+			return "Plan", nil
+		},
+	})
+}
+
+func TestAnAgentThatDoesNotFinishReturnsWhatItHasWithTheReason(t *testing.T) {
+	for reason, want := range map[event.EndReason]string{
+		event.EndCompleted: "", event.EndMaxSteps: "limit of steps", event.EndBudget: "money", event.EndDoomLoop: "same call",
+		event.EndRefused: "refused", event.EndInterrupted: "interrupted", event.EndFailed: "overloaded",
+	} {
+		a := agents(0, subagent.NewSlots(1), func(context.Context) (event.TurnEnd, error) {
+			end := event.TurnEnd{Reason: reason}
+			if reason == event.EndFailed {
+				end.Err = "overloaded"
+			}
+			return end, nil
+		})
+		out, err := a.Run(t.Context(), subagent.Request{Prompt: "go"})
+		if err != nil || out.Answer != "Half." || !strings.Contains(out.Problem, want) || (want == "") != (out.Problem == "") {
+			t.Errorf("%s: %+v %v", reason, out, err)
+		}
+	}
+}
+
+func TestRequestsThatCannotBeCarriedOutStartNothing(t *testing.T) {
+	never := func(context.Context) (event.TurnEnd, error) { panic("it was started") }
+	for want, c := range map[string]struct {
+		depth int
+		r     subagent.Request
+	}{
+		"at most 5 deep":    {subagent.MaxDepth, subagent.Request{Prompt: "x"}},
+		"prompt is empty":   {0, subagent.Request{Prompt: " \n"}},
+		"no agent \"nope\"": {0, subagent.Request{Prompt: "x", Kind: "nope"}},
+		"no agent 2":        {0, subagent.Request{Prompt: "x", Resume: "2"}},
+		"cannot go on as":   {0, subagent.Request{Prompt: "x", Resume: "1", Kind: "Bash"}},
+	} {
+		if _, err := agents(c.depth, subagent.NewSlots(1), never).Run(t.Context(), c.r); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", want, err)
+		}
+	}
+}
+
+// An agent that waits for others holds no slot, so one slot is enough for any depth; one that is told to end while it
+// waits for a slot ends.
+func TestAgentsThatWaitForOthersHoldNoSlot(t *testing.T) {
+	slots := subagent.NewSlots(1)
+	var run func(depth int) func(context.Context) (event.TurnEnd, error)
+	run = func(depth int) func(context.Context) (event.TurnEnd, error) {
+		return func(ctx context.Context) (event.TurnEnd, error) {
+			if depth == subagent.MaxDepth {
+				return event.TurnEnd{Reason: event.EndCompleted}, nil
+			}
+			a := agents(depth, slots, run(depth+1))
+			var wg sync.WaitGroup
+			for range 3 {
+				wg.Go(func() {
+					if out, err := a.Run(ctx, subagent.Request{Prompt: "go"}); err != nil || out.Problem != "" {
+						t.Errorf("depth %d: %+v %v", depth, out, err)
+					}
+				})
+			}
+			wg.Wait()
+			return event.TurnEnd{Reason: event.EndCompleted}, nil
+		}
+	}
+	if out, err := agents(0, slots, run(1)).Run(t.Context(), subagent.Request{Prompt: "go"}); err != nil || out.Problem != "" {
+		t.Errorf("%+v %v", out, err)
+	}
+	full := subagent.NewSlots(1)
+	_, err := agents(0, full, func(ctx context.Context) (event.TurnEnd, error) {
+		ctx, cancel := context.WithCancel(ctx)
+		cancel()
+		_, err := agents(0, full, nil).Run(ctx, subagent.Request{Prompt: "waits for a slot"})
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("%v", err)
+		}
+		return event.TurnEnd{Reason: event.EndCompleted}, nil
+	}).Run(t.Context(), subagent.Request{Prompt: "go"})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+func TestModelNameTakesTheStrongest(t *testing.T) {
+	k := &subagent.Kind{Model: "kind"}
+	for _, c := range []struct{ all, call, want string }{
+		{"", "", "kind"}, {"", "call", "call"}, {"all", "call", "all"}, {"inherit", "call", ""},
+	} {
+		if got := (subagent.Request{Model: c.call}).ModelName(c.all, k); got != c.want {
+			t.Errorf("%+v: %q", c, got)
+		}
+	}
+}
+
+func TestAKindsToolsAreKnownUnderAnySpelling(t *testing.T) {
+	k := subagent.Kind{Name: "a", Tools: []string{"shell", "Read"}, Without: []string{"writeFile"}, ReadOnly: true}
+	got := k.Permission(func(name string) string {
+		return map[string]string{"shell": "Bash", "Read": "Read", "writeFile": "Write"}[name]
+	})
+	if fmt.Sprint(got.Tools, got.Without, got.ReadOnly) != "[BashOutput KillShell Bash Read] [Write] true" {
+		t.Errorf("%+v", got)
+	}
+	none := subagent.Kind{Name: "a", Tools: []string{}}
+	if got := none.Permission(nil); got.Tools == nil {
+		t.Error("a kind without tools has all of them")
+	}
+}

@@ -1,0 +1,109 @@
+package tool
+
+import (
+	"context"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/lathe-dev/lathe/internal/agent"
+	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/llm"
+	"github.com/lathe-dev/lathe/internal/permission"
+	"github.com/lathe-dev/lathe/internal/permission/call"
+	"github.com/lathe-dev/lathe/internal/prompt"
+	"github.com/lathe-dev/lathe/internal/subagent"
+)
+
+//go:embed task.md
+var taskDescription string
+
+const taskSchema = `{"type":"object","properties":{` +
+	`"description":{"type":"string","description":"The task in 3 to 5 words"},` +
+	`"prompt":{"type":"string","minLength":1},` +
+	`"subagent_type":{"type":"string","description":"Default general-purpose"},` +
+	`"model":{"type":"string","description":"Only if the user asked for one"},` +
+	`"resume":{"type":"string","description":"The id of an agent that goes on with its context"}},` +
+	`"required":["description","prompt"],"additionalProperties":false}`
+
+type taskInput struct {
+	Description string `json:"description"`
+	Prompt      string `json:"prompt"`
+	Kind        string `json:"subagent_type"`
+	Model       string `json:"model"`
+	Resume      string `json:"resume"`
+}
+
+// TaskName is the tool that starts subagents.
+const TaskName = "Task"
+
+// Starting an agent touches nothing. Its calls ask for themselves.
+var taskTool = call.Declaration{
+	Name: TaskName, Aliases: []string{"Agent", "subagent", "spawn_agent"}, Schema: json.RawMessage(taskSchema),
+	Params:  map[string]string{"prompt": "task message", "subagent_type": "agent agent_type type", "resume": "agent_id"},
+	Subject: permission.SubjectName, SubjectIn: []string{"subagent_type"}, Class: permission.ClassNeutral, Accesses: call.Session(TaskName),
+}
+
+func newTask(env *Env) agent.Tool {
+	return newTool(taskTool, taskDescription, func(_ context.Context, c llm.ToolCall, in taskInput) (*agent.Plan, error) {
+		if env.Agents == nil {
+			return nil, errors.New("there are no agents in this session")
+		}
+		r := subagent.Request{Call: c.ID, Kind: in.Kind, Title: in.Description, Prompt: in.Prompt, Model: in.Model, Resume: in.Resume}
+		k, err := env.Agents.Check(r)
+		if err != nil {
+			return nil, err
+		}
+		title := strings.TrimSpace(k.Name + ": " + strings.Join(strings.Fields(in.Description), " "))
+		return &agent.Plan{
+			Accesses: call.SessionOnly(TaskName), Title: title, Parallel: true,
+			Preview: event.Subagent{Agent: k.Name, Title: in.Description},
+			Run: func(ctx context.Context) (*agent.Result, error) {
+				out, err := env.Agents.Run(ctx, r)
+				if err != nil {
+					return nil, err
+				}
+				return taskResult(r, out, title), nil
+			},
+		}, nil
+	})
+}
+
+// taskResult is the answer with how to go on, which the model needs only for an agent that did not finish or may be
+// asked again.
+func taskResult(r subagent.Request, out subagent.Outcome, title string) *agent.Result {
+	text := prompt.Sanitize(out.Answer) // it may quote a file that speaks as lathe would
+	if out.Problem != "" {
+		said := "It said nothing."
+		if text != "" {
+			said = "Its last words:\n\n" + text
+		}
+		text = fmt.Sprintf("[The agent did not finish: %s. %s]", out.Problem, said)
+	} else if text == "" {
+		text = "[The agent ended without an answer.]"
+	}
+	u := out.End.Usage
+	return &agent.Result{
+		Parts: []llm.Part{llm.Text{Text: text + "\n\n[agent " + out.ID + "]"}}, IsError: out.Problem != "", Title: title,
+		View: event.Subagent{Agent: out.Kind, Title: r.Title, Result: out.Answer, Steps: out.End.Steps, Session: out.ID},
+		Meta: map[string]any{
+			"status": taskStatus(out), "prompt": r.Prompt, "agentId": out.ID, "agentType": out.Kind,
+			"content":         []any{map[string]any{"type": "text", "text": out.Answer}},
+			"totalDurationMs": out.Duration.Milliseconds(), "totalTokens": u.Input + u.CacheRead + u.CacheWrite + u.Output,
+			"totalToolUseCount": out.Calls, "totalCostUsd": out.End.CostUSD,
+			"usage": map[string]any{
+				"input_tokens": u.Input, "cache_creation_input_tokens": u.CacheWrite, "cache_read_input_tokens": u.CacheRead, "output_tokens": u.Output,
+			},
+		},
+		Unstored: []string{"prompt", "content"}, // the call and the view have them
+	}
+}
+
+func taskStatus(out subagent.Outcome) string {
+	if out.Problem != "" {
+		return "failed"
+	}
+	return "completed"
+}
