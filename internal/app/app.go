@@ -7,7 +7,6 @@
 package app
 
 import (
-	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -19,6 +18,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/config"
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/extension"
+	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/permission"
 	"github.com/lathe-dev/lathe/internal/permission/call"
 	"github.com/lathe-dev/lathe/internal/provider"
@@ -171,10 +171,10 @@ func (i *Instance) FindSession(prefix string) (string, error) {
 }
 
 // meta describes a new session: of the main agent, or of the last one of its chain.
-func (o SessionOptions) meta(i *Instance, model string) session.Meta {
+func (o SessionOptions) meta(i *Instance, model llm.Model) session.Meta {
 	m := session.Meta{Dir: i.opts.Dir, Model: i.settings().Model, Version: i.opts.Version, ID: o.ID}
 	if o.Parent != nil {
-		m.Parent, m.Model = o.Parent.ID(), cmp.Or(model, m.Model)
+		m.Parent, m.Model = o.Parent.ID(), model.Info().ID
 	}
 	if n := len(o.Chain); n > 0 {
 		m.Agent, m.Call, _ = strings.Cut(o.Chain[n-1], "/")

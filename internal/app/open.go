@@ -41,7 +41,7 @@ type SessionOptions struct {
 
 	Chain  []string       // the agent that converses, as in agent.Config; empty: the main one
 	Kind   *subagent.Kind // of a subagent; nil: its text and tools are those of the main agent
-	Model  string         // of a subagent, instead of its parent's; subagent.Small is the small one
+	Model  string         // of a subagent, instead of its parent's
 	Parent *Session       // that started this one, for a subagent: its mode, rules, grants, folders and limits hold here, as they change
 
 	Bus *event.Bus // where its events go, shared with other sessions and closed by the caller; nil: one of its own
@@ -70,14 +70,15 @@ func (i *Instance) NewSession(ctx context.Context, o SessionOptions) (s *Session
 	var model llm.Model
 	var log *session.Session
 	if !o.Detached {
-		if model, s.model, err = i.beginModel(ctx, o); err != nil {
+		s.model = cmp.Or(o.Model, o.modelName())
+		if model, err = i.Model(ctx, s.model); err != nil {
 			return s, err // before anything is left on disk
 		}
 		if o.Resume == "" {
 			s.beginContext(ctx, model)
 		}
 		var note string
-		if log, note, err = i.logs.Open(ctx, session.Wanted{New: o.meta(i, s.model), Resume: o.Resume, Fork: o.Fork}); err != nil {
+		if log, note, err = i.logs.Open(ctx, session.Wanted{New: o.meta(i, model), Resume: o.Resume, Fork: o.Fork}); err != nil {
 			return s, err
 		}
 		if o.At != "" {

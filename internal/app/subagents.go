@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 
-	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/prompt"
 	"github.com/lathe-dev/lathe/internal/subagent"
 )
@@ -36,22 +35,4 @@ func (s *Session) kindSystem(o prompt.SystemOptions) prompt.SystemOptions {
 		o.Replace = k.Prompt
 	}
 	return o
-}
-
-// beginModel makes the model that a new session begins with: its own, else its parent's, else the configured one.
-func (i *Instance) beginModel(ctx context.Context, o SessionOptions) (llm.Model, string, error) {
-	name := o.modelName()
-	switch o.Model {
-	case "":
-	case subagent.Small:
-		m, err := i.SmallModel(ctx)
-		if err != nil {
-			return nil, "", err
-		}
-		return m, m.Info().ID, nil
-	default:
-		name = o.Model
-	}
-	m, err := i.Model(ctx, name)
-	return m, name, err
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/command"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/style"
+	"github.com/lathe-dev/lathe/internal/subagent"
 )
 
 // initializing has the options that a host may set before the first message.
@@ -98,6 +99,9 @@ func (c *controller) takeInit(in initializing) error {
 		c.o.Skills = in.Skills
 	}
 	if !isEmptyJSON(in.Agents) {
+		if _, err := subagent.Given(in.Agents, ""); err != nil {
+			return fmt.Errorf("initialize: agents: %w", err)
+		}
 		c.o.Agents = string(in.Agents)
 	}
 	c.o.Name = cmp.Or(in.Name, c.o.Name)

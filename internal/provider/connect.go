@@ -16,10 +16,16 @@ import (
 	"github.com/lathe-dev/lathe/internal/llm/openai"
 )
 
+// Small as a model's name is the model for small work beside the conversation.
+const Small = "small"
+
 // Model returns a model by id; "" is the configured one, else the provider's default.
 func (all *Set) Model(ctx context.Context, id string) (llm.Model, error) {
-	if id == "" {
+	switch id {
+	case "":
 		id = all.o.Settings().Model
+	case Small:
+		return all.SmallModel(ctx)
 	}
 	name, model, err := all.Choose(id)
 	if err != nil {
@@ -84,7 +90,7 @@ func (all *Set) SmallModel(ctx context.Context) (llm.Model, error) {
 	if chosen := all.small.Load(); chosen != nil {
 		id = *chosen
 	}
-	if id != "" {
+	if id != "" && id != Small {
 		return all.Model(ctx, id)
 	}
 	name, _, err := all.Choose(all.o.Settings().Model)
