@@ -67,6 +67,7 @@ update: ## rewrite the list of packages the program links
 	$(GO) test ./internal -run Links -update
 
 pictures: build ## draw the pictures of the terminal in docs/img anew (needs tmux)
+	$(GO) run ./tools/frame -o docs/img/demo.svg -from '^> ' -to 'steps in' -- $(BIN) demo
 	$(GO) run ./tools/frame docs/pictures/tui.play
 
 clean: ## remove what make built

@@ -55,7 +55,7 @@ func deployAccesses(in deployInput, at call.Place) ([]permission.Access, error) 
 }
 
 func newDeploy(env *tool.Env) agent.Tool {
-	return tool.NewTool(deployTool, "Deploys a folder.", func(_ context.Context, _ llm.ToolCall, in deployInput) (*agent.Plan, error) {
+	return tool.ToolOf(deployTool, "Deploys a folder.", func(_ context.Context, _ llm.ToolCall, in deployInput) (*agent.Plan, error) {
 		accesses, err := deployAccesses(in, env.Place())
 		return &agent.Plan{
 			Accesses: accesses, Title: in.Folder,

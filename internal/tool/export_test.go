@@ -45,8 +45,8 @@ func AddBuiltin(t *testing.T, d call.Declaration, newOne func(*Env) agent.Tool) 
 	builtins = append(slices.Clone(builtins), builtin{d, newOne})
 }
 
-// NewTool makes a tool from its declaration.
-func NewTool[In any](d call.Declaration, description string, prepare func(context.Context, llm.ToolCall, In) (*agent.Plan, error)) agent.Tool {
+// ToolOf makes a tool from its declaration.
+func ToolOf[In any](d call.Declaration, description string, prepare func(context.Context, llm.ToolCall, In) (*agent.Plan, error)) agent.Tool {
 	return newTool(d, description, prepare)
 }
 

@@ -3,13 +3,12 @@ package main
 import (
 	"fmt"
 	"html"
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
-	"golang.org/x/text/width"
+	"github.com/lathe-dev/lathe/internal/term"
 )
 
 // look is how a piece of a line looks.
@@ -25,9 +24,42 @@ type piece struct {
 	text          string
 }
 
-var sequence = regexp.MustCompile("\x1b\\[([0-9;:]*)m|\x1b\\][^\x07\x1b]*(?:\x07|\x1b\\\\)|\x1b[()][A-Z0-9]|\x0f|\x0e")
+// split yields the text of a line between its sequences, and the parameters of those that set a look.
+func split(line string, text, sgr func(string)) {
+	for line != "" {
+		if line[0] == esc {
+			n, _ := term.Sequence(line)
+			if params, ok := term.SGR(line[:n]); ok {
+				sgr(params)
+			}
+			line = line[n:]
+			continue
+		}
+		n := strings.IndexByte(line, esc)
+		if n < 0 {
+			n = len(line)
+		}
+		text(strings.Map(printable, line[:n]))
+		line = line[n:]
+	}
+}
 
-func plain(s string) string { return sequence.ReplaceAllString(s, "") }
+const esc = 0x1b
+
+// printable drops control characters, such as those that switch character sets.
+func printable(r rune) rune {
+	if unicode.IsControl(r) && r != '\t' {
+		return -1
+	}
+	return r
+}
+
+// plain is a line without its sequences.
+func plain(line string) string {
+	var b strings.Builder
+	split(line, func(s string) { b.WriteString(s) }, func(string) {})
+	return b.String()
+}
 
 // basic are the 16 colours on a dark background.
 var basic = [16]string{
@@ -51,36 +83,12 @@ func pieces(line string, l look) ([]piece, look) {
 		if s == "" {
 			return
 		}
-		n := cells(s)
+		n := term.Width(s)
 		out = append(out, piece{l, column, n, s})
 		column += n
 	}
-	last := 0
-	for _, m := range sequence.FindAllStringSubmatchIndex(line, -1) {
-		put(line[last:m[0]])
-		if m[2] >= 0 {
-			l = l.with(line[m[2]:m[3]])
-		}
-		last = m[1]
-	}
-	put(line[last:])
+	split(line, put, func(params string) { l = l.with(params) })
 	return out, l
-}
-
-// cells is the width of text, as terminals count it.
-func cells(s string) int {
-	n := 0
-	for _, r := range s {
-		k := width.LookupRune(r).Kind()
-		switch {
-		case unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf):
-		case k == width.EastAsianWide || k == width.EastAsianFullwidth:
-			n += 2
-		default:
-			n++
-		}
-	}
-	return n
 }
 
 // with applies the parameters of an SGR sequence.
@@ -363,7 +371,7 @@ func columnsOf(lines []string) int {
 	n := 0
 	for _, l := range lines {
 		if s := plain(l); utf8.ValidString(s) {
-			n = max(n, cells(s))
+			n = max(n, term.Width(s))
 		}
 	}
 	return n
