@@ -28,7 +28,7 @@ type listed struct {
 	}
 }
 
-// linked asks the go command what the released program is made of. The list is of Linux on amd64 without
+// linked asks the go command for the packages of the released program. The list is of Linux on amd64 without
 // cgo, whatever the machine, so that the golden file is the same everywhere.
 func linked(t *testing.T) []listed {
 	t.Helper()

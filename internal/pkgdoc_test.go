@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// The budgets of shape: what a reader can hold. Soft ones are listed, hard ones fail.
+// The budgets of shape: as much as a reader can hold. Soft ones are listed, hard ones fail.
 const (
 	fileSoft, fileHard = 500, 800 // lines
 	funcSoft, funcHard = 60, 120  // lines, from the func keyword to the closing brace

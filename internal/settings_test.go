@@ -117,7 +117,7 @@ func (l *compiled) uses(pkg string) bool {
 	return l.ImportPath == full || strings.HasPrefix(l.ImportPath, modulePath+"/") && slices.Contains(l.Imports, full)
 }
 
-// goList describes the packages of the program and what they import, with their compiled export data.
+// goList describes the packages of the program and their imports, with their compiled export data.
 func goList(t *testing.T) map[string]*compiled {
 	t.Helper()
 	cmd := exec.Command("go", "list", "-export", "-deps", "-json=ImportPath,Dir,Export,GoFiles,Imports", "./cmd/lathe")

@@ -16,7 +16,7 @@ import (
 	"testing"
 )
 
-// modulePath is what our import paths start with.
+// modulePath is the start of our import paths.
 const modulePath = "github.com/lathe-dev/lathe"
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -88,7 +88,7 @@ func parseTree() ([]source, error) {
 	return out, err
 }
 
-// skipFolder leaves out what the go command leaves out: hidden folders, testdata, and other modules.
+// skipFolder leaves out the folders that the go command ignores: hidden folders, testdata, and other modules.
 func skipFolder(root fs.FS, name string) error {
 	base := path.Base(name)
 	if name == "." {

@@ -12,7 +12,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/session"
 )
 
-// againPlace has a model that reads and edits files, and then does what a test adds.
+// againPlace has a model that reads and edits files, and then takes the steps that a test adds.
 func againPlace(t *testing.T, then ...llmtest.Reply) *place {
 	t.Helper()
 	script := &llmtest.Script{Order: "arrival", NoTools: &llmtest.Reply{Parts: []llmtest.Part{llmtest.Text(summaryText)}}}

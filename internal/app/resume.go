@@ -19,7 +19,7 @@ func (s *Session) restore() {
 		Worked: s.env.Reads.SettledAt,
 		Grant: func(g session.Grant) {
 			if s.parent != nil {
-				return // a subagent has what its parent was granted
+				return // a subagent has its parent's grants
 			}
 			if err := s.rules.Restore(g); err != nil {
 				s.notes = append(s.notes, fmt.Sprintf("the rule %s was granted in this session and cannot be read any more: %v", g.Rule, err))

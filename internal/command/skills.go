@@ -10,7 +10,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/event"
 )
 
-// Extensions is what files add to lathe: skills, commands and output styles.
+// Extensions are the additions of files to lathe: skills, commands and output styles.
 type Extensions interface {
 	Skills() []Skill
 	Notes() []string // files that were left out, and why
@@ -26,7 +26,7 @@ type Skill struct {
 	Help   string
 	Source string // in words: user, project
 	Path   string
-	Limits []string // who cannot invoke it, or when, and what of its file is not obeyed
+	Limits []string // who cannot invoke it, or when, and the fields of its file that are not obeyed
 	Typed  bool     // a person can invoke it
 }
 

@@ -56,7 +56,7 @@ type Compactor struct {
 	Save      func(context.Context, Stub) string // keeps a result and returns where, or ""; nil: nothing is kept
 	// Kept is the rest of the message with the summary; nil: the user's texts only.
 	Kept func(ctx context.Context, t Task, cut []llm.Message, userTexts []string) Kept
-	// Gather starts to gather what Kept needs, beside the request for a summary; ahead: one that is prepared. Nil: nothing.
+	// Gather starts to gather the input of Kept, beside the request for a summary; ahead: one that is prepared. Nil: nothing.
 	Gather    func(ctx context.Context, ahead bool)
 	ResultKey func(llm.ToolCall) string // see Options.ResultKey
 

@@ -24,7 +24,7 @@ func (a *amendments) get() string {
 	if len(a.keys) == 0 {
 		return ""
 	}
-	text, _ := json.Marshal(a.keys) // what was decoded can be encoded
+	text, _ := json.Marshal(a.keys) // decoded values can be encoded
 	return string(text)
 }
 

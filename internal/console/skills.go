@@ -25,7 +25,7 @@ func (e extensions) Skills() []command.Skill {
 	return out
 }
 
-// limits says who cannot invoke a skill, or when, and what of its file is not obeyed.
+// limits says who cannot invoke a skill, or when, and names the fields of its file that are not obeyed.
 func limits(s *skill.Skill) []string {
 	var out []string
 	_, taken := command.Find(s.Name)
@@ -71,7 +71,7 @@ func (e extensions) SetStyle(_ context.Context, name string) error {
 	return nil
 }
 
-// fileCommand makes a prompt of a skill or command from a file. The prompt is what was typed; the session adds the
+// fileCommand makes a prompt of a skill or command from a file. The prompt is the typed text; the session adds the
 // text of the skill.
 func (c *Console) fileCommand(name, args string) (event.Output, error) {
 	s, ok := c.inst.Extensions().Skills.Catalog().Get(name)

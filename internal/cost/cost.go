@@ -1,4 +1,4 @@
-// Package cost reads out of a session's log what each request cost, and why a request missed the provider's
+// Package cost reads the cost of each request from a session's log, and why a request missed the provider's
 // cache.
 //
 // Providers keep the beginning of a prompt for some minutes and charge a tenth for reading it again. A request
@@ -53,7 +53,7 @@ type Miss struct {
 // Prices returns the prices of a model.
 type Prices func(model string) llm.Price
 
-// Session is what a session cost.
+// Session is the cost of a session.
 type Session struct {
 	Steps   []Step  `json:"steps"`
 	CostUSD float64 `json:"cost_usd"` // the sum of the steps
@@ -176,7 +176,7 @@ func (r *reader) add(s Step) *Step {
 
 func (r *reader) reply(at time.Time, b session.Reply) {
 	if b.Usage == nil || *b.Usage == (llm.Usage{}) {
-		return // it broke off, and nobody reported what it cost
+		return // it broke off, and nobody reported its cost
 	}
 	u := *b.Usage
 	price := r.price(b.Model)
@@ -230,7 +230,7 @@ func (r *reader) miss(s Step, price llm.Price) *Miss {
 	return &Miss{Tokens: short, CostUSD: float64(short) * max(0, paid-price.CacheRead) / 1e6, Causes: causes}
 }
 
-// cached is how much the last request left in the cache: what it read and wrote, or all of its prompt where the
+// cached is how much the last request left in the cache: the tokens it read and wrote, or all of its prompt where the
 // provider caches without being asked and reports no writes.
 func (r *reader) cached() int {
 	if r.last.Written == 0 && r.last.Input > 0 {

@@ -73,7 +73,7 @@ func TestABudgetCarriesOverCompactions(t *testing.T) {
 	}
 }
 
-// seen is what a session published.
+// seen is the events that a session published.
 type seen struct {
 	compacted []event.Compacted
 	cost      float64 // of steps and summaries

@@ -102,7 +102,7 @@ type Session struct {
 	Effort    func() llm.Effort
 }
 
-// Loader makes what loads skills into a session.
+// Loader makes the loader of skills of a session.
 func (f *Folder) Loader(s Session) *invoke.Loader {
 	return invoke.New(invoke.Host{
 		Library: f.Skills, Policy: s.Policy, Tools: s.Tools, Dir: f.o.Dir, Clean: prompt.Sanitize,

@@ -75,7 +75,7 @@ func (g *Git) RemoveUnchanged(ctx context.Context, repo Repo, w Worktree) (bool,
 	return true, err
 }
 
-// edit runs a command that may write to the repository. Of the user's settings only what names programs for hooks and
+// edit runs a command that may write to the repository. Of the user's settings only those that name programs for hooks and
 // the like is off.
 func (g *Git) edit(ctx context.Context, repo Repo, args ...string) ([]byte, error) {
 	program, err := g.program(repo.Root)

@@ -21,7 +21,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/rank"
 )
 
-// Bounds of what is kept.
+// Bounds of the notes.
 const (
 	maxNotes       = 300
 	maxText        = 8_000 // bytes of a note
@@ -65,7 +65,7 @@ func (s *Store) Index() string {
 	return filepath.Join(s.dir, IndexName)
 }
 
-// List returns the notes, sorted by name, and what is wrong with files that are left out.
+// List returns the notes, sorted by name, and the problems of files that are left out.
 func (s *Store) List() (notes []Note, problems []string) {
 	found, err := os.ReadDir(s.dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -218,7 +218,7 @@ func (m *model) escape() {
 	}
 }
 
-// ctrlC interrupts what runs, empties the editor, and leaves when there is neither and it comes twice; also when a
+// ctrlC interrupts the turn or command, empties the editor, and leaves when there is neither and it comes twice; also when a
 // turn does not end though it was interrupted.
 func (m *model) ctrlC() {
 	switch {

@@ -47,7 +47,7 @@ func (k *Keeper) again(ctx context.Context, tail []llm.Message, mark int) (out [
 		if err != nil || !info.Mode().IsRegular() || info.Size() > int64(min(room, againOne)) || k.Env.MayRead(l.Path) != permission.Allow {
 			continue
 		}
-		k.Env.Reads.Forget(l.Path) // its text is asked for, not what changed
+		k.Env.Reads.Forget(l.Path) // its text is asked for, not its changes
 		name := k.Env.Rel(l.Path)
 		if parts := k.Read(ctx, name); len(parts) > 0 {
 			out = append(out, compact.Again{Name: name, Parts: parts})
