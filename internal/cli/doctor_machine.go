@@ -168,7 +168,7 @@ func (d *doctor) sessions(ctx context.Context, paths config.Paths) {
 	}
 	what := plural(n, "session") + ", " + bytesOf(size)
 	if bad > 0 {
-		d.add("sessions", statusWarn, "lathe session verify --all tells what is wrong", "%s; %d look damaged", what, bad)
+		d.add("sessions", statusWarn, "lathe session verify --all names the damage", "%s; %d look damaged", what, bad)
 		return
 	}
 	d.ok("sessions", "%s", what)

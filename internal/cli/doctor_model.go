@@ -57,7 +57,7 @@ func (d *doctor) terminal() {
 func (d *doctor) settings() *config.Config {
 	cfg, _, err := loadConfig(d.o)
 	if err != nil {
-		d.add("settings", statusFail, "correct it; lathe config schema tells what is allowed", "%s", err)
+		d.add("settings", statusFail, "correct it; lathe config schema lists the allowed values", "%s", err)
 		return d.withoutFiles()
 	}
 	var found []string

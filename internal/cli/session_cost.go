@@ -13,7 +13,7 @@ import (
 func sessionCostCommand(p *program, o *Options) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
-		Use: "cost ID", Short: "Print what each request of a session cost", Args: oneID, ValidArgsFunction: completeIDs(o),
+		Use: "cost ID", Short: "Print the cost of each request of a session", Args: oneID, ValidArgsFunction: completeIDs(o),
 		Long: `Print the tokens and the price of each request, and for each one that missed the provider's cache how many tokens were
 read anew, what that cost, and why: the cache expired, the conversation was compacted or went back, or model, effort,
 tools or system prompt changed.`,

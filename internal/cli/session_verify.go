@@ -151,7 +151,7 @@ func verifyText(i session.Info, r session.Report, err error) string {
 		line("the blob %s is missing", f)
 	}
 	for _, f := range r.Changed {
-		line("the blob %s is not what was written", f)
+		line("the blob %s was changed after it was written", f)
 	}
 	if r.Torn > 0 {
 		line("the last line was cut off after %d bytes; nobody was told of it, and the next --resume sets it aside", r.Torn)
@@ -160,7 +160,7 @@ func verifyText(i session.Info, r session.Report, err error) string {
 		line("a cut off line was set aside earlier: %s", f)
 	}
 	if !r.OK() {
-		line("next: lathe --resume %s goes on with what is sound; lathe session export %s --format jsonl -o FILE saves it", i.ID, i.ID)
+		line("next: lathe --resume %s goes on with the sound part; lathe session export %s --format jsonl -o FILE saves it", i.ID, i.ID)
 	}
 	return b.String()
 }

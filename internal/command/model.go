@@ -56,8 +56,8 @@ func modelCommands() []Command {
 		{Name: "status", Group: groupModel, Help: "Show model, mode, tokens, cost and turns", Run: status},
 		{Name: "tokens", Group: groupModel, Help: "Show how many tokens the conversation takes", Run: tokens},
 		{Name: "context", Group: groupModel, Help: "Show the content of the context window", Run: contextWindow},
-		{Name: "cost", Aliases: []string{"usage"}, Group: groupModel, Help: "Show what the session cost, by model and request", Run: costs},
-		{Name: "cache", Group: groupModel, Help: "Show what the caches of prompts and files saved", Run: cache},
+		{Name: "cost", Aliases: []string{"usage"}, Group: groupModel, Help: "Show the cost of the session, by model and request", Run: costs},
+		{Name: "cache", Group: groupModel, Help: "Show the savings of the caches of prompts and files", Run: cache},
 	}
 }
 

@@ -43,7 +43,7 @@ func ruleCommands() []Command {
 			Run:      diff,
 		},
 		{
-			Name: "tasks", Aliases: []string{"bashes"}, Group: groupRules, Args: "[end id]", Help: "List what runs in the background, or end one of them",
+			Name: "tasks", Aliases: []string{"bashes"}, Group: groupRules, Args: "[end id]", Help: "List the commands in the background, or end one of them",
 			Run: tasks,
 		},
 		{
@@ -83,10 +83,10 @@ func mode(ctx context.Context, h Host, args string) (event.Output, error) {
 }
 
 var modeHelp = map[string]string{
-	"default":           "what changes or runs something asks first",
+	"default":           "calls that change or run something ask first",
 	"acceptEdits":       "files in the working folders are changed without asking",
 	"plan":              "nothing is changed and nothing is run",
-	"dontAsk":           "what would ask is refused",
+	"dontAsk":           "calls that would ask are refused",
 	"bypassPermissions": "everything runs without asking",
 }
 

@@ -42,7 +42,7 @@ func TestDocumentationHasEveryKeyAndVariable(t *testing.T) {
 
 func keyTable() string {
 	var b strings.Builder
-	b.WriteString("\n| key | takes | default | from a project | what it does |\n|---|---|---|---|---|\n")
+	b.WriteString("\n| key | takes | default | from a project | effect |\n|---|---|---|---|---|\n")
 	eachKey(rootSchema(), nil, func(p keyPath, s *schema) {
 		def := ""
 		if s.def != nil {

@@ -150,7 +150,7 @@ func (w workspace) Put(ctx context.Context) (command.Stash, error) {
 		return s, fmt.Errorf("%s names filters (as Git LFS has), which lathe does not run; put the changes away yourself: git stash push --include-untracked", name)
 	}
 	if err := os.MkdirAll(filepath.Dir(w.stashFile()), 0o700); err != nil {
-		return s, fmt.Errorf("what is put away cannot be remembered: %w", err)
+		return s, fmt.Errorf("the changes put away cannot be recorded: %w", err)
 	}
 	ident := []string{"-c", "user.name=lathe", "-c", "user.email=lathe@localhost"}
 	if _, err := g.Run(ctx, repo, append(ident, "stash", "push", "--include-untracked", "--message", "lathe /undo "+time.Now().Format(time.DateTime))...); err != nil {

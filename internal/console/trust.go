@@ -24,7 +24,7 @@ func (c *Console) askTrust() {
 		return
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "The files of %s set what could do harm. None of it counts before you trust the folder:\n", term.EscapeLine(cfg.Paths().Root))
+	fmt.Fprintf(&b, "The files of %s have settings that could do harm. None of them counts before you trust the folder:\n", term.EscapeLine(cfg.Paths().Root))
 	for _, v := range held { // the question shows every value
 		fmt.Fprintf(&b, "\n%s = %s  (%s)", term.EscapeLine(v.Path), term.EscapeLine(string(v.JSON)), term.EscapeLine(v.Origin.String()))
 	}

@@ -23,7 +23,7 @@ type Target struct {
 }
 
 // ErrMoved means that a path no longer leads to the resolved file.
-var ErrMoved = errors.New("it is not what it was when it was checked: a folder or link on its path changed; try again")
+var ErrMoved = errors.New("it was changed after the check: a folder or link on its path changed; try again")
 
 // Hold opens the folder of p. Close lets go of it.
 func (r *Roots) Hold(p Path) (*Target, error) {

@@ -296,9 +296,9 @@ func retryAfter(h http.Header, now time.Time) time.Duration {
 func (w *where) hint(e *Error) string {
 	switch e.Kind {
 	case KindAuth:
-		return "check " + w.keyVar + " (is it set to a valid key for " + w.host() + "?); `lathe doctor` shows what is used"
+		return "check " + w.keyVar + " (is it set to a valid key for " + w.host() + "?); `lathe doctor` shows the settings in use"
 	case KindPermission:
-		return "the key in " + w.keyVar + " may not use this model or workspace; `lathe doctor` shows what is used"
+		return "the key in " + w.keyVar + " may not use this model or workspace; `lathe doctor` shows the settings in use"
 	case KindBilling:
 		return "check the plan, credits and spending limits of the account behind " + w.keyVar
 	case KindNotFound:

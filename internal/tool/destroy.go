@@ -170,7 +170,7 @@ func (h heap) String() string {
 	case h.cut:
 		return "more than " + text
 	case h.unread:
-		return text + ", and what cannot be looked at"
+		return text + ", and files that cannot be looked at"
 	}
 	return text
 }

@@ -255,7 +255,7 @@ func (v *comparison) text() string {
 func (c *readCall) compared(p *page, text string) *agent.Result {
 	r := agent.TextResult(text)
 	r.Title = c.env.Rel(c.path.Lexical)
-	r.View = event.TextView{Text: text, Path: c.path.Lexical, Summary: "what changed since it was read"}
+	r.View = event.TextView{Text: text, Path: c.path.Lexical, Summary: "changes since it was read"}
 	r.Meta = map[string]any{"type": "file_changes", "file": map[string]any{
 		"filePath": c.path.Lexical, "startLine": p.first, "numLines": len(p.lines), "totalLines": p.total,
 	}}

@@ -251,9 +251,9 @@ func (m *model) expandAll() {
 	m.log.restyle()
 	switch {
 	case m.options.Inline && m.look.all:
-		m.say("what comes from now on is shown in full")
+		m.say("new output is shown in full")
 	case m.options.Inline:
-		m.say("what comes from now on is shown short")
+		m.say("new output is shown short")
 	}
 }
 

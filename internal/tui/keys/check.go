@@ -69,7 +69,7 @@ func refused(c Context, chord []string, a Action) error {
 	first := chord[0]
 	switch {
 	case first == "ctrl+c" && !(len(chord) == 1 && wantsInterrupt(c, a)):
-		return errors.New("ctrl+c stays what it is: the way out; take another key")
+		return errors.New("ctrl+c stays the way out; take another key")
 	case types(first) && typing(c):
 		return fmt.Errorf("%s could not be typed any more; take a key with ctrl or alt", first)
 	}

@@ -58,7 +58,7 @@ func tables() string {
 	for _, row := range keys.Table() {
 		if row.Context != last {
 			last = row.Context
-			fmt.Fprintf(&b, "\n### %s\n\nWhen: %s.\n\n| keys | action | what it does |\n|---|---|---|\n", last, headings[last])
+			fmt.Fprintf(&b, "\n### %s\n\nWhen: %s.\n\n| keys | action | effect |\n|---|---|---|\n", last, headings[last])
 		}
 		var shown []string
 		for _, k := range row.Keys {

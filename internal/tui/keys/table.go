@@ -131,7 +131,7 @@ const DefaultLeader = "ctrl+x"
 func Table() []Binding { return table }
 
 var table = []Binding{
-	{Global, Interrupt, []string{"ctrl+c"}, "interrupt what runs; empty the prompt; twice when idle: leave"},
+	{Global, Interrupt, []string{"ctrl+c"}, "interrupt the turn; empty the prompt; twice when idle: leave"},
 	{Global, Exit, []string{"ctrl+d", "<leader> q"}, "leave, twice within a second"},
 	{Global, Suspend, []string{"ctrl+z"}, "back to the shell; fg returns"},
 	{Global, Redraw, []string{"ctrl+l"}, "draw the screen anew"},
@@ -180,8 +180,8 @@ var table = []Binding{
 	{Chat, DeleteWordForward, []string{"alt+d", "alt+delete", "ctrl+delete"}, "cut the word after the cursor"},
 	{Chat, KillLineStart, []string{"ctrl+u", "super+backspace"}, "cut to the start of the line"},
 	{Chat, KillLineEnd, []string{"ctrl+k"}, "cut to the end of the line"},
-	{Chat, Yank, []string{"ctrl+y"}, "insert what was cut last"},
-	{Chat, YankPop, []string{"alt+y"}, "after ctrl+y: what was cut before that"},
+	{Chat, Yank, []string{"ctrl+y"}, "insert the text that was cut last"},
+	{Chat, YankPop, []string{"alt+y"}, "after ctrl+y: the text that was cut before that"},
 	{Chat, Unfold, []string{"alt+o"}, "show the pasted text before the cursor in full"},
 
 	{Task, Background, []string{"ctrl+b"}, "let the running command go on in the background"},
@@ -195,7 +195,7 @@ var table = []Binding{
 	{HistorySearch, FindPrevious, []string{"ctrl+s", "up", "ctrl+p"}, "the match after that"},
 	{HistorySearch, FindAccept, []string{"esc", "tab"}, "take the match into the prompt"},
 	{HistorySearch, FindExecute, []string{"enter"}, "send the match"},
-	{HistorySearch, FindCancel, []string{"ctrl+c", "ctrl+g"}, "back to what was in the prompt"},
+	{HistorySearch, FindCancel, []string{"ctrl+c", "ctrl+g"}, "back to the text in the prompt"},
 
 	{Scroll, LineUp, []string{"shift+up", "ctrl+up"}, "line up"},
 	{Scroll, LineDown, []string{"shift+down", "ctrl+down"}, "line down"},
@@ -204,7 +204,7 @@ var table = []Binding{
 	{Scroll, PageUp, []string{"pgup"}, "page up"},
 	{Scroll, PageDown, []string{"pgdown"}, "page down"},
 	{Scroll, Top, []string{"ctrl+home"}, "to the top"},
-	{Scroll, Bottom, []string{"ctrl+end"}, "to the bottom, and follow what comes"},
+	{Scroll, Bottom, []string{"ctrl+end"}, "to the bottom, and follow new output"},
 	{Scroll, PreviousMessage, []string{"alt+up"}, "message before"},
 	{Scroll, NextMessage, []string{"alt+down"}, "message after"},
 	{Scroll, Search, []string{"<leader> /", "ctrl+shift+f"}, "search the conversation"},
