@@ -206,7 +206,7 @@ func TestWhatDoesNotHoldIsReportedWithItsPlace(t *testing.T) {
 		{`{"A b": "chat:stash"}`, `shift+a could not be typed any more`},
 		{`{"ctrl+c": "chat:stash"}`, `ctrl+c stays the way out; take another key`},
 		{`{"ctrl+c": null}`, `ctrl+c stays: it is the way out`},
-		{`{"app:interrupt": null, "ctrl+c x": "chat:stash"}`, `ctrl+c stays what it is`},
+		{`{"app:interrupt": null, "ctrl+c x": "chat:stash"}`, `ctrl+c stays the way out`},
 		{`{"ctrl+m": "chat:stash"}`, `most terminals send the same for ctrl+m and enter; take another key`},
 		{`{"ctrl+q": "chat:stash", "ctrl+q ctrl+a": "chat:undo"}`, `Chat "ctrl+q": ctrl+q ctrl+a (chat:undo) cannot be reached any more: it begins with this key`},
 		{`{"ctrl+g ctrl+a": "chat:undo"}`, `Chat "ctrl+g ctrl+a": ctrl+g no longer is chat:externalEditor: it begins this chord`},
