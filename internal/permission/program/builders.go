@@ -128,6 +128,8 @@ func checkerRows() map[string]spec {
 		dnf          : installs packages|--version
 		zypper       : installs packages|--version
 		port         : installs packages|version
+		ffmpeg       : converts files|-version
+		ffprobe      : opens what a file names|-version
 	`)
 }
 

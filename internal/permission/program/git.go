@@ -116,7 +116,7 @@ func gitRows() map[string]spec {
 		"git bisect log":        {class: list},
 		"git bundle list-heads": {class: read, ops: "FILE TEXT..."},
 		"git merge-tree":        {class: write, does: "writes objects", ops: "TEXT..."},
-		"git ls-remote":         {class: write, does: "reaches a remote machine", ops: "TEXT...", flags: gitLsRemoteFlags, judge: gitReaches},
+		"git ls-remote":         {class: write, does: "reaches a remote machine", ops: "TEXT...", flags: gitLsRemoteFlags, judge: gitLsRemote},
 		"git help":              {class: write, does: "may open a pager or a browser", ops: "TEXT...", judge: asks("-a|-g|-c|--all|--guides|--config|-av|--all --verbose|-a --no-verbose")},
 	}
 	for name, r := range gitWriting() {

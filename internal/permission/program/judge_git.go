@@ -386,6 +386,15 @@ func gitReaches(c *call) {
 	}
 }
 
+// gitLsRemote: asked for the address only, it reaches nothing.
+func gitLsRemote(c *call) {
+	if c.has("--get-url") && len(c.strange)+len(c.unsure) == 0 && !c.has("--upload-pack", "--exec") {
+		c.Class, c.Reason, c.GitValues = list, "", true
+		return
+	}
+	gitReaches(c)
+}
+
 // hostOf finds the host in a URL or in user@host:path, "" when there is none.
 func hostOf(s string) string {
 	if _, rest, ok := strings.Cut(s, "://"); ok {

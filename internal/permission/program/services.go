@@ -34,7 +34,7 @@ func serviceRows() map[string]spec {
 		"docker compose":         {class: write, does: "does what the compose file says", raw: true, flags: composeFlags, judge: judgeCompose},
 		"docker-compose":         {class: write, does: "does what the compose file says", raw: true, flags: composeFlags, judge: judgeCompose},
 		"kubectl":                {class: write, does: "reaches a cluster", raw: true, judge: judgeKubectl},
-		"helm":                   {class: write, does: "reaches a cluster", ops: "TEXT...", judge: destroysWith("uninstall delete rollback")},
+		"helm":                   {class: write, does: "reaches a cluster", ops: "TEXT...", judge: judgeHelm},
 		"terraform":              {class: write, does: "runs providers and reaches the network", ops: "TEXT...", judge: judgeTerraform},
 		"terraform fmt":          {class: write, does: "changes files", ops: "FILE...", dot: true, flags: terraformFmtFlags, judge: terraformFmt},
 		"pulumi":                 {class: write, does: "runs code and reaches the network", ops: "TEXT...", judge: destroysWith("destroy cancel rm")},
@@ -58,7 +58,7 @@ func serviceRows() map[string]spec {
 		"mysql":                  {class: write, does: "reaches a database", ops: "TEXT...", flags: mysqlFlags, judge: judgeSql},
 		"sqlite3":                {class: write, does: "can change files and run programs", ops: "OUT SQL...", judge: judgeSql, flags: sqlite3Flags},
 		"duckdb":                 {class: write, does: "can change files and run programs", ops: "OUT SQL...", flags: duckdbFlags, judge: judgeSql},
-		"redis-cli":              {class: write, does: "reaches a database", ops: "TEXT...", judge: destroysWith("flushall flushdb FLUSHALL FLUSHDB del DEL unlink UNLINK shutdown SHUTDOWN"), flags: redisCliFlags},
+		"redis-cli":              {class: write, does: "reaches a database", ops: "TEXT...", judge: judgeRedis, flags: redisCliFlags},
 		"mongosh":                {class: write, does: "reaches a database", ops: "TEXT...", flags: &flagSet{code: "--eval", hosts: "--host"}, judge: judgeSql},
 		"pg_restore":             {class: destructive, does: "overwrites a database", ops: "TEXT...", flags: &flagSet{letters: "cC", value: "-d"}},
 		"pg_dump":                {class: write, does: "reaches a database", ops: "TEXT...", flags: &flagSet{hosts: "-h", writes: "-f --file"}},
@@ -203,6 +203,16 @@ func terraformFmt(c *call) {
 	if len(c.strange)+len(c.unsure) == 0 && (c.has("-check") && !ok || ok && f.value.Text == "false") {
 		c.Class, c.Reason = read, ""
 	}
+}
+
+func judgeRedis(c *call) {
+	asks("--version|-v")(c)
+	destroysWith("flushall flushdb FLUSHALL FLUSHDB del DEL unlink UNLINK shutdown SHUTDOWN")(c)
+}
+
+func judgeHelm(c *call) {
+	asks("version|version --short|version --client")(c)
+	destroysWith("uninstall delete rollback")(c)
 }
 
 func judgeTerraform(c *call) {

@@ -37,6 +37,9 @@ type analysis struct {
 	exact  bool
 	script string
 
+	supposing bool // what only a safe form makes true may be supposed
+	supposed  bool // and was
+
 	trying bool // a loop is walked to see whether it only reads
 	mute   int  // above 0: words are expanded only to learn the output of a substitution
 	depth  int  // substitutions within substitutions
@@ -131,9 +134,16 @@ func cut(text string, from, to uint) string {
 	return text[from:to]
 }
 
+// supposes reports whether something may be taken for granted that the safe form sees to: a folder that cd goes to
+// whatever happened before. A line that has no safe form is walked again without.
+func (a *analysis) supposes() bool {
+	a.supposed = a.supposed || a.supposing
+	return a.supposing
+}
+
 // analyze walks the whole line.
-func analyze(line, dir string, w permission.World) *analysis {
-	a := &analysis{world: w, start: dir, line: line, class: permission.ClassNeutral, exact: true}
+func analyze(line, dir string, w permission.World, supposing bool) *analysis {
+	a := &analysis{world: w, start: dir, line: line, class: permission.ClassNeutral, exact: true, supposing: supposing}
 	sc := &scope{src: line, dirs: []string{dir}}
 	a.characters(line)
 	a.read(line, sc)

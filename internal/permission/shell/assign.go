@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
@@ -17,6 +18,7 @@ type assigned struct {
 	show       string
 	code       string    // for a script: the read-only command whose output it is, as $( )
 	list       *nameList // its output
+	array      *array    // its members, where it is an array of plain texts
 }
 
 // assignments expands assignments without making them.
@@ -42,7 +44,7 @@ func (a *analysis) assignments(list []*syntax.Assign, sc *scope) []assigned {
 			}
 		}
 		if as.Array != nil {
-			got.text, got.known = a.array(as.Array, sc)
+			got.text, got.known, got.array = a.array(as.Array, sc)
 		}
 		if as.Append {
 			had, known := a.variable(got.name, sc)
@@ -60,14 +62,15 @@ func (a *analysis) assignments(list []*syntax.Assign, sc *scope) []assigned {
 	return out
 }
 
-// holdsParam reports whether a variable is a part of a word.
+// holdsParam reports whether a variable, or arithmetic that may name one, is a part of a word.
 func holdsParam(w *syntax.Word) bool {
 	return slices.ContainsFunc(w.Parts, func(part syntax.WordPart) bool {
 		if q, ok := part.(*syntax.DblQuoted); ok {
 			return holdsParam(&syntax.Word{Parts: q.Parts})
 		}
-		_, ok := part.(*syntax.ParamExp)
-		return ok
+		_, param := part.(*syntax.ParamExp)
+		_, sum := part.(*syntax.ArithmExp)
+		return param || sum
 	})
 }
 
@@ -94,21 +97,48 @@ func onlySubst(w *syntax.Word) bool {
 	return ok
 }
 
-// array is the text of (a b c), words joined by blanks.
-func (a *analysis) array(x *syntax.ArrayExpr, sc *scope) (string, bool) {
+// array is the text of (a b c), words joined by blanks. members are set where each of them is known and plain, patterns
+// as the files that they stand for now.
+func (a *analysis) array(x *syntax.ArrayExpr, sc *scope) (text string, known bool, members *array) {
 	var texts []string
-	known := true
+	known = true
+	plain := true
 	for _, e := range x.Elems {
 		a.arithmetic(e.Index, sc)
+		plain = plain && e.Index == nil && e.Value != nil
 		if e.Value == nil {
 			continue
 		}
 		for _, w := range a.expand(e.Value, sc) {
-			texts = append(texts, w.text)
 			known = known && !w.unknown
+			plain = plain && w.literal()
+			if names, ok := a.members(w, sc); ok {
+				texts = append(texts, names...)
+				continue
+			}
+			texts, plain = append(texts, w.text), false
 		}
 	}
-	return strings.Join(texts, " "), known
+	if plain && len(texts) > 0 && !slices.ContainsFunc(texts, func(t string) bool { return !oneWord.MatchString(t) }) {
+		members = &array{members: texts}
+	}
+	return strings.Join(texts, " "), known, members
+}
+
+// oneWord is a member of an array that is one word, in quotes or not.
+var oneWord = regexp.MustCompile(`^[A-Za-z0-9_./:@%+=,*?-]+$`)
+
+// members are the files that a word of an array stands for, or the word itself.
+func (a *analysis) members(w word, sc *scope) (names []string, ok bool) {
+	if !w.glob {
+		return []string{w.text}, true
+	}
+	if len(sc.dirs) != 1 {
+		return nil, false
+	}
+	names, ok = a.spreadNames(w, sc.dirs[0])
+	a.spreadFolders(w.text, sc)
+	return names, ok
 }
 
 // notes makes assignments that do nothing but give a name to a text that the line shows, or to the output of a
@@ -116,7 +146,7 @@ func (a *analysis) array(x *syntax.ArrayExpr, sc *scope) (string, bool) {
 // assigned when it runs.
 func (a *analysis) notes(list []*syntax.Assign, got []assigned, raw string, place int, sc *scope) bool {
 	for i, as := range list {
-		if as.Name == nil || as.Array != nil || as.Index != nil || as.Append || !got[i].known && got[i].code == "" || !ordinaryName(as.Name.Value) {
+		if as.Name == nil || as.Array != nil && (got[i].array == nil || len(list) > 1) || as.Index != nil || as.Append || !got[i].known && got[i].code == "" || !ordinaryName(as.Name.Value) {
 			return false
 		}
 		if strings.ContainsAny(got[i].text, "$`") || len(list) > 1 && as.Value != nil && holdsParam(as.Value) {
@@ -124,7 +154,7 @@ func (a *analysis) notes(list []*syntax.Assign, got []assigned, raw string, plac
 		}
 	}
 	for _, as := range got {
-		sc.assign(as.name, binding{text: as.text, known: as.known, turn: true, code: as.code, list: as.list})
+		sc.assign(as.name, binding{text: as.text, known: as.known, turn: true, code: as.code, list: as.list, array: as.array})
 	}
 	a.noteAssignments(got, raw, place, sc)
 	return true

@@ -120,6 +120,9 @@ func (a *analysis) run(c *call, sc *scope) (script string, ok bool) {
 	c.use = a.lookUp(c, sc)
 	c.gap = a.newGap(c)
 	if c.name == "xargs" || c.name == "find" && len(c.use.Inner) == 1 {
+		if script, ok := a.knownList(c, sc); ok {
+			return script, true
+		}
 		if script, ok := a.runListed(c, sc); ok {
 			return script, true
 		}

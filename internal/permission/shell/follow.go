@@ -468,11 +468,11 @@ func (a *analysis) change(c *call, sc *scope) {
 	}
 	a.path(permission.Read, to.Text, sc.dirs, false)
 	sc.enter(to.Text)
-	if len(was) != 1 || len(sc.dirs) != 1 || a.world.Stat(sc.dirs[0]).Kind != permission.Folder {
+	if len(was) != 1 || len(sc.dirs) != 1 {
 		sc.stack = nil
 		return
 	}
-	sc.last = was[0]
+	sc.last, sc.sure = was[0], true
 	switch {
 	case c.name == "pushd" && c.back == "":
 		sc.stack = append(sc.stack[:len(sc.stack):len(sc.stack)], was[0])
@@ -488,6 +488,9 @@ func (a *analysis) goesBack(c *call, sc *scope) {
 		c.back = sc.last
 	case c.name == "popd" && len(c.words) == 1 && len(sc.stack) > 0:
 		c.back = sc.stack[len(sc.stack)-1]
+	}
+	if c.back != "" && !sc.sure && !a.supposes() {
+		c.back = ""
 	}
 	if c.back != "" && len(c.assigns) == 0 {
 		c.use.Class, c.use.Reason, c.use.Dir = permission.ClassNeutral, "", &program.Word{Text: c.back}

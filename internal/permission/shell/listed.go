@@ -308,7 +308,7 @@ func onlyReads(filled []program.Word, name string, n int, env program.Env) bool 
 
 // endsFlags are programs of which -- ends the flags, so that a name is never one.
 var endsFlags = set{
-	"wc", "grep", "egrep", "fgrep", "head", "tail", "cat", "sed", "sort", "ls", "stat", "file", "basename", "dirname", "nl", "cut", "md5sum", "sha1sum", "sha256sum", "tac", "cksum", "realpath",
+	"wc", "grep", "egrep", "fgrep", "head", "tail", "cat", "sed", "sort", "ls", "stat", "file", "basename", "dirname", "nl", "cut", "md5sum", "sha1sum", "sha256sum", "tac", "cksum", "realpath", "sha512sum", "gofmt", "du", "od",
 }
 
 // runListed analyses an xargs or find -exec whose command only reads files that may be read anyway.

@@ -328,6 +328,13 @@ func (a *analysis) eachName(name string, turn binding, body []*syntax.Stmt, sc *
 	return script, ok && ownName(name) && a.mute == 0
 }
 
+// snapshot is the state to go back to when statements turn out to be more than was hoped.
+func (a *analysis) snapshot() analysis {
+	was := *a
+	was.odd, was.touched = maps.Clone(a.odd), maps.Clone(a.touched)
+	return was
+}
+
 // readLoop walks while read -r NAME; do ...; done, where the lines come from a pipe or a file. done is false for any
 // other loop, and where a turn does more than read: then it is walked like the others.
 func (a *analysis) readLoop(c *syntax.WhileClause, sc *scope, in input) (script string, done bool) {
@@ -335,9 +342,7 @@ func (a *analysis) readLoop(c *syntax.WhileClause, sc *scope, in input) (script 
 	if !ok || !in.any || a.mute > 0 || a.trying {
 		return "", false
 	}
-	was := *a
-	was.odd = maps.Clone(a.odd)
-	was.touched = maps.Clone(a.touched)
+	was := a.snapshot()
 	a.trying = true // a loop in the loop is not tried again and again
 	inner := sc.child()
 	var turn binding

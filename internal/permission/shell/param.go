@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/lathe-dev/lathe/internal/permission"
 )
 
 // processFile is a name that <( ) may become.
@@ -30,7 +32,7 @@ func (a *analysis) pieces(out []piece, part syntax.WordPart, sc *scope, first, l
 	case *syntax.CmdSubst:
 		return append(out, a.substitute(p, sc, true))
 	case *syntax.ArithmExp:
-		text, known := constant(p.X)
+		text, known := a.integer(p.X, sc)
 		if known {
 			return append(out, piece{text: text, show: text, literal: true})
 		}
@@ -87,6 +89,10 @@ func (a *analysis) substitute(c *syntax.CmdSubst, sc *scope, split bool) piece {
 		a.odd[oddSubst] = a.odd[oddSubst][:min(odd, len(a.odd[oddSubst]))]
 		return piece{text: text, show: text, quoted: true}
 	}
+	if top, ok := a.topLevel(c, sc); ok && a.mute == 0 && script != "" && a.looked(from) {
+		a.odd[oddSubst] = a.odd[oddSubst][:min(odd, len(a.odd[oddSubst]))]
+		return piece{text: top, show: top, quoted: true}
+	}
 	out := piece{text: text, show: a.source(c, sc), unknown: !known, worked: true, split: split, quoted: !split}
 	if a.mute == 0 && script != "" && a.looked(from) {
 		out.code, out.printed = "$( "+script+" )", true
@@ -103,6 +109,27 @@ func onlyPwd(c *syntax.CmdSubst) bool {
 	}
 	call, ok := c.Stmts[0].Cmd.(*syntax.CallExpr)
 	return ok && len(call.Args) == 1 && len(call.Assigns) == 0 && call.Args[0].Lit() == "pwd"
+}
+
+// topLevel is the output of git rev-parse --show-toplevel: the folder, at or above the current one, that has a .git. In a
+// folder without repository it is taken for the folder that the line began in, where the safe form then stays.
+func (a *analysis) topLevel(c *syntax.CmdSubst, sc *scope) (dir string, ok bool) {
+	if len(c.Stmts) != 1 || !simple(c.Stmts[0]) || len(sc.dirs) != 1 || !below(sc.dirs[0], a.start) && !below(a.start, sc.dirs[0]) {
+		return "", false
+	}
+	call := c.Stmts[0].Cmd.(*syntax.CallExpr)
+	if len(call.Args) != 3 || len(call.Assigns) > 0 || call.Args[0].Lit() != "git" || call.Args[1].Lit() != "rev-parse" || call.Args[2].Lit() != "--show-toplevel" ||
+		c.Stmts[0].Negated || c.Stmts[0].Background {
+		return "", false
+	}
+	for dir = sc.dirs[0]; ; dir = filepath.Dir(dir) {
+		if a.world.Stat(dir+"/.git").Kind != permission.Missing {
+			return dir, oneWord.MatchString(dir)
+		}
+		if dir == filepath.Dir(dir) {
+			return a.start, oneWord.MatchString(a.start) && a.supposes()
+		}
+	}
 }
 
 // looked reports whether all parts from one on are read-only.
@@ -142,6 +169,10 @@ func (a *analysis) quotedPieces(q *syntax.DblQuoted, sc *scope) []piece {
 // param expands $x and ${x...} as far as the line shows the value of x.
 func (a *analysis) param(p *syntax.ParamExp, sc *scope, split bool) piece {
 	out := piece{show: a.source(p, sc), worked: true, split: split}
+	if text, ok := a.member(p, split, sc); ok {
+		out.text, out.show, out.worked, out.split = text, text, false, split || wholeArray(p.Index)
+		return out
+	}
 	a.paramParts(p, sc)
 	if p.Param == nil || p.Excl || p.Names != 0 || p.NestedParam != nil || p.Flags != nil {
 		a.saw(oddIndirect, out.show)
@@ -166,6 +197,9 @@ func (a *analysis) param(p *syntax.ParamExp, sc *scope, split bool) piece {
 	text, known := a.variable(name, sc)
 	if p.Length || p.Width || p.IsSet {
 		out.text, out.unknown = strconv.Itoa(len(text)), true
+		if p.Length && p.Index == nil && known && sc.vars[name].turn && ascii(text) {
+			out.show, out.unknown, out.worked = out.text, false, false
+		}
 		return out
 	}
 	if p.Index != nil {
@@ -173,13 +207,17 @@ func (a *analysis) param(p *syntax.ParamExp, sc *scope, split bool) piece {
 	}
 	// "$@" and "${a[@]}" are several words even in quotes.
 	out.split = out.split || name == "@" || wholeArray(p.Index)
-	text, known = a.operate(p, text, known, sc)
+	if p.Exp != nil && known && text != "" && sc.vars[name].turn && changesPlainly(p, text) && among(p.Exp.Op.String(), "-", ":-") {
+		a.look(p.Exp.Word, sc) // the word for an empty variable is not used
+	} else {
+		text, known = a.operate(p, text, known, sc)
+	}
 	out.text, out.unknown = text, !known
 	if b := sc.vars[name]; b.code != "" && !known && plainParam(p) && !a.loose {
 		out.code, out.printed, out.list = b.code, true, b.list
 		return out
 	}
-	if known && (sc.vars[name].turn || name == "PWD") && trimsBy(p) {
+	if known && (sc.vars[name].turn && (trimsBy(p) || changesPlainly(p, sc.vars[name].text)) || name == "PWD" && trimsBy(p)) {
 		out.worked, out.show = false, text
 	}
 	if steady(p, name, sc) {
@@ -193,6 +231,35 @@ func (a *analysis) param(p *syntax.ParamExp, sc *scope, split bool) piece {
 		}
 	}
 	return out
+}
+
+// member is ${a[1]}, ${a[@]}, ${#a[@]} or $a of an array of which all members are known.
+func (a *analysis) member(p *syntax.ParamExp, split bool, sc *scope) (text string, ok bool) {
+	if p.Param == nil || len(sc.vars) == 0 {
+		return "", false
+	}
+	b := sc.vars[p.Param.Value]
+	if b.array == nil || !b.turn || a.loose || !plainParam(&syntax.ParamExp{Param: p.Param, Slice: p.Slice, Repl: p.Repl, Exp: p.Exp, Modifiers: p.Modifiers}) ||
+		p.Excl || p.Width || p.IsSet || p.Names != 0 || p.NestedParam != nil || p.Flags != nil {
+		return "", false
+	}
+	whole := wholeArray(p.Index)
+	switch {
+	case p.Length && whole:
+		return strconv.Itoa(len(b.array.members)), true
+	case p.Length:
+		return "", false
+	case p.Index == nil:
+		return b.array.members[0], true
+	case whole:
+		word, _ := p.Index.(*syntax.Word)
+		return strings.Join(b.array.members, " "), split || word.Lit() == "@"
+	}
+	n, known := (&arith{a: a, sc: sc}).value(p.Index)
+	if !known || n < 0 || n >= int64(len(b.array.members)) {
+		return "", false
+	}
+	return b.array.members[n], true
 }
 
 // steady reports whether ${name} is nothing but the value of a variable that the line does not compute: one
@@ -224,6 +291,33 @@ func trimsBy(p *syntax.ParamExp) bool {
 	case syntax.RemSmallSuffix, syntax.RemLargeSuffix, syntax.RemSmallPrefix, syntax.RemLargePrefix:
 		text := p.Exp.Word.Lit()
 		return text != "" && !strings.ContainsAny(text, "[]\\~'\"$`()|!@+")
+	}
+	return false
+}
+
+// changesPlainly reports whether it is an operator on a known plain text whose result is the same in every bash: ${x,,},
+// ${x^^}, ${x:-word} of a text, ${x/a/b} and ${x:1:2}.
+func changesPlainly(p *syntax.ParamExp, text string) bool {
+	if p.Index != nil || len(p.Modifiers) > 0 || !ascii(text) {
+		return false
+	}
+	switch {
+	case p.Slice != nil:
+		_, from := number(p.Slice.Offset)
+		_, count := number(p.Slice.Length)
+		return p.Repl == nil && p.Exp == nil && from && (p.Slice.Length == nil || count)
+	case p.Repl != nil:
+		from, to := p.Repl.Orig.Lit(), ""
+		if p.Repl.With != nil {
+			if to = p.Repl.With.Lit(); to == "" && len(p.Repl.With.Parts) > 0 {
+				return false
+			}
+		}
+		return p.Exp == nil && from != "" && !strings.ContainsAny(from, "*?[]\\#%~/&()|!@+") && !strings.ContainsAny(to, "&\\~/")
+	case p.Exp != nil && p.Exp.Word != nil && len(p.Exp.Word.Parts) > 0:
+		return text != "" && (p.Exp.Op == syntax.DefaultUnset || p.Exp.Op == syntax.DefaultUnsetOrNull) && p.Exp.Word.Lit() != ""
+	case p.Exp != nil:
+		return p.Exp.Op == syntax.LowerAll || p.Exp.Op == syntax.UpperAll
 	}
 	return false
 }
@@ -461,40 +555,6 @@ func number(x syntax.ArithmExpr) (int, bool) {
 			return -n, ok
 		}
 		return n, ok && x.Op == syntax.Plus
-	}
-	return 0, false
-}
-
-// constant works out arithmetic on written numbers.
-func constant(x syntax.ArithmExpr) (string, bool) {
-	n, ok := calculate(x, 0)
-	if !ok {
-		return "", false
-	}
-	return strconv.Itoa(n), true
-}
-
-func calculate(x syntax.ArithmExpr, depth int) (int, bool) {
-	if n, ok := number(x); ok || depth > 50 {
-		return n, ok
-	}
-	switch x := x.(type) {
-	case *syntax.ParenArithm:
-		return calculate(x.X, depth+1)
-	case *syntax.BinaryArithm:
-		l, ok1 := calculate(x.X, depth+1)
-		r, ok2 := calculate(x.Y, depth+1)
-		if !ok1 || !ok2 {
-			return 0, false
-		}
-		switch x.Op {
-		case syntax.Add:
-			return l + r, true
-		case syntax.Sub:
-			return l - r, true
-		case syntax.Mul:
-			return l * r, true
-		}
 	}
 	return 0, false
 }

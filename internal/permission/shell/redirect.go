@@ -203,14 +203,17 @@ func (a *analysis) hereDocument(r *syntax.Redirect, sc *scope, in *input, fd str
 	if !plainDelimiter(a.source(r.Word, sc)) {
 		a.opaque() // shells differ on where such a document ends
 	}
-	text, plain := "", true
+	text, code, plain := "", "", true
 	if r.Hdoc != nil {
-		text, plain = a.hereBody(r.Hdoc, sc, quoted)
+		text, code, plain = a.hereBody(r.Hdoc, sc, quoted)
 	}
 	if r.Op == syntax.DashHdoc {
 		text = stripTabs(text)
 	}
 	*in = input{text: text, known: plain, any: true}
+	if !plain && code != "" && r.Op == syntax.Hdoc && !strings.HasPrefix(fd, "{") && a.mute == 0 {
+		return " " + fd + "<<<" + code, true
+	}
 	if !plain {
 		a.raise(permission.ClassWrite)
 	}
@@ -240,26 +243,41 @@ func quotedDelimiter(w *syntax.Word) bool {
 	return false
 }
 
-// hereBody is the text of a here-document; plain when the line shows all of it.
-func (a *analysis) hereBody(w *syntax.Word, sc *scope, quoted bool) (text string, plain bool) {
+// hereBody is the text of a here-document; plain when the line shows all of it. code is the same as one word for a
+// script, where only variables of every session and read-only commands are left open; "" for none.
+func (a *analysis) hereBody(w *syntax.Word, sc *scope, quoted bool) (text, code string, plain bool) {
 	plain = true
-	var b strings.Builder
+	open := false
+	var b, script strings.Builder
 	for _, part := range w.Parts {
 		lit, ok := part.(*syntax.Lit)
 		switch {
 		case ok && quoted:
 			b.WriteString(lit.Value)
 		case ok:
-			plain = plain && !strings.Contains(lit.Value, `\`)
+			plain, open = plain && !strings.Contains(lit.Value, `\`), open || strings.Contains(lit.Value, `\`)
 			b.WriteString(unescapeDouble(lit.Value))
+			script.WriteString(quote(unescapeDouble(lit.Value)))
 		default:
-			for _, p := range a.pieces(nil, part, sc, false, false) {
+			for _, p := range a.quotedPieces(&syntax.DblQuoted{Parts: []syntax.WordPart{part}}, sc) {
 				plain = plain && !p.unknown && !p.worked && p.code == ""
 				b.WriteString(p.text)
+				switch {
+				case p.code != "" && p.produced == nil:
+					script.WriteString(`"` + p.code + `"`)
+				case p.unknown || p.worked:
+					open = true
+				default:
+					script.WriteString(quote(p.text))
+				}
 			}
 		}
 	}
-	return b.String(), plain
+	text = b.String()
+	if code = script.String(); open || !strings.HasSuffix(text, "\n") || !strings.HasSuffix(code, "\n'") {
+		return text, "", plain
+	}
+	return text, strings.TrimSuffix(code, "\n'") + "'", plain
 }
 
 func stripTabs(text string) string {

@@ -15,6 +15,7 @@ type scope struct {
 	perhaps []string             // the current folders if the unknown words of a cd are empty
 	last    string               // where cd - goes; "": unknown
 	stack   []string             // where popd goes, the last one first
+	sure    bool                 // the change of the folder that last and stack come from did not fail
 	vars    map[string]binding   // assignments of the line
 	args    []string             // $0, $1, ... of a function or nested shell; nil: unknown
 	funcs   map[string]*function // functions that the line defines
@@ -32,7 +33,11 @@ type binding struct {
 	turn  bool   // it is the variable of a loop, in one turn of it, or a name for a text that the line shows
 	code  string // for a script: the read-only command whose output it is, or a variable that holds a line of it
 	list  *nameList
+	array *array // its members, where they are known
 }
+
+// array is the members of an array variable.
+type array struct{ members []string }
 
 // function is a body and the text that its positions count in.
 type function struct {
@@ -93,7 +98,7 @@ func (sc *scope) assign(name string, b binding) {
 func (sc *scope) unsure(before map[string]binding) {
 	for name, b := range sc.vars {
 		if b.turn && before[name] != b {
-			b.turn, b.code, b.list = false, "", nil
+			b.turn, b.code, b.list, b.array = false, "", nil, nil
 			sc.vars[name] = b
 		}
 	}
@@ -126,7 +131,7 @@ func (sc *scope) dir() string {
 // maybe adds the folders that were possible before: the cd may not have run.
 func (sc *scope) maybe(before []string) {
 	if !sameDirs(before, sc.dirs) {
-		sc.last, sc.stack = "", nil
+		sc.forget(before)
 	}
 	if sc.dirs == nil || before == nil {
 		sc.dirs = nil
@@ -140,6 +145,16 @@ func (sc *scope) maybe(before []string) {
 	if len(sc.dirs) > 8 {
 		sc.dirs = nil
 	}
+}
+
+// forget drops where cd - and popd go, unless that is the only folder that was possible before: they go there, or the
+// shell never left it.
+func (sc *scope) forget(before []string) {
+	sc.sure = false
+	if len(before) == 1 && sc.last == before[0] && (len(sc.stack) == 0 || len(sc.stack) == 1 && sc.stack[0] == sc.last) {
+		return
+	}
+	sc.last, sc.stack = "", nil
 }
 
 // moved reports whether the current folder may be another than start.

@@ -43,6 +43,9 @@ func (a *analysis) rewrite(c *call, p *permission.Part, inner string) (script st
 // rewriteWords is rewrite without the variables before the command.
 func (a *analysis) rewriteWords(c *call, p *permission.Part, inner string) (script string, ok bool) {
 	if c.back != "" {
+		if c.name == "cd" { // it prints where it goes
+			return "{ builtin cd " + quote(c.back) + " && builtin echo " + quote(c.back) + "; }", true
+		}
 		return "builtin cd " + quote(c.back), true
 	}
 	if len(c.use.Inner) > 0 {

@@ -42,8 +42,17 @@ const (
 
 // Analyze returns the effect of line when bash runs it in dir, an absolute path.
 func Analyze(line, dir string, w permission.World) Result {
-	a := analyze(line, dir, w)
-	return a.result()
+	return settled(line, dir, w).result()
+}
+
+// settled walks a line. What was supposed holds only in a safe form, so a line that does more than read is walked again
+// without.
+func settled(line, dir string, w permission.World) *analysis {
+	a := analyze(line, dir, w, true)
+	if a.supposed && (!a.class.ReadOnly() || !a.exact || a.script == "" || len(a.findings()) > 0) {
+		return analyze(line, dir, w, false)
+	}
+	return a
 }
 
 // result puts the findings together.
@@ -75,13 +84,14 @@ func (a *analysis) result() Result {
 	return Result{Command: command, Accesses: accesses}
 }
 
-// safeForm reports whether the line may run in the form that it was written anew in.
+// safeForm reports whether the line may run in the form that it was written anew in. Where a guess stands in that, as
+// for a variable that may have been set, a person who allowed the line means the line.
 func (a *analysis) safeForm(command permission.Command) bool {
-	if command.Class.ReadOnly() {
-		return true
-	}
 	if !a.exact {
 		return false
+	}
+	if command.Class.ReadOnly() {
+		return true
 	}
 	for _, f := range command.Findings {
 		if f.Effect == permission.Deny || f.Effect == permission.Ask {

@@ -15,7 +15,7 @@ type Node struct {
 
 // Tree is the line as a tree of its parts, in the order of the text.
 func Tree(line, dir string, w permission.World) []Node {
-	a := analyze(line, dir, w)
+	a := settled(line, dir, w)
 	nodes, _ := a.tree(0, -1)
 	return nodes
 }
@@ -34,7 +34,7 @@ func (a *analysis) tree(at, above int) (nodes []Node, next int) {
 // Explain draws the tree for people: each part with its class, the command around it and why it is not
 // read-only, then the checks that fired. Text of the line is quoted where it holds characters that do not show.
 func Explain(line, dir string, w permission.World) string {
-	a := analyze(line, dir, w)
+	a := settled(line, dir, w)
 	r := a.result()
 	var b strings.Builder
 	nodes, _ := a.tree(0, -1)

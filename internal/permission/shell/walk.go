@@ -113,6 +113,9 @@ func (a *analysis) command(s *syntax.Stmt, sc *scope, in input, rd redirected) (
 		if script, done := a.readLoop(c, sc, in); done {
 			return script, true
 		}
+		if script, done := a.counted(c, sc); done {
+			return script, true
+		}
 		a.opaque()
 		a.branch(c.Cond, sc)
 		a.branch(c.Do, sc)
@@ -126,16 +129,22 @@ func (a *analysis) command(s *syntax.Stmt, sc *scope, in input, rd redirected) (
 	case *syntax.FuncDecl:
 		a.define(c, sc)
 	case *syntax.ArithmCmd:
+		if script, ok := a.calculates([]syntax.ArithmExpr{c.X}, a.source(c, sc), sc); ok {
+			return script, true
+		}
 		a.evaluate(s, sc, "(( ))")
 		a.arithmetic(c.X, sc)
 	case *syntax.LetClause:
+		if script, ok := a.calculates(c.Exprs, a.source(c, sc), sc); ok {
+			return script, true
+		}
 		a.evaluate(s, sc, "let")
 		for _, x := range c.Exprs {
 			a.arithmetic(x, sc)
 		}
 	case *syntax.TestClause:
-		if words, ok := fileTest(c.X); ok {
-			return a.run(&call{words: words, raw: a.source(c, sc)}, sc)
+		if script, ok := a.condition(c.X, a.source(c, sc), sc); ok {
+			return script, true
 		}
 		a.evaluate(s, sc, "[[ ]]")
 		a.test(c.X, sc)
@@ -299,6 +308,9 @@ func (a *analysis) ifs(c *syntax.IfClause, sc *scope) (script string, ok bool) {
 // script is written out turn by turn.
 func (a *analysis) loop(c *syntax.ForClause, sc *scope) (script string, ok bool) {
 	if l, ok := c.Loop.(*syntax.CStyleLoop); ok {
+		if script, done := a.counted(c, sc); done {
+			return script, true
+		}
 		for _, x := range []syntax.ArithmExpr{l.Init, l.Cond, l.Post} {
 			a.saw(oddArithmetic, "for (( ))")
 			a.arithmetic(x, sc)
@@ -325,7 +337,7 @@ func (a *analysis) loop(c *syntax.ForClause, sc *scope) (script string, ok bool)
 			break
 		}
 		sc.assign(l.Name.Value, binding{text: item.text, known: !item.unknown, turn: item.literal() && !c.Select})
-		text, good := a.branch(c.Do, sc)
+		text, good := a.turn(c.Do, item.literal() && !c.Select, sc)
 		ok = ok && good && item.literal()
 		turns = append(turns, "{ "+text+"; }")
 	}
@@ -336,6 +348,15 @@ func (a *analysis) loop(c *syntax.ForClause, sc *scope) (script string, ok bool)
 	}
 	sc.assign(l.Name.Value, binding{text: sc.vars[l.Name.Value].text})
 	return strings.Join(turns, "; "), ok && !c.Select && ownName(l.Name.Value)
+}
+
+// turn walks the body of a loop for one item. Where the item is known the body runs for certain, and what it sets stays set.
+func (a *analysis) turn(body []*syntax.Stmt, certain bool, sc *scope) (script string, ok bool) {
+	if !certain {
+		return a.branch(body, sc)
+	}
+	script, ok = a.list(body, sc)
+	return script, ok && len(body) > 0
 }
 
 // ownName reports whether a name is one that scripts give to their own variables: no program looks at it.
@@ -406,27 +427,6 @@ func (a *analysis) arithmetic(x syntax.ArithmExpr, sc *scope) {
 	case *syntax.FlagsArithm:
 		a.arithmetic(x.X, sc)
 	}
-}
-
-// fileTest is [[ -f x ]] as test -f x, where that is the same: one look at a file whose name is plain text.
-func fileTest(x syntax.TestExpr) (words []word, ok bool) {
-	unary, ok := x.(*syntax.UnaryTest)
-	if !ok {
-		return nil, false
-	}
-	switch unary.Op {
-	case syntax.TsExists, syntax.TsRegFile, syntax.TsDirect, syntax.TsRead, syntax.TsWrite, syntax.TsExec, syntax.TsNoEmpty, syntax.TsSmbLink:
-	default:
-		return nil, false
-	}
-	w, ok := unary.X.(*syntax.Word)
-	if !ok || w.Lit() == "" || strings.ContainsAny(w.Lit(), "*?[]{}~=\\$`!^#<>()|&; \t\r\n") {
-		return nil, false
-	}
-	for _, text := range []string{"test", unary.Op.String(), w.Lit()} {
-		words = append(words, word{text: text, show: text})
-	}
-	return words, true
 }
 
 // test walks [[ ]].
