@@ -384,3 +384,11 @@ func judgeLsof(c *call) {
 		}
 	}
 }
+
+// judgeArch: with anything but --help it is that of macOS, which runs a program for another processor.
+func judgeArch(c *call) {
+	if len(c.ops)+len(c.strange) > 0 {
+		c.exact("arch runs a program on some systems")
+		behindWords(c)
+	}
+}

@@ -139,8 +139,18 @@ func (a *analysis) hides(c *call) string {
 		return "it runs what it reads: " + shorten(c.raw)
 	case c.use.ScriptHides && slices.ContainsFunc(c.words, func(w word) bool { return w.produced != nil }):
 		return "it runs what another command prints: " + shorten(c.raw)
+	case c.name == "enable" && hasFlag(c.words, "-f"):
+		return "it makes a command of a file: " + shorten(c.raw)
 	case c.use.Class.ReadOnly():
 		return ""
+	case onKeys.has(c.name), c.name == "git" && among(c.arg(1), "gui", "citool", "instaweb", "daemon"):
+		return "it runs what somebody chooses in it: " + shorten(c.raw)
+	case c.name == "git" && slices.ContainsFunc(c.words, func(w word) bool { return strings.Contains(w.text, "ext::") }):
+		return "git runs a program in the place of a remote machine: " + shorten(c.raw)
+	case runsList(c):
+		return "it runs the commands in a file: " + shorten(c.raw)
+	case builders.has(c.name) && slices.ContainsFunc(c.words, func(w word) bool { return w.produced != nil }):
+		return "it runs what another command prints: " + shorten(c.raw)
 	case c.in.any && readsCommands.has(c.name), among(c.name, "complete", "compgen", "bind"):
 		return "it runs what it is given: " + shorten(c.raw)
 	case runsCode(c):
@@ -151,6 +161,25 @@ func (a *analysis) hides(c *call) string {
 		return "the line itself writes what it runs: " + shorten(c.raw)
 	}
 	return ""
+}
+
+// onKeys are programs with a screen of their own, from which anything can be run.
+var onKeys = set{
+	"lazygit", "tig", "gitui", "gitk", "magit", "git-gui", "git-cola", "gitg", "ungit", "smartgit", "sublime_merge", "mc", "mcedit", "ranger", "nnn", "vifm", "lf", "yazi", "broot", "xplr", "joshuto",
+	"lazydocker", "k9s", "htop", "btop", "fzf", "sk", "peco", "gum", "mutt", "neomutt", "aerc", "w3m", "lynx", "elinks", "newsboat", "irssi", "weechat", "dialog", "whiptail",
+}
+
+// runsList reports whether a program runs commands that it takes from a file which its words name, now or later.
+func runsList(c *call) bool {
+	switch c.name {
+	case "crontab":
+		return len(c.words) > 1 && !hasFlag(c.words, "-r")
+	case "at", "batch":
+		return hasFlag(c.words, "-f")
+	case "logrotate", "anacron", "incrontab", "run-parts":
+		return true
+	}
+	return false
 }
 
 // runningVariable reports whether programs run or load the value of a variable of this name, or a file it names.
@@ -169,6 +198,7 @@ var readsCommands = set{
 	"ed", "ex", "vi", "vim", "m4", "make", "gmake", "parallel", "gdb", "lldb", "bc", "dc", "sqlite3", "psql", "mysql", "R", "octave", "guile", "at", "batch", "crontab", "expect",
 	"ftp", "sftp", "lftp", "telnet", "nc", "ncat", "ssh", "socat", "jshell", "ghci", "scala", "groovy", "gnuplot", "erl", "iex", "irb", "pry", "tclsh", "wish", "julia", "ocaml", "sbcl",
 	"clisp", "racket", "swipl", "gosh", "csi", "janet", "maxima", "gp", "sage", "fish", "nu", "xonsh", "elvish", "pwsh", "powershell", "cmd", "busybox", "toybox", "su", "sudo", "doas",
+	"scheme", "mit-scheme", "petite", "chez", "gsi", "ecl", "clojure", "clj", "bb", "swift", "kotlin", "dart", "runghc", "runhaskell", "cling", "ninja", "just", "task", "rails", "flask", "artisan", "dotnet", "nim",
 	"chroot", "unshare", "nsenter", "docker", "podman", "kubectl", "newgrp", "sg", "systemd-run", "screen", "script", "debugfs", "fdisk", "parted", "virsh", "redis-cli", "mongosh",
 }
 
@@ -220,12 +250,14 @@ func runsCode(c *call) bool {
 		return false
 	}
 	for i, w := range c.words[1:] {
-		if i > 0 && c.words[i].text == "-m" && among(w.text, "timeit", "code", "pdb") {
+		if i > 0 && c.words[i].text == "-m" && among(w.text, "timeit", "code", "pdb", "dulwich*") {
 			return true
 		}
 		for _, f := range flags {
 			name, _, _ := strings.Cut(w.text, "=")
 			switch {
+			case f[0] != '-' && f[0] != '+' && f != "*" && w.text == f:
+				return true
 			case f == "*" && !strings.HasPrefix(w.text, "-"),
 				strings.HasPrefix(f, "--") && name == f,
 				f[0] == '+' && strings.HasPrefix(w.text, f),
@@ -241,12 +273,18 @@ func runsCode(c *call) bool {
 // codeFlags are the flags behind which interpreters and other programs take code; * is any operand.
 var codeFlags = map[string][]string{
 	"python": {"-c"}, "pypy": {"-c"}, "ipython": {"-c"}, "perl": {"-e", "-E"}, "ruby": {"-e"}, "node": {"-e", "-p", "--eval", "--print"}, "nodejs": {"-e", "-p", "--eval", "--print"},
-	"deno": {"*"}, "bun": {"-e", "-p", "--eval", "--print"}, "php": {"-r", "-B", "-R", "-E"}, "lua": {"-e"}, "luajit": {"-e"}, "tclsh": {"-c"}, "expect": {"-c"},
+	"deno": {"*"}, "bun": {"-e", "-p", "--eval", "--print"}, "php": {"-r", "-B", "-R", "-E", "tinker", "--execute"}, "lua": {"-e"}, "luajit": {"-e"}, "tclsh": {"-c"}, "expect": {"-c"},
 	"osascript": {"-e"}, "Rscript": {"-e"}, "R": {"-e"}, "r": {"-e"}, "julia": {"-e", "-E"}, "guile": {"-c"}, "scala": {"-e"}, "groovy": {"-e"}, "octave": {"--eval", "--exec"},
 	"jshell": {"-R", "-"}, "ghc": {"-e"}, "ghci": {"-e"}, "runghc": {"-e"}, "ocaml": {"-e"}, "erl": {"-eval", "-run", "-s"}, "elixir": {"-e", "--eval"}, "iex": {"-e", "--eval"}, "swipl": {"-g", "-t"},
 	"sbcl": {"--eval"}, "clisp": {"-x"}, "racket": {"-e"}, "emacs": {"--eval", "--execute", "-eval", "-f", "--funcall"}, "vim": {"-c", "+", "--cmd", "-s"}, "vi": {"-c", "+"}, "nvim": {"-c", "+", "--cmd", "-l"}, "ex": {"-c", "+"},
 	"gdb": {"-ex", "--ex", "-iex", "--eval-command"}, "lldb": {"-o", "-O", "--one-line"}, "awk": {"*"}, "gawk": {"*"}, "mawk": {"*"}, "nawk": {"*"}, "gnuplot": {"-e"}, "sqlite": {"*"}, "psql": {"-c", "--command"},
-	"mysql": {"-e", "--execute"}, "mongosh": {"--eval"}, "redis-cli": {"--eval"}, "make": {"--eval"}, "gmake": {"--eval"}, "rpm": {"-E", "--eval", "--pipe"}, "m": {"-D", "--define"}, "dc": {"-e", "--expression"},
+	"mysql": {"-e", "--execute"}, "mongosh": {"--eval"}, "redis-cli": {"--eval", "eval", "EVAL", "fcall"}, "make": {"--eval"}, "gmake": {"--eval"}, "rpm": {"-E", "--eval", "--pipe"}, "m": {"-D", "--define"}, "dc": {"-e", "--expression"},
 	"jq": {}, "tmux": {"*"}, "screen": {"-X"}, "pwsh": {"-c", "-Command", "-EncodedCommand", "-e"}, "powershell": {"-c", "-Command", "-EncodedCommand", "-e"}, "cmake": {"-P", "-E"}, "tsx": {"-e", "--eval"}, "ts-node": {"-e", "-p", "--eval"},
+	"swift": {"-e", "*"}, "scheme": {"--eval", "--load", "-e", "--script"}, "mit-scheme": {"--eval", "--load"}, "petite": {"--script", "--eval"}, "chez": {"--script", "--eval"}, "chicken-scheme": {"-e", "*"}, "ecl": {"-eval", "--eval"},
+	"clojure": {"-e", "--eval", "-X"}, "clj": {"-e", "--eval", "-X"}, "bb": {"-e", "--eval", "*"}, "kotlin": {"-e"}, "scala-cli": {"-e", "--script-snippet", "--scala-snippet"}, "amm": {"-c", "--code"}, "runhaskell": {"-e"}, "cling": {"*"},
+	"emacsclient": {"-e", "--eval"}, "nix-instantiate": {"-E", "--expr"}, "nix-build": {"-E", "--expr"}, "nix-env": {"-E", "--expr"}, "pry": {"-e"}, "rails": {"runner", "r"}, "flask": {"shell"}, "artisan": {"tinker", "--execute"},
+	"exiftool": {"-if", "-p", "-api"}, "gs": {"-c"}, "gp": {"-p"}, "chef-apply": {"-e"}, "latex": {"-shell-escape", "--shell-escape"}, "pdflatex": {"-shell-escape", "--shell-escape"}, "lualatex": {"-shell-escape", "--shell-escape"},
+	"xelatex": {"-shell-escape", "--shell-escape"}, "luatex": {"-shell-escape", "--shell-escape"}, "groff": {"-U"}, "troff": {"-U"}, "dulwich": {"push"}, "openssl": {"engine", "-engine", "-provider", "-provider-path", "-config"}, "lynx": {"-cmd_script"}, "jed": {"-l", "-f"},
+	"inkscape": {"--actions", "--shell"}, "godot": {"-s", "--script"}, "wine": {"cmd"}, "magick": {"-script"}, "code": {"--command"},
 	"nix": {"--expr"}, "busybox": {}, "ld": {}, "sage": {"-c"}, "gimp": {"-b"}, "blender": {"--python-expr"}, "csi": {"-e", "-eval"}, "gsi": {"-e"}, "janet": {"-e"}, "fennel": {"-e"}, "crystal": {"*"}, "kotlinc": {"-e"}, "raku": {"-e"}, "xonsh": {"-c"}, "nu": {"-c"}, "elvish": {"-c"},
 }
