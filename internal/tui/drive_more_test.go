@@ -1,6 +1,6 @@
 //go:build !windows
 
-package tui
+package tui_test
 
 import (
 	"os"
@@ -41,8 +41,7 @@ func TestSixteenColoursAreEnough(t *testing.T) {
 
 func TestALightBackgroundChangesTheColours(t *testing.T) {
 	d := opened(t, 80, 24)
-	d.Line("hello")
-	d.Shows("You said: hello")
+	exchange(d, "hello")
 	prompt := func(s *termtest.Screen) termtest.Style { return s.Grid[0][2].Style } // the message that was sent
 	var before termtest.Style
 	d.Look(func(s *termtest.Screen) { before = prompt(s) })
@@ -137,8 +136,7 @@ func TestACommandOfTheUserIsInterrupted(t *testing.T) {
 			d.Type(key)
 			d.Shows("sleep 1000  cancelled")
 			d.Hides("Running your command")
-			d.Line("hello")
-			d.Shows("You said: hello")
+			exchange(d, "hello")
 		})
 	}
 }
@@ -174,8 +172,7 @@ func TestAnEmptyReplySaysSo(t *testing.T) {
 	d := opened(t, 80, 24)
 	d.Line("nothing")
 	d.Shows("the reply is empty")
-	d.Line("hello")
-	d.Shows("You said: hello")
+	exchange(d, "hello")
 	d.Look(func(s *termtest.Screen) {
 		if n := strings.Count(s.Text(), "the reply is empty"); n != 1 {
 			t.Errorf("said %d times", n)
@@ -249,9 +246,7 @@ func TestExitLeaves(t *testing.T) {
 
 func TestEscapeTwiceGoesBackToAnEarlierMessage(t *testing.T) {
 	d := opened(t, 80, 24)
-	d.Line("hello")
-	d.Shows("You said: hello")
-	d.Hides("Working")
+	exchange(d, "hello")
 	d.Type(termtest.Esc)
 	d.Shows("esc again goes back")
 	d.Type(termtest.Esc)
@@ -326,8 +321,7 @@ func TestSuspendingLeavesAndComesBack(t *testing.T) {
 	d.Type(termtest.CtrlZ) // nobody could continue a process without a shell, so it goes on
 	d.Sees("\x1b[?1049l")
 	d.Sees("\x1b[?1049h")
-	d.Line("hello")
-	d.Shows("You said: hello")
+	exchange(d, "hello")
 }
 
 func TestAStormOfResizesEndsInAWholeFrame(t *testing.T) {
@@ -336,8 +330,7 @@ func TestAStormOfResizesEndsInAWholeFrame(t *testing.T) {
 		d.Resize(20+i*37%480, 3+i*13%100)
 	}
 	d.Resize(90, 25)
-	d.Line("hello")
-	d.Shows("You said: hello")
+	exchange(d, "hello")
 	d.CheckClean()
 }
 

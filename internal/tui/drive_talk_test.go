@@ -1,6 +1,6 @@
 //go:build !windows
 
-package tui
+package tui_test
 
 import (
 	"fmt"
@@ -8,15 +8,12 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/term/termtest"
-	"github.com/lathe-dev/lathe/internal/tui/line"
 )
 
 func TestAPromptIsSentAndAnswered(t *testing.T) {
 	d := opened(t, 80, 24)
-	d.Line("hello")
-	d.Shows("You said: hello")
+	exchange(d, "hello")
 	d.CheckClean()
 }
 
@@ -90,8 +87,7 @@ func TestScrollingBackStaysWhileMoreComes(t *testing.T) {
 	d.Type(termtest.PageUp + termtest.PageUp)
 	d.Shows("scrolled back")
 	d.Hides("Answer 199")
-	d.Line("hello")
-	d.Shows("You said: hello") // sending goes to the end
+	exchange(d, "hello") // sending goes to the end
 	d.Type(termtest.CtrlHome)
 	d.Shows("question 0")
 	d.Type(termtest.CtrlEnd)
@@ -185,9 +181,7 @@ func TestModelOutputDoesNotReachTheTerminalAsControl(t *testing.T) {
 
 func TestLeavingAnInlineScreenLeavesOnlyTheConversation(t *testing.T) {
 	d := opened(t, 80, 16, "LATHE_TUI_INLINE=1")
-	d.Line("hello")
-	d.Shows("You said: hello")
-	d.Hides("Working")
+	exchange(d, "hello")
 	d.Line("/quit")
 	d.Shows("resume with: 0199-fake")
 	d.CheckRestored()
@@ -216,8 +210,7 @@ func TestInlineKeepsWhatIsFinishedInTheScrollback(t *testing.T) {
 	d.Line("stream 6")
 	d.Shows("END-OF-REPLY")
 	d.Hides("Working")
-	d.Line("hello")
-	d.Shows("You said: hello")
+	exchange(d, "hello")
 	d.Look(func(s *termtest.Screen) {
 		all := strings.Join(s.All(), "\n")
 		if n := strings.Count(all, "Heading"); n < 15 || strings.Count(all, "❯ stream 6") != 1 || strings.Count(all, "END-OF-REPLY") != 1 {
@@ -239,14 +232,4 @@ func TestAFileThatThePromptNamesIsShownWithItsTokensAndAttached(t *testing.T) {
 	d.Hides("~1.2k tokens")
 	d.Shows("You said: look at @a.go")
 	d.CheckClean()
-}
-
-func TestFilesThatDoNotFitBelowThePromptAreCounted(t *testing.T) {
-	m := newTestModel(t, 40, 20)
-	for range 3 {
-		m.attached.files = append(m.attached.files, event.Candidate{Text: "a.go", Help: "~80 tokens"})
-	}
-	if got := strings.TrimSpace(line.Strip(m.chips())); got != "[a.go ~80 tokens] +2 files" {
-		t.Errorf("%q", got)
-	}
 }

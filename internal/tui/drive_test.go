@@ -1,6 +1,6 @@
 //go:build !windows
 
-package tui
+package tui_test
 
 import (
 	"os"
@@ -27,4 +27,11 @@ func opened(t *testing.T, w, h int, env ...string) *termtest.Terminal {
 	d := start(t, w, h, env...)
 	d.Shows("claude-sonnet-4-5")
 	return d
+}
+
+// exchange sends a message, and waits for its answer and the end of the turn.
+func exchange(d *termtest.Terminal, text string) {
+	d.Line(text)
+	d.Shows("You said: " + text)
+	d.Hides("Working")
 }

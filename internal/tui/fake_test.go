@@ -1,4 +1,4 @@
-package tui
+package tui_test
 
 import (
 	"context"
@@ -16,6 +16,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/permission"
+	"github.com/lathe-dev/lathe/internal/tui"
 )
 
 // TestMain lets the test binary be the program that the tests drive in a terminal: with LATHE_TUI=1 it opens
@@ -29,11 +30,11 @@ func TestMain(m *testing.M) {
 
 func open() int {
 	s := newFake()
-	o := Options{
+	o := tui.Options{
 		Inline: os.Getenv("LATHE_TUI_INLINE") != "", Mouse: os.Getenv("LATHE_TUI_MOUSE") != "", Theme: os.Getenv("LATHE_TUI_THEME"),
 		Version: "test", Notifications: os.Getenv("LATHE_TUI_NOTIFY"), Earlier: s.earlier,
 	}
-	r, err := Run(context.Background(), s, o)
+	r, err := tui.Run(context.Background(), s, o)
 	if err != nil {
 		fmt.Println(err)
 		return 3

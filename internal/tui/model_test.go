@@ -20,6 +20,23 @@ import (
 	"github.com/lathe-dev/lathe/internal/tui/line"
 )
 
+// silent is a session of which nothing comes.
+type silent struct{}
+
+func (silent) Next(ctx context.Context) (event.Event, error) {
+	<-ctx.Done()
+	return event.Event{}, ctx.Err()
+}
+func (silent) Prompt(context.Context, llm.Message) error               { return nil }
+func (silent) Steer(llm.Message, bool) bool                            { return true }
+func (silent) Unqueue() (llm.Message, bool)                            { return llm.Message{}, false }
+func (silent) Interrupt()                                              {}
+func (silent) Answer(string, string, event.Answer) error               { return nil }
+func (silent) Complete(context.Context, event.Query) []event.Candidate { return nil }
+func (silent) Command(context.Context, string, string) (event.Output, error) {
+	return event.Output{}, nil
+}
+
 // newTestModel is a model without a terminal around it.
 func newTestModel(t testing.TB, w, h int) *model {
 	t.Helper()
@@ -28,8 +45,7 @@ func newTestModel(t testing.TB, w, h int) *model {
 		t.Fatal(err)
 	}
 	env := map[string]string{"TERM": "xterm-256color"}
-	f := newFake()
-	p := newProgram(context.Background(), f, Options{In: null, Out: null, Getenv: func(k string) string { return env[k] }})
+	p := newProgram(context.Background(), silent{}, Options{In: null, Out: null, Getenv: func(k string) string { return env[k] }})
 	m := p.model
 	m.size(w, h)
 	t.Cleanup(func() {
@@ -544,5 +560,15 @@ func TestAnIdleScreenAnnouncesTheEndOfTheCache(t *testing.T) {
 	m.apply1(event.TurnStart{})
 	if text := line.Strip(strings.Join(m.compose().lines, "\n")); strings.Contains(text, "cache has") {
 		t.Errorf("it stays while a turn runs:\n%s", text)
+	}
+}
+
+func TestFilesThatDoNotFitBelowThePromptAreCounted(t *testing.T) {
+	m := newTestModel(t, 40, 20)
+	for range 3 {
+		m.attached.files = append(m.attached.files, event.Candidate{Text: "a.go", Help: "~80 tokens"})
+	}
+	if got := strings.TrimSpace(line.Strip(m.chips())); got != "[a.go ~80 tokens] +2 files" {
+		t.Errorf("%q", got)
 	}
 }

@@ -1,6 +1,6 @@
 //go:build !windows
 
-package tui
+package tui_test
 
 import (
 	"fmt"
