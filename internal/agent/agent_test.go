@@ -263,6 +263,25 @@ func TestDenialGoesToTheModel(t *testing.T) {
 	}
 }
 
+func TestTheTimeOfACallLeavesOutTheWaitForAnAnswer(t *testing.T) {
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	slow := tool("T", false, func(context.Context, string) (*agent.Result, error) {
+		now = now.Add(2 * time.Second)
+		return agent.TextResult("done"), nil
+	})
+	f := newFixture(t, []agent.Tool{slow}, func(c *agent.Config) {
+		c.Clock = func() time.Time { return now }
+		c.Authorize = func(context.Context, agent.Approval) (permission.Decision, error) {
+			now = now.Add(time.Hour)
+			return permission.Decision{Effect: permission.Allow}, nil
+		}
+	}, reply(llm.StopToolUse, call("1", "T", `{"x":"a"}`)), reply(llm.StopEndTurn, llm.Text{Text: "ok"}))
+	f.run(t)
+	if ends := ofKind[event.ToolEnd](f); len(ends) != 1 || ends[0].Duration != 2*time.Second {
+		t.Errorf("%+v", ends)
+	}
+}
+
 func TestApprovedInputReplacesTheModels(t *testing.T) {
 	asked := 0
 	f := newFixture(t, []agent.Tool{echo("T", false)}, func(c *agent.Config) {

@@ -572,3 +572,21 @@ func TestFilesThatDoNotFitBelowThePromptAreCounted(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+func TestTheSidebarShowsPathsAsPeopleWriteThemCutInTheMiddle(t *testing.T) {
+	m := newTestModel(t, 120, 30)
+	m.side = true
+	m.apply1(event.Opened{Session: "s", Dir: "/home/me/project"})
+	m.apply1(event.Status{Dir: "/home/me/project", Changed: []event.ChangedFile{
+		{Path: "/home/me/project/pkg/a.go", Added: 1}, {Path: "/home/me/project/internal/a/long/way/down/in/the/tree/of/folders/view.go", Added: 2},
+	}})
+	text := line.Strip(strings.Join(m.compose().lines, "\n"))
+	for _, want := range []string{"│ pkg/a.go +1 -0", "│ internal/", "…", "/view.go +2 -0"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not in:\n%s", want, text)
+		}
+	}
+	if strings.Contains(text, "/home/me/project/") {
+		t.Errorf("a path is absolute:\n%s", text)
+	}
+}

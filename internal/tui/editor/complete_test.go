@@ -412,3 +412,17 @@ func TestADescriptionStandsNearTheName(t *testing.T) {
 		t.Errorf("the row is %q", got)
 	}
 }
+
+func TestHistoryBeginsAtTheNewestAgainAfterThePromptWasEmptied(t *testing.T) {
+	e := fresh()
+	outs, _ := e.Do(keys.HistoryBack)
+	answer(t, e, outs, history("newest", "older", "oldest"))
+	do(t, e, keys.HistoryBack)
+	if got := e.Text(); got != "older" {
+		t.Fatalf("the second is %q", got)
+	}
+	do(t, e, keys.ClearInput, keys.HistoryBack)
+	if got := e.Text(); got != "newest" {
+		t.Errorf("after it was emptied the first is %q", got)
+	}
+}
