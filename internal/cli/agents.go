@@ -1,6 +1,16 @@
 package cli
 
-import "github.com/lathe-dev/lathe/internal/app"
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lathe-dev/lathe/internal/app"
+	"github.com/lathe-dev/lathe/internal/subagent"
+	"github.com/lathe-dev/lathe/internal/term"
+)
 
 // agentNames describes the kinds of subagents there are.
 func agentNames(inst *app.Instance) []Described {
@@ -9,4 +19,55 @@ func agentNames(inst *app.Instance) []Described {
 		out = append(out, Described{Name: k.Name, Text: k.Description})
 	}
 	return out
+}
+
+func agentsCommand(p *program, o *Options) *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use: "agents", Short: "List the kinds of subagents", Args: noArgs,
+		Long: "List the kinds of agents that the tool Task can start here: built-in ones and those of files. Files that were left out are named on stderr.",
+		RunE: func(c *cobra.Command, _ []string) error {
+			o.set = c.Flags().Changed
+			inst, err := p.instance(o)
+			if err != nil {
+				return err
+			}
+			catalog := inst.Extensions().Agents.Catalog()
+			for _, n := range catalog.Notes {
+				fmt.Fprintln(p.err, "lathe: warning: "+term.EscapeLine(n))
+			}
+			return joinErrors(p.listAgents(catalog.All(), asJSON), inst.Close())
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print a JSON array")
+	return c
+}
+
+// kindJSON is a kind of agent for machines.
+type kindJSON struct {
+	Name        string   `json:"name"`
+	Description string   `json:"description"`
+	Source      string   `json:"source"`
+	Path        string   `json:"path,omitempty"`
+	Tools       []string `json:"tools"` // null: all
+	Without     []string `json:"disallowedTools,omitempty"`
+	Model       string   `json:"model,omitempty"`
+	MaxTurns    int      `json:"maxTurns,omitempty"`
+	ReadOnly    bool     `json:"readOnly"`
+}
+
+func (p *program) listAgents(kinds []*subagent.Kind, asJSON bool) error {
+	if asJSON {
+		out := make([]kindJSON, len(kinds))
+		for i, k := range kinds {
+			out[i] = kindJSON{k.Name, k.Description, k.Source, k.Path, k.Tools, k.Without, k.Model, k.MaxSteps, k.ReadOnly}
+		}
+		return writeJSON(p.out, out)
+	}
+	var rows [][]string
+	for _, k := range kinds {
+		rows = append(rows, []string{k.Name, k.Source, strings.Join(strings.Fields(k.Description), " ")})
+	}
+	_, err := io.WriteString(p.out, columns(rows, p.width()))
+	return err
 }

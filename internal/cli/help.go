@@ -24,6 +24,7 @@ Usage:
 Commands:
   session      list, show, price, verify, export and remove sessions
   stats        sum up tokens and cost by day, model and project
+  agents       list the kinds of subagents
   config       show and change settings
   tool         list the tools, call one
   prompt       show what a new session sends before your words

@@ -171,7 +171,7 @@ const (
 
 // All lists every command in the order of help, hidden ones too.
 func All() []Command {
-	return slices.Concat(conversationCommands(), sessionCommands(), modelCommands(), ruleCommands(), latheCommands(), settingCommands(), skillCommands())
+	return slices.Concat(conversationCommands(), sessionCommands(), modelCommands(), ruleCommands(), latheCommands(), settingCommands(), skillCommands(), agentCommands())
 }
 
 // Find returns the command of a name or an alias.

@@ -8,12 +8,14 @@ import (
 	"strings"
 
 	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/subagent"
 )
 
 // Extensions are the additions of files to lathe: skills, commands and output styles.
 type Extensions interface {
 	Skills() []Skill
 	Notes() []string // files that were left out, and why
+	Agents() *subagent.Catalog
 	Styles() []Style // the default one first
 	// SetStyle chooses the output style of new conversations, and saves it for this project.
 	SetStyle(ctx context.Context, name string) error

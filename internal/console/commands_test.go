@@ -36,6 +36,14 @@ var exercises = map[string]func(*testing.T, *seat, *place){
 		s.shows("memory", "forget db", "Forgot")
 		s.refuses("memory", "db", "no note")
 	},
+	"agents": func(t *testing.T, s *seat, p *place) {
+		s.shows("agents", "", "Explore", "built-in", "general-purpose")
+		p.write(t, ".claude/agents/judge.md", "---\nname: judge\ndescription: Judges changes\ntools: Read, Grep\nmaxTurns: 3\n---\nYou judge.")
+		p.write(t, ".claude/agents/broken.md", "no block")
+		s.shows("agents", "", "judge", "project", "Judges changes", "broken.md")
+		s.shows("agents", "judge", "Read, Grep", "most steps", "judge.md")
+		s.refuses("agents", "nobody", "there is no agent")
+	},
 	"skills": func(t *testing.T, s *seat, p *place) {
 		s.shows("skills", "", "no skills")
 		p.write(t, ".lathe/skills/greet/SKILL.md", "---\ndescription: Says hello\nargument-hint: <name>\n---\nGreet $0.")

@@ -10,6 +10,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/skill"
+	"github.com/lathe-dev/lathe/internal/subagent"
 )
 
 type extensions struct{ c *Console }
@@ -48,6 +49,8 @@ func limits(s *skill.Skill) []string {
 }
 
 func (e extensions) Notes() []string { return e.c.inst.Extensions().Skills.Catalog().Notes }
+
+func (e extensions) Agents() *subagent.Catalog { return e.c.inst.Extensions().Agents.Catalog() }
 
 func (e extensions) Styles() []command.Style {
 	all, next := e.c.inst.Extensions().Styles.All()
