@@ -97,6 +97,8 @@ type shape struct {
 	fold  bool     // case does not matter
 	re    *regexp.Regexp
 	with  string
+
+	assigns bool // the name with the hint is followed by : or =
 }
 
 // longest is the maximum length of a secret: more than the largest private keys in use.
@@ -116,6 +118,9 @@ func (s shape) mask(text, look, hint string) (masked string, changed bool) {
 			start = wordStart(text, start, done)
 		}
 		at += i + len(hint)
+		if s.assigns && !assigned(text[at:]) {
+			continue
+		}
 		window := text[start:min(len(text), start+longest)]
 		if m := s.re.FindStringSubmatchIndex(window); m != nil {
 			out.WriteString(text[done:start])
@@ -129,6 +134,16 @@ func (s shape) mask(text, look, hint string) (masked string, changed bool) {
 	}
 	out.WriteString(text[done:])
 	return out.String(), true
+}
+
+// assigned reports whether the rest of a name, perhaps quoted, is followed by : or =. It spares the expression.
+func assigned(rest string) bool {
+	rest = rest[:min(len(rest), 64)]
+	for rest != "" && (wordByte(rest[0]) || rest[0] == '-' || rest[0] == '.') {
+		rest = rest[1:]
+	}
+	rest = strings.TrimLeft(rest, " \t\"'\\")
+	return rest != "" && (rest[0] == ':' || rest[0] == '=')
 }
 
 // wordStart goes back from i to the beginning of its word, but not before low. The letter of an escaped newline, return
@@ -160,7 +175,19 @@ func lower(s string) string {
 }
 
 // value is one character of a secret after its name.
-const value = `[^\s"'\\,;&<>()\[\]{}$` + "`" + `]`
+const value = "[" + other + "]"
+
+// other is in no such value: white space, quotes, brackets, separators.
+const other = `^\s"'\\,;&<>()\[\]{}$` + "`"
+
+// telling is a value of six characters or more with a digit, which tells a secret from a word of code or prose.
+const telling = `(?:[` + other + `0-9]{5,}[0-9]` + value + `*|[` + other + `0-9]{3,}[0-9]` + value + `{2,}|[` + other + `0-9]*[0-9]` + value + `{5,})`
+
+// Names of secrets: those of variables, and others in any case.
+const (
+	bigName   = `[A-Z][A-Z0-9_]*(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS)`
+	smallName = `(?:[a-z0-9_.-]*(?:api[-_]?key|access[-_]?key|secret[-_]?key|private[-_]?key|secret|token|password|passwd|passphrase|credentials?))`
+)
 
 // secretShapes compiles the patterns on first use: most runs record nothing. A pattern never matches a quote
 // or backslash of the text after the name, so masked JSON stays valid JSON.
@@ -170,8 +197,9 @@ var secretShapes = sync.OnceValue(func() []shape {
 		if fold {
 			flags = "(?i)^(?:"
 		}
-		return shape{hints, fold, regexp.MustCompile(flags + pattern + ")"), with}
+		return shape{hints: hints, fold: fold, re: regexp.MustCompile(flags + pattern + ")"), with: with}
 	}
+	assigns := func(s shape) shape { s.assigns = true; return s }
 	const exact, fold = false, true
 	return []shape{
 		// A private key, to its end or to the end of the string that holds it.
@@ -194,9 +222,13 @@ var secretShapes = sync.OnceValue(func() []shape {
 		// Fields by their names, in JSON.
 		mk(fold, `([a-z0-9_]*(?:api_?key|access_?key|secret_?key|private_?key|secret|token|password|passwd|passphrase)\\*"\s*:\s*\\*")[^"\\{}$]{6,}`, "${1}"+Masked,
 			"key\"", "key\\", "secret\"", "secret\\", "token\"", "token\\", "passw", "passphrase"),
-		// Assignments in the form of an environment.
-		mk(exact, `([A-Z][A-Z0-9_]*(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS)=(?:\\*["'])?)`+value+`{6,}`, "${1}"+Masked,
-			"KEY=", "TOKEN=", "SECRET=", "PASSWORD=", "PASSWD=", "CREDENTIALS="),
+		// Assignments: of an environment, YAML, INI, TOML, a dictionary. A quoted name has a quoted value: numbers of JSON stay.
+		assigns(mk(exact, `(`+bigName+`(?:\\*["'][ \t]*(?::|=>|=)[ \t]*\\*["']|[ \t]*[:=][ \t]*(?:\\*["'])?))`+value+`{6,}`, "${1}"+Masked,
+			"KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIALS")),
+		assigns(mk(fold, `(`+smallName+`[ \t]*[:=][ \t]*(?:\\*["'])?)`+telling, "${1}"+Masked,
+			"key", "secret", "token", "passw", "passphrase", "credential")),
+		mk(exact, `((?:ENV|setenv|setx|set -[a-zA-Z]+)[ \t]+`+bigName+`[ \t]+(?:\\*["'])?)`+value+`{6,}`, "${1}"+Masked, "ENV ", "setenv ", "setx ", "set -"),
+		mk(fold, `(--`+smallName+`[ \t]+(?:\\*["'])?)`+telling, "${1}"+Masked, "--"),
 		// URLs: a password, and parameters.
 		mk(exact, `(://[^\s"'\\/@:]*:)[^\s"'\\/@]{3,}(@)`, "${1}"+Masked+"${2}", "://"),
 		mk(fold, `((?:api[-_]?key|key|token|access_token|sig|signature|credential)=)`+value+`{8,}`, "${1}"+Masked, "key=", "token=", "sig=", "signature=", "credential="),
