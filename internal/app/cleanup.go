@@ -5,17 +5,18 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/lathe-dev/lathe/internal/config"
 	"github.com/lathe-dev/lathe/internal/event"
 )
 
-// cleanUp removes recordings of --debug, and saved outputs of sessions that were last used, more than
-// cleanupPeriodDays ago. It runs beside the first turn.
+// cleanUp removes recordings of --debug that are older than cleanupPeriodDays. Saved outputs belong to sessions that can
+// be resumed: those go only where the user set the key. It runs beside the first turn.
 func (i *Instance) cleanUp() error {
-	days := i.settings().CleanupPeriodDays
-	if days <= 0 {
-		return nil
+	before := time.Now().AddDate(0, 0, -i.settings().CleanupPeriodDays)
+	err := event.PruneRecordings(filepath.Join(i.paths.StateHome, "debug"), before)
+	if i.conf.Load().Origin("cleanupPeriodDays").Layer != config.Default {
+		_, blobs := i.logs.Store.PruneBlobs(before)
+		err = errors.Join(err, blobs)
 	}
-	before := time.Now().AddDate(0, 0, -days)
-	_, err := i.logs.Store.PruneBlobs(before)
-	return errors.Join(err, event.PruneRecordings(filepath.Join(i.paths.StateHome, "debug"), before))
+	return err
 }

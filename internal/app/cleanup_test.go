@@ -6,10 +6,23 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/lathe-dev/lathe/internal/llm"
+	"github.com/lathe-dev/lathe/internal/session"
 )
 
-func TestOldRecordingsAreRemovedAfterTheConfiguredDays(t *testing.T) {
-	inst, err := newPlace(t, nil).with(t, `{"cleanupPeriodDays": 30}`, nil, nil)
+func TestOldRecordingsAreRemovedAfterAMonthUnlessConfigured(t *testing.T) {
+	for settings, kept := range map[string]map[string]bool{
+		`{}`:                         {"old": false, "young": true, "old-in-use": true},
+		`{"cleanupPeriodDays": 365}`: {"old": true, "young": true, "old-in-use": true},
+		`{"cleanupPeriodDays": 7}`:   {"old": false, "young": false, "old-in-use": false},
+	} {
+		t.Run(settings, func(t *testing.T) { testCleanUp(t, settings, kept) })
+	}
+}
+
+func testCleanUp(t *testing.T, settings string, kept map[string]bool) {
+	inst, err := newPlace(t, nil).with(t, settings, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,9 +51,50 @@ func TestOldRecordingsAreRemovedAfterTheConfiguredDays(t *testing.T) {
 	if err := inst.Refresh(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range map[string]bool{"old": false, "young": true, "old-in-use": true} {
+	for name, want := range kept {
 		if _, err := os.Stat(filepath.Join(debug, name)); (err == nil) != want {
 			t.Errorf("%s: there: %v, want %v", name, err == nil, want)
+		}
+	}
+}
+
+// The saved outputs of a session belong to it: they go only where the user set the key, and never those of an open one.
+func TestSavedOutputsOfOldSessionsGoOnlyWhereTheKeyIsSet(t *testing.T) {
+	for settings, kept := range map[string]bool{`{}`: true, `{"cleanupPeriodDays": 30}`: false} {
+		inst, err := newPlace(t, nil).with(t, settings, nil, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		old := time.Now().AddDate(0, 0, -31)
+		blobs := map[bool]string{} // by whether the session is open
+		for _, open := range []bool{true, false} {
+			log, err := inst.Store().Create(t.Context(), session.Meta{Dir: inst.Dir()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = log.Close() })
+			if err := log.AddUser(t.Context(), llm.UserText("hi"), false, false); err != nil {
+				t.Fatal(err)
+			}
+			if blobs[open], err = log.Blob(t.Context(), "out.txt", []byte("output")); err != nil {
+				t.Fatal(err)
+			}
+			if !open {
+				if err := log.Close(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := os.Chtimes(log.Path(), old, old); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := inst.Refresh(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for open, path := range blobs {
+			if _, err := os.Stat(path); (err == nil) != (kept || open) {
+				t.Errorf("%s, open %v: %v", settings, open, err)
+			}
 		}
 	}
 }

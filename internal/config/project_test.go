@@ -24,7 +24,7 @@ func TestAProjectNeverSetsWhereRequestsGoOrWhatTheyCarry(t *testing.T) {
 	c := m.load()
 	s := c.Settings
 	diff(t, "scalars", []any{s.APIKeyHelper, s.OrganizationURL, s.APIBase, s.CleanupPeriodDays, s.Permissions.DefaultMode, s.Network},
-		[]any{"", "", "", 0, "default", config.Network{}})
+		[]any{"", "", "", 30, "default", config.Network{}})
 	diff(t, "providers", s.Providers, map[string]config.Provider{"anthropic": {Models: map[string]config.ModelInfo{"m": {ContextWindow: 5}}}})
 	diff(t, "env", s.Env, map[string]string{"FINE": "1"})
 	var keys []string

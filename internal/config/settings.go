@@ -66,7 +66,7 @@ type Settings struct {
 	IncludeGitInstructions bool        `json:"includeGitInstructions"`
 	Context                Context     `json:"context"`
 	Attribution            Attribution `json:"attribution"`
-	CleanupPeriodDays      int         `json:"cleanupPeriodDays"` // of debug recordings; 0: forever
+	CleanupPeriodDays      int         `json:"cleanupPeriodDays"` // of debug recordings and, where it is set, saved outputs
 
 	CacheLifetime string `json:"cacheLifetime"` // "5m" or "1h"
 
