@@ -104,6 +104,13 @@ func (a *Agent) Spent() float64 {
 	return a.spent
 }
 
+// SetBudget limits the cost, as BudgetUSD in the configuration does.
+func (a *Agent) SetBudget(usd float64) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.cfg.BudgetUSD = usd
+}
+
 // Spend counts a cost against the limits of this agent and of those above, in US dollars. The cost of turns is
 // counted without it.
 func (a *Agent) Spend(usd float64) { a.count(usd, 0) }
@@ -118,11 +125,11 @@ func (a *Agent) count(usd float64, steps int) {
 	}
 }
 
-// used returns the cost and the steps that count against the limits.
-func (a *Agent) used() (usd float64, steps int) {
+// used returns the cost and the steps that count against the limits, and the limit of the cost.
+func (a *Agent) used() (usd float64, steps int, budget float64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.spent, a.steps
+	return a.spent, a.steps, a.cfg.BudgetUSD
 }
 
 // keep holds a result that could not be written, for save.
@@ -271,11 +278,11 @@ func (t *turn) limitReached(ctx context.Context) event.EndReason {
 		return event.EndInterrupted
 	}
 	for a := t.Agent; a != nil; a = a.cfg.Parent {
-		usd, steps := a.used()
+		usd, steps, budget := a.used()
 		switch {
 		case a.cfg.MaxSteps > 0 && steps >= a.cfg.MaxSteps:
 			return event.EndMaxSteps
-		case a.cfg.BudgetUSD > 0 && usd >= a.cfg.BudgetUSD:
+		case budget > 0 && usd >= budget:
 			return event.EndBudget
 		}
 	}

@@ -70,7 +70,7 @@ func (s *Session) restoreCost() {
 		return
 	}
 	s.agent.Spend(s.Log().Info().CostUSD)
-	if s.budget() <= 0 {
+	if s.agent.SetBudget(s.Budget()); s.Budget() <= 0 {
 		return
 	}
 	usd, err := s.inst.logs.Store.CostOfChildren(s.ID())
@@ -80,9 +80,10 @@ func (s *Session) restoreCost() {
 	s.agent.Spend(usd)
 }
 
-// budget is the limit of money in US dollars; 0: none.
-func (s *Session) budget() float64 {
-	return cmp.Or(s.inst.opts.MaxBudgetUSD, s.inst.settings().MaxBudgetUSD)
+// Budget is the limit of money in US dollars; 0: none. A session keeps that of the command line that began it, until
+// another one is given.
+func (s *Session) Budget() float64 {
+	return cmp.Or(s.inst.opts.MaxBudgetUSD, s.begun.BudgetUSD, s.inst.settings().MaxBudgetUSD)
 }
 
 // Mode is the permission mode, a subagent's that of the session that started it.

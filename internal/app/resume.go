@@ -37,9 +37,18 @@ func (s *Session) journalStart() {
 		s.rules.JournalGrants()
 	}
 	begun := s.begun
-	begun.Replace, begun.Append = s.inst.opts.System, s.inst.opts.AppendSystem
+	begun.Replace, begun.Append, begun.BudgetUSD = s.inst.opts.System, s.inst.opts.AppendSystem, s.inst.opts.MaxBudgetUSD
+	s.begun = begun
 	if begun != (session.System{}) {
 		_ = s.Add(begun)
+	}
+}
+
+// journalBudget writes down a limit of money that the command line changed.
+func (s *Session) journalBudget() {
+	if usd := s.inst.opts.MaxBudgetUSD; s.parent == nil && usd > 0 && usd != s.begun.BudgetUSD {
+		s.begun.BudgetUSD = usd
+		_ = s.Add(s.begun)
 	}
 }
 

@@ -182,6 +182,51 @@ func TestAFirstStartKeepsTheKeyOfEachProviderAndGoesOnWithoutAnAnswer(t *testing
 	}
 }
 
+// Another provider is another model and another address: what was kept for the one before does not stay in force.
+func TestAnotherProviderReplacesTheOneBefore(t *testing.T) {
+	home := t.TempDir()
+	file := filepath.Join(home, ".config", "lathe", "settings.json")
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(`{"model": "gpt-test", "env": {"OPENAI_BASE_URL": "http://127.0.0.1:1/v1"}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c := exec.Command(buildLathe(t))
+	c.Dir = home
+	c.Env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "TERM=xterm-256color", "LANG=C.UTF-8", "HTTPS_PROXY=http://127.0.0.1:1", "CLAUDE_CODE_MAX_RETRIES=0"}
+	s := termtest.Start(t, c, 90, 30)
+	s.Shows("? keys")
+	login := func(number, removed string) string {
+		s.Line("/login")
+		s.Sees("Number (1 to 3):")
+		s.Type(number + "\n")
+		if number == "2" {
+			s.Sees("The model to use (enter for gpt-")
+			s.Type("\n")
+		}
+		s.Sees("keys are made at https://")
+		s.Type("sk-very-secret\n")
+		s.Sees("The setting " + removed)
+		s.Sees("Go on anyway? [y/N]")
+		text, err := os.ReadFile(file)
+		s.Type("y\n")
+		s.Shows("Changed: ")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	if text := login("2", `env.OPENAI_BASE_URL ("http://127.0.0.1:1/v1")`); strings.Contains(text, "127.0.0.1") || !strings.Contains(text, `"model": "gpt-`) {
+		t.Errorf("the address or the model of the server stays: %s", text)
+	}
+	if text := login("1", `model ("gpt-`); strings.Contains(text, `"model"`) {
+		t.Errorf("OpenAI's model stays: %s", text)
+	}
+	s.Line("/quit")
+	ended(t, s, 0)
+}
+
 func TestSettingsAreChangedInTheTerminal(t *testing.T) {
 	s := converse(t, "xterm-256color", twoReplies())
 	s.Shows("? keys")

@@ -271,7 +271,7 @@ func (o *outcome) hint() string {
 	case event.EndMaxSteps:
 		return `go on with lathe -c -p "go on", or raise --max-turns`
 	case event.EndBudget:
-		return `go on with lathe -c -p "go on", or raise --max-budget-usd`
+		return `go on with lathe -c -p "go on" --max-budget-usd N, N for the whole session`
 	case event.EndDoomLoop:
 		return `tell it what to do differently with lathe -c -p "..."`
 	case event.EndRefused:

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -62,7 +63,7 @@ func (p *program) askProvider(ctx context.Context, o *Options, question string) 
 	if err != nil {
 		return err
 	}
-	if err := s.keep(values); err != nil {
+	if err := s.keep(values, of); err != nil {
 		return err
 	}
 	return s.try()
@@ -176,11 +177,12 @@ func (s *setup) values(of offer) ([]value, error) {
 func (s *setup) server(of offer) ([]value, error) {
 	l := of.host.Login
 	if !of.own {
-		if l.Model == "" {
+		usual := of.host.Newest()
+		if usual == "" {
 			return nil, nil
 		}
-		model, err := s.line(fmt.Sprintf("The model to use (enter for %s):", l.Model))
-		return []value{{"model", cmp.Or(model, l.Model)}}, err
+		model, err := s.line(fmt.Sprintf("The model to use (enter for %s):", usual))
+		return []value{{"model", cmp.Or(model, usual)}}, err
 	}
 	base, err := s.line("Its address (" + l.ServerBase + "):")
 	if err != nil {
@@ -194,10 +196,41 @@ func (s *setup) server(of offer) ([]value, error) {
 	return out, err
 }
 
+// misleads reports a setting of another offer that would lead the requests there: another provider, a model of another
+// host, and the address of a server of the user's own where the host itself was chosen.
+func (of offer) misleads(path, text string) bool {
+	switch path {
+	case "provider":
+		return text != of.host.Name
+	case "model":
+		return of.host.Family != "" && !strings.Contains(llm.Resolve(text, nil), of.host.Family)
+	}
+	return !of.own && of.host.Login.Server != ""
+}
+
+// clear removes the settings of another offer from the user's file.
+func (s *setup) clear(cfg *config.Config, of offer) error {
+	for _, path := range []string{"provider", "model", "env." + of.host.Variable("apiBase")} {
+		raw, origin, ok := cfg.Get(path)
+		var text string
+		if !ok || origin.File != cfg.Target(config.User) || json.Unmarshal(raw, &text) != nil || !of.misleads(path, text) {
+			continue
+		}
+		if err := cfg.Unset(path, config.User); err != nil {
+			return err
+		}
+		s.say("The setting %s (%q) belonged to another provider and is removed.\n", path, text)
+	}
+	return nil
+}
+
 // keep writes the values into the user's settings, which only the user can read from then on.
-func (s *setup) keep(values []value) error {
+func (s *setup) keep(values []value, of offer) error {
 	cfg, _, err := loadConfig(s.options)
 	if err != nil {
+		return err
+	}
+	if err := s.clear(cfg, of); err != nil {
 		return err
 	}
 	for _, v := range values {
@@ -223,6 +256,10 @@ func (s *setup) try() error {
 	if err == nil {
 		s.say("%s answers.\n", term.EscapeLine(model))
 		return nil
+	}
+	if s.ctx.Err() != nil {
+		s.say("\n")
+		return &Error{Code: exitInt, Msg: "interrupted before the provider answered", Hint: "the key is kept; start lathe again to use it"}
 	}
 	s.say("that failed: %s\n", term.EscapeLine(err.Error()))
 	text, lineErr := s.line("Go on anyway? [y/N]")

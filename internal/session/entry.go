@@ -179,7 +179,8 @@ type Grant struct {
 	Effect string `json:"effect,omitempty"`
 }
 
-// System is the command line's replacement of the system prompt, or its addition to it.
+// System is how the conversation began: the command line's replacement of the system prompt, or its addition to it, the
+// output style, and the money limit.
 type System struct {
 	Replace string `json:"replace,omitempty"`
 	Append  string `json:"append,omitempty"`
@@ -188,6 +189,8 @@ type System struct {
 	Style      string `json:"style,omitempty"`
 	StyleText  string `json:"style_text,omitempty"`
 	StyleKeeps bool   `json:"style_keeps,omitempty"` // lathe's own instructions on how to work stay
+
+	BudgetUSD float64 `json:"budget_usd,omitempty"` // the command line's limit, in US dollars; 0: none
 }
 
 // Kind names.

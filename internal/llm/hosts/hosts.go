@@ -7,6 +7,8 @@ package hosts
 
 import (
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/lathe-dev/lathe/internal/llm"
 )
@@ -45,7 +47,7 @@ type Login struct {
 	Page    string // where keys are made
 	KeyForm string // how a key begins: "sk-ant-..."
 	Use     string // the hint beside its variable: "use Claude"
-	Model   string // proposed where the host has no default
+	Line    string // where the host has no default, the newest model of this line is proposed: "gpt-"
 	// Server offers a server of the user's own with this title; ServerBase is its usual address.
 	Server, ServerBase string
 }
@@ -73,7 +75,7 @@ var Table = []Host{
 		Vars:      []Var{{"OPENAI_API_KEY", "apiKey"}, {"OPENAI_BASE_URL", "apiBase"}},
 		Preferred: true, AnyServer: true,
 		Login: &Login{
-			Title: "OpenAI", Page: "https://platform.openai.com/api-keys", KeyForm: "sk-...", Model: "gpt-5.5",
+			Title: "OpenAI", Page: "https://platform.openai.com/api-keys", KeyForm: "sk-...", Line: "gpt-",
 			Use:    "use OpenAI, or OPENAI_BASE_URL=http://localhost:11434/v1 for a local server",
 			Server: "Another server that speaks OpenAI's API (Ollama, vLLM, a gateway)", ServerBase: "http://localhost:11434/v1",
 		},
@@ -121,6 +123,22 @@ func (h Host) Variable(setting string) string {
 		}
 	}
 	return ""
+}
+
+// Newest is the proposed model of the host's login: that of its line with the highest version in the catalogue, no
+// variant of it; "" where the host has a default.
+func (h Host) Newest() string {
+	if h.Login == nil || h.Login.Line == "" {
+		return ""
+	}
+	best, most := "", 0.0
+	for _, m := range llm.Known(h.Name) {
+		text, ok := strings.CutPrefix(m.ID, h.Login.Line)
+		if v, err := strconv.ParseFloat(text, 64); ok && err == nil && v > most {
+			best, most = m.ID, v
+		}
+	}
+	return best
 }
 
 // Secrets lists the variables that are lathe's alone: those of hosts that are used without being named. The
