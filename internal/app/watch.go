@@ -42,7 +42,7 @@ func (i *Instance) reload(c *config.Config, changes []config.Change) error {
 			later = append(later, ch.Path)
 		}
 	}
-	reconnect := touches(changes, "providers", "env", "apiBase", "apiKeyHelper", "network", "stream", "maxThinkingTokens")
+	reconnect := config.Touches(changes, "providers", "env", "apiBase", "apiKeyHelper", "network", "stream", "maxThinkingTokens")
 	if reconnect {
 		i.models.Forget()
 	}
@@ -103,19 +103,6 @@ func (s *Session) recheckMode() {
 	}
 	s.storeMode(permission.Default)
 	s.Note(event.Notice{Level: "warning", Text: "settings: the mode is now default: " + why.Error()})
-}
-
-// touches reports whether one of the keys, or something below it, changed.
-func touches(changes []config.Change, keys ...string) bool {
-	for _, ch := range changes {
-		top, _, _ := strings.Cut(ch.Path, ".")
-		for _, k := range keys {
-			if top == k {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // join makes reloads reach a session until it is closed.

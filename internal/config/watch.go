@@ -335,6 +335,14 @@ func differences(before, after *node) []Change {
 	return out
 }
 
+// Touches reports whether one of the keys of settings, or something below it, changed.
+func Touches(changes []Change, keys ...string) bool {
+	return slices.ContainsFunc(changes, func(ch Change) bool {
+		top, _, _ := strings.Cut(ch.Path, ".")
+		return slices.Contains(keys, top)
+	})
+}
+
 type entry struct {
 	path keyPath
 	n    *node
