@@ -40,7 +40,7 @@ type Command struct {
 	// bypassPermissions lets the line run unasked.
 	Script string `json:"-"`
 	// Unseen says why not all that the line runs is known: a program in a variable, code of another language, text
-	// from elsewhere. A deny rule on commands then asks. "" where all is known, as far as words show.
+	// from elsewhere. A deny rule on commands, files or hosts then asks. "" where all is known, as far as words show.
 	Unseen string `json:"unseen,omitempty"`
 	// UnseenFiles names the command that reads files unknown until it runs; "" where there is none.
 	UnseenFiles string `json:"unseen_files,omitempty"`

@@ -1,6 +1,7 @@
 package permission
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"path/filepath"
@@ -44,9 +45,7 @@ func (c *call) mayTouch(r Rule, a *Access) string {
 	case a.Kind == Exec && r.class() == "Read" && r.Spec != "":
 		return c.p.mayRead(r, c.Dir, a.Command)
 	case a.Kind == Net && (r.Tool == "WebFetch" || r.coversTool(c.Tool)):
-		if spec, ok := strings.CutPrefix(r.Spec, "domain:"); ok && subdomain(spec, readHost(a.Target).name) {
-			return a.Target + " lies below the host that it names"
-		}
+		return mayReach(r, a.Target)
 	case a.Kind == Exec && r.Tool == "WebFetch" && r.Spec != "":
 		return mentionsHost(r, a.Command)
 	}
@@ -131,8 +130,8 @@ const maxMention = 2000
 // mayRead is the reason why a rule on files may match a command: it gets file names unknown until it runs, or a
 // file that the rule matches is among the words of a program that may read it.
 func (p *Policy) mayRead(r Rule, dir string, cmd *Command) string {
-	if cmd.UnseenFiles != "" {
-		return cmd.UnseenFiles
+	if why := cmp.Or(cmd.UnseenFiles, cmd.Unseen); why != "" {
+		return why
 	}
 	for _, part := range cmd.Parts {
 		if part.readOnly() && !part.Covered {
@@ -165,14 +164,35 @@ func (p *Policy) mayStandFor(r Rule, word string) bool {
 	return ok && err == nil
 }
 
+// mayReach says why a rule on hosts may be about a machine that it does not name.
+func mayReach(r Rule, target string) string {
+	spec, ok := strings.CutPrefix(r.Spec, "domain:")
+	if !ok {
+		return ""
+	}
+	name, rule := readHost(target).name, readHost(spec).name
+	if subdomain(spec, name) {
+		return target + " lies below the host that it names"
+	}
+	at, isAt := address(name)
+	ruleAt, byAddress := address(rule)
+	switch local := isAt && (at.IsLoopback() || at.IsUnspecified()); {
+	case isAt && !byAddress && (!local || privateHost(rule)):
+		return target + " may be the address of the host that it names"
+	case byAddress && ruleAt.IsLoopback() && (local || !isAt && privateHost(name)):
+		return target + " may be the same machine"
+	}
+	return ""
+}
+
 // mentionsHost says why a rule on hosts may be about a command: the host's name stands in it.
 func mentionsHost(r Rule, cmd *Command) string {
 	spec, ok := strings.CutPrefix(r.Spec, "domain:")
 	if !ok {
 		return ""
 	}
-	if cmd.UnseenHosts != "" {
-		return cmd.UnseenHosts
+	if why := cmp.Or(cmd.UnseenHosts, cmd.Unseen); why != "" {
+		return why
 	}
 	spec = strings.TrimSuffix(strings.ToLower(strings.TrimSpace(spec)), ".")
 	texts := slices.Clone(cmd.Mentions) // texts that a program may run

@@ -51,6 +51,23 @@ func TestADenyRuleDoesNotStopOtherWork(t *testing.T) {
 	}
 }
 
+// Programs of the project that are run by their names or files do as their files say, which no rule sees; a question at each
+// of these lines would make the rule useless.
+func TestADenyRuleLeavesTheProgramsOfTheProjectAlone(t *testing.T) {
+	for _, rule := range []string{"Read(.env)", "WebFetch(domain:evil.example)", "Bash(rm *)"} {
+		rules := map[string]permission.Effect{rule: permission.Deny}
+		for _, line := range []string{
+			"go test ./...", "go run .", "go generate ./...", "make", "make -j4 test", "npm test", "npm run build", "npx jest", "yarn build", "cargo test", "pytest -q", "python3 x.py", "python3 -m pytest", "node server.js", "bash build.sh",
+			"./script.sh", "./gradlew build", "docker compose up", "bundle exec rspec", "source .venv/bin/activate && pytest", "FOO=1 make", "tox", "mvn test", "ruby x.rb", "sh -c 'make test'", "for i in 1 2; do make test; done",
+			"curl http://127.0.0.1:8080/", "curl http://localhost:3000",
+		} {
+			if d := decided(t, permission.Bypass, line, rules); d.Effect != permission.Allow {
+				t.Errorf("%s: %q: %+v", rule, line, d)
+			}
+		}
+	}
+}
+
 func TestADenyRuleOnAFileDoesNotStopOtherWork(t *testing.T) {
 	rules := map[string]permission.Effect{"Read(.env)": permission.Deny}
 	for _, line := range []string{

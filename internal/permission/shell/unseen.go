@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"cmp"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -33,6 +34,10 @@ func (a *analysis) unseen(cmd *permission.Command) {
 		if cmd.UnseenHosts == "" && hidesHost(c) {
 			cmd.UnseenHosts = "only running it tells which machine it reaches: " + shorten(c.raw)
 		}
+		if sources(c) {
+			cmd.UnseenFiles = cmp.Or(cmd.UnseenFiles, "it runs the text of a file in this shell: "+shorten(c.raw))
+			cmd.UnseenHosts = cmp.Or(cmd.UnseenHosts, cmd.UnseenFiles)
+		}
 		if begin, ok := beginning(c); ok {
 			cmd.Begins = append(cmd.Begins, begin)
 		}
@@ -57,6 +62,12 @@ func (a *analysis) unseen(cmd *permission.Command) {
 			}
 		}
 	}
+}
+
+// sources reports whether a command runs a file's text in the shell itself. Programs of Python's environments are known
+// to set variables only.
+func sources(c *call) bool {
+	return (c.name == "source" || c.name == ".") && len(c.words) > 1 && !strings.HasSuffix(c.words[1].text, "/bin/activate")
 }
 
 // hidesHost reports whether a program that reaches other machines gets their names from elsewhere, or in a form that
