@@ -140,7 +140,7 @@ func (s *Session) setUp(ctx context.Context, model llm.Model) (err error) {
 		Dialog: &s.outermost().dialog, Small: i.SmallModel, Count: s.CountRequest, Keep: s.keepRule,
 	})
 	s.skills = i.extensions.Loader(extension.Session{
-		Journal: s.Journal, Workspace: s.Workspace, Attached: s.attached, Policy: policy, Tools: i.tools, Invoke: s.Invoke, Model: s.Model, Effort: s.Effort,
+		Journal: s.Journal, Workspace: s.Workspace, Attached: s.attached, Policy: policy, Chain: s.chain, Tools: i.tools, Invoke: s.Invoke, Model: s.Model, Effort: s.Effort,
 	})
 	s.env.LoadSkill, s.env.Notes, s.env.Agents = s.skills.Load, i.Notes(), s.newAgents()
 	return s.newAgent(ctx, model)

@@ -96,6 +96,7 @@ type Session struct {
 	Workspace *workspace.Workspace
 	Attached  *attach.Files
 	Policy    *permission.Policy
+	Chain     []string // of the agent
 	Tools     permission.Tools
 	Invoke    func(context.Context, []llm.ToolCall) []llm.ToolResult
 	Model     func() llm.ModelInfo
@@ -105,7 +106,7 @@ type Session struct {
 // Loader makes the loader of skills of a session.
 func (f *Folder) Loader(s Session) *invoke.Loader {
 	return invoke.New(invoke.Host{
-		Library: f.Skills, Policy: s.Policy, Tools: s.Tools, Dir: f.o.Dir, Clean: prompt.Sanitize,
+		Library: f.Skills, Policy: s.Policy, Chain: s.Chain, Tools: s.Tools, Dir: f.o.Dir, Clean: prompt.Sanitize,
 		Messages: s.Journal.Messages, Revision: s.Journal.Revision,
 		Budget:  func() int { return invoke.Budget(s.Model().ContextWindow) },
 		Trusted: func() bool { return f.o.Config().Trusted() },

@@ -15,7 +15,7 @@ import (
 // doubt finds a deny rule that may match the call, where nobody can know before it runs. Then a person
 // decides, in every mode, with any allow rules and grants.
 func (c *call) doubt() (Decision, bool) {
-	for r := range c.p.strict() {
+	for r := range c.strict() {
 		if r.Effect != Deny {
 			continue
 		}

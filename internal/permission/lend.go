@@ -5,31 +5,44 @@ import (
 	"slices"
 )
 
-// Lend puts the rules of a skill in force until the function that it returns is called. They weigh less than all
-// others: its allow rules count only where no rule asks and no guard does, its deny rules like any. Rules does not
-// list them. Calling the function again does nothing.
-func (p *Policy) Lend(rules []Rule) (back func()) {
-	loan := &rules
+// loan is rules that count for one agent and those that it starts, for a time.
+type loan struct {
+	rules  []Rule
+	agents []string // as Request.Agent
+}
+
+func (l *loan) counts(agents []string) bool {
+	return len(l.agents) <= len(agents) && slices.Equal(l.agents, agents[:len(l.agents)])
+}
+
+// Lend puts the rules of a skill in force until the function that it returns is called, for the agent that loaded it and
+// the subagents below; agents is as Request.Agent. They weigh less than all others: its allow rules count only where no
+// rule asks and no guard does, its deny rules like any. Rules does not list them. Calling the function again does nothing.
+func (p *Policy) Lend(rules []Rule, agents ...string) (back func()) {
+	lent := &loan{rules, slices.Clone(agents)}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.lent = append(p.lent, loan)
+	p.lent = append(p.lent, lent)
 	return func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		p.lent = slices.DeleteFunc(p.lent, func(l *[]Rule) bool { return l == loan })
+		p.lent = slices.DeleteFunc(p.lent, func(l *loan) bool { return l == lent })
 	}
 }
 
-// strict yields every rule, lent ones included: for deny and ask rules.
-func (p *Policy) strict() iter.Seq[Rule] {
+// strict yields every rule that counts for a request, lent ones included: for deny and ask rules.
+func (c *call) strict() iter.Seq[Rule] {
 	return func(yield func(Rule) bool) {
-		for r := range p.all() {
+		for r := range c.p.all() {
 			if !yield(r) {
 				return
 			}
 		}
-		for _, l := range p.lent {
-			for _, r := range *l {
+		for _, l := range c.p.lent {
+			if !l.counts(c.Agent) {
+				continue
+			}
+			for _, r := range l.rules {
 				if !yield(r) {
 					return
 				}
@@ -47,5 +60,5 @@ func (c *call) lentAllows() (Rule, bool) {
 	if _, asks := c.guarded(Ask); asks {
 		return Rule{}, false
 	}
-	return c.allowed(slices.Collect(c.p.strict()), false)
+	return c.allowed(slices.Collect(c.strict()), false)
 }

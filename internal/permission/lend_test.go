@@ -54,3 +54,29 @@ func TestLentDenyRulesDeny(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+func TestLentRulesCountForTheirAgentAndThoseBelow(t *testing.T) {
+	npm := run("npm run build")
+	for name, tc := range map[string]struct {
+		lender, agent []string
+		want          Effect
+	}{
+		"the main agent's own":         {nil, nil, Allow},
+		"a subagent of the lender":     {nil, []string{"general/1"}, Allow},
+		"the subagent's own":           {[]string{"general/1"}, []string{"general/1"}, Allow},
+		"one that the subagent starts": {[]string{"general/1"}, []string{"general/1", "build/2"}, Allow},
+		"not the parent":               {[]string{"general/1"}, nil, Ask},
+		"not another subagent":         {[]string{"general/1"}, []string{"general/2"}, Ask},
+	} {
+		p := NewPolicy(testTools, "/home/u", []string{"/w"}, nil)
+		req := Request{Tool: "Bash", Accesses: []Access{npm}, Mode: Default, Dir: "/w", Agent: tc.agent}
+		p.Lend(rules(t, Allow, "Bash(npm run *)"), tc.lender...)
+		if d := p.Decide(req); d.Effect != tc.want {
+			t.Errorf("%s: %s (%s), want %s", name, d.Effect, d.Reason, tc.want)
+		}
+		p.Lend(rules(t, Deny, "Bash(npm *)"), tc.lender...)
+		if d := p.Decide(req); tc.want == Allow && d.Effect != Deny || tc.want == Ask && d.Effect != Ask {
+			t.Errorf("%s: with a deny rule %s (%s)", name, d.Effect, d.Reason)
+		}
+	}
+}

@@ -8,7 +8,7 @@ import (
 
 // find returns the first deny or ask rule that matches the request or any of its accesses.
 func (c *call) find(e Effect) (Rule, bool) {
-	for r := range c.p.strict() {
+	for r := range c.strict() {
 		if r.Effect != e || r.Ordered {
 			continue
 		}

@@ -18,7 +18,7 @@ type Policy struct {
 	mu        sync.RWMutex
 	rules     []Rule      // of settings and the command line
 	grants    []Rule      // given while the session runs
-	lent      []*[]Rule   // by skills, while they are active
+	lent      []*loan     // by skills, while they are active
 	roots     []string    // working roots
 	readRoots []string    // folders that may be read but not written: blobs, plans, memory, skills
 	kind      string      // of the main agent

@@ -324,7 +324,7 @@ func (c *call) systemctlValues(verb string, flags []given) {
 		shown++
 		for name := range strings.SplitSeq(f.value.Text, ",") {
 			if strings.Contains(name, "Environment") || strings.Contains(name, "Exec") || strings.Contains(name, "Credential") {
-				c.refuse("systemctl shows " + name + ", which may hold a secret")
+				c.refuse("systemctl " + verb + " -p " + name + " prints a property that may hold a secret")
 			}
 		}
 	}

@@ -25,6 +25,7 @@ import (
 type Host struct {
 	Library   *skill.Library
 	Policy    *permission.Policy
+	Chain     []string // of the agent, as [permission.Request.Agent]
 	Tools     permission.Tools
 	Trusted   func() bool                                           // the user trusts the project's files
 	Run       func(ctx context.Context, line string) (string, bool) // a shell command's output, and whether it ran without an error

@@ -30,7 +30,7 @@ func (l *Loader) activate(s *skill.Skill, variables map[string]string, byUser bo
 	if len(rules) == 0 {
 		return
 	}
-	back := l.Policy.Lend(rules)
+	back := l.Policy.Lend(rules, l.Chain...)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.backs = append(l.backs, back)
