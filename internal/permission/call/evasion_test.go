@@ -79,3 +79,11 @@ func TestADenyRuleOnAFileDoesNotStopOtherWork(t *testing.T) {
 		}
 	}
 }
+
+func TestHarmIsNeverDoneUnasked(t *testing.T) {
+	for _, line := range permissiontest.Lines(t, "invented.txt") {
+		if d := decided(t, permission.Default, line, nil); d.Effect == permission.Allow {
+			t.Errorf("%q: %+v", line, d)
+		}
+	}
+}

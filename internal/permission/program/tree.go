@@ -122,9 +122,13 @@ func judgeRg(c *call) {
 	t.Shy = !c.has("-.", "--hidden") && c.count("-u", "--unrestricted") < 2
 }
 
-// judgeAg: as rg.
+// judgeAg: as rg. When it is to search all files it does not obey --ignore.
 func judgeAg(c *call) {
-	t := c.tree(permission.TreeOptions{Hidden: true, Follow: c.has("-f")}, exceptBy("--ignore=", "--ignore="))
+	except := exceptBy("--ignore=", "--ignore=")
+	if c.has("-u", "--unrestricted", "-a", "--all-types") {
+		except = nil
+	}
+	t := c.tree(permission.TreeOptions{Hidden: true, Follow: c.has("-f")}, except)
 	t.Shy = !c.has("--hidden", "-u", "--unrestricted")
 }
 
