@@ -5,6 +5,7 @@ import (
 
 	"github.com/lathe-dev/lathe/internal/config"
 	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/resume"
 	"github.com/lathe-dev/lathe/internal/session"
 	"github.com/lathe-dev/lathe/internal/tool"
@@ -26,7 +27,7 @@ func (s *Session) restore() {
 			}
 		},
 	})
-	s.skills.Restore(s.Log().Parts())
+	s.skills.Restore(s.Log().Parts(llm.OriginSkill))
 	s.env.Reads.Prune(s.Log().InContext)
 	s.restoreCost()
 }

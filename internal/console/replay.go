@@ -36,7 +36,7 @@ func replay(log *session.Session, bodies bool) *replayed {
 	}
 	b := log.Branch()
 	if !bodies {
-		b = b.Only(statusKinds...)
+		b = b.Only(statusKinds...).Texts()
 	}
 	p := &player{state: !bodies, publish: func(t logged) {
 		if bodies {
@@ -59,7 +59,7 @@ func replay(log *session.Session, bodies bool) *replayed {
 // changedFiles sums up the edits of all branches: going back leaves files unchanged.
 func changedFiles(log *session.Session) []event.ChangedFile {
 	var t statusValues
-	ends := log.Everything().Only("call_end", "invoke_end")
+	ends := log.Everything().Only("call_end", "invoke_end").Texts()
 	for _, e := range ends.Entries(0, ends.Len()) {
 		if end, ok := e.Body.(session.CallEnd); ok {
 			if v, err := event.UnmarshalView(end.View); err == nil {

@@ -6,6 +6,7 @@ package resume
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/lathe-dev/lathe/internal/event"
@@ -26,14 +27,8 @@ type Into struct {
 // State hands over the state of a conversation: the files that the model knows, the task list, the granted rules,
 // and the system prompt of its command line.
 func State(log *session.Session, into Into) {
-	todos := map[string]json.RawMessage{} // inputs of calls by id
-	var worked time.Time
-	defer func() {
-		if !worked.IsZero() {
-			into.Worked(worked)
-		}
-	}()
-	for e := range log.Entries() {
+	b := log.Branch().Only(session.Seen{}.Kind(), session.Grant{}.Kind(), session.System{}.Kind())
+	for _, e := range b.Entries(0, b.Len()) {
 		switch b := e.Body.(type) {
 		case session.Seen:
 			into.Seen(b)
@@ -41,26 +36,67 @@ func State(log *session.Session, into Into) {
 			into.Grant(b)
 		case session.System:
 			into.System(b)
-		case session.TurnEnd:
-			worked = e.Time
-		case session.Part:
-			worked = e.Time
-			if c, ok := b.Part.(llm.ToolCall); ok && c.Name == tool.TodoName {
-				todos[c.ID] = c.Input
-			}
-		case session.CallStart:
-			if b.Call != nil && b.Call.Name == tool.TodoName {
-				todos[b.CallID] = b.Call.Input
-			}
-		case session.CallEnd:
-			if !b.Synthetic {
-				worked = e.Time
-			}
-			if in, ok := todos[b.Result.CallID]; ok && !b.Result.IsError {
-				setTodos(in, into.Todos)
+		}
+	}
+	if worked := lastWork(log); !worked.IsZero() {
+		into.Worked(worked)
+	}
+	for _, c := range slices.Backward(todoCalls(log)) {
+		if succeeded(log, c) {
+			setTodos(c.input, into.Todos)
+			return
+		}
+	}
+}
+
+// lastWork is when the agent last did something, the zero time where it never did.
+func lastWork(log *session.Session) time.Time {
+	b := log.Branch().Only(session.Part{}.Kind(), session.TurnEnd{}.Kind(), session.CallEnd{}.Kind(), session.CallEnd{Invoked: true}.Kind()).Texts()
+	for at := b.Len() - 1; at >= 0; at-- {
+		for _, e := range b.Entries(at, at+1) {
+			if end, ok := e.Body.(session.CallEnd); !ok || !end.Synthetic {
+				return e.Time
 			}
 		}
 	}
+	return time.Time{}
+}
+
+// todoCall is a call of TodoWrite, with the entry that has it.
+type todoCall struct {
+	entry, id string
+	input     json.RawMessage
+}
+
+// todoCalls are the calls that set the task list, oldest first: as they ran, where that differs from the reply.
+func todoCalls(log *session.Session) []todoCall {
+	var out []todoCall
+	b := log.Branch().Only(session.Part{}.Kind(), session.CallStart{}.Kind(), session.CallStart{Invoked: true}.Kind()).Holding(tool.TodoName)
+	for _, e := range b.Entries(0, b.Len()) {
+		switch b := e.Body.(type) {
+		case session.Part:
+			if c, ok := b.Part.(llm.ToolCall); ok && c.Name == tool.TodoName {
+				out = append(out, todoCall{e.ID, c.ID, c.Input})
+			}
+		case session.CallStart:
+			if b.Call != nil && b.Call.Name == tool.TodoName {
+				out = append(out, todoCall{e.ID, b.CallID, b.Call.Input})
+			}
+		}
+	}
+	return out
+}
+
+// succeeded reports whether the call has a result that is no error.
+func succeeded(log *session.Session, c todoCall) bool {
+	b := log.Branch()
+	at, _ := b.Find(c.entry)
+	for _, e := range b.Entries(at+1, b.Len()) {
+		if end, ok := e.Body.(session.CallEnd); ok && end.Result.CallID == c.id {
+			return !end.Result.IsError
+		}
+	}
+	return false
 }
 
 func setTodos(input json.RawMessage, set func([]event.TodoItem)) {

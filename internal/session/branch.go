@@ -4,6 +4,8 @@ import (
 	"iter"
 	"slices"
 	"sync"
+
+	"github.com/lathe-dev/lathe/internal/llm"
 )
 
 // Branch is the head branch of a session as it was at one moment, by places from 0. It reads entries only
@@ -13,6 +15,8 @@ type Branch struct {
 	refs  []ref
 	known func() *knownTexts
 	meta  bool
+	holds []byte                // see Holding
+	texts func(llm.Origin) bool // see Texts
 }
 
 // Branch returns the branch of the head as it is now.
@@ -35,6 +39,19 @@ func (s *Session) Everything() Branch {
 // Only is the branch without the entries of other kinds.
 func (b Branch) Only(kinds ...string) Branch {
 	b.refs = slices.DeleteFunc(slices.Clone(b.refs), func(r ref) bool { return !slices.Contains(kinds, r.kind) })
+	return b
+}
+
+// Holding is the branch without the entries whose lines do not hold text, which the log writes as it is: a plain name.
+// They are passed over much faster than they are decoded.
+func (b Branch) Holding(text string) Branch {
+	b.holds = []byte(text)
+	return b
+}
+
+// Texts is the branch with the texts of these origins only; all others are empty, which costs less time and memory.
+func (b Branch) Texts(origins ...llm.Origin) Branch {
+	b.texts = func(o llm.Origin) bool { return slices.Contains(origins, o) }
 	return b
 }
 
@@ -72,7 +89,7 @@ func (b Branch) Find(id string) (int, bool) {
 func (b Branch) Entries(from, to int) iter.Seq2[int, Entry] {
 	return func(yield func(int, Entry) bool) {
 		at := from
-		dec := &decoder{scan: scanner{known: b.known()}, borrow: true, noMeta: !b.meta}
+		dec := &decoder{scan: scanner{known: b.known}, borrow: true, noMeta: !b.meta, holds: b.holds, texts: b.texts}
 		_, _ = eachBody(b.s.whole(), b.refs[from:to], dec, func(r ref, env envelope, body Body) bool {
 			for b.refs[at].id != r.id {
 				at++

@@ -19,6 +19,10 @@ type decoder struct {
 	noMeta bool
 	// borrow lets a view be bytes of the line, and trusts that they are JSON, as the checksum of the line says.
 	borrow bool
+	// holds is text without which a line is passed over.
+	holds []byte
+	// texts reports whether texts of an origin are wanted; nil: all are. Others stay empty.
+	texts func(llm.Origin) bool
 }
 
 // body decodes the body of an entry.
@@ -32,6 +36,10 @@ func (d *decoder) body(kind string, line []byte) (Body, error) {
 		b = d.part()
 	case "call_end", "invoke_end":
 		b = d.callEnd(kind == "invoke_end")
+	case "reply":
+		b = d.reply()
+	case "call_start":
+		b = d.callStart()
 	default:
 		return slowBody(kind, line)
 	}
@@ -106,6 +114,71 @@ func (d *decoder) callEnd(invoked bool) Body {
 			c.Parent = s.str()
 		case "call":
 			s.bad = json.Unmarshal(s.raw(), &c.Call) != nil || s.bad
+		default:
+			s.skip()
+		}
+	}
+	return c
+}
+
+func (d *decoder) reply() Body {
+	var r Reply
+	s := &d.scan
+	for key := range s.fields() {
+		switch string(key) {
+		case "message_id":
+			r.MessageID = s.str()
+		case "model":
+			r.Model = s.str()
+		case "usage":
+			r.Usage = d.usage()
+		case "stop":
+			r.Stop = llm.StopReason(s.str())
+		case "parts":
+			r.Parts = s.num()
+		default:
+			s.skip()
+		}
+	}
+	return r
+}
+
+// usage reads the counts of a usage; one with more is left to encoding/json.
+func (d *decoder) usage() *llm.Usage {
+	u, s := &llm.Usage{}, &d.scan
+	for key := range s.fields() {
+		switch string(key) {
+		case "input":
+			u.Input = s.num()
+		case "output":
+			u.Output = s.num()
+		case "cache_read":
+			u.CacheRead = s.num()
+		case "cache_write":
+			u.CacheWrite = s.num()
+		case "cache_write_1h":
+			u.CacheWrite1h = s.num()
+		case "reasoning":
+			u.Reasoning = s.num()
+		default:
+			s.bad = true
+			return u
+		}
+	}
+	return u
+}
+
+// callStart reads the start of a call that is in its reply; any other is left to encoding/json.
+func (d *decoder) callStart() Body {
+	var c CallStart
+	s := &d.scan
+	for key := range s.fields() {
+		switch string(key) {
+		case "call_id":
+			c.CallID = s.str()
+		case "parent_call", "call":
+			s.bad = true
+			return c
 		default:
 			s.skip()
 		}
@@ -203,12 +276,19 @@ func (d *decoder) slowPart(start int) llm.Part {
 
 func (d *decoder) text() llm.Part {
 	var t llm.Text
+	skipped := false
 	for key := range d.scan.more() {
 		switch string(key) {
 		case "text":
+			if d.texts != nil && !d.texts(t.Origin) {
+				d.scan.quoted()
+				skipped = true
+				continue
+			}
 			t.Text = d.scan.str()
 		case "origin":
 			t.Origin = llm.Origin(d.scan.str())
+			d.scan.bad = d.scan.bad || skipped // its text was passed over too early
 		case "opaque":
 			t.Opaque = d.opaque()
 		default:
@@ -291,7 +371,7 @@ func (d *decoder) call() llm.Part {
 // json reads any JSON value.
 func (d *decoder) json() json.RawMessage {
 	raw := d.scan.raw()
-	d.scan.bad = d.scan.bad || !json.Valid(raw)
+	d.scan.bad = d.scan.bad || !d.borrow && !json.Valid(raw)
 	return append(json.RawMessage(nil), raw...)
 }
 

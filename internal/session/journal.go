@@ -1,7 +1,8 @@
 package session
 
 import (
-	"bufio"
+	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -237,33 +238,30 @@ func (j *journal) id(at int32) string {
 	return j.refs[at].id
 }
 
-// lineSource reads the lines of given entries, in file order, through one buffer.
+// lineSource reads the lines of given entries, in file order. What lies between them is read only where it is short.
 type lineSource struct {
-	r   *bufio.Reader
-	off int64
-	buf []byte
+	r    io.ReaderAt
+	size int64 // where the last line ends
+	off  int64 // of buf
+	buf  []byte
 }
 
-func newLineSource(f io.ReaderAt, size int64) *lineSource {
-	return &lineSource{r: bufio.NewReaderSize(io.NewSectionReader(f, 0, size), 256<<10)}
-}
+// window is how many bytes are read at once.
+const window = 256 << 10
 
 // read returns the line of r, valid until the next call.
 func (s *lineSource) read(r ref) ([]byte, error) {
-	for s.off < r.off {
-		n, err := s.r.Discard(int(min(r.off-s.off, 1<<30)))
-		s.off += int64(n)
-		if err != nil {
-			return nil, err
+	from, size := r.off-s.off, int64(r.size)
+	if from < 0 || from+size > int64(len(s.buf)) {
+		n := max(size, min(window, s.size-r.off))
+		s.buf = slices.Grow(s.buf[:0], int(n))[:n]
+		got, err := s.r.ReadAt(s.buf, r.off)
+		s.buf, s.off, from = s.buf[:got], r.off, 0
+		if int64(got) < size {
+			return nil, cmp.Or(err, io.ErrUnexpectedEOF)
 		}
 	}
-	s.buf = slices.Grow(s.buf[:0], int(r.size))[:r.size]
-	n, err := io.ReadFull(s.r, s.buf)
-	s.off += int64(n)
-	if err != nil {
-		return nil, err
-	}
-	return s.buf, nil
+	return s.buf[from : from+size], nil
 }
 
 // eachBody decodes entries that are in file order. One that cannot be decoded is passed over and listed.
@@ -272,6 +270,9 @@ func eachBody(f io.ReaderAt, refs []ref, dec *decoder, yield func(ref, envelope,
 		return nil, nil
 	}
 	err = eachLine(f, refs, func(r ref, line []byte) bool {
+		if !bytes.Contains(line, dec.holds) {
+			return true
+		}
 		env, err := openEnvelope(line)
 		if err == nil {
 			var b Body
@@ -291,7 +292,7 @@ func eachLine(f io.ReaderAt, refs []ref, yield func(ref, []byte) bool) error {
 		return nil
 	}
 	last := refs[len(refs)-1]
-	src := newLineSource(f, last.off+int64(last.size))
+	src := &lineSource{r: f, size: last.off + int64(last.size)}
 	for _, r := range refs {
 		line, err := src.read(r)
 		if err != nil {

@@ -17,9 +17,6 @@ const sharedText = 256
 
 // string returns b as a string: the one that is in memory, where there is one.
 func (t *knownTexts) string(b []byte) string {
-	if t == nil || len(b) < sharedText {
-		return string(b)
-	}
 	if s, ok := t.by[maphash.Bytes(t.seed, b)]; ok && s == string(b) {
 		return s
 	}

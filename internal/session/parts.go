@@ -7,10 +7,12 @@ import (
 )
 
 // Parts lists the user side's parts of the conversation on the branch of the head, oldest first: parts of
-// messages and results of calls, also those that compactions took out of the messages.
-func (s *Session) Parts() iter.Seq[llm.Part] {
+// messages and results of calls, also those that compactions took out of the messages. Texts of other
+// origins are empty.
+func (s *Session) Parts(origin llm.Origin) iter.Seq[llm.Part] {
 	return func(yield func(llm.Part) bool) {
-		for e := range s.Entries() {
+		b := s.Branch().Only("user", "call_end", "invoke_end").Texts(origin)
+		for _, e := range b.Entries(0, b.Len()) {
 			switch b := e.Body.(type) {
 			case User:
 				for _, p := range b.Message.Parts {

@@ -17,7 +17,7 @@ type scanner struct {
 	bad bool
 	tmp []byte // for strings with escapes
 
-	known *knownTexts // nil: none
+	known func() *knownTexts // nil: none
 }
 
 func (s *scanner) reset(b []byte) { s.b, s.i, s.bad = b, 0, false }
@@ -136,13 +136,21 @@ func (s *scanner) str() string {
 		if !utf8.Valid(raw) {
 			s.bad = true
 		}
-		return s.known.string(raw)
+		return s.text(raw)
 	}
 	var ok bool
 	if s.tmp, ok = unescape(s.tmp[:0], raw); !ok {
 		s.bad = true
 	}
-	return s.known.string(s.tmp)
+	return s.text(s.tmp)
+}
+
+// text returns b as a string: the one that is in memory, where there is one.
+func (s *scanner) text(b []byte) string {
+	if s.known == nil || len(b) < sharedText {
+		return string(b)
+	}
+	return s.known().string(b)
 }
 
 // unescape appends the text that raw, the inside of a JSON string, stands for.

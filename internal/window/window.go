@@ -108,7 +108,7 @@ func (k *Keeper) kept(ctx context.Context, t compact.Task, cut []llm.Message, us
 		fmt.Fprintf(&todos, "- [%s] %s\n", t.Status, t.Content)
 	}
 	out.Todos = todos.String()
-	out.Skills = invoke.Kept(k.Journal.Log().Parts(), tail)
+	out.Skills = invoke.Kept(k.Journal.Log().Parts(llm.OriginSkill), tail)
 	return out
 }
 

@@ -38,9 +38,14 @@ func (l Log) Compact(ctx context.Context, c compact.Change) error {
 
 // UserTextsBefore returns the user's texts in messages that earlier compactions took away.
 func UserTextsBefore(log *session.Session) []string {
+	branch := log.Branch()
+	if branch.Only(session.Compaction{}.Kind()).Len() == 0 {
+		return nil
+	}
 	compacted := false
 	var texts, rest []string
-	for e := range log.Entries() {
+	branch = branch.Only(session.User{}.Kind(), session.Compaction{}.Kind())
+	for _, e := range branch.Entries(0, branch.Len()) {
 		switch b := e.Body.(type) {
 		case session.User:
 			if !b.Synthetic {
