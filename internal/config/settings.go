@@ -57,10 +57,13 @@ type Settings struct {
 	PrefersReducedMotion  bool   `json:"prefersReducedMotion"`
 	SessionTitles         bool   `json:"sessionTitles"`
 
-	AutoMemoryEnabled      bool        `json:"autoMemoryEnabled"`
-	AutoCompactEnabled     bool        `json:"autoCompactEnabled"`
-	CompactionThreshold    int         `json:"compactionThreshold"` // tokens; 0: by the model's window
-	SkillDirs              []string    `json:"skillDirs"`
+	AutoMemoryEnabled   bool     `json:"autoMemoryEnabled"`
+	AutoCompactEnabled  bool     `json:"autoCompactEnabled"`
+	CompactionThreshold int      `json:"compactionThreshold"` // tokens; 0: by the model's window
+	SkillDirs           []string `json:"skillDirs"`
+
+	DisableSkillShellExecution bool `json:"disableSkillShellExecution"`
+
 	DeferTools             []string    `json:"deferTools"`
 	ClaudeMdExcludes       []string    `json:"claudeMdExcludes"`
 	IncludeGitInstructions bool        `json:"includeGitInstructions"`

@@ -179,3 +179,13 @@ func (p *place) session(t *testing.T, change func(*app.Options), o app.SessionOp
 	t.Cleanup(func() { _ = s.Close() })
 	return s
 }
+
+// loaded reads the settings anew.
+func loaded(t *testing.T, dir string, environ []string) *config.Config {
+	t.Helper()
+	cfg, err := config.Load(config.Options{Dir: dir, Environ: environ, ManagedPaths: []string{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cfg
+}

@@ -111,7 +111,9 @@ func (f *Folder) Loader(s Session) *invoke.Loader {
 		Budget:  func() int { return invoke.Budget(s.Model().ContextWindow) },
 		Trusted: func() bool { return f.o.Config().Trusted() },
 		Run:     invoke.Shell(s.Invoke), Read: s.Attached.Named, AddRoot: s.Workspace.AddReadRoot,
-		Notice: func(level, text string) { s.Journal.Note(event.Notice{Level: level, Text: text}) },
+		Nested:  !f.o.Bare && !f.o.NoSkills && f.o.Config().Reads(config.Project),
+		NoShell: func() bool { return f.o.Config().Settings.DisableSkillShellExecution },
+		Notice:  func(level, text string) { s.Journal.Note(event.Notice{Level: level, Text: text}) },
 		Variables: func() map[string]string {
 			return map[string]string{
 				"CLAUDE_PROJECT_DIR": locate.Root(f.o.Config(), f.o.Dir), "CLAUDE_SESSION_ID": s.Journal.ID(), "CLAUDE_EFFORT": string(s.Effort()),

@@ -18,6 +18,7 @@ type Folder struct {
 	Source string
 	Prefix string // put before names, with a colon: the plugin that the folder belongs to
 	Bound  string // links may not lead out of this folder; empty: anywhere
+	Nested string // the folder below the working one that it lies in, with slashes: put before names that are taken
 }
 
 // Catalog holds the skills and commands of a session. It does not change; make a new one when files changed.
@@ -159,10 +160,22 @@ func (c *Catalog) add(f Folder, path, name string) {
 	if s.Description == "" {
 		s.Description = "Skill: " + s.Name
 	}
-	if old := c.byName[s.Name]; old != nil && old.Kind == KindSkill && s.Kind == KindCommand {
+	old := c.byName[s.Name]
+	switch {
+	case old != nil && f.Nested != "":
+		s.Name = f.Nested + ":" + name
+	case old != nil && old.Kind == KindSkill && s.Kind == KindCommand:
+		c.shadowed(s, old)
 		return
+	case old != nil:
+		c.shadowed(old, s)
 	}
 	c.byName[s.Name] = s
+}
+
+// shadowed notes that one file is not used because of another with its name.
+func (c *Catalog) shadowed(hidden, by *Skill) {
+	c.note("%s is not used: %s has the name %s too, and comes first", hidden.Path, by.Path, by.Name)
 }
 
 // All lists every skill, by name.

@@ -5,6 +5,7 @@ import (
 	"hash/fnv"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -19,6 +20,8 @@ type Library struct {
 	mu      sync.Mutex
 	catalog *Catalog
 	stamp   uint64
+	entered map[string]bool // folders below the working one that Enter looked at
+	nested  []Folder        // that it found
 }
 
 // NewLibrary makes a library of the folders that the function lists. Nothing is read yet.
@@ -32,6 +35,9 @@ func (l *Library) Limit(names []string) { l.only = names }
 // returns the same catalog.
 func (l *Library) Catalog() *Catalog {
 	folders := l.folders()
+	l.mu.Lock()
+	folders = append(folders, l.nested...)
+	l.mu.Unlock()
 	stamp := stampOf(folders)
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -42,6 +48,27 @@ func (l *Library) Catalog() *Catalog {
 		}
 	}
 	return l.catalog
+}
+
+// Enter adds the skills of the folders on the way from top to a file below it, and reports whether it found any. Each
+// folder is looked at once.
+func (l *Library) Enter(top, rel string) (found bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for dir := path.Dir(rel); dir != "." && dir != "/" && !l.entered[dir]; dir = path.Dir(dir) {
+		if l.entered == nil {
+			l.entered = map[string]bool{}
+		}
+		l.entered[dir] = true
+		for _, of := range []string{".agents", ".claude", ".lathe"} {
+			skills := filepath.Join(top, filepath.FromSlash(dir), of, "skills")
+			if info, err := os.Stat(skills); err == nil && info.IsDir() {
+				l.nested = append(l.nested, Folder{Path: skills, Kind: KindSkill, Source: SourceProject, Bound: top, Nested: dir})
+				found = true
+			}
+		}
+	}
+	return found
 }
 
 // stampOf is another number when a file that Find reads is added, removed or written.

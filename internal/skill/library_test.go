@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -79,4 +80,47 @@ func TestALibraryFollowsItsFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	want("ns:two")
+}
+
+func TestANameThatIsTakenIsReportedAndNestedSkillsGiveWay(t *testing.T) {
+	top := t.TempDir()
+	for _, path := range []string{
+		"a/skills/x/SKILL.md", "b/skills/x/SKILL.md", "b/commands/x.md", "web/app/.claude/skills/x/SKILL.md", "web/app/.claude/skills/y/SKILL.md",
+	} {
+		path = filepath.Join(top, filepath.FromSlash(path))
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte("Text of "+path), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l := skill.NewLibrary(func() []skill.Folder {
+		return []skill.Folder{
+			{Path: filepath.Join(top, "a/skills"), Kind: skill.KindSkill},
+			{Path: filepath.Join(top, "b/skills"), Kind: skill.KindSkill},
+			{Path: filepath.Join(top, "b/commands"), Kind: skill.KindCommand},
+		}
+	})
+	names := func() (out []string) {
+		for _, s := range l.Catalog().All() {
+			out = append(out, s.Name)
+		}
+		return out
+	}
+	if got := names(); !slices.Equal(got, []string{"x"}) {
+		t.Errorf("%v", got)
+	}
+	notes := strings.Join(l.Catalog().Notes, "\n")
+	for _, want := range []string{"a/skills/x/SKILL.md is not used: ", "b/commands/x.md is not used: "} {
+		if !strings.Contains(filepath.ToSlash(notes), want) {
+			t.Errorf("%q is not in %s", want, notes)
+		}
+	}
+	if l.Enter(top, "web/other/f.go") || !l.Enter(top, "web/app/src/f.go") || l.Enter(top, "web/app/src/g.go") {
+		t.Error("folders are entered once, and only those with skills count")
+	}
+	if got := names(); !slices.Equal(got, []string{"web/app:x", "x", "y"}) {
+		t.Errorf("%v", got)
+	}
 }

@@ -23,8 +23,8 @@ import (
 var bashDescription string
 
 const bashSchema = `{"type":"object","properties":{` +
-	`"command":{"type":"string","description":"The command line"},` +
-	`"timeout":{"type":"integer","minimum":1,"description":"Milliseconds"},` +
+	`"command":{"type":"string"},` +
+	`"timeout":{"type":"integer","minimum":1},` +
 	`"description":{"type":"string","description":"What it does, in five to ten words"},` +
 	`"run_in_background":{"type":"boolean"},` +
 	`"leave_running":{"type":"boolean"}},` +

@@ -22,10 +22,10 @@ import (
 var editDescription string
 
 const editSchema = `{"type":"object","properties":{` +
-	`"file_path":{"type":"string","description":"Absolute, or relative to the working folder"},` +
-	`"old_string":{"type":"string","description":"The exact text to replace"},` +
-	`"new_string":{"type":"string","description":"The text to put there"},` +
-	`"replace_all":{"type":"boolean","description":"Replace every occurrence"}},` +
+	`"file_path":{"type":"string"},` +
+	`"old_string":{"type":"string"},` +
+	`"new_string":{"type":"string"},` +
+	`"replace_all":{"type":"boolean"}},` +
 	`"required":["file_path","old_string","new_string"],"additionalProperties":false}`
 
 type editInput struct {

@@ -22,7 +22,7 @@ var writeDescription string
 
 const writeSchema = `{"type":"object","properties":{` +
 	`"file_path":{"type":"string","description":"Absolute, or relative to the working folder"},` +
-	`"content":{"type":"string","description":"The whole new content"}},` +
+	`"content":{"type":"string"}},` +
 	`"required":["file_path","content"],"additionalProperties":false}`
 
 // createdMax is the largest new content that is shown as a diff, whose every line is one that was written.

@@ -6,22 +6,33 @@ import (
 	"time"
 
 	"github.com/lathe-dev/lathe/internal/llm"
+	"github.com/lathe-dev/lathe/internal/skill/invoke"
 )
 
-// contextWait is how long a finished summary waits for the context as it is now, when there is one from the time at which
+// contextWait is how long a finished summary waits for the material as it is now, when there is some from the time at which
 // the summary was prepared.
 const contextWait = 2 * time.Millisecond
 
-// gathered is the context for the message with the summary, gathered while the summary is written.
-type gathered struct {
-	mu           sync.Mutex
-	early, fresh <-chan []llm.Part
+// material is needed for the message with the summary and takes time to find.
+type material struct {
+	context []llm.Part
+	skills  []llm.Part // of the log
 }
 
-// gather starts to gather the context. ahead: for a summary that is prepared.
+// gathered is the material that is found while the summary is written.
+type gathered struct {
+	mu           sync.Mutex
+	early, fresh <-chan material
+}
+
+// gather starts to find the material. ahead: for a summary that is prepared.
 func (k *Keeper) gather(ctx context.Context, ahead bool) {
-	parts := make(chan []llm.Part, 1)
-	go func() { parts <- k.Context(ctx) }()
+	parts := make(chan material, 1)
+	go func() {
+		skills := make(chan []llm.Part, 1)
+		go func() { skills <- invoke.Loaded(k.Journal.Log().Parts(llm.OriginSkill)) }()
+		parts <- material{k.Context(ctx), <-skills}
+	}()
 	k.gathered.mu.Lock()
 	defer k.gathered.mu.Unlock()
 	if ahead {
@@ -31,15 +42,15 @@ func (k *Keeper) gather(ctx context.Context, ahead bool) {
 	}
 }
 
-// take returns the context: the newest that is there in time.
-func (g *gathered) take() []llm.Part {
+// take returns the material: the newest that is there in time.
+func (g *gathered) take() material {
 	g.mu.Lock()
 	early, fresh := g.early, g.fresh
 	g.early, g.fresh = nil, nil
 	g.mu.Unlock()
 	switch {
 	case fresh == nil && early == nil:
-		return nil
+		return material{}
 	case early == nil:
 		return <-fresh
 	}

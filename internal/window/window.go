@@ -8,6 +8,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/lathe-dev/lathe/internal/agent"
@@ -98,7 +99,9 @@ func (k *Keeper) summarise(ctx context.Context, req *llm.Request) (compact.Answe
 func (k *Keeper) kept(ctx context.Context, t compact.Task, cut []llm.Message, userTexts []string) compact.Kept {
 	tail := k.Journal.Messages()[len(cut):]
 	k.Forget() // the memory for files that are read again comes with them
-	out := compact.Kept{UserTexts: userTexts, Log: k.Journal.Path(), Again: k.again(ctx, tail, t.Mark), Context: k.gathered.take()}
+	out := compact.Kept{UserTexts: userTexts, Log: k.Journal.Path(), Again: k.again(ctx, tail, t.Mark)}
+	found := k.gathered.take()
+	out.Context = found.context
 	out.Files = k.without(compact.Touched(cut), out.Again)
 	if m := k.Mode(); m != permission.Default {
 		out.Mode = string(m)
@@ -108,7 +111,10 @@ func (k *Keeper) kept(ctx context.Context, t compact.Task, cut []llm.Message, us
 		fmt.Fprintf(&todos, "- [%s] %s\n", t.Status, t.Content)
 	}
 	out.Todos = todos.String()
-	out.Skills = invoke.Kept(k.Journal.Log().Parts(llm.OriginSkill), tail)
+	for _, m := range k.Journal.Messages() { // those loaded since the summary was prepared
+		found.skills = append(found.skills, m.Parts...)
+	}
+	out.Skills = invoke.Kept(slices.Values(found.skills), tail)
 	return out
 }
 

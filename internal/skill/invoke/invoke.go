@@ -21,7 +21,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/skill"
 )
 
-// Host is the conversation that skills are loaded into. All fields are required.
+// Host is the conversation that skills are loaded into. The functions are required, but for NoShell.
 type Host struct {
 	Library   *skill.Library
 	Policy    *permission.Policy
@@ -38,6 +38,9 @@ type Host struct {
 	Revision  func() int // changes whenever Messages does otherwise than to grow
 	Dir       string     // the base of the patterns of paths:
 	Budget    func() int // of the listing, in characters
+
+	Nested  bool        // skills of folders below Dir count once a file there is touched
+	NoShell func() bool // commands in bodies are not run: the setting disableSkillShellExecution; nil: they are
 }
 
 // Loader loads skills into one conversation. It is safe for concurrent use.
@@ -51,6 +54,7 @@ type Loader struct {
 	paths    bool              // the catalog has skills that wait for a file to be touched
 	walked   int               // messages whose calls were searched for files
 	files    map[string]bool   // that calls named
+	fresh    []string          // of these, those that BeforeStep has not seen
 	offered  bool              // there was a skill for the model
 	counted  bool              // offered is known
 }
@@ -171,6 +175,9 @@ func (l *Loader) render(ctx context.Context, s *skill.Skill, pieces []skill.Part
 
 // output is the text that takes the place of a command.
 func (l *Loader) output(ctx context.Context, s *skill.Skill, line string) string {
+	if l.NoShell != nil && l.NoShell() {
+		return "[shell command execution disabled by policy]"
+	}
 	if s.Shell != "" && s.Shell != "bash" {
 		l.Notice("warning", fmt.Sprintf("/%s: %s was not run: lathe has no shell %q for skills", s.Name, line, s.Shell))
 		return fmt.Sprintf("[not run: %s]", line)

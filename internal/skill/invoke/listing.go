@@ -171,13 +171,21 @@ func apply(told map[string]string, text string) {
 	}
 }
 
-// BeforeStep announces skills that wait for a file and whose file was just touched. It costs nothing where there are
-// none.
+// BeforeStep announces skills that wait for a file and whose file was just touched, and those of the folders below
+// that were entered. It costs a look at the newest messages.
 func (l *Loader) BeforeStep(context.Context) ([]llm.Message, error) {
+	l.walk()
 	l.mu.Lock()
-	waiting := l.paths
+	fresh, waiting := l.fresh, l.paths
+	l.fresh = nil
 	l.mu.Unlock()
-	if !waiting {
+	found := false
+	for _, file := range fresh {
+		if l.Nested && !strings.HasPrefix(file, "../") && !filepath.IsAbs(file) {
+			found = l.Library.Enter(l.Dir, file) || found
+		}
+	}
+	if !waiting && !found {
 		return nil, nil
 	}
 	if parts := l.changes(l.Library.Catalog()); len(parts) > 0 {
@@ -186,8 +194,8 @@ func (l *Loader) BeforeStep(context.Context) ([]llm.Message, error) {
 	return nil, nil
 }
 
-// matches reports whether a call named a file that one of the patterns matches.
-func (l *Loader) matches() func(patterns []string) bool {
+// walk searches the newest messages for files that calls named.
+func (l *Loader) walk() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	msgs := l.Messages()
@@ -199,13 +207,24 @@ func (l *Loader) matches() func(patterns []string) bool {
 			var in struct {
 				Path string `json:"file_path"`
 			}
-			if json.Unmarshal(c.Input, &in) == nil && in.Path != "" {
-				l.files[l.relative(in.Path)] = true
+			if json.Unmarshal(c.Input, &in) != nil || in.Path == "" {
+				continue
+			}
+			if file := l.relative(in.Path); !l.files[file] {
+				l.files[file] = true
+				l.fresh = append(l.fresh, file)
 			}
 		}
 	}
 	l.walked = len(msgs)
+}
+
+// matches reports whether a call named a file that one of the patterns matches.
+func (l *Loader) matches() func(patterns []string) bool {
+	l.walk()
+	l.mu.Lock()
 	files := maps.Clone(l.files)
+	l.mu.Unlock()
 	return func(patterns []string) bool {
 		for file := range files {
 			for _, p := range patterns {
@@ -243,6 +262,17 @@ func loaded(parts []llm.Part) iter.Seq[string] {
 			}
 		}
 	}
+}
+
+// Loaded returns the parts with texts of skills, for Kept.
+func Loaded(all iter.Seq[llm.Part]) (out []llm.Part) {
+	for p := range all {
+		for range loaded([]llm.Part{p}) {
+			out = append(out, p)
+			break
+		}
+	}
+	return out
 }
 
 // Kept lists the loaded texts that a compaction keeps word for word: of each skill the newest, newest first, without
