@@ -74,7 +74,12 @@ func (m *model) bypasses(c dialog.Command) bool {
 // in this terminal.
 func (m *model) nextMode() {
 	if m.state.Mode == permission.Plan && m.bypass.confirmed {
-		m.command("mode", string(permission.Bypass))
+		c := dialog.Command{Name: "mode", Args: string(permission.Bypass)}
+		m.running++
+		m.spawn(func() any { // without its words in the transcript, as the others
+			_, err := m.session.Command(m.ctx, c.Name, c.Args)
+			return outputMsg{command: c, err: err}
+		})
 		return
 	}
 	m.command("mode", "next")

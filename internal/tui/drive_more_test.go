@@ -123,6 +123,11 @@ func TestShiftTabComesBackToTheModeThatAsksNothing(t *testing.T) {
 		d.Shows(" · " + mode + " · ")
 		d.Type(termtest.ShiftTab)
 	}
+	d.Look(func(s *termtest.Screen) {
+		if n := strings.Count(s.Text(), "The mode is"); n != 1 { // from /mode, not from the keys
+			t.Errorf("a change of the mode is reported %d times:\n%s", n, s.Text())
+		}
+	})
 }
 
 func TestACommandOfTheUserIsInterrupted(t *testing.T) {

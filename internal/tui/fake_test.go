@@ -393,6 +393,9 @@ func (f *fake) Command(ctx context.Context, name, args string) (event.Output, er
 		}
 		f.mu.Unlock()
 		f.status()
+		if args != "next" {
+			return event.Output{Text: "The mode is " + args + " now."}, nil
+		}
 		return event.Output{}, nil
 	case "quit":
 		return event.Output{Quit: true}, nil
