@@ -26,6 +26,7 @@ func evaded(t *testing.T, rule, file string) {
 func TestADenyRuleOnACommandIsNotEvaded(t *testing.T) {
 	evaded(t, "Bash(rm *)", "evasions_rm.txt")
 	evaded(t, "Bash(rm *)", "evasions_more.txt")
+	evaded(t, "Bash(rm *)", "evasions_code.txt")
 }
 
 func TestADenyRuleOnAHostIsNotEvaded(t *testing.T) {

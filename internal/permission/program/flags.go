@@ -18,7 +18,7 @@ type flagSet struct {
 	number  bool       // a number is a flag: -5
 
 	// The program stays read-only with these.
-	letters string // short flags without a value, which may be joined: "al" for -a, -l and -al
+	letters string // short flags without a value, which may be joined: "al" for -a, -l and -al; blanks only group them
 	alone   string // others without a value
 	value   string // the value is a number or a name, nothing that is opened or run
 	text    string // the same, where it may begin with a dash: a pattern, a text, a format
@@ -94,7 +94,7 @@ func (f *flagSet) grammar() *grammar {
 				f.parsed.options[o.name] = o
 			}
 		}
-		for _, letter := range f.letters {
+		for _, letter := range strings.ReplaceAll(f.letters, " ", "") {
 			f.parsed.options["-"+string(letter)] = option{name: "-" + string(letter)}
 		}
 	})

@@ -73,7 +73,7 @@ func networkRows() map[string]spec {
 }
 
 var sshFlags = &flagSet{
-	letters:     "46AaCfGgKkMNnqsTtVvXxYy",
+	letters:     "46 Aa C f G g Kk M N n q s Tt Vv Xx Yy",
 	value:       "-B -b -c -D -e -L -l -m -O -o -p -Q -R -S -W -w -P",
 	reads:       "-i",
 	hosts:       "-J",
@@ -83,7 +83,7 @@ var sshFlags = &flagSet{
 }
 
 var curlFlags = &flagSet{
-	letters: "#0123469afgGiIjklLnNpqRsSvVZBM",
+	letters: "0123 46 9 a f i I j k l L n N p q R s S v V Z g G # B M", // 0 to 3: of HTTP, TLS and SSL; 4, 6: of IP
 	alone: `--silent --show-error --fail --fail-with-body --location --head --include --insecure --compressed --get --verbose --version
 		--help --http1.1 --http2 --ipv4 --ipv6 --no-progress-meter --progress-bar --netrc --netrc-optional`,
 	value: `-C -d -F -h? -m -X -y -Y --request --max-time --connect-timeout --retry --data --data-binary --data-ascii --data-urlencode
@@ -99,7 +99,7 @@ var curlFlags = &flagSet{
 }
 
 var wgetFlags = &flagSet{
-	letters:     "bcdEFHhkKLlmNnpqrSVvx46",
+	letters:     "46 b c d q v V h E F H k K L l m N n p r S x",
 	alone:       "--spider --quiet --version --help",
 	value:       "-A -D -I -Q -R -t -T -w -X",
 	text:        "-B -U",
@@ -116,7 +116,7 @@ var moshFlags = &flagSet{
 }
 
 var scpFlags = &flagSet{
-	letters:     "346ABCOpqRrTv",
+	letters:     "346 A B C O p q R r T v",
 	value:       "-c -l -o -P -X",
 	reads:       "-i",
 	hosts:       "-J",
@@ -125,7 +125,7 @@ var scpFlags = &flagSet{
 }
 
 var sftpFlags = &flagSet{
-	letters:     "46AaCfNpqrv",
+	letters:     "46 A a C f N p q r v",
 	value:       "-B -c -l -o -P -R -s -X",
 	reads:       "-b -i",
 	hosts:       "-J",
@@ -134,7 +134,7 @@ var sftpFlags = &flagSet{
 }
 
 var rsyncFlags = &flagSet{
-	letters: "0468aAbcCdDEgHhiIJkKlLmnNoOpPqrRsStuUvVWxXyz",
+	letters: "46 a r d R l L k K p A X E o g D t U O J H W S n x u c C I b i P z y 0 8 s V v q h m N",
 	alone: `--delete --delete-before --delete-during --delete-delay --delete-after --delete-excluded --remove-source-files --archive
 		--verbose --compress --recursive --dry-run --progress --partial --stats --human-readable --backup --checksum --times --perms
 		--relative --version --help`,
@@ -146,7 +146,7 @@ var rsyncFlags = &flagSet{
 }
 
 var ncFlags = &flagSet{
-	letters: "46bCDdFhklNnrStUuvZz",
+	letters: "46 b C D d F h k l N n r S t U u v Z z",
 	value:   "-I -i -M -m -O -P -p -q -s -T -V -W -w -X",
 	hosts:   "-x",
 	script:  "-c",

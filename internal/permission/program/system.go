@@ -4,7 +4,7 @@ package program
 func systemRows() map[string]spec {
 	return map[string]spec{
 		"uname":           {class: neutral, tame: true, flags: unameFlags},
-		"arch":            {class: neutral, tame: true, ops: "ANY", flags: &flagSet{alone: "--version --help"}, judge: judgeArch},
+		"arch":            {class: neutral, tame: true, ops: "TEXT...", flags: &flagSet{alone: "--version --help"}, judge: judgeArch},
 		"nproc":           {class: neutral, tame: true, flags: &flagSet{alone: "--all --version --help", value: "--ignore"}},
 		"whoami":          {class: neutral, tame: true, flags: &flagSet{alone: "--version --help"}},
 		"logname":         {class: neutral, tame: true, flags: &flagSet{alone: "--version --help"}},

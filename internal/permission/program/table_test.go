@@ -111,7 +111,7 @@ func checkFlagSet(t *testing.T, program string, f *flagSet) {
 		}
 		seen[name] = true
 	}
-	for _, letter := range f.letters {
+	for _, letter := range strings.ReplaceAll(f.letters, " ", "") {
 		if letter <= ' ' || letter == '-' || letter > '~' {
 			t.Errorf("%s: %q is no letter of a flag", program, letter)
 		}
