@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/files"
@@ -126,7 +127,7 @@ func (f *Files) Again(ctx context.Context, path string) []llm.Part {
 	return parts
 }
 
-var numbered = regexp.MustCompile(`(?m)^\d+\t`)
+var numbered = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^\d+\t`) })
 
 // sizeOf is the amount that a result of Read shows, for people.
 func sizeOf(p files.Path, res llm.ToolResult) string {
@@ -138,7 +139,7 @@ func sizeOf(p files.Path, res llm.ToolResult) string {
 	if p.Info.IsDir() {
 		return "folder"
 	}
-	n := len(numbered.FindAllStringIndex(llm.Message{Parts: res.Parts}.PlainText(), -1))
+	n := len(numbered().FindAllStringIndex(llm.Message{Parts: res.Parts}.PlainText(), -1))
 	switch n {
 	case 0:
 		if p.Info.Size() > 0 {

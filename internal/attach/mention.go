@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // Mention is a path that a prompt names as @path, @"path with blanks" or @path#L10-20.
@@ -12,7 +13,7 @@ type Mention struct {
 	First, Last int // lines, from 1; 0: no range
 }
 
-var lineRange = regexp.MustCompile(`^(.+)#L(\d+)(?:-L?(\d+))?$`)
+var lineRange = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(.+)#L(\d+)(?:-L?(\d+))?$`) })
 
 // mostMentions is how many words of one text are examined: a pasted log may have any number of @.
 const mostMentions = 1000
@@ -49,7 +50,7 @@ func mentionAt(text string, i int) (word string, rest int) {
 		if !closed || strings.Contains(path, "\n") {
 			return "", i + 1
 		}
-		if m := quotedRange.FindString(after); m != "" {
+		if m := quotedRange().FindString(after); m != "" {
 			return path + m, i + 3 + len(path) + len(m)
 		}
 		return path, i + 3 + len(path)
@@ -60,7 +61,7 @@ func mentionAt(text string, i int) (word string, rest int) {
 	return word, i + 1 + len(word)
 }
 
-var quotedRange = regexp.MustCompile(`^#L\d+(?:-L?\d+)?`)
+var quotedRange = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^#L\d+(?:-L?\d+)?`) })
 
 // resolveMention tries a word as it is, with its lines, and without the punctuation at its end.
 func resolveMention(word string, exists func(string) bool) (Mention, bool) {
@@ -71,7 +72,7 @@ func resolveMention(word string, exists func(string) bool) (Mention, bool) {
 		if exists(w) {
 			return Mention{Path: w}, true
 		}
-		m := lineRange.FindStringSubmatch(w)
+		m := lineRange().FindStringSubmatch(w)
 		if m == nil || !exists(m[1]) {
 			continue
 		}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"sync"
 
 	"github.com/lathe-dev/lathe/internal/git"
 	"github.com/lathe-dev/lathe/internal/sandbox"
@@ -16,7 +17,7 @@ import (
 const newWorktree = "\x00new"
 
 // worktreeName matches valid names: they become part of a path and of a branch.
-var worktreeName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)*$`)
+var worktreeName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)*$`) })
 
 const maxWorktreeName = 64
 
@@ -35,7 +36,7 @@ func (p *program) enterWorktree(ctx context.Context, o *Options) (*worktree, err
 	if name == newWorktree {
 		name = p.now().Format("20060102-150405") + "-" + p.uuid()[:8]
 	}
-	if len(name) > maxWorktreeName || !worktreeName.MatchString(name) {
+	if len(name) > maxWorktreeName || !worktreeName().MatchString(name) {
 		return nil, usage("use letters, digits, dots, - and _, at most 64", "--worktree: %q is not a name for a worktree", name)
 	}
 	dir, err := workingFolder(o)

@@ -2,6 +2,7 @@ package console
 
 import (
 	"regexp"
+	"sync"
 
 	"github.com/lathe-dev/lathe/internal/command"
 	"github.com/lathe-dev/lathe/internal/llm"
@@ -15,7 +16,9 @@ type memoryHost struct{ c *Console }
 func (m memoryHost) Notes() *memory.Store { return m.c.inst.Notes() }
 
 // givenFile finds the heads that package prompt puts before each memory file.
-var givenFile = regexp.MustCompile(`(?m)^(?:Contents of|Instructions for files like this one, from) (.+ \(.+\)):$`)
+var givenFile = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?m)^(?:Contents of|Instructions for files like this one, from) (.+ \(.+\)):$`)
+})
 
 func (m memoryHost) Given() (out []string) {
 	seen := map[string]bool{}
@@ -25,7 +28,7 @@ func (m memoryHost) Given() (out []string) {
 			if !ok || t.Origin != llm.OriginMemory {
 				continue
 			}
-			for _, found := range givenFile.FindAllStringSubmatch(t.Text, -1) {
+			for _, found := range givenFile().FindAllStringSubmatch(t.Text, -1) {
 				if !seen[found[1]] {
 					seen[found[1]] = true
 					out = append(out, found[1])

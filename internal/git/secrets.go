@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Secrets names the keys whose values hold credentials in the configuration that git would use in dir: the
@@ -84,7 +85,9 @@ func (r *secretReader) included(from, name string) string {
 }
 
 // secretAddress is an address with a password, or with a name that is long enough to be a token.
-var secretAddress = regexp.MustCompile(`(?i)[a-z][a-z0-9+-]*://([^/@\s:]*:[^/@\s]+|[^/@\s]{20,})@`)
+var secretAddress = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)[a-z][a-z0-9+-]*://([^/@\s:]*:[^/@\s]+|[^/@\s]{20,})@`)
+})
 
 // secretWords are parts of the last word of a key, secretValues of a value, all in small letters.
 var (
@@ -97,8 +100,8 @@ func holdsCredentials(s setting) bool {
 	value := strings.ToLower(s.value)
 	return s.value != "" && !boolean(s.value) && slices.ContainsFunc(secretWords, func(w string) bool { return strings.Contains(last, w) }) ||
 		slices.ContainsFunc(secretValues, func(w string) bool { return strings.Contains(value, w) }) ||
-		secretAddress.MatchString(s.value) || secretAddress.MatchString(s.key)
+		secretAddress().MatchString(s.value) || secretAddress().MatchString(s.key)
 }
 
 // keyName is a key without a password in it, for a message.
-func keyName(key string) string { return secretAddress.ReplaceAllString(key, "...@") }
+func keyName(key string) string { return secretAddress().ReplaceAllString(key, "...@") }

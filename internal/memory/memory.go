@@ -136,12 +136,12 @@ func (s *Store) read(name string) (Note, error) {
 
 func (s *Store) path(name string) string { return filepath.Join(s.dir, name+".md") }
 
-var unnamed = regexp.MustCompile(`[^a-z0-9]+`)
+var unnamed = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^a-z0-9]+`) })
 
 // clean makes a file name of a title.
 func clean(name string) string {
 	name = strings.TrimSuffix(strings.ToLower(strings.TrimSpace(name)), ".md")
-	name = strings.Trim(unnamed.ReplaceAllString(name, "-"), "-")
+	name = strings.Trim(unnamed().ReplaceAllString(name, "-"), "-")
 	return strings.Trim(name[:min(len(name), 60)], "-")
 }
 
@@ -241,7 +241,7 @@ func (s *Store) Forget(name string) (Note, error) {
 }
 
 // indexLine is a line of the index that belongs to a note.
-var indexLine = regexp.MustCompile(`^- \[[^\]]*\]\(([a-z0-9-]+)\.md\)`)
+var indexLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^- \[[^\]]*\]\(([a-z0-9-]+)\.md\)`) })
 
 // writeIndex writes the list of notes anew. Lines that people wrote stay.
 func (s *Store) writeIndex() error {
@@ -252,7 +252,7 @@ func (s *Store) writeIndex() error {
 	}
 	var lines []string
 	for line := range strings.Lines(string(old)) {
-		if line = strings.TrimRight(line, "\r\n"); !indexLine.MatchString(line) {
+		if line = strings.TrimRight(line, "\r\n"); !indexLine().MatchString(line) {
 			lines = append(lines, line)
 		}
 	}

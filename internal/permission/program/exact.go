@@ -152,12 +152,14 @@ func (c *call) makeVariables() {
 }
 
 // plainAddress is one address on one machine, without anything that curl or wget would take for more.
-var plainAddress = regexp.MustCompile(`^(https?://)?[A-Za-z0-9.-]+(:[0-9]+)?([/?#][^{}\[\]\\\s|^` + "`" + `]*)?$`)
+var plainAddress = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(https?://)?[A-Za-z0-9.-]+(:[0-9]+)?([/?#][^{}\[\]\\\s|^` + "`" + `]*)?$`)
+})
 
 // oneAddress: a pattern such as "curl https://a/*" speaks of one machine, so there has to be one address and no
 // header that comes from a file or names another machine.
 func (c *call) oneAddress() {
-	if len(c.ops) != 1 || !plainAddress.MatchString(c.ops[0].Text) {
+	if len(c.ops) != 1 || !plainAddress().MatchString(c.ops[0].Text) {
 		c.Literal = true
 	}
 	for _, f := range c.flags {

@@ -90,14 +90,16 @@ const plainSettings = `
 `
 
 // settingValues are the kinds of values.
-var settingValues = map[string]*regexp.Regexp{
-	"bool":   regexp.MustCompile(`^(?i:true|false|yes|no|on|off|1|0|)$`),
-	"word":   regexp.MustCompile(`^[A-Za-z0-9-]*$`),
-	"number": regexp.MustCompile(`^[0-9]*$`),
-	"look":   regexp.MustCompile(`^[A-Za-z0-9#, -]*$`),
-	"sort":   regexp.MustCompile(`^-?(refname|version:refname|v:refname|(author|committer|creator|tagger)date)$`),
-	"any":    regexp.MustCompile(``),
-}
+var settingValues = sync.OnceValue(func() map[string]*regexp.Regexp {
+	return map[string]*regexp.Regexp{
+		"bool":   regexp.MustCompile(`^(?i:true|false|yes|no|on|off|1|0|)$`),
+		"word":   regexp.MustCompile(`^[A-Za-z0-9-]*$`),
+		"number": regexp.MustCompile(`^[0-9]*$`),
+		"look":   regexp.MustCompile(`^[A-Za-z0-9#, -]*$`),
+		"sort":   regexp.MustCompile(`^-?(refname|version:refname|v:refname|(author|committer|creator|tagger)date)$`),
+		"any":    regexp.MustCompile(``),
+	}
+})
 
 var plainKeys = sync.OnceValue(func() map[string]string {
 	out := map[string]string{}
@@ -118,7 +120,7 @@ func plainSetting(setting string) bool {
 	if !ok {
 		return false
 	}
-	if kind := settingValues[allowed]; kind != nil {
+	if kind := settingValues()[allowed]; kind != nil {
 		return kind.MatchString(value)
 	}
 	return contains(strings.Split(allowed, "|"), value)

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"mvdan.cc/sh/v3/syntax"
 
@@ -145,9 +146,13 @@ func (a *analysis) plainFolder(prefix string, l *nameList, sc *scope) bool {
 }
 
 var (
-	revision     = regexp.MustCompile(`^(@|[A-Za-z0-9_][A-Za-z0-9_/-]*(\.[A-Za-z0-9_/-]+)*)([~^][0-9]*)*$`)
-	beforeCommit = regexp.MustCompile(`^([A-Za-z0-9_][A-Za-z0-9_/~^-]*)?\.\.\.?$|^$`)
-	afterCommit  = regexp.MustCompile(`^([~^][0-9]*)*(\.\.\.?[A-Za-z0-9_/~^-]*|:[A-Za-z0-9_][A-Za-z0-9_./-]*)?$`)
+	revision = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^(@|[A-Za-z0-9_][A-Za-z0-9_/-]*(\.[A-Za-z0-9_/-]+)*)([~^][0-9]*)*$`)
+	})
+	beforeCommit = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([A-Za-z0-9_][A-Za-z0-9_/~^-]*)?\.\.\.?$|^$`) })
+	afterCommit  = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^([~^][0-9]*)*(\.\.\.?[A-Za-z0-9_/~^-]*|:[A-Za-z0-9_][A-Za-z0-9_./-]*)?$`)
+	})
 )
 
 // takesRevision judges a command of git with a commit in the place of the word.
@@ -157,7 +162,7 @@ func (a *analysis) takesRevision(c *call, at int, sc *scope) {
 	if ref && !a.endsFlags(c, at) {
 		return
 	}
-	if !ok || !beforeCommit.MatchString(w.before) || !afterCommit.MatchString(w.after) {
+	if !ok || !beforeCommit().MatchString(w.before) || !afterCommit().MatchString(w.after) {
 		return
 	}
 	words := make([]program.Word, len(c.words))
@@ -205,7 +210,7 @@ func (a *analysis) endsFlags(c *call, at int) bool {
 		if w.text == "--" {
 			break
 		}
-		if strings.HasPrefix(w.text, "-") && !aloneFlag.MatchString(w.text) {
+		if strings.HasPrefix(w.text, "-") && !aloneFlag().MatchString(w.text) {
 			return false
 		}
 	}
@@ -214,7 +219,9 @@ func (a *analysis) endsFlags(c *call, at int) bool {
 }
 
 // aloneFlag are flags of git log, show and diff that take no further word, so that they may stand before others.
-var aloneFlag = regexp.MustCompile(`^(-p|-s|-\d+|--(oneline|stat|shortstat|numstat|name-only|name-status|no-merges|merges|graph|reverse|patch|no-patch|first-parent|no-color|no-decorate|cached|staged|summary)|--(format|pretty|stat|date|max-count|diff-filter)=[^\x00]*)$`)
+var aloneFlag = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(-p|-s|-\d+|--(oneline|stat|shortstat|numstat|name-only|name-status|no-merges|merges|graph|reverse|patch|no-patch|first-parent|no-color|no-decorate|cached|staged|summary)|--(format|pretty|stat|date|max-count|diff-filter)=[^\x00]*)$`)
+})
 
 // revisionOf is a commit in the place of those whose hashes a list of commands prints. ref: it prints names of branches
 // or tags, which may begin with anything.
@@ -237,7 +244,7 @@ func revisionOf(l *nameList) (name string, ref, ok bool) {
 		name, ok = parsedRevision(rest)
 		return name, slices.Contains(rest, "--abbrev-ref"), ok
 	case "merge-base":
-		return "HEAD", false, len(rest) == 2 && revision.MatchString(rest[0]) && revision.MatchString(rest[1])
+		return "HEAD", false, len(rest) == 2 && revision().MatchString(rest[0]) && revision().MatchString(rest[1])
 	case "rev-list", "log":
 		return "HEAD", false, printsHashes(sub, rest)
 	case "describe":
@@ -279,7 +286,7 @@ func parsedRevision(args []string) (name string, ok bool) {
 	for _, arg := range args {
 		switch {
 		case among(arg, "--short", "--verify", "-q", "--quiet", "--abbrev-ref"), strings.HasPrefix(arg, "--short=") && strings.Trim(arg[8:], "0123456789") == "":
-		case name == "" && revision.MatchString(arg):
+		case name == "" && revision().MatchString(arg):
 			name = arg
 		default:
 			return "", false
@@ -301,7 +308,7 @@ func printsHashes(sub string, args []string) bool {
 			hashes = true
 		case arg == "-n", digits != "" && strings.Trim(digits, "0123456789") == "":
 		case among(arg, "--no-merges", "--merges", "--first-parent", "--reverse", "--all", "--max-parents=0"):
-		case !revision.MatchString(arg):
+		case !revision().MatchString(arg):
 			return false
 		}
 	}

@@ -74,7 +74,7 @@ func (a *analysis) rewriteWords(c *call, p *permission.Part, inner string) (scri
 			}
 			b.WriteString(" '--end-of-options'")
 		}
-		if c.ender > 0 && i+1 > c.ender && !has(texts(c.words[c.ender:i+1]), "--") && aloneFlag.MatchString(w.text) {
+		if c.ender > 0 && i+1 > c.ender && !has(texts(c.words[c.ender:i+1]), "--") && aloneFlag().MatchString(w.text) {
 			continue
 		}
 		if c.gap != nil && i+1 == c.gap.at {
@@ -129,7 +129,7 @@ func flagsOf(words []word) []word {
 		if w.text == "--" {
 			break
 		}
-		if aloneFlag.MatchString(w.text) {
+		if aloneFlag().MatchString(w.text) {
 			out = append(out, w)
 		}
 	}
