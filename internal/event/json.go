@@ -32,24 +32,10 @@ type wireEvent struct {
 	Seq     uint64          `json:"seq"`
 	Time    time.Time       `json:"time"`
 	Session string          `json:"session"`
-	Agent   agentChain      `json:"agent,omitempty"`
+	Agent   []string        `json:"agent,omitempty"`
 	Cursor  Cursor          `json:"cursor,omitempty"`
 	Kind    string          `json:"kind"`
 	Body    json.RawMessage `json:"body"`
-}
-
-// agentChain also reads the form of the first version: a string, the id of the call that ran the subagent.
-type agentChain []string
-
-func (c *agentChain) UnmarshalJSON(b []byte) error {
-	var id string
-	if json.Unmarshal(b, &id) != nil {
-		return json.Unmarshal(b, (*[]string)(c))
-	}
-	if *c = nil; id != "" {
-		*c = agentChain{"agent/" + id}
-	}
-	return nil
 }
 
 // MarshalEvent writes an event with the kind of its body. State of the running process (the bytes of a
