@@ -47,20 +47,20 @@ func TestAReferenceThatLeadsNowhereIsAnEmptyText(t *testing.T) {
 	}
 }
 
-func TestViewsOfOldLogsAreRead(t *testing.T) {
-	for _, old := range []string{
+func TestViewsWithoutReferencesAreRead(t *testing.T) {
+	for _, plain := range []string{
 		`{"shape":"text","text":"one \"stored\":{ two","path":"a"}`,
 		`{"shape":"command","command":"x","output":"y","exit_code":0}`,
 		`{"shape":"listing","title":"x","items":["a"],"total":1}`,
 		`null`, ``,
 	} {
-		want, err := event.UnmarshalView([]byte(old))
+		want, err := event.UnmarshalView([]byte(plain))
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := event.RestoreView(json.RawMessage(old), llm.ToolResult{})
+		got, err := event.RestoreView(json.RawMessage(plain), llm.ToolResult{})
 		if d := cmp.Diff(want, got); err != nil || d != "" {
-			t.Errorf("%s: %v %s", old, err, d)
+			t.Errorf("%s: %v %s", plain, err, d)
 		}
 	}
 	meta := `{"type":"text","file":{"content":"x"}}`
