@@ -138,10 +138,10 @@ func (d *doctor) choice(ctx context.Context, cfg *config.Config, inst *app.Insta
 	name, base := inst.Endpoint()
 	d.key(cfg, name, base, inst)
 	if info.Known {
-		d.ok("model", "%s (%s), %d tokens of context", info.ID, info.Provider, info.ContextWindow)
+		d.ok("model", "%s (%s), %d tokens of context", info.ID, name, info.ContextWindow)
 	} else {
 		d.add("model", statusWarn, "check the name, or describe it under providers."+name+".models",
-			"%s (%s) is not in the catalogue, so its limits and prices are guesses", info.ID, info.Provider)
+			"%s (%s) is not in the catalogue, so its limits and prices are guesses", info.ID, name)
 	}
 	d.server(ctx, cfg, base)
 	return nil
