@@ -64,7 +64,7 @@ func TestGitShowsNoSecretWithoutARule(t *testing.T) {
 	}
 	for command, part := range map[string]string{
 		"git diff": "+line", "git log -p": "+package b // two", "git show": "package b", "git stash show -p": "+package b // three", "git log --format=%h -2 | xargs git show": "+package b // two",
-		"git diff HEAD": "Left out", "git show " + open: "package b", "git cat-file -p " + open: "package b", "git grep -h package HEAD": "package b", "git diff-tree -p HEAD": "package b",
+		"git diff HEAD": "Left out", "git diff 4b825dc642cb6eb9a060e54bf8d69288fbee4904 HEAD": "+package b", "git diff " + commit + " HEAD~1": "-package b // two", "git show " + open: "package b", "git cat-file -p " + open: "package b", "git grep -h package HEAD": "package b", "git diff-tree -p HEAD": "package b",
 	} {
 		if out, d := unasked(t, env, p, command); !strings.Contains(out, part) {
 			t.Errorf("%s does not show %q (%s):\n%s", command, part, d.Reason, out)

@@ -130,7 +130,11 @@ func (a *analysis) leavePast(c *call, tree permission.Tree) {
 			a.place(permission.Read, at, false)
 			continue
 		}
-		c.words[i].text = onlyCommits(w.text)
+		kind := "commit"
+		if sub, _ := gitSubcommand(c); sub == "diff" {
+			kind = "tree"
+		}
+		c.words[i].text = noBlobs(w.text, kind)
 	}
 }
 
@@ -141,15 +145,16 @@ var secretWords = [2]func() string{
 	sync.OnceValue(func() string { return quoted(program.PathspecsSecret(true)) }),
 }
 
-// onlyCommits makes hashes those of commits, so that git does not take them for the contents of a file.
-func onlyCommits(word string) string {
+// noBlobs makes hashes those of commits, or of trees where commits stand for theirs, so that git does not take them for
+// the contents of a file.
+func noBlobs(word, kind string) string {
 	for _, dots := range []string{"...", ".."} {
 		if from, to, ok := strings.Cut(word, dots); ok {
-			return onlyCommits(from) + dots + onlyCommits(to)
+			return noBlobs(from, "commit") + dots + noBlobs(to, "commit")
 		}
 	}
 	if len(word) >= 4 && strings.Trim(strings.ToLower(word), "0123456789abcdef") == "" {
-		return word + "^{commit}"
+		return word + "^{" + kind + "}"
 	}
 	return word
 }
