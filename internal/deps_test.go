@@ -28,6 +28,8 @@ var table = func() map[string]row {
 		"sandbox/confine":        {[]string{"sandbox/confine/inside"}, "the boundary is data and system calls; whose commands it holds is above"},
 		"sandbox/confine/inside": {nil, "the process that confines itself runs before anything else of lathe is initialized"},
 
+		"boundary": {[]string{"git", "sandbox", "sandbox/confine"}, "the policy of a session's commands is made from folders, repositories and settings, without the tools that run them"},
+
 		"permission/permissiontest": {nil, "reading the lines of a test file needs nothing of ours"},
 		"term/termtest":             {[]string{"term"}, "the terminal in which the tests of every front end run knows none of them"},
 
@@ -70,7 +72,7 @@ var table = func() map[string]row {
 	t["ruleset"] = row{[]string{"config", "permission", "permission/call", "fuzzy"}, "settings know no rules and rules no settings; what reads one out of the other knows both and nothing else"}
 	t["provider"] = row{[]string{"config", "sandbox", "llm", "llm/hosts", "llm/anthropic", "llm/openai", "llm/google"}, "which wire client answers is said by the settings, and the key may come from a command"}
 	agent := with(t["agent"].may, "agent")
-	t["tool"] = row{with(agent, "memory", "files", "git", "sandbox", "lsp", "prompt", "permission/shell", "permission/call", "fuzzy", "rank", "subagent"), "tools are leaves: the loop sees them as agent.Tool; rank finds deferred ones by words"}
+	t["tool"] = row{with(agent, "boundary", "memory", "files", "git", "sandbox", "lsp", "prompt", "permission/shell", "permission/call", "fuzzy", "rank", "subagent"), "tools are leaves: the loop sees them as agent.Tool; rank finds deferred ones by words"}
 	outside := row{[]string{"agent", "event", "llm", "permission", "sandbox"}, "what comes from outside sees the loop's contracts, not the built-in tools"}
 	t["mcp"], t["hook"], t["eval"] = outside, outside, outside
 	t["command"] = row{[]string{"agent", "cost", "event", "llm", "memory", "session", "subagent", "fuzzy"}, "slash commands are the same for every front end, so they draw nothing; a prompt that one sends is a message of llm, and the kinds of agents are subagent's"}

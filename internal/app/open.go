@@ -190,7 +190,7 @@ func (i *Instance) newEnv(_ context.Context, s *Session) (*tool.Env, error) {
 	if err != nil {
 		return nil, err
 	}
-	env.Runner = i.runner
+	env.Runner, env.Boundary = i.runner, i.boundary
 	s.closers = append(s.closers, env.Background.Close)
 	env.Environ = i.ChildEnv
 	env.Shell = i.settings().Bash.Shell

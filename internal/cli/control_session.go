@@ -74,7 +74,7 @@ func (l *local) applySettings(ctx context.Context, r controlRequest) (any, error
 		}
 	}
 	if raw, ok := set["sandbox"]; ok && !isEmptyJSON(raw) {
-		return nil, errors.New("apply_flag_settings: sandbox: lathe does not confine commands yet")
+		return nil, errors.New("apply_flag_settings: sandbox: it is chosen when lathe starts; use --sandbox or --settings")
 	}
 	rest, err := json.Marshal(set)
 	if err == nil {

@@ -76,6 +76,7 @@ func (d *doctor) examine(ctx context.Context) {
 	cfg := d.settings()
 	d.model(ctx, cfg)
 	d.programs(ctx, cfg)
+	d.sandbox()
 	d.folders(cfg.Paths())
 	d.sessions(ctx, cfg.Paths())
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -18,6 +19,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/permission"
+	"github.com/lathe-dev/lathe/internal/sandbox/confine"
 	"github.com/lathe-dev/lathe/internal/subagent"
 	"github.com/lathe-dev/lathe/internal/term"
 	"github.com/lathe-dev/lathe/internal/tool"
@@ -245,9 +247,6 @@ func (p *program) instance(o *Options) (*app.Instance, error) {
 		return nil, err
 	}
 	p.warn(cfg)
-	if err := checkSandbox(cfg); err != nil {
-		return nil, err
-	}
 	p.log.setLevel(cfg.Settings.Log.Level)
 	if o.NoPersistence {
 		p.log.setLevel("off")
@@ -277,6 +276,7 @@ func (p *program) instance(o *Options) (*app.Instance, error) {
 		Config: cfg, Dir: dir, Version: v, AddDirs: o.AddDirs, Allowed: allowed, Disallowed: disallowed,
 		Mode: modeOf(o.Mode), DebugFile: o.DebugFile, DebugFilter: o.debugFilter(), Bare: o.Bare, System: system, AppendSystem: more, MaxTurns: o.MaxTurns, MaxBudgetUSD: o.MaxBudget,
 		TaskBudget: o.TaskBudget, Fallback: splitRules([]string{o.Fallback}), Tools: tools, NoPersistence: o.NoPersistence, NoSkills: o.NoCommands, Skills: o.Skills, Agents: agents,
+		Sandbox: sandboxFlag(o, cfg),
 	}
 	if o.Bypass {
 		opts.Mode = permission.Bypass
@@ -289,17 +289,20 @@ func (p *program) instance(o *Options) (*app.Instance, error) {
 		return nil, &Error{Code: exitUsage, Err: err}
 	}
 	p.kids.add(inst.Close)
+	if b := inst.Boundary(); b != nil {
+		p.noteSandbox(b)
+	}
 	return inst, nil
 }
 
-// checkSandbox refuses a sandbox that the command line asks for, as the SDKs do with --settings: a user
-// who asks for a sandbox relies on it.
-func checkSandbox(cfg *config.Config) error {
+// sandboxFlag is the sandbox that the command line asks for. The SDKs ask with --settings; who asks for a sandbox there relies on it, as with the flag.
+func sandboxFlag(o *Options, cfg *config.Config) string {
 	on, origin, _ := cfg.Get("sandbox.enabled")
-	if origin.Layer == config.Flags && string(on) == "true" {
-		return usage("leave the sandbox option out, and say what may run with permission rules", "--settings: sandbox: lathe does not confine commands yet")
+	if o.Sandbox != "" || origin.Layer != config.Flags || string(on) != "true" {
+		return o.Sandbox
 	}
-	return nil
+	mode, _, _ := cfg.Get("sandbox.mode")
+	return cmp.Or(strings.Trim(string(mode), `"`), string(confine.Workspace))
 }
 
 // warn prints the warnings about the settings. The machine formats have them as messages too.

@@ -57,7 +57,7 @@ func newRoot(p *program, inv invocation) *cobra.Command {
 // addCommands adds every subcommand.
 func addCommands(root *cobra.Command, p *program, o *Options) {
 	root.SetHelpCommand(helpCommand(root))
-	root.AddCommand(sessionCommand(p, o), statsCommand(p, o), configCommand(p, o), toolCommand(p, o), agentsCommand(p, o), promptCommand(p, o), permissionCommand(p, o), doctorCommand(p, o),
+	root.AddCommand(sessionCommand(p, o), statsCommand(p, o), configCommand(p, o), toolCommand(p, o), agentsCommand(p, o), promptCommand(p, o), permissionCommand(p, o), sandboxCommand(p, o), doctorCommand(p, o),
 		demoCommand(p), completionCommand(p), manCommand(p), versionCommand(p))
 	completeFlags(root, o)
 }

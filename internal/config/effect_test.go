@@ -10,12 +10,12 @@ import (
 func TestKeysWithoutEffectAreNamedOncePerFile(t *testing.T) {
 	m := newMachine(t)
 	m.write(claudeUser, `{"mcpServers": {"x": {"command": "y"}}, "enableAllProjectMcpServers": true, "theme": "dark"}`)
-	m.write(userFile, `{"autoCompactEnabled": false, "sandbox": {"enabled": true}}`)
+	m.write(userFile, `{"autoCompactEnabled": false, "sandbox": {"enabled": true, "excludedCommands": ["docker"]}}`)
 	m.env("DISABLE_AUTO_COMPACT=1")
 	got := m.warnings(m.load())
 	want := []string{
 		claudeUser + ": enableAllProjectMcpServers, mcpServers: without effect, lathe does not have this yet",
-		userFile + ": sandbox: without effect, lathe does not have this yet",
+		userFile + ": sandbox.excludedCommands: without effect, lathe does not have this yet",
 	}
 	diff(t, "warnings", got, want)
 }
@@ -24,7 +24,7 @@ func TestBypassIsRefusedWhileAProtectionHasNoEffect(t *testing.T) {
 	for name, tt := range map[string]struct{ file, text, key string }{
 		"blocking hook":        {claudeUser, `{"hooks": {"PostToolUse": [{}], "PreToolUse": [{"matcher": "Bash"}]}}`, "hooks.PreToolUse"},
 		"permission hook":      {userFile, `{"hooks": {"PermissionRequest": [{}]}}`, "hooks.PermissionRequest"},
-		"sandbox":              {claudeUser, `{"sandbox": {"enabled": true, "autoAllowBashIfSandboxed": true}}`, "sandbox.enabled"},
+		"sandbox is on":        {claudeUser, `{"sandbox": {"enabled": true, "autoAllowBashIfSandboxed": true}}`, ""},
 		"managed deny list":    {managed, `{"deniedMcpServers": [{"serverName": "x"}]}`, "deniedMcpServers"},
 		"managed rules only":   {managed, `{"allowManagedPermissionRulesOnly": true}`, "allowManagedPermissionRulesOnly"},
 		"forbidden":            {managed, `{"permissions": {"disableBypassPermissionsMode": "disable"}}`, "permissions.disableBypassPermissionsMode"},

@@ -69,6 +69,8 @@ func judge(p keyPath, n *node) verdict {
 			return free // the last match wins: a deny cannot weaken the user's rules
 		}
 		return held
+	case p.under("sandbox"):
+		return judgeSandbox(p, n)
 	case p.matches("env", "*"):
 		if protectedVariable(p[1]) {
 			return never
@@ -82,6 +84,17 @@ func judge(p keyPath, n *node) verdict {
 		}
 	}
 	return held
+}
+
+// judgeSandbox lets a project narrow the sandbox, once trusted, and never widen it.
+func judgeSandbox(p keyPath, n *node) verdict {
+	switch {
+	case (p.matches("sandbox", "enabled") || p.matches("sandbox", "failIfUnavailable")) && n.kind == 't',
+		p.matches("sandbox", "mode") && n.text == "read-only",
+		p.matches("sandbox", "filesystem", "denyWrite"), p.matches("sandbox", "filesystem", "denyRead"), p.matches("sandbox", "network", "deniedDomains"):
+		return held
+	}
+	return never
 }
 
 func judgeMode(mode string) verdict {
@@ -194,7 +207,7 @@ func descends(p keyPath) bool {
 	switch p[0] {
 	case "permissions", "env", "attribution", "exploreCache", "subagents", "bash", "stream", "network", "log", "modelAliases":
 		return len(p) == 1
-	case "providers":
+	case "providers", "sandbox":
 		return len(p) <= 2
 	}
 	return false

@@ -105,6 +105,9 @@ func (t *basher) prepare(ctx context.Context, c llm.ToolCall, in bashInput) (*ag
 		return nil, errors.New("leave_running and run_in_background exclude each other: a background command ends with the session. " +
 			"To leave a process running, start it with & in a command that returns")
 	}
+	if in.Leave && t.env.Boundary.Confined() {
+		return nil, errors.New("nothing outlives a command in the sandbox, so leave_running cannot be used: start it with run_in_background, or ask the user to start it")
+	}
 	sh, err := findShell(t.env)
 	if err != nil {
 		return nil, err

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/lathe-dev/lathe/internal/agent"
+	"github.com/lathe-dev/lathe/internal/boundary"
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/sandbox"
 )
@@ -37,11 +38,39 @@ type bashProc struct {
 	cause  func() error // why it was cancelled; nil while it was not
 	after  func()       // removes the files made for it
 	cwd    cwdFile
+	run    *boundary.Run // nil: not confined
+}
+
+// confine is the boundary of the command, nil without one.
+func (c *bashCall) confine() (*boundary.Run, error) {
+	if !c.env.Boundary.Confined() {
+		return nil, nil
+	}
+	var folders []string
+	for _, r := range c.env.Roots.List() {
+		if !r.ReadOnly {
+			folders = append(folders, r.Path)
+		}
+	}
+	return c.env.Boundary.For(folders)
+}
+
+// swept are the notes on protected files that the command made and that were set aside.
+func (p *bashProc) swept() []string {
+	if p.run == nil {
+		return nil
+	}
+	return p.run.Done()
 }
 
 // start starts the command. It is ended through cancel only, so that it can outlive the call.
 func (c *bashCall) start(ctx context.Context, cancel context.CancelCauseFunc, out io.Writer) (*bashProc, error) {
-	p := &bashProc{cancel: cancel, cause: func() error { return context.Cause(ctx) }, cwd: newCwdFile()}
+	confined, err := c.confine()
+	if err != nil {
+		cancel(nil)
+		return nil, err
+	}
+	p := &bashProc{cancel: cancel, cause: func() error { return context.Cause(ctx) }, cwd: newCwdFile(confined), run: confined}
 	argv, cleanup, err := c.argv(p.cwd)
 	if err != nil {
 		cancel(nil)
@@ -50,6 +79,9 @@ func (c *bashCall) start(ctx context.Context, cancel context.CancelCauseFunc, ou
 	p.after = func() { cleanup(); p.cwd.remove(); cancel(nil) }
 	spec := sandbox.Spec{Argv: argv, Dir: c.dir, Stdout: out, Stderr: out, Leave: c.in.Leave}
 	if spec.Env, err = c.environ(ctx); err == nil {
+		if confined != nil {
+			spec.Confine, spec.Env = confined.Confinement, sandbox.Overlay(spec.Env, confined.Environ())
+		}
 		p.proc, err = c.env.Runner.Start(ctx, spec)
 	}
 	if err != nil {
@@ -111,7 +143,14 @@ func (c *bashCall) ended(p *bashProc, timeout time.Duration, text *bashText) *ag
 		c.env.Cache.InvalidateSearches()
 		c.env.Reads.CommandRan()
 	}
-	return c.result(exit, cause, timeout, text.finish())
+	c.notes = append(c.notes, p.swept()...)
+	out := text.finish()
+	if p.run != nil && exit.Code != 0 && !exit.Cancelled {
+		if why := p.run.Refusal(out.text); why != "" {
+			c.notes = append(c.notes, why)
+		}
+	}
+	return c.result(exit, cause, timeout, out)
 }
 
 // runBehind starts the command in the background.
@@ -158,6 +197,7 @@ func (c *bashCall) shellRun(cancel context.CancelCauseFunc, cause func() error) 
 func (c *bashCall) adopt(s *shellRun, p *bashProc) {
 	cache, reads := c.env.Cache, c.env.Reads
 	c.env.Background.adopt(s, p.proc, func() {
+		_ = p.swept()
 		p.after()
 		cache.InvalidateSearches()
 		reads.CommandRan()

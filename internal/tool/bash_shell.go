@@ -10,6 +10,8 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+
+	"github.com/lathe-dev/lathe/internal/boundary"
 )
 
 // shellProgram is a program that runs commands.
@@ -94,9 +96,9 @@ trap '{ __lathe_cwd; } 2>/dev/null' EXIT
 // argLimit is below Linux's 128 KiB for one argument (MAX_ARG_STRLEN).
 const argLimit = 120 << 10
 
-// argv is the command line of the shell that runs command and leaves its last folder in cwdFile. A command
-// too long for one argument goes through a file, which cleanup removes.
-func (s shellProgram) argv(command, cwdFile string) (argv []string, cleanup func(), err error) {
+// argv is the command line of the shell that runs command and leaves its last folder in cwd. A command
+// too long for one argument goes through a file beside that, which cleanup removes.
+func (s shellProgram) argv(command string, cwd cwdFile) (argv []string, cleanup func(), err error) {
 	prelude, flags := shPrelude, []string{}
 	switch s.kind {
 	case "bash":
@@ -104,19 +106,19 @@ func (s shellProgram) argv(command, cwdFile string) (argv []string, cleanup func
 	case "zsh":
 		prelude, flags = zshPrelude, []string{"-f"}
 	}
-	prelude = fmt.Sprintf(prelude, quote(cwdFile))
+	prelude = fmt.Sprintf(prelude, quote(cwd.inside))
 	if runtime.GOOS == "windows" { // bash there says /c/x unless asked for C:/x
 		prelude = strings.ReplaceAll(prelude, "pwd -P", "pwd -W")
 	}
 	cleanup = func() {}
 	run := "eval " + quote(" "+command)
 	if len(run) > argLimit {
-		path, err := writeScript(command)
+		path, err := writeScript(filepath.Dir(cwd.path), command)
 		if err != nil {
 			return nil, nil, err
 		}
 		cleanup = func() { os.Remove(path) }
-		run = `eval " $(cat ` + quote(path) + `)"`
+		run = `eval " $(cat ` + quote(filepath.Join(filepath.Dir(cwd.inside), filepath.Base(path))) + `)"`
 	}
 	name := filepath.Base(s.path)
 	argv = append([]string{s.path}, flags...)
@@ -126,8 +128,8 @@ func (s shellProgram) argv(command, cwdFile string) (argv []string, cleanup func
 // quote makes one word of s for every shell.
 func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
-func writeScript(command string) (string, error) {
-	f, err := os.CreateTemp("", "lathe-*.sh") // mode 0600
+func writeScript(dir, command string) (string, error) {
+	f, err := os.CreateTemp(dir, "lathe-*.sh") // mode 0600
 	if err != nil {
 		return "", fmt.Errorf("a command this long needs a temporary file: %w", err)
 	}
@@ -140,17 +142,30 @@ func writeScript(command string) (string, error) {
 }
 
 // cwdFile is where the shell writes its last folder. The shell makes it; its name cannot be guessed.
-type cwdFile struct{ path string }
+type cwdFile struct {
+	path   string
+	inside string // its path for the command, which may have a /tmp of its own
+}
 
-func newCwdFile() cwdFile {
+// newCwdFile is one that a command in the sandbox, or in none, can write.
+func newCwdFile(run *boundary.Run) cwdFile {
 	var id [16]byte
 	_, _ = rand.Read(id[:]) // crypto/rand.Read never fails
-	return cwdFile{filepath.Join(os.TempDir(), "lathe-cwd-"+hex.EncodeToString(id[:]))}
+	name := "lathe-cwd-" + hex.EncodeToString(id[:])
+	if run != nil {
+		path, inside := run.TempFile(name)
+		return cwdFile{path, inside}
+	}
+	path := filepath.Join(os.TempDir(), name)
+	return cwdFile{path, path}
 }
 
 // read returns the folder; ok is false when the shell did not get so far. The folder is empty when the shell
 // had none any more, because it was removed.
 func (c cwdFile) read() (dir string, ok bool) {
+	if fi, err := os.Lstat(c.path); err != nil || !fi.Mode().IsRegular() { // a command could put a link or a pipe there
+		return "", false
+	}
 	b, err := os.ReadFile(c.path)
 	return strings.TrimSuffix(string(b), "\n"), err == nil
 }

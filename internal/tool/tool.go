@@ -24,6 +24,7 @@ import (
 	"time"
 
 	"github.com/lathe-dev/lathe/internal/agent"
+	"github.com/lathe-dev/lathe/internal/boundary"
 	"github.com/lathe-dev/lathe/internal/files"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/memory"
@@ -45,6 +46,8 @@ type Env struct {
 	Deferred *Deferral // the tools that the model's list leaves out
 
 	Runner *sandbox.Runner // starts the children of Bash and Grep; NewEnv makes one
+	// Boundary confines the commands of Bash. Nil: they are not confined.
+	Boundary *boundary.Boundary
 	// Background has the commands that run beside the conversation. Close it before Blob's keeper.
 	Background *Background
 

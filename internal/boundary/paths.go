@@ -1,0 +1,125 @@
+package boundary
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/lathe-dev/lathe/internal/git"
+)
+
+// protectedNames are those in a folder that make programs outside the sandbox run something, or say what an agent may do.
+var protectedNames = []string{
+	".git/hooks", ".git/config", ".git/config.worktree", ".git/info/attributes", ".gitmodules", ".lathe", ".claude", ".mcp.json", ".vscode", ".idea",
+	".envrc", ".husky", ".cursor", ".ripgreprc", ".yarnrc.yml",
+}
+
+// protectedIn are the protected names of a folder, there or not. In a repository's own folder they are those of git.
+func protectedIn(dir string) []string {
+	var out []string
+	for _, name := range protectedNames {
+		out = append(out, filepath.Join(dir, name))
+	}
+	git := filepath.Join(dir, ".git")
+	if fi, err := os.Lstat(git); err == nil && !fi.IsDir() {
+		out = append(out, git) // a file that leads elsewhere
+	}
+	if isGitFolder(dir) {
+		git = dir
+		for _, name := range []string{"hooks", "config", "config.worktree", "info/attributes"} {
+			out = append(out, filepath.Join(dir, name))
+		}
+	}
+	for _, pattern := range []string{"modules/*", "modules/*/*", "worktrees/*"} {
+		inner, _ := filepath.Glob(filepath.Join(git, pattern))
+		for _, m := range inner {
+			if isGitFolder(m) || strings.HasPrefix(pattern, "worktrees") {
+				out = append(out, filepath.Join(m, "hooks"), filepath.Join(m, "config"), filepath.Join(m, "config.worktree"))
+			}
+		}
+	}
+	return out
+}
+
+// isGitFolder reports whether git would take a folder for a repository, without a .git above.
+func isGitFolder(dir string) bool {
+	for _, name := range []string{"HEAD", "objects", "refs"} {
+		if _, err := os.Lstat(filepath.Join(dir, name)); err != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// gitFolders are the folders outside dir that a commit in it writes: those of the repository, when dir is below its top or a linked work tree. A .git file
+// may say anything, so the work tree counts only if the repository names it too.
+func gitFolders(dir string) []string {
+	repo, ok := git.Find(dir)
+	if !ok {
+		return nil
+	}
+	common, err := filepath.EvalSymlinks(repo.CommonDir)
+	if err != nil || within(common, dir) || !isGitFolder(common) {
+		return nil
+	}
+	if !repo.Worktree {
+		if common == filepath.Join(repo.Root, ".git") {
+			return []string{common}
+		}
+		return nil
+	}
+	own, err := filepath.EvalSymlinks(repo.GitDir)
+	if err != nil || filepath.Dir(own) != filepath.Join(common, "worktrees") {
+		return nil
+	}
+	back, err := os.ReadFile(filepath.Join(own, "gitdir"))
+	if err != nil {
+		return nil
+	}
+	named, err := filepath.EvalSymlinks(strings.TrimSpace(string(back)))
+	if err != nil || named != filepath.Join(repo.Root, ".git") {
+		return nil
+	}
+	return []string{common}
+}
+
+// secretsIn are the files with variables at the top of a folder.
+func secretsIn(dir string) []string {
+	found, _ := filepath.Glob(filepath.Join(dir, ".env*"))
+	out := found[:0]
+	for _, name := range found {
+		switch ext := strings.TrimPrefix(filepath.Base(name), ".env"); ext {
+		case ".example", ".sample", ".template", ".dist", ".defaults", "rc":
+		default:
+			if ext == "" || ext[0] == '.' {
+				out = append(out, name)
+			}
+		}
+	}
+	return out
+}
+
+// secrets are the files and folders of the user that hold keys and passwords.
+func (b *Boundary) secrets() []string {
+	names := []string{
+		".ssh", ".gnupg", ".aws", ".azure", ".kube", ".config/gcloud", ".config/gh", ".config/op", ".config/rclone", ".docker/config.json", ".netrc", ".git-credentials",
+		".config/git/credentials", ".pypirc", ".cargo/credentials", ".cargo/credentials.toml", ".gem/credentials", ".m2/settings.xml", ".password-store",
+		".local/share/keyrings", ".mozilla", ".config/google-chrome", ".config/chromium", ".thunderbird", ".claude/.credentials.json", ".codex/auth.json",
+		".bash_history", ".zsh_history",
+	}
+	out := make([]string, 0, len(names)+2)
+	for _, name := range names {
+		out = append(out, filepath.Join(b.o.Home, name))
+	}
+	for _, dir := range []string{b.o.Config, b.o.State} {
+		if dir != "" {
+			out = append(out, dir)
+		}
+	}
+	for i, path := range out {
+		if real, err := filepath.EvalSymlinks(path); err == nil {
+			out[i] = real
+		}
+	}
+	return out
+}

@@ -1,0 +1,72 @@
+package boundary
+
+import (
+	"strings"
+
+	"github.com/lathe-dev/lathe/internal/sandbox/confine"
+)
+
+// refusals are the messages of programs whose cause may be the sandbox, with what it holds them from.
+var refusals = []struct{ text, kind string }{
+	{"Read-only file system", "files"},
+	{"EROFS", "files"},
+	{"Device or resource busy", "files"},
+	{"Could not resolve host", "network"},
+	{"Couldn't resolve host", "network"},
+	{"Temporary failure in name resolution", "network"},
+	{"EAI_AGAIN", "network"},
+	{"ENOTFOUND", "network"},
+	{"Network is unreachable", "network"},
+	{"network is unreachable", "network"},
+	{"ENETUNREACH", "network"},
+	{"no such host", "network"},
+	{"Permission denied", "access"},
+	{"permission denied", "access"},
+	{"EACCES", "access"},
+	{"Operation not permitted", "access"},
+	{"operation not permitted", "access"},
+	{"EPERM", "access"},
+}
+
+// Refusal explains a failed command's output to the model, if the sandbox may be the cause, and is empty otherwise. It names the lines that show it.
+func (r *Run) Refusal(output string) string {
+	kinds := map[string]string{}
+	for line := range strings.Lines(output) {
+		for _, ref := range refusals {
+			if strings.Contains(line, ref.text) && kinds[ref.kind] == "" {
+				kinds[ref.kind] = strings.TrimSpace(line)
+			}
+		}
+	}
+	if len(kinds) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString("The command ran in lathe's sandbox, which may be why it failed:")
+	if line := kinds["files"]; line != "" {
+		b.WriteString(" only " + r.writable() + " can be written, and configuration of git, editors and agents there is read-only (" + clip(line) + ").")
+	}
+	if line := kinds["network"]; line != "" {
+		b.WriteString(" there is no network but its own loopback (" + clip(line) + ").")
+	}
+	if line := kinds["access"]; line != "" && len(kinds) == 1 {
+		b.WriteString(" files with secrets cannot be read, Unix sockets are closed, and processes outside are out of reach (" + clip(line) + ").")
+	}
+	return b.String()
+}
+
+func (r *Run) writable() string {
+	if r.Policy.Mode == confine.ReadOnly {
+		return "/tmp"
+	}
+	return "the working folders and /tmp"
+}
+
+// clip shortens a line of a program's output.
+func clip(line string) string {
+	const most = 160
+	if len(line) > most {
+		line = strings.ToValidUTF8(line[:most], "") + "…"
+	}
+	return line
+}

@@ -1,0 +1,120 @@
+package boundary
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// watch knows the protected names that could not be mounted over, because they were not there or are links.
+type watch struct {
+	names map[string]string // to the link's target; empty: it was not there
+}
+
+func newWatch(names []string) watch {
+	w := watch{map[string]string{}}
+	for _, name := range names {
+		fi, err := os.Lstat(name)
+		switch {
+		case os.IsNotExist(err):
+			w.names[name] = ""
+		case err == nil && fi.Mode()&os.ModeSymlink != 0:
+			w.names[name], _ = os.Readlink(name)
+		}
+	}
+	return w
+}
+
+// sweep moves what is there now and was not, or leads elsewhere, to a folder below dir. A new repository's own folder
+// (git init) is left with its name; its hooks and its configuration go.
+func (w watch) sweep(dir string) []string {
+	var lines []string
+	for name, was := range w.names {
+		now, err := os.Readlink(name)
+		if err != nil {
+			now = ""
+			if _, err := os.Lstat(name); err != nil {
+				continue // still not there, or removed, which harms nobody
+			}
+		} else if now == was {
+			continue
+		}
+		if harmless(name) {
+			continue
+		}
+		lines = append(lines, setAside(name, dir))
+	}
+	return lines
+}
+
+// harmless reports what git itself makes in a new repository: a folder of hooks in which all are samples, and a configuration without programs.
+func harmless(name string) bool {
+	switch filepath.Base(name) {
+	case "hooks":
+		all, err := os.ReadDir(name)
+		for _, e := range all {
+			if err != nil || !e.Type().IsRegular() || !strings.HasSuffix(e.Name(), ".sample") {
+				return false
+			}
+		}
+		return err == nil
+	case "config":
+		return plainConfig(name)
+	}
+	return false
+}
+
+// plainConfig reports whether a git configuration has only keys that git init and git clone write.
+func plainConfig(name string) bool {
+	fi, err := os.Lstat(name)
+	if err != nil || !fi.Mode().IsRegular() || fi.Size() > 64<<10 {
+		return false
+	}
+	b, err := os.ReadFile(name)
+	if err != nil {
+		return false
+	}
+	known := map[string]bool{
+		"repositoryformatversion": true, "filemode": true, "bare": true, "logallrefupdates": true, "ignorecase": true, "precomposeunicode": true, "symlinks": true,
+		"url": true, "fetch": true, "remote": true, "merge": true, "name": true, "email": true,
+	}
+	for line := range strings.Lines(string(b)) {
+		line = strings.TrimSpace(line)
+		if line == "" || line[0] == '#' || line[0] == ';' {
+			continue
+		}
+		if line[0] == '[' {
+			section, _, _ := strings.Cut(strings.ToLower(line[1:]), "]")
+			section, _, _ = strings.Cut(section, " ")
+			if !strings.HasSuffix(line, "]") || section != "core" && section != "remote" && section != "branch" && section != "user" {
+				return false
+			}
+			continue
+		}
+		key, _, _ := strings.Cut(line, "=")
+		if !known[strings.ToLower(strings.TrimSpace(key))] || strings.Contains(line, "ext::") {
+			return false
+		}
+	}
+	return true
+}
+
+// setAside moves a file or folder away and says where it is.
+func setAside(name, dir string) string {
+	to := filepath.Join(dir, time.Now().UTC().Format("20060102-150405.000000000"))
+	err := os.MkdirAll(to, 0o700)
+	to = filepath.Join(to, filepath.Base(name))
+	if err == nil {
+		err = os.Rename(name, to)
+	}
+	if err != nil { // another file system: keep it in its folder, under a name that means nothing to anybody
+		to = name + ".set-aside-by-lathe"
+		err = os.Rename(name, to)
+	}
+	if err != nil {
+		return fmt.Sprintf("%s is protected; the command made it, and it could not be moved away: %v", name, err)
+	}
+	return fmt.Sprintf("%s is protected; the command made it, and it was set aside: %s", name, to)
+}

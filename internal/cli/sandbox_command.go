@@ -1,0 +1,163 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lathe-dev/lathe/internal/boundary"
+	"github.com/lathe-dev/lathe/internal/sandbox"
+	"github.com/lathe-dev/lathe/internal/sandbox/confine"
+)
+
+func sandboxCommand(p *program, o *Options) *cobra.Command {
+	c := &cobra.Command{
+		Use: "sandbox", Short: "Run a command in the sandbox, or see what this machine offers", Args: noArgs,
+		Long: `Commands of the model can be confined by the operating system: see docs/security.md. These subcommands show the sandbox
+that this machine offers, and run a command of yours in it.`,
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	c.AddCommand(sandboxStatusCommand(p, o), sandboxRunCommand(p, o))
+	return c
+}
+
+func sandboxStatusCommand(p *program, o *Options) *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use: "status", Short: "Show the best sandbox that works here", Args: noArgs,
+		RunE: func(*cobra.Command, []string) error {
+			s := confine.Detect()
+			b, err := p.boundary(o)
+			if asJSON {
+				out := map[string]any{"tier": s.Tier.String(), "why": s.Why, "landlock": s.ABI, "userNamespace": s.User, "mode": string(confine.Off)}
+				if b != nil {
+					out["mode"] = string(b.Mode())
+				}
+				if err != nil {
+					out["error"] = err.Error()
+				}
+				return writeJSON(p.out, out)
+			}
+			fmt.Fprintln(p.out, escape(tierLine(s)))
+			switch {
+			case err != nil:
+				fmt.Fprintln(p.out, "settings: "+escape(err.Error()))
+			case b == nil:
+				fmt.Fprintln(p.out, "settings: off; commands of the model run without it (--sandbox workspace, or sandbox.enabled)")
+			default:
+				fmt.Fprintln(p.out, "settings: "+string(b.Mode()))
+			}
+			return nil
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	return c
+}
+
+// tierLine describes what this machine can enforce.
+func tierLine(s confine.Support) string {
+	switch s.Tier {
+	case confine.Full:
+		how := "own namespaces"
+		if s.User {
+			how += " with a user namespace"
+		}
+		return fmt.Sprintf("tier: full (%s, Landlock version %d, seccomp)", how, s.ABI)
+	case confine.Landlock:
+		return fmt.Sprintf("tier: landlock (version %d, seccomp); not full: %s", s.ABI, s.Why)
+	}
+	return "tier: none: " + s.Why
+}
+
+func sandboxRunCommand(p *program, o *Options) *cobra.Command {
+	c := &cobra.Command{
+		Use: "run -- command [argument...]", Short: "Run a command in the sandbox",
+		Long: `Run a command in the sandbox that commands of the model get: the mode of --sandbox or of the settings, else workspace. The
+current folder is the one that may be written. The exit code is the command's.`,
+		Example: "  lathe sandbox run -- make test\n  lathe sandbox run --sandbox read-only -- sh -c 'touch x'",
+		Args:    cobra.MinimumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			if o.Sandbox == "" {
+				o.Sandbox = string(confine.Workspace)
+			}
+			if confine.Mode(o.Sandbox) == confine.Off {
+				return usage("choose read-only or workspace", "--sandbox off: there is nothing to run the command in")
+			}
+			return p.runConfined(c.Context(), o, args)
+		},
+	}
+	c.Flags().StringVar(&o.Sandbox, "sandbox", "", "a `mode`: read-only, workspace")
+	c.Flags().SetInterspersed(false)
+	return c
+}
+
+// boundary is the sandbox that the settings and the flags ask for.
+func (p *program) boundary(o *Options) (*boundary.Boundary, error) {
+	cfg, dir, err := loadConfig(o)
+	if err != nil {
+		return nil, err
+	}
+	if dir, err = filepath.EvalSymlinks(dir); err != nil {
+		return nil, err
+	}
+	home, _ := os.UserHomeDir()
+	paths := cfg.Paths()
+	return boundary.Open(boundary.Options{
+		Settings: cfg.Settings.Sandbox, Flag: o.Sandbox, Dir: dir, Home: home, Config: paths.ConfigHome, State: paths.StateHome, Cache: paths.CacheHome,
+	})
+}
+
+// runConfined runs a command of the user's with our own input and output.
+func (p *program) runConfined(ctx context.Context, o *Options, argv []string) (err error) {
+	dir, err := workingFolder(o)
+	if err == nil {
+		dir, err = filepath.EvalSymlinks(dir)
+	}
+	if err != nil {
+		return err
+	}
+	b, err := p.boundary(o)
+	if err != nil {
+		return &Error{Code: exitUsage, Err: err}
+	}
+	defer func() { err = errors.Join(err, b.Close()) }()
+	run, err := b.For([]string{dir})
+	if err != nil {
+		return err
+	}
+	r := sandbox.New()
+	defer r.Close()
+	exit, err := r.Run(ctx, sandbox.Spec{
+		Argv: argv, Dir: dir, Env: sandbox.Overlay(os.Environ(), run.Environ()), Stdin: p.in, Stdout: p.out, Stderr: p.err, Confine: run.Confinement,
+	})
+	for _, line := range run.Done() {
+		fmt.Fprintf(p.err, "%s: %s\n", messagesName, escape(line))
+	}
+	if err == nil && exit.Code != 0 {
+		return &Error{Code: exit.Code, Msg: fmt.Sprintf("%s: exit code %d", argv[0], exit.Code), Quiet: true}
+	}
+	return err
+}
+
+// noteSandbox tells of a sandbox that is weaker than asked for.
+func (p *program) noteSandbox(b *boundary.Boundary) {
+	if note := b.Note(); note != "" {
+		p.warnings = append(p.warnings, note)
+		fmt.Fprintf(p.err, "%s: warning: %s\n", messagesName, escape(note))
+	}
+}
+
+// sandbox tells which tier works here.
+func (d *doctor) sandbox() {
+	s := confine.Detect()
+	if s.Tier == confine.Full {
+		d.ok("sandbox", "%s", strings.TrimPrefix(tierLine(s), "tier: "))
+		return
+	}
+	d.add("sandbox", statusWarn, "commands can be confined only where this works: see docs/security.md", "%s", strings.TrimPrefix(tierLine(s), "tier: "))
+}
