@@ -51,7 +51,7 @@ func TestBashInTheSandboxKeepsItsFolder(t *testing.T) {
 	if got := env.Dir.Get(); filepath.Base(got) != "sub" {
 		t.Errorf("the folder is %s", got)
 	}
-	if r := runBash(t, t.Context(), env, map[string]any{"command": "echo x >here; # "+strings.Repeat("long ", 30_000)}); r.IsError {
+	if r := runBash(t, t.Context(), env, map[string]any{"command": "echo x >here; # " + strings.Repeat("long ", 30_000)}); r.IsError {
 		t.Errorf("a long command: %s", textOf(r))
 	}
 	if _, err := os.Stat(env.Dir.Get() + "/here"); err != nil {
