@@ -29,6 +29,7 @@ Commands:
   tool         list the tools, call one
   prompt       show what a new session sends before your words
   permission   try permission rules, explain decisions
+  sandbox      run a command in the sandbox, see what works here
   doctor       check the installation
   demo         see it work on a scripted model
   completion   shell completion for bash, zsh, fish, powershell

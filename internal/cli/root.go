@@ -13,7 +13,7 @@ import (
 )
 
 // commandNames are the words that are subcommands when they come first.
-var commandNames = []string{"session", "stats", "config", "tool", "agents", "prompt", "permission", "doctor", "demo", "completion", "man", "help", "version", "__complete", "__completeNoDesc"}
+var commandNames = []string{"session", "stats", "config", "tool", "agents", "prompt", "permission", "sandbox", "doctor", "demo", "completion", "man", "help", "version", "__complete", "__completeNoDesc"}
 
 // newRoot builds the command tree: for a prompt only the root, so that no word of it can be taken for a
 // subcommand and nothing is built in vain.

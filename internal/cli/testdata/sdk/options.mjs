@@ -301,7 +301,12 @@ const cases = {
     must(r.text().includes('resume-drops-turn'), r.text());
     return 'refused';
   },
-  sandbox: refused({sandbox: {enabled: true}}, 'sandbox'),
+  sandbox: async () => {
+    const at = place(), command = `touch inside; touch ${join(at.home ?? join(at.cwd, '..'), 'outside')}`;
+    const r = await run(at, {sandbox: {enabled: true}, allowedTools: ['Bash']}, {script: [[call('Bash', {command})]]});
+    if (!r.result) return must(r.text().includes('sandbox'), r.text()); // this machine has none
+    must(existsSync(join(at.cwd, 'inside')) && !existsSync(join(at.cwd, '..', 'outside')), results(r));
+  },
   settings: async () => {
     const r = await run(place(), {settings: {model: 'opus'}});
     must(r.requests[0].body.model === 'claude-opus-5', r.requests[0].body.model);
