@@ -7,7 +7,7 @@
 package app
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -25,7 +25,6 @@ import (
 	"github.com/lathe-dev/lathe/internal/permission/call"
 	"github.com/lathe-dev/lathe/internal/provider"
 	"github.com/lathe-dev/lathe/internal/sandbox"
-	"github.com/lathe-dev/lathe/internal/sandbox/confine"
 	"github.com/lathe-dev/lathe/internal/session"
 	"github.com/lathe-dev/lathe/internal/subagent"
 	"github.com/lathe-dev/lathe/internal/tool"
@@ -51,16 +50,14 @@ type Options struct {
 	Fallback     []string
 	TaskBudget   int // see provider.Options
 
-	DebugFile   string          // where the record of debug goes, in place of a folder for each session
-	DebugFilter string          // as in event.RecorderOptions
-	Bare        bool            // no memory files and no skills, neither the user's nor the project's
-	NoSkills    bool            // no skills and no commands from files
-	Skills      []string        // names of the skills that the model may use; nil: all
-	Agents      []subagent.Kind // beside those of files
-
-	Sandbox string // --sandbox; empty: as the settings say
-
-	NoPersistence bool // sessions are gone when the instance is closed, and nothing of them reaches the disk
+	DebugFile     string             // where the record of debug goes, in place of a folder for each session
+	DebugFilter   string             // as in event.RecorderOptions
+	Bare          bool               // no memory files and no skills, neither the user's nor the project's
+	NoSkills      bool               // no skills and no commands from files
+	Skills        []string           // names of the skills that the model may use; nil: all
+	Agents        []subagent.Kind    // beside those of files
+	Boundary      *boundary.Boundary // confines commands; nil: nothing does. Who made it closes it after the instance
+	NoPersistence bool               // sessions are gone when the instance is closed, and nothing of them reaches the disk
 }
 
 // Instance is lathe at work in one folder.
@@ -71,9 +68,7 @@ type Instance struct {
 	logs   *session.Opener
 	tools  *call.Catalogue
 	runner *sandbox.Runner
-	// boundary confines commands; nil: it is off.
-	boundary *boundary.Boundary
-	models   *provider.Set
+	models *provider.Set
 
 	extensions *extension.Folder
 	slots      *subagent.Slots
@@ -96,9 +91,6 @@ func Open(o Options) (*Instance, error) {
 	o.Dir = dir
 	i := &Instance{opts: o, paths: o.Config.Paths(), tools: tool.Catalogue(), runner: sandbox.New(), sessions: map[*Session]bool{}, slots: subagent.NewSlots(o.Config.Settings.Subagents.MaxConcurrent)}
 	i.conf.Store(o.Config)
-	if i.boundary, err = i.openBoundary(); err != nil {
-		return nil, err
-	}
 	i.models = provider.New(provider.Options{Settings: i.settings, Version: o.Version, Runner: i.runner, Dir: o.Dir, Env: i.ChildEnv, TaskBudget: o.TaskBudget})
 	i.logs = &session.Opener{Store: session.NewStore(i.paths.DataHome), KeepNothing: o.NoPersistence}
 	i.extensions = extension.New(extension.Options{Config: i.conf.Load, Dir: dir, Bare: o.Bare, NoSkills: o.NoSkills, Skills: o.Skills, Agents: func() []subagent.Kind { return o.Agents }})
@@ -113,23 +105,11 @@ func Open(o Options) (*Instance, error) {
 	return i, nil
 }
 
-// openBoundary makes the sandbox that the settings or the command line ask for.
-func (i *Instance) openBoundary() (*boundary.Boundary, error) {
-	home, _ := os.UserHomeDir() // without one there are no secrets in it
-	return boundary.Open(boundary.Options{
-		Settings: i.settings().Sandbox, Flag: i.opts.Sandbox, Dir: i.opts.Dir, Home: home,
-		Config: i.paths.ConfigHome, State: i.paths.StateHome, Cache: i.paths.CacheHome,
-	})
-}
-
-// Boundary confines commands; nil when the sandbox is off.
-func (i *Instance) Boundary() *boundary.Boundary { return i.boundary }
-
 // Close ends every child process.
 func (i *Instance) Close() error {
 	i.models.Close()
 	i.runner.Close()
-	return errors.Join(i.boundary.Close(), i.logs.Close())
+	return i.logs.Close()
 }
 
 // Store is where sessions are kept.
@@ -165,14 +145,10 @@ func (i *Instance) checkMode(m permission.Mode) error {
 		}
 		return fmt.Errorf("there is no permission mode %q; the modes are %s", m, strings.Join(names, ", "))
 	}
-	if m != permission.Bypass {
-		return nil
+	if m == permission.Bypass {
+		return cmp.Or(i.opts.Boundary.BypassForbidden(i.settings().Sandbox), i.conf.Load().BypassForbidden())
 	}
-	if on, _, _ := i.conf.Load().Get("sandbox.enabled"); string(on) == "true" && i.opts.Sandbox != string(confine.Off) && !i.boundary.Holds() {
-		return errors.New("the mode bypassPermissions is refused: the settings ask for a sandbox, and this session runs without a full one; " +
-			"use another mode, or start lathe anew (lathe sandbox status tells what works here)")
-	}
-	return i.conf.Load().BypassForbidden()
+	return nil
 }
 
 // resolved is a path with links resolved, as accesses have it; where that fails, the path as it is.

@@ -97,6 +97,21 @@ func Open(o Options) (*Boundary, error) {
 	return b, nil
 }
 
+// BypassForbidden refuses the mode that asks nothing where the settings, as they are now, ask for a sandbox that this session does not have in full.
+func (b *Boundary) BypassForbidden(settings json.RawMessage) error {
+	var s Settings
+	if len(settings) > 0 {
+		if err := json.Unmarshal(settings, &s); err != nil {
+			return fmt.Errorf("the setting sandbox cannot be read: %w", err)
+		}
+	}
+	if !s.Enabled || b != nil && b.support.Tier == confine.Full {
+		return nil
+	}
+	return errors.New("the mode bypassPermissions is refused: the settings ask for a sandbox, and this session runs without a full one; " +
+		"use another mode, or see lathe sandbox status")
+}
+
 // Mode is how much commands may write.
 func (b *Boundary) Mode() confine.Mode { return b.mode }
 
@@ -116,9 +131,6 @@ func (b *Boundary) Note() string {
 
 // Confined reports whether commands are confined at all.
 func (b *Boundary) Confined() bool { return b != nil && b.support.Tier > confine.None }
-
-// Holds reports whether commands are confined in the tier full.
-func (b *Boundary) Holds() bool { return b != nil && b.support.Tier == confine.Full }
 
 // Run is the confinement of one command.
 type Run struct {

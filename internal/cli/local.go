@@ -276,7 +276,6 @@ func (p *program) instance(o *Options) (*app.Instance, error) {
 		Config: cfg, Dir: dir, Version: v, AddDirs: o.AddDirs, Allowed: allowed, Disallowed: disallowed,
 		Mode: modeOf(o.Mode), DebugFile: o.DebugFile, DebugFilter: o.debugFilter(), Bare: o.Bare, System: system, AppendSystem: more, MaxTurns: o.MaxTurns, MaxBudgetUSD: o.MaxBudget,
 		TaskBudget: o.TaskBudget, Fallback: splitRules([]string{o.Fallback}), Tools: tools, NoPersistence: o.NoPersistence, NoSkills: o.NoCommands, Skills: o.Skills, Agents: agents,
-		Sandbox: sandboxFlag(o, cfg),
 	}
 	if o.Bypass {
 		opts.Mode = permission.Bypass
@@ -284,13 +283,16 @@ func (p *program) instance(o *Options) (*app.Instance, error) {
 	if o.JSONSchema != "" {
 		opts.OutputSchema = []byte(o.JSONSchema)
 	}
+	if opts.Boundary, err = openBoundary(cfg, dir, sandboxFlag(o, cfg)); err != nil {
+		return nil, &Error{Code: exitUsage, Err: err}
+	}
 	inst, err := app.Open(opts)
 	if err != nil {
 		return nil, &Error{Code: exitUsage, Err: err}
 	}
-	p.kids.add(inst.Close)
-	if b := inst.Boundary(); b != nil {
-		p.noteSandbox(b)
+	p.kids.add(func() error { return errors.Join(inst.Close(), opts.Boundary.Close()) })
+	if opts.Boundary != nil {
+		p.noteSandbox(opts.Boundary)
 	}
 	return inst, nil
 }

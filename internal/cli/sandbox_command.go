@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lathe-dev/lathe/internal/boundary"
+	"github.com/lathe-dev/lathe/internal/config"
 	"github.com/lathe-dev/lathe/internal/sandbox"
 	"github.com/lathe-dev/lathe/internal/sandbox/confine"
 )
@@ -102,13 +103,18 @@ func (p *program) boundary(o *Options) (*boundary.Boundary, error) {
 	if err != nil {
 		return nil, err
 	}
-	if dir, err = filepath.EvalSymlinks(dir); err != nil {
+	return openBoundary(cfg, dir, sandboxFlag(o, cfg))
+}
+
+func openBoundary(cfg *config.Config, dir, flag string) (*boundary.Boundary, error) {
+	dir, err := filepath.EvalSymlinks(dir)
+	if err != nil {
 		return nil, err
 	}
-	home, _ := os.UserHomeDir()
+	home, _ := os.UserHomeDir() // without one there are no secrets in it
 	paths := cfg.Paths()
 	return boundary.Open(boundary.Options{
-		Settings: cfg.Settings.Sandbox, Flag: o.Sandbox, Dir: dir, Home: home, Config: paths.ConfigHome, State: paths.StateHome, Cache: paths.CacheHome,
+		Settings: cfg.Settings.Sandbox, Flag: flag, Dir: dir, Home: home, Config: paths.ConfigHome, State: paths.StateHome, Cache: paths.CacheHome,
 	})
 }
 
