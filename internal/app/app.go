@@ -7,7 +7,6 @@
 package app
 
 import (
-	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -146,7 +145,7 @@ func (i *Instance) checkMode(m permission.Mode) error {
 		return fmt.Errorf("there is no permission mode %q; the modes are %s", m, strings.Join(names, ", "))
 	}
 	if m == permission.Bypass {
-		return cmp.Or(i.opts.Boundary.BypassForbidden(i.settings().Sandbox), i.conf.Load().BypassForbidden())
+		return i.opts.Boundary.BypassForbidden(i.settings().Sandbox, i.conf.Load().BypassForbidden)
 	}
 	return nil
 }
