@@ -98,7 +98,8 @@ func Open(o Options) (*Boundary, error) {
 }
 
 // BypassForbidden refuses the mode that asks nothing where the settings, as they are now, ask for a sandbox that this session does not have in full.
-func (b *Boundary) BypassForbidden(settings json.RawMessage) error {
+// otherwise is asked where they do not.
+func (b *Boundary) BypassForbidden(settings json.RawMessage, otherwise func() error) error {
 	var s Settings
 	if len(settings) > 0 {
 		if err := json.Unmarshal(settings, &s); err != nil {
@@ -106,7 +107,7 @@ func (b *Boundary) BypassForbidden(settings json.RawMessage) error {
 		}
 	}
 	if !s.Enabled || b != nil && b.support.Tier == confine.Full {
-		return nil
+		return otherwise()
 	}
 	return errors.New("the mode bypassPermissions is refused: the settings ask for a sandbox, and this session runs without a full one; " +
 		"use another mode, or see lathe sandbox status")
