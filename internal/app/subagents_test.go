@@ -168,7 +168,10 @@ func TestInterruptingTheParentEndsItsAgents(t *testing.T) {
 	if r := results(s.Messages()); len(r) != 1 {
 		t.Errorf("%+v", r)
 	}
-	for info := range s.inst.Store().Children(s.ID()) {
+	for info, err := range s.inst.Store().Children(s.ID()) {
+		if err != nil {
+			t.Fatal(err)
+		}
 		log, err := s.inst.Store().OpenReadOnly(info.ID)
 		if err != nil {
 			t.Fatal(err)
@@ -238,7 +241,10 @@ func TestAKindFromAFileHasOnlyItsTools(t *testing.T) {
 	if notes := s.inst.Extensions().Agents.Catalog().Notes; len(notes) != 1 || !strings.Contains(notes[0], "hooks has no effect yet") {
 		t.Errorf("%q", notes)
 	}
-	for info := range s.inst.Store().Children(s.ID()) {
+	for info, err := range s.inst.Store().Children(s.ID()) {
+		if err != nil {
+			t.Fatal(err)
+		}
 		log, err := s.inst.Store().OpenReadOnly(info.ID)
 		if err != nil {
 			t.Fatal(err)

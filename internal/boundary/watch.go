@@ -34,7 +34,6 @@ func (w watch) sweep(dir string) []string {
 	for name, was := range w.names {
 		now, err := os.Readlink(name)
 		if err != nil {
-			now = ""
 			if _, err := os.Lstat(name); err != nil {
 				continue // still not there, or removed, which harms nobody
 			}

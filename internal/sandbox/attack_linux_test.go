@@ -337,7 +337,7 @@ func rawClone3(flags uint64) error {
 		return errno
 	}
 	if pid == 0 {
-		unix.RawSyscall(unix.SYS_EXIT, 0, 0, 0)
+		_, _, _ = unix.RawSyscall(unix.SYS_EXIT, 0, 0, 0)
 	}
 	_, err := unix.Wait4(int(pid), nil, 0, nil)
 	return err

@@ -3,6 +3,7 @@
 package inside
 
 import (
+	"errors"
 	"os"
 	"syscall"
 	"unsafe"
@@ -223,7 +224,8 @@ func report(kind byte, number int, text string) {
 
 // failed reports the step that failed and ends the helper: nothing runs half confined.
 func failed(step string, err error) {
-	errno, _ := err.(unix.Errno)
+	var errno unix.Errno
+	_ = errors.As(err, &errno) // 0 when there is none
 	report(MsgError, int(errno), step)
 	os.Exit(brokenOut)
 }
