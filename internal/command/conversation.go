@@ -35,7 +35,7 @@ func conversationCommands() []Command {
 		},
 		{
 			Name: "retry", Group: groupConversation, Alone: true, Help: "Send the last prompt again, as a new branch",
-			Doc: "What the first try came to stays in the session; `/tree` leads back to it. Files are not changed back.", Run: retry,
+			Doc: "The first try stays in the session; `/tree` leads back to it. Files are not changed back.", Run: retry,
 		},
 		{
 			Name: "rewind", Aliases: []string{"checkpoint"}, Group: groupConversation, Alone: true, Args: "[message]",

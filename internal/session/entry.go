@@ -19,7 +19,7 @@ type Entry struct {
 }
 
 // Body is the content of an entry: one of User, Part, CallStart, CallEnd, Reply, Compaction, Decision, Head,
-// Title, Model, Mode, TurnEnd, SideRequest, Note, BlobRef or Unknown. Kind is its name in the log.
+// Title, Model, Mode, System, Seen, Grant, TurnEnd, SideRequest, Prefix, Note, BlobRef or Unknown. Kind is its name in the log.
 type Body interface{ Kind() string }
 
 // User is a whole message of the user.
