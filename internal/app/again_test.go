@@ -1,4 +1,4 @@
-package app
+package app_test
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/lathe-dev/lathe/internal/app"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/llm/llmtest"
 	"github.com/lathe-dev/lathe/internal/session"
@@ -31,9 +32,9 @@ func againPlace(t *testing.T, then ...llmtest.Reply) *place {
 }
 
 // work reads and edits, and fills the conversation with messages that will be kept whole.
-func (p *place) work(t *testing.T) *Session {
+func (p *place) work(t *testing.T) *app.Session {
 	t.Helper()
-	s := newSession(t, p.open(t, func(o *Options) { o.Allowed = []string{"Edit", "Write"} }), SessionOptions{})
+	s := newSession(t, p.open(t, func(o *app.Options) { o.Allowed = []string{"Edit", "Write"} }), app.SessionOptions{})
 	for i := range 4 {
 		say(t, s, fmt.Sprintf("message %d", i))
 	}
@@ -85,7 +86,7 @@ func TestAFileThatWasReadAgainIsUnknownAfterItsMessageIsGone(t *testing.T) {
 		t.Fatal(err)
 	}
 	path := p.dir + "/edited.txt"
-	if seen, ok := s.env.Reads.Get(path); !ok || !seen.Whole() {
+	if seen, ok := s.Env().Reads.Get(path); !ok || !seen.Whole() {
 		t.Fatalf("%+v %v", seen, ok)
 	}
 	first := s.Messages()[0]
@@ -96,8 +97,8 @@ func TestAFileThatWasReadAgainIsUnknownAfterItsMessageIsGone(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	s = newSession(t, p.open(t, nil), SessionOptions{Resume: id})
-	if seen, ok := s.env.Reads.Get(path); !ok || !seen.Whole() {
+	s = newSession(t, p.open(t, nil), app.SessionOptions{Resume: id})
+	if seen, ok := s.Env().Reads.Get(path); !ok || !seen.Whole() {
 		t.Errorf("after a resume: %+v %v", seen, ok)
 	}
 	// A conversation without the message does not know the file.
@@ -106,8 +107,8 @@ func TestAFileThatWasReadAgainIsUnknownAfterItsMessageIsGone(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	s.env.Reads.Prune(s.Log().InContext)
-	if _, ok := s.env.Reads.Get(path); ok {
+	s.Env().Reads.Prune(s.Log().InContext)
+	if _, ok := s.Env().Reads.Get(path); ok {
 		t.Error("the file still counts as read")
 	}
 }
@@ -120,10 +121,10 @@ func TestAnAttachedFileIsUnknownAfterASummary(t *testing.T) {
 		Replies: []llmtest.Reply{yes, yes, yes, yes, yes},
 	})
 	p.write(t, "big.txt", strings.Repeat("a line\n", 4000)) // too large to be read again
-	s := newSession(t, p.open(t, nil), SessionOptions{})
+	s := newSession(t, p.open(t, nil), app.SessionOptions{})
 	say(t, s, "look at @big.txt#L1-1500")
 	path := p.dir + "/big.txt"
-	if _, ok := s.env.Reads.Get(path); !ok {
+	if _, ok := s.Env().Reads.Get(path); !ok {
 		t.Fatal("an attached file is not known")
 	}
 	for range 4 {
@@ -132,7 +133,7 @@ func TestAnAttachedFileIsUnknownAfterASummary(t *testing.T) {
 	if _, err := s.Compact(t.Context(), ""); err != nil {
 		t.Fatal(err)
 	}
-	if _, ok := s.env.Reads.Get(path); ok {
+	if _, ok := s.Env().Reads.Get(path); ok {
 		t.Error("its text is gone, and it still counts as read")
 	}
 }

@@ -1,9 +1,10 @@
-package app
+package app_test
 
 import (
 	"slices"
 	"testing"
 
+	"github.com/lathe-dev/lathe/internal/app"
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/llm/llmtest"
@@ -16,9 +17,9 @@ func TestASubagentsSessionIsKnownByItsChain(t *testing.T) {
 	p := newPlace(t, editScript())
 	p.write(t, "a.txt", "one\n")
 	inst := p.open(t, nil)
-	parent := newSession(t, inst, SessionOptions{Interactive: true})
+	parent := newSession(t, inst, app.SessionOptions{Interactive: true})
 	chain := []string{"general/toolu_7"}
-	s := newSession(t, inst, SessionOptions{Chain: chain, Parent: parent, Interactive: true})
+	s := newSession(t, inst, app.SessionOptions{Chain: chain, Parent: parent, Interactive: true})
 	if info := s.Log().Info(); info.Parent != parent.ID() || info.Agent != "general" || info.Call != "toolu_7" {
 		t.Errorf("%+v", info)
 	}
@@ -57,8 +58,8 @@ func TestASubagentsSessionInheritsModeRulesAndBudget(t *testing.T) {
 	say := llmtest.Say(llmtest.Text("Done."))
 	p := newPlace(t, llmtest.Replies(say, say, say, say))
 	more := t.TempDir()
-	inst := p.open(t, func(o *Options) { o.MaxBudgetUSD = 1e-9 })
-	parent := newSession(t, inst, SessionOptions{})
+	inst := p.open(t, func(o *app.Options) { o.MaxBudgetUSD = 1e-9 })
+	parent := newSession(t, inst, app.SessionOptions{})
 	if err := parent.SetMode(t.Context(), permission.AcceptEdits); err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +70,7 @@ func TestASubagentsSessionInheritsModeRulesAndBudget(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	child := newSession(t, inst, SessionOptions{Chain: []string{"general/1"}, Parent: parent})
+	child := newSession(t, inst, app.SessionOptions{Chain: []string{"general/1"}, Parent: parent})
 	c, err := child.Consider(t.Context(), llm.ToolCall{ID: "1", Name: "Bash", Input: []byte(`{"command":"make"}`)})
 	if err != nil || c.Decision.Effect != permission.Allow || child.Mode() != permission.AcceptEdits || !slices.Contains(child.Dirs(), dir) {
 		t.Errorf("%+v %v, mode %s, folders %q", c.Decision, err, child.Mode(), child.Dirs())
@@ -92,9 +93,9 @@ func TestASubagentsSessionInheritsModeRulesAndBudget(t *testing.T) {
 func TestASubagentIsBoundByWhatChangesForItsParent(t *testing.T) {
 	p := newPlace(t, llmtest.Replies())
 	inst := p.open(t, nil)
-	parent := newSession(t, inst, SessionOptions{})
-	middle := newSession(t, inst, SessionOptions{Chain: []string{"general/1"}, Parent: parent})
-	child := newSession(t, inst, SessionOptions{Chain: []string{"general/1", "general/2"}, Parent: middle})
+	parent := newSession(t, inst, app.SessionOptions{})
+	middle := newSession(t, inst, app.SessionOptions{Chain: []string{"general/1"}, Parent: parent})
+	child := newSession(t, inst, app.SessionOptions{Chain: []string{"general/1", "general/2"}, Parent: middle})
 	decide := func(command string) permission.Effect {
 		t.Helper()
 		c, err := child.Consider(t.Context(), llm.ToolCall{ID: "1", Name: "Bash", Input: []byte(`{"command":"` + command + `"}`)})
@@ -137,17 +138,17 @@ func TestASubagentIsBoundByWhatChangesForItsParent(t *testing.T) {
 func TestAGrantForASubagentIsItsParents(t *testing.T) {
 	p := newPlace(t, bashScript("touch one"))
 	inst := p.open(t, nil)
-	parent := newSession(t, inst, SessionOptions{Interactive: true})
+	parent := newSession(t, inst, app.SessionOptions{Interactive: true})
 	answering(t, parent, event.Answer{Choice: event.ChoiceOnce})
 	if _, err := parent.Prompt(t.Context(), llm.UserText("hi")); err != nil {
 		t.Fatal(err)
 	}
-	child := newSession(t, inst, SessionOptions{Chain: []string{"general/1"}, Parent: parent, Interactive: true})
+	child := newSession(t, inst, app.SessionOptions{Chain: []string{"general/1"}, Parent: parent, Interactive: true})
 	asked := answering(t, child, event.Answer{Choice: event.ChoiceSession})
 	if _, err := child.Prompt(t.Context(), llm.UserText("go")); err != nil || len(asked()) != 1 {
 		t.Fatalf("%v, asked %d times", err, len(asked()))
 	}
-	grants := func(s *Session) (out []string) {
+	grants := func(s *app.Session) (out []string) {
 		for e := range s.Log().Entries() {
 			if g, ok := e.Body.(session.Grant); ok {
 				out = append(out, g.Rule)
@@ -163,17 +164,17 @@ func TestAGrantForASubagentIsItsParents(t *testing.T) {
 // A subagent asks nobody where its parent cannot, gets the tools of its kind only, and no answer of a schema.
 func TestASubagentHasNoMoreThanItsParent(t *testing.T) {
 	p := newPlace(t, llmtest.Replies())
-	inst := p.open(t, func(o *Options) { o.OutputSchema = []byte(`{"type":"object"}`) })
-	parent := newSession(t, inst, SessionOptions{})
-	child := newSession(t, inst, SessionOptions{Chain: []string{"explore/1"}, Parent: parent, Interactive: true})
+	inst := p.open(t, func(o *app.Options) { o.OutputSchema = []byte(`{"type":"object"}`) })
+	parent := newSession(t, inst, app.SessionOptions{})
+	child := newSession(t, inst, app.SessionOptions{Chain: []string{"explore/1"}, Parent: parent, Interactive: true})
 	if child.Interactive() {
 		t.Error("a subagent of a run without anybody asks")
 	}
 	if got := child.Tools(); !slices.Equal(got, []string{"Read", "Glob", "Grep"}) {
 		t.Errorf("an explorer has %q", got)
 	}
-	for name, o := range map[string]SessionOptions{
-		"another folder": {Chain: []string{"general/1"}, Parent: newSession(t, newPlace(t, llmtest.Replies()).open(t, nil), SessionOptions{})},
+	for name, o := range map[string]app.SessionOptions{
+		"another folder": {Chain: []string{"general/1"}, Parent: newSession(t, newPlace(t, llmtest.Replies()).open(t, nil), app.SessionOptions{})},
 		"no chain":       {Parent: parent},
 	} {
 		if s, err := inst.NewSession(t.Context(), o); err == nil {
@@ -188,10 +189,10 @@ func TestASubagentsStepsCountAgainstTheLimit(t *testing.T) {
 	read := llmtest.Say(llmtest.Tool("Read", map[string]any{"file_path": "${WORKDIR}/a.txt"}))
 	p := newPlace(t, llmtest.Replies(read, read, read, read))
 	p.write(t, "a.txt", "one\n")
-	inst := p.open(t, func(o *Options) { o.MaxTurns = 3 })
-	parent := newSession(t, inst, SessionOptions{})
+	inst := p.open(t, func(o *app.Options) { o.MaxTurns = 3 })
+	parent := newSession(t, inst, app.SessionOptions{})
 	for i, want := range []int{3, 0} {
-		child := newSession(t, inst, SessionOptions{Chain: []string{"general/1"}, Parent: parent})
+		child := newSession(t, inst, app.SessionOptions{Chain: []string{"general/1"}, Parent: parent})
 		if end, err := child.Prompt(t.Context(), llm.UserText("go")); err != nil || end.Reason != event.EndMaxSteps || end.Steps != want {
 			t.Errorf("subagent %d: %+v %v", i, end, err)
 		}
@@ -203,21 +204,21 @@ func TestTheCostOfSubagentsCountsAfterAResume(t *testing.T) {
 	say := llmtest.Say(llmtest.Text("Done."))
 	p := newPlace(t, llmtest.Replies(say, say, say))
 	inst := p.open(t, nil)
-	parent := newSession(t, inst, SessionOptions{})
+	parent := newSession(t, inst, app.SessionOptions{})
 	if _, err := parent.Prompt(t.Context(), llm.UserText("go")); err != nil {
 		t.Fatal(err)
 	}
-	child := newSession(t, inst, SessionOptions{Chain: []string{"general/1"}, Parent: parent})
+	child := newSession(t, inst, app.SessionOptions{Chain: []string{"general/1"}, Parent: parent})
 	if _, err := child.Prompt(t.Context(), llm.UserText("go")); err != nil {
 		t.Fatal(err)
 	}
 	cost := parent.Log().Info().CostUSD
-	if spent := parent.agent.Spent(); spent <= cost {
+	if spent := parent.Spent(); spent <= cost {
 		t.Errorf("%v of %v is counted", spent, cost)
 	}
 	id := parent.ID()
 	_, _ = child.Close(), parent.Close()
-	again := newSession(t, p.open(t, func(o *Options) { o.MaxBudgetUSD = cost * 1.5 }), SessionOptions{Resume: id})
+	again := newSession(t, p.open(t, func(o *app.Options) { o.MaxBudgetUSD = cost * 1.5 }), app.SessionOptions{Resume: id})
 	if end, err := again.Prompt(t.Context(), llm.UserText("go")); err != nil || end.Reason != event.EndBudget {
 		t.Errorf("%+v %v", end, err)
 	}

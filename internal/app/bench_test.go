@@ -1,4 +1,4 @@
-package app
+package app_test
 
 import (
 	"bytes"
@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lathe-dev/lathe/internal/app"
 	"github.com/lathe-dev/lathe/internal/config"
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
@@ -61,12 +62,12 @@ func runGaps(b *testing.B, steps int) []float64 {
 	if err != nil {
 		b.Fatal(err)
 	}
-	inst, err := Open(Options{Config: cfg, Dir: dir, Environ: env, Mode: permission.Bypass})
+	inst, err := app.Open(app.Options{Config: cfg, Dir: dir, Environ: env, Mode: permission.Bypass})
 	if err != nil {
 		b.Fatal(err)
 	}
 	defer inst.Close()
-	s, err := inst.NewSession(b.Context(), SessionOptions{})
+	s, err := inst.NewSession(b.Context(), app.SessionOptions{})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -152,12 +153,12 @@ func gapsAfterSummaries(b *testing.B) (gaps, others []float64) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	inst, err := Open(Options{Config: cfg, Dir: dir, Environ: env, Mode: permission.Bypass})
+	inst, err := app.Open(app.Options{Config: cfg, Dir: dir, Environ: env, Mode: permission.Bypass})
 	if err != nil {
 		b.Fatal(err)
 	}
 	defer inst.Close()
-	s, err := inst.NewSession(b.Context(), SessionOptions{})
+	s, err := inst.NewSession(b.Context(), app.SessionOptions{})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package app
+package app_test
 
 import (
 	"os"
@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lathe-dev/lathe/internal/app"
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/llm/llmtest"
@@ -22,7 +23,7 @@ func newestText(t *testing.T, p *place) string {
 	return body[strings.LastIndex(body, `"role":"user"`):]
 }
 
-func say(t *testing.T, s *Session, text string) {
+func say(t *testing.T, s *app.Session, text string) {
 	t.Helper()
 	if _, err := s.Prompt(t.Context(), llm.UserText(text)); err != nil {
 		t.Fatal(err)
@@ -45,8 +46,8 @@ func TestFilesThatOthersChangedAreAnnouncedOnceAtTheNextMessage(t *testing.T) {
 	for _, name := range []string{"mine.txt", "users.txt", "gone.txt", "touched.txt", "built.txt", "unread.txt"} {
 		p.write(t, name, "one "+name+"\n")
 	}
-	i := p.open(t, func(o *Options) { o.Allowed = []string{"Edit", "Bash"} })
-	s := newSession(t, i, SessionOptions{})
+	i := p.open(t, func(o *app.Options) { o.Allowed = []string{"Edit", "Bash"} })
+	s := newSession(t, i, app.SessionOptions{})
 	say(t, s, "work")
 	if got := p.read(t, "built.txt"); got != "new\n" {
 		t.Fatalf("the command did not run: %q", got)
@@ -87,7 +88,7 @@ func TestFilesThatChangedWhileTheAgentWorkedWithoutCommandsAreAnnounced(t *testi
 	slow := llmtest.Reply{Parts: []llmtest.Part{llmtest.Text("Done.")}, FirstByte: llmtest.Duration(200 * time.Millisecond)}
 	p := newPlace(t, llmtest.Replies(llmtest.Say(readCall("a.txt")), slow, done))
 	p.write(t, "a.txt", "one\n")
-	s := newSession(t, p.open(t, nil), SessionOptions{})
+	s := newSession(t, p.open(t, nil), app.SessionOptions{})
 	sub := s.Subscribe(t.Context())
 	end := make(chan error, 1)
 	go func() { _, err := s.Prompt(t.Context(), llm.UserText("work")); end <- err }()
@@ -109,15 +110,15 @@ func TestFilesThatChangedBetweenTwoRunsAreAnnounced(t *testing.T) {
 		done, done, done))
 	p.write(t, "a.txt", "one\n")
 	p.write(t, "b.txt", "one\n")
-	i := p.open(t, func(o *Options) { o.Allowed = []string{"Bash"} })
-	s := newSession(t, i, SessionOptions{})
+	i := p.open(t, func(o *app.Options) { o.Allowed = []string{"Bash"} })
+	s := newSession(t, i, app.SessionOptions{})
 	say(t, s, "work")
 	id := s.ID()
-	again := func() *Session {
+	again := func() *app.Session {
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
-		return newSession(t, i, SessionOptions{Resume: id})
+		return newSession(t, i, app.SessionOptions{Resume: id})
 	}
 	s = again()
 	later := time.Now().Add(time.Minute) // beyond the clock's ticks

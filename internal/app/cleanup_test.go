@@ -1,4 +1,4 @@
-package app
+package app_test
 
 import (
 	"context"
@@ -26,7 +26,7 @@ func testCleanUp(t *testing.T, settings string, kept map[string]bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	debug := filepath.Join(inst.paths.StateHome, "debug")
+	debug := filepath.Join(inst.Config().Paths().StateHome, "debug")
 	old, young := time.Now().AddDate(0, 0, -31), time.Now().AddDate(0, 0, -29)
 	for name, at := range map[string]time.Time{"old": old, "young": young, "old-in-use": old} {
 		dir := filepath.Join(debug, name)

@@ -1,4 +1,4 @@
-package app
+package app_test
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/lathe-dev/lathe/internal/app"
 	"github.com/lathe-dev/lathe/internal/compact/onlog"
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
@@ -48,7 +49,7 @@ func longPlace(t *testing.T, n int) *place {
 func TestALongSessionGoesOnThroughCompactions(t *testing.T) {
 	p := longPlace(t, 60)
 	i := p.openWith(t, "ANTHROPIC_COMPACTION_THRESHOLD=14000")
-	s := newSession(t, i, SessionOptions{})
+	s := newSession(t, i, app.SessionOptions{})
 	sub := s.Subscribe(t.Context())
 	end, err := s.Prompt(t.Context(), llm.UserText("Read all files. Do not skip file 42."))
 	if err != nil || end.Reason != event.EndCompleted {
@@ -78,7 +79,7 @@ func TestALongSessionGoesOnThroughCompactions(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	again := newSession(t, i, SessionOptions{Resume: id})
+	again := newSession(t, i, app.SessionOptions{Resume: id})
 	if diff := cmp.Diff(before, again.Messages()); diff != "" {
 		t.Errorf("after a resume: %s", diff)
 	}
@@ -147,10 +148,10 @@ func equal(a, b []string) bool {
 }
 
 // openWith is open with variables in the environment.
-func (p *place) openWith(t *testing.T, vars ...string) *Instance {
+func (p *place) openWith(t *testing.T, vars ...string) *app.Instance {
 	t.Helper()
 	p.vars = append(p.vars, vars...)
-	return p.open(t, func(o *Options) { o.Mode = permission.AcceptEdits })
+	return p.open(t, func(o *app.Options) { o.Mode = permission.AcceptEdits })
 }
 
 func TestAnOverflowIsCompactedInTheSameTurn(t *testing.T) {
@@ -159,7 +160,7 @@ func TestAnOverflowIsCompactedInTheSameTurn(t *testing.T) {
 	script := longWork(t, nil, 12)
 	script.Replies[8].Faults = []llmtest.Fault{{Kind: "status", Status: 400, Body: long}}
 	p.srv = restart(t, p, script)
-	s := newSession(t, p.openWith(t), SessionOptions{})
+	s := newSession(t, p.openWith(t), app.SessionOptions{})
 	sub := s.Subscribe(t.Context())
 	end, err := s.Prompt(t.Context(), llm.UserText("Read all files."))
 	if err != nil || end.Reason != event.EndCompleted {
@@ -178,7 +179,7 @@ func TestWithoutAutomaticCompactionTheErrorStands(t *testing.T) {
 		Body: `{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 210000 tokens > 200000 maximum"}}`,
 	}}
 	p.srv = restart(t, p, script)
-	s := newSession(t, p.openWith(t, "DISABLE_AUTO_COMPACT=1"), SessionOptions{})
+	s := newSession(t, p.openWith(t, "DISABLE_AUTO_COMPACT=1"), app.SessionOptions{})
 	if end, err := s.Prompt(t.Context(), llm.UserText("Read all files.")); err == nil || end.Reason != event.EndFailed {
 		t.Fatalf("%+v %v", end, err)
 	}
@@ -203,7 +204,7 @@ func TestAFileReadBeforeACompactionIsReadAgainBeforeItIsChanged(t *testing.T) {
 		llmtest.Say(llmtest.Text("Tried.")))
 	p := newPlace(t, script)
 	longWork(t, p, 30)
-	s := newSession(t, p.openWith(t, "ANTHROPIC_COMPACTION_THRESHOLD=14000"), SessionOptions{})
+	s := newSession(t, p.openWith(t, "ANTHROPIC_COMPACTION_THRESHOLD=14000"), app.SessionOptions{})
 	if _, err := s.Prompt(t.Context(), llm.UserText("Read and change.")); err != nil {
 		t.Fatal(err)
 	}

@@ -1,10 +1,11 @@
-package app
+package app_test
 
 import (
 	"os"
 	"strings"
 	"testing"
 
+	"github.com/lathe-dev/lathe/internal/app"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/llm/llmtest"
 )
@@ -12,9 +13,9 @@ import (
 const contextSettings = `{"context": {"fileStructure": true, "providers": {"tickets": {"command": "touch ran; cat tickets.txt"}}}}`
 
 // firstRequest prompts once in a project whose settings file is the given one, and returns the body of the request.
-func firstRequest(t *testing.T, p *place, change func(*Options)) string {
+func firstRequest(t *testing.T, p *place, change func(*app.Options)) string {
 	t.Helper()
-	s := newSession(t, p.open(t, change), SessionOptions{})
+	s := newSession(t, p.open(t, change), app.SessionOptions{})
 	if _, err := s.Prompt(t.Context(), llm.UserText("go")); err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +42,7 @@ func TestCommandsOfAProjectsSettingsRunOnceItIsTrusted(t *testing.T) {
 			t.Errorf("%s is not in %s", want, body)
 		}
 	}
-	if body := firstRequest(t, p, func(o *Options) { o.Bare = true }); strings.Contains(body, "LATHE-7") {
+	if body := firstRequest(t, p, func(o *app.Options) { o.Bare = true }); strings.Contains(body, "LATHE-7") {
 		t.Error("--bare runs it")
 	}
 }

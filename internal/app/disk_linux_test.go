@@ -1,4 +1,4 @@
-package app
+package app_test
 
 import (
 	"bytes"
@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/lathe-dev/lathe/internal/app"
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/llm/llmtest"
@@ -51,8 +52,8 @@ func TestAFullDiskKeepsTheTurnInMemoryAndRefusesEffects(t *testing.T) {
 	p.write(t, "a.txt", "one\n")
 	disk := smallDisk(t)
 	p.vars = append(p.vars, "XDG_DATA_HOME="+disk)
-	inst := p.open(t, func(o *Options) { o.Mode = permission.AcceptEdits })
-	s := newSession(t, inst, SessionOptions{})
+	inst := p.open(t, func(o *app.Options) { o.Mode = permission.AcceptEdits })
+	s := newSession(t, inst, app.SessionOptions{})
 	if _, err := s.Prompt(t.Context(), llm.UserText("begin")); err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +83,7 @@ func TestAFullDiskKeepsTheTurnInMemoryAndRefusesEffects(t *testing.T) {
 }
 
 // checkDiskNotices wants one warning when the disk became full, and one word when there was room again.
-func checkDiskNotices(t *testing.T, s *Session, sub *event.Subscription) {
+func checkDiskNotices(t *testing.T, s *app.Session, sub *event.Subscription) {
 	t.Helper()
 	s.Publish(event.Notice{Text: "over"})
 	var told []string

@@ -1,4 +1,4 @@
-package app
+package app_test
 
 import (
 	"net/http"
@@ -12,6 +12,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/lathe-dev/lathe/internal/app"
 	"github.com/lathe-dev/lathe/internal/config"
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
@@ -54,7 +55,7 @@ func newLock(t *testing.T, behind string) *lock {
 }
 
 // helperPlace is a place whose key comes from a command that prints the file "key" and counts its runs.
-func helperPlace(t *testing.T, settings string, replies int) (*place, *lock, *Instance) {
+func helperPlace(t *testing.T, settings string, replies int) (*place, *lock, *app.Instance) {
 	t.Helper()
 	var says []llmtest.Reply
 	for range replies {
@@ -70,7 +71,7 @@ func helperPlace(t *testing.T, settings string, replies int) (*place, *lock, *In
 	if err != nil {
 		t.Fatal(err)
 	}
-	inst, err := Open(Options{Config: cfg, Dir: p.dir, Environ: env, Version: "test"})
+	inst, err := app.Open(app.Options{Config: cfg, Dir: p.dir, Environ: env, Version: "test"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +81,7 @@ func helperPlace(t *testing.T, settings string, replies int) (*place, *lock, *In
 
 func TestKeyOfTheHelperIsKeptUntilItIsRefused(t *testing.T) {
 	p, l, inst := helperPlace(t, "", 4)
-	s := newSession(t, inst, SessionOptions{})
+	s := newSession(t, inst, app.SessionOptions{})
 	prompt := func() error { _, err := s.Prompt(t.Context(), llm.UserText("go")); return err }
 	if _, err := os.Stat(filepath.Join(p.dir, "runs")); err == nil {
 		t.Error("the command ran before there was a request")
@@ -110,7 +111,7 @@ func TestKeyOfTheHelperIsKeptUntilItIsRefused(t *testing.T) {
 
 func TestKeyOfTheHelperGrowsOld(t *testing.T) {
 	p, _, inst := helperPlace(t, `, "apiKeyHelperTtlMs": 0`, 2)
-	s := newSession(t, inst, SessionOptions{})
+	s := newSession(t, inst, app.SessionOptions{})
 	for range 2 {
 		if _, err := s.Prompt(t.Context(), llm.UserText("go")); err != nil {
 			t.Fatal(err)
@@ -130,8 +131,8 @@ func TestHelperFailuresSayWhy(t *testing.T) {
 		"echo ok; echo extra-secret": "one word",
 	} {
 		p, _, inst := helperPlace(t, "", 0)
-		inst.settings().APIKeyHelper = cmd
-		s := newSession(t, inst, SessionOptions{})
+		inst.Config().Settings.APIKeyHelper = cmd
+		s := newSession(t, inst, app.SessionOptions{})
 		end, err := s.Prompt(t.Context(), llm.UserText("go"))
 		if err == nil || end.Reason != event.EndFailed || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "extra-secret") {
 			t.Errorf("%s: %v", cmd, err)

@@ -1,4 +1,4 @@
-package app
+package app_test
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/lathe-dev/lathe/internal/app"
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/llm/llmtest"
@@ -24,7 +25,7 @@ func TestSkillsOfAFolderBelowComeWithItsFirstFile(t *testing.T) {
 	p.write(t, "web/.claude/skills/release/SKILL.md", "---\ndescription: Releases the web.\n---\nRelease the web.")
 	p.write(t, "api/.claude/skills/other/SKILL.md", "---\ndescription: Not entered.\n---\nNo.")
 	p.write(t, ".claude/skills/release/SKILL.md", "---\ndescription: Releases all.\n---\nRelease all.")
-	s := newSession(t, p.open(t, nil), SessionOptions{})
+	s := newSession(t, p.open(t, nil), app.SessionOptions{})
 	p.promptIn(t, s, "look")
 	sent := p.sent()
 	if strings.Contains(sent[0], "paint") {
@@ -50,7 +51,7 @@ func TestCommandsInSkillsCanBeSwitchedOff(t *testing.T) {
 	p := newPlace(t, llmtest.Replies(llmtest.Say(llmtest.Text("Done."))))
 	p.write(t, "../.claude/skills/release/SKILL.md", "Release from !`touch ran; pwd`.")
 	p.write(t, "../.config/lathe/settings.json", `{"disableSkillShellExecution": true, "permissions": {"allow": ["Bash"]}}`)
-	s := newSession(t, p.open(t, nil), SessionOptions{})
+	s := newSession(t, p.open(t, nil), app.SessionOptions{})
 	p.promptIn(t, s, "/release")
 	if got := p.sent()[0]; !strings.Contains(got, "Release from [shell command execution disabled by policy].") {
 		t.Errorf("got %s", got)
@@ -67,7 +68,7 @@ func TestASkillThatWasActiveIsThereAfterAKill(t *testing.T) {
 	p.write(t, "a.txt", "one\n")
 	p.write(t, "../.claude/skills/release/SKILL.md", "---\nallowed-tools: Bash(touch *)\n---\nRelease with care.")
 	p.write(t, "../.claude/skills/release/steps.md", "step one")
-	s := newSession(t, p.open(t, nil), SessionOptions{})
+	s := newSession(t, p.open(t, nil), app.SessionOptions{})
 	sub := s.Subscribe(t.Context())
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan struct{})
@@ -87,7 +88,7 @@ func TestASkillThatWasActiveIsThereAfterAKill(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = killed.srv.Close() })
-	again := newSession(t, killed.open(t, nil), SessionOptions{Resume: s.ID()})
+	again := newSession(t, killed.open(t, nil), app.SessionOptions{Resume: s.ID()})
 	killed.promptIn(t, again, "go on")
 	last := killed.sent()[1]
 	for _, want := range []string{"Release with care.", "step one"} {

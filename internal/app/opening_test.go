@@ -1,4 +1,4 @@
-package app
+package app_test
 
 import (
 	"encoding/json"
@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/lathe-dev/lathe/internal/app"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/llm/llmtest"
 )
@@ -14,9 +15,9 @@ import (
 func TestTheOpeningIsSentAsItIsShown(t *testing.T) {
 	p := newPlace(t, llmtest.Replies(llmtest.Say(llmtest.Text("Done."))))
 	p.write(t, "CLAUDE.md", "Use tabs, <b> & \"quotes\".")
-	set := func(o *Options) { o.AppendSystem = "Speak like a pirate." }
-	shown := newSession(t, p.open(t, set), SessionOptions{Detached: true}).Opening(t.Context())
-	s := newSession(t, p.open(t, set), SessionOptions{})
+	set := func(o *app.Options) { o.AppendSystem = "Speak like a pirate." }
+	shown := newSession(t, p.open(t, set), app.SessionOptions{Detached: true}).Opening(t.Context())
+	s := newSession(t, p.open(t, set), app.SessionOptions{})
 	if _, err := s.Prompt(t.Context(), llm.UserText("go")); err != nil {
 		t.Fatal(err)
 	}

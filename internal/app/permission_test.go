@@ -1,4 +1,4 @@
-package app
+package app_test
 
 import (
 	"os"
@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/lathe-dev/lathe/internal/app"
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/llm/llmtest"
@@ -23,7 +24,7 @@ func bashScript(commands ...string) *llmtest.Script {
 }
 
 // answering answers every question and keeps it.
-func answering(t *testing.T, s *Session, a event.Answer) func() []event.Question {
+func answering(t *testing.T, s *app.Session, a event.Answer) func() []event.Question {
 	var mu sync.Mutex
 	var asked []event.Question
 	sub := s.Subscribe(t.Context())
@@ -50,7 +51,7 @@ func TestADangerousCallIsConfirmedOnceOnly(t *testing.T) {
 	for choice, want := range map[string]bool{event.ChoiceOnce: true, event.ChoiceAlways: true, event.ChoiceNo: false} {
 		cmd := "touch .envrc .mcp.json"
 		p := newPlace(t, bashScript(cmd, cmd))
-		s := newSession(t, p.open(t, func(o *Options) { o.Mode = permission.Bypass }), SessionOptions{Interactive: true})
+		s := newSession(t, p.open(t, func(o *app.Options) { o.Mode = permission.Bypass }), app.SessionOptions{Interactive: true})
 		asked := answering(t, s, event.Answer{Choice: choice, Text: "because", Rules: []string{"Bash", "Edit"}})
 		if _, err := s.Prompt(t.Context(), llm.UserText("go")); err != nil {
 			t.Fatal(err)
@@ -74,7 +75,7 @@ func TestADangerousCallIsConfirmedOnceOnly(t *testing.T) {
 
 func TestADangerousCallIsRefusedWhenNobodyIsThere(t *testing.T) {
 	p := newPlace(t, bashScript("touch .mcp.json"))
-	s := newSession(t, p.open(t, func(o *Options) { o.Mode, o.Allowed = permission.Bypass, []string{"Bash", "Edit"} }), SessionOptions{})
+	s := newSession(t, p.open(t, func(o *app.Options) { o.Mode, o.Allowed = permission.Bypass, []string{"Bash", "Edit"} }), app.SessionOptions{})
 	sub := s.Subscribe(t.Context())
 	if _, err := s.Prompt(t.Context(), llm.UserText("go")); err != nil {
 		t.Fatal(err)
@@ -88,7 +89,7 @@ func TestADangerousCallIsRefusedWhenNobodyIsThere(t *testing.T) {
 // A compound gets one rule for each part; the rules are shown, kept and reach the next session.
 func TestAlwaysKeepsOneRuleForEachPart(t *testing.T) {
 	p := newPlace(t, bashScript("mkdir one && touch one/a", "mkdir two && touch two/b"))
-	s := newSession(t, p.open(t, nil), SessionOptions{Interactive: true})
+	s := newSession(t, p.open(t, nil), app.SessionOptions{Interactive: true})
 	asked := answering(t, s, event.Answer{Choice: event.ChoiceAlways})
 	if _, err := s.Prompt(t.Context(), llm.UserText("go")); err != nil {
 		t.Fatal(err)
@@ -111,7 +112,7 @@ func TestAlwaysKeepsOneRuleForEachPart(t *testing.T) {
 
 func TestEveryDecisionIsWrittenWithItsEvidence(t *testing.T) {
 	p := newPlace(t, bashScript("ls", "rm gone"))
-	s := newSession(t, p.open(t, nil), SessionOptions{})
+	s := newSession(t, p.open(t, nil), app.SessionOptions{})
 	if _, err := s.Prompt(t.Context(), llm.UserText("go")); err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +161,7 @@ func TestAnUntrustedProjectOnlyNarrows(t *testing.T) {
 	}
 	p.write(t, ".lathe/settings.json", `{"permissions": {"allow": ["Bash(make *)"], "deny": ["Bash(git log *)"], "ask": ["Bash(ls *)"],
 		"rules": [{"permission": "bash", "pattern": "npm *", "action": "allow"}, {"permission": "bash", "pattern": "cat *", "action": "deny"}], "defaultMode": "bypassPermissions"}}`)
-	s := newSession(t, p.open(t, nil), SessionOptions{Detached: true})
+	s := newSession(t, p.open(t, nil), app.SessionOptions{Detached: true})
 	if s.Mode() != permission.Default {
 		t.Error(s.Mode())
 	}
@@ -180,7 +181,7 @@ func TestARuleDecidesOnRepetition(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := newSession(t, inst, SessionOptions{Interactive: true})
+	s := newSession(t, inst, app.SessionOptions{Interactive: true})
 	asked := answering(t, s, event.Answer{Choice: event.ChoiceOnce})
 	end, err := s.Prompt(t.Context(), llm.UserText("go"))
 	if err != nil || end.Reason != event.EndCompleted || len(asked()) != 0 {

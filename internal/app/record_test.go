@@ -1,18 +1,19 @@
-package app
+package app_test
 
 import (
 	"slices"
 	"testing"
 
+	"github.com/lathe-dev/lathe/internal/app"
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/session"
 )
 
 func TestNoticesOfTheAgentAreJournaled(t *testing.T) {
-	s := newSession(t, newPlace(t, editScript()).open(t, nil), SessionOptions{})
+	s := newSession(t, newPlace(t, editScript()).open(t, nil), app.SessionOptions{})
 	sub := s.Subscribe(t.Context())
 	want := event.Notice{Level: "warning", Text: "a cannot answer; going on with b"}
-	s.publishAgent(want)
+	s.PublishAgent(want)
 	e, ok := sub.Next(t.Context())
 	if !ok || e.Body != want || e.Cursor == "" {
 		t.Errorf("published: %+v", e)
@@ -28,7 +29,7 @@ func TestValuesOfSecretVariablesAreMaskedInRecordings(t *testing.T) {
 	p := newPlace(t, nil)
 	p.vars = []string{"GH_TOKEN=ghbare55667788", "EDITOR=vim-with-a-long-name"}
 	inst := p.open(t, nil)
-	got := inst.settings().Secrets(inst.environ())
+	got := inst.Config().Settings.Secrets(p.environ())
 	if !slices.Contains(got, "ghbare55667788") || slices.Contains(got, "vim-with-a-long-name") {
 		t.Errorf("%q", got)
 	}

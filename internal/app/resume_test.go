@@ -1,4 +1,4 @@
-package app
+package app_test
 
 import (
 	"strings"
@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/lathe-dev/lathe/internal/app"
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/llm/llmtest"
@@ -23,8 +24,8 @@ func TestAResumedConversationHasWhatItHad(t *testing.T) {
 		llmtest.Say(llmtest.Text("Done.")),
 	))
 	p.write(t, "a.txt", "one\n")
-	first := p.open(t, func(o *Options) { o.AppendSystem = "Speak like a pirate." })
-	s := newSession(t, first, SessionOptions{Interactive: true})
+	first := p.open(t, func(o *app.Options) { o.AppendSystem = "Speak like a pirate." })
+	s := newSession(t, first, app.SessionOptions{Interactive: true})
 	answerWith(t, s, s.Subscribe(t.Context()), event.Answer{Choice: event.ChoiceSession, Rules: []string{"Edit(/**)"}})
 	if _, err := s.Prompt(t.Context(), llm.UserText("look at it")); err != nil {
 		t.Fatal(err)
@@ -40,14 +41,14 @@ func TestAResumedConversationHasWhatItHad(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	again := newSession(t, p.open(t, nil), SessionOptions{Resume: id}) // nobody is there: a call that is not granted is refused
+	again := newSession(t, p.open(t, nil), app.SessionOptions{Resume: id}) // nobody is there: a call that is not granted is refused
 	if got := again.Model().ID; got != "claude-opus-4-1" {
 		t.Errorf("model %s", got)
 	}
-	if diff := cmp.Diff([]event.TodoItem{{Content: "change it", Status: "in_progress"}}, again.env.Todos.Get()); diff != "" {
+	if diff := cmp.Diff([]event.TodoItem{{Content: "change it", Status: "in_progress"}}, again.Env().Todos.Get()); diff != "" {
 		t.Errorf("todos: %s", diff)
 	}
-	if got := again.agent.Spent(); got != cost || cost == 0 {
+	if got := again.Spent(); got != cost || cost == 0 {
 		t.Errorf("spent %v, want %v", got, cost)
 	}
 	system, err := again.System(t.Context())
@@ -71,15 +72,15 @@ func TestAFileChangedWhileNobodyLookedIsReadAgain(t *testing.T) {
 		llmtest.Say(llmtest.Text("Done.")),
 	))
 	p.write(t, "a.txt", "one\n")
-	edits := func(o *Options) { o.Mode = permission.AcceptEdits }
-	s := newSession(t, p.open(t, edits), SessionOptions{})
+	edits := func(o *app.Options) { o.Mode = permission.AcceptEdits }
+	s := newSession(t, p.open(t, edits), app.SessionOptions{})
 	if _, err := s.Prompt(t.Context(), llm.UserText("look at it")); err != nil {
 		t.Fatal(err)
 	}
 	id := s.ID()
 	_ = s.Close()
 	p.write(t, "a.txt", "somebody else's\n")
-	again := newSession(t, p.open(t, edits), SessionOptions{Resume: id})
+	again := newSession(t, p.open(t, edits), app.SessionOptions{Resume: id})
 	if _, err := again.Prompt(t.Context(), llm.UserText("write it")); err != nil {
 		t.Fatal(err)
 	}
@@ -90,13 +91,13 @@ func TestAFileChangedWhileNobodyLookedIsReadAgain(t *testing.T) {
 
 func TestTheMoneyLimitHoldsOverAResume(t *testing.T) {
 	p := newPlace(t, llmtest.Replies(llmtest.Say(llmtest.Text("One.")), llmtest.Say(llmtest.Text("Two."))))
-	s := newSession(t, p.open(t, nil), SessionOptions{})
+	s := newSession(t, p.open(t, nil), app.SessionOptions{})
 	if _, err := s.Prompt(t.Context(), llm.UserText("one")); err != nil {
 		t.Fatal(err)
 	}
 	id, cost := s.ID(), s.Log().Info().CostUSD
 	_ = s.Close()
-	again := newSession(t, p.open(t, func(o *Options) { o.MaxBudgetUSD = cost / 2 }), SessionOptions{Resume: id})
+	again := newSession(t, p.open(t, func(o *app.Options) { o.MaxBudgetUSD = cost / 2 }), app.SessionOptions{Resume: id})
 	if end, err := again.Prompt(t.Context(), llm.UserText("two")); err != nil || end.Reason != event.EndBudget {
 		t.Errorf("%+v %v", end, err)
 	}

@@ -1,4 +1,4 @@
-package app
+package app_test
 
 import (
 	"os"
@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/lathe-dev/lathe/internal/app"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/llm/llmtest"
 )
@@ -25,7 +26,7 @@ func TestMemoryOfAFolderComesWithTheFirstFileOfItAndOnce(t *testing.T) {
 		}
 		p.write(t, name, text)
 	}
-	s := newSession(t, p.open(t, nil), SessionOptions{})
+	s := newSession(t, p.open(t, nil), app.SessionOptions{})
 	if _, err := s.Prompt(t.Context(), llm.UserText("Look.")); err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package app
+package app_test
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/lathe-dev/lathe/internal/app"
 	"github.com/lathe-dev/lathe/internal/config"
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
@@ -16,18 +17,18 @@ import (
 	"github.com/lathe-dev/lathe/internal/permission"
 )
 
-func (p *place) with(t *testing.T, settings string, env []string, change func(*Options)) (*Instance, error) {
+func (p *place) with(t *testing.T, settings string, env []string, change func(*app.Options)) (*app.Instance, error) {
 	t.Helper()
 	env = append(p.environ(), env...)
 	cfg, err := config.Load(config.Options{Dir: p.dir, Environ: env, SettingsFlag: settings, ManagedPaths: []string{}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := Options{Config: cfg, Dir: p.dir, Environ: env, Version: "test"}
+	o := app.Options{Config: cfg, Dir: p.dir, Environ: env, Version: "test"}
 	if change != nil {
 		change(&o)
 	}
-	inst, err := Open(o)
+	inst, err := app.Open(o)
 	if err == nil {
 		t.Cleanup(func() { _ = inst.Close() })
 	}
@@ -53,9 +54,9 @@ func TestAddressOfTheCommandLineIsAlwaysUsed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		name, _, err := inst.models.Choose(tc.model)
-		if err != nil || name != tc.provider || !strings.HasPrefix(inst.models.Provider(name).APIBase, "http://localhost:1") {
-			t.Errorf("%v %s %q: %s at %q, %v", tc.env, tc.settings, tc.model, name, inst.models.Provider(name).APIBase, err)
+		name, _, err := inst.Providers().Choose(tc.model)
+		if err != nil || name != tc.provider || !strings.HasPrefix(inst.Providers().Provider(name).APIBase, "http://localhost:1") {
+			t.Errorf("%v %s %q: %s at %q, %v", tc.env, tc.settings, tc.model, name, inst.Providers().Provider(name).APIBase, err)
 		}
 	}
 }
@@ -72,7 +73,7 @@ func TestProvidersThatNeedNoKeyOfOurs(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 5 { // no order of a map decides
-			if name, _, err := inst.models.Choose(""); name != tc.want || (err == nil) != (tc.want != "") {
+			if name, _, err := inst.Providers().Choose(""); name != tc.want || (err == nil) != (tc.want != "") {
 				t.Errorf("%s %s: %q %v", tc.env, tc.settings, name, err)
 			}
 		}
@@ -99,7 +100,7 @@ func TestSmallModel(t *testing.T) {
 
 func TestForbiddenBypassIsOneClearError(t *testing.T) {
 	_, err := newPlace(t, nil).with(t, `{"permissions": {"disableBypassPermissionsMode": "disable"}}`, nil,
-		func(o *Options) { o.Mode = permission.Bypass })
+		func(o *app.Options) { o.Mode = permission.Bypass })
 	if err == nil || !strings.Contains(err.Error(), "disableBypassPermissionsMode") {
 		t.Errorf("%v", err)
 	}
@@ -112,7 +113,7 @@ func TestFaultyRulesAreReportedInTheFirstTurn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := newSession(t, inst, SessionOptions{})
+	s := newSession(t, inst, app.SessionOptions{})
 	sub := s.Subscribe(t.Context())
 	if _, err := s.Prompt(t.Context(), llm.UserText("go")); err != nil {
 		t.Fatal(err)
@@ -142,7 +143,7 @@ func TestRulesOfTheCommandLineAreAnchored(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := newSession(t, inst, SessionOptions{Detached: true})
+	s := newSession(t, inst, app.SessionOptions{Detached: true})
 	rs := s.Invoke(t.Context(), []llm.ToolCall{{ID: "1", Name: "Read", Input: []byte(`{"file_path":"secret"}`)}})
 	if !strings.Contains(rs[0].PlainText(), "Permission denied") {
 		t.Errorf("%+v", rs)
@@ -162,7 +163,7 @@ func TestRulesHoldBehindLinks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := newSession(t, inst, SessionOptions{Detached: true})
+	s := newSession(t, inst, app.SessionOptions{Detached: true})
 	rs := s.Invoke(t.Context(), []llm.ToolCall{{ID: "1", Name: "Read", Input: []byte(`{"file_path":"secret"}`)}})
 	if !rs[0].IsError || !strings.Contains(rs[0].PlainText(), "Permission denied") {
 		t.Errorf("%+v", rs)
@@ -173,7 +174,7 @@ func TestSteersAreNeverLost(t *testing.T) {
 	p := newPlace(t, llmtest.Replies(
 		llmtest.Say(llmtest.Tool("Read", map[string]any{"file_path": "${WORKDIR}/a.txt"})), llmtest.Say(llmtest.Text("Done."))))
 	p.write(t, "a.txt", "one\n")
-	s := newSession(t, p.open(t, func(o *Options) { o.MaxTurns = 1 }), SessionOptions{})
+	s := newSession(t, p.open(t, func(o *app.Options) { o.MaxTurns = 1 }), app.SessionOptions{})
 	if s.Steer(llm.UserText("early")) {
 		t.Error("no turn runs, and a message for it was taken")
 	}
@@ -199,7 +200,7 @@ func TestSteersAreNeverLost(t *testing.T) {
 func TestAnswersAfterTheFirstAreRefused(t *testing.T) {
 	p := newPlace(t, editScript())
 	p.write(t, "a.txt", "one\n")
-	s := newSession(t, p.open(t, nil), SessionOptions{Interactive: true})
+	s := newSession(t, p.open(t, nil), app.SessionOptions{Interactive: true})
 	sub := s.Subscribe(t.Context())
 	done := make(chan error, 1)
 	go func() { _, err := s.Prompt(context.WithoutCancel(t.Context()), llm.UserText("change it")); done <- err }()
@@ -218,7 +219,7 @@ func TestAnswersAfterTheFirstAreRefused(t *testing.T) {
 func TestCloseEndsATurnThatAsks(t *testing.T) {
 	p := newPlace(t, editScript())
 	p.write(t, "a.txt", "one\n")
-	s := newSession(t, p.open(t, nil), SessionOptions{Interactive: true})
+	s := newSession(t, p.open(t, nil), app.SessionOptions{Interactive: true})
 	sub := s.Subscribe(t.Context())
 	done := make(chan event.TurnEnd, 1)
 	go func() { end, _ := s.Prompt(context.WithoutCancel(t.Context()), llm.UserText("change it")); done <- end }()
@@ -249,7 +250,7 @@ func TestAlwaysReachesOtherSessions(t *testing.T) {
 	} {
 		p := newPlace(t, bashScript("mkdir one"))
 		inst := p.open(t, nil)
-		a, b := newSession(t, inst, SessionOptions{Interactive: true}), newSession(t, inst, SessionOptions{})
+		a, b := newSession(t, inst, app.SessionOptions{Interactive: true}), newSession(t, inst, app.SessionOptions{})
 		answering(t, a, tc.answer)
 		if _, err := a.Prompt(t.Context(), llm.UserText("go")); err != nil {
 			t.Fatal(err)

@@ -1,4 +1,4 @@
-package app
+package app_test
 
 import (
 	"path/filepath"
@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/lathe-dev/lathe/internal/app"
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/files"
 	"github.com/lathe-dev/lathe/internal/llm"
@@ -21,7 +22,7 @@ func (p *place) sent() []string {
 	return out
 }
 
-func (p *place) promptIn(t *testing.T, s *Session, text string) {
+func (p *place) promptIn(t *testing.T, s *app.Session, text string) {
 	t.Helper()
 	end, err := s.Prompt(t.Context(), llm.UserText(text))
 	if err != nil || end.Reason != event.EndCompleted {
@@ -37,7 +38,7 @@ func TestASkillIsListedAndLoadedByTheModel(t *testing.T) {
 	))
 	p.write(t, "../.claude/skills/release/SKILL.md", "---\ndescription: Makes a release\n---\nRelease $ARGUMENTS from !`pwd`.")
 	p.write(t, "../.claude/skills/release/steps.md", "step one")
-	s := newSession(t, p.open(t, nil), SessionOptions{})
+	s := newSession(t, p.open(t, nil), app.SessionOptions{})
 	p.promptIn(t, s, "release it")
 	sent := p.sent()
 	for _, want := range []string{"- release: Makes a release", `"name":"Skill"`} {
@@ -71,7 +72,7 @@ func TestFilesOfALoadedSkillAreReadWithoutAQuestion(t *testing.T) {
 	p.write(t, "../.config/lathe/skills/release/SKILL.md", "Read steps.md")
 	p.write(t, "../.config/lathe/skills/release/steps.md", "step one")
 	i := p.open(t, nil)
-	s := newSession(t, i, SessionOptions{})
+	s := newSession(t, i, app.SessionOptions{})
 	p.promptIn(t, s, "read it")
 	if sent := p.sent(); strings.Contains(sent[1], "step one") {
 		t.Error("a file outside was read without a question")
@@ -84,11 +85,11 @@ func TestFilesOfALoadedSkillAreReadWithoutAQuestion(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	s = newSession(t, i, SessionOptions{Resume: id})
-	if !slices.ContainsFunc(s.env.Roots.List(), func(r files.Root) bool {
+	s = newSession(t, i, app.SessionOptions{Resume: id})
+	if !slices.ContainsFunc(s.Env().Roots.List(), func(r files.Root) bool {
 		return r.ReadOnly && r.Path == filepath.Join(p.home, ".config/lathe/skills/release")
 	}) {
-		t.Errorf("after a resume the files cannot be read: %+v", s.env.Roots.List())
+		t.Errorf("after a resume the files cannot be read: %+v", s.Env().Roots.List())
 	}
 }
 
@@ -96,7 +97,7 @@ func TestACommandInASkillNeedsPermission(t *testing.T) {
 	p := newPlace(t, llmtest.Replies(llmtest.Say(llmtest.Text("ok")), llmtest.Say(llmtest.Text("ok"))))
 	p.write(t, ".claude/skills/evil/SKILL.md", "---\nallowed-tools: Bash\n---\nNow: !`touch made.txt`")
 	i := p.open(t, nil)
-	s := newSession(t, i, SessionOptions{})
+	s := newSession(t, i, app.SessionOptions{})
 	p.promptIn(t, s, "/evil")
 	if made, _ := filepath.Glob(filepath.Join(p.dir, "made.txt")); len(made) > 0 {
 		t.Error("the command of an untrusted project ran")
@@ -117,7 +118,7 @@ func TestACommandInASkillNeedsPermission(t *testing.T) {
 func TestSkillsThatComeLaterAreAppended(t *testing.T) {
 	p := newPlace(t, llmtest.Replies(llmtest.Say(llmtest.Text("1")), llmtest.Say(llmtest.Text("2")), llmtest.Say(llmtest.Text("3"))))
 	i := p.open(t, nil)
-	s := newSession(t, i, SessionOptions{})
+	s := newSession(t, i, app.SessionOptions{})
 	p.promptIn(t, s, "one")
 	if strings.Contains(p.sent()[0], `"name":"Skill"`) {
 		t.Error("the tool is offered without a skill")
@@ -132,7 +133,7 @@ func TestSkillsThatComeLaterAreAppended(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	p.promptIn(t, newSession(t, i, SessionOptions{Resume: id}), "three")
+	p.promptIn(t, newSession(t, i, app.SessionOptions{Resume: id}), "three")
 	if n := strings.Count(p.sent()[2], "came late"); n != 1 {
 		t.Errorf("told %d times after a resume", n)
 	}
@@ -142,7 +143,7 @@ func TestLoadedSkillsGoThroughCompactions(t *testing.T) {
 	p := longPlace(t, 60)
 	p.write(t, ".claude/skills/house/SKILL.md", "Rule 99: answer in rhyme, $ARGUMENTS.\n")
 	i := p.openWith(t, "ANTHROPIC_COMPACTION_THRESHOLD=14000")
-	s := newSession(t, i, SessionOptions{})
+	s := newSession(t, i, app.SessionOptions{})
 	sub := s.Subscribe(t.Context())
 	p.promptIn(t, s, "/house always. Read all files.")
 	if n := len(compactionsOf(t, sub)); n < 2 {

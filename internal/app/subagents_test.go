@@ -1,4 +1,4 @@
-package app
+package app_test
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/lathe-dev/lathe/internal/app"
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/llm/llmtest"
@@ -54,7 +55,8 @@ func TestTaskRunsAnAgentAndReturnsItsAnswer(t *testing.T) {
 	))
 	p.write(t, "a.txt", "nobody\n")
 	p.vars = []string{"ANTHROPIC_SMALL_FAST_MODEL=claude-haiku-4-5"}
-	s := newSession(t, p.open(t, nil), SessionOptions{})
+	inst := p.open(t, nil)
+	s := newSession(t, inst, app.SessionOptions{})
 	sub := s.Subscribe(t.Context())
 	end, err := s.Prompt(t.Context(), llm.UserText("who?"))
 	if err != nil || end.Reason != event.EndCompleted {
@@ -65,7 +67,7 @@ func TestTaskRunsAnAgentAndReturnsItsAnswer(t *testing.T) {
 		t.Fatalf("%+v", r)
 	}
 	var children []string
-	for info, err := range s.inst.Store().Children(s.ID()) {
+	for info, err := range inst.Store().Children(s.ID()) {
 		if err != nil || info.Agent != "Explore" || info.Call != r[0].CallID || info.CostUSD <= 0 || !strings.Contains(info.Model, "haiku") {
 			t.Errorf("%+v %v", info, err)
 		}
@@ -102,7 +104,7 @@ func TestAgentsOfOneReplyWorkSideBySide(t *testing.T) {
 		after("met 42", llmtest.Text("Met.")),
 		after("[agent ", llmtest.Text("Done.")),
 	))
-	s := newSession(t, p.open(t, func(o *Options) { o.Mode = permission.Bypass }), SessionOptions{})
+	s := newSession(t, p.open(t, func(o *app.Options) { o.Mode = permission.Bypass }), app.SessionOptions{})
 	if end, err := s.Prompt(t.Context(), llm.UserText("both")); err != nil || end.Reason != event.EndCompleted {
 		t.Fatalf("%+v %v", end, err)
 	}
@@ -121,16 +123,17 @@ func TestAgentsAreAtMostFiveDeep(t *testing.T) {
 	}
 	replies = append(replies, llmtest.Reply{When: &llmtest.When{Turn: ptr(1)}, Parts: []llmtest.Part{llmtest.Text("Back.")}})
 	p := newPlace(t, llmtest.Replies(replies...))
-	s := newSession(t, p.open(t, nil), SessionOptions{})
+	inst := p.open(t, nil)
+	s := newSession(t, inst, app.SessionOptions{})
 	if end, err := s.Prompt(t.Context(), llm.UserText("go to 0.")); err != nil || end.Reason != event.EndCompleted {
 		t.Fatalf("%+v %v", end, err)
 	}
 	n := 0
-	for info, err := range s.inst.Store().Children("") {
+	for info, err := range inst.Store().Children("") {
 		if n++; err != nil {
 			t.Error(err)
 		}
-		log, err := s.inst.Store().OpenReadOnly(info.ID)
+		log, err := inst.Store().OpenReadOnly(info.ID)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -152,7 +155,8 @@ func TestInterruptingTheParentEndsItsAgents(t *testing.T) {
 		said("begin", task(map[string]any{"prompt": "sleep long"})),
 		said("sleep long", llmtest.Tool("Bash", map[string]any{"command": "echo ready; sleep 600"})),
 	))
-	s := newSession(t, p.open(t, func(o *Options) { o.Mode = permission.Bypass }), SessionOptions{})
+	inst := p.open(t, func(o *app.Options) { o.Mode = permission.Bypass })
+	s := newSession(t, inst, app.SessionOptions{})
 	sub := s.Subscribe(t.Context())
 	go func() {
 		for e := range sub.All(t.Context()) {
@@ -168,11 +172,11 @@ func TestInterruptingTheParentEndsItsAgents(t *testing.T) {
 	if r := results(s.Messages()); len(r) != 1 {
 		t.Errorf("%+v", r)
 	}
-	for info, err := range s.inst.Store().Children(s.ID()) {
+	for info, err := range inst.Store().Children(s.ID()) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		log, err := s.inst.Store().OpenReadOnly(info.ID)
+		log, err := inst.Store().OpenReadOnly(info.ID)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -199,7 +203,7 @@ func TestAnAgentGoesOnWithItsContext(t *testing.T) {
 		llmtest.Reply{When: &llmtest.When{Contains: "and now?", Turn: ptr(1)}, Parts: []llmtest.Part{llmtest.Text("42.")}},
 		llmtest.Reply{When: &llmtest.When{Turn: ptr(3)}, Parts: []llmtest.Part{llmtest.Text("Done.")}},
 	))
-	s := newSession(t, p.open(t, nil), SessionOptions{})
+	s := newSession(t, p.open(t, nil), app.SessionOptions{})
 	for _, text := range []string{"first", "second"} {
 		if end, err := s.Prompt(t.Context(), llm.UserText(text)); err != nil || end.Reason != event.EndCompleted {
 			t.Fatalf("%+v %v", end, err)
@@ -226,7 +230,8 @@ func TestAKindFromAFileHasOnlyItsTools(t *testing.T) {
 	))
 	p.write(t, ".claude/agents/team/reviewer.md", "---\nname: reviewer\ndescription: Reviews changes\ntools: Read, Grep\nmaxTurns: 2\n---\nYou review code.\n")
 	p.write(t, ".claude/agents/broken.md", "---\nname: broken\ndescription: x\nhooks: {}\n---\nx\n")
-	s := newSession(t, p.open(t, func(o *Options) { o.Mode = permission.Bypass }), SessionOptions{})
+	inst := p.open(t, func(o *app.Options) { o.Mode = permission.Bypass })
+	s := newSession(t, inst, app.SessionOptions{})
 	if end, err := s.Prompt(t.Context(), llm.UserText("go")); err != nil || end.Reason != event.EndCompleted {
 		t.Fatalf("%+v %v", end, err)
 	}
@@ -238,14 +243,14 @@ func TestAKindFromAFileHasOnlyItsTools(t *testing.T) {
 	if len(r) != 2 || !strings.HasPrefix(resultText(r[0]), "I could not.") || !strings.Contains(resultText(r[1]), `no agent "broken"`) {
 		t.Errorf("%+v", r)
 	}
-	if notes := s.inst.Extensions().Agents.Catalog().Notes; len(notes) != 1 || !strings.Contains(notes[0], "hooks has no effect yet") {
+	if notes := inst.Extensions().Agents.Catalog().Notes; len(notes) != 1 || !strings.Contains(notes[0], "hooks has no effect yet") {
 		t.Errorf("%q", notes)
 	}
-	for info, err := range s.inst.Store().Children(s.ID()) {
+	for info, err := range inst.Store().Children(s.ID()) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		log, err := s.inst.Store().OpenReadOnly(info.ID)
+		log, err := inst.Store().OpenReadOnly(info.ID)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -268,7 +273,7 @@ func TestManyAgentsGoThroughTheLimit(t *testing.T) {
 		said("inner", llmtest.Text("Leaf.")),
 		llmtest.Reply{When: &llmtest.When{Turn: ptr(1)}, Parts: []llmtest.Part{llmtest.Text("Done.")}},
 	))
-	s := newSession(t, p.open(t, nil), SessionOptions{})
+	s := newSession(t, p.open(t, nil), app.SessionOptions{})
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	if end, err := s.Prompt(ctx, llm.UserText("many")); err != nil || end.Reason != event.EndCompleted {

@@ -1,4 +1,4 @@
-package app
+package app_test
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/lathe-dev/lathe/internal/app"
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/permission"
@@ -14,8 +15,8 @@ import (
 
 func TestRulesOfARunningSessionFollowTheSettings(t *testing.T) {
 	p := newPlace(t, editScript())
-	inst := p.open(t, func(o *Options) { o.Mode = permission.Bypass })
-	s := newSession(t, inst, SessionOptions{})
+	inst := p.open(t, func(o *app.Options) { o.Mode = permission.Bypass })
+	s := newSession(t, inst, app.SessionOptions{})
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- inst.Watch(ctx, nil) }()
@@ -48,8 +49,8 @@ func TestRulesOfARunningSessionFollowTheSettings(t *testing.T) {
 // the mode can be chosen again, and nothing goes back to it by itself.
 func TestBypassFollowsTheSettingsOfARunningSession(t *testing.T) {
 	p := newPlace(t, editScript())
-	inst := p.open(t, func(o *Options) { o.Mode = permission.Bypass })
-	s := newSession(t, inst, SessionOptions{})
+	inst := p.open(t, func(o *app.Options) { o.Mode = permission.Bypass })
+	s := newSession(t, inst, app.SessionOptions{})
 	sub := s.Subscribe(t.Context())
 	settings := func(text string) {
 		t.Helper()
@@ -64,7 +65,7 @@ func TestBypassFollowsTheSettingsOfARunningSession(t *testing.T) {
 	command := permission.Request{Tool: "Bash", Accesses: []permission.Access{{Kind: permission.Exec, Target: "make"}}}
 	decide := func() permission.Effect {
 		command.Mode = permission.Bypass
-		return s.rules.Policy().Decide(command).Effect
+		return s.Policy().Decide(command).Effect
 	}
 	settings(`{"hooks": {"PreToolUse": [{"matcher": "Bash"}]}}`)
 	if m := firstOf[event.ModeChanged](t, sub); m.Mode != permission.Default || s.Mode() != permission.Default {
@@ -77,7 +78,7 @@ func TestBypassFollowsTheSettingsOfARunningSession(t *testing.T) {
 	if err := s.SetMode(t.Context(), permission.Bypass); err == nil || decide() != permission.Ask {
 		t.Errorf("bypass is back too early: %v, %s", err, decide())
 	}
-	if m := newSession(t, inst, SessionOptions{}).Mode(); m != permission.Default {
+	if m := newSession(t, inst, app.SessionOptions{}).Mode(); m != permission.Default {
 		t.Errorf("a new session began in %s", m)
 	}
 	settings(`{}`)
@@ -92,8 +93,8 @@ func TestBypassFollowsTheSettingsOfARunningSession(t *testing.T) {
 // Rules that cannot be obeyed never replace those in force: the mistake is shown, and the denied call stays denied.
 func TestABrokenRuleKeepsThoseInForce(t *testing.T) {
 	p := newPlace(t, editScript())
-	inst := p.open(t, func(o *Options) { o.Mode = permission.Bypass })
-	s := newSession(t, inst, SessionOptions{})
+	inst := p.open(t, func(o *app.Options) { o.Mode = permission.Bypass })
+	s := newSession(t, inst, app.SessionOptions{})
 	sub := s.Subscribe(t.Context())
 	if err := os.MkdirAll(filepath.Join(p.dir, ".lathe"), 0o700); err != nil {
 		t.Fatal(err)

@@ -1,0 +1,23 @@
+package app
+
+import (
+	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/permission"
+	"github.com/lathe-dev/lathe/internal/provider"
+	"github.com/lathe-dev/lathe/internal/tool"
+)
+
+// Providers chooses the provider of each model.
+func (i *Instance) Providers() *provider.Set { return i.models }
+
+// Env is the state that the session's tools share.
+func (s *Session) Env() *tool.Env { return s.env }
+
+// Policy is the policy in force.
+func (s *Session) Policy() *permission.Policy { return s.rules.Policy() }
+
+// Spent is the cost that counts against the budget, in dollars.
+func (s *Session) Spent() float64 { return s.agent.Spent() }
+
+// PublishAgent publishes an event as the agent loop does.
+func (s *Session) PublishAgent(b event.Body) { s.publishAgent(b) }
