@@ -47,14 +47,15 @@ type MediaStub struct {
 // Kind is its name in the log.
 func (Compaction) Kind() string { return "compaction" }
 
-// Compact adds a compaction, and fsyncs. Messages begins with the compacted form afterwards, and the messages that follow
+// Compact adds a compaction. It does not fsync: after a power cut the conversation is as it was before, or as the next
+// entry that is fsynced found it, and no request waits for the disk. Messages begins with the compacted form afterwards, and the messages that follow
 // Until keeps its parts; the replies that are kept lose their Usage, which has the size of another prompt.
 // It is an error while a reply is open or a call has no result, and when Until would part a call from its
 // result. Checkout to an entry before the compaction takes it back.
 func (s *Session) Compact(_ context.Context, c Compaction) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	_, err := s.add(c, true)
+	_, err := s.add(c, false)
 	return err
 }
 

@@ -294,6 +294,9 @@ func TestWhatMustSurviveAPowerCutIsSynced(t *testing.T) {
 	step("a result", none, func() { must(t, s.EndCall(ctx, result("a", "x"))) })
 	step("a reply", none, func() { must(t, s.AddReply(ctx, reply(toolCall("a")))) })
 	step("the end of a turn, with the blob", map[string]int{logName: 1, filepath.Base(blob): 1, blobDir: 1}, func() { must(t, s.EndTurn(ctx, TurnEnd{})) })
+	step("a compaction", none, func() {
+		must(t, s.Compact(ctx, Compaction{Level: 4, Until: s.Until(1), Messages: []llm.Message{llm.UserText("the summary")}}))
+	})
 	step("Sync", log, func() { must(t, s.Sync(ctx)) })
 	step("a later message", log, func() { user(t, s, "more") })
 }

@@ -57,20 +57,46 @@ func (k *Keeper) again(ctx context.Context, tail []llm.Message, mark int) (out [
 	return out
 }
 
-// without leaves out the files that were read again.
-func (k *Keeper) without(paths []string, again []compact.Again) []string {
-	real := func(path string) string {
-		p, err := k.Env.Roots.Resolve(path, k.Env.Dir.Get())
-		if err != nil {
-			return path
+// touched are the files that messages name, by the names that the messages give them.
+type touched []struct{ name, real string }
+
+// lookUp finds the files that messages name.
+func (k *Keeper) lookUp(msgs []llm.Message) touched {
+	names := compact.Touched(msgs)
+	out := make(touched, len(names))
+	for i, name := range names {
+		out[i].name, out[i].real = name, k.real(name)
+	}
+	return out
+}
+
+// without are the names of the files that were not read again.
+func (t touched) without(reread map[string]bool) []string {
+	var out []string
+	for _, f := range t {
+		if !reread[f.real] {
+			out = append(out, f.name)
 		}
-		return p.Real
 	}
-	read := map[string]bool{}
+	return out
+}
+
+// realPaths are the files that were read again.
+func (k *Keeper) realPaths(again []compact.Again) map[string]bool {
+	out := make(map[string]bool, len(again))
 	for _, a := range again {
-		read[real(a.Name)] = true
+		out[k.real(a.Name)] = true
 	}
-	return slices.DeleteFunc(paths, func(path string) bool { return read[real(path)] })
+	return out
+}
+
+// real is a path without symlinks; the path itself when it cannot be resolved.
+func (k *Keeper) real(path string) string {
+	p, err := k.Env.Roots.Resolve(path, k.Env.Dir.Get())
+	if err != nil {
+		return path
+	}
+	return p.Real
 }
 
 func rank(l tool.Lost) int {

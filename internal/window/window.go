@@ -98,11 +98,14 @@ func (k *Keeper) summarise(ctx context.Context, req *llm.Request) (compact.Answe
 // kept is the part that goes through a compaction word for word.
 func (k *Keeper) kept(ctx context.Context, t compact.Task, cut []llm.Message, userTexts []string) compact.Kept {
 	tail := k.Journal.Messages()[len(cut):]
+	named := make(chan touched, 1)
+	go func() { named <- k.lookUp(cut) }() // beside the reads: the turn waits for both
+
 	k.Forget() // the memory for files that are read again comes with them
 	out := compact.Kept{UserTexts: userTexts, Log: k.Journal.Path(), Again: k.again(ctx, tail, t.Mark)}
 	found := k.gathered.take()
 	out.Context = found.context
-	out.Files = k.without(compact.Touched(cut), out.Again)
+	out.Files = (<-named).without(k.realPaths(out.Again))
 	if m := k.Mode(); m != permission.Default {
 		out.Mode = string(m)
 	}
