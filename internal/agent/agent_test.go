@@ -166,6 +166,21 @@ func TestEveryFailureIsTextForTheModel(t *testing.T) {
 	}
 }
 
+func TestAClosedSchemaRefusesUnknownPropertiesWithoutSayingSo(t *testing.T) {
+	spec := llm.ToolSpec{Name: "Closed", Closed: true, Schema: []byte(`{"type":"object","properties":{"x":{"type":"string"}}}`)}
+	closed := agent.NewTool(spec, func(context.Context, llm.ToolCall, in) (*agent.Plan, error) {
+		return &agent.Plan{Run: func(context.Context) (*agent.Result, error) { return agent.TextResult("ran"), nil }}, nil
+	})
+	f := newFixture(t, []agent.Tool{closed}, nil,
+		reply(llm.StopToolUse, call("1", "Closed", `{"x":"a"}`), call("2", "Closed", `{"x":"a","odd":1}`)),
+		reply(llm.StopEndTurn, llm.Text{Text: "done"}))
+	f.run(t)
+	got := results(f.model.reqs[1].Messages[2])
+	if got[0] != "1=ran" || !strings.Contains(got[1], "does not fit Closed") || !strings.Contains(got[1], "odd") {
+		t.Errorf("%q", got)
+	}
+}
+
 func TestBrokenStreamKeepsWhatStarted(t *testing.T) {
 	var runs atomic.Int32
 	tl := tool("T", false, func(context.Context, string) (*agent.Result, error) { runs.Add(1); return agent.TextResult("ran"), nil })

@@ -47,11 +47,7 @@ func (t *boundTool) validate(input json.RawMessage) error {
 		return fmt.Errorf("it is not a JSON object")
 	}
 	t.once.Do(func() {
-		var s jsonschema.Schema
-		if json.Unmarshal(t.spec.Schema, &s) != nil {
-			return
-		}
-		if r, err := s.Resolve(nil); err == nil {
+		if r, err := InputSchema(t.spec); err == nil {
 			t.schema = r
 		}
 	})
@@ -59,6 +55,18 @@ func (t *boundTool) validate(input json.RawMessage) error {
 		return nil
 	}
 	return t.schema.Validate(v)
+}
+
+// InputSchema is the schema that a tool's inputs are checked against.
+func InputSchema(spec llm.ToolSpec) (*jsonschema.Resolved, error) {
+	var s jsonschema.Schema
+	if err := json.Unmarshal(spec.Schema, &s); err != nil {
+		return nil, fmt.Errorf("the schema of %s: %w", spec.Name, err)
+	}
+	if spec.Closed {
+		s.AdditionalProperties = &jsonschema.Schema{Not: &jsonschema.Schema{}} // nothing
+	}
+	return s.Resolve(nil)
 }
 
 // missing says why there is no such tool to call, and names the nearest one.

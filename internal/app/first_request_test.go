@@ -11,7 +11,7 @@ func TestTheFirstRequestIsShort(t *testing.T) {
 	p := newPlace(t, llmtest.Replies(llmtest.Say(llmtest.Text("Yes."))))
 	body := firstRequest(t, p, nil)
 	t.Logf("%d bytes", len(body))
-	if len(body) > 12_800 {
+	if len(body) > 12_000 {
 		t.Errorf("the first request has %d bytes", len(body))
 	}
 }

@@ -193,6 +193,10 @@ type ToolSpec struct {
 	Description string
 	Schema      json.RawMessage
 
+	// Closed: an input may have no other properties than the schema's. The schema that is sent does not say so, which
+	// would cost every request 29 bytes a tool.
+	Closed bool
+
 	// Deferred: the provider keeps the tool from the model until a result refers to it (ToolReference). Only for
 	// models whose ModelInfo has DeferredTools, after the tools that are not deferred.
 	Deferred bool

@@ -28,7 +28,7 @@ const bashSchema = `{"type":"object","properties":{` +
 	`"description":{"type":"string","description":"What it does, in five to ten words"},` +
 	`"run_in_background":{"type":"boolean"},` +
 	`"leave_running":{"type":"boolean"}},` +
-	`"required":["command"],"additionalProperties":false}`
+	`"required":["command"]}`
 
 // Bounds of one command, unless Limits say otherwise.
 const (

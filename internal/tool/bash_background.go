@@ -24,15 +24,15 @@ var bashOutputDescription string
 
 const bashOutputSchema = `{"type":"object","properties":{` +
 	`"bash_id":{"type":"string"},` +
-	`"filter":{"type":"string","description":"Regular expression; only lines that match are shown"},` +
-	`"block":{"type":"boolean","description":"Wait until the command ends"},` +
-	`"timeout":{"type":"integer","minimum":0,"description":"Milliseconds to wait at most; 30000 unless given"}},` +
-	`"required":["bash_id"],"additionalProperties":false}`
+	`"filter":{"type":"string","description":"Regular expression: show only lines that match"},` +
+	`"block":{"type":"boolean"},` +
+	`"timeout":{"type":"integer","minimum":0,"description":"Longest wait in milliseconds, default 30000"}},` +
+	`"required":["bash_id"]}`
 
 //go:embed killshell.md
 var killShellDescription string
 
-const killShellSchema = `{"type":"object","properties":{"shell_id":{"type":"string"}},"required":["shell_id"],"additionalProperties":false}`
+const killShellSchema = `{"type":"object","properties":{"shell_id":{"type":"string"}},"required":["shell_id"]}`
 
 // How long BashOutput waits.
 const (

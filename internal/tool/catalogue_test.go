@@ -44,7 +44,7 @@ var deployTool = call.Declaration{
 	Name:    "Deploy",
 	Aliases: []string{"DeployTool", "ship_it"},
 	Schema: json.RawMessage(`{"type":"object","properties":{"folder_path":{"type":"string"},"times":{"type":"integer"}},` +
-		`"required":["folder_path"],"additionalProperties":false}`),
+		`"required":["folder_path"]}`),
 	Params:  map[string]string{"folder_path": "target where"},
 	Subject: permission.SubjectEdit, SubjectIn: []string{"folder_path"}, Class: permission.ClassWrite,
 	Accesses: call.Typed(deployAccesses),

@@ -151,11 +151,7 @@ func TestSchemasTakeWhatToolsTakeAndNothingElse(t *testing.T) {
 	b := newBench(t)
 	resolved := map[string]*jsonschema.Resolved{}
 	for _, tl := range tool.All(b.env) {
-		var s jsonschema.Schema
-		if err := json.Unmarshal(tl.Spec().Schema, &s); err != nil {
-			t.Fatalf("%s: %v", tl.Spec().Name, err)
-		}
-		r, err := s.Resolve(nil)
+		r, err := agent.InputSchema(tl.Spec())
 		if err != nil {
 			t.Fatalf("%s: %v", tl.Spec().Name, err)
 		}
@@ -173,7 +169,7 @@ func TestSchemasTakeWhatToolsTakeAndNothingElse(t *testing.T) {
 		return resolved[s.tool].Validate(v)
 	}
 	full := in{
-		"pattern": "x", "path": ".", "glob": "*", "type": "go", "output_mode": "count", "-A": 1, "-B": 1, "-C": 1, "context": 1,
+		"pattern": "x", "path": ".", "glob": "*", "type": "go", "output_mode": "count", "-A": 1, "-B": 1, "-C": 1,
 		"-n": true, "-i": true, "-o": true, "multiline": true, "head_limit": 0, "offset": 0,
 	}
 	for _, s := range append(samples(b), sample{"Grep", full}, sample{"Read", in{"file_path": "a", "offset": 1, "limit": 1}}) {

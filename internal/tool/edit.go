@@ -26,7 +26,7 @@ const editSchema = `{"type":"object","properties":{` +
 	`"old_string":{"type":"string"},` +
 	`"new_string":{"type":"string"},` +
 	`"replace_all":{"type":"boolean"}},` +
-	`"required":["file_path","old_string","new_string"],"additionalProperties":false}`
+	`"required":["file_path","old_string","new_string"]}`
 
 type editInput struct {
 	FilePath   string `json:"file_path"`

@@ -27,9 +27,9 @@ import (
 var globDescription string
 
 const globSchema = `{"type":"object","properties":{` +
-	`"pattern":{"type":"string","description":"Such as **/*.go"},` +
+	`"pattern":{"type":"string"},` +
 	`"path":{"type":"string","description":"Folder to search"}},` +
-	`"required":["pattern"],"additionalProperties":false}`
+	`"required":["pattern"]}`
 
 const (
 	globResults = 100

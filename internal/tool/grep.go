@@ -26,11 +26,10 @@ const grepSchema = `{"type":"object","properties":{` +
 	`"type":{"type":"string"},` +
 	`"output_mode":{"type":"string","enum":["files_with_matches","content","count"]},` +
 	`"-A":{"type":"integer","minimum":0},"-B":{"type":"integer","minimum":0},"-C":{"type":"integer","minimum":0},` +
-	`"context":{"type":"integer","minimum":0},` +
 	`"-n":{"type":"boolean"},"-i":{"type":"boolean"},"-o":{"type":"boolean"},` +
 	`"multiline":{"type":"boolean"},` +
 	`"head_limit":{"type":"integer","minimum":0},"offset":{"type":"integer","minimum":0}},` +
-	`"required":["pattern"],"additionalProperties":false}`
+	`"required":["pattern"]}`
 
 const (
 	grepResults = 250
@@ -47,7 +46,6 @@ type grepInput struct {
 	After      int    `json:"-A,omitempty"`
 	Before     int    `json:"-B,omitempty"`
 	Around     int    `json:"-C,omitempty"`
-	Context    int    `json:"context,omitempty"`
 	Numbers    *bool  `json:"-n,omitempty"`
 	IgnoreCase bool   `json:"-i,omitempty"`
 	OnlyMatch  bool   `json:"-o,omitempty"`
@@ -92,8 +90,7 @@ var grepTool = call.Declaration{
 		"output_mode": "mode",
 		"-A":          "A after after_context",
 		"-B":          "B before before_context",
-		"-C":          "C",
-		"context":     "context_lines",
+		"-C":          "C context context_lines",
 		"-n":          "n line_numbers",
 		"-i":          "i case_insensitive ignore_case",
 		"-o":          "o only_matching",
@@ -144,8 +141,7 @@ func (e *Env) newSearch(in grepInput) (*search, error) {
 	if s.mode == "" {
 		s.mode = modeFiles
 	}
-	around := max(in.Around, in.Context)
-	s.before, s.after = min(max(0, s.before, around), grepContext), min(max(0, s.after, around), grepContext)
+	s.before, s.after = min(max(0, s.before, in.Around), grepContext), min(max(0, s.after, in.Around), grepContext)
 	if in.OnlyMatch || s.mode != modeContent {
 		s.before, s.after = 0, 0
 	}

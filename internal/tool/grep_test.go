@@ -33,7 +33,6 @@ func TestGrepOutputModes(t *testing.T) {
 		{in{"pattern": "foo", "output_mode": "content", "-o": true, "type": "go"}, "src/a.go:5:foo\nsrc/a.go:5:foo\n"},
 		{in{"pattern": "foo", "output_mode": "count", "path": "src/a.go"}, "src/a.go:1\nTotal: 1 in 1 files.\n"},
 		{in{"pattern": "bar", "output_mode": "content", "-C": 1}, "src/a.go-3-func Foo() {\nsrc/a.go:4:\tbar()\nsrc/a.go-5-\tfoo(foo)\n"},
-		{in{"pattern": "bar", "output_mode": "content", "context": 1}, "src/a.go-3-func Foo() {\nsrc/a.go:4:\tbar()\nsrc/a.go-5-\tfoo(foo)\n"},
 		{in{"pattern": "package|foo\\(", "output_mode": "content", "-A": 1}, "src/a.go:1:package a\nsrc/a.go-2-\n--\nsrc/a.go:5:\tfoo(foo)\nsrc/a.go-6-}\n"},
 		{in{"pattern": "Foo.*bar", "output_mode": "content", "multiline": true}, "src/a.go:3:func Foo() {\nsrc/a.go:4:\tbar()\n"},
 		{in{"pattern": "^$", "output_mode": "content"}, "src/a.go:2:\n"},

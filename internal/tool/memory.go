@@ -25,7 +25,7 @@ const memorySchema = `{"type":"object","properties":{` +
 	`"name":{"type":"string"},` +
 	`"description":{"type":"string"},` +
 	`"text":{"type":"string"}},` +
-	`"required":["command"],"additionalProperties":false}`
+	`"required":["command"]}`
 
 type memoryInput struct {
 	Command     string `json:"command"`

@@ -29,6 +29,7 @@ func TestOtherSpellingsOfParametersAreMended(t *testing.T) {
 		{"Read", `{"file_path":"a","offset":"10","limit":5.0}`, `{"file_path":"a","offset":10,"limit":5}`},
 		{"Read", `{"file_path":"a","offset":null}`, `{"file_path":"a"}`},
 		{"list_files", `{}`, `{"file_path":"."}`},
+		{"Grep", `{"pattern":"x","context":2}`, `{"pattern":"x","-C":2}`},
 		{"Grep", `{"query":"x","include":"*.go","A":2,"-i":"false"}`, `{"pattern":"x","glob":"*.go","-A":2,"-i":false}`},
 		{"TodoWrite", `{"todos":"[{\"content\":\"x\"}]"}`, `{"todos":[{"content":"x"}]}`},
 		// Right, ambiguous or broken input stays.

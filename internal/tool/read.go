@@ -22,10 +22,10 @@ import (
 var readDescription string
 
 const readSchema = `{"type":"object","properties":{` +
-	`"file_path":{"type":"string","description":"File or folder"},` +
+	`"file_path":{"type":"string"},` +
 	`"offset":{"type":"integer","minimum":0,"description":"First line, from 1"},` +
-	`"limit":{"type":"integer","minimum":1,"description":"Number of lines"}},` +
-	`"required":["file_path"],"additionalProperties":false}`
+	`"limit":{"type":"integer","minimum":1}},` +
+	`"required":["file_path"]}`
 
 // The limits of one Read, unless Limits say otherwise.
 const (

@@ -20,7 +20,7 @@ var skillDescription string
 const skillSchema = `{"type":"object","properties":{` +
 	`"skill":{"type":"string","minLength":1,"description":"The name as listed"},` +
 	`"args":{"type":"string","description":"Arguments, as after /name"}},` +
-	`"required":["skill"],"additionalProperties":false}`
+	`"required":["skill"]}`
 
 type skillInput struct {
 	Skill string `json:"skill"`

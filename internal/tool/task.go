@@ -25,8 +25,8 @@ const taskSchema = `{"type":"object","properties":{` +
 	`"prompt":{"type":"string","minLength":1},` +
 	`"subagent_type":{"type":"string","description":"Default general-purpose"},` +
 	`"model":{"type":"string","description":"Only if the user asked for one"},` +
-	`"resume":{"type":"string","description":"The id of an agent that goes on with its context"}},` +
-	`"required":["description","prompt"],"additionalProperties":false}`
+	`"resume":{"type":"string","description":"Id of an agent to continue, with its context"}},` +
+	`"required":["description","prompt"]}`
 
 type taskInput struct {
 	Description string `json:"description"`

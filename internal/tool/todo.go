@@ -23,7 +23,7 @@ const todoSchema = `{"type":"object","properties":{"todos":{"type":"array","item
 	`"status":{"type":"string","enum":["pending","in_progress","completed"]},` +
 	`"activeForm":{"type":"string"}},` +
 	`"required":["content","status"]}}},` +
-	`"required":["todos"],"additionalProperties":false}`
+	`"required":["todos"]}`
 
 // todoMax is how many tasks a list may have.
 const todoMax = 200

@@ -143,8 +143,8 @@ func TestDescriptionsAndSchemasStaySmallAndValid(t *testing.T) {
 		if err := json.Unmarshal(s.Schema, &schema); err != nil {
 			t.Errorf("%s: schema: %v", s.Name, err)
 		}
-		if schema["additionalProperties"] != false {
-			t.Errorf("%s: the schema lets unknown properties through", s.Name)
+		if _, says := schema["additionalProperties"]; !s.Closed || says {
+			t.Errorf("%s: unknown properties are let through, or the schema spends bytes on refusing them", s.Name)
 		}
 		n := len(s.Description) + len(s.Schema)
 		t.Logf("%-12s description %4d schema %4d", s.Name, len(s.Description), len(s.Schema))

@@ -22,7 +22,7 @@ var toolSearchDescription string
 const toolSearchSchema = `{"type":"object","properties":{` +
 	`"query":{"type":"string","minLength":1,"description":"Words, or select:Name,Name"},` +
 	`"max_results":{"type":"integer","minimum":1}},` +
-	`"required":["query"],"additionalProperties":false}`
+	`"required":["query"]}`
 
 // toolSearchResults is how many tools a search by words gives, unless the call says otherwise.
 const toolSearchResults = 5
@@ -131,7 +131,7 @@ const (
 	CallToolName        = "CallTool"
 	callToolDescription = "Calls a tool that ToolSearch found: its name, and its input as its schema has it."
 	callToolSchema      = `{"type":"object","properties":{"name":{"type":"string"},"input":{"type":"object"}},` +
-		`"required":["name","input"],"additionalProperties":false}`
+		`"required":["name","input"]}`
 )
 
 // callTool is never run: Carried makes its calls those of the named tool before anything else sees them.

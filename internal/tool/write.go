@@ -21,9 +21,9 @@ import (
 var writeDescription string
 
 const writeSchema = `{"type":"object","properties":{` +
-	`"file_path":{"type":"string","description":"Absolute, or relative to the working folder"},` +
+	`"file_path":{"type":"string"},` +
 	`"content":{"type":"string"}},` +
-	`"required":["file_path","content"],"additionalProperties":false}`
+	`"required":["file_path","content"]}`
 
 // createdMax is the largest new content that is shown as a diff, whose every line is one that was written.
 const createdMax = 1 << 20
