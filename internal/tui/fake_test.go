@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 func open() int {
 	s := newFake()
 	o := tui.Options{
-		Inline: os.Getenv("LATHE_TUI_INLINE") != "", Mouse: os.Getenv("LATHE_TUI_MOUSE") != "", Theme: os.Getenv("LATHE_TUI_THEME"),
+		Inline: os.Getenv("LATHE_TUI_INLINE") != "", ReducedMotion: os.Getenv("LATHE_TUI_REDUCED") != "", Mouse: os.Getenv("LATHE_TUI_MOUSE") != "", Theme: os.Getenv("LATHE_TUI_THEME"),
 		Version: "test", Notifications: os.Getenv("LATHE_TUI_NOTIFY"), Earlier: s.earlier,
 	}
 	r, err := tui.Run(context.Background(), s, o)
@@ -258,11 +258,7 @@ func (f *fake) stream(ctx context.Context, size int) error {
 	defer tick.Stop()
 	block := "## Heading\n\nSome *text* with `code` and **bold** words that go on for a while, so that lines have to be wrapped.\n\n- one\n- two\n\n```go\nfunc main() { println(\"hello\", 42) }\n```\n\n| a | b |\n|---|--:|\n| x | 1 |\n\n"
 	if path := os.Getenv("LATHE_TUI_TEXT"); path != "" {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		block, size = string(text), len(text)
+		return f.streamFile(ctx, path)
 	}
 	for all.Len() < size {
 		i := all.Len() % len(block)
@@ -275,8 +271,44 @@ func (f *fake) stream(ctx context.Context, size int) error {
 		case <-tick.C:
 		}
 	}
+	f.endStream(id, all.String())
+	return nil
+}
+
+func (f *fake) endStream(id, text string) {
 	f.publish(event.Delta{MessageID: id, Delta: llm.TextDelta{Text: "\n\nEND-OF-REPLY"}})
-	f.publish(event.PartDone{MessageID: id, Part: llm.Text{Text: all.String() + "\n\nEND-OF-REPLY"}})
+	f.publish(event.PartDone{MessageID: id, Part: llm.Text{Text: text + "\n\nEND-OF-REPLY"}})
+}
+
+// streamFile streams a file, of a pipe as much as there is.
+func (f *fake) streamFile(ctx context.Context, path string) error {
+	id := f.id()
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	var all strings.Builder
+	piece := make([]byte, 20)
+	for {
+		n, err := file.Read(piece)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		all.Write(piece[:n])
+		f.publish(event.Delta{MessageID: id, Delta: llm.TextDelta{Text: string(piece[:n])}})
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+		}
+	}
+	f.endStream(id, all.String())
 	return nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -131,4 +132,41 @@ func TestInlineGoesOnInATerminalThatReportsNoWidth(t *testing.T) {
 	d.Resize(80, 24)
 	d.Shows("END-OF-REPLY")
 	exchange(d, "hello")
+}
+
+func TestInlinePrintsAParagraphOnceWhenTheTerminalIsResizedWhileItStreams(t *testing.T) {
+	const words = 400
+	text := filepath.Join(t.TempDir(), "text.md")
+	if err := syscall.Mkfifo(text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	x := inTmux(t, 80, 24)
+	x.keys("LATHE_TUI_INLINE=1 LATHE_TUI_REDUCED=1 LATHE_TUI_TEXT="+text+" lathe", "Enter")
+	x.shows("claude-sonnet-4-5")
+	x.keys("stream", "Enter")
+	pipe, err := os.OpenFile(text, os.O_WRONLY, 0) // once the reply has begun
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := 80
+	for i := range words {
+		fmt.Fprintf(pipe, "w%05d ", i)
+		if i%20 < 19 {
+			continue
+		}
+		x.shows(fmt.Sprintf("w%05d", i))
+		w = someWidths[i/20%len(someWidths)]
+		x.run("resize-window", "-x", fmt.Sprint(w), "-y", "24")
+		x.shows("\n" + strings.Repeat("─", w) + "\n>") // drawn anew, not wrapped
+	}
+	pipe.Close()
+	x.shows("END-OF-REPLY")
+	all := x.run("capture-pane", "-p", "-J", "-S", "-")
+	// A frame under way, such as that of the next second, may meet the new width: its rows stay.
+	if doubled := checkNumbered(t, all, words); len(doubled) > words/5 {
+		t.Errorf("doubled: %q in\n%s", doubled, all)
+	}
+	if rule := strings.Count(all, "\n──"); rule < 1 || rule > 3 {
+		t.Errorf("the prompt is there %d times in\n%s", rule, all)
+	}
 }

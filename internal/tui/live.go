@@ -32,12 +32,19 @@ func (m *model) composeInline() frame {
 	return f
 }
 
+// mostLive is how many lines of a reply stay in the live part while they still grow. A terminal that becomes narrower
+// wraps the live part, and only as much of it as it then shows can be erased.
+const mostLive = 3
+
 // commit returns the lines that are finished and were not printed yet. An item that streams is printed as far
 // as it is settled; the items after an unfinished one wait for it.
 func (m *model) commit() []string {
 	var out []string
 	for ; m.done < len(m.log.items); m.done, m.printed, m.blocks = m.done+1, 0, 0 {
 		it := m.log.items[m.done]
+		if it.kind == replyItem && it.stream != nil {
+			it.stream.text.SettleLines(m.log.width, mostLive)
+		}
 		h := m.log.height(m.done)
 		if m.blocks > 0 { // the width may be another one than when they were printed
 			m.printed = it.gap + it.reply().text.Above(m.log.width, m.blocks)

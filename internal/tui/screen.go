@@ -186,7 +186,13 @@ func (s *screen) rewrite(y int, text string) {
 		r.cells = s.cells.parse(r.cells, r.text, s.w)
 	}
 	now := s.cells.parse(make([]cell, 0, max(len(r.cells)+16, 64)), text, s.w)
-	s.differ(y, r.cells, now)
+	old := r.cells
+	if s.inline && len(now) < len(old) { // tmux wraps cells that were erased behind others, but not those of an erased row
+		s.move(0, y)
+		old = old[:0]
+		s.eraseTail(0)
+	}
+	s.differ(y, old, now)
 	*r = row{text: text, cells: now, parsed: true}
 }
 

@@ -13,7 +13,7 @@
 // Promises:
 //
 //   - The result depends on the text, not on how it was cut into pieces: a Stream that ended shows
-//     the same as [Render].
+//     the same as [Render]. [Stream.SettleLines] is the exception: where it split a block, a line begins in any width.
 //   - Before [Stream.End], half-open marks are shown as they will most likely be: "**bo" as bold.
 //   - CPU and memory grow linearly with the text, whatever the text, and the cost of a frame does not grow
 //     with it. For that, a line of more than 8 kB is broken, a paragraph of more than 4 kB continues as

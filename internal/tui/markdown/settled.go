@@ -1,5 +1,12 @@
 package markdown
 
+import (
+	"slices"
+	"sort"
+	"strings"
+	"unicode/utf8"
+)
+
 // Settled is how many blocks do not change any more, whatever comes; but for references to links that are defined
 // later.
 func (s *Stream) Settled() int { return len(s.settled) }
@@ -8,4 +15,113 @@ func (s *Stream) Settled() int { return len(s.settled) }
 func (s *Stream) Above(width, blocks int) int {
 	s.measure(width)
 	return s.offsets[min(blocks, len(s.settled))]
+}
+
+// SettleLines settles the finished lines of a block of text or code that is still being written, once the unsettled
+// part has more than most lines in width cells. The lines stay as they are; in another width the rest of the text does
+// not go on behind them, but begins a line of its own.
+func (s *Stream) SettleLines(width, most int) {
+	s.measure(width)
+	if s.ended || len(s.tail) <= most || len(s.tail) < s.retry {
+		return
+	}
+	s.retry = 0
+	switch l := s.blocks.leaf; {
+	case l != nil && (l.kind == fence || l.kind == html) && len(l.lines) >= most:
+		s.blocks.split()
+		s.tailValid = false
+		s.settle()
+	case !s.settleText():
+		s.retry = len(s.tail) + 1 // reading it all again for every piece would be too slow
+	}
+}
+
+// triedLines is how many of the last lines are tried as the start of the unsettled part.
+const triedLines = 3
+
+// settleText splits the paragraph that is being written at the start of a line, the last one possible.
+func (s *Stream) settleText() bool {
+	try := s.tryTail()
+	if len(try) == 0 || try[len(try)-1].kind != paragraph {
+		return false
+	}
+	l := try[len(try)-1]
+	text := strings.Join(l.lines, "\n")
+	l.growing = true
+	lines := s.r.leaf(l, s.width)
+	for n := len(lines) - 1; n > max(len(lines)-1-triedLines, 0); n-- {
+		for _, at := range s.lineStarts(l, text, n) {
+			if s.splits(l, text, at, lines, n) {
+				return s.splitAt(text, at, len(try) > 1)
+			}
+		}
+	}
+	return false
+}
+
+// lineStarts are the places in the text where the line behind the first n may begin: there where one more character
+// needs another line, or at the word that is there.
+func (s *Stream) lineStarts(l *leaf, text string, n int) []int {
+	at := sort.Search(len(text), func(i int) bool {
+		for i++; i < len(text) && !utf8.RuneStart(text[i]); {
+			i++
+		}
+		return len(s.r.leaf(l.part(text[:i]), s.width)) > n
+	})
+	if word := strings.LastIndexAny(text[:at], " \n") + 1; word != at {
+		return []int{at, word}
+	}
+	return []int{at}
+}
+
+// splits reports that text is laid out in the same lines when it is split at a place behind n of them, so that
+// neither part has a mark or a link that ends in the other.
+func (s *Stream) splits(l *leaf, text string, at int, lines []string, n int) bool {
+	head, rest := text[:at], text[at:]
+	if strings.TrimSpace(head) == "" || strings.TrimSpace(rest) == "" || strings.HasPrefix(text[strings.LastIndexByte(head, '\n')+1:], "|") ||
+		strings.LastIndexByte(head, '[') > strings.LastIndexByte(head, ']') {
+		return false
+	}
+	if !slices.Equal(s.r.leaf(l.part(head), s.width), lines[:n]) {
+		return false
+	}
+	below := l.part(rest)
+	below.gap, below.frame, below.growing = false, later(l.frame), true
+	return slices.Equal(s.r.leaf(below, s.width), lines[n:])
+}
+
+// part is a leaf like l with other text, which is complete.
+func (l *leaf) part(text string) *leaf {
+	c := *l
+	c.lines, c.growing, c.missing, c.layout = strings.Split(strings.TrimRight(text, " \n"), "\n"), false, nil, layout{}
+	return &c
+}
+
+// splitAt splits the paragraph that is being written at a place in its text, which includes the unfinished line. With
+// begins, that line begins it.
+func (s *Stream) splitAt(text string, at int, begins bool) bool {
+	n, column := strings.Count(text[:at], "\n"), at-strings.LastIndexByte(text[:at], '\n')-1
+	var rest []string
+	switch l := s.blocks.leaf; {
+	case l != nil && !begins && n < len(l.lines):
+		whole := l.lines[n]
+		rest = append([]string{whole[column:]}, l.lines[n+1:]...)
+		if l.lines = l.lines[:n:n]; column > 0 {
+			l.lines = append(l.lines, whole[:column])
+		}
+	case column > 0 || begins:
+		if !strings.HasSuffix(s.partial, text[at:]) {
+			return false // it has tabs
+		}
+		cut := len(s.partial) - len(text) + at
+		s.blocks.add(s.partial[:cut], s.broken)
+		s.partial, s.broken = s.partial[cut:], true
+	}
+	s.blocks.split()
+	for _, line := range rest {
+		s.blocks.proceed(line)
+	}
+	s.tailValid = false
+	s.settle()
+	return true
 }

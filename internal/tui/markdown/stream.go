@@ -33,6 +33,7 @@ type Stream struct {
 
 	tail      []string // lines of the unsettled part, in width cells
 	tailValid bool
+	retry     int // lines of the tail before SettleLines tries again
 }
 
 // NewStream returns an empty Stream.
@@ -105,6 +106,9 @@ func (s *Stream) breakLong() {
 
 // settle moves the leaves that are done to the settled ones.
 func (s *Stream) settle() {
+	if len(s.blocks.out) > 0 {
+		s.retry = 0
+	}
 	for _, l := range s.blocks.out {
 		if l.kind == paragraph {
 			s.redo(s.r.define(l))
@@ -172,7 +176,7 @@ func (s *Stream) Release() {
 func (s *Stream) measure(width int) {
 	width = max(width, 1)
 	if s.width != width {
-		s.width, s.offsets, s.tailValid = width, nil, false
+		s.width, s.offsets, s.tailValid, s.retry = width, nil, false, 0
 	}
 	if len(s.offsets) == 0 {
 		s.offsets = append(s.offsets, 0)
@@ -194,21 +198,29 @@ func (s *Stream) layTail(width int) []string {
 	if l := s.blocks.leaf; l != nil && l.kind == table {
 		s.r.read(l) // once, not for every try
 	}
-	try := s.blocks.clone()
-	if shown := partialLine(s.partial, try); shown != "" {
-		try.add(shown, s.broken)
-	}
-	try.closeTo(0)
-	try.close()
+	try := s.tryTail()
 	var out []string
-	for _, l := range try.out {
-		l.growing = l == try.out[len(try.out)-1]
+	for _, l := range try {
+		l.growing = l == try[len(try)-1]
 		if l.kind == heading {
 			l.lines = closeInline(l.lines)
 		}
 		out = append(out, s.r.leaf(l, width)...)
 	}
 	return out
+}
+
+// tryTail returns the blocks of the unsettled part if it ended here.
+func (s *Stream) tryTail() []*leaf {
+	try := s.blocks.clone()
+	if shown := partialLine(s.partial, try); shown != "" {
+		try.add(shown, s.broken)
+	} else if s.broken && strings.TrimSpace(s.partial) != "" {
+		try.add(s.partial, true) // it begins nothing
+	}
+	try.closeTo(0)
+	try.close()
+	return try.out
 }
 
 // Height is the number of lines in width cells.
