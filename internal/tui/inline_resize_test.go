@@ -148,14 +148,13 @@ func TestInlinePrintsAParagraphOnceWhenTheTerminalIsResizedWhileItStreams(t *tes
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := 80
 	for i := range words {
 		fmt.Fprintf(pipe, "w%05d ", i)
 		if i%20 < 19 {
 			continue
 		}
 		x.shows(fmt.Sprintf("w%05d", i))
-		w = someWidths[i/20%len(someWidths)]
+		w := someWidths[i/20%len(someWidths)]
 		x.run("resize-window", "-x", fmt.Sprint(w), "-y", "24")
 		x.shows("\n" + strings.Repeat("─", w) + "\n>") // drawn anew, not wrapped
 	}
