@@ -28,6 +28,7 @@ type analysis struct {
 	past     []permission.Access   // reads of past files, narrowed by the safe form
 	left     []string              // the names of that, where they are news
 	gaps     []*gap                // of commands that list files
+	kept     int                   // variables of the safe form that hold the output of a command
 	odd      map[oddity][]string
 
 	copies map[string]string // programs that the line copies or links, by the path of the copy

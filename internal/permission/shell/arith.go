@@ -3,6 +3,7 @@ package shell
 import (
 	"regexp"
 	"strconv"
+	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
 )
@@ -263,20 +264,20 @@ func (a *analysis) turns(c syntax.Command, sc *scope) (script string, ok bool) {
 			return "", false
 		}
 	}
-	script = "builtin ':'"
+	scripts := []string{"builtin ':'"}
 	for range maxTurns {
 		yes, known := holds()
 		if !known {
 			return "", false
 		}
 		if !yes {
-			return script, true
+			return group(scripts), true
 		}
 		text, ok := a.list(body, sc)
 		if !ok {
 			return "", false
 		}
-		script += "; { " + text + "; }"
+		scripts = append(scripts, "{ "+text+"; }")
 		if post != nil {
 			if _, ok := a.calculates(post, "for (( ))", sc); !ok {
 				return "", false
@@ -284,6 +285,14 @@ func (a *analysis) turns(c syntax.Command, sc *scope) (script string, ok bool) {
 		}
 	}
 	return "", false
+}
+
+// group joins scripts to one command, so that an operator or redirection counts for all of them.
+func group(scripts []string) string {
+	if len(scripts) == 1 {
+		return scripts[0]
+	}
+	return "{ " + strings.Join(scripts, "; ") + "; }"
 }
 
 // holds is the result of a condition of which all is known: [ 1 -lt 3 ], (( i < 3 )), [[ $i -lt 3 ]].

@@ -3,6 +3,7 @@ package shell
 import (
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -142,22 +143,46 @@ func (a *analysis) members(w word, sc *scope) (names []string, ok bool) {
 }
 
 // notes makes assignments that do nothing but give a name to a text that the line shows, or to the output of a
-// read-only command. The safe form has that text, or the command again, wherever the name is used, so that nothing is
-// assigned when it runs.
-func (a *analysis) notes(list []*syntax.Assign, got []assigned, raw string, place int, sc *scope) bool {
+// read-only command. The safe form has that text wherever the name is used. The output is kept in a variable of its own,
+// so that the command runs once, where and when bash would run it.
+func (a *analysis) notes(list []*syntax.Assign, got []assigned, raw string, place int, sc *scope) (script string, ok bool) {
 	for i, as := range list {
 		if as.Name == nil || as.Array != nil && (got[i].array == nil || len(list) > 1) || as.Index != nil || as.Append || !got[i].known && got[i].code == "" || !ordinaryName(as.Name.Value) {
-			return false
+			return "", false
 		}
 		if strings.ContainsAny(got[i].text, "$`") || len(list) > 1 && as.Value != nil && holdsParam(as.Value) {
-			return false // something may evaluate it again, or it refers to a variable that the same command sets
+			return "", false // something may evaluate it again, or it refers to a variable that the same command sets
 		}
 	}
+	if len(got) > 1 && got[len(got)-1].code == "" && slices.ContainsFunc(got, func(as assigned) bool { return as.code != "" }) && holdsCommand(list[len(list)-1]) {
+		return "", false // the exit code is that of the last command, which the safe form does not run
+	}
+	var kept []string
 	for _, as := range got {
+		if as.code != "" && !as.known {
+			a.kept++
+			name := "kept_" + strconv.Itoa(a.kept)
+			kept = append(kept, name+"="+as.code)
+			as.code = "${" + name + "}"
+		}
 		sc.assign(as.name, binding{text: as.text, known: as.known, turn: true, code: as.code, list: as.list, array: as.array})
 	}
 	a.noteAssignments(got, raw, place, sc)
-	return true
+	if len(kept) == 0 {
+		return "builtin ':'", true
+	}
+	return strings.Join(kept, " "), true
+}
+
+// holdsCommand reports whether a command runs within the value of an assignment.
+func holdsCommand(as *syntax.Assign) bool {
+	found := false
+	syntax.Walk(as, func(n syntax.Node) bool {
+		_, command := n.(*syntax.CmdSubst)
+		found = found || command
+		return !found
+	})
+	return found
 }
 
 // noteAssignments notes assignments that change nothing but the text of the line's words.
@@ -170,6 +195,11 @@ func (a *analysis) noteAssignments(got []assigned, raw string, place int, sc *sc
 func ordinaryName(name string) bool {
 	return ownName(name) || !among(name, steering...) && !among(name, loaderVariables...) && !among(name, pathVariables...) &&
 		!among(name, programVariables...) && !among(name, shellVariables...)
+}
+
+// ownName reports whether a name is one that scripts give to their own variables: no program looks at it.
+func ownName(name string) bool {
+	return strings.Trim(name, "abcdefghijklmnopqrstuvwxyz_0123456789") == ""
 }
 
 // steering are variables that programs and the shell look at besides those that checks name.
@@ -216,7 +246,10 @@ func plainExport(c *syntax.DeclClause) bool {
 func (a *analysis) exports(c *syntax.DeclClause, got []assigned, place int, sc *scope) (script string, ok bool) {
 	raw := a.source(c, sc)
 	if !onlyLocale(got) {
-		return "builtin ':'", a.notes(c.Args, got, raw, place, sc)
+		if script, ok = a.notes(c.Args, got, raw, place, sc); ok && script != "builtin ':'" {
+			script = "{ " + script + " || builtin ':'; }" // export succeeds whatever the command does
+		}
+		return script, ok
 	}
 	script = "builtin export"
 	for _, as := range got {

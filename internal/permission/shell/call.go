@@ -50,8 +50,8 @@ func (a *analysis) call(c *syntax.CallExpr, sc *scope, in input, rd redirected) 
 	raw, place := a.source(c, sc), len(a.parts)
 	assigns := a.assignments(c.Assigns, sc)
 	if len(c.Args) == 0 {
-		if a.notes(c.Assigns, assigns, raw, place, sc) {
-			return "builtin ':'", true
+		if script, ok := a.notes(c.Assigns, assigns, raw, place, sc); ok {
+			return script + rd.script, true
 		}
 		a.assign(assigns, raw, place, sc)
 		return "", false

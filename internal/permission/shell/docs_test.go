@@ -46,7 +46,8 @@ and xargs, in variables that the line sets, and in text that it decodes. This pa
 A line in which no check fires and that is read-only runs in a form of lathe's own, with every word in quotes. Where the
 text alone gives the values of loops, sums and conditions, they are computed beforehand: ` + "`i=0; while [ $i -lt 3 ]; do echo $i; i=$((i+1)); done`" + `,
 ` + "`for ((i=0; i<3; i++))`" + `, ` + "`a=(x y); echo ${a[1]}`" + `, ` + "`${x,,}`" + `, ` + "`[[ -f x && $f == *.go ]]`" + `, ` + "`echo a.txt | xargs wc`" + `. That form has the
-results, at most 50 turns of a loop, and evaluates nothing. A variable that comes from elsewhere, or that may have been set or
+results, at most 50 turns of a loop, and evaluates nothing. The output of a command in a variable is kept, so that ` + "`t=$(date +%s%N); echo $t $t`" + ` runs it once.
+A variable that comes from elsewhere, or that may have been set or
 not, is not known, and the checks below ask. What reaches another machine asks, also to read from it: ` + "`kubectl get`" + `, ` + "`gh pr view`" + `,
 ` + "`helm list`" + `, ` + "`npm view`" + `; an allow rule such as ` + "`Bash(kubectl get *)`" + ` is the answer to that.
 `)

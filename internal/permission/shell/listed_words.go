@@ -107,7 +107,7 @@ func (a *analysis) takesFiles(c *call, at int, sc *scope) {
 		}
 	}
 	env := program.Env{Dir: sc.dir(), World: a.world}
-	if (c.name == "test" || c.name == "[") && !oneFileTest(c.words, at) || !onlyReads(filled, name, n, env) || !a.mayRead(w.list) {
+	if (c.name == "test" || c.name == "[") && !oneFileTest(c.words, at) || !onlyReads(filled, name, n, env) || !a.mayRead(w.list, sc) {
 		return
 	}
 	c.use, c.listed = program.Analyze(filled, env), at
@@ -121,12 +121,13 @@ func oneFileTest(words []word, at int) bool {
 		(words[0].text == "test" && len(words) == 3 || words[0].text == "[" && len(words) == 4 && words[3].text == "]")
 }
 
-// mayRead reports whether every file of a list could be read unasked.
-func (a *analysis) mayRead(l *nameList) bool {
+// mayRead reports whether every file of a list could be read unasked here: in another folder than that of the list its
+// names are those of other files.
+func (a *analysis) mayRead(l *nameList, sc *scope) bool {
 	if !l.judged {
 		l.judged, l.why = true, a.listedAs(l.calls, false, oddInWords)
 	}
-	return l.why == ""
+	return l.why == "" && sameDirs(l.calls[0].dirs, sc.dirs)
 }
 
 // plainFolder reports whether names that ls prints may be read below a folder of the same tree, in which nothing is
@@ -189,7 +190,7 @@ func (a *analysis) takesPaths(c *call, at int, sc *scope) {
 	}
 	words[at] = program.Word{Text: listedFile, Quoted: true}
 	use := program.Analyze(words, program.Env{Dir: sc.dir(), World: a.world})
-	if !use.Class.ReadOnly() || len(use.Inner)+len(use.Script)+len(use.Writes) > 0 || a.listedAs(w.list.calls, false, oddInWords+":") != "" {
+	if !use.Class.ReadOnly() || len(use.Inner)+len(use.Script)+len(use.Writes) > 0 || !sameDirs(w.list.calls[0].dirs, sc.dirs) || a.listedAs(w.list.calls, false, oddInWords+":") != "" {
 		return
 	}
 	use.Reads = withoutListed(use.Reads)

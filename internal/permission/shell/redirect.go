@@ -115,7 +115,7 @@ func (a *analysis) fileRedirect(r *syntax.Redirect, sc *scope, in *input, fd str
 		}
 		target.unknown = true
 	}
-	if read && target.code != "" && target.list != nil && target.before+target.after == "" && len(sc.dirs) == 1 && a.mute == 0 && a.mayRead(target.list) {
+	if read && target.code != "" && target.list != nil && target.before+target.after == "" && len(sc.dirs) == 1 && a.mute == 0 && a.mayRead(target.list, sc) {
 		*in = input{any: true}
 		return " " + fd + "<" + target.code, true
 	}

@@ -31,7 +31,7 @@ type binding struct {
 	text  string
 	known bool   // false: text is only the known part
 	turn  bool   // it is the variable of a loop, in one turn of it, or a name for a text that the line shows
-	code  string // for a script: the read-only command whose output it is, or a variable that holds a line of it
+	code  string // for a script: the variable that holds the output of a read-only command, or a line of it
 	list  *nameList
 	array *array // its members, where they are known
 }

@@ -212,6 +212,7 @@ func (a *analysis) binary(c *syntax.BinaryCmd, sc *scope, in input) (script stri
 		}
 		was := vars
 		if m.op == syntax.OrStmt {
+			sc.unsure(vars) // a member before may have failed, so that those behind it did not run
 			was = maps.Clone(sc.vars)
 		}
 		text, good := a.stmt(m.stmt, sc, in)
@@ -347,7 +348,7 @@ func (a *analysis) loop(c *syntax.ForClause, sc *scope) (script string, ok bool)
 		ok = false
 	}
 	sc.assign(l.Name.Value, binding{text: sc.vars[l.Name.Value].text})
-	return strings.Join(turns, "; "), ok && !c.Select && ownName(l.Name.Value)
+	return group(turns), ok && !c.Select && ownName(l.Name.Value)
 }
 
 // turn walks the body of a loop for one item. Where the item is known the body runs for certain, and what it sets stays set.
@@ -357,11 +358,6 @@ func (a *analysis) turn(body []*syntax.Stmt, certain bool, sc *scope) (script st
 	}
 	script, ok = a.list(body, sc)
 	return script, ok && len(body) > 0
-}
-
-// ownName reports whether a name is one that scripts give to their own variables: no program looks at it.
-func ownName(name string) bool {
-	return strings.Trim(name, "abcdefghijklmnopqrstuvwxyz_0123456789") == ""
 }
 
 // items are the values of a loop's variable, patterns as the files that match now.

@@ -255,6 +255,9 @@ func assemble(pieces []piece, separators string, worked bool) []word {
 		cur, open = newBuilder(worked), false
 	}
 	for _, p := range pieces {
+		if p.split && p.unknown && strings.Trim(p.text, separators) == "" {
+			p.text = "" // words that are not known may stand between these blanks
+		}
 		if !p.split || !strings.ContainsAny(p.text, separators) {
 			cur.add(p, p.text)
 			open = open || p.quoted || p.literal || p.text != "" || p.unknown || p.produced != nil
