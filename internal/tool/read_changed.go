@@ -79,13 +79,16 @@ func stateNow(path string, seen Seen) (State, bool) {
 	return StateOf(info, seen.Hash), seen.Same(info)
 }
 
-// before reports whether the state is older than a time, by both of its times: that of the last change of status may
-// lag behind the clock by a tick. A missing file has none.
+// before reports whether the state is older than a time; a missing file has none.
 func (s State) before(t time.Time) bool {
 	if t.IsZero() || s == (State{}) {
 		return false
 	}
-	return s.Mtime.Before(t) && (s.Changed == 0 || time.Unix(0, s.Changed).Before(t))
+	changed := s.Mtime
+	if s.Changed != 0 {
+		changed = time.Unix(0, s.Changed)
+	}
+	return changed.Before(t)
 }
 
 // sameText compares the content of a file that was moved or touched.
