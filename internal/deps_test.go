@@ -31,7 +31,8 @@ var table = func() map[string]row {
 		"boundary": {[]string{"git", "sandbox", "sandbox/confine"}, "the policy of a session's commands is made from folders, repositories and settings, without the tools that run them"},
 
 		"permission/permissiontest": {nil, "reading the lines of a test file needs nothing of ours"},
-		"term/termtest":             {[]string{"term"}, "the terminal in which the tests of every front end run knows none of them"},
+		"await":                     {nil, "what tests wait for is outside of lathe"},
+		"term/termtest":             {[]string{"await", "term"}, "the terminal in which the tests of every front end run knows none of them"},
 
 		"frontmatter": {nil, "a Markdown file with a YAML block is read the same way for skills, agents, rules and styles"},
 		"style":       {[]string{"frontmatter"}, "output styles are files; where they are is said by those who know the settings"},

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/lathe-dev/lathe/internal/app"
+	"github.com/lathe-dev/lathe/internal/await"
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/llm/llmtest"
@@ -121,11 +122,13 @@ func TestFilesThatChangedBetweenTwoRunsAreAnnounced(t *testing.T) {
 		return newSession(t, i, app.SessionOptions{Resume: id})
 	}
 	s = again()
-	for ended := time.Now(); ; { // the times of files lag behind the clock by a tick
+	ended := time.Now()
+	if !await.Until(func() bool { // the times of files lag behind the clock by a tick
 		p.write(t, "a.txt", "two\n")
-		if info, err := os.Stat(filepath.Join(p.dir, "a.txt")); err != nil || info.ModTime().After(ended) {
-			break
-		}
+		info, err := os.Stat(filepath.Join(p.dir, "a.txt"))
+		return err == nil && info.ModTime().After(ended)
+	}) {
+		t.Fatal("a file that was just written stays older than the session")
 	}
 	say(t, s, "and now?")
 	if got := newestText(t, p); !strings.Contains(got, `\n  a.txt\n`) || strings.Contains(got, "b.txt") {

@@ -19,6 +19,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/lathe-dev/lathe/internal/await"
 	"github.com/lathe-dev/lathe/internal/llm/llmtest"
 )
 
@@ -257,20 +258,10 @@ func cmdDamage(ts *testscript.TestScript, _ bool, _ []string) {
 	ts.Check(os.WriteFile(logs[0], []byte(strings.Join(lines, "")), 0o600))
 }
 
-// cmdDead: a child that was killed may stay a zombie of its new parent, so "gone" means not running.
 func cmdDead(ts *testscript.TestScript, _ bool, args []string) {
-	pid := strings.TrimSpace(ts.ReadFile(args[0]))
-	if _, err := strconv.Atoi(pid); err != nil {
-		ts.Fatalf("%s has no process id: %q", args[0], pid)
+	pid, err := strconv.Atoi(strings.TrimSpace(ts.ReadFile(args[0])))
+	if err != nil {
+		ts.Fatalf("%s has no process id: %v", args[0], err)
 	}
-	for { // a killed process needs a moment to die
-		stat, err := os.ReadFile("/proc/" + pid + "/stat")
-		if err != nil || strings.Contains(string(stat), ") Z ") {
-			return
-		}
-		if of(ts).wait.Err() != nil {
-			ts.Fatalf("process %s still runs: %s", pid, stat)
-		}
-		time.Sleep(time.Millisecond)
-	}
+	ts.Check(await.Exit(pid)) // a killed process needs a moment to die
 }

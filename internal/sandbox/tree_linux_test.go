@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/lathe-dev/lathe/internal/await"
 )
 
 // script runs a shell script in a fresh folder and returns its exit, its output and the folder.
@@ -25,8 +27,14 @@ func script(t *testing.T, r *Runner, text string) (Exit, string, string) {
 	return exit, out.String(), dir
 }
 
-// alive reports whether the process whose id stands in dir/name still runs.
+// alive reports whether the process whose id is in dir/name still runs.
 func alive(t *testing.T, dir, name string) bool {
+	t.Helper()
+	st, ok := readStat(pidIn(t, dir, name))
+	return ok && st.state != 'Z'
+}
+
+func pidIn(t *testing.T, dir, name string) int {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join(dir, name))
 	if err != nil {
@@ -36,20 +44,28 @@ func alive(t *testing.T, dir, name string) bool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	st, ok := readStat(pid)
-	return ok && st.state != 'Z'
+	return pid
 }
 
-// await waits until dir/name has content: the way a script says that it got there.
-func await(t *testing.T, dir, name string) {
+// arrival makes the named pipe dir/name, to which a script writes when it got there, and returns the wait for that.
+func arrival(t *testing.T, dir, name string) (wait func()) {
 	t.Helper()
-	for range 5000 {
-		if b, err := os.ReadFile(filepath.Join(dir, name)); err == nil && len(b) > 0 {
-			return
-		}
-		time.Sleep(time.Millisecond)
+	path := filepath.Join(dir, name)
+	if err := syscall.Mkfifo(path, 0o600); err != nil {
+		t.Fatal(err)
 	}
-	t.Fatalf("the script never wrote %s", name)
+	f, err := os.OpenFile(path, os.O_RDWR|syscall.O_NONBLOCK, 0) // for writing too, so that neither side waits for the other to open it
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	return func() {
+		t.Helper()
+		_ = f.SetReadDeadline(time.Now().Add(await.Patience))
+		if _, err := f.Read(make([]byte, 64)); err != nil {
+			t.Fatalf("the script never got to %s: %v", name, err)
+		}
+	}
 }
 
 func newRunner(t *testing.T) *Runner {
@@ -103,11 +119,12 @@ func TestCancelEndsTheWholeTree(t *testing.T) {
 			r := newRunner(t)
 			ctx, cancel := context.WithCancel(t.Context())
 			dir := t.TempDir()
+			up := arrival(t, dir, "up")
 			p, err := r.Start(ctx, Spec{Argv: []string{"bash", "-c", text}, Dir: dir, Grace: 50 * time.Millisecond})
 			if err != nil {
 				t.Fatal(err)
 			}
-			await(t, dir, "up")
+			up()
 			cancel()
 			exit := p.Wait()
 			if !exit.Cancelled || exit.Alive != 0 || exit.Code == 0 {
@@ -123,11 +140,12 @@ func TestCancelEndsTheWholeTree(t *testing.T) {
 func TestTreesAreKeptApart(t *testing.T) {
 	r := newRunner(t)
 	dir := t.TempDir()
-	other, err := r.Start(t.Context(), Spec{Argv: []string{"bash", "-c", `(setsid sleep 1000 & echo $! >kid); echo $$ >pid; exec sleep 1000`}, Dir: dir})
+	up := arrival(t, dir, "up")
+	other, err := r.Start(t.Context(), Spec{Argv: []string{"bash", "-c", `(setsid sleep 1000 & echo $! >kid); echo $$ >pid; echo up >up; exec sleep 1000`}, Dir: dir})
 	if err != nil {
 		t.Fatal(err)
 	}
-	await(t, dir, "pid")
+	up()
 	if exit, _, _ := script(t, r, `setsid sleep 1000 & sleep 1000 & true`); exit.Ended != 2 {
 		t.Errorf("ended %d processes, want the 2 of this command", exit.Ended)
 	}
@@ -185,21 +203,18 @@ func TestTheWholeTreeDiesWithItsParent(t *testing.T) {
 		}
 		select {}
 	}
+	ready := arrival(t, dir, "ready")
 	parent := exec.Command(os.Args[0], "-test.run", "^"+t.Name()+"$")
 	parent.Env = append(os.Environ(), "SANDBOX_TEST_PARENT="+dir)
 	if err := parent.Start(); err != nil {
 		t.Fatal(err)
 	}
-	await(t, dir, "ready")
+	ready()
 	_ = parent.Process.Kill()
 	_ = parent.Wait()
 	for _, name := range []string{"leader", "background", "session"} {
-		for i := 0; alive(t, dir, name); i++ {
-			if i == 5000 {
-				t.Errorf("the %s outlived a parent that was killed", name)
-				break
-			}
-			time.Sleep(time.Millisecond)
+		if err := await.Exit(pidIn(t, dir, name)); err != nil {
+			t.Errorf("the %s outlived a parent that was killed: %v", name, err)
 		}
 	}
 }

@@ -9,9 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/lathe-dev/lathe/internal/term/termtest"
+	"github.com/lathe-dev/lathe/internal/await"
 )
 
 // tmux is the program in a shell in a tmux server of its own.
@@ -67,14 +66,9 @@ func (x *tmux) screen() string      { x.t.Helper(); return x.run("capture-pane",
 
 func (x *tmux) shows(text string) {
 	x.t.Helper()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for end := time.Now().Add(termtest.Patience); time.Now().Before(end); <-tick.C {
-		if strings.Contains(x.screen(), text) {
-			return
-		}
+	if !await.Until(func() bool { return strings.Contains(x.screen(), text) }) { // tmux reports no change of a screen
+		x.t.Fatalf("tmux never showed %q; the screen:\n%s", text, x.screen())
 	}
-	x.t.Fatalf("tmux never showed %q; the screen:\n%s", text, x.screen())
 }
 
 func TestInTmux(t *testing.T) {

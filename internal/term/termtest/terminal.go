@@ -15,10 +15,12 @@ import (
 	"time"
 
 	"github.com/creack/pty"
+
+	"github.com/lathe-dev/lathe/internal/await"
 )
 
 // Patience is how long a test waits for something to be shown.
-const Patience = 30 * time.Second
+const Patience = await.Patience
 
 // Keys, as a terminal sends them. Enter is "\r".
 const (
