@@ -159,11 +159,11 @@ func occurrences(s, old string) []files.Region {
 }
 
 func (e *edit) ambiguous(view string) error {
-	return fmt.Errorf("old_string matches %d times in %s, at lines %s. Add surrounding lines to make it unique, or set replace_all to change every one",
+	return fmt.Errorf("old_string matches %d times in %s, at %s. Add surrounding lines to make it unique, or set replace_all to change every one",
 		len(e.regions), e.path.Lexical, listed(lineNumbers(view, e.regions)))
 }
 
-// listed writes line numbers, the first twenty of them.
+// listed writes line numbers with their noun, the first twenty of them.
 func listed(lines []int) string {
 	var at []string
 	lines = slices.Compact(slices.Clone(lines))
@@ -173,7 +173,10 @@ func listed(lines []int) string {
 	if len(lines) > 20 {
 		at = append(at, "...")
 	}
-	return strings.Join(at, ", ")
+	if len(lines) == 1 {
+		return "line " + at[0]
+	}
+	return "lines " + strings.Join(at, ", ")
 }
 
 // lineNumbers is the line on which each region starts.
@@ -203,7 +206,7 @@ func (e *edit) run(ctx context.Context) (*agent.Result, error) {
 	case len(e.lines) == 0:
 		text = "Edited." + notes
 	case len(e.lines) > 1:
-		text = fmt.Sprintf("%d replacements, at lines %s.%s", len(e.lines), listed(e.lines), notes)
+		text = fmt.Sprintf("%d replacements, at %s.%s", len(e.lines), listed(e.lines), notes)
 	default:
 		text = fmt.Sprintf("Edited at line %d.%s", e.lines[0], notes)
 	}

@@ -393,7 +393,7 @@ func TestReplaceAllOnALongLineIsLinear(t *testing.T) {
 	b.put("min.js", strings.Repeat("ab", 2<<20))
 	b.must("Read", in{"file_path": "min.js"})
 	got := b.must("Edit", in{"file_path": "min.js", "old_string": "a", "new_string": "c", "replace_all": true})
-	wantIn(t, got, "2097152 replacements, at lines 1.")
+	wantIn(t, got, "2097152 replacements, at line 1.")
 	if b.content("min.js") != strings.Repeat("cb", 2<<20) {
 		t.Error("the content is another")
 	}

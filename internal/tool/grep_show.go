@@ -34,11 +34,17 @@ func (s *search) result(h *hits) *agent.Result {
 
 // cut takes the asked part of all items.
 func (s *search) cut(items []string) []string {
-	items = items[min(s.offset, len(items)):]
+	from, to := s.page(len(items))
+	return items[from:to]
+}
+
+// page is the part of n items that is shown.
+func (s *search) page(n int) (from, to int) {
+	from, to = min(s.offset, n), n
 	if s.limit > 0 {
-		items = items[:min(s.limit, len(items))]
+		to = min(n, from+s.limit)
 	}
-	return items
+	return from, to
 }
 
 const noMatches = "No matches."
@@ -80,14 +86,15 @@ func (s *search) showFiles(h *hits) *agent.Result {
 		}
 		return walkOrder(a.rel, b.rel)
 	})
-	all := make([]string, len(h.files))
-	for i, f := range h.files {
-		all[i] = s.env.showPath(f.path)
+	from, to := s.page(len(h.files))
+	items := make([]string, 0, to-from)
+	for _, f := range h.files[from:to] {
+		items = append(items, s.env.showPath(f.path))
 	}
-	items := s.cut(all)
-	r := agent.TextResult(s.finish(items, len(all), h, noMatches))
-	r.View = event.Listing{Title: s.in.Pattern, Items: items, Total: len(all), Truncated: len(items) < len(all) || h.more}
-	r.Meta = map[string]any{"numFiles": len(all), "filenames": items}
+	all := len(h.files)
+	r := agent.TextResult(s.finish(items, all, h, noMatches))
+	r.View = event.Listing{Title: s.in.Pattern, Items: items, Total: all, Truncated: len(items) < all || h.more}
+	r.Meta = map[string]any{"numFiles": all, "filenames": items}
 	return r
 }
 
