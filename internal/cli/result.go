@@ -24,6 +24,7 @@ type resultLine struct {
 	Cost       float64                `json:"total_cost_usd"`
 	Usage      wireUsage              `json:"usage"`
 	Models     map[string]*modelUsage `json:"modelUsage"`
+	Agents     *agentStats            `json:"subagent_stats,omitempty"`
 	Denials    []denial               `json:"permission_denials"`
 	Structured json.RawMessage        `json:"structured_output,omitempty"`
 	Terminal   string                 `json:"terminal_reason,omitempty"`
@@ -38,7 +39,7 @@ func (t *resultStats) result(o *outcome) *resultLine {
 	r := &resultLine{
 		Type: "result", Subtype: o.subtype(), IsError: o.isError(),
 		Duration: ms(o.end.Duration), API: ms(o.end.APITime), TTFT: ms(t.first),
-		Turns: max(o.end.Steps, t.steps), Cost: cents(t.cost), Usage: usageOf(t.usage), Models: t.modelUsage(),
+		Turns: max(o.end.Steps, t.steps), Cost: cents(t.cost), Usage: usageOf(t.usage), Models: t.modelUsage(), Agents: t.agents.total(),
 		Denials: t.denials, Structured: o.structured, Terminal: o.terminalReason(t.streaming),
 	}
 	r.Usage.ServerTool, r.Usage.Tier = &wireServer{}, "standard"

@@ -32,6 +32,7 @@ type resultStats struct {
 	models map[string]*modelUsage
 	now    map[string]string // the model at work, by agent
 	cost   float64
+	agents agentStats
 }
 
 type denial struct {
@@ -72,6 +73,8 @@ func (t *resultStats) observe(e event.Event) {
 		if main {
 			t.reset()
 			t.started = e.Time
+		} else {
+			t.agents.start(e.Agent)
 		}
 	case event.StepStart:
 		t.now[agent] = b.Model
@@ -101,6 +104,8 @@ func (t *resultStats) observe(e event.Event) {
 	case event.TurnEnd:
 		if main {
 			t.end = &b
+		} else {
+			t.agents.finish(b.Reason)
 		}
 	}
 }
