@@ -125,7 +125,7 @@ func (a *Agent) count(usd float64, steps int) {
 	}
 }
 
-// used returns the cost and the steps that count against the limits, and the limit of the cost.
+// used returns the cost in US dollars and the steps that count against the limits, and the cost limit.
 func (a *Agent) used() (usd float64, steps int, budget float64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

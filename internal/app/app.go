@@ -49,14 +49,14 @@ type Options struct {
 	Fallback     []string
 	TaskBudget   int // see provider.Options
 
-	DebugFile     string             // where the record of debug goes, in place of a folder for each session
+	DebugFile     string             // where the debug record goes, instead of one folder per session
 	DebugFilter   string             // as in event.RecorderOptions
 	Bare          bool               // no memory files and no skills, neither the user's nor the project's
 	NoSkills      bool               // no skills and no commands from files
 	Skills        []string           // names of the skills that the model may use; nil: all
-	Agents        []subagent.Kind    // beside those of files
-	Boundary      *boundary.Boundary // confines commands; nil: nothing does. Who made it closes it after the instance
-	NoPersistence bool               // sessions are gone when the instance is closed, and nothing of them reaches the disk
+	Agents        []subagent.Kind    // in addition to those from files
+	Boundary      *boundary.Boundary // confines commands; nil: no sandbox. The caller closes it, after the instance
+	NoPersistence bool               // sessions live in memory and end with the instance
 }
 
 // Instance is lathe at work in one folder.
@@ -78,7 +78,7 @@ type Instance struct {
 
 func (i *Instance) settings() *config.Settings { return &i.conf.Load().Settings }
 
-// Open makes an instance. It reads nothing and starts nothing. Permission rules that cannot be obeyed are an error.
+// Open makes an instance. It reads no files and starts no processes. A permission rule that cannot be enforced is an error.
 func Open(o Options) (*Instance, error) {
 	dir, err := filepath.EvalSymlinks(o.Dir)
 	if err != nil {

@@ -80,8 +80,8 @@ func (s *Session) restoreCost() {
 	s.agent.Spend(usd)
 }
 
-// Budget is the limit of money in US dollars; 0: none. A session keeps that of the command line that began it, until
-// another one is given.
+// Budget is the spending limit in US dollars; 0: none. A session keeps the limit of the command line that began it
+// until another one is given.
 func (s *Session) Budget() float64 {
 	return cmp.Or(s.inst.opts.MaxBudgetUSD, s.begun.BudgetUSD, s.inst.settings().MaxBudgetUSD)
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/lathe-dev/lathe/internal/event"
 )
 
-// cleanUp removes recordings of --debug that are older than cleanupPeriodDays. Saved outputs belong to sessions that can
-// be resumed: those go only where the user set the key. It runs beside the first turn.
+// cleanUp removes --debug recordings older than cleanupPeriodDays. Saved outputs belong to sessions that can be resumed,
+// so they are removed only if the user set the key. It runs concurrently with the first turn.
 func (i *Instance) cleanUp() error {
 	before := time.Now().AddDate(0, 0, -i.settings().CleanupPeriodDays)
 	err := event.PruneRecordings(filepath.Join(i.paths.StateHome, "debug"), before)

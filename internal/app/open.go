@@ -40,9 +40,9 @@ type SessionOptions struct {
 	Detached    bool   // nothing is kept and no model is needed: for single tool calls
 
 	Chain  []string       // the agent that converses, as in agent.Config; empty: the main one
-	Kind   *subagent.Kind // of a subagent; nil: its text and tools are those of the main agent
+	Kind   *subagent.Kind // of a subagent; nil: the main agent's prompt and tools
 	Model  string         // of a subagent, instead of its parent's
-	Parent *Session       // that started this one, for a subagent: its mode, rules, grants, folders and limits hold here, as they change
+	Parent *Session       // of a subagent; shares its mode, rules, grants, folders and limits, live
 
 	Bus *event.Bus // where its events go, shared with other sessions and closed by the caller; nil: one of its own
 }

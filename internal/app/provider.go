@@ -29,7 +29,7 @@ func (i *Instance) SetSmallModel(ctx context.Context, id string) error {
 // Models lists models to choose from.
 func (i *Instance) Models() []llm.ModelInfo { return i.models.Models() }
 
-// Endpoint is the name and the base URL of the present provider.
+// Endpoint returns the name and base URL of the current provider.
 func (i *Instance) Endpoint() (name, base string) { return i.models.Endpoint() }
 
 // KeySource names the source of the present provider's key, for people.

@@ -45,7 +45,7 @@ func (s *Session) journalStart() {
 	}
 }
 
-// journalBudget writes down a limit of money that the command line changed.
+// journalBudget logs a spending limit that the command line changed.
 func (s *Session) journalBudget() {
 	if usd := s.inst.opts.MaxBudgetUSD; s.parent == nil && usd > 0 && usd != s.begun.BudgetUSD {
 		s.begun.BudgetUSD = usd

@@ -29,8 +29,8 @@ func (i *Instance) Runner() *sandbox.Runner { return i.runner }
 // ChildEnv is the environment that commands get: lathe's own with the variables of the settings.
 func (i *Instance) ChildEnv() []string { return sandbox.Overlay(i.environ(), i.settings().Env) }
 
-// Reload reads the settings again and puts them in force; it returns the changes. The sessions read the memory for
-// single files and folders again when they need it.
+// Reload reads the settings again, applies them and returns the changes. Sessions reread the memory for single files and
+// folders on next use.
 func (i *Instance) Reload() ([]config.Change, error) {
 	next, changes, err := i.conf.Load().Reload()
 	if err != nil {

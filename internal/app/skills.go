@@ -26,7 +26,7 @@ func (i *Instance) Notes() *memory.Store {
 // Style is the output style that this conversation began with.
 func (s *Session) Style() string { return cmp.Or(s.begun.Style, style.Default) }
 
-// addContext adds the files and skills that a message of the user names.
+// addContext adds the files and skills that a user message names.
 func (s *Session) addContext(ctx context.Context, m llm.Message) llm.Message {
 	return attach.Notes(s.env.Notes, s.Messages(), s.skills.Message(ctx, s.attached.Attach(ctx, m)))
 }

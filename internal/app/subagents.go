@@ -8,7 +8,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/subagent"
 )
 
-// newAgents makes what starts this session's subagents.
+// newAgents makes the starter of this session's subagents.
 func (s *Session) newAgents() *subagent.Agents {
 	return subagent.New(subagent.Host{
 		Catalog: s.inst.extensions.Agents.Catalog, Depth: len(s.chain), Slots: s.inst.slots,
@@ -16,7 +16,7 @@ func (s *Session) newAgents() *subagent.Agents {
 	})
 }
 
-// openAgent opens the session of a subagent, which has this one's authority.
+// openAgent opens the session of a subagent, with this session's permissions.
 func (s *Session) openAgent(ctx context.Context, k *subagent.Kind, r subagent.Request) (subagent.Conversation, error) {
 	s.rules.Policy().AddKind(k.Permission(s.inst.tools.Name))
 	return s.inst.NewSession(ctx, SessionOptions{

@@ -24,8 +24,7 @@ func (i *Instance) Watch(ctx context.Context, changed func()) error {
 	}))
 }
 
-// reload puts a new configuration in force, also in the open sessions. Where its permissions cannot be obeyed, the old
-// one stays.
+// reload applies a new configuration, to open sessions too. If its permissions cannot be enforced, the old one stays.
 func (i *Instance) reload(c *config.Config, changes []config.Change) error {
 	rules, notes, err := i.rules(c)
 	if err != nil {

@@ -114,8 +114,7 @@ func (f *Files) readMention(ctx context.Context, m Mention) ([]llm.Part, error) 
 	return append([]llm.Part{session.AttachedText(m.Path, sizeOf(p, res), text.String())}, more...), nil
 }
 
-// Again reads a file that the conversation had and lost; nothing when it is none of the session's files or cannot be
-// read.
+// Again rereads a file whose text left the conversation; nil if it is outside the session's files or cannot be read.
 func (f *Files) Again(ctx context.Context, path string) []llm.Part {
 	if _, ok := f.mentioned(path); !ok {
 		return nil

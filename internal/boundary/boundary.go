@@ -1,14 +1,15 @@
-// Package boundary makes the sandbox of a session: out of the settings, the folders that it works in and the machine it comes to the policy
-// that package confine enforces on commands.
+// Package boundary makes the sandbox of a session: it derives the policy that package confine enforces on commands from the
+// settings, the working folders and the machine.
 //
-// The words: [Settings] are the setting sandbox; a [Boundary] is an instance's sandbox, with the temporary folder and the caches that its commands
-// share; a watch notes which protected names a command made.
+// The words: [Settings] are the setting sandbox; a [Boundary] is an instance's sandbox, with the temporary folder and the
+// caches that its commands share; a watch detects protected names that a command created.
 //
 // Promises:
 //
-//   - A boundary that was asked for by flag, or with failIfUnavailable, is there in the tier full or opening it is an error. Otherwise Notes says what is
-//     missing.
-//   - A protected name that a command made, because it was not there to be mounted over, is set aside when the command ends.
+//   - A boundary requested by flag or with failIfUnavailable is in the tier full, or Open fails. Otherwise Note names the
+//     weakness.
+//   - A protected name that did not exist could not be mounted over; if a command creates it, it is set aside when the
+//     command ends.
 //   - Nothing in a repository widens the boundary: its paths come from the folders themselves and the user's settings.
 package boundary
 
@@ -28,7 +29,8 @@ import (
 	"github.com/lathe-dev/lathe/internal/sandbox/confine"
 )
 
-// Settings are the setting sandbox, in Claude Code's form, with a mode. Paths may begin with ~/; others are relative to the folder of the instance.
+// Settings are the setting sandbox, in Claude Code's form, with a mode. A path is absolute, begins with ~/ or is relative to
+// the instance's folder.
 type Settings struct {
 	Enabled           bool         `json:"enabled"`
 	Mode              confine.Mode `json:"mode"` // read-only or workspace; empty: workspace
@@ -43,15 +45,15 @@ type Settings struct {
 	} `json:"network"`
 }
 
-// Options say what to make a Boundary of.
+// Options configure Open.
 type Options struct {
 	Settings json.RawMessage // the setting; nil: none
 	Flag     string          // --sandbox: read-only, workspace, off; empty: not given
 	Dir      string          // the instance's folder, with links resolved
 	Home     string
-	Config   string // lathe's folder of settings, which may hold keys
-	State    string // lathe's folder of state; files that are set aside go there
-	Cache    string // lathe's folder of caches; those of commands are kept there, one for each Dir
+	Config   string // lathe's settings folder, which may hold keys
+	State    string // lathe's state folder; takes the files that are set aside
+	Cache    string // lathe's cache folder; holds the caches of commands, one per Dir
 	Detect   func() confine.Support
 }
 
@@ -67,7 +69,7 @@ type Boundary struct {
 	tempOnce sync.Once
 }
 
-// Open makes the boundary that is asked for, nil when none is. An error names the next move.
+// Open makes the requested boundary, nil if none is requested. Errors name the user's next move.
 func Open(o Options) (*Boundary, error) {
 	b := &Boundary{o: o}
 	if len(o.Settings) > 0 {
@@ -92,13 +94,13 @@ func Open(o Options) (*Boundary, error) {
 	}
 	b.support = o.Detect()
 	if b.support.Tier < confine.Full && (o.Flag != "" || b.s.FailIfUnavailable) {
-		return nil, fmt.Errorf("the sandbox that is asked for is not there: %s; leave --sandbox and sandbox.failIfUnavailable out to run without it", b.support.Why)
+		return nil, fmt.Errorf("the requested sandbox is not available: %s; leave out --sandbox and sandbox.failIfUnavailable to run without it", b.support.Why)
 	}
 	return b, nil
 }
 
-// BypassForbidden refuses the mode that asks nothing where the settings, as they are now, ask for a sandbox that this session does not have in full.
-// otherwise is asked where they do not.
+// BypassForbidden returns an error if the mode bypassPermissions is refused: the current settings request a sandbox, and
+// this session does not have the full one. In any other case it returns the result of otherwise.
 func (b *Boundary) BypassForbidden(settings json.RawMessage, otherwise func() error) error {
 	var s Settings
 	if len(settings) > 0 {
@@ -109,28 +111,28 @@ func (b *Boundary) BypassForbidden(settings json.RawMessage, otherwise func() er
 	if !s.Enabled || b != nil && b.support.Tier == confine.Full {
 		return otherwise()
 	}
-	return errors.New("the mode bypassPermissions is refused: the settings ask for a sandbox, and this session runs without a full one; " +
+	return errors.New("the mode bypassPermissions is refused: the settings request a sandbox, and this session runs without the full one; " +
 		"use another mode, or see lathe sandbox status")
 }
 
-// Mode is how much commands may write.
+// Mode returns the write access of commands.
 func (b *Boundary) Mode() confine.Mode { return b.mode }
 
-// Support is what enforces the boundary.
+// Support returns the tier that enforces the boundary.
 func (b *Boundary) Support() confine.Support { return b.support }
 
-// Note is the line that tells that the boundary is weaker than asked for; empty in the tier full.
+// Note returns one line that says why the boundary is weaker than requested; "" in the tier full.
 func (b *Boundary) Note() string {
 	switch b.support.Tier {
 	case confine.Full:
 		return ""
 	case confine.Landlock:
-		return "sandbox: only the tier landlock is there: protected and secret files are not guarded, and no command reaches the network, not even loopback: " + b.support.Why
+		return "sandbox: only the tier landlock is available: protected and secret files are not guarded, and no command reaches the network, not even loopback: " + b.support.Why
 	}
 	return "sandbox: commands are not confined: " + b.support.Why
 }
 
-// Confined reports whether commands are confined at all.
+// Confined reports whether commands are confined.
 func (b *Boundary) Confined() bool { return b != nil && b.support.Tier > confine.None }
 
 // Run is the confinement of one command.
@@ -141,7 +143,8 @@ type Run struct {
 	b     *Boundary
 }
 
-// For is the confinement of a command that works in folders, the first of which are absolute and without links. Call Done when it has ended.
+// For returns the confinement of one command. The folders are absolute and free of symbolic links. Call Done when the
+// command has ended.
 func (b *Boundary) For(folders []string) (*Run, error) {
 	temp, err := b.Temp()
 	if err != nil {
@@ -163,7 +166,7 @@ func (b *Boundary) For(folders []string) (*Run, error) {
 	p.Protect = append(names, b.resolve(b.s.Filesystem.DenyWrite)...)
 	p.Mask = append(p.Mask, b.resolve(b.s.Filesystem.DenyRead)...)
 	for _, secret := range b.secrets() {
-		if !slices.ContainsFunc(p.Write, func(dir string) bool { return within(dir, secret) }) { // a folder that one works in is not hidden
+		if !slices.ContainsFunc(p.Write, func(dir string) bool { return within(dir, secret) }) { // a working folder is not hidden
 			p.Mask = append(p.Mask, secret)
 		}
 	}
@@ -173,7 +176,7 @@ func (b *Boundary) For(folders []string) (*Run, error) {
 	return &Run{Confinement: &sandbox.Confinement{Policy: p, Support: b.support}, temp: temp, watch: newWatch(names), b: b}, nil
 }
 
-// resolve makes absolute paths of those in the settings, and follows their links.
+// resolve makes the paths of the settings absolute and follows their links.
 func (b *Boundary) resolve(paths []string) []string {
 	out := make([]string, 0, len(paths))
 	for _, p := range paths {
@@ -193,7 +196,7 @@ func (b *Boundary) resolve(paths []string) []string {
 	return out
 }
 
-// Temp is the folder that commands have as /tmp. It is made with the first command and removed by Close.
+// Temp returns the folder that commands see as /tmp. The first command creates it, Close removes it.
 func (b *Boundary) Temp() (string, error) {
 	b.tempOnce.Do(func() {
 		dir, err := os.MkdirTemp("", "lathe-sandbox-")
@@ -238,8 +241,8 @@ func (b *Boundary) Close() error {
 	return os.RemoveAll(dir)
 }
 
-// Environ are the variables that lead programs to a cache that they may write: the user's own are read-only inside, so that nothing that
-// a command leaves there is run outside.
+// Environ returns the variables that point programs at writable caches. The user's own caches are read-only inside, so that
+// nothing a command plants there runs outside.
 func (r *Run) Environ() map[string]string {
 	if r.Policy.Mode != confine.Workspace {
 		return nil
@@ -250,7 +253,7 @@ func (r *Run) Environ() map[string]string {
 	}
 }
 
-// TempFile is the path of a file that lathe shares with the command: as lathe names it, and as the command does.
+// TempFile returns the path of a file shared with the command: outside, and inside the sandbox.
 func (r *Run) TempFile(name string) (outside, inside string) {
 	outside = filepath.Join(r.temp, name)
 	if r.Support.Tier == confine.Full {
@@ -259,7 +262,7 @@ func (r *Run) TempFile(name string) (outside, inside string) {
 	return outside, outside
 }
 
-// Done looks for protected names that the command made, moves them away and returns a line about each.
+// Done moves away the protected names that the command created and returns one line for each.
 func (r *Run) Done() []string { return r.watch.sweep(filepath.Join(r.b.o.State, "set-aside")) }
 
 // within reports whether path is dir or below it.

@@ -8,13 +8,13 @@ import (
 	"github.com/lathe-dev/lathe/internal/git"
 )
 
-// protectedNames are those in a folder that make programs outside the sandbox run something, or say what an agent may do.
+// protectedNames are files and folders that make programs outside the sandbox run something, or that configure agents.
 var protectedNames = []string{
 	".git/hooks", ".git/config", ".git/config.worktree", ".git/info/attributes", ".gitmodules", ".lathe", ".claude", ".mcp.json", ".vscode", ".idea",
 	".envrc", ".husky", ".cursor", ".ripgreprc", ".yarnrc.yml",
 }
 
-// protectedIn are the protected names of a folder, there or not. In a repository's own folder they are those of git.
+// protectedIn returns the protected paths of a folder, whether they exist or not. In a repository's .git they are git's own.
 func protectedIn(dir string) []string {
 	var out []string
 	for _, name := range protectedNames {
@@ -41,7 +41,7 @@ func protectedIn(dir string) []string {
 	return out
 }
 
-// isGitFolder reports whether git would take a folder for a repository, without a .git above.
+// isGitFolder reports whether git would treat the folder itself as a repository, as it does a bare one.
 func isGitFolder(dir string) bool {
 	for _, name := range []string{"HEAD", "objects", "refs"} {
 		if _, err := os.Lstat(filepath.Join(dir, name)); err != nil {
@@ -51,8 +51,8 @@ func isGitFolder(dir string) bool {
 	return true
 }
 
-// gitFolders are the folders outside dir that a commit in it writes: those of the repository, when dir is below its top or a linked work tree. A .git file
-// may say anything, so the work tree counts only if the repository names it too.
+// gitFolders returns the folders outside dir that a commit in dir writes: the repository's, if dir is below its top or is a
+// linked work tree. A .git file can name any folder, so a work tree counts only if the repository names it back.
 func gitFolders(dir string) []string {
 	repo, ok := git.Find(dir)
 	if !ok {
@@ -83,7 +83,7 @@ func gitFolders(dir string) []string {
 	return []string{common}
 }
 
-// secretsIn are the files with variables at the top of a folder.
+// secretsIn returns the .env files at the top of a folder.
 func secretsIn(dir string) []string {
 	found, _ := filepath.Glob(filepath.Join(dir, ".env*"))
 	out := found[:0]
@@ -99,7 +99,7 @@ func secretsIn(dir string) []string {
 	return out
 }
 
-// secrets are the files and folders of the user that hold keys and passwords.
+// secrets returns the user's files and folders that hold keys and passwords.
 func (b *Boundary) secrets() []string {
 	names := []string{
 		".ssh", ".gnupg", ".aws", ".azure", ".kube", ".config/gcloud", ".config/gh", ".config/op", ".config/rclone", ".docker/config.json", ".netrc", ".git-credentials",

@@ -6,7 +6,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/sandbox/confine"
 )
 
-// refusals are the messages of programs whose cause may be the sandbox, with what it holds them from.
+// refusals are error messages that the sandbox may cause, each with the limit behind it.
 var refusals = []struct{ text, kind string }{
 	{"Read-only file system", "files"},
 	{"EROFS", "files"},
@@ -28,7 +28,8 @@ var refusals = []struct{ text, kind string }{
 	{"EPERM", "access"},
 }
 
-// Refusal explains a failed command's output to the model, if the sandbox may be the cause, and is empty otherwise. It names the lines that show it.
+// Refusal explains a failed command to the model if its output suggests that the sandbox is the cause; "" otherwise. It
+// quotes the lines that show it.
 func (r *Run) Refusal(output string) string {
 	kinds := map[string]string{}
 	for line := range strings.Lines(output) {

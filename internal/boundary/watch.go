@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// watch knows the protected names that could not be mounted over, because they were not there or are links.
+// watch records the protected names that could not be mounted over, because they did not exist or are links.
 type watch struct {
 	names map[string]string // to the link's target; empty: it was not there
 }
@@ -27,15 +27,15 @@ func newWatch(names []string) watch {
 	return w
 }
 
-// sweep moves what is there now and was not, or leads elsewhere, to a folder below dir. A new repository's own folder
-// (git init) is left with its name; its hooks and its configuration go.
+// sweep moves names that are new, or links with a new target, to a folder below dir. A new repository's .git (git init)
+// stays, without its hooks and configuration.
 func (w watch) sweep(dir string) []string {
 	var lines []string
 	for name, was := range w.names {
 		now, err := os.Readlink(name)
 		if err != nil {
 			if _, err := os.Lstat(name); err != nil {
-				continue // still not there, or removed, which harms nobody
+				continue // still missing, or removed, which is harmless
 			}
 		} else if now == was {
 			continue
@@ -48,7 +48,8 @@ func (w watch) sweep(dir string) []string {
 	return lines
 }
 
-// harmless reports what git itself makes in a new repository: a folder of hooks in which all are samples, and a configuration without programs.
+// harmless reports whether a file or folder is as git init makes it: hooks that are all samples, a configuration that names
+// no programs.
 func harmless(name string) bool {
 	switch filepath.Base(name) {
 	case "hooks":
@@ -108,7 +109,7 @@ func setAside(name, dir string) string {
 	if err == nil {
 		err = os.Rename(name, to)
 	}
-	if err != nil { // another file system: keep it in its folder, under a name that means nothing to anybody
+	if err != nil { // another file system: keep it in its folder, under a name that no program reads
 		to = name + ".set-aside-by-lathe"
 		err = os.Rename(name, to)
 	}

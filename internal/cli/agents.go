@@ -12,7 +12,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/term"
 )
 
-// agentNames describes the kinds of subagents there are.
+// agentNames lists the kinds of subagents.
 func agentNames(inst *app.Instance) []Described {
 	var out []Described
 	for _, k := range inst.Extensions().Agents.Catalog().All() {
@@ -43,7 +43,7 @@ func agentsCommand(p *program, o *Options) *cobra.Command {
 	return c
 }
 
-// kindJSON is a kind of agent for machines.
+// kindJSON is a kind of agent in the JSON output.
 type kindJSON struct {
 	Name        string   `json:"name"`
 	Description string   `json:"description"`

@@ -44,7 +44,7 @@ type About struct {
 	Agents    []Described
 	Skills    []string        // names of all skills and commands from files
 	Style     string          // the output style
-	BudgetUSD float64         // the limit of money; 0: none
+	BudgetUSD float64         // the spending limit; 0: none
 	Models    []llm.ModelInfo // to choose from
 }
 

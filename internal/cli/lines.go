@@ -325,7 +325,7 @@ func blockOf(p llm.Part) any {
 	return nil
 }
 
-// isBlock reports whether opaque data is a content block, as those of tools that a server runs are.
+// isBlock reports whether opaque data is a content block, such as that of a tool that the server runs.
 func isBlock(b json.RawMessage) bool {
 	var block struct {
 		Type string `json:"type"`

@@ -297,7 +297,8 @@ func (p *program) instance(o *Options) (*app.Instance, error) {
 	return inst, nil
 }
 
-// sandboxFlag is the sandbox that the command line asks for. The SDKs ask with --settings; who asks for a sandbox there relies on it, as with the flag.
+// sandboxFlag returns the sandbox that the command line requests. The SDKs request it with --settings, which binds as the
+// flag does.
 func sandboxFlag(o *Options, cfg *config.Config) string {
 	on, origin, _ := cfg.Get("sandbox.enabled")
 	if o.Sandbox != "" || origin.Layer != config.Flags || string(on) != "true" {

@@ -38,8 +38,8 @@ type checkLine struct {
 	Machine call.Fixture `json:"machine"` // its differences for this call
 }
 
-// fixture is a line's description of the machine: the field "machine", or members of the input, where the public
-// corpora of calls have it: _fs, _dns and _redirect, and as cwd or workdir the folder in which the call runs.
+// fixture is a line's description of the machine: the field "machine", or, as in the public corpora of calls, the input's
+// members _fs, _dns and _redirect, and cwd or workdir for the folder in which the call runs.
 func (l checkLine) fixture() (call.Fixture, json.RawMessage) {
 	f := l.Machine
 	var fields map[string]json.RawMessage

@@ -60,7 +60,7 @@ func sandboxStatusCommand(p *program, o *Options) *cobra.Command {
 	return c
 }
 
-// tierLine describes what this machine can enforce.
+// tierLine describes the tier of this machine.
 func tierLine(s confine.Support) string {
 	switch s.Tier {
 	case confine.Full:
@@ -97,7 +97,7 @@ current folder is the one that may be written. The exit code is the command's.`,
 	return c
 }
 
-// boundary is the sandbox that the settings and the flags ask for.
+// boundary opens the sandbox that the settings and flags request.
 func (p *program) boundary(o *Options) (*boundary.Boundary, error) {
 	cfg, dir, err := loadConfig(o)
 	if err != nil {
@@ -118,7 +118,7 @@ func openBoundary(cfg *config.Config, dir, flag string) (*boundary.Boundary, err
 	})
 }
 
-// runConfined runs a command of the user's with our own input and output.
+// runConfined runs a user's command with lathe's own stdin, stdout and stderr.
 func (p *program) runConfined(ctx context.Context, o *Options, argv []string) (err error) {
 	dir, err := workingFolder(o)
 	if err == nil {
@@ -150,7 +150,7 @@ func (p *program) runConfined(ctx context.Context, o *Options, argv []string) (e
 	return err
 }
 
-// noteSandbox tells of a sandbox that is weaker than asked for.
+// noteSandbox warns about a sandbox that is weaker than requested.
 func (p *program) noteSandbox(b *boundary.Boundary) {
 	if note := b.Note(); note != "" {
 		p.warnings = append(p.warnings, note)
@@ -158,7 +158,7 @@ func (p *program) noteSandbox(b *boundary.Boundary) {
 	}
 }
 
-// sandbox tells which tier works here.
+// sandbox reports the tier that works here.
 func (d *doctor) sandbox() {
 	s := confine.Detect()
 	if s.Tier == confine.Full {

@@ -22,11 +22,11 @@ import (
 	"github.com/lathe-dev/lathe/internal/term"
 )
 
-// offer is a line of the list of providers: a host, or a server of the user's own that speaks its wire.
+// offer is a choice in the list of providers: a host, or the user's own server with the same API.
 type offer struct {
 	name string
 	host hosts.Host
-	own  bool // the address is asked for
+	own  bool // the user enters the address
 }
 
 // offers lists the known hosts that have a login, then the servers of the user's own.
@@ -173,7 +173,7 @@ func (s *setup) values(of offer) ([]value, error) {
 	}
 }
 
-// server asks for the address where the user has one of their own, and for the model where none is the default.
+// server asks for the address of the user's own server, and for the model if the host has no default.
 func (s *setup) server(of offer) ([]value, error) {
 	l := of.host.Login
 	if !of.own {
@@ -196,8 +196,8 @@ func (s *setup) server(of offer) ([]value, error) {
 	return out, err
 }
 
-// misleads reports a setting of another offer that would lead the requests there: another provider, a model of another
-// host, and the address of a server of the user's own where the host itself was chosen.
+// misleads reports a setting left from another offer that would send requests to the wrong place: another provider,
+// another host's model, or the address of the user's own server although the host itself was chosen.
 func (of offer) misleads(path, text string) bool {
 	switch path {
 	case "provider":

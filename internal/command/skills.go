@@ -11,7 +11,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/subagent"
 )
 
-// Extensions are the additions of files to lathe: skills, commands and output styles.
+// Extensions are lathe's additions from files: skills, commands and output styles.
 type Extensions interface {
 	Skills() []Skill
 	Notes() []string // files that were left out, and why

@@ -41,7 +41,7 @@ func contextWindow(ctx context.Context, h Host, _ string) (event.Output, error) 
 	return event.Output{Text: b.String()}, nil
 }
 
-// whole is the window as one bar: its content, the free room, and the place where a compaction comes.
+// whole draws the window as one bar: its content, the free room, and a mark where automatic compaction starts.
 func whole(sum, size, mark int) string {
 	if size <= 0 {
 		return ""

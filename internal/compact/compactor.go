@@ -52,11 +52,12 @@ type Compactor struct {
 	Conversation Conversation
 	// Summarise sends the request to the model for small work. Nil: an extract takes the summary's place.
 	Summarise func(context.Context, *llm.Request) (Answer, error)
-	Limit     func() int                         // how many bytes of transcript that model takes; nil: 400,000
+	Limit     func() int                         // bytes of transcript that fit that model; nil: 400,000
 	Save      func(context.Context, Stub) string // keeps a result and returns where, or ""; nil: nothing is kept
 	// Kept is the rest of the message with the summary; nil: the user's texts only.
 	Kept func(ctx context.Context, t Task, cut []llm.Message, userTexts []string) Kept
-	// Gather starts to gather the input of Kept, beside the request for a summary; ahead: one that is prepared. Nil: nothing.
+	// Gather starts to collect the input of Kept while the summary is requested. With ahead, the summary is prepared before
+	// it is needed. Nil: nothing to collect.
 	Gather    func(ctx context.Context, ahead bool)
 	ResultKey func(llm.ToolCall) string // see Options.ResultKey
 

@@ -18,12 +18,12 @@ type Kept struct {
 	Skills    []string   // the bodies of skills that were loaded, newest first
 	UserTexts []string   // of the whole conversation, oldest first
 	Files     []string   // files that were read and are not in the conversation any more
-	Again     []Again    // of these, those that were read anew
+	Again     []Again    // those of them that were reread
 	Log       string     // the file with the whole conversation
 	Running   bool       // the work continues in the same turn
 }
 
-// Again is a file as it is now, for a conversation that lost its text.
+// Again is the current text of a file whose earlier text left the conversation.
 type Again struct {
 	Name  string
 	Parts []llm.Part
@@ -71,7 +71,7 @@ func Message(summary string, k Kept) llm.Message {
 	return llm.Message{Role: llm.User, Parts: slices.Concat(parts, k.Context, texts)}
 }
 
-// The heads of the lists of files in a summary; Touched reads the lists there.
+// The headings of the file lists in a summary; Touched reads the lists back.
 const (
 	filesTitle = "Files read before, whose text is gone from here"
 	againTitle = "Files that were read again, as they are now; their texts follow"
@@ -125,7 +125,7 @@ func listed(paths []string) string {
 	return strings.Join(paths, "\n")
 }
 
-// Touched lists the files that calls named, those named last first, and then those that an earlier summary lists.
+// Touched lists the files that calls named, latest first, then those of an earlier summary.
 func Touched(msgs []llm.Message) []string {
 	var out []string
 	add := func(path string) {

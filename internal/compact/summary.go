@@ -74,8 +74,7 @@ func Transcript(msgs []llm.Message, limit int) string {
 // shares are the bytes that one piece of each sort may have.
 type shares struct{ result, reply, call, user int }
 
-// of is the share of a user's text. The context, the instructions and the files beside it are read anew after each
-// summary.
+// of is the share of a user's text. The context, instructions and files beside it are reread after each summary.
 func (s shares) of(o llm.Origin) int {
 	switch o {
 	case llm.OriginContext, llm.OriginMemory, llm.OriginFile:

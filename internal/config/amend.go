@@ -49,7 +49,7 @@ func (a *amendments) set(more map[string]json.RawMessage) (undo func()) {
 
 // Amend loads the same places again with more settings on top of those of --settings: a JSON object whose keys
 // replace those of earlier calls, null taking one away. They also count for later reloads. Like Reload it
-// returns the differences; after an error, also one of check, everything is as it was.
+// returns the differences; after an error, including check's, nothing has changed.
 func (c *Config) Amend(settings json.RawMessage, check func(*Config) error) (*Config, []Change, error) {
 	var more map[string]json.RawMessage
 	if err := json.Unmarshal(settings, &more); err != nil || more == nil {

@@ -161,7 +161,7 @@ func (l *loader) document(src *source) error {
 
 // parse reads, expands and checks one document. One that cannot be parsed may have had rules.
 func (l *loader) parse(src *source) (*node, error) {
-	lost := src.layer != Organization        // a page of some proxy is not the document
+	lost := src.layer != Organization        // an organisation's may be a proxy's error page
 	if len(bytes.TrimSpace(src.data)) == 0 { // cut off by a full disk or a crash
 		return nil, &Error{Origin: src.origin(0), Text: "the file is empty", Hint: "restore its text, or write {} if there is nothing to set", rules: lost}
 	}

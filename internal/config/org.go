@@ -32,7 +32,7 @@ type orgCopy struct {
 	Failed  time.Time `json:"failed,omitzero"`  // last failure since Checked
 	Body    *string   `json:"body,omitempty"`   // nil: never received
 	Reason  string    `json:"reason,omitempty"` // of the failure
-	Rules   bool      `json:"rules,omitempty"`  // the failure: the document has rules that restrict and cannot be read
+	Rules   bool      `json:"rules,omitempty"`  // the error is about rules that restrict
 }
 
 // organization loads the organisation's defaults from the cache; without a copy, it waits a second for the

@@ -163,7 +163,7 @@ func split(root *node) (now, later *node) {
 }
 
 // keepTexts keeps the values below n that contain environment variables, or those that do not, and reports
-// whether any is left. Elements of lists and ordered rules stay whole: without its pattern a rule is another one.
+// whether any is left. Elements of lists and ordered rules stay whole: a rule without its pattern covers more.
 func keepTexts(p keyPath, n *node, fromEnv bool) bool {
 	if p.matches("permissions", "rules", "-") {
 		return n.usesEnv() == fromEnv

@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// restricting are the keys of permissions that may refuse something.
+// restricting are the keys of permissions that can refuse a call.
 var restricting = []string{"deny", "ask", "rules", "disableBypassPermissionsMode"}
 
-// restricts reports keys that may refuse something: losing one would allow more than the user meant. An ordered
-// rule in the document may also allow.
+// restricts reports keys that can refuse a call: losing one would allow more than the user meant. An ordered rule can
+// also allow.
 func restricts(root *node, p keyPath) bool {
 	switch {
 	case len(p) == 0 || p[0] != "permissions":
@@ -54,14 +54,14 @@ func (c *checker) unknownKey(s *schema, m member, p keyPath) {
 	c.warnings = append(c.warnings, Warning{Origin: c.src.origin(m.keyOff), Key: p.String(), Text: text})
 }
 
-// meantToRestrict is the hint for an unknown key that may be a misspelled one of those that restrict, or "".
+// meantToRestrict returns a hint for an unknown key that may be a misspelled restriction, or "".
 func (c *checker) meantToRestrict(m member, p keyPath, near string) string {
 	switch {
 	case len(p) == 1 && near == "permissions" && m.val.kind == '{':
 		return "did you mean permissions?"
 	case len(p) == 1 && m.val.kind == '[' && (strings.EqualFold(m.key, "deny") || strings.EqualFold(m.key, "ask")):
 		return "did you mean permissions." + strings.ToLower(m.key) + "?"
-	case len(p) != 2 || p[0] != "permissions" || strings.ContainsAny(m.key[:min(1, len(m.key))], "$_/"): // a remark
+	case len(p) != 2 || p[0] != "permissions" || strings.ContainsAny(m.key[:min(1, len(m.key))], "$_/"): // a comment
 		return ""
 	}
 	if hasPrefix(m.key, "den") {

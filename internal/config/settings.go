@@ -59,7 +59,7 @@ type Settings struct {
 
 	AutoMemoryEnabled   bool     `json:"autoMemoryEnabled"`
 	AutoCompactEnabled  bool     `json:"autoCompactEnabled"`
-	CompactionThreshold int      `json:"compactionThreshold"` // tokens; 0: by the model's window
+	CompactionThreshold int      `json:"compactionThreshold"` // tokens; 0: derived from the model's window
 	SkillDirs           []string `json:"skillDirs"`
 
 	DisableSkillShellExecution bool `json:"disableSkillShellExecution"`
@@ -69,7 +69,7 @@ type Settings struct {
 	IncludeGitInstructions bool        `json:"includeGitInstructions"`
 	Context                Context     `json:"context"`
 	Attribution            Attribution `json:"attribution"`
-	CleanupPeriodDays      int         `json:"cleanupPeriodDays"` // of debug recordings and, where it is set, saved outputs
+	CleanupPeriodDays      int         `json:"cleanupPeriodDays"` // of debug recordings and, if set explicitly, saved outputs
 
 	CacheLifetime string `json:"cacheLifetime"` // "5m" or "1h"
 
@@ -190,8 +190,8 @@ type ContextProvider struct {
 
 // Subagents configures the agents that the tool Task starts.
 type Subagents struct {
-	Model         string `json:"model"`         // of all of them; "" or "inherit": that of the call, the kind or the parent
-	MaxConcurrent int    `json:"maxConcurrent"` // at work at once; it counts at the start
+	Model         string `json:"model"`         // of all subagents; "" or "inherit": the call's, the kind's or the parent's
+	MaxConcurrent int    `json:"maxConcurrent"` // running at once; read at start
 }
 
 // ExploreCache configures the cache of Read, Glob and Grep.

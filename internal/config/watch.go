@@ -242,8 +242,8 @@ func (w *watcher) note(ws []Warning) (fresh []Warning) {
 	return fresh
 }
 
-// emptied reports whether a file is empty now. Usually somebody is about to write it. After patience rounds it is a
-// mistake like others.
+// emptied reports whether a file became empty. Usually a writer is about to fill it; after patience rounds it counts as a
+// mistake.
 func (w *watcher) emptied() bool {
 	for _, f := range w.cur.files {
 		if info, err := os.Stat(f.Path); err == nil && info.Mode().IsRegular() && info.Size() == 0 {

@@ -28,7 +28,7 @@ type replayed struct {
 // statusKinds are the entries that the state after a log depends on.
 var statusKinds = []string{"user", "reply", "call_end", "invoke_end", "compaction", userShellKind}
 
-// replay reads the branch of the head. Where its bodies are not wanted, only the entries that make the state are decoded.
+// replay reads the branch of the head. Without bodies it decodes only the entries that make up the state.
 func replay(log *session.Session, bodies bool) *replayed {
 	out := &replayed{}
 	if log == nil {

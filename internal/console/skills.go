@@ -26,7 +26,7 @@ func (e extensions) Skills() []command.Skill {
 	return out
 }
 
-// limits says who cannot invoke a skill, or when, and names the fields of its file that are not obeyed.
+// limits lists who cannot invoke a skill, or when, and the fields of its file that have no effect.
 func limits(s *skill.Skill) []string {
 	var out []string
 	_, taken := command.Find(s.Name)
@@ -74,7 +74,7 @@ func (e extensions) SetStyle(_ context.Context, name string) error {
 	return nil
 }
 
-// fileCommand makes a prompt of a skill or command from a file. The prompt is the typed text; the session adds the
+// fileCommand turns a skill or command from a file into a prompt. The prompt is the typed text; the session adds the
 // text of the skill.
 func (c *Console) fileCommand(name, args string) (event.Output, error) {
 	s, ok := c.inst.Extensions().Skills.Catalog().Get(name)

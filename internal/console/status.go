@@ -23,7 +23,7 @@ type statusValues struct {
 	hit     float64 // share of the last request that came from the cache
 	last    llm.Usage
 	cache   cost.Cache
-	model   string // that the cache is of
+	model   string // whose cache it is
 	costUSD float64
 	usage   llm.Usage
 	api     time.Duration

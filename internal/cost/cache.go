@@ -7,14 +7,14 @@ import (
 	"github.com/lathe-dev/lathe/internal/llm"
 )
 
-// Cache is what the requests of a conversation left in the provider's cache. The zero value is none.
+// Cache is the state of the provider's prompt cache for one conversation. The zero value is an empty cache.
 type Cache struct {
 	last     llm.Usage
 	at       time.Time
 	lifetime time.Duration
 }
 
-// Request notes a request that was answered at a time.
+// Request records a request answered at a time.
 func (c *Cache) Request(u llm.Usage, at time.Time) {
 	c.last, c.at = u, at
 	if u.CacheWrite > 0 {
@@ -27,20 +27,20 @@ func (c *Cache) Request(u llm.Usage, at time.Time) {
 
 func (c Cache) life() time.Duration { return cmp.Or(c.lifetime, shortLifetime) }
 
-// Expires is when the provider drops it.
+// Expires returns when the provider drops the cache.
 func (c Cache) Expires() time.Time { return c.at.Add(c.life()) }
 
-// Next is what the next request of a session costs for the conversation so far.
+// Next is the cost of the next request for the conversation so far, without its new input and reply.
 type Next struct {
 	Tokens   int           `json:"tokens"`      // of the conversation
-	Left     time.Duration `json:"left_ns"`     // until the cache expires; negative: it has
-	Lifetime time.Duration `json:"lifetime_ns"` // of what is in the cache, since it was last used
+	Left     time.Duration `json:"left_ns"`     // until the cache expires; negative: it has expired
+	Lifetime time.Duration `json:"lifetime_ns"` // of the cache, from its last use
 	ColdUSD  float64       `json:"cold_usd"`
 	WarmUSD  float64       `json:"warm_usd"`
 }
 
-// Next returns the cost of the next request at a time; ok is false before the first reply, and where the provider
-// has reported no cache.
+// Next returns the cost of a request sent at a time; ok is false before the first reply, and if the provider reported no
+// cache.
 func (c Cache) Next(price llm.Price, now time.Time) (n Next, ok bool) {
 	u := c.last
 	if u.CacheRead+u.CacheWrite == 0 {

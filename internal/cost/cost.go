@@ -63,8 +63,8 @@ type Session struct {
 	price llm.Price // of the last request's model
 }
 
-// Of reads the cost of a session from its log, all branches included. The log has the prices of each request; the
-// catalogue's count for a request whose entry with the prices is damaged or could not be written.
+// Of reads the cost of a session from its log, all branches included. Each request counts at the prices logged with it, or
+// at the catalogue's if that entry is damaged or missing.
 func Of(log *session.Session) Session {
 	all := log.Everything().Only("user", "call_end", "reply", "compaction", "head", "prefix")
 	return Read(all.Entries(0, all.Len()), func(model string) llm.Price { return llm.Lookup("", model).Price })
@@ -176,7 +176,7 @@ func (r *reader) add(s Step) *Step {
 
 func (r *reader) reply(at time.Time, b session.Reply) {
 	if b.Usage == nil || *b.Usage == (llm.Usage{}) {
-		return // it broke off, and nobody reported its cost
+		return // interrupted before its usage was reported
 	}
 	u := *b.Usage
 	price := r.price(b.Model)
@@ -194,7 +194,7 @@ func (r *reader) reply(at time.Time, b session.Reply) {
 	r.last, r.causes, r.idle = &last, nil, 0
 }
 
-// price returns the price of a model: the log's, else the one of Prices.
+// price returns the price of a model: the log's, else that of Prices.
 func (r *reader) price(model string) llm.Price {
 	if r.prefix != nil && r.prefix.Model == model {
 		return r.prefix.Price
@@ -230,7 +230,7 @@ func (r *reader) miss(s Step, price llm.Price) *Miss {
 	return &Miss{Tokens: short, CostUSD: float64(short) * max(0, paid-price.CacheRead) / 1e6, Causes: causes}
 }
 
-// cached is how much the last request left in the cache: the tokens it read and wrote, or all of its prompt where the
+// cached is the tokens that the last request left in the cache: those it read and wrote, or all of its prompt where the
 // provider caches without being asked and reports no writes.
 func (r *reader) cached() int {
 	if r.last.Written == 0 && r.last.Input > 0 {

@@ -136,7 +136,7 @@ func (s shape) mask(text, look, hint string) (masked string, changed bool) {
 	return out.String(), true
 }
 
-// assigned reports whether the rest of a name, perhaps quoted, is followed by : or =. It spares the expression.
+// assigned reports whether the rest of a name, perhaps quoted, is followed by : or =. It is cheaper than the expression.
 func assigned(rest string) bool {
 	rest = rest[:min(len(rest), 64)]
 	for rest != "" && (wordByte(rest[0]) || rest[0] == '-' || rest[0] == '.') {
@@ -180,10 +180,10 @@ const value = "[" + other + "]"
 // other is in no such value: white space, quotes, brackets, separators.
 const other = `^\s"'\\,;&<>()\[\]{}$` + "`"
 
-// telling is a value of six characters or more with a digit, which tells a secret from a word of code or prose.
+// telling is a value of six characters or more with a digit, which distinguishes a secret from a word.
 const telling = `(?:[` + other + `0-9]{5,}[0-9]` + value + `*|[` + other + `0-9]{3,}[0-9]` + value + `{2,}|[` + other + `0-9]*[0-9]` + value + `{5,})`
 
-// Names of secrets: those of variables, and others in any case.
+// Names of secrets: environment variables, and other names in any case.
 const (
 	bigName   = `[A-Z][A-Z0-9_]*(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS)`
 	smallName = `(?:[a-z0-9_.-]*(?:api[-_]?key|access[-_]?key|secret[-_]?key|private[-_]?key|secret|token|password|passwd|passphrase|credentials?))`

@@ -47,7 +47,7 @@ type Status struct {
 	Cache         CacheCost       `json:"cache,omitzero"` // zero: nothing is known of the provider's cache
 }
 
-// CacheCost is the price of the next message for the conversation so far, with the provider's cache and after its end.
+// CacheCost is the price of the next message for the conversation so far, with the provider's cache and without it.
 type CacheCost struct {
 	Expires  time.Time     `json:"expires"`
 	Lifetime time.Duration `json:"lifetime_ns"` // from the last use to Expires
@@ -55,10 +55,10 @@ type CacheCost struct {
 	ColdUSD  float64       `json:"cold_usd"`
 }
 
-// notableUSD is the difference in price from which people are told of it.
+// notableUSD is the smallest price difference worth announcing, in US dollars.
 const notableUSD = 0.10
 
-// Warns is when the end of the cache is near enough to announce it; zero for a conversation that is too small.
+// Warns returns when to announce that the cache is about to expire; zero if the conversation is too small for that.
 func (c CacheCost) Warns() time.Time {
 	if c.ColdUSD-c.WarmUSD < notableUSD {
 		return time.Time{}
@@ -66,7 +66,7 @@ func (c CacheCost) Warns() time.Time {
 	return c.Expires.Add(-c.Lifetime / 5)
 }
 
-// Notice is a line for people about a large conversation whose cache is about to expire or has expired, or "".
+// Notice returns a line about a large conversation's cache that has expired or is about to, or "".
 func (c CacheCost) Notice(now time.Time) string {
 	warns := c.Warns()
 	if warns.IsZero() || now.Before(warns) {

@@ -44,7 +44,7 @@ type Listing struct {
 	Truncated bool     `json:"truncated,omitempty"`
 }
 
-// TextView is text. Path is set where it came from a file, whose name says its language; Language otherwise.
+// TextView is text. Path is the file it came from, whose name gives the language; without one, Language is set.
 type TextView struct {
 	Text     string `json:"text"`
 	Path     string `json:"path,omitempty"`

@@ -13,8 +13,7 @@ import (
 // mostContext is the longest output of a command that is sent, in bytes.
 const mostContext = 16_000
 
-// Context makes the sections of the context that the settings ask for, by name in the order of the alphabet, so that
-// the same settings give the same bytes.
+// Context makes the context sections that the settings ask for, sorted by name so that equal settings give equal bytes.
 func (f *Folder) Context(runner *sandbox.Runner, environ func() []string) (out []prompt.Provider) {
 	conf := f.o.Config()
 	set := conf.Settings.Context

@@ -27,7 +27,7 @@ type Options struct {
 	Bare     bool   // nothing from files
 	NoSkills bool
 	Skills   []string               // names of the skills that the model may use; nil: all
-	Agents   func() []subagent.Kind // kinds of agents beside those of files
+	Agents   func() []subagent.Kind // kinds of agents in addition to those from files
 }
 
 // Folder holds the skills, commands and output styles for work in one folder.
@@ -54,7 +54,7 @@ func New(o Options) *Folder {
 	return f
 }
 
-// agents are the folders of the kinds of agents.
+// agents lists the folders of agent kinds.
 func (f *Folder) agents() []subagent.Folder {
 	if f.o.Bare {
 		return nil

@@ -175,8 +175,7 @@ func (r *Roots) holder(real string) *Root {
 	return best
 }
 
-// Virtual reports whether a real path is one of the kernel's (/proc, /sys), whose size and times say nothing of its
-// content.
+// Virtual reports whether a real path is in /proc or /sys, where size and times say nothing about the content.
 func Virtual(real string) bool { return Within("/proc", real) || Within("/sys", real) }
 
 // Within reports whether path is dir or lies below it. Both are absolute and clean.

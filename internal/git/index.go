@@ -12,11 +12,11 @@ import (
 // maxIndex bounds the index that is read.
 const maxIndex = 64 << 20
 
-// errIndex: the index is damaged, or in a form that is not read here (split, sparse, with longer hashes).
+// errIndex: the index is damaged, or in an unsupported form (split, sparse, SHA-256).
 var errIndex = errors.New("git's index cannot be read here")
 
-// Tracked calls each for every file in the index of the repository, with its path from the top and the hash of its
-// contents, in the order of the paths. The path is valid during the call only.
+// Tracked calls each for every file in the repository's index, in path order, with its path from the top and the hash of
+// its contents. The path is valid only during the call.
 func Tracked(r Repo, each func(path []byte, hash []byte)) error {
 	data, err := readSmall(filepath.Join(r.GitDir, "index"), maxIndex)
 	if errors.Is(err, os.ErrNotExist) {
@@ -82,7 +82,7 @@ func readIndex(data []byte, each func(path []byte, hash []byte)) error {
 	return extensions(data[min(at, end):end])
 }
 
-// extensions reports an error where the index has parts that change which files it lists.
+// extensions returns an error if an extension of the index changes the files it lists.
 func extensions(data []byte) error {
 	for len(data) >= 8 {
 		name, size := string(data[:4]), int(binary.BigEndian.Uint32(data[4:]))
@@ -97,7 +97,7 @@ func extensions(data []byte) error {
 	return nil
 }
 
-// indexOffset reads a number of variable length, and returns its bytes; 0 where there is none.
+// indexOffset reads a variable-length number and returns its length in bytes, 0 if there is none.
 func indexOffset(data []byte) (value, n int) {
 	for i, b := range data {
 		if i > 4 {
@@ -112,5 +112,5 @@ func indexOffset(data []byte) (value, n int) {
 	return 0, 0
 }
 
-// Blob is the hash of a file's contents in hexadecimal digits.
+// Blob is the hexadecimal hash of a file's contents.
 func Blob(hash []byte) string { return hex.EncodeToString(hash) }

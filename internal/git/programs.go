@@ -64,7 +64,7 @@ func findAny(dir string) (repo Repo, bare string) {
 	}
 }
 
-// Bare reports whether git in dir would take a bare repository.
+// Bare reports whether git, run in dir, would use a bare repository.
 func Bare(dir string) bool {
 	_, bare := findAny(dir)
 	return bare != ""

@@ -18,7 +18,7 @@ var imageFormats = []struct {
 	{"image/webp", []string{"RIFF????WEBP"}, []string{".webp"}},
 }
 
-// ImageType is the MIME type of an image that models take, by its first bytes, or "".
+// ImageType returns the MIME type of an image by its first bytes, or "" if models do not take it.
 func ImageType(head []byte) string {
 	for _, f := range imageFormats {
 		if slices.ContainsFunc(f.magic, func(m string) bool { return beginsWith(head, m) }) {
@@ -40,7 +40,7 @@ func beginsWith(head []byte, magic string) bool {
 	return true
 }
 
-// IsImage reports whether a MIME type is one of an image that models take.
+// IsImage reports whether a MIME type is an image format that models take.
 func IsImage(mime string) bool {
 	for _, f := range imageFormats {
 		if f.mime == mime {
@@ -50,7 +50,7 @@ func IsImage(mime string) bool {
 	return false
 }
 
-// ImageName reports whether a file's name ends like that of an image that models take.
+// ImageName reports whether a file name has the extension of an image format that models take.
 func ImageName(name string) bool {
 	name = strings.ToLower(name)
 	for _, f := range imageFormats {

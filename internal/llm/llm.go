@@ -349,5 +349,5 @@ type ModelInfo struct {
 	Price         Price
 }
 
-// Owns reports whether opaque data of a host (see HostID) may be sent to this model: only to the host that made it.
+// Owns reports whether this model may get opaque data from a host (see HostID): only the host that made it does.
 func (m ModelInfo) Owns(host string) bool { return host == m.Host }

@@ -65,7 +65,7 @@ func (s *Store) Index() string {
 	return filepath.Join(s.dir, IndexName)
 }
 
-// List returns the notes, sorted by name, and the problems of files that are left out.
+// List returns the notes, sorted by name, and one problem for each file that was skipped.
 func (s *Store) List() (notes []Note, problems []string) {
 	found, err := os.ReadDir(s.dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

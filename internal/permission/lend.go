@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// loan is rules that count for one agent and those that it starts, for a time.
+// loan is a set of rules that apply for a time to one agent and the subagents it starts.
 type loan struct {
 	rules  []Rule
 	agents []string // as Request.Agent
@@ -15,9 +15,9 @@ func (l *loan) counts(agents []string) bool {
 	return len(l.agents) <= len(agents) && slices.Equal(l.agents, agents[:len(l.agents)])
 }
 
-// Lend puts the rules of a skill in force until the function that it returns is called, for the agent that loaded it and
-// the subagents below; agents is as Request.Agent. They weigh less than all others: its allow rules count only where no
-// rule asks and no guard does, its deny rules like any. Rules does not list them. Calling the function again does nothing.
+// Lend applies a skill's rules to the agent that loaded it and its subagents until the returned function is called; agents
+// is as in Request.Agent. Lent allow rules count only if no rule and no guard asks; lent deny rules count like any other.
+// Rules does not list them. Calling the function again does nothing.
 func (p *Policy) Lend(rules []Rule, agents ...string) (back func()) {
 	lent := &loan{rules, slices.Clone(agents)}
 	p.mu.Lock()

@@ -43,11 +43,11 @@ func isSecret(name string) string {
 	return ""
 }
 
-// secretFolder reports whether keys and credentials lie in folders of this plain name.
+// secretFolder reports whether folders with this plain name hold keys or credentials.
 func secretFolder(name string) bool { return slices.Contains(folders, name) }
 
-// SecretPath returns the name by which a guard asks before a file of this path, slashed, is read in any working folder:
-// its own or that of a folder around it; "" where none does. Template: its name is only like one of those (.env.example).
+// SecretPath returns the name that makes a guard ask before the file at this slash-separated path is read: the file's own
+// or that of a folder above it; "" if no guard asks. Template reports a name that only resembles one (.env.example).
 func SecretPath(rel string) (name string, folder, template bool) {
 	for rel != "" {
 		var part string
@@ -65,9 +65,8 @@ func SecretPath(rel string) (name string, folder, template bool) {
 	return "", false, false
 }
 
-// SecretPatterns are the names of the files and folders that a guard asks about, as patterns with * and ?. Those of
-// files like .env are apart: env is without the templates (.env.example), as far as a few patterns can tell them
-// apart, and takes [a] and [!a] too.
+// SecretPatterns returns the names of files and folders that a guard asks about, as patterns with * and ?. Names like .env
+// are separate: env excludes templates (.env.example) as far as a few patterns can, and also uses [a] and [!a].
 func SecretPatterns() (files, env, folders []string) {
 	files = append(files, ".env")
 	files = append(files, strings.Fields(secretKeys+" "+secretFiles)...)

@@ -60,14 +60,14 @@ type Tree struct {
 	Past   Past // of a folder of the past
 }
 
-// Past describes a repository. The zero value is that of one that nothing is known of.
+// Past describes a repository. The zero value means that nothing is known about it.
 type Past struct {
 	Free      bool              // files with secrets may be read like any others
-	Known     bool              // the fields below are those of all tracked files
+	Known     bool              // the fields below cover all tracked files
 	Files     []string          // names of tracked files that guards keep from being read
 	Folders   []string          // names of folders that hold such files
 	Templates bool              // a tracked file is no secret, but has a name like one: .env.example
-	Blobs     map[string]string // the absolute path of the tracked file with the contents of a hash; one with secrets goes first
+	Blobs     map[string]string // by content hash, the absolute path of the tracked file; a secret one if several match
 }
 
 // Withheld is a file or folder that a reader of the whole tree leaves out.

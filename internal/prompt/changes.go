@@ -51,7 +51,7 @@ func Changes(o ContextOptions, msgs []llm.Message) []llm.Part {
 	return out
 }
 
-// mostChanged is how many changed files are named.
+// mostChanged is the most changed files that are named.
 const mostChanged = 20
 
 // changedFiles names the files that others changed.

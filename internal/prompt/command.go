@@ -21,14 +21,14 @@ type Command struct {
 	Limit  int // bytes of its output
 }
 
-// commandOutput is how much output is kept of one command, whatever its limit: the rest would be cut anyway.
+// commandOutput is the most output kept of one command, in bytes, whatever its limit.
 const commandOutput = 64 << 10
 
 // ownSections are the names of lathe's own sections, which no command may take.
 var ownSections = []string{"environment", "git", "skills", "structure", "changes", memoryName}
 
-// Commands are providers that run commands in a folder: in the order given, with the environment that environ returns.
-// One that fails, or whose name cannot be used, is left out with a notice.
+// Commands returns providers that run commands in a folder, in the order given, with the environment that environ returns.
+// A command that fails or has an unusable name is left out with a notice.
 func Commands(all []Command, dir string, runner *sandbox.Runner, environ func() []string) []Provider {
 	var out []Provider
 	for _, c := range all {
@@ -58,7 +58,7 @@ func checkName(name string) error {
 	return nil
 }
 
-// run returns the output of the command. What it starts ends with it.
+// run returns the command's output. Processes that it started end with it.
 func (c Command) run(ctx context.Context, dir string, runner *sandbox.Runner, environ []string) (string, error) {
 	shell, flag := "/bin/sh", "-c"
 	if runtime.GOOS == "windows" {

@@ -38,7 +38,7 @@ type ContextOptions struct {
 	Providers []Provider // of more sections, in their order
 	Compacted bool       // it is for the message with a summary
 
-	ChangedFiles []string // for Changes: names of files that the conversation shows otherwise than they are now
+	ChangedFiles []string // for Changes: names of files that differ from their text in the conversation
 
 	NoUser, NoProject, NoLocal bool // leave out the memory of the user, of the project, of the user for the project
 

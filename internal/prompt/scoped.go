@@ -28,14 +28,14 @@ func NewScoped(o ContextOptions) *Scoped {
 	return &Scoped{o: o, given: map[string]string{}, opened: map[string]bool{}}
 }
 
-// Reset forgets the memory given and the files read: the conversation lost them.
+// Reset forgets the memory given and the files read, because they are no longer in the conversation.
 func (s *Scoped) Reset() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.l, s.given, s.opened = nil, map[string]string{}, map[string]bool{}
 }
 
-// Reload reads the files again when one is needed. What the conversation has is given again only if it changed.
+// Reload makes the next use read the files again. A text that is already in the conversation is repeated only if it changed.
 func (s *Scoped) Reload() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

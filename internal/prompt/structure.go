@@ -16,8 +16,8 @@ const (
 	structureFiles = 50_000 // that are counted
 )
 
-// Structure gives the folders below dir, each with the number of its files, as many levels as fit, and the files of
-// dir itself. Files that git ignores are left out.
+// Structure provides the folders below dir with their file counts, as many levels as fit, and the files of dir itself.
+// Files that git ignores are left out.
 func Structure(dir string) Provider {
 	return Provider{Name: "structure", Origin: "setting context.fileStructure", Get: func(ctx context.Context) (string, error) {
 		top, more, err := countFiles(ctx, dir)
@@ -79,7 +79,7 @@ func (f *folderCount) add(rel string) {
 	}
 }
 
-// text is the deepest tree that is short enough; a first level that is too long is cut by the provider's limit.
+// text returns the deepest tree that fits; if even one level is too long, the provider's limit cuts it.
 func (f *folderCount) text(more bool) string {
 	note := ""
 	if more {

@@ -108,7 +108,7 @@ func (all *Set) Choose(id string) (provider, model string, err error) {
 	return "", "", ErrNoKey
 }
 
-// preferred is the preferred host for a model id, of those that can be called: the one whose family the model is in,
+// preferred returns the preferred host for a model id among those with a key: the one whose family includes the model,
 // else one without a family, else the first.
 func (all *Set) preferred(id string) string {
 	var first, general string
@@ -127,7 +127,7 @@ func (all *Set) preferred(id string) string {
 	return cmp.Or(general, first)
 }
 
-// inFamily reports whether a model is one of a host's family, or an alias of one: those are Anthropic's.
+// inFamily reports whether a model is in a host's family, or is an alias for one of Anthropic's.
 func (all *Set) inFamily(h hosts.Host, id string) bool {
 	if h.Family != "" && strings.Contains(strings.ToLower(id), h.Family) {
 		return true
@@ -201,8 +201,8 @@ func (all *Set) Provider(name string) config.Provider {
 	return p
 }
 
-// baseOwner returns the provider for a bare --api-base: the preferred one that has a key, if it is the only one, else
-// the one whose wire most servers speak.
+// baseOwner returns the provider for a bare --api-base: the only preferred one with a key, else the one whose wire most
+// servers speak.
 func (all *Set) baseOwner() string {
 	var owners []string
 	server := ""

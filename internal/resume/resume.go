@@ -21,7 +21,7 @@ type Into struct {
 	Grant  func(session.Grant)    // a rule of the session, or with an empty effect that it was taken back
 	System func(session.System)   // the system prompt of the command line
 	Todos  func([]event.TodoItem) // the task list
-	Worked func(time.Time)        // when the agent last did something; not called where it never did
+	Worked func(time.Time)        // gets the time of the agent's last action; not called if there was none
 }
 
 // State hands over the state of a conversation: the files that the model knows, the task list, the granted rules,
@@ -49,7 +49,7 @@ func State(log *session.Session, into Into) {
 	}
 }
 
-// lastWork is when the agent last did something, the zero time where it never did.
+// lastWork returns the time of the agent's last action, zero if there was none.
 func lastWork(log *session.Session) time.Time {
 	b := log.Branch().Only(session.Part{}.Kind(), session.TurnEnd{}.Kind(), session.CallEnd{}.Kind(), session.CallEnd{Invoked: true}.Kind()).Texts()
 	for at := b.Len() - 1; at >= 0; at-- {
@@ -68,7 +68,7 @@ type todoCall struct {
 	input     json.RawMessage
 }
 
-// todoCalls are the calls that set the task list, oldest first: as they ran, where that differs from the reply.
+// todoCalls returns the calls that set the task list, oldest first, with the input they ran with.
 func todoCalls(log *session.Session) []todoCall {
 	var out []todoCall
 	b := log.Branch().Only(session.Part{}.Kind(), session.CallStart{}.Kind(), session.CallStart{Invoked: true}.Kind()).Holding(tool.TodoName)
@@ -87,7 +87,7 @@ func todoCalls(log *session.Session) []todoCall {
 	return out
 }
 
-// succeeded reports whether the call has a result that is no error.
+// succeeded reports whether the call has a result that is not an error.
 func succeeded(log *session.Session, c todoCall) bool {
 	b := log.Branch()
 	at, _ := b.Find(c.entry)

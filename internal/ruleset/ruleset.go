@@ -3,9 +3,9 @@
 // The words: a source is a settings file or the command line; a note names a rule without effect and the reason; the
 // examples of a rule (match, notMatch) are tried on a hypothetical machine.
 //
-// Promises: rules come in the order of their sources. A rule that denies or asks and cannot be read, has no effect or
-// names a misspelled tool is an error, since the call that it was to stop would run; one that allows is a note and takes
-// no other rule with it. A rule that fails one of its own examples is an error, since its author meant another one.
+// Promises: rules come in the order of their sources. A deny or ask rule that cannot be read, has no effect or names a
+// misspelled tool is an error, since the call that it should stop would run; such an allow rule is a note and drops no
+// other rule. A rule that fails one of its own examples is an error, since it does not do what its author meant.
 package ruleset
 
 import (
@@ -32,7 +32,7 @@ type Options struct {
 
 // Read reads the permission rules of all sources. The configuration has already left out the
 // rules that a project may not set. Notes name the rules without effect, and the reason; the error names the first rule
-// that denies or asks and cannot be obeyed, or that fails one of its own examples.
+// that denies or asks and cannot be enforced, or that fails one of its own examples.
 func Read(c *config.Config, o Options) (rules []permission.Rule, notes []string, err error) {
 	b := ruleReader{o: o, root: c.Paths().Root}
 	for _, r := range c.Rules() {
@@ -105,8 +105,8 @@ func (b *ruleReader) fail(err error) {
 	}
 }
 
-// misspelled says that a rule's tool, or the word before the colon of its pattern, is most likely a misspelled one; "" if
-// not. Any other unknown tool may be one of a server or a plugin that is not there now.
+// misspelled returns a hint if a rule's tool, or the word before the colon of its pattern, is most likely misspelled, else
+// "". Any other unknown tool may belong to a server or plugin that is not loaded now.
 func (b *ruleReader) misspelled(r permission.Rule) string {
 	traits := b.o.Tools.Traits(r.Tool)
 	if !traits.Known && !strings.Contains(r.Tool, "*") && !strings.HasPrefix(r.Tool, "mcp__") {

@@ -106,7 +106,7 @@ func (r *Runner) launch(p *Proc) error {
 	return nil
 }
 
-// confine makes the command start inside its boundary.
+// confine makes the command start in its sandbox.
 func (p *Proc) confine(spec Spec) error {
 	if !spec.confined() {
 		return nil
@@ -120,7 +120,7 @@ func (p *Proc) confine(spec Spec) error {
 	return nil
 }
 
-// entered waits until a confined command has started inside, or reaps the helper that could not start it.
+// entered waits until a confined command has started, or reaps the helper that failed to start it.
 func (p *Proc) entered() error {
 	if p.child == nil {
 		return nil
@@ -241,7 +241,7 @@ func (p *Proc) closeOutputs() {
 	}
 }
 
-// release closes what a boundary has on this side.
+// release closes lathe's side of the sandbox.
 func (p *Proc) release() {
 	if p.child != nil {
 		p.child.Close()

@@ -40,19 +40,19 @@ type Spec struct {
 	Stdout io.Writer // nil means the null device; equal to Stderr means one pipe, so that the order is kept
 	Stderr io.Writer
 	Grace  time.Duration // from SIGTERM to SIGKILL; 0 means 700 ms
-	Leave  bool          // processes that outlive the leader stay, also after lathe; not on Windows, nor confined
+	Leave  bool          // processes may outlive the leader and lathe; not on Windows, nor in a sandbox
 
-	Confine *Confinement // nil: the child may do all that lathe may
+	Confine *Confinement // nil: not confined
 }
 
 // Confinement is the boundary around a child.
 type Confinement struct {
 	Policy  confine.Policy
-	Support confine.Support    // what to enforce it with; the child starts in this tier or not at all
+	Support confine.Support    // the tier that enforces it; without it the child does not start
 	Proxy   func(net.Listener) // serves the connections that the child makes to confine.ProxyAddr; with Policy.Proxy
 }
 
-// environ leads the child to its temporary folder and its proxy.
+// environ sets the child's variables for its temporary folder and proxy.
 func (c *Confinement) environ() map[string]string {
 	env := map[string]string{}
 	if c.Support.Tier == confine.Full {
@@ -71,7 +71,7 @@ func (c *Confinement) environ() map[string]string {
 	return env
 }
 
-// confined reports whether the child is limited at all.
+// confined reports whether the child is confined.
 func (s Spec) confined() bool { return s.Confine != nil && s.Confine.Policy.Confined() }
 
 // Exit is how a command ended.

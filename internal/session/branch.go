@@ -42,14 +42,14 @@ func (b Branch) Only(kinds ...string) Branch {
 	return b
 }
 
-// Holding is the branch without the entries whose lines do not hold text, which the log writes as it is: a plain name.
-// They are passed over much faster than they are decoded.
+// Holding returns the branch reduced to entries whose log lines contain text, a plain name that needs no escaping. Other
+// lines are skipped without decoding.
 func (b Branch) Holding(text string) Branch {
 	b.holds = []byte(text)
 	return b
 }
 
-// Texts is the branch with the texts of these origins only; all others are empty, which costs less time and memory.
+// Texts returns the branch with texts of these origins only; all others are empty, which saves time and memory.
 func (b Branch) Texts(origins ...llm.Origin) Branch {
 	b.texts = func(o llm.Origin) bool { return slices.Contains(origins, o) }
 	return b

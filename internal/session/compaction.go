@@ -70,8 +70,8 @@ func (s *Session) Until(n int) string {
 	return s.j.id(s.t.ends[n-1])
 }
 
-// InContext reports whether the result of a call, or the file of an AttachedID, is in Messages as it was given: no
-// compaction took it away or put a stub in its place, and no checkout left it behind.
+// InContext reports whether the result of a call, or the file of an AttachedID, is in Messages unchanged: no compaction
+// dropped it or replaced it by a stub, and it is on the current branch.
 func (s *Session) InContext(callID string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

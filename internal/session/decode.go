@@ -19,9 +19,9 @@ type decoder struct {
 	noMeta bool
 	// borrow lets a view be bytes of the line, and trusts that they are JSON, as the checksum of the line says.
 	borrow bool
-	// holds is text without which a line is passed over.
+	// holds is text that a line must contain, or it is skipped.
 	holds []byte
-	// texts reports whether texts of an origin are wanted; nil: all are. Others stay empty.
+	// texts reports whether texts of an origin are wanted; nil: all. Others stay empty.
 	texts func(llm.Origin) bool
 }
 
@@ -288,7 +288,7 @@ func (d *decoder) text() llm.Part {
 			t.Text = d.scan.str()
 		case "origin":
 			t.Origin = llm.Origin(d.scan.str())
-			d.scan.bad = d.scan.bad || skipped // its text was passed over too early
+			d.scan.bad = d.scan.bad || skipped // its text was skipped too early
 		case "opaque":
 			t.Opaque = d.opaque()
 		default:

@@ -179,8 +179,8 @@ type Grant struct {
 	Effect string `json:"effect,omitempty"`
 }
 
-// System is how the conversation began: the command line's replacement of the system prompt, or its addition to it, the
-// output style, and the money limit.
+// System holds the command line's settings for the conversation: a replacement of the system prompt or an addition to it,
+// the output style, and the spending limit.
 type System struct {
 	Replace string `json:"replace,omitempty"`
 	Append  string `json:"append,omitempty"`

@@ -238,7 +238,7 @@ func (j *journal) id(at int32) string {
 	return j.refs[at].id
 }
 
-// lineSource reads the lines of given entries, in file order. What lies between them is read only where it is short.
+// lineSource reads the lines of given entries, in file order. Gaps between them are read only if they are short.
 type lineSource struct {
 	r    io.ReaderAt
 	size int64 // where the last line ends
@@ -246,7 +246,7 @@ type lineSource struct {
 	buf  []byte
 }
 
-// window is how many bytes are read at once.
+// window is the size of one read in bytes.
 const window = 256 << 10
 
 // read returns the line of r, valid until the next call.

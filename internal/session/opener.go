@@ -46,7 +46,7 @@ func (o *Opener) Open(ctx context.Context, w Wanted) (s *Session, note string, e
 	return s, note, nil
 }
 
-// KindOf names the kind of a subagent whose session another session started.
+// KindOf returns the kind of a subagent that another session started. The error says that there is no such agent.
 func (o *Opener) KindOf(id, parent string) (string, error) {
 	info, err := o.info(id)
 	switch {

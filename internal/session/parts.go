@@ -7,7 +7,7 @@ import (
 )
 
 // Parts lists the user side's parts of the conversation on the branch of the head, oldest first: parts of
-// messages and results of calls, also those that compactions took out of the messages. Texts of other
+// messages and results of calls, including those that compactions removed. Texts of other
 // origins are empty.
 func (s *Session) Parts(origin llm.Origin) iter.Seq[llm.Part] {
 	return func(yield func(llm.Part) bool) {

@@ -145,7 +145,7 @@ func (s *scanner) str() string {
 	return s.text(s.tmp)
 }
 
-// text returns b as a string: the one that is in memory, where there is one.
+// text returns b as a string, shared with an equal one already in memory.
 func (s *scanner) text(b []byte) string {
 	if s.known == nil || len(b) < sharedText {
 		return string(b)

@@ -18,7 +18,7 @@ type Folder struct {
 	Source string
 	Prefix string // put before names, with a colon: the plugin that the folder belongs to
 	Bound  string // links may not lead out of this folder; empty: anywhere
-	Nested string // the folder below the working one that it lies in, with slashes: put before names that are taken
+	Nested string // for a skill below the working folder, its slash-separated folder, which prefixes a name already in use
 }
 
 // Catalog holds the skills and commands of a session. It does not change; make a new one when files changed.
@@ -173,7 +173,7 @@ func (c *Catalog) add(f Folder, path, name string) {
 	c.byName[s.Name] = s
 }
 
-// shadowed notes that one file is not used because of another with its name.
+// shadowed notes that a file is not used because another has its name.
 func (c *Catalog) shadowed(hidden, by *Skill) {
 	c.note("%s is not used: %s has the name %s too, and comes first", hidden.Path, by.Path, by.Name)
 }

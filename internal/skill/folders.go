@@ -74,8 +74,8 @@ func (p Places) Folders() []Folder {
 	return out
 }
 
-// Named lists the folders of a name ("output-styles", "agents") beside those of skills, from the weakest to the
-// strongest. Kind is not set.
+// Named lists the folders of a name ("output-styles", "agents") next to the skill folders, lowest precedence first. Kind is
+// not set.
 func (p Places) Named(name string) []Folder {
 	var out []Folder
 	add := func(dir, source, bound string) {
@@ -101,7 +101,7 @@ func (p Places) Named(name string) []Folder {
 	return out
 }
 
-// Styles lists the folders of output styles, from the weakest to the strongest.
+// Styles lists the folders of output styles, lowest precedence first.
 func (p Places) Styles() []string {
 	var out []string
 	for _, f := range p.Named("output-styles") {

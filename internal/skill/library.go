@@ -20,8 +20,8 @@ type Library struct {
 	mu      sync.Mutex
 	catalog *Catalog
 	stamp   uint64
-	entered map[string]bool // folders below the working one that Enter looked at
-	nested  []Folder        // that it found
+	entered map[string]bool // folders below the working one that Enter has scanned
+	nested  []Folder        // found by Enter
 }
 
 // NewLibrary makes a library of the folders that the function lists. Nothing is read yet.
@@ -50,8 +50,8 @@ func (l *Library) Catalog() *Catalog {
 	return l.catalog
 }
 
-// Enter adds the skills of the folders on the way from top to a file below it, and reports whether it found any. Each
-// folder is looked at once.
+// Enter adds the skills of the folders between top and a file below it, and reports whether it found any. Each folder is
+// scanned once.
 func (l *Library) Enter(top, rel string) (found bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

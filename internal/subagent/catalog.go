@@ -21,21 +21,21 @@ const (
 	maxDepth = 6   // of its subfolders
 )
 
-// Folder is a place where kinds lie as Markdown files, in subfolders too.
+// Folder is a folder with kinds as Markdown files, in subfolders too.
 type Folder struct {
 	Path   string
 	Source string
-	Bound  string // links may not lead out of this folder; empty: anywhere
+	Bound  string // links must stay inside this folder; empty: no limit
 }
 
-// Catalog holds the kinds of a session. It does not change; make a new one when files changed.
+// Catalog is the immutable list of a session's kinds. Library makes a new one when files change.
 type Catalog struct {
 	list  []*Kind // built-in ones first, then by name
 	Notes []string
 }
 
-// Find reads the folders, given from the weakest to the strongest, and adds the kinds of the command line below those of
-// the organisation. A file that cannot be used is a note.
+// Find reads the folders, lowest precedence first, and adds the kinds of the command line, which only the organisation's
+// override. A file that cannot be used becomes a note.
 func Find(folders []Folder, given []Kind) *Catalog {
 	c := &Catalog{}
 	for _, k := range BuiltIn() {
@@ -55,7 +55,7 @@ func Find(folders []Folder, given []Kind) *Catalog {
 	return c
 }
 
-// SourceOrganisation is the source of kinds that nobody else's replace.
+// SourceOrganisation is the source of kinds that no other source overrides.
 const SourceOrganisation = "organisation"
 
 func (c *Catalog) addAll(kinds []Kind) {
@@ -64,7 +64,7 @@ func (c *Catalog) addAll(kinds []Kind) {
 	}
 }
 
-// add puts a kind in, in place of one with the same name.
+// add adds a kind or replaces the one with its name.
 func (c *Catalog) add(k Kind) {
 	for i, old := range c.list {
 		if strings.EqualFold(old.Name, k.Name) {
@@ -104,7 +104,7 @@ func markdown(dir string) []string {
 	_ = filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
 		switch rel, _ := filepath.Rel(dir, path); {
 		case err != nil && path == dir:
-			return fs.SkipAll // most places have no such folder
+			return fs.SkipAll // most projects have no such folder
 		case err != nil:
 			return fs.SkipDir
 		case e.IsDir() && path != dir && (e.Name()[0] == '.' || strings.Count(rel, string(filepath.Separator)) >= maxDepth):
@@ -136,8 +136,8 @@ func (c *Catalog) Get(name string) (*Kind, error) {
 	return nil, fmt.Errorf("there is no agent %q; the agents are: %s", name, strings.Join(names, ", "))
 }
 
-// Listing describes the kinds that are not built in, a line each, for the model; empty when there are none. Descriptions
-// are cut so that the whole stays within limit bytes.
+// Listing describes the kinds that are not built in for the model, one per line; "" if there are none. Descriptions are cut
+// so that the listing stays within limit bytes.
 func (c *Catalog) Listing(limit int) string {
 	var lines []string
 	for _, k := range c.list {
@@ -157,8 +157,8 @@ func (c *Catalog) Listing(limit int) string {
 	return strings.Join(lines, "\n")
 }
 
-// Given reads the kinds of the command line or the settings, {"name": {"description": ..., "prompt": ..., ...}}, with
-// the fields of a file.
+// Given reads kinds from the command line or the SDK: {"name": {"description": ..., "prompt": ..., ...}}, with the fields of
+// a file.
 func Given(text []byte, source string) ([]Kind, error) {
 	if len(text) == 0 {
 		return nil, nil
@@ -187,8 +187,8 @@ func Given(text []byte, source string) ([]Kind, error) {
 	return out, nil
 }
 
-// Library is the kinds for work in one folder. It reads them when they are first asked for, and again when their files
-// have changed. It is safe for concurrent use.
+// Library holds the kinds for one working folder. It reads them on first use, and again when their files change. It is
+// safe for concurrent use.
 type Library struct {
 	folders func() []Folder
 	given   func() []Kind
@@ -198,12 +198,12 @@ type Library struct {
 	stamp   uint64
 }
 
-// NewLibrary makes a library of the folders and the kinds of the command line. Nothing is read yet.
+// NewLibrary makes a library of the folders and the kinds of the command line, without reading any file.
 func NewLibrary(folders func() []Folder, given func() []Kind) *Library {
 	return &Library{folders: folders, given: given}
 }
 
-// Catalog returns the present catalog: the same one while no file changes.
+// Catalog returns the current catalog: the same one until a file changes.
 func (l *Library) Catalog() *Catalog {
 	folders := l.folders()
 	stamp := stampOf(folders)
@@ -215,7 +215,7 @@ func (l *Library) Catalog() *Catalog {
 	return l.catalog
 }
 
-// stampOf is another number when a file that Find reads is added, removed or written.
+// stampOf returns a number that changes when a file that Find reads is added, removed or written.
 func stampOf(folders []Folder) uint64 {
 	h := fnv.New64a()
 	for _, f := range folders {

@@ -15,12 +15,12 @@ import (
 
 const maxFile = 1 << 20 // bytes of a kind's file
 
-// goodName keeps names apart in the chain of agents, where a slash ends one, and from those of plugins.
+// goodName excludes the slash, which separates names in a chain of agents, and the form of plugin names.
 var goodName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`) })
 
 var colors = []string{"red", "blue", "green", "yellow", "purple", "orange", "pink", "cyan"}
 
-// ReadFile reads the kind that a Markdown file describes. The error says why it cannot be used.
+// ReadFile reads the kind in a Markdown file. The error says why the file cannot be used.
 func ReadFile(path string) (Kind, error) {
 	src, err := readText(path)
 	if err != nil {
@@ -62,7 +62,7 @@ func (k *Kind) note(format string, args ...any) {
 	k.Notes = append(k.Notes, fmt.Sprintf(format, args...))
 }
 
-// fill takes the fields of a file or of the command line. Fields that narrow the agent and cannot be obeyed are an error.
+// fill takes the fields of a file or of the command line. A field that restricts the agent and is not supported is an error.
 func (k *Kind) fill(f frontmatter.Fields) error {
 	k.Name, k.Description = f.Text("name"), f.Text("description")
 	switch {

@@ -7,7 +7,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/permission"
 )
 
-// Kind is one kind of agent: whom a call of Task may start.
+// Kind is a kind of agent that a call of Task can start.
 type Kind struct {
 	Name        string
 	Description string // when to use it, for the model that chooses
@@ -15,7 +15,7 @@ type Kind struct {
 	Extends     bool // the prompt is added to lathe's own system prompt; else it replaces it
 
 	Tools    []string // the only tools it has, by canonical name; nil: all
-	Without  []string // tools that it has not
+	Without  []string // tools it does not have
 	ReadOnly bool     // it has no tool that edits files, and its commands must be read-only
 	NoAsk    bool     // a call that would ask is refused
 
@@ -23,12 +23,12 @@ type Kind struct {
 	Effort   string
 	MaxSteps int // of one run; 0: its parent's limit alone
 
-	NoMemory   bool     // it gets neither the memory files nor git's status
+	NoMemory   bool     // it gets no memory files and no git status
 	Skills     []string // loaded before it begins
 	Background bool     // it runs beside its parent unless the call says otherwise
 	Color      string
 
-	Source string   // who brought it: "built-in", "user", "project", "organisation", "command line"
+	Source string   // its origin: "built-in", "user", "project", "organisation", "command line"
 	Path   string   // its file, if it has one
 	Notes  []string // fields of the file that have no effect, and why
 }
@@ -74,8 +74,8 @@ func BuiltIn() []Kind {
 	return builtIn
 }
 
-// Permission is the set of tools that binds agents of the kind, under the rules and the mode of the session. Canonical gives
-// a tool's name for any spelling of it.
+// Permission returns the tools that agents of this kind are limited to, in addition to the session's rules and mode.
+// Canonical maps any spelling of a tool's name to its canonical one.
 func (k *Kind) Permission(canonical func(string) string) permission.AgentKind {
 	out := permission.AgentKind{Name: k.Name, Says: k.Description, ReadOnly: k.ReadOnly}
 	if k.Tools != nil {

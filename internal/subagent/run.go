@@ -13,7 +13,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/llm"
 )
 
-// MaxDepth is how deep agents may start each other: the main agent is at 0.
+// MaxDepth is the deepest level at which an agent may run; the main agent is at 0.
 const MaxDepth = 5
 
 // Conversation is the session of one agent.
@@ -24,28 +24,28 @@ type Conversation interface {
 	Close() error
 }
 
-// Request asks for an agent's work.
+// Request describes a task for an agent.
 type Request struct {
 	Call   string // the id of the call that starts it
 	Kind   string // a name; empty: the general one, or, with Resume, what it was
 	Title  string // the task in a few words
 	Prompt string
-	Model  string // instead of the kind's; empty: the kind's
-	Resume string // the id of an agent that goes on, with its context
+	Model  string // overrides the kind's; empty: the kind's
+	Resume string // the id of an agent to continue, with its context
 }
 
-// Outcome is the work that an agent did.
+// Outcome is the result of an agent's work.
 type Outcome struct {
 	ID       string // of its session, for Request.Resume
 	Kind     string
-	Answer   string // its last words; empty: it said nothing
-	Problem  string // why it did not end by itself; empty: it did
+	Answer   string // its last message; empty: none
+	Problem  string // why it stopped early; empty: it finished
 	End      event.TurnEnd
 	Calls    int
 	Duration time.Duration
 }
 
-// ModelName names the agent's model: that of the settings for all agents, of the call or of the kind, in this order. Empty
+// ModelName returns the agent's model: that of the settings for all agents, the call's or the kind's, in this order; ""
 // means its parent's.
 func (r Request) ModelName(forAll string, k *Kind) string {
 	switch forAll {
@@ -62,9 +62,9 @@ type Host struct {
 	Catalog func() *Catalog
 	Depth   int // of the session's own agent
 	Slots   *Slots
-	// Open opens the session of an agent, at its start or to go on.
+	// Open opens the session of a new agent or of one to continue.
 	Open func(ctx context.Context, k *Kind, r Request) (Conversation, error)
-	// KindOf names the kind of an agent that was started before.
+	// KindOf returns the kind of an agent that was started before.
 	KindOf func(id string) (string, error)
 }
 
@@ -73,14 +73,14 @@ type Agents struct {
 	Host
 
 	mu      sync.Mutex
-	waiting int             // calls that wait for an agent
+	waiting int             // calls waiting for an agent
 	active  map[string]bool // ids of the agents that work
 }
 
-// New makes the Agents of a session. Nothing is started.
+// New makes the Agents of a session, without starting any.
 func New(h Host) *Agents { return &Agents{Host: h, active: map[string]bool{}} }
 
-// Check refuses a request that cannot be carried out, before anything is started.
+// Check returns an error for a request that Run could not carry out. It starts nothing.
 func (a *Agents) Check(r Request) (*Kind, error) {
 	if a.Depth >= MaxDepth {
 		return nil, fmt.Errorf("agents start each other at most %d deep; do this task yourself", MaxDepth)
@@ -101,8 +101,8 @@ func (a *Agents) Check(r Request) (*Kind, error) {
 	return a.Catalog().Get(name)
 }
 
-// Run has an agent do a task and waits for its answer. The end of ctx ends the agent and all that it started. The
-// error means that it was not started.
+// Run has an agent do a task and waits for its answer. Cancelling ctx ends the agent and everything it started. An error
+// means that the agent was not started.
 func (a *Agents) Run(ctx context.Context, r Request) (Outcome, error) {
 	k, err := a.Check(r)
 	if err != nil {
@@ -155,7 +155,7 @@ func (o *Outcome) read(messages []llm.Message) {
 	}
 }
 
-// problem explains an end that the agent did not choose.
+// problem explains why the agent stopped early.
 func problem(end event.TurnEnd, err error) string {
 	switch {
 	case end.Reason == event.EndCompleted && err == nil:
@@ -195,8 +195,8 @@ func (a *Agents) leave(id string) {
 	delete(a.active, id)
 }
 
-// wait lends the slot of a session that is itself an agent to those it waits for, so that a limit of agents at once
-// cannot be reached by agents that only wait for each other.
+// wait lends the slot of a session that is itself an agent to the agents it waits for. Otherwise agents that only wait for
+// each other could use up all slots.
 func (a *Agents) wait() (done func()) {
 	if a.Depth == 0 {
 		return func() {}

@@ -13,7 +13,8 @@ func Offered() []Host {
 	return out
 }
 
-// KeyHint names the ways to a model in one line: "export A_API_KEY or B_API_KEY, or B_BASE_URL for a local server".
+// KeyHint returns the ways to configure a model on one line: "export A_API_KEY or B_API_KEY, or B_BASE_URL for a local
+// server".
 func KeyHint() string {
 	var keys []string
 	server := ""
@@ -26,7 +27,7 @@ func KeyHint() string {
 	return "export " + strings.Join(keys, " or ") + server
 }
 
-// KeyWays lists the ways to a model: the command that sets the key, with the form of a key, and its use.
+// KeyWays lists the ways to configure a model: the shell command that sets the key, and its effect ("use Claude").
 func KeyWays() [][2]string {
 	var out [][2]string
 	for _, h := range Offered() {
@@ -35,7 +36,7 @@ func KeyWays() [][2]string {
 	return out
 }
 
-// Variables lists the variables of a setting of the hosts that the set-up offers, with commas.
+// Variables returns the environment variables of a setting ("apiKey") for all offered hosts, separated by commas.
 func Variables(setting string) string {
 	var out []string
 	for _, h := range Offered() {

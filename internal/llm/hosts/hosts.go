@@ -17,22 +17,22 @@ import (
 type Host struct {
 	Name  string
 	Wire  string // "anthropic" or "openai", see package provider
-	Base  string // base URL; "" where each user has one of their own
-	Vars  []Var  // the environment variables that configure it, that of the key first
+	Base  string // base URL; "" if each user has their own
+	Vars  []Var  // the environment variables that configure it, the key's first
 	Model string // the default; "" means that one must be chosen
 	Small string // for small work; "" means the conversation's model
 
 	Local     bool   // runs on the user's machine and needs no key
-	Named     bool   // used only if the settings name it: other programs use its key variable, too
-	KeyHeader string // header that takes the key besides Authorization
+	Named     bool   // used only if the settings name it, since other programs use its key variable too
+	KeyHeader string // header that carries the key in addition to Authorization
 
-	// Preferred hosts are chosen before others that can be called. Family is a part of the ids of the models that only
-	// this host has: a model outside the family goes to another preferred host that can be called, if there is one.
+	// Preferred hosts are chosen before others that have a key. Family is a substring of the model ids that this host
+	// serves: a model outside the family goes to another preferred host with a key, if there is one.
 	Preferred bool
 	Family    string
-	// AnyServer says that most servers at addresses of the user's own speak its wire, so it gets a bare --api-base.
+	// AnyServer: most self-hosted servers speak its wire, so a bare --api-base goes to it.
 	AnyServer bool
-	// KeyHelper says that apiKeyHelper prints its key, unless the settings choose another provider.
+	// KeyHelper: apiKeyHelper prints its key, unless the settings choose another provider.
 	KeyHelper bool
 
 	Login *Login // how the set-up offers it; nil: it does not
@@ -47,8 +47,8 @@ type Login struct {
 	Page    string // where keys are made
 	KeyForm string // how a key begins: "sk-ant-..."
 	Use     string // the hint beside its variable: "use Claude"
-	Line    string // where the host has no default, the newest model of this line is proposed: "gpt-"
-	// Server offers a server of the user's own with this title; ServerBase is its usual address.
+	Line    string // model line whose newest model is proposed if the host has no default: "gpt-"
+	// Server is the title under which a self-hosted server is offered; ServerBase is its usual address.
 	Server, ServerBase string
 }
 
@@ -125,8 +125,8 @@ func (h Host) Variable(setting string) string {
 	return ""
 }
 
-// Newest is the proposed model of the host's login: that of its line with the highest version in the catalogue, no
-// variant of it; "" where the host has a default.
+// Newest returns the model to propose at login: the highest version of the host's model line in the catalogue, variants
+// excluded; "" if the host has a default.
 func (h Host) Newest() string {
 	if h.Login == nil || h.Login.Line == "" {
 		return ""
@@ -141,8 +141,8 @@ func (h Host) Newest() string {
 	return best
 }
 
-// Secrets lists the variables that are lathe's alone: those of hosts that are used without being named. The
-// commands that lathe runs do not get them.
+// Secrets lists the key variables that the commands lathe runs do not get: those of hosts that are used without being
+// named in the settings.
 func Secrets() []string {
 	var out []string
 	for _, h := range Table {

@@ -34,7 +34,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/llm/hosts"
 )
 
-// chatWire is its name in the settings, and that of OpenAI's own host in the table of hosts and the catalogue.
+// chatWire is its name in the settings, and the name of OpenAI's own host in the host table and the catalogue.
 const chatWire = "openai"
 
 // Config describes one server.
@@ -50,8 +50,8 @@ type Config struct {
 	StallTimeout time.Duration // as llm.Caller
 	HeadTimeout  time.Duration // as llm.Caller.HeaderTimeout
 	ProviderName string        // in errors; "" means the host's name in the catalogue, else "openai"
-	KeyVar       string        // the variable that sets APIKey, for hints; "" means that of OpenAI
-	URLVar       string        // the variable that sets BaseURL; "" means that of OpenAI
+	KeyVar       string        // the variable that sets APIKey, for hints; "" means OpenAI's
+	URLVar       string        // the variable that sets BaseURL; "" means OpenAI's
 	CacheKey     string        // prompt_cache_key; "" means one derived from the beginning of the conversation
 	Traits       *Traits       // nil means those of the host
 	Prepare      llm.Prepare   // see llm.Caller

@@ -160,8 +160,7 @@ func (c *Catalogue) Accesses(tool string, input json.RawMessage, at Place) ([]pe
 	return accesses, err
 }
 
-// Nearest is the tool that a misspelled name most likely means, or "" when none is near: one letter off, two in a long
-// name.
+// Nearest returns the tool that a misspelled name most likely means, or "": it may be one letter off, two in a long name.
 func (c *Catalogue) Nearest(spelling string) string {
 	name := c.Name(spelling)
 	if c.find(name) != nil {
@@ -178,7 +177,7 @@ func (c *Catalogue) Nearest(spelling string) string {
 	return c.Name(near)
 }
 
-// written lists the names that people write: those of the tools, and Claude Code's for them.
+// written lists the names that people may write: lathe's tool names and Claude Code's.
 func (c *Catalogue) written() []string {
 	c.mu.RLock()
 	defer c.mu.RUnlock()

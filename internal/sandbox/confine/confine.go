@@ -1,8 +1,8 @@
-// Package confine limits the reach of a child process with the operating system's means. It decides nothing: who may
-// run a command is the permission system's; this is the boundary for the case that it was wrong.
+// Package confine limits a child process by means of the operating system. It makes no decisions: the permission system
+// decides whether a command runs; this boundary holds if that decision was wrong.
 //
-// The words: a [Policy] is the boundary as data; a [Tier] is how much of it this machine can enforce; [Detect] finds the
-// best one with a real child; [Wrap] makes a command start inside.
+// The words: a [Policy] is the boundary as data; a [Tier] is the part of it that a machine can enforce; [Detect] finds the
+// best tier by starting a real child; [Wrap] makes a command start inside.
 //
 // On Linux lathe starts itself again as a helper (package inside), in new namespaces. The helper makes every mount
 // read-only but the writable roots, replaces /tmp, /proc and /dev, gives up all capabilities, locks itself with
@@ -11,15 +11,15 @@
 //
 // Promises:
 //
-//   - A command starts in the tier that was asked for or not at all: a step that fails in the helper is an error of the start.
-//   - Policy holds for everything the command starts, and cannot be lifted from inside.
-//   - A path that a Policy names and that is not there is left out. What appears there is for the caller to look at afterwards.
+//   - A command starts in the requested tier or not at all: a failed step in the helper is a start error.
+//   - The Policy holds for all descendants of the command, and cannot be lifted from inside.
+//   - A path in a Policy that does not exist is skipped. If the command may create it, the caller must check afterwards.
 package confine
 
-// Mode is how much a confined command may write.
+// Mode is the write access of a confined command.
 type Mode string
 
-// Off is no boundary; the zero value means it too.
+// Off is no boundary, and so is the zero value.
 const (
 	Off       Mode = "off"
 	ReadOnly  Mode = "read-only" // a private /tmp, nothing else
@@ -45,24 +45,24 @@ type Policy struct {
 	Protect []string // files and folders in Write that stay read-only, and that cannot be moved away with their parents
 	Mask    []string // files and folders that cannot be read
 	Overlay []Overlay
-	Temp    string // the folder that is /tmp inside; empty means an empty one that is gone with the command
-	Proxy   bool   // a listener at ProxyAddr inside, handed to the caller; else nothing listens
-	Sockets bool   // Unix sockets may be made and connected to; off, only pairs of connected ones
+	Temp    string // the folder that is /tmp inside; "" means a new one for this command
+	Proxy   bool   // listen at ProxyAddr inside, and pass the listener to the caller
+	Sockets bool   // allow Unix sockets; otherwise only socketpair works
 }
 
-// Overlay is a folder whose changes go to another one: inside, Dir can be written, and outside it stays as it is.
-// Upper and Work are empty folders of the same file system.
+// Overlay makes Dir writable inside and keeps it unchanged outside: changes go to Upper. Upper and Work are empty folders
+// on the same file system.
 type Overlay struct{ Dir, Upper, Work string }
 
-// ProxyAddr is where the proxy of a policy with Proxy listens, inside.
+// ProxyAddr is the address of the proxy inside, for a policy with Proxy.
 const ProxyAddr = "127.0.0.1:61017"
 
-// Support is the outcome of Detect.
+// Support is the result of Detect.
 type Support struct {
 	Tier Tier
-	Why  string // why the tier is not Full; empty for Full
-	ABI  int    // Landlock's version; 0 where there is none
-	User bool   // Full uses a user namespace: lathe is not root, or root without the right to make the others
+	Why  string // why the tier is not Full; "" for Full
+	ABI  int    // Landlock's ABI version; 0: no Landlock
+	User bool   // Full uses a user namespace: lathe may not make the other namespaces without one
 }
 
 // Confined reports whether the policy limits anything.

@@ -18,15 +18,15 @@ func Detect() Support {
 // Child is lathe's side of a confined command.
 type Child struct{}
 
-// Wrap refuses: nothing starts unconfined in place of confined.
+// Wrap always fails, so that no command starts unconfined.
 func Wrap(_ *exec.Cmd, _ *Policy, s Support) (*Child, error) {
 	return nil, errors.New("the command cannot be confined: " + s.Why)
 }
 
-// Started is never reached.
+// Started is never called, because Wrap fails.
 func (*Child) Started() (net.Listener, error) { return nil, nil }
 
-// Status is never reached.
+// Status is never called, because Wrap fails.
 func (*Child) Status() (status syscall.WaitStatus, left int, ok bool) { return status, 0, false }
 
 // Close does nothing.

@@ -11,7 +11,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/sandbox/confine/inside"
 )
 
-// newPlan leaves out the paths that are not there.
+// newPlan resolves a policy to a plan, without the paths that do not exist.
 func newPlan(p *Policy, s Support, dir string) *inside.Plan {
 	out := &inside.Plan{Namespaces: s.Tier == Full, ABI: s.ABI, Dir: dir, Temp: p.Temp, Proxy: p.Proxy, Sockets: p.Sockets}
 	for _, o := range p.Overlay {
@@ -34,7 +34,7 @@ func newPlan(p *Policy, s Support, dir string) *inside.Plan {
 			out.Pin = append(out.Pin, dir)
 		}
 	}
-	for _, path := range out.Mask { // a masked name must not be moved away from its mount either
+	for _, path := range out.Mask { // a masked file must not be renamed with a parent either
 		if root := enclosing(out.Write, path); root != "" {
 			for dir := filepath.Dir(path); dir != root && len(dir) > len(root); dir = filepath.Dir(dir) {
 				out.Pin = append(out.Pin, dir)
@@ -46,7 +46,7 @@ func newPlan(p *Policy, s Support, dir string) *inside.Plan {
 	return out
 }
 
-// there sorts paths so that parents come first, without doubles, links and those that do not exist.
+// there sorts paths, parents first, without duplicates, links and missing ones.
 func there(paths []string) []string {
 	var out []string
 	for _, p := range paths {
@@ -59,7 +59,7 @@ func there(paths []string) []string {
 	return slices.Compact(out)
 }
 
-// enclosing is the deepest of roots that path lies in.
+// enclosing returns the deepest of roots that contains path.
 func enclosing(roots []string, path string) string {
 	best := ""
 	for _, r := range roots {

@@ -16,7 +16,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/sandbox/confine/inside"
 )
 
-// Detect finds the best tier of this machine by starting a real child in it, which tries what must not work. It does so once per process.
+// Detect returns the best tier of this machine. Once per process it starts a real child, which tries forbidden acts.
 var Detect = sync.OnceValue(detect)
 
 func detect() Support {
@@ -46,7 +46,7 @@ func detect() Support {
 	return s
 }
 
-// hint is the next move for a reason that has one.
+// hint returns the user's next move for an error that has one, else "".
 func hint(err error) string {
 	if b, ferr := os.ReadFile("/proc/sys/kernel/apparmor_restrict_unprivileged_userns"); ferr == nil && bytes.HasPrefix(b, []byte("1")) {
 		return " (AppArmor forbids user namespaces to programs without a profile: give lathe one with the rule \"userns,\")"
@@ -57,7 +57,7 @@ func hint(err error) string {
 	return ""
 }
 
-// Probe starts a child in a tier and has it try the boundary. Nil means that it held.
+// Probe starts a child in a tier and has it test the boundary. Nil means that it held.
 func Probe(s Support) error {
 	in, err := os.MkdirTemp("", "lathe-probe-")
 	if err != nil {

@@ -27,8 +27,8 @@ type Child struct {
 // startLimit is how long the helper may take to start the command, in seconds; it takes milliseconds.
 const startLimit = 20
 
-// Wrap makes cmd start inside the policy, by way of the helper. Path, Args, Dir, Env and the three standard files must be set; ExtraFiles
-// must be empty. After cmd.Start comes Started, and Close in any case.
+// Wrap makes cmd start under the policy, through the helper. Path, Args, Dir, Env and the three standard files must be set;
+// ExtraFiles must be empty. Call Started after cmd.Start, and Close in any case.
 func Wrap(cmd *exec.Cmd, p *Policy, s Support) (*Child, error) {
 	if s.Tier == None {
 		return nil, fmt.Errorf("the command cannot be confined: %s", s.Why)
@@ -55,7 +55,7 @@ func Wrap(cmd *exec.Cmd, p *Policy, s Support) (*Child, error) {
 		return nil, fmt.Errorf("the sandbox's helper got no plan: %w", err)
 	}
 	cmd.Args = append([]string{inside.HelperName, cmd.Path}, cmd.Args...)
-	cmd.Path = "/proc/self/exe" // this very program, also when its file was replaced
+	cmd.Path = "/proc/self/exe" // this program, even if its file was replaced
 	cmd.ExtraFiles = []*os.File{c.file}
 	if s.Tier == Full {
 		namespaces(cmd, s.User)
@@ -63,7 +63,7 @@ func Wrap(cmd *exec.Cmd, p *Policy, s Support) (*Child, error) {
 	return c, nil
 }
 
-// namespaces adds them to the attributes of a command.
+// namespaces adds the new namespaces to a command's attributes.
 func namespaces(cmd *exec.Cmd, user bool) {
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
@@ -81,7 +81,7 @@ func namespaces(cmd *exec.Cmd, user bool) {
 	}
 }
 
-// identity maps ids to themselves: the own one, or for root all that this namespace has.
+// identity maps ids to themselves: the process's own, or for root all ids of this namespace.
 func identity(file string, own int) []syscall.SysProcIDMap {
 	if os.Getuid() == 0 {
 		var out []syscall.SysProcIDMap
@@ -103,7 +103,7 @@ func identity(file string, own int) []syscall.SysProcIDMap {
 }
 
 // Started waits until the helper has started the command. The listener is nil unless the policy has a proxy. An error
-// wraps the errno of the step that failed; nothing runs then.
+// wraps the errno of the failed step; then nothing runs.
 func (c *Child) Started() (proxy net.Listener, err error) {
 	c.file.Close()
 	started := false
@@ -144,8 +144,8 @@ func listener(fd int) (net.Listener, error) {
 	return l, nil
 }
 
-// Status is how the command ended, which in the tier Full only the helper knows, and how many processes it left running.
-// Call it after the helper has ended. It reports false when the helper was ended itself, and where its own end is the command's.
+// Status returns the command's wait status, which in the tier Full only the helper knows, and the number of processes left
+// running. Call it after the helper has ended. It reports false if the helper was killed, or if its own status is the command's.
 func (c *Child) Status() (status syscall.WaitStatus, left int, ok bool) {
 	for c.tier == Full {
 		m, _, err := c.receive(unix.MSG_DONTWAIT)
@@ -178,7 +178,7 @@ type message struct {
 	text   string
 }
 
-// StepError is a step of the helper that failed: nothing was started.
+// StepError is a failed step of the helper; nothing was started.
 type StepError struct {
 	Step  string // "exec", "mount /proc"
 	Errno syscall.Errno

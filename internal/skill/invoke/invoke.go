@@ -21,7 +21,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/skill"
 )
 
-// Host is the conversation that skills are loaded into. The functions are required, but for NoShell.
+// Host is the conversation that skills are loaded into. All functions except NoShell are required.
 type Host struct {
 	Library   *skill.Library
 	Policy    *permission.Policy
@@ -39,8 +39,8 @@ type Host struct {
 	Dir       string     // the base of the patterns of paths:
 	Budget    func() int // of the listing, in characters
 
-	Nested  bool        // skills of folders below Dir count once a file there is touched
-	NoShell func() bool // commands in bodies are not run: the setting disableSkillShellExecution; nil: they are
+	Nested  bool        // use skills of folders below Dir once a file there is touched
+	NoShell func() bool // whether disableSkillShellExecution is set; nil: no
 }
 
 // Loader loads skills into one conversation. It is safe for concurrent use.
@@ -54,7 +54,7 @@ type Loader struct {
 	paths    bool              // the catalog has skills that wait for a file to be touched
 	walked   int               // messages whose calls were searched for files
 	files    map[string]bool   // that calls named
-	fresh    []string          // of these, those that BeforeStep has not seen
+	fresh    []string          // those that BeforeStep has not seen
 	offered  bool              // there was a skill for the model
 	counted  bool              // offered is known
 }

@@ -171,8 +171,8 @@ func apply(told map[string]string, text string) {
 	}
 }
 
-// BeforeStep announces skills that wait for a file and whose file was just touched, and those of the folders below
-// that were entered. It costs a look at the newest messages.
+// BeforeStep announces skills whose files were just touched, and those of nested folders that were just entered. It reads
+// only the newest messages.
 func (l *Loader) BeforeStep(context.Context) ([]llm.Message, error) {
 	l.walk()
 	l.mu.Lock()
@@ -264,7 +264,7 @@ func loaded(parts []llm.Part) iter.Seq[string] {
 	}
 }
 
-// Loaded returns the parts with texts of skills, for Kept.
+// Loaded returns the parts that hold skill texts, for Kept.
 func Loaded(all iter.Seq[llm.Part]) (out []llm.Part) {
 	for p := range all {
 		for range loaded([]llm.Part{p}) {

@@ -11,14 +11,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The names by which lathe starts itself: argv[0] of the process that confines itself and starts a command, and of the child that tries its own
-// boundary.
+// The values of argv[0] with which lathe starts itself: as the helper that confines itself and starts a command, and as
+// the probe that tests its own boundary.
 const (
 	HelperName = "lathe-confined"
 	ProbeName  = "lathe-sandbox-probe"
 )
 
-// ProxyPort is the port of the proxy's listener, above those that systems give out.
+// ProxyPort is the port of the proxy's listener, above the ephemeral ports.
 const ProxyPort = 61017
 
 const (
@@ -82,7 +82,7 @@ func (p *Plan) enter() {
 	}
 }
 
-// lock gives up all rights of this process, for itself and everything it starts.
+// lock gives up the privileges of this process and its descendants.
 func (p *Plan) lock() {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		failed("set no_new_privs", err)
@@ -96,7 +96,7 @@ func (p *Plan) lock() {
 	}
 }
 
-// asInit starts the program and stays as the first process of the namespace, which gets the orphans.
+// asInit starts the program and stays as the namespace's init, which reaps orphans.
 func asInit(program string, argv []string) {
 	ignoreSignals()
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil { // nobody inside may read or write this process
@@ -128,7 +128,7 @@ func asInit(program string, argv []string) {
 	}
 }
 
-// living counts the processes that are left beside this one.
+// living counts the other processes in the namespace.
 func living() int {
 	d, err := os.Open("/proc")
 	if err != nil {
@@ -156,8 +156,8 @@ func living() int {
 	return n
 }
 
-// ignoreSignals lets a SIGTERM to all processes end the command first: this one must outlive its grace. Go puts the defaults back
-// in the child, because to it they are handled.
+// ignoreSignals makes this process survive a SIGTERM to all, so that the command gets its grace period. Go restores the
+// defaults in the child, because it counts the signals as handled.
 func ignoreSignals() {
 	action := [4]uintptr{1} // SIG_IGN; flags, restorer and mask are zero
 	for _, sig := range []unix.Signal{unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGTERM, unix.SIGUSR1, unix.SIGUSR2, unix.SIGALRM, unix.SIGPIPE} {
@@ -180,8 +180,8 @@ func loopbackUp() error {
 	return unix.IoctlIfreq(fd, unix.SIOCSIFFLAGS, req)
 }
 
-// listen opens the proxy's address inside and gives the socket to lathe, which accepts on it from outside. So there is no
-// socket in the file system and no process between.
+// listen opens the proxy's address inside and passes the socket to lathe, which accepts on it from outside: this needs no
+// socket file and no process in between.
 func listen() {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err == nil {
@@ -199,8 +199,8 @@ func listen() {
 	unix.Close(fd)
 }
 
-// dropCapabilities leaves this thread, from which the command is forked, with none in any set. The process's other threads are Go's own; they are out of
-// reach of the command (not dumpable) and under the same seccomp filter.
+// dropCapabilities clears all capability sets of this thread, from which the command is forked. The other threads are
+// Go's; the command cannot reach them (not dumpable), and the same seccomp filter holds for them.
 func dropCapabilities() {
 	for c := uintptr(0); c < 64; c++ {
 		if err := unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0); err == unix.EINVAL {

@@ -8,10 +8,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// LeastABI is the version of Landlock from which it is of use: before, a file could be emptied.
+// LeastABI is the lowest useful version of Landlock: earlier ones do not restrict truncation.
 const LeastABI = 3
 
-// Rights of Landlock by its version (landlock(7)).
+// Landlock's access rights by version (landlock(7)).
 const (
 	fsRead  = unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_READ_DIR
 	fsWrite = unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_REMOVE_DIR | unix.LANDLOCK_ACCESS_FS_REMOVE_FILE |
@@ -20,10 +20,10 @@ const (
 		unix.LANDLOCK_ACCESS_FS_MAKE_SYM | unix.LANDLOCK_ACCESS_FS_REFER | unix.LANDLOCK_ACCESS_FS_TRUNCATE
 
 	fileRights = unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_WRITE_FILE |
-		unix.LANDLOCK_ACCESS_FS_TRUNCATE | unix.LANDLOCK_ACCESS_FS_IOCTL_DEV // all that a rule on a file may have
+		unix.LANDLOCK_ACCESS_FS_TRUNCATE | unix.LANDLOCK_ACCESS_FS_IOCTL_DEV // all rights that a rule on a file may have
 )
 
-// LandlockABI is the kernel's version, 0 without Landlock.
+// LandlockABI returns the kernel's Landlock version, 0 without Landlock.
 func LandlockABI() int {
 	v, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
 	if errno != 0 {
@@ -32,9 +32,9 @@ func LandlockABI() int {
 	return int(v)
 }
 
-// landlock limits this thread and what it starts: reading everywhere, writing in the writable folders, and with version 6 no signals
-// and no abstract sockets to processes outside. The go-landlock library is not used: it restricts all threads through calls that cost
-// more than the rest of the helper's work, and pulls in packages that would have to be initialized first.
+// landlock limits this thread and its descendants: they read everywhere, write in the writable folders, and from version 6
+// cannot signal outside processes or connect to their abstract sockets. The go-landlock library is not used: restricting
+// all threads costs more than the rest of the helper's work, and its imports would have to be initialized first.
 func (p *Plan) landlock() error {
 	handled := uint64(fsRead | fsWrite)
 	if p.ABI >= 5 {
@@ -74,7 +74,7 @@ func (p *Plan) landlock() error {
 	return nil
 }
 
-// addRule is landlock_add_rule for a folder or a file. What is not there needs no rule.
+// addRule is landlock_add_rule for a folder or a file. A missing path needs no rule.
 func addRule(rules int, path string, rights uint64) error {
 	fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
 	if err == unix.ENOENT {

@@ -8,16 +8,16 @@ import (
 
 const readOnlyMount = unix.MOUNT_ATTR_RDONLY | unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV
 
-// devices are the only ones inside.
+// devices are the only devices inside.
 var devices = [...]string{"null", "zero", "full", "random", "urandom"}
 
-// mounted is a copy of a mount that is not attached yet. It is taken before everything becomes read-only, so it keeps its rights.
+// mounted is a detached copy of a mount. It is made before everything becomes read-only, so it keeps its write access.
 type mounted struct {
 	path string
 	fd   int
 }
 
-// mounts replaces the file system of this process, and of all that it starts, by a read-only view of itself.
+// mounts makes the file system of this process and its descendants read-only, except for the plan's writable folders.
 func (p *Plan) mounts() {
 	check("make the mounts private", unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""))
 	for _, o := range p.Overlay {
@@ -67,13 +67,14 @@ func (p *Plan) guard() {
 	}
 }
 
-// The covers of masked paths: they have no permission bits, their mount is read-only, and nobody inside has the capability to pass both.
+// The covers of masked paths: they have no permission bits and a read-only mount, and no process inside has the
+// capabilities to bypass both.
 const (
 	maskFile = "/dev/.masked-file"
 	maskDir  = "/dev/.masked-folder"
 )
 
-// makeTemp gives /tmp a folder of its own, and the shared memory with it.
+// makeTemp mounts private folders for /tmp and shared memory.
 func makeTemp(m mounted) {
 	if m.fd >= 0 {
 		check("mount /tmp", attach(m))
@@ -82,7 +83,7 @@ func makeTemp(m mounted) {
 	check("mount /tmp", unix.Mount("tmpfs", "/tmp", "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=1777"))
 }
 
-// makeDev builds a /dev of a few harmless devices, pseudo-terminals of its own and private shared memory.
+// makeDev builds a /dev of a few harmless devices, private pseudo-terminals and private shared memory.
 func makeDev(nodes []mounted) {
 	check("mount /dev", unix.Mount("tmpfs", "/dev", "tmpfs", unix.MS_NOSUID|unix.MS_NOEXEC, "mode=0755,size=1m"))
 	for _, m := range nodes {
@@ -112,7 +113,7 @@ func touch(path string, mode uint32) error {
 	return unix.Close(fd)
 }
 
-// take copies the mounts of the paths that are there.
+// take copies the mounts of the paths that exist.
 func take(prefix string, paths []string) []mounted {
 	out := make([]mounted, 0, len(paths))
 	for _, path := range paths {
@@ -134,14 +135,14 @@ func clone(path string) int {
 	return fd
 }
 
-// locked is a read-only copy of a mount.
+// locked returns a read-only copy of a mount.
 func locked(path string) int {
 	fd := clone(path)
 	check("lock "+path, unix.MountSetattr(fd, "", unix.AT_EMPTY_PATH|unix.AT_RECURSIVE, &unix.MountAttr{Attr_set: readOnlyMount}))
 	return fd
 }
 
-// attach puts a mount at its path, which it makes where a private folder hides it.
+// attach mounts at a path, which it creates if a private folder hides it.
 func attach(m mounted) error {
 	err := unix.MoveMount(m.fd, "", unix.AT_FDCWD, m.path, unix.MOVE_MOUNT_F_EMPTY_PATH)
 	if err == unix.ENOENT {

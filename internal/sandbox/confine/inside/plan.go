@@ -7,8 +7,8 @@ import "errors"
 // Overlay is a folder whose changes go to another one, as in overlayfs.
 type Overlay struct{ Dir, Upper, Work string }
 
-// Plan is a policy made into steps, so that the helper does not have to think. Its wire form is strings that end in NUL: a decoder
-// of a richer format would have to be initialized first.
+// Plan is a policy resolved to mounts and rules, so that the helper decides nothing. It is encoded as NUL-terminated
+// strings: a decoder of a richer format would have to be initialized first.
 type Plan struct {
 	Namespaces bool // this process is the first of new namespaces
 	ABI        int  // Landlock's version
@@ -17,18 +17,18 @@ type Plan struct {
 	Proxy      bool
 	Sockets    bool
 	Write      []string // writable mounts, parents first
-	Show       []string // kept visible where a private folder hides them, read-only
-	Pin        []string // folders that are mounted on themselves so that they cannot be renamed, parents first
+	Show       []string // read-only paths that stay visible below a private folder
+	Pin        []string // folders bind-mounted on themselves so that they cannot be renamed, parents first
 	Protect    []string // mounted read-only, parents first
 	Mask       []string
 	Overlay    []Overlay
 }
 
-const maxPlan = 128 << 10 // one message of a socket
+const maxPlan = 128 << 10 // bytes; it is one message
 
 var errPlanSize = errors.New("too many paths in the sandbox's policy: protect or mask fewer")
 
-// Encode is the plan as the helper reads it.
+// Encode returns the plan in the form that the helper reads.
 func (p *Plan) Encode() ([]byte, error) {
 	var b []byte
 	put := func(s string) { b = append(append(b, s...), 0) }
@@ -67,7 +67,7 @@ func (p *Plan) Encode() ([]byte, error) {
 	return b, nil
 }
 
-// decodePlan reads what Encode wrote.
+// decodePlan reverses Encode.
 func decodePlan(b []byte) (*Plan, bool) {
 	ok := true
 	next := func() string {

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// probeChild runs inside and prints what it could do and should not. It never returns.
+// probeChild runs inside and prints each forbidden act that succeeded. It never returns.
 func probeChild() {
 	found := ""
 	fault := func(bad bool, text string) {

@@ -8,9 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// denied are the system calls that no command needs and that reach past the boundary, or have been the way past one:
-// mounts and namespaces, other processes' memory, kernel programs and modules, keys, clocks, the machine. They fail with EPERM. io_uring
-// fails with ENOSYS, so that programs fall back to ordinary calls; a filter does not see what is done through it.
+// denied are system calls that no command needs and that reach past the boundary, or have been used to escape one: mounts
+// and namespaces, other processes' memory, kernel programs and modules, keys, clocks, the machine. They fail with EPERM.
+// io_uring, whose operations a filter cannot see, fails with ENOSYS, so that programs fall back to ordinary calls.
 var denied = [...]uint32{
 	unix.SYS_MOUNT, unix.SYS_UMOUNT2, unix.SYS_PIVOT_ROOT, unix.SYS_MOVE_MOUNT, unix.SYS_OPEN_TREE, unix.SYS_FSOPEN,
 	unix.SYS_FSCONFIG, unix.SYS_FSMOUNT, unix.SYS_FSPICK, unix.SYS_MOUNT_SETATTR, unix.SYS_SETNS, unix.SYS_CHROOT,
@@ -39,7 +39,7 @@ const (
 	dataNr, dataArch, dataArg0 = 0, 4, 16
 )
 
-// program is a filter that is being written.
+// program is a BPF filter under construction.
 type program []unix.SockFilter
 
 func (f *program) add(code uint16, k uint32, jt, jf uint8) {
@@ -72,13 +72,13 @@ func (f *program) when(nr uint32, body func(*program)) {
 
 func (f *program) arg(n uint32) { f.load(dataArg0 + 8*n) }
 
-// filter is the program. sockets: Unix sockets may be made; network: so may Internet ones, because the network namespace holds them.
-// A process in a PID namespace may trace those beside it (a debugger); without one, none.
+// filter builds the program. sockets allows Unix sockets; network allows Internet ones, which the network namespace
+// confines. Tracing (a debugger) is allowed in a PID namespace only.
 func filter(sockets, namespaces bool) program {
 	var f program
 	f.load(dataArch)
 	f.add(unix.BPF_JMP|unix.BPF_JEQ|unix.BPF_K, auditArch, 1, 0)
-	f.ret(unix.SECCOMP_RET_KILL_PROCESS) // the numbers of another machine's calls would pass for others
+	f.ret(unix.SECCOMP_RET_KILL_PROCESS) // call numbers differ between architectures
 	f.load(dataNr)
 	if x32 {
 		f.add(unix.BPF_JMP|unix.BPF_JGE|unix.BPF_K, 0x40000000, 0, 1)
@@ -87,7 +87,7 @@ func filter(sockets, namespaces bool) program {
 	f.when(unix.SYS_SOCKET, func(f *program) { socketFilter(f, sockets, namespaces) })
 	f.when(unix.SYS_SOCKETPAIR, func(f *program) { f.arg(0); f.equal(unix.AF_UNIX, retAllow); f.ret(retNoFam) })
 	f.when(unix.SYS_IOCTL, func(f *program) {
-		f.arg(1) // the kernel looks at the lower half only
+		f.arg(1) // the kernel uses the lower half only
 		f.equal(unix.TIOCSTI, retEPERM)
 		f.equal(unix.TIOCLINUX, retEPERM)
 		f.ret(retAllow)
@@ -125,7 +125,7 @@ func socketFilter(f *program, sockets, namespaces bool) {
 	}
 	f.add(unix.BPF_JMP|unix.BPF_JEQ|unix.BPF_K, unix.AF_NETLINK, 1, 0)
 	f.ret(retNoFam)
-	f.arg(2) // listing the interfaces is harmless, the kernel's other doors are not needed
+	f.arg(2) // listing the interfaces is harmless; no other protocol is needed
 	f.equal(unix.NETLINK_ROUTE, retAllow)
 	f.ret(retNoFam)
 }
@@ -138,7 +138,7 @@ func seccomp(sockets, namespaces bool) error {
 	if errno != 0 {
 		return errno
 	}
-	if tid != 0 { // a thread that could not be brought along
+	if tid != 0 { // a thread that could not be synchronized
 		return unix.ESRCH
 	}
 	return nil
