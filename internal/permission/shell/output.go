@@ -28,7 +28,7 @@ func (a *analysis) printed(members []member, sc *scope) (text string, known bool
 	known = true
 	for i, m := range members {
 		got, ok := a.stmtOutput(m.stmt, sc.child(), text, i > 0)
-		text, known = got[:min(len(got), maxOutput)], known && ok
+		text, known = got[:min(len(got), maxOutput)], known && ok && len(got) <= maxOutput && !m.stmt.Negated
 	}
 	return text, known
 }
@@ -44,9 +44,9 @@ func (a *analysis) output(stmts []*syntax.Stmt, sc *scope) (text string, known b
 	for _, s := range stmts {
 		got, ok := a.stmtOutput(s, sc.child(), "", false)
 		text += got
-		known = known && ok
+		known = known && ok && !s.Negated && !s.Background
 	}
-	return text[:min(len(text), maxOutput)], known
+	return text[:min(len(text), maxOutput)], known && len(text) <= maxOutput
 }
 
 // stmtOutput is the output of one statement that reads in.
@@ -141,7 +141,7 @@ func (a *analysis) callOutput(words []word, in input, sc *scope) (string, bool) 
 		}
 	case "basename":
 		if len(args) == 1 {
-			return filepath.Base(args[0]) + "\n", known
+			return filepath.Base(args[0]) + "\n", known && args[0] != "" && args[0][0] != '-'
 		}
 	case "pwd":
 		if len(sc.dirs) == 1 && len(args) == 0 {
@@ -400,8 +400,12 @@ func printfOnce(format string, args []string) (string, []string, bool) {
 			switch format[i] {
 			case '%':
 				b.WriteByte('%')
-			case 's', 'd', 'i':
+			case 's':
 				b.WriteString(next())
+			case 'd', 'i':
+				arg := next()
+				known = known && decimal.MatchString(arg)
+				b.WriteString(arg)
 			case 'b':
 				text, ok := printfEscapes(next())
 				known = known && ok
