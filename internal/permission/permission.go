@@ -6,10 +6,8 @@
 // is allow, ask or deny with the layer, the rule and the reason. A guard is a fixed check of one access that
 // no rule can switch off. A grant is a rule that a person gave while the session runs.
 //
-// The order: deny rules of any source; a guard's refusal; ordered rules whose outcome is deny; the plan mode's
-// refusal; a deny rule that may match once the call runs, which asks; grants; ask rules; the plan mode's
-// question; ordered rules' ask or allow; allow rules; the bypass mode; a guard's question; read-only calls
-// and edits under acceptEdits; ask. A subagent gets the strictest of its own set and its ancestors'.
+// The order of the layers is the numbered list in docs/permissions.md, to which a test holds decide. A subagent gets
+// the strictest of its own set and its ancestors'.
 //
 // The promises: deny looks deep (any spelling, any part, the link or its target), allow looks shallow (every
 // part and every access, exactly as understood); no allow rule, grant or mode lifts a deny; a stricter mode

@@ -179,7 +179,7 @@ func (p *Policy) look(req Request) *call {
 	return c
 }
 
-// decide is the order of the package's documentation.
+// decide goes through the layers in the order that docs/permissions.md lists.
 func (c *call) decide() Decision {
 	if r, ok := c.find(Deny); ok {
 		return ruled(Deny, r)
