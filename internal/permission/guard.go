@@ -98,14 +98,9 @@ func (p *Policy) guardPath(k Kind, path string) verdict {
 	if v := p.guardHome(k, path); v.effect == Deny {
 		return v
 	}
-	rel, insideRoot := strings.TrimPrefix(path, "/"), false
-	for _, root := range p.roots {
-		if r, ok := below(slashed(root), path); ok && (!insideRoot || len(r) < len(rel)) {
-			rel, insideRoot = r, true
-		}
-	}
+	rel, insideRoot := fromRoot(p.roots, path)
 	if k == Read {
-		return guardRead(rel, insideRoot)
+		return guardRead(path, rel)
 	}
 	if !insideRoot {
 		if v := guardSystem(path); v.effect != "" {
@@ -117,6 +112,18 @@ func (p *Policy) guardPath(k Kind, path string) verdict {
 		v.effect = Ask
 	}
 	return v
+}
+
+// fromRoot is the path from the innermost of the roots that it lies in, "" for the root itself; where there is none, the
+// path without its first slash.
+func fromRoot(roots []string, path string) (rel string, inside bool) {
+	rel = strings.TrimPrefix(path, "/")
+	for _, root := range roots {
+		if r, ok := below(slashed(root), path); ok && (!inside || len(r) < len(rel)) {
+			rel, inside = r, true
+		}
+	}
+	return rel, inside
 }
 
 // GuardedWrite reports whether a guard objects to writing a file of this path, slashed, in any folder.

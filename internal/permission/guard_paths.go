@@ -96,17 +96,11 @@ func names(text string) map[string]bool {
 	return m
 }
 
-var (
-	gitHookNames = sync.OnceValue(func() map[string]bool { return names(gitHooks) })
-	secretNames  = sync.OnceValue(func() map[string]bool { return names(secretFiles) })
-)
+var gitHookNames = sync.OnceValue(func() map[string]bool { return names(gitHooks) })
 
 // guardWrite judges writing by the parts of a path from its root.
 func guardWrite(parts []string) verdict {
-	plain := make([]string, len(parts))
-	for i, part := range parts {
-		plain[i] = plainName(part)
-	}
+	plain := plainNames(parts)
 	last := plain[len(plain)-1]
 	for i, name := range plain {
 		rest := plain[i+1:]
@@ -153,8 +147,9 @@ func guardFile(parts, plain []string) verdict {
 		return verdict{effect: Ask, why: "git may run it as a hook"}
 	case strings.HasSuffix(last, ".code-workspace"):
 		return verdict{effect: Ask, why: "the settings and tasks of an editor's workspace"}
-	case isSecret(last) != "":
-		return verdict{effect: Ask, why: isSecret(last)}
+	}
+	if _, why := secretFile(plain); why != "" {
+		return verdict{effect: Ask, why: why}
 	}
 	return verdict{}
 }
@@ -263,21 +258,13 @@ func guardSystem(path string) verdict {
 
 // guardRead asks before files with secrets are read in the working folders; files outside them ask anyway,
 // but a rule for a whole tree does not cover a secret.
-func guardRead(rel string, _ bool) verdict {
-	parts := strings.Split(rel, "/")
-	for i, part := range parts {
-		name := plainName(part)
-		if i == len(parts)-1 {
-			if why := isSecret(name); why != "" {
-				return verdict{effect: Ask, why: part + ": " + why}
-			}
-		}
-		if last := len(parts) - 1; name == ".git" && i == last-1 && isNamed(plainName(parts[last]), "config") {
-			return verdict{effect: Ask, why: "the addresses in .git/config may hold passwords"}
-		}
-		if secretFolder(name) {
-			return verdict{effect: Ask, why: "keys and credentials lie in " + part}
-		}
+func guardRead(path, rel string) verdict {
+	parts := strings.Split(path, "/")
+	if why := secretRead(parts, len(parts)-namesIn(rel)); why != "" {
+		return verdict{effect: Ask, why: why}
+	}
+	if last := len(parts) - 1; namesIn(rel) > 1 && plainName(parts[last-1]) == ".git" && isNamed(plainName(parts[last]), "config") {
+		return verdict{effect: Ask, why: "the addresses in .git/config may hold passwords"}
 	}
 	return verdict{}
 }

@@ -29,6 +29,9 @@ func guarded(t *testing.T) *bench {
 	b.put("src/.env.local", "token=SECRET\n")
 	b.put("deploy/server.pem", "token=SECRET\n")
 	b.put("odd [x]*.key", "token=SECRET\n")
+	b.put("deploy/.docker/config.json", "token=SECRET\n")
+	b.put(".config/gh/hosts.yml", "token=SECRET\n")
+	b.put("src/.viminfo", "token=SECRET\n")
 	b.put("private/k.txt", "token=SECRET\n")
 	b.put(".ignore", "!.env\n")
 	if err := os.Symlink(outside, filepath.Join(b.dir, "link")); err != nil {

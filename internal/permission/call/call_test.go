@@ -82,3 +82,55 @@ func TestInputsThatNameNothingAreErrors(t *testing.T) {
 		}
 	}
 }
+
+// Names count alike for the Read tool and for a command that reads the file, whatever working folder they lie in.
+func TestReadAndTheShellAnswerAlikeAboutSecrets(t *testing.T) {
+	asks := []string{
+		".env", ".env.local", "id_rsa", "server.pem", "SERVER.PEM", ".npmrc", ".viminfo", ".lesshst", ".bash_history", "login.keychain-db", "credentials.json", "terraform.tfstate",
+		".docker/config.json", ".Docker/Config.json", ".config/gh/hosts.yml", ".config/hub", ".cargo/credentials", ".cargo/credentials.toml", ".claude/.credentials.json", ".codex/auth.json",
+		".ssh/config", ".mozilla/x/y", "Library/Keychains/x", "etc/ssl/private/x", "sub/.aws/config", "sub/.docker/config.json",
+	}
+	allows := []string{
+		"known_hosts", "authorized_keys", ".env.example", ".env.schema", "config.json", "docker/config.json", ".docker/nginx.conf", ".docker/config.json/x",
+		"gh/hosts.yml", ".config/app/hosts.yml", "keychains/x", "auth.json", "a.go",
+	}
+	for want, paths := range map[permission.Effect][]string{permission.Ask: asks, permission.Allow: allows} {
+		for _, path := range paths {
+			for tool, input := range map[string]json.RawMessage{"Read": object("path", path), "Bash": object("command", "cat "+path)} {
+				m := machine()
+				req, err := m.Request(tool, input, call.Fixture{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if d := m.Policy(nil).Decide(req); d.Effect != want {
+					t.Errorf("%s %s: %s (%s), want %s", tool, path, d.Effect, d.Reason, want)
+				}
+			}
+		}
+	}
+}
+
+// A working folder inside a folder with secrets can be worked in; the places that begin above it still ask.
+func TestAWorkingFolderAmongSecretsCanBeWorkedIn(t *testing.T) {
+	for _, tt := range []struct {
+		dir, path string
+		want      permission.Effect
+	}{
+		{"/home/u/.ssh", "config", permission.Allow},
+		{"/home/u/.ssh", "id_rsa", permission.Ask},
+		{"/home/u/.config/gh", "hosts.yml", permission.Allow},
+		{"/home/u/.config", "gh/hosts.yml", permission.Ask},
+		{"/home/u/.docker", "config.json", permission.Ask},
+	} {
+		for tool, input := range map[string]json.RawMessage{"Read": object("path", tt.path), "Bash": object("command", "cat "+tt.path)} {
+			m := call.NewMachine(tools, tt.dir, "/home/u")
+			req, err := m.Request(tool, input, call.Fixture{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d := m.Policy(nil).Decide(req); d.Effect != tt.want {
+				t.Errorf("%s %s in %s: %s (%s), want %s", tool, tt.path, tt.dir, d.Effect, d.Reason, tt.want)
+			}
+		}
+	}
+}

@@ -4,7 +4,8 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
-	"sync"
+
+	"github.com/lathe-dev/lathe/internal/permission"
 )
 
 func first(list []string) string {
@@ -14,65 +15,13 @@ func first(list []string) string {
 	return list[0]
 }
 
-// secretNames are files that hold secrets, by name, in any folder.
-var secretNames = []string{
-	".env", ".envrc", ".netrc", "_netrc", ".git-credentials", ".pgpass", ".my.cnf", ".htpasswd", ".npmrc", ".pypirc", ".boto", ".s3cfg", ".dockercfg",
-	".vault-token", ".bash_history", ".zsh_history", ".python_history", ".node_repl_history", ".psql_history", ".mysql_history", ".sqlite_history", ".history",
-	".lesshst", ".viminfo", ".irb_history", "id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", "identity", "shadow", "gshadow", "master.key", "credentials",
-	"credentials.json", "client_secret.json", "service-account.json", "secrets.yml", "secrets.yaml", "secrets.json", "secrets.toml", "terraform.tfstate", "kubeconfig",
-	"authorized_keys", "known_hosts", "wallet.dat", "login.keychain-db", "cookies.sqlite", "logins.json", "key4.db",
-}
-
-// secretEndings are endings of such files.
-var secretEndings = []string{".pem", ".key", ".p12", ".pfx", ".jks", ".keystore", ".kdbx", ".ppk", ".asc", ".gpg", ".ovpn", ".tfstate", ".tfvars", "_history", "_rsa", "_ed25519"}
-
-// secretFolders are folders all of whose files count as secret, anywhere below another.
-var secretFolders = []string{
-	"/.ssh", "/.gnupg", "/.aws", "/.azure", "/.kube", "/.docker", "/.config/gcloud", "/.config/gh", "/.config/hub", "/.password-store", "/.local/share/keyrings",
-	"/.mozilla", "/.config/google-chrome", "/.config/chromium", "/.config/op", "/Library/Keychains", "/.cargo/credentials", "/.gem/credentials", "/.terraform.d",
-	"/.config/rclone", "/.vault", "/.electrum", "/.bitcoin", "/.claude/.credentials", "/.codex/auth", "/etc/ssl/private", "/etc/shadow", "/etc/sudoers", "/var/lib/docker",
-}
-
-// secretFoldersLow are they in small letters.
-var secretFoldersLow = sync.OnceValue(func() []string {
-	low := make([]string, len(secretFolders))
-	for i, f := range secretFolders {
-		low[i] = strings.ToLower(f)
-	}
-	return low
-})
-
-// harmlessEnv are files named like .env that only show which variables there are.
-var harmlessEnv = []string{".example", ".sample", ".template", ".dist", ".defaults"}
-
-// secret reports whether a path names something that holds secrets. Names are compared without case.
+// secret reports whether a path names something that holds secrets, on this machine or behind the colon of another.
 func secret(a *analysis, p string) bool {
-	p = strings.ToLower(filepath.ToSlash(p))
-	base := path.Base(p)
-	for _, f := range secretFoldersLow() {
-		if at := strings.Index(p, f); at == 0 || at > 0 && (strings.HasSuffix(p, f) || strings.Contains(p, f+"/")) {
-			return true
-		}
-	}
-	for _, ending := range harmlessEnv {
-		if strings.HasSuffix(base, ending) {
-			return false
-		}
-	}
-	if strings.HasPrefix(base, ".env.") || strings.HasSuffix(base, ".env") {
+	if permission.SecretRead(p, a.world.Roots()) || agentSecret(a, p) {
 		return true
 	}
-	for _, name := range secretNames {
-		if base == name {
-			return true
-		}
-	}
-	for _, ending := range secretEndings {
-		if strings.HasSuffix(base, ending) && base != ending {
-			return true
-		}
-	}
-	return agentSecret(a, p)
+	i := strings.LastIndexByte(p, ':')
+	return i >= 0 && permission.SecretRead(p[i+1:], nil)
 }
 
 // secretSamples stand for secret files when a pattern is tried.
