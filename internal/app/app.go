@@ -138,11 +138,7 @@ func (i *Instance) mode() permission.Mode {
 // checkMode refuses unknown modes and those that the policy of the machine forbids.
 func (i *Instance) checkMode(m permission.Mode) error {
 	if !slices.Contains(permission.Modes, m) {
-		names := make([]string, len(permission.Modes))
-		for j, k := range permission.Modes {
-			names[j] = string(k)
-		}
-		return fmt.Errorf("there is no permission mode %q; the modes are %s", m, strings.Join(names, ", "))
+		return fmt.Errorf("there is no permission mode %q; the modes are %s", m, strings.Join(permission.ModeNames(), ", "))
 	}
 	if m == permission.Bypass {
 		return i.opts.Boundary.BypassForbidden(i.settings().Sandbox, i.conf.Load().BypassForbidden)

@@ -5,6 +5,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/lathe-dev/lathe/internal/llm/hosts"
+	"github.com/lathe-dev/lathe/internal/permission"
 )
 
 func completionCommand(p *program) *cobra.Command {
@@ -40,7 +41,7 @@ var flagValues = map[string][]string{
 	"output-format":          {"text", "json", "stream-json"},
 	"input-format":           {"text", "stream-json"},
 	"effort":                 {"off", "low", "medium", "high", "xhigh", "max"},
-	"permission-mode":        {"default", "acceptEdits", "plan", "dontAsk", "bypassPermissions"},
+	"permission-mode":        permission.ModeNames(),
 	"provider":               hosts.Names(),
 	"permission-prompt-tool": {"stdio"},
 	"setting-sources":        {"user", "project", "local"},

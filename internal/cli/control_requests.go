@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/lathe-dev/lathe/internal/permission"
 )
@@ -186,7 +187,7 @@ func (c *controller) cut() {
 
 func (c *controller) setMode(ctx context.Context, m permission.Mode) (any, error) {
 	if !slices.Contains(permission.Modes, m) {
-		return nil, fmt.Errorf("there is no permission mode %q", m)
+		return nil, fmt.Errorf("there is no permission mode %q; the modes are %s", m, strings.Join(permission.ModeNames(), ", "))
 	}
 	if err := c.open(ctx); err != nil {
 		return nil, err

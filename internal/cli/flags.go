@@ -119,7 +119,7 @@ func addModelFlags(f *pflag.FlagSet, o *Options) {
 
 // addPermissionFlags adds the flags for permissions.
 func addPermissionFlags(f *pflag.FlagSet, o *Options) {
-	f.StringVar(&o.Mode, "permission-mode", "", "`mode`: default, acceptEdits, plan, dontAsk, auto, bypassPermissions")
+	f.StringVar(&o.Mode, "permission-mode", "", "`mode`: "+strings.Join(permission.ModeNames(), ", "))
 	f.BoolVar(&o.Bypass, "dangerously-skip-permissions", false, "run every tool without asking")
 	f.StringArrayVar(&o.Allowed, "allowedTools", nil, "`rules` of calls that run without asking: \"Read,Bash(git log *)\"")
 	f.StringArrayVar(&o.Disallowed, "disallowedTools", nil, "`rules` of calls that never run")

@@ -44,7 +44,7 @@ counts as trusted.`,
 		},
 	}
 	c.Flags().StringVar(&home, "home", "", "the home `folder` to decide for; the process's when not given")
-	c.Flags().StringVar(&mode, "mode", "", "the permission `mode`: default, acceptEdits, plan, dontAsk or bypassPermissions")
+	c.Flags().StringVar(&mode, "mode", "", "the permission `mode`: "+strings.Join(permission.ModeNames(), ", "))
 	return c
 }
 
@@ -80,7 +80,7 @@ func newChecker(o *Options, home, mode string) (*checker, error) {
 		k.mode = permission.Mode(mode)
 	}
 	if !slices.Contains(permission.Modes, k.mode) {
-		return nil, usage("choose default, acceptEdits, plan, dontAsk or bypassPermissions", "--mode: there is no permission mode %q", mode)
+		return nil, usage("choose one of "+strings.Join(permission.ModeNames(), ", "), "--mode: there is no permission mode %q", mode)
 	}
 	k.machine.RootDirs = append(k.machine.RootDirs, cfg.Settings.Permissions.AdditionalDirectories...)
 	k.policy = k.machine.Policy(rules)

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+
+	"github.com/lathe-dev/lathe/internal/permission"
 )
 
 // prompted runs lathe against a fake and returns the prompt that reached it.
@@ -266,13 +268,13 @@ func TestCompletions(t *testing.T) {
 		want string
 	}{
 		{[]string{"__complete", "se"}, "session"},
+		{[]string{"__complete", "-p", "--permission-mode", ""}, strings.Join(permission.ModeNames(), "\n")},
 		{[]string{"__complete", "session", "li"}, "list"},
 		{[]string{"__complete", "tool", "call", "Kill"}, "KillShell"},
 		{[]string{"__complete", "--mod"}, "--model\tthe model's name"},
 		{[]string{"__complete", "--out"}, "--output-format"},
 		{[]string{"__complete", "session", "list", "--cw"}, "--cwd"},
 		{[]string{"__complete", "completion", "z"}, "zsh"},
-		{[]string{"__complete", "-p", "--permission-mode", ""}, "acceptEdits"},
 		{[]string{"__complete", "--output-format", "st"}, "stream-json"},
 		{[]string{"__complete", "--effort", "hi"}, "high"},
 	} {

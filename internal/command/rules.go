@@ -16,8 +16,9 @@ func ruleCommands() []Command {
 	return []Command{
 		{
 			Name: "mode", Group: groupRules, Args: "[mode]", Help: "Choose how much runs without asking",
-			Doc: "`default` asks, `acceptEdits` lets files in the working folders be changed, `plan` changes and runs nothing, `dontAsk` refuses what it " +
-				"would ask, `bypassPermissions` runs everything. `/mode next` takes the next of the first three.",
+			Doc: "`default` asks, `acceptEdits` lets files in the working folders be changed, `plan` changes nothing and runs only read-only commands, " +
+				"`dontAsk` refuses what it would ask, `auto` lets the small model answer a question first, `bypassPermissions` asks nothing that rules do not " +
+				"ask; what deny rules and guards refuse stays refused. `/mode next` takes the next of the first three.",
 			Complete: func(_ context.Context, h Host, typed string) []event.Candidate {
 				return choices(typed, words(h.Rules().Modes()...))
 			},
@@ -85,9 +86,10 @@ func mode(ctx context.Context, h Host, args string) (event.Output, error) {
 var modeHelp = map[string]string{
 	"default":           "calls that change or run something ask first",
 	"acceptEdits":       "files in the working folders are changed without asking",
-	"plan":              "nothing is changed and nothing is run",
+	"plan":              "nothing is changed; only read-only calls run",
 	"dontAsk":           "calls that would ask are refused",
-	"bypassPermissions": "everything runs without asking",
+	"auto":              "as default, but the small model answers a question first; it can only allow",
+	"bypassPermissions": "everything runs without asking, but for deny and ask rules and what guards refuse",
 }
 
 // places names the scopes of a rule in words.

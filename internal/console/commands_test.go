@@ -205,6 +205,11 @@ var exercises = map[string]func(*testing.T, *seat, *place){
 		if s.status().Mode != "default" {
 			t.Errorf("%s", s.status().Mode)
 		}
+		for _, m := range s.command("mode", "").Pick.Items {
+			if m.Detail == "" {
+				t.Errorf("/mode does not explain %s", m.ID)
+			}
+		}
 		s.refuses("mode", "yolo", "the modes are")
 	},
 	"permissions": func(t *testing.T, s *seat, p *place) {

@@ -262,13 +262,7 @@ func (r rules) reload() error {
 	return err
 }
 
-func (r rules) Modes() []string {
-	out := make([]string, len(permission.Modes))
-	for i, m := range permission.Modes {
-		out[i] = string(m)
-	}
-	return out
-}
+func (r rules) Modes() []string { return permission.ModeNames() }
 
 type setup struct{ c *Console }
 

@@ -62,7 +62,9 @@ var steps = map[string]step{
 		Decision{Effect: Ask, Layer: LayerAsk, Rule: "Read"},
 	},
 	"the plan mode asks about what may change something unknown": {
-		func(_ *testing.T, s *scene) { s.mode, s.accesses = Plan, append(s.accesses, Access{Kind: Tool, Target: "Read"}) },
+		func(_ *testing.T, s *scene) {
+			s.mode, s.accesses = Plan, append(s.accesses, Access{Kind: Tool, Target: "Read"})
+		},
 		Decision{Effect: Ask, Layer: LayerMode},
 	},
 	"ordered rules' ask or allow": {

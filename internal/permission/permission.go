@@ -65,7 +65,16 @@ const (
 )
 
 // Modes lists all modes.
-var Modes = []Mode{Default, AcceptEdits, Plan, DontAsk, Bypass, Auto}
+var Modes = []Mode{Default, AcceptEdits, Plan, DontAsk, Auto, Bypass}
+
+// ModeNames returns the names of all modes, for flags, completion and messages.
+func ModeNames() []string {
+	names := make([]string, len(Modes))
+	for i, m := range Modes {
+		names[i] = string(m)
+	}
+	return names
+}
 
 // Effect is the outcome of a decision.
 type Effect string
