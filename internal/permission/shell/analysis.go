@@ -31,6 +31,10 @@ type analysis struct {
 	kept     int                   // variables of the safe form that hold the output of a command
 	odd      map[oddity][]string
 
+	landings []landing           // places where the line puts files that may be links
+	repeated []permission.Access // accesses that were noted before, after the first landing
+	through  []string            // folders that a path leaves again by ..
+
 	copies map[string]string // programs that the line copies or links, by the path of the copy
 	loose  bool              // variables may have other values than the line shows: something assigns them by name
 

@@ -428,7 +428,7 @@ func (a *analysis) files(kind permission.Kind, name string, patterns map[string]
 		if more {
 			a.saw(oddTooMuch, "files that "+name+" stands for")
 		}
-		if len(found) == 0 {
+		if len(found) == 0 || a.landsIn(from(plainFolder(name), d)) {
 			a.path(kind, unescape(name), []string{d}, false)
 		}
 	}

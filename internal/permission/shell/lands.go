@@ -16,7 +16,11 @@ func (a *analysis) lands(c *call, sc *scope) {
 	if c.use.Unpacks != "" {
 		for _, dir := range sc.places() {
 			a.fills(from(c.use.Unpacks, dir))
+			a.puts(c, landing{dest: from(c.use.Unpacks, dir), elsewhere: true})
 		}
+	}
+	if c.name == "git" {
+		a.bringsFiles(c, sc)
 	}
 	if c.use.Lands == nil || len(sc.places()) == 0 {
 		return
@@ -27,15 +31,37 @@ func (a *analysis) lands(c *call, sc *scope) {
 			patterns[w.text] = true
 		}
 	}
+	var put []landing
 	for _, dir := range sc.places() {
 		target := from(c.use.Lands.Target, dir)
 		inside := c.use.Lands.Inside || a.world.Stat(target).Kind == permission.Folder
 		for _, source := range c.use.Lands.Sources {
 			for _, s := range a.named(source, patterns, sc) {
-				a.land(filepath.Clean(s), target, inside && filepath.Base(source) != "." && filepath.Base(source) != "..", c)
+				under := inside && filepath.Base(source) != "." && filepath.Base(source) != ".."
+				a.land(filepath.Clean(s), target, under, c)
+				put = append(put, landings(c, source, filepath.Clean(s), target, under)...)
 			}
 		}
 	}
+	for _, l := range put {
+		a.puts(c, l)
+	}
+}
+
+// landings are the places where a source comes to lie. It is written as named, and lies at path.
+func landings(c *call, named, path, target string, inside bool) []landing {
+	at := target
+	if inside {
+		at = filepath.Join(target, filepath.Base(path))
+	}
+	all := []landing{{source: path, dest: at}}
+	switch {
+	case c.name == "rsync": // with a slash behind the source it takes the contents
+		all = append(all, landing{source: path, dest: target})
+	case c.name == "ln" && !filepath.IsAbs(named): // a relative link starts from its own folder
+		all = append(all, landing{source: filepath.Join(filepath.Dir(at), named), dest: at})
+	}
+	return all
 }
 
 // land notes one source that goes to target, under its own name if that is a folder to put it into.

@@ -24,6 +24,9 @@ func (a *analysis) access(x permission.Access) {
 		key.except = strings.Join(x.Except, "/")
 	}
 	if a.touched[key] {
+		if len(a.landings) > 0 {
+			a.repeated = append(a.repeated, x)
+		}
 		return
 	}
 	if a.touched == nil {
@@ -75,6 +78,9 @@ func (a *analysis) resolve(path string) (named string, node permission.Node) {
 		switch part {
 		case "", ".":
 		case "..":
+			if a.mute == 0 {
+				a.through = append(a.through, cur)
+			}
 			if real := a.world.Stat(cur).Real; real != "" {
 				cur = real
 			}

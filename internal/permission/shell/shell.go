@@ -77,6 +77,7 @@ func (a *analysis) result() Result {
 			a.access(x)
 		}
 	}
+	a.followLinks()
 	a.unseen(&command)
 	accesses := make([]permission.Access, 0, 1+len(a.accesses))
 	accesses = append(accesses, permission.Access{Kind: permission.Exec, Target: a.line, Command: &command})
