@@ -8,7 +8,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/permission"
 )
 
-// Limits of following copies: landings of one line, and accesses that are noted because of them.
+// Limits of following copies: landings of one line that may hold links, and accesses that are noted because of them.
 const (
 	maxLandings = 100
 	maxFollowed = 300
@@ -84,26 +84,20 @@ func (a *analysis) followLinks() {
 	if len(a.landings) == 0 {
 		return
 	}
-	if len(a.landings) > maxLandings {
-		a.saw(oddTooMuch, "copies and links")
-		a.landings = a.landings[:maxLandings]
-	}
 	a.findLinks()
+	linked := slices.DeleteFunc(slices.Clone(a.landings), func(l landing) bool { return !l.links })
+	if len(linked) > maxLandings {
+		a.unknownFile(permission.Write, a.start)
+		return
+	}
+	if len(linked) == 0 {
+		return
+	}
+	a.overlaps(linked)
 	first := len(a.accesses)
-	for i := range a.landings {
-		l := &a.landings[i]
-		for _, dir := range a.through {
-			if l.links && !l.elsewhere && (below(dir, l.dest) && (dir != l.dest || l.alias)) {
-				a.unknownFile(permission.Write, dir+"/..")
-			}
-		}
-		for _, o := range a.landings[:i] {
-			if o.links && !o.elsewhere && o.command != l.command && (below(l.dest, o.dest) || below(o.dest, l.dest)) {
-				a.unknownFile(permission.Write, l.dest)
-			}
-		}
-		for _, x := range a.repeated[l.again:] {
-			a.followed(l, x, true)
+	for i := range linked {
+		for _, x := range a.repeated[linked[i].again:] {
+			a.followed(&linked[i], x, true)
 		}
 	}
 	for i := 0; i < len(a.accesses); i++ {
@@ -111,9 +105,28 @@ func (a *analysis) followLinks() {
 			a.unknownFile(permission.Write, a.start)
 			return
 		}
-		for j := range a.landings {
-			x := a.accesses[i]
-			a.followed(&a.landings[j], x, i >= a.landings[j].since)
+		for j := range linked {
+			a.followed(&linked[j], a.accesses[i], i >= linked[j].since)
+		}
+	}
+}
+
+// overlaps notes paths that leave a folder with links by .., and commands that put files into one: either may go through
+// a link although no access shows it.
+func (a *analysis) overlaps(linked []landing) {
+	for _, o := range linked {
+		if o.elsewhere {
+			continue
+		}
+		for _, dir := range a.through {
+			if below(dir, o.dest) && (dir != o.dest || o.alias) {
+				a.unknownFile(permission.Write, dir+"/..")
+			}
+		}
+		for _, l := range a.landings {
+			if l.command > o.command && (below(l.dest, o.dest) || below(o.dest, l.dest)) {
+				a.unknownFile(permission.Write, l.dest)
+			}
 		}
 	}
 }
