@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -10,10 +11,14 @@ import (
 	"github.com/lathe-dev/lathe/internal/app"
 	"github.com/lathe-dev/lathe/internal/subagent"
 	"github.com/lathe-dev/lathe/internal/term"
+	"github.com/lathe-dev/lathe/internal/tool"
 )
 
-// agentNames lists the kinds of subagents.
-func agentNames(inst *app.Instance) []Described {
+// agentNames describes the kinds of subagents that a session with these tools can start.
+func agentNames(inst *app.Instance, tools []string) []Described {
+	if !slices.Contains(tools, tool.TaskName) {
+		return nil
+	}
 	var out []Described
 	for _, k := range inst.Extensions().Agents.Catalog().All() {
 		out = append(out, Described{Name: k.Name, Text: k.Description})

@@ -58,7 +58,7 @@ func TestBareAndNoCommandsLeaveOutWhatTheyPromise(t *testing.T) {
 		}
 		start := d.seen[0]
 		skills, commands := start["skills"].([]any), start["slash_commands"].([]any)
-		if want := tt.flags == nil; (len(skills) == 3) != want || slices.Contains(commands, any("greet")) != want || len(start["agents"].([]any)) != 4 {
+		if want := tt.flags == nil; (len(skills) == 3) != want || slices.Contains(commands, any("greet")) != want || (len(start["agents"].([]any)) == 4) != (len(tt.flags) == 0 || tt.flags[0] != "--bare") {
 			t.Errorf("%q: skills %v, commands %v", tt.flags, skills, commands)
 		}
 		if tt.flags != nil && len(skills)+len(commands) > 0 {

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 	"unicode/utf8"
 
 	"github.com/tailscale/hujson"
@@ -20,6 +21,9 @@ const (
 	maxFile  = 2 << 20 // bytes of one settings file; Claude Code's limit for --settings
 	maxDepth = 64      // levels of nesting
 )
+
+// newsWait bounds the read of a kernel file that looks like an empty regular one and waits for news (/proc/kmsg).
+const newsWait = time.Second
 
 var bom = []byte("\xef\xbb\xbf")
 
@@ -43,8 +47,11 @@ func ReadFile(path string, limit int64) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
+	_ = f.SetReadDeadline(time.Now().Add(newsWait)) // a file on disk has no deadline and needs none
 	buf := bytes.NewBuffer(make([]byte, 0, info.Size()+bytes.MinRead))
-	if _, err := buf.ReadFrom(io.LimitReader(f, limit+1)); err != nil {
+	if _, err := buf.ReadFrom(io.LimitReader(f, limit+1)); errors.Is(err, os.ErrDeadlineExceeded) {
+		return nil, fmt.Errorf("%s never ends: the kernel adds to it as news comes; name a file on disk", path)
+	} else if err != nil {
 		return nil, err
 	}
 	if int64(buf.Len()) > limit {
