@@ -72,6 +72,72 @@ func TestGitShowsNoSecretWithoutARule(t *testing.T) {
 	}
 }
 
+// A path that may stand for several files, and a name that may be that of a file's contents, show no secret.
+func TestGitShowsNoSecretByOtherNames(t *testing.T) {
+	for _, rules := range [][]string{nil, {"Read(.env)"}} {
+		env, p := secretProject(t, rules...)
+		root := env.Roots.First()
+		git := func(args ...string) string {
+			t.Helper()
+			cmd := exec.Command("git", args...)
+			cmd.Dir, cmd.Env = root, append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@b")
+			out, err := cmd.CombinedOutput()
+			if err != nil {
+				t.Fatalf("git %v: %v %s", args, err, out)
+			}
+			return strings.TrimSpace(string(out))
+		}
+		git("tag", "blobtag", "HEAD:.env")
+		git("tag", "-a", "-m", "about it", "blobnote", "HEAD:.env")
+		git("tag", "-a", "-m", "released", "v2", "HEAD")
+		git("branch", "other", "HEAD~1")
+		secret := git("rev-parse", "HEAD:.env")
+		mode := permission.Default
+		if rules != nil {
+			mode = permission.Bypass
+			env.MayRead = func(string) permission.Effect { return permission.Allow }
+		}
+		for _, command := range []string{
+			"git log -p --follow .", "git log -p --follow ./", "git log -p --follow -- .", "git log -p --follow :/", "git log -p --follow sub", "git log -p --follow -- sub", "git log -p --follow -- '*'", "git log -p --follow '.e*'",
+			"git log -p --follow -- '.en?'", "git log -p --follow -- ':(top)'", "git whatchanged -p --follow .", "git reflog -p --follow .", "git show --follow HEAD -- .", "git log -p --follow", "git log -L1,1:a.txt -- .",
+			"git cat-file -p blobtag", "git cat-file -p refs/tags/blobtag", "git cat-file -p blobnote^{}", "git cat-file blob blobtag",
+			"git show --all", "git show --tags", "git show --glob=refs/tags", "git show --glob='refs/tags/b*' HEAD", "git show blobtag^{}", "git show blobnote^{blob}",
+			"git for-each-ref --format='%(raw)'", "git for-each-ref --format '%(refname) %(*raw)'", "git tag -l --format='%(raw)'", "git branch --list --format='%(raw)'",
+			"for t in $(git tag); do git show $t; done", "git tag | while read t; do git show $t; done", "git show $(git tag)", "git diff $(git for-each-ref --format='%(refname:short)' refs/tags)",
+			"git log --format=%h -1 | xargs git show blobtag",
+		} {
+			if out, d := unaskedIn(t, env, p, mode, command); d.Effect == permission.Allow {
+				t.Errorf("rules %v: %s does not ask:\n%s", rules, command, out)
+			}
+			env.Dir.Set(root)
+		}
+		for _, command := range []string{
+			"git show blobtag", "git show blobnote", "git show tags/blobtag", "git show --stat blobtag", "git show HEAD blobtag", "git show HEAD a.txt blobtag", "b=blobtag; git show $b", "h=" + secret + "; git show $h", "git show $(echo blobtag)",
+			"git grep '' blobtag", "git grep '' HEAD blobtag -- .", "git grep -e '' blobnote", "git grep '' " + secret, "git grep -h '' " + secret[:8], "git grep '' " + secret + "^{}", "git --no-pager grep '' blobtag",
+			"git diff blobtag HEAD:a.txt", "git diff HEAD:a.txt..blobtag", "git diff blobtag -- a.txt", "git diff 4b825dc642cb6eb9a060e54bf8d69288fbee4904 blobtag", "cd sub && git show blobtag", "timeout 9 git show blobtag", "sh -c 'git show blobtag'",
+			"git log -p blobtag", "git tag -l -n", "git for-each-ref --format='%(contents) %(*contents) %(subject)'", "git describe blobtag", "git show HEAD..blobtag", "git stash show -p blobtag", "git show blobtag@{0}", "git diff --merge-base blobtag",
+			"git show blobtag -- .env", "git rev-list --objects blobtag", "git range-diff blobtag HEAD HEAD", "git archive blobtag", "git blame blobtag -- a.txt",
+		} {
+			if out, d := unaskedIn(t, env, p, mode, command); strings.Contains(out, "A="+marker) {
+				t.Errorf("rules %v: %s shows the secret (%s):\n%s", rules, command, d.Reason, out)
+			}
+			env.Dir.Set(root)
+		}
+		for command, part := range map[string]string{
+			"git show v1": "package b", "git show v2": "package b // two", "git show other": "package b // one", "git log v1..v2": "", "git log --oneline other..v2": "two", "git diff other v2": "+package b // two", "git diff other...v2": "+package b // two",
+			"git tag -l -n": "released", "git for-each-ref": "refs/tags/v2", "git for-each-ref --format='%(refname) %(subject)'": "released", "git grep -h package v1": "package b // two", "git grep -h package other -- sub": "package b // one",
+			"git log -L1,1:a.txt": "line", "git show --stat v2": "b.go", "git cat-file -p HEAD": "tree", "git cat-file -t v2": "tag", "git log -2 --pretty=raw": "tree", "git diff --merge-base other": "package b", "git diff other -- sub": "package b", "git diff-tree -p other v2": "package b",
+		} {
+			if rules != nil && strings.Contains(command, "grep") {
+				continue // a deny rule makes any search of the past ask
+			}
+			if out, d := unaskedIn(t, env, p, mode, command); d.Effect != permission.Allow || !strings.Contains(out, part) || strings.Contains(out, "A="+marker) {
+				t.Errorf("rules %v: %s: %s (%s), want %q in:\n%s", rules, command, d.Effect, d.Reason, part, out)
+			}
+		}
+	}
+}
+
 // A file that is gone from the index is still in the past.
 func TestSecretsOfThePastStayOut(t *testing.T) {
 	env, p := secretProject(t)

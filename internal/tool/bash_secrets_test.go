@@ -73,8 +73,14 @@ func secretProject(t *testing.T, rules ...string) (*tool.Env, *permission.Policy
 // unasked runs a command if nothing asks, and returns its output.
 func unasked(t *testing.T, env *tool.Env, p *permission.Policy, command string) (output string, d permission.Decision) {
 	t.Helper()
+	return unaskedIn(t, env, p, permission.Default, command)
+}
+
+// unaskedIn is unasked in a mode.
+func unaskedIn(t *testing.T, env *tool.Env, p *permission.Policy, mode permission.Mode, command string) (output string, d permission.Decision) {
+	t.Helper()
 	plan := planBash(t, env, command)
-	d = p.Decide(permission.Request{Tool: "Bash", Accesses: plan.Accesses, Mode: permission.Default, Dir: env.Dir.Get()})
+	d = p.Decide(permission.Request{Tool: "Bash", Accesses: plan.Accesses, Mode: mode, Dir: env.Dir.Get()})
 	if d.Effect != permission.Allow {
 		return "", d
 	}

@@ -3,6 +3,8 @@ package program
 import (
 	"path"
 	"strings"
+
+	"github.com/lathe-dev/lathe/internal/permission"
 )
 
 // gitContents are the subcommands that print the contents of files; where set, only with one of the flags of with,
@@ -38,8 +40,12 @@ const (
 
 // gitReads notes the files whose contents a subcommand prints: its paths and REV:path, else all below.
 func gitReads(c *call) {
-	if c.name == "git grep" {
-		c.gitPaths(c.ops[min(len(c.ops), 1):])
+	switch c.name {
+	case "git grep":
+		c.gitSearched()
+		return
+	case "git for-each-ref", "git tag", "git branch":
+		c.gitRawRefs()
 		return
 	}
 	how, ok := gitContents[c.name]
@@ -71,6 +77,32 @@ func gitReads(c *call) {
 	}
 }
 
+// gitSearched notes the paths and revisions behind the pattern of git grep.
+func (c *call) gitSearched() {
+	at := 1
+	if c.has("-e", "-f") {
+		at = 0
+	}
+	for i, w := range c.ops {
+		if i >= at && c.Tree != nil && (c.dashes < 0 || i < c.dashes) {
+			c.objects(w)
+		}
+	}
+	if c.gitPaths(c.ops[min(len(c.ops), at):]); c.Tree != nil && len(c.Tree.Hashes) > 0 {
+		c.Tree.Past = true
+	}
+}
+
+// gitRawRefs: lists of branches and tags print the contents of files that tags name, if their format says so.
+func (c *call) gitRawRefs() {
+	for _, f := range c.flags {
+		if f.name == "--format" && (f.value.Unknown || strings.Contains(f.value.Text, "raw")) {
+			t := c.tree(c.everything(), nil)
+			t.Past, t.All, t.At = true, true, -1
+		}
+	}
+}
+
 // revisions are the operands that may be revisions.
 func (c *call) revisions() []Word {
 	if c.dashes < 0 {
@@ -79,17 +111,31 @@ func (c *call) revisions() []Word {
 	return c.ops[:c.dashes]
 }
 
-// objects notes the revisions of a word that may be the contents of a file: its hash, and a hash made anything but a commit.
+// objects notes the revisions of a word that may be the contents of a file: a hash, the name of a tag, and what is made
+// anything but a commit.
 func (c *call) objects(w Word) {
 	for end := range strings.SplitSeq(strings.ReplaceAll(w.Text, "...", ".."), "..") {
 		switch {
 		case strings.HasSuffix(end, "^{tree}"), strings.HasSuffix(end, "^{commit}"):
 		case strings.Contains(end, "^{") || w.Unknown:
 			c.Tree.Specs, c.Tree.All = false, true
-		case isHash(end):
+		case isHash(end) || isName(end) && c.missing(w):
 			c.Tree.Hashes, c.Tree.All = append(c.Tree.Hashes, w.Text), true
 		}
 	}
+}
+
+// ObjectName reports whether one end of a range may be a hash or a name that stands for the contents of a file.
+func ObjectName(end string) bool { return isHash(end) || isName(end) }
+
+// isName reports whether a word may be the name of a branch or tag. HEAD and the parents of a commit are commits.
+func isName(s string) bool {
+	s = strings.TrimPrefix(s, "^")
+	switch {
+	case s == "", s == "HEAD", s == "@", strings.HasPrefix(s, "-"), strings.HasPrefix(s, "/"), strings.ContainsAny(s, ":*?[\\ "), strings.Contains(s, "^{"):
+		return false
+	}
+	return strings.Contains(s, "@{") || !strings.ContainsAny(s, "~^")
 }
 
 // isHash reports whether a word may be a hash, perhaps shortened.
@@ -101,15 +147,26 @@ func isHash(s string) bool {
 // a file's contents, which no pathspec excludes.
 func (c *call) pathspecs() {
 	more := c.has("--full-diff", "--follow", "-L")
-	c.Tree.Safe = c.has("--follow", "-L") && !c.has("--full-diff")
+	c.Tree.Safe = c.has("--follow", "-L") && !c.has("--full-diff") && c.oneFile()
+	c.Tree.All = c.Tree.All || c.has("-L") && !c.Tree.Safe && c.name != "git blame" && c.name != "git annotate"
 	switch c.name {
-	case "git log", "git whatchanged", "git format-patch", "git reflog", "git diff-tree", "git diff-index":
+	case "git log", "git whatchanged", "git format-patch", "git reflog":
 		c.Tree.Specs = !more
+	case "git diff-tree", "git diff-index":
+		c.Tree.Specs = !more
+		for _, w := range c.revisions() {
+			if !isHash(w.Text) { // that of a list of names is one too
+				c.objects(w)
+			}
+		}
 	case "git diff-files":
 		c.Tree.Specs, c.Tree.Stays = true, true
 	case "git show", "git diff":
 		c.Tree.Specs = !more
 		c.Tree.Stays = c.name == "git diff" && !c.has("--cached", "--staged", "--merge-base")
+		if c.name == "git show" && c.has("--all", "--tags", "--glob", "--remotes", "--branches", "--bisect", "--reflog", "--walk-reflogs") {
+			c.Tree.Specs, c.Tree.All = false, true // a tag may name the contents of a file
+		}
 		for _, w := range c.revisions() {
 			c.objects(w)
 			c.Tree.Stays = c.Tree.Stays && !revision(w.Text) && !c.missing(w)
@@ -123,6 +180,39 @@ func (c *call) pathspecs() {
 	if c.has("--full-diff", "--follow") {
 		c.Tree.All = true // other files are shown as well, or those that the file was before it got its name
 	}
+}
+
+// oneFile reports whether --follow and -L show a single file: a plain path of a file that is there. Whether that may be
+// read is for the caller to find out.
+func (c *call) oneFile() bool {
+	var paths []string
+	for i, w := range c.ops {
+		switch {
+		case w.Unknown || w.Glob:
+			return false
+		case c.dashes >= 0 && i < c.dashes, c.dashes < 0 && c.missing(w) && !strings.ContainsAny(w.Text, ":*?[\\"):
+		default:
+			paths = append(paths, w.Text)
+		}
+	}
+	lines := c.textsOf("-L")
+	if len(lines) != c.count("-L") || len(lines) > 0 && len(paths) > 0 || len(lines) == 0 && len(paths) != 1 {
+		return false
+	}
+	for _, l := range lines {
+		_, file, _ := strings.Cut(strings.TrimPrefix(l, ":"), ":")
+		paths = append(paths, file)
+	}
+	for _, name := range paths {
+		if name == "" || strings.HasSuffix(name, "/") || strings.ContainsAny(name, ":*?[\\") || c.env.World == nil {
+			return false
+		}
+		kind := c.env.World.Stat(absolute(name, c.env.Dir)).Kind
+		if kind != permission.File && (kind != permission.Missing || len(lines) == 0) { // -L takes files only
+			return false
+		}
+	}
+	return true
 }
 
 // gitObject: git cat-file prints the contents of files by their hashes. Commits, tags and lists of names are no secret.
@@ -139,8 +229,10 @@ func (c *call) gitObject() {
 	case w.Unknown || strings.Contains(w.Text, ":"):
 	case isHash(w.Text):
 		c.Tree.Blobs, c.Tree.All = []string{w.Text}, false
+	case strings.HasSuffix(w.Text, "^{tree}"), strings.HasSuffix(w.Text, "^{commit}"):
+		c.Tree.All = false
 	default:
-		c.Tree.All = strings.Contains(w.Text, "^{") && !strings.HasSuffix(w.Text, "^{tree}") && !strings.HasSuffix(w.Text, "^{commit}")
+		c.Tree.All = strings.Contains(w.Text, "^{") || isName(w.Text)
 	}
 }
 

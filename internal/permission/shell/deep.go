@@ -123,7 +123,11 @@ func (a *analysis) leavePast(c *call, tree permission.Tree) {
 		return
 	}
 	for i, w := range c.words {
-		if !slices.Contains(c.use.Tree.Hashes, w.text) || w.code != "" {
+		if !slices.Contains(c.use.Tree.Hashes, w.text) {
+			continue
+		}
+		if w.code != "" {
+			c.use.Tree.Specs = false // the word is written by its code, which cannot be made a commit
 			continue
 		}
 		if at := past.Blobs[w.text]; at != "" {
@@ -131,7 +135,7 @@ func (a *analysis) leavePast(c *call, tree permission.Tree) {
 			continue
 		}
 		kind := "commit"
-		if sub, _ := gitSubcommand(c); sub == "diff" {
+		if sub, _ := gitSubcommand(c); sub == "diff" && hexadecimal(w.text) && !has(texts(c.words), "--merge-base") {
 			kind = "tree"
 		}
 		c.words[i].text = noBlobs(w.text, kind)
@@ -145,7 +149,7 @@ var secretWords = [2]func() string{
 	sync.OnceValue(func() string { return quoted(program.PathspecsSecret(true)) }),
 }
 
-// noBlobs makes hashes those of commits, or of trees where commits stand for theirs, so that git does not take them for
+// noBlobs makes hashes and names those of commits, or of trees where commits stand for theirs, so that git does not take them for
 // the contents of a file.
 func noBlobs(word, kind string) string {
 	for _, dots := range []string{"...", ".."} {
@@ -153,10 +157,15 @@ func noBlobs(word, kind string) string {
 			return noBlobs(from, "commit") + dots + noBlobs(to, "commit")
 		}
 	}
-	if len(word) >= 4 && strings.Trim(strings.ToLower(word), "0123456789abcdef") == "" {
+	if program.ObjectName(word) {
 		return word + "^{" + kind + "}"
 	}
 	return word
+}
+
+// hexadecimal reports whether a word has nothing but the digits of a hash.
+func hexadecimal(word string) bool {
+	return strings.Trim(strings.ToLower(word), "0123456789abcdef") == ""
 }
 
 // readTree notes that a folder is read with all that is in it.

@@ -108,6 +108,9 @@ func (a *analysis) behindCommits(words []program.Word, sc *scope) (before []stri
 		return nil, true
 	}
 	past := a.world.Tree(a.start, permission.TreeOptions{Past: true})
+	if len(t.Hashes) > 0 {
+		return nil, false // names and hashes before the commits may be those of files
+	}
 	if !t.Specs {
 		return nil, t.Safe || past.Past.Free
 	}

@@ -160,7 +160,7 @@ var (
 func (a *analysis) takesRevision(c *call, at int, sc *scope) {
 	w := c.words[at]
 	name, ref, ok := revisionOf(w.list)
-	if ref && !a.endsFlags(c, at) {
+	if ref && (!a.endsFlags(c, at) || mayNameFiles(c, w.list)) {
 		return
 	}
 	if !ok || !beforeCommit().MatchString(w.before) || !afterCommit().MatchString(w.after) {
@@ -172,6 +172,14 @@ func (a *analysis) takesRevision(c *call, at int, sc *scope) {
 	}
 	words[at] = program.Word{Text: w.before + name + w.after}
 	c.use, c.listed = program.Analyze(words, program.Env{Dir: sc.dir(), World: a.world}), at
+}
+
+// mayNameFiles reports whether a command of git would show the contents of files that tags in a list name. git describe
+// prints those of commits only.
+func mayNameFiles(c *call, l *nameList) bool {
+	from, _ := gitSubcommand(l.calls[0])
+	sub, _ := gitSubcommand(c)
+	return among(from, "tag", "for-each-ref", "branch") && among(sub, "show", "diff")
 }
 
 // takesPaths judges a command of git with a name out of a list of files behind --: git log -- "$f". A colon could make
