@@ -41,7 +41,7 @@ type bashProc struct {
 	run    *boundary.Run // nil: not confined
 }
 
-// confine is the boundary of the command, nil without one.
+// confine returns the command's sandbox, nil without one.
 func (c *bashCall) confine() (*boundary.Run, error) {
 	if !c.env.Boundary.Confined() {
 		return nil, nil
@@ -55,7 +55,7 @@ func (c *bashCall) confine() (*boundary.Run, error) {
 	return c.env.Boundary.For(folders)
 }
 
-// swept are the notes on protected files that the command made and that were set aside.
+// swept returns notes on protected files that the command created and that were set aside.
 func (p *bashProc) swept() []string {
 	if p.run == nil {
 		return nil

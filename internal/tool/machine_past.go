@@ -16,7 +16,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/permission"
 )
 
-// past describes the repository of a folder to those who show its past.
+// past describes the repository of a folder for commands that print its history.
 func (m *Machine) past(dir string, blobs []string) permission.Tree {
 	var t permission.Tree
 	if m.env.DeniedNames != nil {
@@ -27,7 +27,7 @@ func (m *Machine) past(dir string, blobs []string) permission.Tree {
 	}
 	repo, tracked, err := cmp.Or(m.env.tracked, new(indexFacts)).of(dir)
 	if err != nil {
-		t.Past.Free = errors.Is(err, errNoRepo) // git has no past to show
+		t.Past.Free = errors.Is(err, errNoRepo) // git has no history to show
 		return t
 	}
 	t.Past.Known, t.Past.Files, t.Past.Folders, t.Past.Templates = true, tracked.files, tracked.folders, tracked.templates
@@ -42,7 +42,7 @@ func (m *Machine) past(dir string, blobs []string) permission.Tree {
 	return t
 }
 
-// secretsAreFree reports whether the mode or rules let files with secrets be read without a question.
+// secretsAreFree reports whether the mode or rules allow reading files with secrets unasked.
 func (m *Machine) secretsAreFree(dir string) bool {
 	if m.env.MayRead == nil {
 		return true
@@ -55,7 +55,7 @@ func (m *Machine) secretsAreFree(dir string) bool {
 	return true
 }
 
-// indexFacts remembers facts about the files that git tracks, until its index changes. Safe for concurrent use.
+// indexFacts caches facts about the files that git tracks until its index changes. It is safe for concurrent use.
 type indexFacts struct {
 	mu    sync.Mutex
 	dir   string
@@ -89,7 +89,7 @@ func (t *indexFacts) of(dir string) (git.Repo, trackedFacts, error) {
 	}
 	info, err := os.Stat(indexOf(repo))
 	facts, failed := readTracked(repo)
-	if t.dir = ""; err == nil && time.Since(info.ModTime()) > fresh { // a later write in the same tick would not be noticed
+	if t.dir = ""; err == nil && time.Since(info.ModTime()) > fresh { // a later write in the same clock tick would go unnoticed
 		t.dir, t.repo, t.size, t.time, t.facts, t.err = dir, repo, info.Size(), info.ModTime(), facts, failed
 	}
 	return repo, facts, failed
@@ -97,7 +97,7 @@ func (t *indexFacts) of(dir string) (git.Repo, trackedFacts, error) {
 
 func indexOf(r git.Repo) string { return filepath.Join(r.GitDir, "index") }
 
-// fresh is an age below which a file's time does not tell whether it was written again.
+// fresh is the age below which a file's mtime cannot rule out a later write.
 const fresh = 50 * time.Millisecond
 
 func readTracked(repo git.Repo) (f trackedFacts, err error) {
@@ -118,7 +118,7 @@ func readTracked(repo git.Repo) (f trackedFacts, err error) {
 	return f, err
 }
 
-// blob finds a tracked file with the contents of a hash, one that holds secrets before others; "" where there is none.
+// blob returns a tracked file with this content hash, preferably one that holds secrets; "" if there is none.
 func (trackedFacts) blob(repo git.Repo, hash string) string {
 	hash = strings.ToLower(hash)
 	want, err := hex.DecodeString(hash[:len(hash)/2*2])

@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// ChangedFile is a file that is no longer as the conversation shows it.
+// ChangedFile is a file that differs from its text in the conversation.
 type ChangedFile struct {
 	Path    string // real
 	Removed bool
 }
 
-// settledFiles are the states of files that the model knows, at the end of a turn and when it was told of a change.
+// settledFiles holds the states of known files at the end of the last turn, or when a change was last reported.
 type settledFiles struct {
 	at   map[string]State // a missing file has the zero State
 	time time.Time        // without a state: of the end of the last turn; zero: unknown
@@ -67,7 +67,7 @@ func (t *ReadTracker) Changed() []ChangedFile {
 	return out
 }
 
-// stateNow returns the state of a file without its hash, and whether it is the one that the model knows.
+// stateNow returns the current state of a file, without its hash, and whether it is the known one.
 func stateNow(path string, seen Seen) (State, bool) {
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -29,14 +29,13 @@ func (s Seen) prune(there func(callID string) bool) (Seen, bool) {
 	return s, len(s.Shown) > 0 || s.Written
 }
 
-// Lost is a file that the model knew whole before a compaction.
+// Lost is a file whose full text a compaction removed from the conversation.
 type Lost struct {
 	Path    string // real
 	Written bool   // the model changed it
 }
 
-// Lost lists the files that the model knows whole now and not by the results that are still there, the one used last
-// first.
+// Lost lists the files whose full text the model has now, but not in the results that remain; most recently used first.
 func (t *ReadTracker) Lost(there func(callID string) bool) []Lost {
 	var out []Lost
 	for _, path := range slices.Backward(t.files.Keys()) {

@@ -39,7 +39,7 @@ type taskInput struct {
 // TaskName is the tool that starts subagents.
 const TaskName = "Task"
 
-// Starting an agent touches nothing. Its calls ask for themselves.
+// Starting an agent touches nothing; its own calls are checked one by one.
 var taskTool = call.Declaration{
 	Name: TaskName, Aliases: []string{"Agent", "subagent", "spawn_agent"}, Schema: json.RawMessage(taskSchema),
 	Params:  map[string]string{"prompt": "task message", "subagent_type": "agent agent_type type", "resume": "agent_id"},
@@ -71,10 +71,9 @@ func newTask(env *Env) agent.Tool {
 	})
 }
 
-// taskResult is the answer with how to go on, which the model needs only for an agent that did not finish or may be
-// asked again.
+// taskResult is the answer, with the agent's id for agents that did not finish or can be asked again.
 func taskResult(r subagent.Request, out subagent.Outcome, title string) *agent.Result {
-	text := prompt.Sanitize(out.Answer) // it may quote a file that speaks as lathe would
+	text := prompt.Sanitize(out.Answer) // it may quote a file that imitates lathe's own messages
 	if out.Problem != "" {
 		said := "It said nothing."
 		if text != "" {

@@ -6,7 +6,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/event"
 )
 
-// awaitCache draws again when the end of a large conversation's cache is near, and when it has come.
+// awaitCache redraws when a large conversation's cache is about to expire, and when it has.
 func (m *model) awaitCache(c event.CacheCost) {
 	if c.Warns().IsZero() {
 		return
@@ -18,7 +18,7 @@ func (m *model) awaitCache(c event.CacheCost) {
 	}
 }
 
-// cacheNotice is the line about the cache, while nothing runs that would use it.
+// cacheNotice returns the line about the cache while the session is idle.
 func (m *model) cacheNotice() string {
 	if m.runs() {
 		return ""

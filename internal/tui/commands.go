@@ -70,8 +70,8 @@ func (m *model) bypasses(c dialog.Command) bool {
 	return true
 }
 
-// nextMode takes the next mode. The one that asks nothing is among them once the user has agreed to it, by a flag or
-// in this terminal.
+// nextMode switches to the next mode. bypassPermissions is included once the user has confirmed it, by flag or in this
+// terminal.
 func (m *model) nextMode() {
 	if m.state.Mode == permission.Plan && m.bypass.confirmed {
 		c := dialog.Command{Name: "mode", Args: string(permission.Bypass)}

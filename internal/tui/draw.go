@@ -220,7 +220,7 @@ func (m *model) working() []string {
 	return []string{th.Running.Render(text) + th.Dim.Render(ways)}
 }
 
-// shorterWays are words of ways, and shorter ones for a narrow screen, one after the other.
+// shorterWays are pairs of a phrase in ways and its shorter form for a narrow screen.
 var shorterWays = [][2]string{
 	{" sends the command to the background", " to background"},
 	{" to background", " background"},

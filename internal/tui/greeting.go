@@ -53,7 +53,7 @@ func (m *model) place() string {
 	return strings.Join(parts, " · ")
 }
 
-// lastHere is the newest earlier session of this folder, and how to continue it. Of a long title the end is cut off.
+// lastHere names the newest earlier session of this folder and how to continue it. A long title is truncated.
 func (m *model) lastHere(width int) string {
 	for _, c := range m.sessions {
 		if c.Text == m.front.Session || c.Label == "" {

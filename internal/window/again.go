@@ -12,8 +12,8 @@ import (
 	"github.com/lathe-dev/lathe/internal/tool"
 )
 
-// After a summary the files that the work was about are read again, so that it can go on without a round of Read: those
-// that were changed first, then those used last, as far as they fit.
+// After a summary the files in use are read again, which saves a round of Read calls: first the changed files, then the
+// most recently used, as far as they fit.
 const (
 	mostAgain   = 5
 	againRecent = 10     // files that are considered
@@ -21,8 +21,8 @@ const (
 	againOne    = 14_000
 )
 
-// again reads the newest files whose text the messages from tail on do not show any more. mark is the number of tokens
-// at which the next compaction is due; a tenth of it may be spent.
+// again reads the most recent files whose text is not in the messages from tail on. mark is the number of tokens at which
+// the next compaction is due; at most a tenth of it is spent.
 func (k *Keeper) again(ctx context.Context, tail []llm.Message, mark int) (out []compact.Again) {
 	there := map[string]bool{}
 	for _, m := range tail {
@@ -47,7 +47,7 @@ func (k *Keeper) again(ctx context.Context, tail []llm.Message, mark int) (out [
 		if err != nil || !info.Mode().IsRegular() || info.Size() > int64(min(room, againOne)) || k.Env.MayRead(l.Path) != permission.Allow {
 			continue
 		}
-		k.Env.Reads.Forget(l.Path) // its text is asked for, not its changes
+		k.Env.Reads.Forget(l.Path) // so that Read returns the text, not the changes
 		name := k.Env.Rel(l.Path)
 		if parts := k.Read(ctx, name); len(parts) > 0 {
 			out = append(out, compact.Again{Name: name, Parts: parts})

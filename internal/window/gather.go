@@ -9,23 +9,23 @@ import (
 	"github.com/lathe-dev/lathe/internal/skill/invoke"
 )
 
-// contextWait is how long a finished summary waits for the material as it is now, when there is some from the time at which
-// the summary was prepared.
+// contextWait is how long a finished summary waits for current material before it uses the material collected when the
+// summary was prepared.
 const contextWait = 2 * time.Millisecond
 
-// material is needed for the message with the summary and takes time to find.
+// material is the slow input of the message with the summary.
 type material struct {
 	context []llm.Part
 	skills  []llm.Part // of the log
 }
 
-// gathered is the material that is found while the summary is written.
+// gathered holds the material collected while the summary is written.
 type gathered struct {
 	mu           sync.Mutex
 	early, fresh <-chan material
 }
 
-// gather starts to find the material. ahead: for a summary that is prepared.
+// gather starts to collect the material. ahead: for a summary prepared before it is needed.
 func (k *Keeper) gather(ctx context.Context, ahead bool) {
 	parts := make(chan material, 1)
 	go func() {
@@ -42,7 +42,7 @@ func (k *Keeper) gather(ctx context.Context, ahead bool) {
 	}
 }
 
-// take returns the material: the newest that is there in time.
+// take returns the newest material that is ready in time.
 func (g *gathered) take() material {
 	g.mu.Lock()
 	early, fresh := g.early, g.fresh

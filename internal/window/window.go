@@ -33,8 +33,8 @@ type Config struct {
 	Model   func() llm.Model                         // of the conversation
 	Small   func(context.Context) (llm.Model, error) // writes the summaries
 	Spend   func(usd float64)                        // counts their price
-	Context func(context.Context) []llm.Part         // waits for the context and memory as they are now
-	Read    func(context.Context, string) []llm.Part // the text of a file by name, as the Read tool gives it; nil: it cannot be read
+	Context func(context.Context) []llm.Part         // waits for the current context and memory
+	Read    func(context.Context, string) []llm.Part // the text of a file by name, as Read returns it; nil: unreadable
 	Forget  func()                                   // texts were removed from the conversation
 }
 

@@ -24,7 +24,7 @@ type piece struct {
 	text          string
 }
 
-// split yields the text of a line between its sequences, and the parameters of those that set a look.
+// split yields the text between a line's escape sequences, and the parameters of those that set colours and attributes.
 func split(line string, text, sgr func(string)) {
 	for line != "" {
 		if line[0] == esc {
@@ -54,7 +54,7 @@ func printable(r rune) rune {
 	return r
 }
 
-// plain is a line without its sequences.
+// plain returns a line without escape sequences.
 func plain(line string) string {
 	var b strings.Builder
 	split(line, func(s string) { b.WriteString(s) }, func(string) {})

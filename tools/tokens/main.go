@@ -13,7 +13,7 @@ import (
 	loader "github.com/pkoukk/tiktoken-go-loader"
 )
 
-const bytesPerToken = 3.5 // as internal/llm/estimate.go has it
+const bytesPerToken = 3.5 // as in internal/llm/estimate.go
 
 // kinds are patterns of files below the repository.
 var kinds = []struct{ name, pattern string }{

@@ -124,7 +124,7 @@ func (f frame) bottom(width int) string {
 		t.BorderFocus.Render(strings.Repeat("─", max(width-4-line.Width(spans), 0))) + t.BorderFocus.Render("─╯")
 }
 
-// fitting are the hints that fit. The one that says how to get out is the last to go.
+// fitting returns the hints that fit. The hint for leaving is dropped last.
 func (f frame) fitting(width int) []hint {
 	hints := slices.Clone(f.hints)
 	for len(hints) > 0 {

@@ -130,7 +130,7 @@ func socketFilter(f *program, sockets, namespaces bool) {
 	f.ret(retNoFam)
 }
 
-// seccomp puts the filter on all threads of this process.
+// seccomp applies the filter to all threads of this process.
 func seccomp(sockets, namespaces bool) error {
 	f := filter(sockets, namespaces)
 	prog := unix.SockFprog{Len: uint16(len(f)), Filter: &f[0]}
