@@ -16,7 +16,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/llm/openai"
 )
 
-// Small, as a model name, selects the model for small work beside the conversation.
+// Small is the model name that selects the model for small work beside the conversation.
 const Small = "small"
 
 // Model returns a model by id; "" is the configured one, else the provider's default.
