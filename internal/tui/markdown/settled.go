@@ -45,6 +45,9 @@ func (s *Stream) settleText() bool {
 	if len(try) == 0 || try[len(try)-1].kind != paragraph {
 		return false
 	}
+	if slices.ContainsFunc(try, func(l *leaf) bool { return l.kind == paragraph && defines(strings.Join(l.lines, "\n")) }) {
+		return false // it shows nothing once it is settled
+	}
 	l := try[len(try)-1]
 	text := strings.Join(l.lines, "\n")
 	l.growing = true
@@ -52,7 +55,7 @@ func (s *Stream) settleText() bool {
 	for n := len(lines) - 1; n > max(len(lines)-1-triedLines, 0); n-- {
 		for _, at := range s.lineStarts(l, text, n) {
 			if s.splits(l, text, at, lines, n) {
-				return s.splitAt(text, at, len(try) > 1)
+				return s.splitOrNot(text, at, len(try) > 1)
 			}
 		}
 	}
@@ -75,10 +78,11 @@ func (s *Stream) lineStarts(l *leaf, text string, n int) []int {
 }
 
 // splits reports that text is laid out in the same lines when it is split at a place behind n of them, so that
-// neither part has a mark or a link that ends in the other.
+// neither part has a mark or a link that ends in the other. A part that begins with a bracket may be the definition of a
+// link, which shows nothing.
 func (s *Stream) splits(l *leaf, text string, at int, lines []string, n int) bool {
 	head, rest := text[:at], text[at:]
-	if strings.TrimSpace(head) == "" || strings.TrimSpace(rest) == "" || strings.HasPrefix(text[strings.LastIndexByte(head, '\n')+1:], "|") ||
+	if strings.TrimSpace(head) == "" || strings.TrimSpace(rest) == "" || defines(head) || defines(rest) || strings.HasPrefix(text[strings.LastIndexByte(head, '\n')+1:], "|") ||
 		strings.LastIndexByte(head, '[') > strings.LastIndexByte(head, ']') {
 		return false
 	}
@@ -90,11 +94,34 @@ func (s *Stream) splits(l *leaf, text string, at int, lines []string, n int) boo
 	return slices.Equal(s.r.leaf(below, s.width), lines[n:])
 }
 
+// staysText reports whether the beginning of the unfinished line is text of a paragraph when it is a line of its own.
+func (s *Stream) staysText(head string) bool {
+	try := s.blocks.clone()
+	try.add(head, s.broken)
+	return try.leaf != nil && try.leaf.kind == paragraph
+}
+
+// defines reports whether a text may begin with the definition of a link.
+func defines(text string) bool { return strings.HasPrefix(strings.TrimLeft(text, " \t\n"), "[") }
+
 // part is a leaf like l with other text, which is complete.
 func (l *leaf) part(text string) *leaf {
 	c := *l
 	c.lines, c.growing, c.missing, c.layout = strings.Split(strings.TrimRight(text, " \n"), "\n"), false, nil, layout{}
 	return &c
+}
+
+// splitOrNot splits the paragraph unless that changes a line after all, as where the rest would begin another block.
+func (s *Stream) splitOrNot(text string, at int, begins bool) bool {
+	from := s.Above(s.width, len(s.settled))
+	want, saved := s.Slice(s.width, from, s.Height(s.width)), *s
+	saved.blocks = *s.blocks.clone()
+	if s.splitAt(text, at, begins) && slices.Equal(want, s.Slice(s.width, from, s.Height(s.width))) {
+		return true
+	}
+	*s = saved
+	s.tailValid = false
+	return false
 }
 
 // splitAt splits the paragraph that is being written at a place in its text, which includes the unfinished line. With
@@ -114,6 +141,9 @@ func (s *Stream) splitAt(text string, at int, begins bool) bool {
 			return false // it has tabs
 		}
 		cut := len(s.partial) - len(text) + at
+		if !s.staysText(s.partial[:cut]) {
+			return false
+		}
 		s.blocks.add(s.partial[:cut], s.broken)
 		s.partial, s.broken = s.partial[cut:], true
 	}
