@@ -177,6 +177,8 @@ func (p *streamPrinter) event(e event.Event) error {
 		return p.w.write(&fallbackLine{Type: "system", Subtype: "model_fallback", From: b.From, To: b.To, Reason: b.Reason})
 	case event.TurnStart:
 		p.turn = p.turn || len(e.Agent) == 0
+	case event.TurnEnd:
+		p.turn = p.turn && len(e.Agent) > 0
 	case event.ModeChanged:
 		return p.modeChanged(b.Mode)
 	}
