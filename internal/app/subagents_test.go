@@ -172,19 +172,7 @@ func TestInterruptingTheParentEndsItsAgents(t *testing.T) {
 	if r := results(s.Messages()); len(r) != 1 {
 		t.Errorf("%+v", r)
 	}
-	for info, err := range inst.Store().Children(s.ID()) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		log, err := inst.Store().OpenReadOnly(info.ID)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if r := results(log.Messages()); len(r) != 1 || !r[0].IsError {
-			t.Errorf("the agent's call: %+v", r)
-		}
-		_ = log.Close()
-	}
+	theirOneCallFailed(t, inst, s.ID())
 }
 
 // An agent goes on with its context when it is asked again by its id; that of somebody else does not.
@@ -246,19 +234,7 @@ func TestAKindFromAFileHasOnlyItsTools(t *testing.T) {
 	if notes := inst.Extensions().Agents.Catalog().Notes; len(notes) != 1 || !strings.Contains(notes[0], "hooks has no effect yet") {
 		t.Errorf("%q", notes)
 	}
-	for info, err := range inst.Store().Children(s.ID()) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		log, err := inst.Store().OpenReadOnly(info.ID)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if r := results(log.Messages()); len(r) != 1 || !r[0].IsError {
-			t.Errorf("%+v", r)
-		}
-		_ = log.Close()
-	}
+	theirOneCallFailed(t, inst, s.ID())
 }
 
 // A hundred agents go through the limit of those at work, also when each waits for one of its own.
@@ -287,3 +263,21 @@ func TestManyAgentsGoThroughTheLimit(t *testing.T) {
 }
 
 func ptr(n int) *int { return &n }
+
+// theirOneCallFailed checks that each agent that a session started made one call, and that it failed.
+func theirOneCallFailed(t *testing.T, inst *app.Instance, parent string) {
+	t.Helper()
+	for info, err := range inst.Store().Children(parent) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		log, err := inst.Store().OpenReadOnly(info.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r := results(log.Messages()); len(r) != 1 || !r[0].IsError {
+			t.Errorf("%s: %+v", info.Agent, r)
+		}
+		_ = log.Close()
+	}
+}

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Exit waits until a process, which need not be a child, runs no more. A zombie does not run: whoever became the
-// parent of an orphan may leave it in the process table.
+// Exit waits until a process has ended. It need not be a child. A zombie has ended: the parent that adopted an orphan
+// may never reap it.
 func Exit(pid int) error {
 	fd, err := unix.PidfdOpen(pid, 0)
 	if errors.Is(err, unix.ESRCH) {

@@ -23,7 +23,7 @@ func isFileCommand(o *Options, name string) (bool, error) {
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = real
 	}
-	s, ok := skill.Find(locate.Places(cfg, dir).Folders()).Get(name)
+	s, ok := skill.Find(locate.Places(cfg, dir, locate.Root(cfg, dir)).Folders()).Get(name)
 	return ok && !s.HiddenFromUser, nil
 }
 

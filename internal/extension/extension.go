@@ -3,6 +3,7 @@ package extension
 
 import (
 	"context"
+	"sync"
 
 	"github.com/lathe-dev/lathe/internal/attach"
 	"github.com/lathe-dev/lathe/internal/config"
@@ -36,11 +37,12 @@ type Folder struct {
 	Styles style.Choice
 	Agents *subagent.Library
 	o      Options
+	root   func() string // the topmost folder of the project; found once, since it is asked for at every look at the folders
 }
 
 // New makes a Folder. Nothing is read yet.
 func New(o Options) *Folder {
-	f := &Folder{o: o}
+	f := &Folder{o: o, root: sync.OnceValue(func() string { return locate.Root(o.Config(), o.Dir) })}
 	f.Skills = skill.NewLibrary(func() []skill.Folder {
 		if o.NoSkills {
 			return nil
@@ -87,7 +89,7 @@ func (f *Folder) places() skill.Places {
 	if f.o.Bare {
 		return skill.Places{NoProject: true}
 	}
-	return locate.Places(f.o.Config(), f.o.Dir)
+	return locate.Places(f.o.Config(), f.o.Dir, f.root())
 }
 
 // Session is the parts of a session that skills need.
@@ -116,7 +118,7 @@ func (f *Folder) Loader(s Session) *invoke.Loader {
 		Notice:  func(level, text string) { s.Journal.Note(event.Notice{Level: level, Text: text}) },
 		Variables: func() map[string]string {
 			return map[string]string{
-				"CLAUDE_PROJECT_DIR": locate.Root(f.o.Config(), f.o.Dir), "CLAUDE_SESSION_ID": s.Journal.ID(), "CLAUDE_EFFORT": string(s.Effort()),
+				"CLAUDE_PROJECT_DIR": f.root(), "CLAUDE_SESSION_ID": s.Journal.ID(), "CLAUDE_EFFORT": string(s.Effort()),
 			}
 		},
 	})

@@ -48,7 +48,8 @@ func (a *analysis) lands(c *call, sc *scope) {
 	}
 }
 
-// landings are the places where a source comes to lie. It is written as named, and lies at path.
+// landings are the places to which a source is copied or moved: named is the source as the line writes it, path its
+// resolved place.
 func landings(c *call, named, path, target string, inside bool) []landing {
 	at := target
 	if inside {

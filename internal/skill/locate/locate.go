@@ -12,11 +12,12 @@ import (
 	"github.com/lathe-dev/lathe/internal/skill"
 )
 
-// Places are the places of the skills for work in a folder, which has no links in it.
-func Places(conf *config.Config, dir string) skill.Places {
+// Places are the places of the skills for work in a folder of a project, which has no links in it. Root is the project's
+// topmost folder.
+func Places(conf *config.Config, dir, root string) skill.Places {
 	paths := conf.Paths()
 	p := skill.Places{
-		Home: paths.Home, ClaudeHome: paths.ClaudeHome, ConfigHome: paths.ConfigHome, Root: Root(conf, dir), Dir: dir,
+		Home: paths.Home, ClaudeHome: paths.ClaudeHome, ConfigHome: paths.ConfigHome, Root: root, Dir: dir,
 		NoUser: !conf.Reads(config.User), NoProject: !conf.Reads(config.Project),
 	}
 	for _, path := range prompt.ManagedFiles() {
