@@ -306,7 +306,7 @@ func gitConfig(c *call) {
 func gitValues(c *call) {
 	patterns := c.has("-l", "--list", "--get-regexp", "--get-urlmatch", "--regexp", "--url")
 	key := ""
-	if f, ok := c.get("--get", "--get-all"); ok {
+	if f, ok := c.get("--get", "--get-all", "--get-color", "--get-colorbool"); ok {
 		key = f.value.Text
 	} else if len(c.ops) > 0 {
 		key = c.ops[0].Text

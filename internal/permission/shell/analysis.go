@@ -42,6 +42,8 @@ type analysis struct {
 	exact  bool
 	script string
 
+	tests testKind // the words that are expanded are those of a test
+
 	supposing bool // what only a safe form makes true may be supposed
 	supposed  bool // and was
 

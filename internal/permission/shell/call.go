@@ -29,7 +29,7 @@ type call struct {
 	wrapper  string         // the name of that command
 	except   []string       // words that are added, so that it leaves out files that may not be read
 	spares   func() string  // more such words, quoted; nil for none
-	listed   int            // the word that holds names out of a list, 0 for none
+	listed   []int          // the words that hold names out of a list
 	ender    int            // the word before which the flags of git end, 0 for none
 	compares bool           // it is a test that only compares texts
 	filled   []program.Word // the words of Inner with names in the place of those that xargs or find puts there
@@ -57,7 +57,10 @@ func (a *analysis) call(c *syntax.CallExpr, sc *scope, in input, rd redirected) 
 		return "", false
 	}
 	a.reserved(c, sc)
+	was := a.tests
+	a.tests = testOf(c)
 	words := a.words(c.Args, sc)
+	a.tests = was
 	if len(words) > 0 && holdsParam(c.Args[0]) {
 		words[0].worked = true // a program is to be named by its name
 	}
@@ -146,45 +149,6 @@ func (a *analysis) run(c *call, sc *scope) (script string, ok bool) {
 	return a.rewrite(c, &a.parts[at], inner)
 }
 
-// comparesTexts takes test and [ with the output of commands where they compare it and do nothing else with it:
-// [ -n "$(git status -s)" ]. The safe form has it in quotes, so that it is one word.
-func (a *analysis) comparesTexts(c *call, sc *scope) {
-	words := c.words[1:]
-	if c.name == "[" && len(words) > 0 && words[len(words)-1].text == "]" {
-		words = words[:len(words)-1]
-	} else if c.name != "test" {
-		return
-	}
-	if len(words) > 0 && words[0].text == "!" && len(words) > 2 {
-		words = words[1:]
-	}
-	switch {
-	case len(words) == 2 && among(words[0].text, "-n", "-z"):
-	case len(words) == 3 && among(words[1].text, "=", "==", "!=", "-eq", "-ne", "-lt", "-le", "-gt", "-ge"):
-	default:
-		return
-	}
-	plain, some := make([]program.Word, len(c.words)), false
-	for i, w := range c.words {
-		plain[i] = w.program()
-		if w.literal() && !w.glob {
-			continue
-		}
-		if w.code == "" || w.produced != nil || w.bare && !oneCode(w.code) {
-			return
-		}
-		plain[i], some = program.Word{Text: "x", Quoted: true}, true
-	}
-	if some {
-		c.use, c.compares = program.Analyze(plain, program.Env{Dir: sc.dir(), World: a.world}), true
-	}
-}
-
-// oneCode reports whether code is one $( ) or one variable and nothing else, so that quotes can be put around it.
-func oneCode(code string) bool {
-	return bareCode(code) != "" && !strings.Contains(code, " )$(") || strings.HasPrefix(code, "${") && strings.IndexByte(code, '}') == len(code)-1
-}
-
 // setsOptions makes a set neutral that only stops the shell at a failure or changes its output.
 func setsOptions(c *call) {
 	if c.name != "set" || len(c.words) < 2 || len(c.assigns) > 0 {
@@ -195,8 +159,8 @@ func setsOptions(c *call) {
 		switch {
 		case !w.literal() || w.glob:
 			return
-		case named && among(w.text, "pipefail", "errexit", "nounset", "verbose"):
-		case !named && len(w.text) > 1 && (w.text[0] == '-' || w.text[0] == '+') && strings.Trim(w.text[1:], "euvo") == "" && strings.IndexByte(w.text[:len(w.text)-1], 'o') < 0:
+		case named && among(w.text, "pipefail", "errexit", "nounset", "verbose", "xtrace"):
+		case !named && len(w.text) > 1 && (w.text[0] == '-' || w.text[0] == '+') && strings.Trim(w.text[1:], "euvxo") == "" && strings.IndexByte(w.text[:len(w.text)-1], 'o') < 0:
 		default:
 			return
 		}
@@ -298,9 +262,24 @@ func (a *analysis) harden(c *call, p *permission.Part, sc *scope) {
 		a.soften(p, "it is not known in which folder it would run")
 	case a.defined(c, sc):
 		a.soften(p, "the line itself defines "+c.name)
+	case c.name == "bc" && a.escapesToShell(c.in):
+		a.soften(p, "some bc run a line that begins with ! in a shell")
 	}
 	a.git(c, p, sc)
 	a.locate(c, p, sc)
+}
+
+// escapesToShell reports whether a line of the input begins with an exclamation mark, as far as it is known.
+func (a *analysis) escapesToShell(in input) bool {
+	if len(in.upto) > 0 && !in.known {
+		in.text, _ = a.printed(in.upto, in.scope)
+	}
+	for line := range strings.SplitSeq(in.text, "\n") {
+		if strings.HasPrefix(strings.TrimLeft(line, " \t"), "!") {
+			return true
+		}
+	}
+	return false
 }
 
 func (a *analysis) defined(c *call, sc *scope) bool {

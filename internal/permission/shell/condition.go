@@ -14,6 +14,7 @@ import (
 func (a *analysis) condition(x syntax.TestExpr, raw string, sc *scope) (script string, ok bool) {
 	was := a.snapshot()
 	script, ok = a.tested(x, raw, sc)
+	a.tests = was.tests
 	if !ok || !a.looked(len(was.parts)) {
 		*a = was
 		return "", false
@@ -26,6 +27,7 @@ func (a *analysis) tested(x syntax.TestExpr, raw string, sc *scope) (script stri
 	case *syntax.ParenTest:
 		return a.tested(x.X, raw, sc)
 	case *syntax.Word:
+		a.tests = testsEmpty
 		return a.testWords(raw, sc, plainTest("-n"), a.expandOne(x, sc))
 	case *syntax.UnaryTest:
 		if x.Op == syntax.TsNot {
@@ -35,6 +37,9 @@ func (a *analysis) tested(x syntax.TestExpr, raw string, sc *scope) (script stri
 		w, word := x.X.(*syntax.Word)
 		if !word || !strings.Contains(" -e -f -d -r -w -x -s -L -p -S -b -c -n -z ", " "+x.Op.String()+" ") {
 			return "", false
+		}
+		if a.tests = testsNothing; x.Op == syntax.TsEmpStr || x.Op == syntax.TsNempStr {
+			a.tests = testsEmpty
 		}
 		return a.testWords(raw, sc, plainTest(x.Op.String()), a.expandOne(w, sc))
 	case *syntax.BinaryTest:
@@ -56,6 +61,10 @@ func (a *analysis) testedBoth(x *syntax.BinaryTest, raw string, sc *scope) (scri
 	r, okRight := x.Y.(*syntax.Word)
 	if !okLeft || !okRight {
 		return "", false
+	}
+	a.tests = testsNothing // [[ ]] evaluates what it compares as numbers
+	if among(x.Op.String(), "==", "=", "!=", "=~") {
+		a.tests = testsNames
 	}
 	left := a.expandOne(l, sc)
 	switch x.Op {

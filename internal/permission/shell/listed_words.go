@@ -50,27 +50,28 @@ func (a *analysis) takesNames(c *call, sc *scope) {
 	if a.mute > 0 || c.sub || c.guess || len(c.assigns) > 0 || len(sc.dirs) != 1 {
 		return
 	}
-	at := 0
+	var places []int
 	for i, w := range c.words {
 		switch {
-		case w.list != nil && w.code != "" && i > 0 && at == 0:
-			at = i
+		case w.list != nil && w.code != "" && i > 0:
+			places = append(places, i)
 		case !w.literal() || w.glob:
 			return
 		}
 	}
-	if at == 0 || c.name == "echo" || c.name == "printf" {
+	if len(places) == 0 || c.name == "echo" || c.name == "printf" {
 		return
 	}
-	if c.name == "git" {
-		if slices.Contains(texts(c.words[:at]), "--") {
-			a.takesPaths(c, at, sc)
-		} else {
-			a.takesRevision(c, at, sc)
-		}
-		return
+	at := places[0]
+	switch {
+	case c.name == "git" && !slices.Contains(texts(c.words[:places[len(places)-1]]), "--"):
+		a.takesRevisions(c, places, sc)
+	case len(places) > 1:
+	case c.name == "git":
+		a.takesPaths(c, at, sc)
+	default:
+		a.takesFiles(c, at, sc)
 	}
-	a.takesFiles(c, at, sc)
 }
 
 // takesFiles: the names stand behind -- where the program takes that, so that none is a flag.
@@ -110,7 +111,7 @@ func (a *analysis) takesFiles(c *call, at int, sc *scope) {
 	if (c.name == "test" || c.name == "[") && !oneFileTest(c.words, at) || !onlyReads(filled, name, n, env) || !a.mayRead(w.list, sc) {
 		return
 	}
-	c.use, c.listed = program.Analyze(filled, env), at
+	c.use, c.listed = program.Analyze(filled, env), []int{at}
 	c.use.Reads = slices.DeleteFunc(slices.Clone(c.use.Reads), func(r string) bool { return r == name })
 	c.use.Adds, c.use.AddsAt = ends, at-1
 }
@@ -156,22 +157,26 @@ var (
 	})
 )
 
-// takesRevision judges a command of git with a commit in the place of the word.
-func (a *analysis) takesRevision(c *call, at int, sc *scope) {
-	w := c.words[at]
-	name, ref, ok := revisionOf(w.list)
-	if ref && (!a.endsFlags(c, at) || mayNameFiles(c, w.list)) {
-		return
-	}
-	if !ok || !beforeCommit().MatchString(w.before) || !afterCommit().MatchString(w.after) {
-		return
-	}
+// takesRevisions judges a command of git with commits in the places of some words.
+func (a *analysis) takesRevisions(c *call, places []int, sc *scope) {
 	words := make([]program.Word, len(c.words))
 	for i, word := range c.words {
 		words[i] = word.program()
 	}
-	words[at] = program.Word{Text: w.before + name + w.after}
-	c.use, c.listed = program.Analyze(words, program.Env{Dir: sc.dir(), World: a.world}), at
+	names := false
+	for _, at := range places {
+		w := c.words[at]
+		name, ref, ok := revisionOf(w.list)
+		if !ok || !beforeCommit().MatchString(w.before) || !afterCommit().MatchString(w.after) || ref && mayNameFiles(c, w.list) {
+			return
+		}
+		names = names || ref
+		words[at] = program.Word{Text: w.before + name + w.after}
+	}
+	if names && !a.endsFlags(c, places[0]) {
+		return
+	}
+	c.use, c.listed = program.Analyze(words, program.Env{Dir: sc.dir(), World: a.world}), places
 }
 
 // mayNameFiles reports whether a command of git would show the contents of files that tags in a list name. git describe
@@ -207,7 +212,7 @@ func (a *analysis) takesPaths(c *call, at int, sc *scope) {
 		tree.Named = withoutListed(tree.Named)
 		use.Tree = &tree
 	}
-	c.use, c.listed = use, at
+	c.use, c.listed = use, []int{at}
 }
 
 // endsFlags keeps a name of a branch or tag from being a flag: git takes --end-of-options before it, behind all flags.
@@ -327,21 +332,29 @@ func printsHashes(sub string, args []string) bool {
 // turnName is the name of a loop variable in a script: no shell and no program knows it.
 func turnName(name string) string { return "turn_" + name }
 
-// eachName walks the body of a loop whose variable is any of the words or lines that commands print. No turn may
+// eachName walks the body of a loop whose variables are any of the words or lines that commands print. No turn may
 // affect the next one.
-func (a *analysis) eachName(name string, turn binding, body []*syntax.Stmt, sc *scope) (script string, ok bool) {
+func (a *analysis) eachName(names []string, turn binding, body []*syntax.Stmt, sc *scope) (script string, ok bool) {
 	before, calls := copied(sc.vars), len(a.calls)
-	turn.code = "${" + turnName(name) + "}"
-	sc.assign(name, turn)
+	turns := map[string]binding{}
+	for _, name := range names {
+		turn.code = "${" + turnName(name) + "}"
+		turns[name] = turn
+		sc.assign(name, turn)
+	}
 	script, ok = a.branch(body, sc)
 	for had, b := range sc.vars {
-		ok = ok && (had == name && b == turn || had != name && b == before[had])
+		was, mine := turns[had]
+		ok = ok && (mine && b == was || !mine && b == before[had])
 	}
 	for _, c := range a.calls[min(calls, len(a.calls)):] {
 		ok = ok && c.use.Dir == nil
 	}
-	sc.assign(name, binding{})
-	return script, ok && ownName(name) && a.mute == 0
+	for _, name := range names {
+		sc.assign(name, binding{})
+		ok = ok && ownName(name)
+	}
+	return script, ok && a.mute == 0
 }
 
 // snapshot is the state to go back to when statements turn out to be more than was hoped.
@@ -354,7 +367,7 @@ func (a *analysis) snapshot() analysis {
 // readLoop walks while read -r NAME; do ...; done, where the lines come from a pipe or a file. done is false for any
 // other loop, and where a turn does more than read: then it is walked like the others.
 func (a *analysis) readLoop(c *syntax.WhileClause, sc *scope, in input) (script string, done bool) {
-	name, ok := readsLine(c)
+	reads, names, ok := a.readsLine(c, sc)
 	if !ok || !in.any || a.mute > 0 || a.trying {
 		return "", false
 	}
@@ -362,36 +375,56 @@ func (a *analysis) readLoop(c *syntax.WhileClause, sc *scope, in input) (script 
 	a.trying = true // a loop in the loop is not tried again and again
 	inner := sc.child()
 	var turn binding
-	if in.piped && in.from < len(a.calls) {
+	// A separator is taken off the end of a line: that would be the name of another file.
+	if in.piped && in.from < len(a.calls) && len(names) == 1 && (!strings.HasPrefix(reads, "IFS=") || strings.HasPrefix(reads, "IFS='' ")) {
 		turn.list = &nameList{calls: slices.Clone(a.calls[in.from:])}
 	}
-	body, ok := a.eachName(name, turn, c.Do, inner)
+	body, ok := a.eachName(names, turn, c.Do, inner)
 	if !ok || !a.looked(len(was.parts)) {
 		*a = was
 		return "", false
 	}
 	a.trying = false
-	sc.assign(name, binding{})
-	return "while IFS= builtin read -r " + turnName(name) + "; do " + body + "; done", true
+	for _, name := range names {
+		sc.assign(name, binding{})
+	}
+	return "while " + reads + "; do " + body + "; done", true
 }
 
-// readsLine reports whether the condition of a loop is read -r NAME, and no more.
-func readsLine(c *syntax.WhileClause) (name string, ok bool) {
+// readsLine reports whether the condition of a loop is read NAME..., with no more than -r and a plain IFS, and writes it
+// anew.
+func (a *analysis) readsLine(c *syntax.WhileClause, sc *scope) (script string, names []string, ok bool) {
 	if c.Until || len(c.Cond) != 1 || !simple(c.Cond[0]) || len(c.Cond[0].Redirs) > 0 || c.Cond[0].Negated || c.Cond[0].Background {
-		return "", false
+		return "", nil, false
 	}
 	read := c.Cond[0].Cmd.(*syntax.CallExpr)
 	for _, as := range read.Assigns {
-		if as.Name == nil || as.Name.Value != "IFS" || as.Append || as.Index != nil || as.Array != nil || as.Value != nil && as.Value.Lit() != "" {
-			return "", false
+		if as.Name == nil || as.Name.Value != "IFS" || as.Append || as.Index != nil || as.Array != nil {
+			return "", nil, false
+		}
+		separators := ""
+		if as.Value != nil {
+			w := a.expandOne(as.Value, sc)
+			if separators = w.text; w.unknown || strings.Trim(separators, ",:;|=/ \t\n") != "" {
+				return "", nil, false
+			}
+		}
+		script += "IFS=" + quote(separators) + " "
+	}
+	if len(read.Args) == 0 || read.Args[0].Lit() != "read" {
+		return "", nil, false
+	}
+	script += "builtin read"
+	for i, arg := range read.Args[1:] {
+		switch name := arg.Lit(); {
+		case i == 0 && name == "-r":
+			script += " -r"
+		case syntax.ValidName(name) && ownName(name) && !slices.Contains(names, name):
+			names = append(names, name)
+			script += " " + turnName(name)
+		default:
+			return "", nil, false
 		}
 	}
-	words := make([]string, 0, len(read.Args))
-	for _, arg := range read.Args {
-		words = append(words, arg.Lit())
-	}
-	if len(words) == 3 && words[1] == "-r" {
-		words = append(words[:1], words[2])
-	}
-	return words[len(words)-1], len(words) == 2 && words[0] == "read" && syntax.ValidName(words[1]) && ownName(words[1])
+	return script, names, len(names) > 0
 }

@@ -76,10 +76,10 @@ func TestWordsOutOfAListStayInTheSafeForm(t *testing.T) {
 	for line, want := range map[string]string{
 		"wc -l $(git ls-files)":                         `'/usr/bin/wc' '-l' '--' $( '/usr/bin/git' 'ls-files' )`,
 		"for f in $(ls src); do wc -l src/$f; done":     `for turn_f in $( '/usr/bin/ls' 'src' ); do '/usr/bin/wc' '-l' '--' 'src/'${turn_f}; done`,
-		"git ls-files | while read f; do wc $f; done":   `'/usr/bin/git' 'ls-files' | while IFS= builtin read -r turn_f; do '/usr/bin/wc' '--' ${turn_f}; done`,
+		"git ls-files | while read f; do wc $f; done":   `'/usr/bin/git' 'ls-files' | while builtin read turn_f; do '/usr/bin/wc' '--' ${turn_f}; done`,
 		"git show -s $(git rev-parse HEAD)":             `'/usr/bin/git' 'show' '-s' $( '/usr/bin/git' 'rev-parse' 'HEAD' )`,
 		"for i in $(seq 2); do echo $i; done":           `for turn_i in $( '/usr/bin/seq' '2' ); do builtin 'echo' ${turn_i}; done`,
-		"while read -r path; do echo $path; done < a.c": `while IFS= builtin read -r turn_path; do builtin 'echo' ${turn_path}; done <'a.c'`,
+		"while read -r path; do echo $path; done < a.c": `while builtin read -r turn_path; do builtin 'echo' ${turn_path}; done <'a.c'`,
 	} {
 		if r := read(line); r.Command.Script != want {
 			t.Errorf("%q: %s, want %s", line, r.Command.Script, want)

@@ -197,6 +197,12 @@ func (a *analysis) param(p *syntax.ParamExp, sc *scope, split bool) piece {
 	if known && (sc.vars[name].turn && (trimsBy(p) || changesPlainly(p, sc.vars[name].text)) || name == "PWD" && trimsBy(p)) {
 		out.worked, out.show = false, text
 	}
+	if _, ok := sc.vars[name]; !ok && !known {
+		if code := a.tests.code(p); code != "" && !a.loose {
+			out.code, out.printed = code, true
+			return out
+		}
+	}
 	if steady(p, name, sc) {
 		switch b, ok := sc.vars[name]; {
 		case ok && b.turn:

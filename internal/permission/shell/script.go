@@ -46,10 +46,15 @@ func (a *analysis) rewriteWords(c *call, p *permission.Part, inner string) (scri
 		if c.name == "cd" { // it prints where it goes
 			return "{ builtin cd " + quote(c.back) + " && builtin echo " + quote(c.back) + "; }", true
 		}
-		return "builtin cd " + quote(c.back), true
+		// It prints the folders that are left. Where a pushd before it failed, it stands in another one than supposed.
+		to := "builtin cd " + quote(c.back)
+		return "{ builtin popd && " + to + " || { " + to + " && builtin false; }; }", true
 	}
 	if len(c.use.Inner) > 0 {
 		return a.rewriteWrapper(c, p, inner)
+	}
+	if c.compares {
+		return a.rewriteTest(c), true
 	}
 	var b strings.Builder
 	head, ok := a.head(c, p)
@@ -85,11 +90,7 @@ func (a *analysis) rewriteWords(c *call, p *permission.Part, inner string) (scri
 			except = ""
 		}
 		if w.code != "" && w.stays(c, i+1) {
-			code := w.code
-			if c.compares && w.bare {
-				code = `"` + strings.TrimSuffix(strings.TrimPrefix(code, "''"), "''") + `"`
-			}
-			b.WriteString(" " + code)
+			b.WriteString(" " + w.code)
 			continue
 		}
 		if w.unknown {
@@ -115,6 +116,9 @@ func (a *analysis) rewriteWords(c *call, p *permission.Part, inner string) (scri
 			b.WriteString(c.gap.mark + "(")
 		}
 		b.WriteString(c.gap.mark + ")")
+	}
+	if c.name == "set" { // bash evaluates the PS4 of the environment before each line that set -x prints
+		return "{ PS4='+ '; " + b.String() + "; }", true
 	}
 	if p.Program != "" && strings.HasPrefix(head, "exec ") {
 		return "( " + b.String() + " )", true

@@ -327,7 +327,7 @@ func (a *analysis) loop(c *syntax.ForClause, sc *scope) (script string, ok bool)
 	items, ok := a.items(l, sc)
 	if len(items) == 1 && items[0].unknown && items[0].code != "" && items[0].before+items[0].after == "" && !c.Select {
 		turn := binding{text: items[0].text, list: items[0].list}
-		body, good := a.eachName(l.Name.Value, turn, c.Do, sc)
+		body, good := a.eachName([]string{l.Name.Value}, turn, c.Do, sc)
 		return "for " + turnName(l.Name.Value) + " in " + items[0].code + "; do " + body + "; done", good
 	}
 	var turns []string
@@ -454,6 +454,9 @@ func (a *analysis) evaluate(s *syntax.Stmt, sc *scope, what string) {
 
 // substitution walks $( ) and returns its output, where the line shows it.
 func (a *analysis) substitution(c *syntax.CmdSubst, sc *scope) (text string, known bool, script string) {
+	was := a.tests
+	a.tests = testsNothing
+	defer func() { a.tests = was }()
 	if a.mute == 0 {
 		a.saw(oddSubst, a.source(c, sc))
 		within := "$( )"
@@ -479,6 +482,9 @@ var inBackquotes = strings.NewReplacer(`\\`, `\`, "\\`", "`", `\$`, "$")
 // processSubstitution walks <( ) and >( ).
 // script is set where all commands in it are read-only.
 func (a *analysis) processSubstitution(p *syntax.ProcSubst, sc *scope) (script string) {
+	was := a.tests
+	a.tests = testsNothing
+	defer func() { a.tests = was }()
 	if a.mute > 0 {
 		return ""
 	}

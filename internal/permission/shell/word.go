@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -39,7 +40,7 @@ func (w word) stays(c *call, i int) bool {
 	if w.code == "" || i == 0 || w.produced != nil && !c.use.Class.ReadOnly() {
 		return false
 	}
-	return !w.printed || c.compares || c.name == "echo" || c.name == "printf" && i > 1 || i == c.listed
+	return !w.printed || c.compares || c.name == "echo" || c.name == "printf" && i > 1 || slices.Contains(c.listed, i)
 }
 
 // for the program table.
