@@ -267,7 +267,7 @@ func (l *local) reloadPlugins(context.Context, controlRequest) (any, error) {
 
 func (l *local) reloadSkills(context.Context, controlRequest) (any, error) {
 	_, err := l.inst.Reload()
-	return map[string]any{"skills": described(fileCommands(l.inst))}, err
+	return map[string]any{"skills": described(fileCommands(l.inst.Extensions().Skills.Catalog().All()))}, err
 }
 
 func (l *local) reloadStyles(context.Context, controlRequest) (any, error) {

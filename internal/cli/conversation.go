@@ -42,10 +42,10 @@ type About struct {
 	Effort    string
 	Commands  []Described // slash commands
 	Agents    []Described
-	Skills    []string        // names of all skills and commands from files
-	Style     string          // the output style
-	BudgetUSD float64         // the spending limit; 0: none
-	Models    []llm.ModelInfo // to choose from
+	Skills    []string               // names of all skills and commands from files
+	Style     string                 // the output style
+	BudgetUSD float64                // the spending limit; 0: none
+	Models    func() []llm.ModelInfo // to choose from
 }
 
 // Described is a named thing with a line about it.

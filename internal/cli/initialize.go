@@ -166,7 +166,7 @@ type modelItem struct {
 
 func modelList(a About) []modelItem {
 	out := []modelItem{{Value: "default", Resolved: a.Model, Display: "Default (" + a.Model + ")", Description: "The model this conversation began with"}}
-	for _, m := range a.Models {
+	for _, m := range a.Models() {
 		item := modelItem{Value: m.ID, Display: m.ID, Adaptive: m.Thinking == llm.ThinkingAdaptive}
 		if m.Name != "" {
 			item.Display = m.Name

@@ -366,10 +366,10 @@ func textOrFile(flag, text, file string) (string, error) {
 // About describes the conversation.
 func (l *local) About() About {
 	s := l.front()
-	info := s.Model()
+	info, files := s.Model(), l.inst.Extensions().Skills.Catalog().All()
 	return About{
 		Session: s.ID(), Dir: s.Dir(), Model: info.ID, Mode: s.Mode(), Tools: s.Tools(), KeySource: l.inst.KeySource(),
-		Commands: append(l.known[:len(l.known):len(l.known)], fileCommands(l.inst)...), Skills: skillNames(l.inst), Agents: agentNames(l.inst, s.Tools()), Style: s.Style(), BudgetUSD: s.Budget(), Models: l.inst.Models(), Effort: string(s.Effort()),
+		Commands: append(l.known[:len(l.known):len(l.known)], fileCommands(files)...), Skills: skillNames(files), Agents: agentNames(l.inst, s.Tools()), Style: s.Style(), BudgetUSD: s.Budget(), Models: l.inst.Models, Effort: string(s.Effort()),
 		Info: func(id string) llm.ModelInfo {
 			if id == info.ID {
 				return info

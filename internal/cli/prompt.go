@@ -110,7 +110,8 @@ func checkSchema(o *Options) error {
 }
 
 func (p *program) headless(o *Options, conv Conversation) *headless {
-	h := &headless{conv: conv, stats: newResultStats(conv.About().Info), limits: limits{o.MaxTurns, cmp.Or(o.MaxBudget, conv.About().BudgetUSD)}, schema: o.JSONSchema != ""}
+	about := conv.About()
+	h := &headless{conv: conv, stats: newResultStats(about.Info), limits: limits{o.MaxTurns, cmp.Or(o.MaxBudget, about.BudgetUSD)}, schema: o.JSONSchema != ""}
 	h.ended = func(text string) { fmt.Fprintf(p.err, "%s: warning: %s\n", messagesName, escape(text)) }
 	if o.OutputFormat == "text" { // its printer has notices on stderr
 		h.ended = func(string) {}

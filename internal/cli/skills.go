@@ -3,7 +3,6 @@ package cli
 import (
 	"path/filepath"
 
-	"github.com/lathe-dev/lathe/internal/app"
 	"github.com/lathe-dev/lathe/internal/command"
 	"github.com/lathe-dev/lathe/internal/skill"
 	"github.com/lathe-dev/lathe/internal/skill/locate"
@@ -28,9 +27,9 @@ func isFileCommand(o *Options, name string) (bool, error) {
 }
 
 // fileCommands describes the skills and commands from files that a person can type.
-func fileCommands(i *app.Instance) []Described {
+func fileCommands(all []*skill.Skill) []Described {
 	var out []Described
-	for _, k := range i.Extensions().Skills.Catalog().All() {
+	for _, k := range all {
 		if _, taken := command.Find(k.Name); !taken && !k.HiddenFromUser {
 			out = append(out, Described{Name: k.Name, Text: k.Description, Hint: k.ArgumentHint})
 		}
@@ -38,9 +37,9 @@ func fileCommands(i *app.Instance) []Described {
 	return out
 }
 
-func skillNames(i *app.Instance) []string {
+func skillNames(all []*skill.Skill) []string {
 	var out []string
-	for _, k := range i.Extensions().Skills.Catalog().All() {
+	for _, k := range all {
 		out = append(out, k.Name)
 	}
 	return out

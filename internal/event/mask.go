@@ -93,9 +93,9 @@ func maskShapes(text string) string {
 // shape is one form of secret. Regular expressions over megabytes are slow, so each is tried only where one
 // of its hints occurs, at the beginning of the word around it.
 type shape struct {
-	hints []string // one of these is in every match; in lower case if fold
-	fold  bool     // case does not matter
-	re    *regexp.Regexp
+	hints []string              // one of these is in every match; in lower case if fold
+	fold  bool                  // case does not matter
+	re    func() *regexp.Regexp // compiled when a hint is first found
 	with  string
 
 	assigns bool // the name with the hint is followed by : or =
@@ -122,9 +122,10 @@ func (s shape) mask(text, look, hint string) (masked string, changed bool) {
 			continue
 		}
 		window := text[start:min(len(text), start+longest)]
-		if m := s.re.FindStringSubmatchIndex(window); m != nil {
+		re := s.re()
+		if m := re.FindStringSubmatchIndex(window); m != nil {
 			out.WriteString(text[done:start])
-			out.Write(s.re.ExpandString(nil, s.with, window, m))
+			out.Write(re.ExpandString(nil, s.with, window, m))
 			done = start + m[1]
 			at = max(at, done)
 		}
@@ -189,7 +190,7 @@ const (
 	smallName = `(?:[a-z0-9_.-]*(?:api[-_]?key|access[-_]?key|secret[-_]?key|private[-_]?key|secret|token|password|passwd|passphrase|credentials?))`
 )
 
-// secretShapes compiles the patterns on first use: most runs record nothing. A pattern never matches a quote
+// secretShapes lists the patterns. A pattern never matches a quote
 // or backslash of the text after the name, so masked JSON stays valid JSON.
 var secretShapes = sync.OnceValue(func() []shape {
 	mk := func(fold bool, pattern, with string, hints ...string) shape {
@@ -197,7 +198,7 @@ var secretShapes = sync.OnceValue(func() []shape {
 		if fold {
 			flags = "(?i)^(?:"
 		}
-		return shape{hints: hints, fold: fold, re: regexp.MustCompile(flags + pattern + ")"), with: with}
+		return shape{hints: hints, fold: fold, re: sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(flags + pattern + ")") }), with: with}
 	}
 	assigns := func(s shape) shape { s.assigns = true; return s }
 	const exact, fold = false, true

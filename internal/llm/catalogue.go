@@ -1,7 +1,9 @@
 package llm
 
 import (
+	"cmp"
 	_ "embed"
+	"iter"
 	"net/url"
 	"slices"
 	"strconv"
@@ -74,66 +76,73 @@ type row struct {
 	flag string
 }
 
-type catalogueData struct {
-	hosts  map[string]string // host name of a base URL to section
-	rows   []row
-	byHost map[string]map[string]int
-	byID   map[string]int // first section that has it, with and without vendor prefix
+// A section is the part of the catalogue about one host. Its lines are searched as text: a conversation needs one or two
+// models, and parsing all of them was a twentieth of the start.
+type section struct {
+	name, host string
+	lines      string // each after a newline
 }
 
-var catalogue = sync.OnceValue(parseCatalogue)
-
-func parseCatalogue() *catalogueData {
-	c := &catalogueData{
-		hosts: map[string]string{}, byHost: map[string]map[string]int{},
-		rows: make([]row, 0, 600), byID: make(map[string]int, 1200),
-	}
-	section := ""
+// sections are in the order of the files. A host of catalogue_extra.tsv comes twice; its later lines replace earlier ones.
+var sections = sync.OnceValue(func() []section {
+	var out []section
 	for _, text := range []string{catalogueTSV, catalogueExtraTSV} {
-		for line := range strings.Lines(text) {
-			line = strings.TrimSuffix(line, "\n")
-			switch {
-			case line == "" || strings.HasPrefix(line, "//"):
-			case strings.HasPrefix(line, "# "):
-				name, host, _ := strings.Cut(line[2:], " ")
-				section, c.hosts[host] = name, name
-				if c.byHost[name] == nil {
-					c.byHost[name] = map[string]int{}
-				}
-			default:
-				c.add(section, line)
-			}
+		for _, part := range strings.Split(text, "\n# ")[1:] { // before the first is a comment
+			head, _, _ := strings.Cut(part, "\n")
+			name, host, _ := strings.Cut(head, " ")
+			out = append(out, section{name, host, part[len(head):]})
 		}
 	}
-	return c
+	return out
+})
+
+// row returns the model with exactly this id.
+func (s section) row(id string) (row, bool) {
+	i := strings.Index(s.lines, "\n"+id+"\t")
+	if i < 0 || id == "" || strings.ContainsAny(id, "\t\n") {
+		return row{}, false
+	}
+	line, _, _ := strings.Cut(s.lines[i+1:], "\n")
+	return s.parse(line), true
 }
 
-func (c *catalogueData) add(section, line string) {
-	col := make([]string, 9)
-	copy(col, strings.Split(line, "\t"))
-	r := row{host: section, flag: col[8], info: ModelInfo{
-		ID: col[0], Name: col[1], Known: true, ContextWindow: atoi(col[2]), MaxOutput: atoi(col[3]),
+func (s section) parse(line string) row {
+	var col [9]string
+	for i := range col {
+		col[i], line, _ = strings.Cut(line, "\t")
+	}
+	return row{host: s.name, flag: col[8], info: ModelInfo{
+		ID: col[0], Name: cmp.Or(col[1], col[0]), Known: true, ContextWindow: atoi(col[2]), MaxOutput: atoi(col[3]),
 		Images: strings.Contains(col[8], "i"),
 		Price:  Price{Input: atof(col[4]), Output: atof(col[5]), CacheRead: atof(col[6]), CacheWrite: atof(col[7])},
 	}}
-	if r.info.Name == "" {
-		r.info.Name = r.info.ID
-	}
-	if old, ok := c.byHost[section][r.info.ID]; ok {
-		c.rows[old] = r
-		return
-	}
-	c.rows = append(c.rows, r)
-	n := len(c.rows) - 1
-	c.byHost[section][r.info.ID] = n
-	for _, id := range []string{r.info.ID, afterVendor(r.info.ID)} {
-		if id = plainID(id); id != "" {
-			if _, taken := c.byID[id]; !taken {
-				c.byID[id] = n
+}
+
+// ids returns the models of a section in its order.
+func (s section) ids() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for line := range strings.Lines(strings.TrimPrefix(s.lines, "\n")) {
+			if id, _, ok := strings.Cut(line, "\t"); ok && !yield(id) {
+				return
 			}
 		}
 	}
 }
+
+// plainIDs finds a model by its plain id, with and without the vendor's prefix, in the first section that has it.
+var plainIDs = sync.OnceValue(func() map[string]row {
+	out := make(map[string]row, 1200)
+	for _, s := range sections() {
+		for id := range s.ids() {
+			for _, plain := range []string{plainID(id), plainID(afterVendor(id))} {
+				if _, taken := out[plain]; !taken && plain != "" {
+					out[plain], _ = exact(s.name, id)
+				}
+			}
+		}
+	}
+	return out
+})
 
 func atoi(s string) int { n, _ := strconv.Atoi(s); return n }
 
@@ -145,7 +154,13 @@ func CatalogueHost(baseURL string) string {
 	if err != nil {
 		return ""
 	}
-	return catalogue().hosts[strings.ToLower(u.Hostname())]
+	host := strings.ToLower(u.Hostname())
+	for _, s := range sections() {
+		if s.host == host && host != "" {
+			return s.name
+		}
+	}
+	return ""
 }
 
 // Lookup returns the catalogue's entry for a model. provider is a wire's name ("anthropic", "openai") or the
@@ -166,7 +181,7 @@ func Lookup(provider, id string) ModelInfo {
 		}
 	}
 	info, found := ModelInfo{}, false
-	if r := catalogue().find(provider, base); r != nil {
+	if r, ok := findModel(provider, base); ok {
 		info, found = r.info, true
 		addThinking(&info, r.host, strings.Contains(r.flag, "r"))
 	}
@@ -190,19 +205,32 @@ func fillCachePrice(p *Price) {
 	}
 }
 
-// find searches the exact id in the provider's section, then its plain form in all sections.
-func (c *catalogueData) find(provider, id string) *row {
+// exact returns the model of a host with this id. The last of several lines counts.
+func exact(host, id string) (row, bool) {
+	for _, s := range slices.Backward(sections()) {
+		if s.name != host {
+			continue
+		}
+		if r, ok := s.row(id); ok {
+			return r, true
+		}
+	}
+	return row{}, false
+}
+
+// findModel searches the exact id in the provider's section, then its plain form in all sections.
+func findModel(provider, id string) (row, bool) {
 	for _, try := range []string{id, plainID(id), plainID(afterVendor(id))} {
-		if n, ok := c.byHost[provider][try]; ok {
-			return &c.rows[n]
+		if r, ok := exact(provider, try); ok {
+			return r, true
 		}
 	}
 	for _, try := range []string{plainID(id), plainID(afterVendor(id))} {
-		if n, ok := c.byID[try]; ok {
-			return &c.rows[n]
+		if r, ok := plainIDs()[try]; ok {
+			return r, true
 		}
 	}
-	return nil
+	return row{}, false
 }
 
 func afterVendor(id string) string { return id[strings.LastIndexByte(id, '/')+1:] }
@@ -249,13 +277,18 @@ func matchesForm(s, form string) bool {
 // Known lists the catalogue's models of a provider's own API ("anthropic", "openai"), or of a compatible host
 // (see CatalogueHost), in the catalogue's order.
 func Known(provider string) []ModelInfo {
-	c := catalogue()
 	var out []ModelInfo
-	for _, r := range c.rows {
-		if r.host != provider {
+	seen := map[string]bool{}
+	for _, s := range sections() {
+		if s.name != provider {
 			continue
 		}
-		out = append(out, Lookup(provider, r.info.ID))
+		for id := range s.ids() {
+			if !seen[id] {
+				seen[id] = true
+				out = append(out, Lookup(provider, id))
+			}
+		}
 	}
 	return out
 }
@@ -271,7 +304,7 @@ func NearestModels(id string) []string {
 		cost int
 	}
 	var best []match
-	for name := range catalogue().byID {
+	for name := range plainIDs() {
 		limit := max(2, len(want)/4)
 		if strings.HasPrefix(name, want) || strings.HasPrefix(want, name) && len(name) > 4 {
 			limit = max(limit, 12)

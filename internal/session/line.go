@@ -111,6 +111,7 @@ type lineReader struct {
 	r          io.Reader
 	buf        []byte
 	start, end int   // the unread bytes of buf
+	read       bool  // something was read
 	off        int64 // of buf[start] in the file
 }
 
@@ -123,8 +124,14 @@ type line struct {
 	whole bool
 }
 
+// Sizes of a reader's buffer: for its first read, and after that.
+const (
+	firstRead = 4 << 10
+	largeRead = 256 << 10
+)
+
 func newLineReader(r io.Reader, off int64) *lineReader {
-	return &lineReader{r: r, off: off, buf: make([]byte, 256<<10)}
+	return &lineReader{r: r, off: off, buf: make([]byte, firstRead)}
 }
 
 // next returns io.EOF after the last line.
@@ -157,14 +164,15 @@ func (l *lineReader) take(n int, whole bool) line {
 	return out
 }
 
-// fill reads more, making room first.
+// fill reads more, making room first. A new session's log is read whole by the first call; only a longer one needs the
+// large buffer.
 func (l *lineReader) fill() error {
 	if l.start > 0 {
 		copy(l.buf, l.buf[l.start:l.end])
 		l.start, l.end = 0, l.end-l.start
 	}
-	if l.end == len(l.buf) {
-		grown := make([]byte, 2*len(l.buf))
+	if l.end == len(l.buf) || l.read && len(l.buf) < largeRead {
+		grown := make([]byte, max(2*len(l.buf), largeRead))
 		copy(grown, l.buf)
 		l.buf = grown
 	}
@@ -172,6 +180,7 @@ func (l *lineReader) fill() error {
 		n, err := l.r.Read(l.buf[l.end:])
 		l.end += n
 		if n > 0 {
+			l.read = true
 			return nil
 		}
 		if err != nil {
