@@ -12,11 +12,11 @@ func WithoutEffect() []string {
 	var walk func(s *schema, p keyPath, idle bool)
 	walk = func(s *schema, p keyPath, idle bool) {
 		for _, prop := range s.props {
-			at, none := p.with(prop.name), idle || prop.schema.idle
+			at, none := p.with(prop.name), idle || prop.schema().idle
 			if none {
 				out = append(out, at.String())
 			}
-			walk(prop.schema, at, none)
+			walk(prop.schema(), at, none)
 		}
 	}
 	walk(rootSchema(), nil, false)

@@ -154,7 +154,7 @@ func TestAServerThatDoesNotAnswerHoldsUpOneStartAndBriefly(t *testing.T) {
 	t.Cleanup(func() { close(release) })
 	m := newMachine(t)
 	m.env("LATHE_ORG_URL=" + s.URL)
-	m.opts.OrganizationWait = 20 * time.Millisecond
+	m.opts.OrganizationWait = 300 * time.Millisecond
 	c := m.load()
 	if len(c.Warnings) != 1 || !strings.HasPrefix(c.Warnings[0].String(), "environment LATHE_ORG_URL: organizationUrl: the organisation's settings are missing for now: ") {
 		t.Errorf("warnings: %v", c.Warnings)

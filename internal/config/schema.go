@@ -42,34 +42,46 @@ type schema struct {
 }
 
 type property struct {
-	name   string
-	schema *schema
+	name string
+	load func() *schema
 }
 
-// rootSchema is parsed when the first file is checked; it never changes.
-var rootSchema = sync.OnceValue(func() *schema {
-	src := &source{layer: Default, data: schemaJSON}
+func (p property) schema() *schema { return p.load() }
+
+func parseSchema(text []byte) *node {
+	src := &source{layer: Default, data: text}
 	doc, err := parseDocument(src)
 	if err != nil {
 		panic("config: schema.json: " + err.Error()) // embedded in the binary
 	}
 	root := doc.tree(func(key string, _ int) { panic("config: schema.json repeats " + key) })
 	src.data = nil // defaults have no line
-	return newSchema(root, root.get("$defs"))
+	return root
+}
+
+// rootSchema never changes. Its members are parsed one by one, when they are needed: a run without settings files needs
+// three of sixty.
+var rootSchema = sync.OnceValue(func() *schema {
+	root := newSchema(object(nil))
+	root.types = []string{"object"}
+	for _, m := range rawMembers(rawMember(schemaJSON, "properties")) {
+		root.props = append(root.props, property{m.key, sync.OnceValue(func() *schema { return newSchema(parseSchema(m.value)) })})
+	}
+	return root
 })
 
-func newSchema(n, defs *node) *schema {
+func newSchema(n *node) *schema {
 	s := &schema{minimum: math.Inf(-1), above: math.Inf(-1), maxItems: math.MaxInt}
 	if ref := n.get("$ref"); ref != nil {
-		*s = *newSchema(defs.get(strings.TrimPrefix(ref.text, "#/$defs/")), defs)
+		*s = *newSchema(parseSchema(rawReference(ref.text)))
 	}
 	for _, m := range n.members {
-		s.keyword(m.key, m.val, defs)
+		s.keyword(m.key, m.val)
 	}
 	return s
 }
 
-func (s *schema) keyword(key string, v, defs *node) {
+func (s *schema) keyword(key string, v *node) {
 	switch key {
 	case "description":
 		s.description = v.text
@@ -98,16 +110,17 @@ func (s *schema) keyword(key string, v, defs *node) {
 	case "examples":
 		s.examples = v
 	case "items":
-		s.items = newSchema(v, defs)
+		s.items = newSchema(v)
 	case "additionalProperties":
-		s.extra = newSchema(v, defs)
+		s.extra = newSchema(v)
 	case "properties":
 		for _, m := range v.members {
-			s.props = append(s.props, property{m.key, newSchema(m.val, defs)})
+			sub := newSchema(m.val)
+			s.props = append(s.props, property{m.key, func() *schema { return sub }})
 		}
 	case "anyOf":
 		for _, e := range v.elems {
-			s.anyOf = append(s.anyOf, newSchema(e, defs))
+			s.anyOf = append(s.anyOf, newSchema(e))
 		}
 	}
 }
@@ -135,7 +148,7 @@ func (n *node) number() float64 {
 func (s *schema) prop(key string) *schema {
 	for _, p := range s.props {
 		if p.name == key {
-			return p.schema
+			return p.schema()
 		}
 	}
 	return s.extra
@@ -180,26 +193,9 @@ func (s *schema) names() []string {
 	return out
 }
 
-// defaults returns an object of all default values below s, or nil.
-func (s *schema) defaults() *node {
-	if s.def != nil {
-		return s.def
-	}
-	var out *node
-	for _, p := range s.props {
-		if d := p.schema.defaults(); d != nil {
-			if out == nil {
-				out = object(d.src)
-			}
-			out.set(p.name, d)
-		}
-	}
-	return out
-}
-
 // defaultTree holds the built-in defaults; it never changes.
 var defaultTree = sync.OnceValue(func() *node {
-	d := rootSchema().defaults().clone()
+	d := rawDefaults(schemaJSON).clone()
 	markDefault(d)
 	return d
 })

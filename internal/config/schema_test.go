@@ -2,6 +2,7 @@ package config
 
 import (
 	"encoding/json"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"reflect"
@@ -47,7 +48,7 @@ func compareKeys(t *testing.T, s *schema, typ reflect.Type, at string) {
 	for _, p := range s.props {
 		want = append(want, p.name)
 		if f, ok := fields[p.name]; ok {
-			compareKeys(t, p.schema, f, at+"."+p.name)
+			compareKeys(t, p.schema(), f, at+"."+p.name)
 		}
 	}
 	var got []string
@@ -65,8 +66,8 @@ func compareKeys(t *testing.T, s *schema, typ reflect.Type, at string) {
 func eachKey(s *schema, p keyPath, visit func(keyPath, *schema)) {
 	for _, prop := range s.props {
 		at := p.with(prop.name)
-		visit(at, prop.schema)
-		eachKey(prop.schema, at, visit)
+		visit(at, prop.schema())
+		eachKey(prop.schema(), at, visit)
 	}
 	for _, inner := range []*schema{s.extra, s.items} {
 		if inner != nil {
@@ -239,7 +240,7 @@ func randomObject(rnd *rand.Rand, s *schema, depth int) *node {
 	n := object(&source{})
 	for _, p := range s.props {
 		if rnd.IntN(4+depth*2) == 0 || slices.Contains(s.required, p.name) && rnd.IntN(10) > 0 {
-			n.set(p.name, randomValue(rnd, p.schema, depth+1))
+			n.set(p.name, randomValue(rnd, p.schema(), depth+1))
 		}
 	}
 	if s.extra != nil && rnd.IntN(2) == 0 {
@@ -358,14 +359,64 @@ func TestPathsAreReadAsTheyAreWritten(t *testing.T) {
 	}
 }
 
+// BenchmarkFirstSchema measures the schema's part of a start with one flag.
 func BenchmarkFirstSchema(b *testing.B) {
+	b.ReportAllocs()
 	for b.Loop() {
-		src := &source{data: schemaJSON}
-		doc, err := parseDocument(src)
-		if err != nil {
-			b.Fatal(err)
+		newSchema(parseSchema(rawMember(rawMember(schemaJSON, "properties"), "model")))
+		rawDefaults(schemaJSON)
+	}
+}
+
+// The schema's text is split by a scanner of its own.
+func TestTheSchemasTextIsSplitAsAParserDoes(t *testing.T) {
+	var whole struct {
+		Properties map[string]json.RawMessage `json:"properties"`
+		Defs       map[string]json.RawMessage `json:"$defs"`
+	}
+	if err := json.Unmarshal(schemaJSON, &whole); err != nil {
+		t.Fatal(err)
+	}
+	for part, want := range map[string]map[string]json.RawMessage{"properties": whole.Properties, "$defs": whole.Defs} {
+		got := rawMembers(rawMember(schemaJSON, part))
+		if len(got) != len(want) || len(got) < 5 {
+			t.Fatalf("%s has %d members, want %d", part, len(got), len(want))
 		}
-		root := doc.tree(nil)
-		newSchema(root, root.get("$defs")).defaults()
+		for _, m := range got {
+			if string(m.value) != string(want[m.key]) {
+				t.Errorf("%s.%s is %s", part, m.key, m.value)
+			}
+		}
+	}
+	for text, n := range map[string]int{`{}`: 0, `[1,{"a":2}]`: 0, `{"a":"},\"","b":[{"c":1},2]}`: 2, `"x:{"`: 0, ` { "a" : {} } `: 1} {
+		if got := rawMembers([]byte(text)); len(got) != n {
+			t.Errorf("%s: %v", text, got)
+		}
+	}
+}
+
+// Each default of the schema is in the tree of defaults, and nothing else.
+func TestTheDefaultsAreThoseOfTheSchema(t *testing.T) {
+	want := map[string]string{}
+	eachKey(rootSchema(), nil, func(p keyPath, s *schema) {
+		if s.def != nil && !slices.Contains(p, "*") {
+			want[p.String()] = string(s.def.appendJSON(nil))
+		}
+	})
+	got := map[string]string{}
+	var walk func(n *node, p keyPath)
+	walk = func(n *node, p keyPath) {
+		for _, m := range n.members {
+			at := p.with(m.key)
+			if _, leaf := want[at.String()]; leaf || m.val.kind != '{' {
+				got[at.String()] = string(m.val.appendJSON(nil))
+				continue
+			}
+			walk(m.val, at)
+		}
+	}
+	walk(defaultTree(), nil)
+	if !maps.Equal(got, want) || len(want) < 20 {
+		t.Errorf("defaults:\n%v\nof the schema:\n%v", got, want)
 	}
 }
