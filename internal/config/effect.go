@@ -28,9 +28,12 @@ func eachIdle(root *node, visit func(p keyPath, s *schema, n *node)) {
 	var walk func(s *schema, n *node, p keyPath)
 	walk = func(s *schema, n *node, p keyPath) {
 		for _, m := range n.members {
+			if m.val.src.layer == Default {
+				continue
+			}
 			sub := s.prop(m.key)
 			switch {
-			case sub == nil || m.val.src.layer == Default:
+			case sub == nil:
 			case sub.idle:
 				visit(p.with(m.key), sub, m.val)
 			default:
@@ -106,14 +109,14 @@ func unprotected(root *node, held []*node) (found protection, ok bool) {
 func eachProtection(doc *node, visit func(p keyPath, n *node, idle bool)) {
 	var walk func(s *schema, n *node, p keyPath, idle bool)
 	walk = func(s *schema, n *node, p keyPath, idle bool) {
-		if n.isOff() || n.src.layer == Default {
-			return
-		}
 		if s.protects {
 			visit(p, n, idle)
 			return
 		}
 		for _, m := range n.members {
+			if m.val.isOff() || m.val.src.layer == Default {
+				continue // before its schema is parsed
+			}
 			if sub := s.prop(m.key); sub != nil {
 				walk(sub, m.val, p.with(m.key), idle || sub.idle)
 			}

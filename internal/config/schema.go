@@ -64,7 +64,7 @@ func parseSchema(text []byte) *node {
 var rootSchema = sync.OnceValue(func() *schema {
 	root := newSchema(object(nil))
 	root.types = []string{"object"}
-	for _, m := range rawMembers(rawMember(schemaJSON, "properties")) {
+	for _, m := range schemaParts().properties {
 		root.props = append(root.props, property{m.key, sync.OnceValue(func() *schema { return newSchema(parseSchema(m.value)) })})
 	}
 	return root
@@ -195,7 +195,7 @@ func (s *schema) names() []string {
 
 // defaultTree holds the built-in defaults; it never changes.
 var defaultTree = sync.OnceValue(func() *node {
-	d := rawDefaults(schemaJSON).clone()
+	d := rawDefaults(schemaParts().properties).clone()
 	markDefault(d)
 	return d
 })

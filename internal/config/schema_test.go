@@ -363,8 +363,13 @@ func TestPathsAreReadAsTheyAreWritten(t *testing.T) {
 func BenchmarkFirstSchema(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
-		newSchema(parseSchema(rawMember(rawMember(schemaJSON, "properties"), "model")))
-		rawDefaults(schemaJSON)
+		top := rawMembers(schemaJSON)
+		properties, defs := rawMembers(rawMember(top, "properties")), rawMembers(rawMember(top, "$defs"))
+		newSchema(parseSchema(rawMember(properties, "model")))
+		rawDefaults(properties)
+		if len(defs) == 0 {
+			b.Fatal("no $defs")
+		}
 	}
 }
 
@@ -378,7 +383,7 @@ func TestTheSchemasTextIsSplitAsAParserDoes(t *testing.T) {
 		t.Fatal(err)
 	}
 	for part, want := range map[string]map[string]json.RawMessage{"properties": whole.Properties, "$defs": whole.Defs} {
-		got := rawMembers(rawMember(schemaJSON, part))
+		got := rawMembers(rawMember(schemaParts().top, part))
 		if len(got) != len(want) || len(got) < 5 {
 			t.Fatalf("%s has %d members, want %d", part, len(got), len(want))
 		}

@@ -2,7 +2,9 @@ package config
 
 import (
 	"bytes"
+	"slices"
 	"strings"
+	"sync"
 )
 
 // A rawPair is a member of an object whose value has not been parsed.
@@ -20,6 +22,9 @@ func rawMembers(text []byte) []rawPair {
 		switch c := text[i]; {
 		case c == '"':
 			end := stringEnd(text, i)
+			if end == len(text) {
+				return out
+			}
 			if depth == 1 && start == 0 {
 				key = string(text[i+1 : end])
 			}
@@ -45,19 +50,35 @@ func nesting(c byte) int {
 	return 0
 }
 
-// stringEnd returns the position of the quote that ends the string at i.
+// stringEnd returns the position of the quote that ends the string at i. Most of the text is in strings, so this is what
+// the splitting costs.
 func stringEnd(text []byte, i int) int {
-	for i++; i < len(text) && text[i] != '"'; i++ {
-		if text[i] == '\\' {
-			i++
+	for i++; ; i++ {
+		n := bytes.IndexByte(text[i:], '"')
+		if n < 0 {
+			return len(text)
+		}
+		i += n
+		slashes := 0
+		for text[i-1-slashes] == '\\' { // the opening quote ends this
+			slashes++
+		}
+		if slashes%2 == 0 {
+			return i
 		}
 	}
-	return i
 }
 
+// schemaParts are the members of schema.json and of its objects "properties" and "$defs", split once.
+var schemaParts = sync.OnceValue(func() (p struct{ top, properties, defs []rawPair }) {
+	p.top = rawMembers(schemaJSON)
+	p.properties, p.defs = rawMembers(rawMember(p.top, "properties")), rawMembers(rawMember(p.top, "$defs"))
+	return p
+})
+
 // rawMember returns the value of a member, or nil.
-func rawMember(text []byte, key string) []byte {
-	for _, m := range rawMembers(text) {
+func rawMember(members []rawPair, key string) []byte {
+	for _, m := range members {
 		if m.key == key {
 			return m.value
 		}
@@ -67,33 +88,37 @@ func rawMember(text []byte, key string) []byte {
 
 // rawReference returns the schema that a "$ref" names.
 func rawReference(ref string) []byte {
-	return rawMember(rawMember(schemaJSON, "$defs"), strings.TrimPrefix(ref, "#/$defs/"))
+	return rawMember(schemaParts().defs, strings.TrimPrefix(ref, "#/$defs/"))
 }
 
-// rawDefaults returns an object of all default values of a schema and the properties below it, or nil. It reads the text
+// rawDefaults returns an object of all default values of the properties and of those below them, or nil. It reads the text
 // of schema.json because the defaults are needed at each start, and the rest of the schema seldom.
-func rawDefaults(text []byte) *node {
+func rawDefaults(properties []rawPair) *node {
 	var out *node
-	for _, m := range rawMembers(text) {
-		switch m.key {
-		case "default":
-			return parseSchema(append(append([]byte(`{"v":`), m.value...), '}')).get("v")
-		case "$ref":
-			if out == nil {
-				out = rawDefaults(rawReference(strings.Trim(string(m.value), `"`)))
-			}
-		case "properties":
-			for _, p := range rawMembers(m.value) {
-				d := rawDefaults(p.value)
-				if d == nil {
-					continue
-				}
-				if out == nil {
-					out = object(d.src)
-				}
-				out.set(p.key, d)
-			}
+	for _, p := range properties {
+		d := rawDefault(p.value)
+		if d == nil {
+			continue
 		}
+		if out == nil {
+			out = object(d.src)
+		}
+		out.set(p.key, d)
 	}
 	return out
+}
+
+// rawDefault returns the default value of one schema: its own, else those of its properties.
+func rawDefault(text []byte) *node {
+	if !bytes.Contains(text, []byte(`"default"`)) && !bytes.Contains(text, []byte(`"$ref"`)) {
+		return nil
+	}
+	members := rawMembers(text)
+	if v := rawMember(members, "default"); v != nil {
+		return parseSchema(slices.Concat([]byte(`{"v":`), v, []byte("}"))).get("v")
+	}
+	if ref := rawMember(members, "$ref"); ref != nil {
+		return rawDefault(rawReference(strings.Trim(string(ref), `"`)))
+	}
+	return rawDefaults(rawMembers(rawMember(members, "properties")))
 }
