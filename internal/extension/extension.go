@@ -112,7 +112,7 @@ func (f *Folder) Loader(s Session) *invoke.Loader {
 		Messages: s.Journal.Messages, Revision: s.Journal.Revision,
 		Budget:  func() int { return invoke.Budget(s.Model().ContextWindow) },
 		Trusted: func() bool { return f.o.Config().Trusted() },
-		Run:     invoke.Shell(s.Invoke), Read: s.Attached.Named, AddRoot: s.Workspace.AddReadRoot,
+		Run:     invoke.Shell(s.Invoke), Task: invoke.Agents(s.Invoke), Read: s.Attached.Named, AddRoot: s.Workspace.AddReadRoot,
 		Nested:  !f.o.Bare && !f.o.NoSkills && f.o.Config().Reads(config.Project),
 		NoShell: func() bool { return f.o.Config().Settings.DisableSkillShellExecution },
 		Notice:  func(level, text string) { s.Journal.Note(event.Notice{Level: level, Text: text}) },

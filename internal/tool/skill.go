@@ -30,7 +30,8 @@ type skillInput struct {
 // SkillName is the tool that loads skills.
 const SkillName = "Skill"
 
-// Loading a skill puts a text into the conversation. The calls that the text leads to ask for themselves.
+// Loading a skill puts a text into the conversation, or starts an agent with a call of Task. The calls that follow ask for
+// themselves.
 var skillTool = call.Declaration{
 	Name:      SkillName,
 	Aliases:   []string{"use_skill", "load_skill"},
@@ -57,8 +58,12 @@ func newSkill(env *Env) agent.Tool {
 				if err != nil {
 					return nil, err
 				}
+				summary := "loaded"
+				if t, ok := parts[0].(llm.Text); ok && t.Origin != llm.OriginSkill {
+					summary = "done by an agent"
+				}
 				return &agent.Result{
-					Parts: parts, Title: name, View: event.TextView{Text: llm.Message{Parts: parts}.PlainText(), Summary: "loaded"},
+					Parts: parts, Title: name, View: event.TextView{Text: llm.Message{Parts: parts}.PlainText(), Summary: summary},
 					Meta: map[string]any{"success": true, "commandName": name},
 				}, nil
 			},

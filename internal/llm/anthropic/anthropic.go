@@ -20,6 +20,7 @@ import (
 	"iter"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -157,18 +158,20 @@ func (p *Provider) Model(_ context.Context, id string) (llm.Model, error) {
 	return &model{p: p, info: info, long: long}, nil
 }
 
-// takesDeferred reports whether a model of Anthropic's takes deferred tools (tool search, 2025-11 and later).
+// deferredTools are the models of Anthropic's that take deferred tools and tool_reference blocks, without a beta header, by
+// the beginnings of their ids. https://platform.claude.com/docs/en/agents-and-tools/tool-use/tool-search-tool named Opus 4.5 and
+// Sonnet 4.5 when the feature came; a refusal of the API gives "Claude Sonnet 4+, Opus 4+, and newer models", and was the
+// answer to Haiku 4.5 (https://github.com/anthropics/claude-code/issues/14863). Later lists have Haiku 4.5 too. Models that
+// one of these sources leaves out, and those that are not known, get ToolSearch's own way, which works with all.
+var deferredTools = []string{
+	"claude-opus-4-5", "claude-opus-4-6", "claude-opus-4-7", "claude-opus-4-8", "claude-opus-5",
+	"claude-sonnet-4-5", "claude-sonnet-4-6", "claude-sonnet-5", "claude-fable-5", "claude-mythos-5",
+}
+
+// takesDeferred reports whether a model is one of deferredTools.
 func takesDeferred(id string) bool {
 	id = strings.TrimPrefix(id, "anthropic/")
-	for _, prefix := range []string{
-		"claude-opus-4-5", "claude-opus-4-6", "claude-opus-4-7", "claude-opus-4-8", "claude-opus-5",
-		"claude-sonnet-4-5", "claude-sonnet-4-6", "claude-sonnet-5", "claude-fable-5", "claude-mythos-5",
-	} {
-		if strings.HasPrefix(id, prefix) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(deferredTools, func(prefix string) bool { return strings.HasPrefix(id, prefix) })
 }
 
 type model struct {

@@ -11,7 +11,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/llm"
 )
 
-// block is the first fenced block of a language.
+// block is the first fenced block of a language in a page.
 func block(t *testing.T, page, language string) string {
 	t.Helper()
 	_, rest, found := strings.Cut(page, "\n```"+language+"\n")
@@ -36,5 +36,24 @@ func TestTheExampleOfTheDocumentationDoesWhatItSays(t *testing.T) {
 	}
 	if list := c.Listing(); !strings.Contains(list, "- release: Prepares a release.") {
 		t.Error(list)
+	}
+}
+
+func TestTheExampleOfASkillWithAnAgentOfItsOwnDoesWhatItSays(t *testing.T) {
+	data, err := os.ReadFile("../../../docs/skills.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(data), "\n## A skill with an agent of its own\n")
+	c := newConversation(t)
+	c.write("p/.lathe/commands/callers.md", block(t, section, "markdown"))
+	c.answer = "a.go:3"
+	c.say("/callers Open")
+	msgs, err := c.BeforeStep(t.Context())
+	if err != nil || len(msgs) != 1 || !strings.Contains(msgs[0].PlainText(), "a.go:3") {
+		t.Errorf("%+v %v", msgs, err)
+	}
+	if len(c.tasks) != 1 || c.tasks[0].Kind != "Explore" || !strings.Contains(c.tasks[0].Prompt, "List every caller of Open with path and line.") {
+		t.Errorf("%+v", c.tasks)
 	}
 }

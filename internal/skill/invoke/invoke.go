@@ -5,7 +5,9 @@
 // conversation as a text of origin llm.OriginSkill; a skill is active from then to the end of the turn; the listing
 // is the names and descriptions that the model is given, and a change is a skill that was added, changed or removed since.
 //
-// Promises: nothing runs but through Host.Run and nothing is read but through Host.Read, which ask for permission; a
+// A skill with "context: fork" is not loaded: an agent does it, and its answer takes the text's place.
+//
+// Promises: nothing runs but through Host.Run and Host.Task and nothing is read but through Host.Read, which ask for permission; a
 // command that fails or is refused leaves a note in its place and never stops the prompt; the rules of a skill end
 // with its turn; a listing that was sent is never edited, changes are appended.
 package invoke
@@ -29,6 +31,7 @@ type Host struct {
 	Tools     permission.Tools
 	Trusted   func() bool                                           // the user trusts the project's files
 	Run       func(ctx context.Context, line string) (string, bool) // a shell command's output, and whether it ran without an error
+	Task      func(ctx context.Context, t Task) (string, bool)      // an agent's answer, or why there is none
 	Read      func(ctx context.Context, path string) []llm.Part     // a file to attach; nil: there is none to attach
 	AddRoot   func(dir string)                                      // lets the files of a folder be read
 	Notice    func(level, text string)                              // to the user
@@ -49,6 +52,7 @@ type Loader struct {
 
 	mu       sync.Mutex
 	backs    []func()          // end the rules of the active skills
+	forks    []fork            // typed in this turn, still to run
 	told     map[string]string // descriptions as they were listed, by name; nil: they are to be found in the messages
 	revision int               // of the messages when told was found
 	paths    bool              // the catalog has skills that wait for a file to be touched
@@ -88,9 +92,12 @@ func (l *Loader) Message(ctx context.Context, m llm.Message) llm.Message {
 	catalog := l.Library.Catalog()
 	parts := l.changes(catalog)
 	if s, args, ok := Typed(catalog, typed(m)); ok {
-		if s.HiddenFromUser {
+		switch {
+		case s.HiddenFromUser:
 			l.Notice("warning", fmt.Sprintf("/%s is for the model only (user-invocable: false); it was not loaded", s.Name))
-		} else {
+		case s.Fork:
+			parts = append(parts, l.later(s, args)...)
+		default:
 			parts = append(parts, l.load(ctx, s, args, true)...)
 		}
 	}
@@ -119,7 +126,7 @@ func has(m llm.Message, origin llm.Origin) bool {
 	return false
 }
 
-// Load loads a skill for the model.
+// Load loads a skill for the model. Of a skill that runs in an agent of its own it returns the answer, as a part without origin.
 func (l *Loader) Load(ctx context.Context, name, args string) ([]llm.Part, error) {
 	catalog := l.Library.Catalog()
 	s, ok := catalog.Get(name)
@@ -132,6 +139,12 @@ func (l *Loader) Load(ctx context.Context, name, args string) ([]llm.Part, error
 		return nil, fmt.Errorf("there is no skill %q; the skills are: %s", name, strings.Join(names, ", "))
 	case s.HiddenFromModel:
 		return nil, fmt.Errorf("only the user may invoke %s (disable-model-invocation); ask them to type /%s", s.Name, s.Name)
+	case s.Fork:
+		answer, err := l.fork(ctx, s, args, false)
+		if err != nil {
+			return nil, err
+		}
+		return []llm.Part{llm.Text{Text: answer}}, nil
 	}
 	return l.load(ctx, s, args, false), nil
 }
@@ -143,8 +156,7 @@ func (l *Loader) load(ctx context.Context, s *skill.Skill, args string, byUser b
 		l.Notice("warning", err.Error())
 		return []llm.Part{llm.Text{Text: wrap(s, "[The skill cannot be read: "+err.Error()+"]"), Origin: llm.OriginSkill}}
 	}
-	variables := l.Variables()
-	variables["CLAUDE_SKILL_DIR"] = s.Dir
+	variables := l.variables(s)
 	l.activate(s, variables, byUser)
 	l.remark(s)
 	text, files := l.render(ctx, s, skill.NewTemplate(body, s.Arguments).Render(skill.Call{Arguments: args, Variables: variables}))
@@ -153,6 +165,13 @@ func (l *Loader) load(ctx context.Context, s *skill.Skill, args string, byUser b
 		whole = wrap(s, alreadyThere)
 	}
 	return append([]llm.Part{llm.Text{Text: whole, Origin: llm.OriginSkill}}, files...)
+}
+
+// variables are the values of ${NAME} in the files of a skill.
+func (l *Loader) variables(s *skill.Skill) map[string]string {
+	out := l.Variables()
+	out["CLAUDE_SKILL_DIR"] = s.Dir
+	return out
 }
 
 // render puts the output of commands in their places and gathers the files.
@@ -197,9 +216,6 @@ func firstLine(s string) string {
 
 // remark reports the ignored fields of a skill's file to the user.
 func (l *Loader) remark(s *skill.Skill) {
-	if s.Fork {
-		l.Notice("info", fmt.Sprintf("/%s asks for a subagent of its own (context: fork); it runs in this conversation", s.Name))
-	}
 	if s.Model != "" && s.Model != "inherit" {
 		l.Notice("info", fmt.Sprintf("/%s asks for the model %s; the conversation's model goes on", s.Name, s.Model))
 	}

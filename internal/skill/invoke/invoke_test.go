@@ -31,6 +31,9 @@ type conversation struct {
 	roots    []string
 	notices  []string
 	ran      []string
+	tasks    []invoke.Task
+	answer   string            // of the agents; "failed...": they fail
+	during   permission.Effect // of a command while the last agent ran
 }
 
 func newConversation(t *testing.T) *conversation {
@@ -52,6 +55,11 @@ func newConversation(t *testing.T) *conversation {
 				return nil
 			}
 			return []llm.Part{llm.Text{Text: string(data), Origin: llm.OriginFile}}
+		},
+		Task: func(_ context.Context, task invoke.Task) (string, bool) {
+			c.tasks = append(c.tasks, task)
+			c.during = c.decide("touch x")
+			return c.answer, !strings.HasPrefix(c.answer, "failed")
 		},
 		AddRoot:   func(dir string) { c.roots = append(c.roots, dir) },
 		Notice:    func(_, text string) { c.notices = append(c.notices, text) },
@@ -323,10 +331,10 @@ func TestTheNewestTextOfEachSkillIsKept(t *testing.T) {
 
 func TestWhatIsNotDoneAsTheFileSaysIsTold(t *testing.T) {
 	c := newConversation(t)
-	c.write("home/skills/x/SKILL.md", "---\ncontext: fork\nagent: Explore\nmodel: haiku\nshell: powershell\n---\n!`Get-Date`")
+	c.write("home/skills/x/SKILL.md", "---\nmodel: haiku\nshell: powershell\n---\n!`Get-Date`")
 	c.say("/x")
 	told := strings.Join(c.notices, "\n")
-	for _, want := range []string{"context: fork", "haiku", "powershell"} {
+	for _, want := range []string{"haiku", "powershell"} {
 		if !strings.Contains(told, want) {
 			t.Errorf("no %q in %q", want, told)
 		}

@@ -171,9 +171,14 @@ func apply(told map[string]string, text string) {
 	}
 }
 
-// BeforeStep announces skills whose files were just touched, and those of nested folders that were just entered. It reads
-// only the newest messages.
-func (l *Loader) BeforeStep(context.Context) ([]llm.Message, error) {
+// BeforeStep runs the typed skills that have an agent of their own, and announces skills whose files were just touched and
+// those of nested folders that were just entered. It reads only the newest messages.
+func (l *Loader) BeforeStep(ctx context.Context) ([]llm.Message, error) {
+	return append(l.runForks(ctx), l.news()...), nil
+}
+
+// news announces skills that the newest messages bring.
+func (l *Loader) news() []llm.Message {
 	l.walk()
 	l.mu.Lock()
 	fresh, waiting := l.fresh, l.paths
@@ -186,12 +191,12 @@ func (l *Loader) BeforeStep(context.Context) ([]llm.Message, error) {
 		}
 	}
 	if !waiting && !found {
-		return nil, nil
+		return nil
 	}
 	if parts := l.changes(l.Library.Catalog()); len(parts) > 0 {
-		return []llm.Message{{Role: llm.User, Parts: parts}}, nil
+		return []llm.Message{{Role: llm.User, Parts: parts}}
 	}
-	return nil, nil
+	return nil
 }
 
 // walk searches the newest messages for files that calls named.

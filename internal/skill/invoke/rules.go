@@ -15,6 +15,14 @@ const ToolName = "Skill"
 
 // activate puts the rules of a skill in force until EndTurn, and lets its files be read.
 func (l *Loader) activate(s *skill.Skill, variables map[string]string, byUser bool) {
+	back := l.lend(s, variables, byUser)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.backs = append(l.backs, back)
+}
+
+// lend puts the rules of a skill in force until back is called, and lets its files be read.
+func (l *Loader) lend(s *skill.Skill, variables map[string]string, byUser bool) (back func()) {
 	if s.Kind == skill.KindSkill {
 		l.AddRoot(s.Dir)
 	}
@@ -28,22 +36,19 @@ func (l *Loader) activate(s *skill.Skill, variables map[string]string, byUser bo
 		}
 	}
 	if len(rules) == 0 {
-		return
+		return func() {}
 	}
-	back := l.Policy.Lend(rules, l.Chain...)
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.backs = append(l.backs, back)
+	return l.Policy.Lend(rules, l.Chain...)
 }
 
-// EndTurn takes back the rules of all skills. It is to be called when a turn is over.
+// EndTurn takes back the rules of all skills, and drops typed skills that never ran. It is to be called when a turn is over.
 func (l *Loader) EndTurn() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, back := range l.backs {
 		back()
 	}
-	l.backs = nil
+	l.backs, l.forks = nil, nil
 }
 
 // withheld says why the allowed-tools of a skill do not count, or "". They count when a rule allows the skill by name
