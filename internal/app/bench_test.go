@@ -113,6 +113,7 @@ func BenchmarkRequestAfterASummary(b *testing.B) {
 	b.ReportMetric(median(plain), "other-ms")
 	b.ReportMetric(median(gaps), "median-ms")
 	b.ReportMetric(slices.Max(gaps), "max-ms")
+	b.ReportMetric(slices.Max(plain), "other-max-ms")
 	b.ReportMetric(float64(len(gaps)), "summaries")
 }
 

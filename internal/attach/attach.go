@@ -90,15 +90,25 @@ func (f *Files) mentioned(path string) (files.Path, bool) {
 // readMention reads a file by way of the Read tool.
 func (f *Files) readMention(ctx context.Context, m Mention) ([]llm.Part, error) {
 	p, _ := f.mentioned(m.Path)
+	c, err := readCall(p, m)
+	if err != nil {
+		return nil, err
+	}
+	return readParts(p, m, f.Read(ctx, []llm.ToolCall{c})[0])
+}
+
+// readCall is the call of Read for a file that is named.
+func readCall(p files.Path, m Mention) (llm.ToolCall, error) {
 	in := map[string]any{"file_path": p.Lexical}
 	if m.First > 0 {
 		in["offset"], in["limit"] = m.First, m.Last-m.First+1
 	}
 	input, err := json.Marshal(in)
-	if err != nil {
-		return nil, err
-	}
-	res := f.Read(ctx, []llm.ToolCall{{ID: session.AttachedID(m.Path), Name: "Read", Input: input}})[0]
+	return llm.ToolCall{ID: session.AttachedID(m.Path), Name: "Read", Input: input}, err
+}
+
+// readParts makes the parts of a message from a result of Read.
+func readParts(p files.Path, m Mention, res llm.ToolResult) ([]llm.Part, error) {
 	if res.IsError {
 		return nil, fmt.Errorf("%s", llm.Message{Parts: res.Parts}.PlainText())
 	}
@@ -114,16 +124,32 @@ func (f *Files) readMention(ctx context.Context, m Mention) ([]llm.Part, error) 
 	return append([]llm.Part{session.AttachedText(m.Path, sizeOf(p, res), text.String())}, more...), nil
 }
 
-// Again rereads a file whose text left the conversation; nil if it is outside the session's files or cannot be read.
-func (f *Files) Again(ctx context.Context, path string) []llm.Part {
-	if _, ok := f.mentioned(path); !ok {
-		return nil
+// Again rereads files whose text left the conversation, side by side. A file is nil if it is outside the session's files
+// or cannot be read.
+func (f *Files) Again(ctx context.Context, paths []string) [][]llm.Part {
+	out := make([][]llm.Part, len(paths))
+	var calls []llm.ToolCall
+	var at []int // the path of each call
+	found := make([]files.Path, len(paths))
+	for i, path := range paths {
+		p, ok := f.mentioned(path)
+		if !ok {
+			continue
+		}
+		if c, err := readCall(p, Mention{Path: path}); err == nil {
+			found[i], calls, at = p, append(calls, c), append(at, i)
+		}
 	}
-	parts, err := f.readMention(ctx, Mention{Path: path})
-	if err != nil {
-		return nil
+	if len(calls) == 0 {
+		return out
 	}
-	return parts
+	for n, res := range f.Read(ctx, calls) {
+		i := at[n]
+		if parts, err := readParts(found[i], Mention{Path: paths[i]}, res); err == nil {
+			out[i] = parts
+		}
+	}
+	return out
 }
 
 var numbered = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^\d+\t`) })

@@ -31,6 +31,10 @@ func NewStore(dataHome string) *Store {
 	return &Store{projects: filepath.Join(dataHome, "projects"), now: time.Now, fsync: (*os.File).Sync}
 }
 
+// SetClock has sessions that are opened or made from now on take the time of their entries from now instead of time.Now. It
+// is for tests of long pauses.
+func (s *Store) SetClock(now func() time.Time) { s.now = now }
+
 // Meta describes a session to be created.
 type Meta struct {
 	Dir     string // the working folder

@@ -29,13 +29,13 @@ type Config struct {
 	Class   func(tool string) permission.Class
 	Mode    func() permission.Mode
 
-	Auto    func() (on bool, threshold int)          // whether it compacts by itself, and from how many tokens; 0: by the window
-	Model   func() llm.Model                         // of the conversation
-	Small   func(context.Context) (llm.Model, error) // writes the summaries
-	Spend   func(usd float64)                        // counts their price
-	Context func(context.Context) []llm.Part         // waits for the current context and memory
-	Read    func(context.Context, string) []llm.Part // the text of a file by name, as Read returns it; nil: unreadable
-	Forget  func()                                   // texts were removed from the conversation
+	Auto    func() (on bool, threshold int)                        // whether it compacts by itself, and from how many tokens; 0: by the window
+	Model   func() llm.Model                                       // of the conversation
+	Small   func(context.Context) (llm.Model, error)               // writes the summaries
+	Spend   func(usd float64)                                      // counts their price
+	Context func(context.Context) []llm.Part                       // waits for the current context and memory
+	Read    func(ctx context.Context, names []string) [][]llm.Part // the texts of files, as Read returns them; nil: unreadable
+	Forget  func()                                                 // texts were removed from the conversation
 }
 
 // Keeper keeps the window of one session.
@@ -43,6 +43,7 @@ type Keeper struct {
 	Config
 	compactor *compact.Compactor
 	gathered  gathered
+	changed   map[string]bool // files that the model changed, as far as a compaction found out; of one compaction at a time
 }
 
 // New makes the keeper of a session that is kept.
