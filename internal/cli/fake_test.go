@@ -39,6 +39,7 @@ type fakeTurn struct {
 func newFake(turns ...func(*fakeTurn) error) *fake {
 	f := &fake{
 		about: About{
+			Models:  func() []llm.ModelInfo { return nil },
 			Session: "0190-session", Dir: "/work", Model: "model-1", Mode: permission.Default, Tools: []string{"Read", "Bash"}, KeySource: "ANTHROPIC_API_KEY",
 			Info: func(id string) llm.ModelInfo {
 				return llm.ModelInfo{ID: id, Provider: "anthropic", ContextWindow: 200000, MaxOutput: 64000}
