@@ -61,7 +61,7 @@ func (q *queue) authorize(p *pending, plan *Plan) (*Plan, permission.Decision, e
 		if q.a.cfg.Authorize == nil {
 			return plan, permission.Decision{Effect: permission.Deny, Reason: "nothing authorises calls here"}, nil
 		}
-		d, err := q.a.cfg.Authorize(q.asking, q.approval(p, plan, revised))
+		d, err := q.a.cfg.Authorize(q.going, q.approval(p, plan, revised))
 		if p.ruling.Effect == permission.Deny && d.Effect == permission.Allow {
 			d = p.ruling.Apply(d)
 		}
@@ -169,7 +169,7 @@ func (q *queue) run(p *pending, plan *Plan) (res *Result) {
 	}()
 	res, err := plan.Run(WithOutput(q.within(p), func(s string) { q.output(p, s) }))
 	switch {
-	case err != nil && q.ctx.Err() != nil && errors.Is(err, q.ctx.Err()):
+	case err != nil && q.going.Err() != nil && errors.Is(err, q.going.Err()):
 		return &Result{Parts: text(interruptedText), IsError: true}
 	case err != nil:
 		return failed(err)

@@ -24,7 +24,7 @@ func runningCall(ctx context.Context) running {
 
 // within is the context of the Run of a call.
 func (q *queue) within(p *pending) context.Context {
-	return context.WithValue(q.ctx, runningKey{}, running{q, p})
+	return context.WithValue(q.going, runningKey{}, running{q, p})
 }
 
 // CallID is the id of the tool call in whose Run ctx is; empty outside of any call.
@@ -90,7 +90,6 @@ func (a *Agent) invoke(ctx context.Context, calls []llm.ToolCall, quiet bool) []
 	}
 	q := a.newQueue(ctx, false)
 	q.above, q.parent, q.quiet = runningCall(ctx), CallID(ctx), quiet
-	defer q.drop()
 	for i, c := range calls {
 		switch {
 		case quiet: // nothing speaks of it again

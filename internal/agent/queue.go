@@ -26,7 +26,7 @@ const (
 var (
 	errNotStarted = errors.New(notStartedText)
 	errNotWritten = errors.New("This call was not run: the session could not be written.")
-	errRefused    = errors.New("This call was not run: the user refused another one of its group and wants to be heard first.")
+	errRefused    = errors.New("This call was not run: the user refused another call that was made with it, and wants to be heard first.")
 )
 
 // errNoRoom answers a call that would have effects while the disk is full.
@@ -55,8 +55,8 @@ type queue struct {
 	quiet   bool   // nothing is recorded: they come from InvokeUnrecorded
 	above   running
 
-	asking context.Context // ends when no question may be put any more
-	drop   context.CancelFunc
+	going context.Context // of questions and of running calls: ends with ctx, or when the user refuses a call and wants the turn to end
+	drop  context.CancelFunc
 
 	mu      sync.Mutex
 	wake    *sync.Cond
@@ -99,10 +99,8 @@ type pending struct {
 }
 
 func (a *Agent) newQueue(ctx context.Context, journal bool) *queue {
-	q := &queue{a: a, ctx: ctx, journal: journal, slots: make(chan struct{}, maxParallel), judging: make(chan struct{}, maxParallel), asking: ctx, drop: func() {}}
-	if !journal {
-		q.asking, q.drop = context.WithCancel(ctx)
-	}
+	q := &queue{a: a, ctx: ctx, journal: journal, slots: make(chan struct{}, maxParallel), judging: make(chan struct{}, maxParallel)}
+	q.going, q.drop = context.WithCancel(ctx)
 	q.wake = sync.NewCond(&q.mu)
 	return q
 }
@@ -126,6 +124,7 @@ func (q *queue) add(c llm.ToolCall) {
 
 // wait ends the queue: it returns when every call has its result.
 func (q *queue) wait() outcome {
+	defer q.drop()
 	q.mu.Lock()
 	q.closed = true
 	q.wake.Signal()
@@ -235,22 +234,21 @@ func (q *queue) start(p *pending) {
 
 // halted says why nothing may start any more, or nil.
 func (q *queue) halted() error {
-	if q.ctx.Err() != nil {
-		return errNotStarted
-	}
 	refused := q.above.refused()
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	switch {
+	case refused || q.out.refused:
+		return errRefused
+	case q.ctx.Err() != nil:
+		return errNotStarted
 	case q.out.writeErr != nil:
 		return errNotWritten
-	case !q.journal && (refused || q.out.refused):
-		return errRefused
 	}
 	return nil
 }
 
-// refusedOne notes that the user refused a call and wants the turn to end. Calls of one Invoke end together.
+// refusedOne notes that the user refused a call and wants the turn to end. The calls made with it end too, and no other starts.
 func (q *queue) refusedOne() {
 	q.mu.Lock()
 	q.out.refused = true

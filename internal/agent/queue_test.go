@@ -132,6 +132,37 @@ func TestCallsWhosePreparationHangsNeverStart(t *testing.T) {
 	}
 }
 
+// A refusal that ends the turn stops a call that runs beside the refused one, and no other call of the reply starts.
+func TestARefusalThatEndsTheTurnStopsTheOtherCallsOfTheReply(t *testing.T) {
+	started := make(chan struct{})
+	slow := tool("Slow", true, func(ctx context.Context, _ string) (*agent.Result, error) {
+		close(started)
+		<-ctx.Done()
+		return nil, ctx.Err()
+	})
+	f := newFixture(t, []agent.Tool{slow, echo("R", true), echo("W", false)}, func(c *agent.Config) {
+		c.Authorize = func(_ context.Context, a agent.Approval) (permission.Decision, error) {
+			if a.Call.ID != "2" {
+				return permission.Decision{Effect: permission.Allow}, nil
+			}
+			<-started
+			return permission.Decision{Effect: permission.Deny, Reason: "the user refused", Interrupt: true}, nil
+		}
+	}, reply(llm.StopToolUse, call("1", "Slow", `{"x":"a"}`), call("2", "R", `{"x":"b"}`), call("3", "W", `{"x":"c"}`), call("4", "R", `{"x":"d"}`)),
+		reply(llm.StopEndTurn, llm.Text{Text: "next"}))
+	if end := f.run(t); end.Reason != event.EndRefused {
+		t.Errorf("%+v", end)
+	}
+	want := []string{"1=" + agent.InterruptedText, "2=Permission denied: the user refused.", "3=" + agent.ErrRefused.Error(), "4=" + agent.ErrRefused.Error()}
+	if got := results(f.memory.Messages()[2]); !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	f.run(t)
+	if why := agent.Refused(f.model.reqs[1].Messages); why != "" {
+		t.Error(why)
+	}
+}
+
 // Wherever the user interrupts before a call starts, the call is answered as not started and does not run.
 func TestInterruptBeforeACallStarts(t *testing.T) {
 	for name, at := range map[string]func(*agent.Config, context.CancelFunc){

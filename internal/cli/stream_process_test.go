@@ -5,6 +5,7 @@ package cli_test
 import (
 	"bufio"
 	"encoding/json"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -233,6 +234,62 @@ final
 		t.Errorf("%d requests: the turn went on", n)
 	}
 	d.end()
+}
+
+// No call of a reply runs after the host refused one of them and wants the turn to end, neither one that reads nor one
+// that writes, and one that runs already is stopped.
+func TestARefusalThatInterruptsEndsTheCallsBesideIt(t *testing.T) {
+	outside := filepath.Join(t.TempDir(), "outside.txt")
+	if err := os.WriteFile(outside, []byte("outside\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, calls := range map[string][]string{
+		"after it": {
+			`Bash {"command":"touch first"}`, `Bash {"command":"cat a.txt"}`, `Read {"file_path":"a.txt"}`,
+			`Write {"file_path":"b.txt","content":"b"}`, `Bash {"command":"touch last"}`,
+		},
+		"beside it": {`Bash {"command":"tail -f a.txt"}`, `Read {"file_path":"` + outside + `"}`, `Write {"file_path":"b.txt","content":"b"}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := drive(t, "reply\n  call "+strings.Join(calls, "\n  call ")+"\nfinal\n  say I went on.\n", "--permission-prompt-tool", "stdio")
+			d.write("a.txt", "a\n")
+			d.send(said("go", "one"))
+			id, _ := d.kind("control_request")["request_id"].(string)
+			d.send(`{"type":"control_response","response":{"subtype":"success","request_id":"` + id + `","response":{"behavior":"deny","message":"stop here","interrupt":true}}}`)
+			if r := d.kind("result"); r["subtype"] != "error_during_execution" || len(d.srv.Requests()) != 1 {
+				t.Errorf("%d requests, %v", len(d.srv.Requests()), r)
+			}
+			refused, stopped, unrun := 0, 0, 0
+			for _, text := range toolResults(d.seen) {
+				refused += strings.Count(text, "stop here")
+				stopped += strings.Count(text, "was interrupted before it ended")
+				unrun += strings.Count(text, "This call was not run: ")
+			}
+			if refused != 1 || refused+stopped+unrun != len(calls) {
+				t.Errorf("%d refused, %d stopped, %d not run of %d: %q", refused, stopped, unrun, len(calls), toolResults(d.seen))
+			}
+			for _, made := range []string{"first", "b.txt", "last"} {
+				if _, err := os.Stat(filepath.Join(d.dir, made)); err == nil {
+					t.Errorf("%s was made", made)
+				}
+			}
+			d.end()
+		})
+	}
+}
+
+// toolResults are the texts of the tool results in lines of output.
+func toolResults(lines []map[string]any) (out []string) {
+	for _, l := range lines {
+		m, _ := l["message"].(map[string]any)
+		parts, _ := m["content"].([]any)
+		for _, p := range parts {
+			if p, _ := p.(map[string]any); p["type"] == "tool_result" {
+				out = append(out, fmt.Sprint(p["content"]))
+			}
+		}
+	}
+	return out
 }
 
 func TestSlashCommandsOfAStreamAreCommands(t *testing.T) {
