@@ -25,7 +25,7 @@ import (
 // readInside are keys that package config reads as parts of its documents, before there are any Settings.
 var readInside = []string{
 	"$schema", "version", "organizationUrl",
-	"permissions.allow", "permissions.ask", "permissions.deny", "permissions.disableBypassPermissionsMode",
+	"permissions.allow", "permissions.ask", "permissions.deny", "permissions.disableBypassPermissionsMode", "permissions.disableAutoMode",
 }
 
 func TestEverySettingIsReadOrIsSaidToHaveNoEffect(t *testing.T) {

@@ -143,7 +143,7 @@ func (i *Instance) checkMode(m permission.Mode) error {
 	if m == permission.Bypass {
 		return i.opts.Boundary.BypassForbidden(i.settings().Sandbox, i.conf.Load().BypassForbidden)
 	}
-	return nil
+	return i.conf.Load().ModeForbidden(string(m))
 }
 
 // resolved is a path with links resolved, as accesses have it; where that fails, the path as it is.

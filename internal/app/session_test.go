@@ -98,11 +98,12 @@ func TestSmallModel(t *testing.T) {
 	}
 }
 
-func TestForbiddenBypassIsOneClearError(t *testing.T) {
-	_, err := newPlace(t, nil).with(t, `{"permissions": {"disableBypassPermissionsMode": "disable"}}`, nil,
-		func(o *app.Options) { o.Mode = permission.Bypass })
-	if err == nil || !strings.Contains(err.Error(), "disableBypassPermissionsMode") {
-		t.Errorf("%v", err)
+func TestAForbiddenModeIsOneClearError(t *testing.T) {
+	for key, mode := range map[string]permission.Mode{"disableBypassPermissionsMode": permission.Bypass, "disableAutoMode": permission.Auto} {
+		_, err := newPlace(t, nil).with(t, `{"permissions": {"`+key+`": "disable"}}`, nil, func(o *app.Options) { o.Mode = mode })
+		if err == nil || !strings.Contains(err.Error(), key) {
+			t.Errorf("%s: %v", key, err)
+		}
 	}
 }
 

@@ -90,18 +90,17 @@ func (s *Session) follow(rules []permission.Rule, reconnect bool) {
 	}
 }
 
-// recheckMode holds the mode against new settings: where they forbid bypassPermissions, a session in it goes back to
-// the default mode. Once they allow it again, it can be chosen again.
+// recheckMode holds the mode against new settings: a session in a mode that they forbid goes back to the default mode.
+// Once they allow it again, it can be chosen again.
 func (s *Session) recheckMode() {
 	s.modes.Lock()
 	defer s.modes.Unlock()
-	why := s.inst.conf.Load().BypassForbidden()
-	s.rules.Policy().ForbidBypass(why != nil)
-	if why == nil || s.Mode() != permission.Bypass {
-		return
+	conf := s.inst.conf.Load()
+	s.rules.Policy().ForbidBypass(conf.BypassForbidden() != nil)
+	if why := conf.ModeForbidden(string(s.Mode())); why != nil {
+		s.storeMode(permission.Default)
+		s.Note(event.Notice{Level: "warning", Text: "settings: the mode is now default: " + why.Error()})
 	}
-	s.storeMode(permission.Default)
-	s.Note(event.Notice{Level: "warning", Text: "settings: the mode is now default: " + why.Error()})
 }
 
 // join makes reloads reach a session until it is closed.

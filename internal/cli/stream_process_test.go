@@ -278,6 +278,20 @@ func TestARefusalThatInterruptsEndsTheCallsBesideIt(t *testing.T) {
 	}
 }
 
+func TestAForbiddenModeAutoIsRefusedByName(t *testing.T) {
+	d := drive(t, "final\n  say Hello.\n", "--settings", `{"permissions":{"disableAutoMode":"disable"}}`)
+	if _, text := d.ask(`{"subtype":"set_permission_mode","mode":"auto"}`); !strings.Contains(text, "permissions.disableAutoMode") {
+		t.Errorf("the control request is answered with %q", text)
+	}
+	d.send(said("/mode auto", "1"))
+	if r := d.kind("result"); r["is_error"] != true || !strings.Contains(fmt.Sprint(r["errors"]), "permissions.disableAutoMode") {
+		t.Errorf("got %v", r)
+	}
+	d.send(said("go on", "2")) // the last turn decides on the exit status
+	d.kind("result")
+	d.end()
+}
+
 // toolResults are the texts of the tool results in lines of output.
 func toolResults(lines []map[string]any) (out []string) {
 	for _, l := range lines {

@@ -144,6 +144,26 @@ func (c *Config) BypassForbidden() error {
 	return nil
 }
 
+// ModeForbidden returns the reason why a permission mode may not be used, or nil.
+func (c *Config) ModeForbidden(mode string) error {
+	if e := modeForbidden(c.merged, c.waiting, mode); e != nil {
+		return e
+	}
+	return nil
+}
+
+func modeForbidden(root *node, held []*node, mode string) *Error {
+	switch mode {
+	case "bypassPermissions":
+		return bypassForbidden(root, held)
+	case "auto":
+		if off := root.at(keyPath{"permissions", "disableAutoMode"}); off != nil {
+			return &Error{Origin: off.origin(), Key: "permissions.disableAutoMode", Text: "the mode auto is forbidden by the settings", Hint: "use another mode"}
+		}
+	}
+	return nil
+}
+
 func bypassForbidden(root *node, held []*node) *Error {
 	if off := root.at(keyPath{"permissions", "disableBypassPermissionsMode"}); off != nil {
 		return &Error{Origin: off.origin(), Key: "permissions.disableBypassPermissionsMode", Text: "the mode bypassPermissions is forbidden by the settings"}

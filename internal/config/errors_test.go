@@ -122,9 +122,9 @@ func TestAnUnknownKeyOfPermissionsIsAnErrorInAFileOfOurs(t *testing.T) {
 	m.write(userFile, `{"permissions": {"blocked": ["Bash"]}}`)
 	diff(t, "error", m.fail(), userFile+`:1:18: permissions.blocked: lathe does not know this key; take it out, or write its rules under deny, ask or rules`)
 	m.write(userFile, `{"permissions": {"$comment": "ours", "alow": []}}`)
-	m.write(claudeUser, `{"permissions": {"disableSomeMode": "disable", "_note": 1}}`)
+	m.write(claudeUser, `{"permissions": {"disableRemoteControl": "disable", "_note": 1}}`)
 	diff(t, "warnings", m.warnings(m.load()), []string{
-		claudeUser + `:1:18: permissions.disableSomeMode: lathe does not know this key and does not obey it`,
+		claudeUser + `:1:18: permissions.disableRemoteControl: lathe does not know this key and does not obey it`,
 		userFile + `:1:18: permissions.$comment: lathe does not know this key; it is kept and has no effect`,
 		userFile + `:1:38: permissions.alow: lathe does not know this key; it is kept and has no effect; did you mean allow?`,
 	})

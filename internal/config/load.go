@@ -402,16 +402,16 @@ func startModel(below, managed *node) *node {
 func (l *loader) settle(root *node) *node {
 	l.warnIdle(root)
 	mode := root.at(keyPath{"permissions", "defaultMode"})
-	if mode == nil || mode.text != "bypassPermissions" {
+	if mode == nil {
 		return root
 	}
-	why := bypassForbidden(root, l.waiting())
+	why := modeForbidden(root, l.waiting(), mode.text)
 	if why == nil {
 		return root
 	}
 	l.warn(Warning{
 		Origin: mode.origin(), Key: "permissions.defaultMode",
-		Text: "bypassPermissions is forbidden by " + why.Origin.String() + " (" + why.Key + "); the mode is default",
+		Text: mode.text + " is forbidden by " + why.Origin.String() + " (" + why.Key + "); the mode is default",
 	})
 	src := &source{layer: why.Origin.Layer, file: why.Origin.File, name: why.Origin.Name}
 	safe := object(src)

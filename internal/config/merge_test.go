@@ -148,6 +148,18 @@ func TestManagedPolicyForbidsBypass(t *testing.T) {
 	})
 }
 
+func TestManagedPolicyForbidsAuto(t *testing.T) {
+	m := newMachine(t)
+	m.write(userFile, `{"permissions": {"defaultMode": "auto"}}`)
+	diff(t, "mode", m.load().Settings.Permissions.DefaultMode, "auto")
+	m.write(managed, `{"permissions": {"disableAutoMode": "disable"}}`)
+	c := m.load()
+	diff(t, "mode", c.Settings.Permissions.DefaultMode, "default")
+	diff(t, "warnings", m.warnings(c), []string{
+		userFile + ":1:33: permissions.defaultMode: auto is forbidden by " + managed + ":1:37 (permissions.disableAutoMode); the mode is default",
+	})
+}
+
 func TestManagedDropInsAreReadInOrder(t *testing.T) {
 	m := newMachine(t)
 	m.write(managed, `{"language": "0"}`)

@@ -262,8 +262,8 @@ func forbidRemote(root *node, warn func(Warning)) {
 		root.remove("organizationUrl")
 	}
 	mode := root.at(keyPath{"permissions", "defaultMode"})
-	if mode != nil && mode.text == "bypassPermissions" {
-		warn(Warning{Origin: mode.origin(), Key: "permissions.defaultMode", Text: "the organisation's settings may not set bypassPermissions; it is left out"})
+	if mode != nil && (mode.text == "bypassPermissions" || mode.text == "auto") {
+		warn(Warning{Origin: mode.origin(), Key: "permissions.defaultMode", Text: "the organisation's settings may not set " + mode.text + "; it is left out"})
 		root.get("permissions").remove("defaultMode")
 	}
 }

@@ -43,6 +43,7 @@ var projectRules = []struct {
 	{free, "permissions.ask"},
 	{free, "permissions.deny"},
 	{free, "permissions.disableBypassPermissionsMode"},
+	{free, "permissions.disableAutoMode"},
 	{free, "disabledMcpjsonServers"},
 	{free, "outputStyle"},
 	{free, "language"},

@@ -136,7 +136,7 @@ func TestWhatAProjectMaySetAtOnceIsThisAndNoMore(t *testing.T) {
 	})
 	want := []string{
 		"$schema", "version", "model", "smallModel", "fallbackModel", "modelAliases", "effort", "maxThinkingTokens", "maxOutputTokens",
-		"permissions.ask", "permissions.deny", "permissions.disableBypassPermissionsMode", "disabledMcpjsonServers", "outputStyle", "language",
+		"permissions.ask", "permissions.deny", "permissions.disableBypassPermissionsMode", "permissions.disableAutoMode", "disabledMcpjsonServers", "outputStyle", "language",
 		"theme", "prefersReducedMotion", "autoCompactEnabled", "compactionThreshold", "includeGitInstructions", "subagents.model", "subagents.maxConcurrent",
 		"exploreCache.enabled", "exploreCache.maxEntries", "exploreCache.directoryTtlMs", "bash.defaultTimeoutMs", "bash.maxTimeoutMs",
 		"bash.maxOutputLength", "bash.backgroundWaitMs", "stream.stallTimeoutMs", "stream.maxRetries", "stream.retryBaseMs", "stream.maxRetryWaitMs",

@@ -115,6 +115,7 @@ type Permissions struct {
 	AdditionalDirectories        []string      `json:"additionalDirectories"`
 	DefaultMode                  string        `json:"defaultMode"`
 	DisableBypassPermissionsMode string        `json:"disableBypassPermissionsMode"` // "" or "disable"
+	DisableAutoMode              string        `json:"disableAutoMode"`              // "" or "disable"
 }
 
 // OrderedRule is one entry of permissions.rules. Action is "allow", "ask" or "deny".
