@@ -13,6 +13,7 @@ import (
 
 // analysis is the state of one walk.
 type analysis struct {
+	mem   *scratch
 	world permission.World
 	start string // the folder that the line begins in
 	line  string
@@ -23,7 +24,8 @@ type analysis struct {
 	redirs   []*redirect
 	accesses []permission.Access
 	written  map[string]string     // texts that the line writes into files, by path
-	touched  map[touch]bool        // accesses that were noted
+	touches  []touch               // accesses that were noted
+	touched  map[touch]bool        // the same, where they are many
 	omitted  []permission.Withheld // files that the safe form of readers of whole folders leaves out
 	past     []permission.Access   // reads of past files, narrowed by the safe form
 	left     []string              // the names of that, where they are news
@@ -150,22 +152,42 @@ func (a *analysis) supposes() bool {
 
 // analyze walks the whole line.
 func analyze(line, dir string, w permission.World, supposing bool) *analysis {
-	a := &analysis{world: w, start: dir, line: line, class: permission.ClassNeutral, exact: true, supposing: supposing}
-	sc := &scope{src: line, dirs: []string{dir}}
+	mem := scratches.Get().(*scratch)
+	a := &mem.analysis
+	*a = analysis{
+		mem: mem, world: w, start: dir, line: line, class: permission.ClassNeutral, exact: true, supposing: supposing,
+		calls: mem.noted, accesses: mem.accesses, levels: mem.levels, touches: mem.touches,
+	}
+	n := commands(line)
+	mem.calls.reserve(n)
+	mem.scopes.reserve(n)
+	mem.words.reserve(4 * n)
+	mem.args.reserve(4 * n)
 	a.characters(line)
-	a.read(line, sc)
-	a.lookalikes(line, &scope{src: line, dirs: []string{dir}})
+	a.read(line, a.outer())
+	a.lookalikes(line)
 	return a
+}
+
+// outer is a new scope for the whole line.
+func (a *analysis) outer() *scope {
+	sc := a.mem.scopes.one()
+	*sc = scope{mem: a.mem, src: a.line, dirs: []string{a.start}}
+	return sc
 }
 
 // commands is about how many commands a line has, by the characters between them.
 func commands(line string) int {
-	n := 2
+	n, last := 1, byte(0)
 	for i := range min(len(line), maxParse) {
-		switch line[i] {
+		c := line[i]
+		switch c {
 		case '|', ';', '\n', '&', '(':
-			n++
+			if c != last && last != '>' { // && is one operator, and >& belongs to a command
+				n++
+			}
 		}
+		last = c
 	}
 	return n
 }

@@ -64,7 +64,8 @@ func (a *analysis) call(c *syntax.CallExpr, sc *scope, in input, rd redirected) 
 	if len(words) > 0 && holdsParam(c.Args[0]) {
 		words[0].worked = true // a program is to be named by its name
 	}
-	run := &call{words: words, assigns: assigns, raw: raw, in: in, place: place, placed: true}
+	run := a.mem.calls.one()
+	run.words, run.assigns, run.raw, run.in, run.place, run.placed = words, assigns, raw, in, place, true
 	script, ok = a.run(run, sc)
 	if rd.write {
 		a.wrote(c, run, sc)
@@ -96,8 +97,7 @@ func (a *analysis) partAt(place int, p permission.Part, sc *scope) int {
 	}
 	a.raise(p.Class)
 	if a.parts == nil {
-		n := commands(a.line)
-		a.parts, a.levels = make([]permission.Part, 0, n), make([]int, 0, n)
+		a.parts = make([]permission.Part, 0, commands(a.line))
 	}
 	if place == len(a.parts) {
 		a.parts, a.levels = append(a.parts, p), append(a.levels, sc.level)
@@ -182,9 +182,9 @@ func baseName(w word) string {
 // lookUp asks the program table. Words of which only a part is known are looked up by that part,
 // because a guess serves deny rules; that they count as harmless is ruled out elsewhere.
 func (a *analysis) lookUp(c *call, sc *scope) program.Use {
-	words := make([]program.Word, len(c.words))
-	for i, w := range c.words {
-		words[i] = w.program()
+	words := a.mem.args.take(len(c.words))
+	for i := range c.words {
+		words[i] = c.words[i].program()
 	}
 	words[0].Unknown = words[0].Unknown && words[0].Text == ""
 	return program.Analyze(words, program.Env{Dir: sc.dir(), World: a.world})

@@ -327,8 +327,7 @@ func placeChecks() []check {
 }
 
 func movedFrom(dirs []string, start string) bool {
-	sc := scope{dirs: dirs}
-	return sc.moved(start)
+	return (&scope{dirs: dirs}).moved(start)
 }
 
 // gitSubcommand finds the subcommand behind git's own flags.

@@ -2,6 +2,7 @@ package shell
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/lathe-dev/lathe/internal/permission"
@@ -23,17 +24,34 @@ func (a *analysis) access(x permission.Access) {
 	if x.Below {
 		key.except = strings.Join(x.Except, "/")
 	}
-	if a.touched[key] {
+	if a.noted(key) {
 		if len(a.landings) > 0 {
 			a.repeated = append(a.repeated, x)
 		}
 		return
 	}
-	if a.touched == nil {
-		a.touched = map[touch]bool{}
-	}
-	a.touched[key] = true
 	a.accesses = append(a.accesses, x)
+}
+
+// fewTouches is how many accesses are compared one by one.
+const fewTouches = 12
+
+// noted reports whether an access was noted before, and notes it.
+func (a *analysis) noted(key touch) bool {
+	if a.touched == nil && slices.Contains(a.touches, key) || a.touched[key] {
+		return true
+	}
+	a.touches = append(a.touches, key)
+	if a.touched == nil && len(a.touches) > fewTouches {
+		a.touched = make(map[touch]bool, 4*fewTouches)
+		for _, k := range a.touches {
+			a.touched[k] = true
+		}
+	}
+	if a.touched != nil {
+		a.touched[key] = true
+	}
+	return false
 }
 
 // path notes a read or write of a path as it was written, from each folder that may be the current one.

@@ -10,6 +10,7 @@ import (
 
 // scope is the state of the shell at one place of the line, as far as it is known.
 type scope struct {
+	mem     *scratch             // where children lie
 	src     string               // the text that positions of the tree count in
 	dirs    []string             // folders that may be the current one, the likeliest first; nil: unknown
 	perhaps []string             // the current folders if the unknown words of a cd are empty
@@ -47,10 +48,19 @@ type function struct {
 
 // child is a copy for a subshell: its changes do not reach back.
 func (sc *scope) child() *scope {
-	c := *sc
+	c := sc.copy()
 	c.vars, c.funcs, c.aliases = copied(sc.vars), copied(sc.funcs), copied(sc.aliases)
 	c.dirs = slices.Clip(sc.dirs)
-	return &c
+	return c
+}
+
+func (sc *scope) copy() *scope {
+	c := new(scope)
+	if sc.mem != nil {
+		c = sc.mem.scopes.one()
+	}
+	*c = *sc
+	return c
 }
 
 // copied is a copy of a map, nil for an empty one: most lines define nothing.
@@ -84,9 +94,9 @@ func (sc *scope) inside(what string) *scope {
 // part is one level deeper in the same shell: its changes stay.
 func (sc *scope) part(what string) *scope {
 	sc.own()
-	c := *sc
+	c := sc.copy()
 	c.within, c.level = what, sc.level+1
-	return &c
+	return c
 }
 
 func (sc *scope) assign(name string, b binding) {

@@ -42,7 +42,9 @@ const (
 
 // Analyze returns the effect of line when bash runs it in dir, an absolute path.
 func Analyze(line, dir string, w permission.World) Result {
-	return settled(line, dir, w).result()
+	a := settled(line, dir, w)
+	defer a.release()
+	return a.result()
 }
 
 // settled walks a line. What was supposed holds only in a safe form, so a line that does more than read is walked again
@@ -50,6 +52,7 @@ func Analyze(line, dir string, w permission.World) Result {
 func settled(line, dir string, w permission.World) *analysis {
 	a := analyze(line, dir, w, true)
 	if a.supposed && (!a.class.ReadOnly() || !a.exact || a.script == "" || len(a.findings()) > 0) {
+		a.release()
 		return analyze(line, dir, w, false)
 	}
 	return a

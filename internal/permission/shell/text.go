@@ -82,11 +82,11 @@ func blank(r rune) bool {
 
 // lookalikes reads the line also as it looks to a reader, for deny and ask rules: odd blanks as blanks,
 // characters that do not show left out, letters of other alphabets as the ones of ours that they resemble.
-func (a *analysis) lookalikes(line string, sc *scope) {
+func (a *analysis) lookalikes(line string) {
 	if len(a.odd[oddCharacter])+len(a.odd[oddBlank])+len(a.odd[oddLetters]) == 0 && !slices.ContainsFunc(a.calls, func(c *call) bool { return !ascii(c.name) }) {
 		return
 	}
-	guess := sc.inside("the line as it looks")
+	guess := a.outer().inside("the line as it looks")
 	guess.guess = true
 	seen := []string{line}
 	for _, odd := range []rune{' ', -1} {

@@ -44,7 +44,7 @@ func (w word) stays(c *call, i int) bool {
 }
 
 // for the program table.
-func (w word) program() program.Word {
+func (w *word) program() program.Word {
 	return program.Word{Text: w.text, Glob: w.glob, Unknown: w.unknown, Quoted: w.quoted}
 }
 
@@ -65,7 +65,7 @@ type piece struct {
 
 // words expands the words of a command.
 func (a *analysis) words(args []*syntax.Word, sc *scope) []word {
-	out := make([]word, 0, len(args))
+	out := a.mem.words.take(len(args))[:0]
 	for _, arg := range args {
 		if plain, ok := plainWord(arg); ok {
 			out = append(out, plain)
