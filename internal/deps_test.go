@@ -28,7 +28,8 @@ var table = func() map[string]row {
 		"sandbox/confine":        {[]string{"sandbox/confine/inside"}, "the boundary is data and system calls; whose commands it holds is above"},
 		"sandbox/confine/inside": {nil, "the process that confines itself runs before anything else of lathe is initialized"},
 
-		"boundary": {[]string{"git", "sandbox", "sandbox/confine"}, "the policy of a session's commands is made from folders, repositories and settings, without the tools that run them"},
+		"netproxy": {[]string{"permission"}, "which addresses are private is the same for rules and for connections; who decides on a host is above"},
+		"boundary": {[]string{"git", "netproxy", "sandbox", "sandbox/confine"}, "the policy of a session's commands is made from folders, repositories and settings, without the tools that run them"},
 
 		"permission/permissiontest": {nil, "reading the lines of a test file needs nothing of ours"},
 		"await":                     {nil, "what tests wait for is outside of lathe"},
@@ -82,7 +83,7 @@ var table = func() map[string]row {
 	t["workspace"] = row{[]string{"files", "permission", "tool"}, "the folders and files of a session, for those who act for the user; it knows their tracking in tool, and no conversation"}
 	t["attach"] = row{[]string{"agent", "event", "files", "llm", "memory", "prompt", "session"}, "files that a prompt names are read by way of a function, so that permissions hold"}
 	t["extension"] = row{[]string{"attach", "config", "event", "journal", "llm", "llm/hosts", "permission", "prompt", "sandbox", "session", "skill", "skill/invoke", "skill/locate", "style", "subagent", "workspace"}, "skills, styles and kinds of agents know functions only; this gives them those of a session"}
-	t["approval"] = row{[]string{"agent", "event", "journal", "llm", "permission", "session", "workspace"}, "deciding on a call needs policy, a person, the small model and the journal, and none of the tools"}
+	t["approval"] = row{[]string{"agent", "boundary", "event", "journal", "llm", "netproxy", "permission", "session", "workspace"}, "deciding on a call, or on a host that a command wants to reach, needs policy, a person, the small model and the journal, and none of the tools"}
 	t["resume"] = row{[]string{"event", "llm", "session", "tool"}, "the state beside the messages is read out of the log; who puts it in force is above"}
 	t["window"] = row{[]string{"agent", "compact", "compact/onlog", "event", "journal", "llm", "permission", "skill/invoke", "tool"}, "compactions are computed in compact; this joins them with the session's log, models and tools"}
 	t["app"] = row{slices.Sorted(maps.Keys(t)), "the one place that puts the parts together"}

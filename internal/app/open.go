@@ -137,12 +137,12 @@ func (s *Session) setUp(ctx context.Context, model llm.Model) (err error) {
 	s.attached = &attach.Files{Roots: s.env.Roots, Dir: s.Dir, Publish: s.Publish, Read: s.readAttached}
 	s.approver = approval.New(approval.Config{
 		Rules: s.rules, Journal: s.Journal, Workspace: s.Workspace, Mode: s.Mode, Interactive: s.interactive, AcceptEdits: s.acceptEdits,
-		Dialog: &s.outermost().dialog, Small: i.SmallModel, Count: s.CountRequest, Keep: s.keepRule,
+		Dialog: &s.outermost().dialog, Small: i.SmallModel, Count: s.CountRequest, Keep: s.keepRule, Chain: s.chain,
 	})
 	s.skills = i.extensions.Loader(extension.Session{
 		Journal: s.Journal, Workspace: s.Workspace, Attached: s.attached, Policy: policy, Chain: s.chain, Tools: i.tools, Invoke: s.Invoke, Model: s.Model, Effort: s.Effort,
 	})
-	s.env.LoadSkill, s.env.Notes, s.env.Agents = s.skills.Load, i.Notes(), s.newAgents()
+	s.env.LoadSkill, s.env.Notes, s.env.Agents, s.env.Hosts = s.skills.Load, i.Notes(), s.newAgents(), s.approver.Network
 	return s.newAgent(ctx, model)
 }
 

@@ -29,6 +29,7 @@ type Config struct {
 	Journal     *journal.Journal
 	Workspace   *workspace.Workspace
 	Mode        func() permission.Mode
+	Chain       []string    // of the agent, as in agent.Config
 	Interactive bool        // somebody answers questions
 	Dialog      *sync.Mutex // held while a dialog is open, by all who ask the same person; nil: one of its own
 	AcceptEdits func()      // goes over to the mode for accepting edits

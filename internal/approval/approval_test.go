@@ -31,6 +31,7 @@ func approver(t *testing.T, mode permission.Mode, allowed ...string) (*approval.
 	j := journal.New(nil, bus, nil)
 	return approval.New(approval.Config{
 		Rules: approval.NewRules(policy, tools, env.Dir.Get(), j), Journal: j, Workspace: workspace.New(env, policy, now), Mode: now, Interactive: true,
+		Keep: func(permission.Rule) error { return nil },
 	}), bus
 }
 

@@ -25,6 +25,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/lathe-dev/lathe/internal/netproxy"
 	"github.com/lathe-dev/lathe/internal/sandbox"
 	"github.com/lathe-dev/lathe/internal/sandbox/confine"
 )
@@ -41,13 +42,17 @@ type Settings struct {
 		DenyRead   []string `json:"denyRead"`
 	} `json:"filesystem"`
 	Network struct {
-		AllowAllUnixSockets bool `json:"allowAllUnixSockets"`
+		AllowAllUnixSockets bool     `json:"allowAllUnixSockets"`
+		AllowedDomains      []string `json:"allowedDomains"`  // patterns of netproxy
+		DeniedDomains       []string `json:"deniedDomains"`   // patterns of netproxy
+		StrictAllowlist     bool     `json:"strictAllowlist"` // never ask about a host
 	} `json:"network"`
 }
 
 // Options configure Open.
 type Options struct {
 	Settings json.RawMessage // the setting; nil: none
+	Hosts    []string        // more patterns of hosts that commands may reach
 	Flag     string          // --sandbox: read-only, workspace, off; empty: not given
 	Dir      string          // the instance's folder, with links resolved
 	Home     string
@@ -63,6 +68,7 @@ type Boundary struct {
 	s        Settings
 	mode     confine.Mode
 	support  confine.Support
+	hosts    netproxy.Rules
 	mu       sync.Mutex
 	temp     string
 	tempErr  error
@@ -76,6 +82,10 @@ func Open(o Options) (*Boundary, error) {
 		if err := json.Unmarshal(o.Settings, &b.s); err != nil {
 			return nil, fmt.Errorf("the setting sandbox cannot be read: %w", err)
 		}
+	}
+	var err error
+	if b.hosts, err = netproxy.ParseRules(slices.Concat(b.s.Network.AllowedDomains, o.Hosts), b.s.Network.DeniedDomains); err != nil {
+		return nil, fmt.Errorf("the hosts of the sandbox: %w", err)
 	}
 	switch m := confine.Mode(o.Flag); {
 	case m == confine.Off, m == "" && !b.s.Enabled:
@@ -141,11 +151,12 @@ type Run struct {
 	temp  string
 	watch watch
 	b     *Boundary
+	proxy *netproxy.Proxy // nil: the tier has no proxy
 }
 
 // For returns the confinement of one command. The folders are absolute and free of symbolic links. Call Done when the
 // command has ended.
-func (b *Boundary) For(folders []string) (*Run, error) {
+func (b *Boundary) For(folders []string, n Network) (*Run, error) {
 	temp, err := b.Temp()
 	if err != nil {
 		return nil, err
@@ -173,7 +184,11 @@ func (b *Boundary) For(folders []string) (*Run, error) {
 	if b.mode == confine.Workspace {
 		p.Write = append(p.Write, b.cache())
 	}
-	return &Run{Confinement: &sandbox.Confinement{Policy: p, Support: b.support}, temp: temp, watch: newWatch(names), b: b}, nil
+	r := &Run{Confinement: &sandbox.Confinement{Policy: p, Support: b.support}, temp: temp, watch: newWatch(names), b: b}
+	if b.support.Tier == confine.Full {
+		r.connect(n)
+	}
+	return r, nil
 }
 
 // resolve makes the paths of the settings absolute and follows their links.
@@ -250,6 +265,7 @@ func (r *Run) Environ() map[string]string {
 	cache := r.b.cache()
 	return map[string]string{
 		"XDG_CACHE_HOME": cache, "GOCACHE": cache + "/go-build", "npm_config_cache": cache + "/npm", "PIP_CACHE_DIR": cache + "/pip",
+		"GOMODCACHE": cache + "/go-mod", "CARGO_HOME": cache + "/cargo", "GOPROXY": r.b.goProxy(),
 	}
 }
 
@@ -262,8 +278,13 @@ func (r *Run) TempFile(name string) (outside, inside string) {
 	return outside, outside
 }
 
-// Done moves away the protected names that the command created and returns one line for each.
-func (r *Run) Done() []string { return r.watch.sweep(filepath.Join(r.b.o.State, "set-aside")) }
+// Done closes the network, moves away the protected names that the command created and returns one line for each.
+func (r *Run) Done() []string {
+	if r.proxy != nil {
+		r.proxy.Close()
+	}
+	return r.watch.sweep(filepath.Join(r.b.o.State, "set-aside"))
+}
 
 // within reports whether path is dir or below it.
 func within(path, dir string) bool {

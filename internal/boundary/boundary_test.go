@@ -72,7 +72,7 @@ func write(t *testing.T, name, text string) {
 // run runs a line in the sandbox of one folder.
 func run(t *testing.T, b *boundary.Boundary, dir, line string) (code int, out string, notes []string, why string) {
 	t.Helper()
-	c, err := b.For([]string{dir})
+	c, err := b.For([]string{dir}, boundary.Network{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +85,8 @@ func run(t *testing.T, b *boundary.Boundary, dir, line string) (code int, out st
 	if err != nil {
 		t.Fatalf("%s: %v", line, err)
 	}
-	return exit.Code, buf.String(), c.Done(), c.Refusal(buf.String())
+	notes = c.Done()
+	return exit.Code, buf.String(), notes, c.Refusal(buf.String())
 }
 
 func git(t *testing.T, dir string, args ...string) string {

@@ -1,6 +1,8 @@
 package boundary
 
 import (
+	"net"
+	"strconv"
 	"strings"
 
 	"github.com/lathe-dev/lathe/internal/sandbox/confine"
@@ -39,21 +41,53 @@ func (r *Run) Refusal(output string) string {
 			}
 		}
 	}
-	if len(kinds) == 0 {
+	hosts := r.refusedHosts()
+	if len(kinds) == 0 && hosts == "" {
 		return ""
 	}
 	var b strings.Builder
-	b.WriteString("The command ran in lathe's sandbox, which may be why it failed:")
+	b.WriteString("The command ran in lathe's sandbox, which may be why it failed:" + hosts)
 	if line := kinds["files"]; line != "" {
 		b.WriteString(" only " + r.writable() + " can be written, and configuration of git, editors and agents there is read-only (" + clip(line) + ").")
 	}
-	if line := kinds["network"]; line != "" {
-		b.WriteString(" there is no network but its own loopback (" + clip(line) + ").")
+	if line := kinds["network"]; line != "" && hosts == "" {
+		b.WriteString(r.noNetwork() + " (" + clip(line) + ").")
 	}
 	if line := kinds["access"]; line != "" && len(kinds) == 1 {
 		b.WriteString(" files with secrets cannot be read, Unix sockets are closed, and processes outside are out of reach (" + clip(line) + ").")
 	}
 	return b.String()
+}
+
+// refusedHosts names the hosts that the proxy refused.
+func (r *Run) refusedHosts() string {
+	if r.proxy == nil {
+		return ""
+	}
+	var b strings.Builder
+	for i, c := range r.proxy.Refused() {
+		if i == mostHosts {
+			b.WriteString(" More hosts were refused.")
+			break
+		}
+		host := c.Host
+		if c.Port != 0 {
+			host = net.JoinHostPort(host, strconv.Itoa(int(c.Port)))
+		}
+		b.WriteString(" the connection to " + host + " was refused: " + c.Reason + ".")
+	}
+	return b.String()
+}
+
+// mostHosts are named to the model.
+const mostHosts = 5
+
+// noNetwork is the limit on the network.
+func (r *Run) noNetwork() string {
+	if r.proxy == nil {
+		return " there is no network"
+	}
+	return " there is no network but its own loopback and the proxy of HTTP_PROXY, HTTPS_PROXY and ALL_PROXY, which this program did not use"
 }
 
 func (r *Run) writable() string {

@@ -283,7 +283,7 @@ func (p *program) instance(o *Options) (*app.Instance, error) {
 	if o.JSONSchema != "" {
 		opts.OutputSchema = []byte(o.JSONSchema)
 	}
-	if opts.Boundary, err = openBoundary(cfg, dir, sandboxFlag(o, cfg)); err != nil {
+	if opts.Boundary, err = openBoundary(cfg, dir, sandboxFlag(o, cfg), nil); err != nil {
 		return nil, &Error{Code: exitUsage, Err: err}
 	}
 	inst, err := app.Open(opts)

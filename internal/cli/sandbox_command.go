@@ -12,6 +12,7 @@ import (
 
 	"github.com/lathe-dev/lathe/internal/boundary"
 	"github.com/lathe-dev/lathe/internal/config"
+	"github.com/lathe-dev/lathe/internal/netproxy"
 	"github.com/lathe-dev/lathe/internal/sandbox"
 	"github.com/lathe-dev/lathe/internal/sandbox/confine"
 )
@@ -76,11 +77,13 @@ func tierLine(s confine.Support) string {
 }
 
 func sandboxRunCommand(p *program, o *Options) *cobra.Command {
+	var hosts []string
 	c := &cobra.Command{
 		Use: "run -- command [argument...]", Short: "Run a command in the sandbox",
 		Long: `Run a command in the sandbox that commands of the model get: the mode of --sandbox or of the settings, else workspace. The
-current folder is the one that may be written. The exit code is the command's.`,
-		Example: "  lathe sandbox run -- make test\n  lathe sandbox run --sandbox read-only -- sh -c 'touch x'",
+current folder is the one that may be written. The network is a proxy that connects to the hosts of the settings and of
+--allow-host; refused hosts are printed. The exit code is the command's.`,
+		Example: "  lathe sandbox run -- make test\n  lathe sandbox run --sandbox read-only -- sh -c 'touch x'\n  lathe sandbox run --allow-host registry.npmjs.org -- npm install",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if o.Sandbox == "" {
@@ -89,10 +92,11 @@ current folder is the one that may be written. The exit code is the command's.`,
 			if confine.Mode(o.Sandbox) == confine.Off {
 				return usage("choose read-only or workspace", "--sandbox off: there is nothing to run the command in")
 			}
-			return p.runConfined(c.Context(), o, args)
+			return p.runConfined(c.Context(), o, hosts, args)
 		},
 	}
 	c.Flags().StringVar(&o.Sandbox, "sandbox", "", "a `mode`: read-only, workspace")
+	c.Flags().StringArrayVar(&hosts, "allow-host", nil, "a `pattern` of hosts that the command may reach: example.com, *.example.com, 10.0.0.0/8; may be repeated")
 	c.Flags().SetInterspersed(false)
 	return c
 }
@@ -103,10 +107,10 @@ func (p *program) boundary(o *Options) (*boundary.Boundary, error) {
 	if err != nil {
 		return nil, err
 	}
-	return openBoundary(cfg, dir, sandboxFlag(o, cfg))
+	return openBoundary(cfg, dir, sandboxFlag(o, cfg), nil)
 }
 
-func openBoundary(cfg *config.Config, dir, flag string) (*boundary.Boundary, error) {
+func openBoundary(cfg *config.Config, dir, flag string, hosts []string) (*boundary.Boundary, error) {
 	dir, err := filepath.EvalSymlinks(dir)
 	if err != nil {
 		return nil, err
@@ -114,25 +118,25 @@ func openBoundary(cfg *config.Config, dir, flag string) (*boundary.Boundary, err
 	home, _ := os.UserHomeDir() // without one there are no secrets in it
 	paths := cfg.Paths()
 	return boundary.Open(boundary.Options{
-		Settings: cfg.Settings.Sandbox, Flag: flag, Dir: dir, Home: home, Config: paths.ConfigHome, State: paths.StateHome, Cache: paths.CacheHome,
+		Settings: cfg.Settings.Sandbox, Hosts: hosts, Flag: flag, Dir: dir, Home: home, Config: paths.ConfigHome, State: paths.StateHome, Cache: paths.CacheHome,
 	})
 }
 
 // runConfined runs a user's command with lathe's own stdin, stdout and stderr.
-func (p *program) runConfined(ctx context.Context, o *Options, argv []string) (err error) {
-	dir, err := workingFolder(o)
+func (p *program) runConfined(ctx context.Context, o *Options, hosts, argv []string) (err error) {
+	cfg, dir, err := loadConfig(o)
 	if err == nil {
 		dir, err = filepath.EvalSymlinks(dir)
 	}
 	if err != nil {
 		return err
 	}
-	b, err := p.boundary(o)
+	b, err := openBoundary(cfg, dir, sandboxFlag(o, cfg), hosts)
 	if err != nil {
 		return &Error{Code: exitUsage, Err: err}
 	}
 	defer func() { err = errors.Join(err, b.Close()) }()
-	run, err := b.For([]string{dir})
+	run, err := b.For([]string{dir}, boundary.Network{Record: p.printRefused})
 	if err != nil {
 		return err
 	}
@@ -148,6 +152,13 @@ func (p *program) runConfined(ctx context.Context, o *Options, argv []string) (e
 		return &Error{Code: exit.Code, Msg: fmt.Sprintf("%s: exit code %d", argv[0], exit.Code), Quiet: true}
 	}
 	return err
+}
+
+// printRefused prints a refused connection.
+func (p *program) printRefused(c netproxy.Connection) {
+	if !c.Allowed {
+		fmt.Fprintf(p.err, "%s: network: %s refused: %s\n", messagesName, escape(c.Host), escape(c.Reason))
+	}
 }
 
 // noteSandbox warns about a sandbox that is weaker than requested.

@@ -445,7 +445,7 @@ func TestConfinedProxyConnectionsAreHandedOver(t *testing.T) {
 		Argv: []string{"/bin/bash", "-c", `exec 5<>/dev/tcp/127.0.0.1/61017; echo ping >&5; head -n1 <&5`}, Dir: work, Stdout: &out, Stderr: &out,
 		Confine: &Confinement{
 			Policy: confine.Policy{Mode: confine.Workspace, Write: []string{work}, Proxy: true}, Support: s,
-			Proxy: func(l net.Listener) {
+			Proxy: func(l net.Listener, _ int) {
 				c, err := l.Accept()
 				if err != nil {
 					return

@@ -38,7 +38,7 @@ type Proc struct {
 	exit    Exit
 
 	child  *confine.Child // nil: not confined
-	proxy  func(net.Listener)
+	proxy  func(net.Listener, int)
 	listen net.Listener
 }
 
@@ -133,7 +133,7 @@ func (p *Proc) entered() error {
 		return err
 	}
 	if p.listen = l; l != nil && p.proxy != nil {
-		go p.proxy(l)
+		go p.proxy(l, p.cmd.Process.Pid)
 	}
 	return nil
 }

@@ -48,8 +48,10 @@ type Spec struct {
 // Confinement is the boundary around a child.
 type Confinement struct {
 	Policy  confine.Policy
-	Support confine.Support    // the tier that enforces it; without it the child does not start
-	Proxy   func(net.Listener) // serves the connections that the child makes to confine.ProxyAddr; with Policy.Proxy
+	Support confine.Support // the tier that enforces it; without it the child does not start
+	// Proxy serves the connections that the child makes to confine.ProxyAddr, with Policy.Proxy, until the listener is closed.
+	// pid is the process at the top of the child's tree.
+	Proxy func(l net.Listener, pid int)
 }
 
 // environ sets the child's variables for its temporary folder and proxy.
@@ -61,12 +63,12 @@ func (c *Confinement) environ() map[string]string {
 		env["TMPDIR"] = c.Policy.Temp
 	}
 	if c.Policy.Proxy && c.Support.Tier == confine.Full {
-		for _, name := range [...]string{"HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"} {
+		for _, name := range [...]string{"HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "YARN_HTTP_PROXY", "YARN_HTTPS_PROXY"} {
 			env[name] = "http://" + confine.ProxyAddr
 		}
 		env["ALL_PROXY"], env["all_proxy"] = "socks5h://"+confine.ProxyAddr, "socks5h://"+confine.ProxyAddr
 		env["NO_PROXY"], env["no_proxy"] = "localhost,127.0.0.1,::1", "localhost,127.0.0.1,::1"
-		env["NODE_USE_ENV_PROXY"] = "1"
+		env["RSYNC_PROXY"], env["NODE_USE_ENV_PROXY"], env["ELECTRON_GET_USE_PROXY"] = confine.ProxyAddr, "1", "1"
 	}
 	return env
 }

@@ -263,6 +263,8 @@ func slowBody(kind string, line []byte) (Body, error) {
 		return unmarshal[Seen](line)
 	case "prefix":
 		return unmarshal[Prefix](line)
+	case "connection":
+		return unmarshal[Connection](line)
 	case "grant":
 		return unmarshal[Grant](line)
 	case "system":

@@ -19,7 +19,7 @@ type Entry struct {
 }
 
 // Body is the content of an entry: one of User, Part, CallStart, CallEnd, Reply, Compaction, Decision, Head,
-// Title, Model, Mode, System, Seen, Grant, TurnEnd, SideRequest, Prefix, Note, BlobRef or Unknown. Kind is its name in the log.
+// Title, Model, Mode, System, Seen, Grant, TurnEnd, SideRequest, Prefix, Note, Connection, BlobRef or Unknown. Kind is its name in the log.
 type Body interface{ Kind() string }
 
 // User is a whole message of the user.
@@ -133,6 +133,21 @@ type Note struct {
 	Text  string `json:"text"`
 }
 
+// Connection is a connection of a confined command to a host, or a refused one.
+type Connection struct {
+	CallID     string `json:"call_id"`
+	Host       string `json:"host"`
+	Port       int    `json:"port,omitempty"`
+	Address    string `json:"address,omitempty"` // with port, as it was dialled
+	Protocol   string `json:"protocol"`          // connect, http or socks5
+	Program    string `json:"program,omitempty"` // by its own account
+	Allowed    bool   `json:"allowed"`
+	Reason     string `json:"reason,omitempty"` // who allowed it, or why it was refused or failed
+	Sent       int64  `json:"sent,omitempty"`   // bytes from the command
+	Received   int64  `json:"received,omitempty"`
+	DurationMS int64  `json:"duration_ms,omitempty"`
+}
+
 // BlobRef says that a blob was written. File is its name in the blobs folder.
 type BlobRef struct {
 	File   string `json:"file"`
@@ -194,11 +209,14 @@ type System struct {
 }
 
 // Kind names.
-func (Seen) Kind() string   { return "seen" }
-func (Grant) Kind() string  { return "grant" }
-func (System) Kind() string { return "system" }
-func (User) Kind() string   { return "user" }
-func (Part) Kind() string   { return "part" }
+func (Seen) Kind() string  { return "seen" }
+func (Grant) Kind() string { return "grant" }
+
+// Kind is the entry's name in the log.
+func (Connection) Kind() string { return "connection" }
+func (System) Kind() string     { return "system" }
+func (User) Kind() string       { return "user" }
+func (Part) Kind() string       { return "part" }
 func (c CallStart) Kind() string {
 	if c.Invoked {
 		return "invoke_start"

@@ -51,9 +51,9 @@ func Names() []string {
 func Catalogue() *call.Catalogue { return call.NewCatalogue(declarations()...) }
 
 func declarations() []call.Declaration {
-	all := make([]call.Declaration, 0, len(builtins)+len(coming)+1)
+	all := make([]call.Declaration, 0, len(builtins)+len(coming)+3)
 	for _, b := range builtins {
 		all = append(all, b.Declaration)
 	}
-	return append(append(all, structuredTool, callTool), coming...)
+	return append(append(all, structuredTool, callTool, networkAccess), coming...)
 }

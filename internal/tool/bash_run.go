@@ -52,7 +52,15 @@ func (c *bashCall) confine() (*boundary.Run, error) {
 			folders = append(folders, r.Path)
 		}
 	}
-	return c.env.Boundary.For(folders)
+	return c.env.Boundary.For(folders, c.network())
+}
+
+// network lets the session decide on the hosts that the command wants to reach, and record them.
+func (c *bashCall) network() boundary.Network {
+	if c.env.Hosts == nil {
+		return boundary.Network{}
+	}
+	return c.env.Hosts(c.id, bashTitle(c.in))
 }
 
 // swept returns notes on protected files that the command created and that were set aside.

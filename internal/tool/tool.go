@@ -48,6 +48,9 @@ type Env struct {
 	Runner *sandbox.Runner // starts the children of Bash and Grep; NewEnv makes one
 	// Boundary confines the commands of Bash. Nil: they are not confined.
 	Boundary *boundary.Boundary
+	// Hosts makes the network of the command of a call. Nil: hosts that the settings do not name are refused, and nothing is
+	// recorded.
+	Hosts func(callID, command string) boundary.Network
 	// Background has the commands that run beside the conversation. Close it before Blob's keeper.
 	Background *Background
 

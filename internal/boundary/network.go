@@ -1,0 +1,33 @@
+package boundary
+
+import (
+	"context"
+	"net"
+	"net/netip"
+	"sync/atomic"
+
+	"github.com/lathe-dev/lathe/internal/netproxy"
+)
+
+// Network decides on and records the connections of one command.
+type Network struct {
+	Ask    func(context.Context, netproxy.Request) netproxy.Verdict // decides on hosts that no pattern of the settings covers; nil: they are refused
+	Record func(netproxy.Connection)                                // nil: no record
+}
+
+// connect gives the command a proxy as its only way out.
+func (r *Run) connect(n Network) {
+	if r.b.s.Network.StrictAllowlist {
+		n.Ask = nil
+	}
+	var pid atomic.Int64
+	r.proxy = netproxy.New(netproxy.Config{
+		Rules: r.b.hosts, Ask: n.Ask, Record: n.Record,
+		Program: func(client netip.AddrPort) string { return netproxy.ProgramBehind(int(pid.Load()), client) },
+	})
+	r.Policy.Proxy = true
+	r.Confinement.Proxy = func(l net.Listener, leader int) {
+		pid.Store(int64(leader))
+		r.proxy.Serve(l)
+	}
+}
