@@ -43,6 +43,8 @@ var table = func() map[string]row {
 
 		"fuzzy": {nil, "matching typed letters with names is plain computation, used at every level"},
 
+		"snapshot": {[]string{"files", "git"}, "the state of files is kept and brought back without knowing who changes them"},
+
 		"files": {[]string{"sandbox", "fuzzy"}, "finding files may start ripgrep; the index ranks paths"},
 		"git":   {[]string{"sandbox"}, "git runs as a child process in the hardened environment"},
 

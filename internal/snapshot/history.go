@@ -1,0 +1,193 @@
+package snapshot
+
+import (
+	"slices"
+	"strings"
+)
+
+// Snapshot is one change of files in the history of a store, for people.
+type Snapshot struct {
+	ID    string
+	Kinds []string // of its records, each once
+	Where
+	Records []Record // in order; with changes only
+	Undone  bool
+	Running bool // a step that has not ended
+}
+
+// Changes joins the changes of the records by path: the state before the first and after the last.
+func (n Snapshot) Changes() []Change { return chain(n.Records) }
+
+func chain(list []Record) []Change {
+	at := map[string]int{}
+	var out []Change
+	for _, r := range list {
+		for _, c := range r.Changes {
+			if i, ok := at[c.Path]; ok {
+				out[i].After = c.After
+				continue
+			}
+			at[c.Path] = len(out)
+			out = append(out, c)
+		}
+	}
+	out = slices.DeleteFunc(out, func(c Change) bool { return c.Before.same(c.After) })
+	slices.SortFunc(out, func(a, b Change) int { return strings.Compare(a.Path, b.Path) })
+	return out
+}
+
+// steps are the kinds that a session undoes.
+var steps = []string{Step, Background, Interrupted}
+
+// List lists the changes of all sessions of the project and of others, the oldest first. The steps of one reply of the
+// model are one.
+func (s *Store) List() ([]Snapshot, error) {
+	s.tail.Wait()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.refresh(); err != nil {
+		return nil, err
+	}
+	return s.list(), nil
+}
+
+func (s *Store) list() []Snapshot {
+	var out []Snapshot
+	undone := s.undone()
+	groups := map[string]int{}
+	for _, r := range s.records {
+		if len(r.Changes) == 0 || r.Kind == Began || r.Kind == restoring {
+			continue
+		}
+		key := r.Session + "\x00" + r.Message + "\x00" + r.Group
+		i, ok := groups[key]
+		if !ok || r.Group == "" || !slices.Contains(steps, r.Kind) {
+			i = len(out)
+			out = append(out, Snapshot{ID: r.ID, Where: r.Where, Undone: undone[r.ID]})
+			if r.Group != "" {
+				groups[key] = i
+			}
+		}
+		n := &out[i]
+		n.Records = append(n.Records, r)
+		if !slices.Contains(n.Kinds, r.Kind) {
+			n.Kinds = append(n.Kinds, r.Kind)
+		}
+		if len(n.Records) > 1 && !strings.Contains(n.Title, r.Title) {
+			n.Title += "; " + r.Title
+		}
+	}
+	return out
+}
+
+// undone are the records that an undo took back and no redo brought again.
+func (s *Store) undone() map[string]bool {
+	out := map[string]bool{}
+	of := map[string][]string{}
+	for _, r := range s.records {
+		switch r.Kind {
+		case Undo:
+			of[r.ID] = r.Of
+			for _, id := range r.Of {
+				out[id] = true
+			}
+		case Redo:
+			for _, undo := range r.Of {
+				out[undo] = true
+				for _, id := range of[undo] {
+					delete(out, id)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// History is the changes of one session, or of one with those it was forked from.
+type History struct {
+	Store    *Store
+	Sessions []string
+	// Branch reports whether a message is on the branch of the conversation that is in front; nil: all are.
+	Branch func(message string) bool
+}
+
+// Steps lists the session's steps that changed files and were not undone, the oldest first.
+func (h History) Steps() ([]Snapshot, error) {
+	all, err := h.Store.List()
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(all, func(n Snapshot) bool { return n.Undone || !h.has(n.Where) || !slices.Contains(steps, n.Kinds[0]) }), nil
+}
+
+func (h History) has(w Where) bool {
+	return slices.Contains(h.Sessions, w.Session) && (h.Branch == nil || w.Message == "" || h.Branch(w.Message))
+}
+
+// ids are the ids of the records of some snapshots.
+func ids(list []Snapshot) []string {
+	var out []string
+	for _, n := range list {
+		for _, r := range n.Records {
+			out = append(out, r.ID)
+		}
+	}
+	return out
+}
+
+// Undo plans to take back the last n steps.
+func (h History) Undo(n int) (*Plan, error) {
+	list, err := h.Steps()
+	if err != nil {
+		return nil, err
+	}
+	if len(list) == 0 {
+		return nil, ErrNothing
+	}
+	return h.plan(Undo, list[max(0, len(list)-n):])
+}
+
+// Since plans to take back all steps that serve one of some messages.
+func (h History) Since(messages []string) (*Plan, error) {
+	list, err := h.Steps()
+	if err != nil {
+		return nil, err
+	}
+	list = slices.DeleteFunc(list, func(n Snapshot) bool { return !slices.Contains(messages, n.Message) })
+	if len(list) == 0 {
+		return nil, ErrNothing
+	}
+	return h.plan(Undo, list)
+}
+
+// Redo plans to bring back what the last undo took back. After a new step there is nothing to redo.
+func (h History) Redo() (*Plan, error) {
+	all, err := h.Store.List()
+	if err != nil {
+		return nil, err
+	}
+	for _, n := range slices.Backward(all) {
+		switch {
+		case !slices.Contains(h.Sessions, n.Session) || n.Undone || n.Kinds[0] == Redo || n.Kinds[0] == Restore:
+		case n.Kinds[0] == Undo:
+			return h.plan(Redo, []Snapshot{n})
+		case slices.Contains(steps, n.Kinds[0]):
+			return nil, ErrNothing
+		}
+	}
+	return nil, ErrNothing
+}
+
+// plan makes the plan that reverses snapshots.
+func (h History) plan(kind string, list []Snapshot) (*Plan, error) {
+	var records []Record
+	for _, n := range list {
+		records = append(records, n.Records...)
+	}
+	slices.SortStableFunc(records, func(a, b Record) int { return strings.Compare(a.ID, b.ID) })
+	p := &Plan{Kind: kind, Of: ids(list), Steps: list, store: h.Store}
+	if len(h.Sessions) > 0 {
+		p.Session = h.Sessions[len(h.Sessions)-1]
+	}
+	return p, p.look(records)
+}

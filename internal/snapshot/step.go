@@ -1,0 +1,315 @@
+package snapshot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// retryUncovered is how long a root that is too large is not looked at again.
+const retryUncovered = 24 * time.Hour
+
+func indexTime(path string) time.Time {
+	info, err := os.Stat(path)
+	if err != nil {
+		return time.Time{}
+	}
+	return info.ModTime()
+}
+
+// Begin saves the files that a step may change: those of paths, absolute with links resolved, or with nil all covered
+// files of the roots. The contents are on disk when it returns; on an error the step must not run. end is to be
+// called once, when the step is over; it looks at the files again, with nil paths beside the caller.
+func (s *Store) Begin(ctx context.Context, w Where, paths []string) (end func(), err error) {
+	s.tail.Wait()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.start(); err != nil {
+		return nil, unwritable(err)
+	}
+	if paths != nil {
+		end, err = s.beginFiles(w, paths)
+	} else {
+		end, err = s.beginAll(ctx, w)
+	}
+	if err == nil {
+		err = s.sync()
+	}
+	return end, unwritable(err)
+}
+
+// unwritable says what to do about a store that cannot be written.
+func unwritable(err error) error {
+	if err == nil || errors.Is(err, context.Canceled) {
+		return err
+	}
+	return fmt.Errorf("%w; make room on the disk, or set snapshots.enabled to false to work without undo", err)
+}
+
+// beginFiles saves single files.
+func (s *Store) beginFiles(w Where, paths []string) (func(), error) {
+	began := Record{Kind: Began, Where: w}
+	var theirs []Change
+	for _, path := range paths {
+		before, was, err := s.file(path)
+		if err != nil {
+			return nil, err
+		}
+		if was != nil && !was.same(before) {
+			theirs = append(theirs, Change{path, *was, before})
+		}
+		began.Changes = append(began.Changes, Change{Path: path, Before: before})
+	}
+	if len(s.running) == 0 {
+		if err := s.between(theirs); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.record(&began); err != nil {
+		return nil, err
+	}
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.failed = errors.Join(s.failed, s.endFiles(began))
+	}, nil
+}
+
+func (s *Store) endFiles(began Record) error {
+	done := Record{Kind: Step, Where: began.Where, Begin: began.ID}
+	for _, c := range began.Changes {
+		after, _, err := s.file(c.Path)
+		if err != nil {
+			return err
+		}
+		if !after.same(c.Before) {
+			done.Changes = append(done.Changes, Change{c.Path, c.Before, after})
+			done.Changes = append(done.Changes, s.newFolders(c)...)
+		}
+	}
+	return s.record(&done)
+}
+
+// newFolders are the folders that a new file was put in and that were not there before; they are known by being empty
+// but for it.
+func (s *Store) newFolders(c Change) []Change {
+	if c.Before.Kind != None {
+		return nil
+	}
+	var out []Change
+	for dir := filepath.Dir(c.Path); ; dir = filepath.Dir(dir) {
+		list, err := os.ReadDir(dir)
+		at, ok := look(dir)
+		if err != nil || len(list) != 1 || !ok || slices.Contains(s.opt.Roots(), dir) || at.mtime < TimeOf(s.records[len(s.records)-1].ID).UnixNano() {
+			return out
+		}
+		out = append(out, Change{dir, State{}, State{Kind: Dir, Mode: uint32(at.mode & modeBits)}})
+	}
+}
+
+// file is the state of a file now, stored, and the state that was known of it, or nil; s.mu is held.
+func (s *Store) file(path string) (now State, was *State, err error) {
+	for _, t := range s.trees {
+		n := t.folder(filepath.Dir(path))
+		if n == nil {
+			continue
+		}
+		if i, ok := n.find(filepath.Base(path)); ok {
+			e := n.entries[i]
+			if at, there := look(path); there && e.sure && e.at == at {
+				return e.State, &e.State, nil
+			}
+			was = &e.State
+		}
+	}
+	if e, ok := s.touched[path]; ok && was == nil {
+		if at, there := look(path); there && e.sure && e.at == at {
+			return e.State, &e.State, nil
+		}
+		was = &e.State
+	}
+	now, at, sure, err := s.take(path)
+	if err != nil {
+		return now, was, err
+	}
+	if !s.note(path, at, sure, now) {
+		s.touched[path] = entry{path, at, sure, now}
+	}
+	return now, was, nil
+}
+
+// note puts a state into the tree that covers its place, if there is one.
+func (s *Store) note(path string, at stamp, sure bool, st State) bool {
+	for _, t := range s.trees {
+		if t.put(path, at, sure, st) {
+			delete(s.touched, path)
+			return true
+		}
+	}
+	return false
+}
+
+// between records changes that no step of this process made.
+func (s *Store) between(changes []Change) error {
+	if len(changes) == 0 {
+		return nil
+	}
+	r := Record{Kind: Foreign, Changes: changes}
+	if last := s.lastStep(); last != nil && s.opt.Background() {
+		r.Kind, r.Where = Background, last.Where
+	}
+	return s.record(&r)
+}
+
+func (s *Store) lastStep() *Record {
+	for i := len(s.records) - 1; i >= 0; i-- {
+		if s.records[i].Kind == Step {
+			return &s.records[i]
+		}
+	}
+	return nil
+}
+
+// beginAll saves all covered files of the roots.
+func (s *Store) beginAll(ctx context.Context, w Where) (func(), error) {
+	began := Record{Kind: Began, Where: w}
+	if len(s.running) == 0 {
+		first := len(s.trees) == 0
+		changes, err := s.updateAll(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if first {
+			err = s.sinceLast(changes)
+		} else {
+			err = s.between(changes)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if err := s.record(&began); err != nil {
+		return nil, err
+	}
+	s.running = append(s.running, &began)
+	return func() {
+		s.tail.Add(1)
+		go func() {
+			defer s.tail.Done()
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.failed = errors.Join(s.failed, s.endAll(&began))
+		}()
+	}, nil
+}
+
+// endAll ends a step; the changes of steps that ran beside each other are those of the last one to end.
+func (s *Store) endAll(began *Record) error {
+	s.running = slices.DeleteFunc(s.running, func(r *Record) bool { return r == began })
+	done := Record{Kind: Step, Where: began.Where, Begin: began.ID}
+	if len(s.running) == 0 {
+		changes, err := s.updateAll(context.Background())
+		if err != nil {
+			return err
+		}
+		done.Changes = s.notTheirs(began.ID, changes)
+	}
+	return s.record(&done)
+}
+
+// updateAll scans all roots and the files that steps named outside of them.
+func (s *Store) updateAll(ctx context.Context) ([]Change, error) {
+	var out []Change
+	for _, root := range s.outerRoots() {
+		t, err := s.load(root)
+		if err != nil {
+			return nil, err
+		}
+		fresh := t.fresh
+		changes, err := s.update(ctx, t)
+		if err != nil {
+			return nil, err
+		}
+		if fresh {
+			if err := s.writeTree(t); err != nil {
+				return nil, err
+			}
+		}
+		out = append(out, changes...)
+	}
+	for path := range s.touched {
+		now, was, err := s.file(path)
+		if err != nil {
+			return nil, err
+		}
+		if was != nil && !was.same(now) {
+			out = append(out, Change{path, *was, now})
+		}
+	}
+	return joined(out), nil
+}
+
+// outerRoots are the roots that are in no other one.
+func (s *Store) outerRoots() []string {
+	var out []string
+	roots := s.opt.Roots()
+	for i, r := range roots {
+		inside := slices.ContainsFunc(roots, func(o string) bool { return o != r && strings.HasPrefix(r, strings.TrimSuffix(o, "/")+"/") })
+		if !inside && !slices.Contains(roots[:i], r) {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// sinceLast records the changes since the last process of the project looked: those of a step that died with its
+// process, else of somebody else.
+func (s *Store) sinceLast(changes []Change) error {
+	if len(changes) == 0 {
+		return nil
+	}
+	if err := s.refresh(); err != nil {
+		return err
+	}
+	r := Record{Kind: Foreign, Changes: changes}
+	if open := s.interrupted(); open != nil {
+		r.Kind, r.Where, r.Begin = Interrupted, open.Where, open.ID
+	}
+	return s.record(&r)
+}
+
+// interrupted is the last step that began in a process that is gone, and never ended.
+func (s *Store) interrupted() *Record {
+	ended := map[string]bool{}
+	for _, r := range s.records {
+		ended[r.Begin] = true
+	}
+	for i := len(s.records) - 1; i >= 0; i-- {
+		r := &s.records[i]
+		if r.Kind == Began && !ended[r.ID] && r.Process != os.Getpid() && !s.alive(*r) {
+			return r
+		}
+	}
+	return nil
+}
+
+// notTheirs leaves out the changes that other processes recorded as theirs since a record.
+func (s *Store) notTheirs(since string, changes []Change) []Change {
+	if len(changes) == 0 || s.refresh() != nil {
+		return changes
+	}
+	for _, r := range s.records {
+		if r.ID <= since || r.Process == os.Getpid() || r.Kind == Foreign {
+			continue
+		}
+		for _, c := range r.Changes {
+			changes = slices.DeleteFunc(changes, func(o Change) bool { return o.Path == c.Path && o.After.same(c.After) })
+		}
+	}
+	return changes
+}
