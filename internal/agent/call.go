@@ -17,6 +17,7 @@ import (
 func (q *queue) perform(p *pending, plan *Plan) {
 	plan, decision, err := q.authorize(p, plan)
 	defer func() { plan.close() }()
+	defer p.settle()
 	began := q.a.cfg.Clock()
 	if err == nil && decision.Effect != permission.Allow {
 		q.refuse(p, plan, decision)
@@ -30,6 +31,7 @@ func (q *queue) perform(p *pending, plan *Plan) {
 		return
 	}
 	res := q.afterTool(p, q.run(p, plan).with(p.ruling.Context...))
+	p.settle()
 	q.finish(p, p.call, res, plan.Title, false, q.since(began))
 }
 
@@ -108,7 +110,11 @@ func (q *queue) begin(p *pending, plan *Plan) error {
 	}
 	writes := plan.Writes()
 	if writes && q.a.cfg.Snapshot != nil {
-		if err := q.snapshotFor(p, plan); err != nil {
+		err := q.snapshotFor(p, plan)
+		if noRoom(err) {
+			return errNoRoom
+		}
+		if err != nil {
 			return fmt.Errorf("not run, because the files could not be saved for undo: %w", err)
 		}
 	}
@@ -133,8 +139,17 @@ func (q *queue) begin(p *pending, plan *Plan) error {
 
 // snapshotFor saves the files that a plan may change; CallID of its context names the call.
 func (q *queue) snapshotFor(p *pending, plan *Plan) error {
-	_, err := guarded("the snapshot", func() (struct{}, error) { return struct{}{}, q.a.cfg.Snapshot(q.within(p), plan) })
+	after, err := guarded("the snapshot", func() (func(), error) { return q.a.cfg.Snapshot(q.within(p), plan) })
+	p.after = after
 	return err
+}
+
+// settle ends the snapshot of a call, once: before the result is published, so that whoever sees it can undo the call.
+func (p *pending) settle() {
+	if after := p.after; after != nil {
+		p.after = nil
+		after()
+	}
 }
 
 // claim makes a call one that has started, unless it was answered already or nothing may start any more.

@@ -67,8 +67,10 @@ type Config struct {
 	BeforeTool []BeforeTool                                                 // run side by side before a call is prepared
 	Authorize  func(context.Context, Approval) (permission.Decision, error) // policy, else asks and waits
 	Ask        func(context.Context, event.Question) (event.Answer, error)
-	Snapshot   func(context.Context, *Plan) error // before a call that may write; CallID names it
-	AfterTool  []AfterTool                        // run in order after a call has run
+	// Snapshot saves the files that a call may change, before its effects; CallID of the context names the call. The
+	// function it returns is called once when the call has ended, or was not run after all.
+	Snapshot  func(context.Context, *Plan) (after func(), err error)
+	AfterTool []AfterTool // run in order after a call has run
 	// LimitResult shortens a result that is too long, in place. It sees every result last, with all that hooks
 	// added, also those of calls that did not run.
 	LimitResult func(context.Context, llm.ToolCall, *Result)

@@ -388,16 +388,20 @@ func TestAPanicOfAHookIsAnErrorThatNamesIt(t *testing.T) {
 
 func TestASnapshotKnowsItsCallAndItsCrashIsTheCallsFailure(t *testing.T) {
 	var ids []string
+	ended := 0
 	f := newFixture(t, []agent.Tool{echo("T", false)}, func(c *agent.Config) {
-		c.Snapshot = func(ctx context.Context, _ *agent.Plan) error {
+		c.Snapshot = func(ctx context.Context, _ *agent.Plan) (func(), error) {
 			if ids = append(ids, agent.CallID(ctx)); len(ids) == 2 {
 				panic("oh")
 			}
-			return nil
+			return func() { ended++ }, nil
 		}
 	}, reply(llm.StopToolUse, call("1", "T", `{"x":"a"}`), call("2", "T", `{"x":"b"}`)), reply(llm.StopEndTurn, llm.Text{Text: "done"}))
 	f.run(t)
 	got := results(f.model.reqs[1].Messages[2])
+	if ended != 1 {
+		t.Errorf("%d snapshots ended", ended)
+	}
 	if !slices.Equal(ids, []string{"1", "2"}) || got[0] != "1=T a" || !strings.Contains(got[1], "the snapshot crashed: oh") {
 		t.Errorf("%q %q", ids, got)
 	}

@@ -82,7 +82,8 @@ type pending struct {
 	hooked  bool          // the hooks have seen it
 	ruling  Ruling        // their verdict
 	hookErr error
-	final   bool // preparing it again would not help
+	after   func() // ends its snapshot
+	final   bool   // preparing it again would not help
 
 	once    sync.Once
 	result  llm.ToolResult

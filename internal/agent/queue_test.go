@@ -186,10 +186,10 @@ func TestInterruptBeforeACallStarts(t *testing.T) {
 			}
 		},
 		"snapshot": func(c *agent.Config, cancel context.CancelFunc) {
-			c.Snapshot = func(ctx context.Context, _ *agent.Plan) error { cancel(); return ctx.Err() }
+			c.Snapshot = func(ctx context.Context, _ *agent.Plan) (func(), error) { cancel(); return nil, ctx.Err() }
 		},
 		"after the snapshot": func(c *agent.Config, cancel context.CancelFunc) {
-			c.Snapshot = func(context.Context, *agent.Plan) error { cancel(); return nil }
+			c.Snapshot = func(context.Context, *agent.Plan) (func(), error) { cancel(); return func() {}, nil }
 		},
 		"journal": func(c *agent.Config, cancel context.CancelFunc) {
 			c.Transcript = &cancelling{Memory: c.Transcript.(*agent.Memory), cancel: cancel}

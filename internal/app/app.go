@@ -7,6 +7,8 @@
 package app
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -16,6 +18,7 @@ import (
 	"sync/atomic"
 
 	"github.com/lathe-dev/lathe/internal/boundary"
+	"github.com/lathe-dev/lathe/internal/checkpoint"
 	"github.com/lathe-dev/lathe/internal/config"
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/extension"
@@ -61,16 +64,17 @@ type Options struct {
 
 // Instance is lathe at work in one folder.
 type Instance struct {
-	opts   Options
-	conf   atomic.Pointer[config.Config] // changes on reload
-	paths  config.Paths
-	logs   *session.Opener
-	tools  *call.Catalogue
-	runner *sandbox.Runner
-	models *provider.Set
+	opts          Options
+	conf          atomic.Pointer[config.Config] // changes on reload
+	paths         config.Paths
+	logs          *session.Opener
+	tools         *call.Catalogue
+	runner        *sandbox.Runner
+	*provider.Set // the models
 
-	extensions *extension.Folder
-	slots      *subagent.Slots
+	extensions  *extension.Folder
+	slots       *subagent.Slots
+	checkpoints *checkpoint.Folder
 
 	mu       sync.Mutex
 	sessions map[*Session]bool
@@ -90,8 +94,9 @@ func Open(o Options) (*Instance, error) {
 	o.Dir = dir
 	i := &Instance{opts: o, paths: o.Config.Paths(), tools: tool.Catalogue(), runner: sandbox.New(), sessions: map[*Session]bool{}, slots: subagent.NewSlots(o.Config.Settings.Subagents.MaxConcurrent)}
 	i.conf.Store(o.Config)
-	i.models = provider.New(provider.Options{Settings: i.settings, Version: o.Version, Runner: i.runner, Dir: o.Dir, Env: i.ChildEnv, TaskBudget: o.TaskBudget})
+	i.Set = provider.New(provider.Options{Settings: i.settings, Version: o.Version, Runner: i.runner, Dir: o.Dir, Env: i.ChildEnv, TaskBudget: o.TaskBudget})
 	i.logs = &session.Opener{Store: session.NewStore(i.paths.DataHome), KeepNothing: o.NoPersistence}
+	i.checkpoints = checkpoint.New(o.Config.Settings.Snapshots, i.projectDir())
 	i.extensions = extension.New(extension.Options{Config: i.conf.Load, Dir: dir, Bare: o.Bare, NoSkills: o.NoSkills, Skills: o.Skills, Agents: func() []subagent.Kind { return o.Agents }})
 	if o.Mode != "" {
 		if err := i.checkMode(o.Mode); err != nil {
@@ -106,13 +111,24 @@ func Open(o Options) (*Instance, error) {
 
 // Close ends every child process.
 func (i *Instance) Close() error {
-	i.models.Close()
+	i.Set.Close()
 	i.runner.Close()
-	return i.logs.Close()
+	return errors.Join(i.checkpoints.Close(), i.logs.Close())
 }
 
 // Store is where sessions are kept.
 func (i *Instance) Store() *session.Store { return i.logs.Store }
+
+// Checkpoints are the states of files that are kept for undo.
+func (i *Instance) Checkpoints() *checkpoint.Folder { return i.checkpoints }
+
+// projectDir is where lathe keeps the project's data; empty when nothing is kept.
+func (i *Instance) projectDir() string {
+	if i.opts.NoPersistence || i.paths.DataHome == "" {
+		return ""
+	}
+	return i.Store().ProjectDir(cmp.Or(i.paths.Root, i.opts.Dir))
+}
 
 // Dir is the folder of the instance, with links resolved.
 func (i *Instance) Dir() string { return i.opts.Dir }

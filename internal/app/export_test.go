@@ -8,7 +8,7 @@ import (
 )
 
 // Providers chooses the provider of each model.
-func (i *Instance) Providers() *provider.Set { return i.models }
+func (i *Instance) Providers() *provider.Set { return i.Set }
 
 // Env is the state that the session's tools share.
 func (s *Session) Env() *tool.Env { return s.env }

@@ -12,6 +12,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/agent"
 	"github.com/lathe-dev/lathe/internal/approval"
 	"github.com/lathe-dev/lathe/internal/attach"
+	"github.com/lathe-dev/lathe/internal/checkpoint"
 	"github.com/lathe-dev/lathe/internal/config"
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/extension"
@@ -221,7 +222,7 @@ func (s *Session) newAgent(ctx context.Context, model llm.Model) error {
 		MaxSteps: cmp.Or(i.opts.MaxTurns, i.settings().MaxTurns), MaxTokens: i.settings().MaxOutputTokens,
 		BudgetUSD: s.Budget(), Effort: llm.Effort(i.settings().Effort),
 		System: s.system, Attach: s.addContext, BeforeStep: []agent.BeforeStep{{Name: "skills", Run: s.skills.BeforeStep}, s.env.Deferred.Hook(s.toolSet, s.Messages, s.Revision)}, Authorize: s.approver.Authorize,
-		LimitResult: s.env.Spill, Publish: s.publishAgent, Record: s.Record,
+		Snapshot: s.seat().Before, LimitResult: s.env.Spill, Publish: s.publishAgent, Record: s.Record,
 		Boundaries: s.boundaries, Mode: s.Mode, Dir: s.Dir, RetryBase: ms(i.settings().Stream.RetryBaseMs),
 	}
 	if p := s.parent; p != nil {
@@ -264,6 +265,11 @@ func (s *Session) newAgent(ctx context.Context, model llm.Model) error {
 	}
 	s.agent = agent.New(cfg)
 	return nil
+}
+
+// seat is the session's place at the store of snapshots.
+func (s *Session) seat() *checkpoint.Seat {
+	return s.inst.checkpoints.Seat(checkpoint.Seat{Dirs: s.Dirs, Background: s.env.Background.Running, Publish: s.Publish, Main: s.outermost().Log, Chain: s.chain})
 }
 
 // newWindow makes the keeper of the window.

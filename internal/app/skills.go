@@ -17,10 +17,10 @@ func (i *Instance) Extensions() *extension.Folder { return i.extensions }
 
 // Notes is the store of the project's notes; nil: none are kept.
 func (i *Instance) Notes() *memory.Store {
-	if !i.settings().AutoMemoryEnabled || i.opts.Bare || i.opts.NoPersistence || i.paths.DataHome == "" {
+	if !i.settings().AutoMemoryEnabled || i.opts.Bare || i.projectDir() == "" {
 		return nil
 	}
-	return memory.Open(filepath.Join(i.Store().ProjectDir(cmp.Or(i.paths.Root, i.opts.Dir)), "memory"))
+	return memory.Open(filepath.Join(i.projectDir(), "memory"))
 }
 
 // Style is the output style that this conversation began with.

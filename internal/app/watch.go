@@ -43,7 +43,7 @@ func (i *Instance) reload(c *config.Config, changes []config.Change) error {
 	}
 	reconnect := config.Touches(changes, "providers", "env", "apiBase", "apiKeyHelper", "network", "stream", "maxThinkingTokens")
 	if reconnect {
-		i.models.Forget()
+		i.Forget()
 	}
 	for _, s := range i.running() {
 		s.follow(rules, reconnect)

@@ -75,6 +75,7 @@ type Settings struct {
 
 	Subagents    Subagents    `json:"subagents"`
 	ExploreCache ExploreCache `json:"exploreCache"`
+	Snapshots    Snapshots    `json:"snapshots"`
 	Bash         Bash         `json:"bash"`
 	Stream       Stream       `json:"stream"`
 	Network      Network      `json:"network"`
@@ -200,6 +201,15 @@ type ExploreCache struct {
 	Enabled        bool `json:"enabled"`
 	MaxEntries     int  `json:"maxEntries"`
 	DirectoryTTLMs int  `json:"directoryTtlMs"`
+}
+
+// Snapshots configures the states of files that are kept for undo; they are read when lathe starts.
+type Snapshots struct {
+	Enabled   bool     `json:"enabled"`
+	MaxMB     int      `json:"maxMB"`     // of a project's store
+	MaxFileMB int      `json:"maxFileMB"` // of the largest file that is covered
+	MaxFiles  int      `json:"maxFiles"`  // of the largest folder that is covered
+	Include   []string `json:"include"`   // patterns of ignored files that are covered all the same
 }
 
 // Bash configures the Bash tool.

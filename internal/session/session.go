@@ -134,6 +134,18 @@ func (s *Session) Head() string {
 	return s.j.id(s.j.head)
 }
 
+// LastUser is the id of the newest message of the user on the head branch, also of one that lathe wrote; empty when there is
+// none.
+func (s *Session) LastUser() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	at := s.j.head
+	for at >= 0 && s.j.refs[at].kind != "user" {
+		at = s.j.refs[at].parent
+	}
+	return s.j.id(at)
+}
+
 // AddUser adds a message of the user, and fsyncs. A reply that is still open is closed as broken and
 // calls without a result are answered first.
 func (s *Session) AddUser(_ context.Context, msg llm.Message, steered, synthetic bool) error {

@@ -97,6 +97,7 @@ func change(r *rapid.T, dir string) {
 func TestUndoOfNStepsAndRedoOfNStepsIsTheIdentity(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		p := newPlace(t)
+		p.t = r
 		p.write(".gitignore", "*.log\n")
 		for range rapid.IntRange(0, 5).Draw(r, "at first") {
 			change(r, p.dir)
@@ -128,7 +129,14 @@ func TestUndoOfNStepsAndRedoOfNStepsIsTheIdentity(t *testing.T) {
 			}
 		}
 		for range undone {
-			left(r, p.redo(), noise)
+			plan, err := p.history().Redo()
+			if noise != "(none)" && errors.Is(err, snapshot.ErrNothing) {
+				continue // the folder that a step made stayed, because of the ignored file in it
+			}
+			p.must(err)
+			out, err := plan.Apply(nil)
+			p.must(err)
+			left(r, out, noise)
 		}
 		if got := covered(t, p.dir); got != last {
 			r.Fatalf("redo gives\n%s\nwant\n%s", got, last)
@@ -161,6 +169,7 @@ func covered(t testing.TB, dir string) string {
 func TestNoByteOfAForeignChangeIsLost(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		p := newPlace(t)
+		p.t = r
 		for range rapid.IntRange(0, 6).Draw(r, "at first") {
 			change(r, p.dir)
 		}

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/bmatcuk/doublestar/v4"
 
@@ -48,7 +47,7 @@ func (s *Store) update(ctx context.Context, t *tree) ([]Change, error) {
 	if t.uncovered != "" {
 		return nil, nil
 	}
-	sc := &scan{store: s, ctx: ctx, tree: t, began: time.Now().UnixNano(), room: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)-1))}
+	sc := &scan{store: s, ctx: ctx, tree: t, began: clock(), room: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)-1))}
 	now, ok := look(t.root.path)
 	if !ok || now.kind() != Dir {
 		return nil, fmt.Errorf("%s is no folder any more", t.root.path)

@@ -5,6 +5,7 @@ package snapshot
 import (
 	"io/fs"
 	"path/filepath"
+	"time"
 
 	"github.com/lathe-dev/lathe/internal/files"
 )
@@ -21,3 +22,6 @@ func lookAt(dir string, names []string, out []stamp) {
 		out[i], _ = look(filepath.Join(dir, name))
 	}
 }
+
+// clock is the time that a file gets that is changed now.
+func clock() int64 { return time.Now().UnixNano() }

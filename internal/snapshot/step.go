@@ -76,8 +76,15 @@ func (s *Store) beginFiles(w Where, paths []string) (func(), error) {
 	return func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.failed = errors.Join(s.failed, s.endFiles(began))
+		s.ended(s.endFiles(began))
 	}, nil
+}
+
+// ended reports that the files could not be looked at after a step; the next look counts its changes as somebody else's.
+func (s *Store) ended(err error) {
+	if err != nil {
+		s.opt.Note(fmt.Sprintf("The changes of the last step could not be recorded, so /undo does not take them back: %v", err))
+	}
 }
 
 func (s *Store) endFiles(began Record) error {
@@ -203,7 +210,7 @@ func (s *Store) beginAll(ctx context.Context, w Where) (func(), error) {
 			defer s.tail.Done()
 			s.mu.Lock()
 			defer s.mu.Unlock()
-			s.failed = errors.Join(s.failed, s.endAll(&began))
+			s.ended(s.endAll(&began))
 		}()
 	}, nil
 }

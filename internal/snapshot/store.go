@@ -63,7 +63,6 @@ type Store struct {
 	trees   map[string]*tree // by root
 	touched map[string]entry // files that steps named and that no tree covers, by path
 	running []*Record        // steps at work
-	failed  error            // of the last look after a step
 	tail    sync.WaitGroup   // looks after a step
 }
 
@@ -217,7 +216,7 @@ func (s *Store) take(path string) (st State, at stamp, sure bool, err error) {
 
 // inspect reads a file and hands its content to keep.
 func (s *Store) inspect(path string, keep func(Hash, []byte) error) (st State, at stamp, sure bool, err error) {
-	began := time.Now().UnixNano()
+	began := clock()
 	at, ok := look(path)
 	if !ok {
 		return State{}, at, true, nil

@@ -1,6 +1,7 @@
 package snapshot_test
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"os"
@@ -12,11 +13,18 @@ import (
 
 // place is a project with a store.
 type place struct {
-	t     testing.TB
+	t     failing
 	dir   string // the working root
 	store string
 	s     *snapshot.Store
 	notes []string
+}
+
+// failing is a test, or one run of a property.
+type failing interface {
+	Helper()
+	Fatal(args ...any)
+	Errorf(format string, args ...any)
 }
 
 func newPlace(t testing.TB) *place {
@@ -70,8 +78,6 @@ func (p *place) read(name string) string {
 
 const sessionID = "s1"
 
-var count int
-
 // step runs one step that may change everything.
 func (p *place) step(run func()) { p.t.Helper(); p.stepOf(sessionID, "m1", nil, run) }
 
@@ -87,7 +93,7 @@ func (p *place) edit(run func(), names ...string) {
 
 func (p *place) stepOf(session, message string, paths []string, run func()) {
 	p.t.Helper()
-	end, err := p.s.Begin(p.t.Context(), snapshot.Where{Session: session, Message: message, Title: "a step"}, paths)
+	end, err := p.s.Begin(context.Background(), snapshot.Where{Session: session, Message: message, Title: "a step"}, paths)
 	p.must(err)
 	run()
 	end()

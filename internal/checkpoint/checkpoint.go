@@ -1,0 +1,144 @@
+// Package checkpoint has the loop save files before each call that may change them: it decides from a call's accesses what to
+// save, and says where in the conversation the call belongs.
+//
+// A [Folder] is an instance's, with the store of its project; [Folder.Seat] is a session's, and its Before is agent.Config.Snapshot.
+//
+// Promise: nothing is read or written before the first such call.
+package checkpoint
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/lathe-dev/lathe/internal/agent"
+	"github.com/lathe-dev/lathe/internal/config"
+	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/permission"
+	"github.com/lathe-dev/lathe/internal/session"
+	"github.com/lathe-dev/lathe/internal/snapshot"
+)
+
+// Folder joins the sessions of one instance with the store of its project.
+type Folder struct {
+	store *snapshot.Store // nil: nothing is kept
+
+	mu    sync.Mutex
+	seats []*Seat
+}
+
+// StoreDir is the folder of a project's snapshots, below the project's folder of sessions.
+func StoreDir(project string) string { return filepath.Join(project, "snapshots") }
+
+// Options are those of a project's store, from the settings.
+func Options(set config.Snapshots, project string) snapshot.Options {
+	return snapshot.Options{
+		Dir: StoreDir(project), Limit: int64(set.MaxMB) << 20, MaxFile: int64(set.MaxFileMB) << 20, MaxFiles: set.MaxFiles, Include: set.Include,
+	}
+}
+
+// New makes the folder of an instance; project is the project's folder of sessions, empty when nothing is kept.
+func New(set config.Snapshots, project string) *Folder {
+	f := &Folder{}
+	if set.Enabled && project != "" {
+		o := Options(set, project)
+		o.Roots, o.Background, o.Note = f.roots, f.background, f.note
+		f.store = snapshot.New(o)
+	}
+	return f
+}
+
+// Store is the store of the project; nil when nothing is kept.
+func (f *Folder) Store() *snapshot.Store { return f.store }
+
+// Close lets go of the store's files.
+func (f *Folder) Close() error {
+	if f.store == nil {
+		return nil
+	}
+	return f.store.Close()
+}
+
+func (f *Folder) each() []*Seat {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.seats)
+}
+
+func (f *Folder) roots() []string {
+	var out []string
+	for _, s := range f.each() {
+		for _, dir := range s.Dirs() {
+			if !slices.Contains(out, dir) {
+				out = append(out, dir)
+			}
+		}
+	}
+	return out
+}
+
+func (f *Folder) background() bool {
+	return slices.ContainsFunc(f.each(), func(s *Seat) bool { return s.Background() > 0 })
+}
+
+func (f *Folder) note(text string) {
+	if seats := f.each(); len(seats) > 0 {
+		seats[len(seats)-1].Publish(event.Notice{Level: "info", Text: text})
+	}
+}
+
+// Seat is a session's place at the store.
+type Seat struct {
+	Dirs       func() []string // the working roots
+	Background func() int      // commands that run beside the conversation
+	Publish    func(event.Body)
+	Main       func() *session.Session // the log of the main agent's session; nil: none is kept
+	Chain      []string                // of the agent
+
+	folder *Folder
+}
+
+// Seat adds a session; its Before is nil when nothing is kept.
+func (f *Folder) Seat(s Seat) *Seat {
+	s.folder = f
+	if f.store != nil && s.Main() != nil {
+		f.mu.Lock()
+		f.seats = append(f.seats, &s)
+		f.mu.Unlock()
+	}
+	return &s
+}
+
+// Before saves the files that a call may change; it is agent.Config.Snapshot. A full disk is a session.WriteError.
+func (s *Seat) Before(ctx context.Context, plan *agent.Plan) (func(), error) {
+	log := s.Main()
+	if s.folder.store == nil || log == nil {
+		return nil, nil
+	}
+	after, err := s.folder.store.Begin(ctx, snapshot.Where{
+		Session: log.ID(), Message: log.LastUser(), Group: fmt.Sprintf("%d.%d", log.Revision(), len(log.Messages())),
+		Call: agent.CallID(ctx), Agent: strings.Join(s.Chain, " "), Title: plan.Title,
+	}, named(plan))
+	if full := (&session.WriteError{ID: log.ID(), Path: log.Path(), Err: err}); err != nil && full.Full() {
+		return nil, full
+	}
+	return after, err
+}
+
+// named lists the files that a call changes, when it changes no others; nil: it may change any.
+func named(plan *agent.Plan) []string {
+	var out []string
+	for _, a := range plan.Accesses {
+		switch {
+		case a.Kind == permission.Read || a.Kind == permission.Tool && a.Safe:
+		case a.Kind == permission.Write && filepath.IsAbs(a.Target) && a.Node != permission.Folder:
+			out = append(out, a.Target)
+		default:
+			return nil
+		}
+	}
+	return out
+}
