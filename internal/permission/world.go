@@ -95,3 +95,11 @@ const (
 	Special NodeKind = "special"
 	Unknown NodeKind = "unknown"
 )
+
+// Texts is a World that also reads files.
+type Texts interface {
+	World
+	// Text is the text of a regular file of at most max bytes that may be read without a question, as it is now; ok is
+	// false for any other file.
+	Text(path string, max int) (text string, ok bool)
+}

@@ -26,6 +26,7 @@ type Machine struct {
 	programs map[string]string
 	git      map[string]gitPrograms
 	trees    map[string]permission.Tree
+	texts    map[string]machineText
 }
 
 type gitPrograms struct {

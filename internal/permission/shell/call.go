@@ -34,6 +34,7 @@ type call struct {
 	compares bool           // it is a test that only compares texts
 	filled   []program.Word // the words of Inner with names in the place of those that xargs or find puts there
 	gap      *gap           // where its list may be narrowed
+	carried  bool           // its script has its input
 	back     string         // the folder that cd - or popd goes back to
 }
 
@@ -70,10 +71,10 @@ func (a *analysis) call(c *syntax.CallExpr, sc *scope, in input, rd redirected) 
 	if rd.write {
 		a.wrote(c, run, sc)
 	}
-	if rd.script != "" {
-		script += rd.script
+	if run.carried {
+		return script + rd.others, ok
 	}
-	return script, ok
+	return script + rd.script, ok
 }
 
 // noteCall keeps a call for the checks.

@@ -22,6 +22,7 @@ type redirect struct {
 // redirected is the result of the redirections of a statement.
 type redirected struct {
 	script string // written anew, each with a blank before it
+	others string // the same without those of the input
 	ok     bool   // all of them are harmless and were written anew
 	write  bool
 }
@@ -34,15 +35,27 @@ var harmlessFiles = set{
 // redirections walks the redirections of a statement.
 func (a *analysis) redirections(s *syntax.Stmt, sc *scope, in *input) redirected {
 	out := redirected{ok: true}
-	var script strings.Builder
+	var script, others strings.Builder
 	for _, r := range s.Redirs {
 		text, ok := a.redirection(r, sc, in)
+		if !ofInput(r) {
+			others.WriteString(text)
+		}
 		out.ok = out.ok && ok
 		out.write = out.write || !ok || r.Op != syntax.RdrIn
 		script.WriteString(text)
 	}
-	out.script = script.String()
+	out.script, out.others = script.String(), others.String()
 	return out
+}
+
+// ofInput reports whether a redirection is one of the standard input.
+func ofInput(r *syntax.Redirect) bool {
+	switch r.Op {
+	case syntax.RdrIn, syntax.RdrInOut, syntax.DplIn, syntax.Hdoc, syntax.DashHdoc, syntax.WordHdoc:
+		return r.N == nil || r.N.Value == "0"
+	}
+	return r.N != nil && r.N.Value == "0"
 }
 
 func (a *analysis) redirection(r *syntax.Redirect, sc *scope, in *input) (script string, ok bool) {
@@ -65,6 +78,9 @@ func (a *analysis) redirection(r *syntax.Redirect, sc *scope, in *input) (script
 		}
 		return " " + fd + "<<<" + quote(w.text), w.literal() && !strings.HasPrefix(fd, "{")
 	case syntax.DplIn, syntax.DplOut:
+		if ofInput(r) {
+			*in = input{any: true}
+		}
 		if text, ok := duplicate(r, fd); ok {
 			return text, true
 		}
@@ -127,6 +143,9 @@ func (a *analysis) fileRedirect(r *syntax.Redirect, sc *scope, in *input, fd str
 	}
 	if read {
 		*in = input{any: true}
+		if target.literal() && !target.glob && len(sc.dirs) == 1 && (fd == "" || fd == "0") {
+			in.file = from(target.text, sc.dirs[0])
+		}
 	}
 	red := &redirect{op: op, target: target, write: !read, read: read || r.Op == syntax.RdrInOut, dirs: sc.dirs, raw: a.source(r, sc)}
 	if r.Op == syntax.DplOut {

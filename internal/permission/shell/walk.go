@@ -18,6 +18,7 @@ type input struct {
 	upto  []member // of the pipe that feeds it
 	scope *scope   // of upto
 	piped bool     // upto are simple commands without redirections of their input
+	file  string   // the one file that it comes from, as an absolute path; "" for none
 	from  int      // the place of the first of them among the calls
 }
 
