@@ -44,6 +44,7 @@ type Session struct {
 	approver    *approval.Approver
 	attached    *attach.Files
 	skills      *invoke.Loader
+	recall      *attach.Recall
 	opened      chan struct{} // closed when all parts are there
 	bus         *event.Bus
 	shared      bool // the bus has other sessions too, and is not ours to close

@@ -5,7 +5,6 @@ import (
 	"context"
 	"path/filepath"
 
-	"github.com/lathe-dev/lathe/internal/attach"
 	"github.com/lathe-dev/lathe/internal/extension"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/memory"
@@ -28,5 +27,5 @@ func (s *Session) Style() string { return cmp.Or(s.begun.Style, style.Default) }
 
 // addContext adds the files and skills that a user message names.
 func (s *Session) addContext(ctx context.Context, m llm.Message) llm.Message {
-	return attach.Notes(s.env.Notes, s.Messages(), s.skills.Message(ctx, s.attached.Attach(ctx, m)))
+	return s.recall.Notes(ctx, s.Messages(), s.skills.Message(ctx, s.attached.Attach(ctx, m)))
 }

@@ -58,6 +58,7 @@ type Settings struct {
 	SessionTitles         bool   `json:"sessionTitles"`
 
 	AutoMemoryEnabled   bool     `json:"autoMemoryEnabled"`
+	Memory              Memory   `json:"memory"`
 	AutoCompactEnabled  bool     `json:"autoCompactEnabled"`
 	CompactionThreshold int      `json:"compactionThreshold"` // tokens; 0: derived from the model's window
 	SkillDirs           []string `json:"skillDirs"`
@@ -169,6 +170,12 @@ func (r *ruleEntry) UnmarshalJSON(data []byte) error {
 	}
 	type plain ruleEntry
 	return json.Unmarshal(data, (*plain)(r))
+}
+
+// Memory configures how the notes that belong to a prompt are found.
+type Memory struct {
+	EmbeddingModel string  `json:"embeddingModel"` // as model; "": notes are found by words alone
+	MinSimilarity  float64 `json:"minSimilarity"`  // from 0 to 1
 }
 
 // Attribution is the text that the model adds to commits and pull requests; nil: unset, "": none.

@@ -232,6 +232,12 @@ type Provider interface {
 	Model(ctx context.Context, id string) (Model, error)
 }
 
+// Embedder is a Provider with models that turn texts into vectors. Texts of near meaning have vectors in near directions.
+type Embedder interface {
+	// Embed returns a vector for each text, in order and all of one length, in a single attempt. model is the host's id.
+	Embed(ctx context.Context, model string, texts []string) ([][]float32, Usage, error)
+}
+
 // Delta is one step of a streamed reply.
 type Delta interface{ delta() }
 

@@ -287,20 +287,27 @@ func replace(path, text string) error {
 	return err
 }
 
-// Recall returns the few notes that belong to a prompt, the best first, without those that the conversation has.
-func (s *Store) Recall(text string, has func(Note) bool) []Note {
-	const most, room = 3, 4_000
+// Recall returns the few notes that belong to a prompt by their words, the best first, without those that the conversation has.
+func (s *Store) Recall(text string, has func(Note) bool) []Note { return fit(s.byWords(text), has) }
+
+// byWords returns the notes that share enough words with a prompt, the best first.
+func (s *Store) byWords(text string) []Note {
 	asked := map[string]bool{}
 	for _, w := range rank.Words(text) {
 		asked[w] = true
 	}
-	var out []Note
+	return slices.DeleteFunc(s.Search(text, 10), func(n Note) bool { return !belongs(n, asked) })
+}
+
+// fit takes the first notes that have room in a prompt, without those that the conversation has.
+func fit(notes []Note, has func(Note) bool) (out []Note) {
+	const most, room = 3, 4_000
 	left := room
-	for _, n := range s.Search(text, 10) {
+	for _, n := range notes {
 		if len(out) == most {
 			break
 		}
-		if len(n.Text) <= left && belongs(n, asked) && !has(n) {
+		if len(n.Text) <= left && !has(n) {
 			left -= len(n.Text)
 			out = append(out, n)
 		}
