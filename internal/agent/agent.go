@@ -174,6 +174,8 @@ type turn struct {
 	chosen    int       // the number of the choice that put the fallback in its place
 	unwritten bool      // the session could not be written
 	overflows int       // times in a row that the window overflowed
+	base      int       // tokens of the first prompt of this turn, or since the conversation was shortened in it; 0: none yet
+	spent     int       // tokens of this turn that shortening the conversation took out of it
 }
 
 // Run runs one turn. The prompt is on disk before the model is called. The error is nil unless the turn

@@ -24,7 +24,7 @@ func (t *turn) step(ctx context.Context) (llm.Message, outcome, error) {
 	began := t.cfg.Clock()
 	for {
 		req := &llm.Request{
-			System: t.system, Tools: t.tools.Load().list(info), Effort: effort, MaxTokens: t.limit(),
+			System: t.system, Tools: t.tools.Load().list(info), Effort: effort, MaxTokens: t.limit(), Spent: t.spent,
 			Messages: t.repr.repair(t.cfg.Transcript.Messages(), t.cfg.Transcript.Revision(), info),
 		}
 		if len(req.Messages) == 0 {
@@ -71,6 +71,9 @@ func (t *turn) stepError(s *stream, err error) error {
 
 // account adds up the cost of a reply and closes the step.
 func (t *turn) account(info llm.ModelInfo, u llm.Usage, stop llm.StopReason, took time.Duration) {
+	if t.base == 0 {
+		t.base = u.Prompt()
+	}
 	cost := info.Price.Cost(u)
 	t.Spend(cost)
 	t.end.Usage = t.end.Usage.Add(u)

@@ -40,7 +40,13 @@ func (t *turn) overflow(ctx context.Context, cause error) (bool, error) {
 }
 
 func (t *turn) onWindow(ctx context.Context, w Window) (bool, error) {
-	return guarded("making room in the context window", func() (bool, error) { return t.cfg.OnWindow(ctx, w) })
+	before := t.cfg.Transcript.Revision()
+	shrunk, err := guarded("making room in the context window", func() (bool, error) { return t.cfg.OnWindow(ctx, w) })
+	if t.base > 0 && t.cfg.Transcript.Revision() != before {
+		t.spent += max(0, w.Used-t.base)
+		t.base = 0
+	}
+	return shrunk, err
 }
 
 // window is the state of the window before the next request.

@@ -34,6 +34,39 @@ func TestAnOverflowIsSentAgainAfterTheConversationShrank(t *testing.T) {
 	}
 }
 
+// What a turn took before its conversation was shortened stays spent: the provider, which counts what it sees, is told.
+func TestTheSpentTokensOfATurnOutliveACompaction(t *testing.T) {
+	log := newLog(t)
+	step := func(prompt, output int, parts ...llm.Part) play {
+		return func(_ context.Context, yield func(llm.Delta, error) bool) {
+			for i, p := range parts {
+				emit(yield, i, p)
+			}
+			yield(llm.Done{Message: llm.Message{ID: "r", Role: llm.Assistant, Parts: parts, Stop: llm.StopToolUse, Usage: &llm.Usage{Input: prompt, Output: output}}}, nil)
+		}
+	}
+	used, times := 0, 0
+	f := newFixture(t, []agent.Tool{echo("T", true)}, func(c *agent.Config) {
+		c.Transcript = log
+		c.WindowMark = func(llm.ModelInfo) int { return 1000 }
+		c.OnWindow = func(ctx context.Context, w agent.Window) (bool, error) {
+			used += w.Used
+			times++
+			return true, log.Compact(ctx, session.Compaction{Level: 4, Trigger: "auto", Until: log.Head(), Messages: []llm.Message{llm.UserText("short")}})
+		}
+	}, step(400, 100, call("1", "T", `{"x":"a"}`)), step(900, 200, call("2", "T", `{"x":"b"}`)),
+		step(300, 50, call("3", "T", `{"x":"c"}`)), step(1200, 10, call("4", "T", `{"x":"d"}`)), reply(llm.StopEndTurn, llm.Text{Text: "done"}))
+	f.run(t)
+	var spent []int
+	for _, r := range f.model.reqs {
+		spent = append(spent, r.Spent)
+	}
+	first := spent[2]
+	if times != 2 || spent[0] != 0 || spent[1] != 0 || first < 700 || spent[3] != first || spent[4] != used-400-300 {
+		t.Errorf("%d compactions at %d tokens in all, spent %v", times, used, spent)
+	}
+}
+
 func TestAnOverflowThatCannotBeHelpedEndsTheTurnWithTheProvidersError(t *testing.T) {
 	for name, tt := range map[string]struct {
 		shrunk bool

@@ -15,7 +15,7 @@ type headless struct {
 	stats   *resultStats
 	limits  limits
 	last    bool                              // the run ends with this turn
-	ended   func(text string)                 // gets the commands in the background that end with the run
+	warn    func(n event.Notice)              // gets warnings that the printer does not write to stderr; nil: it does
 	schema  bool                              // an answer must fit --json-schema
 	asked   func(id string, q event.Question) // a question came up; nil: refuse
 	closed  func(id string)                   // a question was answered, by whomever
@@ -71,8 +71,15 @@ func (h *headless) sayEnded(ctx context.Context) error {
 	if text == "" {
 		return nil
 	}
-	h.ended(text)
-	return h.printer.event(event.Event{Body: event.Notice{Level: "warning", Text: text}})
+	return h.show(event.Event{Body: event.Notice{Level: "warning", Text: text}})
+}
+
+// show prints an event; a warning is on stderr too, whatever the format.
+func (h *headless) show(e event.Event) error {
+	if n, ok := e.Body.(event.Notice); ok && n.Level != "info" && h.warn != nil {
+		h.warn(n)
+	}
+	return h.printer.event(e)
 }
 
 // follow prints events until the turn's end. When they cannot be printed it interrupts the turn, and still
@@ -89,7 +96,7 @@ func (h *headless) follow(ctx context.Context, interrupt func()) error {
 		if failed != nil {
 			continue
 		}
-		if failed = h.printer.event(e); failed != nil {
+		if failed = h.show(e); failed != nil {
 			interrupt()
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/lathe-dev/lathe/internal/command"
+	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/tool"
 )
@@ -112,11 +113,10 @@ func checkSchema(o *Options) error {
 func (p *program) headless(o *Options, conv Conversation) *headless {
 	about := conv.About()
 	h := &headless{conv: conv, stats: newResultStats(about.Info), limits: limits{o.MaxTurns, cmp.Or(o.MaxBudget, about.BudgetUSD)}, schema: o.JSONSchema != ""}
-	h.ended = func(text string) { fmt.Fprintf(p.err, "%s: warning: %s\n", messagesName, escape(text)) }
-	if o.OutputFormat == "text" { // its printer has notices on stderr
-		h.ended = func(string) {}
+	if o.OutputFormat == "text" {
 		h.printer = newTextPrinter(p.streams, p.now)
 	} else {
+		h.warn = func(n event.Notice) { fmt.Fprintf(p.err, "%s: %s: %s\n", messagesName, n.Level, escape(n.Text)) }
 		h.printer = newStreamPrinter(p.jsonLines(), o, p.warnings)
 	}
 	return h

@@ -216,6 +216,7 @@ type Request struct {
 	Effort     Effort // "" is the model's default
 	ToolChoice string // "" or "auto", "none", "any", or a tool's name
 	Stop       []string
+	Spent      int // tokens of the running task that are no longer in Messages, for a provider that counts down a budget
 }
 
 // Model is one model of one provider, ready to be called. It is safe for concurrent use.

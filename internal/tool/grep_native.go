@@ -44,7 +44,7 @@ func (s *search) native(ctx context.Context, m *matcher, budget int) (*hits, err
 	p.wait.Wait()
 	h := p.collect()
 	if walked.Unreadable > 0 {
-		h.note = fmt.Sprintf("%d folders could not be read.", walked.Unreadable)
+		h.note = strings.TrimSpace(h.note + fmt.Sprintf(" %d folders could not be read.", walked.Unreadable))
 	}
 	if err == nil {
 		err = ctx.Err()
@@ -91,6 +91,9 @@ func (s *search) nativeFile(ctx context.Context, m *matcher) (*hits, error) {
 		return nil, pathError("search", s.start, err)
 	}
 	h := &hits{}
+	if in.waited {
+		h.note = fmt.Sprintf("The file has no end: it was searched as far as it could be read before nothing came for %s.", newsWait)
+	}
 	if !s.empty(fh) {
 		fh.path, fh.rel, fh.mtime = s.start.Lexical, path.Base(s.start.Real), info.ModTime()
 		h.files = []fileHits{fh}
@@ -119,6 +122,7 @@ type pool struct {
 	mu      sync.Mutex
 	found   map[int]fileHits
 	skipped int // unreadable or too large
+	endless int // searched as far as they could be read without waiting
 }
 
 // budgetLeft is how much of a tree is searched here at most; no files at the start means all of it.
@@ -213,6 +217,11 @@ func (p *pool) one(sc *scanner, j job) {
 		}
 		return
 	}
+	if in.waited {
+		p.mu.Lock()
+		p.endless++
+		p.mu.Unlock()
+	}
 	if p.s.empty(fh) {
 		return
 	}
@@ -240,6 +249,9 @@ func (p *pool) collect() *hits {
 	p.s.trim(h)
 	if p.skipped > 0 {
 		h.note = fmt.Sprintf("%d files could not be searched.", p.skipped)
+	}
+	if p.endless > 0 {
+		h.note = strings.TrimSpace(h.note + fmt.Sprintf(" %d files have no end and were searched as far as they could be read before nothing came for %s.", p.endless, newsWait))
 	}
 	return h
 }

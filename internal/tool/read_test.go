@@ -334,7 +334,9 @@ func TestReadAndGrepDoNotWaitForNews(t *testing.T) {
 	for range 2 { // the part that was read is gone from it
 		_, _ = b.call("Read", in{"file_path": log})
 	}
-	_, _ = b.call("Grep", in{"pattern": "no such text", "path": log})
+	if r, err := b.call("Grep", in{"pattern": "no such text", "path": log}); err == nil && !strings.Contains(text(r), "The file has no end") {
+		t.Errorf("Grep does not say that it stopped reading: %q", text(r))
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	plan, err := b.prepare("Read", in{"file_path": log})
 	if err != nil {

@@ -99,7 +99,11 @@ func (m *model) outputConfig(req *llm.Request, think thinking) string {
 		members = append(members, `"effort":"`+string(think.effort)+`"`)
 	}
 	if m.budgeted(req) {
-		members = append(members, `"task_budget":{"type":"tokens","total":`+strconv.Itoa(m.p.conf.TaskBudget)+`}`)
+		budget := `"task_budget":{"type":"tokens","total":` + strconv.Itoa(m.p.conf.TaskBudget)
+		if req.Spent > 0 { // the API counts by what it sees, which a compaction has shortened
+			budget += `,"remaining":` + strconv.Itoa(max(0, m.p.conf.TaskBudget-req.Spent))
+		}
+		members = append(members, budget+"}")
 	}
 	return strings.Join(members, ",")
 }

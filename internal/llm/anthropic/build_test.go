@@ -272,6 +272,8 @@ func TestThinkingIsAskedForAsTheModelTakesIt(t *testing.T) {
 		{"no betas", "claude-sonnet-4-5", Config{NoBetas: true, Betas: []string{"x"}}, llm.Request{}, `{"type":"enabled","budget_tokens":10000} null 16384`, ""},
 		{"further betas", "claude-sonnet-4-5[1m]", Config{Betas: []string{"x, y", betaLong}}, llm.Request{}, `{"type":"enabled","budget_tokens":10000} null 16384`, "x,y," + betaLong + "," + betaInterleave},
 		{"task budget", "opus", Config{TaskBudget: 30_000}, llm.Request{Effort: "high", Tools: conversation().Tools}, `{"type":"adaptive","display":"summarized"} {"effort":"high","task_budget":{"type":"tokens","total":30000}} 16384`, betaTaskBudget},
+		{"task budget after a compaction", "opus", Config{TaskBudget: 30_000}, llm.Request{Effort: "high", Tools: conversation().Tools, Spent: 12_000}, `{"type":"adaptive","display":"summarized"} {"effort":"high","task_budget":{"type":"tokens","total":30000,"remaining":18000}} 16384`, betaTaskBudget},
+		{"task budget used up before a compaction", "opus", Config{TaskBudget: 30_000}, llm.Request{Effort: "high", Tools: conversation().Tools, Spent: 40_000}, `{"type":"adaptive","display":"summarized"} {"effort":"high","task_budget":{"type":"tokens","total":30000,"remaining":0}} 16384`, betaTaskBudget},
 		{"task budget without tools", "opus", Config{TaskBudget: 30_000}, llm.Request{Effort: "high"}, `{"type":"adaptive","display":"summarized"} {"effort":"high"} 16384`, ""},
 		{"too old", "claude-3-5-haiku-latest", Config{}, llm.Request{}, `null null 8192`, ""},
 		{"unknown", "some-model", Config{}, llm.Request{}, `null null 16384`, ""},
