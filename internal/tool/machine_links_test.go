@@ -49,6 +49,8 @@ func TestLinksThatALineCopiesAreFollowed(t *testing.T) {
 		"cp -r d1 dc; cat < dc/e", "cp -r d1 dc; echo x > dc/k/pre-commit", "cp -r d1 dc; ls dc", "cp -r d1 x; cp -rL x y; cat y/e", "cp -r d1 dc; dc/k/run",
 		"cp --symbolic f c; cp -s .env c2; cat c2", "cp -r d1 dc & touch dc/k/x", "touch c; cp -sf .env c; cat c",
 		strings.Repeat("cp -r d1 a; cp -r d1 b; ", 60) + "cat b/e",
+		"cp --parents -a rel/deep was; touch was/rel/deep/k/x", "cp --par -a d1/k was; touch was/d1/k/x", "rmdir was; mv d1 was; touch was/k/x", "mkdir n; cp -r d1 n; touch n/d1/k/x",
+		`find d1 -name e -exec cp -P {} z \; ; cat z`, "find d1 -type l -exec cp -P -t was {} + ; cat was/e",
 	} {
 		r := permission.Request{Tool: "Bash", Dir: b.dir, Mode: permission.AcceptEdits, Accesses: b.accesses(line)}
 		if d := p.Decide(r); d.Effect == permission.Allow {
@@ -84,6 +86,10 @@ func TestGuardedFilesBehindLinksThatALineMakesAreRefusedInBypass(t *testing.T) {
 	for _, line := range []string{
 		`cp -s "$PWD/.git/config" c && cp f c`, "mv d1 d4; cp f d4/g/hooks/pre-push", "cp -r d1 dc && cp f dc/k/pre-commit", "ln -s .git/hooks h; cp f h/pre-commit",
 		"ln -s ../.git/hooks was/h; cp f was/h/pre-commit", "cp -r rel/deep deep; touch deep/k/x", "cp -l .git/config c; cp f c", "ln -s .git was/x; ln -s ../.git was/y; touch was/y/config",
+		"mv d1 a; mv a b; mv b c; touch c/k/x", "mv d1 a; (mv a b); cp f b/k/x", "mv rel/deep was; mv was e; touch e/deep/k/x", "mkdir n; mv d1 n; mv n m; touch m/d1/k/x",
+		"rmdir was && mv d1 was && touch was/k/x", "rm -r was; cp -a d1 was && cp f was/k/x", "mv was q; mv d1 was; cd was; touch k/x", "git mv was q; mv d1 was; echo x > was/k/x",
+		"ln -s .git l; cp -P l m; cp f m/hooks/x", "ln -s ../.git was/l; mv was s; cp f s/l/hooks/x", "mkdir q; ln -s ../.git q/l; mv q r; cp f r/l/hooks/x",
+		"cp --parents -a rel/deep was; cp -a was/rel/deep e; touch e/k/x", "echo f | xargs -I{} cp {} .git/hooks/", "echo .git/hooks/y | xargs cp f", `find . -name f -exec cp {} .git/hooks/ \;`,
 	} {
 		d := p.Decide(permission.Request{Tool: "Bash", Dir: b.dir, Mode: permission.Bypass, Accesses: b.accesses(line)})
 		if d.Effect != permission.Deny {

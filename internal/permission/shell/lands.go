@@ -3,6 +3,7 @@ package shell
 import (
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/lathe-dev/lathe/internal/permission"
 )
@@ -32,14 +33,23 @@ func (a *analysis) lands(c *call, sc *scope) {
 		}
 	}
 	var put []landing
+	unsure := slices.ContainsFunc(c.words[1:], func(w word) bool { return w.unknown })
 	for _, dir := range sc.places() {
 		target := from(c.use.Lands.Target, dir)
+		if unsure { // find -exec cp {} x, xargs cp -t x
+			for _, name := range perhapsTargets(c) {
+				at := from(name, dir)
+				put = append(put, landing{dest: at, unsure: true})
+				a.place(permission.Write, at, false)
+				a.place(permission.Write, filepath.Join(at, "?"), false)
+			}
+		}
 		inside := c.use.Lands.Inside || a.world.Stat(target).Kind == permission.Folder
 		for _, source := range c.use.Lands.Sources {
 			for _, s := range a.named(source, patterns, sc) {
 				under := inside && filepath.Base(source) != "." && filepath.Base(source) != ".."
 				a.land(filepath.Clean(s), target, under, c)
-				put = append(put, landings(c, source, filepath.Clean(s), target, under)...)
+				put = append(put, landings(c, source, filepath.Clean(s), target, c.use.Lands.Inside)...)
 			}
 		}
 	}
@@ -48,19 +58,35 @@ func (a *analysis) lands(c *call, sc *scope) {
 	}
 }
 
-// landings are the places to which a source is copied or moved: named is the source as the line writes it, path its
-// resolved place.
-func landings(c *call, named, path, target string, inside bool) []landing {
-	at := target
-	if inside {
-		at = filepath.Join(target, filepath.Base(path))
+// perhapsTargets are the words of a copy that may be its target, where unknown words stand among them.
+func perhapsTargets(c *call) []string {
+	sources := c.use.Lands.Sources
+	if first := slices.IndexFunc(c.words[1:], func(w word) bool { return w.unknown || !strings.HasPrefix(w.text, "-") }); first < 0 || !c.words[1+first].unknown {
+		sources = sources[min(1, len(sources)):]
 	}
-	all := []landing{{source: path, dest: at}}
-	switch {
-	case c.name == "rsync": // with a slash behind the source it takes the contents
-		all = append(all, landing{source: path, dest: target})
-	case c.name == "ln" && !filepath.IsAbs(named): // a relative link starts from its own folder
-		all = append(all, landing{source: filepath.Join(filepath.Dir(at), named), dest: at})
+	return append(slices.Clone(sources), c.use.Lands.Target)
+}
+
+// landings are the places to which a source is copied or moved: named is the source as the line writes it, path its
+// resolved place. The line may have made or removed the folder before, so both places of the source count, unless
+// certain is set: it goes into the target in any case.
+func landings(c *call, named, path, target string, certain bool) []landing {
+	dests := []string{filepath.Join(target, filepath.Base(path))}
+	switch base := filepath.Base(named); {
+	case base == ".", base == "..": // the contents
+		dests[0] = target
+	case !certain, c.name == "rsync": // with a slash behind the source rsync takes the contents
+		dests = append(dests, target)
+	}
+	if hasLong(c.words, "--parents") {
+		dests = append(dests, filepath.Join(target, named))
+	}
+	var all []landing
+	for _, at := range dests {
+		all = append(all, landing{source: path, dest: at})
+		if c.name == "ln" && !filepath.IsAbs(named) { // a relative link starts from its own folder
+			all = append(all, landing{source: filepath.Join(filepath.Dir(at), named), dest: at})
+		}
 	}
 	return all
 }

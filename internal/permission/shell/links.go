@@ -20,6 +20,7 @@ type landing struct {
 	command      int    // tells those of one command from others
 	alias        bool   // dest, and all below it, is the same as source: a link to it
 	elsewhere    bool   // only names that are new may be links
+	unsure       bool   // the source is known only at run time
 	links        bool   // links may lie at dest or below it; set by followLinks
 	asked        bool   // the world was asked for links in source
 	listed       bool   // and has all of them
@@ -149,7 +150,7 @@ func (a *analysis) mayHoldLinks(l *landing) bool {
 		links, _ := a.holdsLinks(l.source)
 		l.plain = !links && a.world.Stat(filepath.Clean(l.source)).Kind != permission.Missing
 	}
-	if l.alias || l.elsewhere {
+	if l.alias || l.elsewhere || l.unsure {
 		return true
 	}
 	for i := range a.landings {
@@ -197,6 +198,11 @@ func (a *analysis) followed(l *landing, x permission.Access, later bool) {
 		return
 	case l.elsewhere:
 		if later && rest != "." && x.Node == permission.Missing {
+			a.unknownFile(x.Kind, filepath.Join(l.dest, rest))
+		}
+		return
+	case l.unsure:
+		if later && (rest != "." || x.Node != permission.Folder) {
 			a.unknownFile(x.Kind, filepath.Join(l.dest, rest))
 		}
 		return
@@ -271,6 +277,9 @@ func (a *analysis) leads(l *landing, rest string, kind permission.Kind) {
 			a.place(kind, filepath.Join(append([]string{filepath.Dir(dest), text}, names[i+1:]...)...), false)
 		}
 		return
+	}
+	if a.world.Stat(source).Kind == permission.Missing {
+		a.place(kind, at, false) // perhaps the line itself put it there
 	}
 }
 
