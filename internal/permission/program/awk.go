@@ -1,6 +1,10 @@
 package program
 
-import "strings"
+import (
+	"regexp"
+	"strings"
+	"sync"
+)
 
 // judgeAwk: a program is read-only when all of it is understood and nothing in it runs, writes or reads beside the
 // input. The program is the first operand, and whatever follows it is a file or an assignment, flags too.
@@ -20,6 +24,13 @@ func judgeAwk(c *call) {
 	if why := awkDoes(p.Text); why != "" {
 		c.exact("the awk program " + why)
 		c.awkShell(p.Text)
+		for _, m := range awkRedirect().FindAllStringSubmatch(p.Text, -1) {
+			if m[1] == "<" {
+				c.Reads = append(c.Reads, m[2])
+			} else {
+				c.Writes = append(c.Writes, m[2])
+			}
+		}
 	}
 	for _, w := range c.ops[1:] {
 		if strings.HasPrefix(w.Text, "/inet") {
@@ -27,6 +38,9 @@ func judgeAwk(c *call) {
 		}
 	}
 }
+
+// awkRedirect finds files that a program names as it reads or writes them; it may do so in other ways, too.
+var awkRedirect = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(<|>>?)\s*\(?\s*"([^"\\]+)"`) })
 
 // awkShell finds the commands in the strings of a program that may hand them to a shell.
 func (c *call) awkShell(text string) {

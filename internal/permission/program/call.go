@@ -39,7 +39,8 @@ type call struct {
 	unsure   []Word   // words that may turn out to be flags
 	strange  []string // flags that the row does not have
 
-	sedUnread bool // a script of sed was not understood
+	sedUnread bool   // a script of sed was not understood
+	workTree  string // of git --work-tree
 }
 
 func (c *call) run() {

@@ -1,6 +1,7 @@
 package program
 
 import (
+	"path"
 	"slices"
 	"strings"
 )
@@ -287,6 +288,9 @@ func judgeDd(c *call) {
 // judgeMv: the sources are written and removed, too.
 func judgeMv(c *call) {
 	judgeTarget(c)
+	if len(c.Writes) == 1 && strings.HasPrefix(path.Clean(c.Writes[0]), "/dev/") {
+		c.destroy("mv loses what it moves to " + c.Writes[0])
+	}
 	c.Writes = append(c.Writes, c.Reads...)
 	c.Kills = append(c.Kills, c.Reads...)
 }

@@ -178,6 +178,7 @@ var gitShortlogFlags = &flagSet{
 	letters: "nsec",
 	alone:   "--numbered --summary --email --committer",
 	value:   "-w? --group",
+	writes:  "--output",
 }
 
 var gitRevParseFlags = &flagSet{

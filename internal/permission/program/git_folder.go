@@ -47,6 +47,12 @@ func (c *call) rebase(u *Use) {
 			list[i] = absolute(name, c.env.Dir)
 		}
 	}
+	if u.Lands != nil {
+		u.Lands.Target = absolute(u.Lands.Target, c.env.Dir)
+		for i, name := range u.Lands.Sources {
+			u.Lands.Sources[i] = absolute(name, c.env.Dir)
+		}
+	}
 	if u.Tree != nil {
 		for i, name := range u.Tree.Named {
 			u.Tree.Named[i] = absolute(name, c.env.Dir)

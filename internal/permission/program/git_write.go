@@ -27,7 +27,7 @@ func gitWriting() map[string]spec {
 		"am":                {class: write, does: "applies patches and commits", ops: "TEXT...", flags: &flagSet{script: "--exec"}, judge: gitApplies},
 		"apply":             {class: write, does: "changes files", ops: "TEXT...", flags: &flagSet{value: "-p"}, judge: gitApplies},
 		"merge":             does("merges into the branch", &flagSet{value: "-s -X -S?", text: "-m", reads: "-F"}),
-		"init":              does("creates a repository", &flagSet{unsafeValue: "--template"}),
+		"init":              {class: write, does: "creates a repository", ops: "TEXT...", flags: &flagSet{unsafeValue: "--template"}, judge: gitInit},
 		"format-patch":      {class: write, does: "writes files", ops: "TEXT...", flags: gitFormatPatchFlags, adds: "--no-signature", judge: gitFormatPatch},
 		"archive":           does("packs files, by programs of the configuration", gitArchiveFlags),
 		"worktree":          {class: write, does: "changes the worktrees", raw: true, judge: gitWorktree},
@@ -35,7 +35,12 @@ func gitWriting() map[string]spec {
 		"difftool":          does("runs a program", &flagSet{letters: "yd", value: "-t --tool", script: "-x --extcmd"}),
 		"rebase":            does("rewrites commits", &flagSet{letters: "i", value: "-s -X --onto", script: "-x --exec"}),
 		"send-email":        does("sends mail", &flagSet{script: "--sendmail-cmd --to-cmd --cc-cmd", program: "--smtp-server"}),
-		"checkout-index":    does("writes files", &flagSet{letters: "fa"}),
+		"checkout-index":    {class: write, does: "writes files", ops: "TEXT...", flags: &flagSet{letters: "fa", text: "--prefix"}, judge: gitPrefix},
+		"mv":                {class: write, does: "moves files", ops: "TEXT...", flags: &flagSet{letters: "fknv"}, judge: gitMoves},
+		"bundle":            {class: write, does: "writes a file", ops: "TEXT...", flags: &flagSet{letters: "q"}, judge: gitBundle},
+		"fast-export":       does("may write files", &flagSet{writes: "--export-marks", reads: "--import-marks --import-marks-if-exists"}),
+		"bugreport":         does("writes a report", &flagSet{target: "-o --output-directory"}),
+		"diagnose":          does("writes an archive", &flagSet{target: "-o --output-directory"}),
 		"update-ref":        {class: write, does: "changes references", ops: "TEXT...", flags: gitUpdateRefFlags, judge: gitUpdateRef},
 		"fetch":             reaches("fetches from a remote machine", gitFetchFlags),
 		"pull":              reaches("fetches and merges", &flagSet{text: "-o", program: "--upload-pack"}),
@@ -60,7 +65,6 @@ func gitWriting() map[string]spec {
 		"submodule foreach": {class: write, does: "runs a command in each submodule", raw: true, judge: gitForeach},
 	}
 	for verb, what := range perLine(`
-		mv                 : moves files
 		cherry-pick        : records commits
 		revert             : records commits
 		replace            : replaces objects
@@ -71,8 +75,6 @@ func gitWriting() map[string]spec {
 		mktree             : writes objects
 		mktag              : writes objects
 		fast-import        : writes objects and branches
-		fast-export        : may write files
-		bundle             : writes a file
 		repack             : rewrites the object store
 		pack-refs          : rewrites branches' files
 		pack-objects       : writes packs
@@ -111,6 +113,45 @@ func gitWriting() map[string]spec {
 		rows[verb] = does(what, nil)
 	}
 	return rows
+}
+
+// gitPrefix: checkout-index puts files below a prefix.
+func gitPrefix(c *call) {
+	if f, ok := c.get("--prefix"); ok {
+		c.Writes, c.Unpacks = append(c.Writes, f.value.Text), f.value.Text
+	}
+}
+
+// gitMoves: the last operand is the target.
+func gitMoves(c *call) {
+	for i, w := range c.ops {
+		if i < len(c.ops)-1 || i == 0 {
+			c.Reads = append(c.Reads, w.Text)
+		}
+		c.Writes = append(c.Writes, w.Text)
+	}
+	if c.lands(); c.Lands != nil {
+		c.Lands.Deep = true
+	}
+}
+
+func gitBundle(c *call) {
+	if len(c.ops) > 1 && c.ops[0].Text == "create" && c.ops[1].Text != "-" {
+		c.Writes = append(c.Writes, c.ops[1].Text)
+	}
+}
+
+// gitInit: a template fills the new repository, also one that is there already, with hooks and settings.
+func gitInit(c *call) {
+	f, ok := c.get("--template")
+	if !ok || f.value.Text == "" {
+		return
+	}
+	dir := "."
+	if len(c.ops) > 0 {
+		dir = c.ops[0].Text
+	}
+	c.Lands = &Landing{Sources: []string{f.value.Text + "/."}, Target: dir + "/.git", Deep: true}
 }
 
 var gitPushFlags = &flagSet{

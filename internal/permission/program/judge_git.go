@@ -66,8 +66,11 @@ func (c *call) gitFlag(i int) int {
 			i++
 			value = next.Text
 		}
-		if name == "--git-dir" {
+		switch name {
+		case "--git-dir":
 			c.GitDir = value
+		case "--work-tree":
+			c.workTree = value
 		}
 		return i
 	case "-c", "--config-env":
@@ -137,6 +140,9 @@ func (c *call) gitVerb(i int) {
 	c.rebase(&sub.Use)
 	c.fitPathspecs(sub, i)
 	c.merge(sub.Use)
+	if c.workTree != "" && !sub.Class.ReadOnly() {
+		c.Writes, c.Unpacks = append(c.Writes, c.workTree), c.workTree
+	}
 	if r.adds != "" {
 		c.Adds, c.AddsAt = []string{r.adds}, len(c.args)-len(rest)
 	}

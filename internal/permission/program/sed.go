@@ -36,6 +36,9 @@ func (c *call) sedInPlace() {
 	}
 	if f.filled {
 		suffix := f.value.Text
+		if strings.ContainsAny(suffix, "*/") {
+			c.Writes = append(c.Writes, strings.ReplaceAll(suffix, "*", "x"))
+		}
 		if f.value.Unknown || f.value.Glob || strings.ContainsAny(suffix, "*/") {
 			return
 		}
@@ -53,9 +56,18 @@ func (c *call) sedScript(w Word) {
 		return
 	}
 	s := sedScript{text: w.Text}
-	if !s.script() {
-		c.sedUnread = true
-		c.exact("the sed script " + w.Text + " may do more than print")
+	read := s.script()
+	c.Reads, c.Writes = append(c.Reads, s.reads...), append(c.Writes, s.writes...)
+	switch {
+	case !read:
+		c.exact("only running it tells which files the sed script " + w.Text + " reads or writes")
+	case len(s.reads)+len(s.writes) > 0:
+		c.exact("the sed script " + w.Text + " reads or writes further files")
+	default:
+		return
+	}
+	c.sedUnread = true
+	if !read {
 		for line := range strings.SplitSeq(w.Text, "\n") {
 			// The e command runs the rest of its line.
 			if before, run, ok := strings.Cut(line, "e "); ok && strings.Trim(before, "0123456789$,;!{} \t") == "" {
@@ -66,11 +78,12 @@ func (c *call) sedScript(w Word) {
 }
 
 // sedScript reads a sed script as far as it is made of the commands p d D g G h H x n N P = l q Q s y z a i c, of
-// addresses, blocks, labels and branches: none of these writes, reads another file or runs anything. Anything
-// else (w W r R e F v s///w s///e), and text that goes on in a further line, makes it stop.
+// addresses, blocks, labels and branches, none of which writes, reads another file or runs anything, and of w W r R
+// s///w, whose files it notes. Anything else (e F v s///e), and text that goes on in a further line, makes it stop.
 type sedScript struct {
-	text string
-	at   int
+	text          string
+	at            int
+	reads, writes []string
 }
 
 func (s *sedScript) peek() byte {
@@ -219,8 +232,26 @@ func (s *sedScript) command() bool {
 		end := s.peek()
 		s.at++
 		return delimiter(end) && s.until(end, false) && s.until(end, false) && s.end()
+	case 'r', 'R':
+		s.reads = append(s.reads, s.file())
+		return true
+	case 'w', 'W':
+		s.writes = append(s.writes, s.file())
+		return true
 	}
 	return false
+}
+
+// file takes the name of a file: the rest of the line.
+func (s *sedScript) file() string {
+	s.blanks(" \t")
+	from := s.at
+	if i := strings.IndexByte(s.text[from:], '\n'); i >= 0 {
+		s.at += i
+	} else {
+		s.at = len(s.text)
+	}
+	return s.text[from:s.at]
 }
 
 // line takes the text of a, i and c: the rest of the line, which must not go on in the next one.
@@ -245,6 +276,11 @@ func (s *sedScript) substitute() bool {
 		return false
 	}
 	s.blanks("gpiIM0123456789")
+	if s.peek() == 'w' {
+		s.at++
+		s.writes = append(s.writes, s.file())
+		return true
+	}
 	return s.end()
 }
 

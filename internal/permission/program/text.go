@@ -30,8 +30,8 @@ func textRows() map[string]spec {
 		"yq":       {class: read, ops: "TEXT FILE...", flags: yqFlags, judge: judgeYq},
 		"sed":      {class: read, ops: "TEXT FILE...", drop: "-e --expression", flags: sedFlags, judge: judgeSed},
 		"awk":      {class: read, plain: true, ops: "TEXT FILE...", flags: awkFlags, judge: judgeAwk},
-		"split":    {class: write, does: "writes files", ops: "FILE TEXT", flags: splitFlags},
-		"csplit":   {class: write, does: "writes files", ops: "FILE TEXT...", flags: &flagSet{letters: "kqsz", value: "-b -f -n"}},
+		"split":    {class: write, does: "writes files", ops: "FILE TEXT", flags: splitFlags, judge: judgeSplit},
+		"csplit":   {class: write, does: "writes files", ops: "FILE TEXT...", flags: &flagSet{letters: "kqsz", value: "-b -f -n --prefix"}, judge: judgeSplit},
 		"tee":      {class: write, does: "writes files", ops: "OUT...", flags: teeFlags, judge: judgeTee},
 		"iconv":    {class: read, ops: "FILE...", flags: iconvFlags, judge: judgeIconv},
 		"dos2unix": {class: write, does: "rewrites files", ops: "OUT...", flags: nil},
@@ -200,6 +200,15 @@ var splitFlags = &flagSet{
 	alone:   "--version --help",
 	value:   "-a -b -C -l -n -t",
 	script:  "--filter",
+}
+
+// judgeSplit: the files that it writes have a prefix in common.
+func judgeSplit(c *call) {
+	if f, ok := c.get("-f", "--prefix"); ok {
+		c.Writes = append(c.Writes, f.value.Text+"00")
+	} else if c.name == "split" && len(c.ops) > 1 {
+		c.Writes = append(c.Writes, c.ops[1].Text+"aa")
+	}
 }
 
 var teeFlags = &flagSet{
