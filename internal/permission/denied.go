@@ -18,7 +18,7 @@ func (p *Policy) DeniedNames() []string {
 
 // deniedName is the name that a rule denies reading, as a pattern in which only * and ? are special; "" for any other
 // rule.
-func (r Rule) deniedName() string {
+func (r *Rule) deniedName() string {
 	if r.Effect != Deny || r.class() != "Read" {
 		return ""
 	}

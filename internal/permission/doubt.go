@@ -32,16 +32,17 @@ func (c *call) doubt() (Decision, bool) {
 }
 
 // mayTouch says why a deny rule might be about an access that it does not plainly match.
-func (c *call) mayTouch(r Rule, a *Access) string {
-	if name := r.deniedName(); a.Below && a.Kind == Read && r.class() == "Read" && !(name != "" && slices.Contains(a.Except, name)) && c.p.mayMatchBelow(r, c.Dir, *a) {
+func (c *call) mayTouch(r *Rule, a *Access) string {
+	if name := r.deniedName(); a.Below && a.Kind == Read && r.class() == "Read" && !(name != "" && slices.Contains(a.Except, name)) && c.p.mayMatchBelow(r, c.Dir, a) {
 		return "everything below " + a.where() + " is read, and what lies there is not known"
 	}
-	if a.Below && a.Kind == Write && (r.class() == "Edit" || r.class() == "Read") && c.p.mayMatchBelow(r, c.Dir, *a) {
+	if a.Below && a.Kind == Write && (r.class() == "Edit" || r.class() == "Read") && c.p.mayMatchBelow(r, c.Dir, a) {
 		return "files are written below " + a.where() + " whose names are not known"
 	}
 	switch {
 	case a.Kind == Exec && r.Spec != "" && r.coversTool(c.Tool):
-		return r.spec().mayDeny(a.Command)
+		t := r.spec()
+		return t.mayDeny(a.Command)
 	case a.Kind == Exec && r.class() == "Read" && r.Spec != "":
 		return c.p.mayRead(r, c.Dir, a.Command)
 	case a.Kind == Net && (r.Tool == "WebFetch" || r.coversTool(c.Tool)):
@@ -59,7 +60,7 @@ func (c *call) mayTouch(r Rule, a *Access) string {
 }
 
 // mayDeny says why a pattern could be about something that a command runs and that its text does not show.
-func (t pattern) mayDeny(cmd *Command) string {
+func (t *pattern) mayDeny(cmd *Command) string {
 	if cmd.Unseen != "" {
 		return cmd.Unseen
 	}
@@ -82,10 +83,11 @@ func (t pattern) mayDeny(cmd *Command) string {
 }
 
 // begins reports whether some text that begins with s matches.
-func (t pattern) begins(s string) bool {
+func (t *pattern) begins(s string) bool {
 	prefix, ok := strings.CutSuffix(t.text, ":*")
 	if ok {
-		return pattern{prefix + " *"}.begins(s)
+		t := newPattern(prefix + " *")
+		return t.begins(s)
 	}
 	at := map[int]bool{0: true} // places in the pattern that s may have reached
 	for i := range len(s) {
@@ -108,7 +110,7 @@ func (t pattern) begins(s string) bool {
 
 // within reports whether a command that the pattern matches may stand somewhere in a text: in quotes, in code, behind
 // words of a program that runs others.
-func (t pattern) within(text string) bool {
+func (t *pattern) within(text string) bool {
 	words := strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune("\"'`()[]{},;&|<>$\\!=", r) })
 	if len(words) > maxMention {
 		words = words[:maxMention]
@@ -129,11 +131,12 @@ const maxMention = 2000
 
 // mayRead is the reason why a rule on files may match a command: it gets file names unknown until it runs, or a
 // file that the rule matches is among the words of a program that may read it.
-func (p *Policy) mayRead(r Rule, dir string, cmd *Command) string {
+func (p *Policy) mayRead(r *Rule, dir string, cmd *Command) string {
 	if why := cmp.Or(cmd.UnseenFiles, cmd.Unseen); why != "" {
 		return why
 	}
-	for _, part := range cmd.Parts {
+	for i := range cmd.Parts {
+		part := &cmd.Parts[i]
 		if part.readOnly() && !part.Covered {
 			continue
 		}
@@ -155,7 +158,7 @@ func (p *Policy) mayRead(r Rule, dir string, cmd *Command) string {
 }
 
 // mayStandFor reports whether a word with * or ? in its last part may stand for the file that a rule names.
-func (p *Policy) mayStandFor(r Rule, word string) bool {
+func (p *Policy) mayStandFor(r *Rule, word string) bool {
 	base, want := path.Base(slashed(word)), path.Base(strings.TrimSuffix(r.Spec, "/**"))
 	if !strings.ContainsAny(base, "*?[") || strings.Trim(base, "*?[]!^") == "" || strings.ContainsAny(want, "*?[{") {
 		return false
@@ -165,7 +168,7 @@ func (p *Policy) mayStandFor(r Rule, word string) bool {
 }
 
 // mayReach says why a rule on hosts may be about a machine that it does not name.
-func mayReach(r Rule, target string) string {
+func mayReach(r *Rule, target string) string {
 	spec, ok := strings.CutPrefix(r.Spec, "domain:")
 	if !ok {
 		return ""
@@ -186,7 +189,7 @@ func mayReach(r Rule, target string) string {
 }
 
 // mentionsHost says why a rule on hosts may be about a command: the host's name stands in it.
-func mentionsHost(r Rule, cmd *Command) string {
+func mentionsHost(r *Rule, cmd *Command) string {
 	spec, ok := strings.CutPrefix(r.Spec, "domain:")
 	if !ok {
 		return ""
@@ -196,7 +199,8 @@ func mentionsHost(r Rule, cmd *Command) string {
 	}
 	spec = strings.TrimSuffix(strings.ToLower(strings.TrimSpace(spec)), ".")
 	texts := slices.Clone(cmd.Mentions) // texts that a program may run
-	for _, part := range cmd.Parts {
+	for i := range cmd.Parts {
+		part := &cmd.Parts[i]
 		if !part.readOnly() {
 			texts = append(texts, part.Text)
 		}

@@ -8,41 +8,62 @@ import (
 
 // granted says whether the mode lets an access through without a rule, and if not, why. A guard that fired
 // was asked about before, or its rule stands above.
-func (c *call) granted(i int) (bool, string) {
-	a := c.Accesses[i]
+func (c *call) granted(i int) (bool, refusal) {
+	a := &c.Accesses[i]
 	if c.verdict[i].effect != "" {
-		return false, c.verdict[i].why
+		return false, refusal{before: c.verdict[i].why}
 	}
 	switch a.Kind {
 	case Tool:
-		return a.Safe, c.Tool + " needs approval"
+		return a.Safe, refusal{before: c.Tool, after: " needs approval"}
 	case Read:
 		if c.p.readable(a.Target) {
-			return true, ""
+			return true, refusal{}
 		}
-		return false, a.where() + " is outside the working folders"
+		return false, refusal{at: a, after: " is outside the working folders"}
 	case Write:
 		switch {
 		case harmlessDevice(a.Target):
-			return true, ""
+			return true, refusal{}
 		case !inside(c.p.roots, a.Target):
-			return false, a.where() + " is outside the working folders"
+			return false, refusal{at: a, after: " is outside the working folders"}
 		case a.Below:
-			return false, "files whose names are not known are written into " + a.where() + ", perhaps hooks of git or settings that programs run"
+			return false, refusal{"files whose names are not known are written into ", a, ", perhaps hooks of git or settings that programs run"}
 		case c.Mode == AcceptEdits:
-			return true, ""
+			return true, refusal{}
 		}
-		return false, "changing " + a.where() + " needs approval"
+		return false, refusal{"changing ", a, " needs approval"}
 	case Exec:
-		return c.runs(a.Command)
+		ok, why := c.runs(a.Command)
+		return ok, refusal{before: why}
 	case Net:
-		return false, "reaching " + a.Target + " needs approval"
+		return false, refusal{before: "reaching " + a.Target, after: " needs approval"}
 	}
-	return false, "lathe does not know the access " + string(a.Kind)
+	return false, refusal{before: "lathe does not know the access ", after: string(a.Kind)}
+}
+
+// refusal is the reason why a mode does not let an access through: texts around its path, put together when shown.
+type refusal struct {
+	before string
+	at     *Access // nil for none
+	after  string
+}
+
+func (r refusal) String() string {
+	if r.at == nil {
+		return r.before + r.after
+	}
+	return r.before + r.at.where() + r.after
+}
+
+// grants reports whether the mode lets an access through without a rule.
+func (c *call) grants(i int) bool {
+	ok, _ := c.granted(i)
+	return ok
 }
 
 // where names the path of an access, with its target where it is a link.
-func (a Access) where() string {
+func (a *Access) where() string {
 	if a.Named != "" && a.Named != a.Target {
 		return a.Named + " (a link to " + a.Target + ")"
 	}
@@ -68,7 +89,8 @@ func (c *call) runs(cmd *Command) (bool, string) {
 	if !cmd.Exact {
 		return false, "part of the command is only known when it runs"
 	}
-	for _, part := range cmd.Parts {
+	for i := range cmd.Parts {
+		part := &cmd.Parts[i]
 		if !part.readOnly() && !c.edits(part) {
 			if part.Reason != "" {
 				return false, part.Reason
@@ -86,15 +108,21 @@ func (c *call) runs(cmd *Command) (bool, string) {
 }
 
 // looks: the part needs no rule.
-func (p Part) readOnly() bool { return p.Exact && p.Class.ReadOnly() || p.Covered }
+func (p *Part) readOnly() bool { return p.Exact && p.Class.ReadOnly() || p.Covered }
 
-func (c *call) edits(p Part) bool { return c.Mode == AcceptEdits && p.Edits() }
+func (c *call) edits(p *Part) bool { return c.Mode == AcceptEdits && p.Edits() }
 
 // Edits reports whether a part is an edit like any other, which acceptEdits grants, as in Claude Code. What it
 // writes are accesses of their own.
-func (p Part) Edits() bool {
-	return p.Exact && (!p.Literal || p.InPlace) && p.Class == ClassWrite && p.Path != "" && p.Within == "" &&
-		slices.Contains([]string{"mkdir", "touch", "rm", "rmdir", "mv", "cp", "sed"}, p.Program)
+func (p *Part) Edits() bool {
+	if !p.Exact || p.Literal && !p.InPlace || p.Class != ClassWrite || p.Path == "" || p.Within != "" {
+		return false
+	}
+	switch p.Program {
+	case "mkdir", "touch", "rm", "rmdir", "mv", "cp", "sed":
+		return true
+	}
+	return false
 }
 
 // planDenies: in plan mode nothing may change.

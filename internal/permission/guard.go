@@ -15,7 +15,7 @@ type verdict struct {
 }
 
 // guard is the fixed check of one access.
-func (p *Policy) guard(a Access) verdict {
+func (p *Policy) guard(a *Access) verdict {
 	switch a.Kind {
 	case Exec:
 		return guardCommand(a.Command)
@@ -25,8 +25,8 @@ func (p *Policy) guard(a Access) verdict {
 	default:
 		return verdict{}
 	}
-	for _, path := range []string{a.Target, a.Named} {
-		if strings.ContainsRune(path, 0) {
+	for _, path := range [2]string{a.Target, a.Named} {
+		if strings.IndexByte(path, 0) >= 0 {
 			return verdict{effect: Deny, why: "the path holds a NUL character, behind which a program sees another path", final: true}
 		}
 	}
@@ -64,7 +64,7 @@ func guardCommand(cmd *Command) (v verdict) {
 const protectedWrite = "protected-write"
 
 // guardNode checks the kind of file at the path.
-func guardNode(a Access) verdict {
+func guardNode(a *Access) verdict {
 	if harmlessDevice(a.Target) {
 		return verdict{}
 	}

@@ -140,7 +140,7 @@ func address(s string) (netip.Addr, bool) {
 
 // guardNet judges a host and, where that is not the one that was named, the host that the name resolves to: a public
 // name with a private address behind it is an attack (DNS rebinding).
-func guardNet(a Access) verdict {
+func guardNet(a *Access) verdict {
 	v := guardHost(a.Target)
 	if named := readHost(a.Named); a.Named != "" && named.odd == "" && isAddress(a.Target) && !isAddress(named.name) &&
 		privateHost(a.Target) && !privateHost(named.name) {
@@ -202,7 +202,7 @@ func PrivateAddr(a netip.Addr) bool {
 
 // matchHost holds "domain:pattern" against a host or an address. *.example.com covers subdomains of any depth
 // and not the apex; any other * is a part of one label; a * alone covers every host.
-func matchHost(r Rule, target string) bool {
+func matchHost(r *Rule, target string) bool {
 	spec, ok := strings.CutPrefix(r.Spec, "domain:")
 	if !ok {
 		return false

@@ -27,7 +27,10 @@ const maxLinks = 40
 
 // Stat follows the links that are known.
 func (w *HypotheticalMachine) Stat(name string) Node {
-	real, ok := w.follow(path.Clean("/"+name), 0)
+	if !strings.HasPrefix(name, "/") {
+		name = "/" + name
+	}
+	real, ok := w.follow(path.Clean(name), 0)
 	if !ok {
 		return Node{Real: real, Kind: Unknown}
 	}
@@ -66,9 +69,11 @@ func (w *HypotheticalMachine) kindOf(name string) NodeKind {
 	if strings.HasPrefix(name, "/dev/") && !strings.HasPrefix(name, "/dev/shm") && name != "/dev/fd" {
 		return Special
 	}
-	for _, dir := range append([]string{w.HomeDir, "/tmp", "/etc", "/usr/bin", "/usr/lib", "/var/tmp", "/dev", "/proc", "/sys"}, w.RootDirs...) {
-		if _, ok := below(name, dir); ok {
-			return Folder
+	for _, dirs := range [2][]string{{w.HomeDir, "/tmp", "/etc", "/usr/bin", "/usr/lib", "/var/tmp", "/dev", "/proc", "/sys"}, w.RootDirs} {
+		for _, dir := range dirs {
+			if _, ok := below(name, dir); ok {
+				return Folder
+			}
 		}
 	}
 	return Missing

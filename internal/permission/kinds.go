@@ -39,8 +39,9 @@ func (p *Policy) AddKind(k AgentKind) {
 }
 
 // chain is the sets that bind a call: the main agent's and those of every subagent on the way to it.
-func (p *Policy) chain(agents []string) []AgentKind {
-	out := []AgentKind{p.kindOf(p.kind)}
+func (p *Policy) chain(agents []string) []*AgentKind {
+	out := make([]*AgentKind, 0, 1+len(agents))
+	out = append(out, p.kindOf(p.kind))
 	for _, a := range agents {
 		name, _, _ := strings.Cut(a, "/")
 		if name == "" {
@@ -52,9 +53,10 @@ func (p *Policy) chain(agents []string) []AgentKind {
 }
 
 // kindOf finds a kind by name. One that nobody made known counts as general, except that "" is build.
-func (p *Policy) kindOf(name string) AgentKind {
+func (p *Policy) kindOf(name string) *AgentKind {
 	for _, ks := range [][]AgentKind{p.kinds, AgentKinds} {
-		for _, k := range slices.Backward(ks) {
+		for i := range slices.Backward(ks) {
+			k := &ks[i]
 			if strings.EqualFold(k.Name, name) || name == "" && k.Name == "build" {
 				return k
 			}
@@ -63,12 +65,12 @@ func (p *Policy) kindOf(name string) AgentKind {
 	return p.kindOf("general")
 }
 
-func (k AgentKind) has(tool string, t Traits) bool {
+func (k *AgentKind) has(tool string, t Traits) bool {
 	return !(k.ReadOnly && t.edits()) && (k.Tools == nil || slices.Contains(k.Tools, tool)) && !slices.Contains(k.Without, tool)
 }
 
 // limits is the refusal or question of a set of tools; it allows everything else.
-func (k AgentKind) limits(c *call) Decision {
+func (k *AgentKind) limits(c *call) Decision {
 	switch {
 	case !k.has(c.Tool, c.traits):
 		return Decision{Effect: Deny, Layer: LayerMode, Reason: "an agent of the kind " + k.Name + " has no " + c.Tool}

@@ -31,8 +31,8 @@ func (p *Policy) Lend(rules []Rule, agents ...string) (back func()) {
 }
 
 // strict yields every rule that counts for a request, lent ones included: for deny and ask rules.
-func (c *call) strict() iter.Seq[Rule] {
-	return func(yield func(Rule) bool) {
+func (c *call) strict() iter.Seq[*Rule] {
+	return func(yield func(*Rule) bool) {
 		for r := range c.p.all() {
 			if !yield(r) {
 				return
@@ -42,8 +42,8 @@ func (c *call) strict() iter.Seq[Rule] {
 			if !l.counts(c.Agent) {
 				continue
 			}
-			for _, r := range l.rules {
-				if !yield(r) {
+			for i := range l.rules {
+				if !yield(&l.rules[i]) {
 					return
 				}
 			}
@@ -60,5 +60,11 @@ func (c *call) lentAllows() (Rule, bool) {
 	if _, asks := c.guarded(Ask); asks {
 		return Rule{}, false
 	}
-	return c.allowed(slices.Collect(c.strict()), false)
+	lists := [][]Rule{c.p.rules, c.p.grants}
+	for _, l := range c.p.lent {
+		if l.counts(c.Agent) {
+			lists = append(lists, l.rules)
+		}
+	}
+	return c.allowed(false, lists...)
 }

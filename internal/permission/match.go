@@ -2,7 +2,6 @@ package permission
 
 import (
 	"encoding/json"
-	"slices"
 	"strings"
 )
 
@@ -13,17 +12,20 @@ func (c *call) find(e Effect) (Rule, bool) {
 			continue
 		}
 		if c.concerns(r) && (r.Spec == "" || matchParam(r, c.Input)) {
-			return r, true
+			return *r, true
 		}
-		if slices.ContainsFunc(c.Accesses, func(a Access) bool { return c.touches(r, a) }) {
-			return r, true
+		for i := range c.Accesses {
+			if c.touches(r, i) {
+				return *r, true
+			}
 		}
 	}
 	return Rule{}, false
 }
 
 // touches holds a deny or ask rule against one access: any part of a command, any spelling of a path or host.
-func (c *call) touches(r Rule, a Access) bool {
+func (c *call) touches(r *Rule, i int) bool {
+	a := &c.Accesses[i]
 	switch {
 	case r.Tool == ExternalDirectory:
 		return (a.Kind == Read || a.Kind == Write) && !c.p.readable(a.Target) && (r.Spec == "" || c.p.pathRule(r, c.Dir, a))
@@ -36,7 +38,7 @@ func (c *call) touches(r Rule, a Access) bool {
 	case !c.concerns(r):
 		return false
 	case a.Kind == Exec:
-		return r.spec().denies(a)
+		return r.spec().denies(c.texts(i))
 	}
 	return a.Kind == Tool && c.matchSubject(r)
 }
@@ -57,97 +59,152 @@ func (p *Policy) Matches(r Rule, req Request) bool {
 	if _, refused := c.guarded(Deny); refused {
 		return false
 	}
-	_, ok := c.allowed(one.rules, false)
+	_, ok := c.allowed(false, one.rules)
 	return ok
 }
 
 // allowed reports whether allow rules cover the whole request: the tool itself, or each access that the
 // mode does not grant. Rules of the settings cover an access that a guard asks about only if they name exactly that;
 // the user's own word just now does.
-func (c *call) allowed(rules []Rule, byUser bool) (last Rule, ok bool) {
+func (c *call) allowed(byUser bool, lists ...[]Rule) (Rule, bool) {
+	rules := allowing(lists)
+	if len(rules) == 0 {
+		return Rule{}, false
+	}
 	_, asks := c.guarded(Ask)
 	for _, r := range rules {
-		if r.Effect != Allow || r.Ordered || !c.concerns(r) {
-			continue
-		}
-		if r.Spec == "" && (byUser || !asks) || r.Spec != "" && c.exactLine(r) {
-			return r, true
+		if c.concerns(r) && (r.Spec == "" && (byUser || !asks) || r.Spec != "" && c.exactLine(r)) {
+			return *r, true
 		}
 	}
-	ran, explicit, ok := c.runsBy(rules)
+	last, explicit, ok := c.runsBy(rules)
 	if !ok {
 		return Rule{}, false
 	}
-	for i, a := range c.Accesses {
-		if a.Kind == Exec {
+	ran := last
+	for i := range c.Accesses {
+		if c.Accesses[i].Kind == Exec {
 			continue
 		}
-		if r, ok := c.allowRule(rules, i, byUser); ok {
+		if r := c.allowRule(rules, i, byUser); r != nil {
 			last = r
 			continue
 		}
-		if ok, _ := c.granted(i); !ok && !(explicit && c.follows(i)) {
+		if !c.grants(i) && !(explicit && c.follows(i)) {
 			return Rule{}, false
 		}
 	}
-	if ran.Text != "" {
+	if ran != nil && ran.Text != "" {
 		last = ran
 	}
-	return last, last.Text != ""
+	if last == nil || last.Text == "" {
+		return Rule{}, false
+	}
+	return *last, true
+}
+
+// allowing are the allow rules of some lists that are not ordered.
+func allowing(lists [][]Rule) []*Rule {
+	n := 0
+	for _, rules := range lists {
+		n += len(rules)
+	}
+	if n == 0 {
+		return nil
+	}
+	out := make([]*Rule, 0, n)
+	for _, rules := range lists {
+		for i := range rules {
+			if rules[i].Effect == Allow && !rules[i].Ordered {
+				out = append(out, &rules[i])
+			}
+		}
+	}
+	return out
 }
 
 // exactLine reports whether a rule is the whole command line to the letter: then there is nothing about it
 // that its author did not see.
-func (c *call) exactLine(r Rule) bool {
-	i := slices.IndexFunc(c.Accesses, func(a Access) bool { return a.Kind == Exec })
+func (c *call) exactLine(r *Rule) bool {
+	i := c.exec()
 	return i >= 0 && r.Spec == strings.TrimSpace(c.Accesses[i].Target)
 }
 
 // runsBy holds allow rules against the parts of the command of the request. Explicit: a rule covers every
 // part, so that none runs only because it is read-only by itself.
-func (c *call) runsBy(rules []Rule) (last Rule, explicit, ok bool) {
-	i := slices.IndexFunc(c.Accesses, func(a Access) bool { return a.Kind == Exec })
+func (c *call) runsBy(rules []*Rule) (last *Rule, explicit, ok bool) {
+	i := c.exec()
 	if i < 0 {
-		return Rule{}, false, true
+		return nil, false, true
 	}
 	cmd := c.Accesses[i].Command
-	if free, _ := c.granted(i); !cmd.Exact && !free {
-		return Rule{}, false, false
+	if !cmd.Exact && !c.grants(i) {
+		return nil, false, false
 	}
 	explicit = true
-	for _, part := range cmd.Parts {
+	patterns := c.patterns(rules)
+	for i := range cmd.Parts {
+		part := &cmd.Parts[i]
 		if part.Covered {
 			continue
 		}
-		r, matched := c.partRule(rules, part)
+		r := partRule(patterns, part)
 		switch {
-		case matched:
+		case r != nil:
 			last = r
 		case part.readOnly() || c.edits(part):
 			explicit = false
 		default:
-			return Rule{}, false, false
+			return nil, false, false
 		}
 	}
 	if len(cmd.Findings) > 0 && !explicit {
-		return Rule{}, false, false // the finding may be about a part that no rule covers
+		return nil, false, false // the finding may be about a part that no rule covers
 	}
 	return last, explicit && len(cmd.Parts) > 0, len(cmd.Parts) > 0 || cmd.Class.ReadOnly()
 }
 
-func (c *call) partRule(rules []Rule, part Part) (Rule, bool) {
+// rulePattern is the pattern of a rule on commands.
+type rulePattern struct {
+	pattern
+	rule *Rule
+}
+
+// patterns are those of the rules that speak of the tool's commands.
+func (c *call) patterns(rules []*Rule) []rulePattern {
+	out := make([]rulePattern, 0, len(rules))
 	for _, r := range rules {
-		if r.Effect == Allow && !r.Ordered && r.Spec != "" && c.concerns(r) && r.spec().allows(part) {
-			return r, true
+		if r.Spec != "" && c.concerns(r) {
+			out = append(out, rulePattern{r.spec(), r})
 		}
 	}
-	return Rule{}, false
+	return out
+}
+
+// partRule is the first rule whose pattern allows a part; nil for none.
+func partRule(patterns []rulePattern, part *Part) *Rule {
+	for i := range patterns {
+		if patterns[i].allows(part) {
+			return patterns[i].rule
+		}
+	}
+	return nil
+}
+
+// exec is the place of the command among the accesses, -1 where there is none.
+func (c *call) exec() int {
+	for i := range c.Accesses {
+		if c.Accesses[i].Kind == Exec {
+			return i
+		}
+	}
+	return -1
 }
 
 // follows reports an access that needs no rule of its own when rules cover every part of a command. Files that the
 // shell itself writes, paths outside the working roots and accesses that a guard asks about do need one.
 func (c *call) follows(i int) bool {
-	a := c.Accesses[i]
+	a := &c.Accesses[i]
 	switch {
 	case c.verdict[i].effect != "":
 		return false
@@ -158,25 +215,25 @@ func (c *call) follows(i int) bool {
 }
 
 // allowRule finds an allow rule for one access that is no command.
-func (c *call) allowRule(rules []Rule, i int, byUser bool) (Rule, bool) {
-	a, v := c.Accesses[i], c.verdict[i]
+func (c *call) allowRule(rules []*Rule, i int, byUser bool) *Rule {
+	a, v := &c.Accesses[i], &c.verdict[i]
 	for _, r := range rules {
-		if r.Effect == Allow && !r.Ordered && r.Spec != "" && (v.effect == "" || byUser || r.names(v)) && c.covers(r, a) {
-			return r, true
+		if r.Spec != "" && (v.effect == "" || byUser || r.names(v)) && c.covers(r, a) {
+			return r
 		}
 	}
-	return Rule{}, false
+	return nil
 }
 
 // names reports whether the rule, for lack of a wildcard, may lift a guard's question.
-func (r Rule) names(v verdict) bool {
+func (r *Rule) names(v *verdict) bool {
 	return v.effect == Ask && !v.strict && !strings.ContainsAny(unescapeMeta.Replace(r.Spec), "*?[{")
 }
 
 var unescapeMeta = strings.NewReplacer(`\*`, "", `\?`, "", `\[`, "", `\{`, "")
 
 // covers holds an allow rule with a pattern against one access that is no command: every spelling must match.
-func (c *call) covers(r Rule, a Access) bool {
+func (c *call) covers(r *Rule, a *Access) bool {
 	switch a.Kind {
 	case Read, Write:
 		if r.Tool == ExternalDirectory {
@@ -193,7 +250,7 @@ func (c *call) covers(r Rule, a Access) bool {
 
 // matchParam holds "param:value" against a top-level scalar of the input. Only deny and ask rules may use
 // it, and not for the parameter that a tool's own patterns match.
-func matchParam(r Rule, input json.RawMessage) bool {
+func matchParam(r *Rule, input json.RawMessage) bool {
 	name, want, ok := strings.Cut(r.Spec, ":")
 	name = strings.TrimSpace(name)
 	if !ok || r.Effect == Allow || r.traits.patternsHold(name) {
@@ -225,7 +282,7 @@ func stringField(input json.RawMessage, name string) string {
 
 // matchSubject holds the pattern of a rule against the name that the input gives, and the words after it:
 // Task(agent), Skill(name).
-func (c *call) matchSubject(r Rule) bool {
+func (c *call) matchSubject(r *Rule) bool {
 	if c.traits.Subject != SubjectName {
 		return false
 	}
@@ -237,10 +294,12 @@ func (c *call) matchSubject(r Rule) bool {
 	return r.Effect != Allow && subject(r, "", "")
 }
 
-func subject(r Rule, name, args string) bool {
+func subject(r *Rule, name, args string) bool {
 	whole := strings.TrimSpace(name + " " + args)
 	if r.Effect != Allow {
-		return pattern{text: strings.ToLower(r.Spec)}.matches(strings.ToLower(whole)) || strings.EqualFold(r.Spec, name)
+		folded := newPattern(strings.ToLower(r.Spec))
+		return folded.matches(strings.ToLower(whole)) || strings.EqualFold(r.Spec, name)
 	}
-	return name != "" && (pattern{text: r.Spec}.matches(whole) || r.Spec == name)
+	t := r.spec()
+	return name != "" && (t.matches(whole) || r.Spec == name)
 }

@@ -7,27 +7,55 @@ import (
 
 // pattern is the text in the parentheses of a rule on commands: without * an exact text; a trailing " *"
 // or ":*" is a prefix that ends at a word's end; any other * stands for any text.
-type pattern struct{ text string }
+type pattern struct {
+	text   string
+	prefix string // without the * at its end
+	kind   patternKind
+}
 
-func (r Rule) spec() pattern { return pattern{r.Spec} }
+type patternKind uint8
 
-func (t pattern) matches(s string) bool {
-	prefix, ok := strings.CutSuffix(t.text, " *")
-	if !ok {
-		prefix, ok = strings.CutSuffix(t.text, ":*")
+const (
+	patternExact  patternKind = iota // no * in it
+	patternWild                      // a * somewhere, and no prefix
+	patternPrefix                    // a prefix without *
+	patternMixed                     // a prefix with * in it
+)
+
+func (r *Rule) spec() pattern { return newPattern(r.Spec) }
+
+func newPattern(text string) pattern {
+	t := pattern{text: text}
+	ok := false
+	if t.prefix, ok = strings.CutSuffix(text, " *"); !ok {
+		t.prefix, ok = strings.CutSuffix(text, ":*")
 	}
-	switch {
-	case !ok:
+	switch wild := strings.IndexByte(t.prefix, '*') >= 0; {
+	case ok && wild:
+		t.kind = patternMixed
+	case ok:
+		t.kind = patternPrefix
+	case wild:
+		t.kind = patternWild
+	}
+	return t
+}
+
+func (t *pattern) matches(s string) bool {
+	switch t.kind {
+	case patternExact:
+		return t.text == s
+	case patternWild:
 		return wildcard(t.text, s)
-	case strings.IndexByte(prefix, '*') < 0:
-		return strings.HasPrefix(s, prefix) && (len(s) == len(prefix) || s[len(prefix)] == ' ')
+	case patternPrefix:
+		return len(s) >= len(t.prefix) && s[:len(t.prefix)] == t.prefix && (len(s) == len(t.prefix) || s[len(t.prefix)] == ' ')
 	}
-	return wildcard(prefix, s) || wildcard(prefix+" *", s)
+	return wildcard(t.prefix, s) || wildcard(t.prefix+" *", s)
 }
 
 // allows holds an allow rule against one part of a command. Parts of which not every word is known, and
 // those with options that a pattern's author did not have in mind, are covered by their own text only.
-func (t pattern) allows(p Part) bool {
+func (t *pattern) allows(p *Part) bool {
 	if t.text == p.Text || t.text == p.Raw {
 		return true
 	}
@@ -35,7 +63,7 @@ func (t pattern) allows(p Part) bool {
 }
 
 // climbs reports whether a * that stands for the rest of a path (src/*) would let the path out again by "..".
-func (t pattern) climbs(s string) bool {
+func (t *pattern) climbs(s string) bool {
 	if !strings.Contains(t.text, "/*") || strings.Contains(t.text, "..") {
 		return false
 	}
@@ -47,29 +75,53 @@ func (t pattern) climbs(s string) bool {
 	return false
 }
 
-// denies holds a deny or ask rule against every part of a command and every other way to see it.
-func (t pattern) denies(a Access) bool {
-	if t.text == strings.TrimSpace(a.Target) || t.matchesFolded(strings.TrimSpace(a.Target)) {
-		return true
-	}
-	for _, p := range a.Command.Parts {
-		if t.matchesFolded(p.Text) || p.Raw != p.Text && t.matchesFolded(p.Raw) || slices.ContainsFunc(p.Deep, t.matchesFolded) {
-			return true
+// denies holds a deny or ask rule against the texts of a command; the first one is the whole line.
+func (t pattern) denies(texts []string) bool {
+	return t.text == texts[0] || slices.ContainsFunc(texts, t.matches)
+}
+
+// commandTexts are the line, the parts of its command and every other way to see them, also with the program in lower
+// case.
+func commandTexts(a *Access) []string {
+	out := make([]string, 0, 1+2*len(a.Command.Parts))
+	out = addFolded(out, strings.TrimSpace(a.Target))
+	for i := range a.Command.Parts {
+		p := &a.Command.Parts[i]
+		out = addFolded(out, p.Text)
+		if p.Raw != p.Text {
+			out = addFolded(out, p.Raw)
+		}
+		for _, text := range p.Deep {
+			out = addFolded(out, text)
 		}
 	}
-	return false
+	return out
+}
+
+func addFolded(texts []string, text string) []string {
+	texts = append(texts, text)
+	if folded := foldedProgram(text); folded != "" {
+		texts = append(texts, folded)
+	}
+	return texts
 }
 
 // matchesFolded also tries the program in lower case, for file systems that ignore case.
-func (t pattern) matchesFolded(s string) bool {
+func (t *pattern) matchesFolded(s string) bool {
 	if t.matches(s) {
 		return true
 	}
+	folded := foldedProgram(s)
+	return folded != "" && t.matches(folded)
+}
+
+// foldedProgram is the text of a command with its program in lower case; "" where that is the text itself.
+func foldedProgram(s string) string {
 	program, rest, _ := strings.Cut(s, " ")
 	if lower := strings.ToLower(program); lower != program {
-		return t.matches(strings.TrimSpace(lower + " " + rest))
+		return strings.TrimSpace(lower + " " + rest)
 	}
-	return false
+	return ""
 }
 
 // shellActive are bytes by which a command line can be more than one program with fixed arguments.

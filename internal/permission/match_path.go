@@ -10,7 +10,7 @@ import (
 
 // matchPath holds a path rule against an access. A write is covered by Edit rules; a read by Read rules,
 // and by Edit allow rules, because who may edit a file may read it; a read-deny forbids writing too.
-func (p *Policy) matchPath(r Rule, dir string, a Access) bool {
+func (p *Policy) matchPath(r *Rule, dir string, a *Access) bool {
 	switch {
 	case r.class() == "Edit" && (a.Kind == Write || r.Effect == Allow):
 	case r.class() == "Read" && (a.Kind == Read || r.Effect == Deny):
@@ -22,7 +22,7 @@ func (p *Policy) matchPath(r Rule, dir string, a Access) bool {
 
 // pathRule holds the pattern of a rule against the path of an access and, through a link, its target: an
 // allow rule must match both, any other either.
-func (p *Policy) pathRule(r Rule, dir string, a Access) bool {
+func (p *Policy) pathRule(r *Rule, dir string, a *Access) bool {
 	target := p.pathMatches(r, dir, a.Target)
 	if r.Effect != Allow && !target {
 		target = p.behindProc(r, dir, a)
@@ -38,7 +38,7 @@ func (p *Policy) pathRule(r Rule, dir string, a Access) bool {
 }
 
 // behindProc tries a rule on the target of a path that leads through a process: /proc/self/cwd/x, /proc/1/root/x.
-func (p *Policy) behindProc(r Rule, dir string, a Access) bool {
+func (p *Policy) behindProc(r *Rule, dir string, a *Access) bool {
 	for _, name := range []string{a.Target, a.Named} {
 		rest, ok := strings.CutPrefix(name, "/proc/")
 		if !ok {
@@ -55,7 +55,7 @@ func (p *Policy) behindProc(r Rule, dir string, a Access) bool {
 
 // mayMatchBelow reports whether the pattern of a rule could match something below a folder whose names nobody
 // looked at.
-func (p *Policy) mayMatchBelow(r Rule, dir string, a Access) bool {
+func (p *Policy) mayMatchBelow(r *Rule, dir string, a *Access) bool {
 	if r.Spec == "" {
 		return true
 	}
@@ -81,7 +81,7 @@ func (p *Policy) mayMatchBelow(r Rule, dir string, a Access) bool {
 // pathMatches holds an absolute path against a gitignore-like pattern with one of four anchors:
 // //abs, ~/home, /source and relative to the session's folder. Deny and ask rules match in any case and
 // whichever way accents are composed, since file systems do.
-func (p *Policy) pathMatches(r Rule, dir, target string) bool {
+func (p *Policy) pathMatches(r *Rule, dir, target string) bool {
 	anchor, pattern, anyDepth := p.anchored(r, dir)
 	anchor, target = slashed(anchor), slashed(target)
 	for pattern == ".." || strings.HasPrefix(pattern, "../") {
@@ -96,7 +96,7 @@ func (p *Policy) pathMatches(r Rule, dir, target string) bool {
 }
 
 // anchored is where a rule's pattern begins, the pattern from there, and whether it counts at any depth.
-func (p *Policy) anchored(r Rule, dir string) (anchor, pattern string, anyDepth bool) {
+func (p *Policy) anchored(r *Rule, dir string) (anchor, pattern string, anyDepth bool) {
 	pattern, anchor = r.Spec, dir
 	if hasDrive(dir) || filepath.Separator == '\\' {
 		pattern = strings.ReplaceAll(r.Spec, `\`, "/")

@@ -47,6 +47,9 @@ func plainName(name string) string {
 			return foldRune(r)
 		}, norm.NFC.String(name))
 	}
+	if last := len(name) - 1; last >= 0 && name[last] != '.' && name[last] != ' ' {
+		return name
+	}
 	if trimmed := strings.TrimRight(name, ". "); trimmed != "" {
 		return trimmed
 	}

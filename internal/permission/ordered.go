@@ -5,7 +5,7 @@ import "slices"
 // ordered finds the outcome of the ordered rules, of which the last that matches counts: the strictest over
 // all parts of a command and all accesses, and allow only if each is allowed. "" is no outcome.
 func (c *call) ordered() (last Rule, outcome Effect) {
-	if !slices.ContainsFunc(c.p.rules, func(r Rule) bool { return r.Ordered }) {
+	if !slices.ContainsFunc(c.p.rules, isOrdered) {
 		return Rule{}, ""
 	}
 	var o orderedOutcome
@@ -19,16 +19,17 @@ func (c *call) ordered() (last Rule, outcome Effect) {
 		if a.Kind == Exec {
 			continue
 		}
-		r, ok := c.lastOrdered(func(r Rule) bool { return c.speaksOf(r, i) })
-		free, _ := c.granted(i)
-		o.add(r, ok, free || explicit && c.follows(i))
+		r, ok := c.lastOrdered(func(r *Rule) bool { return c.speaksOf(r, i) })
+		o.add(r, ok, c.grants(i) || explicit && c.follows(i))
 	}
 	if len(c.Accesses) == 0 {
-		r, ok := c.lastOrdered(func(Rule) bool { return false })
+		r, ok := c.lastOrdered(func(*Rule) bool { return false })
 		o.add(r, ok, false)
 	}
 	return o.outcome()
 }
+
+func isOrdered(r Rule) bool { return r.Ordered }
 
 // orderedParts adds the parts of a command; it reports whether an allow rule covers each.
 func (c *call) orderedParts(o *orderedOutcome, i int) (explicit bool) {
@@ -36,24 +37,25 @@ func (c *call) orderedParts(o *orderedOutcome, i int) (explicit bool) {
 	cmd := a.Command
 	explicit = true
 	for _, part := range cmd.Parts {
-		r, ok := c.lastOrdered(func(r Rule) bool {
+		texts := commandTexts(&Access{Target: part.Text, Command: &Command{Parts: []Part{part}}})
+		r, ok := c.lastOrdered(func(r *Rule) bool {
+			t := r.spec()
 			switch {
 			case r.Spec == "":
 				return false
 			case r.Effect == Allow:
-				return c.exactLine(r) || cmd.Exact && (part.Covered || r.spec().allows(part))
+				return c.exactLine(r) || cmd.Exact && (part.Covered || t.allows(&part))
 			}
-			return r.spec().denies(Access{Target: part.Text, Command: &Command{Parts: []Part{part}}})
+			return t.denies(texts)
 		})
-		free := part.readOnly() || c.edits(part)
+		free := part.readOnly() || c.edits(&part)
 		if part.Covered && ok && r.Effect == Allow {
 			continue
 		}
 		o.add(r, ok, free)
 		explicit = explicit && ok && r.Effect == Allow
 	}
-	free, _ := c.granted(i)
-	if !explicit && !free {
+	if !explicit && !c.grants(i) {
 		o.partly = o.partly || len(cmd.Findings) > 0 || !cmd.Exact || len(cmd.Parts) == 0
 	}
 	return explicit && len(cmd.Parts) > 0
@@ -91,30 +93,31 @@ func (o *orderedOutcome) outcome() (Rule, Effect) {
 }
 
 // lastOrdered is the last ordered rule that covers the tool, its parameters, or the access in question.
-func (c *call) lastOrdered(matches func(Rule) bool) (Rule, bool) {
-	for _, r := range slices.Backward(c.p.rules) {
+func (c *call) lastOrdered(matches func(*Rule) bool) (Rule, bool) {
+	for i := range slices.Backward(c.p.rules) {
+		r := &c.p.rules[i]
 		if !r.Ordered {
 			continue
 		}
 		whole := c.concerns(r) || r.Tool == "Edit" && c.traits.edits()
 		if whole && (r.Spec == "" && !c.protects(r) || r.Spec != "" && matchParam(r, c.Input)) || matches(r) {
-			return r, true
+			return *r, true
 		}
 	}
 	return Rule{}, false
 }
 
 // protects reports whether a guard asks and the rule allows: an allow rule for a whole tool does not lift that.
-func (c *call) protects(r Rule) bool {
+func (c *call) protects(r *Rule) bool {
 	_, asks := c.guarded(Ask)
 	return asks && r.Effect == Allow
 }
 
 // speaksOf holds an ordered rule against one access that is no command.
-func (c *call) speaksOf(r Rule, i int) bool {
-	a, v := c.Accesses[i], c.verdict[i]
+func (c *call) speaksOf(r *Rule, i int) bool {
+	a, v := &c.Accesses[i], &c.verdict[i]
 	if r.Effect != Allow {
-		return c.touches(r, a)
+		return c.touches(r, i)
 	}
 	if v.effect != "" && !r.names(v) {
 		return false
@@ -127,8 +130,9 @@ func (c *call) speaksOf(r Rule, i int) bool {
 func (p *Policy) DoomLoop(tool string) Effect {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
-	speaks := func(r Rule) bool {
-		return r.Tool == DoomLoop && (r.Spec == "" || pattern{r.Spec}.matches(tool))
+	speaks := func(r *Rule) bool {
+		t := r.spec()
+		return r.Tool == DoomLoop && (r.Spec == "" || t.matches(tool))
 	}
 	outcome := Ask
 	for r := range p.all() {

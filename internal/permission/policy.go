@@ -71,14 +71,14 @@ func (p *Policy) ForbidBypass(forbidden bool) {
 func (p *Policy) Rules() []Rule {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
-	return slices.Collect(p.all())
+	return slices.Concat(p.rules, p.grants)
 }
 
-func (p *Policy) all() iter.Seq[Rule] {
-	return func(yield func(Rule) bool) {
+func (p *Policy) all() iter.Seq[*Rule] {
+	return func(yield func(*Rule) bool) {
 		for _, rs := range [][]Rule{p.rules, p.grants} {
-			for _, r := range rs {
-				if !yield(r) {
+			for i := range rs {
+				if !yield(&rs[i]) {
 					return
 				}
 			}
@@ -103,7 +103,7 @@ func (p *Policy) Removed(tool string, agents ...string) bool {
 			removed = false
 		}
 	}
-	return removed || slices.ContainsFunc(p.chain(agents), func(k AgentKind) bool { return !k.has(tool, traits) })
+	return removed || slices.ContainsFunc(p.chain(agents), func(k *AgentKind) bool { return !k.has(tool, traits) })
 }
 
 // Decide decides on a request. It never fails; a call that it does not understand asks.
@@ -158,6 +158,9 @@ type call struct {
 	p       *Policy
 	traits  Traits    // of the tool
 	verdict []verdict // by access
+
+	folded   []string // the texts of the command that is looked at, with those in lower case
+	foldedAt int      // its place among the accesses, from 1
 }
 
 // look prepares a request: lines that nobody analysed are cut at the shell's operators, and the guards
@@ -167,16 +170,24 @@ func (p *Policy) look(req Request) *call {
 	if !slices.Contains(Modes, req.Mode) || req.Mode == Bypass && p.noBypass {
 		c.Mode = Default
 	}
-	for i, a := range req.Accesses {
-		if a.Kind == Exec && a.Command == nil {
+	for i := range req.Accesses {
+		if a := &req.Accesses[i]; a.Kind == Exec && a.Command == nil {
 			if len(c.Accesses) > 0 && &c.Accesses[0] == &req.Accesses[0] {
 				c.Accesses = slices.Clone(req.Accesses)
 			}
 			c.Accesses[i].Command = unanalysed(a.Target)
 		}
-		c.verdict[i] = p.guard(c.Accesses[i])
+		c.verdict[i] = p.guard(&c.Accesses[i])
 	}
 	return c
+}
+
+// texts are the texts of the command that is access i, see commandTexts.
+func (c *call) texts(i int) []string {
+	if c.foldedAt != i+1 {
+		c.folded, c.foldedAt = commandTexts(&c.Accesses[i]), i+1
+	}
+	return c.folded
 }
 
 // decide goes through the layers in the order that docs/permissions.md lists.
@@ -197,7 +208,7 @@ func (c *call) decide() Decision {
 	if d, ok := c.doubt(); ok {
 		return d
 	}
-	if r, ok := c.allowed(c.p.grants, true); ok {
+	if r, ok := c.allowed(true, c.p.grants); ok {
 		return ruled(Allow, r)
 	}
 	if r, ok := c.find(Ask); ok {
@@ -210,7 +221,7 @@ func (c *call) decide() Decision {
 	case Ask, Allow:
 		return ruled(outcome, last)
 	}
-	if r, ok := c.allowed(slices.Concat(c.p.rules, c.p.grants), false); ok {
+	if r, ok := c.allowed(false, c.p.rules, c.p.grants); ok {
 		return ruled(Allow, r)
 	}
 	if r, ok := c.lentAllows(); ok {
@@ -229,7 +240,7 @@ func (c *call) byMode() Decision {
 	}
 	for i := range c.Accesses {
 		if ok, why := c.granted(i); !ok {
-			return Decision{Effect: Ask, Layer: LayerAnalysis, Reason: why}
+			return Decision{Effect: Ask, Layer: LayerAnalysis, Reason: why.String()}
 		}
 	}
 	if c.Accesses == nil {

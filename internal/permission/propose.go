@@ -41,7 +41,7 @@ func (c *call) sufficient(texts []string) bool {
 	if len(errs) > 0 {
 		return false
 	}
-	_, ok := c.allowed(slices.Concat(rules, c.p.grants), true)
+	_, ok := c.allowed(true, rules, c.p.grants)
 	return ok
 }
 
@@ -170,7 +170,8 @@ func (c *call) partProposal(part Part) string {
 		return exact
 	}
 	prefix := prefixOf(part)
-	if prefix == "" || !(pattern{prefix + " *"}).allows(part) {
+	general := newPattern(prefix + " *")
+	if prefix == "" || !general.allows(&part) {
 		return exact
 	}
 	return fmt.Sprintf("%s(%s *)", c.Tool, prefix)

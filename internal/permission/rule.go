@@ -39,7 +39,7 @@ const (
 
 // class is the tool whose path rules this is one of: "Read", "Edit", or "" for none. An allow rule for
 // Glob or Grep is none, since it would let Read in too.
-func (r Rule) class() string {
+func (r *Rule) class() string {
 	c := r.traits.pathRules()
 	if r.Effect == Allow && c == "Read" && r.Tool != "Read" {
 		return ""
@@ -131,7 +131,7 @@ func hostPart(pattern string) string {
 
 // Warning says why a rule that can be read has no effect, or another one than its author may think; ""
 // when there is nothing to say.
-func (r Rule) Warning() string {
+func (r *Rule) Warning() string {
 	name, _, scoped := strings.Cut(r.Spec, ":")
 	name = strings.TrimSpace(name)
 	onParam := scoped && r.Effect != Allow
@@ -178,12 +178,12 @@ func ParseRules(tools Tools, texts []string, effect Effect, src Source) ([]Rule,
 
 // concerns reports whether the rule speaks about the tool of the call: about itself, or, with a pattern, about all
 // that read or change files.
-func (c *call) concerns(r Rule) bool {
+func (c *call) concerns(r *Rule) bool {
 	return r.coversTool(c.Tool) || r.Spec != "" && r.Tool == c.traits.pathRules()
 }
 
 // coversTool reports whether the rule names the tool.
-func (r Rule) coversTool(tool string) bool {
+func (r *Rule) coversTool(tool string) bool {
 	if r.Tool == tool || (r.Effect != Allow && r.Tool == "*") {
 		return true
 	}
@@ -195,7 +195,7 @@ func (r Rule) coversTool(tool string) bool {
 }
 
 // Removes reports whether the rule takes the tool away from the model altogether.
-func (r Rule) Removes(tool string) bool {
+func (r *Rule) Removes(tool string) bool {
 	return r.Effect == Deny && r.Spec == "" && r.coversTool(tool)
 }
 

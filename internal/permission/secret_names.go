@@ -94,12 +94,19 @@ func secretRead(parts []string, from int) string {
 	return ""
 }
 
+// plainNames are the plain forms of names: the names themselves where they are plain.
 func plainNames(parts []string) []string {
-	plain := make([]string, len(parts))
 	for i, part := range parts {
-		plain[i] = plainName(part)
+		if plainName(part) == part {
+			continue
+		}
+		plain := slices.Clone(parts)
+		for j := i; j < len(plain); j++ {
+			plain[j] = plainName(plain[j])
+		}
+		return plain
 	}
-	return plain
+	return parts
 }
 
 // SecretRead reports whether a guard asks before the file at path is read because of its name or that of a folder

@@ -85,8 +85,7 @@ func bashAccesses(in bashInput, at call.Place) ([]permission.Access, error) {
 	if len(found.Accesses) == 0 || found.Accesses[0].Kind != permission.Exec { // it never is, and must not pass
 		return nil, nil
 	}
-	command := &found.Command
-	found.Accesses[0].Command = command
+	command := found.Accesses[0].Command
 	if command.Script != "" && at.Program("bash", at.Dir) == "" { // nothing else runs the script as it is meant
 		command.Class, command.Script = permission.ClassWrite, ""
 	}

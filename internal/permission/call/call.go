@@ -70,8 +70,11 @@ func (m *Machine) Request(tool string, input json.RawMessage, f Fixture) (permis
 // subjectOf is the path that an input names, or "".
 func (m *Machine) subjectOf(tool string, input json.RawMessage) string {
 	t := m.tools.Traits(tool)
+	if t.Subject != permission.SubjectRead && t.Subject != permission.SubjectEdit {
+		return ""
+	}
 	var fields map[string]any
-	if t.Subject != permission.SubjectRead && t.Subject != permission.SubjectEdit || json.Unmarshal(input, &fields) != nil {
+	if json.Unmarshal(input, &fields) != nil {
 		return ""
 	}
 	for _, param := range t.Params {

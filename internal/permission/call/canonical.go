@@ -18,6 +18,9 @@ func (c *Catalogue) Canonical(spelling string, input []byte) (string, []byte) {
 	if len(input) == 0 || d == nil || d.Schema == nil && d.Params == nil {
 		return name, nil
 	}
+	if d.Mend == nil && d.fits(input) {
+		return name, nil
+	}
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(input, &fields) != nil || fields == nil {
 		return name, nil
@@ -122,6 +125,9 @@ func snakeCase(s string) string {
 
 // mend turns a value of the wrong type into the only value it can mean, or returns nil.
 func mend(v json.RawMessage, kind string) json.RawMessage {
+	if kind != "integer" && kind != "boolean" && kind != "array" {
+		return nil
+	}
 	var text string
 	isText := len(v) > 0 && v[0] == '"' && kind != "string" && json.Unmarshal(v, &text) == nil
 	switch {

@@ -75,10 +75,12 @@ type grammar struct {
 	apart   bool
 }
 
+var noFlags grammar
+
 // grammar parses the set when it is first needed. A nil set has no flags.
 func (f *flagSet) grammar() *grammar {
 	if f == nil {
-		return &grammar{}
+		return &noFlags
 	}
 	f.once.Do(func() {
 		f.parsed = grammar{options: map[string]option{}, number: f.number, oneDash: f.oneDash, joined: f.joined, apart: f.apart}

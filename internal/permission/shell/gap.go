@@ -22,6 +22,9 @@ func (a *analysis) newGap(c *call) *gap {
 	if a.mute > 0 || c.guess || c.sub || len(c.words) < 2 && c.name != "find" {
 		return nil
 	}
+	if c.name != "find" && c.name != "rg" && c.name != "git" {
+		return nil
+	}
 	g := &gap{at: len(c.words)}
 	switch c.name {
 	case "find":
@@ -45,8 +48,6 @@ func (a *analysis) newGap(c *call) *gap {
 			return nil
 		}
 		g.without = program.PathspecsWithout
-	default:
-		return nil
 	}
 	g.mark = "\x00" + strconv.Itoa(len(a.gaps)) + "\x00"
 	a.gaps = append(a.gaps, g)

@@ -55,10 +55,11 @@ func (sc *scope) child() *scope {
 }
 
 func (sc *scope) copy() *scope {
-	c := new(scope)
-	if sc.mem != nil {
-		c = sc.mem.scopes.one()
+	if sc.mem == nil {
+		c := *sc
+		return &c
 	}
+	c := sc.mem.scopes.one()
 	*c = *sc
 	return c
 }

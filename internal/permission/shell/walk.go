@@ -2,7 +2,6 @@ package shell
 
 import (
 	"maps"
-	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -178,19 +177,29 @@ type member struct {
 // flatten lists the members of a && b || c or of a | b | c, which the tree nests to the left, however many.
 func flatten(c *syntax.BinaryCmd) []member {
 	pipe := c.Op == syntax.Pipe || c.Op == syntax.PipeAll
-	var back []member
-	for {
-		back = append(back, member{c.Op, c.Y})
-		next, ok := c.X.Cmd.(*syntax.BinaryCmd)
-		same := ok && pipe == (next.Op == syntax.Pipe || next.Op == syntax.PipeAll)
-		if !same || c.X.Negated || c.X.Background || len(c.X.Redirs) > 0 {
-			back = append(back, member{0, c.X})
-			break
-		}
-		c = next
+	n := 2
+	for left := within(c, pipe); left != nil; left = within(left, pipe) {
+		n++
 	}
-	slices.Reverse(back)
-	return back
+	members := make([]member, n)
+	for at := n - 1; at > 0; at-- {
+		members[at] = member{c.Op, c.Y}
+		if at > 1 {
+			c = within(c, pipe)
+		}
+	}
+	members[0] = member{0, c.X}
+	return members
+}
+
+// within is the list or pipe at the left of another whose members belong to it; nil for none.
+func within(c *syntax.BinaryCmd, pipe bool) *syntax.BinaryCmd {
+	left, ok := c.X.Cmd.(*syntax.BinaryCmd)
+	same := ok && pipe == (left.Op == syntax.Pipe || left.Op == syntax.PipeAll)
+	if !same || c.X.Negated || c.X.Background || len(c.X.Redirs) > 0 {
+		return nil
+	}
+	return left
 }
 
 // binary walks a && b, a || b and pipes.
