@@ -138,12 +138,12 @@ func (s *Session) setUp(ctx context.Context, model llm.Model) (err error) {
 	s.attached = &attach.Files{Roots: s.env.Roots, Dir: s.Dir, Publish: s.Publish, Read: s.readAttached}
 	s.approver = approval.New(approval.Config{
 		Rules: s.rules, Journal: s.Journal, Workspace: s.Workspace, Mode: s.Mode, Interactive: s.interactive, AcceptEdits: s.acceptEdits,
-		Dialog: &s.outermost().dialog, Small: i.SmallModel, Count: s.CountRequest, Keep: s.keepRule, Chain: s.chain,
+		Dialog: &s.outermost().dialog, Small: i.SmallModel, Count: s.CountRequest, Keep: s.keepRule, Chain: s.chain, Unasked: s.env.RunsUnasked,
 	})
 	s.skills = i.extensions.Loader(extension.Session{
 		Journal: s.Journal, Workspace: s.Workspace, Attached: s.attached, Policy: policy, Chain: s.chain, Tools: i.tools, Invoke: s.Invoke, Model: s.Model, Effort: s.Effort,
 	})
-	s.env.LoadSkill, s.env.Notes, s.env.Agents, s.env.Hosts = s.skills.Load, i.Notes(), s.newAgents(), s.approver.Network
+	s.env.LoadSkill, s.env.Notes, s.env.Agents, s.env.Hosts, s.env.Unconfined = s.skills.Load, i.Notes(), s.newAgents(), s.approver.Network, s.approver.Unconfined
 	s.recall = &attach.Recall{
 		Store: s.env.Notes, Settings: func() (string, float64) { m := i.settings().Memory; return m.EmbeddingModel, m.MinSimilarity },
 		Embedder: i.Embedder, Count: s.CountRequest, Notice: s.publishAgent,

@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/lathe-dev/lathe/internal/agent"
 	"github.com/lathe-dev/lathe/internal/event"
@@ -29,10 +30,11 @@ type Config struct {
 	Journal     *journal.Journal
 	Workspace   *workspace.Workspace
 	Mode        func() permission.Mode
-	Chain       []string    // of the agent, as in agent.Config
-	Interactive bool        // somebody answers questions
-	Dialog      *sync.Mutex // held while a dialog is open, by all who ask the same person; nil: one of its own
-	AcceptEdits func()      // goes over to the mode for accepting edits
+	Chain       []string                      // of the agent, as in agent.Config
+	Interactive bool                          // somebody answers questions
+	Dialog      *sync.Mutex                   // held while a dialog is open, by all who ask the same person; nil: one of its own
+	Unasked     func(permission.Request) bool // the sandbox confines the call, so that it needs no approval; nil: never
+	AcceptEdits func()                        // goes over to the mode for accepting edits
 
 	Small func(context.Context) (llm.Model, error)           // the model that answers in the mode auto
 	Count func(purpose string, m llm.ModelInfo, u llm.Usage) // adds its answers to the session's cost
@@ -45,6 +47,7 @@ type Config struct {
 type Approver struct {
 	Config
 	Questions
+	stayInside atomic.Bool // do not offer to run commands outside of the sandbox
 }
 
 // New makes the approver of a session.
@@ -77,11 +80,21 @@ func (p *Approver) Authorize(ctx context.Context, a agent.Approval) (permission.
 
 // judge decides by policy and hooks. In the mode that asks nothing, a question of a hook is a refusal.
 func (p *Approver) judge(a agent.Approval) permission.Decision {
-	d := a.Hooks.Apply(p.Rules.Policy().Decide(a.Request))
+	d := p.confined(a.Request, p.Rules.Policy().Decide(a.Request))
+	d = a.Hooks.Apply(d)
 	if a.Request.Mode == permission.DontAsk {
 		d = d.Unasked()
 	}
 	return d
+}
+
+// confined lets a call run that only needs approval because it is not read-only, where the sandbox holds it. Rules and guards
+// that ask are heard all the same.
+func (p *Approver) confined(r permission.Request, d permission.Decision) permission.Decision {
+	if d.Effect != permission.Ask || d.Layer != permission.LayerAnalysis || d.Rule != "" || d.Confirm || p.Unasked == nil || !p.Unasked(r) {
+		return d
+	}
+	return permission.Decision{Effect: permission.Allow, Layer: permission.LayerMode, Source: "sandbox.autoAllowBashIfSandboxed", Reason: "the sandbox confines it"}
 }
 
 // note writes a decision with its evidence to the session.

@@ -36,10 +36,14 @@ type Settings struct {
 	Enabled           bool         `json:"enabled"`
 	Mode              confine.Mode `json:"mode"` // read-only or workspace; empty: workspace
 	FailIfUnavailable bool         `json:"failIfUnavailable"`
+	AutoAllow         bool         `json:"autoAllowBashIfSandboxed"` // confined commands run unasked, in the tier Full
+	AllowOutside      *bool        `json:"allowUnsandboxedCommands"` // the user may let a refused command run once outside; nil: yes
+	Excluded          []string     `json:"excludedCommands"`         // patterns of rules on Bash: commands that run outside
 	Filesystem        struct {
 		AllowWrite []string `json:"allowWrite"`
 		DenyWrite  []string `json:"denyWrite"`
 		DenyRead   []string `json:"denyRead"`
+		AllowRead  []string `json:"allowRead"` // exceptions to DenyRead and to the user's secrets
 	} `json:"filesystem"`
 	Network struct {
 		AllowAllUnixSockets bool     `json:"allowAllUnixSockets"`
@@ -142,6 +146,22 @@ func (b *Boundary) Note() string {
 	return "sandbox: commands are not confined: " + b.support.Why
 }
 
+// Excluded returns the patterns of commands that run outside of the sandbox, as rules on Bash have them.
+func (b *Boundary) Excluded() []string {
+	if b == nil {
+		return nil
+	}
+	return b.s.Excluded
+}
+
+// RunsUnasked reports whether a confined command needs no approval unless a rule or a guard asks.
+func (b *Boundary) RunsUnasked() bool {
+	return b != nil && b.s.AutoAllow && b.support.Tier == confine.Full
+}
+
+// MayLeave reports whether a person may let a refused command run again outside.
+func (b *Boundary) MayLeave() bool { return b != nil && (b.s.AllowOutside == nil || *b.s.AllowOutside) }
+
 // Confined reports whether commands are confined.
 func (b *Boundary) Confined() bool { return b != nil && b.support.Tier > confine.None }
 
@@ -184,6 +204,7 @@ func (b *Boundary) For(folders []string, n Network) (*Run, error) {
 	if b.mode == confine.Workspace {
 		p.Write = append(p.Write, b.cache())
 	}
+	p.Mask = except(p.Mask, b.resolve(b.s.Filesystem.AllowRead))
 	r := &Run{Confinement: &sandbox.Confinement{Policy: p, Support: b.support}, temp: temp, watch: newWatch(names), b: b}
 	if b.support.Tier == confine.Full {
 		r.connect(n)

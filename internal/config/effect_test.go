@@ -10,12 +10,12 @@ import (
 func TestKeysWithoutEffectAreNamedOncePerFile(t *testing.T) {
 	m := newMachine(t)
 	m.write(claudeUser, `{"mcpServers": {"x": {"command": "y"}}, "enableAllProjectMcpServers": true, "theme": "dark"}`)
-	m.write(userFile, `{"autoCompactEnabled": false, "sandbox": {"enabled": true, "excludedCommands": ["docker"]}}`)
+	m.write(userFile, `{"autoCompactEnabled": false, "sandbox": {"enabled": true, "ignoreViolations": {"file": ["x"]}}}`)
 	m.env("DISABLE_AUTO_COMPACT=1")
 	got := m.warnings(m.load())
 	want := []string{
 		claudeUser + ": enableAllProjectMcpServers, mcpServers: without effect, lathe does not have this yet",
-		userFile + ": sandbox.excludedCommands: without effect, lathe does not have this yet",
+		userFile + ": sandbox.ignoreViolations: without effect, lathe does not have this yet",
 	}
 	diff(t, "warnings", got, want)
 }

@@ -90,6 +90,8 @@ func judge(p keyPath, n *node) verdict {
 // judgeSandbox lets a project narrow the sandbox, once trusted, and never widen it.
 func judgeSandbox(p keyPath, n *node) verdict {
 	switch {
+	case p.matches("sandbox", "autoAllowBashIfSandboxed") && n.kind == 'f', p.matches("sandbox", "allowUnsandboxedCommands") && n.kind == 'f':
+		return free
 	case (p.matches("sandbox", "enabled") || p.matches("sandbox", "failIfUnavailable") || p.matches("sandbox", "network", "strictAllowlist")) && n.kind == 't',
 		p.matches("sandbox", "mode") && n.text == "read-only",
 		p.matches("sandbox", "filesystem", "denyWrite"), p.matches("sandbox", "filesystem", "denyRead"), p.matches("sandbox", "network", "deniedDomains"):

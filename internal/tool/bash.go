@@ -104,7 +104,8 @@ func (t *basher) prepare(ctx context.Context, c llm.ToolCall, in bashInput) (*ag
 		return nil, errors.New("leave_running and run_in_background exclude each other: a background command ends with the session. " +
 			"To leave a process running, start it with & in a command that returns")
 	}
-	if in.Leave && t.env.Boundary.Confined() {
+	one := &bashCall{env: t.env, in: in, id: c.ID, input: c.Input, flood: t.flood}
+	if one.outside = t.env.excluded(in.Command); in.Leave && t.env.Boundary.Confined() && !one.outside {
 		return nil, errors.New("nothing outlives a command in the sandbox, so leave_running cannot be used: start it with run_in_background, or ask the user to start it")
 	}
 	sh, err := findShell(t.env)
@@ -112,11 +113,12 @@ func (t *basher) prepare(ctx context.Context, c llm.ToolCall, in bashInput) (*ag
 		return nil, err
 	}
 	at := t.env.here()
-	one := &bashCall{env: t.env, in: in, id: c.ID, shell: sh, flood: t.flood, at: at, dir: at.dir}
+	one.shell, one.at, one.dir = sh, at, at.dir
 	plan := &agent.Plan{Title: bashTitle(in), Run: one.run}
 	if plan.Accesses, one.safe, err = one.analyse(); err != nil {
 		return nil, err
 	}
+	one.accesses = plan.Accesses
 	plan.Preview = event.Command{Command: in.Command, Dir: one.dir, Warning: one.warnings(ctx, plan.Accesses)}
 	plan.Parallel = one.safe != nil && one.safe.reads && !one.safe.moves
 	return plan, nil
@@ -145,6 +147,7 @@ type bashCall struct {
 	env   *Env
 	in    bashInput
 	id    string
+	input json.RawMessage
 	shell shellProgram
 	safe  *safeForm // nil: it runs as it is written
 	flood int64
@@ -152,7 +155,10 @@ type bashCall struct {
 	dir   string
 	notes []string
 
-	started time.Time
+	accesses []permission.Access
+	outside  bool   // it runs outside of the sandbox
+	refusal  string // why the sandbox may have made it fail; empty: nothing points to that
+	started  time.Time
 }
 
 // startDir makes sure that the command runs in the folder of Prepare.

@@ -43,7 +43,7 @@ type bashProc struct {
 
 // confine returns the command's sandbox, nil without one.
 func (c *bashCall) confine() (*boundary.Run, error) {
-	if !c.env.Boundary.Confined() {
+	if c.outside || !c.env.Boundary.Confined() {
 		return nil, nil
 	}
 	var folders []string
@@ -107,10 +107,22 @@ func (c *bashCall) run(ctx context.Context) (*agent.Result, error) {
 	if err := c.startDir(); err != nil {
 		return nil, err
 	}
-	c.started = time.Now()
 	if c.in.Background {
+		c.started = time.Now()
 		return c.runBehind()
 	}
+	r, err := c.runFore(ctx)
+	if err != nil || c.refusal == "" || !c.mayLeave(ctx) {
+		return r, err
+	}
+	c.notes = []string{"The first run, in the sandbox, failed. The user allowed one run outside of it, which is the one above. " + c.refusal}
+	c.outside, c.refusal = true, ""
+	return c.runFore(ctx)
+}
+
+// runFore runs the command while the call waits for it.
+func (c *bashCall) runFore(ctx context.Context) (*agent.Result, error) {
+	c.started = time.Now()
 	own, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })
 	defer stop()
@@ -155,7 +167,7 @@ func (c *bashCall) ended(p *bashProc, timeout time.Duration, text *bashText) *ag
 	out := text.finish()
 	if p.run != nil && exit.Code != 0 && !exit.Cancelled {
 		if why := p.run.Refusal(out.text); why != "" {
-			c.notes = append(c.notes, why)
+			c.notes, c.refusal = append(c.notes, why), why
 		}
 	}
 	return c.result(exit, cause, timeout, out)

@@ -1,13 +1,16 @@
 package tool_test
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/lathe-dev/lathe/internal/agent"
 	"github.com/lathe-dev/lathe/internal/boundary"
 	"github.com/lathe-dev/lathe/internal/llm"
+	"github.com/lathe-dev/lathe/internal/permission"
 	"github.com/lathe-dev/lathe/internal/sandbox/confine"
 	"github.com/lathe-dev/lathe/internal/tool"
 )
@@ -78,5 +81,105 @@ func TestBashInTheSandboxLeavesNothingRunning(t *testing.T) {
 	_, err := toolOf(env, "Bash").Prepare(t.Context(), llm.ToolCall{ID: "c", Name: "Bash", Input: []byte(`{"command": "sleep 1000 &", "leave_running": true}`)})
 	if err == nil || !strings.Contains(err.Error(), "sandbox") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// reopen gives the session a sandbox with other settings.
+func reopen(t *testing.T, env *tool.Env, settings string) {
+	t.Helper()
+	base := filepath.Dir(env.Roots.First())
+	b, err := boundary.Open(boundary.Options{Settings: []byte(settings), Dir: env.Roots.First(), Home: base, State: base + "/state", Cache: base + "/cache"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = b.Close() })
+	env.Boundary = b
+}
+
+func TestExcludedCommandsRunOutsideOfTheSandbox(t *testing.T) {
+	env := confinedEnv(t)
+	reopen(t, env, `{"enabled": true, "excludedCommands": ["touch", "cp a *"]}`)
+	for line, outside := range map[string]bool{
+		"touch ../x": false, // a guard or a question about the folder stands above the pattern
+		"touch x":    true, "touch x && ls": true, "cp a b": true, "cp c b": false, "touch x; rm x": false, "touch $(rm x)": false, "sh -c 'touch x'": false, "ls": false, "touchy x": false,
+	} {
+		if got := tool.Excluded(env, line); got != outside {
+			t.Errorf("%s runs outside: %v", line, got)
+		}
+	}
+	here, err := os.Readlink("/proc/self/ns/pid")
+	if err != nil {
+		t.Fatal(err)
+	}
+	reopen(t, env, `{"enabled": true, "excludedCommands": ["readlink"]}`)
+	if out := bash(t, env, "readlink /proc/self/ns/pid"); !strings.Contains(out, here) {
+		t.Errorf("an excluded command ran in the sandbox: %s", out)
+	}
+	if out := bash(t, env, "command readlink /proc/self/ns/pid; sh -c :"); strings.Contains(out, here) {
+		t.Errorf("a command that is not excluded ran outside: %s", out)
+	}
+}
+
+func TestARefusedCommandRunsOutsideOnlyIfAPersonSaysSo(t *testing.T) {
+	env := confinedEnv(t)
+	target := filepath.Join(filepath.Dir(env.Roots.First()), "outside")
+	line := map[string]any{"command": "echo x >" + target, "dangerouslyDisableSandbox": true}
+	asked := []agent.Approval{}
+	answer := false
+	env.Unconfined = func(_ context.Context, a agent.Approval, why string) bool {
+		if !strings.Contains(why, "Read-only") {
+			t.Errorf("asked because %q", why)
+		}
+		asked = append(asked, a)
+		return answer
+	}
+	if r := runBash(t, t.Context(), env, line); !r.IsError || len(asked) != 1 {
+		t.Errorf("asked %d times: %s", len(asked), textOf(r))
+	}
+	if _, err := os.Stat(target); err == nil {
+		t.Error("the file was written")
+	}
+	answer = true
+	r := runBash(t, t.Context(), env, line)
+	if text := textOf(r); r.IsError || len(asked) != 2 || !strings.Contains(text, "The user allowed one run outside") || !strings.Contains(text, "Read-only") {
+		t.Errorf("asked %d times: %s", len(asked), text)
+	}
+	if _, err := os.Stat(target); err != nil {
+		t.Error(err)
+	}
+	if !strings.Contains(string(asked[0].Call.Input), `"dangerouslyDisableSandbox":true`) || asked[0].Preview == nil || len(asked[0].Accesses) == 0 {
+		t.Errorf("the question is %+v", asked[0])
+	}
+	if r := runBash(t, t.Context(), env, map[string]any{"command": "exit 3"}); !r.IsError || len(asked) != 2 {
+		t.Errorf("a failure with another cause: asked %d times", len(asked))
+	}
+	reopen(t, env, `{"enabled": true, "allowUnsandboxedCommands": false}`)
+	if r := runBash(t, t.Context(), env, line); !r.IsError || len(asked) != 2 {
+		t.Errorf("the settings forbid it: asked %d times", len(asked))
+	}
+}
+
+func TestConfinedCommandsRunUnaskedWhereTheSettingsSaySo(t *testing.T) {
+	env := confinedEnv(t)
+	request := func(tool, input string) permission.Request {
+		return permission.Request{Tool: tool, Input: []byte(input)}
+	}
+	for settings, want := range map[string]bool{
+		`{"enabled": true}`: false, `{"enabled": true, "autoAllowBashIfSandboxed": true}`: true,
+	} {
+		reopen(t, env, settings)
+		if got := env.RunsUnasked(request("Bash", `{"command": "make"}`)); got != want {
+			t.Errorf("%s: %v", settings, got)
+		}
+	}
+	reopen(t, env, `{"enabled": true, "autoAllowBashIfSandboxed": true, "excludedCommands": ["docker"]}`)
+	for _, r := range []permission.Request{request("Write", `{}`), request("Bash", `{"command": "make", "leave_running": true}`), request("Bash", `{"command": "docker ps"}`), request("Bash", `[]`)} {
+		if env.RunsUnasked(r) {
+			t.Errorf("%s %s runs unasked", r.Tool, r.Input)
+		}
+	}
+	env.Boundary = nil
+	if env.RunsUnasked(request("Bash", `{"command": "make"}`)) {
+		t.Error("without a sandbox")
 	}
 }

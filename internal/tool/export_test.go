@@ -35,8 +35,9 @@ type (
 )
 
 // Coming are the declarations of tools that are not there yet, Declarations all.
-func Coming() []call.Declaration       { return coming }
-func Declarations() []call.Declaration { return declarations() }
+func Excluded(e *Env, line string) bool { return e.excluded(line) }
+func Coming() []call.Declaration        { return coming }
+func Declarations() []call.Declaration  { return declarations() }
 
 // AddBuiltin adds the one line of a tool to the list, for one test.
 func AddBuiltin(t *testing.T, d call.Declaration, newOne func(*Env) agent.Tool) {

@@ -51,6 +51,8 @@ type Env struct {
 	// Hosts makes the network of the command of a call. Nil: hosts that the settings do not name are refused, and nothing is
 	// recorded.
 	Hosts func(callID, command string) boundary.Network
+	// Unconfined asks a person whether a command that the sandbox refused something may run once outside. Nil: it may not.
+	Unconfined func(ctx context.Context, a agent.Approval, why string) bool
 	// Background has the commands that run beside the conversation. Close it before Blob's keeper.
 	Background *Background
 

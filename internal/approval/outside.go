@@ -1,0 +1,55 @@
+package approval
+
+import (
+	"context"
+
+	"github.com/lathe-dev/lathe/internal/agent"
+	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/permission"
+)
+
+// Unconfined asks a person whether a command may run once outside of the sandbox, which refused it something. No rule, mode
+// or model answers this. A deny rule or a guard that is new since the first run refuses.
+func (p *Approver) Unconfined(ctx context.Context, a agent.Approval, why string) bool {
+	if !p.Interactive || p.stayInside.Load() || !p.asksOutside() {
+		return false
+	}
+	p.Dialog.Lock() // one at a time, in order
+	defer p.Dialog.Unlock()
+	if ctx.Err() != nil || p.stayInside.Load() || !p.asksOutside() {
+		return false
+	}
+	a.Agent, a.Mode = p.Chain, permission.Default
+	if d := p.Rules.Policy().Decide(a.Request); d.Effect == permission.Deny {
+		return false
+	}
+	ans, err := p.Ask(ctx, event.Question{
+		Agent: p.Chain, Title: a.Tool + " outside of the sandbox", Text: a.Title, Permission: &a.Request, Preview: a.Preview, Call: &a.Call, Free: true,
+		Reason: "the command failed. " + why + " It would run again from its beginning, without the sandbox", ReasonType: "sandbox",
+		Options: []event.Option{
+			{ID: event.ChoiceOnce, Label: "Yes, run it once outside of the sandbox"},
+			{ID: event.ChoiceNo, Label: "No"},
+			{ID: event.ChoiceNever, Label: "No, and do not ask again in this session"},
+		},
+	})
+	if err != nil {
+		return false
+	}
+	d := permission.Decision{Effect: permission.Deny, Layer: permission.LayerAsk, Source: byUser, Reason: "the user refused to run it outside of the sandbox"}
+	switch ans.Choice {
+	case event.ChoiceOnce, event.ChoiceSession, event.ChoiceAlways: // an SDK's answer may have more; it counts for this run
+		d.Effect, d.Reason = permission.Allow, "the user allowed one run outside of the sandbox"
+	case event.ChoiceNever:
+		p.stayInside.Store(true)
+	}
+	return p.note(ctx, a, d) == nil && d.Effect == permission.Allow
+}
+
+// asksOutside reports whether the mode puts questions to a person.
+func (p *Approver) asksOutside() bool {
+	switch p.Mode() {
+	case permission.DontAsk, permission.Bypass, permission.Plan:
+		return false
+	}
+	return true
+}
