@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/lathe-dev/lathe/internal/config"
@@ -38,17 +39,18 @@ func (s *Session) journalStart() {
 		s.rules.JournalGrants()
 	}
 	begun := s.begun
-	begun.Replace, begun.Append, begun.BudgetUSD = s.inst.opts.System, s.inst.opts.AppendSystem, s.inst.opts.MaxBudgetUSD
+	begun.Replace, begun.Append, begun.BudgetUSD, begun.Sandbox = s.inst.opts.System, s.inst.opts.AppendSystem, s.inst.opts.MaxBudgetUSD, s.inst.opts.Boundary.Name()
 	s.begun = begun
 	if begun != (session.System{}) {
 		_ = s.Add(begun)
 	}
 }
 
-// journalBudget logs a spending limit that the command line changed.
-func (s *Session) journalBudget() {
-	if usd := s.inst.opts.MaxBudgetUSD; s.parent == nil && usd > 0 && usd != s.begun.BudgetUSD {
-		s.begun.BudgetUSD = usd
+// journalChanges logs a spending limit that the command line changed, and another sandbox than before.
+func (s *Session) journalChanges() {
+	usd, box := cmp.Or(s.inst.opts.MaxBudgetUSD, s.begun.BudgetUSD), s.inst.opts.Boundary.Name()
+	if s.parent == nil && (usd != s.begun.BudgetUSD || box != s.begun.Sandbox) {
+		s.begun.BudgetUSD, s.begun.Sandbox = usd, box
 		_ = s.Add(s.begun)
 	}
 }

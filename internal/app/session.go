@@ -188,7 +188,7 @@ func (s *Session) Prompt(ctx context.Context, m llm.Message) (event.TurnEnd, err
 		m = s.withContext(ctx, m)
 		s.journalStart()
 	} else if s.Log() != nil {
-		s.journalBudget()
+		s.journalChanges()
 		m.Parts = append(s.changes(), m.Parts...)
 	}
 	defer func() { s.env.Reads.Settle(s.env.Background.Running() > 0) }()

@@ -72,7 +72,7 @@ func (p *program) console(ctx context.Context, o *Options, inst *app.Instance, i
 	v, _ := currentVersion()
 	p.log.start(p.args)
 	return console.Open(ctx, console.Options{
-		Instance: inst, Session: so, Version: v, Doctor: p.doctorText(o), Forget: o.NoPersistence, Themes: theme.Names(),
+		Instance: inst, Session: so, Version: v, Doctor: p.doctorText(o), Boundary: p.boundaryOpen, Forget: o.NoPersistence, Themes: theme.Names(),
 		History: p.history(o), KeepModel: o.Model != "" || inst.Config().Origin("model").Layer == config.Environment, KeepMode: o.Mode != "" || o.Bypass,
 	})
 }

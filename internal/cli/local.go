@@ -286,6 +286,7 @@ func (p *program) instance(o *Options) (*app.Instance, error) {
 	if opts.Boundary, err = openBoundary(cfg, dir, sandboxFlag(o, cfg), nil); err != nil {
 		return nil, &Error{Code: exitUsage, Err: err}
 	}
+	p.boundaryOpen = opts.Boundary
 	inst, err := app.Open(opts)
 	if err != nil {
 		return nil, &Error{Code: exitUsage, Err: err}

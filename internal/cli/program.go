@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/lathe-dev/lathe/internal/boundary"
 )
 
 // program is shared by all commands: the streams, and the parts that tests replace.
@@ -16,6 +18,8 @@ type program struct {
 	uuid      func() string
 	stdinWait time.Duration
 	kids      children
+
+	boundaryOpen *boundary.Boundary // of the instance; nil: no sandbox
 
 	onInterrupt atomic.Pointer[func()] // handles SIGINT while it is set
 	log         *journal

@@ -59,3 +59,47 @@ final
 		t.Errorf("exit code %d: %s", code, text)
 	}
 }
+
+func TestTheSessionRecordsItsSandboxAndItsConnections(t *testing.T) {
+	if s := confine.Detect(); s.Tier != confine.Full {
+		t.Skipf("this machine has no tier full: %s", s.Why)
+	}
+	d := drive(t, `
+reply
+  when result="the connection to refused.example:80 was refused: the host is not allowed, and nobody can be asked"
+  say I need that host.
+reply
+  when contains="fetch it"
+  call Bash {"command":"bash fetch.sh"}
+final
+  say It was fetched.
+`)
+	d.end()
+	script := "exec 4<>/dev/tcp/127.0.0.1/${HTTP_PROXY##*:} && printf 'GET http://refused.example/ HTTP/1.0\r\n\r\n' >&4 && cat <&4 && false\n"
+	if err := os.WriteFile(filepath.Join(d.dir, "fetch.sh"), []byte(script), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, stderr, code := d.once("--sandbox", "workspace", "--allowedTools", "Bash", "fetch it")
+	if code != 0 || !strings.Contains(out, "I need that host") {
+		t.Fatalf("exit code %d: %s%s", code, out, stderr)
+	}
+	home := ""
+	for _, v := range d.cmd.Env {
+		if h, ok := strings.CutPrefix(v, "HOME="); ok {
+			home = h
+		}
+	}
+	logs, err := filepath.Glob(home + "/.local/share/lathe/projects/*/*/log.jsonl")
+	if err != nil || len(logs) != 1 {
+		t.Fatalf("%q, %v", logs, err)
+	}
+	b, err := os.ReadFile(logs[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`"sandbox":"full workspace"`, `"kind":"connection"`, `"host":"refused.example"`, `"protocol":"http","program":"bash"`} {
+		if !strings.Contains(string(b), want) {
+			t.Errorf("%s is not in the log:\n%s", want, b)
+		}
+	}
+}

@@ -76,6 +76,7 @@ type Rules interface {
 	Add(ctx context.Context, r Rule) error
 	Remove(ctx context.Context, r Rule) error
 	Modes() []string
+	Sandbox() string // a description of what confines commands, in Markdown
 }
 
 // Rule is one permission rule. Scope is session, local, project or user for removable rules, else empty;

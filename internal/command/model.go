@@ -118,6 +118,7 @@ func status(_ context.Context, h Host, _ string) (event.Output, error) {
 	row("model", "%s", code(s.Model))
 	row("effort", "%s", cmp.Or(s.Effort, "default"))
 	row("mode", "%s", s.Mode)
+	row("sandbox", "%s", cmp.Or(s.Sandbox, "off"))
 	row("folder", "%s", code(s.Dir))
 	if s.Branch != "" {
 		row("branch", "%s", code(s.Branch))

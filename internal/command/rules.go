@@ -34,6 +34,13 @@ func ruleCommands() []Command {
 			},
 			Run: permissions,
 		},
+		{
+			Name: "sandbox", Group: groupRules, Help: "Show what confines commands",
+			Doc: "The tier, what commands may write, the network, and the exceptions. The sandbox is chosen when lathe starts.",
+			Run: func(_ context.Context, h Host, _ string) (event.Output, error) {
+				return event.Output{Text: h.Rules().Sandbox()}, nil
+			},
+		},
 		{Name: "permissions-remove", Hidden: true, Group: groupRules, Args: "<rule>", Help: "Remove a rule", Run: removeRule},
 		{Name: "permissions-add", Hidden: true, Group: groupRules, Args: "<rule>", Help: "Add a rule", Run: addRule},
 		{Name: "add-dir", Group: groupRules, Args: "<folder>", Help: "Let lathe work in one more folder, for this session", Run: addDir},

@@ -291,7 +291,8 @@ var exercises = map[string]func(*testing.T, *seat, *place){
 			t.Errorf("%+v", again)
 		}
 	},
-	"doctor": func(t *testing.T, s *seat, _ *place) { s.shows("doctor", "", "all is well") },
+	"doctor":  func(t *testing.T, s *seat, _ *place) { s.shows("doctor", "", "all is well") },
+	"sandbox": func(_ *testing.T, s *seat, _ *place) { s.shows("sandbox", "", "without the sandbox") },
 	"reload": func(t *testing.T, s *seat, p *place) {
 		s.shows("reload", "", "as they were")
 		p.user(t, `{"theme": "dark"}`)

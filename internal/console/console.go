@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/lathe-dev/lathe/internal/app"
+	"github.com/lathe-dev/lathe/internal/boundary"
 	"github.com/lathe-dev/lathe/internal/command"
 	"github.com/lathe-dev/lathe/internal/config"
 	"github.com/lathe-dev/lathe/internal/event"
@@ -35,8 +36,9 @@ type Options struct {
 	Session  app.SessionOptions // the first session; its Bus becomes the console's
 	Version  string
 
-	Doctor func(ctx context.Context) (string, error) // nil: there is none
-	Themes []string                                  // names the front end knows
+	Doctor   func(ctx context.Context) (string, error) // nil: there is none
+	Boundary *boundary.Boundary                        // the instance's; nil: no sandbox
+	Themes   []string                                  // names the front end knows
 
 	// History limits the events in Opened for Next; 0: all. Console.History has the earlier ones.
 	History int

@@ -264,6 +264,8 @@ func (r rules) reload() error {
 
 func (r rules) Modes() []string { return permission.ModeNames() }
 
+func (r rules) Sandbox() string { return r.c.opts.Boundary.Describe() }
+
 type setup struct{ c *Console }
 
 func (s setup) Models() []command.Model {

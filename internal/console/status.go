@@ -135,7 +135,7 @@ func (c *Console) status() event.Status {
 	c.mu.Unlock()
 	model := s.Model()
 	out := event.Status{
-		Session: s.ID(), Model: model.ID, Effort: string(s.Effort()), Mode: s.Mode(), Dir: s.Dir(),
+		Session: s.ID(), Model: model.ID, Effort: string(s.Effort()), Mode: s.Mode(), Dir: s.Dir(), Sandbox: c.opts.Boundary.Word(),
 		ContextUsed: seen.used, ContextWindow: model.ContextWindow, CostUSD: seen.costUSD, Usage: seen.usage, CacheHit: seen.hit,
 		Background: s.Background().Running(), Queued: queued, Changed: seen.changed, Todos: seen.todos, Line: line,
 	}

@@ -32,6 +32,7 @@ type Status struct {
 	Model         string          `json:"model"`
 	Effort        string          `json:"effort,omitempty"`
 	Mode          permission.Mode `json:"mode"`
+	Sandbox       string          `json:"sandbox,omitempty"` // a word for the tier that confines commands: sandboxed, landlock, unconfined (no tier works here); empty: it is off
 	Dir           string          `json:"dir"`
 	Branch        string          `json:"branch,omitempty"`
 	ContextUsed   int             `json:"context_used"`   // tokens of the last request and its reply

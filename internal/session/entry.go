@@ -195,7 +195,7 @@ type Grant struct {
 }
 
 // System holds the command line's settings for the conversation: a replacement of the system prompt or an addition to it,
-// the output style, and the spending limit.
+// the output style, the spending limit, and the sandbox.
 type System struct {
 	Replace string `json:"replace,omitempty"`
 	Append  string `json:"append,omitempty"`
@@ -206,6 +206,8 @@ type System struct {
 	StyleKeeps bool   `json:"style_keeps,omitempty"` // lathe's own instructions on how to work stay
 
 	BudgetUSD float64 `json:"budget_usd,omitempty"` // the command line's limit, in US dollars; 0: none
+
+	Sandbox string `json:"sandbox,omitempty"` // tier and mode of what confines commands; empty: nothing does
 }
 
 // Kind names.

@@ -237,6 +237,9 @@ func (c *bashCall) result(exit sandbox.Exit, err error, timeout time.Duration, o
 		Command: c.in.Command, Dir: c.dir, Output: out.text, ExitCode: exit.Code, Duration: exit.Duration, OutputRef: out.path,
 	}
 	meta := map[string]any{"stdout": out.text, "stderr": "", "interrupted": false, "isImage": false, "exitCode": exit.Code}
+	if box := c.sandboxName(); box != "" {
+		meta["sandbox"] = box
+	}
 	if out.path != "" {
 		meta["persistedOutputPath"], meta["persistedOutputSize"] = out.path, out.size
 	}

@@ -87,3 +87,11 @@ func outsideInput(input json.RawMessage) json.RawMessage {
 	}
 	return marked
 }
+
+// sandboxName is where the command ran: the boundary's name, "outside" of it, or "" without one.
+func (c *bashCall) sandboxName() string {
+	if c.outside && c.env.Boundary.Confined() {
+		return "outside"
+	}
+	return c.env.Boundary.Name()
+}

@@ -51,6 +51,7 @@ func (m *model) statusLine(w int, brief bool) string {
 	if st.Mode != "" {
 		fields = append(fields, field{term.EscapeLine(string(st.Mode)), 9, m.modeStyle()})
 	}
+	add(7, st.Sandbox)
 	add(5, where(st.Dir, st.Branch))
 	if st.ContextWindow > 0 && st.ContextUsed > 0 {
 		add(7, fmt.Sprintf("context %d%%", int(float64(st.ContextUsed)*100/float64(st.ContextWindow)+0.5)))

@@ -1,0 +1,78 @@
+package boundary
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/lathe-dev/lathe/internal/sandbox/confine"
+)
+
+// Name is the boundary in the session's log: its tier and mode, "full workspace". "" without one.
+func (b *Boundary) Name() string {
+	if b == nil {
+		return ""
+	}
+	return b.support.Tier.String() + " " + string(b.mode)
+}
+
+// Word is the boundary in the status line. "" without one.
+func (b *Boundary) Word() string {
+	switch {
+	case b == nil:
+		return ""
+	case b.support.Tier == confine.Full:
+		return "sandboxed"
+	case b.support.Tier == confine.Landlock:
+		return "landlock"
+	}
+	return "unconfined"
+}
+
+// Describe returns a Markdown list of the boundary's facts, for people.
+func (b *Boundary) Describe() string {
+	if b == nil {
+		return "Commands run without the sandbox. Start lathe with `--sandbox workspace`, or set `sandbox.enabled`; `lathe sandbox status` shows what this machine offers.\n"
+	}
+	var out strings.Builder
+	row := func(name, format string, args ...any) {
+		fmt.Fprintf(&out, "- %s: %s\n", name, fmt.Sprintf(format, args...))
+	}
+	row("tier", "%s", b.support.Tier)
+	if b.support.Why != "" {
+		row("not full because", "%s", code(b.support.Why))
+	}
+	if b.mode == confine.ReadOnly {
+		row("may write", "/tmp, private to this session's commands")
+	} else {
+		row("may write", "the working folders%s, and a private /tmp", list(", ", b.s.Filesystem.AllowWrite))
+	}
+	switch {
+	case b.support.Tier < confine.Full:
+		row("network", "none")
+	case b.s.Network.StrictAllowlist:
+		row("network", "the allowed hosts only%s", list(": ", b.s.Network.AllowedDomains))
+	default:
+		row("network", "lathe asks about each host%s", list(" but ", b.s.Network.AllowedDomains))
+	}
+	if len(b.s.Excluded) > 0 {
+		row("outside of it", "%s", list("", b.s.Excluded))
+	}
+	if b.RunsUnasked() {
+		row("approval", "commands run unasked where no rule or guard asks")
+	}
+	return out.String()
+}
+
+// list joins settings behind a text, "" if there are none.
+func list(before string, all []string) string {
+	if len(all) == 0 {
+		return ""
+	}
+	quoted := make([]string, len(all))
+	for i, s := range all {
+		quoted[i] = code(s)
+	}
+	return before + strings.Join(quoted, ", ")
+}
+
+func code(s string) string { return "`" + strings.ReplaceAll(s, "`", "'") + "`" }
