@@ -27,6 +27,8 @@ type controlRequest struct {
 	TaskID      string          `json:"task_id"`
 	ToolUseID   string          `json:"tool_use_id"`
 	MessageUUID string          `json:"message_uuid"`
+	UserMessage string          `json:"user_message_id"`
+	DryRun      bool            `json:"dry_run"`
 	Title       string          `json:"title"`
 	Description string          `json:"description"`
 	Persist     *bool           `json:"persist"`
@@ -95,7 +97,6 @@ var controlRequests = map[string]func(*controller, context.Context, controlReque
 
 // refusedRequests are those that lathe knows and cannot serve, with the reason.
 var refusedRequests = map[string]string{
-	"rewind_files":      "lathe keeps no checkpoints of files",
 	"mcp_message":       "lathe does not speak to MCP servers",
 	"mcp_reconnect":     "lathe does not speak to MCP servers",
 	"mcp_toggle":        "lathe does not speak to MCP servers",

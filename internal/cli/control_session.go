@@ -23,6 +23,7 @@ var sessionRequests = map[string]func(*local, context.Context, controlRequest) (
 	"get_task_output":         (*local).taskOutput,
 	"seed_read_state":         (*local).seedRead,
 	"read_file":               (*local).readFile,
+	"rewind_files":            (*local).rewindFiles,
 	"rename_session":          (*local).rename,
 	"generate_session_title":  (*local).makeTitle,
 	"get_usage":               (*local).usage,

@@ -23,6 +23,9 @@ Usage:
 
 Commands:
   session      list, show, price, verify, export and remove sessions
+  undo         take the file changes of the last steps back
+  redo         bring them again
+  snapshot     list, show, restore and verify the states of files
   stats        sum up tokens and cost by day, model and project
   agents       list the kinds of subagents
   config       show and change settings

@@ -424,7 +424,7 @@ final
 		{`{"subtype":"set_max_thinking_tokens","max_thinking_tokens":-1}`, "less than 0"},
 		{`{"subtype":"apply_flag_settings","settings":{"effortLevel":7}}`, "effortLevel"},
 		{`{"subtype":"apply_flag_settings","settings":{"sandbox":{"enabled":true}}}`, "sandbox"},
-		{`{"subtype":"rewind_files","user_message_id":"x"}`, "rewind_files is refused"},
+		{`{"subtype":"rewind_files","user_message_id":"x"}`, "no message \"x\""},
 		{`{"subtype":"make_tea"}`, "make_tea"},
 	} {
 		if a, text := d.ask(c.request); a != nil || !strings.Contains(text, c.want) {
@@ -435,6 +435,16 @@ final
 	d.kind("result")
 	if b, _ := os.ReadFile(filepath.Join(d.dir, "a.txt")); string(b) != "two\n" {
 		t.Errorf("the file that the host had read could not be edited: %q", b)
+	}
+	for _, c := range []struct{ request, want, file string }{
+		{`{"subtype":"rewind_files","user_message_id":"1","dry_run":true}`, `{"canRewind":true,"deletions":1,"filesChanged":["a.txt"],"insertions":1}`, "two\n"},
+		{`{"subtype":"rewind_files","user_message_id":"1"}`, `{"canRewind":true,"deletions":1,"filesChanged":["a.txt"],"insertions":1}`, "one\n"},
+		{`{"subtype":"rewind_files","user_message_id":"1"}`, `{"canRewind":true,"deletions":0,"filesChanged":[],"insertions":0}`, "one\n"},
+	} {
+		a, text := d.ask(c.request)
+		if b, _ := os.ReadFile(filepath.Join(d.dir, "a.txt")); text != "" || toJSON(a) != c.want || string(b) != c.file {
+			t.Errorf("%s: %s %s, the file is %q", c.request, toJSON(a), text, b)
+		}
 	}
 	d.send(`{"type":"control_request","request_id":"e","request":{"subtype":"end_session"}}`)
 	d.kind("control_response")

@@ -19,6 +19,7 @@ import (
 
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/session"
+	"github.com/lathe-dev/lathe/internal/snapshot"
 )
 
 // Host is lathe as the commands see it.
@@ -120,11 +121,17 @@ type Workspace interface {
 	AddDir(ctx context.Context, dir string) (string, error)
 	Changes(ctx context.Context) ([]event.Diff, error) // the session's own edits
 	Diff(ctx context.Context) (string, error)          // from the last commit, as a unified diff
-	Stash(ctx context.Context) (Stash, error)          // lists the changes that Put would stash
-	Put(ctx context.Context) (Stash, error)            // put uncommitted changes into git's stash
-	Restore(ctx context.Context) (Stash, error)        // apply the changes that Put stashed last
-	Tasks() []Task                                     // running ones, and those that ended lately
+	History() (snapshot.History, error)                // the states of files on the branch in front
+	Stashes() Stashes
+	Tasks() []Task // running ones, and those that ended lately
 	EndTask(ctx context.Context, id string) (Task, error)
+}
+
+// Stashes is git's stash.
+type Stashes interface {
+	Stash(ctx context.Context) (Stash, error)   // lists the changes that Put would stash
+	Put(ctx context.Context) (Stash, error)     // put uncommitted changes into git's stash
+	Restore(ctx context.Context) (Stash, error) // apply the changes that Put stashed last
 }
 
 // Task runs in the background.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/session"
+	"github.com/lathe-dev/lathe/internal/snapshot"
 )
 
 func conversationCommands() []Command {
@@ -39,9 +40,10 @@ func conversationCommands() []Command {
 		},
 		{
 			Name: "rewind", Aliases: []string{"checkpoint"}, Group: groupConversation, Alone: true, Args: "[message]",
-			Help: "Go back to before an earlier message and edit it",
-			Doc:  "The conversation goes on from there as another branch; nothing is deleted, and `/tree` leads back. Files stay as they are: the list says which ones were edited since, and `/diff` shows how.",
-			Run:  rewind,
+			Help: "Go back to before an earlier message: the conversation, the files, or both",
+			Doc: "The conversation goes on from there as another branch; nothing is deleted, and `/tree` leads back. Where steps changed files since, a list offers " +
+				"both, only the conversation, or only the files, with the difference; `/redo` brings the files back.",
+			Run: rewind,
 		},
 		{
 			Name: "tree", Group: groupConversation, Alone: true, Args: "[message]", Help: "Show all branches of the conversation and go on from any message",
@@ -143,90 +145,106 @@ func rewind(ctx context.Context, h Host, args string) (event.Output, error) {
 	log := h.Conversation().Log()
 	all := userMessages(log)
 	if args == "" {
-		return pickPrompt(log, all)
+		return pickPrompt(h, log, all)
 	}
+	id, rest, _ := strings.Cut(args, " ")
+	what, choice, _ := strings.Cut(rest, " ")
 	for _, s := range all {
-		if s.id != args {
-			continue
+		if s.id == id {
+			return rewindTo(ctx, h, s, what, choice)
 		}
-		changed := changedSince(log, s.id)
-		if err := h.Conversation().Checkout(ctx, s.parent); err != nil {
-			return event.Output{}, err
-		}
-		return event.Output{Insert: s.text(), Text: unchangedNote(changed)}, nil
 	}
-	return event.Output{}, fmt.Errorf("there is no message %q in this conversation; /rewind lists them", args)
+	return event.Output{}, fmt.Errorf("there is no message %q in this conversation; /rewind lists them", id)
 }
 
-func pickPrompt(log *session.Session, all []userMessage) (event.Output, error) {
+// rewindTo goes back to before a message: both, conversation or files; "" asks where files changed since.
+func rewindTo(ctx context.Context, h Host, s userMessage, what, choice string) (event.Output, error) {
+	plan, err := rewindFiles(h, h.Conversation().Log(), s.id)
+	if err != nil {
+		return event.Output{}, err
+	}
+	if what == "" && plan != nil {
+		return event.Output{Pick: rewindPick(h, s, plan)}, nil
+	}
+	if what != "" && what != "both" && what != "conversation" && what != "files" {
+		return event.Output{}, fmt.Errorf("/rewind takes both, conversation or files after the message, not %q", what)
+	}
+	var out event.Output
+	if plan != nil && what != "conversation" {
+		o, err := readUndo(choice)
+		if err != nil {
+			return out, err
+		}
+		if out, err = restore(h, plan, o, "rewind "+s.id+" "+what); err != nil || out.Pick != nil {
+			return out, err
+		}
+	}
+	if what == "files" {
+		return out, nil
+	}
+	if err := h.Conversation().Checkout(ctx, s.parent); err != nil {
+		return out, err
+	}
+	out.Insert = s.text()
+	return out, nil
+}
+
+// rewindPick asks what to take back.
+func rewindPick(h Host, s userMessage, plan *snapshot.Plan) *event.Pick {
+	preview := running(h) + planned(plan)
+	return &event.Pick{
+		Title: "Go back to before: " + short(s.text(), 60), Command: "rewind " + s.id,
+		Items: []event.PickItem{
+			{ID: "both", Label: "Conversation and files", Detail: plural(len(plan.Files), "file"), Preview: preview},
+			{ID: "conversation", Label: "Only the conversation", Detail: "files stay as they are"},
+			{ID: "files", Label: "Only the files", Detail: "the conversation goes on", Preview: preview},
+		},
+	}
+}
+
+func pickPrompt(h Host, log *session.Session, all []userMessage) (event.Output, error) {
 	p := &event.Pick{Title: "Go back to before", Command: "rewind", Empty: "There is nothing to go back to yet."}
 	branch := onBranch(log, all)
-	edits := edited(log)
+	changed := filesSince(h, log)
 	for _, i := range slices.Backward(branch) {
 		s := all[i]
 		item := event.PickItem{ID: s.id, Label: short(s.text(), 120), Time: s.time, Preview: fenced("", s.text())}
-		if files := since(edits, s.id); len(files) > 0 {
-			item.Detail = plural(len(files), "file") + " stay changed"
-			if len(files) == 1 {
-				item.Detail = "1 file stays changed"
-			}
-			item.Preview += "\n\n" + unchangedNote(files)
+		if n := changed[s.id]; n > 0 {
+			item.Detail = plural(n, "file") + " changed since"
 		}
 		p.Items = append(p.Items, item)
 	}
 	return event.Output{Pick: p}, nil
 }
 
-// edit is a change of a file by one of lathe's edits, or, without a path, a message of the user.
-type edit struct{ message, path string }
-
-// edited lists the edits and the messages of the branch, in order.
-func edited(log *session.Session) []edit {
-	var out []edit
+// filesSince counts for each message of the user the files that steps changed since.
+func filesSince(h Host, log *session.Session) map[string]int {
+	out := map[string]int{}
+	history, err := h.Workspace().History()
+	if err != nil {
+		return out
+	}
+	steps, err := history.Steps()
+	if err != nil {
+		return out
+	}
+	at := map[string][]snapshot.Snapshot{}
+	for _, s := range steps {
+		at[s.Message] = append(at[s.Message], s)
+	}
+	seen := map[string]bool{}
 	b := log.Branch()
-	for _, e := range b.Entries(0, b.Len()) {
-		switch body := e.Body.(type) {
-		case session.User:
-			out = append(out, edit{message: e.ID})
-		case session.CallEnd:
-			if v, err := event.UnmarshalView(body.View); err == nil && !body.Denied && !body.Result.IsError {
-				if d, ok := v.(event.Diff); ok {
-					out = append(out, edit{path: d.Path})
-				}
+	for i := b.Len() - 1; i >= 0; i-- {
+		for _, s := range at[b.ID(i)] {
+			for _, c := range s.Changes() {
+				seen[c.Path] = true
 			}
 		}
-	}
-	return out
-}
-
-// since lists the files edited after a message, each once.
-func since(edits []edit, message string) []string {
-	var out []string
-	at := slices.IndexFunc(edits, func(e edit) bool { return e.message == message })
-	for _, e := range edits[at+1:] {
-		if e.path != "" && !slices.Contains(out, e.path) {
-			out = append(out, e.path)
+		if b.Kind(i) == "user" {
+			out[b.ID(i)] = len(seen)
 		}
 	}
 	return out
-}
-
-func changedSince(log *session.Session, message string) []string { return since(edited(log), message) }
-
-// unchangedNote warns that going back leaves files unchanged, and names them.
-func unchangedNote(files []string) string {
-	if len(files) == 0 {
-		return "Files stay as they are; lathe's edits changed none since. Commands may have: /diff git shows what differs from the last commit."
-	}
-	var names []string
-	for _, f := range files {
-		names = append(names, code(f))
-	}
-	more := ""
-	if n := len(names) - 12; n > 0 {
-		names, more = names[:12], fmt.Sprintf(" and %d more", n)
-	}
-	return "Files stay as they are, also those that were edited since: " + strings.Join(names, ", ") + more + ". /diff shows the changes."
 }
 
 func tree(ctx context.Context, h Host, args string) (event.Output, error) {

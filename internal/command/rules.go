@@ -54,15 +54,7 @@ func ruleCommands() []Command {
 			Name: "tasks", Aliases: []string{"bashes"}, Group: groupRules, Args: "[end id]", Help: "List the commands in the background, or end one of them",
 			Run: tasks,
 		},
-		{
-			Name: "undo", Group: groupRules, Alone: true, Args: "[all|restore]", Help: "Put all uncommitted changes into git's stash",
-			Doc: "Shows the changes that would go, yours and lathe's alike, and asks. `/undo all` does not ask; `/undo restore` takes the changes back. " +
-				"Ignored files stay. The session forgets nothing: the model is not told.",
-			Complete: func(_ context.Context, _ Host, typed string) []event.Candidate {
-				return choices(typed, words("all", "restore"))
-			},
-			Run: undo,
-		},
+		undoCommand(), redoCommand(),
 	}
 }
 
@@ -222,46 +214,6 @@ func diff(ctx context.Context, h Host, args string) (event.Output, error) {
 		fmt.Fprintf(&b, "%s +%d -%d\n\n%s\n\n", code(d.Path), d.Added, d.Removed, fenced("diff", d.Unified))
 	}
 	return event.Output{Text: b.String()}, nil
-}
-
-func undo(ctx context.Context, h Host, args string) (event.Output, error) {
-	switch args {
-	case "":
-		return undoPlan(ctx, h)
-	case "all":
-		s, err := h.Workspace().Put(ctx)
-		if err != nil {
-			return event.Output{}, err
-		}
-		if s.Total == 0 {
-			return text("There are no uncommitted changes in %s.", code(s.Root)), nil
-		}
-		return text("%s put into git's stash (%s). /undo restore takes them back; so does: git stash apply %s",
-			plural(s.Total, "changed path"), code(s.Ref), s.Ref), nil
-	case "restore":
-		s, err := h.Workspace().Restore(ctx)
-		if err != nil {
-			return event.Output{}, err
-		}
-		return text("The changes are back (%s). The stash keeps its copy until you drop it.", code(s.Ref)), nil
-	}
-	return event.Output{}, fmt.Errorf("/undo takes nothing, all or restore; not %q", args)
-}
-
-func undoPlan(ctx context.Context, h Host) (event.Output, error) {
-	s, err := h.Workspace().Stash(ctx)
-	if err != nil {
-		return event.Output{}, err
-	}
-	if s.Total == 0 {
-		return text("There are no uncommitted changes in %s.", code(s.Root)), nil
-	}
-	list := fenced("", strings.Join(s.Files, "\n"))
-	return event.Output{Pick: &event.Pick{
-		Title:   fmt.Sprintf("Put %s of %s into git's stash, yours and lathe's alike?", plural(s.Total, "changed path"), s.Root),
-		Command: "undo",
-		Items:   []event.PickItem{{ID: "all", Label: "Put all of them into the stash", Detail: "/undo restore takes them back", Preview: list}},
-	}}, nil
 }
 
 func tasks(ctx context.Context, h Host, args string) (event.Output, error) {

@@ -255,7 +255,24 @@ var exercises = map[string]func(*testing.T, *seat, *place){
 		}
 		s.refuses("tasks end", "bash_9", "bash_9")
 	},
-	"undo": func(t *testing.T, s *seat, _ *place) { s.refuses("undo", "", "no git repository") },
+	"undo": func(t *testing.T, s *seat, p *place) {
+		s.refuses("undo", "nonsense", "neither a number")
+		s.refuses("undo", "--stash", "no git repository")
+		s.shows("undo", "show", "-two", "+one")
+		s.shows("undo", "", "1 file changed", "a.txt", "/redo")
+		if got := p.read(t, "a.txt"); got != "one\n" {
+			t.Errorf("%q", got)
+		}
+		s.refuses("undo", "", "nothing to undo")
+	},
+	"redo": func(t *testing.T, s *seat, p *place) {
+		s.refuses("redo", "", "nothing to undo or redo")
+		s.shows("undo", "", "1 file changed")
+		s.shows("redo", "", "1 file changed", "/undo")
+		if got := p.read(t, "a.txt"); got != "two\n" {
+			t.Errorf("%q", got)
+		}
+	},
 	"help": func(t *testing.T, s *seat, _ *place) {
 		s.shows("help", "", "/permissions", "/quit")
 		s.shows("help", "/model", "Also: `/models`")
@@ -440,26 +457,26 @@ func TestUndoStashesAndRestores(t *testing.T) {
 	runGit(t, p.dir, "add", "a.txt")
 	runGit(t, p.dir, "commit", "-qm", "first")
 	s := p.open(t, nil)
-	s.shows("undo", "", "no uncommitted changes")
-	s.refuses("undo", "restore", "put nothing away")
+	s.shows("undo", "--stash", "no uncommitted changes")
+	s.refuses("undo", "--stash restore", "put nothing away")
 	p.write(t, "a.txt", "two\n")
 	p.write(t, "sub/new file.txt", "new\n")
 	s.shows("diff", "git", "+two", "untracked: sub/new file.txt")
-	pick := s.command("undo", "").Pick
+	pick := s.command("undo", "--stash").Pick
 	if pick == nil || !strings.Contains(pick.Title, "2 changed paths") || !strings.Contains(pick.Items[0].Preview, "new file.txt") {
 		t.Fatalf("%+v", pick)
 	}
 	if p.read(t, "a.txt") != "two\n" {
 		t.Fatal("it did not ask")
 	}
-	s.shows("undo", pick.Items[0].ID, "git stash apply")
+	s.shows(pick.Command, pick.Items[0].ID, "git stash apply")
 	if got := p.read(t, "a.txt"); got != "one\n" {
 		t.Errorf("%q", got)
 	}
 	if _, err := os.Stat(filepath.Join(p.dir, "sub")); err == nil {
 		t.Error("the untracked file is still there")
 	}
-	s.shows("undo", "restore", "are back")
+	s.shows("undo", "--stash restore", "are back")
 	if p.read(t, "a.txt") != "two\n" || p.read(t, "sub/new file.txt") != "new\n" {
 		t.Error("not restored")
 	}
@@ -476,7 +493,7 @@ func TestUndoRefusesWhereFiltersWouldBeSkipped(t *testing.T) {
 	runGit(t, p.dir, "commit", "-qm", "first")
 	p.write(t, "b.bin", "x")
 	s := p.open(t, nil)
-	s.refuses("undo", "all", "filters")
+	s.refuses("undo", "--stash all", "filters")
 	if p.read(t, "b.bin") != "x" {
 		t.Error("it is gone")
 	}

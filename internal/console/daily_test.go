@@ -2,6 +2,8 @@ package console
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -53,7 +55,7 @@ func TestRuleForUnknownToolIsRefused(t *testing.T) {
 	s.shows("permissions", "allow mcp__github__search in session", "Added")
 }
 
-func TestRewindNamesTheFilesThatDiffStillShows(t *testing.T) {
+func TestRewindOffersFilesAndConversation(t *testing.T) {
 	edit := func(from, to string) llmtest.Reply {
 		return llmtest.Say(llmtest.Tool("Edit", map[string]any{"file_path": "${WORKDIR}/a.txt", "old_string": from, "new_string": to}))
 	}
@@ -67,23 +69,49 @@ func TestRewindNamesTheFilesThatDiffStillShows(t *testing.T) {
 	s.prompt("second")
 	pick := s.command("rewind", "").Pick
 	i := slices.IndexFunc(pick.Items, func(i event.PickItem) bool { return i.Label == "second" })
-	if !strings.Contains(pick.Items[i].Detail, "2 files stay changed") || !strings.Contains(pick.Items[i].Preview, "b.txt") {
-		t.Errorf("the list says %q, %q", pick.Items[i].Detail, pick.Items[i].Preview)
+	if !strings.Contains(pick.Items[i].Detail, "2 files changed since") {
+		t.Errorf("the list says %q", pick.Items[i].Detail)
 	}
-	out := s.command("rewind", pick.Items[i].ID)
-	for _, want := range []string{"stay as they are", "b.txt", "a.txt", "/diff"} {
-		if !strings.Contains(out.Text, want) {
-			t.Errorf("it does not say %q: %s", want, out.Text)
-		}
+	id := pick.Items[i].ID
+	pick = s.command("rewind", id).Pick
+	if pick == nil || !strings.Contains(pick.Items[0].Preview, "-three") || !strings.Contains(pick.Items[0].Preview, "b.txt") {
+		t.Fatalf("%+v", pick)
 	}
-	if out.Insert != "second" || p.read(t, "a.txt") != "three\n" {
-		t.Errorf("insert %q, the file is %q", out.Insert, p.read(t, "a.txt"))
+	if out := s.command(pick.Command, "files"); out.Insert != "" || p.read(t, "a.txt") != "two\n" {
+		t.Errorf("only the files: insert %q, the file is %q", out.Insert, p.read(t, "a.txt"))
+	}
+	s.shows("redo", "", "2 files changed")
+	if out := s.command(pick.Command, "conversation"); out.Insert != "second" || p.read(t, "a.txt") != "three\n" {
+		t.Errorf("only the conversation: insert %q, the file is %q", out.Insert, p.read(t, "a.txt"))
 	}
 	s.shows("diff", "", "+three", "b.txt", "+new") // changes on disk, from any branch
 	var now event.Status
 	until(s, func(st event.Status) bool { now = st; return len(st.Changed) == 2 })
 	if now.Changed[0].Path == "" {
 		t.Errorf("%+v", now.Changed)
+	}
+}
+
+func TestRewindTakesCommandsBackWithTheConversation(t *testing.T) {
+	p := newPlace(t, llmtest.Replies(
+		llmtest.Say(llmtest.Text("Hello.")),
+		llmtest.Say(llmtest.Tool("Bash", map[string]any{"command": "mkdir out && echo new > out/b.txt && rm a.txt"})), llmtest.Say(llmtest.Text("Done."))))
+	p.write(t, "a.txt", "one\n")
+	s := p.open(t, nil)
+	s.command("permissions", "allow Bash in session")
+	s.prompt("first")
+	s.prompt("second")
+	if p.read(t, "out/b.txt") != "new\n" {
+		t.Fatal("the command did not run")
+	}
+	pick := s.command("rewind", "").Pick
+	i := slices.IndexFunc(pick.Items, func(i event.PickItem) bool { return i.Label == "second" })
+	pick = s.command("rewind", pick.Items[i].ID).Pick
+	if out := s.command(pick.Command, "both"); out.Insert != "second" || !strings.Contains(out.Text, "a.txt") {
+		t.Errorf("%+v", out)
+	}
+	if _, err := os.Stat(filepath.Join(p.dir, "out")); err == nil || p.read(t, "a.txt") != "one\n" {
+		t.Error("the files are not as they were")
 	}
 }
 

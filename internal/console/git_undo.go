@@ -16,6 +16,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/git"
 	"github.com/lathe-dev/lathe/internal/session"
+	"github.com/lathe-dev/lathe/internal/snapshot"
 )
 
 func quote(s string) (string, error) {
@@ -25,6 +26,12 @@ func quote(s string) (string, error) {
 
 // workspace is the working folder, for commands.
 type workspace struct{ c *Console }
+
+func (w workspace) Stashes() command.Stashes { return w }
+
+func (w workspace) History() (snapshot.History, error) {
+	return w.c.inst.Checkpoints().History(w.c.session().Log())
+}
 
 func (w workspace) AddDir(_ context.Context, dir string) (string, error) {
 	if rest, ok := strings.CutPrefix(dir, "~/"); ok {

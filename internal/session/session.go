@@ -76,6 +76,10 @@ func (s *Session) BlobDirs() []string {
 	return out
 }
 
+// Lineage lists the sessions that this one was forked from, the first one first, and then itself. Entries keep their ids in
+// a fork.
+func (s *Session) Lineage() []string { return append(slices.Clone(s.j.header.Lineage), s.id) }
+
 // Notes lists the defects that Open found and repaired, for the user: a torn line, damage.
 func (s *Session) Notes() []string {
 	s.mu.Lock()

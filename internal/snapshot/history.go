@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -86,7 +87,7 @@ func (s *Store) undone() map[string]bool {
 	of := map[string][]string{}
 	for _, r := range s.records {
 		switch r.Kind {
-		case Undo:
+		case Undo, Restore:
 			of[r.ID] = r.Of
 			for _, id := range r.Of {
 				out[id] = true
@@ -168,8 +169,8 @@ func (h History) Redo() (*Plan, error) {
 	}
 	for _, n := range slices.Backward(all) {
 		switch {
-		case !slices.Contains(h.Sessions, n.Session) || n.Undone || n.Kinds[0] == Redo || n.Kinds[0] == Restore:
-		case n.Kinds[0] == Undo:
+		case !slices.Contains(h.Sessions, n.Session) || n.Undone || n.Kinds[0] == Redo:
+		case n.Kinds[0] == Undo || n.Kinds[0] == Restore:
 			return h.plan(Redo, []Snapshot{n})
 		case slices.Contains(steps, n.Kinds[0]):
 			return nil, ErrNothing
@@ -190,4 +191,68 @@ func (h History) plan(kind string, list []Snapshot) (*Plan, error) {
 		p.Session = h.Sessions[len(h.Sessions)-1]
 	}
 	return p, p.look(records)
+}
+
+// Joined are the changes of several snapshots by path: the state before the first and after the last.
+func Joined(list []Snapshot) []Change {
+	var records []Record
+	for _, n := range list {
+		records = append(records, n.Records...)
+	}
+	return chain(records)
+}
+
+// Theirs lists the changes that somebody else made since the session's first step, the oldest first.
+func (h History) Theirs() ([]Snapshot, error) {
+	all, err := h.Store.List()
+	if err != nil {
+		return nil, err
+	}
+	first := slices.IndexFunc(all, func(n Snapshot) bool { return slices.Contains(h.Sessions, n.Session) })
+	if first < 0 {
+		return nil, nil
+	}
+	return slices.DeleteFunc(all[first:], func(n Snapshot) bool { return n.Kinds[0] != Foreign }), nil
+}
+
+// Find is the snapshot whose id begins with a name.
+func (s *Store) Find(name string) (Snapshot, error) {
+	all, err := s.List()
+	if err != nil {
+		return Snapshot{}, err
+	}
+	var found []Snapshot
+	for _, n := range all {
+		if strings.HasPrefix(n.ID, name) {
+			found = append(found, n)
+		}
+	}
+	if len(found) != 1 {
+		return Snapshot{}, fmt.Errorf("%d snapshots begin with %q; lathe snapshot list shows them", len(found), name)
+	}
+	return found[0], nil
+}
+
+// Restore plans to bring files back to the state before a snapshot, whoever changed them since; with paths, absolute or
+// below a root, only those.
+func (s *Store) Restore(n Snapshot, paths []string) (*Plan, error) {
+	all, err := s.List()
+	if err != nil {
+		return nil, err
+	}
+	from := slices.IndexFunc(all, func(o Snapshot) bool { return o.ID == n.ID })
+	if from < 0 {
+		return nil, ErrNothing
+	}
+	p, err := History{Store: s, Sessions: []string{n.Session}}.plan(Restore, all[from:])
+	if err != nil || len(paths) == 0 {
+		return p, err
+	}
+	p.Of = nil // the steps are taken back in part only
+	p.Files = slices.DeleteFunc(p.Files, func(f PlannedFile) bool {
+		return !slices.ContainsFunc(paths, func(path string) bool {
+			return f.Path == path || p.Rel(f) == path || strings.HasPrefix(p.Rel(f), strings.TrimSuffix(path, "/")+"/")
+		})
+	})
+	return p, nil
 }

@@ -1,4 +1,266 @@
 package snapshot
 
-// prune lets the oldest snapshots go until the store is below its limit.
-func (s *Store) prune() error { return nil }
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Pruned is what was let go.
+type Pruned struct {
+	Records int
+	Freed   int64 // bytes
+	Size    int64 // bytes that are left
+}
+
+// ErrInUse means that another process writes to the store, so nothing can be let go.
+var ErrInUse = errors.New("another process of this project is using the snapshots; they are pruned when it ends")
+
+// Prune lets the oldest snapshots go until the store takes less than limit bytes; 0 is the limit of the options. The contents
+// of the files as they are now stay.
+func (s *Store) Prune(limit int64) (Pruned, error) {
+	s.tail.Wait()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.start(); err != nil {
+		return Pruned{}, err
+	}
+	if limit <= 0 {
+		limit = s.opt.Limit
+	}
+	return s.pruneTo(limit)
+}
+
+// prune keeps the store below its limit; s.mu is held.
+func (s *Store) prune() error {
+	if s.total() <= s.opt.Limit {
+		return nil
+	}
+	done, err := s.pruneTo(s.opt.Limit)
+	if errors.Is(err, ErrInUse) {
+		return nil // the last process to end does it
+	}
+	if err == nil && done.Records > 0 {
+		s.opt.Note(fmt.Sprintf("The oldest snapshots (%d steps and changes) were let go: those of a project may take %s.", done.Records, size(s.opt.Limit)))
+	}
+	return err
+}
+
+func (s *Store) total() int64 {
+	var n int64
+	for _, size := range s.offsets() {
+		n += size
+	}
+	return n
+}
+
+func (s *Store) pruneTo(limit int64) (Pruned, error) {
+	if err := errors.Join(s.sync(), s.refresh()); err != nil {
+		return Pruned{}, err
+	}
+	before := s.total()
+	if before <= limit {
+		return Pruned{Size: before}, nil
+	}
+	old, err := segments(s.opt.Dir)
+	if err != nil {
+		return Pruned{}, err
+	}
+	for _, path := range old {
+		if (s.seg == nil || s.seg.f.Name() != path) && s.held(path) {
+			return Pruned{}, ErrInUse
+		}
+	}
+	live, keep := s.survivors(limit - limit/5)
+	if err := s.rewrite(live, keep); err != nil {
+		return Pruned{}, err
+	}
+	for _, path := range old {
+		if err := os.Remove(path); err != nil {
+			return Pruned{}, err
+		}
+	}
+	done := Pruned{Records: len(s.records) - len(keep), Size: s.total()}
+	done.Freed = before - done.Size
+	s.records, s.known, s.places, s.scanned, s.ids, s.from = nil, map[Hash]bool{}, map[Hash]place{}, map[string]int64{}, map[string]bool{}, map[string]string{}
+	return done, s.refresh()
+}
+
+// survivors are the contents and the records to keep within a number of bytes, the newest records first.
+func (s *Store) survivors(room int64) (map[Hash]bool, []Record) {
+	live := s.current()
+	for h := range live {
+		room -= int64(s.places[h].size)
+	}
+	var keep []Record
+	for _, r := range slices.Backward(s.records) {
+		cost := int64(512)
+		add := map[Hash]bool{}
+		for _, c := range r.Changes {
+			cost += 256
+			for _, st := range []State{c.Before, c.After} {
+				if h := st.Hash; st.kept() && !live[h] && !add[h] {
+					add[h] = true
+					cost += int64(s.places[h].size)
+				}
+			}
+		}
+		if room -= cost; room < 0 && len(s.running) == 0 {
+			break
+		}
+		for h := range add {
+			live[h] = true
+		}
+		keep = append(keep, r)
+	}
+	slices.Reverse(keep)
+	return live, keep
+}
+
+// current are the contents of the covered files as they are now, of all roots.
+func (s *Store) current() map[Hash]bool {
+	live := map[Hash]bool{}
+	add := func(_ string, st State) {
+		if st.kept() {
+			live[st.Hash] = true
+		}
+	}
+	for _, t := range s.trees {
+		t.root.all(add)
+	}
+	for path, e := range s.touched {
+		add(path, e.State)
+	}
+	list, _ := filepath.Glob(filepath.Join(s.opt.Dir, "index-*"))
+	for _, path := range list {
+		if root, err := rootOf(path); err == nil && s.trees[root] == nil {
+			if t, _, err := s.readTree(root); err == nil {
+				t.root.all(add)
+			}
+		}
+	}
+	return live
+}
+
+// rootOf is the root that an index file belongs to.
+func rootOf(path string) (string, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return "", err
+	}
+	body, ok := bytes.CutPrefix(data, []byte(indexMagic))
+	if !ok || len(data) < 4 || crc32.Checksum(data[:len(data)-4], castagnoli) != binary.LittleEndian.Uint32(data[len(data)-4:]) {
+		return "", errIndex
+	}
+	r := &indexReader{buf: body}
+	root := r.text()
+	if r.fail {
+		return "", errIndex
+	}
+	return root, nil
+}
+
+// rewrite puts what survives into one new segment. The old ones are still there when it fails.
+func (s *Store) rewrite(live map[Hash]bool, keep []Record) error {
+	path := filepath.Join(s.opt.Dir, s.nextID()+".tmp")
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	seg := &segment{f: f}
+	err = func() error {
+		for h := range live {
+			at, ok := s.places[h]
+			if !ok {
+				continue
+			}
+			payload, err := readPlace(at)
+			if errors.Is(err, errDamaged) {
+				continue
+			}
+			if err == nil {
+				_, err = seg.append(frameBlob, payload)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		for _, r := range keep {
+			b, err := json.Marshal(r)
+			if err == nil {
+				_, err = seg.append(frameRecord, b)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return seg.sync()
+	}()
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(path, strings.TrimSuffix(path, ".tmp")+segmentExt)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(path))
+	}
+	if s.seg != nil {
+		err = errors.Join(s.seg.f.Close(), s.own.Unlock())
+		s.seg, s.own = nil, nil
+	}
+	return err
+}
+
+// Verified is the result of a check.
+type Verified struct {
+	Contents, Records int
+	Size              int64
+	Problems          []string
+}
+
+// Verify reads everything and checks it.
+func (s *Store) Verify() (Verified, error) {
+	s.tail.Wait()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.refresh(); err != nil {
+		return Verified{}, err
+	}
+	v := Verified{Contents: len(s.places), Records: len(s.records), Size: s.total()}
+	for h, at := range s.places {
+		payload, err := readPlace(at)
+		if err == nil {
+			_, _, err = decodeBlob(payload)
+		}
+		if err != nil {
+			v.Problems = append(v.Problems, fmt.Sprintf("content %s: %v", h, err))
+		}
+	}
+	for path, end := range s.scanned {
+		if info, err := os.Stat(path); err == nil && info.Size() > end && !s.held(path) && (s.seg == nil || s.seg.f.Name() != path) {
+			v.Problems = append(v.Problems, fmt.Sprintf("%s: %d bytes at its end are torn", base(path), info.Size()-end))
+		}
+	}
+	for _, r := range s.records {
+		for _, c := range r.Changes {
+			for _, st := range []State{c.Before, c.After} {
+				if _, ok := s.places[st.Hash]; (st.Kind == File || st.Kind == Link) && st.kept() && !ok {
+					v.Problems = append(v.Problems, fmt.Sprintf("snapshot %s: a content of %s is missing", r.ID, s.rel(c.Path)))
+				}
+			}
+		}
+	}
+	slices.Sort(v.Problems)
+	return v, nil
+}
+
+func hashOf(data []byte) Hash { return sha256.Sum256(data) }
+
+// base is the name of a segment.
+func base(path string) string { return strings.TrimSuffix(filepath.Base(path), segmentExt) }

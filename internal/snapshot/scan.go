@@ -119,12 +119,10 @@ func (sc *scan) folder(n *node, now stamp, force bool, fresh Kind) {
 		return
 	}
 	was := n.at
-	if was.ino != 0 && now.mode&modeBits != was.mode&modeBits {
+	if n.up != nil && !n.fresh && now.mode&modeBits != was.mode&modeBits { // the root itself is not covered
 		sc.change(Change{n.path, n.state(), State{Kind: Dir, Mode: uint32(now.mode & modeBits)}})
 	}
-	if n.up == nil && was.ino != 0 {
-		sc.dropChange(n.path) // the root itself is not covered
-	}
+	n.fresh = false
 	stale := !n.sure || now != was || force
 	n.at = now
 	n.sure = !now.racy(sc.began)
@@ -172,12 +170,6 @@ func (sc *scan) change(c Change) {
 	sc.changes = append(sc.changes, c)
 }
 
-func (sc *scan) dropChange(path string) {
-	sc.mu.Lock()
-	defer sc.mu.Unlock()
-	sc.changes = slices.DeleteFunc(sc.changes, func(c Change) bool { return c.Path == path })
-}
-
 // everything stands in a folder's skipped names for all of them.
 const everything = "*"
 
@@ -221,7 +213,7 @@ func (sc *scan) list(n *node, force bool, fresh Kind) bool {
 		}
 		if e.IsDir() {
 			i, ok := n.sub(path)
-			sub := &node{path: path, up: n}
+			sub := &node{path: path, up: n, fresh: true}
 			if ok {
 				sub = n.subs[i]
 			} else if first == Unknown {
@@ -306,7 +298,7 @@ func (sc *scan) folders(n *node, force bool, fresh Kind) {
 			continue
 		}
 		first := None
-		if s.at.ino == 0 { // new to the tree
+		if s.fresh {
 			if s.skipped[everything] {
 				first = Unknown
 			}

@@ -65,6 +65,7 @@ func (s *Store) beginFiles(w Where, paths []string) (func(), error) {
 		}
 		began.Changes = append(began.Changes, Change{Path: path, Before: before})
 	}
+	began.Changes = append(began.Changes, missing(paths)...)
 	if len(s.running) == 0 {
 		if err := s.between(theirs); err != nil {
 			return nil, err
@@ -87,6 +88,21 @@ func (s *Store) ended(err error) {
 	}
 }
 
+// missing are the folders of files that are not there yet.
+func missing(paths []string) []Change {
+	var out []Change
+	for _, path := range paths {
+		for dir := filepath.Dir(path); dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+			_, there := look(dir)
+			if there || slices.ContainsFunc(out, func(c Change) bool { return c.Path == dir }) {
+				break
+			}
+			out = append(out, Change{Path: dir})
+		}
+	}
+	return out
+}
+
 func (s *Store) endFiles(began Record) error {
 	done := Record{Kind: Step, Where: began.Where, Begin: began.ID}
 	for _, c := range began.Changes {
@@ -96,27 +112,9 @@ func (s *Store) endFiles(began Record) error {
 		}
 		if !after.same(c.Before) {
 			done.Changes = append(done.Changes, Change{c.Path, c.Before, after})
-			done.Changes = append(done.Changes, s.newFolders(c)...)
 		}
 	}
 	return s.record(&done)
-}
-
-// newFolders are the folders that a new file was put in and that were not there before; they are known by being empty
-// but for it.
-func (s *Store) newFolders(c Change) []Change {
-	if c.Before.Kind != None {
-		return nil
-	}
-	var out []Change
-	for dir := filepath.Dir(c.Path); ; dir = filepath.Dir(dir) {
-		list, err := os.ReadDir(dir)
-		at, ok := look(dir)
-		if err != nil || len(list) != 1 || !ok || slices.Contains(s.opt.Roots(), dir) || at.mtime < TimeOf(s.records[len(s.records)-1].ID).UnixNano() {
-			return out
-		}
-		out = append(out, Change{dir, State{}, State{Kind: Dir, Mode: uint32(at.mode & modeBits)}})
-	}
 }
 
 // file is the state of a file now, stored, and the state that was known of it, or nil; s.mu is held.
@@ -226,7 +224,10 @@ func (s *Store) endAll(began *Record) error {
 		}
 		done.Changes = s.notTheirs(began.ID, changes)
 	}
-	return s.record(&done)
+	if err := s.record(&done); err != nil || len(s.running) > 0 {
+		return err
+	}
+	return s.prune()
 }
 
 // updateAll scans all roots and the files that steps named outside of them.

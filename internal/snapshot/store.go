@@ -351,5 +351,3 @@ func (s *Store) rel(path string) string {
 	}
 	return path
 }
-
-func hashOf(data []byte) Hash { return sha256.Sum256(data) }

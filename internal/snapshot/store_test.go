@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/lathe-dev/lathe/internal/snapshot"
@@ -243,5 +244,69 @@ func TestAFileThatSomebodyElseChangedIsLeftAlone(t *testing.T) {
 			p.expect("a.txt", lines("lathe", "theirs"))
 			p.expect("b.txt", "c")
 		})
+	}
+}
+
+func TestTheOldestSnapshotsGoFirst(t *testing.T) {
+	p := newPlace(t)
+	limit := int64(400 << 10)
+	p.open(snapshot.Options{Limit: limit})
+	noise := func(seed byte) string {
+		b := make([]byte, 50<<10)
+		x := uint32(seed) + 1
+		for i := range b {
+			x = x*1664525 + 1013904223
+			b[i] = byte(x >> 24)
+		}
+		return string(b)
+	}
+	p.write("a", noise(0))
+	for i := range byte(20) {
+		p.step(func() { p.write("a", noise(i+1)) })
+	}
+	p.open(snapshot.Options{Limit: limit})
+	if len(p.notes) == 0 || !strings.Contains(p.notes[0], "let go") {
+		t.Errorf("notes: %q", p.notes)
+	}
+	v, err := p.s.Verify()
+	p.must(err)
+	if v.Size > limit || len(v.Problems) > 0 {
+		t.Errorf("%+v", v)
+	}
+	list, err := p.history().Steps()
+	p.must(err)
+	if len(list) == 0 || len(list) > 8 {
+		t.Fatalf("%d steps are left", len(list))
+	}
+	p.undo(len(list), nil)
+	p.expect("a", noise(byte(20-len(list))))
+	for range 3 {
+		p.step(func() { p.write("a", noise(99)) })
+	}
+	p.undo(1, nil)
+}
+
+func TestDamageIsReportedAndNothingElseIsLost(t *testing.T) {
+	p := newPlace(t)
+	p.write("a", strings.Repeat("first ", 100))
+	p.write("b", strings.Repeat("second ", 100))
+	p.step(func() { p.write("a", "x"); p.write("b", "y") })
+	p.must(p.s.Close())
+	p.s = nil
+	segs, err := filepath.Glob(filepath.Join(p.store, "*.seg"))
+	p.must(err)
+	data, err := os.ReadFile(segs[0])
+	p.must(err)
+	data[60] ^= 1 // in the first content
+	p.must(os.WriteFile(segs[0], data, 0o600))
+	p.open(snapshot.Options{})
+	v, err := p.s.Verify()
+	p.must(err)
+	if len(v.Problems) != 1 {
+		t.Errorf("%+v", v)
+	}
+	out := p.undo(1, nil)
+	if len(out.Changed) != 1 || len(out.Left) != 1 || !strings.Contains(out.Left[0].Blocked, "damaged") {
+		t.Errorf("%+v", out)
 	}
 }

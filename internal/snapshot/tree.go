@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -22,6 +23,7 @@ type node struct {
 	path    string
 	up      *node
 	at      stamp
+	fresh   bool // found by the scan that is going on
 	sure    bool // names and subs are those that the folder had at that stamp
 	entries []entry
 	subs    []*node         // by path
@@ -86,10 +88,13 @@ func (t *tree) put(path string, at stamp, sure bool, s State) bool {
 	i, there := n.find(name)
 	switch {
 	case s.Kind == Dir:
-		if j, ok := n.sub(path); !ok {
+		j, ok := n.sub(path)
+		if !ok {
 			n.subs = slices.Insert(n.subs, j, &node{path: path, up: n, at: at})
-		} else {
-			n.subs[j].at.mode = at.mode
+		}
+		n.subs[j].at.mode = fs.FileMode(s.Mode) | fs.ModeDir
+		if there {
+			n.entries = slices.Delete(n.entries, i, i+1)
 		}
 	case s.Kind == None && there:
 		n.entries = slices.Delete(n.entries, i, i+1)
