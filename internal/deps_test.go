@@ -35,11 +35,12 @@ var table = func() map[string]row {
 		"await":                     {nil, "what tests wait for is outside of lathe"},
 		"term/termtest":             {[]string{"await", "term"}, "the terminal in which the tests of every front end run knows none of them"},
 
+		"glob":        {nil, "matching a path with a stranger's pattern in bounded time is plain computation"},
 		"frontmatter": {nil, "a Markdown file with a YAML block is read the same way for skills, agents, rules and styles"},
 		"style":       {[]string{"frontmatter"}, "output styles are files; where they are is said by those who know the settings"},
 		"skill":       {[]string{"frontmatter"}, "finding skills and filling in their arguments touches only their files; app, which has permissions, runs their commands"},
 
-		"skill/invoke": {[]string{"skill", "llm", "permission"}, "loading a skill makes texts of its files and lends its rules; running its commands is the session's, behind functions"},
+		"skill/invoke": {[]string{"glob", "skill", "llm", "permission"}, "loading a skill makes texts of its files and lends its rules; running its commands is the session's, behind functions"},
 
 		"fuzzy": {nil, "matching typed letters with names is plain computation, used at every level"},
 
@@ -67,7 +68,7 @@ var table = func() map[string]row {
 
 		"session": {[]string{"llm", "files"}, "a session stores messages, with the atomic writes of files"},
 		"event":   {[]string{"llm", "permission"}, "events speak of messages and decisions; who makes or shows them is above"},
-		"prompt":  {[]string{"llm", "files", "frontmatter", "git", "sandbox"}, "what the model is told is messages made from the folder, not from the loop"},
+		"prompt":  {[]string{"llm", "files", "frontmatter", "git", "glob", "sandbox"}, "what the model is told is messages made from the folder, not from the loop"},
 		"lsp":     {[]string{"files", "git", "sandbox"}, "a language server is a child process over files"},
 
 		"agent": {[]string{"llm", "permission", "event", "session", "fuzzy"}, "the loop knows functions and small interfaces, no tool and no front end; fuzzy finds the tool that a misspelled name means"},

@@ -12,7 +12,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/bmatcuk/doublestar/v4"
+	"github.com/lathe-dev/lathe/internal/glob"
 )
 
 // Bounds of memory. Characters are bytes here.
@@ -261,7 +261,7 @@ func (l *loader) excluded(paths ...string) bool {
 			pattern = filepath.ToSlash(l.o.Home) + "/" + rest
 		}
 		for _, p := range paths {
-			if ok, err := doublestar.Match(pattern, filepath.ToSlash(p)); err == nil && ok {
+			if glob.Match(pattern, filepath.ToSlash(p)) {
 				return true
 			}
 		}

@@ -7,9 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/bmatcuk/doublestar/v4"
-
 	"github.com/lathe-dev/lathe/internal/frontmatter"
+	"github.com/lathe-dev/lathe/internal/glob"
 )
 
 // ruleFolders hold memory in files of its own: for everything below the folder that they are in, or, with paths:
@@ -107,7 +106,7 @@ func (r rule) matches(path string) bool {
 		if !strings.Contains(p, "/") {
 			p = "**/" + p
 		}
-		if ok, err := doublestar.Match(p, rel); err == nil && ok {
+		if glob.Match(p, rel) {
 			return true
 		}
 	}

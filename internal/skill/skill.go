@@ -146,8 +146,10 @@ func (s *Skill) fill(doc frontmatter.Document) {
 	s.ArgumentHint = hint(f)
 	s.Arguments = f.List("arguments")
 	s.HiddenFromModel, _ = f.Bool("disable-model-invocation")
-	if shown, ok := f.Bool("user-invocable"); ok {
-		s.HiddenFromUser = !shown
+	for _, name := range []string{"user-invokable", "user-invocable"} { // other programs have the first one
+		if shown, ok := f.Bool(name); ok {
+			s.HiddenFromUser = !shown
+		}
 	}
 	s.AllowedTools = f.List("allowed-tools")
 	s.DisallowedTools = f.List("disallowed-tools")

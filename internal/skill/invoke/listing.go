@@ -9,8 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/bmatcuk/doublestar/v4"
-
+	"github.com/lathe-dev/lathe/internal/glob"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/skill"
 )
@@ -233,7 +232,7 @@ func (l *Loader) matches() func(patterns []string) bool {
 	return func(patterns []string) bool {
 		for file := range files {
 			for _, p := range patterns {
-				if ok, err := doublestar.Match(strings.TrimPrefix(p, "./"), file); err == nil && ok {
+				if glob.Match(strings.TrimPrefix(p, "./"), file) {
 					return true
 				}
 			}
