@@ -19,6 +19,9 @@ func (t *turn) relieve(ctx context.Context) error {
 	if w.Mark <= 0 || w.Used < w.Mark {
 		return nil
 	}
+	if w.Used = t.plausible(w.Used); w.Used < w.Mark {
+		return nil
+	}
 	_, err := t.onWindow(ctx, w)
 	return err
 }
@@ -31,7 +34,7 @@ func (t *turn) overflow(ctx context.Context, cause error) (bool, error) {
 	}
 	t.overflows++
 	w := t.window()
-	w.Overflow, w.Err = true, cause
+	w.Overflow, w.Err, w.Used = true, cause, t.plausible(w.Used)
 	shrunk, err := t.onWindow(ctx, w)
 	if err != nil {
 		return false, err
@@ -54,6 +57,17 @@ func (t *turn) window() Window {
 	model, _ := t.Model()
 	info := model.Info()
 	return Window{Model: info, Used: t.promptSize(t.cfg.Transcript.Messages()), Mark: t.cfg.WindowMark(info)}
+}
+
+// plausible replaces a provider's count by an estimate where it cannot be right: no prompt was answered that has twice the
+// tokens of the window, and the tokens of a text are more than a third of the estimate.
+func (t *turn) plausible(used int) int {
+	model, _ := t.Model()
+	estimate := llm.EstimateRequest(&llm.Request{System: t.system, Tools: t.tools.Load().specs, Messages: t.cfg.Transcript.Messages()})
+	if window := model.Info().ContextWindow; window > 0 && used > 2*window {
+		return estimate
+	}
+	return max(used, estimate/3)
 }
 
 // promptSize is about how many tokens the prompt of these messages has: the provider's count for the newest

@@ -146,3 +146,37 @@ func TestTheEstimateForgetsWhatWasCompacted(t *testing.T) {
 		t.Errorf("%d tokens, want %d", got, want)
 	}
 }
+
+// A provider that counts nonsense neither has the conversation compacted for nothing nor keeps it from becoming shorter.
+func TestACountThatCannotBeRightIsNotBelieved(t *testing.T) {
+	for name, tt := range map[string]struct {
+		usage llm.Usage
+		plays []play
+		used  func(int) bool // of OnWindow; nil: it is not called
+	}{
+		"far too many":          {llm.Usage{Input: 1 << 40, Output: 5}, []play{reply(llm.StopEndTurn, llm.Text{Text: "done"})}, nil},
+		"negative":              {llm.Usage{Input: -1 << 40, Output: -5}, []play{reply(llm.StopEndTurn, llm.Text{Text: "done"})}, nil},
+		"none, and an overflow": {llm.Usage{Input: 1}, []play{broken(errTooLong), reply(llm.StopEndTurn, llm.Text{Text: "done"})}, func(n int) bool { return n > 300 }},
+	} {
+		var seen []agent.Window
+		long := tool("T", true, func(context.Context, string) (*agent.Result, error) {
+			return agent.TextResult(string(make([]byte, 3500))), nil
+		})
+		count := func(_ context.Context, yield func(llm.Delta, error) bool) {
+			c := call("1", "T", `{"x":"a"}`)
+			emit(yield, 0, c)
+			yield(llm.Done{Message: llm.Message{ID: "r", Role: llm.Assistant, Parts: []llm.Part{c}, Stop: llm.StopToolUse, Usage: &tt.usage}}, nil)
+		}
+		f := newFixture(t, []agent.Tool{long}, func(c *agent.Config) {
+			c.WindowMark = func(llm.ModelInfo) int { return 150_000 }
+			c.OnWindow = func(_ context.Context, w agent.Window) (bool, error) { seen = append(seen, w); return true, nil }
+		}, append([]play{count}, tt.plays...)...)
+		f.model.info = llm.ModelInfo{ID: "m", Provider: "p", MaxOutput: 64_000, ContextWindow: 200_000}
+		if end := f.run(t); end.Reason != event.EndCompleted {
+			t.Errorf("%s: %+v", name, end)
+		}
+		if (tt.used == nil) != (len(seen) == 0) || tt.used != nil && !tt.used(seen[0].Used) {
+			t.Errorf("%s: %+v", name, seen)
+		}
+	}
+}

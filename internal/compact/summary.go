@@ -170,7 +170,23 @@ func Check(answer string) (string, error) {
 	if !vital || found*2 < len(sections) {
 		return "", fmt.Errorf("%w: it has %d of %d headings", ErrNoSummary, found, len(sections))
 	}
-	return strings.TrimSpace(answer[at:]), nil
+	return tidy(answer[at:]), nil
+}
+
+// longestSummary is how many bytes of a summary are kept: more than the tokens that are asked for.
+const longestSummary = 40_000
+
+// tidy bounds a summary and lowers its topmost headings, which are those of the message around it: a text that the model
+// quotes must not pass for the words of the user.
+func tidy(answer string) string {
+	answer = middle(strings.TrimSpace(answer), longestSummary)
+	lines := strings.Split(answer, "\n")
+	for i, l := range lines {
+		if rest, ok := strings.CutPrefix(strings.TrimLeft(l, " "), "# "); ok {
+			lines[i] = "## " + rest
+		}
+	}
+	return strings.Join(lines, "\n")
 }
 
 // headingAt finds a heading of any level, alone on its line.

@@ -577,6 +577,60 @@ func TestBodyIsReadAgainAndAgain(t *testing.T) {
 	}
 }
 
+// A prompt that is too long is compacted and sent again, so it must be recognized however a host words its refusal, and
+// nothing else may be taken for it.
+func TestAPromptThatIsTooLongIsRecognizedInAnyWording(t *testing.T) {
+	long := []struct {
+		status        int
+		code, message string
+	}{
+		{400, "invalid_request_error", "prompt is too long: 213462 tokens > 200000 maximum"},
+		{400, "invalid_request_error", "input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000"},
+		{413, "request_too_large", "Request exceeds the maximum size"},
+		{400, "context_length_exceeded", "Your input exceeds the context window of this model"},
+		{400, "", "This endpoint's maximum context length is 131072 tokens. However, you requested about 140000 tokens"},
+		{400, "INVALID_ARGUMENT", "The input token count (1196265) exceeds the maximum number of tokens allowed (1048575)."},
+		{400, "", "This model's maximum prompt length is 131072 but the request contains 537812 tokens."},
+		{400, "invalid_request_error", "Please reduce the length of the messages or completion."},
+		{400, "model_max_prompt_tokens_exceeded", "prompt token count of 140000 exceeds the limit of 128000"},
+		{400, "exceed_context_size_error", "the request exceeds the available context size, try increasing it"},
+		{400, "", "Trying to keep the first 9000 tokens when context the overflows. However, the model is loaded with context length of only 4096 tokens"},
+		{400, "", "invalid params, context window exceeds limit (2013)"},
+		{400, "invalid_request_error", "Invalid request: Your request exceeded model token limit: 262144 (requested: 291351)"},
+		{400, "", "Prompt contains 130000 tokens, too large for model with 128000 maximum context length"},
+		{400, "ValidationException", "Input is too long for requested model."},
+		{400, "InternalError.Algo.InvalidParameter", "Range of input length should be [1, 129024]"},
+		{400, "", "too many tokens: total number of tokens in the prompt cannot exceed 128000"},
+		{422, "validation", "Input validation error: `inputs` must have less than 4096 tokens. Given: 5000"},
+		{422, "validation", "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 8192. Given: 9000"},
+		{400, "", "Input tokens exceed the configured limit of 272000 tokens."},
+		{400, "BadRequestError", "The decoder prompt (length 9000) is longer than the maximum model length of 8192."},
+		{400, "", "prompt too long; exceeded max context length by 12 tokens"},
+		{0, "model_context_window_exceeded", "stopped"},
+	}
+	for _, c := range long {
+		if got := kindOfStatus(c.status, c.code, c.message); got != KindTooLarge {
+			t.Errorf("%d %q %q: %s", c.status, c.code, c.message, got)
+		}
+	}
+	for _, c := range []struct {
+		status        int
+		code, message string
+		want          ErrorKind
+	}{
+		{429, "rate_limit_error", "This request would exceed your organization's rate limit of 30,000 input tokens per minute", KindRateLimit},
+		{400, "invalid_request_error", "max_tokens: 100000 > 64000, which is the maximum allowed number of output tokens", KindInvalid},
+		{400, "invalid_value", "max_tokens is too large: 99999. This model supports at most 16384 completion tokens", KindInvalid},
+		{400, "invalid_request_error", "messages.3.content: field required", KindInvalid},
+		{400, "", "tools.0.name: string too long", KindInvalid},
+		{402, "", "This request requires more credits: you requested up to 8000 tokens, context length 4000", KindBilling},
+	} {
+		if got := kindOfStatus(c.status, c.code, c.message); got != c.want {
+			t.Errorf("%d %q %q: %s, want %s", c.status, c.code, c.message, got, c.want)
+		}
+	}
+}
+
 func TestARefusedImageIsToldApart(t *testing.T) {
 	for _, c := range []struct {
 		status int

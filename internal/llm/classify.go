@@ -185,11 +185,12 @@ func (w *where) reported(code, message string) *Error {
 
 func kindOfStatus(status int, code, message string) ErrorKind {
 	code, message = strings.ToLower(code), strings.ToLower(message)
-	if status == 400 || status == 0 || status == 413 || status == 429 || status == 402 || status == 403 {
+	switch status {
+	case 0, 400, 402, 403, 413, 422, 429:
 		switch {
 		case containsAny(code, "insufficient_quota", "billing") || containsAny(message, spendWords...):
 			return KindBilling
-		case containsAny(code, "context_length", "request_too_large") || containsAny(message, tooLongWords...):
+		case containsAny(code, "context_length", "context_window", "exceed_context_size", "request_too_large") || tooLong(message):
 			return KindTooLarge
 		}
 	}
@@ -228,9 +229,23 @@ var spendWords = []string{
 	"insufficient balance", "insufficient credits", "insufficient funds", "monthly limit", "requires more credits",
 }
 
+// tooLongWords are in refusals of prompts that are too long.
 var tooLongWords = []string{
-	"prompt is too long", "exceed context limit", "maximum context length", "context window", "context length",
-	"too many tokens", "input is too long",
+	"prompt is too long", "prompt too long", "exceed context limit", "context window", "context length", "context size", // Anthropic, OpenAI, OpenRouter, Mistral, Ollama, MiniMax, llama.cpp
+	"too many tokens", "too many input tokens", "input is too long", // Cohere, Bedrock
+	"maximum prompt length",                     // xAI
+	"reduce the length of the messages",         // Groq
+	"model token limit", "token limit exceeded", // Kimi
+	"tokens exceed the configured limit",                // OpenAI's gateway
+	"range of input length should be",                   // Qwen
+	"maximum model length",                              // vLLM
+	"`inputs` must have less than", "`inputs` tokens +", // text-generation-inference
+}
+
+// tooLong reports whether a message, in lower case, says that the prompt is too long.
+func tooLong(message string) bool {
+	counted := strings.Contains(message, "token count") && strings.Contains(message, "exceeds the") // Gemini, GitHub Copilot
+	return counted || containsAny(message, tooLongWords...)
 }
 
 var kindsByStatus = map[int]ErrorKind{

@@ -29,6 +29,17 @@ func TestRulesWithoutPatternsAreMemory(t *testing.T) {
 	}
 }
 
+// A repository's rule whose pattern has alternatives without end neither stops lathe nor the other rules.
+func TestARuleWithAHostilePatternHoldsForNothing(t *testing.T) {
+	_, o := scopedTree(t, map[string]string{
+		"p/.claude/rules/bomb.md": "---\npaths:\n  - '**/" + strings.Repeat("{a,*}", 30) + "x'\n  - '" + strings.Repeat("{a,b}", 9000) + "'\n---\nbomb",
+		"p/.claude/rules/good.md": "---\npaths: '**/*.{go,mod}'\n---\ngood",
+	})
+	if got := NewScoped(o).For(filepath.Join(o.Root, strings.Repeat("a/", 50)+strings.Repeat("a", 200)+".go")); !strings.Contains(got, "good") || strings.Contains(got, "bomb") {
+		t.Errorf("%q", got)
+	}
+}
+
 func TestRulesAreGivenForMatchingFilesOnce(t *testing.T) {
 	for pattern, files := range map[string]struct{ yes, no []string }{
 		"paths: '*.go'":                          {[]string{"a.go", "x/y/b.go"}, []string{"a.txt", "../a.go.txt"}},

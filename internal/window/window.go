@@ -33,6 +33,7 @@ type Config struct {
 	Model   func() llm.Model                                       // of the conversation
 	Small   func(context.Context) (llm.Model, error)               // writes the summaries
 	Spend   func(usd float64)                                      // counts their price
+	Clean   func(text string) string                               // makes them safe to send
 	Context func(context.Context) []llm.Part                       // waits for the current context and memory
 	Read    func(ctx context.Context, names []string) [][]llm.Part // the texts of files, as Read returns them; nil: unreadable
 	Forget  func()                                                 // texts were removed from the conversation
@@ -93,6 +94,7 @@ func (k *Keeper) summarise(ctx context.Context, req *llm.Request) (compact.Answe
 	}
 	out, err := compact.Ask(ctx, m, req)
 	k.Spend(out.CostUSD)
+	out.Text = k.Clean(out.Text)
 	return out, err
 }
 
