@@ -134,6 +134,7 @@ func (a *analysis) run(c *call, sc *scope) (script string, ok bool) {
 	a.goesBack(c, sc)
 	a.comparesTexts(c, sc)
 	a.takesNames(c, sc)
+	a.takesTexts(c, sc)
 	setsOptions(c)
 	at := a.addPart(c, sc)
 	a.calls = a.noteCall(c)

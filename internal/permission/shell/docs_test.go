@@ -50,7 +50,8 @@ results, at most 50 turns of a loop, and evaluates nothing. The output of a comm
 A variable that comes from elsewhere, or that may have been set or
 not, is not known, and the checks below ask; a test may look at one: ` + "`[ -z \"$CI\" ]`, `[[ $x == 1 ]]`" + `. A list of names in a file
 (` + "`xargs -a list wc`, `cat list | xargs wc`" + `) is read before the decision, up to 16,000 bytes: each name is judged as if it were typed, and the form has these
-names, whatever happens to the file. After ` + "`set -x`" + ` the shell prints that form. What reaches another machine asks, also to read from it: ` + "`kubectl get`" + `, ` + "`gh pr view`" + `,
+names, whatever happens to the file. Names out of commits (` + "`git log --name-only --format= | xargs wc`" + `) lose those that are absolute, have .. in them, are quoted,
+patterns or flags, or may not be read. After ` + "`set -x`" + ` the shell prints that form. What reaches another machine asks, also to read from it: ` + "`kubectl get`" + `, ` + "`gh pr view`" + `,
 ` + "`helm list`" + `, ` + "`npm view`" + `; an allow rule such as ` + "`Bash(kubectl get *)`" + ` is the answer to that.
 `)
 	titles := []string{"The text itself", "Hidden commands", "Expansions", "Forms of zsh", "Variables and the state of the shell", "Programs", "Other machines and folders", "Secrets", "Writing", "Disasters"}

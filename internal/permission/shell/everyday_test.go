@@ -7,10 +7,22 @@ import (
 	"github.com/lathe-dev/lathe/internal/permission/permissiontest"
 )
 
+// office is a machine with a repository that has no secrets, and two lists of files.
+type office struct{ paper }
+
+func (office) Text(path string, _ int) (string, bool) {
+	return "src/main.go\nREADME.md\n", path == proj+"/list" || path == proj+"/files.txt"
+}
+
+func (office) Tree(_ string, o permission.TreeOptions) permission.Tree {
+	return permission.Tree{Past: permission.Past{Free: o.Past}}
+}
+
 func TestEverydayLinesDoNotAsk(t *testing.T) {
 	lines := permissiontest.Lines(t, "everyday.txt")
+	w := office{paper{files: map[string]permission.NodeKind{proj + "/src": permission.Folder, proj + "/.git": permission.Folder}}}
 	for _, line := range lines {
-		r := Analyze(line, proj, paper{files: map[string]permission.NodeKind{proj + "/src": permission.Folder}})
+		r := Analyze(line, proj, w)
 		if !approved(r) || decided(r, permission.Default) != permission.Allow {
 			t.Errorf("%q asks: %s", line, show(r))
 		}

@@ -1,9 +1,11 @@
 package shell
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/lathe-dev/lathe/internal/permission"
 	"github.com/lathe-dev/lathe/internal/permission/program"
 )
 
@@ -15,14 +17,30 @@ type gap struct {
 	brackets       bool   // the words behind it are put in brackets
 	without        func(files, folders []string) []string
 	files, folders []string
+
+	filter   string // sed, which takes names out of a list of the past; "" for none
+	file     string // the file that the word before which it stands names: its text may take the place of the word
+	word     string // that word
+	text     string // its text
+	filtered bool   // the list is used
 }
+
+// words reports whether the names are single words in any case.
+func (g *gap) words() bool { return g.file != "" || g.filter != "" }
 
 // newGap makes the gap of a command that can leave files out of the names that it prints; nil for any other.
 func (a *analysis) newGap(c *call) *gap {
 	if a.mute > 0 || c.guess || c.sub || len(c.words) < 2 && c.name != "find" {
 		return nil
 	}
-	if c.name != "find" && c.name != "rg" && c.name != "git" {
+	switch c.name {
+	case "find", "rg", "git":
+	case "cat", "head", "tail", "sort", "uniq", "grep", "egrep", "fgrep":
+		if g := a.fileGap(c); g != nil {
+			return a.marked(g)
+		}
+		return nil
+	default:
 		return nil
 	}
 	g := &gap{at: len(c.words)}
@@ -44,11 +62,70 @@ func (a *analysis) newGap(c *call) *gap {
 			return nil
 		}
 	case "git":
-		if sub := c.arg(1); sub != "ls-files" && (sub != "diff" || !has(texts(c.words), "--name-only")) {
+		g.without = program.PathspecsWithout
+		switch sub := c.arg(1); sub {
+		case "ls-files":
+			return a.marked(g)
+		case "diff":
+			if args := texts(c.words[2:]); !has(args, "--name-only") {
+				return nil
+			} else if !comparesCommits(args) {
+				return a.marked(g)
+			} else if !onlyNames("git diff", args) {
+				return nil
+			}
+		case "log", "show", "diff-tree", "ls-tree":
+			if anyUnknown(c.words) || !printsPast(sub, texts(c.words[2:])) {
+				return nil
+			}
+		default:
 			return nil
 		}
-		g.without = program.PathspecsWithout
+		sed, ok := a.programPath("sed", &scope{dirs: c.dirs})
+		if !ok {
+			return nil
+		}
+		g.filter = sed
 	}
+	return a.marked(g)
+}
+
+// fileGap is the gap of a command that prints lines of one file: its text may stand in the place of the name.
+func (a *analysis) fileGap(c *call) *gap {
+	if _, reads := a.world.(permission.Texts); !reads || !c.use.Class.ReadOnly() || len(c.use.Reads) != 1 || c.use.Tree != nil || len(c.dirs) != 1 || len(c.assigns) > 0 || c.in.any {
+		return nil
+	}
+	at := 0
+	var args []string
+	for i, w := range c.words[1:] {
+		switch {
+		case !w.literal() || w.glob:
+			return nil
+		case w.text == c.use.Reads[0] && at == 0 && w.text != "" && w.text[0] != '-':
+			at = i + 1
+		default:
+			args = append(args, w.text)
+		}
+	}
+	if at == 0 || !(c.name == "cat" && len(args) == 0 || passesLines(c, args)) || has(args, "--") || c.name == "tail" && (short(args, 'f') || short(args, 'F') || len(args) > 0 && strings.HasPrefix(args[0], "--")) {
+		return nil
+	}
+	return &gap{at: at, file: from(c.words[at].text, c.dirs[0]), word: c.words[at].text}
+}
+
+// linesOf are the lines of the file that a command prints.
+func (a *analysis) linesOf(c *call) (lines []string, ok bool) {
+	text, ok := a.fileText(c.gap.file)
+	if !ok || !strings.HasSuffix(text, "\n") {
+		return nil, false
+	}
+	c.gap.text = text
+	lines = slices.DeleteFunc(strings.Split(text, "\n"), func(line string) bool { return line == "" })
+	return lines, len(lines) > 0 && len(lines) <= maxKnownNames
+}
+
+// marked gives a gap its mark.
+func (a *analysis) marked(g *gap) *gap {
 	g.mark = "\x00" + strconv.Itoa(len(a.gaps)) + "\x00"
 	a.gaps = append(a.gaps, g)
 	return g
@@ -108,6 +185,16 @@ func (a *analysis) fill(script string) string {
 	var pairs []string
 	for _, g := range a.gaps {
 		before, behind := "", ""
+		if g.file != "" && g.filtered {
+			pairs = append(pairs, g.mark+"( "+quote(g.word)+g.mark+")", " <<<"+quote(strings.TrimSuffix(g.text, "\n")))
+		}
+		if g.filter != "" {
+			if g.filtered {
+				before, behind = "{ ", " | "+quote(g.filter)+quoted(expressionsWithout(g.files, g.folders))+"; }"
+			}
+			pairs = append(pairs, g.mark+"(", before, g.mark+")", behind)
+			continue
+		}
 		if len(g.files)+len(g.folders) > 0 {
 			for _, w := range g.without(g.files, g.folders) {
 				before += " " + quote(w)

@@ -44,11 +44,17 @@ func (a *analysis) xargs(c *call, sc *scope) (string, bool) {
 	prints := among(inner[0].Text, "echo", "basename", "dirname") // they do no more than that with any text
 	filled, ok := takesList(inner, mark, program.Env{Dir: sc.dir(), World: a.world})
 	commits := mark == "" && a.takesCommits(inner, &nameList{calls: calls})
+	past, byLine, git := a.gitListed(inner, mark, calls, sc)
+	fixed := len(calls) > 0 && calls[0].gap != nil && calls[0].gap.words()
 	switch {
+	case git:
+		filled, ok = past, !byLine || !nul
 	case prints:
 		filled, ok = []program.Word{inner[0]}, true
 	case commits:
 		filled, ok = append(slices.Clone(inner[:len(inner)-1]), program.Word{Text: "HEAD"}), true
+	case fixed: // its names are single words, so that xargs takes them as they are
+		ok = ok && !nul && a.listedAs(calls, false, oddInWords) == ""
 	default:
 		ok = ok && a.listed(calls, nul) == ""
 	}
@@ -62,11 +68,15 @@ func (a *analysis) xargs(c *call, sc *scope) (string, bool) {
 		return "", false
 	}
 	words := []string{quote(self)}
-	if !nul && !lines && !prints && !commits {
+	if !nul && !lines && (byLine && git || !prints && !commits && !fixed && !git) {
 		words = append(words, "'-d' '\\n'")
 	}
 	for _, w := range c.words[1:own] {
 		words = append(words, quote(w.text))
+	}
+	if git {
+		use := program.Analyze(filled, program.Env{Dir: sc.dir(), World: a.world})
+		return strings.Join(append(words, rewriteGit(head, c.words[own:], use)...), " "), true
 	}
 	if commits {
 		behind, ok := a.behindCommits(filled, sc)

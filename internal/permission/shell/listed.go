@@ -19,11 +19,13 @@ const listedMany = 3
 
 // lister is a command that prints names of files below known folders and nothing else.
 type lister struct {
-	dirs []string
-	name string // a pattern that every name matches, "" for none
-	left bool   // its safe form leaves out files that may not be read
-	nul  bool   // a NUL ends each name, and nothing else does: names may hold line breaks
-	flat string // the names are those right in this folder, without hidden ones; "" where others are listed too
+	dirs  []string
+	name  string   // a pattern that every name matches, "" for none
+	left  bool     // its safe form leaves out files that may not be read
+	past  bool     // the names are of any text; the safe form takes out those that may not be read
+	nul   bool     // a NUL ends each name, and nothing else does: names may hold line breaks
+	texts []string // the names themselves, where they come from a file
+	flat  string   // the names are those right in this folder, without hidden ones; "" where others are listed too
 }
 
 // printsNames are the flags that leave a list of names as it is. Others might put text before or into a name.
@@ -73,6 +75,10 @@ func (a *analysis) lists(c *call) (l lister, ok bool) {
 		return l, false
 	}
 	args := texts(c.words[1:])
+	if c.gap != nil && c.gap.file != "" {
+		l.texts, ok = a.linesOf(c)
+		return l, ok
+	}
 	l.dirs, l.left = c.use.Reads, len(c.except) > 0
 	switch c.name {
 	case "find":
@@ -82,7 +88,8 @@ func (a *analysis) lists(c *call) (l lister, ok bool) {
 	case "rg":
 		ok = onlyNames("rg", args) && (short(args, 'l') || has(args, "--files-with-matches") || has(args, "--files"))
 	case "git":
-		l.dirs = []string{"."}
+		l.dirs = a.listedFolders(c)
+		l.past = c.gap != nil && c.gap.filter != ""
 		l.name, l.nul, ok = gitLists(c)
 	case "ls":
 		l.dirs, l.flat = []string{"."}, c.dirs[0]
@@ -136,7 +143,7 @@ func findNames(args []string) (name string, ok bool) {
 // gitLists: git ls-files, git grep -l and git diff --name-only print names. git writes odd characters in quotes.
 func gitLists(c *call) (name string, nul, ok bool) {
 	sub, rest := gitSubcommand(c)
-	if c.arg(1) != sub || !onlyNames("git "+sub, rest) {
+	if c.arg(1) != sub || !among(sub, "log", "show", "diff-tree", "ls-tree") && !onlyNames("git "+sub, rest) {
 		return "", false, false
 	}
 	nul = short(rest, 'z')
@@ -151,9 +158,33 @@ func gitLists(c *call) (name string, nul, ok bool) {
 	case "grep":
 		return "", nul, short(rest, 'l') || has(rest, "--files-with-matches") || has(rest, "--name-only")
 	case "diff":
-		return "", nul, has(rest, "--name-only")
+		return "", nul, has(rest, "--name-only") && (!comparesCommits(rest) || c.gap != nil && !nul)
+	case "log", "show", "diff-tree", "ls-tree":
+		return "", false, printsPast(sub, rest) && c.gap != nil
 	}
 	return "", false, false
+}
+
+// listedFolders are the folders that git ls-files lists, where it names them, else the current one.
+func (a *analysis) listedFolders(c *call) []string {
+	_, rest := gitSubcommand(c)
+	var dirs []string
+	for _, arg := range rest {
+		if strings.HasPrefix(arg, "-") {
+			continue
+		}
+		dir := arg
+		if hasMeta(arg) || strings.Contains(arg, `\`) {
+			dir = plainFolder(arg)
+		}
+		if dirs = append(dirs, dir); a.world.Stat(from(dir, c.dirs[0])).Kind != permission.Folder {
+			return []string{"."}
+		}
+	}
+	if c.arg(1) != "ls-files" || len(dirs) == 0 {
+		return []string{"."}
+	}
+	return dirs
 }
 
 // passes reports whether a member of a pipe prints lines of its input as they are.
@@ -161,7 +192,11 @@ func passes(c *call) bool {
 	if !c.use.Class.ReadOnly() || len(c.use.Reads) > 0 || c.use.Tree != nil || anyUnknown(c.words) {
 		return false
 	}
-	args := texts(c.words[1:])
+	return passesLines(c, texts(c.words[1:]))
+}
+
+// passesLines reports whether a command with these arguments prints lines of its input as they are.
+func passesLines(c *call, args []string) bool {
 	switch c.name {
 	case "head", "tail":
 		return !short(args, 'c') && !hasFlag(c.words, "--bytes") && !hasFlag(c.words, "-v")
@@ -204,6 +239,15 @@ func (a *analysis) listedAs(calls []*call, nul bool, odd string) (why string) {
 	if nul || odd == lineBreaks && calls[0].name == "git" {
 		odd = "" // git writes a name with a line break in quotes
 	}
+	if l.texts != nil {
+		return a.listedTexts(l, calls[0], odd)
+	}
+	if l.past {
+		if odd != lineBreaks && !strings.HasPrefix(odd, oddInWords) {
+			return unknown
+		}
+		odd = ""
+	}
 	for _, dir := range l.dirs {
 		full := from(dir, calls[0].dirs[0])
 		tree := a.readTree(full, permission.TreeOptions{Hidden: true, Follow: true, Odd: odd}, false, true)
@@ -219,6 +263,26 @@ func (a *analysis) listedAs(calls []*call, nul bool, odd string) (why string) {
 			return why
 		}
 	}
+	if calls[0].gap != nil {
+		calls[0].gap.filtered = true
+	}
+	return ""
+}
+
+// listedTexts judges each name of a list in a file, which the safe form carries.
+func (a *analysis) listedTexts(l lister, c *call, odd string) (why string) {
+	for _, name := range l.texts {
+		switch {
+		case strings.ContainsAny(name, odd):
+			return "a name in the list is more than one word: " + name
+		case strings.HasPrefix(name, "-"):
+			return "a name in the list may be a flag: " + name
+		}
+	}
+	for _, name := range l.texts {
+		a.path(permission.Read, name, c.dirs, false)
+	}
+	c.gap.filtered = true
 	return ""
 }
 
@@ -330,6 +394,11 @@ func (a *analysis) runListed(c *call, sc *scope) (script string, ok bool) {
 	within := sc.inside(c.name)
 	inner.use, inner.name = program.Analyze(filled, program.Env{Dir: sc.dir(), World: a.world}), baseName(inner.words[0])
 	inner.use.Reads = withoutListed(inner.use.Reads)
+	if inner.use.Tree != nil && inner.use.Git {
+		tree := *inner.use.Tree
+		tree.Named = withoutListed(tree.Named)
+		inner.use.Tree = &tree
+	}
 	inner.dirs, inner.within, inner.level = within.dirs, within.within, within.level
 	if c.name == "find" {
 		c.use = program.Analyze(findWithout(c.words, findAt(c.words)), program.Env{Dir: sc.dir(), World: a.world})

@@ -83,7 +83,7 @@ func TestAListOfFilesIsGuardedLikeTheFiles(t *testing.T) {
 		r := Analyze(line, proj, filed{names: []string{".env", "a.go", "server.pem"}})
 		got := ask
 		if decided(r, permission.Default) == permission.Allow {
-			if got = all; strings.Contains(r.Command.Script, ".env") && strings.Contains(r.Command.Script, "server.pem") && len(r.Command.Left) > 0 {
+			if got = all; strings.Contains(r.Command.Script, ".env") && strings.Contains(strings.ReplaceAll(r.Command.Script, `\.`, "."), "server.pem") && len(r.Command.Left) > 0 {
 				got = narrowed
 			}
 		}

@@ -74,6 +74,34 @@ func (a *analysis) takesNames(c *call, sc *scope) {
 	}
 }
 
+// takesTexts judges a command with the output of others, in quotes, where it can be nothing but a text: jq --arg v "$(date)",
+// git log --author="$(git config user.name)".
+func (a *analysis) takesTexts(c *call, sc *scope) {
+	if a.mute > 0 || c.guess || len(c.listed) > 0 || len(c.assigns) > 0 || c.compares || c.name != "jq" && c.name != "git" {
+		return
+	}
+	words, places := make([]program.Word, len(c.words)), []int(nil)
+	for i, w := range c.words {
+		words[i] = w.program()
+		switch {
+		case w.literal():
+			continue
+		case w.code == "" || w.bare || !w.printed || w.produced != nil:
+			return
+		case c.name == "jq" && i > 2 && c.words[i-2].text == "--arg":
+			words[i] = program.Word{Text: "x", Quoted: true}
+		case c.name == "git" && c.arg(1) == "log" && among(w.text, "--author=*", "--committer=*", "--grep=*", "--since=*", "--until=*", "--after=*", "--before=*"):
+			words[i] = program.Word{Text: w.text + "x", Quoted: true}
+		default:
+			return
+		}
+		places = append(places, i)
+	}
+	if len(places) > 0 {
+		c.use, c.listed = program.Analyze(words, program.Env{Dir: sc.dir(), World: a.world}), places
+	}
+}
+
 // takesFiles: the names stand behind -- where the program takes that, so that none is a flag.
 func (a *analysis) takesFiles(c *call, at int, sc *scope) {
 	w := c.words[at]
@@ -194,16 +222,23 @@ func (a *analysis) takesPaths(c *call, at int, sc *scope) {
 	if sub, _ := gitSubcommand(c); w.before+w.after != "" || c.arg(1) != sub || !among(sub, "log", "diff", "show", "blame") {
 		return
 	}
-	if w.bare && !strings.HasPrefix(strings.TrimPrefix(w.code, "''"), "${turn_") {
-		return // an empty list would leave git without a path, so that it shows all files
-	}
 	words := make([]program.Word, len(c.words))
 	for i, word := range c.words {
 		words[i] = word.program()
 	}
 	words[at] = program.Word{Text: listedFile, Quoted: true}
 	use := program.Analyze(words, program.Env{Dir: sc.dir(), World: a.world})
-	if !use.Class.ReadOnly() || len(use.Inner)+len(use.Script)+len(use.Writes) > 0 || !sameDirs(w.list.calls[0].dirs, sc.dirs) || a.listedAs(w.list.calls, false, oddInWords+":") != "" {
+	if !use.Class.ReadOnly() || len(use.Inner)+len(use.Script)+len(use.Writes) > 0 {
+		return
+	}
+	if staysInRepository(texts(c.words[:at])) && use.Tree == nil && len(withoutListed(use.Reads)) == len(use.Reads) { // it shows no contents, of whatever file
+		c.use, c.listed = use, []int{at}
+		return
+	}
+	if w.bare && !strings.HasPrefix(strings.TrimPrefix(w.code, "''"), "${turn_") {
+		return // an empty list would leave git without a path, so that it shows all files
+	}
+	if !sameDirs(w.list.calls[0].dirs, sc.dirs) || a.listedAs(w.list.calls, false, oddInWords+":") != "" {
 		return
 	}
 	use.Reads = withoutListed(use.Reads)
@@ -376,8 +411,12 @@ func (a *analysis) readLoop(c *syntax.WhileClause, sc *scope, in input) (script 
 	inner := sc.child()
 	var turn binding
 	// A separator is taken off the end of a line: that would be the name of another file.
-	if in.piped && in.from < len(a.calls) && len(names) == 1 && (!strings.HasPrefix(reads, "IFS=") || strings.HasPrefix(reads, "IFS='' ")) {
+	switch plain := len(names) == 1 && (!strings.HasPrefix(reads, "IFS=") || strings.HasPrefix(reads, "IFS='' ")); {
+	case !plain:
+	case in.piped && in.from < len(a.calls):
 		turn.list = &nameList{calls: slices.Clone(a.calls[in.from:])}
+	case in.list != nil && len(sc.dirs) == 1:
+		turn.list = &nameList{calls: []*call{{name: "cat", words: []word{plainTest("cat"), plainTest(in.file)}, dirs: sc.dirs, gap: in.list, use: program.Use{Class: permission.ClassRead}}}}
 	}
 	body, ok := a.eachName(names, turn, c.Do, inner)
 	if !ok || !a.looked(len(was.parts)) {

@@ -129,7 +129,7 @@ func TestNamesOfAListBehindDashesArePathsOfGit(t *testing.T) {
 			t.Errorf("%q: want %s: %s", line, want, show(r))
 		}
 	}
-	if r := Analyze("for f in $(git ls-files '*.go'); do git log -- $f; done", proj, filed{names: []string{":(top)x.go"}}); decided(r, permission.Default) == permission.Allow {
+	if r := Analyze("for f in $(git ls-files '*.go'); do git log -p -- $f; done", proj, filed{names: []string{":(top)x.go"}}); decided(r, permission.Default) == permission.Allow {
 		t.Error("a name with a colon runs unasked")
 	}
 }

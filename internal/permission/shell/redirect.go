@@ -145,6 +145,7 @@ func (a *analysis) fileRedirect(r *syntax.Redirect, sc *scope, in *input, fd str
 		*in = input{any: true}
 		if target.literal() && !target.glob && len(sc.dirs) == 1 && (fd == "" || fd == "0") {
 			in.file = from(target.text, sc.dirs[0])
+			in.list = &gap{file: in.file}
 		}
 	}
 	red := &redirect{op: op, target: target, write: !read, read: read || r.Op == syntax.RdrInOut, dirs: sc.dirs, raw: a.source(r, sc)}

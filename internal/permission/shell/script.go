@@ -62,6 +62,10 @@ func (a *analysis) rewriteWords(c *call, p *permission.Part, inner string) (scri
 		return "", false
 	}
 	b.Grow(len(head) + len(c.raw) + 3*len(c.words) + 32)
+	filtered := c.gap != nil && c.gap.filter != ""
+	if filtered {
+		b.WriteString(c.gap.mark + "(")
+	}
 	b.WriteString(head)
 	except := a.exceptWords(c)
 	if c.use.Tree != nil && c.use.Tree.Instead != nil {
@@ -82,7 +86,7 @@ func (a *analysis) rewriteWords(c *call, p *permission.Part, inner string) (scri
 		if c.ender > 0 && i+1 > c.ender && !has(texts(c.words[c.ender:i+1]), "--") && aloneFlag().MatchString(w.text) {
 			continue
 		}
-		if c.gap != nil && i+1 == c.gap.at {
+		if c.gap != nil && i+1 == c.gap.at && !filtered {
 			b.WriteString(c.gap.mark + "(")
 		}
 		if len(except) > 0 && i == c.use.Tree.At {
@@ -99,6 +103,9 @@ func (a *analysis) rewriteWords(c *call, p *permission.Part, inner string) (scri
 		b.WriteByte(' ')
 		if !w.glob {
 			writeQuoted(&b, w.text)
+			if c.gap != nil && c.gap.file != "" && i+1 == c.gap.at {
+				b.WriteString(c.gap.mark + ")")
+			}
 			continue
 		}
 		text, ok := a.spread(w, c)
@@ -111,8 +118,8 @@ func (a *analysis) rewriteWords(c *call, p *permission.Part, inner string) (scri
 		addWords(&b, c.use.Adds)
 	}
 	b.WriteString(except)
-	if c.gap != nil {
-		if c.gap.at == len(c.words) {
+	if c.gap != nil && c.gap.file == "" {
+		if c.gap.at == len(c.words) && !filtered {
 			b.WriteString(c.gap.mark + "(")
 		}
 		b.WriteString(c.gap.mark + ")")

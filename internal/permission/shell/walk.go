@@ -17,6 +17,7 @@ type input struct {
 	upto  []member // of the pipe that feeds it
 	scope *scope   // of upto
 	piped bool     // upto are simple commands without redirections of their input
+	list  *gap     // the place of that file, whose text the safe form may have instead
 	file  string   // the one file that it comes from, as an absolute path; "" for none
 	from  int      // the place of the first of them among the calls
 }
@@ -82,7 +83,11 @@ func (a *analysis) stmt(s *syntax.Stmt, sc *scope, in input) (script string, ok 
 		script = "! " + script
 	}
 	if s.Cmd != nil {
-		if _, simple := s.Cmd.(*syntax.CallExpr); !simple && rd.script != "" {
+		switch _, simple := s.Cmd.(*syntax.CallExpr); {
+		case simple:
+		case in.list != nil && in.list.filtered:
+			script += " <<<" + quote(strings.TrimSuffix(in.list.text, "\n")) + rd.others
+		default:
 			script += rd.script
 		}
 	}
