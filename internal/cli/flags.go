@@ -36,6 +36,7 @@ type Options struct {
 	SettingSources string
 	Mode           string
 	Bypass         bool
+	Trust          bool   // the settings of the project count for this run
 	Sandbox        string // read-only, workspace, off; empty: as the settings say
 	Allowed        []string
 	Disallowed     []string
@@ -88,7 +89,7 @@ var flagGroups = []struct {
 	{"Output and input", []string{"print", "output-format", "input-format", "verbose", "include-partial-messages", "replay-user-messages", "json-schema", "permission-prompt-tool"}},
 	{"Model", []string{"model", "small-model", "effort", "fallback-model", "max-turns", "max-budget-usd", "task-budget", "provider", "api-base", "betas"}},
 	{"Prompt", []string{"system-prompt", "system-prompt-file", "append-system-prompt", "append-system-prompt-file"}},
-	{"Permissions and tools", []string{"permission-mode", "dangerously-skip-permissions", "allowedTools", "disallowedTools", "tools", "add-dir", "sandbox"}},
+	{"Permissions and tools", []string{"permission-mode", "dangerously-skip-permissions", "allowedTools", "disallowedTools", "tools", "add-dir", "sandbox", "trust"}},
 	{"Sessions", []string{"continue", "resume", "resume-session-at", "fork-session", "session-id", "name", "no-session-persistence"}},
 	{"Configuration", []string{"cwd", "worktree", "settings", "setting-sources", "bare", "disable-slash-commands", "agents", "debug", "debug-file"}},
 	{"Other", []string{"help", "version"}},
@@ -124,6 +125,7 @@ func addPermissionFlags(f *pflag.FlagSet, o *Options) {
 	f.StringArrayVar(&o.Allowed, "allowedTools", nil, "`rules` of calls that run without asking: \"Read,Bash(git log *)\"")
 	f.StringArrayVar(&o.Disallowed, "disallowedTools", nil, "`rules` of calls that never run")
 	f.StringArrayVar(&o.Tools, "tools", nil, "the tools the model gets: a `list`, \"\" for none, or default")
+	f.BoolVar(&o.Trust, "trust", false, "trust the project's settings for this run, as they are now (for CI)")
 	f.StringVar(&o.Sandbox, "sandbox", "", "confine commands, a `mode`: read-only, workspace, off")
 	f.StringArrayVar(&o.AddDirs, "add-dir", nil, "one more `folder` to work in (repeatable)")
 }

@@ -196,12 +196,26 @@ func loadConfig(o *Options) (*config.Config, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
-	cfg, err := config.Load(config.Options{Dir: dir, SettingsFlag: o.Settings, Flags: settingFlags(o), Sources: sources})
+	opts := config.Options{Dir: dir, SettingsFlag: o.Settings, Flags: settingFlags(o), Sources: sources}
+	start := trustedStart{}
+	if o.Trust {
+		opts.Trust = start.trusts
+	}
+	cfg, err := config.Load(opts)
 	if err != nil {
 		return nil, "", &Error{Code: exitUsage, Err: err}
 	}
+	start.loaded, start.digest = true, cfg.HeldDigest()
 	return cfg, dir, nil
 }
+
+// trustedStart is the answer of --trust: it holds for the values at the start, and not for those that a command writes later.
+type trustedStart struct {
+	loaded bool
+	digest string // of the held values; empty: there were none
+}
+
+func (t *trustedStart) trusts(_, digest string) bool { return !t.loaded || digest == t.digest }
 
 // settingFlags are the flags that set a key of the settings.
 func settingFlags(o *Options) []config.Flag {
