@@ -23,7 +23,7 @@ type Recall struct {
 	Count    func(purpose string, m llm.ModelInfo, u llm.Usage) // counts the price of its requests
 	Notice   func(event.Body)
 
-	failed atomic.Bool // the user knows that notes are found by words alone
+	failed atomic.Bool // the model did not answer: no message of this session waits for it again
 }
 
 // recallWait is how long a message waits for the vectors of the notes.
@@ -32,7 +32,7 @@ const recallWait = 2 * time.Second
 // find returns the notes that belong to a text: by meaning where an embedding model is chosen and answers, else by words.
 func (r *Recall) find(ctx context.Context, text string, has func(memory.Note) bool) []memory.Note {
 	id, least := r.Settings()
-	if id == "" {
+	if id == "" || r.failed.Load() {
 		return r.Store.Recall(text, has)
 	}
 	notes, err := r.near(ctx, id, text, least, has)
@@ -40,7 +40,7 @@ func (r *Recall) find(ctx context.Context, text string, has func(memory.Note) bo
 		return notes
 	}
 	if ctx.Err() == nil && !r.failed.Swap(true) {
-		r.Notice(event.Notice{Level: "warning", Text: fmt.Sprintf("notes are found by their words alone, since %s gives no vectors: %v", id, err)})
+		r.Notice(event.Notice{Level: "warning", Text: fmt.Sprintf("notes are found by their words alone for the rest of this session, since %s gives no vectors: %v", id, err)})
 	}
 	return r.Store.Recall(text, has)
 }
