@@ -1,6 +1,7 @@
 package program
 
 import (
+	"maps"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -25,9 +26,15 @@ var exactOptions = sync.OnceValue(func() map[string][]exactOption {
 			out[name] = append(out[name], o)
 		}
 	}
-	for name, of := range map[string]string{"g++": "gcc", "cc": "gcc", "c++": "gcc", "gfortran": "gcc", "cpp": "gcc", "clang++": "clang", "clang-cl": "clang", "pip": "pip3", "bunx": "bun", "podman": "docker", "gtar": "tar", "npm-run": "npm", "pnpx": "pnpm", "7za": "7z", "7zz": "7z"} {
+	for name, of := range map[string]string{"g++": "gcc", "cc": "gcc", "c++": "gcc", "gfortran": "gcc", "cpp": "gcc", "clang++": "clang", "clang-cl": "clang", "pip": "pip3", "bunx": "bun", "nodejs": "node", "python": "python3", "luajit": "lua", "gtar": "tar", "npm-run": "npm", "pnpx": "pnpm", "7za": "7z", "7zz": "7z"} {
 		out[name] = out[of]
 	}
+	for name, options := range maps.Clone(out) {
+		if sub, ok := strings.CutPrefix(name, "docker "); ok {
+			out["podman "+sub] = options
+		}
+	}
+	out["podman"] = slices.Concat(out["podman"], out["docker"])
 	for _, name := range []string{"cc", "c++", "g++"} { // either compiler, by the system
 		out[name] = slices.Concat(out["gcc"], out["clang"])
 	}
@@ -47,6 +54,8 @@ func (c *call) exactWords(name string) {
 	switch {
 	case len(args) > 0 && strings.HasSuffix(name, "tar") && !strings.HasPrefix(args[0].Text, "-"):
 		args = slices.Concat([]Word{{Text: "-" + args[0].Text}}, args[1:]) // tar xPf
+	case interpreters.has(name):
+		args = args[:beforeScript(args)]
 	case sub == "compose" || name == "docker-compose":
 		args = args[:beforeVerb(args)]
 	}
@@ -65,10 +74,50 @@ func (c *call) exactWords(name string) {
 	case "curl", "wget":
 		c.oneAddress()
 	case "patch":
-		if len(c.ops) == 0 {
-			c.exact("patch changes the files that the patch names")
+		c.exact("patch changes what the patch says, and may run ed")
+	case "mvn", "mvnw":
+		for _, w := range args {
+			if !strings.HasPrefix(w.Text, "-") && strings.Count(w.Text, ":") > 1 {
+				c.exact("mvn runs a plugin from elsewhere")
+			}
+		}
+	case "cmake":
+		c.buildsElsewhere()
+	case "kubectl", "helm":
+		if slices.ContainsFunc(args, func(w Word) bool { return strings.Contains(w.Text, "://") }) {
+			c.exact(name + " takes what another machine says")
 		}
 	}
+}
+
+// buildsElsewhere: a CMakeLists.txt or a build folder outside of the working folders is code that nobody named.
+func (c *call) buildsElsewhere() {
+	if c.env.World == nil {
+		return
+	}
+	for _, w := range c.args {
+		name := strings.TrimPrefix(strings.TrimPrefix(w.Text, "-S"), "-B")
+		if _, value, ok := strings.Cut(name, "="); ok && strings.HasPrefix(name, "-") {
+			name = value
+		}
+		at := absolute(name, c.env.Dir)
+		if !strings.HasPrefix(name, "-") && !slices.ContainsFunc(c.env.World.Roots(), func(root string) bool { return at == root || strings.HasPrefix(at, root+"/") }) {
+			c.exact("cmake builds outside of the working folders")
+		}
+	}
+}
+
+// interpreters run a script that their first operand names, and give it all further words.
+var interpreters = set(strings.Fields("node nodejs tsx ts-node python python3 ruby perl php lua luajit java"))
+
+// beforeScript is the number of words before the script's own. A word behind a flag may be that flag's value.
+func beforeScript(args []Word) int {
+	for i, w := range args {
+		if !strings.HasPrefix(w.Text, "-") && (i == 0 || args[i-1].Text == "-jar" || !strings.HasPrefix(args[i-1].Text, "-") || strings.Contains(w.Text, ".") && i+1 < len(args) && !strings.HasPrefix(args[i+1].Text, "-")) {
+			return i
+		}
+	}
+	return len(args)
 }
 
 // composeVerbs are the subcommands of docker compose. The options before them are its own.
@@ -85,7 +134,7 @@ func beforeVerb(args []Word) int {
 // oneDash are programs whose long options have one dash, so that their letters are never joined; whole are those
 // that take no shortened long options.
 var (
-	oneDash = set(strings.Fields("go gofmt gcc g++ cc c++ gfortran cpp clang clang++ clang-cl mvn mvnw ant gradle gradlew terraform protoc dotnet tsc rustc kotlinc 7z 7za 7zz"))
+	oneDash = set(strings.Fields("go gofmt gcc g++ cc c++ gfortran cpp clang clang++ clang-cl mvn mvnw ant gradle gradlew terraform protoc dotnet tsc rustc kotlinc scalac 7z 7za 7zz ruby perl php java javac ld pandoc latexmk pdflatex xelatex lualatex openssl dot sqlite3 clang-tidy clang-format"))
 	whole   = set(strings.Fields("go gofmt jest vitest mocha eslint prettier tsc docker docker-compose podman kubectl helm aws gh dotnet cargo rustc terraform uv ruff pnpm yarn bun deno"))
 )
 

@@ -108,7 +108,8 @@ func Analyze(words []Word, env Env) Use {
 	name, odd := baseName(first.Text, env)
 	r, ok := rows()[name]
 	if !ok || strings.Contains(name, " ") { // rows of subcommands have a blank in their name
-		c := &call{name: name, args: words[1:], Use: analyzeUnknown(name, words[1:], odd)}
+		c := &call{name: name, env: env, args: words[1:], Use: analyzeUnknown(name, words[1:], odd)}
+		c.exactWords(name)
 		c.alike(name)
 		return c.Use
 	}
