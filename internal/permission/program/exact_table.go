@@ -14,8 +14,10 @@ package program
 //	*       any word: the subcommand as such
 //
 // A program with many options has several lines.
-var exactTexts = []string{exactGit, exactJavaScript, exactBuilders, exactCompilers, exactScripts, exactArchives, exactServices,
-	exactInterpreters, exactDocuments, exactPublishing}
+var exactTexts = []string{
+	exactGit, exactJavaScript, exactBuilders, exactCompilers, exactScripts, exactArchives, exactServices,
+	exactInterpreters, exactDocuments, exactPublishing,
+}
 
 // exactGit are those of git.
 const exactGit = `
