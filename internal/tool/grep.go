@@ -73,6 +73,7 @@ type search struct {
 	env           *Env
 	open          bool     // the start may be read without a question
 	left          []string // names of files that were left out
+	below         string   // start and a separator, while ripgrep's paths are read
 	giveUp        bool     // ripgrep is ended when it finds far more than is needed
 }
 

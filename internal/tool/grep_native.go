@@ -2,6 +2,7 @@ package tool
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -257,8 +258,13 @@ func (p *pool) collect() *hits {
 }
 
 // trim cuts lines beyond those that are needed, in the order in which they are shown: which files a search
-// in parallel had come to by then is chance.
+// in parallel had come to by then is chance. Paths alone are shown newest first.
 func (s *search) trim(h *hits) {
+	if s.mode == modeFiles {
+		slices.SortFunc(h.files, func(a, b fileHits) int {
+			return cmp.Or(b.mtime.Compare(a.mtime), walkOrder(a.rel, b.rel))
+		})
+	}
 	if s.mode != modeContent {
 		return
 	}

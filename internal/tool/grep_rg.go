@@ -71,6 +71,7 @@ func (s *search) ripgrep(ctx context.Context, rg string) (*hits, error) {
 	defer stop()
 	out, in := io.Pipe()
 	var complaint bytes.Buffer
+	s.below = strings.TrimSuffix(s.start.Real, string(filepath.Separator)) + string(filepath.Separator)
 	spec := sandbox.Spec{
 		Argv: append([]string{rg}, s.rgArgs()...), Dir: s.start.Real,
 		Env:    sandbox.CleanEnv(s.env.environ(), sandbox.Options{Drop: []string{"RIPGREP_CONFIG_PATH"}, ScrubCredentials: true}),
@@ -144,16 +145,18 @@ func (s *search) add(h *hits, f fileHits) bool {
 	return true
 }
 
-// order puts the files into the order of a walk and drops lines beyond those that are needed.
+// order puts the files into the order in which they are shown and drops lines beyond those that are needed.
 func (s *search) order(h *hits) {
-	slices.SortFunc(h.files, func(a, b fileHits) int { return walkOrder(a.rel, b.rel) })
+	if s.mode != modeFiles {
+		slices.SortFunc(h.files, func(a, b fileHits) int { return walkOrder(a.rel, b.rel) })
+	}
 	s.trim(h)
 }
 
 // place fills in where a path that rg printed is.
 func (s *search) place(path string) fileHits {
 	rel := strings.TrimPrefix(filepath.ToSlash(path), "./")
-	f := fileHits{rel: rel, path: filepath.Join(s.start.Real, filepath.FromSlash(rel))}
+	f := fileHits{rel: rel, path: s.below + filepath.FromSlash(rel)} // rg's paths are clean
 	if s.mode == modeFiles {
 		if info, err := os.Lstat(f.path); err == nil {
 			f.mtime = info.ModTime()

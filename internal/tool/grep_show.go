@@ -2,7 +2,6 @@ package tool
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -78,14 +77,8 @@ func (s *search) finish(items []string, all int, h *hits, nothing string) string
 	return text
 }
 
-// showFiles lists paths, the newest first.
+// showFiles lists paths.
 func (s *search) showFiles(h *hits) *agent.Result {
-	slices.SortFunc(h.files, func(a, b fileHits) int {
-		if d := b.mtime.Compare(a.mtime); d != 0 {
-			return d
-		}
-		return walkOrder(a.rel, b.rel)
-	})
 	from, to := s.page(len(h.files))
 	items := make([]string, 0, to-from)
 	for _, f := range h.files[from:to] {

@@ -12,7 +12,7 @@ import (
 var examples = []string{
 	"Explain how this project is built and tested",
 	"Find the cause of the failing test and fix it",
-	"@README.md is anything in here out of date?",
+	"Review what changed since the last commit",
 }
 
 // greeting fills an empty transcript: the folder, examples of prompts, and the last session here. Of a low
