@@ -193,7 +193,7 @@ func (s *Store) readTree(root string) (*tree, map[string]int64, error) {
 		return nil, nil, errIndex
 	}
 	r := &indexReader{buf: body[:len(body)-4]}
-	t := &tree{root: &node{path: r.text()}, uncovered: r.text()}
+	t := &tree{root: &node{path: r.text()}, uncovered: r.text(), watch: newWatch()}
 	offsets := map[string]int64{}
 	for range r.count() {
 		name := r.text()
@@ -202,6 +202,7 @@ func (s *Store) readTree(root string) (*tree, map[string]int64, error) {
 	known := map[Hash]bool{}
 	r.node(t.root, known)
 	if r.fail || t.root.path != root {
+		t.watch.close()
 		return nil, nil, errIndex
 	}
 	s.blobs.Lock()
@@ -224,6 +225,7 @@ func (s *Store) load(root string) (*tree, error) {
 		return t, nil
 	}
 	if t.uncovered != "" && TimeOf(s.nextID()).Sub(indexTime(s.indexFile(root))) > retryUncovered {
+		t.watch.close()
 		t = newTree(root)
 	}
 	list, err := segments(s.opt.Dir)

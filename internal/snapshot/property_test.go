@@ -61,7 +61,7 @@ var names = []string{"a", "b", "d/a", "d/b", "d/e/c", "d/e/f/g", "x", "x/y", "li
 func change(r *rapid.T, dir string) {
 	name := filepath.Join(dir, rapid.SampledFrom(names).Draw(r, "name"))
 	other := filepath.Join(dir, rapid.SampledFrom(names).Draw(r, "other"))
-	text := rapid.SampledFrom([]string{"", "1", "22", "333\nlines\n", strings.Repeat("long\n", 100)}).Draw(r, "text")
+	text := rapid.SampledFrom([]string{"", "1", "22", "333\nlines\n", strings.Repeat("long\n", 3)}).Draw(r, "text")
 	switch rapid.SampledFrom([]string{"write", "write", "write", "append", "remove", "removeall", "rename", "chmod", "link", "symlink", "mkdir", "ignore"}).Draw(r, "op") {
 	case "write":
 		_ = os.MkdirAll(filepath.Dir(name), 0o755)
@@ -227,6 +227,9 @@ func state(path string) string {
 	info, err := os.Lstat(path)
 	if err != nil {
 		return "(none)"
+	}
+	if to, err := os.Readlink(path); err == nil {
+		return "link to " + to
 	}
 	data, _ := os.ReadFile(path)
 	return fmt.Sprintf("%s %q", info.Mode(), data)

@@ -143,6 +143,7 @@ func (s *Store) current() map[Hash]bool {
 	for _, path := range list {
 		if root, err := rootOf(path); err == nil && s.trees[root] == nil {
 			if t, _, err := s.readTree(root); err == nil {
+				t.watch.close()
 				t.root.all(add)
 			}
 		}

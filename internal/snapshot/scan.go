@@ -21,7 +21,8 @@ type scan struct {
 	store *Store
 	ctx   context.Context
 	tree  *tree
-	began int64 // nanoseconds since 1970
+	began int64          // nanoseconds since 1970
+	only  map[*node]bool // the folders to look at, with those that are new; nil: all
 
 	room chan struct{} // one for each folder that is looked at beside others
 	busy sync.WaitGroup
@@ -41,9 +42,9 @@ type unread struct {
 	before State
 }
 
-// update scans a tree: the changes since the last scan, sorted by path. What the tree then knows is in the store, not yet
+// update scans a tree, or, unless whole, only its folders that were touched since the last scan: the changes since the last scan, sorted by path. What the tree then knows is in the store, not yet
 // synced. A tree that was never scanned has no changes.
-func (s *Store) update(ctx context.Context, t *tree) ([]Change, error) {
+func (s *Store) update(ctx context.Context, t *tree, whole bool) ([]Change, error) {
 	if t.uncovered != "" {
 		return nil, nil
 	}
@@ -53,6 +54,15 @@ func (s *Store) update(ctx context.Context, t *tree) ([]Change, error) {
 		return nil, fmt.Errorf("%s is no folder any more", t.root.path)
 	}
 	t.offsets = s.offsets()
+	if touched, ok := t.watch.touched(); ok && !whole {
+		if sc.only = touched; len(touched) == 0 && !t.unsure {
+			return nil, nil
+		}
+		for _, n := range t.unread {
+			sc.only[n] = true
+		}
+	}
+	t.unread, t.unsure = nil, false
 	sc.folder(t.root, now, false, None)
 	sc.busy.Wait()
 	if err := ctx.Err(); err != nil {
@@ -105,6 +115,7 @@ func joined(list []Change) []Change {
 
 // void forgets a tree after a scan that failed midway, so that the next one starts from the written state.
 func (s *Store) void(t *tree, err error) error {
+	t.watch.close()
 	for path, known := range s.trees {
 		if known == t {
 			delete(s.trees, path)
@@ -118,6 +129,19 @@ func (sc *scan) folder(n *node, now stamp, force bool, fresh Kind) {
 	if sc.ctx.Err() != nil || sc.over(len(n.entries)) {
 		return
 	}
+	if sc.only != nil && !sc.only[n] && !n.fresh && !force {
+		for _, s := range n.subs {
+			sc.folder(s, s.at, false, None)
+		}
+		return
+	}
+	sc.tree.watch.add(n)
+	if sc.only != nil {
+		if now, _ = look(n.path); now.kind() != Dir {
+			sc.again(n)
+			return
+		}
+	}
 	was := n.at
 	if n.up != nil && !n.fresh && now.mode&modeBits != was.mode&modeBits { // the root itself is not covered
 		sc.change(Change{n.path, n.state(), State{Kind: Dir, Mode: uint32(now.mode & modeBits)}})
@@ -125,7 +149,9 @@ func (sc *scan) folder(n *node, now stamp, force bool, fresh Kind) {
 	n.fresh = false
 	stale := !n.sure || now != was || force
 	n.at = now
-	n.sure = !now.racy(sc.began)
+	if n.sure = !now.racy(sc.began); !n.sure {
+		sc.again(n)
+	}
 	names, stamps := n.look()
 	if i, ok := n.find(".gitignore"); !force && ok && (stamps[i] != n.entries[i].at) {
 		force, stale = true, true
@@ -139,6 +165,14 @@ func (sc *scan) folder(n *node, now stamp, force bool, fresh Kind) {
 	}
 	sc.files(n, names, stamps)
 	sc.folders(n, force, fresh)
+}
+
+// again has the next scan look at a folder although nothing touches it until then.
+func (sc *scan) again(n *node) {
+	sc.mu.Lock()
+	defer sc.mu.Unlock()
+	n.sure = false
+	sc.tree.unread, sc.tree.unsure = append(sc.tree.unread, n), true
 }
 
 // look returns the names and the stamps of the folder's files.
@@ -268,7 +302,7 @@ func (sc *scan) files(n *node, names []string, stamps []stamp) {
 	for i := range n.entries {
 		e, now := &n.entries[i], stamps[i]
 		if now == (stamp{}) || now.kind() == Unknown || now.kind() == Dir {
-			n.sure = false // it changed since the names were read; the next scan sees it
+			sc.again(n) // it changed since the names were read
 			continue
 		}
 		if e.sure && e.at == now {
@@ -294,7 +328,7 @@ func (sc *scan) folders(n *node, force bool, fresh Kind) {
 	for i, s := range n.subs {
 		now := stamps[i]
 		if now.kind() != Dir || now.ino == 0 {
-			n.sure = false
+			sc.again(n)
 			continue
 		}
 		first := None
@@ -362,8 +396,12 @@ func (sc *scan) one(u unread) error {
 	if now.Kind == None {
 		u.n.entries = slices.Delete(u.n.entries, i, i+1)
 		u.n.sure = false
+		sc.tree.unread, sc.tree.unsure = append(sc.tree.unread, u.n), true
 	} else {
 		u.n.entries[i] = entry{u.name, at, sure, now}
+		if !sure {
+			sc.tree.unread, sc.tree.unsure = append(sc.tree.unread, u.n), true
+		}
 	}
 	if !now.same(u.before) {
 		sc.changes = append(sc.changes, Change{path, u.before, now})

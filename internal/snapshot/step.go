@@ -185,7 +185,7 @@ func (s *Store) beginAll(ctx context.Context, w Where) (func(), error) {
 	began := Record{Kind: Began, Where: w}
 	if len(s.running) == 0 {
 		first := len(s.trees) == 0
-		changes, err := s.updateAll(ctx)
+		changes, err := s.updateAll(ctx, false)
 		if err != nil {
 			return nil, err
 		}
@@ -218,7 +218,7 @@ func (s *Store) endAll(began *Record) error {
 	s.running = slices.DeleteFunc(s.running, func(r *Record) bool { return r == began })
 	done := Record{Kind: Step, Where: began.Where, Begin: began.ID}
 	if len(s.running) == 0 {
-		changes, err := s.updateAll(context.Background())
+		changes, err := s.updateAll(context.Background(), true)
 		if err != nil {
 			return err
 		}
@@ -230,8 +230,8 @@ func (s *Store) endAll(began *Record) error {
 	return s.prune()
 }
 
-// updateAll scans all roots and the files that steps named outside of them.
-func (s *Store) updateAll(ctx context.Context) ([]Change, error) {
+// updateAll scans all roots, as update does, and the files that steps named outside of them.
+func (s *Store) updateAll(ctx context.Context, whole bool) ([]Change, error) {
 	var out []Change
 	for _, root := range s.outerRoots() {
 		t, err := s.load(root)
@@ -239,7 +239,7 @@ func (s *Store) updateAll(ctx context.Context) ([]Change, error) {
 			return nil, err
 		}
 		fresh := t.fresh
-		changes, err := s.update(ctx, t)
+		changes, err := s.update(ctx, t, whole)
 		if err != nil {
 			return nil, err
 		}

@@ -97,6 +97,7 @@ func (s *Store) Close() error {
 	s.closed = true
 	var errs []error
 	for _, t := range s.trees {
+		t.watch.close()
 		if t.changed {
 			errs = append(errs, s.writeTree(t))
 		}

@@ -12,9 +12,12 @@ import (
 // tree is the known state of the covered files of one root.
 type tree struct {
 	root      *node
-	uncovered string           // why the root is not covered, or empty
-	fresh     bool             // never scanned
-	changed   bool             // since it was written
+	uncovered string // why the root is not covered, or empty
+	fresh     bool   // never scanned
+	changed   bool   // since it was written
+	watch     *watch
+	unread    []*node          // folders to look at again in the next scan
+	unsure    bool             // there are some
 	offsets   map[string]int64 // sizes of the segments before the last scan
 }
 
@@ -40,7 +43,9 @@ type entry struct {
 	State
 }
 
-func newTree(root string) *tree { return &tree{root: &node{path: root}, fresh: true} }
+func newTree(root string) *tree {
+	return &tree{root: &node{path: root}, fresh: true, watch: newWatch()}
+}
 
 func (n *node) find(name string) (int, bool) {
 	return slices.BinarySearchFunc(n.entries, name, func(e entry, name string) int { return strings.Compare(e.name, name) })
