@@ -117,7 +117,7 @@ func (a *analysis) rewriteTest(c *call) string {
 			a.kept++
 			name := "kept_" + strconv.Itoa(a.kept)
 			set := "'" + blanksOfWords + "'"
-			b.WriteString(name + "=" + strings.TrimSuffix(strings.TrimPrefix(w.code, "''"), "''") + "; ")
+			b.WriteString(name + "=" + strings.TrimSuffix(strings.TrimPrefix(w.code, "''"), "''") + " || builtin ':'; ") // set -e looks at the test only
 			b.WriteString(name + "=${" + name + "#\"${" + name + "%%[!" + set + "]*}\"}; ")
 			b.WriteString(name + "=${" + name + "%\"${" + name + "##*[!" + set + "]}\"}; ")
 			words[i], codes[i] = `"${`+name+`}"`, name

@@ -74,6 +74,7 @@ func TestALoopReadsLinesAsBashDoes(t *testing.T) {
 func TestTheStateOfTheShellIsWhatBashMakesOfIt(t *testing.T) {
 	m := workshop(t)
 	for _, line := range []string{
+		"set -e; [ $(grep -c nosuch a.txt) = 0 ]; echo next", "set -eu; [ $(head -1 a.txt) = foo ] && echo yes; [ $(tail -1 a.txt) = x ]; echo never",
 		"pushd src; ls; popd; ls", "pushd src && ls && popd", "pushd src; pushd ..; popd; popd; echo $?", "pushd src; popd >/dev/null; pwd", "set -x; ls", "set -ex; ls nosuch; ls", "set +x; ls", "set -o xtrace; ls; set +x; ls",
 	} {
 		sameAsBash(t, m, line, true)

@@ -89,7 +89,7 @@ func (a *analysis) takesTexts(c *call, sc *scope) {
 		case w.code == "" || w.bare || !w.printed || w.produced != nil:
 			return
 		case c.name == "jq" && i > 2 && c.words[i-2].text == "--arg":
-			words[i] = program.Word{Text: "x", Quoted: true}
+			words[i] = program.Word{Text: listedFile, Quoted: true}
 		case c.name == "git" && c.arg(1) == "log" && among(w.text, "--author=*", "--committer=*", "--grep=*", "--since=*", "--until=*", "--after=*", "--before=*"):
 			words[i] = program.Word{Text: w.text + "x", Quoted: true}
 		default:
@@ -97,8 +97,11 @@ func (a *analysis) takesTexts(c *call, sc *scope) {
 		}
 		places = append(places, i)
 	}
-	if len(places) > 0 {
-		c.use, c.listed = program.Analyze(words, program.Env{Dir: sc.dir(), World: a.world}), places
+	if len(places) == 0 {
+		return
+	}
+	if use := program.Analyze(words, program.Env{Dir: sc.dir(), World: a.world}); len(withoutListed(use.Reads)) == len(use.Reads) {
+		c.use, c.listed = use, places
 	}
 }
 
