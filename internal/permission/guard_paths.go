@@ -259,7 +259,8 @@ func guardSystem(path string) verdict {
 // guardRead asks before files with secrets are read in the working folders; files outside them ask anyway,
 // but a rule for a whole tree does not cover a secret.
 func guardRead(path, rel string) verdict {
-	parts := strings.Split(path, "/")
+	var few [fewNames]string
+	parts := splitPath(few[:0], path)
 	if why := secretRead(parts, len(parts)-namesIn(rel)); why != "" {
 		return verdict{effect: Ask, why: why}
 	}

@@ -114,8 +114,23 @@ func plainNames(parts []string) []string {
 func SecretRead(path string, roots []string) bool {
 	path = slashed(path)
 	rel, _ := fromRoot(roots, path)
-	parts := strings.Split(path, "/")
+	var few [fewNames]string
+	parts := splitPath(few[:0], path)
 	return secretRead(parts, len(parts)-namesIn(rel)) != ""
+}
+
+// fewNames is how many names most paths have at most.
+const fewNames = 16
+
+// splitPath appends the names of a path to parts, as strings.Split does.
+func splitPath(parts []string, path string) []string {
+	for {
+		i := strings.IndexByte(path, '/')
+		if i < 0 {
+			return append(parts, path)
+		}
+		parts, path = append(parts, path[:i]), path[i+1:]
+	}
 }
 
 // namesIn counts the names of a path from a root, "" for the root itself.

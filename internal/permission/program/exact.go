@@ -159,6 +159,9 @@ func (c *call) exactWord(options []exactOption, i int, w Word, oneDash, whole bo
 
 // found reports whether a word is the option, with its value where that is a part of the word.
 func (o exactOption) found(word string, oneDash, whole bool) (value string, attached, ok bool) {
+	if word != "" && word[0] != '-' && o.text != "" && word[0] != o.text[0] {
+		return "", false, false // nothing else can begin an option
+	}
 	switch name, rest, has := strings.Cut(word, "="); {
 	case o.prefix:
 		return rest, has, strings.HasPrefix(word, o.text)

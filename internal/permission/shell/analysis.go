@@ -18,20 +18,22 @@ type analysis struct {
 	start string // the folder that the line begins in
 	line  string
 
-	parts    []permission.Part
-	levels   []int // of the parts, for the tree that people see
-	calls    []*call
-	redirs   []*redirect
-	accesses []permission.Access
-	written  map[string]string     // texts that the line writes into files, by path
-	touches  []touch               // accesses that were noted
-	touched  map[touch]bool        // the same, where they are many
-	omitted  []permission.Withheld // files that the safe form of readers of whole folders leaves out
-	past     []permission.Access   // reads of past files, narrowed by the safe form
-	left     []string              // the names of that, where they are news
-	gaps     []*gap                // of commands that list files
-	kept     int                   // variables of the safe form that hold the output of a command
-	odd      map[oddity][]string
+	parts     []permission.Part
+	levels    []int // of the parts, for the tree that people see
+	calls     []*call
+	redirs    []*redirect
+	active    []*call // calls that are not read-only, or run others; set by findings
+	assigning []*call // calls that set or unset variables; set by findings
+	accesses  []permission.Access
+	written   map[string]string     // texts that the line writes into files, by path
+	touches   []touch               // accesses that were noted
+	touched   map[touch]bool        // the same, where they are many
+	omitted   []permission.Withheld // files that the safe form of readers of whole folders leaves out
+	past      []permission.Access   // reads of past files, narrowed by the safe form
+	left      []string              // the names of that, where they are news
+	gaps      []*gap                // of commands that list files
+	kept      int                   // variables of the safe form that hold the output of a command
+	odd       map[oddity][]string
 
 	landings []landing           // places where the line puts files that may be links
 	repeated []permission.Access // accesses that were noted before, after the first landing
@@ -156,7 +158,7 @@ func analyze(line, dir string, w permission.World, supposing bool) *analysis {
 	a := &mem.analysis
 	*a = analysis{
 		mem: mem, world: w, start: dir, line: line, class: permission.ClassNeutral, exact: true, supposing: supposing,
-		calls: mem.noted, accesses: mem.accesses, levels: mem.levels, touches: mem.touches,
+		calls: mem.noted, active: mem.active, assigning: mem.assigning, accesses: mem.accesses, levels: mem.levels, touches: mem.touches,
 	}
 	n := commands(line)
 	mem.calls.reserve(n)

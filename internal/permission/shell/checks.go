@@ -30,6 +30,15 @@ var groups = sync.OnceValue(func() [][]check {
 
 // findings runs the checks.
 func (a *analysis) findings() []permission.Finding {
+	a.active, a.assigning = a.active[:0], a.assigning[:0]
+	for _, c := range a.calls {
+		if !c.use.Class.ReadOnly() || len(c.use.Inner) > 0 {
+			a.active = append(a.active, c)
+		}
+		if len(c.assigns) > 0 || c.name == "unset" {
+			a.assigning = append(a.assigning, c)
+		}
+	}
 	var out []permission.Finding
 	for _, group := range groups() {
 		for i := range group {
@@ -87,9 +96,14 @@ func sees(text string, kinds ...oddity) func(*analysis) []string {
 
 // each makes a check that looks at every command.
 func each(f func(a *analysis, c *call) string) func(*analysis) []string {
+	return eachOf(func(a *analysis) []*call { return a.calls }, f)
+}
+
+// eachOf makes a check that looks at some commands.
+func eachOf(calls func(a *analysis) []*call, f func(a *analysis, c *call) string) func(*analysis) []string {
 	return func(a *analysis) []string {
 		var out []string
-		for _, c := range a.calls {
+		for _, c := range calls(a) {
 			if text := f(a, c); text != "" {
 				out = append(out, text)
 				if len(out) == 3 {
@@ -109,10 +123,8 @@ func runs(text string, names ...string) func(*analysis) []string {
 			beginnings = append(beginnings, beginning)
 		}
 	}
-	return each(func(_ *analysis, c *call) string {
-		if c.use.Class.ReadOnly() && len(c.use.Inner) == 0 {
-			return "" // curl --version
-		}
+	active := func(a *analysis) []*call { return a.active } // without curl --version
+	return eachOf(active, func(_ *analysis, c *call) string {
 		if c.name == "systemctl" && among(c.arg(1), "show", "cat") {
 			return "" // it asks for what it prints
 		}

@@ -9,7 +9,8 @@ import (
 
 // variables makes a check of assignments, before a command, alone, by export or by env.
 func variables(text string, match func(name string) bool) func(*analysis) []string {
-	return each(func(_ *analysis, c *call) string {
+	assigning := func(a *analysis) []*call { return a.assigning }
+	return eachOf(assigning, func(_ *analysis, c *call) string {
 		for _, as := range c.assigns {
 			if match(strings.ToUpper(as.name)) && !cosmetic(as) {
 				return text + ": " + as.show

@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -235,8 +236,11 @@ type set []string
 func (s set) has(name string) bool { return has(s, name) }
 
 func has(args []string, want string) bool {
-	for _, arg := range args {
-		if arg == want {
+	if want == "" {
+		return slices.Contains(args, "")
+	}
+	for i := range args { // most differ in length or in the first byte, which is cheaper to see than to compare the texts
+		if arg := args[i]; len(arg) == len(want) && arg[0] == want[0] && arg == want {
 			return true
 		}
 	}

@@ -15,10 +15,12 @@ type scratch struct {
 	args     slab[program.Word] // of calls, for the program table
 	scopes   slab[scope]
 
-	noted    []*call // the buffers of the analysis' own lists
-	accesses []permission.Access
-	levels   []int
-	touches  []touch
+	noted     []*call // the buffers of the analysis' own lists
+	active    []*call
+	assigning []*call
+	accesses  []permission.Access
+	levels    []int
+	touches   []touch
 }
 
 var scratches = sync.Pool{New: func() any { return new(scratch) }}
@@ -27,6 +29,7 @@ var scratches = sync.Pool{New: func() any { return new(scratch) }}
 func (a *analysis) release() {
 	m := a.mem
 	m.noted, m.accesses, m.levels, m.touches = reuse(a.calls), reuse(a.accesses), a.levels[:0], reuse(a.touches)
+	m.active, m.assigning = reuse(a.active), reuse(a.assigning)
 	m.calls.empty()
 	m.words.empty()
 	m.args.empty()

@@ -122,6 +122,9 @@ func rank(c permission.Class) int {
 
 // stronger returns the stronger of two classes.
 func stronger(a, b permission.Class) permission.Class {
+	if a == b && a.ReadOnly() {
+		return a
+	}
 	if rank(b) > rank(a) {
 		return permission.Classes[rank(b)]
 	}
