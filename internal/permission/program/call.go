@@ -199,7 +199,7 @@ func (c *call) reads(w Word) {
 // roles goes through the operands.
 func (c *call) roles() {
 	names := fields(c.row.ops)
-	if c.row.drop != "" && len(names) > 0 && c.has(strings.Fields(c.row.drop)...) {
+	if c.row.drop != "" && len(names) > 0 && c.has(fields(c.row.drop)...) {
 		names = names[1:]
 	}
 	allText := true

@@ -21,7 +21,7 @@ const followsLinks = "a link may lead out of the folders that are listed by "
 // judgeFind reads the words of find: options, folders, then the expression.
 func judgeFind(c *call) {
 	c.Class = search
-	alone, value, file := strings.Fields(findAlone), strings.Fields(findValue), strings.Fields(findFile)
+	alone, value, file := fields(findAlone), fields(findValue), fields(findFile)
 	paths, i := 0, 0
 	for ; i < len(c.args); i++ {
 		w := c.args[i]

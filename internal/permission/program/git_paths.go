@@ -52,8 +52,8 @@ func gitReads(c *call) {
 	if !ok || c.has("--no-index") {
 		return
 	}
-	with, without := strings.Fields(how.with), strings.Fields(how.without)
-	patch := c.has(strings.Fields(gitPatch)...)
+	with, without := fields(how.with), fields(how.without)
+	patch := c.has(fields(gitPatch)...)
 	quiet := len(with) > 0 && !c.has(with...) && len(c.strange) == 0 && !(c.name == "git cat-file" && !c.has(without...)) ||
 		len(without) > 0 && c.has(without...) && !patch && len(c.strange) == 0
 	if quiet && c.name != "git show" {

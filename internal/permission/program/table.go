@@ -20,7 +20,7 @@ const (
 
 var (
 	table     map[string]spec
-	roleWords map[string][]string // the words of the ops of all rows
+	roleWords map[string][]string // the words of lists that rows have
 	tableOnce sync.Once
 )
 
@@ -37,21 +37,30 @@ func rows() map[string]spec {
 			table[name] = table[of]
 		}
 		roleWords = map[string][]string{}
-		for _, r := range table {
-			if _, ok := roleWords[r.ops]; !ok {
-				roleWords[r.ops] = strings.Fields(r.ops)
+		split := func(lists ...string) {
+			for _, list := range lists {
+				if _, ok := roleWords[list]; !ok {
+					roleWords[list] = strings.Fields(list)
+				}
 			}
+		}
+		for _, r := range table {
+			split(r.ops, r.drop)
+		}
+		split(gitPatch, findAlone, findValue, findFile)
+		for _, how := range gitContents {
+			split(how.with, how.without)
 		}
 	})
 	return table
 }
 
-// fields are the words of ops; they must not be changed.
-func fields(ops string) []string {
-	if words, ok := roleWords[ops]; ok {
+// fields are the words of a list; they must not be changed.
+func fields(list string) []string {
+	if words, ok := roleWords[list]; ok {
 		return words
 	}
-	return strings.Fields(ops)
+	return strings.Fields(list)
 }
 
 // perLine reads lines of the form "name : description".

@@ -188,7 +188,7 @@ func holdsCommand(as *syntax.Assign) bool {
 // noteAssignments notes assignments that change nothing but the text of the line's words.
 func (a *analysis) noteAssignments(got []assigned, raw string, place int, sc *scope) {
 	a.calls = a.noteCall(&call{assigns: got, raw: raw, dirs: sc.dirs, within: sc.within, level: sc.level, use: program.Use{Class: permission.ClassNeutral}})
-	a.partAt(place, permission.Part{Text: raw, Raw: raw, Class: permission.ClassNeutral, Within: sc.within, Exact: true}, sc)
+	a.partAt(place, &permission.Part{Text: raw, Raw: raw, Class: permission.ClassNeutral, Within: sc.within, Exact: true}, sc)
 }
 
 // ordinaryName reports whether no shell and no program looks at a variable of this name.
@@ -218,7 +218,7 @@ func (a *analysis) assign(list []assigned, raw string, place int, sc *scope) {
 		a.value(as, sc)
 	}
 	a.calls = a.noteCall(&call{assigns: list, raw: raw, dirs: sc.dirs, within: sc.within, level: sc.level})
-	a.partAt(place, permission.Part{
+	a.partAt(place, &permission.Part{
 		Text: raw, Raw: raw, Class: permission.ClassWrite, Within: sc.within, Exact: true, Literal: true,
 		Reason: "it sets variables",
 	}, sc)

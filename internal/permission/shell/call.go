@@ -86,10 +86,10 @@ func (a *analysis) noteCall(c *call) []*call {
 }
 
 // part notes a part behind the others.
-func (a *analysis) part(p permission.Part, sc *scope) int { return a.partAt(len(a.parts), p, sc) }
+func (a *analysis) part(p permission.Part, sc *scope) int { return a.partAt(len(a.parts), &p, sc) }
 
 // partAt notes a part at its place in the text: before the parts that its own words run.
-func (a *analysis) partAt(place int, p permission.Part, sc *scope) int {
+func (a *analysis) partAt(place int, p *permission.Part, sc *scope) int {
 	if a.mute > 0 {
 		return -1
 	}
@@ -101,10 +101,10 @@ func (a *analysis) partAt(place int, p permission.Part, sc *scope) int {
 		a.parts = make([]permission.Part, 0, commands(a.line))
 	}
 	if place == len(a.parts) {
-		a.parts, a.levels = append(a.parts, p), append(a.levels, sc.level)
+		a.parts, a.levels = append(a.parts, *p), append(a.levels, sc.level)
 		return place
 	}
-	a.parts = slices.Insert(a.parts, place, p)
+	a.parts = slices.Insert(a.parts, place, *p)
 	a.levels = slices.Insert(a.levels, place, sc.level)
 	return place
 }
@@ -222,9 +222,9 @@ func (a *analysis) addPart(c *call, sc *scope) int {
 	}
 	a.harden(c, &p, sc)
 	if c.placed {
-		return a.partAt(c.place, p, sc)
+		return a.partAt(c.place, &p, sc)
 	}
-	return a.part(p, sc)
+	return a.partAt(len(a.parts), &p, sc)
 }
 
 // soften takes the harmless class from a part, with the reason.
