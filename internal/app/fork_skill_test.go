@@ -101,7 +101,7 @@ func TestARuleOnAgentsHoldsForSkills(t *testing.T) {
 	if r := results(s.Messages()); len(r) != 1 || !r[0].IsError || !strings.Contains(resultText(r[0]), "denied") {
 		t.Errorf("%+v", r)
 	}
-	for info := range inst.Store().Children(s.ID()) {
-		t.Errorf("started: %+v", info)
+	for info, err := range inst.Store().Children(s.ID()) {
+		t.Errorf("started: %+v %v", info, err)
 	}
 }
