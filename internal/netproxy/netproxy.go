@@ -56,6 +56,7 @@ type Limits struct {
 	Idle       time.Duration // of silence in a connection; 10 min
 	Concurrent int           // connections at a time, more wait; 256
 	Total      int           // connections, more are refused; 20,000
+	Questions  int           // calls of Ask, other hosts are refused; 20
 	Header     int           // bytes; 32 KiB
 }
 
@@ -117,6 +118,7 @@ func New(c Config) *Proxy {
 	c.Limits.Idle = cmp.Or(c.Limits.Idle, 10*time.Minute)
 	c.Limits.Concurrent = cmp.Or(c.Limits.Concurrent, 256)
 	c.Limits.Total = cmp.Or(c.Limits.Total, 20_000)
+	c.Limits.Questions = cmp.Or(c.Limits.Questions, 20)
 	c.Limits.Header = cmp.Or(c.Limits.Header, 32<<10)
 	if c.Resolve == nil {
 		c.Resolve = func(ctx context.Context, name string) ([]netip.Addr, error) {

@@ -522,3 +522,102 @@ func FuzzParseTarget(f *testing.F) {
 		}
 	})
 }
+
+func TestACommandCannotAskWithoutEnd(t *testing.T) {
+	asked := 0
+	ask := func(context.Context, netproxy.Request) netproxy.Verdict {
+		asked++
+		return netproxy.Verdict{Allowed: true}
+	}
+	addr, _, _ := start(t, netproxy.Config{Ask: ask, Resolve: resolve(nil), Limits: netproxy.Limits{Questions: 3}}, nil, nil)
+	for i := range 6 {
+		want := map[bool]int{true: 502, false: 403}[i < 3]
+		if code, body := get(t, client("http://"+addr), fmt.Sprintf("http://h%d.example/", i)); code != want {
+			t.Errorf("host %d: %d %s", i, code, body)
+		}
+	}
+	if asked != 3 {
+		t.Errorf("asked %d times", asked)
+	}
+}
+
+// source sends size bytes to each client, after it got one.
+func source(b *testing.B, size int) string {
+	b.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { l.Close() })
+	block := make([]byte, 64<<10)
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer c.Close()
+				_, _ = io.ReadFull(c, make([]byte, 1))
+				for sent := 0; sent < size; sent += len(block) {
+					if _, err := c.Write(block[:min(len(block), size-sent)]); err != nil {
+						return
+					}
+				}
+			}()
+		}
+	}()
+	return l.Addr().String()
+}
+
+// BenchmarkTunnel is one connection that brings 1 byte or 64 MB, without the proxy and through it.
+func BenchmarkTunnel(b *testing.B) {
+	rules, err := netproxy.ParseRules([]string{"127.0.0.1"}, nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		b.Fatal(err)
+	}
+	p := netproxy.New(netproxy.Config{Rules: rules, Limits: netproxy.Limits{Total: 1 << 30}})
+	go p.Serve(l)
+	defer p.Close()
+	for _, size := range []int{1, 64 << 20} {
+		target := source(b, size)
+		for _, through := range []bool{false, true} {
+			b.Run(fmt.Sprintf("bytes=%d/proxy=%v", size, through), func(b *testing.B) {
+				b.SetBytes(int64(size))
+				for b.Loop() {
+					fetch(b, target, l.Addr().String(), through, size)
+				}
+			})
+		}
+	}
+}
+
+func fetch(b *testing.B, target, proxy string, through bool, size int) {
+	b.Helper()
+	at := target
+	if through {
+		at = proxy
+	}
+	c, err := net.Dial("tcp", at)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer c.Close()
+	const ok = "HTTP/1.1 200 Connection established\r\n\r\n"
+	if through {
+		fmt.Fprintf(c, "CONNECT %s HTTP/1.1\r\n\r\n", target)
+		if _, err := io.ReadFull(c, make([]byte, len(ok))); err != nil {
+			b.Fatal(err)
+		}
+	}
+	if _, err := c.Write([]byte{0}); err != nil {
+		b.Fatal(err)
+	}
+	if n, err := io.Copy(io.Discard, c); err != nil || n != int64(size) {
+		b.Fatalf("got %d bytes, %v", n, err)
+	}
+}

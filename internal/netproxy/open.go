@@ -70,6 +70,10 @@ func (p *Proxy) decide(ctx context.Context, t Target, program string) Verdict {
 func (p *Proxy) ask(ctx context.Context, t Target, program string) Verdict {
 	p.mu.Lock()
 	a, open := p.asked[t.Host]
+	if !open && len(p.asked) >= p.c.Limits.Questions { // a command must not wear its user out
+		p.mu.Unlock()
+		return Verdict{Reason: "the command asked for too many hosts"}
+	}
 	if !open {
 		a = &answer{done: make(chan struct{})}
 		p.asked[t.Host] = a

@@ -32,6 +32,12 @@ func ProgramBehind(pid int, client netip.AddrPort) string {
 	return ""
 }
 
+// A command must not keep lathe busy with the search.
+const (
+	mostProcesses = 256
+	mostFiles     = 256 // of each
+)
+
 // socketInode finds the socket that is bound to the address, in the network of a process.
 func socketInode(pid int, client netip.AddrPort) string {
 	f, err := os.Open(fmt.Sprintf("/proc/%d/net/tcp", pid))
@@ -56,7 +62,7 @@ func holds(pid int, socket string) bool {
 		return false
 	}
 	defer d.Close()
-	names, _ := d.Readdirnames(-1)
+	names, _ := d.Readdirnames(mostFiles)
 	for _, name := range names {
 		if target, err := os.Readlink(dir + "/" + name); err == nil && target == socket {
 			return true
@@ -68,7 +74,7 @@ func holds(pid int, socket string) bool {
 // descendants returns a process and those below it.
 func descendants(pid int) []int {
 	all := []int{pid}
-	for i := 0; i < len(all) && len(all) < 4096; i++ {
+	for i := 0; i < len(all) && len(all) < mostProcesses; i++ {
 		tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", all[i]))
 		for _, task := range tasks {
 			b, _ := os.ReadFile(task)
