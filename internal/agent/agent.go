@@ -13,6 +13,7 @@ package agent
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -102,6 +103,13 @@ func (a *Agent) Spent() float64 {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.spent
+}
+
+// Used returns the steps of the present turn, and Spent.
+func (a *Agent) Used() (steps int, usd float64) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.steps, a.spent
 }
 
 // SetBudget limits the cost, as BudgetUSD in the configuration does.
@@ -210,23 +218,30 @@ func (a *Agent) Run(ctx context.Context, prompt llm.Message) (event.TurnEnd, err
 
 // open puts the prompt on disk and then opens the turn. A turn whose prompt cannot be written opens without it.
 func (t *turn) open(ctx context.Context, prompt llm.Message) error {
+	synthetic := !slices.ContainsFunc(prompt.Parts, authored) // news that wakes the agent
 	whole := t.attach(ctx, prompt)
 	ctx = context.WithoutCancel(ctx)
 	err := t.save(ctx)
 	if err == nil {
 		err = t.record(func() error {
-			err := t.cfg.Transcript.AddUser(ctx, whole, false, false)
+			err := t.cfg.Transcript.AddUser(ctx, whole, false, synthetic)
 			if err == nil {
 				t.cfg.Publish(event.TurnStart{Prompt: prompt})
 			}
 			return err
-		}, event.UserMessage{Message: whole})
+		}, event.UserMessage{Message: whole, Synthetic: synthetic})
 	}
 	if err != nil {
 		t.cfg.Publish(event.TurnStart{})
 	}
 	t.unwritten = err != nil
 	return err
+}
+
+// authored reports a part of a prompt that somebody sent, directly or as a command.
+func authored(p llm.Part) bool {
+	t, ok := p.(llm.Text)
+	return !ok || t.Origin != llm.OriginReminder && t.Origin != llm.OriginContext && t.Origin != llm.OriginMemory
 }
 
 func (t *turn) attach(ctx context.Context, m llm.Message) llm.Message {

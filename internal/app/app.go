@@ -170,19 +170,6 @@ func resolved(path string) string {
 	return path
 }
 
-// FindSession resolves the argument of --resume or --continue to an id: the start of an id, or "" for the
-// newest session of this folder.
-func (i *Instance) FindSession(prefix string) (string, error) {
-	var info session.Info
-	var err error
-	if prefix == "" {
-		info, err = i.logs.Store.Latest(i.opts.Dir)
-	} else {
-		info, err = i.logs.Store.Find(i.opts.Dir, prefix)
-	}
-	return info.ID, err
-}
-
 // meta describes a new session: of the main agent, or of the last one of its chain.
 func (o SessionOptions) meta(i *Instance, model llm.Model) session.Meta {
 	m := session.Meta{Dir: i.opts.Dir, Model: i.settings().Model, Version: i.opts.Version, ID: o.ID}

@@ -243,7 +243,8 @@ func TestResumeGoesOnWithTheSamePrefix(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	found, err := inst.FindSession("")
+	latest, err := inst.Store().Latest(inst.Dir())
+	found := latest.ID
 	if err != nil || found != id {
 		t.Fatalf("%q %v", found, err)
 	}

@@ -4,14 +4,10 @@ import (
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/permission"
 	"github.com/lathe-dev/lathe/internal/provider"
-	"github.com/lathe-dev/lathe/internal/tool"
 )
 
 // Providers chooses the provider of each model.
 func (i *Instance) Providers() *provider.Set { return i.Set }
-
-// Env is the state that the session's tools share.
-func (s *Session) Env() *tool.Env { return s.env }
 
 // Policy is the policy in force.
 func (s *Session) Policy() *permission.Policy { return s.rules.Policy() }

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/lathe-dev/lathe/internal/agent"
 	"github.com/lathe-dev/lathe/internal/approval"
@@ -40,6 +42,8 @@ type SessionOptions struct {
 	Interactive bool   // somebody answers questions; else a call that would ask is refused
 	Detached    bool   // nothing is kept and no model is needed: for single tool calls
 
+	Linger time.Duration // how long the end of a turn waits for agents in the background; negative: until they end
+
 	Chain  []string       // the agent that converses, as in agent.Config; empty: the main one
 	Kind   *subagent.Kind // of a subagent; nil: the main agent's prompt and tools
 	Model  string         // of a subagent, instead of its parent's
@@ -50,7 +54,7 @@ type SessionOptions struct {
 
 // NewSession opens a conversation. The model is not called.
 func (i *Instance) NewSession(ctx context.Context, o SessionOptions) (s *Session, err error) {
-	s = &Session{inst: i, chain: o.Chain, parent: o.Parent, kind: o.Kind, bus: o.Bus, shared: o.Bus != nil, boundaries: o.Boundaries, opened: make(chan struct{})}
+	s = &Session{inst: i, chain: o.Chain, parent: o.Parent, kind: o.Kind, bus: o.Bus, shared: o.Bus != nil, boundaries: o.Boundaries, lingers: o.Linger, opened: make(chan struct{})}
 	if err := o.checkParent(i); err != nil {
 		return nil, err
 	}
@@ -148,6 +152,7 @@ func (s *Session) setUp(ctx context.Context, model llm.Model) (err error) {
 		Store: s.env.Notes, Settings: func() (string, float64) { m := i.settings().Memory; return m.EmbeddingModel, m.MinSimilarity },
 		Embedder: i.Embedder, Count: s.CountRequest, Notice: s.publishAgent,
 	}
+	s.closers = append(s.closers, s.env.Agents.Close)
 	return s.newAgent(ctx, model)
 }
 
@@ -188,6 +193,8 @@ func (s *Session) readAttached(ctx context.Context, calls []llm.ToolCall) []llm.
 func (i *Instance) newEnv(_ context.Context, s *Session) (*tool.Env, error) {
 	if s.parent != nil {
 		env := s.parent.env.Clone()
+		env.Owner = strings.Join(s.chain, "\n")
+		s.closers = append(s.closers, func() error { env.Background.HandOver(env.Owner, s.parent.env.Owner); return nil })
 		s.keepBlobs(env)
 		return env, nil
 	}
@@ -225,8 +232,9 @@ func (s *Session) newAgent(ctx context.Context, model llm.Model) error {
 		Chain: s.chain, Transcript: &agent.Memory{}, Tools: s.toolSet, Canonical: tool.Carried(i.tools.Canonical),
 		MaxSteps: cmp.Or(i.opts.MaxTurns, i.settings().MaxTurns), MaxTokens: i.settings().MaxOutputTokens,
 		BudgetUSD: s.Budget(), Effort: llm.Effort(i.settings().Effort),
-		System: s.system, Attach: s.addContext, BeforeStep: []agent.BeforeStep{{Name: "skills", Run: s.skills.BeforeStep}, s.env.Deferred.Hook(s.toolSet, s.Messages, s.Revision)}, Authorize: s.approver.Authorize,
-		Snapshot: s.seat().Before, LimitResult: s.env.Spill, Publish: s.publishAgent, Record: s.Record,
+		System: s.system, Attach: s.addContext, BeforeStep: []agent.BeforeStep{{Name: "skills", Run: s.skills.BeforeStep}, {Name: "background", Run: s.env.News}, s.env.Deferred.Hook(s.toolSet, s.Messages, s.Revision)}, Authorize: s.approver.Authorize,
+		BeforeStop: []agent.BeforeStop{s.env.Linger(s.lingers)},
+		Snapshot:   s.seat().Before, LimitResult: s.env.Spill, Publish: s.publishAgent, Record: s.Record,
 		Boundaries: s.boundaries, Mode: s.Mode, Dir: s.Dir, RetryBase: ms(i.settings().Stream.RetryBaseMs),
 	}
 	if p := s.parent; p != nil {
@@ -317,19 +325,11 @@ func (s *Session) toolSet(context.Context) (agent.ToolSet, error) {
 
 // tools lists the model's tools: those that the command line chose, less those that a rule removes.
 func (s *Session) tools() []agent.Tool {
-	var out []agent.Tool
-	for _, t := range tool.All(s.env) {
-		name := t.Spec().Name
-		d, _ := s.inst.tools.Lookup(name)
-		with := d.With
-		chosen := s.inst.opts.Tools == nil || slices.Contains(s.inst.opts.Tools, name) || slices.Contains(s.inst.opts.Tools, with)
-		chosen = chosen && (name != tool.SkillName || s.skills.Offered()) && (name != tool.MemoryName || s.env.Notes != nil) &&
-			(name != tool.TaskName || len(s.chain) < subagent.MaxDepth)
-		removed := func(name string) bool { return s.rules.Policy().Removed(name, s.chain...) }
-		if chosen && !removed(name) && (with == "" || !removed(with)) {
-			out = append(out, t)
-		}
-	}
+	without := map[string]bool{tool.SkillName: !s.skills.Offered(), tool.MemoryName: s.env.Notes == nil, tool.TaskName: len(s.chain) >= subagent.MaxDepth}
+	out := tool.Choice{
+		Only: s.inst.opts.Tools, Without: func(name string) bool { return without[name] },
+		Removed: func(name string) bool { return s.rules.Policy().Removed(name, s.chain...) },
+	}.Of(s.env, s.inst.tools)
 	if schema := s.outputSchema(); schema != nil {
 		out = append(out, s.output.Tool(schema))
 	}

@@ -31,6 +31,9 @@ func (s *Session) restore() {
 	s.skills.Restore(s.Log().Parts(llm.OriginSkill))
 	s.env.Reads.Prune(s.Log().InContext)
 	s.restoreCost()
+	if note := s.env.Agents.Restore(resume.Agents(s.Log())); note != "" {
+		s.notes = append(s.notes, note)
+	}
 }
 
 // journalStart writes down the settings from before the first message.

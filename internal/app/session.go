@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/lathe-dev/lathe/internal/agent"
 	"github.com/lathe-dev/lathe/internal/approval"
@@ -50,6 +51,7 @@ type Session struct {
 	shared      bool // the bus has other sessions too, and is not ours to close
 	interactive bool
 	boundaries  bool
+	lingers     time.Duration
 	output      tool.Structured
 	pending     *prompt.Pending // the context of the first message
 	scoped      *prompt.Scoped  // memory for some files and folders only

@@ -12,7 +12,6 @@ import (
 	"github.com/lathe-dev/lathe/internal/permission"
 	"github.com/lathe-dev/lathe/internal/permission/call"
 	"github.com/lathe-dev/lathe/internal/sandbox"
-	"github.com/lathe-dev/lathe/internal/tool"
 )
 
 // For interactive front ends, and for programs that drive lathe.
@@ -106,6 +105,3 @@ func (s *Session) Consider(ctx context.Context, c llm.ToolCall) (approval.Consid
 
 // Mentioned lists the files that a prompt with this text would attach, without reading them.
 func (s *Session) Mentioned(text string) []attach.Mentioned { return s.attached.Mentioned(text) }
-
-// Background holds the commands of the session that run beside the conversation.
-func (s *Session) Background() *tool.Background { return s.env.Background }

@@ -5,13 +5,17 @@ import (
 	"slices"
 
 	"github.com/lathe-dev/lathe/internal/prompt"
+	"github.com/lathe-dev/lathe/internal/resume"
+	"github.com/lathe-dev/lathe/internal/session"
 	"github.com/lathe-dev/lathe/internal/subagent"
+	"github.com/lathe-dev/lathe/internal/tool"
 )
 
 // newAgents makes the starter of this session's subagents.
 func (s *Session) newAgents() *subagent.Agents {
 	return subagent.New(subagent.Host{
-		Catalog: s.inst.extensions.Agents.Catalog, Depth: len(s.chain), Slots: s.inst.slots,
+		Catalog: s.inst.extensions.Agents.Catalog, Depth: len(s.chain), Slots: s.inst.slots, Above: s.env.Agents, NewID: session.NewID,
+		Note: func(r subagent.Record) { _ = s.Add(resume.AgentEntry(r)) },
 		Open: s.openAgent, KindOf: func(id string) (string, error) { return s.inst.logs.KindOf(id, s.ID()) },
 	})
 }
@@ -21,9 +25,15 @@ func (s *Session) openAgent(ctx context.Context, k *subagent.Kind, r subagent.Re
 	s.rules.Policy().AddKind(k.Permission(s.inst.tools.Name))
 	return s.inst.NewSession(ctx, SessionOptions{
 		Chain: append(slices.Clone(s.chain), k.Name+"/"+r.Call), Parent: s, Bus: s.bus, Kind: k, Resume: r.Resume,
-		Model: r.ModelName(s.inst.settings().Subagents.Model, k), Interactive: s.interactive && !k.NoAsk,
+		ID: r.NewSession(), Linger: -1, Model: r.ModelName(s.inst.settings().Subagents.Model, k), Interactive: s.interactive && !k.NoAsk,
 	})
 }
+
+// Env is what the session's tools share.
+func (s *Session) Env() *tool.Env { return s.env }
+
+// Used returns the steps of the present turn and the cost in US dollars of all, those of the agents below included.
+func (s *Session) Used() (steps int, usd float64) { return s.agent.Used() }
 
 // kindSystem gives a subagent the system prompt of its kind.
 func (s *Session) kindSystem(o prompt.SystemOptions) prompt.SystemOptions {

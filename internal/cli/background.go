@@ -8,47 +8,102 @@ import (
 
 	"github.com/lathe-dev/lathe/internal/app"
 	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/llm"
+	"github.com/lathe-dev/lathe/internal/subagent"
 	"github.com/lathe-dev/lathe/internal/tool"
 )
 
-// Commands in the background of a run without a front end: their starts and ends are messages, and at the end of the
-// run they are waited for as long as the settings say; those that still run are named.
+// Commands and agents in the background of a run without a front end: their starts and ends are messages, and at the end
+// of the run they are waited for as long as the settings say; those that still run are named.
 
-// hear turns the starts and ends of a session's commands into events.
+// hear turns the starts and ends of a session's tasks into events. Ends wake the conversation where it takes more messages.
 func (l *local) hear(s *app.Session) {
-	s.Background().Notify(func(now tool.BackgroundShell) {
-		b := event.Background{Task: backgroundTask(now)}
-		for _, t := range s.Background().List() {
-			if t.Status == tool.ShellRunning {
-				b.Running = append(b.Running, backgroundTask(t))
-			}
-		}
-		l.bus.Publish(s.ID(), nil, b)
+	s.Env().Background.Notify(func(now tool.BackgroundShell) {
+		l.heard(s, backgroundTask(now), now.Status == tool.ShellCompleted || now.Status == tool.ShellFailed)
 	})
+	s.Env().Agents.Tasks.Notify(func(now subagent.State) {
+		l.heard(s, agentTask(now), now.Status == subagent.Completed || now.Status == subagent.Failed)
+	})
+}
+
+func (l *local) heard(s *app.Session, now event.BackgroundTask, ended bool) {
+	l.bus.Publish(s.ID(), nil, event.Background{Task: now, Running: runningTasks(s)})
+	l.mu.Lock()
+	wake := l.wake
+	l.mu.Unlock()
+	if ended && wake != nil {
+		wake()
+	}
+}
+
+// onEnd sets the function that is called when a task has ended in the background.
+func (l *local) onEnd(f func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.wake = f
+}
+
+// runningTasks lists the commands and agents that work in the background.
+func runningTasks(s *app.Session) []event.BackgroundTask {
+	var out []event.BackgroundTask
+	for _, t := range s.Env().Background.List() {
+		if t.Status == tool.ShellRunning {
+			out = append(out, backgroundTask(t))
+		}
+	}
+	for _, t := range s.Env().Agents.Tasks.List() {
+		if t.Background && t.Working() {
+			out = append(out, agentTask(t))
+		}
+	}
+	return out
 }
 
 func backgroundTask(t tool.BackgroundShell) event.BackgroundTask {
 	return event.BackgroundTask{ID: t.ID, CallID: t.CallID, Command: t.Command, Status: string(t.Status), ExitCode: t.ExitCode, Output: t.Output}
 }
 
-// leftover waits for commands in the background and returns those that run on all the same.
-func (l *local) leftover(ctx context.Context) []event.BackgroundTask {
-	b := l.front().Background()
-	if b.Running() == 0 {
-		return nil
+func agentTask(t subagent.State) event.BackgroundTask {
+	status := t.Status
+	switch status {
+	case subagent.Waiting:
+		status = subagent.Running
+	case subagent.Stopped:
+		status = "killed"
 	}
-	if wait := l.inst.Config().Settings.Bash.BackgroundWaitMs; wait > 0 {
+	return event.BackgroundTask{ID: t.ID, CallID: t.Call, Command: t.Title, Agent: t.Kind, Status: string(status)}
+}
+
+// leftover waits for commands in the background and returns the tasks that run on all the same. Agents were waited for by
+// the turn.
+func (l *local) leftover(ctx context.Context) []event.BackgroundTask {
+	b := l.front().Env().Background
+	if wait := l.inst.Config().Settings.Bash.BackgroundWaitMs; wait > 0 && b.Running() > 0 {
 		ctx, cancel := context.WithTimeout(ctx, time.Duration(wait)*time.Millisecond)
 		defer cancel()
 		b.Wait(ctx)
 	}
-	var out []event.BackgroundTask
-	for _, t := range b.List() {
-		if t.Status == tool.ShellRunning {
-			out = append(out, backgroundTask(t))
-		}
+	return runningTasks(l.front())
+}
+
+// awaitNews waits for an agent to end in the background as long as the settings say, and reports whether one did.
+func (l *local) awaitNews(ctx context.Context) bool {
+	s := l.front()
+	wait := l.inst.Config().Settings.Bash.BackgroundWaitMs
+	if wait <= 0 || s.Env().Agents.Tasks.Running() == 0 {
+		return false
 	}
-	return out
+	ctx, cancel := context.WithTimeout(ctx, time.Duration(wait)*time.Millisecond)
+	defer cancel()
+	return s.Env().AwaitNews(ctx)
+}
+
+// News is the message about ends in the background that opens a turn, if there is news.
+func (l *local) News(ctx context.Context) (llm.Message, bool) {
+	if m, err := l.front().Env().News(ctx); err == nil && len(m) > 0 {
+		return m[0], true
+	}
+	return llm.Message{}, false
 }
 
 // endBackground names the commands that end with the run; "" when none does.
@@ -66,9 +121,12 @@ func endBackground(ctx context.Context, conv Conversation) string {
 	var names []string
 	for _, t := range tasks {
 		first, _, _ := strings.Cut(t.Command, "\n")
+		if t.Agent != "" {
+			first = t.Agent + ": " + first + ", its session is kept"
+		}
 		names = append(names, fmt.Sprintf("%s (%s)", t.ID, first))
 	}
-	return "ended with the run: " + strings.Join(names, ", ") + "; bash.backgroundWaitMs in the settings waits for commands in the background"
+	return "ended with the run: " + strings.Join(names, ", ") + "; bash.backgroundWaitMs in the settings waits for commands and agents in the background"
 }
 
 type taskStartedLine struct {
@@ -105,29 +163,39 @@ type taskItem struct {
 	Description string `json:"description"`
 }
 
-const taskType = "local_bash"
+// taskType is the ecosystem's name for a kind of task.
+func taskType(t event.BackgroundTask) string {
+	if t.Agent != "" {
+		return "local_agent"
+	}
+	return "local_bash"
+}
 
-// background reports one command in the background, and all that run now.
+// background reports one task in the background, and all that run now.
 func (p *streamPrinter) background(b event.Background) error {
 	var err error
 	switch t := b.Task; t.Status {
 	case string(tool.ShellRunning):
 		err = p.w.write(&taskStartedLine{
-			Type: "system", Subtype: "task_started", TaskID: t.ID, ToolUseID: t.CallID, Description: t.Command, TaskType: taskType,
+			Type: "system", Subtype: "task_started", TaskID: t.ID, ToolUseID: t.CallID, Description: t.Command, TaskType: taskType(t),
 		})
 	default:
 		status := t.Status
 		if status == string(tool.ShellKilled) {
 			status = "stopped"
 		}
+		summary := fmt.Sprintf("%s: %s, exit code %d", t.Command, t.Status, t.ExitCode)
+		if t.Agent != "" {
+			summary = fmt.Sprintf("%s: %s: %s", t.Agent, t.Command, t.Status)
+		}
 		err = p.w.write(&taskEndedLine{
 			Type: "system", Subtype: "task_notification", TaskID: t.ID, ToolUseID: t.CallID, Status: status, Output: t.Output,
-			Summary: fmt.Sprintf("%s: %s, exit code %d", t.Command, t.Status, t.ExitCode),
+			Summary: summary,
 		})
 	}
 	l := &tasksLine{Type: "system", Subtype: "background_tasks_changed", Tasks: []taskItem{}}
 	for _, t := range b.Running {
-		l.Tasks = append(l.Tasks, taskItem{t.ID, taskType, t.Command})
+		l.Tasks = append(l.Tasks, taskItem{t.ID, taskType(t), t.Command})
 	}
 	return joinErrors(err, p.w.write(l))
 }

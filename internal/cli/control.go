@@ -38,6 +38,7 @@ type controller struct {
 	calls     map[string]event.Question
 	hostSeq   int
 	wake      chan struct{}
+	woken     bool // a task has ended in the background, and no turn had the news
 }
 
 // queued is a message that waits for its turn, or why one of stdin cannot be used.
@@ -70,6 +71,9 @@ func (c *controller) serve(ctx context.Context) error {
 	var last error
 	for {
 		m, ok, err := c.next(ctx)
+		if err == nil && !ok && c.awaitNews(ctx) {
+			continue
+		}
 		if err != nil || !ok {
 			if err == nil {
 				err = joinErrors(c.sayEnded(ctx), last)
@@ -86,6 +90,7 @@ func (c *controller) serve(ctx context.Context) error {
 		last = c.p.verdict(c.o, out, nil)
 		if c.hostStopped() {
 			last = nil
+			c.forgetNews() // an interrupt is not answered by another turn
 		}
 	}
 }
@@ -148,7 +153,12 @@ func (c *controller) next(ctx context.Context) (queued, bool, error) {
 			return m, true, nil
 		}
 		eof, err := c.eof, c.inputErr
+		woken := c.woken
+		c.woken = false
 		c.mu.Unlock()
+		if m, ok := c.news(ctx, woken); ok {
+			return queued{Message: m, plain: true}, true, nil
+		}
 		if eof {
 			return queued{}, false, err
 		}
@@ -190,6 +200,58 @@ func (c *controller) idle(ctx context.Context) (stop func()) {
 	return func() { cancel(); <-done }
 }
 
+// background is a conversation with tasks in the background.
+type background interface {
+	// News is the message about ends in the background that opens a turn, if there is news.
+	News(ctx context.Context) (llm.Message, bool)
+	// awaitNews waits for news as long as the settings say, and reports whether there is some.
+	awaitNews(ctx context.Context) bool
+}
+
+// news is the message about tasks that ended in the background, as the next turn's.
+func (c *controller) news(ctx context.Context, woken bool) (llm.Message, bool) {
+	b, ok := c.conv.(background)
+	if !ok || !woken {
+		return llm.Message{}, false
+	}
+	m, ok := b.News(ctx)
+	if ok {
+		c.mu.Lock()
+		c.running, c.stopped = true, false
+		c.mu.Unlock()
+	}
+	return m, ok
+}
+
+// awaitNews waits for agents in the background when no message will come any more, as long as the settings say.
+func (c *controller) awaitNews(ctx context.Context) bool {
+	b, ok := c.conv.(background)
+	if !ok {
+		return false
+	}
+	stop := c.idle(ctx)
+	ended := b.awaitNews(ctx)
+	stop()
+	if ended {
+		c.ended()
+	}
+	return ended
+}
+
+func (c *controller) forgetNews() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.woken = false
+}
+
+// ended notes that a task has ended in the background.
+func (c *controller) ended() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.woken = true
+	c.signal()
+}
+
 func (c *controller) signal() {
 	select {
 	case c.wake <- struct{}{}:
@@ -210,6 +272,9 @@ func (c *controller) open(ctx context.Context) error {
 		return err
 	}
 	c.conv, c.h = conv, c.p.headless(c.o, conv)
+	if l, ok := conv.(*local); ok {
+		l.onEnd(c.ended)
+	}
 	c.h.printer = newStreamPrinter(c.w, c.o, c.p.warnings)
 	c.h.stop = c.turnStarts
 	if c.o.asksHost() {

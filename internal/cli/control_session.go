@@ -7,10 +7,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 	"unicode/utf8"
 
 	"github.com/lathe-dev/lathe/internal/llm"
+	"github.com/lathe-dev/lathe/internal/subagent"
+	"github.com/lathe-dev/lathe/internal/tool"
 )
 
 // sessionRequests are the control requests about the session, its settings and its files.
@@ -91,20 +94,27 @@ func (l *local) applySettings(ctx context.Context, r controlRequest) (any, error
 }
 
 func (l *local) stopTask(ctx context.Context, r controlRequest) (any, error) {
-	_, err := l.front().Background().Kill(ctx, r.TaskID)
+	_, err := l.front().Env().Agents.Tasks.Stop(ctx, r.TaskID)
+	if errors.Is(err, subagent.ErrNoTask) {
+		_, err = l.front().Env().Background.Kill(ctx, r.TaskID)
+	}
 	return nil, err
 }
 
-// toBackground lets the commands that calls wait for go on while the turn does.
+// toBackground lets the commands and agents that calls wait for go on while the turn does.
 func (l *local) toBackground(_ context.Context, r controlRequest) (any, error) {
-	b, moved := l.front().Background(), []string{}
-	for _, id := range b.Waiting() {
-		if (r.ToolUseID == "" || r.ToolUseID == id) && b.Detach(id) {
+	wanted := []string{r.ToolUseID}
+	if r.ToolUseID == "" {
+		wanted = l.front().Env().InFront()
+	}
+	moved := []string{}
+	for _, id := range wanted {
+		if l.front().Env().Detach(id) {
 			moved = append(moved, id)
 		}
 	}
 	if len(moved) == 0 {
-		return nil, errors.New("background_tasks: no command runs that could go on in the background")
+		return nil, errors.New("background_tasks: nothing runs that could go on in the background")
 	}
 	return map[string]any{"backgrounded": moved}, nil
 }
@@ -113,7 +123,14 @@ func (l *local) toBackground(_ context.Context, r controlRequest) (any, error) {
 const outputLimit = 1 << 20
 
 func (l *local) taskOutput(_ context.Context, r controlRequest) (any, error) {
-	for _, t := range l.front().Background().List() {
+	if now, err := l.front().Env().Agents.Tasks.Get(r.TaskID); err == nil {
+		text := now.Answer
+		if now.Working() {
+			text = strings.Join(tool.AgentCalls(l.front().Env().Agents.Tasks.Messages(now.ID), 20), "\n")
+		}
+		return map[string]any{"output": text, "total_bytes": len(text), "truncated": false}, nil
+	}
+	for _, t := range l.front().Env().Background.List() {
 		if t.ID != r.TaskID {
 			continue
 		}

@@ -20,6 +20,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/permission"
 	"github.com/lathe-dev/lathe/internal/sandbox/confine"
+	"github.com/lathe-dev/lathe/internal/session"
 	"github.com/lathe-dev/lathe/internal/subagent"
 	"github.com/lathe-dev/lathe/internal/term"
 	"github.com/lathe-dev/lathe/internal/tool"
@@ -35,6 +36,7 @@ type local struct {
 	mu      sync.Mutex
 	session *app.Session
 
+	wake   func() // is called when a task has ended in the background; nil: nothing waits for it
 	events *event.Subscription
 	stop   func() // ends commands in the background
 	log    *journal
@@ -84,6 +86,9 @@ func openSession(ctx context.Context, inst *app.Instance, o *Options) (*local, e
 	stream := o.InputFormat == "stream-json"
 	l.bus = event.NewBus()
 	so.Boundaries, so.Bus = stream, l.bus
+	if !stream {
+		so.Linger = time.Duration(inst.Config().Settings.Bash.BackgroundWaitMs) * time.Millisecond
+	}
 	s, err := inst.NewSession(ctx, so)
 	if err != nil {
 		return nil, err
@@ -142,12 +147,14 @@ func (l *local) background(ctx context.Context, o *Options) {
 
 // chooseSession finds the session that --resume or --continue mean.
 func chooseSession(inst *app.Instance, o *Options, so *app.SessionOptions) (err error) {
+	var info session.Info
 	switch {
 	case o.Resume != "":
-		so.Resume, err = inst.FindSession(o.Resume)
+		info, err = inst.Store().Find(inst.Dir(), o.Resume)
 	case o.Continue:
-		so.Resume, err = inst.FindSession("")
+		info, err = inst.Store().Latest(inst.Dir())
 	}
+	so.Resume = info.ID
 	return err
 }
 

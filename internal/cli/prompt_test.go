@@ -270,7 +270,7 @@ func TestCompletions(t *testing.T) {
 		{[]string{"__complete", "se"}, "session"},
 		{[]string{"__complete", "-p", "--permission-mode", ""}, strings.Join(permission.ModeNames(), "\n")},
 		{[]string{"__complete", "session", "li"}, "list"},
-		{[]string{"__complete", "tool", "call", "Kill"}, "KillShell"},
+		{[]string{"__complete", "tool", "call", "TaskS"}, "TaskStop"},
 		{[]string{"__complete", "--mod"}, "--model\tthe model's name"},
 		{[]string{"__complete", "--out"}, "--output-format"},
 		{[]string{"__complete", "session", "list", "--cw"}, "--cwd"},

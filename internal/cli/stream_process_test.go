@@ -416,7 +416,7 @@ final
 	}
 	for _, c := range []struct{ request, want string }{
 		{`{"subtype":"stop_task","task_id":"bash_7"}`, "bash_7"},
-		{`{"subtype":"background_tasks"}`, "no command runs"},
+		{`{"subtype":"background_tasks"}`, "nothing runs"},
 		{`{"subtype":"get_task_output","task_id":"bash_7"}`, "bash_7"},
 		{`{"subtype":"read_file","path":"/etc/shadow"}`, "/etc/shadow"},
 		{`{"subtype":"read_file","path":"none.txt"}`, "none.txt"},

@@ -116,15 +116,21 @@ type Cache struct {
 	BytesSaved            int64
 }
 
-// Workspace is the working folder and its background tasks.
+// Workspace is the working folder.
 type Workspace interface {
 	AddDir(ctx context.Context, dir string) (string, error)
 	Changes(ctx context.Context) ([]event.Diff, error) // the session's own edits
 	Diff(ctx context.Context) (string, error)          // from the last commit, as a unified diff
 	History() (snapshot.History, error)                // the states of files on the branch in front
 	Stashes() Stashes
-	Tasks() []Task // running ones, and those that ended lately
-	EndTask(ctx context.Context, id string) (Task, error)
+	Tasks() Tasks
+}
+
+// Tasks are the commands in the background and the agents.
+type Tasks interface {
+	List() []Task // running ones, and those that ended lately
+	End(ctx context.Context, id string) (Task, error)
+	Tell(ctx context.Context, id, text string) error // hands a message to an agent that works
 }
 
 // Stashes is git's stash.
@@ -142,6 +148,8 @@ type Task struct {
 	Running bool
 	Started time.Time
 	Output  string // a file with its output, once it has ended
+	Agent   bool
+	Detail  string // of an agent: its last calls, or its answer
 }
 
 // Stash is uncommitted changes of a repository.

@@ -51,7 +51,8 @@ func ruleCommands() []Command {
 			Run:      diff,
 		},
 		{
-			Name: "tasks", Aliases: []string{"bashes"}, Group: groupRules, Args: "[end id]", Help: "List the commands in the background, or end one of them",
+			Name: "tasks", Aliases: []string{"bashes"}, Group: groupRules, Args: "[end id | tell id message]", Help: "List the commands in the background and the agents, end one, or send an agent a message",
+			Doc: "An agent that works gets a message at its next step.",
 			Run: tasks,
 		},
 		undoCommand(), redoCommand(),
@@ -218,21 +219,38 @@ func diff(ctx context.Context, h Host, args string) (event.Output, error) {
 
 func tasks(ctx context.Context, h Host, args string) (event.Output, error) {
 	if id, ok := strings.CutPrefix(args, "end "); ok {
-		t, err := h.Workspace().EndTask(ctx, strings.TrimSpace(id))
+		t, err := h.Workspace().Tasks().End(ctx, strings.TrimSpace(id))
 		if err != nil {
 			return event.Output{}, err
 		}
 		return text("%s is ended: %s, %s.", t.ID, code(t.Title), t.State), nil
 	}
+	if rest, ok := strings.CutPrefix(args, "tell "); ok {
+		id, message, _ := strings.Cut(strings.TrimSpace(rest), " ")
+		if message = strings.TrimSpace(message); message == "" {
+			return event.Output{Insert: "/tasks tell " + id + " "}, nil
+		}
+		if err := h.Workspace().Tasks().Tell(ctx, id, message); err != nil {
+			return event.Output{}, err
+		}
+		return text("The agent gets the message at its next step."), nil
+	}
 	p := &event.Pick{
 		Title: "In the background", Command: "tasks", Empty: "Nothing runs in the background.",
-		Actions: []event.PickAction{{Key: "ctrl+d", Label: "end", Command: "tasks end", Refresh: "tasks"}},
+		Actions: []event.PickAction{
+			{Key: "ctrl+d", Label: "end", Command: "tasks end", Refresh: "tasks"},
+			{Key: "ctrl+t", Label: "message", Command: "tasks tell", Ask: "Message to the agent"},
+		},
 	}
-	for _, t := range h.Workspace().Tasks() {
+	for _, t := range h.Workspace().Tasks().List() {
 		if args != "" && t.ID == args {
 			return taskOutput(t)
 		}
-		p.Items = append(p.Items, event.PickItem{ID: t.ID, Label: t.ID + " " + short(t.Title, 100), Detail: t.State, Time: t.Started, Current: t.Running, Preview: fenced("", t.Title)})
+		label, preview := t.ID+" "+short(t.Title, 100), t.Title
+		if t.Agent {
+			label, preview = short(t.Title, 100), t.Detail
+		}
+		p.Items = append(p.Items, event.PickItem{ID: t.ID, Label: label, Detail: t.State, Time: t.Started, Current: t.Running, Preview: fenced("", preview)})
 	}
 	if args != "" {
 		return event.Output{}, fmt.Errorf("there is no task %q; /tasks lists them", args)
@@ -245,6 +263,9 @@ const mostShown = 16 << 10
 
 // taskOutput shows a task's state, and the end of its output once it has ended.
 func taskOutput(t Task) (event.Output, error) {
+	if t.Agent {
+		return event.Output{Text: fmt.Sprintf("%s: %s, %s.\n\n%s", t.ID, code(t.Title), t.State, fenced("", t.Detail))}, nil
+	}
 	if t.Output == "" {
 		return text("%s: %s, %s.", t.ID, code(t.Title), t.State), nil
 	}

@@ -130,7 +130,7 @@ func conflictPick(plan *snapshot.Plan, command string) *event.Pick {
 // running names the commands in the background, which may go on changing files.
 func running(h Host) string {
 	var names []string
-	for _, t := range h.Workspace().Tasks() {
+	for _, t := range h.Workspace().Tasks().List() {
 		if t.Running {
 			names = append(names, code(t.ID+" "+short(t.Title, 60)))
 		}

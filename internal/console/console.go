@@ -72,6 +72,8 @@ type Console struct {
 	mu      sync.Mutex
 	front   *app.Session
 	busy    bool // a turn runs, or the front is being changed
+	own     bool // the turn was not asked for: it has news from the background
+	woken   bool // something ended in the background while it was busy
 	closed  bool
 	queue   []waiting
 	stamps  int        // counts messages that were steered or queued
@@ -226,11 +228,26 @@ func (c *Console) release() {
 // reported by its TurnEnd and is not an error here.
 func (c *Console) Prompt(ctx context.Context, m llm.Message) error {
 	if err := c.acquire(); err != nil {
+		if errors.Is(err, ErrBusy) && c.ownTurn() && c.Steer(m, false) {
+			return nil
+		}
 		return err
 	}
 	c.remember(m)
 	s := c.session()
 	c.recordChoices(ctx, s)
+	return c.turns(ctx, s, m)
+}
+
+// ownTurn reports that the running turn was not asked for.
+func (c *Console) ownTurn() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.own
+}
+
+// turns runs a turn, then one for each queued message. The console is busy.
+func (c *Console) turns(ctx context.Context, s *app.Session, m llm.Message) error {
 	m = c.withPending(m)
 	for {
 		end, err := s.Prompt(ctx, m)
@@ -256,7 +273,13 @@ func (c *Console) afterTurn(s *app.Session, completed bool) *llm.Message {
 		c.queue = c.queue[1:]
 		return &m
 	}
-	c.busy = false
+	woken := c.woken
+	if c.woken = false; completed && woken && !c.closed {
+		if m, ok := c.news(s); ok {
+			return &m
+		}
+	}
+	c.busy, c.own = false, false
 	var back []waiting
 	for _, m := range s.TakeSteers() {
 		back = append(back, waiting{c.steered, m})

@@ -137,7 +137,7 @@ func (c *Console) status() event.Status {
 	out := event.Status{
 		Session: s.ID(), Model: model.ID, Effort: string(s.Effort()), Mode: s.Mode(), Dir: s.Dir(), Sandbox: c.opts.Boundary.Word(),
 		ContextUsed: seen.used, ContextWindow: model.ContextWindow, CostUSD: seen.costUSD, Usage: seen.usage, CacheHit: seen.hit,
-		Background: s.Background().Running(), Queued: queued, Changed: seen.changed, Todos: seen.todos, Line: line,
+		Background: s.Env().Background.Running() + s.Env().Agents.Tasks.Running(), Queued: queued, Changed: seen.changed, Todos: seen.todos, Line: line,
 	}
 	if next, ok := seen.cache.Next(model.Price, seen.cache.Expires()); ok && seen.model == model.ID {
 		out.Cache = event.CacheCost{Expires: seen.cache.Expires(), Lifetime: next.Lifetime, WarmUSD: next.WarmUSD, ColdUSD: next.ColdUSD}

@@ -117,8 +117,11 @@ func (c *Console) leave(s *app.Session) error {
 	lost := len(c.queue)
 	c.queue, c.pending = nil, nil
 	c.mu.Unlock()
-	if n := s.Background().Running(); n > 0 {
+	if n := s.Env().Background.Running(); n > 0 {
 		c.warnBoth(s, "background commands ended with their conversation: %d", n)
+	}
+	if n := s.Env().Agents.Tasks.Running(); n > 0 {
+		c.warnBoth(s, "background agents ended with their conversation: %d; their sessions are kept", n)
 	}
 	if lost > 0 {
 		c.warnBoth(s, "queued messages dropped with their conversation: %d; they are in the prompt history", lost)

@@ -188,18 +188,19 @@ type ModelFallback struct {
 	Reason string `json:"reason"`
 }
 
-// Background says that a command started in the background, or ended there.
+// Background says that a command or an agent started in the background, or ended there.
 type Background struct {
 	Task    BackgroundTask   `json:"task"`
 	Running []BackgroundTask `json:"running"` // all that run now
 }
 
-// BackgroundTask is a command in the background.
+// BackgroundTask is a command or an agent in the background.
 type BackgroundTask struct {
 	ID       string `json:"id"`
 	CallID   string `json:"call_id,omitempty"` // of the call that started it
-	Command  string `json:"command"`
-	Status   string `json:"status"` // running, completed, failed or killed
+	Command  string `json:"command"`           // of an agent: its task in a few words
+	Agent    string `json:"agent,omitempty"`   // the kind of the agent; empty for a command
+	Status   string `json:"status"`            // running, completed, failed or killed
 	ExitCode int    `json:"exit_code,omitempty"`
 	Output   string `json:"output,omitempty"` // the file with its output, once it has ended
 }

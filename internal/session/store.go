@@ -72,13 +72,12 @@ func (s *Store) Create(_ context.Context, m Meta) (*Session, error) {
 	return s.create(h, project, nil)
 }
 
+// NewID makes an id for a session. Ids are in the order of time.
+func NewID() string { return uuid.Must(uuid.NewV7()).String() }
+
 func (s *Store) newID(want string) (string, error) {
 	if want == "" {
-		id, err := uuid.NewV7()
-		if err != nil {
-			return "", fmt.Errorf("session: make an id: %w", err)
-		}
-		return id.String(), nil
+		return NewID(), nil
 	}
 	id, err := uuid.Parse(want)
 	if err != nil || len(want) != 36 {

@@ -83,7 +83,7 @@ func (k *Kind) Permission(canonical func(string) string) permission.AgentKind {
 	}
 	for _, name := range k.Tools {
 		if name = canonical(name); name == "Bash" {
-			out.Tools = append(out.Tools, "BashOutput", "KillShell") // of its commands in the background
+			out.Tools = append(out.Tools, "TaskOutput", "TaskStop") // of its commands in the background
 		}
 		out.Tools = append(out.Tools, name)
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -19,6 +20,8 @@ const MaxDepth = 5
 // Conversation is the session of one agent.
 type Conversation interface {
 	ID() string
+	Steer(llm.Message) bool // false: no turn runs
+	Used() (steps int, usd float64)
 	Prompt(context.Context, llm.Message) (event.TurnEnd, error)
 	Messages() []llm.Message
 	Close() error
@@ -32,6 +35,17 @@ type Request struct {
 	Prompt string
 	Model  string // overrides the kind's; empty: the kind's
 	Resume string // the id of an agent to continue, with its context
+
+	Background bool   // its parent does not wait for it
+	ID         string // of its session; set by Agents
+}
+
+// NewSession is the id of the session to make; empty to resume one.
+func (r Request) NewSession() string {
+	if r.Resume != "" {
+		return ""
+	}
+	return r.ID
 }
 
 // Outcome is the result of an agent's work.
@@ -43,6 +57,9 @@ type Outcome struct {
 	End      event.TurnEnd
 	Calls    int
 	Duration time.Duration
+
+	Background bool // it goes on in the background: there is no answer yet
+	Delivered  bool // the prompt went to the agent, which is at work
 }
 
 // ModelName returns the agent's model: that of the settings for all agents, the call's or the kind's, in this order; ""
@@ -66,19 +83,33 @@ type Host struct {
 	Open func(ctx context.Context, k *Kind, r Request) (Conversation, error)
 	// KindOf returns the kind of an agent that was started before.
 	KindOf func(id string) (string, error)
+	NewID  func() string
+	Above  *Agents      // of the session that started this one; nil: it is the main one
+	Note   func(Record) // writes to the log of the session
 }
 
 // Agents starts the agents of one session. It is safe for concurrent use.
 type Agents struct {
 	Host
+	Tasks *Tasks // of the main session and all below it
 
 	mu      sync.Mutex
-	waiting int             // calls waiting for an agent
-	active  map[string]bool // ids of the agents that work
+	waiting int           // calls waiting for an agent
+	closed  bool          // none starts any more
+	end     chan struct{} // closed at the next end of an agent
+	lost    []Record
+	taken   []Record // whose end was handed out and is not in the log
+	works   sync.WaitGroup
 }
 
 // New makes the Agents of a session, without starting any.
-func New(h Host) *Agents { return &Agents{Host: h, active: map[string]bool{}} }
+func New(h Host) *Agents {
+	a := &Agents{Host: h, Tasks: NewTasks(), end: make(chan struct{})}
+	if h.Above != nil {
+		a.Tasks = h.Above.Tasks
+	}
+	return a
+}
 
 // Check returns an error for a request that Run could not carry out. It starts nothing.
 func (a *Agents) Check(r Request) (*Kind, error) {
@@ -101,45 +132,103 @@ func (a *Agents) Check(r Request) (*Kind, error) {
 	return a.Catalog().Get(name)
 }
 
-// Run has an agent do a task and waits for its answer. Cancelling ctx ends the agent and everything it started. An error
-// means that the agent was not started.
+// Run has an agent do a task and waits for its answer, unless the request or somebody (Tasks.Detach) sends it to the
+// background. Cancelling ctx ends an agent that is waited for, with everything it started. A request to resume an agent
+// that is at work hands the prompt to it. An error means that the agent was not started.
 func (a *Agents) Run(ctx context.Context, r Request) (Outcome, error) {
 	k, err := a.Check(r)
 	if err != nil {
 		return Outcome{}, err
 	}
-	defer a.wait()()
-	release, err := a.Slots.take(ctx)
+	if r.Resume != "" && a.delivered(ctx, r) {
+		return Outcome{ID: r.Resume, Kind: k.Name, Delivered: true}, nil
+	}
+	t, err := a.start(ctx, k, r)
 	if err != nil {
 		return Outcome{}, err
 	}
-	defer release()
-	return a.work(ctx, k, r)
+	away := Outcome{ID: t.id, Kind: k.Name, Background: true}
+	if r.Background {
+		return away, nil
+	}
+	defer a.wait()()
+	select {
+	case <-t.left:
+		return away, nil
+	case <-t.ended:
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.told = true
+	return t.out, t.err
 }
 
-func (a *Agents) work(ctx context.Context, k *Kind, r Request) (out Outcome, err error) {
-	if r.Resume != "" && !a.enter(r.Resume) {
-		return out, fmt.Errorf("the agent %s is at work; wait for its answer", r.Resume)
+// delivered hands the prompt to the agent if it is at work.
+func (a *Agents) delivered(ctx context.Context, r Request) bool {
+	t, err := a.Tasks.find(r.Resume)
+	return err == nil && t.working() && t.steer(ctx, llm.UserText(r.Prompt)) == nil
+}
+
+// start lists an agent and lets it work.
+func (a *Agents) start(ctx context.Context, k *Kind, r Request) (*task, error) {
+	own, cancel := context.WithCancelCause(context.Background())
+	t := &task{
+		owner: a, kind: k, id: r.Resume, started: time.Now(), cancel: cancel, left: make(chan struct{}), ended: make(chan struct{}),
+		background: r.Background, status: Waiting, unlink: func() bool { return true },
 	}
-	started := time.Now()
-	c, err := a.Open(ctx, k, r)
-	if err != nil {
-		a.leave(r.Resume)
-		return out, fmt.Errorf("the agent could not be started: %w", err)
+	if t.id == "" {
+		t.id = a.NewID()
 	}
-	a.enter(c.ID())
-	defer func() {
-		a.leave(c.ID())
-		if failed := c.Close(); failed != nil && out.Problem == "" {
-			out.Problem = failed.Error()
-		}
+	r.ID = t.id
+	t.request = r
+	if !r.Background {
+		t.unlink = context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })
+	}
+	if err := a.add(t); err != nil {
+		t.unlink()
+		cancel(err)
+		return nil, err
+	}
+	a.note(t.record(r.Background))
+	a.Tasks.tell(t)
+	go func() {
+		defer a.works.Done()
+		t.run(own)
+		cancel(nil)
 	}()
-	before := len(c.Messages())
-	end, err := c.Prompt(ctx, llm.UserText(r.Prompt))
-	out = Outcome{ID: c.ID(), Kind: k.Name, End: end, Duration: time.Since(started), Problem: problem(end, err)}
-	messages := c.Messages()
-	out.read(messages[min(before, len(messages)):]) // a compaction may have made it shorter
-	return out, nil
+	return t, nil
+}
+
+// add lists an agent, unless the session is closed.
+func (a *Agents) add(t *task) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.closed {
+		return errClosed
+	}
+	if err := a.Tasks.add(t); err != nil {
+		return err
+	}
+	a.works.Add(1)
+	return nil
+}
+
+// Close ends the agents that this session started and waits for them. None starts afterwards.
+func (a *Agents) Close() error {
+	a.mu.Lock()
+	a.closed = true
+	a.mu.Unlock()
+	for _, t := range a.own() {
+		t.cancel(errClosed)
+	}
+	a.works.Wait()
+	a.settle()
+	return nil
+}
+
+// own lists the agents that this session started.
+func (a *Agents) own() []*task {
+	return slices.DeleteFunc(a.Tasks.all(), func(t *task) bool { return t.owner != a })
 }
 
 // read takes the answer out of the messages of the run.
@@ -176,23 +265,6 @@ func problem(end event.TurnEnd, err error) string {
 		return err.Error()
 	}
 	return string(end.Reason)
-}
-
-// enter marks an agent as at work; false when it is already.
-func (a *Agents) enter(id string) bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.active[id] {
-		return false
-	}
-	a.active[id] = true
-	return true
-}
-
-func (a *Agents) leave(id string) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	delete(a.active, id)
 }
 
 // wait lends the slot of a session that is itself an agent to the agents it waits for. Otherwise agents that only wait for

@@ -2,6 +2,7 @@ package subagent_test
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
@@ -122,6 +123,16 @@ type conversation struct {
 	id       string
 	run      func(context.Context) (event.TurnEnd, error)
 	messages []llm.Message
+	steered  chan string // of the messages that were delivered; nil: none is taken
+}
+
+func (c *conversation) Used() (int, float64) { return 2, 0.5 }
+
+func (c *conversation) Steer(m llm.Message) bool {
+	if c.steered != nil {
+		c.steered <- m.PlainText()
+	}
+	return c.steered != nil
 }
 
 func (c *conversation) ID() string              { return c.id }
@@ -136,6 +147,7 @@ func (c *conversation) Prompt(ctx context.Context, m llm.Message) (event.TurnEnd
 func agents(depth int, slots *subagent.Slots, run func(context.Context) (event.TurnEnd, error)) *subagent.Agents {
 	return subagent.New(subagent.Host{
 		Catalog: func() *subagent.Catalog { return subagent.Find(nil, nil) }, Depth: depth, Slots: slots,
+		NewID: rand.Text,
 		Open: func(_ context.Context, _ *subagent.Kind, r subagent.Request) (subagent.Conversation, error) {
 			return &conversation{id: r.Resume + "1", run: run}, nil
 		},
@@ -242,7 +254,7 @@ func TestAKindsToolsAreKnownUnderAnySpelling(t *testing.T) {
 	got := k.Permission(func(name string) string {
 		return map[string]string{"shell": "Bash", "Read": "Read", "writeFile": "Write"}[name]
 	})
-	if fmt.Sprint(got.Tools, got.Without, got.ReadOnly) != "[BashOutput KillShell Bash Read] [Write] true" {
+	if fmt.Sprint(got.Tools, got.Without, got.ReadOnly) != "[TaskOutput TaskStop Bash Read] [Write] true" {
 		t.Errorf("%+v", got)
 	}
 	none := subagent.Kind{Name: "a", Tools: []string{}}

@@ -65,6 +65,7 @@ type Background struct {
 // foreground is a command that a call waits for.
 type foreground struct {
 	callID string
+	owner  string
 	leave  chan struct{} // closed to send it to the background
 }
 
@@ -117,13 +118,15 @@ func (b *Background) Kill(ctx context.Context, id string) (BackgroundShell, erro
 	}
 }
 
-// Waiting names the calls that wait for a command and could be sent to the background.
-func (b *Background) Waiting() []string {
+// Waiting names the calls of an agent (see Env.Owner) that wait for a command and could be sent to the background.
+func (b *Background) Waiting(owner string) []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	var ids []string
 	for _, f := range b.fore {
-		ids = append(ids, f.callID)
+		if f.owner == owner {
+			ids = append(ids, f.callID)
+		}
 	}
 	return ids
 }
@@ -179,18 +182,37 @@ func (b *Background) Close() error {
 	return nil
 }
 
-// news says which commands have ended since the model last heard of them, in a line each.
-func (b *Background) news() []string {
+// news says which commands of an agent have ended since the model last heard of them, in a line each.
+func (b *Background) news(owner string) []string {
 	b.mu.Lock()
 	shells := slices.Clone(b.shells)
 	b.mu.Unlock()
 	var out []string
 	for _, s := range shells {
-		if s.tellEnd() {
+		if s.ownedBy(owner) && s.tellEnd() {
 			out = append(out, "In the background: "+s.state().String())
 		}
 	}
 	return out
+}
+
+// HandOver gives the commands of an agent that ends to the one that started it.
+func (b *Background) HandOver(from, to string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, s := range b.shells {
+		if s.ownedBy(from) {
+			s.mu.Lock()
+			s.owner = to
+			s.mu.Unlock()
+		}
+	}
+}
+
+func (s *shellRun) ownedBy(owner string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.owner == owner
 }
 
 // tellEnd reports, once, that the command has ended.
@@ -223,14 +245,14 @@ func (b *Background) room() error {
 	case b.closed:
 		return errShellClosed
 	case b.full():
-		return fmt.Errorf("%d commands run in the background already; end one with KillShell first", mostBackground)
+		return fmt.Errorf("%d commands run in the background already; end one with TaskStop first", mostBackground)
 	}
 	return nil
 }
 
 // wait registers a call that waits for its command.
-func (b *Background) wait(callID string) *foreground {
-	f := &foreground{callID, make(chan struct{})}
+func (b *Background) wait(callID, owner string) *foreground {
+	f := &foreground{callID, owner, make(chan struct{})}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.fore = append(b.fore, f)
@@ -320,6 +342,7 @@ type shellRun struct {
 	ended   chan struct{} // closed when the output is kept
 
 	mu     sync.Mutex
+	owner  string // see Env.Owner
 	spool  BlobWriter
 	size   int64 // bytes written to the spool
 	came   int64 // bytes of output, also those that were not kept

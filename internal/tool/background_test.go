@@ -58,7 +58,7 @@ func (b *bench) until(id, want string) string {
 	b.t.Helper()
 	all := ""
 	for range 200 {
-		r, err := b.call("BashOutput", in{"bash_id": id, "block": true, "timeout": 50})
+		r, err := b.call("TaskOutput", in{"task_id": id, "block": true, "timeout": 50})
 		if err != nil {
 			b.t.Fatal(err)
 		}
@@ -83,11 +83,11 @@ func TestACommandRunsInTheBackground(t *testing.T) {
 	if len(list) != 1 || list[0].Status != tool.ShellRunning || list[0].ID != id || list[0].Dir != b.dir || b.env.Background.Running() != 1 {
 		t.Errorf("%+v", list)
 	}
-	wantIn(t, b.must("BashOutput", in{"bash_id": id}), "bash_1 is running", "No new output")
+	wantIn(t, b.must("TaskOutput", in{"task_id": id}), "bash_1 is running", "No new output")
 	if err := os.WriteFile(fifo, []byte("middle\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	r, err := b.call("BashOutput", in{"bash_id": id, "block": true})
+	r, err := b.call("TaskOutput", in{"task_id": id, "block": true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,10 +99,10 @@ func TestACommandRunsInTheBackground(t *testing.T) {
 	if data, err := os.ReadFile(path); err != nil || string(data) != "first\nmiddle\nlast\n" {
 		t.Errorf("%q, %v", data, err)
 	}
-	wantIn(t, b.must("BashOutput", in{"bash_id": id}), "No new output")
-	wantIn(t, b.must("KillShell", in{"shell_id": id}), "ended with exit code 3")
-	b.fails("BashOutput", in{"bash_id": "bash_9"}, "no background command \"bash_9\"", "bash_1")
-	b.fails("BashOutput", in{"bash_id": id, "filter": "("}, "regular expression")
+	wantIn(t, b.must("TaskOutput", in{"task_id": id}), "No new output")
+	wantIn(t, b.must("TaskStop", in{"task_id": id}), "ended with exit code 3")
+	b.fails("TaskOutput", in{"task_id": "bash_9"}, "no background command \"bash_9\"", "bash_1")
+	b.fails("TaskOutput", in{"task_id": id, "filter": "("}, "regular expression")
 }
 
 func TestKillShellEndsTheWholeTree(t *testing.T) {
@@ -110,7 +110,7 @@ func TestKillShellEndsTheWholeTree(t *testing.T) {
 	id := b.spawn("(setsid sleep 1000 & echo $! >pid); trap '' TERM; echo ready; while :; do sleep 1000; done")
 	b.until(id, "ready")
 	pid := strings.TrimSpace(b.content("pid"))
-	r, err := b.call("KillShell", in{"shell_id": id})
+	r, err := b.call("TaskStop", in{"task_id": id})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,12 +126,12 @@ func TestKillShellEndsTheWholeTree(t *testing.T) {
 func TestTheFilterChoosesLines(t *testing.T) {
 	b := behind(t)
 	id := b.spawn("for i in $(seq 1 30000); do echo \"line $i\"; done; printf '\\033[31merror\\033[0m: last'")
-	if _, err := b.call("BashOutput", in{"bash_id": id, "block": true, "filter": "^line 2[0-9]{3}9$|^error"}); err != nil {
+	if _, err := b.call("TaskOutput", in{"task_id": id, "block": true, "filter": "^line 2[0-9]{3}9$|^error"}); err != nil {
 		t.Fatal(err)
 	}
 	id = b.spawn("for i in $(seq 1 30000); do echo \"line $i\"; done; printf '\\033[31merror\\033[0m: last'")
 	<-b.env.Background.Ended(1)
-	r, err := b.call("BashOutput", in{"bash_id": id, "filter": "^line 2000[0-4]$|^error"})
+	r, err := b.call("TaskOutput", in{"task_id": id, "filter": "^line 2000[0-4]$|^error"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,7 +151,7 @@ func TestALineIsShownAgainWhenItIsWhole(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-b.env.Background.Ended(0)
-	wantIn(t, b.must("BashOutput", in{"bash_id": id}), "two... ready\ndone")
+	wantIn(t, b.must("TaskOutput", in{"task_id": id}), "two... ready\ndone")
 }
 
 func TestMuchOutputInTheBackgroundIsShortenedAndKept(t *testing.T) {
@@ -159,7 +159,7 @@ func TestMuchOutputInTheBackgroundIsShortenedAndKept(t *testing.T) {
 	b.env.Limits.BashOutput = 1000
 	id := b.spawn("seq 1 200000")
 	<-b.env.Background.Ended(0)
-	r, err := b.call("BashOutput", in{"bash_id": id})
+	r, err := b.call("TaskOutput", in{"task_id": id})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -184,7 +184,7 @@ func TestOutputInTheBackgroundTakesNoMemory(t *testing.T) {
 	if got := b.env.Background.List()[0].Size; got != tool.BashKept {
 		t.Errorf("%d bytes are kept", got)
 	}
-	wantIn(t, b.must("BashOutput", in{"bash_id": id}), "Of the 76.3 MB of output only the first 64.0 MB were kept, in ")
+	wantIn(t, b.must("TaskOutput", in{"task_id": id}), "Of the 76.3 MB of output only the first 64.0 MB were kept, in ")
 	if after := heap(); after > before+4<<20 {
 		t.Errorf("%d bytes more are held", after-before)
 	}
@@ -195,8 +195,8 @@ func TestOnlySoManyRunInTheBackground(t *testing.T) {
 	for range tool.MostBackground {
 		b.spawn("sleep 1000")
 	}
-	b.fails("Bash", in{"command": "sleep 1000", "run_in_background": true}, "16 commands run in the background", "KillShell")
-	b.must("KillShell", in{"shell_id": "bash_3"})
+	b.fails("Bash", in{"command": "sleep 1000", "run_in_background": true}, "16 commands run in the background", "TaskStop")
+	b.must("TaskStop", in{"task_id": "bash_3"})
 	b.spawn("sleep 1000")
 	if got := len(b.env.Background.List()); got != tool.MostBackground+1 {
 		t.Errorf("%d in the list", got)
@@ -256,7 +256,7 @@ func TestARunningCommandIsSentToTheBackground(t *testing.T) {
 			if b.env.Background.Detach("call_y") {
 				t.Error("a call that is not there was detached")
 			}
-			if got := b.env.Background.Waiting(); len(got) != 1 || got[0] != "call_x" {
+			if got := b.env.Background.Waiting(""); len(got) != 1 || got[0] != "call_x" {
 				t.Errorf("%q", got)
 			}
 			if !b.env.Background.Detach("call_x") {
@@ -281,7 +281,7 @@ func TestARunningCommandIsSentToTheBackground(t *testing.T) {
 			if s.Status != tool.ShellCompleted || s.Output == "" || b.env.Dir.Get() != b.dir {
 				t.Errorf("%+v in %s", s, b.env.Dir.Get())
 			}
-			if got := b.must("BashOutput", in{"bash_id": "bash_1"}); !strings.Contains(got, "more\nafter") || strings.Contains(got, "ready") {
+			if got := b.must("TaskOutput", in{"task_id": "bash_1"}); !strings.Contains(got, "more\nafter") || strings.Contains(got, "ready") {
 				t.Errorf("%q", got)
 			}
 			data, err := os.ReadFile(s.Output)
@@ -339,7 +339,7 @@ func TestOutputThatCannotBeKeptDoesNotEndTheCommand(t *testing.T) {
 	if b.content("marker") != "done\n" {
 		t.Error("it was ended")
 	}
-	wantIn(t, b.must("BashOutput", in{"bash_id": id}), "ended with exit code 0", "could not be kept")
+	wantIn(t, b.must("TaskOutput", in{"task_id": id}), "ended with exit code 0", "could not be kept")
 }
 
 func TestTheModelHearsOfAnEndOnce(t *testing.T) {
@@ -349,7 +349,7 @@ func TestTheModelHearsOfAnEndOnce(t *testing.T) {
 	for n := range b.env.Background.List() {
 		<-b.env.Background.Ended(n)
 	}
-	b.must("BashOutput", in{"bash_id": seen})
+	b.must("TaskOutput", in{"task_id": seen})
 	got := b.must("Bash", in{"command": "echo x"})
 	wantIn(t, got, "x\n", "In the background: bash_1 ended with exit code 4")
 	if strings.Contains(got, seen) {

@@ -265,7 +265,7 @@ func (c *bashCall) result(exit sandbox.Exit, err error, timeout time.Duration, o
 		}
 	}
 	c.noteLeft(exit)
-	c.notes = append(c.notes, c.env.Background.news()...)
+	c.notes = append(c.notes, c.env.Background.news(c.env.Owner)...)
 	if c.safe != nil && len(c.safe.left) > 0 {
 		c.notes = append(c.notes, leftOut(c.safe.left))
 	}

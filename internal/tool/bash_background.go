@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	_ "embed"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -14,91 +12,7 @@ import (
 
 	"github.com/lathe-dev/lathe/internal/agent"
 	"github.com/lathe-dev/lathe/internal/event"
-	"github.com/lathe-dev/lathe/internal/llm"
-	"github.com/lathe-dev/lathe/internal/permission"
-	"github.com/lathe-dev/lathe/internal/permission/call"
 )
-
-//go:embed bashoutput.md
-var bashOutputDescription string
-
-const bashOutputSchema = `{"type":"object","properties":{` +
-	`"bash_id":{"type":"string"},` +
-	`"filter":{"type":"string","description":"Regular expression: show only lines that match"},` +
-	`"block":{"type":"boolean"},` +
-	`"timeout":{"type":"integer","minimum":0,"description":"Longest wait in milliseconds, default 30000"}},` +
-	`"required":["bash_id"]}`
-
-//go:embed killshell.md
-var killShellDescription string
-
-const killShellSchema = `{"type":"object","properties":{"shell_id":{"type":"string"}},"required":["shell_id"]}`
-
-// How long BashOutput waits.
-const (
-	blockDefault = 30 * time.Second
-	blockMost    = 600 * time.Second
-)
-
-type bashOutputInput struct {
-	ID      string `json:"bash_id"`
-	Filter  string `json:"filter,omitempty"`
-	Block   bool   `json:"block,omitempty"`
-	Timeout *int64 `json:"timeout,omitempty"` // milliseconds
-}
-
-// The session's own commands were approved at their start, so reading and ending them touch the session only.
-var (
-	bashOutputTool = call.Declaration{
-		Name:     "BashOutput",
-		Aliases:  []string{"TaskOutput", "shell_output"},
-		Schema:   json.RawMessage(bashOutputSchema),
-		Params:   map[string]string{"bash_id": "task_id shell_id id", "block": "wait", "timeout": "timeout_ms"},
-		Class:    permission.ClassNeutral,
-		With:     "Bash",
-		Accesses: call.Session("BashOutput"),
-	}
-	killShellTool = call.Declaration{
-		Name:     "KillShell",
-		Aliases:  []string{"KillBash", "TaskStop"},
-		Schema:   json.RawMessage(killShellSchema),
-		Params:   map[string]string{"shell_id": "task_id bash_id id"},
-		Class:    permission.ClassNeutral,
-		With:     "Bash",
-		Accesses: call.Session("KillShell"),
-	}
-)
-
-func newBashOutput(env *Env) agent.Tool {
-	return newTool(bashOutputTool, bashOutputDescription, func(_ context.Context, _ llm.ToolCall, in bashOutputInput) (*agent.Plan, error) {
-		s, err := env.Background.find(in.ID)
-		if err != nil {
-			return nil, err
-		}
-		var filter *regexp.Regexp
-		if in.Filter != "" {
-			if filter, err = regexp.Compile(in.Filter); err != nil {
-				return nil, fmt.Errorf("filter is no regular expression: %w", err)
-			}
-		}
-		return &agent.Plan{
-			Accesses: call.SessionOnly("BashOutput"), Title: s.id, Parallel: true,
-			Run: func(ctx context.Context) (*agent.Result, error) {
-				if in.Block {
-					s.await(ctx, in.patience())
-				}
-				return s.report(ctx, env, filter)
-			},
-		}, nil
-	})
-}
-
-func (in bashOutputInput) patience() time.Duration {
-	if in.Timeout == nil {
-		return blockDefault
-	}
-	return min(time.Duration(min(max(*in.Timeout, 0), blockMost.Milliseconds()))*time.Millisecond, blockMost)
-}
 
 // await waits for the end of the command, at most for d.
 func (s *shellRun) await(ctx context.Context, d time.Duration) {
@@ -246,33 +160,15 @@ func (f *lineFilter) end() {
 	f.line = f.line[:0]
 }
 
-type killShellInput struct {
-	ID string `json:"shell_id"`
-}
-
-func newKillShell(env *Env) agent.Tool {
-	return newTool(killShellTool, killShellDescription, func(_ context.Context, _ llm.ToolCall, in killShellInput) (*agent.Plan, error) {
-		s, err := env.Background.find(in.ID)
-		if err != nil {
-			return nil, err
-		}
-		return &agent.Plan{
-			Accesses: call.SessionOnly("KillShell"), Title: s.id,
-			Run: func(ctx context.Context) (*agent.Result, error) {
-				now, err := env.Background.Kill(ctx, s.id)
-				if err != nil {
-					return nil, err
-				}
-				s.tellEnd()
-				r := agent.TextResult(now.String())
-				r.Title = now.ID
-				r.View = event.Command{
-					Command: now.Command, Dir: now.Dir, ExitCode: now.ExitCode, Duration: now.Duration, OutputRef: now.Output,
-					Background: now.ID, Cancelled: now.Status == ShellKilled,
-				}
-				r.Meta = now.meta()
-				return r, nil
-			},
-		}, nil
-	})
+// stopped is the result of a command that was ended on request.
+func (s *shellRun) stopped(now BackgroundShell) *agent.Result {
+	s.tellEnd()
+	r := agent.TextResult(now.String())
+	r.Title = now.ID
+	r.View = event.Command{
+		Command: now.Command, Dir: now.Dir, ExitCode: now.ExitCode, Duration: now.Duration, OutputRef: now.Output,
+		Background: now.ID, Cancelled: now.Status == ShellKilled,
+	}
+	r.Meta = now.meta()
+	return r
 }

@@ -131,7 +131,7 @@ func (c *bashCall) runFore(ctx context.Context) (*agent.Result, error) {
 	defer timer.Stop()
 	sink := &bashSink{text: c.output(ctx, func() { cancel(errBashFlood) })}
 	defer sink.text.close()
-	fore := c.env.Background.wait(c.id)
+	fore := c.env.Background.wait(c.id, c.env.Owner)
 	defer c.env.Background.done(fore)
 	p, err := c.start(own, cancel, sink)
 	if err != nil {
@@ -210,7 +210,7 @@ func (c *bashCall) detach(p *bashProc, sink *bashSink) *agent.Result {
 
 func (c *bashCall) shellRun(cancel context.CancelCauseFunc, cause func() error) *shellRun {
 	return &shellRun{
-		callID: c.id, command: c.in.Command, dir: c.dir, started: c.started, cancel: cancel, cause: cause, flood: c.flood, status: ShellRunning,
+		callID: c.id, owner: c.env.Owner, command: c.in.Command, dir: c.dir, started: c.started, cancel: cancel, cause: cause, flood: c.flood, status: ShellRunning,
 	}
 }
 
@@ -229,7 +229,7 @@ func (c *bashCall) behind(s *shellRun, head, output string) *agent.Result {
 	if output != "" {
 		head += " Its output so far:"
 	}
-	c.notes = append(c.notes, fmt.Sprintf("Read new output with BashOutput, bash_id %q; end it with KillShell. It is ended with the session.", s.id))
+	c.notes = append(c.notes, fmt.Sprintf("Read new output with TaskOutput, task_id %q; end it with TaskStop. It is ended with the session.", s.id))
 	r := agent.TextResult(compose(head, output, c.notes))
 	r.Title = bashTitle(c.in)
 	r.View = event.Command{Command: c.in.Command, Dir: c.dir, Output: output, Background: s.id}

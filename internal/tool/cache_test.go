@@ -30,7 +30,7 @@ func TestSearchesAreNotStale(t *testing.T) {
 			}
 			b.must("Grep", in{"pattern": "needle", "path": outside})
 			putAt(b, outside)
-			b.t.Cleanup(func() { b.must("KillShell", in{"shell_id": r.Meta["backgroundTaskId"]}) })
+			b.t.Cleanup(func() { b.must("TaskStop", in{"task_id": r.Meta["backgroundTaskId"]}) })
 		},
 		"the user, before a message": func(b *bench, outside string) {
 			putAt(b, outside)

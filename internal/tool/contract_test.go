@@ -95,8 +95,8 @@ func samples(b *bench) []sample {
 		{"Task", in{"description": "look", "prompt": "look into a.txt", "subagent_type": "Explore"}},
 		{"Bash", in{"command": "cat a.txt | wc -l"}},
 		{"Bash", in{"command": "touch a.txt > /dev/null"}},
-		{"BashOutput", in{"bash_id": b.background()}},
-		{"KillShell", in{"shell_id": b.background()}},
+		{"TaskOutput", in{"task_id": b.background()}},
+		{"TaskStop", in{"task_id": b.background()}},
 	}
 }
 
@@ -105,6 +105,7 @@ func samples(b *bench) []sample {
 func sampleAgents() *subagent.Agents {
 	return subagent.New(subagent.Host{
 		Catalog: func() *subagent.Catalog { return subagent.Find(nil, nil) }, Slots: subagent.NewSlots(1),
+		NewID: func() string { return "agent-1" },
 		Open: func(context.Context, *subagent.Kind, subagent.Request) (subagent.Conversation, error) {
 			return &sampleAgent{}, nil
 		},
@@ -117,6 +118,8 @@ type sampleAgent struct{ messages []llm.Message }
 func (a *sampleAgent) ID() string              { return "agent-1" }
 func (a *sampleAgent) Messages() []llm.Message { return a.messages }
 func (a *sampleAgent) Close() error            { return nil }
+func (a *sampleAgent) Steer(llm.Message) bool  { return false }
+func (a *sampleAgent) Used() (int, float64)    { return 1, 0 }
 
 func (a *sampleAgent) Prompt(_ context.Context, m llm.Message) (event.TurnEnd, error) {
 	a.messages = append(a.messages, m, llm.Message{Role: llm.Assistant, Parts: []llm.Part{llm.Text{Text: "Found."}}})
@@ -261,7 +264,7 @@ func TestNoInputMakesAToolPanic(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for i := range 3000 {
 		s := all[r.IntN(len(all))]
-		if d, _ := tools.Lookup(s.tool); !d.Class.ReadOnly() || d.With != "" {
+		if d, _ := tools.Lookup(s.tool); !d.Class.ReadOnly() || d.With != nil {
 			continue // they would write where chance leads
 		}
 		input := in{}

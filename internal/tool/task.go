@@ -25,6 +25,7 @@ const taskSchema = `{"type":"object","properties":{` +
 	`"prompt":{"type":"string","minLength":1},` +
 	`"subagent_type":{"type":"string","description":"Default general-purpose"},` +
 	`"model":{"type":"string","description":"Only if the user asked for one"},` +
+	`"run_in_background":{"type":"boolean"},` +
 	`"resume":{"type":"string","description":"Id of an agent to continue, with its context"}},` +
 	`"required":["description","prompt"]}`
 
@@ -34,6 +35,7 @@ type taskInput struct {
 	Kind        string `json:"subagent_type"`
 	Model       string `json:"model"`
 	Resume      string `json:"resume"`
+	Background  *bool  `json:"run_in_background"`
 }
 
 // TaskName is the tool that starts subagents.
@@ -56,6 +58,10 @@ func newTask(env *Env) agent.Tool {
 		if err != nil {
 			return nil, err
 		}
+		r.Background = k.Background
+		if in.Background != nil {
+			r.Background = *in.Background
+		}
 		title := strings.TrimSpace(k.Name + ": " + strings.Join(strings.Fields(in.Description), " "))
 		return &agent.Plan{
 			Accesses: call.SessionOnly(TaskName), Title: title, Parallel: true,
@@ -65,10 +71,27 @@ func newTask(env *Env) agent.Tool {
 				if err != nil {
 					return nil, err
 				}
+				if out.Background || out.Delivered {
+					return taskAway(r, out, title), nil
+				}
 				return taskResult(r, out, title), nil
 			},
 		}, nil
 	})
+}
+
+// taskAway is the result of a call whose agent goes on without it.
+func taskAway(r subagent.Request, out subagent.Outcome, title string) *agent.Result {
+	text, status := "The agent works in the background. Its answer comes by itself when it is done: go on with other work, or end your turn. TaskOutput shows its state, TaskStop ends it.", "async_launched"
+	if out.Delivered {
+		text, status = "The agent is at work; it gets the message at its next step.", "message_delivered"
+	}
+	return &agent.Result{
+		Parts: []llm.Part{llm.Text{Text: text + "\n\n[agent " + out.ID + "]"}}, Title: title,
+		View:     event.Subagent{Agent: out.Kind, Title: r.Title, Result: "in the background", Session: out.ID},
+		Meta:     map[string]any{"status": status, "isAsync": out.Background, "agentId": out.ID, "agentType": out.Kind, "description": r.Title, "prompt": r.Prompt},
+		Unstored: []string{"prompt"}, // the call has it
+	}
 }
 
 // taskResult is the answer, with the agent's id for agents that did not finish or can be asked again.

@@ -72,6 +72,9 @@ type Env struct {
 	LoadSkill func(ctx context.Context, name, args string) ([]llm.Part, error)
 	// Agents starts subagents. Nil: there are none.
 	Agents *subagent.Agents
+	// Owner is the chain of the agent that has this Env; empty for the main agent. Its commands in the background are its
+	// own to hear of.
+	Owner string
 	// DeniedNames are the names that rules deny reading, wherever they lie. Nil: none.
 	DeniedNames func() []string
 	// Environ is the environment of child processes before lathe's own keys are removed. Nil: os.Environ.

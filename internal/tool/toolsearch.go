@@ -136,7 +136,7 @@ const (
 
 // callTool is never run: Carried makes its calls those of the named tool before anything else sees them.
 var callTool = call.Declaration{
-	Name: CallToolName, Schema: json.RawMessage(callToolSchema), With: ToolSearchName, Accesses: call.Itself(CallToolName),
+	Name: CallToolName, Schema: json.RawMessage(callToolSchema), With: []string{ToolSearchName}, Accesses: call.Itself(CallToolName),
 }
 
 type callToolInput struct {

@@ -14,6 +14,9 @@ import (
 
 // apply changes the state by an event.
 func (m *model) apply(e event.Event) {
+	if len(e.Agent) > 0 && ofTurn(e.Body) {
+		return // the call of the subagent shows its work
+	}
 	switch b := e.Body.(type) {
 	case event.Opened:
 		m.opened(b)
@@ -47,6 +50,15 @@ func (m *model) apply(e event.Event) {
 	default:
 		m.show(e, false)
 	}
+}
+
+// ofTurn reports an event that begins or ends a turn, or is a message in it.
+func ofTurn(b event.Body) bool {
+	switch b.(type) {
+	case event.TurnStart, event.TurnEnd, event.UserMessage, event.Compacted:
+		return true
+	}
+	return false
 }
 
 // show adds an event to the transcript. Old is set for the history of a resumed session.

@@ -27,7 +27,7 @@ type Declaration struct {
 	SubjectIn []string           // the parameters that hold it; for a name, the first that is given counts
 	Rest      string             // for a name: the parameter with the words after it
 	Class     permission.Class   // the strongest class of a call; "" is unknown
-	With      string             // the tool without which this one is of no use: it is there and gone with that one
+	With      []string           // the tools of which one must be there for this one to be of use: it is there and gone with them
 
 	// Accesses returns the accesses of a call. It is pure: it knows the machine only through the place, and the same
 	// input in the same place gives the same accesses. Nil means unknown, so that it asks. The error is text for
