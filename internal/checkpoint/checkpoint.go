@@ -26,8 +26,9 @@ import (
 type Folder struct {
 	store *snapshot.Store // nil: nothing is kept
 
-	mu    sync.Mutex
-	seats []*Seat
+	mu     sync.Mutex
+	seats  []*Seat
+	unsaid []string // notes from before anybody listened
 }
 
 // StoreDir is the folder of a project's snapshots, below the project's folder of sessions.
@@ -84,10 +85,19 @@ func (f *Folder) background() bool {
 	return slices.ContainsFunc(f.each(), func(s *Seat) bool { return s.Background() > 0 })
 }
 
+// note keeps a text for the user until a step begins, since nobody listens before.
 func (f *Folder) note(text string) {
-	if seats := f.each(); len(seats) > 0 {
-		seats[len(seats)-1].Publish(event.Notice{Level: "info", Text: text})
-	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.unsaid = append(f.unsaid, text)
+}
+
+func (f *Folder) takeNotes() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	out := f.unsaid
+	f.unsaid = nil
+	return out
 }
 
 // Seat is a session's place at the store.
@@ -101,13 +111,16 @@ type Seat struct {
 	folder *Folder
 }
 
-// Seat adds a session; its Before is nil when nothing is kept.
+// Seat adds a session. An undo that was cut off is finished now; the next call that may change files announces it.
 func (f *Folder) Seat(s Seat) *Seat {
 	s.folder = f
-	if f.store != nil && s.Main() != nil {
+	if f.store != nil && s.Main() != nil && len(s.Chain) == 0 { // a subagent works in its parent's folders
 		f.mu.Lock()
 		f.seats = append(f.seats, &s)
 		f.mu.Unlock()
+		if err := f.store.Recover(); err != nil {
+			f.note(fmt.Sprintf("An undo that was cut off could not be finished: %v", err))
+		}
 	}
 	return &s
 }
@@ -122,6 +135,9 @@ func (s *Seat) Before(ctx context.Context, plan *agent.Plan) (func(), error) {
 		Session: log.ID(), Message: log.LastUser(), Group: fmt.Sprintf("%d.%d", log.Revision(), len(log.Messages())),
 		Call: agent.CallID(ctx), Agent: strings.Join(s.Chain, " "), Title: plan.Title,
 	}, named(plan))
+	for _, text := range s.folder.takeNotes() {
+		s.Publish(event.Notice{Level: "info", Text: text})
+	}
 	if full := (&session.WriteError{ID: log.ID(), Path: log.Path(), Err: err}); err != nil && full.Full() {
 		return nil, full
 	}

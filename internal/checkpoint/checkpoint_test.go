@@ -97,3 +97,29 @@ func TestNothingIsKeptWhereTheSettingsSaySo(t *testing.T) {
 		t.Error("a store was made")
 	}
 }
+
+func TestUndoBringsBackTheFilesOfACall(t *testing.T) {
+	f, s, log, dir := seat(t, defaults)
+	file := filepath.Join(dir, "a")
+	if err := os.WriteFile(file, []byte("before"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	after, err := s.Before(context.Background(), &agent.Plan{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte("changed"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	after()
+	plan, err := snapshot.History{Store: f.Store(), Sessions: []string{log.ID()}}.Undo(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := plan.Apply(nil); err != nil {
+		t.Fatal(err)
+	}
+	if b, err := os.ReadFile(file); err != nil || string(b) != "before" {
+		t.Errorf("%q %v", b, err)
+	}
+}
