@@ -53,7 +53,7 @@ func (p *configParser) next() byte {
 }
 
 func (p *configParser) blanks() {
-	for c := p.peek(); c == ' ' || c == '\t' || c == '\r' || c == '\f' || c == '\v'; c = p.peek() {
+	for c := p.peek(); c == ' ' || c == '\t' || c == '\r'; c = p.peek() {
 		p.next()
 	}
 }
@@ -171,12 +171,12 @@ func (p *configParser) value() (string, error) {
 		case c == '\n' && quoted:
 			return "", errSyntax
 		case c == '\n':
-			return strings.TrimRight(b.String(), " \t\r\f\v"), nil
+			return strings.TrimRight(b.String(), " \t\r"), nil
 		case c == '"':
 			quoted = !quoted
 		case (c == '#' || c == ';') && !quoted:
 			p.comment()
-			return strings.TrimRight(b.String(), " \t\r\f\v"), nil
+			return strings.TrimRight(b.String(), " \t\r"), nil
 		case c == '\\':
 			e := p.next()
 			i := strings.IndexByte("\n\\\"ntb", e)
@@ -191,7 +191,7 @@ func (p *configParser) value() (string, error) {
 	if quoted {
 		return "", errSyntax
 	}
-	return strings.TrimRight(b.String(), " \t\r\f\v"), nil
+	return strings.TrimRight(b.String(), " \t\r"), nil
 }
 
 func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }

@@ -87,6 +87,7 @@ func needGit(t testing.TB) {
 func TestConfigurationsAreReadAsGitReadsThem(t *testing.T) {
 	needGit(t)
 	for _, text := range []string{
+		"[core]b = \"c\"\v\n", "[core]b = c\f\n", "[core]fsmonitor = false\v \n", "[core]b = \vc\n",
 		"", "\n\n", "# x\n; y\n", "[core]\n\tbare = false\n", "[core]bare=false\n[a]b=c", "[core] bare\n", "[CoRe]\nFsMonitor = x\n",
 		"[filter \"a.b\\\"c\\\\d\"]\nclean = sh -c \"a; b\" # c\n", "[filter.X]\nclean=y\n", "[a \"B\"] c = d\n", "[a] b = \"x\" y \"z\"  \n",
 		"[a]\nb = x\\\n  y\n", "[a]\nb = x\\ty\\nz\\\\\n", "[a]\nb = \"x # y\" ; z\n", "[a]\r\nb = c\r\n", "\ufeff[a]\nb=c\n", "[a]\nb=\n[a]\nb\n",
@@ -96,7 +97,7 @@ func TestConfigurationsAreReadAsGitReadsThem(t *testing.T) {
 			t.Errorf("%q is refused", text)
 		}
 	}
-	for _, text := range []string{"x", "[a", "[]\n", "[a \"b]\n", "[a \"b\nc\"]\n", "[a]\n9=1\n", "[a]\nb=\"c\n", "[a]\nb=\\x\n", "b = c\n", "[a]\nb c\n", "[a]\x00", "[a b]\n"} {
+	for _, text := range []string{"x", "[a", "[]\n", "[a \"b]\n", "[a \"b\nc\"]\n", "[a]\n9=1\n", "[a]\nb=\"c\n", "[a]\nb=\\x\n", "b = c\n", "[a]\nb c\n", "[a]\x00", "[a b]\n", "[core]\vb = c\n"} {
 		if _, err := parseConfig(text); err == nil {
 			t.Errorf("%q is read", text)
 		}
