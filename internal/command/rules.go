@@ -45,10 +45,13 @@ func ruleCommands() []Command {
 		{Name: "permissions-add", Hidden: true, Group: groupRules, Args: "<rule>", Help: "Add a rule", Run: addRule},
 		{Name: "add-dir", Group: groupRules, Args: "<folder>", Help: "Let lathe work in one more folder, for this session", Run: addDir},
 		{
-			Name: "diff", Group: groupRules, Args: "[git]", Help: "Show what the session changed, or what differs from the last commit",
-			Doc:      "Without an argument: every change that lathe's own edits made in this session. `git`: everything that is not committed.",
-			Complete: func(_ context.Context, _ Host, typed string) []event.Candidate { return choices(typed, words("git")) },
-			Run:      diff,
+			Name: "diff", Group: groupRules, Args: "[all|theirs|git]", Help: "Show what the session changed, or what differs from the last commit",
+			Doc: "Without an argument: every change that lathe's own edits made in this session. `all`: what the steps on this branch changed, also by commands, less what " +
+				"was undone. `theirs`: what you and others changed between the steps. `git`: everything that is not committed.",
+			Complete: func(_ context.Context, _ Host, typed string) []event.Candidate {
+				return choices(typed, words("all", "theirs", "git"))
+			},
+			Run: diff,
 		},
 		{
 			Name: "tasks", Aliases: []string{"bashes"}, Group: groupRules, Args: "[end id | tell id message]", Help: "List the commands in the background and the agents, end one, or send an agent a message",
@@ -196,9 +199,11 @@ func diff(ctx context.Context, h Host, args string) (event.Output, error) {
 			return text("Nothing differs from the last commit."), nil
 		}
 		return event.Output{Text: fenced("diff", d)}, nil
+	case "all", "theirs":
+		return diffSteps(h, args == "theirs")
 	case "":
 	default:
-		return event.Output{}, fmt.Errorf("/diff takes nothing, or git; not %q", args)
+		return event.Output{}, fmt.Errorf("/diff takes nothing, all, theirs or git; not %q", args)
 	}
 	all, err := h.Workspace().Changes(ctx)
 	if err != nil {

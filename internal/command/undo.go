@@ -99,7 +99,7 @@ func undo(ctx context.Context, h Host, args string) (event.Output, error) {
 // restore shows or applies a plan. Where somebody else changed files since and no choice was made, it returns the choices.
 func restore(h Host, plan *snapshot.Plan, o undoing, again string) (event.Output, error) {
 	if o.show {
-		return text("%s%s", running(h), planned(plan)), nil
+		return text("%s%s%s", running(h), uncovered(h), planned(plan)), nil
 	}
 	if len(plan.Conflicts()) > 0 && o.choice == "" {
 		return event.Output{Pick: conflictPick(plan, again)}, nil
@@ -108,7 +108,20 @@ func restore(h Host, plan *snapshot.Plan, o undoing, again string) (event.Output
 	if err != nil {
 		return event.Output{}, err
 	}
-	return text("%s%s", running(h), outcome(plan, out)), nil
+	return text("%s%s%s", running(h), uncovered(h), outcome(plan, out)), nil
+}
+
+// uncovered names the folders in which the changes of commands are not kept.
+func uncovered(h Host) string {
+	history, err := h.Workspace().History()
+	if err != nil {
+		return ""
+	}
+	var b strings.Builder
+	for _, root := range history.Store.Uncovered() {
+		fmt.Fprintf(&b, "The changes of commands are not covered in %s.\n\n", code(root))
+	}
+	return b.String()
 }
 
 // conflictPick asks about the files that somebody else changed.
@@ -252,4 +265,31 @@ func stashPlan(ctx context.Context, h Host) (event.Output, error) {
 		Command: "undo --stash",
 		Items:   []event.PickItem{{ID: "all", Label: "Put all of them into the stash", Detail: "/undo --stash restore takes them back", Preview: list}},
 	}}, nil
+}
+
+// diffSteps shows what the session's steps changed, or what others did between them.
+func diffSteps(h Host, theirs bool) (event.Output, error) {
+	history, err := h.Workspace().History()
+	if err != nil {
+		return event.Output{}, err
+	}
+	list, err := history.Steps()
+	if theirs {
+		list, err = history.Theirs()
+	}
+	if err != nil {
+		return event.Output{}, err
+	}
+	var b, diff strings.Builder
+	for _, c := range snapshot.Joined(list) {
+		d := history.Store.Diff(c)
+		fmt.Fprintf(&b, "- %s +%d -%d\n", code(d.Path), d.Added, d.Removed)
+		if diff.Len() < mostDiff {
+			diff.WriteString(d.Text)
+		}
+	}
+	if b.Len() == 0 {
+		return text("No covered file was changed."), nil
+	}
+	return event.Output{Text: b.String() + "\n" + fenced("diff", diff.String())}, nil
 }

@@ -247,7 +247,9 @@ var exercises = map[string]func(*testing.T, *seat, *place){
 			t.Errorf("%+v", d)
 		}
 		s.refuses("diff", "git", "no git repository")
-		s.refuses("diff", "x", "takes nothing, or git")
+		s.refuses("diff", "x", "takes nothing, all, theirs or git")
+		s.shows("diff", "all", "a.txt", "+two")
+		s.shows("diff", "theirs", "No covered file was changed")
 	},
 	"tasks": func(t *testing.T, s *seat, _ *place) {
 		if p := s.command("tasks", "").Pick; p == nil || p.Empty == "" {

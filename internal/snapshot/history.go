@@ -13,7 +13,6 @@ type Snapshot struct {
 	Where
 	Records []Record // in order; with changes only
 	Undone  bool
-	Running bool // a step that has not ended
 }
 
 // Changes joins the changes of the records by path: the state before the first and after the last.

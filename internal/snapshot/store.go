@@ -12,6 +12,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -324,14 +325,19 @@ func (s *Store) content(h Hash) ([]byte, error) {
 	return data, err
 }
 
-// Roots are the roots that the store covers, and those that it does not, with the reason.
-func (s *Store) uncoveredRoots() map[string]string {
-	out := map[string]string{}
+// Uncovered lists the roots of which only the files are covered that edits name, each with the reason. It knows those that a
+// step has looked at.
+func (s *Store) Uncovered() []string {
+	s.tail.Wait()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var out []string
 	for root, t := range s.trees {
 		if t.uncovered != "" {
-			out[root] = t.uncovered
+			out = append(out, root+": "+t.uncovered)
 		}
 	}
+	slices.Sort(out)
 	return out
 }
 

@@ -310,3 +310,19 @@ func TestDamageIsReportedAndNothingElseIsLost(t *testing.T) {
 		t.Errorf("%+v", out)
 	}
 }
+
+func TestAFolderWithTooManyFilesIsCoveredForEditsOnly(t *testing.T) {
+	p := newPlace(t)
+	p.open(snapshot.Options{MaxFiles: 2})
+	for _, name := range []string{"a", "b", "c"} {
+		p.write(name, "before")
+	}
+	p.step(func() { p.write("a", "command") })
+	if list := p.s.Uncovered(); len(list) != 1 || !strings.Contains(list[0], "more than 2 files") {
+		t.Errorf("%q", list)
+	}
+	p.edit(func() { p.write("b", "edit") }, "b")
+	p.undo(1, nil)
+	p.expect("a", "command")
+	p.expect("b", "before")
+}
