@@ -1,0 +1,48 @@
+package console
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/llm"
+	"github.com/lathe-dev/lathe/internal/llm/llmtest"
+	"github.com/lathe-dev/lathe/internal/permission"
+)
+
+func when(contains, result string, parts ...llmtest.Part) llmtest.Reply {
+	return llmtest.Reply{When: &llmtest.When{Contains: contains, Result: result}, Parts: parts}
+}
+
+// An agent in the background that ends while nothing runs wakes the conversation; until then it takes messages.
+func TestAnAgentThatEndsInTheBackgroundWakesTheConversation(t *testing.T) {
+	p := newPlace(t, llmtest.Replies(
+		when("has finished", "", llmtest.Text("I was woken.")),
+		when("hurry up", "", llmtest.Text("I hurried.")),
+		when("", "works in the background", llmtest.Text("Launched.")),
+		when("wait for it", "", llmtest.Tool("Bash", map[string]any{"command": "until [ -e go ]; do sleep 0.01; done"})),
+		when("launch", "", llmtest.Tool("Task", map[string]any{"description": "wait", "prompt": "wait for it", "run_in_background": true})),
+	))
+	s := p.open(t, nil)
+	if err := s.session().Grant("Bash", permission.Allow); err != nil {
+		t.Fatal(err)
+	}
+	s.prompt("launch")
+	until(s, func(b event.ToolStart) bool { return b.Call.Name == "Bash" })
+	pick := s.command("tasks", "").Pick
+	if pick == nil || len(pick.Items) != 1 || !strings.Contains(pick.Items[0].Detail, "running") {
+		t.Fatalf("%+v", pick)
+	}
+	s.command("tasks", "tell "+pick.Items[0].ID+" hurry up")
+	p.write(t, "go", "")
+	until(s, func(b event.TurnStart) bool {
+		return strings.Contains(b.Prompt.PlainText(), "has finished:\n\nI hurried.")
+	})
+	until(s, func(b event.PartDone) bool { t, ok := b.Part.(llm.Text); return ok && t.Text == "I was woken." })
+	until[event.TurnEnd](s, nil)
+	for _, m := range s.session().Messages() {
+		if m.Role == llm.User && strings.Contains(m.PlainText(), "hurry up") {
+			t.Error("the parent got the agent's message")
+		}
+	}
+}
