@@ -18,6 +18,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/term"
 	"github.com/lathe-dev/lathe/internal/tui/dialog"
 	"github.com/lathe-dev/lathe/internal/tui/line"
+	"github.com/lathe-dev/lathe/internal/tui/theme"
 )
 
 // silent is a session of which nothing comes.
@@ -588,5 +589,19 @@ func TestTheSidebarShowsPathsAsPeopleWriteThemCutInTheMiddle(t *testing.T) {
 	}
 	if strings.Contains(text, "/home/me/project/") {
 		t.Errorf("a path is absolute:\n%s", text)
+	}
+}
+
+// The turn of a subagent is none of the conversation: its end leaves the calls that run, and its prompt is not the user's.
+func TestTheTurnOfASubagentIsNotTheConversations(t *testing.T) {
+	m := newTestModel(t, 80, 30)
+	m.apply1(event.TurnStart{})
+	m.apply1(event.ToolStart{Call: llm.ToolCall{ID: "t", Name: "Task"}, Title: "Explore: look"})
+	items := len(m.log.items)
+	for _, b := range []event.Body{event.TurnStart{}, event.UserMessage{Message: llm.UserText("look into it")}, event.TurnEnd{Reason: event.EndCompleted}} {
+		m.apply(event.Event{Agent: []string{"Explore/t"}, Body: b})
+	}
+	if !m.turn.active || m.parts["t"] == nil || m.parts["t"].tool.state != theme.Running || len(m.log.items) != items {
+		t.Errorf("active %v, %d items, %+v", m.turn.active, len(m.log.items), m.parts["t"])
 	}
 }
