@@ -40,7 +40,8 @@ func BenchmarkBegin(b *testing.B) {
 			for i := range b.N {
 				b.StopTimer()
 				p.write("d0/e0/f0/file0.go", fmt.Sprintf("package y%d\n", i))
-				p.history().Steps() // waits for the look after the step before
+				_, err := p.history().Steps() // waits for the look after the step before
+				p.must(err)
 				b.StartTimer()
 				end, err := p.s.Begin(b.Context(), snapshot.Where{Session: sessionID}, nil)
 				p.must(err)

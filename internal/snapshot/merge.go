@@ -16,7 +16,7 @@ func merge3(base, ours, theirs string) (merged string, conflicts int) {
 	case base == ours:
 		return theirs, 0
 	}
-	a, b := myers.ComputeEdits(base, ours), myers.ComputeEdits(base, theirs)
+	a, b := myers.ComputeEdits(base, ours), myers.ComputeEdits(base, theirs) //nolint:staticcheck // its edits are whole lines
 	var all []udiff.Edit
 	for _, x := range a {
 		clash, twice := false, false

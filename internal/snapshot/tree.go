@@ -157,12 +157,3 @@ func (n *node) all(each func(path string, s State)) {
 		s.all(each)
 	}
 }
-
-// count is the number of files.
-func (n *node) count() int {
-	c := len(n.entries)
-	for _, s := range n.subs {
-		c += s.count()
-	}
-	return c
-}
