@@ -20,7 +20,7 @@ type row struct {
 var table = func() map[string]row {
 	t := map[string]row{
 		"llm":        {[]string{"fuzzy"}, "the vocabulary everyone shares knows nobody; fuzzy, which is plain computation, finds the model that a misspelled name means"},
-		"permission": {nil, "decisions must be testable and fuzzable alone, so they see no file, process or network"},
+		"permission": {[]string{"glob"}, "decisions must be testable and fuzzable alone, so they see no file, process or network; matching a pattern is plain computation"},
 		"sandbox":    {[]string{"sandbox/confine"}, "what starts processes must be readable on its own, with the boundary that it starts them in"},
 		"term":       {nil, "escaping is needed by every front end, and needs none of them"},
 		"config":     {[]string{"fuzzy", "llm/hosts"}, "settings are plain data; those who use them import config, never the reverse; fuzzy finds the key that a misspelled one means; the variables of providers are in the table of hosts"},
@@ -44,7 +44,7 @@ var table = func() map[string]row {
 
 		"fuzzy": {nil, "matching typed letters with names is plain computation, used at every level"},
 
-		"snapshot": {[]string{"files", "git"}, "the state of files is kept and brought back without knowing who changes them"},
+		"snapshot": {[]string{"files", "git", "glob"}, "the state of files is kept and brought back without knowing who changes them"},
 
 		"files": {[]string{"sandbox", "fuzzy"}, "finding files may start ripgrep; the index ranks paths"},
 		"git":   {[]string{"sandbox"}, "git runs as a child process in the hardened environment"},
@@ -77,7 +77,7 @@ var table = func() map[string]row {
 	t["ruleset"] = row{[]string{"config", "permission", "permission/call", "fuzzy"}, "settings know no rules and rules no settings; what reads one out of the other knows both and nothing else"}
 	t["provider"] = row{[]string{"config", "sandbox", "llm", "llm/hosts", "llm/anthropic", "llm/openai", "llm/google"}, "which wire client answers is said by the settings, and the key may come from a command"}
 	agent := with(t["agent"].may, "agent")
-	t["tool"] = row{with(agent, "boundary", "memory", "files", "git", "sandbox", "lsp", "prompt", "permission/shell", "permission/call", "fuzzy", "rank", "subagent"), "tools are leaves: the loop sees them as agent.Tool; rank finds deferred ones by words"}
+	t["tool"] = row{with(agent, "boundary", "memory", "files", "git", "glob", "sandbox", "lsp", "prompt", "permission/shell", "permission/call", "fuzzy", "rank", "subagent"), "tools are leaves: the loop sees them as agent.Tool; rank finds deferred ones by words"}
 	outside := row{[]string{"agent", "event", "llm", "permission", "sandbox"}, "what comes from outside sees the loop's contracts, not the built-in tools"}
 	t["mcp"], t["hook"], t["eval"] = outside, outside, outside
 	t["command"] = row{[]string{"agent", "checkpoint", "cost", "event", "llm", "memory", "session", "snapshot", "subagent", "fuzzy"}, "slash commands are the same for every front end, so they draw nothing; a prompt that one sends is a message of llm, and the kinds of agents are subagent's"}

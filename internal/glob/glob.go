@@ -1,10 +1,12 @@
 // Package glob matches paths with patterns that strangers wrote, in the syntax of doublestar: *, ?, **, [a-z], {a,b} and \.
 //
 // A pattern such as {a,*}{a,*}{a,*}x takes doublestar time that grows exponentially with its braces. Here braces are
-// expanded first, as a shell does, and a pattern with too many alternatives matches nothing.
+// expanded first, as a shell does, and a pattern with too many alternatives is an error.
 package glob
 
 import (
+	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
@@ -12,49 +14,82 @@ import (
 
 // Bounds of a pattern with braces.
 const (
-	maxPattern      = 1_000 // bytes
+	maxPattern      = 4_000 // bytes
 	maxAlternatives = 500
+	maxSteps        = 2_000 // groups opened in all alternatives together
 )
 
-// Match reports whether a path with slashes matches a pattern. An invalid pattern, and one beyond the bounds, matches nothing.
-func Match(pattern, path string) bool {
+// Why Compile refuses a pattern.
+var (
+	ErrMalformed = errors.New("a bracket or brace is not closed, or is empty")
+	ErrTooMany   = fmt.Errorf("its braces stand for too many alternatives (%d at most, in %d bytes)", maxAlternatives, maxPattern)
+)
+
+// Glob is a compiled pattern; the zero value matches nothing.
+type Glob struct {
+	alternatives []string // patterns without braces
+}
+
+// Compile reads a pattern; the error is ErrMalformed or ErrTooMany.
+func Compile(pattern string) (Glob, error) {
+	if !doublestar.ValidatePattern(pattern) {
+		return Glob{}, ErrMalformed
+	}
 	if !strings.Contains(pattern, "{") {
-		ok, err := doublestar.Match(pattern, path)
-		return err == nil && ok
+		return Glob{[]string{pattern}}, nil
 	}
-	if len(pattern) > maxPattern {
-		return false
+	x := expander{}
+	if len(pattern) > maxPattern || !x.expand(pattern) {
+		return Glob{}, ErrTooMany
 	}
-	alternatives, ok := expand(nil, pattern)
-	if !ok {
-		return false
-	}
-	for _, p := range alternatives {
-		if ok, err := doublestar.Match(p, path); err == nil && ok {
+	return Glob{x.alternatives}, nil
+}
+
+// Match reports whether the pattern matches a path with slashes.
+func (g Glob) Match(path string) bool {
+	for _, p := range g.alternatives {
+		if doublestar.MatchUnvalidated(p, path) {
 			return true
 		}
 	}
 	return false
 }
 
-// expand adds the alternatives of a pattern to a list; false if there are too many, or a brace is alone.
-func expand(list []string, pattern string) ([]string, bool) {
+// Match reports whether a path with slashes matches a pattern. One that Compile refuses matches nothing: a caller that must not
+// lose a pattern compiles it first.
+func Match(pattern, path string) bool {
+	if !strings.Contains(pattern, "{") {
+		ok, err := doublestar.Match(pattern, path)
+		return err == nil && ok
+	}
+	g, err := Compile(pattern)
+	return err == nil && g.Match(path)
+}
+
+// expander collects the alternatives of a pattern.
+type expander struct {
+	alternatives []string
+	steps        int
+}
+
+// expand adds the alternatives of a valid pattern; false if there are too many.
+func (x *expander) expand(pattern string) bool {
 	open, cuts := braces(pattern)
-	switch {
-	case open < 0 && cuts == nil:
-		return append(list, pattern), len(list) < maxAlternatives
-	case cuts == nil:
-		return nil, false
+	if cuts == nil {
+		x.alternatives = append(x.alternatives, pattern)
+		return len(x.alternatives) <= maxAlternatives
+	}
+	if x.steps++; x.steps > maxSteps {
+		return false
 	}
 	end := cuts[len(cuts)-1]
 	for from := open + 1; len(cuts) > 0; cuts = cuts[1:] {
-		var ok bool
-		if list, ok = expand(list, pattern[:open]+pattern[from:cuts[0]]+pattern[end+1:]); !ok {
-			return nil, false
+		if !x.expand(pattern[:open] + pattern[from:cuts[0]] + pattern[end+1:]) {
+			return false
 		}
 		from = cuts[0] + 1
 	}
-	return list, true
+	return true
 }
 
 // braces finds the first group of a pattern: its opening brace, its commas and, last, its closing brace. Without a group

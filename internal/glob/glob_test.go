@@ -21,6 +21,35 @@ func TestPatternsMatchAsDoublestarsDo(t *testing.T) {
 	})
 }
 
+func TestACompiledPatternMatchesAsItsText(t *testing.T) {
+	for _, c := range []struct {
+		pattern string
+		want    error
+	}{
+		{"*.go", nil},
+		{"src/{a,b}/**/*.{go,mod}", nil},
+		{strings.Repeat("{a,b}", 8), nil},
+		{"{" + strings.Repeat("a,", 499) + "b}", nil},
+		{"{" + strings.Repeat("a,", 500) + "b}", ErrTooMany},
+		{strings.Repeat("{a,b}", 9), ErrTooMany},
+		{strings.Repeat("{a}", 1_300), nil},
+		{"{a,b,c,d,e}" + strings.Repeat("{a}", 1_300), ErrTooMany},
+		{strings.Repeat("{a}", 2_000), ErrTooMany},
+		{"[", ErrMalformed},
+		{"{a", ErrMalformed},
+		{"a}", ErrMalformed},
+		{"[]", ErrMalformed},
+	} {
+		if _, err := Compile(c.pattern); err != c.want {
+			t.Errorf("%.40q: %v, want %v", c.pattern, err, c.want)
+		}
+	}
+	g, err := Compile("src/*.{go,mod}")
+	if err != nil || !g.Match("src/a.go") || !g.Match("src/go.mod") || g.Match("a.go") || (Glob{}).Match("") {
+		t.Errorf("%v %v", g, err)
+	}
+}
+
 // Each of these would keep doublestar busy for hours or more.
 func TestHostilePatternsMatchNothing(t *testing.T) {
 	path := strings.Repeat("a/", 60) + strings.Repeat("a", 200) + "y"

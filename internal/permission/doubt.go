@@ -9,7 +9,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/bmatcuk/doublestar/v4"
+	"github.com/lathe-dev/lathe/internal/glob"
 )
 
 // doubt finds a deny rule that may match the call, where nobody can know before it runs. Then a person
@@ -163,8 +163,7 @@ func (p *Policy) mayStandFor(r *Rule, word string) bool {
 	if !strings.ContainsAny(base, "*?[") || strings.Trim(base, "*?[]!^") == "" || strings.ContainsAny(want, "*?[{") {
 		return false
 	}
-	ok, err := doublestar.Match(foldName(base), foldName(want))
-	return ok && err == nil
+	return glob.Match(foldName(base), foldName(want))
 }
 
 // mayReach says why a rule on hosts may be about a machine that it does not name.

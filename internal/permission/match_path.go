@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/bmatcuk/doublestar/v4"
+	"github.com/lathe-dev/lathe/internal/glob"
 )
 
 // matchPath holds a path rule against an access. A write is covered by Edit rules; a read by Read rules,
@@ -162,8 +162,17 @@ func globUnder(pattern, rel string, anyDepth bool) bool {
 	if anyDepth {
 		pattern = "**/" + pattern
 	}
+	if !strings.Contains(pattern, "{") { // nothing to expand: no memory is taken
+		return upward(rel, func(p string) bool { return glob.Match(pattern, p) })
+	}
+	g, err := glob.Compile(pattern)
+	return err == nil && upward(rel, g.Match) // ParseRule refuses such a rule
+}
+
+// upward reports whether a relative path, or any folder above it, is accepted.
+func upward(rel string, accept func(string) bool) bool {
 	for p := rel; p != "." && p != ""; p = parentOf(p) {
-		if ok, err := doublestar.Match(pattern, p); ok && err == nil {
+		if accept(p) {
 			return true
 		}
 	}

@@ -1,11 +1,12 @@
 package permission
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
-	"github.com/bmatcuk/doublestar/v4"
+	"github.com/lathe-dev/lathe/internal/glob"
 )
 
 // Source is where rules came from.
@@ -71,13 +72,27 @@ func ParseRule(tools Tools, text string, effect Effect, src Source) (Rule, error
 		r.Tool, r.Text = name, name+scope
 	}
 	r.traits = tools.Traits(r.Tool)
-	if (r.class() != "" || r.Tool == ExternalDirectory) && !doublestar.ValidatePattern(filepathSlash(r.Spec)) {
-		return r, fmt.Errorf("rule %q: the path pattern is broken; write [ and { that mean themselves as \\[ and \\{", text)
+	if r.class() != "" || r.Tool == ExternalDirectory {
+		if err := checkPattern(filepathSlash(r.Spec)); err != nil {
+			return r, fmt.Errorf("rule %.200q: the path pattern is broken: %w", text, err)
+		}
 	}
 	if effect == Allow && strings.Contains(r.Tool, "*") && !allowGlobOK(r.Tool) {
 		return r, fmt.Errorf("rule %q: an allow rule may use * in a tool's name only after mcp__server__", text)
 	}
 	return r, nil
+}
+
+// checkPattern refuses a pattern that could match nothing later, with "**/" before it too, as globUnder has it.
+func checkPattern(pattern string) error {
+	_, err := glob.Compile("**/" + pattern)
+	if errors.Is(err, glob.ErrMalformed) {
+		return fmt.Errorf("%w; write [ and { that mean themselves as \\[ and \\{", err)
+	}
+	if err != nil {
+		return fmt.Errorf("%w; write several rules", err)
+	}
+	return nil
 }
 
 func allowGlobOK(tool string) bool {

@@ -45,6 +45,7 @@ func TestARuleThatRestrictsAndCannotBeObeyedIsAnError(t *testing.T) {
 		"WebSearch(x)":          "takes no pattern",
 		"Bash(command:rm)":      "write Bash(pattern)",
 		"Read([a-)":             "the path pattern is broken",
+		"Edit(" + strings.Repeat("{a,b}", 20) + ".env)": "too many alternatives",
 	} {
 		for _, list := range []string{"deny", "ask"} {
 			_, _, err := read(t, "{\n\"permissions\": {\""+list+"\": [\"Glob\", \""+rule+"\"]}}", nil)

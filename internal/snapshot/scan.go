@@ -11,9 +11,8 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/bmatcuk/doublestar/v4"
-
 	"github.com/lathe-dev/lathe/internal/files"
+	"github.com/lathe-dev/lathe/internal/glob"
 )
 
 // scan brings a tree up to date and collects the changes.
@@ -415,15 +414,9 @@ func (s *Store) included(t *tree, path string) bool {
 	if err != nil {
 		return false
 	}
-	for _, pattern := range s.opt.Include {
-		if ok, _ := doublestar.Match(pattern, filepath.ToSlash(rel)); ok {
-			return true
-		}
-		if ok, _ := doublestar.Match(pattern, filepath.Base(rel)); ok {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.include, func(g glob.Glob) bool {
+		return g.Match(filepath.ToSlash(rel)) || g.Match(filepath.Base(rel))
+	})
 }
 
 // size writes a number of bytes for people.

@@ -19,6 +19,8 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
+
+	"github.com/lathe-dev/lathe/internal/glob"
 )
 
 // Options describe a project's store.
@@ -44,7 +46,8 @@ const (
 
 // Store keeps the snapshots of a project. It is safe for concurrent use; several processes may use one folder.
 type Store struct {
-	opt Options
+	opt     Options
+	include []glob.Glob
 
 	mu      sync.Mutex // held for a whole operation
 	blobs   sync.Mutex // held while the segment and the maps of contents are used
@@ -84,8 +87,17 @@ func New(o Options) *Store {
 	if o.Note == nil {
 		o.Note = func(string) {}
 	}
+	var include []glob.Glob
+	for _, pattern := range o.Include {
+		g, err := glob.Compile(pattern)
+		if err != nil {
+			o.Note(fmt.Sprintf("The pattern %q of snapshots.include has no effect: %v.", pattern, err))
+			continue
+		}
+		include = append(include, g)
+	}
 	return &Store{
-		opt: o, known: map[Hash]bool{}, places: map[Hash]place{}, scanned: map[string]int64{}, from: map[string]string{}, ids: map[string]bool{},
+		opt: o, include: include, known: map[Hash]bool{}, places: map[Hash]place{}, scanned: map[string]int64{}, from: map[string]string{}, ids: map[string]bool{},
 		trees: map[string]*tree{}, touched: map[string]entry{},
 	}
 }

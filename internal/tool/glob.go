@@ -18,6 +18,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/agent"
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/files"
+	"github.com/lathe-dev/lathe/internal/glob"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/permission"
 	"github.com/lathe-dev/lathe/internal/permission/call"
@@ -84,8 +85,8 @@ func (t *globber) prepare(ctx context.Context, _ llm.ToolCall, in globInput) (*a
 		return nil, errors.New("the pattern is empty; give one such as **/*.go")
 	}
 	folder, pattern := splitGlob(in.Path, in.Pattern)
-	if !doublestar.ValidatePattern(pattern) {
-		return nil, fmt.Errorf("the pattern %q is malformed: a bracket or brace is not closed", in.Pattern)
+	if _, err := glob.Compile("**/" + pattern); err != nil { // find may widen it so
+		return nil, fmt.Errorf("the pattern %.200q is malformed: %w", in.Pattern, err)
 	}
 	start, err := t.env.searchFolder(ctx, folder)
 	if err != nil {
@@ -218,6 +219,10 @@ func (g *globFound) trim() {
 }
 
 func (c *globCall) search(ctx context.Context, pattern string, everywhere bool) (*globFound, error) {
+	matcher, err := glob.Compile(pattern)
+	if err != nil {
+		return nil, err
+	}
 	found := &globFound{limit: globResults}
 	if n := c.env.Limits.GlobResults; n > 0 {
 		found.limit = n
@@ -239,8 +244,8 @@ func (c *globCall) search(ctx context.Context, pattern string, everywhere bool) 
 		}
 		return true
 	}}
-	_, err := c.env.Roots.Walk(limited, c.start, opt, func(e files.Entry) error {
-		if !doublestar.MatchUnvalidated(pattern, e.Rel) {
+	_, err = c.env.Roots.Walk(limited, c.start, opt, func(e files.Entry) error {
+		if !matcher.Match(e.Rel) {
 			return nil
 		}
 		info, err := e.Stat()

@@ -102,6 +102,8 @@ func TestGlobSaysWhatIsWrong(t *testing.T) {
 	b.fails("Glob", in{"pattern": ""}, "empty")
 	b.fails("Glob", in{"pattern": "a[b"}, "malformed")
 	b.fails("Glob", in{"pattern": "{a,b"}, "malformed")
+	b.fails("Glob", in{"pattern": strings.Repeat("{a,*}", 20) + "x"}, "malformed", "too many alternatives")
+	b.fails("Grep", in{"pattern": "x", "glob": "!" + strings.Repeat("{a,*}", 20) + "x"}, "malformed", "too many alternatives")
 	b.fails("Glob", in{"pattern": "*", "path": "missing"}, "does not exist")
 	b.fails("Glob", in{"pattern": "*", "path": "file"}, "is a file")
 }

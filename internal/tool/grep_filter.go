@@ -8,27 +8,62 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/bmatcuk/doublestar/v4"
+	"github.com/lathe-dev/lathe/internal/glob"
 )
 
 // fileFilter chooses files by the glob and type of a search.
 type fileFilter struct {
-	want, refuse []string // globs in ripgrep's sense
+	want, refuse []fileGlob
 	typ          string
 	types        []string // base names of the type; nil for one that is not known
 }
 
-func newFileFilter(glob, typ string) (*fileFilter, error) {
+// fileGlob is a glob in ripgrep's sense.
+type fileGlob struct {
+	text   string
+	file   nameGlob
+	folder nameGlob // a folder of which it takes everything
+}
+
+// nameGlob matches as ignore files do: without a slash it names a file in any folder.
+type nameGlob struct {
+	any  bool
+	glob glob.Glob
+}
+
+func newFileGlob(text string) (fileGlob, error) {
+	if text == "" {
+		return fileGlob{}, glob.ErrMalformed
+	}
+	file, err := newNameGlob(text)
+	folder, _ := newNameGlob(strings.TrimSuffix(strings.TrimSuffix(text, "/**"), "/")) // no folder where nothing is left that can match
+	return fileGlob{text, file, folder}, err
+}
+
+func newNameGlob(text string) (nameGlob, error) {
+	g, err := glob.Compile(strings.TrimPrefix(strings.TrimPrefix(text, "./"), "/"))
+	return nameGlob{!strings.Contains(text, "/"), g}, err
+}
+
+func (g nameGlob) match(rel string) bool {
+	if g.any {
+		rel = path.Base(rel)
+	}
+	return g.glob.Match(rel)
+}
+
+func newFileFilter(globs, typ string) (*fileFilter, error) {
 	f := &fileFilter{typ: typ}
-	for _, g := range splitGlobs(glob) {
+	for _, g := range splitGlobs(globs) {
 		list := &f.want
 		if strings.HasPrefix(g, "!") {
 			list, g = &f.refuse, g[1:]
 		}
-		if !doublestar.ValidatePattern(g) || g == "" {
-			return nil, fmt.Errorf("the glob %q is malformed; give one such as *.go or src/**/*.{ts,tsx}", glob)
+		compiled, err := newFileGlob(g)
+		if err != nil {
+			return nil, fmt.Errorf("the glob %.200q is malformed: %w; give one such as *.go or src/**/*.{ts,tsx}", globs, err)
 		}
-		*list = append(*list, g)
+		*list = append(*list, compiled)
 	}
 	if typ != "" {
 		f.types = typeTable()[typ]
@@ -74,13 +109,13 @@ func splitGlobs(s string) []string {
 // ignore files.
 func (f *fileFilter) match(rel string, ignored bool) bool {
 	for _, g := range f.refuse {
-		if globNames(g, rel) {
+		if g.file.match(rel) {
 			return false
 		}
 	}
 	named := false
 	for _, g := range f.want {
-		named = named || globNames(g, rel)
+		named = named || g.file.match(rel)
 	}
 	if len(f.want) > 0 && !named || ignored && !named {
 		return false
@@ -93,25 +128,17 @@ func (f *fileFilter) ofType(rel string) bool {
 	if f.types == nil {
 		return true
 	}
-	return slices.ContainsFunc(f.types, func(g string) bool { return doublestar.MatchUnvalidated(g, path.Base(rel)) })
+	return slices.ContainsFunc(f.types, func(g string) bool { return glob.Match(g, path.Base(rel)) })
 }
 
 // enter reports whether a folder is to be searched.
 func (f *fileFilter) enter(rel string) bool {
 	for _, g := range f.refuse {
-		if globNames(strings.TrimSuffix(strings.TrimSuffix(g, "/**"), "/"), rel) {
+		if g.folder.match(rel) {
 			return false
 		}
 	}
 	return true
-}
-
-// globNames matches as ignore files do: a glob without a slash names a file in any folder.
-func globNames(glob, rel string) bool {
-	if !strings.Contains(glob, "/") {
-		return doublestar.MatchUnvalidated(glob, path.Base(rel))
-	}
-	return doublestar.MatchUnvalidated(strings.TrimPrefix(strings.TrimPrefix(glob, "./"), "/"), rel)
 }
 
 // fileTypes are the types that are known without ripgrep, each with the globs of its base names as

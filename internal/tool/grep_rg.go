@@ -36,10 +36,10 @@ func (s *search) rgArgs() []string {
 		args = append(args, "--glob=!"+vcs+"/")
 	}
 	for _, g := range s.filter.want {
-		args = append(args, "--glob="+g)
+		args = append(args, "--glob="+g.text)
 	}
 	for _, g := range s.filter.refuse {
-		args = append(args, "--glob=!"+g)
+		args = append(args, "--glob=!"+g.text)
 	}
 	if s.in.Type != "" {
 		args = append(args, "--type="+s.in.Type)
