@@ -11,8 +11,8 @@ import (
 // Branch is the head branch of a session as it was at one moment, by places from 0. It reads entries only
 // when they are asked for, and stays readable until the session is closed.
 type Branch struct {
+	pick
 	s     *Session
-	refs  []ref
 	known func() *knownTexts
 	meta  bool
 	holds []byte                // see Holding
@@ -24,7 +24,7 @@ func (s *Session) Branch() Branch {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	msgs := s.t.msgs[:len(s.t.msgs):len(s.t.msgs)]
-	return Branch{s: s, refs: s.pick(s.j.branch(s.j.head)), known: sync.OnceValue(func() *knownTexts { return textsOf(msgs) })}
+	return Branch{s: s, pick: s.j.branch(s.j.head), known: sync.OnceValue(func() *knownTexts { return textsOf(msgs) })}
 }
 
 // Everything is all entries, whatever their branch, in the order of the log.
@@ -32,13 +32,13 @@ func (s *Session) Everything() Branch {
 	b := s.Branch()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	b.refs = slices.Clone(s.j.refs)
+	b.pick = s.j.all()
 	return b
 }
 
 // Only is the branch without the entries of other kinds.
 func (b Branch) Only(kinds ...string) Branch {
-	b.refs = slices.DeleteFunc(slices.Clone(b.refs), func(r ref) bool { return !slices.Contains(kinds, r.kind) })
+	b.pick = b.only(func(kind string) bool { return slices.Contains(kinds, kind) })
 	return b
 }
 
@@ -62,25 +62,24 @@ func (b Branch) WithMeta() Branch {
 }
 
 // Len is how many entries there are.
-func (b Branch) Len() int { return len(b.refs) }
+func (b Branch) Len() int { return len(b.at) }
 
 // ID is the id of the entry at a place.
-func (b Branch) ID(at int) string { return b.refs[at].id }
+func (b Branch) ID(at int) string { return b.id(b.ref(at)) }
 
 // Kind is the kind of the entry at a place.
-func (b Branch) Kind(at int) string { return b.refs[at].kind }
+func (b Branch) Kind(at int) string { return b.kind(b.ref(at)) }
 
 // Find is the place of an entry; -1 for "", which is before the first; false when it is not on the branch.
 func (b Branch) Find(id string) (int, bool) {
 	if id == "" {
 		return -1, true
 	}
-	for at := range slices.Backward(b.refs) {
-		if b.refs[at].id == id {
-			return at, true
-		}
+	place, ok := b.s.place(id)
+	if !ok {
+		return 0, false
 	}
-	return 0, false
+	return slices.BinarySearch(b.at, place)
 }
 
 // Entries yields the entries from a place up to another, which is not included, with their places. Entries
@@ -88,13 +87,11 @@ func (b Branch) Find(id string) (int, bool) {
 // entry. Texts that are in Messages are the same strings, so that a history costs little memory.
 func (b Branch) Entries(from, to int) iter.Seq2[int, Entry] {
 	return func(yield func(int, Entry) bool) {
-		at := from
 		dec := &decoder{scan: scanner{known: b.known}, borrow: true, noMeta: !b.meta, holds: b.holds, texts: b.texts}
-		_, _ = eachBody(b.s.whole(), b.refs[from:to], dec, func(r ref, env envelope, body Body) bool {
-			for b.refs[at].id != r.id {
-				at++
-			}
-			return yield(at, Entry{r.id, string(env.parent), env.when(), body})
+		part := b.pick
+		part.at = b.at[from:to]
+		_, _ = part.eachBody(b.s.whole(), dec, func(i int, env envelope, body Body) bool {
+			return yield(from+i, env.entry(body))
 		})
 	}
 }

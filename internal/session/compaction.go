@@ -67,7 +67,7 @@ func (s *Session) Until(n int) string {
 	if n < 1 || n > len(s.t.ends) {
 		return ""
 	}
-	return s.j.id(s.t.ends[n-1])
+	return s.j.idAt(s.t.ends[n-1])
 }
 
 // InContext reports whether the result of a call, or the file of an AttachedID, is in Messages unchanged: no compaction
@@ -90,7 +90,7 @@ func (s *Session) checkCompaction(c Compaction) (Body, error) {
 	if len(s.t.open) > 0 || len(s.t.calls) > 0 {
 		return nil, errors.New("session: cannot compact while a reply is open or a call has no result")
 	}
-	place, ok := s.j.byID[c.Until]
+	place, ok := find(&s.j.index, c.Until)
 	if !ok || !s.j.follows(s.j.head, place) {
 		return nil, fmt.Errorf("session: cannot compact until %q: no such entry on this branch", c.Until)
 	}

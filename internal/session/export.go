@@ -78,9 +78,9 @@ func (s *Session) render(r renderer) error {
 	r.begin(s.Info())
 	x := exporter{r: r, ends: map[string]CallEnd{}, made: map[string]llm.ToolCall{}, below: map[string][]CallEnd{}}
 	s.mu.Lock()
-	refs := s.pick(s.j.branch(s.j.head))
+	refs := s.j.branch(s.j.head)
 	s.mu.Unlock()
-	bad, err := eachBody(s.whole(), refs, &decoder{}, func(_ ref, env envelope, b Body) bool {
+	bad, err := refs.eachBody(s.whole(), &decoder{}, func(_ int, env envelope, b Body) bool {
 		x.take(b, env.when())
 		return true
 	})

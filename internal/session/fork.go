@@ -35,7 +35,7 @@ func (s *Store) ForkAs(_ context.Context, id, at, as string) (*Session, error) {
 	defer src.Close()
 	end := src.j.head
 	if at != "" {
-		n, ok := src.j.byID[at]
+		n, ok := find(&src.j.index, at)
 		if !ok {
 			return nil, fmt.Errorf("session: there is no entry %q in session %s to fork at", at, id)
 		}
@@ -43,7 +43,7 @@ func (s *Store) ForkAs(_ context.Context, id, at, as string) (*Session, error) {
 	}
 	h := src.j.header
 	h.Session, h.Created = newID, s.now().UTC()
-	h.Parent, h.At, h.Agent = id, src.j.id(end), ""
+	h.Parent, h.At, h.Agent = id, src.j.idAt(end), ""
 	h.Lineage = append(slices.Clone(h.Lineage), id)
 	dst, err := s.create(h, filepath.Base(filepath.Dir(src.folder)), func(f *os.File) error { return src.copyBranch(f, end) })
 	if err != nil {
@@ -84,9 +84,11 @@ func finishFork(dst, src *Session) error {
 func (s *Session) copyBranch(w io.Writer, end int32) error {
 	buf := bufio.NewWriterSize(w, 256<<10)
 	before := ""
-	err := eachLine(s.whole(), s.pick(s.j.branch(end)), func(r ref, line []byte) bool {
+	branch := s.j.branch(end)
+	err := branch.eachLine(s.whole(), func(i int, line []byte) bool {
+		r := branch.ref(i)
 		_, err := buf.Write(transplant(line, r, before))
-		before = r.id
+		before = branch.id(r)
 		return err == nil && buf.WriteByte('\n') == nil
 	})
 	return errors.Join(err, buf.Flush())

@@ -1,7 +1,6 @@
 package session
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -37,22 +36,10 @@ func (h header) line() ([]byte, error) {
 	return seal(b[:len(b)-1]), nil
 }
 
-// ref is where an entry is. parent is its place in refs, or -1.
-type ref struct {
-	id     string
-	kind   string // one string per kind
-	off    int64
-	size   int32 // without the newline
-	parent int32
-	relink bool // the parent that the line names does not exist
-}
-
 // journal is the index of a log, without its contents.
 type journal struct {
+	index
 	header header
-	refs   []ref // in file order
-	byID   map[string]int32
-	kinds  map[string]string
 	head   int32 // or -1
 	next   uint64
 	end    int64 // of the last good or damaged whole line
@@ -77,12 +64,13 @@ func (d Damage) String() string {
 }
 
 func newJournal() *journal {
-	return &journal{byID: map[string]int32{}, kinds: map[string]string{}, head: -1, dec: decoder{lean: true}}
+	return &journal{head: -1, dec: decoder{lean: true}}
 }
 
-// scanJournal reads a log once and indexes it. see, when not nil, is shown every record.
-func scanJournal(r io.Reader, see func(n int, rec *record)) (*journal, error) {
+// scanJournal reads a log of a size once and indexes it. see, when not nil, is shown every record.
+func scanJournal(r io.Reader, size int64, see func(n int, rec *record)) (*journal, error) {
 	j := newJournal()
+	j.size = size
 	lr := newLogReader(r)
 	for n := 1; ; n++ {
 		rec, err := lr.next()
@@ -142,17 +130,14 @@ func (j *journal) takeHeader(rec *record) bool {
 // add indexes an entry. Its error is damage to report: an entry whose parent is missing is still indexed, after
 // the entry before it; one whose id is taken is not.
 func (j *journal) add(rec *record) error {
+	if _, twice := find(&j.index, rec.env.id); twice {
+		return fmt.Errorf("there is an entry %q before it", rec.env.id)
+	}
 	at := int32(len(j.refs))
-	r := ref{
-		id: string(rec.env.id), kind: j.intern(rec.env.kind), parent: -1,
-		off: rec.off, size: int32(rec.size),
-	}
-	if _, twice := j.byID[r.id]; twice {
-		return fmt.Errorf("there is an entry %q before it", r.id)
-	}
+	r := ref{id: j.number(rec.env.id), kind: j.kindNumber(rec.env.kind), parent: -1, off: rec.off, size: int32(rec.size)}
 	var err error
 	if len(rec.env.parent) > 0 {
-		p, ok := j.byID[string(rec.env.parent)]
+		p, ok := find(&j.index, rec.env.parent)
 		r.parent = p
 		if !ok {
 			r.parent, r.relink = at-1, true
@@ -167,28 +152,21 @@ func (j *journal) add(rec *record) error {
 }
 
 func (j *journal) put(r ref) {
-	at := int32(len(j.refs))
-	j.refs = append(j.refs, r)
-	j.byID[r.id] = at
-	j.head = at
-	if n, err := strconv.ParseUint(r.id, 36, 64); err == nil && n >= j.next && n < 1<<62 {
+	j.head = int32(len(j.refs))
+	j.append(r)
+	n := r.id
+	if n >= strangeID {
+		n, _ = strconv.ParseUint(j.labels.id(r), 36, 64) // 0 for one that is not a number at all
+	}
+	if n >= j.next && n < maxID {
 		j.next = n + 1
 	}
 }
 
-// intern keeps one string per kind instead of one per entry.
-func (j *journal) intern(kind []byte) string {
-	if s, ok := j.kinds[string(kind)]; ok {
-		return s
-	}
-	s := string(kind)
-	j.kinds[s] = s
-	return s
-}
-
 // summarise reads the few entries that matter off the branch too.
 func (j *journal) summarise(at int32, rec *record) error {
-	switch kind := j.refs[at].kind; kind {
+	kind := j.kind(j.refs[at])
+	switch kind {
 	case "head", "title", "model", "mode", "turn_end", "reply", "compaction":
 	case "user":
 		if j.sum.firstPrompt != "" {
@@ -197,7 +175,7 @@ func (j *journal) summarise(at int32, rec *record) error {
 	default:
 		return nil
 	}
-	b, err := j.dec.body(j.refs[at].kind, rec.bytes)
+	b, err := j.dec.body(kind, rec.bytes)
 	if err != nil {
 		return err
 	}
@@ -213,7 +191,7 @@ func (j *journal) note(b Body) error {
 	}
 	target := int32(-1)
 	if h.Target != "" {
-		if target, ok = j.byID[h.Target]; !ok {
+		if target, ok = find(&j.index, h.Target); !ok {
 			return fmt.Errorf("it moves the head to %q, which is missing; the head stays", h.Target)
 		}
 	}
@@ -221,21 +199,12 @@ func (j *journal) note(b Body) error {
 	return nil
 }
 
-// branch lists the places in refs from the root to at.
-func (j *journal) branch(at int32) []int32 {
-	var out []int32
-	for ; at >= 0; at = j.refs[at].parent {
-		out = append(out, at)
-	}
-	slices.Reverse(out)
-	return out
-}
-
-func (j *journal) id(at int32) string {
+// idAt is the id of the entry at a place, empty before the first.
+func (j *journal) idAt(at int32) string {
 	if at < 0 {
 		return ""
 	}
-	return j.refs[at].id
+	return j.id(j.refs[at])
 }
 
 // lineSource reads the lines of given entries, in file order. Gaps between them are read only if they are short.
@@ -262,47 +231,6 @@ func (s *lineSource) read(r ref) ([]byte, error) {
 		}
 	}
 	return s.buf[from : from+size], nil
-}
-
-// eachBody decodes entries that are in file order. One that cannot be decoded is passed over and listed.
-func eachBody(f io.ReaderAt, refs []ref, dec *decoder, yield func(ref, envelope, Body) bool) (bad []error, err error) {
-	if len(refs) == 0 {
-		return nil, nil
-	}
-	err = eachLine(f, refs, func(r ref, line []byte) bool {
-		if !bytes.Contains(line, dec.holds) {
-			return true
-		}
-		env, err := openEnvelope(line)
-		if err == nil {
-			var b Body
-			if b, err = dec.body(r.kind, line); err == nil {
-				return yield(r, env, b)
-			}
-		}
-		bad = append(bad, fmt.Errorf("entry %s: %w", r.id, err))
-		return true
-	})
-	return bad, err
-}
-
-// eachLine reads the lines of entries that are in file order.
-func eachLine(f io.ReaderAt, refs []ref, yield func(ref, []byte) bool) error {
-	if len(refs) == 0 {
-		return nil
-	}
-	last := refs[len(refs)-1]
-	src := &lineSource{r: f, size: last.off + int64(last.size)}
-	for _, r := range refs {
-		line, err := src.read(r)
-		if err != nil {
-			return fmt.Errorf("session: read entry %s: %w", r.id, err)
-		}
-		if !yield(r, line) {
-			return nil
-		}
-	}
-	return nil
 }
 
 // carriesBody reports whether entries of a kind take part in building messages.

@@ -98,6 +98,9 @@ func slowEnvelope(line []byte) (envelope, error) {
 	return e, nil
 }
 
+// entry puts the envelope around a body.
+func (e envelope) entry(b Body) Entry { return Entry{string(e.id), string(e.parent), e.when(), b} }
+
 func (e envelope) when() time.Time {
 	t, err := time.Parse(time.RFC3339Nano, string(e.time))
 	if err != nil {

@@ -15,7 +15,7 @@ func (s *Session) ReplaceMedia(ctx context.Context, media []llm.Media, text func
 	s.mu.Lock()
 	until := ""
 	if n := len(s.t.ends); n > 0 {
-		until = s.j.id(s.t.ends[n-1])
+		until = s.j.idAt(s.t.ends[n-1])
 	}
 	s.mu.Unlock()
 	c := Compaction{Trigger: "refused", Until: until}

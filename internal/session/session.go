@@ -135,7 +135,7 @@ func (s *Session) Messages() []llm.Message {
 func (s *Session) Head() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.j.id(s.j.head)
+	return s.j.idAt(s.j.head)
 }
 
 // LastUser is the id of the newest message of the user on the head branch, also of one that lathe wrote; empty when there is
@@ -144,10 +144,10 @@ func (s *Session) LastUser() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	at := s.j.head
-	for at >= 0 && s.j.refs[at].kind != "user" {
+	for at >= 0 && s.j.kind(s.j.refs[at]) != "user" {
 		at = s.j.refs[at].parent
 	}
-	return s.j.id(at)
+	return s.j.idAt(at)
 }
 
 // AddUser adds a message of the user, and fsyncs. A reply that is still open is closed as broken and
@@ -252,7 +252,7 @@ func (s *Session) Add(_ context.Context, b Body) (Entry, error) {
 func (s *Session) Checkout(entryID string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if _, ok := s.j.byID[entryID]; !ok && entryID != "" {
+	if _, ok := find(&s.j.index, entryID); !ok && entryID != "" {
 		return fmt.Errorf("session: there is no entry %q in session %s", entryID, s.id)
 	}
 	if _, err := s.add(Head{entryID}, false); err != nil {
@@ -263,20 +263,16 @@ func (s *Session) Checkout(entryID string) error {
 
 // rebuild derives the messages of the head branch from the log.
 func (s *Session) rebuild() error {
-	places := slices.DeleteFunc(s.j.branch(s.j.head), func(at int32) bool { return !carriesBody(s.j.refs[at].kind) })
+	branch := s.j.branch(s.j.head).only(carriesBody)
 	s.t = transcript{}
 	s.revision++
-	i := 0
-	bad, err := eachBody(s.whole(), s.pick(places), &s.j.dec, func(r ref, _ envelope, b Body) bool {
-		for s.j.refs[places[i]].id != r.id { // those before it cannot be read
-			i++
-		}
+	bad, err := branch.eachBody(s.whole(), &s.j.dec, func(i int, _ envelope, b Body) bool {
 		if c, ok := b.(Compaction); ok {
-			if place, ok := s.j.byID[c.Until]; ok {
+			if place, ok := find(&s.j.index, c.Until); ok {
 				s.t.compact(c, place)
 			}
 		}
-		s.t.apply(b, places[i])
+		s.t.apply(b, branch.at[i])
 		return true
 	})
 	for _, e := range bad {
@@ -304,7 +300,7 @@ func (s *Session) repair() error {
 func (s *Session) Entries() iter.Seq[Entry] {
 	return func(yield func(Entry) bool) {
 		s.mu.Lock()
-		branch := s.pick(s.j.branch(s.j.head))
+		branch := s.j.branch(s.j.head)
 		s.mu.Unlock()
 		s.entries(branch, yield)
 	}
@@ -314,24 +310,21 @@ func (s *Session) Entries() iter.Seq[Entry] {
 func (s *Session) All() iter.Seq[Entry] {
 	return func(yield func(Entry) bool) {
 		s.mu.Lock()
-		all := slices.Clone(s.j.refs)
+		all := s.j.all()
 		s.mu.Unlock()
 		s.entries(all, yield)
 	}
 }
 
-func (s *Session) pick(at []int32) []ref {
-	out := make([]ref, len(at))
-	for i, n := range at {
-		out[i] = s.j.refs[n]
-	}
-	return out
+// place is where an entry is in the log.
+func (s *Session) place(id string) (int32, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return find(&s.j.index, id)
 }
 
-func (s *Session) entries(refs []ref, yield func(Entry) bool) {
-	_, _ = eachBody(s.whole(), refs, &decoder{}, func(r ref, env envelope, b Body) bool {
-		return yield(Entry{r.id, string(env.parent), env.when(), b})
-	})
+func (s *Session) entries(p pick, yield func(Entry) bool) {
+	_, _ = p.eachBody(s.whole(), &decoder{}, func(_ int, env envelope, b Body) bool { return yield(env.entry(b)) })
 }
 
 // Sync makes all that was added so far survive a power cut.

@@ -216,7 +216,11 @@ func (s *Store) load(folder string, lock *flock.Flock) (_ *Session, err error) {
 			f.Close()
 		}
 	}()
-	j, err := scanJournal(f, nil)
+	info, err := f.Stat()
+	if err != nil {
+		return nil, fmt.Errorf("session: open the log: %w", err)
+	}
+	j, err := scanJournal(f, info.Size(), nil)
 	if err != nil {
 		return nil, fmt.Errorf("session: read %s: %w", f.Name(), err)
 	}

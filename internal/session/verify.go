@@ -45,7 +45,7 @@ func (s *Store) Verify(id string) (Report, error) {
 	}
 	defer f.Close()
 	v := verifier{blobs: map[string]BlobRef{}}
-	j, err := scanJournal(f, v.see)
+	j, err := scanJournal(f, 0, v.see)
 	if err != nil {
 		return r, fmt.Errorf("session: read %s: %w", r.Path, err)
 	}

@@ -166,7 +166,7 @@ func (s *Session) write(b Body, sync bool) (Entry, error) {
 	if err := s.prepare(); err != nil {
 		return Entry{}, err
 	}
-	e := Entry{ID: strconv.FormatUint(s.j.next, 36), Parent: s.j.id(s.j.head), Time: s.now(), Body: b}
+	e := Entry{ID: strconv.FormatUint(s.j.next, 36), Parent: s.j.idAt(s.j.head), Time: s.now(), Body: b}
 	body, err := appendEntry(s.buf[:0], e)
 	if err != nil {
 		return Entry{}, fmt.Errorf("session: %s entry: %w", b.Kind(), err)
@@ -245,14 +245,15 @@ func (s *Session) failed(err error) error { return &WriteError{s.id, s.Path(), e
 func (s *Session) commit(e Entry, size int64) {
 	parent := s.j.head
 	s.j.put(ref{
-		id: e.ID, kind: s.j.intern([]byte(e.Body.Kind())), parent: parent,
+		id: s.j.number([]byte(e.ID)), kind: s.j.kindNumber([]byte(e.Body.Kind())), parent: parent,
 		off: s.j.end, size: int32(size - 1),
 	})
 	s.j.end += size
 	_ = s.j.note(e.Body) // fails for an unknown head only, which Checkout has ruled out
 	at := int32(len(s.j.refs) - 1)
 	if c, ok := e.Body.(Compaction); ok {
-		s.t.compact(c, s.j.byID[c.Until])
+		until, _ := find(&s.j.index, c.Until)
+		s.t.compact(c, until)
 		s.revision++
 	}
 	s.t.apply(e.Body, at)
