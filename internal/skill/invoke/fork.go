@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/lathe-dev/lathe/internal/llm"
@@ -33,7 +34,7 @@ func (l *Loader) later(s *skill.Skill, args string) []llm.Part {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.forks = append(l.forks, fork{s, args})
-	text := fmt.Sprintf("The skill %s runs in an agent of its own (%s). Its answer follows; do not do its work again.", s.Name, l.Clean(s.Agent))
+	text := announced(s.Name) + l.Clean(s.Agent) + "). Its answer follows; do not do its work again."
 	return []llm.Part{llm.Text{Text: reminder(text), Origin: llm.OriginSkill}}
 }
 
@@ -41,14 +42,19 @@ func (l *Loader) later(s *skill.Skill, args string) []llm.Part {
 func (l *Loader) runForks(ctx context.Context) []llm.Message {
 	l.mu.Lock()
 	forks := l.forks
-	l.forks = nil
+	l.forks, l.running = nil, forks
 	l.mu.Unlock()
+	defer func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.running = nil
+	}()
 	var parts []llm.Part
 	for _, f := range forks {
-		head := fmt.Sprintf("The answer of the skill %s:", f.skill.Name)
+		head := answered(f.skill.Name)
 		answer, err := l.fork(ctx, f.skill, f.args, true)
 		if err != nil {
-			head, answer = fmt.Sprintf("The skill %s did not finish:", f.skill.Name), err.Error()
+			head, answer = unfinished(f.skill.Name), err.Error()
 		}
 		parts = append(parts, llm.Text{Text: reminder(head + "\n\n" + answer), Origin: llm.OriginReminder})
 	}
@@ -56,6 +62,59 @@ func (l *Loader) runForks(ctx context.Context) []llm.Message {
 		return nil
 	}
 	return []llm.Message{{Role: llm.User, Parts: parts}}
+}
+
+// The beginnings of the texts about a skill with an agent of its own. They are found again in the messages after a resume.
+func announced(name string) string  { return "The skill " + name + " runs in an agent of its own (" }
+func answered(name string) string   { return "The answer of the skill " + name + ":" }
+func unfinished(name string) string { return "The skill " + name + " did not finish:" }
+
+// interrupted is a part about the typed skills whose answer was announced and never came, since lathe was killed or the turn
+// ended before, or none.
+func (l *Loader) interrupted(c *skill.Catalog) []llm.Part {
+	var parts []llm.Part
+	var msgs []llm.Message
+	for _, s := range c.All() {
+		if !s.Fork {
+			continue
+		}
+		if msgs == nil {
+			msgs = l.Messages()
+		}
+		if !l.unanswered(msgs, s.Name) {
+			continue
+		}
+		l.Notice("warning", fmt.Sprintf("The skill %s was interrupted before it had an answer; /%s runs it again", s.Name, s.Name))
+		text := unfinished(s.Name) + " it was interrupted, and no answer follows. It runs again when the user types /" + s.Name + "."
+		parts = append(parts, llm.Text{Text: reminder(text), Origin: llm.OriginReminder})
+	}
+	return parts
+}
+
+// unanswered reports whether the newest text about a skill announces an answer that is no longer under way.
+func (l *Loader) unanswered(msgs []llm.Message, name string) bool {
+	l.mu.Lock()
+	pending := slices.ContainsFunc(slices.Concat(l.forks, l.running), func(f fork) bool { return f.skill.Name == name })
+	l.mu.Unlock()
+	if pending {
+		return false
+	}
+	for _, m := range slices.Backward(msgs) {
+		if m.Role != llm.User {
+			continue
+		}
+		for _, p := range slices.Backward(m.Parts) {
+			t, ok := p.(llm.Text)
+			switch {
+			case !ok:
+			case t.Origin == llm.OriginSkill && strings.HasPrefix(t.Text, beginning(announced(name))):
+				return true
+			case t.Origin == llm.OriginReminder && (strings.HasPrefix(t.Text, beginning(answered(name))) || strings.HasPrefix(t.Text, beginning(unfinished(name)))):
+				return false
+			}
+		}
+	}
+	return false
 }
 
 // fork has an agent do the work of a skill. Its rules are in force until the agent is done. The error has the text of a

@@ -71,6 +71,38 @@ func TestTheModelGetsTheAnswerOfASkillWithAnAgentOfItsOwn(t *testing.T) {
 	}
 }
 
+// After kill -9 the conversation announces an answer that never comes. The next message corrects that, once.
+func TestASkillWhoseAnswerNeverCameIsCalledInterrupted(t *testing.T) {
+	c := newConversation(t)
+	c.write("home/skills/look/SKILL.md", "---\ncontext: fork\n---\nLook.")
+	c.answer = "Found 3."
+	c.say("/look")
+	steered := c.say("and look well")
+	if strings.Contains(steered[llm.OriginReminder], "interrupted") {
+		t.Errorf("it still waits: %q", steered)
+	}
+	after := newConversation(t) // the process that resumes it
+	after.write("home/skills/look/SKILL.md", "---\ncontext: fork\n---\nLook.")
+	after.answer = "Found 4."
+	after.messages = c.messages
+	got := after.say("what did it find?")
+	if !strings.Contains(got[llm.OriginReminder], "The skill look did not finish: it was interrupted") || len(after.notices) != 1 || !strings.Contains(after.notices[0], "/look runs it again") {
+		t.Errorf("%q %q", got, after.notices)
+	}
+	if again := after.say("hm?"); again[llm.OriginReminder] != "" || len(after.notices) != 1 {
+		t.Errorf("repeated: %q %q", again, after.notices)
+	}
+	after.say("/look")
+	msgs, err := after.BeforeStep(t.Context())
+	if err != nil || len(msgs) != 1 || !strings.Contains(msgs[0].PlainText(), "Found 4.") {
+		t.Fatalf("%+v %v", msgs, err)
+	}
+	after.messages = append(after.messages, msgs...)
+	if got := after.say("thanks"); got[llm.OriginReminder] != "" {
+		t.Errorf("answered, but called interrupted: %q", got)
+	}
+}
+
 // A typed skill whose turn ended before its first step does not run in a later turn.
 func TestATypedSkillDoesNotOutliveItsTurn(t *testing.T) {
 	c := newConversation(t)

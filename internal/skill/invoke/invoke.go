@@ -53,6 +53,7 @@ type Loader struct {
 	mu       sync.Mutex
 	backs    []func()          // end the rules of the active skills
 	forks    []fork            // typed in this turn, still to run
+	running  []fork            // at work now
 	told     map[string]string // descriptions as they were listed, by name; nil: they are to be found in the messages
 	revision int               // of the messages when told was found
 	paths    bool              // the catalog has skills that wait for a file to be touched
@@ -90,7 +91,7 @@ func (l *Loader) Message(ctx context.Context, m llm.Message) llm.Message {
 		return m // sent again as it was
 	}
 	catalog := l.Library.Catalog()
-	parts := l.changes(catalog)
+	parts := append(l.interrupted(catalog), l.changes(catalog)...)
 	if s, args, ok := Typed(catalog, typed(m)); ok {
 		switch {
 		case s.HiddenFromUser:

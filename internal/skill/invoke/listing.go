@@ -112,8 +112,11 @@ func (l *Loader) changes(c *skill.Catalog) []llm.Part {
 }
 
 func reminder(text string) string {
-	return "<system-reminder>\n" + strings.TrimSpace(text) + "\n</system-reminder>"
+	return beginning(strings.TrimSpace(text)) + "\n</system-reminder>"
 }
+
+// beginning is the start of a reminder whose text begins so.
+func beginning(text string) string { return "<system-reminder>\n" + text }
 
 // same reports whether a description as it was listed, perhaps shortened or left out, is of this text.
 func same(listed, text string) bool {
