@@ -15,7 +15,7 @@ func (m *model) draw(urgent bool) {
 	if m.away.Load() {
 		return
 	}
-	if wait := m.frames.wait(urgent); wait > 0 {
+	if wait := m.frames.wait(urgent); wait > 0 && !m.printsOn() {
 		if !m.frames.armed {
 			m.frames.armed = true
 			m.later(wait, frameMsg{})
@@ -47,7 +47,9 @@ func (m *model) paint() {
 		return
 	}
 	out = m.askAfter(out)
-	m.frames.drawn()
+	if len(m.unprinted) == 0 {
+		m.frames.drawn()
+	}
 	m.term.write(out)
 	m.dialogs.Drawn()
 }

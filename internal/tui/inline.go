@@ -11,12 +11,19 @@ func (s *screen) layInline(f frame) {
 		s.rows, s.fresh, s.stale, s.pen = nil, false, false, 0
 		s.buf = append(s.buf, "\r\x1b[m"...)
 		s.x, s.y = 0, 0
+		s.above, s.broken = nil, nil
 	}
-	if s.stale {
-		s.reflow()
+	s.remember()
+	again := 0
+	switch {
+	case s.doubt:
+		s.goOn()
+	case s.stale || s.broken != nil:
+		again = s.goBack()
 	}
-	if len(f.above) > 0 {
-		s.printAbove(f.above)
+	if len(f.above)+again > 0 {
+		s.above = append(s.above, f.above...)
+		s.printAbove(s.above[len(s.above)-len(f.above)-again:])
 	}
 	for y := range lines {
 		if y == len(s.rows) {
@@ -46,26 +53,45 @@ func (s *screen) openRow(y int) {
 	s.rows = append(s.rows, row{parsed: true})
 }
 
-// printAbove writes lines over the live part, which is then made anew below them.
+// printAbove writes lines over the live part, which is then made anew below them. Those that are longer than a row are
+// wrapped by the terminal: they were laid out for another width.
 func (s *screen) printAbove(lines []string) {
 	s.hide()
 	s.move(0, 0)
-	s.setPen(0)
+	s.eraseFrom()
 	s.buf = append(s.buf, wrapOn...) // should the terminal be narrower by now, nothing is cut
-	var line []cell
 	for _, text := range lines {
-		s.setPen(0)
-		s.buf = append(s.buf, eraseRight...) // the row may be the rest of a line that the terminal wrapped
-		line = s.cells.parse(line, text, s.w)
-		s.write(line, 0)
-		s.eraseTail(len(line))
-		s.buf = append(s.buf, "\r\n"...)
-		s.x = 0
+		s.printLine(text)
+	}
+	s.buf = append(s.buf, wrapOff...)
+	s.rows, s.x, s.y = nil, 0, 0
+}
+
+// widest is the longest line that is printed, in cells.
+const widest = 4096
+
+func (s *screen) printLine(text string) {
+	line := s.cells.parse(nil, text, widest)
+	for {
+		n := min(len(line), s.w)
+		if n > 1 && n < len(line) && line[n].rest {
+			n--
+		}
+		s.write(line[:n], 0)
+		if line = line[n:]; len(line) == 0 {
+			break
+		}
 	}
 	s.setPen(0)
-	s.buf = append(s.buf, wrapOff...)
-	s.buf = append(s.buf, eraseBelow...)
-	s.rows, s.x, s.y = nil, 0, 0
+	s.buf = append(s.buf, "\r\n"...)
+	s.x = 0
+}
+
+// eraseFrom erases the row of the cursor, which is in its first column, and those below. tmux would copy the screen to
+// its scrollback if all of it was erased at once.
+func (s *screen) eraseFrom() {
+	s.setPen(0)
+	s.buf = append(s.buf, eraseRight+"\x1b[C"+eraseBelow+"\r"...)
 }
 
 // abandon returns the last bytes to write: the live part is erased when it holds nothing
@@ -99,48 +125,117 @@ func (s *screen) moveRelative(x, y int) {
 	}
 }
 
+// sentFrame is a frame that the terminal has not confirmed yet.
+type sentFrame struct {
+	before
+	bytes []byte
+}
+
+// before is the state of the terminal before a frame.
+type before struct {
+	broken *replica // if set, the rest counts only as far as above
+	rows   []string
+	x, y   int
+	width  int
+	above  int // finished lines
+}
+
+// remember keeps the state of the terminal before a frame.
+func (s *screen) remember() {
+	s.sent = nil
+	if s.broken == nil && len(s.above) > 2*s.h {
+		s.above = append([]string(nil), s.above[len(s.above)-s.h:]...)
+	}
+	b := &s.last
+	b.broken, b.x, b.y, b.width, b.above, b.rows = s.broken, s.x, s.y, s.w, len(s.above), b.rows[:0]
+	if s.stale {
+		b.width = s.old
+	}
+	for i := range s.rows {
+		b.rows = append(b.rows, s.rows[i].text)
+	}
+}
+
+// sending says that the terminal will answer which width it had when it read a frame.
+func (s *screen) sending(bytes []byte) {
+	s.sent = &sentFrame{s.last, bytes}
+	s.sent.rows = append([]string(nil), s.last.rows...)
+}
+
+// arrived says that the last frame met another width than it was written for.
+func (s *screen) arrived(width int) {
+	if s.sent == nil {
+		s.distrust()
+		return
+	}
+	r := s.replica(&s.sent.before)
+	r.resize(width)
+	r.play(s.sent.bytes)
+	if s.sent, s.broken = nil, r; r.lost {
+		s.distrust()
+	}
+}
+
+// replica is the part of the terminal that b describes.
+func (s *screen) replica(b *before) *replica {
+	if b.broken != nil {
+		return b.broken
+	}
+	r := &replica{w: b.width, cuts: s.cuts, intact: b.above, nowrap: true}
+	var line []cell
+	for i, text := range s.above[:b.above] {
+		line = s.cells.parse(line, text, widest)
+		r.add(widths(line), i)
+	}
+	first := len(r.rows)
+	for _, text := range b.rows {
+		line = s.cells.parse(line, text, b.width)
+		r.rows = append(r.rows, replicaRow{cells: widths(line), line: -1})
+	}
+	r.x, r.y = max(b.x, 0), first+b.y
+	r.row()
+	return r
+}
+
+func widths(line []cell) []uint8 {
+	out := make([]uint8, len(line))
+	for i, c := range line {
+		if out[i] = c.wide; !c.rest && c.wide == 0 {
+			out[i] = 1
+		}
+	}
+	return out
+}
+
+// goBack goes up to the first row that has to be written again after the width has changed, or after a frame met
+// another width than it was written for, and erases from there on. It returns how many finished lines are to be printed
+// again. Several changes since the last frame are one: only the last width counts.
+func (s *screen) goBack() int {
+	r := s.replica(&s.last)
+	r.resize(s.w)
+	up := r.y - r.start()
+	again := len(s.above) - r.intact
+	s.stale, s.broken, s.rows, s.pen = false, nil, nil, 0
+	s.x, s.y = -1, up
+	s.move(0, 0)
+	s.buf = append(s.buf, "\x1b[m"...)
+	s.eraseFrom()
+	s.x = 0
+	return again
+}
+
+// goOn goes on in the cursor's row, since nobody knows which rows above it are of the live part: that is better than a
+// finished line that is lost.
+func (s *screen) goOn() {
+	s.stale, s.doubt, s.broken, s.above = false, false, nil, nil
+	s.last.broken, s.last.above, s.last.rows = nil, 0, nil
+	s.x, s.y = 0, 0
+	s.rows, s.pen = nil, 0
+	s.buf = append(s.buf, "\r\x1b[m"...)
+	s.eraseFrom()
+}
+
 // distrust says that the last frames may have met another width than they were written for.
 func (s *screen) distrust() {
-	if s.doubt = true; !s.stale {
-		s.stale, s.old = true, s.w
-	}
-}
-
-// reflow goes to the first row of the live part after the width has changed, and erases it. Terminals wrap rows that
-// have become too long, so that row is further up. Several changes since the last frame are one: only the last width
-// counts. In doubt the part above the cursor's row stays: that is better than a finished line that is lost.
-func (s *screen) reflow() {
-	up := 0
-	for y := 0; y < s.y && y < len(s.rows) && !s.doubt; y++ {
-		up++
-		if r := &s.rows[y]; !s.cuts {
-			if !r.parsed {
-				r.cells, r.parsed = s.cells.parse(r.cells, r.text, s.old), true
-			}
-			up += wraps(r.cells, s.w)
-		}
-	}
-	if !s.cuts && !s.doubt && s.x > 0 {
-		up += s.x / s.w
-	}
-	s.stale, s.doubt, s.x, s.y = false, false, -1, up
-	s.move(0, 0)
-	s.buf = append(s.buf, "\x1b[m"+eraseBelow...)
-	s.rows, s.pen = nil, 0
-}
-
-// wraps is how often a terminal of that width wraps cells. A wide character is not split.
-func wraps(line []cell, width int) int {
-	n, x := 0, 0
-	for _, c := range line {
-		if c.rest {
-			continue
-		}
-		wide := max(int(c.wide), 1)
-		if x+wide > width {
-			n, x = n+1, 0
-		}
-		x += wide
-	}
-	return n
+	s.sent, s.broken, s.doubt = nil, nil, true
 }

@@ -6,7 +6,7 @@ func (m *model) composeInline() frame {
 	most := max(m.h-1, 1) // all of it has to stay on the screen
 	f, popup := m.bottom(max(most-2, 1))
 	m.log.resize(m.w, max(most-len(f.lines), 0))
-	above := m.commit()
+	m.unprinted = append(m.unprinted, m.commit()...)
 	room := most - len(f.lines)
 	var lines []string
 	for i := m.done; i < len(m.log.items) && room > 0; i++ {
@@ -28,9 +28,28 @@ func (m *model) composeInline() frame {
 	}
 	f.cy += len(lines)
 	f.lines = append(lines, f.lines...)
-	f.above = above
+	n := m.printable(len(f.lines))
+	f.above, m.unprinted = m.unprinted[:n:n], m.unprinted[n:]
 	return f
 }
+
+// printable is how many finished lines go into a frame, above so many rows of the live part. While a frame may meet
+// another width than it is written for, the rows that have to be written again then should still be on the screen, even
+// if they became twice as many. The rest follows when the terminal has confirmed the frame.
+func (m *model) printable(live int) int {
+	all := len(m.unprinted)
+	if !m.confirms() {
+		return all
+	}
+	n := max((m.h-2*live)/2, 2)
+	if m.now().Sub(m.query.changed) >= unrest {
+		n = max(n, all/4) // no frame for each few lines on a slow connection
+	}
+	return min(n, all)
+}
+
+// printsOn reports that finished lines wait only for a frame.
+func (m *model) printsOn() bool { return len(m.unprinted) > 0 && len(m.query.open) == 0 }
 
 // mostLive is how many lines of a reply stay in the live part while they still grow. A terminal that becomes narrower
 // wraps the live part, and only as much of it as it then shows can be erased.
@@ -81,4 +100,17 @@ func (it *item) final() bool {
 		return it.stream == nil || it.stream.done
 	}
 	return true
+}
+
+// lastLines prints the finished lines that no frame has printed yet.
+func (m *model) lastLines() string {
+	if len(m.unprinted) == 0 && m.screen.broken == nil {
+		return ""
+	}
+	f := frame{above: m.unprinted, cursor: true}
+	for i := range m.screen.rows {
+		f.lines = append(f.lines, m.screen.rows[i].text)
+	}
+	m.unprinted = nil
+	return string(m.screen.paint(f))
 }

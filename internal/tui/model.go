@@ -67,7 +67,10 @@ type model struct {
 	done    int // inline: items that were printed for good
 	printed int // inline: lines of the next one that were
 	blocks  int // inline: blocks of a reply that these lines are
-	above   int // rows between the transcript and the prompt
+
+	unprinted []string // inline: finished lines for the next frames
+
+	above int // rows between the transcript and the prompt
 
 	parts    map[string]*item  // unfinished parts and calls, by key
 	agents   map[string]string // calls of subagents, and the call that their subagent belongs to
@@ -245,5 +248,6 @@ func (m *model) lastWords() string {
 	if !m.options.Inline {
 		return ""
 	}
-	return m.screen.abandon(m.done == len(m.log.items))
+	last := m.lastLines()
+	return last + m.screen.abandon(m.done == len(m.log.items))
 }

@@ -26,8 +26,13 @@ type screen struct {
 	fresh bool // the content of the terminal is unknown
 	stale bool // inline: the terminal has another width than when the rows were written
 	old   int  // inline: the width that stale rows were written for
-	doubt bool // inline: a frame may have met another width than it was written for
+	doubt bool // inline: nobody knows which width the last frames met
 	cuts  bool // inline: the terminal cuts rows that become too long, instead of wrapping them
+
+	above  []string   // inline: the last finished lines
+	last   before     // inline: the state before the last frame
+	sent   *sentFrame // inline: the last frame, if the terminal has not confirmed it yet
+	broken *replica   // inline: the state after a frame that met another width than it was written for
 }
 
 // row is the content of a row of the terminal. Its cells are made when they are needed.
@@ -117,7 +122,7 @@ func (s *screen) placeCursor(f frame) {
 // askWidth writes a question for the terminal's width: where the cursor is when it was sent far to the right.
 func (s *screen) askWidth() []byte {
 	s.buf = append(s.buf[:0], "\x1b[9999C\x1b[6n\r"...)
-	if s.x > 0 {
+	if s.x = max(s.x, 0); s.x > 0 {
 		s.sequence(s.x, 'C')
 	}
 	return s.buf

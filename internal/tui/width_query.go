@@ -15,8 +15,8 @@ const (
 
 // widthQuery keeps track of the terminal's width while an inline screen is written to. A terminal may change its
 // grid before it notifies the program (tmux does so for up to a quarter of a second), and lines that were printed for
-// another width cannot be taken back. So while a turn runs, a question for the width follows each frame, and while
-// widths change, a frame waits for the answers to those before it.
+// another width cannot be taken back. So while a turn runs, a question for the width follows each frame, and the next
+// frame waits for the answer.
 type widthQuery struct {
 	w, h    int       // the size that the system reported last
 	changed time.Time // when another width was noticed last
@@ -46,7 +46,7 @@ func (m *model) sized() bool {
 		q.known = false
 		m.later(calm-since, frameMsg{})
 		return false
-	case q.mute || q.known || since >= unrest:
+	case q.mute || q.known || since >= unrest && (len(q.open) == 0 || !q.replies):
 		q.known = false
 		return true
 	case len(q.open) == 0:
@@ -55,6 +55,9 @@ func (m *model) sized() bool {
 		q.waits = true
 		return false
 	case now.Sub(q.asked) < q.patience():
+		if !q.waits {
+			m.later(q.patience(), frameMsg{})
+		}
 		q.waits = true
 		return false
 	}
@@ -63,14 +66,23 @@ func (m *model) sized() bool {
 	return true
 }
 
+// asks reports that the terminal's width is asked for after each frame.
+func (m *model) asks() bool {
+	return !m.query.mute && (m.busy() || m.now().Sub(m.query.changed) < unrest)
+}
+
+// confirms reports that the terminal answers after each frame.
+func (m *model) confirms() bool { return m.query.replies && m.asks() }
+
 // askAfter adds the question that follows a frame, if there is one.
 func (m *model) askAfter(frame []byte) []byte {
 	q := &m.query
 	switch {
-	case !m.options.Inline || q.mute || !m.busy() && m.now().Sub(q.changed) >= unrest:
+	case !m.options.Inline || !m.asks():
 	case q.replies || len(q.open) == 0:
 		frame = slices.Clone(frame) // the question is made in the same memory
-		return append(frame, m.askWidth(true)...)
+		frame = append(frame, m.askWidth(true)...)
+		m.screen.sending(frame)
 	case m.now().Sub(q.asked) > laterAnswer:
 		q.mute = true
 		m.forgetQuestions()
@@ -88,6 +100,7 @@ func (m *model) askWidth(frame bool) []byte {
 func (m *model) forgetQuestions() {
 	m.query.open = nil
 	m.owed.Store(0)
+	m.screen.sent = nil
 	if !m.query.mute {
 		m.screen.distrust()
 	}
@@ -112,16 +125,19 @@ func (m *model) reported(width int) bool {
 	if width != want.width {
 		q.changed = m.now()
 		if want.frame {
-			m.screen.distrust()
+			m.screen.arrived(width)
+			q.waits = true
 		}
+	} else if want.frame {
+		m.screen.sent = nil
 	}
-	if len(q.open) > 0 || m.now().Sub(q.changed) >= unrest {
+	if len(q.open) > 0 {
 		return false
 	}
 	if width != m.w {
 		m.setSize(width, m.h)
 	}
-	waits := q.waits
+	waits := q.waits || len(m.unprinted) > 0
 	q.known, q.waits = true, false
 	return waits
 }
