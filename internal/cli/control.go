@@ -137,7 +137,7 @@ func (c *controller) recall() []queued {
 func (c *controller) fails(err error) (outcome, error) {
 	c.turnStarts(nil)
 	c.h.stats.reset()
-	out := c.h.stats.outcomeOf(&Error{Code: exitUsage, Err: err})
+	out := c.h.stats.outcomeOf(&Error{Code: exitUsage, Err: notStarted{err}})
 	return out, joinErrors(c.h.printer.begin(c.h.conv.About()), c.h.printer.finish(c.h.stats, &out))
 }
 

@@ -118,19 +118,25 @@ func partsOf(b json.RawMessage) ([]llm.Part, error) {
 		return nil, fmt.Errorf("the content of the user message is neither a text nor a list of blocks: %w", err)
 	}
 	var parts []llm.Part
+	var unusable []error
 	for _, k := range blocks {
-		part, err := k.part()
-		if err != nil {
-			return nil, err
-		}
-		if part != nil {
+		switch part, err := k.part(); {
+		case err != nil:
+			unusable = append(unusable, err)
+		case part != nil:
 			parts = append(parts, part)
 		}
 	}
-	if len(parts) == 0 {
-		return nil, errors.New("the user message is empty")
+	switch {
+	case len(parts) > 0:
+		for _, err := range unusable { // the model can ask for it
+			parts = append(parts, llm.Text{Text: "[Left out: " + err.Error() + "]", Origin: llm.OriginContext})
+		}
+		return parts, nil
+	case len(unusable) > 0:
+		return nil, unusable[0]
 	}
-	return parts, nil
+	return nil, errors.New("the user message is empty")
 }
 
 // part is the block as a part of a message; nil for a text without any words.

@@ -481,9 +481,13 @@ func TestAMessageThatCannotBeUsedHasAResultAndTheSessionGoesOn(t *testing.T) {
 		h.send(line)
 		r := h.until("result")
 		errs, _ := r["errors"].([]any)
-		if r["is_error"] != true || r["subtype"] != "error_during_execution" || len(errs) != 1 || !strings.HasPrefix(errs[0].(string), "stdin, line ") {
+		if r["is_error"] != true || r["subtype"] != "error_during_execution" || r["terminal_reason"] != "turn_setup_failed" || len(errs) != 1 || !strings.HasPrefix(errs[0].(string), "stdin, line ") {
 			t.Errorf("%s: %v", line, r)
 		}
+	}
+	h.send(message(`[{"type":"text","text":"look"},{"type":"image","source":{"type":"url","url":"https://x.example/a.png"}}]`))
+	if r := h.until("result"); r["is_error"] != false {
+		t.Errorf("%v", r)
 	}
 	h.send(message(`[{"type":"document","source":{"type":"text","media_type":"text/plain","data":"notes\u0000"}},{"type":"text","text":"a` + "\xff\x00" + `b"}]`))
 	if r := h.until("result"); r["is_error"] != false {
@@ -492,7 +496,13 @@ func TestAMessageThatCannotBeUsedHasAResultAndTheSessionGoesOn(t *testing.T) {
 	if err := h.end(); err != nil {
 		t.Error(err)
 	}
-	if got := f.prompts[0].Parts; len(f.prompts) != 1 || len(got) != 2 || got[0].(llm.Text).Text != "notes\ufffd" || got[1].(llm.Text).Text != "a\ufffd\ufffdb" {
+	if len(f.prompts) != 2 {
+		t.Fatalf("%v", f.prompts)
+	}
+	if got := f.prompts[0].Parts; len(got) != 2 || got[0].(llm.Text).Text != "look" || !strings.HasPrefix(got[1].(llm.Text).Text, "[Left out: a block of type \"image\"") {
+		t.Errorf("%v", got)
+	}
+	if got := f.prompts[1].Parts; len(got) != 2 || got[0].(llm.Text).Text != "notes\ufffd" || got[1].(llm.Text).Text != "a\ufffd\ufffdb" {
 		t.Errorf("%v", f.prompts)
 	}
 }

@@ -52,7 +52,7 @@ func TestConversations(t *testing.T) {
 		Setup: func(e *testscript.Env) error { return setUpConversation(e, bin) },
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"model": cmdModel, "turn": cmdTurn, "lathe": cmdLathe, "start": cmdStart, "await": cmdAwait,
-			"signal": cmdSignal, "end": cmdEnd, "requests": cmdRequests, "dead": cmdDead, "fifo": cmdFifo, "sent": cmdSent, "damage": cmdDamage,
+			"signal": cmdSignal, "end": cmdEnd, "requests": cmdRequests, "dead": cmdDead, "fifo": cmdFifo, "sent": cmdSent, "damage": cmdDamage, "cut": cmdCut,
 		},
 	})
 }
@@ -247,15 +247,26 @@ func cmdSent(ts *testscript.TestScript, not bool, args []string) {
 	}
 }
 
-func cmdDamage(ts *testscript.TestScript, _ bool, _ []string) {
+// onlyLog is the log of the one session there is.
+func onlyLog(ts *testscript.TestScript) string {
 	logs, err := filepath.Glob(filepath.Join(ts.Getenv("HOME"), ".local/share/lathe/projects/*/*/log.jsonl"))
 	ts.Check(err)
 	if len(logs) != 1 {
 		ts.Fatalf("there are %d logs", len(logs))
 	}
-	lines := strings.SplitAfter(ts.ReadFile(logs[0]), "\n")
+	return logs[0]
+}
+
+func cmdDamage(ts *testscript.TestScript, _ bool, _ []string) {
+	log := onlyLog(ts)
+	lines := strings.SplitAfter(ts.ReadFile(log), "\n")
 	lines[len(lines)/2] = strings.Replace(lines[len(lines)/2], `"`, "'", 1)
-	ts.Check(os.WriteFile(logs[0], []byte(strings.Join(lines, "")), 0o600))
+	ts.Check(os.WriteFile(log, []byte(strings.Join(lines, "")), 0o600))
+}
+
+// cmdCut leaves the first half of the log's first line.
+func cmdCut(ts *testscript.TestScript, _ bool, _ []string) {
+	ts.Check(os.Truncate(onlyLog(ts), 100))
 }
 
 func cmdDead(ts *testscript.TestScript, _ bool, args []string) {

@@ -141,6 +141,7 @@ func TestAFirstStartKeepsTheKeyOfEachProviderAndGoesOnWithoutAnAnswer(t *testing
 			login := func(key string) {
 				s.Sees("Number (1 to 3):")
 				s.Type("9\n") // there is no such number
+				s.Sees("Type one of the numbers above")
 				s.Sees("Number (1 to 3):")
 				s.Type(tt.number + "\n")
 				if tt.number == "2" {

@@ -93,7 +93,7 @@ func openSession(ctx context.Context, inst *app.Instance, o *Options) (*local, e
 	if err != nil {
 		return nil, err
 	}
-	if err := checkDamage(s, so); err != nil {
+	if err := checkDamage(s, o, so); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	if err := nameSession(ctx, s, o); err != nil {
@@ -118,9 +118,16 @@ func nameSession(ctx context.Context, s *app.Session, o *Options) error {
 }
 
 // checkDamage refuses to continue a damaged session where no one would see the warning: the model would get a
-// conversation with holes.
-func checkDamage(s *app.Session, so app.SessionOptions) error {
-	if so.Resume == "" || so.Fork || len(s.Log().Damage()) == 0 {
+// conversation with holes. A session that was named and is empty is refused too: its log was lost.
+func checkDamage(s *app.Session, o *Options, so app.SessionOptions) error {
+	if so.Resume == "" || so.Fork {
+		return nil
+	}
+	if o.Resume != "" && len(s.Log().Messages()) == 0 {
+		return usage(fmt.Sprintf("look at it with lathe session verify %s; lathe session list shows the others", so.Resume),
+			"session %s holds no conversation to go on with", so.Resume)
+	}
+	if len(s.Log().Damage()) == 0 {
 		return nil
 	}
 	return usage(fmt.Sprintf("look at it with lathe session verify %s, and go on with a copy of the rest: --resume %s --fork-session", so.Resume, so.Resume),

@@ -144,6 +144,7 @@ func (s *setup) choose() (offer, error) {
 		if n, err := strconv.Atoi(text); err == nil && n >= 1 && n <= len(offers) {
 			return offers[n-1], nil
 		}
+		s.say("Type one of the numbers above; the key is asked for after it.\n")
 	}
 }
 

@@ -209,11 +209,8 @@ func diff(ctx context.Context, h Host, args string) (event.Output, error) {
 	if err != nil {
 		return event.Output{}, err
 	}
-	switch len(all) {
-	case 0:
+	if len(all) == 0 {
 		return text("lathe's edits changed no file in this session. /diff git shows what differs from the last commit."), nil
-	case 1:
-		return event.Output{View: all[0]}, nil
 	}
 	var b strings.Builder
 	for _, d := range all {

@@ -53,5 +53,5 @@ func (c *Console) toolOf(rule string) error {
 	if near := tools.Nearest(name); near != "" {
 		return fmt.Errorf("there is no tool %q; did you mean %s?", name, near)
 	}
-	return fmt.Errorf("there is no tool %q; the tools are %s", name, strings.Join(tools.Names(), ", "))
+	return fmt.Errorf("there is no tool %q; a rule begins with one, such as Bash(make *), Edit(docs/**) or Read", name)
 }

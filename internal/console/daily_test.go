@@ -49,7 +49,7 @@ func TestUnknownModelIsRefusedWithNearNames(t *testing.T) {
 func TestRuleForUnknownToolIsRefused(t *testing.T) {
 	p := newPlace(t, talk3())
 	s := p.open(t, nil)
-	s.refuses("permissions", "allow Nope(x)", "no tool")
+	s.refuses("permissions", "allow Nope(x)", `no tool "Nope"; a rule begins with one, such as`)
 	s.refuses("permissions", "deny Bsh(rm *)", "Bash")
 	s.shows("permissions", "deny bash(rm *) in session", "Added")
 	s.shows("permissions", "allow mcp__github__search in session", "Added")
@@ -84,12 +84,21 @@ func TestRewindOffersFilesAndConversation(t *testing.T) {
 	if out := s.command(pick.Command, "conversation"); out.Insert != "second" || p.read(t, "a.txt") != "three\n" {
 		t.Errorf("only the conversation: insert %q, the file is %q", out.Insert, p.read(t, "a.txt"))
 	}
-	s.shows("diff", "", "+three", "b.txt", "+new") // changes on disk, from any branch
+	s.shows("diff", "", "`a.txt` +", "+three", "`b.txt` +1", "+new") // changes on disk, from any branch
 	var now event.Status
 	until(s, func(st event.Status) bool { now = st; return len(st.Changed) == 2 })
 	if now.Changed[0].Path == "" {
 		t.Errorf("%+v", now.Changed)
 	}
+}
+
+func TestDiffOfOneFileNamesIt(t *testing.T) {
+	p := newPlace(t, llmtest.Replies(
+		llmtest.Say(llmtest.Tool("Write", map[string]any{"file_path": "${WORKDIR}/sub/b.txt", "content": "new\n"})), llmtest.Say(llmtest.Text("Done."))))
+	s := p.open(t, nil)
+	s.command("mode", "acceptEdits")
+	s.prompt("first")
+	s.shows("diff", "", "`sub/b.txt` +1 -0", "+new")
 }
 
 func TestRewindTakesCommandsBackWithTheConversation(t *testing.T) {

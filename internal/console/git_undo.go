@@ -40,7 +40,8 @@ func (w workspace) AddDir(_ context.Context, dir string) (string, error) {
 	return w.c.session().AddDir(dir)
 }
 
-// Changes merges the session's own edits by file, in the order of the first change. It includes all branches:
+// Changes merges the session's own edits by file, in the order of the first change, with paths relative to the working
+// folder. It includes all branches:
 // going back to an earlier message leaves files unchanged.
 func (w workspace) Changes(context.Context) ([]event.Diff, error) {
 	var out []event.Diff
@@ -62,6 +63,11 @@ func (w workspace) Changes(context.Context) ([]event.Diff, error) {
 		out[i].Unified = strings.TrimRight(out[i].Unified, "\n") + "\n" + d.Unified
 		out[i].Added += d.Added
 		out[i].Removed += d.Removed
+	}
+	for i := range out {
+		if rel, err := filepath.Rel(w.c.session().Dir(), out[i].Path); err == nil && filepath.IsLocal(rel) {
+			out[i].Path = rel
+		}
 	}
 	return out, nil
 }

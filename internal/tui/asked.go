@@ -3,10 +3,14 @@ package tui
 import (
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/tui/dialog"
+	"github.com/lathe-dev/lathe/internal/tui/theme"
 )
 
 // asked opens the dialog of a question.
 func (m *model) asked(session string, b event.Asked) {
+	if b.Question.Call != nil && len(b.Question.Agent) == 0 {
+		m.titled(b.Question.Call.ID, b.Question.Text)
+	}
 	b.Question = b.Attributed()
 	m.askers[b.ID] = session
 	if b.Question.Permission != nil {
@@ -15,6 +19,16 @@ func (m *model) asked(session string, b event.Asked) {
 		m.dialogs.Ask(dialog.NewQuestion(b, m.look.theme))
 	}
 	m.notify("lathe asks: " + b.Question.Title + " " + b.Question.Text)
+}
+
+// titled names the file or command of a call that has not started: it waits for the answer.
+func (m *model) titled(id, title string) {
+	it := m.parts[id]
+	if it == nil || it.tool == nil || it.tool.state != theme.Waiting {
+		return
+	}
+	it.tool.title = title
+	it.touch()
 }
 
 // answered closes it, whoever answered.

@@ -63,7 +63,7 @@ func (m *model) bypasses(c dialog.Command) bool {
 		Title: "Run everything without asking?", Command: "mode",
 		Items: []event.PickItem{
 			{ID: string(m.state.Mode), Label: "No, keep asking", Current: true},
-			{ID: string(permission.Bypass), Label: "Yes, run every command and edit at once", Detail: "deny and ask rules still hold, and what guards refuse"},
+			{ID: string(permission.Bypass), Label: "Yes, run everything", Detail: "deny and ask rules and guards still hold"},
 		},
 	}, m.look.theme)
 	m.dialogs.Open(m.bypass.dialog)

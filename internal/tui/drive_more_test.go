@@ -96,6 +96,7 @@ func TestTheModeThatAsksNothingIsConfirmedOnce(t *testing.T) {
 	d := opened(t, 80, 24)
 	d.Line("/mode bypassPermissions")
 	d.Shows("Run everything without asking?")
+	d.Shows("deny and ask rules and guards still hold ")
 	d.Type("\r") // the mark stands on No
 	d.Hides("Run everything")
 	d.Shows("· default ·")
@@ -112,6 +113,15 @@ func TestTheModeThatAsksNothingIsConfirmedOnce(t *testing.T) {
 	d.Shows("· plan ·")
 	d.Line("/mode bypassPermissions")
 	d.Shows("· bypassPermissions ·")
+}
+
+func TestACallThatWaitsForAnAnswerShowsItsCommand(t *testing.T) {
+	d := opened(t, 80, 24)
+	d.Line("call")
+	d.Shows("Allow Bash?")
+	d.Shows("Bash rm -rf build-0  waiting")
+	d.Press("y", "answered once")
+	d.Shows("Thanks.")
 }
 
 func TestShiftTabComesBackToTheModeThatAsksNothing(t *testing.T) {

@@ -196,6 +196,10 @@ func (f *fake) turn(ctx context.Context, text string) error {
 			f.boundary()
 		}
 		f.say("All done.")
+	case "call": // the call streams, and then asks
+		f.publish(event.Delta{MessageID: "c", Delta: llm.ToolDelta{ID: "called", Name: "Bash"}})
+		f.question(ctx, "called", "rm -rf build-0")
+		f.say("Thanks.")
 	case "ask":
 		f.ask(ctx, max(n, 1))
 		f.say("Thanks.")
@@ -327,34 +331,38 @@ func (f *fake) tool(ctx context.Context, name, command string, wait bool) {
 
 func (f *fake) ask(ctx context.Context, n int) {
 	for i := range n {
-		command := fmt.Sprintf("rm -rf build-%d", i)
-		input, _ := json.Marshal(map[string]string{"command": command})
-		c := llm.ToolCall{ID: f.id(), Name: "Bash", Input: input}
-		id, ch := f.id(), make(chan event.Answer, 1)
-		f.mu.Lock()
-		f.answers[id] = ch
-		f.mu.Unlock()
-		f.publish(event.Asked{ID: id, Question: event.Question{
-			Title: "Bash", Text: command, Reason: "no rule allows it", Free: true, Call: &c,
-			Permission: &permission.Request{Tool: "Bash", Input: input, Accesses: []permission.Access{{Kind: permission.Exec, Target: command}}, Dir: f.cwd},
-			Preview:    event.Command{Command: command, Dir: f.cwd},
-			Options: []event.Option{
-				{ID: event.ChoiceOnce, Label: "Yes, once"},
-				{ID: event.ChoiceSession, Label: "Yes, for this session", Help: "Bash(" + command + ")"},
-				{ID: event.ChoiceAlways, Label: "Yes, always in this project", Help: "Bash(" + command + ")"},
-				{ID: event.ChoiceNever, Label: "Never in this project", Help: "Bash(" + command + ")"},
-				{ID: event.ChoiceNo, Label: "No"},
-			},
-		}})
-		var a event.Answer
-		select {
-		case a = <-ch:
-		case <-ctx.Done():
-			a.Canceled = true
-		}
-		f.publish(event.Answered{ID: id, Answer: a})
-		f.publish(event.Notice{Level: "info", Text: fmt.Sprintf("answered %s %q", a.Choice, a.Text)})
+		f.question(ctx, f.id(), fmt.Sprintf("rm -rf build-%d", i))
 	}
+}
+
+// question asks for a call of Bash, and announces the answer.
+func (f *fake) question(ctx context.Context, call, command string) {
+	input, _ := json.Marshal(map[string]string{"command": command})
+	c := llm.ToolCall{ID: call, Name: "Bash", Input: input}
+	id, ch := f.id(), make(chan event.Answer, 1)
+	f.mu.Lock()
+	f.answers[id] = ch
+	f.mu.Unlock()
+	f.publish(event.Asked{ID: id, Question: event.Question{
+		Title: "Bash", Text: command, Reason: "no rule allows it", Free: true, Call: &c,
+		Permission: &permission.Request{Tool: "Bash", Input: input, Accesses: []permission.Access{{Kind: permission.Exec, Target: command}}, Dir: f.cwd},
+		Preview:    event.Command{Command: command, Dir: f.cwd},
+		Options: []event.Option{
+			{ID: event.ChoiceOnce, Label: "Yes, once"},
+			{ID: event.ChoiceSession, Label: "Yes, for this session", Help: "Bash(" + command + ")"},
+			{ID: event.ChoiceAlways, Label: "Yes, always in this project", Help: "Bash(" + command + ")"},
+			{ID: event.ChoiceNever, Label: "Never in this project", Help: "Bash(" + command + ")"},
+			{ID: event.ChoiceNo, Label: "No"},
+		},
+	}})
+	var a event.Answer
+	select {
+	case a = <-ch:
+	case <-ctx.Done():
+		a.Canceled = true
+	}
+	f.publish(event.Answered{ID: id, Answer: a})
+	f.publish(event.Notice{Level: "info", Text: fmt.Sprintf("answered %s %q", a.Choice, a.Text)})
 }
 
 func (f *fake) Steer(m llm.Message, after bool) bool {

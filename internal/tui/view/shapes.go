@@ -56,7 +56,7 @@ func (b *Block) listing(v event.Listing) {
 // text draws a text. A short one with a summary shows only that.
 func (b *Block) text(v event.TextView) {
 	if v.Text == "" || v.Summary != "" && !b.o.Expanded {
-		if v.Summary != "" && v.Text == "" {
+		if v.Summary != "" && v.Text == "" && (b.alone() || b.o.State != theme.Done) { // the header of a finished call has it
 			b.add(b.t.Dim, term.EscapeLine(v.Summary), line.Words)
 		}
 		return

@@ -83,6 +83,7 @@ func examples() []example {
 		{"subagent", event.Subagent{Agent: "explore", Title: "Where are rules decided?", Steps: 7, Result: "# Found\n\nRules are decided in `internal/permission/policy.go:120`:\n\n- guards first\n- then deny lists\n- then the rest\n"}, view.Options{State: theme.Done, Tool: "Task", Title: "Where are rules decided?", Duration: 95 * time.Second}},
 		{"unknown", event.UnknownView{Shape: "chart", JSON: json.RawMessage(`{"shape":"chart","bars":[1,2]}`)}, view.Options{State: theme.Done, Tool: "mcp__plot", Title: "bars"}},
 		{"live", nil, view.Options{State: run, Tool: "mcp__x", Title: "work", Live: "step 1\nstep 2\n"}},
+		{"summary", event.TextView{Path: "a.txt", Summary: "Unchanged since it was read"}, view.Options{State: theme.Done, Tool: "Read", Title: "a.txt"}},
 		{"waiting", event.Command{Command: "git push"}, view.Options{State: theme.Waiting, Tool: "Bash", Title: "git push"}},
 		{"denied", event.Diff{Path: "a.txt", Unified: "@@ -1 +1 @@\n-a\n+b\n", Added: 1, Removed: 1}, view.Options{State: theme.Denied, Tool: "Edit", Title: "a.txt"}},
 	}
