@@ -130,3 +130,27 @@ func TestNamesOfThePastLeadNowhereElse(t *testing.T) {
 		}
 	}
 }
+
+func TestACommitOutOfACommandIsNoFile(t *testing.T) {
+	m := newShelf(t)
+	m.repository(t)
+	m.git(t, "", "tag", "secret", m.git(t, "KEY\n", "hash-object", "-w", "--stdin"))
+	ran := 0
+	for _, line := range []string{
+		"git show $(git rev-parse secret)", "git show --stat $(git rev-parse --verify secret)", "a=$(git rev-parse secret); git show $a", "for a in $(git rev-parse secret); do git show $a; done", "git rev-parse secret | while read a; do git show $a; done",
+		"git rev-parse secret | xargs git show", "git rev-parse secret | xargs -n1 git show -s", "git diff $(git rev-parse secret) HEAD:list", "git diff HEAD:list $(git rev-parse secret)", "git diff $(git rev-parse HEAD:list)..$(git rev-parse secret)", "git diff secret..$(git rev-parse HEAD)",
+		"git show $(git rev-parse master)", "git show $(git rev-parse main)", "git show $(git rev-parse HEAD)",
+	} {
+		ok, r := m.allowed(line)
+		if !ok {
+			continue
+		}
+		ran++
+		if got := bash(t, m.machine, r.Command.Script); strings.Contains(got, "KEY\n") {
+			t.Errorf("%q prints\n%s\n%s", line, got, r.Command.Script)
+		}
+	}
+	if ran < 6 {
+		t.Errorf("%d lines run unasked", ran)
+	}
+}

@@ -105,8 +105,8 @@ func (a *analysis) takesCommits(inner []program.Word, l *nameList) bool {
 			return false
 		}
 	}
-	_, ref, ok := revisionOf(l)
-	return ok && !ref
+	name, ref, ok := revisionOf(l)
+	return ok && !ref && !program.ObjectName(name) // a name may be that of a file's contents
 }
 
 // behindCommits are the words before a command of git that shows commits which xargs puts at its end: a shell adds

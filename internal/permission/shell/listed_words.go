@@ -207,7 +207,17 @@ func (a *analysis) takesRevisions(c *call, places []int, sc *scope) {
 	if names && !a.endsFlags(c, places[0]) {
 		return
 	}
-	c.use, c.listed = program.Analyze(words, program.Env{Dir: sc.dir(), World: a.world}), places
+	use := program.Analyze(words, program.Env{Dir: sc.dir(), World: a.world})
+	for _, at := range places {
+		if use.Tree == nil || !slices.Contains(use.Tree.Hashes, words[at].Text) {
+			continue
+		}
+		if c.words[at].before+c.words[at].after != "" {
+			return
+		}
+		c.words[at].code += "'^{commit}'" // git rev-parse also prints hashes of files
+	}
+	c.use, c.listed = use, places
 }
 
 // mayNameFiles reports whether a command of git would show the contents of files that tags in a list name. git describe
