@@ -13,7 +13,7 @@ import (
 )
 
 // Watch follows changes of the settings until ctx ends: rules, providers and the environment of children
-// apply to running sessions, too; limits to new ones; the model and the output style at the next start. Then
+// apply to running sessions, too; limits and the output style to new ones; the model at the next start. Then
 // it calls changed, which may be nil. Long-lived front ends run it in the background; a single prompt does not.
 func (i *Instance) Watch(ctx context.Context, changed func()) error {
 	return errors.Join(i.cleanUp(), i.conf.Load().Watch(ctx, func(c *config.Config, changes []config.Change) {

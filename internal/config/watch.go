@@ -28,7 +28,7 @@ type Change struct {
 
 // startOnly are the keys that take effect at the next start: changing the model of a running session would
 // lose the prompt cache and the reasoning.
-var startOnly = []string{"model", "provider", "outputStyle"}
+var startOnly = []string{"model", "provider"}
 
 const (
 	orgPoll  = time.Hour
@@ -36,7 +36,7 @@ const (
 )
 
 // Watch reloads the configuration whenever one of its files changes, appears or is removed, and calls fn with
-// the new one and the differences; model, provider and outputStyle are reported with AtStart and keep their
+// the new one and the differences; model and provider are reported with AtStart and keep their
 // values. If the files are invalid, fn gets the last good configuration and one Change with Err; when they
 // become valid again without any difference, or when only BypassForbidden differs, it gets no changes. Warnings of a new configuration are only the
 // new ones.
