@@ -89,7 +89,7 @@ var table = func() map[string]row {
 	t["approval"] = row{[]string{"agent", "boundary", "event", "journal", "llm", "netproxy", "permission", "session", "workspace"}, "deciding on a call, or on a host that a command wants to reach, needs policy, a person, the small model and the journal, and none of the tools"}
 	t["resume"] = row{[]string{"event", "llm", "session", "subagent", "tool"}, "the state beside the messages is read out of the log; who puts it in force is above"}
 	t["window"] = row{[]string{"agent", "compact", "compact/onlog", "event", "journal", "llm", "permission", "skill/invoke", "tool"}, "compactions are computed in compact; this joins them with the session's log, models and tools"}
-	t["checkpoint"] = row{[]string{"agent", "config", "event", "permission", "session", "snapshot"}, "what is saved before a call follows from its accesses and its place in the conversation; the store knows neither"}
+	t["checkpoint"] = row{[]string{"agent", "config", "event", "git", "permission", "session", "snapshot"}, "what is saved before a call follows from its accesses and its place in the conversation; the store knows neither"}
 	t["app"] = row{slices.Sorted(maps.Keys(t)), "the one place that puts the parts together"}
 	t["console"] = row{slices.Sorted(maps.Keys(t)), "what an interactive front end talks to: the session in front, switching, commands, completion; so it knows app and no front end"}
 

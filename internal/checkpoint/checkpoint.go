@@ -17,6 +17,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/agent"
 	"github.com/lathe-dev/lathe/internal/config"
 	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/git"
 	"github.com/lathe-dev/lathe/internal/permission"
 	"github.com/lathe-dev/lathe/internal/session"
 	"github.com/lathe-dev/lathe/internal/snapshot"
@@ -42,11 +43,12 @@ func Options(set config.Snapshots, project string) snapshot.Options {
 }
 
 // New makes the folder of an instance; project is the project's folder of sessions, empty when nothing is kept.
-func New(set config.Snapshots, project string) *Folder {
+// g reads what git keeps of files, so that it is not copied.
+func New(set config.Snapshots, project string, g *git.Git) *Folder {
 	f := &Folder{}
 	if set.Enabled && project != "" {
 		o := Options(set, project)
-		o.Roots, o.Background, o.Note = f.roots, f.background, f.note
+		o.Roots, o.Background, o.Note, o.Git = f.roots, f.background, f.note, g
 		f.store = snapshot.New(o)
 	}
 	return f

@@ -10,8 +10,10 @@ import (
 	"github.com/lathe-dev/lathe/internal/checkpoint"
 	"github.com/lathe-dev/lathe/internal/config"
 	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/git"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/permission"
+	"github.com/lathe-dev/lathe/internal/sandbox"
 	"github.com/lathe-dev/lathe/internal/session"
 	"github.com/lathe-dev/lathe/internal/snapshot"
 )
@@ -37,7 +39,7 @@ func seat(t *testing.T, set config.Snapshots) (*checkpoint.Folder, *checkpoint.S
 	if err := log.AddUser(t.Context(), llm.UserText("go"), false, false); err != nil {
 		t.Fatal(err)
 	}
-	f := checkpoint.New(set, store.ProjectDir(dir))
+	f := checkpoint.New(set, store.ProjectDir(dir), git.New(sandbox.New()))
 	t.Cleanup(func() { _, _ = f.Close(), log.Close() })
 	s := f.Seat(checkpoint.Seat{
 		Dirs: func() []string { return []string{dir} }, Background: func() int { return 0 }, Publish: func(event.Body) {},

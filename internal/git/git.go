@@ -16,6 +16,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -69,17 +70,17 @@ func (g *Git) Run(ctx context.Context, repo Repo, args ...string) ([]byte, error
 	if err != nil {
 		return nil, err
 	}
-	return g.run(ctx, program, repo, over, args)
+	return g.run(ctx, program, repo, over, nil, args)
 }
 
-func (g *Git) run(ctx context.Context, program string, repo Repo, over [][2]string, args []string) ([]byte, error) {
+func (g *Git) run(ctx context.Context, program string, repo Repo, over [][2]string, stdin io.Reader, args []string) ([]byte, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, g.Timeout, fmt.Errorf("git took longer than %s", g.Timeout))
 	defer cancel()
 	out := &capped{limit: g.MaxOutput, stop: cancel}
 	said := &capped{limit: 4 << 10, stop: func() {}}
 	exit, err := g.runner.Run(ctx, sandbox.Spec{
 		Argv: append([]string{program, "--no-pager"}, withoutSubmodules(args)...), Dir: repo.Root,
-		Env: harden(g.environ(), repo, over), Stdout: out, Stderr: said, Grace: 100 * time.Millisecond,
+		Env: harden(g.environ(), repo, over), Stdin: stdin, Stdout: out, Stderr: said, Grace: 100 * time.Millisecond,
 	})
 	switch {
 	case out.full:
@@ -215,7 +216,7 @@ func (g *Git) overrides(ctx context.Context, program string, repo Repo, in scope
 	if !mayNamePrograms(repo) {
 		return nil, nil
 	}
-	list, err := g.run(ctx, program, repo, nil, []string{"config", "--includes", "--list", "--name-only", "--show-scope", "-z"})
+	list, err := g.run(ctx, program, repo, nil, nil, []string{"config", "--includes", "--list", "--name-only", "--show-scope", "-z"})
 	if err != nil {
 		return nil, fmt.Errorf("the repository's configuration cannot be read: %w", err)
 	}

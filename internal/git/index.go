@@ -25,7 +25,7 @@ func Tracked(r Repo, each func(path []byte, hash []byte)) error {
 	if err != nil {
 		return err
 	}
-	return readIndex(data, each)
+	return readIndex(data, func(path, entry []byte, _ uint16) { each(path, entry[indexHashAt:indexHashAt+indexHash]) })
 }
 
 // The layout of the index: https://git-scm.com/docs/index-format
@@ -39,7 +39,8 @@ const (
 	indexTree   = 0o040000
 )
 
-func readIndex(data []byte, each func(path []byte, hash []byte)) error {
+// readIndex calls each with the path of an entry, its fixed part, and its extended flags.
+func readIndex(data []byte, each func(path, entry []byte, extended uint16)) error {
 	if len(data) < indexHeader+indexHash || string(data[:4]) != "DIRC" {
 		return errIndex
 	}
@@ -53,8 +54,12 @@ func readIndex(data []byte, each func(path []byte, hash []byte)) error {
 		if at+indexFixed > end {
 			return errIndex
 		}
-		name := at + indexFixed
+		name, extended := at+indexFixed, uint16(0)
 		if binary.BigEndian.Uint16(data[name-2:])&indexLong != 0 {
+			if name+2 > end {
+				return errIndex
+			}
+			extended = binary.BigEndian.Uint16(data[name:])
 			name += 2
 		}
 		if binary.BigEndian.Uint32(data[at+indexModeAt:])&0o170000 == indexTree {
@@ -74,7 +79,7 @@ func readIndex(data []byte, each func(path []byte, hash []byte)) error {
 			return errIndex
 		}
 		path = append(path, data[name:name+length]...)
-		each(path, data[at+indexHashAt:at+indexHashAt+indexHash])
+		each(path, data[at:at+indexFixed], extended)
 		if at, name = name+length+1, at; version < 4 {
 			at = name + (at-name+7)/8*8
 		}

@@ -66,6 +66,6 @@ func TestTrackedFilesAreThoseOfGit(t *testing.T) {
 		t.Fatal(err)
 	}
 	for n := range len(data) {
-		_ = readIndex(data[:n], func(path, hash []byte) {}) // damaged: no panic
+		_ = readIndex(data[:n], func(path, entry []byte, _ uint16) {}) // damaged: no panic
 	}
 }

@@ -70,7 +70,7 @@ func (g *Git) Info(ctx context.Context, dir string) Info {
 }
 
 func (g *Git) status(ctx context.Context, program string, repo Repo, over [][2]string) (*Status, error) {
-	out, err := g.run(ctx, program, repo, over, []string{
+	out, err := g.run(ctx, program, repo, over, nil, []string{
 		"status", "--porcelain=v2", "--branch", "-z",
 		"--untracked-files=normal", "--ignore-submodules=dirty",
 	})
@@ -87,7 +87,7 @@ func (g *Git) log(ctx context.Context, program string, repo Repo, over [][2]stri
 	if repo.Head == "" && repo.Branch != "" {
 		return nil, nil
 	}
-	out, err := g.run(ctx, program, repo, over, []string{
+	out, err := g.run(ctx, program, repo, over, nil, []string{
 		"log", "-n" + strconv.Itoa(commitCount), "--no-ext-diff", "--no-textconv", "--no-show-signature", "--no-color",
 		"--no-decorate", "--no-patch", "--format=%h%x09%s", "-z",
 	})

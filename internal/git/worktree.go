@@ -88,7 +88,7 @@ func (g *Git) edit(ctx context.Context, repo Repo, args ...string) ([]byte, erro
 	}
 	patient := *g
 	patient.Timeout = worktreeTimeout
-	return patient.run(ctx, program, repo, over, args)
+	return patient.run(ctx, program, repo, over, nil, args)
 }
 
 func same(a, b string) bool {

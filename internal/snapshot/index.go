@@ -16,7 +16,7 @@ import (
 // The index of a root is a cache of its tree, so that an unchanged file is not read again. It is a file of numbers and texts
 // of variable length, with its CRC-32C at the end. A step after it was written is in a segment behind the offsets
 // that it holds.
-const indexMagic = "lathe snapshot index 1\n"
+const indexMagic = "lathe snapshot index 2\n"
 
 func (s *Store) indexFile(root string) string {
 	h := sha256.Sum256([]byte(root))
@@ -58,7 +58,7 @@ func (w *indexWriter) node(n *node) {
 	for _, e := range n.entries {
 		w.text(e.name)
 		w.stamp(e.at)
-		w.flag(e.sure)
+		w.flag(e.sure, e.inGit)
 		w.buf = append(w.buf, byte(e.Kind))
 		w.num(int64(e.Mode))
 		w.num(e.Size)
@@ -163,11 +163,13 @@ func (r *indexReader) node(n *node, known map[Hash]bool) {
 	count := r.count()
 	n.entries = make([]entry, 0, count)
 	for range count {
-		e := entry{name: r.text(), at: r.stamp(), sure: r.byte() == 1}
+		e := entry{name: r.text(), at: r.stamp()}
+		flags := r.byte()
+		e.sure, e.inGit = flags&1 != 0, flags&2 != 0
 		e.Kind, e.Mode, e.Size = Kind(r.byte()), uint32(r.num()), r.num()
 		copy(e.Hash[:], r.bytes(sha256.Size))
 		e.Group, e.Uncovered = uint64(r.num()), r.text()
-		if e.Uncovered == "" {
+		if e.Uncovered == "" && !e.inGit {
 			known[e.Hash] = true
 		}
 		n.entries = append(n.entries, e)

@@ -67,6 +67,9 @@ func (s *Store) update(ctx context.Context, t *tree, whole bool) ([]Change, erro
 	if err := ctx.Err(); err != nil {
 		return nil, s.void(t, err)
 	}
+	if t.fresh && s.opt.Git != nil && len(sc.unread) > s.opt.Few {
+		sc.leaveToGit()
+	}
 	var bytes int64
 	for _, u := range sc.unread {
 		if u.at.size <= s.opt.MaxFile {
@@ -89,7 +92,11 @@ func (s *Store) update(ctx context.Context, t *tree, whole bool) ([]Change, erro
 		return nil, nil
 	}
 	t.changed = t.changed || len(sc.changes) > 0
-	return joined(sc.changes), nil
+	changes, err := s.resolve(ctx, t.root.path, joined(sc.changes))
+	if err != nil {
+		return nil, s.void(t, err)
+	}
+	return changes, nil
 }
 
 // joined sorts changes by path. A file that became a folder, or the reverse, has two changes, which become one.

@@ -46,6 +46,10 @@ type State struct {
 	Group uint64 `json:"g,omitempty"` // the inode, of a file with several hard links
 	// Uncovered is the reason why the content was not kept; Hash then stands for the stat data.
 	Uncovered string `json:"u,omitempty"`
+
+	// inGit: the content is not in the store but in the object store of git, and Hash holds its id there. Only the state of a file
+	// that did not change yet is such a one; none gets into a record.
+	inGit bool
 }
 
 // same reports whether two states have the same kind, mode and content.
@@ -53,8 +57,8 @@ func (s State) same(o State) bool {
 	return s.Kind == o.Kind && (s.Kind == None || s.Kind == Unknown || s.Kind == Link && s.Hash == o.Hash || s.Mode == o.Mode && s.Hash == o.Hash)
 }
 
-// kept reports whether the store can bring the state back.
-func (s State) kept() bool { return s.Kind != Unknown && s.Uncovered == "" }
+// kept reports whether the content of the state is in the store.
+func (s State) kept() bool { return s.Kind != Unknown && s.Uncovered == "" && !s.inGit }
 
 // modeBits are the bits of a mode that are restored.
 const modeBits = fs.ModePerm | fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky

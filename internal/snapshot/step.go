@@ -126,6 +126,11 @@ func (s *Store) file(path string) (now State, was *State, err error) {
 		}
 		if i, ok := n.find(filepath.Base(path)); ok {
 			e := n.entries[i]
+			if e.inGit {
+				if e.State, err = s.fetched(t, path, e); err != nil {
+					return now, nil, err
+				}
+			}
 			if at, there := look(path); there && e.sure && e.at == at {
 				return e.State, &e.State, nil
 			}

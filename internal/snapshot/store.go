@@ -20,6 +20,7 @@ import (
 
 	"github.com/gofrs/flock"
 
+	"github.com/lathe-dev/lathe/internal/git"
 	"github.com/lathe-dev/lathe/internal/glob"
 )
 
@@ -31,6 +32,8 @@ type Options struct {
 	MaxFile  int64           // bytes of the largest file that is covered; 0: DefaultMaxFile
 	MaxFiles int             // files of the largest root that is covered; 0: DefaultMaxFiles
 	Include  []string        // patterns of ignored files that are covered all the same
+	Git      *git.Git        // reads what git keeps of files that did not change since, so that it is not copied; nil: all is copied
+	Few      int             // files of a root that are copied without asking git; 0: DefaultFew
 	// Background reports whether commands run beside the steps: changes between two steps may be theirs. May be nil.
 	Background func() bool
 	// Note is told of events that the user should see, such as an interrupted restore that was finished. May be nil.
@@ -42,6 +45,7 @@ const (
 	DefaultLimit    = 2 << 30
 	DefaultMaxFile  = 16 << 20
 	DefaultMaxFiles = 200_000
+	DefaultFew      = 200
 )
 
 // Store keeps the snapshots of a project. It is safe for concurrent use; several processes may use one folder.
@@ -80,6 +84,9 @@ func New(o Options) *Store {
 	}
 	if o.MaxFiles <= 0 {
 		o.MaxFiles = DefaultMaxFiles
+	}
+	if o.Few == 0 {
+		o.Few = DefaultFew
 	}
 	if o.Background == nil {
 		o.Background = func() bool { return false }
