@@ -83,6 +83,14 @@ func (c *call) exactWords(name string) {
 		}
 	case "cmake":
 		c.buildsElsewhere()
+	case "go":
+		if sub == "run" && slices.ContainsFunc(args, func(w Word) bool { return strings.Contains(w.Text, "@") }) {
+			c.exact("go run fetches a program from elsewhere and runs it")
+		}
+	case "pip", "pip3", "pipx", "uv", "uvx", "poetry", "pdm", "npm", "npx", "pnpm", "yarn", "bun", "gem", "cargo":
+		if slices.ContainsFunc(args, namesAddress) {
+			c.exact(name + " takes a package from an address")
+		}
 	case "kubectl", "helm":
 		if slices.ContainsFunc(args, func(w Word) bool { return strings.Contains(w.Text, "://") }) {
 			c.exact(name + " takes what another machine says")
@@ -105,6 +113,11 @@ func (c *call) buildsElsewhere() {
 			c.exact("cmake builds outside of the working folders")
 		}
 	}
+}
+
+// namesAddress reports whether a word names a package by its address and not by its name.
+func namesAddress(w Word) bool {
+	return strings.Contains(w.Text, "://") || strings.HasPrefix(w.Text, "git+") || strings.HasPrefix(w.Text, "git@")
 }
 
 // interpreters run a script that their first operand names, and give it all further words.

@@ -307,4 +307,32 @@ const exactPublishing = `
 	npm owner       : *
 	npm access      : *
 	npm token       : *
+	yarn publish    : *
+	yarn npm        : publish tag login
+	pnpm publish    : *
+	bun publish     : *
+	deno publish    : *
+	lerna publish   : *
+	go install      : *
+	gem push        : *
+	gem yank        : *
+	gem owner       : *
+	gem signin      : *
+	poetry publish  : *
+	uv publish      : *
+	pdm publish     : *
+	hatch publish   : *
+	flit publish    : *
+	maturin publish : *
+	maturin upload  : *
+	twine upload    : *
+	mvn             : deploy
+	gradle          : publish*
+	gradlew         : publish*
+	dotnet nuget    : push delete
+	dart pub        : publish
+	flutter pub     : publish
+	helm push       : *
+	mix             : hex.*
+	vsce publish    : *
 `

@@ -52,7 +52,15 @@ func TestOptionsThatRunOrNameOthersNeedExactText(t *testing.T) {
 			"tsx --import x y.ts", "ts-node -r x y.ts", "ruby -r x y.rb", "ruby -rx y.rb", "ruby -I x y.rb", "perl -Mx y.pl", "perl -I x y.pl", "perl -pi -e s/a/b/ f", "php -d x=y f.php", "php -S localhost:1",
 			"lua -l x f.lua", "java -javaagent:x y", "java -XX:OnError=x y", "javac -processor x y.java", "javac -J-x y.java", "kotlinc -Xplugin=x y.kt",
 		},
-		"patch":  {"patch f x", "patch -p1 -i x f", "patch -i x", "patch -d x f"},
+		"patch": {"patch f x", "patch -p1 -i x f", "patch -i x", "patch -d x f"},
+		"publishing": {
+			"go install x.y/z@latest", "go install ./cmd/x", "go run x.y/z@v1 a", "go run -race x.y/z@v1", "gem push x.gem", "gem yank x", "poetry publish", "poetry publish --build", "uv publish", "uv publish dist/x", "twine upload dist/x", "hatch publish", "flit publish",
+			"pdm publish", "maturin upload x", "yarn publish", "yarn npm publish", "pnpm publish", "bun publish", "mvn deploy", "mvn -q clean deploy", "gradle publish", "./gradlew publishToMavenCentral", "dotnet nuget push x", "mix hex.publish", "dart pub publish",
+		},
+		"addresses": {
+			"pip install https://x/y.whl", "pip3 install git+https://x/y", "pip install x@https://y/z", "pip download https://x/y", "uv pip install https://x/y", "uv add git+https://x/y", "uv tool install git+ssh://git@x/y", "pipx install https://x/y", "poetry add git+https://x/y", "npm install https://x/y.tgz",
+			"npm i git+ssh://git@x/y", "npm i git@x.y:z", "npm exec https://x/y", "yarn add https://x/y", "pnpm add https://x/y", "bun add git@x:y", "cargo add x --git https://x/y", "gem install x --source https://y",
+		},
 		"go":     {"go test -o x", "go test -c -o=x", "go env -w GOFLAGS=-x", "go mod edit -replace=a=b", "go build -toolexec ./x ./..."},
 		"cmake":  {"cmake --build ..", "cmake --build /x", "cmake ..", "cmake -S/x -B y", "cmake -S .. -B y", "cmake --build=../x", "cmake --install build", "cmake --open build", "cpack --config x"},
 		"cargo":  {"cargo install x", "cargo install --path .", "cargo -v install x", "cargo uninstall x", "cargo publish", "cargo yank x", "cargo owner --add x", "cargo watch -x x", "cargo build --build-dir x"},
@@ -82,6 +90,7 @@ func TestOptionsThatRunOrNameOthersNeedExactText(t *testing.T) {
 	for _, line := range []string{
 		"node app.js -r x", "node app.js --inspect", "node --test", "python3 manage.py -X x", "python3 x.py", "ruby x.rb -I y", "java -jar x.jar -Djava.x=1", "java -cp x Main", "cmake --build build", "cmake -S . -B build", "cmake .",
 		"cargo build", "cargo test install", "cargo add x", "mvn test", "mvn spotless:apply", "mvn -pl a:b test", "gcc -Iinclude -o a a.c", "npm install x", "npm run publish", "kubectl apply -f x.yml", "podman build .", "ssh h ls", "mypy x", "go mod tidy",
+		"go run .", "go run ./cmd/x a", "go get x.y/z@latest", "pip install x", "poetry install", "poetry build", "uv sync", "uv build", "gem install x", "gem build x.gemspec", "npm install x@1", "npm i @a/b", "mvn package", "gradle build", "./gradlew test", "mix deps.get",
 		"esbuild x --bundle", "webpack", "vite build", "pandoc a.md -o b.html", "openssl rand 3",
 	} {
 		if u := Analyze(words(line), env); u.Literal {
