@@ -1,6 +1,7 @@
 package glob
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -40,7 +41,7 @@ func TestACompiledPatternMatchesAsItsText(t *testing.T) {
 		{"a}", ErrMalformed},
 		{"[]", ErrMalformed},
 	} {
-		if _, err := Compile(c.pattern); err != c.want {
+		if _, err := Compile(c.pattern); !errors.Is(err, c.want) {
 			t.Errorf("%.40q: %v, want %v", c.pattern, err, c.want)
 		}
 	}
