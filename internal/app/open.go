@@ -138,7 +138,7 @@ func (s *Session) setUp(ctx context.Context, model llm.Model) (err error) {
 	}
 	policy := s.rules.Policy()
 	s.Workspace = workspace.New(s.env, policy, s.Mode)
-	s.env.MayRead, s.env.DeniedNames = s.MayRead, policy.DeniedNames
+	s.env.MayRead, s.env.Readings, s.env.DeniedNames = s.MayRead, s.Readings, policy.DeniedNames
 	s.attached = &attach.Files{Roots: s.env.Roots, Dir: s.Dir, Publish: s.Publish, Read: s.readAttached}
 	s.approver = approval.New(approval.Config{
 		Rules: s.rules, Journal: s.Journal, Workspace: s.Workspace, Mode: s.Mode, Interactive: s.interactive, AcceptEdits: s.acceptEdits,

@@ -71,6 +71,7 @@ type search struct {
 	filter        *fileFilter
 	start         files.Path
 	env           *Env
+	mayRead       func(path string) permission.Effect
 	open          bool     // the start may be read without a question
 	left          []string // names of files that were left out
 	below         string   // start and a separator, while ripgrep's paths are read
@@ -176,6 +177,9 @@ func (s *search) run(ctx context.Context) (*agent.Result, error) {
 	}
 	limited, cancel := context.WithTimeout(ctx, searchTime)
 	defer cancel()
+	if s.mayRead = s.env.MayRead; s.env.Readings != nil {
+		s.mayRead = s.env.Readings()
+	}
 	s.open = s.env.MayRead == nil || s.env.MayRead(s.start.Real) == permission.Allow
 	found, err := s.find(limited)
 	if ctx.Err() != nil {

@@ -21,10 +21,10 @@ func (s *search) hidden(path string) bool {
 // it, or reading it by itself would ask although the folder does not (a file with secrets): else a search over
 // a folder would be a way around both.
 func (s *search) mayShow(path string) bool {
-	if s.env.MayRead == nil || path == s.start.Real {
+	if s.mayRead == nil || path == s.start.Real {
 		return true
 	}
-	effect := s.env.MayRead(path)
+	effect := s.mayRead(path)
 	return effect == permission.Allow || effect == permission.Ask && !s.open
 }
 

@@ -66,7 +66,10 @@ type Env struct {
 	// MayRead is the decision on reading one file by itself. A search over a folder leaves out files that it
 	// does not allow. Nil: everything may be read.
 	MayRead func(path string) permission.Effect
-	Notes   *memory.Store // of earlier sessions; nil: none are kept
+	// Readings returns MayRead for the many files of one search, with the rules of this moment; the function is for one
+	// goroutine. Nil: MayRead.
+	Readings func() func(path string) permission.Effect
+	Notes    *memory.Store // of earlier sessions; nil: none are kept
 
 	// LoadSkill puts a skill into the conversation: the texts for the model. Nil: there are none.
 	LoadSkill func(ctx context.Context, name, args string) ([]llm.Part, error)

@@ -112,6 +112,11 @@ func (w *Workspace) MayRead(path string) permission.Effect {
 	}).Effect
 }
 
+// Readings are the same decisions on many files, under the rules of this moment. They are for one goroutine.
+func (w *Workspace) Readings() func(path string) permission.Effect {
+	return w.policy.Readings(permission.Request{Tool: "Read", Mode: w.mode(), Dir: w.Dir()}).Effect
+}
+
 // ReadFile reads at most limit bytes of a file that may be read without a question, and returns its real path.
 func (w *Workspace) ReadFile(path string, limit int64) (data []byte, real string, more bool, err error) {
 	real, err = w.existing(path)
