@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"github.com/lathe-dev/lathe/internal/event"
@@ -109,7 +110,7 @@ func suggestions(q event.Question) []permissionUpdate {
 			rules = addRules(o.Help, "localSettings")
 		}
 	}
-	if q.Outside != "" {
+	if q.Outside != "" && q.Outside != filepath.Dir(q.Outside) { // never the whole disk
 		out = append(out, permissionUpdate{Type: "addDirectories", Directories: []string{q.Outside}, Destination: "session"})
 	}
 	if rules != nil {

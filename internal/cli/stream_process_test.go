@@ -456,18 +456,27 @@ func TestAQuestionSuggestsWhatFitsOnceEach(t *testing.T) {
 reply
   call Write {"file_path":"${WORKDIR}/new.txt","content":"x"}
 reply
+  call Bash {"command":"cd ../third && touch b.txt"}
+reply
+  call Bash {"command":"cd / && touch b.txt"}
+reply
   call Read {"file_path":"${WORKDIR}/../other/b.txt"}
 final
   say Done.
 `, "--permission-prompt-tool", "stdio")
 	other := filepath.Join(filepath.Dir(d.dir), "other")
-	if err := os.MkdirAll(other, 0o700); err != nil {
-		t.Fatal(err)
+	third := filepath.Join(filepath.Dir(d.dir), "third")
+	for _, dir := range []string{other, third} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
 	}
 	d.write("../other/b.txt", "b")
 	d.send(said("go", "1"))
 	for _, want := range []struct{ tool, reason, kind, has string }{
 		{"Write", "mode", "setMode", `"mode":"acceptEdits"`},
+		{"Bash", "workingDir", "addDirectories", `"directories":["` + third + `"]`},
+		{"Bash", "workingDir", "addRules", `"Bash"`},
 		{"Read", "workingDir", "addDirectories", `"directories":["` + other + `"]`},
 	} {
 		q := d.kind("control_request")
@@ -477,7 +486,14 @@ final
 			t.Errorf("%s: %v", want.tool, r)
 		}
 		id, _ := q["request_id"].(string)
-		d.send(`{"type":"control_response","response":{"subtype":"success","request_id":"` + id + `","response":{"behavior":"allow","updatedPermissions":` + string(got) + `}}}`)
+		answer := `{"behavior":"allow","updatedPermissions":` + string(got) + `}`
+		if want.tool == "Bash" {
+			answer = `{"behavior":"deny","message":"no"}`
+		}
+		if strings.Contains(string(got), `"directories":["/"]`) {
+			t.Errorf("%s: the whole disk is offered: %s", want.tool, got)
+		}
+		d.send(`{"type":"control_response","response":{"subtype":"success","request_id":"` + id + `","response":` + answer + `}}`)
 	}
 	d.kind("result")
 	if a, _ := d.ask(`{"subtype":"list_permission_rules"}`); !strings.Contains(toJSON(a), other+`"`) {

@@ -130,7 +130,7 @@ func (s *search) showContent(h *hits) *agent.Result {
 	}
 	items := s.cut(all)
 	r := agent.TextResult(s.finish(items, len(all), h, noMatches))
-	r.View = event.TextView{Text: strings.Join(items, "\n"), Summary: fmt.Sprintf("%d lines in %d files", len(items), len(names))}
+	r.View = event.TextView{Text: strings.Join(items, "\n"), Summary: count(len(items), "line", "lines") + " in " + count(len(names), "file", "files")}
 	if names == nil {
 		names = []string{}
 	}

@@ -204,7 +204,7 @@ func (c *readCall) result(p *page, info fs.FileInfo, enc files.Encoding) *agent.
 		total = last
 	}
 	content := strings.Join(p.lines, "\n")
-	summary := fmt.Sprintf("%d lines", len(p.lines))
+	summary := count(len(p.lines), "line", "lines")
 	if p.more || p.first > 1 {
 		summary = fmt.Sprintf("lines %d-%d", p.first, last)
 	}
@@ -226,7 +226,7 @@ func (p *page) notice(bytes int64, enc files.Encoding) string {
 	case len(p.lines) == 0 && p.total == 0:
 		notes = append(notes, "The file is empty.")
 	case len(p.lines) == 0:
-		notes = append(notes, fmt.Sprintf("The file has only %d lines; offset %d is past its end.", p.total, p.first))
+		notes = append(notes, fmt.Sprintf("The file has only %s; offset %d is past its end.", count(p.total, "line", "lines"), p.first))
 	case p.more && p.total > 0:
 		notes = append(notes, fmt.Sprintf("Lines %d-%d of %d. To go on: offset=%d.", p.first, last, p.total, last+1))
 	case p.more:

@@ -87,8 +87,8 @@ func (w *Workspace) Dirs() []string {
 // FileRoots are the folders that the session works in, for an index of their files.
 func (w *Workspace) FileRoots() *files.Roots { return w.env.Roots }
 
-// Outside is the folder of the first file that a call reads or writes and that is in none of the session's folders;
-// "" when there is none.
+// Outside is the first folder that a call reads or writes and that is in none of the session's folders, or the folder of such
+// a file; "" when there is none.
 func (w *Workspace) Outside(r permission.Request) string {
 	for _, a := range r.Accesses {
 		if a.Kind != permission.Read && a.Kind != permission.Write || !filepath.IsAbs(a.Target) {
@@ -98,11 +98,22 @@ func (w *Workspace) Outside(r permission.Request) string {
 		for _, root := range w.env.Roots.List() {
 			in = in || files.Within(root.Path, a.Target)
 		}
+		if !in && isFolder(a) {
+			return a.Target
+		}
 		if !in {
 			return filepath.Dir(a.Target)
 		}
 	}
 	return ""
+}
+
+func isFolder(a permission.Access) bool {
+	if a.Node != "" && a.Node != permission.Unknown {
+		return a.Node == permission.Folder
+	}
+	info, err := os.Stat(a.Target)
+	return err == nil && info.IsDir()
 }
 
 // MayRead is the policy's decision on reading one file.

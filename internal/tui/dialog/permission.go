@@ -320,7 +320,7 @@ func (d *Permission) facts(lines []string, width int) []string {
 		}
 	}
 	if d.q.Reason != "" {
-		lines = d.fact(lines, width, "why", d.q.Reason)
+		lines = d.fact(lines, width, "why", d.reasonText())
 	}
 	if rules := d.rules(); rules != "" {
 		lines = d.fact(lines, width, "rule", rules)
@@ -396,6 +396,16 @@ func (d *Permission) accessFact(a permission.Access) (name, text string) {
 		return programs(a)
 	}
 	return "", ""
+}
+
+// reasonText is the reason, with paths below the folder relative to it where they stand as words of their own.
+func (d *Permission) reasonText() string {
+	if d.q.Permission == nil || len(d.q.Permission.Dir) < 2 {
+		return d.q.Reason
+	}
+	below := d.q.Permission.Dir + string(filepath.Separator)
+	text := strings.ReplaceAll(d.q.Reason, " "+below, " ")
+	return strings.TrimPrefix(text, below)
 }
 
 // path is a path as people write it: relative to dir where it is below that, with ~ in the home.
