@@ -28,7 +28,7 @@ func (a *analysis) unseen(cmd *permission.Command) {
 		if cmd.Unseen == "" {
 			cmd.Unseen = a.hides(c)
 		}
-		if cmd.UnseenFiles == "" && (strings.HasPrefix(c.use.Reason, "only running it tells which") && !namesOnly.has(c.name) || readsFiles(c)) {
+		if cmd.UnseenFiles == "" && (strings.HasPrefix(c.use.Reason, "only running it tells which") && !namesOnly.has(c.name) || hidesFiles(c)) {
 			cmd.UnseenFiles = "only running it tells which files it reads: " + shorten(c.raw)
 		}
 		if cmd.UnseenHosts == "" && hidesHost(c) {
@@ -92,19 +92,6 @@ func hidesHost(c *call) bool {
 // namesOnly are programs that take names of files and show nothing of their contents.
 var namesOnly = set{
 	"ls", "stat", "du", "df", "tree", "test", "[", "basename", "dirname", "readlink", "realpath", "touch", "mkdir", "rmdir", "rm", "cd", "pushd", "which", "type", "chmod", "chown", "find", "fd", "echo", "printf",
-}
-
-// readsFiles reports whether a program that reads files gets words unknown until it runs.
-func readsFiles(c *call) bool {
-	if c.use.Class != permission.ClassRead && c.use.Class != permission.ClassSearch {
-		return false
-	}
-	for i, w := range c.words[1:] {
-		if w.unknown && !w.stays(c, i+1) {
-			return true
-		}
-	}
-	return false
 }
 
 // beginning is the known text of a command, before the first word that is unknown until it runs.
