@@ -48,7 +48,7 @@ func New(set config.Snapshots, project string, g *git.Git) *Folder {
 	f := &Folder{}
 	if set.Enabled && project != "" {
 		o := Options(set, project)
-		o.Roots, o.Background, o.Note, o.Git = f.roots, f.background, f.note, g
+		o.Roots, o.Background, o.Note, o.Wait, o.Git = f.roots, f.background, f.note, f.announce, g
 		f.store = snapshot.New(o)
 	}
 	return f
@@ -92,6 +92,13 @@ func (f *Folder) note(text string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.unsaid = append(f.unsaid, text)
+}
+
+// announce shows a text in every session at once.
+func (f *Folder) announce(text string) {
+	for _, s := range f.each() {
+		s.Publish(event.Notice{Level: "info", Text: text})
+	}
 }
 
 func (f *Folder) takeNotes() []string {

@@ -195,7 +195,7 @@ func (s *Store) readTree(root string) (*tree, map[string]int64, error) {
 		return nil, nil, errIndex
 	}
 	r := &indexReader{buf: body[:len(body)-4]}
-	t := &tree{root: &node{path: r.text()}, uncovered: r.text(), watch: newWatch()}
+	t := &tree{root: &node{path: r.text()}, uncovered: r.text(), watch: newWatch(root)}
 	offsets := map[string]int64{}
 	for range r.count() {
 		name := r.text()

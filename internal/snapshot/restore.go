@@ -404,7 +404,9 @@ func (s *Store) finishRestores() error {
 	}
 	plan := s.records[i]
 	for i, c := range plan.Changes {
-		_ = os.Remove(filepath.Join(stageDir(c.Path), tempName(plan.ID, i)))
+		for dir := filepath.Dir(c.Path); dir != filepath.Dir(dir); dir = filepath.Dir(dir) { // it was made where a folder was at the time
+			_ = os.Remove(filepath.Join(dir, tempName(plan.ID, i)))
+		}
 	}
 	done, skipped := s.perform(plan)
 	if _, err := s.finish(plan, done); err != nil {

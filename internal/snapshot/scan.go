@@ -30,6 +30,7 @@ type scan struct {
 	unread  []unread // files whose content may have changed
 	changes []Change
 	count   int
+	linked  bool   // a file of several hard links changed
 	stop    string // why the root cannot be covered
 }
 
@@ -41,9 +42,15 @@ type unread struct {
 	before State
 }
 
-// update scans a tree, or, unless whole, only its folders that were touched since the last scan: the changes since the last scan, sorted by path. What the tree then knows is in the store, not yet
+// A first scan that reads more than this takes so long that the user should know why the command waits.
+const (
+	slowFiles = 1000
+	slowBytes = 32 << 20
+)
+
+// update scans a tree, or, where they are known, only its folders that were touched since the last scan: the changes since the last scan, sorted by path. What the tree then knows is in the store, not yet
 // synced. A tree that was never scanned has no changes.
-func (s *Store) update(ctx context.Context, t *tree, whole bool) ([]Change, error) {
+func (s *Store) update(ctx context.Context, t *tree) ([]Change, error) {
 	if t.uncovered != "" {
 		return nil, nil
 	}
@@ -53,7 +60,7 @@ func (s *Store) update(ctx context.Context, t *tree, whole bool) ([]Change, erro
 		return nil, fmt.Errorf("%s is no folder any more", t.root.path)
 	}
 	t.offsets = s.offsets()
-	if touched, ok := t.watch.touched(); ok && !whole {
+	if touched, ok := t.watch.touched(); ok {
 		if sc.only = touched; len(touched) == 0 && !t.unsure {
 			return nil, nil
 		}
@@ -64,6 +71,11 @@ func (s *Store) update(ctx context.Context, t *tree, whole bool) ([]Change, erro
 	t.unread, t.unsure = nil, false
 	sc.folder(t.root, now, false, None)
 	sc.busy.Wait()
+	if sc.only != nil && sc.linked { // a name of the file may have been written in a folder that was not touched
+		sc.only = nil
+		sc.folder(t.root, t.root.at, false, None)
+		sc.busy.Wait()
+	}
 	if err := ctx.Err(); err != nil {
 		return nil, s.void(t, err)
 	}
@@ -75,6 +87,9 @@ func (s *Store) update(ctx context.Context, t *tree, whole bool) ([]Change, erro
 		if u.at.size <= s.opt.MaxFile {
 			bytes += u.at.size
 		}
+	}
+	if t.fresh && (bytes > slowBytes || len(sc.unread) > slowFiles) {
+		s.opt.Wait(fmt.Sprintf("Saving %d files (%s) of %s before its first command, so that it can be undone.", len(sc.unread), size(bytes), t.root.path))
 	}
 	if t.fresh && bytes > s.opt.Limit/2 {
 		sc.stop = fmt.Sprintf("its files have %s, and the limit of all snapshots is %s", size(bytes), size(s.opt.Limit))
@@ -305,8 +320,12 @@ func (sc *scan) gone(n *node, entries []entry, subs []*node, skipped map[string]
 
 // files compares the files of a folder with their stamps.
 func (sc *scan) files(n *node, names []string, stamps []stamp) {
+	linked := false
 	for i := range n.entries {
 		e, now := &n.entries[i], stamps[i]
+		if now.links > 1 && now.kind() == File {
+			linked = true
+		}
 		if now == (stamp{}) || now.kind() == Unknown || now.kind() == Dir {
 			sc.again(n) // it changed since the names were read
 			continue
@@ -315,7 +334,13 @@ func (sc *scan) files(n *node, names []string, stamps []stamp) {
 			continue
 		}
 		sc.mu.Lock()
+		sc.linked = sc.linked || now.links > 1 && now.kind() == File
 		sc.unread = append(sc.unread, unread{n, names[i], now, e.State})
+		sc.mu.Unlock()
+	}
+	if linked { // a write under another name touches another folder
+		sc.mu.Lock()
+		sc.tree.unread, sc.tree.unsure = append(sc.tree.unread, n), true
 		sc.mu.Unlock()
 	}
 }

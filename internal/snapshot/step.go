@@ -190,7 +190,7 @@ func (s *Store) beginAll(ctx context.Context, w Where) (func(), error) {
 	began := Record{Kind: Began, Where: w}
 	if len(s.running) == 0 {
 		first := len(s.trees) == 0
-		changes, err := s.updateAll(ctx, false)
+		changes, err := s.updateAll(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -223,7 +223,7 @@ func (s *Store) endAll(began *Record) error {
 	s.running = slices.DeleteFunc(s.running, func(r *Record) bool { return r == began })
 	done := Record{Kind: Step, Where: began.Where, Begin: began.ID}
 	if len(s.running) == 0 {
-		changes, err := s.updateAll(context.Background(), true)
+		changes, err := s.updateAll(context.Background())
 		if err != nil {
 			return err
 		}
@@ -236,7 +236,7 @@ func (s *Store) endAll(began *Record) error {
 }
 
 // updateAll scans all roots, as update does, and the files that steps named outside of them.
-func (s *Store) updateAll(ctx context.Context, whole bool) ([]Change, error) {
+func (s *Store) updateAll(ctx context.Context) ([]Change, error) {
 	var out []Change
 	for _, root := range s.outerRoots() {
 		t, err := s.load(root)
@@ -244,7 +244,7 @@ func (s *Store) updateAll(ctx context.Context, whole bool) ([]Change, error) {
 			return nil, err
 		}
 		fresh := t.fresh
-		changes, err := s.update(ctx, t, whole)
+		changes, err := s.update(ctx, t)
 		if err != nil {
 			return nil, err
 		}

@@ -38,6 +38,8 @@ type Options struct {
 	Background func() bool
 	// Note is told of events that the user should see, such as an interrupted restore that was finished. May be nil.
 	Note func(text string)
+	// Wait is told at once why a step that is about to begin waits. May be nil.
+	Wait func(text string)
 }
 
 // The limits where the options have none.
@@ -90,6 +92,9 @@ func New(o Options) *Store {
 	}
 	if o.Background == nil {
 		o.Background = func() bool { return false }
+	}
+	if o.Wait == nil {
+		o.Wait = func(string) {}
 	}
 	if o.Note == nil {
 		o.Note = func(string) {}

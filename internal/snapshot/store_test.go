@@ -19,6 +19,7 @@ type place struct {
 	store string
 	s     *snapshot.Store
 	notes []string
+	waits []string // announced while a step waited
 }
 
 // failing is a test, or one run of a property.
@@ -49,6 +50,7 @@ func (p *place) open(o snapshot.Options) {
 	}
 	o.Dir, o.Roots = p.store, func() []string { return []string{p.dir} }
 	o.Note = func(text string) { p.notes = append(p.notes, text) }
+	o.Wait = func(text string) { p.waits = append(p.waits, text) }
 	p.s = snapshot.New(o)
 }
 
@@ -332,5 +334,19 @@ func TestAPatternOfIncludedFilesThatCannotBeReadIsNoted(t *testing.T) {
 	p.open(snapshot.Options{Include: []string{"*.env", strings.Repeat("{a,*}", 20) + "x", "[a"}})
 	if len(p.notes) != 2 || !strings.Contains(p.notes[0], "too many alternatives") || !strings.Contains(p.notes[1], `"[a"`) {
 		t.Errorf("notes: %q", p.notes)
+	}
+}
+
+func TestALongFirstCopyIsAnnounced(t *testing.T) {
+	p := newPlace(t)
+	p.fill(1001)
+	p.step(func() {
+		if len(p.waits) != 1 || !strings.Contains(p.waits[0], "Saving 1001 files") {
+			t.Errorf("announced before the step: %q", p.waits)
+		}
+	})
+	p.step(func() {})
+	if len(p.waits) != 1 {
+		t.Errorf("announced: %q", p.waits)
 	}
 }

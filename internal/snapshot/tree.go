@@ -44,7 +44,7 @@ type entry struct {
 }
 
 func newTree(root string) *tree {
-	return &tree{root: &node{path: root}, fresh: true, watch: newWatch()}
+	return &tree{root: &node{path: root}, fresh: true, watch: newWatch(root)}
 }
 
 func (n *node) find(name string) (int, bool) {

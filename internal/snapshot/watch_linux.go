@@ -8,9 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// watch tells which folders were touched since the last scan, so that a step need not look at all files before it starts. The
-// look after a step is a whole one all the same: what no event announces (a write through a mapping, another name of a hard
-// link outside) is missed for the time between two steps at most.
+// watch tells which folders were touched since the last scan, so that a step need not look at all files before it starts and after it
+// ends. A write through a mapping is announced when the mapping ends. Folders with files of several hard links are looked at in any case,
+// and file systems that others change without an event have no watch.
 type watch struct {
 	mu   sync.Mutex
 	fd   int // -1: it cannot be used
@@ -22,7 +22,17 @@ type watch struct {
 const watched = unix.IN_MODIFY | unix.IN_ATTRIB | unix.IN_CLOSE_WRITE | unix.IN_MOVED_FROM | unix.IN_MOVED_TO | unix.IN_CREATE | unix.IN_DELETE |
 	unix.IN_DELETE_SELF | unix.IN_MOVE_SELF | unix.IN_ONLYDIR | unix.IN_DONT_FOLLOW
 
-func newWatch() *watch {
+// remote are the file systems that may change without an event here.
+var remote = map[uint32]bool{
+	unix.NFS_SUPER_MAGIC: true, unix.CIFS_SUPER_MAGIC: true, unix.SMB2_SUPER_MAGIC: true, unix.SMB_SUPER_MAGIC: true, unix.FUSE_SUPER_MAGIC: true,
+	unix.V9FS_MAGIC: true, unix.CEPH_SUPER_MAGIC: true, unix.AFS_SUPER_MAGIC: true, unix.AFS_FS_MAGIC: true, unix.CODA_SUPER_MAGIC: true, unix.NCP_SUPER_MAGIC: true,
+}
+
+func newWatch(root string) *watch {
+	var st unix.Statfs_t
+	if unix.Statfs(root, &st) != nil || remote[uint32(st.Type)] {
+		return &watch{fd: -1}
+	}
 	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
 	if err != nil {
 		fd = -1
