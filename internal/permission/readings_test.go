@@ -3,6 +3,7 @@ package permission
 import (
 	"math/rand/v2"
 	"path"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -99,5 +100,38 @@ func TestReadingsSeeARuleForOneName(t *testing.T) {
 		if got := r.Effect(file); got != want {
 			t.Errorf("%s: %s, want %s", file, got, want)
 		}
+	}
+}
+
+// BenchmarkReadings decides on 8,000 files in 400 folders, under a few rules for names and a few for folders.
+func BenchmarkReadings(b *testing.B) {
+	var rules []Rule
+	for _, text := range []string{"Read(**/*.pem)", "Read(.env*)", "Read(secrets/**)", "Read(~/.ssh/**)", "Edit(/docs/**)", "Read(//etc/**)"} {
+		rule, err := ParseRule(testTools, text, Deny, Source{Name: "test"})
+		if err != nil {
+			b.Fatal(err)
+		}
+		rules = append(rules, rule)
+	}
+	p := NewPolicy(testTools, "/home/u", []string{"/home/u/w"}, rules)
+	req := Request{Tool: "Read", Mode: Default, Dir: "/home/u/w"}
+	var files []string
+	for i := range 8000 {
+		files = append(files, "/home/u/w/src/folder"+strconv.Itoa(i/20)+"/file"+strconv.Itoa(i)+".go")
+	}
+	for name, decide := range map[string]func() func(string) Effect{
+		"by folder":  func() func(string) Effect { return p.Readings(req).Effect },
+		"one by one": func() func(string) Effect { return p.Readings(req).decide },
+	} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				effect := decide()
+				for _, f := range files {
+					if effect(f) != Allow {
+						b.Fatal(f)
+					}
+				}
+			}
+		})
 	}
 }
