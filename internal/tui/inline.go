@@ -113,7 +113,9 @@ func (s *screen) moveRelative(x, y int) {
 	if y < s.y {
 		s.sequence(s.y-y, 'A')
 	} else if y > s.y {
-		s.sequence(y-s.y, 'B')
+		for range y - s.y {
+			s.buf = append(s.buf, '\n') // a terminal that became lower dropped rows below the cursor: this makes them again
+		}
 	}
 	switch {
 	case x == 0:

@@ -54,11 +54,11 @@ func checkNumbered(t *testing.T, all string, n int) (doubled []string) {
 	return doubled
 }
 
-// inlineWith starts an inline screen in tmux whose replies are n numbered words.
-func inlineWith(t *testing.T, n int) *tmux {
+// inlineWith starts an inline screen in tmux whose replies are a text.
+func inlineWith(t *testing.T, reply string) *tmux {
 	t.Helper()
 	text := filepath.Join(t.TempDir(), "text.md")
-	if err := os.WriteFile(text, []byte(numbered(n)), 0o600); err != nil {
+	if err := os.WriteFile(text, []byte(reply), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	x := inTmux(t, 80, 24)
@@ -72,7 +72,7 @@ var someWidths = []int{60, 100, 81, 40, 120, 79, 53, 90}
 
 func TestInlineLosesNothingWhenTheTerminalIsResizedWhileAReplyStreams(t *testing.T) {
 	const words = 2600
-	x := inlineWith(t, words)
+	x := inlineWith(t, numbered(words))
 	x.keys("stream", "Enter")
 	x.shows("w00")
 	resized := 0
@@ -93,7 +93,7 @@ func TestInlineLosesNothingWhenTheTerminalIsResizedWhileAReplyStreams(t *testing
 
 func TestInlineDoublesNothingWhenTheTerminalIsResizedAgainAndAgain(t *testing.T) {
 	const words = 260
-	x := inlineWith(t, words)
+	x := inlineWith(t, numbered(words))
 	x.keys("stream", "Enter")
 	x.shows("END-OF-REPLY")
 	for range 3 {

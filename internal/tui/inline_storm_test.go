@@ -12,6 +12,9 @@ import (
 	"github.com/lathe-dev/lathe/internal/await"
 )
 
+// promptRule is the line above the prompt.
+var promptRule = regexp.MustCompile(`(?m)^─{20,}[ ❯>]*$`)
+
 // checkOnce fails the test unless n numbered words are there once each, in order, and no part of a prompt is.
 func checkOnce(t *testing.T, all string, n int) {
 	t.Helper()
@@ -20,7 +23,7 @@ func checkOnce(t *testing.T, all string, n int) {
 	if len(doubled) > 0 || !slices.IsSorted(seen) {
 		t.Errorf("doubled: %q, in order %v, in\n%s", doubled, slices.IsSorted(seen), all)
 	}
-	if rules := strings.Count(all, "───"); rules > 0 {
+	if promptRule.MatchString(all) {
 		t.Errorf("a part of the prompt is left in\n%s", all)
 	}
 }
@@ -42,16 +45,52 @@ func (x *tmux) resizeUntilTheEnd(widths []int) int {
 	}
 }
 
+// inBlocks is Markdown with n numbered words in tables, fenced code and indented code.
+func inBlocks(n int) string {
+	var b strings.Builder
+	i := 0
+	row := func(format string, words int) {
+		args := make([]any, words)
+		for k := range args {
+			args[k], i = fmt.Sprintf("w%05d", i), i+1
+		}
+		fmt.Fprintf(&b, format, args...)
+	}
+	rows := func(count int, format string, words int) {
+		for range count {
+			row(format, words)
+		}
+	}
+	for i < n {
+		b.WriteString("| a | b | c |\n|---|---|---|\n")
+		rows(12, "| %s %s | %s %s | %s |\n", 5)
+		b.WriteString("\n```go\n")
+		rows(15, "f(%s, %s, %s, %s)\n", 4)
+		b.WriteString("```\n\n")
+		rows(1, "Text %s:\n\n", 1)
+		rows(11, "    %s %s %s\n", 3)
+		b.WriteString("\nText.\n\n")
+		if left := n - i; left < 154 {
+			rows(left, "%s ", 1)
+		}
+	}
+	return b.String()
+}
+
 func TestInlinePrintsEachWordOnceWhenTheTerminalIsResizedAgainAndAgainWhileAReplyStreams(t *testing.T) {
-	const words = 4000
-	x := inlineWith(t, words)
-	x.keys("stream", "Enter")
-	x.shows("w00")
-	n := x.resizeUntilTheEnd([]int{60, 100, 81, 66, 120, 79, 72})
-	x.keys("/quit", "Enter")
-	x.shows("resume with: 0199-fake")
-	checkOnce(t, x.run("capture-pane", "-p", "-J", "-S", "-"), words)
-	if n < 5 {
-		t.Errorf("resized %d times", n)
+	for name, text := range map[string]func(int) string{"text": numbered, "tables and code": inBlocks} {
+		t.Run(name, func(t *testing.T) {
+			const words = 3900 // both end with a whole block
+			x := inlineWith(t, text(words))
+			x.keys("stream", "Enter")
+			x.shows("w00")
+			n := x.resizeUntilTheEnd([]int{60, 100, 81, 66, 120, 79, 72})
+			x.keys("/quit", "Enter")
+			x.shows("resume with: 0199-fake")
+			checkOnce(t, x.run("capture-pane", "-p", "-J", "-S", "-"), words)
+			if n < 5 {
+				t.Errorf("resized %d times", n)
+			}
+		})
 	}
 }

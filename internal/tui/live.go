@@ -43,7 +43,7 @@ func (m *model) printable(live int) int {
 	}
 	n := max((m.h-2*live)/2, 2)
 	if m.now().Sub(m.query.changed) >= unrest {
-		n = max(n, all/4) // no frame for each few lines on a slow connection
+		n = max(m.h-2*live, all/4, n) // no frame for each few lines on a slow connection
 	}
 	return min(n, all)
 }

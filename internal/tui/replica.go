@@ -73,7 +73,8 @@ func (r *replica) resize(width int) {
 		first := len(r.rows)
 		r.add(cells, old[from].line)
 		if from <= y && y < to {
-			r.x, r.y = x, len(r.rows)-1
+			r.y = len(r.rows) - 1
+			r.x = len(r.rows[r.y].cells)
 			if at >= 0 {
 				r.y = first
 				for at >= len(r.rows[r.y].cells) && r.y < len(r.rows)-1 {
@@ -106,8 +107,7 @@ func (r *replica) play(frame []byte) {
 			continue
 		case b == '\r':
 			r.x = 0
-		case b == '\n':
-			r.row().wrapped = false
+		case b == '\n': // in tmux a wrapped row stays one
 			r.y++
 		case b < ' ' || b == 0x7f:
 		case b < utf8.RuneSelf && (i+1 == len(frame) || frame[i+1] < utf8.RuneSelf):
@@ -145,13 +145,16 @@ func (r *replica) change() *replicaRow {
 
 // put writes a character that is so many cells wide.
 func (r *replica) put(wide int) {
-	if wide <= 0 {
+	if wide <= 0 || wide > r.w {
 		return
 	}
 	if r.x+wide > r.w {
-		if r.nowrap {
-			r.x = max(r.w-wide, 0)
-		} else {
+		switch {
+		case r.nowrap && wide > 1:
+			return
+		case r.nowrap:
+			r.x = r.w - 1
+		default:
 			r.row().wrapped = true
 			r.x, r.y = 0, r.y+1
 		}

@@ -65,7 +65,7 @@ func (s *screen) resize(w, h int) {
 	switch {
 	case !s.inline:
 		s.fresh = true
-	case !s.stale && w != s.w:
+	case !s.stale && (w != s.w || h < s.h):
 		s.stale, s.old = true, s.w
 	}
 	s.w, s.h = w, h
@@ -126,6 +126,15 @@ func (s *screen) askWidth() []byte {
 		s.sequence(s.x, 'C')
 	}
 	return s.buf
+}
+
+// askBefore is askWidth for the cursor where it was before the last frame.
+func (s *screen) askBefore() []byte {
+	x := s.x
+	s.x = s.last.x
+	out := s.askWidth()
+	s.x = x
+	return out
 }
 
 // hide hides the cursor while much is written, so that it does not run over the screen.

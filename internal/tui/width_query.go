@@ -26,13 +26,18 @@ type widthQuery struct {
 	replies bool      // the terminal has answered before
 	mute    bool      // it does not answer
 	waits   bool      // a frame waits for the answers
+	before  int       // the width before the last frame, if that was large
 }
 
 // expected is the answer to a question if the width has not changed.
 type expected struct {
 	width int
 	frame bool // the question followed a frame
+	large bool // it precedes one that the terminal may read in parts
 }
+
+// largeFrame is the size from which a terminal may read a frame in parts, in bytes.
+const largeFrame = 1024
 
 // sized reports that an inline frame may be written. If not, an answer or a timer draws it.
 func (m *model) sized() bool {
@@ -81,6 +86,9 @@ func (m *model) askAfter(frame []byte) []byte {
 	case !m.options.Inline || !m.asks():
 	case q.replies || len(q.open) == 0:
 		frame = slices.Clone(frame) // the question is made in the same memory
+		if len(frame) > largeFrame {
+			frame = append(m.askBefore(), frame...)
+		}
 		frame = append(frame, m.askWidth(true)...)
 		m.screen.sending(frame)
 	case m.now().Sub(q.asked) > laterAnswer:
@@ -91,14 +99,24 @@ func (m *model) askAfter(frame []byte) []byte {
 }
 
 func (m *model) askWidth(frame bool) []byte {
-	m.query.open, m.query.asked = append(m.query.open, expected{m.w, frame}), m.now()
-	m.owed.Add(1)
+	m.expect(expected{width: m.w, frame: frame})
 	return m.screen.askWidth()
+}
+
+// askBefore is the question that precedes a large frame.
+func (m *model) askBefore() []byte {
+	m.expect(expected{width: m.w, large: true})
+	return slices.Clone(m.screen.askBefore())
+}
+
+func (m *model) expect(e expected) {
+	m.query.open, m.query.asked = append(m.query.open, e), m.now()
+	m.owed.Add(1)
 }
 
 // forgetQuestions stops waiting for answers. Which width the last frames met stays unknown then.
 func (m *model) forgetQuestions() {
-	m.query.open = nil
+	m.query.open, m.query.before = nil, 0
 	m.owed.Store(0)
 	m.screen.sent = nil
 	if !m.query.mute {
@@ -122,15 +140,7 @@ func (m *model) reported(width int) bool {
 	}
 	want := q.open[0]
 	q.open = q.open[1:]
-	if width != want.width {
-		q.changed = m.now()
-		if want.frame {
-			m.screen.arrived(width)
-			q.waits = true
-		}
-	} else if want.frame {
-		m.screen.sent = nil
-	}
+	m.judge(want, width)
 	if len(q.open) > 0 {
 		return false
 	}
@@ -140,6 +150,31 @@ func (m *model) reported(width int) bool {
 	waits := q.waits || len(m.unprinted) > 0
 	q.known, q.waits = true, false
 	return waits
+}
+
+// judge compares an answer with the width that a frame was written for. A frame that met two widths is in places that
+// nobody knows.
+func (m *model) judge(want expected, width int) {
+	q := &m.query
+	if width != want.width {
+		q.changed = m.now()
+	}
+	switch {
+	case want.large:
+		q.before = width
+		return
+	case !want.frame:
+		return
+	case q.before != 0 && q.before != width:
+		m.screen.distrust()
+		q.waits = true
+	case width != want.width:
+		m.screen.arrived(width)
+		q.waits = true
+	default:
+		m.screen.sent = nil
+	}
+	q.before = 0
 }
 
 func (m *model) setSize(w, h int) {

@@ -123,7 +123,11 @@ func (v *Screen) put(text string, w int) {
 		v.feed()
 	}
 	if v.X+w > v.W {
-		return
+		if v.WrapOff || w > v.W {
+			return
+		}
+		v.X = 0
+		v.feed()
 	}
 	row := v.Grid[v.Y]
 	if row[v.X].Tail && v.X > 0 {
