@@ -185,3 +185,17 @@ func TestOldDebugFoldersGoAfterCleanupPeriodDays(t *testing.T) {
 		t.Error("it is still there")
 	}
 }
+
+func TestACompactionWithoutATerminalPrintsItsOutcome(t *testing.T) {
+	p := newPlace(t, "p", "final\n  say Done.\n")
+	p.run("-p", "begin")
+	for _, prompt := range []string{"one", "two", "three", "four", "five"} {
+		p.run("-p", "-c", strings.Repeat(prompt+" ", 3000))
+	}
+	if out := p.run("-p", "-c", "/compact"); !strings.HasPrefix(out, "Compacted from about ") {
+		t.Errorf("%q", out)
+	}
+	if out := p.run("-p", "-c", "/cost"); strings.Contains(out, "Compacted") {
+		t.Errorf("the compaction before is printed again: %q", out)
+	}
+}

@@ -29,6 +29,7 @@ func (p *program) runSlash(ctx context.Context, o *Options, name, args string) e
 		return errors.Join(startError(err), inst.Close())
 	}
 	about := p.slashAbout(c, inst)
+	compactions := compactionsOf(ctx, c)
 	out, err := c.Command(ctx, name, args)
 	if id := c.Farewell(); id != "" {
 		about.Session = id // it may have been changed
@@ -41,7 +42,31 @@ func (p *program) runSlash(ctx context.Context, o *Options, name, args string) e
 		next.Resume, next.Continue, next.Fork, next.SessionID = about.Session, false, false, ""
 		return p.answer(ctx, &next, *out.Prompt)
 	}
-	return p.printSlash(o, about, slashText(out))
+	return p.printSlash(o, about, slashText(out)+compactions())
+}
+
+// compactionsOf returns a function that, once the console is closed, returns the outcome of each compaction since, a line each: a command
+// has no output of its own for it, since front ends draw the event.
+func compactionsOf(ctx context.Context, c *console.Console) func() string {
+	r, err := c.Attach(context.WithoutCancel(ctx), console.AttachOptions{History: 1})
+	if err != nil {
+		return func() string { return "" }
+	}
+	done := make(chan string, 1)
+	go func() {
+		text := ""
+		for {
+			e, err := r.Next(context.WithoutCancel(ctx))
+			if err != nil {
+				done <- text
+				return
+			}
+			if b, ok := e.Body.(event.Compacted); ok && len(e.Agent) == 0 {
+				text += b.String() + "\n"
+			}
+		}
+	}()
+	return func() string { return <-done }
 }
 
 func (p *program) slashAbout(c *console.Console, inst *app.Instance) About {

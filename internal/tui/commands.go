@@ -1,9 +1,12 @@
 package tui
 
 import (
+	"context"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/permission"
@@ -42,15 +45,42 @@ func (m *model) commandFor(list *dialog.Picker, c dialog.Command, after *dialog.
 		return
 	}
 	m.running++
+	ctx := m.mayLinger(c.Name)
 	m.spawn(func() any {
-		out, err := m.session.Command(m.ctx, c.Name, c.Args)
+		out, err := m.session.Command(ctx, c.Name, c.Args)
 		if err == nil && after != nil {
-			out, err = m.session.Command(m.ctx, after.Name, after.Args)
+			out, err = m.session.Command(ctx, after.Name, after.Args)
 		} else if !refill {
 			list = nil
 		}
 		return outputMsg{c, out, err, list}
 	})
+}
+
+// slow is a command that may take a while, such as a compaction.
+type slow struct {
+	name  string
+	began time.Time
+	end   context.CancelFunc
+}
+
+// slowMsg says that a command may have taken slowAfter.
+type slowMsg struct{}
+
+// slowAfter is the time from which a command is shown, and can be interrupted. Most are over before.
+const slowAfter = 300 * time.Millisecond
+
+// mayLinger notes the start of a command and returns its context.
+func (m *model) mayLinger(name string) context.Context {
+	ctx, end := context.WithCancel(m.ctx)
+	m.slow = slow{name, m.now(), end}
+	m.later(slowAfter, slowMsg{})
+	return ctx
+}
+
+// lingers reports that a command is under way long enough to be shown.
+func (m *model) lingers() bool {
+	return m.running > 0 && m.slow.end != nil && m.now().Sub(m.slow.began) >= slowAfter
 }
 
 // bypasses asks for a confirmation when a command would switch to the mode that asks nothing, once for as long
@@ -85,17 +115,30 @@ func (m *model) nextMode() {
 	m.command("mode", "next")
 }
 
+// failed shows why a command did not do its work.
+func (m *model) failed(err error) {
+	if errors.Is(err, context.Canceled) {
+		m.tell("info", "interrupted")
+		return
+	}
+	m.tell("error", err.Error())
+}
+
 // output shows the output of a command.
 func (m *model) output(msg outputMsg) {
 	m.running--
+	if m.running == 0 {
+		m.slow = slow{}
+	}
 	if msg.err != nil {
 		if msg.command.Name == "mode" {
 			m.bypass.confirmed = false // settings may forbid it by now
 		}
 		if m.ctx.Err() == nil {
 			m.echo(msg.command)
-			m.tell("error", msg.err.Error())
+			m.failed(msg.err)
 		}
+		m.stopped()
 		return
 	}
 	out := msg.out

@@ -199,6 +199,8 @@ func (m *model) working() []string {
 	}
 	text, began := "Working", m.turn.began
 	switch {
+	case !m.busy() && !m.anyCall():
+		text, began = "Running /"+term.EscapeLine(m.slow.name), m.slow.began
 	case !m.busy():
 		text, began = "Running your command", time.Time{} // which shows how long it runs
 	case !m.turn.retry.at.IsZero() && m.turn.stopping.IsZero():

@@ -271,6 +271,16 @@ func TestEscapeTwiceGoesBackToAnEarlierMessage(t *testing.T) {
 	d.Shows("> message ")
 }
 
+func TestACommandThatTakesLongIsShownAndInterrupted(t *testing.T) {
+	d := opened(t, 80, 24)
+	d.Line("/compact")
+	d.Shows("Running /compact")
+	d.Shows("esc interrupts")
+	d.Type(termtest.Esc)
+	d.Shows("interrupted")
+	d.Hides("Running /compact")
+}
+
 func TestTheWheelScrollsThoughItSendsArrows(t *testing.T) {
 	d := opened(t, 80, 24, "LATHE_TUI_HISTORY=50")
 	d.Shows("Answer 49")

@@ -424,6 +424,9 @@ func (f *fake) Command(ctx context.Context, name, args string) (event.Output, er
 		f.mu.Unlock()
 		f.tool(ctx, "!", args, true)
 		return event.Output{}, nil
+	case "compact":
+		<-ctx.Done()
+		return event.Output{}, ctx.Err()
 	case "mode":
 		f.mu.Lock()
 		if args == "next" {

@@ -79,6 +79,7 @@ type model struct {
 	sessions []event.Candidate
 	turns    int
 	running  int  // commands on their way
+	slow     slow // the newest of them
 	side     bool // the sidebar is shown
 	todos    bool // the task list is shown above the prompt
 
@@ -177,6 +178,10 @@ func (m *model) update(msg any) {
 		m.resize()
 	case spinMsg:
 		m.spin()
+	case slowMsg:
+		if m.lingers() {
+			m.startSpin()
+		}
 	case suspendMsg:
 		m.suspend()
 	case tickMsg:

@@ -20,7 +20,7 @@ const spinTime = 120 * time.Millisecond
 func (m *model) busy() bool { return m.turn.active || m.turn.running > 0 }
 
 // runs reports that something runs that can be interrupted: a turn, or a command of the user.
-func (m *model) runs() bool { return m.busy() || m.anyCall() }
+func (m *model) runs() bool { return m.busy() || m.anyCall() || m.lingers() }
 
 // send gives the session a message: as the prompt of a turn, or, while one runs, into it.
 func (m *model) send(msg llm.Message, after bool) {
@@ -128,6 +128,9 @@ func (m *model) interrupt() {
 	}
 	if m.turn.stopping.IsZero() {
 		m.turn.stopping = m.now()
+	}
+	if m.lingers() {
+		m.slow.end()
 	}
 	m.spawn(func() any { m.session.Interrupt(); return nil })
 }

@@ -188,7 +188,10 @@ func (k *Keeper) compact(ctx context.Context, t compact.Task) (compact.Report, e
 		return r, err
 	}
 	done := event.Compacted{Trigger: t.Trigger, Before: r.Before}
-	if err != nil {
+	switch {
+	case ctx.Err() != nil:
+		done.Err = "The compaction was interrupted; the conversation is as it was."
+	case err != nil:
 		done.Err = err.Error()
 	}
 	k.Journal.Publish(done) // nothing was written
