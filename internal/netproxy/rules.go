@@ -34,7 +34,7 @@ func ParsePattern(s string) (Pattern, error) {
 		if prefix != prefix.Masked() {
 			return p, fmt.Errorf("%q: bits are set behind the range; did you mean %s?", s, prefix.Masked())
 		}
-		p.net = prefix
+		p.net = unmapped(prefix)
 		return p, nil
 	}
 	if addr, err := netip.ParseAddr(text); err == nil { // an IPv6 address without brackets
@@ -68,6 +68,14 @@ func ParsePattern(s string) (Pattern, error) {
 		p.host, p.net = "", netip.PrefixFrom(addr, addr.BitLen())
 	}
 	return p, nil
+}
+
+// unmapped returns an IPv4-mapped range (::ffff:10.0.0.0/104) as the IPv4 range: the addresses that it is compared with have that form.
+func unmapped(p netip.Prefix) netip.Prefix {
+	if p.Addr().Is4In6() { // with 96 bits or more, because no bits are set behind the range
+		return netip.PrefixFrom(p.Addr().Unmap(), p.Bits()-96)
+	}
+	return p
 }
 
 // ParseRules reads the lists of the settings.
