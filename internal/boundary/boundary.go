@@ -6,7 +6,7 @@
 //
 // Promises:
 //
-//   - A boundary requested by flag or with failIfUnavailable is in the tier full, or Open fails. Otherwise Note names the
+//   - A boundary requested by flag or with failIfUnavailable is in the tier full, or Ready and Open fail. Otherwise Note names the
 //     weakness.
 //   - A protected name that did not exist could not be mounted over; if a command creates it, it is set aside when the
 //     command ends.
@@ -71,7 +71,7 @@ type Boundary struct {
 	o        Options
 	s        Settings
 	mode     confine.Mode
-	support  confine.Support
+	support  func() confine.Support // waits for the probe of the machine, which runs once
 	hosts    netproxy.Rules
 	mu       sync.Mutex
 	temp     string
@@ -81,6 +81,19 @@ type Boundary struct {
 
 // Open makes the requested boundary, nil if none is requested. Errors name the user's next move.
 func Open(o Options) (*Boundary, error) {
+	b, err := Begin(o)
+	if err == nil {
+		err = b.Ready()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return b, nil
+}
+
+// Begin is Open without Ready: the machine is probed in the background, so that a start does not wait for it. The first
+// method that depends on the tier waits.
+func Begin(o Options) (*Boundary, error) {
 	b := &Boundary{o: o}
 	if len(o.Settings) > 0 {
 		if err := json.Unmarshal(o.Settings, &b.s); err != nil {
@@ -105,12 +118,24 @@ func Open(o Options) (*Boundary, error) {
 	}
 	if o.Detect == nil {
 		o.Detect = confine.Detect
+		if o.Cache != "" {
+			o.Detect = func() confine.Support { return confine.Remembered(filepath.Join(o.Cache, "sandbox", "tier.json")) }
+		}
 	}
-	b.support = o.Detect()
-	if b.support.Tier < confine.Full && (o.Flag != "" || b.s.FailIfUnavailable) {
-		return nil, fmt.Errorf("the requested sandbox is not available: %s; leave out --sandbox and sandbox.failIfUnavailable to run without it", b.support.Why)
-	}
+	b.support = sync.OnceValue(o.Detect)
+	go b.support()
 	return b, nil
+}
+
+// Ready waits for the probe. It returns an error if the tier must be full and is not.
+func (b *Boundary) Ready() error {
+	if b == nil {
+		return nil
+	}
+	if s := b.support(); s.Tier < confine.Full && (b.o.Flag != "" || b.s.FailIfUnavailable) {
+		return fmt.Errorf("the requested sandbox is not available: %s; leave out --sandbox and sandbox.failIfUnavailable to run without it", s.Why)
+	}
+	return nil
 }
 
 // BypassForbidden returns an error if the mode bypassPermissions is refused: the current settings request a sandbox, and
@@ -122,7 +147,7 @@ func (b *Boundary) BypassForbidden(settings json.RawMessage, otherwise func() er
 			return fmt.Errorf("the setting sandbox cannot be read: %w", err)
 		}
 	}
-	if !s.Enabled || b != nil && b.support.Tier == confine.Full {
+	if !s.Enabled || b != nil && b.support().Tier == confine.Full {
 		return otherwise()
 	}
 	return errors.New("the mode bypassPermissions is refused: the settings request a sandbox, and this session runs without the full one; " +
@@ -133,17 +158,17 @@ func (b *Boundary) BypassForbidden(settings json.RawMessage, otherwise func() er
 func (b *Boundary) Mode() confine.Mode { return b.mode }
 
 // Support returns the tier that enforces the boundary.
-func (b *Boundary) Support() confine.Support { return b.support }
+func (b *Boundary) Support() confine.Support { return b.support() }
 
 // Note returns one line that says why the boundary is weaker than requested; "" in the tier full.
 func (b *Boundary) Note() string {
-	switch b.support.Tier {
+	switch b.support().Tier {
 	case confine.Full:
 		return ""
 	case confine.Landlock:
-		return "sandbox: only the tier landlock is available: protected and secret files are not guarded, and no command reaches the network, not even loopback: " + b.support.Why
+		return "sandbox: only the tier landlock is available: protected and secret files are not guarded, and no command reaches the network, not even loopback: " + b.support().Why
 	}
-	return "sandbox: commands are not confined: " + b.support.Why
+	return "sandbox: commands are not confined: " + b.support().Why
 }
 
 // Excluded returns the patterns of commands that run outside of the sandbox, as rules on Bash have them.
@@ -156,14 +181,14 @@ func (b *Boundary) Excluded() []string {
 
 // RunsUnasked reports whether a confined command needs no approval unless a rule or a guard asks.
 func (b *Boundary) RunsUnasked() bool {
-	return b != nil && b.s.AutoAllow && b.support.Tier == confine.Full
+	return b != nil && b.s.AutoAllow && b.support().Tier == confine.Full
 }
 
 // MayLeave reports whether a person may let a refused command run again outside.
 func (b *Boundary) MayLeave() bool { return b != nil && (b.s.AllowOutside == nil || *b.s.AllowOutside) }
 
 // Confined reports whether commands are confined.
-func (b *Boundary) Confined() bool { return b != nil && b.support.Tier > confine.None }
+func (b *Boundary) Confined() bool { return b != nil && b.support().Tier > confine.None }
 
 // Run is the confinement of one command.
 type Run struct {
@@ -205,8 +230,8 @@ func (b *Boundary) For(folders []string, n Network) (*Run, error) {
 		p.Write = append(p.Write, b.cache())
 	}
 	p.Mask = except(p.Mask, b.resolve(b.s.Filesystem.AllowRead))
-	r := &Run{Confinement: &sandbox.Confinement{Policy: p, Support: b.support}, temp: temp, watch: newWatch(names), b: b}
-	if b.support.Tier == confine.Full {
+	r := &Run{Confinement: &sandbox.Confinement{Policy: p, Support: b.support()}, temp: temp, watch: newWatch(names), b: b}
+	if b.support().Tier == confine.Full {
 		r.connect(n)
 	}
 	return r, nil

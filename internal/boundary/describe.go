@@ -12,7 +12,7 @@ func (b *Boundary) Name() string {
 	if b == nil {
 		return ""
 	}
-	return b.support.Tier.String() + " " + string(b.mode)
+	return b.support().Tier.String() + " " + string(b.mode)
 }
 
 // Word is the boundary in the status line. "" without one.
@@ -20,9 +20,9 @@ func (b *Boundary) Word() string {
 	switch {
 	case b == nil:
 		return ""
-	case b.support.Tier == confine.Full:
+	case b.support().Tier == confine.Full:
 		return "sandboxed"
-	case b.support.Tier == confine.Landlock:
+	case b.support().Tier == confine.Landlock:
 		return "landlock"
 	}
 	return "unconfined"
@@ -37,9 +37,9 @@ func (b *Boundary) Describe() string {
 	row := func(name, format string, args ...any) {
 		fmt.Fprintf(&out, "- %s: %s\n", name, fmt.Sprintf(format, args...))
 	}
-	row("tier", "%s", b.support.Tier)
-	if b.support.Why != "" {
-		row("not full because", "%s", code(b.support.Why))
+	row("tier", "%s", b.support().Tier)
+	if b.support().Why != "" {
+		row("not full because", "%s", code(b.support().Why))
 	}
 	if b.mode == confine.ReadOnly {
 		row("may write", "/tmp, private to this session's commands")
@@ -47,7 +47,7 @@ func (b *Boundary) Describe() string {
 		row("may write", "the working folders%s, and a private /tmp", list(", ", b.s.Filesystem.AllowWrite))
 	}
 	switch {
-	case b.support.Tier < confine.Full:
+	case b.support().Tier < confine.Full:
 		row("network", "none")
 	case b.s.Network.StrictAllowlist:
 		row("network", "the allowed hosts only%s", list(": ", b.s.Network.AllowedDomains))

@@ -311,7 +311,7 @@ func (p *program) instance(o *Options) (*app.Instance, error) {
 	if o.JSONSchema != "" {
 		opts.OutputSchema = []byte(o.JSONSchema)
 	}
-	if opts.Boundary, err = openBoundary(cfg, dir, sandboxFlag(o, cfg), nil); err != nil {
+	if opts.Boundary, err = beginBoundary(cfg, dir, sandboxFlag(o, cfg), nil); err != nil {
 		return nil, &Error{Code: exitUsage, Err: err}
 	}
 	p.boundaryOpen = opts.Boundary
@@ -320,8 +320,8 @@ func (p *program) instance(o *Options) (*app.Instance, error) {
 		return nil, &Error{Code: exitUsage, Err: err}
 	}
 	p.kids.add(func() error { return errors.Join(inst.Close(), opts.Boundary.Close()) })
-	if opts.Boundary != nil {
-		p.noteSandbox(opts.Boundary)
+	if err := p.noteSandbox(opts.Boundary); err != nil {
+		return nil, err
 	}
 	return inst, nil
 }

@@ -110,14 +110,27 @@ func (p *program) boundary(o *Options) (*boundary.Boundary, error) {
 	return openBoundary(cfg, dir, sandboxFlag(o, cfg), nil)
 }
 
+// openBoundary opens a sandbox of that configuration and waits for the probe of the machine.
 func openBoundary(cfg *config.Config, dir, flag string, hosts []string) (*boundary.Boundary, error) {
+	b, err := beginBoundary(cfg, dir, flag, hosts)
+	if err == nil {
+		err = b.Ready()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return b, nil
+}
+
+// beginBoundary does not wait.
+func beginBoundary(cfg *config.Config, dir, flag string, hosts []string) (*boundary.Boundary, error) {
 	dir, err := filepath.EvalSymlinks(dir)
 	if err != nil {
 		return nil, err
 	}
 	home, _ := os.UserHomeDir() // without one there are no secrets in it
 	paths := cfg.Paths()
-	return boundary.Open(boundary.Options{
+	return boundary.Begin(boundary.Options{
 		Settings: cfg.Settings.Sandbox, Hosts: hosts, Flag: flag, Dir: dir, Home: home, Config: paths.ConfigHome, State: paths.StateHome, Cache: paths.CacheHome,
 	})
 }
@@ -161,12 +174,19 @@ func (p *program) printRefused(c netproxy.Connection) {
 	}
 }
 
-// noteSandbox warns about a sandbox that is weaker than requested.
-func (p *program) noteSandbox(b *boundary.Boundary) {
+// noteSandbox warns about a sandbox that is weaker than requested, and fails if it must not be weaker.
+func (p *program) noteSandbox(b *boundary.Boundary) error {
+	if b == nil {
+		return nil
+	}
+	if err := b.Ready(); err != nil {
+		return &Error{Code: exitUsage, Err: err}
+	}
 	if note := b.Note(); note != "" {
 		p.warnings = append(p.warnings, note)
 		fmt.Fprintf(p.err, "%s: warning: %s\n", messagesName, escape(note))
 	}
+	return nil
 }
 
 // sandbox reports the tier that works here.

@@ -13,6 +13,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 )
 
@@ -136,7 +137,7 @@ func appendWord(out []string, w string) []string {
 		}
 		return out
 	}
-	if w == "" || functionWords[w] {
+	if w == "" || functionWords()[w] {
 		return out
 	}
 	return append(out, stem(w))
@@ -169,14 +170,14 @@ func split(name string) []string {
 	return out
 }
 
-var functionWords = func() map[string]bool {
+var functionWords = sync.OnceValue(func() map[string]bool {
 	m := map[string]bool{}
 	for _, w := range strings.Fields(`a an and are as at be but by can do does for from has have how i if in into is it its me my no not of on
 		or our please so than that the their them then there these they this to us was we were what when where which who why will with you your`) {
 		m[w] = true
 	}
 	return m
-}()
+})
 
 // stem takes off the endings of English plurals and verbs, no more: a stem that is too short finds too much.
 func stem(w string) string {

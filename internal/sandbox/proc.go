@@ -111,12 +111,12 @@ func (p *Proc) confine(spec Spec) error {
 	if !spec.confined() {
 		return nil
 	}
+	p.cmd.Env = Overlay(p.cmd.Env, spec.Confine.environ())
 	child, err := confine.Wrap(p.cmd, &spec.Confine.Policy, spec.Confine.Support)
 	if err != nil {
 		return startError(spec, err)
 	}
 	p.child, p.proxy = child, spec.Confine.Proxy
-	p.cmd.Env = Overlay(p.cmd.Env, spec.Confine.environ())
 	return nil
 }
 

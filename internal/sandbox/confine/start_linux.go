@@ -56,6 +56,7 @@ func Wrap(cmd *exec.Cmd, p *Policy, s Support) (*Child, error) {
 	}
 	cmd.Args = append([]string{inside.HelperName, cmd.Path}, cmd.Args...)
 	cmd.Path = "/proc/self/exe" // this program, even if its file was replaced
+	cmd.Env = inside.HelperEnv(cmd.Environ())
 	cmd.ExtraFiles = []*os.File{c.file}
 	if s.Tier == Full {
 		namespaces(cmd, s.User)

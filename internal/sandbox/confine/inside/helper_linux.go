@@ -43,16 +43,18 @@ func init() {
 	}
 }
 
+// planBuffer is not on the heap: only the pages that the plan fills are ever touched.
+var planBuffer [maxPlan]byte
+
 // helper confines this process and starts the program. It never returns.
 func helper(program string, argv []string) {
 	unix.CloseOnExec(control)
 	_ = unix.CloseRange(control+1, ^uint(0)>>1, 0)
-	buf := make([]byte, maxPlan)
-	n, err := unix.Read(control, buf)
+	n, err := unix.Read(control, planBuffer[:])
 	if err != nil {
 		os.Exit(brokenOut)
 	}
-	p, ok := decodePlan(buf[:n])
+	p, ok := decodePlan(planBuffer[:n])
 	if !ok {
 		failed("the plan cannot be read", unix.EINVAL)
 	}
@@ -64,7 +66,7 @@ func helper(program string, argv []string) {
 		asInit(program, argv)
 	}
 	report(MsgStarted, 0, "") // what can still fail is the exec; its error replaces this, see Wait
-	err = unix.Exec(program, argv, os.Environ())
+	err = unix.Exec(program, argv, RestoreEnv(os.Environ()))
 	failed("exec", err)
 }
 
@@ -103,7 +105,7 @@ func asInit(program string, argv []string) {
 		failed("protect the helper", err)
 	}
 	pid, err := syscall.ForkExec(program, argv, &syscall.ProcAttr{
-		Env: os.Environ(), Files: []uintptr{0, 1, 2}, Sys: &syscall.SysProcAttr{Setsid: true},
+		Env: RestoreEnv(os.Environ()), Files: []uintptr{0, 1, 2}, Sys: &syscall.SysProcAttr{Setsid: true},
 	})
 	if err != nil {
 		failed("exec", err)
@@ -122,7 +124,11 @@ func asInit(program string, argv []string) {
 			os.Exit(brokenOut)
 		}
 		if got == pid {
-			report(MsgEnded, int(ws), string(rune(min(living(), 1000))))
+			left := 0
+			if _, err := syscall.Wait4(-1, nil, syscall.WNOHANG, nil); err != syscall.ECHILD { // without a child there is no other process
+				left = min(living(), 1000)
+			}
+			report(MsgEnded, int(ws), string(rune(left)))
 			os.Exit(0)
 		}
 	}

@@ -64,10 +64,10 @@ func (f *program) bits(v, k uint32) {
 
 // when runs body, which must not fall through, for one system call.
 func (f *program) when(nr uint32, body func(*program)) {
-	var inner program
-	body(&inner)
-	f.add(unix.BPF_JMP|unix.BPF_JEQ|unix.BPF_K, nr, 0, uint8(len(inner)))
-	*f = append(*f, inner...)
+	f.add(unix.BPF_JMP|unix.BPF_JEQ|unix.BPF_K, nr, 0, 0)
+	at := len(*f)
+	body(f)
+	(*f)[at-1].Jf = uint8(len(*f) - at)
 }
 
 func (f *program) arg(n uint32) { f.load(dataArg0 + 8*n) }
@@ -75,7 +75,7 @@ func (f *program) arg(n uint32) { f.load(dataArg0 + 8*n) }
 // filter builds the program. sockets allows Unix sockets; network allows Internet ones, which the network namespace
 // confines. Tracing (a debugger) is allowed in a PID namespace only.
 func filter(sockets, namespaces bool) program {
-	var f program
+	f := make(program, 0, 192)
 	f.load(dataArch)
 	f.add(unix.BPF_JMP|unix.BPF_JEQ|unix.BPF_K, auditArch, 1, 0)
 	f.ret(unix.SECCOMP_RET_KILL_PROCESS) // call numbers differ between architectures
@@ -98,7 +98,10 @@ func filter(sockets, namespaces bool) program {
 	for _, nr := range unknown {
 		f.equal(nr, retNoSys)
 	}
-	for _, nr := range append(denied[:], archDenied...) {
+	for _, nr := range denied {
+		f.equal(nr, retEPERM)
+	}
+	for _, nr := range archDenied {
 		f.equal(nr, retEPERM)
 	}
 	if !namespaces {
