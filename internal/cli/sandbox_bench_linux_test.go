@@ -33,5 +33,5 @@ func BenchmarkSandboxStart(b *testing.B) {
 	}
 	b.ReportMetric(float64(least[0].Microseconds()), "plain-µs")
 	b.ReportMetric(float64(least[1].Microseconds()), "confined-µs")
-	b.ReportMetric(float64((least[1]-least[0]).Microseconds()), "more-µs")
+	b.ReportMetric(float64((least[1] - least[0]).Microseconds()), "more-µs")
 }
