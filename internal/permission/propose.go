@@ -2,6 +2,7 @@ package permission
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -194,6 +195,9 @@ func prefixOf(part Part) string {
 	}
 	return ""
 }
+
+// GeneralForms returns the beginnings of commands for which "always" proposes a rule with any words behind: "go test".
+func GeneralForms() []string { return slices.Sorted(maps.Keys(generalForms())) }
 
 // generalForms are the beginnings of commands after which any words are of the same kind: options and names that
 // make it do nothing worse. What does not stand here is proposed to the letter: that a command of a program is

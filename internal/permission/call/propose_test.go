@@ -149,3 +149,51 @@ func TestProposedRulesLetThroughOnlyMoreOfTheSame(t *testing.T) {
 }
 
 func strength(c permission.Class) int { return slices.Index(permission.Classes, c) }
+
+// deeds are words behind a form that make a command do more than the form says, if the program understands them.
+var deeds = []string{
+	"drop", "clear", "pop", "remove x", "rm x", "delete x", "purge", "prune", "uninstall x", "publish", "push", "deploy", "expire --all", "reset --hard", "restore x", ".", "x", "x y", "-- x",
+	"rm -rf y", "-- rm -rf y", "x rm -rf y", "-c rm", "sh -c x", "-i x rm y", "install x", "init x", "exec rm y", "run x rm y", "apply x", "--force", "-f x", "--hard", "-D x", "-rf x", "+x", ":x", "origin :x", "origin --delete x", "--mirror",
+}
+
+// beyond says why a rule with any words behind a form lets through more than the form says: a command that destroys or
+// publishes, or one that runs another program.
+func beyond(t *testing.T, form string) (why []string) {
+	t.Helper()
+	text := "Bash(" + form + " *)"
+	r, err := permission.ParseRule(tools, text, permission.Allow, permission.Source{Base: "/home/u/proj"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	program, _, _ := strings.Cut(form, " ")
+	m := machine()
+	for _, more := range deeds {
+		req, err := m.Request("Bash", object("command", form+" "+more), call.Fixture{})
+		if err != nil {
+			continue
+		}
+		command := req.Accesses[0].Command
+		if m.Policy(nil).Matches(r, req) && strength(command.Class) > strength(permission.ClassWrite) {
+			why = append(why, text+" lets "+form+" "+more+" through, which is "+string(command.Class))
+		}
+		for _, part := range command.Parts {
+			if part.Program != program && part.Program != "" {
+				why = append(why, form+" "+more+" runs "+part.Program)
+			}
+		}
+	}
+	return why
+}
+
+func TestAGeneralFormDoesNothingWorseWithAnyWords(t *testing.T) {
+	for _, form := range permission.GeneralForms() {
+		for _, why := range beyond(t, form) {
+			t.Error(why)
+		}
+	}
+	for _, form := range []string{"git stash", "git push", "git clean", "git checkout", "git reset", "git restore", "git branch", "git worktree", "npm exec", "npx", "pnpm exec", "yarn dlx", "env", "sudo", "timeout", "xargs", "nice", "rm", "terraform destroy"} {
+		if len(beyond(t, form)) == 0 {
+			t.Errorf("%s could stand among the general forms unnoticed", form)
+		}
+	}
+}
