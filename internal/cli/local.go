@@ -118,12 +118,13 @@ func nameSession(ctx context.Context, s *app.Session, o *Options) error {
 }
 
 // checkDamage refuses to continue a damaged session where no one would see the warning: the model would get a
-// conversation with holes. A session that was named and is empty is refused too: its log was lost.
+// conversation with holes. A session that was named and is empty is refused too: its log was lost. One that /retry or
+// /rewind took back to its beginning has its first prompt still.
 func checkDamage(s *app.Session, o *Options, so app.SessionOptions) error {
 	if so.Resume == "" || so.Fork {
 		return nil
 	}
-	if o.Resume != "" && len(s.Log().Messages()) == 0 {
+	if o.Resume != "" && len(s.Log().Messages()) == 0 && s.Log().Info().FirstPrompt == "" {
 		return usage(fmt.Sprintf("look at it with lathe session verify %s; lathe session list shows the others", so.Resume),
 			"session %s holds no conversation to go on with", so.Resume)
 	}
