@@ -244,19 +244,19 @@ func attackMain() {
 	var t target
 	if err := json.Unmarshal([]byte(os.Args[1]), &t); err != nil {
 		fmt.Println(err)
-		os.Exit(2)
+		unix.Exit(2)
 	}
 	for _, a := range attacks {
 		if a.name == name {
 			if err := a.run(t); err != nil {
 				fmt.Println("refused:", err)
-				os.Exit(1)
+				unix.Exit(1)
 			}
 			fmt.Println("it worked")
-			os.Exit(0)
+			unix.Exit(0)
 		}
 	}
-	os.Exit(2)
+	unix.Exit(2)
 }
 
 func create(name string) error {

@@ -46,13 +46,14 @@ func init() {
 // planBuffer is not on the heap: only the pages that the plan fills are ever touched.
 var planBuffer [maxPlan]byte
 
-// helper confines this process and starts the program. It never returns.
+// helper confines this process and starts the program. It never returns. It ends by unix.Exit: in a build with the race
+// detector os.Exit waits a second for other goroutines, at each command.
 func helper(program string, argv []string) {
 	unix.CloseOnExec(control)
 	_ = unix.CloseRange(control+1, ^uint(0)>>1, 0)
 	n, err := unix.Read(control, planBuffer[:])
 	if err != nil {
-		os.Exit(brokenOut)
+		unix.Exit(brokenOut)
 	}
 	p, ok := decodePlan(planBuffer[:n])
 	if !ok {
@@ -121,7 +122,7 @@ func asInit(program string, argv []string) {
 			continue
 		}
 		if err != nil {
-			os.Exit(brokenOut)
+			unix.Exit(brokenOut)
 		}
 		if got == pid {
 			left := 0
@@ -129,7 +130,7 @@ func asInit(program string, argv []string) {
 				left = min(living(), 1000)
 			}
 			report(MsgEnded, int(ws), string(rune(left)))
-			os.Exit(0)
+			unix.Exit(0)
 		}
 	}
 }
@@ -233,5 +234,5 @@ func failed(step string, err error) {
 	var errno unix.Errno
 	_ = errors.As(err, &errno) // 0 when there is none
 	report(MsgError, int(errno), step)
-	os.Exit(brokenOut)
+	unix.Exit(brokenOut)
 }
