@@ -144,7 +144,7 @@ func (q *queue) snapshotFor(p *pending, plan *Plan) error {
 	return err
 }
 
-// settle ends the snapshot of a call, once: before the result is published, so that whoever sees it can undo the call.
+// settle ends the snapshot of a call, once. It runs before the result is published, so that /undo covers the call by then.
 func (p *pending) settle() {
 	if after := p.after; after != nil {
 		p.after = nil

@@ -106,8 +106,8 @@ func (p *program) snapshotRestore(o *Options) *cobra.Command {
 	var u undoing
 	c := &cobra.Command{
 		Use: "restore ID [PATH...]", Short: "Bring files back to the state before a snapshot's step",
-		Long: `Bring the files that changed since back to their state before a snapshot's step, whoever changed them; with paths only those
-files. The state that is replaced is kept as a snapshot of its own.`,
+		Long: `Restore files to their state before a snapshot's step, also those that you or another program changed since. With paths,
+restore only these. The present state is saved as a snapshot first.`,
 		Args: func(c *cobra.Command, args []string) error {
 			return snapshotID(c, args[:min(len(args), 1)])
 		},

@@ -232,8 +232,8 @@ func (s *Store) Find(name string) (Snapshot, error) {
 	return found[0], nil
 }
 
-// Restore plans to bring files back to the state before a snapshot, whoever changed them since; with paths, absolute or
-// below a root, only those.
+// Restore plans a restore of all files to their state before a snapshot, regardless of who changed them since. With paths
+// (absolute, or relative to a root) it covers only these.
 func (s *Store) Restore(n Snapshot, paths []string) (*Plan, error) {
 	all, err := s.List()
 	if err != nil {
