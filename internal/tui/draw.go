@@ -38,6 +38,7 @@ func (m *model) paint() {
 	} else {
 		f = m.compose()
 	}
+	m.unlistedDrawn = true
 	out := m.screen.paint(f)
 	if len(m.extra) > 0 {
 		out = append(m.extra, out...)

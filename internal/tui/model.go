@@ -72,16 +72,17 @@ type model struct {
 
 	above int // rows between the transcript and the prompt
 
-	parts    map[string]*item  // unfinished parts and calls, by key
-	agents   map[string]string // calls of subagents, and the call that their subagent belongs to
-	held     []llm.Message     // came too late for their turn, and wait for its end
-	steered  []string          // first lines of messages that wait for the next step
-	sessions []event.Candidate
-	turns    int
-	running  int  // commands on their way
-	slow     slow // the newest of them
-	side     bool // the sidebar is shown
-	todos    bool // the task list is shown above the prompt
+	parts                   map[string]*item  // unfinished parts and calls, by key
+	agents                  map[string]string // calls of subagents, and the call that their subagent belongs to
+	held                    []llm.Message     // came too late for their turn, and wait for its end
+	steered                 []string          // first lines of messages that wait for the next step
+	sessions                []event.Candidate
+	unlisted, unlistedDrawn bool // the sessions are to be asked for; a frame was drawn since
+	turns                   int
+	running                 int  // commands on their way
+	slow                    slow // the newest of them
+	side                    bool // the sidebar is shown
+	todos                   bool // the task list is shown above the prompt
 
 	typed     time.Time // when a key came last
 	leaving   time.Time // when the key that leaves was pressed for the first time
@@ -197,6 +198,7 @@ func (m *model) update(msg any) {
 	m.askAttached()
 	m.askEarlier()
 	m.draw(urgent)
+	m.askUnlisted()
 }
 
 // heard takes an answer of the session, or of other work beside the loop. Urgent says that the user waits

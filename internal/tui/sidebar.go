@@ -26,9 +26,18 @@ func (m *model) toggleSidebar() {
 	m.loadSessions()
 }
 
-// loadSessions asks for the names of other sessions, when they are shown.
+// loadSessions asks for the names of other sessions, when they are shown. Reading them takes as long as all
+// else up to the first frame, so the request waits until a frame without them is on the screen.
 func (m *model) loadSessions() {
 	if m.side || m.greets() {
+		m.unlisted, m.unlistedDrawn = true, false
+	}
+}
+
+// askUnlisted sends the request that loadSessions left, once the frame drawn without its answer was written.
+func (m *model) askUnlisted() {
+	if m.unlisted && m.unlistedDrawn && m.term.ready() {
+		m.unlisted = false
 		m.askSessions()
 	}
 }
