@@ -16,7 +16,7 @@ import (
 // same rules, grants and folders, in the same mode, and its steps and money count against the same limits. So
 // whatever changes for the parent binds the child at once.
 
-// outermost is the session of the main agent, whose mode holds for all below.
+// outermost is the session of the main agent.
 func (s *Session) outermost() *Session {
 	for s.parent != nil {
 		s = s.parent
@@ -40,10 +40,19 @@ func (o SessionOptions) checkParent(i *Instance) error {
 // errChildMode is returned for a change of a subagent's mode.
 var errChildMode = errors.New("a subagent has the mode of the session that started it; change it there")
 
-// authority gives a session the rules it decides by: its parent's, or its own.
-func (s *Session) authority() error {
+// authority gives a session the rules and the mode it decides by: its parent's, or its own, whose rules are read later.
+func (s *Session) authority() {
 	if s.parent != nil {
-		s.rules = s.parent.rules
+		s.Authority = s.parent.Authority
+		return
+	}
+	changed := func(m permission.Mode) { s.Publish(event.ModeChanged{Mode: m}) }
+	s.Authority = &approval.Authority{Modes: approval.NewModes(s.inst.mode(), s.inst.checkMode, changed)}
+}
+
+// readRules reads the rules that a session of its own decides by.
+func (s *Session) readRules() error {
+	if s.parent != nil {
 		return nil
 	}
 	policy, notes, err := s.inst.newPolicy()
@@ -51,7 +60,7 @@ func (s *Session) authority() error {
 		return err
 	}
 	s.notes = append(s.notes, notes...)
-	s.rules = approval.NewRules(policy, s.inst.tools, s.inst.opts.Dir, s.Journal)
+	s.Authority.Rules = approval.NewRules(policy, s.inst.tools, s.inst.opts.Dir, s.Journal)
 	return nil
 }
 
@@ -86,21 +95,12 @@ func (s *Session) Budget() float64 {
 	return cmp.Or(s.inst.opts.MaxBudgetUSD, s.begun.BudgetUSD, s.inst.settings().MaxBudgetUSD)
 }
 
-// Mode is the permission mode, a subagent's that of the session that started it.
-func (s *Session) Mode() permission.Mode { return s.outermost().mode.Load().(permission.Mode) }
-
 // SetMode changes the permission mode at once, also for the subagents that run.
 func (s *Session) SetMode(_ context.Context, m permission.Mode) error {
 	if s.parent != nil {
 		return errChildMode
 	}
-	s.modes.Lock()
-	defer s.modes.Unlock()
-	if err := s.inst.checkMode(m); err != nil {
-		return err
-	}
-	s.storeMode(m)
-	return nil
+	return s.Set(m)
 }
 
 // CountRequest adds a request beside the conversation to the session's cost. Its record in the log counts after a

@@ -2,15 +2,11 @@ package app
 
 import (
 	"github.com/lathe-dev/lathe/internal/event"
-	"github.com/lathe-dev/lathe/internal/permission"
 	"github.com/lathe-dev/lathe/internal/provider"
 )
 
 // Providers chooses the provider of each model.
 func (i *Instance) Providers() *provider.Set { return i.Set }
-
-// Policy is the policy in force.
-func (s *Session) Policy() *permission.Policy { return s.rules.Policy() }
 
 // Spent is the cost that counts against the budget, in dollars.
 func (s *Session) Spent() float64 { return s.agent.Spent() }

@@ -71,7 +71,7 @@ func (i *Instance) NewSession(ctx context.Context, o SessionOptions) (s *Session
 			err = errors.Join(err, s.Close())
 		}
 	}()
-	s.mode.Store(i.mode())
+	s.authority()
 	var model llm.Model
 	var log *session.Session
 	if !o.Detached {
@@ -130,19 +130,19 @@ func (s *Session) setUp(ctx context.Context, model llm.Model) (err error) {
 	if s.env, err = i.newEnv(ctx, s); err != nil {
 		return err
 	}
-	if err := s.authority(); err != nil {
+	if err := s.readRules(); err != nil {
 		return err
 	}
 	if err := s.addRoots(); err != nil {
 		return err
 	}
-	policy := s.rules.Policy()
+	policy := s.Policy()
 	s.Workspace = workspace.New(s.env, policy, s.Mode)
 	s.env.MayRead, s.env.Readings, s.env.DeniedNames = s.MayRead, s.Readings, policy.DeniedNames
 	s.attached = &attach.Files{Roots: s.env.Roots, Dir: s.Dir, Publish: s.Publish, Read: s.readAttached}
 	s.approver = approval.New(approval.Config{
-		Rules: s.rules, Journal: s.Journal, Workspace: s.Workspace, Mode: s.Mode, Interactive: s.interactive, AcceptEdits: s.acceptEdits,
-		Dialog: &s.outermost().dialog, Small: i.SmallModel, Count: s.CountRequest, Keep: s.keepRule, Chain: s.chain, Unasked: s.env.RunsUnasked,
+		Authority: s.Authority, Journal: s.Journal, Workspace: s.Workspace, Interactive: s.interactive,
+		Small: i.SmallModel, Count: s.CountRequest, Keep: s.keepRule, Chain: s.chain, Unasked: s.env.RunsUnasked,
 	})
 	s.skills = i.extensions.Loader(extension.Session{
 		Journal: s.Journal, Workspace: s.Workspace, Attached: s.attached, Policy: policy, Chain: s.chain, Tools: i.tools, Invoke: s.Invoke, Model: s.Model, Effort: s.Effort,
@@ -179,7 +179,7 @@ func (s *Session) addRoots() error {
 		}
 	}
 	for _, r := range s.env.Roots.List()[len(before):] {
-		s.rules.Policy().AddRoot(r.Path, r.ReadOnly)
+		s.Policy().AddRoot(r.Path, r.ReadOnly)
 	}
 	return nil
 }
@@ -250,16 +250,7 @@ func (s *Session) newAgent(ctx context.Context, model llm.Model) error {
 		cfg.Ask = s.approver.AskAgent
 	}
 	if s.outputSchema() != nil {
-		const name = "structured output"
-		cfg.BeforeStep = append(cfg.BeforeStep, agent.BeforeStep{Name: name, Run: s.output.BeforeStep})
-		cfg.BeforeStop = append(cfg.BeforeStop, agent.BeforeStop{Name: name, Run: s.output.BeforeStop})
-		cfg.Publish = func(b event.Body) { s.output.Watch(b); s.publishAgent(b) }
-		cfg.Record = func(write func() error, bodies ...event.Body) error {
-			for _, b := range bodies {
-				s.output.Watch(b)
-			}
-			return s.Record(write, bodies...)
-		}
+		s.output.Hook(&cfg)
 	}
 	if s.Log() != nil {
 		s.scoped = prompt.NewScoped(s.contextOptions(model.Info().ID))
@@ -310,7 +301,7 @@ func (i *Instance) fallbacks() []string {
 
 // toolSet is the loop's list of tools, rebuilt only when the rules or the kind of agent changed.
 func (s *Session) toolSet(context.Context) (agent.ToolSet, error) {
-	version := (s.rules.Version() + 1) << 1
+	version := (s.Version() + 1) << 1
 	if s.skills.Offered() {
 		version++
 	}
@@ -328,7 +319,7 @@ func (s *Session) tools() []agent.Tool {
 	without := map[string]bool{tool.SkillName: !s.skills.Offered(), tool.MemoryName: s.env.Notes == nil, tool.TaskName: len(s.chain) >= subagent.MaxDepth}
 	out := tool.Choice{
 		Only: s.inst.opts.Tools, Without: func(name string) bool { return without[name] },
-		Removed: func(name string) bool { return s.rules.Policy().Removed(name, s.chain...) },
+		Removed: func(name string) bool { return s.Policy().Removed(name, s.chain...) },
 	}.Of(s.env, s.inst.tools)
 	if schema := s.outputSchema(); schema != nil {
 		out = append(out, s.output.Tool(schema))

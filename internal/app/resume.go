@@ -23,7 +23,7 @@ func (s *Session) restore() {
 			if s.parent != nil {
 				return // a subagent has its parent's grants
 			}
-			if err := s.rules.Restore(g); err != nil {
+			if err := s.Authority.Restore(g); err != nil {
 				s.notes = append(s.notes, fmt.Sprintf("the rule %s was granted in this session and cannot be read any more: %v", g.Rule, err))
 			}
 		},
@@ -39,7 +39,7 @@ func (s *Session) restore() {
 // journalStart writes down the settings from before the first message.
 func (s *Session) journalStart() {
 	if s.parent == nil {
-		s.rules.JournalGrants()
+		s.Authority.JournalGrants()
 	}
 	begun := s.begun
 	begun.Replace, begun.Append, begun.BudgetUSD, begun.Sandbox = s.inst.opts.System, s.inst.opts.AppendSystem, s.inst.opts.MaxBudgetUSD, s.inst.opts.Boundary.Name()

@@ -31,8 +31,8 @@ func (s *Session) keepRule(r permission.Rule) error {
 		return err
 	}
 	for _, other := range s.inst.running() {
-		if other != s {
-			other.rules.Adopt(r)
+		if other.Authority != s.Authority {
+			other.Authority.Adopt(r)
 		}
 	}
 	return nil

@@ -16,7 +16,6 @@ import (
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/journal"
 	"github.com/lathe-dev/lathe/internal/llm"
-	"github.com/lathe-dev/lathe/internal/permission"
 	"github.com/lathe-dev/lathe/internal/prompt"
 	"github.com/lathe-dev/lathe/internal/session"
 	"github.com/lathe-dev/lathe/internal/skill/invoke"
@@ -34,6 +33,7 @@ var ErrBusy = errors.New("a turn is running; steer it, or wait until it ends")
 type Session struct {
 	*journal.Journal     // its log and its events
 	*workspace.Workspace // its folders and files
+	*approval.Authority  // its rules and mode, which a subagent shares with its parent
 
 	inst        *Instance
 	chain       []string       // of this agent; empty: the main one
@@ -41,7 +41,6 @@ type Session struct {
 	kind        *subagent.Kind // of a subagent, or nil
 	agent       *agent.Agent
 	env         *tool.Env
-	rules       *approval.Rules
 	approver    *approval.Approver
 	attached    *attach.Files
 	skills      *invoke.Loader
@@ -58,9 +57,6 @@ type Session struct {
 	closers     []func() error
 	notes       []string // published when the first turn begins, since nobody listens before
 
-	mode   atomic.Value // permission.Mode, of the outermost session
-	modes  sync.Mutex   // held while the mode is checked and changed
-	dialog sync.Mutex   // of the outermost session: held while a dialog is open
 	set    atomic.Pointer[agent.ToolSet]
 	begun  session.System  // of the command line that began the conversation
 	window *window.Keeper  // nil when nothing is kept
@@ -89,22 +85,6 @@ func (s *Session) publishAgent(b event.Body) {
 		return
 	}
 	s.Publish(b)
-}
-
-// storeMode puts a mode in force; modes is held.
-func (s *Session) storeMode(m permission.Mode) {
-	s.mode.Store(m)
-	s.Publish(event.ModeChanged{Mode: m})
-}
-
-// acceptEdits goes over to the mode for that, unless the mode was changed while the question was open.
-func (s *Session) acceptEdits() {
-	s = s.outermost()
-	s.modes.Lock()
-	defer s.modes.Unlock()
-	if s.Mode() == permission.Default {
-		s.storeMode(permission.AcceptEdits)
-	}
 }
 
 // SetModel changes the model from the next step on; "" is the one the session began with.

@@ -84,16 +84,7 @@ func (s *Session) ModelName() string {
 func (s *Session) System(ctx context.Context) ([]llm.Part, error) { return s.system(ctx) }
 
 // Rules lists the permission rules in force, those given in this session last.
-func (s *Session) Rules() []permission.Rule { return s.rules.Rules() }
-
-// Grant puts a rule in force for this session.
-func (s *Session) Grant(text string, e permission.Effect) error { return s.rules.Grant(text, e) }
-
-// Ungrant takes a rule of this session back; false when it has none like it.
-func (s *Session) Ungrant(text string, e permission.Effect) bool { return s.rules.Ungrant(text, e) }
-
-// SetAgent makes the main agent one of another kind (build, plan, explore, general) from the next call on.
-func (s *Session) SetAgent(kind string) { s.rules.SetAgent(kind) }
+func (s *Session) Rules() []permission.Rule { return s.Authority.Rules.Rules() }
 
 // Answer answers an open question; the error is event.ErrNoQuestion when it is not (or no longer) open.
 func (s *Session) Answer(id string, a event.Answer) error { return s.approver.Answer(id, a) }

@@ -22,7 +22,7 @@ func (s *Session) newAgents() *subagent.Agents {
 
 // openAgent opens the session of a subagent, with this session's permissions.
 func (s *Session) openAgent(ctx context.Context, k *subagent.Kind, r subagent.Request) (subagent.Conversation, error) {
-	s.rules.Policy().AddKind(k.Permission(s.inst.tools.Name))
+	s.Policy().AddKind(k.Permission(s.inst.tools.Name))
 	return s.inst.NewSession(ctx, SessionOptions{
 		Chain: append(slices.Clone(s.chain), k.Name+"/"+r.Call), Parent: s, Bus: s.bus, Kind: k, Resume: r.Resume,
 		ID: r.NewSession(), Linger: -1, Model: r.ModelName(s.inst.settings().Subagents.Model, k), Interactive: s.interactive && !k.NoAsk,

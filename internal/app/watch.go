@@ -76,7 +76,7 @@ func (i *Instance) running() []*Session {
 // follow puts new settings in force for a session.
 func (s *Session) follow(rules []permission.Rule, reconnect bool) {
 	if s.parent == nil {
-		s.rules.SetRules(rules)
+		s.SetRules(rules)
 		s.recheckMode()
 	}
 	if !reconnect || s.Log() == nil {
@@ -93,12 +93,8 @@ func (s *Session) follow(rules []permission.Rule, reconnect bool) {
 // recheckMode holds the mode against new settings: a session in a mode that they forbid goes back to the default mode.
 // Once they allow it again, it can be chosen again.
 func (s *Session) recheckMode() {
-	s.modes.Lock()
-	defer s.modes.Unlock()
-	conf := s.inst.conf.Load()
-	s.rules.Policy().ForbidBypass(conf.BypassForbidden() != nil)
-	if why := conf.ModeForbidden(string(s.Mode())); why != nil {
-		s.storeMode(permission.Default)
+	s.Policy().ForbidBypass(s.inst.conf.Load().BypassForbidden() != nil)
+	if why := s.Recheck(); why != nil {
 		s.Note(event.Notice{Level: "warning", Text: "settings: the mode is now default: " + why.Error()})
 	}
 }

@@ -13,7 +13,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"sync"
 	"sync/atomic"
 
 	"github.com/lathe-dev/lathe/internal/agent"
@@ -26,15 +25,12 @@ import (
 
 // Config is the session that an Approver decides for.
 type Config struct {
-	Rules       *Rules
+	*Authority
 	Journal     *journal.Journal
 	Workspace   *workspace.Workspace
-	Mode        func() permission.Mode
 	Chain       []string                      // of the agent, as in agent.Config
 	Interactive bool                          // somebody answers questions
-	Dialog      *sync.Mutex                   // held while a dialog is open, by all who ask the same person; nil: one of its own
 	Unasked     func(permission.Request) bool // the sandbox confines the call, so that it needs no approval; nil: never
-	AcceptEdits func()                        // goes over to the mode for accepting edits
 
 	Small func(context.Context) (llm.Model, error)           // the model that answers in the mode auto
 	Count func(purpose string, m llm.ModelInfo, u llm.Usage) // adds its answers to the session's cost
@@ -52,9 +48,6 @@ type Approver struct {
 
 // New makes the approver of a session.
 func New(c Config) *Approver {
-	if c.Dialog == nil {
-		c.Dialog = &sync.Mutex{}
-	}
 	return &Approver{Config: c, Questions: Questions{Publish: c.Journal.Publish}}
 }
 
@@ -118,8 +111,8 @@ func (p *Approver) askPermission(ctx context.Context, a agent.Approval, d permis
 	if !p.Interactive {
 		return unanswered(d), nil
 	}
-	p.Dialog.Lock() // one at a time, in order
-	defer p.Dialog.Unlock()
+	p.dialog.Lock() // one at a time, in order
+	defer p.dialog.Unlock()
 	if err := ctx.Err(); err != nil {
 		return d, err
 	}
@@ -220,7 +213,7 @@ func (p *Approver) decided(proposed []string, ans event.Answer) permission.Decis
 		return d
 	case event.ChoiceEdits:
 		d.Reason = "the user accepts edits from now on"
-		p.AcceptEdits()
+		p.acceptEdits()
 		return d
 	case event.ChoiceSession:
 		d.Reason = "the user allowed it for this session"

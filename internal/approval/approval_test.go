@@ -26,11 +26,12 @@ func approver(t *testing.T, mode permission.Mode, allowed ...string) (*approval.
 	}
 	bus := event.NewBus()
 	t.Cleanup(bus.Close)
-	now := func() permission.Mode { return mode }
+	modes := approval.NewModes(mode, func(permission.Mode) error { return nil }, func(permission.Mode) {})
 	policy := permission.NewPolicy(tools, t.TempDir(), nil, rules)
 	j := journal.New(nil, bus, nil)
 	return approval.New(approval.Config{
-		Rules: approval.NewRules(policy, tools, env.Dir.Get(), j), Journal: j, Workspace: workspace.New(env, policy, now), Mode: now, Interactive: true,
+		Authority: &approval.Authority{Rules: approval.NewRules(policy, tools, env.Dir.Get(), j), Modes: modes},
+		Journal:   j, Workspace: workspace.New(env, policy, modes.Mode), Interactive: true,
 		Keep: func(permission.Rule) error { return nil },
 	}), bus
 }

@@ -115,8 +115,8 @@ func (p *Approver) askHost(ctx context.Context, a agent.Approval, r netproxy.Req
 			Reason: "the host is not allowed, and nobody can be asked in this run; allow it in sandbox.network.allowedDomains, or with --allowedTools \"" + hostRule(r.Target.Host) + "\"",
 		}, nil
 	}
-	p.Dialog.Lock() // one at a time, in order
-	defer p.Dialog.Unlock()
+	p.dialog.Lock() // one at a time, in order
+	defer p.dialog.Unlock()
 	if err := ctx.Err(); err != nil {
 		return permission.Decision{}, err
 	}

@@ -14,8 +14,8 @@ func (p *Approver) Unconfined(ctx context.Context, a agent.Approval, why string)
 	if !p.Interactive || p.stayInside.Load() || !p.asksOutside() {
 		return false
 	}
-	p.Dialog.Lock() // one at a time, in order
-	defer p.Dialog.Unlock()
+	p.dialog.Lock() // one at a time, in order
+	defer p.dialog.Unlock()
 	if ctx.Err() != nil || p.stayInside.Load() || !p.asksOutside() {
 		return false
 	}

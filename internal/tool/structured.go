@@ -96,8 +96,23 @@ func (o *Structured) Tool(schema json.RawMessage) agent.Tool {
 	})
 }
 
-// BeforeStop sends the model back until it has handed over its answer.
-func (o *Structured) BeforeStop(context.Context, llm.Message) ([]llm.Message, error) {
+// Hook makes the loop insist on an answer that fits the schema.
+func (o *Structured) Hook(cfg *agent.Config) {
+	const name = "structured output"
+	cfg.BeforeStep = append(cfg.BeforeStep, agent.BeforeStep{Name: name, Run: o.beforeStep})
+	cfg.BeforeStop = append(cfg.BeforeStop, agent.BeforeStop{Name: name, Run: o.beforeStop})
+	publish, record := cfg.Publish, cfg.Record
+	cfg.Publish = func(b event.Body) { o.watch(b); publish(b) }
+	cfg.Record = func(write func() error, bodies ...event.Body) error {
+		for _, b := range bodies {
+			o.watch(b)
+		}
+		return record(write, bodies...)
+	}
+}
+
+// beforeStop sends the model back until it has handed over its answer.
+func (o *Structured) beforeStop(context.Context, llm.Message) ([]llm.Message, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.value != nil {
@@ -109,8 +124,8 @@ func (o *Structured) BeforeStop(context.Context, llm.Message) ([]llm.Message, er
 	return []llm.Message{llm.UserText("Hand over the final answer now by calling " + StructuredName + ".")}, nil
 }
 
-// Watch counts the answers that did not fit the schema: those calls fail before they are prepared.
-func (o *Structured) Watch(b event.Body) {
+// watch counts the answers that did not fit the schema: those calls fail before they are prepared.
+func (o *Structured) watch(b event.Body) {
 	end, ok := b.(event.ToolEnd)
 	if !ok || end.Call.Name != StructuredName || !end.Result.IsError {
 		return
@@ -120,8 +135,8 @@ func (o *Structured) Watch(b event.Body) {
 	o.misfits++
 }
 
-// BeforeStep ends the turn of a model whose answers never fit.
-func (o *Structured) BeforeStep(context.Context) ([]llm.Message, error) {
+// beforeStep ends the turn of a model whose answers never fit.
+func (o *Structured) beforeStep(context.Context) ([]llm.Message, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.misfits > maxStructuredTries {

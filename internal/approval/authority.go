@@ -1,0 +1,73 @@
+package approval
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"github.com/lathe-dev/lathe/internal/permission"
+)
+
+// Authority is the rules and the mode that a session and the subagents it starts decide by, live, and the person they
+// ask.
+type Authority struct {
+	*Rules
+	*Modes
+	dialog sync.Mutex // held while a dialog is open: one at a time, in order
+}
+
+// Modes is the permission mode in force. It is safe for concurrent use.
+type Modes struct {
+	check   func(permission.Mode) error
+	changed func(permission.Mode)
+
+	mu   sync.Mutex   // held while the mode is checked and changed
+	mode atomic.Value // permission.Mode
+}
+
+// NewModes begins with a mode that was checked. check refuses modes that there are not and those that the settings
+// forbid; changed is called with every new mode, in order.
+func NewModes(m permission.Mode, check func(permission.Mode) error, changed func(permission.Mode)) *Modes {
+	out := &Modes{check: check, changed: changed}
+	out.mode.Store(m)
+	return out
+}
+
+// Mode is the permission mode in force.
+func (m *Modes) Mode() permission.Mode { return m.mode.Load().(permission.Mode) }
+
+// Set changes the mode, if it may be.
+func (m *Modes) Set(mode permission.Mode) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := m.check(mode); err != nil {
+		return err
+	}
+	m.store(mode)
+	return nil
+}
+
+// Recheck holds the mode against new settings: where they forbid it, the default mode comes into force, and the error
+// says why.
+func (m *Modes) Recheck() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	err := m.check(m.Mode())
+	if err != nil {
+		m.store(permission.Default)
+	}
+	return err
+}
+
+// acceptEdits goes over to the mode for that, unless the mode was changed while the question was open.
+func (m *Modes) acceptEdits() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.Mode() == permission.Default {
+		m.store(permission.AcceptEdits)
+	}
+}
+
+func (m *Modes) store(mode permission.Mode) {
+	m.mode.Store(mode)
+	m.changed(mode)
+}
