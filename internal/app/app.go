@@ -93,7 +93,7 @@ func Open(o Options) (*Instance, error) {
 		return nil, fmt.Errorf("%s is not a folder; choose one with --cwd", o.Dir)
 	}
 	o.Dir = dir
-	i := &Instance{opts: o, paths: o.Config.Paths(), tools: tool.Catalogue(), runner: sandbox.New(), sessions: map[*Session]bool{}, slots: subagent.NewSlots(o.Config.Settings.Subagents.MaxConcurrent)}
+	i := &Instance{opts: o, paths: o.Config.Paths(), tools: tool.Catalogue(), runner: o.Boundary.Runner(), sessions: map[*Session]bool{}, slots: subagent.NewSlots(o.Config.Settings.Subagents.MaxConcurrent)}
 	i.conf.Store(o.Config)
 	i.Set = provider.New(provider.Options{Settings: i.settings, Version: o.Version, Runner: i.runner, Dir: o.Dir, Env: i.ChildEnv, TaskBudget: o.TaskBudget})
 	i.logs = &session.Opener{Store: session.NewStore(i.paths.DataHome), KeepNothing: o.NoPersistence}

@@ -89,7 +89,7 @@ func run(t *testing.T, b *boundary.Boundary, dir, line string) (code int, out st
 	return exit.Code, buf.String(), notes, c.Refusal(buf.String())
 }
 
-func git(t *testing.T, dir string, args ...string) string {
+func gitIn(t *testing.T, dir string, args ...string) string {
 	t.Helper()
 	c := exec.Command("git", args...)
 	c.Dir = dir
@@ -169,7 +169,7 @@ func TestReadOnlyModeWritesNothing(t *testing.T) {
 
 func TestPlantedFilesAreSetAside(t *testing.T) {
 	p := newPlace(t)
-	git(t, p.dir, "init", "-q")
+	gitIn(t, p.dir, "init", "-q")
 	if err := os.RemoveAll(p.dir + "/.git/hooks"); err != nil {
 		t.Fatal(err)
 	}
@@ -212,11 +212,11 @@ const commit = `export GIT_AUTHOR_NAME=A GIT_AUTHOR_EMAIL=a@example.com GIT_COMM
 
 func TestGitCommitWorksInside(t *testing.T) {
 	p := newPlace(t)
-	git(t, p.dir, "init", "-q")
+	gitIn(t, p.dir, "init", "-q")
 	write(t, p.dir+"/sub/file", "x")
-	git(t, p.dir, "add", "-A")
-	git(t, p.dir, "commit", "-qm", "first")
-	git(t, p.dir, "worktree", "add", "-q", p.dir+".other")
+	gitIn(t, p.dir, "add", "-A")
+	gitIn(t, p.dir, "commit", "-qm", "first")
+	gitIn(t, p.dir, "worktree", "add", "-q", p.dir+".other")
 	b := p.open(t, `{"enabled": true}`)
 	for _, dir := range []string{p.dir, p.dir + "/sub", p.dir + ".other"} {
 		write(t, dir+"/new", dir)
@@ -236,7 +236,7 @@ func TestAGitFileDoesNotOpenAnotherFolder(t *testing.T) {
 	if err := os.MkdirAll(other, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	git(t, other, "init", "-q")
+	gitIn(t, other, "init", "-q")
 	write(t, p.dir+"/.git", "gitdir: "+other+"/.git\n")
 	b := p.open(t, `{"enabled": true}`)
 	if code, out, _, _ := run(t, b, p.dir, "touch "+other+"/.git/planted"); code == 0 {

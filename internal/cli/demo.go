@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"embed"
 	"errors"
@@ -22,6 +23,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/llm/hosts"
 	"github.com/lathe-dev/lathe/internal/llm/llmtest"
 	"github.com/lathe-dev/lathe/internal/permission"
+	"github.com/lathe-dev/lathe/internal/sandbox"
 )
 
 // demoFiles are two small projects with a failing test each, and the scripted model's replies about them:
@@ -150,13 +152,17 @@ func (d *demo) copyFiles() error {
 
 // command runs a program in the project, with the demo's environment.
 func (d *demo) command(ctx context.Context, name string, args ...string) (string, error) {
-	c := exec.CommandContext(ctx, name, args...)
-	c.Dir, c.Env = d.dir, d.environ()
-	out, err := c.CombinedOutput()
-	if err != nil {
-		return string(out), fmt.Errorf("%s %s: %w\n%s", name, strings.Join(args, " "), err, out)
+	r := sandbox.New()
+	defer r.Close()
+	var out bytes.Buffer
+	exit, err := r.Run(ctx, sandbox.Spec{Argv: append([]string{name}, args...), Dir: d.dir, Env: d.environ(), Stdout: &out, Stderr: &out})
+	if err == nil && exit.Code != 0 {
+		err = fmt.Errorf("exit code %d", exit.Code)
 	}
-	return string(out), nil
+	if err != nil {
+		return out.String(), fmt.Errorf("%s %s: %w\n%s", name, strings.Join(args, " "), err, &out)
+	}
+	return out.String(), nil
 }
 
 // environ is the process's environment with a home of the demo's own, so that it neither reads nor writes
@@ -200,20 +206,6 @@ func (d *demo) intro() {
 	d.out.line("allowed  edits in the project, and %s", d.kind.allow)
 	d.out.blank()
 	d.out.user(demoPrompt)
-}
-
-// inTerminal shows the work in the terminal interface: lathe itself, in the demo's project and surroundings.
-func (d *demo) inTerminal(ctx context.Context, p *program) error {
-	self, err := os.Executable()
-	if err != nil {
-		return err
-	}
-	c := exec.CommandContext(ctx, self, "--permission-mode", string(permission.AcceptEdits), "--allowedTools="+d.kind.allow, "--no-session-persistence", "--", demoPrompt)
-	c.Dir, c.Env, c.Stdin, c.Stdout, c.Stderr = d.dir, d.environ(), p.in, p.out, p.err
-	if err := c.Run(); err != nil {
-		return fmt.Errorf("the terminal interface failed: %w; try lathe demo without --tui", err)
-	}
-	return nil
 }
 
 // work runs the turn and prints it as it happens.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"github.com/lathe-dev/lathe/internal/config"
+	"github.com/lathe-dev/lathe/internal/sandbox"
 	"github.com/lathe-dev/lathe/internal/session"
 	"github.com/lathe-dev/lathe/internal/tool"
 )
@@ -51,14 +53,18 @@ func (d *doctor) program(ctx context.Context, name, file, next string) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	c := exec.CommandContext(ctx, path, "--version")
-	c.WaitDelay = time.Second
-	out, err := c.Output()
+	r := sandbox.New()
+	defer r.Close()
+	var out bytes.Buffer
+	exit, err := r.Run(ctx, sandbox.Spec{Argv: []string{path, "--version"}, Stdout: &out})
+	if err == nil && exit.Code != 0 {
+		err = fmt.Errorf("exit code %d", exit.Code)
+	}
 	if err != nil {
 		d.add(name, statusWarn, "reinstall it", "%s does not run: %s", path, oneLineOf(err))
 		return
 	}
-	first, _, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
+	first, _, _ := strings.Cut(strings.TrimSpace(out.String()), "\n")
 	d.ok(name, "%s (%s)", first, path)
 }
 

@@ -80,7 +80,7 @@ func (g *Git) run(ctx context.Context, program string, repo Repo, over [][2]stri
 	said := &capped{limit: 4 << 10, stop: func() {}}
 	exit, err := g.runner.Run(ctx, sandbox.Spec{
 		Argv: append([]string{program, "--no-pager"}, withoutSubmodules(args)...), Dir: repo.Root,
-		Env: harden(g.environ(), repo, over), Stdin: stdin, Stdout: out, Stderr: said, Grace: 100 * time.Millisecond,
+		Env: harden(g.environ(), repo, over), Stdin: stdin, Stdout: out, Stderr: said, Grace: 100 * time.Millisecond, Reads: onlyReads(args),
 	})
 	switch {
 	case out.full:
@@ -102,6 +102,17 @@ func withoutSubmodules(args []string) []string {
 		return slices.Insert(slices.Clone(args), 1, "--ignore-submodules=dirty")
 	}
 	return args
+}
+
+// onlyReads reports whether a command of lathe's writes nothing, so that it can run in a read-only sandbox.
+func onlyReads(args []string) bool {
+	switch args[0] {
+	case "status", "diff", "log", "ls-files", "rev-parse", "cat-file":
+		return true
+	case "config":
+		return slices.Contains(args, "--list")
+	}
+	return false
 }
 
 // capped keeps the first limit bytes and stops git when there is more.

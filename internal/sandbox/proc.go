@@ -50,6 +50,12 @@ func (r *Runner) Start(ctx context.Context, spec Spec) (*Proc, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, context.Cause(ctx)
 	}
+	if spec.Reads && spec.Confine == nil && r.Readers != nil {
+		var err error
+		if spec.Confine, err = r.Readers(spec.Dir); err != nil {
+			return nil, startError(spec, err)
+		}
+	}
 	if spec.Leave && !canLeave {
 		return nil, errors.New("sandbox: a process cannot outlive lathe on this system")
 	}

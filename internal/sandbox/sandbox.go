@@ -43,6 +43,7 @@ type Spec struct {
 	Leave  bool          // processes may outlive the leader and lathe; not on Windows, nor in a sandbox
 
 	Confine *Confinement // nil: not confined
+	Reads   bool         // the program only reads files and prints: without a Confine of its own, Runner.Readers confines it
 }
 
 // Confinement is the boundary around a child.
@@ -92,6 +93,10 @@ var ErrClosed = errors.New("sandbox: lathe is shutting down, no process is start
 
 // Runner starts processes. It is safe for concurrent use. Close it before lathe exits.
 type Runner struct {
+	// Readers confines children with Spec.Reads, by their working folder; nil, or a nil result: not confined. Set it before
+	// the first child. Its error is that of Start: such a child does not run without the boundary.
+	Readers func(dir string) (*Confinement, error)
+
 	mu      sync.Mutex
 	closed  bool
 	procs   map[*Proc]struct{}

@@ -75,7 +75,7 @@ func (s *search) ripgrep(ctx context.Context, rg string) (*hits, error) {
 	spec := sandbox.Spec{
 		Argv: append([]string{rg}, s.rgArgs()...), Dir: s.start.Real,
 		Env:    sandbox.CleanEnv(s.env.environ(), sandbox.Options{Drop: []string{"RIPGREP_CONFIG_PATH"}, ScrubCredentials: true}),
-		Stdout: in, Stderr: &limitedWriter{w: &complaint, left: 4096},
+		Stdout: in, Stderr: &limitedWriter{w: &complaint, left: 4096}, Reads: true,
 	}
 	var exit sandbox.Exit
 	var err error

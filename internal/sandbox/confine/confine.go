@@ -42,6 +42,7 @@ func (t Tier) String() string { return [...]string{"none", "landlock", "full"}[t
 type Policy struct {
 	Mode    Mode
 	Write   []string // folders that may be written, with Workspace
+	Show    []string // folders that stay visible, read-only, if the private /tmp would hide them
 	Protect []string // files and folders in Write that stay read-only, and that cannot be moved away with their parents
 	Mask    []string // files and folders that cannot be read
 	Overlay []Overlay

@@ -22,6 +22,7 @@ func newPlan(p *Policy, s Support, dir string) *inside.Plan {
 	} else {
 		out.Show = there(p.Write)
 	}
+	out.Show = append(out.Show, there(p.Show)...)
 	if enclosing(slices.Concat(out.Write, out.Show), dir) == "" {
 		out.Show = append(out.Show, there([]string{dir})...)
 	}
