@@ -73,7 +73,8 @@ var table = func() map[string]row {
 
 		"agent": {[]string{"llm", "permission", "event", "session", "fuzzy"}, "the loop knows functions and small interfaces, no tool and no front end; fuzzy finds the tool that a misspelled name means"},
 	}
-	t["subagent"] = row{[]string{"event", "frontmatter", "llm", "permission"}, "whom a call of Task may start, and the work of one agent as functions; app opens the sessions"}
+	t["worktree"] = row{[]string{"config", "git", "glob", "permission", "sandbox"}, "a copy of the project is made with git or by hand, as the settings say, and is where permissions hold"}
+	t["subagent"] = row{[]string{"event", "frontmatter", "llm", "permission", "worktree"}, "whom a call of Task may start, and the work of one agent as functions; app opens the sessions"}
 	t["ruleset"] = row{[]string{"config", "permission", "permission/call", "fuzzy"}, "settings know no rules and rules no settings; what reads one out of the other knows both and nothing else"}
 	t["provider"] = row{[]string{"config", "sandbox", "llm", "llm/hosts", "llm/anthropic", "llm/openai", "llm/google"}, "which wire client answers is said by the settings, and the key may come from a command"}
 	agent := with(t["agent"].may, "agent")

@@ -31,6 +31,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/session"
 	"github.com/lathe-dev/lathe/internal/subagent"
 	"github.com/lathe-dev/lathe/internal/tool"
+	"github.com/lathe-dev/lathe/internal/worktree"
 )
 
 // Options are the loaded configuration and the command line's choices.
@@ -75,6 +76,7 @@ type Instance struct {
 
 	extensions  *extension.Folder
 	slots       *subagent.Slots
+	trees       *worktree.Maker
 	checkpoints *checkpoint.Folder
 
 	mu       sync.Mutex
@@ -97,6 +99,7 @@ func Open(o Options) (*Instance, error) {
 	i.conf.Store(o.Config)
 	i.Set = provider.New(provider.Options{Settings: i.settings, Version: o.Version, Runner: i.runner, Dir: o.Dir, Env: i.ChildEnv, TaskBudget: o.TaskBudget})
 	i.logs = &session.Opener{Store: session.NewStore(i.paths.DataHome), KeepNothing: o.NoPersistence}
+	i.trees = worktree.New(i.runner, func() config.Worktree { return i.settings().Worktree })
 	i.checkpoints = checkpoint.New(o.Config.Settings.Snapshots, i.projectDir(), git.New(i.runner).WithEnviron(i.ChildEnv))
 	i.extensions = extension.New(extension.Options{Config: i.conf.Load, Dir: dir, Bare: o.Bare, NoSkills: o.NoSkills, Skills: o.Skills, Agents: func() []subagent.Kind { return o.Agents }})
 	if o.Mode != "" {
@@ -161,14 +164,6 @@ func (i *Instance) checkMode(m permission.Mode) error {
 		return i.opts.Boundary.BypassForbidden(i.settings().Sandbox, i.conf.Load().BypassForbidden)
 	}
 	return i.conf.Load().ModeForbidden(string(m))
-}
-
-// resolved is a path with links resolved, as accesses have it; where that fails, the path as it is.
-func resolved(path string) string {
-	if r, err := filepath.EvalSymlinks(path); err == nil {
-		return r
-	}
-	return path
 }
 
 // meta describes a new session: of the main agent, or of the last one of its chain.

@@ -30,6 +30,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/tool"
 	"github.com/lathe-dev/lathe/internal/window"
 	"github.com/lathe-dev/lathe/internal/workspace"
+	"github.com/lathe-dev/lathe/internal/worktree"
 )
 
 // SessionOptions choose the conversation to open, and how.
@@ -48,13 +49,14 @@ type SessionOptions struct {
 	Kind   *subagent.Kind // of a subagent; nil: the main agent's prompt and tools
 	Model  string         // of a subagent, instead of its parent's
 	Parent *Session       // of a subagent; shares its mode, rules, grants, folders and limits, live
+	Tree   *worktree.Tree // of a subagent that works in a copy of the project, its own or its parent's
 
 	Bus *event.Bus // where its events go, shared with other sessions and closed by the caller; nil: one of its own
 }
 
 // NewSession opens a conversation. The model is not called.
 func (i *Instance) NewSession(ctx context.Context, o SessionOptions) (s *Session, err error) {
-	s = &Session{inst: i, chain: o.Chain, parent: o.Parent, kind: o.Kind, bus: o.Bus, shared: o.Bus != nil, boundaries: o.Boundaries, lingers: o.Linger, opened: make(chan struct{})}
+	s = &Session{inst: i, chain: o.Chain, parent: o.Parent, kind: o.Kind, tree: o.Tree, bus: o.Bus, shared: o.Bus != nil, boundaries: o.Boundaries, lingers: o.Linger, opened: make(chan struct{})}
 	if err := o.checkParent(i); err != nil {
 		return nil, err
 	}
@@ -192,9 +194,12 @@ func (s *Session) readAttached(ctx context.Context, calls []llm.ToolCall) []llm.
 // newEnv makes the environment that the session's tools share.
 func (i *Instance) newEnv(_ context.Context, s *Session) (*tool.Env, error) {
 	if s.parent != nil {
-		env := s.parent.env.Clone()
+		env, err := s.parent.env.Clone().At(s.tree.At())
+		if err != nil {
+			return nil, err
+		}
 		env.Owner = strings.Join(s.chain, "\n")
-		s.closers = append(s.closers, func() error { env.Background.HandOver(env.Owner, s.parent.env.Owner); return nil })
+		s.closers = append(s.closers, func() error { return env.Leave(s.parent.env) })
 		s.keepBlobs(env)
 		return env, nil
 	}
@@ -359,7 +364,7 @@ func (s *Session) beginContext(ctx context.Context, model llm.Model) {
 func (s *Session) contextOptions(model string) prompt.ContextOptions {
 	i := s.inst
 	o := prompt.ContextOptions{
-		Dir: i.opts.Dir, Root: i.paths.Root, Roots: i.opts.AddDirs, Home: i.paths.Home, ClaudeHome: i.paths.ClaudeHome,
+		Dir: s.tree.Moved(i.opts.Dir), Root: s.tree.Moved(i.paths.Root), Roots: i.opts.AddDirs, Home: i.paths.Home, ClaudeHome: i.paths.ClaudeHome,
 		ConfigHome: i.paths.ConfigHome, Environ: i.environ(), Model: model, Runner: i.runner,
 		Mode: string(s.Mode()), NobodyAnswers: !s.interactive,
 		Git: i.settings().IncludeGitInstructions, Excludes: i.settings().ClaudeMdExcludes,

@@ -2,6 +2,7 @@ package app
 
 import (
 	"github.com/lathe-dev/lathe/internal/config"
+	"github.com/lathe-dev/lathe/internal/files"
 	"github.com/lathe-dev/lathe/internal/permission"
 	"github.com/lathe-dev/lathe/internal/ruleset"
 )
@@ -9,16 +10,16 @@ import (
 // rules gathers the rules of all sources.
 func (i *Instance) rules(c *config.Config) (rules []permission.Rule, notes []string, err error) {
 	return ruleset.Read(c, ruleset.Options{
-		Tools: i.tools, Dir: i.opts.Dir, Home: i.paths.Home, Allowed: i.opts.Allowed, Disallowed: i.opts.Disallowed, Resolve: resolved,
+		Tools: i.tools, Dir: i.opts.Dir, Home: i.paths.Home, Allowed: i.opts.Allowed, Disallowed: i.opts.Disallowed, Resolve: files.Resolved,
 	})
 }
 
 // newPolicy makes the policy of a session; the second result lists faulty rules.
 func (i *Instance) newPolicy() (*permission.Policy, []string, error) {
 	rules, notes, err := i.rules(i.conf.Load())
-	p := permission.NewPolicy(i.tools, resolved(i.paths.Home), nil, rules)
+	p := permission.NewPolicy(i.tools, files.Resolved(i.paths.Home), nil, rules)
 	for _, dir := range []string{i.paths.ConfigHome, i.paths.StateHome, i.paths.DataHome} {
-		p.Own = append(p.Own, resolved(dir))
+		p.Own = append(p.Own, files.Resolved(dir))
 	}
 	p.ForbidBypass(i.conf.Load().BypassForbidden() != nil)
 	return p, notes, err

@@ -23,6 +23,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/tool"
 	"github.com/lathe-dev/lathe/internal/window"
 	"github.com/lathe-dev/lathe/internal/workspace"
+	"github.com/lathe-dev/lathe/internal/worktree"
 )
 
 // ErrBusy is returned by Prompt while another turn runs.
@@ -39,6 +40,7 @@ type Session struct {
 	chain       []string       // of this agent; empty: the main one
 	parent      *Session       // that started it, or nil
 	kind        *subagent.Kind // of a subagent, or nil
+	tree        *worktree.Tree // that a subagent works in, or nil
 	agent       *agent.Agent
 	env         *tool.Env
 	approver    *approval.Approver

@@ -15,7 +15,8 @@ import (
 func (s *Session) newAgents() *subagent.Agents {
 	return subagent.New(subagent.Host{
 		Catalog: s.inst.extensions.Agents.Catalog, Depth: len(s.chain), Slots: s.inst.slots, Above: s.env.Agents, NewID: session.NewID,
-		Note: func(r subagent.Record) { _ = s.Add(resume.AgentEntry(r)) },
+		Note:  func(r subagent.Record) { _ = s.Add(resume.AgentEntry(r)) },
+		Trees: s.inst.trees, Dir: s.inst.opts.Dir, Tree: s.tree,
 		Open: s.openAgent, KindOf: func(id string) (string, error) { return s.inst.logs.KindOf(id, s.ID()) },
 	})
 }
@@ -24,7 +25,7 @@ func (s *Session) newAgents() *subagent.Agents {
 func (s *Session) openAgent(ctx context.Context, k *subagent.Kind, r subagent.Request) (subagent.Conversation, error) {
 	s.Policy().AddKind(k.Permission(s.inst.tools.Name))
 	return s.inst.NewSession(ctx, SessionOptions{
-		Chain: append(slices.Clone(s.chain), k.Name+"/"+r.Call), Parent: s, Bus: s.bus, Kind: k, Resume: r.Resume,
+		Chain: append(slices.Clone(s.chain), k.Name+"/"+r.Call), Parent: s, Tree: r.Tree, Bus: s.bus, Kind: k, Resume: r.Resume,
 		ID: r.NewSession(), Linger: -1, Model: r.ModelName(s.inst.settings().Subagents.Model, k), Interactive: s.interactive && !k.NoAsk,
 	})
 }

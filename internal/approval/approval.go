@@ -54,7 +54,7 @@ func New(c Config) *Approver {
 // Authorize decides on a call, as agent.Config has it: by policy, else by asking, and where nobody can be asked by
 // refusing.
 func (p *Approver) Authorize(ctx context.Context, a agent.Approval) (permission.Decision, error) {
-	a.Request.Mode = p.Mode()
+	a.Request.Mode, a.Request.Place = p.Mode(), p.Workspace.Place()
 	d := p.judge(a)
 	if d.Effect == permission.Ask && a.Revised {
 		d = permission.Decision{Effect: permission.Allow, Layer: permission.LayerAsk, Reason: "approved with a changed input"}

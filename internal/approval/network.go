@@ -97,7 +97,7 @@ func hostApproval(callID, command string, r netproxy.Request) (agent.Approval, e
 
 // judgeHost decides by rules. The modes that ask nothing refuse.
 func (p *Approver) judgeHost(a *agent.Approval) permission.Decision {
-	a.Dir, a.Agent = p.Workspace.Dir(), p.Chain
+	a.Dir, a.Place, a.Agent = p.Workspace.Dir(), p.Workspace.Place(), p.Chain
 	switch a.Mode = p.Mode(); a.Mode {
 	case permission.Bypass:
 		a.Mode = permission.DontAsk

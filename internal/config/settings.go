@@ -75,6 +75,7 @@ type Settings struct {
 	CacheLifetime string `json:"cacheLifetime"` // "5m" or "1h"
 
 	Subagents    Subagents    `json:"subagents"`
+	Worktree     Worktree     `json:"worktree"`
 	ExploreCache ExploreCache `json:"exploreCache"`
 	Snapshots    Snapshots    `json:"snapshots"`
 	Bash         Bash         `json:"bash"`
@@ -201,6 +202,14 @@ type ContextProvider struct {
 type Subagents struct {
 	Model         string `json:"model"`         // of all subagents; "" or "inherit": the call's, the kind's or the parent's
 	MaxConcurrent int    `json:"maxConcurrent"` // running at once; read at start
+}
+
+// Worktree configures the copies of the project that isolated agents work in.
+type Worktree struct {
+	BranchPrefix string   `json:"branchPrefix"`
+	Base         string   `json:"base"`  // the commit that branches begin at
+	Copy         []string `json:"copy"`  // patterns of ignored files
+	SetUp        string   `json:"setup"` // a command
 }
 
 // ExploreCache configures the cache of Read, Glob and Grep.

@@ -201,6 +201,14 @@ func expandHome(path string) string {
 }
 
 // maxLinks is Linux's own limit of links in one path.
+// Resolved is a path with links resolved; where that fails, the path as it is.
+func Resolved(path string) string {
+	if r, err := filepath.EvalSymlinks(path); err == nil {
+		return r
+	}
+	return path
+}
+
 const maxLinks = 40
 
 // FollowLinks resolves every link in an absolute, clean path. Where a part does not exist (or cannot be

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -19,11 +20,45 @@ type Worktree struct {
 	Path   string
 	Branch string
 	Base   string // the commit it began at; empty where it was there before
+
+	ignored []string // lines of git's status; see SetUp
+}
+
+// SetUp notes the ignored files that are in the work tree now: they do not count as changes.
+func (g *Git) SetUp(ctx context.Context, w *Worktree) error {
+	there, ok := open(w.Path)
+	if !ok {
+		return fmt.Errorf("%s is no worktree any more", w.Path)
+	}
+	out, err := g.edit(ctx, there, statusOfAll...)
+	w.ignored = nil
+	for line := range strings.Lines(string(out)) {
+		if strings.HasPrefix(line, "!! ") {
+			w.ignored = append(w.ignored, line)
+		}
+	}
+	return err
+}
+
+var statusOfAll = []string{"status", "--porcelain", "--ignored", "--untracked-files=all"}
+
+func (w Worktree) changed(status string) bool {
+	for line := range strings.Lines(status) {
+		if !slices.Contains(w.ignored, line) {
+			return true
+		}
+	}
+	return false
 }
 
 // AddWorktree makes a work tree at path with a new branch at HEAD, or returns the one that is there. Neither the
 // repository's hooks nor its own filters run; the user's filters do.
 func (g *Git) AddWorktree(ctx context.Context, repo Repo, path, branch string) (Worktree, error) {
+	return g.AddWorktreeAt(ctx, repo, path, branch, "HEAD")
+}
+
+// AddWorktreeAt is AddWorktree with a new branch at another commit.
+func (g *Git) AddWorktreeAt(ctx context.Context, repo Repo, path, branch, at string) (Worktree, error) {
 	w := Worktree{Path: path, Branch: branch}
 	switch there, ok := open(path); {
 	case ok && there.Worktree && same(there.CommonDir, repo.CommonDir):
@@ -35,25 +70,26 @@ func (g *Git) AddWorktree(ctx context.Context, repo Repo, path, branch string) (
 	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
 		return w, fmt.Errorf("%s is there and is no worktree of this repository", path)
 	}
-	base, err := g.edit(ctx, repo, "rev-parse", "--verify", "HEAD^{commit}")
+	out, err := g.edit(ctx, repo, "rev-parse", "--verify", "--end-of-options", at+"^{commit}")
 	if err != nil {
 		return w, fmt.Errorf("a worktree needs a commit to begin at: %w", err)
 	}
+	base := strings.TrimSpace(string(out))
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return w, err
 	}
-	args := []string{"worktree", "add", "--quiet", "-b", branch, path, "HEAD"}
+	args := []string{"worktree", "add", "--quiet", "-b", branch, path, base}
 	if _, err := g.edit(ctx, repo, "rev-parse", "--verify", "--quiet", "refs/heads/"+branch); err == nil {
 		args = []string{"worktree", "add", "--quiet", path, branch} // kept by an earlier run
 	} else {
-		w.Base = strings.TrimSpace(string(base))
+		w.Base = base
 	}
 	_, err = g.edit(ctx, repo, args...)
 	return w, err
 }
 
 // RemoveUnchanged removes a work tree that this run made, and its branch, if it holds nothing that the repository has
-// not: no commit, no change and no file beside, ignored ones included. It reports whether it did.
+// not: no commit, no change and no file beside, ignored ones included but for those of SetUp. It reports whether it did.
 func (g *Git) RemoveUnchanged(ctx context.Context, repo Repo, w Worktree) (bool, error) {
 	there, ok := open(w.Path)
 	if w.Base == "" || !ok {
@@ -63,8 +99,8 @@ func (g *Git) RemoveUnchanged(ctx context.Context, repo Repo, w Worktree) (bool,
 	if err != nil || strings.TrimSpace(string(head)) != w.Base || there.Branch != w.Branch {
 		return false, err
 	}
-	files, err := g.edit(ctx, there, "status", "--porcelain", "--ignored")
-	if err != nil || len(files) > 0 {
+	files, err := g.edit(ctx, there, statusOfAll...)
+	if err != nil || w.changed(string(files)) {
 		return false, err
 	}
 	if _, err := g.edit(ctx, repo, "worktree", "remove", w.Path); err != nil {

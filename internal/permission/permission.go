@@ -95,6 +95,7 @@ type Request struct {
 	Mode     Mode            `json:"mode"`
 	Agent    []string        `json:"agent,omitempty"` // the chain of subagents, outermost first, each its kind, or kind/id; empty for the main one
 	Dir      string          `json:"dir"`             // the session's working folder
+	Place    *Place          `json:"-"`               // of an agent in a copy of the project; nil: it works in the project
 }
 
 // Layer is which line of defence decided.

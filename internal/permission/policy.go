@@ -113,13 +113,24 @@ func (p *Policy) Decide(req Request) Decision {
 	if in := bytes.TrimSpace(req.Input); len(in) > 0 && (in[0] != '{' || !json.Valid(in)) {
 		return Decision{Effect: Deny, Layer: LayerSchema, Reason: "the input of " + req.Tool + " is not a JSON object"}
 	}
+	d := Decision{}
+	if req.Place != nil {
+		d = p.isolated(req)
+	} else {
+		d = p.decide(req)
+	}
+	if req.Mode == DontAsk {
+		d = d.Unasked()
+	}
+	return d
+}
+
+// decide is Decide without the effect of the mode dontAsk.
+func (p *Policy) decide(req Request) Decision {
 	c := p.look(req)
 	d := c.decide()
 	for _, k := range p.chain(req.Agent) {
 		d = stricter(d, k.limits(c))
-	}
-	if c.Mode == DontAsk {
-		d = d.Unasked()
 	}
 	return d
 }

@@ -118,10 +118,15 @@ func (k *Kind) fillMode(f frontmatter.Fields) error {
 	default:
 		return fmt.Errorf("permissionMode: there is no mode %q", mode)
 	}
-	for _, name := range []string{"hooks", "isolation"} {
-		if f.Has(name) {
-			return fmt.Errorf("%s has no effect yet, and the agent would do without it; take the line out to use the agent", name)
-		}
+	switch isolation := f.Text("isolation"); isolation {
+	case "", "none":
+	case "worktree":
+		k.Isolated = true
+	default:
+		return fmt.Errorf("isolation: %q is not known; write worktree, or take the line out", isolation)
+	}
+	if f.Has("hooks") {
+		return errors.New("hooks has no effect yet, and the agent would do without it; take the line out to use the agent")
 	}
 	for _, name := range []string{"mcpServers", "memory", "initialPrompt"} {
 		if f.Has(name) {

@@ -25,6 +25,7 @@ type Kind struct {
 
 	NoMemory   bool     // it gets no memory files and no git status
 	Skills     []string // loaded before it begins
+	Isolated   bool     // it works in a copy of the project of its own
 	Background bool     // it runs beside its parent unless the call says otherwise
 	Color      string
 

@@ -14,11 +14,12 @@ type Record struct {
 	Title      string `json:"title,omitempty"`
 	Call       string `json:"call,omitempty"`
 	Background bool   `json:"background,omitempty"`
-	Told       bool   `json:"told,omitempty"` // it has ended in the background, and its parent knows
+	Worktree   string `json:"worktree,omitempty"` // the folder of its copy of the project
+	Told       bool   `json:"told,omitempty"`     // it has ended in the background, and its parent knows
 }
 
 func (t *task) record(background bool) Record {
-	return Record{ID: t.id, Kind: t.kind.Name, Title: t.request.Title, Call: t.request.Call, Background: background}
+	return Record{ID: t.id, Kind: t.kind.Name, Title: t.request.Title, Call: t.request.Call, Background: background, Worktree: t.worktree()}
 }
 
 func (a *Agents) note(r Record) {
@@ -52,7 +53,7 @@ func (a *Agents) Restore(log []Record) string {
 	a.lost = append(a.lost, log...)
 	var names []string
 	for _, r := range log {
-		names = append(names, r.Kind+" ("+r.Title+", "+r.ID+")")
+		names = append(names, r.Kind+" ("+r.Title+", "+r.ID+r.kept()+")")
 	}
 	return "agents were at work when this session ended, and their sessions are kept: " + strings.Join(names, ", ") + "; the model can resume them"
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
+	"github.com/lathe-dev/lathe/internal/worktree"
 )
 
 // MaxDepth is the deepest level at which an agent may run; the main agent is at 0.
@@ -24,6 +25,7 @@ type Conversation interface {
 	Used() (steps int, usd float64)
 	Prompt(context.Context, llm.Message) (event.TurnEnd, error)
 	Messages() []llm.Message
+	Invoke(context.Context, []llm.ToolCall) []llm.ToolResult // under its permissions
 	Close() error
 }
 
@@ -38,6 +40,8 @@ type Request struct {
 
 	Background bool   // its parent does not wait for it
 	ID         string // of its session; set by Agents
+
+	Tree *worktree.Tree // that it works in, its own or its parent's; nil: none. Set by Agents
 }
 
 // NewSession is the id of the session to make; empty to resume one.
@@ -74,7 +78,7 @@ func (r Request) ModelName(forAll string, k *Kind) string {
 	return forAll
 }
 
-// Host is the session that starts agents. All fields are required.
+// Host is the session that starts agents. All fields are required but Tree.
 type Host struct {
 	Catalog func() *Catalog
 	Depth   int // of the session's own agent
@@ -86,6 +90,10 @@ type Host struct {
 	NewID  func() string
 	Above  *Agents      // of the session that started this one; nil: it is the main one
 	Note   func(Record) // writes to the log of the session
+
+	Trees *worktree.Maker
+	Dir   string         // the working folder of the main session
+	Tree  *worktree.Tree // that the session works in; nil: in Dir
 }
 
 // Agents starts the agents of one session. It is safe for concurrent use.

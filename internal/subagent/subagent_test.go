@@ -139,6 +139,8 @@ func (c *conversation) ID() string              { return c.id }
 func (c *conversation) Messages() []llm.Message { return c.messages }
 func (c *conversation) Close() error            { return nil }
 
+func (c *conversation) Invoke(context.Context, []llm.ToolCall) []llm.ToolResult { return nil }
+
 func (c *conversation) Prompt(ctx context.Context, m llm.Message) (event.TurnEnd, error) {
 	c.messages = append(c.messages, m, llm.Message{Role: llm.Assistant, Parts: []llm.Part{llm.Text{Text: "Half."}}})
 	return c.run(ctx)

@@ -387,8 +387,16 @@ func (t *task) run(ctx context.Context) {
 
 // work opens the conversation, prompts it and closes it.
 func (t *task) work(ctx context.Context) (out Outcome, err error) {
-	started := time.Now()
-	c, err := t.owner.Open(ctx, t.kind, t.request)
+	started, r := time.Now(), t.request
+	tree, err := t.isolate(ctx)
+	if err != nil {
+		return out, fmt.Errorf("the agent could not be started: %w", err)
+	}
+	defer func() { out.leave(tree) }() // after its conversation has ended
+	if r.Tree = tree; tree == nil {
+		r.Tree = t.owner.Tree
+	}
+	c, err := t.owner.Open(ctx, t.kind, r)
 	if err != nil {
 		return out, fmt.Errorf("the agent could not be started: %w", err)
 	}
@@ -401,7 +409,7 @@ func (t *task) work(ctx context.Context) (out Outcome, err error) {
 			out.Problem = failed.Error()
 		}
 	}()
-	m := llm.UserText(t.request.Prompt)
+	m := llm.UserText(t.request.Prompt + setUp(ctx, tree, c))
 	t.mu.Lock()
 	t.conv, t.status = c, Running
 	for _, e := range t.early {

@@ -115,11 +115,12 @@ func sampleAgents() *subagent.Agents {
 
 type sampleAgent struct{ messages []llm.Message }
 
-func (a *sampleAgent) ID() string              { return "agent-1" }
-func (a *sampleAgent) Messages() []llm.Message { return a.messages }
-func (a *sampleAgent) Close() error            { return nil }
-func (a *sampleAgent) Steer(llm.Message) bool  { return false }
-func (a *sampleAgent) Used() (int, float64)    { return 1, 0 }
+func (a *sampleAgent) ID() string                                            { return "agent-1" }
+func (a *sampleAgent) Messages() []llm.Message                               { return a.messages }
+func (a *sampleAgent) Close() error                                          { return nil }
+func (*sampleAgent) Invoke(context.Context, []llm.ToolCall) []llm.ToolResult { return nil }
+func (a *sampleAgent) Steer(llm.Message) bool                                { return false }
+func (a *sampleAgent) Used() (int, float64)                                  { return 1, 0 }
 
 func (a *sampleAgent) Prompt(_ context.Context, m llm.Message) (event.TurnEnd, error) {
 	a.messages = append(a.messages, m, llm.Message{Role: llm.Assistant, Parts: []llm.Part{llm.Text{Text: "Found."}}})

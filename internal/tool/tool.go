@@ -78,6 +78,8 @@ type Env struct {
 	// Owner is the chain of the agent that has this Env; empty for the main agent. Its commands in the background are its
 	// own to hear of.
 	Owner string
+	// Isolated is the copy of the project that an isolated agent works in. Nil: it works in the project.
+	Isolated *permission.Place
 	// DeniedNames are the names that rules deny reading, wherever they lie. Nil: none.
 	DeniedNames func() []string
 	// Environ is the environment of child processes before lathe's own keys are removed. Nil: os.Environ.

@@ -33,6 +33,9 @@ func New(env *tool.Env, policy *permission.Policy, mode func() permission.Mode) 
 // Dir is the working folder as it is now.
 func (w *Workspace) Dir() string { return w.env.Dir.Get() }
 
+// Place is the copy of the project that the session works in; nil: it works in the project.
+func (w *Workspace) Place() *permission.Place { return w.env.Isolated }
+
 // SetDir moves the working folder to another one of the folders the session works in, or below them. Context and
 // settings stay those of the folder it began in.
 func (w *Workspace) SetDir(dir string) (string, error) {
@@ -119,7 +122,7 @@ func isFolder(a permission.Access) bool {
 // MayRead is the policy's decision on reading one file.
 func (w *Workspace) MayRead(path string) permission.Effect {
 	return w.policy.Decide(permission.Request{
-		Tool: "Read", Accesses: []permission.Access{{Kind: permission.Read, Target: path, Node: permission.File}}, Mode: w.mode(), Dir: w.Dir(),
+		Tool: "Read", Accesses: []permission.Access{{Kind: permission.Read, Target: path, Node: permission.File}}, Mode: w.mode(), Dir: w.Dir(), Place: w.env.Isolated,
 	}).Effect
 }
 
