@@ -204,3 +204,33 @@ func TestAnIsolatedAgentGetsACopyWithoutARepository(t *testing.T) {
 		t.Errorf("%v %v", left, err)
 	}
 }
+
+// A search in the copy finds its files, and leaves out those that a rule on the project denies.
+func TestASearchOfAnIsolatedAgentObeysTheRulesOfTheProject(t *testing.T) {
+	p := isolatedPlace(t,
+		said("go", task(map[string]any{"prompt": "search", "subagent_type": "builder"})),
+		said("search", llmtest.Tool("Grep", map[string]any{"pattern": "one|hidden", "output_mode": "content"})),
+		llmtest.Reply{When: &llmtest.When{System: "You build.", Turn: ptr(1)}, Parts: []llmtest.Part{llmtest.Text("Searched.")}},
+		after("Searched.", llmtest.Text("Done.")),
+	)
+	p.repository(t)
+	p.write(t, "inner/b.txt", "hidden\n")
+	p.git(t, "add", "-f", "inner")
+	p.git(t, "commit", "-qm", "second")
+	inst := p.open(t, func(o *app.Options) { o.Disallowed = []string{"Read(/inner/**)"} })
+	s := newSession(t, inst, app.SessionOptions{})
+	run(t, s, "go")
+	for info, err := range inst.Store().Children(s.ID()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		log, err := inst.Store().OpenReadOnly(info.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text := resultText(results(log.Messages())[0]); !strings.Contains(text, "a.txt") || strings.Contains(text, "hidden") {
+			t.Errorf("%q", text)
+		}
+		_ = log.Close()
+	}
+}

@@ -29,7 +29,7 @@ type Readings struct {
 
 // Readings makes decisions on requests like req, whose accesses are left to Effect.
 func (p *Policy) Readings(req Request) *Readings {
-	r := &Readings{p: p, req: req, apart: map[string]bool{}, exact: map[string]bool{}, each: filepath.Separator != '/', dir: "-"}
+	r := &Readings{p: p, req: req, apart: map[string]bool{}, exact: map[string]bool{}, each: filepath.Separator != '/' || req.Place != nil, dir: "-"}
 	p.mu.RLock()
 	defer p.mu.RUnlock()
 	for _, root := range append(append([]string{req.Dir, p.Home}, p.roots...), p.readRoots...) {

@@ -128,7 +128,7 @@ func (w *Workspace) MayRead(path string) permission.Effect {
 
 // Readings are the same decisions on many files, under the rules of this moment. They are for one goroutine.
 func (w *Workspace) Readings() func(path string) permission.Effect {
-	return w.policy.Readings(permission.Request{Tool: "Read", Mode: w.mode(), Dir: w.Dir()}).Effect
+	return w.policy.Readings(permission.Request{Tool: "Read", Mode: w.mode(), Dir: w.Dir(), Place: w.env.Isolated}).Effect
 }
 
 // ReadFile reads at most limit bytes of a file that may be read without a question, and returns its real path.
