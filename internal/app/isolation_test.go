@@ -234,3 +234,60 @@ func TestASearchOfAnIsolatedAgentObeysTheRulesOfTheProject(t *testing.T) {
 		_ = log.Close()
 	}
 }
+
+// Where the working folder is below the top of the repository, rules on the rest of it hold in the copy too, and the agent
+// writes neither there in the project nor into another agent's copy, also by git.
+func TestAnIsolatedAgentBelowTheTopOfARepositoryStaysInItsCopy(t *testing.T) {
+	calls := []llmtest.Part{
+		llmtest.Tool("Read", map[string]any{"file_path": "../inner/c.txt"}),
+		llmtest.Tool("Bash", map[string]any{"command": "cat ../inner/c.txt"}),
+		llmtest.Tool("Write", map[string]any{"file_path": "${WORKDIR}/inner/new.txt", "content": "x"}),
+		llmtest.Tool("Write", map[string]any{"file_path": "${WORKDIR}.worktrees/agent-other/new.txt", "content": "x"}),
+		llmtest.Tool("Bash", map[string]any{"command": "git -C ${WORKDIR} rm -q inner/c.txt"}),
+		llmtest.Tool("Bash", map[string]any{"command": "git --git-dir=${WORKDIR}/.git --work-tree=${WORKDIR} checkout -f HEAD~1"}),
+		llmtest.Tool("Bash", map[string]any{"command": "cd ${WORKDIR} && git reset --hard HEAD~1"}),
+		llmtest.Tool("Bash", map[string]any{"command": "echo x > ${WORKDIR}/.git/hooks/post-commit"}),
+		llmtest.Tool("Bash", map[string]any{"command": "git config core.hooksPath /tmp"}),
+		llmtest.Tool("Write", map[string]any{"file_path": "../.git", "content": "gitdir: /tmp/x"}),
+		llmtest.Tool("Bash", map[string]any{"command": "ln -s ${WORKDIR}/inner l && echo x > l/new.txt"}),
+		llmtest.Tool("Read", map[string]any{"file_path": "b.txt"}),
+	}
+	p := isolatedPlace(t,
+		said("go", task(map[string]any{"prompt": "try", "subagent_type": "builder"})),
+		said("try", calls...),
+		llmtest.Reply{When: &llmtest.When{System: "You build.", Turn: ptr(1)}, Parts: []llmtest.Part{llmtest.Text("Tried.")}},
+		after("Tried.", llmtest.Text("Done.")),
+	)
+	p.repository(t)
+	p.write(t, "sub/b.txt", "b\n")
+	p.write(t, "inner/c.txt", "hidden\n")
+	p.git(t, "add", "-f", "sub", "inner")
+	p.git(t, "commit", "-qm", "second")
+	p.write(t, "sub/.claude/agents/builder.md", isolatedKind)
+	if err := os.MkdirAll(p.dir+".worktrees/agent-other", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	inst := p.open(t, func(o *app.Options) {
+		o.Dir, o.Mode, o.Disallowed = filepath.Join(p.dir, "sub"), permission.Bypass, []string{"Read(/" + p.dir + "/inner/**)"}
+	})
+	s := newSession(t, inst, app.SessionOptions{})
+	run(t, s, "go")
+	for info, err := range inst.Store().Children(s.ID()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		log, err := inst.Store().OpenReadOnly(info.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, r := range results(log.Messages()) {
+			if failed := i < len(calls)-1; r.IsError != failed {
+				t.Errorf("call %d (%v): %q", i, calls[i], resultText(r))
+			}
+		}
+		_ = log.Close()
+	}
+	if text := p.git(t, "status", "--short", "--untracked-files=no"); text != "" {
+		t.Errorf("the project changed: %q", text)
+	}
+}

@@ -19,7 +19,7 @@ func (p *Approver) Unconfined(ctx context.Context, a agent.Approval, why string)
 	if ctx.Err() != nil || p.stayInside.Load() || !p.asksOutside() {
 		return false
 	}
-	a.Agent, a.Mode = p.Chain, permission.Default
+	a.Agent, a.Mode, a.Place = p.Chain, permission.Default, p.Workspace.Place()
 	if d := p.Rules.Policy().Decide(a.Request); d.Effect == permission.Deny {
 		return false
 	}

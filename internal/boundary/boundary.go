@@ -202,6 +202,12 @@ type Run struct {
 // For returns the confinement of one command. The folders are absolute and free of symbolic links. Call Done when the
 // command has ended.
 func (b *Boundary) For(folders []string, n Network) (*Run, error) {
+	return b.ForCopy(folders, n, func(path string) string { return path })
+}
+
+// ForCopy is For in a copy of the project: the settings' paths hold there too. Moved returns the path in the copy for one in
+// the project, and any other path as it is.
+func (b *Boundary) ForCopy(folders []string, n Network, moved func(string) string) (*Run, error) {
 	temp, err := b.Temp()
 	if err != nil {
 		return nil, err
@@ -219,8 +225,8 @@ func (b *Boundary) For(folders []string, n Network) (*Run, error) {
 		names = append(names, protectedIn(dir)...)
 		p.Mask = append(p.Mask, secretsIn(dir)...)
 	}
-	p.Protect = append(names, b.resolve(b.s.Filesystem.DenyWrite)...)
-	p.Mask = append(p.Mask, b.resolve(b.s.Filesystem.DenyRead)...)
+	p.Protect = append(names, b.both(moved, b.s.Filesystem.DenyWrite)...)
+	p.Mask = append(p.Mask, b.both(moved, b.s.Filesystem.DenyRead)...)
 	for _, secret := range b.secrets() {
 		if !slices.ContainsFunc(p.Write, func(dir string) bool { return within(dir, secret) }) { // a working folder is not hidden
 			p.Mask = append(p.Mask, secret)
@@ -229,12 +235,23 @@ func (b *Boundary) For(folders []string, n Network) (*Run, error) {
 	if b.mode == confine.Workspace {
 		p.Write = append(p.Write, b.cache())
 	}
-	p.Mask = except(p.Mask, b.resolve(b.s.Filesystem.AllowRead))
+	p.Mask = except(p.Mask, b.both(moved, b.s.Filesystem.AllowRead))
 	r := &Run{Confinement: &sandbox.Confinement{Policy: p, Support: b.support()}, temp: temp, watch: newWatch(names), b: b}
 	if b.support().Tier == confine.Full {
 		r.connect(n)
 	}
 	return r, nil
+}
+
+// both resolves paths of the settings, and adds those in a copy of the project.
+func (b *Boundary) both(moved func(string) string, paths []string) []string {
+	out := b.resolve(paths)
+	for _, p := range out {
+		if m := moved(p); m != p {
+			out = append(out, m)
+		}
+	}
+	return out
 }
 
 // resolve makes the paths of the settings absolute and follows their links.

@@ -274,3 +274,31 @@ func TestEverydayProgramsWorkInside(t *testing.T) {
 		})
 	}
 }
+
+// The settings' paths hold for the same files in a copy of the project.
+func TestPathsOfTheSettingsHoldInACopyOfTheProject(t *testing.T) {
+	p := newPlace(t)
+	b := p.open(t, `{"enabled": true, "filesystem": {"denyRead": ["hidden"], "denyWrite": ["kept"]}}`)
+	tree := p.dir + ".worktrees/1"
+	write(t, tree+"/hidden/a", "secret")
+	write(t, tree+"/kept", "kept")
+	c, err := b.ForCopy([]string{tree}, boundary.Network{}, func(path string) string { return strings.Replace(path, p.dir, tree, 1) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := sandbox.New()
+	defer r.Close()
+	var out bytes.Buffer
+	_, err = r.Run(t.Context(), sandbox.Spec{
+		Argv: []string{"sh", "-c", "cat hidden/a; echo x > kept; echo x > free"}, Dir: tree, Env: sandbox.Overlay(os.Environ(), c.Environ()), Stdout: &out, Stderr: &out, Confine: c.Confinement,
+	})
+	c.Done()
+	if err != nil || strings.Contains(out.String(), "secret") {
+		t.Errorf("%q %v", out.String(), err)
+	}
+	for name, want := range map[string]string{"/kept": "kept", "/free": "x\n"} {
+		if text, err := os.ReadFile(tree + name); err != nil || string(text) != want {
+			t.Errorf("%s: %q %v", name, text, err)
+		}
+	}
+}

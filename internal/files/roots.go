@@ -200,7 +200,6 @@ func expandHome(path string) string {
 	return filepath.Join(home, path[1:])
 }
 
-// maxLinks is Linux's own limit of links in one path.
 // Resolved is a path with links resolved; where that fails, the path as it is.
 func Resolved(path string) string {
 	if r, err := filepath.EvalSymlinks(path); err == nil {
@@ -209,6 +208,7 @@ func Resolved(path string) string {
 	return path
 }
 
+// maxLinks is Linux's own limit of links in one path.
 const maxLinks = 40
 
 // FollowLinks resolves every link in an absolute, clean path. Where a part does not exist (or cannot be

@@ -52,7 +52,7 @@ func (c *bashCall) confine() (*boundary.Run, error) {
 			folders = append(folders, r.Path)
 		}
 	}
-	return c.env.Boundary.For(folders, c.network())
+	return c.env.Boundary.ForCopy(folders, c.network(), c.env.Isolated.Moved)
 }
 
 // network lets the session decide on the hosts that the command wants to reach, and record them.

@@ -10,7 +10,7 @@ func (e *Env) At(p *permission.Place) (*Env, error) {
 	if p == nil || e.Isolated != nil && e.Isolated.Dir == p.Dir { // its parent works there too
 		return e, nil
 	}
-	roots, err := files.NewRoots(p.Dir)
+	roots, err := files.NewRoots(p.Work)
 	if err != nil {
 		return nil, err
 	}

@@ -91,18 +91,37 @@ func (m *Maker) Open(ctx context.Context, dir string, above *Tree, id string) (*
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	from := above.Moved(dir)
-	t := &Tree{m: m, Path: Path(from, id), from: from, Place: permission.Place{Project: dir}}
+	t := &Tree{m: m, Path: Path(from, id), from: from}
 	err := error(nil)
 	if repo, ok := git.Find(from); ok {
 		err = t.add(ctx, repo, set, id)
 	} else {
-		t.Dir = t.Path
 		err = t.copyFolder(ctx)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("the copy of the project at %s cannot be made: %w", t.Path, err)
 	}
-	return t, nil
+	return t, t.place(above)
+}
+
+// place describes the copy to the permissions.
+func (t *Tree) place(above *Tree) (err error) {
+	if t.Path, err = filepath.EvalSymlinks(t.Path); err != nil {
+		return err
+	}
+	top, sub := t.from, "."
+	if t.repo.Root != "" {
+		top = t.repo.Root
+		if sub, err = filepath.Rel(top, t.from); err != nil {
+			return err
+		}
+	}
+	t.Project, t.Dir, t.Work = top, t.Path, filepath.Join(t.Path, sub)
+	t.Others = []string{top, filepath.Dir(t.Path)}
+	if above != nil {
+		t.Project, t.Others = above.Original(top), append(t.Others, above.Others...)
+	}
+	return nil
 }
 
 // add makes the copy as a git worktree.
@@ -115,22 +134,23 @@ func (t *Tree) add(ctx context.Context, repo git.Repo, set config.Worktree, id s
 	if t.wt, err = t.m.git.AddWorktreeAt(ctx, repo, t.Path, set.BranchPrefix+id, base); err != nil {
 		return err
 	}
-	if err = t.place(repo.Root); err == nil && t.wt.Base != "" { // else it has its files
+	if err = t.workFolder(repo.Root); err == nil && t.wt.Base != "" { // else it has its files
 		err = errors.Join(t.copyIgnored(ctx, set.Copy), t.m.git.SetUp(ctx, &t.wt))
 	}
 	return err
 }
 
-// place finds the folder that stands for the working folder. The commit may have a link there, which is not followed.
-func (t *Tree) place(top string) error {
+// workFolder makes the folder that stands for the working folder. The commit may have a link there, which is not followed.
+func (t *Tree) workFolder(top string) error {
 	sub, err := filepath.Rel(top, t.from)
 	if err != nil {
 		return err
 	}
-	if t.Path, err = filepath.EvalSymlinks(t.Path); err != nil {
+	path, err := filepath.EvalSymlinks(t.Path)
+	if err != nil {
 		return err
 	}
-	root, err := os.OpenRoot(t.Path)
+	root, err := os.OpenRoot(path)
 	if err != nil {
 		return err
 	}
@@ -138,9 +158,9 @@ func (t *Tree) place(top string) error {
 	if err := root.MkdirAll(sub, 0o755); err != nil { // git has no empty folders
 		return err
 	}
-	t.Dir = filepath.Join(t.Path, sub)
-	if real, err := filepath.EvalSymlinks(t.Dir); err != nil || real != t.Dir {
-		return errors.Join(fmt.Errorf("%s is a link in the commit that the worktree begins at", t.Dir), err)
+	work := filepath.Join(path, sub)
+	if real, err := filepath.EvalSymlinks(work); err != nil || real != work {
+		return errors.Join(fmt.Errorf("%s is a link in the commit that the worktree begins at", work), err)
 	}
 	return nil
 }
