@@ -144,7 +144,7 @@ func (s *Session) setUp(ctx context.Context, model llm.Model) (err error) {
 	s.attached = &attach.Files{Roots: s.env.Roots, Dir: s.Dir, Publish: s.Publish, Read: s.readAttached}
 	s.approver = approval.New(approval.Config{
 		Authority: s.Authority, Journal: s.Journal, Workspace: s.Workspace, Interactive: s.interactive,
-		Small: i.SmallModel, Count: s.CountRequest, Keep: s.keepRule, Chain: s.chain, Unasked: s.env.RunsUnasked,
+		Small: i.SmallModel, Count: s.CountRequest, Keep: s.keepRule, Chain: s.chain, Unasked: s.env.RunsUnasked, Covered: i.checkpoints.Covered,
 	})
 	s.skills = i.extensions.Loader(extension.Session{
 		Journal: s.Journal, Workspace: s.Workspace, Attached: s.attached, Policy: policy, Chain: s.chain, Tools: i.tools, Invoke: s.Invoke, Model: s.Model, Effort: s.Effort,

@@ -31,6 +31,8 @@ type Config struct {
 	Chain       []string                      // of the agent, as in agent.Config
 	Interactive bool                          // somebody answers questions
 	Unasked     func(permission.Request) bool // the sandbox confines the call, so that it needs no approval; nil: never
+	// Covered says which files of a call that destroys data undo would bring back; "" for other calls. May be nil.
+	Covered func(context.Context, permission.Request) string
 
 	Small func(context.Context) (llm.Model, error)           // the model that answers in the mode auto
 	Count func(purpose string, m llm.ModelInfo, u llm.Usage) // adds its answers to the session's cost
@@ -125,6 +127,9 @@ func (p *Approver) askPermission(ctx context.Context, a agent.Approval, d permis
 		Agent: a.Agent, Title: a.Tool, Text: a.Title, Permission: &a.Request, Reason: again.Reason, Preview: a.Preview, Call: &a.Call, Free: true,
 	}
 	q.Outside = p.Workspace.Outside(a.Request)
+	if p.Covered != nil {
+		q.Undo = p.Covered(ctx, a.Request)
+	}
 	q.ReasonType = reasonType(again, a, q.Outside)
 	if d.Source == byClassifier {
 		q.Reason, q.ReasonType = d.Reason, "classifier"

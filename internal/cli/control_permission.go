@@ -81,6 +81,9 @@ func requestOf(q event.Question) canUseTool {
 	if v, ok := q.Preview.(event.Command); ok && len(v.Warning) > 0 {
 		r.Description = strings.Join(append([]string{q.Text}, v.Warning...), "\n")
 	}
+	if q.Undo != "" {
+		r.Description = strings.TrimPrefix(r.Description+"\nundo: "+q.Undo, "\n")
+	}
 	if n := len(q.Permission.Agent); n > 0 {
 		r.AgentID = q.Permission.Agent[n-1]
 	}

@@ -340,9 +340,10 @@ func TestTheHostIsAskedForPermission(t *testing.T) {
 func TestTheHostIsToldWhatWouldBeLost(t *testing.T) {
 	r := requestOf(event.Question{
 		Text: "rm -rf build", Call: &llm.ToolCall{Name: "Bash"}, Permission: &permission.Request{},
-		Preview: event.Command{Command: "rm -rf build", Warning: []string{"build: 3 files, 12 bytes", "lathe cannot bring it back."}},
+		Preview: event.Command{Command: "rm -rf build", Warning: []string{"build: 3 files, 12 bytes"}},
+		Undo:    "brings back 2 files; not: build/x, 4 bytes (ignored by git)",
 	})
-	if want := "rm -rf build\nbuild: 3 files, 12 bytes\nlathe cannot bring it back."; r.Description != want {
+	if want := "rm -rf build\nbuild: 3 files, 12 bytes\nundo: brings back 2 files; not: build/x, 4 bytes (ignored by git)"; r.Description != want {
 		t.Errorf("%q", r.Description)
 	}
 }

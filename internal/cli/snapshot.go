@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -18,7 +20,7 @@ func snapshotCommand(p *program, o *Options) *cobra.Command {
 commands change. docs/undo.md says which files are covered.`,
 	}
 	c.AddCommand(
-		p.snapshotList(o), p.snapshotShow(o), p.snapshotDiff(o), p.snapshotRestore(o), p.snapshotPrune(o), p.snapshotVerify(o),
+		p.snapshotList(o), p.snapshotShow(o), p.snapshotDiff(o), p.snapshotRestore(o), p.snapshotPrune(o), p.snapshotVerify(o), p.snapshotCoverage(o),
 	)
 	return c
 }
@@ -159,4 +161,44 @@ func (p *program) snapshotVerify(o *Options) *cobra.Command {
 			})
 		},
 	}
+}
+
+func (p *program) snapshotCoverage(o *Options) *cobra.Command {
+	return &cobra.Command{
+		Use: "coverage [PATH...]", Short: "Print which files undo would bring back after a command",
+		Long: `Print how many files below the paths (default: the project's folder) undo would bring back after a command that changes or
+removes them, and which it would not, with their sizes and the reason. Nothing is changed or copied.`,
+		RunE: func(_ *cobra.Command, args []string) error {
+			return p.withStore(o, func(s *snapshot.Store) error {
+				paths, err := resolved(args)
+				if err != nil {
+					return &Error{Code: exitUsage, Err: err}
+				}
+				c := s.Coverage(context.Background(), paths)
+				fmt.Fprintln(p.out, snapshot.Coverage{Files: c.Files, More: c.More}.String())
+				for _, n := range c.Not {
+					if _, err := fmt.Fprintln(p.out, "not: "+term.EscapeLine(n.String())); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		},
+	}
+}
+
+// resolved are paths made absolute, without links; nil for none.
+func resolved(paths []string) ([]string, error) {
+	var out []string
+	for _, path := range paths {
+		abs, err := filepath.Abs(path)
+		if err == nil {
+			abs, err = filepath.EvalSymlinks(abs)
+		}
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, abs)
+	}
+	return out, nil
 }

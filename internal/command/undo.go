@@ -99,7 +99,7 @@ func undo(ctx context.Context, h Host, args string) (event.Output, error) {
 // restore shows or applies a plan. Where somebody else changed files since and no choice was made, it returns the choices.
 func restore(h Host, plan *snapshot.Plan, o undoing, again string) (event.Output, error) {
 	if o.show {
-		return text("%s%s%s", running(h), uncovered(h), planned(plan)), nil
+		return text("%s%s%s%s", running(h), uncovered(h), coverage(h), planned(plan)), nil
 	}
 	if len(plan.Conflicts()) > 0 && o.choice == "" {
 		return event.Output{Pick: conflictPick(plan, again)}, nil
@@ -122,6 +122,15 @@ func uncovered(h Host) string {
 		fmt.Fprintf(&b, "The changes of commands are not covered in %s.\n\n", code(root))
 	}
 	return b.String()
+}
+
+// coverage says which files of the working folders undo covers from now on.
+func coverage(h Host) string {
+	history, err := h.Workspace().History()
+	if err != nil {
+		return ""
+	}
+	return "Covered: " + history.Store.Coverage(context.Background(), nil).String() + ".\n\n"
 }
 
 // conflictPick asks about the files that somebody else changed.

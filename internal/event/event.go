@@ -292,6 +292,7 @@ type Question struct {
 	Reason     string              `json:"reason,omitempty"`      // why lathe asks
 	ReasonType string              `json:"reason_type,omitempty"` // the same in a word: rule, hook, classifier, safetyCheck, workingDir or mode
 	Outside    string              `json:"outside,omitempty"`     // a folder that the call reaches and the session does not work in
+	Undo       string              `json:"undo,omitempty"`        // of a call that destroys data: which files /undo would bring back, which not
 	Preview    View                `json:"preview,omitempty"`
 	Call       *llm.ToolCall       `json:"call,omitempty"`
 	Schema     json.RawMessage     `json:"schema,omitempty"` // of a form (MCP elicitation)

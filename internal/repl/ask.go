@@ -85,6 +85,9 @@ func questionText(q event.Question) string {
 	if q.Reason != "" {
 		fmt.Fprintf(&b, "Why: %s\n", q.Reason)
 	}
+	if q.Undo != "" {
+		fmt.Fprintf(&b, "Undo: %s\n", term.EscapeLine(q.Undo))
+	}
 	for i, o := range q.Options {
 		fmt.Fprintf(&b, "  %d. %s", i+1, o.Label)
 		switch {

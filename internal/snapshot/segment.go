@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // A segment is a file of frames: type (1 byte), length of the payload (4), CRC-32C of type, length and payload (4),
@@ -88,6 +89,9 @@ func (s *segment) sync() error {
 	return nil
 }
 
+// compressors are used again: one takes 1.2 MB.
+var compressors sync.Pool
+
 // encodeBlob is the payload of a content.
 func encodeBlob(h Hash, data []byte) []byte {
 	out := make([]byte, blobHead, blobHead+len(data)/2+64)
@@ -95,7 +99,12 @@ func encodeBlob(h Hash, data []byte) []byte {
 	binary.LittleEndian.PutUint64(out[sha256.Size:], uint64(len(data)))
 	if len(data) > 128 {
 		b := bytes.NewBuffer(out)
-		w, _ := flate.NewWriter(b, flate.BestSpeed) // the level is valid
+		w, _ := compressors.Get().(*flate.Writer)
+		if w == nil {
+			w, _ = flate.NewWriter(b, flate.BestSpeed) // the level is valid
+		}
+		defer compressors.Put(w)
+		w.Reset(b)
 		_, err := w.Write(data)
 		if err == nil && w.Close() == nil && b.Len() < blobHead+len(data)*15/16 {
 			out = b.Bytes()

@@ -265,7 +265,7 @@ func (s *Store) inspect(path string, keep func(Hash, []byte) error) (st State, a
 		st.Group = at.ino
 	}
 	if st.Size = at.size; at.size > s.opt.MaxFile {
-		return uncovered(st, at, "larger than "+size(s.opt.MaxFile)), at, true, nil
+		return uncovered(st, at, s.tooLarge()), at, true, nil
 	}
 	data, err := readFile(path, s.opt.MaxFile)
 	if err != nil {

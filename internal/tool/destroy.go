@@ -25,9 +25,6 @@ const (
 	destroyLine  = 400 // characters
 )
 
-// unsaved ends every such warning.
-const unsaved = "lathe cannot bring it back."
-
 // destruction collects the losses that a command would cause.
 type destruction struct {
 	env   *Env
@@ -38,7 +35,7 @@ type destruction struct {
 
 // warning lists the losses of a destructive command, a line each: files and their sizes, work that is
 // not committed or not pushed, processes. It is nil for other commands. Names of files and processes in it
-// are foreign text.
+// are foreign text. Which of them undo would bring back is the approver's to say.
 func (c *bashCall) warning(ctx context.Context, accesses []permission.Access) []string {
 	if len(accesses) == 0 || accesses[0].Command == nil || accesses[0].Command.Class != permission.ClassDestructive {
 		return nil
@@ -61,7 +58,10 @@ func (c *bashCall) warning(ctx context.Context, accesses []permission.Access) []
 			d.say("%s.", p.Reason)
 		}
 	}
-	return append(d.lines, unsaved)
+	if len(d.lines) == 0 {
+		d.say("It destroys data.")
+	}
+	return d.lines
 }
 
 func (d *destruction) say(format string, args ...any) {

@@ -25,7 +25,6 @@ const (
 	ReadWhole      = readWhole
 	SmallTree      = smallTree
 	TreeWithheld   = treeWithheld
-	Unsaved        = unsaved
 )
 
 // NoBlob is a BlobWriter that keeps nothing, TempBlob one that is a temporary file.

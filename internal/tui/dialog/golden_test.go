@@ -45,7 +45,8 @@ func permissionOptions(rules ...string) []event.Option {
 func commandQuestion() event.Asked {
 	line := "cd web && rm -rf build && npm run build --if-present -- --mode=production --out-dir=../dist/web"
 	return event.Asked{ID: "q1", Question: event.Question{
-		Title: "Bash", Text: line, Free: true, Preview: event.Command{Command: line, Dir: "/home/u/proj", Warning: []string{"build: 34 files, 1.2 MB. lathe cannot bring it back."}},
+		Title: "Bash", Text: line, Free: true, Preview: event.Command{Command: line, Dir: "/home/u/proj", Warning: []string{"build: 34 files, 1.2 MB"}},
+		Undo:   "brings back 12 files; not: web/build/, 1.2 MB (ignored by git)",
 		Reason: "rm -rf build destroys files below /home/u/proj/build; npm run build runs the project's code",
 		Permission: &permission.Request{Tool: "Bash", Dir: "/home/u/proj", Accesses: []permission.Access{
 			{Kind: permission.Exec, Target: line, Command: &permission.Command{

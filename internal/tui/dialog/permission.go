@@ -322,6 +322,9 @@ func (d *Permission) facts(lines []string, width int) []string {
 	if d.q.Reason != "" {
 		lines = d.fact(lines, width, "why", d.reasonText())
 	}
+	if d.q.Undo != "" {
+		lines = d.fact(lines, width, "undo", d.q.Undo)
+	}
 	if rules := d.rules(); rules != "" {
 		lines = d.fact(lines, width, "rule", rules)
 	}
@@ -354,7 +357,7 @@ func (d *Permission) access(lines []string, width int, a permission.Access) []st
 
 func (d *Permission) fact(lines []string, width int, name, text string) []string {
 	f := hang(width, fmt.Sprintf("%-8s", name), d.theme.Dim)
-	if name != "why" {
+	if name != "why" && name != "undo" {
 		f.Breaking = line.Cells
 	}
 	return line.Wrap(lines, []line.Span{{Text: term.EscapeLine(text)}}, f)
