@@ -110,7 +110,7 @@ func (b *toolbox) freeze(before *toolbox) *toolbox {
 	}
 	b.native = slices.Clone(b.specs)
 	for _, s := range b.frozen {
-		if !b.sent[s.Name] {
+		if !b.sent[s.Name] && !s.Unlisted {
 			s.Deferred = true
 			b.native = append(b.native, s)
 		}

@@ -200,6 +200,10 @@ type ToolSpec struct {
 	// Deferred: the provider keeps the tool from the model until a result refers to it (ToolReference). Only for
 	// models whose ModelInfo has DeferredTools, after the tools that are not deferred.
 	Deferred bool
+
+	// Unlisted: once deferred, the tool is announced by its name alone, and a request leaves it out even where its model
+	// takes deferred tools, so that the tools that few conversations use cost a request nothing.
+	Unlisted bool
 }
 
 // Effort is how hard a model should think: "", "off", "low", "medium", "high", "xhigh", "max".

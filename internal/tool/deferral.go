@@ -12,24 +12,28 @@ import (
 	"github.com/lathe-dev/lathe/internal/llm"
 )
 
-// Deferral are the tools of a session that the model's list leaves out until they are wanted. The model gets their
-// names, one line each, appended to the conversation: at the start, and again when one arrives or leaves. ToolSearch
-// gives their schemas, CallTool calls them. Safe for concurrent use.
+// Deferral are the tools of a session that the model's list leaves out until they are wanted. The model gets the names of
+// unlisted ones in the description of ToolSearch, those of others with a line each, appended to the conversation: at the
+// start, and again when one arrives or leaves. ToolSearch gives their schemas, CallTool calls them. Safe for concurrent use.
 type Deferral struct {
-	mu    sync.Mutex
-	tools []agent.Tool
-	told  map[string]string // name to line, as the conversation has it; nil: not looked yet
-	at    int               // revision of the conversation that told belongs to
+	mu       sync.Mutex
+	tools    []agent.Tool
+	unlisted []string          // the names in the description of ToolSearch that the next conversation begins with
+	told     map[string]string // name to line, as the conversation has it; nil: not looked yet
+	at       int               // revision of the conversation that told belongs to
 }
 
-// Split divides tools into those that are sent and those that are deferred: the named ones and all of later. Where
+// Split divides tools into those that are sent and those that are deferred: those declared so, the named ones and all of later. Where
 // there is no ToolSearch nothing can be found, so the named ones are sent. Where nothing is deferred ToolSearch is
 // left out.
 func (d *Deferral) Split(tools []agent.Tool, names []string, later ...agent.Tool) (sent, deferred []agent.Tool) {
 	search := slices.ContainsFunc(tools, func(t agent.Tool) bool { return t.Spec().Name == ToolSearchName })
 	for _, t := range tools {
 		name := t.Spec().Name
-		if search && name != ToolSearchName && slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(n, name) }) {
+		named := func() bool {
+			return slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(n, name) })
+		}
+		if search && name != ToolSearchName && (t.Spec().Unlisted || named()) {
 			deferred = append(deferred, t)
 			continue
 		}
@@ -43,12 +47,31 @@ func (d *Deferral) Split(tools []agent.Tool, names []string, later ...agent.Tool
 	if len(deferred) == 0 {
 		sent = slices.DeleteFunc(sent, func(t agent.Tool) bool { return t.Spec().Name == ToolSearchName })
 	} else {
+		d.describe(sent, deferred)
 		sent = append(sent, newCallTool())
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.tools = deferred
 	return sent, deferred
+}
+
+// describe puts the names of unlisted tools into the description of ToolSearch.
+func (d *Deferral) describe(sent, deferred []agent.Tool) {
+	var names []string
+	for _, s := range SpecsOf(deferred) {
+		if s.Unlisted {
+			names = append(names, s.Name)
+		}
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.unlisted = names
+	for i, t := range sent {
+		if t.Spec().Name == ToolSearchName {
+			sent[i] = d.toolSearch(names)
+		}
+	}
 }
 
 func (d *Deferral) specs() []llm.ToolSpec {
@@ -100,12 +123,17 @@ func (d *Deferral) BeforeStep(messages func() []llm.Message, revision int) []llm
 	var names []string
 	for _, s := range d.specs() {
 		names = append(names, s.Name)
-		now[s.Name] = oneLine(s.Description)
+		if now[s.Name] = ""; !s.Unlisted {
+			now[s.Name] = oneLine(s.Description)
+		}
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.told == nil || d.at != revision {
 		d.told, d.at = announced(messages()), revision
+		for _, n := range d.unlisted {
+			d.told[n] = ""
+		}
 	}
 	if maps.Equal(now, d.told) {
 		return nil
@@ -119,7 +147,7 @@ func announcement(names []string, now, told map[string]string) string {
 	var fresh, gone strings.Builder
 	for _, n := range names {
 		if line, ok := told[n]; !ok || line != now[n] {
-			fmt.Fprintf(&fresh, "- %s: %s\n", n, now[n])
+			fresh.WriteString(strings.TrimSuffix("- "+n+": "+now[n], ": ") + "\n")
 		}
 	}
 	for _, n := range slices.Sorted(maps.Keys(told)) {
@@ -127,9 +155,11 @@ func announcement(names []string, now, told map[string]string) string {
 			fmt.Fprintf(&gone, "- %s\n", n)
 		}
 	}
-	head := arrivedHead
-	if len(told) == 0 {
-		head = deferredHead
+	head := deferredHead
+	for _, line := range told {
+		if line != "" { // an earlier announcement
+			head = arrivedHead
+		}
 	}
 	var out []string
 	if fresh.Len() > 0 {

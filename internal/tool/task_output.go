@@ -53,12 +53,12 @@ var (
 	taskOutputTool = call.Declaration{
 		Name: "TaskOutput", Aliases: []string{"BashOutput", "AgentOutput", "shell_output"}, Schema: json.RawMessage(taskOutputSchema),
 		Params: map[string]string{"task_id": "bash_id shell_id agent_id id", "block": "wait", "timeout": "timeout_ms"},
-		Class:  permission.ClassNeutral, With: []string{"Bash", TaskName}, Accesses: call.Session("TaskOutput"),
+		Class:  permission.ClassNeutral, With: []string{"Bash", TaskName}, Deferred: true, Accesses: call.Session("TaskOutput"),
 	}
 	taskStopTool = call.Declaration{
 		Name: "TaskStop", Aliases: []string{"KillShell", "KillBash"}, Schema: json.RawMessage(taskStopSchema),
 		Params: map[string]string{"task_id": "shell_id bash_id agent_id id"},
-		Class:  permission.ClassNeutral, With: []string{"Bash", TaskName}, Accesses: call.Session("TaskStop"),
+		Class:  permission.ClassNeutral, With: []string{"Bash", TaskName}, Deferred: true, Accesses: call.Session("TaskStop"),
 	}
 )
 

@@ -174,7 +174,7 @@ func (d *Dir) Set(dir string) {
 
 // newTool makes a tool from its declaration. Its input may have the parameters of the schema only.
 func newTool[In any](d call.Declaration, description string, prepare func(context.Context, llm.ToolCall, In) (*agent.Plan, error)) agent.Tool {
-	spec := llm.ToolSpec{Name: d.Name, Description: strings.TrimSpace(description), Schema: d.Schema, Closed: true}
+	spec := llm.ToolSpec{Name: d.Name, Description: strings.TrimSpace(description), Schema: d.Schema, Closed: true, Unlisted: d.Deferred}
 	return agent.NewTool(spec, func(ctx context.Context, c llm.ToolCall, in In) (*agent.Plan, error) {
 		plan, err := prepare(ctx, c, in)
 		if err == nil {

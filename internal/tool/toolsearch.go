@@ -20,8 +20,7 @@ import (
 var toolSearchDescription string
 
 const toolSearchSchema = `{"type":"object","properties":{` +
-	`"query":{"type":"string","minLength":1,"description":"Words, or select:Name,Name"},` +
-	`"max_results":{"type":"integer","minimum":1}},` +
+	`"query":{"type":"string","minLength":1},"max_results":{"type":"integer","minimum":1}},` +
 	`"required":["query"]}`
 
 // toolSearchResults is how many tools a search by words gives, unless the call says otherwise.
@@ -44,13 +43,20 @@ var toolSearchTool = call.Declaration{
 	Accesses: call.Session(ToolSearchName),
 }
 
-func newToolSearch(env *Env) agent.Tool {
-	return newTool(toolSearchTool, toolSearchDescription, func(_ context.Context, _ llm.ToolCall, in toolSearchInput) (*agent.Plan, error) {
+func newToolSearch(env *Env) agent.Tool { return env.Deferred.toolSearch(nil) }
+
+// toolSearch is ToolSearch with a description that lists names.
+func (d *Deferral) toolSearch(names []string) agent.Tool {
+	description := toolSearchDescription
+	if len(names) > 0 {
+		description = strings.TrimSpace(description) + " There are: " + strings.Join(names, ", ") + "."
+	}
+	return newTool(toolSearchTool, description, func(_ context.Context, _ llm.ToolCall, in toolSearchInput) (*agent.Plan, error) {
 		return &agent.Plan{
 			Accesses: call.SessionOnly(ToolSearchName),
 			Title:    in.Query,
 			Parallel: true,
-			Run:      func(context.Context) (*agent.Result, error) { return env.Deferred.search(in) },
+			Run:      func(context.Context) (*agent.Result, error) { return d.search(in) },
 		}, nil
 	})
 }
@@ -129,7 +135,7 @@ func parameters(schema json.RawMessage) string {
 const (
 	// CallToolName is the tool through which a model calls a deferred tool.
 	CallToolName        = "CallTool"
-	callToolDescription = "Calls a tool that ToolSearch found: its name, and its input as its schema has it."
+	callToolDescription = "Calls a tool that ToolSearch found."
 	callToolSchema      = `{"type":"object","properties":{"name":{"type":"string"},"input":{"type":"object"}},` +
 		`"required":["name","input"]}`
 )

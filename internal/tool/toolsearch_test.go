@@ -3,6 +3,7 @@ package tool_test
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
@@ -61,15 +62,27 @@ func TestToolSearchFindsByWordsAndByName(t *testing.T) {
 	b.fails("ToolSearch", in{"query": "select:Read"}, "no tool fits")
 }
 
+// builtinsDeferred are the tools that are deferred without a setting.
+const builtinsDeferred = "TaskOutput TaskStop"
+
 func TestNothingIsDeferredUnlessItCanBeFound(t *testing.T) {
 	b := newBench(t)
 	all := tool.All(b.env)
 	sent, deferred := b.env.Deferred.Split(all, nil)
+	if got := namesOf(sent); !strings.HasSuffix(got, "ToolSearch CallTool") || strings.Contains(got, "TaskStop") || namesOf(deferred) != builtinsDeferred {
+		t.Errorf("sent %s, deferred %s", got, namesOf(deferred))
+	}
+	for _, s := range tool.SpecsOf(sent) {
+		if s.Name == "ToolSearch" && !strings.HasSuffix(s.Description, "There are: "+strings.ReplaceAll(builtinsDeferred, " ", ", ")+".") {
+			t.Errorf("the description lists no names: %s", s.Description)
+		}
+	}
+	sent, deferred = b.env.Deferred.Split(slices.DeleteFunc(slices.Clone(all), func(t agent.Tool) bool { return t.Spec().Unlisted }), nil)
 	if got := namesOf(sent); strings.Contains(got, "ToolSearch") || strings.Contains(got, "CallTool") || len(deferred) > 0 {
 		t.Errorf("nothing is deferred: %s", got)
 	}
 	sent, deferred = b.env.Deferred.Split(all, []string{"todowrite", "ToolSearch", "NoSuchTool"})
-	if got := namesOf(sent); !strings.HasSuffix(got, "ToolSearch CallTool") || strings.Contains(got, "TodoWrite") || namesOf(deferred) != "TodoWrite" {
+	if got := namesOf(sent); !strings.HasSuffix(got, "ToolSearch CallTool") || strings.Contains(got, "TodoWrite") || !strings.Contains(namesOf(deferred), "TodoWrite") {
 		t.Errorf("sent %s, deferred %s", got, namesOf(deferred))
 	}
 	sent, deferred = b.env.Deferred.Split(all[:4], []string{"Edit"}, serverTools()...)

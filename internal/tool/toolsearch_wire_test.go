@@ -19,9 +19,9 @@ reply
 reply
   call TodoWrite {"todos":[{"content":"look","status":"pending"}]}
 reply
-  call ToolSearch {"query":"select:TaskStop,TodoWrite"}
+  call ToolSearch {"query":"select:Memory,TodoWrite"}
 reply
-  call ToolSearch {"query":"select:TaskStop"}
+  call ToolSearch {"query":"select:Memory"}
 reply
   say Done.
 reply
@@ -59,7 +59,7 @@ func TestAProviderWithDeferredToolsGetsReferences(t *testing.T) {
 		}}},
 		Tools: func(context.Context) (agent.ToolSet, error) {
 			if len(srv.Requests()) == 2 && version == 1 { // a tool arrives
-				names, version = append(names, "TaskStop"), 2
+				names, version = append(names, "Memory"), 2
 			}
 			set := agent.ToolSet{Version: version}
 			set.Tools, set.Deferred = b.env.Deferred.Split(tool.All(b.env), names)
@@ -96,7 +96,7 @@ func checkReferences(t *testing.T, reqs []llmtest.Request) {
 	if n := strings.Count(last, `{"type":"tool_reference","tool_name":"TodoWrite"}`); n != 1 {
 		t.Errorf("%d references", n)
 	}
-	for _, want := range []string{"TaskStop: Ends a command or agent in the background", "More tools are there now", `To call it: CallTool {\"name\":\"TaskStop\"`} {
+	for _, want := range []string{"Memory: Notes for later sessions", "More tools are there now", `To call it: CallTool {\"name\":\"Memory\"`} {
 		if !strings.Contains(last, want) {
 			t.Errorf("%q was not sent", want)
 		}

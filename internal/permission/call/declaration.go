@@ -28,6 +28,7 @@ type Declaration struct {
 	Rest      string             // for a name: the parameter with the words after it
 	Class     permission.Class   // the strongest class of a call; "" is unknown
 	With      []string           // the tools of which one must be there for this one to be of use: it is there and gone with them
+	Deferred  bool               // the model's list leaves it out and announces its name, where there is ToolSearch
 
 	// Accesses returns the accesses of a call. It is pure: it knows the machine only through the place, and the same
 	// input in the same place gives the same accesses. Nil means unknown, so that it asks. The error is text for
