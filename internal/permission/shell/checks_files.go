@@ -103,11 +103,12 @@ func writeChecks() []check {
 	return []check{
 		{
 			Name: "protected-write", Effect: permission.Deny,
-			Sentence: "Writes what other programs run or obey: git hooks and settings, shell start-up files, settings of agents and editors, keys.",
+			Sentence: "Writes what other programs run or obey: git hooks and settings, shell start-up files, settings of agents and editors, keys; also where an option, a prefix or a variable names the place.",
 			Fires:    "echo x > .git/hooks/pre-commit", Spares: "echo x > docs/hooks.md",
 			find: func(a *analysis) []string {
 				out := reaching("it writes a protected path", permission.Write, protected)(a)
-				return append(out, each(protectedWord)(a)...)
+				out = append(out, each(protectedWord)(a)...)
+				return append(out, each(protectedDestination)(a)...)
 			},
 		},
 		{
