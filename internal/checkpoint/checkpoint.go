@@ -123,7 +123,7 @@ type Seat struct {
 // Seat adds a session. An undo that was cut off is finished now; the next call that may change files announces it.
 func (f *Folder) Seat(s Seat) *Seat {
 	s.folder = f
-	if f.store != nil && s.Main() != nil && len(s.Chain) == 0 { // a subagent works in its parent's folders
+	if log := s.Main(); f.store != nil && log != nil && !log.Temporary() && len(s.Chain) == 0 { // a subagent works in its parent's folders
 		f.mu.Lock()
 		f.seats = append(f.seats, &s)
 		f.mu.Unlock()
@@ -134,10 +134,11 @@ func (f *Folder) Seat(s Seat) *Seat {
 	return &s
 }
 
-// Before saves the files that a call may change; it is agent.Config.Snapshot. A full disk is a session.WriteError.
+// Before saves the files that a call may change; it is agent.Config.Snapshot. A full disk is a session.WriteError. Nothing is saved
+// for a session that is not kept, as where the home folder cannot be written.
 func (s *Seat) Before(ctx context.Context, plan *agent.Plan) (func(), error) {
 	log := s.Main()
-	if s.folder.store == nil || log == nil {
+	if s.folder.store == nil || log == nil || log.Temporary() {
 		return nil, nil
 	}
 	after, err := s.folder.store.Begin(ctx, snapshot.Where{

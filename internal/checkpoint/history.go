@@ -14,7 +14,7 @@ var ErrOff = errors.New("no snapshots are kept here: snapshots.enabled is off, o
 
 // History is what a conversation did on the branch in front, with the sessions that it was forked from.
 func (f *Folder) History(log *session.Session) (snapshot.History, error) {
-	if f.store == nil || log == nil {
+	if f.store == nil || log == nil || log.Temporary() {
 		return snapshot.History{}, ErrOff
 	}
 	return History(f.store, log), nil

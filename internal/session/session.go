@@ -21,6 +21,7 @@ import (
 // Session is one open conversation. It is safe for concurrent use.
 type Session struct {
 	id, folder string
+	temporary  bool         // of a store in memory
 	lock       *flock.Flock // nil when read-only
 	now        func() time.Time
 	fsync      func(*os.File) error
@@ -54,6 +55,9 @@ func (s *Session) ID() string { return s.id }
 
 // Dir is the working folder the session belongs to; empty when its header is lost.
 func (s *Session) Dir() string { return s.j.header.Dir }
+
+// Temporary reports that the session is gone when its store is discarded: it is of a store that [Temporary] made.
+func (s *Session) Temporary() bool { return s.temporary }
 
 // Path is the log file.
 func (s *Session) Path() string { return filepath.Join(s.folder, logName) }
@@ -368,7 +372,7 @@ func (s *Session) last() error {
 		return nil
 	}
 	if err := s.flush(nil, true); err != nil {
-		return fmt.Errorf("the last %d entries of the conversation are lost: %w", s.back.count, err)
+		return fmt.Errorf("the last %d entries of the conversation were in memory only and are lost: %w", s.back.count, err)
 	}
 	return nil
 }

@@ -224,7 +224,7 @@ func (s *Store) load(folder string, lock *flock.Flock) (_ *Session, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("session: read %s: %w", f.Name(), err)
 	}
-	sess := &Session{id: filepath.Base(folder), folder: folder, lock: lock, now: s.now, fsync: s.fsync, f: f, j: j}
+	sess := &Session{id: filepath.Base(folder), folder: folder, temporary: s.temporary != "", lock: lock, now: s.now, fsync: s.fsync, f: f, j: j}
 	if j.sum.Model == "" {
 		j.sum.Model = j.header.Model
 	}

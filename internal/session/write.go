@@ -233,7 +233,7 @@ type WriteError struct {
 }
 
 func (e *WriteError) Error() string {
-	return fmt.Sprintf("session %s could not be written: %v; nothing that was there is lost: "+
+	return fmt.Sprintf("session %s could not be written: %v; everything before that is intact: "+
 		"make room in %s and go on with --resume %s", e.ID, e.Err, filepath.Dir(e.Path), e.ID)
 }
 
