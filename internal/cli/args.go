@@ -4,6 +4,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 
 	"github.com/spf13/pflag"
@@ -119,6 +120,16 @@ func readFlag(f *pflag.FlagSet, args []string, inv *invocation) (taken int, prin
 // up to the next flag, and eat a prompt that follows.
 var listFlags = map[string]func(string) bool{
 	"allowedTools": looksLikeRule, "disallowedTools": looksLikeRule, "tools": looksLikeRule, "add-dir": looksLikeFolder,
+	"betas": looksLikeBeta,
+}
+
+// looksLikeBeta distinguishes a value of the header anthropic-beta from a prompt: such names end in a date.
+func looksLikeBeta(s string) bool {
+	if len(s) < len(time.DateOnly) || strings.ContainsFunc(s, unicode.IsSpace) {
+		return false
+	}
+	_, err := time.Parse(time.DateOnly, s[len(s)-len(time.DateOnly):])
+	return err == nil
 }
 
 // looksLikeFolder distinguishes a folder from a prompt: it exists, or it is written as a path.

@@ -105,13 +105,13 @@ func TestRulesAreSplitOutsideParentheses(t *testing.T) {
 
 func TestListFlagsTakeSeveralArguments(t *testing.T) {
 	dir := t.TempDir()
-	inv, err := splitArgs([]string{"-p", "--tools", "Read", "Grep", "explain Read", "--add-dir", dir, "../b", "go on", "--disallowedTools", "Edit", "Bash(rm *)", "stop"})
+	inv, err := splitArgs([]string{"-p", "--tools", "Read", "Grep", "explain Read", "--add-dir", dir, "../b", "go on", "--disallowedTools", "Edit", "Bash(rm *)", "stop", "--betas", "one-2025-08-07", "two-2025-02-19", "begin"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := []string{
 		"-p", "--tools=Read", "--tools=Grep", "explain Read", "--add-dir=" + dir, "--add-dir=../b", "go on",
-		"--disallowedTools=Edit", "--disallowedTools=Bash(rm *)", "stop",
+		"--disallowedTools=Edit", "--disallowedTools=Bash(rm *)", "stop", "--betas=one-2025-08-07", "--betas=two-2025-02-19", "begin",
 	}
 	if diff := cmp.Diff(want, inv.args); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
