@@ -117,24 +117,20 @@ func partsOf(b json.RawMessage) ([]llm.Part, error) {
 	} else if err := json.Unmarshal(b, &blocks); err != nil {
 		return nil, fmt.Errorf("the content of the user message is neither a text nor a list of blocks: %w", err)
 	}
-	var parts []llm.Part
-	var unusable []error
+	var parts, notes []llm.Part
 	for _, k := range blocks {
 		switch part, err := k.part(); {
-		case err != nil:
-			unusable = append(unusable, err)
+		case err != nil: // the model can ask for it in another form
+			notes = append(notes, llm.Text{Text: "[Left out: " + err.Error() + "]", Origin: llm.OriginContext})
 		case part != nil:
 			parts = append(parts, part)
 		}
 	}
 	switch {
 	case len(parts) > 0:
-		for _, err := range unusable { // the model can ask for it
-			parts = append(parts, llm.Text{Text: "[Left out: " + err.Error() + "]", Origin: llm.OriginContext})
-		}
-		return parts, nil
-	case len(unusable) > 0:
-		return nil, unusable[0]
+		return append(parts, notes...), nil
+	case len(notes) > 0:
+		return append([]llm.Part{llm.Text{Text: "(The message had nothing that could be sent.)"}}, notes...), nil
 	}
 	return nil, errors.New("the user message is empty")
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -76,10 +77,10 @@ func (c *controller) ask(id string, q event.Question) {
 func requestOf(q event.Question) canUseTool {
 	r := canUseTool{
 		Subtype: "can_use_tool", Tool: q.Call.Name, Input: objectOr(q.Call.Input), ToolUseID: q.Call.ID,
-		Title: q.Title, Display: q.Title, Description: q.Text, Reason: q.Reason, ReasonType: q.ReasonType,
+		Title: q.Title, Display: q.Title, Description: cmp.Or(ownDescription(q.Call.Input), q.Text), Reason: q.Reason, ReasonType: q.ReasonType,
 	}
 	if v, ok := q.Preview.(event.Command); ok && len(v.Warning) > 0 {
-		r.Description = strings.Join(append([]string{q.Text}, v.Warning...), "\n")
+		r.Description = strings.Join(append([]string{r.Description}, v.Warning...), "\n")
 	}
 	if q.Undo != "" {
 		r.Description = strings.TrimPrefix(r.Description+"\nundo: "+q.Undo, "\n")
@@ -95,6 +96,18 @@ func requestOf(q event.Question) canUseTool {
 	}
 	r.Suggestions = suggestions(q)
 	return r
+}
+
+// ownDescription is the model's own description of a call of Bash or Task, as Claude Code gives it; empty where the input has none.
+// The host shows it beside the input.
+func ownDescription(input json.RawMessage) string {
+	var in struct {
+		Description string `json:"description"`
+	}
+	if json.Unmarshal(input, &in) != nil {
+		return ""
+	}
+	return strings.TrimSpace(in.Description)
 }
 
 // suggestions are the lasting answers: going over to another mode, adding a folder, and the rules, once, with the

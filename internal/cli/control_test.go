@@ -348,6 +348,16 @@ func TestTheHostIsToldWhatWouldBeLost(t *testing.T) {
 	}
 }
 
+func TestTheHostGetsTheModelsDescriptionOfACall(t *testing.T) {
+	r := requestOf(event.Question{
+		Text: "make -j4", Call: &llm.ToolCall{Name: "Bash", Input: []byte(`{"command":"make -j4","description":"Build all programs"}`)}, Permission: &permission.Request{},
+		Preview: event.Command{Command: "make -j4", Warning: []string{"build: 3 files"}},
+	})
+	if want := "Build all programs\nbuild: 3 files"; r.Description != want || string(r.Input) != `{"command":"make -j4","description":"Build all programs"}` {
+		t.Errorf("%q, %s", r.Description, r.Input)
+	}
+}
+
 func TestAHostThatFailsToAnswerRefuses(t *testing.T) {
 	var got event.Answer
 	h := startHost(t, newFake(asks(&got)), "--permission-prompt-tool", "stdio")
@@ -476,8 +486,7 @@ func TestAMessageThatCannotBeUsedHasAResultAndTheSessionGoesOn(t *testing.T) {
 		return `{"type":"user","message":{"role":"user","content":` + content + `}}`
 	}
 	for _, line := range []string{
-		message(`[]`), message(`"  "`), message(`[{"type":"image","source":{"type":"url","url":"https://x.example/a.png"}}]`),
-		message(`[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"*"}}]`), `{"type":"user"`, `{"type":"user","message":{"role":"assistant","content":"x"}}`,
+		message(`[]`), message(`"  "`), `{"type":"user"`, `{"type":"user","message":{"role":"assistant","content":"x"}}`,
 	} {
 		h.send(line)
 		r := h.until("result")
@@ -494,11 +503,22 @@ func TestAMessageThatCannotBeUsedHasAResultAndTheSessionGoesOn(t *testing.T) {
 	if r := h.until("result"); r["is_error"] != false {
 		t.Errorf("%v", r)
 	}
+	for _, source := range []string{`{"type":"url","url":"https://x.example/a.png"}`, `{"type":"base64","media_type":"image/png","data":"*"}`} {
+		h.send(message(`[{"type":"image","source":` + source + `}]`))
+		if r := h.until("result"); r["is_error"] != false {
+			t.Errorf("%v", r)
+		}
+	}
 	if err := h.end(); err != nil {
 		t.Error(err)
 	}
-	if len(f.prompts) != 2 {
+	if len(f.prompts) != 4 {
 		t.Fatalf("%v", f.prompts)
+	}
+	for _, p := range f.prompts[2:] {
+		if got := p.Parts; len(got) != 2 || !strings.HasPrefix(got[1].(llm.Text).Text, "[Left out: ") {
+			t.Errorf("%v", got)
+		}
 	}
 	if got := f.prompts[0].Parts; len(got) != 2 || got[0].(llm.Text).Text != "look" || !strings.HasPrefix(got[1].(llm.Text).Text, "[Left out: a block of type \"image\"") {
 		t.Errorf("%v", got)
