@@ -40,15 +40,20 @@ func (p *program) converse(ctx context.Context, o *Options, words []string) erro
 	if err != nil {
 		return err
 	}
-	c, err := p.console(ctx, o, inst, true)
+	c, err := p.console(ctx, o, inst, true, "")
 	if errors.Is(err, app.ErrNoKey) && p.inTTY && p.outTTY {
-		if err := errors.Join(inst.Close(), p.setUp(ctx, o)); err != nil {
+		var outcome string
+		outcome, err = p.setUp(ctx, o)
+		if o.Plain || dumb() { // its lines stay in view
+			outcome = ""
+		}
+		if err = errors.Join(inst.Close(), err); err != nil {
 			return startError(err)
 		}
 		if inst, err = p.instance(o); err != nil {
 			return err
 		}
-		c, err = p.console(ctx, o, inst, true)
+		c, err = p.console(ctx, o, inst, true, outcome)
 	}
 	if err != nil {
 		return errors.Join(startError(err), inst.Close())
@@ -63,8 +68,8 @@ func (p *program) converse(ctx context.Context, o *Options, words []string) erro
 	return err
 }
 
-// console opens the session that the options ask for.
-func (p *program) console(ctx context.Context, o *Options, inst *app.Instance, interactive bool) (*console.Console, error) {
+// console opens the session that the options ask for. The note is shown in it.
+func (p *program) console(ctx context.Context, o *Options, inst *app.Instance, interactive bool, note string) (*console.Console, error) {
 	so := app.SessionOptions{ID: o.SessionID, Fork: o.Fork, Interactive: interactive}
 	if err := chooseSession(inst, o, &so); err != nil {
 		return nil, err
@@ -72,7 +77,7 @@ func (p *program) console(ctx context.Context, o *Options, inst *app.Instance, i
 	v, _ := currentVersion()
 	p.log.start(p.args)
 	return console.Open(ctx, console.Options{
-		Instance: inst, Session: so, Version: v, Doctor: p.doctorText(o), Boundary: p.boundaryOpen, Forget: o.NoPersistence, Themes: theme.Names(),
+		Instance: inst, Session: so, Version: v, Doctor: p.doctorText(o), Boundary: p.boundaryOpen, Forget: o.NoPersistence, Note: note, Themes: theme.Names(),
 		History: p.history(o), KeepModel: o.Model != "" || inst.Config().Origin("model").Layer == config.Environment, KeepMode: o.Mode != "" || o.Bypass,
 	})
 }
@@ -119,12 +124,12 @@ func (p *program) screen(ctx context.Context, o *Options, c *console.Console, in
 		Theme: themeName(set.Theme), Inline: o.Inline || set.TUI == "inline", Mouse: set.Mouse, Keys: set.Keybindings,
 		Notifications: channels[set.PreferredNotifChannel], ReducedMotion: set.PrefersReducedMotion, Sidebar: set.Sidebar,
 		Initial: first, Version: v, Earlier: c.History,
-		Login: func(ctx context.Context) error {
-			err := p.askProvider(ctx, o, "Who should answer? (ctrl+d goes back)")
+		Login: func(ctx context.Context) (string, error) {
+			outcome, err := p.askProvider(ctx, o, "Who should answer? (ctrl+d goes back)")
 			if errors.Is(err, app.ErrNoKey) {
-				return errors.New("nothing was changed")
+				return "", errors.New("nothing was changed")
 			}
-			return err
+			return outcome, err
 		},
 	}
 	to.In, _ = p.in.(*os.File)

@@ -42,13 +42,14 @@ func offers() []offer {
 }
 
 // setUp asks the person at the terminal for a provider and a key, keeps both in the user's settings, and tries
-// them. It returns nil when a model answered, or when the person wants to go on without that.
-func (p *program) setUp(ctx context.Context, o *Options) error {
+// them. It fails unless a model answered, or the person wants to go on without that. The outcome is for the screen that
+// covers the questions.
+func (p *program) setUp(ctx context.Context, o *Options) (outcome string, err error) {
 	return p.askProvider(ctx, o, "No model is set up yet. Who should answer?")
 }
 
 // askProvider is setUp with another question. Ctrl+D leaves it.
-func (p *program) askProvider(ctx context.Context, o *Options, question string) error {
+func (p *program) askProvider(ctx context.Context, o *Options, question string) (outcome string, err error) {
 	s := &setup{program: p, ctx: ctx, options: o, lines: bufio.NewReader(p.in)}
 	s.say("%s\n", question)
 	for i, of := range offers() {
@@ -57,16 +58,21 @@ func (p *program) askProvider(ctx context.Context, o *Options, question string) 
 	s.say("(lathe demo shows lathe at work without a key.)\n")
 	of, err := s.choose()
 	if err != nil {
-		return err
+		return "", err
 	}
 	values, err := s.values(of)
 	if err != nil {
-		return err
+		return "", err
 	}
-	if err := s.keep(values, of); err != nil {
-		return err
+	file, err := s.keep(values, of)
+	if err != nil {
+		return "", err
 	}
-	return s.try()
+	answers, err := s.try()
+	if err != nil {
+		return "", err
+	}
+	return answers + " The settings are in " + file + ", which only you can read.", nil
 }
 
 // setup is the conversation about the first provider.
@@ -225,49 +231,49 @@ func (s *setup) clear(cfg *config.Config, of offer) error {
 	return nil
 }
 
-// keep writes the values into the user's settings, which only the user can read from then on.
-func (s *setup) keep(values []value, of offer) error {
+// keep writes the values into the user's settings, a file that only the user can read from then on.
+func (s *setup) keep(values []value, of offer) (file string, err error) {
 	cfg, _, err := loadConfig(s.options)
 	if err != nil {
-		return err
+		return "", err
 	}
 	if err := s.clear(cfg, of); err != nil {
-		return err
+		return "", err
 	}
 	for _, v := range values {
 		if err := cfg.Set(v.path, v.text, config.User); err != nil {
-			return err
+			return "", err
 		}
 	}
-	file := cfg.Target(config.User)
+	file = cfg.Target(config.User)
 	if err := os.Chmod(file, 0o600); err != nil {
-		return fmt.Errorf("the settings could not be made private: %w", err)
+		return "", fmt.Errorf("the settings could not be made private: %w", err)
 	}
 	s.say("Kept in %s, which only you can read (mode 0600).\n", term.EscapeLine(file))
-	return nil
+	return file, nil
 }
 
 // tryTime is how long the first answer may take.
 const tryTime = 30 * time.Second
 
-// try asks the model for a word. When that fails, the person decides whether to go on.
-func (s *setup) try() error {
+// try asks the model for a word. When that fails, the person decides whether to go on. The outcome is a sentence.
+func (s *setup) try() (outcome string, err error) {
 	s.say("Trying it... ")
 	model, err := s.answer()
 	if err == nil {
 		s.say("%s answers.\n", term.EscapeLine(model))
-		return nil
+		return model + " answers.", nil
 	}
 	if s.ctx.Err() != nil {
 		s.say("\n")
-		return &Error{Code: exitInt, Msg: "interrupted before the provider answered", Hint: "the key is kept; start lathe again to use it"}
+		return "", &Error{Code: exitInt, Msg: "interrupted before the provider answered", Hint: "the key is kept; start lathe again to use it"}
 	}
 	s.say("that failed: %s\n", term.EscapeLine(err.Error()))
 	text, lineErr := s.line("Go on anyway? [y/N]")
 	if lineErr == nil && strings.HasPrefix(strings.ToLower(text), "y") {
-		return nil
+		return "The provider did not answer: " + err.Error() + ".", nil
 	}
-	return errors.New("the provider did not answer; change the key with: lathe config set env.NAME KEY, or remove it with: lathe config unset env.NAME")
+	return "", errors.New("the provider did not answer; change the key with: lathe config set env.NAME KEY, or remove it with: lathe config unset env.NAME")
 }
 
 // answer gets a few tokens from the model that is now configured.

@@ -43,6 +43,8 @@ type Options struct {
 	// History limits the events in Opened for Next; 0: all. Console.History has the earlier ones.
 	History int
 
+	Note string // for the user, shown in the first session; "" is none
+
 	Forget bool // on Close, remove the sessions that were created here
 
 	// KeepModel and KeepMode: the command line set them, so a resumed session does not restore its own.
@@ -119,6 +121,9 @@ func Open(ctx context.Context, o Options) (*Console, error) {
 	}
 	c.put(ctx, s, o.Session.Resume != "")
 	c.note(o.Session, s)
+	if o.Note != "" {
+		c.notice("info", "%s", o.Note)
+	}
 	c.works.Go(func() { c.follow(watched) })
 	c.works.Go(c.publishStatus)
 	c.works.Go(c.drawLines)

@@ -71,7 +71,9 @@ func (m *model) compose() frame {
 		lines = append(lines, m.marked(l))
 	}
 	if m.greets() {
-		lines = append(lines, m.greeting(width, rows)...)
+		if g := m.greeting(width, rows); len(lines) == 0 || len(lines)+len(g) <= rows {
+			lines = append(lines, g...)
+		}
 	}
 	for len(lines) < rows {
 		lines = append(lines, "")

@@ -29,7 +29,10 @@ func (m *model) lend() bool {
 }
 
 // loginMsg says that the questions about a provider are over.
-type loginMsg struct{ err error }
+type loginMsg struct {
+	outcome string
+	err     error
+}
 
 // login has the person asked for a provider and its key.
 func (m *model) login() {
@@ -38,7 +41,10 @@ func (m *model) login() {
 		return
 	}
 	if m.lend() {
-		m.spawn(func() any { return loginMsg{m.options.Login(m.ctx)} })
+		m.spawn(func() any {
+			outcome, err := m.options.Login(m.ctx)
+			return loginMsg{outcome, err}
+		})
 	}
 }
 
@@ -50,6 +56,7 @@ func (m *model) loggedIn(msg loginMsg) {
 		m.tell("error", msg.err.Error())
 		return
 	}
+	m.tell("info", msg.outcome)
 	m.command("reload", "")
 }
 

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/lathe-dev/lathe/internal/event"
@@ -15,7 +16,7 @@ var examples = []string{
 	"Review what changed since the last commit",
 }
 
-// greeting fills an empty transcript: the folder, examples of prompts, and the last session here. Of a low
+// greeting fills a transcript without a conversation: the folder, examples of prompts, and the last session here. Of a low
 // screen only the first part is left.
 func (m *model) greeting(width, rows int) []string {
 	th := m.look.theme
@@ -69,8 +70,10 @@ func (m *model) lastHere(width int) string {
 	return ""
 }
 
-// greets reports that the transcript shows the greeting.
-func (m *model) greets() bool { return len(m.log.items) == 0 }
+// greets reports that the transcript shows the greeting: it is empty, but for notices from the start.
+func (m *model) greets() bool {
+	return !slices.ContainsFunc(m.log.items, func(it *item) bool { return it.kind != noticeItem })
+}
 
 // askSessions asks for the names of the sessions of this folder.
 func (m *model) askSessions() {

@@ -68,7 +68,7 @@ type Options struct {
 	Getenv        func(string) string // nil: os.Getenv
 	// Login asks the person at the terminal, which is theirs meanwhile, for a provider and its key, and keeps them.
 	// nil: /login is refused.
-	Login func(context.Context) error
+	Login func(context.Context) (outcome string, err error)
 	// Earlier returns up to n events before a cursor (Opened.More, or the cursor of an earlier call), and the cursor
 	// of those before them, empty when there are none. nil: Opened has the whole history.
 	Earlier func(before event.Cursor, n int) ([]event.Body, event.Cursor, error)
