@@ -38,7 +38,7 @@ var table = func() map[string]row {
 		"glob":        {nil, "matching a path with a stranger's pattern in bounded time is plain computation"},
 		"frontmatter": {nil, "a Markdown file with a YAML block is read the same way for skills, agents, rules and styles"},
 		"style":       {[]string{"frontmatter"}, "output styles are files; where they are is said by those who know the settings"},
-		"skill":       {[]string{"frontmatter"}, "finding skills and filling in their arguments touches only their files; app, which has permissions, runs their commands"},
+		"skill":       {[]string{"frontmatter", "glob"}, "finding skills and filling in their arguments touches only their files; app, which has permissions, runs their commands"},
 
 		"skill/invoke": {[]string{"glob", "skill", "llm", "permission"}, "loading a skill makes texts of its files and lends its rules; running its commands is the session's, behind functions"},
 
@@ -89,7 +89,7 @@ var table = func() map[string]row {
 	t["extension"] = row{[]string{"attach", "config", "event", "journal", "llm", "llm/hosts", "permission", "prompt", "sandbox", "session", "skill", "skill/invoke", "skill/locate", "style", "subagent", "workspace"}, "skills, styles and kinds of agents know functions only; this gives them those of a session"}
 	t["approval"] = row{[]string{"agent", "boundary", "event", "journal", "llm", "netproxy", "permission", "session", "workspace"}, "deciding on a call, or on a host that a command wants to reach, needs policy, a person, the small model and the journal, and none of the tools"}
 	t["resume"] = row{[]string{"event", "llm", "session", "subagent", "tool"}, "the state beside the messages is read out of the log; who puts it in force is above"}
-	t["window"] = row{[]string{"agent", "compact", "compact/onlog", "event", "journal", "llm", "permission", "skill/invoke", "tool"}, "compactions are computed in compact; this joins them with the session's log, models and tools"}
+	t["window"] = row{[]string{"agent", "compact", "compact/onlog", "event", "journal", "llm", "permission", "session", "skill/invoke", "tool"}, "compactions are computed in compact; this joins them with the session's log, models and tools"}
 	t["checkpoint"] = row{[]string{"agent", "config", "event", "git", "permission", "session", "snapshot"}, "what is saved before a call follows from its accesses and its place in the conversation; the store knows neither"}
 	t["app"] = row{slices.Sorted(maps.Keys(t)), "the one place that puts the parts together"}
 	t["console"] = row{slices.Sorted(maps.Keys(t)), "what an interactive front end talks to: the session in front, switching, commands, completion; so it knows app and no front end"}

@@ -73,12 +73,9 @@ func (t *turn) plausible(used int) int {
 // promptSize is about how many tokens the prompt of these messages has: the provider's count for the newest
 // reply, and an estimate of the messages after it. Before the first reply all of it is estimated.
 func (a *Agent) promptSize(msgs []llm.Message) int {
-	n := 0
-	for i := len(msgs) - 1; i >= 0; i-- {
-		if u := msgs[i].Usage; u != nil && u.Prompt() > 0 {
-			return n + u.Prompt() + u.Output
-		}
-		n += llm.EstimateTokens(msgs[i])
+	n, counted := llm.PromptTokens(msgs)
+	if counted {
+		return n
 	}
 	return n + llm.EstimateRequest(&llm.Request{System: a.system, Tools: a.tools.Load().specs})
 }

@@ -99,8 +99,6 @@ func (t *resultStats) observe(e event.Event) {
 		t.addStep(agent, b)
 	case event.SideRequest:
 		t.addUsage(b.Model, b.Usage, b.CostUSD)
-	case event.Compacted:
-		t.cost += b.CostUSD
 	case event.TurnEnd:
 		if main {
 			t.end = &b

@@ -29,7 +29,8 @@ func (p *program) runSlash(ctx context.Context, o *Options, name, args string) e
 		return errors.Join(startError(err), inst.Close())
 	}
 	about := p.slashAbout(c, inst)
-	compactions := compactionsOf(ctx, c)
+	stats := newResultStats(about.Info)
+	compactions := compactionsOf(ctx, c, stats)
 	out, err := c.Command(ctx, name, args)
 	if id := c.Farewell(); id != "" {
 		about.Session = id // it may have been changed
@@ -42,12 +43,13 @@ func (p *program) runSlash(ctx context.Context, o *Options, name, args string) e
 		next.Resume, next.Continue, next.Fork, next.SessionID = about.Session, false, false, ""
 		return p.answer(ctx, &next, *out.Prompt)
 	}
-	return p.printSlash(o, about, slashText(out)+compactions())
+	return p.printSlash(o, about, stats, slashText(out)+compactions())
 }
 
 // compactionsOf returns a function that, once the console is closed, returns the outcome of each compaction since, a line each: a command
 // has no output of its own for it, since front ends draw the event.
-func compactionsOf(ctx context.Context, c *console.Console) func() string {
+// Stats take in the requests that the command made.
+func compactionsOf(ctx context.Context, c *console.Console, stats *resultStats) func() string {
 	r, err := c.Attach(context.WithoutCancel(ctx), console.AttachOptions{History: 1})
 	if err != nil {
 		return func() string { return "" }
@@ -61,6 +63,7 @@ func compactionsOf(ctx context.Context, c *console.Console) func() string {
 				done <- text
 				return
 			}
+			stats.observe(e)
 			if b, ok := e.Body.(event.Compacted); ok && len(e.Agent) == 0 {
 				text += b.String() + "\n"
 			}
@@ -78,7 +81,7 @@ func (p *program) slashAbout(c *console.Console, inst *app.Instance) About {
 }
 
 // printSlash prints the result of a command in the output format.
-func (p *program) printSlash(o *Options, about About, text string) error {
+func (p *program) printSlash(o *Options, about About, t *resultStats, text string) error {
 	if o.OutputFormat == "text" {
 		if p.outTTY {
 			text = escape(text)
@@ -90,7 +93,6 @@ func (p *program) printSlash(o *Options, about About, text string) error {
 		return err
 	}
 	pr := newStreamPrinter(p.jsonLines(), o, p.warnings)
-	t := newResultStats(about.Info)
 	done := outcome{end: event.TurnEnd{Reason: event.EndCompleted}, answer: text}
 	return errors.Join(pr.begin(about), pr.finish(t, &done), pr.close())
 }

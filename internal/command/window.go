@@ -26,7 +26,7 @@ func contextWindow(ctx context.Context, h Host, _ string) (event.Output, error) 
 		sum += p.Tokens
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "The last request and its reply: %s. The next request, by lathe's own estimate: %s tokens.\n\n", window(s), grouped(sum))
+	fmt.Fprintf(&b, "In use after the last reply or compaction: %s. The next request, by lathe's own estimate: %s tokens.\n\n", window(s), grouped(sum))
 	b.WriteString(fenced("", whole(sum, s.ContextWindow, w.Mark)+picture(w, sum, s.ContextWindow)))
 	if w.Mark > 0 {
 		fmt.Fprintf(&b, "\n\nA compaction comes by itself at %s tokens.", grouped(w.Mark))

@@ -35,15 +35,14 @@ type Change struct {
 	Messages      []llm.Message
 	Stubs         map[string]string // call id -> text
 	DropReasoning bool
-	Before, After int     // tokens
-	CostUSD       float64 // of the request for the summary
-	Failed        string  // why no model wrote the summary
+	Before, After int    // tokens
+	Failed        string // why no model wrote the summary
 }
 
 // Answer is a model's summary.
 type Answer struct {
-	Text    string
-	CostUSD float64
+	Text  string
+	Usage llm.Usage
 }
 
 // Compactor makes a conversation shorter when asked. Conversation is required. It is safe for concurrent use;
@@ -94,7 +93,6 @@ type Report struct {
 	Trigger       string
 	Before, After int
 	Summary       string
-	CostUSD       float64
 	Failed        error // why a model wrote no summary, when an extract took its place
 }
 
@@ -149,7 +147,7 @@ func (c *Compactor) Run(ctx context.Context, t Task) (Report, error) {
 			r.Failed, answer.Text = err, Extract(msgs[:p.Cut])
 		}
 	}
-	r.Summary, r.CostUSD, r.After = answer.Text, answer.CostUSD, p.After
+	r.Summary, r.After = answer.Text, p.After
 	if err := c.apply(ctx, p, msgs, t, r); err != nil {
 		return Report{}, err
 	}
@@ -245,7 +243,7 @@ func (c *Compactor) ask(ctx context.Context, msgs []llm.Message, instructions st
 	}
 	answer, err := c.Summarise(ctx, Request(msgs, instructions, limit))
 	if err != nil {
-		return Answer{CostUSD: answer.CostUSD}, err
+		return Answer{}, err
 	}
 	answer.Text, err = Check(answer.Text)
 	return answer, err
@@ -256,7 +254,7 @@ func (c *Compactor) apply(ctx context.Context, p Plan, msgs []llm.Message, t Tas
 	ctx = context.WithoutCancel(ctx)
 	change := Change{
 		Level: p.Level, Trigger: t.Trigger, Until: len(msgs), Stubs: c.stubs(ctx, p), DropReasoning: p.DropReasoning,
-		Before: p.Before, After: p.After, CostUSD: r.CostUSD,
+		Before: p.Before, After: p.After,
 	}
 	if p.DropReasoning {
 		change.Until = p.Turn

@@ -226,7 +226,7 @@ func Extract(msgs []llm.Message) string {
 	return b.String()
 }
 
-// Ask sends a request and waits for the whole answer.
+// Ask sends a request and waits for the whole answer. The usage is also set with an error, as far as it is known.
 func Ask(ctx context.Context, m llm.Model, req *llm.Request) (Answer, error) {
 	var out Answer
 	for d, err := range m.Stream(ctx, req) {
@@ -236,7 +236,7 @@ func Ask(ctx context.Context, m llm.Model, req *llm.Request) (Answer, error) {
 		if done, ok := d.(llm.Done); ok {
 			out.Text = done.Message.PlainText()
 			if u := done.Message.Usage; u != nil {
-				out.CostUSD = m.Info().Price.Cost(*u)
+				out.Usage = *u
 			}
 		}
 	}

@@ -51,6 +51,7 @@ func replay(log *session.Session, bodies bool) *replayed {
 		out.statusValues.changed = changedFiles(log)
 	}
 	out.statusValues.request(p.usage)
+	out.statusValues.used = p.used
 	out.statusValues.cache, out.statusValues.model = p.cache, p.model
 	out.statusValues.costUSD, out.statusValues.usage = info.CostUSD, info.Usage
 	return out
@@ -81,7 +82,7 @@ type logged struct {
 // player turns the entries of a branch into events.
 type player struct {
 	publish func(logged)
-	whole   bool // include starts of calls and the structured output of results
+	whole   bool // include starts of calls, the structured output of results, and requests beside the conversation
 	state   bool // only views that change the status are wanted
 
 	at      int // place of the current entry
@@ -91,6 +92,7 @@ type player struct {
 	last    map[string]permission.Decision
 	pending []llm.Part
 	usage   llm.Usage // of the last request
+	used    int       // tokens of the conversation
 	cache   cost.Cache
 	model   string // of the last request
 }
@@ -163,7 +165,12 @@ func (p *player) take(e session.Entry) {
 			p.add(event.Notice{Level: "warning", Text: "the provider refused an image; the model gets a note instead of it"})
 			return
 		}
-		p.add(event.Compacted{Level: b.Level, Trigger: b.Trigger, Before: b.TokensBefore, After: b.TokensAfter, CostUSD: b.CostUSD, Failed: b.Failed})
+		p.used = b.TokensAfter
+		p.add(event.Compacted{Level: b.Level, Trigger: b.Trigger, Before: b.TokensBefore, After: b.TokensAfter, Failed: b.Failed})
+	case session.SideRequest:
+		if p.whole {
+			p.add(event.SideRequest(b))
+		}
 	case session.Note:
 		p.add(event.Notice{Level: cmp.Or(b.Level, "info"), Text: b.Text})
 	case session.Unknown:
@@ -250,6 +257,7 @@ func (p *player) close(reply session.Reply) {
 	}
 	if reply.Usage != nil {
 		p.usage, p.model = *reply.Usage, reply.Model
+		p.used = p.usage.Prompt() + p.usage.Output
 		p.cache.Request(p.usage, p.time)
 	}
 }

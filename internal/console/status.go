@@ -19,7 +19,7 @@ const statusEvery = 100 * time.Millisecond
 
 // statusValues collects the values of a session's status from its events.
 type statusValues struct {
-	used    int     // tokens of the last request and its reply
+	used    int     // tokens of the last request and its reply, or an estimate of those that a compaction since left
 	hit     float64 // share of the last request that came from the cache
 	last    llm.Usage
 	cache   cost.Cache
@@ -58,6 +58,9 @@ func (t *statusValues) take(e event.Event) bool {
 		return true
 	case event.Compacted:
 		t.cache = cost.Cache{}
+		if b.Level > 0 {
+			t.used = b.After
+		}
 		return true
 	case event.ToolEnd:
 		t.view(b)

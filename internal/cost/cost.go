@@ -26,7 +26,7 @@ const (
 	longLifetime  = time.Hour
 )
 
-// Step is one request: a reply, or the summary of a compaction.
+// Step is one request: a reply, or a request beside the conversation.
 type Step struct {
 	N       int       `json:"n"` // from 1
 	Time    time.Time `json:"time"`
@@ -36,9 +36,12 @@ type Step struct {
 	Written int       `json:"cache_write"`
 	Output  int       `json:"output"`
 	CostUSD float64   `json:"cost_usd"`
-	Summary bool      `json:"summary,omitempty"` // a compaction's summary; its tokens are not in the log
+	Purpose string    `json:"purpose,omitempty"` // of a request beside the conversation: "summary", "title", "permission"
 	Miss    *Miss     `json:"miss,omitempty"`
 }
+
+// unknownModel stands for the model of a summary in an old log, which names neither model nor tokens.
+const unknownModel = "unknown"
 
 // Prompt returns the tokens of the prompt.
 func (s Step) Prompt() int { return s.Input + s.Read + s.Written }
@@ -66,7 +69,7 @@ type Session struct {
 // Of reads the cost of a session from its log, all branches included. Each request counts at the prices logged with it, or
 // at the catalogue's if that entry is damaged or missing.
 func Of(log *session.Session) Session {
-	all := log.Everything().Only("user", "call_end", "reply", "compaction", "head", "prefix")
+	all := log.Everything().Only("user", "call_end", "reply", "compaction", "side_request", "head", "prefix")
 	return Read(all.Entries(0, all.Len()), func(model string) llm.Price { return llm.Lookup("", model).Price })
 }
 
@@ -102,6 +105,13 @@ type reader struct {
 }
 
 func (r *reader) take(e session.Entry) {
+	if b, ok := e.Body.(session.SideRequest); ok { // no use of the conversation's cache
+		r.add(Step{
+			Time: e.Time, Model: b.Model, Input: b.Usage.Input, Read: b.Usage.CacheRead, Written: b.Usage.CacheWrite, Output: b.Usage.Output,
+			CostUSD: b.CostUSD, Purpose: b.Purpose,
+		})
+		return
+	}
 	if !r.seen.IsZero() {
 		r.idle = max(r.idle, e.Time.Sub(r.seen))
 	}
@@ -111,8 +121,8 @@ func (r *reader) take(e session.Entry) {
 		r.reply(e.Time, b)
 	case session.Compaction:
 		r.cause("compaction (" + b.Trigger + ")")
-		if b.CostUSD > 0 {
-			r.add(Step{Time: e.Time, Model: "summary", CostUSD: b.CostUSD, Summary: true})
+		if b.CostUSD > 0 { // an old log
+			r.add(Step{Time: e.Time, Model: unknownModel, CostUSD: b.CostUSD, Purpose: session.PurposeSummary})
 		}
 	case session.Head:
 		r.cause("the conversation went back")
@@ -270,11 +280,15 @@ var Header = []string{"step", "time", "model", "fresh", "cached", "written", "ou
 
 // Row returns a step as the cells of a table; clock is the layout of its time.
 func (s Step) Row(clock string) []string {
+	model := s.Model
+	if s.Purpose != "" {
+		model += " (" + s.Purpose + ")"
+	}
 	row := []string{
-		strconv.Itoa(s.N), s.Time.Local().Format(clock), s.Model, strconv.Itoa(s.Input), strconv.Itoa(s.Read), strconv.Itoa(s.Written),
+		strconv.Itoa(s.N), s.Time.Local().Format(clock), model, strconv.Itoa(s.Input), strconv.Itoa(s.Read), strconv.Itoa(s.Written),
 		strconv.Itoa(s.Output), fmt.Sprintf("$%.4f", s.CostUSD), "",
 	}
-	if s.Summary {
+	if s.Prompt()+s.Output == 0 {
 		row[3], row[4], row[5], row[6] = "-", "-", "-", "-"
 	}
 	if s.Miss != nil {

@@ -2,6 +2,7 @@ package cost_test
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -117,11 +118,37 @@ func TestAutomaticCachesMissToo(t *testing.T) {
 	}
 }
 
-func TestASummaryIsAStepWithACost(t *testing.T) {
+func TestARequestBesideTheConversationIsAStepAndNoUseOfItsCache(t *testing.T) {
+	beside := session.SideRequest{Purpose: session.PurposeSummary, Model: "small", Usage: llm.Usage{Input: 700, CacheRead: 50, Output: 30}, CostUSD: 0.25}
+	got := story{
+		{0, reply("m", 10, 0, 20_000, 100)},
+		{200, beside},
+		{0, session.Compaction{Trigger: "manual"}},
+		{200, reply("m", 10, 0, 21_000, 100)},
+	}.read()
+	want := cost.Step{N: 2, Time: start.Add(200 * time.Second), Model: "small", Input: 700, Read: 50, Output: 30, CostUSD: 0.25, Purpose: "summary"}
+	if len(got.Steps) != 3 {
+		t.Fatalf("%+v", got)
+	}
+	if diff := cmp.Diff(want, got.Steps[1]); diff != "" {
+		t.Error(diff)
+	}
+	if m := got.Steps[2].Miss; m == nil || !slices.Equal(m.Causes, []string{"compaction (manual)", "expired: nothing was sent for 6m40s"}) {
+		t.Errorf("%+v", m)
+	}
+	if row := got.Steps[1].Row("15:04"); row[2] != "small (summary)" || row[3] != "700" {
+		t.Errorf("%q", row)
+	}
+}
+
+func TestTheSummaryOfAnOldLogHasAPriceOnly(t *testing.T) {
 	got := story{{0, reply("m", 0, 0, 1000, 100)}, {1, session.Compaction{Trigger: "manual", CostUSD: 0.25}}}.read()
 	want := (1000*3.75+100*15)/1e6 + 0.25
-	if len(got.Steps) != 2 || !got.Steps[1].Summary || math.Abs(got.CostUSD-want) > 1e-9 {
-		t.Errorf("%+v", got)
+	if len(got.Steps) != 2 || math.Abs(got.CostUSD-want) > 1e-9 {
+		t.Fatalf("%+v", got)
+	}
+	if row := got.Steps[1].Row("15:04"); row[2] != "unknown (summary)" || row[3] != "-" || row[7] != "$0.2500" {
+		t.Errorf("%q", row)
 	}
 }
 

@@ -136,7 +136,7 @@ func namedBreaks(t *testing.T, requests []llmtest.Request, log *session.Session)
 	n := 0
 	kinds = map[string]int{}
 	for _, step := range cost.Read(withUsage(log, usages), func(string) llm.Price { return llm.Price{Input: 3} }).Steps {
-		if step.Summary {
+		if step.Purpose != "" {
 			continue
 		}
 		if got := step.Miss != nil; got != broken[n] {

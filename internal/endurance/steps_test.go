@@ -89,6 +89,7 @@ func watch(t *testing.T, s *app.Session) func() seen {
 			switch b := e.Body.(type) {
 			case event.Compacted:
 				out.compacted = append(out.compacted, b)
+			case event.SideRequest:
 				out.cost += b.CostUSD
 			case event.StepEnd:
 				out.cost += b.CostUSD

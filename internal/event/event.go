@@ -220,13 +220,12 @@ type Compacting struct {
 
 // Compacted says that the conversation was compacted, or that it could not be.
 type Compacted struct {
-	Level   int     `json:"level"` // 0: nothing changed; 2: old results are stubs; 3: stale results and old reasoning are gone; 4: a summary
-	Trigger string  `json:"trigger"`
-	Before  int     `json:"before"` // estimated tokens of the prompt
-	After   int     `json:"after"`
-	CostUSD float64 `json:"cost_usd,omitempty"`
-	Failed  string  `json:"failed,omitempty"` // why no model wrote the summary; an extract took its place
-	Err     string  `json:"error,omitempty"`  // why the conversation cannot be made short enough
+	Level   int    `json:"level"` // 0: nothing changed; 2: old results are stubs; 3: stale results and old reasoning are gone; 4: a summary
+	Trigger string `json:"trigger"`
+	Before  int    `json:"before"` // estimated tokens of the prompt
+	After   int    `json:"after"`
+	Failed  string `json:"failed,omitempty"` // why no model wrote the summary; an extract took its place
+	Err     string `json:"error,omitempty"`  // why the conversation cannot be made short enough
 }
 
 // String returns one line for people.
@@ -250,7 +249,7 @@ func (c Compacted) String() string {
 
 // SideRequest is a request beside the conversation, which costs money all the same.
 type SideRequest struct {
-	Purpose string    `json:"purpose"` // "permission" or "title"
+	Purpose string    `json:"purpose"` // "permission", "title" or "summary"
 	Model   string    `json:"model"`
 	Usage   llm.Usage `json:"usage"`
 	CostUSD float64   `json:"cost_usd"`

@@ -53,7 +53,7 @@ func everyBody() []event.Body {
 		},
 		event.ModeChanged{Mode: permission.AcceptEdits},
 		event.Compacting{Trigger: "auto"},
-		event.Compacted{Level: 4, Trigger: "auto", Before: 160_000, After: 20_000, CostUSD: 0.1, Failed: "overloaded", Err: "too large"},
+		event.Compacted{Level: 4, Trigger: "auto", Before: 160_000, After: 20_000, Failed: "overloaded", Err: "too large"},
 		event.SideRequest{Purpose: "permission", Model: "m", Usage: usage, CostUSD: 0.001},
 		event.Asked{ID: "q1", Of: "agent explore/t1", Question: event.Question{
 			Agent: []string{"explore/t1"}, Title: "Edit a.go?", Text: "It is outside.", Options: []event.Option{{ID: event.ChoiceOnce, Label: "Yes", Help: "this call"}}, Multi: true, Free: true,

@@ -35,7 +35,7 @@ type Status struct {
 	Sandbox       string          `json:"sandbox,omitempty"` // a word for the tier that confines commands: sandboxed, landlock, unconfined (no tier works here); empty: it is off
 	Dir           string          `json:"dir"`
 	Branch        string          `json:"branch,omitempty"`
-	ContextUsed   int             `json:"context_used"`   // tokens of the last request and its reply
+	ContextUsed   int             `json:"context_used"`   // tokens of the last request and its reply, or an estimate of those that a compaction since left
 	ContextWindow int             `json:"context_window"` // tokens; 0: unknown
 	CostUSD       float64         `json:"cost_usd"`
 	Usage         llm.Usage       `json:"usage"`                // of the whole session

@@ -40,10 +40,51 @@ func Parse(src []byte) Document {
 		return Document{Body: text, Line: 1}
 	}
 	d := Document{Body: body, Line: line}
-	if d.Fields, d.Problem = decode(block); d.Problem != "" {
-		d.Fields = lenient(block)
+	if d.Fields, d.Problem = decode(block); d.Problem == "" {
+		return d
 	}
+	if quoted := quoteBrackets(block); quoted != block {
+		if fields, problem := decode(quoted); problem == "" {
+			d.Fields, d.Problem = fields, ""
+			return d
+		}
+	}
+	d.Fields = lenient(block)
 	return d
+}
+
+// quoteBrackets makes texts of the values that begin with a bracket and are no list, as in "argument-hint: [a] [b]": YAML
+// rejects these, and files for Claude Code have them.
+func quoteBrackets(block string) string {
+	lines := strings.Split(block, "\n")
+	for i, l := range lines {
+		key, value, ok := strings.Cut(l, ": ")
+		value = strings.TrimSpace(value)
+		if ok && strings.HasPrefix(value, "[") && !isList(value) && strings.Contains(value, "]") {
+			lines[i] = key + ": '" + strings.ReplaceAll(value, "'", "''") + "'"
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// isList reports whether a value is one pair of brackets: the first one is closed at the end and not before.
+func isList(value string) bool {
+	if !strings.HasPrefix(value, "[") {
+		return false
+	}
+	depth := 0
+	for i := range len(value) {
+		switch value[i] {
+		case '[':
+			depth++
+		case ']':
+			depth--
+		}
+		if depth == 0 {
+			return i == len(value)-1
+		}
+	}
+	return false
 }
 
 // split finds the block: a first line "---" and a later one of the same, both alone on their lines.
@@ -112,7 +153,7 @@ func scalar(v string) any {
 	switch {
 	case v == "" || v == "|" || v == ">" || v == "|-" || v == ">-":
 		return nil
-	case strings.HasPrefix(v, "[") && strings.HasSuffix(v, "]"):
+	case isList(v):
 		var out []any
 		for _, item := range strings.Split(v[1:len(v)-1], ",") {
 			if s := unquote(strings.TrimSpace(item)); s != "" {

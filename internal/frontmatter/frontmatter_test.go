@@ -68,6 +68,30 @@ Body`))
 	}
 }
 
+func TestABracketBeforeOtherTextIsNoYAMLList(t *testing.T) {
+	for line, want := range map[string]string{
+		"[a] [b]":                       "[a] [b]",
+		"[file] [--flag x] # the names": "[file] [--flag x] # the names",
+		"[it's] <b>":                    "[it's] <b>",
+		"[a|b], then [c]":               "[a|b], then [c]",
+		"[a [b]] [c]":                   "[a [b]] [c]",
+		"[a, b]":                        "a, b",
+		"[a: 1] [b: 2]":                 "[a: 1] [b: 2]",
+	} {
+		d := frontmatter.Parse([]byte("---\nargument-hint: " + line + "\npaths: [x, y]\n---\n"))
+		if got := d.Fields.Text("argument-hint"); got != want || d.Problem != "" {
+			t.Errorf("%s: %q, %q", line, got, d.Problem)
+		}
+		if got := d.Fields.List("paths"); len(got) != 2 {
+			t.Errorf("%s: the line below has %q", line, got)
+		}
+	}
+	d := frontmatter.Parse([]byte("---\nargument-hint: [a] [b]\ndescription: use: it\n---\n"))
+	if got := d.Fields.Text("argument-hint"); got != "[a] [b]" || d.Problem == "" {
+		t.Errorf("beside a line that is wrong: %q, %q", got, d.Problem)
+	}
+}
+
 func TestFieldsConvert(t *testing.T) {
 	f := frontmatter.Parse([]byte(`---
 yes: yes

@@ -1,7 +1,8 @@
 // Package glob matches paths with patterns that strangers wrote, in the syntax of doublestar: *, ?, **, [a-z], {a,b} and \.
 //
 // A pattern such as {a,*}{a,*}{a,*}x takes doublestar time that grows exponentially with its braces. Here braces are
-// expanded first, as a shell does, and a pattern with too many alternatives is an error.
+// expanded first, as a shell does, and a pattern with too many alternatives is an error. Stars that meet at the edge of a brace are
+// one *, so that only a written ** crosses folders.
 package glob
 
 import (
@@ -84,12 +85,25 @@ func (x *expander) expand(pattern string) bool {
 	}
 	end := cuts[len(cuts)-1]
 	for from := open + 1; len(cuts) > 0; cuts = cuts[1:] {
-		if !x.expand(pattern[:open] + pattern[from:cuts[0]] + pattern[end+1:]) {
+		if !x.expand(join(join(pattern[:open], pattern[from:cuts[0]]), pattern[end+1:])) {
 			return false
 		}
 		from = cuts[0] + 1
 	}
 	return true
+}
+
+// join appends two pieces of a pattern; stars that meet become one.
+func join(left, right string) string {
+	head := strings.TrimRight(left, "*")
+	if escapes := len(head) - len(strings.TrimRight(head, `\`)); escapes%2 == 1 && head != left {
+		head += "*"
+	}
+	tail := strings.TrimLeft(right, "*")
+	if head == left || tail == right {
+		return left + right
+	}
+	return head + "*" + tail
 }
 
 // braces finds the first group of a pattern: its opening brace, its commas and, last, its closing brace. Without a group

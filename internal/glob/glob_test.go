@@ -22,6 +22,30 @@ func TestPatternsMatchAsDoublestarsDo(t *testing.T) {
 	})
 }
 
+func TestOnlyAWrittenDoubleStarCrossesFolders(t *testing.T) {
+	for _, c := range []struct {
+		pattern, path string
+		want          bool
+	}{
+		{"*{*,x}/y", "a/b/y", false},
+		{"*{*,x}/y", "a/y", true},
+		{"{x,*}*/y", "a/b/y", false},
+		{"*{,x}*/y", "a/b/y", false},
+		{"*{**,x}/y", "a/b/y", false},
+		{"**{*,x}/y", "a/b/y", false},
+		{"{**,x}/y", "a/b/y", true},
+		{"**{,/x}/y", "a/b/y", true},
+		{"a{/**,}/y", "a/b/c/y", true},
+		{`\*{*,x}/y`, "*b/y", true},
+		{`\*{*,x}/y`, "b/y", false},
+		{`\\*{*,x}/y`, `\b/y`, true},
+	} {
+		if got := Match(c.pattern, c.path); got != c.want {
+			t.Errorf("%q on %q: %v", c.pattern, c.path, got)
+		}
+	}
+}
+
 func TestACompiledPatternMatchesAsItsText(t *testing.T) {
 	for _, c := range []struct {
 		pattern string

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -53,6 +54,7 @@ type Pending struct {
 	running []*running
 	notes   []string // of sections that are left out
 	cuts    []string // of memory
+	warns   []string // of memory
 	o       ContextOptions
 }
 
@@ -88,7 +90,7 @@ func (p *Pending) Sections() []Section {
 		}
 	}
 	m := <-p.memory
-	p.cuts = m.Cuts()
+	p.cuts, p.warns = m.Cuts(), m.warnings
 	if text := m.Text(); text != "" {
 		out = append(out, Section{memoryName, strings.Join(m.paths(), ", "), text})
 	}
@@ -142,20 +144,20 @@ func (p *Pending) Sent() []Section {
 
 // Notice names, after Parts, the sections and instructions that do not reach the model whole; empty when all do.
 func (p *Pending) Notice() string {
-	out := strings.Join(p.notes, "; ")
-	cuts := p.cuts
-	if len(cuts) == 0 {
-		return out
+	out := slices.Concat(p.notes, few(p.warns))
+	if len(p.cuts) > 0 {
+		out = append(out, fmt.Sprintf("instructions that do not reach the model whole: %s. A file may have %d characters, all together %d.",
+			strings.Join(few(p.cuts), "; "), entryLimit, memoryLimit))
 	}
-	if out != "" {
-		out += "; "
+	return strings.Join(out, "; ")
+}
+
+// few is a list of at most five, and the number of the others.
+func few(list []string) []string {
+	if n := len(list); n > 5 {
+		return append(slices.Clone(list[:5]), fmt.Sprintf("and %d more", n-5))
 	}
-	more := ""
-	if len(cuts) > 5 {
-		cuts, more = cuts[:5], fmt.Sprintf("; and %d more", len(cuts)-5)
-	}
-	return out + fmt.Sprintf("instructions that do not reach the model whole: %s%s. A file may have %d characters, all together %d.",
-		strings.Join(cuts, "; "), more, entryLimit, memoryLimit)
+	return list
 }
 
 // FirstMessage puts the context before the user's text in the first message of a session.

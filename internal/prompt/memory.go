@@ -38,7 +38,9 @@ type Entry struct {
 // Memory is the files found, from the most general to the most specific, as they are sent.
 type Memory struct {
 	Entries []Entry
-	Notes   []string // files left out, with the reason
+	Notes   []string // for the model: files left out, with the reason, and patterns that cannot be used
+
+	warnings []string // the notes that concern the user: all but missing imports
 }
 
 // ManagedFiles are where an organisation puts its memory: Claude Code's place and lathe's own.
@@ -64,7 +66,20 @@ func LoadMemory(o ContextOptions) *Memory {
 }
 
 func newLoader(o ContextOptions) *loader {
-	return &loader{o: o, seen: map[string]bool{}, content: map[string]bool{}}
+	l := &loader{o: o, seen: map[string]bool{}, content: map[string]bool{}}
+	for _, pattern := range o.Excludes {
+		full := pattern
+		if rest, ok := strings.CutPrefix(pattern, "~/"); ok {
+			full = filepath.ToSlash(o.Home) + "/" + rest
+		}
+		g, err := glob.Compile(full)
+		if err != nil {
+			l.warn("claudeMdExcludes: the pattern %q leaves no file out: %v", oneLine(pattern, 100), err)
+			continue
+		}
+		l.exclude = append(l.exclude, g)
+	}
+	return l
 }
 
 // all loads the memory that every conversation of the folder begins with.
@@ -168,6 +183,7 @@ type loader struct {
 	content map[string]bool
 	imports int
 	rules   []rule // for some files only
+	exclude []glob.Glob
 }
 
 // bound is the folder that files found in dir may not import from outside of: the project's if dir is in
@@ -187,6 +203,12 @@ func (l *loader) note(format string, args ...any) {
 	l.Notes = append(l.Notes, fmt.Sprintf(format, args...))
 }
 
+// warn adds a note that the user gets too.
+func (l *loader) warn(format string, args ...any) {
+	l.note(format, args...)
+	l.warnings = append(l.warnings, l.Notes[len(l.Notes)-1])
+}
+
 // load reads one file and its imports. A missing file gets a note only if it was imported.
 func (l *loader) load(f file) {
 	real, err := filepath.EvalSymlinks(f.path)
@@ -200,12 +222,12 @@ func (l *loader) load(f file) {
 		return
 	}
 	if f.bound != "" && !within(f.bound, real) {
-		l.note("%s is left out: it leads out of the project to %s", f.path, real)
+		l.warn("%s is left out: it leads out of the project to %s", f.path, real)
 		return
 	}
 	raw, err := readMemory(real)
 	if err != nil {
-		l.note("%s is left out: %v", f.path, err)
+		l.warn("%s is left out: %v", f.path, err)
 		return
 	}
 	l.seen[real] = true
@@ -228,7 +250,7 @@ func (l *loader) keep(e Entry, base string, patterns []string) {
 		l.Entries = append(l.Entries, e)
 		return
 	}
-	l.rules = append(l.rules, rule{Entry: e, base: base, patterns: patterns})
+	l.rules = append(l.rules, rule{Entry: e, base: base, patterns: l.patterns(e.Path, patterns)})
 }
 
 func (l *loader) follow(f file, imports []string) {
@@ -256,12 +278,9 @@ func (l *loader) importPath(f file, name string) string {
 }
 
 func (l *loader) excluded(paths ...string) bool {
-	for _, pattern := range l.o.Excludes {
-		if rest, ok := strings.CutPrefix(pattern, "~/"); ok {
-			pattern = filepath.ToSlash(l.o.Home) + "/" + rest
-		}
+	for _, g := range l.exclude {
 		for _, p := range paths {
-			if glob.Match(pattern, filepath.ToSlash(p)) {
+			if g.Match(filepath.ToSlash(p)) {
 				return true
 			}
 		}

@@ -165,8 +165,50 @@ func TestFilesThatAreNoTextAreLeftOut(t *testing.T) {
 func TestExcludedFilesAreNotRead(t *testing.T) {
 	top, o := tree(t, map[string]string{"CLAUDE.md": "above", "p/CLAUDE.md": "mine", "p/sub/CLAUDE.md": "sub @x.md", "p/sub/x.md": "x", "home/.claude/CLAUDE.md": "user"})
 	o.Excludes = []string{top + "/CLAUDE.md", "**/sub/x.md", "~/.claude/**", "[bad"}
-	if diff := cmp.Diff([]string{"p/CLAUDE.md: mine", "p/sub/CLAUDE.md: sub @x.md"}, listed(t, top, LoadMemory(o))); diff != "" {
+	o.Excludes = append(o.Excludes, strings.Repeat("{a,b}", 10)+".md")
+	m := LoadMemory(o)
+	if diff := cmp.Diff([]string{"p/CLAUDE.md: mine", "p/sub/CLAUDE.md: sub @x.md"}, listed(t, top, m)); diff != "" {
 		t.Error(diff)
+	}
+	want := []string{
+		`claudeMdExcludes: the pattern "[bad" leaves no file out: a bracket or brace is not closed, or is empty`,
+		`claudeMdExcludes: the pattern "{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}.md" leaves no file out: ` +
+			"its braces stand for too many alternatives (500 at most, in 4000 bytes)",
+	}
+	if diff := cmp.Diff(want, m.Notes); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestAPatternOfARuleThatCannotBeUsedIsANote(t *testing.T) {
+	top, o := tree(t, map[string]string{
+		"p/.claude/rules/a.md": "---\npaths: ['{a', '*.go']\n---\ngo rule",
+		"p/.claude/rules/b.md": "---\npaths: '" + strings.Repeat("{a,b}", 10) + "'\n---\nwide",
+		"p/.claude/rules/c.md": "---\npaths: [" + strings.Repeat("x.c, ", patternCount) + "y.c]\n---\nlong",
+	})
+	var notes []string
+	for _, n := range LoadMemory(o).Notes {
+		notes = append(notes, strings.ReplaceAll(n, top, ""))
+	}
+	want := []string{
+		`/p/.claude/rules/a.md: its pattern "{a" matches no file: a bracket or brace is not closed, or is empty`,
+		`/p/.claude/rules/b.md: its pattern "` + strings.Repeat("{a,b}", 10) + `" matches no file: its braces stand for too many alternatives (500 at most, in 4000 bytes)`,
+		"/p/.claude/rules/c.md has 201 patterns; the first 200 count",
+	}
+	if diff := cmp.Diff(want, notes); diff != "" {
+		t.Error(diff)
+	}
+	p := Begin(t.Context(), o)
+	p.Parts()
+	if got := p.Notice(); !strings.Contains(got, `its pattern "{a" matches no file`) {
+		t.Errorf("the user is told %q", got)
+	}
+	s := NewScoped(o)
+	if got := s.For(top + "/p/a.go"); !strings.Contains(got, "go rule") || strings.Contains(got, "Note:") {
+		t.Errorf("%q", got)
+	}
+	if got := s.For(top + "/p/aaaaaaaaaa"); got != "" {
+		t.Errorf("%q", got)
 	}
 }
 

@@ -22,11 +22,14 @@ var ruleFolders = []struct{ dir, suffix string }{
 // ruleCount is how many rule files of one folder are read.
 const ruleCount = 200
 
+// patternCount is how many patterns of one rule file count.
+const patternCount = 200
+
 // rule is memory for some files only.
 type rule struct {
 	Entry
 	base     string // the folder that the patterns start from
-	patterns []string
+	patterns []glob.Glob
 }
 
 // loadRules loads the rule files of a project folder.
@@ -52,7 +55,7 @@ func (l *loader) loadRuleFolder(folder, suffix, base string, of file) {
 		return nil
 	})
 	if len(found) > ruleCount {
-		l.note("%s has more than %d rule files; the others are left out", folder, ruleCount)
+		l.warn("%s has more than %d rule files; the others are left out", folder, ruleCount)
 		found = found[:ruleCount]
 	}
 	slices.Sort(found)
@@ -71,9 +74,11 @@ func scope(raw []byte) (text string, patterns []string) {
 	}
 	for _, key := range []string{"paths", "applyTo", "globs"} {
 		for _, p := range doc.Fields.List(key) {
+			var pieces []string
 			for p := range strings.SplitSeq(p, ",") { // Copilot separates by commas; in braces they belong to the pattern
-				patterns = joinBraces(patterns, strings.TrimSpace(p))
+				pieces = joinBraces(pieces, strings.TrimSpace(p))
 			}
+			patterns = append(patterns, pieces...)
 		}
 	}
 	if slices.ContainsFunc(patterns, func(p string) bool { return p == "*" || p == "**" || p == "**/*" }) {
@@ -94,21 +99,33 @@ func joinBraces(list []string, piece string) []string {
 	return append(list, piece)
 }
 
-// matches reports whether a rule applies to a file. A pattern without a slash matches names in any folder.
+// matches reports whether a rule applies to a file.
 func (r rule) matches(path string) bool {
 	rel, err := filepath.Rel(r.base, path)
 	if err != nil {
 		return false
 	}
 	rel = filepath.ToSlash(rel)
-	for _, p := range r.patterns {
-		p = strings.TrimPrefix(strings.TrimPrefix(p, "./"), "/")
+	return slices.ContainsFunc(r.patterns, func(g glob.Glob) bool { return g.Match(rel) })
+}
+
+// patterns compiles the patterns of a rule file. A pattern without a slash matches names in any folder. One that cannot be used is a note.
+func (l *loader) patterns(path string, texts []string) (out []glob.Glob) {
+	if len(texts) > patternCount {
+		l.warn("%s has %d patterns; the first %d count", path, len(texts), patternCount)
+		texts = texts[:patternCount]
+	}
+	for _, text := range texts {
+		p := strings.TrimPrefix(strings.TrimPrefix(text, "./"), "/")
 		if !strings.Contains(p, "/") {
 			p = "**/" + p
 		}
-		if glob.Match(p, rel) {
-			return true
+		g, err := glob.Compile(p)
+		if err != nil {
+			l.warn("%s: its pattern %q matches no file: %v", path, oneLine(text, 100), err)
+			continue
 		}
+		out = append(out, g)
 	}
-	return false
+	return out
 }

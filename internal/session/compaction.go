@@ -27,7 +27,7 @@ type Compaction struct {
 
 	TokensBefore int // of the prompt, about
 	TokensAfter  int
-	CostUSD      float64 // of the request for the summary
+	CostUSD      float64 // of the request for the summary, in old logs; newer ones have a SideRequest
 	Failed       string  // why no model wrote the summary; an extract took its place
 }
 

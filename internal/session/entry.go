@@ -119,9 +119,12 @@ type Total struct {
 	Model   string    `json:"model,omitempty"`
 }
 
+// PurposeSummary is the purpose of a request for the summary of a compaction.
+const PurposeSummary = "summary"
+
 // SideRequest is a request beside the conversation. It counts towards the session's cost.
 type SideRequest struct {
-	Purpose string    `json:"purpose"` // "permission" or "title"
+	Purpose string    `json:"purpose"` // "permission", "title" or "summary"
 	Model   string    `json:"model"`
 	Usage   llm.Usage `json:"usage"`
 	CostUSD float64   `json:"cost_usd"`

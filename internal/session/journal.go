@@ -167,7 +167,7 @@ func (j *journal) put(r ref) {
 func (j *journal) summarise(at int32, rec *record) error {
 	kind := j.kind(j.refs[at])
 	switch kind {
-	case "head", "title", "model", "mode", "turn_end", "reply", "compaction":
+	case "head", "title", "model", "mode", "turn_end", "reply", "compaction", "side_request":
 	case "user":
 		if j.sum.firstPrompt != "" {
 			return nil

@@ -113,6 +113,16 @@ func TestATurnComesBackAsItWas(t *testing.T) {
 	same(t, r.Info().FirstPrompt, "fix it")
 }
 
+func TestRequestsBesideTheConversationCostMoneyAfterAReopenToo(t *testing.T) {
+	st := newStore(t)
+	s := create(t, st)
+	oneTurn(t, s)
+	_, err := s.Add(t.Context(), SideRequest{Purpose: PurposeSummary, Model: "small", CostUSD: 0.25})
+	must(t, err)
+	same(t, s.Info().CostUSD, 0.75)
+	same(t, reopen(t, st, s).Info().CostUSD, 0.75)
+}
+
 func TestResultsAppearOnceTheReplyIsClosedAndAllCallsHaveEnded(t *testing.T) {
 	s := create(t, newStore(t))
 	user(t, s, "go")

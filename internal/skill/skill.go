@@ -22,6 +22,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/lathe-dev/lathe/internal/frontmatter"
+	"github.com/lathe-dev/lathe/internal/glob"
 )
 
 // Limits of reading and listing.
@@ -156,6 +157,11 @@ func (s *Skill) fill(doc frontmatter.Document) {
 	s.Model, s.Effort, s.Shell = f.Text("model"), f.Text("effort"), f.Text("shell")
 	s.fork(f)
 	s.Paths = f.List("paths")
+	for _, p := range s.Paths {
+		if _, err := glob.Compile(p); err != nil {
+			s.note("its pattern %q matches no file: %v", cut(p, 100), err)
+		}
+	}
 	s.License, s.Compatibility, s.Metadata = f.Text("license"), f.Text("compatibility"), f.Map("metadata")
 	if s.Description = oneLine(f.Text("description")); s.Description == "" {
 		s.Description = oneLine(firstParagraph(doc.Body))

@@ -99,6 +99,19 @@ func TestFindIsLenientAndSaysSo(t *testing.T) {
 	}
 }
 
+func TestAPatternThatCannotBeUsedIsNotedAndAHintInBracketsIsNot(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "s/one/SKILL.md", "---\nargument-hint: [file] [line]\npaths: ['{a', '*.go', '"+strings.Repeat("{a,b}", 10)+"']\n---\nbody")
+	c := skill.Find([]skill.Folder{{Path: filepath.Join(dir, "s"), Kind: skill.KindSkill}})
+	s, ok := c.Get("one")
+	if !ok || s.ArgumentHint != "[file] [line]" {
+		t.Fatalf("%+v", s)
+	}
+	if len(s.Notes) != 2 || !strings.Contains(s.Notes[0], `"{a" matches no file`) || !strings.Contains(s.Notes[1], "too many alternatives") {
+		t.Errorf("%q", s.Notes)
+	}
+}
+
 func TestLinkedSkillsAreFollowedOnce(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "real/tool/SKILL.md", "body")

@@ -18,6 +18,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/journal"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/permission"
+	"github.com/lathe-dev/lathe/internal/session"
 	"github.com/lathe-dev/lathe/internal/skill/invoke"
 	"github.com/lathe-dev/lathe/internal/tool"
 )
@@ -32,7 +33,7 @@ type Config struct {
 	Auto    func() (on bool, threshold int)                        // whether it compacts by itself, and from how many tokens; 0: by the window
 	Model   func() llm.Model                                       // of the conversation
 	Small   func(context.Context) (llm.Model, error)               // writes the summaries
-	Spend   func(usd float64)                                      // counts their price
+	Count   func(purpose string, m llm.ModelInfo, u llm.Usage)     // records their requests, whether or not they are used
 	Clean   func(text string) string                               // makes them safe to send
 	Context func(context.Context) []llm.Part                       // waits for the current context and memory
 	Read    func(ctx context.Context, names []string) [][]llm.Part // the texts of files, as Read returns them; nil: unreadable
@@ -93,7 +94,9 @@ func (k *Keeper) summarise(ctx context.Context, req *llm.Request) (compact.Answe
 		m = k.Model()
 	}
 	out, err := compact.Ask(ctx, m, req)
-	k.Spend(out.CostUSD)
+	if out.Usage != (llm.Usage{}) {
+		k.Count(session.PurposeSummary, m.Info(), out.Usage)
+	}
 	out.Text = k.Clean(out.Text)
 	return out, err
 }
@@ -172,7 +175,11 @@ func (k *Keeper) Watch(ctx context.Context, b event.Body) {
 // Compact replaces the conversation so far by a summary written to the instructions. No turn may run.
 func (k *Keeper) Compact(ctx context.Context, instructions string) (compact.Report, error) {
 	info := k.Model().Info()
-	return k.compact(ctx, compact.Task{Trigger: compact.Manual, Mark: k.Mark(info), Window: info.ContextWindow, Instructions: instructions})
+	used, counted := llm.PromptTokens(k.Journal.Messages())
+	if !counted {
+		used = 0
+	}
+	return k.compact(ctx, compact.Task{Trigger: compact.Manual, Used: used, Mark: k.Mark(info), Window: info.ContextWindow, Instructions: instructions})
 }
 
 // compact runs a compaction, publishes it, and lets the tools forget the files that are no longer in the conversation.

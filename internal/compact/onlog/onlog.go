@@ -25,14 +25,14 @@ type Log struct {
 func (l Log) Compact(ctx context.Context, c compact.Change) error {
 	out := session.Compaction{
 		Level: int(c.Level), Trigger: c.Trigger, Until: l.Until(c.Until), Messages: c.Messages,
-		DropReasoning: c.DropReasoning, TokensBefore: c.Before, TokensAfter: c.After, CostUSD: c.CostUSD, Failed: c.Failed,
+		DropReasoning: c.DropReasoning, TokensBefore: c.Before, TokensAfter: c.After, Failed: c.Failed,
 	}
 	for id, text := range c.Stubs {
 		out.Stubs = append(out.Stubs, session.Stub{CallID: id, Text: text})
 	}
 	slices.SortFunc(out.Stubs, func(a, b session.Stub) int { return cmp.Compare(a.CallID, b.CallID) })
 	return l.Record(func() error { return l.Session.Compact(ctx, out) }, event.Compacted{
-		Level: out.Level, Trigger: out.Trigger, Before: out.TokensBefore, After: out.TokensAfter, CostUSD: out.CostUSD, Failed: out.Failed,
+		Level: out.Level, Trigger: out.Trigger, Before: out.TokensBefore, After: out.TokensAfter, Failed: out.Failed,
 	})
 }
 
