@@ -9,10 +9,12 @@ package checkpoint
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/lathe-dev/lathe/internal/agent"
 	"github.com/lathe-dev/lathe/internal/config"
@@ -39,6 +41,7 @@ func StoreDir(project string) string { return filepath.Join(project, "snapshots"
 func Options(set config.Snapshots, project string) snapshot.Options {
 	return snapshot.Options{
 		Dir: StoreDir(project), Limit: int64(set.MaxMB) << 20, MaxFile: int64(set.MaxFileMB) << 20, MaxFiles: set.MaxFiles, Include: set.Include,
+		Patience: time.Duration(set.MaxWaitSeconds) * time.Second,
 	}
 }
 
@@ -141,17 +144,36 @@ func (s *Seat) Before(ctx context.Context, plan *agent.Plan) (func(), error) {
 	if s.folder.store == nil || log == nil || log.Temporary() {
 		return nil, nil
 	}
+	paths := named(plan)
 	after, err := s.folder.store.Begin(ctx, snapshot.Where{
 		Session: log.ID(), Message: log.LastUser(), Group: fmt.Sprintf("%d.%d", log.Revision(), len(log.Messages())),
 		Call: agent.CallID(ctx), Agent: strings.Join(s.Chain, " "), Title: plan.Title,
-	}, named(plan))
+		Named: targets(plan.Accesses),
+	}, paths)
 	for _, text := range s.folder.takeNotes() {
 		s.Publish(event.Notice{Level: "info", Text: text})
 	}
 	if full := (&session.WriteError{ID: log.ID(), Path: log.Path(), Err: err}); err != nil && full.Full() {
 		return nil, full
 	}
+	if end := after; paths != nil && end != nil {
+		after = func() { // a command is likely to follow an edit
+			end()
+			s.folder.store.Ahead()
+		}
+	}
 	return after, err
+}
+
+// targets are the files and folders that accesses write.
+func targets(list []permission.Access) []string {
+	var out []string
+	for _, a := range list {
+		if a.Kind == permission.Write && filepath.IsAbs(a.Target) && a.Target != os.DevNull {
+			out = append(out, a.Target)
+		}
+	}
+	return out
 }
 
 // named lists the files that a call changes, when it changes no others; nil: it may change any.

@@ -2,7 +2,6 @@ package checkpoint
 
 import (
 	"context"
-	"path/filepath"
 
 	"github.com/lathe-dev/lathe/internal/permission"
 )
@@ -10,17 +9,15 @@ import (
 // Covered says in a line which files of a call that destroys data undo would bring back, and which not; "" for a call that destroys
 // none, or where nothing is kept. Of a command it looks at the files that the command names, and at all where it names none.
 func (f *Folder) Covered(ctx context.Context, r permission.Request) string {
-	var targets []string
 	command, destructive := false, false
 	for _, a := range r.Accesses {
-		switch {
-		case a.Kind == permission.Exec:
-			command = true
-			destructive = destructive || a.Command != nil && a.Command.Class == permission.ClassDestructive
-		case a.Kind == permission.Write && filepath.IsAbs(a.Target) && a.Target != "/dev/null":
-			targets = append(targets, a.Target)
-		}
+		command = command || a.Kind == permission.Exec
+		destructive = destructive || a.Command != nil && a.Command.Class == permission.ClassDestructive
 	}
+	if command && f.store != nil {
+		f.store.Ahead() // while the question is read
+	}
+	targets := targets(r.Accesses)
 	switch {
 	case command && !destructive || !command && len(targets) == 0:
 		return ""

@@ -221,11 +221,13 @@ type ExploreCache struct {
 
 // Snapshots configures the states of files that are kept for undo; they are read when lathe starts.
 type Snapshots struct {
-	Enabled   bool     `json:"enabled"`
-	MaxMB     int      `json:"maxMB"`     // of a project's store
-	MaxFileMB int      `json:"maxFileMB"` // of the largest file that is covered
-	MaxFiles  int      `json:"maxFiles"`  // of the largest folder that is covered
-	Include   []string `json:"include"`   // patterns of ignored files that are covered all the same
+	Enabled bool `json:"enabled"`
+	MaxMB   int  `json:"maxMB"` // of a project's store
+	// MaxWaitSeconds is how long a command waits until files are copied, and how long a look at all of a folder's may take.
+	MaxWaitSeconds int      `json:"maxWaitSeconds"`
+	MaxFileMB      int      `json:"maxFileMB"` // of the largest file that is covered
+	MaxFiles       int      `json:"maxFiles"`  // of the largest folder that is covered
+	Include        []string `json:"include"`   // patterns of ignored files that are covered all the same
 }
 
 // Bash configures the Bash tool.

@@ -49,6 +49,18 @@ func BenchmarkBegin(b *testing.B) {
 				end()
 			}
 		})
+		b.Run(fmt.Sprintf("first-command/%d", n), func(b *testing.B) { // of a new process in a known project
+			for b.Loop() {
+				b.StopTimer()
+				p.open(snapshot.Options{MaxFiles: 300_000})
+				b.StartTimer()
+				end, err := p.s.Begin(b.Context(), snapshot.Where{Session: sessionID}, nil)
+				p.must(err)
+				b.StopTimer()
+				end()
+				b.StartTimer()
+			}
+		})
 		b.Run(fmt.Sprintf("edit/%d", n), func(b *testing.B) {
 			for i := range b.N {
 				p.edit(func() { p.write("d0/e0/f0/file1.go", fmt.Sprintf("package y%d\n", i)) }, "d0/e0/f0/file1.go")

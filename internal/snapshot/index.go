@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -105,8 +106,9 @@ func (s *Store) writeTree(t *tree) error {
 var errIndex = errors.New("the index cannot be read")
 
 type indexReader struct {
-	buf  []byte
-	fail bool
+	buf     []byte
+	fail    bool
+	pending []postponed // without their tree
 }
 
 func (r *indexReader) num() int64 {
@@ -169,7 +171,10 @@ func (r *indexReader) node(n *node, known map[Hash]bool) {
 		e.Kind, e.Mode, e.Size = Kind(r.byte()), uint32(r.num()), r.num()
 		copy(e.Hash[:], r.bytes(sha256.Size))
 		e.Group, e.Uncovered = uint64(r.num()), r.text()
-		if e.Uncovered == "" && !e.inGit {
+		switch {
+		case e.Uncovered == notCopied:
+			r.pending = append(r.pending, postponed{nil, n, e.name, e.Size})
+		case e.Uncovered == "" && !e.inGit:
 			known[e.Hash] = true
 		}
 		n.entries = append(n.entries, e)
@@ -201,17 +206,23 @@ func (s *Store) readTree(root string) (*tree, map[string]int64, error) {
 		name := r.text()
 		offsets[filepath.Join(s.opt.Dir, name)] = r.num()
 	}
-	known := map[Hash]bool{}
+	known := make(map[Hash]bool, len(body)/160)
 	r.node(t.root, known)
 	if r.fail || t.root.path != root {
 		t.watch.close()
 		return nil, nil, errIndex
 	}
 	s.blobs.Lock()
-	for h := range known {
-		s.known[h] = true
+	if len(s.known) == 0 {
+		s.known = known
+	} else {
+		maps.Copy(s.known, known)
 	}
 	s.blobs.Unlock()
+	for i := range r.pending {
+		r.pending[i].t = t
+	}
+	s.pending = append(s.pending, r.pending...)
 	return t, offsets, nil
 }
 

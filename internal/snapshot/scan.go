@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/lathe-dev/lathe/internal/files"
 	"github.com/lathe-dev/lathe/internal/glob"
@@ -20,7 +21,8 @@ type scan struct {
 	store *Store
 	ctx   context.Context
 	tree  *tree
-	began int64          // nanoseconds since 1970
+	began int64 // nanoseconds since 1970
+	start time.Time
 	only  map[*node]bool // the folders to look at, with those that are new; nil: all
 
 	room chan struct{} // one for each folder that is looked at beside others
@@ -42,7 +44,7 @@ type unread struct {
 	before State
 }
 
-// A first scan that reads more than this takes so long that the user should know why the command waits.
+// The copies of a first scan that reads more than this are put off.
 const (
 	slowFiles = 1000
 	slowBytes = 32 << 20
@@ -54,7 +56,7 @@ func (s *Store) update(ctx context.Context, t *tree) ([]Change, error) {
 	if t.uncovered != "" {
 		return nil, nil
 	}
-	sc := &scan{store: s, ctx: ctx, tree: t, began: clock(), room: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)-1))}
+	sc := &scan{store: s, ctx: ctx, tree: t, began: clock(), start: time.Now(), room: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)-1))}
 	now, ok := look(t.root.path)
 	if !ok || now.kind() != Dir {
 		return nil, fmt.Errorf("%s is no folder any more", t.root.path)
@@ -88,16 +90,15 @@ func (s *Store) update(ctx context.Context, t *tree) ([]Change, error) {
 			bytes += u.at.size
 		}
 	}
-	if t.fresh && (bytes > slowBytes || len(sc.unread) > slowFiles) {
-		s.opt.Wait(fmt.Sprintf("Saving %d files (%s) of %s before its first command, so that it can be undone.", len(sc.unread), size(bytes), t.root.path))
-	}
 	if t.fresh && bytes > s.opt.Limit/2 {
 		sc.stop = fmt.Sprintf("its files have %s, and the limit of all snapshots is %s", size(bytes), size(s.opt.Limit))
 	}
 	if sc.stop != "" {
-		t.uncovered, t.changed = sc.stop, true
-		t.root.entries, t.root.subs = nil, nil
+		s.giveUp(t, sc.stop)
 		return nil, nil
+	}
+	if t.fresh && (bytes > slowBytes || len(sc.unread) > slowFiles) {
+		sc.postpone()
 	}
 	if err := sc.read(); err != nil {
 		return nil, s.void(t, err)
@@ -112,6 +113,13 @@ func (s *Store) update(ctx context.Context, t *tree) ([]Change, error) {
 		return nil, s.void(t, err)
 	}
 	return changes, nil
+}
+
+// giveUp covers from now on only the files of a root that edits name, and says so at once.
+func (s *Store) giveUp(t *tree, why string) {
+	t.uncovered, t.changed = why, true
+	t.root.entries, t.root.subs = nil, nil
+	s.opt.Wait(fmt.Sprintf("Undo does not cover the changes of commands in %s: %s. It covers the files that edits name. Settings: snapshots.", t.root.path, why))
 }
 
 // joined sorts changes by path. A file that became a folder, or the reverse, has two changes, which become one.
@@ -215,6 +223,9 @@ func (sc *scan) over(more int) bool {
 	defer sc.mu.Unlock()
 	if sc.count += more; sc.count > sc.store.opt.MaxFiles && sc.stop == "" {
 		sc.stop = fmt.Sprintf("it has more than %d files", sc.store.opt.MaxFiles)
+	}
+	if limit := sc.store.opt.Patience; limit > 0 && sc.stop == "" && time.Since(sc.start) > limit {
+		sc.stop = fmt.Sprintf("a look at its files takes longer than %s", limit)
 	}
 	return sc.stop != ""
 }

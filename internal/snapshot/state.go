@@ -103,4 +103,6 @@ type Where struct {
 	Call    string `json:"call,omitempty"`
 	Agent   string `json:"agent,omitempty"` // the chain of a subagent
 	Title   string `json:"title,omitempty"` // a few words for people
+
+	Named []string `json:"-"` // files and folders that the step is known to change: they are copied first
 }

@@ -74,9 +74,17 @@ func (s *Store) beginFiles(w Where, paths []string) (func(), error) {
 	if err := s.record(&began); err != nil {
 		return nil, err
 	}
+	for _, path := range paths {
+		s.editing[path]++
+	}
 	return func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
+		for _, path := range paths {
+			if s.editing[path]--; s.editing[path] == 0 {
+				delete(s.editing, path)
+			}
+		}
 		s.ended(s.endFiles(began))
 	}, nil
 }
@@ -126,6 +134,12 @@ func (s *Store) file(path string) (now State, was *State, err error) {
 		}
 		if i, ok := n.find(filepath.Base(path)); ok {
 			e := n.entries[i]
+			if e.Uncovered == notCopied {
+				if now, at, sure, err := s.take(path); err != nil || at == e.at {
+					postponed{t, n, e.name, 0}.settle(entry{e.name, at, sure, now})
+					return now, nil, err
+				}
+			}
 			if e.inGit {
 				if e.State, err = s.fetched(t, path, e); err != nil {
 					return now, nil, err
@@ -189,20 +203,14 @@ func (s *Store) lastStep() *Record {
 func (s *Store) beginAll(ctx context.Context, w Where) (func(), error) {
 	began := Record{Kind: Began, Where: w}
 	if len(s.running) == 0 {
-		first := len(s.trees) == 0
-		changes, err := s.updateAll(ctx)
-		if err != nil {
-			return nil, err
-		}
-		if first {
-			err = s.sinceLast(changes)
-		} else {
-			err = s.between(changes)
-		}
-		if err != nil {
+		if err := s.lookAtAll(ctx); err != nil {
 			return nil, err
 		}
 	}
+	if err := s.catchUp(ctx, w.Named); err != nil {
+		return nil, err
+	}
+	s.copyBeside()
 	if err := s.record(&began); err != nil {
 		return nil, err
 	}

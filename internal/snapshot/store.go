@@ -16,6 +16,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -33,6 +34,7 @@ type Options struct {
 	MaxFiles int             // files of the largest root that is covered; 0: DefaultMaxFiles
 	Include  []string        // patterns of ignored files that are covered all the same
 	Git      *git.Git        // reads what git keeps of files that did not change since, so that it is not copied; nil: all is copied
+	Patience time.Duration   // longest wait of a command for first copies, and longest look at a root; 0: DefaultPatience; below 0: none for copies
 	Few      int             // files of a root that are copied without asking git; 0: DefaultFew
 	// Background reports whether commands run beside the steps: changes between two steps may be theirs. May be nil.
 	Background func() bool
@@ -73,6 +75,12 @@ type Store struct {
 	trees   map[string]*tree // by root
 	touched map[string]entry // files that steps named and that no tree covers, by path
 	running []*Record        // steps at work
+	editing map[string]int   // how many steps at work edit a file, by path
+	looked  bool             // all roots were looked at
+	pending []postponed      // files whose first copy is put off
+	copying bool             // somebody copies them
+	looking atomic.Bool      // Ahead was called
+	copier  sync.WaitGroup   // copies, and the look ahead
 	tail    sync.WaitGroup   // looks after a step
 }
 
@@ -86,6 +94,9 @@ func New(o Options) *Store {
 	}
 	if o.MaxFiles <= 0 {
 		o.MaxFiles = DefaultMaxFiles
+	}
+	if o.Patience == 0 {
+		o.Patience = DefaultPatience
 	}
 	if o.Few == 0 {
 		o.Few = DefaultFew
@@ -110,7 +121,7 @@ func New(o Options) *Store {
 	}
 	return &Store{
 		opt: o, include: include, known: map[Hash]bool{}, places: map[Hash]place{}, scanned: map[string]int64{}, from: map[string]string{}, ids: map[string]bool{},
-		trees: map[string]*tree{}, touched: map[string]entry{},
+		trees: map[string]*tree{}, touched: map[string]entry{}, editing: map[string]int{},
 	}
 }
 
@@ -118,8 +129,11 @@ func New(o Options) *Store {
 func (s *Store) Close() error {
 	s.tail.Wait()
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.closed = true
+	s.mu.Unlock()
+	s.copier.Wait()
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	var errs []error
 	for _, t := range s.trees {
 		t.watch.close()
