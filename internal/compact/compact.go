@@ -271,8 +271,11 @@ func (p *Plan) replace(h *history, r llm.ToolResult, superseded bool) {
 	p.After -= freed
 }
 
+// leastResult is the shortest result, in bytes, that is stubbed when nothing else helps.
+const leastResult = 2_000
+
 // summary plans level 4. When the newest messages do not fit, fewer are kept, and results among them are
-// stubbed; the last exchange always stays.
+// stubbed: first long ones, at last all but the newest. The last exchange always stays.
 func (h *history) summary(o Options) Plan {
 	var p Plan
 	for keep := o.Keep; ; keep-- {
@@ -285,14 +288,31 @@ func (h *history) summary(o Options) Plan {
 		if p.Fits = p.After <= o.Target; p.Fits {
 			return p
 		}
-		last := len(h.results) - o.KeepResults
-		for i, r := range h.results {
-			if r.msg >= p.Tail && i < last && size(r.result) >= o.MinResult && !holdsSkill(r.result) {
-				p.replace(h, r.result, false)
-			}
-		}
-		if p.Fits = p.After <= o.Target; p.Fits || keep <= 2 {
+		p.stubTail(h, o)
+		if p.Fits = p.After <= o.Target; p.Fits {
 			return p
+		}
+		if keep <= 2 {
+			o.KeepResults, o.MinResult = 1, min(o.MinResult, leastResult)
+			p.stubTail(h, o)
+			p.Fits = p.After <= o.Target
+			return p
+		}
+	}
+}
+
+// stubTail stubs results of the tail, oldest first, until the plan fits.
+func (p *Plan) stubTail(h *history, o Options) {
+	done := map[string]bool{}
+	for _, s := range p.Stubs {
+		done[s.Call.ID] = true
+	}
+	for _, r := range h.results[:max(0, len(h.results)-o.KeepResults)] {
+		if p.After <= o.Target {
+			return
+		}
+		if r.msg >= p.Tail && size(r.result) >= o.MinResult && !done[r.result.CallID] && !holdsSkill(r.result) {
+			p.replace(h, r.result, false)
 		}
 	}
 }

@@ -173,6 +173,28 @@ func TestATailThatIsTooLongIsShortenedAndSaysWhenItDoesNotFit(t *testing.T) {
 	}
 }
 
+func TestTheLastExchangeGivesUpResultsRatherThanTheTurn(t *testing.T) {
+	msgs := work(1, 100)
+	reply, results := llm.Message{Role: llm.Assistant}, llm.Message{Role: llm.User}
+	for i := range 6 {
+		id := fmt.Sprintf("p%d", i)
+		reply.Parts = append(reply.Parts, llm.ToolCall{ID: id, Name: "Read", Input: json.RawMessage(`{}`)})
+		results.Parts = append(results.Parts, llm.ToolResult{CallID: id, Name: "Read", Parts: []llm.Part{llm.Text{Text: strings.Repeat("x", 7_000)}}})
+	}
+	msgs = append(msgs, reply, results)
+	p := compact.Make(msgs, 0, compact.Options{Target: 6_500})
+	if !p.Fits || p.After > 6_500 || len(p.Stubs) != 3 || p.Stubs[0].Call.ID != "p0" {
+		t.Errorf("%+v", p)
+	}
+	p = compact.Make(msgs, 0, compact.Options{Target: 1_000})
+	if p.Fits || len(p.Stubs) != 5 {
+		t.Errorf("%d stubs, fits: %v", len(p.Stubs), p.Fits)
+	}
+	if p = compact.Make(msgs, 0, compact.Options{Target: total(msgs)}); len(p.Stubs) != 0 {
+		t.Errorf("%d results were stubbed although all fit", len(p.Stubs))
+	}
+}
+
 func TestUsageOfTheProviderScalesTheEstimate(t *testing.T) {
 	msgs := work(10, 20_000)
 	used := total(msgs) / 2 // the model's tokenizer is twice as good

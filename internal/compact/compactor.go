@@ -147,11 +147,13 @@ func (c *Compactor) Run(ctx context.Context, t Task) (Report, error) {
 			r.Failed, answer.Text = err, Extract(msgs[:p.Cut])
 		}
 	}
-	r.Summary, r.After = answer.Text, p.After
-	if err := c.apply(ctx, p, msgs, t, r); err != nil {
+	r.Summary = answer.Text
+	var err error
+	if r.After, err = c.apply(ctx, p, msgs, t, r); err != nil {
 		return Report{}, err
 	}
-	if !p.Fits {
+	p.After = r.After
+	if !p.Fits || t.Trigger == Overflow && r.After >= r.Before {
 		return r, c.tooLarge(p, t)
 	}
 	return r, nil
@@ -160,7 +162,7 @@ func (c *Compactor) Run(ctx context.Context, t Task) (Report, error) {
 // options are the bounds of this task.
 func (c *Compactor) options(t Task) Options {
 	mark := t.Mark
-	if t.Trigger == Overflow && t.Used > 0 { // the window is smaller than it was thought to be
+	if t.Trigger == Overflow && t.Used > 0 {
 		mark = min(mark, t.Used*85/100)
 	}
 	o := Options{Target: mark * aim / 100, ResultKey: c.ResultKey}
@@ -208,9 +210,9 @@ func (c *Compactor) summary(ctx context.Context, p *Plan, msgs []llm.Message, t 
 				ahead.cancel()
 				return Answer{}, ctx.Err()
 			}
-			if ahead.err == nil {
+			if ahead.err == nil || errors.Is(ahead.err, ErrNoSummary) { // a model that refused would refuse again
 				p.take(ahead.cut, msgs)
-				return ahead.answer, nil
+				return ahead.answer, ahead.err
 			}
 		}
 		ahead.cancel()
@@ -249,8 +251,8 @@ func (c *Compactor) ask(ctx context.Context, msgs []llm.Message, instructions st
 	return answer, err
 }
 
-// apply writes the plan as one change: a crash leaves all of it or none.
-func (c *Compactor) apply(ctx context.Context, p Plan, msgs []llm.Message, t Task, r Report) error {
+// apply writes the plan as one change and returns the tokens of the prompt after it: a crash leaves all of it or none.
+func (c *Compactor) apply(ctx context.Context, p Plan, msgs []llm.Message, t Task, r Report) (after int, err error) {
 	ctx = context.WithoutCancel(ctx)
 	change := Change{
 		Level: p.Level, Trigger: t.Trigger, Until: len(msgs), Stubs: c.stubs(ctx, p), DropReasoning: p.DropReasoning,
@@ -263,7 +265,7 @@ func (c *Compactor) apply(ctx context.Context, p Plan, msgs []llm.Message, t Tas
 		change.Failed = r.Failed.Error()
 	}
 	if p.Level != Summary || p.Cut == 0 {
-		return c.Conversation.Compact(ctx, change)
+		return change.After, c.Conversation.Compact(ctx, change)
 	}
 	userTexts := append(c.userTextsSoFar(), AllUserTexts(msgs[:p.Cut])...)
 	kept := Kept{UserTexts: userTexts}
@@ -275,12 +277,12 @@ func (c *Compactor) apply(ctx context.Context, p Plan, msgs []llm.Message, t Tas
 	change.Until, change.Messages, change.DropReasoning = p.Cut, []llm.Message{m}, false
 	change.After += llm.EstimateTokens(m)
 	if err := c.Conversation.Compact(ctx, change); err != nil {
-		return err
+		return 0, err
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.userTexts, c.size = userTexts, len(c.Conversation.Messages())
-	return nil
+	return change.After, nil
 }
 
 // stubs keeps the results that go, and makes the texts that take their places.

@@ -182,6 +182,34 @@ func TestACompactorThatCannotHelpSaysSoAndStops(t *testing.T) {
 	t.Error("it went on for ever")
 }
 
+func TestAModelThatRefusesTheSummaryAheadIsNotAskedAgain(t *testing.T) {
+	conv := &memory{msgs: work(100, 3_000)}
+	var requests atomic.Int32
+	c := &compact.Compactor{Conversation: conv, Summarise: answering("I cannot help with that.", &requests)}
+	task := full(conv.msgs)
+	task.Used = task.Mark * 95 / 100
+	c.Note(t.Context(), task)
+	r, err := c.Run(t.Context(), full(conv.msgs))
+	if err != nil || !errors.Is(r.Failed, compact.ErrNoSummary) || !strings.Contains(r.Summary, "/w/f1.go") || requests.Load() != 1 {
+		t.Fatalf("%+v, %v, %d requests", r, err, requests.Load())
+	}
+}
+
+func TestAnOverflowAfterWhichThePromptIsAsLongAsBeforeEndsTheTurn(t *testing.T) {
+	conv := &memory{msgs: work(20, 500)}
+	var requests atomic.Int32
+	c := &compact.Compactor{
+		Conversation: conv, Summarise: answering(summary, &requests),
+		Kept: func(context.Context, compact.Task, []llm.Message, []string) compact.Kept {
+			return compact.Kept{Todos: strings.Repeat("- a long task\n", 10_000)}
+		},
+	}
+	n := total(conv.msgs)
+	if _, err := c.Run(t.Context(), compact.Task{Trigger: compact.Overflow, Used: n, Mark: n}); !errors.Is(err, compact.ErrTooLarge) {
+		t.Errorf("%v", err)
+	}
+}
+
 func TestManualCompactionTakesWishesAndRefusesTheEmpty(t *testing.T) {
 	conv := &memory{msgs: work(20, 500)}
 	var asked string

@@ -153,7 +153,7 @@ func (k *Keeper) OnWindow(ctx context.Context, w agent.Window) (bool, error) {
 	t := compact.Task{Trigger: compact.Auto, Used: w.Used, Mark: w.Mark, Window: w.Model.ContextWindow, Running: true}
 	if w.Overflow {
 		t.Trigger = compact.Overflow
-		t.Mark = cmp.Or(w.Mark, w.Used)
+		t.Mark = min(cmp.Or(w.Mark, w.Used), w.Used) // the window is smaller than it was thought to be
 	}
 	r, err := k.compact(ctx, t)
 	return r.Level != compact.None, err
