@@ -102,7 +102,7 @@ func (all *Set) SmallModel(ctx context.Context) (llm.Model, error) {
 	if !known && wireOf(name, set) == anthropicWire && set.APIBase == "" {
 		h.Small = llm.DefaultSmallModel
 	}
-	if h.Small == "" || !ownHost(name, set) || known && wireOf(name, set) != h.Wire {
+	if h.Small == "" || !ownHost(name, set) || known && set.Type != "" && set.Type != h.Wire && set.Type != h.Own {
 		return all.Model(ctx, "") // other servers' models are not known
 	}
 	return all.connected(ctx, name, h.Small, set)
@@ -183,18 +183,22 @@ type connection struct {
 	cacheTTL string
 	task     int
 	prepare  llm.Prepare
+
+	responses bool // OpenAI's newer API
 }
 
 // Names of wires in the settings and in the table of hosts.
 const (
 	anthropicWire = "anthropic" // Anthropic's Messages
 	chatWire      = "openai"    // OpenAI's Chat Completions
+	responsesWire = "responses" // OpenAI's Responses
 )
 
 // wires are the APIs that lathe speaks.
 var wires = map[string]func(connection) (llm.Provider, error){
 	anthropicWire: openAnthropic,
-	chatWire:      openChat,
+	chatWire:      openOpenAI,
+	responsesWire: func(c connection) (llm.Provider, error) { c.responses = true; return openOpenAI(c) },
 }
 
 func openAnthropic(c connection) (llm.Provider, error) {
@@ -205,7 +209,7 @@ func openAnthropic(c connection) (llm.Provider, error) {
 	})
 }
 
-func openChat(c connection) (llm.Provider, error) {
+func openOpenAI(c connection) (llm.Provider, error) {
 	if c.task > 0 {
 		return nil, fmt.Errorf("--task-budget: %s has no task budgets, only Anthropic's API; use --max-turns or --max-budget-usd", c.name)
 	}
@@ -219,6 +223,7 @@ func openChat(c connection) (llm.Provider, error) {
 	return openai.New(openai.Config{
 		ProviderName: c.name, BaseURL: c.set.APIBase, APIKey: c.set.APIKey, Headers: headers, Prepare: c.prepare,
 		HTTP: c.http, Retry: c.retry, StallTimeout: c.stall, KeyVar: place(c.name, "apiKey"), URLVar: place(c.name, "apiBase"),
+		Responses: c.responses,
 	}), nil
 }
 

@@ -1,10 +1,12 @@
 package provider
 
 import (
+	"cmp"
 	"net/url"
 	"strings"
 
 	"github.com/lathe-dev/lathe/internal/config"
+	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/llm/hosts"
 )
 
@@ -23,7 +25,18 @@ func wireOf(name string, p config.Provider) string {
 		return p.Type
 	}
 	h, _ := hostOf(name)
+	if h.Own != "" && (p.APIBase == "" || sameHost(p.APIBase, h.Base)) {
+		return h.Own
+	}
 	return h.Wire
+}
+
+// sectionOf returns the section of the catalogue with a provider's models, at worst that of its wire's maker.
+func sectionOf(name string, p config.Provider) string {
+	if wire := wireOf(name, p); wire == anthropicWire {
+		return anthropicWire
+	}
+	return cmp.Or(llm.CatalogueHost(baseOf(name, p)), chatWire)
 }
 
 // baseOf returns the base URL of a provider.

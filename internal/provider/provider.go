@@ -243,7 +243,7 @@ func (all *Set) Models() []llm.ModelInfo {
 			prefix = name + "/"
 		}
 		for _, id := range slices.Sorted(maps.Keys(p.Models)) {
-			info := describe(llm.Lookup(wireOf(name, p), id), p.Models[id])
+			info := describe(llm.Lookup(sectionOf(name, p), id), p.Models[id])
 			info.ID = prefix + info.ID
 			add(info)
 		}

@@ -83,6 +83,39 @@ func TestTheErrorWithoutAKeyListsTheWays(t *testing.T) {
 	}
 }
 
+// OpenAI's own host is called by its newer API, servers in its place by the one that they copy; the setting decides for both.
+func TestTheWireOfAServerInPlaceOfAHost(t *testing.T) {
+	var path string
+	url := requests(t, func(r *http.Request) { path = r.URL.Path })
+	for _, c := range []struct{ settings, base, want string }{
+		{`{}`, "", "responses"},
+		{`{}`, "https://api.openai.com/v1", "responses"},
+		{`{"stream": {"maxRetries": 0}}`, url, "openai"},
+		{`{"providers": {"openai": {"type": "openai"}}}`, "", "openai"},
+		{`{"stream": {"maxRetries": 0}, "providers": {"openai": {"type": "responses"}}}`, url, "responses"},
+	} {
+		all := set(t, c.settings, "OPENAI_API_KEY=k", "OPENAI_BASE_URL="+c.base)
+		if got := wireOf("openai", all.Provider("openai")); got != c.want {
+			t.Errorf("%s %s: %s, want %s", c.settings, c.base, got, c.want)
+		}
+		if m, err := all.SmallModel(t.Context()); c.base != url && (err != nil || m.Info().ID != "gpt-5-mini") {
+			t.Errorf("%s %s: the small model is %+v, %v", c.settings, c.base, m, err)
+		}
+		if c.base != url {
+			continue
+		}
+		m, err := all.Model(t.Context(), "gpt-5.5")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range m.Stream(t.Context(), &llm.Request{Messages: []llm.Message{llm.UserText("x")}}) { // the server answers by one of the APIs only
+		}
+		if want := map[string]string{"openai": "/chat/completions", "responses": "/responses"}[c.want]; !strings.HasSuffix(path, want) {
+			t.Errorf("%s: the request went to %s", c.settings, path)
+		}
+	}
+}
+
 // A bare --api-base goes to the preferred host that has a key, if only one has, else to the wire that most servers speak.
 func TestABareBaseGoesToTheOnlyKey(t *testing.T) {
 	for _, c := range []struct {

@@ -126,7 +126,7 @@ func (w *writer) part(p llm.Part) {
 	case llm.ToolCall:
 		w.open(`{"type":"tool_use","id":`)
 		w.buf = llm.AppendQuoted(w.buf, callID(p.ID))
-		w.buf = llm.AppendQuoted(append(w.buf, `,"name":`...), toolName(p.Name))
+		w.buf = llm.AppendQuoted(append(w.buf, `,"name":`...), llm.ToolName(p.Name, 128))
 		w.buf = appendInput(append(w.buf, `,"input":`...), p.Input)
 		w.close(true)
 	case llm.ToolResult:
@@ -254,37 +254,10 @@ func blank(s string) bool { return strings.TrimSpace(s) == "" }
 // callID returns an id the API accepts (letters, digits, _ and -). Ids of other providers may have other
 // characters; the same id is always changed in the same way, which keeps call and result matched.
 func callID(id string) string {
-	if plainName(id) && len(id) <= 128 {
+	if llm.PlainName(id) && len(id) <= 128 {
 		return id
 	}
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(id))
 	return fmt.Sprintf("toolu_%016x", h.Sum64())
-}
-
-// toolName returns a name the API accepts. A model may have called a tool with an impossible name.
-func toolName(s string) string {
-	if plainName(s) && len(s) <= 128 {
-		return s
-	}
-	out := strings.Map(func(r rune) rune {
-		if r < 128 && plainName(string(r)) {
-			return r
-		}
-		return '_'
-	}, s)
-	if out == "" {
-		return "unknown"
-	}
-	return out[:min(len(out), 128)]
-}
-
-func plainName(s string) bool {
-	for i := range len(s) {
-		c := s[i] | 0x20
-		if (c < 'a' || c > 'z') && (s[i] < '0' || s[i] > '9') && s[i] != '_' && s[i] != '-' {
-			return false
-		}
-	}
-	return s != ""
 }

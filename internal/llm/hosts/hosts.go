@@ -16,7 +16,8 @@ import (
 // Host is a model API.
 type Host struct {
 	Name  string
-	Wire  string // "anthropic" or "openai", see package provider
+	Wire  string // "anthropic", "openai" or "responses", see package provider
+	Own   string // the wire at Base itself, where servers that take its place speak another; "" means Wire
 	Base  string // base URL; "" if each user has their own
 	Vars  []Var  // the environment variables that configure it, the key's first
 	Model string // the default; "" means that one must be chosen
@@ -71,7 +72,7 @@ var Table = []Host{
 		},
 	},
 	{
-		Name: "openai", Wire: "openai", Base: "https://api.openai.com/v1", Small: "gpt-5-mini",
+		Name: "openai", Wire: "openai", Own: "responses", Base: "https://api.openai.com/v1", Small: "gpt-5-mini",
 		Vars:      []Var{{"OPENAI_API_KEY", "apiKey"}, {"OPENAI_BASE_URL", "apiBase"}},
 		Preferred: true, AnyServer: true,
 		Login: &Login{

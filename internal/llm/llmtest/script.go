@@ -137,6 +137,7 @@ var Shapes = map[string]string{
 	"name_late":          "chat: a call's name comes after its first piece",
 	"calls_batched":      "chat: all calls in one chunk",
 	"index_missing":      "chat: calls without an index",
+	"arguments_at_end":   "responses: a call's arguments come with its end only",
 	"done_absent":        "chat: no [DONE] line",
 	"usage_with_finish":  "chat: usage in the chunk that has the finish reason",
 	"reasoning":          "chat: reasoning in the field reasoning",

@@ -2,6 +2,7 @@ package openai
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -24,6 +25,7 @@ type assembly struct {
 	refused bool
 	space   string // white space that may begin a text
 	ids     map[string]bool
+	taken   func(id string) bool // whether a call id is used in the conversation
 }
 
 type part struct {
@@ -43,6 +45,7 @@ type part struct {
 
 	details []json.RawMessage // of a thought: its reasoning_details
 	extra   json.RawMessage   // of a text or call: its extra_content
+	item    json.RawMessage   // Responses: members that go back with the part, an object
 }
 
 type partKind int
@@ -211,33 +214,34 @@ func isObject(text []byte) bool {
 }
 
 // unique returns id, or a new one if that is empty or taken.
-func (d *decoder) unique(id string) string {
-	for id == "" || d.ids[id] || d.taken != nil && d.taken(id) {
+func (a *assembly) unique(id string) string {
+	for id == "" || a.ids[id] || a.taken != nil && a.taken(id) {
 		id = fmt.Sprintf("call_%016x", rand.Uint64())
 	}
-	if d.ids == nil {
-		d.ids = map[string]bool{}
+	if a.ids == nil {
+		a.ids = map[string]bool{}
 	}
-	d.ids[id] = true
+	a.ids[id] = true
 	return id
 }
 
-// settle closes everything: the reply is finished. Only its last part can have been cut by the output limit.
-func (d *decoder) settle() {
-	for i := d.front; i < len(d.parts); i++ {
-		p := d.parts[i]
+// settle closes everything: the reply is finished. limited says that the output limit may have ended it; only its last
+// part can have been cut by that.
+func (a *assembly) settle(limited bool) {
+	for i := a.front; i < len(a.parts); i++ {
+		p := a.parts[i]
 		p.closed = true
 		if p.kind != callPart {
 			continue
 		}
-		cut := i == len(d.parts)-1 && (d.reason == "length" || d.reason == "")
+		cut := i == len(a.parts)-1 && limited
 		if len(bytes.TrimSpace(p.text)) == 0 && !cut {
 			p.text, p.sent = []byte("{}"), 0 // a call without arguments
 		}
 		p.broken = !isObject(p.text) || p.name == ""
 		p.cut = p.broken && cut
 	}
-	d.flush()
+	a.flush()
 }
 
 // midCall reports whether the last part is an incomplete call.
@@ -310,9 +314,9 @@ func (a *assembly) close(p *part) {
 func (p *part) made(host string) llm.Part {
 	switch p.kind {
 	case textPart:
-		return llm.Text{Text: string(p.text), Opaque: extraOpaque(host, p.extra)}
+		return llm.Text{Text: string(p.text), Opaque: cmp.Or(extraOpaque(host, p.extra), itemOpaque(host, p.item))}
 	case thoughtPart:
-		return llm.Reasoning{Text: string(p.text), Provider: host, Opaque: detailsOpaque(host, p.details)}
+		return llm.Reasoning{Text: string(p.text), Provider: host, Opaque: cmp.Or(detailsOpaque(host, p.details), itemOpaque(host, p.item))}
 	}
 	c := llm.ToolCall{ID: p.id, Name: p.name, Opaque: extraOpaque(host, p.extra)}
 	if p.broken {

@@ -51,23 +51,12 @@ type callPiece struct {
 	ExtraContent json.RawMessage `json:"extra_content"`
 }
 
-// decoder turns a reply into deltas and a message.
+// decoder turns a reply of Chat Completions into deltas and a message.
 type decoder struct {
-	reply *llm.Reply
-	taken func(id string) bool // whether a call id is used in the conversation
-
-	assembly
-	started  bool
-	id       string
-	model    string
+	incoming
 	usage    *usage
 	reason   string // finish_reason, "" before it came
 	finished bool   // finish_reason or [DONE] was seen
-	message  llm.Message
-}
-
-func newDecoder(m *model, reply *llm.Reply, yield func(llm.Delta) bool) *decoder {
-	return &decoder{reply: reply, model: m.info.ID, assembly: assembly{yield: yield, host: m.info.Host}}
 }
 
 // run reads events to the end of the reply.
@@ -159,7 +148,7 @@ func (d *decoder) event(data []byte) error {
 		if c.Choices[i].Index != 0 {
 			continue
 		}
-		d.start(&c)
+		d.begin(c.ID, c.Model)
 		if err := d.choice(&c.Choices[i]); err != nil {
 			return err
 		}
@@ -170,17 +159,6 @@ func (d *decoder) event(data []byte) error {
 func startsObject(data []byte) bool {
 	t := bytes.TrimLeft(data, " \t\r\n")
 	return len(t) > 0 && t[0] == '{'
-}
-
-func (d *decoder) start(c *chunk) {
-	if d.started {
-		return
-	}
-	d.started, d.id = true, c.ID
-	if c.Model != "" {
-		d.model = c.Model
-	}
-	d.send(llm.Started{ID: d.id, Model: d.model})
 }
 
 func (d *decoder) choice(c *choice) error {
@@ -203,7 +181,7 @@ func (d *decoder) choice(c *choice) error {
 			return d.reply.Reported("overloaded", "the server ran out of resources in the middle of the reply")
 		}
 		d.reason, d.finished = *c.FinishReason, true
-		d.settle()
+		d.settle(d.limited())
 	}
 	return nil
 }
@@ -290,18 +268,21 @@ func textsOf(raw json.RawMessage) ([]mixedText, error) {
 	return out, nil
 }
 
+// limited reports whether the output limit may have ended the reply.
+func (d *decoder) limited() bool { return d.reason == "length" || d.reason == "" }
+
 // finish completes the parts and makes the message.
 func (d *decoder) finish(req *llm.Request) error {
-	d.settle()
+	d.settle(d.limited())
 	if err := d.err(); err != nil {
 		return err
 	}
-	d.message = llm.Message{ID: d.id, Role: llm.Assistant, Parts: d.complete(), Model: d.model, Stop: d.stop()}
-	u := d.usage.tokens()
-	if d.usage == nil {
-		u = llm.Usage{Input: llm.EstimateRequest(req), Output: llm.EstimateTokens(d.message), Estimated: true}
+	var u *llm.Usage
+	if d.usage != nil {
+		tokens := d.usage.tokens()
+		u = &tokens
 	}
-	d.message.Usage = &u
+	d.make(req, u, d.stop())
 	return nil
 }
 

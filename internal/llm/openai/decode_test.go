@@ -42,7 +42,12 @@ const done = "[DONE]"
 
 func run(t testing.TB, body string, history ...llm.Message) (parts []llm.Part, m *llm.Message, ready []llm.ToolCall, err error) {
 	t.Helper()
-	p := New(Config{BaseURL: "http://wire", HTTP: &http.Client{Transport: wire{[]byte(body)}}, Retry: llm.RetryPolicy{Max: -1}})
+	return runAPI(t, false, body, history...)
+}
+
+func runAPI(t testing.TB, responses bool, body string, history ...llm.Message) (parts []llm.Part, m *llm.Message, ready []llm.ToolCall, err error) {
+	t.Helper()
+	p := New(Config{BaseURL: "http://wire", HTTP: &http.Client{Transport: wire{[]byte(body)}}, Retry: llm.RetryPolicy{Max: -1}, Responses: responses})
 	mod, err := p.Model(context.Background(), "m")
 	if err != nil {
 		t.Fatal(err)
@@ -273,24 +278,30 @@ func FuzzDecode(f *testing.F) {
 	f.Add(`{"choices":[{"message":{"content":"x","tool_calls":[{"function":{}}]},"finish_reason":"stop"}]}`)
 	f.Fuzz(func(t *testing.T, body string) {
 		parts, m, ready, err := run(t, body)
-		if (m == nil) == (err == nil) {
-			t.Fatalf("message %v, error %v", m, err)
-		}
-		sound := map[string]bool{}
-		for _, p := range parts {
-			if c, ok := p.(llm.ToolCall); ok {
-				if c.ID == "" || sound[c.ID] || c.Raw == "" && !isObject(c.Input) {
-					t.Fatalf("bad call %+v", c)
-				}
-				sound[c.ID] = true
-			}
-		}
-		for _, c := range ready {
-			if !isObject(c.Input) || c.Name == "" || err == nil && !sound[c.ID] {
-				t.Fatalf("ready: %+v", c)
-			}
-		}
+		checkSound(t, parts, m, ready, err)
 	})
+}
+
+// checkSound: a reply ends with a message or an error, and no call is ready that is not whole.
+func checkSound(t *testing.T, parts []llm.Part, m *llm.Message, ready []llm.ToolCall, err error) {
+	t.Helper()
+	if (m == nil) == (err == nil) {
+		t.Fatalf("message %v, error %v", m, err)
+	}
+	sound := map[string]bool{}
+	for _, p := range parts {
+		if c, ok := p.(llm.ToolCall); ok {
+			if c.ID == "" || sound[c.ID] || c.Raw == "" && !isObject(c.Input) {
+				t.Fatalf("bad call %+v", c)
+			}
+			sound[c.ID] = true
+		}
+	}
+	for _, c := range ready {
+		if !isObject(c.Input) || c.Name == "" || err == nil && !sound[c.ID] {
+			t.Fatalf("ready: %+v", c)
+		}
+	}
 }
 
 // BenchmarkDecode reads a reply of 2,000 text deltas and 20 calls of 100 pieces each.

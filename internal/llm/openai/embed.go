@@ -18,7 +18,7 @@ func (p *Provider) Embed(ctx context.Context, model string, texts []string) ([][
 	}
 	body := &llm.Body{}
 	body.Append(data)
-	address := strings.TrimSuffix(p.endpoint, "/chat/completions") + "/embeddings"
+	address := strings.TrimSuffix(strings.TrimSuffix(p.endpoint, chatAPI), responsesAPI) + "/embeddings"
 	reply, err := p.caller.Post(ctx, 1, &llm.Outgoing{URL: address, Header: p.header, Body: body, Model: model}, nil)
 	if err != nil {
 		return nil, llm.Usage{}, err

@@ -86,7 +86,7 @@ func (m *model) head(req *llm.Request) []byte {
 		b = append(b, ']')
 	}
 	if len(req.Tools) > 0 {
-		b = append(b, m.enc.toolList(req.Tools)...)
+		b = append(b, m.enc.list(req.Tools, appendChatTool)...)
 		b = appendToolChoice(b, req.ToolChoice)
 	}
 	return b
@@ -118,8 +118,8 @@ func appendToolChoice(b []byte, choice string) []byte {
 	return append(llm.AppendQuoted(b, choice), "}}"...)
 }
 
-// toolList encodes the tools; the last list is cached by identity.
-func (e *encoder) toolList(tools []llm.ToolSpec) []byte {
+// list encodes the tools with a function for one; the last list is cached by identity.
+func (e *encoder) list(tools []llm.ToolSpec, one func([]byte, *llm.ToolSpec) []byte) []byte {
 	key := toolsKey{unsafe.SliceData(tools), len(tools)}
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -127,23 +127,31 @@ func (e *encoder) toolList(tools []llm.ToolSpec) []byte {
 		return e.tools
 	}
 	b := []byte(`,"tools":[`)
-	for i, t := range tools {
+	for i := range tools {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = append(b, `{"type":"function","function":{"name":`...)
-		b = llm.AppendQuoted(b, t.Name)
-		if t.Description != "" {
-			b = llm.AppendQuoted(append(b, `,"description":`...), t.Description)
-		}
-		b = append(b, `,"parameters":`...)
-		if len(t.Schema) == 0 {
-			b = append(b, `{"type":"object","properties":{}}`...)
-		}
-		b = append(append(b, t.Schema...), "}}"...)
+		b = one(b, &tools[i])
 	}
 	e.tools, e.toolsKey = append(b, ']'), key
 	return e.tools
+}
+
+func appendChatTool(b []byte, t *llm.ToolSpec) []byte {
+	b = llm.AppendQuoted(append(b, `{"type":"function","function":{"name":`...), t.Name)
+	return append(appendSchema(b, t), "}}"...)
+}
+
+// appendSchema writes the members description and parameters.
+func appendSchema(b []byte, t *llm.ToolSpec) []byte {
+	if t.Description != "" {
+		b = llm.AppendQuoted(append(b, `,"description":`...), t.Description)
+	}
+	b = append(b, `,"parameters":`...)
+	if len(t.Schema) == 0 {
+		b = append(b, `{"type":"object","properties":{}}`...)
+	}
+	return append(b, t.Schema...)
 }
 
 // system is the first message, or nothing.
@@ -204,7 +212,7 @@ func (m *model) assistant(msg *llm.Message) []byte {
 			b = append(b, ',')
 		}
 		b = llm.AppendQuoted(append(b, `{"id":`...), m.callID(c.ID))
-		b = llm.AppendQuoted(append(b, `,"type":"function","function":{"name":`...), orElse(c.Name, "unknown"))
+		b = llm.AppendQuoted(append(b, `,"type":"function","function":{"name":`...), llm.ToolName(c.Name, maxToolName))
 		b = append(b, `,"arguments":`...)
 		b = append(appendArguments(b, c), '}')
 		b = append(m.members(b, c.Opaque), '}')
@@ -347,8 +355,11 @@ func appendMedia(b []byte, p llm.Media) []byte {
 	return append(b, `"}}`...)
 }
 
-// maxID is the longest call id that OpenAI takes.
-const maxID = 40
+// The longest call id and the longest name of a tool that OpenAI takes.
+const (
+	maxID       = 40
+	maxToolName = 64
+)
 
 // callID returns an id the server accepts. Longer ones come from other providers in a session that changed
 // the model; they are replaced by a hash, the same for call and result.

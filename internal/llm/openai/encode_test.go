@@ -34,14 +34,14 @@ func everything(host string) *llm.Request {
 		System: []llm.Part{llm.Text{Text: "Be careful."}, llm.Text{Text: "Be brief."}},
 		Messages: []llm.Message{
 			{Role: llm.User, Parts: []llm.Part{llm.Text{Text: "Look at"}, llm.Media{MIME: "image/png", Data: []byte("png")}, llm.Media{MIME: "application/pdf", Data: []byte("pdf"), Name: "a.pdf"}, llm.Text{Text: "please."}}},
-			{Role: llm.Assistant, Parts: []llm.Part{llm.Reasoning{Text: "Hm.", Provider: host}, llm.Reasoning{Text: "signed", Signature: "s"}, llm.Text{Text: "Both."}, read, shot, broken}},
+			{Role: llm.Assistant, Parts: []llm.Part{llm.Reasoning{Text: "Hm.", Provider: host}, llm.Reasoning{Text: "signed", Signature: "s"}, llm.Reasoning{Text: "Sealed.", Provider: host, Opaque: &llm.Opaque{Provider: host, JSON: json.RawMessage(`{"type":"reasoning","summary":[],"encrypted_content":"e"}`)}}, llm.Text{Text: "Both.", Opaque: &llm.Opaque{Provider: host + "x", JSON: json.RawMessage(`{"phase":"commentary"}`)}}, read, shot, broken}},
 			{Role: llm.User, Parts: []llm.Part{
 				llm.TextResult(read, "package a", false),
 				llm.ToolResult{CallID: shot.ID, Name: "Open", Parts: []llm.Part{llm.Media{MIME: "image/png", Data: []byte("shot")}}},
 				llm.TextResult(broken, "not JSON", true),
 				llm.Text{Text: "Go on."},
 			}},
-			{Role: llm.Assistant, Parts: []llm.Part{llm.Reasoning{Text: "only thoughts"}}},
+			{Role: llm.Assistant, Parts: []llm.Part{llm.Reasoning{Text: "only thoughts", Provider: host, Opaque: &llm.Opaque{Provider: host, JSON: json.RawMessage(`{"type":"reasoning","summary":[],"encrypted_content":"alone"}`)}}}},
 			{Role: llm.Assistant, Parts: []llm.Part{llm.Opaque{Provider: "anthropic", JSON: json.RawMessage(`{}`)}, llm.Reasoning{Text: "Why not.", Provider: host}, llm.Text{Text: "Fine."}}},
 			{Role: llm.User, Parts: []llm.Part{llm.ToolResult{CallID: "none", Name: "x"}}},
 			llm.UserText("Two\n\"lines\""),
@@ -65,11 +65,17 @@ func TestRequestBodies(t *testing.T) {
 		{"mistral", "codestral-latest", Config{BaseURL: "https://api.mistral.ai/v1"}},
 		{"openrouter", "openai/gpt-5.1", Config{BaseURL: "https://openrouter.ai/api/v1"}},
 		{"unknown", "local", Config{BaseURL: "http://localhost:8080"}},
+		{"responses", "gpt-5.1", Config{Responses: true}},
+		{"responses_plain", "gpt-4o", Config{Responses: true, CacheKey: "session-1"}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			m := newModel(t, row.conf, row.model)
-			body := m.body(everything(m.info.Host)).Bytes()
-			if again := m.body(everything(m.info.Host)).Bytes(); !bytes.Equal(body, again) {
+			build := m.body
+			if m.p.responses {
+				build = m.responsesBody
+			}
+			body := build(everything(m.info.Host)).Bytes()
+			if again := build(everything(m.info.Host)).Bytes(); !bytes.Equal(body, again) {
 				t.Errorf("the same request has two bodies:\n%s\n%s", body, again)
 			}
 			var pretty bytes.Buffer
@@ -102,8 +108,10 @@ func TestEmptyRequestsAreValid(t *testing.T) {
 		{Messages: []llm.Message{{Role: llm.Assistant}, llm.UserText("x")}},
 		{System: []llm.Part{llm.Text{Text: "x"}}},
 	} {
-		if b := m.body(req).Bytes(); !json.Valid(b) {
-			t.Errorf("%s", b)
+		for _, b := range [][]byte{m.body(req).Bytes(), m.responsesBody(req).Bytes()} {
+			if !json.Valid(b) {
+				t.Errorf("%s", b)
+			}
 		}
 	}
 }

@@ -1,10 +1,11 @@
-// Package openai implements Chat Completions, for OpenAI and for every server with the same API (OpenRouter,
-// DeepSeek, Groq, Mistral, Together, vLLM, llama.cpp, Ollama, LM Studio, company gateways).
+// Package openai implements OpenAI's two APIs: Chat Completions, for every server that has it too (OpenRouter,
+// DeepSeek, Groq, Mistral, Together, vLLM, llama.cpp, Ollama, LM Studio, company gateways), and Responses, for OpenAI
+// itself and the few others.
 //
 // A [Provider] is one server; its models keep the promises of package llm. Differences between servers follow
 // from the base URL's host where it is known, and can be set in [Traits].
 //
-// The API is loosely defined and its servers differ, so the decoder is strict in its output and tolerant in
+// Chat Completions is loosely defined and its servers differ, so its decoder is strict in its output and tolerant in
 // its input:
 //
 //   - A tool call is ready when its JSON object is complete and the next part has begun, or when the reply
@@ -17,13 +18,15 @@
 //   - Arguments that are not a JSON object are kept in ToolCall.Raw and are never ready; PartDone ends such a
 //     call. A call that the output limit cut is dropped from the message.
 //
-// Sources: OpenAI's API reference (Chat Completions, streaming), DeepSeek's thinking mode guide,
+// Responses has items with a beginning and an end: a call is ready at the end of its item, and a reply is complete with
+// response.completed or response.incomplete. The server keeps no conversation; reasoning is sent back encrypted.
+//
+// Sources: OpenAI's API reference (Chat Completions, Responses, streaming), DeepSeek's thinking mode guide,
 // OpenRouter's streaming and reasoning pages.
 package openai
 
 import (
 	"context"
-	"errors"
 	"iter"
 	"net/http"
 	"net/url"
@@ -55,6 +58,7 @@ type Config struct {
 	CacheKey     string        // prompt_cache_key; "" means one derived from the beginning of the conversation
 	Traits       *Traits       // nil means those of the host
 	Prepare      llm.Prepare   // see llm.Caller
+	Responses    bool          // speak the Responses API instead of Chat Completions
 }
 
 // Provider makes the models of one server. It is safe for concurrent use.
@@ -68,6 +72,8 @@ type Provider struct {
 	retry    llm.RetryPolicy
 	caller   llm.Caller
 	cacheKey string
+
+	responses bool
 }
 
 // New makes a provider. An invalid base URL is reported by the first request.
@@ -76,7 +82,8 @@ func New(c Config) *Provider {
 	base := orElse(c.BaseURL, official.Base)
 	host := llm.CatalogueHost(base)
 	p := &Provider{
-		name: c.ProviderName, endpoint: endpoint(base), header: c.header(), retry: c.Retry, cacheKey: c.CacheKey,
+		name: c.ProviderName, endpoint: endpoint(base, chatAPI), header: c.header(), retry: c.Retry, cacheKey: c.CacheKey,
+		responses: c.Responses,
 		caller: llm.Caller{
 			KeyVar: orElse(c.KeyVar, official.Variable("apiKey")), URLVar: orElse(c.URLVar, official.Variable("apiBase")),
 			HTTP: c.HTTP, Clock: c.Clock, StallTimeout: c.StallTimeout, HeaderTimeout: c.HeadTimeout,
@@ -91,6 +98,11 @@ func New(c Config) *Provider {
 	p.traits = TraitsOf(host)
 	if c.Traits != nil {
 		p.traits = *c.Traits
+	}
+	if c.Responses {
+		p.endpoint = endpoint(base, responsesAPI)
+		p.host += responsesAPI
+		p.traits.Files = true
 	}
 	return p
 }
@@ -121,20 +133,30 @@ func (c *Config) header() http.Header {
 	return h
 }
 
-// endpoint returns the address of Chat Completions under a base URL. "/v1" is added unless the path already
+// The paths of the APIs. That of Responses also follows the host in the owner of opaque data, since the two APIs of one
+// host do not take each other's.
+const (
+	chatAPI      = "/chat/completions"
+	responsesAPI = "/responses"
+)
+
+// endpoint returns the address of an API under a base URL. "/v1" is added unless the path already
 // has a version ("/v1", "/api/v1", "/v1beta/openai", "/paas/v4").
-func endpoint(base string) string {
+func endpoint(base, api string) string {
 	u, err := url.Parse(strings.TrimSpace(base))
 	if err != nil {
 		return base // Post reports the error
 	}
 	path := strings.TrimRight(u.Path, "/")
+	whole, other := strings.CutSuffix(path, map[string]string{chatAPI: responsesAPI, responsesAPI: chatAPI}[api])
 	switch {
-	case strings.HasSuffix(path, "/chat/completions"): // the whole address
+	case strings.HasSuffix(path, api): // the whole address
+	case other:
+		path = whole + api
 	case versioned(path):
-		path += "/chat/completions"
+		path += api
 	default:
-		path += "/v1/chat/completions"
+		path += "/v1" + api
 	}
 	u.Path, u.RawPath = path, ""
 	return u.String()
@@ -176,7 +198,11 @@ func (m *model) Info() llm.ModelInfo { return m.info }
 // Stream sends req, with retries, and yields the reply.
 func (m *model) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {
-		out := &llm.Outgoing{URL: m.p.endpoint, Header: m.p.header, Body: m.body(req), Model: m.info.ID}
+		body := m.body
+		if m.p.responses {
+			body = m.responsesBody
+		}
+		out := &llm.Outgoing{URL: m.p.endpoint, Header: m.p.header, Body: body(req), Model: m.info.ID}
 		m.p.retry.Run(ctx, m.p.caller.Clock, func(ctx context.Context, n int, yield func(llm.Delta) bool) error {
 			return m.attempt(ctx, n, req, out, yield)
 		}, yield)
@@ -189,17 +215,24 @@ func (m *model) attempt(ctx context.Context, n int, req *llm.Request, out *llm.O
 	if err != nil {
 		return err
 	}
-	d := newDecoder(m, reply, yield)
-	d.taken = takenIDs(req)
+	in := incoming{reply: reply, model: m.info.ID, assembly: assembly{yield: yield, host: m.info.Host, taken: takenIDs(req)}}
+	var d interface {
+		run(context.Context) error
+		finish(*llm.Request) error
+		received() *incoming
+	} = &decoder{incoming: in}
+	if m.p.responses {
+		d = &responseDecoder{incoming: in}
+	}
 	if err = d.run(ctx); err == nil {
 		err = d.finish(req)
 	}
 	if err != nil {
 		reply.Abort()
-		return d.withPartial(err)
+		return d.received().withPartial(err)
 	}
 	reply.Close()
-	if !yield(llm.Done{Message: d.message}) {
+	if !yield(llm.Done{Message: d.received().message}) {
 		return llm.ErrStopped
 	}
 	return nil
@@ -217,16 +250,4 @@ func takenIDs(req *llm.Request) func(string) bool {
 		}
 		return false
 	}
-}
-
-// withPartial adds the complete parts to the error of a broken stream.
-func (d *decoder) withPartial(err error) error {
-	e, ok := errors.AsType[*llm.Error](err)
-	if !ok {
-		return err
-	}
-	if parts := d.complete(); len(parts) > 0 {
-		e.Partial = &llm.Message{ID: d.id, Role: llm.Assistant, Parts: parts, Model: d.model, Stop: llm.StopBroken}
-	}
-	return err
 }

@@ -137,6 +137,13 @@ func (c *test) reasoningReply(t *testing.T) {
 	if c.traits.Signatures {
 		want.Signature = llmtest.Sign(want.Text)
 	}
+	if c.traits.Sealed {
+		if r, ok := o.message.Parts[0].(llm.Reasoning); ok && r.Opaque != nil {
+			want.Opaque = r.Opaque // tested with the signatures
+		} else {
+			t.Error("the reasoning has no data to go back")
+		}
+	}
 	if d := diff([]llm.Part{want, llm.Text{Text: "Done."}}, o.message.Parts); d != "" {
 		t.Error(d)
 	}

@@ -43,7 +43,7 @@ type Make func(t testing.TB, baseURL string, o Options) llm.Model
 
 // Traits are the capabilities of a wire.
 type Traits struct {
-	Wire        string           // the server's name for it: "anthropic", "chat"
+	Wire        string           // the server's name for it: "anthropic", "chat", "responses"
 	Effort      llm.Effort       // that makes the model think; "" if the wire has no reasoning
 	Signatures  bool             // reasoning is signed, and there is redacted reasoning
 	Stops       []llm.StopReason // besides end_turn and tool_use
@@ -53,6 +53,7 @@ type Traits struct {
 	Shapes      []string         // irregularities of llmtest.Shapes that it must handle
 	Signed      []string         // shapes whose signatures must be sent back; "" is a reply without a shape
 	Costs       bool             // usage reports the cost
+	Sealed      bool             // reasoning goes back as data that only its host can read
 }
 
 type test struct {

@@ -1,0 +1,52 @@
+package openai
+
+import (
+	"errors"
+
+	"github.com/lathe-dev/lathe/internal/llm"
+)
+
+// incoming is a reply being received, in either API.
+type incoming struct {
+	assembly
+	reply   *llm.Reply
+	started bool
+	id      string
+	model   string
+	message llm.Message // the whole reply, once it is complete
+}
+
+func (in *incoming) received() *incoming { return in }
+
+// begin reports the start of the reply; only the first call counts.
+func (in *incoming) begin(id, model string) {
+	if in.started {
+		return
+	}
+	in.started, in.id = true, id
+	if model != "" {
+		in.model = model
+	}
+	in.send(llm.Started{ID: in.id, Model: in.model})
+}
+
+// make makes the message of a complete reply. Without a reported usage it is estimated.
+func (in *incoming) make(req *llm.Request, u *llm.Usage, stop llm.StopReason) {
+	in.message = llm.Message{ID: in.id, Role: llm.Assistant, Parts: in.complete(), Model: in.model, Stop: stop}
+	if u == nil {
+		u = &llm.Usage{Input: llm.EstimateRequest(req), Output: llm.EstimateTokens(in.message), Estimated: true}
+	}
+	in.message.Usage = u
+}
+
+// withPartial adds the complete parts to the error of a broken stream.
+func (in *incoming) withPartial(err error) error {
+	e, ok := errors.AsType[*llm.Error](err)
+	if !ok {
+		return err
+	}
+	if parts := in.complete(); len(parts) > 0 {
+		e.Partial = &llm.Message{ID: in.id, Role: llm.Assistant, Parts: parts, Model: in.model, Stop: llm.StopBroken}
+	}
+	return err
+}

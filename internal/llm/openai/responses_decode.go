@@ -1,0 +1,464 @@
+package openai
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"strings"
+
+	"github.com/lathe-dev/lathe/internal/llm"
+)
+
+// responseEvent is one event of a stream of the Responses API.
+type responseEvent struct {
+	Type      string          `json:"type"`
+	Response  *response       `json:"response"`
+	Index     int             `json:"output_index"`
+	Content   int             `json:"content_index"`
+	Summary   int             `json:"summary_index"`
+	Item      json.RawMessage `json:"item"`
+	Delta     json.RawMessage `json:"delta"` // a string in the events that lathe reads
+	Arguments *string         `json:"arguments"`
+	Error     json.RawMessage `json:"error"`
+	Code      json.RawMessage `json:"code"`
+	Message   string          `json:"message"`
+}
+
+// response is the state of the whole reply, or a reply that is not a stream.
+type response struct {
+	ID         string            `json:"id"`
+	Model      string            `json:"model"`
+	Status     string            `json:"status"`
+	Error      json.RawMessage   `json:"error"`
+	Output     []json.RawMessage `json:"output"`
+	Usage      *responseUsage    `json:"usage"`
+	Incomplete struct {
+		Reason string `json:"reason"`
+	} `json:"incomplete_details"`
+}
+
+// responseItem is one item of the output.
+type responseItem struct {
+	Type      string            `json:"type"`
+	ID        string            `json:"id"`
+	CallID    string            `json:"call_id"`
+	Name      string            `json:"name"`
+	Arguments string            `json:"arguments"`
+	Phase     json.RawMessage   `json:"phase"`
+	Content   []responseContent `json:"content"`
+	Summary   []responseContent `json:"summary"`
+	Encrypted string            `json:"encrypted_content"`
+}
+
+type responseContent struct {
+	Type    string `json:"type"` // output_text, refusal, summary_text, reasoning_text
+	Text    string `json:"text,omitempty"`
+	Refusal string `json:"refusal,omitempty"`
+}
+
+// responseDecoder turns a reply of the Responses API into deltas and a message.
+type responseDecoder struct {
+	incoming
+	items    []*outputItem // by output_index
+	waiting  *part         // a call that ended with invalid JSON: broken, or cut by the output limit?
+	usage    *responseUsage
+	finished bool
+	limited  bool // the output limit ended the reply
+	filtered bool
+}
+
+// outputItem is one item being received.
+type outputItem struct {
+	parts   []*part // of a message: its contents; else one
+	summary int     // newest piece of a summary
+	ended   bool
+}
+
+// run reads events to the end of the reply.
+func (d *responseDecoder) run(ctx context.Context) error {
+	events := d.reply.Events()
+	for !d.finished {
+		ev, err := events.Next()
+		if err != nil {
+			return d.reply.Failed(ctx, err)
+		}
+		if string(bytes.TrimSpace(ev.Data)) == "[DONE]" {
+			continue // some servers add it; the end of the reply is an event before
+		}
+		err = d.event(ev.Data)
+		if err != nil && ev.Cut && !errors.Is(err, llm.ErrStopped) {
+			return d.reply.Failed(ctx, io.EOF)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *responseDecoder) event(data []byte) error {
+	if !startsObject(data) {
+		return d.reply.Broken("an event is no JSON object", data)
+	}
+	if d.reply.Framing == llm.FramingJSON {
+		return d.whole(data)
+	}
+	var e responseEvent
+	if err := json.Unmarshal(data, &e); err != nil {
+		return d.reply.Broken("an event cannot be read", data)
+	}
+	if err := d.take(&e, data); err != nil {
+		return err
+	}
+	return d.err()
+}
+
+// take handles one event. Unknown ones have no effect.
+func (d *responseDecoder) take(e *responseEvent, data []byte) error {
+	switch e.Type {
+	case "response.created", "response.in_progress", "response.queued":
+		if e.Response != nil {
+			d.begin(e.Response.ID, e.Response.Model)
+		}
+	case "response.output_item.added":
+		return d.added(e.Index, e.Item)
+	case "response.output_text.delta", "response.refusal.delta":
+		d.refused = d.refused || e.Type == "response.refusal.delta"
+		return d.grew(e, textPart, e.Content)
+	case "response.reasoning_summary_text.delta", "response.reasoning_text.delta":
+		return d.grew(e, thoughtPart, 0)
+	case "response.function_call_arguments.delta":
+		return d.grew(e, callPart, 0)
+	case "response.output_item.done":
+		return d.itemDone(e.Index, e.Item)
+	case "response.completed", "response.incomplete", "response.failed":
+		if e.Response == nil {
+			return d.reply.Broken("the last event has no response", data)
+		}
+		return d.ended(e.Response)
+	case "error":
+		if hasValue(e.Error) {
+			return d.reply.Reported(llm.ErrorFields(e.Error))
+		}
+		return d.reply.Reported(llm.ErrorFields(data))
+	case "":
+		if hasValue(e.Error) { // of a gateway
+			return d.reply.Reported(llm.ErrorFields(e.Error))
+		}
+	}
+	return nil
+}
+
+// whole handles a reply that is a single object.
+func (d *responseDecoder) whole(data []byte) error {
+	var r response
+	if err := json.Unmarshal(data, &r); err != nil {
+		return d.reply.Broken("the answer cannot be read", data)
+	}
+	if !hasValue(r.Error) && r.Status == "" && len(r.Output) == 0 {
+		return d.reply.Broken("the answer holds no message", data)
+	}
+	d.begin(r.ID, r.Model)
+	if err := d.ended(&r); err != nil {
+		return err
+	}
+	return d.err()
+}
+
+// mostItems bounds the output_index of a reply.
+const mostItems = 10_000
+
+func (d *responseDecoder) item(index int) *outputItem {
+	if index < 0 || index > mostItems {
+		return nil
+	}
+	for len(d.items) <= index {
+		d.items = append(d.items, &outputItem{})
+	}
+	return d.items[index]
+}
+
+// add appends a part; unlike open, it leaves earlier ones to their own end.
+func (d *responseDecoder) add(kind partKind) *part {
+	if p := d.waiting; p != nil { // not cut, since the reply went on
+		d.waiting, p.closed, p.broken = nil, true, true
+	}
+	d.begin("", "")
+	p := &part{kind: kind, index: -1}
+	d.parts = append(d.parts, p)
+	if kind == callPart {
+		d.calls++
+	}
+	d.flush()
+	return p
+}
+
+// added begins an item. A message has no part before its text.
+func (d *responseDecoder) added(index int, raw json.RawMessage) error {
+	var it responseItem
+	slot := d.item(index)
+	if slot == nil || json.Unmarshal(raw, &it) != nil {
+		return d.reply.Broken("an item of the reply cannot be read", raw)
+	}
+	if len(slot.parts) > 0 {
+		return nil
+	}
+	switch it.Type {
+	case "function_call":
+		d.addCall(slot, &it)
+	case "reasoning":
+		slot.parts = []*part{d.add(thoughtPart)}
+	}
+	return nil
+}
+
+func (d *responseDecoder) addCall(slot *outputItem, it *responseItem) *part {
+	p := d.add(callPart)
+	p.id = d.unique(orElse(it.CallID, it.ID))
+	p.rename(it.Name)
+	slot.parts = []*part{p}
+	d.flush()
+	return p
+}
+
+// part returns the part of an item's content, made when its first piece comes; nil: the item has parts of another kind.
+func (d *responseDecoder) part(slot *outputItem, kind partKind, content int) *part {
+	if content < 0 || content > mostItems {
+		return nil
+	}
+	for len(slot.parts) <= content {
+		slot.parts = append(slot.parts, d.add(kind))
+	}
+	if p := slot.parts[content]; p.kind == kind {
+		return p
+	}
+	return nil
+}
+
+// grew adds a piece to a part.
+func (d *responseDecoder) grew(e *responseEvent, kind partKind, content int) error {
+	piece := ""
+	if hasValue(e.Delta) {
+		if e.Delta[0] != '"' {
+			return d.reply.Broken("a piece of the reply is no text", e.Delta)
+		}
+		var err error
+		if piece, err = unquote(e.Delta); err != nil {
+			return d.reply.Broken("a piece of the reply cannot be read", e.Delta)
+		}
+	}
+	slot := d.item(e.Index)
+	if slot == nil {
+		return d.reply.Broken("a piece of the reply belongs to no item", e.Delta)
+	}
+	if piece == "" {
+		return nil
+	}
+	p := d.part(slot, kind, content)
+	if p == nil || p.closed {
+		return d.reply.Broken("an item of the reply went on after its end", e.Delta)
+	}
+	if kind == thoughtPart && e.Summary > slot.summary {
+		if slot.summary = e.Summary; len(p.text) > 0 {
+			piece = "\n\n" + piece
+		}
+	}
+	p.text = append(p.text, piece...)
+	d.flush()
+	return nil
+}
+
+// itemDone ends an item: what was not streamed is taken from its final form.
+func (d *responseDecoder) itemDone(index int, raw json.RawMessage) error {
+	var it responseItem
+	slot := d.item(index)
+	if slot == nil || json.Unmarshal(raw, &it) != nil {
+		return d.reply.Broken("an item of the reply cannot be read", raw)
+	}
+	if slot.ended {
+		return nil
+	}
+	slot.ended = true
+	ok := true
+	switch it.Type {
+	case "function_call":
+		ok = d.callDone(slot, &it)
+	case "reasoning":
+		ok = d.thoughtDone(slot, &it)
+	case "message":
+		ok = d.messageDone(slot, &it)
+	}
+	if !ok {
+		return d.reply.Broken("an item of the reply ended otherwise than it was streamed", raw)
+	}
+	d.flush()
+	return nil
+}
+
+// fill completes a part to its final text; false means that another text was streamed.
+func (p *part) fill(text string) bool {
+	if text == "" || string(p.text) == text {
+		return true
+	}
+	if !strings.HasPrefix(text, string(p.text)) {
+		return false
+	}
+	p.text = []byte(text)
+	return true
+}
+
+func (d *responseDecoder) callDone(slot *outputItem, it *responseItem) bool {
+	if len(slot.parts) == 0 {
+		d.addCall(slot, it)
+	}
+	p := slot.parts[0]
+	if p.kind != callPart || p.closed || !p.fill(it.Arguments) {
+		return false
+	}
+	p.rename(it.Name)
+	if len(bytes.TrimSpace(p.text)) == 0 {
+		p.text, p.sent = []byte("{}"), 0
+	}
+	if p.closed = p.name != "" && isObject(p.text); !p.closed {
+		d.waiting = p
+	}
+	return true
+}
+
+func (d *responseDecoder) thoughtDone(slot *outputItem, it *responseItem) bool {
+	p := d.part(slot, thoughtPart, 0)
+	if p == nil || p.closed {
+		return false
+	}
+	if len(p.text) == 0 {
+		var texts []string
+		for _, c := range append(it.Summary, it.Content...) {
+			texts = append(texts, c.Text)
+		}
+		p.text = []byte(strings.Join(texts, "\n\n"))
+	}
+	p.item, p.closed = it.reasoning(), true
+	return true
+}
+
+// reasoning is the item that goes back to the host, or nil where it holds nothing that the host could read.
+func (it *responseItem) reasoning() json.RawMessage {
+	if it.Encrypted == "" {
+		return nil
+	}
+	b := append([]byte(nil), `{"type":"reasoning",`...)
+	if it.ID != "" {
+		b = append(llm.AppendQuoted(append(b, `"id":`...), it.ID), ',')
+	}
+	b = append(b, `"summary":[`...)
+	for i, s := range it.Summary {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(llm.AppendQuoted(append(b, `{"type":"summary_text","text":`...), s.Text), '}')
+	}
+	return append(llm.AppendQuoted(append(b, `],"encrypted_content":`...), it.Encrypted), '}')
+}
+
+func (d *responseDecoder) messageDone(slot *outputItem, it *responseItem) bool {
+	for i, c := range it.Content {
+		text := c.Text
+		if c.Type == "refusal" {
+			d.refused, text = true, c.Refusal
+		}
+		if i >= len(slot.parts) && text == "" {
+			continue
+		}
+		if p := d.part(slot, textPart, i); p == nil || p.closed || !p.fill(text) {
+			return false
+		}
+	}
+	for _, p := range slot.parts {
+		if p.closed = true; hasValue(it.Phase) {
+			p.item = append(llm.AppendCanonical([]byte(`{"phase":`), it.Phase), '}')
+		}
+	}
+	return true
+}
+
+// ended handles the last event. Items that no event told of are in it.
+func (d *responseDecoder) ended(r *response) error {
+	if r.Status == "failed" || hasValue(r.Error) {
+		code, message := llm.ErrorFields(r.Error)
+		return d.reply.Reported(orElse(code, "server_error"), orElse(message, "the server broke the reply off with an error"))
+	}
+	d.begin(r.ID, r.Model)
+	for i, raw := range r.Output {
+		if err := d.itemDone(i, raw); err != nil {
+			return err
+		}
+	}
+	if d.usage = r.Usage; r.Status == "incomplete" {
+		d.limited = r.Incomplete.Reason == "max_output_tokens" || r.Incomplete.Reason == "max_tokens"
+		d.filtered = r.Incomplete.Reason == "content_filter"
+	}
+	d.finished = true
+	return nil
+}
+
+// finish completes the parts and makes the message.
+func (d *responseDecoder) finish(req *llm.Request) error {
+	d.settle(d.limited)
+	if err := d.err(); err != nil {
+		return err
+	}
+	d.make(req, d.usage.tokens(), d.stop())
+	return nil
+}
+
+func (d *responseDecoder) stop() llm.StopReason {
+	switch {
+	case d.limited:
+		return llm.StopMaxTokens
+	case d.filtered || d.refused:
+		return llm.StopRefusal
+	case d.calls > 0:
+		return llm.StopToolUse
+	}
+	return llm.StopEndTurn
+}
+
+// itemOpaque wraps members that go back to the host with a part.
+func itemOpaque(host string, item json.RawMessage) *llm.Opaque {
+	if item == nil {
+		return nil
+	}
+	return &llm.Opaque{Provider: host, JSON: item}
+}
+
+// responseUsage is the server's token counts. Input includes tokens read from the cache.
+type responseUsage struct {
+	Input        int `json:"input_tokens"`
+	Output       int `json:"output_tokens"`
+	InputDetails struct {
+		Cached int `json:"cached_tokens"`
+		Write  int `json:"cache_write_tokens"` // OpenRouter
+	} `json:"input_tokens_details"`
+	OutputDetails struct {
+		Reasoning int `json:"reasoning_tokens"`
+	} `json:"output_tokens_details"`
+
+	Cost        json.RawMessage `json:"cost"` // as in usage
+	OwnKey      json.RawMessage `json:"is_byok"`
+	CostDetails json.RawMessage `json:"cost_details"`
+}
+
+// tokens converts the usage; nil: none was reported.
+func (u *responseUsage) tokens() *llm.Usage {
+	if u == nil || u.Input+u.Output == 0 {
+		return nil
+	}
+	read := min(u.InputDetails.Cached, u.Input)
+	write := min(max(u.InputDetails.Write, 0), u.Input-read)
+	return &llm.Usage{
+		Input: u.Input - read - write, Output: u.Output, CacheRead: read, CacheWrite: write, Reasoning: u.OutputDetails.Reasoning,
+		CostUSD: (&usage{Cost: u.Cost, OwnKey: u.OwnKey, CostDetails: u.CostDetails}).cost(),
+	}
+}

@@ -1,0 +1,169 @@
+package openai
+
+import (
+	"encoding/base64"
+	"strconv"
+	"strings"
+
+	"github.com/lathe-dev/lathe/internal/llm"
+)
+
+// responsesBody builds a request of the Responses API. The server keeps nothing (store is false): reasoning goes back
+// encrypted, so that a conversation does not depend on it.
+func (m *model) responsesBody(req *llm.Request) *llm.Body {
+	b := &llm.Body{}
+	b.Append(m.responsesHead(req))
+	b.AppendString(`,"input":[`)
+	empty, first := true, []byte(nil)
+	m.enc.messages.Encode(req.Messages, m.inputItems, func(_ int, seg []byte) {
+		if len(seg) == 0 {
+			return
+		}
+		if first == nil {
+			first = seg
+		}
+		if empty { // a segment begins with a comma
+			seg, empty = seg[1:], false
+		}
+		b.Append(seg)
+	})
+	b.AppendString("]")
+	b.Append(m.cacheKey([]byte((llm.Message{Parts: req.System}).PlainText()), first))
+	b.AppendString("}")
+	return b
+}
+
+// responsesHead returns everything except the input.
+func (m *model) responsesHead(req *llm.Request) []byte {
+	b := llm.AppendQuoted([]byte(`{"model":`), m.info.ID)
+	b = append(b, `,"stream":true,"store":false`...)
+	if n := m.maxTokens(req); n > 0 {
+		b = strconv.AppendInt(append(b, `,"max_output_tokens":`...), int64(max(n, 16)), 10) // the API takes no less
+	}
+	if reasons(m.info.ID) {
+		b = append(b, `,"include":["reasoning.encrypted_content"],"reasoning":{"summary":"auto"`...)
+		if e := effort(&m.info, req.Effort); e != "" {
+			b = llm.AppendQuoted(append(b, `,"effort":`...), e)
+		}
+		b = append(b, '}')
+	} else if e := effort(&m.info, req.Effort); e != "" {
+		b = append(llm.AppendQuoted(append(b, `,"reasoning":{"effort":`...), e), '}')
+	}
+	if len(req.Tools) > 0 {
+		b = append(b, m.enc.list(req.Tools, appendResponsesTool)...)
+		b = appendResponsesChoice(b, req.ToolChoice)
+	}
+	if text := (llm.Message{Parts: req.System}).PlainText(); text != "" {
+		b = llm.AppendQuoted(append(b, `,"instructions":`...), text)
+	}
+	return b
+}
+
+// appendResponsesTool writes a tool. Without strict the server would rewrite its schema and make every property required.
+func appendResponsesTool(b []byte, t *llm.ToolSpec) []byte {
+	b = llm.AppendQuoted(append(b, `{"type":"function","strict":false,"name":`...), t.Name)
+	return append(appendSchema(b, t), '}')
+}
+
+func appendResponsesChoice(b []byte, choice string) []byte {
+	if choice != "" && choice != "auto" && choice != "none" && choice != "any" {
+		return append(llm.AppendQuoted(append(b, `,"tool_choice":{"type":"function","name":`...), choice), '}')
+	}
+	return appendToolChoice(b, choice)
+}
+
+// inputItems encodes a message as input items, each with a leading comma, or as nothing if all of it is for other
+// providers. It depends on the message alone.
+func (m *model) inputItems(msg *llm.Message) []byte {
+	if msg.Role == llm.Assistant {
+		return m.outputItems(msg)
+	}
+	return m.userItems(msg)
+}
+
+// outputItems writes a reply. The server refuses reasoning that no text or call follows.
+func (m *model) outputItems(msg *llm.Message) []byte {
+	var b, thoughts []byte
+	for _, p := range msg.Parts {
+		switch p := p.(type) {
+		case llm.Reasoning:
+			if o := p.Opaque; o != nil && m.info.Owns(o.Provider) && isObject(o.JSON) {
+				thoughts = llm.AppendCanonical(append(thoughts, ','), o.JSON)
+			}
+			continue
+		case llm.Text:
+			if p.Text == "" {
+				continue
+			}
+			b, thoughts = append(b, thoughts...), nil
+			b = llm.AppendQuoted(append(b, `,{"type":"message","role":"assistant","content":[{"type":"output_text","text":`...), p.Text)
+			b = append(m.members(append(b, "}]"...), p.Opaque), '}')
+		case llm.ToolCall:
+			b, thoughts = append(b, thoughts...), nil
+			b = llm.AppendQuoted(append(b, `,{"type":"function_call","call_id":`...), m.callID(p.ID))
+			b = llm.AppendQuoted(append(b, `,"name":`...), llm.ToolName(p.Name, maxToolName))
+			b = append(appendArguments(append(b, `,"arguments":`...), p), '}')
+		}
+	}
+	return b
+}
+
+// userItems writes the results of calls, and one message with the rest.
+func (m *model) userItems(msg *llm.Message) []byte {
+	var b []byte
+	var rest []llm.Part
+	for _, p := range msg.Parts {
+		switch p := p.(type) {
+		case llm.ToolResult:
+			b = m.appendOutput(b, p)
+		case llm.Text:
+			if p.Text != "" {
+				rest = append(rest, p)
+			}
+		case llm.Media:
+			rest = append(rest, m.orText(p))
+		}
+	}
+	if len(rest) == 0 {
+		return b
+	}
+	b = append(b, `,{"type":"message","role":"user","content":`...)
+	return append(appendInput(b, rest), '}')
+}
+
+// appendOutput writes the result of a call: a string if possible, since not every server accepts a list.
+func (m *model) appendOutput(b []byte, r llm.ToolResult) []byte {
+	text, media := m.result(r)
+	b = llm.AppendQuoted(append(b, `,{"type":"function_call_output","call_id":`...), m.callID(r.CallID))
+	b = append(b, `,"output":`...)
+	if len(media) == 0 {
+		return append(llm.AppendQuoted(b, text), '}')
+	}
+	return append(appendInput(b, append([]llm.Part{llm.Text{Text: text}}, media...)), '}')
+}
+
+// appendInput writes a list of contents.
+func appendInput(b []byte, parts []llm.Part) []byte {
+	for i, p := range parts {
+		b = append(b, "[,"[min(i, 1)])
+		switch p := p.(type) {
+		case llm.Text:
+			b = append(llm.AppendQuoted(append(b, `{"type":"input_text","text":`...), p.Text), '}')
+		case llm.Media:
+			b = appendInputMedia(b, p)
+		}
+	}
+	return append(b, ']')
+}
+
+func appendInputMedia(b []byte, p llm.Media) []byte {
+	if strings.HasPrefix(p.MIME, "image/") {
+		b = append(b, `{"type":"input_image","image_url":`...)
+	} else {
+		b = llm.AppendQuoted(append(b, `{"type":"input_file","filename":`...), orElse(p.Name, "file"))
+		b = append(b, `,"file_data":`...)
+	}
+	prefix := llm.AppendQuoted(nil, "data:"+p.MIME+";base64,")
+	b = append(b, prefix[:len(prefix)-1]...)
+	return append(base64.StdEncoding.AppendEncode(b, p.Data), `"}`...)
+}
