@@ -48,42 +48,51 @@ func TestResponsesAreDecoded(t *testing.T) {
 	}{
 		"text in pieces": {
 			sse(began, added(0, `"type":"message"`), piece("output_text", 0, "Hel"), piece("output_text", 0, "lo"), itemEnd(0, `"type":"message","content":[{"type":"output_text","text":"Hello"}]`), ended("")),
-			[]llm.Part{text("Hello")}, llm.StopEndTurn,
+			[]llm.Part{text("Hello")},
+			llm.StopEndTurn,
 		},
 		"items without their pieces": {
 			sse(began, itemEnd(0, `"type":"message","content":[{"type":"output_text","text":"Hi"}]`), itemEnd(1, callA1), ended("")),
-			[]llm.Part{text("Hi"), read}, llm.StopToolUse,
+			[]llm.Part{text("Hi"), read},
+			llm.StopToolUse,
 		},
 		"only the last event": {
 			sse(ended(`,"output":[{"type":"message","content":[{"type":"output_text","text":"Hi"}]},{` + callA1 + `}]`)),
-			[]llm.Part{text("Hi"), read}, llm.StopToolUse,
+			[]llm.Part{text("Hi"), read},
+			llm.StopToolUse,
 		},
 		"an item that goes on in its end": {
 			sse(began, added(0, callA), piece("function_call_arguments", 0, `{"x"`), itemEnd(0, callA1), ended("")),
-			[]llm.Part{read}, llm.StopToolUse,
+			[]llm.Part{read},
+			llm.StopToolUse,
 		},
 		"a call without an end": {
 			sse(began, added(0, callA), piece("function_call_arguments", 0, `{"x":1}`), ended(`,"output":[]`)),
-			[]llm.Part{read}, llm.StopToolUse,
+			[]llm.Part{read},
+			llm.StopToolUse,
 		},
 		"pieces of two items in turn": {
 			sse(began, added(0, `"type":"message"`), piece("output_text", 0, "Hel"), added(1, callA), piece("function_call_arguments", 1, `{"x":1}`), piece("output_text", 0, "lo"),
 				itemEnd(1, callA1), itemEnd(0, `"type":"message","content":[{"type":"output_text","text":"Hello"}]`), ended("")),
-			[]llm.Part{text("Hello"), read}, llm.StopToolUse,
+			[]llm.Part{text("Hello"), read},
+			llm.StopToolUse,
 		},
 		"a tool of the server": {
 			sse(began, added(0, `"type":"web_search_call","id":"ws_1"`), itemEnd(0, `"type":"web_search_call","id":"ws_1"`), added(1, `"type":"message"`), piece("output_text", 1, "Found."), ended("")),
-			[]llm.Part{text("Found.")}, llm.StopEndTurn,
+			[]llm.Part{text("Found.")},
+			llm.StopEndTurn,
 		},
 		"a refusal": {
 			sse(began, added(0, `"type":"message"`), piece("refusal", 0, "No."), itemEnd(0, `"type":"message","content":[{"type":"refusal","refusal":"No."}]`), ended("")),
-			[]llm.Part{text("No.")}, llm.StopRefusal,
+			[]llm.Part{text("No.")},
+			llm.StopRefusal,
 		},
 		"the output limit in a call": {
 			sse(began, itemEnd(0, callA1), added(1, `"type":"function_call","call_id":"b","name":"Bash"`), piece("function_call_arguments", 1, `{"comm`),
 				itemEnd(1, `"type":"function_call","status":"incomplete","call_id":"b","name":"Bash","arguments":"{\"comm"`),
 				`{"type":"response.incomplete","response":{"status":"incomplete","incomplete_details":{"reason":"max_output_tokens"}}}`),
-			[]llm.Part{read}, llm.StopMaxTokens,
+			[]llm.Part{read},
+			llm.StopMaxTokens,
 		},
 		"several pieces of a summary": {
 			sse(began, added(0, `"type":"reasoning","id":"rs_1","summary":[]`), piece("reasoning_summary_text", 0, "One."),
@@ -94,7 +103,8 @@ func TestResponsesAreDecoded(t *testing.T) {
 				llm.Reasoning{Text: "One.\n\nTwo.", Provider: "openai@wire/responses", Opaque: &llm.Opaque{Provider: "openai@wire/responses", JSON: json.RawMessage(
 					`{"type":"reasoning","id":"rs_1","summary":[{"type":"summary_text","text":"One."},{"type":"summary_text","text":"Two."}],"encrypted_content":"e"}`)}},
 				llm.Text{Text: "Hm.", Opaque: &llm.Opaque{Provider: "openai@wire/responses", JSON: json.RawMessage(`{"phase":"commentary"}`)}},
-			}, llm.StopEndTurn,
+			},
+			llm.StopEndTurn,
 		},
 	} {
 		parts, m, ready, err := runAPI(t, true, row.body)
