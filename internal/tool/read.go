@@ -8,9 +8,12 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/lathe-dev/lathe/internal/agent"
+	"github.com/lathe-dev/lathe/internal/document"
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/files"
 	"github.com/lathe-dev/lathe/internal/llm"
@@ -24,7 +27,8 @@ var readDescription string
 const readSchema = `{"type":"object","properties":{` +
 	`"file_path":{"type":"string"},` +
 	`"offset":{"type":"integer","minimum":0,"description":"First line, from 1"},` +
-	`"limit":{"type":"integer","minimum":1}},` +
+	`"limit":{"type":"integer","minimum":1},` +
+	`"pages":{"type":"string","description":"Of a PDF: 1-5"}},` +
 	`"required":["file_path"]}`
 
 // The limits of one Read, unless Limits say otherwise.
@@ -34,6 +38,7 @@ const (
 	readChars    = 48_000  // below the 50,000 characters of a result that stays inline
 	readWhole    = 8 << 20 // bytes of a file that is read to its end, counted and hashed
 	readImageMax = 5 << 20 * 3 / 4
+	readEdge     = 2000 // pixels; models see no more, and refuse more where a conversation has many images
 	procReadMax  = 1 << 20
 )
 
@@ -41,6 +46,7 @@ type readInput struct {
 	FilePath string `json:"file_path"`
 	Offset   int    `json:"offset,omitempty"`
 	Limit    int    `json:"limit,omitempty"`
+	Pages    string `json:"pages,omitempty"`
 }
 
 var readTool = call.Declaration{
@@ -53,6 +59,7 @@ var readTool = call.Declaration{
 		"file_path": fileAliases + " " + folderAliases,
 		"offset":    "start_line line line_start start",
 		"limit":     "num_lines max_lines lines count",
+		"pages":     "page page_range",
 	},
 	Mend:    listsHere,
 	Subject: permission.SubjectRead, SubjectIn: []string{"file_path"}, Class: permission.ClassRead,
@@ -291,39 +298,33 @@ func (c *readCall) read(ctx context.Context) (*agent.Result, *Seen, error) {
 	if n == 0 && f.waited {
 		return nil, nil, fmt.Errorf("nothing came within %s: it waits for news and never ends; use a command with a limit in Bash", newsWait)
 	}
-	if mime := llm.ImageType(head); mime != "" {
-		return c.image(f, info, head, mime)
-	}
-	if files.Binary(head) {
-		return nil, nil, fmt.Errorf("it is a binary file (%s, %s), which is not text; use Bash with a program for that format",
-			files.BinaryKind(head), size(info.Size()))
-	}
-	return c.text(ctx, f, info, head)
+	return c.kind(ctx, file, f, info, head)
 }
 
-func (c *readCall) image(f io.Reader, info fs.FileInfo, head []byte, mime string) (*agent.Result, *Seen, error) {
-	if info.Size() > readImageMax {
-		return nil, nil, fmt.Errorf("the image has %s, more than the %s that a model takes; make it smaller first",
-			size(info.Size()), size(readImageMax))
+// kind reads a file by what its beginning says it is.
+func (c *readCall) kind(ctx context.Context, file *os.File, f *patient, info fs.FileInfo, head []byte) (*agent.Result, *Seen, error) {
+	kind := files.BinaryKind(head)
+	switch mime := llm.ImageType(head); {
+	case kind == "PDF":
+		return c.pdf(ctx, file, info)
+	case c.in.Pages != "":
+		return nil, nil, errors.New("it is no PDF, so it has no pages; leave pages out")
+	case mime != "":
+		return c.image(ctx, file, f, info, head, mime)
+	case document.Listable(kind):
+		return c.listing(ctx, file, info, kind)
+	case files.Binary(head):
+		return nil, nil, fmt.Errorf("it is a binary file (%s, %s), which is not text; use Bash with a program for that format%s",
+			kind, size(info.Size()), programsFor(kind))
+	case strings.EqualFold(filepath.Ext(c.path.Real), ".ipynb"):
+		if r, seen, err := c.notebook(ctx, f, info); err == nil {
+			return r, seen, nil
+		}
+		if _, err := f.Seek(int64(len(head)), io.SeekStart); err != nil { // it is shown as the text that it is
+			return nil, nil, err
+		}
 	}
-	rest, err := io.ReadAll(io.LimitReader(f, readImageMax))
-	if err != nil {
-		return nil, nil, err
-	}
-	data := append(head, rest...)
-	if err := checkImage(mime, data); err != nil {
-		return nil, nil, err
-	}
-	name := c.env.Rel(c.path.Lexical)
-	r := &agent.Result{
-		Parts: []llm.Part{llm.Text{Text: fmt.Sprintf("[Image %s, %s]", mime, size(info.Size()))}, llm.Media{MIME: mime, Data: data, Name: name}},
-		Title: name,
-		View:  event.Image{MIME: mime, Data: data, Name: name},
-		Meta: map[string]any{"type": "image", "file": map[string]any{
-			"filePath": c.path.Lexical, "type": mime, "originalSize": info.Size(),
-		}},
-	}
-	return r, &Seen{State: StateOf(info, HashOf(data))}, nil
+	return c.text(ctx, f, info, head)
 }
 
 // bounded refuses the kernel's files about processes: lathe's own keys

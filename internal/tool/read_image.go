@@ -5,7 +5,6 @@ import (
 	"compress/zlib"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"hash/crc32"
 	"image"
 	"image/gif"
@@ -32,11 +31,8 @@ func checkImage(mime string, data []byte) error {
 			err = io.ErrUnexpectedEOF
 		}
 	}
-	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
-		err = errors.New("it ends too early")
-	}
 	if err != nil {
-		return fmt.Errorf("the image is damaged (%w), so it cannot be shown; look at it with file in Bash, or make it anew", err)
+		return damagedImage(err)
 	}
 	return nil
 }

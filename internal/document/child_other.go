@@ -1,0 +1,7 @@
+//go:build !linux
+
+package document
+
+func limitSelf() {}
+
+func resident() int64 { return heap() }

@@ -1,0 +1,204 @@
+package tool
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/lathe-dev/lathe/internal/agent"
+	"github.com/lathe-dev/lathe/internal/boundary"
+	"github.com/lathe-dev/lathe/internal/document"
+	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/llm"
+)
+
+// document has a child read a file.
+func (e *Env) document(ctx context.Context, f *os.File, r document.Request) (*document.Answer, error) {
+	child := document.Child{Runner: e.Runner}
+	if e.Boundary.Confined() {
+		run, err := e.Boundary.For(nil, boundary.Network{})
+		if err != nil {
+			return nil, err
+		}
+		defer run.Done()
+		child.Confine = run.Confinement
+	}
+	return child.Read(ctx, f, r)
+}
+
+// image shows an image as it is, or a smaller one where it is more than a model takes.
+func (c *readCall) image(ctx context.Context, file *os.File, f io.ReadSeeker, info fs.FileInfo, head []byte, mime string) (*agent.Result, *Seen, error) {
+	config, err := document.Config(mime, io.MultiReader(bytes.NewReader(head), f))
+	if err != nil {
+		return nil, nil, damagedImage(err)
+	}
+	if info.Size() > readImageMax || max(config.Width, config.Height) > readEdge {
+		return c.smaller(ctx, file, info, mime)
+	}
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return nil, nil, err
+	}
+	data, err := io.ReadAll(io.LimitReader(f, readImageMax+1))
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := checkImage(mime, data); err != nil {
+		return nil, nil, err
+	}
+	return c.showImage(info, mime, mime, data, ""), &Seen{State: StateOf(info, HashOf(data))}, nil
+}
+
+func (c *readCall) smaller(ctx context.Context, file *os.File, info fs.FileInfo, mime string) (*agent.Result, *Seen, error) {
+	a, err := c.env.document(ctx, file, document.Request{Kind: "image", Edge: readEdge, Bytes: readImageMax})
+	if err != nil {
+		return nil, nil, fmt.Errorf("it cannot be shown: %w; look at it with file in Bash, or make it smaller with a program", err)
+	}
+	note := fmt.Sprintf(", %d x %d pixels, shown with %d x %d", a.Width, a.Height, a.W, a.H)
+	return c.showImage(info, mime, a.MIME, a.Data, note), &Seen{State: StateOf(info, [sha256.Size]byte{})}, nil
+}
+
+// showImage is the result with an image; mime is that of the file, shown that of data.
+func (c *readCall) showImage(info fs.FileInfo, mime, shown string, data []byte, note string) *agent.Result {
+	name := c.env.Rel(c.path.Lexical)
+	return &agent.Result{
+		Parts: []llm.Part{llm.Text{Text: fmt.Sprintf("[Image %s, %s%s]", mime, size(info.Size()), note)}, llm.Media{MIME: shown, Data: data, Name: name}},
+		Title: name,
+		View:  event.Image{MIME: shown, Data: data, Name: name},
+		Meta: map[string]any{"type": "image", "file": map[string]any{
+			"filePath": c.path.Lexical, "type": shown, "originalSize": info.Size(),
+		}},
+	}
+}
+
+// pdf shows the text of pages.
+func (c *readCall) pdf(ctx context.Context, file *os.File, info fs.FileInfo) (*agent.Result, *Seen, error) {
+	first, last, err := pageRange(c.in.Pages)
+	if err != nil {
+		return nil, nil, err
+	}
+	a, err := c.env.document(ctx, file, document.Request{Kind: "pdf", First: first, Last: last, Chars: readChars - 1000})
+	if err != nil {
+		return nil, nil, fmt.Errorf("%w; try pdftotext in Bash", err)
+	}
+	if first > a.Pages {
+		return nil, nil, fmt.Errorf("the PDF has %s; page %d is past its end", count(a.Pages, "page", "pages"), first)
+	}
+	text := pagesText(a, last)
+	summary := fmt.Sprintf("%d of %s", len(a.Text), count(a.Pages, "page", "pages"))
+	r := agent.TextResult(text)
+	r.Title = c.env.Rel(c.path.Lexical)
+	r.View = event.TextView{Text: text, Language: "text", Summary: summary}
+	r.Meta = map[string]any{"type": "pdf", "file": map[string]any{
+		"filePath": c.path.Lexical, "originalSize": info.Size(), "totalPages": a.Pages, "count": len(a.Text),
+	}}
+	return r, &Seen{State: StateOf(info, [sha256.Size]byte{})}, nil
+}
+
+// pagesText writes pages with their numbers, and how to go on. last is the last page asked for, 0 for all.
+func pagesText(a *document.Answer, last int) string {
+	var b strings.Builder
+	empty, shown := true, 0
+	for _, p := range a.Text {
+		shown = p.Number
+		fmt.Fprintf(&b, "--- Page %d ---\n%s\n", p.Number, p.Text)
+		empty = empty && p.Text == ""
+		if p.Cut {
+			fmt.Fprintf(&b, "[Page %d is cut here.]\n", p.Number)
+		}
+	}
+	if last == 0 || last > a.Pages {
+		last = a.Pages
+	}
+	if shown < last {
+		fmt.Fprintf(&b, "\n[Pages to %d of %d. To go on: pages=\"%d-%d\".]\n", shown, a.Pages, shown+1, last)
+	}
+	if empty {
+		b.WriteString("\n[The pages have no text; they may be scans. Make images of them (pdftoppm -png -r 100 in Bash) and Read those.]\n")
+	}
+	return b.String()
+}
+
+// pageRange reads "3", "1-5" and "4-".
+func pageRange(s string) (first, last int, err error) {
+	if s = strings.TrimSpace(s); s == "" {
+		return 1, 0, nil
+	}
+	from, to, isRange := strings.Cut(s, "-")
+	if first, err = strconv.Atoi(strings.TrimSpace(from)); err == nil {
+		switch to = strings.TrimSpace(to); {
+		case !isRange:
+			last = first
+		case to != "":
+			last, err = strconv.Atoi(to)
+		}
+	}
+	if err != nil || first < 1 || last != 0 && last < first {
+		return 0, 0, fmt.Errorf("pages is %q; give one page (\"3\") or a range (\"1-5\", \"4-\")", s)
+	}
+	return first, last, nil
+}
+
+// listing shows the entries of an archive or the tables of a database.
+func (c *readCall) listing(ctx context.Context, file *os.File, info fs.FileInfo, kind string) (*agent.Result, *Seen, error) {
+	a, err := c.env.document(ctx, file, document.Request{Kind: "list"})
+	if err != nil {
+		return nil, nil, fmt.Errorf("it is a binary file (%s, %s) that cannot be listed: %w", kind, size(info.Size()), err)
+	}
+	total := count(len(a.Items), "entry", "entries")
+	if a.More {
+		total = "more than " + total
+	}
+	text := fmt.Sprintf("A %s, %s, with %s:\n%s\n", a.What, size(info.Size()), total, strings.Join(a.Items, "\n"))
+	if hint := programsFor(kind); hint != "" {
+		text += "[To get at the contents, use Bash" + hint + ".]\n"
+	}
+	text, cut := cutText(text)
+	r := agent.TextResult(text)
+	r.Title = c.env.Rel(c.path.Lexical)
+	r.View = event.Listing{Title: r.Title, Items: a.Items, Total: len(a.Items), Truncated: a.More || cut}
+	r.Meta = map[string]any{"type": "listing", "file": map[string]any{"filePath": c.path.Lexical, "kind": a.What, "entries": len(a.Items)}}
+	return r, &Seen{State: StateOf(info, [sha256.Size]byte{})}, nil
+}
+
+// cutText cuts a text to what stays inline.
+func cutText(text string) (string, bool) {
+	if short := cutLine(text, readChars); short != text {
+		return short + "\n[cut]\n", true
+	}
+	return text, false
+}
+
+// programsFor names programs for a binary format.
+func programsFor(kind string) string {
+	switch kind {
+	case "zip archive":
+		return " (unzip -p FILE ENTRY)"
+	case "tar archive", "gzip", "bzip2":
+		return " (tar -xOf FILE ENTRY, zcat)"
+	case "SQLite database":
+		return " (sqlite3 -readonly FILE \"SELECT ...\")"
+	case "7-Zip archive":
+		return " (7z l)"
+	case "xz", "zstd":
+		return " (xz -dc, zstd -dc)"
+	case "ELF program", "Mach-O program":
+		return " (file, nm, strings)"
+	case "ar archive":
+		return " (ar t)"
+	}
+	return ""
+}
+
+func damagedImage(err error) error {
+	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
+		err = errors.New("it ends too early")
+	}
+	return fmt.Errorf("the image is damaged (%w), so it cannot be shown; look at it with file in Bash, or make it anew", err)
+}
