@@ -63,6 +63,18 @@ func (p *Policy) Matches(r Rule, req Request) bool {
 	return ok
 }
 
+// CoversEveryPart reports whether a rule allows a request of the default mode and, where that writes files or reaches
+// hosts, rules cover its read-only parts too. It is for what happens to a command line as a whole.
+func (p *Policy) CoversEveryPart(req Request) bool {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	req.Mode = Default
+	c := p.look(req)
+	c.everyPart = true
+	d := c.decide()
+	return d.Effect == Allow && d.Rule != ""
+}
+
 // allowed reports whether allow rules cover the whole request: the tool itself, or each access that the
 // mode does not grant. Rules of the settings cover an access that a guard asks about only if they name exactly that;
 // the user's own word just now does.
@@ -77,7 +89,7 @@ func (c *call) allowed(byUser bool, lists ...[]Rule) (Rule, bool) {
 			return *r, true
 		}
 	}
-	last, explicit, ok := c.runsBy(rules)
+	last, covered, ok := c.runsBy(rules)
 	if !ok {
 		return Rule{}, false
 	}
@@ -90,7 +102,7 @@ func (c *call) allowed(byUser bool, lists ...[]Rule) (Rule, bool) {
 			last = r
 			continue
 		}
-		if !c.grants(i) && !(explicit && c.follows(i)) {
+		if !c.grants(i) && !c.follows(i, covered) {
 			return Rule{}, false
 		}
 	}
@@ -130,18 +142,26 @@ func (c *call) exactLine(r *Rule) bool {
 	return i >= 0 && r.Spec == strings.TrimSpace(c.Accesses[i].Target)
 }
 
-// runsBy holds allow rules against the parts of the command of the request. Explicit: a rule covers every
-// part, so that none runs only because it is read-only by itself.
-func (c *call) runsBy(rules []*Rule) (last *Rule, explicit, ok bool) {
+// coverage is how much of a command allow rules cover.
+type coverage uint8
+
+const (
+	coversLittle  coverage = iota // a part runs because the mode grants its edits, or nothing is covered
+	coversChanges                 // all parts but read-only ones
+	coversAll                     // every part
+)
+
+// runsBy holds allow rules against the parts of the command of the request.
+func (c *call) runsBy(rules []*Rule) (last *Rule, covered coverage, ok bool) {
 	i := c.exec()
 	if i < 0 {
-		return nil, false, true
+		return nil, coversLittle, true
 	}
 	cmd := c.Accesses[i].Command
 	if !cmd.Exact && !c.grants(i) {
-		return nil, false, false
+		return nil, coversLittle, false
 	}
-	explicit = true
+	covered = coversAll
 	patterns := c.patterns(rules)
 	for i := range cmd.Parts {
 		part := &cmd.Parts[i]
@@ -152,16 +172,21 @@ func (c *call) runsBy(rules []*Rule) (last *Rule, explicit, ok bool) {
 		switch {
 		case r != nil:
 			last = r
-		case part.readOnly() || c.edits(part):
-			explicit = false
+		case part.readOnly():
+			covered = min(covered, coversChanges)
+		case c.edits(part):
+			covered = coversLittle
 		default:
-			return nil, false, false
+			return nil, coversLittle, false
 		}
 	}
-	if len(cmd.Findings) > 0 && !explicit {
-		return nil, false, false // the finding may be about a part that no rule covers
+	if len(cmd.Parts) == 0 || last == nil {
+		covered = coversLittle
 	}
-	return last, explicit && len(cmd.Parts) > 0, len(cmd.Parts) > 0 || cmd.Class.ReadOnly()
+	if len(cmd.Findings) > 0 && covered < coversAll {
+		return nil, coversLittle, false // the finding may be about a part that no rule covers
+	}
+	return last, covered, len(cmd.Parts) > 0 || cmd.Class.ReadOnly()
 }
 
 // rulePattern is the pattern of a rule on commands.
@@ -201,17 +226,20 @@ func (c *call) exec() int {
 	return -1
 }
 
-// follows reports an access that needs no rule of its own when rules cover every part of a command. Files that the
-// shell itself writes, paths outside the working roots and accesses that a guard asks about do need one.
-func (c *call) follows(i int) bool {
+// follows reports an access that needs no rule of its own, since rules cover the parts of a command that may be its cause:
+// read-only parts write no file and reach no host. Files that the shell itself writes, paths outside the working roots and
+// accesses that a guard asks about do need one.
+func (c *call) follows(i int, covered coverage) bool {
 	a := &c.Accesses[i]
 	switch {
-	case c.verdict[i].effect != "":
+	case c.verdict[i].effect != "", covered == coversLittle:
 		return false
 	case a.Kind == Write:
-		return !a.Redirect && inside(c.p.roots, a.Target)
+		return !a.Redirect && inside(c.p.roots, a.Target) && (covered == coversAll || !a.Below && !c.everyPart)
+	case a.Kind == Read:
+		return covered == coversAll
 	}
-	return a.Kind == Read || a.Kind == Net
+	return a.Kind == Net && (covered == coversAll || !c.everyPart)
 }
 
 // allowRule finds an allow rule for one access that is no command.

@@ -9,10 +9,10 @@ func (c *call) ordered() (last Rule, outcome Effect) {
 		return Rule{}, ""
 	}
 	var o orderedOutcome
-	explicit := false
+	covered := coversLittle
 	for i, a := range c.Accesses {
 		if a.Kind == Exec {
-			explicit = c.orderedParts(&o, i)
+			covered = c.orderedParts(&o, i)
 		}
 	}
 	for i, a := range c.Accesses {
@@ -20,7 +20,7 @@ func (c *call) ordered() (last Rule, outcome Effect) {
 			continue
 		}
 		r, ok := c.lastOrdered(func(r *Rule) bool { return c.speaksOf(r, i) })
-		o.add(r, ok, c.grants(i) || explicit && c.follows(i))
+		o.add(r, ok, c.grants(i) || c.follows(i, covered))
 	}
 	if len(c.Accesses) == 0 {
 		r, ok := c.lastOrdered(func(*Rule) bool { return false })
@@ -31,11 +31,11 @@ func (c *call) ordered() (last Rule, outcome Effect) {
 
 func isOrdered(r Rule) bool { return r.Ordered }
 
-// orderedParts adds the parts of a command; it reports whether an allow rule covers each.
-func (c *call) orderedParts(o *orderedOutcome, i int) (explicit bool) {
+// orderedParts adds the parts of a command and returns how much of it allow rules cover.
+func (c *call) orderedParts(o *orderedOutcome, i int) (covered coverage) {
 	a := c.Accesses[i]
 	cmd := a.Command
-	explicit = true
+	covered, allowed := coversAll, false
 	for _, part := range cmd.Parts {
 		texts := commandTexts(&Access{Target: part.Text, Command: &Command{Parts: []Part{part}}})
 		r, ok := c.lastOrdered(func(r *Rule) bool {
@@ -53,12 +53,22 @@ func (c *call) orderedParts(o *orderedOutcome, i int) (explicit bool) {
 			continue
 		}
 		o.add(r, ok, free)
-		explicit = explicit && ok && r.Effect == Allow
+		switch {
+		case ok && r.Effect == Allow:
+			allowed = true
+		case part.readOnly() && !part.Covered && !ok:
+			covered = min(covered, coversChanges)
+		default:
+			covered = coversLittle
+		}
 	}
-	if !explicit && !c.grants(i) {
+	if covered < coversAll && !c.grants(i) {
 		o.partly = o.partly || len(cmd.Findings) > 0 || !cmd.Exact || len(cmd.Parts) == 0
 	}
-	return explicit && len(cmd.Parts) > 0
+	if !allowed {
+		return coversLittle
+	}
+	return covered
 }
 
 // orderedOutcome sums up the last matching rules.

@@ -170,6 +170,8 @@ type call struct {
 	traits  Traits    // of the tool
 	verdict []verdict // by access
 
+	everyPart bool // files are written and hosts reached only where rules cover every part, see Policy.CoversEveryPart
+
 	folded   []string // the texts of the command that is looked at, with those in lower case
 	foldedAt int      // its place among the accesses, from 1
 }

@@ -71,8 +71,8 @@ func (c *call) proposals() []string {
 	if c.Accesses == nil {
 		add(c.toolRule())
 	}
-	explicit := c.speaksOfAll()
-	if c.opensMore(explicit) {
+	covered := c.toCover()
+	if c.opensMore(covered) {
 		return c.wholeLine()
 	}
 	for i, a := range c.Accesses {
@@ -84,7 +84,7 @@ func (c *call) proposals() []string {
 			}
 			continue
 		}
-		if ok, _ := c.granted(i); !ok && !(explicit && c.follows(i)) {
+		if ok, _ := c.granted(i); !ok && !c.follows(i, covered) {
 			add(c.accessProposal(a))
 		}
 	}
@@ -93,12 +93,12 @@ func (c *call) proposals() []string {
 
 // opensMore reports whether a command reads or writes something outside for which only a rule on paths would do, which
 // would open a whole folder, to every tool: then the line itself is the rule.
-func (c *call) opensMore(explicit bool) bool {
+func (c *call) opensMore(covered coverage) bool {
 	if c.traits.Subject != SubjectCommand {
 		return false
 	}
 	for i, a := range c.Accesses {
-		if ok, _ := c.granted(i); ok || explicit && c.follows(i) {
+		if ok, _ := c.granted(i); ok || c.follows(i, covered) {
 			continue
 		}
 		if a.Kind == Read || a.Kind == Write && !(a.Redirect && a.Node != Folder) {
@@ -108,15 +108,16 @@ func (c *call) opensMore(explicit bool) bool {
 	return false
 }
 
-// speaksOfAll reports whether each part of the command gets a rule of its own, so that the files and hosts they
-// reach need none.
-func (c *call) speaksOfAll() bool {
-	for _, a := range c.Accesses {
-		if a.Kind == Exec {
-			return !slices.ContainsFunc(a.Command.Parts, func(p Part) bool { return !p.Covered && p.readOnly() })
-		}
+// toCover is how much of the command rules for its parts cover: those that are read-only get none.
+func (c *call) toCover() coverage {
+	i := c.exec()
+	if i < 0 {
+		return coversLittle
 	}
-	return false
+	if slices.ContainsFunc(c.Accesses[i].Command.Parts, func(p Part) bool { return !p.Covered && p.readOnly() }) {
+		return coversChanges
+	}
+	return coversAll
 }
 
 func (c *call) accessProposal(a Access) string {

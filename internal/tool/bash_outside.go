@@ -44,10 +44,9 @@ func (e *Env) excluded(command string) bool {
 	for _, r := range e.Roots.List() {
 		roots = append(roots, r.Path)
 	}
-	d := permission.NewPolicy(known, m.Home(), roots, rules).Decide(permission.Request{
-		Tool: BashName, Input: input, Accesses: accesses, Mode: permission.Default, Dir: at.dir,
+	return permission.NewPolicy(known, m.Home(), roots, rules).CoversEveryPart(permission.Request{
+		Tool: BashName, Input: input, Accesses: accesses, Dir: at.dir,
 	})
-	return d.Effect == permission.Allow && d.Rule != ""
 }
 
 // RunsUnasked reports whether a call needs no approval because the sandbox confines it: a command, with the setting for that,
