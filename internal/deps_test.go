@@ -29,7 +29,7 @@ var table = func() map[string]row {
 		"sandbox/confine/inside": {nil, "the process that confines itself runs before anything else of lathe is initialized"},
 
 		"netproxy": {[]string{"permission"}, "which addresses are private is the same for rules and for connections; who decides on a host is above"},
-		"boundary": {[]string{"git", "netproxy", "sandbox", "sandbox/confine"}, "the policy of a session's commands is made from folders, repositories and settings, without the tools that run them"},
+		"boundary": {[]string{"git", "netproxy", "permission", "sandbox", "sandbox/confine"}, "the policy of a session's commands is made from folders, repositories and settings, without the tools that run them; the names of secrets are those of permission"},
 
 		"permission/permissiontest": {nil, "reading the lines of a test file needs nothing of ours"},
 		"await":                     {nil, "what tests wait for is outside of lathe"},

@@ -3,9 +3,11 @@ package boundary
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/lathe-dev/lathe/internal/git"
+	"github.com/lathe-dev/lathe/internal/permission"
 )
 
 // protectedNames are files and folders that make programs outside the sandbox run something, or that configure agents.
@@ -83,33 +85,22 @@ func gitFolders(dir string) []string {
 	return []string{common}
 }
 
-// secretsIn returns the .env files at the top of a folder.
+// secretsIn returns the .env files at the top of a folder, without examples of them.
 func secretsIn(dir string) []string {
 	found, _ := filepath.Glob(filepath.Join(dir, ".env*"))
-	out := found[:0]
-	for _, name := range found {
-		switch ext := strings.TrimPrefix(filepath.Base(name), ".env"); ext {
-		case ".example", ".sample", ".template", ".dist", ".defaults", "rc":
-		default:
-			if ext == "" || ext[0] == '.' {
-				out = append(out, name)
-			}
-		}
-	}
-	return out
+	return slices.DeleteFunc(found, func(path string) bool {
+		name := filepath.Base(path)
+		secret, _, _ := permission.SecretPath(name)
+		return secret == "" || name != ".env" && !strings.HasPrefix(name, ".env.")
+	})
 }
 
 // secrets returns the user's files and folders that hold keys and passwords.
 func (b *Boundary) secrets() []string {
-	names := []string{
-		".ssh", ".gnupg", ".aws", ".azure", ".kube", ".config/gcloud", ".config/gh", ".config/op", ".config/rclone", ".docker/config.json", ".netrc", ".git-credentials",
-		".config/git/credentials", ".pypirc", ".cargo/credentials", ".cargo/credentials.toml", ".gem/credentials", ".m2/settings.xml", ".password-store",
-		".local/share/keyrings", ".mozilla", ".config/google-chrome", ".config/chromium", ".thunderbird", ".claude/.credentials.json", ".codex/auth.json",
-		".bash_history", ".zsh_history",
-	}
+	names := permission.HomeSecrets()
 	out := make([]string, 0, len(names)+2)
 	for _, name := range names {
-		out = append(out, filepath.Join(b.o.Home, name))
+		out = append(out, filepath.Join(b.o.Home, filepath.FromSlash(name)))
 	}
 	for _, dir := range []string{b.o.Config, b.o.State} {
 		if dir != "" {

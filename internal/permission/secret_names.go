@@ -7,19 +7,30 @@ import (
 )
 
 // The names of files and folders that are likely to hold secrets, plain (see plainName); with slashes, those of the
-// folders around it as well. The Read tool, the commands of the shell and git's past go by them.
+// folders around it as well. The Read tool, the commands of the shell and git's past go by them. Those of homeFiles,
+// homeFolders and homeNamed are also hidden from commands in the sandbox, where they lie in the home folder.
 const (
-	secretFiles = ".envrc .netrc _netrc .git-credentials .pgpass .my.cnf .npmrc .pypirc .htpasswd .boto .s3cfg .dockercfg .vault-token " +
-		".history .node_repl_history .viminfo .lesshst " +
+	homeFiles = ".netrc _netrc .git-credentials .pgpass .my.cnf .pypirc .boto .s3cfg .dockercfg .vault-token " +
+		".docker/config.json .config/hub .cargo/credentials.toml .m2/settings.xml .claude/.credentials.json .codex/auth.json"
+	homeFolders = ".ssh .gnupg .aws .azure .kube .password-store .vault .mozilla .thunderbird .electrum .bitcoin .config/gcloud .config/gh .config/op .config/rclone " +
+		".config/google-chrome .config/chromium .local/share/keyrings library/keychains"
+	homeNamed = ".config/git/credentials .cargo/credentials .gem/credentials .bash_history .zsh_history" // the last name alone is enough, see below
+
+	secretFiles = homeFiles + " .envrc .npmrc .htpasswd .history .node_repl_history .viminfo .lesshst " +
 		"credentials credentials.json credentials.tfrc.json client_secret.json service-account.json secrets.yml secrets.yaml secrets.json secrets.toml " +
-		"master.key kubeconfig identity shadow gshadow wallet.dat key4.db logins.json cookies.sqlite login.keychain-db " +
-		".docker/config.json .config/hub .cargo/credentials.toml .claude/.credentials.json .codex/auth.json etc/sudoers"
+		"master.key kubeconfig identity shadow gshadow wallet.dat key4.db logins.json cookies.sqlite login.keychain-db etc/sudoers"
 	secretKeys    = "id_rsa id_ed25519 id_ecdsa id_dsa"
 	secretEndings = ".pem .key .p12 .pfx .jks .keystore .kdbx .ppk .asc .gpg .tfvars .tfstate .ovpn _history _rsa _ed25519"
-	secretFolders = ".ssh .gnupg .aws .azure .kube .password-store .vault .mozilla .electrum .bitcoin .config/gcloud .config/gh .config/op .config/rclone " +
-		".config/google-chrome .config/chromium .local/share/keyrings library/keychains etc/ssl/private var/lib/docker"
-	envTemplates = "example sample template dist defaults schema"
+	secretFolders = homeFolders + " etc/ssl/private var/lib/docker"
+	envTemplates  = "example sample template dist defaults schema"
 )
+
+// HomeSecrets returns the files and folders below a home folder that hold keys, passwords and histories, relative to it and
+// slashed.
+func HomeSecrets() []string {
+	names := strings.Fields(homeFolders + " " + homeFiles + " " + homeNamed)
+	return append(names, "Library/Keychains") // as macOS writes it
+}
 
 var (
 	endings   = strings.Fields(secretEndings)

@@ -88,7 +88,7 @@ func TestReadAndTheShellAnswerAlikeAboutSecrets(t *testing.T) {
 	asks := []string{
 		".env", ".env.local", "id_rsa", "server.pem", "SERVER.PEM", ".npmrc", ".viminfo", ".lesshst", ".bash_history", "login.keychain-db", "credentials.json", "terraform.tfstate",
 		".docker/config.json", ".Docker/Config.json", ".config/gh/hosts.yml", ".config/hub", ".cargo/credentials", ".cargo/credentials.toml", ".claude/.credentials.json", ".codex/auth.json",
-		".ssh/config", ".mozilla/x/y", "Library/Keychains/x", "etc/ssl/private/x", "sub/.aws/config", "sub/.docker/config.json",
+		".ssh/config", ".mozilla/x/y", ".m2/settings.xml", ".thunderbird/x/y", "Library/Keychains/x", "etc/ssl/private/x", "sub/.aws/config", "sub/.docker/config.json",
 	}
 	allows := []string{
 		"known_hosts", "authorized_keys", ".env.example", ".env.schema", "config.json", "docker/config.json", ".docker/nginx.conf", ".docker/config.json/x",
