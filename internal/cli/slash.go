@@ -32,15 +32,18 @@ func (p *program) runSlash(ctx context.Context, o *Options, name, args string) e
 	stats := newResultStats(about.Info)
 	compactions := compactionsOf(ctx, c, stats)
 	out, err := c.Command(ctx, name, args)
-	if id := c.Farewell(); id != "" {
-		about.Session = id // it may have been changed
+	kept := c.Farewell() // it may have been changed
+	if kept != "" {
+		about.Session = kept
 	}
 	if err = errors.Join(err, c.Close(), inst.Close()); err != nil {
 		return &Error{Code: exitFailed, Err: err}
 	}
 	if out.Prompt != nil {
 		next := *o
-		next.Resume, next.Continue, next.Fork, next.SessionID = about.Session, false, false, ""
+		if next.Continue = false; kept != "" { // else there is no session yet, and the prompt begins it
+			next.Resume, next.Fork, next.SessionID = kept, false, ""
+		}
 		return p.answer(ctx, &next, *out.Prompt)
 	}
 	return p.printSlash(o, about, stats, slashText(out)+compactions())

@@ -176,6 +176,22 @@ type file struct {
 	depth                   int
 }
 
+// from names the file, and the one that imports it.
+func (f file) from() string {
+	if f.by == "" {
+		return f.path
+	}
+	return f.path + ", which " + f.by + " imports,"
+}
+
+// outside is the reason why a file outside of the project is not read.
+func (f file) outside(real string) string {
+	if real == f.path {
+		return "it lies outside of the project"
+	}
+	return "it leads out of the project to " + real
+}
+
 type loader struct {
 	Memory
 	o       ContextOptions
@@ -222,12 +238,12 @@ func (l *loader) load(f file) {
 		return
 	}
 	if f.bound != "" && !within(f.bound, real) {
-		l.warn("%s is left out: it leads out of the project to %s", f.path, real)
+		l.warn("%s is left out: %s", f.from(), f.outside(real))
 		return
 	}
 	raw, err := readMemory(real)
 	if err != nil {
-		l.warn("%s is left out: %v", f.path, err)
+		l.warn("%s is left out: %v", f.from(), err)
 		return
 	}
 	l.seen[real] = true
