@@ -72,6 +72,7 @@ type Instance struct {
 	logs          *session.Opener
 	tools         *call.Catalogue
 	runner        *sandbox.Runner
+	secrets       func() *event.Values
 	*provider.Set // the models
 
 	extensions  *extension.Folder
@@ -102,6 +103,9 @@ func Open(o Options) (*Instance, error) {
 	i.trees = worktree.New(i.runner, func() config.Worktree { return i.settings().Worktree })
 	i.checkpoints = checkpoint.New(o.Config.Settings.Snapshots, i.projectDir(), git.New(i.runner).WithEnviron(i.ChildEnv))
 	i.extensions = extension.New(extension.Options{Config: i.conf.Load, Dir: dir, Bare: o.Bare, NoSkills: o.NoSkills, Skills: o.Skills, Agents: func() []subagent.Kind { return o.Agents }})
+	i.secrets = sync.OnceValue(func() *event.Values {
+		return event.NewValues(append(i.settings().Secrets(i.environ()), boundary.StoredSecrets(i.paths.Home)...)...)
+	})
 	if o.Mode != "" {
 		if err := i.checkMode(o.Mode); err != nil {
 			return nil, err

@@ -207,7 +207,7 @@ func (i *Instance) newEnv(_ context.Context, s *Session) (*tool.Env, error) {
 	if err != nil {
 		return nil, err
 	}
-	env.Runner, env.Boundary = i.runner, i.opts.Boundary
+	env.Runner, env.Boundary, env.Secrets = i.runner, i.opts.Boundary, i.secrets
 	s.closers = append(s.closers, env.Background.Close)
 	env.Environ = i.ChildEnv
 	env.Shell = i.settings().Bash.Shell

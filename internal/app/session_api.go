@@ -25,6 +25,9 @@ func (i *Instance) Tools() *call.Catalogue { return i.tools }
 // Runner starts child processes that end with the instance.
 func (i *Instance) Runner() *sandbox.Runner { return i.runner }
 
+// Secrets are the values of the user's credentials, as they were at the first use.
+func (i *Instance) Secrets() *event.Values { return i.secrets() }
+
 // ChildEnv is the environment that commands get: lathe's own with the variables of the settings.
 func (i *Instance) ChildEnv() []string { return sandbox.Overlay(i.environ(), i.settings().Env) }
 

@@ -13,6 +13,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"github.com/lathe-dev/lathe/internal/agent"
@@ -46,6 +47,7 @@ type Approver struct {
 	Config
 	Questions
 	stayInside atomic.Bool // do not offer to run commands outside of the sandbox
+	keptInside sync.Map    // inputs of commands that a person kept inside
 }
 
 // New makes the approver of a session.

@@ -9,9 +9,9 @@ import (
 )
 
 // Unconfined asks a person whether a command may run once outside of the sandbox, which refused it something. No rule, mode
-// or model answers this. A deny rule or a guard that is new since the first run refuses.
+// or model answers this, and a command that the person kept inside is not asked about again. A deny rule or a guard that is new since the first run refuses.
 func (p *Approver) Unconfined(ctx context.Context, a agent.Approval, why string) bool {
-	if !p.Interactive || p.stayInside.Load() || !p.asksOutside() {
+	if _, no := p.keptInside.Load(string(a.Input)); no || !p.Interactive || p.stayInside.Load() || !p.asksOutside() {
 		return false
 	}
 	p.dialog.Lock() // one at a time, in order
@@ -41,6 +41,8 @@ func (p *Approver) Unconfined(ctx context.Context, a agent.Approval, why string)
 		d.Effect, d.Reason = permission.Allow, "the user allowed one run outside of the sandbox"
 	case event.ChoiceNever:
 		p.stayInside.Store(true)
+	default:
+		p.keptInside.Store(string(a.Input), true)
 	}
 	return p.note(ctx, a, d) == nil && d.Effect == permission.Allow
 }

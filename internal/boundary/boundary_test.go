@@ -86,7 +86,7 @@ func run(t *testing.T, b *boundary.Boundary, dir, line string) (code int, out st
 		t.Fatalf("%s: %v", line, err)
 	}
 	notes = c.Done()
-	return exit.Code, buf.String(), notes, c.Refusal(buf.String())
+	return exit.Code, buf.String(), notes, c.Refusal(dir, buf.String())
 }
 
 func gitIn(t *testing.T, dir string, args ...string) string {

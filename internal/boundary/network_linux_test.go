@@ -43,7 +43,7 @@ func runWith(t *testing.T, b *boundary.Boundary, dir, line string, n boundary.Ne
 		t.Fatal(err)
 	}
 	c.Done()
-	return buf.String(), c.Refusal(buf.String())
+	return buf.String(), c.Refusal(dir, buf.String())
 }
 
 func TestTheProxyIsTheOnlyWayOut(t *testing.T) {

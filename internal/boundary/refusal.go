@@ -30,16 +30,18 @@ var refusals = []struct{ text, kind string }{
 	{"EPERM", "access"},
 }
 
-// Refusal explains a failed command to the model if its output suggests that the sandbox is the cause; "" otherwise. It
-// quotes the lines that show it.
-func (r *Run) Refusal(output string) string {
+// Refusal explains the failure of a command that ran in dir to the model, if lines of its output name something that the
+// policy refuses; "" otherwise. It quotes those lines. An error that the command would have had outside too is none.
+func (r *Run) Refusal(dir, output string) string {
 	kinds := map[string]string{}
+	var before [2]string // a stack trace names the call above the error
 	for line := range strings.Lines(output) {
 		for _, ref := range refusals {
-			if strings.Contains(line, ref.text) && kinds[ref.kind] == "" {
+			if kinds[ref.kind] == "" && strings.Contains(line, ref.text) && r.refused(ref.kind, dir, line, before[0]+before[1]+line) {
 				kinds[ref.kind] = strings.TrimSpace(line)
 			}
 		}
+		before[0], before[1] = before[1], line
 	}
 	hosts := r.refusedHosts()
 	if len(kinds) == 0 && hosts == "" {

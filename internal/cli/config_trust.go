@@ -44,11 +44,7 @@ func (p *program) trust(c *cobra.Command, cfg *config.Config, yes bool) error {
 		_, err := fmt.Fprintf(p.out, "%s is trusted already\n", root)
 		return err
 	}
-	var rows [][]string
-	for _, v := range held {
-		rows = append(rows, []string{"  " + v.Path, v.Origin.String(), string(v.JSON)})
-	}
-	if _, err := io.WriteString(p.out, columns(rows, 0)); err != nil { // nothing is cut: the user decides on it
+	if err := p.printHeld(cfg); err != nil {
 		return err
 	}
 	switch {
@@ -62,6 +58,34 @@ func (p *program) trust(c *cobra.Command, cfg *config.Config, yes bool) error {
 		return err
 	}
 	_, err := fmt.Fprintf(p.out, "trusted %s until one of these values changes\n", root)
+	return err
+}
+
+// printHeld prints the values that need trust; where the folder was trusted before, those that changed since.
+func (p *program) printHeld(cfg *config.Config) error {
+	values, again := cfg.HeldValues()
+	var rows [][]string
+	same := 0
+	for _, v := range values {
+		switch {
+		case !again:
+			rows = append(rows, []string{"  " + v.Path, v.Origin.String(), string(v.JSON)})
+		case v.State == config.Unchanged:
+			same++
+		case v.State == config.Changed:
+			rows = append(rows, []string{"  changed  " + v.Path, v.Origin.String(), string(v.JSON)}, []string{"      was", "", string(v.Was)})
+		default:
+			rows = append(rows, []string{"  " + string(v.State) + "  " + v.Path, v.Origin.String(), string(v.JSON)})
+		}
+	}
+	text := columns(rows, 0) // nothing is cut: the user decides on it
+	if again {
+		text = "since you trusted this folder:\n" + text
+		if same > 0 {
+			text += fmt.Sprintf("  unchanged  %d more\n", same)
+		}
+	}
+	_, err := io.WriteString(p.out, text)
 	return err
 }
 

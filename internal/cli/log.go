@@ -10,6 +10,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/lathe-dev/lathe/internal/config"
 	"github.com/lathe-dev/lathe/internal/event"
@@ -17,7 +18,7 @@ import (
 
 // journal is lathe's log: records of slog in one file, for finding faults afterwards. Nothing is
 // opened before the first record, and nothing of it ever reaches the terminal. Prompts, replies and results
-// are not logged; values in the shape of a secret are masked.
+// are not logged; values in the shape of a secret, and those of credential variables, are masked.
 type journal struct {
 	*slog.Logger
 	file  *logFile
@@ -64,12 +65,17 @@ func (j *journal) close() { _ = j.file.Close() } // each record was written when
 func maskAttr(_ []string, a slog.Attr) slog.Attr {
 	switch v := a.Value.Any().(type) {
 	case string:
-		a.Value = slog.StringValue(event.NewMasker().Mask(v))
+		a.Value = slog.StringValue(logMask().Mask(v))
 	case error:
-		a.Value = slog.StringValue(event.NewMasker().Mask(v.Error()))
+		a.Value = slog.StringValue(logMask().Mask(v.Error()))
 	}
 	return a
 }
+
+// logMask masks by shape, and the values of the environment's credentials; the settings are not read yet.
+var logMask = sync.OnceValue(func() *event.Masker {
+	return event.NewMasker(new(config.Settings).Secrets(os.Environ())...)
+})
 
 // start records the command line, without any text of the user.
 func (j *journal) start(args []string) {

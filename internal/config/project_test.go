@@ -182,6 +182,38 @@ func TestTrustIsRememberedForAFolderUntilItsFilesChange(t *testing.T) {
 	trusted(false)
 }
 
+func TestTheChangesSinceTheTrustAreKnown(t *testing.T) {
+	m := newMachine(t)
+	states := func() map[string]config.HeldState {
+		values, _ := m.load().HeldValues()
+		out := map[string]config.HeldState{}
+		for _, v := range values {
+			out[v.Path] = v.State
+		}
+		return out
+	}
+	m.write(projFile, `{"statusLine": {"type": "command", "command": "date"}, "env": {"A": "1"}}`)
+	if _, again := m.load().HeldValues(); again {
+		t.Error("nobody trusted the folder yet")
+	}
+	if err := m.load().Trust(); err != nil {
+		t.Fatal(err)
+	}
+	m.write(projFile, `{"statusLine": {"type": "command", "command": "evil"}, "env": {"B": "1"}}`)
+	diff(t, "changes", states(), map[string]config.HeldState{
+		"statusLine.type": config.Unchanged, "statusLine.command": config.Changed, "env.A": config.Removed, "env.B": config.New,
+	})
+	values, again := m.load().HeldValues()
+	if !again {
+		t.Error("the folder was trusted")
+	}
+	for _, v := range values {
+		if v.Path == "statusLine.command" && string(v.Was) != `"date"` {
+			t.Errorf("was %s", v.Describe())
+		}
+	}
+}
+
 func TestAProjectMayMakeTheModeStricter(t *testing.T) {
 	m := newMachine(t)
 	m.write(userFile, `{"permissions": {"defaultMode": "acceptEdits"}}`)

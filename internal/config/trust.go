@@ -1,14 +1,18 @@
 package config
 
 import (
+	"encoding/json"
+	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
 // Trust saves that the user trusts this folder with the present values of its files: where Options.Trust is
 // nil, later Loads apply the held values until they change. c itself does not change.
-func (c *Config) Trust() error { return c.paths.noteTrust(c.heldDigest) }
+func (c *Config) Trust() error { return c.paths.noteTrust(c.heldDigest, c.held) }
 
 // Distrust removes the answer that Trust saved for this folder.
 func (c *Config) Distrust() error {
@@ -19,13 +23,104 @@ func (c *Config) Distrust() error {
 	return err
 }
 
-// noteTrust saves the digest of the trusted values, and the folder's name for people who read the file.
-func (p Paths) noteTrust(digest string) error {
+// HeldValue is a value that needs trust, beside the one that the user trusted last.
+type HeldValue struct {
+	Value
+	State HeldState
+	Was   json.RawMessage // the trusted value, for Changed; masked if it is a secret
+}
+
+// HeldState compares a held value with the last trusted ones.
+type HeldState string
+
+// The states. Without an earlier trust every value is New.
+const (
+	New       HeldState = "new"
+	Changed   HeldState = "changed"
+	Unchanged HeldState = "unchanged"
+	Removed   HeldState = "removed" // Value is the trusted one, which is no longer in the files
+)
+
+// HeldValues returns the held values with their changes since the user trusted this folder last; then those that were trusted and
+// are gone. again reports whether there was such a trust whose values are known.
+func (c *Config) HeldValues() (values []HeldValue, again bool) {
+	kept, again := c.paths.trustedValues()
+	for _, v := range c.held {
+		h := HeldValue{Value: v, State: New}
+		name := trustedValue{File: v.Origin.File, Path: v.Path}.key()
+		if old, ok := kept[name]; ok {
+			delete(kept, name)
+			h.State = Unchanged
+			if old.Sum != digest(v.JSON) {
+				h.State, h.Was = Changed, old.JSON
+			}
+		}
+		values = append(values, h)
+	}
+	for _, name := range slices.Sorted(maps.Keys(kept)) {
+		old := kept[name]
+		values = append(values, HeldValue{Value: Value{Path: old.Path, JSON: old.JSON, Origin: Origin{File: old.File}}, State: Removed})
+	}
+	return values, again
+}
+
+// Describe returns the value on one line, with its change: foreign text.
+func (h HeldValue) Describe() string {
+	text := fmt.Sprintf("%s = %s  (%s)", h.Path, h.JSON, h.Origin)
+	switch h.State {
+	case Changed:
+		return "changed: " + text + ", was " + string(h.Was)
+	case Removed:
+		return fmt.Sprintf("removed: %s, was %s  (%s)", h.Path, h.JSON, h.Origin.File)
+	}
+	return string(h.State) + ": " + text
+}
+
+// trustedValue is a value as the trust file keeps it.
+type trustedValue struct {
+	File string          `json:"file"`
+	Path string          `json:"path"`
+	JSON json.RawMessage `json:"value"` // masked if it is a secret
+	Sum  string          `json:"sum"`   // of the value itself
+}
+
+func (t trustedValue) key() string { return t.File + "\x00" + t.Path }
+
+// trustedValues reads the values that were trusted last.
+func (p Paths) trustedValues() (map[string]trustedValue, bool) {
+	data, err := os.ReadFile(p.trustFile())
+	if err != nil {
+		return nil, false
+	}
+	lines := strings.SplitN(string(data), "\n", 3)
+	var all []trustedValue
+	if len(lines) < 3 || json.Unmarshal([]byte(lines[2]), &all) != nil { // of a version that kept the digest only
+		return nil, false
+	}
+	out := map[string]trustedValue{}
+	for _, v := range all {
+		out[v.key()] = v
+	}
+	return out, true
+}
+
+// noteTrust saves the digest of the trusted values, the folder's name for people who read the file, and the values.
+func (p Paths) noteTrust(sum string, held []Value) error {
+	values := make([]trustedValue, len(held))
+	for i, v := range held {
+		values[i] = trustedValue{File: v.Origin.File, Path: v.Path, Sum: digest(v.JSON)}
+		v.mask()
+		values[i].JSON = v.JSON
+	}
+	kept, err := json.Marshal(values)
+	if err != nil {
+		return &Error{Text: "cannot remember that the folder is trusted", Err: err}
+	}
 	file := p.trustFile()
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return &Error{Text: "cannot remember that the folder is trusted", Err: err, Hint: "make the state folder writable"}
 	}
-	if err := replaceFile(file, []byte(digest+"\n"+p.Root+"\n"), 0o600); err != nil {
+	if err := replaceFile(file, []byte(sum+"\n"+p.Root+"\n"+string(kept)+"\n"), 0o600); err != nil {
 		return &Error{Text: "cannot remember that the folder is trusted", Err: err, Hint: "make the state folder writable"}
 	}
 	return nil

@@ -100,7 +100,8 @@ func (c *Console) runShell(ctx context.Context, line string) error {
 	c.publish(event.ToolStart{Call: o.call(id), Title: line, Preview: event.Command{Command: line, Dir: o.Dir}})
 	began := time.Now()
 	out := &tail{show: func(text string) { c.publish(event.ToolOutput{CallID: id, Text: text}) }}
-	exit, err := c.inst.Runner().Run(ctx, sandbox.Spec{Argv: shellArgv(c.inst.ChildEnv(), line), Dir: o.Dir, Env: c.inst.ChildEnv(), Stdout: out, Stderr: out})
+	masked := c.inst.Secrets().Writer(out)
+	exit, err := c.inst.Runner().Run(ctx, sandbox.Spec{Argv: shellArgv(c.inst.ChildEnv(), line), Dir: o.Dir, Env: c.inst.ChildEnv(), Stdout: masked, Stderr: masked})
 	o.Duration, o.ExitCode, o.Canceled = time.Since(began), exit.Code, exit.Cancelled
 	if err != nil && ctx.Err() == nil {
 		o.Output, o.ExitCode = "the command could not be started: "+err.Error(), -1

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/lathe-dev/lathe/internal/config"
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/term"
 )
@@ -24,9 +25,18 @@ func (c *Console) askTrust() {
 		return
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "The files of %s have settings that could do harm. None of them counts before you trust the folder:\n", term.EscapeLine(cfg.Paths().Root))
-	for _, v := range held { // the question shows every value
-		fmt.Fprintf(&b, "\n%s = %s  (%s)", term.EscapeLine(v.Path), term.EscapeLine(string(v.JSON)), term.EscapeLine(v.Origin.String()))
+	values, again := cfg.HeldValues()
+	if again {
+		fmt.Fprintf(&b, "The settings of %s that could do harm have changed since you trusted it. None of them counts before you trust them again:\n", term.EscapeLine(cfg.Paths().Root))
+	} else {
+		fmt.Fprintf(&b, "The files of %s have settings that could do harm. None of them counts before you trust the folder:\n", term.EscapeLine(cfg.Paths().Root))
+	}
+	for _, v := range values { // the question shows every value
+		text := v.Describe()
+		if !again {
+			text = strings.TrimPrefix(text, string(config.New)+": ")
+		}
+		b.WriteString("\n" + term.EscapeLine(text))
 	}
 	id := uuid.NewString()
 	c.mu.Lock()

@@ -271,6 +271,9 @@ var buffers = sync.Pool{New: func() any { b := make([]byte, 64<<10); return &b }
 func (o *output) copy() {
 	defer close(o.done)
 	defer o.r.Close()
+	if w, ok := o.w.(interface{ Flush() error }); ok {
+		defer func() { _ = w.Flush() }() // a writer that fails has failed its reader already
+	}
 	buf := buffers.Get().(*[]byte)
 	defer buffers.Put(buf)
 	for {

@@ -37,7 +37,7 @@ type Spec struct {
 	Dir    string    // working folder; empty means lathe's own
 	Env    []string  // nil means CleanEnv of lathe's own environment
 	Stdin  io.Reader // nil means the null device
-	Stdout io.Writer // nil means the null device; equal to Stderr means one pipe, so that the order is kept
+	Stdout io.Writer // nil means the null device; one with Flush is flushed at the end; equal to Stderr means one pipe, so that the order is kept
 	Stderr io.Writer
 	Grace  time.Duration // from SIGTERM to SIGKILL; 0 means 700 ms
 	Leave  bool          // processes may outlive the leader and lathe; not on Windows, nor in a sandbox

@@ -156,8 +156,9 @@ type bashCall struct {
 	notes []string
 
 	accesses []permission.Access
-	outside  bool   // it runs outside of the sandbox
-	refusal  string // why the sandbox may have made it fail; empty: nothing points to that
+	outside  bool          // it runs outside of the sandbox
+	clock    *commandClock // nil in the background
+	refusal  string        // why the sandbox may have made it fail; empty: nothing points to that
 	started  time.Time
 }
 

@@ -60,7 +60,7 @@ func (c *bashCall) network() boundary.Network {
 	if c.env.Hosts == nil {
 		return boundary.Network{}
 	}
-	return c.env.Hosts(c.id, bashTitle(c.in))
+	return c.clock.patient(c.env.Hosts(c.id, bashTitle(c.in)))
 }
 
 // swept returns notes on protected files that the command created and that were set aside.
@@ -85,6 +85,7 @@ func (c *bashCall) start(ctx context.Context, cancel context.CancelCauseFunc, ou
 		return nil, err
 	}
 	p.after = func() { cleanup(); p.cwd.remove(); cancel(nil) }
+	out = c.env.masked(out)
 	spec := sandbox.Spec{Argv: argv, Dir: c.dir, Stdout: out, Stderr: out, Leave: c.in.Leave}
 	if spec.Env, err = c.environ(ctx); err == nil {
 		if confined != nil {
@@ -127,8 +128,8 @@ func (c *bashCall) runFore(ctx context.Context) (*agent.Result, error) {
 	stop := context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })
 	defer stop()
 	timeout := c.timeout()
-	timer := time.AfterFunc(timeout, func() { cancel(errBashTimeout) })
-	defer timer.Stop()
+	c.clock = newClock(timeout, func() { cancel(errBashTimeout) })
+	defer c.clock.stop()
 	sink := &bashSink{text: c.output(ctx, func() { cancel(errBashFlood) })}
 	defer sink.text.close()
 	fore := c.env.Background.wait(c.id, c.env.Owner)
@@ -140,7 +141,7 @@ func (c *bashCall) runFore(ctx context.Context) (*agent.Result, error) {
 	select {
 	case <-p.proc.Done():
 	case <-fore.leave:
-		if stop() && timer.Stop() {
+		if stop() && c.clock.stop() {
 			return c.detach(p, sink), nil
 		}
 		<-p.proc.Done() // it is being ended: too late to leave
@@ -166,7 +167,7 @@ func (c *bashCall) ended(p *bashProc, timeout time.Duration, text *bashText) *ag
 	c.notes = append(c.notes, p.swept()...)
 	out := text.finish()
 	if p.run != nil && exit.Code != 0 && !exit.Cancelled {
-		if why := p.run.Refusal(out.text); why != "" {
+		if why := p.run.Refusal(c.dir, out.text); why != "" {
 			c.notes, c.refusal = append(c.notes, why), why
 		}
 	}

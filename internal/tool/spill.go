@@ -3,20 +3,23 @@ package tool
 import (
 	"context"
 	"fmt"
+	"io"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/lathe-dev/lathe/internal/agent"
+	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
 )
 
 // maxInline is how many characters of one result the model gets; the whole is kept in a blob.
 const maxInline = 50_000
 
-// Spill limits the result of a call: it keeps a text that is too long in the session's blobs and leaves its
+// Spill masks the user's secrets in the result of a call and limits it: it keeps a text that is too long in the session's blobs and leaves its
 // head and tail, because the ends matter more often than the middle. When the blob cannot be written the result
 // is cut all the same, and says so: a full disk must not make a call fail that has already acted.
 func (e *Env) Spill(ctx context.Context, call llm.ToolCall, res *agent.Result) {
+	e.mask(res)
 	for j, p := range res.Parts {
 		t, ok := p.(llm.Text)
 		if !ok || len(t.Text) <= maxInline || utf8.RuneCountInString(t.Text) <= maxInline {
@@ -30,6 +33,35 @@ func (e *Env) Spill(ctx context.Context, call llm.ToolCall, res *agent.Result) {
 		}
 		res.Parts[j] = llm.Text{Text: shortenMiddle(t.Text, maxInline, where)}
 	}
+}
+
+// mask takes the values of the user's credentials out of a result.
+func (e *Env) mask(res *agent.Result) {
+	if e.Secrets == nil {
+		return
+	}
+	v := e.Secrets()
+	for j, p := range res.Parts {
+		if t, ok := p.(llm.Text); ok {
+			t.Text = v.Mask(t.Text)
+			res.Parts[j] = t
+		}
+	}
+	res.Title = v.Mask(res.Title)
+	if view, ok := v.MaskAll(res.View).(event.View); ok {
+		res.View = view
+	}
+	if meta, ok := v.MaskAll(res.Meta).(map[string]any); ok {
+		res.Meta = meta
+	}
+}
+
+// masked is w behind the mask.
+func (e *Env) masked(w io.Writer) io.Writer {
+	if e.Secrets == nil {
+		return w
+	}
+	return e.Secrets().Writer(w)
 }
 
 // shortenMiddle keeps the first and the last half of n characters, cut at lines where one is near.

@@ -25,6 +25,7 @@ import (
 
 	"github.com/lathe-dev/lathe/internal/agent"
 	"github.com/lathe-dev/lathe/internal/boundary"
+	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/files"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/memory"
@@ -80,6 +81,8 @@ type Env struct {
 	Owner string
 	// Isolated is the copy of the project that an isolated agent works in. Nil: it works in the project.
 	Isolated *permission.Place
+	// Secrets are the values of the user's credentials, which results do not show. Nil: nothing is masked.
+	Secrets func() *event.Values
 	// DeniedNames are the names that rules deny reading, wherever they lie. Nil: none.
 	DeniedNames func() []string
 	// Environ is the environment of child processes before lathe's own keys are removed. Nil: os.Environ.
