@@ -47,9 +47,12 @@ type Settings struct {
 	} `json:"filesystem"`
 	Network struct {
 		AllowAllUnixSockets bool     `json:"allowAllUnixSockets"`
-		AllowedDomains      []string `json:"allowedDomains"`  // patterns of netproxy
-		DeniedDomains       []string `json:"deniedDomains"`   // patterns of netproxy
-		StrictAllowlist     bool     `json:"strictAllowlist"` // never ask about a host
+		AllowUnixSockets    []string `json:"allowUnixSockets"` // paths of sockets of programs outside, in the tier Full
+		HTTPProxyPort       int      `json:"httpProxyPort"`    // of a proxy of the user's on this machine; it decides on the hosts
+		SOCKSProxyPort      int      `json:"socksProxyPort"`   // as HTTPProxyPort, for SOCKS
+		AllowedDomains      []string `json:"allowedDomains"`   // patterns of netproxy
+		DeniedDomains       []string `json:"deniedDomains"`    // patterns of netproxy
+		StrictAllowlist     bool     `json:"strictAllowlist"`  // never ask about a host
 	} `json:"network"`
 }
 
@@ -234,6 +237,9 @@ func (b *Boundary) ForCopy(folders []string, n Network, moved func(string) strin
 	}
 	if b.mode == confine.Workspace {
 		p.Write = append(p.Write, b.cache())
+	}
+	if len(b.s.Network.AllowUnixSockets) > 0 && b.support().Tier == confine.Full {
+		allowSockets(&p, b.resolve(b.s.Network.AllowUnixSockets))
 	}
 	p.Mask = except(p.Mask, b.both(moved, b.s.Filesystem.AllowRead))
 	r := &Run{Confinement: &sandbox.Confinement{Policy: p, Support: b.support()}, temp: temp, watch: newWatch(names), b: b}

@@ -26,6 +26,11 @@ func (r *Run) connect(n Network) {
 		Program: func(client netip.AddrPort) string { return netproxy.ProgramBehind(int(pid.Load()), client) },
 	})
 	r.Policy.Proxy = true
+	if set := r.b.s.Network; set.HTTPProxyPort > 0 || set.SOCKSProxyPort > 0 {
+		own := ownProxy{http: set.HTTPProxyPort, socks: set.SOCKSProxyPort}
+		r.Confinement.Proxy = func(l net.Listener, _ int) { own.serve(l) }
+		return
+	}
 	r.Confinement.Proxy = func(l net.Listener, leader int) {
 		pid.Store(int64(leader))
 		r.proxy.Serve(l)

@@ -49,6 +49,8 @@ type Policy struct {
 	Temp    string // the folder that is /tmp inside; "" means a new one for this command
 	Proxy   bool   // listen at ProxyAddr inside, and pass the listener to the caller
 	Sockets bool   // allow Unix sockets; otherwise only socketpair works
+	// Empty are folders that are empty inside, but for what Show and Write have in them: with Sockets, those of daemons' sockets.
+	Empty []string
 }
 
 // Overlay makes Dir writable inside and keeps it unchanged outside: changes go to Upper. Upper and Work are empty folders

@@ -26,7 +26,9 @@ func newPlan(p *Policy, s Support, dir string) *inside.Plan {
 	if enclosing(slices.Concat(out.Write, out.Show), dir) == "" {
 		out.Show = append(out.Show, there([]string{dir})...)
 	}
-	out.Show = slices.DeleteFunc(out.Show, func(path string) bool { return enclosing([]string{"/tmp", "/dev"}, path) == "" })
+	out.Empty = there(p.Empty)
+	private := append([]string{"/tmp", "/dev"}, out.Empty...)
+	out.Show = slices.DeleteFunc(out.Show, func(path string) bool { return enclosing(private, path) == "" })
 	out.Mask = there(p.Mask)
 	out.Protect = slices.DeleteFunc(there(p.Protect), func(path string) bool { return enclosing(out.Write, path) == "" })
 	for _, path := range out.Protect {

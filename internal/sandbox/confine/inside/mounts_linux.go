@@ -39,9 +39,15 @@ func (p *Plan) mounts() {
 	check("make the file system read-only", unix.MountSetattr(unix.AT_FDCWD, "/", unix.AT_RECURSIVE, &unix.MountAttr{Attr_set: readOnlyMount}))
 	makeTemp(temp)
 	makeDev(nodes)
+	for _, dir := range p.Empty {
+		check("empty "+dir, unix.Mount("tmpfs", dir, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "mode=0755,size=1m"))
+	}
 	check("mount /proc", unix.Mount("proc", "/proc", "proc", unix.MS_RDONLY|unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, ""))
 	for _, m := range open {
 		check("mount "+m.path, attach(m))
+	}
+	for _, dir := range p.Empty {
+		check("lock "+dir, unix.MountSetattr(unix.AT_FDCWD, dir, 0, &unix.MountAttr{Attr_set: readOnlyMount}))
 	}
 	p.guard()
 }

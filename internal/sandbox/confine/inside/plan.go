@@ -17,6 +17,7 @@ type Plan struct {
 	Proxy      bool
 	Sockets    bool
 	Write      []string // writable mounts, parents first
+	Empty      []string // folders replaced by empty ones
 	Show       []string // read-only paths that stay visible below a private folder
 	Pin        []string // folders bind-mounted on themselves so that they cannot be renamed, parents first
 	Protect    []string // mounted read-only, parents first
@@ -51,6 +52,7 @@ func (p *Plan) Encode() ([]byte, error) {
 	put(flag(p.Proxy))
 	put(flag(p.Sockets))
 	list(p.Write)
+	list(p.Empty)
 	list(p.Show)
 	list(p.Pin)
 	list(p.Protect)
@@ -96,7 +98,7 @@ func decodePlan(b []byte) (*Plan, bool) {
 		return int(s[0] - '0')
 	}
 	p := &Plan{Namespaces: next() != "", ABI: digit(), Dir: next(), Temp: next(), Proxy: next() != "", Sockets: next() != ""}
-	p.Write, p.Show, p.Pin, p.Protect, p.Mask = list(), list(), list(), list(), list()
+	p.Write, p.Empty, p.Show, p.Pin, p.Protect, p.Mask = list(), list(), list(), list(), list(), list()
 	for dir := next(); dir != ""; dir = next() {
 		p.Overlay = append(p.Overlay, Overlay{dir, next(), next()})
 	}
