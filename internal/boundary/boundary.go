@@ -168,6 +168,8 @@ func (b *Boundary) Note() string {
 	switch b.support().Tier {
 	case confine.Full:
 		return ""
+	case confine.Seatbelt:
+		return "sandbox: the tier is seatbelt: commands share the machine's processes and loopback, and reach no host"
 	case confine.Landlock:
 		return "sandbox: only the tier landlock is available: protected and secret files are not guarded, and no command reaches the network, not even loopback: " + b.support().Why
 	}
@@ -226,9 +228,9 @@ func (b *Boundary) ForCopy(folders []string, n Network, moved func(string) strin
 	var names []string
 	for _, dir := range p.Write {
 		names = append(names, protectedIn(dir)...)
-		p.Mask = append(p.Mask, secretsIn(dir)...)
+		p.Mask = append(p.Mask, withTargets(secretsIn(dir))...)
 	}
-	p.Protect = append(names, b.both(moved, b.s.Filesystem.DenyWrite)...)
+	p.Protect = append(withTargets(names), b.both(moved, b.s.Filesystem.DenyWrite)...)
 	p.Mask = append(p.Mask, b.both(moved, b.s.Filesystem.DenyRead)...)
 	for _, secret := range b.secrets() {
 		if !slices.ContainsFunc(p.Write, func(dir string) bool { return within(dir, secret) }) { // a working folder is not hidden

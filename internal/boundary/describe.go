@@ -24,6 +24,8 @@ func (b *Boundary) Word() string {
 		return "sandboxed"
 	case b.support().Tier == confine.Landlock:
 		return "landlock"
+	case b.support().Tier == confine.Seatbelt:
+		return "seatbelt"
 	}
 	return "unconfined"
 }

@@ -12,7 +12,7 @@ import (
 
 // protectedNames are files and folders that make programs outside the sandbox run something, or that configure agents.
 var protectedNames = []string{
-	".git/hooks", ".git/config", ".git/config.worktree", ".git/info/attributes", ".gitmodules", ".lathe", ".claude", ".mcp.json", ".vscode", ".idea",
+	".git/hooks", ".git/config", ".git/config.worktree", ".git/commondir", ".git/info/attributes", ".gitmodules", ".lathe", ".claude", ".mcp.json", ".vscode", ".idea",
 	".envrc", ".husky", ".cursor", ".ripgreprc", ".yarnrc.yml",
 }
 
@@ -23,12 +23,13 @@ func protectedIn(dir string) []string {
 		out = append(out, filepath.Join(dir, name))
 	}
 	git := filepath.Join(dir, ".git")
+	out = append(out, namedByConfig(dir, git)...)
 	if fi, err := os.Lstat(git); err == nil && !fi.IsDir() {
 		out = append(out, git) // a file that leads elsewhere
 	}
 	if isGitFolder(dir) {
 		git = dir
-		for _, name := range []string{"hooks", "config", "config.worktree", "info/attributes"} {
+		for _, name := range []string{"hooks", "config", "config.worktree", "commondir", "info/attributes"} {
 			out = append(out, filepath.Join(dir, name))
 		}
 	}
@@ -36,8 +37,42 @@ func protectedIn(dir string) []string {
 		inner, _ := filepath.Glob(filepath.Join(git, pattern))
 		for _, m := range inner {
 			if isGitFolder(m) || strings.HasPrefix(pattern, "worktrees") {
-				out = append(out, filepath.Join(m, "hooks"), filepath.Join(m, "config"), filepath.Join(m, "config.worktree"))
+				out = append(out, filepath.Join(m, "hooks"), filepath.Join(m, "config"), filepath.Join(m, "config.worktree"), filepath.Join(m, "commondir"))
 			}
+		}
+	}
+	return out
+}
+
+// namedByConfig returns the files in dir that a repository's configuration includes, and its folder of hooks: who writes them
+// writes configuration and hooks.
+func namedByConfig(dir, git string) (out []string) {
+	for line := range strings.Lines(smallText(filepath.Join(git, "config"))) {
+		key, value, ok := strings.Cut(line, "=")
+		key = strings.ToLower(strings.TrimSpace(key[strings.LastIndexByte(key, ']')+1:]))
+		if value = strings.Trim(strings.TrimSpace(value), `"`); !ok || key != "path" && key != "hookspath" || value == "" || value[0] == '~' {
+			continue
+		}
+		for _, base := range []string{dir, git} { // hooks are relative to the work tree, inclusions to the file
+			path := value
+			if !filepath.IsAbs(path) {
+				path = filepath.Join(base, path)
+			}
+			if _, err := os.Lstat(path); err == nil && path != dir && within(path, dir) {
+				out = append(out, path)
+			}
+		}
+	}
+	return out
+}
+
+// withTargets adds the targets of links, and the real places of paths below links: a policy holds real paths only. Those
+// without a target stay as they are.
+func withTargets(paths []string) []string {
+	out := slices.Clone(paths)
+	for _, path := range paths {
+		if real, err := filepath.EvalSymlinks(path); err == nil && real != path {
+			out = append(out, real)
 		}
 	}
 	return out

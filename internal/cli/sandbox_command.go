@@ -73,6 +73,9 @@ func tierLine(s confine.Support) string {
 	case confine.Landlock:
 		return fmt.Sprintf("tier: landlock (version %d, seccomp); not full: %s", s.ABI, s.Why)
 	}
+	if s.Tier == confine.Seatbelt {
+		return "tier: seatbelt (sandbox-exec); not full: " + s.Why
+	}
 	return "tier: none: " + s.Why
 }
 

@@ -116,6 +116,15 @@ var attacks = []attack{
 	{name: "make a user namespace", bare: true, run: func(target) error { return rawClone(unix.CLONE_NEWUSER | unix.CLONE_NEWNS) }},
 	{name: "make a user namespace with clone3", bare: true, run: func(target) error { return rawClone3(unix.CLONE_NEWUSER) }},
 	{name: "make a device", run: func(t target) error { return unix.Mknod(t.Work+"/mem", unix.S_IFCHR|0o600, int(unix.Mkdev(1, 1))) }},
+	{name: "make a file run with its owner's rights", bare: true, run: func(t target) error {
+		return errors.Join(create(t.Work+"/setuid"), unix.Chmod(t.Work+"/setuid", 0o4755))
+	}},
+	{name: "make one that does, by its creation", bare: true, run: func(t target) error {
+		return opened(unix.Open(t.Work+"/setuid2", unix.O_CREAT|unix.O_WRONLY|unix.O_EXCL, 0o4755))
+	}},
+	{name: "make one that does, by openat2", bare: true, run: func(t target) error {
+		return opened(unix.Openat2(unix.AT_FDCWD, t.Work+"/setuid3", &unix.OpenHow{Flags: unix.O_CREAT | unix.O_WRONLY, Mode: 0o4755}))
+	}},
 	{name: "change the root folder", root: true, run: func(t target) error { return unix.Chroot(t.Work) }},
 	{name: "read a process's environment outside", bare: true, run: func(t target) error {
 		b, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", t.Pid))
@@ -363,3 +372,10 @@ var worlds atomic.Int32
 
 // uniqueName is one for an object that all of the machine sees.
 func uniqueName() string { return fmt.Sprintf("lathe-attack-%d-%d", os.Getpid(), worlds.Add(1)) }
+
+func opened(fd int, err error) error {
+	if err == nil {
+		unix.Close(fd)
+	}
+	return err
+}

@@ -33,10 +33,11 @@ type Tier int
 const (
 	None     Tier = iota
 	Landlock      // Landlock and seccomp: writes outside and all sockets but Unix ones are refused; protected and masked paths are not enforced
+	Seatbelt      // macOS: a profile for writes, secrets, protected paths and the network but loopback
 	Full          // namespaces too: own mounts, network, processes
 )
 
-func (t Tier) String() string { return [...]string{"none", "landlock", "full"}[t] }
+func (t Tier) String() string { return [...]string{"none", "landlock", "seatbelt", "full"}[t] }
 
 // Policy is the boundary of one command. Paths are absolute and have no symbolic links in them.
 type Policy struct {

@@ -95,6 +95,7 @@ func filter(sockets, namespaces bool) program {
 	for _, nr := range [...]uint32{unix.SYS_CLONE, unix.SYS_UNSHARE} {
 		f.when(nr, func(f *program) { f.arg(0); f.bits(namespaceFlags, retEPERM); f.ret(retAllow) })
 	}
+	setuidFilter(f.when)
 	for _, nr := range unknown {
 		f.equal(nr, retNoSys)
 	}
@@ -109,6 +110,29 @@ func filter(sockets, namespaces bool) program {
 	}
 	f.ret(retAllow)
 	return f
+}
+
+// setuidFilter refuses to make a file run with its owner's rights: it has no effect inside, but outside it would. openat2, whose
+// mode a filter cannot see, fails as if unknown.
+func setuidFilter(when func(uint32, func(*program))) {
+	bit := func(arg uint32) func(*program) {
+		return func(f *program) { f.arg(arg); f.bits(unix.S_ISUID, retEPERM); f.ret(retAllow) }
+	}
+	created := func(flags, mode uint32) func(*program) { // only then the mode counts
+		return func(f *program) {
+			f.arg(flags)
+			f.add(unix.BPF_JMP|unix.BPF_JSET|unix.BPF_K, unix.O_CREAT|unix.O_TMPFILE&^unix.O_DIRECTORY, 1, 0)
+			f.ret(retAllow)
+			bit(mode)(f)
+		}
+	}
+	when(unix.SYS_FCHMOD, bit(1))
+	when(unix.SYS_FCHMODAT, bit(2))
+	when(unix.SYS_FCHMODAT2, bit(2))
+	when(unix.SYS_MKNODAT, bit(2))
+	when(unix.SYS_OPENAT, created(2, 3))
+	when(unix.SYS_OPENAT2, func(f *program) { f.ret(retNoSys) })
+	archSetuid(when, bit, created)
 }
 
 // socketFilter decides on socket(2) by family, with the accumulator free.
