@@ -494,6 +494,10 @@ func TestErrorBodiesAreSorted(t *testing.T) {
 		{"told not to", 500, `{}`, map[string]string{"X-Should-Retry": "false"}, KindServer, false, nil},
 		{"conflict", 409, `{}`, nil, KindInvalid, true, nil},
 		{"timeout", 408, ``, nil, KindNetwork, true, nil},
+		{"list of Gemini", 400, `[{"error":{"code":400,"message":"Function calling is off.","status":"INVALID_ARGUMENT"}}]`, nil, KindInvalid, false, []string{"Function calling is off."}},
+		{"numeric status", 400, `{"error":{"message":"no such field","status":400}}`, nil, KindInvalid, false, []string{"no such field"}},
+		{"quota of a minute", 429, `[{"error":{"code":429,"message":"You exceeded your current quota, please check your plan and billing details.","status":"RESOURCE_EXHAUSTED","details":[{"@type":"type.googleapis.com/google.rpc.QuotaFailure","violations":[{"quotaId":"GenerateContentInputTokensPerModelPerMinute"}]},{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"12s"}]}}]`, nil, KindRateLimit, true, []string{"12s"}},
+		{"quota of a day", 429, `{"error":{"code":429,"message":"You exceeded your current quota, please check your plan and billing details.","status":"RESOURCE_EXHAUSTED","details":[{"violations":[{"quotaId":"GenerateRequestsPerDayPerProject"},{"quotaId":"GenerateRequestsPerMinute"}]},{"retryDelay":"3s"}]}}`, nil, KindBilling, false, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := serve(t, func(w http.ResponseWriter, _ *http.Request) {
@@ -505,8 +509,11 @@ func TestErrorBodiesAreSorted(t *testing.T) {
 				_, _ = io.WriteString(w, c.body)
 			})
 			_, err := post(t, caller(t), s.URL, nil)
-			mustFail(t, err, c.kind, c.retry, c.texts...)
 			e := AsError(err)
+			if slices.Contains(c.texts, "12s") {
+				c.header, c.texts = map[string]string{"Retry-After": "12"}, nil // told in the body
+			}
+			mustFail(t, err, c.kind, c.retry, c.texts...)
 			if e.Status != c.status || e.RequestID != "req_1" {
 				t.Errorf("status %d, request %q", e.Status, e.RequestID)
 			}

@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"cmp"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
@@ -87,7 +88,7 @@ type errorBody struct {
 
 func parseErrorBody(body []byte) (code, message, requestID string) {
 	var b errorBody
-	if json.Unmarshal(body, &b) != nil {
+	if json.Unmarshal(firstObject(body), &b) != nil {
 		return "", "", ""
 	}
 	code, message = ErrorFields(b.Error)
@@ -109,10 +110,11 @@ func ErrorFields(raw json.RawMessage) (code, message string) {
 		return "", text
 	}
 	var e struct {
-		Type, Status string
-		Code         any
-		Message      string
-		Metadata     struct {
+		Type     string
+		Status   any // a name, or a number as the code
+		Code     any
+		Message  string
+		Metadata struct {
 			Raw any `json:"raw"` // OpenRouter: the message of the host behind it
 		}
 	}
@@ -126,8 +128,8 @@ func ErrorFields(raw json.RawMessage) (code, message string) {
 	if n, ok := e.Code.(float64); ok { // a number is more precise than a generic type
 		code = strings.TrimSuffix(strconv.Itoa(int(n))+" "+code, " ")
 	}
-	if code == "" {
-		code = e.Status
+	if s, ok := e.Status.(string); ok && code == "" {
+		code = s
 	}
 	if s, ok := e.Metadata.Raw.(string); ok && s != "" {
 		e.Message += ": " + s
@@ -150,11 +152,15 @@ func (w *where) status(status int, h http.Header, body []byte) *Error {
 	if id == "" {
 		id = firstHeader(h, "request-id", "x-request-id")
 	}
-	e := w.fail(kindOfStatus(status, code, message), w.clean(message), "")
+	kind, google := kindOfStatus(status, code, message), googleDetailsOf(body)
+	if kind == KindBilling && google.shortTerm { // its text speaks of plan and billing all the same
+		kind = KindRateLimit
+	}
+	e := w.fail(kind, w.clean(message), "")
 	e.Status, e.RequestID = status, Clean(id)
 	e.Retryable = retryableStatus(status, e.Kind, h)
 	if e.Retryable {
-		e.RetryAfter = retryAfter(h, time.Now())
+		e.RetryAfter = cmp.Or(retryAfter(h, time.Now()), google.delay)
 	}
 	e.Hint = w.hint(e)
 	if loc := h.Get("Location"); status >= 300 && status < 400 && loc != "" {
