@@ -14,6 +14,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -309,6 +310,9 @@ func (t *turn) limitReached(ctx context.Context) event.EndReason {
 // beforeStep gathers the parts of the next request: steered messages, those of the hooks, the tools. Before
 // a step that is sent again the hooks have run already.
 func (t *turn) beforeStep(ctx context.Context, again bool) error {
+	if err := t.priced(); err != nil {
+		return err
+	}
 	if err := t.takeSteers(ctx); err != nil {
 		return err
 	}
@@ -325,6 +329,28 @@ func (t *turn) beforeStep(ctx context.Context, again bool) error {
 	}
 	t.renew()
 	return nil
+}
+
+// priced refuses a model whose cost will not be known where the cost is limited.
+func (t *turn) priced() error {
+	m, _ := t.Model()
+	if m == nil || m.Info().CostKnown() {
+		return nil
+	}
+	for a := t.Agent; a != nil; a = a.cfg.Parent {
+		if _, _, budget := a.used(); budget > 0 {
+			return unpriced(m.Info(), budget)
+		}
+	}
+	return nil
+}
+
+func unpriced(m llm.ModelInfo, budget float64) error {
+	name, _, _ := strings.Cut(m.Host, "@")
+	return &llm.Error{
+		Kind: llm.KindInvalid, Provider: name, Message: fmt.Sprintf("the limit of $%g cannot be held: the price of %s is not known", budget, m.ID),
+		Hint: fmt.Sprintf("set inputPrice and outputPrice under providers.%s.models in your settings, or go without --max-budget-usd", name),
+	}
 }
 
 func (t *turn) stepHooks(ctx context.Context) error {

@@ -327,6 +327,22 @@ func TestBudget(t *testing.T) {
 	}
 }
 
+// A spending limit that cannot be held is refused before anything is spent; without one the model works.
+func TestABudgetNeedsAPrice(t *testing.T) {
+	unpriced := llm.ModelInfo{ID: "mystery-1", Host: "corp@llm.corp.example", Unpriced: true}
+	for budget, refused := range map[float64]bool{0: false, 5: true} {
+		f := newFixture(t, nil, func(c *agent.Config) { c.BudgetUSD = budget }, reply(llm.StopEndTurn, llm.Text{Text: "done"}))
+		f.model.info = unpriced
+		_, err := f.Run(t.Context(), llm.UserText("go"))
+		if (err != nil) != refused || (len(f.model.reqs) == 0) != refused {
+			t.Errorf("with a limit of $%g: %v after %d requests", budget, err, len(f.model.reqs))
+		}
+		if refused && !strings.Contains(err.Error(), "mystery-1") {
+			t.Errorf("%v", err)
+		}
+	}
+}
+
 func TestSteeringIsDeliveredBetweenSteps(t *testing.T) {
 	var f *fixture
 	tl := tool("T", true, func(context.Context, string) (*agent.Result, error) {

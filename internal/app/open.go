@@ -105,6 +105,9 @@ func (i *Instance) NewSession(ctx context.Context, o SessionOptions) (s *Session
 			}
 		}
 		s.notes = append(s.notes, log.Notes()...)
+		if info := model.Info(); o.Parent == nil && !info.CostKnown() {
+			s.notes = append(s.notes, "the price of "+info.ID+" is not known: its cost counts as $0, unless the settings have it (inputPrice and outputPrice under providers)")
+		}
 	}
 	s.Journal = journal.New(log, s.bus, s.chain)
 	if err := s.setUp(ctx, model); err != nil {

@@ -187,6 +187,7 @@ func Lookup(provider, id string) ModelInfo {
 	}
 	if !found {
 		info = guess(provider, base)
+		info.Unpriced = true
 	}
 	info.ID, info.Provider = base, provider
 	if long {

@@ -178,3 +178,32 @@ func TestTheDefaultModelsAreTheNewestOfTheirLines(t *testing.T) {
 		}
 	}
 }
+
+func TestTheCostOfAReplyIsKnownOrNot(t *testing.T) {
+	for _, c := range []struct {
+		host     string
+		unpriced bool
+		want     bool
+	}{
+		{"anthropic@api.anthropic.com", false, true},
+		{"corp@llm.corp.example", true, false},
+		{"corp@llm.corp.example/responses", true, false},
+		{"corp@10.0.0.5:8080", true, false},
+		{"ollama@localhost:11434", true, true},
+		{"openai@127.0.0.1:8080/responses", true, true},
+		{"openai@[::1]:8080", true, true},
+		{"openrouter@openrouter.ai", true, true},
+		{"x@localhost.evil.example", true, false},
+		{"", true, false},
+	} {
+		if got := (ModelInfo{Host: c.host, Unpriced: c.unpriced}).CostKnown(); got != c.want {
+			t.Errorf("%+v: %v", c, got)
+		}
+	}
+	if m := Lookup("openai", "never-heard-of"); !m.Unpriced {
+		t.Errorf("%+v", m)
+	}
+	if m := Lookup("anthropic", "sonnet"); m.Unpriced {
+		t.Errorf("%+v", m)
+	}
+}

@@ -20,6 +20,7 @@ import (
 	"context"
 	"encoding/json"
 	"iter"
+	"net/netip"
 	"net/url"
 	"strings"
 	"time"
@@ -358,6 +359,19 @@ type ModelInfo struct {
 	Images        bool
 	DeferredTools bool // it takes tools that are deferred, and references to them in results
 	Price         Price
+	Unpriced      bool // Price is not known: neither the catalogue nor the settings have it
+}
+
+// CostKnown reports whether the cost of a reply will be known: by its price, from a host that reports it (OpenRouter), or
+// because the model runs on this machine.
+func (m ModelInfo) CostKnown() bool {
+	_, address, _ := strings.Cut(m.Host, "@")
+	u := &url.URL{Host: strings.TrimSuffix(address, "/responses")}
+	host := u.Hostname()
+	if ip, err := netip.ParseAddr(host); err == nil && ip.IsLoopback() || host == "localhost" {
+		return true
+	}
+	return !m.Unpriced || CatalogueHost("https://"+u.Host) == "openrouter"
 }
 
 // Owns reports whether this model may get opaque data from a host (see HostID): only the host that made it does.

@@ -260,6 +260,7 @@ func describe(info llm.ModelInfo, own config.ModelInfo) llm.ModelInfo {
 		}
 	}
 	info.Known = true
+	info.Unpriced = info.Unpriced && own.InputPrice == nil && own.OutputPrice == nil
 	return info
 }
 
