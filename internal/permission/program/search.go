@@ -22,7 +22,7 @@ func searchRows() map[string]spec {
 		"whereis": {class: list, ops: "TEXT...", flags: &flagSet{letters: "bmsul", alone: "--help --version"}},
 		"whatis":  {class: read, tame: true, ops: "TEXT...", flags: &flagSet{letters: "dlrsw", alone: "--long --regex --wildcard"}},
 		"apropos": {class: read, tame: true, ops: "TEXT...", flags: &flagSet{letters: "adelrw", alone: "--exact --and --long --regex --wildcard"}},
-		"ctags":   {class: write, does: "writes a tags file", ops: "FILE..."},
+		"ctags":   {class: write, does: "writes a tags file", ops: "FILE...", flags: &flagSet{letters: "aReu", reads: "-L", writes: "-f -o --output"}, judge: asks("--version|--help|--list-languages|--list-kinds|--list-kinds-full|--list-maps|--list-features|--list-fields|--list-extras")},
 		"fzf":     {class: write, does: "is interactive and may run programs", ops: "TEXT..."},
 		"tokei":   {class: list, dot: true, ops: "DIR...", flags: tokeiFlags},
 		"cloc":    {class: write, does: "may run version control and unpack archives", ops: "DIR..."},

@@ -116,7 +116,7 @@ func (a *analysis) fileGap(c *call) *gap {
 // linesOf are the lines of the file that a command prints.
 func (a *analysis) linesOf(c *call) (lines []string, ok bool) {
 	text, ok := a.fileText(c.gap.file)
-	if !ok || !strings.HasSuffix(text, "\n") {
+	if !ok || strings.Contains(text, "\x00") {
 		return nil, false
 	}
 	c.gap.text = text
@@ -172,6 +172,14 @@ func balanced(words []string) bool {
 	return depth == 0
 }
 
+// input is a redirection from the text of the file. <<< ends the last line, which the file may not.
+func (g *gap) input() string {
+	if text, ended := strings.CutSuffix(g.text, "\n"); ended {
+		return "<<<" + quote(text)
+	}
+	return "< <(builtin printf %s " + quote(g.text) + ")"
+}
+
 // leave adds names that are left out.
 func (g *gap) leave(files, folders []string) {
 	g.files, g.folders = append(g.files, files...), append(g.folders, folders...)
@@ -186,7 +194,7 @@ func (a *analysis) fill(script string) string {
 	for _, g := range a.gaps {
 		before, behind := "", ""
 		if g.file != "" && g.filtered {
-			pairs = append(pairs, g.mark+"( "+quote(g.word)+g.mark+")", " <<<"+quote(strings.TrimSuffix(g.text, "\n")))
+			pairs = append(pairs, g.mark+"( "+quote(g.word)+g.mark+")", " "+g.input())
 		}
 		if g.filter != "" {
 			if g.filtered {

@@ -1,6 +1,8 @@
 package shell
 
 import (
+	"strings"
+
 	"mvdan.cc/sh/v3/syntax"
 )
 
@@ -24,6 +26,9 @@ func (a *analysis) loop(c *syntax.ForClause, sc *scope) (script string, ok bool)
 		return "", false
 	}
 	items, ok := a.items(l, sc)
+	if names, known := a.knownItems(items, c.Select); known {
+		items = names
+	}
 	if len(items) == 1 && items[0].unknown && items[0].code != "" && items[0].before+items[0].after == "" && !c.Select {
 		turn := binding{text: items[0].text, list: items[0].list}
 		body, good := a.eachName([]string{l.Name.Value}, turn, c.Do, sc)
@@ -48,6 +53,26 @@ func (a *analysis) loop(c *syntax.ForClause, sc *scope) (script string, ok bool)
 	}
 	sc.assign(l.Name.Value, binding{text: sc.vars[l.Name.Value].text})
 	return group(turns), ok && !c.Select && ownName(l.Name.Value)
+}
+
+// knownItems are the names of a loop over the words of a small file: for f in $(cat list). The safe form has the names
+// in place of the command, so it is supposed that there is one.
+func (a *analysis) knownItems(items []word, choice bool) (names []word, known bool) {
+	if len(items) != 1 || choice || a.mute > 0 || !items[0].bare || items[0].before+items[0].after != "" || items[0].list == nil || len(items[0].list.calls) != 1 {
+		return nil, false
+	}
+	c := items[0].list.calls[0]
+	if c.name != "cat" || c.gap == nil || c.gap.file == "" {
+		return nil, false
+	}
+	text, ok := a.fileText(c.gap.file)
+	if !ok || strings.ContainsAny(text, "\x00\r*?[\\\"'") || !a.supposes() {
+		return nil, false
+	}
+	for name := range strings.FieldsFuncSeq(text, func(r rune) bool { return strings.ContainsRune(" \t\n", r) }) {
+		names = append(names, word{text: name, show: name})
+	}
+	return names, len(names) > 0 && len(names) <= maxInline
 }
 
 // turn walks the body of a loop for one item. Where the item is known the body runs for certain, and what it sets stays set.
