@@ -34,6 +34,7 @@ type analysis struct {
 	gaps      []*gap                // of commands that list files
 	kept      int                   // variables of the safe form that hold the output of a command
 	odd       map[oddity][]string
+	kinds     map[string]variableKind // of the variables that the line sets
 
 	landings []landing           // places where the line puts files that may be links
 	repeated []permission.Access // accesses that were noted before, after the first landing

@@ -7,18 +7,54 @@ import (
 	"github.com/lathe-dev/lathe/internal/permission"
 )
 
+// variableKind is a set of reasons why a variable matters to programs or the shell.
+type variableKind uint8
+
+const (
+	loadsCode variableKind = 1 << iota
+	choosesPaths
+	choosesPrograms
+	steersShell
+	choosesOutput // see destinations
+	holdsOptions  // see optionTexts
+)
+
+// variableKinds are the lists of names for each kind.
+var variableKinds = map[variableKind][]string{
+	loadsCode: loaderVariables, choosesPaths: pathVariables, choosesPrograms: programVariables, steersShell: shellVariables, choosesOutput: destinations, holdsOptions: optionTexts,
+}
+
+// kindOf is the kind of a variable. A line may set the same one many times.
+func (a *analysis) kindOf(name string) variableKind {
+	kind, ok := a.kinds[name]
+	if ok {
+		return kind
+	}
+	upper := strings.ToUpper(name)
+	for k, names := range variableKinds {
+		if among(upper, names...) {
+			kind |= k
+		}
+	}
+	if a.kinds == nil {
+		a.kinds = map[string]variableKind{}
+	}
+	a.kinds[name] = kind
+	return kind
+}
+
 // variables makes a check of assignments, before a command, alone, by export or by env.
-func variables(text string, match func(name string) bool) func(*analysis) []string {
+func variables(text string, kind variableKind) func(*analysis) []string {
 	assigning := func(a *analysis) []*call { return a.assigning }
-	return eachOf(assigning, func(_ *analysis, c *call) string {
+	return eachOf(assigning, func(a *analysis, c *call) string {
 		for _, as := range c.assigns {
-			if match(strings.ToUpper(as.name)) && !cosmetic(as) {
+			if a.kindOf(as.name)&kind != 0 && !cosmetic(as) {
 				return text + ": " + as.show
 			}
 		}
 		if c.name == "unset" {
 			for _, w := range c.words[1:] {
-				if match(strings.ToUpper(w.text)) {
+				if a.kindOf(w.text)&kind != 0 {
 					return text + ": " + c.raw
 				}
 			}
@@ -49,33 +85,25 @@ func environmentChecks() []check {
 			Name: "loader-variable", Effect: permission.Ask,
 			Sentence: "LD_PRELOAD and its kin put foreign code into every program that starts.",
 			Fires:    "LD_PRELOAD=./x.so ls", Spares: "LANG=C ls",
-			find: variables("it loads code into programs", func(n string) bool {
-				return among(n, loaderVariables...)
-			}),
+			find: variables("it loads code into programs", loadsCode),
 		},
 		{
 			Name: "path-variable", Effect: permission.Ask,
 			Sentence: "PATH, HOME and their kin decide which programs and settings are found.",
 			Fires:    "PATH=.:$PATH ls", Spares: "echo $PATH",
-			find: variables("it changes where programs and settings are found", func(n string) bool {
-				return among(n, pathVariables...)
-			}),
+			find: variables("it changes where programs and settings are found", choosesPaths),
 		},
 		{
 			Name: "program-variable", Effect: permission.Ask,
 			Sentence: "Variables that name a program or its options: PAGER, GIT_*, NODE_OPTIONS, PYTHONPATH, GOFLAGS and the like.",
 			Fires:    "GIT_EXTERNAL_DIFF=./x git diff", Spares: "NODE_ENV=test npm test",
-			find: variables("it names a program or options", func(n string) bool {
-				return among(n, programVariables...)
-			}),
+			find: variables("it names a program or options", choosesPrograms),
 		},
 		{
 			Name: "shell-variable", Effect: permission.Ask,
 			Sentence: "Variables that the shell itself runs or obeys: BASH_ENV, ENV, PS4, PROMPT_COMMAND, SHELLOPTS, HISTFILE.",
 			Fires:    "BASH_ENV=./x bash -c true", Spares: "FOO=1 bash -c true",
-			find: variables("the shell runs or obeys it", func(n string) bool {
-				return among(n, shellVariables...)
-			}),
+			find: variables("the shell runs or obeys it", steersShell),
 		},
 		{
 			Name: "assignment", Effect: permission.Ask,

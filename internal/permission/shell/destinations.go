@@ -199,11 +199,11 @@ var (
 
 // destinationVariable finds a protected path in a variable that chooses where some program writes.
 func destinationVariable(a *analysis, c *call, as assigned) string {
-	name := strings.ToUpper(as.name)
-	if as.text == "" {
+	kind := a.kindOf(as.name)
+	if as.text == "" || kind&(choosesOutput|holdsOptions) == 0 {
 		return ""
 	}
-	if among(name, optionTexts...) {
+	if kind&holdsOptions != 0 {
 		for text := range strings.FieldsFuncSeq(as.text, func(r rune) bool { return strings.ContainsRune(" \t\n'\"", r) }) {
 			if to := insideGit(a, c, text, true); to != "" {
 				return to
@@ -211,11 +211,8 @@ func destinationVariable(a *analysis, c *call, as assigned) string {
 		}
 		return ""
 	}
-	if !among(name, destinations...) {
-		return ""
-	}
 	own := []string(nil) // what the variable is for
-	switch name {
+	switch as.name {
 	case "GIT_DIR", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY":
 		own = []string{"", "worktrees", "modules", "objects"}
 	case "GIT_INDEX_FILE":

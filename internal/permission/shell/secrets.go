@@ -228,7 +228,7 @@ var writers = set{
 
 // protectedWord finds protected paths among the words of a program that writes.
 func protectedWord(a *analysis, c *call) string {
-	if !writers.has(c.name) || len(c.words) < 2 || c.use.Class.ReadOnly() {
+	if len(c.words) < 2 || c.use.Class.ReadOnly() || !writers.has(c.name) {
 		return ""
 	}
 	words := c.words[1:]
