@@ -208,7 +208,11 @@ func (t *Text) Replace(regions []Region, text string) ([]byte, error) {
 }
 
 func (t *Text) replacePlain(regions []Region, text string) []byte {
-	out := make([]byte, 0, len(t.raw)+len(text)*len(regions))
+	size := len(t.raw)
+	for _, g := range regions {
+		size += len(text) - (g.End - g.Start)
+	}
+	out := make([]byte, 0, size)
 	from, shift := 0, t.start()
 	for _, g := range regions {
 		out = append(append(out, t.raw[from:g.Start+shift]...), text...)

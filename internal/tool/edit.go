@@ -147,7 +147,7 @@ func asViewed(text *files.Text, s string) string {
 }
 
 func occurrences(s, old string) []files.Region {
-	var out []files.Region
+	out := make([]files.Region, 0, strings.Count(s, old)) // a file of one line may have a million
 	for at := 0; ; {
 		i := strings.Index(s[at:], old)
 		if i < 0 {

@@ -12,10 +12,12 @@ import (
 )
 
 // Bounds of a diff: above diffLines changed lines it is not worth finding which of them are alike, and
-// above diffMax bytes a whole new content is not compared at all.
+// above diffMax bytes a whole new content is not compared at all. Changed lines of more than diffShown bytes on one side, as in a
+// file that is one line, are counted and not shown: a diff of them takes many times their memory, and nobody can read it.
 const (
 	diffLines = 6000
 	diffMax   = 16 << 20
+	diffShown = 2 << 20
 )
 
 // diffTexts compares two whole texts.
@@ -25,26 +27,86 @@ func diffTexts(path, before, after string) (event.Diff, []event.Hunk) {
 	return diffEdits(path, before, shift(edits, head))
 }
 
+// lineSpan is a run of whole lines, from start up to end in bytes, and the regions on them.
+type lineSpan struct {
+	start, end int
+	regions    []files.Region
+}
+
+// spans joins regions that share lines.
+func spans(s string, regions []files.Region) []lineSpan {
+	var out []lineSpan
+	for i := 0; i < len(regions); {
+		one := lineSpan{start: lineStart(s, regions[i].Start), end: lineEnd(s, regions[i].End)}
+		from := i
+		for ; i < len(regions) && regions[i].Start <= one.end; i++ {
+			if regions[i].End > one.end { // a line of megabytes is scanned once
+				one.end = lineEnd(s, regions[i].End)
+			}
+		}
+		one.regions = regions[from:i]
+		out = append(out, one)
+	}
+	return out
+}
+
 // diffRegions is the diff of replacing regions of a text. It compares only those.
 func diffRegions(path, before string, regions []files.Region, replacement string) (event.Diff, []event.Hunk) {
+	list := spans(before, regions)
+	size := 0
+	for _, p := range list {
+		size += p.end - p.start + max(0, p.growth(replacement))
+	}
+	if size > diffShown {
+		return countRegions(path, before, list, replacement), nil
+	}
 	var edits []udiff.Edit
-	for i := 0; i < len(regions); {
-		start := lineStart(before, regions[i].Start)
-		end := lineEnd(before, regions[i].End)
-		var b strings.Builder
-		at := start
-		for ; i < len(regions) && regions[i].Start <= end; i++ { // regions on the same lines
-			if regions[i].End > end { // a line of megabytes is scanned once
-				end = lineEnd(before, regions[i].End)
-			}
-			b.WriteString(before[at:regions[i].Start])
-			b.WriteString(replacement)
-			at = regions[i].End
-		}
-		b.WriteString(before[at:end])
-		edits = append(edits, shift(lineEdits(before[start:end], b.String()), start)...)
+	for _, p := range list {
+		edits = append(edits, shift(lineEdits(before[p.start:p.end], p.replaced(before, replacement)), p.start)...)
 	}
 	return diffEdits(path, before, edits)
+}
+
+// growth is by how many bytes the lines become longer.
+func (p lineSpan) growth(replacement string) int {
+	n := 0
+	for _, g := range p.regions {
+		n += len(replacement) - (g.End - g.Start)
+	}
+	return n
+}
+
+// replaced is the lines with the replacement.
+func (p lineSpan) replaced(s, replacement string) string {
+	var b strings.Builder
+	at := p.start
+	for _, g := range p.regions {
+		b.WriteString(s[at:g.Start])
+		b.WriteString(replacement)
+		at = g.End
+	}
+	b.WriteString(s[at:p.end])
+	return b.String()
+}
+
+// tooLarge stands for a diff that is not shown.
+const tooLarge = "(too large for a diff)"
+
+// countRegions is a diff that only counts its lines.
+func countRegions(path, before string, list []lineSpan, replacement string) event.Diff {
+	d := event.Diff{Path: path, Unified: tooLarge}
+	for _, p := range list {
+		lines := strings.Count(before[p.start:p.end], "\n")
+		if !strings.HasSuffix(before[p.start:p.end], "\n") {
+			lines++
+		}
+		d.Removed += lines
+		d.Added += lines
+		for _, g := range p.regions {
+			d.Added += strings.Count(replacement, "\n") - strings.Count(before[g.Start:g.End], "\n")
+		}
+	}
+	return d
 }
 
 // lineEdits finds the changed lines. Where go-udiff's default gives up on many edits it calls everything

@@ -388,6 +388,31 @@ func BenchmarkEdit5MB(b *testing.B) {
 }
 
 // A line of megabytes with a match at every place takes one pass, not one for each match.
+func TestAnEditOfLongLinesCountsThemAndShowsNoDiff(t *testing.T) {
+	for _, tt := range []struct {
+		before, replacement string
+		removed, added      int
+	}{
+		{strings.Repeat("ab", 2<<20), "c", 1, 1},
+		{"x\n" + strings.Repeat("ab", 1<<20) + "\n" + strings.Repeat("ab", 1<<20) + "\ny\n", "c", 2, 2},
+		{strings.Repeat("b", 3<<20) + "a", "c\nd", 1, 2},
+	} {
+		b := newBench(t)
+		b.put("min.js", tt.before)
+		b.must("Read", in{"file_path": "min.js"})
+		r, err := b.call("Edit", in{"file_path": "min.js", "old_string": "a", "new_string": tt.replacement, "replace_all": true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := r.View.(event.Diff); d.Removed != tt.removed || d.Added != tt.added || d.Unified != "(too large for a diff)" {
+			t.Errorf("-%d +%d, %d bytes", d.Removed, d.Added, len(d.Unified))
+		}
+		if b.content("min.js") != strings.ReplaceAll(tt.before, "a", tt.replacement) {
+			t.Error("the content is another")
+		}
+	}
+}
+
 func TestReplaceAllOnALongLineIsLinear(t *testing.T) {
 	b := newBench(t)
 	b.put("min.js", strings.Repeat("ab", 2<<20))

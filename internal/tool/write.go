@@ -73,7 +73,7 @@ func (t *writer) fill(c *change, content string) error {
 	if c.info == nil {
 		c.after = []byte(content)
 		if len(content) > createdMax {
-			c.diff = event.Diff{Path: c.path.Lexical, Unified: "(too large for a diff)", Added: strings.Count(content, "\n")}
+			c.diff = event.Diff{Path: c.path.Lexical, Unified: tooLarge, Added: strings.Count(content, "\n")}
 		} else {
 			c.diff, c.hunks = diffTexts(c.path.Lexical, "", content)
 		}

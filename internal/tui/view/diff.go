@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -22,9 +23,7 @@ type diffLine struct {
 func (b *Block) diff(v event.Diff) {
 	list := parse(v.Unified)
 	if len(list) == 0 {
-		if v.Unified == "" {
-			b.add(b.t.Dim, "no change", line.None)
-		}
+		b.add(b.t.Dim, cmp.Or(strings.TrimSpace(term.EscapeLine(v.Unified)), "no change"), line.Words)
 		return
 	}
 	b.lang = syntax.ForPath(v.Path)
