@@ -113,6 +113,9 @@ func Open(ctx context.Context, o Options) (*Console, error) {
 	c.used = newUsage(state)
 	watched := bus.Subscribe(c.ctx, event.Options{NoDeltas: true})
 	o.Session.Bus = bus
+	if o.Session.Resume != "" {
+		defer collectOften()()
+	}
 	s, err := o.Instance.NewSession(ctx, o.Session)
 	if err != nil {
 		c.stop()

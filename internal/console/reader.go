@@ -115,6 +115,9 @@ func (r *Reader) twice(e event.Event) bool {
 func (r *Reader) shown(e event.Event) event.Body {
 	switch b := e.Body.(type) {
 	case opening:
+		if b.branch.Len() > 0 {
+			defer collectOften()()
+		}
 		return b.body(r.limit)
 	case event.UserMessage:
 		b.Attached, b.Message = session.Attached(b.Message), session.StripContext(b.Message)

@@ -61,6 +61,7 @@ func (c *Console) restoreChoices(ctx context.Context, s *app.Session, r *replaye
 // open puts another session in front. The new one is opened before the old one is closed, so a failure
 // changes nothing.
 func (c *Console) open(ctx context.Context, o app.SessionOptions) error {
+	defer collectOften()()
 	s, err := c.newSession(ctx, o)
 	if err != nil {
 		return err
