@@ -233,9 +233,12 @@ func Ask(ctx context.Context, m llm.Model, req *llm.Request) (Answer, error) {
 		if err != nil {
 			return out, err
 		}
-		if done, ok := d.(llm.Done); ok {
-			out.Text = done.Message.PlainText()
-			if u := done.Message.Usage; u != nil {
+		switch d := d.(type) {
+		case llm.Started:
+			out.Usage = d.Usage
+		case llm.Done:
+			out.Text = d.Message.PlainText()
+			if u := d.Message.Usage; u != nil {
 				out.Usage = *u
 			}
 		}
