@@ -3,6 +3,7 @@ package checkpoint
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/lathe-dev/lathe/internal/session"
@@ -58,4 +59,71 @@ func Message(log *session.Session, name string) (id, parent string, err error) {
 		}
 	}
 	return "", "", fmt.Errorf("session %s has no message %q on its branch; give its number, from 1 to %d, or the id of its line in the stream", log.ID(), name, n)
+}
+
+// Parted are the entries of a conversation that only one of two branches has: the one that ends in the entry from, and the one that ends in to. An
+// empty name is the branch in front.
+func Parted(log *session.Session, from, to string) (onlyFrom, onlyTo []string, err error) {
+	a, err := path(log, from)
+	if err != nil {
+		return nil, nil, err
+	}
+	b, err := path(log, to)
+	if err != nil {
+		return nil, nil, err
+	}
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	return a[n:], b[n:], nil
+}
+
+// path lists the entries from the first to one, or to the head.
+func path(log *session.Session, id string) ([]string, error) {
+	var out []string
+	if id == "" {
+		b := log.Branch()
+		for at := range b.Len() {
+			out = append(out, b.ID(at))
+		}
+		return out, nil
+	}
+	above := map[string]string{}
+	for e := range log.All() {
+		above[e.ID] = e.Parent
+	}
+	if _, ok := above[id]; !ok {
+		return nil, fmt.Errorf("session %s has no entry %q", log.ID(), id)
+	}
+	for ; id != ""; id = above[id] {
+		out = append(out, id)
+	}
+	slices.Reverse(out)
+	return out, nil
+}
+
+// MessageAnywhere finds a message of the user on any branch: by its entry, by the id that it had in a stream of JSON lines, or by its number among
+// all messages in the order they were sent, from 1. end is the last entry of its turn.
+func MessageAnywhere(log *session.Session, name string) (id, end string, err error) {
+	in := map[string]bool{}
+	n := 0
+	for e := range log.All() {
+		u, isUser := e.Body.(session.User)
+		if isUser && !u.Synthetic {
+			n++
+		}
+		_, isHead := e.Body.(session.Head)
+		switch {
+		case isHead:
+		case isUser && !u.Synthetic && (e.ID == name || u.Message.ID != "" && u.Message.ID == name || strconv.Itoa(n) == name):
+			id, end, in[e.ID] = e.ID, e.ID, true
+		case in[e.Parent] && (!isUser || u.Synthetic):
+			end, in[e.ID] = e.ID, true
+		}
+	}
+	if id == "" {
+		return "", "", fmt.Errorf("session %s has no message %q; give its number among all that were sent, from 1, or its id", log.ID(), name)
+	}
+	return id, end, nil
 }

@@ -17,16 +17,16 @@ import (
 	"github.com/lathe-dev/lathe/internal/term"
 )
 
-// sessionCommand has the subcommands for stored sessions. None but diff and rewind read settings: sessions can be
+// sessionCommand has the subcommands for stored sessions. None but diff, rewind and switch read settings: sessions can be
 // shown, saved and removed also when those are broken.
 func sessionCommand(p *program, o *Options) *cobra.Command {
 	c := &cobra.Command{
-		Use: "session", Short: "List, show, price, compare, rewind, verify, export, redact and remove sessions", RunE: needCommand,
+		Use: "session", Short: "List, show, price, compare, rewind, switch, verify, export, redact and remove sessions", RunE: needCommand,
 		Long: `Every conversation is kept as a session until it is removed. An ID is the session's id, the beginning of it that no
 other session has, or its title: the same that --resume takes.`,
 	}
 	c.AddCommand(sessionListCommand(p, o), sessionShowCommand(p, o), sessionVerifyCommand(p, o), sessionExportCommand(p, o),
-		sessionRemoveCommand(p, o), sessionPathCommand(p, o), sessionCostCommand(p, o), sessionRewindCommand(p, o), sessionDiffCommand(p, o), sessionRedactCommand(p, o))
+		sessionRemoveCommand(p, o), sessionPathCommand(p, o), sessionCostCommand(p, o), sessionRewindCommand(p, o), sessionSwitchCommand(p, o), sessionDiffCommand(p, o), sessionRedactCommand(p, o))
 	return c
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -36,6 +37,7 @@ func (p *program) snapshots(o *Options) (*snapshot.Store, sessions, error) {
 type undoing struct {
 	session           string
 	keep, take, merge bool
+	choose            []string // PATH=keep, take or merge
 	dry               bool
 }
 
@@ -45,7 +47,27 @@ func (u *undoing) flags(c *cobra.Command) {
 	f.BoolVar(&u.take, "take", false, "bring those back too; their content is kept, and lathe redo restores it")
 	f.BoolVar(&u.merge, "merge", false, "merge those three ways; a file with conflicts stays as it is")
 	f.BoolVar(&u.dry, "dry-run", false, "print the difference and change nothing")
+	f.StringArrayVar(&u.choose, "choose", nil, "what happens to one file that somebody else changed: PATH=keep, PATH=take or PATH=merge; repeatable")
 	c.MarkFlagsMutuallyExclusive("keep", "take", "merge")
+}
+
+// choices are the answers about files that somebody else changed since.
+func (u *undoing) choices(plan *snapshot.Plan) (func(snapshot.PlannedFile) snapshot.Choice, error) {
+	of := map[string]snapshot.Choice{}
+	for _, text := range u.choose {
+		at := strings.LastIndex(text, "=")
+		choice := snapshot.Choice(text[at+1:])
+		if at < 0 || !slices.Contains([]snapshot.Choice{snapshot.Keep, snapshot.Take, snapshot.Merge}, choice) {
+			return nil, usage("--choose main.go=merge", "--choose takes PATH=keep, PATH=take or PATH=merge, not %q", text)
+		}
+		if !slices.ContainsFunc(plan.Conflicts(), func(f snapshot.PlannedFile) bool { return plan.Rel(f) == text[:at] || f.Path == text[:at] }) {
+			return nil, usage("--dry-run names the files that somebody else changed", "nobody else changed %s", text[:at])
+		}
+		of[text[:at]] = choice
+	}
+	return func(f snapshot.PlannedFile) snapshot.Choice {
+		return cmp.Or(of[plan.Rel(f)], of[f.Path], u.choice())
+	}, nil
 }
 
 func (u *undoing) choice() snapshot.Choice {
@@ -127,7 +149,11 @@ func (p *program) bringBack(u undoing, make func() (*snapshot.Plan, error)) erro
 	if u.dry {
 		return p.printPlan(plan)
 	}
-	out, err := plan.Apply(func(snapshot.PlannedFile) snapshot.Choice { return u.choice() })
+	choose, err := u.choices(plan)
+	if err != nil {
+		return err
+	}
+	out, err := plan.Apply(choose)
 	if err != nil {
 		return err
 	}
@@ -221,11 +247,20 @@ func (p *program) rewindConversation(c *cobra.Command, o *Options, name, entry s
 func sessionDiffCommand(p *program, o *Options) *cobra.Command {
 	var theirs, byTurn bool
 	c := &cobra.Command{
-		Use: "diff ID", Short: "Print what a session changed in files, as a patch", Args: oneID, ValidArgsFunction: completeIDs(o),
+		Use: "diff ID [MESSAGE [MESSAGE]]", Short: "Print what a session changed in files, as a patch", ValidArgsFunction: completeIDs(o),
+		Args: func(c *cobra.Command, args []string) error {
+			return oneID(c, args[:min(len(args), max(1, len(args)-2))])
+		},
 		Long: `Print the changes of files by the steps of a session and its subagents that were not undone, also those of commands, on the
-branch in front. Changes that somebody else made between the steps are not in it; --theirs prints those instead.`,
+branch in front. Changes that somebody else made between the steps are not in it; --theirs prints those instead.
+
+With a message (its number among all that were sent, from 1, or its id), print the way from the branch in front to the branch of that message; with two, from the branch of
+the first to that of the second. git apply takes it; lathe session switch brings the files of a branch back.`,
 		RunE: func(_ *cobra.Command, args []string) error {
-			return p.withHistory(o, args[0], func(h snapshot.History, _ *session.Session) error {
+			return p.withHistory(o, args[0], func(h snapshot.History, log *session.Session) error {
+				if len(args) > 1 {
+					return p.printBetween(h, log, args[1:])
+				}
 				list, err := h.Steps()
 				if theirs {
 					list, err = h.Theirs()
@@ -248,6 +283,69 @@ branch in front. Changes that somebody else made between the steps are not in it
 	}
 	c.Flags().BoolVar(&theirs, "theirs", false, "what somebody else changed between the steps")
 	c.Flags().BoolVar(&byTurn, "steps", false, "one patch for each step")
+	return c
+}
+
+// printBetween prints the way from one branch to another: from the one in front where only one is named.
+func (p *program) printBetween(h snapshot.History, log *session.Session, names []string) error {
+	ends := []string{"", ""}
+	for i, name := range names {
+		id, _, err := checkpoint.MessageAnywhere(log, name)
+		if err != nil {
+			return &Error{Code: exitUsage, Err: err}
+		}
+		ends[2-len(names)+i] = id
+	}
+	from, to, err := checkpoint.Parted(log, ends[0], ends[1])
+	if err != nil {
+		return err
+	}
+	changes, err := h.Between(from, to)
+	if err != nil {
+		return err
+	}
+	return p.printChanges(h.Store, changes)
+}
+
+func sessionSwitchCommand(p *program, o *Options) *cobra.Command {
+	var u undoing
+	var onlyFiles, onlyConversation bool
+	c := &cobra.Command{
+		Use: "switch ID MESSAGE", Short: "Go over to another branch: the conversation, the files, or both",
+		Long: `Go over to the branch of a message of the user, named by its number among all that were sent, or its id: the conversation goes on after that message's turn. The file
+changes of the branch in front are taken back, and those of the other branch are made again. lathe redo takes the files back.`,
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) != 2 {
+				return usage("lathe session show prints the messages", "%s needs a session and a message", c.CommandPath())
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			var end string
+			err := p.withHistory(o, args[0], func(h snapshot.History, log *session.Session) error {
+				message, last, err := checkpoint.MessageAnywhere(log, args[1])
+				if end = last; err != nil || onlyConversation {
+					return err
+				}
+				away, back, err := checkpoint.Parted(log, "", message)
+				if err == nil {
+					err = p.bringBack(u, func() (*snapshot.Plan, error) { return h.Switch(away, back) })
+				}
+				if errors.Is(err, snapshot.ErrNothing) {
+					err = nil
+				}
+				return err
+			})
+			if err != nil || onlyFiles || u.dry {
+				return err
+			}
+			return p.rewindConversation(c, o, args[0], end)
+		},
+	}
+	u.flags(c)
+	c.Flags().BoolVar(&onlyFiles, "files", false, "only the files")
+	c.Flags().BoolVar(&onlyConversation, "conversation", false, "only the conversation")
+	c.MarkFlagsMutuallyExclusive("files", "conversation")
 	return c
 }
 

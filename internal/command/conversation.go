@@ -47,6 +47,8 @@ func conversationCommands() []Command {
 		},
 		{
 			Name: "tree", Group: groupConversation, Alone: true, Args: "[message]", Help: "Show all branches of the conversation and go on from any message",
+			Doc: "Each message names the files that its turn changed. Where the files of the other branch differ, a list offers both, only the conversation, or only the " +
+				"files, with the difference; `/redo` takes the files back.",
 			Run: tree,
 		},
 		{Name: "history", Group: groupConversation, Help: "Show the conversation, short", Args: "[count]", Run: history},
@@ -251,12 +253,14 @@ func tree(ctx context.Context, h Host, args string) (event.Output, error) {
 	log := h.Conversation().Log()
 	all := userMessages(log)
 	if args != "" {
+		id, rest, _ := strings.Cut(args, " ")
+		what, choice, _ := strings.Cut(rest, " ")
 		for _, s := range all {
-			if s.id == args {
-				return event.Output{}, h.Conversation().Checkout(ctx, s.end)
+			if s.id == id {
+				return switchTo(ctx, h, s, what, choice)
 			}
 		}
-		return event.Output{}, fmt.Errorf("there is no message %q in this session; /tree lists them", args)
+		return event.Output{}, fmt.Errorf("there is no message %q in this session; /tree lists them", id)
 	}
 	p := &event.Pick{
 		Title: "Go on after", Command: "tree", Empty: "There is nothing in this conversation yet.",
@@ -267,6 +271,7 @@ func tree(ctx context.Context, h Host, args string) (event.Output, error) {
 		current[i] = true
 	}
 	p.Items = treeItems(all, current)
+	turnChanges(h, p.Items)
 	return event.Output{Pick: p}, nil
 }
 

@@ -15,13 +15,13 @@ import (
 
 func undoCommand() Command {
 	return Command{
-		Name: "undo", Group: groupRules, Alone: true, Args: "[count] [show|keep|take|merge]",
+		Name: "undo", Group: groupRules, Alone: true, Args: "[count] [show|keep|take|merge|choose]",
 		Help: "Take the file changes of the last step back, also those of commands",
 		Doc: "`/undo 3` takes three steps back, `/undo show` only shows the difference. A file that somebody else changed since stays as it is, unless you " +
-			"choose: `keep` theirs, `take` the state before the step, or `merge` both. `/redo` brings everything back. The conversation stays as it is; `/rewind` takes " +
+			"choose: `keep` theirs, `take` the state before the step, `merge` both, or `choose` for each file. `/redo` brings everything back. The conversation stays as it is; `/rewind` takes " +
 			"both back. `/undo --stash [all|restore]` puts all uncommitted changes, yours too, into git's stash, or takes them out again. See docs/undo.md.",
 		Complete: func(_ context.Context, _ Host, typed string) []event.Candidate {
-			return choices(typed, words("show", "keep", "take", "merge", "--stash"))
+			return choices(typed, words("show", "keep", "take", "merge", "choose", "--stash"))
 		},
 		Run: undo,
 	}
@@ -29,10 +29,10 @@ func undoCommand() Command {
 
 func redoCommand() Command {
 	return Command{
-		Name: "redo", Group: groupRules, Alone: true, Args: "[show|keep|take|merge]", Help: "Bring back what the last /undo took back",
+		Name: "redo", Group: groupRules, Alone: true, Args: "[show|keep|take|merge|choose]", Help: "Bring back what the last /undo took back",
 		Doc: "After another step there is nothing to redo. The words are those of `/undo`.",
 		Complete: func(_ context.Context, _ Host, typed string) []event.Candidate {
-			return choices(typed, words("show", "keep", "take", "merge"))
+			return choices(typed, words("show", "keep", "take", "merge", "choose"))
 		},
 		Run: func(_ context.Context, h Host, args string) (event.Output, error) {
 			o, err := readUndo(args)
@@ -57,6 +57,8 @@ type undoing struct {
 	count  int
 	show   bool
 	choice snapshot.Choice // empty: ask
+	each   bool            // ask about every file
+	chosen string          // the answers so far, see choiceLetters
 }
 
 func readUndo(args string) (undoing, error) {
@@ -68,10 +70,17 @@ func readUndo(args string) (undoing, error) {
 			o.show = true
 		case slices.Contains([]string{"keep", "take", "merge"}, word):
 			o.choice = snapshot.Choice(word)
+		case word == chooseWord:
+			o.each = true
+		case strings.HasPrefix(word, chooseWord+":"):
+			o.each, o.chosen = true, strings.TrimPrefix(word, chooseWord+":")
+			if strings.Trim(o.chosen, "ktm") != "" {
+				return o, fmt.Errorf("after %s: stand the letters k (keep), t (take) and m (merge), one for each file", chooseWord)
+			}
 		case err == nil:
 			o.count = n
 		default:
-			return o, fmt.Errorf("%q is neither a number of steps nor show, keep, take or merge", word)
+			return o, fmt.Errorf("%q is neither a number of steps nor show, keep, take, merge or choose", word)
 		}
 	}
 	return o, nil
@@ -101,10 +110,18 @@ func restore(h Host, plan *snapshot.Plan, o undoing, again string) (event.Output
 	if o.show {
 		return text("%s%s%s%s", running(h), uncovered(h), coverage(h), planned(plan)), nil
 	}
-	if len(plan.Conflicts()) > 0 && o.choice == "" {
+	choose := func(snapshot.PlannedFile) snapshot.Choice { return o.choice }
+	switch n := len(plan.Conflicts()); {
+	case n > 0 && o.choice == "" && !o.each:
 		return event.Output{Pick: conflictPick(plan, again)}, nil
+	case o.each && len(o.chosen) < n:
+		return event.Output{Pick: nextChoice(plan, o.chosen, again)}, nil
+	case o.each && len(o.chosen) > n:
+		return event.Output{}, fmt.Errorf("%s: somebody else changed other files meanwhile; choose again", again)
+	case o.each:
+		choose = byLetters(plan, o.chosen)
 	}
-	out, err := plan.Apply(func(snapshot.PlannedFile) snapshot.Choice { return o.choice })
+	out, err := plan.Apply(choose)
 	if err != nil {
 		return event.Output{}, err
 	}
@@ -139,7 +156,7 @@ func conflictPick(plan *snapshot.Plan, command string) *event.Pick {
 	for _, f := range plan.Conflicts() {
 		names = append(names, plan.Rel(f))
 	}
-	return &event.Pick{
+	pick := &event.Pick{
 		Title: fmt.Sprintf("Somebody else changed %s since: %s", plural(len(names), "of the files"), short(strings.Join(names, ", "), 100)), Command: command,
 		Items: []event.PickItem{
 			{ID: "keep", Label: "Keep theirs", Detail: "the other files change", Preview: planned(plan)},
@@ -147,6 +164,10 @@ func conflictPick(plan *snapshot.Plan, command string) *event.Pick {
 			{ID: "take", Label: "Take the state before", Detail: "theirs is kept: /redo brings it back", Preview: planned(plan)},
 		},
 	}
+	if len(names) > 1 {
+		pick.Items = append(pick.Items, event.PickItem{ID: chooseWord, Label: "Choose file by file"})
+	}
+	return pick
 }
 
 // running names the commands in the background, which may go on changing files.
@@ -199,8 +220,11 @@ func outcome(plan *snapshot.Plan, out snapshot.Outcome) string {
 	}
 	var b strings.Builder
 	back := "/redo brings it back"
-	if plan.Kind == snapshot.Redo {
+	switch plan.Kind {
+	case snapshot.Redo:
 		back = "/undo takes it back"
+	case snapshot.Switch:
+		back = "/redo takes it back"
 	}
 	fmt.Fprintf(&b, "%s changed", plural(len(out.Changed), "file"))
 	if len(titles) > 0 {

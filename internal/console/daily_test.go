@@ -124,6 +124,65 @@ func TestRewindTakesCommandsBackWithTheConversation(t *testing.T) {
 	}
 }
 
+func TestATreeOffersTheFilesOfTheOtherBranch(t *testing.T) {
+	p := newPlace(t, llmtest.Replies( // the replies of both branches are the same
+		llmtest.Say(llmtest.Text("Hello.")), llmtest.Say(llmtest.Tool("Bash", map[string]any{"command": "if test -e mark; then echo two > c.txt; else echo one > b.txt; fi"})),
+		llmtest.Say(llmtest.Text("Done."))))
+	s := p.open(t, nil)
+	s.command("permissions", "allow Bash in session")
+	s.prompt("first")
+	s.prompt("second")
+	id := s.command("rewind", "").Pick.Items[0].ID
+	s.command("rewind", id+" both")
+	p.write(t, "mark", "")
+	s.prompt("third")
+	if p.read(t, "c.txt") != "two\n" {
+		t.Fatal("the file is not written")
+	}
+	pick := s.command("tree", "").Pick
+	i := slices.IndexFunc(pick.Items, func(i event.PickItem) bool { return i.ID == id })
+	if pick.Items[i].Detail != "1 file" || !strings.Contains(pick.Items[i].Preview, "b.txt") {
+		t.Errorf("%+v", pick.Items[i])
+	}
+	pick = s.command("tree", id).Pick
+	if pick == nil || !strings.Contains(pick.Items[0].Preview, "+one") {
+		t.Fatalf("%+v", pick)
+	}
+	s.command(pick.Command, "both")
+	if _, err := os.Stat(filepath.Join(p.dir, "c.txt")); err == nil || p.read(t, "b.txt") != "one\n" {
+		t.Errorf("the files are not those of the branch")
+	}
+	if items := s.command("rewind", "").Pick.Items; items[0].Label != "second" {
+		t.Errorf("in front is %+v", items[0])
+	}
+	s.refuses("tree", id+" nothing", "takes both, conversation or files")
+}
+
+func TestConflictsOfAnUndoAreChosenFileByFile(t *testing.T) {
+	p := newPlace(t, llmtest.Replies(
+		llmtest.Say(llmtest.Tool("Write", map[string]any{"file_path": "${WORKDIR}/a", "content": "new\n"}), llmtest.Tool("Write", map[string]any{"file_path": "${WORKDIR}/b", "content": "new\n"})),
+		llmtest.Say(llmtest.Text("Done."))))
+	s := p.open(t, nil)
+	s.command("mode", "acceptEdits")
+	s.prompt("go")
+	p.write(t, "a", "mine a\n")
+	p.write(t, "b", "mine b\n")
+	pick := s.command("undo", "").Pick
+	if pick == nil || pick.Items[len(pick.Items)-1].ID != "choose" {
+		t.Fatalf("%+v", pick)
+	}
+	pick = s.command(pick.Command, "choose").Pick
+	pick = s.command(pick.Command, pick.Items[0].ID).Pick // keep a
+	if !strings.Contains(pick.Title, "b (2 of 2)") || !strings.Contains(pick.Items[2].Preview, "-mine b") {
+		t.Fatalf("%+v", pick)
+	}
+	s.command(pick.Command, pick.Items[2].ID) // take b back
+	if _, err := os.Stat(filepath.Join(p.dir, "b")); err == nil || p.read(t, "a") != "mine a\n" {
+		t.Error("the files are not as chosen")
+	}
+	s.refuses("undo", "choose:xy", "the letters k")
+}
+
 func TestACallLostToAKillShowsItsCommand(t *testing.T) {
 	p := newPlace(t, talk3())
 	s := p.open(t, nil)

@@ -13,6 +13,7 @@ type Snapshot struct {
 	Where
 	Records []Record // in order; with changes only
 	Undone  bool
+	Dropped bool // undone, and no part of its branch any more
 }
 
 // Changes joins the changes of the records by path: the state before the first and after the last.
@@ -53,7 +54,7 @@ func (s *Store) List() ([]Snapshot, error) {
 
 func (s *Store) list() []Snapshot {
 	var out []Snapshot
-	undone := s.undone()
+	undone, dropped := s.undone()
 	groups := map[string]int{}
 	for _, r := range s.records {
 		if len(r.Changes) == 0 || r.Kind == Began || r.Kind == restoring {
@@ -63,7 +64,7 @@ func (s *Store) list() []Snapshot {
 		i, ok := groups[key]
 		if !ok || r.Group == "" || !slices.Contains(steps, r.Kind) {
 			i = len(out)
-			out = append(out, Snapshot{ID: r.ID, Where: r.Where, Undone: undone[r.ID]})
+			out = append(out, Snapshot{ID: r.ID, Where: r.Where, Undone: undone[r.ID], Dropped: dropped[r.ID]})
 			if r.Group != "" {
 				groups[key] = i
 			}
@@ -80,27 +81,35 @@ func (s *Store) list() []Snapshot {
 	return out
 }
 
-// undone are the records that an undo took back and no redo brought again.
-func (s *Store) undone() map[string]bool {
-	out := map[string]bool{}
-	of := map[string][]string{}
+// undone are the records that an undo took back and no redo brought again; dropped those of them that are no part of their branch of the
+// conversation any more, since the conversation did not go back with them.
+func (s *Store) undone() (undone, dropped map[string]bool) {
+	undone, dropped = map[string]bool{}, map[string]bool{}
+	by := map[string]Record{}
 	for _, r := range s.records {
 		switch r.Kind {
-		case Undo, Restore:
-			of[r.ID] = r.Of
+		case Undo, Restore, Switch:
+			by[r.ID] = r
 			for _, id := range r.Of {
-				out[id] = true
+				undone[id], dropped[id] = true, !r.Kept
+			}
+			for _, id := range r.Again {
+				delete(undone, id)
 			}
 		case Redo:
-			for _, undo := range r.Of {
-				out[undo] = true
-				for _, id := range of[undo] {
-					delete(out, id)
+			for _, of := range r.Of {
+				undone[of] = true
+				for _, id := range by[of].Of {
+					delete(undone, id)
+					delete(dropped, id)
+				}
+				for _, id := range by[of].Again {
+					undone[id] = true
 				}
 			}
 		}
 	}
-	return out
+	return undone, dropped
 }
 
 // History is the changes of one session, or of one with those it was forked from.
@@ -157,7 +166,11 @@ func (h History) Since(messages []string) (*Plan, error) {
 	if len(list) == 0 {
 		return nil, ErrNothing
 	}
-	return h.plan(Undo, list)
+	p, err := h.plan(Undo, list)
+	if p != nil {
+		p.kept = true
+	}
+	return p, err
 }
 
 // Redo plans to bring back what the last undo took back. After a new step there is nothing to redo.
@@ -169,7 +182,7 @@ func (h History) Redo() (*Plan, error) {
 	for _, n := range slices.Backward(all) {
 		switch {
 		case !slices.Contains(h.Sessions, n.Session) || n.Undone || n.Kinds[0] == Redo:
-		case n.Kinds[0] == Undo || n.Kinds[0] == Restore:
+		case n.Kinds[0] == Undo || n.Kinds[0] == Restore || n.Kinds[0] == Switch:
 			return h.plan(Redo, []Snapshot{n})
 		case slices.Contains(steps, n.Kinds[0]):
 			return nil, ErrNothing
@@ -180,16 +193,11 @@ func (h History) Redo() (*Plan, error) {
 
 // plan makes the plan that reverses snapshots.
 func (h History) plan(kind string, list []Snapshot) (*Plan, error) {
-	var records []Record
-	for _, n := range list {
-		records = append(records, n.Records...)
-	}
-	slices.SortStableFunc(records, func(a, b Record) int { return strings.Compare(a.ID, b.ID) })
 	p := &Plan{Kind: kind, Of: ids(list), Steps: list, store: h.Store}
 	if len(h.Sessions) > 0 {
 		p.Session = h.Sessions[len(h.Sessions)-1]
 	}
-	return p, p.look(records)
+	return p, p.look(inOrder(list))
 }
 
 // Joined are the changes of several snapshots by path: the state before the first and after the last.

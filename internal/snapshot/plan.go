@@ -22,13 +22,15 @@ const (
 
 // Plan is a set of files to bring back, before anything is done.
 type Plan struct {
-	Kind    string // Undo, Redo or Restore
+	Kind    string // Undo, Redo, Restore or Switch
 	Session string
 	Of      []string
+	Again   []string // records that it does again
 	Steps   []Snapshot
 	Files   []PlannedFile
 
 	store *Store
+	kept  bool // the steps stay part of their branch of the conversation
 }
 
 // PlannedFile is one file of a plan.

@@ -57,7 +57,7 @@ func (p *Plan) Apply(choose func(PlannedFile) Choice) (Outcome, error) {
 	if len(todo) == 0 {
 		return out, nil
 	}
-	plan := Record{Kind: restoring, Where: Where{Session: p.Session, Title: p.Kind}, Of: p.Of, Changes: todo}
+	plan := Record{Kind: restoring, Where: Where{Session: p.Session, Title: p.Kind}, Of: p.Of, Again: p.Again, Kept: p.kept, Changes: todo}
 	if err := s.record(&plan); err != nil {
 		return out, err
 	}
@@ -90,7 +90,7 @@ func (s *Store) lockRestores() (func(), error) {
 
 // finish records a restore that was performed.
 func (s *Store) finish(plan Record, done []Change) (string, error) {
-	r := Record{Kind: plan.Title, Where: plan.Where, Begin: plan.ID, Of: plan.Of, Changes: done}
+	r := Record{Kind: plan.Title, Where: plan.Where, Begin: plan.ID, Of: plan.Of, Again: plan.Again, Kept: plan.Kept, Changes: done}
 	r.Title = ""
 	err := s.record(&r)
 	if err == nil {

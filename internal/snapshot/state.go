@@ -80,6 +80,7 @@ const (
 	Undo        = "undo"
 	Redo        = "redo"
 	Restore     = "restore"   // a person chose a state to go back to
+	Switch      = "switch"    // the conversation went over to another branch
 	restoring   = "restoring" // a restore is about to change files
 	pruned      = "pruned"    // the steps in Of were let go
 )
@@ -92,6 +93,8 @@ type Record struct {
 	Where
 	Begin   string   `json:"begin,omitempty"` // the record of its beginning
 	Of      []string `json:"of,omitempty"`    // the records that an undo takes back, or the one that a redo does
+	Again   []string `json:"again,omitempty"` // the records that a switch does again
+	Kept    bool     `json:"kept,omitempty"`  // the records in Of stay part of their branch: the conversation went back too
 	Changes []Change `json:"changes,omitempty"`
 }
 

@@ -387,6 +387,9 @@ func (s *Store) sync() error {
 	return s.seg.sync()
 }
 
+// Name is a path for people: below the root it is in, or whole.
+func (s *Store) Name(path string) string { return s.rel(path) }
+
 // rel is a path for people: below the root it is in, or whole.
 func (s *Store) rel(path string) string {
 	for _, root := range s.opt.Roots() {
