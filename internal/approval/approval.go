@@ -17,6 +17,7 @@ import (
 	"sync/atomic"
 
 	"github.com/lathe-dev/lathe/internal/agent"
+	"github.com/lathe-dev/lathe/internal/consult"
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/journal"
 	"github.com/lathe-dev/lathe/internal/llm"
@@ -34,6 +35,8 @@ type Config struct {
 	Unasked     func(permission.Request) bool // the sandbox confines the call, so that it needs no approval; nil: never
 	// Covered says which files of a call that destroys data undo would bring back; "" for other calls. May be nil.
 	Covered func(context.Context, permission.Request) string
+
+	Consults map[string]consult.Dialog // by tool: calls that ask the user, whatever rules and modes allow
 
 	Small func(context.Context) (llm.Model, error)           // the model that answers in the mode auto
 	Count func(purpose string, m llm.ModelInfo, u llm.Usage) // adds its answers to the session's cost
@@ -62,6 +65,13 @@ func (p *Approver) Authorize(ctx context.Context, a agent.Approval) (permission.
 	d := p.judge(a)
 	if d.Effect == permission.Ask && a.Revised {
 		d = permission.Decision{Effect: permission.Allow, Layer: permission.LayerAsk, Reason: "approved with a changed input"}
+	}
+	if dialog, ok := p.Consults[a.Tool]; ok && d.Effect != permission.Deny {
+		var err error
+		if d, err = p.consult(ctx, a, dialog); err != nil {
+			return d, err
+		}
+		return d, p.note(ctx, a, d)
 	}
 	if p.Mode() == permission.Auto && d.Effect == permission.Ask && !d.Confirm && d.Rule == "" && a.Hooks.Effect != permission.Ask {
 		d = p.classify(ctx, a, d)
@@ -141,7 +151,7 @@ func (p *Approver) askPermission(ctx context.Context, a agent.Approval, d permis
 		q.Reason = "Dangerous: " + again.Reason
 		q.Options = []event.Option{{ID: event.ChoiceOnce, Label: "Yes, once, in spite of the danger"}, {ID: event.ChoiceNo, Label: "No"}}
 	} else {
-		if a.Hooks.Effect != permission.Ask { // no rule would keep the hook from asking again
+		if a.Hooks.Effect != permission.Ask && again.Layer != permission.LayerMode { // no rule would keep the hook or the mode from asking again
 			rules = p.Rules.Policy().Propose(a.Request)
 		}
 		q.Options = permissionOptions(rules, p.editsWouldDo(a))

@@ -286,6 +286,12 @@ type Question struct {
 	Options []Option `json:"options,omitempty"`
 	Multi   bool     `json:"multi,omitempty"`
 	Free    bool     `json:"free,omitempty"` // a text may be given instead of an option
+	Own     string   `json:"own,omitempty"`  // the label of that choice; empty: one that fits any question
+	// Parts are several questions that are answered together: Title a word or two, Text, Options, Multi and Free of each.
+	// Answer.Parts has the answers in their order.
+	Parts []Question `json:"parts,omitempty"`
+	// Consult: the model asks by Call, and the answer becomes the input of the call.
+	Consult bool `json:"consult,omitempty"`
 
 	Permission *permission.Request `json:"permission,omitempty"`
 	Reason     string              `json:"reason,omitempty"`      // why lathe asks
@@ -302,6 +308,8 @@ type Option struct {
 	ID    string `json:"id"`
 	Label string `json:"label"`
 	Help  string `json:"help,omitempty"`
+	// Preview is Markdown that shows the result of choosing it, from the model.
+	Preview string `json:"preview,omitempty"`
 }
 
 // Answer is the user's choice. Choice is the id of one of the Options; permission dialogs use the Choice
@@ -312,17 +320,20 @@ type Answer struct {
 	Text     string          `json:"text,omitempty"` // guidance, or a free answer
 	Input    json.RawMessage `json:"input,omitempty"`
 	Rules    []string        `json:"rules,omitempty"` // the rules to keep, for "always"
+	Parts    []Answer        `json:"parts,omitempty"` // to each of Question.Parts
 	Canceled bool            `json:"canceled,omitempty"`
 	// Interrupt, with a refusal, ends the turn although the answer has a text.
 	Interrupt bool `json:"interrupt,omitempty"`
 }
 
-// Choices of a permission dialog.
+// Choices of a permission dialog, and of one about a plan.
 const (
 	ChoiceOnce    = "once"
 	ChoiceSession = "session"
 	ChoiceAlways  = "always"
 	ChoiceEdits   = "acceptEdits" // yes, and switch to the mode that accepts edits
+	ChoiceAsk     = "default"     // to a plan: yes, and ask before edits
+	ChoiceFresh   = "fresh"       // to a plan: yes, without the conversation so far, and accept edits
 	ChoiceNo      = "no"
 	ChoiceNever   = "never"
 )

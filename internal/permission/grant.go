@@ -13,6 +13,9 @@ func (c *call) granted(i int) (bool, refusal) {
 	if c.verdict[i].effect != "" {
 		return false, refusal{before: c.verdict[i].why}
 	}
+	if c.isPlan(i) {
+		return true, refusal{}
+	}
 	switch a.Kind {
 	case Tool:
 		return a.Safe, refusal{before: c.Tool, after: " needs approval"}
@@ -125,31 +128,49 @@ func (p *Part) Edits() bool {
 	return false
 }
 
-// planDenies: in plan mode nothing may change.
-func (c *call) planDenies() (Decision, bool) {
-	if c.Mode != Plan || !c.changes() {
+// planRefuses: in plan mode nothing may change but the plan, and only a person can allow, call by call, what may change
+// something unknown.
+func (c *call) planRefuses() (Decision, bool) {
+	unknown := c.Accesses == nil || slices.ContainsFunc(c.Accesses, func(a Access) bool { return a.Kind == Tool && !a.Safe })
+	switch {
+	case c.Mode != Plan:
 		return Decision{}, false
+	case c.changes():
+		reason := "the mode is plan: look and think, but change nothing"
+		if c.p.plan != "" && len(c.Agent) == 0 {
+			reason += " except the plan, " + c.p.plan
+		}
+		return Decision{Effect: Deny, Layer: LayerMode, Reason: reason}, true
 	}
-	return Decision{Effect: Deny, Layer: LayerMode, Reason: "the mode is plan: look and think, but change nothing"}, true
+	return Decision{Effect: Ask, Layer: LayerMode, Reason: "the mode is plan, and " + c.Tool + " may change something"}, unknown
+}
+
+// isPlan reports whether an access is to the plan itself: reading it, or in plan mode writing it with a tool for files.
+// Neither a link to the file nor a second name of it counts, and subagents may only read it.
+func (c *call) isPlan(i int) bool {
+	a := &c.Accesses[i]
+	if c.p.plan == "" || a.Target != c.p.plan || a.Named != "" && a.Named != a.Target || a.Links > 1 || a.Node == Special || a.Below {
+		return false
+	}
+	return a.Kind == Read || a.Kind == Write && c.Mode == Plan && c.traits.edits() && len(c.Agent) == 0
 }
 
 // changes reports whether the call writes, or runs a command that is not read-only.
 func (c *call) changes() bool {
-	return slices.ContainsFunc(c.Accesses, func(a Access) bool {
-		return a.Kind == Write && !harmlessDevice(a.Target) || a.Kind == Exec && !a.Command.Class.ReadOnly()
-	})
-}
-
-// planAsks: in plan mode only a person can allow a call that may change something unknown.
-func (c *call) planAsks() (Decision, bool) {
-	unsafe := c.Accesses == nil || slices.ContainsFunc(c.Accesses, func(a Access) bool { return a.Kind == Tool && !a.Safe })
-	reason := "the mode is plan, and " + c.Tool + " may change something"
-	return Decision{Effect: Ask, Layer: LayerMode, Reason: reason}, c.Mode == Plan && unsafe
+	for i, a := range c.Accesses {
+		if a.Kind == Write && !harmlessDevice(a.Target) && !c.isPlan(i) || a.Kind == Exec && !a.Command.Class.ReadOnly() {
+			return true
+		}
+	}
+	return false
 }
 
 func (c *call) grantReason() Decision {
 	for _, a := range c.Accesses {
 		if a.Kind == Write && !harmlessDevice(a.Target) || a.Kind == Exec && !a.Command.Class.ReadOnly() {
+			if c.Mode == Plan {
+				return Decision{Effect: Allow, Layer: LayerMode, Reason: "it writes the plan"}
+			}
 			return Decision{Effect: Allow, Layer: LayerMode, Reason: "the mode is acceptEdits"}
 		}
 	}

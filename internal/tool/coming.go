@@ -15,7 +15,6 @@ var coming = []call.Declaration{
 		Name: "ApplyPatch", Aliases: []string{"patch"}, Params: map[string]string{"patch": "input diff"},
 		Subject: permission.SubjectEdit, Class: permission.ClassWrite, Accesses: call.Typed(patchAccesses),
 	},
-	{Name: "Question", Aliases: []string{"AskUserQuestion", "ask_user"}, Class: permission.ClassNeutral, Accesses: call.Session("Question")},
 	{
 		Name: "WebFetch", Aliases: []string{"fetch", "fetch_url", "net"}, Params: map[string]string{"url": "host address"},
 		Subject: permission.SubjectHost, SubjectIn: []string{"url"}, Accesses: call.Typed(fetchAccesses),
@@ -30,8 +29,6 @@ var coming = []call.Declaration{
 		Name: "NotebookEdit", Aliases: []string{"edit_notebook"}, Params: map[string]string{"notebook_path": fileAliases + " file_path"},
 		Subject: permission.SubjectEdit, SubjectIn: []string{"notebook_path"}, Class: permission.ClassWrite, Accesses: call.Typed(notebookAccesses),
 	},
-	{Name: "EnterPlanMode", Class: permission.ClassNeutral, Accesses: call.Session("EnterPlanMode")},
-	{Name: "ExitPlanMode"},
 	{Name: "Open"},
 	{Name: "SlashCommand"},
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/lathe-dev/lathe/internal/agent"
+	"github.com/lathe-dev/lathe/internal/consult"
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/memory"
@@ -75,6 +76,7 @@ func samples(b *bench) []sample {
 	}
 	b.env.Notes = memory.Open(b.t.TempDir())
 	b.env.Agents = sampleAgents()
+	b.env.Plan = consult.NewPlan(consult.Session{Mode: func() permission.Mode { return permission.Plan }})
 	return []sample{
 		{"Memory", in{"command": "save", "name": "a", "description": "when", "text": "one"}},
 		{"Memory", in{"command": "read", "name": "a"}},
@@ -90,6 +92,9 @@ func samples(b *bench) []sample {
 		{"Grep", in{"pattern": "package", "output_mode": "content"}},
 		{"Grep", in{"pattern": "one", "path": "a.txt"}},
 		{"TodoWrite", in{"todos": []any{map[string]any{"content": "x", "status": "pending"}}}},
+		{"AskUserQuestion", in{"questions": []any{map[string]any{"question": "Which?", "options": []any{map[string]any{"label": "a"}, map[string]any{"label": "b"}}}}}},
+		{"EnterPlanMode", in{}},
+		{"ExitPlanMode", in{"plan": "# Do it"}},
 		{"ToolSearch", in{"query": "notebook"}},
 		{"Skill", in{"skill": "review", "args": "a.txt"}},
 		{"Task", in{"description": "look", "prompt": "look into a.txt", "subagent_type": "Explore"}},

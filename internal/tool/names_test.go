@@ -13,7 +13,7 @@ func TestOtherSpellingsOfToolsAreKnown(t *testing.T) {
 	for given, want := range map[string]string{
 		"read": "Read", "READ": "Read", "read_file": "Read", "ReadFile": "Read", "list_files": "Read", "write_file": "Write",
 		"edit_file": "Edit", "str_replace": "Edit", "grep_search": "Grep", "run_shell": "Bash", "shell": "Bash", "bash": "Bash",
-		"Agent": "Task", "AskUserQuestion": "Question", "apply_patch": "ApplyPatch", "BashOutput": "TaskOutput", "KillShell": "TaskStop", "todo_write": "TodoWrite",
+		"Agent": "Task", "Question": "AskUserQuestion", "apply_patch": "ApplyPatch", "BashOutput": "TaskOutput", "KillShell": "TaskStop", "todo_write": "TodoWrite",
 		"web_fetch": "WebFetch", "mcp__grep__search": "mcp__grep__search", "MyTool": "MyTool", "": "",
 	} {
 		if got, _ := tool.Catalogue().Canonical(given, nil); got != want {

@@ -25,6 +25,7 @@ import (
 
 	"github.com/lathe-dev/lathe/internal/agent"
 	"github.com/lathe-dev/lathe/internal/boundary"
+	"github.com/lathe-dev/lathe/internal/consult"
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/files"
 	"github.com/lathe-dev/lathe/internal/llm"
@@ -43,6 +44,8 @@ type Env struct {
 	Cache  *Cache       // results of Read, Glob and Grep
 	Todos  *Todos       // the task list
 	Limits Limits
+
+	Plan *consult.Plan // of the main agent; nil: plan mode is not this session's to enter or leave
 
 	Deferred *Deferral // the tools that the model's list leaves out
 
@@ -124,7 +127,7 @@ func NewEnv(dir string) (*Env, error) {
 func (e *Env) Clone() *Env {
 	c := *e
 	c.Dir, c.Reads, c.Cache, c.Todos = NewDir(e.Dir.Get()), e.Reads.Clone(), e.Cache.Clone(), &Todos{}
-	c.Deferred = &Deferral{}
+	c.Deferred, c.Plan = &Deferral{}, nil
 	c.InContext = nil // that of the subagent's own conversation is the caller's to set
 	return &c
 }

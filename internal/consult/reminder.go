@@ -1,0 +1,157 @@
+package consult
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/lathe-dev/lathe/internal/agent"
+	"github.com/lathe-dev/lathe/internal/llm"
+	"github.com/lathe-dev/lathe/internal/permission"
+	"github.com/lathe-dev/lathe/internal/session"
+)
+
+// told is the state of plan mode as the conversation has it.
+type told struct {
+	known bool // the conversation was looked at
+	on    bool
+	at    int // the revision of the conversation that this belongs to
+}
+
+// The beginnings of the reminders, by which a resumed conversation is read.
+const (
+	onHead  = "<system-reminder>\nPlan mode is on"
+	offHead = "<system-reminder>\nPlan mode is off"
+)
+
+const guide = `Read what you need and think it through. Where the user's answer decides the plan, ask with AskUserQuestion. ` +
+	`The plan is Markdown: the goal, the steps in order with the files they touch, and how to check the result; short enough to be read.`
+
+// Hook announces before each step that plan mode is on, or that it is off again. It costs a comparison while nothing changed.
+func (p *Plan) Hook(messages func() []llm.Message, revision func() int) agent.BeforeStep {
+	return agent.BeforeStep{Name: "plan mode", Run: func(context.Context) ([]llm.Message, error) {
+		text := p.announce(messages, revision())
+		if text == "" {
+			return nil, nil
+		}
+		return []llm.Message{{Role: llm.User, Parts: []llm.Part{llm.Text{Text: text, Origin: llm.OriginReminder}}}}, nil
+	}}
+}
+
+func (p *Plan) announce(messages func() []llm.Message, revision int) string {
+	mode := p.Mode()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.told.known || p.told.at != revision {
+		p.told = told{known: true, on: isOn(messages()), at: revision}
+	}
+	if p.told.on == (mode == permission.Plan) {
+		return ""
+	}
+	p.told.on = mode == permission.Plan
+	if !p.told.on {
+		return offHead + ", and the mode is " + string(mode) + ". You may change things again, as that mode allows.\n</system-reminder>"
+	}
+	return onHead + p.onText() + "\n</system-reminder>"
+}
+
+func (p *Plan) onText() string {
+	var b strings.Builder
+	b.WriteString(": every call that changes something is refused, also in commands and by subagents. Do not try to get around that.\n")
+	if p.Guide != "" {
+		b.WriteString(strings.TrimSpace(p.Guide) + "\n")
+	} else {
+		b.WriteString(guide + "\n")
+	}
+	switch {
+	case !p.Asks:
+		b.WriteString("Nobody can approve the plan in this run: end your turn with the plan as your answer.")
+	case p.File == "":
+		b.WriteString("When the plan is ready, call ExitPlanMode with it.")
+	default:
+		fmt.Fprintf(&b, "The one file that you may write is the plan, %s. When it is ready, call ExitPlanMode: the user reads it there and approves it or says what to change. Do not ask for approval in another way.", p.File)
+		if old, _ := p.Read(); old != "" {
+			b.WriteString(" The file has an earlier plan: read it, then change or replace it.")
+		}
+	}
+	return b.String()
+}
+
+// isOn reads out of a conversation whether its model believes that plan mode is on.
+func isOn(msgs []llm.Message) bool {
+	exits := map[string]bool{}
+	on := false
+	for _, m := range msgs {
+		for _, part := range m.Parts {
+			switch part := part.(type) {
+			case llm.Text:
+				if part.Origin == llm.OriginReminder {
+					on = strings.HasPrefix(part.Text, onHead) || on && !strings.HasPrefix(part.Text, offHead)
+				}
+			case llm.ToolCall:
+				if part.Name == ExitPlanName {
+					exits[part.ID] = true
+				}
+			case llm.ToolResult:
+				on = on && (part.IsError || !exits[part.CallID])
+			}
+		}
+	}
+	return on
+}
+
+// Approved returns the newest plan of a conversation that was approved, or "".
+func Approved(log *session.Session) string {
+	if log == nil {
+		return ""
+	}
+	plans := map[string]string{}
+	approved := ""
+	b := log.Branch().Only(session.CallStart{}.Kind(), session.CallStart{Invoked: true}.Kind(), session.CallEnd{}.Kind()).Holding(ExitPlanName)
+	for _, e := range b.Entries(0, b.Len()) {
+		switch b := e.Body.(type) {
+		case session.CallStart:
+			if b.Call != nil && b.Call.Name == ExitPlanName {
+				var in Exit
+				_ = json.Unmarshal(b.Call.Input, &in)
+				plans[b.CallID] = in.Plan
+			}
+		case session.CallEnd:
+			if text := plans[b.Result.CallID]; text != "" && !b.Result.IsError {
+				approved = text
+			}
+		}
+	}
+	return approved
+}
+
+// keptPlan is the longest plan that goes through a compaction whole, in bytes.
+const keptPlan = 24_000
+
+// Kept is the approved plan for the message that replaces a compacted conversation.
+func (p *Plan) Kept(log *session.Session) string {
+	text := Approved(log)
+	if text == "" {
+		return ""
+	}
+	if len(text) > keptPlan {
+		lines := strings.SplitAfter(text, "\n")
+		n := 0
+		cut := slices.IndexFunc(lines, func(l string) bool { n += len(l); return n > keptPlan })
+		text = strings.Join(lines[:max(cut, 0)], "") + "[the rest is in the file]\n"
+	}
+	if p != nil && p.File != "" {
+		text += "\n\n(in " + p.File + ")"
+	}
+	return text
+}
+
+func freshText(text, file string) string {
+	out := "The user approved this plan and wanted the conversation before it forgotten. Plan mode is off; carry the plan out.\n\n" + text
+	if file != "" {
+		out += "\n\n(in " + file + ")"
+	}
+	return out
+}

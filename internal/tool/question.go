@@ -1,0 +1,82 @@
+package tool
+
+import (
+	"context"
+	_ "embed"
+	"encoding/json"
+	"errors"
+
+	"github.com/lathe-dev/lathe/internal/agent"
+	"github.com/lathe-dev/lathe/internal/consult"
+	"github.com/lathe-dev/lathe/internal/llm"
+	"github.com/lathe-dev/lathe/internal/permission"
+	"github.com/lathe-dev/lathe/internal/permission/call"
+)
+
+//go:embed question.md
+var questionDescription string
+
+const questionSchema = `{"type":"object","properties":{"questions":{"type":"array","minItems":1,"maxItems":4,"items":{"type":"object","properties":{` +
+	`"question":{"type":"string"},` +
+	`"header":{"type":"string","description":"A word or two, 12 characters at most"},` +
+	`"multiSelect":{"type":"boolean"},` +
+	`"options":{"type":"array","minItems":2,"items":{"type":"object","properties":{` +
+	`"label":{"type":"string","description":"1 to 5 words"},` +
+	`"description":{"type":"string"},` +
+	`"preview":{"type":"string","description":"Markdown to compare: code, a sketch"}},` +
+	`"required":["label"]}}},` +
+	`"required":["question","options"]}},` +
+	`"answers":{"type":"object","description":"Filled in by the user"}},` +
+	`"required":["questions"]}`
+
+// Asking touches nothing; approval puts the questions to the user.
+var questionTool = call.Declaration{
+	Name: consult.QuestionName, Aliases: []string{"Question", "ask_user", "ask", "ask_question"}, Schema: json.RawMessage(questionSchema),
+	Params: map[string]string{"questions": "question"}, Mend: mendQuestion,
+	Class: permission.ClassNeutral, Accesses: call.Session(consult.QuestionName),
+}
+
+// mendQuestion takes a single question for a list of one, and drops what other programs add.
+func mendQuestion(_ string, fields map[string]json.RawMessage) bool {
+	dropped := drop(fields, "metadata", "annotations")
+	return mendOne(fields) || dropped
+}
+
+// drop removes fields and reports whether there were any.
+func drop(fields map[string]json.RawMessage, names ...string) bool {
+	before := len(fields)
+	for _, name := range names {
+		delete(fields, name)
+	}
+	return len(fields) < before
+}
+
+func mendOne(fields map[string]json.RawMessage) bool {
+	if _, ok := fields["questions"]; ok || fields["question"] == nil || fields["options"] == nil {
+		return false
+	}
+	one, err := json.Marshal([]map[string]json.RawMessage{fields})
+	if err != nil {
+		return false
+	}
+	clear(fields)
+	fields["questions"] = one
+	return true
+}
+
+func newQuestion(*Env) agent.Tool {
+	return newTool(questionTool, questionDescription, func(_ context.Context, _ llm.ToolCall, in consult.Questions) (*agent.Plan, error) {
+		if err := in.Check(); err != nil {
+			return nil, err
+		}
+		return &agent.Plan{
+			Accesses: call.SessionOnly(consult.QuestionName), Title: in.Title(),
+			Run: func(context.Context) (*agent.Result, error) {
+				if len(in.Answers) == 0 {
+					return nil, errors.New("the user did not answer")
+				}
+				return in.Result(), nil
+			},
+		}, nil
+	})
+}
