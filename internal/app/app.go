@@ -48,6 +48,7 @@ type Options struct {
 	Tools        []string        // nil: all; else only these
 	System       string          // replaces the system prompt
 	AppendSystem string
+	PlanGuide    string // replaces the advice on how to plan
 	OutputSchema []byte // a JSON Schema that the answer must fit
 	MaxTurns     int    // steps; 0: the configured number
 	MaxBudgetUSD float64

@@ -16,6 +16,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/attach"
 	"github.com/lathe-dev/lathe/internal/checkpoint"
 	"github.com/lathe-dev/lathe/internal/config"
+	"github.com/lathe-dev/lathe/internal/consult"
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/extension"
 	"github.com/lathe-dev/lathe/internal/journal"
@@ -145,9 +146,17 @@ func (s *Session) setUp(ctx context.Context, model llm.Model) (err error) {
 	s.Workspace = workspace.New(s.env, policy, s.Mode)
 	s.env.MayRead, s.env.Readings, s.env.DeniedNames = s.MayRead, s.Readings, policy.DeniedNames
 	s.attached = &attach.Files{Roots: s.env.Roots, Dir: s.Dir, Publish: s.Publish, Read: s.readAttached}
+	if s.parent == nil {
+		s.env.Plan = consult.NewPlan(consult.Session{
+			File: consult.FileOf(s.Log()), Asks: s.interactive, Modes: s.Authority, Guide: i.opts.PlanGuide,
+			Folder: func() string { return consult.Folder(i.settings().PlansDirectory, i.paths.Home, i.opts.Dir) },
+			Fresh:  func(ctx context.Context, text string) error { return s.window.Replace(ctx, text) },
+		})
+		policy.SetPlan(s.env.Plan.File)
+	}
 	s.approver = approval.New(approval.Config{
 		Authority: s.Authority, Journal: s.Journal, Workspace: s.Workspace, Interactive: s.interactive,
-		Small: i.SmallModel, Count: s.CountRequest, Keep: s.keepRule, Chain: s.chain, Unasked: s.env.RunsUnasked, Covered: i.checkpoints.Covered,
+		Small: i.SmallModel, Count: s.CountRequest, Keep: s.keepRule, Chain: s.chain, Unasked: s.env.RunsUnasked, Covered: i.checkpoints.Covered, Consults: consult.Dialogs(s.env.Plan),
 	})
 	s.skills = i.extensions.Loader(extension.Session{
 		Journal: s.Journal, Workspace: s.Workspace, Attached: s.attached, Policy: policy, Chain: s.chain, Tools: i.tools, Invoke: s.Invoke, Model: s.Model, Effort: s.Effort,
@@ -240,7 +249,7 @@ func (s *Session) newAgent(ctx context.Context, model llm.Model) error {
 		Chain: s.chain, Transcript: &agent.Memory{}, Tools: s.toolSet, Canonical: tool.Carried(i.tools.Canonical),
 		MaxSteps: cmp.Or(i.opts.MaxTurns, i.settings().MaxTurns), MaxTokens: i.settings().MaxOutputTokens,
 		BudgetUSD: s.Budget(), Effort: llm.Effort(i.settings().Effort),
-		System: s.system, Attach: s.addContext, BeforeStep: []agent.BeforeStep{{Name: "skills", Run: s.skills.BeforeStep}, {Name: "background", Run: s.env.News}, s.env.Deferred.Hook(s.toolSet, s.Messages, s.Revision)}, Authorize: s.approver.Authorize,
+		System: s.system, Attach: s.addContext, BeforeStep: []agent.BeforeStep{s.env.Plan.Hook(s.Messages, s.Revision), {Name: "skills", Run: s.skills.BeforeStep}, {Name: "background", Run: s.env.News}, s.env.Deferred.Hook(s.toolSet, s.Messages, s.Revision)}, Authorize: s.approver.Authorize,
 		BeforeStop: []agent.BeforeStop{s.env.Linger(s.lingers)},
 		Snapshot:   s.seat().Before, LimitResult: s.env.Spill, Publish: s.publishAgent, Record: s.Record,
 		Boundaries: s.boundaries, Mode: s.Mode, Dir: s.Dir, RetryBase: ms(i.settings().Stream.RetryBaseMs),
@@ -326,7 +335,7 @@ func (s *Session) toolSet(context.Context) (agent.ToolSet, error) {
 func (s *Session) tools() []agent.Tool {
 	without := map[string]bool{tool.SkillName: !s.skills.Offered(), tool.MemoryName: s.env.Notes == nil, tool.TaskName: len(s.chain) >= subagent.MaxDepth}
 	out := tool.Choice{
-		Only: s.inst.opts.Tools, Without: func(name string) bool { return without[name] },
+		Only: s.inst.opts.Tools, Without: func(name string) bool { return without[name] || consult.Useless(name, s.interactive, s.env.Plan) },
 		Removed: func(name string) bool { return s.Policy().Removed(name, s.chain...) },
 	}.Of(s.env, s.inst.tools)
 	if schema := s.outputSchema(); schema != nil {

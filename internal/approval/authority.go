@@ -22,6 +22,8 @@ type Modes struct {
 
 	mu   sync.Mutex   // held while the mode is checked and changed
 	mode atomic.Value // permission.Mode
+
+	planned permission.Mode // the mode that plan mode was entered from; "": it was not entered yet
 }
 
 // NewModes begins with a mode that was checked. check refuses modes that there are not and those that the settings
@@ -67,7 +69,31 @@ func (m *Modes) acceptEdits() {
 	}
 }
 
+// PlannedFrom is the mode that plan mode was entered from; empty when the session began in it.
+func (m *Modes) PlannedFrom() permission.Mode {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.planned
+}
+
+// LeavePlan goes over from plan mode to another mode, or to the default one where that may not be; it changes nothing when
+// plan mode is not on any more.
+func (m *Modes) LeavePlan(to permission.Mode) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.Mode() != permission.Plan {
+		return
+	}
+	if m.check(to) != nil {
+		to = permission.Default
+	}
+	m.store(to)
+}
+
 func (m *Modes) store(mode permission.Mode) {
+	if old := m.Mode(); mode == permission.Plan && old != mode {
+		m.planned = old
+	}
 	m.mode.Store(mode)
 	m.changed(mode)
 }

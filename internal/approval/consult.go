@@ -20,8 +20,8 @@ func (p *Approver) consult(ctx context.Context, a agent.Approval, dialog consult
 	case p.Mode() == permission.DontAsk:
 		return permission.Decision{Effect: permission.Deny, Layer: permission.LayerMode, Reason: "the mode is dontAsk, and " + dialog.Nobody}, nil
 	}
-	p.Dialog.Lock() // one at a time, in order
-	defer p.Dialog.Unlock()
+	p.dialog.Lock() // one at a time, in order
+	defer p.dialog.Unlock()
 	if err := ctx.Err(); err != nil {
 		return permission.Decision{}, err
 	}

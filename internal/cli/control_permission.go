@@ -56,10 +56,11 @@ func (r permissionRule) String() string {
 	return r.Tool + "(" + r.Content + ")"
 }
 
-// ask passes a permission question to the host. Any other question gets no answer.
+// ask passes a question about a call to the host: for permission, or one that the call itself puts. Any other question
+// gets no answer.
 func (c *controller) ask(id string, q event.Question) {
 	c.mu.Lock()
-	if q.Call == nil || q.Permission == nil || c.eof {
+	if q.Call == nil || q.Permission == nil && !q.Consult || c.eof {
 		c.mu.Unlock()
 		c.refuse(id)
 		return
@@ -85,8 +86,12 @@ func requestOf(q event.Question) canUseTool {
 	if q.Undo != "" {
 		r.Description = strings.TrimPrefix(r.Description+"\nundo: "+q.Undo, "\n")
 	}
-	if n := len(q.Permission.Agent); n > 0 {
-		r.AgentID = q.Permission.Agent[n-1]
+	if n := len(q.Agent); n > 0 {
+		r.AgentID = q.Agent[n-1]
+	}
+	if q.Permission == nil {
+		r.Suggestions = suggestions(q)
+		return r
 	}
 	for _, a := range q.Permission.Accesses {
 		if a.Kind == permission.Read || a.Kind == permission.Write {
@@ -253,6 +258,14 @@ func answerTo(a hostAnswer, q event.Question) (event.Answer, permission.Mode) {
 		ans.Input = in
 	}
 	var mode permission.Mode
+	if q.Consult { // no rule answers the next such question
+		for _, u := range a.Response.Permissions {
+			if u.Type == "setMode" {
+				mode = permission.Mode(u.Mode)
+			}
+		}
+		return ans, mode
+	}
 	for _, u := range a.Response.Permissions {
 		switch {
 		case u.Type == "setMode":

@@ -29,6 +29,7 @@ type Options struct {
 
 	System, SystemFile             string
 	AppendSystem, AppendSystemFile string
+	PlanGuide                      string // of a host
 
 	Dir            string
 	AddDirs        []string

@@ -25,7 +25,7 @@ type initializing struct {
 	SystemPrompt json.RawMessage `json:"systemPrompt"` // a text or a list of texts
 	AppendSystem *string         `json:"appendSystemPrompt"`
 	Aliases      json.RawMessage `json:"toolAliases"`
-	PlanText     json.RawMessage `json:"planModeInstructions"`
+	PlanText     *string         `json:"planModeInstructions"`
 	Skills       []string        `json:"skills"` // nil: all
 	Name         string          `json:"-"`      // the request's title
 }
@@ -53,7 +53,6 @@ func (c *controller) initialized(ctx context.Context, in initializing) (any, err
 		{"mcpServers", in.Servers},
 		{"plugins", in.Plugins},
 		{"toolAliases", in.Aliases},
-		{"planModeInstructions", in.PlanText},
 	} {
 		if !isEmptyJSON(part.raw) {
 			return nil, fmt.Errorf("initialize: %s are not supported yet; leave them out", part.name)
@@ -75,7 +74,7 @@ func (c *controller) initialized(ctx context.Context, in initializing) (any, err
 func (c *controller) takeInit(in initializing) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	changes := in.Name != "" || !isEmptyJSON(in.JSONSchema) || len(in.SystemPrompt) > 0 || in.AppendSystem != nil || in.Skills != nil || !isEmptyJSON(in.Agents)
+	changes := in.Name != "" || !isEmptyJSON(in.JSONSchema) || len(in.SystemPrompt) > 0 || in.AppendSystem != nil || in.PlanText != nil || in.Skills != nil || !isEmptyJSON(in.Agents)
 	if c.conv != nil && changes {
 		return fmt.Errorf("initialize must come before the first message")
 	}
@@ -94,6 +93,9 @@ func (c *controller) takeInit(in initializing) error {
 	}
 	if in.AppendSystem != nil {
 		c.o.AppendSystem = *in.AppendSystem
+	}
+	if in.PlanText != nil {
+		c.o.PlanGuide = *in.PlanText
 	}
 	if in.Skills != nil {
 		c.o.Skills = in.Skills

@@ -195,6 +195,21 @@ func (c *Compactor) ineffective(messages int) bool {
 	return c.quick >= maxQuick
 }
 
+// Replace puts text in the place of a summary of the whole conversation. It asks no model.
+func (c *Compactor) Replace(ctx context.Context, t Task, text string) error {
+	c.run.Lock()
+	defer c.run.Unlock()
+	msgs := c.Conversation.Messages()
+	if len(msgs) == 0 {
+		return ErrNothing
+	}
+	if c.Gather != nil {
+		c.Gather(ctx, false)
+	}
+	p := Plan{Level: Summary, Before: newHistory(msgs, t.Used).used, Cut: len(msgs)}
+	return c.apply(ctx, p, msgs, t, Report{Level: Summary, Trigger: t.Trigger, Summary: text})
+}
+
 // summary returns the summary of the messages that the plan cuts: the one that was prepared, when it covers enough, or a
 // new one. Either way no more than one request is made for it.
 func (c *Compactor) summary(ctx context.Context, p *Plan, msgs []llm.Message, t Task) (Answer, error) {

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -70,6 +71,8 @@ func judge(p keyPath, n *node) verdict {
 			return free // the last match wins: a deny cannot weaken the user's rules
 		}
 		return held
+	case p.matches("plansDirectory"):
+		return judgePlans(n.text)
 	case p.under("sandbox"):
 		return judgeSandbox(p, n)
 	case p.matches("env", "*"):
@@ -83,6 +86,15 @@ func judge(p keyPath, n *node) verdict {
 			!all && p.matches(strings.Split(pattern, ".")...) {
 			return r.verdict
 		}
+	}
+	return held
+}
+
+// judgePlans lets a project keep plans among its own documents, and not where agents or programs read their settings.
+func judgePlans(dir string) verdict {
+	hidden := func(name string) bool { return len(name) > 1 && name[0] == '.' }
+	if !filepath.IsLocal(dir) || slices.ContainsFunc(strings.Split(filepath.ToSlash(dir), "/"), hidden) {
+		return never
 	}
 	return held
 }

@@ -72,6 +72,8 @@ type Settings struct {
 	Attribution            Attribution `json:"attribution"`
 	CleanupPeriodDays      int         `json:"cleanupPeriodDays"` // of debug recordings and, if set explicitly, saved outputs
 
+	PlansDirectory string `json:"plansDirectory"` // where approved plans are copied to; "": nowhere
+
 	CacheLifetime string `json:"cacheLifetime"` // "5m" or "1h"
 
 	Subagents    Subagents    `json:"subagents"`

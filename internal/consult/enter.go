@@ -19,7 +19,7 @@ var errPlanning = errors.New("plan mode is on already; write the plan, then call
 
 // MayEnter refuses to enter plan mode twice.
 func (p *Plan) MayEnter() error {
-	if p.Mode() == permission.Plan {
+	if p.Modes.Mode() == permission.Plan {
 		return errPlanning
 	}
 	return nil
@@ -50,12 +50,14 @@ func decideEnter(_ agent.Approval, ans event.Answer) permission.Decision {
 }
 
 // Enter turns plan mode on.
-func (p *Plan) Enter(ctx context.Context) (*agent.Result, error) {
+func (p *Plan) Enter(context.Context) (*agent.Result, error) {
 	if err := p.MayEnter(); err != nil {
 		return nil, err
 	}
-	if err := p.SetMode(ctx, permission.Plan); err != nil {
+	if err := p.Modes.Set(permission.Plan); err != nil {
 		return nil, err
 	}
-	return agent.TextResult("Plan mode is on. How to go on follows."), nil
+	r := agent.TextResult("Plan mode is on. How to go on follows.")
+	r.Title, r.Meta, r.View = "plan first", map[string]any{"message": "plan mode is on"}, event.TextView{Summary: "Plan mode is on"}
+	return r, nil
 }

@@ -26,16 +26,23 @@ const maxPlan = 100_000
 
 // Session is the session that a plan belongs to.
 type Session struct {
-	File    string // the plan's file, absolute with links resolved; empty: nothing is kept
-	Asks    bool   // somebody answers
-	Mode    func() permission.Mode
-	SetMode func(context.Context, permission.Mode) error
+	File  string // the plan's file, absolute with links resolved; empty: nothing is kept
+	Asks  bool   // somebody answers
+	Modes Modes
 	// Folder is where approved plans are copied to, as the settings say; empty: nowhere.
-	Folder func() (string, error)
+	Folder func() string
 	// Guide replaces the advice on how to plan; empty: lathe's own.
 	Guide string
-	// Fresh has the conversation so far replaced by text before the next step.
-	Fresh func(text string)
+	// Fresh has text replace the conversation so far; the approved plan stays with it. Nil: that cannot be done.
+	Fresh func(ctx context.Context, text string) error
+}
+
+// Modes is the permission mode of a session.
+type Modes interface {
+	Mode() permission.Mode
+	Set(m permission.Mode) error
+	PlannedFrom() permission.Mode // the mode that plan mode was entered from, or ""
+	LeavePlan(to permission.Mode) // changes nothing when plan mode is not on any more
 }
 
 // Plan is the plan of one session. It is safe for concurrent use.
@@ -43,9 +50,9 @@ type Plan struct {
 	Session
 
 	mu     sync.Mutex
-	before permission.Mode   // the mode that plan mode was entered from; "": not known
 	chosen map[string]choice // of the user, by call
 	told   told
+	fresh  bool // the conversation is to be replaced before the next step
 }
 
 // choice is the user's answer to a plan.
@@ -57,16 +64,6 @@ type choice struct {
 // NewPlan makes the plan of a session.
 func NewPlan(s Session) *Plan { return &Plan{Session: s, chosen: map[string]choice{}} }
 
-// Changes notes that the mode changes.
-func (p *Plan) Changes(from, to permission.Mode) {
-	if p == nil || to != permission.Plan || from == permission.Plan {
-		return
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.before = from
-}
-
 // Exit is the input of ExitPlanMode. Without Plan the plan's file counts. The path is lathe's, for hosts and hooks.
 type Exit struct {
 	Plan string `json:"plan,omitempty"`
@@ -74,10 +71,7 @@ type Exit struct {
 }
 
 // Draft is the plan that a call of ExitPlanMode puts to the user. The error is text for the model.
-func (p *Plan) Draft(call string, in Exit) (string, error) {
-	if p.Mode() != permission.Plan && p.choiceOf(call).id == "" {
-		return "", errors.New("plan mode is not on, so there is nothing to leave; go on with the work")
-	}
+func (p *Plan) Draft(in Exit) (string, error) {
 	text := strings.TrimSpace(in.Plan)
 	if text == "" {
 		var err error
@@ -149,12 +143,6 @@ func replaceFile(path, text string) error {
 	return nil
 }
 
-func (p *Plan) choiceOf(call string) choice {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.chosen[call]
-}
-
 // Approving is how ExitPlanMode asks.
 func (p *Plan) Approving() Dialog {
 	return Dialog{Question: p.askPlan, Decide: p.decidePlan, Nobody: "nobody can approve a plan in this run; end your turn with the plan as your answer"}
@@ -165,7 +153,10 @@ func (p *Plan) askPlan(a agent.Approval) (event.Question, error) {
 	if err := json.Unmarshal(a.Call.Input, &in); err != nil {
 		return event.Question{}, err
 	}
-	text, err := p.Draft(a.CallID, in)
+	if p.Modes.Mode() != permission.Plan {
+		return event.Question{}, errors.New("plan mode is not on, so there is nothing to leave; go on with the work")
+	}
+	text, err := p.Draft(in)
 	if err == nil {
 		err = p.keep(text)
 	}
@@ -178,20 +169,17 @@ func (p *Plan) askPlan(a agent.Approval) (event.Question, error) {
 		Agent: a.Agent, Title: "Approve this plan?", Consult: true, Call: &call, Free: true, Own: "No, and say what to change",
 		Preview: event.TextView{Text: text, Path: FileName, Language: "markdown"},
 	}
-	if before := p.entered(); before == permission.Auto || before == permission.Bypass {
+	if before := p.Modes.PlannedFrom(); before == permission.Auto || before == permission.Bypass {
 		q.Options = append(q.Options, event.Option{ID: event.ChoiceOnce, Label: "Yes, and go back to the mode " + string(before)})
 	}
 	q.Options = append(
 		q.Options, event.Option{ID: event.ChoiceEdits, Label: "Yes, and accept edits"}, event.Option{ID: event.ChoiceAsk, Label: "Yes, and ask before each edit"},
-		event.Option{ID: event.ChoiceFresh, Label: "Yes, accept edits, and forget the conversation before the plan"}, event.Option{ID: event.ChoiceNo, Label: "No, keep planning"},
 	)
+	if p.Fresh != nil {
+		q.Options = append(q.Options, event.Option{ID: event.ChoiceFresh, Label: "Yes, accept edits, and clear the context but for the plan"})
+	}
+	q.Options = append(q.Options, event.Option{ID: event.ChoiceNo, Label: "No, keep planning"})
 	return q, nil
-}
-
-func (p *Plan) entered() permission.Mode {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.before
 }
 
 func (p *Plan) decidePlan(a agent.Approval, ans event.Answer) permission.Decision {
@@ -199,7 +187,7 @@ func (p *Plan) decidePlan(a agent.Approval, ans event.Answer) permission.Decisio
 	if json.Unmarshal(a.Call.Input, &in) != nil || ans.Canceled || ans.Choice == "" || ans.Choice == event.ChoiceNo || ans.Choice == event.ChoiceNever {
 		return refused("the user wants to keep planning", ans)
 	}
-	text, err := p.Draft(a.CallID, in)
+	text, err := p.Draft(in)
 	if err != nil {
 		return refused(err.Error(), event.Answer{Text: "call ExitPlanMode again"})
 	}
@@ -216,7 +204,7 @@ func (p *Plan) decidePlan(a agent.Approval, ans event.Answer) permission.Decisio
 }
 
 // Approve carries out the user's answer to the plan of a call: the plan is kept, and the mode that was chosen follows.
-func (p *Plan) Approve(ctx context.Context, call, text string) (*agent.Result, error) {
+func (p *Plan) Approve(call, text string) (*agent.Result, error) {
 	p.mu.Lock()
 	c := p.chosen[call]
 	delete(p.chosen, call)
@@ -228,21 +216,16 @@ func (p *Plan) Approve(ctx context.Context, call, text string) (*agent.Result, e
 		return nil, fmt.Errorf("the plan cannot be kept, so plan mode stays on: %w", err)
 	}
 	copied, copyErr := p.copy(text)
-	if err := p.leave(ctx, c.id); err != nil {
-		return nil, err
-	}
+	p.Modes.LeavePlan(p.next(c.id))
 	p.mu.Lock()
 	p.told.on = false // the result says it
+	p.fresh = c.id == event.ChoiceFresh && p.Fresh != nil
 	p.mu.Unlock()
-	r := p.result(c, text, copied, copyErr)
-	if c.id == event.ChoiceFresh && p.Fresh != nil {
-		p.Fresh(freshText(text, p.File))
-	}
-	return r, nil
+	return p.result(c, text, copied, copyErr), nil
 }
 
 func (p *Plan) result(c choice, text, copied string, copyErr error) *agent.Result {
-	b := "The user approved the plan. Plan mode is off and the mode is " + string(p.Mode()) + ": carry the plan out now."
+	b := "The user approved the plan. Plan mode is off and the mode is " + string(p.Modes.Mode()) + ": carry the plan out now."
 	if p.File != "" {
 		b += " It is kept in " + p.File + "."
 	}
@@ -256,31 +239,23 @@ func (p *Plan) result(c choice, text, copied string, copyErr error) *agent.Resul
 		b += " The user changed it; this is the plan now:\n\n" + text
 	}
 	r := agent.TextResult(b)
-	r.View = event.TextView{Text: text, Path: FileName, Language: "markdown", Summary: "Approved: " + Heading(text)}
+	r.Title, r.View = Heading(text), event.TextView{Text: text, Path: FileName, Language: "markdown", Summary: "Approved: " + Heading(text)}
 	r.Meta = map[string]any{"plan": text, "filePath": p.File, "isAgent": false}
 	r.Unstored = []string{"plan"} // the call has it
 	return r
 }
 
-// leave goes over to the mode that the answer chose, unless the mode was changed while the question was open.
-func (p *Plan) leave(ctx context.Context, id string) error {
-	if p.Mode() != permission.Plan {
-		return nil
-	}
-	mode := permission.AcceptEdits
-	switch before := p.entered(); {
+// next is the mode that the user's answer chose.
+func (p *Plan) next(id string) permission.Mode {
+	switch before := p.Modes.PlannedFrom(); {
 	case id == event.ChoiceAsk:
-		mode = permission.Default
+		return permission.Default
 	case id == event.ChoiceEdits || id == event.ChoiceFresh:
+		return permission.AcceptEdits
 	case before != "" && before != permission.DontAsk:
-		mode = before
-	default:
-		mode = permission.Default
+		return before
 	}
-	if err := p.SetMode(ctx, mode); err != nil {
-		return errors.Join(err, p.SetMode(ctx, permission.Default))
-	}
-	return nil
+	return permission.Default
 }
 
 // copy puts the plan into the folder of the user's choice and returns its path there.
@@ -288,9 +263,9 @@ func (p *Plan) copy(text string) (string, error) {
 	if p.Folder == nil {
 		return "", nil
 	}
-	dir, err := p.Folder()
-	if err != nil || dir == "" {
-		return "", err
+	dir := p.Folder()
+	if dir == "" {
+		return "", nil
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // the user's own folder
 		return "", err

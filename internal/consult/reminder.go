@@ -30,8 +30,15 @@ const guide = `Read what you need and think it through. Where the user's answer 
 	`The plan is Markdown: the goal, the steps in order with the files they touch, and how to check the result; short enough to be read.`
 
 // Hook announces before each step that plan mode is on, or that it is off again. It costs a comparison while nothing changed.
+// A nil plan announces nothing.
 func (p *Plan) Hook(messages func() []llm.Message, revision func() int) agent.BeforeStep {
-	return agent.BeforeStep{Name: "plan mode", Run: func(context.Context) ([]llm.Message, error) {
+	return agent.BeforeStep{Name: "plan mode", Run: func(ctx context.Context) ([]llm.Message, error) {
+		if p == nil {
+			return nil, nil
+		}
+		if err := p.clear(ctx); err != nil {
+			return nil, err
+		}
 		text := p.announce(messages, revision())
 		if text == "" {
 			return nil, nil
@@ -40,8 +47,20 @@ func (p *Plan) Hook(messages func() []llm.Message, revision func() int) agent.Be
 	}}
 }
 
+// clear replaces the conversation where the user approved the plan with a fresh context.
+func (p *Plan) clear(ctx context.Context) error {
+	p.mu.Lock()
+	fresh := p.fresh
+	p.fresh = false
+	p.mu.Unlock()
+	if !fresh {
+		return nil
+	}
+	return p.Fresh(ctx, "The user approved the plan below and had the conversation before it cleared. Plan mode is off: carry the plan out.")
+}
+
 func (p *Plan) announce(messages func() []llm.Message, revision int) string {
-	mode := p.Mode()
+	mode := p.Modes.Mode()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.told.known || p.told.at != revision {
@@ -146,12 +165,4 @@ func (p *Plan) Kept(log *session.Session) string {
 		text += "\n\n(in " + p.File + ")"
 	}
 	return text
-}
-
-func freshText(text, file string) string {
-	out := "The user approved this plan and wanted the conversation before it forgotten. Plan mode is off; carry the plan out.\n\n" + text
-	if file != "" {
-		out += "\n\n(in " + file + ")"
-	}
-	return out
 }

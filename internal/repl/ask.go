@@ -16,7 +16,27 @@ import (
 type asked struct {
 	event.Asked
 	session string
-	shown   time.Time // zero: it waits for the one before it
+	shown   time.Time      // zero: it waits for the one before it
+	answers []event.Answer // to the parts before the one that is shown
+}
+
+// part is the question that is shown: one of several, or the whole.
+func (a asked) part() event.Question {
+	if len(a.Question.Parts) == 0 {
+		return a.Question
+	}
+	at := len(a.answers)
+	q := a.Question.Parts[at]
+	if q.Title == "" {
+		q.Title = a.Question.Title
+	}
+	if n := len(a.Question.Parts); n > 1 {
+		q.Title = fmt.Sprintf("%s (question %d of %d)", q.Title, at+1, n)
+	}
+	if at == 0 {
+		q.Reason = a.Question.Reason
+	}
+	return q
 }
 
 func (r *repl) asked(session string, b event.Asked) {
@@ -42,7 +62,7 @@ func (r *repl) showQuestion() {
 	if len(r.questions) == 0 || !r.questions[0].shown.IsZero() {
 		return
 	}
-	q := r.questions[0].Question
+	q := r.questions[0].part()
 	r.out.working("")
 	r.out.rest()
 	r.out.block(questionText(q))
@@ -97,6 +117,9 @@ func questionText(q event.Question) string {
 			fmt.Fprintf(&b, ": %s", o.Help)
 		}
 		b.WriteString("\n")
+		if o.Preview != "" {
+			b.WriteString(indent(indent(o.Preview)) + "\n")
+		}
 	}
 	b.WriteString(howToAnswer(q))
 	return b.String()
@@ -106,6 +129,8 @@ func howToAnswer(q event.Question) string {
 	switch {
 	case q.Permission != nil:
 		return "A number decides; words after it are told to the model (" + example(q) + ")."
+	case q.Consult && len(q.Options) > 0:
+		return "A number answers; words after it, or instead of it, go to the model."
 	case q.Multi:
 		return "Numbers with commas between them answer."
 	case q.Free && len(q.Options) > 0:
@@ -149,10 +174,20 @@ func wholeView(v event.View) string {
 // answer takes a line as the answer to the first question.
 func (r *repl) answer(text string) {
 	q := r.questions[0]
-	a, err := readAnswer(q.Question, text)
+	a, err := readAnswer(q.part(), text)
 	if err != nil {
 		r.out.line("%s", err)
 		return
+	}
+	if len(q.Question.Parts) > 0 {
+		q.answers = append(q.answers, a)
+		if len(q.answers) < len(q.Question.Parts) {
+			q.shown = time.Time{}
+			r.questions[0] = q
+			r.showQuestion()
+			return
+		}
+		a = event.Answer{Parts: q.answers}
 	}
 	id := q.ID
 	r.questions = r.questions[1:]

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"sync"
 	"testing"
 
@@ -76,7 +77,7 @@ func samples(b *bench) []sample {
 	}
 	b.env.Notes = memory.Open(b.t.TempDir())
 	b.env.Agents = sampleAgents()
-	b.env.Plan = consult.NewPlan(consult.Session{Mode: func() permission.Mode { return permission.Plan }})
+	b.env.Plan = consult.NewPlan(consult.Session{Modes: &planModes{}})
 	return []sample{
 		{"Memory", in{"command": "save", "name": "a", "description": "when", "text": "one"}},
 		{"Memory", in{"command": "read", "name": "a"}},
@@ -92,7 +93,7 @@ func samples(b *bench) []sample {
 		{"Grep", in{"pattern": "package", "output_mode": "content"}},
 		{"Grep", in{"pattern": "one", "path": "a.txt"}},
 		{"TodoWrite", in{"todos": []any{map[string]any{"content": "x", "status": "pending"}}}},
-		{"AskUserQuestion", in{"questions": []any{map[string]any{"question": "Which?", "options": []any{map[string]any{"label": "a"}, map[string]any{"label": "b"}}}}}},
+		{"AskUserQuestion", in{"questions": []any{map[string]any{"question": "Which?", "options": []any{map[string]any{"label": "a"}, map[string]any{"label": "b"}}}}, "answers": in{"Which?": "a"}}},
 		{"EnterPlanMode", in{}},
 		{"ExitPlanMode", in{"plan": "# Do it"}},
 		{"ToolSearch", in{"query": "notebook"}},
@@ -246,6 +247,7 @@ func TestEveryResultIsForModelPeopleAndMachines(t *testing.T) {
 	b := newBench(t)
 	for _, s := range samples(b) {
 		b.read("a.txt")
+		approveNext(b)
 		r, err := b.call(s.tool, s.input)
 		if err != nil {
 			t.Errorf("%s %v: %v", s.tool, s.input, err)
@@ -258,6 +260,24 @@ func TestEveryResultIsForModelPeopleAndMachines(t *testing.T) {
 			t.Errorf("%s: %v", s.tool, err)
 		}
 	}
+}
+
+// planModes is the mode of a session that enters and leaves plan mode.
+type planModes struct{ mode permission.Mode }
+
+func (m *planModes) Mode() permission.Mode        { return m.mode }
+func (m *planModes) PlannedFrom() permission.Mode { return permission.Default }
+func (m *planModes) LeavePlan(to permission.Mode) { m.mode = to }
+
+func (m *planModes) Set(to permission.Mode) error {
+	m.mode = to
+	return nil
+}
+
+// approveNext is the user's yes to the next call.
+func approveNext(b *bench) {
+	a := agent.Approval{Request: permission.Request{CallID: "call_" + strconv.Itoa(b.calls+1)}, Call: llm.ToolCall{Input: json.RawMessage(`{"plan":"x"}`)}}
+	b.env.Plan.Approving().Decide(a, event.Answer{Choice: event.ChoiceEdits})
 }
 
 // TestNoInputMakesAToolPanic gives tools values of every kind, also those that a schema would keep out.

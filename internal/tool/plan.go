@@ -51,14 +51,14 @@ func newExitPlan(env *Env) agent.Tool {
 		if env.Plan == nil {
 			return nil, errNoPlan
 		}
-		text, err := env.Plan.Draft(c.ID, in)
+		text, err := env.Plan.Draft(in)
 		if err != nil {
 			return nil, err
 		}
 		return &agent.Plan{
 			Accesses: call.SessionOnly(consult.ExitPlanName), Title: consult.Heading(text),
 			Preview: event.TextView{Text: text, Path: consult.FileName, Language: "markdown"},
-			Run:     func(ctx context.Context) (*agent.Result, error) { return env.Plan.Approve(ctx, c.ID, text) },
+			Run:     func(context.Context) (*agent.Result, error) { return env.Plan.Approve(c.ID, text) },
 		}, nil
 	})
 }

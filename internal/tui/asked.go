@@ -1,6 +1,8 @@
 package tui
 
 import (
+	"cmp"
+
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/tui/dialog"
 	"github.com/lathe-dev/lathe/internal/tui/theme"
@@ -9,13 +11,16 @@ import (
 // asked opens the dialog of a question.
 func (m *model) asked(session string, b event.Asked) {
 	if b.Question.Call != nil && len(b.Question.Agent) == 0 {
-		m.titled(b.Question.Call.ID, b.Question.Text)
+		m.titled(b.Question.Call.ID, cmp.Or(b.Question.Text, b.Question.Title))
 	}
 	b.Question = b.Attributed()
 	m.askers[b.ID] = session
-	if b.Question.Permission != nil {
+	switch {
+	case len(b.Question.Parts) > 0:
+		m.dialogs.Ask(dialog.NewForm(b, m.look.theme))
+	case b.Question.Permission != nil:
 		m.dialogs.Ask(dialog.NewPermission(b, dialog.Surroundings{Theme: m.look.theme, Home: m.options.Getenv("HOME"), Key: m.keymap.Key}))
-	} else {
+	default:
 		m.dialogs.Ask(dialog.NewQuestion(b, m.look.theme))
 	}
 	m.notify("lathe asks: " + b.Question.Title + " " + b.Question.Text)

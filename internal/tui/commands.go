@@ -228,6 +228,9 @@ func (m *model) finish(d dialog.Dialog, r dialog.Result) {
 	if r.Toast != "" {
 		m.toast("info", r.Toast)
 	}
+	if r.Edit != "" {
+		m.openEditor(r.Edit, d)
+	}
 	if r.Run != nil && m.bypass.dialog != nil && d == dialog.Dialog(m.bypass.dialog) {
 		if m.bypass.confirmed = r.Run.Args == string(permission.Bypass); !m.bypass.confirmed {
 			return

@@ -7,11 +7,14 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"github.com/lathe-dev/lathe/internal/tui/dialog"
 )
 
 // editedMsg brings the text that the user edited in a program of their own.
 type editedMsg struct {
 	text string
+	of   dialog.Dialog // whose text it is; nil: the prompt's
 	err  error
 }
 
@@ -60,14 +63,14 @@ func (m *model) loggedIn(msg loginMsg) {
 	m.command("reload", "")
 }
 
-// openEditor gives the terminal to the user's editor until that ends.
-func (m *model) openEditor(text string) {
+// openEditor gives the terminal to the user's editor until that ends. The text is a dialog's, or with nil the prompt's.
+func (m *model) openEditor(text string, of dialog.Dialog) {
 	if !m.lend() {
 		return
 	}
 	m.spawn(func() any {
 		edited, err := edit(m.options, text)
-		return editedMsg{edited, err}
+		return editedMsg{edited, of, err}
 	})
 }
 
@@ -76,6 +79,10 @@ func (m *model) edited(msg editedMsg) {
 	m.comeBack()
 	if msg.err != nil {
 		m.tell("error", msg.err.Error())
+		return
+	}
+	if of, ok := msg.of.(interface{ Edited(text string) }); ok {
+		of.Edited(msg.text)
 		return
 	}
 	m.edit.SetText(msg.text)

@@ -37,7 +37,7 @@ func (m *model) outs(outs []editor.Out) {
 				return imageMsg{out.ID, data, err}
 			})
 		case editor.OpenEditor:
-			m.openEditor(out.Text)
+			m.openEditor(out.Text, nil)
 		case editor.Notice:
 			m.toast("info", out.Text)
 		}

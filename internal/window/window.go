@@ -120,6 +120,7 @@ func (k *Keeper) kept(ctx context.Context, t compact.Task, cut []llm.Message, us
 		fmt.Fprintf(&todos, "- [%s] %s\n", t.Status, t.Content)
 	}
 	out.Todos = todos.String()
+	out.Plan = k.Env.Plan.Kept(k.Journal.Log())
 	for _, m := range k.Journal.Messages() { // those loaded since the summary was prepared
 		found.skills = append(found.skills, m.Parts...)
 	}
@@ -180,6 +181,20 @@ func (k *Keeper) Compact(ctx context.Context, instructions string) (compact.Repo
 		used = 0
 	}
 	return k.compact(ctx, compact.Task{Trigger: compact.Manual, Used: used, Mark: k.Mark(info), Window: info.ContextWindow, Instructions: instructions})
+}
+
+// Replace puts text in the place of the conversation so far, between two steps of a turn.
+func (k *Keeper) Replace(ctx context.Context, text string) error {
+	info := k.Model().Info()
+	k.Journal.Publish(event.Compacting{Trigger: compact.Manual})
+	t := compact.Task{Trigger: compact.Manual, Mark: k.Mark(info), Window: info.ContextWindow, Running: true}
+	if err := k.compactor.Replace(ctx, t, text); err != nil {
+		k.Journal.Publish(event.Compacted{Trigger: compact.Manual, Err: err.Error()})
+		return err
+	}
+	k.Env.Reads.Prune(k.Journal.Log().InContext)
+	k.Env.Cache.Clear()
+	return nil
 }
 
 // compact runs a compaction, publishes it, and lets the tools forget the files that are no longer in the conversation.

@@ -56,6 +56,7 @@ type Result struct {
 	After  *Command      // a slash command to run when Run is done, whose output replaces the dialog's list
 	Refill bool          // the output of Run replaces the dialog's items
 	Toast  string        // a line to show for a moment
+	Edit   string        // a text to open in the user's editor; the dialog's Edited gets the result
 }
 
 // Command is a slash command and its arguments.

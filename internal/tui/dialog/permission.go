@@ -164,7 +164,7 @@ func (d *Permission) Lines(width, height int) []string {
 	from, to := d.page.window(d.room, d.body)
 	lines := d.slice(from, to)
 	if room-len(lines) > len(lower) {
-		lines = append(lines, d.position(w, from, to))
+		lines = append(lines, position(d.theme, w, from, to, d.body))
 	}
 	if !d.typing {
 		lower = window(lower, places, d.opts.at.at, room-len(lines))
@@ -193,11 +193,11 @@ func (d *Permission) hints() []hint {
 }
 
 // position is the line between the body and the options: empty, or where in the body one is.
-func (d *Permission) position(width, from, to int) string {
-	if to-from >= d.body {
+func position(t *theme.Theme, width, from, to, body int) string {
+	if to-from >= body {
 		return ""
 	}
-	return line.Join(width, line.Span{Text: fmt.Sprintf("— lines %d to %d of %d —", from+1, to, d.body), Style: d.theme.Warn})
+	return line.Join(width, line.Span{Text: fmt.Sprintf("— lines %d to %d of %d —", from+1, to, body), Style: t.Warn})
 }
 
 // lower is the part below the body: the options, or the line where the reason is written.

@@ -1,12 +1,15 @@
 package dialog
 
 import (
+	"cmp"
+	"encoding/json"
 	"strings"
 
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/term"
 	"github.com/lathe-dev/lathe/internal/tui/keys"
 	"github.com/lathe-dev/lathe/internal/tui/line"
+	"github.com/lathe-dev/lathe/internal/tui/markdown"
 	"github.com/lathe-dev/lathe/internal/tui/theme"
 	"github.com/lathe-dev/lathe/internal/tui/view"
 )
@@ -27,14 +30,23 @@ type Question struct {
 	typing bool
 	words  lineInput
 	caret  [2]int
+
+	more   []hint // of the form that the question is a part of
+	edited string // the text to decide on, as the user changed it
+
+	drawn drawnFor // the lines below were made for
+	lines []string
 }
+
+// drawnFor is all that the text of a question depends on, beside the question.
+type drawnFor struct{ width, option int }
 
 // NewQuestion makes the dialog of a question.
 func NewQuestion(a event.Asked, t *theme.Theme) *Question {
 	d := &Question{id: a.ID, q: a.Question, theme: t}
 	d.opts = options{items: append([]event.Option(nil), a.Question.Options...), multi: a.Question.Multi, checked: map[int]bool{}}
 	if a.Question.Free {
-		d.opts.items = append(d.opts.items, event.Option{ID: own, Label: "In my own words"})
+		d.opts.items = append(d.opts.items, event.Option{ID: own, Label: cmp.Or(a.Question.Own, "In my own words")})
 	}
 	d.typing = a.Question.Free && len(a.Question.Options) == 0
 	return d
@@ -62,6 +74,8 @@ func (d *Question) Key(k Key) Result {
 	switch i := d.opts.digit(k); {
 	case k.cancels():
 		return answer(event.Answer{Canceled: true})
+	case k.is(keys.ConfirmEditText) && d.editable():
+		return Result{Edit: d.subject()}
 	case k.accepts():
 		return d.accept(d.opts.at.at)
 	case d.opts.multi && k.is(keys.ConfirmToggle):
@@ -97,7 +111,27 @@ func (d *Question) accept(i int) Result {
 	case d.opts.multi:
 		return answer(d.several(i))
 	}
-	return answer(event.Answer{Choice: d.opts.items[i].ID})
+	a := event.Answer{Choice: d.opts.items[i].ID}
+	if d.edited != "" {
+		a.Input, _ = json.Marshal(map[string]string{"plan": d.edited})
+	}
+	return answer(a)
+}
+
+// editable reports whether the text to decide on is the user's to change.
+func (d *Question) editable() bool { return d.q.Consult && d.subject() != "" }
+
+// subject is the text to decide on.
+func (d *Question) subject() string {
+	v, _ := d.q.Preview.(event.TextView)
+	return cmp.Or(d.edited, v.Text)
+}
+
+// Edited takes the text that the user changed; an empty one changes nothing.
+func (d *Question) Edited(text string) {
+	if text = strings.TrimSpace(text); text != "" && text != d.subject() {
+		d.edited, d.drawn = text, drawnFor{}
+	}
 }
 
 // several are the checked options; without any, the one under the cursor.
@@ -152,7 +186,7 @@ func (d *Question) Lines(width, height int) []string {
 	from, to := d.page.window(d.room, d.body)
 	lines := append([]string(nil), body[from:to]...)
 	if len(lines) > 0 && room-len(lines) > len(lower) {
-		lines = append(lines, "")
+		lines = append(lines, position(d.theme, w, from, to, d.body))
 	}
 	if !d.typing {
 		lower = window(lower, places, d.opts.at.at, room-len(lines))
@@ -165,17 +199,44 @@ func (d *Question) Lines(width, height int) []string {
 	return frame{theme: d.theme, title: term.EscapeLine(d.q.Title), hints: d.hints()}.draw(width, height, lines)
 }
 
-// text is the question, and its subject.
+// text is the question, its subject, and the preview of the option under the cursor.
 func (d *Question) text(width int) []string {
+	if now := (drawnFor{width, d.opts.at.at}); d.drawn != now {
+		d.drawn, d.lines = now, d.makeText(width)
+	}
+	return d.lines
+}
+
+func (d *Question) makeText(width int) []string {
 	var lines []string
 	for _, text := range []string{d.q.Text, d.q.Reason} {
 		if text != "" {
 			lines = line.Wrap(lines, []line.Span{{Text: term.Escape(text)}}, line.Format{Width: width})
 		}
 	}
-	if d.q.Preview != nil {
-		lines = append(lines, "")
-		lines = append(lines, view.Render(d.q.Preview, view.Options{Width: width, Theme: d.theme, Expanded: true})...)
+	markdowns := []string{}
+	switch v := d.q.Preview.(type) {
+	case nil:
+	case event.TextView:
+		if v.Language != "markdown" {
+			lines = append(append(lines, ""), view.Render(v, view.Options{Width: width, Theme: d.theme, Expanded: true})...)
+			break
+		}
+		markdowns = append(markdowns, d.subject())
+	default:
+		lines = append(append(lines, ""), view.Render(v, view.Options{Width: width, Theme: d.theme, Expanded: true})...)
+	}
+	if at := d.opts.at.at; at < len(d.opts.items) {
+		markdowns = append(markdowns, d.opts.items[at].Preview)
+	}
+	for _, text := range markdowns {
+		if text == "" {
+			continue
+		}
+		if len(lines) > 0 {
+			lines = append(lines, "")
+		}
+		lines = append(lines, markdown.Render(text, width, markdown.Options{Theme: d.theme})...)
 	}
 	return lines
 }
@@ -185,7 +246,14 @@ func (d *Question) hints() []hint {
 	case d.typing:
 		return []hint{{"enter", "answer"}, {"esc", "back"}}
 	case d.opts.multi:
-		return []hint{{"space", "check"}, {"enter", "answer"}, {"esc", "do not answer"}}
+		return append([]hint{{"space", "check"}, {"enter", "answer"}, {"esc", "do not answer"}}, d.more...)
 	}
-	return []hint{{"enter", "choose"}, {"esc", "do not answer"}}
+	out := []hint{{"enter", "choose"}, {"esc", "do not answer"}}
+	if d.editable() {
+		out = append(out, hint{"ctrl+g", "edit"})
+	}
+	if d.room < d.body {
+		out = append(out, hint{"pgup/pgdn", "scroll"})
+	}
+	return append(out, d.more...)
 }

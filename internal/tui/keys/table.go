@@ -103,6 +103,9 @@ const (
 	ConfirmPrevious Action = "confirm:previous"
 	ConfirmNext     Action = "confirm:next"
 	ConfirmToggle   Action = "confirm:toggle"
+	ConfirmEditText Action = "confirm:externalEditor"
+	ConfirmLeft     Action = "confirm:questionBefore"
+	ConfirmRight    Action = "confirm:nextQuestion"
 
 	SelectPrevious Action = "select:previous"
 	SelectNext     Action = "select:next"
@@ -232,6 +235,9 @@ var table = []Binding{
 	{Confirmation, ConfirmNo, []string{"n", "esc"}, "no"},
 	{Confirmation, ConfirmNever, []string{"N"}, "no, never, by the rule that is shown"},
 	{Confirmation, ConfirmGuide, []string{"r"}, "no, and say why"},
+	{Confirmation, ConfirmEditText, []string{"ctrl+g"}, "edit the plan in $VISUAL or $EDITOR"},
+	{Confirmation, ConfirmLeft, []string{"left"}, "the question before"},
+	{Confirmation, ConfirmRight, []string{"right"}, "the next question"},
 
 	{Select, SelectPrevious, []string{"up", "ctrl+p"}, "item above"},
 	{Select, SelectNext, []string{"down", "ctrl+n"}, "item below"},
