@@ -23,8 +23,8 @@ func bashScript(commands ...string) *llmtest.Script {
 	return llmtest.Replies(append(replies, llmtest.Say(llmtest.Text("Done.")))...)
 }
 
-// answering answers every question and keeps it.
-func answering(t *testing.T, s *app.Session, a event.Answer) func() []event.Question {
+// answering answers every question and keeps it: the first ones with the first answers, all others with the last.
+func answering(t *testing.T, s *app.Session, answers ...event.Answer) func() []event.Question {
 	var mu sync.Mutex
 	var asked []event.Question
 	sub := s.Subscribe(t.Context())
@@ -34,7 +34,8 @@ func answering(t *testing.T, s *app.Session, a event.Answer) func() []event.Ques
 				mu.Lock()
 				asked = append(asked, q.Question)
 				mu.Unlock()
-				_ = s.Answer(q.ID, a) // the session may be closed by now
+				_ = s.Answer(q.ID, answers[0]) // the session may be closed by now
+				answers = answers[min(1, len(answers)-1):]
 			}
 		}
 	}()

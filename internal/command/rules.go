@@ -24,6 +24,7 @@ func ruleCommands() []Command {
 			},
 			Run: mode,
 		},
+		planCommand(),
 		{
 			Name: "permissions", Aliases: []string{"allowed-tools"}, Group: groupRules, Args: "[allow|ask|deny|remove rule]",
 			Help: "Show the permission rules with their sources; add or remove one",

@@ -91,18 +91,21 @@ func (p *Plan) Draft(in Exit) (string, error) {
 }
 
 // Read returns the text of the plan's file; empty when there is none.
-func (p *Plan) Read() (string, error) {
-	if p.File == "" {
+func (p *Plan) Read() (string, error) { return ReadFile(p.File) }
+
+// ReadFile returns the text of a plan's file; empty when there is none.
+func ReadFile(path string) (string, error) {
+	if path == "" {
 		return "", nil
 	}
-	info, err := os.Lstat(p.File)
+	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil
 	}
 	if err != nil || !info.Mode().IsRegular() {
-		return "", fmt.Errorf("the plan %s cannot be read: it is no file (%v)", p.File, err)
+		return "", fmt.Errorf("the plan %s cannot be read: it is no file (%v)", path, err)
 	}
-	f, err := os.Open(p.File)
+	f, err := os.Open(path)
 	if err != nil {
 		return "", fmt.Errorf("the plan cannot be read: %w", err)
 	}
@@ -112,7 +115,7 @@ func (p *Plan) Read() (string, error) {
 		return "", fmt.Errorf("the plan cannot be read: %w", err)
 	}
 	if len(b) > maxPlan {
-		return "", fmt.Errorf("the plan in %s is too long for the user to read; keep it below %d bytes", p.File, maxPlan)
+		return "", fmt.Errorf("the plan in %s is too long for the user to read; keep it below %d bytes", path, maxPlan)
 	}
 	return strings.TrimSpace(string(b)), nil
 }

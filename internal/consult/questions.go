@@ -124,13 +124,13 @@ func decideQuestions(a agent.Approval, ans event.Answer) permission.Decision {
 		if err := in.take(ans.Input); err != nil {
 			return refused("the answers cannot be read: "+err.Error(), event.Answer{Text: "ask again"})
 		}
-	case ans.Canceled || ans.Choice == event.ChoiceNo || len(ans.Parts) == 0:
+	case ans.Canceled || ans.Choice == event.ChoiceNo:
 		return refused("the user did not answer", ans)
 	default:
 		in.choose(ans.Parts)
 	}
-	if len(in.Answers) == 0 {
-		return refused("the user did not answer", ans)
+	if len(in.Answers) == 0 { // a host allowed the call and answered nothing
+		return refused("the user did not answer", event.Answer{Text: "decide yourself, and name your assumptions"})
 	}
 	d := allowed("the user answered")
 	d.Input = encode(in)

@@ -148,6 +148,14 @@ const cases = {
     const canUseTool = async (name, input) => (asked.push(name), {behavior: 'allow', updatedInput: input});
     done(await run(at, {canUseTool}, {script: [[write(at.cwd)]]}));
     must(asked[0] === 'Write' && existsSync(join(at.cwd, 'made.txt')), asked);
+    const questions = [{question: 'Which?', header: 'Which', multiSelect: false, options: [{label: 'A', description: ''}, {label: 'B', description: ''}]}];
+    const answer = async (name, input) => ({behavior: 'allow', updatedInput: {...input, answers: {'Which?': 'B'}}});
+    const r = await run(place(), {canUseTool: answer}, {script: [[call('AskUserQuestion', {questions})]]});
+    must(results(r).includes('→ B'), results(r));
+    const plan = await run(place(), {canUseTool: async (name, input) => (asked.push([name, input]), {behavior: 'allow', updatedInput: input}), permissionMode: 'plan'},
+      {script: [[call('ExitPlanMode', {plan: '# Plan'})]]});
+    const [name, input] = asked.at(-1);
+    must(name === 'ExitPlanMode' && input.plan === '# Plan' && input.planFilePath && results(plan).includes('approved the plan'), [asked, results(plan)]);
   },
   continue: async () => must((await resumed(() => ({continue: true}))).last.includes('first words'), 'the first prompt is missing'),
   cwd: async () => {
@@ -269,7 +277,10 @@ const cases = {
     await run(at, {permissionMode: 'acceptEdits'}, {script: [[write(at.cwd)]]});
     must(existsSync(join(at.cwd, 'made.txt')), 'the edit was refused');
   },
-  planModeInstructions: refused({permissionMode: 'plan', planModeInstructions: 'Say it in verse.'}, 'planModeInstructions'),
+  planModeInstructions: async () => {
+    const r = await run(place(), {permissionMode: 'plan', planModeInstructions: 'Say it in verse.'});
+    must(r.requests[0].raw.includes('Say it in verse.'), 'the instructions are missing');
+  },
   allowDangerouslySkipPermissions: async () => {
     const at = place();
     await run(at, {permissionMode: 'bypassPermissions', allowDangerouslySkipPermissions: true}, {script: [[call('Bash', {command: 'touch made.txt'})]]});
