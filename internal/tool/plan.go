@@ -25,7 +25,7 @@ const exitPlanSchema = `{"type":"object","properties":{"plan":{"type":"string","
 
 var enterPlanTool = call.Declaration{
 	Name: consult.EnterPlanName, Schema: json.RawMessage(`{"type":"object","properties":{}}`),
-	Class: permission.ClassNeutral, Accesses: call.Session(consult.EnterPlanName),
+	Class: permission.ClassNeutral, Deferred: true, Accesses: call.Session(consult.EnterPlanName),
 }
 
 var exitPlanTool = call.Declaration{

@@ -63,7 +63,7 @@ func TestToolSearchFindsByWordsAndByName(t *testing.T) {
 }
 
 // builtinsDeferred are the tools that are deferred without a setting.
-const builtinsDeferred = "TaskOutput TaskStop"
+const builtinsDeferred = "TaskOutput TaskStop EnterPlanMode"
 
 func TestNothingIsDeferredUnlessItCanBeFound(t *testing.T) {
 	b := newBench(t)
