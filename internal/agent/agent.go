@@ -120,6 +120,13 @@ func (a *Agent) SetBudget(usd float64) {
 	a.cfg.BudgetUSD = usd
 }
 
+// SetMaxSteps limits the steps of a turn, as MaxSteps in the configuration does.
+func (a *Agent) SetMaxSteps(n int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.cfg.MaxSteps = n
+}
+
 // Spend counts a cost against the limits of this agent and of those above, in US dollars. The cost of turns is
 // counted without it.
 func (a *Agent) Spend(usd float64) { a.count(usd, 0) }
@@ -134,11 +141,11 @@ func (a *Agent) count(usd float64, steps int) {
 	}
 }
 
-// used returns the cost in US dollars and the steps that count against the limits, and the cost limit.
-func (a *Agent) used() (usd float64, steps int, budget float64) {
+// used returns the cost in US dollars and the steps that count against the limits, and the limits of both.
+func (a *Agent) used() (usd float64, steps int, budget float64, most int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.spent, a.steps, a.cfg.BudgetUSD
+	return a.spent, a.steps, a.cfg.BudgetUSD, a.cfg.MaxSteps
 }
 
 // keep holds a result that could not be written, for save.
@@ -296,9 +303,9 @@ func (t *turn) limitReached(ctx context.Context) event.EndReason {
 		return event.EndInterrupted
 	}
 	for a := t.Agent; a != nil; a = a.cfg.Parent {
-		usd, steps, budget := a.used()
+		usd, steps, budget, most := a.used()
 		switch {
-		case a.cfg.MaxSteps > 0 && steps >= a.cfg.MaxSteps:
+		case most > 0 && steps >= most:
 			return event.EndMaxSteps
 		case budget > 0 && usd >= budget:
 			return event.EndBudget

@@ -61,6 +61,7 @@ type Options struct {
 	NoSkills      bool               // no skills and no commands from files
 	Skills        []string           // names of the skills that the model may use; nil: all
 	Agents        []subagent.Kind    // in addition to those from files
+	Agent         string             // the kind of new main conversations; "": the configured one
 	Boundary      *boundary.Boundary // confines commands; nil: no sandbox. The caller closes it, after the instance
 	NoPersistence bool               // sessions live in memory and end with the instance
 }
@@ -103,7 +104,7 @@ func Open(o Options) (*Instance, error) {
 	i.logs = &session.Opener{Store: session.NewStore(i.paths.DataHome), KeepNothing: o.NoPersistence}
 	i.trees = worktree.New(i.runner, func() config.Worktree { return i.settings().Worktree })
 	i.checkpoints = checkpoint.New(o.Config.Settings.Snapshots, i.projectDir(), git.New(i.runner).WithEnviron(i.ChildEnv))
-	i.extensions = extension.New(extension.Options{Config: i.conf.Load, Dir: dir, Bare: o.Bare, NoSkills: o.NoSkills, Skills: o.Skills, Agents: func() []subagent.Kind { return o.Agents }})
+	i.extensions = extension.New(extension.Options{Config: i.conf.Load, Dir: dir, Bare: o.Bare, NoSkills: o.NoSkills, Skills: o.Skills, Agent: o.Agent, Canonical: i.tools.Name, Agents: func() []subagent.Kind { return o.Agents }})
 	i.secrets = sync.OnceValue(func() *event.Values {
 		return event.NewValues(append(i.settings().Secrets(i.environ()), boundary.StoredSecrets(i.paths.Home)...)...)
 	})

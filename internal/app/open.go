@@ -57,7 +57,7 @@ type SessionOptions struct {
 
 // NewSession opens a conversation. The model is not called.
 func (i *Instance) NewSession(ctx context.Context, o SessionOptions) (s *Session, err error) {
-	s = &Session{inst: i, chain: o.Chain, parent: o.Parent, kind: o.Kind, tree: o.Tree, bus: o.Bus, shared: o.Bus != nil, boundaries: o.Boundaries, lingers: o.Linger, opened: make(chan struct{})}
+	s = &Session{inst: i, chain: o.Chain, parent: o.Parent, kind: i.extensions.Agent(o.Kind), tree: o.Tree, bus: o.Bus, shared: o.Bus != nil, boundaries: o.Boundaries, lingers: o.Linger, opened: make(chan struct{})}
 	if err := o.checkParent(i); err != nil {
 		return nil, err
 	}
@@ -78,7 +78,10 @@ func (i *Instance) NewSession(ctx context.Context, o SessionOptions) (s *Session
 	var model llm.Model
 	var log *session.Session
 	if !o.Detached {
-		s.model = cmp.Or(o.Model, o.modelName())
+		if err := s.kind.Choose(o.Resume != ""); err != nil {
+			return s, err
+		}
+		s.model = cmp.Or(o.Model, o.modelName(), s.kind.Model())
 		if model, err = i.Model(ctx, s.model); err != nil {
 			return s, err // before anything is left on disk
 		}
@@ -98,6 +101,7 @@ func (i *Instance) NewSession(ctx context.Context, o SessionOptions) (s *Session
 			s.notes = append(s.notes, note)
 		}
 		s.closers = append(s.closers, log.Close)
+		s.kind.Restore(log)
 		if id := i.modelFor(o, log); id != "" {
 			if m, err := i.Model(ctx, id); err == nil {
 				model, s.model = m, id
@@ -125,6 +129,8 @@ func (i *Instance) NewSession(ctx context.Context, o SessionOptions) (s *Session
 	if log != nil {
 		s.env.Reads.Watch(s.keepSeen)
 	}
+	s.kind.Begin(s.main())
+	s.notes = append(s.notes, s.kind.Notes()...)
 	s.record()
 	i.join(s)
 	return s, nil
@@ -247,7 +253,7 @@ func (s *Session) newAgent(ctx context.Context, model llm.Model) error {
 	i := s.inst
 	cfg := agent.Config{
 		Chain: s.chain, Transcript: &agent.Memory{}, Tools: s.toolSet, Canonical: tool.Carried(i.tools.Canonical),
-		MaxSteps: cmp.Or(i.opts.MaxTurns, i.settings().MaxTurns), MaxTokens: i.settings().MaxOutputTokens,
+		MaxSteps: s.kind.Steps(i.opts.MaxTurns), MaxTokens: i.settings().MaxOutputTokens,
 		BudgetUSD: s.Budget(), Effort: llm.Effort(i.settings().Effort),
 		System: s.system, Attach: s.addContext, BeforeStep: []agent.BeforeStep{s.env.Plan.Hook(s.Messages, s.Revision), {Name: "skills", Run: s.skills.BeforeStep}, {Name: "background", Run: s.env.News}, s.env.Deferred.Hook(s.toolSet, s.Messages, s.Revision)}, Authorize: s.approver.Authorize,
 		BeforeStop: []agent.BeforeStop{s.env.Linger(s.lingers)},
@@ -257,11 +263,8 @@ func (s *Session) newAgent(ctx context.Context, model llm.Model) error {
 	if p := s.parent; p != nil {
 		cfg.Parent, cfg.Effort = p.agent, p.Effort()
 	}
-	if k := s.kind; k != nil {
+	if k := s.kind.Kind(); k != nil {
 		cfg.Effort = cmp.Or(llm.Effort(k.Effort), cfg.Effort)
-		if k.MaxSteps > 0 && (cfg.MaxSteps == 0 || k.MaxSteps < cfg.MaxSteps) {
-			cfg.MaxSteps = k.MaxSteps
-		}
 	}
 	if s.interactive {
 		cfg.Ask = s.approver.AskAgent
@@ -384,7 +387,7 @@ func (s *Session) contextOptions(model string) prompt.ContextOptions {
 		NoLocal:   i.opts.Bare || !i.conf.Load().Reads(config.Local),
 		Providers: append(i.extensions.Context(i.runner, i.ChildEnv), i.extensions.Listing(s.opened, func() *invoke.Loader { return s.skills }), i.extensions.AgentListing()),
 	}
-	if k := s.kind; k != nil && k.NoMemory {
+	if k := s.kind.Kind(); k != nil && k.NoMemory {
 		o.Git, o.NoMemory, o.Providers = false, true, nil
 	}
 	return o

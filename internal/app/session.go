@@ -14,12 +14,12 @@ import (
 	"github.com/lathe-dev/lathe/internal/attach"
 	"github.com/lathe-dev/lathe/internal/compact"
 	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/extension"
 	"github.com/lathe-dev/lathe/internal/journal"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/prompt"
 	"github.com/lathe-dev/lathe/internal/session"
 	"github.com/lathe-dev/lathe/internal/skill/invoke"
-	"github.com/lathe-dev/lathe/internal/subagent"
 	"github.com/lathe-dev/lathe/internal/tool"
 	"github.com/lathe-dev/lathe/internal/window"
 	"github.com/lathe-dev/lathe/internal/workspace"
@@ -39,7 +39,6 @@ type Session struct {
 	inst        *Instance
 	chain       []string       // of this agent; empty: the main one
 	parent      *Session       // that started it, or nil
-	kind        *subagent.Kind // of a subagent, or nil
 	tree        *worktree.Tree // that a subagent works in, or nil
 	agent       *agent.Agent
 	env         *tool.Env
@@ -59,6 +58,7 @@ type Session struct {
 	closers     []func() error
 	notes       []string // published when the first turn begins, since nobody listens before
 
+	kind   *extension.Agent
 	set    atomic.Pointer[agent.ToolSet]
 	begun  session.System  // of the command line that began the conversation
 	window *window.Keeper  // nil when nothing is kept

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/lathe-dev/lathe/internal/extension"
 	"github.com/lathe-dev/lathe/internal/prompt"
 	"github.com/lathe-dev/lathe/internal/resume"
 	"github.com/lathe-dev/lathe/internal/session"
@@ -23,6 +24,9 @@ func (s *Session) newAgents() *subagent.Agents {
 
 // openAgent opens the session of a subagent, with this session's permissions.
 func (s *Session) openAgent(ctx context.Context, k *subagent.Kind, r subagent.Request) (subagent.Conversation, error) {
+	if err := s.kind.Kind().MayStart(k.Name); err != nil {
+		return nil, err
+	}
 	s.Policy().AddKind(k.Permission(s.inst.tools.Name))
 	return s.inst.NewSession(ctx, SessionOptions{
 		Chain: append(slices.Clone(s.chain), k.Name+"/"+r.Call), Parent: s, Tree: r.Tree, Bus: s.bus, Kind: k, Resume: r.Resume,
@@ -36,14 +40,36 @@ func (s *Session) Env() *tool.Env { return s.env }
 // Used returns the steps of the present turn and the cost in US dollars of all, those of the agents below included.
 func (s *Session) Used() (steps int, usd float64) { return s.agent.Used() }
 
-// kindSystem gives a subagent the system prompt of its kind.
+// kindSystem gives an agent the system prompt of its kind. That of the command line stands before a main agent's.
 func (s *Session) kindSystem(o prompt.SystemOptions) prompt.SystemOptions {
-	switch k := s.kind; {
+	switch k := s.kind.Kind(); {
 	case k == nil:
-	case k.Extends:
+	case k.Extends, s.parent == nil && o.Replace != "":
 		o.Agent = k.Prompt
 	default:
 		o.Replace = k.Prompt
 	}
 	return o
+}
+
+// Agent names the kind of the session's agent; "" is lathe's own.
+func (s *Session) Agent() string { return s.kind.Name() }
+
+// SetAgent makes the main agent one of another kind, by name, from the next turn on; "default" is lathe's own.
+func (s *Session) SetAgent(ctx context.Context, name string) error {
+	if !s.turn.TryLock() {
+		return ErrBusy
+	}
+	defer s.turn.Unlock()
+	err := s.kind.Become(ctx, name, s.main())
+	s.notes = append(s.notes, s.kind.Notes()...)
+	return err
+}
+
+// main is the session as a main conversation whose agent becomes one of another kind.
+func (s *Session) main() extension.Conversation {
+	return extension.Conversation{
+		SetModel: s.SetModel, SetEffort: s.SetEffort, SetMode: s.Authority.Set, SetMaxSteps: s.agent.SetMaxSteps, SetTools: s.Authority.SetAgent,
+		Log: s.Journal, Begun: &s.begun, FlagSteps: s.inst.opts.MaxTurns, KeepMode: s.inst.opts.Mode != "",
+	}
 }

@@ -35,9 +35,9 @@ func (r *Rules) Version() uint64 { return r.version.Load() }
 // Rules lists the rules in force, those given in this session last.
 func (r *Rules) Rules() []permission.Rule { return r.policy.Rules() }
 
-// SetAgent makes the main agent one of another kind (build, plan, explore, general) from the next call on.
-func (r *Rules) SetAgent(kind string) {
-	r.policy.SetAgent(kind)
+// SetAgent makes the main agent one of another kind from the next call on.
+func (r *Rules) SetAgent(k permission.AgentKind) {
+	r.policy.SetAgent(k)
 	r.version.Add(1)
 }
 

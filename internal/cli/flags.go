@@ -57,6 +57,7 @@ type Options struct {
 	Bare          bool
 	Betas         []string
 	Skills        []string // that the model may use, as initialize lists them; nil: all
+	Agent         string   // the kind of the main conversation
 	Agents        string   // kinds of subagents, a JSON object
 
 	Worktree string // a name; newWorktree is a new one
@@ -168,6 +169,7 @@ func addPromptFlags(f *pflag.FlagSet, o *Options) {
 	f.StringVar(&o.ResumeAt, "resume-session-at", "", "with --resume: go on after this message, by the `uuid` of its line")
 	f.BoolVar(&o.NoCommands, "disable-slash-commands", false, "take prompts that begin with a slash as they are")
 	f.BoolVar(&o.Bare, "bare", false, "no memory files or slash commands; Bash, Read and Edit only")
+	f.StringVar(&o.Agent, "agent", "", "work as the agent of this `name`: see lathe agents")
 	f.StringVar(&o.Agents, "agents", "", "more kinds of subagents: a `JSON` object of name, description and prompt")
 	f.StringArrayVar(&o.Betas, "betas", nil, "more values for the `header` anthropic-beta")
 	f.BoolVar(&o.NoPersistence, "no-session-persistence", false, "keep nothing of the session on disk")
@@ -183,7 +185,6 @@ var compatFlags = []struct {
 }{
 	{"mcp-config", "MCP servers", false, emptyServers},
 	{"strict-mcp-config", "", true, anyValue},
-	{"agent", "agents", false, isBlank},
 	{"plugin-dir", "plugins", false, isBlank},
 	{"plugin-dir-no-mcp", "plugins", false, isBlank},
 	{"project-config-root", "other roots of the project's settings", false, isBlank},

@@ -12,17 +12,35 @@ import (
 
 func agentCommands() []Command {
 	return []Command{{
+		Name: "agent", Group: groupModel, Args: "[name]", Help: "Work as an agent of another kind",
+		Doc: "Its prompt takes the place of the system prompt; its tools, model, effort and steps hold from the next turn on, and are kept with the session. " +
+			"`/agent default` goes back to lathe's own. A change loses the prompt cache.",
+		Complete: completeAgents, Run: becomeAgent,
+	}, {
 		Name: "agents", Group: groupLathe, Args: "[name]", Help: "List the kinds of agents that Task can start",
-		Doc: "Each with its origin, tools and model; also files that were left out. docs/agents.md has more.",
-		Complete: func(_ context.Context, h Host, typed string) []event.Candidate {
-			var out []event.Candidate
-			for _, k := range h.Extensions().Agents().All() {
-				out = append(out, event.Candidate{Text: k.Name, Help: short(k.Description, 120)})
-			}
-			return choices(typed, out)
-		},
-		Run: listAgents,
+		Doc:      "Each with its origin, tools and model; also files that were left out. docs/agents.md has more.",
+		Complete: completeAgents, Run: listAgents,
 	}}
+}
+
+func completeAgents(_ context.Context, h Host, typed string) []event.Candidate {
+	var out []event.Candidate
+	for _, k := range h.Extensions().Agents().All() {
+		out = append(out, event.Candidate{Text: k.Name, Help: short(k.Description, 120)})
+	}
+	return choices(typed, out)
+}
+
+func becomeAgent(ctx context.Context, h Host, name string) (event.Output, error) {
+	if name != "" {
+		if err := h.Extensions().SetAgent(ctx, name); err != nil {
+			return event.Output{}, err
+		}
+	}
+	if now := h.Extensions().Agent(); now != "" {
+		return text("This conversation is one of the agent %s.", code(now)), nil
+	}
+	return text("This conversation is one of lathe's own agent; `/agents` lists the others."), nil
 }
 
 func listAgents(_ context.Context, h Host, name string) (event.Output, error) {

@@ -16,6 +16,8 @@ type Extensions interface {
 	Skills() []Skill
 	Notes() []string // files that were left out, and why
 	Agents() *subagent.Catalog
+	Agent() string // the kind of the conversation in front; "": lathe's own
+	SetAgent(ctx context.Context, name string) error
 	Styles() []Style // the default one first
 	// SetStyle chooses the output style of new conversations, and saves it for this project.
 	SetStyle(ctx context.Context, name string) error

@@ -55,6 +55,7 @@ var projectRules = []struct {
 	{free, "includeGitInstructions"},
 	{free, "exploreCache.**"},
 	{free, "subagents.**"},
+	{held, "agent"}, // it takes the place of the system prompt
 	{held, "bash.shell"},
 	{held, "bash.scrubCredentials"}, // a project must not remove the protection
 	{free, "bash.**"},

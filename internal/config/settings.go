@@ -46,6 +46,7 @@ type Settings struct {
 
 	StatusLine  json.RawMessage `json:"statusLine"` // an object, or nil
 	OutputStyle string          `json:"outputStyle"`
+	Agent       string          `json:"agent"` // the kind of main conversations
 	Language    string          `json:"language"`
 	Theme       string          `json:"theme"`
 	Keybindings json.RawMessage `json:"keybindings"` // an object or an array, or nil

@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -61,6 +62,24 @@ var exercises = map[string]func(*testing.T, *seat, *place){
 		found := s.Complete(t.Context(), event.Query{Kind: event.QueryCommand, Text: "gree"})
 		if len(found) == 0 || found[0].Text != "greet" || found[0].Hint != "<name>" {
 			t.Errorf("%+v", found)
+		}
+	},
+	"agent": func(t *testing.T, s *seat, p *place) {
+		p.write(t, ".claude/agents/reader.md", "---\nname: reader\ndescription: Reads\ntools: Read\neffort: low\n---\nYou only read.")
+		s.refuses("agent", "nobody", "there is no agent")
+		s.shows("agent", "", "lathe's own agent")
+		s.shows("agent", "reader", "reader")
+		system, err := s.session().System(t.Context())
+		if err != nil || system[0].(llm.Text).Text != "You only read." || !slices.Equal(s.session().Tools(), []string{"Read"}) || s.session().Effort() != "low" {
+			t.Errorf("%q %q %v", system, s.session().Tools(), err)
+		}
+		s.command("fork", "")
+		if now := s.session().Agent(); now != "reader" {
+			t.Errorf("the copy is of %q", now)
+		}
+		s.shows("agent", "default", "lathe's own agent")
+		if len(s.session().Tools()) < 5 {
+			t.Errorf("%q", s.session().Tools())
 		}
 	},
 	"output-style": func(t *testing.T, s *seat, p *place) {

@@ -52,6 +52,12 @@ func (e extensions) Notes() []string { return e.c.inst.Extensions().Skills.Catal
 
 func (e extensions) Agents() *subagent.Catalog { return e.c.inst.Extensions().Agents.Catalog() }
 
+func (e extensions) Agent() string { return e.c.session().Agent() }
+
+func (e extensions) SetAgent(ctx context.Context, name string) error {
+	return e.c.session().SetAgent(ctx, name)
+}
+
 func (e extensions) Styles() []command.Style {
 	all, next := e.c.inst.Extensions().Styles.All()
 	now := e.c.session().Style()

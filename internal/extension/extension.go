@@ -29,6 +29,9 @@ type Options struct {
 	NoSkills bool
 	Skills   []string               // names of the skills that the model may use; nil: all
 	Agents   func() []subagent.Kind // kinds of agents in addition to those from files
+	Agent    string                 // the kind of main conversations, by name; empty: that of the settings
+
+	Canonical func(tool string) string // the name of a tool for any of its names
 }
 
 // Folder holds the skills, commands and output styles for work in one folder.

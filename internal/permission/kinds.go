@@ -23,11 +23,11 @@ var AgentKinds = []AgentKind{
 	{Name: "general", Says: "larger tasks of their own, without the session's task list", Without: []string{"TodoWrite", "Task"}},
 }
 
-// SetAgent makes the main agent one of another kind from the next decision on; "" is build.
-func (p *Policy) SetAgent(kind string) {
+// SetAgent makes the main agent one of another kind from the next decision on; one without a name is build.
+func (p *Policy) SetAgent(k AgentKind) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.kind = kind
+	p.main = k
 }
 
 // AddKind makes one more kind of agent known, or replaces one of the same name: an agent of the user's, with
@@ -41,7 +41,9 @@ func (p *Policy) AddKind(k AgentKind) {
 // chain is the sets that bind a call: the main agent's and those of every subagent on the way to it.
 func (p *Policy) chain(agents []string) []*AgentKind {
 	out := make([]*AgentKind, 0, 1+len(agents))
-	out = append(out, p.kindOf(p.kind))
+	if out = append(out, &p.main); p.main.Name == "" {
+		out[0] = p.kindOf("")
+	}
 	for _, a := range agents {
 		name, _, _ := strings.Cut(a, "/")
 		if name == "" {

@@ -164,11 +164,11 @@ func TestKindsOfAgentsNarrow(t *testing.T) {
 			t.Errorf("%v %s: %+v", tc.chain, tc.tool, d)
 		}
 	}
-	p.SetAgent("plan")
+	p.SetAgent(AgentKinds[1])
 	if got := decide(p, Bypass, "Edit", writeIn); got != Deny || !p.Removed("Edit") || p.Removed("Read") {
 		t.Errorf("the main agent switched to plan: %s", got)
 	}
-	p.SetAgent("")
+	p.SetAgent(AgentKind{})
 	if got := decide(p, Default, "Edit", writeIn); got != Allow {
 		t.Error(got)
 	}

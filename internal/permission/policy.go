@@ -22,7 +22,7 @@ type Policy struct {
 	roots     []string    // working roots
 	readRoots []string    // folders that may be read but not written: blobs, plans, memory, skills
 	plan      string      // the file that the main agent may write in plan mode; "": none
-	kind      string      // of the main agent
+	main      AgentKind   // of the main agent; without a name: build
 	kinds     []AgentKind // besides the built-in ones
 	noBypass  bool
 }

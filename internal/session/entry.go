@@ -210,6 +210,8 @@ type System struct {
 
 	BudgetUSD float64 `json:"budget_usd,omitempty"` // the command line's limit, in US dollars; 0: none
 
+	Agent string `json:"agent,omitempty"` // the kind of the main agent, as JSON; empty: lathe's own
+
 	Sandbox string `json:"sandbox,omitempty"` // tier and mode of what confines commands; empty: nothing does
 }
 

@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/lathe-dev/lathe/internal/frontmatter"
+	"github.com/lathe-dev/lathe/internal/permission"
 )
 
 const maxFile = 1 << 20 // bytes of a kind's file
@@ -77,6 +78,7 @@ func (k *Kind) fill(f frontmatter.Fields) error {
 		k.Tools = append([]string{}, f.List("tools")...)
 	}
 	k.Without = f.List("disallowedTools")
+	k.limitSpawns()
 	for _, name := range slices.Concat(k.Tools, k.Without) {
 		if strings.ContainsAny(name, "()") {
 			return fmt.Errorf("%q: tools and disallowedTools take names of tools; put patterns into the permission rules of the settings", name)
@@ -105,18 +107,30 @@ func (k *Kind) fill(f frontmatter.Fields) error {
 	return k.fillMode(f)
 }
 
+// limitSpawns takes the kinds out of Agent(a, b) among the tools, Claude Code's form for the only kinds that it may start.
+func (k *Kind) limitSpawns() {
+	for i, name := range k.Tools {
+		tool, kinds, ok := strings.Cut(name, "(")
+		if !ok || tool != "Agent" && tool != "Task" || !strings.HasSuffix(kinds, ")") {
+			continue
+		}
+		k.Tools[i] = tool
+		k.Spawns = append(k.Spawns, strings.FieldsFunc(strings.TrimSuffix(kinds, ")"), func(r rune) bool { return r == ',' || r == ' ' })...)
+	}
+}
+
 // fillMode takes the fields about permissions. A mode can only narrow: an agent never has more than its parent.
 func (k *Kind) fillMode(f frontmatter.Fields) error {
-	switch mode := f.Text("permissionMode"); mode {
-	case "", "default":
-	case "plan":
+	switch k.Mode = permission.Mode(f.Text("permissionMode")); k.Mode {
+	case "", permission.Default:
+	case permission.Plan:
 		k.ReadOnly = true
-	case "dontAsk":
+	case permission.DontAsk:
 		k.NoAsk = true
-	case "acceptEdits", "bypassPermissions", "auto":
-		k.note("permissionMode: %s has no effect: an agent has the mode of the session that starts it", mode)
+	case permission.AcceptEdits, permission.Bypass, permission.Auto:
+		k.note("permissionMode: %s has no effect when another agent starts it: it has the mode of that session", k.Mode)
 	default:
-		return fmt.Errorf("permissionMode: there is no mode %q", mode)
+		return fmt.Errorf("permissionMode: there is no mode %q", k.Mode)
 	}
 	switch isolation := f.Text("isolation"); isolation {
 	case "", "none":

@@ -9,29 +9,32 @@ import (
 
 // Kind is a kind of agent that a call of Task can start.
 type Kind struct {
-	Name        string
-	Description string // when to use it, for the model that chooses
-	Prompt      string
-	Extends     bool // the prompt is added to lathe's own system prompt; else it replaces it
+	Name        string `json:"name"`
+	Description string `json:"description"` // when to use it, for the model that chooses
+	Prompt      string `json:"prompt"`
+	Extends     bool   `json:"extends,omitempty"` // the prompt is added to lathe's own system prompt; else it replaces it
 
-	Tools    []string // the only tools it has, by canonical name; nil: all
-	Without  []string // tools it does not have
-	ReadOnly bool     // it has no tool that edits files, and its commands must be read-only
-	NoAsk    bool     // a call that would ask is refused
+	Tools    []string `json:"tools"`                     // the only tools it has, by canonical name; nil: all
+	Without  []string `json:"disallowedTools,omitempty"` // tools it does not have
+	Spawns   []string `json:"spawns,omitempty"`          // the only kinds that it may start; nil: all
+	ReadOnly bool     `json:"readOnly,omitempty"`        // it has no tool that edits files, and its commands must be read-only
+	NoAsk    bool     `json:"noAsk,omitempty"`           // a call that would ask is refused
 
-	Model    string // a model's name; "": its parent's; Small: the small model
-	Effort   string
-	MaxSteps int // of one run; 0: its parent's limit alone
+	Mode permission.Mode `json:"permissionMode,omitempty"` // of its file; "": none
 
-	NoMemory   bool     // it gets no memory files and no git status
-	Skills     []string // loaded before it begins
-	Isolated   bool     // it works in a copy of the project of its own
-	Background bool     // it runs beside its parent unless the call says otherwise
-	Color      string
+	Model    string `json:"model,omitempty"` // a model's name; "": its parent's; Small: the small model
+	Effort   string `json:"effort,omitempty"`
+	MaxSteps int    `json:"maxTurns,omitempty"` // of one run; 0: its parent's limit alone
 
-	Source string   // its origin: "built-in", "user", "project", "organisation", "command line"
-	Path   string   // its file, if it has one
-	Notes  []string // fields of the file that have no effect, and why
+	NoMemory   bool     `json:"noMemory,omitempty"`   // it gets no memory files and no git status
+	Skills     []string `json:"skills,omitempty"`     // loaded before it begins
+	Isolated   bool     `json:"isolated,omitempty"`   // it works in a copy of the project of its own
+	Background bool     `json:"background,omitempty"` // it runs beside its parent unless the call says otherwise
+	Color      string   `json:"color,omitempty"`
+
+	Source string   `json:"source"`          // its origin: "built-in", "user", "project", "organisation", "command line"
+	Path   string   `json:"path,omitempty"`  // its file, if it has one
+	Notes  []string `json:"notes,omitempty"` // fields of the file that have no effect, and why
 }
 
 // Small as a Kind's model is the small model of the settings.
