@@ -231,7 +231,7 @@ func TestAKindFromAFileHasOnlyItsTools(t *testing.T) {
 	if len(r) != 2 || !strings.HasPrefix(resultText(r[0]), "I could not.") || !strings.Contains(resultText(r[1]), `no agent "broken"`) {
 		t.Errorf("%+v", r)
 	}
-	if notes := inst.Extensions().Agents.Catalog().Notes; len(notes) != 1 || !strings.Contains(notes[0], "hooks has no effect yet") {
+	if notes := inst.Extensions().Agents.Catalog().Notes; len(notes) != 1 || !strings.Contains(notes[0], "hooks is not supported yet") {
 		t.Errorf("%q", notes)
 	}
 	theirOneCallFailed(t, inst, s.ID())

@@ -59,13 +59,31 @@ type kindJSON struct {
 	Model       string   `json:"model,omitempty"`
 	MaxTurns    int      `json:"maxTurns,omitempty"`
 	ReadOnly    bool     `json:"readOnly"`
+	Effort      string   `json:"effort,omitempty"`
+	Mode        string   `json:"permissionMode,omitempty"`
+	Skills      []string `json:"skills,omitempty"`
+	Isolation   string   `json:"isolation,omitempty"` // worktree
+	Background  bool     `json:"background,omitempty"`
+	Color       string   `json:"color,omitempty"`
+	Notes       []string `json:"notes,omitempty"` // fields that have no effect, and why
+}
+
+func kindForJSON(k *subagent.Kind) kindJSON {
+	out := kindJSON{
+		k.Name, k.Description, k.Source, k.Path, k.Tools, k.Without, k.Model, k.MaxSteps, k.ReadOnly,
+		k.Effort, string(k.Mode), k.Skills, "", k.Background, k.Color, k.Notes,
+	}
+	if k.Isolated {
+		out.Isolation = "worktree"
+	}
+	return out
 }
 
 func (p *program) listAgents(kinds []*subagent.Kind, asJSON bool) error {
 	if asJSON {
 		out := make([]kindJSON, len(kinds))
 		for i, k := range kinds {
-			out[i] = kindJSON{k.Name, k.Description, k.Source, k.Path, k.Tools, k.Without, k.Model, k.MaxSteps, k.ReadOnly}
+			out[i] = kindForJSON(k)
 		}
 		return writeJSON(p.out, out)
 	}

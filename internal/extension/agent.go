@@ -3,6 +3,7 @@ package extension
 import (
 	"cmp"
 	"context"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -113,6 +114,21 @@ func (a *Agent) Model() string {
 // Steps is the limit of steps of a turn, at most that of the command line or the settings; 0: none.
 func (a *Agent) Steps(flag int) int {
 	return a.Kind().Steps(cmp.Or(flag, a.f.o.Config().Settings.MaxTurns))
+}
+
+// First adds to the first message of a conversation the skills of the kind, and to that of a main one its initial prompt,
+// which stands before the user's.
+func (a *Agent) First(ctx context.Context, m llm.Message, before []llm.Message, load func(context.Context, []string) []llm.Part) llm.Message {
+	k := a.Kind()
+	if k == nil || len(before) > 0 {
+		return m
+	}
+	at := slices.IndexFunc(m.Parts, func(p llm.Part) bool { t, ok := p.(llm.Text); return ok && t.Origin == llm.OriginAuthor })
+	if a.main && k.InitialPrompt != "" && at >= 0 {
+		m.Parts = slices.Insert(slices.Clone(m.Parts), at, llm.Part(llm.Text{Text: k.InitialPrompt}))
+	}
+	m.Parts = slices.Concat(m.Parts, load(ctx, k.Skills))
+	return m
 }
 
 // Conversation is a main conversation whose kind changes.

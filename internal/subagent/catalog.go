@@ -172,8 +172,10 @@ func Given(text []byte, source string) ([]Kind, error) {
 		f := frontmatter.Fields(fields)
 		k := Kind{Prompt: f.Text("prompt"), Source: source}
 		f["name"] = name
-		if n, ok := f["maxTurns"].(float64); ok {
-			f["maxTurns"] = int(n)
+		for _, steps := range []string{"maxTurns", "maxSteps"} {
+			if n, ok := f[steps].(float64); ok {
+				f[steps] = int(n)
+			}
 		}
 		if err := k.fill(f); err != nil {
 			return nil, fmt.Errorf("the agent %q: %w", name, err)

@@ -97,13 +97,17 @@ func (k *Kind) fill(f frontmatter.Fields) error {
 		k.note("color: %s is none of %s", k.Color, strings.Join(colors, ", "))
 		k.Color = ""
 	}
-	if f.Has("maxTurns") {
-		n, ok := f.Int("maxTurns")
+	for _, name := range []string{"maxTurns", "maxSteps"} {
+		if !f.Has(name) {
+			continue
+		}
+		n, ok := f.Int(name)
 		if !ok || n < 1 {
-			return fmt.Errorf("maxTurns: %s is no number of steps", f.Text("maxTurns"))
+			return fmt.Errorf("%s: %s is no number of steps", name, f.Text(name))
 		}
 		k.MaxSteps = n
 	}
+	k.InitialPrompt = f.Text("initialPrompt")
 	return k.fillMode(f)
 }
 
@@ -140,11 +144,11 @@ func (k *Kind) fillMode(f frontmatter.Fields) error {
 		return fmt.Errorf("isolation: %q is not known; write worktree, or take the line out", isolation)
 	}
 	if f.Has("hooks") {
-		return errors.New("hooks has no effect yet, and the agent would do without it; take the line out to use the agent")
+		return errors.New("hooks is not supported yet, and the agent would do without it; take the line out to use the agent")
 	}
-	for _, name := range []string{"mcpServers", "memory", "initialPrompt"} {
+	for _, name := range []string{"mcpServers", "memory", "temperature"} {
 		if f.Has(name) {
-			k.note("%s has no effect yet", name)
+			k.note("%s is not supported yet: the agent works without it", name)
 		}
 	}
 	return nil

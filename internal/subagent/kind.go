@@ -32,6 +32,8 @@ type Kind struct {
 	Background bool     `json:"background,omitempty"` // it runs beside its parent unless the call says otherwise
 	Color      string   `json:"color,omitempty"`
 
+	InitialPrompt string `json:"initialPrompt,omitempty"` // of a main conversation: stands before its first prompt
+
 	Source string   `json:"source"`          // its origin: "built-in", "user", "project", "organisation", "command line"
 	Path   string   `json:"path,omitempty"`  // its file, if it has one
 	Notes  []string `json:"notes,omitempty"` // fields of the file that have no effect, and why

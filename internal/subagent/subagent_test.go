@@ -46,7 +46,7 @@ func TestReadFileTakesTheFieldsAndRefusesWhatWouldBeIgnored(t *testing.T) {
 		"no description": {"name: a", "", "no description"},
 		"a pattern":      {"name: a\ndescription: b\ntools: Bash(git log *)", "", "put patterns into the permission rules"},
 		"unknown mode":   {"name: a\ndescription: b\npermissionMode: plann", "", "there is no mode"},
-		"hooks":          {"name: a\ndescription: b\nhooks: {}", "", "hooks has no effect yet"},
+		"hooks":          {"name: a\ndescription: b\nhooks: {}", "", "hooks is not supported yet"},
 		"bad limit":      {"name: a\ndescription: b\nmaxTurns: few", "", "no number of steps"},
 	} {
 		k, err := subagent.ReadFile(put(t, filepath.Join(dir, name+".md"), "---\n"+c.top+"\n---\nYou judge.\n"))

@@ -150,6 +150,22 @@ func (l *Loader) Load(ctx context.Context, name, args string) ([]llm.Part, error
 	return l.load(ctx, s, args, false), nil
 }
 
+// Preload loads the skills that an agent's file names. One that cannot be loaded is a notice.
+func (l *Loader) Preload(ctx context.Context, names []string) (out []llm.Part) {
+	catalog := l.Library.Catalog()
+	for _, name := range names {
+		switch s, ok := catalog.Get(name); {
+		case !ok:
+			l.Notice("warning", fmt.Sprintf("the agent's skill %s was not loaded: there is none of this name", name))
+		case s.HiddenFromModel, s.Fork:
+			l.Notice("warning", fmt.Sprintf("the agent's skill %s was not loaded: only the user may invoke it, or it runs in an agent of its own", name))
+		default:
+			out = append(out, l.load(ctx, s, "", false)...)
+		}
+	}
+	return out
+}
+
 // load renders a skill and makes it active.
 func (l *Loader) load(ctx context.Context, s *skill.Skill, args string, byUser bool) []llm.Part {
 	body, err := s.Body()
