@@ -263,9 +263,7 @@ func (s *Session) newAgent(ctx context.Context, model llm.Model) error {
 	if p := s.parent; p != nil {
 		cfg.Parent, cfg.Effort = p.agent, p.Effort()
 	}
-	if k := s.kind.Kind(); k != nil {
-		cfg.Effort = cmp.Or(llm.Effort(k.Effort), cfg.Effort)
-	}
+	cfg.Effort = s.kind.Effort(cfg.Effort)
 	if s.interactive {
 		cfg.Ask = s.approver.AskAgent
 	}
@@ -365,7 +363,7 @@ func (s *Session) systemOptions() prompt.SystemOptions {
 	if o.System == "" && o.AppendSystem == "" { // a resumed conversation keeps its first system prompt
 		o.System, o.AppendSystem = s.begun.Replace, s.begun.Append
 	}
-	return s.kindSystem(prompt.SystemOptions{
+	return s.kind.System(prompt.SystemOptions{
 		Model: s.Model().ID, Replace: o.System, Append: o.AppendSystem, Language: set.Language, Style: extension.Style(s.begun),
 		Commit: set.Attribution.Commit, PullRequest: set.Attribution.PR,
 	})
@@ -387,10 +385,7 @@ func (s *Session) contextOptions(model string) prompt.ContextOptions {
 		NoLocal:   i.opts.Bare || !i.conf.Load().Reads(config.Local),
 		Providers: append(i.extensions.Context(i.runner, i.ChildEnv), i.extensions.Listing(s.opened, func() *invoke.Loader { return s.skills }), i.extensions.AgentListing()),
 	}
-	if k := s.kind.Kind(); k != nil && k.NoMemory {
-		o.Git, o.NoMemory, o.Providers = false, true, nil
-	}
-	return o
+	return s.kind.Context(o)
 }
 
 // changes are the parts about changes since the last message.

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/lathe-dev/lathe/internal/extension"
-	"github.com/lathe-dev/lathe/internal/prompt"
 	"github.com/lathe-dev/lathe/internal/resume"
 	"github.com/lathe-dev/lathe/internal/session"
 	"github.com/lathe-dev/lathe/internal/subagent"
@@ -39,18 +38,6 @@ func (s *Session) Env() *tool.Env { return s.env }
 
 // Used returns the steps of the present turn and the cost in US dollars of all, those of the agents below included.
 func (s *Session) Used() (steps int, usd float64) { return s.agent.Used() }
-
-// kindSystem gives an agent the system prompt of its kind. That of the command line stands before a main agent's.
-func (s *Session) kindSystem(o prompt.SystemOptions) prompt.SystemOptions {
-	switch k := s.kind.Kind(); {
-	case k == nil:
-	case k.Extends, s.parent == nil && o.Replace != "":
-		o.Agent = k.Prompt
-	default:
-		o.Replace = k.Prompt
-	}
-	return o
-}
 
 // Agent names the kind of the session's agent; "" is lathe's own.
 func (s *Session) Agent() string { return s.kind.Name() }

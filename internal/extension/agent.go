@@ -11,6 +11,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/journal"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/permission"
+	"github.com/lathe-dev/lathe/internal/prompt"
 	"github.com/lathe-dev/lathe/internal/session"
 	"github.com/lathe-dev/lathe/internal/subagent"
 )
@@ -129,6 +130,34 @@ func (a *Agent) First(ctx context.Context, m llm.Message, before []llm.Message, 
 	}
 	m.Parts = slices.Concat(m.Parts, load(ctx, k.Skills))
 	return m
+}
+
+// System gives the system prompt of the kind. That of the command line stands before a main conversation's.
+func (a *Agent) System(o prompt.SystemOptions) prompt.SystemOptions {
+	switch k := a.Kind(); {
+	case k == nil:
+	case k.Extends, a.main && o.Replace != "":
+		o.Agent = k.Prompt
+	default:
+		o.Replace = k.Prompt
+	}
+	return o
+}
+
+// Context leaves out what the kind does not get.
+func (a *Agent) Context(o prompt.ContextOptions) prompt.ContextOptions {
+	if k := a.Kind(); k != nil && k.NoMemory {
+		o.Git, o.NoMemory, o.Providers = false, true, nil
+	}
+	return o
+}
+
+// Effort is that of the kind, else the other one.
+func (a *Agent) Effort(other llm.Effort) llm.Effort {
+	if k := a.Kind(); k != nil && k.Effort != "" {
+		return llm.Effort(k.Effort)
+	}
+	return other
 }
 
 // Conversation is a main conversation whose kind changes.
