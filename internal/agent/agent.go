@@ -345,7 +345,7 @@ func (t *turn) priced() error {
 		return nil
 	}
 	for a := t.Agent; a != nil; a = a.cfg.Parent {
-		if _, _, budget := a.used(); budget > 0 {
+		if _, _, budget, _ := a.used(); budget > 0 {
 			return unpriced(m.Info(), budget)
 		}
 	}

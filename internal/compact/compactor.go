@@ -207,7 +207,8 @@ func (c *Compactor) Replace(ctx context.Context, t Task, text string) error {
 		c.Gather(ctx, false)
 	}
 	p := Plan{Level: Summary, Before: newHistory(msgs, t.Used).used, Cut: len(msgs)}
-	return c.apply(ctx, p, msgs, t, Report{Level: Summary, Trigger: t.Trigger, Summary: text})
+	_, err := c.apply(ctx, p, msgs, t, Report{Level: Summary, Trigger: t.Trigger, Summary: text})
+	return err
 }
 
 // summary returns the summary of the messages that the plan cuts: the one that was prepared, when it covers enough, or a
