@@ -202,7 +202,7 @@ func (q Questions) Result() *agent.Result {
 		items = append(items, one.short()+": "+text)
 	}
 	r := agent.TextResult(b.String())
-	r.Title, r.View = q.Title(), event.Listing{Title: "Answers", Items: items, Total: len(items)}
+	r.Title, r.View = q.Title(), event.TextView{Text: strings.Join(items, "\n")}
 	r.Meta = map[string]any{"questions": q.Questions, "answers": maps.Clone(q.Answers)}
 	return r
 }

@@ -51,6 +51,9 @@ func (s *Store) Redact(_ context.Context, id string, mask Mask) (_ Redacted, err
 	if out.Blobs, err = r.maskBlobs(filepath.Join(folder, blobDir)); err != nil {
 		return out, fmt.Errorf("session: redact the blobs: %w", err)
 	}
+	if err := r.maskPlan(filepath.Join(folder, planName)); err != nil {
+		return out, fmt.Errorf("session: redact the plan: %w", err)
+	}
 	aside, err := setAsideFiles(folder)
 	if err != nil {
 		return out, err
@@ -73,6 +76,25 @@ type redaction struct {
 	s     *Store
 	mask  Mask
 	blobs map[string]BlobRef // by file: the size and hash of those that have masked text
+}
+
+// planName is the file with the plan of a session, beside its log; package consult writes it.
+const planName = "plan.md"
+
+// maskPlan masks the plan, if there is one.
+func (r *redaction) maskPlan(path string) error {
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	masked := r.mask.Mask(string(data))
+	if masked == string(data) {
+		return nil
+	}
+	return r.replace(path, func(w io.Writer) error { _, err := io.WriteString(w, masked); return err })
 }
 
 // maskBlobs masks the blobs that are text.

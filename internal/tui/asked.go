@@ -10,7 +10,7 @@ import (
 
 // asked opens the dialog of a question.
 func (m *model) asked(session string, b event.Asked) {
-	if b.Question.Call != nil && len(b.Question.Agent) == 0 {
+	if b.Question.Call != nil && len(b.Question.Agent) == 0 && (!b.Question.Consult || len(b.Question.Parts) > 0) {
 		m.titled(b.Question.Call.ID, cmp.Or(b.Question.Text, b.Question.Title))
 	}
 	b.Question = b.Attributed()
