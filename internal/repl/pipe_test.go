@@ -140,6 +140,21 @@ func TestSeveralQuestionsAreAskedOneAfterTheOther(t *testing.T) {
 	}
 }
 
+// The parts of a question are asked in turn and answered together.
+func TestThePartsOfAQuestionAreAnsweredTogether(t *testing.T) {
+	f := newFake(t)
+	f.turn = func(f *fake, _ string) {
+		options := []event.Option{{ID: "0", Label: "A", Preview: "see\x1b[2J"}, {ID: "1", Label: "B"}}
+		f.publish(event.Asked{ID: "q", Of: "explore", Question: event.Question{Consult: true, Title: "Both", Parts: []event.Question{
+			{Title: "One", Text: "One?", Options: options, Free: true}, {Text: "Two?", Options: options, Free: true, Multi: true},
+		}}})
+	}
+	wantText(t, piped(t, f, "go", "2", "1,2"), "One (question 1 of 2)", "Asked by explore.", "see␛[2J", "Both (question 2 of 2)")
+	if len(f.answers) != 1 || len(f.answers[0].Parts) != 2 || f.answers[0].Parts[0].Choice != "1" || !slices.Equal(f.answers[0].Parts[1].Choices, []string{"0", "1"}) {
+		t.Errorf("%+v", f.answers)
+	}
+}
+
 func TestCommandsComeToWhatTheyAre(t *testing.T) {
 	f := newFake(t)
 	again := llm.UserText("again")
