@@ -1,7 +1,9 @@
 package files
 
 import (
+	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -175,45 +177,72 @@ func (g *ignoring) enter(dir *os.Root, name string, has func(string) bool) *igno
 
 // readRules reads an ignore file; git follows no link there, and neither do we.
 func readRules(dir *os.Root, file, base string) *rules {
+	text, ok := readRegular(dir, file, maxIgnoreFile)
+	if !ok {
+		return nil
+	}
+	return parseRules(base, text)
+}
+
+// readRegular reads at most limit bytes of a regular file. It follows no link and does not wait: the file may be a pipe that a stranger put there.
+func readRegular(dir *os.Root, file string, limit int64) (string, bool) {
 	info, err := dir.Lstat(file)
 	if err != nil || !info.Mode().IsRegular() {
-		return nil
+		return "", false
 	}
 	f, err := dir.OpenFile(file, os.O_RDONLY|nonblock, 0)
 	if err != nil {
-		return nil
+		return "", false
 	}
 	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxIgnoreFile))
-	if err != nil {
-		return nil
-	}
-	return parseRules(base, string(data))
+	data, err := io.ReadAll(io.LimitReader(f, limit))
+	return string(data), err == nil
 }
+
+// openFolder opens a folder; of anything else, such as a pipe, it would wait for the other end.
+func openFolder(path string) (*os.Root, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		return nil, &fs.PathError{Op: "open", Path: path, Err: errors.ErrUnsupported}
+	}
+	return os.OpenRoot(path)
+}
+
+// maxPointer is the most that is read of a file that names a folder of git.
+const maxPointer = 4096
 
 // worktreeExclude finds info/exclude where .git is a file that points at the repository (linked work trees,
 // submodules).
 func worktreeExclude(dir *os.Root, base string) *rules {
-	data, err := dir.ReadFile(".git")
-	if err != nil || len(data) > 4096 {
+	text, ok := readRegular(dir, ".git", maxPointer)
+	if !ok {
 		return nil
 	}
-	at, ok := strings.CutPrefix(strings.TrimSpace(string(data)), "gitdir: ")
+	at, ok := strings.CutPrefix(strings.TrimSpace(text), "gitdir: ")
 	if !ok {
 		return nil
 	}
 	if !filepath.IsAbs(at) {
 		at = filepath.Join(base, at)
 	}
-	if common, err := os.ReadFile(filepath.Join(at, "commondir")); err == nil {
-		c := strings.TrimSpace(string(common))
+	repo, err := openFolder(at)
+	if err != nil {
+		return nil
+	}
+	common, ok := readRegular(repo, "commondir", maxPointer)
+	_ = repo.Close()
+	if ok {
+		c := strings.TrimSpace(common)
 		if filepath.IsAbs(c) {
 			at = c
 		} else {
 			at = filepath.Join(at, c)
 		}
 	}
-	info, err := os.OpenRoot(filepath.Join(at, "info"))
+	info, err := openFolder(filepath.Join(at, "info"))
 	if err != nil {
 		return nil
 	}

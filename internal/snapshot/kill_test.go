@@ -2,6 +2,7 @@ package snapshot_test
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -18,7 +19,11 @@ import (
 	"github.com/lathe-dev/lathe/internal/snapshot"
 )
 
-const childVar = "LATHE_TEST_SNAPSHOT_CHILD"
+// The child works below the folder of one variable; the other has it kill itself at a phase: "staged 2" is the third time.
+const (
+	childVar = "LATHE_TEST_SNAPSHOT_CHILD"
+	phaseVar = "LATHE_TEST_SNAPSHOT_PHASE"
+)
 
 func TestMain(m *testing.M) {
 	if base := os.Getenv(childVar); base != "" {
@@ -43,6 +48,18 @@ func storeAt(base string) *snapshot.Store {
 // child writes generations, and undoes and redoes some, until it is killed. It reports each operation on stdout.
 func child(base string) {
 	s := storeAt(base)
+	if name, at, ok := strings.Cut(os.Getenv(phaseVar), " "); ok {
+		left, _ := strconv.Atoi(at)
+		snapshot.OnPhase(func(phase string) {
+			if phase == name {
+				if left--; left < 0 {
+					self, _ := os.FindProcess(os.Getpid())
+					_ = self.Kill()
+					select {}
+				}
+			}
+		})
+	}
 	check := func(err error) {
 		if err != nil && !errors.Is(err, snapshot.ErrNothing) {
 			fmt.Println("failed:", err)
@@ -99,35 +116,68 @@ func kills() int {
 }
 
 func TestAKillLeavesTheOldOrTheNewState(t *testing.T) {
+	base := killedProject(t)
+	interrupted := 0
+	for i := range kills() {
+		killOne(t, base, rand.IntN(6), time.Duration(rand.IntN(20_000))*time.Microsecond)
+		if !recovered(t, base, fmt.Sprint("kill ", i)) {
+			interrupted++
+		}
+	}
+	t.Logf("%d of %d kills were in the midst of a step", interrupted, kills())
+}
+
+func killedProject(t *testing.T) string {
+	t.Helper()
 	base, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
+	for _, d := range []string{"project", "store"} {
+		if err := os.Mkdir(filepath.Join(base, d), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return base
+}
+
+// recovered finishes or takes back what was cut off. It reports whether the files were whole before an interrupted step was undone.
+func recovered(t *testing.T, base, when string) bool {
+	t.Helper()
 	dir := filepath.Join(base, "project")
-	for _, d := range []string{dir, filepath.Join(base, "store")} {
-		if err := os.Mkdir(d, 0o700); err != nil {
-			t.Fatal(err)
+	s := storeAt(base)
+	if err := s.Recover(); err != nil {
+		t.Fatalf("%s: %v", when, err)
+	}
+	ok := whole(t, dir)
+	if !ok {
+		undoInterrupted(t, s, dir)
+	}
+	if v, err := s.Verify(); err != nil || len(v.Problems) > 1 || len(v.Problems) == 1 && !strings.Contains(v.Problems[0], "torn") {
+		t.Fatalf("%s: %+v %v", when, v, err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return ok
+}
+
+func TestAKillAtEveryPhaseLeavesTheOldOrTheNewState(t *testing.T) {
+	base := killedProject(t)
+	for _, phase := range []string{"begun", "ending", "planned", "marked", "staged", "changed", "performed", "recorded"} {
+		for _, count := range []string{"0", "2"} {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			cmd := exec.CommandContext(ctx, os.Args[0])
+			cmd.Env = append(os.Environ(), childVar+"="+base, phaseVar+"="+phase+" "+count)
+			out, err := cmd.CombinedOutput()
+			var exit *exec.ExitError
+			if !errors.As(err, &exit) || exit.Exited() || ctx.Err() != nil {
+				t.Fatalf("%s %s: %v %s", phase, count, err, out)
+			}
+			cancel()
+			recovered(t, base, phase+" "+count)
 		}
 	}
-	interrupted := 0
-	for i := range kills() {
-		killOne(t, base, rand.IntN(6), time.Duration(rand.IntN(20_000))*time.Microsecond)
-		s := storeAt(base)
-		if err := s.Recover(); err != nil {
-			t.Fatalf("kill %d: %v", i, err)
-		}
-		if !whole(t, dir) {
-			interrupted++
-			undoInterrupted(t, s, dir)
-		}
-		if v, err := s.Verify(); err != nil || len(v.Problems) > 1 || len(v.Problems) == 1 && !strings.Contains(v.Problems[0], "torn") {
-			t.Fatalf("kill %d: %+v %v", i, v, err)
-		}
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	t.Logf("%d of %d kills were in the midst of a step", interrupted, kills())
 }
 
 // killOne runs the child and kills it a while after some of its operations began.

@@ -83,7 +83,9 @@ func (s *Store) pruneTo(limit int64) (Pruned, error) {
 	if err := s.rewrite(live, keep); err != nil {
 		return Pruned{}, err
 	}
+	phase("renamed")
 	for _, path := range old {
+		phase("letting go")
 		if err := os.Remove(path); err != nil {
 			return Pruned{}, err
 		}
@@ -205,6 +207,7 @@ func (s *Store) rewrite(live map[Hash]bool, keep []Record) error {
 		}
 		return seg.sync()
 	}()
+	phase("rewritten")
 	if err = errors.Join(err, f.Close()); err == nil {
 		err = os.Rename(path, strings.TrimSuffix(path, ".tmp")+segmentExt)
 	}

@@ -61,10 +61,13 @@ func (p *Plan) Apply(choose func(PlannedFile) Choice) (Outcome, error) {
 	if err := s.record(&plan); err != nil {
 		return out, err
 	}
+	phase("planned")
 	if err := errors.Join(s.sync(), os.WriteFile(s.marker(), []byte(plan.ID), 0o600)); err != nil {
 		return out, err
 	}
+	phase("marked")
 	done, left := s.perform(plan)
+	phase("performed")
 	for _, l := range left {
 		out.Left = append(out.Left, PlannedFile{Path: l.path, Blocked: l.why})
 	}
@@ -96,6 +99,7 @@ func (s *Store) finish(plan Record, done []Change) (string, error) {
 	if err == nil {
 		err = s.sync()
 	}
+	phase("recorded")
 	for _, c := range done {
 		if _, _, e := s.file(c.Path); e != nil {
 			err = errors.Join(err, e)
@@ -178,6 +182,8 @@ type left struct{ path, why string }
 
 // perform changes the files of a plan and returns those that it changed. Files that are already as planned count.
 func (s *Store) perform(plan Record) (done []Change, skipped []left) {
+	h := s.newHands()
+	defer h.close()
 	skip := func(c Change, err error) { skipped = append(skipped, left{c.Path, err.Error()}) }
 	staged := map[string]string{} // path -> temporary file
 	groups := map[uint64]string{}
@@ -191,7 +197,7 @@ func (s *Store) perform(plan Record) (done []Change, skipped []left) {
 			order = append(order, c) // only the mode differs
 			continue
 		}
-		temp, err := s.stage(plan.ID, i, c)
+		temp, err := h.stage(plan.ID, i, c)
 		if err != nil {
 			skip(c, err)
 			continue
@@ -202,37 +208,39 @@ func (s *Store) perform(plan Record) (done []Change, skipped []left) {
 	if len(staged) > 0 {
 		syncFiles(staged)
 	}
+	phase("staged")
 	try := func(c Change, err error) bool {
 		if err != nil {
 			skip(c, err)
 			if temp := staged[c.Path]; temp != "" {
-				_ = os.Remove(temp)
+				h.drop(temp)
 			}
 			return false
 		}
+		phase("changed")
 		done = append(done, c)
 		return true
 	}
 	slices.SortFunc(order, func(a, b Change) int { return strings.Compare(a.Path, b.Path) })
 	for _, c := range slices.Backward(order) { // what goes, from below
 		if c.After.Kind == None {
-			try(c, s.remove(c))
+			try(c, h.remove(c))
 		}
 	}
 	for _, c := range order { // what comes, from above
 		switch c.After.Kind {
 		case Dir:
-			try(c, s.makeDir(c))
+			try(c, h.makeDir(c))
 		case File, Link:
-			err := s.put1(c, staged[c.Path])
+			err := h.put(c, staged[c.Path])
 			if try(c, err) && c.After.Group != 0 {
-				s.relink(groups, c)
+				h.relink(groups, c)
 			}
 		}
 	}
 	for _, c := range slices.Backward(done) { // a folder that may not be written gets its mode last
 		if c.After.Kind == Dir {
-			_ = os.Chmod(c.Path, mode(c.After))
+			_ = h.chmod(c.Path, mode(c.After))
 		}
 	}
 	slices.SortFunc(done, func(a, b Change) int { return strings.Compare(a.Path, b.Path) })
@@ -255,42 +263,6 @@ func (s *Store) expect(c Change) (already bool, err error) {
 	return false, nil
 }
 
-func (s *Store) remove(c Change) error {
-	if c.Before.Kind == Dir {
-		err := os.Remove(c.Path)
-		if _, there := look(c.Path); !there {
-			return nil
-		}
-		return fmt.Errorf("the folder is not empty: %w", err)
-	}
-	if already, err := s.expect(c); already || err != nil {
-		return err
-	}
-	if why := linked(c.Path, nothing); why != "" {
-		return errors.New(why)
-	}
-	return os.Remove(c.Path)
-}
-
-func (s *Store) makeDir(c Change) error {
-	if why := linked(c.Path, nothing); why != "" {
-		return errors.New(why)
-	}
-	already, err := s.expect(c)
-	if already || err != nil {
-		return err
-	}
-	switch c.Before.Kind {
-	case Dir:
-		return os.Chmod(c.Path, mode(c.After)|0o700)
-	case File, Link:
-		if err := os.Remove(c.Path); err != nil {
-			return err
-		}
-	}
-	return os.MkdirAll(c.Path, mode(c.After)|0o700)
-}
-
 // stageDir is the folder for the temporary file of a path: its own, or the deepest one above that is there.
 func stageDir(path string) string {
 	dir := filepath.Dir(path)
@@ -305,68 +277,6 @@ func stageDir(path string) string {
 }
 
 func tempName(id string, i int) string { return fmt.Sprintf("%s%s-%d", files.TempPrefix, id, i) }
-
-// stage writes the new content of a file beside it.
-func (s *Store) stage(id string, i int, c Change) (string, error) {
-	data, err := s.content(c.After.Hash)
-	if err != nil {
-		return "", err
-	}
-	temp := filepath.Join(stageDir(c.Path), tempName(id, i))
-	_ = os.Remove(temp)
-	if c.After.Kind == Link {
-		return temp, os.Symlink(string(data), temp)
-	}
-	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return "", err
-	}
-	_, err = f.Write(data)
-	if err = errors.Join(err, f.Chmod(mode(c.After)), f.Close()); err != nil {
-		_ = os.Remove(temp)
-	}
-	return temp, err
-}
-
-// put1 gives a staged content its name.
-func (s *Store) put1(c Change, temp string) error {
-	already, err := s.expect(c)
-	if why := linked(c.Path, nothing); err == nil && why != "" {
-		err = errors.New(why)
-	}
-	if already || err != nil {
-		if temp != "" {
-			_ = os.Remove(temp)
-		}
-		return err
-	}
-	if temp == "" {
-		return os.Chmod(c.Path, mode(c.After))
-	}
-	if c.Before.Kind == Dir {
-		if err := os.Remove(c.Path); err != nil {
-			return fmt.Errorf("a folder is in its place: %w", err)
-		}
-	}
-	if err := os.MkdirAll(filepath.Dir(c.Path), 0o777); err != nil {
-		return err
-	}
-	return os.Rename(temp, c.Path)
-}
-
-// relink makes files that were one file under several names one again.
-func (s *Store) relink(groups map[uint64]string, c Change) {
-	first := groups[c.After.Group]
-	if first == "" {
-		groups[c.After.Group] = c.Path
-		return
-	}
-	temp := filepath.Join(filepath.Dir(c.Path), files.TempPrefix+s.nextID())
-	if os.Link(first, temp) == nil {
-		_ = os.Rename(temp, c.Path)
-		_ = os.Remove(temp) // a rename between two names of one file does nothing
-	}
-}
 
 // Recover finishes a restore that was cut off, if there is one. It costs one look at a file name when there is none.
 func (s *Store) Recover() error {

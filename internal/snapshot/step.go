@@ -37,6 +37,7 @@ func (s *Store) Begin(ctx context.Context, w Where, paths []string) (end func(),
 	} else {
 		end, err = s.beginAll(ctx, w)
 	}
+	phase("begun")
 	if err == nil {
 		err = s.sync()
 	}
@@ -237,6 +238,7 @@ func (s *Store) endAll(began *Record) error {
 		}
 		done.Changes = s.notTheirs(began.ID, changes)
 	}
+	phase("ending")
 	if err := s.record(&done); err != nil || len(s.running) > 0 {
 		return err
 	}

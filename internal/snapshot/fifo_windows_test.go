@@ -1,0 +1,3 @@
+package snapshot_test
+
+func fifo(p *place, _ string) { p.t.Helper(); p.t.Fatal("there are no such pipes here") }
