@@ -42,7 +42,7 @@ func content(name string, generation int) string {
 
 func storeAt(base string) *snapshot.Store {
 	dir := filepath.Join(base, "project")
-	return snapshot.New(snapshot.Options{Dir: filepath.Join(base, "store"), Roots: func() []string { return []string{dir} }, Limit: 256 << 10})
+	return snapshot.New(snapshot.Options{Dir: filepath.Join(base, "store"), Roots: func() []string { return []string{dir} }, Limit: 64 << 10})
 }
 
 // child writes generations, and undoes and redoes some, until it is killed. It reports each operation on stdout.
@@ -164,7 +164,7 @@ func recovered(t *testing.T, base, when string) bool {
 
 func TestAKillAtEveryPhaseLeavesTheOldOrTheNewState(t *testing.T) {
 	base := killedProject(t)
-	for _, phase := range []string{"begun", "ending", "planned", "marked", "staged", "changed", "performed", "recorded"} {
+	for _, phase := range []string{"begun", "ending", "planned", "marked", "staged", "changed", "performed", "recorded", "rewritten", "renamed", "dropping"} {
 		for _, count := range []string{"0", "2"} {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			cmd := exec.CommandContext(ctx, os.Args[0])

@@ -85,7 +85,7 @@ func (s *Store) pruneTo(limit int64) (Pruned, error) {
 	}
 	phase("renamed")
 	for _, path := range old {
-		phase("letting go")
+		phase("dropping")
 		if err := os.Remove(path); err != nil {
 			return Pruned{}, err
 		}
