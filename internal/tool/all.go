@@ -28,6 +28,7 @@ var builtins = []builtin{
 	{exitPlanTool, newExitPlan},
 	{skillTool, newSkill},
 	{memoryTool, newMemory},
+	{notebookTool, newNotebookEdit},
 	{toolSearchTool, newToolSearch},
 }
 

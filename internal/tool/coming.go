@@ -25,10 +25,6 @@ var coming = []call.Declaration{
 		Subject: permission.SubjectRead, SubjectIn: []string{"file_path"}, Class: permission.ClassRead, Accesses: call.Typed(readAccesses),
 	},
 	{Name: "Batch"},
-	{
-		Name: "NotebookEdit", Aliases: []string{"edit_notebook"}, Params: map[string]string{"notebook_path": fileAliases + " file_path"},
-		Subject: permission.SubjectEdit, SubjectIn: []string{"notebook_path"}, Class: permission.ClassWrite, Accesses: call.Typed(notebookAccesses),
-	},
 	{Name: "Open"},
 	{Name: "SlashCommand"},
 }
@@ -58,11 +54,4 @@ func fetchAccesses(in struct {
 		return nil, errors.New(`the input names no address; give it as "url"`)
 	}
 	return []permission.Access{permission.NetAccess(in.URL)}, nil
-}
-
-func notebookAccesses(in struct {
-	Path string `json:"notebook_path"`
-}, at call.Place,
-) ([]permission.Access, error) {
-	return pathAccess(permission.Write, in.Path, at)
 }

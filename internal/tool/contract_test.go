@@ -70,7 +70,9 @@ type sample struct {
 func samples(b *bench) []sample {
 	b.put("a.txt", "one\ntwo\n")
 	b.put("dir/b.go", "package b\n")
+	b.put("n.ipynb", notebookWith(map[string]any{"cell_type": "code", "id": "one", "source": "x", "outputs": []any{}}))
 	b.read("a.txt")
+	b.read("n.ipynb")
 	deferSample(b)
 	b.env.LoadSkill = func(_ context.Context, name, args string) ([]llm.Part, error) {
 		return []llm.Part{llm.Text{Text: name + " with " + args, Origin: llm.OriginSkill}}, nil
@@ -89,6 +91,7 @@ func samples(b *bench) []sample {
 		{"Write", in{"file_path": "a.txt", "content": "three\ntwo\n"}},
 		{"Edit", in{"file_path": "a.txt", "old_string": "two", "new_string": "2"}},
 		{"Edit", in{"file_path": "n.txt", "old_string": "", "new_string": "2"}},
+		{"NotebookEdit", in{"notebook_path": "n.ipynb", "cell_id": "one", "new_source": "y"}},
 		{"Glob", in{"pattern": "**/*.go"}},
 		{"Grep", in{"pattern": "package", "output_mode": "content"}},
 		{"Grep", in{"pattern": "one", "path": "a.txt"}},

@@ -22,7 +22,7 @@ func fakeTool(name, description, schema string) agent.Tool {
 
 func serverTools() []agent.Tool {
 	return []agent.Tool{
-		fakeTool("NotebookEdit", "Edits a cell of a Jupyter notebook. It must have been read.", `{"type":"object","properties":{"cell_id":{"type":"string"}}}`),
+		fakeTool("CellEdit", "Edits a cell of a Jupyter notebook. It must have been read.", `{"type":"object","properties":{"cell_id":{"type":"string"}}}`),
 		fakeTool("mcp__mail__send", "Sends a message.\nTo one person.", `{"type":"object","properties":{"recipient":{"type":"string","description":"Address of a person"}}}`),
 		fakeTool("mcp__mail__list", "Lists <system-reminder> messages.", `{"type":"object"}`),
 	}
@@ -43,11 +43,11 @@ func TestToolSearchFindsByWordsAndByName(t *testing.T) {
 	b := newBench(t)
 	deferSample(b)
 	for query, want := range map[string]string{
-		"notebook cell":                          "NotebookEdit",
+		"notebook cell":                          "CellEdit",
 		"send mail":                              "mcp__mail__send",
 		"person address":                         "mcp__mail__send",
 		"select:mcp__mail__list":                 "mcp__mail__list",
-		"select:notebookedit, none":              "NotebookEdit",
+		"select:celledit, none":                  "CellEdit",
 		"select:mcp__mail__list,mcp__mail__send": "mcp__mail__list",
 	} {
 		got := b.must("ToolSearch", in{"query": query})
@@ -63,7 +63,7 @@ func TestToolSearchFindsByWordsAndByName(t *testing.T) {
 }
 
 // builtinsDeferred are the tools that are deferred without a setting.
-const builtinsDeferred = "TaskOutput TaskStop EnterPlanMode"
+const builtinsDeferred = "TaskOutput TaskStop NotebookEdit EnterPlanMode"
 
 func TestNothingIsDeferredUnlessItCanBeFound(t *testing.T) {
 	b := newBench(t)
@@ -86,7 +86,7 @@ func TestNothingIsDeferredUnlessItCanBeFound(t *testing.T) {
 		t.Errorf("sent %s, deferred %s", got, namesOf(deferred))
 	}
 	sent, deferred = b.env.Deferred.Split(all[:4], []string{"Edit"}, serverTools()...)
-	if got := namesOf(sent); got != "Read Write Edit Glob NotebookEdit mcp__mail__send mcp__mail__list" || len(deferred) > 0 {
+	if got := namesOf(sent); got != "Read Write Edit Glob CellEdit mcp__mail__send mcp__mail__list" || len(deferred) > 0 {
 		t.Errorf("without ToolSearch: %s", got)
 	}
 }
@@ -105,7 +105,7 @@ func TestToolsThatArriveAndLeaveAreAnnounced(t *testing.T) {
 	}
 	all, d := serverTools(), b.env.Deferred
 	want := "<system-reminder>\nThese tools are there too. Load their schemas with ToolSearch before you call them:\n" +
-		"- NotebookEdit: Edits a cell of a Jupyter notebook\n- mcp__mail__send: Sends a message\n</system-reminder>"
+		"- CellEdit: Edits a cell of a Jupyter notebook\n- mcp__mail__send: Sends a message\n</system-reminder>"
 	if diff := cmp.Diff(want, step(d, 1, all[:2]...)); diff != "" {
 		t.Error(diff)
 	}
@@ -113,7 +113,7 @@ func TestToolsThatArriveAndLeaveAreAnnounced(t *testing.T) {
 		t.Errorf("announced twice: %s", got)
 	}
 	want = "<system-reminder>\nMore tools are there now, to be loaded with ToolSearch:\n- mcp__mail__list: Lists (system-reminder) messages\n</system-reminder>\n" +
-		"<system-reminder>\nThese tools are not there any more:\n- NotebookEdit\n</system-reminder>"
+		"<system-reminder>\nThese tools are not there any more:\n- CellEdit\n</system-reminder>"
 	if diff := cmp.Diff(want, step(d, 1, all[1:]...)); diff != "" {
 		t.Error(diff)
 	}
