@@ -38,6 +38,7 @@ var table = func() map[string]row {
 		"glob":     {nil, "matching a path with a stranger's pattern in bounded time is plain computation"},
 		"document": {[]string{"llm", "sandbox"}, "hostile formats are read in a child process; whose files they are is above"},
 
+		"web":         {[]string{"netproxy"}, "fetching a page needs the one judgement of which addresses are private; who may fetch is above"},
 		"notebook":    {nil, "the cells of a notebook are read and changed as data; files and permissions are above"},
 		"frontmatter": {nil, "a Markdown file with a YAML block is read the same way for skills, agents, rules and styles"},
 		"style":       {[]string{"frontmatter"}, "output styles are files; where they are is said by those who know the settings"},
@@ -81,7 +82,7 @@ var table = func() map[string]row {
 	t["ruleset"] = row{[]string{"config", "permission", "permission/call", "fuzzy"}, "settings know no rules and rules no settings; what reads one out of the other knows both and nothing else"}
 	t["provider"] = row{[]string{"config", "sandbox", "llm", "llm/hosts", "llm/anthropic", "llm/openai", "llm/google"}, "which wire client answers is said by the settings, and the key may come from a command"}
 	agent := with(t["agent"].may, "agent")
-	t["tool"] = row{with(agent, "boundary", "netproxy", "document", "memory", "notebook", "files", "git", "glob", "sandbox", "lsp", "prompt", "permission/shell", "permission/call", "consult", "fuzzy", "rank", "subagent"), "tools are leaves: the loop sees them as agent.Tool; rank finds deferred ones by words; netproxy tells a command's clock to wait for an answer"}
+	t["tool"] = row{with(agent, "boundary", "netproxy", "document", "memory", "notebook", "files", "git", "glob", "sandbox", "lsp", "prompt", "permission/shell", "permission/call", "consult", "fuzzy", "rank", "subagent", "web"), "tools are leaves: the loop sees them as agent.Tool; rank finds deferred ones by words; netproxy tells a command's clock to wait for an answer"}
 	outside := row{[]string{"agent", "event", "llm", "permission", "sandbox"}, "what comes from outside sees the loop's contracts, not the built-in tools"}
 	t["mcp"], t["hook"], t["eval"] = outside, outside, outside
 	t["command"] = row{[]string{"agent", "checkpoint", "consult", "cost", "event", "llm", "memory", "session", "snapshot", "subagent", "fuzzy"}, "slash commands are the same for every front end, so they draw nothing; a prompt that one sends is a message of llm, and the kinds of agents are subagent's"}

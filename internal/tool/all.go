@@ -29,6 +29,7 @@ var builtins = []builtin{
 	{skillTool, newSkill},
 	{memoryTool, newMemory},
 	{notebookTool, newNotebookEdit},
+	{fetchTool, newWebFetch},
 	{toolSearchTool, newToolSearch},
 }
 

@@ -1,7 +1,6 @@
 package tool
 
 import (
-	"errors"
 	"strings"
 
 	"github.com/lathe-dev/lathe/internal/permission"
@@ -14,10 +13,6 @@ var coming = []call.Declaration{
 	{
 		Name: "ApplyPatch", Aliases: []string{"patch"}, Params: map[string]string{"patch": "input diff"},
 		Subject: permission.SubjectEdit, Class: permission.ClassWrite, Accesses: call.Typed(patchAccesses),
-	},
-	{
-		Name: "WebFetch", Aliases: []string{"fetch", "fetch_url", "net"}, Params: map[string]string{"url": "host address"},
-		Subject: permission.SubjectHost, SubjectIn: []string{"url"}, Accesses: call.Typed(fetchAccesses),
 	},
 	{Name: "WebSearch", Aliases: []string{"google_web_search", "search_web"}, Accesses: call.Itself("WebSearch")},
 	{
@@ -44,14 +39,4 @@ func patchAccesses(in struct {
 		}
 	}
 	return out, nil
-}
-
-func fetchAccesses(in struct {
-	URL string `json:"url"`
-}, _ call.Place,
-) ([]permission.Access, error) {
-	if in.URL == "" {
-		return nil, errors.New(`the input names no address; give it as "url"`)
-	}
-	return []permission.Access{permission.NetAccess(in.URL)}, nil
 }

@@ -92,6 +92,7 @@ func samples(b *bench) []sample {
 		{"Edit", in{"file_path": "a.txt", "old_string": "two", "new_string": "2"}},
 		{"Edit", in{"file_path": "n.txt", "old_string": "", "new_string": "2"}},
 		{"NotebookEdit", in{"notebook_path": "n.ipynb", "cell_id": "one", "new_source": "y"}},
+		{"WebFetch", in{"url": pages(b.t) + "/page"}},
 		{"Glob", in{"pattern": "**/*.go"}},
 		{"Grep", in{"pattern": "package", "output_mode": "content"}},
 		{"Grep", in{"pattern": "one", "path": "a.txt"}},
@@ -214,7 +215,7 @@ func TestPreparingHasNoEffectAndLetsGo(t *testing.T) {
 				t.Errorf("%s: %+v", s.tool, plan)
 			}
 			for _, a := range plan.Accesses {
-				if a.Kind != permission.Tool && a.Kind != permission.Exec && (!filepath.IsAbs(a.Target) || filepath.Clean(a.Target) != a.Target) {
+				if a.Kind != permission.Tool && a.Kind != permission.Exec && a.Kind != permission.Net && (!filepath.IsAbs(a.Target) || filepath.Clean(a.Target) != a.Target) {
 					t.Errorf("%s: access to %q", s.tool, a.Target)
 				}
 			}

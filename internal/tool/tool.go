@@ -34,6 +34,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/permission/call"
 	"github.com/lathe-dev/lathe/internal/sandbox"
 	"github.com/lathe-dev/lathe/internal/subagent"
+	"github.com/lathe-dev/lathe/internal/web"
 )
 
 // Env is shared by the tools of one session.
@@ -48,6 +49,10 @@ type Env struct {
 	Plan *consult.Plan // of the main agent; nil: plan mode is not this session's to enter or leave
 
 	Deferred *Deferral // the tools that the model's list leaves out
+
+	Web *web.Fetcher // fetches pages, and keeps them for a while
+	// Ask has the small model answer one prompt. Nil: pages are given whole.
+	Ask func(ctx context.Context, system, prompt string) (string, error)
 
 	Runner *sandbox.Runner // starts the children of Bash and Grep; NewEnv makes one
 	// Boundary confines the commands of Bash. Nil: they are not confined.
@@ -116,7 +121,7 @@ func NewEnv(dir string) (*Env, error) {
 		return nil, err
 	}
 	return &Env{
-		Roots: roots, Dir: NewDir(roots.First()), Reads: NewReadTracker(), Cache: NewCache(), Todos: &Todos{}, Deferred: &Deferral{},
+		Roots: roots, Dir: NewDir(roots.First()), Reads: NewReadTracker(), Cache: NewCache(), Todos: &Todos{}, Deferred: &Deferral{}, Web: &web.Fetcher{},
 		Runner: sandbox.New(), Background: NewBackground(), tracked: new(indexFacts),
 	}, nil
 }

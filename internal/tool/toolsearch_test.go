@@ -43,7 +43,6 @@ func TestToolSearchFindsByWordsAndByName(t *testing.T) {
 	b := newBench(t)
 	deferSample(b)
 	for query, want := range map[string]string{
-		"notebook cell":                          "CellEdit",
 		"send mail":                              "mcp__mail__send",
 		"person address":                         "mcp__mail__send",
 		"select:mcp__mail__list":                 "mcp__mail__list",
@@ -63,7 +62,7 @@ func TestToolSearchFindsByWordsAndByName(t *testing.T) {
 }
 
 // builtinsDeferred are the tools that are deferred without a setting.
-const builtinsDeferred = "TaskOutput TaskStop NotebookEdit EnterPlanMode"
+const builtinsDeferred = "TaskOutput TaskStop EnterPlanMode NotebookEdit WebFetch"
 
 func TestNothingIsDeferredUnlessItCanBeFound(t *testing.T) {
 	b := newBench(t)

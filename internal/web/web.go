@@ -1,0 +1,255 @@
+// Package web fetches pages for a model.
+//
+// The words: an address is the URL that a call names; a [Page] is what its server answered; a redirect to another host is
+// not followed but returned, because permission was given for one host.
+//
+// Promises:
+//
+//   - http is upgraded to https, except for hosts of this machine.
+//   - A name is resolved once, each of its addresses is checked, and a checked address is dialled: a name that leads to
+//     this machine, its networks or its cloud is refused, also after a redirect and when the name changes its mind
+//     (DNS rebinding). Only an address that itself names such a host reaches it: permissions ask a person about those.
+//   - No cookies, no credentials of the environment, no proxy.
+//   - Bodies, redirects and time are limited. A compressed body counts unpacked.
+//   - Pages are kept for 15 minutes, the last 50 of at most 1 MB.
+package web
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/golang-lru/v2/expirable"
+
+	"github.com/lathe-dev/lathe/internal/netproxy"
+)
+
+// The limits.
+const (
+	BodyMax   = 10 << 20 // bytes of a body
+	timeMax   = 30 * time.Second
+	hopsMax   = 5
+	cacheTime = 15 * time.Minute
+	cacheMax  = 50
+	cachedMax = 1 << 20 // bytes of a page that is kept
+	urlMax    = 4000
+)
+
+// Page is an answer.
+type Page struct {
+	URL      string // the last one, after redirects
+	Status   int
+	Type     string // the media type, in lower case, without parameters
+	Body     []byte
+	Cut      bool   // the body was longer than BodyMax
+	Redirect string // the address on another host to which the server sent us; then there is no body
+	Cached   bool
+}
+
+// Fetcher fetches pages. It is safe for concurrent use; the zero value is ready.
+type Fetcher struct {
+	// Resolve returns the addresses of a name. Nil: the system's resolver.
+	Resolve func(ctx context.Context, name string) ([]netip.Addr, error)
+	// Dial connects to an address that was checked. Nil: TCP.
+	Dial func(ctx context.Context, at netip.AddrPort) (net.Conn, error)
+	// Transport changes the transport before its first use. Nil: unchanged.
+	Transport func(*http.Transport)
+
+	once   sync.Once
+	client *http.Client
+	cache  *expirable.LRU[string, *Page]
+}
+
+// ErrPrivate is returned for names that lead to this machine or its networks.
+var ErrPrivate = errors.New("it leads to an address of this machine, its network or its cloud, which is refused")
+
+// Parse checks an address, and upgrades http to https.
+func Parse(address string) (*url.URL, error) {
+	if len(address) > urlMax {
+		return nil, fmt.Errorf("the address has %d characters, more than %d", len(address), urlMax)
+	}
+	if !strings.Contains(address, "://") {
+		address = "https://" + address
+	}
+	u, err := url.Parse(address)
+	if err != nil {
+		return nil, fmt.Errorf("the address cannot be read: %w", err)
+	}
+	switch {
+	case u.Scheme != "http" && u.Scheme != "https":
+		return nil, fmt.Errorf("the address begins with %s://; only http and https are fetched", u.Scheme)
+	case u.User != nil:
+		return nil, errors.New("the address has a user name or password in it; leave them out")
+	case u.Hostname() == "":
+		return nil, errors.New("the address names no host")
+	}
+	if _, err := netproxy.ParseTarget(u.Host, 443); err != nil {
+		return nil, fmt.Errorf("the host of the address cannot be used: %w", err)
+	}
+	if u.Scheme == "http" && !local(u.Hostname()) {
+		if u.Scheme = "https"; u.Port() == "80" {
+			u.Host = u.Hostname()
+		}
+	}
+	u.Fragment = ""
+	return u, nil
+}
+
+// local reports a host that by its own name is this machine or its network.
+func local(host string) bool {
+	if a, err := netip.ParseAddr(host); err == nil {
+		return netproxy.Private(a)
+	}
+	host = strings.ToLower(strings.TrimSuffix(host, "."))
+	return host == "localhost" || strings.HasSuffix(host, ".localhost")
+}
+
+// Fetch fetches a page, or returns it as it was fetched less than 15 minutes ago.
+func (f *Fetcher) Fetch(ctx context.Context, address string) (*Page, error) {
+	u, err := Parse(address)
+	if err != nil {
+		return nil, err
+	}
+	f.once.Do(f.init)
+	if p, ok := f.cache.Get(u.String()); ok {
+		again := *p
+		again.Cached = true
+		return &again, nil
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, timeMax, fmt.Errorf("the server took longer than %s", timeMax))
+	defer cancel()
+	p, err := f.follow(ctx, u)
+	if err != nil {
+		if cause := context.Cause(ctx); cause != nil {
+			err = cause
+		}
+		return nil, fmt.Errorf("cannot fetch %s: %w", u.Redacted(), err)
+	}
+	if p.Status == http.StatusOK && len(p.Body) <= cachedMax && !p.Cut {
+		f.cache.Add(u.String(), p)
+	}
+	return p, nil
+}
+
+func (f *Fetcher) init() {
+	t := &http.Transport{
+		DialContext: f.dial, ForceAttemptHTTP2: true, TLSHandshakeTimeout: 10 * time.Second, MaxResponseHeaderBytes: 256 << 10,
+		DisableKeepAlives: true, // a connection is checked for the host that it was made for
+	}
+	if f.Transport != nil {
+		f.Transport(t)
+	}
+	f.client = &http.Client{Transport: t, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	f.cache = expirable.NewLRU[string, *Page](cacheMax, nil, cacheTime)
+}
+
+// follow follows redirects that stay on the host.
+func (f *Fetcher) follow(ctx context.Context, u *url.URL) (*Page, error) {
+	for range hopsMax + 1 {
+		p, next, err := f.get(ctx, u)
+		if err != nil || next == nil {
+			return p, err
+		}
+		if !sameHost(u, next) {
+			return &Page{URL: u.String(), Status: p.Status, Redirect: next.String()}, nil
+		}
+		u = next
+	}
+	return nil, fmt.Errorf("it redirects more than %d times", hopsMax)
+}
+
+// sameHost compares hosts and ports, taking www. as nothing. From https it does not go back to http.
+func sameHost(a, b *url.URL) bool {
+	bare := func(u *url.URL) string { return strings.TrimPrefix(strings.ToLower(u.Hostname()), "www.") }
+	return bare(a) == bare(b) && a.Port() == b.Port() && a.Scheme == b.Scheme
+}
+
+// get makes one request. next is where it redirects to.
+func (f *Fetcher) get(ctx context.Context, u *url.URL) (p *Page, next *url.URL, err error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	req.Header.Set("User-Agent", "lathe (+https://github.com/lathe-dev/lathe)")
+	req.Header.Set("Accept", "text/markdown, text/html;q=0.9, text/plain;q=0.9, application/json;q=0.9, */*;q=0.5")
+	res, err := f.client.Do(req)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer res.Body.Close()
+	p = &Page{URL: u.String(), Status: res.StatusCode}
+	if to := res.Header.Get("Location"); to != "" && res.StatusCode >= 300 && res.StatusCode < 400 {
+		there, err := u.Parse(to)
+		if err != nil {
+			return nil, nil, fmt.Errorf("it redirects to an address that cannot be read: %w", err)
+		}
+		there.Fragment, there.User = "", nil
+		if there.Scheme == "http" && !local(there.Hostname()) {
+			there.Scheme = "https"
+		}
+		return p, there, nil
+	}
+	kind, _, _ := strings.Cut(res.Header.Get("Content-Type"), ";")
+	p.Type = strings.ToLower(strings.TrimSpace(kind))
+	if p.Body, err = io.ReadAll(io.LimitReader(res.Body, BodyMax+1)); err != nil {
+		return nil, nil, err
+	}
+	if len(p.Body) > BodyMax {
+		p.Body, p.Cut = p.Body[:BodyMax], true
+	}
+	return p, nil, nil
+}
+
+// dial resolves a host once and connects to the first of its addresses that may be dialled and answers.
+func (f *Fetcher) dial(ctx context.Context, _, address string) (net.Conn, error) {
+	t, err := netproxy.ParseTarget(address, 0)
+	if err != nil {
+		return nil, err
+	}
+	addrs := []netip.Addr{t.Addr}
+	if !t.Addr.IsValid() {
+		if addrs, err = f.resolve(ctx, t.Host); err != nil {
+			return nil, err
+		}
+	}
+	err = fmt.Errorf("the name %s has no address", t.Host)
+	for _, a := range addrs {
+		a = a.WithZone("").Unmap()
+		if netproxy.Private(a) && !local(t.Host) {
+			return nil, ErrPrivate // also when another address of the name is public: it is not an honest name
+		}
+	}
+	for _, a := range addrs {
+		var c net.Conn
+		if c, err = f.connect(ctx, netip.AddrPortFrom(a.WithZone("").Unmap(), t.Port)); err == nil {
+			return c, nil
+		}
+	}
+	return nil, err
+}
+
+func (f *Fetcher) resolve(ctx context.Context, name string) ([]netip.Addr, error) {
+	if f.Resolve != nil {
+		return f.Resolve(ctx, name)
+	}
+	if strings.Contains(name, ".") && !local(name) { // the dot at the end keeps search domains out
+		name += "."
+	}
+	return net.DefaultResolver.LookupNetIP(ctx, "ip", name)
+}
+
+func (f *Fetcher) connect(ctx context.Context, at netip.AddrPort) (net.Conn, error) {
+	if f.Dial != nil {
+		return f.Dial(ctx, at)
+	}
+	d := net.Dialer{Timeout: 10 * time.Second}
+	return d.DialContext(ctx, "tcp", at.String())
+}
