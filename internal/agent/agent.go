@@ -190,6 +190,7 @@ type turn struct {
 	chosen    int       // the number of the choice that put the fallback in its place
 	unwritten bool      // the session could not be written
 	overflows int       // times in a row that the window overflowed
+	compacted bool      // the conversation was shortened since the hooks of the step ran
 	base      int       // tokens of the first prompt of this turn, or since the conversation was shortened in it; 0: none yet
 	spent     int       // tokens of this turn that shortening the conversation took out of it
 }
@@ -315,7 +316,8 @@ func (t *turn) limitReached(ctx context.Context) event.EndReason {
 }
 
 // beforeStep gathers the parts of the next request: steered messages, those of the hooks, the tools. Before
-// a step that is sent again the hooks have run already.
+// a step that is sent again the hooks have run already. They run once more after a compaction, which may have removed
+// their messages from the conversation.
 func (t *turn) beforeStep(ctx context.Context, again bool) error {
 	if err := t.priced(); err != nil {
 		return err
@@ -323,7 +325,7 @@ func (t *turn) beforeStep(ctx context.Context, again bool) error {
 	if err := t.takeSteers(ctx); err != nil {
 		return err
 	}
-	if !again {
+	if !again || t.compacted {
 		if err := t.stepHooks(ctx); err != nil {
 			return err
 		}
@@ -333,6 +335,11 @@ func (t *turn) beforeStep(ctx context.Context, again bool) error {
 	}
 	if err := t.relieve(ctx); err != nil {
 		return err
+	}
+	if t.compacted {
+		if err := t.stepHooks(ctx); err != nil {
+			return err
+		}
 	}
 	t.renew()
 	return nil
@@ -361,6 +368,7 @@ func unpriced(m llm.ModelInfo, budget float64) error {
 }
 
 func (t *turn) stepHooks(ctx context.Context) error {
+	t.compacted = false
 	for _, h := range t.cfg.BeforeStep {
 		msgs, err := h.run(ctx)
 		if err != nil {

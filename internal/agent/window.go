@@ -45,7 +45,11 @@ func (t *turn) overflow(ctx context.Context, cause error) (bool, error) {
 func (t *turn) onWindow(ctx context.Context, w Window) (bool, error) {
 	before := t.cfg.Transcript.Revision()
 	shrunk, err := guarded("making room in the context window", func() (bool, error) { return t.cfg.OnWindow(ctx, w) })
-	if t.base > 0 && t.cfg.Transcript.Revision() != before {
+	if t.cfg.Transcript.Revision() == before {
+		return shrunk, err
+	}
+	t.compacted = true
+	if t.base > 0 {
 		t.spent += max(0, w.Used-t.base)
 		t.base = 0
 	}

@@ -3,6 +3,7 @@ package agent_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/lathe-dev/lathe/internal/agent"
@@ -177,6 +178,46 @@ func TestACountThatCannotBeRightIsNotBelieved(t *testing.T) {
 		}
 		if (tt.used == nil) != (len(seen) == 0) || tt.used != nil && !tt.used(seen[0].Used) {
 			t.Errorf("%s: %+v", name, seen)
+		}
+	}
+}
+
+// The first request after a compaction has the messages of the hooks, as any later one has.
+func TestTheHooksOfAStepRunAgainAfterACompaction(t *testing.T) {
+	const said = "plan mode is on"
+	for name, overflow := range map[string]bool{"at the mark": false, "after an overflow": true} {
+		log := newLog(t)
+		first := reply(llm.StopToolUse, call("1", "T", `{"x":"a"}`))
+		plays := []play{first, reply(llm.StopEndTurn, llm.Text{Text: "done"})}
+		if overflow {
+			plays = []play{first, broken(errTooLong), plays[1]}
+		}
+		compactions := 0
+		f := newFixture(t, []agent.Tool{echo("T", true)}, func(c *agent.Config) {
+			c.Transcript = log
+			c.WindowMark = func(llm.ModelInfo) int {
+				if calls := log.Messages(); !overflow && compactions == 0 && len(calls) > 2 {
+					return 1
+				}
+				return 0
+			}
+			c.OnWindow = func(ctx context.Context, _ agent.Window) (bool, error) {
+				compactions++
+				return true, log.Compact(ctx, session.Compaction{Level: 4, Trigger: "auto", Until: log.Head(), Messages: []llm.Message{llm.UserText("short")}})
+			}
+			c.BeforeStep = []agent.BeforeStep{{Name: "mode", Run: func(context.Context) ([]llm.Message, error) {
+				for _, m := range log.Messages() {
+					if strings.Contains(m.PlainText(), said) {
+						return nil, nil
+					}
+				}
+				return []llm.Message{llm.UserText(said)}, nil
+			}}}
+		}, plays...)
+		f.run(t)
+		last := f.model.reqs[len(f.model.reqs)-1].Messages
+		if compactions != 1 || len(last) == 0 || !strings.Contains(last[len(last)-1].PlainText(), said) {
+			t.Errorf("%s: %d compactions, %+v", name, compactions, last)
 		}
 	}
 }

@@ -268,3 +268,50 @@ func TestWhereNobodyAnswersThereIsNothingToAskWith(t *testing.T) {
 		t.Errorf("%s", text)
 	}
 }
+
+// A compaction in plan mode takes neither the mode nor how the plan is handed in from the request that follows it.
+func TestPlanModeSurvivesACompaction(t *testing.T) {
+	p := longPlace(t, 40)
+	s := newSession(t, p.openWith(t, "ANTHROPIC_COMPACTION_THRESHOLD=14000"), app.SessionOptions{Interactive: true})
+	if err := s.SetMode(t.Context(), permission.Plan); err != nil {
+		t.Fatal(err)
+	}
+	sub := s.Subscribe(t.Context())
+	if _, err := s.Prompt(t.Context(), llm.UserText("Plan it.")); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(compactionsOf(t, sub)); n < 2 || s.Mode() != permission.Plan {
+		t.Fatalf("%d compactions, mode %s", n, s.Mode())
+	}
+	for _, r := range p.srv.Requests() {
+		var body struct {
+			Tools []json.RawMessage `json:"tools"`
+		}
+		if err := json.Unmarshal(r.Body, &body); err != nil {
+			t.Fatal(err)
+		}
+		if n := strings.Count(string(r.Body), "Plan mode is on: every call"); len(body.Tools) > 0 && n != 1 {
+			t.Errorf("request %d has the reminder of plan mode %d times", r.N, n)
+		}
+	}
+}
+
+// A plan of one long line is kept as far as it fits, and a file that has another plan by now is not named as its place.
+func TestTheKeptPlanIsTheApprovedOne(t *testing.T) {
+	_, s := planned(t, toolReplies(exitPlan("needle of the plan "+strings.Repeat("x ", 13_000))))
+	answering(t, s, event.Answer{Choice: event.ChoiceEdits})
+	if _, err := s.Prompt(t.Context(), llm.UserText("plan")); err != nil {
+		t.Fatal(err)
+	}
+	plan := &consult.Plan{Session: consult.Session{File: consult.FileOf(s.Log())}}
+	if kept := plan.Kept(s.Log()); !strings.HasPrefix(kept, "needle of the plan") || !strings.Contains(kept, "[the rest is in the file]") {
+		t.Errorf("%.200s", kept)
+	}
+	if err := os.WriteFile(plan.File, []byte("# Another\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	kept := plan.Kept(s.Log())
+	if !strings.HasPrefix(kept, "needle of the plan") || !strings.Contains(kept, "the rest is in the log") || !strings.Contains(kept, "was changed after the approval") {
+		t.Errorf("%.200s … %s", kept, kept[len(kept)-200:])
+	}
+}

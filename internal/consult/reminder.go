@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/lathe-dev/lathe/internal/agent"
@@ -149,20 +148,33 @@ func Approved(log *session.Session) string {
 // keptPlan is the longest plan that goes through a compaction whole, in bytes.
 const keptPlan = 24_000
 
-// Kept is the approved plan for the message that replaces a compacted conversation.
+// Kept is the approved plan for the message that replaces a compacted conversation. It says whether the plan's file still
+// has it.
 func (p *Plan) Kept(log *session.Session) string {
 	text := Approved(log)
 	if text == "" {
 		return ""
 	}
-	if len(text) > keptPlan {
-		lines := strings.SplitAfter(text, "\n")
-		n := 0
-		cut := slices.IndexFunc(lines, func(l string) bool { n += len(l); return n > keptPlan })
-		text = strings.Join(lines[:max(cut, 0)], "") + "[the rest is in the file]\n"
-	}
+	file, rest := "", "the log of the conversation"
 	if p != nil && p.File != "" {
-		text += "\n\n(in " + p.File + ")"
+		switch now, err := p.Read(); {
+		case err == nil && now == text:
+			file, rest = "\n\n(in "+p.File+")", "the file"
+		case now != "":
+			file = "\n\n(" + p.File + " was changed after the approval)"
+		}
+	}
+	if len(text) > keptPlan {
+		text = beginning(text, keptPlan) + "\n[the rest is in " + rest + "]"
+	}
+	return text + file
+}
+
+// beginning is at most n bytes of a text: whole lines, or a part of the first.
+func beginning(text string, n int) string {
+	text = strings.ToValidUTF8(text[:n], "")
+	if end := strings.LastIndexByte(text, '\n'); end > 0 {
+		return text[:end]
 	}
 	return text
 }
