@@ -24,7 +24,7 @@ type assigned struct {
 
 // assignments expands assignments without making them.
 func (a *analysis) assignments(list []*syntax.Assign, sc *scope) []assigned {
-	var out []assigned
+	out := make([]assigned, 0, len(list))
 	for _, as := range list {
 		if as.Index != nil {
 			a.saw(oddSubscript, a.source(as, sc))
@@ -187,7 +187,9 @@ func holdsCommand(as *syntax.Assign) bool {
 
 // noteAssignments notes assignments that change nothing but the text of the line's words.
 func (a *analysis) noteAssignments(got []assigned, raw string, place int, sc *scope) {
-	a.calls = a.noteCall(&call{assigns: got, raw: raw, dirs: sc.dirs, within: sc.within, level: sc.level, use: program.Use{Class: permission.ClassNeutral}})
+	c := a.mem.calls.one()
+	*c = call{assigns: got, raw: raw, dirs: sc.dirs, within: sc.within, level: sc.level, use: program.Use{Class: permission.ClassNeutral}}
+	a.calls = a.noteCall(c)
 	a.partAt(place, &permission.Part{Text: raw, Raw: raw, Class: permission.ClassNeutral, Within: sc.within, Exact: true}, sc)
 }
 
@@ -217,7 +219,9 @@ func (a *analysis) assign(list []assigned, raw string, place int, sc *scope) {
 		sc.assign(as.name, binding{text: as.text, known: as.known})
 		a.value(as, sc)
 	}
-	a.calls = a.noteCall(&call{assigns: list, raw: raw, dirs: sc.dirs, within: sc.within, level: sc.level})
+	c := a.mem.calls.one()
+	*c = call{assigns: list, raw: raw, dirs: sc.dirs, within: sc.within, level: sc.level}
+	a.calls = a.noteCall(c)
 	a.partAt(place, &permission.Part{
 		Text: raw, Raw: raw, Class: permission.ClassWrite, Within: sc.within, Exact: true, Literal: true,
 		Reason: "it sets variables",

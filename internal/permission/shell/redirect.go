@@ -99,7 +99,7 @@ func duplicate(r *syntax.Redirect, fd string) (script string, ok bool) {
 
 // expandOne expands a word that stays one word.
 func (a *analysis) expandOne(w *syntax.Word, sc *scope) word {
-	var pieces []piece
+	pieces := make([]piece, 0, len(w.Parts)+1)
 	for i, part := range w.Parts {
 		pieces = a.pieces(pieces, part, sc, i == 0, i == len(w.Parts)-1)
 	}
