@@ -75,7 +75,7 @@ func (o ownProxy) pass(c net.Conn) {
 		c.Close()
 		to.Close()
 	}
-	<-done
+	_ = <-done // both ways have ended; which error was first matters to nobody
 }
 
 // join copies until the end, and passes the end on.
