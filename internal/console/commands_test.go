@@ -231,6 +231,14 @@ var exercises = map[string]func(*testing.T, *seat, *place){
 		}
 		s.refuses("mode", "yolo", "the modes are")
 	},
+	"plan": func(t *testing.T, s *seat, _ *place) {
+		s.shows("plan", "", "Plan mode is on")
+		if s.status().Mode != "plan" {
+			t.Errorf("%s", s.status().Mode)
+		}
+		s.shows("plan", "", "there is no plan yet")
+		s.command("mode", "default")
+	},
 	"permissions": func(t *testing.T, s *seat, p *place) {
 		s.shows("permissions", "deny Bash(rm *)", "this project, for you")
 		if got := p.read(t, ".lathe/settings.local.json"); !strings.Contains(got, "Bash(rm *)") {
