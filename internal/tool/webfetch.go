@@ -89,12 +89,8 @@ func (e *Env) fetch(ctx context.Context, in fetchInput) (*agent.Result, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s was fetched, but %w", p.URL, err)
 	}
-	shown := text
-	if in.Prompt != "" && e.Ask != nil && p.Status < 400 {
-		if shown, err = e.askAbout(ctx, in.Prompt, p.URL, text); err != nil {
-			return nil, err
-		}
-	} else if shown, err = part(text, in.Offset); err != nil {
+	shown, err := e.shown(ctx, in, p, text)
+	if err != nil {
 		return nil, err
 	}
 	r := agent.TextResult(marked(p, shown))
@@ -104,6 +100,14 @@ func (e *Env) fetch(ctx context.Context, in fetchInput) (*agent.Result, error) {
 	meta["result"] = shown
 	r.Meta = meta
 	return r, nil
+}
+
+// shown is the small model's answer about a page, or a part of its text.
+func (e *Env) shown(ctx context.Context, in fetchInput, p *web.Page, text string) (string, error) {
+	if in.Prompt != "" && e.Ask != nil && p.Status < 400 {
+		return e.askAbout(ctx, in.Prompt, p.URL, text)
+	}
+	return part(text, in.Offset)
 }
 
 // marked marks a text as foreign. A text that contains the mark cannot end it.
