@@ -102,14 +102,17 @@ func ReadFile(path string) (string, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil
 	}
-	if err != nil || !info.Mode().IsRegular() {
-		return "", fmt.Errorf("the plan %s cannot be read: it is no file (%v)", path, err)
+	if err != nil {
+		return "", fmt.Errorf("the plan cannot be read: %w", err)
+	}
+	if !info.Mode().IsRegular() {
+		return "", fmt.Errorf("the plan %s cannot be read: it is no file; remove what lies there", path)
 	}
 	f, err := os.Open(path)
 	if err != nil {
 		return "", fmt.Errorf("the plan cannot be read: %w", err)
 	}
-	defer f.Close() //nolint:errcheck // it was only read
+	defer f.Close()
 	b, err := io.ReadAll(io.LimitReader(f, maxPlan+1))
 	if err != nil {
 		return "", fmt.Errorf("the plan cannot be read: %w", err)
