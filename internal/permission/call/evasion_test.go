@@ -45,6 +45,7 @@ func TestADenyRuleDoesNotStopOtherWork(t *testing.T) {
 		"go test ./... -run $X", "npm test", "make build", "git commit -m 'rm old files'", "git rm x", "docker rm c", "echo rm x > notes.txt", "cat a | grep 'rm x'",
 		"python3 script.py", "./build.sh", "bash build.sh", "for f in a b; do touch $f; done", "x=1; echo $x", "export A=b; go build", "npm run rm", "terraform apply", "curl https://a.example",
 		"git push origin main", "cp a b", "mkdir -p x && touch x/y", "sed -i s/a/b/ f", "tar xf a.tar", "pip install x", "cargo build", "kubectl get pods", "grep -rn rm .",
+		"make -j4", "make -f x.mk", "make -C sub", "node x.js", "node --test", "python3 -m venv .venv", "perl x.pl", "julia x.jl", "R CMD check .", "screen -dm make test", "parallel gofmt -l ::: a b", "sed -n 5p f", "sed -i.off s/a/b/ f", "vim --version", "gdb --version", "python3 -V",
 	} {
 		if d := decided(t, permission.Bypass, line, rules); d.Effect != permission.Allow {
 			t.Errorf("%q: %+v", line, d)

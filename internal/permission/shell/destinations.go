@@ -18,6 +18,9 @@ func protectedDestination(a *analysis, c *call) string {
 	if len(c.words) < 2 || c.use.Class.ReadOnly() || c.name == "find" {
 		return ""
 	}
+	if writesAnyPath(c) {
+		return "the patch may name any file, protected ones too: leave out --unsafe-paths"
+	}
 	if to := gitDestination(a, c); to != "" {
 		return "it writes a protected path: " + to
 	}
@@ -255,6 +258,16 @@ func gitDestination(a *analysis, c *call) string {
 		}
 	}
 	return gitPrefix(a, c, sub, rest)
+}
+
+// writesAnyPath reports whether git applies a patch without its own check that the files lie in the work tree and
+// outside of .git.
+func writesAnyPath(c *call) bool {
+	if c.name != "git" {
+		return false
+	}
+	sub, rest := gitSubcommand(c)
+	return sub == "apply" && slices.ContainsFunc(rest, func(text string) bool { return strings.HasPrefix(text, "--uns") })
 }
 
 // fillsFolders are the subcommands of git that write files into a folder.

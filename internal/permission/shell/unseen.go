@@ -151,6 +151,8 @@ func (a *analysis) hides(c *call) string {
 		return "it runs what another command prints: " + shorten(c.raw)
 	case c.in.any && readsCommands.has(c.name), among(c.name, "complete", "compgen", "bind"):
 		return "it runs what it is given: " + shorten(c.raw)
+	case readsScript(c):
+		return "it runs commands from a file or its input: " + shorten(c.raw)
 	case runsCode(c):
 		return "it runs code that rules on commands cannot read: " + shorten(c.raw)
 	case c.name == "git" && c.use.Unknown:
@@ -164,6 +166,7 @@ func (a *analysis) hides(c *call) string {
 // onKeys are programs with a screen of their own, from which anything can be run.
 var onKeys = set{
 	"lazygit", "tig", "gitui", "gitk", "magit", "git-gui", "git-cola", "gitg", "ungit", "smartgit", "sublime_merge", "mc", "mcedit", "ranger", "nnn", "vifm", "lf", "yazi", "broot", "xplr", "joshuto",
+	"ed", "red", "ex", "vi", "vim", "gvim", "rvim", "vimdiff", "view", "nvi", "nvim", "emacs", "kak", "hx", "helix", "jed", "gdb", "lldb", "ghci", "iex", "irb", "pry", "ipython", "bpython", "ptpython", "mongosh",
 	"lazydocker", "k9s", "htop", "btop", "fzf", "sk", "peco", "gum", "mutt", "neomutt", "aerc", "w3m", "lynx", "elinks", "newsboat", "irssi", "weechat", "dialog", "whiptail",
 }
 
