@@ -197,3 +197,54 @@ func TestAGeneralFormDoesNothingWorseWithAnyWords(t *testing.T) {
 		}
 	}
 }
+
+// interpreters are lines of programs that run code: a rule for one must not let other code through.
+var interpreters = []string{
+	"python3 x.py", "python3 -m pytest", "node x.js", "groovy x.groovy", "scala x.scala", "R -f x.R", "Rscript x.R", "octave x.m", "guile x.scm", "m4 x.m4", "jshell x", "tsx x.ts", "ts-node x.ts",
+	"cmake -P x.cmake", "rpm --eval x", "perl x.pl", "ruby x.rb", "php x.php", "lua x.lua", "julia x.jl", "deno run x.ts", "bun x.ts", "swipl x.pl", "sbcl --script x", "tclsh x.tcl", "expect x.exp",
+	"elixir x.exs", "kotlin x.kts", "ocaml x.ml", "racket x.rkt", "raku x", "osascript x", "gdb -x f a", "make -f x.mk", "bash x.sh", "sh x.sh", "awk -f x f", "sqlite3 x .tables",
+}
+
+// otherCode are lines of the same program that run other code than the line shown: another file, code in words, code
+// from the input, more options before the same file.
+func otherCode(line string) []string {
+	program, rest, _ := strings.Cut(line, " ")
+	out := []string{program + " other", program + " -e other", program + " -c other", program + " --eval other", program + " - ", line + " -e other", line + " --eval other", line + " --require other", program + " -r other " + rest}
+	first, _, _ := strings.Cut(rest, " ")
+	return append(out, program+" "+first+" other", program+" "+first+" other more")
+}
+
+// opensOtherCode lists the lines with other code that rules proposed for a line would let through.
+func opensOtherCode(t *testing.T, line string, rules []string) (out []string) {
+	t.Helper()
+	m := machine()
+	for _, text := range rules {
+		r, err := permission.ParseRule(tools, text, permission.Allow, permission.Source{Base: "/home/u/proj"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, other := range otherCode(line) {
+			req, err := m.Request("Bash", object("command", other), call.Fixture{})
+			if err != nil || other == line {
+				continue
+			}
+			if m.Policy(nil).Matches(r, req) {
+				out = append(out, text+" lets "+other+" through")
+			}
+		}
+	}
+	return out
+}
+
+func TestARuleProposedForAnInterpreterLetsNoOtherCodeThrough(t *testing.T) {
+	for _, line := range interpreters {
+		rules, _ := proposed(t, line)
+		for _, why := range opensOtherCode(t, line, rules) {
+			t.Errorf("%q: %s", line, why)
+		}
+		program, _, _ := strings.Cut(line, " ")
+		if wrong := "Bash(" + program + " *)"; len(opensOtherCode(t, line, []string{wrong})) == 0 {
+			t.Errorf("%q: %s would be proposed unnoticed", line, wrong)
+		}
+	}
+}
