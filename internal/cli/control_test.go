@@ -405,7 +405,7 @@ func TestWithoutAHostQuestionsAreRefused(t *testing.T) {
 }
 
 func TestABrokenLineEndsInputAndFinishesTheQueue(t *testing.T) {
-	for _, line := range []string{`{"type":"user"`, `nonsense`, `{"type":"user","message":{"role":"assistant","content":"x"}}`, `{"type":"user","message":{"role":"user","content":[{"type":"tool_result"}]}}`} {
+	for _, line := range []string{`{"type":"user"`, `nonsense`, `{"type":"user","message":{"role":"assistant","content":"x"}}`, `{"type":"user","message":{"role":"user","content":[]}}`} {
 		f := newFake()
 		h := startHost(t, f)
 		h.send(user("one"), line)

@@ -41,8 +41,10 @@ func (p *program) runSlash(ctx context.Context, o *Options, name, args string) e
 	}
 	if out.Prompt != nil {
 		next := *o
-		if next.Continue = false; kept != "" { // else there is no session yet, and the prompt begins it
-			next.Resume, next.Fork, next.SessionID = kept, false, ""
+		// A new session that nothing was written to is begun by the prompt. One that was opened goes on, even if the command
+		// took it back to its beginning.
+		if opened := o.Continue || o.Resume != ""; kept != "" || opened {
+			next.Resume, next.Continue, next.Fork, next.SessionID = about.Session, false, false, ""
 		}
 		return p.answer(ctx, &next, *out.Prompt)
 	}
