@@ -112,10 +112,12 @@ func (r *reader) take(e session.Entry) {
 		})
 		return
 	}
-	if !r.seen.IsZero() {
-		r.idle = max(r.idle, e.Time.Sub(r.seen))
+	if _, ok := e.Body.(session.Compaction); !ok { // nor is that of a compaction
+		if !r.seen.IsZero() {
+			r.idle = max(r.idle, e.Time.Sub(r.seen))
+		}
+		r.seen = e.Time
 	}
-	r.seen = e.Time
 	switch b := e.Body.(type) {
 	case session.Reply:
 		r.reply(e.Time, b)
