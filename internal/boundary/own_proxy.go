@@ -68,14 +68,19 @@ func (o ownProxy) pass(c net.Conn) {
 	if _, err := to.Write(first); err != nil {
 		return
 	}
-	done := make(chan error, 1)
-	go func() { done <- join(to, c) }()
-	err = join(c, to)
-	if err != nil {
-		c.Close()
-		to.Close()
+	pass := func(dst, src net.Conn) {
+		if join(dst, src) != nil { // the other way ends too
+			c.Close()
+			to.Close()
+		}
 	}
-	_ = <-done // both ways have ended; which error was first matters to nobody
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		pass(to, c)
+	}()
+	pass(c, to)
+	<-done
 }
 
 // join copies until the end, and passes the end on.
