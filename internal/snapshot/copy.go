@@ -137,13 +137,14 @@ func (s *Store) copySome(readers int) error {
 	return s.sync()
 }
 
-// settle puts the copy into the tree, if the file is still the one that the scan saw. Else the next scan reports the change.
+// settle puts the copy into the tree, if the file was the one that the scan saw until it was read completely. Else the next scan reports
+// the change: a content that was read while the file was written is none that it ever had.
 func (p postponed) settle(got entry) {
 	i, ok := p.n.find(p.name)
 	if !ok {
 		return
 	}
-	if e := &p.n.entries[i]; e.Uncovered == notCopied && e.at == got.at {
+	if e := &p.n.entries[i]; got.sure && e.Uncovered == notCopied && e.at == got.at {
 		*e = got
 		p.t.changed = true
 	}
