@@ -52,7 +52,7 @@ func conversationText(s *app.Session) string {
 	return b.String()
 }
 
-// In plan mode only the plan is written, whoever writes and by whatever way; after the approval the work goes on in the mode
+// In plan mode no agent and no tool writes any file but the plan; after the approval the work goes on in the mode
 // that the user chose.
 func TestAPlanIsApprovedAndThenCarriedOut(t *testing.T) {
 	for choice, tc := range map[string]struct {

@@ -61,7 +61,7 @@ func (u *undoing) choices(plan *snapshot.Plan) (func(snapshot.PlannedFile) snaps
 			return nil, usage("--choose main.go=merge", "--choose takes PATH=keep, PATH=take or PATH=merge, not %q", text)
 		}
 		if !slices.ContainsFunc(plan.Conflicts(), func(f snapshot.PlannedFile) bool { return plan.Rel(f) == text[:at] || f.Path == text[:at] }) {
-			return nil, usage("--dry-run names the files that somebody else changed", "nobody else changed %s", text[:at])
+			return nil, usage("lathe undo --dry-run lists the conflicts", "%s has no conflict to choose in", text[:at])
 		}
 		of[text[:at]] = choice
 	}

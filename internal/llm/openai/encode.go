@@ -35,26 +35,30 @@ func (m *model) body(req *llm.Request) *llm.Body {
 	b.AppendString(`,"messages":[`)
 	first := m.system(req)
 	b.Append(first)
-	empty := len(first) == 0
-	start := []byte(nil)
-	m.enc.messages.Encode(req.Messages, m.message, func(_ int, seg []byte) {
-		if len(seg) == 0 {
-			return
-		}
-		if start == nil {
-			start = seg
-		}
-		if empty { // a segment begins with a comma
-			seg, empty = seg[1:], false
-		}
-		b.Append(seg)
-	})
+	start := m.appendMessages(b, req.Messages, m.message, len(first) == 0)
 	b.AppendString("]")
 	if m.p.traits.OpenAI {
 		b.Append(m.cacheKey(first, start))
 	}
 	b.AppendString("}")
 	return b
+}
+
+// appendMessages encodes messages as members of a list, which is empty so far or not, and returns the first encoding.
+func (m *model) appendMessages(b *llm.Body, msgs []llm.Message, encode func(*llm.Message) []byte, empty bool) (first []byte) {
+	m.enc.messages.Encode(msgs, encode, func(_ int, seg []byte) {
+		if len(seg) == 0 {
+			return
+		}
+		if first == nil {
+			first = seg
+		}
+		if empty { // a segment begins with a comma
+			seg, empty = seg[1:], false
+		}
+		b.Append(seg)
+	})
+	return first
 }
 
 // head returns everything except the messages.

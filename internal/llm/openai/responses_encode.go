@@ -14,19 +14,7 @@ func (m *model) responsesBody(req *llm.Request) *llm.Body {
 	b := &llm.Body{}
 	b.Append(m.responsesHead(req))
 	b.AppendString(`,"input":[`)
-	empty, first := true, []byte(nil)
-	m.enc.messages.Encode(req.Messages, m.inputItems, func(_ int, seg []byte) {
-		if len(seg) == 0 {
-			return
-		}
-		if first == nil {
-			first = seg
-		}
-		if empty { // a segment begins with a comma
-			seg, empty = seg[1:], false
-		}
-		b.Append(seg)
-	})
+	first := m.appendMessages(b, req.Messages, m.inputItems, true)
 	b.AppendString("]")
 	b.Append(m.cacheKey([]byte((llm.Message{Parts: req.System}).PlainText()), first))
 	b.AppendString("}")
