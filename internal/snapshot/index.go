@@ -88,7 +88,7 @@ func (s *Store) writeTree(t *tree) error {
 		w.num(off)
 	}
 	w.node(t.root)
-	w.buf = binary.LittleEndian.AppendUint32(w.buf, crc32.Checksum(w.buf, castagnoli))
+	w.buf = binary.LittleEndian.AppendUint32(w.buf, crc32.Checksum(w.buf, castagnoli()))
 	path := s.indexFile(t.root.path)
 	temp := path + "." + s.nextID()
 	err := os.WriteFile(temp, w.buf, 0o600)
@@ -196,7 +196,7 @@ func (s *Store) readTree(root string) (*tree, map[string]int64, error) {
 		return nil, nil, err
 	}
 	body, ok := bytes.CutPrefix(data, []byte(indexMagic))
-	if !ok || len(body) < 4 || crc32.Checksum(data[:len(data)-4], castagnoli) != binary.LittleEndian.Uint32(data[len(data)-4:]) {
+	if !ok || len(body) < 4 || crc32.Checksum(data[:len(data)-4], castagnoli()) != binary.LittleEndian.Uint32(data[len(data)-4:]) {
 		return nil, nil, errIndex
 	}
 	r := &indexReader{buf: body[:len(body)-4]}

@@ -160,7 +160,7 @@ func rootOf(path string) (string, error) {
 		return "", err
 	}
 	body, ok := bytes.CutPrefix(data, []byte(indexMagic))
-	if !ok || len(data) < 4 || crc32.Checksum(data[:len(data)-4], castagnoli) != binary.LittleEndian.Uint32(data[len(data)-4:]) {
+	if !ok || len(data) < 4 || crc32.Checksum(data[:len(data)-4], castagnoli()) != binary.LittleEndian.Uint32(data[len(data)-4:]) {
 		return "", errIndex
 	}
 	r := &indexReader{buf: body}
