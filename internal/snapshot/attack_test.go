@@ -215,3 +215,71 @@ func TestNamesThatDifferInCaseOnlyComeBack(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
+
+// A name whose case changes is another name, also where both lead to the same file.
+func TestANameWhoseCaseChangedComesBack(t *testing.T) {
+	p := newPlace(t)
+	p.write("read.me", "text")
+	p.write("dir/a", "a")
+	p.write("dir/b", "b")
+	before := tree(t, p.dir)
+	p.step(func() {
+		for from, to := range map[string]string{"read.me": "READ.me", "dir": "Dir"} { // by way of a third name: Linux leaves a file alone whose names lead to the same
+			p.must(os.Rename(p.path(from), p.path("third")))
+			p.must(os.Rename(p.path("third"), p.path(to)))
+		}
+		p.write("Dir/b", "changed")
+	})
+	after := tree(t, p.dir)
+	if out := p.undo(1, nil); len(out.Left) > 0 {
+		t.Errorf("left %+v", out.Left)
+	}
+	if got := tree(t, p.dir); got != before {
+		t.Errorf("undo gives\n%s\nwant\n%s", got, before)
+	}
+	if out := p.redo(); len(out.Left) > 0 {
+		t.Errorf("left by redo: %+v", out.Left)
+	}
+	if got := tree(t, p.dir); got != after {
+		t.Errorf("redo gives\n%s\nwant\n%s", got, after)
+	}
+}
+
+func TestAnEditUnderAnotherSpellingIsTakenBack(t *testing.T) {
+	p := newPlace(t)
+	p.write("dir/README", "before")
+	before := tree(t, p.dir)
+	p.edit(func() { p.write("DIR/ReadMe", "changed") }, "DIR/ReadMe")
+	p.undo(1, nil)
+	if got := tree(t, p.dir); got != before {
+		t.Errorf("undo gives\n%s\nwant\n%s", got, before)
+	}
+	p.step(func() { p.write("dir/README", "changed again") })
+	p.undo(1, nil)
+	if got := tree(t, p.dir); got != before {
+		t.Errorf("undo of a command gives\n%s\nwant\n%s", got, before)
+	}
+}
+
+func TestAFileThatSomebodySpelledAnewIsNotOverwritten(t *testing.T) {
+	for _, choice := range []snapshot.Choice{snapshot.Keep, snapshot.Take, snapshot.Merge} {
+		p := newPlace(t)
+		p.write("dir/b", "before")
+		p.write("c", "before")
+		p.step(func() {
+			p.write("dir/b", "changed")
+			p.write("c", "changed")
+		})
+		_, err := p.history().Steps()
+		p.must(err)
+		for from, to := range map[string]string{"dir": "Dir", "c": "C"} {
+			p.must(os.Rename(p.path(from), p.path("third")))
+			p.must(os.Rename(p.path("third"), p.path(to)))
+		}
+		p.write("Dir/b", "mine")
+		p.write("C", "mine")
+		p.undo(1, func(snapshot.PlannedFile) snapshot.Choice { return choice })
+		p.expect("Dir/b", "mine")
+		p.expect("C", "mine")
+	}
+}

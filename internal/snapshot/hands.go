@@ -116,7 +116,7 @@ func (h *hands) makeDir(c Change) error {
 	if err != nil {
 		return err
 	}
-	if why := linked(c.Path, nothing); why != "" {
+	if why := taken(c.Path); why != "" {
 		return errors.New(why)
 	}
 	already, err := h.store.expect(c)
@@ -160,10 +160,18 @@ func (h *hands) stage(id string, i int, c Change) (string, error) {
 	return temp, err
 }
 
+// taken is a reason when a file cannot be made at a path.
+func taken(path string) string {
+	if inDisguise(path) {
+		return "a name that differs in case only is in its place"
+	}
+	return linked(path, nothing)
+}
+
 // put gives a staged content its name.
 func (h *hands) put(c Change, temp string) error {
 	already, err := h.store.expect(c)
-	if why := linked(c.Path, nothing); err == nil && why != "" {
+	if why := taken(c.Path); err == nil && why != "" {
 		err = errors.New(why)
 	}
 	if already || err != nil {

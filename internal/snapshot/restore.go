@@ -141,7 +141,7 @@ func (p *Plan) decide(f PlannedFile, choose func(PlannedFile) Choice) (c Change,
 			return c, "somebody else changed it since", nil
 		}
 	}
-	now, _, _, err := s.take(f.Path)
+	now, _, _, err := s.takeSpelled(f.Path)
 	if err != nil {
 		return c, "", err
 	}
@@ -268,7 +268,7 @@ func stageDir(path string) string {
 	dir := filepath.Dir(path)
 	for dir != filepath.Dir(dir) {
 		at, ok := look(dir)
-		if real, err := filepath.EvalSymlinks(dir); ok && at.kind() == Dir && err == nil && real == dir {
+		if real, err := filepath.EvalSymlinks(dir); ok && !inDisguise(dir) && at.kind() == Dir && err == nil && real == dir {
 			break
 		}
 		dir = filepath.Dir(dir)

@@ -53,7 +53,11 @@ func unwritable(err error) error {
 }
 
 // beginFiles saves single files.
-func (s *Store) beginFiles(w Where, paths []string) (func(), error) {
+func (s *Store) beginFiles(w Where, names []string) (func(), error) {
+	paths := make([]string, len(names))
+	for i, name := range names {
+		paths[i] = spelled(name)
+	}
 	began := Record{Kind: Began, Where: w}
 	var theirs []Change
 	for _, path := range paths {
@@ -128,6 +132,10 @@ func (s *Store) endFiles(began Record) error {
 
 // file is the state of a file now, stored, and the state that was known of it, or nil; s.mu is held.
 func (s *Store) file(path string) (now State, was *State, err error) {
+	if inDisguise(path) {
+		s.note(path, stamp{}, true, State{})
+		return State{}, nil, nil
+	}
 	for _, t := range s.trees {
 		n := t.folder(filepath.Dir(path))
 		if n == nil {

@@ -254,6 +254,14 @@ func (s *Store) take(path string) (st State, at stamp, sure bool, err error) {
 	return s.inspect(path, s.keep)
 }
 
+// takeSpelled is take for a name that was not read from its folder: a file of another spelling is none.
+func (s *Store) takeSpelled(path string) (st State, at stamp, sure bool, err error) {
+	if inDisguise(path) {
+		return State{}, stamp{}, true, nil
+	}
+	return s.take(path)
+}
+
 // inspect reads a file and hands its content to keep.
 func (s *Store) inspect(path string, keep func(Hash, []byte) error) (st State, at stamp, sure bool, err error) {
 	began := clock()
