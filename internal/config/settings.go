@@ -90,7 +90,7 @@ type Settings struct {
 
 // Provider is one entry of providers.
 type Provider struct {
-	Type      string               `json:"type"` // a wire: "anthropic", "openai" or "responses"; "" means the one of a known host
+	Type      string               `json:"type"` // a wire: "anthropic", "openai", "responses" or "google"; "" means the one of a known host
 	APIBase   string               `json:"apiBase"`
 	APIKey    string               `json:"apiKey"`
 	AuthToken string               `json:"authToken"`

@@ -40,7 +40,7 @@ func addThinking(m *ModelInfo, host string, reasons bool) {
 	m.Thinking = ThinkingAdaptive
 	if host == "openai" || strings.HasPrefix(m.ID, "openai/") || strings.HasPrefix(id, "gpt-") {
 		m.Efforts = openAIEfforts(id)
-	} else if host == "openrouter" {
+	} else if host == "openrouter" || strings.HasPrefix(id, "gemini-") {
 		m.Efforts = effortOrder[:3]
 	}
 }

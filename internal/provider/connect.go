@@ -13,6 +13,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/config"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/llm/anthropic"
+	"github.com/lathe-dev/lathe/internal/llm/google"
 	"github.com/lathe-dev/lathe/internal/llm/openai"
 )
 
@@ -192,6 +193,7 @@ const (
 	anthropicWire = "anthropic" // Anthropic's Messages
 	chatWire      = "openai"    // OpenAI's Chat Completions
 	responsesWire = "responses" // OpenAI's Responses
+	googleWire    = "google"    // Google's Gemini
 )
 
 // wires are the APIs that lathe speaks.
@@ -199,6 +201,7 @@ var wires = map[string]func(connection) (llm.Provider, error){
 	anthropicWire: openAnthropic,
 	chatWire:      openOpenAI,
 	responsesWire: func(c connection) (llm.Provider, error) { c.responses = true; return openOpenAI(c) },
+	googleWire:    openGoogle,
 }
 
 func openAnthropic(c connection) (llm.Provider, error) {
@@ -209,9 +212,23 @@ func openAnthropic(c connection) (llm.Provider, error) {
 	})
 }
 
+func openGoogle(c connection) (llm.Provider, error) {
+	if c.task > 0 {
+		return nil, noTaskBudget(c.name)
+	}
+	return google.New(google.Config{
+		Name: c.name, BaseURL: c.set.APIBase, APIKey: c.set.APIKey, Headers: c.set.Headers, HTTP: c.http, Retry: c.retry,
+		StallTimeout: c.stall, KeyVar: place(c.name, "apiKey"), URLVar: place(c.name, "apiBase"), Prepare: c.prepare,
+	}), nil
+}
+
+func noTaskBudget(name string) error {
+	return fmt.Errorf("--task-budget: %s has no task budgets, only Anthropic's API; use --max-turns or --max-budget-usd", name)
+}
+
 func openOpenAI(c connection) (llm.Provider, error) {
 	if c.task > 0 {
-		return nil, fmt.Errorf("--task-budget: %s has no task budgets, only Anthropic's API; use --max-turns or --max-budget-usd", c.name)
+		return nil, noTaskBudget(c.name)
 	}
 	headers := maps.Clone(c.set.Headers)
 	if h, _ := hostOf(c.name); h.KeyHeader != "" && c.set.APIKey != "" {

@@ -82,7 +82,11 @@ var Table = []Host{
 		},
 	},
 	{Name: "openrouter", Wire: "openai", Base: "https://openrouter.ai/api/v1", Vars: key("OPENROUTER_API_KEY"), Model: "anthropic/claude-sonnet-4.6", Small: "anthropic/claude-haiku-4.5"},
-	{Name: "gemini", Wire: "openai", Base: "https://generativelanguage.googleapis.com/v1beta/openai", Vars: key("GEMINI_API_KEY"), Model: "gemini-3.1-pro-preview", Small: "gemini-3.1-flash-lite"},
+	{
+		Name: "google", Wire: "google", Base: "https://generativelanguage.googleapis.com/v1beta", Model: "gemini-3.1-pro-preview", Small: "gemini-3.1-flash-lite",
+		Vars: []Var{{"GEMINI_API_KEY", "apiKey"}, {"GOOGLE_API_KEY", "apiKey"}, {"GOOGLE_GEMINI_BASE_URL", "apiBase"}},
+	},
+	{Name: "gemini", Wire: "openai", Named: true, Base: "https://generativelanguage.googleapis.com/v1beta/openai", Vars: key("GEMINI_API_KEY"), Model: "gemini-3.1-pro-preview", Small: "gemini-3.1-flash-lite"},
 	{Name: "groq", Wire: "openai", Base: "https://api.groq.com/openai/v1", Vars: key("GROQ_API_KEY"), Model: "openai/gpt-oss-120b", Small: "openai/gpt-oss-20b"},
 	{Name: "xai", Wire: "openai", Base: "https://api.x.ai/v1", Vars: key("XAI_API_KEY"), Model: "grok-4.3", Small: "grok-4-1-fast"},
 	{Name: "deepseek", Wire: "openai", Base: "https://api.deepseek.com", Vars: key("DEEPSEEK_API_KEY"), Model: "deepseek-v4-pro", Small: "deepseek-v4-flash"},

@@ -93,7 +93,7 @@ type anthropicThinking struct {
 	Budget int    `json:"budget_tokens"`
 }
 
-func (anthropicWire) read(s *Server, h http.Header, body []byte) (*call, *refusal) {
+func (anthropicWire) read(s *Server, r *http.Request, body []byte) (*call, *refusal) {
 	var q anthropicRequest
 	if err := json.Unmarshal(body, &q); err != nil {
 		return nil, refuse("The request body is not valid JSON: %v", err)
@@ -106,7 +106,7 @@ func (anthropicWire) read(s *Server, h http.Header, body []byte) (*call, *refusa
 		q.Messages[i].blocks = bs
 	}
 	if !s.opts.Lenient {
-		if bad := (&anthropicCheck{s: s, q: &q, body: body, header: h}).run(); bad != nil {
+		if bad := (&anthropicCheck{s: s, q: &q, body: body, header: r.Header}).run(); bad != nil {
 			return nil, bad
 		}
 	}

@@ -87,7 +87,7 @@ type chatTool struct {
 	} `json:"function"`
 }
 
-func (chatWire) read(s *Server, _ http.Header, body []byte) (*call, *refusal) {
+func (chatWire) read(s *Server, _ *http.Request, body []byte) (*call, *refusal) {
 	var q chatRequest
 	if err := json.Unmarshal(body, &q); err != nil {
 		return nil, refuse("We could not parse the JSON body of your request: %v", err)

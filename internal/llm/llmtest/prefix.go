@@ -19,8 +19,10 @@ func SamePrefix(earlier, later []byte) error {
 		return fmt.Errorf("later request: %w", err)
 	}
 	list := "messages"
-	if a["input"] != nil {
-		list = "input"
+	for _, name := range []string{"input", "contents"} {
+		if a[name] != nil {
+			list = name
+		}
 	}
 	for name := range b {
 		if a[name] == nil {

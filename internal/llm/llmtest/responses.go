@@ -69,7 +69,7 @@ type responsesTool struct {
 	Strict     *bool           `json:"strict"`
 }
 
-func (responsesWire) read(s *Server, _ http.Header, body []byte) (*call, *refusal) {
+func (responsesWire) read(s *Server, _ *http.Request, body []byte) (*call, *refusal) {
 	var q responsesRequest
 	if err := json.Unmarshal(body, &q); err != nil {
 		return nil, refuse("We could not parse the JSON body of your request: %v", err)

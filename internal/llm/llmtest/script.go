@@ -144,7 +144,10 @@ var Shapes = map[string]string{
 	"reasoning_details":  "chat: reasoning in the field reasoning_details",
 	"reasoning_repeated": "chat: reasoning in reasoning and reasoning_details at once",
 	"details_signed":     "chat: reasoning in reasoning_details, with a signature and an encrypted item",
-	"calls_signed":       "chat: a thought signature in extra_content of every call, which has to come back",
+	"calls_signed":       "chat, google: a thought signature beside every call, which has to come back",
+	"text_signed":        "google: a thought signature on a text",
+	"text_signed_late":   "google: a thought signature on an empty text after a text",
+	"array":              "google: a single JSON list of chunks although a stream was asked for",
 }
 
 // Duration is a time.Duration that is written "250ms" or as a number of milliseconds.

@@ -81,7 +81,7 @@ type wire interface {
 	// key returns the key from the headers.
 	key(h http.Header) string
 	// read decodes a request. In strict mode it refuses invalid ones like the provider.
-	read(s *Server, h http.Header, body []byte) (*call, *refusal)
+	read(s *Server, r *http.Request, body []byte) (*call, *refusal)
 	// stream builds the events of an answer, whole the single object.
 	stream(a *answer) *stream
 	whole(a *answer) []byte
@@ -118,7 +118,7 @@ func New(script *Script, opts Options) *Server {
 		opts.MaxBody = 32 << 20
 	}
 	return &Server{
-		opts: opts, script: script, wires: []wire{anthropicWire{}, chatWire{}, responsesWire{}},
+		opts: opts, script: script, wires: []wire{anthropicWire{}, chatWire{}, responsesWire{}, googleWire{}},
 		struck: map[*Fault]int{}, thought: map[string]string{}, signed: map[string]string{},
 	}
 }
@@ -255,7 +255,7 @@ func (s *Server) answerTo(r *http.Request, body []byte, rerr error, rec *Request
 	case key != "" && s.opts.Key != "" && key != s.opts.Key:
 		return fail(&refusal{status: http.StatusUnauthorized, message: "invalid API key"})
 	}
-	c, bad := w.read(s, r.Header, body)
+	c, bad := w.read(s, r, body)
 	if bad != nil {
 		return fail(bad)
 	}

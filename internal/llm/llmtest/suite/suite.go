@@ -54,6 +54,8 @@ type Traits struct {
 	Signed      []string         // shapes whose signatures must be sent back; "" is a reply without a shape
 	Costs       bool             // usage reports the cost
 	Sealed      bool             // reasoning goes back as data that only its host can read
+	Unnumbered  bool             // calls of other providers have no ids: results belong to them by their order
+	Choice      string           // the member that restricts the choice of tools; "" means tool_choice
 }
 
 type test struct {

@@ -1,0 +1,371 @@
+package google
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"strings"
+
+	"github.com/lathe-dev/lathe/internal/llm"
+)
+
+// chunk is one event of a stream, or the single object of a reply that is not a stream.
+type chunk struct {
+	Candidates []candidate     `json:"candidates"`
+	Feedback   *feedback       `json:"promptFeedback"`
+	Usage      *usage          `json:"usageMetadata"`
+	Model      string          `json:"modelVersion"`
+	ID         string          `json:"responseId"`
+	Error      json.RawMessage `json:"error"`
+}
+
+type candidate struct {
+	Index   int `json:"index"`
+	Content struct {
+		Parts []wirePart `json:"parts"`
+	} `json:"content"`
+	Finish  string `json:"finishReason"`
+	Message string `json:"finishMessage"`
+}
+
+type feedback struct {
+	Reason  string `json:"blockReason"`
+	Message string `json:"blockReasonMessage"`
+}
+
+type wirePart struct {
+	Text      *string         `json:"text"`
+	Thought   bool            `json:"thought"`
+	Signature string          `json:"thoughtSignature"`
+	Call      *wireCall       `json:"functionCall"`
+	Code      *executableCode `json:"executableCode"`
+	Result    *codeResult     `json:"codeExecutionResult"`
+}
+
+type wireCall struct {
+	ID   string          `json:"id"`
+	Name string          `json:"name"`
+	Args json.RawMessage `json:"args"`
+}
+
+type executableCode struct{ Code string }
+
+type codeResult struct{ Output string }
+
+// usage is the server's token counts. Prompt includes tokens read from the cache, and neither candidates nor prompt
+// the thoughts and the results of the server's own tools.
+type usage struct {
+	Prompt     int `json:"promptTokenCount"`
+	Cached     int `json:"cachedContentTokenCount"`
+	Candidates int `json:"candidatesTokenCount"`
+	Thoughts   int `json:"thoughtsTokenCount"`
+	Tools      int `json:"toolUsePromptTokenCount"`
+}
+
+func (u *usage) tokens() *llm.Usage {
+	if u == nil || u.Prompt+u.Candidates == 0 {
+		return nil
+	}
+	read := min(u.Cached, u.Prompt)
+	return &llm.Usage{Input: u.Prompt - read + u.Tools, CacheRead: read, Output: u.Candidates + u.Thoughts, Reasoning: u.Thoughts}
+}
+
+// decoder turns a reply into deltas and a message.
+type decoder struct {
+	reply *llm.Reply
+	yield func(llm.Delta) bool
+	host  string // owner of signatures
+	taken func(id string) bool
+
+	stopped bool
+	started bool
+	id      string
+	model   string
+	usage   *usage
+	reason  string // finishReason, or that of a blocked prompt
+	parts   []llm.Part
+	open    *openPart
+	broken  *llm.ToolCall // a call with invalid arguments: kept, or cut by the output limit?
+	ids     map[string]bool
+	calls   int
+	message llm.Message
+}
+
+// openPart is the text or thought being received.
+type openPart struct {
+	thought bool
+	text    strings.Builder
+	seal    seal
+}
+
+// run reads events to the end of the reply.
+func (d *decoder) run(ctx context.Context) error {
+	events := d.reply.Events()
+	for {
+		ev, err := events.Next()
+		if err != nil {
+			return d.ended(ctx, err)
+		}
+		if string(bytes.TrimSpace(ev.Data)) == "[DONE]" { // of a gateway
+			continue
+		}
+		err = d.event(ev.Data)
+		if err != nil && ev.Cut && !errors.Is(err, llm.ErrStopped) {
+			return d.ended(ctx, io.EOF)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// ended handles the end of the stream: it is complete with a finishReason, if the connection did not break.
+func (d *decoder) ended(ctx context.Context, err error) error {
+	if d.reason != "" && errors.Is(err, io.EOF) && ctx.Err() == nil {
+		return nil
+	}
+	return d.reply.Failed(ctx, err)
+}
+
+// event handles the data of one event: a chunk, or a list of chunks, which is a stream without alt=sse.
+func (d *decoder) event(data []byte) error {
+	data = bytes.TrimSpace(data)
+	if len(data) > 0 && data[0] == '[' {
+		var list []json.RawMessage
+		if json.Unmarshal(data, &list) != nil {
+			return d.reply.Broken("a list of events cannot be read", data)
+		}
+		for _, raw := range list {
+			if err := d.event(raw); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	var c chunk
+	if len(data) == 0 || data[0] != '{' || json.Unmarshal(data, &c) != nil {
+		return d.reply.Broken("an event cannot be read", data)
+	}
+	return d.chunk(&c, data)
+}
+
+func (d *decoder) chunk(c *chunk, data []byte) error {
+	if len(c.Error) > 0 && string(c.Error) != "null" {
+		return d.reply.Reported(llm.ErrorFields(c.Error))
+	}
+	if c.Usage != nil {
+		d.usage = c.Usage
+	}
+	if c.Feedback != nil && c.Feedback.Reason != "" {
+		d.begin(c)
+		d.reason = c.Feedback.Reason
+	}
+	for i := range c.Candidates {
+		if c.Candidates[i].Index != 0 {
+			continue
+		}
+		d.begin(c)
+		if err := d.candidate(&c.Candidates[i], data); err != nil {
+			return err
+		}
+	}
+	if d.stopped {
+		return llm.ErrStopped
+	}
+	return nil
+}
+
+// begin reports the start of the reply; only the first call counts.
+func (d *decoder) begin(c *chunk) {
+	if d.started {
+		return
+	}
+	d.started, d.id, d.model = true, c.ID, cmp.Or(c.Model, d.model)
+	d.send(llm.Started{ID: d.id, Model: d.model})
+}
+
+func (d *decoder) send(x llm.Delta) {
+	if !d.stopped && !d.yield(x) {
+		d.stopped = true
+	}
+}
+
+func (d *decoder) candidate(c *candidate, data []byte) error {
+	for i := range c.Content.Parts {
+		p := &c.Content.Parts[i]
+		switch {
+		case p.Call != nil:
+			if err := d.call(p.Call, p.Signature); err != nil {
+				return d.reply.Broken(err.Error(), data)
+			}
+		case p.Text != nil:
+			d.text(*p.Text, p.Thought, p.Signature)
+		case p.Code != nil: // of the server's own interpreter
+			d.text("\n```\n"+p.Code.Code+"\n```\n", false, p.Signature)
+		case p.Result != nil:
+			d.text("\n"+p.Result.Output+"\n", false, p.Signature)
+		case p.Signature != "":
+			d.text("", p.Thought, p.Signature)
+		}
+	}
+	switch c.Finish {
+	case "", "FINISH_REASON_UNSPECIFIED":
+		return nil
+	case "MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "MALFORMED_RESPONSE", "TOO_MANY_TOOL_CALLS", "MISSING_THOUGHT_SIGNATURE":
+		return d.reply.Broken("the model wrote a call that cannot be read ("+c.Finish+")", []byte(c.Message))
+	}
+	d.reason = c.Finish
+	return nil
+}
+
+// text handles a piece of text or thought. A signature ends its part.
+func (d *decoder) text(s string, thought bool, signature string) {
+	if s == "" && signature == "" {
+		return
+	}
+	if d.open != nil && (d.open.thought != thought || d.open.seal.Signature != "") {
+		d.close()
+	}
+	if d.open == nil {
+		d.settleBroken(false)
+		d.open = &openPart{thought: thought}
+	}
+	apart := signature != "" && s == "" && d.open.text.Len() > 0
+	d.open.text.WriteString(s)
+	d.open.seal = seal{Signature: signature, Apart: apart}
+	switch {
+	case s == "":
+	case thought:
+		d.send(llm.ReasoningDelta{Index: len(d.parts), Text: s})
+	default:
+		d.send(llm.TextDelta{Index: len(d.parts), Text: s})
+	}
+}
+
+// close ends the open part.
+func (d *decoder) close() {
+	p := d.open
+	if p == nil {
+		return
+	}
+	d.open = nil
+	var part llm.Part = llm.Text{Text: p.text.String(), Opaque: d.opaque(p.seal)}
+	if p.thought {
+		part = llm.Reasoning{Text: p.text.String(), Provider: d.host, Opaque: d.opaque(p.seal)}
+	}
+	d.send(llm.PartDone{Index: len(d.parts), Part: part})
+	d.parts = append(d.parts, part)
+}
+
+func (d *decoder) opaque(s seal) *llm.Opaque {
+	if s == (seal{}) {
+		return nil
+	}
+	b, err := json.Marshal(s)
+	if err != nil {
+		return nil
+	}
+	return &llm.Opaque{Provider: d.host, JSON: b}
+}
+
+// call handles a whole call.
+func (d *decoder) call(c *wireCall, signature string) error {
+	args, err := argumentsOf(c.Args)
+	if err != nil {
+		return err
+	}
+	d.close()
+	d.settleBroken(false)
+	id := d.unique(c.ID)
+	out := llm.ToolCall{ID: id, Name: c.Name, Opaque: d.opaque(seal{Signature: signature, ID: c.ID})}
+	d.calls++
+	d.send(llm.ToolDelta{Index: len(d.parts), ID: id, Name: c.Name, JSON: string(args)})
+	if c.Name == "" || !isObject(args) {
+		out.Input, out.Raw = json.RawMessage("{}"), cmp.Or(string(args), "{}")
+		d.broken = &out
+		return nil
+	}
+	out.Input = llm.AppendCanonical(make([]byte, 0, len(args)), bytes.TrimSpace(args))
+	d.parts = append(d.parts, out)
+	d.send(llm.ToolReady{Index: len(d.parts) - 1, Call: out})
+	return nil
+}
+
+// argumentsOf reads arguments: an object, nothing, or, from gateways, its text.
+func argumentsOf(raw json.RawMessage) ([]byte, error) {
+	if len(raw) == 0 || string(raw) == "null" {
+		return []byte("{}"), nil
+	}
+	if raw[0] != '"' {
+		return bytes.Clone(raw), nil
+	}
+	var s string
+	if err := json.Unmarshal(raw, &s); err != nil {
+		return nil, fmt.Errorf("the arguments of a call cannot be read: %w", err)
+	}
+	return []byte(s), nil
+}
+
+func isObject(text []byte) bool {
+	t := bytes.TrimSpace(text)
+	return len(t) > 1 && t[0] == '{' && t[len(t)-1] == '}' && json.Valid(t)
+}
+
+// settleBroken ends a call with invalid arguments. One that the output limit cut is dropped.
+func (d *decoder) settleBroken(cut bool) {
+	if d.broken == nil {
+		return
+	}
+	c := *d.broken
+	if d.broken = nil; cut {
+		return
+	}
+	d.send(llm.PartDone{Index: len(d.parts), Part: c})
+	d.parts = append(d.parts, c)
+}
+
+// unique returns id, or a new one if that is empty or taken.
+func (d *decoder) unique(id string) string {
+	for id == "" || d.ids[id] || d.taken(id) {
+		id = fmt.Sprintf("call_%016x", rand.Uint64())
+	}
+	if d.ids == nil {
+		d.ids = map[string]bool{}
+	}
+	d.ids[id] = true
+	return id
+}
+
+// finish completes the parts and makes the message. Without a reported usage it is estimated.
+func (d *decoder) finish(req *llm.Request) error {
+	d.close()
+	stop := d.stop()
+	d.settleBroken(stop == llm.StopMaxTokens)
+	if d.stopped {
+		return llm.ErrStopped
+	}
+	d.message = llm.Message{ID: d.id, Role: llm.Assistant, Parts: d.parts, Model: d.model, Stop: stop}
+	if d.message.Usage = d.usage.tokens(); d.message.Usage == nil {
+		d.message.Usage = &llm.Usage{Input: llm.EstimateRequest(req), Output: llm.EstimateTokens(d.message), Estimated: true}
+	}
+	return nil
+}
+
+// stop says why the reply ended. Any reason beside the known ones is a filter of the server (SAFETY, RECITATION,
+// BLOCKLIST, PROHIBITED_CONTENT, SPII, IMAGE_SAFETY, OTHER, ...).
+func (d *decoder) stop() llm.StopReason {
+	switch {
+	case d.reason == "MAX_TOKENS":
+		return llm.StopMaxTokens
+	case d.reason != "STOP":
+		return llm.StopRefusal
+	case d.calls > 0:
+		return llm.StopToolUse
+	}
+	return llm.StopEndTurn
+}

@@ -1,0 +1,195 @@
+// Package google implements Google's Gemini API, streamGenerateContent, at Google itself, on Vertex AI, and at
+// gateways.
+//
+// A [Provider] is one server; its models keep the promises of package llm. Facts of the wire:
+//
+//   - A reply is a stream of chunks; each has parts: pieces of text, pieces of thought, whole calls. It is complete with
+//     a finishReason.
+//   - Calls may have no id. They get one, which is not sent: results belong to calls by their order. An id that the
+//     server made goes back with the call and its result.
+//   - A thoughtSignature belongs to the part that it came with, and goes back on it. Gemini 3 refuses a call of the
+//     running turn without one, so a call that another model wrote gets the mark that Google documents for it.
+//   - Schemas are a subset of JSON Schema; a schema that goes beyond it is rewritten (schema.go).
+//
+// Sources: Gemini API reference (generateContent, function calling, thinking, thought signatures), the protocol
+// buffers of google/ai/generativelanguage/v1beta.
+package google
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/lathe-dev/lathe/internal/llm"
+	"github.com/lathe-dev/lathe/internal/llm/hosts"
+)
+
+// wireName is its name in the settings, and the catalogue's section of Google's own models.
+const wireName = "google"
+
+// Config describes one server.
+type Config struct {
+	Name          string // in errors; "" means "google"
+	BaseURL       string // with or without a version; "" means Google's own
+	APIKey        string // "" sends none
+	Headers       map[string]string
+	HTTP          *http.Client // nil means the default of package llm
+	Retry         llm.RetryPolicy
+	Clock         llm.Clock     // nil means the machine's
+	StallTimeout  time.Duration // as llm.Caller
+	HeaderTimeout time.Duration // as llm.Caller
+	KeyVar        string        // the variable that sets APIKey, for hints; "" means Google's
+	URLVar        string        // the variable that sets BaseURL; "" means Google's
+	Prepare       llm.Prepare   // see llm.Caller
+}
+
+// Provider makes the models of one server. It is safe for concurrent use.
+type Provider struct {
+	name   string
+	host   string // owner of opaque data, see llm.HostID
+	models string // the address before a model's id
+	header http.Header
+	retry  llm.RetryPolicy
+	caller llm.Caller
+}
+
+// New makes a provider. An invalid base URL is reported by the first request.
+func New(c Config) *Provider {
+	own, _ := hosts.Named(wireName)
+	base := orElse(c.BaseURL, own.Base)
+	p := &Provider{name: orElse(c.Name, wireName), models: modelsURL(base), header: c.header(), retry: c.Retry}
+	p.host = llm.HostID(p.name, base)
+	p.caller = llm.Caller{
+		Provider: p.name, HTTP: c.HTTP, Clock: c.Clock, StallTimeout: c.StallTimeout, HeaderTimeout: c.HeaderTimeout, Prepare: c.Prepare,
+		KeyVar: orElse(c.KeyVar, own.Variable("apiKey")), URLVar: orElse(c.URLVar, own.Variable("apiBase")),
+	}
+	return p
+}
+
+func orElse(s, otherwise string) string {
+	if s == "" {
+		return otherwise
+	}
+	return s
+}
+
+func (c *Config) header() http.Header {
+	h := http.Header{}
+	h.Set("Content-Type", "application/json")
+	if c.APIKey != "" {
+		h.Set("X-Goog-Api-Key", c.APIKey)
+	}
+	for k, v := range c.Headers {
+		h.Set(k, v)
+	}
+	return h
+}
+
+// modelsURL returns the address of the models under a base URL. "/v1beta" is added unless the path has a version.
+func modelsURL(base string) string {
+	base = strings.TrimRight(strings.TrimSpace(base), "/")
+	u, err := url.Parse(base)
+	if err != nil {
+		return base // Post reports the error
+	}
+	if !versioned(u.Path) {
+		base += "/v1beta"
+	}
+	return strings.TrimSuffix(base, "/models") + "/models/"
+}
+
+func versioned(path string) bool {
+	for seg := range strings.SplitSeq(path, "/") {
+		if len(seg) > 1 && seg[0] == 'v' && seg[1] >= '0' && seg[1] <= '9' {
+			return true
+		}
+	}
+	return false
+}
+
+// Name is the provider's name in errors.
+func (p *Provider) Name() string { return p.name }
+
+// Model returns the model with that id. The server is not asked: a wrong id fails at the first request.
+func (p *Provider) Model(_ context.Context, id string) (llm.Model, error) {
+	info := llm.Lookup(wireName, strings.TrimPrefix(id, "models/"))
+	info.Provider, info.Host = wireName, p.host
+	if info.ID == "" {
+		return nil, &llm.Error{
+			Kind: llm.KindNotFound, Provider: p.name, Message: "no model is named",
+			Hint: "name one with --model or the model setting",
+		}
+	}
+	return &model{p: p, info: info, family: familyOf(info.ID), ids: map[string]string{}}, nil
+}
+
+type model struct {
+	p      *Provider
+	info   llm.ModelInfo
+	family family
+	enc    encoder
+	ids    map[string]string // id of a call in the conversation -> id that the server gave it; guarded by enc.messages
+}
+
+func (m *model) Info() llm.ModelInfo { return m.info }
+
+// Stream sends req, with retries, and yields the reply.
+func (m *model) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
+	return func(yield func(llm.Delta, error) bool) {
+		out := &llm.Outgoing{
+			URL:    m.p.models + url.PathEscape(m.info.ID) + ":streamGenerateContent?alt=sse",
+			Header: m.p.header, Body: m.body(req), Model: m.info.ID,
+		}
+		m.p.retry.Run(ctx, m.p.caller.Clock, func(ctx context.Context, n int, yield func(llm.Delta) bool) error {
+			return m.attempt(ctx, n, req, out, yield)
+		}, yield)
+	}
+}
+
+// attempt sends the request once.
+func (m *model) attempt(ctx context.Context, n int, req *llm.Request, out *llm.Outgoing, yield func(llm.Delta) bool) error {
+	reply, err := m.p.caller.Post(ctx, n, out, yield)
+	if err != nil {
+		return err
+	}
+	d := &decoder{reply: reply, yield: yield, host: m.info.Host, model: m.info.ID, taken: takenIDs(req)}
+	if err = d.run(ctx); err == nil {
+		err = d.finish(req)
+	}
+	if err != nil {
+		reply.Abort()
+		return d.withPartial(err)
+	}
+	reply.Close()
+	if !yield(llm.Done{Message: d.message}) {
+		return llm.ErrStopped
+	}
+	return nil
+}
+
+// withPartial adds the complete parts to the error of a broken stream.
+func (d *decoder) withPartial(err error) error {
+	e, ok := errors.AsType[*llm.Error](err)
+	if ok && len(d.parts) > 0 {
+		e.Partial = &llm.Message{ID: d.id, Role: llm.Assistant, Parts: d.parts, Model: d.model, Stop: llm.StopBroken}
+	}
+	return err
+}
+
+// takenIDs reports whether a call of the conversation has an id.
+func takenIDs(req *llm.Request) func(string) bool {
+	return func(id string) bool {
+		for i := range req.Messages {
+			for _, p := range req.Messages[i].Parts {
+				if c, ok := p.(llm.ToolCall); ok && c.ID == id {
+					return true
+				}
+			}
+		}
+		return false
+	}
+}
