@@ -63,6 +63,7 @@ type Options struct {
 	Agents        []subagent.Kind    // in addition to those from files
 	Agent         string             // the kind of new main conversations; "": the configured one
 	Boundary      *boundary.Boundary // confines commands; nil: no sandbox. The caller closes it, after the instance
+	Eval          bool               // judges look at the work, also if the settings do not say so
 	NoPersistence bool               // sessions live in memory and end with the instance
 }
 

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -21,7 +20,6 @@ import (
 	"github.com/lathe-dev/lathe/internal/extension"
 	"github.com/lathe-dev/lathe/internal/journal"
 	"github.com/lathe-dev/lathe/internal/llm"
-	"github.com/lathe-dev/lathe/internal/llm/hosts"
 	"github.com/lathe-dev/lathe/internal/permission"
 	"github.com/lathe-dev/lathe/internal/prompt"
 	"github.com/lathe-dev/lathe/internal/resume"
@@ -174,35 +172,18 @@ func (s *Session) setUp(ctx context.Context, model llm.Model) (err error) {
 		Embedder: i.Embedder, Count: s.CountRequest, Notice: s.publishAgent,
 	}
 	s.closers = append(s.closers, s.env.Agents.Close)
+	s.gate = s.newGate()
 	return s.newAgent(ctx, model)
 }
 
 // addRoots adds the folders of the settings and of the command line, which a subagent shares with its parent, and the
 // session's own blobs.
 func (s *Session) addRoots() error {
-	i, before := s.inst, s.env.Roots.List()
+	var dirs []string
 	if s.parent == nil {
-		before = nil
-		for _, dir := range append(slices.Clone(i.opts.AddDirs), i.settings().Permissions.AdditionalDirectories...) {
-			if err := s.env.Roots.Add(dir, false); err != nil {
-				return err
-			}
-		}
+		dirs = append(slices.Clone(s.inst.opts.AddDirs), s.inst.settings().Permissions.AdditionalDirectories...)
 	}
-	if log := s.Log(); log != nil {
-		if err := os.MkdirAll(log.Blobs(), 0o700); err != nil {
-			return err
-		}
-		for _, dir := range log.BlobDirs() {
-			if err := s.env.Roots.Add(dir, true); err != nil {
-				return err
-			}
-		}
-	}
-	for _, r := range s.env.Roots.List()[len(before):] {
-		s.Policy().AddRoot(r.Path, r.ReadOnly)
-	}
-	return nil
+	return workspace.AddRoots(s.env, s.Policy(), s.parent != nil, dirs, s.Log())
 }
 
 // readAttached runs calls of Read, for files that the user attaches.
@@ -229,13 +210,7 @@ func (i *Instance) newEnv(_ context.Context, s *Session) (*tool.Env, error) {
 	env.Runner, env.Boundary, env.Secrets = i.runner, i.opts.Boundary, i.secrets
 	s.closers = append(s.closers, env.Background.Close)
 	env.Environ = i.ChildEnv
-	env.Shell = i.settings().Bash.Shell
-	env.ChildEnv.Drop, env.ChildEnv.ScrubCredentials = hosts.Secrets(), i.settings().Bash.ScrubCredentials
-	env.Limits = tool.Limits{
-		BashTimeout: ms(i.settings().Bash.DefaultTimeoutMs), BashMaxTimeout: ms(i.settings().Bash.MaxTimeoutMs),
-		BashOutput: i.settings().Bash.MaxOutputLength,
-	}
-	env.Cache.Configure(i.settings().ExploreCache.Enabled, i.settings().ExploreCache.MaxEntries, ms(i.settings().ExploreCache.DirectoryTTLMs))
+	i.extensions.Configure(env)
 	s.keepBlobs(env)
 	return env, nil
 }
@@ -257,7 +232,7 @@ func (s *Session) newAgent(ctx context.Context, model llm.Model) error {
 		MaxSteps: s.kind.Steps(i.opts.MaxTurns), MaxTokens: i.settings().MaxOutputTokens,
 		BudgetUSD: s.Budget(), Effort: llm.Effort(i.settings().Effort),
 		System: s.system, Attach: s.addContext, BeforeStep: []agent.BeforeStep{s.env.Plan.Hook(s.Messages, s.Revision), {Name: "skills", Run: s.skills.BeforeStep}, {Name: "background", Run: s.env.News}, s.env.Deferred.Hook(s.toolSet, s.Messages, s.Revision)}, Authorize: s.approver.Authorize,
-		BeforeStop: []agent.BeforeStop{s.env.Linger(s.lingers)},
+		BeforeStop: []agent.BeforeStop{s.gate.After(s.env.Linger(s.lingers))},
 		Snapshot:   s.seat().Before, LimitResult: s.env.Spill, Publish: s.publishAgent, Record: s.Record,
 		Boundaries: s.boundaries, Mode: s.Mode, Dir: s.Dir, RetryBase: ms(i.settings().Stream.RetryBaseMs),
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/approval"
 	"github.com/lathe-dev/lathe/internal/attach"
 	"github.com/lathe-dev/lathe/internal/compact"
+	"github.com/lathe-dev/lathe/internal/eval"
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/extension"
 	"github.com/lathe-dev/lathe/internal/journal"
@@ -60,8 +61,9 @@ type Session struct {
 
 	kind   *extension.Agent
 	set    atomic.Pointer[agent.ToolSet]
-	begun  session.System  // of the command line that began the conversation
-	window *window.Keeper  // nil when nothing is kept
+	begun  session.System // of the command line that began the conversation
+	window *window.Keeper // nil when nothing is kept
+	gate   *eval.Gate
 	life   context.Context // ends with the session
 
 	turn   sync.Mutex // held while a turn runs
@@ -167,6 +169,7 @@ func (s *Session) Prompt(ctx context.Context, m llm.Message) (event.TurnEnd, err
 	}
 	s.notes = nil
 	s.output.Reset()
+	s.gate.Begin(m)
 	s.env.Cache.InvalidateSearches() // the user may have changed files since
 	if len(s.Messages()) == 0 {
 		m = s.withContext(ctx, m)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/lathe-dev/lathe/internal/eval"
 	"github.com/lathe-dev/lathe/internal/extension"
 	"github.com/lathe-dev/lathe/internal/resume"
 	"github.com/lathe-dev/lathe/internal/session"
@@ -30,6 +31,23 @@ func (s *Session) openAgent(ctx context.Context, k *subagent.Kind, r subagent.Re
 	return s.inst.NewSession(ctx, SessionOptions{
 		Chain: append(slices.Clone(s.chain), k.Name+"/"+r.Call), Parent: s, Tree: r.Tree, Bus: s.bus, Kind: k, Resume: r.Resume,
 		ID: r.NewSession(), Linger: -1, Model: r.ModelName(s.inst.settings().Subagents.Model, k), Interactive: s.interactive && !k.NoAsk,
+	})
+}
+
+// newGate makes the gate that judges the work before a turn ends.
+func (s *Session) newGate() *eval.Gate {
+	return eval.New(eval.Config{
+		Models:  eval.Models{Get: s.inst.Model, Count: s.CountRequest, Explore: s.env.Agents.Explore},
+		Journal: s.Journal, Judges: s.inst.extensions.Judges, Settings: s.inst.extensions.Eval, Invoke: s.Invoke,
+		On: func() bool {
+			return s.kind.Kind().Judged() || s.parent == nil && (s.inst.opts.Eval || s.inst.settings().Eval.Enabled)
+		},
+		Diff: func(limit int) string {
+			if s.tree != nil {
+				return s.tree.Diff(s.life, limit)
+			}
+			return s.inst.checkpoints.TurnDiff(s.outermost().Log(), limit)
+		},
 	})
 }
 

@@ -57,6 +57,7 @@ type Options struct {
 	Bare          bool
 	Betas         []string
 	Skills        []string // that the model may use, as initialize lists them; nil: all
+	Eval          bool     // judges look at the work
 	Agent         string   // the kind of the main conversation
 	Agents        string   // kinds of subagents, a JSON object
 
@@ -89,7 +90,7 @@ var flagGroups = []struct {
 }{
 	{"Terminal", []string{"plain", "inline"}},
 	{"Output and input", []string{"print", "output-format", "input-format", "verbose", "include-partial-messages", "replay-user-messages", "json-schema", "permission-prompt-tool"}},
-	{"Model", []string{"model", "small-model", "effort", "fallback-model", "max-turns", "max-budget-usd", "task-budget", "provider", "api-base", "betas"}},
+	{"Model", []string{"model", "small-model", "effort", "fallback-model", "max-turns", "max-budget-usd", "task-budget", "eval", "provider", "api-base", "betas"}},
 	{"Prompt", []string{"system-prompt", "system-prompt-file", "append-system-prompt", "append-system-prompt-file"}},
 	{"Permissions and tools", []string{"permission-mode", "dangerously-skip-permissions", "allowedTools", "disallowedTools", "tools", "add-dir", "sandbox", "trust"}},
 	{"Sessions", []string{"continue", "resume", "resume-session-at", "fork-session", "session-id", "name", "no-session-persistence"}},
@@ -154,6 +155,7 @@ func addPromptFlags(f *pflag.FlagSet, o *Options) {
 	f.StringVar(&o.PermissionTool, "permission-prompt-tool", "", "ask for permission over `stdio`, by the control protocol")
 	f.IntVar(&o.MaxTurns, "max-turns", 0, "stop after `n` model calls")
 	f.Float64Var(&o.MaxBudget, "max-budget-usd", 0, "stop when `usd` dollars are spent")
+	f.BoolVar(&o.Eval, "eval", false, "have judges look at the work before a turn ends")
 	f.IntVar(&o.TaskBudget, "task-budget", 0, "tell the model to finish within `n` tokens (Anthropic's API)")
 	f.StringVarP(&o.Worktree, "worktree", "w", "", "work in a git worktree of its own, by `name`")
 	f.Lookup("worktree").NoOptDefVal = newWorktree

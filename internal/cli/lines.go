@@ -176,6 +176,15 @@ type informationalLine struct {
 	stamped
 }
 
+// evalLine is an event of the eval gate; Eval has its fields.
+type evalLine struct {
+	Type    string  `json:"type"`
+	Subtype string  `json:"subtype"`
+	Parent  *string `json:"parent_tool_use_id"`
+	Eval    any     `json:"eval"`
+	stamped
+}
+
 type fallbackLine struct {
 	Type    string `json:"type"`
 	Subtype string `json:"subtype"`

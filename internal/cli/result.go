@@ -5,6 +5,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
 )
 
@@ -27,6 +28,7 @@ type resultLine struct {
 	Agents     *agentStats            `json:"subagent_stats,omitempty"`
 	Denials    []denial               `json:"permission_denials"`
 	Structured json.RawMessage        `json:"structured_output,omitempty"`
+	Eval       []event.EvalComplete   `json:"eval,omitempty"`
 	Terminal   string                 `json:"terminal_reason,omitempty"`
 	Errors     []string               `json:"errors,omitempty"`
 	UUID       string                 `json:"uuid"`
@@ -40,7 +42,7 @@ func (t *resultStats) result(o *outcome) *resultLine {
 		Type: "result", Subtype: o.subtype(), IsError: o.isError(),
 		Duration: ms(o.end.Duration), API: ms(o.end.APITime), TTFT: ms(t.first),
 		Turns: max(o.end.Steps, t.steps), Cost: cents(t.cost), Usage: usageOf(t.usage), Models: t.modelUsage(), Agents: t.agents.total(),
-		Denials: t.denials, Structured: o.structured, Terminal: o.terminalReason(t.streaming),
+		Denials: t.denials, Eval: t.eval, Structured: o.structured, Terminal: o.terminalReason(t.streaming),
 	}
 	r.Usage.ServerTool, r.Usage.Tier = &wireServer{}, "standard"
 	if r.Denials == nil {

@@ -25,6 +25,7 @@ type resultStats struct {
 	streaming bool // the newest reply is not whole
 	end       *event.TurnEnd
 	denials   []denial
+	eval      []event.EvalComplete // the rounds of the gate
 	started   time.Time
 	first     time.Duration // until the first reply began
 
@@ -60,7 +61,7 @@ func newResultStats(info func(string) llm.ModelInfo) *resultStats {
 // reset begins a turn.
 func (t *resultStats) reset() {
 	t.answer, t.messageID, t.usage, t.stop, t.steps = "", "", llm.Usage{}, "", 0
-	t.end, t.denials, t.first = nil, nil, 0
+	t.end, t.denials, t.eval, t.first = nil, nil, nil, 0
 	t.streaming = false
 	t.started = time.Time{}
 }
@@ -97,6 +98,10 @@ func (t *resultStats) observe(e event.Event) {
 		t.denials = append(t.denials, denial{b.Call.Name, b.Call.ID, objectOr(b.Call.Input)})
 	case event.StepEnd:
 		t.addStep(agent, b)
+	case event.EvalComplete:
+		if main {
+			t.eval = append(t.eval, b)
+		}
 	case event.SideRequest:
 		t.addUsage(b.Model, b.Usage, b.CostUSD)
 	case event.TurnEnd:

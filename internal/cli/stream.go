@@ -173,6 +173,12 @@ func (p *streamPrinter) event(e event.Event) error {
 		return p.compacted(b)
 	case event.Background:
 		return p.background(b)
+	case event.EvalStart:
+		return p.w.write(&evalLine{Type: "system", Subtype: "eval_start", Parent: parent, Eval: b})
+	case event.EvalVerdict:
+		return p.w.write(&evalLine{Type: "system", Subtype: "eval_judge_verdict", Parent: parent, Eval: b})
+	case event.EvalComplete:
+		return p.w.write(&evalLine{Type: "system", Subtype: "eval_complete", Parent: parent, Eval: b})
 	case event.ModelFallback:
 		return p.w.write(&fallbackLine{Type: "system", Subtype: "model_fallback", From: b.From, To: b.To, Reason: b.Reason})
 	case event.TurnStart:

@@ -69,6 +69,10 @@ func (p *textPrinter) event(e event.Event) error {
 		p.progress.status("Compacting")
 	case event.Compacted:
 		p.progress.line("%s", b)
+	case event.EvalStart:
+		p.progress.status("Judging")
+	case event.EvalComplete:
+		p.progress.line("%s", b)
 	case event.Notice:
 		switch {
 		case b.Level == "info":

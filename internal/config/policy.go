@@ -221,7 +221,7 @@ func descends(p keyPath) bool {
 		return true
 	}
 	switch p[0] {
-	case "permissions", "env", "attribution", "exploreCache", "snapshots", "subagents", "worktree", "bash", "stream", "network", "log", "modelAliases":
+	case "permissions", "env", "attribution", "exploreCache", "snapshots", "eval", "subagents", "worktree", "bash", "stream", "network", "log", "modelAliases":
 		return len(p) == 1
 	case "providers", "sandbox":
 		return len(p) <= 2

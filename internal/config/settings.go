@@ -77,6 +77,7 @@ type Settings struct {
 
 	CacheLifetime string `json:"cacheLifetime"` // "5m" or "1h"
 
+	Eval         Eval         `json:"eval"`
 	Subagents    Subagents    `json:"subagents"`
 	Worktree     Worktree     `json:"worktree"`
 	ExploreCache ExploreCache `json:"exploreCache"`
@@ -205,6 +206,14 @@ type ContextProvider struct {
 type Subagents struct {
 	Model         string `json:"model"`         // of all subagents; "" or "inherit": the call's, the kind's or the parent's
 	MaxConcurrent int    `json:"maxConcurrent"` // running at once; read at start
+}
+
+// Eval configures the gate that judges the work before a turn ends.
+type Eval struct {
+	Enabled   bool   `json:"enabled"`
+	Command   string `json:"command"`   // the check command; "": none
+	TimeoutMs int    `json:"timeoutMs"` // of the check command
+	MaxRounds int    `json:"maxRounds"`
 }
 
 // Worktree configures the copies of the project that isolated agents work in.

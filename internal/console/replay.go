@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/lathe-dev/lathe/internal/cost"
+	"github.com/lathe-dev/lathe/internal/eval"
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/permission"
@@ -174,6 +175,10 @@ func (p *player) take(e session.Entry) {
 	case session.Note:
 		p.add(event.Notice{Level: cmp.Or(b.Level, "info"), Text: b.Text})
 	case session.Unknown:
+		if round, ok := eval.Recorded(b); ok {
+			p.add(round)
+			return
+		}
 		p.userCommand(e.ID, b)
 	}
 }

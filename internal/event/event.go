@@ -249,7 +249,7 @@ func (c Compacted) String() string {
 
 // SideRequest is a request beside the conversation, which costs money all the same.
 type SideRequest struct {
-	Purpose string    `json:"purpose"` // "permission", "title" or "summary"
+	Purpose string    `json:"purpose"` // "permission", "title", "summary" or "eval"
 	Model   string    `json:"model"`
 	Usage   llm.Usage `json:"usage"`
 	CostUSD float64   `json:"cost_usd"`

@@ -127,6 +127,9 @@ var kinds = sync.OnceValue(func() map[string]decoder {
 	register[SideRequest](m)
 	register[Asked](m)
 	register[Answered](m)
+	register[EvalStart](m)
+	register[EvalVerdict](m)
+	register[EvalComplete](m)
 	register[Opened](m)
 	register[Status](m)
 	return m

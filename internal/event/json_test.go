@@ -54,6 +54,12 @@ func everyBody() []event.Body {
 		event.ModeChanged{Mode: permission.AcceptEdits},
 		event.Compacting{Trigger: "auto"},
 		event.Compacted{Level: 4, Trigger: "auto", Before: 160_000, After: 20_000, Failed: "overloaded", Err: "too large"},
+		event.EvalStart{Round: 1, Judges: 3, Command: "go test ./..."},
+		event.EvalVerdict{Round: 1, Verdict: event.Verdict{Judge: "Correctness", Reasoning: "No.", Suggestions: []string{"fix it"}, Weight: 2}},
+		event.EvalComplete{
+			Round: 1, Last: true, Refinement: "go on", Verdicts: []event.Verdict{{Judge: "Goal Alignment", Absent: "overloaded"}},
+			Check: &event.EvalCheck{Command: "go test ./...", Failed: true, Output: "FAIL"},
+		},
 		event.SideRequest{Purpose: "permission", Model: "m", Usage: usage, CostUSD: 0.001},
 		event.Asked{ID: "q1", Of: "agent explore/t1", Question: event.Question{
 			Agent: []string{"explore/t1"}, Title: "Edit a.go?", Text: "It is outside.", Options: []event.Option{{ID: event.ChoiceOnce, Label: "Yes", Help: "this call"}}, Multi: true, Free: true,

@@ -4,9 +4,11 @@ package extension
 import (
 	"context"
 	"sync"
+	"time"
 
 	"github.com/lathe-dev/lathe/internal/attach"
 	"github.com/lathe-dev/lathe/internal/config"
+	"github.com/lathe-dev/lathe/internal/eval"
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/journal"
 	"github.com/lathe-dev/lathe/internal/llm"
@@ -69,6 +71,23 @@ func (f *Folder) agents() []subagent.Folder {
 		out = append(out, subagent.Folder{Path: d.Path, Source: d.Source, Bound: d.Bound})
 	}
 	return out
+}
+
+// Judges lists the judges of work done here: the built-in ones and those of files. The notes name the files that were left out.
+func (f *Folder) Judges() (judges []eval.Judge, notes []string) {
+	var folders []eval.Folder
+	if !f.o.Bare {
+		for _, d := range f.places().Named("judges") {
+			folders = append(folders, eval.Folder{Path: d.Path, Bound: d.Bound})
+		}
+	}
+	return eval.Find(folders)
+}
+
+// Eval is the configuration of the gate.
+func (f *Folder) Eval() eval.Settings {
+	set := f.o.Config().Settings.Eval
+	return eval.Settings{Command: set.Command, Timeout: time.Duration(set.TimeoutMs) * time.Millisecond, Rounds: set.MaxRounds}
 }
 
 // AgentListing is the section of the context that lists the kinds of agents that are not built in.

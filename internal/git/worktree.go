@@ -132,3 +132,32 @@ func same(a, b string) bool {
 	y, errY := os.Stat(b)
 	return errX == nil && errY == nil && os.SameFile(x, y)
 }
+
+// Patch is the changes of a work tree since a commit, as git apply takes them. New files are part of it, and the index of the work tree
+// then knows their names; files that git ignores are not.
+func (g *Git) Patch(ctx context.Context, there Repo, base string) ([]byte, error) {
+	if _, err := g.edit(ctx, there, "add", "--intent-to-add", "--", "."); err != nil {
+		return nil, err
+	}
+	patient := *g
+	patient.MaxOutput = mostPatch
+	return patient.edit(ctx, there, "diff", "--no-ext-diff", "--no-textconv", "--no-color", "--binary", "--full-index", "--src-prefix=a/", "--dst-prefix=b/", base)
+}
+
+// mostPatch bounds a patch, in bytes.
+const mostPatch = 64 << 20
+
+// RemoveWorktree removes a work tree and its branch, with everything in them.
+func (g *Git) RemoveWorktree(ctx context.Context, repo Repo, path, branch string) error {
+	if _, err := os.Lstat(path); err == nil {
+		if _, err := g.edit(ctx, repo, "worktree", "remove", "--force", path); err != nil {
+			return err
+		}
+	}
+	_ = os.Remove(filepath.Dir(path)) // the folder of all worktrees, when it is empty
+	if _, err := g.edit(ctx, repo, "rev-parse", "--verify", "--quiet", "refs/heads/"+branch); err != nil {
+		return nil
+	}
+	_, err := g.edit(ctx, repo, "update-ref", "-d", "refs/heads/"+branch)
+	return err
+}

@@ -115,6 +115,17 @@ func (j *Journal) Add(b session.Body) error {
 	})
 }
 
+// AddWith writes an entry and publishes the events that announce it; without a log it only publishes.
+func (j *Journal) AddWith(entry session.Body, bodies ...event.Body) error {
+	return j.Record(func() error {
+		if j.log == nil {
+			return nil
+		}
+		_, err := j.log.Add(context.Background(), entry)
+		return err
+	}, bodies...)
+}
+
 // Note publishes a notice and records it, for notices that a reader who comes back must not miss: something was
 // lost, cut or replaced. One that cannot be recorded is only published.
 func (j *Journal) Note(n event.Notice) {

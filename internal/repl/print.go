@@ -92,6 +92,11 @@ func (r *repl) turn(body event.Body) {
 	case event.Compacted:
 		r.out.rest()
 		r.out.block(b.String())
+	case event.EvalStart:
+		r.out.working("Judging")
+	case event.EvalComplete:
+		r.out.rest()
+		r.out.block(b.String())
 	case event.ModeChanged:
 		r.status.Mode = b.Mode
 		r.out.line("mode: %s", b.Mode)

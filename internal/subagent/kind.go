@@ -32,6 +32,8 @@ type Kind struct {
 	Background bool     `json:"background,omitempty"` // it runs beside its parent unless the call says otherwise
 	Color      string   `json:"color,omitempty"`
 
+	Eval bool `json:"eval,omitempty"` // judges look at its work before it ends
+
 	InitialPrompt string `json:"initialPrompt,omitempty"` // of a main conversation: stands before its first prompt
 
 	Source string   `json:"source"`          // its origin: "built-in", "user", "project", "organisation", "command line"
@@ -79,6 +81,9 @@ func BuiltIn() []Kind {
 	}
 	return builtIn
 }
+
+// Judged reports whether judges look at the work of the kind; k may be nil.
+func (k *Kind) Judged() bool { return k != nil && k.Eval }
 
 // Permission returns the tools that agents of this kind are limited to, in addition to the session's rules and mode.
 // Canonical maps any spelling of a tool's name to its canonical one.

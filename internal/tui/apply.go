@@ -83,6 +83,8 @@ func (m *model) show(e event.Event, old bool) {
 		m.tell(b.Level, b.Text)
 	case event.Compacted:
 		m.tell("info", b.String())
+	case event.EvalComplete:
+		m.tell(b.Level(), b.String())
 	case event.TurnEnd:
 		if old {
 			m.endTurn(b)
