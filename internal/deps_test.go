@@ -35,8 +35,10 @@ var table = func() map[string]row {
 		"await":                     {nil, "what tests wait for is outside of lathe"},
 		"term/termtest":             {[]string{"await", "term"}, "the terminal in which the tests of every front end run knows none of them"},
 
-		"glob":     {nil, "matching a path with a stranger's pattern in bounded time is plain computation"},
-		"document": {[]string{"llm", "sandbox"}, "hostile formats are read in a child process; whose files they are is above"},
+		"glob":         {nil, "matching a path with a stranger's pattern in bounded time is plain computation"},
+		"document/pdf": {nil, "the objects of a PDF are read from its bytes alone"},
+
+		"document": {[]string{"document/pdf", "llm", "sandbox"}, "hostile formats are read in a child process; whose files they are is above"},
 
 		"web":         {[]string{"netproxy"}, "fetching a page needs the one judgement of which addresses are private; who may fetch is above"},
 		"notebook":    {nil, "the cells of a notebook are read and changed as data; files and permissions are above"},

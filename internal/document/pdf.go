@@ -7,19 +7,19 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/ledongthuc/pdf"
+	"github.com/lathe-dev/lathe/internal/document/pdf"
 )
 
 // readPDF reads the text of pages.
 func readPDF(f io.ReaderAt, size int64, r Request) (*Answer, error) {
-	doc, err := pdf.NewReader(f, size)
-	if errors.Is(err, pdf.ErrInvalidPassword) {
-		return nil, errors.New("the PDF is protected by a password")
+	doc, err := pdf.Open(f, size)
+	if errors.Is(err, pdf.ErrPassword) {
+		return nil, err
 	}
 	if err != nil {
 		return nil, fmt.Errorf("the PDF is damaged (%w)", err)
 	}
-	a := &Answer{Pages: doc.NumPage()}
+	a := &Answer{Pages: doc.Pages()}
 	last := a.Pages
 	if r.Last > 0 {
 		last = min(last, r.Last)
@@ -53,10 +53,6 @@ func pageText(doc *pdf.Reader, n int) (p Page) {
 			p.Text = fmt.Sprintf("[The page cannot be read: %v]", v)
 		}
 	}()
-	page := doc.Page(n)
-	if page.V.IsNull() {
-		return p
-	}
-	p.Text = strings.TrimSpace(strings.ToValidUTF8(newTextReader(page).read(), "\uFFFD"))
+	p.Text = strings.TrimSpace(strings.ToValidUTF8(newTextReader(doc.Page(n)).read(), "\uFFFD"))
 	return p
 }

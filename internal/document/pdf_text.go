@@ -4,16 +4,21 @@ import (
 	"math"
 	"strings"
 
-	"github.com/ledongthuc/pdf"
+	"github.com/lathe-dev/lathe/internal/document/pdf"
 )
 
 // textReader reads the text of a page in the order in which it is drawn (ISO 32000-1, section 9.4). A line begins
 // where the height changes, and a space stands where there is a gap of a fifth of the size of the font.
 type textReader struct {
-	page  pdf.Page
-	fonts map[string]*textFont
-	state textState
-	saved []textState
+	page      *pdf.Page
+	resources pdf.Dict // of the page, or the form that is being drawn
+	fonts     map[string]*pdf.Font
+	forms     map[string]pdf.Form
+	scope     string // names the resources in fonts and forms
+	depth     int    // of forms in each other
+	steps     int    // operators so far
+	state     textState
+	saved     []textState
 
 	matrix, line matrix // of the text object
 	out          strings.Builder
@@ -24,15 +29,9 @@ type textReader struct {
 // textState is what the operators q and Q save.
 type textState struct {
 	page                      matrix
-	font                      *textFont
+	font                      *pdf.Font
 	size, char, word, leading float64
 	scale                     float64 // horizontal
-}
-
-type textFont struct {
-	pdf.Font
-	decoder pdf.TextEncoding
-	wide    bool // a code has two bytes
 }
 
 // matrix is a transformation: x' = a*x + c*y + e, y' = b*x + d*y + f.
@@ -48,58 +47,91 @@ func (m matrix) mul(n matrix) matrix {
 
 var unit = matrix{a: 1, d: 1}
 
-// textMax is how many bytes of text of one page are kept; nobody reads more.
-const textMax = 4 << 20
+const (
+	textMax  = 4 << 20    // bytes of text of one page that are kept; nobody reads more
+	stepsMax = 20_000_000 // operators of one page
+	formsMax = 10         // how deep forms may lie in each other
+)
 
-func newTextReader(page pdf.Page) *textReader {
-	return &textReader{page: page, fonts: map[string]*textFont{}, state: textState{page: unit, scale: 1}, matrix: unit, line: unit}
+func newTextReader(page *pdf.Page) *textReader {
+	return &textReader{
+		page: page, resources: page.Resources, fonts: map[string]*pdf.Font{}, forms: map[string]pdf.Form{},
+		state: textState{page: unit, scale: 1}, matrix: unit, line: unit,
+	}
 }
 
 func (r *textReader) read() string {
-	contents := r.page.V.Key("Contents")
-	if contents.Kind() == pdf.Null {
-		return ""
-	}
-	pdf.Interpret(contents, r.operator)
+	pdf.Operators(r.page.Contents(), r.operator)
 	return r.out.String()
 }
 
-func (r *textReader) operator(stack *pdf.Stack, op string) {
-	args := make([]pdf.Value, stack.Len())
-	for i := len(args) - 1; i >= 0; i-- {
-		args[i] = stack.Pop()
-	}
+// operator carries out an operator. It returns false when the page has had enough of them.
+func (r *textReader) operator(op string, args []any) bool {
 	number := func(i int) float64 {
 		if i >= len(args) {
 			return 0
 		}
-		return args[i].Float64()
+		n, _ := args[i].(float64)
+		return n
 	}
-	if r.placing(op, number) || len(args) == 0 {
-		return
+	if r.steps++; !r.placing(op, number) && len(args) > 0 {
+		r.shows(op, args, number)
 	}
+	return r.steps < stepsMax && r.out.Len() <= textMax
+}
+
+func (r *textReader) shows(op string, args []any, number func(int) float64) {
 	switch op {
 	case "Tf":
-		r.state.font, r.state.size = r.font(args[0].Name()), number(1)
+		r.state.font, r.state.size = r.font(args[0]), number(1)
 	case "Tj":
-		r.show(args[0].RawString())
+		r.show(args[0])
 	case "'":
 		r.move(0, -r.state.leading)
-		r.show(args[0].RawString())
+		r.show(args[0])
 	case "\"":
 		if r.state.word, r.state.char = number(0), number(1); len(args) > 2 {
 			r.move(0, -r.state.leading)
-			r.show(args[2].RawString())
+			r.show(args[2])
 		}
 	case "TJ":
-		for i := range args[0].Len() {
-			if v := args[0].Index(i); v.Kind() == pdf.String {
-				r.show(v.RawString())
+		list, _ := args[0].(pdf.Array)
+		for _, v := range list {
+			if n, ok := v.(float64); ok {
+				r.shift(-n / 1000 * r.state.size * r.state.scale)
 			} else {
-				r.shift(-v.Float64() / 1000 * r.state.size * r.state.scale)
+				r.show(v)
 			}
 		}
+	case "Do":
+		r.form(args[0])
 	}
+}
+
+// form draws a form with its own matrix and resources.
+func (r *textReader) form(v any) {
+	name, _ := v.(pdf.Name)
+	key := r.scope + "/" + string(name)
+	f, known := r.forms[key]
+	if !known {
+		f, _ = r.page.Form(r.resources, name)
+		r.forms[key] = f
+	}
+	if len(f.Contents) == 0 || r.depth >= formsMax {
+		return
+	}
+	resources, scope, state, saved := r.resources, r.scope, r.state, r.saved
+	if m := f.Matrix; m != nil {
+		r.state.page = matrix{m[0], m[1], m[2], m[3], m[4], m[5]}.mul(r.state.page)
+	}
+	if f.Resources != nil {
+		r.resources, r.scope = f.Resources, key
+	}
+	r.depth++
+	r.saved = nil
+	pdf.Operators(f.Contents, r.operator)
+	r.depth--
+	r.resources, r.scope, r.state, r.saved = resources, scope, state, saved
 }
 
 // placing carries out the operators that set the state or the place.
@@ -149,49 +181,54 @@ func (r *textReader) move(x, y float64) {
 
 func (r *textReader) shift(x float64) { r.matrix = matrix{1, 0, 0, 1, x, 0}.mul(r.matrix) }
 
-func (r *textReader) font(name string) *textFont {
-	if f, ok := r.fonts[name]; ok {
-		return f
+func (r *textReader) font(v any) *pdf.Font {
+	name, _ := v.(pdf.Name)
+	key := r.scope + "/" + string(name)
+	f, known := r.fonts[key]
+	if !known {
+		f = r.page.Font(r.resources, name)
+		r.fonts[key] = f
 	}
-	f := &textFont{Font: r.page.Font(name)}
-	f.decoder, f.wide = f.Encoder(), f.V.Key("Subtype").Name() == "Type0"
-	r.fonts[name] = f
 	return f
 }
 
-// width is the width of a code in thousandths of the size of the font; half of the size where the font does not say.
-func (f *textFont) width(code int) float64 {
-	if !f.wide {
-		if w := f.Width(code); w > 0 {
-			return w
-		}
-	}
-	return 500
-}
-
 // show writes a string and goes to its end.
-func (r *textReader) show(raw string) {
+func (r *textReader) show(v any) {
 	f := r.state.font
-	if f == nil || r.out.Len() > textMax {
+	raw, ok := v.(pdf.String)
+	if f == nil || !ok || r.out.Len() > textMax {
 		return
 	}
-	text := f.decoder.Decode(raw)
-	r.gap(text)
-	r.out.WriteString(strings.Map(printable, text))
-	step := 1
-	if f.wide {
-		step = 2
-	}
+	var text strings.Builder
 	total := 0.0
-	for i := 0; i+step <= len(raw); i += step {
-		total += f.width(int(raw[i]))/1000*r.state.size + r.state.char
-		if step == 1 && raw[i] == ' ' {
+	f.Each(raw, func(s string, code, bytes int) {
+		text.WriteString(s)
+		total += f.Width(code)/1000*r.state.size + r.state.char
+		if bytes == 1 && code == ' ' {
 			total += r.state.word
 		}
-	}
+	})
+	r.gap(text.String())
+	r.out.WriteString(strings.Map(printable, letters(text.String())))
 	r.shift(total * r.state.scale)
 	end := r.matrix.mul(r.state.page)
 	r.x, r.y, r.some = end.e, end.f, true
+}
+
+// letters writes ligatures as letters, so that words can be searched for.
+func letters(s string) string {
+	if !strings.Contains(s, "\xef\xac") {
+		return s
+	}
+	var b strings.Builder
+	for _, c := range s {
+		if i := c - '\uFB00'; i >= 0 && i < 7 {
+			b.WriteString([7]string{"ff", "fi", "fl", "ffi", "ffl", "st", "st"}[i])
+		} else {
+			b.WriteRune(c)
+		}
+	}
+	return b.String()
 }
 
 func printable(c rune) rune {

@@ -128,11 +128,11 @@ func (e *Env) pageText(ctx context.Context, p *web.Page) (string, error) {
 	kind := files.BinaryKind(p.Body)
 	switch {
 	case p.Type == "text/html" || p.Type == "application/xhtml+xml" || p.Type == "" && strings.HasPrefix(http.DetectContentType(p.Body), "text/html"):
-		title, text, err := web.Markdown([]byte(files.Decode(p.Body).View), p.URL)
-		if err == nil && title != "" {
+		title, text := web.Markdown([]byte(files.Decode(p.Body).View), p.URL)
+		if title != "" {
 			text = "# " + title + "\n\n" + strings.TrimPrefix(text, "# "+title+"\n\n")
 		}
-		return text, err
+		return text, nil
 	case kind == "PDF":
 		return e.fetchedPDF(ctx, p)
 	case files.Binary(p.Body[:min(len(p.Body), 8000)]):

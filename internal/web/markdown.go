@@ -1,14 +1,9 @@
 package web
 
 import (
-	"bytes"
 	"fmt"
-	"io"
 	"net/url"
 	"strings"
-
-	"golang.org/x/net/html"
-	"golang.org/x/net/html/atom"
 )
 
 // depthMax is how deep elements are followed.
@@ -16,32 +11,37 @@ const depthMax = 300
 
 // Markdown turns HTML into Markdown: the main part of the page where it is marked (main, article), without scripts,
 // navigation and what is hidden from people. base is the page's address, for its links.
-func Markdown(body []byte, base string) (title, text string, err error) {
-	root, err := html.ParseWithOptions(io.LimitReader(bytes.NewReader(body), BodyMax), html.ParseOptionEnableScripting(false))
-	if err != nil {
-		return "", "", fmt.Errorf("the HTML cannot be read: %w", err)
-	}
+func Markdown(body []byte, base string) (title, text string) {
+	root := parseTree(body[:min(len(body), BodyMax)])
 	at, _ := url.Parse(base)
 	w := &writer{base: at}
-	if t := find(root, atom.Title, 0); t != nil {
+	if t := find(root, "title", 0); t != nil {
 		title = strings.Join(strings.Fields(plain(t, 0)), " ")
 	}
 	top := root
-	for _, kind := range []atom.Atom{atom.Main, atom.Article, atom.Body} {
-		if n := find(root, kind, 0); n != nil && (kind == atom.Body || len(strings.TrimSpace(plain(n, 0))) > 200) {
+	for _, kind := range []string{"main", "article", "body"} {
+		if n := find(root, kind, 0); n != nil && (kind == "body" || len(strings.TrimSpace(plain(n, 0))) > 200) {
 			top = n
 			break
 		}
 	}
 	w.children(top, 0)
-	return title, w.done(), nil
+	return title, w.done()
 }
 
-func find(n *html.Node, kind atom.Atom, depth int) *html.Node {
-	if n.Type == html.ElementNode && n.DataAtom == kind {
+// shallow are the children of a node that is not too deep.
+func (n *node) shallow(depth int) []*node {
+	if depth >= depthMax {
+		return nil
+	}
+	return n.children
+}
+
+func find(n *node, kind string, depth int) *node {
+	if n.name == kind {
 		return n
 	}
-	for c := n.FirstChild; c != nil && depth < depthMax; c = c.NextSibling {
+	for _, c := range n.shallow(depth) {
 		if f := find(c, kind, depth+1); f != nil {
 			return f
 		}
@@ -50,20 +50,20 @@ func find(n *html.Node, kind atom.Atom, depth int) *html.Node {
 }
 
 // plain is the text below a node as it stands.
-func plain(n *html.Node, depth int) string {
+func plain(n *node, depth int) string {
 	var b strings.Builder
 	plainTo(&b, n, depth)
 	return b.String()
 }
 
-func plainTo(b *strings.Builder, n *html.Node, depth int) {
+func plainTo(b *strings.Builder, n *node, depth int) {
 	switch {
-	case n.Type == html.TextNode:
-		b.WriteString(n.Data)
-	case n.DataAtom == atom.Br:
+	case n.name == "":
+		b.WriteString(n.text)
+	case n.name == "br":
 		b.WriteByte('\n')
 	}
-	for c := n.FirstChild; c != nil && depth < depthMax; c = c.NextSibling {
+	for _, c := range n.shallow(depth) {
 		if !hidden(c) {
 			plainTo(b, c, depth+1)
 		}
@@ -72,26 +72,20 @@ func plainTo(b *strings.Builder, n *html.Node, depth int) {
 
 // hidden reports nodes that people do not see, or that are not content: text that only a model would read is how pages give
 // models orders.
-func hidden(n *html.Node) bool {
-	if n.Type == html.CommentNode || n.Type == html.DoctypeNode {
+func hidden(n *node) bool {
+	switch n.name {
+	case "script", "style", "noscript", "template", "svg", "iframe", "object", "nav", "form",
+		"button", "head", "link", "meta", "canvas", "dialog", "select", "input", "textarea", "title":
 		return true
 	}
-	if n.Type != html.ElementNode {
-		return false
-	}
-	switch n.DataAtom {
-	case atom.Script, atom.Style, atom.Noscript, atom.Template, atom.Svg, atom.Iframe, atom.Object, atom.Nav, atom.Form,
-		atom.Button, atom.Head, atom.Link, atom.Meta, atom.Canvas, atom.Dialog, atom.Select, atom.Input, atom.Textarea:
-		return true
-	}
-	for _, a := range n.Attr {
-		switch a.Key {
+	for _, a := range n.attrs {
+		switch a.key {
 		case "hidden":
 			return true
 		case "aria-hidden":
-			return a.Val == "true"
+			return a.value == "true"
 		case "style":
-			if style := strings.ToLower(strings.Join(strings.Fields(a.Val), "")); invisible(style) {
+			if style := strings.ToLower(strings.Join(strings.Fields(a.value), "")); invisible(style) {
 				return true
 			}
 		}
@@ -162,72 +156,63 @@ func (w *writer) line(n int) {
 	}
 }
 
-func (w *writer) children(n *html.Node, depth int) {
-	for c := n.FirstChild; c != nil && depth < depthMax; c = c.NextSibling {
+func (w *writer) children(n *node, depth int) {
+	for _, c := range n.shallow(depth) {
 		w.node(c, depth+1)
 	}
 }
 
-func (w *writer) node(n *html.Node, depth int) {
+func (w *writer) node(n *node, depth int) {
 	if hidden(n) {
 		return
 	}
-	if n.Type == html.TextNode {
-		w.text(n.Data)
+	if n.name == "" {
+		w.text(n.text)
 		return
 	}
-	switch n.DataAtom {
-	case atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6:
+	switch n.name {
+	case "h1", "h2", "h3", "h4", "h5", "h6":
 		w.line(2)
-		w.raw(strings.Repeat("#", int(n.Data[1]-'0')) + " ")
+		w.raw(strings.Repeat("#", int(n.name[1]-'0')) + " ")
 		w.children(n, depth)
 		w.line(2)
-	case atom.Br:
+	case "br":
 		w.line(1)
-	case atom.Hr:
+	case "hr":
 		w.line(2)
 		w.raw("---")
 		w.line(2)
-	case atom.Pre:
+	case "pre":
 		w.pre(n, depth)
-	case atom.Code, atom.Kbd, atom.Samp:
+	case "code", "kbd", "samp":
 		w.inline(strings.Join(strings.Fields(plain(n, depth)), " "), "`")
-	case atom.Strong, atom.B:
+	case "strong", "b":
 		w.around(n, depth, "**")
-	case atom.Em, atom.I:
+	case "em", "i":
 		w.around(n, depth, "*")
-	case atom.A:
+	case "a":
 		w.link(n, depth)
-	case atom.Img:
-		if alt := strings.Join(strings.Fields(attr(n, "alt")), " "); alt != "" {
+	case "img":
+		if alt := strings.Join(strings.Fields(n.attr("alt")), " "); alt != "" {
 			w.inline("[image: "+alt+"]", "")
 		}
-	case atom.Ul, atom.Ol:
+	case "ul", "ol":
 		w.list(n, depth)
-	case atom.Blockquote:
+	case "blockquote":
 		w.block("> ", func() { w.children(n, depth) })
-	case atom.Table:
+	case "table":
 		w.table(n, depth)
-	case atom.P, atom.Div, atom.Section, atom.Article, atom.Main, atom.Header, atom.Footer, atom.Aside, atom.Dl, atom.Figure, atom.Details, atom.Summary, atom.Figcaption:
+	case "p", "div", "section", "article", "main", "header", "footer", "aside", "dl", "figure", "details", "summary", "figcaption":
 		w.line(2)
 		w.children(n, depth)
 		w.line(2)
-	case atom.Dt, atom.Dd, atom.Li, atom.Tr:
+	case "dt", "dd", "li", "tr":
 		w.line(1)
 		w.children(n, depth)
 		w.line(1)
 	default:
 		w.children(n, depth)
 	}
-}
-
-func attr(n *html.Node, key string) string {
-	for _, a := range n.Attr {
-		if a.Key == key {
-			return a.Val
-		}
-	}
-	return ""
 }
 
 func (w *writer) inline(s, mark string) {
@@ -240,16 +225,16 @@ func (w *writer) inline(s, mark string) {
 	w.raw(mark + s + mark)
 }
 
-func (w *writer) around(n *html.Node, depth int, mark string) {
-	if s := strings.Join(strings.Fields(plain(n, depth)), " "); s != "" && find(n, atom.A, depth) == nil {
+func (w *writer) around(n *node, depth int, mark string) {
+	if s := strings.Join(strings.Fields(plain(n, depth)), " "); s != "" && find(n, "a", depth) == nil {
 		w.inline(s, mark)
 		return
 	}
 	w.children(n, depth)
 }
 
-func (w *writer) link(n *html.Node, depth int) {
-	label, to := strings.Join(strings.Fields(plain(n, depth)), " "), attr(n, "href")
+func (w *writer) link(n *node, depth int) {
+	label, to := strings.Join(strings.Fields(plain(n, depth)), " "), n.attr("href")
 	u, err := url.Parse(to)
 	if err == nil && w.base != nil {
 		u = w.base.ResolveReference(u)
@@ -261,9 +246,9 @@ func (w *writer) link(n *html.Node, depth int) {
 	w.inline("["+label+"]("+u.String()+")", "")
 }
 
-func (w *writer) pre(n *html.Node, depth int) {
+func (w *writer) pre(n *node, depth int) {
 	language := ""
-	for _, class := range strings.Fields(attr(n, "class") + " " + firstClass(n)) {
+	for _, class := range strings.Fields(n.attr("class") + " " + firstClass(n)) {
 		if l, ok := strings.CutPrefix(class, "language-"); ok {
 			language = l
 		}
@@ -282,9 +267,9 @@ func (w *writer) pre(n *html.Node, depth int) {
 	w.line(2)
 }
 
-func firstClass(n *html.Node) string {
-	if c := find(n, atom.Code, 0); c != nil {
-		return attr(c, "class")
+func firstClass(n *node) string {
+	if c := find(n, "code", 0); c != nil {
+		return c.attr("class")
 	}
 	return ""
 }
@@ -302,15 +287,15 @@ func (w *writer) block(prefix string, f func()) {
 	w.line(2)
 }
 
-func (w *writer) list(n *html.Node, depth int) {
+func (w *writer) list(n *node, depth int) {
 	number := 0
 	w.line(1)
-	for c := n.FirstChild; c != nil; c = c.NextSibling {
-		if c.DataAtom != atom.Li || hidden(c) {
+	for _, c := range n.children {
+		if c.name != "li" || hidden(c) {
 			continue
 		}
 		mark := "- "
-		if number++; n.DataAtom == atom.Ol {
+		if number++; n.name == "ol" {
 			mark = fmt.Sprintf("%d. ", number)
 		}
 		w.line(1)
@@ -328,9 +313,9 @@ func (w *writer) list(n *html.Node, depth int) {
 }
 
 // item writes the content of a list's item, which begins on the line of its mark.
-func (w *writer) item(n *html.Node, depth int) {
-	for c := n.FirstChild; c != nil && depth < depthMax; c = c.NextSibling {
-		if c.DataAtom == atom.P || c.DataAtom == atom.Div {
+func (w *writer) item(n *node, depth int) {
+	for _, c := range n.shallow(depth) {
+		if c.name == "p" || c.name == "div" {
 			w.children(c, depth+1)
 			w.line(1)
 			continue
@@ -339,7 +324,7 @@ func (w *writer) item(n *html.Node, depth int) {
 	}
 }
 
-func (w *writer) table(n *html.Node, depth int) {
+func (w *writer) table(n *node, depth int) {
 	rows := tableRows(n, depth, nil)
 	wide := 0
 	for _, r := range rows {
@@ -366,18 +351,18 @@ func (w *writer) table(n *html.Node, depth int) {
 	w.line(2)
 }
 
-func tableRows(n *html.Node, depth int, rows [][]string) [][]string {
-	for c := n.FirstChild; c != nil && depth < depthMax; c = c.NextSibling {
+func tableRows(n *node, depth int, rows [][]string) [][]string {
+	for _, c := range n.shallow(depth) {
 		if hidden(c) {
 			continue
 		}
-		if c.DataAtom != atom.Tr {
+		if c.name != "tr" {
 			rows = tableRows(c, depth+1, rows)
 			continue
 		}
 		var row []string
-		for cell := c.FirstChild; cell != nil; cell = cell.NextSibling {
-			if cell.DataAtom == atom.Td || cell.DataAtom == atom.Th {
+		for _, cell := range c.children {
+			if cell.name == "td" || cell.name == "th" {
 				row = append(row, strings.ReplaceAll(strings.Join(strings.Fields(plain(cell, depth)), " "), "|", `\|`))
 			}
 		}
