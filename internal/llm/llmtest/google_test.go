@@ -13,6 +13,7 @@ func TestGoogleWireRefusesWhatTheAPIRefuses(t *testing.T) {
 	srv := start(t, Replies(Say(Text("ok"))), Options{})
 	user := `{"role":"user","parts":[{"text":"x"}]}`
 	calls := `{"role":"model","parts":[{"functionCall":{"name":"Read","args":{}}}]}`
+	signed := strings.Replace(calls, `}}]}`, `},"thoughtSignature":"skip_thought_signature_validator"}]}`, 1)
 	tool := func(schema string) string {
 		return `{"tools":[{"functionDeclarations":[{"name":"R","parameters":` + schema + `}]}],"contents":[` + user + `]}`
 	}
@@ -24,8 +25,8 @@ func TestGoogleWireRefusesWhatTheAPIRefuses(t *testing.T) {
 		"parts must not be empty":                       googleBody(``, `{"role":"user","parts":[]}`),
 		"required oneof field":                          googleBody(``, `{"role":"user","parts":[{"text":""}]}`),
 		"Unable to process input image":                 googleBody(``, `{"role":"user","parts":[{"inlineData":{"mimeType":"image/png"}}]}`),
-		"number of function response parts":             googleBody(``, user+","+calls),
-		"immediately after a function call turn":        googleBody(``, user+","+calls+`,{"role":"user","parts":[{"functionResponse":{"name":"Bash","response":{"output":""}}}]}`),
+		"number of function response parts":             googleBody(``, user+","+signed),
+		"immediately after a function call turn":        googleBody(``, user+","+signed+`,{"role":"user","parts":[{"functionResponse":{"name":"Bash","response":{"output":""}}}]}`),
 		"only set only one of thinking":                 googleBody(`,"generationConfig":{"thinkingConfig":{"thinkingBudget":1,"thinkingLevel":"low"}}`, user),
 		"missing a thought_signature":                   googleBody(``, user+","+calls+`,{"role":"user","parts":[{"functionResponse":{"name":"Read","response":{"output":""}}}]}`),
 		"signature is not valid":                        googleBody(``, `{"role":"model","parts":[{"text":"x","thoughtSignature":"forged"}]},`+user),
