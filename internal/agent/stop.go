@@ -92,10 +92,13 @@ func (t *turn) raise() bool {
 	return true
 }
 
-// limit is the output limit in force.
+// limit is the output limit in force; 0 leaves it to the provider.
 func (t *turn) limit() int {
 	m, _ := t.Model()
 	limit := max(t.maxTokens, t.cfg.MaxTokens)
+	if limit <= 0 && !m.Info().Known {
+		return 0 // its window is not known, and a local server refuses a limit that exceeds it
+	}
 	if limit <= 0 {
 		limit = defaultMaxTokens
 	}

@@ -613,6 +613,8 @@ func TestAPromptThatIsTooLongIsRecognizedInAnyWording(t *testing.T) {
 		{400, "", "Input tokens exceed the configured limit of 272000 tokens."},
 		{400, "BadRequestError", "The decoder prompt (length 9000) is longer than the maximum model length of 8192."},
 		{400, "", "prompt too long; exceeded max context length by 12 tokens"},
+		{400, "1261", "Prompt exceeds max length"},
+		{400, "context_length_exceeded", "Please reduce the length of the messages or completion. Current length is 9000 while limit is 8192"},
 		{0, "model_context_window_exceeded", "stopped"},
 	}
 	for _, c := range long {

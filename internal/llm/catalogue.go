@@ -294,10 +294,10 @@ func Known(provider string) []ModelInfo {
 	return out
 }
 
-// NearestModels lists up to three known model ids similar to id, nearest first.
+// NearestModels lists up to three known model ids similar to id, nearest first; none if id is known.
 func NearestModels(id string) []string {
 	want := plainID(afterVendor(Resolve(id, nil)))
-	if want == "" || len(want) > 100 {
+	if _, known := plainIDs()[want]; known || want == "" || len(want) > 100 {
 		return nil
 	}
 	type match struct {

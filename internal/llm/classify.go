@@ -245,6 +245,7 @@ var tooLongWords = []string{
 	"tokens exceed the configured limit",                // OpenAI's gateway
 	"range of input length should be",                   // Qwen
 	"maximum model length",                              // vLLM
+	"prompt exceeds max length",                         // Z.ai
 	"`inputs` must have less than", "`inputs` tokens +", // text-generation-inference
 }
 

@@ -2,6 +2,7 @@ package anthropic
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -37,6 +38,7 @@ type part struct {
 	sig     string
 	id      string
 	name    string
+	named   bool            // the server gave the name
 	input   json.RawMessage // complete at the start
 	opaque  *opaque
 	closed  bool
@@ -124,19 +126,22 @@ func (d *decoder) open(wire int, raw json.RawMessage) error {
 	if err := json.Unmarshal(raw, &b); err != nil || b.Type == "" {
 		return d.reply.Broken("a content block of the stream has no type", raw)
 	}
-	if d.find(wire) != nil {
-		return d.reply.Broken("a content block of the stream began twice", raw)
+	if p := d.find(wire); p != nil && !p.closed && p.kind == b.Type && p.empty() && (b.ID == "" || b.ID == p.id) {
+		return nil // some gateways begin a block twice
 	}
 	if err := d.settle(); err != nil {
 		return err
 	}
-	p := &part{index: len(d.blocks), wire: wire, kind: b.Type, sig: b.Signature, id: b.ID, name: b.Name}
+	if err := d.closeOpen(); err != nil {
+		return err
+	}
+	p := &part{index: len(d.blocks), wire: wire, kind: b.Type, sig: b.Signature, id: b.ID, name: b.Name, named: b.Name != ""}
 	d.blocks = append(d.blocks, p)
 	switch b.Type {
 	case "text":
 		return d.addText(p, b.Text)
 	case "thinking":
-		return d.addThinking(p, b.Thinking)
+		return d.startThinking(p, b.Thinking)
 	case "redacted_thinking":
 		p.text.WriteString(b.Data)
 		return nil
@@ -144,10 +149,38 @@ func (d *decoder) open(wire int, raw json.RawMessage) error {
 		if p.id == "" {
 			p.id = "toolu_" + rand.Text()
 		}
+		p.name = cmp.Or(p.name, "unknown") // such a call is answered and never run
 		p.input = bytes.Clone(b.Input)
 		return d.send(llm.ToolDelta{Index: p.index, ID: p.id, Name: p.name})
 	}
 	p.opaque = newOpaque(raw)
+	return nil
+}
+
+// startThinking begins a thought, whose signature may come at once.
+func (d *decoder) startThinking(p *part, text string) error {
+	if err := d.addThinking(p, text); err != nil || p.sig == "" {
+		return err
+	}
+	return d.send(llm.ReasoningDelta{Index: p.index, Signature: p.sig})
+}
+
+// empty reports whether nothing of a block was received.
+func (p *part) empty() bool { return p.text.Len() == 0 && p.opaque == nil }
+
+// closeOpen completes the blocks whose end was lost: another one begins. A call must have all of its input.
+func (d *decoder) closeOpen() error {
+	for _, p := range d.blocks {
+		if p.closed {
+			continue
+		}
+		if p.kind == "tool_use" && !isObject(p.text.Bytes()) {
+			return d.reply.Broken("a call of the stream has no end", p.text.Bytes())
+		}
+		if err := d.complete(p); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -241,8 +274,8 @@ func (d *decoder) completeCall(p *part) error {
 	if len(input) == 0 || string(input) == "null" {
 		input = []byte("{}")
 	}
-	if !isObject(input) || p.name == "" {
-		p.result = llm.ToolCall{ID: p.id, Name: p.name, Input: json.RawMessage("{}"), Raw: p.raw()}
+	if !isObject(input) || !p.named {
+		p.result = llm.ToolCall{ID: p.id, Name: p.name, Input: json.RawMessage("{}"), Raw: cmp.Or(p.raw(), "{}")}
 		p.pending = true
 		d.waiting = p
 		return nil

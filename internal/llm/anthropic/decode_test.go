@@ -289,19 +289,18 @@ func TestBrokenCallBeforeOthersKeepsTheOrder(t *testing.T) {
 func TestUnreadableStreamsAreRetriedThenReported(t *testing.T) {
 	good := seq(msgStart, textBlock(0, "fine"), stop("end_turn"), msgStop)
 	for name, bad := range map[string]string{
-		"line that is not JSON":   seq(msgStart, `{"type":"content_bl`, textBlock(0, "x"), stop("end_turn"), msgStop),
-		"no terminal event":       seq(msgStart, textBlock(0, "x"), stop("end_turn")),
-		"delta without a block":   seq(msgStart, `{"type":"content_block_delta","index":4,"delta":{"type":"text_delta","text":"x"}}`),
-		"end without a block":     seq(msgStart, end(3)),
-		"block that begins twice": seq(msgStart, textBlock(0, "x"), textBlock(0, "y")),
-		"block without a type":    seq(msgStart, `{"type":"content_block_start","index":0,"content_block":{}}`),
-		"call left open":          seq(msgStart, callBlock(0, "toolu_1", `{"a":1}`), stop("tool_use"), msgStop),
-		"web page":                "<html>502</html>",
-		"overloaded":              seq(msgStart, `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`),
-		"server error":            seq(msgStart, textBlock(0, "x"), `{"type":"error","error":{"type":"api_error","message":"oops"}}`),
-		"error as a whole reply":  `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`,
-		"cut whole reply":         `{"type":"message","content":[{"type":"text","te`,
-		"whole reply, not ours":   `{"object":"list"}`,
+		"line that is not JSON":  seq(msgStart, `{"type":"content_bl`, textBlock(0, "x"), stop("end_turn"), msgStop),
+		"no terminal event":      seq(msgStart, textBlock(0, "x"), stop("end_turn")),
+		"delta without a block":  seq(msgStart, `{"type":"content_block_delta","index":4,"delta":{"type":"text_delta","text":"x"}}`),
+		"end without a block":    seq(msgStart, end(3)),
+		"block without a type":   seq(msgStart, `{"type":"content_block_start","index":0,"content_block":{}}`),
+		"call left open":         seq(msgStart, callBlock(0, "toolu_1", `{"a":1}`), stop("tool_use"), msgStop),
+		"web page":               "<html>502</html>",
+		"overloaded":             seq(msgStart, `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`),
+		"server error":           seq(msgStart, textBlock(0, "x"), `{"type":"error","error":{"type":"api_error","message":"oops"}}`),
+		"error as a whole reply": `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`,
+		"cut whole reply":        `{"type":"message","content":[{"type":"text","te`,
+		"whole reply, not ours":  `{"object":"list"}`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			quick := llm.RetryPolicy{Base: time.Microsecond}
@@ -419,4 +418,75 @@ func BenchmarkDecode(b *testing.B) {
 		}
 	}
 	b.ReportMetric(2000, "deltas/op")
+}
+
+func TestStreamsOfGatewaysAreRead(t *testing.T) {
+	start := `{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`
+	for name, row := range map[string]struct {
+		body string
+		want []llm.Part
+	}{
+		"a block that begins twice": {
+			seq(msgStart, start, start, textBlock(0, "Hi")[1:], stop("end_turn"), msgStop),
+			[]llm.Part{llm.Text{Text: "Hi"}},
+		},
+		"a lost content_block_stop": {
+			seq(msgStart, textBlock(0, "Hi")[:2], textBlock(1, "Ho"), stop("end_turn"), msgStop),
+			[]llm.Part{llm.Text{Text: "Hi"}, llm.Text{Text: "Ho"}},
+		},
+		"a signature that is not streamed": {
+			seq(msgStart, `{"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":"Hm.","signature":"s"}}`, end(0), stop("end_turn"), msgStop),
+			[]llm.Part{llm.Reasoning{Text: "Hm.", Signature: "s"}},
+		},
+		"a call without a name": {
+			seq(msgStart, callBlock(0, "a", ""), end(0), stop("tool_use"), msgStop),
+			nil,
+		},
+	} {
+		body := row.body
+		if row.want == nil {
+			body = strings.ReplaceAll(body, `"name":"Read"`, `"name":""`)
+		}
+		o := ask(t, config(t, saying(t, body), once))
+		if o.err != nil {
+			t.Errorf("%s: %v", name, o.err)
+			continue
+		}
+		last := 0
+		text, sig := "", ""
+		for _, d := range o.deltas {
+			index := last
+			switch d := d.(type) {
+			case llm.TextDelta:
+				index, text = d.Index, text+d.Text
+			case llm.ReasoningDelta:
+				index, sig = d.Index, sig+d.Signature
+			case llm.PartDone:
+				index = d.Index
+			case llm.ToolDelta:
+				if index = d.Index; d.Name == "" {
+					t.Errorf("%s: a delta of a call without a name", name)
+				}
+			}
+			if index < last {
+				t.Errorf("%s: the index of a delta went back from %d to %d", name, last, index)
+			}
+			last = index
+		}
+		for i, p := range row.want {
+			if r, ok := p.(llm.Reasoning); ok {
+				if r.Provider = o.host; sig != r.Signature {
+					t.Errorf("%s: the deltas have the signature %q", name, sig)
+				}
+				row.want[i] = r
+			}
+		}
+		if row.want == nil {
+			if c := o.done.Calls(); len(c) != 1 || c[0].Raw == "" || len(o.ready) != 0 {
+				t.Errorf("%s: %+v", name, c)
+			}
+		} else if diff := cmp.Diff(row.want, o.done.Parts); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
 }

@@ -180,7 +180,7 @@ func (d *decoder) chunk(c *chunk, data []byte) error {
 	return nil
 }
 
-// begin reports the start of the reply; only the first call counts.
+// begin reports the start of the reply, once.
 func (d *decoder) begin(c *chunk) {
 	if d.started {
 		return
@@ -282,9 +282,10 @@ func (d *decoder) call(c *wireCall, signature string) error {
 	d.close()
 	d.settleBroken(false)
 	id := d.unique(c.ID)
-	out := llm.ToolCall{ID: id, Name: c.Name, Opaque: d.opaque(seal{Signature: signature, ID: c.ID})}
+	name := cmp.Or(c.Name, "unknown") // such a call is answered and never run
+	out := llm.ToolCall{ID: id, Name: name, Opaque: d.opaque(seal{Signature: signature, ID: c.ID})}
 	d.calls++
-	d.send(llm.ToolDelta{Index: len(d.parts), ID: id, Name: c.Name, JSON: string(args)})
+	d.send(llm.ToolDelta{Index: len(d.parts), ID: id, Name: name, JSON: string(args)})
 	if c.Name == "" || !isObject(args) {
 		out.Input, out.Raw = json.RawMessage("{}"), cmp.Or(string(args), "{}")
 		d.broken = &out

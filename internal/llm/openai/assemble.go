@@ -290,7 +290,7 @@ func (a *assembly) growCall(p *part, fresh string) bool {
 			return false
 		}
 		p.opened = true
-		a.send(llm.ToolDelta{Index: a.front, ID: p.id, Name: p.name, JSON: fresh})
+		a.send(llm.ToolDelta{Index: a.front, ID: p.id, Name: cmp.Or(p.name, noName), JSON: fresh})
 		return true
 	}
 	if fresh != "" {
@@ -318,15 +318,18 @@ func (p *part) made(host string) llm.Part {
 	case thoughtPart:
 		return llm.Reasoning{Text: string(p.text), Provider: host, Opaque: cmp.Or(detailsOpaque(host, p.details), itemOpaque(host, p.item))}
 	}
-	c := llm.ToolCall{ID: p.id, Name: p.name, Opaque: extraOpaque(host, p.extra)}
+	c := llm.ToolCall{ID: p.id, Name: cmp.Or(p.name, noName), Opaque: extraOpaque(host, p.extra)}
 	if p.broken {
-		c.Input, c.Raw = json.RawMessage("{}"), string(p.text)
+		c.Input, c.Raw = json.RawMessage("{}"), cmp.Or(string(p.text), "{}")
 		return c
 	}
 	input := bytes.TrimSpace(p.text)
 	c.Input = llm.AppendCanonical(make([]byte, 0, len(input)), input)
 	return c
 }
+
+// noName is the name of a call that the server gave none: it is answered, and never run.
+const noName = "unknown"
 
 // complete returns the complete parts: all of a finished reply except a call that was cut, or those received
 // before the stream broke.

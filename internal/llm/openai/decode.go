@@ -56,7 +56,9 @@ type decoder struct {
 	incoming
 	usage    *usage
 	reason   string // finish_reason, "" before it came
-	finished bool   // finish_reason or [DONE] was seen
+	finished bool   // finish_reason or [DONE] was seen, and nothing after it
+
+	needsDone bool // the server ends each stream with [DONE]
 }
 
 // run reads events to the end of the reply.
@@ -104,9 +106,11 @@ func (d *decoder) done(ctx context.Context) error {
 	return nil
 }
 
-// ended handles a stream without [DONE]: with a finish_reason it is complete, regardless of the error.
+// ended handles a stream without [DONE]. It is complete with a finish_reason if the server ended it in order and is not
+// known to send [DONE]: some servers repeat finish_reason after each call, so a cut may follow the first.
 func (d *decoder) ended(ctx context.Context, err error) error {
-	if d.finished && ctx.Err() == nil {
+	whole := d.reply.Framing == llm.FramingJSON
+	if d.finished && errors.Is(err, io.EOF) && (whole || !d.needsDone) && ctx.Err() == nil {
 		return nil
 	}
 	return d.reply.Failed(ctx, err)
@@ -187,6 +191,9 @@ func (d *decoder) choice(c *choice) error {
 }
 
 func (d *decoder) content(c *content) error {
+	if len(c.ToolCalls) > 0 {
+		d.finished = false
+	}
 	d.thought(c.thinking())
 	d.detailed(c.ReasoningDetails)
 	texts, err := textsOf(c.Content)

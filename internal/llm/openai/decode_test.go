@@ -327,3 +327,82 @@ func BenchmarkDecode(b *testing.B) {
 	}
 	b.ReportMetric(float64(len(lines)), "events")
 }
+
+// Some servers repeat finish_reason after each call, and the stream may be cut after the first.
+func TestAFinishReasonIsNoEndWhileCallsFollow(t *testing.T) {
+	first := delta(`"tool_calls":[{"index":0,"id":"a","function":{"name":"Read","arguments":"{}"}}]`)
+	second := delta(`"tool_calls":[{"index":1,"id":"b","function":{"name":"Bash","arguments":"{}"}}]`)
+	p, m, ready, err := run(t, sse(first, finish("tool_calls"), second, finish("tool_calls"), done))
+	if err != nil || len(p) != 2 || len(ready) != 2 || m.Stop != llm.StopToolUse {
+		t.Errorf("%+v %v %v", p, ready, err)
+	}
+	if _, m, _, err := run(t, sse(first, finish("tool_calls"), second)); err == nil {
+		t.Errorf("complete although a call came after the last finish_reason: %+v", m)
+	}
+	for base, whole := range map[string]bool{"https://openrouter.ai/api/v1": false, "https://api.z.ai/api/paas/v4": false, "http://wire": true} {
+		p := New(Config{BaseURL: base, HTTP: &http.Client{Transport: wire{[]byte(sse(first, finish("tool_calls")))}}, Retry: llm.RetryPolicy{Max: -1}})
+		mod, err := p.Model(t.Context(), "m")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range mod.Stream(t.Context(), &llm.Request{Messages: []llm.Message{llm.UserText("x")}}) {
+			err = e
+		}
+		if (err == nil) != whole {
+			t.Errorf("%s without [DONE]: %v", base, err)
+		}
+	}
+}
+
+func TestIDAndModelMayComeLate(t *testing.T) {
+	_, m, _, err := run(t, sse(`{"choices":[{"index":0,"delta":{"content":"x"}}]}`, delta(`"content":"y"`), finish("stop"), done))
+	if err != nil || m.ID != "c1" || m.Model != "m-1" {
+		t.Errorf("%+v, %v", m, err)
+	}
+}
+
+func TestACallWithoutANameIsKeptAndNeverReady(t *testing.T) {
+	p, _, ready, err := run(t, sse(delta(`"tool_calls":[{"index":0,"id":"a","function":{"arguments":""}}]`), finish("tool_calls"), done))
+	if err != nil || len(ready) != 0 || len(p) != 1 {
+		t.Fatalf("%+v %v %v", p, ready, err)
+	}
+	if c := p[0].(llm.ToolCall); c.Raw == "" || c.Name == "" {
+		t.Errorf("%+v", c)
+	}
+}
+
+func TestTheReportedCostIsReadInEveryForm(t *testing.T) {
+	for usage, want := range map[string]string{
+		`"cost":0.5`:                   "0.5",
+		`"cost":"0.25"`:                "0.25",
+		`"cost_in_usd_ticks":12500000`: "0.00125",
+		`"cost":null`:                  "none",
+		`"cost":{"total":1}`:           "none",
+		`"x":1`:                        "none",
+	} {
+		_, m, _, err := run(t, sse(delta(`"content":"x"`), finish("stop"), `{"choices":[],"usage":{"prompt_tokens":9,"completion_tokens":2,`+usage+`}}`, done))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := "none"
+		if m.Usage.CostUSD != nil {
+			got = fmt.Sprint(*m.Usage.CostUSD)
+		}
+		if got != want {
+			t.Errorf("%s: %s, want %s", usage, got, want)
+		}
+	}
+}
+
+func TestReasoningBesideTheCompletionIsCounted(t *testing.T) {
+	for usage, want := range map[string]int{
+		`"completion_tokens":10,"total_tokens":110,"completion_tokens_details":{"reasoning_tokens":4}`:  10,
+		`"completion_tokens":10,"total_tokens":160,"completion_tokens_details":{"reasoning_tokens":50}`: 60,
+		`"completion_tokens":10,"total_tokens":110,"completion_tokens_details":{"reasoning_tokens":50}`: 60,
+	} {
+		_, m, _, err := run(t, sse(delta(`"content":"x"`), finish("stop"), `{"choices":[],"usage":{"prompt_tokens":100,`+usage+`}}`, done))
+		if err != nil || m.Usage.Output != want {
+			t.Errorf("%s: %+v, %v", usage, m, err)
+		}
+	}
+}

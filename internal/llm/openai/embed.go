@@ -18,7 +18,8 @@ func (p *Provider) Embed(ctx context.Context, model string, texts []string) ([][
 	}
 	body := &llm.Body{}
 	body.Append(data)
-	address := strings.TrimSuffix(strings.TrimSuffix(p.endpoint, chatAPI), responsesAPI) + "/embeddings"
+	address := p.endpoint(model, false)
+	address = strings.Replace(address, chatAPI, "/embeddings", 1)
 	reply, err := p.caller.Post(ctx, 1, &llm.Outgoing{URL: address, Header: p.header, Body: body, Model: model}, nil)
 	if err != nil {
 		return nil, llm.Usage{}, err

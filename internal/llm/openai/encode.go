@@ -35,9 +35,10 @@ func (m *model) body(req *llm.Request) *llm.Body {
 	b.AppendString(`,"messages":[`)
 	first := m.system(req)
 	b.Append(first)
-	start := m.appendMessages(b, req.Messages, m.message, len(first) == 0)
+	start := m.appendMessages(b, m.unmarked(req.Messages), m.message, len(first) == 0)
+	m.appendMarked(b, req.Messages, len(first) == 0 && start == nil)
 	b.AppendString("]")
-	if m.p.traits.OpenAI {
+	if m.traits.OpenAI {
 		b.Append(m.cacheKey(first, start))
 	}
 	b.AppendString("}")
@@ -66,20 +67,18 @@ func (m *model) head(req *llm.Request) []byte {
 	b := append([]byte(nil), `{"model":`...)
 	b = llm.AppendQuoted(b, m.info.ID)
 	b = append(b, `,"stream":true`...)
-	if !m.p.traits.NoStreamOptions {
+	if !m.traits.NoStreamOptions {
 		b = append(b, `,"stream_options":{"include_usage":true}`...)
 	}
 	if n := m.maxTokens(req); n > 0 {
 		field := `,"max_tokens":`
-		if m.p.traits.OpenAI || reasons(m.info.ID) {
+		if m.traits.MaxCompletion || reasons(m.info.ID) {
 			field = `,"max_completion_tokens":`
 		}
 		b = strconv.AppendInt(append(b, field...), int64(n), 10)
 	}
-	if e := effort(&m.info, req.Effort); e != "" {
-		b = llm.AppendQuoted(append(b, `,"reasoning_effort":`...), e)
-	}
-	if len(req.Stop) > 0 && !(m.p.traits.OpenAI && reasons(m.info.ID)) { // which refuse it
+	b = m.appendEffort(b, req.Effort)
+	if len(req.Stop) > 0 && !(m.traits.OpenAI && reasons(m.info.ID)) { // which refuse it
 		b = append(b, `,"stop":[`...)
 		for i, s := range req.Stop {
 			if i > 0 {
@@ -90,7 +89,7 @@ func (m *model) head(req *llm.Request) []byte {
 		b = append(b, ']')
 	}
 	if len(req.Tools) > 0 {
-		b = append(b, m.enc.list(req.Tools, appendChatTool)...)
+		b = append(b, m.enc.list(req.Tools, m.appendChatTool)...)
 		b = appendToolChoice(b, req.ToolChoice)
 	}
 	return b
@@ -141,7 +140,12 @@ func (e *encoder) list(tools []llm.ToolSpec, one func([]byte, *llm.ToolSpec) []b
 	return e.tools
 }
 
-func appendChatTool(b []byte, t *llm.ToolSpec) []byte {
+func (m *model) appendChatTool(b []byte, t *llm.ToolSpec) []byte {
+	if most := m.traits.MaxDescription; most > 0 && len(t.Description) > most {
+		short := *t
+		short.Description = strings.ToValidUTF8(t.Description[:most-3], "") + "..."
+		t = &short
+	}
 	b = llm.AppendQuoted(append(b, `{"type":"function","function":{"name":`...), t.Name)
 	return append(appendSchema(b, t), "}}"...)
 }
@@ -165,10 +169,13 @@ func (m *model) system(req *llm.Request) []byte {
 		return nil
 	}
 	role := "system"
-	if m.p.traits.OpenAI && reasons(m.info.ID) {
+	if m.traits.OpenAI && reasons(m.info.ID) {
 		role = "developer"
 	}
 	b := append([]byte(`{"role":"`), role...)
+	if m.traits.CacheMarks {
+		return append(llm.AppendQuoted(append(b, `","content":[{"type":"text","text":`...), text), `,"cache_control":{"type":"ephemeral"}}]}`...)
+	}
 	return append(llm.AppendQuoted(append(b, `","content":`...), text), '}')
 }
 
@@ -234,7 +241,7 @@ func appendArguments(b []byte, c llm.ToolCall) []byte {
 }
 
 func (m *model) appendReasoning(b []byte, msg *llm.Message, calls bool) []byte {
-	keep := m.p.traits.Reasoning
+	keep := m.traits.Reasoning
 	if keep == KeepNone || keep == KeepWithCalls && !calls {
 		return b
 	}
@@ -244,11 +251,14 @@ func (m *model) appendReasoning(b []byte, msg *llm.Message, calls bool) []byte {
 			text.WriteString(r.Text)
 		}
 	}
-	if text.Len() == 0 && keep != KeepAlways {
+	if text.Len() == 0 && keep != KeepAlways && !m.thinks() {
 		return b
 	}
 	return llm.AppendQuoted(append(b, `,"reasoning_content":`...), text.String())
 }
+
+// thinks reports whether the model reasons, so that its calls must come with reasoning, if only an empty one.
+func (m *model) thinks() bool { return m.info.Known && m.info.Thinking != llm.ThinkingNone }
 
 // user writes tool messages first, since they must follow their call directly, then one user message with the
 // media of the results, in order, and the user's own parts.
@@ -277,6 +287,9 @@ func (m *model) user(msg *llm.Message) []byte {
 		case llm.Media:
 			rest = append(rest, m.orText(p))
 		}
+	}
+	if len(b) > 0 && len(rest) > 0 && m.traits.Bridge {
+		b = append(b, `,{"role":"assistant","content":"Noted."}`...)
 	}
 	return m.appendUser(b, rest)
 }
@@ -312,7 +325,7 @@ func (m *model) result(r llm.ToolResult) (text string, media []llm.Part) {
 // orText returns the media, or a text in its place if the model does not accept it.
 func (m *model) orText(p llm.Media) llm.Part {
 	image := strings.HasPrefix(p.MIME, "image/")
-	if image && (m.info.Images || !m.info.Known) || !image && m.p.traits.Files {
+	if image && (m.info.Images || !m.info.Known) || !image && m.traits.Files {
 		return p
 	}
 	return llm.Text{Text: "[" + orElse(p.Name, "a file") + " (" + p.MIME + ") left out: this model does not take it]"}
@@ -368,7 +381,7 @@ const (
 // callID returns an id the server accepts. Longer ones come from other providers in a session that changed
 // the model; they are replaced by a hash, the same for call and result.
 func (m *model) callID(id string) string {
-	short := m.p.traits.ShortIDs
+	short := m.traits.ShortIDs
 	if short && len(id) == 9 && alphanumeric(id) || !short && id != "" && len(id) <= maxID {
 		return id
 	}

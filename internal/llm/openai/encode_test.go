@@ -65,13 +65,16 @@ func TestRequestBodies(t *testing.T) {
 		{"mistral", "codestral-latest", Config{BaseURL: "https://api.mistral.ai/v1"}},
 		{"openrouter", "openai/gpt-5.1", Config{BaseURL: "https://openrouter.ai/api/v1"}},
 		{"unknown", "local", Config{BaseURL: "http://localhost:8080"}},
+		{"openrouter_claude", "anthropic/claude-sonnet-4.6", Config{BaseURL: "https://openrouter.ai/api/v1"}},
+		{"kimi", "kimi-k2.6", Config{BaseURL: "https://api.moonshot.ai/v1"}},
+		{"azure", "team-gpt-5-mini", Config{BaseURL: "https://res.openai.azure.com"}},
 		{"responses", "gpt-5.1", Config{Responses: true}},
 		{"responses_plain", "gpt-4o", Config{Responses: true, CacheKey: "session-1"}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			m := newModel(t, row.conf, row.model)
 			build := m.body
-			if m.p.responses {
+			if m.responses {
 				build = m.responsesBody
 			}
 			body := build(everything(m.info.Host)).Bytes()
@@ -129,11 +132,93 @@ func TestEndpointsTakeAnyUsualBaseURL(t *testing.T) {
 		"https://h/p/v1/chat/completions":      "https://h/p/v1/chat/completions",
 		"https://h/openai/v1?api-version=2024": "https://h/openai/v1/chat/completions?api-version=2024",
 		"https://vllm.example/vision":          "https://vllm.example/vision/v1/chat/completions",
+
+		"https://res.openai.azure.com":                                                     "https://res.openai.azure.com/openai/v1/chat/completions",
+		"https://res.openai.azure.com/openai/v1/":                                          "https://res.openai.azure.com/openai/v1/chat/completions",
+		"https://res.openai.azure.com?api-version=2024-10-21":                              "https://res.openai.azure.com/openai/deployments/m/chat/completions?api-version=2024-10-21",
+		"https://res.openai.azure.com/openai/deployments?api-version=1":                    "https://res.openai.azure.com/openai/deployments/m/chat/completions?api-version=1",
+		"https://res.openai.azure.com/openai/deployments/d?api-version=1":                  "https://res.openai.azure.com/openai/deployments/d/chat/completions?api-version=1",
+		"https://res.openai.azure.com/openai/deployments/d/chat/completions?api-version=1": "https://res.openai.azure.com/openai/deployments/d/chat/completions?api-version=1",
 	} {
 		m := newModel(t, Config{BaseURL: base}, "m")
-		if got := m.p.endpoint; got != want {
+		if got := m.endpoint; got != want {
 			t.Errorf("%q: %s, want %s", base, got, want)
 		}
+	}
+}
+
+func TestModelsThatOnlyResponsesTakesGoThere(t *testing.T) {
+	for _, row := range []struct{ base, version, model, want string }{
+		{"", "", "gpt-5-codex", "https://api.openai.com/v1/responses"},
+		{"", "", "gpt-5.5", "https://api.openai.com/v1/responses"},
+		{"", "", "o3-pro", "https://api.openai.com/v1/responses"},
+		{"", "", "o4-mini-deep-research", "https://api.openai.com/v1/responses"},
+		{"", "", "gpt-5.1", "https://api.openai.com/v1/chat/completions"},
+		{"https://openrouter.ai/api/v1", "", "openai/gpt-5-codex", "https://openrouter.ai/api/v1/chat/completions"},
+		{"https://res.openai.azure.com", "", "my-gpt-5-codex", "https://res.openai.azure.com/openai/v1/chat/completions"},
+		{"https://res.openai.azure.com", "", "gpt-5-codex", "https://res.openai.azure.com/openai/v1/responses"},
+		{"https://res.openai.azure.com", "2025-04-01-preview", "gpt-5-pro", "https://res.openai.azure.com/openai/responses?api-version=2025-04-01-preview"},
+		{"https://res.openai.azure.com", "2024-10-21", "gpt-4o", "https://res.openai.azure.com/openai/deployments/gpt-4o/chat/completions?api-version=2024-10-21"},
+	} {
+		if m := newModel(t, Config{BaseURL: row.base, APIVersion: row.version}, row.model); m.endpoint != row.want {
+			t.Errorf("%s %s: %s, want %s", row.base, row.model, m.endpoint, row.want)
+		}
+	}
+}
+
+// loopBody is the request of a model with one call, its result, and a steered message.
+func loopBody(t *testing.T, base, model string, effort llm.Effort) string {
+	t.Helper()
+	m := newModel(t, Config{BaseURL: base}, model)
+	c := llm.ToolCall{ID: "call_1", Name: "Read a file!", Input: json.RawMessage(`{}`)}
+	return string(m.body(&llm.Request{Effort: effort, System: []llm.Part{llm.Text{Text: "S"}}, Messages: []llm.Message{
+		llm.UserText("x"),
+		{Role: llm.Assistant, Parts: []llm.Part{c}},
+		{Role: llm.User, Parts: []llm.Part{llm.TextResult(c, "ok", false), llm.Text{Text: "and b"}}},
+	}}).Bytes())
+}
+
+func TestHostsAndFamiliesGetWhatTheyAskFor(t *testing.T) {
+	for _, row := range []struct {
+		base, model string
+		effort      llm.Effort
+		has         []string
+		not         []string
+	}{
+		{"https://api.mistral.ai/v1", "mistral-medium-latest", "", []string{`"role":"assistant","content":"Noted."},{"role":"user"`}, []string{"stream_options"}},
+		{"https://api.moonshot.ai/v1", "kimi-k2.6", "off", []string{`"content":null,"reasoning_content":""`, `"thinking":{"type":"disabled"}`}, nil},
+		{"https://api.together.xyz/v1", "moonshotai/Kimi-K2.6", "", []string{`"content":null,"reasoning_content":""`}, nil},
+		{"https://api.z.ai/api/paas/v4", "glm-4.7", "high", []string{`"thinking":{"type":"enabled"}`}, []string{"reasoning_effort"}},
+		{"https://openrouter.ai/api/v1", "anthropic/claude-sonnet-4.6", "off", []string{`"reasoning":{"enabled":false}`, `"cache_control":{"type":"ephemeral"}`}, []string{"reasoning_effort"}},
+		{"https://openrouter.ai/api/v1", "anthropic/claude-sonnet-4.6", "high", []string{`"reasoning":{"effort":"high"}`}, nil},
+		{"https://openrouter.ai/api/v1", "openai/gpt-5.1", "off", []string{`"reasoning":{"effort":"none"}`}, []string{"cache_control"}},
+		{"https://res.openai.azure.com", "team-gpt-5-mini", "high", []string{`"max_completion_tokens"`, `"reasoning_effort":"high"`, `"model":"team-gpt-5-mini"`}, []string{`"max_tokens"`}},
+		{"https://res.openai.azure.com", "ours", "", nil, []string{`"max_tokens"`}},
+		{"http://localhost:1", "any", "", []string{`"name":"Read_a_file_"`}, []string{"max_tokens"}},
+	} {
+		body := loopBody(t, row.base, row.model, row.effort)
+		for _, want := range row.has {
+			if !strings.Contains(body, want) {
+				t.Errorf("%s %s %s: no %s in\n%s", row.base, row.model, row.effort, want, body)
+			}
+		}
+		for _, bad := range row.not {
+			if strings.Contains(body, bad) {
+				t.Errorf("%s %s %s: %s in\n%s", row.base, row.model, row.effort, bad, body)
+			}
+		}
+	}
+}
+
+func TestALongDescriptionIsCutForAzure(t *testing.T) {
+	m := newModel(t, Config{BaseURL: "https://res.openai.azure.com"}, "gpt-4o")
+	long := strings.Repeat("é", 700)
+	body := string(m.body(&llm.Request{Messages: []llm.Message{llm.UserText("x")}, Tools: []llm.ToolSpec{{Name: "T", Description: long}}}).Bytes())
+	var q struct {
+		Tools []struct{ Function struct{ Description string } }
+	}
+	if err := json.Unmarshal([]byte(body), &q); err != nil || len(q.Tools[0].Function.Description) > 1024 || len(q.Tools[0].Function.Description) < 1000 {
+		t.Errorf("%v: %s", err, body)
 	}
 }
 

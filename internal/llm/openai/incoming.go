@@ -13,20 +13,24 @@ type incoming struct {
 	started bool
 	id      string
 	model   string
+	named   bool        // the server gave the model's name
 	message llm.Message // the whole reply, once it is complete
 }
 
 func (in *incoming) received() *incoming { return in }
 
-// begin reports the start of the reply; only the first call counts.
+// begin reports the start of the reply, once. The first chunk of some servers lacks id and model.
 func (in *incoming) begin(id, model string) {
+	if in.id == "" {
+		in.id = id
+	}
+	if !in.named && model != "" {
+		in.model, in.named = model, true
+	}
 	if in.started {
 		return
 	}
-	in.started, in.id = true, id
-	if model != "" {
-		in.model = model
-	}
+	in.started = true
 	in.send(llm.Started{ID: in.id, Model: in.model})
 }
 

@@ -29,7 +29,6 @@ import (
 	"context"
 	"iter"
 	"net/http"
-	"net/url"
 	"strings"
 	"time"
 
@@ -59,16 +58,19 @@ type Config struct {
 	Traits       *Traits       // nil means those of the host
 	Prepare      llm.Prepare   // see llm.Caller
 	Responses    bool          // speak the Responses API instead of Chat Completions
+	APIVersion   string        // Azure's api-version; models are then deployments in the address
 }
 
 // Provider makes the models of one server. It is safe for concurrent use.
 type Provider struct {
 	name     string
 	section  string // of the catalogue
+	quirks   string // of the host in the table of quirks
 	host     string // owner of opaque data, see llm.HostID
-	endpoint string
+	base     string
+	version  string // Azure's api-version
 	header   http.Header
-	traits   Traits
+	traits   *Traits // instead of those of the table
 	retry    llm.RetryPolicy
 	caller   llm.Caller
 	cacheKey string
@@ -82,8 +84,8 @@ func New(c Config) *Provider {
 	base := orElse(c.BaseURL, official.Base)
 	host := llm.CatalogueHost(base)
 	p := &Provider{
-		name: c.ProviderName, endpoint: endpoint(base, chatAPI), header: c.header(), retry: c.Retry, cacheKey: c.CacheKey,
-		responses: c.Responses,
+		name: c.ProviderName, base: base, header: c.header(), retry: c.Retry, cacheKey: c.CacheKey,
+		responses: c.Responses, traits: c.Traits, version: c.APIVersion,
 		caller: llm.Caller{
 			KeyVar: orElse(c.KeyVar, official.Variable("apiKey")), URLVar: orElse(c.URLVar, official.Variable("apiBase")),
 			HTTP: c.HTTP, Clock: c.Clock, StallTimeout: c.StallTimeout, HeaderTimeout: c.HeadTimeout,
@@ -95,17 +97,20 @@ func New(c Config) *Provider {
 	}
 	p.section = orElse(host, chatWire)
 	p.caller.Provider, p.host = p.name, llm.HostID(p.name, base)
-	p.traits = TraitsOf(host)
-	if c.Traits != nil {
-		p.traits = *c.Traits
+	if p.quirks = host; isAzure(base) || p.name == azureName {
+		p.quirks = azureName
 	}
-	if c.Responses {
-		p.endpoint = endpoint(base, responsesAPI)
-		p.host += responsesAPI
-		p.traits.Files = true
+	if p.name == copilotName {
+		p.quirks = copilotName
 	}
 	return p
 }
+
+// Names of hosts that the catalogue does not know by their address.
+const (
+	azureName   = "azure"
+	copilotName = "github-copilot"
+)
 
 func orElse(s, otherwise string) string {
 	if s == "" {
@@ -140,37 +145,6 @@ const (
 	responsesAPI = "/responses"
 )
 
-// endpoint returns the address of an API under a base URL. "/v1" is added unless the path already
-// has a version ("/v1", "/api/v1", "/v1beta/openai", "/paas/v4").
-func endpoint(base, api string) string {
-	u, err := url.Parse(strings.TrimSpace(base))
-	if err != nil {
-		return base // Post reports the error
-	}
-	path := strings.TrimRight(u.Path, "/")
-	whole, other := strings.CutSuffix(path, map[string]string{chatAPI: responsesAPI, responsesAPI: chatAPI}[api])
-	switch {
-	case strings.HasSuffix(path, api): // the whole address
-	case other:
-		path = whole + api
-	case versioned(path):
-		path += api
-	default:
-		path += "/v1" + api
-	}
-	u.Path, u.RawPath = path, ""
-	return u.String()
-}
-
-func versioned(path string) bool {
-	for seg := range strings.SplitSeq(path, "/") {
-		if len(seg) > 1 && seg[0] == 'v' && seg[1] >= '0' && seg[1] <= '9' {
-			return true
-		}
-	}
-	return false
-}
-
 // Name is the provider's name in errors.
 func (p *Provider) Name() string { return p.name }
 
@@ -184,13 +158,29 @@ func (p *Provider) Model(_ context.Context, id string) (llm.Model, error) {
 			Hint: "name one with --model or the model setting",
 		}
 	}
-	return &model{p: p, info: info}, nil
+	if p.quirks == azureName && !info.Known {
+		p.fromDeployment(&info)
+	}
+	m := &model{p: p, info: info, traits: TraitsOf(p.quirks, info.ID)}
+	if p.traits != nil {
+		m.traits = *p.traits
+	}
+	m.responses = p.responses || m.traits.Both && responsesOnly(info.ID) && !strings.Contains(p.base, chatAPI)
+	if m.responses {
+		m.info.Host += responsesAPI
+		m.traits.Files = true
+	}
+	m.endpoint = p.endpoint(m.info.ID, m.responses)
+	return m, nil
 }
 
 type model struct {
-	p    *Provider
-	info llm.ModelInfo
-	enc  encoder
+	p         *Provider
+	info      llm.ModelInfo
+	traits    Traits
+	responses bool
+	endpoint  string
+	enc       encoder
 }
 
 func (m *model) Info() llm.ModelInfo { return m.info }
@@ -199,10 +189,10 @@ func (m *model) Info() llm.ModelInfo { return m.info }
 func (m *model) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {
 		body := m.body
-		if m.p.responses {
+		if m.responses {
 			body = m.responsesBody
 		}
-		out := &llm.Outgoing{URL: m.p.endpoint, Header: m.p.header, Body: body(req), Model: m.info.ID}
+		out := &llm.Outgoing{URL: m.endpoint, Header: m.p.header, Body: body(req), Model: m.info.ID}
 		m.p.retry.Run(ctx, m.p.caller.Clock, func(ctx context.Context, n int, yield func(llm.Delta) bool) error {
 			return m.attempt(ctx, n, req, out, yield)
 		}, yield)
@@ -220,8 +210,8 @@ func (m *model) attempt(ctx context.Context, n int, req *llm.Request, out *llm.O
 		run(context.Context) error
 		finish(*llm.Request) error
 		received() *incoming
-	} = &decoder{incoming: in}
-	if m.p.responses {
+	} = &decoder{incoming: in, needsDone: m.traits.EndsWithDone}
+	if m.responses {
 		d = &responseDecoder{incoming: in}
 	}
 	if err = d.run(ctx); err == nil {

@@ -6,10 +6,9 @@ import (
 	"github.com/lathe-dev/lathe/internal/llm"
 )
 
-// Traits are the differences between servers.
+// Traits are the peculiarities of a host and a family of models. The zero value suits an unknown server.
 type Traits struct {
-	// OpenAI marks OpenAI's own server: developer messages for reasoning models, max_completion_tokens for
-	// all, prompt_cache_key, files.
+	// OpenAI marks OpenAI's own server: developer messages for reasoning models, prompt_cache_key, files.
 	OpenAI bool
 	// Reasoning says which reasoning is sent back in reasoning_content.
 	Reasoning ReasoningBack
@@ -19,43 +18,108 @@ type Traits struct {
 	ShortIDs bool
 	// Files lets documents other than images be sent.
 	Files bool
+	// MaxCompletion sends max_completion_tokens for every model.
+	MaxCompletion bool
+	// EndsWithDone: the server ends each stream with [DONE], so one without it was cut.
+	EndsWithDone bool
+	// Bridge puts a short reply between results and a user message, which may not follow each other.
+	Bridge bool
+	// Effort is the form of the parameter for reasoning.
+	Effort EffortForm
+	// CacheMarks puts cache_control on the system prompt and on the last message.
+	CacheMarks bool
+	// Both: the host has the Responses API, too, and models that only that one takes.
+	Both bool
+	// MaxDescription is the longest description of a tool in bytes; 0: no limit.
+	MaxDescription int
 }
 
 // ReasoningBack says which assistant messages keep their reasoning.
 type ReasoningBack int
 
-// By default none do. KeepWithCalls is for servers whose models think between calls; it covers the messages
-// of tool loops and not final answers, in every request alike, which keeps the prefix stable. KeepAlways is
-// for DeepSeek, which otherwise refuses a conversation with calls (thinking mode guide) and ignores the rest;
-// messages without reasoning then get an empty one.
+// By default none do. KeepWithCalls is for models that think between calls; it covers the messages of tool loops and
+// not final answers, in every request alike, which keeps the prefix stable; messages with calls and without reasoning
+// get an empty one. KeepAlways is for DeepSeek, which otherwise refuses a conversation with calls (thinking mode
+// guide) and ignores the rest.
 const (
 	KeepNone ReasoningBack = iota
 	KeepWithCalls
 	KeepAlways
 )
 
-// TraitsOf returns the traits of a host by its name in the catalogue (llm.CatalogueHost); an unknown host has
-// none.
-func TraitsOf(host string) Traits {
-	switch host {
-	case chatWire:
-		return Traits{OpenAI: true, Files: true}
-	case "deepseek":
-		return Traits{Reasoning: KeepAlways}
-	case "moonshotai", "zai", "minimax", "alibaba":
-		return Traits{Reasoning: KeepWithCalls}
-	case "mistral":
-		return Traits{NoStreamOptions: true, ShortIDs: true}
-	case "openrouter":
-		return Traits{Files: true}
+// EffortForm is the way to say how hard a model should think.
+type EffortForm int
+
+// EffortLevel is reasoning_effort. EffortObject is OpenRouter's object reasoning. EffortSwitch is an object thinking
+// that is enabled or disabled.
+const (
+	EffortLevel EffortForm = iota
+	EffortObject
+	EffortSwitch
+)
+
+// quirk is one row: what a host, or a family of models on it, does differently. Empty host and family match all; family
+// is the beginning of a model's id without vendors.
+type quirk struct {
+	host, family string
+	set          func(*Traits)
+}
+
+// quirks are applied from the top. Sources: the hosts' API references; DeepSeek's thinking mode guide; OpenRouter's
+// pages on reasoning and prompt caching; Moonshot's guide to kimi-k2-thinking; Z.ai's guide to thinking mode; Mistral's
+// refusals ("Unexpected role 'user' after role 'tool'").
+var quirks = []quirk{
+	{"", "deepseek-v4", func(t *Traits) { t.Reasoning = KeepAlways }},
+	{"", "deepseek-v3.2", func(t *Traits) { t.Reasoning = KeepWithCalls }},
+	{"", "deepseek-reasoner", func(t *Traits) { t.Reasoning = KeepAlways }},
+	{"", "kimi-k2", func(t *Traits) { t.Reasoning = KeepWithCalls }},
+	{"", "glm-", func(t *Traits) { t.Reasoning = KeepWithCalls }},
+	{"", "minimax-", func(t *Traits) { t.Reasoning = KeepWithCalls }},
+	{"openai", "", func(t *Traits) {
+		t.OpenAI, t.Files, t.MaxCompletion, t.EndsWithDone, t.Both = true, true, true, true, true
+	}},
+	{"azure", "", func(t *Traits) { t.MaxCompletion, t.MaxDescription, t.Both = true, 1024, true }},
+	{"github-copilot", "", func(t *Traits) { t.Both = true }},
+	{"deepseek", "", func(t *Traits) { t.Reasoning, t.EndsWithDone, t.Effort = KeepAlways, true, EffortSwitch }},
+	{"moonshotai", "", func(t *Traits) { t.Reasoning, t.EndsWithDone, t.Effort = KeepWithCalls, true, EffortSwitch }},
+	{"zai", "", func(t *Traits) { t.Reasoning, t.EndsWithDone, t.Effort = KeepWithCalls, true, EffortSwitch }},
+	{"minimax", "", func(t *Traits) { t.Reasoning = KeepWithCalls }},
+	{"alibaba", "", func(t *Traits) { t.Reasoning = KeepWithCalls }},
+	{"mistral", "", func(t *Traits) { t.NoStreamOptions, t.ShortIDs, t.Bridge, t.Reasoning = true, true, true, KeepNone }},
+	{"groq", "", func(t *Traits) { t.EndsWithDone, t.Reasoning = true, KeepNone }},
+	{"togetherai", "", func(t *Traits) { t.EndsWithDone = true }},
+	{"openrouter", "", func(t *Traits) { t.Files, t.EndsWithDone, t.Effort, t.Reasoning = true, true, EffortObject, KeepNone }},
+	{"openrouter", "claude-", func(t *Traits) { t.CacheMarks = true }},
+}
+
+// TraitsOf returns the traits of a model at a host, by the host's name in the catalogue (llm.CatalogueHost).
+func TraitsOf(host, model string) Traits {
+	var t Traits
+	id := strings.ToLower(model[strings.LastIndexByte(model, '/')+1:])
+	for _, q := range quirks {
+		if (q.host == "" || q.host == host) && strings.HasPrefix(id, q.family) {
+			q.set(&t)
+		}
 	}
-	return Traits{}
+	return t
 }
 
 // reasons reports whether the model is one of OpenAI's reasoning models, on any host.
 func reasons(id string) bool {
 	id = id[strings.LastIndexByte(id, '/')+1:]
-	return strings.HasPrefix(id, "gpt-5") || len(id) > 1 && id[0] == 'o' && id[1] >= '1' && id[1] <= '9'
+	return strings.HasPrefix(id, "gpt-5") || strings.HasPrefix(id, "codex-") || len(id) > 1 && id[0] == 'o' && id[1] >= '1' && id[1] <= '9'
+}
+
+// responsesOnly reports whether only the Responses API takes a model of OpenAI's (models page, "Endpoints"). From
+// GPT-5.4 on, tools with an effort are refused on Chat Completions.
+func responsesOnly(id string) bool {
+	id = id[strings.LastIndexByte(id, '/')+1:]
+	if !reasons(id) {
+		return false
+	}
+	v, newer := strings.CutPrefix(id, "gpt-5.")
+	return strings.Contains(id, "codex") || strings.Contains(id, "-pro") || strings.Contains(id, "deep-research") ||
+		newer && len(v) > 0 && v[0] >= '4' && v[0] <= '9'
 }
 
 // effort returns the value of reasoning_effort, or "".
@@ -74,4 +138,27 @@ func effort(info *llm.ModelInfo, want llm.Effort) string {
 		return "none"
 	}
 	return "minimal"
+}
+
+// appendEffort writes the parameter for reasoning in the form of the host.
+func (m *model) appendEffort(b []byte, want llm.Effort) []byte {
+	switch form := m.traits.Effort; {
+	case form == EffortSwitch && want != "" && m.info.Thinking != llm.ThinkingNone:
+		state := "enabled"
+		if want == "off" {
+			state = "disabled"
+		}
+		return append(append(append(b, `,"thinking":{"type":"`...), state...), `"}`...)
+	case form == EffortObject && want == "off" && m.info.Thinking != llm.ThinkingNone && !reasons(m.info.ID):
+		return append(b, `,"reasoning":{"enabled":false}`...)
+	case form == EffortObject:
+		if e := effort(&m.info, want); e != "" {
+			return append(llm.AppendQuoted(append(b, `,"reasoning":{"effort":`...), e), '}')
+		}
+		return b
+	}
+	if e := effort(&m.info, want); e != "" {
+		b = llm.AppendQuoted(append(b, `,"reasoning_effort":`...), e)
+	}
+	return b
 }

@@ -2,6 +2,7 @@ package openai
 
 import (
 	"encoding/json"
+	"strings"
 
 	"github.com/lathe-dev/lathe/internal/llm"
 )
@@ -24,14 +25,18 @@ type usage struct {
 	// OpenRouter (its page on usage accounting). With the user's own key for the upstream host, Cost is only
 	// OpenRouter's share, and the upstream cost is in the details. Raw, since other servers may use any type.
 	Cost        json.RawMessage `json:"cost"`
+	Ticks       json.RawMessage `json:"cost_in_usd_ticks"` // xAI, 10^-10 dollars
 	OwnKey      json.RawMessage `json:"is_byok"`
 	CostDetails json.RawMessage `json:"cost_details"`
 }
 
 // cost returns the cost in US dollars that the server reported, or nil.
 func (u *usage) cost() *float64 {
-	var cost *float64
-	if len(u.Cost) == 0 || json.Unmarshal(u.Cost, &cost) != nil || cost == nil || *cost < 0 {
+	cost := dollars(u.Cost, 1)
+	if ticks := dollars(u.Ticks, 1e-10); ticks != nil {
+		return ticks
+	}
+	if cost == nil {
 		return nil
 	}
 	if string(u.OwnKey) != "true" {
@@ -47,6 +52,17 @@ func (u *usage) cost() *float64 {
 	return &sum
 }
 
+// dollars reads an amount, a number or, at Vercel, its text; nil: there is none.
+func dollars(raw json.RawMessage, unit float64) *float64 {
+	var v float64
+	text := strings.Trim(string(raw), `"`)
+	if text == "" || text == "null" || json.Unmarshal([]byte(text), &v) != nil || v < 0 {
+		return nil
+	}
+	v *= unit
+	return &v
+}
+
 // tokens converts the usage.
 func (u *usage) tokens() llm.Usage {
 	if u == nil {
@@ -58,8 +74,8 @@ func (u *usage) tokens() llm.Usage {
 		Input: u.Prompt - read - write, Output: u.Completion, CacheRead: read, CacheWrite: write,
 		Reasoning: u.Output.Reasoning, CostUSD: u.cost(),
 	}
-	if r := u.Output.Reasoning; r > 0 && u.Total == u.Prompt+u.Completion+r {
-		out.Output += r // xAI counts reasoning separately from the completion
+	if r := u.Output.Reasoning; r > 0 && (u.Total == u.Prompt+u.Completion+r || r > u.Completion) {
+		out.Output += r // xAI and Vercel count reasoning separately from the completion
 	}
 	return out
 }
