@@ -116,8 +116,8 @@ func (g *Gate) earlier(j Judge) string {
 	return "\n\nThe agent has worked on since. Judge the work as it is now." + b.String()
 }
 
-// check runs the project's check command, as a call of Bash by the agent.
-func (g *Gate) check(ctx context.Context, set Settings) *event.EvalCheck {
+// RunCheck runs the check command of the settings as a call of Bash by an agent, with the call's id; nil if there is no command.
+func RunCheck(ctx context.Context, set Settings, id string, invoke func(context.Context, []llm.ToolCall) []llm.ToolResult) *event.EvalCheck {
 	if set.Command == "" {
 		return nil
 	}
@@ -125,12 +125,11 @@ func (g *Gate) check(ctx context.Context, set Settings) *event.EvalCheck {
 	if err != nil {
 		return &event.EvalCheck{Command: set.Command, NotRun: err.Error()}
 	}
-	results := g.Invoke(ctx, []llm.ToolCall{{ID: fmt.Sprintf("eval-%d", g.round), Name: "Bash", Input: input}})
-	return Outcome(set.Command, results)
+	return outcome(set.Command, invoke(ctx, []llm.ToolCall{{ID: id, Name: "Bash", Input: input}}))
 }
 
-// Outcome reads the result of the check command. A call that was refused or could not start is no failure of the work.
-func Outcome(command string, results []llm.ToolResult) *event.EvalCheck {
+// outcome reads the result of the check command. A call that was refused or could not start is no failure of the work.
+func outcome(command string, results []llm.ToolResult) *event.EvalCheck {
 	c := &event.EvalCheck{Command: command, NotRun: "there is no result"}
 	for _, r := range results {
 		text := llm.Message{Parts: r.Parts}.PlainText()

@@ -92,7 +92,7 @@ func (g *Gate) judge(ctx context.Context) ([]llm.Message, error) {
 	g.round++
 	set := g.Settings()
 	g.Journal.Publish(event.EvalStart{Round: g.round, Judges: len(judges), Command: set.Command})
-	end := event.EvalComplete{Round: g.round, Check: g.check(ctx, set)}
+	end := event.EvalComplete{Round: g.round, Check: RunCheck(ctx, set, fmt.Sprintf("eval-%d", g.round), g.Invoke)}
 	if ctx.Err() == nil {
 		end.Verdicts = g.vote(ctx, judges, end.Check)
 	}

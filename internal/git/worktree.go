@@ -161,3 +161,12 @@ func (g *Git) RemoveWorktree(ctx context.Context, repo Repo, path, branch string
 	_, err := g.edit(ctx, repo, "update-ref", "-d", "refs/heads/"+branch)
 	return err
 }
+
+// Apply changes the files of a work tree as a patch file says, all of them or none. New files are added to the index.
+func (g *Git) Apply(ctx context.Context, repo Repo, patch string) error {
+	if _, err := g.edit(ctx, repo, "apply", "--check", "--whitespace=nowarn", patch); err != nil {
+		return err
+	}
+	_, err := g.edit(ctx, repo, "apply", "--whitespace=nowarn", patch)
+	return err
+}

@@ -41,6 +41,10 @@ type Request struct {
 	Background bool   // its parent does not wait for it
 	ID         string // of its session; set by Agents
 
+	As *Kind // a kind that the catalog does not have, instead of Kind; nil: Kind names it
+	// Then is called when the agent has done its work and its conversation and its copy of the project, or nil, are still there.
+	Then func(context.Context, Conversation, *worktree.Tree)
+
 	Tree *worktree.Tree // that it works in, its own or its parent's; nil: none. Set by Agents
 }
 
@@ -126,6 +130,9 @@ func (a *Agents) Check(r Request) (*Kind, error) {
 	}
 	if strings.TrimSpace(r.Prompt) == "" {
 		return nil, errors.New("the prompt is empty; write the whole task, the agent knows nothing else")
+	}
+	if r.As != nil {
+		return r.As, nil
 	}
 	name := r.Kind
 	if r.Resume != "" {

@@ -421,5 +421,8 @@ func (t *task) work(ctx context.Context) (out Outcome, err error) {
 	out = Outcome{ID: c.ID(), Kind: t.kind.Name, End: end, Duration: time.Since(started), Problem: problem(end, err)}
 	messages := c.Messages()
 	out.read(messages[min(before, len(messages)):]) // a compaction may have made it shorter
+	if r.Then != nil {
+		r.Then(ctx, c, tree)
+	}
 	return out, nil
 }

@@ -57,3 +57,9 @@ func (t *Tree) Remove(ctx context.Context) error {
 	}
 	return t.m.git.RemoveWorktree(ctx, t.repo, t.Path, t.wt.Branch)
 }
+
+// Branch is the branch of the copy; empty for the copy of a folder.
+func (t *Tree) Branch() string { return t.wt.Branch }
+
+// Top is the topmost folder of the repository that the copy was made from; empty for the copy of a folder.
+func (t *Tree) Top() string { return t.repo.Root }
