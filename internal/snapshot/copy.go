@@ -162,7 +162,7 @@ func (s *Store) copyBeside() {
 			s.dropStale()
 			more = !s.closed && len(s.pending) > 0
 			if more {
-				if err := s.copySome(1); err != nil {
+				if err := s.using(func() error { return s.copySome(1) }); err != nil {
 					s.opt.Note(fmt.Sprintf("Saving files beside the conversation ended: %v. The next command tries again.", unwritable(err)))
 					more = false
 				}
@@ -182,9 +182,10 @@ func (s *Store) Ahead() {
 	s.copier.Go(func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if s.closed || s.looked || len(s.running) > 0 || s.start() != nil {
+		if s.closed || s.looked || len(s.running) > 0 || s.use() != nil {
 			return // the next step begins with all of it, and reports the failure
 		}
+		defer s.unuse()
 		if s.lookAtAll(context.Background()) == nil {
 			s.copyBeside()
 		}

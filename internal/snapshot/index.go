@@ -174,7 +174,7 @@ func (r *indexReader) node(n *node, known map[Hash]bool) {
 		switch {
 		case e.Uncovered == notCopied:
 			r.pending = append(r.pending, postponed{nil, n, e.name, e.Size})
-		case e.Uncovered == "" && !e.inGit:
+		case e.Uncovered == "" && !e.inGit && e.sure:
 			known[e.Hash] = true
 		}
 		n.entries = append(n.entries, e)

@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -61,6 +62,7 @@ func (p *Plan) look(records []Record) error {
 	defer s.mu.Unlock()
 	at := map[string]int{}
 	for _, r := range records {
+		beside := s.beside(r)
 		for _, c := range r.Changes {
 			i, ok := at[c.Path]
 			if !ok {
@@ -69,6 +71,7 @@ func (p *Plan) look(records []Record) error {
 				p.Files = append(p.Files, PlannedFile{Path: c.Path, To: c.Before})
 			}
 			f := &p.Files[i]
+			f.Foreign = f.Foreign || beside[c.Path]
 			if n := len(f.back); n > 0 && !f.back[n-1].After.same(c.Before) {
 				f.Foreign = true // somebody changed it between two of the steps
 			}
@@ -91,6 +94,24 @@ func (p *Plan) look(records []Record) error {
 	p.Files = slices.DeleteFunc(p.Files, func(f PlannedFile) bool { return f.Now.same(f.To) })
 	slices.SortFunc(p.Files, func(a, b PlannedFile) int { return strings.Compare(a.Path, b.Path) })
 	return nil
+}
+
+// beside are the files that steps of other conversations changed while the step of a record ran: it cannot be told which of them made a
+// change.
+func (s *Store) beside(r Record) map[string]bool {
+	if r.Kind != Step || r.Begin == "" {
+		return nil
+	}
+	out := map[string]bool{}
+	for _, o := range s.records {
+		step := o.Kind == Began || o.Kind == Step
+		if step && o.Session != r.Session && o.ID > r.Begin && cmp.Or(o.Begin, o.ID) < r.ID {
+			for _, c := range o.Changes {
+				out[c.Path] = true
+			}
+		}
+	}
+	return out
 }
 
 // blocked is the reason why a file cannot go from one state to another without a loss, or empty.

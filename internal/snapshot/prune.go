@@ -30,23 +30,27 @@ func (s *Store) Prune(limit int64) (Pruned, error) {
 	s.tail.Wait()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.start(); err != nil {
-		return Pruned{}, err
-	}
 	if limit <= 0 {
 		limit = s.opt.Limit
 	}
-	return s.pruneTo(limit)
+	var done Pruned
+	err := s.using(func() (err error) { done, err = s.pruneTo(limit); return err })
+	return done, err
 }
 
 // prune keeps the store below its limit; s.mu is held.
 func (s *Store) prune() error {
+	if s.seg != nil && s.seg.end > s.opt.Limit/8 && s.uses == 1 {
+		if err := errors.Join(s.sync(), s.leaveSegment()); err != nil {
+			return err
+		}
+	}
 	if s.total() <= s.opt.Limit {
 		return nil
 	}
 	done, err := s.pruneTo(s.opt.Limit)
 	if errors.Is(err, ErrInUse) {
-		return nil // the last process to end does it
+		return nil // the next step to end tries again
 	}
 	if err == nil && done.Records > 0 {
 		s.opt.Note(fmt.Sprintf("The oldest snapshots (%d steps and changes) were let go: those of a project may take %s.", done.Records, size(s.opt.Limit)))
@@ -62,25 +66,31 @@ func (s *Store) total() int64 {
 	return n
 }
 
-func (s *Store) pruneTo(limit int64) (Pruned, error) {
+func (s *Store) pruneTo(limit int64) (done Pruned, err error) {
+	if before := s.total(); before <= limit {
+		return Pruned{Size: before}, nil
+	}
+	err = s.alone(func() error { done, err = s.rewriteTo(limit); return err })
+	return done, err
+}
+
+// rewriteTo puts what is to stay into a new segment, but for the segments that other processes write to.
+func (s *Store) rewriteTo(limit int64) (Pruned, error) {
 	if err := errors.Join(s.sync(), s.refresh()); err != nil {
 		return Pruned{}, err
 	}
-	before := s.total()
-	if before <= limit {
-		return Pruned{Size: before}, nil
-	}
+	before, records := s.total(), len(s.records)
 	old, err := segments(s.opt.Dir)
 	if err != nil {
 		return Pruned{}, err
 	}
+	held := map[string]bool{}
 	for _, path := range old {
-		if (s.seg == nil || s.seg.f.Name() != path) && s.held(path) {
-			return Pruned{}, ErrInUse
-		}
+		held[path] = (s.seg == nil || s.seg.f.Name() != path) && s.held(path)
 	}
-	live, keep := s.survivors(limit - limit/5)
-	if err := s.rewrite(live, keep); err != nil {
+	old = slices.DeleteFunc(old, func(path string) bool { return held[path] })
+	live, keep := s.survivors(limit-limit/5, held)
+	if err := s.rewrite(live, keep, held); err != nil {
 		return Pruned{}, err
 	}
 	phase("renamed")
@@ -90,20 +100,32 @@ func (s *Store) pruneTo(limit int64) (Pruned, error) {
 			return Pruned{}, err
 		}
 	}
-	done := Pruned{Records: len(s.records) - len(keep), Size: s.total()}
+	s.forgetContents()
+	err = s.refresh()
+	s.listed, _ = segments(s.opt.Dir) // nobody else changes it now; the next use lists them again
+	done := Pruned{Records: records - len(s.records), Size: s.total()}
 	done.Freed = before - done.Size
-	s.records, s.known, s.places, s.scanned, s.ids, s.from = nil, map[Hash]bool{}, map[Hash]place{}, map[string]int64{}, map[string]bool{}, map[string]string{}
-	return done, s.refresh()
+	return done, err
 }
 
-// survivors are the contents and the records to keep within a number of bytes, the newest records first.
-func (s *Store) survivors(room int64) (map[Hash]bool, []Record) {
+// survivors are the contents and the records to keep within a number of bytes, the newest records first. Those in segments that other
+// processes write to stay in any case.
+func (s *Store) survivors(room int64, held map[string]bool) (map[Hash]bool, []Record) {
 	live := s.current()
 	for h := range live {
 		room -= int64(s.places[h].size)
 	}
+	for path := range held {
+		if held[path] {
+			room -= s.scanned[path]
+		}
+	}
+	full := false
 	var keep []Record
 	for _, r := range slices.Backward(s.records) {
+		if theirs := held[s.from[r.ID]]; full && !theirs {
+			continue
+		}
 		cost := int64(512)
 		add := map[Hash]bool{}
 		for _, c := range r.Changes {
@@ -111,12 +133,17 @@ func (s *Store) survivors(room int64) (map[Hash]bool, []Record) {
 			for _, st := range []State{c.Before, c.After} {
 				if h := st.Hash; st.kept() && !live[h] && !add[h] {
 					add[h] = true
-					cost += int64(s.places[h].size)
+					if !held[s.places[h].file] {
+						cost += int64(s.places[h].size)
+					}
 				}
 			}
 		}
-		if room -= cost; room < 0 && len(s.running) == 0 {
-			break
+		if held[s.from[r.ID]] {
+			cost = 0
+		} else if room -= cost; room < 0 {
+			full = true
+			continue
 		}
 		for h := range add {
 			live[h] = true
@@ -172,7 +199,7 @@ func rootOf(path string) (string, error) {
 }
 
 // rewrite puts what survives into one new segment. The old ones are still there when it fails.
-func (s *Store) rewrite(live map[Hash]bool, keep []Record) error {
+func (s *Store) rewrite(live map[Hash]bool, keep []Record, held map[string]bool) error {
 	path := filepath.Join(s.opt.Dir, s.nextID()+".tmp")
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -182,7 +209,7 @@ func (s *Store) rewrite(live map[Hash]bool, keep []Record) error {
 	err = func() error {
 		for h := range live {
 			at, ok := s.places[h]
-			if !ok {
+			if !ok || held[at.file] {
 				continue
 			}
 			payload, err := readPlace(at)
@@ -197,6 +224,9 @@ func (s *Store) rewrite(live map[Hash]bool, keep []Record) error {
 			}
 		}
 		for _, r := range keep {
+			if held[s.from[r.ID]] {
+				continue
+			}
 			b, err := json.Marshal(r)
 			if err == nil {
 				_, err = seg.append(frameRecord, b)
@@ -207,6 +237,9 @@ func (s *Store) rewrite(live map[Hash]bool, keep []Record) error {
 		}
 		return seg.sync()
 	}()
+	for _, t := range s.trees { // what they know is what stays
+		err = errors.Join(err, s.writeTree(t))
+	}
 	phase("rewritten")
 	if err = errors.Join(err, f.Close()); err == nil {
 		err = os.Rename(path, strings.TrimSuffix(path, ".tmp")+segmentExt)
@@ -214,10 +247,18 @@ func (s *Store) rewrite(live map[Hash]bool, keep []Record) error {
 	if err != nil {
 		return errors.Join(err, os.Remove(path))
 	}
-	if s.seg != nil {
-		err = errors.Join(s.seg.f.Close(), s.own.Unlock())
-		s.seg, s.own = nil, nil
+	return errors.Join(err, s.leaveSegment())
+}
+
+// leaveSegment ends the own segment, so that other processes may let its contents go; the next content begins a new one.
+func (s *Store) leaveSegment() error {
+	s.blobs.Lock()
+	defer s.blobs.Unlock()
+	if s.seg == nil {
+		return nil
 	}
+	err := errors.Join(s.seg.f.Close(), s.own.Unlock())
+	s.seg, s.own = nil, nil
 	return err
 }
 

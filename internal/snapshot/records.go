@@ -3,6 +3,7 @@ package snapshot
 import (
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -15,6 +16,10 @@ func (s *Store) refresh() error {
 	list, err := segments(s.opt.Dir)
 	if err != nil {
 		return err
+	}
+	if missingIn(list, maps.Keys(s.scanned)) {
+		s.behind = true
+		s.forgetContents()
 	}
 	s.blobs.Lock()
 	defer s.blobs.Unlock()
@@ -40,7 +45,7 @@ func (s *Store) refresh() error {
 }
 
 // alive reports whether the process that wrote a record still has its store open.
-func (s *Store) alive(r Record) bool { return r.Process == os.Getpid() || s.held(s.from[r.ID]) }
+func (s *Store) alive(r Record) bool { return s.written[r.ID] || s.held(s.from[r.ID]) }
 
 // held reports whether another process writes to a segment.
 func (s *Store) held(path string) bool {

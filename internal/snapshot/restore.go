@@ -32,9 +32,10 @@ func (p *Plan) Apply(choose func(PlannedFile) Choice) (Outcome, error) {
 	s.tail.Wait()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.start(); err != nil {
+	if err := s.use(); err != nil {
 		return Outcome{}, err
 	}
+	defer s.unuse()
 	unlock, err := s.lockRestores()
 	if err != nil {
 		return Outcome{}, err
@@ -285,7 +286,7 @@ func (s *Store) Recover() error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.start()
+	return s.using(func() error { return nil })
 }
 
 // finishRestores finishes a restore that was cut off.

@@ -29,7 +29,7 @@ func (s *Store) Begin(ctx context.Context, w Where, paths []string) (end func(),
 	s.tail.Wait()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.start(); err != nil {
+	if err := s.use(); err != nil {
 		return nil, unwritable(err)
 	}
 	if paths != nil {
@@ -40,6 +40,9 @@ func (s *Store) Begin(ctx context.Context, w Where, paths []string) (end func(),
 	phase("begun")
 	if err == nil {
 		err = s.sync()
+	}
+	if err != nil {
+		s.unuse()
 	}
 	return end, unwritable(err)
 }
@@ -91,6 +94,7 @@ func (s *Store) beginFiles(w Where, names []string) (func(), error) {
 			}
 		}
 		s.ended(s.endFiles(began))
+		s.unuse()
 	}, nil
 }
 
@@ -231,6 +235,7 @@ func (s *Store) beginAll(ctx context.Context, w Where) (func(), error) {
 			s.mu.Lock()
 			defer s.mu.Unlock()
 			s.ended(s.endAll(&began))
+			s.unuse()
 		}()
 	}, nil
 }
@@ -322,20 +327,23 @@ func (s *Store) interrupted() *Record {
 	}
 	for i := len(s.records) - 1; i >= 0; i-- {
 		r := &s.records[i]
-		if r.Kind == Began && !ended[r.ID] && r.Process != os.Getpid() && !s.alive(*r) {
+		if r.Kind == Began && !ended[r.ID] && !s.alive(*r) {
 			return r
 		}
 	}
 	return nil
 }
 
-// notTheirs leaves out the changes that other processes recorded as theirs since a record.
+// notTheirs leaves out the changes that other processes made since a record by edits and restores. Those that a command made beside are
+// recorded by both steps, since it cannot be told which of them made them.
 func (s *Store) notTheirs(since string, changes []Change) []Change {
 	if len(changes) == 0 || s.refresh() != nil {
 		return changes
 	}
+	named := map[string]bool{} // the beginnings of edits
 	for _, r := range s.records {
-		if r.ID <= since || r.Process == os.Getpid() || r.Kind == Foreign {
+		named[r.ID] = r.Kind == Began && len(r.Changes) > 0
+		if r.ID <= since || s.written[r.ID] || r.Kind == Foreign || r.Kind == Step && !named[r.Begin] {
 			continue
 		}
 		for _, c := range r.Changes {

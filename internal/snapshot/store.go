@@ -59,11 +59,15 @@ type Store struct {
 
 	mu      sync.Mutex // held for a whole operation
 	blobs   sync.Mutex // held while the segment and the maps of contents are used
-	open    bool
 	closed  bool
 	seg     *segment
-	own     *flock.Flock // on the own segment
-	last    int64        // of the ids
+	own     *flock.Flock    // on the own segment
+	shared  *flock.Flock    // see use
+	uses    int             // of the shared lock
+	listed  []string        // the segments when the lock was taken last
+	behind  bool            // segments went that the trees count on
+	written map[string]bool // ids of the records of this store
+	last    int64           // of the ids
 	known   map[Hash]bool
 	places  map[Hash]place
 	scanned map[string]int64  // how far each segment was read
@@ -121,7 +125,7 @@ func New(o Options) *Store {
 	}
 	return &Store{
 		opt: o, include: include, known: map[Hash]bool{}, places: map[Hash]place{}, scanned: map[string]int64{}, from: map[string]string{}, ids: map[string]bool{},
-		trees: map[string]*tree{}, touched: map[string]entry{}, editing: map[string]int{},
+		written: map[string]bool{}, trees: map[string]*tree{}, touched: map[string]entry{}, editing: map[string]int{},
 	}
 }
 
@@ -134,12 +138,21 @@ func (s *Store) Close() error {
 	s.copier.Wait()
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	return s.end()
+}
+
+// end writes what is not written yet and lets go of the files; s.mu is held.
+func (s *Store) end() error {
 	var errs []error
+	if s.shared != nil {
+		s.closed, s.uses = false, 0
+		errs = append(errs, s.use())
+	}
 	for _, t := range s.trees {
-		t.watch.close()
 		if t.changed {
 			errs = append(errs, s.writeTree(t))
 		}
+		t.watch.close()
 	}
 	if s.seg != nil {
 		errs = append(errs, s.seg.sync(), s.prune())
@@ -151,25 +164,13 @@ func (s *Store) Close() error {
 	if s.own != nil {
 		errs = append(errs, s.own.Unlock())
 	}
+	if s.closed = true; s.shared != nil {
+		errs = append(errs, s.shared.Close())
+	}
 	return errors.Join(errs...)
 }
 
 var errClosed = errors.New("the snapshot store is closed")
-
-// start opens the folder for writing; s.mu is held.
-func (s *Store) start() error {
-	if s.closed {
-		return errClosed
-	}
-	if s.open {
-		return nil
-	}
-	if err := os.MkdirAll(s.opt.Dir, 0o700); err != nil {
-		return err
-	}
-	s.open = true
-	return s.finishRestores()
-}
 
 // nextID is a new id; ids of one process sort by time.
 func (s *Store) nextID() string {
@@ -244,7 +245,7 @@ func (s *Store) record(r *Record) error {
 	}
 	s.size += int64(at.size)
 	s.records = append(s.records, *r)
-	s.ids[r.ID] = true
+	s.ids[r.ID], s.written[r.ID] = true, true
 	return nil
 }
 
