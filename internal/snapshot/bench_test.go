@@ -61,9 +61,20 @@ func BenchmarkBegin(b *testing.B) {
 				b.StartTimer()
 			}
 		})
-		b.Run(fmt.Sprintf("edit/%d", n), func(b *testing.B) {
+		b.Run(fmt.Sprintf("edit/%d", n), func(b *testing.B) { // of a file, with the write itself; the next line is the share of the disk
 			for i := range b.N {
 				p.edit(func() { p.write("d0/e0/f0/file1.go", fmt.Sprintf("package y%d\n", i)) }, "d0/e0/f0/file1.go")
+			}
+		})
+		b.Run(fmt.Sprintf("write-and-sync/%d", n), func(b *testing.B) {
+			f, err := os.Create(filepath.Join(p.store, "plain"))
+			p.must(err)
+			defer f.Close()
+			for i := range b.N {
+				p.write("d0/e0/f0/file1.go", fmt.Sprintf("package z%d\n", i))
+				_, err := f.Write(make([]byte, 600))
+				p.must(err)
+				p.must(f.Sync())
 			}
 		})
 		b.Run(fmt.Sprintf("git-add/%d", n), func(b *testing.B) {
