@@ -35,6 +35,7 @@ var table = func() map[string]row {
 		"await":                     {nil, "what tests wait for is outside of lathe"},
 		"term/termtest":             {[]string{"await", "term"}, "the terminal in which the tests of every front end run knows none of them"},
 
+		"patch":        {nil, "patches are read and applied as texts; files and permissions are above"},
 		"glob":         {nil, "matching a path with a stranger's pattern in bounded time is plain computation"},
 		"document/pdf": {nil, "the objects of a PDF are read from its bytes alone"},
 
@@ -52,6 +53,7 @@ var table = func() map[string]row {
 
 		"snapshot": {[]string{"files", "git", "glob"}, "the state of files is kept and brought back without knowing who changes them"},
 
+		"files/transact": {[]string{"files"}, "several files change together with the atomic writes of files; who changes them is above"},
 		"files": {[]string{"sandbox", "fuzzy"}, "finding files may start ripgrep; the index ranks paths"},
 		"git":   {[]string{"sandbox"}, "git runs as a child process in the hardened environment"},
 
@@ -85,7 +87,7 @@ var table = func() map[string]row {
 	t["ruleset"] = row{[]string{"config", "permission", "permission/call", "fuzzy"}, "settings know no rules and rules no settings; what reads one out of the other knows both and nothing else"}
 	t["provider"] = row{[]string{"config", "sandbox", "llm", "llm/hosts", "llm/anthropic", "llm/openai", "llm/google"}, "which wire client answers is said by the settings, and the key may come from a command"}
 	agent := with(t["agent"].may, "agent")
-	t["tool"] = row{with(agent, "boundary", "netproxy", "document", "memory", "notebook", "files", "git", "glob", "sandbox", "lsp", "prompt", "permission/shell", "permission/call", "consult", "fuzzy", "rank", "subagent", "web"), "tools are leaves: the loop sees them as agent.Tool; rank finds deferred ones by words; netproxy tells a command's clock to wait for an answer"}
+	t["tool"] = row{with(agent, "patch", "files/transact", "boundary", "netproxy", "document", "memory", "notebook", "files", "git", "glob", "sandbox", "lsp", "prompt", "permission/shell", "permission/call", "consult", "fuzzy", "rank", "subagent", "web"), "tools are leaves: the loop sees them as agent.Tool; rank finds deferred ones by words; netproxy tells a command's clock to wait for an answer"}
 	outside := row{[]string{"agent", "event", "llm", "permission", "sandbox"}, "what comes from outside sees the loop's contracts, not the built-in tools"}
 	t["mcp"], t["hook"] = outside, outside
 	t["eval"] = row{[]string{"agent", "event", "frontmatter", "llm", "session"}, "judges see the conversation, a diff and a check's result, by way of functions; their verdicts are entries of the log"}
@@ -99,7 +101,7 @@ var table = func() map[string]row {
 	t["approval"] = row{[]string{"agent", "boundary", "consult", "event", "journal", "llm", "netproxy", "permission", "session", "workspace"}, "deciding on a call, or on a host that a command wants to reach, needs policy, a person, the small model and the journal, and none of the tools"}
 	t["resume"] = row{[]string{"event", "llm", "session", "subagent", "tool"}, "the state beside the messages is read out of the log; who puts it in force is above"}
 	t["window"] = row{[]string{"agent", "compact", "compact/onlog", "event", "journal", "llm", "permission", "session", "skill/invoke", "tool"}, "compactions are computed in compact; this joins them with the session's log, models and tools"}
-	t["checkpoint"] = row{[]string{"agent", "config", "event", "git", "permission", "session", "snapshot"}, "what is saved before a call follows from its accesses and its place in the conversation; the store knows neither"}
+	t["checkpoint"] = row{[]string{"agent", "config", "event", "files/transact", "git", "permission", "session", "snapshot"}, "what is saved before a call follows from its accesses and its place in the conversation; the store knows neither"}
 	t["app"] = row{slices.Sorted(maps.Keys(t)), "the one place that puts the parts together"}
 	t["console"] = row{slices.Sorted(maps.Keys(t)), "what an interactive front end talks to: the session in front, switching, commands, completion; so it knows app and no front end"}
 

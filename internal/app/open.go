@@ -209,7 +209,7 @@ func (i *Instance) newEnv(_ context.Context, s *Session) (*tool.Env, error) {
 	}
 	env.Runner, env.Boundary, env.Secrets = i.runner, i.opts.Boundary, i.secrets
 	s.closers = append(s.closers, env.Background.Close)
-	env.Environ = i.ChildEnv
+	env.Environ, env.Journals = i.ChildEnv, checkpoint.JournalDir(i.projectDir())
 	i.extensions.Configure(env)
 	s.keepBlobs(env)
 	return env, nil

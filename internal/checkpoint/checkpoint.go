@@ -19,6 +19,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/agent"
 	"github.com/lathe-dev/lathe/internal/config"
 	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/files/transact"
 	"github.com/lathe-dev/lathe/internal/git"
 	"github.com/lathe-dev/lathe/internal/permission"
 	"github.com/lathe-dev/lathe/internal/session"
@@ -27,7 +28,8 @@ import (
 
 // Folder joins the sessions of one instance with the store of its project.
 type Folder struct {
-	store *snapshot.Store // nil: nothing is kept
+	store    *snapshot.Store // nil: nothing is kept
+	journals string          // of changes of several files; empty: none are kept
 
 	mu     sync.Mutex
 	seats  []*Seat
@@ -36,6 +38,15 @@ type Folder struct {
 
 // StoreDir is the folder of a project's snapshots, below the project's folder of sessions.
 func StoreDir(project string) string { return filepath.Join(project, "snapshots") }
+
+// JournalDir is the folder of the journals of changes of several files, below the project's folder of sessions; empty where nothing is
+// kept.
+func JournalDir(project string) string {
+	if project == "" {
+		return ""
+	}
+	return filepath.Join(project, "changes")
+}
 
 // Options are those of a project's store, from the settings.
 func Options(set config.Snapshots, project string) snapshot.Options {
@@ -48,7 +59,7 @@ func Options(set config.Snapshots, project string) snapshot.Options {
 // New makes the folder of an instance; project is the project's folder of sessions, empty when nothing is kept.
 // g reads what git keeps of files, so that it is not copied.
 func New(set config.Snapshots, project string, g *git.Git) *Folder {
-	f := &Folder{}
+	f := &Folder{journals: JournalDir(project)}
 	if set.Enabled && project != "" {
 		o := Options(set, project)
 		o.Roots, o.Background, o.Note, o.Wait, o.Git = f.roots, f.background, f.note, f.announce, g
@@ -123,9 +134,18 @@ type Seat struct {
 	folder *Folder
 }
 
-// Seat adds a session. An undo that was cut off is finished now; the next call that may change files announces it.
+// Seat adds a session. An undo or a patch that was cut off is finished now; the next call that may change files announces it.
 func (f *Folder) Seat(s Seat) *Seat {
 	s.folder = f
+	if len(s.Chain) == 0 && f.journals != "" {
+		note, err := transact.Recover(f.journals)
+		if err != nil {
+			note = fmt.Sprintf("A patch that was cut off could not be finished: %v", err)
+		}
+		if note != "" {
+			f.note(note)
+		}
+	}
 	if log := s.Main(); f.store != nil && log != nil && !log.Temporary() && len(s.Chain) == 0 { // a subagent works in its parent's folders
 		f.mu.Lock()
 		f.seats = append(f.seats, &s)
@@ -140,6 +160,9 @@ func (f *Folder) Seat(s Seat) *Seat {
 // Before saves the files that a call may change; it is agent.Config.Snapshot. A full disk is a session.WriteError. Nothing is saved
 // for a session that is not kept, as where the home folder cannot be written.
 func (s *Seat) Before(ctx context.Context, plan *agent.Plan) (func(), error) {
+	for _, text := range s.folder.takeNotes() {
+		s.Publish(event.Notice{Level: "info", Text: text})
+	}
 	log := s.Main()
 	if s.folder.store == nil || log == nil || log.Temporary() {
 		return nil, nil

@@ -51,18 +51,11 @@ func (w workspace) Changes(context.Context) ([]event.Diff, error) {
 			continue
 		}
 		v, err := event.UnmarshalView(end.View)
-		d, isDiff := v.(event.Diff)
-		if err != nil || !isDiff {
-			continue
+		if d, isDiff := v.(event.Diff); err == nil && isDiff {
+			for _, one := range d.Each() {
+				out = merged(out, one)
+			}
 		}
-		i := slices.IndexFunc(out, func(o event.Diff) bool { return o.Path == d.Path })
-		if i < 0 {
-			out = append(out, d)
-			continue
-		}
-		out[i].Unified = strings.TrimRight(out[i].Unified, "\n") + "\n" + d.Unified
-		out[i].Added += d.Added
-		out[i].Removed += d.Removed
 	}
 	for i := range out {
 		if rel, err := filepath.Rel(w.c.session().Dir(), out[i].Path); err == nil && filepath.IsLocal(rel) {
@@ -70,6 +63,18 @@ func (w workspace) Changes(context.Context) ([]event.Diff, error) {
 		}
 	}
 	return out, nil
+}
+
+// merged adds a diff to the one of its file.
+func merged(out []event.Diff, d event.Diff) []event.Diff {
+	i := slices.IndexFunc(out, func(o event.Diff) bool { return o.Path == d.Path })
+	if i < 0 {
+		return append(out, d)
+	}
+	out[i].Unified = strings.TrimRight(out[i].Unified, "\n") + "\n" + d.Unified
+	out[i].Added += d.Added
+	out[i].Removed += d.Removed
+	return out
 }
 
 // maxDiff limits the size of a diff that is shown, in bytes.

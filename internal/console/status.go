@@ -77,18 +77,25 @@ func (t *statusValues) view(b event.ToolEnd) {
 	}
 	switch v := b.View.(type) {
 	case event.Diff:
-		i := slices.IndexFunc(t.changed, func(f event.ChangedFile) bool { return f.Path == v.Path })
-		if i < 0 {
-			t.changed = append(t.changed, event.ChangedFile{Path: v.Path})
-			i = len(t.changed) - 1
-		} else {
-			t.changed = slices.Clone(t.changed) // the old list is in a Status that was published
+		for _, d := range v.Each() {
+			t.change(d)
 		}
-		t.changed[i].Added += v.Added
-		t.changed[i].Removed += v.Removed
 	case event.Todo:
 		t.todos = v.Items
 	}
+}
+
+// change counts the lines of a changed file.
+func (t *statusValues) change(d event.Diff) {
+	i := slices.IndexFunc(t.changed, func(f event.ChangedFile) bool { return f.Path == d.Path })
+	if i < 0 {
+		t.changed = append(t.changed, event.ChangedFile{Path: d.Path})
+		i = len(t.changed) - 1
+	} else {
+		t.changed = slices.Clone(t.changed) // the old list is in a Status that was published
+	}
+	t.changed[i].Added += d.Added
+	t.changed[i].Removed += d.Removed
 }
 
 // touch requests a Status.

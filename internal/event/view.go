@@ -10,13 +10,57 @@ import (
 // View shows a call to people, as one of the shapes below.
 type View interface{ view() }
 
-// Diff is a change of one file, as a unified diff.
+// Diff is a change of one file, as a unified diff, or of several (Files): then the diffs follow each other, Path is that of the
+// first, and the numbers are the sums.
 type Diff struct {
+	Path    string     `json:"path"`
+	Unified string     `json:"unified"`
+	Added   int        `json:"added"`   // lines
+	Removed int        `json:"removed"` // lines
+	Created bool       `json:"created,omitempty"`
+	Files   []DiffFile `json:"files,omitempty"`
+}
+
+// DiffFile is one of several files of a Diff.
+type DiffFile struct {
 	Path    string `json:"path"`
-	Unified string `json:"unified"`
-	Added   int    `json:"added"`   // lines
-	Removed int    `json:"removed"` // lines
+	Bytes   int    `json:"bytes"` // of Unified that are its diff
+	Added   int    `json:"added"`
+	Removed int    `json:"removed"`
 	Created bool   `json:"created,omitempty"`
+}
+
+// Each is the diff of each file.
+func (d Diff) Each() []Diff {
+	if len(d.Files) == 0 {
+		return []Diff{d}
+	}
+	out := make([]Diff, len(d.Files))
+	rest := d.Unified
+	for i, f := range d.Files {
+		n := max(0, min(f.Bytes, len(rest)))
+		out[i] = Diff{Path: f.Path, Unified: rest[:n], Added: f.Added, Removed: f.Removed, Created: f.Created}
+		rest = rest[n:]
+	}
+	return out
+}
+
+// JoinDiffs is the Diff of several files.
+func JoinDiffs(list []Diff) Diff {
+	if len(list) == 1 {
+		return list[0]
+	}
+	var d Diff
+	for i, one := range list {
+		if i == 0 {
+			d.Path = one.Path
+		}
+		d.Unified += one.Unified
+		d.Added += one.Added
+		d.Removed += one.Removed
+		d.Files = append(d.Files, DiffFile{Path: one.Path, Bytes: len(one.Unified), Added: one.Added, Removed: one.Removed, Created: one.Created})
+	}
+	return d
 }
 
 // Command is a program that ran or would run.

@@ -56,6 +56,30 @@ func (t *Target) Replace(data []byte, expect fs.FileInfo) (Replaced, error) {
 	return Replaced{}, err
 }
 
+// Remove removes the file, which must be as the caller last saw it; another state is ErrChanged. A file without write
+// permission is refused, as Replace does.
+func (t *Target) Remove(expect fs.FileInfo) error {
+	now, err := t.Stat()
+	if err != nil {
+		return err
+	}
+	if now == nil || !Unchanged(expect, now) {
+		return ErrChanged
+	}
+	if err := t.writable(now); err != nil {
+		return err
+	}
+	parent, err := t.parent()
+	if err != nil {
+		return err
+	}
+	defer parent.Close()
+	if err := parent.Remove(filepath.Base(t.rel)); err != nil {
+		return err
+	}
+	return syncDir(parent)
+}
+
 // Unchanged reports whether two looks at a file saw the same one in the same state; nil is no file.
 func Unchanged(a, b fs.FileInfo) bool {
 	if a == nil || b == nil {
@@ -102,7 +126,7 @@ func (t *Target) replace(data []byte, old fs.FileInfo) (Replaced, error) {
 	}
 	defer parent.Close()
 	base := filepath.Base(t.rel)
-	temp, err := stage(parent, base, data, old)
+	temp, err := stage(parent, base, data, old, t.Mode)
 	if err != nil {
 		if old != nil && (errors.Is(err, fs.ErrPermission) || isReadOnlyFS(err)) {
 			return writeInPlace(parent, base, data, old)
@@ -150,8 +174,8 @@ type staged struct {
 	file *os.File // open while it has none
 }
 
-// stage writes data to a new file in dir. On failure nothing is left of it.
-func stage(dir *os.Root, base string, data []byte, old fs.FileInfo) (*staged, error) {
+// stage writes data to a new file in dir, with a mode if that is not 0. On failure nothing is left of it.
+func stage(dir *os.Root, base string, data []byte, old fs.FileInfo, mode fs.FileMode) (*staged, error) {
 	perm := fs.FileMode(0o666) // as the umask allows
 	if old != nil {
 		perm = 0o600
@@ -168,6 +192,9 @@ func stage(dir *os.Root, base string, data []byte, old fs.FileInfo) (*staged, er
 	_, err = f.Write(data)
 	if err == nil && old != nil {
 		err = keepAttributes(dir, base, f, old)
+	}
+	if err == nil && mode != 0 {
+		err = f.Chmod(mode)
 	}
 	if err == nil {
 		err = f.Sync()

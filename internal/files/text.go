@@ -183,23 +183,32 @@ type Region struct{ Start, End int }
 // Replace puts text in place of each region of the view and returns the new content of the file. Regions
 // are in order and apart. New line ends are those of the lines replaced, else those of most lines.
 func (t *Text) Replace(regions []Region, text string) ([]byte, error) {
+	return t.ReplaceEach(regions, func(int) string { return text })
+}
+
+// ReplaceEach is Replace with a text for each region.
+func (t *Text) ReplaceEach(regions []Region, text func(i int) string) ([]byte, error) {
 	if t.plain {
 		return t.replacePlain(regions, text), nil
 	}
-	cuts, parts := make([]int, 0, 2*len(regions)), make([]string, 0, len(regions))
-	for _, g := range regions {
-		head, tail := commonEnds(t.View[g.Start:g.End], text)
-		cuts = append(cuts, g.Start+head, g.End-tail)
-		parts = append(parts, text[head:len(text)-tail])
+	cuts, parts := make([]int, 0, 4*len(regions)), make([]string, 0, len(regions))
+	size := len(t.raw)
+	for i, g := range regions {
+		s := text(i)
+		head, tail := commonEnds(t.View[g.Start:g.End], s)
+		cuts = append(cuts, g.Start, g.Start+head, g.End-tail, g.End)
+		parts = append(parts, s[head:len(s)-tail])
+		size += len(s)
 	}
 	offsets := t.rawOffsets(cuts)
-	out := make([]byte, 0, len(t.raw)+len(text)*len(regions))
+	out := make([]byte, 0, size)
 	from := 0
 	for i, part := range parts {
-		start, end := offsets[2*i], offsets[2*i+1]
+		o := offsets[4*i : 4*i+4]
+		start, end := o[1], o[2]
 		out = append(out, t.raw[from:start]...)
 		var err error
-		if out, err = t.encode(out, part, t.newlineOf(regions[i])); err != nil {
+		if out, err = t.encode(out, part, t.newlineOf(regions[i], t.raw[o[0]:o[3]])); err != nil {
 			return nil, err
 		}
 		from = end
@@ -207,29 +216,28 @@ func (t *Text) Replace(regions []Region, text string) ([]byte, error) {
 	return append(out, t.raw[from:]...), nil
 }
 
-func (t *Text) replacePlain(regions []Region, text string) []byte {
+func (t *Text) replacePlain(regions []Region, text func(i int) string) []byte {
 	size := len(t.raw)
-	for _, g := range regions {
-		size += len(text) - (g.End - g.Start)
+	for i, g := range regions {
+		size += len(text(i)) - (g.End - g.Start)
 	}
 	out := make([]byte, 0, size)
 	from, shift := 0, t.start()
-	for _, g := range regions {
-		out = append(append(out, t.raw[from:g.Start+shift]...), text...)
+	for i, g := range regions {
+		out = append(append(out, t.raw[from:g.Start+shift]...), text(i)...)
 		from = g.End + shift
 	}
 	return append(out, t.raw[from:]...)
 }
 
-// newlineOf is the line end to write inside a region.
-func (t *Text) newlineOf(g Region) string {
+// newlineOf is the line end to write inside a region, whose bytes are raw.
+func (t *Text) newlineOf(g Region, raw []byte) string {
 	if t.CRLF == 0 {
 		return "\n"
 	}
 	if t.LF > 0 && strings.Contains(t.View[g.Start:g.End], "\n") {
-		o := t.rawOffsets([]int{g.Start, g.End})
 		part := &Text{Encoding: t.Encoding}
-		part.decodeSlowly(t.raw[o[0]:o[1]])
+		part.decodeSlowly(raw)
 		return part.Newline()
 	}
 	return t.Newline()

@@ -151,11 +151,20 @@ func example(q event.Question) string {
 	return "1"
 }
 
+// files names the files of a change.
+func files(v event.Diff) string {
+	var names []string
+	for _, d := range v.Each() {
+		names = append(names, d.Path)
+	}
+	return strings.Join(names, ", ")
+}
+
 // wholeView is a complete preview: the user decides on it.
 func wholeView(v event.View) string {
 	switch v := v.(type) {
 	case event.Diff:
-		return v.Path + fmt.Sprintf(" +%d -%d\n", v.Added, v.Removed) + strings.TrimRight(v.Unified, "\n") + "\n"
+		return files(v) + fmt.Sprintf(" +%d -%d\n", v.Added, v.Removed) + strings.TrimRight(v.Unified, "\n") + "\n"
 	case event.Command:
 		return indent(v.Command) + "\n"
 	case event.TextView:

@@ -30,6 +30,7 @@ var builtins = []builtin{
 	{memoryTool, newMemory},
 	{notebookTool, newNotebookEdit},
 	{fetchTool, newWebFetch},
+	{patchTool, newApplyPatch},
 	{toolSearchTool, newToolSearch},
 }
 

@@ -91,6 +91,7 @@ func samples(b *bench) []sample {
 		{"Write", in{"file_path": "a.txt", "content": "three\ntwo\n"}},
 		{"Edit", in{"file_path": "a.txt", "old_string": "two", "new_string": "2"}},
 		{"Edit", in{"file_path": "n.txt", "old_string": "", "new_string": "2"}},
+		{"ApplyPatch", in{"patch": "*** Begin Patch\n*** Update File: a.txt\n@@\n-two\n+2\n*** Add File: p/n.txt\n+n\n*** End Patch"}},
 		{"NotebookEdit", in{"notebook_path": "n.ipynb", "cell_id": "one", "new_source": "y"}},
 		{"WebFetch", in{"url": pages(b.t) + "/page"}},
 		{"Glob", in{"pattern": "**/*.go"}},

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"sync"
 	"unicode"
+
+	"github.com/lathe-dev/lathe/internal/patch"
 )
 
 // missLines bounds the search for the lines that a missing old_string may have meant.
@@ -48,29 +50,11 @@ var likenesses = []likeness{
 	{"spaces at line ends", func(s string) string { return strings.TrimRight(s, " \t\r") }},
 	{"indentation", strings.TrimSpace},
 	{"white space", func(s string) string { return strings.Join(strings.Fields(s), " ") }},
-	{"quotes, dashes or other special characters", func(s string) string { return plainMarks(strings.TrimSpace(s)) }},
+	{"quotes, dashes or other special characters", func(s string) string { return patch.Plain(strings.TrimSpace(s)) }},
 	{"backslashes (escapes such as \\n or \\\" may be one level off)", func(s string) string {
 		return strings.ReplaceAll(strings.TrimSpace(s), `\`, "")
 	}},
 	{"upper and lower case", func(s string) string { return strings.ToLower(strings.TrimSpace(s)) }},
-}
-
-// plainMarks maps typographic characters to the ASCII ones they are taken for.
-func plainMarks(s string) string {
-	return strings.Map(func(r rune) rune {
-		switch r {
-		case '‘', '’', '‚', '‛', '′':
-			return '\''
-		case '“', '”', '„', '‟', '″':
-			return '"'
-		case '‐', '‑', '‒', '–', '—', '―', '−':
-			return '-'
-		}
-		if unicode.IsSpace(r) {
-			return ' '
-		}
-		return r
-	}, s)
 }
 
 // findLike finds the lines that equal want after folding, the first and last maybe only in part.

@@ -79,6 +79,7 @@ type Env struct {
 	// goroutine. Nil: MayRead.
 	Readings func() func(path string) permission.Effect
 	Notes    *memory.Store // of earlier sessions; nil: none are kept
+	Journals string        // the folder for the journals of changes of several files; empty: none are kept
 
 	// LoadSkill puts a skill into the conversation: the texts for the model. Nil: there are none.
 	LoadSkill func(ctx context.Context, name, args string) ([]llm.Part, error)

@@ -21,12 +21,20 @@ type diffLine struct {
 
 // diff draws a change: line numbers, signs, and the changes within lines.
 func (b *Block) diff(v event.Diff) {
-	list := parse(v.Unified)
+	var list []diffLine
+	for _, d := range v.Each() {
+		if len(v.Files) > 0 {
+			list = append(list, diffLine{'@', term.EscapeLine(d.Path), 0})
+		}
+		list = append(list, parse(d.Unified)...)
+	}
 	if len(list) == 0 {
 		b.add(b.t.Dim, cmp.Or(strings.TrimSpace(term.EscapeLine(v.Unified)), "no change"), line.Words)
 		return
 	}
-	b.lang = syntax.ForPath(v.Path)
+	if len(v.Files) == 0 {
+		b.lang = syntax.ForPath(v.Path)
+	}
 	digits := 1
 	for _, l := range list {
 		digits = max(digits, len(strconv.Itoa(l.number)))

@@ -1,0 +1,4 @@
+package transact
+
+// OnPhase has a function called at each step of a transaction.
+func OnPhase(f func(string)) { phase = f }
