@@ -54,8 +54,8 @@ var table = func() map[string]row {
 		"snapshot": {[]string{"files", "git", "glob"}, "the state of files is kept and brought back without knowing who changes them"},
 
 		"files/transact": {[]string{"files"}, "several files change together with the atomic writes of files; who changes them is above"},
-		"files": {[]string{"sandbox", "fuzzy"}, "finding files may start ripgrep; the index ranks paths"},
-		"git":   {[]string{"sandbox"}, "git runs as a child process in the hardened environment"},
+		"files":          {[]string{"sandbox", "fuzzy"}, "finding files may start ripgrep; the index ranks paths"},
+		"git":            {[]string{"sandbox"}, "git runs as a child process in the hardened environment"},
 
 		"llm/anthropic":      {[]string{"llm", "llm/hosts"}, "a wire client knows the vocabulary and the table of hosts, not the other clients"},
 		"llm/openai":         {[]string{"llm", "llm/hosts"}, "a wire client knows the vocabulary and the table of hosts, not the other clients"},
