@@ -91,13 +91,14 @@ type Settings struct {
 
 // Provider is one entry of providers.
 type Provider struct {
-	Type      string               `json:"type"` // a wire: "anthropic", "openai", "responses" or "google"; "" means the one of a known host
-	APIBase   string               `json:"apiBase"`
-	APIKey    string               `json:"apiKey"`
-	AuthToken string               `json:"authToken"`
-	Headers   map[string]string    `json:"headers"`
-	Betas     []string             `json:"betas"`
-	Models    map[string]ModelInfo `json:"models"`
+	Type       string               `json:"type"` // a wire: "anthropic", "openai", "responses", "google", "bedrock" or "vertex"; "" means the one of a known host
+	APIBase    string               `json:"apiBase"`
+	APIVersion string               `json:"apiVersion"` // of Azure OpenAI
+	APIKey     string               `json:"apiKey"`
+	AuthToken  string               `json:"authToken"`
+	Headers    map[string]string    `json:"headers"`
+	Betas      []string             `json:"betas"`
+	Models     map[string]ModelInfo `json:"models"`
 }
 
 // ModelInfo is the user's description of a model; zero fields come from the catalogue.

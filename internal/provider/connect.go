@@ -13,6 +13,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/config"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/llm/anthropic"
+	"github.com/lathe-dev/lathe/internal/llm/cloud"
 	"github.com/lathe-dev/lathe/internal/llm/google"
 	"github.com/lathe-dev/lathe/internal/llm/openai"
 )
@@ -50,8 +51,8 @@ func (all *Set) Model(ctx context.Context, id string) (llm.Model, error) {
 // The aliases of Claude's lines are Anthropic's own; on other hosts they may be names of other models.
 func (all *Set) resolve(name, model string, set config.Provider) (string, error) {
 	h, _ := hostOf(name)
-	if wireOf(name, set) == anthropicWire {
-		return llm.Resolve(cmp.Or(model, llm.DefaultModel), all.o.Settings().ModelAliases), nil
+	if speaksClaude(wireOf(name, set)) {
+		return llm.Resolve(cmp.Or(model, h.Model, llm.DefaultModel), all.o.Settings().ModelAliases), nil
 	}
 	if model == "" && ownHost(name, set) {
 		model = h.Model
@@ -148,7 +149,7 @@ func (all *Set) newProvider(name string, set config.Provider) (llm.Provider, err
 		all.http = c
 	}
 	base := baseOf(name, set)
-	if base == "" && wireOf(name, set) != anthropicWire {
+	if base == "" && !speaksClaude(wireOf(name, set)) {
 		return nil, fmt.Errorf("the provider %s has an address of your own: set %s in your settings", name, place(name, "apiBase"))
 	}
 	set.APIBase = base
@@ -157,6 +158,7 @@ func (all *Set) newProvider(name string, set config.Provider) (llm.Provider, err
 		name: name, set: set, http: all.http, version: all.o.Version, thinking: all.o.Settings().MaxThinkingTokens,
 		retry: llm.RetryPolicy{Max: all.o.Settings().Stream.MaxRetries, Base: millis(all.o.Settings().Stream.RetryBaseMs), MaxWait: millis(all.o.Settings().Stream.MaxRetryWaitMs)},
 		stall: millis(all.o.Settings().Stream.StallTimeoutMs), cacheTTL: all.o.Settings().CacheLifetime, task: all.o.TaskBudget,
+		cloud: cloud.Options{Getenv: all.getenv, HTTP: all.http},
 	}
 	if c.retry.Max == 0 {
 		c.retry.Max = -1 // the policy's value for none
@@ -184,6 +186,7 @@ type connection struct {
 	cacheTTL string
 	task     int
 	prepare  llm.Prepare
+	cloud    cloud.Options
 
 	responses bool // OpenAI's newer API
 }
@@ -194,6 +197,8 @@ const (
 	chatWire      = "openai"    // OpenAI's Chat Completions
 	responsesWire = "responses" // OpenAI's Responses
 	googleWire    = "google"    // Google's Gemini
+	bedrockWire   = "bedrock"   // Claude on Amazon Bedrock
+	vertexWire    = "vertex"    // Claude and Gemini on Google Vertex AI
 )
 
 // wires are the APIs that lathe speaks.
@@ -202,6 +207,13 @@ var wires = map[string]func(connection) (llm.Provider, error){
 	chatWire:      openOpenAI,
 	responsesWire: func(c connection) (llm.Provider, error) { c.responses = true; return openOpenAI(c) },
 	googleWire:    openGoogle,
+	bedrockWire:   openBedrock,
+	vertexWire:    openVertex,
+}
+
+// speaksClaude reports whether a wire has Anthropic's models, and their short names.
+func speaksClaude(wire string) bool {
+	return wire == anthropicWire || wire == bedrockWire || wire == vertexWire
 }
 
 func openAnthropic(c connection) (llm.Provider, error) {
@@ -231,6 +243,9 @@ func openOpenAI(c connection) (llm.Provider, error) {
 		return nil, noTaskBudget(c.name)
 	}
 	headers := maps.Clone(c.set.Headers)
+	if c.name == azureHost && c.set.APIKey == "" && c.prepare == nil {
+		c.prepare = cloud.Entra(c.cloud)
+	}
 	if h, _ := hostOf(c.name); h.KeyHeader != "" && c.set.APIKey != "" {
 		if headers == nil {
 			headers = map[string]string{}
@@ -240,7 +255,7 @@ func openOpenAI(c connection) (llm.Provider, error) {
 	return openai.New(openai.Config{
 		ProviderName: c.name, BaseURL: c.set.APIBase, APIKey: c.set.APIKey, Headers: headers, Prepare: c.prepare,
 		HTTP: c.http, Retry: c.retry, StallTimeout: c.stall, KeyVar: place(c.name, "apiKey"), URLVar: place(c.name, "apiBase"),
-		Responses: c.responses,
+		Responses: c.responses, APIVersion: c.set.APIVersion,
 	}), nil
 }
 

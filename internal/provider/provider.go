@@ -29,6 +29,7 @@ type Options struct {
 	Runner   *sandbox.Runner         // runs apiKeyHelper
 	Dir      string                  // where it runs
 	Env      func() []string         // its environment
+	Environ  func() []string         // lathe's own environment, for the credentials of clouds; nil: none
 
 	TaskBudget int // tokens of a task, for the model to know; 0: none. Only Anthropic's API has that
 }
@@ -93,6 +94,9 @@ func (all *Set) Choose(id string) (provider, model string, err error) {
 	}
 	if s.Provider != "" {
 		return s.Provider, id, all.ready(s.Provider)
+	}
+	if name := all.switched(); name != "" {
+		return name, id, nil
 	}
 	if s.APIBase != "" {
 		return all.baseOwner(), id, nil // that server was asked for, regardless of the model's name
@@ -178,7 +182,7 @@ func (all *Set) usable(name string) bool {
 	p := all.Provider(name)
 	h, _ := hostOf(name)
 	own := h.Local || p.APIBase != "" && (h.Base == "" || !sameHost(p.APIBase, h.Base))
-	return p.APIKey != "" || p.AuthToken != "" || all.helped(name, p) || own || keyInHeaders(p.Headers)
+	return p.APIKey != "" || p.AuthToken != "" || all.helped(name, p) || own || keyInHeaders(p.Headers) || all.cloudReady(h)
 }
 
 // keyInHeaders reports whether headers that the user set carry a key.

@@ -62,6 +62,8 @@ type Config struct {
 	CacheTTL       string          // "" or "5m", or "1h"
 	KeyVar, URLVar string          // names of the variables that set key and URL, for hints
 	Prepare        llm.Prepare     // see llm.Caller
+	Cloud          Cloud           // "" for Anthropic's own API; else BaseURL is the address before "/model/ID" (Bedrock) or "/models/ID" (Vertex)
+	Region         string          // of Bedrock, for the names of models
 }
 
 // Provider makes the models of one endpoint. It is safe for concurrent use.
@@ -79,6 +81,9 @@ type Provider struct {
 func New(c Config) (*Provider, error) {
 	official, _ := hosts.Named(wire)
 	target, err := messagesURL(cmp.Or(c.BaseURL, official.Base))
+	if c.Cloud != "" {
+		target = strings.TrimSpace(c.BaseURL)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("anthropic: base URL %q: %w", llm.Clean(c.BaseURL), err)
 	}
@@ -155,7 +160,12 @@ func (p *Provider) Model(_ context.Context, id string) (llm.Model, error) {
 	if base, _ := llm.CutLong(strings.TrimSpace(id)); strings.HasPrefix(base, "anthropic/") && !p.own {
 		info.ID = base // a gateway's name for it
 	}
-	return &model{p: p, info: info, long: long}, nil
+	m := &model{p: p, info: info, long: long, url: p.url}
+	if c := p.conf.Cloud; c != "" {
+		m.info.ID = c.modelID(info.ID, p.conf.Region)
+		m.url = c.address(p.url, m.info.ID)
+	}
+	return m, nil
 }
 
 // deferredTools are the models of Anthropic's that take deferred tools and tool_reference blocks, without a beta header, by
@@ -178,6 +188,7 @@ type model struct {
 	p     *Provider
 	info  llm.ModelInfo
 	long  bool
+	url   string
 	cache llm.EncodeCache[encoded]
 }
 
@@ -187,7 +198,7 @@ func (m *model) Info() llm.ModelInfo { return m.info }
 func (m *model) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {
 		body, header := m.build(req)
-		out := &llm.Outgoing{URL: m.p.url, Header: header, Body: body, Model: m.info.ID}
+		out := &llm.Outgoing{URL: m.url, Header: header, Body: body, Model: m.info.ID}
 		attempt := func(ctx context.Context, n int, yield func(llm.Delta) bool) error {
 			return m.attempt(ctx, req, n, out, yield)
 		}

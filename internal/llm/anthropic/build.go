@@ -25,18 +25,19 @@ type field struct {
 // conversation the longest common prefix.
 func (m *model) build(req *llm.Request) (*llm.Body, http.Header) {
 	think := m.thinking(req)
+	header := m.header(req, think)
 	var b llm.Body
-	b.Append(m.head(req, think))
+	b.Append(m.head(req, think, header))
 	m.messages(&b, req)
 	b.AppendString("]}")
-	return &b, m.header(req, think)
+	return &b, m.cloudHeader(header)
 }
 
 // head returns everything before the first message.
-func (m *model) head(req *llm.Request, think thinking) []byte {
+func (m *model) head(req *llm.Request, think thinking, header http.Header) []byte {
 	buf := make([]byte, 0, 512+sizeOf(req))
 	buf = append(buf, '{')
-	for _, f := range m.settings(req, think) {
+	for _, f := range m.cloudFields(m.settings(req, think), header) {
 		buf = append(llm.AppendQuoted(buf, f.key), ':')
 		buf = append(append(buf, f.value...), ',')
 	}

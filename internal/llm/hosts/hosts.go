@@ -26,6 +26,8 @@ type Host struct {
 	Local     bool   // runs on the user's machine and needs no key
 	Named     bool   // used only if the settings name it, since other programs use its key variable too
 	KeyHeader string // header that carries the key in addition to Authorization
+	// Switch is a variable that chooses the host ("1"). Its credentials are those of the cloud, not a key.
+	Switch string
 
 	// Preferred hosts are chosen before others that have a key. Family is a substring of the model ids that this host
 	// serves: a model outside the family goes to another preferred host with a key, if there is one.
@@ -96,7 +98,24 @@ var Table = []Host{
 	{Name: "cerebras", Wire: "openai", Base: "https://api.cerebras.ai/v1", Vars: key("CEREBRAS_API_KEY"), Model: "zai-glm-4.7", Small: "gpt-oss-120b"},
 	{Name: "vercel", Wire: "openai", Base: "https://ai-gateway.vercel.sh/v1", Vars: key("AI_GATEWAY_API_KEY"), Model: "anthropic/claude-sonnet-4.5", Small: "anthropic/claude-haiku-4.5"},
 	{Name: "github-models", Wire: "openai", Base: "https://models.github.ai/inference/chat/completions", Vars: key("GITHUB_TOKEN"), Model: "openai/gpt-4.1", Small: "openai/gpt-4.1-mini", Named: true},
-	{Name: "azure", Wire: "openai", Vars: key("AZURE_OPENAI_API_KEY"), KeyHeader: "Api-Key", Named: true},
+	{
+		Name: "bedrock", Wire: "bedrock", Switch: "CLAUDE_CODE_USE_BEDROCK", Model: "claude-sonnet-4-6", Small: "claude-haiku-4-5",
+		Vars: []Var{{"AWS_BEARER_TOKEN_BEDROCK", "apiKey"}, {"ANTHROPIC_BEDROCK_BASE_URL", "apiBase"}},
+	},
+	{
+		Name: "vertex", Wire: "vertex", Switch: "CLAUDE_CODE_USE_VERTEX", Model: "claude-sonnet-4-6", Small: "claude-haiku-4-5",
+		Vars: []Var{{"ANTHROPIC_VERTEX_BASE_URL", "apiBase"}},
+	},
+	{
+		Name: "azure", Wire: "openai", KeyHeader: "Api-Key", Named: true,
+		Vars: []Var{{"AZURE_OPENAI_API_KEY", "apiKey"}, {"AZURE_OPENAI_ENDPOINT", "apiBase"}, {"AZURE_OPENAI_API_VERSION", "apiVersion"}},
+	},
+	{Name: "moonshotai", Wire: "openai", Base: "https://api.moonshot.ai/v1", Vars: key("MOONSHOT_API_KEY"), Model: "kimi-k2.6"},
+	{Name: "zai", Wire: "openai", Base: "https://api.z.ai/api/paas/v4", Vars: []Var{{"ZAI_API_KEY", "apiKey"}, {"ZHIPU_API_KEY", "apiKey"}}, Model: "glm-5.1", Small: "glm-4.7"},
+	{Name: "huggingface", Wire: "openai", Base: "https://router.huggingface.co/v1", Vars: key("HF_TOKEN"), Model: "moonshotai/Kimi-K2.5", Named: true},
+	{Name: "litellm", Wire: "openai", Base: "http://localhost:4000/v1", Vars: []Var{{"LITELLM_API_KEY", "apiKey"}, {"LITELLM_BASE_URL", "apiBase"}}, Local: true},
+	{Name: "llamacpp", Wire: "openai", Base: "http://localhost:8080/v1", Local: true},
+	{Name: "vllm", Wire: "openai", Base: "http://localhost:8000/v1", Vars: []Var{{"VLLM_API_KEY", "apiKey"}, {"VLLM_BASE_URL", "apiBase"}}, Local: true},
 	{Name: "ollama", Wire: "openai", Base: "http://localhost:11434/v1", Local: true},
 	{Name: "lmstudio", Wire: "openai", Base: "http://localhost:1234/v1", Local: true},
 }
