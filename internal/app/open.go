@@ -207,7 +207,7 @@ func (i *Instance) newEnv(_ context.Context, s *Session) (*tool.Env, error) {
 	if err != nil {
 		return nil, err
 	}
-	env.Runner, env.Boundary, env.Secrets = i.runner, i.opts.Boundary, i.secrets
+	env.Runner, env.Boundary, env.Secrets, env.Roots.Seen = i.runner, i.opts.Boundary, i.secrets, i.opts.Boundary.Seen
 	s.closers = append(s.closers, env.Background.Close)
 	env.Environ, env.Journals = i.ChildEnv, checkpoint.JournalDir(i.projectDir())
 	i.extensions.Configure(env)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -20,11 +21,16 @@ import (
 const networkAccess = "SandboxNetworkAccess"
 
 // Network makes the network of the confined command of a call: rules decide on a host, else a person does, and the
-// connections are recorded in the session.
-func (p *Approver) Network(callID, command string) boundary.Network {
+// connections are recorded in the session. Hosts in named were approved with the command: only deny rules and the modes that
+// ask nothing close them.
+func (p *Approver) Network(callID, command string, named []string) boundary.Network {
 	var shown sync.Map
+	mode := p.Mode()
 	return boundary.Network{
-		Ask: func(ctx context.Context, r netproxy.Request) netproxy.Verdict { return p.host(ctx, callID, command, r) },
+		Unattended: !p.Interactive || mode == permission.Bypass || mode == permission.DontAsk,
+		Ask: func(ctx context.Context, r netproxy.Request) netproxy.Verdict {
+			return p.host(ctx, callID, command, slices.Contains(named, r.Target.Host), r)
+		},
 		Record: func(c netproxy.Connection) {
 			_ = p.Journal.Add(session.Connection{ // what cannot be written, the journal reports
 				CallID: callID, Host: c.Host, Port: int(c.Port), Address: c.Address, Protocol: c.Protocol, Program: c.Program, Allowed: c.Allowed, Reason: c.Reason,
@@ -52,12 +58,15 @@ func connectionText(c netproxy.Connection) string {
 
 // host decides on a host that a confined command wants to reach. No mode and no model opens one: where nobody can be asked,
 // only rules do.
-func (p *Approver) host(ctx context.Context, callID, command string, r netproxy.Request) netproxy.Verdict {
+func (p *Approver) host(ctx context.Context, callID, command string, named bool, r netproxy.Request) netproxy.Verdict {
 	a, err := hostApproval(callID, command, r)
 	if err != nil {
 		return netproxy.Verdict{Reason: err.Error()}
 	}
 	d := p.judgeHost(&a)
+	if named && d.Effect == permission.Ask && d.Rule == "" && !d.Confirm {
+		d = permission.Decision{Effect: permission.Allow, Layer: permission.LayerAsk, Reason: "the command names it, and was approved"}
+	}
 	if d.Effect == permission.Ask || d.Confirm {
 		if d, err = p.askHost(ctx, a, r); err != nil {
 			return netproxy.Verdict{Reason: "the question was not answered: " + err.Error()}

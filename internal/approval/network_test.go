@@ -23,7 +23,7 @@ func TestRulesDecideOnHostsInEveryMode(t *testing.T) {
 		p, bus := approver(t, mode, "SandboxNetworkAccess(domain:*.good.example)")
 		p.Interactive = false
 		sub := bus.Subscribe(t.Context(), event.Options{})
-		network := p.Network("call", "npm install")
+		network := p.Network("call", "npm install", nil)
 		for host, want := range map[string]bool{"a.good.example": true, "good.example": false, "evil.example": false, "127.0.0.1": false} {
 			v := network.Ask(t.Context(), request(t, host))
 			if v.Allowed != want || v.Reason == "" {
@@ -65,7 +65,7 @@ func TestAPersonAllowsAHostOrAllThatBelongsToIt(t *testing.T) {
 				}
 			}
 		}()
-		v := p.Network("call", "npm install").Ask(t.Context(), request(t, "pypi.org"))
+		v := p.Network("call", "npm install", nil).Ask(t.Context(), request(t, "pypi.org"))
 		q := <-asked
 		sub.Close()
 		if v.Allowed != tt.allowed {
@@ -75,7 +75,7 @@ func TestAPersonAllowsAHostOrAllThatBelongsToIt(t *testing.T) {
 			t.Errorf("the question is %+v", q)
 		}
 		p.Interactive = false
-		if v := p.Network("call", "pip").Ask(t.Context(), request(t, "files.pythonhosted.org")); v.Allowed != tt.other {
+		if v := p.Network("call", "pip", nil).Ask(t.Context(), request(t, "files.pythonhosted.org")); v.Allowed != tt.other {
 			t.Errorf("%s: another host of PyPI: %+v", tt.choice, v)
 		}
 		if (len(kept) == 2) != tt.keep {
@@ -87,7 +87,7 @@ func TestAPersonAllowsAHostOrAllThatBelongsToIt(t *testing.T) {
 func TestTheUserSeesEachHostOfACommandOnce(t *testing.T) {
 	p, bus := approver(t, permission.Default)
 	sub := bus.Subscribe(t.Context(), event.Options{})
-	network := p.Network("call", "npm install")
+	network := p.Network("call", "npm install", nil)
 	for range 3 {
 		network.Record(netproxy.Connection{Host: "good.example", Port: 443, Allowed: true})
 		network.Record(netproxy.Connection{Host: "evil.example", Port: 22, Reason: "the user refused"})

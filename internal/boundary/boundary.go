@@ -8,12 +8,15 @@
 //
 //   - A boundary requested by flag or with failIfUnavailable is in the tier full, or Ready and Open fail. Otherwise Note names the
 //     weakness.
+//   - Without a request there is a default boundary where the tier full is there, and none elsewhere. It is looked for at the first
+//     command. It leaves to the permissions whatever everyday work needs outside: see default.go.
 //   - A protected name that did not exist could not be mounted over; if a command creates it, it is set aside when the
 //     command ends.
 //   - Nothing in a repository widens the boundary: its paths come from the folders themselves and the user's settings.
 package boundary
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -24,6 +27,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/lathe-dev/lathe/internal/netproxy"
 	"github.com/lathe-dev/lathe/internal/sandbox"
@@ -33,7 +37,7 @@ import (
 // Settings are the setting sandbox, in Claude Code's form, with a mode. A path is absolute, begins with ~/ or is relative to
 // the instance's folder.
 type Settings struct {
-	Enabled           bool         `json:"enabled"`
+	Enabled           *bool        `json:"enabled"` // nil: the default boundary
 	Mode              confine.Mode `json:"mode"` // read-only or workspace; empty: workspace
 	FailIfUnavailable bool         `json:"failIfUnavailable"`
 	AutoAllow         bool         `json:"autoAllowBashIfSandboxed"` // confined commands run unasked, in the tier Full
@@ -74,6 +78,9 @@ type Boundary struct {
 	o        Options
 	s        Settings
 	mode     confine.Mode
+	standard bool                   // nobody requested it
+	known    atomic.Bool            // support has an answer
+	looked   sync.Once              // of Word
 	support  func() confine.Support // waits for the probe of the machine, which runs once
 	hosts    netproxy.Rules
 	mu       sync.Mutex
@@ -82,7 +89,7 @@ type Boundary struct {
 	tempOnce sync.Once
 }
 
-// Open makes the requested boundary, nil if none is requested. Errors name the user's next move.
+// Open makes the boundary, nil if it is switched off. Errors name the user's next move.
 func Open(o Options) (*Boundary, error) {
 	b, err := Begin(o)
 	if err == nil {
@@ -103,36 +110,50 @@ func Begin(o Options) (*Boundary, error) {
 			return nil, fmt.Errorf("the setting sandbox cannot be read: %w", err)
 		}
 	}
-	var err error
-	if b.hosts, err = netproxy.ParseRules(slices.Concat(b.s.Network.AllowedDomains, o.Hosts), b.s.Network.DeniedDomains); err != nil {
-		return nil, fmt.Errorf("the hosts of the sandbox: %w", err)
-	}
 	switch m := confine.Mode(o.Flag); {
-	case m == confine.Off, m == "" && !b.s.Enabled:
+	case m == confine.Off, m == "" && b.s.Enabled != nil && !*b.s.Enabled:
 		return nil, nil
 	case m == confine.ReadOnly, m == confine.Workspace:
 		b.mode = m
 	case m != "":
 		return nil, fmt.Errorf("--sandbox: %q is none of read-only, workspace and off", o.Flag)
-	case b.s.Mode == "":
-		b.mode = confine.Workspace
 	default:
-		b.mode = b.s.Mode
+		b.mode = cmp.Or(b.s.Mode, confine.Workspace)
+		b.standard = b.s.Enabled == nil
 	}
+	allowed := slices.Concat(b.s.Network.AllowedDomains, o.Hosts)
+	if b.standard {
+		allowed = append(allowed, netproxy.Registries()...)
+	}
+	var err error
+	if b.hosts, err = netproxy.ParseRules(allowed, b.s.Network.DeniedDomains); err != nil {
+		return nil, fmt.Errorf("the hosts of the sandbox: %w", err)
+	}
+	b.detect(o)
+	return b, nil
+}
+
+// detect starts the probe of the machine. For the default boundary it waits for the first command.
+func (b *Boundary) detect(o Options) {
 	if o.Detect == nil {
 		o.Detect = confine.Detect
 		if o.Cache != "" {
 			o.Detect = func() confine.Support { return confine.Remembered(filepath.Join(o.Cache, "sandbox", "tier.json")) }
 		}
 	}
-	b.support = sync.OnceValue(o.Detect)
-	go b.support()
-	return b, nil
+	b.support = sync.OnceValue(func() confine.Support {
+		s := o.Detect()
+		b.known.Store(true)
+		return s
+	})
+	if !b.standard {
+		go b.support()
+	}
 }
 
 // Ready waits for the probe. It returns an error if the tier must be full and is not.
 func (b *Boundary) Ready() error {
-	if b == nil {
+	if b == nil || b.standard && !b.s.FailIfUnavailable {
 		return nil
 	}
 	if s := b.support(); s.Tier < confine.Full && (b.o.Flag != "" || b.s.FailIfUnavailable) {
@@ -150,7 +171,7 @@ func (b *Boundary) BypassForbidden(settings json.RawMessage, otherwise func() er
 			return fmt.Errorf("the setting sandbox cannot be read: %w", err)
 		}
 	}
-	if !s.Enabled || b != nil && b.support().Tier == confine.Full {
+	if s.Enabled == nil || !*s.Enabled || b != nil && b.support().Tier == confine.Full {
 		return otherwise()
 	}
 	return errors.New("the mode bypassPermissions is refused: the settings request a sandbox, and this session runs without the full one; " +
@@ -163,8 +184,11 @@ func (b *Boundary) Mode() confine.Mode { return b.mode }
 // Support returns the tier that enforces the boundary.
 func (b *Boundary) Support() confine.Support { return b.support() }
 
-// Note returns one line that says why the boundary is weaker than requested; "" in the tier full.
+// Note returns one line that says why the boundary is weaker than requested; "" in the tier full, and if nobody requested it.
 func (b *Boundary) Note() string {
+	if b.standard {
+		return ""
+	}
 	switch b.support().Tier {
 	case confine.Full:
 		return ""
@@ -176,14 +200,6 @@ func (b *Boundary) Note() string {
 	return "sandbox: commands are not confined: " + b.support().Why
 }
 
-// Excluded returns the patterns of commands that run outside of the sandbox, as rules on Bash have them.
-func (b *Boundary) Excluded() []string {
-	if b == nil {
-		return nil
-	}
-	return b.s.Excluded
-}
-
 // RunsUnasked reports whether a confined command needs no approval unless a rule or a guard asks.
 func (b *Boundary) RunsUnasked() bool {
 	return b != nil && b.s.AutoAllow && b.support().Tier == confine.Full
@@ -193,7 +209,15 @@ func (b *Boundary) RunsUnasked() bool {
 func (b *Boundary) MayLeave() bool { return b != nil && (b.s.AllowOutside == nil || *b.s.AllowOutside) }
 
 // Confined reports whether commands are confined.
-func (b *Boundary) Confined() bool { return b != nil && b.support().Tier > confine.None }
+func (b *Boundary) Confined() bool {
+	if b == nil {
+		return false
+	}
+	if b.standard {
+		return b.support().Tier == confine.Full
+	}
+	return b.support().Tier > confine.None
+}
 
 // Run is the confinement of one command.
 type Run struct {
@@ -202,6 +226,8 @@ type Run struct {
 	watch watch
 	b     *Boundary
 	proxy *netproxy.Proxy // nil: the tier has no proxy
+
+	configs []*openConfig
 }
 
 // For returns the confinement of one command. The folders are absolute and free of symbolic links. Call Done when the
@@ -217,7 +243,10 @@ func (b *Boundary) ForCopy(folders []string, n Network, moved func(string) strin
 	if err != nil {
 		return nil, err
 	}
-	p := confine.Policy{Mode: b.mode, Temp: temp, Sockets: b.s.Network.AllowAllUnixSockets}
+	p := confine.Policy{Mode: b.mode, Temp: temp, Sockets: b.s.Network.AllowAllUnixSockets, Processes: mostProcesses}
+	if err := b.overlays(&p); err != nil {
+		return nil, fmt.Errorf("no temporary folder for the sandbox: %w", err)
+	}
 	roots := slices.Clone(folders)
 	for _, dir := range folders {
 		roots = append(roots, gitFolders(dir)...)
@@ -240,12 +269,16 @@ func (b *Boundary) ForCopy(folders []string, n Network, moved func(string) strin
 	if b.mode == confine.Workspace {
 		p.Write = append(p.Write, b.cache())
 	}
-	if len(b.s.Network.AllowUnixSockets) > 0 && b.support().Tier == confine.Full {
+	if (len(b.s.Network.AllowUnixSockets) > 0 || b.standard && !p.Sockets) && b.support().Tier == confine.Full {
 		allowSockets(&p, b.resolve(b.s.Network.AllowUnixSockets))
 	}
-	p.Mask = except(p.Mask, b.both(moved, b.s.Filesystem.AllowRead))
+	p.Mask = append(except(p.Mask, b.both(moved, b.s.Filesystem.AllowRead)), b.temps())
 	r := &Run{Confinement: &sandbox.Confinement{Policy: p, Support: b.support()}, temp: temp, watch: newWatch(names), b: b}
-	if b.support().Tier == confine.Full {
+	switch {
+	case b.support().Tier < confine.Full:
+	case b.opensNetwork(n):
+		r.Policy.HostNetwork = true
+	default:
 		r.connect(n)
 	}
 	return r, nil
@@ -285,13 +318,7 @@ func (b *Boundary) resolve(paths []string) []string {
 // Temp returns the folder that commands see as /tmp. The first command creates it, Close removes it.
 func (b *Boundary) Temp() (string, error) {
 	b.tempOnce.Do(func() {
-		dir, err := os.MkdirTemp("", "lathe-sandbox-")
-		if err == nil {
-			dir, err = filepath.EvalSymlinks(dir)
-		}
-		if err == nil {
-			err = errors.Join(os.Mkdir(filepath.Join(dir, "tmp"), 0o700), os.MkdirAll(b.cache(), 0o700))
-		}
+		dir, err := b.makeTemp()
 		if err != nil {
 			b.tempErr = fmt.Errorf("no temporary folder for the sandbox: %w", err)
 			return
@@ -334,10 +361,14 @@ func (r *Run) Environ() map[string]string {
 		return nil
 	}
 	cache := r.b.cache()
-	return map[string]string{
+	env := map[string]string{
 		"XDG_CACHE_HOME": cache, "GOCACHE": cache + "/go-build", "npm_config_cache": cache + "/npm", "PIP_CACHE_DIR": cache + "/pip",
 		"GOMODCACHE": cache + "/go-mod", "CARGO_HOME": cache + "/cargo", "GOPROXY": r.b.goProxy(),
 	}
+	if len(r.Policy.Overlay) > 0 {
+		env["GOCACHE"] = r.Policy.Overlay[0].Dir
+	}
+	return env
 }
 
 // TempFile returns the path of a file shared with the command: outside, and inside the sandbox.
@@ -354,7 +385,11 @@ func (r *Run) Done() []string {
 	if r.proxy != nil {
 		r.proxy.Close()
 	}
-	return r.watch.sweep(filepath.Join(r.b.o.State, "set-aside"))
+	lines := r.watch.sweep(filepath.Join(r.b.o.State, "set-aside"))
+	for _, c := range r.configs {
+		lines = append(lines, c.end()...)
+	}
+	return lines
 }
 
 // within reports whether path is dir or below it.

@@ -16,3 +16,13 @@ func (b *Boundary) goProxy() string {
 	}
 	return "file://" + filepath.ToSlash(filepath.Join(mods, "cache", "download")) + "," + rest
 }
+
+// goCache is the user's folder of Go's build cache, "" if there is none.
+func (b *Boundary) goCache() string {
+	dir := cmp.Or(os.Getenv("GOCACHE"), filepath.Join(cmp.Or(os.Getenv("XDG_CACHE_HOME"), filepath.Join(b.o.Home, ".cache")), "go-build"))
+	real, err := filepath.EvalSymlinks(dir)
+	if fi, serr := os.Stat(dir); err != nil || serr != nil || !fi.IsDir() {
+		return ""
+	}
+	return real
+}

@@ -7,19 +7,35 @@ import (
 	"github.com/lathe-dev/lathe/internal/sandbox/confine"
 )
 
-// Name is the boundary in the session's log: its tier and mode, "full workspace". "" without one.
+// Name is the boundary in the session's log: its tier and mode, "full workspace", or "default". "" without one.
 func (b *Boundary) Name() string {
 	if b == nil {
+		return ""
+	}
+	if b.standard { // a start does not wait for the probe; each command's result has the tier
+		return "default"
+	}
+	return b.Enforced()
+}
+
+// Enforced is the tier and mode of commands, "full workspace". "" where nothing is enforced.
+func (b *Boundary) Enforced() string {
+	if b == nil || b.standard && !b.Confined() {
 		return ""
 	}
 	return b.support().Tier.String() + " " + string(b.mode)
 }
 
-// Word is the boundary in the status line. "" without one.
+// Word is the boundary in the status line. "" without one, and while the default one has not been looked for: Word starts that.
 func (b *Boundary) Word() string {
 	switch {
 	case b == nil:
 		return ""
+	case b.standard && !b.known.Load():
+		b.looked.Do(func() { go b.support() })
+		return ""
+	case b.standard && !b.Confined():
+		return "no sandbox"
 	case b.support().Tier == confine.Full:
 		return "sandboxed"
 	case b.support().Tier == confine.Landlock:
@@ -33,9 +49,12 @@ func (b *Boundary) Word() string {
 // Describe returns a Markdown list of the boundary's facts, for people.
 func (b *Boundary) Describe() string {
 	if b == nil {
-		return "Commands run without the sandbox. Start lathe with `--sandbox workspace`, or set `sandbox.enabled`; `lathe sandbox status` shows what this machine offers.\n"
+		return "Commands run without the sandbox: it is switched off. `lathe sandbox status` shows what this machine offers.\n"
 	}
 	var out strings.Builder
+	if b.standard && !b.Confined() {
+		return "Commands run without the sandbox, which is on by default only in the tier full: " + code(b.support().Why) + "\n"
+	}
 	row := func(name, format string, args ...any) {
 		fmt.Fprintf(&out, "- %s: %s\n", name, fmt.Sprintf(format, args...))
 	}
@@ -51,6 +70,8 @@ func (b *Boundary) Describe() string {
 	switch {
 	case b.support().Tier < confine.Full:
 		row("network", "none")
+	case b.standard && !b.strictNetwork():
+		row("network", "package registries, hosts that an approved command names, and others that you allow%s; the machine's own where nobody can be asked", list(": ", b.s.Network.AllowedDomains))
 	case b.s.Network.StrictAllowlist:
 		row("network", "the allowed hosts only%s", list(": ", b.s.Network.AllowedDomains))
 	default:
@@ -58,6 +79,9 @@ func (b *Boundary) Describe() string {
 	}
 	if len(b.s.Excluded) > 0 {
 		row("outside of it", "%s", list("", b.s.Excluded))
+	}
+	if b.standard {
+		row("outside by default", "programs that cannot work inside, such as docker, ssh and git push; see docs/security.md")
 	}
 	if b.RunsUnasked() {
 		row("approval", "commands run unasked where no rule or guard asks")

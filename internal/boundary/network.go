@@ -13,6 +13,8 @@ import (
 type Network struct {
 	Ask    func(context.Context, netproxy.Request) netproxy.Verdict // decides on hosts that no pattern of the settings covers; nil: they are refused
 	Record func(netproxy.Connection)                                // nil: no record
+	// Unattended: nobody can be asked, and Approved: the command is not read-only, so rules or the mode allowed it.
+	Unattended, Approved bool
 }
 
 // connect gives the command a proxy as its only way out.

@@ -9,10 +9,10 @@ import (
 	"github.com/lathe-dev/lathe/internal/sandbox/confine"
 )
 
-// Runner returns a new Runner that confines lathe's own readers (git, ripgrep) where commands are confined. b may be nil.
+// Runner returns a new Runner that confines lathe's own readers (git, ripgrep) where a sandbox was requested. b may be nil.
 func (b *Boundary) Runner() *sandbox.Runner {
 	r := sandbox.New()
-	if b != nil {
+	if b != nil && !b.standard { // the default boundary costs a start nothing
 		r.Readers = b.reader
 	}
 	return r

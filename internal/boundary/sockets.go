@@ -15,6 +15,9 @@ import (
 func allowSockets(p *confine.Policy, allowed []string) {
 	p.Sockets = true
 	for _, dir := range []string{"/run", "/var/run", os.Getenv("XDG_RUNTIME_DIR")} {
+		if _, err := os.Lstat(filepath.Join(dir, "current-system")); err == nil {
+			continue // NixOS has its programs there; single sockets are masked
+		}
 		if real, err := filepath.EvalSymlinks(dir); err == nil && dir != "" && filepath.IsAbs(real) && real != "/" && !holds(p.Write, real) {
 			p.Empty = append(p.Empty, real)
 		}
@@ -23,12 +26,24 @@ func allowSockets(p *confine.Policy, allowed []string) {
 	p.Empty = slices.DeleteFunc(p.Empty, func(dir string) bool { // /run/user/1000 is hidden with /run
 		return slices.ContainsFunc(p.Empty, func(other string) bool { return other != dir && within(dir, other) })
 	})
-	p.Show = append(p.Show, allowed...)
+	p.Show = append(append(p.Show, allowed...), readFromRun()...)
 	for _, path := range boundSockets() {
 		if !slices.Contains(allowed, path) && !slices.ContainsFunc(append(slices.Clone(p.Empty), p.Mask...), func(dir string) bool { return within(path, dir) }) {
 			p.Mask = append(p.Mask, path)
 		}
 	}
+}
+
+// readFromRun returns the addresses of name servers, which programs read in /run.
+func readFromRun() (out []string) {
+	for _, name := range []string{
+		"/run/systemd/resolve/stub-resolv.conf", "/run/systemd/resolve/resolv.conf", "/run/resolvconf/resolv.conf", "/run/NetworkManager/resolv.conf",
+	} {
+		if real, err := filepath.EvalSymlinks(name); err == nil && within(real, "/run") {
+			out = append(out, real)
+		}
+	}
+	return out
 }
 
 // holds reports whether one of the folders is dir, or lies in it or above it.

@@ -37,8 +37,8 @@ func sandboxStatusCommand(p *program, o *Options) *cobra.Command {
 			b, err := p.boundary(o)
 			if asJSON {
 				out := map[string]any{"tier": s.Tier.String(), "why": s.Why, "landlock": s.ABI, "userNamespace": s.User, "mode": string(confine.Off)}
-				if b != nil {
-					out["mode"] = string(b.Mode())
+				if b != nil && (!b.Standard() || b.Confined()) {
+					out["mode"], out["default"] = string(b.Mode()), b.Standard()
 				}
 				if err != nil {
 					out["error"] = err.Error()
@@ -50,7 +50,11 @@ func sandboxStatusCommand(p *program, o *Options) *cobra.Command {
 			case err != nil:
 				fmt.Fprintln(p.out, "settings: "+escape(err.Error()))
 			case b == nil:
-				fmt.Fprintln(p.out, "settings: off; commands of the model run without it (--sandbox workspace, or sandbox.enabled)")
+				fmt.Fprintln(p.out, "settings: off; commands of the model run without it")
+			case b.Standard() && !b.Confined():
+				fmt.Fprintln(p.out, "settings: on by default, but only in the tier full; commands of the model run without it")
+			case b.Standard():
+				fmt.Fprintln(p.out, "settings: on by default ("+string(b.Mode())+"); --sandbox off, or sandbox.enabled: false, switches it off")
 			default:
 				fmt.Fprintln(p.out, "settings: "+string(b.Mode()))
 			}

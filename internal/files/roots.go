@@ -22,6 +22,10 @@ type Root struct {
 // Roots are the folders a session works in. The first is the session's own folder; more are added at
 // run time. Safe for concurrent use.
 type Roots struct {
+	// Seen returns the real place of a path that commands made in a /tmp of their own, and any other path as it is. Nil: there is
+	// none. Set it before the first use.
+	Seen func(path string) string
+
 	mu      sync.RWMutex
 	roots   []Root
 	handles map[string]*os.Root
@@ -142,7 +146,11 @@ func (r *Roots) Resolve(path, dir string) (Path, error) {
 	if !filepath.IsAbs(p.Lexical) {
 		return p, fmt.Errorf("%s is not absolute and there is no working folder to start from", path)
 	}
-	real, err := FollowLinks(p.Lexical)
+	real := p.Lexical
+	if r.Seen != nil {
+		real = r.Seen(real)
+	}
+	real, err := FollowLinks(real)
 	if err != nil {
 		return p, err
 	}

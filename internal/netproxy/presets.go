@@ -28,6 +28,18 @@ var presets = []Preset{
 	{"Codeberg", []string{"codeberg.org"}},
 }
 
+// registries is the number of presets, from the first, that are registries of packages: their hosts take no data of an anonymous
+// client.
+const registries = 9
+
+// Registries returns the hosts of the package registries of programming languages.
+func Registries() (out []string) {
+	for _, p := range presets[:registries] {
+		out = append(out, p.Hosts...)
+	}
+	return out
+}
+
 // PresetOf returns the group that a host belongs to, or the host alone, without a name.
 func PresetOf(host string) Preset {
 	for _, p := range presets {

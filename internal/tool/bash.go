@@ -105,7 +105,7 @@ func (t *basher) prepare(ctx context.Context, c llm.ToolCall, in bashInput) (*ag
 			"To leave a process running, start it with & in a command that returns")
 	}
 	one := &bashCall{env: t.env, in: in, id: c.ID, input: c.Input, flood: t.flood}
-	if one.outside = t.env.excluded(in.Command); in.Leave && t.env.Boundary.Confined() && !one.outside {
+	if one.outside = t.env.excluded(in); in.Leave && t.env.Boundary.Confined() && !one.outside {
 		return nil, errors.New("nothing outlives a command in the sandbox, so leave_running cannot be used: start it with run_in_background, or ask the user to start it")
 	}
 	sh, err := findShell(t.env)

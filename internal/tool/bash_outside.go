@@ -3,23 +3,56 @@ package tool
 import (
 	"context"
 	"encoding/json"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/lathe-dev/lathe/internal/agent"
+	"github.com/lathe-dev/lathe/internal/boundary"
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/permission"
 	"github.com/lathe-dev/lathe/internal/permission/call"
 )
 
-// excluded reports whether the settings have a command run outside of the sandbox: a pattern must cover every part of it
-// that is not read-only, as an allow rule would.
-func (e *Env) excluded(command string) bool {
-	patterns := e.Boundary.Excluded()
-	if len(patterns) == 0 || !e.Boundary.Confined() {
+// excluded reports whether a command runs outside of the sandbox: by the settings, or because it needs that. A pattern must cover every
+// part of it that is not read-only, as an allow rule would.
+func (e *Env) excluded(in bashInput) bool {
+	if !e.Boundary.Confined() {
 		return false
 	}
+	line, dir, folders := e.line(in)
+	return e.Boundary.Outside(line, dir, folders)
+}
+
+// line is a command as the boundary looks at it, with the working folder and those that it may write.
+func (e *Env) line(in bashInput) (line boundary.Line, dir string, folders []string) {
+	m, at := e.Machine(), e.here()
+	for _, r := range e.Roots.List() {
+		if !r.ReadOnly {
+			folders = append(folders, r.Path)
+		}
+	}
+	line.Leave = in.Leave
+	line.Covered = func([]string) bool { return false }
+	accesses, err := bashAccesses(in, call.Place{World: m, Dir: at.dir, Resolve: e.look})
+	if err != nil || len(accesses) == 0 || accesses[0].Command == nil {
+		return line, at.dir, folders
+	}
+	for _, part := range accesses[0].Command.Parts {
+		line.Programs = append(line.Programs, part.Program)
+	}
+	for _, a := range accesses {
+		if a.Kind == permission.Write {
+			line.Writes = append(line.Writes, a.Target)
+		}
+	}
+	line.Covered = func(patterns []string) bool { return e.covers(patterns, in.Command, accesses) }
+	return line, at.dir, folders
+}
+
+// covers reports whether patterns of commands cover every part of a line that is not read-only.
+func (e *Env) covers(patterns []string, command string, accesses []permission.Access) bool {
 	var rules []permission.Rule
 	known := call.NewCatalogue(bashTool)
 	for _, pattern := range patterns {
@@ -31,21 +64,14 @@ func (e *Env) excluded(command string) bool {
 			rules = append(rules, rule)
 		}
 	}
-	m, at := e.Machine(), e.here()
-	accesses, err := bashAccesses(bashInput{Command: command}, call.Place{World: m, Dir: at.dir, Resolve: e.look})
-	if err != nil {
-		return false
-	}
 	input, err := json.Marshal(map[string]string{"command": command})
 	if err != nil {
 		return false
 	}
-	var roots []string
-	for _, r := range e.Roots.List() {
-		roots = append(roots, r.Path)
-	}
-	return permission.NewPolicy(known, m.Home(), roots, rules).CoversEveryPart(permission.Request{
-		Tool: BashName, Input: input, Accesses: accesses, Dir: at.dir,
+	root := e.Roots.First()
+	root = filepath.VolumeName(root) + string(filepath.Separator) // where files lie is for the permissions to judge, but for guarded ones
+	return permission.NewPolicy(known, e.Machine().Home(), []string{root}, rules).CoversEveryPart(permission.Request{
+		Tool: BashName, Input: input, Accesses: accesses, Dir: e.here().dir,
 	})
 }
 
@@ -56,7 +82,7 @@ func (e *Env) RunsUnasked(r permission.Request) bool {
 	if r.Tool != BashName || !e.Boundary.RunsUnasked() || json.Unmarshal(r.Input, &in) != nil {
 		return false
 	}
-	return !in.Leave && !e.excluded(in.Command)
+	return !in.Leave && !e.excluded(in)
 }
 
 // mayLeave asks whether the command may run once more, outside of the sandbox. The model has no say in it.
@@ -92,5 +118,5 @@ func (c *bashCall) sandboxName() string {
 	if c.outside && c.env.Boundary.Confined() {
 		return "outside"
 	}
-	return c.env.Boundary.Name()
+	return c.env.Boundary.Enforced()
 }

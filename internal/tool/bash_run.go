@@ -12,6 +12,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/agent"
 	"github.com/lathe-dev/lathe/internal/boundary"
 	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/permission"
 	"github.com/lathe-dev/lathe/internal/sandbox"
 )
 
@@ -52,7 +53,11 @@ func (c *bashCall) confine() (*boundary.Run, error) {
 			folders = append(folders, r.Path)
 		}
 	}
-	return c.env.Boundary.ForCopy(folders, c.network(), c.env.Isolated.Moved)
+	run, err := c.env.Boundary.ForCopy(folders, c.network(), c.env.Isolated.Moved)
+	if line, _, _ := c.env.line(c.in); err == nil && !c.in.Background && c.env.Boundary.Configures(line) {
+		run.OpenConfig()
+	}
+	return run, err
 }
 
 // network lets the session decide on the hosts that the command wants to reach, and record them.
@@ -60,7 +65,18 @@ func (c *bashCall) network() boundary.Network {
 	if c.env.Hosts == nil {
 		return boundary.Network{}
 	}
-	return c.clock.patient(c.env.Hosts(c.id, bashTitle(c.in)))
+	approved := len(c.accesses) == 0 || c.accesses[0].Command == nil || !c.accesses[0].Command.Class.ReadOnly()
+	var named []string
+	if approved && c.env.Boundary.Standard() {
+		for _, a := range c.accesses {
+			if a.Kind == permission.Net {
+				named = append(named, a.Target)
+			}
+		}
+	}
+	n := c.env.Hosts(c.id, bashTitle(c.in), named)
+	n.Approved = approved
+	return c.clock.patient(n)
 }
 
 // swept returns notes on protected files that the command created and that were set aside.
@@ -169,6 +185,10 @@ func (c *bashCall) ended(p *bashProc, timeout time.Duration, text *bashText) *ag
 	if p.run != nil && exit.Code != 0 && !exit.Cancelled {
 		if why := p.run.Refusal(c.dir, out.text); why != "" {
 			c.notes, c.refusal = append(c.notes, why), why
+		}
+		line, _, _ := c.env.line(c.in)
+		if hint := c.env.Boundary.Hint(line); hint != "" {
+			c.notes = append(c.notes, hint)
 		}
 	}
 	return c.result(exit, cause, timeout, out)

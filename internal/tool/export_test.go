@@ -34,7 +34,7 @@ type (
 )
 
 // Coming are the declarations of tools that are not there yet, Declarations all.
-func Excluded(e *Env, line string) bool { return e.excluded(line) }
+func Excluded(e *Env, line string) bool { return e.excluded(bashInput{Command: line}) }
 func Coming() []call.Declaration        { return coming }
 func Declarations() []call.Declaration  { return declarations() }
 

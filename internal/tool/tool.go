@@ -57,9 +57,9 @@ type Env struct {
 	Runner *sandbox.Runner // starts the children of Bash and Grep; NewEnv makes one
 	// Boundary confines the commands of Bash. Nil: they are not confined.
 	Boundary *boundary.Boundary
-	// Hosts makes the network of the command of a call. Nil: hosts that the settings do not name are refused, and nothing is
-	// recorded.
-	Hosts func(callID, command string) boundary.Network
+	// Hosts makes the network of the command of a call; hosts in named were approved with it. Nil: hosts that the settings do not
+	// name are refused, and nothing is recorded.
+	Hosts func(callID, command string, named []string) boundary.Network
 	// Unconfined asks a person whether a command that the sandbox refused something may run once outside. Nil: it may not.
 	Unconfined func(ctx context.Context, a agent.Approval, why string) bool
 	// Background has the commands that run beside the conversation. Close it before Blob's keeper.

@@ -48,14 +48,20 @@ type Policy struct {
 	Mask    []string // files and folders that cannot be read
 	Overlay []Overlay
 	Temp    string // the folder that is /tmp inside; "" means a new one for this command
+	// TempWork makes Temp take only the changes of /tmp: the machine's /tmp shows through, and stays as it is. It is an empty folder on
+	// Temp's file system. Where the kernel cannot do that, the machine's /tmp does not show.
+	TempWork string
+	// HostNetwork gives the command lathe's own network, with no Proxy. Landlock then keeps it from abstract sockets of other programs.
+	HostNetwork bool
+	Processes   int // the most processes and threads inside; 0: no limit
 	Proxy   bool   // listen at ProxyAddr inside, and pass the listener to the caller
 	Sockets bool   // allow Unix sockets; otherwise only socketpair works
 	// Empty are folders that are empty inside, but for what Show and Write have in them: with Sockets, those of daemons' sockets.
 	Empty []string
 }
 
-// Overlay makes Dir writable inside and keeps it unchanged outside: changes go to Upper. Upper and Work are empty folders
-// on the same file system.
+// Overlay makes Dir writable inside and keeps it unchanged outside: changes go to Upper. Work is an empty folder on the same file
+// system, of this command alone. Where the kernel has no overlay for them, Upper alone is mounted on Dir.
 type Overlay struct{ Dir, Upper, Work string }
 
 // ProxyAddr is the address of the proxy inside, for a policy with Proxy.

@@ -59,18 +59,21 @@ func Wrap(cmd *exec.Cmd, p *Policy, s Support) (*Child, error) {
 	cmd.Env = inside.HelperEnv(cmd.Environ())
 	cmd.ExtraFiles = []*os.File{c.file}
 	if s.Tier == Full {
-		namespaces(cmd, s.User)
+		namespaces(cmd, s.User, !p.HostNetwork)
 	}
 	return c, nil
 }
 
 // namespaces adds the new namespaces to a command's attributes.
-func namespaces(cmd *exec.Cmd, user bool) {
+func namespaces(cmd *exec.Cmd, user, network bool) {
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
 	}
 	a := cmd.SysProcAttr
-	a.Cloneflags |= unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS | unix.CLONE_NEWNET | unix.CLONE_NEWCGROUP
+	a.Cloneflags |= unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP
+	if network {
+		a.Cloneflags |= unix.CLONE_NEWNET
+	}
 	if !user {
 		return
 	}

@@ -74,15 +74,13 @@ func helper(program string, argv []string) {
 // enter builds the world of the command.
 func (p *Plan) enter() {
 	p.mounts()
-	if err := loopbackUp(); err != nil {
-		failed("bring up the loopback interface", err)
+	if !p.HostNet {
+		check("bring up the loopback interface", loopbackUp())
 	}
 	if p.Proxy {
 		listen()
 	}
-	if err := unix.Chdir(p.Dir); err != nil {
-		failed("enter the working folder", err)
-	}
+	check("enter the working folder", unix.Chdir(p.Dir))
 }
 
 // lock gives up the privileges of this process and its descendants.

@@ -22,7 +22,9 @@ func (p *Plan) mounts() {
 	check("make the mounts private", unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""))
 	for _, o := range p.Overlay {
 		options := "lowerdir=" + o.Dir + ",upperdir=" + o.Upper + ",workdir=" + o.Work + ",userxattr"
-		check("put an overlay on "+o.Dir, unix.Mount("overlay", o.Dir, "overlay", unix.MS_NOSUID|unix.MS_NODEV, options))
+		if unix.Mount("overlay", o.Dir, "overlay", unix.MS_NOSUID|unix.MS_NODEV, options) != nil {
+			check("mount "+o.Upper+" on "+o.Dir, unix.Mount(o.Upper, o.Dir, "", unix.MS_BIND, ""))
+		}
 	}
 	nodes := take("/dev/", devices[:])
 	open := take("", p.Write)
@@ -32,17 +34,14 @@ func (p *Plan) mounts() {
 	for _, path := range p.Show {
 		open = append(open, mounted{path, locked(path)})
 	}
-	temp := mounted{"/tmp", -1}
-	if p.Temp != "" {
-		temp.fd = clone(p.Temp)
-	}
+	temp := mounted{"/tmp", p.temp()}
 	check("make the file system read-only", unix.MountSetattr(unix.AT_FDCWD, "/", unix.AT_RECURSIVE, &unix.MountAttr{Attr_set: readOnlyMount}))
 	makeTemp(temp)
 	makeDev(nodes)
 	for _, dir := range p.Empty {
 		check("empty "+dir, unix.Mount("tmpfs", dir, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "mode=0755,size=1m"))
 	}
-	check("mount /proc", unix.Mount("proc", "/proc", "proc", unix.MS_RDONLY|unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, ""))
+	p.makeProc()
 	for _, m := range open {
 		check("mount "+m.path, attach(m))
 	}
@@ -79,6 +78,28 @@ const (
 	maskFile = "/dev/.masked-file"
 	maskDir  = "/dev/.masked-folder"
 )
+
+// temp returns the mount for /tmp, -1 for a new one.
+func (p *Plan) temp() int {
+	if p.Temp == "" {
+		return -1
+	}
+	if p.TempWork != "" {
+		options := "lowerdir=/tmp,upperdir=" + p.Temp + ",workdir=" + p.TempWork + ",userxattr"
+		if unix.Mount("overlay", "/tmp", "overlay", unix.MS_NOSUID|unix.MS_NODEV, options) == nil {
+			return clone("/tmp")
+		}
+	}
+	return clone(p.Temp)
+}
+
+// makeProc mounts this namespace's /proc.
+func (p *Plan) makeProc() {
+	const flags = unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC
+	check("mount /proc", unix.Mount("proc", "/proc", "proc", flags, ""))
+	p.limitProcesses()
+	check("make /proc read-only", unix.Mount("", "/proc", "", unix.MS_REMOUNT|unix.MS_BIND|unix.MS_RDONLY|flags, ""))
+}
 
 // makeTemp mounts private folders for /tmp and shared memory.
 func makeTemp(m mounted) {

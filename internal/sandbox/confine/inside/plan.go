@@ -14,6 +14,9 @@ type Plan struct {
 	ABI        int  // Landlock's version
 	Dir        string
 	Temp       string
+	TempWork   string // not empty: Temp and it are the upper and work folders of an overlay on /tmp
+	HostNet    bool   // the network namespace is lathe's own
+	Processes  int    // the most processes and threads; 0: no limit
 	Proxy      bool
 	Sockets    bool
 	Write      []string // writable mounts, parents first
@@ -49,6 +52,9 @@ func (p *Plan) Encode() ([]byte, error) {
 	put(string(rune('0' + p.ABI)))
 	put(p.Dir)
 	put(p.Temp)
+	put(p.TempWork)
+	put(flag(p.HostNet))
+	put(decimal(p.Processes))
 	put(flag(p.Proxy))
 	put(flag(p.Sockets))
 	list(p.Write)
@@ -67,6 +73,21 @@ func (p *Plan) Encode() ([]byte, error) {
 		return nil, errPlanSize
 	}
 	return b, nil
+}
+
+// decimal and number are strconv's, which this process would have to load.
+func decimal(n int) string {
+	if n < 10 {
+		return string(rune('0' + n))
+	}
+	return decimal(n/10) + string(rune('0'+n%10))
+}
+
+func number(s string) (n int) {
+	for _, c := range s {
+		n = n*10 + int(c-'0')
+	}
+	return n
 }
 
 // decodePlan reverses Encode.
@@ -97,7 +118,7 @@ func decodePlan(b []byte) (*Plan, bool) {
 		}
 		return int(s[0] - '0')
 	}
-	p := &Plan{Namespaces: next() != "", ABI: digit(), Dir: next(), Temp: next(), Proxy: next() != "", Sockets: next() != ""}
+	p := &Plan{Namespaces: next() != "", ABI: digit(), Dir: next(), Temp: next(), TempWork: next(), HostNet: next() != "", Processes: number(next()), Proxy: next() != "", Sockets: next() != ""}
 	p.Write, p.Empty, p.Show, p.Pin, p.Protect, p.Mask = list(), list(), list(), list(), list(), list()
 	for dir := next(); dir != ""; dir = next() {
 		p.Overlay = append(p.Overlay, Overlay{dir, next(), next()})

@@ -1,0 +1,178 @@
+package boundary
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Configures reports whether a command of the default boundary may write the repository's configuration: it is all git, and has a verb
+// that does.
+func (b *Boundary) Configures(l Line) bool {
+	if b == nil || !b.standard || !slices.Contains(l.Programs, "git") {
+		return false
+	}
+	return l.Covered(slices.Concat(configuring, alongside)) && !l.Covered(without(alongside, configuring))
+}
+
+// OpenConfig lets the command write the configuration of git's repositories. A change that could make a program run is undone when it
+// appears (Linux), at the latest when the command ends: the changed file is set aside then.
+func (r *Run) OpenConfig() {
+	r.Policy.Protect = slices.DeleteFunc(r.Policy.Protect, func(path string) bool {
+		if filepath.Base(path) != "config" || !isGitFolder(filepath.Dir(path)) {
+			return false
+		}
+		text, err := os.ReadFile(path)
+		fi, lerr := os.Lstat(path)
+		if err != nil || lerr != nil || !fi.Mode().IsRegular() {
+			return false
+		}
+		r.configs = append(r.configs, &openConfig{path: path, text: text, mode: fi.Mode().Perm(), aside: filepath.Join(r.b.o.State, "set-aside")})
+		return true
+	})
+	for _, c := range r.configs {
+		c.stop = onChange(c.path, c.check)
+	}
+}
+
+// openConfig is a configuration that a command may write.
+type openConfig struct {
+	path, aside string
+	text        []byte // as it was
+	mode        os.FileMode
+	stop        func()
+
+	mu    sync.Mutex
+	lines []string
+}
+
+// check undoes a harmful change.
+func (c *openConfig) check() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	fi, err := os.Lstat(c.path)
+	var now []byte
+	if err == nil && fi.Mode().IsRegular() && fi.Size() < 1<<20 {
+		now, err = os.ReadFile(c.path)
+	}
+	if err == nil && fi.Mode().IsRegular() && fi.Size() < 1<<20 {
+		key := harmfulChange(string(c.text), string(now))
+		if key == "" {
+			return
+		}
+		c.lines = append(c.lines, fmt.Sprintf("the change of %s was undone, since it sets %s, which can make git run a program or trust another file. %s", c.path, key, setAside(c.path, c.aside)))
+	} else if !os.IsNotExist(err) {
+		c.lines = append(c.lines, setAside(c.path, c.aside))
+	}
+	c.restore()
+}
+
+// restore puts the file back as it was.
+func (c *openConfig) restore() {
+	f, err := os.CreateTemp(filepath.Dir(c.path), ".config-")
+	if err == nil {
+		_, err = f.Write(c.text)
+		if cerr := f.Close(); err == nil {
+			err = cerr
+		}
+	}
+	if err == nil {
+		err = os.Chmod(f.Name(), c.mode)
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), c.path)
+	}
+	if err != nil {
+		c.lines = append(c.lines, fmt.Sprintf("%s could not be put back: %v", c.path, err))
+	}
+}
+
+// end checks for the last time, after the command, and returns the lines for the model.
+func (c *openConfig) end() []string {
+	c.stop()
+	c.check()
+	return c.lines
+}
+
+// harmlessKeys are the keys, by section, that name no program, no file with more settings and no other place for secrets to go.
+var harmlessKeys = map[string]string{
+	"branch": "remote merge rebase description pushremote vscode-merge-base gh-merge-base", "remote": "url pushurl fetch push mirror prune tagopt gh-resolved",
+	"submodule": "url active branch ignore", "user": "name email signingkey", "author": "name email", "committer": "name email",
+	"core": "repositoryformatversion filemode bare logallrefupdates ignorecase precomposeunicode symlinks autocrlf eol safecrlf quotepath abbrev whitespace longpaths",
+	"push": "default autosetupremote followtags", "pull": "rebase ff", "fetch": "prune prunetags parallel", "merge": "ff conflictstyle log renames stat",
+	"rebase": "autosquash autostash updaterefs", "rerere": "enabled autoupdate", "init": "defaultbranch", "commit": "gpgsign verbose status", "tag": "gpgsign sort",
+	"log": "date decorate abbrevcommit follow", "status": "short branch showuntrackedfiles", "diff": "algorithm renames colormoved mnemonicprefix noprefix",
+	"color": "ui branch diff status", "advice": "detachedhead",
+}
+
+// harmfulChange returns the first setting of a configuration that is new and not known to be harmless, "" if there is none.
+func harmfulChange(old, now string) string {
+	known := map[string]bool{}
+	for _, s := range settings(old) {
+		known[s.id()] = true
+	}
+	for _, s := range settings(now) {
+		if !known[s.id()] && !s.harmless() {
+			return strings.TrimPrefix(s.section+"."+s.key, ".")
+		}
+	}
+	return ""
+}
+
+// setting is one line of a configuration below a section's heading.
+type setting struct{ section, sub, key, value string }
+
+func (s setting) id() string { return s.section + "\x00" + s.sub + "\x00" + s.key + "\x00" + s.value }
+
+func (s setting) harmless() bool {
+	if !slices.Contains(strings.Fields(harmlessKeys[s.section]), s.key) || strings.ContainsAny(s.value, "\\\"") {
+		return false
+	}
+	if s.key == "url" || s.key == "pushurl" { // name::address is a helper program's
+		return !strings.Contains(s.value, "::") && !strings.HasPrefix(s.value, "-")
+	}
+	return s.sub == "" || s.section == "branch" || s.section == "remote" || s.section == "submodule"
+}
+
+// settings reads a configuration line by line. A form that is not understood is a setting with a key that is in no list.
+func settings(text string) (out []setting) {
+	var at setting
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		for strings.HasPrefix(line, "[") {
+			head, rest, ok := cutHeading(line)
+			if !ok {
+				break
+			}
+			at.section, at.sub, _ = strings.Cut(head, " ")
+			at.section, line = strings.ToLower(at.section), rest
+			out = append(out, setting{at.section, at.sub, "", ""})
+		}
+		if line == "" || line[0] == '#' || line[0] == ';' {
+			continue
+		}
+		key, value, _ := strings.Cut(line, "=")
+		s := setting{at.section, at.sub, strings.ToLower(strings.TrimSpace(key)), strings.TrimSpace(value)}
+		out = append(out, s)
+	}
+	return slices.DeleteFunc(out, func(s setting) bool { return s.key == "" && harmlessKeys[s.section] != "" })
+}
+
+// cutHeading splits [section "name"] from the rest of its line. A section with a dot has its name behind that.
+func cutHeading(line string) (head, rest string, ok bool) {
+	quoted := false
+	for i := 1; i < len(line); i++ {
+		switch {
+		case line[i] == '\\' && quoted:
+			i++
+		case line[i] == '"':
+			quoted = !quoted
+		case line[i] == ']' && !quoted:
+			return line[1:i], strings.TrimSpace(line[i+1:]), true
+		}
+	}
+	return "", line, false
+}

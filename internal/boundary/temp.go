@@ -1,0 +1,77 @@
+package boundary
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/lathe-dev/lathe/internal/sandbox/confine"
+)
+
+// temps is the folder of the sessions' temporary folders. It is not in /tmp, which cannot show through a folder of its own, and commands
+// do not see it.
+func (b *Boundary) temps() string { return filepath.Join(b.o.Cache, "sandbox", "tmp") }
+
+// makeTemp makes the session's temporary folder, with tmp and work, and removes those that killed sessions left a week ago.
+func (b *Boundary) makeTemp() (string, error) {
+	if err := errors.Join(os.MkdirAll(b.temps(), 0o700), os.MkdirAll(b.cache(), 0o700)); err != nil {
+		return "", err
+	}
+	old, _ := os.ReadDir(b.temps())
+	for _, e := range old {
+		const week = 7 * 24 * time.Hour
+		if fi, err := e.Info(); err == nil && time.Since(fi.ModTime()) > week {
+			_ = os.RemoveAll(filepath.Join(b.temps(), e.Name())) // what cannot be removed stays until the next time
+		}
+	}
+	dir, err := os.MkdirTemp(b.temps(), "")
+	if err == nil {
+		dir, err = filepath.EvalSymlinks(dir)
+	}
+	if err != nil {
+		return "", err
+	}
+	return dir, errors.Join(os.Mkdir(filepath.Join(dir, "tmp"), 0o700), os.Mkdir(filepath.Join(dir, "work"), 0o700))
+}
+
+// overlays lets the machine's /tmp and the user's cache of Go's builds show through the folders that take their changes.
+func (b *Boundary) overlays(p *confine.Policy) error {
+	if !b.standard || b.support().Tier != confine.Full {
+		return nil
+	}
+	work, err := os.MkdirTemp(filepath.Join(b.temp, "work"), "")
+	if err != nil {
+		return err
+	}
+	p.TempWork = filepath.Join(work, "tmp")
+	err = os.Mkdir(p.TempWork, 0o700)
+	if dir := b.goCache(); dir != "" && p.Mode == confine.Workspace {
+		o := confine.Overlay{Dir: dir, Upper: filepath.Join(b.cache(), "go-build-changes"), Work: filepath.Join(work, "go")}
+		p.Overlay = append(p.Overlay, o)
+		err = errors.Join(err, os.MkdirAll(o.Upper, 0o700), os.Mkdir(o.Work, 0o700))
+	}
+	return err
+}
+
+// Seen returns the place of a path in /tmp that a command made: it is in the session's temporary folder. Any other path it
+// returns as it is.
+func (b *Boundary) Seen(path string) string {
+	if b == nil || !within(path, "/tmp") || path == "/tmp" {
+		return path
+	}
+	b.mu.Lock()
+	dir := b.temp
+	b.mu.Unlock()
+	if dir == "" {
+		return path
+	}
+	inside := filepath.Join(dir, "tmp", path[len("/tmp/"):])
+	if _, err := os.Lstat(path); err == nil {
+		return path
+	}
+	if _, err := os.Lstat(inside); err != nil {
+		return path
+	}
+	return inside
+}
