@@ -76,6 +76,14 @@ func run(t *testing.T, b *boundary.Boundary, dir, line string) (code int, out st
 	if err != nil {
 		t.Fatal(err)
 	}
+	code, out = start(t, c, dir, line)
+	notes = c.Done()
+	return code, out, notes, c.Refusal(dir, out)
+}
+
+// start runs a line in a confinement.
+func start(t *testing.T, c *boundary.Run, dir, line string) (code int, out string) {
+	t.Helper()
 	r := sandbox.New()
 	defer r.Close()
 	var buf bytes.Buffer
@@ -85,8 +93,7 @@ func run(t *testing.T, b *boundary.Boundary, dir, line string) (code int, out st
 	if err != nil {
 		t.Fatalf("%s: %v", line, err)
 	}
-	notes = c.Done()
-	return exit.Code, buf.String(), notes, c.Refusal(dir, buf.String())
+	return exit.Code, buf.String()
 }
 
 func gitIn(t *testing.T, dir string, args ...string) string {
@@ -101,9 +108,9 @@ func gitIn(t *testing.T, dir string, args ...string) string {
 	return string(out)
 }
 
-func TestTheSandboxIsOffUnlessAskedFor(t *testing.T) {
+func TestTheSandboxCanBeSwitchedOff(t *testing.T) {
 	p := newPlace(t)
-	for _, o := range []boundary.Options{p.options("", ""), p.options("off", `{"enabled": true}`), p.options("", `{"enabled": false, "failIfUnavailable": true}`)} {
+	for _, o := range []boundary.Options{p.options("off", ""), p.options("off", `{"enabled": true}`), p.options("", `{"enabled": false, "failIfUnavailable": true}`)} {
 		if b, err := boundary.Open(o); b != nil || err != nil {
 			t.Errorf("%s %s: got %v, %v", o.Flag, o.Settings, b, err)
 		}

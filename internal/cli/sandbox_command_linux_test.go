@@ -52,7 +52,7 @@ final
 	if _, err := os.Stat(filepath.Join(d.dir, "mine")); err != nil {
 		t.Error(err)
 	}
-	if text, code := d.sandboxed("status"); code != 0 || !strings.Contains(text, "tier: full") || !strings.Contains(text, "settings: off") {
+	if text, code := d.sandboxed("status"); code != 0 || !strings.Contains(text, "tier: full") || !strings.Contains(text, "settings: on by default (workspace)") {
 		t.Errorf("exit code %d: %s", code, text)
 	}
 	if text, code := d.sandboxed("run", "--sandbox", "tight", "--", "true"); code != 2 || !strings.Contains(text, "read-only, workspace") {
