@@ -38,7 +38,7 @@ import (
 // the instance's folder.
 type Settings struct {
 	Enabled           *bool        `json:"enabled"` // nil: the default boundary
-	Mode              confine.Mode `json:"mode"` // read-only or workspace; empty: workspace
+	Mode              confine.Mode `json:"mode"`    // read-only or workspace; empty: workspace
 	FailIfUnavailable bool         `json:"failIfUnavailable"`
 	AutoAllow         bool         `json:"autoAllowBashIfSandboxed"` // confined commands run unasked, in the tier Full
 	AllowOutside      *bool        `json:"allowUnsandboxedCommands"` // the user may let a refused command run once outside; nil: yes

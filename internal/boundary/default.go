@@ -51,7 +51,7 @@ func (b *Boundary) Standard() bool { return b != nil && b.standard }
 // Line is a command line, as far as the boundary needs it.
 type Line struct {
 	// Covered reports whether the patterns, of rules on Bash, cover all parts of the line that are not read-only.
-	Covered func(patterns []string) bool
+	Covered  func(patterns []string) bool
 	Programs []string // base names of its parts
 	Writes   []string // paths that it names and writes
 	Leave    bool     // its processes are to outlive it

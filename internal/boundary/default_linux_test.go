@@ -18,7 +18,10 @@ import (
 func TestTheDefaultSandboxIsLookedForAtTheFirstCommand(t *testing.T) {
 	probes := 0
 	o := newPlace(t).options("", "")
-	o.Detect = func() confine.Support { probes++; return confine.Support{Tier: confine.Landlock, ABI: 7, Why: "no namespaces"} }
+	o.Detect = func() confine.Support {
+		probes++
+		return confine.Support{Tier: confine.Landlock, ABI: 7, Why: "no namespaces"}
+	}
 	b, err := boundary.Open(o)
 	if err != nil || b.Name() != "default" || b.Note() != "" || b.Runner().Readers != nil || probes != 0 {
 		t.Fatalf("%v, %q, %d probes", err, b.Name(), probes)

@@ -82,7 +82,7 @@ func project(t *testing.T, base string) string {
 	for name, text := range map[string]string{
 		"go.mod": "module example.com/x\n\ngo 1.22\n", "main.go": "package main\n\nfunc main() { println(1) }\n",
 		"main_test.go": "package main\n\nimport (\n\t\"os\"\n\t\"testing\"\n)\n\nfunc TestX(t *testing.T) {\n\tif err := os.WriteFile(t.TempDir()+\"/x\", nil, 0o600); err != nil {\n\t\tt.Fatal(err)\n\t}\n}\n",
-		"Makefile": "all: hello\nhello: c/hello.c\n\tcc -o hello c/hello.c\nclean:\n\trm -f hello\n", "c/hello.c": "int main(void) { return 0; }\n",
+		"Makefile":     "all: hello\nhello: c/hello.c\n\tcc -o hello c/hello.c\nclean:\n\trm -f hello\n", "c/hello.c": "int main(void) { return 0; }\n",
 		"ipc.js": "process.send('hi')\n", "package.json": `{"name": "x", "version": "1.0.0", "scripts": {"hello": "node -v", "test": "node ipc-less.js"}}`, "ipc-less.js": "console.log(1)\n",
 		"test_x.py": "import unittest\nclass T(unittest.TestCase):\n    def test(self): pass\n", "hello.rs": "fn main() {}\n",
 		"crate/Cargo.toml": "[package]\nname = \"crate1\"\nversion = \"0.1.0\"\nedition = \"2021\"\n", "crate/src/lib.rs": "#[test]\nfn t() {}\n",
@@ -130,7 +130,9 @@ func everydayEnv(t *testing.T, confined bool) *tool.Env {
 	return env
 }
 
-func took(r *agent.Result) time.Duration { return r.View.(event.Command).Duration.Round(time.Millisecond) }
+func took(r *agent.Result) time.Duration {
+	return r.View.(event.Command).Duration.Round(time.Millisecond)
+}
 
 func TestEverydayCommandsEndInTheDefaultSandboxAsWithoutOne(t *testing.T) {
 	if s := confine.Detect(); s.Tier != confine.Full {

@@ -53,9 +53,9 @@ type Policy struct {
 	TempWork string
 	// HostNetwork gives the command lathe's own network, with no Proxy. Landlock then keeps it from abstract sockets of other programs.
 	HostNetwork bool
-	Processes   int // the most processes and threads inside; 0: no limit
-	Proxy   bool   // listen at ProxyAddr inside, and pass the listener to the caller
-	Sockets bool   // allow Unix sockets; otherwise only socketpair works
+	Processes   int  // the most processes and threads inside; 0: no limit
+	Proxy       bool // listen at ProxyAddr inside, and pass the listener to the caller
+	Sockets     bool // allow Unix sockets; otherwise only socketpair works
 	// Empty are folders that are empty inside, but for what Show and Write have in them: with Sockets, those of daemons' sockets.
 	Empty []string
 }
