@@ -86,6 +86,7 @@ type Boundary struct {
 	mu       sync.Mutex
 	temp     string
 	tempErr  error
+	noCache  bool // lathe's cache folder cannot be written
 	tempOnce sync.Once
 }
 
@@ -361,6 +362,9 @@ func (r *Run) Environ() map[string]string {
 		return nil
 	}
 	cache := r.b.cache()
+	if r.b.noCache {
+		_, cache = r.TempFile("cache")
+	}
 	env := map[string]string{
 		"XDG_CACHE_HOME": cache, "GOCACHE": cache + "/go-build", "npm_config_cache": cache + "/npm", "PIP_CACHE_DIR": cache + "/pip",
 		"GOMODCACHE": cache + "/go-mod", "CARGO_HOME": cache + "/cargo", "GOPROXY": r.b.goProxy(),

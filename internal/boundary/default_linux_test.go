@@ -98,6 +98,15 @@ func TestTheMachinesTmpShowsThroughAndStaysAsItIs(t *testing.T) {
 	}
 }
 
+func TestCommandsRunWhereLatheKeepsNothing(t *testing.T) {
+	p := newPlace(t)
+	p.cache = "/proc/nowhere"
+	b := p.open(t, "")
+	if code, out, _, _ := run(t, b, p.dir, `mkdir -p "$XDG_CACHE_HOME" && touch "$XDG_CACHE_HOME/x" made`); code != 0 {
+		t.Errorf("%d: %s", code, out)
+	}
+}
+
 func TestAHarmfulGitSettingIsUndone(t *testing.T) {
 	p := newPlace(t)
 	b := p.open(t, "")

@@ -15,8 +15,9 @@ func (b *Boundary) temps() string { return filepath.Join(b.o.Cache, "sandbox", "
 
 // makeTemp makes the session's temporary folder, with tmp and work, and removes those that killed sessions left a week ago.
 func (b *Boundary) makeTemp() (string, error) {
-	if err := errors.Join(os.MkdirAll(b.temps(), 0o700), os.MkdirAll(b.cache(), 0o700)); err != nil {
-		return "", err
+	parent := b.temps()
+	if err := errors.Join(os.MkdirAll(parent, 0o700), os.MkdirAll(b.cache(), 0o700)); err != nil {
+		parent, b.noCache = "", true // the caches are the session's then
 	}
 	old, _ := os.ReadDir(b.temps())
 	for _, e := range old {
@@ -25,7 +26,7 @@ func (b *Boundary) makeTemp() (string, error) {
 			_ = os.RemoveAll(filepath.Join(b.temps(), e.Name())) // what cannot be removed stays until the next time
 		}
 	}
-	dir, err := os.MkdirTemp(b.temps(), "")
+	dir, err := os.MkdirTemp(parent, "lathe-sandbox-")
 	if err == nil {
 		dir, err = filepath.EvalSymlinks(dir)
 	}
@@ -46,7 +47,7 @@ func (b *Boundary) overlays(p *confine.Policy) error {
 	}
 	p.TempWork = filepath.Join(work, "tmp")
 	err = os.Mkdir(p.TempWork, 0o700)
-	if dir := b.goCache(); dir != "" && p.Mode == confine.Workspace {
+	if dir := b.goCache(); dir != "" && p.Mode == confine.Workspace && !b.noCache {
 		o := confine.Overlay{Dir: dir, Upper: filepath.Join(b.cache(), "go-build-changes"), Work: filepath.Join(work, "go")}
 		p.Overlay = append(p.Overlay, o)
 		err = errors.Join(err, os.MkdirAll(o.Upper, 0o700), os.Mkdir(o.Work, 0o700))
