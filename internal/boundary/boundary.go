@@ -273,12 +273,15 @@ func (b *Boundary) ForCopy(folders []string, n Network, moved func(string) strin
 	if (len(b.s.Network.AllowUnixSockets) > 0 || b.standard && !p.Sockets) && b.support().Tier == confine.Full {
 		allowSockets(&p, b.resolve(b.s.Network.AllowUnixSockets))
 	}
-	p.Mask = append(except(p.Mask, b.both(moved, b.s.Filesystem.AllowRead)), b.temps())
+	p.Mask = append(except(append(p.Mask, secretsInTmp(&p)...), b.both(moved, b.s.Filesystem.AllowRead)), b.temps())
 	r := &Run{Confinement: &sandbox.Confinement{Policy: p, Support: b.support()}, temp: temp, watch: newWatch(names), b: b}
 	switch {
 	case b.support().Tier < confine.Full:
 	case b.opensNetwork(n):
 		r.Policy.HostNetwork = true
+		if b.support().ABI < abstractABI {
+			r.Policy.Sockets = false
+		}
 	default:
 		r.connect(n)
 	}

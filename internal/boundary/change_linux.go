@@ -34,3 +34,8 @@ func onChange(path string, changed func()) (stop func()) {
 		<-done
 	}
 }
+
+// openRegular does not follow a link, and does not wait for a pipe.
+func openRegular(path string) (*os.File, error) {
+	return os.OpenFile(path, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+}

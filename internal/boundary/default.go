@@ -14,6 +14,9 @@ import (
 // mostProcesses is a limit for runaways: builds on large machines stay below.
 const mostProcesses = 8192
 
+// abstractABI is the first version of Landlock that closes abstract Unix sockets, which no mount hides, on the machine's network.
+const abstractABI = 6
+
 // needOutside are commands, as patterns of rules on Bash, that speak to a daemon or an agent of the user, use keys that are masked
 // inside, install for the whole user or machine, or write next to the project.
 var needOutside = []string{

@@ -2,6 +2,7 @@ package boundary
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -21,13 +22,18 @@ func (b *Boundary) Configures(l Line) bool {
 // OpenConfig lets the command write the configuration of git's repositories. A change that could make a program run is undone when it
 // appears (Linux), at the latest when the command ends: the changed file is set aside then.
 func (r *Run) OpenConfig() {
+	protect := slices.Clone(r.Policy.Protect)
 	r.Policy.Protect = slices.DeleteFunc(r.Policy.Protect, func(path string) bool {
-		if filepath.Base(path) != "config" || !isGitFolder(filepath.Dir(path)) {
+		dir := filepath.Dir(path)
+		if filepath.Base(path) != "config" || !isGitFolder(dir) {
 			return false
 		}
-		text, err := os.ReadFile(path)
-		fi, lerr := os.Lstat(path)
-		if err != nil || lerr != nil || !fi.Mode().IsRegular() {
+		// The protected hooks keep git's folder where it is: lathe must not be led to another one when it undoes a change.
+		if fi, err := os.Lstat(filepath.Join(dir, "hooks")); err != nil || !fi.IsDir() || !slices.Contains(protect, filepath.Join(dir, "hooks")) {
+			return false
+		}
+		text, fi, err := readRegular(path)
+		if err != nil {
 			return false
 		}
 		r.configs = append(r.configs, &openConfig{path: path, text: text, mode: fi.Mode().Perm(), aside: filepath.Join(r.b.o.State, "set-aside")})
@@ -53,21 +59,37 @@ type openConfig struct {
 func (c *openConfig) check() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	fi, err := os.Lstat(c.path)
-	var now []byte
-	if err == nil && fi.Mode().IsRegular() && fi.Size() < 1<<20 {
-		now, err = os.ReadFile(c.path)
-	}
-	if err == nil && fi.Mode().IsRegular() && fi.Size() < 1<<20 {
+	now, _, err := readRegular(c.path)
+	switch {
+	case err == nil:
 		key := harmfulChange(string(c.text), string(now))
 		if key == "" {
 			return
 		}
 		c.lines = append(c.lines, fmt.Sprintf("the change of %s was undone, since it sets %s, which can make git run a program or trust another file. %s", c.path, key, setAside(c.path, c.aside)))
-	} else if !os.IsNotExist(err) {
+	case !os.IsNotExist(err):
 		c.lines = append(c.lines, setAside(c.path, c.aside))
 	}
 	c.restore()
+}
+
+// readRegular reads a small regular file, and nothing else: a pipe would never end, a link lead elsewhere.
+func readRegular(path string) ([]byte, os.FileInfo, error) {
+	f, err := openRegular(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer f.Close()
+	const most = 1 << 20
+	fi, err := f.Stat()
+	if err == nil && (!fi.Mode().IsRegular() || fi.Size() > most) {
+		err = fmt.Errorf("%s is no small regular file", path)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	text, err := io.ReadAll(io.LimitReader(f, most))
+	return text, fi, err
 }
 
 // restore puts the file back as it was.
