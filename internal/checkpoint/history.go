@@ -79,6 +79,47 @@ func Parted(log *session.Session, from, to string) (onlyFrom, onlyTo []string, e
 	return a[n:], b[n:], nil
 }
 
+// Between are the changes that lead from the files of one branch to those of another: of the branch in front where one message is named.
+func Between(h snapshot.History, log *session.Session, names []string) ([]snapshot.Change, error) {
+	ends := []string{"", ""}
+	for i, name := range names {
+		id, _, err := MessageAnywhere(log, name)
+		if err != nil {
+			return nil, err
+		}
+		ends[2-len(names)+i] = id
+	}
+	from, to, err := Parted(log, ends[0], ends[1])
+	if err != nil {
+		return nil, err
+	}
+	return h.Between(from, to)
+}
+
+// Astray plans to bring the files of the branch in front: they are those of another one after the conversation alone went back. ErrNothing: they
+// are in place.
+func Astray(h snapshot.History, log *session.Session) (*snapshot.Plan, error) {
+	front, err := path(log, "")
+	if err != nil {
+		return nil, err
+	}
+	on := map[string]bool{}
+	for _, id := range front {
+		on[id] = true
+	}
+	var others []string
+	for e := range log.All() {
+		if !on[e.ID] {
+			others = append(others, e.ID)
+		}
+	}
+	p, err := h.Switch(others, front)
+	if err == nil && len(p.Files) == 0 {
+		err = snapshot.ErrNothing
+	}
+	return p, err
+}
+
 // path lists the entries from the first to one, or to the head.
 func path(log *session.Session, id string) ([]string, error) {
 	var out []string

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/lathe-dev/lathe/internal/app"
+	"github.com/lathe-dev/lathe/internal/checkpoint"
 	"github.com/lathe-dev/lathe/internal/config"
 	"github.com/lathe-dev/lathe/internal/console"
 	"github.com/lathe-dev/lathe/internal/event"
@@ -106,7 +107,21 @@ func openSession(ctx context.Context, inst *app.Instance, o *Options) (*local, e
 		l.commands = console.Over(ctx, console.Options{Instance: inst, Session: so, Version: v}, s, l.bus)
 	}
 	l.background(ctx, o)
+	if o.ResumeAt != "" {
+		l.offerFiles(s)
+	}
 	return l, nil
+}
+
+// offerFiles announces the files of a branch that the conversation just left.
+func (l *local) offerFiles(s *app.Session) {
+	history, err := l.inst.Checkpoints().History(s.Log())
+	if err != nil {
+		return // none are kept
+	}
+	if plan, err := checkpoint.Astray(history, s.Log()); err == nil {
+		s.Note(event.Notice{Level: "info", Text: fmt.Sprintf("%d files are not as they were at that message. To bring them back: lathe session switch %s", len(plan.Files), s.ID())})
+	}
 }
 
 // nameSession gives the session the title of --name.

@@ -245,7 +245,7 @@ func (p *program) rewindConversation(c *cobra.Command, o *Options, name, entry s
 }
 
 func sessionDiffCommand(p *program, o *Options) *cobra.Command {
-	var theirs, byTurn bool
+	var theirs, byTurn, byAgent bool
 	c := &cobra.Command{
 		Use: "diff ID [MESSAGE [MESSAGE]]", Short: "Print what a session changed in files, as a patch", ValidArgsFunction: completeIDs(o),
 		Args: func(c *cobra.Command, args []string) error {
@@ -260,6 +260,9 @@ the first to that of the second. git apply takes it; lathe session switch brings
 			return p.withHistory(o, args[0], func(h snapshot.History, log *session.Session) error {
 				if len(args) > 1 {
 					return p.printBetween(h, log, args[1:])
+				}
+				if byAgent {
+					return p.printAgents(h)
 				}
 				list, err := h.Steps()
 				if theirs {
@@ -283,26 +286,31 @@ the first to that of the second. git apply takes it; lathe session switch brings
 	}
 	c.Flags().BoolVar(&theirs, "theirs", false, "what somebody else changed between the steps")
 	c.Flags().BoolVar(&byTurn, "steps", false, "one patch for each step")
+	c.Flags().BoolVar(&byAgent, "agents", false, "one patch for the main agent, and one for each subagent")
+	c.MarkFlagsMutuallyExclusive("theirs", "steps", "agents")
 	return c
+}
+
+// printAgents prints what each agent changed.
+func (p *program) printAgents(h snapshot.History) error {
+	agents, err := h.Agents()
+	if err != nil {
+		return err
+	}
+	for _, a := range agents {
+		fmt.Fprintf(p.out, "# %s\n", term.EscapeLine(cmp.Or(a.Agent, "main agent")))
+		if err := p.printChanges(h.Store, a.Changes); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // printBetween prints the way from one branch to another: from the one in front where only one is named.
 func (p *program) printBetween(h snapshot.History, log *session.Session, names []string) error {
-	ends := []string{"", ""}
-	for i, name := range names {
-		id, _, err := checkpoint.MessageAnywhere(log, name)
-		if err != nil {
-			return &Error{Code: exitUsage, Err: err}
-		}
-		ends[2-len(names)+i] = id
-	}
-	from, to, err := checkpoint.Parted(log, ends[0], ends[1])
+	changes, err := checkpoint.Between(h, log, names)
 	if err != nil {
-		return err
-	}
-	changes, err := h.Between(from, to)
-	if err != nil {
-		return err
+		return &Error{Code: exitUsage, Err: err}
 	}
 	return p.printChanges(h.Store, changes)
 }
@@ -311,16 +319,24 @@ func sessionSwitchCommand(p *program, o *Options) *cobra.Command {
 	var u undoing
 	var onlyFiles, onlyConversation bool
 	c := &cobra.Command{
-		Use: "switch ID MESSAGE", Short: "Go over to another branch: the conversation, the files, or both",
+		Use: "switch ID [MESSAGE]", Short: "Go over to another branch: the conversation, the files, or both",
 		Long: `Go over to the branch of a message of the user, named by its number among all that were sent, or its id: the conversation goes on after that message's turn. The file
-changes of the branch in front are taken back, and those of the other branch are made again. lathe redo takes the files back.`,
+changes of the branch in front are taken back, and those of the other branch are made again. lathe redo takes the files back.
+
+Without a message, bring the files of the branch in front: they are those of another one after the conversation alone went back, as with
+--resume-session-at.`,
 		Args: func(c *cobra.Command, args []string) error {
-			if len(args) != 2 {
-				return usage("lathe session show prints the messages", "%s needs a session and a message", c.CommandPath())
+			if len(args) != 1 && len(args) != 2 {
+				return usage("lathe session show prints the messages", "%s needs a session, and a message", c.CommandPath())
 			}
 			return nil
 		},
 		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) == 1 {
+				return p.withHistory(o, args[0], func(h snapshot.History, log *session.Session) error {
+					return p.bringBack(u, func() (*snapshot.Plan, error) { return checkpoint.Astray(h, log) })
+				})
+			}
 			var end string
 			err := p.withHistory(o, args[0], func(h snapshot.History, log *session.Session) error {
 				message, last, err := checkpoint.MessageAnywhere(log, args[1])

@@ -68,6 +68,26 @@ func switchTo(ctx context.Context, h Host, s userMessage, what, choice string) (
 	return out, h.Conversation().Checkout(ctx, s.end)
 }
 
+// bringFiles brings the files of the branch in front, after the conversation alone went back.
+func bringFiles(h Host, choice string) (event.Output, error) {
+	history, err := h.Workspace().History()
+	if err != nil {
+		return event.Output{}, err
+	}
+	plan, err := checkpoint.Astray(history, h.Conversation().Log())
+	if errors.Is(err, snapshot.ErrNothing) {
+		return text("The files are those of this branch."), nil
+	}
+	if err != nil {
+		return event.Output{}, err
+	}
+	o, err := readUndo(choice)
+	if err != nil {
+		return event.Output{}, err
+	}
+	return restore(h, plan, o, "tree files")
+}
+
 // switchFiles plans to go over to the files of the branch of a message; nil when they do not differ.
 func switchFiles(h Host, message string) (*snapshot.Plan, error) {
 	history, err := h.Workspace().History()

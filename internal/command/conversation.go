@@ -254,6 +254,9 @@ func tree(ctx context.Context, h Host, args string) (event.Output, error) {
 	all := userMessages(log)
 	if args != "" {
 		id, rest, _ := strings.Cut(args, " ")
+		if id == "files" {
+			return bringFiles(h, rest)
+		}
 		what, choice, _ := strings.Cut(rest, " ")
 		for _, s := range all {
 			if s.id == id {

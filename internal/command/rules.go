@@ -46,11 +46,12 @@ func ruleCommands() []Command {
 		{Name: "permissions-add", Hidden: true, Group: groupRules, Args: "<rule>", Help: "Add a rule", Run: addRule},
 		{Name: "add-dir", Group: groupRules, Args: "<folder>", Help: "Let lathe work in one more folder, for this session", Run: addDir},
 		{
-			Name: "diff", Group: groupRules, Args: "[all|theirs|git]", Help: "Show what the session changed, or what differs from the last commit",
+			Name: "diff", Group: groupRules, Args: "[all|agents|theirs|git|message [message]]", Help: "Show what the session changed, or what differs from the last commit",
 			Doc: "Without an argument: every change that lathe's own edits made in this session. `all`: what the steps on this branch changed, also by commands, less what " +
-				"was undone. `theirs`: what you and others changed between the steps. `git`: everything that is not committed.",
+				"was undone. `agents`: the same, for the main agent and each subagent. `theirs`: what you and others changed between the steps. `git`: everything that is not committed. " +
+				"With the number of a message, as /tree shows them: the way from the branch in front to the branch of that message; with two, from the one to the other.",
 			Complete: func(_ context.Context, _ Host, typed string) []event.Candidate {
-				return choices(typed, words("all", "theirs", "git"))
+				return choices(typed, words("all", "agents", "theirs", "git"))
 			},
 			Run: diff,
 		},
@@ -202,9 +203,11 @@ func diff(ctx context.Context, h Host, args string) (event.Output, error) {
 		return event.Output{Text: fenced("diff", d)}, nil
 	case "all", "theirs":
 		return diffSteps(h, args == "theirs")
+	case "agents":
+		return diffAgents(h)
 	case "":
 	default:
-		return event.Output{}, fmt.Errorf("/diff takes nothing, all, theirs or git; not %q", args)
+		return diffBranches(h, strings.Fields(args))
 	}
 	all, err := h.Workspace().Changes(ctx)
 	if err != nil {

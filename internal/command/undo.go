@@ -313,16 +313,61 @@ func diffSteps(h Host, theirs bool) (event.Output, error) {
 	if err != nil {
 		return event.Output{}, err
 	}
+	return event.Output{Text: diffOf(history.Store, snapshot.Joined(list))}, nil
+}
+
+// diffOf lists changes with a diff.
+func diffOf(store *snapshot.Store, changes []snapshot.Change) string {
 	var b, diff strings.Builder
-	for _, c := range snapshot.Joined(list) {
-		d := history.Store.Diff(c)
+	for _, c := range changes {
+		d := store.Diff(c)
 		fmt.Fprintf(&b, "- %s +%d -%d\n", code(d.Path), d.Added, d.Removed)
 		if diff.Len() < mostDiff {
 			diff.WriteString(d.Text)
 		}
 	}
 	if b.Len() == 0 {
+		return "No covered file was changed."
+	}
+	return b.String() + "\n" + fenced("diff", diff.String())
+}
+
+// diffAgents shows what each agent of the conversation changed.
+func diffAgents(h Host) (event.Output, error) {
+	history, err := h.Workspace().History()
+	if err != nil {
+		return event.Output{}, err
+	}
+	agents, err := history.Agents()
+	if err != nil {
+		return event.Output{}, err
+	}
+	if len(agents) == 0 {
 		return text("No covered file was changed."), nil
 	}
-	return event.Output{Text: b.String() + "\n" + fenced("diff", diff.String())}, nil
+	var b strings.Builder
+	for _, a := range agents {
+		name := "The main agent"
+		if a.Agent != "" {
+			name = "The agent " + code(a.Agent)
+		}
+		fmt.Fprintf(&b, "**%s**\n\n%s\n\n", name, diffOf(history.Store, a.Changes))
+	}
+	return event.Output{Text: b.String()}, nil
+}
+
+// diffBranches shows the way from one branch of the conversation to another: from the one in front where one message is named.
+func diffBranches(h Host, names []string) (event.Output, error) {
+	if len(names) > 2 {
+		return event.Output{}, errors.New("/diff takes all, agents, theirs or git, or one or two messages")
+	}
+	history, err := h.Workspace().History()
+	if err != nil {
+		return event.Output{}, err
+	}
+	changes, err := checkpoint.Between(history, h.Conversation().Log(), names)
+	if err != nil {
+		return event.Output{}, fmt.Errorf("/diff takes all, agents, theirs or git, or messages: %w", err)
+	}
+	return event.Output{Text: diffOf(history.Store, changes)}, nil
 }

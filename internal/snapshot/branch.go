@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"maps"
 	"slices"
 	"strings"
 )
@@ -91,6 +92,30 @@ func (h History) Turns() (map[string][]Change, error) {
 	out := map[string][]Change{}
 	for message, list := range records {
 		out[message] = chain(list)
+	}
+	return out, nil
+}
+
+// AgentChanges are the changes of files by one agent.
+type AgentChanges struct {
+	Agent   string // its chain, as "explore/toolu_7"; empty: the main agent
+	Changes []Change
+}
+
+// Agents lists the changes on the branch that were not undone by the agents that made them, the main agent first. Of agents that work beside each other
+// the commands' changes are those of the last one to end.
+func (h History) Agents() ([]AgentChanges, error) {
+	list, err := h.Steps()
+	if err != nil {
+		return nil, err
+	}
+	by := map[string][]Record{}
+	for _, r := range inOrder(list) {
+		by[r.Agent] = append(by[r.Agent], r)
+	}
+	var out []AgentChanges
+	for _, agent := range slices.Sorted(maps.Keys(by)) {
+		out = append(out, AgentChanges{agent, chain(by[agent])})
 	}
 	return out, nil
 }
