@@ -46,9 +46,9 @@ func conversationCommands() []Command {
 			Run: rewind,
 		},
 		{
-			Name: "tree", Group: groupConversation, Alone: true, Args: "[message]", Help: "Show all branches of the conversation and go on from any message",
+			Name: "tree", Group: groupConversation, Alone: true, Args: "[message|files]", Help: "Show all branches of the conversation and go on from any message",
 			Doc: "Each message names the files that its turn changed. Where the files of the other branch differ, a list offers both, only the conversation, or only the " +
-				"files, with the difference; `/redo` takes the files back.",
+				"files, with the difference; `/redo` takes the files back. `/tree files` brings the files of the branch in front, after the conversation alone went back.",
 			Run: tree,
 		},
 		{Name: "history", Group: groupConversation, Help: "Show the conversation, short", Args: "[count]", Run: history},
