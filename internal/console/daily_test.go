@@ -158,6 +158,30 @@ func TestATreeOffersTheFilesOfTheOtherBranch(t *testing.T) {
 	s.refuses("tree", id+" nothing", "takes both, conversation or files")
 }
 
+func TestTheFilesFollowAConversationThatWentBackAlone(t *testing.T) {
+	p := newPlace(t, llmtest.Replies(
+		llmtest.Say(llmtest.Text("Hello.")), llmtest.Say(llmtest.Tool("Bash", map[string]any{"command": "echo one > b.txt"})), llmtest.Say(llmtest.Text("Done."))))
+	s := p.open(t, nil)
+	s.command("permissions", "allow Bash in session")
+	s.prompt("first")
+	s.prompt("second")
+	s.shows("diff", "agents", "The main agent", "`b.txt` +1 -0")
+	s.shows("tree", "files", "are those of this branch")
+	id := s.command("rewind", "").Pick.Items[0].ID
+	s.command("rewind", id+" conversation")
+	s.shows("diff", "2", "`b.txt` +1 -0", "+one")
+	s.shows("diff", "2 1", "`b.txt` +0 -1", "-one")
+	s.refuses("diff", "9", "no message")
+	s.shows("tree", "files", "1 file changed", "`b.txt`")
+	if _, err := os.Stat(filepath.Join(p.dir, "b.txt")); err == nil {
+		t.Error("the file is still there")
+	}
+	s.shows("redo", "", "`b.txt`")
+	if p.read(t, "b.txt") != "one\n" {
+		t.Error("redo did not bring the file back")
+	}
+}
+
 func TestConflictsOfAnUndoAreChosenFileByFile(t *testing.T) {
 	p := newPlace(t, llmtest.Replies(
 		llmtest.Say(llmtest.Tool("Write", map[string]any{"file_path": "${WORKDIR}/a", "content": "new\n"}), llmtest.Tool("Write", map[string]any{"file_path": "${WORKDIR}/b", "content": "new\n"})),
