@@ -234,16 +234,23 @@ func filesSince(h Host, log *session.Session) map[string]int {
 	for _, s := range steps {
 		at[s.Message] = append(at[s.Message], s)
 	}
-	seen := map[string]bool{}
+	since := map[string]snapshot.Change{}
 	b := log.Branch()
 	for i := b.Len() - 1; i >= 0; i-- {
-		for _, s := range at[b.ID(i)] {
+		for _, s := range slices.Backward(at[b.ID(i)]) {
 			for _, c := range s.Changes() {
-				seen[c.Path] = true
+				if later, ok := since[c.Path]; ok {
+					c.After = later.After
+				}
+				since[c.Path] = c
 			}
 		}
 		if b.Kind(i) == "user" {
-			out[b.ID(i)] = len(seen)
+			for _, c := range since {
+				if !c.Void() {
+					out[b.ID(i)]++
+				}
+			}
 		}
 	}
 	return out

@@ -205,7 +205,7 @@ func planned(plan *snapshot.Plan) string {
 		}
 	}
 	if list.Len() == 0 {
-		return "No file would change."
+		return "No file would change: all are as they were before the step."
 	}
 	return list.String() + "\n" + fenced("diff", diff.String())
 }
@@ -223,6 +223,9 @@ func outcome(plan *snapshot.Plan, out snapshot.Outcome) string {
 	switch plan.Kind {
 	case snapshot.Redo:
 		back = "/undo takes it back"
+		if plan.Kept() {
+			back = "/tree files takes it back" // its steps are on a branch that is not in front
+		}
 	case snapshot.Switch:
 		back = "/redo takes it back"
 	}

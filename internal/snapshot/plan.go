@@ -50,6 +50,13 @@ type PlannedFile struct {
 // Ready reports whether the file changes without a choice.
 func (f PlannedFile) Ready() bool { return !f.Foreign && f.Blocked == "" }
 
+// Kept reports, of a redo, whether the steps that it brings back stayed part of their branch of the conversation, which went back too.
+func (p *Plan) Kept() bool {
+	return slices.ContainsFunc(p.Steps, func(n Snapshot) bool {
+		return slices.ContainsFunc(n.Records, func(r Record) bool { return r.Kept })
+	})
+}
+
 // Conflicts are the files that somebody else changed since.
 func (p *Plan) Conflicts() []PlannedFile {
 	return slices.DeleteFunc(slices.Clone(p.Files), func(f PlannedFile) bool { return !f.Foreign })

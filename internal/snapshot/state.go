@@ -70,6 +70,9 @@ type Change struct {
 	After  State  `json:"a,omitzero"`
 }
 
+// Void reports whether the file is after as it was before.
+func (c Change) Void() bool { return c.Before.same(c.After) }
+
 // Kinds of records.
 const (
 	Began       = "began"       // a step is about to run; Changes has the files it names, before it

@@ -9,6 +9,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/permission"
+	"github.com/lathe-dev/lathe/internal/tui/dialog"
 	"github.com/lathe-dev/lathe/internal/tui/theme"
 )
 
@@ -97,6 +98,7 @@ const mostReplayed = 200
 
 // opened starts with another session.
 func (m *model) opened(b event.Opened) {
+	same := b.Session == m.front.Session
 	m.front, m.more = b, b.More
 	m.log = newTranscript()
 	m.parts, m.agents, m.steered = map[string]*item{}, map[string]string{}, nil
@@ -112,6 +114,10 @@ func (m *model) opened(b event.Opened) {
 		m.show(event.Event{Session: b.Session, Body: body}, true)
 	}
 	m.front.History = nil
+	if m.moved != nil && same {
+		m.showOutput(dialog.Command{Name: m.moved.command.Name}, m.moved.out)
+	}
+	m.moved = nil
 	m.loadSessions()
 	if m.options.Inline {
 		m.done = max(len(m.log.items)-mostReplayed, 0)

@@ -45,6 +45,7 @@ func (m *model) commandFor(list *dialog.Picker, c dialog.Command, after *dialog.
 		return
 	}
 	m.running++
+	m.moved = nil
 	ctx := m.mayLinger(c.Name)
 	m.spawn(func() any {
 		out, err := m.session.Command(ctx, c.Name, c.Args)
@@ -151,6 +152,9 @@ func (m *model) output(msg outputMsg) {
 		m.dialogs.Open(dialog.NewPicker(*out.Pick, m.look.theme))
 	}
 	m.showOutput(msg.command, out)
+	if msg.command.Name == "rewind" || msg.command.Name == "tree" {
+		m.moved = &msg
+	}
 	if out.Theme != "" {
 		m.setTheme(out.Theme)
 	}
