@@ -110,6 +110,9 @@ func restore(h Host, plan *snapshot.Plan, o undoing, again string) (event.Output
 	if o.show {
 		return text("%s%s%s%s", running(h), uncovered(h), coverage(h), planned(plan)), nil
 	}
+	if len(plan.Files) == 0 {
+		return text("No file changes: all are as they were before the step."), nil
+	}
 	choose := func(snapshot.PlannedFile) snapshot.Choice { return o.choice }
 	switch n := len(plan.Conflicts()); {
 	case n > 0 && o.choice == "" && !o.each:

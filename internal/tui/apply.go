@@ -115,7 +115,8 @@ func (m *model) opened(b event.Opened) {
 	}
 	m.front.History = nil
 	if m.moved != nil && same {
-		m.showOutput(dialog.Command{Name: m.moved.command.Name}, m.moved.out)
+		name, _, _ := strings.Cut(m.moved.command.Name, " ")
+		m.showOutput(dialog.Command{Name: name}, m.moved.out)
 	}
 	m.moved = nil
 	m.loadSessions()

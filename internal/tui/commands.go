@@ -152,7 +152,7 @@ func (m *model) output(msg outputMsg) {
 		m.dialogs.Open(dialog.NewPicker(*out.Pick, m.look.theme))
 	}
 	m.showOutput(msg.command, out)
-	if msg.command.Name == "rewind" || msg.command.Name == "tree" {
+	if name, _, _ := strings.Cut(msg.command.Name, " "); name == "rewind" || name == "tree" { // a list adds the message to the name
 		m.moved = &msg
 	}
 	if out.Theme != "" {
