@@ -12,6 +12,7 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -208,7 +209,11 @@ func (a *Agent) Run(ctx context.Context, prompt llm.Message) (event.TurnEnd, err
 	if err == nil {
 		t.end.Reason, err = t.steps(ctx)
 	}
+	var blocked *Blocked
 	switch {
+	case errors.As(err, &blocked):
+		a.cfg.Publish(event.Notice{Level: "warning", Text: blocked.Error()})
+		t.end.Reason, err = event.EndStopped, nil
 	case err != nil && ctx.Err() != nil && !t.unwritten:
 		t.end.Reason, err = event.EndInterrupted, nil // whatever the cancellation made others return
 	case err != nil:
@@ -229,8 +234,13 @@ func (a *Agent) Run(ctx context.Context, prompt llm.Message) (event.TurnEnd, err
 func (t *turn) open(ctx context.Context, prompt llm.Message) error {
 	synthetic := !slices.ContainsFunc(prompt.Parts, authored) // news that wakes the agent
 	whole := t.attach(ctx, prompt)
+	whole, err := t.admit(ctx, whole, synthetic, false)
+	if err != nil {
+		t.cfg.Publish(event.TurnStart{Prompt: prompt})
+		return err
+	}
 	ctx = context.WithoutCancel(ctx)
-	err := t.save(ctx)
+	err = t.save(ctx)
 	if err == nil {
 		err = t.record(func() error {
 			err := t.cfg.Transcript.AddUser(ctx, whole, false, synthetic)
@@ -251,6 +261,14 @@ func (t *turn) open(ctx context.Context, prompt llm.Message) error {
 func authored(p llm.Part) bool {
 	t, ok := p.(llm.Text)
 	return !ok || t.Origin != llm.OriginReminder && t.Origin != llm.OriginContext && t.Origin != llm.OriginMemory
+}
+
+// admit hands a message to the hooks. Lathe's own pass.
+func (t *turn) admit(ctx context.Context, m llm.Message, synthetic, steered bool) (llm.Message, error) {
+	if t.cfg.Admit == nil || synthetic {
+		return m, nil
+	}
+	return t.cfg.Admit(ctx, m, steered)
 }
 
 func (t *turn) attach(ctx context.Context, m llm.Message) llm.Message {
@@ -421,7 +439,16 @@ func (t *turn) takeSteers(ctx context.Context) error {
 	}
 	steers := t.TakeSteers()
 	for i, m := range steers {
-		if err := t.say(ctx, t.attach(ctx, m), true); err != nil {
+		whole, err := t.admit(ctx, t.attach(ctx, m), !slices.ContainsFunc(m.Parts, authored), true)
+		var blocked *Blocked
+		if errors.As(err, &blocked) {
+			t.cfg.Publish(event.Notice{Level: "warning", Text: blocked.Error()})
+			continue
+		}
+		if err == nil {
+			err = t.say(ctx, whole, true)
+		}
+		if err != nil {
 			t.mu.Lock()
 			t.steers = append(steers[i:len(steers):len(steers)], t.steers...)
 			t.mu.Unlock()

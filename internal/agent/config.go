@@ -63,6 +63,10 @@ type Config struct {
 	// Attach adds the files that a message of the user names, before it is recorded. It leaves out those that it cannot add.
 	Attach func(context.Context, llm.Message) llm.Message
 
+	// Admit sees each message of the user before it is recorded, steered ones too, and may add to it. A *Blocked refuses the
+	// message: it is dropped, and the turn that it would open ends.
+	Admit func(ctx context.Context, m llm.Message, steered bool) (llm.Message, error)
+
 	BeforeStep []BeforeStep                                                 // run in order before each step
 	BeforeTool []BeforeTool                                                 // run side by side before a call is prepared
 	Authorize  func(context.Context, Approval) (permission.Decision, error) // policy, else asks and waits
@@ -95,6 +99,11 @@ type Config struct {
 	Clock func() time.Time                           // nil: time.Now
 	Sleep func(context.Context, time.Duration) error // nil: a timer
 }
+
+// Blocked is the refusal of a message by a hook.
+type Blocked struct{ Reason string }
+
+func (b *Blocked) Error() string { return "a hook refused the prompt: " + b.Reason }
 
 // Approval asks whether a prepared call may run.
 type Approval struct {

@@ -23,6 +23,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/extension"
 	"github.com/lathe-dev/lathe/internal/git"
+	"github.com/lathe-dev/lathe/internal/hook"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/permission"
 	"github.com/lathe-dev/lathe/internal/permission/call"
@@ -64,6 +65,7 @@ type Options struct {
 	Agent         string             // the kind of new main conversations; "": the configured one
 	Boundary      *boundary.Boundary // confines commands; nil: no sandbox. The caller closes it, after the instance
 	Eval          bool               // judges look at the work, also if the settings do not say so
+	Hooks         []hook.Group       // of a host program, in addition to those of the settings
 	NoPersistence bool               // sessions live in memory and end with the instance
 }
 
@@ -79,6 +81,7 @@ type Instance struct {
 	*provider.Set // the models
 
 	extensions  *extension.Folder
+	hooks       *hook.Machine
 	slots       *subagent.Slots
 	trees       *worktree.Maker
 	checkpoints *checkpoint.Folder
@@ -106,6 +109,7 @@ func Open(o Options) (*Instance, error) {
 	i.trees = worktree.New(i.runner, func() config.Worktree { return i.settings().Worktree })
 	i.checkpoints = checkpoint.New(o.Config.Settings.Snapshots, i.projectDir(), git.New(i.runner).WithEnviron(i.ChildEnv))
 	i.extensions = extension.New(extension.Options{Config: i.conf.Load, Dir: dir, Bare: o.Bare, NoSkills: o.NoSkills, Skills: o.Skills, Agent: o.Agent, Canonical: i.tools.Name, Agents: func() []subagent.Kind { return o.Agents }})
+	i.hooks = i.extensions.Hooks(o.Hooks, i.tools, o.Boundary, i.runner, i.ChildEnv)
 	i.secrets = sync.OnceValue(func() *event.Values {
 		return event.NewValues(append(i.settings().Secrets(i.environ()), boundary.StoredSecrets(i.paths.Home)...)...)
 	})

@@ -18,6 +18,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/consult"
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/extension"
+	"github.com/lathe-dev/lathe/internal/hook"
 	"github.com/lathe-dev/lathe/internal/journal"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/permission"
@@ -119,6 +120,7 @@ func (i *Instance) NewSession(ctx context.Context, o SessionOptions) (s *Session
 	close(s.opened)
 	if o.Resume != "" {
 		s.restore()
+		s.hooks.Begin("resume")
 	} else if s.parent == nil { // a style is for those who read the answers
 		if err := i.extensions.Begin(&s.begun); err != nil {
 			s.notes = append(s.notes, err.Error())
@@ -158,8 +160,15 @@ func (s *Session) setUp(ctx context.Context, model llm.Model) (err error) {
 		})
 		policy.SetPlan(s.env.Plan.File)
 	}
+	if s.hooks, err = i.hooks.New(hook.Session{
+		Journal: s.Journal, Dir: s.Dir, Mode: s.Mode, Effort: s.Effort, Agent: s.kind.Name(), Main: s.outermost().ID(), Invoke: s.Invoke, Model: s.Model,
+		Models: i.ModelOrSmall, Count: s.CountRequest, Life: s.life, Interactive: s.interactive,
+	}); err != nil {
+		return err
+	}
+	s.closers, s.notes = append(s.closers, s.hooks.Close), append(s.notes, i.hooks.Notes()...)
 	s.approver = approval.New(approval.Config{
-		Authority: s.Authority, Journal: s.Journal, Workspace: s.Workspace, Interactive: s.interactive,
+		Hooks: s.hooks, Authority: s.Authority, Journal: s.Journal, Workspace: s.Workspace, Interactive: s.interactive,
 		Small: i.SmallModel, Count: s.CountRequest, Keep: s.keepRule, Chain: s.chain, Unasked: s.env.RunsUnasked, Covered: i.checkpoints.Covered, Consults: consult.Dialogs(s.env.Plan),
 	})
 	s.skills = i.extensions.Loader(extension.Session{
@@ -209,7 +218,7 @@ func (i *Instance) newEnv(_ context.Context, s *Session) (*tool.Env, error) {
 	}
 	env.Runner, env.Boundary, env.Secrets, env.Roots.Seen = i.runner, i.opts.Boundary, i.secrets, i.opts.Boundary.Seen
 	s.closers = append(s.closers, env.Background.Close)
-	env.Environ, env.Journals = i.ChildEnv, checkpoint.JournalDir(i.projectDir())
+	env.Environ, env.Journals = func() []string { return s.hooks.Overlay(i.ChildEnv()) }, checkpoint.JournalDir(i.projectDir())
 	i.extensions.Configure(env)
 	s.keepBlobs(env)
 	return env, nil
@@ -246,6 +255,7 @@ func (s *Session) newAgent(ctx context.Context, model llm.Model) error {
 	if s.outputSchema() != nil {
 		s.output.Hook(&cfg)
 	}
+	s.hooks.Install(&cfg)
 	if s.Log() != nil {
 		s.scoped = prompt.NewScoped(s.contextOptions(model.Info().ID))
 		cfg.AfterTool = append(cfg.AfterTool, attach.Memory(s.scoped, s.Dir))
@@ -276,7 +286,7 @@ func (s *Session) newWindow() *window.Keeper {
 		Journal: s.Journal, Env: s.env, Mode: s.Mode, Model: model, Small: s.inst.SmallModel, Clean: prompt.Sanitize, Count: s.CountRequest,
 		Class:  func(name string) permission.Class { return s.inst.tools.Traits(name).Class },
 		Auto:   func() (bool, int) { set := s.inst.settings(); return set.AutoCompactEnabled, set.CompactionThreshold },
-		Forget: s.scoped.Reset,
+		Forget: s.scoped.Reset, Before: s.hooks.BeforeCompact, After: s.hooks.AfterCompact,
 		Context: func(ctx context.Context) []llm.Part {
 			o := s.contextOptions(model().Info().ID)
 			o.Compacted = true

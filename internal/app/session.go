@@ -16,6 +16,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/eval"
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/extension"
+	"github.com/lathe-dev/lathe/internal/hook"
 	"github.com/lathe-dev/lathe/internal/journal"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/prompt"
@@ -45,6 +46,7 @@ type Session struct {
 	env         *tool.Env
 	approver    *approval.Approver
 	attached    *attach.Files
+	hooks       *hook.Hooks
 	skills      *invoke.Loader
 	recall      *attach.Recall
 	opened      chan struct{} // closed when all parts are there
@@ -77,6 +79,7 @@ type Session struct {
 // Publish publishes an event that no entry belongs to.
 func (s *Session) Publish(b event.Body) {
 	s.Journal.Publish(b)
+	s.hooks.Watch(b)
 	if s.window != nil {
 		s.window.Watch(s.life, b)
 	}
@@ -181,6 +184,7 @@ func (s *Session) Prompt(ctx context.Context, m llm.Message) (event.TurnEnd, err
 	defer func() { s.env.Reads.Settle(s.env.Background.Running() > 0) }()
 	for {
 		end, err := s.agent.Run(ctx, m)
+		s.hooks.Failed(err)
 		s.skills.EndTurn()
 		next := s.late(err == nil && end.Reason == event.EndCompleted)
 		if next == nil {

@@ -8,6 +8,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/attach"
 	"github.com/lathe-dev/lathe/internal/config"
 	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/hook"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/permission"
 	"github.com/lathe-dev/lathe/internal/permission/call"
@@ -21,6 +22,12 @@ func (i *Instance) Config() *config.Config { return i.conf.Load() }
 
 // Tools are the declarations of the tools there are.
 func (i *Instance) Tools() *call.Catalogue { return i.tools }
+
+// Hooks are the hooks of the settings.
+func (i *Instance) Hooks() *hook.Machine { return i.hooks }
+
+// Hooks are the hooks of the session.
+func (s *Session) Hooks() *hook.Hooks { return s.hooks }
 
 // Runner starts child processes that end with the instance.
 func (i *Instance) Runner() *sandbox.Runner { return i.runner }

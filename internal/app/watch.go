@@ -9,6 +9,7 @@ import (
 
 	"github.com/lathe-dev/lathe/internal/config"
 	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/journal"
 	"github.com/lathe-dev/lathe/internal/permission"
 )
 
@@ -110,6 +111,12 @@ func (i *Instance) join(s *Session) {
 		delete(i.sessions, s)
 		return nil
 	})
+}
+
+// cleanUp removes old recordings, and saved outputs if the user set the key. It runs concurrently with the first turn.
+func (i *Instance) cleanUp() error {
+	set := i.conf.Load().Origin("cleanupPeriodDays").Layer != config.Default
+	return journal.CleanUp(i.logs.Store, i.paths.StateHome, i.settings().CleanupPeriodDays, set)
 }
 
 // Refresh asks for the organisation's document, and removes old recordings, in the background of a run that

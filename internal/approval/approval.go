@@ -19,6 +19,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/agent"
 	"github.com/lathe-dev/lathe/internal/consult"
 	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/hook"
 	"github.com/lathe-dev/lathe/internal/journal"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/permission"
@@ -40,6 +41,8 @@ type Config struct {
 
 	Small func(context.Context) (llm.Model, error)           // the model that answers in the mode auto
 	Count func(purpose string, m llm.ModelInfo, u llm.Usage) // adds its answers to the session's cost
+
+	Hooks *hook.Hooks // that answer questions for permission; may be nil
 
 	// Keep writes a rule to the settings of the project and puts it in force for its other sessions.
 	Keep func(permission.Rule) error
@@ -77,10 +80,16 @@ func (p *Approver) Authorize(ctx context.Context, a agent.Approval) (permission.
 		d = p.classify(ctx, a, d)
 	}
 	if d.Effect == permission.Ask || d.Confirm {
+		if by, ok := p.byHook(ctx, a, d); ok {
+			return by, p.note(ctx, a, by)
+		}
 		var err error
 		if d, err = p.askPermission(ctx, a, d); err != nil {
 			return d, err
 		}
+	}
+	if d.Effect == permission.Deny && d.Source == byClassifier && p.Hooks.PermissionDenied(ctx, a, d.Reason) {
+		d.Reason += "; a hook says that you may try again"
 	}
 	return d, p.note(ctx, a, d)
 }

@@ -36,6 +36,7 @@ type controller struct {
 	stopped   bool               // the host interrupted the running turn
 	asks      map[string]string  // request id -> question id
 	calls     map[string]event.Question
+	replies   map[string]chan hostReply // of requests to the host, by id
 	hostSeq   int
 	wake      chan struct{}
 	woken     bool // a task has ended in the background, and no turn had the news
@@ -56,7 +57,7 @@ func (p *program) runStream(ctx context.Context, o *Options) error {
 	}
 	c := &controller{
 		p: p, o: o, w: p.jsonLines(),
-		asks: map[string]string{}, calls: map[string]event.Question{}, wake: make(chan struct{}, 1),
+		asks: map[string]string{}, replies: map[string]chan hostReply{}, calls: map[string]event.Question{}, wake: make(chan struct{}, 1),
 	}
 	go c.read(ctx)
 	err := c.serve(ctx)
@@ -330,6 +331,7 @@ func (c *controller) read(ctx context.Context) {
 	asks := c.asks
 	c.asks = map[string]string{}
 	c.mu.Unlock()
+	c.hostGone()
 	for _, id := range asks { // too late for an answer
 		c.refuse(id)
 	}

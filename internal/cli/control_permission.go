@@ -201,6 +201,7 @@ func (c *controller) response(b json.RawMessage) error {
 	delete(c.calls, a.RequestID)
 	c.mu.Unlock()
 	if !open {
+		c.replied(b)
 		return nil
 	}
 	ans, mode := answerTo(a, q)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/lathe-dev/lathe/internal/hook"
 	"github.com/lathe-dev/lathe/internal/permission"
 )
 
@@ -15,6 +16,7 @@ type Options struct {
 	InputFormat    string // text, stream-json
 	Verbose        bool
 	Partial        bool
+	HookEvents     bool
 	Replay         bool
 	JSONSchema     string
 	PermissionTool string // "stdio" or empty
@@ -56,10 +58,11 @@ type Options struct {
 	ResumeAt      string // a message's id
 	Bare          bool
 	Betas         []string
-	Skills        []string // that the model may use, as initialize lists them; nil: all
-	Eval          bool     // judges look at the work
-	Agent         string   // the kind of the main conversation
-	Agents        string   // kinds of subagents, a JSON object
+	Skills        []string     // that the model may use, as initialize lists them; nil: all
+	Eval          bool         // judges look at the work
+	Agent         string       // the kind of the main conversation
+	Hooks         []hook.Group // of a host program
+	Agents        string       // kinds of subagents, a JSON object
 
 	Worktree string // a name; newWorktree is a new one
 	Prompts  string // who answers questions: "host" or "none"
@@ -89,7 +92,7 @@ var flagGroups = []struct {
 	names []string
 }{
 	{"Terminal", []string{"plain", "inline"}},
-	{"Output and input", []string{"print", "output-format", "input-format", "verbose", "include-partial-messages", "replay-user-messages", "json-schema", "permission-prompt-tool"}},
+	{"Output and input", []string{"print", "output-format", "input-format", "verbose", "include-partial-messages", "include-hook-events", "replay-user-messages", "json-schema", "permission-prompt-tool"}},
 	{"Model", []string{"model", "small-model", "effort", "fallback-model", "max-turns", "max-budget-usd", "task-budget", "eval", "provider", "api-base", "betas"}},
 	{"Prompt", []string{"system-prompt", "system-prompt-file", "append-system-prompt", "append-system-prompt-file"}},
 	{"Permissions and tools", []string{"permission-mode", "dangerously-skip-permissions", "allowedTools", "disallowedTools", "tools", "add-dir", "sandbox", "trust"}},
@@ -149,6 +152,7 @@ func addPromptFlags(f *pflag.FlagSet, o *Options) {
 	f.StringVar(&o.OutputFormat, "output-format", "text", "the `format`: text, json or stream-json")
 	f.StringVar(&o.InputFormat, "input-format", "text", "the `format`: text or stream-json")
 	f.BoolVar(&o.Verbose, "verbose", false, "json: print every message, not only the result")
+	f.BoolVar(&o.HookEvents, "include-hook-events", false, "stream-json: print the runs of hooks")
 	f.BoolVar(&o.Partial, "include-partial-messages", false, "stream-json: print replies while they are written")
 	f.BoolVar(&o.Replay, "replay-user-messages", false, "stream-json: print the messages of stdin again as they enter")
 	f.StringVar(&o.JSONSchema, "json-schema", "", "the answer must fit this JSON `schema`")
@@ -196,7 +200,6 @@ var compatFlags = []struct {
 	{"await-initialize", "plugins, servers and policies over stdin", true, isFalse},
 	{"allow-dangerously-skip-permissions", "", true, anyValue},
 	{"thinking-display", "", false, anyValue},
-	{"include-hook-events", "", true, anyValue},
 	{"debug-to-stderr", "", true, anyValue},
 }
 

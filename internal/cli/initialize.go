@@ -48,7 +48,6 @@ func (c *controller) initialized(ctx context.Context, in initializing) (any, err
 		name string
 		raw  json.RawMessage
 	}{
-		{"hooks", in.Hooks},
 		{"sdkMcpServers", in.SDKServers},
 		{"mcpServers", in.Servers},
 		{"plugins", in.Plugins},
@@ -74,7 +73,7 @@ func (c *controller) initialized(ctx context.Context, in initializing) (any, err
 func (c *controller) takeInit(in initializing) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	changes := in.Name != "" || !isEmptyJSON(in.JSONSchema) || len(in.SystemPrompt) > 0 || in.AppendSystem != nil || in.PlanText != nil || in.Skills != nil || !isEmptyJSON(in.Agents)
+	changes := in.Name != "" || !isEmptyJSON(in.JSONSchema) || len(in.SystemPrompt) > 0 || in.AppendSystem != nil || in.PlanText != nil || in.Skills != nil || !isEmptyJSON(in.Agents) || !isEmptyJSON(in.Hooks)
 	if c.conv != nil && changes {
 		return fmt.Errorf("initialize must come before the first message")
 	}
@@ -105,6 +104,13 @@ func (c *controller) takeInit(in initializing) error {
 			return fmt.Errorf("initialize: agents: %w", err)
 		}
 		c.o.Agents = string(in.Agents)
+	}
+	if !isEmptyJSON(in.Hooks) {
+		groups, err := c.hostHooks(in.Hooks)
+		if err != nil {
+			return err
+		}
+		c.o.Hooks = groups
 	}
 	c.o.Name = cmp.Or(in.Name, c.o.Name)
 	return nil

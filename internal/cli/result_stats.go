@@ -188,7 +188,7 @@ func (o *outcome) subtype() string {
 	switch {
 	case o.schemaLeft:
 		return "error_max_structured_output_retries"
-	case o.end.Reason == event.EndCompleted, o.api != nil:
+	case o.done(), o.api != nil:
 		return "success"
 	case o.end.Reason == event.EndMaxSteps:
 		return "error_max_turns"
@@ -198,7 +198,12 @@ func (o *outcome) subtype() string {
 	return "error_during_execution"
 }
 
-func (o *outcome) isError() bool { return o.schemaLeft || o.end.Reason != event.EndCompleted }
+// done reports a turn that came to its end, or that a hook ended.
+func (o *outcome) done() bool {
+	return o.end.Reason == event.EndCompleted || o.end.Reason == event.EndStopped
+}
+
+func (o *outcome) isError() bool { return o.schemaLeft || !o.done() }
 
 // message is the failure in one line, or empty.
 func (o *outcome) message() string {
@@ -246,6 +251,8 @@ func (o *outcome) terminalReason(streaming bool) string {
 		return "budget_exhausted"
 	case event.EndDoomLoop:
 		return "doom_loop"
+	case event.EndStopped:
+		return "hook_stopped"
 	case event.EndRefused:
 		return "aborted_tools"
 	}

@@ -26,6 +26,7 @@ type streamPrinter struct {
 	only    bool // the result line and nothing else
 	partial *partials
 	replay  bool
+	hooks   bool // print the runs of hooks
 	about   About
 	notices []string             // warnings from before the first turn
 	turn    bool                 // the turn began; earlier changes are in the first line
@@ -43,7 +44,7 @@ type partID struct {
 }
 
 func newStreamPrinter(w *lineWriter, o *Options, warnings []string) *streamPrinter {
-	p := &streamPrinter{w: w, replay: o.Replay, notices: warnings, usage: map[string]llm.Usage{}, shown: map[partID]bool{}}
+	p := &streamPrinter{w: w, replay: o.Replay, hooks: o.HookEvents, notices: warnings, usage: map[string]llm.Usage{}, shown: map[partID]bool{}}
 	p.working = newToolProgress(w, toolProgressEvery)
 	if o.OutputFormat == "json" {
 		p.only = !o.Verbose
@@ -164,6 +165,8 @@ func (p *streamPrinter) event(e event.Event) error {
 			Type: "system", Subtype: "permission_denied", Tool: b.Call.Name, ToolUseID: b.Call.ID,
 			AgentID: event.CallOf(e.Agent), ReasonType: reasonType(b), Reason: b.Decision.Rule, Message: b.Decision.Reason,
 		})
+	case event.HookStart, event.HookRun:
+		return p.hook(b)
 	case event.Notice:
 		return p.w.write(&informationalLine{Type: "system", Subtype: "informational", Content: b.Text, Level: level(b.Level)})
 	case event.Compacting:

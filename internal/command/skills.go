@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/hook"
 	"github.com/lathe-dev/lathe/internal/subagent"
 )
 
@@ -21,6 +22,7 @@ type Extensions interface {
 	Styles() []Style // the default one first
 	// SetStyle chooses the output style of new conversations, and saves it for this project.
 	SetStyle(ctx context.Context, name string) error
+	Hooks() *hook.Machine
 }
 
 // Skill is a skill, or a command from a file.
@@ -47,6 +49,14 @@ func skillCommands() []Command {
 			Name: "skills", Group: groupLathe, Args: "[name]", Help: "List the skills and commands from files",
 			Doc:      "Each with its origin, and why it cannot be invoked where that is so; also files that were left out. docs/skills.md has more.",
 			Complete: func(_ context.Context, h Host, typed string) []event.Candidate { return skillNames(h, typed) }, Run: listSkills,
+		},
+		{
+			Name: "hooks", Group: groupLathe, Args: "[on|off]", Help: "List the hooks, or switch them off until lathe ends",
+			Doc: "Each with its event, matcher and origin. Hooks of managed settings and of a host program cannot be switched off. `lathe hook test` tries one; docs/hooks.md has more.",
+			Complete: func(_ context.Context, _ Host, typed string) []event.Candidate {
+				return choices(typed, []event.Candidate{{Text: "on"}, {Text: "off"}})
+			},
+			Run: hooks,
 		},
 		{
 			Name: "output-style", Group: groupLathe, Args: "[name]", Help: "Choose how the model answers",

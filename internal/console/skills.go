@@ -8,6 +8,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/command"
 	"github.com/lathe-dev/lathe/internal/config"
 	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/hook"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/skill"
 	"github.com/lathe-dev/lathe/internal/subagent"
@@ -94,3 +95,5 @@ func (c *Console) fileCommand(name, args string) (event.Output, error) {
 	m := llm.UserText("/" + strings.TrimSpace(name+" "+args))
 	return event.Output{Prompt: &m}, nil
 }
+
+func (e extensions) Hooks() *hook.Machine { return e.c.inst.Hooks() }

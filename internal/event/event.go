@@ -181,6 +181,26 @@ type Notice struct {
 	Text  string `json:"text"`
 }
 
+// HookStart says that a hook begins to run.
+type HookStart struct {
+	ID     string `json:"id"`
+	Event  string `json:"event"` // such as PreToolUse
+	Hook   string `json:"hook"`  // its description
+	Status string `json:"status,omitempty"`
+}
+
+// HookRun says that a hook has run.
+type HookRun struct {
+	ID       string        `json:"id"` // of its HookStart
+	Event    string        `json:"event"`
+	Hook     string        `json:"hook"`
+	Stdout   string        `json:"stdout,omitempty"`
+	Stderr   string        `json:"stderr,omitempty"`
+	Exit     int           `json:"exit,omitempty"` // -1: it did not run to its end
+	Err      string        `json:"err,omitempty"`
+	Duration time.Duration `json:"duration_ns"`
+}
+
 // ModelFallback says that another model answers for the rest of the turn.
 type ModelFallback struct {
 	From   string `json:"from"`
@@ -355,6 +375,8 @@ func (ToolOutput) Kind() string    { return "tool.output" }
 func (ToolEnd) Kind() string       { return "tool.end" }
 func (Denied) Kind() string        { return "tool.denied" }
 func (Notice) Kind() string        { return "notice" }
+func (HookStart) Kind() string     { return "hook.start" }
+func (HookRun) Kind() string       { return "hook.run" }
 func (ModelFallback) Kind() string { return "model.fallback" }
 func (Background) Kind() string    { return "background" }
 func (ModeChanged) Kind() string   { return "mode.changed" }

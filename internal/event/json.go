@@ -119,6 +119,8 @@ var kinds = sync.OnceValue(func() map[string]decoder {
 	register[ToolEnd](m)
 	register[Denied](m)
 	register[Notice](m)
+	register[HookStart](m)
+	register[HookRun](m)
 	register[ModelFallback](m)
 	register[Background](m)
 	register[ModeChanged](m)

@@ -46,6 +46,8 @@ func everyBody() []event.Body {
 		event.ToolStart{Call: call, Parent: "batch_1", Title: "a.go", Preview: event.Diff{Path: "a.go", Unified: "@@ -1 +1 @@\n-a\n+b\n", Added: 1, Removed: 1}},
 		event.ToolOutput{CallID: "toolu_1", Text: "line\n"},
 		event.Notice{Level: "warning", Text: "disk almost full"},
+		event.HookStart{ID: "h1", Event: "PreToolUse", Hook: "PreToolUse:Bash (check.sh)", Status: "checking"},
+		event.HookRun{ID: "h1", Event: "PreToolUse", Hook: "PreToolUse:Bash (check.sh)", Stdout: "{}", Stderr: "no", Exit: 2, Err: "e", Duration: time.Second},
 		event.ModelFallback{From: "a", To: "b", Reason: "overloaded"},
 		event.Background{
 			Task:    event.BackgroundTask{ID: "bash_1", CallID: "toolu_1", Command: "make", Status: "failed", ExitCode: 2, Output: "/b/1"},

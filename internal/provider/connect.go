@@ -85,6 +85,14 @@ func noAlias(name, alias, section string) error {
 	}
 }
 
+// ModelOrSmall returns the model with that name; "" is the model for small work.
+func (all *Set) ModelOrSmall(ctx context.Context, name string) (llm.Model, error) {
+	if name == "" {
+		return all.SmallModel(ctx)
+	}
+	return all.Model(ctx, name)
+}
+
 // SmallModel returns the model for small work beside the conversation (titles, summaries of pages): the
 // configured one, else the small one of the conversation's host, else the conversation's own.
 func (all *Set) SmallModel(ctx context.Context) (llm.Model, error) {

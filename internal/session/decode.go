@@ -265,6 +265,8 @@ func slowBody(kind string, line []byte) (Body, error) {
 		return unmarshal[Prefix](line)
 	case "connection":
 		return unmarshal[Connection](line)
+	case "hook":
+		return unmarshal[HookRun](line)
 	case "grant":
 		return unmarshal[Grant](line)
 	case "system":

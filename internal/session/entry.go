@@ -19,7 +19,7 @@ type Entry struct {
 }
 
 // Body is the content of an entry: one of User, Part, CallStart, CallEnd, Reply, Compaction, Decision, Head,
-// Title, Model, Mode, System, Seen, Grant, TurnEnd, SideRequest, Prefix, Note, Connection, BlobRef or Unknown. Kind is its name in the log.
+// Title, Model, Mode, System, Seen, Grant, TurnEnd, SideRequest, Prefix, Note, Connection, HookRun, BlobRef or Unknown. Kind is its name in the log.
 type Body interface{ Kind() string }
 
 // User is a whole message of the user.
@@ -151,6 +151,20 @@ type Connection struct {
 	DurationMS int64  `json:"duration_ms,omitempty"`
 }
 
+// HookRun is a run of a hook.
+type HookRun struct {
+	Event      string          `json:"event"`
+	Hook       string          `json:"hook"` // its command, address or question, on one short line
+	From       string          `json:"from"` // the settings file, or the host program
+	CallID     string          `json:"call_id,omitempty"`
+	Input      json.RawMessage `json:"input,omitempty"`
+	Output     string          `json:"output,omitempty"`
+	Stderr     string          `json:"stderr,omitempty"`
+	Exit       int             `json:"exit,omitempty"` // -1: it did not run to its end
+	Err        string          `json:"err,omitempty"`  // why it decides nothing
+	DurationMS int64           `json:"duration_ms"`
+}
+
 // BlobRef says that a blob was written. File is its name in the blobs folder.
 type BlobRef struct {
 	File   string `json:"file"`
@@ -221,6 +235,7 @@ func (Grant) Kind() string { return "grant" }
 
 // Kind is the entry's name in the log.
 func (Connection) Kind() string { return "connection" }
+func (HookRun) Kind() string    { return "hook" }
 func (System) Kind() string     { return "system" }
 func (User) Kind() string       { return "user" }
 func (Part) Kind() string       { return "part" }

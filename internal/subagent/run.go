@@ -274,6 +274,8 @@ func problem(end event.TurnEnd, err error) string {
 		return "the user refused one of its calls"
 	case end.Reason == event.EndInterrupted:
 		return "it was interrupted"
+	case end.Reason == event.EndStopped:
+		return "a hook ended it"
 	case end.Err != "":
 		return end.Err
 	case err != nil:

@@ -351,7 +351,7 @@ func (m *model) endTurn(b event.TurnEnd) {
 // failed reports a turn that ended by an error.
 func failed(b event.TurnEnd) bool {
 	switch b.Reason {
-	case event.EndCompleted, event.EndRefused, event.EndInterrupted, event.EndMaxSteps, event.EndBudget, event.EndDoomLoop:
+	case event.EndCompleted, event.EndRefused, event.EndInterrupted, event.EndMaxSteps, event.EndBudget, event.EndDoomLoop, event.EndStopped:
 		return false
 	}
 	return true
@@ -370,6 +370,8 @@ func ending(b event.TurnEnd) string {
 		return "stopped: the budget is used up"
 	case event.EndDoomLoop:
 		return "stopped: the same calls came again and again"
+	case event.EndStopped:
+		return "stopped by a hook"
 	}
 	return strings.TrimSuffix("The turn failed: "+b.Err, ": ")
 }

@@ -38,6 +38,10 @@ type Config struct {
 	Context func(context.Context) []llm.Part                       // waits for the current context and memory
 	Read    func(ctx context.Context, names []string) [][]llm.Part // the texts of files, as Read returns them; nil: unreadable
 	Forget  func()                                                 // texts were removed from the conversation
+
+	// Before may refuse a compaction, and After sees the summary of one; the triggers are manual and auto. Nil: not called.
+	Before func(ctx context.Context, trigger, instructions string) error
+	After  func(ctx context.Context, trigger, summary string)
 }
 
 // Keeper keeps the window of one session.
@@ -197,10 +201,31 @@ func (k *Keeper) Replace(ctx context.Context, text string) error {
 	return nil
 }
 
+// refused is the error of a compaction that a hook refused: none while the conversation still fits.
+func (k *Keeper) refused(t compact.Task, err error) error {
+	if t.Trigger != compact.Auto {
+		return err
+	}
+	k.Journal.Note(event.Notice{Level: "warning", Text: err.Error()})
+	return nil
+}
+
 // compact runs a compaction, publishes it, and lets the tools forget the files that are no longer in the conversation.
 func (k *Keeper) compact(ctx context.Context, t compact.Task) (compact.Report, error) {
+	trigger := "auto"
+	if t.Trigger == compact.Manual {
+		trigger = "manual"
+	}
+	if k.Before != nil {
+		if err := k.Before(ctx, trigger, t.Instructions); err != nil {
+			return compact.Report{}, k.refused(t, err)
+		}
+	}
 	k.Journal.Publish(event.Compacting{Trigger: t.Trigger})
 	r, err := k.compactor.Run(ctx, t)
+	if r.Level == compact.Summary && k.After != nil {
+		defer k.After(context.WithoutCancel(ctx), trigger, r.Summary)
+	}
 	if r.Level != compact.None {
 		k.Env.Reads.Prune(k.Journal.Log().InContext)
 		k.Env.Cache.Clear()

@@ -206,7 +206,20 @@ const cases = {
     const r = await run(place(), {betas: ['context-1m-2025-08-07']});
     must(r.requests[0].headers['anthropic-beta']?.includes('context-1m-2025-08-07'), r.requests[0].headers);
   },
-  hooks: refused({hooks: {PreToolUse: [{hooks: [async () => ({continue: true})]}]}}, 'hooks'),
+  hooks: async () => {
+    const at = place(), seen = [];
+    const r = await run(at, {permissionMode: 'bypassPermissions', allowDangerouslySkipPermissions: true, hooks: {
+      PreToolUse: [{matcher: 'Write', hooks: [async (input, id) => {
+        seen.push([input.hook_event_name, input.tool_name, id]);
+        return {hookSpecificOutput: {hookEventName: 'PreToolUse', permissionDecision: 'deny', permissionDecisionReason: 'not while we test'}};
+      }]}],
+      UserPromptSubmit: [{hooks: [async input => ({hookSpecificOutput: {hookEventName: 'UserPromptSubmit', additionalContext: 'asked: ' + input.prompt}})]}],
+    }}, {script: [[write(at.cwd)]]});
+    done(r);
+    must(seen.length === 1 && seen[0][0] === 'PreToolUse' && seen[0][1] === 'Write' && seen[0][2].startsWith('toolu_'), seen);
+    must(!existsSync(join(at.cwd, 'made.txt')) && results(r).includes('not while we test'), results(r));
+    must(r.requests.some(q => q.raw.includes('asked: hi')), 'no context');
+  },
   onElicitation: noEffect({onElicitation: async () => ({action: 'decline'})}),
   onUserDialog: noEffect({onUserDialog: async () => ({behavior: 'cancelled'})}),
   supportedDialogKinds: noEffect({onUserDialog: async () => ({behavior: 'cancelled'}), supportedDialogKinds: ['refusal_fallback_prompt']}),
@@ -219,7 +232,12 @@ const cases = {
   sessionStore: refused({sessionStore: {append: async () => {}, load: async () => null}}, 'session-mirror'),
   sessionStoreFlush: noEffect({sessionStoreFlush: 'eager'}),
   loadTimeoutMs: noEffect({loadTimeoutMs: 1000}),
-  includeHookEvents: noEffect({includeHookEvents: true}),
+  includeHookEvents: async () => {
+    const r = await run(place(), {includeHookEvents: true, hooks: {Stop: [{hooks: [async () => ({systemMessage: 'bye'})]}]}});
+    done(r);
+    const of = s => r.messages.filter(m => m.type === 'system' && m.subtype === s && m.hook_event === 'Stop');
+    must(of('hook_started').length === 1 && of('hook_response').length === 1 && of('hook_response')[0].outcome === 'success', r.messages);
+  },
   includePartialMessages: async () => {
     const r = await run(place(), {includePartialMessages: true});
     must(r.messages.some(m => m.type === 'stream_event' && m.event.type === 'content_block_delta'), 'no deltas');

@@ -1,0 +1,16 @@
+package boundary
+
+import "github.com/lathe-dev/lathe/internal/sandbox"
+
+// ForHook returns the confinement of a hook that comes with a project, or nil where nothing is confined. It reaches only the
+// hosts that the settings allow. Done is to be called when it has ended.
+func (b *Boundary) ForHook(dir string) (c *sandbox.Confinement, done func(), err error) {
+	if !b.Confined() {
+		return nil, func() {}, nil
+	}
+	r, err := b.For([]string{dir}, Network{})
+	if err != nil {
+		return nil, nil, err
+	}
+	return r.Confinement, func() { r.Done() }, nil
+}

@@ -1,0 +1,30 @@
+package extension
+
+import (
+	"github.com/lathe-dev/lathe/internal/boundary"
+	"github.com/lathe-dev/lathe/internal/hook"
+	"github.com/lathe-dev/lathe/internal/llm"
+	"github.com/lathe-dev/lathe/internal/llm/hosts"
+	"github.com/lathe-dev/lathe/internal/permission/call"
+	"github.com/lathe-dev/lathe/internal/ruleset"
+	"github.com/lathe-dev/lathe/internal/sandbox"
+)
+
+// Hooks makes the hooks of an instance: those of the settings, and the given ones of a host program.
+func (f *Folder) Hooks(given []hook.Group, tools *call.Catalogue, b *boundary.Boundary, runner *sandbox.Runner, environ func() []string) *hook.Machine {
+	m := &hook.Machine{
+		Config: f.o.Config, Given: given, Root: f.o.Config().Paths().Root, Runner: runner,
+		Environ: func(foreign bool) []string {
+			if !foreign {
+				return environ()
+			}
+			return sandbox.CleanEnv(environ(), sandbox.Options{Drop: hosts.Secrets(), ScrubCredentials: f.o.Config().Settings.Bash.ScrubCredentials})
+		},
+		Confine: func() (*sandbox.Confinement, func(), error) { return b.ForHook(f.o.Dir) },
+		Covers: func(rule string, c llm.ToolCall) (bool, error) {
+			return ruleset.Covers(ruleset.Options{Tools: tools, Dir: f.o.Dir, Home: f.o.Config().Paths().Home}, rule, c.Name, c.Input)
+		},
+	}
+	m.SwitchOff(f.o.Bare)
+	return m
+}

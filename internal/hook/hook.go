@@ -1,0 +1,249 @@
+// Package hook runs the hooks of the user, a project, an organisation and a host program: commands, HTTP requests and
+// questions to a model at events of a session, in Claude Code's form (https://docs.anthropic.com/en/docs/claude-code/hooks).
+//
+// The words: an event is an occasion, such as PreToolUse; a group is a matcher and its handlers; a handler is one command,
+// request or question; its subject is the word that matchers are compared with, such as the name of a tool.
+//
+// Promises: all handlers of an event run side by side, and the strictest result counts; a handler that fails, hangs or
+// prints nonsense is reported and decides nothing; a handler never lifts a deny rule or a guard; each run is in the log
+// with its input, output and time.
+package hook
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/lathe-dev/lathe/internal/config"
+	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/journal"
+	"github.com/lathe-dev/lathe/internal/llm"
+	"github.com/lathe-dev/lathe/internal/permission"
+	"github.com/lathe-dev/lathe/internal/sandbox"
+)
+
+// Machine is what handlers need of the program around them. All sessions of an instance share it.
+type Machine struct {
+	Config  func() *config.Config
+	Given   []Group // of the host program, in addition to those of the settings
+	Root    string  // the project's folder
+	Runner  *sandbox.Runner
+	Environ func(foreign bool) []string // of commands; foreign: of a project or a plugin, which get no credentials
+	// Confine confines a command of a project or a plugin; nil, or a nil result: not confined. done is called when it has ended.
+	Confine func() (c *sandbox.Confinement, done func(), err error)
+	// Covers reports whether a permission rule covers a call.
+	Covers func(rule string, call llm.ToolCall) (bool, error)
+	Client *http.Client // nil: one that follows no redirects
+
+	mu     sync.Mutex
+	digest string
+	table  *table
+	off    bool
+}
+
+// Session is the conversation that a Hooks serves.
+type Session struct {
+	*journal.Journal
+	Dir    func() string
+	Mode   func() permission.Mode
+	Effort func() llm.Effort
+	Agent  string // the kind of the agent; "" is lathe's own
+	Main   string // the id of the main conversation: this one, or another for a subagent
+	// Invoke runs calls for handlers of the types mcp_tool and agent.
+	Invoke func(context.Context, []llm.ToolCall) []llm.ToolResult
+	Model  func() llm.ModelInfo
+	Models func(ctx context.Context, name string) (llm.Model, error) // for handlers that ask; "" is the model for small work
+	Count  func(purpose string, m llm.ModelInfo, u llm.Usage)        // adds their use to the cost of the session
+	Life   context.Context                                           // ends with the session
+
+	Interactive bool // somebody answers questions
+}
+
+// Hooks fires the events of one session. It is safe for concurrent use. A nil one has no hooks.
+type Hooks struct {
+	m *Machine
+	s Session
+
+	mu      sync.Mutex
+	source  string
+	begun   bool // SessionStart or SubagentStart was fired
+	blocks  int  // times in a row that a Stop hook continued the turn
+	later   []string
+	running sync.WaitGroup // asynchronous handlers
+	timers  map[string]*time.Timer
+	prompt  string // the id of the present prompt
+	env     string // the file that SessionStart hooks write variables to
+}
+
+// New makes the hooks of a session. A hook of the settings that protects the user and cannot be read is an error.
+func (m *Machine) New(s Session) (*Hooks, error) {
+	if err := m.Check(); err != nil {
+		return nil, err
+	}
+	return &Hooks{m: m, s: s, timers: map[string]*time.Timer{}}, nil
+}
+
+// Check returns the first error of a hook that protects the user, such as one of PreToolUse.
+func (m *Machine) Check() error { return m.current().err }
+
+// Notes are warnings about the other hooks that cannot be used.
+func (m *Machine) Notes() []string { return m.current().notes }
+
+// Any reports whether an event has handlers.
+func (h *Hooks) Any(name string) bool { return h != nil && len(h.m.current().handlers[name]) > 0 }
+
+// current returns the handlers of the settings in force.
+func (m *Machine) current() *table {
+	c := m.Config()
+	digest := c.Digest()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.table == nil || m.digest != digest {
+		groups := c.Hooks()
+		if m.off {
+			groups = without(groups)
+		}
+		m.table, m.digest = read(groups, m.Given), digest
+	}
+	return m.table
+}
+
+// List describes the handlers in force, by event.
+func (m *Machine) List() []Handler {
+	var out []Handler
+	for _, hs := range m.current().handlers {
+		for _, h := range hs {
+			out = append(out, *h)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Handler) int {
+		return cmp.Or(cmp.Compare(order(a.Event), order(b.Event)), cmp.Compare(a.number, b.number))
+	})
+	return out
+}
+
+// occasion is one firing of an event.
+type occasion struct {
+	event   string
+	subject string         // for matchers
+	fields  map[string]any // of the input, beside those that every event has
+	call    *llm.ToolCall  // of a tool event
+}
+
+// Run is the result of one handler.
+type Run struct {
+	Handler *Handler
+	Output  Output
+	Text    string // standard output that is not JSON
+	Stderr  string
+	Exit    int // 2 blocks
+	Err     error
+	Took    time.Duration
+}
+
+// blocked reports exit code 2 or a decision to block, and the reason.
+func (r Run) blocked() (string, bool) {
+	switch {
+	case r.Output.Decision == "block" || r.Output.Decision == "deny":
+		return cmp.Or(r.Output.Reason, r.Stderr, "a hook blocked it"), true
+	case r.Exit == 2:
+		return cmp.Or(r.Output.Reason, r.Stderr, "a hook blocked it"), true
+	}
+	return "", false
+}
+
+// stops reports a hook that ends the turn, and the reason.
+func (r Run) stops() (string, bool) {
+	if r.Output.Continue != nil && !*r.Output.Continue {
+		return cmp.Or(r.Output.StopReason, "it gave no reason"), true
+	}
+	return "", false
+}
+
+// context is the text for the model.
+func (r Run) context() string { return r.Output.Specific.AdditionalContext }
+
+// fire runs the handlers of an event side by side and returns their results in the order of the list.
+func (h *Hooks) fire(ctx context.Context, o occasion) []Run {
+	if h == nil {
+		return nil
+	}
+	handlers := h.matching(o)
+	if len(handlers) == 0 {
+		return nil
+	}
+	input, err := json.Marshal(h.input(o))
+	if err != nil {
+		h.warn(fmt.Sprintf("hooks of %s: %v", o.event, err))
+		return nil
+	}
+	runs := make([]Run, len(handlers))
+	var wg sync.WaitGroup
+	for i, handler := range handlers {
+		wg.Go(func() { runs[i] = h.one(ctx, handler, o, input) })
+	}
+	wg.Wait()
+	for _, r := range runs {
+		h.show(r)
+	}
+	return runs
+}
+
+// matching lists the handlers for an occasion.
+func (h *Hooks) matching(o occasion) (out []*Handler) {
+	for _, handler := range h.m.current().handlers[o.event] {
+		if !handler.matches(o.subject) {
+			continue
+		}
+		if handler.If != "" && !h.covered(handler, o.call) {
+			continue
+		}
+		out = append(out, handler)
+	}
+	return out
+}
+
+// covered tests the rule of a handler. A rule that cannot be tested counts as matching, so that a hook that protects runs.
+func (h *Hooks) covered(handler *Handler, call *llm.ToolCall) bool {
+	if call == nil {
+		return false
+	}
+	if h.m.Covers == nil {
+		return true
+	}
+	ok, err := h.m.Covers(handler.If, *call)
+	return ok || err != nil
+}
+
+// one runs a handler and records it.
+func (h *Hooks) one(ctx context.Context, handler *Handler, o occasion, input []byte) Run {
+	id := newID()
+	h.s.Publish(event.HookStart{ID: id, Event: o.event, Hook: handler.name(o.subject), Status: handler.StatusMessage})
+	if handler.Async {
+		h.background(handler, o, id, input)
+		return Run{Handler: handler}
+	}
+	return h.recorded(ctx, handler, o, id, input)
+}
+
+// show publishes a handler's message for the user, and its failure.
+func (h *Hooks) show(r Run) {
+	if m := r.Output.SystemMessage; m != "" {
+		h.note("info", m)
+	}
+	if r.Err != nil {
+		h.warn(fmt.Sprintf("the hook %s failed and decides nothing: %v", r.Handler.name(""), r.Err))
+	}
+}
+
+func (h *Hooks) warn(text string) { h.note("warning", text) }
+
+func (h *Hooks) note(level, text string) { h.s.Note(event.Notice{Level: level, Text: text}) }
+
+// child reports the session of a subagent.
+func (h *Hooks) child() bool { return h.s.Main != h.s.ID() }

@@ -1,0 +1,66 @@
+package hook
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"maps"
+	"path/filepath"
+
+	"github.com/lathe-dev/lathe/internal/llm"
+)
+
+// input is the object that handlers read.
+func (h *Hooks) input(o occasion) map[string]any {
+	in := map[string]any{
+		"session_id": h.s.ID(), "transcript_path": h.s.Path(), "cwd": h.s.Dir(), "hook_event_name": o.event,
+	}
+	if h.s.Mode != nil {
+		in["permission_mode"] = string(h.s.Mode())
+	}
+	if h.s.Effort != nil {
+		if e := h.s.Effort(); e != "" {
+			in["effort"] = map[string]any{"level": string(e)}
+		}
+	}
+	if h.s.Agent != "" {
+		in["agent_type"] = h.s.Agent
+	}
+	if h.child() {
+		in["session_id"], in["agent_id"] = h.s.Main, h.s.ID()
+	}
+	h.mu.Lock()
+	if h.prompt != "" {
+		in["prompt_id"] = h.prompt
+	}
+	h.mu.Unlock()
+	maps.Copy(in, o.fields)
+	return in
+}
+
+// callFields are the fields of a tool event.
+func (h *Hooks) callFields(call llm.ToolCall) map[string]any {
+	return map[string]any{"tool_name": call.Name, "tool_input": h.absolute(call.Input), "tool_use_id": call.ID}
+}
+
+// absolute makes the paths of a call's input absolute, as hooks expect them.
+func (h *Hooks) absolute(input json.RawMessage) any {
+	var fields map[string]any
+	if json.Unmarshal(input, &fields) != nil {
+		return input
+	}
+	for _, key := range []string{"file_path", "notebook_path", "path"} {
+		if p, ok := fields[key].(string); ok && p != "" && !filepath.IsAbs(p) {
+			fields[key] = filepath.Join(h.s.Dir(), p)
+		}
+	}
+	return fields
+}
+
+func newID() string {
+	var b [16]byte
+	_, _ = rand.Read(b[:]) // it never fails
+	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
+	x := hex.EncodeToString(b[:])
+	return x[:8] + "-" + x[8:12] + "-" + x[12:16] + "-" + x[16:20] + "-" + x[20:]
+}

@@ -1,0 +1,110 @@
+package hook
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// mostText is the longest text that a handler can give to the model or the user, in bytes.
+const mostText = 10_000
+
+// Output is the JSON that a handler prints.
+type Output struct {
+	Continue       *bool    `json:"continue"` // false ends the turn
+	StopReason     string   `json:"stopReason"`
+	SuppressOutput bool     `json:"suppressOutput"`
+	SystemMessage  string   `json:"systemMessage"` // for the user
+	Decision       string   `json:"decision"`      // block; approve and deny in old hooks
+	Reason         string   `json:"reason"`
+	Async          bool     `json:"async"`
+	Specific       Specific `json:"hookSpecificOutput"`
+}
+
+// Specific is the part of an output that belongs to one event.
+type Specific struct {
+	Event string `json:"hookEventName"`
+
+	PermissionDecision string          `json:"permissionDecision"` // allow, deny, ask or defer
+	PermissionReason   string          `json:"permissionDecisionReason"`
+	UpdatedInput       json.RawMessage `json:"updatedInput"`
+	AdditionalContext  string          `json:"additionalContext"`
+	Decision           *answer         `json:"decision"` // of PermissionRequest
+	UpdatedOutput      json.RawMessage `json:"updatedToolOutput"`
+	UpdatedMCPOutput   json.RawMessage `json:"updatedMCPToolOutput"`
+	SessionTitle       string          `json:"sessionTitle"`
+	Retry              bool            `json:"retry"`
+}
+
+// answer is a decision on a question for permission.
+type answer struct {
+	Behavior  string          `json:"behavior"` // allow or deny
+	Message   string          `json:"message"`
+	Interrupt bool            `json:"interrupt"`
+	Input     json.RawMessage `json:"updatedInput"`
+	Updates   []Update        `json:"updatedPermissions"`
+}
+
+// Update is a change of rules or of the mode that a hook makes with its answer.
+type Update struct {
+	Type  string `json:"type"`
+	Rules []struct {
+		Tool    string `json:"toolName"`
+		Content string `json:"ruleContent"`
+	} `json:"rules"`
+	Behavior    string   `json:"behavior"`
+	Mode        string   `json:"mode"`
+	Directories []string `json:"directories"`
+	Destination string   `json:"destination"`
+}
+
+// parse reads the standard output of a handler: JSON if it begins with a brace, else plain text.
+func parse(name string, stdout []byte) (out Output, text string, err error) {
+	trimmed := bytes.TrimSpace(stdout)
+	if len(trimmed) == 0 || trimmed[0] != '{' {
+		return out, bounded(string(trimmed)), nil
+	}
+	if err := json.Unmarshal(trimmed, &out); err != nil {
+		return Output{}, "", fmt.Errorf("its output is no JSON in the form of a hook's: %w", err)
+	}
+	return out, "", out.check(name)
+}
+
+// check refuses values that a handler of the event cannot mean, and bounds the texts.
+func (o *Output) check(name string) error {
+	if e := o.Specific.Event; e != "" && e != name {
+		return fmt.Errorf("its output is for the event %s", e)
+	}
+	switch o.Decision {
+	case "", "block", "approve", "allow", "deny":
+	default:
+		return fmt.Errorf("the decision %q is none of block and approve", o.Decision)
+	}
+	switch o.Specific.PermissionDecision {
+	case "", "allow", "deny", "ask", "defer":
+	default:
+		return fmt.Errorf("the permissionDecision %q is none of allow, deny, ask and defer", o.Specific.PermissionDecision)
+	}
+	if a := o.Specific.Decision; a != nil && a.Behavior != "allow" && a.Behavior != "deny" {
+		return fmt.Errorf("the behavior %q is none of allow and deny", a.Behavior)
+	}
+	for _, text := range []*string{&o.StopReason, &o.SystemMessage, &o.Reason, &o.Specific.PermissionReason, &o.Specific.AdditionalContext} {
+		*text = bounded(*text)
+	}
+	return nil
+}
+
+// bounded cuts a text that is too long.
+func bounded(text string) string {
+	text = strings.ToValidUTF8(text, "\uFFFD")
+	if len(text) <= mostText {
+		return text
+	}
+	end := mostText
+	for !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return text[:end] + fmt.Sprintf("\n[cut: the hook's text has %d bytes, of which %d are kept]", len(text), end)
+}

@@ -1,0 +1,61 @@
+package hook
+
+import (
+	"cmp"
+	"context"
+	"strings"
+
+	"github.com/lathe-dev/lathe/internal/agent"
+	"github.com/lathe-dev/lathe/internal/permission"
+)
+
+// Answered is the answer of hooks to a question for permission.
+type Answered struct {
+	permission.Decision
+	Updates []Update
+}
+
+// PermissionRequest asks the hooks about a call that would be a question to the user; ok is false when none answers. A refusal
+// counts before an approval.
+func (h *Hooks) PermissionRequest(ctx context.Context, a agent.Approval) (out Answered, ok bool) {
+	if !h.Any("PermissionRequest") || isWithin(ctx) {
+		return out, false
+	}
+	fields := h.callFields(a.Call)
+	delete(fields, "tool_use_id")
+	for _, r := range h.fire(ctx, occasion{event: "PermissionRequest", subject: a.Tool, fields: fields, call: &a.Call}) {
+		ans := r.Output.Specific.Decision
+		if ans == nil || ok && (out.Effect == permission.Deny || ans.Behavior == "allow") {
+			continue
+		}
+		ok = true
+		out = Answered{Decision: permission.Decision{Layer: permission.LayerAsk, Source: "hook " + r.Handler.Text()}}
+		if ans.Behavior == "deny" {
+			out.Effect, out.Reason, out.Interrupt = permission.Deny, cmp.Or(ans.Message, "a hook refused it"), ans.Interrupt
+			continue
+		}
+		out.Effect, out.Reason, out.Input, out.Updates = permission.Allow, "a hook allowed it", ans.Input, ans.Updates
+	}
+	return out, ok
+}
+
+// Rule is the text of a permission rule in an Update.
+func Rule(tool, content string) string {
+	if strings.TrimSpace(content) == "" {
+		return tool
+	}
+	return tool + "(" + content + ")"
+}
+
+// PermissionDenied reports a call that the model for permissions refused; true: the model may try again.
+func (h *Hooks) PermissionDenied(ctx context.Context, a agent.Approval, reason string) (retry bool) {
+	if !h.Any("PermissionDenied") || isWithin(ctx) {
+		return false
+	}
+	fields := h.callFields(a.Call)
+	fields["reason"] = reason
+	for _, r := range h.fire(ctx, occasion{event: "PermissionDenied", subject: a.Tool, fields: fields, call: &a.Call}) {
+		retry = retry || r.Output.Specific.Retry
+	}
+	return retry
+}

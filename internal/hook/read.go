@@ -1,0 +1,312 @@
+package hook
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/lathe-dev/lathe/internal/config"
+)
+
+// Group is a matcher and its handlers, in Claude Code's form, from elsewhere than the settings.
+type Group struct {
+	Event string
+	JSON  json.RawMessage
+	From  string // where it is from, for people
+	Call  Callback
+}
+
+// Handler is one hook.
+type Handler struct {
+	Event   string `json:"event"`
+	Matcher string `json:"matcher,omitempty"`
+	From    string `json:"from"` // the file, or the host program
+
+	Type          string  `json:"type"`
+	If            string  `json:"if,omitempty"`
+	Timeout       float64 `json:"timeout,omitempty"` // seconds; 0: the event's default
+	StatusMessage string  `json:"statusMessage,omitempty"`
+
+	Command     string   `json:"command,omitempty"`
+	Args        []string `json:"args,omitempty"` // not nil: the command is a program, and runs without a shell
+	Shell       string   `json:"shell,omitempty"`
+	Async       bool     `json:"async,omitempty"`
+	AsyncRewake bool     `json:"asyncRewake,omitempty"`
+
+	URL     string            `json:"url,omitempty"`
+	Headers map[string]string `json:"headers,omitempty"`
+	EnvVars []string          `json:"allowedEnvVars,omitempty"`
+
+	Server string          `json:"server,omitempty"`
+	Tool   string          `json:"tool,omitempty"`
+	Input  json.RawMessage `json:"input,omitempty"`
+
+	Prompt          string `json:"prompt,omitempty"`
+	Model           string `json:"model,omitempty"`
+	ContinueOnBlock bool   `json:"continueOnBlock,omitempty"`
+
+	CallbackID string `json:"-"`
+
+	number  int
+	foreign bool // of a project: its commands are confined and get no credentials
+	test    func(subject string) bool
+	call    Callback
+}
+
+// The types of handlers.
+const (
+	typeCommand  = "command"
+	typeHTTP     = "http"
+	typePrompt   = "prompt"
+	typeAgent    = "agent"
+	typeMCP      = "mcp_tool"
+	typeCallback = "callback"
+)
+
+// table has the handlers by event.
+type table struct {
+	handlers map[string][]*Handler
+	notes    []string
+	err      error
+	seen     map[string]bool
+	count    int
+}
+
+// read reads the groups of the settings, then those of the host program.
+func read(groups []config.HookGroup, given []Group) *table {
+	t := &table{handlers: map[string][]*Handler{}, seen: map[string]bool{}}
+	for _, g := range groups {
+		foreign := g.Origin.Layer == config.Project || g.Origin.Layer == config.Local
+		t.add(Group{Event: g.Event, JSON: g.JSON, From: g.Origin.String()}, foreign, true)
+	}
+	for _, g := range given {
+		t.add(g, false, false)
+	}
+	return t
+}
+
+// add adds the handlers of a group. Of equal handlers in several settings files the first runs.
+func (t *table) add(g Group, foreign, once bool) {
+	var group struct {
+		Matcher string            `json:"matcher"`
+		Hooks   []json.RawMessage `json:"hooks"`
+		IDs     []string          `json:"hookCallbackIds"`
+		Timeout float64           `json:"timeout"`
+	}
+	if !t.known(g) {
+		return
+	}
+	if err := json.Unmarshal(g.JSON, &group); err != nil {
+		t.bad(g, fmt.Errorf("a group is an object with a matcher and a list of hooks: %w", err))
+		return
+	}
+	test, err := matcher(g.Event, group.Matcher)
+	if err != nil {
+		t.bad(g, err)
+		return
+	}
+	if len(group.Hooks)+len(group.IDs) == 0 {
+		t.bad(g, errors.New(`the group has no list "hooks"`))
+		return
+	}
+	for _, id := range group.IDs {
+		t.put(&Handler{Type: typeCallback, CallbackID: id, Timeout: group.Timeout, call: g.Call}, g, group.Matcher, test)
+	}
+	for _, raw := range group.Hooks {
+		key := g.Event + "\x00" + group.Matcher + "\x00" + compact(raw)
+		if once && t.seen[key] {
+			continue
+		}
+		t.seen[key] = true
+		h := &Handler{foreign: foreign}
+		if err := json.Unmarshal(raw, h); err != nil {
+			t.bad(g, err)
+			continue
+		}
+		if err := h.check(g.Event); err != nil {
+			t.bad(g, err)
+			continue
+		}
+		t.put(h, g, group.Matcher, test)
+	}
+}
+
+func (t *table) put(h *Handler, g Group, m string, test func(string) bool) {
+	t.count++
+	h.Event, h.Matcher, h.From, h.test, h.number = g.Event, m, g.From, test, t.count
+	h.Async = h.Async || h.AsyncRewake
+	t.handlers[g.Event] = append(t.handlers[g.Event], h)
+}
+
+// known reports whether lathe fires an event; of others there is a note.
+func (t *table) known(g Group) bool {
+	e, ok := events()[g.Event]
+	switch {
+	case !ok:
+		t.notes = append(t.notes, fmt.Sprintf("%s: there is no event %q for hooks; the events are %s", g.From, g.Event, strings.Join(Names(), ", ")))
+	case e.missing != "":
+		t.notes = append(t.notes, fmt.Sprintf("%s: hooks of %s never run: %s", g.From, g.Event, e.missing))
+	default:
+		return true
+	}
+	return false
+}
+
+// bad reports a hook that cannot be used. One that protects the user is an error: without it more would be allowed.
+func (t *table) bad(g Group, err error) {
+	text := fmt.Sprintf("%s: hooks.%s: %v", g.From, g.Event, err)
+	if events()[g.Event].protects && t.err == nil {
+		t.err = errors.New(text + "; correct it, or take it out")
+		return
+	}
+	t.notes = append(t.notes, text)
+}
+
+// check reports a handler that could not run.
+func (h *Handler) check(name string) error {
+	missing := func(field, value string) error {
+		if strings.TrimSpace(value) == "" {
+			return fmt.Errorf("a hook of the type %s needs %q", h.Type, field)
+		}
+		return nil
+	}
+	if !events()[name].takes(h.Type) {
+		return fmt.Errorf("a hook of this event cannot have the type %q; it is one of %s", h.Type, strings.Join(events()[name].types(), ", "))
+	}
+	if h.Timeout < 0 {
+		return fmt.Errorf("the timeout is %v seconds; leave it out for the default", h.Timeout)
+	}
+	switch h.Type {
+	case typeCommand:
+		return missing("command", h.Command)
+	case typeHTTP:
+		if !strings.HasPrefix(h.URL, "http://") && !strings.HasPrefix(h.URL, "https://") {
+			return fmt.Errorf("the url %q is not one of http or https", h.URL)
+		}
+	case typeMCP:
+		return cmpErr(missing("server", h.Server), missing("tool", h.Tool))
+	default:
+		return missing("prompt", h.Prompt)
+	}
+	return nil
+}
+
+func cmpErr(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// limit is how long a handler may run.
+func (h *Handler) limit() time.Duration {
+	if h.Timeout > 0 {
+		return time.Duration(h.Timeout * float64(time.Second))
+	}
+	switch h.Type {
+	case typePrompt:
+		return 30 * time.Second
+	case typeAgent:
+		return time.Minute
+	}
+	if d := events()[h.Event].limit; d > 0 {
+		return d
+	}
+	return 10 * time.Minute
+}
+
+// name describes a handler in messages.
+func (h *Handler) name(subject string) string {
+	text := h.Event
+	if subject != "" {
+		text += ":" + subject
+	}
+	if what := h.Text(); what != "" {
+		text += " (" + what + ")"
+	}
+	return text
+}
+
+// Text is the command, address or question of a handler on one short line.
+func (h *Handler) Text() string {
+	text := h.Command
+	switch h.Type {
+	case typeHTTP:
+		text = h.URL
+	case typePrompt, typeAgent:
+		text = h.Type + ": " + h.Prompt
+	case typeMCP:
+		text = h.Server + "." + h.Tool
+	case typeCallback:
+		text = "of the host program"
+	}
+	text = strings.Join(strings.Fields(strings.Join(append([]string{text}, h.Args...), " ")), " ")
+	if r := []rune(text); len(r) > 60 {
+		text = string(r[:59]) + "…"
+	}
+	return text
+}
+
+func (h *Handler) matches(subject string) bool { return h.test(subject) }
+
+func anything(string) bool { return true }
+
+// isList reports a matcher that is a list of names.
+func isList(text string) bool {
+	return strings.IndexFunc(text, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("_-, |", r)
+	}) < 0
+}
+
+// matcher reads a matcher: nothing or * for all, names divided by | or commas, else a regular expression. An old name of a tool
+// matches the tool.
+func matcher(name, text string) (func(string) bool, error) {
+	if text == "" || text == "*" || events()[name].subject == "" {
+		return anything, nil
+	}
+	if isList(text) {
+		names := strings.FieldsFunc(text, func(r rune) bool { return r == '|' || r == ',' })
+		for i, n := range names {
+			names[i] = strings.TrimSpace(n)
+		}
+		return func(subject string) bool {
+			return slices.ContainsFunc(spellings(name, subject), func(s string) bool { return slices.Contains(names, s) })
+		}, nil
+	}
+	re, err := regexp.Compile(text)
+	if err != nil {
+		return nil, fmt.Errorf("the matcher %q is no regular expression that lathe can read (RE2 syntax, without lookahead): %w", text, err)
+	}
+	return func(subject string) bool { return slices.ContainsFunc(spellings(name, subject), re.MatchString) }, nil
+}
+
+// spellings are the names that matchers know a subject by: Claude Code calls the tool for subagents Task or Agent.
+func spellings(name, subject string) []string {
+	if events()[name].subject != "tool_name" {
+		return []string{subject}
+	}
+	switch subject {
+	case "Task":
+		return []string{"Task", "Agent"}
+	case "Edit":
+		return []string{"Edit", "MultiEdit"}
+	}
+	return []string{subject}
+}
+
+// compact is the JSON without spaces, so that equal handlers compare as equal.
+func compact(raw json.RawMessage) string {
+	var b bytes.Buffer
+	if json.Compact(&b, raw) != nil {
+		return string(raw)
+	}
+	return b.String()
+}

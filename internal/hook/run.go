@@ -1,0 +1,224 @@
+package hook
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/llm"
+	"github.com/lathe-dev/lathe/internal/sandbox"
+	"github.com/lathe-dev/lathe/internal/session"
+)
+
+// mostOutput is how much of a handler's output is read, in bytes.
+const mostOutput = 1 << 20
+
+// Callback runs a hook of the host program, which knows it by an id, and returns its JSON.
+type Callback func(ctx context.Context, id string, input json.RawMessage, call string) (json.RawMessage, error)
+
+// recorded runs a handler within its time and writes the run to the log.
+func (h *Hooks) recorded(ctx context.Context, handler *Handler, o occasion, id string, input []byte) Run {
+	ran, cancel := context.WithTimeoutCause(ctx, handler.limit(), fmt.Errorf("it did not end within %v", handler.limit()))
+	defer cancel()
+	began := time.Now()
+	r, stdout := h.run(ran, handler, o, input)
+	r.Handler, r.Took = handler, time.Since(began)
+	if ran.Err() != nil {
+		r = Run{Handler: handler, Took: r.Took, Exit: -1, Err: context.Cause(ran)}
+	}
+	h.record(r, o, id, input, stdout)
+	return r
+}
+
+// record writes a run to the log.
+func (h *Hooks) record(r Run, o occasion, id string, input, stdout []byte) {
+	entry := session.HookRun{
+		Event: o.event, Hook: r.Handler.Text(), From: r.Handler.From, Input: inLog(input), Output: bounded(string(stdout)), Stderr: r.Stderr,
+		Exit: r.Exit, DurationMS: r.Took.Milliseconds(),
+	}
+	if o.call != nil {
+		entry.CallID = o.call.ID
+	}
+	if r.Err != nil {
+		entry.Err = r.Err.Error()
+	}
+	body := event.HookRun{
+		ID: id, Event: o.event, Hook: r.Handler.name(o.subject), Stdout: entry.Output, Stderr: r.Stderr, Exit: r.Exit, Err: entry.Err, Duration: r.Took,
+	}
+	_ = h.s.Add(entry) // what cannot be written, the journal reports
+	h.s.Publish(body)
+}
+
+// inLog is the input as the log keeps it: one that is too long without what is in the log anyway.
+func inLog(input []byte) json.RawMessage {
+	if len(input) <= mostText {
+		return input
+	}
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(input, &fields) != nil {
+		return nil
+	}
+	for key, v := range fields {
+		if len(v) > 1000 {
+			fields[key], _ = json.Marshal(fmt.Sprintf("[%d bytes]", len(v)))
+		}
+	}
+	out, _ := json.Marshal(fields)
+	return out
+}
+
+// run runs a handler.
+func (h *Hooks) run(ctx context.Context, handler *Handler, o occasion, input []byte) (Run, []byte) {
+	switch handler.Type {
+	case typeHTTP:
+		return h.post(ctx, handler, o, input)
+	case typePrompt, typeAgent:
+		return h.ask(ctx, handler, o, input)
+	case typeMCP:
+		return h.invoke(ctx, handler, o, input)
+	case typeCallback:
+		return h.callBack(ctx, handler, o, input)
+	}
+	return h.command(ctx, handler, o, input)
+}
+
+// command runs a program with the input on its standard input.
+func (h *Hooks) command(ctx context.Context, handler *Handler, o occasion, input []byte) (r Run, stdout []byte) {
+	spec := sandbox.Spec{Argv: h.argv(handler), Dir: h.s.Dir(), Env: h.environ(handler, o), Stdin: bytes.NewReader(input)}
+	if handler.foreign && h.m.Confine != nil {
+		c, done, err := h.m.Confine()
+		if err != nil {
+			return Run{Exit: -1, Err: err}, nil
+		}
+		spec.Confine = c
+		defer done()
+	}
+	var out, errOut head
+	spec.Stdout, spec.Stderr = &out, &errOut
+	exit, err := h.m.Runner.Run(ctx, spec)
+	if err != nil {
+		return Run{Exit: -1, Err: err}, nil
+	}
+	r = Run{Exit: exit.Code, Stderr: bounded(strings.TrimSpace(string(errOut.kept)))}
+	var bad error
+	r.Output, r.Text, bad = parse(o.event, out.kept)
+	switch isJSON := r.Text == "" && bad == nil && len(bytes.TrimSpace(out.kept)) > 0; {
+	case exit.Code == 2:
+	case bad != nil:
+		r.Err = bad
+	case exit.Code != 0 && !isJSON:
+		line, _, _ := strings.Cut(r.Stderr, "\n")
+		r.Err = fmt.Errorf("exit code %d: %s", exit.Code, cmp.Or(line, "it printed no error"))
+	}
+	return r, out.kept
+}
+
+// argv is the command line of a handler. A command with args is a program of its own; others are for the shell.
+func (h *Hooks) argv(handler *Handler) []string {
+	root := strings.NewReplacer("${CLAUDE_PROJECT_DIR}", h.m.Root, "${LATHE_PROJECT_DIR}", h.m.Root)
+	if handler.Args != nil {
+		out := []string{root.Replace(handler.Command)}
+		for _, a := range handler.Args {
+			out = append(out, root.Replace(a))
+		}
+		return out
+	}
+	switch {
+	case handler.Shell == "powershell":
+		return []string{"pwsh", "-NoProfile", "-Command", handler.Command}
+	case handler.Shell == "bash":
+		return []string{"bash", "-c", handler.Command}
+	case runtime.GOOS == "windows":
+		return []string{"cmd", "/c", handler.Command}
+	}
+	return []string{"/bin/sh", "-c", handler.Command} // which knows the placeholders as variables
+}
+
+// background runs an asynchronous handler. The turn does not wait for it, and its context reaches the model with the next step.
+func (h *Hooks) background(handler *Handler, o occasion, id string, input []byte) {
+	h.running.Go(func() {
+		r := h.recorded(h.s.Life, handler, o, id, input)
+		if h.s.Life.Err() != nil {
+			return
+		}
+		h.show(r)
+		text := r.context()
+		if handler.AsyncRewake && r.Exit == 2 {
+			text = strings.TrimSpace(cmp.Or(r.Stderr, r.Text) + "\n" + text)
+		}
+		h.postpone(text)
+	})
+}
+
+// postpone keeps a text for the next step.
+func (h *Hooks) postpone(text string) {
+	if text == "" {
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.later = append(h.later, text)
+}
+
+// invoke runs a tool of an MCP server.
+func (h *Hooks) invoke(ctx context.Context, handler *Handler, o occasion, input []byte) (Run, []byte) {
+	args, err := fill(handler.Input, input)
+	if err != nil {
+		return Run{Exit: -1, Err: err}, nil
+	}
+	res := h.call(ctx, "mcp__"+handler.Server+"__"+handler.Tool, args)
+	text := res.PlainText()
+	if res.IsError {
+		return Run{Exit: 1, Err: errors.New(firstLine(text))}, []byte(text)
+	}
+	var r Run
+	r.Output, r.Text, r.Err = parse(o.event, []byte(text))
+	return r, []byte(text)
+}
+
+// call runs a tool for a handler.
+func (h *Hooks) call(ctx context.Context, name string, input json.RawMessage) llm.ToolResult {
+	return h.s.Invoke(within(ctx), []llm.ToolCall{{ID: newID(), Name: name, Input: input}})[0]
+}
+
+type withinKey struct{}
+
+// within marks the calls of a handler: no hooks run for them, so that none runs for itself.
+func within(ctx context.Context) context.Context { return context.WithValue(ctx, withinKey{}, true) }
+
+func isWithin(ctx context.Context) bool { return ctx.Value(withinKey{}) != nil }
+
+// callBack asks the host program.
+func (h *Hooks) callBack(ctx context.Context, handler *Handler, o occasion, input []byte) (Run, []byte) {
+	call := ""
+	if o.call != nil {
+		call = o.call.ID
+	}
+	out, err := handler.call(ctx, handler.CallbackID, input, call)
+	if err != nil {
+		return Run{Exit: -1, Err: err}, nil
+	}
+	var r Run
+	r.Output, _, r.Err = parse(o.event, out)
+	return r, out
+}
+
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	return line
+}
+
+// head keeps the beginning of an output.
+type head struct{ kept []byte }
+
+func (w *head) Write(p []byte) (int, error) {
+	w.kept = append(w.kept, p[:min(len(p), mostOutput-len(w.kept))]...)
+	return len(p), nil
+}

@@ -1,0 +1,286 @@
+package hook
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/lathe-dev/lathe/internal/agent"
+	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/llm"
+)
+
+// mostBlocks is how many times in a row Stop hooks continue a turn.
+const mostBlocks = 8
+
+// reminder is a message of hooks for the model.
+func reminder(text string) llm.Text {
+	return llm.Text{Text: "<system-reminder>\n" + text + "\n</system-reminder>", Origin: llm.OriginHook}
+}
+
+// admit hands a prompt to the hooks, before it is recorded: those of the beginning of the session, then UserPromptSubmit. The
+// error is an *agent.Blocked when one refuses it.
+func (h *Hooks) admit(ctx context.Context, m llm.Message, steered bool) (llm.Message, error) {
+	h.mu.Lock()
+	h.prompt = newID()
+	if !steered {
+		h.blocks = 0
+	}
+	h.mu.Unlock()
+	parts := h.begin(ctx)
+	if !h.child() && h.Any("UserPromptSubmit") {
+		runs := h.fire(ctx, occasion{event: "UserPromptSubmit", fields: map[string]any{"prompt": authored(m)}})
+		if why, ok := refused(runs); ok {
+			return m, &agent.Blocked{Reason: why}
+		}
+		parts = append(parts, contexts("UserPromptSubmit", runs)...)
+	}
+	if len(parts) > 0 {
+		m.Parts = append(parts, m.Parts...)
+	}
+	return m, ctx.Err()
+}
+
+// refused reports a run that refuses the prompt, or ends everything.
+func refused(runs []Run) (string, bool) {
+	for _, r := range runs {
+		if why, ok := r.stops(); ok {
+			return why, true
+		}
+		if why, ok := r.blocked(); ok {
+			return why, true
+		}
+	}
+	return "", false
+}
+
+// contexts are the texts of runs for the model: of their JSON, and for some events their plain output.
+func contexts(name string, runs []Run) []llm.Part {
+	var texts []string
+	for _, r := range runs {
+		texts = append(texts, r.context())
+		if r.Exit == 0 && r.Err == nil && events()[name].plain {
+			texts = append(texts, r.Text)
+		}
+	}
+	text := joined(texts)
+	if text == "" {
+		return nil
+	}
+	return []llm.Part{reminder(name + " hook: " + text)}
+}
+
+// authored is the text that somebody wrote.
+func authored(m llm.Message) string {
+	var texts []string
+	for _, p := range m.Parts {
+		if t, ok := p.(llm.Text); ok && t.Origin == llm.OriginAuthor {
+			texts = append(texts, t.Text)
+		}
+	}
+	return strings.Join(texts, "\n")
+}
+
+// Begin says how the session began: startup, resume, clear or compact. The hooks run before the next prompt.
+func (h *Hooks) Begin(source string) {
+	if h != nil {
+		h.mu.Lock()
+		h.source, h.begun = source, false
+		h.mu.Unlock()
+	}
+}
+
+// begin fires SessionStart, or for a subagent SubagentStart, before its first prompt.
+func (h *Hooks) begin(ctx context.Context) []llm.Part {
+	h.mu.Lock()
+	begun := h.begun
+	h.begun = true
+	source := cmp.Or(h.source, "startup")
+	h.mu.Unlock()
+	if begun {
+		return nil
+	}
+	o := occasion{event: "SessionStart", subject: source, fields: map[string]any{"source": source}}
+	if h.child() {
+		o = occasion{event: "SubagentStart", subject: h.s.Agent}
+	} else {
+		o.fields["model"] = h.s.Model().ID
+	}
+	runs := h.fire(ctx, o)
+	for _, r := range runs {
+		if t := r.Output.Specific.SessionTitle; t != "" && h.s.Log() != nil {
+			_ = h.s.Log().SetTitle(context.WithoutCancel(ctx), t) // what cannot be written, the journal reports
+		}
+		if r.Exit == 2 && r.Err == nil {
+			h.warn(cmp.Or(r.Stderr, "the hook "+r.Handler.name(source)+" ended with exit code 2"))
+		}
+	}
+	return contexts(o.event, runs)
+}
+
+// beforeStep delivers the texts of asynchronous handlers.
+func (h *Hooks) beforeStep(context.Context) ([]llm.Message, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	text := joined(h.later)
+	h.later = nil
+	if text == "" {
+		return nil, nil
+	}
+	return []llm.Message{{Role: llm.User, Parts: []llm.Part{reminder("Hook: " + text)}}}, nil
+}
+
+// beforeStop lets the hooks of Stop, or for a subagent those of SubagentStop, continue the turn.
+func (h *Hooks) beforeStop(ctx context.Context, reply llm.Message) ([]llm.Message, error) {
+	o := occasion{event: "Stop"}
+	if h.child() {
+		o = occasion{event: "SubagentStop", subject: h.s.Agent}
+	}
+	if !h.Any(o.event) || isWithin(ctx) {
+		return nil, nil
+	}
+	h.mu.Lock()
+	active := h.blocks > 0
+	h.mu.Unlock()
+	o.fields = map[string]any{"stop_hook_active": active, "last_assistant_message": reply.PlainText(), "background_tasks": []any{}, "session_crons": []any{}}
+	if h.child() {
+		o.fields["agent_transcript_path"] = h.s.Path()
+	}
+	runs := h.fire(ctx, o)
+	var texts []string
+	for _, r := range runs {
+		if why, ok := r.stops(); ok {
+			h.note("info", "a hook ended the turn: "+why)
+			return nil, nil
+		}
+		if why, ok := r.blocked(); ok {
+			texts = append(texts, why)
+		}
+		texts = append(texts, r.context())
+	}
+	text := joined(texts)
+	if text == "" || ctx.Err() != nil {
+		return nil, nil
+	}
+	h.mu.Lock()
+	h.blocks++
+	over := h.blocks > mostBlocks
+	h.mu.Unlock()
+	if over {
+		h.warn(fmt.Sprintf("hooks of %s continued the turn %d times in a row; it ends now", o.event, mostBlocks))
+		return nil, nil
+	}
+	return []llm.Message{{Role: llm.User, Parts: []llm.Part{reminder(o.event + " hook feedback: " + text)}}}, nil
+}
+
+// Watch reads the events of the session: it notifies of questions that nobody answers and of turns that fail.
+func (h *Hooks) Watch(b event.Body) {
+	if h == nil {
+		return
+	}
+	switch b := b.(type) {
+	case event.Asked:
+		if h.Any("Notification") {
+			h.notifyLater(b.ID, 6*time.Second, "permission_prompt", "lathe needs your permission to use "+b.Question.Title)
+		}
+	case event.Answered:
+		h.quiet(b.ID)
+	case event.TurnStart:
+		h.quiet("idle")
+	case event.TurnEnd:
+		if h.Any("Notification") && !h.child() && h.s.Interactive {
+			h.notifyLater("idle", time.Minute, "idle_prompt", "lathe is waiting for your input")
+		}
+	}
+}
+
+// Failed fires StopFailure for the error that ended a turn.
+func (h *Hooks) Failed(err error) {
+	if err == nil || !h.Any("StopFailure") {
+		return
+	}
+	word := "unknown"
+	if e := llm.AsError(err); e != nil {
+		switch e.Kind {
+		case llm.KindRateLimit, llm.KindOverloaded, llm.KindAuth, llm.KindBilling, llm.KindInvalid, llm.KindNotFound, llm.KindServer, "max_output_tokens":
+			word = string(e.Kind)
+		case llm.KindTooLarge, llm.KindImage:
+			word = string(llm.KindInvalid)
+		}
+	}
+	h.fire(h.s.Life, occasion{event: "StopFailure", subject: word, fields: map[string]any{"error": word, "error_details": err.Error()}})
+}
+
+// notifyLater fires Notification unless quiet is called before.
+func (h *Hooks) notifyLater(key string, wait time.Duration, word, text string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.timers[key] = time.AfterFunc(wait, func() {
+		if h.s.Life.Err() == nil {
+			h.Notify(h.s.Life, word, text)
+		}
+	})
+}
+
+func (h *Hooks) quiet(key string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if t := h.timers[key]; t != nil {
+		t.Stop()
+		delete(h.timers, key)
+	}
+}
+
+// Notify fires Notification.
+func (h *Hooks) Notify(ctx context.Context, word, text string) {
+	h.fire(ctx, occasion{event: "Notification", subject: word, fields: map[string]any{"message": text, "notification_type": word}})
+}
+
+// BeforeCompact asks the hooks of PreCompact; a refusal is the error.
+func (h *Hooks) BeforeCompact(ctx context.Context, trigger, instructions string) error {
+	if !h.Any("PreCompact") {
+		return nil
+	}
+	runs := h.fire(ctx, occasion{event: "PreCompact", subject: trigger, fields: map[string]any{"trigger": trigger, "custom_instructions": instructions}})
+	if why, ok := refused(runs); ok {
+		return errors.New("a hook refused the compaction: " + why)
+	}
+	return nil
+}
+
+// AfterCompact fires PostCompact, and SessionStart before the next prompt.
+func (h *Hooks) AfterCompact(ctx context.Context, trigger, summary string) {
+	if h.Any("PostCompact") {
+		h.fire(ctx, occasion{event: "PostCompact", subject: trigger, fields: map[string]any{"trigger": trigger, "compact_summary": summary}})
+	}
+	if h != nil && !h.child() {
+		h.Begin("compact")
+	}
+}
+
+// Close fires SessionEnd and waits for the handlers that still run, which have ended with the session's life.
+func (h *Hooks) Close() error {
+	if h == nil {
+		return nil
+	}
+	h.mu.Lock()
+	for _, t := range h.timers {
+		t.Stop()
+	}
+	begun := h.begun
+	h.mu.Unlock()
+	if begun && !h.child() && h.Any("SessionEnd") {
+		h.fire(context.Background(), occasion{event: "SessionEnd", subject: "other", fields: map[string]any{"reason": "other"}})
+	}
+	h.running.Wait()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.env == "" {
+		return nil
+	}
+	return os.Remove(h.env)
+}
