@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -22,15 +23,15 @@ func TestKeysWithoutEffectAreNamedOncePerFile(t *testing.T) {
 
 func TestBypassIsRefusedWhileAProtectionHasNoEffect(t *testing.T) {
 	for name, tt := range map[string]struct{ file, text, key string }{
-		"blocking hook":        {claudeUser, `{"hooks": {"PostToolUse": [{}], "PreToolUse": [{"matcher": "Bash"}]}}`, "hooks.PreToolUse"},
-		"permission hook":      {userFile, `{"hooks": {"PermissionRequest": [{}]}}`, "hooks.PermissionRequest"},
+		"blocking hook":        {claudeUser, `{"hooks": {"PostToolUse": [{}], "PreToolUse": [{"matcher": "Bash"}]}}`, ""},
+		"permission hook":      {userFile, `{"hooks": {"PermissionRequest": [{}]}}`, ""},
 		"sandbox is on":        {claudeUser, `{"sandbox": {"enabled": true, "autoAllowBashIfSandboxed": true}}`, ""},
 		"managed deny list":    {managed, `{"deniedMcpServers": [{"serverName": "x"}]}`, "deniedMcpServers"},
 		"managed rules only":   {managed, `{"allowManagedPermissionRulesOnly": true}`, "allowManagedPermissionRulesOnly"},
 		"forbidden":            {managed, `{"permissions": {"disableBypassPermissionsMode": "disable"}}`, "permissions.disableBypassPermissionsMode"},
-		"prompt hook":          {userFile, `{"hooks": {"UserPromptSubmit": [{}]}}`, "hooks.UserPromptSubmit"},
+		"prompt hook":          {userFile, `{"hooks": {"UserPromptSubmit": [{}]}}`, ""},
 		"servers not to start": {userFile, `{"disabledMcpjsonServers": ["x"]}`, "disabledMcpjsonServers"},
-		"managed hooks only":   {managed, `{"allowManagedHooksOnly": true}`, "allowManagedHooksOnly"},
+		"managed hooks only":   {managed, `{"allowManagedHooksOnly": true}`, ""},
 		"other hooks":          {claudeUser, `{"hooks": {"PostToolUse": [{}], "Stop": [{}]}}`, ""},
 		"no hooks in the list": {claudeUser, `{"hooks": {"PreToolUse": []}}`, ""},
 		"hooks are off":        {claudeUser, `{"hooks": {"PreToolUse": [{}]}, "disableAllHooks": true}`, ""},
@@ -55,25 +56,29 @@ func TestBypassIsRefusedWhileAProtectionHasNoEffect(t *testing.T) {
 	}
 }
 
-func TestAUserDoesNotSwitchOffTheHooksOfAnOrganisation(t *testing.T) {
-	m := newMachine(t)
-	m.write(managed, `{"hooks": {"PreToolUse": [{"matcher": "Bash"}]}}`)
-	m.write(claudeUser, `{"disableAllHooks": true}`)
-	if err := m.load().BypassForbidden(); err == nil || !strings.Contains(err.Error(), "hooks.PreToolUse") {
-		t.Errorf("got %v, want the refusal that names the organisation's hook", err)
-	}
-	m.write(managed, `{"hooks": {"PreToolUse": [{"matcher": "Bash"}]}, "disableAllHooks": true}`)
-	if err := m.load().BypassForbidden(); err != nil {
-		t.Errorf("the organisation itself switched them off: %v", err)
-	}
-}
-
-func TestAUserSwitchesOffTheirOwnHooksBesideOthersOfAnOrganisation(t *testing.T) {
-	m := newMachine(t)
-	m.write(managed, `{"hooks": {"PostToolUse": [{}]}}`)
-	m.write(claudeUser, `{"hooks": {"PreToolUse": [{}]}, "disableAllHooks": true}`)
-	if err := m.load().BypassForbidden(); err != nil {
-		t.Errorf("the user's hooks are off, the organisation's refuses nothing: %v", err)
+func TestHooksAreSwitchedOffByThoseWhoMay(t *testing.T) {
+	const one = `"hooks": {"PreToolUse": [{"matcher": "%s"}]}`
+	text := func(matcher, more string) string { return "{" + strings.Replace(one, "%s", matcher, 1) + more + "}" }
+	for name, tt := range map[string]struct{ managed, user, want string }{
+		"all run":               {text("theirs", ""), text("mine", ""), "mine theirs"},
+		"mine are off":          {text("theirs", ""), text("mine", `, "disableAllHooks": true`), "theirs"},
+		"all are off":           {text("theirs", `, "disableAllHooks": true`), text("mine", ""), ""},
+		"only the policy's run": {text("theirs", `, "allowManagedHooksOnly": true`), text("mine", ""), "theirs"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newMachine(t)
+			m.write(managed, tt.managed)
+			m.write(claudeUser, tt.user)
+			var got []string
+			for _, g := range m.load().Hooks() {
+				var group struct{ Matcher string }
+				if err := json.Unmarshal(g.JSON, &group); err != nil || g.Event != "PreToolUse" {
+					t.Fatalf("%+v: %v", g, err)
+				}
+				got = append(got, group.Matcher)
+			}
+			diff(t, "hooks", strings.Join(got, " "), tt.want)
+		})
 	}
 }
 

@@ -12,10 +12,10 @@ type HookGroup struct {
 // Hooks lists the hooks in force, by event in the order of the files, those of lower layers first. What disableAllHooks and
 // allowManagedHooksOnly switch off is left out; hooks of the machine's policy are switched off only by the policy.
 func (c *Config) Hooks() (out []HookGroup) {
-	all := c.merged.get("hooks")
-	if all == nil {
+	if len(c.Settings.Hooks) == 0 {
 		return nil
 	}
+	all := c.merged.get("hooks")
 	off := c.merged.get("disableAllHooks")
 	if off != nil && off.kind != 't' {
 		off = nil
