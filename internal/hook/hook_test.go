@@ -1,0 +1,272 @@
+package hook_test
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/lathe-dev/lathe/internal/config"
+	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/hook"
+	"github.com/lathe-dev/lathe/internal/journal"
+	"github.com/lathe-dev/lathe/internal/llm"
+	"github.com/lathe-dev/lathe/internal/permission"
+	"github.com/lathe-dev/lathe/internal/sandbox"
+)
+
+// machine makes the hooks of a user with these settings.
+func machine(t testing.TB, settings string, given ...hook.Group) *hook.Machine {
+	t.Helper()
+	home := t.TempDir()
+	dir := filepath.Join(home, "p")
+	for _, d := range []string{dir, filepath.Join(home, ".claude")} {
+		if err := os.MkdirAll(d, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(home, ".claude", "settings.json"), []byte(settings), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, err := config.Load(config.Options{Dir: dir, Home: home, Environ: []string{"HOME=" + home}, ManagedPaths: []string{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	runner := sandbox.New()
+	t.Cleanup(runner.Close)
+	return &hook.Machine{
+		Config: func() *config.Config { return c }, Given: given, Root: dir, Runner: runner,
+		Environ: func(bool) []string { return []string{"PATH=" + os.Getenv("PATH"), "TOKEN=t0ken", "OTHER=x"} },
+	}
+}
+
+// open makes the hooks of a session that keeps nothing.
+func open(t testing.TB, m *hook.Machine) (*hook.Hooks, *event.Bus) {
+	t.Helper()
+	bus := event.NewBus()
+	t.Cleanup(bus.Close)
+	h, err := m.New(hook.Session{
+		Journal: journal.New(nil, bus, nil), Dir: func() string { return m.Root }, Mode: func() permission.Mode { return permission.Plan },
+		Effort: func() llm.Effort { return "" }, Model: func() llm.ModelInfo { return llm.ModelInfo{} }, Life: t.Context(), Interactive: true,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h, bus
+}
+
+func try(t testing.TB, settings, name, fields string) []hook.Run {
+	t.Helper()
+	h, _ := open(t, machine(t, settings))
+	var in map[string]any
+	if err := json.Unmarshal([]byte(fields), &in); err != nil {
+		t.Fatal(err)
+	}
+	runs, err := h.Try(t.Context(), name, in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return runs
+}
+
+func TestMatchersAreListsOrExpressions(t *testing.T) {
+	for matcher, want := range map[string]string{
+		"": "Bash Write Task mcp__a__b", "*": "Bash Write Task mcp__a__b", "Bash": "Bash", "Bash|Write": "Bash Write", "Bash, Write": "Bash Write",
+		"bash": "", "Agent": "Task", "mcp__a": "", "mcp__a__.*": "mcp__a__b", "^Wr": "Write", "B.sh|Task": "Bash Task", "MultiEdit": "",
+	} {
+		var got []string
+		for _, tool := range []string{"Bash", "Write", "Task", "mcp__a__b"} {
+			settings := `{"hooks": {"PreToolUse": [{"matcher": "` + matcher + `", "hooks": [{"type": "command", "command": "true"}]}]}}`
+			if len(try(t, settings, "PreToolUse", `{"tool_name": "`+tool+`", "tool_input": {}}`)) > 0 {
+				got = append(got, tool)
+			}
+		}
+		if s := strings.Join(got, " "); s != want {
+			t.Errorf("the matcher %q matches %q, want %q", matcher, s, want)
+		}
+	}
+}
+
+func TestEqualHandlersRunOnce(t *testing.T) {
+	one := `{"matcher": "Bash", "hooks": [{"type": "command", "command": "true"}, {"command": "true", "type":"command", "timeout": 5}, {"type": "command",  "command": "true"}]}`
+	if runs := try(t, `{"hooks": {"PreToolUse": [`+one+`]}}`, "PreToolUse", `{"tool_name": "Bash"}`); len(runs) != 2 {
+		t.Errorf("%d runs, want 2", len(runs))
+	}
+}
+
+func TestRequestsGoToTheAddressWithTheNamedVariablesOnly(t *testing.T) {
+	var mu sync.Mutex
+	var got []string
+	answer := func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		mu.Lock()
+		got = append(got, r.URL.Path+" "+r.Header.Get("X-A")+" "+r.Header.Get("X-B")+" "+string(body))
+		mu.Unlock()
+		switch r.URL.Path {
+		case "/deny":
+			_, _ = io.WriteString(w, `{"hookSpecificOutput": {"permissionDecision": "deny", "permissionDecisionReason": "not today"}}`)
+		case "/text":
+			_, _ = io.WriteString(w, "hello")
+		case "/moved":
+			http.Redirect(w, r, "/deny", http.StatusTemporaryRedirect)
+		case "/broken":
+			http.Error(w, `{"decision": "block"}`, http.StatusInternalServerError)
+		}
+	}
+	srv := httptest.NewServer(http.HandlerFunc(answer))
+	defer srv.Close()
+	for path, want := range map[string]string{"/deny": "deny not today ", "/empty": "  ", "/text": "  the answer is neither empty", "/moved": "  127.0.0.1", "/broken": "  127.0.0.1"} {
+		settings := `{"hooks": {"PreToolUse": [{"hooks": [{"type": "http", "url": "` + srv.URL + path + `", "headers": {"X-A": "a $TOKEN", "X-B": "${OTHER}!"}, "allowedEnvVars": ["TOKEN"]}]}]}}`
+		runs := try(t, settings, "PreToolUse", `{"tool_name": "Bash", "tool_input": {"command": "ls"}}`)
+		word, why := runs[0].Verdict()
+		text := word + " " + why + " "
+		if runs[0].Err != nil {
+			text += runs[0].Err.Error()
+		}
+		if !strings.HasPrefix(text, want) {
+			t.Errorf("%s: got %q, want %q", path, text, want)
+		}
+	}
+	for _, g := range got {
+		if !strings.Contains(g, " a t0ken ! ") || !strings.Contains(g, `"tool_input":{"command":"ls"}`) {
+			t.Errorf("got %q", g)
+		}
+	}
+	if len(got) != 5 {
+		t.Errorf("%d requests, want 5: a redirect was followed", len(got))
+	}
+}
+
+func TestExitCodesAndOutputs(t *testing.T) {
+	for command, want := range map[string]string{
+		`exit 0`:              "",
+		`echo plain`:          "",
+		`echo no >&2; exit 2`: "deny no",
+		`echo '{"reason":"r","decision":"block"}'`:                             "deny r",
+		`echo '{"decision":"approve","reason":"fine"}'`:                        "allow fine",
+		`echo '{"continue":false,"stopReason":"enough"}'`:                      "stop enough",
+		`echo '{"hookSpecificOutput":{"permissionDecision":"defer"}}'`:         "ask ",
+		`echo '{"hookSpecificOutput":{"permissionDecision":"allow"}}'; exit 2`: "deny a hook blocked it",
+		`echo '{"hookSpecificOutput":{"permissionDecision":"yes"}}'`:           "failed",
+		`echo '{"hookSpecificOutput":{"hookEventName":"Stop"}}'`:               "failed",
+		`echo '{broken'`:            "failed",
+		`echo oops; exit 1`:         "failed",
+		`kill -9 $$`:                "failed",
+		`head -c 3000000 /dev/zero`: "",
+	} {
+		settings, err := json.Marshal(map[string]any{"hooks": map[string]any{"PreToolUse": []any{map[string]any{"hooks": []any{map[string]any{"type": "command", "command": command}}}}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := try(t, string(settings), "PreToolUse", `{"tool_name": "Bash"}`)[0]
+		got := ""
+		if word, why := r.Verdict(); word != "" {
+			got = word + " " + why
+		} else if r.Err != nil {
+			got = "failed"
+		}
+		if got != want {
+			t.Errorf("%s: got %q (%v), want %q", command, got, r.Err, want)
+		}
+	}
+}
+
+func TestAProgramWithArgumentsRunsWithoutAShell(t *testing.T) {
+	r := try(t, `{"hooks": {"UserPromptSubmit": [{"hooks": [{"type": "command", "command": "printf", "args": ["%s", "$HOME; ${CLAUDE_PROJECT_DIR}"]}]}]}}`, "UserPromptSubmit", `{"prompt": "x"}`)[0]
+	if text := r.Context(); !strings.HasPrefix(text, "$HOME; /") || !strings.HasSuffix(text, "/p") {
+		t.Errorf("got %q", text)
+	}
+}
+
+func TestVariablesOfSessionStartReachCommands(t *testing.T) {
+	h, _ := open(t, machine(t, `{"hooks": {"SessionStart": [{"hooks": [{"type": "command", "command": "printf 'export A=1\\nB=\"$A$A\"\\nexport PATH=/x:$PATH\\nexport C='\"'\"'$A'\"'\"'\\n# D=2\\nrm -rf x\\n' > $CLAUDE_ENV_FILE"}]}]}}`))
+	if _, err := h.Try(t.Context(), "SessionStart", map[string]any{"source": "startup"}); err != nil {
+		t.Fatal(err)
+	}
+	got := strings.Join(h.Overlay([]string{"PATH=/bin", "Z=1"}), "\n")
+	if want := "Z=1\nA=1\nB=11\nPATH=/x:/bin\nC=$A"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if err := h.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAHookThatProtectsAndCannotBeReadIsAnError(t *testing.T) {
+	for settings, want := range map[string]string{
+		`{"PreToolUse": [{"hooks": [{"type": "command"}]}]}`:                     `needs "command"`,
+		`{"UserPromptSubmit": [{"hooks": [{"type": "shell", "command": "x"}]}]}`: "cannot have the type",
+		`{"Stop": [{"matcher": "x"}]}`:                                           "no list",
+		`{"PreToolUse": [{"matcher": "a(", "hooks": []}]}`:                       "no regular expression",
+		`{"PreToolUse": [{"hooks": [{"type": "http", "url": "file:///x"}]}]}`:    "http or https",
+	} {
+		if err := machine(t, `{"hooks": `+settings+`}`).Check(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %q", settings, err, want)
+		}
+	}
+	m := machine(t, `{"hooks": {"PostToolUse": [{"hooks": [{"type": "x"}]}], "SessionStart": [{"hooks": [{"type": "prompt", "prompt": "x"}]}], "Nothing": [{"hooks": []}], "FileChanged": [{"hooks": []}]}}`)
+	if err := m.Check(); err != nil || len(m.Notes()) != 4 {
+		t.Errorf("got %v and the notes %q, want four notes", err, m.Notes())
+	}
+}
+
+func TestAHostsHooksAreCalledByTheirIDs(t *testing.T) {
+	var got string
+	call := func(_ context.Context, id string, input json.RawMessage, use string) (json.RawMessage, error) {
+		got = id + " " + use + " " + string(input)
+		return json.RawMessage(`{"decision": "block", "reason": "the host says no"}`), nil
+	}
+	m := machine(t, `{"disableAllHooks": true}`, hook.Group{Event: "PreToolUse", JSON: json.RawMessage(`{"matcher": "Bash", "hookCallbackIds": ["hook_0"]}`), From: "the host", Call: call})
+	m.SwitchOff(true)
+	h, _ := open(t, m)
+	runs, err := h.Try(t.Context(), "PreToolUse", map[string]any{"tool_name": "Bash", "tool_input": map[string]any{}, "tool_use_id": "toolu_1"})
+	if err != nil || len(runs) != 1 {
+		t.Fatalf("%d runs, %v", len(runs), err)
+	}
+	if word, why := runs[0].Verdict(); word != "deny" || why != "the host says no" || !strings.HasPrefix(got, "hook_0 toolu_1 {") || !strings.Contains(got, `"permission_mode":"plan"`) {
+		t.Errorf("got %s %s after %s", word, why, got)
+	}
+}
+
+func TestAQuestionThatNobodyAnswersIsNotified(t *testing.T) {
+	m := machine(t, `{"hooks": {"Notification": [{"matcher": "permission_prompt", "hooks": [{"type": "command", "command": "cat > told"}]}]}}`)
+	h, _ := open(t, m)
+	h.Watch(event.Asked{ID: "q1", Question: event.Question{Title: "Bash"}})
+	h.Watch(event.Asked{ID: "q2", Question: event.Question{Title: "Write"}})
+	h.Watch(event.Answered{ID: "q1"})
+	var text []byte
+	for deadline := time.Now().Add(30 * time.Second); len(text) == 0 && time.Now().Before(deadline); {
+		time.Sleep(50 * time.Millisecond)
+		text, _ = os.ReadFile(filepath.Join(m.Root, "told"))
+	}
+	if !strings.Contains(string(text), "permission to use Write") {
+		t.Errorf("got %q", text)
+	}
+}
+
+func BenchmarkCallWithAHook(b *testing.B) {
+	h, _ := open(b, machine(b, `{"hooks": {"PreToolUse": [{"hooks": [{"type": "command", "command": "/bin/true", "args": []}]}]}}`))
+	fields := map[string]any{"tool_name": "Bash", "tool_input": map[string]any{"command": "ls"}}
+	for b.Loop() {
+		if _, err := h.Try(context.Background(), "PreToolUse", fields); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkProcessAlone(b *testing.B) {
+	runner := sandbox.New()
+	defer runner.Close()
+	for b.Loop() {
+		if _, err := runner.Run(context.Background(), sandbox.Spec{Argv: []string{"/bin/true"}, Env: []string{}, Stdin: strings.NewReader("{}")}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
