@@ -281,9 +281,13 @@ func (d *decoder) call(c *wireCall, signature string) error {
 	}
 	d.close()
 	d.settleBroken(false)
-	id := d.unique(c.ID)
+	id := c.ID
+	if id != "" {
+		id += idMark(d.host)
+	}
+	id = d.unique(id)
 	name := cmp.Or(c.Name, "unknown") // such a call is answered and never run
-	out := llm.ToolCall{ID: id, Name: name, Opaque: d.opaque(seal{Signature: signature, ID: c.ID})}
+	out := llm.ToolCall{ID: id, Name: name, Opaque: d.opaque(seal{Signature: signature})}
 	d.calls++
 	d.send(llm.ToolDelta{Index: len(d.parts), ID: id, Name: name, JSON: string(args)})
 	if c.Name == "" || !isObject(args) {

@@ -81,8 +81,8 @@ func TestRepliesAreDecoded(t *testing.T) {
 		"parallel calls, the first one signed": {
 			sse(parts(`{"functionCall":{"id":"a","name":"Read","args":{"x": 1}},"thoughtSignature":"s1"},{"functionCall":{"id":"b","name":"Bash"}}`), finish("STOP")),
 			[]llm.Part{
-				llm.ToolCall{ID: "a", Name: "Read", Input: json.RawMessage(`{"x":1}`), Opaque: opaque(`{"thoughtSignature":"s1","id":"a"}`)},
-				llm.ToolCall{ID: "b", Name: "Bash", Input: json.RawMessage(`{}`), Opaque: opaque(`{"id":"b"}`)},
+				llm.ToolCall{ID: "a" + idMark(host), Name: "Read", Input: json.RawMessage(`{"x":1}`), Opaque: opaque(`{"thoughtSignature":"s1"}`)},
+				llm.ToolCall{ID: "b" + idMark(host), Name: "Bash", Input: json.RawMessage(`{}`)},
 			},
 			llm.StopToolUse,
 		},

@@ -3,6 +3,7 @@ package google
 import (
 	"encoding/base64"
 	"encoding/json"
+	"hash/fnv"
 	"strconv"
 	"strings"
 	"sync"
@@ -148,7 +149,7 @@ func appendTool(b []byte, t *llm.ToolSpec) []byte {
 }
 
 // contents encodes a message as contents, each with a leading comma, or as nothing if all of it is for other
-// providers. It depends on the message, and on the ids that the server gave to calls before it.
+// providers. It depends on the message alone.
 func (m *model) contents(msg *llm.Message) []byte {
 	if msg.Role == llm.Assistant {
 		return m.reply(msg)
@@ -205,7 +206,6 @@ func (m *model) reply(msg *llm.Message) []byte {
 // seal is the data of this host on a part.
 type seal struct {
 	Signature string `json:"thoughtSignature,omitempty"`
-	ID        string `json:"id,omitempty"`    // of a call, as the server gave it
 	Apart     bool   `json:"apart,omitempty"` // the signature of a text came after it, on a part without text
 }
 
@@ -232,11 +232,26 @@ func appendSignature(b []byte, signature string) []byte {
 	return llm.AppendQuoted(append(b, `,"thoughtSignature":`...), signature)
 }
 
+// idMark ends the ids of calls that a host made, so that a result alone tells whether its call goes back with an id.
+func idMark(host string) string {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(host)) // a hash takes everything
+	return "_" + strconv.FormatUint(uint64(h.Sum32()), 36)
+}
+
+// serverID returns the id that a host gave to a call; "" if another one, or nobody, did.
+func serverID(host, id string) string {
+	id, own := strings.CutSuffix(id, idMark(host))
+	if !own {
+		return ""
+	}
+	return id
+}
+
 func (m *model) appendCall(b []byte, c llm.ToolCall, s seal) []byte {
 	b = append(b, `{"functionCall":{`...)
-	if s.ID != "" {
-		m.ids[c.ID] = s.ID
-		b = append(llm.AppendQuoted(append(b, `"id":`...), s.ID), ',')
+	if id := serverID(m.info.Host, c.ID); id != "" {
+		b = append(llm.AppendQuoted(append(b, `"id":`...), id), ',')
 	}
 	b = llm.AppendQuoted(append(b, `"name":`...), functionName(c.Name))
 	b = append(b, `,"args":`...)
@@ -313,7 +328,7 @@ func (m *model) appendResult(b []byte, r llm.ToolResult) (_ []byte, rest []llm.P
 	}
 	text := (llm.Message{Parts: texts}).PlainText()
 	b = append(b, `{"functionResponse":{`...)
-	if id := m.ids[r.CallID]; id != "" {
+	if id := serverID(m.info.Host, r.CallID); id != "" {
 		b = append(llm.AppendQuoted(append(b, `"id":`...), id), ',')
 	}
 	b = llm.AppendQuoted(append(b, `"name":`...), functionName(r.Name))

@@ -16,7 +16,7 @@ var update = flag.Bool("update", false, "write the golden files anew")
 
 // everything is a request that uses every field and every kind of part.
 func everything() *llm.Request {
-	read := llm.ToolCall{ID: "own1", Name: "Read", Input: json.RawMessage(`{"file_path": "/a <b> & é", "n": 1.50}`), Opaque: opaque(`{"thoughtSignature":"sig1","id":"own1"}`)}
+	read := llm.ToolCall{ID: "own1" + idMark(host), Name: "Read", Input: json.RawMessage(`{"file_path": "/a <b> & é", "n": 1.50}`), Opaque: opaque(`{"thoughtSignature":"sig1"}`)}
 	shot := llm.ToolCall{ID: "toolu_" + strings.Repeat("x", 40), Name: "Open", Input: json.RawMessage(`{}`)}
 	broken := llm.ToolCall{ID: "call_broken", Name: "1-bad name", Input: json.RawMessage(`{}`), Raw: `{"command": "ec`}
 	return &llm.Request{

@@ -6,7 +6,7 @@
 //   - A reply is a stream of chunks; each has parts: pieces of text, pieces of thought, whole calls. It is complete with
 //     a finishReason.
 //   - Calls may have no id. They get one, which is not sent: results belong to calls by their order. An id that the
-//     server made goes back with the call and its result.
+//     server made goes back with the call and its result; in the conversation it carries a mark of its host.
 //   - A thoughtSignature belongs to the part that it came with, and goes back on it. Gemini 3 refuses a call of the
 //     running turn without one, so a call that another model wrote gets the mark that Google documents for it.
 //   - Schemas are a subset of JSON Schema; a schema that goes beyond it is rewritten (schema.go).
@@ -124,7 +124,7 @@ func (p *Provider) Model(_ context.Context, id string) (llm.Model, error) {
 			Hint: "name one with --model or the model setting",
 		}
 	}
-	return &model{p: p, info: info, family: familyOf(info.ID), ids: map[string]string{}}, nil
+	return &model{p: p, info: info, family: familyOf(info.ID)}, nil
 }
 
 type model struct {
@@ -132,7 +132,6 @@ type model struct {
 	info   llm.ModelInfo
 	family family
 	enc    encoder
-	ids    map[string]string // id of a call in the conversation -> id that the server gave it; guarded by enc.messages
 }
 
 func (m *model) Info() llm.ModelInfo { return m.info }
