@@ -373,6 +373,21 @@ func TestCutReplyIsAskedAgainWithAHigherLimitAndThenContinued(t *testing.T) {
 	}
 }
 
+// A local server refuses a limit that exceeds its window, which is not known.
+func TestAModelOfUnknownLimitsIsSentNone(t *testing.T) {
+	f := newFixture(t, nil, nil, reply(llm.StopMaxTokens, llm.Text{Text: "half"}), reply(llm.StopEndTurn, llm.Text{Text: "rest"}))
+	f.model.info = llm.ModelInfo{ID: "local", Provider: "p", MaxOutput: 64000}
+	f.run(t)
+	for i, r := range f.model.reqs {
+		if r.MaxTokens != 0 {
+			t.Errorf("request %d has the limit %d", i, r.MaxTokens)
+		}
+	}
+	if msgs := f.model.reqs[1].Messages; len(msgs) != 3 {
+		t.Errorf("the reply was not continued: %+v", msgs)
+	}
+}
+
 func TestPauseTurnCallsAgainWithTheReply(t *testing.T) {
 	f := newFixture(t, nil, nil,
 		reply(llm.StopPauseTurn, llm.Text{Text: "searching"}), reply(llm.StopEndTurn, llm.Text{Text: "done"}))

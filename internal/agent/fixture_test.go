@@ -26,7 +26,7 @@ type script struct {
 
 func (s *script) Info() llm.ModelInfo {
 	if s.info.ID == "" {
-		s.info = llm.ModelInfo{ID: "m", Provider: "p", MaxOutput: 64000, Price: llm.Price{Input: 1, Output: 1}}
+		s.info = llm.ModelInfo{ID: "m", Provider: "p", Known: true, MaxOutput: 64000, Price: llm.Price{Input: 1, Output: 1}}
 	}
 	return s.info
 }

@@ -81,11 +81,11 @@ func (t *turn) raiseIfCut(reply llm.Message) error {
 	return nil
 }
 
-// raise lifts the output limit to the model's own; false when it was there already.
+// raise lifts the output limit to the model's own; false when it was there already, or is not known.
 func (t *turn) raise() bool {
 	m, _ := t.Model()
 	limit := m.Info().MaxOutput
-	if t.raised || limit <= t.limit() {
+	if t.raised || !m.Info().Known || limit <= t.limit() {
 		return false
 	}
 	t.raised, t.maxTokens = true, limit

@@ -28,6 +28,7 @@ Commands:
   snapshot     list, show, restore and verify the states of files
   stats        sum up tokens and cost by day, model and project
   agents       list the kinds of subagents
+  models       list the models that can be chosen
   config       show and change settings
   tool         list the tools, call one
   prompt       show what a new session sends before your words

@@ -1,0 +1,52 @@
+package provider
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/lathe-dev/lathe/internal/llm"
+)
+
+func TestTheModelsOfAServerAreListedByIt(t *testing.T) {
+	var auth string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		auth = r.Header.Get("Authorization")
+		if r.URL.Path != "/v1/models" {
+			http.NotFound(w, r)
+			return
+		}
+		fmt.Fprint(w, `{"object":"list","data":[{"id":"qwen3:8b"},{"id":"llama","max_model_len":4096}]}`)
+	}))
+	t.Cleanup(server.Close)
+	all := set(t, `{"providers": {"box": {"type": "openai", "apiBase": "`+server.URL+`", "apiKey": "k", "models": {"qwen3:8b": {"contextWindow": 7}}}}}`)
+	models, err := all.ModelsOf(t.Context(), "box")
+	if err != nil || len(models) != 2 || auth != "Bearer k" {
+		t.Fatalf("%+v %v %q", models, err, auth)
+	}
+	if a, b := models[0], models[1]; a.ID != "box/qwen3:8b" || a.ContextWindow != 7 || b.ID != "box/llama" || b.ContextWindow != 4096 || !b.Known {
+		t.Errorf("%+v", models)
+	}
+	if _, err := set(t, `{"providers": {"box": {"type": "openai", "apiBase": "http://127.0.0.1:1"}}}`).ModelsOf(t.Context(), "box"); err == nil || !strings.Contains(err.Error(), "is it running") {
+		t.Errorf("%v", err)
+	}
+	if _, err := set(t, `{"providers": {"box": {"type": "openai", "apiBase": "`+server.URL+`/v1/other"}}}`).ModelsOf(t.Context(), "box"); err == nil || !strings.Contains(err.Error(), "no list of models") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestTheModelsOfAKnownHostAreThoseOfTheCatalogue(t *testing.T) {
+	models, err := set(t, "{}", "GROQ_API_KEY=k").ModelsOf(t.Context(), "groq")
+	if err != nil || !slices.ContainsFunc(models, func(m llm.ModelInfo) bool { return m.ID == "groq/openai/gpt-oss-120b" && m.Known && !m.Unpriced }) {
+		t.Errorf("%d %v", len(models), err)
+	}
+	if _, err := set(t, "{}").ModelsOf(t.Context(), "groq"); err == nil || !strings.Contains(err.Error(), "GROQ_API_KEY") {
+		t.Errorf("%v", err)
+	}
+	if _, err := set(t, "{}").ModelsOf(t.Context(), "nobody"); err == nil {
+		t.Error("an unknown provider")
+	}
+}
