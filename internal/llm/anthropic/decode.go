@@ -48,12 +48,19 @@ type part struct {
 
 func (d *decoder) run() error {
 	events := d.reply.Events()
+	var quick delta
 	for !d.ended {
 		ev, err := events.Next()
 		if err != nil {
 			return d.reply.Failed(d.ctx, err)
 		}
 		var e event
+		if quickDelta(ev.Data, &e, &quick) {
+			if err := d.event(&e, ev.Data); err != nil {
+				return err
+			}
+			continue
+		}
 		if err := json.Unmarshal(ev.Data, &e); err != nil {
 			if string(ev.Data) == "[DONE]" {
 				continue // some gateways add it
