@@ -2,6 +2,9 @@ package config_test
 
 import (
 	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -180,6 +183,33 @@ func TestTrustIsRememberedForAFolderUntilItsFilesChange(t *testing.T) {
 	m.opts.Dir = m.path("home/other")
 	m.write("home/other/.lathe/settings.json", widening)
 	trusted(false)
+}
+
+func TestAWorktreeIsTrustedByItsMainCheckout(t *testing.T) {
+	m := newMachine(t)
+	m.write(projFile, widening)
+	if err := m.load().Trust(); err != nil {
+		t.Fatal(err)
+	}
+	main := m.load().Paths().Root
+	own := filepath.Join(main, ".git", "worktrees", "w")
+	for _, tt := range []struct {
+		name, back, settings string
+		want                 bool
+	}{
+		{"linked", "linked/.git", widening, true},
+		{"changed", "changed/.git", `{"hooks": {"Stop": [{"hooks": []}]}}`, false},
+		{"planted", "linked/.git", widening, false},
+	} {
+		dir := m.path("home/" + tt.name)
+		m.write("home/"+tt.name+"/.lathe/settings.json", tt.settings)
+		m.write("home/"+tt.name+"/.git", "gitdir: "+own+"\n")
+		if err := errors.Join(os.MkdirAll(own, 0o700), os.WriteFile(filepath.Join(own, "gitdir"), []byte(m.path("home/"+tt.back)+"\n"), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		m.opts.Dir = dir
+		diff(t, tt.name, m.load().Trusted(), tt.want)
+	}
 }
 
 func TestTheChangesSinceTheTrustAreKnown(t *testing.T) {

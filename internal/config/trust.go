@@ -126,7 +126,58 @@ func (p Paths) noteTrust(sum string, held []Value) error {
 	return nil
 }
 
+// remembersTrust reports whether these values were trusted in the folder, or in the main checkout of a linked worktree.
 func (p Paths) remembersTrust(digest string) bool {
+	if main := mainCheckout(p.Root); main != "" && (Paths{Root: main, StateHome: p.StateHome}).keepsTrust(digest) {
+		return true
+	}
+	return p.keepsTrust(digest)
+}
+
+// mainCheckout returns the folder whose repository a linked worktree belongs to, "" for any other folder. A .git file can name any
+// repository, so the repository must name the worktree too (gitrepository-layout(5), worktrees/<id>/gitdir).
+func mainCheckout(root string) string {
+	own := readLine(filepath.Join(root, ".git"), "gitdir: ")
+	if own == "" {
+		return ""
+	}
+	if !filepath.IsAbs(own) {
+		own = filepath.Join(root, own)
+	}
+	own, err := filepath.EvalSymlinks(own)
+	common := filepath.Dir(filepath.Dir(own))
+	if err != nil || filepath.Base(filepath.Dir(own)) != "worktrees" || filepath.Base(common) != ".git" {
+		return ""
+	}
+	back := readLine(filepath.Join(own, "gitdir"), "")
+	if back != "" && !filepath.IsAbs(back) {
+		back = filepath.Join(own, back)
+	}
+	named, err := os.Stat(filepath.Dir(back))
+	here, herr := os.Stat(root)
+	if back == "" || filepath.Base(back) != ".git" || err != nil || herr != nil || !os.SameFile(named, here) {
+		return ""
+	}
+	return filepath.Dir(common)
+}
+
+// readLine returns the first line of a small regular file behind a prefix, "" if there is no such line.
+func readLine(path, prefix string) string {
+	const most = 8 << 10
+	fi, err := os.Lstat(path)
+	if err != nil || !fi.Mode().IsRegular() || fi.Size() > most {
+		return ""
+	}
+	data, err := os.ReadFile(path)
+	line, _, _ := strings.Cut(string(data), "\n")
+	rest, ok := strings.CutPrefix(line, prefix)
+	if err != nil || !ok {
+		return ""
+	}
+	return strings.TrimSpace(rest)
+}
+
+func (p Paths) keepsTrust(digest string) bool {
 	data, err := os.ReadFile(p.trustFile())
 	kept, _, _ := strings.Cut(string(data), "\n")
 	return err == nil && digest != "" && kept == digest
