@@ -92,8 +92,11 @@ func (s *Store) lockRestores() (func(), error) {
 	return func() { _ = l.Unlock() }, nil
 }
 
-// finish records a restore that was performed.
+// finish records a restore that was performed. One that changed no file is none, so that it can be tried again.
 func (s *Store) finish(plan Record, done []Change) (string, error) {
+	if len(done) == 0 {
+		return "", os.Remove(s.marker())
+	}
 	r := Record{Kind: plan.Title, Where: plan.Where, Begin: plan.ID, Of: plan.Of, Again: plan.Again, Kept: plan.Kept, Changes: done}
 	r.Title = ""
 	err := s.record(&r)
