@@ -221,7 +221,7 @@ func (a *analysis) read(line string, sc *scope) {
 	}
 	a.continued(line, sc)
 	a.parsed += len(line)
-	file, err := parse(line)
+	file, err := a.parse(line)
 	if err != nil {
 		a.saw(oddSyntax, reason(err))
 		a.opaque()
@@ -307,6 +307,16 @@ var parsers = sync.Pool{New: func() any {
 	return syntax.NewParser(syntax.Variant(syntax.LangBash), syntax.KeepComments(true))
 }}
 
+// parse reads text as bash. The tree lives as long as the analysis.
+func (a *analysis) parse(text string) (*syntax.File, error) {
+	if len(text) <= maxLine {
+		if file, ok := a.mem.trees.quickly(text); ok {
+			return file, nil
+		}
+	}
+	return parse(text)
+}
+
 // parse reads text as bash.
 func parse(text string) (*syntax.File, error) {
 	p := parsers.Get().(*syntax.Parser)
@@ -351,7 +361,7 @@ func (a *analysis) script1(text string, inner *scope, args []string) {
 	text = uncommented(text)
 	inner.src = text
 	a.continued(text, inner)
-	file, err := parse(text)
+	file, err := a.parse(text)
 	if err != nil {
 		a.saw(oddSyntax, reason(err))
 		a.opaque()

@@ -14,6 +14,7 @@ type scratch struct {
 	words    slab[word]
 	args     slab[program.Word] // of calls, for the program table
 	scopes   slab[scope]
+	trees    trees
 
 	noted     []*call // the buffers of the analysis' own lists
 	active    []*call
@@ -34,6 +35,7 @@ func (a *analysis) release() {
 	m.words.empty()
 	m.args.empty()
 	m.scopes.empty()
+	m.trees.empty()
 	m.analysis = analysis{}
 	scratches.Put(m)
 }
