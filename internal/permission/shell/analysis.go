@@ -24,6 +24,8 @@ type analysis struct {
 	redirs    []*redirect
 	active    []*call // calls that are not read-only, or run others; set by findings
 	assigning []*call // calls that set or unset variables; set by findings
+	checked   []*call // calls that the checks look at; set by findings
+	repeats   map[string]*repeat
 	accesses  []permission.Access
 	written   map[string]string     // texts that the line writes into files, by path
 	touches   []touch               // accesses that were noted
@@ -159,7 +161,7 @@ func analyze(line, dir string, w permission.World, supposing bool) *analysis {
 	a := &mem.analysis
 	*a = analysis{
 		mem: mem, world: w, start: dir, line: line, class: permission.ClassNeutral, exact: true, supposing: supposing,
-		calls: mem.noted, active: mem.active, assigning: mem.assigning, accesses: mem.accesses, levels: mem.levels, touches: mem.touches,
+		calls: mem.noted, active: mem.active, assigning: mem.assigning, checked: mem.checked, accesses: mem.accesses, levels: mem.levels, touches: mem.touches,
 	}
 	n := commands(line)
 	mem.calls.reserve(n)

@@ -36,6 +36,7 @@ type call struct {
 	gap      *gap           // where its list may be narrowed
 	carried  bool           // its script has its input
 	back     string         // the folder that cd - or popd goes back to
+	again    bool           // the checks see others that are the same
 }
 
 // arg returns the text of a word, "" where there is none.
@@ -121,7 +122,17 @@ func (a *analysis) run(c *call, sc *scope) (script string, ok bool) {
 	for _, as := range c.assigns {
 		a.value(as, sc)
 	}
-	c.use = a.lookUp(c, sc)
+	same := a.repeatOf(c, sc)
+	switch {
+	case same == nil:
+		c.use = a.lookUp(c, sc)
+	case same.first == nil:
+		c.use = a.lookUp(c, sc)
+		same.use = c.use
+		same.text, same.deep = a.texts(c)
+	default:
+		c.use = same.use
+	}
 	c.gap = a.newGap(c)
 	if c.name == "xargs" || c.name == "find" && len(c.use.Inner) == 1 {
 		if script, ok := a.knownList(c, sc); ok {
@@ -136,8 +147,9 @@ func (a *analysis) run(c *call, sc *scope) (script string, ok bool) {
 	a.takesNames(c, sc)
 	a.takesTexts(c, sc)
 	setsOptions(c)
-	at := a.addPart(c, sc)
+	at := a.addPart(c, same, sc)
 	a.calls = a.noteCall(c)
+	c.again = same != nil && same.again(c)
 	inner := a.follow(c, sc)
 	if why := a.reach(c, sc); why != "" && at >= 0 {
 		a.soften(&a.parts[at], why)
@@ -192,13 +204,17 @@ func (a *analysis) lookUp(c *call, sc *scope) program.Use {
 	return program.Analyze(words, program.Env{Dir: sc.dir(), World: a.world})
 }
 
-// addPart notes the part for a call, with its texts for rules.
-func (a *analysis) addPart(c *call, sc *scope) int {
+// addPart notes the part for a call, with its texts for rules. The entry of a repeated command has them; it may be nil.
+func (a *analysis) addPart(c *call, same *repeat, sc *scope) int {
 	p := permission.Part{
 		Raw: c.raw, Program: c.name, Class: c.use.Class, Reason: c.use.Reason, Within: sc.within,
 		Literal: c.use.Literal, InPlace: c.use.InPlace, Exact: !sc.guess,
 	}
-	p.Text, p.Deep = a.texts(c)
+	if same != nil {
+		p.Text, p.Deep = same.text, slices.Clip(same.deep)
+	} else {
+		p.Text, p.Deep = a.texts(c)
+	}
 	for i, w := range c.words {
 		if !w.literal() && !w.stays(c, i) || (w.glob && (i == 0 || risky(c, w))) || (w.braced && (i == 0 || strings.HasPrefix(w.text, "-"))) {
 			p.Exact = false

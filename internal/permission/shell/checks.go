@@ -30,8 +30,12 @@ var groups = sync.OnceValue(func() [][]check {
 
 // findings runs the checks.
 func (a *analysis) findings() []permission.Finding {
-	a.active, a.assigning = a.active[:0], a.assigning[:0]
+	a.active, a.assigning, a.checked = a.active[:0], a.assigning[:0], a.checked[:0]
 	for _, c := range a.calls {
+		if c.again {
+			continue
+		}
+		a.checked = append(a.checked, c)
 		if !c.use.Class.ReadOnly() || len(c.use.Inner) > 0 {
 			a.active = append(a.active, c)
 		}
@@ -96,7 +100,7 @@ func sees(text string, kinds ...oddity) func(*analysis) []string {
 
 // each makes a check that looks at every command.
 func each(f func(a *analysis, c *call) string) func(*analysis) []string {
-	return eachOf(func(a *analysis) []*call { return a.calls }, f)
+	return eachOf(func(a *analysis) []*call { return a.checked }, f)
 }
 
 // eachOf makes a check that looks at some commands.

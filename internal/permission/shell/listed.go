@@ -405,9 +405,9 @@ func (a *analysis) runListed(c *call, sc *scope) (script string, ok bool) {
 	} else {
 		c.use.Inner = nil
 	}
-	first := a.addPart(c, sc)
+	first := a.addPart(c, nil, sc)
 	a.calls = a.noteCall(c)
-	second := a.addPart(inner, within)
+	second := a.addPart(inner, nil, within)
 	a.calls = a.noteCall(inner)
 	why := a.reach(c, sc)
 	if more := a.reach(inner, within); why == "" {

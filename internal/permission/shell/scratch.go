@@ -19,6 +19,7 @@ type scratch struct {
 	noted     []*call // the buffers of the analysis' own lists
 	active    []*call
 	assigning []*call
+	checked   []*call
 	accesses  []permission.Access
 	levels    []int
 	touches   []touch
@@ -30,7 +31,7 @@ var scratches = sync.Pool{New: func() any { return new(scratch) }}
 func (a *analysis) release() {
 	m := a.mem
 	m.noted, m.accesses, m.levels, m.touches = reuse(a.calls), reuse(a.accesses), a.levels[:0], reuse(a.touches)
-	m.active, m.assigning = reuse(a.active), reuse(a.assigning)
+	m.active, m.assigning, m.checked = reuse(a.active), reuse(a.assigning), reuse(a.checked)
 	m.calls.empty()
 	m.words.empty()
 	m.args.empty()
