@@ -11,11 +11,12 @@ func (c *call) find(e Effect) (Rule, bool) {
 		if r.Effect != e || r.Ordered {
 			continue
 		}
-		if c.concerns(r) && (r.Spec == "" || matchParam(r, c.Input)) {
+		concerns := c.concerns(r)
+		if concerns && (r.Spec == "" || matchParam(r, c.Input)) {
 			return *r, true
 		}
 		for i := range c.Accesses {
-			if c.touches(r, i) {
+			if c.touches(r, concerns, i) {
 				return *r, true
 			}
 		}
@@ -23,8 +24,9 @@ func (c *call) find(e Effect) (Rule, bool) {
 	return Rule{}, false
 }
 
-// touches holds a deny or ask rule against one access: any part of a command, any spelling of a path or host.
-func (c *call) touches(r *Rule, i int) bool {
+// touches holds a deny or ask rule against one access: any part of a command, any spelling of a path or host. concerns
+// is c.concerns(r).
+func (c *call) touches(r *Rule, concerns bool, i int) bool {
 	a := &c.Accesses[i]
 	switch {
 	case r.Tool == ExternalDirectory:
@@ -34,8 +36,8 @@ func (c *call) touches(r *Rule, i int) bool {
 	case a.Kind == Read || a.Kind == Write:
 		return r.class() != "" && c.p.matchPath(r, c.Dir, a)
 	case a.Kind == Net:
-		return (r.traits.Subject == SubjectHost || c.concerns(r)) && matchHost(r, a.Target)
-	case !c.concerns(r):
+		return (r.traits.Subject == SubjectHost || concerns) && matchHost(r, a.Target)
+	case !concerns:
 		return false
 	case a.Kind == Exec:
 		return r.spec().denies(c.texts(i))

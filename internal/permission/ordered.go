@@ -127,7 +127,7 @@ func (c *call) protects(r *Rule) bool {
 func (c *call) speaksOf(r *Rule, i int) bool {
 	a, v := &c.Accesses[i], &c.verdict[i]
 	if r.Effect != Allow {
-		return c.touches(r, i)
+		return c.touches(r, c.concerns(r), i)
 	}
 	if v.effect != "" && !r.names(v) {
 		return false

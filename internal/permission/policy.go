@@ -2,7 +2,6 @@ package permission
 
 import (
 	"bytes"
-	"encoding/json"
 	"iter"
 	"slices"
 	"sync"
@@ -118,7 +117,7 @@ func (p *Policy) Removed(tool string, agents ...string) bool {
 func (p *Policy) Decide(req Request) Decision {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
-	if in := bytes.TrimSpace(req.Input); len(in) > 0 && (in[0] != '{' || !json.Valid(in)) {
+	if in := bytes.TrimSpace(req.Input); len(in) > 0 && (in[0] != '{' || !ValidJSON(in)) {
 		return Decision{Effect: Deny, Layer: LayerSchema, Reason: "the input of " + req.Tool + " is not a JSON object"}
 	}
 	d := Decision{}
@@ -287,10 +286,12 @@ func (c *call) guarded(e Effect) (found verdict, ok bool) {
 }
 
 func ruled(e Effect, r Rule) Decision {
-	verb := map[Effect]string{Allow: "allowed", Ask: "to be asked", Deny: "denied"}[e]
-	layer := LayerAsk
-	if e == Deny {
-		layer = LayerDeny
+	verb, layer := "allowed", LayerAsk
+	switch e {
+	case Ask:
+		verb = "to be asked"
+	case Deny:
+		verb, layer = "denied", LayerDeny
 	}
 	return Decision{
 		Effect: e, Layer: layer, Rule: r.Text, Source: r.Source.Name,

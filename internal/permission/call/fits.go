@@ -1,14 +1,15 @@
 package call
 
 import (
-	"encoding/json"
 	"slices"
+
+	"github.com/lathe-dev/lathe/internal/permission"
 )
 
 // fits reports whether an input is an object of parameters under their own names, none of them null or to be mended, as
 // nearly all are: then it is canonical. It may miss one that is, and is never wrong about one that is not.
 func (d *declared) fits(input []byte) bool {
-	if !json.Valid(input) {
+	if !permission.ValidJSON(input) {
 		return false
 	}
 	rest := blankless(input)

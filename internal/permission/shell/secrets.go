@@ -94,6 +94,9 @@ func agentState(a *analysis, p string) bool {
 // containsFold is strings.Contains for a text in small letters, ignoring the case of the other one.
 func containsFold(text, small string) bool {
 	for i := 0; i+len(small) <= len(text); i++ {
+		if c := text[i]; c < 0x80 && c|0x20 != small[0]|0x20 { // no letter beyond ASCII has the length of one within
+			continue
+		}
 		if strings.EqualFold(text[i:i+len(small)], small) {
 			return true
 		}
@@ -170,9 +173,11 @@ func protected(a *analysis, p string) bool {
 	rel, mine := fromRoot(a, p)
 	home := strings.ToLower(filepath.ToSlash(a.world.Home()))
 	full := strings.ToLower(filepath.ToSlash(p))
-	for _, name := range protectedHome {
-		if below(full, home+"/"+strings.ToLower(name)) && rel == full {
-			return true
+	if inHome, ok := strings.CutPrefix(full, home+"/"); ok && rel == full {
+		for _, name := range protectedHome {
+			if below(inHome, strings.ToLower(name)) {
+				return true
+			}
 		}
 	}
 	for _, abs := range protectedSystem {
@@ -180,7 +185,11 @@ func protected(a *analysis, p string) bool {
 			return true
 		}
 	}
-	parts := strings.Split(rel, "/")
+	if rel == "" {
+		return false
+	}
+	var few [16]string
+	parts := split(few[:0], rel)
 	for i, part := range parts {
 		part = strings.TrimRight(part, ". ")
 		if mine && i == len(parts)-1 && has(protectedFiles, part) {
@@ -191,6 +200,17 @@ func protected(a *analysis, p string) bool {
 		}
 	}
 	return false
+}
+
+// split appends the names of a path to parts, as strings.Split does.
+func split(parts []string, path string) []string {
+	for {
+		i := strings.IndexByte(path, '/')
+		if i < 0 {
+			return append(parts, path)
+		}
+		parts, path = append(parts, path[:i]), path[i+1:]
+	}
 }
 
 // exempt are files in protected folders that nothing runs.
@@ -211,7 +231,8 @@ func exempt(folder string, rest []string) bool {
 // settings reports whether a path is one that chooses programs or options for them.
 func settings(a *analysis, p string) bool {
 	rel, _ := fromRoot(a, p)
-	parts := strings.Split(rel, "/")
+	var few [16]string
+	parts := split(few[:0], rel)
 	for i, part := range parts {
 		if has(settingsFolders, part) || i == len(parts)-1 && has(settingsFiles, part) {
 			return true
