@@ -1,6 +1,9 @@
 package permission
 
-import "encoding/json"
+import (
+	"bytes"
+	"encoding/json"
+)
 
 // ValidJSON is json.Valid, and quicker for objects of texts, whole numbers and truth values, as the inputs of most calls
 // are.
@@ -74,8 +77,8 @@ func plainString(b []byte) (rest []byte, ok bool) {
 
 // blankless is JSON without the blanks at its start.
 func blankless(b []byte) []byte {
-	for len(b) > 0 && (b[0] == ' ' || b[0] == '\t' || b[0] == '\n' || b[0] == '\r') {
-		b = b[1:]
+	if len(b) > 0 && b[0] > ' ' {
+		return b
 	}
-	return b
+	return bytes.TrimLeft(b, " \t\r\n")
 }
