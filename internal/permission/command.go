@@ -85,4 +85,6 @@ type Finding struct {
 	Check  string `json:"check"`  // its name, as in docs/shell-checks.md
 	Text   string `json:"text"`   // for the user
 	Effect Effect `json:"effect"` // Ask, or Deny, which no rule lifts
+	// About are the commands that it is about, each as the Raw of its part; nil: it may be any.
+	About []string `json:"-"`
 }

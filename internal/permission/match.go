@@ -2,6 +2,7 @@ package permission
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 )
 
@@ -185,10 +186,31 @@ func (c *call) runsBy(rules []*Rule) (last *Rule, covered coverage, ok bool) {
 	if len(cmd.Parts) == 0 || last == nil {
 		covered = coversLittle
 	}
-	if len(cmd.Findings) > 0 && covered < coversAll {
-		return nil, coversLittle, false // the finding may be about a part that no rule covers
+	if covered < coversAll && slices.ContainsFunc(cmd.Findings, func(f Finding) bool { return !aboutCovered(&f, cmd, patterns) }) {
+		return nil, coversLittle, false // it may be about a part that no rule covers
 	}
 	return last, covered, len(cmd.Parts) > 0 || cmd.Class.ReadOnly()
+}
+
+// aboutCovered reports whether a finding is about parts only that rules cover.
+func aboutCovered(f *Finding, cmd *Command, patterns []rulePattern) bool {
+	for _, raw := range f.About {
+		parts := 0
+		for i := range cmd.Parts {
+			p := &cmd.Parts[i]
+			if p.Raw != raw {
+				continue
+			}
+			if !p.Covered && partRule(patterns, p) == nil {
+				return false
+			}
+			parts++
+		}
+		if parts == 0 {
+			return false
+		}
+	}
+	return len(f.About) > 0
 }
 
 // rulePattern is the pattern of a rule on commands.

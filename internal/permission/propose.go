@@ -207,7 +207,7 @@ func GeneralForms() []string { return slices.Sorted(maps.Keys(generalForms())) }
 var generalForms = sync.OnceValue(func() map[string]bool {
 	m := map[string]bool{}
 	for program, subcommands := range map[string]string{
-		"git":       "add commit fetch pull merge cherry-pick revert mv init apply",
+		"git":       "add commit fetch pull merge cherry-pick revert mv init",
 		"go":        "build test vet fmt mod_tidy mod_download mod_verify",
 		"cargo":     "build check test clippy fmt doc bench",
 		"npm":       "test",

@@ -22,9 +22,10 @@ type analysis struct {
 	levels    []int // of the parts, for the tree that people see
 	calls     []*call
 	redirs    []*redirect
-	active    []*call // calls that are not read-only, or run others; set by findings
-	assigning []*call // calls that set or unset variables; set by findings
-	checked   []*call // calls that the checks look at; set by findings
+	active    []*call  // calls that are not read-only, or run others; set by findings
+	assigning []*call  // calls that set or unset variables; set by findings
+	checked   []*call  // calls that the checks look at; set by findings
+	about     []string // the commands that the check now running found, as written
 	repeats   map[string]*repeat
 	accesses  []permission.Access
 	written   map[string]string     // texts that the line writes into files, by path

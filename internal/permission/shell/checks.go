@@ -16,7 +16,10 @@ type check struct {
 	Fires    string // a line that it fires on
 	Spares   string // a line like it that it leaves alone
 
-	find func(a *analysis) []string // the findings, in words for people; nil for none
+	// itself: it is about the command alone, not about others of the line, the folder or variables, so that a rule that
+	// covers the command answers it.
+	itself bool
+	find   func(a *analysis) []string // the findings, in words for people; nil for none
 }
 
 // groups are the tables of checks, by subject. Ask makes a line ask where no rule, grant or mode
@@ -47,11 +50,16 @@ func (a *analysis) findings() []permission.Finding {
 	for _, group := range groups() {
 		for i := range group {
 			c := &group[i]
+			a.about = a.about[:0]
 			found := c.find(a)
 			if len(found) == 0 {
 				continue
 			}
-			out = append(out, permission.Finding{Check: c.Name, Text: sentence(found), Effect: c.Effect})
+			f := permission.Finding{Check: c.Name, Text: sentence(found), Effect: c.Effect}
+			if c.itself && len(a.about) == len(found) && len(found) < mostFound {
+				f.About = slices.Clone(a.about)
+			}
+			out = append(out, f)
 		}
 	}
 	return out
@@ -103,14 +111,17 @@ func each(f func(a *analysis, c *call) string) func(*analysis) []string {
 	return eachOf(func(a *analysis) []*call { return a.checked }, f)
 }
 
+// mostFound is how many findings of one check are looked for.
+const mostFound = 3
+
 // eachOf makes a check that looks at some commands.
 func eachOf(calls func(a *analysis) []*call, f func(a *analysis, c *call) string) func(*analysis) []string {
 	return func(a *analysis) []string {
 		var out []string
 		for _, c := range calls(a) {
 			if text := f(a, c); text != "" {
-				out = append(out, text)
-				if len(out) == 3 {
+				out, a.about = append(out, text), append(a.about, c.raw)
+				if len(out) == mostFound {
 					return out
 				}
 			}

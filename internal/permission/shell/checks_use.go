@@ -254,7 +254,7 @@ func programChecks() []check {
 func placeChecks() []check {
 	return []check{
 		{
-			Name: "network", Effect: permission.Ask,
+			Name: "network", Effect: permission.Ask, itself: true,
 			Sentence: "Reaches another machine; names that are looked up carry data as well (ping, dig, nslookup).",
 			Fires:    "ping -c1 aGVsbG8.example.test", Spares: "echo ping",
 			find: each(func(_ *analysis, c *call) string {

@@ -155,6 +155,8 @@ func (a *analysis) hides(c *call) string {
 		return "it runs commands from a file or its input: " + shorten(c.raw)
 	case runsCode(c):
 		return "it runs code that rules on commands cannot read: " + shorten(c.raw)
+	case bringsPatch(c):
+		return "it changes the files that a patch names, programs among them: " + shorten(c.raw)
 	case c.name == "git" && c.use.Unknown:
 		return "it may be an alias of git's: " + shorten(c.raw)
 	case a.writesProgram(c):
@@ -249,6 +251,9 @@ func runsCode(c *call) bool {
 	flags, ok := codeFlags[strings.TrimRight(strings.TrimSuffix(c.name, ".exe"), "0123456789.-")]
 	if !ok {
 		return false
+	}
+	if c.name == "swift" && among(c.arg(1), "build", "test", "package", "run") {
+		return false // as make does with its makefile
 	}
 	for i, w := range c.words[1:] {
 		if i > 0 && c.words[i].text == "-m" && among(w.text, "timeit", "code", "pdb", "dulwich*") {

@@ -21,6 +21,8 @@ func readsScript(c *call) bool {
 		}
 	}
 	switch {
+	case openConsole(c):
+		return true
 	case builders.has(c.name):
 		return buildsFromInput(c)
 	case c.name == "screen" && (hasFlag(c.words, "-L") || hasFlag(c.words, "-c")), c.name == "parallel" && (strings.HasPrefix(c.arg(1), "::") || c.arg(1) == "-a" && len(words) < 3):
@@ -43,7 +45,7 @@ var scriptLanguages = set{
 	"m4", "guile", "octave", "octave-cli", "Rscript", "littler", "dc", "gnuplot", "expect", "tclsh", "wish", "jshell", "osascript", "texlua",
 	"maxima", "gp", "sage", "gap", "magma", "Singular", "maple", "math", "wolframscript", "matlab", "scilab", "gforth", "gst", "rexx", "regina",
 	"swipl", "gprolog", "sbcl", "clisp", "ecl", "abcl", "racket", "gosh", "csi", "gsi", "scheme", "mit-scheme", "petite", "chez", "chicken-scheme",
-	"clojure", "clj", "bb", "janet", "fennel", "cling",
+	"clojure", "clj", "bb", "janet", "fennel", "cling", "mongo", "mongosh",
 }
 
 // waitsForCode are interpreters that read code from their input unless they are given a file.
@@ -96,4 +98,64 @@ func namesInput(text string) bool {
 // asksForHelp reports whether an option makes a program print about itself, or run the project's tests, and read nothing.
 func asksForHelp(w word) bool {
 	return among(w.text, "--version", "-version", "--help", "-V", "--test")
+}
+
+// consoles returns the subcommands of a program that read commands and run them, or run a file of code that is not the
+// project's own program.
+func consoles(program string) set {
+	switch program {
+	case "terraform", "tofu", "terragrunt", "bundle", "symfony", "hasura":
+		return set{"console"}
+	case "rails":
+		return set{"console", "c", "dbconsole", "db", "runner", "r"}
+	case "heroku":
+		return set{"console", "run"}
+	case "flask", "composer":
+		return set{"shell"}
+	case "php":
+		return set{"-a"}
+	case "vagrant":
+		return set{"ssh"}
+	case "gcloud":
+		return set{"interactive"}
+	case "nix", "cabal", "lein":
+		return set{"repl"}
+	case "stack":
+		return set{"ghci", "repl"}
+	case "sbt":
+		return set{"console", "consoleQuick"}
+	}
+	return nil
+}
+
+// databaseShells read commands from their input unless an option holds them. Each has a command for the shell (\!, .shell,
+// system), or loads code.
+var databaseShells = set{
+	"psql", "mysql", "mariadb", "sqlite3", "sqlite", "redis-cli", "valkey-cli", "duckdb", "cqlsh", "usql", "pgcli", "mycli", "litecli", "iredis", "sqlplus", "sqlcmd", "isql", "clickhouse-client", "influx", "cypher-shell", "arangosh", "cbq", "trino", "presto", "snowsql",
+	"spark-shell", "pyspark", "hive", "beeline", "impala-shell", "amm",
+}
+
+// listsDatabases are options of databaseShells that print something and end.
+var listsDatabases = set{"-l", "--list", "-v", "--help", "--version", "-version", "-V", "-?"}
+
+// openConsole reports whether a program waits for commands that the line does not show: tmux, a database's shell, the
+// console of a framework, a shell on another machine.
+func openConsole(c *call) bool {
+	words := c.words[1:]
+	operand := slices.IndexFunc(words, func(w word) bool { return !strings.HasPrefix(w.text, "-") })
+	switch {
+	case databaseShells.has(c.name):
+		return !slices.ContainsFunc(words, func(w word) bool { return listsDatabases.has(w.text) }) && (c.name != "redis-cli" && c.name != "valkey-cli" || operand < 0)
+	case c.name == "tmux":
+		return operand < 0 && !hasFlag(c.words, "-V")
+	case c.name == "ssh":
+		return len(c.use.Inner)+len(c.use.Script) == 0 && operand >= 0
+	}
+	subs := consoles(c.name)
+	return subs != nil && slices.ContainsFunc(words, func(w word) bool { return subs.has(w.text) })
+}
+
+// bringsPatch reports whether a command changes the files that a patch names, and can so make some that run later.
+func bringsPatch(c *call) bool {
+	return c.name == "patch" || c.name == "gpatch" || c.name == "git" && among(c.arg(1), "am", "apply", "quiltimport") || c.name == "quilt" && among(c.arg(1), "push", "import")
 }
