@@ -47,3 +47,17 @@ func BenchmarkManyFiles(b *testing.B) {
 }
 
 func BenchmarkManyMembers(b *testing.B) { benchmark(b, strings.Repeat("cat|", 2499)+"cat") }
+
+func BenchmarkGitLog(b *testing.B) {
+	benchmark(b, "git log --oneline -5 | head -3 && grep -rn 'func main' src")
+}
+
+func BenchmarkLoop(b *testing.B) {
+	benchmark(b, `for f in $(git ls-files '*.go'); do wc -l "$f"; done`)
+}
+
+func BenchmarkFourKindsOfMembers(b *testing.B) {
+	benchmark(b, strings.Repeat("cat a.txt | grep -v x | sort -u | head -3 | ", 219)+"cat a.txt | grep -v x | sort -u | head -3")
+}
+
+func BenchmarkManyVariables(b *testing.B) { benchmark(b, strings.Repeat("a=$a$a;", 1427)) }
