@@ -150,7 +150,7 @@ func (s *Session) setUp(ctx context.Context, model llm.Model) (err error) {
 	}
 	policy := s.Policy()
 	s.Workspace = workspace.New(s.env, policy, s.Mode)
-	s.env.MayRead, s.env.Readings, s.env.DeniedNames = s.MayRead, s.Readings, policy.DeniedNames
+	s.env.MayRead, s.env.Readings, s.env.DeniedNames, s.env.Invoke = s.MayRead, s.Readings, policy.DeniedNames, s.Invoke
 	s.attached = &attach.Files{Roots: s.env.Roots, Dir: s.Dir, Publish: s.Publish, Read: s.readAttached}
 	if s.parent == nil {
 		s.env.Plan = consult.NewPlan(consult.Session{
@@ -237,7 +237,7 @@ func (s *Session) keepBlobs(env *tool.Env) {
 func (s *Session) newAgent(ctx context.Context, model llm.Model) error {
 	i := s.inst
 	cfg := agent.Config{
-		Chain: s.chain, Transcript: &agent.Memory{}, Tools: s.toolSet, Canonical: tool.Carried(i.tools.Canonical),
+		Chain: s.chain, Transcript: &agent.Memory{}, Tools: s.toolSet, Canonical: tool.HabitsOf(i.tools),
 		MaxSteps: s.kind.Steps(i.opts.MaxTurns), MaxTokens: i.settings().MaxOutputTokens,
 		BudgetUSD: s.Budget(), Effort: llm.Effort(i.settings().Effort),
 		System: s.system, Attach: s.addContext, BeforeStep: []agent.BeforeStep{s.env.Plan.Hook(s.Messages, s.Revision), {Name: "skills", Run: s.skills.BeforeStep}, {Name: "background", Run: s.env.News}, s.env.Deferred.Hook(s.toolSet, s.Messages, s.Revision)}, Authorize: s.approver.Authorize,

@@ -31,6 +31,9 @@ var builtins = []builtin{
 	{notebookTool, newNotebookEdit},
 	{fetchTool, newWebFetch},
 	{patchTool, newApplyPatch},
+	{multiEditTool, newMultiEdit},
+	{batchTool, newBatch},
+	{openTool, newOpen},
 	{toolSearchTool, newToolSearch},
 }
 

@@ -13,7 +13,5 @@ var coming = []call.Declaration{
 		Name: "LSP", Params: map[string]string{"file_path": fileAliases},
 		Subject: permission.SubjectRead, SubjectIn: []string{"file_path"}, Class: permission.ClassRead, Accesses: call.Typed(readAccesses),
 	},
-	{Name: "Batch"},
-	{Name: "Open"},
 	{Name: "SlashCommand"},
 }

@@ -77,6 +77,13 @@ func samples(b *bench) []sample {
 	b.env.LoadSkill = func(_ context.Context, name, args string) ([]llm.Part, error) {
 		return []llm.Part{llm.Text{Text: name + " with " + args, Origin: llm.OriginSkill}}, nil
 	}
+	b.env.Invoke = func(_ context.Context, calls []llm.ToolCall) []llm.ToolResult {
+		out := make([]llm.ToolResult, len(calls))
+		for i, c := range calls {
+			out[i] = llm.TextResult(c, "done", false)
+		}
+		return out
+	}
 	b.env.Notes = memory.Open(b.t.TempDir())
 	b.env.Agents = sampleAgents()
 	b.env.Plan = consult.NewPlan(consult.Session{Modes: &planModes{}})
@@ -92,6 +99,8 @@ func samples(b *bench) []sample {
 		{"Edit", in{"file_path": "a.txt", "old_string": "two", "new_string": "2"}},
 		{"Edit", in{"file_path": "n.txt", "old_string": "", "new_string": "2"}},
 		{"ApplyPatch", in{"patch": "*** Begin Patch\n*** Update File: a.txt\n@@\n-two\n+2\n*** Add File: p/n.txt\n+n\n*** End Patch"}},
+		{"MultiEdit", in{"file_path": "a.txt", "edits": []any{map[string]any{"old_string": "two", "new_string": "2"}}}},
+		{"Batch", in{"calls": []any{map[string]any{"tool": "Read", "input": map[string]any{"file_path": "a.txt"}}}}},
 		{"NotebookEdit", in{"notebook_path": "n.ipynb", "cell_id": "one", "new_source": "y"}},
 		{"WebFetch", in{"url": pages(b.t) + "/page"}},
 		{"Glob", in{"pattern": "**/*.go"}},

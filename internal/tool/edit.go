@@ -29,7 +29,7 @@ const editSchema = `{"type":"object","properties":{` +
 	`"required":["file_path","old_string","new_string"]}`
 
 type editInput struct {
-	FilePath   string `json:"file_path"`
+	FilePath   string `json:"file_path,omitempty"` // empty in the list of MultiEdit
 	OldString  string `json:"old_string"`
 	NewString  string `json:"new_string"`
 	ReplaceAll bool   `json:"replace_all,omitempty"`
@@ -40,7 +40,7 @@ type editor struct{ env *Env }
 var editTool = call.Declaration{
 	Name: "Edit",
 	Aliases: []string{
-		"MultiEdit", "edit_file", "str_replace", "str_replace_editor", "str_replace_based_edit_tool", "replace", "search_replace", "replace_in_file",
+		"edit_file", "str_replace", "str_replace_editor", "str_replace_based_edit_tool", "replace", "search_replace", "replace_in_file", "replace_string_in_file",
 	},
 	Schema: json.RawMessage(editSchema),
 	Params: map[string]string{
@@ -70,22 +70,32 @@ type edit struct {
 	new     string         // as it is put there
 	lines   []int          // where the regions begin, in the new content
 	rebased bool           // another edit of the same reply came first
+	note    string         // for the model, where old_string was not found exactly
 }
 
 func (t *editor) prepare(ctx context.Context, _ llm.ToolCall, in editInput) (*agent.Plan, error) {
-	if in.OldString == in.NewString {
-		return nil, errors.New("old_string and new_string are the same, so there is nothing to change")
+	e := &edit{in: in}
+	if err := e.check(); err != nil {
+		return nil, err
 	}
 	c, err := t.env.change("edit", in.FilePath)
 	if err != nil {
 		return nil, err
 	}
-	e := &edit{change: c, in: in}
+	e.change = c
 	if err := e.decide(ctx); err != nil {
 		c.close()
 		return nil, err
 	}
 	return c.plan(in.FilePath, e.run)
+}
+
+// check refuses an edit that could change nothing.
+func (e *edit) check() error {
+	if e.in.OldString == e.in.NewString {
+		return errors.New("old_string and new_string are the same, so there is nothing to change: if the file has the new text already, go on")
+	}
+	return nil
 }
 
 // decide computes the new content.
@@ -116,6 +126,16 @@ func (e *edit) compute(text *files.Text) error {
 		if alt := strings.ReplaceAll(e.old, "\r\n", "\n"); alt != e.old {
 			e.old, e.new = alt, strings.ReplaceAll(e.new, "\r\n", "\n")
 			e.regions = occurrences(text.View, e.old)
+		}
+	}
+	e.note = ""
+	if len(e.regions) == 0 && e.old != e.new {
+		if g, ok := alike(text.View, e.old, e.new); ok {
+			e.regions, e.note = []files.Region{g.region}, g.note(text.View)
+			e.old, e.new = text.View[g.region.Start:g.region.End], g.new
+			if e.old == e.new {
+				return fmt.Errorf("%s has new_string already, but for %s", e.path.Lexical, strings.TrimPrefix(g.why, "where the text is alike except for "))
+			}
 		}
 	}
 	switch {
@@ -210,6 +230,7 @@ func (e *edit) run(ctx context.Context) (*agent.Result, error) {
 	default:
 		text = fmt.Sprintf("Edited at line %d.%s", e.lines[0], notes)
 	}
+	text += e.note
 	if e.rebased { // else the model knows the result: its own text in place of the old
 		text += e.snippet()
 	}

@@ -19,6 +19,9 @@ func notFound(path, view, old string) error {
 	if numbered().MatchString(old) {
 		return fmt.Errorf("%s: it seems to hold the line numbers of Read's output, which are not in the file. Leave them out", head)
 	}
+	if n := strings.Count(old, "\n"); n > 20 && 4*len(old) > 3*len(view) {
+		return fmt.Errorf("%s: it is about the whole file (%d lines). Give only the lines that change, with a few around them; to replace the whole file use Write", head, n+1)
+	}
 	lines := strings.Split(view, "\n")
 	want := strings.Split(strings.Trim(old, "\n"), "\n")
 	if len(lines) > missLines {
@@ -38,7 +41,7 @@ func notFound(path, view, old string) error {
 }
 
 // numbered matches text in which every line starts as Read's output does.
-var numbered = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:\s*\d+\t[^\n]*(?:\n|$))+$`) })
+var numbered = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:\s*\d+(?:\t|→)[^\n]*(?:\n|$))+$`) })
 
 type likeness struct {
 	name string

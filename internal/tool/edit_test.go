@@ -109,7 +109,7 @@ func TestEditShowsWhatComesNearest(t *testing.T) {
 	}{
 		{"    if x {\n        return", []string{"indentation", "lines 4-5", "→if x {"}},
 		{"func F()  {", []string{"white space", "3\tfunc F() {"}},
-		{"return \"one\" - two", []string{"quotes, dashes", "5\t"}},
+		{"n \"one\" - two", []string{"quotes, dashes", "5\t"}},
 		{`var message = "a\nb"`, []string{"backslashes"}},
 		{"FUNC f() {", []string{"upper and lower case"}},
 		{"3\tfunc F() {\n4\t\tif x {", []string{"line numbers"}},

@@ -81,6 +81,8 @@ type Env struct {
 	Notes    *memory.Store // of earlier sessions; nil: none are kept
 	Journals string        // the folder for the journals of changes of several files; empty: none are kept
 
+	// Invoke runs calls through the choke point, as the agent's own. Nil: calls cannot be bundled.
+	Invoke func(ctx context.Context, calls []llm.ToolCall) []llm.ToolResult
 	// LoadSkill puts a skill into the conversation: the texts for the model. Nil: there are none.
 	LoadSkill func(ctx context.Context, name, args string) ([]llm.Part, error)
 	// Agents starts subagents. Nil: there are none.
@@ -133,7 +135,7 @@ func NewEnv(dir string) (*Env, error) {
 func (e *Env) Clone() *Env {
 	c := *e
 	c.Dir, c.Reads, c.Cache, c.Todos = NewDir(e.Dir.Get()), e.Reads.Clone(), e.Cache.Clone(), &Todos{}
-	c.Deferred, c.Plan = &Deferral{}, nil
+	c.Deferred, c.Plan, c.Invoke = &Deferral{}, nil, nil
 	c.InContext = nil // that of the subagent's own conversation is the caller's to set
 	return &c
 }

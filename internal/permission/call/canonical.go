@@ -92,6 +92,21 @@ func (d *declared) rename(fields map[string]json.RawMessage) (changed bool) {
 	return changed
 }
 
+// Rename gives the fields of an object the names of the tool's parameters, as Canonical does for a whole input, and mends their
+// values. It reports whether it changed any.
+func (d *Declaration) Rename(fields map[string]json.RawMessage) bool {
+	own := &declared{Declaration: *d}
+	changed := own.rename(fields)
+	for param, kind := range own.parameters() {
+		if v, ok := fields[param]; ok {
+			if mended := mend(v, kind); mended != nil {
+				fields[param], changed = mended, true
+			}
+		}
+	}
+	return changed
+}
+
 // paramOf is the parameter that a spelling stands for, or "".
 func (d *declared) paramOf(key string, own map[string]string) string {
 	snake := snakeCase(key)
