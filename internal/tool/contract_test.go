@@ -77,6 +77,7 @@ func samples(b *bench) []sample {
 	b.env.LoadSkill = func(_ context.Context, name, args string) ([]llm.Part, error) {
 		return []llm.Part{llm.Text{Text: name + " with " + args, Origin: llm.OriginSkill}}, nil
 	}
+	desktop(b.t)
 	b.env.Invoke = func(_ context.Context, calls []llm.ToolCall) []llm.ToolResult {
 		out := make([]llm.ToolResult, len(calls))
 		for i, c := range calls {
@@ -122,6 +123,17 @@ func samples(b *bench) []sample {
 }
 
 // background starts a command that runs until the test ends, and returns its id.
+// desktop puts programs in the place of those that open files for people, which do nothing.
+func desktop(t testing.TB) {
+	bin := t.TempDir()
+	for _, name := range []string{"xdg-open", "open"} {
+		if err := os.WriteFile(filepath.Join(bin, name), []byte("#!/bin/sh\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
+}
+
 // sampleAgents starts agents that answer at once.
 func sampleAgents() *subagent.Agents {
 	return subagent.New(subagent.Host{

@@ -401,4 +401,3 @@ func patchInShell(line string) (dir, text string, ok bool) {
 func HabitsOf(c *call.Catalogue) func(name string, input []byte) (string, []byte) {
 	return Carried(Habitual(c.Canonical))
 }
-

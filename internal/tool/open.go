@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/lathe-dev/lathe/internal/agent"
+	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/permission"
 	"github.com/lathe-dev/lathe/internal/permission/call"
@@ -153,6 +154,6 @@ func (e *Env) open(ctx context.Context, target string) (*agent.Result, error) {
 		return nil, ctx.Err()
 	}
 	r := agent.TextResult("Opened for the user.")
-	r.Title, r.Meta = target, map[string]any{"target": target}
+	r.Title, r.View, r.Meta = target, event.TextView{Summary: "opened"}, map[string]any{"target": target}
 	return r, nil
 }
