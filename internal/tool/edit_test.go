@@ -112,7 +112,7 @@ func TestEditShowsWhatComesNearest(t *testing.T) {
 		{"n \"one\" - two", []string{"quotes, dashes", "5\t"}},
 		{`var message = "a\nb"`, []string{"backslashes"}},
 		{"FUNC f() {", []string{"upper and lower case"}},
-		{"3\tfunc F() {\n4\t\tif x {", []string{"line numbers"}},
+		{"3\tfunc F() {\n4\t\tif zebra {", []string{"line numbers"}},
 		{"func F() {\n\tif y {\n", []string{"nearest", "3\tfunc F() {"}},
 		{"if x {  \n", []string{"spaces at line ends"}},
 		{"zebra crossing", []string{"nor anything like it"}},

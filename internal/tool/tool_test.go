@@ -154,9 +154,11 @@ func TestDescriptionsAndSchemasStaySmallAndValid(t *testing.T) {
 		if !bytes.Contains([]byte(s.Description), []byte(". ")) && len(s.Description) < 40 {
 			t.Errorf("%s: the description says nothing", s.Name)
 		}
-		sum += n
+		if !s.Unlisted { // those are sent when the model asks for them
+			sum += n
+		}
 	}
 	if sum > 12_000 {
-		t.Errorf("all tools together have %d bytes", sum)
+		t.Errorf("all tools of a first request together have %d bytes", sum)
 	}
 }
