@@ -114,7 +114,6 @@ func TestEditShowsWhatComesNearest(t *testing.T) {
 		{"FUNC f() {", []string{"upper and lower case"}},
 		{"3\tfunc F() {\n4\t\tif zebra {", []string{"line numbers"}},
 		{"func F() {\n\tif y {\n", []string{"nearest", "3\tfunc F() {"}},
-		{"if x {  \n", []string{"spaces at line ends"}},
 		{"zebra crossing", []string{"nor anything like it"}},
 	} {
 		b.fails("Edit", in{"file_path": "a.go", "old_string": c.old, "new_string": "z"}, append(c.want, "not found")...)
