@@ -2,11 +2,14 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -43,20 +46,26 @@ func (p *program) detached(ctx context.Context, o *Options) (*app.Session, func(
 }
 
 func toolListCommand(p *program, o *Options) *cobra.Command {
-	var asJSON bool
+	var asJSON, tokens bool
 	c := &cobra.Command{
 		Use: "list", Short: "List the tools", Args: noArgs,
-		Long: "List the tools that a model is given here: settings and flags may take some away.",
+		Long: `List the tools that a model is given here: settings and flags may take some away. With --tokens each has the bytes of
+its name, description and schema and an estimate of their tokens, which every request carries, the largest first. Tools that
+are deferred cost nothing until the model loads them: their names are in the description of ToolSearch.`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			o.set = c.Flags().Changed
 			s, closeAll, err := p.detached(c.Context(), o)
 			if err != nil {
 				return err
 			}
+			if tokens {
+				return joinErrors(p.listCosts(s.Specs(), asJSON), closeAll())
+			}
 			return joinErrors(p.listTools(s.Specs(), asJSON), closeAll())
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print a JSON array with descriptions and input schemas")
+	c.Flags().BoolVar(&tokens, "tokens", false, "show the size of each tool in a request")
 	addPermissionFlags(c.Flags(), o)
 	return c
 }
@@ -80,6 +89,40 @@ func (p *program) listTools(specs []llm.ToolSpec, asJSON bool) error {
 	for _, s := range specs {
 		first, _, _ := strings.Cut(strings.TrimSpace(s.Description), "\n")
 		rows = append(rows, []string{s.Name, first})
+	}
+	_, err := io.WriteString(p.out, columns(rows, p.width()))
+	return err
+}
+
+// toolCost is the share of a tool in each request.
+type toolCost struct {
+	Name   string `json:"name"`
+	Bytes  int    `json:"bytes"`
+	Tokens int    `json:"tokens"` // estimated
+}
+
+func costs(specs []llm.ToolSpec) (list []toolCost, total toolCost) {
+	total.Name = "total"
+	for _, s := range specs {
+		c := toolCost{
+			Name: s.Name, Bytes: len(s.Name) + len(s.Description) + len(s.Schema),
+			Tokens: llm.EstimateRequest(&llm.Request{Tools: []llm.ToolSpec{s}}),
+		}
+		list = append(list, c)
+		total.Bytes, total.Tokens = total.Bytes+c.Bytes, total.Tokens+c.Tokens
+	}
+	slices.SortStableFunc(list, func(a, b toolCost) int { return cmp.Compare(b.Tokens, a.Tokens) })
+	return list, total
+}
+
+func (p *program) listCosts(specs []llm.ToolSpec, asJSON bool) error {
+	list, total := costs(specs)
+	if asJSON {
+		return writeJSON(p.out, append(list, total))
+	}
+	rows := [][]string{{"tool", "tokens", "bytes"}}
+	for _, c := range append(list, total) {
+		rows = append(rows, []string{c.Name, strconv.Itoa(c.Tokens), strconv.Itoa(c.Bytes)})
 	}
 	_, err := io.WriteString(p.out, columns(rows, p.width()))
 	return err

@@ -26,7 +26,7 @@ func TestVariablesSetTheirKeys(t *testing.T) {
 		"openai": {APIKey: "sk-o", APIBase: "https://o.example/v1"},
 	})
 	diff(t, "models", []any{s.SmallModel, s.ModelAliases["opus"], s.MaxOutputTokens, *s.MaxThinkingTokens, s.Effort}, []any{"tiny", "big", 100, 0, "high"})
-	diff(t, "bash", s.Bash, config.Bash{DefaultTimeoutMs: 1, MaxTimeoutMs: 2, MaxOutputLength: 3, Shell: "/bin/zsh"})
+	diff(t, "bash", s.Bash, config.Bash{DefaultTimeoutMs: 1, MaxTimeoutMs: 2, MaxOutputLength: 3, Shell: "/bin/zsh", Profile: "environment"})
 	diff(t, "rest", []any{s.CompactionThreshold, s.AutoCompactEnabled, s.Log.Level, s.Debug, s.Stream.MaxRetries}, []any{160000, false, "debug", true, 0})
 	diff(t, "certificates", s.Network.CACerts, []string{"/a,b.pem", "/c.pem"})
 }

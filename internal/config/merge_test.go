@@ -56,7 +56,7 @@ func TestObjectsMergeByKeyAndWholeEntriesDoNot(t *testing.T) {
 		"hooks": {"Stop": [{"hooks": [2]}], "Start": []},
 		"mcpServers": {"x": {"command": "z", "args": ["2"]}}}`)
 	c := m.load()
-	diff(t, "bash", c.Settings.Bash, config.Bash{DefaultTimeoutMs: 7, MaxTimeoutMs: 600000, MaxOutputLength: 5})
+	diff(t, "bash", c.Settings.Bash, config.Bash{DefaultTimeoutMs: 7, MaxTimeoutMs: 600000, MaxOutputLength: 5, Profile: "environment"})
 	diff(t, "fallback", c.Settings.FallbackModel, config.StringList{"c"})
 	diff(t, "hooks", string(c.Settings.Hooks), `{"Stop":[{"hooks":[1]},{"hooks":[2]}],"Start":[]}`)
 	diff(t, "servers", string(c.Settings.MCPServers), `{"x":{"command":"z","args":["2"]},"y":{"command":"y"}}`)

@@ -249,6 +249,7 @@ type Bash struct {
 	MaxTimeoutMs     int    `json:"maxTimeoutMs"`
 	MaxOutputLength  int    `json:"maxOutputLength"` // characters
 	Shell            string `json:"shell"`
+	Profile          string `json:"profile"` // "off", "environment", "functions"
 	ScrubCredentials bool   `json:"scrubCredentials"`
 	BackgroundWaitMs int    `json:"backgroundWaitMs"` // of runs without a front end
 }

@@ -11,7 +11,7 @@ import (
 func (f *Folder) Configure(env *tool.Env) {
 	set := f.o.Config().Settings
 	ms := func(n int) time.Duration { return time.Duration(n) * time.Millisecond }
-	env.Shell = set.Bash.Shell
+	env.Shell, env.Profile = set.Bash.Shell, env.Profile.For(set.Bash.Profile)
 	env.ChildEnv.Drop, env.ChildEnv.ScrubCredentials = hosts.Secrets(), set.Bash.ScrubCredentials
 	env.Limits = tool.Limits{BashTimeout: ms(set.Bash.DefaultTimeoutMs), BashMaxTimeout: ms(set.Bash.MaxTimeoutMs), BashOutput: set.Bash.MaxOutputLength}
 	env.Cache.Configure(set.ExploreCache.Enabled, set.ExploreCache.MaxEntries, ms(set.ExploreCache.DirectoryTTLMs))

@@ -104,6 +104,9 @@ func (t *basher) prepare(ctx context.Context, c llm.ToolCall, in bashInput) (*ag
 		return nil, errors.New("leave_running and run_in_background exclude each other: a background command ends with the session. " +
 			"To leave a process running, start it with & in a command that returns")
 	}
+	if refusal := needsScreen(in.Command); refusal != "" {
+		return nil, errors.New(refusal)
+	}
 	one := &bashCall{env: t.env, in: in, id: c.ID, input: c.Input, flood: t.flood}
 	if one.outside = t.env.excluded(in); in.Leave && t.env.Boundary.Confined() && !one.outside {
 		return nil, errors.New("nothing outlives a command in the sandbox, so leave_running cannot be used: start it with run_in_background, or ask the user to start it")
@@ -263,6 +266,8 @@ func (c *bashCall) result(exit sandbox.Exit, err error, timeout time.Duration, o
 		head, failed = fmt.Sprintf("Exit code %d", exit.Code), true
 		if exit.Signal != "" {
 			head += " (ended by a signal: " + exit.Signal + ")"
+		} else if meaning := codeMeaning(c.in.Command, exit.Code); meaning != "" {
+			head += " (" + meaning + ")"
 		}
 	}
 	c.noteLeft(exit)

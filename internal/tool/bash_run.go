@@ -124,6 +124,11 @@ func (c *bashCall) run(ctx context.Context) (*agent.Result, error) {
 	if err := c.startDir(); err != nil {
 		return nil, err
 	}
+	if c.safe == nil {
+		if note := c.env.Profile.take(ctx, c.env, c.shell); note != "" {
+			c.notes = append(c.notes, note)
+		}
+	}
 	if c.in.Background {
 		c.started = time.Now()
 		return c.runBehind()

@@ -97,8 +97,8 @@ trap '{ __lathe_cwd; } 2>/dev/null' EXIT
 const argLimit = 120 << 10
 
 // argv is the command line of the shell that runs command and leaves its last folder in cwd. A command
-// too long for one argument goes through a file beside that, which cleanup removes.
-func (s shellProgram) argv(command string, cwd cwdFile) (argv []string, cleanup func(), err error) {
+// too long for one argument goes through a file beside that, which cleanup removes; so do the functions of the profile.
+func (s shellProgram) argv(command, functions string, cwd cwdFile) (argv []string, cleanup func(), err error) {
 	prelude, flags := shPrelude, []string{}
 	switch s.kind {
 	case "bash":
@@ -110,15 +110,32 @@ func (s shellProgram) argv(command string, cwd cwdFile) (argv []string, cleanup 
 	if runtime.GOOS == "windows" { // bash there says /c/x unless asked for C:/x
 		prelude = strings.ReplaceAll(prelude, "pwd -P", "pwd -W")
 	}
-	cleanup = func() {}
-	run := "eval " + quote(" "+command)
-	if len(run) > argLimit {
-		path, err := writeScript(filepath.Dir(cwd.path), command)
+	var scripts []string
+	cleanup = func() {
+		for _, path := range scripts {
+			os.Remove(path)
+		}
+	}
+	script := func(text string) (inside string, err error) {
+		path, err := writeScript(filepath.Dir(cwd.path), text)
+		scripts = append(scripts, path)
+		return quote(filepath.Join(filepath.Dir(cwd.inside), filepath.Base(path))), err
+	}
+	if functions != "" {
+		path, err := script(functions)
 		if err != nil {
 			return nil, nil, err
 		}
-		cleanup = func() { os.Remove(path) }
-		run = `eval " $(cat ` + quote(filepath.Join(filepath.Dir(cwd.inside), filepath.Base(path))) + `)"`
+		prelude += ". " + path + " 2>/dev/null\n"
+	}
+	run := "eval " + quote(" "+command)
+	if len(run) > argLimit {
+		path, err := script(command)
+		if err != nil {
+			cleanup()
+			return nil, nil, err
+		}
+		run = `eval " $(cat ` + path + `)"`
 	}
 	name := filepath.Base(s.path)
 	argv = append([]string{s.path}, flags...)

@@ -100,6 +100,8 @@ type Env struct {
 	Environ func() []string
 	// ChildEnv changes how the environment of child processes is cleaned.
 	ChildEnv sandbox.Options
+	// Profile has the start-up files of the shell for commands. Nil: they are not read.
+	Profile *Profile
 	// Shell is the shell for Bash. Empty: the user's, if it is bash or zsh, else the first that is found.
 	Shell string
 

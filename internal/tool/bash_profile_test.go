@@ -1,0 +1,118 @@
+//go:build unix
+
+package tool_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/lathe-dev/lathe/internal/llm"
+	"github.com/lathe-dev/lathe/internal/tool"
+)
+
+// withProfile is an Env whose home has this start-up file, in the environment that environ adds to PATH and HOME.
+func withProfile(t *testing.T, mode, name, content string, environ ...string) (env *tool.Env, home string) {
+	t.Helper()
+	env = inShell(t, "bash")
+	home = t.TempDir()
+	if err := os.WriteFile(filepath.Join(home, name), []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	env.Environ = func() []string { return append([]string{"PATH=/usr/bin:/bin", "HOME=" + home}, environ...) }
+	env.Profile = env.Profile.For(mode)
+	return env, home
+}
+
+func TestCommandsGetTheVariablesOfTheProfile(t *testing.T) {
+	for _, name := range []string{".bashrc", ".bash_profile", ".profile"} {
+		env, home := withProfile(t, tool.ProfileEnvironment, name,
+			"echo noise; echo run >>~/runs\nexport PATH=\"$HOME/tools:$PATH\" GREETING='two\nlines' KEPT=profile\nunexported=1\nfn() { echo no; }\n", "KEPT=ours")
+		got := bash(t, env, `echo "$GREETING|$KEPT|$unexported|${PATH%%:*}"; fn`)
+		if want := "two\nlines|ours||" + home + "/tools\n"; !strings.Contains(got, want) || !strings.Contains(got, "Exit code 127 (a program was not found)") {
+			t.Errorf("%s: %q", name, got)
+		}
+		bash(t, env, "sh -c 'echo again'")
+		if runs, _ := os.ReadFile(filepath.Join(home, "runs")); string(runs) != "run\n" {
+			t.Errorf("%s: read %d times", name, strings.Count(string(runs), "run"))
+		}
+	}
+}
+
+func TestAPathThatTheProfileSetsAnewKeepsAnActivatedEnvironment(t *testing.T) {
+	env, _ := withProfile(t, tool.ProfileEnvironment, ".profile", "PATH=/opt/x/bin:/usr/bin:/bin\n")
+	env.Environ = func(base []string) func() []string {
+		return func() []string { return append(base, "PATH=/project/.venv/bin:/usr/bin:/bin") }
+	}(env.Environ())
+	if got := bash(t, env, `sh -c 'echo "$PATH"'`); got != "/project/.venv/bin:/opt/x/bin:/usr/bin:/bin" {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestFunctionsOfTheProfileAreThereIfTheSettingsSaySo(t *testing.T) {
+	env, _ := withProfile(t, tool.ProfileFunctions, ".bashrc", "greet() { echo \"hello $1\"; }\n")
+	if got := bash(t, env, "greet you; greet again"); got != "hello you\nhello again" {
+		t.Errorf("%q", got)
+	}
+	off, _ := withProfile(t, tool.ProfileOff, ".bashrc", "export GREETING=x\n")
+	if got := bash(t, off, `sh -c 'echo "[$GREETING]"'`); got != "[]" {
+		t.Errorf("off: %q", got)
+	}
+}
+
+func TestAProfileThatEndsTheShellIsReportedOnce(t *testing.T) {
+	env, _ := withProfile(t, tool.ProfileEnvironment, ".bashrc", "exit 3\n")
+	got := bash(t, env, "sh -c 'echo works'")
+	if !strings.HasPrefix(got, "works\n") || !strings.Contains(got, "start-up files of bash could not be used: the shell ended in them with exit code 3") {
+		t.Errorf("%q", got)
+	}
+	if got := bash(t, env, "sh -c 'echo again'"); strings.Contains(got, "start-up") {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestProgramsThatNeedAScreenAreRefusedWithTheNextMove(t *testing.T) {
+	env := inShell(t, "bash")
+	prepare := func(command string) error {
+		input, err := json.Marshal(map[string]string{"command": command})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = toolOf(env, "Bash").Prepare(t.Context(), llm.ToolCall{ID: "1", Name: "Bash", Input: input})
+		return err
+	}
+	for command, hint := range map[string]string{
+		"vim a.txt": "Edit", "cd x && FOO=1 /usr/bin/nano b": "Edit", "emacs -nw a": "Edit", "top": "ps aux", "watch -n1 ls": "run_in_background", "ls | htop": "ps aux",
+	} {
+		if err := prepare(command); err == nil || !strings.Contains(err.Error(), hint) {
+			t.Errorf("%s: %v", command, err)
+		}
+	}
+	for _, command := range []string{
+		"vim --version", "vim -es -c wq a", "vim +q a", "emacs --batch -l x.el", "top -b -n 1", "echo vim", "which vim", "git config core.editor vim", "cat top",
+	} {
+		if err := prepare(command); err != nil {
+			t.Errorf("%s: %v", command, err)
+		}
+	}
+}
+
+func TestExitCodesOfShellsAreExplained(t *testing.T) {
+	env := inShell(t, "bash")
+	for command, want := range map[string]string{
+		"no-such-program-here":          "Exit code 127 (a program was not found)",
+		"/etc/passwd":                   "Exit code 126 (it was found, but cannot be run",
+		"timeout 0.01 tail -f x.txt":    "Exit code 124 (the time of `timeout` was over)",
+		"bash -c 'kill -9 $$'; exit $?": "Exit code 137 (a program was ended by SIGKILL: often no memory was left)",
+		"exit 42":                       "Exit code 42",
+	} {
+		if err := os.WriteFile(filepath.Join(env.Dir.Get(), "x.txt"), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got := bash(t, env, command); !strings.HasPrefix(got, want) {
+			t.Errorf("%s: %q", command, got)
+		}
+	}
+}
