@@ -21,13 +21,25 @@ func sessionShowCommand(p *program, o *Options) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use: "show ID", Short: "Print a conversation", Args: oneID, ValidArgsFunction: completeIDs(o),
-		Long: "Print the conversation of a session as text, tool calls and results included; control characters are made visible.",
+		Long: "Print the conversation of a session as text, tool calls and results included, then the sessions of its agents with their cost; control characters are made visible.",
 		RunE: func(_ *cobra.Command, args []string) error {
 			return p.withSession(o, args[0], func(s *session.Session) error {
-				if asJSON {
-					return showJSON(p.out, s)
+				all, err := openSessions(o)
+				if err != nil {
+					return err
 				}
-				return showText(p.out, s)
+				agents, err := agentsBelow(all.store, s.ID(), mostNested)
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return showJSON(p.out, s, agents)
+				}
+				if err := showText(p.out, s); err != nil || len(agents) == 0 {
+					return err
+				}
+				fmt.Fprint(p.out, "\n## Agents\n\n")
+				return printAgents(p.out, agents, "")
 			})
 		},
 	}
@@ -74,16 +86,17 @@ func showText(out io.Writer, s *session.Session) error {
 	return firstOf(errors.Join(safe.Flush(), w.Flush(), err))
 }
 
-func showJSON(out io.Writer, s *session.Session) error {
+func showJSON(out io.Writer, s *session.Session, agents []sessionAgent) error {
 	msgs := s.Messages()
 	if msgs == nil {
 		msgs = []llm.Message{}
 	}
 	return writeJSON(out, struct {
-		Session  sessionJSON   `json:"session"`
-		Messages []llm.Message `json:"messages"`
-		Notes    []string      `json:"notes,omitempty"`
-	}{jsonOf(s.Info(), nil), msgs, s.Notes()})
+		Session  sessionJSON    `json:"session"`
+		Messages []llm.Message  `json:"messages"`
+		Agents   []sessionAgent `json:"agents,omitempty"`
+		Notes    []string       `json:"notes,omitempty"`
+	}{jsonOf(s.Info(), nil), msgs, agents, s.Notes()})
 }
 
 func sessionExportCommand(p *program, o *Options) *cobra.Command {
