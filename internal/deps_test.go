@@ -85,6 +85,7 @@ var table = func() map[string]row {
 	t["worktree"] = row{[]string{"config", "git", "glob", "permission", "sandbox"}, "a copy of the project is made with git or by hand, as the settings say, and is where permissions hold"}
 	t["subagent"] = row{[]string{"event", "frontmatter", "llm", "permission", "worktree"}, "whom a call of Task may start, and the work of one agent as functions; app opens the sessions"}
 	t["best"] = row{[]string{"eval", "event", "subagent", "worktree"}, "attempts are agents in worktrees, and judges choose; sessions, git and printing are above"}
+	t["team"] = row{[]string{"agent", "eval", "event", "llm", "permission", "permission/call", "subagent", "worktree"}, "tasks, messages and merges are those of agents in worktrees; git and sessions come by way of interfaces"}
 	t["ruleset"] = row{[]string{"config", "permission", "permission/call", "fuzzy"}, "settings know no rules and rules no settings; what reads one out of the other knows both and nothing else"}
 	t["provider"] = row{[]string{"config", "sandbox", "llm", "llm/hosts", "llm/anthropic", "llm/openai", "llm/google", "llm/cloud"}, "which wire client answers is said by the settings, and the key may come from a command"}
 	agent := with(t["agent"].may, "agent")

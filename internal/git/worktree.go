@@ -170,3 +170,41 @@ func (g *Git) Apply(ctx context.Context, repo Repo, patch string) error {
 	_, err := g.edit(ctx, repo, "apply", "--whitespace=nowarn", patch)
 	return err
 }
+
+// Commit commits all changes of a work tree, also new files, and returns how many files there were; nothing is committed for none. Where
+// the user has no name for commits, lathe's stands.
+func (g *Git) Commit(ctx context.Context, there Repo, message string) (files int, err error) {
+	if _, err := g.edit(ctx, there, "add", "--all"); err != nil {
+		return 0, err
+	}
+	out, err := g.edit(ctx, there, "diff", "--cached", "--name-only", "-z")
+	if files = strings.Count(string(out), "\x00"); err != nil || files == 0 {
+		return files, err
+	}
+	_, err = g.edit(ctx, there, append(g.author(ctx, there), "commit", "--quiet", "--no-verify", "--no-gpg-sign", "-m", message)...)
+	return files, err
+}
+
+// author is the flags that name an author where the settings have none.
+func (g *Git) author(ctx context.Context, there Repo) []string {
+	if out, err := g.edit(ctx, there, "config", "user.email"); err == nil && len(strings.TrimSpace(string(out))) > 0 {
+		return nil
+	}
+	return []string{"-c", "user.name=lathe", "-c", "user.email=lathe@localhost"}
+}
+
+// Merge merges a branch into that of a work tree. On a conflict it takes the merge back and returns the files.
+func (g *Git) Merge(ctx context.Context, there Repo, branch, message string) (conflicts []string, err error) {
+	_, err = g.edit(ctx, there, append(g.author(ctx, there), "merge", "--quiet", "--no-ff", "--no-verify", "--no-gpg-sign", "-m", message, branch)...)
+	if err == nil {
+		return nil, nil
+	}
+	out, failed := g.edit(ctx, there, "diff", "--name-only", "--diff-filter=U", "-z")
+	if names := strings.Trim(string(out), "\x00"); failed == nil && names != "" {
+		conflicts = strings.Split(names, "\x00")
+	}
+	if _, failed := g.edit(ctx, there, "merge", "--abort"); failed != nil && len(conflicts) > 0 {
+		err = errors.Join(err, failed)
+	}
+	return conflicts, err
+}

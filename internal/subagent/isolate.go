@@ -23,7 +23,7 @@ func (t *task) isolate(ctx context.Context) (*worktree.Tree, error) {
 	if !t.kind.Isolated {
 		return nil, nil
 	}
-	return t.owner.Trees.Open(ctx, t.owner.Dir, t.owner.Tree, t.id)
+	return t.owner.Trees.OpenAt(ctx, t.owner.Dir, t.owner.Tree, t.id, t.request.Base)
 }
 
 // mostSetUp bounds the output of a set-up command that failed, in bytes.

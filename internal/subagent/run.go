@@ -39,11 +39,12 @@ type Request struct {
 	Resume string // the id of an agent to continue, with its context
 
 	Background bool   // its parent does not wait for it
-	ID         string // of its session; set by Agents
+	ID         string // of its session; empty: Agents sets it
+	Base       string // the commit that its worktree begins at; empty: that of the settings
 
 	As *Kind // a kind that the catalog does not have, instead of Kind; nil: Kind names it
 	// Then is called when the agent has done its work and its conversation and its copy of the project, or nil, are still there.
-	Then func(context.Context, Conversation, *worktree.Tree)
+	Then func(context.Context, Outcome, Conversation, *worktree.Tree)
 
 	Tree *worktree.Tree // that it works in, its own or its parent's; nil: none. Set by Agents
 }
@@ -192,7 +193,7 @@ func (a *Agents) start(ctx context.Context, k *Kind, r Request) (*task, error) {
 		background: r.Background, status: Waiting, unlink: func() bool { return true },
 	}
 	if t.id == "" {
-		t.id = a.NewID()
+		t.id = cmp.Or(r.ID, a.NewID())
 	}
 	r.ID = t.id
 	t.request = r

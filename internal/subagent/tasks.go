@@ -422,7 +422,7 @@ func (t *task) work(ctx context.Context) (out Outcome, err error) {
 	messages := c.Messages()
 	out.read(messages[min(before, len(messages)):]) // a compaction may have made it shorter
 	if r.Then != nil {
-		r.Then(ctx, c, tree)
+		r.Then(ctx, out, c, tree)
 	}
 	return out, nil
 }

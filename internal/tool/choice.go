@@ -17,7 +17,7 @@ type Choice struct {
 // Of returns the chosen tools of a session, in the order of All.
 func (c Choice) Of(env *Env, known *call.Catalogue) []agent.Tool {
 	out := make([]agent.Tool, 0, len(builtins))
-	for _, t := range All(env) {
+	for _, t := range append(All(env), env.more()...) {
 		if d, _ := known.Lookup(t.Spec().Name); c.has(d) {
 			out = append(out, t)
 		}

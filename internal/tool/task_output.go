@@ -226,6 +226,11 @@ func agentNews(now subagent.State) string {
 // if there is no news.
 func (e *Env) News(ctx context.Context) ([]llm.Message, error) {
 	var parts []llm.Part
+	if e.Mail != nil {
+		if text := e.Mail(e.Owner); text != "" {
+			parts = append(parts, newsPart(text))
+		}
+	}
 	for _, line := range e.Background.news(e.Owner) {
 		parts = append(parts, newsPart(line))
 	}

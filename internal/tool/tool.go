@@ -90,6 +90,9 @@ type Env struct {
 	// Owner is the chain of the agent that has this Env; empty for the main agent. Its commands in the background are its
 	// own to hear of.
 	Owner string
+	// More and Mail are the tools and the unread messages of a team's agent, by its Owner; nil: there is no team.
+	More func(owner string) []agent.Tool
+	Mail func(owner string) string
 	// Isolated is the copy of the project that an isolated agent works in. Nil: it works in the project.
 	Isolated *permission.Place
 	// Secrets are the values of the user's credentials, which results do not show. Nil: nothing is masked.
@@ -140,6 +143,14 @@ func (e *Env) Clone() *Env {
 	c.Deferred, c.Plan, c.Invoke = &Deferral{}, nil, nil
 	c.InContext = nil // that of the subagent's own conversation is the caller's to set
 	return &c
+}
+
+// more are the tools of a team.
+func (e *Env) more() []agent.Tool {
+	if e.More == nil {
+		return nil
+	}
+	return e.More(e.Owner)
 }
 
 // SaveBlob keeps data under a name made of name, and returns the path it can be read back from.

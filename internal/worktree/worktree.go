@@ -6,6 +6,7 @@
 package worktree
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -78,7 +79,13 @@ func Path(dir, id string) string {
 // Open makes the copy for an agent's session, or returns the one that is there. Dir is the session's working folder, with
 // links resolved; above is the copy that its parent works in, or nil.
 func (m *Maker) Open(ctx context.Context, dir string, above *Tree, id string) (*Tree, error) {
+	return m.OpenAt(ctx, dir, above, id, "")
+}
+
+// OpenAt is Open with another commit to begin at than that of the settings.
+func (m *Maker) OpenAt(ctx context.Context, dir string, above *Tree, id, base string) (*Tree, error) {
 	set := m.settings()
+	set.Base = cmp.Or(base, set.Base)
 	if set.BranchPrefix == "" {
 		set.BranchPrefix = DefaultPrefix
 	}
