@@ -29,6 +29,8 @@ Commands:
   stats        sum up tokens and cost by day, model and project
   agents       list the kinds of subagents
   models       list the models that can be chosen
+  best         attempt a task several times, choose the best
+  team         have a coordinator and workers reach a goal
   config       show and change settings
   tool         list the tools, call one
   prompt       show what a new session sends before your words
