@@ -232,6 +232,11 @@ type Model interface {
 	Stream(ctx context.Context, req *Request) iter.Seq2[Delta, error]
 }
 
+// Describable is a Model whose requests follow a description of the user's: its limits, thinking and images.
+type Describable interface {
+	Described(info ModelInfo) Model
+}
+
 // Provider makes models by id.
 type Provider interface {
 	Name() string

@@ -42,7 +42,7 @@ func (all *Set) Model(ctx context.Context, id string) (llm.Model, error) {
 		return nil, err
 	}
 	if own, ok := set.Models[model]; ok {
-		m = described{m, describe(m.Info(), own)}
+		m = withDescription(m, describe(m.Info(), own))
 	}
 	return m, nil
 }
@@ -267,7 +267,15 @@ func openOpenAI(c connection) (llm.Provider, error) {
 	}), nil
 }
 
-// described is a model that the user's settings describe better than the catalogue.
+// withDescription returns a model that the user's settings describe better than the catalogue.
+func withDescription(m llm.Model, info llm.ModelInfo) llm.Model {
+	if d, ok := m.(llm.Describable); ok {
+		return d.Described(info)
+	}
+	return described{m, info}
+}
+
+// described is a model of a wire that takes no description.
 type described struct {
 	llm.Model
 	info llm.ModelInfo

@@ -50,3 +50,22 @@ func TestTheModelsOfAKnownHostAreThoseOfTheCatalogue(t *testing.T) {
 		t.Error("an unknown provider")
 	}
 }
+
+func TestTheSettingsOfAModelReachItsRequests(t *testing.T) {
+	var got *http.Request
+	url := requests(t, func(r *http.Request) { got = r })
+	all := set(t, `{"stream": {"maxRetries": 0}, "providers": {"box": {"type": "openai", "apiBase": "`+url+`", "models": {"blind": {"images": false, "maxOutputTokens": 77}}}}}`)
+	m, err := all.Model(t.Context(), "box/blind")
+	if err != nil {
+		t.Fatal(err)
+	}
+	body := ""
+	for d := range m.Stream(t.Context(), &llm.Request{Messages: []llm.Message{{Role: llm.User, Parts: []llm.Part{llm.Text{Text: "x"}, llm.Media{MIME: "image/png", Data: []byte("png"), Name: "a.png"}}}}}) {
+		if sent, ok := d.(llm.Sent); ok {
+			body = string(sent.Body())
+		}
+	}
+	if got == nil || strings.Contains(body, "image_url") || !strings.Contains(body, "a.png (image/png) left out") || !strings.Contains(body, `"max_tokens":77`) {
+		t.Errorf("%s", body)
+	}
+}

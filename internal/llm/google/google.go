@@ -136,6 +136,11 @@ type model struct {
 
 func (m *model) Info() llm.ModelInfo { return m.info }
 
+// Described implements llm.Describable.
+func (m *model) Described(info llm.ModelInfo) llm.Model {
+	return &model{p: m.p, info: info, family: m.family}
+}
+
 // Stream sends req, with retries, and yields the reply.
 func (m *model) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {
