@@ -245,7 +245,7 @@ func (b *Boundary) ForCopy(folders []string, n Network, moved func(string) strin
 		return nil, err
 	}
 	p := confine.Policy{Mode: b.mode, Temp: temp, Sockets: b.s.Network.AllowAllUnixSockets, Processes: mostProcesses}
-	if err := b.overlays(&p); err != nil {
+	if err := b.overlays(&p, n.Approved); err != nil {
 		return nil, fmt.Errorf("no temporary folder for the sandbox: %w", err)
 	}
 	roots := slices.Clone(folders)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/lathe-dev/lathe/internal/sandbox/confine"
@@ -36,8 +37,8 @@ func (b *Boundary) makeTemp() (string, error) {
 	return dir, errors.Join(os.Mkdir(filepath.Join(dir, "tmp"), 0o700), os.Mkdir(filepath.Join(dir, "work"), 0o700))
 }
 
-// overlays lets the machine's /tmp and the user's cache of Go's builds show through the folders that take their changes.
-func (b *Boundary) overlays(p *confine.Policy) error {
+// overlays lets the machine's /tmp and, for a command that may build, the user's cache of Go's builds show through the folders that take their changes.
+func (b *Boundary) overlays(p *confine.Policy, builds bool) error {
 	if !b.standard || b.support().Tier != confine.Full {
 		return nil
 	}
@@ -47,7 +48,7 @@ func (b *Boundary) overlays(p *confine.Policy) error {
 	}
 	p.TempWork = filepath.Join(work, "tmp")
 	err = os.Mkdir(p.TempWork, 0o700)
-	if dir := b.goCache(); dir != "" && p.Mode == confine.Workspace && !b.noCache {
+	if dir := b.goCache(); dir != "" && builds && p.Mode == confine.Workspace && !b.noCache {
 		o := confine.Overlay{Dir: dir, Upper: filepath.Join(b.cache(), "go-build-changes"), Work: filepath.Join(work, "go")}
 		p.Overlay = append(p.Overlay, o)
 		err = errors.Join(err, os.MkdirAll(o.Upper, 0o700), os.Mkdir(o.Work, 0o700))
@@ -82,9 +83,18 @@ func secretsInTmp(p *confine.Policy) (out []string) {
 	if p.TempWork == "" {
 		return nil
 	}
-	for _, pattern := range []string{"krb5cc*", "ssh-*", "tmux-*", ".X11-unix", ".ICE-unix", "gpg-*", "lathe-*.sh"} {
-		found, _ := filepath.Glob(filepath.Join("/tmp", pattern)) // the pattern is well formed
-		out = append(out, found...)
+	f, err := os.Open("/tmp")
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	names, _ := f.Readdirnames(-1) // there may be thousands; no pattern, no order
+	for _, name := range names {
+		for _, prefix := range [...]string{"krb5cc", "ssh-", "tmux-", ".X11-unix", ".ICE-unix", "gpg-"} {
+			if strings.HasPrefix(name, prefix) {
+				out = append(out, filepath.Join("/tmp", name))
+			}
+		}
 	}
 	return out
 }

@@ -21,7 +21,7 @@ type mounted struct {
 func (p *Plan) mounts() {
 	check("make the mounts private", unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""))
 	for _, o := range p.Overlay {
-		options := "lowerdir=" + o.Dir + ",upperdir=" + o.Upper + ",workdir=" + o.Work + ",userxattr"
+		options := "lowerdir=" + o.Dir + ",upperdir=" + o.Upper + ",workdir=" + o.Work + ",userxattr,volatile"
 		if unix.Mount("overlay", o.Dir, "overlay", unix.MS_NOSUID|unix.MS_NODEV, options) != nil {
 			check("mount "+o.Upper+" on "+o.Dir, unix.Mount(o.Upper, o.Dir, "", unix.MS_BIND, ""))
 		}
@@ -85,7 +85,7 @@ func (p *Plan) temp() int {
 		return -1
 	}
 	if p.TempWork != "" {
-		options := "lowerdir=/tmp,upperdir=" + p.Temp + ",workdir=" + p.TempWork + ",userxattr"
+		options := "lowerdir=/tmp,upperdir=" + p.Temp + ",workdir=" + p.TempWork + ",userxattr,volatile"
 		if unix.Mount("overlay", "/tmp", "overlay", unix.MS_NOSUID|unix.MS_NODEV, options) == nil {
 			return clone("/tmp")
 		}
