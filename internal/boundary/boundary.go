@@ -355,6 +355,7 @@ func (b *Boundary) Close() error {
 	}
 	dir := b.temp
 	b.temp = ""
+	_ = filepath.WalkDir(filepath.Join(dir, "work"), func(path string, _ os.DirEntry, _ error) error { return os.Chmod(path, 0o700) }) // the kernel makes folders there that nobody may read
 	return os.RemoveAll(dir)
 }
 
