@@ -73,6 +73,9 @@ func TestAnApprovedCommandThatNobodyWatchesHasTheMachinesNetwork(t *testing.T) {
 func TestTheMachinesTmpShowsThroughAndStaysAsItIs(t *testing.T) {
 	p := newPlace(t)
 	b := p.open(t, "")
+	if mounts, _ := os.ReadFile("/proc/self/mountinfo"); os.Getuid() != 0 && strings.Contains(string(mounts), " /tmp/") {
+		t.Skip("something is mounted below /tmp, and then the kernel lets only root have an overlay on it")
+	}
 	f, err := os.CreateTemp("", "lathe-shown-")
 	if err != nil {
 		t.Fatal(err)
