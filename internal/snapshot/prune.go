@@ -123,7 +123,8 @@ func (s *Store) survivors(room int64, held map[string]bool) (map[Hash]bool, []Re
 	full := false
 	var keep []Record
 	for _, r := range slices.Backward(s.records) {
-		if theirs := held[s.from[r.ID]]; full && !theirs {
+		theirs := held[s.from[r.ID]]
+		if full && !theirs {
 			continue
 		}
 		cost := int64(512)
@@ -139,11 +140,11 @@ func (s *Store) survivors(room int64, held map[string]bool) (map[Hash]bool, []Re
 				}
 			}
 		}
-		if held[s.from[r.ID]] {
-			cost = 0
-		} else if room -= cost; room < 0 {
-			full = true
-			continue
+		if !theirs {
+			if room -= cost; room < 0 {
+				full = true
+				continue
+			}
 		}
 		for h := range add {
 			live[h] = true
