@@ -16,6 +16,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/lathe-dev/lathe/internal/boundary"
 	"github.com/lathe-dev/lathe/internal/checkpoint"
@@ -25,6 +26,8 @@ import (
 	"github.com/lathe-dev/lathe/internal/git"
 	"github.com/lathe-dev/lathe/internal/hook"
 	"github.com/lathe-dev/lathe/internal/llm"
+	"github.com/lathe-dev/lathe/internal/mcp"
+	"github.com/lathe-dev/lathe/internal/mcp/serverset"
 	"github.com/lathe-dev/lathe/internal/permission"
 	"github.com/lathe-dev/lathe/internal/permission/call"
 	"github.com/lathe-dev/lathe/internal/provider"
@@ -34,6 +37,11 @@ import (
 	"github.com/lathe-dev/lathe/internal/tool"
 	"github.com/lathe-dev/lathe/internal/worktree"
 )
+
+// ErrNoKey is returned when no key is configured; it names the ways to get one.
+var ErrNoKey = provider.ErrNoKey
+
+func ms(n int) time.Duration { return time.Duration(n) * time.Millisecond }
 
 // Options are the loaded configuration and the command line's choices.
 type Options struct {
@@ -63,6 +71,7 @@ type Options struct {
 	Skills        []string           // names of the skills that the model may use; nil: all
 	Agents        []subagent.Kind    // in addition to those from files
 	Agent         string             // the kind of new main conversations; "": the configured one
+	Servers       serverset.Flags    // MCP servers of the command line
 	Boundary      *boundary.Boundary // confines commands; nil: no sandbox. The caller closes it, after the instance
 	Eval          bool               // judges look at the work, also if the settings do not say so
 	Hooks         []hook.Group       // of a host program, in addition to those of the settings
@@ -83,6 +92,7 @@ type Instance struct {
 	extensions  *extension.Folder
 	hooks       *hook.Machine
 	slots       *subagent.Slots
+	servers     *mcp.Set
 	trees       *worktree.Maker
 	checkpoints *checkpoint.Folder
 
@@ -110,6 +120,7 @@ func Open(o Options) (*Instance, error) {
 	i.checkpoints = checkpoint.New(o.Config.Settings.Snapshots, i.projectDir(), git.New(i.runner).WithEnviron(i.ChildEnv))
 	i.extensions = extension.New(extension.Options{Config: i.conf.Load, Dir: dir, Bare: o.Bare, NoSkills: o.NoSkills, Skills: o.Skills, Agent: o.Agent, Canonical: i.tools.Name, Agents: func() []subagent.Kind { return o.Agents }})
 	i.hooks = i.extensions.Hooks(o.Hooks, i.tools, o.Boundary, i.runner, i.ChildEnv)
+	i.servers = serverset.New(serverset.Options{Config: i.conf.Load, Dir: dir, Flags: o.Servers, Bare: o.Bare, Keep: !o.NoPersistence, Version: o.Version, Builtin: tool.Names(), Runner: i.runner, Boundary: o.Boundary, Environ: i.ChildEnv})
 	i.secrets = sync.OnceValue(func() *event.Values {
 		return event.NewValues(append(i.settings().Secrets(i.environ()), boundary.StoredSecrets(i.paths.Home)...)...)
 	})
@@ -127,8 +138,9 @@ func Open(o Options) (*Instance, error) {
 // Close ends every child process.
 func (i *Instance) Close() error {
 	i.Set.Close()
+	err := i.servers.Close()
 	i.runner.Close()
-	return errors.Join(i.checkpoints.Close(), i.logs.Close())
+	return errors.Join(err, i.checkpoints.Close(), i.logs.Close())
 }
 
 // Store is where sessions are kept.
@@ -144,6 +156,9 @@ func (i *Instance) projectDir() string {
 	}
 	return i.Store().ProjectDir(cmp.Or(i.paths.Root, i.opts.Dir))
 }
+
+// Servers are the MCP servers.
+func (i *Instance) Servers() *mcp.Set { return i.servers }
 
 // Dir is the folder of the instance, with links resolved.
 func (i *Instance) Dir() string { return i.opts.Dir }

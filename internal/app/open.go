@@ -21,6 +21,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/hook"
 	"github.com/lathe-dev/lathe/internal/journal"
 	"github.com/lathe-dev/lathe/internal/llm"
+	"github.com/lathe-dev/lathe/internal/mcp"
 	"github.com/lathe-dev/lathe/internal/permission"
 	"github.com/lathe-dev/lathe/internal/prompt"
 	"github.com/lathe-dev/lathe/internal/resume"
@@ -180,7 +181,8 @@ func (s *Session) setUp(ctx context.Context, model llm.Model) (err error) {
 		Store: s.env.Notes, Settings: func() (string, float64) { m := i.settings().Memory; return m.EmbeddingModel, m.MinSimilarity },
 		Embedder: i.Embedder, Count: s.CountRequest, Notice: s.publishAgent,
 	}
-	s.closers = append(s.closers, s.env.Agents.Close)
+	s.servers = i.servers.Join(mcp.Seat{Blob: s.env.SaveBlob, Ask: s.approver.Asker(), Notice: func(text string) { s.publishAgent(event.Notice{Level: "warning", Text: text}) }, Waits: !s.interactive || s.boundaries})
+	s.closers = append(s.closers, s.env.Agents.Close, s.servers.Leave)
 	s.gate = s.newGate()
 	return s.newAgent(ctx, model)
 }
@@ -209,7 +211,7 @@ func (i *Instance) newEnv(_ context.Context, s *Session) (*tool.Env, error) {
 		}
 		env.Owner = strings.Join(s.chain, "\n")
 		s.closers = append(s.closers, func() error { return env.Leave(s.parent.env) })
-		s.keepBlobs(env)
+		workspace.KeepBlobs(env, s.Log())
 		return env, nil
 	}
 	env, err := tool.NewEnv(i.opts.Dir)
@@ -220,17 +222,8 @@ func (i *Instance) newEnv(_ context.Context, s *Session) (*tool.Env, error) {
 	s.closers = append(s.closers, env.Background.Close)
 	env.Environ, env.Journals = func() []string { return s.hooks.Overlay(i.ChildEnv()) }, checkpoint.JournalDir(i.projectDir())
 	i.extensions.Configure(env)
-	s.keepBlobs(env)
+	workspace.KeepBlobs(env, s.Log())
 	return env, nil
-}
-
-// keepBlobs lets the tools keep long texts in the session's log.
-func (s *Session) keepBlobs(env *tool.Env) {
-	if log := s.Log(); log != nil {
-		env.Blob = log.Blob
-		env.NewBlob = func(ctx context.Context, name string) (tool.BlobWriter, error) { return log.BlobWriter(ctx, name) }
-		env.InContext = log.InContext
-	}
 }
 
 // newAgent makes the loop and ties it to the rest.
@@ -240,7 +233,7 @@ func (s *Session) newAgent(ctx context.Context, model llm.Model) error {
 		Chain: s.chain, Transcript: &agent.Memory{}, Tools: s.toolSet, Canonical: tool.HabitsOf(i.tools),
 		MaxSteps: s.kind.Steps(i.opts.MaxTurns), MaxTokens: i.settings().MaxOutputTokens,
 		BudgetUSD: s.Budget(), Effort: llm.Effort(i.settings().Effort),
-		System: s.system, Attach: s.addContext, BeforeStep: []agent.BeforeStep{s.env.Plan.Hook(s.Messages, s.Revision), {Name: "skills", Run: s.skills.BeforeStep}, {Name: "background", Run: s.env.News}, s.env.Deferred.Hook(s.toolSet, s.Messages, s.Revision)}, Authorize: s.approver.Authorize,
+		System: s.system, Attach: s.addContext, BeforeStep: []agent.BeforeStep{s.env.Plan.Hook(s.Messages, s.Revision), {Name: "skills", Run: s.skills.BeforeStep}, {Name: "background", Run: s.env.News}, s.servers.Hook(), s.env.Deferred.Hook(s.toolSet, s.Messages, s.Revision)}, Authorize: s.approver.Authorize,
 		BeforeStop: []agent.BeforeStop{s.gate.After(s.env.Linger(s.lingers))},
 		Snapshot:   s.seat().Before, LimitResult: s.env.Spill, Publish: s.publishAgent, Record: s.Record,
 		Boundaries: s.boundaries, Mode: s.Mode, Dir: s.Dir, RetryBase: ms(i.settings().Stream.RetryBaseMs),
@@ -261,7 +254,7 @@ func (s *Session) newAgent(ctx context.Context, model llm.Model) error {
 		cfg.AfterTool = append(cfg.AfterTool, attach.Memory(s.scoped, s.Dir))
 		s.window = s.newWindow()
 		cfg.OnWindow, cfg.WindowMark = s.window.OnWindow, s.window.Mark
-		cfg.Transcript, cfg.Model, cfg.OnRequest = s.Log(), model, s.Request
+		cfg.Transcript, cfg.Model, cfg.OnRequest = s.Log(), model, s.servers.After(s.Request)
 		for _, id := range i.fallbacks() {
 			m, err := i.Model(ctx, id)
 			if err != nil {
@@ -305,14 +298,15 @@ func (i *Instance) fallbacks() []string {
 
 // toolSet is the loop's list of tools, rebuilt only when the rules or the kind of agent changed.
 func (s *Session) toolSet(context.Context) (agent.ToolSet, error) {
-	version := (s.Version() + 1) << 1
+	version := (s.Version() + s.inst.servers.Version() + 1) << 1
 	if s.skills.Offered() {
 		version++
 	}
 	set := s.set.Load()
 	if set == nil || set.Version != version {
 		set = &agent.ToolSet{Version: version}
-		set.Tools, set.Deferred = s.env.Deferred.Split(s.tools(), s.inst.settings().DeferTools)
+		sent, found := s.servers.Tools(s.Model().ContextWindow, func(name string) bool { return s.Policy().Removed(name, s.chain...) })
+		set.Tools, set.Deferred = s.env.Deferred.Split(append(s.tools(), sent...), s.inst.settings().DeferTools, found...)
 		s.set.Store(set)
 	}
 	return *set, nil

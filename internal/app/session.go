@@ -19,6 +19,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/hook"
 	"github.com/lathe-dev/lathe/internal/journal"
 	"github.com/lathe-dev/lathe/internal/llm"
+	"github.com/lathe-dev/lathe/internal/mcp"
 	"github.com/lathe-dev/lathe/internal/prompt"
 	"github.com/lathe-dev/lathe/internal/session"
 	"github.com/lathe-dev/lathe/internal/skill/invoke"
@@ -50,6 +51,7 @@ type Session struct {
 	skills      *invoke.Loader
 	recall      *attach.Recall
 	opened      chan struct{} // closed when all parts are there
+	servers     *mcp.View
 	bus         *event.Bus
 	shared      bool // the bus has other sessions too, and is not ours to close
 	interactive bool

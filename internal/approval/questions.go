@@ -54,3 +54,11 @@ func (q *Questions) Answer(id string, a event.Answer) error {
 	ch <- a
 	return nil
 }
+
+// Asker asks the user, for what is not a call; nil where nobody answers.
+func (p *Approver) Asker() func(context.Context, event.Question) (event.Answer, error) {
+	if !p.Interactive {
+		return nil
+	}
+	return p.Ask
+}

@@ -38,8 +38,9 @@ type controller struct {
 	calls     map[string]event.Question
 	replies   map[string]chan hostReply // of requests to the host, by id
 	hostSeq   int
-	wake      chan struct{}
-	woken     bool // a task has ended in the background, and no turn had the news
+
+	wake  chan struct{}
+	woken bool // a task has ended in the background, and no turn had the news
 }
 
 // queued is a message that waits for its turn, or why one of stdin cannot be used.
@@ -59,6 +60,7 @@ func (p *program) runStream(ctx context.Context, o *Options) error {
 		p: p, o: o, w: p.jsonLines(),
 		asks: map[string]string{}, replies: map[string]chan hostReply{}, calls: map[string]event.Question{}, wake: make(chan struct{}, 1),
 	}
+	o.hostServers = c.hostServers
 	go c.read(ctx)
 	err := c.serve(ctx)
 	if c.conv != nil {
@@ -278,7 +280,7 @@ func (c *controller) open(ctx context.Context) error {
 	}
 	c.h.printer = newStreamPrinter(c.w, c.o, c.p.warnings)
 	c.h.stop = c.turnStarts
-	if c.o.asksHost() {
+	if c.o.asksHost() && c.h.asked == nil {
 		c.h.asked, c.h.closed = c.ask, c.askClosed
 	}
 	c.signal() // so that its events are read

@@ -33,6 +33,12 @@ type controlRequest struct {
 	Description string          `json:"description"`
 	Persist     *bool           `json:"persist"`
 	Settings    json.RawMessage `json:"settings"`
+
+	ServerName string          `json:"serverName"`
+	Server     string          `json:"server_name"`
+	Enabled    *bool           `json:"enabled"`
+	Message    json.RawMessage `json:"message"`
+	SetServers json.RawMessage `json:"servers"`
 	initializing
 }
 
@@ -59,15 +65,23 @@ func (c *controller) request(ctx context.Context, l inputLine) error {
 	if err := json.Unmarshal(l.Request, &r); err != nil {
 		return c.w.encode(controlResponse{"control_response", controlFailed{"error", l.RequestID, "the request cannot be read: " + err.Error()}})
 	}
+	if slowRequests[r.Subtype] {
+		go func() { _ = c.serveRequest(ctx, l.RequestID, r) }() // a broken stdout ends the turn by itself
+		return nil
+	}
+	return c.serveRequest(ctx, l.RequestID, r)
+}
+
+func (c *controller) serveRequest(ctx context.Context, id string, r controlRequest) error {
 	answer, err := c.control(ctx, r)
 	defer c.cut() // after the answer, so that a host reads it before the result of the turn that ends
 	if err != nil {
-		return c.w.encode(controlResponse{"control_response", controlFailed{"error", l.RequestID, oneMessage(err)}})
+		return c.w.encode(controlResponse{"control_response", controlFailed{"error", id, oneMessage(err)}})
 	}
 	if answer == nil {
 		answer = struct{}{}
 	}
-	return c.w.encode(controlResponse{"control_response", controlOK{"success", l.RequestID, answer}})
+	return c.w.encode(controlResponse{"control_response", controlOK{"success", id, answer}})
 }
 
 // controlRequests are the requests that the controller serves itself; those of the conversation are in
@@ -90,19 +104,29 @@ var controlRequests = map[string]func(*controller, context.Context, controlReque
 	"set_model": func(c *controller, ctx context.Context, r controlRequest) (any, error) {
 		return nil, c.setModel(ctx, r.Model)
 	},
-	"mcp_status": func(*controller, context.Context, controlRequest) (any, error) {
-		return map[string]any{"mcpServers": []any{}}, nil
+	"mcp_status": func(c *controller, ctx context.Context, _ controlRequest) (any, error) { return c.mcpStatus(ctx) },
+	"mcp_reconnect": func(c *controller, ctx context.Context, r controlRequest) (any, error) {
+		return c.mcpReconnect(ctx, r.ServerName)
+	},
+	"mcp_toggle": func(c *controller, ctx context.Context, r controlRequest) (any, error) {
+		return c.mcpToggle(ctx, r.ServerName, r.Enabled)
+	},
+	"mcp_message": func(c *controller, ctx context.Context, r controlRequest) (any, error) {
+		s, err := c.servers(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return nil, s.HostMessage(r.Server, r.Message)
+	},
+	"mcp_set_servers": func(c *controller, ctx context.Context, r controlRequest) (any, error) {
+		return c.mcpSetServers(ctx, r.SetServers)
 	},
 }
 
 // refusedRequests are those that lathe knows and cannot serve, with the reason.
 var refusedRequests = map[string]string{
-	"mcp_message":       "lathe does not speak to MCP servers",
-	"mcp_reconnect":     "lathe does not speak to MCP servers",
-	"mcp_toggle":        "lathe does not speak to MCP servers",
-	"mcp_set_servers":   "lathe does not speak to MCP servers",
-	"mcp_call":          "lathe does not speak to MCP servers",
-	"mcp_read_resource": "lathe does not speak to MCP servers",
+	"mcp_call":          "hosts call the tools of MCP servers through the model only",
+	"mcp_read_resource": "hosts call the tools of MCP servers through the model only",
 	"update_settings":   "a host may not write settings files; use apply_flag_settings for this session",
 	"remote_control":    "lathe has no remote control",
 	"get_hooks_listing": "lathe runs no hooks",

@@ -46,6 +46,7 @@ type About struct {
 	Style     string                 // the output style
 	BudgetUSD float64                // the spending limit; 0: none
 	Models    func() []llm.ModelInfo // to choose from
+	Servers   []serverLine           // MCP servers, with their state
 }
 
 // Described is a named thing with a line about it.

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"context"
+	"encoding/json"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -58,11 +60,14 @@ type Options struct {
 	ResumeAt      string // a message's id
 	Bare          bool
 	Betas         []string
-	Skills        []string     // that the model may use, as initialize lists them; nil: all
-	Eval          bool         // judges look at the work
-	Agent         string       // the kind of the main conversation
-	Hooks         []hook.Group // of a host program
-	Agents        string       // kinds of subagents, a JSON object
+	MCPConfig     []string // files, or JSON texts
+	StrictMCP     bool
+	hostServers   func(ctx context.Context, server string, message json.RawMessage) (json.RawMessage, error) // see serverset.Flags
+	Skills        []string                                                                                   // that the model may use, as initialize lists them; nil: all
+	Eval          bool                                                                                       // judges look at the work
+	Agent         string                                                                                     // the kind of the main conversation
+	Hooks         []hook.Group                                                                               // of a host program
+	Agents        string                                                                                     // kinds of subagents, a JSON object
 
 	Worktree string // a name; newWorktree is a new one
 	Prompts  string // who answers questions: "host" or "none"
@@ -95,7 +100,7 @@ var flagGroups = []struct {
 	{"Output and input", []string{"print", "output-format", "input-format", "verbose", "include-partial-messages", "include-hook-events", "replay-user-messages", "json-schema", "permission-prompt-tool"}},
 	{"Model", []string{"model", "small-model", "effort", "fallback-model", "max-turns", "max-budget-usd", "task-budget", "eval", "provider", "api-base", "betas"}},
 	{"Prompt", []string{"system-prompt", "system-prompt-file", "append-system-prompt", "append-system-prompt-file"}},
-	{"Permissions and tools", []string{"permission-mode", "dangerously-skip-permissions", "allowedTools", "disallowedTools", "tools", "add-dir", "sandbox", "trust"}},
+	{"Permissions and tools", []string{"permission-mode", "dangerously-skip-permissions", "allowedTools", "disallowedTools", "tools", "add-dir", "sandbox", "trust", "mcp-config", "strict-mcp-config"}},
 	{"Sessions", []string{"continue", "resume", "resume-session-at", "fork-session", "session-id", "name", "no-session-persistence"}},
 	{"Configuration", []string{"cwd", "worktree", "settings", "setting-sources", "bare", "disable-slash-commands", "agent", "agents", "debug", "debug-file"}},
 	{"Other", []string{"help", "version"}},
@@ -166,6 +171,8 @@ func addPromptFlags(f *pflag.FlagSet, o *Options) {
 	f.StringVar(&o.Prompts, "permission-prompts", "", "")
 	hide(f, "permission-prompts")
 	addSystemFlags(f, o)
+	f.StringArrayVar(&o.MCPConfig, "mcp-config", nil, "more MCP servers: a `file`, or a JSON object")
+	f.BoolVar(&o.StrictMCP, "strict-mcp-config", false, "use only the MCP servers of --mcp-config")
 	f.BoolVarP(&o.Continue, "continue", "c", false, "go on with the newest session of this folder")
 	f.StringVarP(&o.Resume, "resume", "r", "", "go on with the session of this `id` (or the start of one)")
 	f.Lookup("resume").NoOptDefVal = pickValue
@@ -189,8 +196,6 @@ var compatFlags = []struct {
 	isBool      bool
 	empty       func(string) bool
 }{
-	{"mcp-config", "MCP servers", false, emptyServers},
-	{"strict-mcp-config", "", true, anyValue},
 	{"plugin-dir", "plugins", false, isBlank},
 	{"plugin-dir-no-mcp", "plugins", false, isBlank},
 	{"project-config-root", "other roots of the project's settings", false, isBlank},
@@ -243,9 +248,6 @@ func isBlank(s string) bool     { return strings.TrimSpace(s) == "" }
 func anyValue(string) bool      { return true }
 func isFalse(s string) bool     { return s == "false" }
 func emptyObject(s string) bool { return isBlank(s) || strings.Join(strings.Fields(s), "") == "{}" }
-func emptyServers(s string) bool {
-	return emptyObject(s) || strings.Join(strings.Fields(s), "") == `{"mcpServers":{}}`
-}
 
 // normalize accepts the other spellings of a flag.
 func normalize(_ *pflag.FlagSet, name string) pflag.NormalizedName {

@@ -48,8 +48,6 @@ func (c *controller) initialized(ctx context.Context, in initializing) (any, err
 		name string
 		raw  json.RawMessage
 	}{
-		{"sdkMcpServers", in.SDKServers},
-		{"mcpServers", in.Servers},
 		{"plugins", in.Plugins},
 		{"toolAliases", in.Aliases},
 	} {
@@ -73,9 +71,12 @@ func (c *controller) initialized(ctx context.Context, in initializing) (any, err
 func (c *controller) takeInit(in initializing) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	changes := in.Name != "" || !isEmptyJSON(in.JSONSchema) || len(in.SystemPrompt) > 0 || in.AppendSystem != nil || in.PlanText != nil || in.Skills != nil || !isEmptyJSON(in.Agents) || !isEmptyJSON(in.Hooks)
+	changes := in.Name != "" || !isEmptyJSON(in.JSONSchema) || len(in.SystemPrompt) > 0 || in.AppendSystem != nil || in.PlanText != nil || in.Skills != nil || !isEmptyJSON(in.Agents) || !isEmptyJSON(in.Hooks) || !isEmptyJSON(in.Servers) || !isEmptyJSON(in.SDKServers)
 	if c.conv != nil && changes {
 		return fmt.Errorf("initialize must come before the first message")
+	}
+	if err := c.takeServers(in); err != nil {
+		return err
 	}
 	if !isEmptyJSON(in.JSONSchema) {
 		c.o.JSONSchema = string(in.JSONSchema)

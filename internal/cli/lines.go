@@ -99,21 +99,21 @@ func (w *lineWriter) flush() error {
 }
 
 type initLine struct {
-	Type           string   `json:"type"`
-	Subtype        string   `json:"subtype"`
-	Dir            string   `json:"cwd"`
-	Tools          []string `json:"tools"`
-	MCPServers     []any    `json:"mcp_servers"`
-	Model          string   `json:"model"`
-	PermissionMode string   `json:"permissionMode"`
-	SlashCommands  []string `json:"slash_commands"`
-	APIKeySource   string   `json:"apiKeySource"`
-	Version        string   `json:"claude_code_version"`
-	OutputStyle    string   `json:"output_style"`
-	Agents         []string `json:"agents"`
-	Skills         []string `json:"skills"`
-	Plugins        []any    `json:"plugins"`
-	Capabilities   []string `json:"capabilities"`
+	Type           string       `json:"type"`
+	Subtype        string       `json:"subtype"`
+	Dir            string       `json:"cwd"`
+	Tools          []string     `json:"tools"`
+	MCPServers     []serverLine `json:"mcp_servers"`
+	Model          string       `json:"model"`
+	PermissionMode string       `json:"permissionMode"`
+	SlashCommands  []string     `json:"slash_commands"`
+	APIKeySource   string       `json:"apiKeySource"`
+	Version        string       `json:"claude_code_version"`
+	OutputStyle    string       `json:"output_style"`
+	Agents         []string     `json:"agents"`
+	Skills         []string     `json:"skills"`
+	Plugins        []any        `json:"plugins"`
+	Capabilities   []string     `json:"capabilities"`
 	stamped
 }
 

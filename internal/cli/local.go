@@ -19,6 +19,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/console"
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
+	"github.com/lathe-dev/lathe/internal/mcp/serverset"
 	"github.com/lathe-dev/lathe/internal/permission"
 	"github.com/lathe-dev/lathe/internal/sandbox/confine"
 	"github.com/lathe-dev/lathe/internal/session"
@@ -55,6 +56,11 @@ func (p *program) openLocal(ctx context.Context, o *Options) (Conversation, erro
 	inst, err := p.instance(o)
 	if err != nil {
 		return nil, err
+	}
+	if len(o.MCPConfig) > 0 { // a wrong flag ends the start
+		if err := inst.Servers().Load(); err != nil {
+			return nil, errors.Join(startError(err), inst.Close())
+		}
 	}
 	conv, err := openSession(ctx, inst, o)
 	if err != nil {
@@ -321,6 +327,7 @@ func (p *program) instance(o *Options) (*app.Instance, error) {
 		Mode: modeOf(o.Mode), DebugFile: o.DebugFile, DebugFilter: o.debugFilter(), Bare: o.Bare, System: system, AppendSystem: more, PlanGuide: o.PlanGuide, MaxTurns: o.MaxTurns, MaxBudgetUSD: o.MaxBudget,
 		TaskBudget: o.TaskBudget, Fallback: splitRules([]string{o.Fallback}), Tools: tools, NoPersistence: o.NoPersistence, NoSkills: o.NoCommands, Skills: o.Skills, Agent: o.Agent, Agents: agents, Eval: o.Eval, Hooks: o.Hooks,
 	}
+	opts.Servers = serverset.Flags{Configs: o.MCPConfig, Strict: o.StrictMCP, Trust: o.Trust, Host: o.hostServers}
 	if o.Bypass {
 		opts.Mode = permission.Bypass
 	}
@@ -415,6 +422,7 @@ func (l *local) About() About {
 	return About{
 		Session: s.ID(), Dir: s.Dir(), Model: info.ID, Mode: s.Mode(), Tools: s.Tools(), KeySource: l.inst.KeySource(),
 		Commands: append(l.known[:len(l.known):len(l.known)], fileCommands(files)...), Skills: skillNames(files), Agents: agentNames(l.inst, s.Tools()), Style: s.Style(), BudgetUSD: s.Budget(), Models: l.inst.Models, Effort: string(s.Effort()),
+		Servers: briefServers(l.inst.Servers()),
 		Info: func(id string) llm.ModelInfo {
 			if id == info.ID {
 				return info

@@ -17,6 +17,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/command"
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
+	"github.com/lathe-dev/lathe/internal/mcp"
 	"github.com/lathe-dev/lathe/internal/tool"
 )
 
@@ -119,6 +120,9 @@ func (p *program) headless(o *Options, conv Conversation) *headless {
 		h.warn = func(n event.Notice) { fmt.Fprintf(p.err, "%s: %s: %s\n", messagesName, n.Level, escape(n.Text)) }
 		h.printer = newStreamPrinter(p.jsonLines(), o, p.warnings)
 	}
+	if l, ok := conv.(*local); ok && strings.HasPrefix(o.PermissionTool, mcp.Prefix) {
+		h.asked = func(id string, q event.Question) { go l.askServer(o.PermissionTool, id, q) }
+	}
 	return h
 }
 
@@ -168,9 +172,7 @@ func checkFormats(o *Options) error {
 	case o.Prompts != "" && o.Prompts != "host" && o.Prompts != "none":
 		return usage("use host or none", "--permission-prompts: %q does not answer questions", o.Prompts)
 	case o.PermissionTool == "":
-	case strings.HasPrefix(o.PermissionTool, "mcp__"):
-		return usage("use stdio with --input-format stream-json, where the host decides over the control protocol, or say beforehand what may run with --allowedTools or --permission-mode",
-			"--permission-prompt-tool: lathe does not speak to MCP servers yet, so %s cannot be asked", o.PermissionTool)
+	case strings.HasPrefix(o.PermissionTool, mcp.Prefix):
 	case o.PermissionTool != "stdio":
 		return usage("use stdio", "--permission-prompt-tool: %q is not supported", o.PermissionTool)
 	case o.InputFormat != "stream-json":

@@ -66,7 +66,7 @@ func (p *streamPrinter) begin(a About) error {
 	}
 	v, _ := currentVersion()
 	err := p.w.write(&initLine{
-		Type: "system", Subtype: "init", Dir: a.Dir, Tools: orEmpty(a.Tools), MCPServers: []any{}, Model: a.Model,
+		Type: "system", Subtype: "init", Dir: a.Dir, Tools: orEmpty(a.Tools), MCPServers: orEmpty(a.Servers), Model: a.Model,
 		PermissionMode: string(a.Mode), SlashCommands: names(a.Commands), APIKeySource: a.KeySource, Version: v,
 		OutputStyle: cmp.Or(a.Style, style.Default), Agents: names(a.Agents), Skills: orEmpty(a.Skills), Plugins: []any{}, Capabilities: capabilities,
 	})
@@ -324,9 +324,9 @@ func names(ds []Described) []string {
 	return out
 }
 
-func orEmpty(s []string) []string {
+func orEmpty[T any](s []T) []T {
 	if s == nil {
-		return []string{}
+		return []T{}
 	}
 	return s
 }

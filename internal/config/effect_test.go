@@ -10,12 +10,11 @@ import (
 
 func TestKeysWithoutEffectAreNamedOncePerFile(t *testing.T) {
 	m := newMachine(t)
-	m.write(claudeUser, `{"mcpServers": {"x": {"command": "y"}}, "enableAllProjectMcpServers": true, "theme": "dark"}`)
+	m.write(claudeUser, `{"theme": "dark"}`)
 	m.write(userFile, `{"autoCompactEnabled": false, "sandbox": {"enabled": true, "ignoreViolations": {"file": ["x"]}}}`)
 	m.env("DISABLE_AUTO_COMPACT=1")
 	got := m.warnings(m.load())
 	want := []string{
-		claudeUser + ": enableAllProjectMcpServers, mcpServers: without effect, lathe does not have this yet",
 		userFile + ": sandbox.ignoreViolations: without effect, lathe does not have this yet",
 	}
 	diff(t, "warnings", got, want)
@@ -26,11 +25,10 @@ func TestBypassIsRefusedWhileAProtectionHasNoEffect(t *testing.T) {
 		"blocking hook":        {claudeUser, `{"hooks": {"PostToolUse": [{}], "PreToolUse": [{"matcher": "Bash"}]}}`, ""},
 		"permission hook":      {userFile, `{"hooks": {"PermissionRequest": [{}]}}`, ""},
 		"sandbox is on":        {claudeUser, `{"sandbox": {"enabled": true, "autoAllowBashIfSandboxed": true}}`, ""},
-		"managed deny list":    {managed, `{"deniedMcpServers": [{"serverName": "x"}]}`, "deniedMcpServers"},
+		"managed servers only": {managed, `{"allowManagedMcpServersOnly": true}`, "allowManagedMcpServersOnly"},
 		"managed rules only":   {managed, `{"allowManagedPermissionRulesOnly": true}`, "allowManagedPermissionRulesOnly"},
 		"forbidden":            {managed, `{"permissions": {"disableBypassPermissionsMode": "disable"}}`, "permissions.disableBypassPermissionsMode"},
 		"prompt hook":          {userFile, `{"hooks": {"UserPromptSubmit": [{}]}}`, ""},
-		"servers not to start": {userFile, `{"disabledMcpjsonServers": ["x"]}`, "disabledMcpjsonServers"},
 		"managed hooks only":   {managed, `{"allowManagedHooksOnly": true}`, ""},
 		"other hooks":          {claudeUser, `{"hooks": {"PostToolUse": [{}], "Stop": [{}]}}`, ""},
 		"no hooks in the list": {claudeUser, `{"hooks": {"PreToolUse": []}}`, ""},
@@ -89,8 +87,7 @@ func TestBypassIsRefusedWhileAProjectsProtectionIsHeldBack(t *testing.T) {
 		`{"hooks": {"PreToolUse": [{"matcher": "Bash"}]}}`:         "hooks.PreToolUse",
 		`{"hooks": {"UserPromptSubmit": [{}]}}`:                    "hooks.UserPromptSubmit",
 		`{"sandbox": {"enabled": true}}`:                           "sandbox.enabled",
-		`{"deniedMcpServers": [{"serverName": "x"}]}`:              "deniedMcpServers",
-		`{"disabledMcpjsonServers": ["x"]}`:                        "disabledMcpjsonServers",
+		`{"allowManagedMcpServersOnly": true}`:                     "allowManagedMcpServersOnly",
 		`{"disableAllHooks": true, "hooks": {"PreToolUse": [{}]}}`: "hooks.PreToolUse",
 		`{"hooks": {"PostToolUse": [{}]}}`:                         "",
 		`{"sandbox": {"enabled": false}}`:                          "",

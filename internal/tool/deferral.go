@@ -60,7 +60,7 @@ func (d *Deferral) Split(tools []agent.Tool, names []string, later ...agent.Tool
 func (d *Deferral) describe(sent, deferred []agent.Tool) {
 	var names []string
 	for _, s := range SpecsOf(deferred) {
-		if s.Unlisted {
+		if _, _, server := serverTool(s.Name); s.Unlisted && !server {
 			names = append(names, s.Name)
 		}
 	}
@@ -119,14 +119,7 @@ const (
 // BeforeStep announces the tools that the conversation does not list yet, and those that are gone. It costs a
 // comparison while nothing changed. revision is that of the conversation (agent.Transcript).
 func (d *Deferral) BeforeStep(messages func() []llm.Message, revision int) []llm.Message {
-	now := map[string]string{}
-	var names []string
-	for _, s := range d.specs() {
-		names = append(names, s.Name)
-		if now[s.Name] = ""; !s.Unlisted {
-			now[s.Name] = oneLine(s.Description)
-		}
-	}
+	names, now := announceable(d.specs())
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.told == nil || d.at != revision {
@@ -141,6 +134,44 @@ func (d *Deferral) BeforeStep(messages func() []llm.Message, revision int) []llm
 	text := announcement(names, now, d.told)
 	d.told = now
 	return []llm.Message{{Role: llm.User, Parts: []llm.Part{llm.Text{Text: text, Origin: llm.OriginReminder}}}}
+}
+
+// serverTools are the tools of a server that one line announces at most by name.
+const serverTools = 100 // bytes
+
+// announceable returns what there is to announce: a line for each tool, and one for all tools of a server together, by the pattern of their names.
+func announceable(specs []llm.ToolSpec) (names []string, about map[string]string) {
+	about = map[string]string{}
+	counts := map[string]int{}
+	for _, s := range specs {
+		server, name, ok := serverTool(s.Name)
+		if !ok {
+			names = append(names, s.Name)
+			if about[s.Name] = ""; !s.Unlisted {
+				about[s.Name] = oneLine(s.Description)
+			}
+			continue
+		}
+		if counts[server]++; counts[server] == 1 {
+			names = append(names, server)
+			about[server] = name
+		} else if len(about[server])+len(name) < serverTools {
+			about[server] += ", " + name
+		}
+	}
+	for server, n := range counts {
+		if strings.Count(about[server], ", ")+1 < n {
+			about[server] += fmt.Sprintf(", ... (%d tools)", n)
+		}
+	}
+	return names, about
+}
+
+// serverTool divides the name of an MCP server's tool: mcp__server__* stands for all of them.
+func serverTool(name string) (server, tool string, ok bool) {
+	rest, ok := strings.CutPrefix(name, "mcp__")
+	server, tool, both := strings.Cut(rest, "__")
+	return "mcp__" + server + "__*", tool, ok && both
 }
 
 func announcement(names []string, now, told map[string]string) string {

@@ -12,7 +12,7 @@ import {spawn} from 'node:child_process';
 import {pathToFileURL} from 'node:url';
 
 const [, , lathe, sdk, ...only] = process.argv;
-const {query, createSdkMcpServer} = await import(pathToFileURL(join(sdk, 'sdk.mjs')));
+const {query, createSdkMcpServer, tool} = await import(pathToFileURL(join(sdk, 'sdk.mjs')));
 
 const root = realpathSync(mkdtempSync(join(tmpdir(), 'sdk-')));
 process.on('exit', () => rmSync(root, {recursive: true, force: true}));
@@ -276,8 +276,11 @@ const cases = {
     must(body.output_config.task_budget.total === 30000 && headers['anthropic-beta'].includes('task-budgets-'), body.output_config);
   },
   mcpServers: async () => {
-    await refused({mcpServers: {x: {command: "true"}}, mcpServersDelivery: "argv"}, 'mcp-config')();
-    return refused({mcpServers: {x: createSdkMcpServer({name: 'x'})}}, 'sdkMcpServers')();
+    const hi = tool('hi', 'Greets.', {}, async () => ({content: [{type: 'text', text: 'greeting from the host'}]}));
+    const options = {mcpServers: {x: createSdkMcpServer({name: 'x', tools: [hi]})}, allowedTools: ['mcp__x__hi']};
+    const r = await run(place(), options, {script: [[call('mcp__x__hi', {})]]});
+    must(results(r).includes('greeting from the host'), r.text() || results(r));
+    must(r.init.mcp_servers[0].name === 'x', r.init.mcp_servers);
   },
   mcpServersDelivery: refused({mcpServers: {x: {command: 'true'}}, mcpServersDelivery: 'initialize'}, 'initialize'),
   model: async () => {
@@ -304,7 +307,13 @@ const cases = {
     await run(at, {permissionMode: 'bypassPermissions', allowDangerouslySkipPermissions: true}, {script: [[call('Bash', {command: 'touch made.txt'})]]});
     must(existsSync(join(at.cwd, 'made.txt')), 'the call was refused');
   },
-  permissionPromptToolName: refused({permissionPromptToolName: 'mcp__x__ask'}, 'permission-prompt-tool'),
+  permissionPromptToolName: async () => {
+    const at = place();
+    const ask = tool('ask', 'Decides.', {}, async () => ({content: [{type: 'text', text: '{"behavior": "allow"}'}]}));
+    const options = {permissionPromptToolName: 'mcp__x__ask', mcpServers: {x: createSdkMcpServer({name: 'x', tools: [ask]})}};
+    await run(at, options, {script: [[write(at.cwd)]]});
+    must(existsSync(join(at.cwd, 'made.txt')), 'the call was refused');
+  },
   permissionPrompts: async () => {
     const at = place();
     const r = await run(at, {permissionPrompts: 'none', canUseTool: async (_, input) => ({behavior: 'allow', updatedInput: input})}, {script: [[write(at.cwd)]]});
@@ -369,7 +378,7 @@ const cases = {
     must(existsSync(file), 'nothing was recorded');
   },
   stderr: async () => must((await run(place(), {agent: 'x'})).stderr.includes('--agent'), 'stderr was empty'),
-  strictMcpConfig: noEffect({strictMcpConfig: true}),
+  strictMcpConfig: async () => done(await run(place(), {strictMcpConfig: true})),
   systemPrompt: async () => {
     const at = place();
     let r = await run(at, {systemPrompt: 'Only this.'});

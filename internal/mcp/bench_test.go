@@ -1,0 +1,62 @@
+package mcp_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/lathe-dev/lathe/internal/mcp"
+	"github.com/lathe-dev/lathe/internal/mcp/client"
+	"github.com/lathe-dev/lathe/internal/mcp/entry"
+	"github.com/lathe-dev/lathe/internal/sandbox"
+)
+
+// twenty writes what earlier runs remembered of 20 servers with 40 tools each.
+func twenty(b *testing.B) mcp.Options {
+	state, dir := b.TempDir(), b.TempDir()
+	servers := map[string]any{}
+	for i := range 20 {
+		servers[fmt.Sprintf("server%d", i)] = map[string]any{"command": "true"}
+	}
+	text, err := json.Marshal(map[string]any{"mcpServers": servers})
+	if err != nil {
+		b.Fatal(err)
+	}
+	places := entry.Places{Flags: []string{string(text)}, Strict: true, Lookup: os.LookupEnv}
+	entries, _, err := entry.Read(places)
+	if err != nil {
+		b.Fatal(err)
+	}
+	var tools []client.Tool
+	for i := range 40 {
+		tools = append(tools, client.Tool{
+			Name: fmt.Sprintf("tool_number_%d", i), Description: strings.Repeat(fmt.Sprintf("Does the thing number %d with some words about it. ", i), 3),
+			InputSchema: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string","description":"the path of it"},"count":{"type":"integer"}},"required":["path"]}`),
+		})
+	}
+	for _, e := range entries {
+		if err := entry.WriteJSON(filepath.Join(state, "mcp", "tools", e.Sum()[:32]+".json"), map[string]any{"tools": tools}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	o := mcp.Options{Places: func() entry.Places { return places }, StateHome: state, Root: dir, Dir: dir, Runner: sandbox.New(), Environ: os.Environ}
+	return o
+}
+
+// BenchmarkTwentyKnownServers is what 20 servers with 40 tools each add to a start.
+func BenchmarkTwentyKnownServers(b *testing.B) {
+	o := twenty(b)
+	for b.Loop() {
+		s := mcp.New(o)
+		w := s.Join(mcp.Seat{})
+		sent, found := w.Tools(200_000, func(string) bool { return false })
+		if len(sent) != 0 || len(found) != 800 {
+			b.Fatal(len(sent), len(found))
+		}
+		_ = s.Close()
+	}
+	b.ReportMetric(800, "tools")
+}

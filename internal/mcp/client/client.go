@@ -1,0 +1,295 @@
+// Package client is lathe as a client of one MCP server: the handshake, its lists, its calls.
+//
+// Promises: lists are bounded ([MaxListed]); a server is asked only for what it announced; what it asks of lathe is answered from the functions of
+// [Options], and refused where there is none.
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"sync/atomic"
+
+	"github.com/lathe-dev/lathe/internal/mcp/rpc"
+)
+
+// Versions of the protocol that are spoken, the newest first.
+var Versions = [...]string{"2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"}
+
+// MaxListed is how many tools, prompts, resources or templates of one server are taken.
+const MaxListed = 1000
+
+// Info names a program.
+type Info struct {
+	Name    string `json:"name"`
+	Title   string `json:"title,omitempty"`
+	Version string `json:"version"`
+}
+
+// Capabilities of a server; nil: it lacks them.
+type Capabilities struct {
+	Tools       *struct{} `json:"tools"`
+	Prompts     *struct{} `json:"prompts"`
+	Logging     *struct{} `json:"logging"`
+	Completions *struct{} `json:"completions"`
+	Resources   *struct {
+		Subscribe bool `json:"subscribe"`
+	} `json:"resources"`
+}
+
+// Tool is a tool as its server describes it.
+type Tool struct {
+	Name        string          `json:"name"`
+	Title       string          `json:"title,omitempty"`
+	Description string          `json:"description,omitempty"`
+	InputSchema json.RawMessage `json:"inputSchema"`
+	Annotations *Annotations    `json:"annotations,omitempty"`
+	Meta        map[string]any  `json:"_meta,omitempty"`
+}
+
+// Annotations are what a server claims of a tool. Nobody checks them.
+type Annotations struct {
+	Title       string `json:"title,omitempty"`
+	ReadOnly    bool   `json:"readOnlyHint,omitempty"`
+	Destructive *bool  `json:"destructiveHint,omitempty"`
+	Idempotent  bool   `json:"idempotentHint,omitempty"`
+	OpenWorld   *bool  `json:"openWorldHint,omitempty"`
+}
+
+// Content is one piece of a result: text, image, audio, resource or resource_link.
+type Content struct {
+	Type        string           `json:"type"`
+	Text        string           `json:"text,omitempty"`
+	Data        []byte           `json:"data,omitempty"` // base64 on the wire
+	MIME        string           `json:"mimeType,omitempty"`
+	Resource    *ResourceContent `json:"resource,omitempty"`
+	URI         string           `json:"uri,omitempty"`
+	Name        string           `json:"name,omitempty"`
+	Description string           `json:"description,omitempty"`
+}
+
+// ResourceContent is the content of a resource: Text or Blob.
+type ResourceContent struct {
+	URI  string `json:"uri"`
+	MIME string `json:"mimeType,omitempty"`
+	Text string `json:"text,omitempty"`
+	Blob []byte `json:"blob,omitempty"`
+}
+
+// Result is the result of a call of a tool.
+type Result struct {
+	Content    []Content       `json:"content"`
+	Structured json.RawMessage `json:"structuredContent,omitempty"`
+	IsError    bool            `json:"isError,omitempty"`
+}
+
+// Prompt is a template for messages.
+type Prompt struct {
+	Name        string     `json:"name"`
+	Title       string     `json:"title,omitempty"`
+	Description string     `json:"description,omitempty"`
+	Arguments   []Argument `json:"arguments,omitempty"`
+}
+
+// Argument of a prompt.
+type Argument struct {
+	Name        string `json:"name"`
+	Description string `json:"description,omitempty"`
+	Required    bool   `json:"required,omitempty"`
+}
+
+// PromptMessage is a message of a filled-in prompt.
+type PromptMessage struct {
+	Role    string  `json:"role"`
+	Content Content `json:"content"`
+}
+
+// Resource is data that a server offers; of a template URI is a pattern.
+type Resource struct {
+	URI         string `json:"uri,omitempty"`
+	Template    string `json:"uriTemplate,omitempty"`
+	Name        string `json:"name"`
+	Title       string `json:"title,omitempty"`
+	Description string `json:"description,omitempty"`
+	MIME        string `json:"mimeType,omitempty"`
+}
+
+// Options are this side of the connection.
+type Options struct {
+	Info    Info
+	Request func(ctx context.Context, method string, params json.RawMessage) (any, *rpc.Error) // roots/list, elicitation/create, sampling/createMessage
+	Offers  map[string]any                                                                     // the capabilities of this side
+	Changed func(kind string)                                                                  // tools, prompts or resources are others now; must not block
+	Updated func(uri string)                                                                   // a subscribed resource changed; must not block
+	Log     func(line string)                                                                  // foreign text
+}
+
+// Client is a connected server. It is safe for concurrent use.
+type Client struct {
+	*rpc.Conn
+	Server       Info
+	Version      string // of the protocol
+	Instructions string
+	Has          Capabilities
+}
+
+// versioned is a transport that needs the version of the protocol after the handshake.
+type versioned interface{ SetVersion(string) }
+
+// Connect shakes hands over t, which it closes if that fails.
+func Connect(ctx context.Context, t rpc.Transport, o Options) (*Client, error) {
+	var ready atomic.Bool
+	c := &Client{}
+	c.Conn = rpc.New(t, rpc.Handler{Request: o.Request, Odd: o.Log, Notify: func(method string, params json.RawMessage) {
+		if ready.Load() || method == "notifications/message" {
+			o.notified(method, params)
+		}
+	}})
+	if err := c.initialize(ctx, t, o); err != nil {
+		_ = c.Close() // the first error says more
+		return nil, err
+	}
+	ready.Store(true)
+	return c, nil
+}
+
+func (c *Client) initialize(ctx context.Context, t rpc.Transport, o Options) error {
+	var answer struct {
+		Version      string       `json:"protocolVersion"`
+		Server       Info         `json:"serverInfo"`
+		Instructions string       `json:"instructions"`
+		Capabilities Capabilities `json:"capabilities"`
+	}
+	offers := o.Offers
+	if offers == nil {
+		offers = map[string]any{}
+	}
+	err := c.Call(ctx, "initialize", map[string]any{"protocolVersion": Versions[0], "capabilities": offers, "clientInfo": o.Info}, &answer, nil)
+	if err != nil {
+		return err
+	}
+	if !slices.Contains(Versions[:], answer.Version) {
+		return fmt.Errorf("the server speaks the protocol version %q; lathe speaks %s to %s", answer.Version, Versions[len(Versions)-1], Versions[0])
+	}
+	c.Version, c.Server, c.Instructions, c.Has = answer.Version, answer.Server, answer.Instructions, answer.Capabilities
+	if v, ok := t.(versioned); ok {
+		v.SetVersion(answer.Version)
+	}
+	return c.Notify(ctx, "notifications/initialized", nil)
+}
+
+func (o *Options) notified(method string, params json.RawMessage) {
+	kinds := map[string]string{
+		"notifications/tools/list_changed": "tools", "notifications/prompts/list_changed": "prompts", "notifications/resources/list_changed": "resources",
+	}
+	switch kind := kinds[method]; {
+	case kind != "" && o.Changed != nil:
+		o.Changed(kind)
+	case method == "notifications/resources/updated" && o.Updated != nil:
+		var p struct {
+			URI string `json:"uri"`
+		}
+		if json.Unmarshal(params, &p) == nil {
+			o.Updated(p.URI)
+		}
+	case method == "notifications/message" && o.Log != nil:
+		o.Log(string(params[:min(len(params), 2000)]))
+	}
+}
+
+// Tools lists the server's tools; none if it has no such capability.
+func (c *Client) Tools(ctx context.Context) ([]Tool, error) {
+	if c.Has.Tools == nil {
+		return nil, nil
+	}
+	return list[Tool](ctx, c, "tools/list", "tools")
+}
+
+// Prompts lists the server's prompts.
+func (c *Client) Prompts(ctx context.Context) ([]Prompt, error) {
+	if c.Has.Prompts == nil {
+		return nil, nil
+	}
+	return list[Prompt](ctx, c, "prompts/list", "prompts")
+}
+
+// Resources lists the server's resources.
+func (c *Client) Resources(ctx context.Context) ([]Resource, error) {
+	if c.Has.Resources == nil {
+		return nil, nil
+	}
+	return list[Resource](ctx, c, "resources/list", "resources")
+}
+
+// Templates lists the patterns of further resources.
+func (c *Client) Templates(ctx context.Context) ([]Resource, error) {
+	if c.Has.Resources == nil {
+		return nil, nil
+	}
+	return list[Resource](ctx, c, "resources/templates/list", "resourceTemplates")
+}
+
+// list reads all pages of a list.
+func list[T any](ctx context.Context, c *Client, method, field string) ([]T, error) {
+	var out []T
+	params := map[string]any{}
+	seen := map[string]bool{}
+	for {
+		var page map[string]json.RawMessage
+		if err := c.Call(ctx, method, params, &page, nil); err != nil {
+			return nil, err
+		}
+		var items []T
+		if err := json.Unmarshal(page[field], &items); err != nil && len(page[field]) > 0 {
+			return nil, fmt.Errorf("%s: the list cannot be read: %w", method, err)
+		}
+		out = append(out, items...)
+		var cursor string
+		_ = json.Unmarshal(page["nextCursor"], &cursor)
+		if cursor == "" || seen[cursor] || len(out) >= MaxListed {
+			return out[:min(len(out), MaxListed)], nil
+		}
+		seen[cursor] = true
+		params = map[string]any{"cursor": cursor}
+	}
+}
+
+// CallTool calls a tool. A tool's own failure is a Result with IsError.
+func (c *Client) CallTool(ctx context.Context, name string, input json.RawMessage, progress func(rpc.Progress)) (*Result, error) {
+	var r Result
+	err := c.Call(ctx, "tools/call", map[string]any{"name": name, "arguments": input}, &r, progress)
+	return &r, err
+}
+
+// GetPrompt fills in a prompt.
+func (c *Client) GetPrompt(ctx context.Context, name string, args map[string]string) ([]PromptMessage, error) {
+	var r struct {
+		Messages []PromptMessage `json:"messages"`
+	}
+	err := c.Call(ctx, "prompts/get", map[string]any{"name": name, "arguments": args}, &r, nil)
+	return r.Messages, err
+}
+
+// ReadResource reads a resource.
+func (c *Client) ReadResource(ctx context.Context, uri string) ([]ResourceContent, error) {
+	var r struct {
+		Contents []ResourceContent `json:"contents"`
+	}
+	err := c.Call(ctx, "resources/read", map[string]any{"uri": uri}, &r, nil)
+	return r.Contents, err
+}
+
+// Complete returns values for an argument of a prompt, or a variable of a template, that begin as value does.
+func (c *Client) Complete(ctx context.Context, ref map[string]any, argument, value string) ([]string, error) {
+	if c.Has.Completions == nil {
+		return nil, nil
+	}
+	var r struct {
+		Completion struct {
+			Values []string `json:"values"`
+		} `json:"completion"`
+	}
+	err := c.Call(ctx, "completion/complete", map[string]any{"ref": ref, "argument": map[string]any{"name": argument, "value": value}}, &r, nil)
+	return r.Completion.Values, err
+}

@@ -1,0 +1,95 @@
+package mcp
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/lathe-dev/lathe/internal/mcp/entry"
+	"github.com/lathe-dev/lathe/internal/mcp/remote"
+	"github.com/lathe-dev/lathe/internal/mcp/rpc"
+	"github.com/lathe-dev/lathe/internal/sandbox"
+)
+
+const helperTimeout = 10 * time.Second
+
+// remote makes the transport to a server over HTTP.
+func (v *server) remote(ctx context.Context) (rpc.Transport, error) {
+	o := remote.Options{URL: v.entry.URL, Headers: v.headers(), Note: v.log.note}
+	if v.entry.Type == entry.SSE {
+		return remote.NewSSE(ctx, o)
+	}
+	return remote.NewStreamable(o), nil
+}
+
+// headers returns the headers of requests. Those of the helper are kept for a connection, until the server refuses them.
+func (v *server) headers() func(context.Context, bool) (http.Header, error) {
+	fixed := http.Header{}
+	for name, value := range v.entry.Headers {
+		fixed.Set(name, value)
+	}
+	if v.entry.HeadersHelper == "" {
+		return func(context.Context, bool) (http.Header, error) { return fixed, nil }
+	}
+	var mu sync.Mutex
+	var kept http.Header
+	return func(ctx context.Context, again bool) (http.Header, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if kept != nil && !again {
+			return kept, nil
+		}
+		h, err := v.runHelper(ctx, fixed.Clone())
+		if err == nil {
+			kept = h
+		}
+		return h, err
+	}
+}
+
+// runHelper adds the headers that the helper prints as a JSON object.
+func (v *server) runHelper(ctx context.Context, h http.Header) (http.Header, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, helperTimeout, fmt.Errorf("it took longer than %s", helperTimeout))
+	defer cancel()
+	o := &v.set.o
+	clean := o.Clean
+	clean.Set = map[string]string{"CLAUDE_PROJECT_DIR": o.Root, "CLAUDE_CODE_MCP_SERVER_NAME": v.entry.Name, "CLAUDE_CODE_MCP_SERVER_URL": v.entry.URL}
+	clean.ScrubCredentials = clean.ScrubCredentials || v.entry.Scope == entry.Project
+	var out limited
+	exit, err := o.Runner.Run(ctx, sandbox.Spec{Argv: shell(v.entry.HeadersHelper), Dir: o.Dir, Env: sandbox.CleanEnv(o.Environ(), clean), Stdout: &out, Stderr: v.log})
+	if err == nil && exit.Code != 0 {
+		err = fmt.Errorf("it ended with exit code %d", exit.Code)
+	}
+	var more map[string]string
+	if err == nil {
+		err = json.Unmarshal(out.Bytes(), &more)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the headersHelper of %s: %w; it must print a JSON object of headers", v.entry.Name, err)
+	}
+	for name, value := range more {
+		h.Set(name, value)
+	}
+	return h, nil
+}
+
+// shell runs a command line of the user's.
+func shell(line string) []string {
+	if runtime.GOOS == "windows" {
+		return []string{"cmd", "/c", line}
+	}
+	return []string{"/bin/sh", "-c", line}
+}
+
+// limited keeps the first 64 kB.
+type limited struct{ bytes.Buffer }
+
+func (l *limited) Write(p []byte) (int, error) {
+	_, err := l.Buffer.Write(p[:min(len(p), max(0, 64<<10-l.Len()))])
+	return len(p), err
+}

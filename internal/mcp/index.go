@@ -1,0 +1,97 @@
+package mcp
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/lathe-dev/lathe/internal/llm"
+	"github.com/lathe-dev/lathe/internal/mcp/client"
+	"github.com/lathe-dev/lathe/internal/mcp/entry"
+)
+
+// The index of a server's tools has one line for each, of four fields between tabs: the name at the server and the description, both quoted, what the
+// server claims of it, and the schema in the form that is sent. It is read at the start without parsing the schemas, which for many servers would take
+// longer than all the rest; the accepted list itself is read when the server is there.
+
+// indexHead begins an index; it differs for each version of lathe, since names may be judged differently.
+func (v *server) indexHead() string { return "lathe MCP tools 1 " + v.set.o.Version + "\n" }
+
+func (v *server) indexFile() string { return strings.TrimSuffix(v.file, ".json") + ".index" }
+
+// keepIndex writes the index. A failure costs the next start some time.
+func (v *server) keepIndex() {
+	var b bytes.Buffer
+	b.WriteString(v.indexHead())
+	for _, l := range v.listed {
+		claim := "-"
+		if a := l.tool.Annotations; a != nil && a.ReadOnly {
+			claim = "reads"
+		} else if a != nil && a.Destructive != nil && *a.Destructive {
+			claim = "destroys"
+		}
+		b.WriteString(strconv.Quote(l.tool.Name) + "\t" + strconv.Quote(l.spec.Description) + "\t" + claim + "\t")
+		b.Write(l.spec.Schema) // compact, so without tabs and line breaks
+		b.WriteByte('\n')
+	}
+	if err := entry.WriteFile(v.indexFile(), b.Bytes()); err != nil {
+		v.log.note(err.Error())
+	}
+}
+
+// remember offers the tools that the server listed in an earlier run.
+func (v *server) remember() {
+	data, err := os.ReadFile(v.indexFile())
+	rest, ok := bytes.CutPrefix(data, []byte(v.indexHead()))
+	if err != nil || !ok || !v.readIndex(rest) {
+		v.listed, v.tokens = nil, 0
+		v.recall()
+		if v.known = v.accepted.Tools != nil; v.known {
+			v.accept(v.accepted.Tools)
+			v.keepIndex()
+		}
+	}
+}
+
+func (v *server) readIndex(data []byte) bool {
+	for line := range bytes.Lines(data) {
+		field := bytes.SplitN(bytes.TrimSuffix(line, []byte("\n")), []byte("\t"), 4)
+		if len(field) != 4 {
+			return false
+		}
+		name, err1 := strconv.Unquote(string(field[0]))
+		about, err2 := strconv.Unquote(string(field[1]))
+		if err1 != nil || err2 != nil {
+			return false
+		}
+		l := &listed{server: v, tool: client.Tool{Name: name}, spec: llm.ToolSpec{Name: ToolName(v.entry.Name, name), Description: about, Schema: field[3]}}
+		destroys := true
+		switch string(field[2]) {
+		case "reads":
+			l.tool.Annotations = &client.Annotations{ReadOnly: true}
+		case "destroys":
+			l.tool.Annotations = &client.Annotations{Destructive: &destroys}
+		}
+		v.tokens += size(l.spec)
+		v.listed = append(v.listed, l)
+	}
+	v.known = true
+	return true
+}
+
+// recall reads the accepted list, once. The caller holds mu, or is the only one.
+func (v *server) recall() {
+	if v.recalled || v.file == "" {
+		return
+	}
+	v.recalled = true
+	data, err := os.ReadFile(v.file)
+	if err == nil {
+		err = json.Unmarshal(data, &v.accepted)
+	}
+	if err != nil && !os.IsNotExist(err) {
+		v.log.note("the tools of an earlier run cannot be read: " + err.Error())
+	}
+}

@@ -1,0 +1,86 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"time"
+
+	"github.com/lathe-dev/lathe/internal/mcp/entry"
+	"github.com/lathe-dev/lathe/internal/mcp/rpc"
+	"github.com/lathe-dev/lathe/internal/sandbox"
+)
+
+// shutGrace is how long a server may take to end after its input was closed.
+const shutGrace = 2 * time.Second
+
+// process starts a server that is spoken to through its standard input and output.
+func (v *server) process(context.Context) (rpc.Transport, error) {
+	o, e := &v.set.o, &v.entry
+	clean := o.Clean
+	clean.Set = map[string]string{"CLAUDE_PROJECT_DIR": o.Root}
+	clean.ScrubCredentials = clean.ScrubCredentials || e.Scope == entry.Project
+	env := sandbox.CleanEnv(o.Environ(), clean)
+	for name, value := range e.Env {
+		env = append(env, name+"="+value)
+	}
+	dir := o.Dir
+	if e.Dir != "" {
+		if dir = e.Dir; !filepath.IsAbs(dir) {
+			dir = filepath.Join(o.Dir, dir)
+		}
+	}
+	spec := sandbox.Spec{Argv: append([]string{e.Command}, e.Args...), Dir: dir, Env: env, Stderr: v.log}
+	done := func() {}
+	if e.Scope == entry.Project && o.Confine != nil {
+		c, end, err := o.Confine()
+		if err != nil {
+			return nil, err
+		}
+		if c != nil {
+			spec.Confine, done = c, end
+		}
+	}
+	p, err := o.Runner.StartPiped(v.set.life, spec)
+	if err != nil {
+		done()
+		return nil, fmt.Errorf("%w; check its command in %s", err, describeFile(e))
+	}
+	in := &exitNote{Reader: p.Out, log: v.log, exit: func() (string, bool) {
+		select {
+		case <-p.Done():
+			return fmt.Sprintf("its process ended with exit code %d", p.Wait().Code), true
+		case <-time.After(100 * time.Millisecond): // it closed its output and runs on
+			return "it closed its output", true
+		}
+	}}
+	return rpc.NewLines(in, p.In, func() error { p.Shut(shutGrace); done(); return nil }), nil
+}
+
+func describeFile(e *entry.Entry) string {
+	if e.File == "" {
+		return "the command line or settings"
+	}
+	return e.File
+}
+
+// exitNote makes the end of a server's output say how its process ended, with the last line that it printed.
+type exitNote struct {
+	io.Reader
+	log  *log
+	exit func() (string, bool)
+}
+
+func (r *exitNote) Read(p []byte) (int, error) {
+	n, err := r.Reader.Read(p)
+	if n == 0 && errors.Is(err, io.EOF) {
+		text, _ := r.exit()
+		if last := r.log.last(); last != "" {
+			text += ": " + last
+		}
+		return 0, errors.New(text)
+	}
+	return n, err
+}

@@ -1,0 +1,425 @@
+// Package remote reaches MCP servers over HTTP: by the Streamable HTTP transport, and by the older one of server-sent events with two addresses.
+//
+// Promises: redirects are followed to the same origin only, so that credentials and requests go nowhere else; no connection leads to a link-local
+// address, where clouds have their metadata; messages are bounded as in package rpc; a stream that breaks is resumed where the server numbers
+// its events.
+package remote
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/lathe-dev/lathe/internal/mcp/rpc"
+)
+
+// Options configure a transport.
+type Options struct {
+	URL string
+	// Headers returns the headers of a request; again after the server refused those before. Nil: none.
+	Headers func(ctx context.Context, again bool) (http.Header, error)
+	Note    func(line string) // for a log; foreign text. Nil: none
+	Client  *http.Client      // nil: NewClient
+}
+
+// AuthError is a server's refusal of the credentials, or their absence.
+type AuthError struct {
+	Status    int
+	Challenge string // the header WWW-Authenticate: foreign text
+}
+
+func (e *AuthError) Error() string {
+	return fmt.Sprintf("the server refuses the credentials (HTTP status %d); give them in headers or headersHelper of its entry", e.Status)
+}
+
+// NewClient makes a client that keeps the promises about addresses.
+func NewClient() *http.Client {
+	dialer := &net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second, Control: refuseLinkLocal}
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.DialContext = dialer.DialContext
+	return &http.Client{Transport: t, CheckRedirect: func(r *http.Request, via []*http.Request) error {
+		first := via[0].URL
+		if r.URL.Scheme != first.Scheme || r.URL.Host != first.Host {
+			return fmt.Errorf("the server redirects to another one, %s; its entry must name that if it is meant", r.URL.Host)
+		}
+		if len(via) > 3 {
+			return errors.New("the server redirects in a circle")
+		}
+		return nil
+	}}
+}
+
+// refuseLinkLocal refuses connections to addresses where clouds have their metadata.
+func refuseLinkLocal(_, address string, _ syscall.RawConn) error {
+	at, err := netip.ParseAddrPort(address)
+	if err == nil && at.Addr().Unmap().IsLinkLocalUnicast() {
+		return fmt.Errorf("%s is a link-local address, which no MCP server has", at.Addr())
+	}
+	return nil
+}
+
+type incoming struct {
+	data []byte
+	err  error
+}
+
+// queue hands messages of several streams to one reader.
+type queue struct {
+	life context.Context
+	end  context.CancelCauseFunc
+	in   chan incoming
+	work sync.WaitGroup
+	gate sync.RWMutex
+}
+
+func newQueue() *queue {
+	q := &queue{in: make(chan incoming)}
+	q.life, q.end = context.WithCancelCause(context.Background())
+	return q
+}
+
+// Receive returns the next message of any stream.
+func (q *queue) Receive() ([]byte, error) {
+	select {
+	case m := <-q.in:
+		return m.data, m.err
+	case <-q.life.Done():
+		return nil, context.Cause(q.life)
+	}
+}
+
+func (q *queue) put(data []byte, err error) {
+	select {
+	case q.in <- incoming{data, err}:
+	case <-q.life.Done():
+	}
+}
+
+// spawn runs f beside the caller, unless the transport is closed.
+func (q *queue) spawn(f func()) {
+	q.gate.RLock()
+	defer q.gate.RUnlock()
+	if q.life.Err() == nil {
+		q.work.Go(f)
+	}
+}
+
+func (q *queue) stop() {
+	q.gate.Lock()
+	q.end(rpc.ErrClosed)
+	q.gate.Unlock()
+	q.work.Wait()
+}
+
+// envelope is what a transport needs of a message.
+type envelope struct {
+	ID     json.RawMessage `json:"id"`
+	Method string          `json:"method"`
+	Params struct {
+		ID json.RawMessage `json:"requestId"`
+	} `json:"params"`
+}
+
+// Streamable is a transport of the Streamable HTTP kind.
+type Streamable struct {
+	*queue
+	o Options
+
+	mu      sync.Mutex
+	session string
+	version string
+	streams map[string]context.CancelFunc // of running requests, by id
+}
+
+// NewStreamable makes the transport; nothing is sent.
+func NewStreamable(o Options) *Streamable {
+	if o.Client == nil {
+		o.Client = NewClient()
+	}
+	return &Streamable{queue: newQueue(), o: o, streams: map[string]context.CancelFunc{}}
+}
+
+// SetVersion sets the protocol's version of all further requests, and begins to listen to what the server says by itself.
+func (s *Streamable) SetVersion(v string) {
+	s.mu.Lock()
+	s.version = v
+	s.mu.Unlock()
+	s.spawn(s.listen)
+}
+
+// Send sends a message. The answer to a request, or its failure, comes by Receive.
+func (s *Streamable) Send(ctx context.Context, message []byte) error {
+	var e envelope
+	if err := json.Unmarshal(message, &e); err != nil {
+		return err
+	}
+	if len(e.ID) > 0 && e.Method != "" {
+		body := bytes.Clone(message)
+		s.spawn(func() { s.request(string(e.ID), body) })
+		return nil
+	}
+	if e.Method == "notifications/cancelled" {
+		defer s.cancel(string(e.Params.ID))
+	}
+	resp, err := s.do(ctx, http.MethodPost, message, "")
+	if err != nil {
+		return err
+	}
+	return resp.Body.Close()
+}
+
+func (s *Streamable) cancel(id string) {
+	s.mu.Lock()
+	stop := s.streams[id]
+	s.mu.Unlock()
+	if stop != nil {
+		stop()
+	}
+}
+
+// request sends a request and reads its answer.
+func (s *Streamable) request(id string, body []byte) {
+	ctx, stop := context.WithCancel(s.life)
+	defer stop()
+	s.mu.Lock()
+	s.streams[id] = stop
+	s.mu.Unlock()
+	defer func() {
+		s.mu.Lock()
+		delete(s.streams, id)
+		s.mu.Unlock()
+	}()
+	if err := s.exchange(ctx, id, body); err != nil && ctx.Err() == nil {
+		s.put(nil, &rpc.Lost{ID: json.RawMessage(id), Why: err.Error(), Err: err})
+	}
+}
+
+func (s *Streamable) exchange(ctx context.Context, id string, body []byte) error {
+	resp, err := s.do(ctx, http.MethodPost, body, "")
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	s.remember(resp)
+	switch kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); kind {
+	case "application/json":
+		data, err := readMessage(resp.Body)
+		if err != nil {
+			return err
+		}
+		s.put(data, nil)
+		return nil
+	case "text/event-stream":
+		return s.follow(ctx, id, resp.Body)
+	default:
+		return fmt.Errorf("the server answered with content of the type %q", kind)
+	}
+}
+
+func (s *Streamable) remember(resp *http.Response) {
+	if id := resp.Header.Get("Mcp-Session-Id"); id != "" && len(id) <= 1024 {
+		s.mu.Lock()
+		s.session = id
+		s.mu.Unlock()
+	}
+}
+
+func readMessage(r io.Reader) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(r, rpc.MaxMessage+1))
+	if err == nil && len(data) > rpc.MaxMessage {
+		err = fmt.Errorf("the server sent a message of more than %d MB", rpc.MaxMessage>>20)
+	}
+	return data, err
+}
+
+const maxResumes = 5 // of one stream without a message between
+
+// follow reads a stream until the answer to a request has come, and resumes one that breaks off.
+func (s *Streamable) follow(ctx context.Context, id string, body io.Reader) error {
+	last, wait := "", time.Second
+	for try := 0; ; try++ {
+		answered := false
+		err := events(body, func(e sse) bool {
+			if e.id != "" {
+				last = e.id
+			}
+			if e.retry > 0 {
+				wait = e.retry
+			}
+			if len(e.data) == 0 {
+				return true
+			}
+			try = 0
+			s.put(e.data, nil)
+			var m envelope
+			answered = json.Unmarshal(e.data, &m) == nil && m.Method == "" && string(m.ID) == id
+			return !answered
+		})
+		switch {
+		case answered:
+			return nil
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case last == "" || try >= maxResumes:
+			return errors.Join(errors.New("the server's stream ended before the answer"), err)
+		}
+		if !sleep(ctx, wait) {
+			return ctx.Err()
+		}
+		resp, err := s.do(ctx, http.MethodGet, nil, last)
+		if err != nil {
+			return err
+		}
+		defer resp.Body.Close()
+		body = resp.Body
+	}
+}
+
+func sleep(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(min(d, time.Minute))
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// listen reads the stream of what the server says by itself, if it has one.
+func (s *Streamable) listen() {
+	last, wait := "", time.Second
+	for s.life.Err() == nil {
+		resp, err := s.do(s.life, http.MethodGet, nil, last)
+		if err != nil {
+			return // most servers have none
+		}
+		if kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); kind != "text/event-stream" {
+			resp.Body.Close()
+			return
+		}
+		got := false
+		_ = events(resp.Body, func(e sse) bool {
+			if e.id != "" {
+				last = e.id
+			}
+			if len(e.data) > 0 {
+				got = true
+				s.put(e.data, nil)
+			}
+			return true
+		}) // a stream that breaks off is opened again
+		resp.Body.Close()
+		if wait *= 2; got {
+			wait = time.Second
+		}
+		if wait > time.Minute || !sleep(s.life, wait) {
+			return
+		}
+	}
+}
+
+// do sends one HTTP request, with fresh headers where the server refuses the first ones.
+func (s *Streamable) do(ctx context.Context, method string, body []byte, last string) (*http.Response, error) {
+	s.mu.Lock()
+	session, version := s.session, s.version
+	s.mu.Unlock()
+	resp, err := s.o.send(ctx, method, s.o.URL, body, func(h http.Header) {
+		h.Set("Accept", "application/json, text/event-stream")
+		if method == http.MethodGet {
+			h.Set("Accept", "text/event-stream")
+		}
+		for name, value := range map[string]string{"Mcp-Session-Id": session, "MCP-Protocol-Version": version, "Last-Event-ID": last} {
+			if value != "" {
+				h.Set(name, value)
+			}
+		}
+	})
+	if err == nil && resp.StatusCode == http.StatusNotFound && session != "" {
+		resp.Body.Close()
+		err = errors.New("the server ended the session; the next call begins another")
+		s.end(err)
+		return nil, err
+	}
+	return checked(resp, err)
+}
+
+// checked turns a refusal into an error.
+func checked(resp *http.Response, err error) (*http.Response, error) {
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden:
+		resp.Body.Close()
+		return nil, &AuthError{Status: resp.StatusCode, Challenge: resp.Header.Get("WWW-Authenticate")}
+	case resp.StatusCode >= 300:
+		text, _ := io.ReadAll(io.LimitReader(resp.Body, 300)) // an excerpt for the error
+		resp.Body.Close()
+		return nil, fmt.Errorf("the server answered with HTTP status %d: %s", resp.StatusCode, strings.TrimSpace(string(text)))
+	}
+	return resp, nil
+}
+
+// send sends a request, and once more with renewed headers where the first are refused.
+func (o *Options) send(ctx context.Context, method, to string, body []byte, set func(http.Header)) (*http.Response, error) {
+	for again := false; ; again = true {
+		req, err := http.NewRequestWithContext(ctx, method, to, bytes.NewReader(body))
+		if err != nil {
+			return nil, err
+		}
+		if o.Headers != nil {
+			more, err := o.Headers(ctx, again)
+			if err != nil {
+				return nil, err
+			}
+			for name, values := range more {
+				req.Header[name] = values
+			}
+		}
+		if body != nil {
+			req.Header.Set("Content-Type", "application/json")
+		}
+		set(req.Header)
+		resp, err := o.Client.Do(req)
+		if err != nil {
+			if u, ok := errors.AsType[*url.Error](err); ok {
+				err = u.Err // its text repeats the address, which may have a secret
+			}
+			return nil, err
+		}
+		if refused := resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden; !refused || again || o.Headers == nil {
+			return resp, nil
+		}
+		resp.Body.Close()
+	}
+}
+
+// Close ends the session at the server.
+func (s *Streamable) Close() error {
+	s.mu.Lock()
+	session := s.session
+	s.mu.Unlock()
+	s.stop()
+	if session != "" {
+		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+		defer cancel()
+		if resp, err := s.do(ctx, http.MethodDelete, nil, ""); err == nil { // a server need not offer it
+			resp.Body.Close()
+		}
+	}
+	s.o.Client.CloseIdleConnections()
+	return nil
+}

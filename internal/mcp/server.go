@@ -1,0 +1,324 @@
+package mcp
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/lathe-dev/lathe/internal/mcp/client"
+	"github.com/lathe-dev/lathe/internal/mcp/entry"
+	"github.com/lathe-dev/lathe/internal/mcp/remote"
+	"github.com/lathe-dev/lathe/internal/mcp/rpc"
+	"github.com/lathe-dev/lathe/internal/sandbox"
+)
+
+const (
+	startTimeout = 30 * time.Second // MCP_TIMEOUT
+	idleTimeout  = 30 * time.Minute // of a call of a local server without progress
+	remoteIdle   = 5 * time.Minute
+	firstWait    = time.Second // before a crashed server starts again; doubles
+	longestWait  = time.Minute
+)
+
+// server is one server of a set.
+type server struct {
+	set   *Set
+	entry entry.Entry
+	log   *log
+	file  string // keeps its tools; empty: nothing is kept
+
+	mu       sync.Mutex
+	disabled bool
+	state    State
+	err      error
+	client   *client.Client
+	inbox    *hostTransport // of a server in the host's process
+	dynamic  bool           // set over the control protocol
+	starting *start         // in progress
+	failures int            // crashes and failed starts since the last answer
+	retryAt  time.Time
+	known    bool // there is an accepted list
+	accepted accepted
+	recalled bool // accepted was read from its file
+	listed   []*listed
+	withheld []string
+	tokens   int
+	proposed []client.Tool // the list that waits for the user
+
+	relisting, stale bool
+}
+
+// start is one attempt to connect.
+type start struct {
+	done   chan struct{}
+	client *client.Client
+	err    error
+}
+
+func (v *server) isKnown() bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.known || v.disabled
+}
+
+var errDisabled = errors.New("the server is disabled")
+
+// connect returns the connection, and starts the server where there is none. Callers that come meanwhile share the attempt.
+func (v *server) connect(ctx context.Context) (*client.Client, error) {
+	v.mu.Lock()
+	if v.disabled {
+		v.mu.Unlock()
+		return nil, errDisabled
+	}
+	if v.client != nil && v.client.Err() == nil {
+		defer v.mu.Unlock()
+		return v.client, nil
+	}
+	if v.starting == nil {
+		if wait := time.Until(v.retryAt); wait > 0 {
+			defer v.mu.Unlock()
+			return nil, fmt.Errorf("it failed %d times and is not started again for %s; the last error: %w", v.failures, wait.Round(time.Second), v.err)
+		}
+		a := &start{done: make(chan struct{})}
+		if !v.set.spawn(func() { v.start(a) }) {
+			defer v.mu.Unlock()
+			return nil, sandbox.ErrClosed
+		}
+		v.starting = a
+	}
+	attempt := v.starting
+	v.mu.Unlock()
+	select {
+	case <-attempt.done:
+		return attempt.client, attempt.err
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// start runs one attempt; it belongs to the set and not to the call that wanted it.
+func (v *server) start(a *start) {
+	timeout := startTimeout
+	if ms, err := strconv.Atoi(v.set.variable("MCP_TIMEOUT")); err == nil && ms > 0 {
+		timeout = time.Duration(ms) * time.Millisecond
+	}
+	timeout = entry.Timeout(v.entry.StartMs, timeout)
+	ctx, cancel := context.WithTimeoutCause(v.set.life, timeout, fmt.Errorf("it did not answer within %s; MCP_TIMEOUT sets the time in milliseconds", timeout))
+	defer cancel()
+	c, err := v.dial(ctx)
+	var tools []client.Tool
+	if err == nil {
+		if tools, err = c.Tools(ctx); err != nil {
+			_ = c.Close() // the first error says more
+		}
+	}
+	v.mu.Lock()
+	v.starting = nil
+	if err == nil && v.disabled {
+		err = errDisabled
+		defer c.Close()
+	}
+	if err != nil {
+		v.failed(err)
+		a.err = fmt.Errorf("the MCP server %s did not start: %w", v.entry.Name, err)
+		v.mu.Unlock()
+		close(a.done)
+		return
+	}
+	v.client, v.state, v.err, a.client = c, Connected, nil, c
+	changed := v.take(tools)
+	v.mu.Unlock()
+	close(a.done)
+	v.set.spawn(func() { v.watch(c) })
+	if changed {
+		v.set.version.Add(1)
+		v.set.spawn(v.askChanges)
+	}
+}
+
+// failed notes a crash or failed start. The first one after an answer is followed by an attempt at once.
+func (v *server) failed(err error) {
+	v.client, v.err, v.state = nil, err, Failed
+	if _, ok := errors.AsType[*remote.AuthError](err); ok {
+		v.state = NeedsAuth
+	}
+	v.failures++
+	if v.failures > 1 {
+		v.retryAt = time.Now().Add(min(firstWait<<min(v.failures-2, 10), longestWait))
+	}
+	v.log.note("failed: " + err.Error())
+}
+
+// watch notes the end of a connection.
+func (v *server) watch(c *client.Client) {
+	select {
+	case <-c.Done():
+	case <-v.set.life.Done():
+		return
+	}
+	err := c.Err()
+	_ = c.Close() // it has ended
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.client == c && !errors.Is(err, rpc.ErrClosed) {
+		v.failed(err)
+	}
+}
+
+// shut ends the server; a later call starts it again.
+func (v *server) shut() {
+	v.mu.Lock()
+	c := v.client
+	v.client = nil
+	if v.state == Connected {
+		v.state = ""
+	}
+	v.mu.Unlock()
+	if c != nil {
+		_ = c.Close() // a server that does not end in order is ended
+	}
+}
+
+// dial makes the connection.
+func (v *server) dial(ctx context.Context) (*client.Client, error) {
+	t, err := v.transport(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return client.Connect(ctx, t, client.Options{
+		Info: client.Info{Name: "lathe", Title: "lathe", Version: cmp.Or(v.set.o.Version, "0")}, Log: v.log.note,
+		Request: v.serve, Offers: map[string]any{"roots": map[string]any{"listChanged": false}},
+		Changed: func(kind string) {
+			if kind == "tools" {
+				v.set.spawn(v.relist)
+			}
+		},
+	})
+}
+
+func (v *server) transport(ctx context.Context) (rpc.Transport, error) {
+	switch v.entry.Type {
+	case entry.Stdio:
+		return v.process(ctx)
+	case entry.SDK:
+		return v.host()
+	}
+	return v.remote(ctx)
+}
+
+// serve answers what the server asks of lathe.
+func (v *server) serve(_ context.Context, method string, _ json.RawMessage) (any, *rpc.Error) {
+	if method == "roots/list" {
+		return map[string]any{"roots": []any{map[string]string{"uri": "file://" + v.set.o.Dir, "name": "workspace"}}}, nil
+	}
+	return nil, &rpc.Error{Code: rpc.NoMethod, Message: "lathe does not serve " + strconv.Quote(method)}
+}
+
+// relistPause is the shortest time between two readings of a list that its server keeps changing.
+const relistPause = time.Second
+
+// relist reads the list of tools anew, after the server announced a change. Announcements that come meanwhile lead to one more reading.
+func (v *server) relist() {
+	v.mu.Lock()
+	v.stale = true
+	if v.relisting {
+		v.mu.Unlock()
+		return
+	}
+	v.relisting = true
+	v.mu.Unlock()
+	for v.relistOnce() {
+		select {
+		case <-time.After(relistPause):
+		case <-v.set.life.Done():
+		}
+	}
+}
+
+// relistOnce reports whether there may be another change to read.
+func (v *server) relistOnce() bool {
+	v.mu.Lock()
+	c := v.client
+	if c == nil || !v.stale || v.set.life.Err() != nil {
+		v.relisting = false
+		v.mu.Unlock()
+		return false
+	}
+	v.stale = false
+	v.mu.Unlock()
+	ctx, cancel := context.WithTimeout(v.set.life, startTimeout)
+	defer cancel()
+	tools, err := c.Tools(ctx)
+	if err != nil {
+		v.log.note("the changed list of tools cannot be read: " + err.Error()) // the old list stays
+		return true
+	}
+	v.mu.Lock()
+	changed := v.take(tools)
+	v.mu.Unlock()
+	if changed {
+		v.set.version.Add(1)
+		v.set.spawn(v.askChanges)
+	}
+	return true
+}
+
+// call calls a tool. The timeout is that of the entry or MCP_TOOL_TIMEOUT; a call without any sign of progress ends earlier.
+func (v *server) call(ctx context.Context, tool string, input json.RawMessage, progress func(rpc.Progress)) (*client.Result, error) {
+	c, err := v.connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if !v.offers(tool) {
+		return nil, errors.New("the server offers it no more, or with another description that the user has not accepted")
+	}
+	limit := 28 * time.Hour
+	if ms, err := strconv.Atoi(v.set.variable("MCP_TOOL_TIMEOUT")); err == nil && ms > 0 {
+		limit = time.Duration(ms) * time.Millisecond
+	}
+	limit = entry.Timeout(v.entry.TimeoutMs, limit)
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("the call took longer than %s and was cancelled", limit))
+	defer cancel()
+	idle := idleTimeout
+	if v.entry.Type != entry.Stdio {
+		idle = remoteIdle
+	}
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	timer := time.AfterFunc(idle, func() { stop(fmt.Errorf("the server gave no sign of progress for %s; the call was cancelled", idle)) })
+	defer timer.Stop()
+	r, err := c.CallTool(ctx, tool, input, func(p rpc.Progress) {
+		timer.Reset(idle)
+		progress(p)
+	})
+	if err == nil {
+		v.mu.Lock()
+		v.failures, v.retryAt = 0, time.Time{}
+		v.mu.Unlock()
+	}
+	return r, err
+}
+
+func (v *server) status() Status {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	out := Status{Name: v.entry.Name, Scope: string(v.entry.Scope), File: v.entry.File, What: v.entry.Describe(), State: cmp.Or(v.state, Pending), Withheld: v.withheld, Tokens: v.tokens}
+	if v.disabled {
+		out.State = Disabled
+	}
+	if v.err != nil && (out.State == Failed || out.State == NeedsAuth) {
+		out.Err = v.err.Error()
+	}
+	if v.client != nil {
+		out.Server = v.client.Server
+	}
+	for _, l := range v.listed {
+		out.Tools = append(out.Tools, l.tool.Name)
+	}
+	return out
+}

@@ -1,0 +1,110 @@
+// Package serverset makes the set of MCP servers of a folder from its settings and the command line. Nothing is read before the set is used.
+package serverset
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"path/filepath"
+	"slices"
+
+	"github.com/lathe-dev/lathe/internal/boundary"
+	"github.com/lathe-dev/lathe/internal/config"
+	"github.com/lathe-dev/lathe/internal/llm/hosts"
+	"github.com/lathe-dev/lathe/internal/mcp"
+	"github.com/lathe-dev/lathe/internal/mcp/entry"
+	"github.com/lathe-dev/lathe/internal/sandbox"
+)
+
+// Flags are the choices of the command line.
+type Flags struct {
+	Configs []string // --mcp-config: files, or JSON texts
+	Strict  bool     // only Configs count
+	Trust   bool     // the servers of .mcp.json start without a question
+	// Host is as in mcp.Options.
+	Host func(ctx context.Context, server string, message json.RawMessage) (json.RawMessage, error)
+}
+
+// Options configure New.
+type Options struct {
+	Config   func() *config.Config
+	Dir      string // of the instance, with links resolved
+	Flags    Flags
+	Bare     bool // only the servers of Flags
+	Keep     bool // approvals and lists of tools are kept
+	Version  string
+	Builtin  []string // the names of lathe's tools
+	Runner   *sandbox.Runner
+	Boundary *boundary.Boundary
+	Environ  func() []string
+}
+
+// New makes the set.
+func New(o Options) *mcp.Set {
+	paths := o.Config().Paths()
+	root := cmp.Or(paths.Root, o.Dir)
+	state := paths.StateHome
+	if !o.Keep {
+		state = ""
+	}
+	set := o.Config().Settings
+	return mcp.New(mcp.Options{
+		Places: o.places, StateHome: state, Root: root, Dir: o.Dir, Version: o.Version, Builtin: o.Builtin,
+		Runner: o.Runner, Environ: o.Environ, Confine: o.confine, Host: o.Flags.Host,
+		Clean:      sandbox.Options{Drop: hosts.Secrets(), ScrubCredentials: set.Bash.ScrubCredentials},
+		ApproveAll: o.Flags.Trust || set.EnableAllProjectMCPServers,
+		Approved:   func(name string) bool { return slices.Contains(set.EnabledMCPJSONServers, name) },
+		Disabled:   func(name string) bool { return slices.Contains(set.DisabledMCPJSONServers, name) },
+		Variable:   func(name string) string { v, _, _ := o.Config().Env(name); return v },
+	})
+}
+
+// places follow the sources that the command line selects.
+func (o Options) places() entry.Places {
+	c := o.Config()
+	p := PlacesOf(c, o.Dir)
+	p.Flags, p.Strict = o.Flags.Configs, o.Flags.Strict || o.Bare
+	return p
+}
+
+// PlacesOf returns where the entries of a folder are.
+func PlacesOf(c *config.Config, dir string) entry.Places {
+	paths, set := c.Paths(), c.Settings
+	root := cmp.Or(paths.Root, dir)
+	p := entry.Places{
+		Settings: set.MCPServers, Dir: dir, Dirs: []string{root, dir},
+		Lookup:  func(name string) (string, bool) { v, _, ok := c.Env(name); return v, ok },
+		Private: func(name string) bool { return slices.Contains(hosts.Secrets(), name) },
+		Policy:  entry.Policy{Allowed: set.AllowedMCPServers, Denied: set.DeniedMCPServers},
+	}
+	if c.Reads(config.User) {
+		p.ClaudeJSON = ClaudeJSON(paths)
+	}
+	if c.Reads(config.Project) {
+		p.ProjectDir = root
+	}
+	return p
+}
+
+// ClaudeJSON is the path of the file in which Claude Code keeps the servers of the user.
+func ClaudeJSON(p config.Paths) string {
+	if p.ClaudeHome != filepath.Join(p.Home, ".claude") { // CLAUDE_CONFIG_DIR
+		return filepath.Join(p.ClaudeHome, ".claude.json")
+	}
+	if p.Home == "" {
+		return ""
+	}
+	return filepath.Join(p.Home, ".claude.json")
+}
+
+// confine is the boundary of a server that the project declares.
+func (o Options) confine() (*sandbox.Confinement, func(), error) {
+	if !o.Boundary.Confined() {
+		return nil, nil, nil
+	}
+	run, err := o.Boundary.ForServer([]string{o.Dir}, boundary.Network{})
+	if err != nil {
+		return nil, nil, err
+	}
+	return run.Confinement, func() { _ = run.Done() }, nil
+}

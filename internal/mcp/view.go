@@ -1,0 +1,212 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/lathe-dev/lathe/internal/agent"
+	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/llm"
+	"github.com/lathe-dev/lathe/internal/mcp/rpc"
+	"github.com/lathe-dev/lathe/internal/permission"
+)
+
+// Seat is what a session does for its servers.
+type Seat struct {
+	Blob   func(ctx context.Context, name string, data []byte) (string, error) // keeps data with the session
+	Ask    func(ctx context.Context, q event.Question) (event.Answer, error)   // nil: nobody answers
+	Notice func(text string)                                                   // warns the user; foreign text. May be nil
+	Waits  bool                                                                // the first step waits for the servers of the command line
+}
+
+// View is a session's use of the set. It is safe for concurrent use.
+type View struct {
+	set  *Set
+	seat Seat
+
+	mu     sync.Mutex
+	tools  map[use]agent.Tool
+	first  map[string]bool // the tools that are sent, once the first step has begun
+	begun  bool            // first is settled
+	settle bool            // by the next call of Tools
+}
+
+// use is a tool and whether each request has its schema.
+type use struct {
+	*listed
+	sent bool
+}
+
+// Join makes the view of a session. Leave it at the session's end.
+func (s *Set) Join(seat Seat) *View {
+	v := &View{set: s, seat: seat, tools: map[use]agent.Tool{}}
+	s.spawn(func() { _ = s.Load() }) // beside the rest of the start; its error is reported before the first step
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.views[v] = true
+	return v
+}
+
+// Leave ends the view; it never fails.
+func (w *View) Leave() error {
+	w.set.mu.Lock()
+	defer w.set.mu.Unlock()
+	delete(w.set.views, w)
+	return nil
+}
+
+// The schemas of all servers are sent with each request up to this share of the context window, and up to this size: each request of a
+// conversation pays for them, and most use few.
+const (
+	sentShare  = 10     // percent
+	sentTokens = 10_000 // estimated
+)
+
+// Tools returns the tools of the servers that no rule removed: those that are sent, and those that ToolSearch finds. The schemas that are known when a
+// conversation begins are sent if they are small together (window is in tokens), or marked so; what comes later is never sent, since it would change what was.
+func (w *View) Tools(window int, removed func(name string) bool) (sent, found []agent.Tool) {
+	_ = w.set.Load() // reported before the first step
+	var all []*listed
+	tokens := 0
+	for _, v := range w.set.list() {
+		v.mu.Lock()
+		if !v.disabled {
+			for _, l := range v.listed {
+				if !removed(l.spec.Name) {
+					all = append(all, l)
+					tokens += size(l.spec)
+				}
+			}
+		}
+		v.mu.Unlock()
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.begun {
+		w.first = map[string]bool{}
+		for _, l := range all {
+			if tokens <= min(window*sentShare/100, sentTokens) || l.server.entry.AlwaysLoad {
+				w.first[l.spec.Name] = true
+			}
+		}
+	}
+	w.begun = w.begun || w.settle
+	for _, l := range all {
+		if w.first[l.spec.Name] {
+			sent = append(sent, w.tool(l, true))
+		} else {
+			found = append(found, w.tool(l, false))
+		}
+	}
+	return sent, found
+}
+
+// tool makes the tool of this session.
+func (w *View) tool(l *listed, sent bool) agent.Tool {
+	key := use{l, sent}
+	if t, ok := w.tools[key]; ok {
+		return t
+	}
+	spec := l.spec
+	spec.Unlisted = !sent
+	t := agent.NewTool(spec, func(_ context.Context, c llm.ToolCall, in json.RawMessage) (*agent.Plan, error) {
+		return w.plan(l, c, in), nil
+	})
+	w.tools[key] = t
+	return t
+}
+
+// plan is a call of a tool. What the server claims of the tool is shown, and changes nothing.
+func (w *View) plan(l *listed, c llm.ToolCall, in json.RawMessage) *agent.Plan {
+	safe := l.server.entry.ReadOnly(l.tool.Name)
+	title := fmt.Sprintf("%s of the MCP server %s", l.tool.Name, l.server.entry.Name)
+	if a := l.tool.Annotations; a != nil && !safe {
+		switch {
+		case a.ReadOnly:
+			title += " (which says that it changes nothing)"
+		case a.Destructive != nil && *a.Destructive:
+			title += " (which says that it destroys)"
+		}
+	}
+	return &agent.Plan{
+		Accesses: []permission.Access{{Kind: permission.Tool, Target: c.Name, Safe: safe}},
+		Title:    title, Preview: shown(in), Parallel: safe,
+		Run: func(ctx context.Context) (*agent.Result, error) {
+			r, err := l.server.call(ctx, l.tool.Name, in, func(p rpc.Progress) { agent.Output(ctx, progressLine(p)) })
+			if err != nil {
+				if ctx.Err() != nil {
+					return nil, err
+				}
+				return nil, fmt.Errorf("The MCP server %s did not answer the call: %w", l.server.entry.Name, err)
+			}
+			return w.result(ctx, c.Name, r), nil
+		},
+	}
+}
+
+func progressLine(p rpc.Progress) string {
+	text := fmt.Sprintf("%g", p.Progress)
+	if p.Total > 0 {
+		text += fmt.Sprintf("/%g", p.Total)
+	}
+	if p.Message != "" {
+		text += " " + p.Message
+	}
+	return text + "\n"
+}
+
+// Names lists the tools of all servers, sorted.
+func (s *Set) Names() []string {
+	var out []string
+	for _, v := range s.list() {
+		v.mu.Lock()
+		for _, l := range v.listed {
+			out = append(out, l.spec.Name)
+		}
+		v.mu.Unlock()
+	}
+	slices.Sort(out)
+	return out
+}
+
+// Hook is the loop's hook before each step. Before the first it waits where that is wanted: for the servers of the command line where nobody
+// could ask again later, and for all where MCP_CONNECTION_NONBLOCKING is 0. It reports faults of the configuration.
+func (w *View) Hook() agent.BeforeStep {
+	var once sync.Once
+	return agent.BeforeStep{Name: "MCP servers", Run: func(ctx context.Context) (_ []llm.Message, err error) {
+		once.Do(func() {
+			if err = w.set.Load(); err != nil {
+				return
+			}
+			defer w.begin()
+			if all := w.set.variable("MCP_CONNECTION_NONBLOCKING") == "0"; all || w.seat.Waits {
+				w.set.Wait(ctx, all)
+			}
+			if w.set.told.CompareAndSwap(false, true) && w.seat.Notice != nil {
+				for _, f := range w.set.Faults() {
+					w.seat.Notice(f)
+				}
+			}
+		})
+		return nil, err
+	}}
+}
+
+// begin settles which tools are sent.
+func (w *View) begin() {
+	w.set.version.Add(1)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.settle = true
+}
+
+// After starts the servers that are not known once the first request goes out, so that it does not compete with them.
+func (w *View) After(f func(llm.ModelInfo, *llm.Request)) func(llm.ModelInfo, *llm.Request) {
+	return func(m llm.ModelInfo, r *llm.Request) {
+		f(m, r)
+		w.set.Begin()
+	}
+}
