@@ -215,7 +215,7 @@ func ordinaryFirst(word string) bool {
 	case "[":
 		return true
 	}
-	return strings.IndexAny(word, "={}[!") < 0
+	return !strings.ContainsAny(word, "={}[!")
 }
 
 // isPlain reports whether a character stands for itself in a word without quotes, patterns and braces included, which are

@@ -64,20 +64,21 @@ func (r *repeat) again(c *call) bool {
 // asWritten reports whether the words are those of the line to the letter, with one blank between them, and nothing in
 // them is expanded.
 func (c *call) asWritten() bool {
-	rest, ok := c.raw, true
+	rest := c.raw
 	for i := range c.words {
 		w := &c.words[i]
 		if w.unknown || w.worked || w.quoted || w.glob || w.tilde || w.braced || w.guessed || w.code != "" || w.list != nil || w.produced != nil {
 			return false
 		}
-		if i > 0 {
-			if rest, ok = strings.CutPrefix(rest, " "); !ok {
-				return false
-			}
+		between := " "
+		if i == 0 {
+			between = ""
 		}
-		if rest, ok = strings.CutPrefix(rest, w.text); !ok || w.show != w.text {
+		behind, ok := strings.CutPrefix(rest, between)
+		if !ok || !strings.HasPrefix(behind, w.text) || w.show != w.text {
 			return false
 		}
+		rest = behind[len(w.text):]
 	}
 	return rest == ""
 }
