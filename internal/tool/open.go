@@ -35,7 +35,7 @@ type openInput struct {
 }
 
 var openTool = call.Declaration{
-	Name: "Open", Aliases: []string{"open_url", "open_browser", "open_file", "browser_open"},
+	Name: "Open", Aliases: []string{"open_url", "open_browser", "browser_open"},
 	Schema: json.RawMessage(openSchema), Params: map[string]string{"target": "url uri path file_path address"},
 	Deferred: true, Accesses: call.Typed(openAccesses),
 }
