@@ -66,16 +66,18 @@ func unnumbered(view, old, fresh string) (guess, bool) {
 var lineNumber = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^[ ]*\d+(?:\t|→)`) })
 
 // escapes are those of JSON and of most languages, as they are written when a text was escaped once too often.
-var escapes = strings.NewReplacer(`\n`, "\n", `\t`, "\t", `\r`, "\r", `\"`, `"`, `\'`, `'`, `\\`, `\`)
+var escapes = sync.OnceValue(func() *strings.Replacer {
+	return strings.NewReplacer(`\n`, "\n", `\t`, "\t", `\r`, "\r", `\"`, `"`, `\'`, `'`, `\\`, `\`)
+})
 
 // lessEscaped takes one level of escapes off both texts.
 func lessEscaped(view, old, fresh string) (guess, bool) {
-	plain := escapes.Replace(old)
+	plain := escapes().Replace(old)
 	if plain == old {
 		return guess{}, false
 	}
 	region, ok := once(view, plain)
-	fresh = escapes.Replace(fresh)
+	fresh = escapes().Replace(fresh)
 	return guess{region, fresh, "with escapes such as \\n taken as the characters they stand for"}, ok && plain != fresh
 }
 

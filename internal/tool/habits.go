@@ -62,18 +62,15 @@ func unprefixed(name string) string {
 }
 
 // marks are in every input that is reshaped; few others have one, so that nearly all calls are not parsed once more.
-var marks = [][]byte{
-	[]byte(`"command"`), []byte(`"cmd"`), []byte("_line"), []byte("Line"), []byte("view_range"), []byte(`"paths"`), []byte(`"edit"`), []byte("SEARCH"), []byte(`"plan"`),
-	[]byte("expected_replacements"), []byte(`"n_lines"`), []byte("case_sensitive"), []byte("caseSensitive"), []byte(`"include"`), []byte(`"script"`), []byte("recursive"), []byte(`"depth"`),
+var marks = []string{
+	`"command"`, `"cmd"`, "_line", "Line", "view_range", `"paths"`, `"edit"`, "SEARCH", `"plan"`,
+	"expected_replacements", `"n_lines"`, "case_sensitive", "caseSensitive", `"include"`, `"script"`, "recursive", `"depth"`,
 }
 
 // strange reports whether an input may need another shape.
 func strange(name, usual string, input []byte) bool {
 	if trimmed := bytes.TrimLeft(input, " \n"); len(trimmed) > 0 && trimmed[0] == '"' {
 		return true
-	}
-	has := func(list [][]byte) bool {
-		return slices.ContainsFunc(list, func(m []byte) bool { return bytes.Contains(input, m) })
 	}
 	switch usual {
 	case "Bash":
@@ -84,7 +81,8 @@ func strange(name, usual string, input []byte) bool {
 	case "Memory":
 		return false
 	}
-	return has(marks) || hasChatter(input)
+	text := string(input)
+	return slices.ContainsFunc(marks, func(m string) bool { return strings.Contains(text, m) }) || hasChatter(input)
 }
 
 func hasChatter(input []byte) bool {
