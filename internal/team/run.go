@@ -51,7 +51,7 @@ func (r *Runner) Run(ctx context.Context) error {
 	}
 	prompt := "The goal: " + s.Goal
 	if s.Coordinator != "" {
-		prompt = "lathe was ended while the team worked, and goes on. The board:\n" + s.list()
+		prompt += "\n\nlathe was ended while the team worked, and goes on. The board:\n" + s.list()
 	}
 	for range mostRounds {
 		before := len(s.Ready())
@@ -129,6 +129,9 @@ func (r *Runner) coordinate(ctx context.Context, prompt string) (State, error) {
 	}
 	s, failed := r.Board.Change(func(s *State) error {
 		s.Summary, s.CostUSD = out.Answer, s.CostUSD+cost
+		if out.ID == "" { // it was not started: perhaps lathe was ended before its session was on disk
+			s.Coordinator = ""
+		}
 		return nil
 	})
 	return s, errors.Join(err, failed, ctx.Err())
@@ -156,7 +159,7 @@ func (r *Runner) work(ctx context.Context) (State, error) {
 			go func() { ended <- r.do(ctx, t) }()
 		}
 		if running == 0 {
-			return s, errors.Join(append(errs, ctx.Err())...)
+			return s, errors.Join(append(errs, ctx.Err(), r.tidy(ctx))...)
 		}
 		if err := <-ended; err != nil {
 			errs = append(errs, err)
@@ -196,7 +199,7 @@ func (r *Runner) do(ctx context.Context, t Task) error {
 	} else {
 		req.ID = r.Agents.NewID()
 	}
-	status, note := Failed, ""
+	status, note, lost := Failed, "", false
 	if _, err := r.Board.Update(t.ID, func(on *Task) error { on.Session = cmp.Or(t.Session, req.ID); return nil }); err != nil {
 		return err
 	}
@@ -213,8 +216,8 @@ func (r *Runner) do(ctx context.Context, t Task) error {
 	switch {
 	case ctx.Err() != nil:
 		return nil // it is at work on the board still, and goes on later
-	case err != nil:
-		note = err.Error()
+	case err != nil: // it was not started: perhaps lathe was ended before its session was on disk
+		note, lost = err.Error(), true
 	case out.Problem != "":
 		status, note = Failed, out.Problem
 	case status == Done:
@@ -223,14 +226,11 @@ func (r *Runner) do(ctx context.Context, t Task) error {
 	s, err = r.Board.Update(t.ID, func(on *Task) error {
 		on.Status, on.Note, on.Files, on.Worktree, on.Branch = status, note, t.Files, t.Worktree, t.Branch
 		on.Steps, on.CostUSD = on.Steps+t.Steps, on.CostUSD+t.CostUSD
-		if status == Conflict || status == Done { // its next worker begins with the merged work
+		if lost || status == Conflict || status == Done { // its next worker begins with the merged work
 			on.Session = ""
 		}
 		return nil
 	})
-	if err == nil && status == Done && t.Worktree != "" {
-		err = r.remove(ctx, t)
-	}
 	r.report(event.Notice{Level: "info", Text: fmt.Sprintf("%s: %s %s", t.Worker(), status, note)}, s)
 	return err
 }
@@ -260,11 +260,25 @@ func (r *Runner) deliver(ctx context.Context, s State, t Task, c subagent.Conver
 	return Done, "", files
 }
 
-// remove removes the worktree of work that is merged.
-func (r *Runner) remove(ctx context.Context, t Task) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.Repo.Remove(ctx, t.Worktree, t.Branch)
+// tidy removes the worktrees whose work is merged. No worker is at work: one that starts a command in the sandbox meanwhile would miss a folder of
+// the repository.
+func (r *Runner) tidy(ctx context.Context) error {
+	s, err := r.Board.State()
+	if err != nil || ctx.Err() != nil {
+		return err
+	}
+	for _, t := range s.Tasks {
+		if t.Status != Done || t.Worktree == "" {
+			continue
+		}
+		if err := r.Repo.Remove(ctx, t.Worktree, t.Branch); err != nil {
+			return err
+		}
+		if _, err := r.Board.Update(t.ID, func(on *Task) error { on.Worktree, on.Branch = "", ""; return nil }); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // mail is the messages that an agent has not read, for its prompt.
