@@ -55,9 +55,10 @@ func (b *Boundary) Standard() bool { return b != nil && b.standard }
 type Line struct {
 	// Covered reports whether the patterns, of rules on Bash, cover all parts of the line that are not read-only.
 	Covered  func(patterns []string) bool
-	Programs []string // base names of its parts
-	Writes   []string // paths that it names and writes
-	Leave    bool     // its processes are to outlive it
+	Excluded func(patterns []string) bool // Covered for the patterns of the settings: nor may the line write outside of the working folders
+	Programs []string                     // base names of its parts
+	Writes   []string                     // paths that it names and writes
+	Leave    bool                         // its processes are to outlive it
 }
 
 // Outside reports whether a command runs outside of the sandbox, where the permissions decide on it as without one. dir is the
@@ -66,7 +67,7 @@ func (b *Boundary) Outside(l Line, dir string, folders []string) bool {
 	if !b.Confined() {
 		return false
 	}
-	if len(b.s.Excluded) > 0 && l.Covered(b.s.Excluded) {
+	if len(b.s.Excluded) > 0 && l.Excluded(b.s.Excluded) {
 		return true
 	}
 	if !b.standard {
@@ -81,7 +82,7 @@ func (b *Boundary) Outside(l Line, dir string, folders []string) bool {
 	if beyond && l.Covered(filing) {
 		return true
 	}
-	out := slices.Concat(b.s.Excluded, needOutside, pip(dir))
+	out := slices.Concat(needOutside, pip(dir))
 	if slices.Contains(l.Programs, "git") && b.signs(dir) {
 		out = append(out, signing...)
 	}

@@ -148,9 +148,10 @@ func TestCommandsThatNeedTheOutsideRunThere(t *testing.T) {
 	b := p.open(t, `{"excludedCommands": ["make e2e"]}`)
 	line := func(programs, covered string, writes ...string) boundary.Line {
 		all := strings.Split(covered, ",")
-		return boundary.Line{Programs: strings.Fields(programs), Writes: writes, Covered: func(patterns []string) bool {
+		covers := func(patterns []string) bool {
 			return !slices.ContainsFunc(all, func(p string) bool { return !slices.Contains(patterns, p) })
-		}}
+		}
+		return boundary.Line{Programs: strings.Fields(programs), Writes: writes, Covered: covers, Excluded: covers}
 	}
 	for _, tt := range []struct {
 		line boundary.Line
@@ -164,7 +165,7 @@ func TestCommandsThatNeedTheOutsideRunThere(t *testing.T) {
 		{line("touch", "touch:*", p.dir+"/x", "/tmp/x"), false},
 		{line("make touch", "make,touch:*", "/etc/x"), false},
 		{line("make", "make e2e"), true},
-		{boundary.Line{Leave: true, Covered: func([]string) bool { return false }}, true},
+		{boundary.Line{Leave: true, Excluded: func([]string) bool { return false }}, true},
 	} {
 		if got := b.Outside(tt.line, p.dir, []string{p.dir}); got != tt.want {
 			t.Errorf("%v %v: %v", tt.line.Programs, tt.line.Writes, got)

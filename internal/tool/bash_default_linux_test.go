@@ -64,7 +64,7 @@ var everyday = []string{
 	`find . -name '*.go' | xargs grep -n func`,
 	`sed -i s/one/two/ notes && cat notes && rm notes`,
 	`chmod +x script.sh && ./script.sh`,
-	`tmux -L lathe-everyday new-session -d true`,
+	`tmux -V`,
 	`ssh -V`,
 	`curl -sf http://127.0.0.1:1/ ; test $? = 7`,
 	`docker --version`,

@@ -35,6 +35,7 @@ func (e *Env) line(in bashInput) (line boundary.Line, dir string, folders []stri
 	}
 	line.Leave = in.Leave
 	line.Covered = func([]string) bool { return false }
+	line.Excluded = line.Covered
 	accesses, err := bashAccesses(in, call.Place{World: m, Dir: at.dir, Resolve: e.look})
 	if err != nil || len(accesses) == 0 || accesses[0].Command == nil {
 		return line, at.dir, folders
@@ -47,12 +48,15 @@ func (e *Env) line(in bashInput) (line boundary.Line, dir string, folders []stri
 			line.Writes = append(line.Writes, a.Target)
 		}
 	}
-	line.Covered = func(patterns []string) bool { return e.covers(patterns, in.Command, accesses) }
+	root := e.Roots.First()
+	anywhere := []string{filepath.VolumeName(root) + string(filepath.Separator)} // where files lie is for the permissions to judge, but for guarded ones
+	line.Covered = func(patterns []string) bool { return e.covers(patterns, in.Command, accesses, anywhere) }
+	line.Excluded = func(patterns []string) bool { return e.covers(patterns, in.Command, accesses, folders) }
 	return line, at.dir, folders
 }
 
-// covers reports whether patterns of commands cover every part of a line that is not read-only.
-func (e *Env) covers(patterns []string, command string, accesses []permission.Access) bool {
+// covers reports whether patterns of commands cover every part of a line that is not read-only, and that writes in the roots only.
+func (e *Env) covers(patterns []string, command string, accesses []permission.Access, roots []string) bool {
 	var rules []permission.Rule
 	known := call.NewCatalogue(bashTool)
 	for _, pattern := range patterns {
@@ -68,9 +72,7 @@ func (e *Env) covers(patterns []string, command string, accesses []permission.Ac
 	if err != nil {
 		return false
 	}
-	root := e.Roots.First()
-	root = filepath.VolumeName(root) + string(filepath.Separator) // where files lie is for the permissions to judge, but for guarded ones
-	return permission.NewPolicy(known, e.Machine().Home(), []string{root}, rules).CoversEveryPart(permission.Request{
+	return permission.NewPolicy(known, e.Machine().Home(), roots, rules).CoversEveryPart(permission.Request{
 		Tool: BashName, Input: input, Accesses: accesses, Dir: e.here().dir,
 	})
 }
