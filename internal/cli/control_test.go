@@ -246,7 +246,7 @@ func TestModelAndModeCanBeChanged(t *testing.T) {
 	f := newFake()
 	h := startHost(t, f)
 	for _, r := range []string{
-		`{"subtype":"set_model","model":"other"}`, `{"subtype":"set_model"}`, `{"subtype":"set_permission_mode","mode":"acceptEdits"}`, `{"subtype":"mcp_status"}`,
+		`{"subtype":"set_model","model":"other"}`, `{"subtype":"set_model"}`, `{"subtype":"set_permission_mode","mode":"acceptEdits"}`,
 	} {
 		h.send(control("r", r))
 		if a := h.reply(); a["subtype"] != "success" {

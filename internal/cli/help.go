@@ -33,6 +33,7 @@ Commands:
   team         have a coordinator and workers reach a goal
   config       show and change settings
   tool         list the tools, call one
+  hook         list the hooks, try one
   mcp          list, add, test and approve MCP servers
   prompt       show what a new session sends before your words
   permission   try permission rules, explain decisions

@@ -262,7 +262,7 @@ func TestARefusalThatInterruptsEndsTheCallsBesideIt(t *testing.T) {
 			refused, stopped, unrun := 0, 0, 0
 			for _, text := range toolResults(d.seen) {
 				refused += strings.Count(text, "stop here")
-				stopped += strings.Count(text, "was interrupted before it ended")
+				stopped += strings.Count(text, "was interrupted before it ended") + strings.Count(text, "interrupted this call before it finished")
 				unrun += strings.Count(text, "This call was not run: ")
 			}
 			if refused != 1 || refused+stopped+unrun != len(calls) {

@@ -37,6 +37,15 @@ var exercises = map[string]func(*testing.T, *seat, *place){
 		s.shows("memory", "forget db", "Forgot")
 		s.refuses("memory", "db", "no note")
 	},
+	"hooks": func(t *testing.T, s *seat, p *place) {
+		s.shows("hooks", "", "No hooks are in force")
+		p.write(t, "../.claude/settings.json", `{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "echo bye"}]}], "Nothing": [{"hooks": []}]}}`)
+		s.shows("reload", "")
+		s.shows("hooks", "", "Stop", "echo bye", "no event")
+		s.shows("hooks", "off", "off until lathe ends", "No hooks")
+		s.shows("hooks", "on", "echo bye")
+		s.refuses("hooks", "maybe", "neither on nor off")
+	},
 	"agents": func(t *testing.T, s *seat, p *place) {
 		s.shows("agents", "", "Explore", "built-in", "general-purpose")
 		p.write(t, ".claude/agents/judge.md", "---\nname: judge\ndescription: Judges changes\ntools: Read, Grep\nmaxTurns: 3\n---\nYou judge.")
@@ -271,7 +280,7 @@ var exercises = map[string]func(*testing.T, *seat, *place){
 	"diff": func(t *testing.T, s *seat, _ *place) {
 		s.shows("diff", "", "+1 -", "+two")
 		s.refuses("diff", "git", "no git repository")
-		s.refuses("diff", "x", "takes nothing, all, theirs or git")
+		s.refuses("diff", "x", "takes all, agents, theirs or git")
 		s.shows("diff", "all", "a.txt", "+two")
 		s.shows("diff", "theirs", "No covered file was changed")
 	},

@@ -37,12 +37,15 @@ func (h *Hooks) admit(ctx context.Context, m llm.Message, steered bool) (llm.Mes
 		if why, ok := refused(runs); ok {
 			return m, &agent.Blocked{Reason: why}
 		}
+		if len(runs) > 0 && ctx.Err() != nil { // a hook that would have refused it was ended
+			return m, &agent.Blocked{Reason: "it was interrupted while the hooks ran"}
+		}
 		parts = append(parts, contexts("UserPromptSubmit", runs)...)
 	}
 	if len(parts) > 0 {
 		m.Parts = append(parts, m.Parts...)
 	}
-	return m, ctx.Err()
+	return m, nil
 }
 
 // refused reports a run that refuses the prompt, or ends everything.

@@ -104,14 +104,14 @@ func TestToolsThatArriveAndLeaveAreAnnounced(t *testing.T) {
 	}
 	all, d := serverTools(), b.env.Deferred
 	want := "<system-reminder>\nThese tools are there too. Load their schemas with ToolSearch before you call them:\n" +
-		"- CellEdit: Edits a cell of a Jupyter notebook\n- mcp__mail__send: Sends a message\n</system-reminder>"
+		"- CellEdit: Edits a cell of a Jupyter notebook\n- mcp__mail__*: send\n</system-reminder>"
 	if diff := cmp.Diff(want, step(d, 1, all[:2]...)); diff != "" {
 		t.Error(diff)
 	}
 	if got := step(d, 1, all[:2]...); got != "" {
 		t.Errorf("announced twice: %s", got)
 	}
-	want = "<system-reminder>\nMore tools are there now, to be loaded with ToolSearch:\n- mcp__mail__list: Lists (system-reminder) messages\n</system-reminder>\n" +
+	want = "<system-reminder>\nMore tools are there now, to be loaded with ToolSearch:\n- mcp__mail__*: send, list\n</system-reminder>\n" +
 		"<system-reminder>\nThese tools are not there any more:\n- CellEdit\n</system-reminder>"
 	if diff := cmp.Diff(want, step(d, 1, all[1:]...)); diff != "" {
 		t.Error(diff)
@@ -121,7 +121,7 @@ func TestToolsThatArriveAndLeaveAreAnnounced(t *testing.T) {
 		t.Errorf("announced again after a resume: %s", got)
 	}
 	log = nil // a compaction took the announcements away
-	wantIn(t, step(resumed, 2, all[1:]...), "These tools are there too", "mcp__mail__list", "mcp__mail__send")
+	wantIn(t, step(resumed, 2, all[1:]...), "These tools are there too", "mcp__mail__*: send, list")
 }
 
 func TestCarriedCallsAreThoseOfTheRealTool(t *testing.T) {
