@@ -2,7 +2,6 @@ package app_test
 
 import (
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -297,7 +296,7 @@ func TestVerdictsAreInTheLog(t *testing.T) {
 	}
 	for _, e := range b.Entries(0, 1) {
 		text, err := json.Marshal(e.Body)
-		if err != nil || !strings.Contains(fmt.Sprintf("%s", text), "It is all there.") {
+		if err != nil || !strings.Contains(string(text), "It is all there.") {
 			t.Errorf("%s %v", text, err)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -333,7 +334,7 @@ func mcpRemoveCommand(p *program, o *Options) *cobra.Command {
 				case err == nil:
 					_, err = fmt.Fprintf(p.out, "removed %s from %s\n", term.EscapeLine(args[0]), term.EscapeLine(file))
 					return err
-				case err != entry.ErrNoEntry:
+				case !errors.Is(err, entry.ErrNoEntry):
 					return &Error{Code: exitFailed, Err: err}
 				}
 			}

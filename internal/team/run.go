@@ -33,8 +33,7 @@ type Runner struct {
 	Workers int           // most at once
 	Report  func(event.Body, State)
 
-	mu    sync.Mutex // held while the team's branch changes
-	after string     // what the coordinator has to know
+	mu sync.Mutex // held while the team's branch changes
 }
 
 // Bounds of a team's work.

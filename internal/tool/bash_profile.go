@@ -38,7 +38,6 @@ type Profile struct {
 	done      bool
 	exported  map[string]string
 	functions string // as the shell prints them
-	failed    error
 }
 
 // For is the Profile of a mode, p itself if it is of this mode; nil for ProfileOff.

@@ -108,7 +108,7 @@ func (v *vendor) answer(w http.ResponseWriter, r *http.Request, body []byte) {
 	case bytes.Contains(body, []byte("Action=AssumeRole&")):
 		id, err := verified(r, body, "sts")
 		if err != nil || !bytes.Contains(body, []byte("ExternalId=ext")) {
-			http.Error(w, fmt.Sprint(id, err), 403)
+			http.Error(w, fmt.Sprint(id, err), http.StatusForbidden)
 			return
 		}
 		fmt.Fprintf(w, "<AssumeRoleResponse><AssumeRoleResult><Credentials><AccessKeyId>ASIAROLE</AccessKeyId><SecretAccessKey>role-secret</SecretAccessKey><SessionToken>tok</SessionToken><Expiration>%s</Expiration></Credentials></AssumeRoleResult></AssumeRoleResponse>", soon)

@@ -37,7 +37,7 @@ func events(r io.Reader, take func(sse) bool) error {
 		if size += len(part); size > rpc.MaxMessage {
 			return fmt.Errorf("the server sent an event of more than %d MB", rpc.MaxMessage>>20)
 		}
-		if err == bufio.ErrBufferFull {
+		if errors.Is(err, bufio.ErrBufferFull) {
 			continue
 		}
 		if text := bytes.TrimRight(line, "\r\n"); len(text) > 0 {

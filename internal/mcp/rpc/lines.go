@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"regexp"
@@ -61,7 +62,7 @@ func (l *Lines) Receive() ([]byte, error) {
 		switch {
 		case err == nil:
 			return l.buf, nil
-		case err == bufio.ErrBufferFull:
+		case errors.Is(err, bufio.ErrBufferFull):
 		case len(l.buf) > 0 && err == io.EOF:
 			return l.buf, nil
 		default:
@@ -80,7 +81,7 @@ func (l *Lines) skip(begun []byte, err error) error {
 	tail := bytes.Clone(begun[len(begun)-ends:])
 	size := int64(len(begun))
 	l.buf = nil
-	for err == bufio.ErrBufferFull {
+	for errors.Is(err, bufio.ErrBufferFull) {
 		var part []byte
 		part, err = l.in.ReadSlice('\n')
 		size += int64(len(part))
