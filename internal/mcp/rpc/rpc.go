@@ -159,6 +159,9 @@ func (c *Conn) Call(ctx context.Context, method string, params, result any, prog
 		c.mu.Unlock()
 	}()
 	if err := c.send(ctx, message{ID: json.RawMessage(id), Method: method}, params); err != nil {
+		if ctx.Err() != nil { // it may have been sent all the same
+			c.cancelled(ctx, method, n)
+		}
 		return err
 	}
 	select {
@@ -172,13 +175,19 @@ func (c *Conn) Call(ctx context.Context, method string, params, result any, prog
 			return c.Err()
 		}
 	case <-ctx.Done():
-		if method != "initialize" { // which may not be cancelled
-			told, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
-			defer cancel()
-			_ = c.Notify(told, "notifications/cancelled", map[string]any{"requestId": n, "reason": context.Cause(ctx).Error()})
-		}
+		c.cancelled(ctx, method, n)
 		return context.Cause(ctx)
 	}
+}
+
+// cancelled reports to the server that nobody waits for an answer any more.
+func (c *Conn) cancelled(ctx context.Context, method string, n int64) {
+	if method == "initialize" { // which may not be cancelled
+		return
+	}
+	told, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	defer cancel()
+	_ = c.Notify(told, "notifications/cancelled", map[string]any{"requestId": n, "reason": context.Cause(ctx).Error()})
 }
 
 func (m message) into(result any) error {
