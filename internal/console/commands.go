@@ -45,6 +45,7 @@ func (k *Commands) refresh() {
 	k.c.mu.Lock()
 	k.c.seen = seen
 	k.c.mu.Unlock()
+	k.c.countChanges(k.c.session())
 }
 
 // Session is the session in front; a command may have changed it.

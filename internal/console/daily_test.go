@@ -113,6 +113,10 @@ func TestRewindTakesCommandsBackWithTheConversation(t *testing.T) {
 	if p.read(t, "out/b.txt") != "new\n" {
 		t.Fatal("the command did not run")
 	}
+	until(s, func(st event.Status) bool { // files that a command changed are in the status too
+		return slices.ContainsFunc(st.Changed, func(f event.ChangedFile) bool { return strings.HasSuffix(f.Path, "b.txt") && f.Added == 1 }) &&
+			slices.ContainsFunc(st.Changed, func(f event.ChangedFile) bool { return strings.HasSuffix(f.Path, "a.txt") && f.Removed == 1 })
+	})
 	pick := s.command("rewind", "").Pick
 	i := slices.IndexFunc(pick.Items, func(i event.PickItem) bool { return i.Label == "second" })
 	pick = s.command("rewind", pick.Items[i].ID).Pick

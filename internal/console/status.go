@@ -28,6 +28,7 @@ type statusValues struct {
 	usage   llm.Usage
 	api     time.Duration
 	changed []event.ChangedFile
+	ran     bool // a command ran since changed was counted
 	todos   []event.TodoItem
 }
 
@@ -72,7 +73,7 @@ func (t *statusValues) take(e event.Event) bool {
 }
 
 func (t *statusValues) view(b event.ToolEnd) {
-	if b.Result.IsError || b.Denied {
+	if _, command := b.View.(event.Command); b.Denied || b.Result.IsError && !command {
 		return
 	}
 	switch v := b.View.(type) {
@@ -80,6 +81,8 @@ func (t *statusValues) view(b event.ToolEnd) {
 		for _, d := range v.Each() {
 			t.change(d)
 		}
+	case event.Command:
+		t.ran = true
 	case event.Todo:
 		t.todos = v.Items
 	}
@@ -171,7 +174,13 @@ func (c *Console) follow(events *event.Subscription) {
 		if _, ok := e.Body.(event.StepEnd); ok && changed && len(e.Agent) == 0 {
 			c.seen.model = c.front.Model().ID
 		}
+		_, ended := e.Body.(event.TurnEnd)
+		front := c.front
+		count := changed && len(e.Agent) == 0 && ended && c.seen.ran
 		c.mu.Unlock()
+		if count {
+			c.countChanges(front)
+		}
 		switch e.Body.(type) {
 		case event.PartDone:
 			if len(e.Agent) == 0 {

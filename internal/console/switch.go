@@ -40,6 +40,9 @@ func (c *Console) put(ctx context.Context, s *app.Session, again bool) {
 		c.bus.Publish(s.ID(), nil, event.Notice{Level: "warning", Text: n})
 	}
 	c.refreshLine()
+	if again {
+		go c.countChanges(s)
+	}
 }
 
 // restoreChoices restores the model and the mode of a session. Plan mode and bypassPermissions are not restored.
