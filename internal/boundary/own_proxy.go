@@ -44,7 +44,7 @@ func (o ownProxy) serve(l net.Listener) {
 func (o ownProxy) pass(c net.Conn) {
 	defer c.Close()
 	first := make([]byte, 1)
-	const patience = 30 * time.Second
+	const patience, drain = 30 * time.Second, time.Second
 	_ = c.SetReadDeadline(time.Now().Add(patience))
 	if _, err := io.ReadFull(c, first); err != nil {
 		return
@@ -69,9 +69,9 @@ func (o ownProxy) pass(c net.Conn) {
 		return
 	}
 	pass := func(dst, src net.Conn) {
-		if join(dst, src) != nil { // the other way ends too
-			c.Close()
-			to.Close()
+		if join(dst, src) != nil { // the other way ends too, when what is under way has arrived
+			end := time.Now().Add(drain)
+			_ = errors.Join(c.SetDeadline(end), to.SetDeadline(end)) // one that is closed needs none
 		}
 	}
 	done := make(chan struct{})
