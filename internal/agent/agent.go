@@ -263,21 +263,6 @@ func authored(p llm.Part) bool {
 	return !ok || t.Origin != llm.OriginReminder && t.Origin != llm.OriginContext && t.Origin != llm.OriginMemory
 }
 
-// admit hands a message to the hooks. Lathe's own pass.
-func (t *turn) admit(ctx context.Context, m llm.Message, synthetic, steered bool) (llm.Message, error) {
-	if t.cfg.Admit == nil || synthetic {
-		return m, nil
-	}
-	return t.cfg.Admit(ctx, m, steered)
-}
-
-func (t *turn) attach(ctx context.Context, m llm.Message) llm.Message {
-	if t.cfg.Attach == nil {
-		return m
-	}
-	return t.cfg.Attach(ctx, m)
-}
-
 func stored(e event.TurnEnd) session.TurnEnd {
 	return session.TurnEnd{
 		Reason: string(e.Reason), Err: e.Err, Usage: e.Usage, CostUSD: e.CostUSD, Steps: e.Steps,
@@ -431,41 +416,6 @@ func (a *Agent) prepare(ctx context.Context) error {
 	}
 	a.system, a.ready = system, true
 	return nil
-}
-
-func (t *turn) takeSteers(ctx context.Context) error {
-	if t.cfg.Boundaries && t.end.Steps == 0 {
-		return nil
-	}
-	steers := t.TakeSteers()
-	for i, m := range steers {
-		whole, err := t.admit(ctx, t.attach(ctx, m), !slices.ContainsFunc(m.Parts, authored), true)
-		var blocked *Blocked
-		if errors.As(err, &blocked) {
-			t.cfg.Publish(event.Notice{Level: "warning", Text: blocked.Error()})
-			continue
-		}
-		if err == nil {
-			err = t.say(ctx, whole, true)
-		}
-		if err != nil {
-			t.mu.Lock()
-			t.steers = append(steers[i:len(steers):len(steers)], t.steers...)
-			t.mu.Unlock()
-			return err
-		}
-		t.doom.reset()
-	}
-	return nil
-}
-
-// say adds a user message in the middle of a turn.
-func (t *turn) say(ctx context.Context, m llm.Message, steered bool) error {
-	err := t.record(func() error {
-		return t.cfg.Transcript.AddUser(context.WithoutCancel(ctx), m, steered, !steered)
-	}, event.UserMessage{Message: m, Steered: steered, Synthetic: !steered})
-	t.unwritten = t.unwritten || err != nil
-	return err
 }
 
 // useFallback switches to the next fallback model when err means that the present one cannot serve.

@@ -198,7 +198,7 @@ func (o *outcome) subtype() string {
 	return "error_during_execution"
 }
 
-// done reports a turn that came to its end, or that a hook ended.
+// done reports whether the turn was completed, or ended by a hook.
 func (o *outcome) done() bool {
 	return o.end.Reason == event.EndCompleted || o.end.Reason == event.EndStopped
 }

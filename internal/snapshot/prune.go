@@ -102,7 +102,7 @@ func (s *Store) rewriteTo(limit int64) (Pruned, error) {
 	}
 	s.forgetContents()
 	err = s.refresh()
-	s.listed, _ = segments(s.opt.Dir) // nobody else changes it now; the next use lists them again
+	s.listed, _ = segments(s.opt.Dir) // safe under the lock; an error shows at the next use, which lists them again
 	done := Pruned{Records: records - len(s.records), Size: s.total()}
 	done.Freed = before - done.Size
 	return done, err
