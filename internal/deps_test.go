@@ -92,6 +92,7 @@ var table = func() map[string]row {
 	t["tool"] = row{with(agent, "patch", "files/transact", "boundary", "netproxy", "document", "memory", "notebook", "files", "git", "glob", "sandbox", "lsp", "prompt", "permission/shell", "permission/call", "consult", "fuzzy", "rank", "subagent", "web"), "tools are leaves: the loop sees them as agent.Tool; rank finds deferred ones by words; netproxy tells a command's clock to wait for an answer"}
 	outside := row{[]string{"agent", "event", "llm", "permission", "sandbox"}, "what comes from outside sees the loop's contracts, not the built-in tools"}
 	t["eval"] = row{[]string{"agent", "event", "frontmatter", "llm", "session"}, "judges see the conversation, a diff and a check's result, by way of functions; their verdicts are entries of the log"}
+	t["keyring"] = row{nil, "secrets are kept by the system or in a file; whose they are is above"}
 	t["mcp/rpc"] = row{nil, "JSON-RPC with a stranger is bytes in and out; who asks what is above"}
 	t["mcp/client"] = row{[]string{"mcp/rpc"}, "the protocol knows no tools of lathe's, no files and no processes"}
 	t["mcp/entry"] = row{nil, "where servers are declared is files and their approval"}
