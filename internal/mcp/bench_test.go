@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/lathe-dev/lathe/internal/approved"
 	"github.com/lathe-dev/lathe/internal/mcp"
 	"github.com/lathe-dev/lathe/internal/mcp/client"
 	"github.com/lathe-dev/lathe/internal/mcp/entry"
@@ -38,7 +39,7 @@ func twenty(b *testing.B) mcp.Options {
 		})
 	}
 	for _, e := range entries {
-		if err := entry.WriteJSON(filepath.Join(state, "mcp", "tools", e.Sum()[:32]+".json"), map[string]any{"tools": tools}); err != nil {
+		if err := approved.WriteJSON(filepath.Join(state, "mcp", "tools", e.Sum()[:32]+".json"), map[string]any{"tools": tools}); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -7,9 +7,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/lathe-dev/lathe/internal/approved"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/mcp/client"
-	"github.com/lathe-dev/lathe/internal/mcp/entry"
 )
 
 // The index of a server's tools has one line for each, of four fields between tabs: the name at the server and the description, both quoted, what the
@@ -36,7 +36,7 @@ func (v *server) keepIndex() {
 		b.Write(l.spec.Schema) // compact, so without tabs and line breaks
 		b.WriteByte('\n')
 	}
-	if err := entry.WriteFile(v.indexFile(), b.Bytes()); err != nil {
+	if err := approved.WriteFile(v.indexFile(), b.Bytes()); err != nil {
 		v.log.note(err.Error())
 	}
 }

@@ -10,10 +10,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/lathe-dev/lathe/internal/approved"
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/mcp/client"
-	"github.com/lathe-dev/lathe/internal/mcp/entry"
 )
 
 const (
@@ -197,7 +197,7 @@ func (v *server) keep() {
 	if v.file == "" {
 		return
 	}
-	if err := entry.WriteJSON(v.file, &v.accepted); err != nil {
+	if err := approved.WriteJSON(v.file, &v.accepted); err != nil {
 		v.log.note(err.Error())
 		return
 	}
