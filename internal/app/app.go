@@ -21,6 +21,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/boundary"
 	"github.com/lathe-dev/lathe/internal/checkpoint"
 	"github.com/lathe-dev/lathe/internal/config"
+	"github.com/lathe-dev/lathe/internal/customtool"
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/extension"
 	"github.com/lathe-dev/lathe/internal/git"
@@ -93,6 +94,7 @@ type Instance struct {
 	hooks       *hook.Machine
 	slots       *subagent.Slots
 	servers     *mcp.Set
+	customs     *customtool.Set
 	trees       *worktree.Maker
 	checkpoints *checkpoint.Folder
 
@@ -120,6 +122,7 @@ func Open(o Options) (*Instance, error) {
 	i.checkpoints = checkpoint.New(o.Config.Settings.Snapshots, i.projectDir(), git.New(i.runner).WithEnviron(i.ChildEnv))
 	i.extensions = extension.New(extension.Options{Config: i.conf.Load, Dir: dir, Bare: o.Bare, NoSkills: o.NoSkills, Skills: o.Skills, Agent: o.Agent, Canonical: i.tools.Name, Agents: func() []subagent.Kind { return o.Agents }})
 	i.hooks = i.extensions.Hooks(o.Hooks, i.tools, o.Boundary, i.runner, i.ChildEnv)
+	i.customs = i.extensions.CustomTools(i.tools, o.Boundary, i.runner, i.ChildEnv)
 	i.servers = serverset.New(serverset.Options{Config: i.conf.Load, Dir: dir, Flags: o.Servers, Bare: o.Bare, Keep: !o.NoPersistence, Version: o.Version, Builtin: tool.Names(), Runner: i.runner, Boundary: o.Boundary, Environ: i.ChildEnv})
 	i.secrets = sync.OnceValue(func() *event.Values {
 		return event.NewValues(append(i.settings().Secrets(i.environ()), boundary.StoredSecrets(i.paths.Home)...)...)

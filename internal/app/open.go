@@ -24,6 +24,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/mcp"
 	"github.com/lathe-dev/lathe/internal/permission"
 	"github.com/lathe-dev/lathe/internal/prompt"
+	"github.com/lathe-dev/lathe/internal/registry"
 	"github.com/lathe-dev/lathe/internal/resume"
 	"github.com/lathe-dev/lathe/internal/session"
 	"github.com/lathe-dev/lathe/internal/skill/invoke"
@@ -181,9 +182,9 @@ func (s *Session) setUp(ctx context.Context, model llm.Model) (err error) {
 		Store: s.env.Notes, Settings: func() (string, float64) { m := i.settings().Memory; return m.EmbeddingModel, m.MinSimilarity },
 		Embedder: i.Embedder, Count: s.CountRequest, Notice: s.publishAgent,
 	}
-	s.servers = i.servers.Join(mcp.Seat{Blob: s.env.SaveBlob, Ask: s.approver.Asker(), Notice: func(text string) { s.publishAgent(event.Notice{Level: "warning", Text: text}) }, Waits: !s.interactive || s.boundaries})
+	s.servers = i.servers.Join(mcp.Seat{Blob: s.env.SaveBlob, Ask: s.approver.Asker(), Notice: s.warn, Waits: !s.interactive || s.boundaries})
 	s.closers = append(s.closers, s.env.Agents.Close, s.servers.Leave)
-	s.gate = s.newGate()
+	s.registry, s.gate = s.newRegistry(), s.newGate()
 	return s.newAgent(ctx, model)
 }
 
@@ -230,10 +231,10 @@ func (i *Instance) newEnv(_ context.Context, s *Session) (*tool.Env, error) {
 func (s *Session) newAgent(ctx context.Context, model llm.Model) error {
 	i := s.inst
 	cfg := agent.Config{
-		Chain: s.chain, Transcript: &agent.Memory{}, Tools: s.toolSet, Canonical: tool.HabitsOf(i.tools),
+		Chain: s.chain, Transcript: &agent.Memory{}, Tools: s.registry.Set, Canonical: tool.HabitsOf(i.tools),
 		MaxSteps: s.kind.Steps(i.opts.MaxTurns), MaxTokens: i.settings().MaxOutputTokens,
 		BudgetUSD: s.Budget(), Effort: llm.Effort(i.settings().Effort),
-		System: s.system, Attach: s.addContext, BeforeStep: []agent.BeforeStep{s.env.Plan.Hook(s.Messages, s.Revision), {Name: "skills", Run: s.skills.BeforeStep}, {Name: "background", Run: s.env.News}, s.servers.Hook(), s.env.Deferred.Hook(s.toolSet, s.Messages, s.Revision)}, Authorize: s.approver.Authorize,
+		System: s.system, Attach: s.addContext, BeforeStep: []agent.BeforeStep{s.env.Plan.Hook(s.Messages, s.Revision), {Name: "skills", Run: s.skills.BeforeStep}, {Name: "background", Run: s.env.News}, s.servers.Hook(), s.env.Deferred.Hook(s.registry.Set, s.Messages, s.Revision)}, Authorize: s.approver.Authorize,
 		BeforeStop: []agent.BeforeStop{s.gate.After(s.env.Linger(s.lingers))},
 		Snapshot:   s.seat().Before, LimitResult: s.env.Spill, Publish: s.publishAgent, Record: s.Record,
 		Boundaries: s.boundaries, Mode: s.Mode, Dir: s.Dir, RetryBase: ms(i.settings().Stream.RetryBaseMs),
@@ -296,34 +297,18 @@ func (i *Instance) fallbacks() []string {
 	return i.settings().FallbackModel
 }
 
-// toolSet is the loop's list of tools, rebuilt only when the rules or the kind of agent changed.
-func (s *Session) toolSet(context.Context) (agent.ToolSet, error) {
-	version := (s.Version() + s.inst.servers.Version() + 1) << 1
-	if s.skills.Offered() {
-		version++
-	}
-	set := s.set.Load()
-	if set == nil || set.Version != version {
-		set = &agent.ToolSet{Version: version}
-		sent, found := s.servers.Tools(s.Model().ContextWindow, func(name string) bool { return s.Policy().Removed(name, s.chain...) })
-		set.Tools, set.Deferred = s.env.Deferred.Split(append(s.tools(), sent...), s.inst.settings().DeferTools, found...)
-		s.set.Store(set)
-	}
-	return *set, nil
+// newRegistry makes the answer which tools the session has.
+func (s *Session) newRegistry() *registry.Registry {
+	return registry.New(registry.Seat{
+		Env: s.env, Catalogue: s.inst.tools, Rules: s.Version, Skills: s.skills.Offered, Servers: s.servers, ServerSet: s.inst.servers,
+		Only: s.inst.opts.Tools, Removed: func(name string) bool { return s.Policy().Removed(name, s.chain...) }, Depth: len(s.chain), Interactive: s.interactive,
+		Output: &s.output, Schema: s.outputSchema(),
+		Window: func() int { return s.Model().ContextWindow }, Defer: func() []string { return s.inst.settings().DeferTools },
+		Sources: []registry.Source{registry.Customs(s.inst.customs, s.env, s.ID())}, Notice: s.warn,
+	})
 }
 
-// tools lists the model's tools: those that the command line chose, less those that a rule removes.
-func (s *Session) tools() []agent.Tool {
-	without := map[string]bool{tool.SkillName: !s.skills.Offered(), tool.MemoryName: s.env.Notes == nil, tool.TaskName: len(s.chain) >= subagent.MaxDepth}
-	out := tool.Choice{
-		Only: s.inst.opts.Tools, Without: func(name string) bool { return without[name] || consult.Useless(name, s.interactive, s.env.Plan) },
-		Removed: func(name string) bool { return s.Policy().Removed(name, s.chain...) },
-	}.Of(s.env, s.inst.tools)
-	if schema := s.outputSchema(); schema != nil {
-		out = append(out, s.output.Tool(schema))
-	}
-	return out
-}
+func (s *Session) warn(text string) { s.publishAgent(event.Notice{Level: "warning", Text: text}) }
 
 // outputSchema is the schema that the answer of the main agent must fit, or nil.
 func (s *Session) outputSchema() []byte {

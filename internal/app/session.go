@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/lathe-dev/lathe/internal/agent"
@@ -21,6 +20,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/mcp"
 	"github.com/lathe-dev/lathe/internal/prompt"
+	"github.com/lathe-dev/lathe/internal/registry"
 	"github.com/lathe-dev/lathe/internal/session"
 	"github.com/lathe-dev/lathe/internal/skill/invoke"
 	"github.com/lathe-dev/lathe/internal/tool"
@@ -63,12 +63,12 @@ type Session struct {
 	closers     []func() error
 	notes       []string // published when the first turn begins, since nobody listens before
 
-	kind   *extension.Agent
-	set    atomic.Pointer[agent.ToolSet]
-	begun  session.System // of the command line that began the conversation
-	window *window.Keeper // nil when nothing is kept
-	gate   *eval.Gate
-	life   context.Context // ends with the session
+	kind     *extension.Agent
+	registry *registry.Registry
+	begun    session.System // of the command line that began the conversation
+	window   *window.Keeper // nil when nothing is kept
+	gate     *eval.Gate
+	life     context.Context // ends with the session
 
 	turn   sync.Mutex // held while a turn runs
 	mu     sync.Mutex
@@ -121,13 +121,13 @@ func (s *Session) Model() llm.ModelInfo {
 
 // Tools names the model's tools.
 func (s *Session) Tools() []string {
-	set, _ := s.toolSet(context.Background()) // it never fails
+	set, _ := s.registry.Set(context.Background()) // it never fails
 	return tool.NamesOf(set)
 }
 
 // Specs describes the tools that are sent, as the model sees them.
 func (s *Session) Specs() []llm.ToolSpec {
-	set, _ := s.toolSet(context.Background())
+	set, _ := s.registry.Set(context.Background())
 	return tool.SpecsOf(set.Tools)
 }
 

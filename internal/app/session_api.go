@@ -12,6 +12,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/permission"
 	"github.com/lathe-dev/lathe/internal/permission/call"
+	"github.com/lathe-dev/lathe/internal/registry"
 	"github.com/lathe-dev/lathe/internal/sandbox"
 )
 
@@ -93,6 +94,9 @@ func (s *Session) ModelName() string {
 // System is the system prompt.
 func (s *Session) System(ctx context.Context) ([]llm.Part, error) { return s.system(ctx) }
 
+// Registry answers which tools the session has.
+func (s *Session) Registry() *registry.Registry { return s.registry }
+
 // Rules lists the permission rules in force, those given in this session last.
 func (s *Session) Rules() []permission.Rule { return s.Authority.Rules.Rules() }
 
@@ -101,7 +105,7 @@ func (s *Session) Answer(id string, a event.Answer) error { return s.approver.An
 
 // Consider prepares a call and decides on it; nothing is run, asked or kept.
 func (s *Session) Consider(ctx context.Context, c llm.ToolCall) (approval.Considered, error) {
-	return s.approver.Consider(ctx, s.tools(), c)
+	return s.approver.Consider(ctx, s.registry.All(ctx), c)
 }
 
 // Mentioned lists the files that a prompt with this text would attach, without reading them.

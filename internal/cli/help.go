@@ -32,7 +32,7 @@ Commands:
   best         attempt a task several times, choose the best
   team         have a coordinator and workers reach a goal
   config       show and change settings
-  tool         list the tools, call one
+  tool         list the tools, call one, make one
   hook         list the hooks, try one
   mcp          list, add, test and approve MCP servers
   prompt       show what a new session sends before your words

@@ -24,10 +24,10 @@ import (
 
 func toolCommand(p *program, o *Options) *cobra.Command {
 	c := &cobra.Command{
-		Use: "tool", Short: "List the tools, call one", RunE: needCommand,
+		Use: "tool", Short: "List the tools, call one, make one", RunE: needCommand,
 		Long: "The tools that a model is given, for looking at and for use without a model. No key is needed.",
 	}
-	c.AddCommand(toolListCommand(p, o), toolCallCommand(p, o))
+	c.AddCommand(toolListCommand(p, o), toolCallCommand(p, o), toolNewCommand(p, o))
 	return c
 }
 
@@ -46,17 +46,21 @@ func (p *program) detached(ctx context.Context, o *Options) (*app.Session, func(
 }
 
 func toolListCommand(p *program, o *Options) *cobra.Command {
-	var asJSON, tokens bool
+	var asJSON, tokens, origin bool
 	c := &cobra.Command{
 		Use: "list", Short: "List the tools", Args: noArgs,
 		Long: `List the tools that a model is given here: settings and flags may take some away. With --tokens each has the bytes of
 its name, description and schema and an estimate of their tokens, which every request carries, the largest first. Tools that
-are deferred cost nothing until the model loads them: their names are in the description of ToolSearch.`,
+are deferred cost nothing until the model loads them: their names are in the description of ToolSearch. With --origin the deferred
+ones are listed too, and where each comes from: lathe itself, a program, a plugin, an MCP server.`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			o.set = c.Flags().Changed
 			s, closeAll, err := p.detached(c.Context(), o)
 			if err != nil {
 				return err
+			}
+			if origin {
+				return joinErrors(p.listOrigins(c.Context(), s, asJSON), closeAll())
 			}
 			if tokens {
 				return joinErrors(p.listCosts(s.Specs(), asJSON), closeAll())
@@ -65,6 +69,7 @@ are deferred cost nothing until the model loads them: their names are in the des
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print a JSON array with descriptions and input schemas")
+	c.Flags().BoolVar(&origin, "origin", false, "show where each tool comes from, the deferred ones too")
 	c.Flags().BoolVar(&tokens, "tokens", false, "show the size of each tool in a request")
 	addPermissionFlags(c.Flags(), o)
 	return c

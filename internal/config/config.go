@@ -82,19 +82,20 @@ type Config struct {
 	Settings Settings
 	Warnings []Warning // without duplicates, in the order of the layers
 
-	opts        Options
-	paths       Paths
-	env         environment
-	settingsEnv *node
-	merged      *node
-	held        []Value
-	waiting     []*node // the documents of the held values; none when they count
-	heldDigest  string
-	trusted     bool
-	files       []File
-	localDigest string // of lathe's local file when it was read
-	orgURL      string
-	layers      [Managed + 1][]*node // as loaded, for the network settings
+	opts         Options
+	paths        Paths
+	env          environment
+	settingsEnv  *node
+	merged       *node
+	held         []Value
+	waiting      []*node // the documents of the held values; none when they count
+	heldDigest   string
+	trusted      bool
+	projectTools []ToolFile // count if trusted
+	files        []File
+	localDigest  string // of lathe's local file when it was read
+	orgURL       string
+	layers       [Managed + 1][]*node // as loaded, for the network settings
 }
 
 // File is a candidate settings file.
@@ -122,7 +123,7 @@ func Load(opts Options) (*Config, error) {
 	}
 	c := &Config{
 		Warnings: l.warnings, opts: l.opts, paths: l.paths, env: l.env, settingsEnv: l.settingsEnv, merged: merged,
-		held: l.held, waiting: l.waiting(), heldDigest: l.heldDigest, trusted: l.trusted, files: l.files, localDigest: l.localDigest, orgURL: l.orgURL, layers: l.layers,
+		held: l.held, waiting: l.waiting(), heldDigest: l.heldDigest, trusted: l.trusted, projectTools: l.projectTools, files: l.files, localDigest: l.localDigest, orgURL: l.orgURL, layers: l.layers,
 	}
 	return c, c.decode()
 }

@@ -29,8 +29,10 @@ type loader struct {
 
 	held       []Value
 	heldDigest string
-	trusted    bool
-	files      []File
+
+	projectTools []ToolFile
+	trusted      bool
+	files        []File
 
 	localDigest string // of lathe's local file when it was read
 	warnings    []Warning
@@ -437,6 +439,11 @@ func (l *loader) decideTrust() {
 				all = fmt.Appendf(all, "%s\x00%s\x00%s\x00", v.Origin.Layer, v.Path, v.JSON)
 			}
 		}
+	}
+	settings := len(l.held)
+	l.holdTools()
+	for _, v := range l.held[settings:] {
+		all = fmt.Appendf(all, "%s\x00%s\x00%s\x00", v.Origin.Layer, v.Path, v.JSON)
 	}
 	if len(l.held) == 0 {
 		return

@@ -63,6 +63,7 @@ type Settings struct {
 	AutoCompactEnabled  bool     `json:"autoCompactEnabled"`
 	CompactionThreshold int      `json:"compactionThreshold"` // tokens; 0: derived from the model's window
 	SkillDirs           []string `json:"skillDirs"`
+	Tools               []string `json:"tools"` // programs that are tools; see Config.ToolFiles
 
 	DisableSkillShellExecution bool `json:"disableSkillShellExecution"`
 

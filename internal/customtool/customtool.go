@@ -1,0 +1,253 @@
+// Package customtool makes tools of programs: an executable in a tools folder, or in the setting tools.
+//
+// The words: a description is the JSON that PROGRAM --describe prints; a program is known when the description of its present
+// content is in the cache; an access is declared by the description and filled in from the input of a call.
+//
+// Promises:
+//
+//   - A start runs no program that is known. One that is not is asked once for each content, within [describeLimit].
+//   - A program of the project runs only with the content that the user trusted, confined and without credentials.
+//   - A description cannot pass a tool off as another one: names and aliases that are taken are refused.
+//   - A call ends within its time, takes its whole process tree with it, and its output is bounded.
+package customtool
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/lathe-dev/lathe/internal/config"
+	"github.com/lathe-dev/lathe/internal/permission/call"
+	"github.com/lathe-dev/lathe/internal/sandbox"
+)
+
+// Options configure New.
+type Options struct {
+	Config  func() *config.Config
+	Tools   *call.Catalogue // gets the declarations
+	Runner  *sandbox.Runner
+	Environ func(foreign bool) []string // of the programs; foreign: without credentials
+	// Confine confines a program of the project; a nil result: not confined. done is called when it has ended.
+	Confine func() (c *sandbox.Confinement, done func(), err error)
+	Dir     string                   // of the instance
+	More    func() []config.ToolFile // the programs of plugins, which count as the project's; nil: none
+	Origin  func(path string) string // the plugin that a program of More belongs to
+	Version func() uint64            // changes with More; nil: never
+	Off     bool                     // there are none
+}
+
+// Set is the custom tools of an instance. It is safe for concurrent use.
+type Set struct {
+	o       Options
+	version atomic.Uint64
+
+	mu       sync.Mutex
+	read     bool
+	sign     string // of the files, as they were read
+	tools    []*program
+	declared map[string]bool // names in the catalogue that are ours
+	notes    []string
+	cache    *cache
+}
+
+// program is a tool and the file behind it.
+type program struct {
+	config.ToolFile
+	origin string
+	sum    string
+	about  Description
+}
+
+// New makes the set. Nothing is read yet.
+func New(o Options) *Set {
+	s := &Set{o: o, declared: map[string]bool{}}
+	s.version.Store(1)
+	return s
+}
+
+// Version changes when the tools did. It costs a look at the files.
+func (s *Set) Version() uint64 {
+	if s == nil || s.o.Off {
+		return 0
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.read && s.sign != s.signature() {
+		s.read = false
+		s.version.Add(1)
+	}
+	return s.version.Load()
+}
+
+// signature identifies the state of the files by their sizes and times.
+func (s *Set) signature() string {
+	var b strings.Builder
+	look := func(path string) {
+		if st, err := os.Stat(path); err == nil {
+			fmt.Fprintf(&b, "%s %d %d\n", path, st.Size(), st.ModTime().UnixNano())
+		}
+	}
+	c := s.o.Config()
+	for _, dir := range c.ToolFolders() {
+		look(dir)
+	}
+	for _, p := range s.tools {
+		look(p.Path)
+	}
+	if s.o.Version != nil {
+		fmt.Fprintln(&b, s.o.Version())
+	}
+	fmt.Fprintln(&b, c.Trusted(), c.Settings.Tools)
+	return b.String()
+}
+
+// Notes are warnings about programs that are left out, each returned once.
+func (s *Set) Notes() []string {
+	if s == nil {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	defer func() { s.notes = nil }()
+	return s.notes
+}
+
+// load reads the files anew if they changed, and asks programs that are not known.
+func (s *Set) load(ctx context.Context) []*program {
+	if s == nil || s.o.Off {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.read {
+		return s.tools
+	}
+	s.read = true
+	files := s.o.Config().ToolFiles()
+	if s.o.More != nil {
+		files = append(files, s.o.More()...)
+	}
+	s.tools = nil
+	if len(files) > 0 {
+		s.cache = openCache(filepath.Join(s.o.Config().Paths().CacheHome, "tools.json"))
+		s.tools = s.usable(s.describeAll(ctx, files))
+		if err := s.cache.save(); err != nil {
+			s.note(err.Error())
+		}
+	}
+	s.sign = s.signature()
+	return s.tools
+}
+
+func (s *Set) note(text string) {
+	if !slices.Contains(s.notes, text) {
+		s.notes = append(s.notes, text)
+	}
+}
+
+// describeAll returns the programs with a description, in the order of the files.
+func (s *Set) describeAll(ctx context.Context, files []config.ToolFile) []*program {
+	all := make([]*program, len(files))
+	errs := make([]error, len(files))
+	var wg sync.WaitGroup
+	for i, f := range files {
+		wg.Go(func() { all[i], errs[i] = s.describe(ctx, f) })
+	}
+	wg.Wait()
+	for i, err := range errs {
+		if err != nil {
+			s.note(fmt.Sprintf("the tool %s is left out: %v", files[i].Path, err))
+		}
+	}
+	return slices.DeleteFunc(all, func(p *program) bool { return p == nil })
+}
+
+// describe returns a program with the description of its present content.
+func (s *Set) describe(ctx context.Context, f config.ToolFile) (*program, error) {
+	p := &program{ToolFile: f, origin: s.originOf(f)}
+	var err error
+	if p.sum, err = s.cache.sum(f.Path); err != nil {
+		return nil, err
+	}
+	if f.Sum != "" && f.Sum != p.sum {
+		return nil, errChanged
+	}
+	text, failure, known := s.cache.get(p.sum)
+	if !known {
+		if text, err = s.ask(ctx, p); err != nil {
+			failure = err.Error()
+		}
+		if ctx.Err() == nil {
+			s.cache.put(p.sum, text, failure)
+		}
+	}
+	if failure != "" {
+		return nil, fmt.Errorf("%s; see lathe tool list --origin, which asks it again", failure)
+	}
+	p.about, err = parse(text)
+	return p, err
+}
+
+// originOf names the place that a program comes from.
+func (s *Set) originOf(f config.ToolFile) string {
+	if s.o.Origin != nil {
+		if o := s.o.Origin(f.Path); o != "" {
+			return o
+		}
+	}
+	return f.Layer.String() + " " + f.Path
+}
+
+// usable declares the tools and leaves out those whose names are taken.
+func (s *Set) usable(all []*program) (out []*program) {
+	taken := map[string]string{}
+	for _, p := range all {
+		name := p.about.Name
+		if by := taken[strings.ToLower(name)]; by != "" {
+			s.note(fmt.Sprintf("the tool %s is left out: %s has the name %s already", p.Path, by, name))
+			continue
+		}
+		if !s.declared[name] {
+			d := call.Declaration{Name: name, Deferred: !p.about.AlwaysLoad, Accesses: s.accesses(name)}
+			if err := s.o.Tools.Add(d); err != nil {
+				s.note(fmt.Sprintf("the tool %s is left out: %v; give it another name", p.Path, err))
+				continue
+			}
+			s.declared[name] = true
+		}
+		taken[strings.ToLower(name)] = p.Path
+		out = append(out, p)
+	}
+	slices.SortFunc(out, func(a, b *program) int { return cmp.Compare(a.about.Name, b.about.Name) })
+	return out
+}
+
+// find returns the program with this name, nil: there is none now.
+func (s *Set) find(name string) *program {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, p := range s.tools {
+		if p.about.Name == name {
+			return p
+		}
+	}
+	return nil
+}
+
+// Retry forgets the failures to describe, so that those programs are asked again.
+func (s *Set) Retry() {
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	openCache(filepath.Join(s.o.Config().Paths().CacheHome, "tools.json")).forgetFailures()
+	s.read = false
+	s.version.Add(1)
+}
