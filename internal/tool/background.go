@@ -282,8 +282,8 @@ func (b *Background) find(id string) (*shellRun, error) {
 	return nil, fmt.Errorf("there is no background command %q; there are %s", id, strings.Join(known[max(0, len(known)-10):], ", "))
 }
 
-// adopt takes over a command that has started, and sees it to its end. after runs then.
-func (b *Background) adopt(s *shellRun, proc *sandbox.Proc, after func()) {
+// adopt takes over a command that has started, and waits for its end. after runs then.
+func (b *Background) adopt(s *shellRun, wait func() sandbox.Exit, after func()) {
 	s.ended = make(chan struct{})
 	b.mu.Lock()
 	b.count++
@@ -298,7 +298,7 @@ func (b *Background) adopt(s *shellRun, proc *sandbox.Proc, after func()) {
 	b.tell(s)
 	go func() {
 		defer b.ends.Done()
-		s.end(proc.Wait())
+		s.end(wait())
 		after()
 		close(s.ended)
 		b.tell(s)

@@ -27,6 +27,8 @@ const bashSchema = `{"type":"object","properties":{` +
 	`"timeout":{"type":"integer","minimum":1},` +
 	`"description":{"type":"string","description":"What it does, in five to ten words"},` +
 	`"run_in_background":{"type":"boolean"},` +
+	`"shell_id":{"type":"string"},` +
+	`"pty":{"type":"boolean"},` +
 	`"leave_running":{"type":"boolean"}},` +
 	`"required":["command"]}`
 
@@ -50,6 +52,8 @@ type bashInput struct {
 	Description string `json:"description,omitempty"`
 	Background  bool   `json:"run_in_background,omitempty"`
 	Leave       bool   `json:"leave_running,omitempty"` // processes started with & may stay
+	Shell       string `json:"shell_id,omitempty"`      // the shell whose state the command continues
+	Pty         bool   `json:"pty,omitempty"`           // it gets a terminal
 }
 
 type basher struct {
@@ -71,6 +75,8 @@ var bashTool = call.Declaration{
 		"command":           "cmd script shell_command",
 		"timeout":           "timeout_ms",
 		"run_in_background": "background is_background",
+		"shell_id":          "session_id shell_name terminal_id",
+		"pty":               "tty",
 	},
 	Subject: permission.SubjectCommand, SubjectIn: []string{"command"},
 	Accesses: call.Typed(bashAccesses),
@@ -88,6 +94,11 @@ func bashAccesses(in bashInput, at call.Place) ([]permission.Access, error) {
 	command := found.Accesses[0].Command
 	if command.Script != "" && at.Program("bash", at.Dir) == "" { // nothing else runs the script as it is meant
 		command.Class, command.Script = permission.ClassWrite, ""
+	}
+	if in.Shell != "" { // earlier commands of the shell may have given its words another meaning
+		if command.Script, command.Exact = "", false; command.Class.ReadOnly() {
+			command.Class = permission.ClassWrite
+		}
 	}
 	return found.Accesses, nil
 }
@@ -107,15 +118,20 @@ func (t *basher) prepare(ctx context.Context, c llm.ToolCall, in bashInput) (*ag
 	if refusal := needsScreen(in.Command); refusal != "" {
 		return nil, errors.New(refusal)
 	}
-	one := &bashCall{env: t.env, in: in, id: c.ID, input: c.Input, flood: t.flood}
-	if one.outside = t.env.excluded(in); in.Leave && t.env.Boundary.Confined() && !one.outside {
-		return nil, errors.New("nothing outlives a command in the sandbox, so leave_running cannot be used: start it with run_in_background, or ask the user to start it")
-	}
 	sh, err := findShell(t.env)
 	if err != nil {
 		return nil, err
 	}
-	at := t.env.here()
+	named, err := t.env.Shells.find(in.Shell, sh, t.env.Dir.Get())
+	if err != nil {
+		return nil, err
+	}
+	env := named.env(t.env)
+	one := &bashCall{env: env, in: in, id: c.ID, input: c.Input, flood: t.flood, named: named}
+	if one.outside = env.excluded(in); in.Leave && t.env.Boundary.Confined() && !one.outside {
+		return nil, errors.New("nothing outlives a command in the sandbox, so leave_running cannot be used: start it with run_in_background, or ask the user to start it")
+	}
+	at := env.here()
 	one.shell, one.at, one.dir = sh, at, at.dir
 	plan := &agent.Plan{Title: bashTitle(in), Run: one.run}
 	if plan.Accesses, one.safe, err = one.analyse(); err != nil {
@@ -152,7 +168,8 @@ type bashCall struct {
 	id    string
 	input json.RawMessage
 	shell shellProgram
-	safe  *safeForm // nil: it runs as it is written
+	safe  *safeForm   // nil: it runs as it is written
+	named *namedShell // nil: a new shell, without state
 	flood int64
 	at    place
 	dir   string
@@ -250,7 +267,8 @@ func (c *bashCall) result(exit sandbox.Exit, err error, timeout time.Duration, o
 	head, failed := "", false
 	switch {
 	case exit.Cancelled && errors.Is(err, errBashTimeout):
-		head, failed, view.TimedOut = fmt.Sprintf("Command timed out after %s. It was ended with everything it had started; a longer timeout may be given.", timeout), true, true
+		head, failed, view.TimedOut = fmt.Sprintf("Command timed out after %s. It was ended with everything it had started, because no more commands may run in the background. "+
+			"End one of those with TaskStop, or give a longer timeout.", timeout), true, true
 		meta["timedOutAfterMs"] = timeout.Milliseconds()
 	case exit.Cancelled && errors.Is(err, errBashFlood):
 		head, failed = fmt.Sprintf("Command was ended because it wrote more than %s.", size(c.flood)), true

@@ -36,6 +36,9 @@ func (e *Env) line(in bashInput) (line boundary.Line, dir string, folders []stri
 	line.Leave = in.Leave
 	line.Covered = func([]string) bool { return false }
 	line.Excluded = line.Covered
+	if in.Shell != "" { // its words may mean something else there
+		return line, at.dir, folders
+	}
 	accesses, err := bashAccesses(in, call.Place{World: m, Dir: at.dir, Resolve: e.look})
 	if err != nil || len(accesses) == 0 || accesses[0].Command == nil {
 		return line, at.dir, folders

@@ -85,6 +85,10 @@ func TestProgramsThatNeedAScreenAreRefusedWithTheNextMove(t *testing.T) {
 	}
 	for command, hint := range map[string]string{
 		"vim a.txt": "Edit", "cd x && FOO=1 /usr/bin/nano b": "Edit", "emacs -nw a": "Edit", "top": "ps aux", "watch -n1 ls": "run_in_background", "ls | htop": "ps aux",
+		"git rebase -i HEAD~3": "GIT_SEQUENCE_EDITOR", "git -C sub rebase --interactive main": "--autosquash", "git add -p": "git apply --cached", "git clean -i": "Name the files",
+		"npm init": "npm init -y", "python3": "python3 -c", "cd sub && node": "node -e", "psql mydb": "psql -c", "sqlite3 x.db": "here-document",
+		"docker run -it ubuntu bash": "Leave out -t", "kubectl exec -it pod -- sh": "Leave out -t", "crontab -e": "crontab -l", "tmux attach": "run_in_background",
+		"gdb ./a": "-batch", "passwd": "Ask the user", "sudo vim /etc/hosts": "Edit", "make\nvim a": "Edit", "ssh-keygen": "-N ''", "tmux": "run_in_background",
 	} {
 		if err := prepare(command); err == nil || !strings.Contains(err.Error(), hint) {
 			t.Errorf("%s: %v", command, err)
@@ -92,6 +96,10 @@ func TestProgramsThatNeedAScreenAreRefusedWithTheNextMove(t *testing.T) {
 	}
 	for _, command := range []string{
 		"vim --version", "vim -es -c wq a", "vim +q a", "emacs --batch -l x.el", "top -b -n 1", "echo vim", "which vim", "git config core.editor vim", "cat top",
+		"GIT_SEQUENCE_EDITOR='sed -i 1s/pick/edit/' git rebase -i HEAD~2", "git -c sequence.editor=true rebase -i HEAD~2", "git rebase -i --autosquash main", "git rebase --continue",
+		"git log -p", "git commit -m 'x\ntop of file\nvim b'", "git stash pop", "git stash -p | cat", "yes '' | npm init", "npm init -y", "npm init vite app", "npm install", "python3 a.py", "python3 -c 1",
+		"echo 1 | python3", "python3 <<E\nprint(1)\nE", "python3 <x.py", "node --version", "sqlite3 x.db 'select 1'", "sqlite3 x.db < y.sql", "psql -c 'select 1' db", "docker run -d nginx",
+		"docker run -i img cmd", "docker ps", "docker exec c ls -t", "crontab -l", "tmux new-session -d x", "tmux ls", "gdb -batch -ex bt ./a", "cat <<E\ntop\nE", "bun", "su -c ls", "# vim\nls",
 	} {
 		if err := prepare(command); err != nil {
 			t.Errorf("%s: %v", command, err)

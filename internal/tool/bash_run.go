@@ -38,6 +38,7 @@ type bashProc struct {
 	cancel context.CancelCauseFunc
 	cause  func() error // why it was cancelled; nil while it was not
 	after  func()       // removes the files made for it
+	drain  func()       // waits for the output of a terminal; nil: Proc does
 	cwd    cwdFile
 	run    *boundary.Run // nil: not confined
 }
@@ -79,6 +80,15 @@ func (c *bashCall) network() boundary.Network {
 	return c.clock.patient(n)
 }
 
+// wait waits for the end of the command and of its output.
+func (p *bashProc) wait() sandbox.Exit {
+	exit := p.proc.Wait()
+	if p.drain != nil {
+		p.drain()
+	}
+	return exit
+}
+
 // swept returns notes on protected files that the command created and that were set aside.
 func (p *bashProc) swept() []string {
 	if p.run == nil {
@@ -107,13 +117,35 @@ func (c *bashCall) start(ctx context.Context, cancel context.CancelCauseFunc, ou
 		if confined != nil {
 			spec.Confine, spec.Env = confined.Confinement, sandbox.Overlay(spec.Env, confined.Environ())
 		}
-		p.proc, err = c.env.Runner.Start(ctx, spec)
+		err = c.launch(ctx, p, spec)
 	}
 	if err != nil {
 		p.after()
 		return nil, err
 	}
 	return p, nil
+}
+
+// launch starts the command, on a terminal where the call asks for one.
+func (c *bashCall) launch(ctx context.Context, p *bashProc, spec sandbox.Spec) error {
+	if !c.in.Pty {
+		var err error
+		p.proc, err = c.env.Runner.Start(ctx, spec)
+		return err
+	}
+	t, err := openTerminal()
+	if err != nil {
+		return err
+	}
+	out := spec.Stdout
+	spec.Stdin, spec.Stdout, spec.Stderr = t.end, t.end, t.end
+	spec.Env = sandbox.Overlay(spec.Env, map[string]string{"TERM": "xterm"})
+	p.proc, err = c.env.Runner.Start(ctx, spec)
+	if err != nil {
+		return errors.Join(err, t.close())
+	}
+	p.drain = t.copy(out)
+	return nil
 }
 
 // run runs the command and waits for it, unless it belongs into the background.
@@ -149,7 +181,8 @@ func (c *bashCall) runFore(ctx context.Context) (*agent.Result, error) {
 	stop := context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })
 	defer stop()
 	timeout := c.timeout()
-	c.clock = newClock(timeout, func() { cancel(errBashTimeout) })
+	over := make(chan struct{})
+	c.clock = newClock(timeout, func() { close(over) })
 	defer c.clock.stop()
 	sink := &bashSink{text: c.output(ctx, func() { cancel(errBashFlood) })}
 	defer sink.text.close()
@@ -162,10 +195,14 @@ func (c *bashCall) runFore(ctx context.Context) (*agent.Result, error) {
 	select {
 	case <-p.proc.Done():
 	case <-fore.leave:
-		if stop() && c.clock.stop() {
-			return c.detach(p, sink), nil
+		if stop() { // else it is being ended: too late to leave
+			return c.detach(p, sink, 0), nil
 		}
-		<-p.proc.Done() // it is being ended: too late to leave
+	case <-over:
+		if c.env.Background.room() == nil && stop() {
+			return c.detach(p, sink, timeout), nil
+		}
+		cancel(errBashTimeout)
 	}
 	defer p.after()
 	return c.ended(p, timeout, sink.text), nil
@@ -173,7 +210,7 @@ func (c *bashCall) runFore(ctx context.Context) (*agent.Result, error) {
 
 // ended takes in how the command ended.
 func (c *bashCall) ended(p *bashProc, timeout time.Duration, text *bashText) *agent.Result {
-	exit := p.proc.Wait()
+	exit := p.wait()
 	var cause error
 	if exit.Cancelled {
 		cause = p.cause()
@@ -181,6 +218,7 @@ func (c *bashCall) ended(p *bashProc, timeout time.Duration, text *bashText) *ag
 	if dir, ok := p.cwd.read(); ok {
 		c.endDir(dir)
 	}
+	c.keepState(p)
 	if c.safe == nil || !c.safe.reads {
 		c.env.Cache.InvalidateSearches()
 		c.env.Reads.CommandRan()
@@ -219,8 +257,8 @@ func (c *bashCall) runBehind() (*agent.Result, error) {
 	return c.behind(s, fmt.Sprintf("The command runs in the background as %s.", s.id), ""), nil
 }
 
-// detach hands a running command over to the background.
-func (c *bashCall) detach(p *bashProc, sink *bashSink) *agent.Result {
+// detach hands a running command over to the background: on request of the user, or after the time that a call waits.
+func (c *bashCall) detach(p *bashProc, sink *bashSink, limit time.Duration) *agent.Result {
 	s := c.shellRun(p.cancel, p.cause)
 	sink.mu.Lock()
 	text, spool, err := sink.text.handOver()
@@ -231,7 +269,12 @@ func (c *bashCall) detach(p *bashProc, sink *bashSink) *agent.Result {
 	sink.next = s
 	sink.mu.Unlock()
 	c.adopt(s, p)
-	return c.behind(s, fmt.Sprintf("The user sent the command to the background, where it goes on as %s.", s.id), text)
+	if limit == 0 {
+		return c.behind(s, fmt.Sprintf("The user sent the command to the background, where it goes on as %s.", s.id), text)
+	}
+	r := c.behind(s, fmt.Sprintf("The command did not end within %s. It goes on in the background as %s; do not start it again.", limit, s.id), text)
+	r.Meta["backgroundedByUser"], r.Meta["assistantAutoBackgrounded"], r.Meta["timedOutAfterMs"] = false, true, limit.Milliseconds()
+	return r
 }
 
 func (c *bashCall) shellRun(cancel context.CancelCauseFunc, cause func() error) *shellRun {
@@ -242,7 +285,7 @@ func (c *bashCall) shellRun(cancel context.CancelCauseFunc, cause func() error) 
 
 func (c *bashCall) adopt(s *shellRun, p *bashProc) {
 	cache, reads := c.env.Cache, c.env.Reads
-	c.env.Background.adopt(s, p.proc, func() {
+	c.env.Background.adopt(s, p.wait, func() {
 		_ = p.swept()
 		p.after()
 		cache.InvalidateSearches()

@@ -68,12 +68,12 @@ func (c *bashCall) environ(ctx context.Context) ([]string, error) {
 // argv is the command line that runs the command; cleanup removes the files made for it.
 func (c *bashCall) argv(cwd cwdFile) (argv []string, cleanup func(), err error) {
 	if c.safe == nil {
-		return c.shell.argv(c.in.Command, c.env.Profile.defined(), cwd)
+		return c.shell.argv(c.in.Command, c.env.Profile.defined(), c.named.scripts(c.shell, cwd), cwd)
 	}
 	if !c.safe.moves && len(c.safe.script) <= argLimit {
 		return []string{c.safe.bash, "--noprofile", "--norc", "-c", c.safe.script}, func() {}, nil
 	}
-	return bashAt(c.safe.bash).argv(c.safe.script, "", cwd)
+	return bashAt(c.safe.bash).argv(c.safe.script, "", stateScripts{}, cwd)
 }
 
 func bashAt(path string) shellProgram { return shellProgram{path, "bash"} }

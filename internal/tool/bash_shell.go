@@ -77,14 +77,16 @@ func shellKind(path string) string {
 // zsh: the function zshexit, which is independent of traps (zshmisc(1), Special Functions), and a trap on
 // ZERR, because zsh 5.9 does not call zshexit when set -e ends it.
 const (
-	bashPrelude = `__lathe_cwd() { local s=$?; [ "$BASH_SUBSHELL" = 0 ] && builtin pwd -P >|%[1]s; return $s; }
+	bashPrelude = `__lathe_cwd() { local s=$?; [ "$BASH_SUBSHELL" = 0 ] && { builtin pwd -P >|%[1]s; __lathe_state; }; return $s; }
+__lathe_state() { :; }
 trap() { builtin trap "$@" || return; [ "$BASH_SUBSHELL" != 0 ] || { __lathe_trap; } 2>/dev/null; }
 __lathe_trap() { local t; t=$(builtin trap -p EXIT); case $t in *__lathe_cwd*) return;; esac
 eval "set -- $t"; builtin trap -- "{ __lathe_cwd; } 2>/dev/null
 ${3-}" EXIT; }
 builtin trap '{ __lathe_cwd; } 2>/dev/null' EXIT
 `
-	zshPrelude = `__lathe_cwd() { { builtin pwd -P >|%[1]s; } 2>/dev/null; }
+	zshPrelude = `__lathe_cwd() { { builtin pwd -P >|%[1]s; __lathe_state; } 2>/dev/null; }
+__lathe_state() { :; }
 zshexit() { __lathe_cwd; }
 trap '[[ ! -o errexit || $ZSH_SUBSHELL != 0 ]] || __lathe_cwd' ZERR
 `
@@ -97,8 +99,9 @@ trap '{ __lathe_cwd; } 2>/dev/null' EXIT
 const argLimit = 120 << 10
 
 // argv is the command line of the shell that runs command and leaves its last folder in cwd. A command
-// too long for one argument goes through a file beside that, which cleanup removes; so do the functions of the profile.
-func (s shellProgram) argv(command, functions string, cwd cwdFile) (argv []string, cleanup func(), err error) {
+// too long for one argument goes through a file beside that, which cleanup removes; so do the functions of the profile
+// and the state of a named shell.
+func (s shellProgram) argv(command, functions string, state stateScripts, cwd cwdFile) (argv []string, cleanup func(), err error) {
 	prelude, flags := shPrelude, []string{}
 	switch s.kind {
 	case "bash":
@@ -124,6 +127,16 @@ func (s shellProgram) argv(command, functions string, cwd cwdFile) (argv []strin
 	if functions != "" {
 		path, err := script(functions)
 		if err != nil {
+			cleanup()
+			return nil, nil, err
+		}
+		prelude += ". " + path + " 2>/dev/null\n"
+	}
+	prelude += state.before
+	if state.last != "" {
+		path, err := script(state.last)
+		if err != nil {
+			cleanup()
 			return nil, nil, err
 		}
 		prelude += ". " + path + " 2>/dev/null\n"
@@ -187,4 +200,10 @@ func (c cwdFile) read() (dir string, ok bool) {
 	return strings.TrimSuffix(string(b), "\n"), err == nil
 }
 
-func (c cwdFile) remove() { os.Remove(c.path) }
+func (c cwdFile) remove() {
+	os.Remove(c.path)
+	os.Remove(c.state().path)
+}
+
+// state is the file beside it for the state of a named shell.
+func (c cwdFile) state() cwdFile { return cwdFile{c.path + ".state", c.inside + ".state"} }

@@ -64,6 +64,7 @@ type Env struct {
 	Unconfined func(ctx context.Context, a agent.Approval, why string) bool
 	// Background has the commands that run beside the conversation. Close it before Blob's keeper.
 	Background *Background
+	Shells     *Shells // the named shells of Bash
 
 	// Blob keeps data with the session and returns the path to read it back from. Nil: a temporary folder.
 	Blob func(ctx context.Context, name string, data []byte) (string, error)
@@ -130,7 +131,7 @@ func NewEnv(dir string) (*Env, error) {
 	}
 	return &Env{
 		Roots: roots, Dir: NewDir(roots.First()), Reads: NewReadTracker(), Cache: NewCache(), Todos: &Todos{}, Deferred: &Deferral{}, Web: &web.Fetcher{},
-		Runner: sandbox.New(), Background: NewBackground(), tracked: new(indexFacts),
+		Runner: sandbox.New(), Background: NewBackground(), Shells: new(Shells), tracked: new(indexFacts),
 	}, nil
 }
 
@@ -140,7 +141,7 @@ func NewEnv(dir string) (*Env, error) {
 func (e *Env) Clone() *Env {
 	c := *e
 	c.Dir, c.Reads, c.Cache, c.Todos = NewDir(e.Dir.Get()), e.Reads.Clone(), e.Cache.Clone(), &Todos{}
-	c.Deferred, c.Plan, c.Invoke = &Deferral{}, nil, nil
+	c.Deferred, c.Shells, c.Plan, c.Invoke = &Deferral{}, new(Shells), nil, nil
 	c.InContext = nil // that of the subagent's own conversation is the caller's to set
 	return &c
 }

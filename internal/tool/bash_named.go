@@ -1,0 +1,186 @@
+package tool
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Bounds of named shells.
+const (
+	mostShells = 16
+	stateMax   = 1 << 20 // bytes of one shell's state
+)
+
+// Shells are the named shells of an agent. No process waits between two commands of such a shell: each command is a new one, which
+// starts with the state in which the last one ended, in the sandbox and with the permissions of its own call. So a command that
+// crashes or is ended loses nothing but its own changes. Safe for concurrent use.
+type Shells struct {
+	mu     sync.Mutex
+	shells map[string]*namedShell
+}
+
+// namedShell is one of them.
+type namedShell struct {
+	name string
+	kind string
+	dir  *Dir
+
+	mu    sync.Mutex
+	used  bool
+	state string // a script that restores variables, functions, aliases and options
+}
+
+var shellName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+
+// find returns a shell, a new one in dir where there is none of this name. It is nil without a name.
+func (s *Shells) find(name string, sh shellProgram, dir string) (*namedShell, error) {
+	if name == "" {
+		return nil, nil
+	}
+	if s == nil || sh.kind == "sh" {
+		return nil, errors.New("shell_id needs bash or zsh, and neither is here: leave shell_id out, and set what the command needs in the command itself")
+	}
+	if !shellName.MatchString(name) {
+		return nil, fmt.Errorf("shell_id %q is no name for a shell: use up to 64 letters, digits, dots, dashes and underscores", name)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if n := s.shells[name]; n != nil && n.kind == sh.kind {
+		return n, nil
+	}
+	if len(s.shells) >= mostShells {
+		return nil, fmt.Errorf("there are %d named shells already; use one of them: %s", mostShells, strings.Join(s.names(), ", "))
+	}
+	if s.shells == nil {
+		s.shells = map[string]*namedShell{}
+	}
+	n := &namedShell{name: name, kind: sh.kind, dir: NewDir(dir)}
+	s.shells[name] = n
+	return n, nil
+}
+
+// names are the names of the shells, sorted. The lock is held.
+func (s *Shells) names() []string { return slices.Sorted(maps.Keys(s.shells)) }
+
+// env is the Env for a command of the shell, which has its own working folder.
+func (n *namedShell) env(e *Env) *Env {
+	if n == nil {
+		return e
+	}
+	own := *e
+	own.Dir = n.dir
+	return &own
+}
+
+// begin returns a note on the first command of a shell.
+func (n *namedShell) begin() (note string) {
+	if n == nil {
+		return ""
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.used {
+		return ""
+	}
+	n.used = true
+	return fmt.Sprintf("(Shell %q is new: it has no variables or functions of earlier commands.)", n.name)
+}
+
+// stateScripts are the parts of a command line that carry state.
+type stateScripts struct {
+	before string // defines the function that writes the state at the end
+	last   string // restores it
+}
+
+// scripts are those for the next command of the shell.
+func (n *namedShell) scripts(sh shellProgram, cwd cwdFile) stateScripts {
+	if n == nil {
+		return stateScripts{}
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	before := bashState
+	if sh.kind == "zsh" {
+		before = zshState
+	}
+	return stateScripts{fmt.Sprintf(before, quote(cwd.state().inside)), n.state}
+}
+
+// keepState takes over the state in which the command left its shell.
+func (c *bashCall) keepState(p *bashProc) {
+	if c.named == nil {
+		return
+	}
+	if note := c.named.begin(); note != "" {
+		c.notes = append(c.notes, note)
+	}
+	state, err := p.cwd.state().content(stateMax)
+	switch {
+	case errors.Is(err, errStateLong):
+		c.notes = append(c.notes, fmt.Sprintf("Shell %q keeps the state from before this command: the new one is longer than %s.", c.named.name, size(stateMax)))
+	case err != nil:
+		c.notes = append(c.notes, fmt.Sprintf("Shell %q keeps the state from before this command, because it did not end by itself.", c.named.name))
+	default:
+		c.named.mu.Lock()
+		c.named.state = state
+		c.named.mu.Unlock()
+	}
+}
+
+var errStateLong = errors.New("the state is too long")
+
+// content is what a regular file holds, up to a limit.
+func (c cwdFile) content(limit int64) (string, error) {
+	fi, err := os.Lstat(c.path)
+	if err != nil {
+		return "", err
+	}
+	if !fi.Mode().IsRegular() || fi.Size() == 0 {
+		return "", os.ErrInvalid
+	}
+	f, err := os.Open(c.path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if int64(len(b)) > limit {
+		return "", errStateLong
+	}
+	return string(b), err
+}
+
+// The scripts that write a shell's state. Variables of the environment that have the value of the start are left out, because the
+// next command may get another one; so are those that the shell itself sets. The subshell keeps the options that it needs from the command.
+const (
+	bashState = `__lathe_env=$(compgen -e)
+for __lathe_n in $__lathe_env; do printf -v "__lathe_was_$__lathe_n" %%s "${!__lathe_n}"; done
+__lathe_state() { ( builtin set +euxf; IFS=$' \t\n'
+for __lathe_n in $__lathe_env; do [ -n "${!__lathe_n+x}" ] || echo "unset -v $__lathe_n"; done
+for __lathe_n in $(compgen -v); do
+case $__lathe_n in __lathe_*|_|BASH*|COMP_*|DIRSTACK|EPOCH*|EUID|FUNCNAME|GROUPS|HISTCMD|HOSTNAME|HOSTTYPE|IFS|LINENO|MACHTYPE|OLDPWD|OPTERR|OPTIND|OSTYPE|PIPESTATUS|PPID|PS4|PWD|RANDOM|SECONDS|SHELLOPTS|SHLVL|SRANDOM|UID) continue;; esac
+__lathe_w=__lathe_was_$__lathe_n; [ -n "${!__lathe_w+x}" ] && [ "${!__lathe_w}" = "${!__lathe_n}" ] && continue
+builtin declare -p "$__lathe_n"; done
+for __lathe_n in $(compgen -A function); do case $__lathe_n in __lathe_*|trap) ;; *) builtin declare -f "$__lathe_n";; esac; done
+builtin shopt -p; builtin alias -p; echo : ) >|%[1]s 2>/dev/null; }
+`
+	zshState = `typeset -A __lathe_was; __lathe_was=()
+for __lathe_n in ${(k)parameters[(R)*export*]}; do __lathe_was[$__lathe_n]=${(P)__lathe_n}; done
+__lathe_state() { ( emulate -L zsh; local __lathe_n
+for __lathe_n in ${(k)__lathe_was}; do (( ${+parameters[$__lathe_n]} )) || print -r -- "unset $__lathe_n"; done
+for __lathe_n in ${(k)parameters}; do
+case $__lathe_n in (__lathe_*|_|PWD|OLDPWD|SHLVL) continue;; esac
+case ${parameters[$__lathe_n]} in (*readonly*|*local*|undefined) continue;; (*special*) [[ $__lathe_n == PATH ]] || continue;; esac
+(( ${+__lathe_was[$__lathe_n]} )) && [[ ${__lathe_was[$__lathe_n]} == ${(P)__lathe_n} ]] && continue
+typeset -p $__lathe_n; done
+for __lathe_n in ${(k)functions}; do case $__lathe_n in (__lathe_*|zshexit|TRAP*) ;; (*) functions $__lathe_n;; esac; done
+alias -L; print : ) >|%[1]s 2>/dev/null; }
+`
+)
