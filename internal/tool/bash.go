@@ -267,8 +267,7 @@ func (c *bashCall) result(exit sandbox.Exit, err error, timeout time.Duration, o
 	head, failed := "", false
 	switch {
 	case exit.Cancelled && errors.Is(err, errBashTimeout):
-		head, failed, view.TimedOut = fmt.Sprintf("Command timed out after %s. It was ended with everything it had started, because no more commands may run in the background. "+
-			"End one of those with TaskStop, or give a longer timeout.", timeout), true, true
+		head, failed, view.TimedOut = c.timedOut(timeout), true, true
 		meta["timedOutAfterMs"] = timeout.Milliseconds()
 	case exit.Cancelled && errors.Is(err, errBashFlood):
 		head, failed = fmt.Sprintf("Command was ended because it wrote more than %s.", size(c.flood)), true
@@ -302,6 +301,15 @@ func (c *bashCall) result(exit sandbox.Exit, err error, timeout time.Duration, o
 	r := agent.TextResult(compose(head, out.text, c.notes))
 	r.IsError, r.Title, r.View, r.Meta = failed, bashTitle(c.in), view, meta
 	return r
+}
+
+// timedOut explains why a command was ended at its time limit.
+func (c *bashCall) timedOut(limit time.Duration) string {
+	head := fmt.Sprintf("Command timed out after %s. It was ended with everything it had started", limit)
+	if c.in.Leave {
+		return head + ", since leave_running is for commands that return: start the long one with & and return, or give a longer timeout."
+	}
+	return head + ", because no more commands may run in the background: end one of those with TaskStop, or give a longer timeout."
 }
 
 func (c *bashCall) noteLeft(exit sandbox.Exit) {

@@ -199,7 +199,7 @@ func (c *bashCall) runFore(ctx context.Context) (*agent.Result, error) {
 			return c.detach(p, sink, 0), nil
 		}
 	case <-over:
-		if c.env.Background.room() == nil && stop() {
+		if !c.in.Leave && c.env.Background.room() == nil && stop() {
 			return c.detach(p, sink, timeout), nil
 		}
 		cancel(errBashTimeout)

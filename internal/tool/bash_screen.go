@@ -40,7 +40,11 @@ func screenIn(line string, cmds, joins []string) string {
 		if len(words) == 0 {
 			continue
 		}
-		p := screened{name: filepath.Base(words[0]), args: words[1:]}
+		dir, name := filepath.Split(words[0])
+		if dir != "" && !strings.HasSuffix(dir, "bin/") { // some other program of this name
+			continue
+		}
+		p := screened{name: name, args: words[1:]}
 		p.edited = strings.Contains(line, "_EDITOR=") || strings.Contains(line, ".editor=")
 		p.fed = i > 0 && joins[i-1] == "|" || strings.Contains(c, "<")
 		if hint := p.hint(); hint != "" {
