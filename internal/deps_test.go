@@ -60,6 +60,7 @@ var table = func() map[string]row {
 		"llm/anthropic":      {[]string{"llm", "llm/hosts"}, "a wire client knows the vocabulary and the table of hosts, not the other clients"},
 		"llm/openai":         {[]string{"llm", "llm/hosts"}, "a wire client knows the vocabulary and the table of hosts, not the other clients"},
 		"llm/google":         {[]string{"llm", "llm/hosts"}, "a wire client knows the vocabulary and the table of hosts, not the other clients"},
+		"llm/converse":       {[]string{"llm"}, "a wire client knows the vocabulary, not the other clients"},
 		"llm/cloud":          {[]string{"llm"}, "credentials of clouds authorize attempts; which provider needs them is above"},
 		"llm/hosts":          {[]string{"llm"}, "the table of known hosts is data, read by settings, providers and the set-up"},
 		"llm/gen":            {nil, "the maker of the model catalogue is a program of its own"},
@@ -87,7 +88,7 @@ var table = func() map[string]row {
 	t["best"] = row{[]string{"eval", "event", "subagent", "worktree"}, "attempts are agents in worktrees, and judges choose; sessions, git and printing are above"}
 	t["team"] = row{[]string{"agent", "eval", "event", "llm", "permission", "permission/call", "subagent", "worktree"}, "tasks, messages and merges are those of agents in worktrees; git and sessions come by way of interfaces"}
 	t["ruleset"] = row{[]string{"config", "permission", "permission/call", "fuzzy"}, "settings know no rules and rules no settings; what reads one out of the other knows both and nothing else"}
-	t["provider"] = row{[]string{"config", "sandbox", "llm", "llm/hosts", "llm/anthropic", "llm/openai", "llm/google", "llm/cloud"}, "which wire client answers is said by the settings, and the key may come from a command"}
+	t["provider"] = row{[]string{"config", "sandbox", "llm", "llm/hosts", "llm/anthropic", "llm/openai", "llm/google", "llm/converse", "llm/cloud"}, "which wire client answers is said by the settings, and the key may come from a command"}
 	agent := with(t["agent"].may, "agent")
 	t["tool"] = row{with(agent, "patch", "files/transact", "boundary", "netproxy", "document", "memory", "notebook", "files", "git", "glob", "sandbox", "lsp", "prompt", "permission/shell", "permission/call", "consult", "fuzzy", "rank", "subagent", "web"), "tools are leaves: the loop sees them as agent.Tool; rank finds deferred ones by words; netproxy tells a command's clock to wait for an answer"}
 	outside := row{[]string{"agent", "event", "llm", "permission", "sandbox"}, "what comes from outside sees the loop's contracts, not the built-in tools"}

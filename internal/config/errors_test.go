@@ -23,7 +23,7 @@ func TestAMistakeInAFileOfOursNamesPlaceKeyFoundAndAllowed(t *testing.T) {
 		"null":            {`{"model": null}`, `:1:11: model: found null, allowed: a string that is not empty`},
 		"not a url":       {`{"apiBase": "localhost:80"}`, `:1:13: apiBase: found "localhost:80", allowed: a URL that begins with http:// or https://`},
 		"secret not told": {`{"providers": {"x": {"apiKey": 12345}}}`, `:1:32: providers.x.apiKey: found a value that is not shown here, allowed: a string`},
-		"odd key":         {`{"providers": {"my.corp": {"type": "x"}}}`, `:1:36: providers["my.corp"].type: found "x", allowed: "anthropic", "openai", "responses", "google", "bedrock", "vertex"`},
+		"odd key":         {`{"providers": {"my.corp": {"type": "x"}}}`, `:1:36: providers["my.corp"].type: found "x", allowed: "anthropic", "openai", "responses", "google", "bedrock", "converse", "vertex"`},
 		"several":         {`{"debug": 1, "theme": 2, "model": 3}`, `:1:11: debug: found 1, allowed: true or false (and 2 more in this file)`},
 		"twice":           {"{\"debug\": true,\n\"debug\": false}", `:2:1: debug: the key appears twice in this object; remove one`},
 		"control bytes":   {`{"effort": "\u001b[31m"}`, `:1:12: effort: found "\x1b[31m", allowed: "off", "low", "medium", "high", "xhigh", "max"`},

@@ -92,7 +92,7 @@ type Settings struct {
 
 // Provider is one entry of providers.
 type Provider struct {
-	Type       string               `json:"type"` // a wire: "anthropic", "openai", "responses", "google", "bedrock" or "vertex"; "" means the one of a known host
+	Type       string               `json:"type"` // a wire: "anthropic", "openai", "responses", "google", "bedrock", "converse" or "vertex"; "" means the one of a known host
 	APIBase    string               `json:"apiBase"`
 	APIVersion string               `json:"apiVersion"` // of Azure OpenAI
 	APIKey     string               `json:"apiKey"`

@@ -107,15 +107,26 @@ func (s section) row(id string) (row, bool) {
 }
 
 func (s section) parse(line string) row {
-	var col [9]string
+	var col [10]string
 	for i := range col {
 		col[i], line, _ = strings.Cut(line, "\t")
 	}
 	return row{host: s.name, flag: col[8], info: ModelInfo{
 		ID: col[0], Name: cmp.Or(col[1], col[0]), Known: true, ContextWindow: atoi(col[2]), MaxOutput: atoi(col[3]),
 		Images: strings.Contains(col[8], "i"),
-		Price:  Price{Input: atof(col[4]), Output: atof(col[5]), CacheRead: atof(col[6]), CacheWrite: atof(col[7])},
+		Price:  Price{Input: atof(col[4]), Output: atof(col[5]), CacheRead: atof(col[6]), CacheWrite: atof(col[7]), Long: longPrice(col[9])},
 	}}
+}
+
+// longPrice reads the prices of long prompts, "200000:4:18:0.4:"; zero: there are none.
+func longPrice(text string) LongPrice {
+	var col [5]string
+	for i := range col {
+		col[i], text, _ = strings.Cut(text, ":")
+	}
+	l := LongPrice{Above: atoi(col[0]), Input: atof(col[1]), Output: atof(col[2]), CacheRead: atof(col[3]), CacheWrite: atof(col[4])}
+	l.CacheRead, l.CacheWrite = cmp.Or(l.CacheRead, l.Input), cmp.Or(l.CacheWrite, l.Input)
+	return l
 }
 
 // ids returns the models of a section in its order.

@@ -191,6 +191,9 @@ func (w *where) reported(code, message string) *Error {
 
 func kindOfStatus(status int, code, message string) ErrorKind {
 	code, message = strings.ToLower(code), strings.ToLower(message)
+	if strings.Contains(code, "throttling") { // "too many tokens" in a minute, not in the prompt
+		return KindRateLimit
+	}
 	switch status {
 	case 0, 400, 402, 403, 413, 422, 429:
 		switch {

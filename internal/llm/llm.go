@@ -335,6 +335,17 @@ type Price struct {
 	Output     float64 `json:"output"`
 	CacheRead  float64 `json:"cache_read,omitempty"`
 	CacheWrite float64 `json:"cache_write,omitempty"`
+
+	Long LongPrice `json:"long,omitzero"` // zero: a long prompt costs the same
+}
+
+// LongPrice is the price of a whole request whose prompt has more tokens than Above, in dollars per million tokens.
+type LongPrice struct {
+	Above      int     `json:"above"`
+	Input      float64 `json:"input"`
+	Output     float64 `json:"output"`
+	CacheRead  float64 `json:"cache_read,omitempty"`
+	CacheWrite float64 `json:"cache_write,omitempty"`
 }
 
 // Cost returns the price of a usage in US dollars: the cost the provider reported, else the tokens at list
@@ -343,6 +354,9 @@ type Price struct {
 func (p Price) Cost(u Usage) float64 {
 	if u.CostUSD != nil {
 		return *u.CostUSD
+	}
+	if l := p.Long; l.Above > 0 && u.Prompt() > l.Above {
+		p = Price{Input: l.Input, Output: l.Output, CacheRead: l.CacheRead, CacheWrite: l.CacheWrite}
 	}
 	five := float64(u.CacheWrite - u.CacheWrite1h)
 	sum := float64(u.Input)*p.Input + float64(u.Output)*p.Output +

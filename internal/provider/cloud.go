@@ -9,6 +9,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/llm/anthropic"
 	"github.com/lathe-dev/lathe/internal/llm/cloud"
+	"github.com/lathe-dev/lathe/internal/llm/converse"
 	"github.com/lathe-dev/lathe/internal/llm/google"
 	"github.com/lathe-dev/lathe/internal/llm/hosts"
 )
@@ -54,7 +55,7 @@ func (all *Set) cloudReady(h hosts.Host) bool {
 	return h.Switch != "" && (s.Provider == h.Name || named || isSet(all.getenv(h.Switch)))
 }
 
-// openBedrock connects to Claude on Amazon Bedrock in the region of the environment or the profile.
+// openBedrock connects to the models of Amazon Bedrock in the region of the environment or the profile.
 func openBedrock(c connection) (llm.Provider, error) {
 	region := cmp.Or(cloud.AWSRegion(c.cloud), "us-east-1")
 	base := cmp.Or(c.set.APIBase, "https://bedrock-runtime."+region+".amazonaws.com")
@@ -72,7 +73,46 @@ func openBedrock(c connection) (llm.Provider, error) {
 		}
 		c.prepare = cloud.AWS(o, region)
 	}
-	return newClaude(c, anthropic.Bedrock, base, region)
+	others := converse.New(converse.Config{
+		Name: c.name, BaseURL: base, Headers: c.set.Headers, HTTP: c.http, Retry: c.retry, StallTimeout: c.stall, Prepare: c.prepare,
+		KeyVar: place(c.name, "apiKey"), URLVar: place(c.name, "apiBase"), CacheTTL: c.cacheTTL,
+	})
+	if c.set.Type == converseWire {
+		if c.task > 0 {
+			return nil, noTaskBudget(c.name)
+		}
+		return bedrockModels{name: c.name, region: region, others: others}, nil
+	}
+	claude, err := newClaude(c, anthropic.Bedrock, base, region)
+	if err != nil {
+		return nil, err
+	}
+	return bedrockModels{c.name, region, claude, others}, nil
+}
+
+// bedrockModels are the models of a region of Bedrock: Anthropic's by their own API, unless that is nil, and all others by
+// Converse.
+type bedrockModels struct {
+	name, region   string
+	claude, others llm.Provider
+}
+
+func (b bedrockModels) Name() string { return b.name }
+
+func (b bedrockModels) Model(ctx context.Context, id string) (llm.Model, error) {
+	switch {
+	case !isClaude(id):
+		return b.others.Model(ctx, id)
+	case b.claude == nil:
+		return b.others.Model(ctx, anthropic.Bedrock.ModelID(id, b.region))
+	}
+	return b.claude.Model(ctx, id)
+}
+
+// isClaude reports whether a name of Bedrock's is one of a model of Anthropic's. An inference profile that the user made
+// does not tell; such ones are mostly made for Claude.
+func isClaude(id string) bool {
+	return strings.Contains(id, "claude") || strings.Contains(id, "anthropic.") || strings.Contains(id, ":application-inference-profile/")
 }
 
 func newClaude(c connection, where anthropic.Cloud, base, region string) (llm.Provider, error) {

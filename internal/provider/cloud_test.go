@@ -89,3 +89,19 @@ func TestAzureTakesAKeyOrATokenOfEntra(t *testing.T) {
 		t.Errorf("%s %v", r.URL, r.Header)
 	}
 }
+
+func TestBedrockCallsOtherModelsByConverse(t *testing.T) {
+	var got *http.Request
+	url := requests(t, func(r *http.Request) { got = r })
+	for _, row := range []struct{ settings, model, path string }{
+		{`{"provider":"bedrock","stream":{"maxRetries":0}}`, "us.amazon.nova-pro-v1:0", "/model/us.amazon.nova-pro-v1:0/converse-stream"},
+		{`{"provider":"bedrock","stream":{"maxRetries":0}}`, "us.anthropic.claude-opus-4-6-v1", "/model/us.anthropic.claude-opus-4-6-v1/invoke-with-response-stream"},
+		{`{"provider":"bedrock","providers":{"bedrock":{"type":"converse"}},"stream":{"maxRetries":0}}`, "claude-sonnet-4-5", "/model/us.anthropic.claude-sonnet-4-5-20250929-v1:0/converse-stream"},
+	} {
+		got = nil
+		r := asked(t, clouded(t, row.settings, "ANTHROPIC_BEDROCK_BASE_URL="+url, "AWS_BEARER_TOKEN_BEDROCK=bk", "AWS_REGION=us-west-2"), row.model, &got)
+		if r.URL.Path != row.path || r.Header.Get("Authorization") != "Bearer bk" {
+			t.Errorf("%s: %s %v", row.model, r.URL.Path, r.Header)
+		}
+	}
+}

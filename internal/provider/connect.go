@@ -205,7 +205,8 @@ const (
 	chatWire      = "openai"    // OpenAI's Chat Completions
 	responsesWire = "responses" // OpenAI's Responses
 	googleWire    = "google"    // Google's Gemini
-	bedrockWire   = "bedrock"   // Claude on Amazon Bedrock
+	bedrockWire   = "bedrock"   // Amazon Bedrock: Claude by InvokeModel, others by Converse
+	converseWire  = "converse"  // Amazon Bedrock: all models by Converse
 	vertexWire    = "vertex"    // Claude and Gemini on Google Vertex AI
 )
 
@@ -216,12 +217,13 @@ var wires = map[string]func(connection) (llm.Provider, error){
 	responsesWire: func(c connection) (llm.Provider, error) { c.responses = true; return openOpenAI(c) },
 	googleWire:    openGoogle,
 	bedrockWire:   openBedrock,
+	converseWire:  openBedrock,
 	vertexWire:    openVertex,
 }
 
 // speaksClaude reports whether a wire has Anthropic's models, and their short names.
 func speaksClaude(wire string) bool {
-	return wire == anthropicWire || wire == bedrockWire || wire == vertexWire
+	return wire == anthropicWire || wire == bedrockWire || wire == converseWire || wire == vertexWire
 }
 
 func openAnthropic(c connection) (llm.Provider, error) {

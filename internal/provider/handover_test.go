@@ -10,6 +10,7 @@ import (
 
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/llm/anthropic"
+	"github.com/lathe-dev/lathe/internal/llm/converse"
 	"github.com/lathe-dev/lathe/internal/llm/google"
 	"github.com/lathe-dev/lathe/internal/llm/llmtest"
 	"github.com/lathe-dev/lathe/internal/llm/openai"
@@ -81,6 +82,7 @@ func handoverModels(t *testing.T) []llm.Model {
 		{openai.New(openai.Config{BaseURL: server(), APIKey: "k", HTTP: client, Retry: never, Responses: true}), "gpt-5.1"},
 		{google.New(google.Config{BaseURL: server(), APIKey: "k", HTTP: client, Retry: never}), "gemini-3-flash-preview"},
 		{google.New(google.Config{BaseURL: server(), APIKey: "k", HTTP: client, Retry: never}), "gemini-2.5-pro"},
+		{converse.New(converse.Config{BaseURL: server(), Headers: map[string]string{"Authorization": "Bearer k"}, HTTP: client, Retry: never}), "us.anthropic.claude-sonnet-4-5-20250929-v1:0"},
 	} {
 		m, err := row.p.Model(t.Context(), row.id)
 		if err != nil {

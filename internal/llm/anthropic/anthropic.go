@@ -162,7 +162,7 @@ func (p *Provider) Model(_ context.Context, id string) (llm.Model, error) {
 	}
 	m := &model{p: p, info: info, long: long, url: p.url}
 	if c := p.conf.Cloud; c != "" {
-		m.info.ID = c.modelID(info.ID, p.conf.Region)
+		m.info.ID = c.ModelID(info.ID, p.conf.Region)
 		m.url = c.address(p.url, m.info.ID)
 	}
 	return m, nil

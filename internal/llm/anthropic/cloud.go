@@ -45,9 +45,9 @@ func undated(id string) string {
 	return id
 }
 
-// modelID returns the cloud's name for a model. A name of the cloud itself stays as it is: "us.anthropic.claude-...", an
+// ModelID returns the cloud's name for a model. A name of the cloud itself stays as it is: "us.anthropic.claude-...", an
 // ARN, "claude-...@20250929".
-func (c Cloud) modelID(id, region string) string {
+func (c Cloud) ModelID(id, region string) string {
 	if strings.ContainsAny(id, "@:/") || strings.Contains(id, "anthropic.") {
 		return id
 	}

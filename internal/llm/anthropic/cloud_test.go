@@ -152,7 +152,7 @@ func TestCloudsHaveTheirOwnNamesForModels(t *testing.T) {
 		{Vertex, "claude-opus-4-7", "", "claude-opus-4-7"},
 		{Vertex, "claude-opus-4@20250514", "", "claude-opus-4@20250514"},
 	} {
-		if got := row.cloud.modelID(row.id, row.region); got != row.want {
+		if got := row.cloud.ModelID(row.id, row.region); got != row.want {
 			t.Errorf("%s %s: %s, want %s", row.cloud, row.id, got, row.want)
 		}
 	}

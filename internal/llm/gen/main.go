@@ -40,6 +40,7 @@ var hosts = []struct{ id, host string }{
 	{"deepinfra", "api.deepinfra.com"},
 	{"ollama-cloud", ""},
 	{"openrouter", ""},
+	{"amazon-bedrock", "bedrock-runtime.amazonaws.com"},
 }
 
 type provider struct {
@@ -63,11 +64,22 @@ type model struct {
 		Output  int `json:"output"`
 	} `json:"limit"`
 	Cost struct {
-		Input      float64 `json:"input"`
-		Output     float64 `json:"output"`
-		CacheRead  float64 `json:"cache_read"`
-		CacheWrite float64 `json:"cache_write"`
+		prices
+		Tiers []struct {
+			prices
+			Tier struct {
+				Type string `json:"type"`
+				Size int    `json:"size"`
+			} `json:"tier"`
+		} `json:"tiers"`
 	} `json:"cost"`
+}
+
+type prices struct {
+	Input      float64 `json:"input"`
+	Output     float64 `json:"output"`
+	CacheRead  float64 `json:"cache_read"`
+	CacheWrite float64 `json:"cache_write"`
 }
 
 func main() {
@@ -93,11 +105,14 @@ func run(in, out string) error {
 		return fmt.Errorf("%s: %w", in, err)
 	}
 	var b strings.Builder
-	b.WriteString("// Made by gen from models.dev (MIT). id, name, context, output, $/M in, out, cache read, cache write, flags (i images, r reasoning)\n")
+	b.WriteString("// Made by gen from models.dev (MIT). id, name, context, output, $/M in, out, cache read, cache write, flags (i images, r reasoning), prices of long prompts (from tokens:in:out:cache read:cache write)\n")
 	for _, h := range hosts {
 		p, ok := all[h.id]
 		if !ok {
 			return fmt.Errorf("%s has no provider %q", in, h.id)
+		}
+		if h.id == "openrouter" {
+			passOn(p.Models, all)
 		}
 		writeProvider(&b, h.id, h.host, p)
 	}
@@ -119,6 +134,29 @@ func writeProvider(b *strings.Builder, id, host string, p provider) {
 	for _, m := range models {
 		b.WriteString(row(m))
 	}
+}
+
+// passOn adds the prices of cached tokens that the source lacks for a gateway that passes on its vendors' prices.
+func passOn(models map[string]model, all map[string]provider) {
+	for id, m := range models {
+		vendor, name, _ := strings.Cut(id, "/")
+		own, ok := all[vendor].Models[name]
+		if ok && m.Cost.CacheRead == 0 && m.Cost.Input == own.Cost.Input && m.Cost.Output == own.Cost.Output {
+			m.Cost.CacheRead, m.Cost.CacheWrite = own.Cost.CacheRead, own.Cost.CacheWrite
+			models[id] = m
+		}
+	}
+}
+
+// long is the column of the prices of long prompts: of the first tier, since no host has two.
+func long(m model) string {
+	for _, t := range m.Cost.Tiers {
+		if t.Tier.Type == "context" && t.Tier.Size > 0 {
+			cols := []string{strconv.Itoa(t.Tier.Size), price(t.Input), price(t.Output), price(t.CacheRead), price(t.CacheWrite)}
+			return strings.TrimRight(strings.Join(cols, ":"), ":")
+		}
+	}
+	return ""
 }
 
 func usable(m model) bool {
@@ -144,7 +182,7 @@ func row(m model) string {
 	}
 	cols := []string{
 		m.ID, name, strconv.Itoa(window), strconv.Itoa(m.Limit.Output),
-		price(m.Cost.Input), price(m.Cost.Output), price(m.Cost.CacheRead), price(m.Cost.CacheWrite), flags,
+		price(m.Cost.Input), price(m.Cost.Output), price(m.Cost.CacheRead), price(m.Cost.CacheWrite), flags, long(m),
 	}
 	return strings.TrimRight(strings.Join(cols, "\t"), "\t") + "\n"
 }

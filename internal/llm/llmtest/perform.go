@@ -143,6 +143,9 @@ func (s *Server) stage(w wire, a *answer, f *Fault, n int) *performance {
 	if a.call.stream && !a.shape["json"] {
 		p.header["Content-Type"] = "text/event-stream; charset=utf-8"
 		p.header["Cache-Control"] = "no-cache"
+		if b, ok := w.(interface{ mime() string }); ok {
+			p.header["Content-Type"] = b.mime()
+		}
 		out = w.stream(a)
 	} else {
 		out.append(w.whole(a))

@@ -54,8 +54,11 @@ func SamePrefix(earlier, later []byte) error {
 
 // unmarked returns a JSON text without its cache marks, which are small flat objects.
 func unmarked(b []byte) []byte {
-	mark := []byte(`"cache_control":{`)
 	b = slices.Clone(b)
+	for _, point := range []string{`{"cachePoint":{"type":"default"}}`, `{"cachePoint":{"type":"default","ttl":"1h"}}`} { // Bedrock's
+		b = bytes.ReplaceAll(bytes.ReplaceAll(b, []byte(","+point), nil), []byte(point), nil)
+	}
+	mark := []byte(`"cache_control":{`)
 	for {
 		i := bytes.Index(b, mark)
 		if i < 0 {

@@ -118,7 +118,7 @@ func New(script *Script, opts Options) *Server {
 		opts.MaxBody = 32 << 20
 	}
 	return &Server{
-		opts: opts, script: script, wires: []wire{anthropicWire{}, chatWire{}, responsesWire{}, googleWire{}},
+		opts: opts, script: script, wires: []wire{anthropicWire{}, chatWire{}, responsesWire{}, googleWire{}, converseWire{}},
 		struck: map[*Fault]int{}, thought: map[string]string{}, signed: map[string]string{},
 	}
 }

@@ -18,7 +18,8 @@ type stream struct {
 	events []event
 	part   int // of the events being added
 	shape  map[string]bool
-	n      int // events added, for the irregularities
+	n      int  // events added, for the irregularities
+	binary bool // the framing is Amazon's event stream
 }
 
 func newStream(shape map[string]bool) *stream { return &stream{part: -1, shape: shape} }
@@ -30,6 +31,12 @@ func (s *stream) add(name string, v map[string]any) {
 	}
 	s.raw(name, marshal(v))
 	s.n++
+	if s.binary {
+		if s.shape["unknown_events"] {
+			s.append(AWSFrame("xBrandNew", []byte(`{"contentBlockIndex":0,"text":"x"}`)))
+		}
+		return
+	}
 	if s.shape["comments"] {
 		s.append([]byte(": keep-alive\n\n"))
 	}
@@ -39,6 +46,10 @@ func (s *stream) add(name string, v map[string]any) {
 }
 
 func (s *stream) raw(name string, data []byte) {
+	if s.binary {
+		s.append(AWSFrame(name, data))
+		return
+	}
 	colon := ": "
 	if s.shape["no_space"] {
 		colon = ":"
@@ -52,7 +63,7 @@ func (s *stream) raw(name string, data []byte) {
 }
 
 func (s *stream) append(b []byte) {
-	if s.shape["crlf"] {
+	if s.shape["crlf"] && !s.binary {
 		b = bytes.ReplaceAll(b, []byte("\n"), []byte("\r\n"))
 	}
 	s.events = append(s.events, event{b, s.part})

@@ -182,7 +182,7 @@ func (c *test) toolChoice(t *testing.T) {
 		req := c.request()
 		req.ToolChoice, req.Effort = choice, ""
 		s.done(req)
-		if has := strings.Contains(s.body(), `"`+cmp.Or(c.traits.Choice, "tool_choice")+`"`); has != (choice == "none" || choice == "any" || choice == "Read") {
+		if has := strings.Contains(s.body(), `"`+cmp.Or(c.traits.Choice, "tool_choice")+`"`); has != (choice == "none" && !c.traits.NoForbid || choice == "any" || choice == "Read") {
 			t.Errorf("tool_choice for %q: %s", choice, s.body())
 		}
 	}

@@ -55,6 +55,7 @@ type Traits struct {
 	Costs       bool             // usage reports the cost
 	Sealed      bool             // reasoning goes back as data that only its host can read
 	Unnumbered  bool             // calls of other providers have no ids: results belong to them by their order
+	NoForbid    bool             // the wire cannot forbid calls where there are tools
 	Choice      string           // the member that restricts the choice of tools; "" means tool_choice
 }
 

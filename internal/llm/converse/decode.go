@@ -1,0 +1,564 @@
+package converse
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+
+	"github.com/lathe-dev/lathe/internal/llm"
+)
+
+// event is the payload of any event; which members it has depends on the event's name.
+type event struct {
+	Index int        `json:"contentBlockIndex"`
+	Start *block     `json:"start"`
+	Delta *delta     `json:"delta"`
+	Stop  string     `json:"stopReason"`
+	Usage *wireUsage `json:"usage"`
+}
+
+type delta struct {
+	Text      *string         `json:"text"`
+	Tool      *toolDelta      `json:"toolUse"`
+	Reasoning *reasoningDelta `json:"reasoningContent"`
+	Result    json.RawMessage `json:"toolResult"` // of a tool of the server's
+}
+
+type toolDelta struct {
+	Input string `json:"input"`
+}
+
+type reasoningDelta struct {
+	Text      string `json:"text"`
+	Signature string `json:"signature"`
+	Redacted  string `json:"redactedContent"`
+}
+
+// block is a content block of a whole reply, or the start of one in a stream.
+type block struct {
+	Text      *string    `json:"text"`
+	Tool      *toolUse   `json:"toolUse"`
+	Reasoning *reasoning `json:"reasoningContent"`
+	Cited     *struct {
+		Content []struct {
+			Text string `json:"text"`
+		} `json:"content"`
+	} `json:"citationsContent"`
+	Result json.RawMessage `json:"toolResult"`
+	Image  json.RawMessage `json:"image"`
+}
+
+type toolUse struct {
+	ID    string          `json:"toolUseId"`
+	Name  string          `json:"name"`
+	Input json.RawMessage `json:"input"`
+	Type  string          `json:"type"` // "server_tool_use": the server runs it
+}
+
+type reasoning struct {
+	Text *struct {
+		Text      string `json:"text"`
+		Signature string `json:"signature"`
+	} `json:"reasoningText"`
+	Redacted string `json:"redactedContent"`
+}
+
+// whole is a reply that is not a stream.
+type whole struct {
+	Output *struct {
+		Message struct {
+			Content []json.RawMessage `json:"content"`
+		} `json:"message"`
+	} `json:"output"`
+	Stop    string     `json:"stopReason"`
+	Usage   *wireUsage `json:"usage"`
+	Message string     `json:"message"` // of an error
+}
+
+// wireUsage is the server's token counts. Input excludes tokens read from the cache and written to it.
+type wireUsage struct {
+	Input      int `json:"inputTokens"`
+	Output     int `json:"outputTokens"`
+	CacheRead  int `json:"cacheReadInputTokens"`
+	CacheWrite int `json:"cacheWriteInputTokens"`
+	Details    []struct {
+		TTL    string `json:"ttl"`
+		Tokens int    `json:"inputTokens"`
+	} `json:"cacheDetails"`
+}
+
+func (u *wireUsage) tokens() *llm.Usage {
+	if u == nil || u.Input+u.Output+u.CacheRead+u.CacheWrite == 0 {
+		return nil
+	}
+	out := &llm.Usage{Input: u.Input, Output: u.Output, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite}
+	for _, d := range u.Details {
+		if d.TTL == "1h" {
+			out.CacheWrite1h += min(d.Tokens, u.CacheWrite)
+		}
+	}
+	return out
+}
+
+// decoder turns a reply into deltas and a message.
+type decoder struct {
+	reply *llm.Reply
+	yield func(llm.Delta) bool
+	host  string // owner of signatures
+	model string
+	req   *llm.Request
+
+	stopped bool
+	started bool
+	usage   *wireUsage
+	stop    string // stopReason, "" before it came
+	parts   []llm.Part
+	open    *openBlock
+	last    int           // contentBlockIndex of the newest block that ended, or -1
+	broken  *llm.ToolCall // a call with invalid input: kept, or cut by the output limit?
+	ids     map[string]bool
+	calls   int
+	message llm.Message
+}
+
+// openBlock is the block being received.
+type openBlock struct {
+	index     int
+	kind      kind
+	text      []byte // of a call: its input
+	signature string
+	redacted  string
+	tool      toolUse
+	start     json.RawMessage // of a result of the server's
+	result    []json.RawMessage
+}
+
+type kind int
+
+const (
+	textBlock kind = iota
+	thoughtBlock
+	callBlock
+	serverBlock // of a tool that the server runs
+)
+
+// run reads events to the end of the reply.
+func (d *decoder) run(ctx context.Context) error {
+	events := d.reply.Events()
+	d.last = -1
+	for {
+		ev, err := events.Next()
+		if errors.Is(err, io.EOF) && d.stop != "" && ctx.Err() == nil {
+			return nil
+		}
+		if err != nil {
+			return d.reply.Failed(ctx, err)
+		}
+		if d.reply.Framing == llm.FramingJSON {
+			if err := d.whole(ctx, ev); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := d.event(string(ev.Name), ev.Data); err != nil {
+			return err
+		}
+		if d.usage != nil && d.stop != "" {
+			return nil // metadata is the last event
+		}
+	}
+}
+
+// event handles one event. Unknown ones have no effect.
+func (d *decoder) event(name string, data []byte) error {
+	switch name {
+	case "messageStart", "contentBlockStart", "contentBlockDelta", "contentBlockStop", "messageStop", "metadata":
+	default:
+		return nil
+	}
+	var e event
+	if name == "contentBlockDelta" && quickText(data, &e) {
+		return d.deltaOf(&e, data)
+	}
+	if err := json.Unmarshal(data, &e); err != nil {
+		return d.reply.Broken("an event cannot be read", data)
+	}
+	d.begin()
+	var err error
+	switch name {
+	case "contentBlockStart":
+		err = d.startBlock(&e, data)
+	case "contentBlockDelta":
+		err = d.deltaOf(&e, data)
+	case "contentBlockStop":
+		err = d.endBlock(e.Index)
+	case "messageStop":
+		d.stop = cmp.Or(e.Stop, "end_turn")
+	case "metadata":
+		d.usage = e.Usage
+	}
+	if err == nil && d.stopped {
+		err = llm.ErrStopped
+	}
+	return err
+}
+
+// begin reports the start of the reply, once.
+func (d *decoder) begin() {
+	if !d.started {
+		d.started = true
+		d.send(llm.Started{Model: d.model})
+	}
+}
+
+func (d *decoder) send(x llm.Delta) {
+	if !d.stopped && !d.yield(x) {
+		d.stopped = true
+	}
+}
+
+func (d *decoder) startBlock(e *event, raw []byte) error {
+	if e.Start == nil || e.Start.Tool == nil && !hasValue(e.Start.Result) {
+		return nil // a text or a thought begins with its first piece
+	}
+	if e.Index <= d.last {
+		return d.reply.Broken("a block of the reply begins again after its end", raw)
+	}
+	if d.open != nil && d.open.index == e.Index {
+		return nil // begun twice
+	}
+	if e.Start.Tool == nil {
+		err := d.next(e.Index, serverBlock)
+		if err == nil {
+			d.open.start = bytes.Clone(e.Start.Result)
+		}
+		return err
+	}
+	if err := d.next(e.Index, callBlock); err != nil {
+		return err
+	}
+	t := *e.Start.Tool
+	if t.Type == "server_tool_use" {
+		d.open.kind, d.open.tool = serverBlock, t
+		return nil
+	}
+	t.ID, t.Name = d.unique(t.ID), cmp.Or(t.Name, "unknown") // such a call is answered and never run
+	d.open.tool = t
+	d.calls++
+	d.send(llm.ToolDelta{Index: len(d.parts), ID: t.ID, Name: t.Name})
+	return nil
+}
+
+// next ends the open block and begins another.
+func (d *decoder) next(index int, k kind) error {
+	if d.open != nil {
+		if d.open.kind == callBlock && !isObject(d.open.text) {
+			return d.reply.Broken("a call of the stream has no end", d.open.text)
+		}
+		d.last = d.open.index
+		d.close()
+	}
+	d.settleBroken(false)
+	d.open = &openBlock{index: index, kind: k}
+	return nil
+}
+
+// deltaOf handles a piece of a block.
+func (d *decoder) deltaOf(e *event, raw []byte) error {
+	if e.Delta == nil {
+		return nil
+	}
+	d.begin()
+	k := textBlock
+	switch x := e.Delta; {
+	case x.Tool != nil:
+		k = callBlock
+	case x.Reasoning != nil:
+		k = thoughtBlock
+	case hasValue(x.Result):
+		k = serverBlock
+	case x.Text == nil:
+		return nil // a citation, or another piece that changes no text
+	}
+	if e.Index <= d.last {
+		return d.reply.Broken("a block of the reply went on after its end", raw)
+	}
+	if d.open == nil || d.open.index != e.Index {
+		if k == callBlock {
+			return d.reply.Broken("a call of the reply has no beginning", raw)
+		}
+		if k == textBlock && *e.Delta.Text == "" {
+			return nil
+		}
+		if err := d.next(e.Index, k); err != nil {
+			return err
+		}
+	}
+	d.grow(e.Delta, k)
+	if d.stopped {
+		return llm.ErrStopped
+	}
+	return nil
+}
+
+func (d *decoder) grow(x *delta, k kind) {
+	o := d.open
+	switch {
+	case o.kind == serverBlock && k == callBlock:
+		o.text = append(o.text, x.Tool.Input...)
+	case k == serverBlock:
+		o.result = append(o.result, bytes.Clone(x.Result))
+	case k == callBlock:
+		o.text = append(o.text, x.Tool.Input...)
+		if x.Tool.Input != "" {
+			d.send(llm.ToolDelta{Index: len(d.parts), JSON: x.Tool.Input})
+		}
+	case k == thoughtBlock:
+		o.text = append(o.text, x.Reasoning.Text...)
+		o.redacted += x.Reasoning.Redacted
+		if x.Reasoning.Text != "" {
+			d.send(llm.ReasoningDelta{Index: len(d.parts), Text: x.Reasoning.Text})
+		}
+		if o.signature += x.Reasoning.Signature; x.Reasoning.Signature != "" {
+			d.send(llm.ReasoningDelta{Index: len(d.parts), Signature: x.Reasoning.Signature})
+		}
+	case *x.Text != "":
+		o.text = append(o.text, *x.Text...)
+		d.send(llm.TextDelta{Index: len(d.parts), Text: *x.Text})
+	}
+}
+
+func (d *decoder) endBlock(index int) error {
+	if d.open != nil && d.open.index == index {
+		d.last = index
+		d.close()
+	}
+	return nil
+}
+
+// close ends the open block.
+func (d *decoder) close() {
+	o := d.open
+	d.open = nil
+	switch o.kind {
+	case callBlock:
+		d.closeCall(o)
+	case thoughtBlock:
+		d.part(llm.Reasoning{Text: string(o.text), Signature: o.signature, Data: o.redacted, Provider: d.host})
+	case serverBlock:
+		d.part(llm.Opaque{Provider: d.host, JSON: o.serverJSON()})
+	default:
+		d.part(llm.Text{Text: string(o.text)})
+	}
+}
+
+// part adds a complete part.
+func (d *decoder) part(p llm.Part) {
+	d.send(llm.PartDone{Index: len(d.parts), Part: p})
+	d.parts = append(d.parts, p)
+}
+
+// serverJSON is a block of a tool of the server's, as it goes back.
+func (o *openBlock) serverJSON() json.RawMessage {
+	if len(o.result) > 0 || o.start != nil {
+		b := []byte(`{"toolResult":{`)
+		if isObject(o.start) {
+			inner := llm.AppendCanonical(nil, o.start)
+			b = append(separated(append(b, inner[1:len(inner)-1]...)), `"content":[`...)
+		} else {
+			b = append(b, `"content":[`...)
+		}
+		for i, r := range o.result {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = append(b, bytes.Trim(bytes.TrimSpace(r), "[]")...)
+		}
+		return append(b, "]}}"...)
+	}
+	b := llm.AppendQuoted([]byte(`{"toolUse":{"toolUseId":`), o.tool.ID)
+	b = llm.AppendQuoted(append(b, `,"name":`...), o.tool.Name)
+	b = append(b, `,"type":"server_tool_use","input":`...)
+	if !isObject(o.text) {
+		return append(b, "{}}}"...)
+	}
+	return append(llm.AppendCanonical(b, o.text), "}}"...)
+}
+
+func (d *decoder) closeCall(o *openBlock) {
+	text := bytes.TrimSpace(o.text)
+	if len(text) == 0 {
+		text = []byte("{}")
+	}
+	c := llm.ToolCall{ID: o.tool.ID, Name: o.tool.Name}
+	if !isObject(text) || o.tool.Name == "unknown" {
+		c.Input, c.Raw = json.RawMessage("{}"), cmp.Or(string(o.text), "{}")
+		d.broken = &c
+		return
+	}
+	c.Input = llm.AppendCanonical(make([]byte, 0, len(text)), text)
+	d.parts = append(d.parts, c)
+	d.send(llm.ToolReady{Index: len(d.parts) - 1, Call: c})
+}
+
+// settleBroken ends a call with invalid input. One that the output limit cut is dropped.
+func (d *decoder) settleBroken(cut bool) {
+	if d.broken == nil {
+		return
+	}
+	c := *d.broken
+	if d.broken = nil; !cut {
+		d.part(c)
+	}
+}
+
+// unique returns id, or a new one if that is empty or taken.
+func (d *decoder) unique(id string) string {
+	for id == "" || d.ids[id] || d.taken(id) {
+		id = fmt.Sprintf("tooluse_%016x", rand.Uint64())
+	}
+	if d.ids == nil {
+		d.ids = map[string]bool{}
+	}
+	d.ids[id] = true
+	return id
+}
+
+// taken reports whether a call of the conversation has an id.
+func (d *decoder) taken(id string) bool {
+	for i := range d.req.Messages {
+		for _, p := range d.req.Messages[i].Parts {
+			if c, ok := p.(llm.ToolCall); ok && c.ID == id {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// whole handles a reply that is one JSON value, as if it had been streamed.
+func (d *decoder) whole(ctx context.Context, ev llm.Event) error {
+	var w whole
+	switch err := json.Unmarshal(ev.Data, &w); {
+	case err != nil && ev.Cut:
+		return d.reply.Failed(ctx, io.EOF)
+	case err != nil, w.Output == nil && w.Message == "":
+		return d.reply.Broken("the answer holds no message", ev.Data)
+	case w.Output == nil:
+		return d.reply.Reported("", w.Message)
+	}
+	d.begin()
+	for i, raw := range w.Output.Message.Content {
+		if err := d.wholeBlock(i, raw); err != nil {
+			return err
+		}
+	}
+	d.stop, d.usage = cmp.Or(w.Stop, "end_turn"), w.Usage
+	return nil
+}
+
+func (d *decoder) wholeBlock(i int, raw json.RawMessage) error {
+	var b block
+	if json.Unmarshal(raw, &b) != nil {
+		return d.reply.Broken("a block of the answer cannot be read", raw)
+	}
+	var pieces []delta
+	switch {
+	case b.Text != nil:
+		pieces = []delta{{Text: b.Text}}
+	case b.Cited != nil:
+		for j := range b.Cited.Content {
+			pieces = append(pieces, delta{Text: &b.Cited.Content[j].Text})
+		}
+	case b.Reasoning != nil:
+		r := reasoningDelta{Redacted: b.Reasoning.Redacted}
+		if t := b.Reasoning.Text; t != nil {
+			r.Text, r.Signature = t.Text, t.Signature
+		}
+		pieces = []delta{{Reasoning: &r}}
+	case b.Tool != nil:
+		if err := d.startBlock(&event{Index: i, Start: &b}, raw); err != nil {
+			return err
+		}
+		pieces = []delta{{Tool: &toolDelta{Input: inputText(b.Tool.Input)}}}
+	default: // a block of the server's tools
+		if err := d.next(i, textBlock); err != nil {
+			return err
+		}
+		d.open = nil
+		d.part(llm.Opaque{Provider: d.host, JSON: llm.AppendCanonical(nil, raw)})
+		return nil
+	}
+	for j := range pieces {
+		if err := d.deltaOf(&event{Index: i, Delta: &pieces[j]}, raw); err != nil {
+			return err
+		}
+	}
+	return d.endBlock(i)
+}
+
+// inputText is the input of a call of a whole reply: an object, or its text.
+func inputText(raw json.RawMessage) string {
+	var s string
+	if len(raw) > 0 && raw[0] == '"' && json.Unmarshal(raw, &s) == nil {
+		return s
+	}
+	if !hasValue(raw) {
+		return "{}"
+	}
+	return string(raw)
+}
+
+func hasValue(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }
+
+// finish completes the parts and makes the message. Without a reported usage it is estimated.
+func (d *decoder) finish() error {
+	stop := d.reason()
+	if o := d.open; o != nil { // without its own end
+		switch {
+		case o.kind == callBlock && !isObject(o.text) && stop == llm.StopMaxTokens:
+			d.open = nil
+		case o.kind == callBlock && !isObject(o.text):
+			return d.reply.Broken("the reply ended inside a call", o.text)
+		default:
+			d.close()
+		}
+	}
+	d.settleBroken(stop == llm.StopMaxTokens || stop == llm.StopContextWindow)
+	if d.stop == "malformed_tool_use" || d.stop == "malformed_model_output" {
+		return d.reply.Broken("the model wrote a reply that cannot be read", []byte(d.stop))
+	}
+	if d.stopped {
+		return llm.ErrStopped
+	}
+	d.message = llm.Message{Role: llm.Assistant, Parts: d.parts, Model: d.model, Stop: stop, Usage: d.usage.tokens()}
+	if d.message.Usage == nil {
+		d.message.Usage = &llm.Usage{Input: llm.EstimateRequest(d.req), Output: llm.EstimateTokens(d.message), Estimated: true}
+	}
+	return nil
+}
+
+// reason says why the reply ended.
+func (d *decoder) reason() llm.StopReason {
+	switch d.stop {
+	case "max_tokens":
+		return llm.StopMaxTokens
+	case "model_context_window_exceeded":
+		return llm.StopContextWindow
+	case "stop_sequence":
+		return llm.StopSequence
+	case "guardrail_intervened", "content_filtered":
+		return llm.StopRefusal
+	case "pause_turn":
+		return llm.StopPauseTurn
+	}
+	if d.calls > 0 {
+		return llm.StopToolUse
+	}
+	return llm.StopEndTurn
+}
