@@ -125,8 +125,11 @@ func TestWholeRepliesAreDecoded(t *testing.T) {
 		{"reasoningContent":{"reasoningText":{"text":"Hm.","signature":"s"}}},{"citationsContent":{"content":[{"text":"Cited"}],"citations":[]}},
 		{"text":"Look"},{"toolUse":{"toolUseId":"t1","name":"Read","input":{"a": 1}}},{"searchResult":{"x":1}}]}},"stopReason":"tool_use","usage":{"inputTokens":1,"outputTokens":2,"totalTokens":3}}`))
 	want := []llm.Part{
-		llm.Reasoning{Text: "Hm.", Signature: "s", Provider: host}, llm.Text{Text: "Cited"}, llm.Text{Text: "Look"},
-		llm.ToolCall{ID: "t1", Name: "Read", Input: json.RawMessage(`{"a":1}`)}, llm.Opaque{Provider: host, JSON: json.RawMessage(`{"searchResult":{"x":1}}`)},
+		llm.Reasoning{Text: "Hm.", Signature: "s", Provider: host},
+		llm.Text{Text: "Cited"},
+		llm.Text{Text: "Look"},
+		llm.ToolCall{ID: "t1", Name: "Read", Input: json.RawMessage(`{"a":1}`)},
+		llm.Opaque{Provider: host, JSON: json.RawMessage(`{"searchResult":{"x":1}}`)},
 	}
 	if err != nil || len(ready) != 1 || m.Stop != llm.StopToolUse {
 		t.Fatalf("%+v %v", m, err)
@@ -198,8 +201,11 @@ func conversation() *llm.Request {
 		Messages: []llm.Message{
 			{Role: llm.User, Parts: []llm.Part{llm.Text{Text: "look"}, llm.Media{MIME: "image/png", Data: []byte{1, 2}}, pdf, llm.Text{Text: "  "}}},
 			{Role: llm.Assistant, Parts: []llm.Part{
-				llm.Reasoning{Text: "Hm.", Signature: "sig", Provider: host}, llm.Reasoning{Text: "of another", Signature: "x", Provider: "other"},
-				llm.Reasoning{Data: "cmVk", Provider: host}, llm.Text{Text: "Both."}, a, b,
+				llm.Reasoning{Text: "Hm.", Signature: "sig", Provider: host},
+				llm.Reasoning{Text: "of another", Signature: "x", Provider: "other"},
+				llm.Reasoning{Data: "cmVk", Provider: host},
+				llm.Text{Text: "Both."},
+				a, b,
 			}},
 			{Role: llm.User, Parts: []llm.Part{llm.TextResult(a, "package a", false), llm.TextResult(b, "", true), llm.Text{Text: "also b"}}},
 			{Role: llm.User, Parts: []llm.Part{llm.Text{Text: "and c"}}},
