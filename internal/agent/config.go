@@ -41,14 +41,15 @@ type Config struct {
 	// all of them together.
 	Parent *Agent
 
-	Model      llm.Model
-	Fallback   []llm.Model // tried in order when Model is overloaded or down
-	Transcript Transcript
-	MaxSteps   int     // in one turn, with those of the agents that this one starts; 0: no limit
-	BudgetUSD  float64 // for all turns, likewise; 0: no limit; checked before each step
-	Effort     llm.Effort
-	MaxTokens  int           // output limit per reply; 0: the model's default
-	RetryBase  time.Duration // first wait after a reply that broke off, doubling; 0: 1 s
+	Model       llm.Model
+	Fallback    []llm.Model // tried in order when Model is overloaded or down
+	Transcript  Transcript
+	MaxSteps    int     // in one turn, with those of the agents that this one starts; 0: no limit
+	BudgetUSD   float64 // for all turns, likewise; 0: no limit; checked before each step
+	Effort      llm.Effort
+	Temperature *float64      // nil: the model's default
+	MaxTokens   int           // output limit per reply; 0: the model's default
+	RetryBase   time.Duration // first wait after a reply that broke off, doubling; 0: 1 s
 
 	// Tools is asked before each step and each Invoke, so it must be cheap while nothing changes. An error
 	// ends the turn.

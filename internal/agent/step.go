@@ -24,7 +24,7 @@ func (t *turn) step(ctx context.Context) (llm.Message, outcome, error) {
 	began := t.cfg.Clock()
 	for {
 		req := &llm.Request{
-			System: t.system, Tools: t.tools.Load().list(info), Effort: effort, MaxTokens: t.limit(), Spent: t.spent,
+			System: t.system, Tools: t.tools.Load().list(info), Effort: effort, Temperature: t.cfg.Temperature, MaxTokens: t.limit(), Spent: t.spent,
 			Messages: t.repr.repair(t.cfg.Transcript.Messages(), t.cfg.Transcript.Revision(), info),
 		}
 		if len(req.Messages) == 0 {

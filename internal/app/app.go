@@ -120,7 +120,7 @@ func Open(o Options) (*Instance, error) {
 	i.logs = &session.Opener{Store: session.NewStore(i.paths.DataHome), KeepNothing: o.NoPersistence}
 	i.trees = worktree.New(i.runner, func() config.Worktree { return i.settings().Worktree })
 	i.checkpoints = checkpoint.New(o.Config.Settings.Snapshots, i.projectDir(), git.New(i.runner).WithEnviron(i.ChildEnv))
-	i.extensions = extension.New(extension.Options{Config: i.conf.Load, Dir: dir, Bare: o.Bare, NoSkills: o.NoSkills, Skills: o.Skills, Agent: o.Agent, Canonical: i.tools.Name, Agents: func() []subagent.Kind { return o.Agents }})
+	i.extensions = extension.New(extension.Options{Config: i.conf.Load, Dir: dir, Bare: o.Bare, NoSkills: o.NoSkills, Skills: o.Skills, Agent: o.Agent, Tools: i.tools, Agents: func() []subagent.Kind { return o.Agents }})
 	i.hooks = i.extensions.Hooks(o.Hooks, i.tools, o.Boundary, i.runner, i.ChildEnv)
 	i.customs = i.extensions.CustomTools(i.tools, o.Boundary, i.runner, i.ChildEnv)
 	i.servers = serverset.New(serverset.Options{Config: i.conf.Load, Dir: dir, Flags: o.Servers, Bare: o.Bare, Keep: !o.NoPersistence, Version: o.Version, Builtin: tool.Names(), Runner: i.runner, Boundary: o.Boundary, Environ: i.ChildEnv})

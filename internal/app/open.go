@@ -58,7 +58,7 @@ type SessionOptions struct {
 
 // NewSession opens a conversation. The model is not called.
 func (i *Instance) NewSession(ctx context.Context, o SessionOptions) (s *Session, err error) {
-	s = &Session{inst: i, chain: o.Chain, parent: o.Parent, kind: i.extensions.Agent(o.Kind), tree: o.Tree, bus: o.Bus, shared: o.Bus != nil, boundaries: o.Boundaries, lingers: o.Linger, opened: make(chan struct{})}
+	s = &Session{inst: i, chain: o.Chain, parent: o.Parent, kind: i.extensions.Agent(o.Kind, o.Tree.At()), tree: o.Tree, bus: o.Bus, shared: o.Bus != nil, boundaries: o.Boundaries, lingers: o.Linger, opened: make(chan struct{})}
 	if err := o.checkParent(i); err != nil {
 		return nil, err
 	}
@@ -242,7 +242,7 @@ func (s *Session) newAgent(ctx context.Context, model llm.Model) error {
 	if p := s.parent; p != nil {
 		cfg.Parent, cfg.Effort = p.agent, p.Effort()
 	}
-	cfg.Effort = s.kind.Effort(cfg.Effort)
+	cfg.Effort, cfg.Temperature = s.kind.Effort(cfg.Effort), s.kind.Kind().Warmth()
 	if s.interactive {
 		cfg.Ask = s.approver.AskAgent
 	}

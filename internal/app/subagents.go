@@ -27,7 +27,11 @@ func (s *Session) openAgent(ctx context.Context, k *subagent.Kind, r subagent.Re
 	if err := s.kind.Kind().MayStart(k.Name); err != nil {
 		return nil, err
 	}
-	s.Policy().AddKind(k.Permission(s.inst.tools.Name))
+	kind, err := s.inst.extensions.AgentKind(k, s.tree.At())
+	if err != nil {
+		return nil, err
+	}
+	s.Policy().AddKind(kind)
 	return s.inst.NewSession(ctx, SessionOptions{
 		Chain: append(slices.Clone(s.chain), k.Name+"/"+r.Call), Parent: s, Tree: r.Tree, Bus: s.bus, Kind: k, Resume: r.Resume,
 		ID: r.NewSession(), Linger: -1, Model: r.ModelName(s.inst.settings().Subagents.Model, k), Interactive: s.interactive && !k.NoAsk,

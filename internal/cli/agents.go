@@ -65,13 +65,21 @@ type kindJSON struct {
 	Isolation   string   `json:"isolation,omitempty"` // worktree
 	Background  bool     `json:"background,omitempty"`
 	Color       string   `json:"color,omitempty"`
-	Notes       []string `json:"notes,omitempty"` // fields that have no effect, and why
+	Temperature *float64 `json:"temperature,omitempty"`
+	Memory      string   `json:"memory,omitempty"` // user, project or local
+	Eval        bool     `json:"eval,omitempty"`
+	Permissions any      `json:"permissions,omitempty"` // with the lists allow, ask and deny
+	Notes       []string `json:"notes,omitempty"`       // fields that have no effect, and why
 }
 
 func kindForJSON(k *subagent.Kind) kindJSON {
 	out := kindJSON{
-		k.Name, k.Description, k.Source, k.Path, k.Tools, k.Without, k.Model, k.MaxSteps, k.ReadOnly,
-		k.Effort, string(k.Mode), k.Skills, "", k.Background, k.Color, k.Notes,
+		Name: k.Name, Description: k.Description, Source: k.Source, Path: k.Path, Tools: k.Tools, Without: k.Without, Model: k.Model, MaxTurns: k.MaxSteps,
+		ReadOnly: k.ReadOnly, Effort: k.Effort, Mode: string(k.Mode), Skills: k.Skills, Background: k.Background, Color: k.Color,
+		Temperature: k.Temperature, Memory: string(k.Memory), Eval: k.Eval, Notes: k.Notes,
+	}
+	if k.Permissions != nil {
+		out.Permissions = k.Permissions
 	}
 	if k.Isolated {
 		out.Isolation = "worktree"

@@ -91,6 +91,17 @@ func describeAgent(k *subagent.Kind) string {
 	if k.ReadOnly {
 		line("changes", "nothing")
 	}
+	if k.Temperature != nil {
+		line("temperature", fmt.Sprint(*k.Temperature))
+	}
+	if p := k.Permissions; p != nil {
+		line("allowed", strings.Join(p.Allow, ", "))
+		line("asked", strings.Join(p.Ask, ", "))
+		line("denied", strings.Join(p.Deny, ", "))
+	}
+	line("notes of", string(k.Memory))
+	line("skills", strings.Join(k.Skills, ", "))
+	line("colour", k.Color)
 	line("file", k.Path)
 	for _, n := range k.Notes {
 		line("note", n)

@@ -46,7 +46,8 @@ type Settings struct {
 
 	StatusLine  json.RawMessage `json:"statusLine"` // an object, or nil
 	OutputStyle string          `json:"outputStyle"`
-	Agent       string          `json:"agent"` // the kind of main conversations
+	Agent       string          `json:"agent"`  // the kind of main conversations
+	Agents      json.RawMessage `json:"agents"` // kinds of agents, an object by name, or nil
 	Language    string          `json:"language"`
 	Theme       string          `json:"theme"`
 	Keybindings json.RawMessage `json:"keybindings"` // an object or an array, or nil

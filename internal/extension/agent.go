@@ -19,9 +19,10 @@ import (
 // Agent is the kind of a session's agent: a subagent's, or the one that a main conversation is of, which it keeps in its
 // log as it was when it began. It is safe for concurrent use.
 type Agent struct {
-	f    *Folder
-	main bool
-	kind atomic.Pointer[subagent.Kind]
+	f     *Folder
+	main  bool
+	place *permission.Place // that it works in; nil: the project
+	kind  atomic.Pointer[subagent.Kind]
 
 	mu    sync.Mutex
 	notes []string
@@ -43,9 +44,9 @@ func (a *Agent) note(text string) {
 	}
 }
 
-// Agent makes that of a subagent of a kind, or, for nil, of a main conversation.
-func (f *Folder) Agent(k *subagent.Kind) *Agent {
-	a := &Agent{f: f, main: k == nil}
+// Agent makes that of a subagent of a kind, or, for nil, of a main conversation. Place is where it works; nil: the project.
+func (f *Folder) Agent(k *subagent.Kind, place *permission.Place) *Agent {
+	a := &Agent{f: f, main: k == nil, place: place}
 	a.kind.Store(k)
 	return a
 }
@@ -128,7 +129,7 @@ func (a *Agent) First(ctx context.Context, m llm.Message, before []llm.Message, 
 	if a.main && k.InitialPrompt != "" && at >= 0 {
 		m.Parts = slices.Insert(slices.Clone(m.Parts), at, llm.Part(llm.Text{Text: k.InitialPrompt}))
 	}
-	m.Parts = slices.Concat(m.Parts, load(ctx, k.Skills))
+	m.Parts = slices.Concat(m.Parts, a.notesPart(), load(ctx, k.Skills))
 	return m
 }
 
@@ -209,9 +210,19 @@ func (a *Agent) Become(ctx context.Context, name string, c Conversation) error {
 
 func (a *Agent) tools() permission.AgentKind {
 	if k := a.Kind(); k != nil {
-		return k.Permission(a.f.o.Canonical)
+		return a.mustAgentKind(k)
 	}
 	return permission.AgentKind{}
+}
+
+// mustAgentKind is the permissions of a kind; one whose rules cannot be read has no tools.
+func (a *Agent) mustAgentKind(k *subagent.Kind) permission.AgentKind {
+	out, err := a.f.AgentKind(k, a.place)
+	if err != nil {
+		a.note("the agent " + k.Name + " has no tools: " + err.Error())
+		return permission.AgentKind{Name: k.Name, Says: k.Description, ReadOnly: true, Tools: []string{}}
+	}
+	return out
 }
 
 // settle sets the mode, and notes another kind in the log; before the first message that is left to it.

@@ -13,6 +13,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/journal"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/permission"
+	"github.com/lathe-dev/lathe/internal/permission/call"
 	"github.com/lathe-dev/lathe/internal/prompt"
 	"github.com/lathe-dev/lathe/internal/session"
 	"github.com/lathe-dev/lathe/internal/skill"
@@ -33,7 +34,7 @@ type Options struct {
 	Agents   func() []subagent.Kind // kinds of agents in addition to those from files
 	Agent    string                 // the kind of main conversations, by name; empty: that of the settings
 
-	Canonical func(tool string) string // the name of a tool for any of its names
+	Tools *call.Catalogue // for the rules of agents
 }
 
 // Folder holds the skills, commands and output styles for work in one folder.
@@ -42,6 +43,7 @@ type Folder struct {
 	Styles style.Choice
 	Agents *subagent.Library
 	o      Options
+	inline inlineAgents
 	root   func() string // the topmost folder of the project; found once, since it is asked for at every look at the folders
 }
 
@@ -55,22 +57,10 @@ func New(o Options) *Folder {
 		return f.places().Folders()
 	})
 	f.Skills.Limit(o.Skills)
-	f.Agents = subagent.NewLibrary(f.agents, o.Agents)
+	f.Agents = subagent.NewLibrary(f.agents, f.givenAgents, func(k *subagent.Kind) error { _, err := f.AgentKind(k, nil); return err })
 	f.Styles.Folders = func() []string { return f.places().Styles() }
 	f.Styles.Configured = func() string { return o.Config().Settings.OutputStyle }
 	return f
-}
-
-// agents lists the folders of agent kinds.
-func (f *Folder) agents() []subagent.Folder {
-	if f.o.Bare {
-		return nil
-	}
-	var out []subagent.Folder
-	for _, d := range f.places().Named("agents") {
-		out = append(out, subagent.Folder{Path: d.Path, Source: d.Source, Bound: d.Bound})
-	}
-	return out
 }
 
 // Judges lists the judges of work done here: the built-in ones and those of files. The notes name the files that were left out.

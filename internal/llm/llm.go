@@ -214,14 +214,16 @@ type Effort string
 // Request is one call of a model. System, Tools and the beginning of Messages stay the same from step to
 // step, byte for byte, to keep the provider's prompt cache valid.
 type Request struct {
-	System     []Part // Text parts: the static system prompt
-	Messages   []Message
-	Tools      []ToolSpec
-	MaxTokens  int    // output limit; 0 means the model's own or 16,384, whichever is lower
-	Effort     Effort // "" is the model's default
-	ToolChoice string // "" or "auto", "none", "any", or a tool's name
-	Stop       []string
-	Spent      int // tokens of the running task that are no longer in Messages, for a provider that counts down a budget
+	System    []Part // Text parts: the static system prompt
+	Messages  []Message
+	Tools     []ToolSpec
+	MaxTokens int    // output limit; 0 means the model's own or 16,384, whichever is lower
+	Effort    Effort // "" is the model's default
+	// Temperature is left out for a model that does not take one: one that reasons. Nil: the model's default.
+	Temperature *float64
+	ToolChoice  string // "" or "auto", "none", "any", or a tool's name
+	Stop        []string
+	Spent       int // tokens of the running task that are no longer in Messages, for a provider that counts down a budget
 }
 
 // Model is one model of one provider, ready to be called. It is safe for concurrent use.

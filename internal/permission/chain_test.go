@@ -30,6 +30,9 @@ func TestAnAgentNeverMayDoMoreThanThoseAboveIt(t *testing.T) {
 			for range r.IntN(3) {
 				k.Without = append(k.Without, pick(tools...))
 			}
+			for range r.IntN(3) {
+				k.Rules = append(k.Rules, rules(t, Effect(pick("allow", "ask", "deny")), pick("Read", "Edit", "Bash", "Bash(git *)", "Edit(//w/a*)", "Read(//x/**)", "WebFetch"))...)
+			}
 			if r.IntN(3) == 0 {
 				k.Tools = []string{pick(tools...), pick(tools...), pick(tools...)}
 			}

@@ -13,7 +13,7 @@ func (c *call) granted(i int) (bool, refusal) {
 	if c.verdict[i].effect != "" {
 		return false, refusal{before: c.verdict[i].why}
 	}
-	if c.isPlan(i) {
+	if c.isPlan(i) || c.isNote(i) {
 		return true, refusal{}
 	}
 	switch a.Kind {
@@ -168,6 +168,9 @@ func (c *call) changes() bool {
 func (c *call) grantReason() Decision {
 	for _, a := range c.Accesses {
 		if a.Kind == Write && !harmlessDevice(a.Target) || a.Kind == Exec && !a.Command.Class.ReadOnly() {
+			if c.Mode != AcceptEdits && c.onlyNotes() {
+				return Decision{Effect: Allow, Layer: LayerMode, Reason: "it writes the agent's own notes"}
+			}
 			if c.Mode == Plan {
 				return Decision{Effect: Allow, Layer: LayerMode, Reason: "it writes the plan"}
 			}

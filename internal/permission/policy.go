@@ -110,7 +110,7 @@ func (p *Policy) Removed(tool string, agents ...string) bool {
 			removed = false
 		}
 	}
-	return removed || slices.ContainsFunc(p.chain(agents), func(k *AgentKind) bool { return !k.has(tool, traits) })
+	return removed || slices.ContainsFunc(p.chain(agents), func(k *AgentKind) bool { return !k.offers(tool, traits) })
 }
 
 // Decide decides on a request. It never fails; a call that it does not understand asks.
@@ -197,7 +197,7 @@ func (p *Policy) look(req Request) *call {
 			}
 			c.Accesses[i].Command = unanalysed(a.Target)
 		}
-		if !c.isPlan(i) {
+		if !c.isPlan(i) && !c.isNote(i) {
 			c.verdict[i] = p.guard(&c.Accesses[i])
 		}
 	}

@@ -10,6 +10,7 @@ package ruleset
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -46,6 +47,22 @@ func Read(c *config.Config, o Options) (rules []permission.Rule, notes []string,
 		b.add(permission.ParseRule(o.Tools, t, permission.Deny, line))
 	}
 	return b.rules, b.notes, b.err
+}
+
+// Of reads the rules in the file of an agent, whose name is their source. Of these also one that allows and cannot be read is an
+// error, since it has a place among few.
+func Of(o Options, name string, allow, ask, deny []string) ([]permission.Rule, error) {
+	b := ruleReader{o: o}
+	src := permission.Source{Name: name, Base: o.Dir}
+	for effect, texts := range map[permission.Effect][]string{permission.Allow: allow, permission.Ask: ask, permission.Deny: deny} {
+		for _, t := range texts {
+			b.add(permission.ParseRule(o.Tools, t, effect, src))
+		}
+	}
+	if b.err == nil && len(b.notes) > 0 && len(b.rules) < len(allow)+len(ask)+len(deny) {
+		return nil, errors.New(b.notes[0])
+	}
+	return b.rules, b.err
 }
 
 type ruleReader struct {

@@ -32,12 +32,13 @@ type Folder struct {
 type Catalog struct {
 	list  []*Kind // built-in ones first, then by name
 	Notes []string
+	check func(*Kind) error
 }
 
 // Find reads the folders, lowest precedence first, and adds the kinds of the command line, which only the organisation's
-// override. A file that cannot be used becomes a note.
-func Find(folders []Folder, given []Kind) *Catalog {
-	c := &Catalog{}
+// override. A file that cannot be used, or a kind that check refuses, becomes a note; check may be nil.
+func Find(folders []Folder, given []Kind, notes []string, check func(*Kind) error) *Catalog {
+	c := &Catalog{check: check, Notes: slices.Clone(notes)}
 	for _, k := range BuiltIn() {
 		c.add(k)
 	}
@@ -60,8 +61,22 @@ const SourceOrganisation = "organisation"
 
 func (c *Catalog) addAll(kinds []Kind) {
 	for _, k := range kinds {
-		c.add(k)
+		c.take(k, "agent "+k.Name+" ("+k.Source+")")
 	}
+}
+
+// take adds a kind with its notes, unless the check refuses it.
+func (c *Catalog) take(k Kind, at string) {
+	if c.check != nil {
+		if err := c.check(&k); err != nil {
+			c.Notes = append(c.Notes, fmt.Sprintf("the agent is left out: %s: %v", at, err))
+			return
+		}
+	}
+	for _, n := range k.Notes {
+		c.Notes = append(c.Notes, at+": "+n)
+	}
+	c.add(k)
 }
 
 // add adds a kind or replaces the one with its name.
@@ -91,10 +106,7 @@ func (c *Catalog) read(f Folder) {
 			continue
 		}
 		k.Source = f.Source
-		for _, n := range k.Notes {
-			c.Notes = append(c.Notes, path+": "+n)
-		}
-		c.add(k)
+		c.take(k, path)
 	}
 }
 
@@ -193,33 +205,40 @@ func Given(text []byte, source string) ([]Kind, error) {
 // safe for concurrent use.
 type Library struct {
 	folders func() []Folder
-	given   func() []Kind
+	given   func() ([]Kind, []string)
+	check   func(*Kind) error
 
 	mu      sync.Mutex
 	catalog *Catalog
 	stamp   uint64
 }
 
-// NewLibrary makes a library of the folders and the kinds of the command line, without reading any file.
-func NewLibrary(folders func() []Folder, given func() []Kind) *Library {
-	return &Library{folders: folders, given: given}
+// NewLibrary makes a library of the folders and of the kinds that are not from files, with notes about the latter. No file is read
+// yet. A kind that check refuses is left out; nil checks nothing.
+func NewLibrary(folders func() []Folder, given func() ([]Kind, []string), check func(*Kind) error) *Library {
+	return &Library{folders: folders, given: given, check: check}
 }
 
 // Catalog returns the current catalog: the same one until a file changes.
 func (l *Library) Catalog() *Catalog {
 	folders := l.folders()
-	stamp := stampOf(folders)
+	given, notes := l.given()
+	stamp := stampOf(folders, given, notes)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.catalog == nil || l.stamp != stamp {
-		l.catalog, l.stamp = Find(folders, l.given()), stamp
+		l.catalog, l.stamp = Find(folders, given, notes, l.check), stamp
 	}
 	return l.catalog
 }
 
 // stampOf returns a number that changes when a file that Find reads is added, removed or written.
-func stampOf(folders []Folder) uint64 {
+func stampOf(folders []Folder, given []Kind, notes []string) uint64 {
 	h := fnv.New64a()
+	h.Write([]byte(strings.Join(notes, "\n")))
+	for _, k := range given {
+		h.Write([]byte(k.Encode()))
+	}
 	for _, f := range folders {
 		h.Write([]byte(f.Path + "\x00" + f.Source + "\x00"))
 		for _, path := range markdown(f.Path) {

@@ -66,26 +66,24 @@ func (k *Kind) note(format string, args ...any) {
 // fill takes the fields of a file or of the command line. A field that restricts the agent and is not supported is an error.
 func (k *Kind) fill(f frontmatter.Fields) error {
 	k.Name, k.Description = f.Text("name"), f.Text("description")
-	switch {
-	case k.Name == "":
-		return errors.New(`it has no name; write "name: ..." at its top`)
-	case !goodName().MatchString(k.Name):
-		return fmt.Errorf("%q is no name of an agent: use letters, digits, '.', '-' and '_'", k.Name)
-	case k.Description == "":
-		return errors.New(`it has no description, by which the model chooses it; write "description: ..." at its top`)
+	if err := k.named(); err != nil {
+		return err
 	}
 	if f.Has("tools") {
 		k.Tools = append([]string{}, f.List("tools")...)
 	}
 	k.Without = f.List("disallowedTools")
 	k.limitSpawns()
-	for _, name := range slices.Concat(k.Tools, k.Without) {
+	for _, name := range k.Tools {
 		if strings.ContainsAny(name, "()") {
-			return fmt.Errorf("%q: tools and disallowedTools take names of tools; put patterns into the permission rules of the settings", name)
+			return fmt.Errorf("%q: tools takes names of tools; put patterns into permissions, for example deny: [\"Bash(rm *)\"]", name)
 		}
 	}
 	if slices.Contains(k.Tools, "*") {
 		k.Tools = nil
+	}
+	if err := k.fillRules(f); err != nil {
+		return err
 	}
 	k.Model, k.Effort = f.Text("model"), f.Text("effort")
 	if strings.EqualFold(k.Model, "inherit") {
@@ -109,7 +107,23 @@ func (k *Kind) fill(f frontmatter.Fields) error {
 		k.MaxSteps = n
 	}
 	k.InitialPrompt = f.Text("initialPrompt")
+	if err := k.fillMore(f); err != nil {
+		return err
+	}
+	k.unknown(f)
 	return k.fillMode(f)
+}
+
+func (k *Kind) named() error {
+	switch {
+	case k.Name == "":
+		return errors.New(`it has no name; write "name: ..." at its top`)
+	case !goodName().MatchString(k.Name):
+		return fmt.Errorf("%q is no name of an agent: use letters, digits, '.', '-' and '_'", k.Name)
+	case k.Description == "":
+		return errors.New(`it has no description, by which the model chooses it; write "description: ..." at its top`)
+	}
+	return nil
 }
 
 // limitSpawns takes the kinds out of Agent(a, b) among the tools, Claude Code's form for the only kinds that it may start.
@@ -144,13 +158,8 @@ func (k *Kind) fillMode(f frontmatter.Fields) error {
 	default:
 		return fmt.Errorf("isolation: %q is not known; write worktree, or take the line out", isolation)
 	}
-	if f.Has("hooks") {
-		return errors.New("hooks is not supported yet, and the agent would do without it; take the line out to use the agent")
-	}
-	for _, name := range []string{"mcpServers", "memory", "temperature"} {
-		if f.Has(name) {
-			k.note("%s is not supported yet: the agent works without it", name)
-		}
+	if f.Has("mcpServers") {
+		k.note("mcpServers is not supported yet: the agent works without it")
 	}
 	return nil
 }

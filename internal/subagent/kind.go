@@ -2,6 +2,7 @@ package subagent
 
 import (
 	"embed"
+	"encoding/json"
 	"strings"
 
 	"github.com/lathe-dev/lathe/internal/permission"
@@ -22,11 +23,15 @@ type Kind struct {
 
 	Mode permission.Mode `json:"permissionMode,omitempty"` // of its file; "": none
 
-	Model    string `json:"model,omitempty"` // a model's name; "": its parent's; Small: the small model
-	Effort   string `json:"effort,omitempty"`
-	MaxSteps int    `json:"maxTurns,omitempty"` // of one run; 0: its parent's limit alone
+	Permissions *Rules `json:"permissions,omitempty"`
+
+	Model       string   `json:"model,omitempty"` // a model's name; "": its parent's; Small: the small model
+	Effort      string   `json:"effort,omitempty"`
+	Temperature *float64 `json:"temperature,omitempty"` // from 0 to 2; nil: the model's default
+	MaxSteps    int      `json:"maxTurns,omitempty"`    // of one run; 0: its parent's limit alone
 
 	NoMemory   bool     `json:"noMemory,omitempty"`   // it gets no memory files and no git status
+	Memory     Scope    `json:"memory,omitempty"`     // of its notes; "": it keeps none
 	Skills     []string `json:"skills,omitempty"`     // loaded before it begins
 	Isolated   bool     `json:"isolated,omitempty"`   // it works in a copy of the project of its own
 	Background bool     `json:"background,omitempty"` // it runs beside its parent unless the call says otherwise
@@ -34,11 +39,20 @@ type Kind struct {
 
 	Eval bool `json:"eval,omitempty"` // judges look at its work before it ends
 
+	Hooks json.RawMessage `json:"hooks,omitempty"` // as in the settings: an object by event; nil: none
+
 	InitialPrompt string `json:"initialPrompt,omitempty"` // of a main conversation: stands before its first prompt
 
 	Source string   `json:"source"`          // its origin: "built-in", "user", "project", "organisation", "command line"
 	Path   string   `json:"path,omitempty"`  // its file, if it has one
 	Notes  []string `json:"notes,omitempty"` // fields of the file that have no effect, and why
+}
+
+// Rules are the permission rules of a kind, as in the settings. They only restrict: Allow has the exceptions from Ask.
+type Rules struct {
+	Allow []string `json:"allow,omitempty"`
+	Ask   []string `json:"ask,omitempty"`
+	Deny  []string `json:"deny,omitempty"`
 }
 
 // Small as a Kind's model is the small model of the settings.

@@ -63,6 +63,14 @@ func (k *Kind) Steps(other int) int {
 	return k.MaxSteps
 }
 
+// Warmth is the temperature of the kind's requests; nil: the model's default.
+func (k *Kind) Warmth() *float64 {
+	if k == nil {
+		return nil
+	}
+	return k.Temperature
+}
+
 // MayStart is the refusal of an agent of this kind to start one of another kind; nil may start all.
 func (k *Kind) MayStart(name string) error {
 	if k == nil || k.Spawns == nil || slices.ContainsFunc(k.Spawns, func(s string) bool { return strings.EqualFold(s, name) }) {

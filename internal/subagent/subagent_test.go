@@ -39,14 +39,19 @@ func TestReadFileTakesTheFieldsAndRefusesWhatWouldBeIgnored(t *testing.T) {
 		"no tools":       {"name: a\ndescription: b\ntools:", "a|b|[]|[]|||0|false|false||false|0", ""},
 		"nobody asked":   {"name: a\ndescription: b\npermissionMode: dontAsk", "a|b|[]|[]|||0|false|true||false|0", ""},
 		"wider mode":     {"name: a\ndescription: b\npermissionMode: bypassPermissions", "a|b|[]|[]|||0|false|false||false|1", ""},
-		"unknown colour": {"name: a\ndescription: b\ncolor: mauve\nmemory: user", "a|b|[]|[]|||0|false|false||false|2", ""},
+		"unknown colour": {"name: a\ndescription: b\ncolor: mauve\nmemery: user", "a|b|[]|[]|||0|false|false||false|2", ""},
 		"bad yaml":       {"name: a\ndescription: Use when: x", "a|Use when: x|[]|[]|||0|false|false||false|1", ""},
 		"no name":        {"description: b", "", "no name"},
 		"a slash":        {"name: a/b\ndescription: b", "", "no name of an agent"},
 		"no description": {"name: a", "", "no description"},
-		"a pattern":      {"name: a\ndescription: b\ntools: Bash(git log *)", "", "put patterns into the permission rules"},
+		"a pattern":      {"name: a\ndescription: b\ntools: Bash(git log *)", "", "put patterns into permissions"},
 		"unknown mode":   {"name: a\ndescription: b\npermissionMode: plann", "", "there is no mode"},
 		"hooks":          {"name: a\ndescription: b\nhooks: {}", "", "hooks is not supported yet"},
+		"a wrong hook":   {"name: a\ndescription: b\nhooks: 3", "", "hooks is an object"},
+		"too warm":       {"name: a\ndescription: b\ntemperature: 3", "", "no number from 0 to 2"},
+		"whose notes":    {"name: a\ndescription: b\nmemory: everybody", "", "write user, project or local"},
+		"a wrong list":   {"name: a\ndescription: b\npermissions: {denied: [Bash]}", "", "permissions.denied is not known"},
+		"no list":        {"name: a\ndescription: b\npermissions: Bash", "", "permissions is an object"},
 		"bad limit":      {"name: a\ndescription: b\nmaxTurns: few", "", "no number of steps"},
 	} {
 		k, err := subagent.ReadFile(put(t, filepath.Join(dir, name+".md"), "---\n"+c.top+"\n---\nYou judge.\n"))
@@ -74,6 +79,7 @@ func TestTheNearestKindOfANameHolds(t *testing.T) {
 	put(t, filepath.Join(dir, "user/explore.md"), kind("explore", "mine"))
 	put(t, filepath.Join(dir, "project/deep/er/a.md"), kind("a", "project"))
 	put(t, filepath.Join(dir, "project/broken.md"), "no block")
+	put(t, filepath.Join(dir, "project/refused.md"), kind("refused", "x"))
 	put(t, filepath.Join(dir, "org/o.md"), kind("o", "org"))
 	put(t, filepath.Join(dir, "outside.md"), kind("outside", "x"))
 	if err := os.Symlink(filepath.Join(dir, "outside.md"), filepath.Join(dir, "project/link.md")); err != nil {
@@ -90,7 +96,12 @@ func TestTheNearestKindOfANameHolds(t *testing.T) {
 			{Path: filepath.Join(dir, "none"), Source: "project"},
 			{Path: filepath.Join(dir, "org"), Source: subagent.SourceOrganisation},
 		}
-	}, func() []subagent.Kind { return given })
+	}, func() ([]subagent.Kind, []string) { return given, nil }, func(k *subagent.Kind) error {
+		if k.Name == "refused" {
+			return errors.New("its rules cannot be read")
+		}
+		return nil
+	})
 	c := lib.Catalog()
 	for name, want := range map[string]string{"a": "project", "Explore": "mine", "O": "org", "g": "given"} {
 		if k, err := c.Get(name); err != nil || k.Description != want {
@@ -103,7 +114,8 @@ func TestTheNearestKindOfANameHolds(t *testing.T) {
 	if _, err := c.Get("nobody"); err == nil || !strings.Contains(err.Error(), "general-purpose, explore, Plan, Bash, a, g, o") {
 		t.Error(err)
 	}
-	if len(c.Notes) != 2 || !strings.Contains(c.Notes[0]+c.Notes[1], "leads out of the project") || !strings.Contains(c.Notes[0]+c.Notes[1], "it has no name") {
+	notes := strings.Join(c.Notes, "\n")
+	if len(c.Notes) != 3 || !strings.Contains(notes, "leads out of the project") || !strings.Contains(notes, "it has no name") || !strings.Contains(notes, "refused.md: its rules cannot be read") {
 		t.Errorf("%q", c.Notes)
 	}
 	if got := c.Listing(4000); got != "- explore: mine\n- a: project\n- g: given\n- o: org" {
@@ -115,6 +127,59 @@ func TestTheNearestKindOfANameHolds(t *testing.T) {
 	put(t, filepath.Join(dir, "project/new.md"), kind("new", "x"))
 	if _, err := lib.Catalog().Get("new"); err != nil {
 		t.Error(err)
+	}
+}
+
+func TestReadFileTakesRulesTemperatureAndNotes(t *testing.T) {
+	k, err := subagent.ReadFile(put(t, filepath.Join(t.TempDir(), "a.md"), `---
+name: a
+description: b
+disallowedTools: WebFetch, Bash(rm *)
+permissions:
+  ask: [Bash]
+  allow: Bash(go test *)
+  deny:
+    - Edit(/docs/**)
+temperature: 0.2
+memory: project
+speed: fast
+---
+x
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := fmt.Sprintf("%v %v %v %v %v", k.Without, *k.Permissions, *k.Temperature, k.Memory, k.Notes)
+	if want := "[WebFetch] {[Bash(go test *)] [Bash] [Edit(/docs/**) Bash(rm *)]} 0.2 project [speed is no field of an agent and has no effect]"; got != want {
+		t.Error(got)
+	}
+	for scope, want := range map[subagent.Scope]string{"": "", subagent.User: "/c/agent-memory/a", subagent.Project: "/r/.claude/agent-memory/a", subagent.Local: "/r/.claude/agent-memory-local/a"} {
+		k.Memory = scope
+		if dir := k.NotesDir("/c", "/r"); filepath.ToSlash(dir) != want {
+			t.Error(scope, dir)
+		}
+	}
+}
+
+func TestAnAgentGetsTheBeginningOfItsNotes(t *testing.T) {
+	dir := t.TempDir()
+	if text, err := subagent.ReadNotes(dir); err != nil || !strings.Contains(text, dir) || !strings.HasSuffix(text, "There are none yet.") {
+		t.Errorf("%q %v", text, err)
+	}
+	put(t, filepath.Join(dir, "MEMORY.md"), "first\n"+strings.Repeat("more\n", 198)+"line 200\nline 201\n")
+	if text, err := subagent.ReadNotes(dir); err != nil || !strings.Contains(text, "MEMORY.md:\nfirst\n") || !strings.HasSuffix(text, "line 200") {
+		t.Errorf("%q %v", text, err)
+	}
+	put(t, filepath.Join(dir, "MEMORY.md"), strings.Repeat("x", 30_000))
+	if text, err := subagent.ReadNotes(dir); err != nil || strings.Count(text, "x") > 25_010 {
+		t.Errorf("%d bytes, %v", len(text), err)
+	}
+	secret := put(t, filepath.Join(t.TempDir(), "secret"), "token")
+	if err := errors.Join(os.Remove(filepath.Join(dir, "MEMORY.md")), os.Symlink(secret, filepath.Join(dir, "MEMORY.md"))); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := subagent.ReadNotes(dir); err == nil || strings.Contains(text, "token") {
+		t.Errorf("a link was followed: %q", text)
 	}
 }
 
@@ -148,7 +213,7 @@ func (c *conversation) Prompt(ctx context.Context, m llm.Message) (event.TurnEnd
 
 func agents(depth int, slots *subagent.Slots, run func(context.Context) (event.TurnEnd, error)) *subagent.Agents {
 	return subagent.New(subagent.Host{
-		Catalog: func() *subagent.Catalog { return subagent.Find(nil, nil) }, Depth: depth, Slots: slots,
+		Catalog: func() *subagent.Catalog { return subagent.Find(nil, nil, nil, nil) }, Depth: depth, Slots: slots,
 		NewID: rand.Text,
 		Open: func(_ context.Context, _ *subagent.Kind, r subagent.Request) (subagent.Conversation, error) {
 			return &conversation{id: r.Resume + "1", run: run}, nil

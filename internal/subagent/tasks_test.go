@@ -24,7 +24,7 @@ func newBench(t *testing.T) *bench {
 	b := &bench{opened: make(chan *conversation, 300), proceed: make(chan event.EndReason)}
 	n := 0
 	b.Agents = subagent.New(subagent.Host{
-		Catalog: func() *subagent.Catalog { return subagent.Find(nil, nil) }, Slots: subagent.NewSlots(100),
+		Catalog: func() *subagent.Catalog { return subagent.Find(nil, nil, nil, nil) }, Slots: subagent.NewSlots(100),
 		NewID: func() string { n++; return string(rune('a' + n - 1)) },
 		Note:  func(r subagent.Record) { b.log = append(b.log, r) },
 		Open: func(_ context.Context, _ *subagent.Kind, r subagent.Request) (subagent.Conversation, error) {

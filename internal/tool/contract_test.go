@@ -137,7 +137,7 @@ func desktop(t testing.TB) {
 // sampleAgents starts agents that answer at once.
 func sampleAgents() *subagent.Agents {
 	return subagent.New(subagent.Host{
-		Catalog: func() *subagent.Catalog { return subagent.Find(nil, nil) }, Slots: subagent.NewSlots(1),
+		Catalog: func() *subagent.Catalog { return subagent.Find(nil, nil, nil, nil) }, Slots: subagent.NewSlots(1),
 		NewID: func() string { return "agent-1" },
 		Open: func(context.Context, *subagent.Kind, subagent.Request) (subagent.Conversation, error) {
 			return &sampleAgent{}, nil

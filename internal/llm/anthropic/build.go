@@ -73,6 +73,9 @@ func (m *model) settings(req *llm.Request, think thinking) []field {
 	if think.param != "" {
 		fs = append(fs, field{"thinking", []byte(think.param)})
 	}
+	if req.Temperature != nil && think.param == "" && m.info.Thinking != llm.ThinkingAdaptive { // the others refuse it
+		fs = append(fs, field{"temperature", strconv.AppendFloat(nil, *req.Temperature, 'g', -1, 64)})
+	}
 	if c := m.outputConfig(req, think); c != "" {
 		fs = append(fs, field{"output_config", []byte("{" + c + "}")})
 	}

@@ -58,6 +58,9 @@ func (m *model) body(req *llm.Request) *llm.Body {
 func (m *model) head(req *llm.Request) []byte {
 	b := []byte(`{"generationConfig":{"maxOutputTokens":`)
 	b = strconv.AppendInt(b, int64(m.maxTokens(req)), 10)
+	if req.Temperature != nil {
+		b = strconv.AppendFloat(append(b, `,"temperature":`...), *req.Temperature, 'g', -1, 64)
+	}
 	if len(req.Stop) > 0 {
 		b = append(b, `,"stopSequences":`...)
 		for i, s := range req.Stop {

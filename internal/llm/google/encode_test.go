@@ -112,6 +112,14 @@ func TestEffortIsABudgetOrALevelByFamily(t *testing.T) {
 	}
 }
 
+func TestTheTemperatureIsSent(t *testing.T) {
+	cold := 0.0
+	body := string(newModel(t, "gemini-2.5-flash", Config{}).body(&llm.Request{Temperature: &cold, Messages: []llm.Message{llm.UserText("x")}}).Bytes())
+	if !strings.Contains(body, `"temperature":0,`) {
+		t.Error(body)
+	}
+}
+
 func TestSchemasAreRewrittenToTheSubset(t *testing.T) {
 	for in, want := range map[string]string{
 		``:                                  ``,

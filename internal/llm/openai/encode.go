@@ -77,7 +77,7 @@ func (m *model) head(req *llm.Request) []byte {
 		}
 		b = strconv.AppendInt(append(b, field...), int64(n), 10)
 	}
-	b = m.appendEffort(b, req.Effort)
+	b = m.appendTemperature(m.appendEffort(b, req.Effort), req)
 	if len(req.Stop) > 0 && !(m.traits.OpenAI && reasons(m.info.ID)) { // which refuse it
 		b = append(b, `,"stop":[`...)
 		for i, s := range req.Stop {
@@ -93,6 +93,14 @@ func (m *model) head(req *llm.Request) []byte {
 		b = appendToolChoice(b, req.ToolChoice)
 	}
 	return b
+}
+
+// appendTemperature writes the temperature, except for models that refuse one.
+func (m *model) appendTemperature(b []byte, req *llm.Request) []byte {
+	if req.Temperature == nil || reasons(m.info.ID) {
+		return b
+	}
+	return strconv.AppendFloat(append(b, `,"temperature":`...), *req.Temperature, 'g', -1, 64)
 }
 
 // maxTokens returns the output limit, or 0 for a model of unknown limits: local servers refuse a limit that

@@ -280,6 +280,19 @@ func TestEffortFitsTheModel(t *testing.T) {
 	}
 }
 
+func TestTheTemperatureIsSentWhereTheModelTakesOne(t *testing.T) {
+	warm := 0.25
+	req := &llm.Request{Temperature: &warm, Messages: []llm.Message{llm.UserText("x")}}
+	for id, want := range map[string]bool{"gpt-4o": true, "local": true, "gpt-5": false, "o3": false} {
+		m := newModel(t, Config{}, id)
+		for _, body := range []string{string(m.head(req)), string(m.responsesHead(req))} {
+			if got := strings.Contains(body, `"temperature":0.25`); got != want {
+				t.Errorf("%s: %s", id, body)
+			}
+		}
+	}
+}
+
 func TestCallIDsFitTheServer(t *testing.T) {
 	plain, short := newModel(t, Config{}, "gpt-4o"), newModel(t, Config{Traits: &Traits{ShortIDs: true}}, "m")
 	for _, id := range []string{"", "call_1", "toolu_01AVRkzbigpMbNJ3zjnuQ6ZE", strings.Repeat("x", 41), "fc_" + strings.Repeat("y", 60)} {

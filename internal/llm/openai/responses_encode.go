@@ -37,6 +37,7 @@ func (m *model) responsesHead(req *llm.Request) []byte {
 	} else if e := effort(&m.info, req.Effort); e != "" {
 		b = append(llm.AppendQuoted(append(b, `,"reasoning":{"effort":`...), e), '}')
 	}
+	b = m.appendTemperature(b, req)
 	if len(req.Tools) > 0 {
 		b = append(b, m.enc.list(req.Tools, appendResponsesTool)...)
 		b = appendResponsesChoice(b, req.ToolChoice)
