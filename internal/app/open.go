@@ -182,7 +182,10 @@ func (s *Session) setUp(ctx context.Context, model llm.Model) (err error) {
 		Store: s.env.Notes, Settings: func() (string, float64) { m := i.settings().Memory; return m.EmbeddingModel, m.MinSimilarity },
 		Embedder: i.Embedder, Count: s.CountRequest, Notice: s.publishAgent,
 	}
-	s.servers = i.servers.Join(mcp.Seat{Blob: s.env.SaveBlob, Ask: s.approver.Asker(), Notice: s.warn, Waits: !s.interactive || s.boundaries})
+	s.servers = i.servers.Join(mcp.Seat{
+		Blob: s.env.SaveBlob, Ask: s.approver.Asker(), Notice: s.warn, Waits: !s.interactive || s.boundaries, Roots: s.Dirs, Clean: prompt.Sanitize,
+		Messages: s.Messages, Revision: s.Revision, Model: s.Model, Models: i.ModelOrSmall, Count: s.CountRequest,
+	})
 	s.closers = append(s.closers, s.env.Agents.Close, s.servers.Leave)
 	s.registry, s.gate = s.newRegistry(), s.newGate()
 	return s.newAgent(ctx, model)

@@ -19,22 +19,41 @@ func (c *Console) Complete(ctx context.Context, q event.Query) []event.Candidate
 	}
 	switch q.Kind {
 	case event.QueryCommand:
-		return command.Complete(q.Text, extensions{c}.Skills(), c.used.score, q.Limit)
+		return command.Complete(q.Text, append(extensions{c}.Skills(), c.prompted()...), c.used.score, q.Limit)
 	case event.QueryArgument:
-		cmd, ok := command.Find(q.Name)
-		if !ok || cmd.Complete == nil {
-			return nil
-		}
-		out := cmd.Complete(ctx, host{c}, q.Text)
+		out := c.arguments(ctx, q)
 		return out[:min(limit, len(out))]
 	case event.QueryHistory:
 		return c.prompts.search(q.Text, q.Limit)
 	case event.QueryAttach:
 		return c.attached(q.Text)
 	case event.QueryFile:
-		return c.files(ctx, q.Text, limit)
+		found := c.inst.Servers().CompleteResource(ctx, q.Text, limit)
+		if room := limit - len(found); room > 0 {
+			found = append(found, c.files(ctx, q.Text, room)...)
+		}
+		return found
 	}
 	return nil
+}
+
+// arguments completes the argument of a command or of a server's prompt.
+func (c *Console) arguments(ctx context.Context, q event.Query) []event.Candidate {
+	if cmd, ok := command.Find(q.Name); ok && cmd.Complete != nil {
+		return cmd.Complete(ctx, host{c}, q.Text)
+	}
+	if p, ok := c.inst.Servers().FindPrompt(q.Name); ok {
+		return p.Complete(ctx, q.Text)
+	}
+	return nil
+}
+
+// prompted are the prompts of MCP servers, as commands.
+func (c *Console) prompted() (out []command.Skill) {
+	for _, p := range c.inst.Servers().Prompts() {
+		out = append(out, command.Skill{Name: p.Name, Args: p.Args, Help: p.Help, Source: "the MCP server " + p.Server, Typed: true})
+	}
+	return out
 }
 
 // files finds files below the working folders. A search that fails or is cancelled returns nothing.

@@ -87,11 +87,25 @@ func (c *Console) fileCommand(name, args string) (event.Output, error) {
 	s, ok := c.inst.Extensions().Skills.Catalog().Get(name)
 	switch {
 	case !ok:
-		return event.Output{}, command.Unknown(name, extensions{c}.Skills()...)
+		return c.serverPrompt(name, args)
 	case s.HiddenFromUser:
 		return event.Output{}, fmt.Errorf("/%s is for the model only (user-invocable: false)", s.Name)
 	}
 	c.used.note(s.Name)
+	m := llm.UserText("/" + strings.TrimSpace(name+" "+args))
+	return event.Output{Prompt: &m}, nil
+}
+
+// serverPrompt turns a prompt of an MCP server into a prompt. The session adds the text of the server's.
+func (c *Console) serverPrompt(name, args string) (event.Output, error) {
+	p, ok := c.inst.Servers().FindPrompt(name)
+	if !ok {
+		return event.Output{}, command.Unknown(name, append(extensions{c}.Skills(), c.prompted()...)...)
+	}
+	if _, err := p.Parse(args); err != nil {
+		return event.Output{}, err
+	}
+	c.used.note(p.Name)
 	m := llm.UserText("/" + strings.TrimSpace(name+" "+args))
 	return event.Output{Prompt: &m}, nil
 }

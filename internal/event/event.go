@@ -320,7 +320,17 @@ type Question struct {
 	Undo       string              `json:"undo,omitempty"`        // of a call that destroys data: which files /undo would bring back, which not
 	Preview    View                `json:"preview,omitempty"`
 	Call       *llm.ToolCall       `json:"call,omitempty"`
-	Schema     json.RawMessage     `json:"schema,omitempty"` // of a form (MCP elicitation)
+	Schema     json.RawMessage     `json:"schema,omitempty"` // of a form of an MCP server; Answer.Input may have all of it
+	// Elicitation: an MCP server asks.
+	Elicitation *Elicitation `json:"elicitation,omitempty"`
+}
+
+// Elicitation is an MCP server's question to the user. All of it is foreign text.
+type Elicitation struct {
+	Server string `json:"server"`
+	Mode   string `json:"mode"`          // form or url
+	URL    string `json:"url,omitempty"` // to open
+	ID     string `json:"id,omitempty"`
 }
 
 // Option is one way to answer.

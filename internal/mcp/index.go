@@ -16,8 +16,11 @@ import (
 // server claims of it, and the schema in the form that is sent. It is read at the start without parsing the schemas, which for many servers would take
 // longer than all the rest; the accepted list itself is read when the server is there.
 
+// indexResources is the line of a server that has resources.
+const indexResources = "+resources\n"
+
 // indexHead begins an index; it differs for each version of lathe, since names may be judged differently.
-func (v *server) indexHead() string { return "lathe MCP tools 1 " + v.set.o.Version + "\n" }
+func (v *server) indexHead() string { return "lathe MCP tools 2 " + v.set.o.Version + "\n" }
 
 func (v *server) indexFile() string { return strings.TrimSuffix(v.file, ".json") + ".index" }
 
@@ -25,12 +28,18 @@ func (v *server) indexFile() string { return strings.TrimSuffix(v.file, ".json")
 func (v *server) keepIndex() {
 	var b bytes.Buffer
 	b.WriteString(v.indexHead())
+	if v.resources {
+		b.WriteString(indexResources)
+	}
 	for _, l := range v.listed {
 		claim := "-"
 		if a := l.tool.Annotations; a != nil && a.ReadOnly {
 			claim = "reads"
 		} else if a != nil && a.Destructive != nil && *a.Destructive {
 			claim = "destroys"
+		}
+		if l.tool.Execution != nil && l.tool.Execution.TaskSupport == "required" {
+			claim += ",task"
 		}
 		b.WriteString(strconv.Quote(l.tool.Name) + "\t" + strconv.Quote(l.spec.Description) + "\t" + claim + "\t")
 		b.Write(l.spec.Schema) // compact, so without tabs and line breaks
@@ -56,6 +65,9 @@ func (v *server) remember() {
 }
 
 func (v *server) readIndex(data []byte) bool {
+	if rest, ok := bytes.CutPrefix(data, []byte(indexResources)); ok {
+		v.resources, data = true, rest
+	}
 	for line := range bytes.Lines(data) {
 		field := bytes.SplitN(bytes.TrimSuffix(line, []byte("\n")), []byte("\t"), 4)
 		if len(field) != 4 {
@@ -68,7 +80,11 @@ func (v *server) readIndex(data []byte) bool {
 		}
 		l := &listed{server: v, tool: client.Tool{Name: name}, spec: llm.ToolSpec{Name: ToolName(v.entry.Name, name), Description: about, Schema: field[3]}}
 		destroys := true
-		switch string(field[2]) {
+		claim, task := strings.CutSuffix(string(field[2]), ",task")
+		if task {
+			l.tool.Execution = &client.Execution{TaskSupport: "required"}
+		}
+		switch claim {
 		case "reads":
 			l.tool.Annotations = &client.Annotations{ReadOnly: true}
 		case "destroys":

@@ -74,6 +74,7 @@ type Set struct {
 	waiting []entry.Entry
 	faults  []string
 	views   map[*View]bool
+	rooted  []string // the roots that were announced last
 }
 
 // New makes the set; nothing is read or started.

@@ -49,6 +49,10 @@ type server struct {
 	withheld []string
 	tokens   int
 	proposed []client.Tool // the list that waits for the user
+	callers  map[*View]int // the sessions that wait for the server, and how often
+
+	resources bool // it has, or had in an earlier run
+	offer     offer
 
 	relisting, stale bool
 }
@@ -131,14 +135,33 @@ func (v *server) start(a *start) {
 		return
 	}
 	v.client, v.state, v.err, a.client = c, Connected, nil, c
+	has := c.Has.Resources != nil
+	differs := has != v.resources
+	v.resources = has
 	changed := v.take(tools)
+	if differs {
+		v.keep()
+	}
 	v.mu.Unlock()
+	v.forgetResources()
 	close(a.done)
+	v.set.spawn(func() {
+		ctx, cancel := context.WithTimeout(v.set.life, timeout)
+		defer cancel()
+		v.learn(ctx, c)
+	})
+	changed = changed || differs
 	v.set.spawn(func() { v.watch(c) })
 	if changed {
 		v.set.version.Add(1)
 		v.set.spawn(v.askChanges)
 	}
+}
+
+func (v *server) isDisabled() bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.disabled
 }
 
 // failed notes a crash or failed start. The first one after an answer is followed by an attempt at once.
@@ -191,12 +214,14 @@ func (v *server) dial(ctx context.Context) (*client.Client, error) {
 		return nil, err
 	}
 	return client.Connect(ctx, t, client.Options{
-		Info: client.Info{Name: "lathe", Title: "lathe", Version: cmp.Or(v.set.o.Version, "0")}, Log: v.log.note,
-		Request: v.serve, Offers: map[string]any{"roots": map[string]any{"listChanged": false}},
+		Info: client.Info{Name: "lathe", Title: "lathe", Version: cmp.Or(v.set.o.Version, "0")}, Log: v.log.note, Logged: v.logged,
+		Request: v.serve, Offers: v.offers(), Updated: v.updated,
 		Changed: func(kind string) {
-			if kind == "tools" {
-				v.set.spawn(v.relist)
+			if kind == "resources" {
+				v.forgetResources()
+				return
 			}
+			v.set.spawn(v.relist)
 		},
 	})
 }
@@ -211,18 +236,10 @@ func (v *server) transport(ctx context.Context) (rpc.Transport, error) {
 	return v.remote(ctx)
 }
 
-// serve answers what the server asks of lathe.
-func (v *server) serve(_ context.Context, method string, _ json.RawMessage) (any, *rpc.Error) {
-	if method == "roots/list" {
-		return map[string]any{"roots": []any{map[string]string{"uri": "file://" + v.set.o.Dir, "name": "workspace"}}}, nil
-	}
-	return nil, &rpc.Error{Code: rpc.NoMethod, Message: "lathe does not serve " + strconv.Quote(method)}
-}
-
 // relistPause is the shortest time between two readings of a list that its server keeps changing.
 const relistPause = time.Second
 
-// relist reads the list of tools anew, after the server announced a change. Announcements that come meanwhile lead to one more reading.
+// relist reads the lists of tools and prompts anew, after the server announced a change. Announcements that come meanwhile lead to one more reading.
 func (v *server) relist() {
 	v.mu.Lock()
 	v.stale = true
@@ -265,6 +282,7 @@ func (v *server) relistOnce() bool {
 		v.set.version.Add(1)
 		v.set.spawn(v.askChanges)
 	}
+	v.learn(ctx, c)
 	return true
 }
 
@@ -274,7 +292,8 @@ func (v *server) call(ctx context.Context, tool string, input json.RawMessage, p
 	if err != nil {
 		return nil, err
 	}
-	if !v.offers(tool) {
+	offered := v.offered(tool)
+	if offered == nil {
 		return nil, errors.New("the server offers it no more, or with another description that the user has not accepted")
 	}
 	limit := 28 * time.Hour
@@ -292,7 +311,7 @@ func (v *server) call(ctx context.Context, tool string, input json.RawMessage, p
 	defer stop(nil)
 	timer := time.AfterFunc(idle, func() { stop(fmt.Errorf("the server gave no sign of progress for %s; the call was cancelled", idle)) })
 	defer timer.Stop()
-	r, err := c.CallTool(ctx, tool, input, func(p rpc.Progress) {
+	r, err := c.CallTool(ctx, *offered, input, func(p rpc.Progress) {
 		timer.Reset(idle)
 		progress(p)
 	})

@@ -66,7 +66,7 @@ func (v *server) accept(tools []client.Tool) {
 			continue
 		}
 		taken[name] = t.Name
-		l := &listed{server: v, tool: t, spec: llm.ToolSpec{Name: name, Description: describe(t), Schema: Schema(t.InputSchema)}}
+		l := &listed{server: v, tool: t, spec: llm.ToolSpec{Name: name, Description: v.describe(t), Schema: Schema(t.InputSchema)}}
 		v.tokens += size(l.spec)
 		v.listed = append(v.listed, l)
 	}
@@ -90,8 +90,8 @@ func (v *server) unfit(t client.Tool, taken string) string {
 	return ""
 }
 
-// describe is the description for the model.
-func describe(t client.Tool) string {
+// describe is the description for the model, which names its author.
+func (v *server) describe(t client.Tool) string {
 	text := strings.TrimSpace(strings.ToValidUTF8(t.Description, "\uFFFD"))
 	if text == "" && t.Annotations != nil {
 		text = t.Annotations.Title
@@ -102,7 +102,7 @@ func describe(t client.Tool) string {
 	if len(text) > maxDescription {
 		text = strings.ToValidUTF8(text[:maxDescription], "") + "…"
 	}
-	return text
+	return strings.TrimSpace("[described by the MCP server " + v.entry.Name + "] " + text)
 }
 
 // take compares a list with the accepted one and reports whether the tools that are offered changed. The first list, and tools that are new, are
@@ -204,10 +204,15 @@ func (v *server) keep() {
 	v.keepIndex()
 }
 
-func (v *server) offers(tool string) bool {
+// offered is a tool by its name at the server; nil if it may not be called.
+func (v *server) offered(tool string) *client.Tool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	return slices.ContainsFunc(v.listed, func(l *listed) bool { return l.tool.Name == tool })
+	at := slices.IndexFunc(v.listed, func(l *listed) bool { return l.tool.Name == tool })
+	if at < 0 {
+		return nil
+	}
+	return &v.listed[at].tool
 }
 
 // Accept accepts the descriptions that a server changed.

@@ -10,6 +10,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/agent"
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
+	"github.com/lathe-dev/lathe/internal/mcp/client"
 	"github.com/lathe-dev/lathe/internal/mcp/rpc"
 	"github.com/lathe-dev/lathe/internal/permission"
 )
@@ -20,6 +21,14 @@ type Seat struct {
 	Ask    func(ctx context.Context, q event.Question) (event.Answer, error)   // nil: nobody answers
 	Notice func(text string)                                                   // warns the user; foreign text. May be nil
 	Waits  bool                                                                // the first step waits for the servers of the command line
+
+	Roots    func() []string                                         // the working folders; nil: that of the set
+	Clean    func(text string) string                                // makes foreign text safe to send; nil: it is sent as it is
+	Messages func() []llm.Message                                    // of the conversation
+	Revision func() int                                              // changes whenever Messages does otherwise than to grow
+	Model    func() llm.ModelInfo                                    // that the conversation uses
+	Models   func(ctx context.Context, id string) (llm.Model, error) // by id, the small one for ""; answers requests of servers. Nil: none does
+	Count    func(purpose string, m llm.ModelInfo, usage llm.Usage)  // takes the cost of such a request
 }
 
 // View is a session's use of the set. It is safe for concurrent use.
@@ -32,6 +41,15 @@ type View struct {
 	first  map[string]bool // the tools that are sent, once the first step has begun
 	begun  bool            // first is settled
 	settle bool            // by the next call of Tools
+
+	forResources []agent.Tool
+	watching     map[watched]*client.Client // subscriptions
+	changed      []watched                  // resources that changed since the last step
+	told         map[string]bool            // servers whose instructions the conversation has; nil: not looked yet
+	toldAt       int                        // revision of the conversation that told belongs to
+	toldBytes    int
+	sampled      map[string]int  // tokens that a server's requests used
+	maySample    map[string]bool // servers that the user allowed requests in this session
 }
 
 // use is a tool and whether each request has its schema.
@@ -42,7 +60,7 @@ type use struct {
 
 // Join makes the view of a session. Leave it at the session's end.
 func (s *Set) Join(seat Seat) *View {
-	v := &View{set: s, seat: seat, tools: map[use]agent.Tool{}}
+	v := &View{set: s, seat: seat, tools: map[use]agent.Tool{}, watching: map[watched]*client.Client{}, sampled: map[string]int{}, maySample: map[string]bool{}}
 	s.spawn(func() { _ = s.Load() }) // beside the rest of the start; its error is reported before the first step
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -83,6 +101,7 @@ func (w *View) Tools(window int, removed func(name string) bool) (sent, found []
 		}
 		v.mu.Unlock()
 	}
+	extra := w.resourceTools(removed)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if !w.begun {
@@ -101,7 +120,7 @@ func (w *View) Tools(window int, removed func(name string) bool) (sent, found []
 			found = append(found, w.tool(l, false))
 		}
 	}
-	return sent, found
+	return sent, append(found, extra...)
 }
 
 // tool makes the tool of this session.
@@ -135,6 +154,7 @@ func (w *View) plan(l *listed, c llm.ToolCall, in json.RawMessage) *agent.Plan {
 		Accesses: []permission.Access{{Kind: permission.Tool, Target: c.Name, Safe: safe}},
 		Title:    title, Preview: shown(in), Parallel: safe,
 		Run: func(ctx context.Context) (*agent.Result, error) {
+			defer w.serves(l.server)()
 			r, err := l.server.call(ctx, l.tool.Name, in, func(p rpc.Progress) { agent.Output(ctx, progressLine(p)) })
 			if err != nil {
 				if ctx.Err() != nil {
@@ -142,7 +162,7 @@ func (w *View) plan(l *listed, c llm.ToolCall, in json.RawMessage) *agent.Plan {
 				}
 				return nil, fmt.Errorf("The MCP server %s did not answer the call: %w", l.server.entry.Name, err)
 			}
-			return w.result(ctx, c.Name, r), nil
+			return w.result(ctx, l.server.entry.Name, c.Name, r), nil
 		},
 	}
 }
@@ -172,6 +192,19 @@ func (s *Set) Names() []string {
 	return out
 }
 
+func (w *View) notice(text string) {
+	if w.seat.Notice != nil {
+		w.seat.Notice(text)
+	}
+}
+
+func (w *View) clean(text string) string {
+	if w.seat.Clean == nil {
+		return text
+	}
+	return w.seat.Clean(text)
+}
+
 // Hook is the loop's hook before each step. Before the first it waits where that is wanted: for the servers of the command line where nobody
 // could ask again later, and for all where MCP_CONNECTION_NONBLOCKING is 0. It reports faults of the configuration.
 func (w *View) Hook() agent.BeforeStep {
@@ -191,7 +224,10 @@ func (w *View) Hook() agent.BeforeStep {
 				}
 			}
 		})
-		return nil, err
+		if err != nil {
+			return nil, err
+		}
+		return w.news(), nil
 	}}
 }
 

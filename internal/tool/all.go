@@ -1,6 +1,8 @@
 package tool
 
 import (
+	"slices"
+
 	"github.com/lathe-dev/lathe/internal/agent"
 	"github.com/lathe-dev/lathe/internal/permission/call"
 )
@@ -64,5 +66,5 @@ func declarations() []call.Declaration {
 	for _, b := range builtins {
 		all = append(all, b.Declaration)
 	}
-	return append(append(all, structuredTool, callTool, networkAccess), coming...)
+	return slices.Concat(append(all, structuredTool, callTool, networkAccess), resourceTools(), coming)
 }

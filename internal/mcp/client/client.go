@@ -20,6 +20,9 @@ var Versions = [...]string{"2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05
 // MaxListed is how many tools, prompts, resources or templates of one server are taken.
 const MaxListed = 1000
 
+// maxLogged is how much of a message of a server's log is kept, in bytes.
+const maxLogged = 2000
+
 // Info names a program.
 type Info struct {
 	Name    string `json:"name"`
@@ -36,6 +39,13 @@ type Capabilities struct {
 	Resources   *struct {
 		Subscribe bool `json:"subscribe"`
 	} `json:"resources"`
+	Tasks *struct {
+		Requests struct {
+			Tools struct {
+				Call *struct{} `json:"call"`
+			} `json:"tools"`
+		} `json:"requests"`
+	} `json:"tasks"`
 }
 
 // Tool is a tool as its server describes it.
@@ -45,10 +55,16 @@ type Tool struct {
 	Description string          `json:"description,omitempty"`
 	InputSchema json.RawMessage `json:"inputSchema"`
 	Annotations *Annotations    `json:"annotations,omitempty"`
+	Execution   *Execution      `json:"execution,omitempty"`
 	Meta        map[string]any  `json:"_meta,omitempty"`
 }
 
-// Annotations are what a server claims of a tool. Nobody checks them.
+// Execution is how a tool wants to be called.
+type Execution struct {
+	TaskSupport string `json:"taskSupport,omitempty"` // required, optional or forbidden (the default): whether the call is to be a task
+}
+
+// Annotations are a server's claims about a tool. Nobody checks them.
 type Annotations struct {
 	Title       string `json:"title,omitempty"`
 	ReadOnly    bool   `json:"readOnlyHint,omitempty"`
@@ -122,7 +138,15 @@ type Options struct {
 	Offers  map[string]any                                                                     // the capabilities of this side
 	Changed func(kind string)                                                                  // tools, prompts or resources are others now; must not block
 	Updated func(uri string)                                                                   // a subscribed resource changed; must not block
-	Log     func(line string)                                                                  // foreign text
+	Logged  func(LogMessage)                                                                   // a message of the server's log; must not block
+	Log     func(line string)                                                                  // what was dropped, and notes; foreign text
+}
+
+// LogMessage is a message of a server's log. All of it is foreign text.
+type LogMessage struct {
+	Level  string          `json:"level"`
+	Logger string          `json:"logger"`
+	Data   json.RawMessage `json:"data"`
 }
 
 // Client is a connected server. It is safe for concurrent use.
@@ -193,8 +217,12 @@ func (o *Options) notified(method string, params json.RawMessage) {
 		if json.Unmarshal(params, &p) == nil {
 			o.Updated(p.URI)
 		}
-	case method == "notifications/message" && o.Log != nil:
-		o.Log(string(params[:min(len(params), 2000)]))
+	case method == "notifications/message" && o.Logged != nil:
+		var m LogMessage
+		if json.Unmarshal(params, &m) == nil {
+			m.Data = m.Data[:min(len(m.Data), maxLogged)]
+			o.Logged(m)
+		}
 	}
 }
 
@@ -255,10 +283,14 @@ func list[T any](ctx context.Context, c *Client, method, field string) ([]T, err
 	}
 }
 
-// CallTool calls a tool. A tool's own failure is a Result with IsError.
-func (c *Client) CallTool(ctx context.Context, name string, input json.RawMessage, progress func(rpc.Progress)) (*Result, error) {
+// CallTool calls a tool. A tool's own failure is a Result with IsError. A tool that only runs as a task is run as one.
+func (c *Client) CallTool(ctx context.Context, t Tool, input json.RawMessage, progress func(rpc.Progress)) (*Result, error) {
+	params := map[string]any{"name": t.Name, "arguments": input}
+	if c.wantsTask(t) {
+		return c.callAsTask(ctx, params, progress)
+	}
 	var r Result
-	err := c.Call(ctx, "tools/call", map[string]any{"name": name, "arguments": input}, &r, progress)
+	err := c.Call(ctx, "tools/call", params, &r, progress)
 	return &r, err
 }
 
@@ -280,8 +312,33 @@ func (c *Client) ReadResource(ctx context.Context, uri string) ([]ResourceConten
 	return r.Contents, err
 }
 
-// Complete returns values for an argument of a prompt, or a variable of a template, that begin as value does.
-func (c *Client) Complete(ctx context.Context, ref map[string]any, argument, value string) ([]string, error) {
+// Subscribe asks for a notification when a resource changes; nothing happens where the server has none.
+func (c *Client) Subscribe(ctx context.Context, uri string) error {
+	if c.Has.Resources == nil || !c.Has.Resources.Subscribe {
+		return nil
+	}
+	return c.Call(ctx, "resources/subscribe", map[string]any{"uri": uri}, nil, nil)
+}
+
+// SetLogLevel selects the messages that the server sends of its log: debug, info, notice, warning, error, critical, alert or emergency, and those
+// above.
+func (c *Client) SetLogLevel(ctx context.Context, level string) error {
+	if c.Has.Logging == nil {
+		return nil
+	}
+	return c.Call(ctx, "logging/setLevel", map[string]any{"level": level}, nil, nil)
+}
+
+// Ref is what a completion belongs to.
+type Ref struct {
+	Type string `json:"type"`           // ref/prompt or ref/resource
+	Name string `json:"name,omitempty"` // of the prompt
+	URI  string `json:"uri,omitempty"`  // the template
+}
+
+// Complete returns values for an argument of a prompt, or a variable of a template, that begin as value does. known are the arguments that have a
+// value already.
+func (c *Client) Complete(ctx context.Context, ref Ref, argument, value string, known map[string]string) ([]string, error) {
 	if c.Has.Completions == nil {
 		return nil, nil
 	}
@@ -290,6 +347,10 @@ func (c *Client) Complete(ctx context.Context, ref map[string]any, argument, val
 			Values []string `json:"values"`
 		} `json:"completion"`
 	}
-	err := c.Call(ctx, "completion/complete", map[string]any{"ref": ref, "argument": map[string]any{"name": argument, "value": value}}, &r, nil)
+	params := map[string]any{"ref": ref, "argument": map[string]any{"name": argument, "value": value}}
+	if len(known) > 0 {
+		params["context"] = map[string]any{"arguments": known}
+	}
+	err := c.Call(ctx, "completion/complete", params, &r, nil)
 	return r.Completion.Values, err
 }

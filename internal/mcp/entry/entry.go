@@ -73,6 +73,10 @@ type Fields struct {
 	EnabledTools  []string `json:"enabledTools,omitempty"` // nil: all
 	DisabledTools []string `json:"disabledTools,omitempty"`
 	ReadOnlyTools []string `json:"readOnlyTools,omitempty"` // that the user knows to change nothing; "*": all. Not in a project's file
+
+	LogLevel       string `json:"logLevel,omitempty"`       // of the messages that the server is to send; "": info
+	Sampling       string `json:"sampling,omitempty"`       // requests to the model: ask (the default), allow or deny. No allow in a project's file
+	SamplingTokens int    `json:"samplingTokens,omitempty"` // that its requests may use in one session. Not in a project's file
 }
 
 // OAuth presets the authorisation of a server.
@@ -103,6 +107,17 @@ func (e *Entry) Describe() string {
 // ReadOnly reports whether the user marked a tool as one that changes nothing.
 func (e *Entry) ReadOnly(tool string) bool {
 	return e.Scope != Project && (slices.Contains(e.ReadOnlyTools, tool) || slices.Contains(e.ReadOnlyTools, "*"))
+}
+
+// SamplingAllowed reports whether the user lets the server's requests to the model pass without a question.
+func (e *Entry) SamplingAllowed() bool { return e.Scope != Project && e.Sampling == "allow" }
+
+// SamplingBudget is the number of tokens that the server's requests to the model may use in one session.
+func (e *Entry) SamplingBudget(usual int) int {
+	if e.Scope == Project || e.SamplingTokens <= 0 {
+		return usual
+	}
+	return e.SamplingTokens
 }
 
 // Offers reports whether a tool of the server may be used at all.
