@@ -27,7 +27,7 @@ type chunk struct {
 type candidate struct {
 	Index   int `json:"index"`
 	Content struct {
-		Parts []wirePart `json:"parts"`
+		Parts []json.RawMessage `json:"parts"`
 	} `json:"content"`
 	Finish  string `json:"finishReason"`
 	Message string `json:"finishMessage"`
@@ -39,12 +39,10 @@ type feedback struct {
 }
 
 type wirePart struct {
-	Text      *string         `json:"text"`
-	Thought   bool            `json:"thought"`
-	Signature string          `json:"thoughtSignature"`
-	Call      *wireCall       `json:"functionCall"`
-	Code      *executableCode `json:"executableCode"`
-	Result    *codeResult     `json:"codeExecutionResult"`
+	Text      *string   `json:"text"`
+	Thought   bool      `json:"thought"`
+	Signature string    `json:"thoughtSignature"`
+	Call      *wireCall `json:"functionCall"`
 }
 
 type wireCall struct {
@@ -52,10 +50,6 @@ type wireCall struct {
 	Name string          `json:"name"`
 	Args json.RawMessage `json:"args"`
 }
-
-type executableCode struct{ Code string }
-
-type codeResult struct{ Output string }
 
 // usage is the server's token counts. Prompt includes tokens read from the cache, and neither candidates nor prompt
 // the thoughts and the results of the server's own tools.
@@ -65,6 +59,14 @@ type usage struct {
 	Candidates int `json:"candidatesTokenCount"`
 	Thoughts   int `json:"thoughtsTokenCount"`
 	Tools      int `json:"toolUsePromptTokenCount"`
+}
+
+// fill keeps the counts of an earlier chunk that a later one lacks.
+func (u *usage) fill(before *usage) {
+	if before != nil {
+		u.Prompt, u.Cached, u.Tools = cmp.Or(u.Prompt, before.Prompt), cmp.Or(u.Cached, before.Cached), cmp.Or(u.Tools, before.Tools)
+		u.Candidates, u.Thoughts = cmp.Or(u.Candidates, before.Candidates), cmp.Or(u.Thoughts, before.Thoughts)
+	}
 }
 
 func (u *usage) tokens() *llm.Usage {
@@ -159,6 +161,7 @@ func (d *decoder) chunk(c *chunk, data []byte) error {
 		return d.reply.Reported(llm.ErrorFields(c.Error))
 	}
 	if c.Usage != nil {
+		c.Usage.fill(d.usage)
 		d.usage = c.Usage
 	}
 	if c.Feedback != nil && c.Feedback.Reason != "" {
@@ -196,8 +199,11 @@ func (d *decoder) send(x llm.Delta) {
 }
 
 func (d *decoder) candidate(c *candidate, data []byte) error {
-	for i := range c.Content.Parts {
-		p := &c.Content.Parts[i]
+	for _, raw := range c.Content.Parts {
+		var p wirePart
+		if json.Unmarshal(raw, &p) != nil {
+			return d.reply.Broken("a part of the reply cannot be read", raw)
+		}
 		switch {
 		case p.Call != nil:
 			if err := d.call(p.Call, p.Signature); err != nil {
@@ -205,10 +211,12 @@ func (d *decoder) candidate(c *candidate, data []byte) error {
 			}
 		case p.Text != nil:
 			d.text(*p.Text, p.Thought, p.Signature)
-		case p.Code != nil: // of the server's own interpreter
-			d.text("\n```\n"+p.Code.Code+"\n```\n", false, p.Signature)
-		case p.Result != nil:
-			d.text("\n"+p.Result.Output+"\n", false, p.Signature)
+		case otherPart(raw): // code and its result, a picture, a tool of the server's
+			d.close()
+			d.settleBroken(false)
+			part := llm.Opaque{Provider: d.host, JSON: llm.AppendCanonical(nil, raw)}
+			d.send(llm.PartDone{Index: len(d.parts), Part: part})
+			d.parts = append(d.parts, part)
 		case p.Signature != "":
 			d.text("", p.Thought, p.Signature)
 		}
@@ -221,6 +229,20 @@ func (d *decoder) candidate(c *candidate, data []byte) error {
 	}
 	d.reason = c.Finish
 	return nil
+}
+
+// otherPart reports whether a part has data that lathe does not interpret; it goes back as it came.
+func otherPart(raw json.RawMessage) bool {
+	var fields map[string]json.RawMessage
+	_ = json.Unmarshal(raw, &fields) // read before
+	for name, value := range fields {
+		switch name {
+		case "text", "thought", "thoughtSignature", "partMetadata":
+		default:
+			return len(value) > 0 && value[0] == '{'
+		}
+	}
+	return false
 }
 
 // text handles a piece of text or thought. A signature ends its part.

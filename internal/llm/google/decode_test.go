@@ -100,6 +100,18 @@ func TestRepliesAreDecoded(t *testing.T) {
 		"a blocked prompt":         {sse(`{"promptFeedback":{"blockReason":"PROHIBITED_CONTENT"}}`), nil, llm.StopRefusal},
 		"the output limit":         {sse(parts(`{"text":"Wel"}`), finish("MAX_TOKENS")), []llm.Part{llm.Text{Text: "Wel"}}, llm.StopMaxTokens},
 		"a list instead of events": {"[" + parts(`{"text":"Hi"}`) + ",\n" + finish("STOP") + "]", []llm.Part{llm.Text{Text: "Hi"}}, llm.StopEndTurn},
+		"code that the server ran, a picture, and their signatures": {
+			sse(parts(`{"text":"Let me compute."}`), parts(`{"executableCode":{"language":"PYTHON","code":"print(1)"},"thoughtSignature":"s1"},{"codeExecutionResult":{"outcome":"OUTCOME_OK","output":"1\n"}}`),
+				parts(`{"text":"It is 1."},{"inlineData":{"mimeType":"image/png","data":"AQI="}}`), finish("STOP")),
+			[]llm.Part{
+				llm.Text{Text: "Let me compute."},
+				llm.Opaque{Provider: host, JSON: json.RawMessage(`{"executableCode":{"language":"PYTHON","code":"print(1)"},"thoughtSignature":"s1"}`)},
+				llm.Opaque{Provider: host, JSON: json.RawMessage(`{"codeExecutionResult":{"outcome":"OUTCOME_OK","output":"1\n"}}`)},
+				llm.Text{Text: "It is 1."},
+				llm.Opaque{Provider: host, JSON: json.RawMessage(`{"inlineData":{"mimeType":"image/png","data":"AQI="}}`)},
+			},
+			llm.StopEndTurn,
+		},
 		"another candidate": {
 			sse(parts(`{"text":"A"}`), `{"candidates":[{"index":1,"content":{"parts":[{"text":"B"}]}}]}`, finish("STOP")),
 			[]llm.Part{llm.Text{Text: "A"}},
@@ -253,7 +265,11 @@ func checkRecorded(t *testing.T, path, body string) {
 	for line := range strings.Lines(body) {
 		var c chunk
 		if data, ok := strings.CutPrefix(line, "data: "); ok && json.Unmarshal([]byte(data), &c) == nil {
-			for _, p := range c.Candidates[0].Content.Parts {
+			for _, raw := range c.Candidates[0].Content.Parts {
+				var p wirePart
+				if err := json.Unmarshal(raw, &p); err != nil {
+					t.Fatal(err)
+				}
 				switch {
 				case p.Call != nil:
 					calls = append(calls, p.Call.Name+" "+string(llm.AppendCanonical(nil, p.Call.Args)))
@@ -291,5 +307,27 @@ func checkRecorded(t *testing.T, path, body string) {
 		if err == nil {
 			t.Errorf("%s: complete after %d of %d events", path, i, len(events))
 		}
+	}
+}
+
+func TestCountsThatOnlyAnEarlierChunkHasAreKept(t *testing.T) {
+	m, _, err := run(t, sse(`{"candidates":[{"content":{"parts":[{"text":"x"}]}}],"usageMetadata":{"promptTokenCount":30,"thoughtsTokenCount":7,"totalTokenCount":37}}`,
+		`{"candidates":[{"finishReason":"STOP"}],"usageMetadata":{"candidatesTokenCount":5,"promptTokenCount":30}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(&llm.Usage{Input: 30, Output: 12, Reasoning: 7}, m.Usage); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestPartsThatLatheDoesNotInterpretGoBack(t *testing.T) {
+	m := newModel(t, "gemini-2.5-pro", Config{BaseURL: "http://wire"})
+	part := json.RawMessage(`{"executableCode":{"code":"1"},"thoughtSignature":"s"}`)
+	body := string(m.body(&llm.Request{Messages: []llm.Message{llm.UserText("x"), {Role: llm.Assistant, Parts: []llm.Part{
+		llm.Opaque{Provider: host, JSON: part}, llm.Opaque{Provider: "other", JSON: json.RawMessage(`{"leak":{}}`)}, llm.Text{Text: "y"},
+	}}, llm.UserText("z")}}).Bytes())
+	if !strings.Contains(body, `"parts":[`+string(part)+`,{"text":"y"}]`) || strings.Contains(body, "leak") {
+		t.Error(body)
 	}
 }

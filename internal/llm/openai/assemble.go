@@ -54,6 +54,7 @@ const (
 	textPart partKind = iota
 	thoughtPart
 	callPart
+	itemPart // Responses: an item that lathe does not interpret
 )
 
 // err returns ErrStopped once the consumer has stopped.
@@ -232,6 +233,7 @@ func (a *assembly) settle(limited bool) {
 		p := a.parts[i]
 		p.closed = true
 		if p.kind != callPart {
+			p.cut = p.kind == itemPart && p.item == nil
 			continue
 		}
 		cut := i == len(a.parts)-1 && limited
@@ -315,6 +317,8 @@ func (p *part) made(host string) llm.Part {
 	switch p.kind {
 	case textPart:
 		return llm.Text{Text: string(p.text), Opaque: cmp.Or(extraOpaque(host, p.extra), itemOpaque(host, p.item))}
+	case itemPart:
+		return llm.Opaque{Provider: host, JSON: p.item}
 	case thoughtPart:
 		return llm.Reasoning{Text: string(p.text), Provider: host, Opaque: cmp.Or(detailsOpaque(host, p.details), itemOpaque(host, p.item))}
 	}

@@ -39,16 +39,22 @@ type content struct {
 	ReasoningDetails []json.RawMessage `json:"reasoning_details"`
 	ToolCalls        []callPiece       `json:"tool_calls"`
 	ExtraContent     json.RawMessage   `json:"extra_content"`
+	FunctionCall     *functionPiece    `json:"function_call"` // the form before tool_calls, of one call
+	Audio            *struct {
+		Transcript string `json:"transcript"`
+	} `json:"audio"`
 }
 
 type callPiece struct {
-	Index    *int   `json:"index"`
-	ID       string `json:"id"`
-	Function struct {
-		Name      string          `json:"name"`
-		Arguments json.RawMessage `json:"arguments"`
-	} `json:"function"`
+	Index        *int            `json:"index"`
+	ID           string          `json:"id"`
+	Function     functionPiece   `json:"function"`
 	ExtraContent json.RawMessage `json:"extra_content"`
+}
+
+type functionPiece struct {
+	Name      string          `json:"name"`
+	Arguments json.RawMessage `json:"arguments"`
 }
 
 // decoder turns a reply of Chat Completions into deltas and a message.
@@ -191,7 +197,7 @@ func (d *decoder) choice(c *choice) error {
 }
 
 func (d *decoder) content(c *content) error {
-	if len(c.ToolCalls) > 0 {
+	if len(c.ToolCalls) > 0 || c.FunctionCall != nil {
 		d.finished = false
 	}
 	d.thought(c.thinking())
@@ -209,6 +215,13 @@ func (d *decoder) content(c *content) error {
 		d.said(c.Refusal)
 	}
 	d.signed(c.ExtraContent)
+	if c.Audio != nil {
+		d.said(c.Audio.Transcript)
+	}
+	if f := c.FunctionCall; f != nil && (f.Name != "" || hasValue(f.Arguments)) {
+		first := 0
+		c.ToolCalls = append(c.ToolCalls, callPiece{Index: &first, Function: *f})
+	}
 	for i := range c.ToolCalls {
 		if err := d.piece(&c.ToolCalls[i]); err != nil {
 			return d.reply.Broken(err.Error(), c.ToolCalls[i].Function.Arguments)

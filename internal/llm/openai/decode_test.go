@@ -3,6 +3,7 @@ package openai
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -403,6 +404,42 @@ func TestReasoningBesideTheCompletionIsCounted(t *testing.T) {
 		_, m, _, err := run(t, sse(delta(`"content":"x"`), finish("stop"), `{"choices":[],"usage":{"prompt_tokens":100,`+usage+`}}`, done))
 		if err != nil || m.Usage.Output != want {
 			t.Errorf("%s: %+v, %v", usage, m, err)
+		}
+	}
+}
+
+func TestOlderAndRarerFormsAreRead(t *testing.T) {
+	for name, row := range map[string]struct {
+		body string
+		want []llm.Part
+	}{
+		"a function_call in pieces": {
+			sse(`{"choices":[{"delta":{"role":"assistant","content":null,"function_call":{"name":"Read","arguments":""}}}]}`, `{"choices":[{"delta":{"function_call":{"arguments":"{\"x\""}}}]}`,
+				`{"choices":[{"delta":{"function_call":{"arguments":":1}"}}}]}`, `{"choices":[{"delta":{},"finish_reason":"function_call"}]}`, "[DONE]"),
+			[]llm.Part{llm.ToolCall{Name: "Read", Input: json.RawMessage(`{"x":1}`)}},
+		},
+		"a function_call of a whole reply": {
+			`{"choices":[{"index":0,"message":{"role":"assistant","content":null,"function_call":{"name":"Read","arguments":"{}"}},"finish_reason":"function_call"}]}`,
+			[]llm.Part{llm.ToolCall{Name: "Read", Input: json.RawMessage(`{}`)}},
+		},
+		"the transcript of a voice": {
+			`{"choices":[{"index":0,"message":{"role":"assistant","content":null,"refusal":null,"audio":{"id":"a","data":"UklG","transcript":"Hello."}},"finish_reason":"stop","logprobs":{"content":[]}}]}`,
+			[]llm.Part{llm.Text{Text: "Hello."}},
+		},
+	} {
+		parts, _, ready, err := runAPI(t, false, row.body)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		for i, p := range parts {
+			if c, ok := p.(llm.ToolCall); ok { // such a call has no id
+				c.ID = ""
+				parts[i] = c
+			}
+		}
+		if diff := cmp.Diff(row.want, parts, cmp.Comparer(func(a, b json.RawMessage) bool { return string(a) == string(b) })); diff != "" || len(ready) > 1 {
+			t.Errorf("%s: %s", name, diff)
 		}
 	}
 }

@@ -45,7 +45,8 @@ type responseItem struct {
 	ID        string            `json:"id"`
 	CallID    string            `json:"call_id"`
 	Name      string            `json:"name"`
-	Arguments string            `json:"arguments"`
+	Arguments json.RawMessage   `json:"arguments"` // a string, or, from gateways, the object
+	Input     string            `json:"input"`     // of a custom tool, any text
 	Phase     json.RawMessage   `json:"phase"`
 	Content   []responseContent `json:"content"`
 	Summary   []responseContent `json:"summary"`
@@ -210,8 +211,36 @@ func (d *responseDecoder) added(index int, raw json.RawMessage) error {
 		d.addCall(slot, &it)
 	case "reasoning":
 		slot.parts = []*part{d.add(thoughtPart)}
+	case "message", "custom_tool_call", "": // a custom call is whole at its end
+	default:
+		slot.parts = []*part{d.add(itemPart)}
 	}
 	return nil
+}
+
+// customMark ends the ids of calls of custom tools, whose results have a form of their own, so that a result alone tells
+// which form it has.
+const customMark = "_custom"
+
+// customDone takes a call of a custom tool, whose input is any text, as a call with that text as its input.
+func (d *responseDecoder) customDone(slot *outputItem, it *responseItem) {
+	it.CallID = orElse(it.CallID, it.ID) + customMark
+	p := d.addCall(slot, it)
+	p.text = append(llm.AppendQuoted([]byte(`{"input":`), it.Input), '}')
+	p.closed = p.name != ""
+}
+
+// keep takes an item that lathe does not interpret, of a tool that the server ran: it goes back as it came.
+func (d *responseDecoder) keep(slot *outputItem, raw json.RawMessage) bool {
+	if len(slot.parts) == 0 {
+		slot.parts = []*part{d.add(itemPart)}
+	}
+	p := slot.parts[0]
+	if p.kind != itemPart || p.closed {
+		return false
+	}
+	p.item, p.closed = llm.AppendCanonical(nil, raw), true
+	return true
 }
 
 func (d *responseDecoder) addCall(slot *outputItem, it *responseItem) *part {
@@ -289,6 +318,11 @@ func (d *responseDecoder) itemDone(index int, raw json.RawMessage) error {
 		ok = d.thoughtDone(slot, &it)
 	case "message":
 		ok = d.messageDone(slot, &it)
+	case "custom_tool_call":
+		d.customDone(slot, &it)
+	case "":
+	default:
+		ok = d.keep(slot, raw)
 	}
 	if !ok {
 		return d.reply.Broken("an item of the reply ended otherwise than it was streamed", raw)
@@ -314,7 +348,8 @@ func (d *responseDecoder) callDone(slot *outputItem, it *responseItem) bool {
 		d.addCall(slot, it)
 	}
 	p := slot.parts[0]
-	if p.kind != callPart || p.closed || !p.fill(it.Arguments) {
+	args, _, err := argumentsOf(it.Arguments)
+	if err != nil || p.kind != callPart || p.closed || !p.fill(string(args)) {
 		return false
 	}
 	p.rename(it.Name)
@@ -385,7 +420,7 @@ func (d *responseDecoder) messageDone(slot *outputItem, it *responseItem) bool {
 
 // ended handles the last event. Items that no event told of are in it.
 func (d *responseDecoder) ended(r *response) error {
-	if r.Status == "failed" || hasValue(r.Error) {
+	if r.Status == "failed" || r.Status == "cancelled" || hasValue(r.Error) {
 		code, message := llm.ErrorFields(r.Error)
 		return d.reply.Reported(orElse(code, "server_error"), orElse(message, "the server broke the reply off with an error"))
 	}

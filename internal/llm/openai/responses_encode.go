@@ -2,6 +2,7 @@ package openai
 
 import (
 	"encoding/base64"
+	"encoding/json"
 	"strconv"
 	"strings"
 
@@ -87,14 +88,34 @@ func (m *model) outputItems(msg *llm.Message) []byte {
 			b, thoughts = append(b, thoughts...), nil
 			b = llm.AppendQuoted(append(b, `,{"type":"message","role":"assistant","content":[{"type":"output_text","text":`...), p.Text)
 			b = append(m.members(append(b, "}]"...), p.Opaque), '}')
+		case llm.Opaque:
+			if m.info.Owns(p.Provider) && isObject(p.JSON) {
+				b, thoughts = append(b, thoughts...), nil
+				b = llm.AppendCanonical(append(b, ','), p.JSON)
+			}
 		case llm.ToolCall:
 			b, thoughts = append(b, thoughts...), nil
+			if strings.HasSuffix(p.ID, customMark) {
+				b = m.appendCustom(b, p)
+				continue
+			}
 			b = llm.AppendQuoted(append(b, `,{"type":"function_call","call_id":`...), m.callID(p.ID))
 			b = llm.AppendQuoted(append(b, `,"name":`...), llm.ToolName(p.Name, maxToolName))
 			b = append(appendArguments(append(b, `,"arguments":`...), p), '}')
 		}
 	}
 	return b
+}
+
+// appendCustom writes a call of a custom tool, whose input is any text.
+func (m *model) appendCustom(b []byte, c llm.ToolCall) []byte {
+	var in struct {
+		Input string `json:"input"`
+	}
+	_ = json.Unmarshal(c.Input, &in) // of another form: no text
+	b = llm.AppendQuoted(append(b, `,{"type":"custom_tool_call","call_id":`...), m.callID(c.ID))
+	b = llm.AppendQuoted(append(b, `,"name":`...), llm.ToolName(c.Name, maxToolName))
+	return append(llm.AppendQuoted(append(b, `,"input":`...), in.Input), '}')
 }
 
 // userItems writes the results of calls, and one message with the rest.
@@ -123,7 +144,11 @@ func (m *model) userItems(msg *llm.Message) []byte {
 // appendOutput writes the result of a call: a string if possible, since not every server accepts a list.
 func (m *model) appendOutput(b []byte, r llm.ToolResult) []byte {
 	text, media := m.result(r)
-	b = llm.AppendQuoted(append(b, `,{"type":"function_call_output","call_id":`...), m.callID(r.CallID))
+	kind := "function_call_output"
+	if strings.HasSuffix(r.CallID, customMark) {
+		kind = "custom_tool_call_output"
+	}
+	b = llm.AppendQuoted(append(append(append(b, `,{"type":"`...), kind...), `","call_id":`...), m.callID(r.CallID))
 	b = append(b, `,"output":`...)
 	if len(media) == 0 {
 		return append(llm.AppendQuoted(b, text), '}')

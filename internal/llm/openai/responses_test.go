@@ -79,8 +79,33 @@ func TestResponsesAreDecoded(t *testing.T) {
 		},
 		"a tool of the server": {
 			sse(began, added(0, `"type":"web_search_call","id":"ws_1"`), itemEnd(0, `"type":"web_search_call","id":"ws_1"`), added(1, `"type":"message"`), piece("output_text", 1, "Found."), ended("")),
-			[]llm.Part{text("Found.")},
+			[]llm.Part{llm.Opaque{Provider: "openai@wire/responses", JSON: json.RawMessage(`{"type":"web_search_call","id":"ws_1"}`)}, text("Found.")},
 			llm.StopEndTurn,
+		},
+		"tools of the server in a reply that is no stream": {
+			`{"id":"r1","model":"m-1","status":"completed","incomplete_details":null,"output":[{"type":"code_interpreter_call","id":"ci_1","code":"1+1","outputs":null},{"type":"mcp_list_tools","id":"m1","tools":[]},{"type":"message","content":[{"type":"output_text","text":"Two.","annotations":[],"logprobs":[]}]}]}`,
+			[]llm.Part{
+				llm.Opaque{Provider: "openai@wire/responses", JSON: json.RawMessage(`{"type":"code_interpreter_call","id":"ci_1","code":"1+1","outputs":null}`)},
+				llm.Opaque{Provider: "openai@wire/responses", JSON: json.RawMessage(`{"type":"mcp_list_tools","id":"m1","tools":[]}`)},
+				text("Two."),
+			},
+			llm.StopEndTurn,
+		},
+		"a tool of the server that never ended": {
+			sse(began, added(0, `"type":"image_generation_call","id":"ig_1"`), added(1, `"type":"message"`), piece("output_text", 1, "Sorry."), ended("")),
+			[]llm.Part{text("Sorry.")},
+			llm.StopEndTurn,
+		},
+		"a custom tool": {
+			sse(began, added(0, `"type":"custom_tool_call","id":"ctc_1","call_id":"a","name":"Patch","input":""`), `{"type":"response.custom_tool_call_input.delta","output_index":0,"delta":"*** Begin"}`,
+				itemEnd(0, `"type":"custom_tool_call","id":"ctc_1","call_id":"a","name":"Patch","input":"*** Begin\n\"x\""`), ended("")),
+			[]llm.Part{llm.ToolCall{ID: "a_custom", Name: "Patch", Input: json.RawMessage(`{"input":"*** Begin\n\"x\""}`)}},
+			llm.StopToolUse,
+		},
+		"arguments as an object": {
+			sse(began, itemEnd(0, `"type":"function_call","call_id":"a","name":"Read","arguments":{"x":1}`), ended("")),
+			[]llm.Part{read},
+			llm.StopToolUse,
 		},
 		"a refusal": {
 			sse(began, added(0, `"type":"message"`), piece("refusal", 0, "No."), itemEnd(0, `"type":"message","content":[{"type":"refusal","refusal":"No."}]`), ended("")),
@@ -238,5 +263,21 @@ func checkRecorded(t *testing.T, path, body string) {
 		if err == nil {
 			t.Errorf("%s: complete after %d of %d events", path, i, len(events))
 		}
+	}
+}
+
+func TestItemsOfTheServersToolsAndCustomCallsGoBack(t *testing.T) {
+	m := newModel(t, Config{BaseURL: "http://wire", Responses: true}, "gpt-5.1")
+	item := json.RawMessage(`{"type":"web_search_call","id":"ws_1","status":"completed"}`)
+	thought := llm.Reasoning{Provider: m.Info().Host, Opaque: &llm.Opaque{Provider: m.Info().Host, JSON: json.RawMessage(`{"type":"reasoning","id":"rs_1","summary":[]}`)}}
+	call := llm.ToolCall{ID: "a_custom", Name: "Patch", Input: json.RawMessage(`{"input":"x \"y\""}`)}
+	body := string(m.responsesBody(&llm.Request{Messages: []llm.Message{
+		llm.UserText("x"),
+		{Role: llm.Assistant, Parts: []llm.Part{thought, llm.Opaque{Provider: m.Info().Host, JSON: item}, llm.Opaque{Provider: "other", JSON: json.RawMessage(`{"type":"leak"}`)}, call}},
+		{Role: llm.User, Parts: []llm.Part{llm.TextResult(call, "done", false)}},
+	}}).Bytes())
+	want := `{"type":"reasoning","id":"rs_1","summary":[]},` + string(item) + `,{"type":"custom_tool_call","call_id":"a_custom","name":"Patch","input":"x \"y\""},{"type":"custom_tool_call_output","call_id":"a_custom","output":"done"}`
+	if !strings.Contains(body, want) || strings.Contains(body, "leak") {
+		t.Error(body)
 	}
 }
