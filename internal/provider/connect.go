@@ -166,7 +166,7 @@ func (all *Set) newProvider(name string, set config.Provider) (llm.Provider, err
 		name: name, set: set, http: all.http, version: all.o.Version, thinking: all.o.Settings().MaxThinkingTokens,
 		retry: llm.RetryPolicy{Max: all.o.Settings().Stream.MaxRetries, Base: millis(all.o.Settings().Stream.RetryBaseMs), MaxWait: millis(all.o.Settings().Stream.MaxRetryWaitMs)},
 		stall: millis(all.o.Settings().Stream.StallTimeoutMs), cacheTTL: all.o.Settings().CacheLifetime, task: all.o.TaskBudget,
-		cloud: cloud.Options{Getenv: all.getenv, HTTP: all.http},
+		cloud: cloud.Options{Getenv: all.getenv, HTTP: all.http, Run: all.runCommand},
 	}
 	if c.retry.Max == 0 {
 		c.retry.Max = -1 // the policy's value for none

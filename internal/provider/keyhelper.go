@@ -3,6 +3,7 @@ package provider
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"strings"
@@ -61,6 +62,22 @@ func (all *Set) helperKey(ctx context.Context, refused string) (string, error) {
 
 // runKeyHelper runs apiKeyHelper, the user's command that prints a key.
 func (all *Set) runKeyHelper(ctx context.Context) (string, error) {
+	out, err := all.runCommand(ctx, all.o.Settings().APIKeyHelper)
+	if err != nil {
+		return "", fmt.Errorf("apiKeyHelper gave no key: %w", err)
+	}
+	key := strings.TrimSpace(string(out))
+	switch {
+	case key == "":
+		return "", errors.New("apiKeyHelper gave no key: it printed nothing")
+	case strings.ContainsFunc(key, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }):
+		return "", fmt.Errorf("apiKeyHelper printed more than a key: it must print one word and nothing else")
+	}
+	return key, nil
+}
+
+// runCommand runs a command line of the user's that prints credentials, and returns its output.
+func (all *Set) runCommand(ctx context.Context, line string) ([]byte, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, helperTimeout, fmt.Errorf("it took longer than %s", helperTimeout))
 	defer cancel()
 	shell, flag := "/bin/sh", "-c"
@@ -69,20 +86,15 @@ func (all *Set) runKeyHelper(ctx context.Context) (string, error) {
 	}
 	out, errOut := limited{max: helperOutput}, limited{max: helperOutput}
 	exit, err := all.o.Runner.Run(ctx, sandbox.Spec{
-		Argv: []string{shell, flag, all.o.Settings().APIKeyHelper}, Dir: all.o.Dir, Stdout: &out, Stderr: &errOut,
-		Env: all.o.Env(),
+		Argv: []string{shell, flag, line}, Dir: all.o.Dir, Stdout: &out, Stderr: &errOut, Env: all.o.Env(),
 	})
 	if err != nil {
-		return "", fmt.Errorf("apiKeyHelper gave no key: %w", err)
+		return nil, err
 	}
-	key := strings.TrimSpace(out.String())
-	switch {
-	case exit.Code != 0 || key == "":
-		return "", fmt.Errorf("apiKeyHelper gave no key: exit code %d; %s", exit.Code, firstLine(errOut.String()))
-	case strings.ContainsFunc(key, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }):
-		return "", fmt.Errorf("apiKeyHelper printed more than a key: it must print one word and nothing else")
+	if exit.Code != 0 {
+		return nil, fmt.Errorf("exit code %d; %s", exit.Code, firstLine(errOut.String()))
 	}
-	return key, nil
+	return out.Bytes(), nil
 }
 
 // limited keeps the first bytes written.

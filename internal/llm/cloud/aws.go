@@ -137,12 +137,18 @@ func (o *Options) profileKeys(ctx context.Context, region, name string, depth in
 			return k, time.Time{}, err
 		}
 		return o.assume(ctx, region, p, k)
+	case p["role_arn"] != "" && p["credential_source"] != "":
+		k, err := o.sourced(ctx, p["credential_source"])
+		if err != nil {
+			return k, time.Time{}, err
+		}
+		return o.assume(ctx, region, p, k)
 	case p["aws_access_key_id"] != "":
 		return awsKeys{p["aws_access_key_id"], p["aws_secret_access_key"], p["aws_session_token"]}, time.Time{}, nil
 	case p["sso_account_id"] != "":
 		return o.sso(ctx, p, all["sso-session "+p["sso_session"]])
 	case p["credential_process"] != "":
-		return awsKeys{}, time.Time{}, fmt.Errorf("the AWS profile %s has a credential_process, which lathe does not run; run it and export the keys, or use apiKeyHelper with a Bedrock key", name)
+		return o.process(ctx, name, p["credential_process"])
 	}
 	return awsKeys{}, time.Time{}, errNone
 }

@@ -25,6 +25,8 @@ type Options struct {
 	Getenv func(string) string
 	HTTP   *http.Client
 	Now    func() time.Time // nil means time.Now
+	// Run runs a command line that the user's files of credentials name, and returns its output. nil: none is run.
+	Run func(ctx context.Context, line string) ([]byte, error)
 
 	// For tests: addresses that take the place of the vendors' own.
 	STS, SSO, Metadata, Login string

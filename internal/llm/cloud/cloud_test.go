@@ -130,6 +130,12 @@ func (v *vendor) answer(w http.ResponseWriter, r *http.Request, body []byte) {
 		fmt.Fprint(w, `{"access_token":"machine-token","expires_in":3600}`)
 	case r.URL.Path == "/tenant/oauth2/v2.0/token" && bytes.Contains(body, []byte("client_secret=s3")):
 		fmt.Fprint(w, `{"access_token":"entra-token","expires_in":3600}`)
+	case bytes.Contains(body, []byte("token-exchange")) && bytes.Contains(body, []byte("subject_token=outside&")) && bytes.Contains(body, []byte("audience=pool")):
+		fmt.Fprint(w, `{"access_token":"federated-token","expires_in":3600}`)
+	case r.URL.Path == "/imitate" && r.Header.Get("Authorization") == "Bearer federated-token":
+		fmt.Fprintf(w, `{"accessToken":"imitated-token","expireTime":"%s"}`, soon)
+	case r.URL.Path == "/subject" && r.Header.Get("Metadata") == "True":
+		fmt.Fprint(w, `{"value":"outside"}`)
 	default:
 		http.Error(w, "no: "+string(body), 400)
 	}
@@ -228,7 +234,7 @@ func TestRequestsToBedrockAreSignedWithTheFirstCredentialsThatThereAre(t *testin
 			t.Errorf("%s: the credentials were looked for again: %v", row.name, err)
 		}
 	}
-	for name, hint := range map[string]string{"loop": "leads back", "process": "credential_process"} {
+	for name, hint := range map[string]string{"loop": "leads back", "process": "commands for credentials"} {
 		if _, err := prepared(t, AWS(options(t, v, files("AWS_PROFILE", name)), "us-east-1"), nil); err == nil || !strings.Contains(err.Error(), hint) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -279,7 +285,7 @@ func TestTokensForGoogleCloudAreFoundKeptAndRenewed(t *testing.T) {
 	}
 	write(t, filepath.Join(dir, "service.json"), string(service))
 	write(t, filepath.Join(dir, ".config", "gcloud", "application_default_credentials.json"), `{"type":"authorized_user","client_id":"c","client_secret":"s","refresh_token":"r-1"}`)
-	write(t, filepath.Join(dir, "odd.json"), `{"type":"external_account"}`)
+	write(t, filepath.Join(dir, "odd.json"), `{"type":"gdch_service_account"}`)
 	for name, row := range map[string]struct {
 		want string
 		env  map[string]string
@@ -303,7 +309,7 @@ func TestTokensForGoogleCloudAreFoundKeptAndRenewed(t *testing.T) {
 		}
 	}
 	_, err = prepared(t, Google(options(t, v, map[string]string{"GOOGLE_APPLICATION_CREDENTIALS": filepath.Join(dir, "odd.json")})), nil)
-	if err == nil || !strings.Contains(err.Error(), "external_account") {
+	if err == nil || !strings.Contains(err.Error(), "gdch_service_account") {
 		t.Errorf("%v", err)
 	}
 }
@@ -338,6 +344,70 @@ func TestEntraGivesTokensForAzure(t *testing.T) {
 	} {
 		if out, err := prepared(t, Entra(options(t, v, env)), nil); err != nil || out.Header.Get("Authorization") != want {
 			t.Errorf("%v %v", out.Header, err)
+		}
+	}
+}
+
+// output returns an Options.Run that knows one command.
+func output(line, text string) func(context.Context, string) ([]byte, error) {
+	return func(_ context.Context, got string) ([]byte, error) {
+		if got != line {
+			return nil, fmt.Errorf("exit code 127; %s", got)
+		}
+		return []byte(text), nil
+	}
+}
+
+func TestCredentialsOfAProcessAndOfASourceSign(t *testing.T) {
+	v := serve(t)
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, ".aws", "config"), "[profile process]\ncredential_process = /opt/keys --for bedrock\n[profile env]\nrole_arn = arn:x\nexternal_id = ext\ncredential_source = Environment\n[profile box]\nrole_arn = arn:x\nexternal_id = ext\ncredential_source = Ec2InstanceMetadata\n")
+	for name, want := range map[string]string{"process": "AKIDPROFILE", "box": "ASIAROLE"} {
+		o := options(t, v, map[string]string{"HOME": dir, "AWS_PROFILE": name})
+		o.Run = output("/opt/keys --for bedrock", `{"Version":1,"AccessKeyId":"AKIDPROFILE","SecretAccessKey":"profile/secret+"}`)
+		out, err := prepared(t, AWS(o, "us-east-1"), nil)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		r := httptest.NewRequest(http.MethodPost, out.URL, nil)
+		r.Header = out.Header
+		if id, err := verified(r, out.Body.Bytes(), "bedrock"); err != nil || id != want {
+			t.Errorf("%s: %s %v", name, id, err)
+		}
+	}
+	for text, want := range map[string]string{`{"Version":1}`: "printed no credentials", `nonsense`: "printed no credentials"} {
+		o := options(t, v, map[string]string{"HOME": dir, "AWS_PROFILE": "process"})
+		o.Run = output("/opt/keys --for bedrock", text)
+		if _, err := prepared(t, AWS(o, "us-east-1"), nil); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	if _, err := prepared(t, AWS(options(t, v, map[string]string{"HOME": dir, "AWS_PROFILE": "env"}), "us-east-1"), nil); err == nil || !strings.Contains(err.Error(), "AWS_ACCESS_KEY_ID is not set") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestTokensOfOtherIdentityProvidersAreExchanged(t *testing.T) {
+	v := serve(t)
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "token"), "outside\n")
+	for name, row := range map[string]struct{ source, more, want string }{
+		"a file":              {`{"file":"` + filepath.Join(dir, "token") + `"}`, ``, "Bearer federated-token"},
+		"an address":          {`{"url":"` + v.URL + `/subject","headers":{"Metadata":"True"},"format":{"type":"json","subject_token_field_name":"value"}}`, ``, "Bearer federated-token"},
+		"a command":           {`{"executable":{"command":"/opt/token"}}`, ``, "Bearer federated-token"},
+		"for another account": {`{"file":"` + filepath.Join(dir, "token") + `"}`, `,"service_account_impersonation_url":"` + v.URL + `/imitate"`, "Bearer imitated-token"},
+	} {
+		path := filepath.Join(dir, "external.json")
+		write(t, path, `{"type":"external_account","audience":"pool","subject_token_type":"urn:ietf:params:oauth:token-type:jwt","token_url":"`+v.URL+`","credential_source":`+row.source+row.more+`}`)
+		o := options(t, v, map[string]string{"GOOGLE_APPLICATION_CREDENTIALS": path, "GOOGLE_EXTERNAL_ACCOUNT_ALLOW_EXECUTABLES": "1"})
+		o.Run = output("/opt/token", `{"version":1,"success":true,"id_token":"outside"}`)
+		if out, err := prepared(t, Google(o), nil); err != nil || out.Header.Get("Authorization") != row.want {
+			t.Errorf("%s: %v %v", name, out.Header, err)
+		}
+		o.Getenv = options(t, v, map[string]string{"GOOGLE_APPLICATION_CREDENTIALS": path}).Getenv
+		if _, err := prepared(t, Google(o), nil); name == "a command" && (err == nil || !strings.Contains(err.Error(), "ALLOW_EXECUTABLES")) {
+			t.Errorf("a command runs without leave: %v", err)
 		}
 	}
 }

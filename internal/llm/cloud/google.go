@@ -51,6 +51,8 @@ type googleFile struct {
 	Key      string `json:"private_key"`
 	KeyID    string `json:"private_key_id"`
 	TokenURI string `json:"token_uri"`
+
+	external
 }
 
 func (o *Options) googleToken(ctx context.Context) (string, time.Time, error) {
@@ -68,6 +70,11 @@ func (o *Options) googleToken(ctx context.Context) (string, time.Time, error) {
 	if err != nil {
 		return "", time.Time{}, fmt.Errorf("the credentials of Google Cloud: %w", err)
 	}
+	return o.fileToken(ctx, path, b)
+}
+
+// fileToken returns a token for the credentials in a file.
+func (o *Options) fileToken(ctx context.Context, path string, b []byte) (string, time.Time, error) {
 	var f googleFile
 	if err := json.Unmarshal(b, &f); err != nil {
 		return "", time.Time{}, fmt.Errorf("%s cannot be read: %w", path, err)
@@ -84,8 +91,16 @@ func (o *Options) googleToken(ctx context.Context) (string, time.Time, error) {
 			return "", time.Time{}, fmt.Errorf("%s: %w", path, err)
 		}
 		return o.oauth(ctx, address, url.Values{"grant_type": {"urn:ietf:params:oauth:grant-type:jwt-bearer"}, "assertion": {jwt}})
+	case "external_account":
+		return o.federated(ctx, &f.external)
+	case "impersonated_service_account":
+		t, _, err := o.fileToken(ctx, path, f.Credentials)
+		if err != nil {
+			return "", time.Time{}, err
+		}
+		return o.imitated(ctx, f.Imitate, t)
 	}
-	return "", time.Time{}, fmt.Errorf("%s has credentials of the type %q; lathe knows authorized_user and service_account", path, f.Type)
+	return "", time.Time{}, fmt.Errorf("%s has credentials of the type %q; lathe knows authorized_user, service_account, external_account and impersonated_service_account", path, f.Type)
 }
 
 // assertion is a token that the service account signs itself (RFC 7523).
