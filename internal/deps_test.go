@@ -26,7 +26,7 @@ var table = func() map[string]row {
 		"config":     {[]string{"fuzzy", "llm/hosts"}, "settings are plain data; those who use them import config, never the reverse; fuzzy finds the key that a misspelled one means; the variables of providers are in the table of hosts"},
 
 		"sandbox/confine":        {[]string{"sandbox/confine/inside"}, "the boundary is data and system calls; whose commands it holds is above"},
-		"sandbox/confine/inside": {nil, "the process that confines itself runs before anything else of lathe is initialized"},
+		"sandbox/confine/inside": {nil, "the process that confines itself runs no Go code, and the probe before anything else of lathe is initialized"},
 
 		"netproxy": {[]string{"permission"}, "which addresses are private is the same for rules and for connections; who decides on a host is above"},
 		"boundary": {[]string{"git", "netproxy", "permission", "sandbox", "sandbox/confine"}, "the policy of a session's commands is made from folders, repositories and settings, without the tools that run them; the names of secrets are those of permission"},

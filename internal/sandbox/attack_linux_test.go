@@ -143,26 +143,26 @@ var attacks = []attack{
 	{name: "trace a process outside", root: true, run: func(t target) error {
 		return unix.PtraceSeize(t.Pid)
 	}},
-	{name: "trace the helper", full: true, why: "there is no helper", run: func(target) error { return unix.PtraceSeize(1) }},
-	{name: "write the helper's memory", full: true, why: "there is no helper", run: func(target) error {
+	{name: "trace the init program", full: true, why: "there is no init program", run: func(target) error { return unix.PtraceSeize(1) }},
+	{name: "write the init program's memory", full: true, why: "there is no init program", run: func(target) error {
 		f, err := os.OpenFile("/proc/1/mem", os.O_RDWR, 0)
 		if err == nil {
 			f.Close()
 		}
 		return err
 	}},
-	{name: "open the helper's program", full: true, why: "there is no helper", run: func(target) error {
+	{name: "open the init program's file", full: true, why: "there is no init program", run: func(target) error {
 		f, err := os.Open("/proc/1/exe")
 		if err == nil {
 			f.Close()
 		}
 		return err
 	}},
-	{name: "signal the helper", full: true, why: "there is no helper", run: func(target) error {
+	{name: "signal the init program", full: true, why: "there is no init program", run: func(target) error {
 		if err := unix.Kill(1, unix.SIGKILL); err != nil {
 			return err
 		}
-		return errors.New("without effect") // if the helper lives to report the exit of this process
+		return errors.New("without effect") // if it lives to report the exit of this process
 	}},
 	{name: "read memory of another process", run: func(t target) error {
 		b := make([]byte, 1)

@@ -99,7 +99,7 @@ func (r *Runner) launch(p *Proc) error {
 		return err
 	}
 	p.started = time.Now()
-	err := r.spawner.do(func() error { return p.tree.start(p.cmd) })
+	err := r.spawner.do(func() error { return p.tree.start(p.cmd, p.begin) })
 	if err == nil {
 		err = p.entered()
 	}
@@ -110,6 +110,14 @@ func (r *Runner) launch(p *Proc) error {
 	}
 	r.reaper.add(&p.tree)
 	return nil
+}
+
+// begin starts the process, in its sandbox if there is one.
+func (p *Proc) begin() error {
+	if p.child != nil {
+		return p.child.Start(p.cmd)
+	}
+	return p.cmd.Start()
 }
 
 // confine makes the command start in its sandbox.
@@ -126,7 +134,7 @@ func (p *Proc) confine(spec Spec) error {
 	return nil
 }
 
-// entered waits until a confined command has started, or reaps the helper that failed to start it.
+// entered waits until a confined command has started, or reaps the child that failed to start it.
 func (p *Proc) entered() error {
 	if p.child == nil {
 		return nil
@@ -374,7 +382,7 @@ func (p *Proc) status(err error) {
 	ws, ok := st.Sys().(syscall.WaitStatus)
 	p.exit.Code = st.ExitCode()
 	if p.child != nil {
-		if inner, left, known := p.child.Status(); known { // the leader was the helper
+		if inner, left, known := p.child.Status(); known { // the leader was the sandbox's first process
 			ws, p.exit.Ended, p.exit.Code = inner, left, inner.ExitStatus()
 		}
 	}

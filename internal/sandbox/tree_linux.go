@@ -65,13 +65,13 @@ func (t *tree) watch(r *os.File) {
 }
 
 // start runs on the spawner's thread, so Pdeathsig fires when lathe dies and not before.
-func (t *tree) start(cmd *exec.Cmd) error {
+func (t *tree) start(cmd *exec.Cmd, begin func() error) error {
 	prepareProcess()
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
 	}
 	cmd.SysProcAttr.Setsid, cmd.SysProcAttr.Pdeathsig = true, syscall.SIGKILL
-	if err := cmd.Start(); err != nil {
+	if err := begin(); err != nil {
 		return err
 	}
 	t.pid = cmd.Process.Pid

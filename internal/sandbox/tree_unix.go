@@ -30,9 +30,9 @@ func (t *tree) name() string { return "" }
 
 func (t *tree) watch(*os.File) {}
 
-func (t *tree) start(cmd *exec.Cmd) error {
+func (t *tree) start(cmd *exec.Cmd, begin func() error) error {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	if err := cmd.Start(); err != nil {
+	if err := begin(); err != nil {
 		return err
 	}
 	t.cmd, t.pid = cmd, cmd.Process.Pid

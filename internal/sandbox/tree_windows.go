@@ -22,7 +22,7 @@ func (t *tree) env(env []string, _ string) []string { return append([]string(nil
 func (t *tree) watch(*os.File) {}
 
 // start puts the leader into the job right after its start. A grandchild made in between escapes.
-func (t *tree) start(cmd *exec.Cmd) error {
+func (t *tree) start(cmd *exec.Cmd, begin func() error) error {
 	job, err := windows.CreateJobObject(nil, nil)
 	if err != nil {
 		return err
@@ -39,7 +39,7 @@ func (t *tree) start(cmd *exec.Cmd) error {
 		HideWindow:    true,
 		CreationFlags: windows.CREATE_NEW_PROCESS_GROUP | windows.CREATE_NO_WINDOW,
 	}
-	if err := cmd.Start(); err != nil {
+	if err := begin(); err != nil {
 		windows.CloseHandle(job)
 		return err
 	}

@@ -4,14 +4,14 @@
 // The words: a [Policy] is the boundary as data; a [Tier] is the part of it that a machine can enforce; [Detect] finds the
 // best tier by starting a real child; [Wrap] makes a command start inside.
 //
-// On Linux lathe starts itself again as a helper (package inside), in new namespaces. The helper makes every mount
+// On Linux a child in new namespaces carries out a list of system calls (package inside): it makes every mount
 // read-only but the writable roots, replaces /tmp, /proc and /dev, gives up all capabilities, locks itself with
-// Landlock and seccomp, and only then starts the command, as its only child. The helper is the first process of a PID
+// Landlock and seccomp, and becomes a small init program, which starts the command as its only child. It is the first process of a PID
 // namespace: when the command ends, it ends, and the kernel kills whatever is left.
 //
 // Promises:
 //
-//   - A command starts in the requested tier or not at all: a failed step in the helper is a start error.
+//   - A command starts in the requested tier or not at all: a failed step is a start error.
 //   - The Policy holds for all descendants of the command, and cannot be lifted from inside.
 //   - A path in a Policy that does not exist is skipped. If the command may create it, the caller must check afterwards.
 package confine

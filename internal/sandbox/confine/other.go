@@ -26,6 +26,9 @@ func Wrap(_ *exec.Cmd, _ *Policy, s Support) (*Child, error) {
 	return nil, errors.New("the command cannot be confined: " + s.Why)
 }
 
+// Start is never called, because Wrap fails.
+func (*Child) Start(*exec.Cmd) error { return nil }
+
 // Started is never called, because Wrap fails.
 func (*Child) Started() (net.Listener, error) { return nil, nil }
 

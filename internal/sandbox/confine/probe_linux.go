@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"sync"
 
 	"golang.org/x/sys/unix"
@@ -71,7 +72,7 @@ func Probe(s Support) error {
 	if err := errors.Join(os.Mkdir(open, 0o700), os.Mkdir(shut, 0o700)); err != nil {
 		return err
 	}
-	cmd := exec.Command("/proc/self/exe")
+	cmd := exec.Command(inside.Self)
 	cmd.Args = []string{inside.ProbeName, s.Tier.String(), open, shut}
 	cmd.Dir = "/"
 	cmd.Env = []string{}
@@ -86,7 +87,9 @@ func Probe(s Support) error {
 		return err
 	}
 	defer c.Close()
-	if err := cmd.Start(); err != nil {
+	runtime.LockOSThread() // the child ends with its thread
+	defer runtime.UnlockOSThread()
+	if err := c.Start(cmd); err != nil {
 		return err
 	}
 	if _, err := c.Started(); err != nil {

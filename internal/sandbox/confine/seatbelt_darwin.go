@@ -73,6 +73,9 @@ func Wrap(cmd *exec.Cmd, p *Policy, s Support) (*Child, error) {
 	return &Child{}, nil
 }
 
+// Start starts the command.
+func (*Child) Start(cmd *exec.Cmd) error { return cmd.Start() }
+
 // Started returns at once: an error of sandbox-exec is the command's exit code.
 func (*Child) Started() (net.Listener, error) { return nil, nil }
 

@@ -3,11 +3,13 @@
 package confine
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"net"
 	"os"
 	"os/exec"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -19,16 +21,19 @@ import (
 
 // Child is lathe's side of a confined command.
 type Child struct {
-	tier Tier
-	ours int      // our end of the socket
-	file *os.File // the helper's end, until it has started
+	tier  Tier
+	user  bool
+	plan  *inside.Plan
+	entry *inside.Entry // nil until Start
+	ours  int           // our end of the socket
+	file  *os.File      // the inner end, until the child has it
 }
 
-// startLimit is how long the helper may take to start the command, in seconds; it takes milliseconds.
+// startLimit is how long the sandbox may take to start the command, in seconds; it takes milliseconds.
 const startLimit = 20
 
-// Wrap makes cmd start under the policy, through the helper. Path, Args, Dir, Env and the three standard files must be set;
-// ExtraFiles must be empty. Call Started after cmd.Start, and Close in any case.
+// Wrap prepares the sandbox of cmd. Path, Args, Dir, Env and the three standard files must be set; ExtraFiles and SysProcAttr must be
+// empty. Then call Start instead of cmd.Start, Started, and Close in any case.
 func Wrap(cmd *exec.Cmd, p *Policy, s Support) (*Child, error) {
 	if s.Tier == None {
 		return nil, fmt.Errorf("the command cannot be confined: %s", s.Why)
@@ -40,76 +45,88 @@ func Wrap(cmd *exec.Cmd, p *Policy, s Support) (*Child, error) {
 			return nil, fmt.Errorf("the working folder is not known: %w", err)
 		}
 	}
-	body, err := newPlan(p, s, dir).Encode()
-	if err != nil {
-		return nil, err
-	}
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
-		return nil, fmt.Errorf("no socket for the sandbox's helper: %w", err)
+		return nil, fmt.Errorf("no socket for the sandbox: %w", err)
 	}
 	_ = unix.SetsockoptTimeval(fds[0], unix.SOL_SOCKET, unix.SO_RCVTIMEO, &unix.Timeval{Sec: startLimit})
-	c := &Child{tier: s.Tier, ours: fds[0], file: os.NewFile(uintptr(fds[1]), "sandbox control")}
-	if err := unix.Send(c.ours, body, unix.MSG_NOSIGNAL); err != nil { // it waits there for the helper
-		c.Close()
-		return nil, fmt.Errorf("the sandbox's helper got no plan: %w", err)
-	}
-	cmd.Args = append([]string{inside.HelperName, cmd.Path}, cmd.Args...)
-	cmd.Path = "/proc/self/exe" // this program, even if its file was replaced
-	cmd.Env = inside.HelperEnv(cmd.Environ())
-	cmd.ExtraFiles = []*os.File{c.file}
-	if s.Tier == Full {
-		namespaces(cmd, s.User, !p.HostNetwork)
-	}
-	return c, nil
+	return &Child{tier: s.Tier, user: s.User, plan: newPlan(p, s, dir), ours: fds[0], file: os.NewFile(uintptr(fds[1]), "sandbox control")}, nil
 }
 
-// namespaces adds the new namespaces to a command's attributes.
-func namespaces(cmd *exec.Cmd, user, network bool) {
-	if cmd.SysProcAttr == nil {
-		cmd.SysProcAttr = &syscall.SysProcAttr{}
+// Start starts the command in its sandbox. It becomes cmd.Process, the leader of a new session, and is killed when the calling thread ends.
+func (c *Child) Start(cmd *exec.Cmd) error {
+	command := &inside.Command{Path: cmd.Path, Args: cmd.Args, Env: cmd.Environ()}
+	var null *os.File
+	for i, f := range []any{cmd.Stdin, cmd.Stdout, cmd.Stderr} {
+		file, ok := f.(*os.File)
+		if !ok {
+			if null == nil {
+				var err error
+				if null, err = os.OpenFile(os.DevNull, os.O_RDWR, 0); err != nil {
+					return err
+				}
+				defer null.Close()
+			}
+			file = null
+		}
+		command.Files[i] = file.Fd()
 	}
-	a := cmd.SysProcAttr
-	a.Cloneflags |= unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP
-	if network {
-		a.Cloneflags |= unix.CLONE_NEWNET
+	command.Files[3] = c.file.Fd()
+	entry, err := inside.Enter(c.plan, command)
+	if err != nil {
+		return fmt.Errorf("the sandbox could not be set up: %w", err)
 	}
-	if !user {
-		return
+	runtime.KeepAlive(cmd)
+	c.entry = entry
+	c.file.Close()
+	if cmd.Process, err = os.FindProcess(entry.Pid); err != nil {
+		return err
 	}
-	a.Cloneflags |= unix.CLONE_NEWUSER
-	a.UidMappings, a.GidMappings = identity("/proc/self/uid_map", os.Getuid()), identity("/proc/self/gid_map", os.Getgid())
-	a.GidMappingsEnableSetgroups = false
-	if os.Getuid() != 0 { // root keeps its capabilities over the exec of the helper by itself
-		a.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_SETPCAP, unix.CAP_DAC_OVERRIDE, unix.CAP_FOWNER} // the last two for overlays
+	if c.user && c.tier == Full {
+		if err := c.mapUsers(); err != nil {
+			_ = cmd.Process.Kill()
+			_ = cmd.Wait()
+			return err
+		}
 	}
+	return nil
+}
+
+// mapUsers gives the user namespace its identities, and lets the child go on.
+func (c *Child) mapUsers() error {
+	own := "/proc/" + strconv.Itoa(c.entry.Pid)
+	err := errors.Join(
+		os.WriteFile(own+"/setgroups", []byte("deny"), 0),
+		os.WriteFile(own+"/uid_map", []byte(identity("/proc/self/uid_map", os.Getuid())), 0),
+		os.WriteFile(own+"/gid_map", []byte(identity("/proc/self/gid_map", os.Getgid())), 0),
+	)
+	if err != nil {
+		return fmt.Errorf("the sandbox could not be set up: user namespace: %w", err)
+	}
+	return unix.Send(c.ours, []byte{1}, unix.MSG_NOSIGNAL)
 }
 
 // identity maps ids to themselves: the process's own, or for root all ids of this namespace.
-func identity(file string, own int) []syscall.SysProcIDMap {
+func identity(file string, own int) string {
 	if os.Getuid() == 0 {
-		var out []syscall.SysProcIDMap
+		var out strings.Builder
 		b, _ := os.ReadFile(file)
 		for line := range strings.Lines(string(b)) {
-			f := strings.Fields(line)
-			if len(f) != 3 {
-				continue
+			if f := strings.Fields(line); len(f) == 3 {
+				fmt.Fprintf(&out, "%s %s %s\n", f[0], f[0], f[2])
 			}
-			first, _ := strconv.Atoi(f[0])
-			size, _ := strconv.Atoi(f[2])
-			out = append(out, syscall.SysProcIDMap{ContainerID: first, HostID: first, Size: size})
 		}
-		if len(out) > 0 {
-			return out
+		if out.Len() > 0 {
+			return out.String()
 		}
 	}
-	return []syscall.SysProcIDMap{{ContainerID: own, HostID: own, Size: 1}}
+	return fmt.Sprintf("%d %d 1\n", own, own)
 }
 
-// Started waits until the helper has started the command. The listener is nil unless the policy has a proxy. An error
+// Started waits until the command has been started. The listener is nil unless the policy has a proxy. An error
 // wraps the errno of the failed step; then nothing runs.
 func (c *Child) Started() (proxy net.Listener, err error) {
-	c.file.Close()
+	defer runtime.KeepAlive(c.entry)
 	started := false
 	defer func() {
 		if err != nil && proxy != nil {
@@ -123,13 +140,16 @@ func (c *Child) Started() (proxy net.Listener, err error) {
 		case rerr != nil && started && c.tier == Landlock && errors.Is(rerr, errEnd):
 			return proxy, nil // the exec closed the socket
 		case rerr != nil:
-			return proxy, fmt.Errorf("the sandbox's helper did not start the command: %w", rerr)
+			if step, errno := c.entry.Failed(); step != "" {
+				return proxy, &StepError{step, errno}
+			}
+			return proxy, fmt.Errorf("the sandbox did not start the command: %w", rerr)
 		case m.kind == inside.MsgListener:
 			if proxy, err = listener(fd); err != nil {
 				return nil, err
 			}
 		case m.kind == inside.MsgError:
-			return proxy, m.err()
+			return proxy, &StepError{"exec", syscall.Errno(m.number)}
 		case m.kind == inside.MsgStarted && c.tier == Full:
 			return proxy, nil
 		case m.kind == inside.MsgStarted:
@@ -148,8 +168,8 @@ func listener(fd int) (net.Listener, error) {
 	return l, nil
 }
 
-// Status returns the command's wait status, which in the tier Full only the helper knows, and the number of processes left
-// running. Call it after the helper has ended. It reports false if the helper was killed, or if its own status is the command's.
+// Status returns the command's wait status, which in the tier Full only its first process knows, and the number of processes left
+// running. Call it after that has ended. It reports false if it was killed, or if its own status is the command's.
 func (c *Child) Status() (status syscall.WaitStatus, left int, ok bool) {
 	for c.tier == Full {
 		m, _, err := c.receive(unix.MSG_DONTWAIT)
@@ -157,10 +177,7 @@ func (c *Child) Status() (status syscall.WaitStatus, left int, ok bool) {
 			return 0, 0, false
 		}
 		if m.kind == inside.MsgEnded {
-			for _, r := range m.text {
-				left = int(r)
-			}
-			return syscall.WaitStatus(m.number), left, true
+			return syscall.WaitStatus(m.number), m.left, true
 		}
 	}
 	return 0, 0, false
@@ -175,14 +192,13 @@ func (c *Child) Close() {
 	}
 }
 
-// message is one report of the helper.
+// message is one report of the child.
 type message struct {
-	kind   byte
-	number int
-	text   string
+	kind         byte
+	number, left int
 }
 
-// StepError is a failed step of the helper; nothing was started.
+// StepError is a failed step of the sandbox; nothing was started.
 type StepError struct {
 	Step  string // "exec", "mount /proc"
 	Errno syscall.Errno
@@ -198,13 +214,11 @@ func (e *StepError) Error() string {
 // Unwrap makes errors.Is find the errno.
 func (e *StepError) Unwrap() error { return e.Errno }
 
-func (m message) err() error { return &StepError{m.text, syscall.Errno(m.number)} }
-
 var errEnd = errors.New("it ended")
 
 // receive reads one message, and the descriptor that may come with it.
 func (c *Child) receive(flags int) (message, int, error) {
-	buf, oob := make([]byte, 512), make([]byte, unix.CmsgSpace(4))
+	buf, oob := make([]byte, 16), make([]byte, unix.CmsgSpace(4))
 	for {
 		n, oobn, _, _, err := unix.Recvmsg(c.ours, buf, oob, flags|unix.MSG_CMSG_CLOEXEC)
 		switch {
@@ -218,9 +232,9 @@ func (c *Child) receive(flags int) (message, int, error) {
 			return message{}, -1, errEnd
 		}
 		m := message{kind: buf[0]}
-		if n >= 5 {
-			m.number = int(int32(uint32(buf[1]) | uint32(buf[2])<<8 | uint32(buf[3])<<16 | uint32(buf[4])<<24))
-			m.text = string(buf[5:n])
+		if n >= 9 {
+			m.number = int(int32(binary.NativeEndian.Uint32(buf[1:])))
+			m.left = int(binary.NativeEndian.Uint32(buf[5:]))
 		}
 		fd := -1
 		if all, err := unix.ParseSocketControlMessage(oob[:oobn]); err == nil && len(all) == 1 {

@@ -5,6 +5,8 @@ import "golang.org/x/sys/unix"
 const (
 	auditArch = unix.AUDIT_ARCH_X86_64
 	x32       = true // calls with bit 30 are those of another ABI
+
+	elfMachine = 62 // EM_X86_64
 )
 
 var archDenied = []uint32{unix.SYS_IOPL, unix.SYS_IOPERM, unix.SYS_USELIB, unix.SYS_CREATE_MODULE, unix.SYS_USTAT, unix.SYS_SYSFS, unix.SYS_MODIFY_LDT}

@@ -1,9 +1,11 @@
-// Package inside is the part of the sandbox that runs in the confined process: the helper that sets up the boundary and
-// starts the command. It runs from this package's init, before the rest of lathe is initialized, so that commands do not
-// wait for that. It therefore imports next to nothing, and costs lathe's own start one comparison.
+// Package inside carries out the sandbox of one command, in the process that becomes it.
 //
-// The words: a [Plan] is lathe's order to the helper, one message on the socket at descriptor 3; the helper's answers
-// begin with one of the Msg letters.
+// The words: a [Plan] is a policy resolved to mounts and rules; a script is the list of system calls that carries it out; the init
+// program is the first process in the sandbox. [Enter] makes a child in new namespaces that shares lathe's memory, executes the script in
+// a few lines of assembler, and then the init program. That is some hundred bytes of code in a file in memory: it starts the command, reaps
+// orphans, and reports to lathe on the socket at descriptor 3, in messages that begin with one of the Msg letters.
 //
-// Promises: the helper carries out the whole plan or starts nothing; it reports a failed step and exits with 99.
+// There is no helper program on the way, because starting lathe again took longer than everything else together, and no C.
+//
+// Promises: the child carries out the whole script or starts nothing; a failed step is known by its name; no Go code runs in the child.
 package inside

@@ -32,32 +32,33 @@ func LandlockABI() int {
 	return int(v)
 }
 
-// landlock limits this thread and its descendants: they read everywhere, write in the writable folders, and from version 6
-// cannot signal outside processes or connect to their abstract sockets. The go-landlock library is not used: restricting
-// all threads costs more than the rest of the helper's work, and its imports would have to be initialized first.
-func (p *Plan) landlock() error {
+// landlock limits the process and its descendants: they read everywhere, write in the writable folders, and from version 6
+// cannot signal outside processes or connect to their abstract sockets.
+func (s *script) landlock(p *Plan) {
 	handled := uint64(fsRead | fsWrite)
 	if p.ABI >= 5 {
 		handled |= unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
 	}
-	attr, size := unix.LandlockRulesetAttr{Handled_access_fs: handled}, uintptr(8)
+	attr, size := &unix.LandlockRulesetAttr{Handled_access_fs: handled}, 8
 	if p.ABI >= 6 {
 		attr.Scoped, size = unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET|unix.LANDLOCK_SCOPE_SIGNAL, 24
 	}
-	fd, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attr)), size, 0)
-	if errno != 0 {
-		return errno
-	}
-	defer unix.Close(int(fd))
-	allow := func(path string, rights uint64) {
-		check("allow "+path, addRule(int(fd), path, rights&handled))
-	}
+	_, rules := s.result("set up Landlock", unix.SYS_LANDLOCK_CREATE_RULESET, data(s, attr), num(size), num(0))
+	allow := func(path string, rights uint64) { s.allow(rules, path, rights&handled) }
 	allow("/", fsRead)
 	for _, name := range [...]string{"null", "zero", "full", "random", "urandom", "ptmx", "pts"} { // not all of /dev: shared memory is there
-		allow("/dev/"+name, fsRead|unix.LANDLOCK_ACCESS_FS_WRITE_FILE|unix.LANDLOCK_ACCESS_FS_TRUNCATE|unix.LANDLOCK_ACCESS_FS_IOCTL_DEV)
+		rights := uint64(fsRead | unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_TRUNCATE | unix.LANDLOCK_ACCESS_FS_IOCTL_DEV)
+		if name != "pts" {
+			rights &= fileRights
+		}
+		allow("/dev/"+name, rights)
 	}
 	for _, path := range p.Write {
-		allow(path, handled)
+		if isDir(path) {
+			allow(path, handled)
+		} else {
+			allow(path, handled&fileRights)
+		}
 	}
 	if p.Namespaces {
 		allow("/tmp", handled)
@@ -68,32 +69,14 @@ func (p *Plan) landlock() error {
 	} else if p.Temp != "" {
 		allow(p.Temp, handled)
 	}
-	if _, _, errno := unix.Syscall(unix.SYS_LANDLOCK_RESTRICT_SELF, fd, 0, 0); errno != 0 {
-		return errno
-	}
-	return nil
+	s.call("set up Landlock", unix.SYS_LANDLOCK_RESTRICT_SELF, at(rules), num(0))
 }
 
-// addRule is landlock_add_rule for a folder or a file. A missing path needs no rule.
-func addRule(rules int, path string, rights uint64) error {
-	fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
-	if err == unix.ENOENT {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	defer unix.Close(fd)
-	var st unix.Stat_t
-	if err := unix.Fstat(fd, &st); err != nil {
-		return err
-	}
-	if st.Mode&unix.S_IFMT != unix.S_IFDIR {
-		rights &= fileRights
-	}
-	attr := unix.LandlockPathBeneathAttr{Allowed_access: rights, Parent_fd: int32(fd)}
-	if _, _, errno := unix.Syscall6(unix.SYS_LANDLOCK_ADD_RULE, uintptr(rules), unix.LANDLOCK_RULE_PATH_BENEATH, uintptr(unsafe.Pointer(&attr)), 0, 0, 0); errno != 0 {
-		return errno
-	}
-	return nil
+// allow is landlock_add_rule for a folder or a file. A missing path needs no rule.
+func (s *script) allow(rules *uintptr, path string, rights uint64) {
+	open := s.call("allow "+path, unix.SYS_OPENAT, cwd, s.text(path), num(unix.O_PATH|unix.O_CLOEXEC))
+	beneath := &[2]uint64{rights} // struct landlock_path_beneath_attr is packed: the descriptor's four bytes follow
+	s.ops[open].store = uintptr(unsafe.Pointer(&beneath[1]))
+	s.call("allow "+path, unix.SYS_LANDLOCK_ADD_RULE, at(rules), num(unix.LANDLOCK_RULE_PATH_BENEATH), data(s, beneath), num(0))
+	s.onError(open, uintptr(unix.ENOENT))
 }

@@ -2,29 +2,37 @@
 
 package inside
 
-import "golang.org/x/sys/unix"
+import (
+	"strconv"
+	"sync"
+
+	"golang.org/x/sys/unix"
+)
 
 // limitProcesses bounds the processes and threads of the namespace: by its own highest process id, which it has since Linux 6.14,
 // and for a user other than root by RLIMIT_NPROC, which counts those of a user namespace alone since 5.14. The kernel does not
 // hold root to the second one.
-func (p *Plan) limitProcesses() {
-	if p.Processes == 0 {
+func (s *script) limitProcesses(most int) {
+	if most == 0 {
 		return
 	}
 	if ownPidMax() {
-		if fd, err := unix.Open("/proc/sys/kernel/pid_max", unix.O_WRONLY|unix.O_CLOEXEC, 0); err == nil {
-			_, _ = unix.Write(fd, []byte(decimal(p.Processes)))
-			unix.Close(fd)
-		}
+		text := strconv.Itoa(most)
+		open, fd := s.result("", unix.SYS_OPENAT, cwd, s.text("/proc/sys/kernel/pid_max"), num(unix.O_WRONLY|unix.O_CLOEXEC))
+		write := s.call("", unix.SYS_WRITE, at(fd), s.text(text), num(len(text)))
+		s.onError(write, anyError)
+		s.call("", unix.SYS_CLOSE, at(fd)) // open, it would keep the mount writable
+		s.onError(open, anyError)
 	}
 	if unix.Getuid() != 0 {
-		most := uint64(p.Processes)
-		_ = unix.Setrlimit(unix.RLIMIT_NPROC, &unix.Rlimit{Cur: most, Max: most}) // a lower limit of the user's stays
+		limit := &unix.Rlimit{Cur: uint64(most), Max: uint64(most)}
+		i := s.call("", unix.SYS_PRLIMIT64, num(0), num(unix.RLIMIT_NPROC), data(s, limit), num(0))
+		s.onError(i, anyError) // a lower limit of the user's stays
 	}
 }
 
 // ownPidMax reports whether kernel.pid_max is the namespace's own. Before, it is the machine's, and must not be touched.
-func ownPidMax() bool {
+var ownPidMax = sync.OnceValue(func() bool {
 	var u unix.Utsname
 	if unix.Uname(&u) != nil {
 		return false
@@ -42,4 +50,4 @@ func ownPidMax() bool {
 		version[at] = version[at]*10 + int(c-'0')
 	}
 	return version[0] > 6 || version[0] == 6 && version[1] >= 14
-}
+})

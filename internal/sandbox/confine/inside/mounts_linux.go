@@ -3,6 +3,11 @@
 package inside
 
 import (
+	"os"
+	"slices"
+	"strings"
+	"unsafe"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -14,61 +19,65 @@ var devices = [...]string{"null", "zero", "full", "random", "urandom"}
 // mounted is a detached copy of a mount. It is made before everything becomes read-only, so it keeps its write access.
 type mounted struct {
 	path string
-	fd   int
+	fd   *uintptr
 }
 
-// mounts makes the file system of this process and its descendants read-only, except for the plan's writable folders.
-func (p *Plan) mounts() {
-	check("make the mounts private", unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""))
+// mounts makes the file system of the process and its descendants read-only, except for the plan's writable folders. A path that is gone
+// by then is passed over.
+func (s *script) mounts(p *Plan) {
+	s.mount("make the mounts private", "", "/", "", unix.MS_REC|unix.MS_PRIVATE, "")
 	for _, o := range p.Overlay {
 		options := "lowerdir=" + o.Dir + ",upperdir=" + o.Upper + ",workdir=" + o.Work + ",userxattr,volatile"
-		if unix.Mount("overlay", o.Dir, "overlay", unix.MS_NOSUID|unix.MS_NODEV, options) != nil {
-			check("mount "+o.Upper+" on "+o.Dir, unix.Mount(o.Upper, o.Dir, "", unix.MS_BIND, ""))
-		}
+		try := s.mount("", "overlay", o.Dir, "overlay", unix.MS_NOSUID|unix.MS_NODEV, options)
+		s.onError(try, anyError)
+		s.mount("mount "+o.Upper+" on "+o.Dir, o.Upper, o.Dir, "", unix.MS_BIND, "")
+		s.onSuccess(try)
 	}
-	nodes := take("/dev/", devices[:])
-	open := take("", p.Write)
+	var nodes, open []mounted
+	for _, name := range devices {
+		nodes = append(nodes, s.take("/dev/"+name))
+	}
+	for _, path := range p.Write {
+		open = append(open, s.take(path))
+	}
 	for _, o := range p.Overlay {
-		open = append(open, take("", []string{o.Dir})...)
+		open = append(open, s.take(o.Dir))
 	}
 	for _, path := range p.Show {
-		open = append(open, mounted{path, locked(path)})
+		open = append(open, s.locked(path))
 	}
-	temp := mounted{"/tmp", p.temp()}
-	check("make the file system read-only", unix.MountSetattr(unix.AT_FDCWD, "/", unix.AT_RECURSIVE, &unix.MountAttr{Attr_set: readOnlyMount}))
-	makeTemp(temp)
-	makeDev(nodes)
+	temp := s.temp(p)
+	s.attributes("make the file system read-only", cwd, "/", unix.AT_RECURSIVE, readOnlyMount)
+	if temp.fd == nil {
+		s.mount("mount /tmp", "tmpfs", "/tmp", "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=1777")
+	} else {
+		s.attach("mount /tmp", temp)
+	}
+	s.dev(nodes)
 	for _, dir := range p.Empty {
-		check("empty "+dir, unix.Mount("tmpfs", dir, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "mode=0755,size=1m"))
+		s.mount("empty "+dir, "tmpfs", dir, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "mode=0755,size=1m")
 	}
-	p.makeProc()
+	s.proc(p)
+	private := append([]string{"/tmp", "/dev"}, p.Empty...)
 	for _, m := range open {
-		check("mount "+m.path, attach(m))
+		s.attachBelow(private, m)
 	}
 	for _, dir := range p.Empty {
-		check("lock "+dir, unix.MountSetattr(unix.AT_FDCWD, dir, 0, &unix.MountAttr{Attr_set: readOnlyMount}))
+		s.attributes("lock "+dir, cwd, dir, 0, readOnlyMount)
 	}
-	p.guard()
+	s.guard(p)
 }
 
 // guard pins, protects and masks paths within the writable mounts.
-func (p *Plan) guard() {
+func (s *script) guard(p *Plan) {
 	for _, path := range p.Pin {
-		check("pin "+path, attach(mounted{path, clone(path)}))
+		s.attach("pin "+path, s.take(path))
 	}
 	for _, path := range p.Protect {
-		check("protect "+path, attach(mounted{path, locked(path)}))
+		s.attach("protect "+path, s.locked(path))
 	}
 	for _, path := range p.Mask {
-		var st unix.Stat_t
-		if unix.Lstat(path, &st) != nil {
-			continue // hidden already, below another mount
-		}
-		cover := maskFile
-		if st.Mode&unix.S_IFMT == unix.S_IFDIR {
-			cover = maskDir
-		}
-		check("mask "+path, attach(mounted{path, locked(cover)}))
+		s.mask(path)
 	}
 }
 
@@ -79,130 +88,162 @@ const (
 	maskDir  = "/dev/.masked-folder"
 )
 
-// temp returns the mount for /tmp, -1 for a new one.
-func (p *Plan) temp() int {
-	if p.Temp == "" {
-		return -1
+// mask covers a path, if it is not hidden already below another mount. If it has become a file instead of a folder, or a folder instead
+// of a file, the other cover fits.
+func (s *script) mask(path string) {
+	covers := []string{maskFile, maskDir}
+	if isDir(path) {
+		slices.Reverse(covers)
 	}
-	if p.TempWork != "" {
-		options := "lowerdir=/tmp,upperdir=" + p.Temp + ",workdir=" + p.TempWork + ",userxattr,volatile"
-		if unix.Mount("overlay", "/tmp", "overlay", unix.MS_NOSUID|unix.MS_NODEV, options) == nil {
-			return clone("/tmp")
+	var done []int
+	for i, cover := range covers {
+		m := s.locked(cover)
+		m.path = path
+		at := s.move("mask "+path, m)
+		done = append(done, at)
+		if i == 0 {
+			s.onError(at, uintptr(unix.ENOTDIR))
 		}
 	}
-	return clone(p.Temp)
-}
-
-// makeProc mounts this namespace's /proc.
-func (p *Plan) makeProc() {
-	const flags = unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC
-	check("mount /proc", unix.Mount("proc", "/proc", "proc", flags, ""))
-	p.limitProcesses()
-	check("make /proc read-only", unix.Mount("", "/proc", "", unix.MS_REMOUNT|unix.MS_BIND|unix.MS_RDONLY|flags, ""))
-}
-
-// makeTemp mounts private folders for /tmp and shared memory.
-func makeTemp(m mounted) {
-	if m.fd >= 0 {
-		check("mount /tmp", attach(m))
-		return
+	for _, at := range done {
+		s.onSuccess(at)
+		s.onError(at, uintptr(unix.ENOENT))
 	}
-	check("mount /tmp", unix.Mount("tmpfs", "/tmp", "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=1777"))
 }
 
-// makeDev builds a /dev of a few harmless devices, private pseudo-terminals and private shared memory.
-func makeDev(nodes []mounted) {
-	check("mount /dev", unix.Mount("tmpfs", "/dev", "tmpfs", unix.MS_NOSUID|unix.MS_NOEXEC, "mode=0755,size=1m"))
+func isDir(path string) bool {
+	fi, err := os.Lstat(path)
+	return err == nil && fi.IsDir()
+}
+
+// temp returns the mount for /tmp, without a descriptor for a new one.
+func (s *script) temp(p *Plan) mounted {
+	if p.Temp == "" {
+		return mounted{path: "/tmp"}
+	}
+	if p.TempWork == "" {
+		return mounted{"/tmp", s.clone(p.Temp)}
+	}
+	options := "lowerdir=/tmp,upperdir=" + p.Temp + ",workdir=" + p.TempWork + ",userxattr,volatile"
+	try := s.mount("", "overlay", "/tmp", "overlay", unix.MS_NOSUID|unix.MS_NODEV, options)
+	s.onError(try, anyError)
+	s.mount("mount "+p.Temp, p.Temp, "/tmp", "", unix.MS_BIND, "")
+	s.onSuccess(try)
+	return mounted{"/tmp", s.clone("/tmp")}
+}
+
+// proc mounts this namespace's /proc.
+func (s *script) proc(p *Plan) {
+	const flags = unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC
+	s.mount("mount /proc", "proc", "/proc", "proc", flags, "")
+	s.limitProcesses(p.Processes)
+	s.mount("make /proc read-only", "", "/proc", "", unix.MS_REMOUNT|unix.MS_BIND|unix.MS_RDONLY|flags, "")
+}
+
+// dev builds a /dev of a few harmless devices, private pseudo-terminals and private shared memory.
+func (s *script) dev(nodes []mounted) {
+	s.mount("mount /dev", "tmpfs", "/dev", "tmpfs", unix.MS_NOSUID|unix.MS_NOEXEC, "mode=0755,size=1m")
 	for _, m := range nodes {
-		check("make "+m.path, touch(m.path, 0o666))
-		check("mount "+m.path, attach(m))
+		s.touch(m.path, 0o666)
+		s.attach("mount "+m.path, m)
 	}
 	for _, dir := range [...]string{"/dev/shm", "/dev/pts"} {
-		check("make "+dir, unix.Mkdir(dir, 0o755))
+		s.mkdir(dir, 0o755)
 	}
-	check("mount /dev/shm", unix.Mount("tmpfs", "/dev/shm", "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=1777"))
-	if unix.Mount("devpts", "/dev/pts", "devpts", unix.MS_NOSUID|unix.MS_NOEXEC, "newinstance,ptmxmode=0666,mode=0620") == nil {
-		_ = unix.Symlink("pts/ptmx", "/dev/ptmx") // without, a program gets no pseudo-terminal, and says so
+	s.mount("mount /dev/shm", "tmpfs", "/dev/shm", "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=1777")
+	pts := s.mount("", "devpts", "/dev/pts", "devpts", unix.MS_NOSUID|unix.MS_NOEXEC, "newinstance,ptmxmode=0666,mode=0620")
+	link := s.symlink("pts/ptmx", "/dev/ptmx")
+	s.onError(pts, anyError) // without, a program gets no pseudo-terminal, and says so
+	s.onError(link, anyError)
+	for _, l := range [...][2]string{{"fd", ""}, {"stdin", "/0"}, {"stdout", "/1"}, {"stderr", "/2"}} {
+		s.symlink("/proc/self/fd"+l[1], "/dev/"+l[0])
 	}
-	for name, target := range map[string]string{"fd": "", "stdin": "/0", "stdout": "/1", "stderr": "/2"} {
-		check("link /dev/"+name, unix.Symlink("/proc/self/fd"+target, "/dev/"+name))
-	}
-	check("make a mask", touch(maskFile, 0))
-	check("make a mask", unix.Mkdir(maskDir, 0))
-	check("make /dev read-only", unix.MountSetattr(unix.AT_FDCWD, "/dev", 0, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY | unix.MOUNT_ATTR_NOSUID}))
+	s.touch(maskFile, 0)
+	s.mkdir(maskDir, 0)
+	s.attributes("make /dev read-only", cwd, "/dev", 0, unix.MOUNT_ATTR_RDONLY|unix.MOUNT_ATTR_NOSUID)
 }
 
-func touch(path string, mode uint32) error {
-	fd, err := unix.Open(path, unix.O_CREAT|unix.O_EXCL|unix.O_WRONLY|unix.O_CLOEXEC, mode)
-	if err != nil {
-		return err
-	}
-	return unix.Close(fd)
+func (s *script) mount(step, source, target, kind string, flags uintptr, options string) int {
+	return s.call(step, unix.SYS_MOUNT, s.text(source), s.text(target), s.text(kind), num(flags), s.text(options))
 }
 
-// take copies the mounts of the paths that exist.
-func take(prefix string, paths []string) []mounted {
-	out := make([]mounted, 0, len(paths))
-	for _, path := range paths {
-		fd, err := unix.OpenTree(unix.AT_FDCWD, prefix+path, treeFlags)
-		if err == unix.ENOENT {
-			continue
-		}
-		check("take "+prefix+path, err)
-		out = append(out, mounted{prefix + path, fd})
-	}
-	return out
+func (s *script) symlink(target, path string) int {
+	return s.call("link "+path, unix.SYS_SYMLINKAT, s.text(target), cwd, s.text(path))
+}
+
+func (s *script) mkdir(path string, mode int) int {
+	return s.call("make "+path, unix.SYS_MKDIRAT, cwd, s.text(path), num(mode))
+}
+
+func (s *script) touch(path string, mode int) int {
+	return s.call("make "+path, unix.SYS_MKNODAT, cwd, s.text(path), num(unix.S_IFREG|mode), num(0))
 }
 
 const treeFlags = unix.OPEN_TREE_CLONE | unix.OPEN_TREE_CLOEXEC | unix.AT_RECURSIVE | unix.AT_SYMLINK_NOFOLLOW
 
-func clone(path string) int {
-	fd, err := unix.OpenTree(unix.AT_FDCWD, path, treeFlags)
-	check("take "+path, err)
+// take copies the mount of a path, if it is there.
+func (s *script) take(path string) mounted {
+	i, fd := s.result("take "+path, unix.SYS_OPEN_TREE, cwd, s.text(path), num(treeFlags))
+	s.onError(i, uintptr(unix.ENOENT))
+	return mounted{path, fd}
+}
+
+// clone copies the mount of a path that must be there.
+func (s *script) clone(path string) *uintptr {
+	_, fd := s.result("take "+path, unix.SYS_OPEN_TREE, cwd, s.text(path), num(treeFlags))
 	return fd
 }
 
-// locked returns a read-only copy of a mount.
-func locked(path string) int {
-	fd := clone(path)
-	check("lock "+path, unix.MountSetattr(fd, "", unix.AT_EMPTY_PATH|unix.AT_RECURSIVE, &unix.MountAttr{Attr_set: readOnlyMount}))
-	return fd
+// locked returns a read-only copy of the mount of a path, if it is there.
+func (s *script) locked(path string) mounted {
+	m := s.take(path)
+	i := s.attributes("lock "+path, at(m.fd), "", unix.AT_EMPTY_PATH|unix.AT_RECURSIVE, readOnlyMount)
+	s.onError(i, uintptr(unix.EBADF))
+	return m
 }
 
-// attach mounts at a path, which it creates if a private folder hides it.
-func attach(m mounted) error {
-	err := unix.MoveMount(m.fd, "", unix.AT_FDCWD, m.path, unix.MOVE_MOUNT_F_EMPTY_PATH)
-	if err == unix.ENOENT {
-		var st unix.Stat_t
-		if serr := unix.Fstat(m.fd, &st); serr != nil {
-			return serr
-		}
-		if err := makePath(m.path, st.Mode&unix.S_IFMT == unix.S_IFDIR); err != nil {
-			return err
-		}
-		err = unix.MoveMount(m.fd, "", unix.AT_FDCWD, m.path, unix.MOVE_MOUNT_F_EMPTY_PATH)
-	}
-	unix.Close(m.fd)
-	return err
+func (s *script) attributes(step string, dir arg, path string, flags int, set uint64) int {
+	attr := &unix.MountAttr{Attr_set: set}
+	return s.call(step, unix.SYS_MOUNT_SETATTR, dir, s.text(path), num(flags), data(s, attr), num(unsafe.Sizeof(*attr)))
 }
 
-// makePath makes a mount point and its parents.
-func makePath(path string, dir bool) error {
-	for i := 1; i < len(path); i++ {
-		if path[i] == '/' {
-			if err := unix.Mkdir(path[:i], 0o755); err != nil && err != unix.EEXIST && err != unix.EROFS {
-				return err
-			}
-		}
-	}
-	if dir {
-		return unix.Mkdir(path, 0o755)
-	}
-	return touch(path, 0o644)
+// move mounts a copy at its path.
+func (s *script) move(step string, m mounted) int {
+	return s.call(step, unix.SYS_MOVE_MOUNT, at(m.fd), s.text(""), cwd, s.text(m.path), num(unix.MOVE_MOUNT_F_EMPTY_PATH))
 }
 
-func check(step string, err error) {
-	if err != nil {
-		failed(step, err)
+// attach mounts a copy at its path, unless there is none or the path is gone.
+func (s *script) attach(step string, m mounted) {
+	i := s.move(step, m)
+	s.onError(i, uintptr(unix.EBADF))
+	s.onError(i, uintptr(unix.ENOENT))
+}
+
+// attachBelow is attach for a path that a private folder may hide: then it is made there.
+func (s *script) attachBelow(private []string, m mounted) {
+	top := ""
+	for _, dir := range private {
+		if strings.HasPrefix(m.path, dir+"/") && len(dir) > len(top) {
+			top = dir
+		}
 	}
+	if top == "" {
+		s.attach("mount "+m.path, m)
+		return
+	}
+	i := s.move("mount "+m.path, m)
+	s.onError(i, uintptr(unix.ENOENT))
+	for at := len(top) + 1; at < len(m.path); at++ {
+		if m.path[at] == '/' {
+			s.onError(s.mkdir(m.path[:at], 0o755), anyError)
+		}
+	}
+	if isDir(m.path) {
+		s.onError(s.mkdir(m.path, 0o755), anyError)
+	} else {
+		s.onError(s.touch(m.path, 0o644), anyError)
+	}
+	s.move("mount "+m.path, m)
+	s.onSuccess(i)
+	s.onError(i, uintptr(unix.EBADF))
 }

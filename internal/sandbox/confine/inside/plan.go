@@ -2,15 +2,13 @@
 
 package inside
 
-import "errors"
-
 // Overlay is a folder whose changes go to another one, as in overlayfs.
 type Overlay struct{ Dir, Upper, Work string }
 
-// Plan is a policy resolved to mounts and rules, so that the helper decides nothing. It is encoded as NUL-terminated
-// strings: a decoder of a richer format would have to be initialized first.
+// Plan is a policy resolved to mounts and rules, so that the script decides nothing.
 type Plan struct {
-	Namespaces bool // this process is the first of new namespaces
+	Namespaces bool // the first process is that of new namespaces
+	User       bool // with a user namespace
 	ABI        int  // Landlock's version
 	Dir        string
 	Temp       string
@@ -26,102 +24,4 @@ type Plan struct {
 	Protect    []string // mounted read-only, parents first
 	Mask       []string
 	Overlay    []Overlay
-}
-
-const maxPlan = 128 << 10 // bytes; it is one message
-
-var errPlanSize = errors.New("too many paths in the sandbox's policy: protect or mask fewer")
-
-// Encode returns the plan in the form that the helper reads.
-func (p *Plan) Encode() ([]byte, error) {
-	var b []byte
-	put := func(s string) { b = append(append(b, s...), 0) }
-	flag := func(on bool) string {
-		if on {
-			return "1"
-		}
-		return ""
-	}
-	list := func(paths []string) {
-		for _, path := range paths {
-			put(path)
-		}
-		put("")
-	}
-	put(flag(p.Namespaces))
-	put(string(rune('0' + p.ABI)))
-	put(p.Dir)
-	put(p.Temp)
-	put(p.TempWork)
-	put(flag(p.HostNet))
-	put(decimal(p.Processes))
-	put(flag(p.Proxy))
-	put(flag(p.Sockets))
-	list(p.Write)
-	list(p.Empty)
-	list(p.Show)
-	list(p.Pin)
-	list(p.Protect)
-	list(p.Mask)
-	for _, o := range p.Overlay {
-		put(o.Dir)
-		put(o.Upper)
-		put(o.Work)
-	}
-	put("")
-	if len(b) > maxPlan {
-		return nil, errPlanSize
-	}
-	return b, nil
-}
-
-// decimal and number are strconv's, which this process would have to load.
-func decimal(n int) string {
-	if n < 10 {
-		return string(rune('0' + n))
-	}
-	return decimal(n/10) + string(rune('0'+n%10))
-}
-
-func number(s string) (n int) {
-	for _, c := range s {
-		n = n*10 + int(c-'0')
-	}
-	return n
-}
-
-// decodePlan reverses Encode.
-func decodePlan(b []byte) (*Plan, bool) {
-	ok := true
-	next := func() string {
-		for i, c := range b {
-			if c == 0 {
-				s := string(b[:i])
-				b = b[i+1:]
-				return s
-			}
-		}
-		ok = false
-		return ""
-	}
-	list := func() (out []string) {
-		for s := next(); s != ""; s = next() {
-			out = append(out, s)
-		}
-		return out
-	}
-	digit := func() int {
-		s := next()
-		if len(s) != 1 {
-			ok = false
-			return 0
-		}
-		return int(s[0] - '0')
-	}
-	p := &Plan{Namespaces: next() != "", ABI: digit(), Dir: next(), Temp: next(), TempWork: next(), HostNet: next() != "", Processes: number(next()), Proxy: next() != "", Sockets: next() != ""}
-	p.Write, p.Empty, p.Show, p.Pin, p.Protect, p.Mask = list(), list(), list(), list(), list(), list()
-	for dir := next(); dir != ""; dir = next() {
-		p.Overlay = append(p.Overlay, Overlay{dir, next(), next()})
-	}
-	return p, ok && len(b) == 0
 }

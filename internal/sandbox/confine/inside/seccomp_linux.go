@@ -2,11 +2,7 @@
 
 package inside
 
-import (
-	"unsafe"
-
-	"golang.org/x/sys/unix"
-)
+import "golang.org/x/sys/unix"
 
 // denied are system calls that no command needs and that reach past the boundary, or have been used to escape one: mounts
 // and namespaces, other processes' memory, kernel programs and modules, keys, clocks, the machine. They fail with EPERM.
@@ -157,16 +153,9 @@ func socketFilter(f *program, sockets, namespaces bool) {
 	f.ret(retNoFam)
 }
 
-// seccomp applies the filter to all threads of this process.
-func seccomp(sockets, namespaces bool) error {
+// seccomp applies the filter to the process.
+func (s *script) seccomp(sockets, namespaces bool) {
 	f := filter(sockets, namespaces)
-	prog := unix.SockFprog{Len: uint16(len(f)), Filter: &f[0]}
-	tid, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_TSYNC, uintptr(unsafe.Pointer(&prog)))
-	if errno != 0 {
-		return errno
-	}
-	if tid != 0 { // a thread that could not be synchronized
-		return unix.ESRCH
-	}
-	return nil
+	s.keep = append(s.keep, &f[0])
+	s.call("set up seccomp", unix.SYS_SECCOMP, num(unix.SECCOMP_SET_MODE_FILTER), num(0), data(s, &unix.SockFprog{Len: uint16(len(f)), Filter: &f[0]}))
 }
