@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/lathe-dev/lathe/internal/app"
 	"github.com/lathe-dev/lathe/internal/config"
 	"github.com/lathe-dev/lathe/internal/mcp"
 	"github.com/lathe-dev/lathe/internal/mcp/entry"
@@ -24,7 +25,8 @@ import (
 func mcpCommand(p *program, o *Options) *cobra.Command {
 	c := &cobra.Command{Use: "mcp", Short: "MCP servers: declare, approve and test them", RunE: needCommand}
 	c.AddCommand(mcpListCommand(p, o), mcpGetCommand(p, o), mcpTestCommand(p, o), mcpApproveCommand(p, o),
-		mcpAddCommand(p, o), mcpAddJSONCommand(p, o), mcpRemoveCommand(p, o), mcpImportCommand(p, o))
+		mcpAddCommand(p, o), mcpAddJSONCommand(p, o), mcpRemoveCommand(p, o), mcpImportCommand(p, o),
+		mcpLoginCommand(p, o), mcpLogoutCommand(p, o))
 	return c
 }
 
@@ -40,6 +42,10 @@ func exactly(names ...string) cobra.PositionalArgs {
 
 // withServers runs f with the set of servers of the folder.
 func (p *program) withServers(c *cobra.Command, o *Options, f func(ctx context.Context, s *mcp.Set) error) error {
+	return p.withInstance(c, o, func(ctx context.Context, inst *app.Instance) error { return f(ctx, inst.Servers()) })
+}
+
+func (p *program) withInstance(c *cobra.Command, o *Options, f func(ctx context.Context, inst *app.Instance) error) error {
 	o.set = c.Flags().Changed
 	inst, err := p.instance(o)
 	if err != nil {
@@ -49,7 +55,7 @@ func (p *program) withServers(c *cobra.Command, o *Options, f func(ctx context.C
 	if err := inst.Servers().Load(); err != nil {
 		return &Error{Code: exitUsage, Err: err}
 	}
-	return f(c.Context(), inst.Servers())
+	return f(c.Context(), inst)
 }
 
 func mcpListCommand(p *program, o *Options) *cobra.Command {
@@ -62,6 +68,9 @@ func mcpListCommand(p *program, o *Options) *cobra.Command {
 					tools := ""
 					if len(v.Tools) > 0 {
 						tools = fmt.Sprintf("%d tools", len(v.Tools))
+					}
+					if s.LoginOf(v.Name) != "" {
+						tools = strings.TrimPrefix(tools+", logged in", ", ")
 					}
 					rows = append(rows, []string{v.Name, v.Scope, string(v.State), tools, v.What})
 				}
@@ -107,6 +116,9 @@ func (p *program) printServer(s *mcp.Set, v mcp.Status) error {
 	rows := [][]string{{"name", v.Name}, {"scope", v.Scope}, {"file", cmp.Or(v.File, "-")}, {"runs", v.What}, {"state", string(v.State)}}
 	if v.Err != "" {
 		rows = append(rows, []string{"error", v.Err})
+	}
+	if login := s.LoginOf(v.Name); login != "" {
+		rows = append(rows, []string{"login", login})
 	}
 	if v.Server.Name != "" {
 		rows = append(rows, []string{"server", v.Server.Name + " " + v.Server.Version})
@@ -193,6 +205,7 @@ A tool whose description a server changed is left out until you accept the chang
 type newEntry struct {
 	scope, transport, helper string
 	env, headers             []string
+	auth                     entry.OAuth
 }
 
 func mcpAddCommand(p *program, o *Options) *cobra.Command {
@@ -223,6 +236,9 @@ func mcpAddCommand(p *program, o *Options) *cobra.Command {
 	f.StringVarP(&n.transport, "transport", "t", "", "`kind`: stdio, http or sse")
 	f.StringArrayVarP(&n.env, "env", "e", nil, "a variable of the server, `NAME=VALUE`")
 	f.StringArrayVarP(&n.headers, "header", "H", nil, "a header of its requests, `\"Name: value\"`")
+	f.StringVar(&n.auth.ClientID, "client-id", "", "the `id` of a client that is registered for logging in; its secret is MCP_CLIENT_SECRET at the login")
+	f.IntVar(&n.auth.CallbackPort, "callback-port", 0, "the `port` of localhost that the browser comes back to")
+	f.StringVar(&n.auth.Scopes, "scopes", "", "the `scopes` to ask for, separated by spaces")
 	f.StringVar(&n.helper, "headers-helper", "", "a `command` that prints headers as a JSON object")
 	return c
 }
@@ -252,6 +268,9 @@ func (n *newEntry) fields(args []string) (entry.Fields, error) {
 		f.Command, f.Args = args[0], args[1:]
 	case entry.HTTP, entry.SSE:
 		f.Type, f.URL = kind, args[0]
+		if n.auth != (entry.OAuth{}) {
+			f.OAuth = &n.auth
+		}
 	default:
 		return f, usage("use stdio, http or sse", "--transport: %q is not known", kind)
 	}

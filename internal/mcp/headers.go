@@ -27,21 +27,54 @@ func (v *server) remote(ctx context.Context) (rpc.Transport, error) {
 	return remote.NewStreamable(o), nil
 }
 
-// headers returns the headers of requests. Those of the helper are kept for a connection, until the server refuses them.
-func (v *server) headers() func(context.Context, bool) (http.Header, error) {
+// headers returns the headers of requests. Those of the helper are kept for a connection, until the server refuses them; the token of a login is
+// added where the entry gives no Authorization of its own.
+func (v *server) headers() func(context.Context, *remote.AuthError) (http.Header, error) {
 	fixed := http.Header{}
 	for name, value := range v.entry.Headers {
 		fixed.Set(name, value)
 	}
+	own := v.ownHeaders(fixed)
+	auth := v.auth()
+	if auth == nil {
+		return own
+	}
+	var mu sync.Mutex
+	sent := ""
+	return func(ctx context.Context, refused *remote.AuthError) (http.Header, error) {
+		h, err := own(ctx, refused)
+		if err != nil || h.Get("Authorization") != "" {
+			return h, err
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		if refused != nil {
+			if err := v.refused(ctx, auth, sent, refused); err != nil {
+				return nil, err
+			}
+		}
+		if sent, err = auth.Token(ctx); err != nil {
+			return nil, v.needsLogin(err)
+		}
+		if sent != "" {
+			h = h.Clone()
+			h.Set("Authorization", "Bearer "+sent)
+		}
+		return h, nil
+	}
+}
+
+// ownHeaders are those of the entry and its helper.
+func (v *server) ownHeaders(fixed http.Header) func(context.Context, *remote.AuthError) (http.Header, error) {
 	if v.entry.HeadersHelper == "" {
-		return func(context.Context, bool) (http.Header, error) { return fixed, nil }
+		return func(context.Context, *remote.AuthError) (http.Header, error) { return fixed, nil }
 	}
 	var mu sync.Mutex
 	var kept http.Header
-	return func(ctx context.Context, again bool) (http.Header, error) {
+	return func(ctx context.Context, refused *remote.AuthError) (http.Header, error) {
 		mu.Lock()
 		defer mu.Unlock()
-		if kept != nil && !again {
+		if kept != nil && refused == nil {
 			return kept, nil
 		}
 		h, err := v.runHelper(ctx, fixed.Clone())

@@ -25,6 +25,7 @@ import (
 	"time"
 
 	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/keyring"
 	"github.com/lathe-dev/lathe/internal/mcp/client"
 	"github.com/lathe-dev/lathe/internal/mcp/entry"
 	"github.com/lathe-dev/lathe/internal/sandbox"
@@ -47,6 +48,8 @@ type Options struct {
 
 	// Host sends a message to a server in the process of the host that drives lathe, and returns its answer. Nil: there is no host.
 	Host func(ctx context.Context, server string, message json.RawMessage) (json.RawMessage, error)
+
+	Logins func() *keyring.Store // where logins are kept; nil: there are none
 
 	ApproveAll bool                     // the servers of .mcp.json start without a question
 	Approved   func(name string) bool   // those that the settings approve; nil: none

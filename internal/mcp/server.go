@@ -12,6 +12,7 @@ import (
 
 	"github.com/lathe-dev/lathe/internal/mcp/client"
 	"github.com/lathe-dev/lathe/internal/mcp/entry"
+	"github.com/lathe-dev/lathe/internal/mcp/oauth"
 	"github.com/lathe-dev/lathe/internal/mcp/remote"
 	"github.com/lathe-dev/lathe/internal/mcp/rpc"
 	"github.com/lathe-dev/lathe/internal/sandbox"
@@ -31,6 +32,9 @@ type server struct {
 	entry entry.Entry
 	log   *log
 	file  string // keeps its tools; empty: nothing is kept
+
+	authOnce sync.Once
+	login    *oauth.Client // see auth
 
 	mu       sync.Mutex
 	disabled bool
@@ -320,6 +324,7 @@ func (v *server) call(ctx context.Context, tool string, input json.RawMessage, p
 		v.failures, v.retryAt = 0, time.Time{}
 		v.mu.Unlock()
 	}
+	v.noteRefusal(err)
 	return r, err
 }
 

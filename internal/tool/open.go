@@ -118,8 +118,8 @@ func (e *Env) openable(ctx context.Context, name string) (string, error) {
 	return p.Real, nil
 }
 
-// opener is the program of a system that opens files and addresses, with its arguments before them.
-func opener(system string) []string {
+// Opener is the program of a system that opens files and addresses, with its arguments before them.
+func Opener(system string) []string {
 	switch system {
 	case "darwin":
 		return []string{"open"}
@@ -133,7 +133,7 @@ func opener(system string) []string {
 const openWait = 3 * time.Second
 
 func (e *Env) open(ctx context.Context, target string) (*agent.Result, error) {
-	argv := opener(runtime.GOOS)
+	argv := Opener(runtime.GOOS)
 	if _, err := exec.LookPath(argv[0]); err != nil {
 		return nil, fmt.Errorf("nothing can be opened on this machine: the program %s is not there. Ask the user to open %s", argv[0], target)
 	}

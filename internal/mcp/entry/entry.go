@@ -81,10 +81,13 @@ type Fields struct {
 
 // OAuth presets the authorisation of a server.
 type OAuth struct {
-	ClientID     string `json:"clientId,omitempty"`
-	CallbackPort int    `json:"callbackPort,omitempty"`
-	Metadata     string `json:"authServerMetadataUrl,omitempty"`
-	Scopes       string `json:"scopes,omitempty"`
+	ClientID       string `json:"clientId,omitempty"`
+	CallbackPort   int    `json:"callbackPort,omitempty"`
+	Metadata       string `json:"authServerMetadataUrl,omitempty"`
+	Scopes         string `json:"scopes,omitempty"`
+	ClientMetadata string `json:"clientMetadataUrl,omitempty"` // of a client ID metadata document
+	Grant          string `json:"grant,omitempty"`             // authorization_code (the default) or client_credentials
+	PrivateKeyFile string `json:"privateKeyFile,omitempty"`    // PEM: proves the client's identity. Not in a project's file
 }
 
 // Sum identifies the entry's content.

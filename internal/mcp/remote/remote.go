@@ -28,8 +28,8 @@ import (
 // Options configure a transport.
 type Options struct {
 	URL string
-	// Headers returns the headers of a request; again after the server refused those before. Nil: none.
-	Headers func(ctx context.Context, again bool) (http.Header, error)
+	// Headers returns the headers of a request; refused is how the server refused the ones before, nil at first. Nil: none.
+	Headers func(ctx context.Context, refused *AuthError) (http.Header, error)
 	Note    func(line string) // for a log; foreign text. Nil: none
 	Client  *http.Client      // nil: NewClient
 }
@@ -38,9 +38,15 @@ type Options struct {
 type AuthError struct {
 	Status    int
 	Challenge string // the header WWW-Authenticate: foreign text
+	Err       error  // what the user can do; nil: only the entry can help
 }
 
+func (e *AuthError) Unwrap() error { return e.Err }
+
 func (e *AuthError) Error() string {
+	if e.Err != nil {
+		return e.Err.Error()
+	}
 	return fmt.Sprintf("the server refuses the credentials (HTTP status %d); give them in headers or headersHelper of its entry", e.Status)
 }
 
@@ -363,8 +369,7 @@ func checked(resp *http.Response, err error) (*http.Response, error) {
 	}
 	switch {
 	case resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden:
-		resp.Body.Close()
-		return nil, &AuthError{Status: resp.StatusCode, Challenge: resp.Header.Get("WWW-Authenticate")}
+		return nil, refusal(resp)
 	case resp.StatusCode >= 300:
 		text, _ := io.ReadAll(io.LimitReader(resp.Body, 300)) // an excerpt for the error
 		resp.Body.Close()
@@ -373,15 +378,22 @@ func checked(resp *http.Response, err error) (*http.Response, error) {
 	return resp, nil
 }
 
+// refusal ends an answer that refuses the credentials.
+func refusal(resp *http.Response) *AuthError {
+	resp.Body.Close()
+	return &AuthError{Status: resp.StatusCode, Challenge: strings.Join(resp.Header.Values("WWW-Authenticate"), ", ")}
+}
+
 // send sends a request, and once more with renewed headers where the first are refused.
 func (o *Options) send(ctx context.Context, method, to string, body []byte, set func(http.Header)) (*http.Response, error) {
-	for again := false; ; again = true {
+	var refused *AuthError
+	for {
 		req, err := http.NewRequestWithContext(ctx, method, to, bytes.NewReader(body))
 		if err != nil {
 			return nil, err
 		}
 		if o.Headers != nil {
-			more, err := o.Headers(ctx, again)
+			more, err := o.Headers(ctx, refused)
 			if err != nil {
 				return nil, err
 			}
@@ -400,10 +412,10 @@ func (o *Options) send(ctx context.Context, method, to string, body []byte, set 
 			}
 			return nil, err
 		}
-		if refused := resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden; !refused || again || o.Headers == nil {
+		if resp.StatusCode != http.StatusUnauthorized && resp.StatusCode != http.StatusForbidden || refused != nil || o.Headers == nil {
 			return resp, nil
 		}
-		resp.Body.Close()
+		refused = refusal(resp)
 	}
 }
 

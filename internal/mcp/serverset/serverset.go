@@ -10,6 +10,7 @@ import (
 
 	"github.com/lathe-dev/lathe/internal/boundary"
 	"github.com/lathe-dev/lathe/internal/config"
+	"github.com/lathe-dev/lathe/internal/keyring"
 	"github.com/lathe-dev/lathe/internal/llm/hosts"
 	"github.com/lathe-dev/lathe/internal/mcp"
 	"github.com/lathe-dev/lathe/internal/mcp/entry"
@@ -48,15 +49,25 @@ func New(o Options) *mcp.Set {
 		state = ""
 	}
 	set := o.Config().Settings
+	logins := o.logins
+	if paths.StateHome == "" {
+		logins = nil
+	}
 	return mcp.New(mcp.Options{
 		Places: o.places, StateHome: state, Root: root, Dir: o.Dir, Version: o.Version, Builtin: o.Builtin,
-		Runner: o.Runner, Environ: o.Environ, Confine: o.confine, Host: o.Flags.Host,
+		Runner: o.Runner, Environ: o.Environ, Confine: o.confine, Host: o.Flags.Host, Logins: logins,
 		Clean:      sandbox.Options{Drop: hosts.Secrets(), ScrubCredentials: set.Bash.ScrubCredentials},
 		ApproveAll: o.Flags.Trust || set.EnableAllProjectMCPServers,
 		Approved:   func(name string) bool { return slices.Contains(set.EnabledMCPJSONServers, name) },
 		Disabled:   func(name string) bool { return slices.Contains(set.DisabledMCPJSONServers, name) },
 		Variable:   func(name string) string { v, _, _ := o.Config().Env(name); return v },
 	})
+}
+
+// logins are kept with the other secrets of the user.
+func (o Options) logins() *keyring.Store {
+	get := func(name string) string { v, _, _ := o.Config().Env(name); return v }
+	return keyring.Open(filepath.Join(o.Config().Paths().StateHome, "credentials.json"), keyring.OS(get))
 }
 
 // places follow the sources that the command line selects.
