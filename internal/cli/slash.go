@@ -134,6 +134,9 @@ func slashText(out event.Output) string {
 			add(fmt.Sprintf("choose with: lathe -p \"/%s ...\"", out.Pick.Command))
 		}
 	}
+	if out.Edit != nil {
+		add("edit " + out.Edit.Path)
+	}
 	if out.Open != "" {
 		add("the view " + out.Open + " needs the terminal: start lathe without -p")
 	}

@@ -241,27 +241,36 @@ func tasks(ctx context.Context, h Host, args string) (event.Output, error) {
 		}
 		return text("The agent gets the message at its next step."), nil
 	}
-	p := &event.Pick{
-		Title: "In the background", Command: "tasks", Empty: "Nothing runs in the background.",
-		Actions: []event.PickAction{
-			{Key: "ctrl+d", Label: "end", Command: "tasks end", Refresh: "tasks"},
-			{Key: "ctrl+t", Label: "message", Command: "tasks tell", Ask: "Message to the agent"},
-		},
-	}
+	p := taskPick("tasks")
 	for _, t := range h.Workspace().Tasks().List() {
 		if args != "" && t.ID == args {
 			return taskOutput(t)
 		}
-		label, preview := t.ID+" "+short(t.Title, 100), t.Title
-		if t.Agent {
-			label, preview = short(t.Title, 100), t.Detail
-		}
-		p.Items = append(p.Items, event.PickItem{ID: t.ID, Label: label, Detail: t.State, Time: t.Started, Current: t.Running, Preview: fenced("", preview)})
+		p.Items = append(p.Items, taskItem(t))
 	}
 	if args != "" {
 		return event.Output{}, fmt.Errorf("there is no task %q; /tasks lists them", args)
 	}
 	return event.Output{Pick: p}, nil
+}
+
+// taskPick is an empty list of tasks, which the command line returns again.
+func taskPick(again string) *event.Pick {
+	return &event.Pick{
+		Title: "In the background", Command: "tasks", Empty: "Nothing runs in the background.", Live: again,
+		Actions: []event.PickAction{
+			{Key: "ctrl+d", Label: "end", Command: "tasks end", Refresh: again},
+			{Key: "ctrl+t", Label: "message", Command: "tasks tell", Ask: "Message to the agent"},
+		},
+	}
+}
+
+func taskItem(t Task) event.PickItem {
+	label, preview := t.ID+" "+short(t.Title, 100), t.Title
+	if t.Agent {
+		label, preview = short(t.Title, 100), t.Detail
+	}
+	return event.PickItem{ID: t.ID, Label: label, Detail: t.State, Time: t.Started, Current: t.Running, Preview: fenced("", preview)}
 }
 
 // mostShown limits how much of the end of a task's output is shown, in bytes.

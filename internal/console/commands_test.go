@@ -47,12 +47,45 @@ var exercises = map[string]func(*testing.T, *seat, *place){
 		s.refuses("hooks", "maybe", "neither on nor off")
 	},
 	"agents": func(t *testing.T, s *seat, p *place) {
-		s.shows("agents", "", "Explore", "built-in", "general-purpose")
+		list := s.command("agents", "").Pick
+		if list == nil || !has(list, "Explore") || !has(list, "general-purpose") || !has(list, "new") || has(list, "running") {
+			t.Fatalf("%+v", list)
+		}
 		p.write(t, ".claude/agents/judge.md", "---\nname: judge\ndescription: Judges changes\ntools: Read, Grep\nmaxTurns: 3\n---\nYou judge.")
 		p.write(t, ".claude/agents/broken.md", "no block")
-		s.shows("agents", "", "judge", "project", "Judges changes", "broken.md")
-		s.shows("agents", "judge", "Read, Grep", "most steps", "judge.md")
+		s.shows("agents", "", "broken.md")
+		if list := s.command("agents", "").Pick; !has(list, "judge") {
+			t.Errorf("%+v", list)
+		}
+		s.shows("agents", "judge", "Read, Grep", "most steps", "judge.md", "Judges changes")
 		s.refuses("agents", "nobody", "there is no agent")
+		s.refuses("agents", "broken", "it has no name")
+		if e := s.command("agents", "edit judge").Edit; e == nil || !strings.HasSuffix(e.Path, "judge.md") || e.Then != "agents judge" {
+			t.Errorf("%+v", e)
+		}
+		s.refuses("agents", "edit Explore", "has no file")
+		if p := s.command("agents", "running").Pick; p == nil || len(p.Items) > 0 || p.Live != "agents running" {
+			t.Errorf("%+v", p)
+		}
+
+		// A new one is made in four steps.
+		for args, want := range map[string]string{"new": "project", "new project": "project/read", "new project/read": "project/read/small"} {
+			if p := s.command("agents", args).Pick; p == nil || p.Command != "agents new" || !has(p, want) {
+				t.Errorf("/agents %s: %+v", args, p)
+			}
+		}
+		if out := s.command("agents", "new project/read/small"); out.Insert != "/agents new project/read/small " || out.Text == "" {
+			t.Errorf("%+v", out)
+		}
+		s.refuses("agents", "new project/read/small two words: x", "is no name of an agent")
+		out := s.command("agents", `new project/read/small reviewer: Reviews "changes": all of them`)
+		if out.Edit == nil || filepath.Base(out.Edit.Path) != "reviewer.md" || filepath.Base(filepath.Dir(filepath.Dir(out.Edit.Path))) != ".lathe" {
+			t.Fatalf("%+v", out)
+		}
+		s.shows("agents", "reviewer", `Reviews "changes": all of them`, "Read, Glob, Grep", "small", "reviewer.md")
+		s.refuses("agents", "new project/all/inherit reviewer: x", "is there already")
+		s.command("agents", "new user/all/inherit mine: Mine")
+		s.shows("agents", "mine", "(user)", "tools: `all`")
 	},
 	"skills": func(t *testing.T, s *seat, p *place) {
 		s.shows("skills", "", "no skills")

@@ -126,9 +126,16 @@ type Output struct {
 	Prompt *llm.Message `json:"prompt,omitempty"` // sent now, as if it was typed
 	Insert string       `json:"insert,omitempty"` // text for the prompt editor
 	Copy   string       `json:"copy,omitempty"`   // text for the clipboard
+	Edit   *Edit        `json:"edit,omitempty"`   // a file for the user's editor
 	Open   string       `json:"open,omitempty"`   // a view of the front end's own to open: "keys", "palette"
 	Theme  string       `json:"theme,omitempty"`  // the theme to use from now on
 	Quit   bool         `json:"quit,omitempty"`
+}
+
+// Edit is a file for the user's editor, and the command line, without a slash, that runs after it.
+type Edit struct {
+	Path string `json:"path"`
+	Then string `json:"then,omitempty"`
 }
 
 // Pick is a list to choose from. Choosing runs the command Command with the item's ID as its argument.
@@ -142,6 +149,8 @@ type Pick struct {
 	// match first. Where it is set, Items is incomplete, and a front end runs the command instead of
 	// filtering Items.
 	Search string `json:"search,omitempty"`
+	// Live is a command line that returns the list again: a front end runs it every second while the list is open.
+	Live string `json:"live,omitempty"`
 }
 
 // PickItem is one thing to choose. Depth indents trees; Starts is set for the first item of each of several

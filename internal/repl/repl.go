@@ -300,6 +300,9 @@ func (r *repl) output(c commandDone) {
 	default:
 		r.out.line("the plain interface has no view %q; /help lists the commands", o.Open)
 	}
+	if o.Edit != nil {
+		r.out.line("the file is %s; /%s shows how it is read", o.Edit.Path, o.Edit.Then)
+	}
 	if o.Theme != "" {
 		r.out.line("the theme %s counts in the full interface", o.Theme)
 	}

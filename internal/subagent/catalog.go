@@ -33,12 +33,14 @@ type Catalog struct {
 	list  []*Kind // built-in ones first, then by name
 	Notes []string
 	check func(*Kind) error
+
+	folders []Folder
 }
 
 // Find reads the folders, lowest precedence first, and adds the kinds of the command line, which only the organisation's
 // override. A file that cannot be used, or a kind that check refuses, becomes a note; check may be nil.
 func Find(folders []Folder, given []Kind, notes []string, check func(*Kind) error) *Catalog {
-	c := &Catalog{check: check, Notes: slices.Clone(notes)}
+	c := &Catalog{check: check, Notes: slices.Clone(notes), folders: slices.Clone(folders)}
 	for _, k := range BuiltIn() {
 		c.add(k)
 	}

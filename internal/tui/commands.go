@@ -150,6 +150,7 @@ func (m *model) output(msg outputMsg) {
 		}
 	case out.Pick != nil && msg.list == nil:
 		m.dialogs.Open(dialog.NewPicker(*out.Pick, m.look.theme))
+		m.watchList()
 	}
 	m.showOutput(msg.command, out)
 	if name, _, _ := strings.Cut(msg.command.Name, " "); name == "rewind" || name == "tree" { // a list adds the message to the name
@@ -164,6 +165,9 @@ func (m *model) output(msg outputMsg) {
 	if out.Copy != "" {
 		m.copy(out.Copy)
 	}
+	if out.Edit != nil {
+		m.editFile(*out.Edit)
+	}
 	if out.Open != "" {
 		m.open(out.Open)
 	}
@@ -171,7 +175,7 @@ func (m *model) output(msg outputMsg) {
 		m.send(*out.Prompt, false)
 	}
 	if out.Quit {
-		m.leave()
+		m.leaveAsking()
 	}
 }
 
@@ -241,6 +245,7 @@ func (m *model) finish(d dialog.Dialog, r dialog.Result) {
 		}
 	}
 	switch {
+	case m.parted(d, r.Run):
 	case r.Run == nil:
 	case r.Run.Name == "":
 		m.fromPalette(r.Run.Args)

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/tui/dialog"
 )
 
@@ -99,18 +100,52 @@ func edit(o Options, text string) (_ string, err error) {
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		return "", fmt.Errorf("the prompt could not be written for the editor: %w", err)
 	}
-	command := o.editor()
-	words := strings.Fields(command)
-	cmd := exec.Command(words[0], append(words[1:], path)...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = o.In, o.Out, o.Out
-	if err := cmd.Run(); err != nil {
-		return "", fmt.Errorf("the editor %q failed: %w; set $VISUAL or $EDITOR to one that works", command, err)
+	if err := o.runEditor(path); err != nil {
+		return "", err
 	}
 	edited, err := os.ReadFile(path)
 	if err != nil {
 		return "", fmt.Errorf("the edited prompt could not be read: %w", err)
 	}
 	return strings.TrimRight(string(edited), "\n"), nil
+}
+
+// editFile gives the terminal to the user's editor for a file, then runs the command line that follows it.
+func (m *model) editFile(e event.Edit) {
+	if !m.lend() {
+		return
+	}
+	m.spawn(func() any {
+		return fileEditedMsg{e, m.options.runEditor(e.Path)}
+	})
+}
+
+// fileEditedMsg says that the editor has ended.
+type fileEditedMsg struct {
+	edit event.Edit
+	err  error
+}
+
+func (m *model) fileEdited(msg fileEditedMsg) {
+	m.away.Store(false)
+	m.comeBack()
+	if msg.err != nil {
+		m.tell("error", msg.err.Error())
+	} else if msg.edit.Then != "" {
+		m.commandLine(msg.edit.Then)
+	}
+}
+
+// runEditor runs the user's editor on a file.
+func (o Options) runEditor(path string) error {
+	command := o.editor()
+	words := strings.Fields(command)
+	cmd := exec.Command(words[0], append(words[1:], path)...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = o.In, o.Out, o.Out
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("the editor %q failed: %w; set $VISUAL or $EDITOR to one that works", command, err)
+	}
+	return nil
 }
 
 // editor is the command of the user's editor.

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -60,6 +61,9 @@ type fake struct {
 	changed []event.ChangedFile
 	cwd     string
 	history []event.Body
+
+	background int          // tasks
+	counted    atomic.Int32 // calls of the command counting
 }
 
 // page is n events of the history before one of them, and the cursor of those before them.
@@ -111,7 +115,7 @@ func (f *fake) status() {
 		Session: "0199-fake", Title: "a fake", Model: "claude-sonnet-4-5", Mode: f.mode, Dir: f.cwd, Branch: "main",
 		ContextUsed: 12345, ContextWindow: 200000, CostUSD: 0.42, CacheHit: 0.93,
 	}
-	st.Todos, st.Changed = f.todos, f.changed
+	st.Todos, st.Changed, st.Background = f.todos, f.changed, f.background
 	for _, m := range f.after {
 		st.Queued = append(st.Queued, m.PlainText())
 	}
@@ -442,6 +446,16 @@ func (f *fake) Command(ctx context.Context, name, args string) (event.Output, er
 		return event.Output{}, nil
 	case "quit":
 		return event.Output{Quit: true}, nil
+	case "busy":
+		f.mu.Lock()
+		f.background = 2
+		f.mu.Unlock()
+		f.status()
+		return event.Output{}, nil
+	case "counting":
+		return event.Output{Pick: &event.Pick{Title: "Counting", Command: "counting", Live: "counting", Items: []event.PickItem{{ID: "1", Label: fmt.Sprintf("asked %d times", f.counted.Add(1))}}}}, nil
+	case "change":
+		return event.Output{Edit: &event.Edit{Path: args, Then: "shown " + args}}, nil
 	case "copy":
 		return event.Output{Copy: "copied text"}, nil
 	case "broken":

@@ -236,7 +236,7 @@ func (m *model) ctrlC() {
 // leaveTwice leaves when it is called twice in short order.
 func (m *model) leaveTwice(key string) {
 	if now := m.now(); now.Sub(m.leaving) < twice {
-		m.leave()
+		m.leaveAsking()
 	} else {
 		m.leaving = now
 		m.say(key + " again leaves")

@@ -58,8 +58,9 @@ type model struct {
 
 	attached attached
 
-	arrows arrows
-	bypass struct { // the mode that asks nothing
+	arrows  arrows
+	parting *dialog.Picker // asks whether to leave while something runs in the background; nil: not asked
+	bypass  struct {       // the mode that asks nothing
 		dialog    *dialog.Picker
 		confirmed bool
 	}
@@ -240,6 +241,12 @@ func (m *model) heard(msg any) (urgent bool) {
 		m.loggedIn(msg)
 	case editedMsg:
 		m.edited(msg)
+	case fileEditedMsg:
+		m.fileEdited(msg)
+	case liveMsg:
+		m.askLive()
+	case livelyMsg:
+		m.lively(msg)
 	case unqueuedMsg:
 		m.taken(msg.message)
 		m.edit.SetMessage(msg.message)

@@ -57,6 +57,9 @@ func (d *Picker) Update(p event.Pick) {
 // Command is the command that choosing runs: it names the kind of list.
 func (d *Picker) Command() string { return d.pick.Command }
 
+// Live is the command line that returns the list again; "" if it does not change by itself.
+func (d *Picker) Live() string { return d.pick.Live }
+
 // ID is empty: nobody waits for an answer.
 func (d *Picker) ID() string { return "" }
 
