@@ -101,10 +101,18 @@ type Config struct {
 	Sleep func(context.Context, time.Duration) error // nil: a timer
 }
 
-// Blocked is the refusal of a message by a hook.
-type Blocked struct{ Reason string }
+// Blocked is the refusal of a message, or the end of a turn, by a hook.
+type Blocked struct {
+	Reason string
+	Begun  bool // the turn was under way: a BeforeStep hook ended it
+}
 
-func (b *Blocked) Error() string { return "a hook refused the prompt: " + b.Reason }
+func (b *Blocked) Error() string {
+	if b.Begun {
+		return "a hook ended the turn: " + b.Reason
+	}
+	return "a hook refused the prompt: " + b.Reason
+}
 
 // Approval asks whether a prepared call may run.
 type Approval struct {
@@ -118,7 +126,7 @@ type Approval struct {
 }
 
 // BeforeStep is a hook before each step. Its messages are added to the conversation as lathe's; an error
-// ends the turn. All of the list run, in order, and all of their messages are added, in order.
+// ends the turn, a *Blocked as a hook's decision. All of the list run, in order, and all of their messages are added, in order.
 type BeforeStep struct {
 	Name string // for messages to the user
 	Run  func(context.Context) ([]llm.Message, error)

@@ -122,7 +122,7 @@ func (i *Instance) NewSession(ctx context.Context, o SessionOptions) (s *Session
 	close(s.opened)
 	if o.Resume != "" {
 		s.restore()
-		s.hooks.Begin("resume")
+		s.hooks.Begin(map[bool]string{true: "fork", false: "resume"}[o.Fork])
 	} else if s.parent == nil { // a style is for those who read the answers
 		if err := i.extensions.Begin(&s.begun); err != nil {
 			s.notes = append(s.notes, err.Error())
@@ -163,18 +163,21 @@ func (s *Session) setUp(ctx context.Context, model llm.Model) (err error) {
 		policy.SetPlan(s.env.Plan.File)
 	}
 	if s.hooks, err = i.hooks.New(hook.Session{
-		Journal: s.Journal, Dir: s.Dir, Mode: s.Mode, Effort: s.Effort, Agent: s.kind.Name(), Main: s.outermost().ID(), Invoke: s.Invoke, Model: s.Model,
+		Journal: s.Journal, Dir: s.Dir, Mode: s.Mode, Effort: s.Effort, Scope: s.kind.Hooks, Agent: s.kind.Name(), Main: s.outermost().ID(), Invoke: s.Invoke, Model: s.Model,
 		Models: i.ModelOrSmall, Count: s.CountRequest, Life: s.life, Interactive: s.interactive,
+		Ask:    func() func(context.Context, event.Question) (event.Answer, error) { return s.approver.Asker() },
+		Expand: func(m llm.Message) (name, args, source, line string, ok bool) { return s.skills.Expansion(m) },
 	}); err != nil {
 		return err
 	}
 	s.closers, s.notes = append(s.closers, s.hooks.Close), append(s.notes, i.hooks.Notes()...)
+	s.env.Dir.Moved, s.Workspace.Added = s.hooks.DirChanged, s.hooks.DirectoryAdded
 	s.approver = approval.New(approval.Config{
 		Hooks: s.hooks, Authority: s.Authority, Journal: s.Journal, Workspace: s.Workspace, Interactive: s.interactive,
 		Small: i.SmallModel, Count: s.CountRequest, Keep: s.keepRule, Chain: s.chain, Unasked: s.env.RunsUnasked, Covered: i.checkpoints.Covered, Consults: consult.Dialogs(s.env.Plan),
 	})
 	s.skills = i.extensions.Loader(extension.Session{
-		Journal: s.Journal, Workspace: s.Workspace, Attached: s.attached, Policy: policy, Chain: s.chain, Tools: i.tools, Invoke: s.Invoke, Model: s.Model, Effort: s.Effort,
+		Journal: s.Journal, Workspace: s.Workspace, Attached: s.attached, Policy: policy, Chain: s.chain, Tools: i.tools, Invoke: s.Invoke, Model: s.Model, Effort: s.Effort, Hooks: s.hooks,
 	})
 	s.env.LoadSkill, s.env.Notes, s.env.Agents, s.env.Hosts, s.env.Unconfined = s.skills.Load, i.Notes(), s.newAgents(), s.approver.Network, s.approver.Unconfined
 	s.env.Ask = tool.Asker(i.SmallModel, s.CountRequest)
@@ -347,7 +350,7 @@ func (s *Session) contextOptions(model string) prompt.ContextOptions {
 	o := prompt.ContextOptions{
 		Dir: s.tree.Moved(i.opts.Dir), Root: s.tree.Moved(i.paths.Root), Roots: i.opts.AddDirs, Home: i.paths.Home, ClaudeHome: i.paths.ClaudeHome,
 		ConfigHome: i.paths.ConfigHome, Environ: i.environ(), Model: model, Runner: i.runner,
-		Mode: string(s.Mode()), NobodyAnswers: !s.interactive,
+		Mode: string(s.Mode()), NobodyAnswers: !s.interactive, Loaded: func(path, kind, reason string) { s.hooks.InstructionsLoaded(path, kind, reason) },
 		Git: i.settings().IncludeGitInstructions, Excludes: i.settings().ClaudeMdExcludes,
 		Notes: i.Notes().Index(), NoUser: i.opts.Bare || !i.conf.Load().Reads(config.User), NoProject: i.opts.Bare || !i.conf.Load().Reads(config.Project),
 		NoLocal:   i.opts.Bare || !i.conf.Load().Reads(config.Local),

@@ -28,19 +28,17 @@ func (i *Instance) Watch(ctx context.Context, changed func()) error {
 // reload applies a new configuration, to open sessions too. If its permissions cannot be enforced, the old one stays.
 func (i *Instance) reload(c *config.Config, changes []config.Change) error {
 	rules, notes, err := i.rules(c)
+	for _, s := range i.running() {
+		err = errors.Join(err, s.hooks.ConfigChange(changes))
+	}
 	if err != nil {
 		i.warnAll("error", stays(err))
 		return err
 	}
 	i.conf.Store(c)
-	later := []string{}
-	for _, ch := range changes {
-		switch {
-		case ch.Err != nil:
-			i.warnAll("error", stays(ch.Err))
-		case ch.AtStart:
-			later = append(later, ch.Path)
-		}
+	later, failed := config.Later(changes)
+	for _, err := range failed {
+		i.warnAll("error", stays(err))
 	}
 	reconnect := config.Touches(changes, "providers", "env", "apiBase", "apiKeyHelper", "network", "stream", "maxThinkingTokens")
 	if reconnect {

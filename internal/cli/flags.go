@@ -69,6 +69,8 @@ type Options struct {
 	Hooks         []hook.Group                                                                               // of a host program
 	Agents        string                                                                                     // kinds of subagents, a JSON object
 
+	Init, InitOnly, Maintain bool // fire Setup
+
 	Worktree string // a name; newWorktree is a new one
 	Prompts  string // who answers questions: "host" or "none"
 
@@ -102,7 +104,7 @@ var flagGroups = []struct {
 	{"Prompt", []string{"system-prompt", "system-prompt-file", "append-system-prompt", "append-system-prompt-file"}},
 	{"Permissions and tools", []string{"permission-mode", "dangerously-skip-permissions", "allowedTools", "disallowedTools", "tools", "add-dir", "sandbox", "trust", "mcp-config", "strict-mcp-config"}},
 	{"Sessions", []string{"continue", "resume", "resume-session-at", "fork-session", "session-id", "name", "no-session-persistence"}},
-	{"Configuration", []string{"cwd", "worktree", "settings", "setting-sources", "bare", "disable-slash-commands", "agent", "agents", "debug", "debug-file"}},
+	{"Configuration", []string{"cwd", "worktree", "init", "init-only", "maintenance", "settings", "setting-sources", "bare", "disable-slash-commands", "agent", "agents", "debug", "debug-file"}},
 	{"Other", []string{"help", "version"}},
 }
 
@@ -166,6 +168,9 @@ func addPromptFlags(f *pflag.FlagSet, o *Options) {
 	f.Float64Var(&o.MaxBudget, "max-budget-usd", 0, "stop when `usd` dollars are spent")
 	f.BoolVar(&o.Eval, "eval", false, "have judges look at the work before a turn ends")
 	f.IntVar(&o.TaskBudget, "task-budget", 0, "tell the model to finish within `n` tokens (Anthropic's API)")
+	f.BoolVar(&o.Init, "init", false, "run the hooks of Setup (init) first")
+	f.BoolVar(&o.InitOnly, "init-only", false, "run the hooks of Setup (init) and SessionStart, and exit")
+	f.BoolVar(&o.Maintain, "maintenance", false, "run the hooks of Setup (maintenance) first")
 	f.StringVarP(&o.Worktree, "worktree", "w", "", "work in a git worktree of its own, by `name`")
 	f.Lookup("worktree").NoOptDefVal = newWorktree
 	f.StringVar(&o.Prompts, "permission-prompts", "", "")

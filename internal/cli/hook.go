@@ -5,11 +5,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/lathe-dev/lathe/internal/app"
+	"github.com/lathe-dev/lathe/internal/frontmatter"
 	"github.com/lathe-dev/lathe/internal/hook"
 	"github.com/lathe-dev/lathe/internal/term"
 )
@@ -20,7 +23,7 @@ func hookCommand(p *program, o *Options) *cobra.Command {
 		Long: "Hooks are commands, requests and questions to a model that run at events of a session; docs/hooks.md describes them.",
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(hookListCommand(p, o), hookTestCommand(p, o))
+	c.AddCommand(hookListCommand(p, o), hookTestCommand(p, o), hookApproveCommand(p, o))
 	return c
 }
 
@@ -84,6 +87,46 @@ func hookTestCommand(p *program, o *Options) *cobra.Command {
 	}
 	c.Flags().StringVar(&input, "input", "", "the event's own fields, a JSON object")
 	return c
+}
+
+func hookApproveCommand(p *program, o *Options) *cobra.Command {
+	return &cobra.Command{
+		Use: "approve FILE", Short: "Approve the hooks of a skill or an agent of the project", Args: cobra.ExactArgs(1),
+		Long: `Skills and agents of a project can bring hooks, which run commands. Print those of a file, and approve them as they are: they run from then on, in
+the sandbox and without your keys, until they change.`,
+		RunE: func(c *cobra.Command, args []string) error {
+			o.set = c.Flags().Changed
+			return p.approveHooks(o, args[0])
+		},
+	}
+}
+
+func (p *program) approveHooks(o *Options, name string) error {
+	file, err := filepath.Abs(filepath.Join(o.Dir, name))
+	if filepath.IsAbs(name) {
+		file, err = name, nil
+	}
+	if err != nil {
+		return err
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return &Error{Code: exitUsage, Err: err}
+	}
+	hooks := frontmatter.Parse(data).Fields["hooks"]
+	if hooks == nil {
+		return usage("give the file of a skill or an agent", "%s has no hooks", name)
+	}
+	text, err := json.MarshalIndent(hooks, "", "  ")
+	if err != nil {
+		return &Error{Code: exitUsage, Err: err}
+	}
+	inst, err := p.instance(o)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(p.out, term.Escape(string(text)))
+	return joinErrors(inst.Hooks().Approve(file, hooks), inst.Close())
 }
 
 func (p *program) testHooks(ctx context.Context, o *Options, name string, fields map[string]any) error {

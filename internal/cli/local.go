@@ -341,11 +341,26 @@ func (p *program) instance(o *Options) (*app.Instance, error) {
 	if err != nil {
 		return nil, &Error{Code: exitUsage, Err: err}
 	}
+	inst.Hooks().TrustAll = o.Trust
+	if trigger := setupOf(o); trigger != "" {
+		inst.Hooks().Setup(trigger)
+	}
 	p.kids.add(func() error { return errors.Join(inst.Close(), opts.Boundary.Close()) })
 	if err := p.noteSandbox(opts.Boundary); err != nil {
 		return nil, err
 	}
 	return inst, nil
+}
+
+// setupOf is the trigger of the hooks of Setup; "": they do not run.
+func setupOf(o *Options) string {
+	switch {
+	case o.Init, o.InitOnly:
+		return "init"
+	case o.Maintain:
+		return "maintenance"
+	}
+	return ""
 }
 
 // sandboxFlag returns the sandbox that the command line requests. The SDKs request it with --settings, which binds as the

@@ -34,6 +34,9 @@ func (p *program) runPrompt(ctx context.Context, o *Options, f *pflag.FlagSet, w
 		return err
 	}
 	err := firstOf(errors.Join(checkFormats(o), checkCompat(f), checkSession(o), checkLimits(o)))
+	if err == nil && o.InitOnly {
+		return p.inWorktree(ctx, o, func() error { return p.initOnly(ctx, o) })
+	}
 	if err == nil && p.interactive(o) {
 		return p.inWorktree(ctx, o, func() error { return p.converse(ctx, o, words) })
 	}
@@ -41,6 +44,20 @@ func (p *program) runPrompt(ctx context.Context, o *Options, f *pflag.FlagSet, w
 		err = p.inWorktree(ctx, o, func() error { return p.runHeadless(ctx, o, words) })
 	}
 	return p.withResult(o, err)
+}
+
+// initOnly runs the hooks of the beginning of a session.
+func (p *program) initOnly(ctx context.Context, o *Options) error {
+	inst, err := p.instance(o)
+	if err != nil {
+		return err
+	}
+	s, err := openSession(ctx, inst, o)
+	if err != nil {
+		return startError(err)
+	}
+	s.session.Hooks().BeginNow(ctx)
+	return s.Close()
 }
 
 // runHeadless answers the prompt of the words and stdin in the chosen formats.

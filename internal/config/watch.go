@@ -26,6 +26,19 @@ type Change struct {
 	Err     error           `json:"-"`
 }
 
+// Later lists the keys among changes that take effect at the next start, and the reasons why reloading failed.
+func Later(changes []Change) (keys []string, failed []error) {
+	for _, ch := range changes {
+		switch {
+		case ch.Err != nil:
+			failed = append(failed, ch.Err)
+		case ch.AtStart:
+			keys = append(keys, ch.Path)
+		}
+	}
+	return keys, failed
+}
+
 // startOnly are the keys that take effect at the next start: changing the model of a running session would
 // lose the prompt cache and the reasoning.
 var startOnly = []string{"model", "provider"}

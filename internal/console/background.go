@@ -47,6 +47,7 @@ func (c *Console) watchTasks(s *app.Session) {
 			c.wake(s)
 		}
 	})
+	s.Hooks().Wakes(func() { c.wake(s) })
 	s.Env().Agents.Tasks.Notify(func(now subagent.State) {
 		c.touch()
 		if now.Working() || c.session() != s {
@@ -87,7 +88,7 @@ func (c *Console) wakeTurn(s *app.Session) {
 func (c *Console) news(s *app.Session) (llm.Message, bool) {
 	m, err := s.Env().News(c.ctx)
 	if err != nil || len(m) == 0 {
-		return llm.Message{}, false
+		return s.Hooks().News()
 	}
 	return m[0], true
 }

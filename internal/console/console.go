@@ -166,6 +166,7 @@ func (c *Console) Close() error {
 	if closed {
 		return nil
 	}
+	s.Hooks().Ends("prompt_input_exit")
 	err := errors.Join(s.Close(), c.index.Close())
 	c.stop()
 	c.works.Wait()

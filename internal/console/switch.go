@@ -69,6 +69,7 @@ func (c *Console) open(ctx context.Context, o app.SessionOptions) error {
 	if err != nil {
 		return err
 	}
+	c.session().Hooks().Ends("resume")
 	err = c.leave(c.session())
 	c.put(ctx, s, o.Resume != "" && !o.Fork)
 	return err
@@ -88,6 +89,8 @@ func (c *Console) begin(ctx context.Context) error {
 		}
 	}
 	s.SetEffort(effort)
+	s.Hooks().Begin("clear")
+	old.Hooks().Ends("clear")
 	err = c.leave(old)
 	c.put(ctx, s, false)
 	c.mu.Lock()
@@ -216,6 +219,7 @@ func (c *Console) fork(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	next.Hooks().Begin("fork")
 	err = kept.apply(ctx, next)
 	err = errors.Join(err, c.leave(s))
 	c.put(ctx, next, false)

@@ -8,11 +8,13 @@ import (
 	"sync/atomic"
 
 	"github.com/lathe-dev/lathe/internal/config"
+	"github.com/lathe-dev/lathe/internal/hook"
 	"github.com/lathe-dev/lathe/internal/journal"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/permission"
 	"github.com/lathe-dev/lathe/internal/prompt"
 	"github.com/lathe-dev/lathe/internal/session"
+	"github.com/lathe-dev/lathe/internal/skill"
 	"github.com/lathe-dev/lathe/internal/subagent"
 )
 
@@ -60,6 +62,15 @@ func (a *Agent) Name() string {
 		return k.Name
 	}
 	return ""
+}
+
+// Hooks are those of its file.
+func (a *Agent) Hooks() hook.Scope {
+	k := a.Kind()
+	if k == nil || len(k.Hooks) == 0 {
+		return hook.Scope{}
+	}
+	return hook.Scope{Kind: "agent", Name: k.Name, File: k.Path, Hooks: k.Hooks, Place: hook.Place{Foreign: k.Source == skill.SourceProject}}
 }
 
 // Choose finds the kind of a new main conversation: that of the command line, or of the settings, whose absence is only

@@ -10,6 +10,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/config"
 	"github.com/lathe-dev/lathe/internal/eval"
 	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/hook"
 	"github.com/lathe-dev/lathe/internal/journal"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/permission"
@@ -115,6 +116,7 @@ type Session struct {
 	Invoke    func(context.Context, []llm.ToolCall) []llm.ToolResult
 	Model     func() llm.ModelInfo
 	Effort    func() llm.Effort
+	Hooks     *hook.Hooks
 }
 
 // Loader makes the loader of skills of a session.
@@ -125,6 +127,11 @@ func (f *Folder) Loader(s Session) *invoke.Loader {
 		Budget:  func() int { return invoke.Budget(s.Model().ContextWindow) },
 		Trusted: func() bool { return f.o.Config().Trusted() },
 		Run:     invoke.Shell(s.Invoke), Task: invoke.Agents(s.Invoke), Read: s.Attached.Named, AddRoot: s.Workspace.AddReadRoot,
+		Hooks: func(ctx context.Context, sk *skill.Skill) error {
+			return s.Hooks.Use(ctx, hook.Scope{
+				Kind: "skill", Name: sk.Name, File: sk.Path, Hooks: sk.Hooks, Place: hook.Place{Foreign: sk.Source == skill.SourceProject, Root: sk.Dir},
+			})
+		},
 		Nested:  !f.o.Bare && !f.o.NoSkills && f.o.Config().Reads(config.Project),
 		NoShell: func() bool { return f.o.Config().Settings.DisableSkillShellExecution },
 		Notice:  func(level, text string) { s.Journal.Note(event.Notice{Level: level, Text: text}) },

@@ -1,6 +1,7 @@
 package extension
 
 import (
+	"github.com/lathe-dev/lathe/internal/approved"
 	"github.com/lathe-dev/lathe/internal/boundary"
 	"github.com/lathe-dev/lathe/internal/hook"
 	"github.com/lathe-dev/lathe/internal/llm"
@@ -13,6 +14,7 @@ import (
 // Hooks makes the hooks of an instance: those of the settings, and the given ones of a host program.
 func (f *Folder) Hooks(given []hook.Group, tools *call.Catalogue, b *boundary.Boundary, runner *sandbox.Runner, environ func() []string) *hook.Machine {
 	m := &hook.Machine{
+		Approved: approved.Open(f.o.Config().Paths().StateHome, "hooks", f.root()),
 		Config: f.o.Config, Given: given, Root: f.o.Config().Paths().Root, Runner: runner,
 		Environ: func(foreign bool) []string {
 			if !foreign {

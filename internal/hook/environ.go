@@ -8,15 +8,29 @@ import (
 
 // environ is the environment of a command.
 func (h *Hooks) environ(handler *Handler, o occasion) []string {
-	env := slices.DeleteFunc(slices.Clone(h.m.Environ(handler.foreign)), func(kv string) bool { return strings.HasPrefix(kv, "OTEL_") })
+	env := slices.DeleteFunc(slices.Clone(h.m.Environ(handler.place.Foreign)), func(kv string) bool { return strings.HasPrefix(kv, "OTEL_") })
 	env = append(env, "CLAUDE_PROJECT_DIR="+h.m.Root, "LATHE_PROJECT_DIR="+h.m.Root)
 	if e := h.s.Effort(); e != "" {
 		env = append(env, "CLAUDE_EFFORT="+string(e))
 	}
-	if f := h.envFile(); o.event == "SessionStart" && f != "" {
-		env = append(env, "CLAUDE_ENV_FILE="+f)
+	if takesVariables(o.event) {
+		if f := h.envFile(); f != "" {
+			env = append(env, "CLAUDE_ENV_FILE="+f)
+		}
 	}
-	return env
+	if p := handler.place; p.Root != "" {
+		env = append(env, "CLAUDE_PLUGIN_ROOT="+p.Root, "CLAUDE_PLUGIN_DATA="+p.Data)
+	}
+	return append(env, handler.place.Environ...)
+}
+
+// takesVariables reports an event whose hooks may set variables for the commands of the session.
+func takesVariables(name string) bool {
+	switch name {
+	case "SessionStart", "Setup", "CwdChanged", "FileChanged":
+		return true
+	}
+	return false
 }
 
 // envFile is the file to which hooks write variables for the commands of the session; "" when there is no room for one.

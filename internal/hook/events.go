@@ -20,8 +20,6 @@ type kind struct {
 
 func order(name string) int { return events()[name].place }
 
-const none = "lathe has no such occasion yet"
-
 // events are those of Claude Code (https://docs.anthropic.com/en/docs/claude-code/hooks).
 var events = sync.OnceValue(func() map[string]kind {
 	return map[string]kind{
@@ -40,23 +38,24 @@ var events = sync.OnceValue(func() map[string]kind {
 		"PreCompact":         {place: 14, subject: "trigger", protects: true},
 		"PostCompact":        {place: 15, subject: "trigger"},
 		"SessionEnd":         {place: 16, subject: "reason", limit: 1500 * time.Millisecond},
-		"ConfigChange":       {place: 17, subject: "source", protects: true, missing: none},
+		"ConfigChange":       {place: 17, subject: "source", protects: true},
 
-		"PostToolBatch":       {place: 8, protects: true, asks: true, missing: none},
-		"UserPromptExpansion": {place: 18, subject: "command_name", protects: true, asks: true, missing: none},
-		"Setup":               {place: 19, subject: "trigger", local: true, missing: none},
-		"InstructionsLoaded":  {place: 20, subject: "load_reason", missing: none},
-		"TaskCreated":         {place: 21, protects: true, asks: true, missing: none},
-		"TaskCompleted":       {place: 22, protects: true, asks: true, missing: none},
-		"TeammateIdle":        {place: 23, protects: true, asks: true, missing: none},
-		"Elicitation":         {place: 24, subject: "mcp_server_name", protects: true, missing: none},
-		"ElicitationResult":   {place: 25, subject: "mcp_server_name", protects: true, missing: none},
-		"WorktreeCreate":      {place: 26, protects: true, missing: none},
-		"WorktreeRemove":      {place: 27, missing: none},
-		"MessageDisplay":      {place: 28, missing: none},
-		"CwdChanged":          {place: 29, missing: none},
-		"DirectoryAdded":      {place: 30, subject: "source", missing: none},
-		"FileChanged":         {place: 31, missing: none},
+		"PostToolBatch":       {place: 8, protects: true, asks: true},
+		"UserPromptExpansion": {place: 18, subject: "command_name", protects: true, plain: true, asks: true},
+		"Setup":               {place: 19, subject: "trigger", local: true},
+		"InstructionsLoaded":  {place: 20, subject: "load_reason"},
+		"TaskCreated":         {place: 21, protects: true, asks: true},
+		"TaskCompleted":       {place: 22, protects: true, asks: true},
+		"TeammateIdle":        {place: 23, protects: true, asks: true},
+		"Elicitation":         {place: 24, subject: "mcp_server_name", protects: true},
+		"ElicitationResult":   {place: 25, subject: "mcp_server_name", protects: true},
+		"WorktreeCreate":      {place: 26, protects: true},
+		"WorktreeRemove":      {place: 27},
+		"CwdChanged":          {place: 29},
+		"DirectoryAdded":      {place: 30, subject: "source"},
+		"FileChanged":         {place: 31, subject: "file_path"},
+
+		"MessageDisplay": {place: 28, missing: "lathe shows the text of a model as it comes"},
 	}
 })
 

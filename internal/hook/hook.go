@@ -19,6 +19,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/lathe-dev/lathe/internal/approved"
 	"github.com/lathe-dev/lathe/internal/config"
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/journal"
@@ -30,12 +31,16 @@ import (
 // Machine is what handlers need of the program around them. All sessions of an instance share it.
 type Machine struct {
 	Config  func() *config.Config
-	Given   []Group // of the host program, in addition to those of the settings
-	Root    string  // the project's folder
+	Given   []Group        // of the host program, in addition to those of the settings
+	Plugins func() []Group // of the plugins in use; nil: none. Refresh has it called again
+	Root    string         // the project's folder
 	Runner  *sandbox.Runner
 	Environ func(foreign bool) []string // of commands; foreign: of a project or a plugin, which get no credentials
 	// Confine confines a command of a project or a plugin; nil, or a nil result: not confined. done is called when it has ended.
 	Confine func() (c *sandbox.Confinement, done func(), err error)
+	// Approved are the answers about hooks that skills and agents of the project bring along; nil: none is approved.
+	Approved *approved.Answers
+	TrustAll bool // the user trusts what comes with the project, for this run
 	// Covers reports whether a permission rule covers a call.
 	Covers func(rule string, call llm.ToolCall) (bool, error)
 	Client *http.Client // nil: one that follows no redirects
@@ -44,6 +49,7 @@ type Machine struct {
 	digest string
 	table  *table
 	off    bool
+	setup  string // the trigger of Setup; "": it is not fired
 }
 
 // Session is the conversation that a Hooks serves.
@@ -52,8 +58,10 @@ type Session struct {
 	Dir    func() string
 	Mode   func() permission.Mode
 	Effort func() llm.Effort
-	Agent  string // the kind of the agent; "" is lathe's own
-	Main   string // the id of the main conversation: this one, or another for a subagent
+	Scope  func() Scope                                                 // the hooks of the kind of agent that the session is of, for the next prompt; nil: none
+	Expand func(llm.Message) (name, args, source, line string, ok bool) // the command that a prompt is; nil: none is
+	Agent  string                                                       // the kind of the agent; "" is lathe's own
+	Main   string                                                       // the id of the main conversation: this one, or another for a subagent
 	// Invoke runs calls for handlers of the types mcp_tool and agent.
 	Invoke func(context.Context, []llm.ToolCall) []llm.ToolResult
 	Model  func() llm.ModelInfo
@@ -62,6 +70,8 @@ type Session struct {
 	Life   context.Context                                           // ends with the session
 
 	Interactive bool // somebody answers questions
+	// Ask asks the user; nil: nobody answers.
+	Ask func() func(context.Context, event.Question) (event.Answer, error)
 }
 
 // Hooks fires the events of one session. It is safe for concurrent use. A nil one has no hooks.
@@ -69,15 +79,26 @@ type Hooks struct {
 	m *Machine
 	s Session
 
-	mu      sync.Mutex
-	source  string
-	begun   bool // SessionStart or SubagentStart was fired
-	blocks  int  // times in a row that a Stop hook continued the turn
-	later   []string
-	running sync.WaitGroup // asynchronous handlers
-	timers  map[string]*time.Timer
-	prompt  string // the id of the present prompt
-	env     string // the file that SessionStart hooks write variables to
+	mu         sync.Mutex
+	source     string // of SessionStart
+	reason     string // of SessionEnd
+	begun      bool   // SessionStart or SubagentStart was fired
+	blocks     int    // times in a row that a Stop hook continued the turn
+	later      []string
+	running    sync.WaitGroup // asynchronous handlers
+	timers     map[string]*time.Timer
+	prompt     string   // the id of the present prompt
+	env        string   // the file that SessionStart hooks write variables to
+	scoped     []*table // of skills and of the agent, as long as the session lasts
+	scopes     map[string]bool
+	spent      map[*Handler]bool // those that run once, and did
+	agentScope *table
+	agentKey   string
+	expansion  llm.Part         // for the present message, of UserPromptExpansion
+	refusal    error            // of the present message
+	wakes      func()           // an asynchronous handler wants the model to go on
+	watched    []string         // files that hooks asked to be watched
+	batch      []map[string]any // the calls of this step, for PostToolBatch
 }
 
 // New makes the hooks of a session. A hook of the settings that protects the user and cannot be read is an error.
@@ -94,8 +115,38 @@ func (m *Machine) Check() error { return m.current().err }
 // Notes are warnings about the other hooks that cannot be used.
 func (m *Machine) Notes() []string { return m.current().notes }
 
+// Refresh reads the hooks of plugins again.
+func (m *Machine) Refresh() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.table = nil
+}
+
 // Any reports whether an event has handlers.
-func (h *Hooks) Any(name string) bool { return h != nil && len(h.m.current().handlers[name]) > 0 }
+func (h *Hooks) Any(name string) bool { return h != nil && len(h.handlers(name)) > 0 }
+
+// handlers lists the handlers of an event: of all sessions, then of this one.
+func (h *Hooks) handlers(name string) []*Handler {
+	common := h.m.current().handlers[name]
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(h.scoped) == 0 && h.agentScope == nil || h.m.Off() {
+		return common
+	}
+	out := slices.Clone(common)
+	tables := h.scoped
+	if h.agentScope != nil {
+		tables = append(slices.Clone(tables), h.agentScope)
+	}
+	for _, t := range tables {
+		for _, handler := range t.handlers[name] {
+			if !h.spent[handler] {
+				out = append(out, handler)
+			}
+		}
+	}
+	return out
+}
 
 // current returns the handlers of the settings in force.
 func (m *Machine) current() *table {
@@ -108,7 +159,11 @@ func (m *Machine) current() *table {
 		if m.off {
 			groups = without(groups)
 		}
-		m.table, m.digest = read(groups, m.Given), digest
+		given := m.Given
+		if m.Plugins != nil && !m.off {
+			given = append(slices.Clone(given), m.Plugins()...)
+		}
+		m.table, m.digest = read(groups, given), digest
 	}
 	return m.table
 }
@@ -196,11 +251,14 @@ func (h *Hooks) fire(ctx context.Context, o occasion) []Run {
 
 // matching lists the handlers for an occasion.
 func (h *Hooks) matching(o occasion) (out []*Handler) {
-	for _, handler := range h.m.current().handlers[o.event] {
+	for _, handler := range h.handlers(o.event) {
 		if !handler.matches(o.subject) {
 			continue
 		}
 		if handler.If != "" && !h.covered(handler, o.call) {
+			continue
+		}
+		if handler.Once && !h.spend(handler) {
 			continue
 		}
 		out = append(out, handler)

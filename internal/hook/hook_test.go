@@ -270,3 +270,91 @@ func BenchmarkProcessAlone(b *testing.B) {
 		}
 	}
 }
+
+func TestHooksRefuseTasksAndChangesOfSettings(t *testing.T) {
+	h, _ := open(t, machine(t, `{"hooks": {
+		"TaskCreated": [{"hooks": [{"type": "command", "command": "grep -q '\"task_subject\":\"bad\"' && { echo no such task >&2; exit 2; }; exit 0"}]}],
+		"ConfigChange": [{"matcher": "project_settings|policy_settings", "hooks": [{"type": "command", "command": "echo '{\"decision\":\"block\",\"reason\":\"frozen\"}'"}]}]
+	}}`))
+	if err := h.TaskCreated(t.Context(), hook.Task{ID: "1", Subject: "good"}); err != nil {
+		t.Error(err)
+	}
+	if err := h.TaskCreated(t.Context(), hook.Task{ID: "2", Subject: "bad"}); err == nil || !strings.Contains(err.Error(), "no such task") {
+		t.Errorf("got %v", err)
+	}
+	change := func(l config.Layer) error {
+		return h.ConfigChange([]config.Change{{Path: "model", Origin: config.Origin{Layer: l, File: "/x"}}})
+	}
+	if err := change(config.Project); err == nil || !strings.Contains(err.Error(), "frozen") {
+		t.Errorf("a project's change: %v", err)
+	}
+	for _, l := range []config.Layer{config.User, config.Managed, config.Flags} {
+		if err := change(l); err != nil {
+			t.Errorf("layer %v: %v", l, err)
+		}
+	}
+}
+
+func TestAHookMakesWorktrees(t *testing.T) {
+	m := machine(t, `{"hooks": {"WorktreeCreate": [{"hooks": [{"type": "command", "command": "mkdir -p made && echo making && echo made"}]}]}}`)
+	h, _ := open(t, m)
+	path, ok, err := h.CreateWorktree(t.Context(), "x")
+	if want := filepath.Join(m.Root, "made"); err != nil || !ok || path != want {
+		t.Errorf("got %q, %v, %v; want %q", path, ok, err, want)
+	}
+	for command, want := range map[string]string{"echo no room >&2; exit 1": "no room", "true": "printed no path"} {
+		h, _ := open(t, machine(t, `{"hooks": {"WorktreeCreate": [{"hooks": [{"type": "command", "command": "`+command+`"}]}]}}`))
+		if _, ok, err := h.CreateWorktree(t.Context(), "x"); !ok || err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, %v", command, ok, err)
+		}
+	}
+	if _, ok, _ := (*hook.Hooks)(nil).CreateWorktree(t.Context(), "x"); ok {
+		t.Error("without hooks one made a worktree")
+	}
+}
+
+func TestTheStrictestAnswerToAnElicitationCounts(t *testing.T) {
+	h, _ := open(t, machine(t, `{"hooks": {"Elicitation": [
+		{"matcher": "a", "hooks": [
+			{"type": "command", "command": "echo '{\"hookSpecificOutput\":{\"action\":\"accept\",\"content\":{\"x\":1}}}'"}]},
+		{"matcher": "b", "hooks": [
+			{"type": "command", "command": "echo '{\"hookSpecificOutput\":{\"action\":\"accept\"}}'"},
+			{"type": "command", "command": "exit 2"}]}
+	]}}`))
+	for server, want := range map[string]string{"a": `accept {"x":1}`, "b": "decline ", "c": " "} {
+		e, ok := h.Elicit(t.Context(), server, map[string]any{"message": "?"})
+		if got := e.Action + " " + string(e.Content); got != want || ok != (server != "c") {
+			t.Errorf("%s: got %q, %v; want %q", server, got, ok, want)
+		}
+	}
+}
+
+func TestFileChangesMatchNamesOfFiles(t *testing.T) {
+	m := machine(t, `{"hooks": {"FileChanged": [{"matcher": ".env|.envrc", "hooks": [{"type": "command", "command": "cat >> seen; echo '{\"hookSpecificOutput\":{\"watchPaths\":[\"/x/y\", \"rel\"]}}'"}]}]}}`)
+	h, _ := open(t, m)
+	for _, path := range []string{"/p/.env", "/p/xenv", "/p/a.go", "/p/sub/.envrc"} {
+		h.FileChanged(t.Context(), path, "change")
+	}
+	seen, _ := os.ReadFile(filepath.Join(m.Root, "seen"))
+	if n := strings.Count(string(seen), `"event":"change"`); n != 2 || strings.Contains(string(seen), "xenv") {
+		t.Errorf("%d changes: %s", n, seen)
+	}
+	if got := strings.Join(h.Watched(), " "); got != ".env .envrc /x/y" {
+		t.Errorf("watched: %s", got)
+	}
+}
+
+func TestAHookInTheBackgroundWakesTheSession(t *testing.T) {
+	h, _ := open(t, machine(t, `{"hooks": {"Notification": [{"hooks": [{"type": "command", "asyncRewake": true, "command": "echo the build broke >&2; exit 2"}]}]}}`))
+	woken := make(chan struct{})
+	h.Wakes(func() { close(woken) })
+	h.Notify(t.Context(), "x", "y")
+	<-woken
+	m, ok := h.News()
+	if !ok || !strings.Contains(m.PlainText(), "the build broke") {
+		t.Errorf("got %v %q", ok, m.PlainText())
+	}
+	if _, again := h.News(); again {
+		t.Error("the news came twice")
+	}
+}

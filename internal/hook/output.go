@@ -36,6 +36,10 @@ type Specific struct {
 	UpdatedMCPOutput   json.RawMessage `json:"updatedMCPToolOutput"`
 	SessionTitle       string          `json:"sessionTitle"`
 	Retry              bool            `json:"retry"`
+	Action             string          `json:"action"` // of an elicitation: accept, decline or cancel
+	Content            json.RawMessage `json:"content"`
+	WorktreePath       string          `json:"worktreePath"`
+	WatchPaths         []string        `json:"watchPaths"` // files whose changes are FileChanged
 }
 
 // answer is a decision on a question for permission.
@@ -89,6 +93,11 @@ func (o *Output) check(name string) error {
 	}
 	if a := o.Specific.Decision; a != nil && a.Behavior != "allow" && a.Behavior != "deny" {
 		return fmt.Errorf("the behavior %q is none of allow and deny", a.Behavior)
+	}
+	switch o.Specific.Action {
+	case "", "accept", "decline", "cancel":
+	default:
+		return fmt.Errorf("the action %q is none of accept, decline and cancel", o.Specific.Action)
 	}
 	for _, text := range []*string{&o.StopReason, &o.SystemMessage, &o.Reason, &o.Specific.PermissionReason, &o.Specific.AdditionalContext} {
 		*text = bounded(*text)

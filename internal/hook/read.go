@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -20,6 +21,15 @@ type Group struct {
 	JSON  json.RawMessage
 	From  string // where it is from, for people
 	Call  Callback
+	Place
+}
+
+// Place is where hooks come from.
+type Place struct {
+	Foreign bool     // their commands are confined and get no credentials
+	Root    string   // ${CLAUDE_PLUGIN_ROOT}: the folder of the plugin or skill; "": none
+	Data    string   // ${CLAUDE_PLUGIN_DATA}: where a plugin keeps files; "": none
+	Environ []string // more variables, NAME=VALUE
 }
 
 // Handler is one hook.
@@ -38,6 +48,7 @@ type Handler struct {
 	Shell       string   `json:"shell,omitempty"`
 	Async       bool     `json:"async,omitempty"`
 	AsyncRewake bool     `json:"asyncRewake,omitempty"`
+	Once        bool     `json:"once,omitempty"` // of a skill: it runs once in a session
 
 	URL     string            `json:"url,omitempty"`
 	Headers map[string]string `json:"headers,omitempty"`
@@ -53,10 +64,10 @@ type Handler struct {
 
 	CallbackID string `json:"-"`
 
-	number  int
-	foreign bool // of a project: its commands are confined and get no credentials
-	test    func(subject string) bool
-	call    Callback
+	number int
+	place  Place
+	test   func(subject string) bool
+	call   Callback
 }
 
 // The types of handlers.
@@ -83,16 +94,16 @@ func read(groups []config.HookGroup, given []Group) *table {
 	t := &table{handlers: map[string][]*Handler{}, seen: map[string]bool{}}
 	for _, g := range groups {
 		foreign := g.Origin.Layer == config.Project || g.Origin.Layer == config.Local
-		t.add(Group{Event: g.Event, JSON: g.JSON, From: g.Origin.String()}, foreign, true)
+		t.add(Group{Event: g.Event, JSON: g.JSON, From: g.Origin.String(), Place: Place{Foreign: foreign}}, true)
 	}
 	for _, g := range given {
-		t.add(g, false, false)
+		t.add(g, false)
 	}
 	return t
 }
 
 // add adds the handlers of a group. Of equal handlers in several settings files the first runs.
-func (t *table) add(g Group, foreign, once bool) {
+func (t *table) add(g Group, once bool) {
 	var group struct {
 		Matcher string            `json:"matcher"`
 		Hooks   []json.RawMessage `json:"hooks"`
@@ -124,7 +135,7 @@ func (t *table) add(g Group, foreign, once bool) {
 			continue
 		}
 		t.seen[key] = true
-		h := &Handler{foreign: foreign}
+		h := &Handler{}
 		if err := json.Unmarshal(raw, h); err != nil {
 			t.bad(g, err)
 			continue
@@ -139,7 +150,7 @@ func (t *table) add(g Group, foreign, once bool) {
 
 func (t *table) put(h *Handler, g Group, m string, test func(string) bool) {
 	t.count++
-	h.Event, h.Matcher, h.From, h.test, h.number = g.Event, m, g.From, test, t.count
+	h.Event, h.Matcher, h.From, h.test, h.number, h.place = g.Event, m, g.From, test, t.count, g.Place
 	h.Async = h.Async || h.AsyncRewake
 	t.handlers[g.Event] = append(t.handlers[g.Event], h)
 }
@@ -272,7 +283,7 @@ func matcher(name, text string) (func(string) bool, error) {
 	if text == "" || text == "*" || events()[name].subject == "" {
 		return anything, nil
 	}
-	if isList(text) {
+	if isList(text) || name == "FileChanged" { // which has literal names of files
 		names := strings.FieldsFunc(text, func(r rune) bool { return r == '|' || r == ',' })
 		for i, n := range names {
 			names[i] = strings.TrimSpace(n)
@@ -290,6 +301,9 @@ func matcher(name, text string) (func(string) bool, error) {
 
 // spellings are the names that matchers know a subject by: Claude Code calls the tool for subagents Task or Agent.
 func spellings(name, subject string) []string {
+	if name == "FileChanged" {
+		return []string{filepath.Base(subject), subject}
+	}
 	if events()[name].subject != "tool_name" {
 		return []string{subject}
 	}

@@ -31,7 +31,7 @@ func (h *Hooks) post(ctx context.Context, handler *Handler, o occasion, input []
 		return fail(err)
 	}
 	req.Header.Set("Content-Type", "application/json")
-	env := h.m.Environ(handler.foreign)
+	env := h.m.Environ(handler.place.Foreign)
 	for name, value := range handler.Headers {
 		req.Header.Set(name, expand(value, handler.EnvVars, env))
 	}

@@ -92,7 +92,7 @@ func (h *Hooks) run(ctx context.Context, handler *Handler, o occasion, input []b
 // command runs a program with the input on its standard input.
 func (h *Hooks) command(ctx context.Context, handler *Handler, o occasion, input []byte) (r Run, stdout []byte) {
 	spec := sandbox.Spec{Argv: h.argv(handler), Dir: h.s.Dir(), Env: h.environ(handler, o), Stdin: bytes.NewReader(input)}
-	if handler.foreign && h.m.Confine != nil {
+	if handler.place.Foreign && h.m.Confine != nil {
 		c, done, err := h.m.Confine()
 		if err != nil {
 			return Run{Exit: -1, Err: err}, nil
@@ -122,7 +122,8 @@ func (h *Hooks) command(ctx context.Context, handler *Handler, o occasion, input
 
 // argv is the command line of a handler. A command with args is a program of its own; others are for the shell.
 func (h *Hooks) argv(handler *Handler) []string {
-	root := strings.NewReplacer("${CLAUDE_PROJECT_DIR}", h.m.Root, "${LATHE_PROJECT_DIR}", h.m.Root)
+	root := strings.NewReplacer("${CLAUDE_PROJECT_DIR}", h.m.Root, "${LATHE_PROJECT_DIR}", h.m.Root,
+		"${CLAUDE_PLUGIN_ROOT}", handler.place.Root, "${CLAUDE_PLUGIN_DATA}", handler.place.Data)
 	if handler.Args != nil {
 		out := []string{root.Replace(handler.Command)}
 		for _, a := range handler.Args {
@@ -150,11 +151,39 @@ func (h *Hooks) background(handler *Handler, o occasion, id string, input []byte
 		}
 		h.show(r)
 		text := r.context()
-		if handler.AsyncRewake && r.Exit == 2 {
+		rewake := handler.AsyncRewake && r.Exit == 2
+		if rewake {
 			text = strings.TrimSpace(cmp.Or(r.Stderr, r.Text) + "\n" + text)
 		}
 		h.postpone(text)
+		h.mu.Lock()
+		wakes := h.wakes
+		h.mu.Unlock()
+		if rewake && wakes != nil {
+			wakes()
+		}
 	})
+}
+
+// Wakes sets the function that is called when a hook in the background wants the model to go on; News has its text.
+func (h *Hooks) Wakes(fn func()) {
+	if h != nil {
+		h.mu.Lock()
+		h.wakes = fn
+		h.mu.Unlock()
+	}
+}
+
+// News takes the texts of hooks in the background, as a message that wakes the model; ok is false if there are none.
+func (h *Hooks) News() (m llm.Message, ok bool) {
+	if h == nil {
+		return m, false
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	text := joined(h.later)
+	h.later = nil
+	return llm.Message{Role: llm.User, Parts: []llm.Part{llm.Text{Text: reminder("Hook: " + text).Text, Origin: llm.OriginReminder}}}, text != ""
 }
 
 // postpone keeps a text for the next step.

@@ -21,6 +21,9 @@ func (h *Hooks) Install(cfg *agent.Config) {
 	cfg.BeforeStop = append(cfg.BeforeStop, agent.BeforeStop{Name: "Stop", Run: h.beforeStop})
 	cfg.BeforeStep = append(cfg.BeforeStep, agent.BeforeStep{Name: "hooks", Run: h.beforeStep})
 	cfg.Admit = h.admit
+	if attach := cfg.Attach; attach != nil && h.s.Expand != nil {
+		cfg.Attach = func(ctx context.Context, m llm.Message) llm.Message { return h.attach(ctx, m, attach) }
+	}
 }
 
 // beforeTool has the hooks of PreToolUse judge a call.
@@ -80,7 +83,13 @@ func (h *Hooks) afterTool(ctx context.Context, call llm.ToolCall, res *agent.Res
 	if res.IsError {
 		o.event = "PostToolUseFailure"
 	}
-	if !h.Any(o.event) || isWithin(ctx) {
+	if isWithin(ctx) {
+		return agent.Verdict{}, nil
+	}
+	if h.Any("PostToolBatch") {
+		defer h.keep(call, res)
+	}
+	if !h.Any(o.event) {
 		return agent.Verdict{}, nil
 	}
 	o.fields = h.callFields(call)
@@ -103,6 +112,15 @@ func (h *Hooks) afterTool(ctx context.Context, call llm.ToolCall, res *agent.Res
 	}
 	v.Context = joined(texts)
 	return v, nil
+}
+
+// keep adds a call to those that PostToolBatch hears of.
+func (h *Hooks) keep(call llm.ToolCall, res *agent.Result) {
+	fields := h.callFields(call)
+	fields["tool_response"] = textOf(res)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.batch = append(h.batch, fields)
 }
 
 // textOf is the text of a result.

@@ -31,7 +31,15 @@ func (h *Hooks) admit(ctx context.Context, m llm.Message, steered bool) (llm.Mes
 		h.blocks = 0
 	}
 	h.mu.Unlock()
+	if err := h.useAgent(ctx); err != nil {
+		return m, &agent.Blocked{Reason: err.Error()}
+	}
 	parts := h.begin(ctx)
+	if part, err := h.expanded(); err != nil {
+		return m, &agent.Blocked{Reason: err.Error()}
+	} else if part != nil {
+		parts = append(parts, part)
+	}
 	if !h.child() && h.Any("UserPromptSubmit") {
 		runs := h.fire(ctx, occasion{event: "UserPromptSubmit", fields: map[string]any{"prompt": authored(m)}})
 		if why, ok := refused(runs); ok {
@@ -46,6 +54,32 @@ func (h *Hooks) admit(ctx context.Context, m llm.Message, steered bool) (llm.Mes
 		m.Parts = append(parts, m.Parts...)
 	}
 	return m, nil
+}
+
+// attach asks the hooks of UserPromptExpansion before a command becomes its text.
+func (h *Hooks) attach(ctx context.Context, m llm.Message, next func(context.Context, llm.Message) llm.Message) llm.Message {
+	h.mu.Lock()
+	h.expansion, h.refusal = nil, nil
+	h.mu.Unlock()
+	name, args, source, line, ok := h.s.Expand(m)
+	if !ok || !h.Any("UserPromptExpansion") {
+		return next(ctx, m)
+	}
+	part, err := h.Expand(ctx, Expansion{Type: "slash_command", Name: name, Args: args, Source: source, Prompt: line})
+	h.mu.Lock()
+	h.expansion, h.refusal = part, err
+	h.mu.Unlock()
+	if err != nil { // admit drops the message
+		return m
+	}
+	return next(ctx, m)
+}
+
+// expanded is the result of the hooks of UserPromptExpansion for the present message.
+func (h *Hooks) expanded() (llm.Part, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.expansion, h.refusal
 }
 
 // refused reports a run that refuses the prompt, or ends everything.
@@ -88,7 +122,7 @@ func authored(m llm.Message) string {
 	return strings.Join(texts, "\n")
 }
 
-// Begin says how the session began: startup, resume, clear or compact. The hooks run before the next prompt.
+// Begin says how the session began: startup, resume, clear, fork or compact. The hooks run before the next prompt.
 func (h *Hooks) Begin(source string) {
 	if h != nil {
 		h.mu.Lock()
@@ -107,6 +141,7 @@ func (h *Hooks) begin(ctx context.Context) []llm.Part {
 	if begun {
 		return nil
 	}
+	first := h.prepare(ctx)
 	o := occasion{event: "SessionStart", subject: source, fields: map[string]any{"source": source}}
 	if h.child() {
 		o = occasion{event: "SubagentStart", subject: h.s.Agent}
@@ -114,6 +149,7 @@ func (h *Hooks) begin(ctx context.Context) []llm.Part {
 		o.fields["model"] = h.s.Model().ID
 	}
 	runs := h.fire(ctx, o)
+	h.watch(runs)
 	for _, r := range runs {
 		if t := r.Output.Specific.SessionTitle; t != "" && h.s.Log() != nil {
 			_ = h.s.Log().SetTitle(context.WithoutCancel(ctx), t) // what cannot be written, the journal reports
@@ -122,19 +158,47 @@ func (h *Hooks) begin(ctx context.Context) []llm.Part {
 			h.warn(cmp.Or(r.Stderr, "the hook "+r.Handler.name(source)+" ended with exit code 2"))
 		}
 	}
-	return contexts(o.event, runs)
+	return append(first, contexts(o.event, runs)...)
 }
 
-// beforeStep delivers the texts of asynchronous handlers.
-func (h *Hooks) beforeStep(context.Context) ([]llm.Message, error) {
+// beforeStep fires PostToolBatch for the calls of the step before, and delivers the texts of asynchronous handlers.
+func (h *Hooks) beforeStep(ctx context.Context) ([]llm.Message, error) {
+	texts, err := h.afterBatch(ctx)
+	if err != nil {
+		return nil, err
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	text := joined(h.later)
+	text := joined(append(texts, h.later...))
 	h.later = nil
 	if text == "" {
 		return nil, nil
 	}
 	return []llm.Message{{Role: llm.User, Parts: []llm.Part{reminder("Hook: " + text)}}}, nil
+}
+
+// afterBatch fires PostToolBatch; one that blocks ends the turn.
+func (h *Hooks) afterBatch(ctx context.Context) ([]string, error) {
+	h.mu.Lock()
+	batch := h.batch
+	h.batch = nil
+	h.mu.Unlock()
+	if len(batch) == 0 || !h.Any("PostToolBatch") {
+		return nil, nil
+	}
+	runs := h.fire(ctx, occasion{event: "PostToolBatch", fields: map[string]any{"tool_calls": batch}})
+	if why, ok := refused(runs); ok {
+		return nil, &agent.Blocked{Reason: why, Begun: true}
+	}
+	return gather(runs), nil
+}
+
+// gather lists the texts of runs for the model.
+func gather(runs []Run) (texts []string) {
+	for _, r := range runs {
+		texts = append(texts, r.context())
+	}
+	return texts
 }
 
 // beforeStop lets the hooks of Stop, or for a subagent those of SubagentStop, continue the turn.
@@ -265,6 +329,15 @@ func (h *Hooks) AfterCompact(ctx context.Context, trigger, summary string) {
 	}
 }
 
+// Ends says why the session will end: clear, resume, logout or prompt_input_exit; without it: other.
+func (h *Hooks) Ends(reason string) {
+	if h != nil {
+		h.mu.Lock()
+		h.reason = reason
+		h.mu.Unlock()
+	}
+}
+
 // Close fires SessionEnd and waits for the handlers that still run, which have ended with the session's life.
 func (h *Hooks) Close() error {
 	if h == nil {
@@ -274,10 +347,10 @@ func (h *Hooks) Close() error {
 	for _, t := range h.timers {
 		t.Stop()
 	}
-	begun := h.begun
+	begun, reason := h.begun, cmp.Or(h.reason, "other")
 	h.mu.Unlock()
 	if begun && !h.child() && h.Any("SessionEnd") {
-		h.fire(context.Background(), occasion{event: "SessionEnd", subject: "other", fields: map[string]any{"reason": "other"}})
+		h.fire(context.Background(), occasion{event: "SessionEnd", subject: reason, fields: map[string]any{"reason": reason}})
 	}
 	h.running.Wait()
 	h.mu.Lock()

@@ -24,6 +24,9 @@ const (
 	importCount = 100
 )
 
+// localSource is the source of the user's files beside those of a project.
+const localSource = "the user, for this project"
+
 // Entry is one memory file as the model gets it.
 type Entry struct {
 	Path   string // as it was found
@@ -122,7 +125,7 @@ func (l *loader) project(dir string) {
 		l.loadRules(dir, of)
 	}
 	if !l.o.NoLocal {
-		of.source, of.path = "the user, for this project", filepath.Join(dir, "CLAUDE.local.md")
+		of.source, of.path = localSource, filepath.Join(dir, "CLAUDE.local.md")
 		l.load(of)
 	}
 }

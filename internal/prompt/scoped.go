@@ -53,13 +53,17 @@ func (s *Scoped) For(path string) string {
 	defer s.mu.Unlock()
 	s.open()
 	notes := len(s.l.Notes)
-	entries := s.enter(path)
+	entries := s.fresh(s.enter(path))
+	s.o.loaded(entries, "nested_traversal")
+	var rules []Entry
 	for _, r := range s.l.rules {
 		if r.matches(path) {
-			entries = append(entries, r.Entry)
+			rules = append(rules, r.Entry)
 		}
 	}
-	return scopedText(s.fresh(entries), s.l.Notes[notes:])
+	rules = s.fresh(rules)
+	s.o.loaded(rules, "path_glob_match")
+	return scopedText(append(entries, rules...), s.l.Notes[notes:])
 }
 
 // fresh leaves out the entries that the conversation has, and notes the others.

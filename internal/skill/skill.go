@@ -66,6 +66,7 @@ type Skill struct {
 	Background      bool   // of a fork
 	Paths           []string
 	Shell           string
+	Hooks           any // hooks, as YAML gives them
 	License         string
 	Compatibility   string
 	Metadata        map[string]string
@@ -155,6 +156,7 @@ func (s *Skill) fill(doc frontmatter.Document) {
 	s.AllowedTools = f.List("allowed-tools")
 	s.DisallowedTools = f.List("disallowed-tools")
 	s.Model, s.Effort, s.Shell = f.Text("model"), f.Text("effort"), f.Text("shell")
+	s.Hooks = f["hooks"]
 	s.fork(f)
 	s.Paths = f.List("paths")
 	for _, p := range s.Paths {

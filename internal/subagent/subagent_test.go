@@ -46,7 +46,6 @@ func TestReadFileTakesTheFieldsAndRefusesWhatWouldBeIgnored(t *testing.T) {
 		"no description": {"name: a", "", "no description"},
 		"a pattern":      {"name: a\ndescription: b\ntools: Bash(git log *)", "", "put patterns into permissions"},
 		"unknown mode":   {"name: a\ndescription: b\npermissionMode: plann", "", "there is no mode"},
-		"hooks":          {"name: a\ndescription: b\nhooks: {}", "", "hooks is not supported yet"},
 		"a wrong hook":   {"name: a\ndescription: b\nhooks: 3", "", "hooks is an object"},
 		"too warm":       {"name: a\ndescription: b\ntemperature: 3", "", "no number from 0 to 2"},
 		"whose notes":    {"name: a\ndescription: b\nmemory: everybody", "", "write user, project or local"},

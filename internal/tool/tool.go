@@ -179,6 +179,9 @@ func (e *Env) resolve(path string) (files.Path, error) { return e.Roots.Resolve(
 
 // Dir is the working folder of a session. Safe for concurrent use.
 type Dir struct {
+	// Moved hears of each move; nil: nobody does. It is set before the first one.
+	Moved func(before, now string)
+
 	mu  sync.Mutex
 	dir string
 }
@@ -196,8 +199,12 @@ func (d *Dir) Get() string {
 // Set moves to dir, an absolute path.
 func (d *Dir) Set(dir string) {
 	d.mu.Lock()
-	defer d.mu.Unlock()
+	before := d.dir
 	d.dir = dir
+	d.mu.Unlock()
+	if d.Moved != nil && before != dir {
+		d.Moved(before, dir)
+	}
 }
 
 // newTool makes a tool from its declaration. Its input may have the parameters of the schema only.

@@ -20,6 +20,9 @@ import (
 
 // Workspace is where one session works.
 type Workspace struct {
+	// Added hears of each folder that the user adds, and of the source, such as "command"; nil: nobody does.
+	Added func(dir, source string)
+
 	env    *tool.Env
 	policy *permission.Policy
 	mode   func() permission.Mode
@@ -62,6 +65,9 @@ func (w *Workspace) AddDir(dir string) (string, error) {
 		return "", err
 	}
 	w.policy.AddRoot(real, false)
+	if w.Added != nil {
+		w.Added(real, "command")
+	}
 	return real, nil
 }
 

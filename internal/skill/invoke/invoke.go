@@ -14,6 +14,7 @@ package invoke
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -41,6 +42,8 @@ type Host struct {
 	Revision  func() int // changes whenever Messages does otherwise than to grow
 	Dir       string     // the base of the patterns of paths:
 	Budget    func() int // of the listing, in characters
+
+	Hooks func(ctx context.Context, s *skill.Skill) error // puts a skill's hooks in force; nil: skills with hooks are refused
 
 	Nested  bool        // use skills of folders below Dir once a file there is touched
 	NoShell func() bool // whether disableSkillShellExecution is set; nil: no
@@ -173,6 +176,10 @@ func (l *Loader) load(ctx context.Context, s *skill.Skill, args string, byUser b
 		l.Notice("warning", err.Error())
 		return []llm.Part{llm.Text{Text: wrap(s, "[The skill cannot be read: "+err.Error()+"]"), Origin: llm.OriginSkill}}
 	}
+	if err := l.hook(ctx, s); err != nil {
+		l.Notice("warning", fmt.Sprintf("/%s was not loaded: %v", s.Name, err))
+		return []llm.Part{llm.Text{Text: wrap(s, "[The skill was not loaded: "+l.Clean(err.Error())+"]"), Origin: llm.OriginSkill}}
+	}
 	variables := l.variables(s)
 	l.activate(s, variables, byUser)
 	l.remark(s)
@@ -182,6 +189,27 @@ func (l *Loader) load(ctx context.Context, s *skill.Skill, args string, byUser b
 		whole = wrap(s, alreadyThere)
 	}
 	return append([]llm.Part{llm.Text{Text: whole, Origin: llm.OriginSkill}}, files...)
+}
+
+// hook puts the hooks of a skill in force.
+func (l *Loader) hook(ctx context.Context, s *skill.Skill) error {
+	switch {
+	case s.Hooks == nil:
+		return nil
+	case l.Hooks == nil:
+		return errors.New("its hooks cannot run here")
+	}
+	return l.Hooks(ctx, s)
+}
+
+// Expansion describes the skill that a prompt invokes; ok is false if it invokes none.
+func (l *Loader) Expansion(m llm.Message) (name, args, source, line string, ok bool) {
+	line = typed(m)
+	s, args, ok := Typed(l.Library.Catalog(), line)
+	if !ok || s.HiddenFromUser || has(m, llm.OriginSkill) {
+		return "", "", "", "", false
+	}
+	return s.Name, args, s.Source, line, true
 }
 
 // variables are the values of ${NAME} in the files of a skill.
