@@ -15,7 +15,7 @@ import (
 func (f *Folder) Hooks(given []hook.Group, tools *call.Catalogue, b *boundary.Boundary, runner *sandbox.Runner, environ func() []string) *hook.Machine {
 	m := &hook.Machine{
 		Approved: approved.Open(f.o.Config().Paths().StateHome, "hooks", f.root()),
-		Config: f.o.Config, Given: given, Root: f.o.Config().Paths().Root, Runner: runner,
+		Config:   f.o.Config, Given: given, Root: f.o.Config().Paths().Root, Runner: runner,
 		Environ: func(foreign bool) []string {
 			if !foreign {
 				return environ()
