@@ -1,4 +1,4 @@
-// Package rpc speaks JSON-RPC 2.0 with one peer, as the Model Context Protocol uses it: both sides send requests.
+// Package rpc speaks JSON-RPC 2.0 with one peer, as the Model Context Protocol and the Language Server Protocol use it: both sides send requests.
 //
 // The words: a [Transport] carries whole messages; a [Conn] matches answers to calls. A peer is a stranger's program.
 //
@@ -77,6 +77,7 @@ type Handler struct {
 	Request func(ctx context.Context, method string, params json.RawMessage) (any, *Error) // may take long
 	Notify  func(method string, params json.RawMessage)                                    // must not block
 	Odd     func(line string)                                                              // gets what was dropped, for a log
+	Cancel  func(n int64) (method string, params any)                                      // the notification that cancels call n; nil: that of MCP
 }
 
 type message struct {
@@ -187,6 +188,11 @@ func (c *Conn) cancelled(ctx context.Context, method string, n int64) {
 	}
 	told, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
+	if c.h.Cancel != nil {
+		method, params := c.h.Cancel(n)
+		_ = c.Notify(told, method, params)
+		return
+	}
 	_ = c.Notify(told, "notifications/cancelled", map[string]any{"requestId": n, "reason": context.Cause(ctx).Error()})
 }
 
@@ -337,13 +343,14 @@ func (c *Conn) odd(data []byte) {
 
 func (c *Conn) notified(m message) {
 	switch m.Method {
-	case "notifications/cancelled":
+	case "notifications/cancelled", "$/cancelRequest":
 		var p struct {
-			ID json.RawMessage `json:"requestId"`
+			MCP json.RawMessage `json:"requestId"`
+			LSP json.RawMessage `json:"id"`
 		}
 		_ = json.Unmarshal(m.Params, &p)
 		c.mu.Lock()
-		cancel := c.running[string(p.ID)]
+		cancel := c.running[string(p.MCP)+string(p.LSP)]
 		c.mu.Unlock()
 		if cancel != nil {
 			cancel()
