@@ -79,7 +79,7 @@ var table = func() map[string]row {
 		"session": {[]string{"llm", "files"}, "a session stores messages, with the atomic writes of files"},
 		"event":   {[]string{"llm", "permission"}, "events speak of messages and decisions; who makes or shows them is above"},
 		"prompt":  {[]string{"llm", "files", "frontmatter", "git", "glob", "sandbox"}, "what the model is told is messages made from the folder, not from the loop"},
-		"lsp":     {[]string{"files", "git", "sandbox"}, "a language server is a child process over files"},
+		"lsp":     {[]string{"mcp/rpc", "sandbox"}, "a language server is a child process that speaks JSON-RPC; whose files they are is above"},
 
 		"agent": {[]string{"llm", "permission", "event", "session", "fuzzy"}, "the loop knows functions and small interfaces, no tool and no front end; fuzzy finds the tool that a misspelled name means"},
 	}
@@ -106,6 +106,7 @@ var table = func() map[string]row {
 	t["mcp/serverset"] = row{[]string{"boundary", "config", "keyring", "llm/hosts", "mcp", "mcp/entry", "sandbox"}, "which servers there are is said by the settings and the boundary; mcp knows neither"}
 	t["hook"] = row{with(outside.may, "config", "journal", "session", "approved"), "hooks are of the settings, judge calls and write their runs to the log; who opens the session is above"}
 	t["registry"] = row{[]string{"agent", "consult", "customtool", "llm", "mcp", "permission/call", "subagent", "tool"}, "which tools there are is asked of all that bring some; what they do is theirs"}
+	t["language"] = row{[]string{"agent", "boundary", "config", "llm", "llm/hosts", "lsp", "sandbox", "tool"}, "servers know functions only; this gives them the settings and the sandbox of an instance, and their reports to the tools of its sessions"}
 	t["command"] = row{[]string{"agent", "checkpoint", "consult", "cost", "event", "hook", "llm", "memory", "session", "snapshot", "subagent", "fuzzy"}, "slash commands are the same for every front end, so they draw nothing; a prompt that one sends is a message of llm, and the kinds of agents are subagent's"}
 	t["skill/locate"] = row{[]string{"config", "git", "prompt", "skill"}, "where skills are is said by the settings, the repository and the organisation's folders; reading them needs none of these"}
 	t["journal"] = row{[]string{"event", "llm", "session"}, "an entry and its events are one step, for all who write the log of a session"}

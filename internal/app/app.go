@@ -16,7 +16,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/lathe-dev/lathe/internal/boundary"
 	"github.com/lathe-dev/lathe/internal/checkpoint"
@@ -26,6 +25,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/extension"
 	"github.com/lathe-dev/lathe/internal/git"
 	"github.com/lathe-dev/lathe/internal/hook"
+	"github.com/lathe-dev/lathe/internal/language"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/mcp"
 	"github.com/lathe-dev/lathe/internal/mcp/serverset"
@@ -41,8 +41,6 @@ import (
 
 // ErrNoKey is returned when no key is configured; it names the ways to get one.
 var ErrNoKey = provider.ErrNoKey
-
-func ms(n int) time.Duration { return time.Duration(n) * time.Millisecond }
 
 // Options are the loaded configuration and the command line's choices.
 type Options struct {
@@ -95,6 +93,7 @@ type Instance struct {
 	slots       *subagent.Slots
 	servers     *mcp.Set
 	customs     *customtool.Set
+	code        *language.Folder
 	trees       *worktree.Maker
 	checkpoints *checkpoint.Folder
 
@@ -124,6 +123,7 @@ func Open(o Options) (*Instance, error) {
 	i.hooks = i.extensions.Hooks(o.Hooks, i.tools, o.Boundary, i.runner, i.ChildEnv)
 	i.customs = i.extensions.CustomTools(i.tools, o.Boundary, i.runner, i.ChildEnv)
 	i.servers = serverset.New(serverset.Options{Config: i.conf.Load, Dir: dir, Flags: o.Servers, Bare: o.Bare, Keep: !o.NoPersistence, Version: o.Version, Builtin: tool.Names(), Runner: i.runner, Boundary: o.Boundary, Environ: i.ChildEnv})
+	i.code = language.New(language.Options{Config: i.conf.Load, Dir: dir, Runner: i.runner, Boundary: o.Boundary, Environ: i.ChildEnv, Version: o.Version})
 	i.secrets = sync.OnceValue(func() *event.Values {
 		return event.NewValues(append(i.settings().Secrets(i.environ()), boundary.StoredSecrets(i.paths.Home)...)...)
 	})
@@ -141,7 +141,7 @@ func Open(o Options) (*Instance, error) {
 // Close ends every child process.
 func (i *Instance) Close() error {
 	i.Set.Close()
-	err := i.servers.Close()
+	err := errors.Join(i.code.Close(), i.servers.Close())
 	i.runner.Close()
 	return errors.Join(err, i.checkpoints.Close(), i.logs.Close())
 }

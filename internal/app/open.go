@@ -20,6 +20,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/extension"
 	"github.com/lathe-dev/lathe/internal/hook"
 	"github.com/lathe-dev/lathe/internal/journal"
+	"github.com/lathe-dev/lathe/internal/language"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/mcp"
 	"github.com/lathe-dev/lathe/internal/permission"
@@ -243,7 +244,7 @@ func (s *Session) newAgent(ctx context.Context, model llm.Model) error {
 		System: s.system, Attach: s.addContext, BeforeStep: []agent.BeforeStep{s.env.Plan.Hook(s.Messages, s.Revision), {Name: "skills", Run: s.skills.BeforeStep}, {Name: "background", Run: s.env.News}, s.servers.Hook(), s.env.Deferred.Hook(s.registry.Set, s.Messages, s.Revision)}, Authorize: s.approver.Authorize,
 		BeforeStop: []agent.BeforeStop{s.gate.After(s.env.Linger(s.lingers))},
 		Snapshot:   s.seat().Before, LimitResult: s.env.Spill, Publish: s.publishAgent, Record: s.Record,
-		Boundaries: s.boundaries, Mode: s.Mode, Dir: s.Dir, RetryBase: ms(i.settings().Stream.RetryBaseMs),
+		Boundaries: s.boundaries, Mode: s.Mode, Dir: s.Dir, RetryBase: time.Duration(i.settings().Stream.RetryBaseMs) * time.Millisecond,
 	}
 	if p := s.parent; p != nil {
 		cfg.Parent, cfg.Effort = p.agent, p.Effort()
@@ -256,6 +257,7 @@ func (s *Session) newAgent(ctx context.Context, model llm.Model) error {
 		s.output.Hook(&cfg)
 	}
 	s.hooks.Install(&cfg)
+	s.closers = append(s.closers, i.code.Install(language.Session{Env: s.env, Notice: func(text string) { s.publishAgent(event.Notice{Level: "warning", Text: text}) }}, &cfg))
 	if s.Log() != nil {
 		s.scoped = prompt.NewScoped(s.contextOptions(model.Info().ID))
 		cfg.AfterTool = append(cfg.AfterTool, attach.Memory(s.scoped, s.Dir))

@@ -37,27 +37,30 @@ func (p *program) trust(c *cobra.Command, cfg *config.Config, yes bool) error {
 	root := term.EscapeLine(cfg.Paths().Root)
 	held := cfg.Held()
 	switch {
-	case len(held) == 0:
-		_, err := fmt.Fprintf(p.out, "the settings of %s ask for nothing that needs trust\n", root)
-		return err
-	case cfg.Trusted():
+	case cfg.TrustsPrograms():
 		_, err := fmt.Fprintf(p.out, "%s is trusted already\n", root)
 		return err
 	}
-	if err := p.printHeld(cfg); err != nil {
+	question, until := "Trust "+root+" with these?", " until one of these values changes"
+	if len(held) == 0 {
+		question, until = "Let lathe run programs of "+root+"?", ""
+		if _, err := fmt.Fprintln(p.out, "Its settings ask for nothing that needs trust. Trusted, lathe also runs its programs: language servers and formatters of node_modules/.bin and of virtual environments."); err != nil {
+			return err
+		}
+	} else if err := p.printHeld(cfg); err != nil {
 		return err
 	}
 	switch {
 	case yes:
 	case !p.asks():
 		return usage("look at the values, then add --yes", "trust is not given without asking, and there is no terminal to ask on")
-	case !p.confirm(c.Context(), "Trust "+root+" with these?"):
+	case !p.confirm(c.Context(), question):
 		return &Error{Code: exitFailed, Msg: "nothing was changed"}
 	}
 	if err := cfg.Trust(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(p.out, "trusted %s until one of these values changes\n", root)
+	_, err := fmt.Fprintf(p.out, "trusted %s%s\n", root, until)
 	return err
 }
 

@@ -190,6 +190,12 @@ func (c *Config) Held() []Value { return slices.Clone(c.held) }
 // HeldDigest identifies the held values for Options.Trust; "" when there are none.
 func (c *Config) HeldDigest() string { return c.heldDigest }
 
+// TrustsPrograms reports whether programs of the project (of node_modules/.bin, of a virtual environment) may run: the held values
+// count, or there are none and the user trusted the folder all the same.
+func (c *Config) TrustsPrograms() bool {
+	return c.trusted || len(c.held) == 0 && c.paths.remembersTrust(nothingHeld)
+}
+
 // Trusted reports whether the held values count.
 func (c *Config) Trusted() bool { return c.trusted }
 

@@ -54,6 +54,9 @@ var projectRules = []struct {
 	{free, "compactionThreshold"},
 	{free, "includeGitInstructions"},
 	{free, "exploreCache.**"},
+	{held, "lsp.servers.**"}, // they run programs
+	{held, "lsp.enabled"},
+	{free, "lsp.**"},
 	{free, "subagents.**"},
 	{held, "agent"}, // it takes the place of the system prompt
 	{held, "bash.shell"},

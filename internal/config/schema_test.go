@@ -138,7 +138,8 @@ func TestWhatAProjectMaySetAtOnceIsThisAndNoMore(t *testing.T) {
 		"$schema", "version", "model", "smallModel", "fallbackModel", "modelAliases", "effort", "maxThinkingTokens", "maxOutputTokens",
 		"permissions.ask", "permissions.deny", "permissions.disableBypassPermissionsMode", "permissions.disableAutoMode", "disabledMcpjsonServers", "outputStyle", "language",
 		"theme", "prefersReducedMotion", "autoCompactEnabled", "compactionThreshold", "includeGitInstructions", "subagents.model", "subagents.maxConcurrent",
-		"exploreCache.enabled", "exploreCache.maxEntries", "exploreCache.directoryTtlMs", "bash.defaultTimeoutMs", "bash.maxTimeoutMs",
+		"exploreCache.enabled", "exploreCache.maxEntries", "exploreCache.directoryTtlMs",
+		"lsp.warnings", "lsp.waitMs", "lsp.startMs", "lsp.requestMs", "lsp.idleMinutes", "lsp.maxMemoryMB", "bash.defaultTimeoutMs", "bash.maxTimeoutMs",
 		"bash.maxOutputLength", "bash.backgroundWaitMs", "stream.stallTimeoutMs", "stream.maxRetries", "stream.retryBaseMs", "stream.maxRetryWaitMs",
 	}
 	if d := cmp.Diff(want, got); d != "" {

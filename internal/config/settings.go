@@ -83,6 +83,8 @@ type Settings struct {
 	Subagents    Subagents    `json:"subagents"`
 	Worktree     Worktree     `json:"worktree"`
 	ExploreCache ExploreCache `json:"exploreCache"`
+	LSP          LSP          `json:"lsp"`
+	Formatters   Formatters   `json:"formatters"`
 	Snapshots    Snapshots    `json:"snapshots"`
 	Bash         Bash         `json:"bash"`
 	Stream       Stream       `json:"stream"`
@@ -232,6 +234,25 @@ type ExploreCache struct {
 	Enabled        bool `json:"enabled"`
 	MaxEntries     int  `json:"maxEntries"`
 	DirectoryTTLMs int  `json:"directoryTtlMs"`
+}
+
+// LSP configures the language servers.
+type LSP struct {
+	Enabled     bool            `json:"enabled"`
+	Warnings    bool            `json:"warnings"`
+	WaitMs      int             `json:"waitMs"`
+	StartMs     int             `json:"startMs"`
+	RequestMs   int             `json:"requestMs"`
+	IdleMinutes int             `json:"idleMinutes"`
+	MaxMemoryMB int             `json:"maxMemoryMB"`
+	Servers     json.RawMessage `json:"servers"` // an object by name, or nil
+}
+
+// Formatters configures the programs that format files after edits.
+type Formatters struct {
+	Enabled   bool            `json:"enabled"`
+	TimeoutMs int             `json:"timeoutMs"`
+	Programs  json.RawMessage `json:"programs"` // an object by name, or nil
 }
 
 // Snapshots configures the states of files that are kept for undo; they are read when lathe starts.

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -12,7 +13,10 @@ import (
 
 // Trust saves that the user trusts this folder with the present values of its files: where Options.Trust is
 // nil, later Loads apply the held values until they change. c itself does not change.
-func (c *Config) Trust() error { return c.paths.noteTrust(c.heldDigest, c.held) }
+func (c *Config) Trust() error { return c.paths.noteTrust(cmp.Or(c.heldDigest, nothingHeld), c.held) }
+
+// nothingHeld stands for the digest in a folder without held values: its programs are trusted.
+const nothingHeld = "nothing held"
 
 // Distrust removes the answer that Trust saved for this folder.
 func (c *Config) Distrust() error {

@@ -322,5 +322,6 @@ func distinct(a, b []Diagnostic) []Diagnostic {
 func (r *run) warm() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.warmed && len(r.progress) == 0
+	_, busy := r.working()
+	return r.warmed && !busy
 }

@@ -96,7 +96,7 @@ func TestABrokenEditIsReportedAndItsMendingIsNot(t *testing.T) {
 		"a.go", "package x\n\nfunc Sum(a, b int) int { return a + b }\n",
 		"b.go", "package x\n\nvar three = Sum(1, 2)\n",
 		"sub/c.go", "package sub\n\nimport \"example.com/x\"\n\nvar Four = x.Sum(2, 2)\n")
-	seat := p.Seat()
+	seat := p.Seat(filepath.Clean)
 	a := lsp.File{Path: filepath.Join(dir, "a.go"), Root: dir}
 	if got := seat.Edited(t.Context(), []lsp.File{a}); got != "" {
 		t.Fatalf("a file without errors: %s", got)
@@ -121,7 +121,7 @@ func TestABrokenEditIsReportedAndItsMendingIsNot(t *testing.T) {
 func BenchmarkEditWithGopls(b *testing.B) {
 	p := newPool(b, with("gopls", needGopls(b)))
 	dir := project(b, "go.mod", "module example.com/x\n\ngo 1.24\n", "a.go", "package x\n\nfunc Sum(a, b int) int { return a + b }\n", "b.go", "package x\n\nvar three = Sum(1, 2)\n")
-	seat := p.Seat()
+	seat := p.Seat(filepath.Clean)
 	a := lsp.File{Path: filepath.Join(dir, "a.go"), Root: dir}
 	seat.Edited(b.Context(), []lsp.File{a})
 	texts := []string{"package x\n\nfunc Sum(a, b string) int { return a + b }\n", "package x\n\nfunc Sum(a, b int) int { return a + b }\n"}

@@ -13,7 +13,8 @@ import (
 
 // Seat is a session's view: which diagnostics it knows. A nil Seat reports nothing. It is safe for concurrent use.
 type Seat struct {
-	p *Pool
+	p   *Pool
+	rel func(path string) string
 
 	mu      sync.Mutex
 	known   map[*run]map[string][]Diagnostic // by path
@@ -21,9 +22,9 @@ type Seat struct {
 	edited  map[string]bool                  // files of the changes that are pending
 }
 
-// Seat makes a session's view.
-func (p *Pool) Seat() *Seat {
-	return &Seat{p: p, pending: map[*run]time.Time{}, edited: map[string]bool{}, known: map[*run]map[string][]Diagnostic{}}
+// Seat makes a session's view. rel writes a path for the model.
+func (p *Pool) Seat(rel func(path string) string) *Seat {
+	return &Seat{p: p, rel: rel, pending: map[*run]time.Time{}, edited: map[string]bool{}, known: map[*run]map[string][]Diagnostic{}}
 }
 
 const (
@@ -153,9 +154,9 @@ func (s *Seat) fresh(set Settings, of []*run) string {
 		}
 		s.known[r] = now
 	}
-	s.answered()
+	defer s.answered()
 	found = slices.DeleteFunc(found, func(d Diagnostic) bool { return d.Severity > Error && !(set.Warnings && d.Severity == Warning) })
-	return s.p.report(found, s.edited)
+	return s.report(found)
 }
 
 // answered forgets the servers that have answered, that ended or that took too long. s.mu is held.
@@ -203,12 +204,12 @@ func added(before, now []Diagnostic) (out []Diagnostic) {
 }
 
 // report writes diagnostics for the model: errors first, those of the edited files first, at most maxShown.
-func (p *Pool) report(list []Diagnostic, edited map[string]bool) string {
+func (s *Seat) report(list []Diagnostic) string {
 	if len(list) == 0 {
 		return ""
 	}
 	slices.SortStableFunc(list, func(a, b Diagnostic) int {
-		return cmp.Or(cmp.Compare(a.Severity, b.Severity), -compareBool(edited[a.Path], edited[b.Path]), strings.Compare(a.Path, b.Path), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+		return cmp.Or(cmp.Compare(a.Severity, b.Severity), -compareBool(s.edited[a.Path], s.edited[b.Path]), strings.Compare(a.Path, b.Path), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})
 	list = slices.CompactFunc(list, func(a, b Diagnostic) bool {
 		return a.Path == b.Path && a.Line == b.Line && a.Column == b.Column && a.Message == b.Message
@@ -216,7 +217,7 @@ func (p *Pool) report(list []Diagnostic, edited map[string]bool) string {
 	var b strings.Builder
 	b.WriteString("New diagnostics:")
 	for _, d := range list[:min(len(list), maxShown)] {
-		fmt.Fprintf(&b, "\n%s:%s", d.Path, d)
+		fmt.Fprintf(&b, "\n%s:%s", s.rel(d.Path), d)
 	}
 	if more := len(list) - maxShown; more > 0 {
 		fmt.Fprintf(&b, "\n[%d more]", more)

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -221,7 +222,7 @@ type run struct {
 	diags     map[string]*fileDiagnostics
 	changes   int                          // counts news
 	news      chan struct{}                // closed and replaced at each
-	progress  map[string]bool              // tokens of work that goes on
+	progress  map[string]work              // work that goes on, by token
 	warmed    bool                         // it has reported on a document
 	watches   bool                         // it wants to hear of changes on disk
 	pulls     map[string]diagnosticOptions // registered providers of diagnostics, by id
@@ -239,7 +240,7 @@ type diagnosticOptions struct {
 func newRun(s *server) *run {
 	return &run{
 		s: s, log: &Log{}, ready: make(chan struct{}), over: make(chan struct{}), stopped: make(chan struct{}), news: make(chan struct{}), used: time.Now(),
-		docs: map[string]*document{}, diags: map[string]*fileDiagnostics{}, progress: map[string]bool{}, pulls: map[string]diagnosticOptions{},
+		docs: map[string]*document{}, diags: map[string]*fileDiagnostics{}, progress: map[string]work{}, pulls: map[string]diagnosticOptions{},
 	}
 }
 
@@ -541,7 +542,9 @@ func (r *run) progressed(params json.RawMessage) {
 	var p struct {
 		Token json.RawMessage `json:"token"`
 		Value struct {
-			Kind string `json:"kind"`
+			Kind    string `json:"kind"`
+			Title   string `json:"title"`
+			Message string `json:"message"`
 		} `json:"value"`
 	}
 	if json.Unmarshal(params, &p) != nil {
@@ -552,7 +555,7 @@ func (r *run) progressed(params json.RawMessage) {
 	switch p.Value.Kind {
 	case "begin":
 		if len(r.progress) < 100 {
-			r.progress[string(p.Token)] = true
+			r.progress[string(p.Token)] = work{short(p.Value.Title + " " + p.Value.Message), time.Now()}
 		}
 	case "end":
 		delete(r.progress, string(p.Token))
@@ -560,24 +563,44 @@ func (r *run) progressed(params json.RawMessage) {
 	}
 }
 
-// busy reports whether the server still reads or indexes.
-func (r *run) busy() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return len(r.progress) > 0
+// short is one line of a server's text.
+func short(s string) string {
+	if len(s) > 1000 {
+		s = strings.ToValidUTF8(s[:1000], "")
+	}
+	return strings.Join(strings.Fields(s), " ")
+}
+
+// work is a report of progress, in the server's words.
+type work struct {
+	text  string
+	since time.Time
+}
+
+// longWork is the age from which work does not count as indexing: some servers show a problem as work without an end.
+const longWork = time.Minute
+
+// working reports whether the server reads or indexes its project, and how it calls that. r.mu is held.
+func (r *run) working() (text string, ok bool) {
+	for _, w := range r.progress {
+		text, ok = w.text, ok || time.Since(w.since) < longWork
+	}
+	return text, ok
 }
 
 // settle waits until the server does not report work any more, at most until ctx ends.
 func (r *run) settle(ctx context.Context) {
 	for {
 		r.mu.Lock()
-		busy, news := len(r.progress) > 0, r.news
+		_, busy := r.working()
+		news := r.news
 		r.mu.Unlock()
 		if !busy {
 			return
 		}
 		select {
 		case <-news:
+		case <-time.After(time.Second):
 		case <-ctx.Done():
 			return
 		case <-r.over:

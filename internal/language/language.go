@@ -1,0 +1,148 @@
+// Package language joins what knows programming languages (servers, formatters) with an instance: its settings, sandbox and trust.
+package language
+
+import (
+	"context"
+	"encoding/json"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/lathe-dev/lathe/internal/boundary"
+	"github.com/lathe-dev/lathe/internal/config"
+	"github.com/lathe-dev/lathe/internal/llm/hosts"
+	"github.com/lathe-dev/lathe/internal/lsp"
+	"github.com/lathe-dev/lathe/internal/sandbox"
+)
+
+// Options configure New.
+type Options struct {
+	Config   func() *config.Config
+	Dir      string // of the instance, with links resolved
+	Runner   *sandbox.Runner
+	Boundary *boundary.Boundary
+	Environ  func() []string
+	Version  string
+	// Plugins has the language servers of plugins, by name; may be nil.
+	Plugins func() map[string]lsp.Definition
+}
+
+// Folder is an instance's language servers. Nothing is started or read before a file is used.
+type Folder struct {
+	o    Options
+	pool *lsp.Pool
+
+	mu    sync.Mutex
+	seats map[*Seat]bool
+	last  settings
+	trust trust
+}
+
+// settings are decoded once per configuration.
+type settings struct {
+	of  *config.Config
+	lsp lsp.Settings
+}
+
+// New makes the language support of an instance.
+func New(o Options) *Folder {
+	f := &Folder{o: o, seats: map[*Seat]bool{}}
+	f.pool = lsp.New(lsp.Options{
+		Settings: f.settings, Environ: f.environ, Trusted: f.trusted, Confined: o.Boundary.Confined, Launch: f.launch, Notice: f.notice, Version: o.Version, Plugins: o.Plugins,
+	})
+	return f
+}
+
+// Close ends all servers.
+func (f *Folder) Close() error {
+	f.pool.Close()
+	return nil
+}
+
+// Pool has the language servers.
+func (f *Folder) Pool() *lsp.Pool { return f.pool }
+
+// trustFor is how long an answer about trust, which is in a file, is not asked for again.
+const trustFor = 5 * time.Second
+
+// trusted reports whether programs of the project may run.
+func (f *Folder) trusted() bool {
+	c := f.o.Config()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.trust.of != c || time.Since(f.trust.at) > trustFor {
+		f.trust = trust{c, time.Now(), c.TrustsPrograms()}
+	}
+	return f.trust.yes
+}
+
+type trust struct {
+	of  *config.Config
+	at  time.Time
+	yes bool
+}
+
+func (f *Folder) environ() []string {
+	return sandbox.CleanEnv(f.o.Environ(), sandbox.Options{Drop: hosts.Secrets(), ScrubCredentials: true})
+}
+
+func (f *Folder) settings() lsp.Settings {
+	c := f.o.Config()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.last.of != c {
+		f.last = settings{c, ServerSettings(c)}
+	}
+	return f.last.lsp
+}
+
+// ServerSettings reads the setting lsp. A definition that cannot be read is left out; the schema has refused it before.
+func ServerSettings(c *config.Config) lsp.Settings {
+	l := c.Settings.LSP
+	out := lsp.Settings{
+		Enabled: l.Enabled, Warnings: l.Warnings, WaitMs: l.WaitMs, StartMs: l.StartMs, RequestMs: l.RequestMs, IdleMinutes: l.IdleMinutes, MaxMemoryMB: l.MaxMemoryMB,
+	}
+	var raw map[string]json.RawMessage
+	_ = json.Unmarshal(l.Servers, &raw)
+	for name, text := range raw {
+		var d lsp.Definition
+		if json.Unmarshal(text, &d) == nil {
+			if out.Servers == nil {
+				out.Servers = map[string]lsp.Definition{}
+			}
+			out.Servers[name] = d
+		}
+	}
+	return out
+}
+
+// launch starts a server inside the boundary: it reads the folder, writes caches of its own and reaches no host.
+func (f *Folder) launch(ctx context.Context, argv []string, dir string, env map[string]string, stderr *lsp.Log) (*sandbox.Piped, func(), error) {
+	spec := sandbox.Spec{Argv: argv, Dir: dir, Env: f.environ(), Stderr: stderr}
+	done := func() {}
+	if f.o.Boundary.Confined() {
+		run, err := f.o.Boundary.ForServer([]string{dir}, boundary.Network{})
+		if err != nil {
+			return nil, nil, err
+		}
+		run.Policy.Show = append(run.Policy.Show, filepath.Dir(argv[0]))
+		spec.Confine, done = run.Confinement, func() { _ = run.Done() }
+		spec.Env = sandbox.Overlay(spec.Env, run.Environ())
+	}
+	spec.Env = sandbox.Overlay(spec.Env, env)
+	p, err := f.o.Runner.StartPiped(ctx, spec)
+	if err != nil {
+		done()
+		return nil, nil, err
+	}
+	return p, done, nil
+}
+
+// notice shows a line in every session.
+func (f *Folder) notice(text string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for s := range f.seats {
+		s.o.Notice(text)
+	}
+}

@@ -1,0 +1,105 @@
+package language
+
+import (
+	"context"
+	"encoding/json"
+	"path/filepath"
+
+	"github.com/lathe-dev/lathe/internal/agent"
+	"github.com/lathe-dev/lathe/internal/llm"
+	"github.com/lathe-dev/lathe/internal/lsp"
+	"github.com/lathe-dev/lathe/internal/tool"
+)
+
+// Session is what a seat needs of a session.
+type Session struct {
+	Env    *tool.Env
+	Notice func(text string)
+}
+
+// Seat is a session's part.
+type Seat struct {
+	o      Session
+	folder *Folder
+	view   *lsp.Seat
+}
+
+// Install adds the session to the folder, and the hooks to its agent. The function it returns takes it out again.
+func (f *Folder) Install(s Session, cfg *agent.Config) func() error {
+	seat := &Seat{o: s, folder: f, view: f.pool.Seat(s.Env.Rel)}
+	f.mu.Lock()
+	f.seats[seat] = true
+	f.mu.Unlock()
+	cfg.AfterTool = append(cfg.AfterTool, agent.AfterTool{Name: "diagnostics", Run: seat.after})
+	return func() error {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		delete(f.seats, seat)
+		return nil
+	}
+}
+
+// after adds the diagnostics that an edit brought to its result, and late ones to any.
+func (s *Seat) after(ctx context.Context, c llm.ToolCall, r *agent.Result) (agent.Verdict, error) {
+	text := ""
+
+
+	switch c.Name {
+	case "Edit", "Write", "ApplyPatch":
+		if !r.IsError {
+			text = s.view.Edited(ctx, s.files(written(r.Meta)))
+			break
+		}
+		text = s.view.Late()
+	case "Read":
+		s.touch(c.Input)
+		fallthrough
+	default:
+		text = s.view.Late()
+	}
+	if text != "" {
+		r.Parts = append(r.Parts, llm.Text{Text: text})
+	}
+	return agent.Verdict{}, nil
+}
+
+// written are the paths that the result of an edit names.
+func written(meta map[string]any) (out []string) {
+	if path, ok := meta["filePath"].(string); ok {
+		return []string{path}
+	}
+	list, _ := meta["files"].([]map[string]any)
+	for _, f := range list {
+		if path, ok := f["filePath"].(string); ok {
+			out = append(out, path)
+		}
+	}
+	return out
+}
+
+// files resolves paths of the session; those outside of its working folders are left out.
+func (s *Seat) files(paths []string) (out []lsp.File) {
+	for _, path := range paths {
+		if !s.folder.pool.Covers(path) {
+			continue
+		}
+		p, err := s.o.Env.Roots.Resolve(path, s.o.Env.Dir.Get())
+		if err == nil && p.Root != nil && !p.Root.ReadOnly {
+			out = append(out, lsp.File{Path: p.Real, Root: p.Root.Path})
+		}
+	}
+	return out
+}
+
+// touch has the servers open a file that was read, so that they know it before it is edited.
+func (s *Seat) touch(input json.RawMessage) {
+	var in struct {
+		Path string `json:"file_path"`
+	}
+	if json.Unmarshal(input, &in) != nil || filepath.Ext(in.Path) == "" {
+		return
+	}
+	for _, f := range s.files([]string{in.Path}) {
+		s.folder.pool.Touch(f)
+	}
+}
