@@ -43,7 +43,6 @@ func (f *Folder) Install(s Session, cfg *agent.Config) func() error {
 func (s *Seat) after(ctx context.Context, c llm.ToolCall, r *agent.Result) (agent.Verdict, error) {
 	text := ""
 
-
 	switch c.Name {
 	case "Edit", "Write", "ApplyPatch":
 		if !r.IsError {
