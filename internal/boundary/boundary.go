@@ -88,6 +88,11 @@ type Boundary struct {
 	tempErr  error
 	noCache  bool // lathe's cache folder cannot be written
 	tempOnce sync.Once
+
+	homeOnce    sync.Once
+	home        string
+	secretNames []string
+	tmp         tmpNames
 }
 
 // Open makes the boundary, nil if it is switched off. Errors name the user's next move.
@@ -273,7 +278,7 @@ func (b *Boundary) ForCopy(folders []string, n Network, moved func(string) strin
 	if (len(b.s.Network.AllowUnixSockets) > 0 || b.standard && !p.Sockets) && b.support().Tier == confine.Full {
 		allowSockets(&p, b.resolve(b.s.Network.AllowUnixSockets))
 	}
-	p.Mask = append(except(append(p.Mask, secretsInTmp(&p)...), b.both(moved, b.s.Filesystem.AllowRead)), b.temps())
+	p.Mask = append(except(append(p.Mask, b.tmp.secrets(&p)...), b.both(moved, b.s.Filesystem.AllowRead)), b.temps())
 	r := &Run{Confinement: &sandbox.Confinement{Policy: p, Support: b.support()}, temp: temp, watch: newWatch(names), b: b}
 	switch {
 	case b.support().Tier < confine.Full:

@@ -70,8 +70,28 @@ func namedByConfig(dir, git string) (out []string) {
 // without a target stay as they are.
 func withTargets(paths []string) []string {
 	out := slices.Clone(paths)
+	parents := map[string]string{} // where folders really are; most paths share them
 	for _, path := range paths {
-		if real, err := filepath.EvalSymlinks(path); err == nil && real != path {
+		fi, err := os.Lstat(path)
+		if err != nil {
+			continue
+		}
+		real := ""
+		if fi.Mode()&os.ModeSymlink != 0 {
+			real, err = filepath.EvalSymlinks(path)
+		} else {
+			dir, name := filepath.Split(path)
+			parent, known := parents[dir]
+			if !known {
+				parent, err = filepath.EvalSymlinks(dir)
+				parents[dir] = parent
+			}
+			if parent == "" {
+				continue
+			}
+			real = filepath.Join(parent, name)
+		}
+		if err == nil && real != path {
 			out = append(out, real)
 		}
 	}
@@ -130,22 +150,31 @@ func secretsIn(dir string) []string {
 	})
 }
 
-// secrets returns the user's files and folders that hold keys and passwords.
+// secrets returns the user's files and folders that hold keys and passwords, as far as they are there.
 func (b *Boundary) secrets() []string {
-	names := permission.HomeSecrets()
-	out := make([]string, 0, len(names)+2)
-	for _, name := range names {
-		out = append(out, filepath.Join(b.o.Home, filepath.FromSlash(name)))
-	}
-	for _, dir := range []string{b.o.Config, b.o.State} {
-		if dir != "" {
-			out = append(out, dir)
+	b.homeOnce.Do(func() {
+		b.home = b.o.Home
+		if real, err := filepath.EvalSymlinks(b.o.Home); err == nil {
+			b.home = real
 		}
-	}
-	for i, path := range out {
+		for _, name := range permission.HomeSecrets() {
+			b.secretNames = append(b.secretNames, filepath.Join(b.home, filepath.FromSlash(name)))
+		}
+		for _, dir := range []string{b.o.Config, b.o.State} {
+			if dir != "" {
+				b.secretNames = append(b.secretNames, dir)
+			}
+		}
+	})
+	out := make([]string, 0, len(b.secretNames))
+	for _, path := range b.secretNames { // most are not there: one call each
+		if _, err := os.Lstat(path); err != nil {
+			continue
+		}
 		if real, err := filepath.EvalSymlinks(path); err == nil {
-			out[i] = real
+			path = real
 		}
+		out = append(out, path)
 	}
 	return out
 }

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/lathe-dev/lathe/internal/sandbox/confine"
@@ -78,23 +79,46 @@ func (b *Boundary) Seen(path string) string {
 	return inside
 }
 
-// secretsInTmp returns tickets and folders of sockets in the machine's /tmp, where it shows through.
-func secretsInTmp(p *confine.Policy) (out []string) {
+// tmpNames are the secrets in the machine's /tmp, where it shows through, as it was when it was last read: it may have thousands of files.
+type tmpNames struct {
+	mu      sync.Mutex
+	changed time.Time
+	found   []string
+}
+
+// settled is the age of a folder's last change from which a later one cannot have the same time.
+const settled = time.Second
+
+// secrets returns tickets and folders of sockets.
+func (t *tmpNames) secrets(p *confine.Policy) []string {
 	if p.TempWork == "" {
 		return nil
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	fi, err := os.Stat("/tmp")
+	if err != nil {
+		return nil
+	}
+	if !t.changed.IsZero() && fi.ModTime().Equal(t.changed) {
+		return t.found
+	}
+	t.found, t.changed = nil, time.Time{}
+	if time.Since(fi.ModTime()) > settled {
+		t.changed = fi.ModTime()
 	}
 	f, err := os.Open("/tmp")
 	if err != nil {
 		return nil
 	}
 	defer f.Close()
-	names, _ := f.Readdirnames(-1) // there may be thousands; no pattern, no order
+	names, _ := f.Readdirnames(-1)
 	for _, name := range names {
 		for _, prefix := range [...]string{"krb5cc", "ssh-", "tmux-", ".X11-unix", ".ICE-unix", "gpg-"} {
 			if strings.HasPrefix(name, prefix) {
-				out = append(out, filepath.Join("/tmp", name))
+				t.found = append(t.found, filepath.Join("/tmp", name))
 			}
 		}
 	}
-	return out
+	return t.found
 }
