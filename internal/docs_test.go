@@ -2,6 +2,7 @@ package internal_test
 
 import (
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -171,4 +172,64 @@ func documents(t *testing.T) []string {
 		t.Fatal(err)
 	}
 	return out
+}
+
+// TestTheSecurityPageNamesTestsThatExist holds docs/security.md to the tests that it claims to have: each name in back quotes, or a
+// pattern with a star, is that of a test, or of a case of the attacks (after "..." or a slash).
+func TestTheSecurityPageNamesTestsThatExist(t *testing.T) {
+	_, section, ok := strings.Cut(readFile(t, "docs/security.md"), "\n## Tests\n")
+	if !ok {
+		t.Fatal("docs/security.md has no section Tests")
+	}
+	cases, tests := map[string]bool{}, map[string]bool{}
+	test := regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)\w+)\(`)
+	attack := regexp.MustCompile(`name: +"([^"]+)"`)
+	err := filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(name, "_test.go") {
+			return err
+		}
+		b, err := os.ReadFile(name)
+		for _, m := range test.FindAllStringSubmatch(string(b), -1) {
+			tests[m[1]] = true
+		}
+		if strings.HasPrefix(path.Base(name), "attack_") {
+			for _, m := range attack.FindAllStringSubmatch(string(b), -1) {
+				cases[strings.ReplaceAll(m[1], " ", "_")] = true
+			}
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := 0
+	for line := range strings.Lines(section) {
+		if !strings.HasPrefix(line, "| ") || strings.HasPrefix(line, "| class") {
+			continue
+		}
+		rows++
+		named := 0
+		for _, m := range regexp.MustCompile("`([^` ]+)`").FindAllStringSubmatch(line[strings.LastIndex(line, " | "):], -1) {
+			name, among := m[1], cases
+			if strings.HasPrefix(name, "Test") || strings.HasPrefix(name, "Fuzz") {
+				if name, _, _ = strings.Cut(name, "/"); name != m[1] {
+					name = m[1][strings.LastIndex(m[1], "/")+1:]
+				} else {
+					among = tests
+				}
+			} else {
+				name = name[strings.LastIndex(name, "/")+1:]
+			}
+			named++
+			if !slices.ContainsFunc(slices.Collect(maps.Keys(among)), func(have string) bool { ok, _ := path.Match(name, have); return ok }) {
+				t.Errorf("docs/security.md names %s, and there is no such test", m[1])
+			}
+		}
+		if named == 0 {
+			t.Errorf("docs/security.md names no test for: %s", line)
+		}
+	}
+	if rows < 20 {
+		t.Errorf("docs/security.md has only %d classes", rows)
+	}
 }
