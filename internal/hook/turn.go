@@ -48,6 +48,7 @@ func (h *Hooks) admit(ctx context.Context, m llm.Message, steered bool) (llm.Mes
 		if len(runs) > 0 && ctx.Err() != nil { // a hook that would have refused it was ended
 			return m, &agent.Blocked{Reason: "it was interrupted while the hooks ran"}
 		}
+		h.name(ctx, runs)
 		parts = append(parts, contexts("UserPromptSubmit", runs)...)
 	}
 	if len(parts) > 0 {
@@ -150,15 +151,22 @@ func (h *Hooks) begin(ctx context.Context) []llm.Part {
 	}
 	runs := h.fire(ctx, o)
 	h.watch(runs)
+	h.name(ctx, runs)
 	for _, r := range runs {
-		if t := r.Output.Specific.SessionTitle; t != "" && h.s.Log() != nil {
-			_ = h.s.Log().SetTitle(context.WithoutCancel(ctx), t) // what cannot be written, the journal reports
-		}
 		if r.Exit == 2 && r.Err == nil {
 			h.warn(cmp.Or(r.Stderr, "the hook "+r.Handler.name(source)+" ended with exit code 2"))
 		}
 	}
 	return append(first, contexts(o.event, runs)...)
+}
+
+// name gives the session the title that hooks ask for.
+func (h *Hooks) name(ctx context.Context, runs []Run) {
+	for _, r := range runs {
+		if t := r.Output.Specific.SessionTitle; t != "" && h.s.Log() != nil {
+			_ = h.s.Log().SetTitle(context.WithoutCancel(ctx), t) // what cannot be written, the journal reports
+		}
+	}
 }
 
 // beforeStep fires PostToolBatch for the calls of the step before, and delivers the texts of asynchronous handlers.
