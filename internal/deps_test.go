@@ -42,6 +42,7 @@ var table = func() map[string]row {
 		"document": {[]string{"document/pdf", "llm", "sandbox"}, "hostile formats are read in a child process; whose files they are is above"},
 
 		"web":         {[]string{"netproxy"}, "fetching a page needs the one judgement of which addresses are private; who may fetch is above"},
+		"websearch":   {[]string{"llm"}, "the search of a model's provider is a request to the model; other engines take llm's client for HTTP"},
 		"notebook":    {nil, "the cells of a notebook are read and changed as data; files and permissions are above"},
 		"frontmatter": {nil, "a Markdown file with a YAML block is read the same way for skills, agents, rules and styles"},
 		"style":       {[]string{"frontmatter"}, "output styles are files; where they are is said by those who know the settings"},
@@ -90,7 +91,7 @@ var table = func() map[string]row {
 	t["ruleset"] = row{[]string{"config", "permission", "permission/call", "fuzzy"}, "settings know no rules and rules no settings; what reads one out of the other knows both and nothing else"}
 	t["provider"] = row{[]string{"config", "sandbox", "llm", "llm/hosts", "llm/anthropic", "llm/openai", "llm/google", "llm/converse", "llm/cloud"}, "which wire client answers is said by the settings, and the key may come from a command"}
 	agent := with(t["agent"].may, "agent")
-	t["tool"] = row{with(agent, "patch", "files/transact", "boundary", "netproxy", "document", "memory", "notebook", "files", "git", "glob", "sandbox", "lsp", "prompt", "permission/shell", "permission/call", "consult", "fuzzy", "rank", "subagent", "web"), "tools are leaves: the loop sees them as agent.Tool; rank finds deferred ones by words; netproxy tells a command's clock to wait for an answer"}
+	t["tool"] = row{with(agent, "patch", "files/transact", "boundary", "netproxy", "document", "memory", "notebook", "files", "git", "glob", "sandbox", "lsp", "prompt", "permission/shell", "permission/call", "consult", "fuzzy", "rank", "subagent", "web", "websearch"), "tools are leaves: the loop sees them as agent.Tool; rank finds deferred ones by words; netproxy tells a command's clock to wait for an answer"}
 	outside := row{[]string{"agent", "event", "llm", "permission", "sandbox"}, "what comes from outside sees the loop's contracts, not the built-in tools"}
 	t["customtool"] = row{with(outside.may, "config", "permission/call"), "a program that is a tool is declared by files and settings, and sees the loop's contracts, not the built-in tools"}
 	t["eval"] = row{[]string{"agent", "event", "frontmatter", "llm", "session"}, "judges see the conversation, a diff and a check's result, by way of functions; their verdicts are entries of the log"}
@@ -112,7 +113,7 @@ var table = func() map[string]row {
 	t["journal"] = row{[]string{"event", "llm", "session"}, "an entry and its events are one step, for all who write the log of a session"}
 	t["workspace"] = row{[]string{"files", "permission", "session", "tool"}, "the folders and files of a session, for those who act for the user; it knows their tracking in tool, and no conversation"}
 	t["attach"] = row{[]string{"agent", "event", "files", "llm", "memory", "prompt", "session"}, "files that a prompt names are read by way of a function, so that permissions hold"}
-	t["extension"] = row{[]string{"approved", "attach", "boundary", "config", "customtool", "eval", "event", "hook", "journal", "llm", "llm/hosts", "permission", "permission/call", "prompt", "ruleset", "sandbox", "session", "skill", "skill/invoke", "skill/locate", "style", "subagent", "tool", "workspace"}, "skills, styles and kinds of agents know functions only; this gives them those of a session"}
+	t["extension"] = row{[]string{"approved", "attach", "boundary", "config", "customtool", "eval", "event", "hook", "journal", "llm", "llm/hosts", "permission", "permission/call", "prompt", "ruleset", "sandbox", "session", "skill", "skill/invoke", "skill/locate", "style", "subagent", "tool", "workspace", "websearch"}, "skills, styles and kinds of agents know functions only; this gives them those of a session"}
 	t["consult"] = row{[]string{"agent", "event", "llm", "permission", "session"}, "questions and plans are turned into questions and decisions; who asks, and which calls they come from, is above"}
 	t["approval"] = row{[]string{"agent", "boundary", "consult", "event", "hook", "journal", "llm", "netproxy", "permission", "session", "workspace"}, "deciding on a call, or on a host that a command wants to reach, needs policy, a person, the small model and the journal, and none of the tools"}
 	t["resume"] = row{[]string{"event", "llm", "session", "subagent", "tool"}, "the state beside the messages is read out of the log; who puts it in force is above"}

@@ -181,7 +181,7 @@ func (s *Session) setUp(ctx context.Context, model llm.Model) (err error) {
 		Journal: s.Journal, Workspace: s.Workspace, Attached: s.attached, Policy: policy, Chain: s.chain, Tools: i.tools, Invoke: s.Invoke, Model: s.Model, Effort: s.Effort, Hooks: s.hooks,
 	})
 	s.env.LoadSkill, s.env.Notes, s.env.Agents, s.env.Hosts, s.env.Unconfined = s.skills.Load, i.Notes(), s.newAgents(), s.approver.Network, s.approver.Unconfined
-	s.env.Ask = tool.Asker(i.SmallModel, s.CountRequest)
+	s.env.UseSmall(i.SmallModel, s.CountRequest)
 	s.recall = &attach.Recall{
 		Store: s.env.Notes, Settings: func() (string, float64) { m := i.settings().Memory; return m.EmbeddingModel, m.MinSimilarity },
 		Embedder: i.Embedder, Count: s.CountRequest, Notice: s.publishAgent,

@@ -27,6 +27,7 @@ var projectRules = []struct {
 	{never, "apiBase"},
 	{never, "organizationUrl"},
 	{never, "network.**"},
+	{never, "webSearch.**"},
 	{held, "providers.*.models.**"},
 	{never, "providers.**"},
 	// This one removes debug recordings of all projects.
@@ -146,7 +147,7 @@ func SecretName(name string) bool {
 // secretAt reports places whose values are masked.
 func secretAt(p keyPath) bool {
 	switch {
-	case p.under("providers", "*", "apiKey"), p.under("providers", "*", "authToken"):
+	case p.under("providers", "*", "apiKey"), p.under("providers", "*", "authToken"), p.matches("webSearch", "apiKey"):
 		return true
 	case len(p) >= 2 && p[0] == "env", p.under("providers", "*", "headers", "*"),
 		p.under("mcpServers", "*", "env", "*"), p.under("mcpServers", "*", "headers", "*"):

@@ -87,6 +87,7 @@ type Settings struct {
 	Formatters   Formatters   `json:"formatters"`
 	Snapshots    Snapshots    `json:"snapshots"`
 	Bash         Bash         `json:"bash"`
+	WebSearch    WebSearch    `json:"webSearch"`
 	Stream       Stream       `json:"stream"`
 	Network      Network      `json:"network"`
 	Log          Log          `json:"log"`
@@ -275,6 +276,13 @@ type Bash struct {
 	Profile          string `json:"profile"` // "off", "environment", "functions"
 	ScrubCredentials bool   `json:"scrubCredentials"`
 	BackgroundWaitMs int    `json:"backgroundWaitMs"` // of runs without a front end
+}
+
+// WebSearch configures the engine of the tool WebSearch.
+type WebSearch struct {
+	Engine string `json:"engine"` // "auto", "provider", "searxng", "brave", "tavily", "exa", "off"
+	URL    string `json:"url"`
+	APIKey string `json:"apiKey"`
 }
 
 // Stream configures timeouts and retries of replies.

@@ -60,7 +60,12 @@ type Message struct {
 	Model string // the model that wrote an assistant message; reasoning is bound to it
 	Usage *Usage // of an assistant message, if the provider reported it
 	Stop  StopReason
+
+	Sources []Source // the pages that the provider's own tools found; not stored
 }
+
+// Source is a page on the web.
+type Source struct{ URL, Title string }
 
 // Part is one piece of a message: Text, Reasoning, Media, ToolCall, ToolResult or Opaque.
 type Part interface{ part() }
@@ -201,6 +206,10 @@ type ToolSpec struct {
 	// Deferred: the provider keeps the tool from the model until a result refers to it (ToolReference). Only for
 	// models whose ModelInfo has DeferredTools, after the tools that are not deferred.
 	Deferred bool
+
+	// Server is the definition of a tool that the provider runs itself, in the form of its wire, sent byte for byte in place of the rest. Its
+	// calls and results stay in the reply; the pages that it found are Message.Sources.
+	Server json.RawMessage
 
 	// Unlisted: once deferred, the tool is announced by its name alone, and a request leaves it out even where its model
 	// takes deferred tools, so that the tools that few conversations use cost a request nothing.

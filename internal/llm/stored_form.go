@@ -36,7 +36,7 @@ func (m *Message) UnmarshalJSON(b []byte) error {
 	if err != nil {
 		return err
 	}
-	*m = Message{w.ID, w.Role, parts, w.Model, w.Usage, w.Stop}
+	*m = Message{w.ID, w.Role, parts, w.Model, w.Usage, w.Stop, nil}
 	return nil
 }
 

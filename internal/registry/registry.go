@@ -139,6 +139,8 @@ func (r *Registry) useless(name string) bool {
 		return !r.s.Skills()
 	case tool.MemoryName:
 		return r.s.Env.Notes == nil
+	case tool.SearchName:
+		return r.s.Env.Engine(context.Background()) == nil
 	case tool.TaskName:
 		return r.s.Depth >= subagent.MaxDepth
 	}

@@ -32,6 +32,7 @@ var builtins = []builtin{
 	{memoryTool, newMemory},
 	{notebookTool, newNotebookEdit},
 	{fetchTool, newWebFetch},
+	{searchTool, newWebSearch},
 	{patchTool, newApplyPatch},
 	{multiEditTool, newMultiEdit},
 	{batchTool, newBatch},

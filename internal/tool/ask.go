@@ -6,13 +6,30 @@ import (
 	"strings"
 
 	"github.com/lathe-dev/lathe/internal/llm"
+	"github.com/lathe-dev/lathe/internal/websearch"
 )
 
 // answerMax is how many tokens an answer about a page has at most.
 const answerMax = 4000
 
-// Asker makes Env.Ask of the small model. count adds its use to the cost of the session.
-func Asker(small func(context.Context) (llm.Model, error), count func(purpose string, m llm.ModelInfo, u llm.Usage)) func(ctx context.Context, system, prompt string) (string, error) {
+// UseSmall lets WebFetch and WebSearch use the small model. count adds its use to the cost of the session.
+func (e *Env) UseSmall(small func(context.Context) (llm.Model, error), count func(purpose string, m llm.ModelInfo, u llm.Usage)) {
+	e.Ask = asker(small, count)
+	e.small, e.count = small, count
+}
+
+// UseSearch lets WebSearch use the engine that the options choose, or the search of the small model's provider.
+func (e *Env) UseSearch(o websearch.Options) {
+	e.Search = func(ctx context.Context) *websearch.Engine {
+		if o.Model = e.small; e.count != nil {
+			o.Count = func(m llm.ModelInfo, u llm.Usage) { e.count("web search", m, u) }
+		}
+		return o.Choose(ctx)
+	}
+}
+
+// asker makes Env.Ask of the small model. count adds its use to the cost of the session.
+func asker(small func(context.Context) (llm.Model, error), count func(purpose string, m llm.ModelInfo, u llm.Usage)) func(ctx context.Context, system, prompt string) (string, error) {
 	return func(ctx context.Context, system, prompt string) (string, error) {
 		m, err := small(ctx)
 		if err != nil {

@@ -78,6 +78,7 @@ func samples(b *bench) []sample {
 		return []llm.Part{llm.Text{Text: name + " with " + args, Origin: llm.OriginSkill}}, nil
 	}
 	desktop(b.t)
+	searching(b.t, b.env, `{"results":[{"url":"https://go.dev/a","title":"Maps"}]}`)
 	b.env.Invoke = func(_ context.Context, calls []llm.ToolCall) []llm.ToolResult {
 		out := make([]llm.ToolResult, len(calls))
 		for i, c := range calls {
@@ -105,6 +106,7 @@ func samples(b *bench) []sample {
 		{"Open", in{"target": "http://contract.test/"}},
 		{"NotebookEdit", in{"notebook_path": "n.ipynb", "cell_id": "one", "new_source": "y"}},
 		{"WebFetch", in{"url": pages(b.t) + "/page"}},
+		{"WebSearch", in{"query": "go maps"}},
 		{"Glob", in{"pattern": "**/*.go"}},
 		{"Grep", in{"pattern": "package", "output_mode": "content"}},
 		{"Grep", in{"pattern": "one", "path": "a.txt"}},

@@ -35,6 +35,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/sandbox"
 	"github.com/lathe-dev/lathe/internal/subagent"
 	"github.com/lathe-dev/lathe/internal/web"
+	"github.com/lathe-dev/lathe/internal/websearch"
 )
 
 // Env is shared by the tools of one session.
@@ -51,6 +52,8 @@ type Env struct {
 	Deferred *Deferral // the tools that the model's list leaves out
 
 	Web *web.Fetcher // fetches pages, and keeps them for a while
+	// Search returns the engine that answers WebSearch, nil where there is none; so does a nil Search.
+	Search func(ctx context.Context) *websearch.Engine
 	// Ask has the small model answer one prompt. Nil: pages are given whole.
 	Ask func(ctx context.Context, system, prompt string) (string, error)
 
@@ -110,6 +113,8 @@ type Env struct {
 	Shell string
 
 	tracked *indexFacts
+	small   func(context.Context) (llm.Model, error)
+	count   func(purpose string, m llm.ModelInfo, u llm.Usage)
 }
 
 // Limits bound the results of tools and how long they run. Zero values mean the defaults.

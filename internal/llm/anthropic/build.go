@@ -187,6 +187,10 @@ func (m *model) tools(buf []byte, tools []llm.ToolSpec) []byte {
 		if i > 0 {
 			buf = append(buf, ',')
 		}
+		if t.Server != nil {
+			buf = append(buf, t.Server...)
+			continue
+		}
 		buf = llm.AppendQuoted(append(buf, `{"name":`...), t.Name)
 		if t.Description != "" {
 			buf = llm.AppendQuoted(append(buf, `,"description":`...), t.Description)

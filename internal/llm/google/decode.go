@@ -29,6 +29,11 @@ type candidate struct {
 	Content struct {
 		Parts []json.RawMessage `json:"parts"`
 	} `json:"content"`
+	Grounding struct { // the pages that the server's search found
+		Chunks []struct {
+			Web struct{ URI, Title string }
+		} `json:"groundingChunks"`
+	} `json:"groundingMetadata"`
 	Finish  string `json:"finishReason"`
 	Message string `json:"finishMessage"`
 }
@@ -92,6 +97,7 @@ type decoder struct {
 	reason  string // finishReason, or that of a blocked prompt
 	parts   []llm.Part
 	open    *openPart
+	sources []llm.Source
 	broken  *llm.ToolCall // a call with invalid arguments: kept, or cut by the output limit?
 	ids     map[string]bool
 	calls   int
@@ -220,6 +226,9 @@ func (d *decoder) candidate(c *candidate, data []byte) error {
 		case p.Signature != "":
 			d.text("", p.Thought, p.Signature)
 		}
+	}
+	for _, g := range c.Grounding.Chunks {
+		d.sources = append(d.sources, llm.Source{URL: g.Web.URI, Title: g.Web.Title})
 	}
 	switch c.Finish {
 	case "", "FINISH_REASON_UNSPECIFIED":
@@ -376,7 +385,7 @@ func (d *decoder) finish(req *llm.Request) error {
 	if d.stopped {
 		return llm.ErrStopped
 	}
-	d.message = llm.Message{ID: d.id, Role: llm.Assistant, Parts: d.parts, Model: d.model, Stop: stop}
+	d.message = llm.Message{ID: d.id, Role: llm.Assistant, Parts: d.parts, Model: d.model, Stop: stop, Sources: d.sources}
 	if d.message.Usage = d.usage.tokens(); d.message.Usage == nil {
 		d.message.Usage = &llm.Usage{Input: llm.EstimateRequest(req), Output: llm.EstimateTokens(d.message), Estimated: true}
 	}

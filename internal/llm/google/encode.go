@@ -129,14 +129,25 @@ func (m *model) toolList(tools []llm.ToolSpec) []byte {
 	if e.tools != nil && e.toolsKey == key {
 		return e.tools
 	}
-	b := []byte(`,"tools":[{"functionDeclarations":[`)
+	declared, servers := []byte(`{"functionDeclarations":[`), []byte(nil)
+	first := len(declared)
 	for i := range tools {
-		if i > 0 {
-			b = append(b, ',')
+		switch {
+		case tools[i].Server != nil:
+			servers = append(append(servers, ','), tools[i].Server...)
+			continue
+		case len(declared) > first:
+			declared = append(declared, ',')
 		}
-		b = appendTool(b, &tools[i])
+		declared = appendTool(declared, &tools[i])
 	}
-	e.tools, e.toolsKey = append(b, `]}]`...), key
+	b := []byte(`,"tools":[`)
+	if len(declared) > first {
+		b = append(append(b, declared...), "]}"...)
+	} else if servers != nil {
+		servers = servers[1:]
+	}
+	e.tools, e.toolsKey = append(append(b, servers...), ']'), key
 	return e.tools
 }
 

@@ -57,6 +57,10 @@ type responseContent struct {
 	Type    string `json:"type"` // output_text, refusal, summary_text, reasoning_text
 	Text    string `json:"text,omitempty"`
 	Refusal string `json:"refusal,omitempty"`
+
+	Annotations []struct { // pages that a text cites
+		Type, URL, Title string
+	} `json:"annotations,omitempty"`
 }
 
 // responseDecoder turns a reply of the Responses API into deltas and a message.
@@ -400,6 +404,11 @@ func (it *responseItem) reasoning() json.RawMessage {
 func (d *responseDecoder) messageDone(slot *outputItem, it *responseItem) bool {
 	for i, c := range it.Content {
 		text := c.Text
+		for _, a := range c.Annotations {
+			if a.Type == "url_citation" {
+				d.sources = append(d.sources, llm.Source{URL: a.URL, Title: a.Title})
+			}
+		}
 		if c.Type == "refusal" {
 			d.refused, text = true, c.Refusal
 		}

@@ -51,6 +51,9 @@ func (m *model) responsesHead(req *llm.Request) []byte {
 
 // appendResponsesTool writes a tool. Without strict the server would rewrite its schema and make every property required.
 func appendResponsesTool(b []byte, t *llm.ToolSpec) []byte {
+	if t.Server != nil {
+		return append(b, t.Server...)
+	}
 	b = llm.AppendQuoted(append(b, `{"type":"function","strict":false,"name":`...), t.Name)
 	return append(appendSchema(b, t), '}')
 }
