@@ -31,40 +31,52 @@ func TestHooksInTheFormsThatPeopleHave(t *testing.T) {
 	}{
 		"a guard of a plugin, its root in quotes": {
 			`{"PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": "\"${CLAUDE_PLUGIN_ROOT}\"/scripts/guard.sh", "timeout": 30}]}]}`,
-			"PreToolUse", `{"tool_name": "Bash", "tool_input": {"command": "rm -rf build"}}`, "deny not that"},
+			"PreToolUse", `{"tool_name": "Bash", "tool_input": {"command": "rm -rf build"}}`, "deny not that",
+		},
 		"its root unquoted, behind bash": {
 			`{"PreToolUse": [{"matcher": "Write|Edit|MultiEdit|NotebookEdit", "hooks": [{"type": "command", "command": "bash ${CLAUDE_PLUGIN_ROOT}/scripts/guard.sh", "timeout": 5}]}]}`,
-			"PreToolUse", `{"tool_name": "Edit", "tool_input": {"file_path": "rm -rf build"}}`, "deny not that"},
+			"PreToolUse", `{"tool_name": "Edit", "tool_input": {"file_path": "rm -rf build"}}`, "deny not that",
+		},
 		"several handlers, a timeout that was meant in milliseconds": {
 			`{"PreToolUse": [{"hooks": [{"type": "command", "command": "true", "timeout": 5000}, {"type": "command", "command": "${CLAUDE_PLUGIN_ROOT}/scripts/guard.sh", "timeout": 5000}]}]}`,
-			"PreToolUse", `{"tool_name": "Bash", "tool_input": {"command": "rm -rf build"}}`, "deny not that"},
+			"PreToolUse", `{"tool_name": "Bash", "tool_input": {"command": "rm -rf build"}}`, "deny not that",
+		},
 		"fields of other programs": {
 			`{"SessionStart": [{"matcher": "startup|resume|clear|compact", "description": "notes", "id": "x", "hooks": [{"type": "command", "command": "echo notes", "statusMessage": "Reading...", "additionalContextLimit": 2000, "commandWindows": "x.exe"}]}]}`,
-			"SessionStart", `{"source": "clear"}`, "notes"},
+			"SessionStart", `{"source": "clear"}`, "notes",
+		},
 		"an empty matcher and one for compact": {
 			`{"SessionStart": [{"matcher": "", "hooks": [{"type": "command", "command": "echo always"}]}, {"matcher": "compact", "hooks": [{"type": "command", "command": "echo '[again] keep to the plan'"}]}]}`,
-			"SessionStart", `{"source": "compact"}`, "always|[again] keep to the plan"},
+			"SessionStart", `{"source": "compact"}`, "always|[again] keep to the plan",
+		},
 		"a formatter that takes the path from the input": {
 			`{"PostToolUse": [{"matcher": "Edit|MultiEdit|Write", "hooks": [{"type": "command", "command": "sed -n 's/.*\"file_path\":\"\\([^\"]*\\)\".*/\\1/p' | { read -r f; case $f in *.go) echo formatted $f >&2; exit 2;; esac; }"}]}]}`,
-			"PostToolUse", `{"tool_name": "Write", "tool_input": {"file_path": "/p/a.go"}, "tool_response": {}}`, "block formatted /p/a.go"},
+			"PostToolUse", `{"tool_name": "Write", "tool_input": {"file_path": "/p/a.go"}, "tool_response": {}}`, "block formatted /p/a.go",
+		},
 		"a sound at a notification": {
 			`{"Notification": [{"matcher": "", "hooks": [{"type": "command", "command": "command -v afplay >/dev/null && afplay x.aiff || true"}]}]}`,
-			"Notification", `{"message": "m", "notification_type": "idle_prompt"}`, ""},
+			"Notification", `{"message": "m", "notification_type": "idle_prompt"}`, "",
+		},
 		"a script of the project in Python": {
 			`{"UserPromptSubmit": [{"hooks": [{"type": "command", "command": "\"$CLAUDE_PROJECT_DIR\"/.claude/hooks/prompt.sh"}]}]}`,
-			"UserPromptSubmit", `{"prompt": "deploy"}`, "the project is p"},
+			"UserPromptSubmit", `{"prompt": "deploy"}`, "the project is p",
+		},
 		"a gate at the end that heeds stop_hook_active": {
 			`{"Stop": [{"matcher": "*", "hooks": [{"type": "command", "command": "grep -q '\"stop_hook_active\":true' && exit 0; echo '{\"decision\": \"block\", \"reason\": \"run the tests\"}'"}]}]}`,
-			"Stop", `{"stop_hook_active": false}`, "block run the tests"},
+			"Stop", `{"stop_hook_active": false}`, "block run the tests",
+		},
 		"all tools of a server": {
 			`{"PreToolUse": [{"matcher": "mcp__memory__.*|mcp__.*__write.*", "hooks": [{"type": "command", "command": "echo '{\"hookSpecificOutput\": {\"hookEventName\": \"PreToolUse\", \"permissionDecision\": \"ask\", \"permissionDecisionReason\": \"it writes\"}}'"}]}], "PostToolUse": []}`,
-			"PreToolUse", `{"tool_name": "mcp__fs__write_file", "tool_input": {}}`, "ask it writes"},
+			"PreToolUse", `{"tool_name": "mcp__fs__write_file", "tool_input": {}}`, "ask it writes",
+		},
 		"an agent's log": {
 			`{"SubagentStop": [{"matcher": "", "hooks": [{"type": "command", "command": "${CLAUDE_PLUGIN_ROOT}/scripts/track.sh stop"}]}]}`,
-			"SubagentStop", `{"agent_type": "Explore", "stop_hook_active": false}`, ""},
+			"SubagentStop", `{"agent_type": "Explore", "stop_hook_active": false}`, "",
+		},
 		"a backup before a compaction": {
 			`{"PreCompact": [{"matcher": "manual|auto", "hooks": [{"type": "command", "command": "cp \"$(sed -n 's/.*\"transcript_path\":\"\\([^\"]*\\)\".*/\\1/p')\" /dev/null 2>/dev/null || true"}]}]}`,
-			"PreCompact", `{"trigger": "auto"}`, ""},
+			"PreCompact", `{"trigger": "auto"}`, "",
+		},
 	} {
 		m := machine(t, `{}`)
 		root := filepath.Join(filepath.Dir(m.Root), "plugin")
