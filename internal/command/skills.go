@@ -22,7 +22,7 @@ type Extensions interface {
 	Styles() []Style // the default one first
 	// SetStyle chooses the output style of new conversations, and saves it for this project.
 	SetStyle(ctx context.Context, name string) error
-	Hooks() *hook.Machine
+	Hooks() *hook.Hooks
 }
 
 // Skill is a skill, or a command from a file.
@@ -51,10 +51,10 @@ func skillCommands() []Command {
 			Complete: func(_ context.Context, h Host, typed string) []event.Candidate { return skillNames(h, typed) }, Run: listSkills,
 		},
 		{
-			Name: "hooks", Group: groupLathe, Args: "[on|off]", Help: "List the hooks, or switch them off until lathe ends",
-			Doc: "Each with its event, matcher and origin. Hooks of managed settings and of a host program cannot be switched off. `lathe hook test` tries one; docs/hooks.md has more.",
+			Name: "hooks", Group: groupLathe, Args: "[on|off|try event [json]]", Help: "List the hooks, try those of an event, or switch them off until lathe ends",
+			Doc: "Each with its event, matcher and origin. Hooks of managed settings and of a host program cannot be switched off. `try PreToolUse {\"tool_name\":\"Bash\"}` runs those of an event with an input and shows their decisions. docs/hooks.md has more.",
 			Complete: func(_ context.Context, _ Host, typed string) []event.Candidate {
-				return choices(typed, []event.Candidate{{Text: "on"}, {Text: "off"}})
+				return choices(typed, []event.Candidate{{Text: "on"}, {Text: "off"}, {Text: "try"}})
 			},
 			Run: hooks,
 		},

@@ -44,6 +44,9 @@ var exercises = map[string]func(*testing.T, *seat, *place){
 		s.shows("hooks", "", "Stop", "echo bye", "no event")
 		s.shows("hooks", "off", "off until lathe ends", "No hooks")
 		s.shows("hooks", "on", "echo bye")
+		s.shows("hooks", `try Stop {"stop_hook_active": false}`, "echo bye", "decides nothing")
+		s.refuses("hooks", "try Stop {", "a JSON object")
+		s.refuses("hooks", "try Nothing", "there is no event")
 		s.refuses("hooks", "maybe", "neither on nor off")
 	},
 	"agents": func(t *testing.T, s *seat, p *place) {

@@ -110,4 +110,4 @@ func (c *Console) serverPrompt(name, args string) (event.Output, error) {
 	return event.Output{Prompt: &m}, nil
 }
 
-func (e extensions) Hooks() *hook.Machine { return e.c.inst.Hooks() }
+func (e extensions) Hooks() *hook.Hooks { return e.c.session().Hooks() }

@@ -168,7 +168,21 @@ func (m *Machine) current() *table {
 	return m.table
 }
 
-// List describes the handlers in force, by event.
+// Machine is what h shares with the other sessions.
+func (h *Hooks) Machine() *Machine { return h.m }
+
+// List describes the handlers in force in the session, by event.
+func (h *Hooks) List() []Handler {
+	var out []Handler
+	for name := range events() {
+		for _, handler := range h.handlers(name) {
+			out = append(out, *handler)
+		}
+	}
+	return sorted(out)
+}
+
+// List describes the handlers in force in all sessions, by event.
 func (m *Machine) List() []Handler {
 	var out []Handler
 	for _, hs := range m.current().handlers {
@@ -176,6 +190,10 @@ func (m *Machine) List() []Handler {
 			out = append(out, *h)
 		}
 	}
+	return sorted(out)
+}
+
+func sorted(out []Handler) []Handler {
 	slices.SortStableFunc(out, func(a, b Handler) int {
 		return cmp.Or(cmp.Compare(order(a.Event), order(b.Event)), cmp.Compare(a.number, b.number))
 	})
