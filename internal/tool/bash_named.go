@@ -37,7 +37,7 @@ type namedShell struct {
 	state string // a script that restores variables, functions, aliases and options
 }
 
-var shellName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+var shellName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`) })
 
 // find returns a shell, a new one in dir where there is none of this name. It is nil without a name.
 func (s *Shells) find(name string, sh shellProgram, dir string) (*namedShell, error) {
@@ -47,7 +47,7 @@ func (s *Shells) find(name string, sh shellProgram, dir string) (*namedShell, er
 	if s == nil || sh.kind == "sh" {
 		return nil, errors.New("shell_id needs bash or zsh, and neither is here: leave shell_id out, and set what the command needs in the command itself")
 	}
-	if !shellName.MatchString(name) {
+	if !shellName().MatchString(name) {
 		return nil, fmt.Errorf("shell_id %q is no name for a shell: use up to 64 letters, digits, dots, dashes and underscores", name)
 	}
 	s.mu.Lock()

@@ -97,7 +97,7 @@ func (o Options) ask(ctx context.Context, m llm.Model, q Query) (*Answer, error)
 	}
 	for _, src := range said.Sources {
 		r := Result{Title: src.Title, URL: src.URL}
-		if wire == "google" && domainForm.MatchString(strings.ToLower(src.Title)) { // its addresses are redirects of its own
+		if wire == "google" && domainForm().MatchString(strings.ToLower(src.Title)) { // its addresses are redirects of its own
 			r.site = src.Title
 		}
 		a.Results = append(a.Results, r)

@@ -19,6 +19,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -160,7 +161,9 @@ func (q Query) checked() (Query, error) {
 	return q, err
 }
 
-var domainForm = regexp.MustCompile(`^[a-z0-9_-]+(\.[a-z0-9_-]+)+$|^xn--[a-z0-9.-]+$|^localhost$`)
+var domainForm = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[a-z0-9_-]+(\.[a-z0-9_-]+)+$|^xn--[a-z0-9.-]+$|^localhost$`)
+})
 
 // domains are names of hosts in lower case. Models also write addresses and patterns: "https://go.dev/", "*.go.dev".
 func domains(given []string) (out []string, err error) {
@@ -171,7 +174,7 @@ func domains(given []string) (out []string, err error) {
 		}
 		name, _, _ = strings.Cut(name, "/")
 		name = strings.Trim(strings.TrimPrefix(name, "*."), ".")
-		if !domainForm.MatchString(name) {
+		if !domainForm().MatchString(name) {
 			return nil, fmt.Errorf("%q is no domain; write it as example.com", d)
 		}
 		out = append(out, name)
@@ -207,11 +210,11 @@ func (a *Answer) bound(q Query) {
 	a.Text = cut(strings.TrimSpace(a.Text), textMax)
 }
 
-var tag = regexp.MustCompile(`</?[a-zA-Z][^<>]*>`)
+var tag = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`</?[a-zA-Z][^<>]*>`) })
 
 // plain is text without markup, on one line.
 func plain(s string) string {
-	return strings.Join(strings.Fields(html.UnescapeString(tag.ReplaceAllString(s, ""))), " ")
+	return strings.Join(strings.Fields(html.UnescapeString(tag().ReplaceAllString(s, ""))), " ")
 }
 
 // cut shortens a text to a number of characters.
