@@ -101,6 +101,7 @@ var table = func() map[string]row {
 	t["mcp/client"] = row{[]string{"mcp/rpc"}, "the protocol knows no tools of lathe's, no files and no processes"}
 	t["mcp/entry"] = row{[]string{"approved"}, "where servers are declared is files and their approval"}
 	t["mcp/remote"] = row{[]string{"mcp/rpc"}, "messages over HTTP know neither the protocol above nor settings"}
+	t["mcp/serve"] = row{[]string{"mcp/client", "mcp/rpc"}, "serving the protocol knows no tools of lathe's; cli gives them"}
 	t["mcp/oauth/oauthtest"] = row{nil, "the counterpart of a login is a server of its own, so it imports none of the client"}
 	t["mcp/oauth"] = row{[]string{"keyring"}, "logging in to a server is HTTP and a kept secret; who is asked for the consent is above"}
 	t["mcp"] = row{with(outside.may, "approved", "permission/call", "keyring", "mcp/client", "mcp/entry", "mcp/oauth", "mcp/remote", "mcp/rpc"), outside.why}

@@ -26,7 +26,7 @@ func mcpCommand(p *program, o *Options) *cobra.Command {
 	c := &cobra.Command{Use: "mcp", Short: "MCP servers: declare, approve and test them", RunE: needCommand}
 	c.AddCommand(mcpListCommand(p, o), mcpGetCommand(p, o), mcpTestCommand(p, o), mcpApproveCommand(p, o),
 		mcpAddCommand(p, o), mcpAddJSONCommand(p, o), mcpRemoveCommand(p, o), mcpImportCommand(p, o),
-		mcpLoginCommand(p, o), mcpLogoutCommand(p, o))
+		mcpLoginCommand(p, o), mcpLogoutCommand(p, o), mcpServeCommand(p, o))
 	return c
 }
 

@@ -111,6 +111,9 @@ type Conn struct {
 	done    chan struct{}
 }
 
+// ErrEnded is the cause of a connection's end by the peer.
+var ErrEnded = errors.New("the server ended the connection")
+
 // ErrClosed is the cause of a connection's end by Close.
 var ErrClosed = errors.New("the connection is closed")
 
@@ -257,7 +260,7 @@ func (c *Conn) read() {
 		}
 		if err != nil {
 			if errors.Is(err, io.EOF) {
-				err = errors.New("the server ended the connection")
+				err = ErrEnded
 			}
 			c.end(err)
 			return
