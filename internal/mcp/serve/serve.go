@@ -14,6 +14,7 @@ import (
 	"io"
 	"slices"
 	"sync/atomic"
+	"time"
 
 	"github.com/lathe-dev/lathe/internal/mcp/client"
 	"github.com/lathe-dev/lathe/internal/mcp/rpc"
@@ -91,6 +92,9 @@ func (c *Call) Ask(ctx context.Context, message string, schema any) (content map
 	return answer.Content, err == nil && answer.Action == "accept", err
 }
 
+// closeWait is how long the end of a connection may take.
+const closeWait = time.Second
+
 // Stdio serves one client over a pair of pipes until in ends or ctx does.
 func Stdio(ctx context.Context, o Options, in io.Reader, out io.Writer, closeBoth func() error) error {
 	c := &caller{o: &o}
@@ -106,7 +110,12 @@ func Stdio(ctx context.Context, o Options, in io.Reader, out io.Writer, closeBot
 	case <-ctx.Done():
 	}
 	err := conn.Err()
-	_ = conn.Close() // it has ended, or is to
+	closed := make(chan struct{})
+	go func() { _ = conn.Close(); close(closed) }() // it has ended, or is to
+	select {
+	case <-closed:
+	case <-time.After(closeWait): // a read of standard input cannot always be ended; the program's end does
+	}
 	if errors.Is(err, rpc.ErrEnded) || ctx.Err() != nil {
 		return nil
 	}

@@ -285,3 +285,16 @@ func TestVersionsAreNegotiated(t *testing.T) {
 		}
 	}
 }
+
+// A reader that nobody can close, as the standard input of a terminal is.
+type stuck struct{}
+
+func (stuck) Read([]byte) (int, error) { select {} }
+
+func TestTheServerEndsThoughItsInputDoesNot(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := serve.Stdio(ctx, offered(nil), stuck{}, io.Discard, func() error { return nil }); err != nil {
+		t.Error(err)
+	}
+}
