@@ -115,7 +115,7 @@ func Open(o Options) (*Instance, error) {
 	o.Dir = dir
 	i := &Instance{opts: o, paths: o.Config.Paths(), tools: tool.Catalogue(), runner: o.Boundary.Runner(), sessions: map[*Session]bool{}, slots: subagent.NewSlots(o.Config.Settings.Subagents.MaxConcurrent)}
 	i.conf.Store(o.Config)
-	i.Set = provider.New(provider.Options{Settings: i.settings, Version: o.Version, Runner: i.runner, Dir: o.Dir, Env: i.ChildEnv, Environ: i.environ, TaskBudget: o.TaskBudget})
+	i.Set = provider.New(provider.Options{Settings: i.settings, Version: o.Version, Runner: i.runner, Dir: o.Dir, Env: i.ChildEnv, Environ: i.environ, TaskBudget: o.TaskBudget, Keys: provider.Keys(i.paths.StateHome, os.Getenv)})
 	i.logs = &session.Opener{Store: session.NewStore(i.paths.DataHome), KeepNothing: o.NoPersistence}
 	i.trees = worktree.New(i.runner, func() config.Worktree { return i.settings().Worktree })
 	i.checkpoints = checkpoint.New(o.Config.Settings.Snapshots, i.projectDir(), git.New(i.runner).WithEnviron(i.ChildEnv))

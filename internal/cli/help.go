@@ -29,6 +29,7 @@ Commands:
   stats        sum up tokens and cost by day, model and project
   agents       list the kinds of subagents
   models       list the models that can be chosen
+  auth         keep, show and remove the keys of providers
   best         attempt a task several times, choose the best
   team         have a coordinator and workers reach a goal
   config       show and change settings

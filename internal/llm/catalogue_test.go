@@ -133,7 +133,7 @@ func TestGeneratorWritesWhatTheCatalogueReads(t *testing.T) {
 	in, out := filepath.Join(dir, "api.json"), filepath.Join(dir, "out.tsv")
 	var b strings.Builder
 	b.WriteString("{")
-	for i, h := range []string{"anthropic", "openai", "deepseek", "mistral", "xai", "google", "moonshotai", "zai", "minimax", "alibaba", "groq", "cerebras", "togetherai", "fireworks-ai", "deepinfra", "ollama-cloud", "openrouter", "amazon-bedrock"} {
+	for i, h := range []string{"anthropic", "openai", "deepseek", "mistral", "xai", "google", "moonshotai", "zai", "minimax", "alibaba", "groq", "cerebras", "togetherai", "fireworks-ai", "deepinfra", "ollama-cloud", "openrouter", "github-copilot", "amazon-bedrock"} {
 		if i > 0 {
 			b.WriteString(",")
 		}

@@ -17,8 +17,11 @@ import (
 // azureHost is the name of Azure in the table of hosts.
 const azureHost = "azure"
 
-// getenv returns a variable of lathe's environment.
+// getenv returns a variable of the settings' env, else of lathe's environment.
 func (all *Set) getenv(name string) string {
+	if v, ok := all.o.Settings().Env[name]; ok {
+		return v
+	}
 	if all.o.Environ == nil {
 		return ""
 	}

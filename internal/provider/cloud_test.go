@@ -105,3 +105,17 @@ func TestBedrockCallsOtherModelsByConverse(t *testing.T) {
 		}
 	}
 }
+
+func TestVariablesOfCloudsMayBeInTheSettings(t *testing.T) {
+	var got *http.Request
+	url := requests(t, func(r *http.Request) { got = r })
+	all := clouded(t, `{"stream":{"maxRetries":0},"env":{"CLAUDE_CODE_USE_BEDROCK":"1","ANTHROPIC_BEDROCK_BASE_URL":"`+url+`","AWS_ACCESS_KEY_ID":"AKSET","AWS_SECRET_ACCESS_KEY":"s","AWS_REGION":"eu-west-3"}}`)
+	if a := asked(t, all, "haiku", &got).Header.Get("Authorization"); !strings.Contains(a, "Credential=AKSET/") || !strings.Contains(a, "/eu-west-3/") {
+		t.Errorf("%s", a)
+	}
+	got = nil
+	all = clouded(t, `{"provider":"azure","stream":{"maxRetries":0},"env":{"AZURE_OPENAI_ENDPOINT":"`+url+`","AZURE_OPENAI_API_KEY":"k"}}`)
+	if r := asked(t, all, "gpt-4o", &got); r.Header.Get("Api-Key") != "k" {
+		t.Errorf("%v", r.Header)
+	}
+}

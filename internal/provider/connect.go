@@ -145,16 +145,32 @@ func (all *Set) connect(name string, set config.Provider) (llm.Provider, error) 
 	return p, nil
 }
 
+// openHTTP makes the connections that all providers share; all.mu is held.
+func (all *Set) openHTTP() error {
+	if all.http != nil {
+		return nil
+	}
+	n := all.o.Settings().Network
+	c, err := llm.HTTPClient(llm.HTTPOptions{Proxy: n.Proxy, NoProxy: strings.Join(n.NoProxy, ","), CACerts: n.CACerts})
+	if err != nil {
+		return err
+	}
+	all.http = c
+	return nil
+}
+
+// client returns the connections that all providers share.
+func (all *Set) client() (*http.Client, error) {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	err := all.openHTTP()
+	return all.http, err
+}
+
 // newProvider makes a provider; all.mu is held.
 func (all *Set) newProvider(name string, set config.Provider) (llm.Provider, error) {
-	if all.http == nil {
-		c, err := llm.HTTPClient(llm.HTTPOptions{
-			Proxy: all.o.Settings().Network.Proxy, NoProxy: strings.Join(all.o.Settings().Network.NoProxy, ","), CACerts: all.o.Settings().Network.CACerts,
-		})
-		if err != nil {
-			return nil, err
-		}
-		all.http = c
+	if err := all.openHTTP(); err != nil {
+		return nil, err
 	}
 	base := baseOf(name, set)
 	if base == "" && !speaksClaude(wireOf(name, set)) {
@@ -172,8 +188,11 @@ func (all *Set) newProvider(name string, set config.Provider) (llm.Provider, err
 		c.retry.Max = -1 // the policy's value for none
 	}
 	wire := wireOf(name, set)
-	if all.helped(name, set) {
+	switch {
+	case all.helped(name, set):
 		c.prepare = all.prepare(wire)
+	case all.stored(name, set):
+		c.prepare = all.preparesStored(name, wire, c.cloud)
 	}
 	open, ok := wires[wire]
 	if !ok {
@@ -335,6 +354,8 @@ func (all *Set) KeySource() string {
 		return place(name, "authToken")
 	case all.o.Settings().APIKeyHelper != "":
 		return "apiKeyHelper"
+	case all.stored(name, p):
+		return "keyring"
 	}
 	return "none"
 }

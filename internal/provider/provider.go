@@ -17,6 +17,7 @@ import (
 	"sync/atomic"
 
 	"github.com/lathe-dev/lathe/internal/config"
+	"github.com/lathe-dev/lathe/internal/keyring"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/llm/hosts"
 	"github.com/lathe-dev/lathe/internal/sandbox"
@@ -30,6 +31,7 @@ type Options struct {
 	Dir      string                  // where it runs
 	Env      func() []string         // its environment
 	Environ  func() []string         // lathe's own environment, for the credentials of clouds; nil: none
+	Keys     *keyring.Store          // keys of `lathe auth login`; nil: none
 
 	TaskBudget int // tokens of a task, for the model to know; 0: none. Only Anthropic's API has that
 }
@@ -39,6 +41,8 @@ type Set struct {
 	o      Options
 	helper *keyHelper
 	small  atomic.Pointer[string] // the small model chosen at run time
+	keys   storedKeys
+	local  localServer
 
 	mu        sync.Mutex
 	http      *http.Client
@@ -104,12 +108,26 @@ func (all *Set) Choose(id string) (provider, model string, err error) {
 	if name := all.preferred(id); name != "" {
 		return name, id, nil
 	}
-	for _, name := range slices.Sorted(maps.Keys(s.Providers)) {
-		if h, _ := hostOf(name); !h.Named && all.usable(name) {
+	for _, name := range append(slices.Sorted(maps.Keys(s.Providers)), all.storedNames()...) {
+		if h, _ := hostOf(name); (!h.Named || all.stored(name, all.Provider(name))) && all.usable(name) {
 			return name, id, nil
 		}
 	}
+	if found := all.localServer(); found.base != "" {
+		return ollamaHost, cmp.Or(id, found.model), nil
+	}
 	return "", "", ErrNoKey
+}
+
+// names lists the known hosts, and the providers of the settings.
+func (all *Set) names() []string {
+	out := hosts.Names()
+	for _, name := range slices.Sorted(maps.Keys(all.o.Settings().Providers)) {
+		if !slices.Contains(out, name) {
+			out = append(out, name)
+		}
+	}
+	return out
 }
 
 // preferred returns the preferred host for a model id among those with a key: the one whose family includes the model,
@@ -164,17 +182,24 @@ func (all *Set) ready(name string) error {
 	settings := all.o.Settings().Providers
 	_, set := settings[name]
 	if _, known := hostOf(name); !set && !known {
-		names := slices.Compact(slices.Sorted(slices.Values(append(slices.Collect(maps.Keys(settings)), hosts.Names()...))))
-		return fmt.Errorf("there is no provider %q; the providers are %s, and others can be added under providers in the settings",
-			name, strings.Join(names, ", "))
+		return unknownProvider(name, all.names())
 	}
 	if all.usable(name) || all.Provider(name).APIBase != "" {
 		return nil
 	}
-	if h, _ := hostOf(name); h.Login != nil {
+	h, _ := hostOf(name)
+	if h.Login != nil {
 		return ErrNoKey
 	}
-	return fmt.Errorf("the provider %s has no key: set %s, or providers.%s.apiKey in your settings", name, place(name, "apiKey"), name)
+	if h.Device {
+		return fmt.Errorf("the provider %s has no login: run lathe auth login %s", name, name)
+	}
+	return fmt.Errorf("the provider %s has no key: set %s, or providers.%s.apiKey in your settings, or run lathe auth login %s", name, place(name, "apiKey"), name, name)
+}
+
+func unknownProvider(name string, names []string) error {
+	slices.Sort(names)
+	return fmt.Errorf("there is no provider %q; the providers are %s, and others can be added under providers in the settings", name, strings.Join(names, ", "))
 }
 
 // usable reports whether a provider can be called: it has a key, or a server of its own that may need none.
@@ -182,7 +207,7 @@ func (all *Set) usable(name string) bool {
 	p := all.Provider(name)
 	h, _ := hostOf(name)
 	own := h.Local || p.APIBase != "" && (h.Base == "" || !sameHost(p.APIBase, h.Base))
-	return p.APIKey != "" || p.AuthToken != "" || all.helped(name, p) || own || keyInHeaders(p.Headers) || all.cloudReady(h)
+	return p.APIKey != "" || p.AuthToken != "" || all.helped(name, p) || own || all.stored(name, p) || keyInHeaders(p.Headers) || all.cloudReady(h)
 }
 
 // keyInHeaders reports whether headers that the user set carry a key.
@@ -199,6 +224,9 @@ func keyInHeaders(headers map[string]string) bool {
 // Provider returns a provider's settings with --api-base applied.
 func (all *Set) Provider(name string) config.Provider {
 	p := all.o.Settings().Providers[name]
+	if name == ollamaHost && p.APIBase == "" {
+		p.APIBase = all.local.found()
+	}
 	if all.o.Settings().APIBase != "" && (name == all.o.Settings().Provider || (all.o.Settings().Provider == "" && name == all.baseOwner())) {
 		p.APIBase = all.o.Settings().APIBase
 	}
@@ -212,7 +240,7 @@ func (all *Set) baseOwner() string {
 	server := ""
 	for _, h := range hosts.Table {
 		p := all.o.Settings().Providers[h.Name]
-		if h.Preferred && (p.APIKey != "" || p.AuthToken != "" || all.helped(h.Name, p)) {
+		if h.Preferred && (p.APIKey != "" || p.AuthToken != "" || all.helped(h.Name, p) || all.stored(h.Name, p)) {
 			owners = append(owners, h.Name)
 		}
 		if h.AnyServer && server == "" {
@@ -237,7 +265,8 @@ func (all *Set) Models() []llm.ModelInfo {
 		}
 	}
 	first, _, _ := all.Choose(all.o.Settings().Model)
-	for _, name := range append([]string{first}, slices.Sorted(maps.Keys(all.o.Settings().Providers))...) {
+	listed := append([]string{first}, slices.Sorted(maps.Keys(all.o.Settings().Providers))...)
+	for _, name := range append(listed, all.storedNames()...) {
 		if name == "" || !all.usable(name) {
 			continue
 		}

@@ -132,6 +132,9 @@ func TestShortNamesAreAnthropicsOnly(t *testing.T) {
 func TestEveryKnownHostConnects(t *testing.T) {
 	for _, h := range hosts.Table {
 		settings, env := `{"provider": "`+h.Name+`"}`, []string{}
+		if h.Device {
+			settings = `{"provider": "` + h.Name + `", "providers": {"` + h.Name + `": {"authToken": "k"}}}`
+		}
 		if h.Variable("apiKey") != "" {
 			env = append(env, h.Variable("apiKey")+"=k-0123456789")
 		}

@@ -40,6 +40,7 @@ var hosts = []struct{ id, host string }{
 	{"deepinfra", "api.deepinfra.com"},
 	{"ollama-cloud", ""},
 	{"openrouter", ""},
+	{"github-copilot", "api.githubcopilot.com"},
 	{"amazon-bedrock", "bedrock-runtime.amazonaws.com"},
 }
 

@@ -28,6 +28,8 @@ type Host struct {
 	KeyHeader string // header that carries the key in addition to Authorization
 	// Switch is a variable that chooses the host ("1"). Its credentials are those of the cloud, not a key.
 	Switch string
+	// Device: a person logs in by a code that is typed at the host's page.
+	Device bool
 
 	// Preferred hosts are chosen before others that have a key. Family is a substring of the model ids that this host
 	// serves: a model outside the family goes to another preferred host with a key, if there is one.
@@ -98,6 +100,7 @@ var Table = []Host{
 	{Name: "cerebras", Wire: "openai", Base: "https://api.cerebras.ai/v1", Vars: key("CEREBRAS_API_KEY"), Model: "zai-glm-4.7", Small: "gpt-oss-120b"},
 	{Name: "vercel", Wire: "openai", Base: "https://ai-gateway.vercel.sh/v1", Vars: key("AI_GATEWAY_API_KEY"), Model: "anthropic/claude-sonnet-4.5", Small: "anthropic/claude-haiku-4.5"},
 	{Name: "github-models", Wire: "openai", Base: "https://models.github.ai/inference/chat/completions", Vars: key("GITHUB_TOKEN"), Model: "openai/gpt-4.1", Small: "openai/gpt-4.1-mini", Named: true},
+	{Name: "github-copilot", Wire: "openai", Device: true, Base: "https://api.githubcopilot.com", Model: "gpt-5.2", Small: "gpt-5-mini"},
 	{
 		Name: "bedrock", Wire: "bedrock", Switch: "CLAUDE_CODE_USE_BEDROCK", Model: "claude-sonnet-4-6", Small: "claude-haiku-4-5",
 		Vars: []Var{{"AWS_BEARER_TOKEN_BEDROCK", "apiKey"}, {"ANTHROPIC_BEDROCK_BASE_URL", "apiBase"}},
@@ -116,7 +119,7 @@ var Table = []Host{
 	{Name: "litellm", Wire: "openai", Base: "http://localhost:4000/v1", Vars: []Var{{"LITELLM_API_KEY", "apiKey"}, {"LITELLM_BASE_URL", "apiBase"}}, Local: true},
 	{Name: "llamacpp", Wire: "openai", Base: "http://localhost:8080/v1", Local: true},
 	{Name: "vllm", Wire: "openai", Base: "http://localhost:8000/v1", Vars: []Var{{"VLLM_API_KEY", "apiKey"}, {"VLLM_BASE_URL", "apiBase"}}, Local: true},
-	{Name: "ollama", Wire: "openai", Base: "http://localhost:11434/v1", Local: true},
+	{Name: "ollama", Wire: "openai", Base: "http://localhost:11434/v1", Local: true}, // found without configuration, also at OLLAMA_HOST
 	{Name: "lmstudio", Wire: "openai", Base: "http://localhost:1234/v1", Local: true},
 }
 
