@@ -23,23 +23,13 @@ func authCommand(p *program, o *Options) *cobra.Command {
 	return c
 }
 
-// withInstance runs a command on an instance and closes it.
-func (p *program) withInstance(c *cobra.Command, o *Options, run func(inst *app.Instance) error) error {
-	o.set = c.Flags().Changed
-	inst, err := p.instance(o)
-	if err != nil {
-		return err
-	}
-	return joinErrors(run(inst), inst.Close())
-}
-
 func authLogin(p *program, o *Options) *cobra.Command {
 	return &cobra.Command{
 		Use: "login PROVIDER", Short: "Keep the key of a provider, or log in to GitHub Copilot", Args: oneProvider,
 		Long: "Ask for the API key of a provider, which is not shown, and keep it; with another program's output as its input, the first line is the key. " +
 			"github-copilot logs in by a code that you type at GitHub. The accounts of ChatGPT and of Claude Pro or Max are for their makers' own programs, so lathe takes API keys of OpenAI and Anthropic only.",
 		RunE: func(c *cobra.Command, args []string) error {
-			return p.withInstance(c, o, func(inst *app.Instance) error { return p.login(c.Context(), o, inst, args[0]) })
+			return p.withInstance(c, o, func(ctx context.Context, inst *app.Instance) error { return p.login(ctx, o, inst, args[0]) })
 		},
 	}
 }
@@ -48,7 +38,7 @@ func authLogout(p *program, o *Options) *cobra.Command {
 	return &cobra.Command{
 		Use: "logout PROVIDER", Short: "Remove the key that is kept of a provider", Args: oneProvider,
 		RunE: func(c *cobra.Command, args []string) error {
-			return p.withInstance(c, o, func(inst *app.Instance) error {
+			return p.withInstance(c, o, func(_ context.Context, inst *app.Instance) error {
 				if err := inst.Logout(args[0]); err != nil {
 					return err
 				}
@@ -64,7 +54,7 @@ func authStatus(p *program, o *Options) *cobra.Command {
 	c := &cobra.Command{
 		Use: "status", Short: "List the providers that have a key, and where it is", Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return p.withInstance(c, o, func(inst *app.Instance) error { return p.authStatus(inst.KeyStates(), asJSON) })
+			return p.withInstance(c, o, func(_ context.Context, inst *app.Instance) error { return p.authStatus(inst.KeyStates(), asJSON) })
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print a JSON array")
