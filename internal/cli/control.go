@@ -61,6 +61,9 @@ func (p *program) runStream(ctx context.Context, o *Options) error {
 		asks: map[string]string{}, replies: map[string]chan hostReply{}, calls: map[string]event.Question{}, wake: make(chan struct{}, 1),
 	}
 	o.hostServers = c.hostServers
+	if o.Prompts != "none" {
+		o.hostElicits = c.hostElicits
+	}
 	go c.read(ctx)
 	err := c.serve(ctx)
 	if c.conv != nil {

@@ -34,6 +34,31 @@ func (c *controller) hostServers(ctx context.Context, server string, message jso
 	return a.Message, nil
 }
 
+type elicitationRequest struct {
+	Subtype string          `json:"subtype"`
+	Server  string          `json:"mcp_server_name"`
+	Message string          `json:"message"`
+	Mode    string          `json:"mode,omitempty"`
+	URL     string          `json:"url,omitempty"`
+	ID      string          `json:"elicitation_id,omitempty"`
+	Schema  json.RawMessage `json:"requested_schema,omitempty"`
+}
+
+// hostElicits asks the host for the user's answer to a server's question.
+func (c *controller) hostElicits(ctx context.Context, server string, params json.RawMessage) (json.RawMessage, error) {
+	var in struct {
+		Message string          `json:"message"`
+		Mode    string          `json:"mode"`
+		URL     string          `json:"url"`
+		ID      string          `json:"elicitationId"`
+		Schema  json.RawMessage `json:"requestedSchema"`
+	}
+	if err := json.Unmarshal(params, &in); err != nil {
+		return nil, err
+	}
+	return c.callHost(ctx, elicitationRequest{"elicitation", server, in.Message, in.Mode, in.URL, in.ID, in.Schema})
+}
+
 // servers are the MCP servers of the conversation, which is opened for them.
 func (c *controller) servers(ctx context.Context) (*mcp.Set, error) {
 	if err := c.open(ctx); err != nil {

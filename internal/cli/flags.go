@@ -63,6 +63,7 @@ type Options struct {
 	MCPConfig     []string // files, or JSON texts
 	StrictMCP     bool
 	hostServers   func(ctx context.Context, server string, message json.RawMessage) (json.RawMessage, error) // see serverset.Flags
+	hostElicits   func(ctx context.Context, server string, params json.RawMessage) (json.RawMessage, error)  // see serverset.Flags
 	Skills        []string                                                                                   // that the model may use, as initialize lists them; nil: all
 	Eval          bool                                                                                       // judges look at the work
 	Agent         string                                                                                     // the kind of the main conversation

@@ -12,12 +12,13 @@ import (
 	"github.com/lathe-dev/lathe/internal/console"
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
+	"github.com/lathe-dev/lathe/internal/mcp"
 )
 
 // runSlash runs a slash command in place of a prompt: lathe -c -p "/cost". If it yields a prompt (as
 // /retry does), that is answered.
 func (p *program) runSlash(ctx context.Context, o *Options, name, args string) error {
-	if _, ok := command.Find(name); !ok {
+	if _, ok := command.Find(name); !ok && !mcp.IsPrompt(name) {
 		return usage("a prompt may begin with a path, or with any other word", "%v", command.Unknown(name))
 	}
 	inst, err := p.instance(o)

@@ -187,7 +187,7 @@ const (
 
 // All lists every command in the order of help, hidden ones too.
 func All() []Command {
-	return slices.Concat(conversationCommands(), sessionCommands(), modelCommands(), ruleCommands(), latheCommands(), settingCommands(), skillCommands(), agentCommands())
+	return slices.Concat(conversationCommands(), sessionCommands(), modelCommands(), ruleCommands(), latheCommands(), settingCommands(), skillCommands(), agentCommands(), []Command{mcpCommand()})
 }
 
 // Find returns the command of a name or an alias.

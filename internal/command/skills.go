@@ -19,10 +19,16 @@ type Extensions interface {
 	Agents() *subagent.Catalog
 	Agent() string // the kind of the conversation in front; "": lathe's own
 	SetAgent(ctx context.Context, name string) error
-	Styles() []Style // the default one first
-	// SetStyle chooses the output style of new conversations, and saves it for this project.
-	SetStyle(ctx context.Context, name string) error
+	Styles() Styles
+	Servers() Servers
 	Hooks() *hook.Hooks
+}
+
+// Styles are the output styles.
+type Styles interface {
+	All() []Style // the default one first
+	// Set chooses the output style of new conversations, and saves it for this project.
+	Set(ctx context.Context, name string) error
 }
 
 // Skill is a skill, or a command from a file.
@@ -63,7 +69,7 @@ func skillCommands() []Command {
 			Doc: "A style is part of the system prompt, so it counts from the next conversation (`/new`). The choice is saved for you in this project.",
 			Complete: func(_ context.Context, h Host, typed string) []event.Candidate {
 				var out []event.Candidate
-				for _, s := range h.Extensions().Styles() {
+				for _, s := range h.Extensions().Styles().All() {
 					out = append(out, event.Candidate{Text: s.Name, Help: s.Help})
 				}
 				return choices(typed, out)
@@ -141,7 +147,7 @@ func (s Skill) describe() string {
 }
 
 func outputStyle(ctx context.Context, h Host, name string) (event.Output, error) {
-	styles := h.Extensions().Styles()
+	styles := h.Extensions().Styles().All()
 	if name == "" {
 		p := &event.Pick{Title: "Output style of new conversations", Command: "output-style"}
 		for _, s := range styles {
@@ -158,7 +164,7 @@ func outputStyle(ctx context.Context, h Host, name string) (event.Output, error)
 		return event.Output{}, fmt.Errorf("there is no output style %q; the styles are %s", name, strings.Join(names, ", "))
 	}
 	chosen := styles[i]
-	if err := h.Extensions().SetStyle(ctx, chosen.Name); err != nil {
+	if err := h.Extensions().Styles().Set(ctx, chosen.Name); err != nil {
 		return event.Output{}, err
 	}
 	now := "default"

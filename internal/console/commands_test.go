@@ -37,6 +37,10 @@ var exercises = map[string]func(*testing.T, *seat, *place){
 		s.shows("memory", "forget db", "Forgot")
 		s.refuses("memory", "db", "no note")
 	},
+	"mcp": func(t *testing.T, s *seat, p *place) {
+		s.shows("mcp", "", "No MCP servers")
+		s.refuses("mcp", "reconnect x", "lathe mcp add")
+	},
 	"hooks": func(t *testing.T, s *seat, p *place) {
 		s.shows("hooks", "", "No hooks are in force")
 		p.write(t, "../.claude/settings.json", `{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "echo bye"}]}], "Nothing": [{"hooks": []}]}}`)

@@ -48,14 +48,6 @@ func (c *Console) arguments(ctx context.Context, q event.Query) []event.Candidat
 	return nil
 }
 
-// prompted are the prompts of MCP servers, as commands.
-func (c *Console) prompted() (out []command.Skill) {
-	for _, p := range c.inst.Servers().Prompts() {
-		out = append(out, command.Skill{Name: p.Name, Args: p.Args, Help: p.Help, Source: "the MCP server " + p.Server, Typed: true})
-	}
-	return out
-}
-
 // files finds files below the working folders. A search that fails or is cancelled returns nothing.
 func (c *Console) files(ctx context.Context, text string, limit int) []event.Candidate {
 	c.mu.Lock()

@@ -39,6 +39,7 @@ type Options struct {
 	Doctor   func(ctx context.Context) (string, error) // nil: there is none
 	Boundary *boundary.Boundary                        // the instance's; nil: no sandbox
 	Themes   []string                                  // names the front end knows
+	Browse   func(ctx context.Context, address string) // opens an address where the user sees it; nil: it is only shown
 
 	// History limits the events in Opened for Next; 0: all. Console.History has the earlier ones.
 	History int
@@ -94,6 +95,7 @@ type Console struct {
 	used    *usage
 	titled  bool     // a title was asked for
 	made    []string // sessions that were created here
+	logins  map[string]chan string // logins to MCP servers that wait for an address, by server
 }
 
 // waiting is a message that waits for the turn's end.
@@ -423,7 +425,7 @@ func (c *Console) Command(ctx context.Context, name, args string) (event.Output,
 	}
 	cmd, ok := command.Find(name)
 	if !ok {
-		return c.fileCommand(name, args)
+		return c.fileCommand(ctx, name, args)
 	}
 	if !cmd.Hidden {
 		c.used.note(cmd.Name)

@@ -59,7 +59,11 @@ func (e extensions) SetAgent(ctx context.Context, name string) error {
 	return e.c.session().SetAgent(ctx, name)
 }
 
-func (e extensions) Styles() []command.Style {
+func (e extensions) Styles() command.Styles { return styles(e) }
+
+type styles struct{ c *Console }
+
+func (e styles) All() []command.Style {
 	all, next := e.c.inst.Extensions().Styles.All()
 	now := e.c.session().Style()
 	out := make([]command.Style, len(all))
@@ -69,7 +73,7 @@ func (e extensions) Styles() []command.Style {
 	return out
 }
 
-func (e extensions) SetStyle(_ context.Context, name string) error {
+func (e styles) Set(_ context.Context, name string) error {
 	value, err := quote(name)
 	if err != nil {
 		return err
@@ -83,29 +87,15 @@ func (e extensions) SetStyle(_ context.Context, name string) error {
 
 // fileCommand turns a skill or command from a file into a prompt. The prompt is the typed text; the session adds the
 // text of the skill.
-func (c *Console) fileCommand(name, args string) (event.Output, error) {
+func (c *Console) fileCommand(ctx context.Context, name, args string) (event.Output, error) {
 	s, ok := c.inst.Extensions().Skills.Catalog().Get(name)
 	switch {
 	case !ok:
-		return c.serverPrompt(name, args)
+		return c.serverPrompt(ctx, name, args)
 	case s.HiddenFromUser:
 		return event.Output{}, fmt.Errorf("/%s is for the model only (user-invocable: false)", s.Name)
 	}
 	c.used.note(s.Name)
-	m := llm.UserText("/" + strings.TrimSpace(name+" "+args))
-	return event.Output{Prompt: &m}, nil
-}
-
-// serverPrompt turns a prompt of an MCP server into a prompt. The session adds the text of the server's.
-func (c *Console) serverPrompt(name, args string) (event.Output, error) {
-	p, ok := c.inst.Servers().FindPrompt(name)
-	if !ok {
-		return event.Output{}, command.Unknown(name, append(extensions{c}.Skills(), c.prompted()...)...)
-	}
-	if _, err := p.Parse(args); err != nil {
-		return event.Output{}, err
-	}
-	c.used.note(p.Name)
 	m := llm.UserText("/" + strings.TrimSpace(name+" "+args))
 	return event.Output{Prompt: &m}, nil
 }

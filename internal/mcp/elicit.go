@@ -46,6 +46,9 @@ func (v *server) elicit(ctx context.Context, params json.RawMessage) (any, *rpc.
 		return nil, &rpc.Error{Code: rpc.InvalidParams, Message: err.Error()}
 	}
 	e.Message = strings.ToValidUTF8(e.Message[:min(len(e.Message), maxElicited)], "\uFFFD")
+	if ask := v.set.o.Elicit; ask != nil {
+		return v.elicitHost(ctx, ask, params)
+	}
 	w := v.caller(func(w *View) bool { return w.seat.Ask != nil })
 	if w == nil {
 		v.log.note("it asked the user, and nobody answers in this run: " + e.Message)
@@ -61,6 +64,20 @@ func (v *server) elicit(ctx context.Context, params json.RawMessage) (any, *rpc.
 		return v.askURL(ctx, w, e)
 	}
 	return nil, &rpc.Error{Code: rpc.InvalidParams, Message: "the mode " + strconv.Quote(e.Mode) + " is not known"}
+}
+
+// elicitHost passes the question on to the host. One that knows no such questions cancels it.
+func (v *server) elicitHost(ctx context.Context, ask func(context.Context, string, json.RawMessage) (json.RawMessage, error), params json.RawMessage) (any, *rpc.Error) {
+	raw, err := ask(ctx, v.entry.Name, params)
+	var out elicited
+	if err == nil {
+		err = json.Unmarshal(raw, &out)
+	}
+	if err != nil || !slices.Contains([]string{"accept", "decline", "cancel"}, out.Action) {
+		v.log.note(fmt.Sprintf("its question to the user was cancelled: %v", err))
+		return elicited{Action: "cancel"}, nil
+	}
+	return out, nil
 }
 
 // asked is the part of a question that all of a server's have.

@@ -49,6 +49,10 @@ type Options struct {
 	// Host sends a message to a server in the process of the host that drives lathe, and returns its answer. Nil: there is no host.
 	Host func(ctx context.Context, server string, message json.RawMessage) (json.RawMessage, error)
 
+	// Elicit has the host that drives lathe answer a server's question to the user; params and result are those of elicitation/create. Nil: the
+	// sessions ask.
+	Elicit func(ctx context.Context, server string, params json.RawMessage) (json.RawMessage, error)
+
 	Logins func() *keyring.Store // where logins are kept; nil: there are none
 
 	ApproveAll bool                     // the servers of .mcp.json start without a question
@@ -427,6 +431,24 @@ func (s *Set) Approve(name string) error {
 		}
 	}
 	return fmt.Errorf("no MCP server %q waits for approval", name)
+}
+
+// Admit approves a server of .mcp.json and starts it beside the caller.
+func (s *Set) Admit(name string) error {
+	if err := s.Approve(name); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	at := slices.IndexFunc(s.waiting, func(e entry.Entry) bool { return e.Name == name })
+	var e entry.Entry
+	if at >= 0 {
+		e = s.waiting[at]
+	}
+	s.mu.Unlock()
+	if at >= 0 {
+		s.spawn(func() { s.admit(e) })
+	}
+	return nil
 }
 
 // Forget drops the answer about a server of .mcp.json.

@@ -29,12 +29,14 @@ func (v *server) learn(ctx context.Context, c *client.Client) {
 	if level == "" {
 		level = "info"
 	}
-	if err := c.SetLogLevel(ctx, level); err != nil {
+	if err := c.SetLogLevel(ctx, level); err != nil && c.Err() == nil {
 		v.log.note("the level of the log cannot be set: " + err.Error())
 	}
 	prompts, err := c.Prompts(ctx)
 	if err != nil {
-		v.log.note("the list of prompts cannot be read: " + err.Error())
+		if c.Err() == nil {
+			v.log.note("the list of prompts cannot be read: " + err.Error())
+		}
 		return
 	}
 	o := &v.offer

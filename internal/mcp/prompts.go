@@ -61,9 +61,14 @@ func firstOf(texts ...string) string {
 	return ""
 }
 
+// IsPrompt reports whether a slash command may be a prompt of a server, by its form.
+func IsPrompt(name string) bool {
+	return strings.HasPrefix(name, Prefix) || strings.Contains(name, ":")
+}
+
 // FindPrompt returns the prompt of a slash command: mcp__server__prompt or server:prompt.
 func (s *Set) FindPrompt(name string) (Prompt, bool) {
-	if !strings.HasPrefix(name, Prefix) && !strings.Contains(name, ":") {
+	if !IsPrompt(name) {
 		return Prompt{}, false
 	}
 	all := s.Prompts()
@@ -74,6 +79,33 @@ func (s *Set) FindPrompt(name string) (Prompt, bool) {
 		return Prompt{}, false
 	}
 	return all[at], true
+}
+
+// PromptNamed is FindPrompt, which starts the server that the name names where its prompts are not known. The error is that of its start.
+func (s *Set) PromptNamed(ctx context.Context, name string) (Prompt, bool, error) {
+	p, ok := s.FindPrompt(name)
+	if ok || s == nil {
+		return p, ok, nil
+	}
+	server, _, split := strings.Cut(strings.TrimPrefix(name, Prefix), "__")
+	if !strings.HasPrefix(name, Prefix) {
+		server, _, split = strings.Cut(name, ":")
+	}
+	if !split {
+		return p, false, nil
+	}
+	_ = s.Load() // reported before the first step
+	v := s.find(server)
+	if v == nil || v.isDisabled() {
+		return p, false, nil
+	}
+	c, err := v.connect(ctx)
+	if err != nil {
+		return p, false, err
+	}
+	v.learn(ctx, c)
+	p, ok = s.FindPrompt(name)
+	return p, ok, nil
 }
 
 // Parse reads the arguments of a prompt as they are typed: words in the order of the arguments, or name=value. Quotes keep a text with blanks
@@ -194,7 +226,11 @@ func (w *View) prompt(ctx context.Context, m llm.Message) llm.Message {
 		return m
 	}
 	name, args := word(rest)
-	p, ok := w.set.FindPrompt(name)
+	p, ok, err := w.set.PromptNamed(ctx, name)
+	if err != nil {
+		w.notice(fmt.Sprintf("the prompt /%s was not fetched: %v", name, err))
+		return m
+	}
 	if !ok || slices.ContainsFunc(m.Parts, func(p llm.Part) bool { t, ok := p.(llm.Text); return ok && strings.HasPrefix(t.Text, promptHead) }) {
 		return m
 	}

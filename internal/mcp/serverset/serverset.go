@@ -22,8 +22,9 @@ type Flags struct {
 	Configs []string // --mcp-config: files, or JSON texts
 	Strict  bool     // only Configs count
 	Trust   bool     // the servers of .mcp.json start without a question
-	// Host is as in mcp.Options.
-	Host func(ctx context.Context, server string, message json.RawMessage) (json.RawMessage, error)
+	// Host and Elicit are as in mcp.Options.
+	Host   func(ctx context.Context, server string, message json.RawMessage) (json.RawMessage, error)
+	Elicit func(ctx context.Context, server string, params json.RawMessage) (json.RawMessage, error)
 }
 
 // Options configure New.
@@ -55,7 +56,7 @@ func New(o Options) *mcp.Set {
 	}
 	return mcp.New(mcp.Options{
 		Places: o.places, StateHome: state, Root: root, Dir: o.Dir, Version: o.Version, Builtin: o.Builtin,
-		Runner: o.Runner, Environ: o.Environ, Confine: o.confine, Host: o.Flags.Host, Logins: logins,
+		Runner: o.Runner, Environ: o.Environ, Confine: o.confine, Host: o.Flags.Host, Elicit: o.Flags.Elicit, Logins: logins,
 		Clean:      sandbox.Options{Drop: hosts.Secrets(), ScrubCredentials: set.Bash.ScrubCredentials},
 		ApproveAll: o.Flags.Trust || set.EnableAllProjectMCPServers,
 		Approved:   func(name string) bool { return slices.Contains(set.EnabledMCPJSONServers, name) },

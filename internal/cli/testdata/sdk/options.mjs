@@ -220,7 +220,27 @@ const cases = {
     must(!existsSync(join(at.cwd, 'made.txt')) && results(r).includes('not while we test'), results(r));
     must(r.requests.some(q => q.raw.includes('asked: hi')), 'no context');
   },
-  onElicitation: noEffect({onElicitation: async () => ({action: 'decline'})}),
+  onElicitation: async () => {
+    const at = place(), file = join(at.home, 'asks.mjs'), asked = [];
+    writeFileSync(file, `
+      import {createInterface} from 'node:readline';
+      const say = m => console.log(JSON.stringify({jsonrpc: '2.0', ...m}));
+      let call;
+      createInterface({input: process.stdin}).on('line', l => {
+        const m = JSON.parse(l), schema = {type: 'object', properties: {name: {type: 'string'}}};
+        if (m.method === 'initialize') say({id: m.id, result: {protocolVersion: '2025-11-25', capabilities: {tools: {}}, serverInfo: {name: 'asks', version: '1'}}});
+        else if (m.method === 'tools/list') say({id: m.id, result: {tools: [{name: 'ask', inputSchema: {type: 'object'}}]}});
+        else if (m.method === 'tools/call') call = m.id, say({id: 'q', method: 'elicitation/create', params: {message: 'Your name?', requestedSchema: schema}});
+        else if (m.id === 'q') say({id: call, result: {content: [{type: 'text', text: 'answered ' + JSON.stringify(m.result)}]}});
+      });`);
+    const options = {mcpServers: {asks: {command: process.execPath, args: [file]}}, allowedTools: ['mcp__asks__ask']};
+    const onElicitation = async q => (asked.push(q), {action: 'accept', content: {name: 'Ada'}});
+    const r = await run(at, {...options, onElicitation}, {script: [[call('mcp__asks__ask', {})]]});
+    must(asked[0]?.serverName === 'asks' && asked[0].message === 'Your name?' && asked[0].requestedSchema.properties.name, asked);
+    must(results(r).includes('Ada'), results(r));
+    const declined = await run(at, options, {script: [[call('mcp__asks__ask', {})]]});
+    must(results(declined).includes('decline'), results(declined));
+  },
   onUserDialog: noEffect({onUserDialog: async () => ({behavior: 'cancelled'})}),
   supportedDialogKinds: noEffect({onUserDialog: async () => ({behavior: 'cancelled'}), supportedDialogKinds: ['refusal_fallback_prompt']}),
   perTaskStopAffordance: noEffect({perTaskStopAffordance: true}),
