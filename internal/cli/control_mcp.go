@@ -56,7 +56,7 @@ func (c *controller) hostElicits(ctx context.Context, server string, params json
 	if err := json.Unmarshal(params, &in); err != nil {
 		return nil, err
 	}
-	return c.callHost(ctx, elicitationRequest{"elicitation", server, in.Message, in.Mode, in.URL, in.ID, in.Schema})
+	return c.callHost(ctx, elicitationRequest{Subtype: "elicitation", Server: server, Message: in.Message, Mode: in.Mode, URL: in.URL, ID: in.ID, Schema: in.Schema})
 }
 
 // servers are the MCP servers of the conversation, which is opened for them.

@@ -77,6 +77,11 @@ func (p *program) console(ctx context.Context, o *Options, inst *app.Instance, i
 	v, _ := currentVersion()
 	p.log.start(p.args)
 	return console.Open(ctx, console.Options{
+		Browse: func(ctx context.Context, address string) {
+			if env := inst.ChildEnv(); canBrowse(env) {
+				browse(ctx, inst, env, address)
+			}
+		},
 		Instance: inst, Session: so, Version: v, Doctor: p.doctorText(o), Boundary: p.boundaryOpen, Forget: o.NoPersistence, Note: note, Themes: theme.Names(),
 		History: p.history(o), KeepModel: o.Model != "" || inst.Config().Origin("model").Layer == config.Environment, KeepMode: o.Mode != "" || o.Bypass,
 	})

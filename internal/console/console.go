@@ -93,8 +93,8 @@ type Console struct {
 	index   *files.Index // of the session in front
 	prompts *promptHistory
 	used    *usage
-	titled  bool     // a title was asked for
-	made    []string // sessions that were created here
+	titled  bool                   // a title was asked for
+	made    []string               // sessions that were created here
 	logins  map[string]chan string // logins to MCP servers that wait for an address, by server
 }
 

@@ -10,12 +10,13 @@ import (
 	"github.com/lathe-dev/lathe/internal/console"
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm/llmtest"
+	"github.com/lathe-dev/lathe/internal/mcp/oauth/oauthtest"
 	"github.com/lathe-dev/lathe/internal/mcp/serverset"
 )
 
 func (f *folder) console(t *testing.T, servers string) *console.Console {
 	t.Helper()
-	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + f.home, "ANTHROPIC_BASE_URL=" + f.srv.URL(), "ANTHROPIC_API_KEY=sk-test"}
+	env := []string{"LATHE_KEYRING=file", "PATH=" + os.Getenv("PATH"), "HOME=" + f.home, "ANTHROPIC_BASE_URL=" + f.srv.URL(), "ANTHROPIC_API_KEY=sk-test"}
 	cfg, err := config.Load(config.Options{Dir: f.dir, Environ: env, ManagedPaths: []string{}})
 	if err != nil {
 		t.Fatal(err)
@@ -100,5 +101,30 @@ func TestAPromptOfAServerIsTypedAsACommand(t *testing.T) {
 	}
 	if got := texts(c.Complete(t.Context(), event.Query{Kind: event.QueryFile, Text: "full:note"})); len(got) != 2 {
 		t.Errorf("%q", got)
+	}
+}
+
+func TestALoginFromTheConversation(t *testing.T) {
+	w := oauthtest.New(t, streamable(nil))
+	f := newFolder(t, llmtest.Replies(llmtest.Say(llmtest.Text("ok"))))
+	c := f.console(t, configOf(t, map[string]any{"off": map[string]any{"type": "http", "url": w.URL()}}))
+	if _, err := c.Command(t.Context(), "mcp", "authorise off https://example.com/"); err == nil || !strings.Contains(err.Error(), "no login to off waits") {
+		t.Error(err)
+	}
+	out, err := c.Command(t.Context(), "mcp", "authorise off")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(out.Text, "Log in at:\n\n")
+	address, _, _ := strings.Cut(rest, "\n")
+	if err := visit(t.Context(), address); err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, func() bool {
+		out, err := c.Command(t.Context(), "mcp", "off")
+		return err == nil && strings.Contains(out.Text, "is `connected`") && strings.Contains(out.Text, "login: `logged in at")
+	})
+	if out, err := c.Command(t.Context(), "mcp", "logout off"); err != nil || !strings.Contains(out.Text, "deleted") {
+		t.Errorf("%+v %v", out, err)
 	}
 }
