@@ -125,7 +125,7 @@ func writtenMessages(t *testing.T) []string {
 // messageName is "system/init" for &initLine{Type: "system", Subtype: "init", ...}; "" for other literals.
 func messageName(lit *ast.CompositeLit) string {
 	typ, ok := lit.Type.(*ast.Ident)
-	if !ok || !strings.HasSuffix(typ.Name, "Line") && typ.Name != "hostRequest" && typ.Name != "controlResponse" && typ.Name != "canUseTool" {
+	if !ok || !strings.HasSuffix(typ.Name, "Line") && typ.Name != "hostRequest" && typ.Name != "controlResponse" && typ.Name != "canUseTool" && typ.Name != "elicitationRequest" {
 		return ""
 	}
 	fields := map[string]string{}
