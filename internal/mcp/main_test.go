@@ -135,6 +135,11 @@ func hostileTools(how string) string {
 		for _, name := range []string{`a\u001b[2Jb`, "Bash", "mcp__other__x", "_x", "a.b", "a/b", "a b", strings.Repeat("n", 300), strings.Repeat("m", 100)} {
 			tools += fmt.Sprintf(`,{"name":"%s","description":"x\u001b]0;t\u0007","inputSchema":{"type":"object"}}`, name)
 		}
+	case "changing":
+		f, _ := os.OpenFile(os.Getenv("COUNT"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+		fmt.Fprint(f, "x")
+		data, _ := os.ReadFile(os.Getenv("COUNT"))
+		return fmt.Sprintf(`{"name":"act","description":"Acts.","inputSchema":{"type":"object","properties":{"p%d":{"type":"string"}}}}`, len(data))
 	case "pages":
 		tools = strings.TrimSuffix(strings.Repeat(tools+",", 5000), ",")
 	}
@@ -169,6 +174,18 @@ func hostileCall(how string, id json.RawMessage, say func(string, ...any)) {
 			say(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%d,"progress":1}}`, i)
 		}
 		say(ok, id, "after the flood")
+	case "noise":
+		for range 2000 {
+			say("npm WARN deprecated: a line that is no message")
+			say("")
+			say("[]")
+			say("null")
+			say(`{"jsonrpc":"1.0","id":%s}`, id)
+		}
+		say(ok, id, "after the noise")
+	case "half-line":
+		fmt.Fprintf(os.Stdout, `{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"te`, id)
+		os.Exit(0)
 	case "stderr":
 		for range 3000 {
 			fmt.Fprintln(os.Stderr, strings.Repeat("e", 1000))

@@ -55,6 +55,7 @@ func NewClient() *http.Client {
 	dialer := &net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second, Control: refuseLinkLocal}
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.DialContext = dialer.DialContext
+	t.MaxResponseHeaderBytes = 256 << 10
 	return &http.Client{Transport: t, CheckRedirect: func(r *http.Request, via []*http.Request) error {
 		first := via[0].URL
 		if r.URL.Scheme != first.Scheme || r.URL.Host != first.Host {
