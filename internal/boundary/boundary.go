@@ -51,12 +51,13 @@ type Settings struct {
 	} `json:"filesystem"`
 	Network struct {
 		AllowAllUnixSockets bool     `json:"allowAllUnixSockets"`
-		AllowUnixSockets    []string `json:"allowUnixSockets"` // paths of sockets of programs outside, in the tier Full
-		HTTPProxyPort       int      `json:"httpProxyPort"`    // of a proxy of the user's on this machine; it decides on the hosts
-		SOCKSProxyPort      int      `json:"socksProxyPort"`   // as HTTPProxyPort, for SOCKS
-		AllowedDomains      []string `json:"allowedDomains"`   // patterns of netproxy
-		DeniedDomains       []string `json:"deniedDomains"`    // patterns of netproxy
-		StrictAllowlist     bool     `json:"strictAllowlist"`  // never ask about a host
+		AllowUnixSockets    []string `json:"allowUnixSockets"`  // paths of sockets of programs outside, in the tier Full
+		AllowLocalBinding   bool     `json:"allowLocalBinding"` // servers inside are reached on the machine's loopback
+		HTTPProxyPort       int      `json:"httpProxyPort"`     // of a proxy of the user's on this machine; it decides on the hosts
+		SOCKSProxyPort      int      `json:"socksProxyPort"`    // as HTTPProxyPort, for SOCKS
+		AllowedDomains      []string `json:"allowedDomains"`    // patterns of netproxy
+		DeniedDomains       []string `json:"deniedDomains"`     // patterns of netproxy
+		StrictAllowlist     bool     `json:"strictAllowlist"`   // never ask about a host
 	} `json:"network"`
 }
 
@@ -85,6 +86,7 @@ type Boundary struct {
 	hosts    netproxy.Rules
 	mu       sync.Mutex
 	temp     string
+	kept     bool // processes that use temp stay
 	tempErr  error
 	noCache  bool // lathe's cache folder cannot be written
 	tempOnce sync.Once
@@ -232,6 +234,7 @@ type Run struct {
 	watch watch
 	b     *Boundary
 	proxy *netproxy.Proxy // nil: the tier has no proxy
+	local *netproxy.Local // nil: servers inside are reached from inside only
 
 	configs []*openConfig
 }
@@ -360,6 +363,9 @@ func (b *Boundary) Close() error {
 	}
 	dir := b.temp
 	b.temp = ""
+	if b.kept {
+		return nil // a later session removes it
+	}
 	_ = filepath.WalkDir(filepath.Join(dir, "work"), func(path string, _ os.DirEntry, _ error) error { return os.Chmod(path, 0o700) }) // the kernel makes folders there that nobody may read
 	return os.RemoveAll(dir)
 }
@@ -397,6 +403,9 @@ func (r *Run) TempFile(name string) (outside, inside string) {
 func (r *Run) Done() []string {
 	if r.proxy != nil {
 		r.proxy.Close()
+	}
+	if r.local != nil {
+		r.local.Close()
 	}
 	lines := r.watch.sweep(filepath.Join(r.b.o.State, "set-aside"))
 	for _, c := range r.configs {

@@ -58,7 +58,6 @@ type Line struct {
 	Excluded func(patterns []string) bool // Covered for the patterns of the settings: nor may the line write outside of the working folders
 	Programs []string                     // base names of its parts
 	Writes   []string                     // paths that it names and writes
-	Leave    bool                         // its processes are to outlive it
 }
 
 // Outside reports whether a command runs outside of the sandbox, where the permissions decide on it as without one. dir is the
@@ -72,9 +71,6 @@ func (b *Boundary) Outside(l Line, dir string, folders []string) bool {
 	}
 	if !b.standard {
 		return false
-	}
-	if l.Leave {
-		return true
 	}
 	beyond := slices.ContainsFunc(l.Writes, func(path string) bool {
 		return !slices.ContainsFunc(folders, func(f string) bool { return within(path, f) }) && !within(path, "/tmp") && !within(path, "/dev")

@@ -77,6 +77,9 @@ func (b *Boundary) Describe() string {
 	default:
 		row("network", "lathe asks about each host%s", list(" but ", b.s.Network.AllowedDomains))
 	}
+	if b.s.Network.AllowLocalBinding {
+		row("servers", "reached on this machine's loopback, under the ports that they listen on")
+	}
 	if len(b.s.Excluded) > 0 {
 		row("outside of it", "%s", list("", b.s.Excluded))
 	}

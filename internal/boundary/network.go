@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/lathe-dev/lathe/internal/netproxy"
+	"github.com/lathe-dev/lathe/internal/sandbox/confine"
 )
 
 // Network decides on and records the connections of one command.
@@ -15,6 +16,18 @@ type Network struct {
 	Record func(netproxy.Connection)                                // nil: no record
 	// Unattended: nobody can be asked, and Approved: the command is not read-only, so rules or the mode allowed it.
 	Unattended, Approved bool
+}
+
+// Leave lets processes of the command outlive it and lathe. They have the machine's network, since lathe's proxy ends with lathe and a
+// server that stays is there to be reached; for that the permissions ask. The temporary folder stays, too.
+func (r *Run) Leave() {
+	r.Policy.HostNetwork, r.Policy.Local, r.Policy.Proxy, r.Confinement.Proxy, r.Confinement.Local = true, false, false, nil, nil
+	if r.b.support().ABI < abstractABI {
+		r.Policy.Sockets = false
+	}
+	r.b.mu.Lock()
+	r.b.kept = true
+	r.b.mu.Unlock()
 }
 
 // connect gives the command a proxy as its only way out.
@@ -28,6 +41,10 @@ func (r *Run) connect(n Network) {
 		Program: func(client netip.AddrPort) string { return netproxy.ProgramBehind(int(pid.Load()), client) },
 	})
 	r.Policy.Proxy = true
+	if r.b.s.Network.AllowLocalBinding {
+		r.local = netproxy.NewLocal(confine.ProxyPort)
+		r.Policy.Local, r.Confinement.Local = true, r.local.Serve
+	}
 	if set := r.b.s.Network; set.HTTPProxyPort > 0 || set.SOCKSProxyPort > 0 {
 		own := ownProxy{http: set.HTTPProxyPort, socks: set.SOCKSProxyPort}
 		r.Confinement.Proxy = func(l net.Listener, _ int) { own.serve(l) }

@@ -39,6 +39,7 @@ type Proc struct {
 
 	child  *confine.Child // nil: not confined
 	proxy  func(net.Listener, int)
+	local  func([]int, int)
 	listen net.Listener
 }
 
@@ -58,9 +59,6 @@ func (r *Runner) Start(ctx context.Context, spec Spec) (*Proc, error) {
 	}
 	if spec.Leave && !canLeave {
 		return nil, errors.New("sandbox: a process cannot outlive lathe on this system")
-	}
-	if spec.Leave && spec.confined() {
-		return nil, errors.New("sandbox: a confined process cannot outlive its command: start it in the background of the session, or without the sandbox")
 	}
 	p := &Proc{runner: r, grace: spec.Grace, leave: spec.Leave, stopped: make(chan struct{}), done: make(chan struct{})}
 	if p.grace <= 0 {
@@ -126,11 +124,13 @@ func (p *Proc) confine(spec Spec) error {
 		return nil
 	}
 	p.cmd.Env = Overlay(p.cmd.Env, spec.Confine.environ())
-	child, err := confine.Wrap(p.cmd, &spec.Confine.Policy, spec.Confine.Support)
+	policy := spec.Confine.Policy
+	policy.Leave = spec.Leave
+	child, err := confine.Wrap(p.cmd, &policy, spec.Confine.Support)
 	if err != nil {
 		return startError(spec, err)
 	}
-	p.child, p.proxy = child, spec.Confine.Proxy
+	p.child, p.proxy, p.local = child, spec.Confine.Proxy, spec.Confine.Local
 	return nil
 }
 
@@ -148,6 +148,11 @@ func (p *Proc) entered() error {
 	}
 	if p.listen = l; l != nil && p.proxy != nil {
 		go p.proxy(l, p.cmd.Process.Pid)
+	}
+	if p.local != nil {
+		if sockets := p.child.Local(); len(sockets) > 0 {
+			go p.local(sockets, p.cmd.Process.Pid)
+		}
 	}
 	return nil
 }
@@ -330,7 +335,16 @@ func (p *Proc) supervise(ctx context.Context) {
 	defer close(p.done)
 	defer p.runner.forget(p)
 	exited := make(chan struct{})
-	go func() { p.tree.waitLeader(); close(exited) }()
+	stays := false // the sandbox's first process, which is the leader
+	go func() {
+		defer close(exited)
+		if p.leave && p.child != nil {
+			if stays = p.child.Ended(); stays {
+				return
+			}
+		}
+		p.tree.waitLeader()
+	}()
 	select {
 	case <-exited:
 		if p.leave {
@@ -345,7 +359,12 @@ func (p *Proc) supervise(ctx context.Context) {
 	}
 	select {
 	case <-exited:
-		p.status(p.cmd.Wait())
+		if stays {
+			p.ended()
+			go func() { _ = p.cmd.Wait() }() // it ends with the last process that was left
+		} else {
+			p.status(p.cmd.Wait())
+		}
 	default: // not even SIGKILL ended the leader; it is left to init
 		p.exit.Code = -1
 	}
@@ -368,6 +387,15 @@ func (p *Proc) cancel(exited <-chan struct{}) {
 	select {
 	case <-exited:
 	case <-time.After(drainLimit):
+	}
+}
+
+// ended reads the end of a command whose sandbox stays.
+func (p *Proc) ended() {
+	ws, _, _ := p.child.Status()
+	p.exit.Code = ws.ExitStatus()
+	if ws.Signaled() {
+		p.exit.Code, p.exit.Signal = 128+int(ws.Signal()), ws.Signal().String()
 	}
 }
 

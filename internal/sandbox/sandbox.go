@@ -40,7 +40,7 @@ type Spec struct {
 	Stdout io.Writer // nil means the null device; one with Flush is flushed at the end; equal to Stderr means one pipe, so that the order is kept
 	Stderr io.Writer
 	Grace  time.Duration // from SIGTERM to SIGKILL; 0 means 700 ms
-	Leave  bool          // processes may outlive the leader and lathe; not on Windows, nor in a sandbox
+	Leave  bool          // processes may outlive the leader and lathe; not on Windows
 
 	Confine *Confinement // nil: not confined
 	Reads   bool         // the program only reads files and prints: without a Confine of its own, Runner.Readers confines it
@@ -53,6 +53,8 @@ type Confinement struct {
 	// Proxy serves the connections that the child makes to confine.ProxyAddr, with Policy.Proxy, until the listener is closed.
 	// pid is the process at the top of the child's tree.
 	Proxy func(l net.Listener, pid int)
+	// Local gets sockets of the child's network, with Policy.Local, and is called in a goroutine. They are its own.
+	Local func(sockets []int, pid int)
 }
 
 // environ sets the child's variables for its temporary folder and proxy.

@@ -128,8 +128,8 @@ func (t *basher) prepare(ctx context.Context, c llm.ToolCall, in bashInput) (*ag
 	}
 	env := named.env(t.env)
 	one := &bashCall{env: env, in: in, id: c.ID, input: c.Input, flood: t.flood, named: named}
-	if one.outside = env.excluded(in); in.Leave && t.env.Boundary.Confined() && !one.outside {
-		return nil, errors.New("nothing outlives a command in the sandbox, so leave_running cannot be used: start it with run_in_background, or ask the user to start it")
+	if one.outside = env.excluded(in); in.Leave && t.env.Boundary.Confined() && !one.outside && !t.env.Boundary.Standard() {
+		return nil, errors.New("nothing outlives a command in a sandbox that was requested, so leave_running cannot be used: start it with run_in_background, or ask the user to start it")
 	}
 	at := env.here()
 	one.shell, one.at, one.dir = sh, at, at.dir

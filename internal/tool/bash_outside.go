@@ -33,7 +33,6 @@ func (e *Env) line(in bashInput) (line boundary.Line, dir string, folders []stri
 			folders = append(folders, r.Path)
 		}
 	}
-	line.Leave = in.Leave
 	line.Covered = func([]string) bool { return false }
 	line.Excluded = line.Covered
 	if in.Shell != "" { // its words may mean something else there

@@ -58,6 +58,9 @@ func (c *bashCall) confine() (*boundary.Run, error) {
 	if line, _, _ := c.env.line(c.in); err == nil && !c.in.Background && c.env.Boundary.Configures(line) {
 		run.OpenConfig()
 	}
+	if err == nil && c.in.Leave {
+		run.Leave()
+	}
 	return run, err
 }
 

@@ -55,6 +55,8 @@ type Policy struct {
 	HostNetwork bool
 	Processes   int  // the most processes and threads inside; 0: no limit
 	Proxy       bool // listen at ProxyAddr inside, and pass the listener to the caller
+	Leave       bool // processes may outlive the command, and lathe
+	Local       bool // pass sockets of the inner network to the caller, which reaches servers inside with them (Linux)
 	Sockets     bool // allow Unix sockets; otherwise only socketpair works
 	// Empty are folders that are empty inside, but for what Show and Write have in them: with Sockets, those of daemons' sockets.
 	Empty []string
@@ -64,8 +66,11 @@ type Policy struct {
 // system, of this command alone. Where the kernel has no overlay for them, Upper alone is mounted on Dir.
 type Overlay struct{ Dir, Upper, Work string }
 
-// ProxyAddr is the address of the proxy inside, for a policy with Proxy.
-const ProxyAddr = "127.0.0.1:61017"
+// ProxyAddr is the address of the proxy inside, for a policy with Proxy; ProxyPort is its port.
+const (
+	ProxyAddr = "127.0.0.1:61017"
+	ProxyPort = 61017
+)
 
 // Support is the result of Detect.
 type Support struct {

@@ -84,3 +84,9 @@ func (*Child) Status() (status syscall.WaitStatus, left int, ok bool) { return s
 
 // Close does nothing.
 func (*Child) Close() {}
+
+// Local returns nothing: the loopback is the machine's.
+func (*Child) Local() []int { return nil }
+
+// Ended returns at once.
+func (*Child) Ended() (stays bool) { return false }

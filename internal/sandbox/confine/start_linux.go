@@ -27,6 +27,8 @@ type Child struct {
 	entry *inside.Entry // nil until Start
 	ours  int           // our end of the socket
 	file  *os.File      // the inner end, until the child has it
+	local []int
+	ended *message
 }
 
 // startLimit is how long the sandbox may take to start the command, in seconds; it takes milliseconds.
@@ -135,7 +137,7 @@ func (c *Child) Started() (proxy net.Listener, err error) {
 		}
 	}()
 	for {
-		m, fd, rerr := c.receive(0)
+		m, fds, rerr := c.receive(0)
 		switch {
 		case rerr != nil && started && c.tier == Landlock && errors.Is(rerr, errEnd):
 			return proxy, nil // the exec closed the socket
@@ -145,9 +147,14 @@ func (c *Child) Started() (proxy net.Listener, err error) {
 			}
 			return proxy, fmt.Errorf("the sandbox did not start the command: %w", rerr)
 		case m.kind == inside.MsgListener:
-			if proxy, err = listener(fd); err != nil {
+			if len(fds) != 1 {
+				return nil, errors.New("the proxy of the sandbox cannot listen: no socket came")
+			}
+			if proxy, err = listener(fds[0]); err != nil {
 				return nil, err
 			}
+		case m.kind == inside.MsgLocal:
+			c.local = fds
 		case m.kind == inside.MsgError:
 			return proxy, &StepError{"exec", syscall.Errno(m.number)}
 		case m.kind == inside.MsgStarted && c.tier == Full:
@@ -168,16 +175,42 @@ func listener(fd int) (net.Listener, error) {
 	return l, nil
 }
 
+// Ended waits for the end of the command, which with Policy.Leave may come before that of the sandbox's first process, and reports whether
+// that one stays. It returns at once in a tier without such a process.
+func (c *Child) Ended() (stays bool) {
+	for c.tier == Full {
+		m, _, err := c.receive(0)
+		if err == nil && m.kind == inside.MsgEnded {
+			c.ended = &m
+			return m.left > 0
+		}
+		if err != nil && !errors.Is(err, errSilent) {
+			return false
+		}
+	}
+	return false
+}
+
+// Local returns the sockets of the inner network, for a policy with Local. They are the caller's.
+func (c *Child) Local() []int {
+	fds := c.local
+	c.local = nil
+	return fds
+}
+
 // Status returns the command's wait status, which in the tier Full only its first process knows, and the number of processes left
 // running. Call it after that has ended. It reports false if it was killed, or if its own status is the command's.
 func (c *Child) Status() (status syscall.WaitStatus, left int, ok bool) {
 	for c.tier == Full {
+		if c.ended != nil {
+			return syscall.WaitStatus(c.ended.number), c.ended.left, true
+		}
 		m, _, err := c.receive(unix.MSG_DONTWAIT)
 		if err != nil {
 			return 0, 0, false
 		}
 		if m.kind == inside.MsgEnded {
-			return syscall.WaitStatus(m.number), m.left, true
+			c.ended = &m
 		}
 	}
 	return 0, 0, false
@@ -189,6 +222,9 @@ func (c *Child) Close() {
 	if c.ours >= 0 {
 		unix.Close(c.ours)
 		c.ours = -1
+	}
+	for _, fd := range c.Local() {
+		unix.Close(fd)
 	}
 }
 
@@ -214,34 +250,35 @@ func (e *StepError) Error() string {
 // Unwrap makes errors.Is find the errno.
 func (e *StepError) Unwrap() error { return e.Errno }
 
-var errEnd = errors.New("it ended")
+var (
+	errEnd    = errors.New("it ended")
+	errSilent = fmt.Errorf("it did not answer within %d seconds", startLimit)
+)
 
-// receive reads one message, and the descriptor that may come with it.
-func (c *Child) receive(flags int) (message, int, error) {
-	buf, oob := make([]byte, 16), make([]byte, unix.CmsgSpace(4))
+// receive reads one message, and the descriptors that may come with it.
+func (c *Child) receive(flags int) (message, []int, error) {
+	buf, oob := make([]byte, 16), make([]byte, unix.CmsgSpace(4*inside.Local))
 	for {
 		n, oobn, _, _, err := unix.Recvmsg(c.ours, buf, oob, flags|unix.MSG_CMSG_CLOEXEC)
 		switch {
 		case err == unix.EINTR:
 			continue
 		case err == unix.EAGAIN:
-			return message{}, -1, fmt.Errorf("it did not answer within %d seconds", startLimit)
+			return message{}, nil, errSilent
 		case err != nil:
-			return message{}, -1, err
+			return message{}, nil, err
 		case n == 0:
-			return message{}, -1, errEnd
+			return message{}, nil, errEnd
 		}
 		m := message{kind: buf[0]}
 		if n >= 9 {
 			m.number = int(int32(binary.NativeEndian.Uint32(buf[1:])))
 			m.left = int(binary.NativeEndian.Uint32(buf[5:]))
 		}
-		fd := -1
+		var fds []int
 		if all, err := unix.ParseSocketControlMessage(oob[:oobn]); err == nil && len(all) == 1 {
-			if fds, err := unix.ParseUnixRights(&all[0]); err == nil && len(fds) == 1 {
-				fd = fds[0]
-			}
+			fds, _ = unix.ParseUnixRights(&all[0])
 		}
-		return m, fd, nil
+		return m, fds, nil
 	}
 }

@@ -22,9 +22,10 @@ const ProbeName = "lathe-sandbox-probe"
 // ProxyPort is the port of the proxy's listener, above the ephemeral ports.
 const ProxyPort = 61017
 
-// Messages to lathe begin with one of these letters. But for the first, two numbers of four bytes follow.
+// Messages to lathe begin with one of these letters. After those without descriptors two numbers of four bytes follow.
 const (
 	MsgListener = 'L' // with a descriptor: the listener of the proxy
+	MsgLocal    = 'N' // with descriptors: sockets of the inner network
 	MsgStarted  = 'S'
 	MsgError    = 'E' // errno of the exec
 	MsgEnded    = 'X' // wait status, then how many processes outlived the command
@@ -149,7 +150,9 @@ func (s *script) write(p *Plan, c *Command, program int) error {
 		s.call("open lathe's own file", unix.SYS_DUP3, at(high), num(selfFd), num(0))
 	}
 	s.call("begin a session", unix.SYS_SETSID)
-	s.call("end with lathe", unix.SYS_PRCTL, num(unix.PR_SET_PDEATHSIG), num(int(unix.SIGKILL)))
+	if !p.Leave {
+		s.call("end with lathe", unix.SYS_PRCTL, num(unix.PR_SET_PDEATHSIG), num(int(unix.SIGKILL)))
+	}
 	if p.User {
 		s.call("wait for the user namespace", unix.SYS_READ, num(control), data(s, new([8]byte)), num(1))
 	}
@@ -160,6 +163,9 @@ func (s *script) write(p *Plan, c *Command, program int) error {
 		}
 		if p.Proxy && !p.HostNet {
 			s.listen()
+		}
+		if p.Local && !p.HostNet {
+			s.local()
 		}
 	}
 	s.call("enter the working folder", unix.SYS_CHDIR, s.text(p.Dir))
@@ -174,10 +180,13 @@ func (s *script) write(p *Plan, c *Command, program int) error {
 
 // kind is the first argument of the init program.
 func kind(p *Plan) string {
-	if p.Namespaces {
-		return "i"
+	switch {
+	case !p.Namespaces:
+		return "d"
+	case p.Leave:
+		return "l"
 	}
-	return "d"
+	return "i"
 }
 
 // strings makes an array of strings that ends with a nil.
@@ -225,23 +234,51 @@ func (s *script) loopback() {
 // socket file and no process in between.
 func (s *script) listen() {
 	const name = "open the proxy's address"
-	rights := &struct {
-		unix.Cmsghdr
-		fd uintptr
-	}{Cmsghdr: unix.Cmsghdr{Level: unix.SOL_SOCKET, Type: unix.SCM_RIGHTS}}
-	rights.SetLen(unix.CmsgLen(4))
-	s.keep = append(s.keep, rights)
-	i := s.call(name, unix.SYS_SOCKET, num(unix.AF_INET), num(unix.SOCK_STREAM|unix.SOCK_CLOEXEC), num(0))
-	s.ops[i].store = uintptr(unsafe.Pointer(&rights.fd))
+	r := s.rights(1)
+	fd := &r.fds[0]
+	s.ops[s.call(name, unix.SYS_SOCKET, num(unix.AF_INET), num(unix.SOCK_STREAM|unix.SOCK_CLOEXEC), num(0))].store = uintptr(unsafe.Pointer(fd))
+	word := arg{uintptr(unsafe.Pointer(fd)), true}
 	address := &unix.RawSockaddrInet4{Family: unix.AF_INET, Port: ProxyPort>>8 | ProxyPort&0xff<<8, Addr: [4]byte{127, 0, 0, 1}}
-	s.call(name, unix.SYS_BIND, at(&rights.fd), data(s, address), num(unix.SizeofSockaddrInet4))
-	s.call(name, unix.SYS_LISTEN, at(&rights.fd), num(128))
-	vector := &unix.Iovec{Base: &[]byte{MsgListener}[0]}
+	s.call(name, unix.SYS_BIND, word, data(s, address), num(unix.SizeofSockaddrInet4))
+	s.call(name, unix.SYS_LISTEN, word, num(128))
+	s.pass(name, MsgListener, r, 1)
+}
+
+// Local is how many sockets of the inner network lathe gets: so many connections to servers inside are there at once.
+const Local = 64
+
+// local passes sockets of the inner network to lathe. One that connects reaches the loopback inside, wherever its process is.
+func (s *script) local() {
+	const name = "make sockets for connections from outside"
+	r := s.rights(Local)
+	for i := range Local {
+		// A result has eight bytes: each but the last is followed by the next one's.
+		s.ops[s.call(name, unix.SYS_SOCKET, num(unix.AF_INET), num(unix.SOCK_STREAM|unix.SOCK_CLOEXEC), num(0))].store = uintptr(unsafe.Pointer(&r.fds[i]))
+	}
+	s.pass(name, MsgLocal, r, Local)
+}
+
+// rights is a control message with descriptors.
+type rights struct {
+	unix.Cmsghdr
+	fds [Local + 1]int32
+}
+
+func (s *script) rights(n int) *rights {
+	r := &rights{Cmsghdr: unix.Cmsghdr{Level: unix.SOL_SOCKET, Type: unix.SCM_RIGHTS}}
+	r.SetLen(unix.CmsgLen(4 * n))
+	s.keep = append(s.keep, r)
+	return r
+}
+
+// pass sends descriptors to lathe.
+func (s *script) pass(step string, letter byte, r *rights, n int) {
+	vector := &unix.Iovec{Base: &[]byte{letter}[0]}
 	vector.SetLen(1)
-	message := &unix.Msghdr{Iov: vector, Control: (*byte)(unsafe.Pointer(rights))}
+	message := &unix.Msghdr{Iov: vector, Control: (*byte)(unsafe.Pointer(r))}
 	message.SetIovlen(1)
-	message.SetControllen(unix.CmsgSpace(4))
-	s.call(name, unix.SYS_SENDMSG, num(control), data(s, message), num(unix.MSG_NOSIGNAL))
+	message.SetControllen(unix.CmsgSpace(4 * n))
+	s.call(step, unix.SYS_SENDMSG, num(control), data(s, message), num(unix.MSG_NOSIGNAL))
 }
 
 // lastCapability is the number of the kernel's last capability.

@@ -83,7 +83,7 @@ TEXT ·initCode(SB),NOSPLIT,$0-8
 	RET
 
 // initProgram is the first process in the sandbox, a program of its own: see initFile. It is entered by the kernel, with argc, argv and
-// envp on the stack: its name, its kind ("i": stay as init, "d": become the command), the command's file, the command's arguments.
+// envp on the stack: its name, its kind ("i": stay as init, "l": as that, while any process is left, "d": become the command), the command's file, the command's arguments.
 // Its messages to lathe are a letter and two numbers of four bytes, built where argc was.
 TEXT ·initProgram(SB),NOSPLIT|NOFRAME,$0
 	MOVQ	SP, BX
@@ -101,6 +101,7 @@ TEXT ·initProgram(SB),NOSPLIT|NOFRAME,$0
 	SYSCALL
 	MOVQ	16(BX), AX
 	MOVBLZX	(AX), AX
+	MOVQ	AX, 24(BX)
 	CMPL	AX, $'d'
 	JEQ	direct
 	MOVQ	$4, DI // PR_SET_DUMPABLE: nobody inside may read or write this process
@@ -169,6 +170,8 @@ reap:
 	TESTQ	AX, AX
 	JGT	reap
 	JLT	report // ECHILD
+	CMPQ	24(BX), $'l'
+	JEQ	stay
 	MOVQ	$-1, DI
 	MOVQ	$9, SI
 	MOVQ	$62, AX // kill
@@ -195,6 +198,28 @@ report:
 	MOVQ	$9, DX
 	MOVQ	$1, AX // write
 	SYSCALL
+	XORQ	DI, DI
+	JMP	exit
+stay:
+	MOVB	$'X', 0(BX)
+	MOVL	R12, 1(BX)
+	MOVL	$1, 5(BX)
+	MOVQ	$3, DI
+	MOVQ	BX, SI
+	MOVQ	$9, DX
+	MOVQ	$1, AX // write
+	SYSCALL
+rest:
+	MOVQ	$-1, DI
+	XORQ	SI, SI
+	XORQ	DX, DX
+	XORQ	R10, R10
+	MOVQ	$61, AX // wait4
+	SYSCALL
+	CMPQ	AX, $-4 // EINTR
+	JEQ	rest
+	TESTQ	AX, AX
+	JGT	rest
 	XORQ	DI, DI
 	JMP	exit
 direct:

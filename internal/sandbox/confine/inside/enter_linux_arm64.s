@@ -101,6 +101,7 @@ TEXT ·initProgram(SB),NOSPLIT|NOFRAME,$0
 	SVC
 	MOVD	16(R19), R0
 	MOVBU	(R0), R0
+	MOVD	R0, 24(R19)
 	CMP	$0x64, R0 // 'd'
 	BEQ	direct
 	MOVD	$4, R0 // PR_SET_DUMPABLE
@@ -168,6 +169,9 @@ reap:
 	CMP	$0, R0
 	BGT	reap
 	BLT	report // ECHILD
+	MOVD	24(R19), R0
+	CMP	$0x6c, R0 // 'l'
+	BEQ	stay
 	MOVD	$-1, R0
 	MOVD	$9, R1
 	MOVD	$129, R8 // kill
@@ -195,6 +199,30 @@ report:
 	MOVD	$9, R2
 	MOVD	$64, R8 // write
 	SVC
+	MOVD	ZR, R0
+	JMP	exit
+stay:
+	MOVD	$0x58, R1 // 'X'
+	MOVB	R1, 0(R19)
+	MOVW	R20, 1(R19)
+	MOVD	$1, R1
+	MOVW	R1, 5(R19)
+	MOVD	$3, R0
+	MOVD	R19, R1
+	MOVD	$9, R2
+	MOVD	$64, R8 // write
+	SVC
+rest:
+	MOVD	$-1, R0
+	MOVD	ZR, R1
+	MOVD	ZR, R2
+	MOVD	ZR, R3
+	MOVD	$260, R8 // wait4
+	SVC
+	CMN	$4, R0 // EINTR
+	BEQ	rest
+	CMP	$0, R0
+	BGT	rest
 	MOVD	ZR, R0
 	JMP	exit
 direct:

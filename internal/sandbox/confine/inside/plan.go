@@ -16,7 +16,9 @@ type Plan struct {
 	HostNet    bool   // the network namespace is lathe's own
 	Processes  int    // the most processes and threads; 0: no limit
 	Proxy      bool
+	Local      bool
 	Sockets    bool
+	Leave      bool     // processes may outlive the command, and lathe
 	Write      []string // writable mounts, parents first
 	Empty      []string // folders replaced by empty ones
 	Show       []string // read-only paths that stay visible below a private folder
