@@ -20,7 +20,6 @@ import (
 	"github.com/lathe-dev/lathe/internal/boundary"
 	"github.com/lathe-dev/lathe/internal/checkpoint"
 	"github.com/lathe-dev/lathe/internal/config"
-	"github.com/lathe-dev/lathe/internal/customtool"
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/extension"
 	"github.com/lathe-dev/lathe/internal/git"
@@ -31,6 +30,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/mcp/serverset"
 	"github.com/lathe-dev/lathe/internal/permission"
 	"github.com/lathe-dev/lathe/internal/permission/call"
+	"github.com/lathe-dev/lathe/internal/plugin"
 	"github.com/lathe-dev/lathe/internal/provider"
 	"github.com/lathe-dev/lathe/internal/sandbox"
 	"github.com/lathe-dev/lathe/internal/session"
@@ -74,6 +74,7 @@ type Options struct {
 	Boundary      *boundary.Boundary // confines commands; nil: no sandbox. The caller closes it, after the instance
 	Eval          bool               // judges look at the work, also if the settings do not say so
 	Hooks         []hook.Group       // of a host program, in addition to those of the settings
+	PluginDirs    []string           // folders of plugins for this run
 	NoPersistence bool               // sessions live in memory and end with the instance
 }
 
@@ -92,7 +93,6 @@ type Instance struct {
 	hooks       *hook.Machine
 	slots       *subagent.Slots
 	servers     *mcp.Set
-	customs     *customtool.Set
 	code        *language.Folder
 	trees       *worktree.Maker
 	checkpoints *checkpoint.Folder
@@ -119,10 +119,9 @@ func Open(o Options) (*Instance, error) {
 	i.logs = &session.Opener{Store: session.NewStore(i.paths.DataHome), KeepNothing: o.NoPersistence}
 	i.trees = worktree.New(i.runner, func() config.Worktree { return i.settings().Worktree })
 	i.checkpoints = checkpoint.New(o.Config.Settings.Snapshots, i.projectDir(), git.New(i.runner).WithEnviron(i.ChildEnv))
-	i.extensions = extension.New(extension.Options{Config: i.conf.Load, Dir: dir, Bare: o.Bare, NoSkills: o.NoSkills, Skills: o.Skills, Agent: o.Agent, Tools: i.tools, Agents: func() []subagent.Kind { return o.Agents }})
-	i.hooks = i.extensions.Hooks(o.Hooks, i.tools, o.Boundary, i.runner, i.ChildEnv)
-	i.customs = i.extensions.CustomTools(i.tools, o.Boundary, i.runner, i.ChildEnv)
-	i.servers = serverset.New(serverset.Options{Config: i.conf.Load, Dir: dir, Flags: o.Servers, Bare: o.Bare, Keep: !o.NoPersistence, Version: o.Version, Builtin: tool.Names(), Runner: i.runner, Boundary: o.Boundary, Environ: i.ChildEnv})
+	i.extensions = extension.New(extension.Options{Plugins: plugin.NewSet(i.conf.Load, plugin.Open(i.paths.DataHome, i.runner, i.environ), o.PluginDirs, o.Bare), Config: i.conf.Load, Dir: dir, Bare: o.Bare, NoSkills: o.NoSkills, Skills: o.Skills, Agent: o.Agent, Tools: i.tools, Agents: func() []subagent.Kind { return o.Agents }})
+	i.hooks = i.extensions.Hooks(o.Hooks, o.Boundary, i.runner, i.ChildEnv)
+	i.servers = serverset.New(serverset.Options{Config: i.conf.Load, Dir: dir, Flags: o.Servers, Bare: o.Bare, Keep: !o.NoPersistence, Version: o.Version, Builtin: tool.Names(), Plugins: i.extensions.PluginServers, Runner: i.runner, Boundary: o.Boundary, Environ: i.ChildEnv})
 	i.code = language.New(language.Options{Config: i.conf.Load, Dir: dir, Runner: i.runner, Boundary: o.Boundary, Environ: i.ChildEnv, Version: o.Version})
 	i.secrets = sync.OnceValue(func() *event.Values {
 		return event.NewValues(append(i.settings().Secrets(i.environ()), boundary.StoredSecrets(i.paths.Home)...)...)

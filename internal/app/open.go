@@ -312,7 +312,7 @@ func (s *Session) newRegistry() *registry.Registry {
 		Only: s.inst.opts.Tools, Removed: func(name string) bool { return s.Policy().Removed(name, s.chain...) }, Depth: len(s.chain), Interactive: s.interactive,
 		Output: &s.output, Schema: s.outputSchema(),
 		Window: func() int { return s.Model().ContextWindow }, Defer: func() []string { return s.inst.settings().DeferTools },
-		Sources: []registry.Source{registry.Customs(s.inst.customs, s.env, s.ID())}, Notice: s.warn,
+		Sources: []registry.Source{registry.Customs(s.inst.extensions.Customs, s.env, s.ID())}, Notice: s.warn,
 	})
 }
 

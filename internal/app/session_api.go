@@ -37,7 +37,9 @@ func (i *Instance) Runner() *sandbox.Runner { return i.runner }
 func (i *Instance) Secrets() *event.Values { return i.secrets() }
 
 // ChildEnv is the environment that commands get: lathe's own with the variables of the settings.
-func (i *Instance) ChildEnv() []string { return sandbox.Overlay(i.environ(), i.settings().Env) }
+func (i *Instance) ChildEnv() []string {
+	return i.extensions.Plugins.Path(sandbox.Overlay(i.environ(), i.settings().Env))
+}
 
 // Reload reads the settings again, applies them and returns the changes. Sessions reread the memory for single files and
 // folders on next use.

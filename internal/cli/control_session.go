@@ -272,14 +272,15 @@ func (l *local) setDir(_ context.Context, r controlRequest) (any, error) {
 	return map[string]any{"cwd": dir}, nil
 }
 
-// reloadPlugins reads the settings again, which is all of a plugin's work that lathe has.
+// reloadPlugins reads the settings and the plugins again.
 func (l *local) reloadPlugins(context.Context, controlRequest) (any, error) {
 	if _, err := l.inst.Reload(); err != nil {
 		return nil, err
 	}
+	l.inst.Extensions().Plugins.Reload()
 	a := l.About()
 	return map[string]any{
-		"commands": described(a.Commands), "agents": described(a.Agents), "plugins": []any{}, "mcpServers": []any{}, "error_count": 0,
+		"commands": described(a.Commands), "agents": described(a.Agents), "plugins": a.Plugins, "mcpServers": orEmpty(a.Servers), "error_count": len(l.inst.Extensions().Plugins.Notes()),
 	}, nil
 }
 

@@ -47,6 +47,7 @@ type About struct {
 	BudgetUSD float64                // the spending limit; 0: none
 	Models    func() []llm.ModelInfo // to choose from
 	Servers   []serverLine           // MCP servers, with their state
+	Plugins   []pluginLine           // that are enabled
 }
 
 // Described is a named thing with a line about it.

@@ -37,6 +37,7 @@ type Options struct {
 
 	Dir            string
 	AddDirs        []string
+	PluginDirs     []string
 	Settings       string // a file or inline JSON
 	SettingSources string
 	Mode           string
@@ -103,7 +104,7 @@ var flagGroups = []struct {
 	{"Output and input", []string{"print", "output-format", "input-format", "verbose", "include-partial-messages", "include-hook-events", "replay-user-messages", "json-schema", "permission-prompt-tool"}},
 	{"Model", []string{"model", "small-model", "effort", "fallback-model", "max-turns", "max-budget-usd", "task-budget", "eval", "provider", "api-base", "betas"}},
 	{"Prompt", []string{"system-prompt", "system-prompt-file", "append-system-prompt", "append-system-prompt-file"}},
-	{"Permissions and tools", []string{"permission-mode", "dangerously-skip-permissions", "allowedTools", "disallowedTools", "tools", "add-dir", "sandbox", "trust", "mcp-config", "strict-mcp-config"}},
+	{"Permissions and tools", []string{"permission-mode", "dangerously-skip-permissions", "allowedTools", "disallowedTools", "tools", "add-dir", "sandbox", "trust", "mcp-config", "strict-mcp-config", "plugin-dir"}},
 	{"Sessions", []string{"continue", "resume", "resume-session-at", "fork-session", "session-id", "name", "no-session-persistence"}},
 	{"Configuration", []string{"cwd", "worktree", "init", "init-only", "maintenance", "settings", "setting-sources", "bare", "disable-slash-commands", "agent", "agents", "debug", "debug-file"}},
 	{"Other", []string{"help", "version"}},
@@ -142,6 +143,7 @@ func addPermissionFlags(f *pflag.FlagSet, o *Options) {
 	f.BoolVar(&o.Trust, "trust", false, "trust the project's settings for this run, as they are now (for CI)")
 	f.StringVar(&o.Sandbox, "sandbox", "", "confine commands, a `mode`: read-only, workspace, off")
 	f.StringArrayVar(&o.AddDirs, "add-dir", nil, "one more `folder` to work in (repeatable)")
+	f.StringArrayVar(&o.PluginDirs, "plugin-dir", nil, "use the plugin in a `folder` for this run (repeatable)")
 }
 
 // addSystemFlags adds the flags that change the system prompt.
@@ -202,7 +204,6 @@ var compatFlags = []struct {
 	isBool      bool
 	empty       func(string) bool
 }{
-	{"plugin-dir", "plugins", false, isBlank},
 	{"plugin-dir-no-mcp", "plugins", false, isBlank},
 	{"project-config-root", "other roots of the project's settings", false, isBlank},
 	{"managed-settings", "policies of the host (say it with --settings)", false, emptyObject},

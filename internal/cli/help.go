@@ -35,6 +35,7 @@ Commands:
   config       show and change settings
   tool         list the tools, call one, make one
   hook         list the hooks, try one
+  plugin       install, update and make plugins
   mcp          list, add, test and approve MCP servers
   prompt       show what a new session sends before your words
   permission   try permission rules, explain decisions

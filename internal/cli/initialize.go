@@ -48,7 +48,6 @@ func (c *controller) initialized(ctx context.Context, in initializing) (any, err
 		name string
 		raw  json.RawMessage
 	}{
-		{"plugins", in.Plugins},
 		{"toolAliases", in.Aliases},
 	} {
 		if !isEmptyJSON(part.raw) {
@@ -71,7 +70,7 @@ func (c *controller) initialized(ctx context.Context, in initializing) (any, err
 func (c *controller) takeInit(in initializing) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	changes := in.Name != "" || !isEmptyJSON(in.JSONSchema) || len(in.SystemPrompt) > 0 || in.AppendSystem != nil || in.PlanText != nil || in.Skills != nil || !isEmptyJSON(in.Agents) || !isEmptyJSON(in.Hooks) || !isEmptyJSON(in.Servers) || !isEmptyJSON(in.SDKServers)
+	changes := in.Name != "" || !isEmptyJSON(in.JSONSchema) || len(in.SystemPrompt) > 0 || in.AppendSystem != nil || in.PlanText != nil || in.Skills != nil || !isEmptyJSON(in.Agents) || !isEmptyJSON(in.Hooks) || !isEmptyJSON(in.Servers) || !isEmptyJSON(in.SDKServers) || !isEmptyJSON(in.Plugins)
 	if c.conv != nil && changes {
 		return fmt.Errorf("initialize must come before the first message")
 	}
@@ -90,6 +89,9 @@ func (c *controller) takeInit(in initializing) error {
 			return err
 		}
 		c.o.System = text
+	}
+	if err := c.o.takePlugins(in.Plugins); err != nil {
+		return err
 	}
 	if in.AppendSystem != nil {
 		c.o.AppendSystem = *in.AppendSystem

@@ -112,7 +112,7 @@ type initLine struct {
 	OutputStyle    string       `json:"output_style"`
 	Agents         []string     `json:"agents"`
 	Skills         []string     `json:"skills"`
-	Plugins        []any        `json:"plugins"`
+	Plugins        []pluginLine `json:"plugins"`
 	Capabilities   []string     `json:"capabilities"`
 	stamped
 }

@@ -322,7 +322,7 @@ func (p *program) instance(o *Options) (*app.Instance, error) {
 	}
 	v, _ := currentVersion()
 	opts := app.Options{
-		Config: cfg, Dir: dir, Version: v, AddDirs: o.AddDirs, Allowed: allowed, Disallowed: disallowed,
+		Config: cfg, Dir: dir, Version: v, AddDirs: o.AddDirs, PluginDirs: o.pluginDirs(dir), Allowed: allowed, Disallowed: disallowed,
 		Mode: modeOf(o.Mode), DebugFile: o.DebugFile, DebugFilter: o.debugFilter(), Bare: o.Bare, System: system, AppendSystem: more, PlanGuide: o.PlanGuide, MaxTurns: o.MaxTurns, MaxBudgetUSD: o.MaxBudget,
 		TaskBudget: o.TaskBudget, Fallback: splitRules([]string{o.Fallback}), Tools: tools, NoPersistence: o.NoPersistence, NoSkills: o.NoCommands, Skills: o.Skills, Agent: o.Agent, Agents: agents, Eval: o.Eval, Hooks: o.Hooks,
 	}
@@ -389,7 +389,7 @@ func (l *local) About() About {
 	return About{
 		Session: s.ID(), Dir: s.Dir(), Model: info.ID, Mode: s.Mode(), Tools: s.Tools(), KeySource: l.inst.KeySource(),
 		Commands: append(l.known[:len(l.known):len(l.known)], fileCommands(files)...), Skills: skillNames(files), Agents: agentNames(l.inst, s.Tools()), Style: s.Style(), BudgetUSD: s.Budget(), Models: l.inst.Models, Effort: string(s.Effort()),
-		Servers: briefServers(l.inst.Servers()),
+		Servers: briefServers(l.inst.Servers()), Plugins: pluginLines(l.inst.Extensions().Plugins.Enabled()),
 		Info: func(id string) llm.ModelInfo {
 			if id == info.ID {
 				return info

@@ -4,6 +4,9 @@ import (
 	"path/filepath"
 
 	"github.com/lathe-dev/lathe/internal/command"
+	"github.com/lathe-dev/lathe/internal/config"
+	"github.com/lathe-dev/lathe/internal/extension"
+	"github.com/lathe-dev/lathe/internal/plugin"
 	"github.com/lathe-dev/lathe/internal/skill"
 	"github.com/lathe-dev/lathe/internal/skill/locate"
 	"github.com/lathe-dev/lathe/internal/style"
@@ -22,7 +25,8 @@ func isFileCommand(o *Options, name string) (bool, error) {
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = real
 	}
-	s, ok := skill.Find(locate.Places(cfg, dir, locate.Root(cfg, dir)).Folders()).Get(name)
+	set := plugin.NewSet(func() *config.Config { return cfg }, plugin.Open(cfg.Paths().DataHome, nil, nil), o.pluginDirs(dir), o.Bare)
+	s, ok := skill.Find(append(extension.PluginSkills(set), locate.Places(cfg, dir, locate.Root(cfg, dir)).Folders()...)).Get(name)
 	return ok && !s.HiddenFromUser, nil
 }
 

@@ -61,7 +61,7 @@ func TestARunThatCannotBeginEndsWithAResultLine(t *testing.T) {
 		{"no such session", "", "", key, []string{"--resume", "0190aaaa", "hi"}, "0190aaaa"},
 		{"nothing to continue", "", "", key, []string{"-c", "hi"}, "session"},
 		{"settings with rules that cannot be read", `{"permissions": {"deny": ["Bash(rm *)"`, "", key, []string{"hi"}, "settings.json"},
-		{"a flag that is refused", "", "", key, []string{"--plugin-dir", "x", "hi"}, "--plugin-dir"},
+		{"a flag that is refused", "", "", key, []string{"--plugin-dir-no-mcp", "x", "hi"}, "--plugin-dir-no-mcp"},
 		{"an unknown flag", "", "", key, []string{"hi", "--make-tea"}, "--make-tea"},
 		{"a broken schema", "", "", key, []string{"--json-schema", "{", "hi"}, "schema"},
 		{"no prompt", "", "", key, nil, "no prompt"},

@@ -28,6 +28,7 @@ var projectRules = []struct {
 	{never, "organizationUrl"},
 	{never, "network.**"},
 	{never, "webSearch.**"},
+	{never, "pluginConfigs.**"},
 	{held, "providers.*.models.**"},
 	{never, "providers.**"},
 	// This one removes debug recordings of all projects.

@@ -59,12 +59,15 @@ type Settings struct {
 	PrefersReducedMotion  bool   `json:"prefersReducedMotion"`
 	SessionTitles         bool   `json:"sessionTitles"`
 
-	AutoMemoryEnabled   bool     `json:"autoMemoryEnabled"`
-	Memory              Memory   `json:"memory"`
-	AutoCompactEnabled  bool     `json:"autoCompactEnabled"`
-	CompactionThreshold int      `json:"compactionThreshold"` // tokens; 0: derived from the model's window
-	SkillDirs           []string `json:"skillDirs"`
-	Tools               []string `json:"tools"` // programs that are tools; see Config.ToolFiles
+	AutoMemoryEnabled      bool            `json:"autoMemoryEnabled"`
+	Memory                 Memory          `json:"memory"`
+	AutoCompactEnabled     bool            `json:"autoCompactEnabled"`
+	CompactionThreshold    int             `json:"compactionThreshold"` // tokens; 0: derived from the model's window
+	SkillDirs              []string        `json:"skillDirs"`
+	EnabledPlugins         json.RawMessage `json:"enabledPlugins"`         // an object by id, or nil
+	ExtraKnownMarketplaces json.RawMessage `json:"extraKnownMarketplaces"` // an object by name, or nil
+	PluginConfigs          json.RawMessage `json:"pluginConfigs"`          // an object by id, or nil
+	Tools                  []string        `json:"tools"`                  // programs that are tools; see Config.ToolFiles
 
 	DisableSkillShellExecution bool `json:"disableSkillShellExecution"`
 

@@ -35,11 +35,17 @@ type Options struct {
 	Environ func(foreign bool) []string // of the programs; foreign: without credentials
 	// Confine confines a program of the project; a nil result: not confined. done is called when it has ended.
 	Confine func() (c *sandbox.Confinement, done func(), err error)
-	Dir     string                   // of the instance
-	More    func() []config.ToolFile // the programs of plugins, which count as the project's; nil: none
-	Origin  func(path string) string // the plugin that a program of More belongs to
-	Version func() uint64            // changes with More; nil: never
-	Off     bool                     // there are none
+	Dir     string        // of the instance
+	More    func() []More // the programs of plugins, which are a stranger's; nil: none
+	Version func() uint64 // changes with More; nil: never
+	Off     bool          // there are none
+}
+
+// More is a program of a plugin.
+type More struct {
+	Path    string
+	Plugin  string
+	Environ func(env []string) []string // adds the plugin's variables
 }
 
 // Set is the custom tools of an instance. It is safe for concurrent use.
@@ -59,9 +65,10 @@ type Set struct {
 // program is a tool and the file behind it.
 type program struct {
 	config.ToolFile
-	origin string
-	sum    string
-	about  Description
+	environ func(env []string) []string // nil: no more variables
+	origin  string
+	sum     string
+	about   Description
 }
 
 // New makes the set. Nothing is read yet.
@@ -129,9 +136,14 @@ func (s *Set) load(ctx context.Context) []*program {
 		return s.tools
 	}
 	s.read = true
-	files := s.o.Config().ToolFiles()
+	var files []*program
+	for _, f := range s.o.Config().ToolFiles() {
+		files = append(files, &program{ToolFile: f, origin: f.Layer.String() + " " + f.Path})
+	}
 	if s.o.More != nil {
-		files = append(files, s.o.More()...)
+		for _, m := range s.o.More() {
+			files = append(files, &program{ToolFile: config.ToolFile{Path: m.Path, Layer: config.Project}, environ: m.Environ, origin: "plugin " + m.Plugin})
+		}
 	}
 	s.tools = nil
 	if len(files) > 0 {
@@ -152,31 +164,31 @@ func (s *Set) note(text string) {
 }
 
 // describeAll returns the programs with a description, in the order of the files.
-func (s *Set) describeAll(ctx context.Context, files []config.ToolFile) []*program {
-	all := make([]*program, len(files))
-	errs := make([]error, len(files))
+func (s *Set) describeAll(ctx context.Context, all []*program) []*program {
+	errs := make([]error, len(all))
 	var wg sync.WaitGroup
-	for i, f := range files {
-		wg.Go(func() { all[i], errs[i] = s.describe(ctx, f) })
+	for i, p := range all {
+		wg.Go(func() { errs[i] = s.describe(ctx, p) })
 	}
 	wg.Wait()
+	var out []*program
 	for i, err := range errs {
 		if err != nil {
-			s.note(fmt.Sprintf("the tool %s is left out: %v", files[i].Path, err))
+			s.note(fmt.Sprintf("the tool %s is left out: %v", all[i].Path, err))
+			continue
 		}
+		out = append(out, all[i])
 	}
-	return slices.DeleteFunc(all, func(p *program) bool { return p == nil })
+	return out
 }
 
-// describe returns a program with the description of its present content.
-func (s *Set) describe(ctx context.Context, f config.ToolFile) (*program, error) {
-	p := &program{ToolFile: f, origin: s.originOf(f)}
-	var err error
-	if p.sum, err = s.cache.sum(f.Path); err != nil {
-		return nil, err
+// describe sets the description of a program's present content.
+func (s *Set) describe(ctx context.Context, p *program) (err error) {
+	if p.sum, err = s.cache.sum(p.Path); err != nil {
+		return err
 	}
-	if f.Sum != "" && f.Sum != p.sum {
-		return nil, errChanged
+	if p.Sum != "" && p.Sum != p.sum {
+		return errChanged
 	}
 	text, failure, known := s.cache.get(p.sum)
 	if !known {
@@ -188,20 +200,10 @@ func (s *Set) describe(ctx context.Context, f config.ToolFile) (*program, error)
 		}
 	}
 	if failure != "" {
-		return nil, fmt.Errorf("%s; see lathe tool list --origin, which asks it again", failure)
+		return fmt.Errorf("%s; lathe tool list --origin asks it again", failure)
 	}
 	p.about, err = parse(text)
-	return p, err
-}
-
-// originOf names the place that a program comes from.
-func (s *Set) originOf(f config.ToolFile) string {
-	if s.o.Origin != nil {
-		if o := s.o.Origin(f.Path); o != "" {
-			return o
-		}
-	}
-	return f.Layer.String() + " " + f.Path
+	return err
 }
 
 // usable declares the tools and leaves out those whose names are taken.

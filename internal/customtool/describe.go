@@ -146,6 +146,9 @@ func (s *Set) confine(p *program, spec *sandbox.Spec) (done func(), err error) {
 	foreign := p.Layer == config.Project || p.Layer == config.Local
 	root := s.o.Config().Paths().Root
 	spec.Env = append(s.o.Environ(foreign), "LATHE_PROJECT_DIR="+root, "CLAUDE_PROJECT_DIR="+root)
+	if p.environ != nil {
+		spec.Env = p.environ(spec.Env)
+	}
 	if !foreign || s.o.Confine == nil {
 		return func() {}, nil
 	}

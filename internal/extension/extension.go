@@ -8,6 +8,7 @@ import (
 
 	"github.com/lathe-dev/lathe/internal/attach"
 	"github.com/lathe-dev/lathe/internal/config"
+	"github.com/lathe-dev/lathe/internal/customtool"
 	"github.com/lathe-dev/lathe/internal/eval"
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/hook"
@@ -15,6 +16,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/permission"
 	"github.com/lathe-dev/lathe/internal/permission/call"
+	"github.com/lathe-dev/lathe/internal/plugin"
 	"github.com/lathe-dev/lathe/internal/prompt"
 	"github.com/lathe-dev/lathe/internal/session"
 	"github.com/lathe-dev/lathe/internal/skill"
@@ -34,32 +36,35 @@ type Options struct {
 	Skills   []string               // names of the skills that the model may use; nil: all
 	Agents   func() []subagent.Kind // kinds of agents in addition to those from files
 	Agent    string                 // the kind of main conversations, by name; empty: that of the settings
+	Plugins  *plugin.Set            // nil: none
 
 	Tools *call.Catalogue // for the rules of agents
 }
 
 // Folder holds the skills, commands and output styles for work in one folder.
 type Folder struct {
-	Skills *skill.Library // and the commands
-	Styles style.Choice
-	Agents *subagent.Library
-	o      Options
-	inline inlineAgents
-	root   func() string // the topmost folder of the project; found once, since it is asked for at every look at the folders
+	Skills  *skill.Library // and the commands
+	Styles  style.Choice
+	Agents  *subagent.Library
+	Plugins *plugin.Set
+	Customs *customtool.Set // the programs that are tools
+	o       Options
+	inline  inlineAgents
+	root    func() string // the topmost folder of the project; found once, since it is asked for at every look at the folders
 }
 
 // New makes a Folder. Nothing is read yet.
 func New(o Options) *Folder {
-	f := &Folder{o: o, root: sync.OnceValue(func() string { return locate.Root(o.Config(), o.Dir) })}
+	f := &Folder{o: o, Plugins: o.Plugins, root: sync.OnceValue(func() string { return locate.Root(o.Config(), o.Dir) })}
 	f.Skills = skill.NewLibrary(func() []skill.Folder {
 		if o.NoSkills {
 			return nil
 		}
-		return f.places().Folders()
+		return append(f.pluginSkills(), f.places().Folders()...)
 	})
 	f.Skills.Limit(o.Skills)
 	f.Agents = subagent.NewLibrary(f.agents, f.givenAgents, func(k *subagent.Kind) error { _, err := f.AgentKind(k, nil); return err })
-	f.Styles.Folders = func() []string { return f.places().Styles() }
+	f.Styles.Folders = func() []string { return append(f.pluginStyles(), f.places().Styles()...) }
 	f.Styles.Configured = func() string { return o.Config().Settings.OutputStyle }
 	return f
 }

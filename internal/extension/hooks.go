@@ -6,13 +6,15 @@ import (
 	"github.com/lathe-dev/lathe/internal/hook"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/llm/hosts"
-	"github.com/lathe-dev/lathe/internal/permission/call"
 	"github.com/lathe-dev/lathe/internal/ruleset"
 	"github.com/lathe-dev/lathe/internal/sandbox"
 )
 
-// Hooks makes the hooks of an instance: those of the settings, and the given ones of a host program.
-func (f *Folder) Hooks(given []hook.Group, tools *call.Catalogue, b *boundary.Boundary, runner *sandbox.Runner, environ func() []string) *hook.Machine {
+// Hooks makes the hooks of an instance: those of the settings, and the given ones of a host program. It also makes the custom tools, which are
+// started in the same way.
+func (f *Folder) Hooks(given []hook.Group, b *boundary.Boundary, runner *sandbox.Runner, environ func() []string) *hook.Machine {
+	tools := f.o.Tools
+	f.Customs = f.customTools(b, runner, environ)
 	m := &hook.Machine{
 		Approved: approved.Open(f.o.Config().Paths().StateHome, "hooks", f.root()),
 		Config:   f.o.Config, Given: given, Root: f.o.Config().Paths().Root, Runner: runner,
@@ -22,11 +24,12 @@ func (f *Folder) Hooks(given []hook.Group, tools *call.Catalogue, b *boundary.Bo
 			}
 			return sandbox.CleanEnv(environ(), sandbox.Options{Drop: hosts.Secrets(), ScrubCredentials: f.o.Config().Settings.Bash.ScrubCredentials})
 		},
-		Confine: func() (*sandbox.Confinement, func(), error) { return b.ForHook(f.o.Dir) },
+		Confine: func() (*sandbox.Confinement, func(), error) { return b.ForHook(f.o.Dir, f.pluginData()...) },
 		Covers: func(rule string, c llm.ToolCall) (bool, error) {
 			return ruleset.Covers(ruleset.Options{Tools: tools, Dir: f.o.Dir, Home: f.o.Config().Paths().Home}, rule, c.Name, c.Input)
 		},
 	}
+	m.Plugins = f.pluginHooks
 	m.SwitchOff(f.o.Bare)
 	return m
 }

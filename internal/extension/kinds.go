@@ -22,7 +22,7 @@ func (f *Folder) agents() []subagent.Folder {
 	if f.o.Bare {
 		return nil
 	}
-	var out []subagent.Folder
+	out := f.pluginAgents()
 	for _, d := range f.places().Named("agents") {
 		out = append(out, subagent.Folder{Path: d.Path, Source: d.Source, Bound: d.Bound})
 	}

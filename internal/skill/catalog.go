@@ -16,9 +16,10 @@ type Folder struct {
 	Path   string
 	Kind   Kind
 	Source string
-	Prefix string // put before names, with a colon: the plugin that the folder belongs to
-	Bound  string // links may not lead out of this folder; empty: anywhere
-	Nested string // for a skill below the working folder, its slash-separated folder, which prefixes a name already in use
+	Prefix string            // put before names, with a colon: the plugin that the folder belongs to
+	Vars   map[string]string // for ${NAME} in its files
+	Bound  string            // links may not lead out of this folder; empty: anywhere
+	Nested string            // for a skill below the working folder, its slash-separated folder, which prefixes a name already in use
 }
 
 // Catalog holds the skills and commands of a session. It does not change; make a new one when files changed.
@@ -60,6 +61,10 @@ func (c *Catalog) note(format string, args ...any) {
 
 // skills reads the folders of one skills folder; a folder that is a link is followed.
 func (c *Catalog) skills(f Folder, seen map[string]bool) {
+	if f.single() {
+		c.add(f, filepath.Join(f.Path, "SKILL.md"), filepath.Base(f.Path))
+		return
+	}
 	entries, err := os.ReadDir(f.Path)
 	if err != nil {
 		c.unreadable(f.Path, err)
@@ -84,6 +89,15 @@ func (c *Catalog) skills(f Folder, seen map[string]bool) {
 	}
 }
 
+// single reports the folder of one skill, which a plugin's manifest may name.
+func (f Folder) single() bool {
+	if f.Prefix == "" {
+		return false
+	}
+	_, err := os.Stat(filepath.Join(f.Path, "SKILL.md"))
+	return err == nil
+}
+
 // commands reads a commands folder with its subfolders, which are namespaces.
 func (c *Catalog) commands(f Folder) {
 	n := 0
@@ -105,6 +119,9 @@ func (c *Catalog) commands(f Folder) {
 			return nil
 		}
 		rel, _ := filepath.Rel(f.Path, path)
+		if rel == "." { // a plugin names the file itself
+			rel = filepath.Base(path)
+		}
 		name := strings.ReplaceAll(filepath.ToSlash(strings.TrimSuffix(rel, filepath.Ext(rel))), "/", ":")
 		c.add(f, path, name)
 		return nil
@@ -150,7 +167,7 @@ func (c *Catalog) add(f Folder, path, name string) {
 		c.note("%v", err)
 		return
 	}
-	s.Kind, s.Source, s.Root, s.Name = f.Kind, f.Source, f.Path, name
+	s.Kind, s.Source, s.Root, s.Name, s.Vars = f.Kind, f.Source, f.Path, name, f.Vars
 	if f.Prefix != "" {
 		s.Name = f.Prefix + ":" + name
 	}

@@ -88,6 +88,9 @@ func stampOf(folders []Folder) uint64 {
 	for _, f := range folders {
 		h.Write([]byte(f.Path + "\x00" + f.Source + "\x00"))
 		if f.Kind == KindSkill {
+			if f.single() {
+				note(filepath.Join(f.Path, "SKILL.md"))
+			}
 			for _, path := range skillFiles(f.Path) {
 				note(path)
 			}

@@ -44,10 +44,11 @@ const (
 type Skill struct {
 	Name   string // as it is invoked: "review", "plugin:review", "frontend:test"
 	Kind   Kind
-	Source string // who brought it, in words: "user", "project", "settings", "organisation", a plugin's name
-	Path   string // the file
-	Dir    string // the folder that holds the file and its supporting files
-	Root   string // the skills or commands folder it was found in
+	Source string            // who brought it, in words: "user", "project", "settings", "organisation", a plugin's name
+	Path   string            // the file
+	Dir    string            // the folder that holds the file and its supporting files
+	Root   string            // the skills or commands folder it was found in
+	Vars   map[string]string // for ${NAME}: those of its plugin
 
 	Label        string // name: in the frontmatter, when it differs from Name
 	Description  string // never empty

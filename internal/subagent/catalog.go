@@ -25,7 +25,9 @@ const (
 type Folder struct {
 	Path   string
 	Source string
-	Bound  string // links must stay inside this folder; empty: no limit
+	Prefix string                     // put before names, with a colon: the plugin that the folder belongs to
+	Fill   func(prompt string) string // fills in the plugin's variables; nil: none
+	Bound  string                     // links must stay inside this folder; empty: no limit
 }
 
 // Catalog is the immutable list of a session's kinds. Library makes a new one when files change.
@@ -108,6 +110,9 @@ func (c *Catalog) read(f Folder) {
 			continue
 		}
 		k.Source = f.Source
+		if f.Prefix != "" {
+			k.Name, k.Prompt = f.Prefix+":"+k.Name, f.Fill(k.Prompt)
+		}
 		c.take(k, path)
 	}
 }

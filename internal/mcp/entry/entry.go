@@ -34,6 +34,7 @@ const (
 	Project  Scope = "project" // .mcp.json
 	Settings Scope = "settings"
 	User     Scope = "user"
+	Plugin   Scope = "plugin"
 )
 
 // Kinds of servers.
@@ -138,13 +139,14 @@ func Timeout(ms int, otherwise time.Duration) time.Duration {
 
 // Places are where entries are looked for.
 type Places struct {
-	ClaudeJSON string          // the path of Claude Code's state file; empty: not read
-	Dirs       []string        // the folders that name the project there
-	ProjectDir string          // that may have .mcp.json; empty: not read
-	Settings   json.RawMessage // the setting mcpServers
-	Flags      []string        // files or JSON texts
-	Strict     bool            // only Flags count
-	Dir        string          // that relative paths of Flags start from
+	ClaudeJSON string                            // the path of Claude Code's state file; empty: not read
+	Dirs       []string                          // the folders that name the project there
+	ProjectDir string                            // that may have .mcp.json; empty: not read
+	Settings   json.RawMessage                   // the setting mcpServers
+	Plugins    func() map[string]json.RawMessage // the servers of plugins, by name; nil: none
+	Flags      []string                          // files or JSON texts
+	Strict     bool                              // only Flags count
+	Dir        string                            // that relative paths of Flags start from
 
 	Lookup  func(name string) (string, bool) // variables
 	Private func(name string) bool           // variables that no project's entry gets; nil: none
@@ -191,6 +193,15 @@ func Read(p Places) (entries []Entry, faults []string, err error) {
 	}
 	if user != nil {
 		add(user, User, p.ClaudeJSON)
+	}
+	if p.Plugins != nil {
+		if all := p.Plugins(); len(all) > 0 {
+			text, err := json.Marshal(map[string]any{"mcpServers": all})
+			if err != nil {
+				return nil, nil, err
+			}
+			add(text, Plugin, "")
+		}
 	}
 	return p.Policy.Apply(entries, faults)
 }

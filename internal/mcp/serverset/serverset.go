@@ -35,7 +35,8 @@ type Options struct {
 	Bare     bool // only the servers of Flags
 	Keep     bool // approvals and lists of tools are kept
 	Version  string
-	Builtin  []string // the names of lathe's tools
+	Plugins  func() map[string]json.RawMessage // as in entry.Places
+	Builtin  []string                          // the names of lathe's tools
 	Runner   *sandbox.Runner
 	Boundary *boundary.Boundary
 	Environ  func() []string
@@ -75,6 +76,7 @@ func (o Options) logins() *keyring.Store {
 func (o Options) places() entry.Places {
 	c := o.Config()
 	p := PlacesOf(c, o.Dir)
+	p.Plugins = o.Plugins
 	p.Flags, p.Strict = o.Flags.Configs, o.Flags.Strict || o.Bare
 	return p
 }

@@ -16,6 +16,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"sync"
 
@@ -215,6 +216,7 @@ func (l *Loader) Expansion(m llm.Message) (name, args, source, line string, ok b
 // variables are the values of ${NAME} in the files of a skill.
 func (l *Loader) variables(s *skill.Skill) map[string]string {
 	out := l.Variables()
+	maps.Copy(out, s.Vars)
 	out["CLAUDE_SKILL_DIR"] = s.Dir
 	return out
 }

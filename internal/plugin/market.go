@@ -1,0 +1,204 @@
+package plugin
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path"
+	"path/filepath"
+	"strings"
+)
+
+const marketplaceFile = ".claude-plugin/marketplace.json"
+
+// marketplaces are the places of the list in a marketplace's folder.
+var marketplaces = []string{".lathe-plugin/marketplace.json", marketplaceFile, "marketplace.json"}
+
+// Market is a marketplace as it was read.
+type Market struct {
+	Name    string `json:"name"`
+	Owner   Owner  `json:"owner"`
+	Entries []Entry
+	Root    string `json:"-"` // its folder; "" for one that is a file from the network
+	Meta    struct {
+		Root        string `json:"pluginRoot"`
+		Description string `json:"description"`
+	} `json:"metadata"`
+	Raw []json.RawMessage `json:"plugins"`
+}
+
+// Owner is who keeps a marketplace.
+type Owner struct {
+	Name  string `json:"name"`
+	Email string `json:"email"`
+}
+
+// Entry is a plugin of a marketplace.
+type Entry struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description"`
+	Version     string          `json:"version"`
+	Category    string          `json:"category"`
+	Source      Source          `json:"source"`
+	Strict      *bool           `json:"strict"`
+	Raw         json.RawMessage `json:"-"`
+}
+
+// Source says where a plugin or a marketplace is fetched from.
+type Source struct {
+	Kind     string `json:"source"` // path, github, git (or url), git-subdir, npm, archive; for marketplaces also file and json
+	Path     string `json:"path,omitempty"`
+	Repo     string `json:"repo,omitempty"`
+	URL      string `json:"url,omitempty"`
+	Ref      string `json:"ref,omitempty"`
+	SHA      string `json:"sha,omitempty"`
+	Package  string `json:"package,omitempty"`
+	Version  string `json:"version,omitempty"`
+	Registry string `json:"registry,omitempty"`
+	SHA256   string `json:"sha256,omitempty"`
+}
+
+// UnmarshalJSON also takes a relative path.
+func (s *Source) UnmarshalJSON(data []byte) error {
+	var text string
+	if json.Unmarshal(data, &text) == nil {
+		*s = Source{Kind: "path", Path: text}
+		return nil
+	}
+	type plain Source
+	return json.Unmarshal(data, (*plain)(s))
+}
+
+// String names a source for people: foreign text.
+func (s Source) String() string {
+	text := map[string]string{"github": s.Repo, "npm": s.Package, "path": s.Path, "directory": s.Path, "file": s.Path}[s.Kind]
+	if text == "" {
+		text = s.URL
+	}
+	if s.Kind == "git-subdir" {
+		text += "/" + s.Path
+	}
+	for _, at := range []string{s.Ref, s.SHA, s.Version} {
+		if at != "" {
+			text += "@" + at
+		}
+	}
+	return strings.TrimSpace(s.Kind + " " + text)
+}
+
+// ParseSource reads a source as people write it: a folder, a file, owner/repository, or the address of a repository, with #REF.
+func ParseSource(text, dir string) (Source, error) {
+	text, ref, _ := strings.Cut(text, "#")
+	switch {
+	case text == "":
+		return Source{}, errors.New("give a folder, owner/repository or the address of a repository")
+	case strings.HasPrefix(text, "./"), strings.HasPrefix(text, "../"), text == ".", text == "..", filepath.IsAbs(text):
+		if !filepath.IsAbs(text) {
+			text = filepath.Join(dir, text)
+		}
+		if strings.HasSuffix(text, ".json") {
+			return Source{Kind: "file", Path: filepath.Clean(text)}, nil
+		}
+		return Source{Kind: "directory", Path: filepath.Clean(text)}, nil
+	case strings.HasPrefix(text, "https://") && strings.HasSuffix(text, ".json"):
+		return Source{Kind: "json", URL: text}, nil
+	case strings.Contains(text, "://"), strings.HasPrefix(text, "git@"):
+		return Source{Kind: "git", URL: text, Ref: ref}, checkURL(text)
+	case strings.Count(text, "/") == 1 && !strings.HasPrefix(text, "-"):
+		return Source{Kind: "github", Repo: text, Ref: ref}, nil
+	}
+	return Source{}, fmt.Errorf("%q is no folder (./NAME), no owner/repository and no address of a repository", text)
+}
+
+// checkURL refuses addresses that make git run a program.
+func checkURL(url string) error {
+	for _, scheme := range []string{"https://", "http://", "ssh://", "git@", "file://", "git://"} {
+		if strings.HasPrefix(url, scheme) && len(url) > len(scheme) && !strings.HasPrefix(url[len(scheme):], "-") {
+			return nil
+		}
+	}
+	return fmt.Errorf("%q is no address of a repository by https, ssh or file", url)
+}
+
+// readMarket reads the list of a marketplace in its folder.
+func readMarket(root string) (*Market, error) {
+	for _, name := range marketplaces {
+		file := filepath.Join(root, filepath.FromSlash(name))
+		data, err := readInside(root, file)
+		if err != nil {
+			continue
+		}
+		m, err := parseMarket(data)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", file, err)
+		}
+		m.Root = root
+		return m, nil
+	}
+	return nil, fmt.Errorf("%s is no marketplace: it has no %s", root, marketplaceFile)
+}
+
+func parseMarket(data []byte) (*Market, error) {
+	m := &Market{}
+	if err := json.Unmarshal(data, m); err != nil {
+		return nil, err
+	}
+	if err := CheckName(m.Name); err != nil {
+		return nil, err
+	}
+	if m.Name == Inline || m.Name == byPath || m.Name == byGit {
+		return nil, fmt.Errorf("the name %q is lathe's own", m.Name)
+	}
+	for _, raw := range m.Raw {
+		var e Entry
+		if err := json.Unmarshal(raw, &e); err != nil || CheckName(e.Name) != nil {
+			continue // one bad entry does not take the others away
+		}
+		e.Raw = raw
+		m.Entries = append(m.Entries, e)
+	}
+	return m, nil
+}
+
+// find returns an entry by name.
+func (m *Market) find(name string) (Entry, bool) {
+	for _, e := range m.Entries {
+		if e.Name == name {
+			return e, true
+		}
+	}
+	return Entry{}, false
+}
+
+// resolve makes the relative path of an entry one of the marketplace's folder.
+func (m *Market) resolve(e Entry) (Source, error) {
+	s := e.Source
+	if s.Kind != "path" {
+		return s, nil
+	}
+	if m.Root == "" {
+		return s, fmt.Errorf("the plugin %s lies beside its marketplace, of which only the list was fetched; add the repository instead", e.Name)
+	}
+	rel := s.Path
+	if m.Meta.Root != "" && !strings.HasPrefix(rel, "./") {
+		rel = path.Join(m.Meta.Root, rel)
+	}
+	dir, err := inside(m.Root, filepath.Join(m.Root, filepath.FromSlash(rel)))
+	return Source{Kind: "directory", Path: dir}, err
+}
+
+// components is what counts of an entry as a manifest: all of it, and always its name.
+func (e Entry) components() json.RawMessage {
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(e.Raw, &fields) != nil {
+		return nil
+	}
+	for _, key := range []string{"source", "strict", "category", "tags", "dependencies"} {
+		delete(fields, key)
+	}
+	out, err := json.Marshal(fields)
+	if err != nil {
+		return nil
+	}
+	return out
+}
