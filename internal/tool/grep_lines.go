@@ -75,10 +75,10 @@ func (l *lineSearch) refill(f io.Reader, rest []byte) ([]byte, bool, error) {
 
 // chunk searches whole lines. It reports that enough was found.
 func (l *lineSearch) chunk(buf []byte) (done bool) {
-	l.lowered = l.m.lower(l.lowered, buf)
+	crs := l.m.ends && bytes.IndexByte(buf, '\r') >= 0
 	at := 0 // start of the first line not dealt with
 	for {
-		hit := l.m.next(buf, l.lowered, at)
+		hit := l.m.next(buf, at, crs)
 		if hit < 0 {
 			break
 		}

@@ -17,8 +17,15 @@ type matcher struct {
 	literal   []byte
 	whole     bool // the literal is all of the pattern
 	fold      bool // the literal is in lower case and letters may be in either
+	rare      int  // of a folded literal, where its rarest character is
+	blocks    int  // without a literal: bytes that are searched at once; 0: line by line
+	ends      bool // the pattern asks for the end of a line, which a carriage return hides in a block
 	multiline bool
 }
+
+// backtrackMax is how many bytes times instructions regexp searches in its fast way; a longer text takes several times as long for
+// each byte (maxBacktrackVector in package regexp).
+const backtrackMax = 256 << 10
 
 func newMatcher(pattern string, ignoreCase, multiline bool) (*matcher, error) {
 	flags := "m"
@@ -40,8 +47,46 @@ func newMatcher(pattern string, ignoreCase, multiline bool) (*matcher, error) {
 		lit := required(tree.Simplify())
 		m.literal, m.fold = []byte(lit.text), lit.fold
 		m.whole = lit.whole && !lit.fold
+		m.rare = rarest(m.literal)
+		m.setBlocks(tree)
 	}
 	return m, nil
+}
+
+// setBlocks decides whether a pattern without a literal can be looked for in several lines at once: not where it asks for the begin or end of
+// the text.
+func (m *matcher) setBlocks(tree *syntax.Regexp) {
+	prog, err := syntax.Compile(tree.Simplify())
+	if err != nil || len(m.literal) > 0 || m.multiline {
+		return
+	}
+	for _, in := range prog.Inst {
+		if in.Op == syntax.InstEmptyWidth {
+			if syntax.EmptyOp(in.Arg)&(syntax.EmptyBeginText|syntax.EmptyEndText) != 0 {
+				return
+			}
+			m.ends = m.ends || syntax.EmptyOp(in.Arg)&syntax.EmptyEndLine != 0
+		}
+	}
+	if m.blocks = backtrackMax/len(prog.Inst) - 1; m.blocks < 512 {
+		m.blocks = 0
+	}
+}
+
+// rarest is the position of the character that is least frequent in source code, as far as a table of letters tells.
+func rarest(literal []byte) (at int) {
+	const frequent = " etrnsaoilcdpufmghby_vw.kx(),jqz" // the most frequent first
+	least := -1
+	for i, c := range literal {
+		rank := strings.IndexByte(frequent, c)
+		if rank < 0 {
+			rank = len(frequent)
+		}
+		if rank > least {
+			at, least = i, rank
+		}
+	}
+	return at
 }
 
 // literalOf is a text that every match of an expression holds.
@@ -102,37 +147,96 @@ func literalText(re *syntax.Regexp) literalOf {
 	return literalOf{best, true, false}
 }
 
-// next finds the first line at or after from that may match: where its literal is, or -1. lowered is buf in
-// lower case, for a folded literal.
-func (m *matcher) next(buf, lowered []byte, from int) int {
-	if from >= len(buf) {
+// next finds the first line at or after from, the begin of a line, that may match: a place in it, or -1. crs: buf has carriage returns.
+func (m *matcher) next(buf []byte, from int, crs bool) int {
+	i := -1
+	switch {
+	case from >= len(buf):
 		return -1
-	}
-	if len(m.literal) == 0 {
+	case m.fold && len(m.literal) > 0:
+		i = m.indexFold(buf[from:])
+	case len(m.literal) > 0:
+		i = bytes.Index(buf[from:], m.literal)
+	case m.blocks == 0 || m.ends && crs:
 		return from
+	default:
+		return m.nextBlock(buf, from)
 	}
-	if m.fold {
-		buf = lowered
-	}
-	i := bytes.Index(buf[from:], m.literal)
 	if i < 0 {
 		return -1
 	}
 	return from + i
 }
 
-// lower writes ASCII letters of src in lower case.
-func (m *matcher) lower(dst, src []byte) []byte {
-	if !m.fold || len(m.literal) == 0 {
-		return nil
+// nextBlock finds the first line in which a match begins. A match of one line is also one of the block, or follows one that begins earlier and
+// goes on over the line's end; so no line is left out.
+func (m *matcher) nextBlock(buf []byte, from int) int {
+	for from < len(buf) {
+		end := from + m.blocks
+		if end >= len(buf) {
+			end = len(buf)
+		} else if n := bytes.LastIndexByte(buf[from:end], '\n'); n >= 0 {
+			end = from + n + 1
+		} else {
+			end = lineStop(buf, end)
+		}
+		if loc := m.re.FindIndex(buf[from:end]); loc != nil && from+loc[0] < len(buf) {
+			return from + loc[0]
+		}
+		from = end
 	}
-	dst = append(dst[:0], src...)
-	for i, c := range dst {
-		if 'A' <= c && c <= 'Z' {
-			dst[i] = c + 'a' - 'A'
+	return -1
+}
+
+// foldWindow is how far the search for one case of a letter runs ahead of the other.
+const foldWindow = 4 << 10
+
+// indexFold finds the folded literal.
+func (m *matcher) indexFold(buf []byte) int {
+	small := m.literal[m.rare]
+	for base := m.rare; base < len(buf); base += foldWindow {
+		window := buf[base:min(len(buf), base+foldWindow)]
+		for at := 0; at < len(window); at++ {
+			i := indexCase(window[at:], small)
+			if i < 0 {
+				break
+			}
+			at += i
+			if start := base + at - m.rare; start+len(m.literal) <= len(buf) && m.equalFold(buf[start:]) {
+				return start
+			}
 		}
 	}
-	return dst
+	return -1
+}
+
+// indexCase finds a lower-case character in either case.
+func indexCase(window []byte, small byte) int {
+	i := bytes.IndexByte(window, small)
+	if small < 'a' || small > 'z' {
+		return i
+	}
+	if i >= 0 {
+		window = window[:i]
+	}
+	if j := bytes.IndexByte(window, small-'a'+'A'); j >= 0 {
+		return j
+	}
+	return i
+}
+
+// equalFold reports that text begins with the literal.
+func (m *matcher) equalFold(text []byte) bool {
+	for i, c := range m.literal {
+		d := text[i]
+		if 'A' <= d && d <= 'Z' {
+			d += 'a' - 'A'
+		}
+		if d != c {
+			return false
+		}
+	}
+	return true
 }
 
 // in finds the first match in one line, as [start, end], or nil. at is where the literal was found in it.

@@ -288,7 +288,6 @@ type scanner struct {
 	m       *matcher
 	ctx     context.Context
 	buf     []byte
-	lowered []byte
 	stopped bool // the last file has more than is needed
 }
 
