@@ -76,9 +76,11 @@ func (l *lineSearch) refill(f io.Reader, rest []byte) ([]byte, bool, error) {
 // chunk searches whole lines. It reports that enough was found.
 func (l *lineSearch) chunk(buf []byte) (done bool) {
 	crs := l.m.ends && bytes.IndexByte(buf, '\r') >= 0
+	l.choices.literals = l.m.choices
+	l.choices.reset()
 	at := 0 // start of the first line not dealt with
 	for {
-		hit := l.m.next(buf, at, crs)
+		hit := l.m.next(buf, at, crs, &l.choices)
 		if hit < 0 {
 			break
 		}

@@ -15,11 +15,13 @@ import (
 type matcher struct {
 	re        *regexp.Regexp
 	literal   []byte
-	whole     bool // the literal is all of the pattern
-	fold      bool // the literal is in lower case and letters may be in either
-	rare      int  // of a folded literal, where its rarest character is
-	blocks    int  // without a literal: bytes that are searched at once; 0: line by line
-	ends      bool // the pattern asks for the end of a line, which a carriage return hides in a block
+	whole     bool     // the literal is all of the pattern
+	fold      bool     // the literal is in lower case and letters may be in either
+	rare      int      // of a folded literal, where its rarest character is
+	run       *byteRun // where the literal is short or there is none
+	choices   [][]byte // where there is neither: every match has one of these literals
+	blocks    int      // without a literal: bytes that are searched at once; 0: line by line
+	ends      bool     // the pattern asks for the end of a line, which a carriage return hides in a block
 	multiline bool
 }
 
@@ -48,15 +50,26 @@ func newMatcher(pattern string, ignoreCase, multiline bool) (*matcher, error) {
 		m.literal, m.fold = []byte(lit.text), lit.fold
 		m.whole = lit.whole && !lit.fold
 		m.rare = rarest(m.literal)
-		m.setBlocks(tree)
+		m.setOthers(tree.Simplify())
 	}
 	return m, nil
+}
+
+// setOthers chooses the means of a pattern without a literal that is long enough.
+func (m *matcher) setOthers(tree *syntax.Regexp) {
+	if len(m.literal) < 3 && !m.whole && !m.multiline {
+		m.run = bestRun(tree)
+	}
+	if m.run == nil && len(m.literal) == 0 {
+		m.choices = alternatives(tree)
+	}
+	m.setBlocks(tree)
 }
 
 // setBlocks decides whether a pattern without a literal can be looked for in several lines at once: not where it asks for the begin or end of
 // the text.
 func (m *matcher) setBlocks(tree *syntax.Regexp) {
-	prog, err := syntax.Compile(tree.Simplify())
+	prog, err := syntax.Compile(tree)
 	if err != nil || len(m.literal) > 0 || m.multiline {
 		return
 	}
@@ -148,15 +161,20 @@ func literalText(re *syntax.Regexp) literalOf {
 }
 
 // next finds the first line at or after from, the begin of a line, that may match: a place in it, or -1. crs: buf has carriage returns.
-func (m *matcher) next(buf []byte, from int, crs bool) int {
+// choices has what was found in buf so far.
+func (m *matcher) next(buf []byte, from int, crs bool, choices *choice) int {
 	i := -1
 	switch {
 	case from >= len(buf):
 		return -1
+	case m.run != nil:
+		i = m.run.index(buf[from:])
 	case m.fold && len(m.literal) > 0:
 		i = m.indexFold(buf[from:])
 	case len(m.literal) > 0:
 		i = bytes.Index(buf[from:], m.literal)
+	case m.choices != nil:
+		return choices.next(buf, from)
 	case m.blocks == 0 || m.ends && crs:
 		return from
 	default:

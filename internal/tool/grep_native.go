@@ -288,6 +288,7 @@ type scanner struct {
 	m       *matcher
 	ctx     context.Context
 	buf     []byte
+	choices choice
 	stopped bool // the last file has more than is needed
 }
 
