@@ -87,7 +87,7 @@ var table = func() map[string]row {
 	t["worktree"] = row{[]string{"config", "git", "glob", "permission", "sandbox"}, "a copy of the project is made with git or by hand, as the settings say, and is where permissions hold"}
 	t["subagent"] = row{[]string{"event", "frontmatter", "llm", "permission", "worktree"}, "whom a call of Task may start, and the work of one agent as functions; app opens the sessions"}
 	t["best"] = row{[]string{"eval", "event", "subagent", "worktree"}, "attempts are agents in worktrees, and judges choose; sessions, git and printing are above"}
-	t["team"] = row{[]string{"agent", "eval", "event", "llm", "permission", "permission/call", "subagent", "worktree"}, "tasks, messages and merges are those of agents in worktrees; git and sessions come by way of interfaces"}
+	t["team"] = row{[]string{"agent", "eval", "llm", "permission", "permission/call", "subagent", "worktree"}, "tasks, messages and merges are those of agents in worktrees; git and sessions come by way of interfaces"}
 	t["ruleset"] = row{[]string{"config", "permission", "permission/call", "fuzzy"}, "settings know no rules and rules no settings; what reads one out of the other knows both and nothing else"}
 	t["provider"] = row{[]string{"config", "sandbox", "llm", "llm/hosts", "llm/anthropic", "llm/openai", "llm/google", "llm/converse", "llm/cloud", "keyring"}, "which wire client answers is said by the settings, and the key may come from a command or the keyring"}
 	agent := with(t["agent"].may, "agent")
@@ -122,6 +122,7 @@ var table = func() map[string]row {
 	t["window"] = row{[]string{"agent", "compact", "compact/onlog", "event", "journal", "llm", "permission", "session", "skill/invoke", "tool"}, "compactions are computed in compact; this joins them with the session's log, models and tools"}
 	t["checkpoint"] = row{[]string{"agent", "config", "event", "files/transact", "git", "permission", "session", "snapshot"}, "what is saved before a call follows from its accesses and its place in the conversation; the store knows neither"}
 	t["app"] = row{slices.Sorted(maps.Keys(t)), "the one place that puts the parts together"}
+	t["team/start"] = row{[]string{"agent", "app", "git", "session", "team"}, "a team works in a session, and its boards are a project's; cli and console start it"}
 	t["console"] = row{slices.Sorted(maps.Keys(t)), "what an interactive front end talks to: the session in front, switching, commands, completion; so it knows app and no front end"}
 
 	face := row{[]string{"event", "llm", "session", "term", "fuzzy"}, "a front end declares the few methods it needs, so that it runs on a local session, a remote one or a fake"}

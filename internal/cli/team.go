@@ -1,12 +1,11 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -14,11 +13,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lathe-dev/lathe/internal/app"
-	"github.com/lathe-dev/lathe/internal/event"
-	"github.com/lathe-dev/lathe/internal/git"
 	"github.com/lathe-dev/lathe/internal/permission"
-	"github.com/lathe-dev/lathe/internal/sandbox"
 	"github.com/lathe-dev/lathe/internal/team"
+	"github.com/lathe-dev/lathe/internal/team/start"
 	"github.com/lathe-dev/lathe/internal/term"
 )
 
@@ -27,6 +24,9 @@ type teamFlags struct {
 	workers int
 	check   string
 	json    bool
+	format  string // of the output
+	time    time.Duration
+	joins   bool // it works on a team that another process runs
 }
 
 func teamCommand(p *program, o *Options) *cobra.Command {
@@ -47,7 +47,7 @@ worktrees without asking, unless --permission-mode says otherwise.`,
 		},
 	}
 	t.add(c, o)
-	c.AddCommand(teamResumeCommand(p, o), teamListCommand(p, o), teamShowCommand(p, o))
+	c.AddCommand(teamResumeCommand(p, o), teamJoinCommand(p, o), teamListCommand(p, o), teamShowCommand(p, o))
 	return c
 }
 
@@ -56,50 +56,21 @@ func (t *teamFlags) add(c *cobra.Command, o *Options) {
 	f.IntVar(&t.workers, "workers", team.DefaultWorkers, "the most workers at once, a `number`")
 	f.StringVar(&t.check, "check", "", "the check `command`, instead of the setting eval.command")
 	f.BoolVar(&t.json, "json", false, "print the board as one JSON object at the end")
+	f.StringVar(&t.format, "output-format", "text", "`format` of the output: text, json (the board at the end) or stream-json (also a line for each event)")
+	f.DurationVar(&t.time, "max-time", 0, "end the work after a `duration`, such as 30m; it can go on later")
 	f.IntVar(&o.MaxTurns, "max-turns", 0, "stop each agent after `n` model calls")
 	f.Float64Var(&o.MaxBudget, "max-budget-usd", 0, "stop when `usd` dollars are spent in all")
 	addModelFlags(f, o)
 	addPermissionFlags(f, o)
 }
 
-// teamRepo is the repository of a team.
-type teamRepo struct {
-	*git.Git
-	repo git.Repo
-}
-
-func (r teamRepo) at(path string) (git.Repo, error) {
-	there, ok := git.Find(path)
-	if !ok || there.Root != path {
-		return there, fmt.Errorf("%s is no git worktree any more", path)
-	}
-	return there, nil
-}
-
-func (r teamRepo) Commit(ctx context.Context, path, message string) (int, error) {
-	there, err := r.at(path)
-	if err != nil {
-		return 0, err
-	}
-	return r.Git.Commit(ctx, there, message)
-}
-
-func (r teamRepo) Merge(ctx context.Context, path, branch, message string) ([]string, error) {
-	there, err := r.at(path)
-	if err != nil {
-		return nil, err
-	}
-	return r.Git.Merge(ctx, there, branch, message)
-}
-
-func (r teamRepo) Remove(ctx context.Context, path, branch string) error {
-	return r.RemoveWorktree(ctx, r.repo, path, branch)
-}
-
 // runTeam runs a new team, or goes on with the one of an id.
 func (p *program) runTeam(ctx context.Context, o *Options, t *teamFlags, goal, id string) error {
 	if t.workers < 1 {
 		return usage("give a number from 1 on", "--workers: %d workers are not possible", t.workers)
+	}
+	if !slices.Contains([]string{"text", "json", "stream-json"}, t.format) {
+		return usage("choose text, json or stream-json", "--output-format: there is no format %q", t.format)
 	}
 	if o.Mode == "" && !o.Bypass {
 		o.Mode = string(permission.AcceptEdits)
@@ -112,45 +83,28 @@ func (p *program) runTeam(ctx context.Context, o *Options, t *teamFlags, goal, i
 }
 
 func (p *program) teamWorks(ctx context.Context, inst *app.Instance, t *teamFlags, goal, id string) error {
-	repo, ok := git.Find(inst.Dir())
-	if !ok || repo.Head == "" {
-		return usage("make one with git init and a commit", "lathe team needs a git repository with a commit")
-	}
-	board, s, err := p.openBoard(ctx, inst, repo, goal, id)
+	board, s, err := p.openBoard(ctx, inst, goal, id)
 	if err != nil {
 		return err
 	}
-	sess, err := inst.NewSession(ctx, sessionOfTeam(s))
+	sess, err := inst.NewSession(ctx, t.session(s))
 	if err != nil {
 		return startError(err)
 	}
 	defer sess.Close()
-	if s, err = board.Change(func(s *team.State) error {
-		s.Session, s.Command = sess.ID(), cmp.Or(t.check, s.Command, inst.Extensions().Eval().Command)
-		return nil
-	}); err != nil {
+	var seat start.Seat
+	seat.Take(sess)
+	print := t.printer(p)
+	r, err := seat.Runner(inst, sess, board, start.Options{Workers: t.workers, Check: t.check, Joins: t.joins, Report: print})
+	if err != nil {
 		return err
 	}
-	for _, d := range team.Declarations() {
-		if err := inst.Tools().Add(d); err != nil {
-			return err
-		}
-	}
-	var mu sync.Mutex
-	r := &team.Runner{Board: board, Repo: teamRepo{git.New(sandbox.New()), repo}, Agents: sess.Env().Agents, Check: inst.Extensions().Eval(), Workers: t.workers}
-	r.Check.Command = s.Command
-	r.Report = func(b event.Body, _ team.State) {
-		if n, ok := b.(event.Notice); ok {
-			mu.Lock()
-			defer mu.Unlock()
-			fmt.Fprintln(p.err, "lathe: "+term.EscapeLine(n.Text))
-		}
-	}
-	sess.Env().More, sess.Env().Mail = r.Tools, r.Mail
-	err = r.Run(ctx)
+	limited, end := start.Limited(ctx, t.time)
+	defer end()
+	err = r.Run(limited)
 	s, failed := board.State()
 	if err = errors.Join(err, failed); err == nil || s.Over {
-		failed = p.printTeam(s, t.json)
+		failed = t.end(p, s)
 	}
 	if err = errors.Join(err, failed); err != nil {
 		return &Error{Code: exitFailed, Err: err, Hint: "go on with: lathe team resume " + s.ID, interrupted: ctx.Err() != nil}
@@ -158,43 +112,59 @@ func (p *program) teamWorks(ctx context.Context, inst *app.Instance, t *teamFlag
 	return nil
 }
 
-// sessionOfTeam is the session that the team's agents are below: a new one, or that of a team that goes on.
-func sessionOfTeam(s team.State) app.SessionOptions {
-	if s.Session != "" {
+// printer prints the news: lines for people on stderr, or JSON lines.
+func (t *teamFlags) printer(p *program) func(team.News) {
+	var mu sync.Mutex
+	return func(n team.News) {
+		mu.Lock()
+		defer mu.Unlock()
+		if !t.stream() {
+			fmt.Fprintln(p.err, "lathe: "+term.EscapeLine(n.Text))
+			return
+		}
+		_ = writeJSON(p.out, struct {
+			Type    string `json:"type"`
+			Subtype string `json:"subtype"`
+			team.News
+		}{"system", "team_" + n.Kind, n}) // a reader that left ends the run by its signal
+	}
+}
+
+func (t *teamFlags) stream() bool { return t.format == "stream-json" }
+
+// end prints the board.
+func (t *teamFlags) end(p *program, s team.State) error {
+	if !t.stream() {
+		return p.printTeam(s, t.json || t.format == "json")
+	}
+	return writeJSON(p.out, struct {
+		Type string     `json:"type"`
+		Team team.State `json:"team"`
+	}{"result", s})
+}
+
+// session is the session that the team's agents are below: a new one, or that of a team that goes on.
+func (t *teamFlags) session(s team.State) app.SessionOptions {
+	if s.Session != "" && !t.joins {
 		return app.SessionOptions{Resume: s.Session}
 	}
 	return app.SessionOptions{}
 }
 
-// openBoard makes a team with the worktree of its branch, or finds one.
-func (p *program) openBoard(ctx context.Context, inst *app.Instance, repo git.Repo, goal, id string) (*team.Board, team.State, error) {
+// openBoard makes a team, or finds one.
+func (p *program) openBoard(ctx context.Context, inst *app.Instance, goal, id string) (*team.Board, team.State, error) {
 	if goal == "" {
-		board, s, err := boards(inst).Find(id)
+		board, s, err := start.Boards(inst).Find(id)
 		if err != nil {
 			return nil, s, &Error{Code: exitUsage, Err: err}
 		}
 		return board, s, nil
 	}
-	s := team.State{ID: p.now().UTC().Format("20060102-150405") + "-" + p.uuid()[:4], Goal: goal, Dir: inst.Dir(), Created: p.now().Round(time.Second)}
-	main := repo.Root
-	if repo.Worktree {
-		main = filepath.Dir(repo.CommonDir)
+	board, s, err := start.New(ctx, inst, goal, p.now())
+	if errors.Is(err, start.ErrNoRepository) {
+		return nil, s, usage("make one with git init and a commit", "lathe team needs a git repository with a commit")
 	}
-	w, err := git.New(sandbox.New()).AddWorktree(ctx, repo, filepath.Join(main+".worktrees", "team-"+s.ID), "team-"+s.ID)
-	if err != nil {
-		return nil, s, err
-	}
-	if s.Worktree, err = filepath.EvalSymlinks(w.Path); err != nil {
-		return nil, s, err
-	}
-	s.Branch = w.Branch
-	board, err := boards(inst).New(s)
 	return board, s, err
-}
-
-// boards is the folder of the project's teams.
-func boards(inst *app.Instance) team.Boards {
-	return team.Boards(filepath.Join(inst.Store().ProjectDir(cmp.Or(inst.Config().Paths().Root, inst.Dir())), "teams"))
 }
 
 func (p *program) printTeam(s team.State, asJSON bool) error {
@@ -234,13 +204,27 @@ func teamResumeCommand(p *program, o *Options) *cobra.Command {
 	return c
 }
 
+func teamJoinCommand(p *program, o *Options) *cobra.Command {
+	t := teamFlags{joins: true}
+	c := &cobra.Command{
+		Use: "join [ID]", Short: "Work on the board of a team that another process runs, the newest without an id", Args: cobra.MaximumNArgs(1),
+		Long: "Has workers of this process do tasks of a team, beside those of other processes. If the process that coordinates ends, this one takes over.",
+		RunE: func(c *cobra.Command, args []string) error {
+			o.set = c.Flags().Changed
+			return p.runTeam(c.Context(), o, &t, "", strings.Join(args, ""))
+		},
+	}
+	t.add(c, o)
+	return c
+}
+
 func teamListCommand(p *program, o *Options) *cobra.Command {
 	return &cobra.Command{Use: "list", Short: "List the teams of this project", Args: noArgs, RunE: func(*cobra.Command, []string) error {
 		inst, err := p.instance(o)
 		if err != nil {
 			return err
 		}
-		all, err := boards(inst).List()
+		all, err := start.Boards(inst).List()
 		for _, s := range all {
 			done := 0
 			for _, t := range s.Tasks {
@@ -261,7 +245,7 @@ func teamShowCommand(p *program, o *Options) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		_, s, err := boards(inst).Find(strings.Join(args, ""))
+		_, s, err := start.Boards(inst).Find(strings.Join(args, ""))
 		if err != nil {
 			return errors.Join(&Error{Code: exitUsage, Err: err}, inst.Close())
 		}

@@ -124,6 +124,7 @@ type Workspace interface {
 	History() (snapshot.History, error)                // the states of files on the branch in front
 	Stashes() Stashes
 	Tasks() Tasks
+	Team() Team
 }
 
 // Tasks are the commands in the background and the agents.
@@ -187,7 +188,7 @@ const (
 
 // All lists every command in the order of help, hidden ones too.
 func All() []Command {
-	return slices.Concat(conversationCommands(), sessionCommands(), modelCommands(), ruleCommands(), latheCommands(), settingCommands(), skillCommands(), agentCommands(), []Command{mcpCommand()})
+	return slices.Concat(conversationCommands(), sessionCommands(), modelCommands(), ruleCommands(), latheCommands(), settingCommands(), skillCommands(), agentCommands(), []Command{mcpCommand(), teamCommand()})
 }
 
 // Find returns the command of a name or an alias.

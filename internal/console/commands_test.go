@@ -94,6 +94,17 @@ var exercises = map[string]func(*testing.T, *seat, *place){
 		s.command("agents", "new user/all/inherit mine: Mine")
 		s.shows("agents", "mine", "(user)", "tools: `all`")
 	},
+	"team": func(t *testing.T, s *seat, _ *place) {
+		s.refuses("team", "", "there is no team yet")
+		s.refuses("team", "stop", "no team works")
+		s.refuses("team", "resume", "there is no team")
+		s.refuses("team", "--time soon do it", "is no duration")
+		s.refuses("team", "--workers 0 do it", "is no number of workers")
+		s.refuses("team", "--check 'go test do it", "the quote is not closed")
+		s.refuses("team", "--speed 3 do it", "there is no option --speed")
+		s.refuses("team", "--workers 2", "give the goal")
+		s.refuses("team", "do it", "git repository with a commit")
+	},
 	"skills": func(t *testing.T, s *seat, p *place) {
 		s.shows("skills", "", "no skills")
 		p.write(t, ".lathe/skills/greet/SKILL.md", "---\ndescription: Says hello\nargument-hint: <name>\n---\nGreet $0.")

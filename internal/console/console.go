@@ -96,6 +96,7 @@ type Console struct {
 	titled  bool                   // a title was asked for
 	made    []string               // sessions that were created here
 	logins  map[string]chan string // logins to MCP servers that wait for an address, by server
+	team    teamwork
 }
 
 // waiting is a message that waits for the turn's end.
@@ -169,6 +170,7 @@ func (c *Console) Close() error {
 		return nil
 	}
 	s.Hooks().Ends("prompt_input_exit")
+	c.team.leave(s)
 	err := errors.Join(s.Close(), c.index.Close())
 	c.stop()
 	c.works.Wait()

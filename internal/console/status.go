@@ -152,6 +152,9 @@ func (c *Console) status() event.Status {
 		ContextUsed: seen.used, ContextWindow: model.ContextWindow, CostUSD: seen.costUSD, Usage: seen.usage, CacheHit: seen.hit,
 		Background: s.Env().Background.Running() + s.Env().Agents.Tasks.Running(), Queued: queued, Changed: seen.changed, Todos: seen.todos, Line: line,
 	}
+	if c.team.works() {
+		out.Background++
+	}
 	if next, ok := seen.cache.Next(model.Price, seen.cache.Expires()); ok && seen.model == model.ID {
 		out.Cache = event.CacheCost{Expires: seen.cache.Expires(), Lifetime: next.Lifetime, WarmUSD: next.WarmUSD, ColdUSD: next.ColdUSD}
 	}

@@ -14,6 +14,7 @@ import (
 
 // put makes a session the front and publishes Opened. With again, its own model and mode are restored.
 func (c *Console) put(ctx context.Context, s *app.Session, again bool) {
+	c.team.seat(s)
 	r := replay(s.Log(), c.opts.History == 0)
 	if again {
 		c.restoreChoices(ctx, s, r)
@@ -133,6 +134,7 @@ func (c *Console) leave(s *app.Session) error {
 	if lost > 0 {
 		c.warnBoth(s, "queued messages dropped with their conversation: %d; they are in the prompt history", lost)
 	}
+	c.team.leave(s)
 	return s.Close()
 }
 

@@ -39,6 +39,7 @@ type Request struct {
 	Resume string // the id of an agent to continue, with its context
 
 	Background bool   // its parent does not wait for it
+	Held       bool   // it is never sent to the background
 	ID         string // of its session; empty: Agents sets it
 	Base       string // the commit that its worktree begins at; empty: that of the settings
 

@@ -191,7 +191,7 @@ func (l *Tasks) Detach(call string) bool {
 func (l *Tasks) InFront() []string {
 	var out []string
 	for _, t := range l.all() {
-		if s := t.state(); t.owner.Depth == 0 && s.Working() && !s.Background {
+		if s := t.state(); t.owner.Depth == 0 && !t.request.Held && s.Working() && !s.Background {
 			out = append(out, s.Call)
 		}
 	}
@@ -320,7 +320,7 @@ func (t *task) take() bool {
 func (t *task) detach() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.background || t.status != Waiting && t.status != Running || !t.unlink() {
+	if t.background || t.request.Held || t.status != Waiting && t.status != Running || !t.unlink() {
 		return false
 	}
 	t.background = true

@@ -46,6 +46,8 @@ type Task struct {
 	Status   Status  `json:"status"`
 	Note     string  `json:"note,omitempty"`    // why it failed, or what the worker reports
 	Session  string  `json:"session,omitempty"` // of the worker
+	Main     string  `json:"main,omitempty"`    // the session that the worker's is below
+	Owner    string  `json:"owner,omitempty"`   // the process that has it done
 	Branch   string  `json:"branch,omitempty"`
 	Worktree string  `json:"worktree,omitempty"`
 	Files    int     `json:"files,omitempty"` // changed
@@ -72,6 +74,7 @@ type State struct {
 	Dir         string    `json:"dir"`
 	Session     string    `json:"session"`               // that all agents of the team are below
 	Coordinator string    `json:"coordinator,omitempty"` // its session
+	Main        string    `json:"main,omitempty"`        // the session that the coordinator's is below
 	Branch      string    `json:"branch"`                // that work is merged into
 	Worktree    string    `json:"worktree"`              // of that branch
 	Command     string    `json:"check_command,omitempty"`
@@ -103,6 +106,11 @@ func (s *State) Ready() (out []Task) {
 		}
 	}
 	return out
+}
+
+// Working reports whether a worker is at work, in any process.
+func (s *State) Working() bool {
+	return slices.ContainsFunc(s.Tasks, func(t Task) bool { return t.Status == Working })
 }
 
 // Board is the board of one team on disk. It is safe for several goroutines and processes.

@@ -5,11 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/lathe-dev/lathe/internal/eval"
-	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/subagent"
 	"github.com/lathe-dev/lathe/internal/worktree"
 )
@@ -24,16 +25,28 @@ type Repository interface {
 	Remove(ctx context.Context, worktree, branch string) error
 }
 
-// Runner runs a team.
+// Runner works on the board of a team, as one of several processes that may do so.
 type Runner struct {
 	Board   *Board
 	Repo    Repository
 	Agents  *subagent.Agents
+	Main    string        // the session that all agents of this process are below
 	Check   eval.Settings // runs in a worker's worktree before its work is merged
-	Workers int           // most at once
-	Report  func(event.Body, State)
+	Workers int           // most at once in this process
+	Joins   bool          // it ends when the team is over; else it goes on with a team that was
+	Report  func(News)    // from any goroutine; nil: nobody listens
 
-	mu sync.Mutex // held while the team's branch changes
+	owner  string     // of this process's tasks
+	worked bool       // workers of this process have ended
+	mu     sync.Mutex // held while the team's branch changes
+}
+
+// News is one thing that happened in a team.
+type News struct {
+	Kind    string   `json:"kind"` // "task_begins", "task_ends", "message" or "coordinator"
+	Task    *Task    `json:"task,omitempty"`
+	Message *Message `json:"message,omitempty"`
+	Text    string   `json:"text"` // for people
 }
 
 // Bounds of a team's work.
@@ -42,35 +55,101 @@ const (
 	DefaultWorkers = 3
 )
 
-// Run works on the board until all tasks are done, the coordinator has no more to do, or ctx ends.
-func (r *Runner) Run(ctx context.Context) error {
-	s, err := r.recover()
+// Run works on the board until all tasks are done, the coordinator has no more to do, or ctx ends. One process at a time
+// coordinates, and another one takes over when that ends.
+func (r *Runner) Run(ctx context.Context) (err error) {
+	r.owner = r.Agents.NewID()
+	release, err := r.Board.own(r.owner)
 	if err != nil {
 		return err
 	}
-	prompt := "The goal: " + s.Goal
-	if s.Coordinator != "" {
-		prompt += "\n\nlathe was ended while the team worked, and goes on. The board:\n" + s.list()
-	}
-	for range mostRounds {
-		before := len(s.Ready())
-		if before == 0 || s.Coordinator == "" {
-			if s, err = r.coordinate(ctx, prompt); err != nil {
-				return err
-			}
-		}
-		if len(s.Ready()) == 0 {
-			_, err := r.Board.Change(func(s *State) error { s.Over = true; return nil })
-			return errors.Join(err, r.unfinished())
-		}
-		if s, err = r.work(ctx); err != nil {
+	defer func() { err = errors.Join(err, r.letGo(), release()) }()
+	if !r.Joins {
+		if _, err := r.Board.Change(func(s *State) error { s.Over = false; return nil }); err != nil {
 			return err
 		}
-		prompt = "The workers have ended. The board:\n" + s.list() + "\nThe work of done tasks is merged. " +
-			"Have a failed task or one with a conflict done again with TaskUpdate (status pending; it begins with the merged work, so its prompt should say what to keep), or make other tasks. " +
-			"If nothing is left to do, answer with a summary for the user."
 	}
-	return fmt.Errorf("the coordinator made tasks %d times; go on with: lathe team resume", mostRounds)
+	for rounds := 0; ; {
+		s, err := r.recover()
+		switch {
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case err != nil:
+			return err
+		case s.Over:
+			return r.unfinished()
+		case s.Coordinator != "" && len(s.Ready()) > 0:
+			err = r.work(ctx)
+		case s.Working(): // in another process
+			sleep(ctx)
+		case rounds == mostRounds:
+			return fmt.Errorf("the coordinator made tasks %d times; go on with: lathe team resume", mostRounds)
+		default:
+			var mine bool
+			if mine, err = r.round(ctx); mine {
+				rounds++
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// letGo makes the tasks that are at work in this process pending: their workers go on later, with their context.
+func (r *Runner) letGo() error {
+	_, err := r.Board.Change(func(s *State) error {
+		for i, t := range s.Tasks {
+			if t.Status == Working && t.Owner == r.owner {
+				s.Tasks[i].Status = Pending
+			}
+		}
+		return nil
+	})
+	return err
+}
+
+func sleep(ctx context.Context) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(pollBoard):
+	}
+}
+
+// round has the coordinator think, unless it does so in another process already. A coordinator that leaves nothing to do ends the team.
+func (r *Runner) round(ctx context.Context) (mine bool, err error) {
+	release, mine, err := r.Board.try(coordinatorLock)
+	if err != nil {
+		return false, fmt.Errorf("the board cannot be locked: %w", err)
+	}
+	if !mine {
+		sleep(ctx)
+		return false, nil
+	}
+	defer func() { err = errors.Join(err, release()) }()
+	s, err := r.Board.State()
+	if err != nil || s.Over || s.Working() || s.Coordinator != "" && len(s.Ready()) > 0 { // it changed meanwhile
+		return true, err
+	}
+	if s, err = r.coordinate(ctx, r.ask(s)); err != nil || len(s.Ready()) > 0 {
+		return true, err
+	}
+	_, err = r.Board.Change(func(s *State) error { s.Over = len(s.Ready()) == 0 && !s.Working(); return nil })
+	return true, err
+}
+
+// ask is the coordinator's prompt for the state of the board.
+func (r *Runner) ask(s State) string {
+	goal := "The goal: " + s.Goal
+	switch {
+	case len(s.Tasks) == 0 && s.Coordinator == "":
+		return goal
+	case s.Main != r.Main || !r.worked:
+		return goal + "\n\nlathe was ended while the team worked, and goes on. The board:\n" + s.list()
+	}
+	return "The workers have ended. The board:\n" + s.list() + "\nThe work of done tasks is merged. " +
+		"Have a failed task or one with a conflict done again with TaskUpdate (status pending; it begins with the merged work, so its prompt should say what to keep), or make other tasks. " +
+		"If nothing is left to do, answer with a summary for the user."
 }
 
 // unfinished names the tasks that are not done.
@@ -91,15 +170,19 @@ func (r *Runner) unfinished() error {
 	return nil
 }
 
-// recover makes tasks that were at work when lathe ended pending again; their workers go on with their context.
+// recover makes the tasks of processes that have ended pending again.
 func (r *Runner) recover() (State, error) {
+	s, err := r.Board.State()
+	lost := func(t Task) bool { return t.Status == Working && t.Owner != r.owner && !r.Board.alive(t.Owner) }
+	if err != nil || !slices.ContainsFunc(s.Tasks, lost) {
+		return s, err
+	}
 	return r.Board.Change(func(s *State) error {
 		for i := range s.Tasks {
-			if s.Tasks[i].Status == Working {
+			if lost(s.Tasks[i]) {
 				s.Tasks[i].Status = Pending
 			}
 		}
-		s.Over = false
 		return nil
 	})
 }
@@ -110,11 +193,15 @@ func (r *Runner) coordinate(ctx context.Context, prompt string) (State, error) {
 	if err != nil {
 		return s, err
 	}
+	if s.Main != r.Main { // its conversation is another process's
+		s.Coordinator = ""
+	}
+	r.report(News{Kind: Coordinator, Text: "the coordinator thinks"})
 	prompt += r.mail(Coordinator)
-	req := subagent.Request{Call: callPrefix + Coordinator, Title: "Coordinate", Prompt: prompt, As: coordinatorKind(), Resume: s.Coordinator}
+	req := subagent.Request{Held: true, Call: callPrefix + Coordinator, Title: "Coordinate", Prompt: prompt, As: coordinatorKind(), Resume: s.Coordinator}
 	if s.Coordinator == "" {
 		req.ID = r.Agents.NewID()
-		if s, err = r.Board.Change(func(s *State) error { s.Coordinator = req.ID; return nil }); err != nil {
+		if s, err = r.Board.Change(func(s *State) error { s.Coordinator, s.Main = req.ID, r.Main; return nil }); err != nil {
 			return s, err
 		}
 	}
@@ -137,12 +224,12 @@ func (r *Runner) coordinate(ctx context.Context, prompt string) (State, error) {
 }
 
 // work has workers do the tasks that are ready, and those that become ready, until none is.
-func (r *Runner) work(ctx context.Context) (State, error) {
+func (r *Runner) work(ctx context.Context) error {
 	ended := make(chan error)
 	running := 0
 	var errs []error
 	for {
-		s, err := r.Board.State()
+		s, err := r.recover()
 		if err != nil {
 			errs = append(errs, err)
 		}
@@ -150,37 +237,48 @@ func (r *Runner) work(ctx context.Context) (State, error) {
 			if running >= cmp.Or(r.Workers, DefaultWorkers) || len(errs) > 0 || ctx.Err() != nil {
 				break
 			}
-			if err := r.claim(&t); err != nil {
+			mine, err := r.claim(&t)
+			if err != nil {
 				errs = append(errs, err)
 				break
 			}
-			running++
-			go func() { ended <- r.do(ctx, t) }()
+			if mine {
+				running++
+				go func() { ended <- r.do(ctx, t) }()
+			}
 		}
 		if running == 0 {
-			return s, errors.Join(append(errs, ctx.Err(), r.tidy(ctx))...)
+			return errors.Join(append(errs, r.tidy(ctx))...)
 		}
-		if err := <-ended; err != nil {
-			errs = append(errs, err)
+		select {
+		case err := <-ended:
+			if err != nil {
+				errs = append(errs, err)
+			}
+			running--
+			r.worked = true
+		case <-time.After(pollBoard): // another process may have made a task ready
 		}
-		running--
 	}
 }
 
-// claim takes a task for a worker, whose session is on the board before it begins.
-func (r *Runner) claim(t *Task) error {
-	s, err := r.Board.Update(t.ID, func(on *Task) error {
-		if on.Status != Pending {
-			return fmt.Errorf("task %d is %s already", on.ID, on.Status)
+// claim takes a task for a worker, whose session is on the board before it begins. It is not mine when another process was faster.
+func (r *Runner) claim(t *Task) (mine bool, err error) {
+	_, err = r.Board.Update(t.ID, func(on *Task) error {
+		if mine = on.Status == Pending; !mine {
+			return nil
 		}
-		on.Status, on.Note = Working, ""
+		on.Status, on.Note, on.Owner = Working, "", r.owner
+		if on.Main != r.Main { // the conversation of its worker is another process's
+			on.Session, on.Main = "", r.Main
+		}
 		*t = *on
 		return nil
 	})
-	if err == nil {
-		r.report(event.Notice{Level: "info", Text: fmt.Sprintf("%s begins: %s", t.Worker(), t.Title)}, s)
+	if err == nil && mine {
+		r.report(News{Kind: "task_begins", Task: t, Text: fmt.Sprintf("%s begins: %s", t.Worker(), t.Title)})
 	}
-	return err
+	return mine, err
 }
 
 // do has a worker do a task and merges its work. The error is one of the board; how the task went is on it.
@@ -190,7 +288,7 @@ func (r *Runner) do(ctx context.Context, t Task) error {
 		return err
 	}
 	req := subagent.Request{
-		Call: callPrefix + t.Worker(), Title: t.Title, As: workerKind(), Base: s.Branch, Resume: t.Session,
+		Held: true, Call: callPrefix + t.Worker(), Title: t.Title, As: workerKind(), Base: s.Branch, Resume: t.Session,
 		Prompt: fmt.Sprintf("You are %s of a team. The team's goal: %s\n\nYour task: %s\n%s", t.Worker(), s.Goal, t.Title, t.Prompt) + r.mail(t.Worker()),
 	}
 	if t.Session != "" {
@@ -230,7 +328,9 @@ func (r *Runner) do(ctx context.Context, t Task) error {
 		}
 		return nil
 	})
-	r.report(event.Notice{Level: "info", Text: fmt.Sprintf("%s: %s %s", t.Worker(), status, note)}, s)
+	if on, failed := s.Task(t.ID); failed == nil {
+		r.report(News{Kind: "task_ends", Task: on, Text: fmt.Sprintf("%s: %s %s", t.Worker(), status, note)})
+	}
 	return err
 }
 
@@ -245,7 +345,12 @@ func (r *Runner) deliver(ctx context.Context, s State, t Task, c subagent.Conver
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	files, err := r.Repo.Commit(ctx, t.Worktree, t.Title)
+	release, err := r.Board.wait(ctx, mergeLock)
+	if err != nil {
+		return Failed, err.Error(), 0
+	}
+	defer func() { _ = release() }() // the end of the process lets go of it too
+	files, err = r.Repo.Commit(ctx, t.Worktree, t.Title)
 	if err != nil {
 		return Failed, err.Error(), files
 	}
@@ -262,8 +367,16 @@ func (r *Runner) deliver(ctx context.Context, s State, t Task, c subagent.Conver
 // tidy removes the worktrees whose work is merged. No worker is at work: one that starts a command in the sandbox meanwhile would miss a folder of
 // the repository.
 func (r *Runner) tidy(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	release, err := r.Board.wait(ctx, mergeLock)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = release() }()
 	s, err := r.Board.State()
-	if err != nil || ctx.Err() != nil {
+	if err != nil || s.Working() {
 		return err
 	}
 	for _, t := range s.Tasks {
@@ -302,14 +415,10 @@ func (r *Runner) Mail(owner string) string {
 	return ""
 }
 
-func (r *Runner) report(b event.Body, s ...State) {
-	if r.Report == nil {
-		return
+func (r *Runner) report(n News) {
+	if r.Report != nil {
+		r.Report(n)
 	}
-	if len(s) == 0 {
-		s = []State{{}}
-	}
-	r.Report(b, s[0])
 }
 
 func coordinatorKind() *subagent.Kind {

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/lathe-dev/lathe/internal/agent"
-	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/permission"
 	"github.com/lathe-dev/lathe/internal/permission/call"
@@ -161,6 +160,6 @@ func (r *Runner) send(ctx context.Context, m Message) error {
 	if err := r.Board.Send(m); err != nil {
 		return err
 	}
-	r.report(event.Notice{Level: "info", Text: m.From + " to " + m.To + ": " + m.Text})
+	r.report(News{Kind: "message", Message: &m, Text: m.From + " to " + m.To + ": " + m.Text})
 	return nil
 }
