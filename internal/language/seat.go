@@ -30,6 +30,7 @@ func (f *Folder) Install(s Session, cfg *agent.Config) func() error {
 	f.mu.Lock()
 	f.seats[seat] = true
 	f.mu.Unlock()
+	s.Env.Language = f.pool
 	cfg.AfterTool = append(cfg.AfterTool, agent.AfterTool{Name: "diagnostics", Run: seat.after})
 	return func() error {
 		f.mu.Lock()

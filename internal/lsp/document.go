@@ -48,7 +48,7 @@ func (r *run) touch(path string) error {
 func (r *run) sync(path string) (int, error) {
 	r.syncing.Lock()
 	defer r.syncing.Unlock()
-	now, err := readable(path)
+	now, err := ReadText(path)
 	if err != nil {
 		r.closeDocument(path)
 		if errors.Is(err, fs.ErrNotExist) {

@@ -609,8 +609,8 @@ func (r *run) settle(ctx context.Context) {
 	}
 }
 
-// readable reads a file that a server may get: UTF-8 text that is not large.
-func readable(path string) (string, error) {
+// ReadText reads a file that a server may get: UTF-8 text that is not large.
+func ReadText(path string) (string, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return "", err

@@ -37,6 +37,7 @@ var builtins = []builtin{
 	{multiEditTool, newMultiEdit},
 	{batchTool, newBatch},
 	{openTool, newOpen},
+	{lspTool, newLSP},
 	{toolSearchTool, newToolSearch},
 }
 

@@ -104,6 +104,7 @@ func samples(b *bench) []sample {
 		{"MultiEdit", in{"file_path": "m.txt", "edits": []any{map[string]any{"old_string": "", "new_string": "x"}, map[string]any{"old_string": "x", "new_string": "y"}}}},
 		{"Batch", in{"calls": []any{map[string]any{"tool": "Read", "input": map[string]any{"file_path": "a.txt"}}}}},
 		{"Open", in{"target": "http://contract.test/"}},
+		{"LSP", in{"operation": "definition", "symbol": "one"}},
 		{"NotebookEdit", in{"notebook_path": "n.ipynb", "cell_id": "one", "new_source": "y"}},
 		{"WebFetch", in{"url": pages(b.t) + "/page"}},
 		{"WebSearch", in{"query": "go maps"}},

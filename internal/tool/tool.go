@@ -29,6 +29,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/files"
 	"github.com/lathe-dev/lathe/internal/llm"
+	"github.com/lathe-dev/lathe/internal/lsp"
 	"github.com/lathe-dev/lathe/internal/memory"
 	"github.com/lathe-dev/lathe/internal/permission"
 	"github.com/lathe-dev/lathe/internal/permission/call"
@@ -58,6 +59,8 @@ type Env struct {
 	Ask func(ctx context.Context, system, prompt string) (string, error)
 
 	Runner *sandbox.Runner // starts the children of Bash and Grep; NewEnv makes one
+	// Language has the language servers. Nil: there are none.
+	Language *lsp.Pool
 	// Boundary confines the commands of Bash. Nil: they are not confined.
 	Boundary *boundary.Boundary
 	// Hosts makes the network of the command of a call; hosts in named were approved with it. Nil: hosts that the settings do not
