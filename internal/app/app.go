@@ -93,7 +93,7 @@ type Instance struct {
 	hooks       *hook.Machine
 	slots       *subagent.Slots
 	servers     *mcp.Set
-	code        *language.Folder
+	Code        *language.Folder // language servers
 	trees       *worktree.Maker
 	checkpoints *checkpoint.Folder
 
@@ -122,7 +122,7 @@ func Open(o Options) (*Instance, error) {
 	i.extensions = extension.New(extension.Options{Plugins: plugin.NewSet(i.conf.Load, plugin.Open(i.paths.DataHome, i.runner, i.environ), o.PluginDirs, o.Bare), Config: i.conf.Load, Dir: dir, Bare: o.Bare, NoSkills: o.NoSkills, Skills: o.Skills, Agent: o.Agent, Tools: i.tools, Agents: func() []subagent.Kind { return o.Agents }})
 	i.hooks = i.extensions.Hooks(o.Hooks, o.Boundary, i.runner, i.ChildEnv)
 	i.servers = serverset.New(serverset.Options{Config: i.conf.Load, Dir: dir, Flags: o.Servers, Bare: o.Bare, Keep: !o.NoPersistence, Version: o.Version, Builtin: tool.Names(), Plugins: i.extensions.PluginServers, Runner: i.runner, Boundary: o.Boundary, Environ: i.ChildEnv})
-	i.code = language.New(language.Options{Config: i.conf.Load, Dir: dir, Runner: i.runner, Boundary: o.Boundary, Environ: i.ChildEnv, Version: o.Version})
+	i.Code = language.New(language.Options{Config: i.conf.Load, Dir: dir, Runner: i.runner, Boundary: o.Boundary, Environ: i.ChildEnv, Version: o.Version})
 	i.secrets = sync.OnceValue(func() *event.Values {
 		return event.NewValues(append(i.settings().Secrets(i.environ()), boundary.StoredSecrets(i.paths.Home)...)...)
 	})
@@ -140,7 +140,7 @@ func Open(o Options) (*Instance, error) {
 // Close ends every child process.
 func (i *Instance) Close() error {
 	i.Set.Close()
-	err := errors.Join(i.code.Close(), i.servers.Close())
+	err := errors.Join(i.Code.Close(), i.servers.Close())
 	i.runner.Close()
 	return errors.Join(err, i.checkpoints.Close(), i.logs.Close())
 }

@@ -257,7 +257,7 @@ func (s *Session) newAgent(ctx context.Context, model llm.Model) error {
 		s.output.Hook(&cfg)
 	}
 	s.hooks.Install(&cfg)
-	s.closers = append(s.closers, i.code.Install(language.Session{Env: s.env, Notice: func(text string) { s.publishAgent(event.Notice{Level: "warning", Text: text}) }}, &cfg))
+	s.closers = append(s.closers, i.Code.Install(language.Session{Env: s.env, Notice: func(text string) { s.publishAgent(event.Notice{Level: "warning", Text: text}) }}, &cfg))
 	if s.Log() != nil {
 		s.scoped = prompt.NewScoped(s.contextOptions(model.Info().ID))
 		cfg.AfterTool = append(cfg.AfterTool, attach.Memory(s.scoped, s.Dir))

@@ -37,6 +37,7 @@ Commands:
   hook         list the hooks, try one
   plugin       install, update and make plugins
   mcp          list, add, test and approve MCP servers
+  lsp          list language servers, print diagnostics
   prompt       show what a new session sends before your words
   permission   try permission rules, explain decisions
   sandbox      run a command in the sandbox, see what works here

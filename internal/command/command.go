@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/lsp"
 	"github.com/lathe-dev/lathe/internal/session"
 	"github.com/lathe-dev/lathe/internal/snapshot"
 )
@@ -125,6 +126,7 @@ type Workspace interface {
 	Stashes() Stashes
 	Tasks() Tasks
 	Team() Team
+	Language() *lsp.Pool // the language servers
 }
 
 // Tasks are the commands in the background and the agents.

@@ -65,6 +65,14 @@ func skillCommands() []Command {
 			Run: hooks,
 		},
 		{
+			Name: "lsp", Group: groupLathe, Args: "[restart [name]]", Help: "Show the language servers, or start them anew",
+			Doc: "Each that was started with its state, memory and diagnostics, and those that are installed. docs/lsp.md has more.",
+			Complete: func(_ context.Context, _ Host, typed string) []event.Candidate {
+				return choices(typed, []event.Candidate{{Text: "restart"}})
+			},
+			Run: languageServers,
+		},
+		{
 			Name: "output-style", Group: groupLathe, Args: "[name]", Help: "Choose how the model answers",
 			Doc: "A style is part of the system prompt, so it counts from the next conversation (`/new`). The choice is saved for you in this project.",
 			Complete: func(_ context.Context, h Host, typed string) []event.Candidate {

@@ -11,6 +11,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/command"
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
+	"github.com/lathe-dev/lathe/internal/lsp"
 	"github.com/lathe-dev/lathe/internal/subagent"
 	"github.com/lathe-dev/lathe/internal/tool"
 )
@@ -109,6 +110,8 @@ func state(now tool.BackgroundShell) string {
 type tasks struct{ c *Console }
 
 func (w workspace) Tasks() command.Tasks { return tasks(w) }
+
+func (w workspace) Language() *lsp.Pool { return w.c.inst.Code.Pool() }
 
 // List returns the commands in the background and the agents, also those that a call waits for.
 func (t tasks) List() []command.Task {

@@ -18,6 +18,12 @@ import (
 
 // exercises has one entry for each command: its test in a session with one turn, which edited a.txt.
 var exercises = map[string]func(*testing.T, *seat, *place){
+	"lsp": func(t *testing.T, s *seat, _ *place) {
+		if got := s.command("lsp", "").Text; !strings.Contains(got, "No language server was started") {
+			t.Error(got)
+		}
+		s.refuses("lsp", "restart nothing", "no language server nothing")
+	},
 	"find-sessions": func(t *testing.T, s *seat, _ *place) {
 		if p := s.command("find-sessions", "here change").Pick; len(p.Items) != 1 || p.Search != "find-sessions here" {
 			t.Errorf("%+v", p)

@@ -45,6 +45,7 @@ const (
 	maxFiles    = 2000
 	maxMessage  = 2000 // bytes
 	quietPush   = 30 * time.Millisecond
+	quietUntold = 300 * time.Millisecond // of a server that does not say which version its diagnostics are of
 	pulledFiles = 8 // open documents that are asked about after a change of another
 )
 
@@ -220,11 +221,17 @@ func (r *run) diagnose(ctx context.Context, paths []string) {
 	}
 	for {
 		r.mu.Lock()
-		open := !slices.ContainsFunc(paths, func(p string) bool { return !r.answered(p) })
+		open, wait := true, quietPush
+		for _, p := range paths {
+			open = open && r.answered(p)
+			if f := r.diags[p]; f != nil && f.version == 0 {
+				wait = quietUntold
+			}
+		}
 		news, seen := r.news, r.changes
 		r.mu.Unlock()
 		if open {
-			if r.quiet(ctx, seen) {
+			if r.quiet(ctx, seen, wait) {
 				return
 			}
 			continue
@@ -240,7 +247,7 @@ func (r *run) diagnose(ctx context.Context, paths []string) {
 }
 
 // quiet waits whether more diagnostics follow soon: those of dependants come after those of the file.
-func (r *run) quiet(ctx context.Context, seen int) bool {
+func (r *run) quiet(ctx context.Context, seen int, wait time.Duration) bool {
 	r.mu.Lock()
 	news, now := r.news, r.changes
 	r.mu.Unlock()
@@ -250,7 +257,7 @@ func (r *run) quiet(ctx context.Context, seen int) bool {
 	select {
 	case <-news:
 		return false
-	case <-time.After(quietPush):
+	case <-time.After(wait):
 		return true
 	case <-ctx.Done():
 		return true

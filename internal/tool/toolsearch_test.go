@@ -62,8 +62,7 @@ func TestToolSearchFindsByWordsAndByName(t *testing.T) {
 }
 
 // builtinsDeferred are the tools that are deferred without a setting.
-const builtinsDeferred = "TaskOutput TaskStop EnterPlanMode NotebookEdit WebFetch WebSearch ApplyPatch MultiEdit Batch Open"
-const builtinsDeferred = "TaskOutput TaskStop EnterPlanMode NotebookEdit WebFetch ApplyPatch MultiEdit Batch Open LSP"
+const builtinsDeferred = "TaskOutput TaskStop EnterPlanMode NotebookEdit WebFetch WebSearch ApplyPatch MultiEdit Batch Open LSP"
 
 func TestNothingIsDeferredUnlessItCanBeFound(t *testing.T) {
 	b := newBench(t)
