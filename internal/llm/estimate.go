@@ -74,6 +74,9 @@ func estimateParts(parts []Part) int {
 }
 
 func estimateMedia(m Media) int {
+	if m.MIME == "application/pdf" { // a scanned page has some 100 kB
+		return imageTokens * (1 + len(m.Data)/100_000)
+	}
 	conf, _, err := image.DecodeConfig(bytes.NewReader(m.Data))
 	if err != nil || conf.Width <= 0 || conf.Height <= 0 {
 		return imageTokens

@@ -120,6 +120,23 @@ func NewEngines(env *Env, in GrepInput) (*Engines, error) {
 // Native searches in this process.
 func (e *Engines) Native() (*Hits, error) { return e.s.native(context.Background(), e.m, 0) }
 
+// Late searches in this process with a time limit that passes after the search has looked at it a number of times.
+func (e *Engines) Late(looks int) (*Hits, error) {
+	return e.s.native(&lateContext{context.Background(), &looks}, e.m, 0)
+}
+
+type lateContext struct {
+	context.Context
+	looks *int
+}
+
+func (c *lateContext) Err() error {
+	if *c.looks--; *c.looks < 0 {
+		return context.DeadlineExceeded
+	}
+	return nil
+}
+
 // Rg searches with ripgrep.
 func (e *Engines) Rg(rg string) (*Hits, error) { return e.s.ripgrep(context.Background(), rg) }
 

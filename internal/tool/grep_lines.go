@@ -3,6 +3,7 @@ package tool
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 
 	"github.com/lathe-dev/lathe/internal/files"
@@ -52,10 +53,10 @@ func (l *lineSearch) run(f io.Reader, head []byte, end bool) (fileHits, error) {
 // refill moves the unfinished line to the front of the buffer and reads on, making room for long lines.
 func (l *lineSearch) refill(f io.Reader, rest []byte) ([]byte, bool, error) {
 	if len(rest) >= len(l.scanner.buf)/2 {
-		if len(rest) > multilineMax {
-			return nil, false, errors.New("it has a line that is too long")
+		if len(rest) > longLine {
+			return nil, false, fmt.Errorf("it has a line of more than %s; search it with a program in Bash, such as grep -o", size(longLine))
 		}
-		bigger := make([]byte, 2*len(l.scanner.buf)+len(rest))
+		bigger := make([]byte, 2*len(l.scanner.buf))
 		copy(bigger, rest)
 		l.scanner.buf = bigger
 	} else {

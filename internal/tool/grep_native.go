@@ -25,6 +25,7 @@ const (
 	smallBytes   = 8 << 20  // and their bytes
 	worthwhile   = 10       // times as much, when enough lines will be found in that
 	multilineMax = 32 << 20 // bytes of a file that is searched across lines
+	longLine     = 16 << 20 // bytes of a line
 	chunkSize    = 256 << 10
 )
 
@@ -88,7 +89,8 @@ func (s *search) nativeFile(ctx context.Context, m *matcher) (*hits, error) {
 	if errors.Is(err, errBinary) {
 		return &hits{note: "It is a binary file, which is not searched."}, nil
 	}
-	if err != nil {
+	late := errors.Is(err, context.DeadlineExceeded) // then there are the matches so far
+	if err != nil && !late {
 		return nil, pathError("search", s.start, err)
 	}
 	h := &hits{}
@@ -100,6 +102,9 @@ func (s *search) nativeFile(ctx context.Context, m *matcher) (*hits, error) {
 		h.files = []fileHits{fh}
 	}
 	s.trim(h)
+	if late {
+		return h, err
+	}
 	return h, nil
 }
 
@@ -212,7 +217,7 @@ func (p *pool) one(sc *scanner, j job) {
 	in, release := newPatient(p.ctx, j.f)
 	defer release()
 	fh, err := sc.file(in)
-	if err != nil {
+	if err != nil && (!errors.Is(err, context.DeadlineExceeded) || p.s.empty(fh)) {
 		if !errors.Is(err, errBinary) {
 			p.skip()
 		}

@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -91,14 +92,44 @@ func (c *readCall) pdf(ctx context.Context, file *os.File, info fs.FileInfo) (*a
 		return nil, nil, fmt.Errorf("the PDF has %s; page %d is past its end", count(a.Pages, "page", "pages"), first)
 	}
 	text := pagesText(a, last)
+	scan, err := c.scanned(file, info, a)
+	if err != nil {
+		return nil, nil, err
+	}
+	if scan != nil {
+		text = strings.TrimSuffix(text, noText) + "\n[The pages have no text; the document itself is attached. If you cannot see it, make images of the pages (pdftoppm -png -r 100 in Bash) and Read those.]\n"
+	}
 	summary := fmt.Sprintf("%d of %s", len(a.Text), count(a.Pages, "page", "pages"))
 	r := agent.TextResult(text)
+	r.Parts = append(r.Parts, scan...)
 	r.Title = c.env.Rel(c.path.Lexical)
 	r.View = event.TextView{Text: text, Language: "text", Summary: summary}
 	r.Meta = map[string]any{"type": "pdf", "file": map[string]any{
 		"filePath": c.path.Lexical, "originalSize": info.Size(), "totalPages": a.Pages, "count": len(a.Text),
 	}}
 	return r, &Seen{State: StateOf(info, [sha256.Size]byte{})}, nil
+}
+
+// noText is the note on pages without text.
+const noText = "\n[The pages have no text; they may be scans. Make images of them (pdftoppm -png -r 100 in Bash) and Read those.]\n"
+
+// The largest document that is given to the model as it is: providers take 100 pages, and the request must stay within their limits.
+const (
+	scanPages = 20
+	scanBytes = 8 << 20
+)
+
+// scanned is a small document whose pages have no text, for a model that can look at it. It was read by the child, so that it is a PDF that can be
+// opened; its bytes are not interpreted here.
+func (c *readCall) scanned(file *os.File, info fs.FileInfo, a *document.Answer) ([]llm.Part, error) {
+	if len(a.Text) == 0 || a.Pages > scanPages || info.Size() > scanBytes || slices.ContainsFunc(a.Text, func(p document.Page) bool { return p.Text != "" }) {
+		return nil, nil
+	}
+	data := make([]byte, info.Size())
+	if _, err := file.ReadAt(data, 0); err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	return []llm.Part{llm.Media{MIME: "application/pdf", Data: data, Name: c.env.Rel(c.path.Lexical)}}, nil
 }
 
 // pagesText writes pages with their numbers, and how to go on. last is the last page asked for, 0 for all.
@@ -120,7 +151,7 @@ func pagesText(a *document.Answer, last int) string {
 		fmt.Fprintf(&b, "\n[Pages to %d of %d. To go on: pages=\"%d-%d\".]\n", shown, a.Pages, shown+1, last)
 	}
 	if empty {
-		b.WriteString("\n[The pages have no text; they may be scans. Make images of them (pdftoppm -png -r 100 in Bash) and Read those.]\n")
+		b.WriteString(noText)
 	}
 	return b.String()
 }

@@ -71,6 +71,32 @@ func TestReadShowsThePagesOfAPDF(t *testing.T) {
 	b.fails("Read", in{"file_path": "cut.pdf"}, "damaged", "pdftotext")
 }
 
+func TestAPDFWithoutTextIsAttachedForTheModelToSee(t *testing.T) {
+	b := newBench(t)
+	data, err := os.ReadFile("testdata/three-pages.pdf")
+	if err != nil {
+		t.Fatal(err)
+	}
+	scan := bytes.ReplaceAll(data, []byte("Tj"), []byte("  ")) // the same without the operator that shows text
+	if bytes.Equal(scan, data) {
+		t.Fatal("the file shows its text in another way")
+	}
+	b.put("scan.pdf", string(scan))
+	r, err := b.call("Read", in{"file_path": "scan.pdf"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	media, ok := r.Parts[len(r.Parts)-1].(llm.Media)
+	if !ok || media.MIME != "application/pdf" || !bytes.Equal(media.Data, scan) {
+		t.Errorf("no document: %T", r.Parts[len(r.Parts)-1])
+	}
+	wantIn(t, text(r), "the document itself is attached", "pdftoppm")
+	b.put("text.pdf", string(data))
+	if r, err = b.call("Read", in{"file_path": "text.pdf"}); err != nil || len(r.Parts) != 1 {
+		t.Errorf("%d parts, %v", len(r.Parts), err)
+	}
+}
+
 func notebookWith(cells ...map[string]any) string {
 	data, err := json.MarshalIndent(map[string]any{"cells": cells, "metadata": map[string]any{}, "nbformat": 4, "nbformat_minor": 5}, "", " ")
 	if err != nil {

@@ -93,7 +93,11 @@ func (e *Env) fetch(ctx context.Context, in fetchInput) (*agent.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := agent.TextResult(marked(p, shown))
+	given := marked(p, shown)
+	if at := e.Web.Overview(ctx, p); at != "" && p.Status < 400 {
+		given += fmt.Sprintf("[This site has an overview for models: %s]\n", at)
+	}
+	r := agent.TextResult(given)
 	r.IsError = p.Status >= 400
 	r.Title = in.URL
 	r.View = event.TextView{Text: shown, Language: "markdown", Summary: fmt.Sprintf("%d %s, %s", p.Status, http.StatusText(p.Status), size(int64(len(p.Body))))}

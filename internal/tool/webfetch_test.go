@@ -62,6 +62,30 @@ func TestWebFetchReturnsAPageMarkedAsForeign(t *testing.T) {
 	}
 }
 
+func TestWebFetchNamesTheOverviewOfASite(t *testing.T) {
+	kind := "text/plain; charset=utf-8"
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/", "/deep":
+			w.Header().Set("Content-Type", "text/html")
+			fmt.Fprint(w, "<p>welcome</p>")
+		case "/llms.txt":
+			w.Header().Set("Content-Type", kind)
+			fmt.Fprint(w, "# Docs")
+		}
+	}))
+	t.Cleanup(srv.Close)
+	b := newBench(t)
+	wantIn(t, b.must("WebFetch", in{"url": srv.URL}), "overview for models: "+srv.URL+"/llms.txt]")
+	if got := b.must("WebFetch", in{"url": srv.URL + "/deep"}); strings.Contains(got, "overview") {
+		t.Errorf("%s", got)
+	}
+	kind = "text/html" // a page that stands for all that are missing
+	if got := newBench(t).must("WebFetch", in{"url": srv.URL + "/"}); strings.Contains(got, "overview") {
+		t.Errorf("%s", got)
+	}
+}
+
 func TestWebFetchHasTheSmallModelAnswerAPrompt(t *testing.T) {
 	b, at := newBench(t), pages(t)
 	b.env.Ask = func(_ context.Context, system, prompt string) (string, error) {

@@ -54,6 +54,25 @@ type Page struct {
 	Cached   bool
 }
 
+// overviewTime is how long a site may take to answer whether it has an overview.
+const overviewTime = 3 * time.Second
+
+// Overview is the address of the overview for models (llms.txt) of the site whose first page p is; empty where there is none. It is looked
+// for on the host that was asked, under the rules of Fetch, and kept for a while like a page.
+func (f *Fetcher) Overview(ctx context.Context, p *Page) string {
+	u, err := url.Parse(p.URL)
+	if err != nil || u.Path != "" && u.Path != "/" || u.RawQuery != "" {
+		return ""
+	}
+	ctx, cancel := context.WithTimeout(ctx, overviewTime)
+	defer cancel()
+	there, err := f.Fetch(ctx, u.JoinPath("/llms.txt").String())
+	if err != nil || there.Status != http.StatusOK || there.Redirect != "" || !strings.HasPrefix(there.Type, "text/") || there.Type == "text/html" {
+		return ""
+	}
+	return there.URL
+}
+
 // Fetcher fetches pages. It is safe for concurrent use; the zero value is ready.
 type Fetcher struct {
 	// Resolve returns the addresses of a name. Nil: the system's resolver.
