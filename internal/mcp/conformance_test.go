@@ -27,7 +27,7 @@ const conformanceVersion = "0.1.16"
 // conformance are the suite's scenarios for clients. A reason says why one is not passed.
 var conformance = map[string]string{
 	"initialize": "", "tools_call": "", "sse-retry": "",
-	"elicitation-sep1034-client-defaults":       "lathe does not answer elicitations yet",
+	"elicitation-sep1034-client-defaults":       "",
 	"auth/metadata-default":                     "",
 	"auth/metadata-var1":                        "",
 	"auth/metadata-var2":                        "",
@@ -69,9 +69,18 @@ func TestTheOfficialConformanceSuitePasses(t *testing.T) {
 				t.Skip(reason)
 			}
 			t.Parallel()
-			out, err := suite.command(t, []string{"TEST_MCP_SERVER=conformance"}, "client", "--command", os.Args[0], "--scenario", name, "--timeout", "60000", "-o", t.TempDir()).CombinedOutput()
-			if err != nil || !strings.Contains(string(out), "0 failed") || strings.Contains(string(out), "WARNING") {
-				t.Errorf("%v\n%s", err, out)
+			tries := 1
+			if name == "sse-retry" {
+				tries = 3 // the suite measures time, which a busy machine spoils
+			}
+			for ; ; tries-- {
+				out, err := suite.command(t, []string{"TEST_MCP_SERVER=conformance"}, "client", "--command", os.Args[0], "--scenario", name, "--timeout", "60000", "-o", t.TempDir()).CombinedOutput()
+				if err == nil && strings.Contains(string(out), "0 failed, 0 warnings") {
+					return
+				}
+				if tries == 1 {
+					t.Fatalf("%v\n%s", err, out)
+				}
 			}
 		})
 	}
@@ -80,8 +89,7 @@ func TestTheOfficialConformanceSuitePasses(t *testing.T) {
 // npm is an installed program of the npm registry.
 type npm struct{ node, script string }
 
-// npmProgram finds a package in LATHE_NPM, a folder in which it was installed, or installs it into a folder of the user's cache, and skips the test
-// where that cannot be done.
+// npmProgram finds a package in LATHE_NPM, a folder in which it was installed, and skips the test where it is not.
 func npmProgram(t *testing.T, name, version, script string) npm {
 	t.Helper()
 	dir := os.Getenv("LATHE_NPM")
@@ -188,6 +196,9 @@ func conformanceCalls(ctx context.Context, set *mcp.Set, view *mcp.View) error {
 func callAll(ctx context.Context, view *mcp.View) error {
 	sent, found := view.Tools(200_000, func(string) bool { return false })
 	for _, tool := range append(sent, found...) {
+		if !strings.HasPrefix(tool.Spec().Name, mcp.Prefix) {
+			continue // one of lathe's
+		}
 		if err := callOnce(ctx, tool); err != nil {
 			return err
 		}
@@ -249,4 +260,4 @@ func conformanceEntry(url, scenario, dir string) (map[string]any, error) {
 }
 
 // conformanceSeat is a session whose user accepts what a server asks.
-func conformanceSeat() mcp.Seat { return mcp.Seat{Waits: true} }
+func conformanceSeat() mcp.Seat { return mcp.Seat{Waits: true, Ask: agreeable} }
