@@ -8,7 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/lathe-dev/lathe/internal/agent"
 	"github.com/lathe-dev/lathe/internal/approved"
+	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/mcp"
 	"github.com/lathe-dev/lathe/internal/mcp/client"
 	"github.com/lathe-dev/lathe/internal/mcp/entry"
@@ -60,4 +62,38 @@ func BenchmarkTwentyKnownServers(b *testing.B) {
 		_ = s.Close()
 	}
 	b.ReportMetric(800, "tools")
+}
+
+// BenchmarkCall is a call of a tool over standard input and output, to a server that answers at once. What the pipes and the server need is in it.
+func BenchmarkCall(b *testing.B) {
+	text, err := json.Marshal(map[string]any{"mcpServers": map[string]any{"quick": self("hostile")}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	runner := sandbox.New()
+	defer runner.Close()
+	dir := b.TempDir()
+	set := mcp.New(mcp.Options{
+		Places: func() entry.Places { return entry.Places{Flags: []string{string(text)}, Strict: true, Lookup: os.LookupEnv} },
+		Root:   dir, Dir: dir, Runner: runner, Environ: os.Environ,
+	})
+	defer set.Close()
+	view := set.Join(mcp.Seat{Waits: true})
+	if _, err := view.Hook().Run(b.Context()); err != nil {
+		b.Fatal(err)
+	}
+	sent, found := view.Tools(200_000, func(string) bool { return false })
+	tools := append(append([]agent.Tool{}, sent...), found...)
+	if len(tools) != 1 {
+		b.Fatal(len(tools), set.Status())
+	}
+	for b.Loop() {
+		plan, err := tools[0].Prepare(b.Context(), llm.ToolCall{ID: "toolu_1", Name: tools[0].Spec().Name, Input: json.RawMessage("{}")})
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, err := plan.Run(b.Context()); err != nil {
+			b.Fatal(err)
+		}
+	}
 }

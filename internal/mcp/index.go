@@ -68,19 +68,21 @@ func (v *server) readIndex(data []byte) bool {
 	if rest, ok := bytes.CutPrefix(data, []byte(indexResources)); ok {
 		v.resources, data = true, rest
 	}
+	all := make([]listed, bytes.Count(data, []byte("\n"))) // one allocation for all
+	v.listed = make([]*listed, 0, len(all))
 	for line := range bytes.Lines(data) {
-		field := bytes.SplitN(bytes.TrimSuffix(line, []byte("\n")), []byte("\t"), 4)
-		if len(field) != 4 {
+		quoted, rest, ok1 := bytes.Cut(bytes.TrimSuffix(line, []byte("\n")), []byte("\t"))
+		described, rest, ok2 := bytes.Cut(rest, []byte("\t"))
+		flags, schema, ok3 := bytes.Cut(rest, []byte("\t"))
+		name, err1 := strconv.Unquote(string(quoted))
+		about, err2 := strconv.Unquote(string(described))
+		if !ok1 || !ok2 || !ok3 || err1 != nil || err2 != nil || len(v.listed) == len(all) {
 			return false
 		}
-		name, err1 := strconv.Unquote(string(field[0]))
-		about, err2 := strconv.Unquote(string(field[1]))
-		if err1 != nil || err2 != nil {
-			return false
-		}
-		l := &listed{server: v, tool: client.Tool{Name: name}, spec: llm.ToolSpec{Name: ToolName(v.entry.Name, name), Description: about, Schema: field[3]}}
+		l := &all[len(v.listed)]
+		*l = listed{server: v, tool: client.Tool{Name: name}, spec: llm.ToolSpec{Name: ToolName(v.entry.Name, name), Description: about, Schema: schema}}
 		destroys := true
-		claim, task := strings.CutSuffix(string(field[2]), ",task")
+		claim, task := strings.CutSuffix(string(flags), ",task")
 		if task {
 			l.tool.Execution = &client.Execution{TaskSupport: "required"}
 		}

@@ -104,6 +104,10 @@ func (w *View) Tools(window int, removed func(name string) bool) (sent, found []
 	extra := w.resourceTools(removed)
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if len(w.tools) == 0 {
+		w.tools = make(map[use]agent.Tool, len(all))
+	}
+	found = make([]agent.Tool, 0, len(all)+len(extra))
 	if !w.begun {
 		w.first = map[string]bool{}
 		for _, l := range all {
