@@ -74,8 +74,10 @@ func BenchmarkCall(b *testing.B) {
 	defer runner.Close()
 	dir := b.TempDir()
 	set := mcp.New(mcp.Options{
-		Places: func() entry.Places { return entry.Places{Flags: []string{string(text)}, Strict: true, Lookup: os.LookupEnv} },
-		Root:   dir, Dir: dir, Runner: runner, Environ: os.Environ,
+		Places: func() entry.Places {
+			return entry.Places{Flags: []string{string(text)}, Strict: true, Lookup: os.LookupEnv}
+		},
+		Root: dir, Dir: dir, Runner: runner, Environ: os.Environ,
 	})
 	defer set.Close()
 	view := set.Join(mcp.Seat{Waits: true})
