@@ -46,7 +46,7 @@ const (
 	maxMessage  = 2000 // bytes
 	quietPush   = 30 * time.Millisecond
 	quietUntold = 300 * time.Millisecond // of a server that does not say which version its diagnostics are of
-	pulledFiles = 8 // open documents that are asked about after a change of another
+	pulledFiles = 8                      // open documents that are asked about after a change of another
 )
 
 // fileDiagnostics are those of one file.
