@@ -38,6 +38,15 @@ func addThinking(m *ModelInfo, host string, reasons bool) {
 		return
 	}
 	m.Thinking = ThinkingAdaptive
+	if strings.HasPrefix(id, "grok-") { // xAI, "Reasoning": the others refuse the parameter
+		switch {
+		case strings.HasPrefix(id, "grok-4.3"):
+			m.Efforts = effortOrder[:3]
+		case strings.HasPrefix(id, "grok-3-mini"):
+			m.Efforts = []Effort{"low", "high"}
+		}
+		return
+	}
 	if host == "openai" || strings.HasPrefix(m.ID, "openai/") || strings.HasPrefix(id, "gpt-") {
 		m.Efforts = openAIEfforts(id)
 	} else if host == "openrouter" || strings.HasPrefix(id, "gemini-") {

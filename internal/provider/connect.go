@@ -29,6 +29,9 @@ func (all *Set) Model(ctx context.Context, id string) (llm.Model, error) {
 	case Small:
 		return all.SmallModel(ctx)
 	}
+	if strings.HasPrefix(id, scriptedPrefix) {
+		return all.scripted(ctx, id)
+	}
 	name, model, err := all.Choose(id)
 	if err != nil {
 		return nil, err
@@ -103,9 +106,12 @@ func (all *Set) SmallModel(ctx context.Context) (llm.Model, error) {
 	if id != "" && id != Small {
 		return all.Model(ctx, id)
 	}
-	name, _, err := all.Choose(all.o.Settings().Model)
+	name, model, err := all.Choose(all.o.Settings().Model)
 	if err != nil {
 		return nil, err
+	}
+	if strings.HasPrefix(model, scriptedPrefix) {
+		return all.scripted(ctx, model)
 	}
 	set := all.Provider(name)
 	h, known := hostOf(name)

@@ -47,6 +47,7 @@ type Set struct {
 	mu        sync.Mutex
 	http      *http.Client
 	providers map[string]llm.Provider
+	scripts   map[string]script
 }
 
 // New returns a Set. It connects to nothing.
@@ -63,6 +64,7 @@ func (all *Set) Forget() {
 func (all *Set) Close() {
 	all.mu.Lock()
 	defer all.mu.Unlock()
+	all.closeScripts()
 	if all.http != nil {
 		all.http.CloseIdleConnections()
 	}
@@ -90,6 +92,9 @@ func (noKey) Error() string {
 // removed only if the provider's address is its own host: a gateway has models with such names.
 func (all *Set) Choose(id string) (provider, model string, err error) {
 	s := all.o.Settings()
+	if strings.HasPrefix(id, scriptedPrefix) {
+		return strings.TrimSuffix(scriptedPrefix, ":"), id, nil
+	}
 	if name, rest, ok := strings.Cut(id, "/"); ok && rest != "" && all.means(name, id) {
 		if ownHost(name, all.Provider(name)) {
 			return name, rest, nil

@@ -346,3 +346,18 @@ func BenchmarkBody(b *testing.B) {
 		})
 	}
 }
+
+func TestGrokGetsTheEffortsThatItTakes(t *testing.T) {
+	for _, row := range []struct{ model, effort, want string }{
+		{"grok-4.3", "off", `"reasoning_effort":"none"`},
+		{"grok-4.3", "max", `"reasoning_effort":"high"`},
+		{"grok-3-mini", "medium", `"reasoning_effort":"low"`},
+		{"grok-4", "high", ""},
+	} {
+		m := newModel(t, Config{ProviderName: "xai", BaseURL: "https://api.x.ai/v1"}, row.model)
+		body := string(m.body(&llm.Request{Effort: llm.Effort(row.effort), Messages: []llm.Message{llm.UserText("x")}}).Bytes())
+		if row.want != "" && !strings.Contains(body, row.want) || row.want == "" && strings.Contains(body, "effort") {
+			t.Errorf("%s %s: %s", row.model, row.effort, body)
+		}
+	}
+}

@@ -132,6 +132,8 @@ func effort(info *llm.ModelInfo, want llm.Effort) string {
 	}
 	id := info.ID[strings.LastIndexByte(info.ID, '/')+1:]
 	switch {
+	case strings.HasPrefix(id, "grok-4.3"):
+		return "none"
 	case strings.Contains(id, "-codex"), strings.Contains(id, "-pro"), !strings.HasPrefix(id, "gpt-5"):
 		return string(info.Efforts[0]) // these always think
 	case strings.HasPrefix(id, "gpt-5."):
