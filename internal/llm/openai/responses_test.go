@@ -248,7 +248,11 @@ func checkRecorded(t *testing.T, path, body string) {
 			text += c.Text
 		}
 		if it.Type == "function_call" {
-			if calls++; calls > len(ready) || string(ready[calls-1].Input) != string(llm.AppendCanonical(nil, json.RawMessage(it.Arguments))) || ready[calls-1].ID != it.CallID {
+			args, _, err := argumentsOf(it.Arguments)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if calls++; calls > len(ready) || string(ready[calls-1].Input) != string(llm.AppendCanonical(nil, args)) || ready[calls-1].ID != it.CallID {
 				t.Errorf("%s: call %s is not among %+v", path, raw, ready)
 			}
 		}
