@@ -170,7 +170,7 @@ func TestASubagentHasNoMoreThanItsParent(t *testing.T) {
 	if child.Interactive() {
 		t.Error("a subagent of a run without anybody asks")
 	}
-	if got := child.Tools(); !slices.Equal(got, []string{"Read", "Glob", "Grep"}) {
+	if got := child.Tools(); !slices.Equal(got, []string{"Read", "Glob", "Grep", "LSP"}) {
 		t.Errorf("an explorer has %q", got)
 	}
 	for name, o := range map[string]app.SessionOptions{

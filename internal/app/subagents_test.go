@@ -217,7 +217,7 @@ func TestAKindFromAFileHasOnlyItsTools(t *testing.T) {
 		after("I could not.", llmtest.Text("Done.")),
 	))
 	p.write(t, ".claude/agents/team/reviewer.md", "---\nname: reviewer\ndescription: Reviews changes\ntools: Read, Grep\nmaxTurns: 2\n---\nYou review code.\n")
-	p.write(t, ".claude/agents/broken.md", "---\nname: broken\ndescription: x\nhooks: {}\n---\nx\n")
+	p.write(t, ".claude/agents/broken.md", "---\nname: broken\ndescription: x\npermissionMode: nonsense\n---\nx\n")
 	inst := p.open(t, func(o *app.Options) { o.Mode = permission.Bypass })
 	s := newSession(t, inst, app.SessionOptions{})
 	if end, err := s.Prompt(t.Context(), llm.UserText("go")); err != nil || end.Reason != event.EndCompleted {
@@ -231,7 +231,7 @@ func TestAKindFromAFileHasOnlyItsTools(t *testing.T) {
 	if len(r) != 2 || !strings.HasPrefix(resultText(r[0]), "I could not.") || !strings.Contains(resultText(r[1]), `no agent "broken"`) {
 		t.Errorf("%+v", r)
 	}
-	if notes := inst.Extensions().Agents.Catalog().Notes; len(notes) != 1 || !strings.Contains(notes[0], "hooks is not supported yet") {
+	if notes := inst.Extensions().Agents.Catalog().Notes; len(notes) != 1 || !strings.Contains(notes[0], "there is no mode") {
 		t.Errorf("%q", notes)
 	}
 	theirOneCallFailed(t, inst, s.ID())

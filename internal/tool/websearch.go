@@ -64,7 +64,7 @@ func newWebSearch(env *Env) agent.Tool {
 			return nil, err
 		}
 		return &agent.Plan{
-			Accesses: accesses, Title: in.Query, Parallel: true,
+			Accesses: accesses, Title: in.Query,
 			Run: func(ctx context.Context) (*agent.Result, error) { return env.searchWeb(ctx, engine, in) },
 		}, nil
 	})
