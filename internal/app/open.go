@@ -171,7 +171,7 @@ func (s *Session) setUp(ctx context.Context, model llm.Model) (err error) {
 	}); err != nil {
 		return err
 	}
-	s.closers, s.notes = append(s.closers, s.hooks.Close), append(s.notes, i.hooks.Notes()...)
+	s.closers, s.notes = append(s.closers, s.hooks.Close), slices.Concat(s.notes, i.hooks.Notes(), i.extensions.Plugins.Notes())
 	s.env.Dir.Moved, s.Workspace.Added = s.hooks.DirChanged, s.hooks.DirectoryAdded
 	s.approver = approval.New(approval.Config{
 		Hooks: s.hooks, Authority: s.Authority, Journal: s.Journal, Workspace: s.Workspace, Interactive: s.interactive,

@@ -23,7 +23,7 @@ import (
 func pluginCommand(p *program, o *Options) *cobra.Command {
 	c := &cobra.Command{
 		Use: "plugin", Short: "Plugins: install, update and make them", RunE: needCommand,
-		Long: `A plugin is a folder that brings commands, agents, skills, hooks, MCP and LSP servers, tools, output styles and programs.
+		Long: `A plugin is a folder that brings commands, agents, skills, hooks, MCP servers, tools, output styles and programs.
 Nothing of it runs before you have seen what it may do and agreed. See docs/plugins.md.`,
 	}
 	c.AddCommand(pluginListCommand(p, o), pluginInstallCommand(p, o), pluginUpdateCommand(p, o), pluginRemoveCommand(p, o), pluginSwitchCommand(p, o, true), pluginSwitchCommand(p, o, false),

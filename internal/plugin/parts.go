@@ -51,7 +51,7 @@ func pathList(raw json.RawMessage) ([]string, error) {
 	return list, nil
 }
 
-// Commands, Agents, Skills, Styles and Tools are the folders and files of those parts.
+// Commands are its folders and files of commands.
 func (p *Plugin) Commands() []string { return first(p.paths(p.Manifest.Commands, "commands", false)) }
 
 // Agents are its folders and files of agents.

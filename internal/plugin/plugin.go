@@ -1,4 +1,4 @@
-// Package plugin reads, installs and updates plugins: folders that bring commands, agents, skills, hooks, MCP and LSP servers, output styles,
+// Package plugin reads, installs and updates plugins: folders that bring commands, agents, skills, hooks, MCP servers, output styles,
 // tools and programs, in the form of Claude Code's (https://code.claude.com/docs/en/plugins-reference).
 //
 // The words: the id of a plugin is name@marketplace; a marketplace is a list of plugins, a file marketplace.json in a folder or repository; a
@@ -199,8 +199,7 @@ func (p *Plugin) placeholders(escape func(string) string) *strings.Replacer {
 
 // Variables are those that the plugin's programs get.
 func (p *Plugin) Variables() map[string]string {
-	out := map[string]string{"CLAUDE_PLUGIN_ROOT": p.Root, "CLAUDE_PLUGIN_DATA": p.Data, "LATHE_PLUGIN_ROOT": p.Root, "LATHE_PLUGIN_DATA": p.Data}
-	return out
+	return map[string]string{"CLAUDE_PLUGIN_ROOT": p.Root, "CLAUDE_PLUGIN_DATA": p.Data, "LATHE_PLUGIN_ROOT": p.Root, "LATHE_PLUGIN_DATA": p.Data}
 }
 
 // dataName is the name of a plugin's data folder.

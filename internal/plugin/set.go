@@ -79,7 +79,9 @@ func (s *Set) Enabled() []*Plugin {
 
 // Notes are warnings about plugins that cannot be used.
 func (s *Set) Notes() []string {
-	s.Enabled()
+	if s.Enabled(); s == nil {
+		return nil
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.notes)
