@@ -7,6 +7,7 @@ import (
 
 	"github.com/lathe-dev/lathe/internal/customtool"
 	"github.com/lathe-dev/lathe/internal/hook"
+	"github.com/lathe-dev/lathe/internal/lsp"
 	"github.com/lathe-dev/lathe/internal/plugin"
 	"github.com/lathe-dev/lathe/internal/skill"
 	"github.com/lathe-dev/lathe/internal/subagent"
@@ -69,6 +70,22 @@ func (f *Folder) PluginServers() map[string]json.RawMessage {
 		servers, _ := p.Servers()
 		for name, raw := range servers {
 			out[serverName(p, name)] = raw
+		}
+	}
+	return out
+}
+
+// PluginLanguages are the language servers of plugins: the server s of the plugin p is p:s. An entry that cannot be read is left out.
+func (f *Folder) PluginLanguages() map[string]lsp.Definition {
+	out := map[string]lsp.Definition{}
+	for _, p := range f.o.Plugins.Enabled() {
+		servers, _ := p.LSP()
+		for name, raw := range servers {
+			var d lsp.Definition
+			if json.Unmarshal(raw, &d) == nil {
+				d.Plugin = p.ID
+				out[p.Name()+":"+name] = d
+			}
 		}
 	}
 	return out

@@ -22,7 +22,7 @@ func (p *Plugin) Report() (lines, notes []string) {
 	for _, part := range []struct {
 		says string
 		list func() (map[string]json.RawMessage, []string)
-	}{{"starts the MCP server", p.Servers}, {"names a language server that lathe does not start,", p.LSP}, {"names a process that lathe does not start,", p.Processes}} {
+	}{{"starts the MCP server", p.Servers}, {"starts the language server", p.LSP}, {"names a process that lathe does not start,", p.Processes}} {
 		all, bad := part.list()
 		notes = append(notes, bad...)
 		for _, name := range slices.Sorted(maps.Keys(all)) {
