@@ -171,7 +171,7 @@ func (r *pluginRun) agree(yes bool, question string) error {
 	return nil
 }
 
-// describe prints what a plugin brings and may do.
+// describe prints the parts of a plugin, and the difference from the installed one.
 func (r *pluginRun) describe(c *plugin.Candidate) {
 	m := c.Manifest
 	fmt.Fprintf(r.p.out, "%s %s\n", term.EscapeLine(c.ID), term.EscapeLine(strings.TrimSpace(m.Version+"  "+m.Description)))

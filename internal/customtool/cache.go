@@ -103,7 +103,7 @@ func (c *cache) forgetFailures() {
 			c.changed = true
 		}
 	}
-	_ = c.save() // a cache: what cannot be written is asked again
+	_ = c.save() // a cache: programs whose descriptions cannot be kept are asked again
 }
 
 // save replaces the file, if anything changed.

@@ -41,7 +41,7 @@ func placeAt(t *testing.T, home string) *place {
 	return p
 }
 
-// put writes a shell script as a tool. describe is what it prints for --describe, run the rest.
+// put writes a shell script as a tool. describe is its output for --describe, run the rest of the script.
 func (p *place) put(name, describe, run string) string {
 	dir := filepath.Join(p.home, ".config", "lathe", "tools")
 	if err := os.MkdirAll(dir, 0o700); err != nil {

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Validate checks the plugin or the marketplace in a folder, without running anything. The lines say what it brings.
+// Validate checks the plugin or the marketplace in a folder, without running anything. The lines list its parts.
 func Validate(dir string) (lines, faults []string) {
 	if m, err := readMarket(dir); err == nil {
 		return validateMarket(m)

@@ -32,7 +32,7 @@ const (
 type fetcher struct {
 	runner  *sandbox.Runner
 	environ func() []string
-	temp    string // the folder for what is on its way
+	temp    string // the folder for unfinished fetches
 }
 
 // fetched is a source in a folder of its own, which drop removes.
@@ -119,7 +119,7 @@ func (f *fetcher) clone(ctx context.Context, url string, s Source, sub string) (
 	return fetched{dir: root, commit: commit, drop: drop}, err
 }
 
-// git runs git with the user's credentials, and without what a repository or a prompt could do.
+// git runs git with the user's credentials, and without the repository's programs and without prompts.
 func (f *fetcher) git(ctx context.Context, dir string, args ...string) (string, error) {
 	return f.program(ctx, dir, append([]string{"git", "-c", "core.hooksPath=/dev/null", "-c", "protocol.ext.allow=never", "-c", "core.fsmonitor=false", "-c", "advice.detachedHead=false", "-c", "submodule.recurse=false"}, args...))
 }

@@ -187,7 +187,7 @@ func (m *Market) resolve(e Entry) (Source, error) {
 	return Source{Kind: "directory", Path: dir}, err
 }
 
-// components is what counts of an entry as a manifest: all of it, and always its name.
+// components are the fields of an entry that complete the manifest.
 func (e Entry) components() json.RawMessage {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(e.Raw, &fields) != nil {

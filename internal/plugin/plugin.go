@@ -6,7 +6,7 @@
 //
 // Promises:
 //
-//   - Nothing of a plugin runs before the user has seen what it may do and agreed; an update shows its difference first.
+//   - Nothing of a plugin runs before the user has seen its report and agreed; an update shows its difference first.
 //   - An installed plugin is a copy of one commit or content. It changes only by an update.
 //   - No path of a plugin leads out of its folder.
 //   - Where no plugin is enabled, a start reads nothing for them.
@@ -64,7 +64,7 @@ type Option struct {
 type Plugin struct {
 	ID       string // name@marketplace
 	Root     string // its folder
-	Data     string // the folder for what it keeps; made when it is needed
+	Data     string // the folder for its own files; made when it is needed
 	Manifest Manifest
 	Options  map[string]string // the user's values
 }

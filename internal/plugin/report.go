@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Report lists what a plugin brings and may do, a line each, what runs by itself first: foreign text.
+// Report lists the parts of a plugin, a line each, those that run by themselves first: foreign text.
 func (p *Plugin) Report() (lines, notes []string) {
 	hooks, bad := p.Hooks()
 	notes = append(notes, bad...)

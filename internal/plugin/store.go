@@ -116,7 +116,7 @@ type Candidate struct {
 	from string
 }
 
-// Drop removes what was fetched. It may be called after Install too.
+// Drop removes the fetched files. It may be called after Install too.
 func (c *Candidate) Drop() { c.drop() }
 
 // Fetch brings a plugin, by its id, by its name where one marketplace has it, or by its folder or repository. extra are the marketplaces of the
@@ -190,7 +190,7 @@ func (s *Store) candidate(ctx context.Context, src Source, e *Entry, market stri
 	return c, nil
 }
 
-// compare copies what was fetched beside the installed plugins, and sets the difference.
+// compare copies the fetched plugin beside the installed ones, and sets the difference.
 func (s *Store) compare(c *Candidate, market string) error {
 	if market == "" {
 		market = byPath
