@@ -42,19 +42,21 @@ func (f *Folder) Install(s Session, cfg *agent.Config) func() error {
 
 // after adds the diagnostics that an edit brought to its result, and late ones to any.
 func (s *Seat) after(ctx context.Context, c llm.ToolCall, r *agent.Result) (agent.Verdict, error) {
-	text := ""
-
-	switch c.Name {
-	case "Edit", "Write", "ApplyPatch":
-		if !r.IsError {
-			text = s.view.Edited(ctx, s.files(written(r.Meta)))
+	var text string
+	switch paths := written(r.Meta); c.Name {
+	case "Edit", "Write", "ApplyPatch", "LSP":
+		if len(paths) > 0 && !r.IsError {
+			text = s.view.Edited(ctx, s.files(paths))
 			break
 		}
 		text = s.view.Late()
 	case "Read":
 		s.touch(c.Input)
-		fallthrough
+		text = s.view.Late()
+	case "Glob", "Grep", "TodoWrite":
+		text = s.view.Late()
 	default:
+		s.folder.pool.CommandRan()
 		text = s.view.Late()
 	}
 	if text != "" {

@@ -183,7 +183,11 @@ func TestAServerThatMisbehavesHoldsNothingUp(t *testing.T) {
 	for _, mode := range []string{"dies at once", "never starts", "slow", "dies", "floods", "odd places", "old versions", "prints", "answers wrongly", "answers others", "good"} {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
-			p, f := misbehaving(t, mode, quick)
+			p, f := misbehaving(t, mode, quick, func(_ *lsp.Options, s *lsp.Settings) {
+				if mode == "floods" {
+					s.RequestMs = 30_000 // it answers behind its flood
+				}
+			})
 			seat := p.Seat(filepath.Clean)
 			for i := range 3 {
 				write(t, f.Path, strings.Repeat("line\n", i+1))

@@ -118,6 +118,22 @@ func TestABrokenEditIsReportedAndItsMendingIsNot(t *testing.T) {
 	}
 }
 
+func TestAFileThatACommandMakesIsKnownToTheServer(t *testing.T) {
+	p := newPool(t, with("gopls", needGopls(t)))
+	dir := project(t, "go.mod", "module example.com/x\n\ngo 1.24\n", "a.go", "package x\n\nvar three = Sum(1, 2)\n")
+	seat := p.Seat(filepath.Clean)
+	a := lsp.File{Path: filepath.Join(dir, "a.go"), Root: dir}
+	if got := seat.Edited(t.Context(), []lsp.File{a}); !strings.Contains(got, "undefined: Sum") {
+		t.Fatalf("without Sum: %q", got)
+	}
+	write(t, filepath.Join(dir, "b.go"), "package x\n\nfunc Sum(a, b int) int { return a + b }\n")
+	p.CommandRan()
+	q := lsp.Query{Operation: lsp.GoToDefinition, File: a, Line: 3, Column: 13}
+	if got, err := p.Ask(t.Context(), q); err != nil || len(got.Places) != 1 || filepath.Base(got.Places[0].Path) != "b.go" {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
 func BenchmarkEditWithGopls(b *testing.B) {
 	p := newPool(b, with("gopls", needGopls(b)))
 	dir := project(b, "go.mod", "module example.com/x\n\ngo 1.24\n", "a.go", "package x\n\nfunc Sum(a, b int) int { return a + b }\n", "b.go", "package x\n\nvar three = Sum(1, 2)\n")

@@ -136,6 +136,7 @@ func (p *Pool) able(ctx context.Context, f File, o Operation) (*run, error) {
 			failed = fmt.Errorf("the language server %s has no %s", s.name(), o)
 			continue
 		}
+		r.catchUp()
 		if _, err := r.sync(f.Path); err != nil && o != WorkspaceSymbol {
 			failed = err
 			continue

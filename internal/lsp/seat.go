@@ -91,6 +91,7 @@ func (r *run) update(ctx context.Context, paths []string) {
 		}
 		return
 	}
+	r.catchUp()
 	var open []string
 	for _, p := range paths {
 		if _, err := r.sync(p); err == nil {

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/lathe-dev/lathe/internal/mcp/rpc"
@@ -106,6 +107,7 @@ func (s *server) launch(r *run, wait time.Duration) {
 	}
 	if err == nil {
 		s.reopen(r)
+		s.p.background(r.remember)
 		r.mark(nil)
 		err = r.attend()
 	}
@@ -214,6 +216,10 @@ type run struct {
 	ready chan struct{} // closed when it is ready or failed; err says which
 	err   error
 	over  chan struct{} // closed when the process is gone
+
+	outdated atomic.Bool // files may have changed on disk
+	scanning sync.Mutex  // of disk
+	disk     map[string]stamp
 
 	syncing sync.Mutex // held while a document is changed: notifications go in the order of versions
 
