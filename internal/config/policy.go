@@ -59,6 +59,7 @@ var projectRules = []struct {
 	{held, "lsp.servers.**"}, // they run programs
 	{held, "lsp.enabled"},
 	{free, "lsp.**"},
+	{free, "formatters.timeoutMs"},
 	{free, "subagents.**"},
 	{held, "agent"}, // it takes the place of the system prompt
 	{held, "bash.shell"},

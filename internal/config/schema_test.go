@@ -139,7 +139,7 @@ func TestWhatAProjectMaySetAtOnceIsThisAndNoMore(t *testing.T) {
 		"permissions.ask", "permissions.deny", "permissions.disableBypassPermissionsMode", "permissions.disableAutoMode", "disabledMcpjsonServers", "outputStyle", "language",
 		"theme", "prefersReducedMotion", "autoCompactEnabled", "compactionThreshold", "includeGitInstructions", "subagents.model", "subagents.maxConcurrent",
 		"exploreCache.enabled", "exploreCache.maxEntries", "exploreCache.directoryTtlMs",
-		"lsp.warnings", "lsp.waitMs", "lsp.startMs", "lsp.requestMs", "lsp.idleMinutes", "lsp.maxMemoryMB", "bash.defaultTimeoutMs", "bash.maxTimeoutMs",
+		"lsp.warnings", "lsp.waitMs", "lsp.startMs", "lsp.requestMs", "lsp.idleMinutes", "lsp.maxMemoryMB", "formatters.timeoutMs", "bash.defaultTimeoutMs", "bash.maxTimeoutMs",
 		"bash.maxOutputLength", "bash.backgroundWaitMs", "stream.stallTimeoutMs", "stream.maxRetries", "stream.retryBaseMs", "stream.maxRetryWaitMs",
 	}
 	if d := cmp.Diff(want, got); d != "" {

@@ -3,7 +3,8 @@ package language
 import (
 	"context"
 	"encoding/json"
-	"path/filepath"
+	"slices"
+	"sync"
 
 	"github.com/lathe-dev/lathe/internal/agent"
 	"github.com/lathe-dev/lathe/internal/llm"
@@ -22,15 +23,21 @@ type Seat struct {
 	o      Session
 	folder *Folder
 	view   *lsp.Seat
+
+	snapshot func(context.Context, *agent.Plan) (func(), error) // of the agent; may be nil
+
+	mu   sync.Mutex
+	step []lsp.File // edited since the last step began
 }
 
 // Install adds the session to the folder, and the hooks to its agent. The function it returns takes it out again.
 func (f *Folder) Install(s Session, cfg *agent.Config) func() error {
-	seat := &Seat{o: s, folder: f, view: f.pool.Seat(s.Env.Rel)}
+	seat := &Seat{o: s, folder: f, view: f.pool.Seat(s.Env.Rel), snapshot: cfg.Snapshot}
 	f.mu.Lock()
 	f.seats[seat] = true
 	f.mu.Unlock()
 	s.Env.Language = f.pool
+	cfg.BeforeStep = append(cfg.BeforeStep, agent.BeforeStep{Name: "formatters", Run: seat.format})
 	cfg.AfterTool = append(cfg.AfterTool, agent.AfterTool{Name: "diagnostics", Run: seat.after})
 	return func() error {
 		f.mu.Lock()
@@ -46,7 +53,9 @@ func (s *Seat) after(ctx context.Context, c llm.ToolCall, r *agent.Result) (agen
 	switch paths := written(r.Meta); c.Name {
 	case "Edit", "Write", "ApplyPatch", "LSP":
 		if len(paths) > 0 && !r.IsError {
-			text = s.view.Edited(ctx, s.files(paths))
+			list := s.files(paths)
+			s.edited(list)
+			text = s.view.Edited(ctx, slices.DeleteFunc(slices.Clone(list), func(f lsp.File) bool { return !s.folder.pool.Covers(f.Path) }))
 			break
 		}
 		text = s.view.Late()
@@ -82,9 +91,6 @@ func written(meta map[string]any) (out []string) {
 // files resolves paths of the session; those outside of its working folders are left out.
 func (s *Seat) files(paths []string) (out []lsp.File) {
 	for _, path := range paths {
-		if !s.folder.pool.Covers(path) {
-			continue
-		}
 		p, err := s.o.Env.Roots.Resolve(path, s.o.Env.Dir.Get())
 		if err == nil && p.Root != nil && !p.Root.ReadOnly {
 			out = append(out, lsp.File{Path: p.Real, Root: p.Root.Path})
@@ -98,7 +104,7 @@ func (s *Seat) touch(input json.RawMessage) {
 	var in struct {
 		Path string `json:"file_path"`
 	}
-	if json.Unmarshal(input, &in) != nil || filepath.Ext(in.Path) == "" {
+	if json.Unmarshal(input, &in) != nil || !s.folder.pool.Covers(in.Path) {
 		return
 	}
 	for _, f := range s.files([]string{in.Path}) {

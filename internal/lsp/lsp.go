@@ -208,6 +208,9 @@ var ErrNoServer = errors.New("no language server")
 
 func ms(n int) time.Duration { return time.Duration(n) * time.Millisecond }
 
+// Within reports whether path is dir or below it.
+func Within(path, dir string) bool { return within(path, dir) }
+
 // within reports whether path is dir or below it.
 func within(path, dir string) bool {
 	return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, string(filepath.Separator))+string(filepath.Separator))
