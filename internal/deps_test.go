@@ -123,7 +123,7 @@ var table = func() map[string]row {
 	t["window"] = row{[]string{"agent", "compact", "compact/onlog", "event", "journal", "llm", "permission", "session", "skill/invoke", "tool"}, "compactions are computed in compact; this joins them with the session's log, models and tools"}
 	t["checkpoint"] = row{[]string{"agent", "config", "event", "files/transact", "git", "permission", "session", "snapshot"}, "what is saved before a call follows from its accesses and its place in the conversation; the store knows neither"}
 	t["app"] = row{slices.Sorted(maps.Keys(t)), "the one place that puts the parts together"}
-	t["team/start"] = row{[]string{"agent", "app", "git", "session", "team"}, "a team works in a session, and its boards are a project's; cli and console start it"}
+	t["team/start"] = row{[]string{"agent", "app", "git", "hook", "session", "team"}, "a team works in a session, and its boards are a project's; cli and console start it"}
 	t["console"] = row{slices.Sorted(maps.Keys(t)), "what an interactive front end talks to: the session in front, switching, commands, completion; so it knows app and no front end"}
 
 	face := row{[]string{"event", "llm", "session", "term", "fuzzy"}, "a front end declares the few methods it needs, so that it runs on a local session, a remote one or a fake"}

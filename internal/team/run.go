@@ -36,6 +36,9 @@ type Runner struct {
 	Joins   bool          // it ends when the team is over; else it goes on with a team that was
 	Report  func(News)    // from any goroutine; nil: nobody listens
 
+	// Created and Completed may refuse a new task, and that a task counts as done; nil refuses nothing.
+	Created, Completed func(context.Context, Task) error
+
 	owner  string     // of this process's tasks
 	worked bool       // workers of this process have ended
 	mu     sync.Mutex // held while the team's branch changes
@@ -342,6 +345,11 @@ func (r *Runner) deliver(ctx context.Context, s State, t Task, c subagent.Conver
 	}
 	if check != nil && check.NotRun != "" {
 		return Failed, "the check did not run: " + check.NotRun, 0
+	}
+	if r.Completed != nil {
+		if err := r.Completed(ctx, t); err != nil {
+			return Failed, err.Error(), 0
+		}
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()

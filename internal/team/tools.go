@@ -47,7 +47,13 @@ func (r *Runner) Tools(owner string) []agent.Tool {
 			if me != Coordinator {
 				return "", errors.New("only the coordinator makes tasks; send it a message")
 			}
-			t, err := r.Board.Create(Task{Title: in.Title, Prompt: in.Prompt, After: in.After})
+			t := Task{Title: in.Title, Prompt: in.Prompt, After: in.After}
+			if r.Created != nil {
+				if err := r.Created(ctx, t); err != nil {
+					return "", err
+				}
+			}
+			t, err := r.Board.Create(t)
 			return fmt.Sprintf("Task %d: %s", t.ID, t.Title), err
 		}),
 		tool("TaskUpdate", updateSchema, "Changes a task of the team's board: a worker adds a note to its own, the coordinator also has one done again (pending), or cancels it.", func(_ context.Context, in updateInput) (string, error) {

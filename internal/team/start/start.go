@@ -7,12 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strconv"
 	"sync/atomic"
 	"time"
 
 	"github.com/lathe-dev/lathe/internal/agent"
 	"github.com/lathe-dev/lathe/internal/app"
 	"github.com/lathe-dev/lathe/internal/git"
+	"github.com/lathe-dev/lathe/internal/hook"
 	"github.com/lathe-dev/lathe/internal/session"
 	"github.com/lathe-dev/lathe/internal/team"
 )
@@ -116,6 +118,15 @@ func (seat *Seat) Runner(inst *app.Instance, s *app.Session, board *team.Board, 
 		Workers: o.Workers, Joins: o.Joins, Report: o.Report,
 	}
 	r.Check.Command = state.Command
+	entry := func(t team.Task) hook.Task {
+		out := hook.Task{Subject: t.Title, Description: t.Prompt, Team: state.ID}
+		if t.ID > 0 {
+			out.ID, out.Teammate = strconv.Itoa(t.ID), t.Worker()
+		}
+		return out
+	}
+	r.Created = func(ctx context.Context, t team.Task) error { return s.Hooks().TaskCreated(ctx, entry(t)) }
+	r.Completed = func(ctx context.Context, t team.Task) error { return s.Hooks().TaskCompleted(ctx, entry(t)) }
 	seat.now.Store(r)
 	return r, nil
 }
