@@ -45,7 +45,7 @@ func New(ctx context.Context, inst *app.Instance, goal string, now time.Time) (*
 		return nil, team.State{}, err
 	}
 	id := session.NewID()
-	s := team.State{ID: now.UTC().Format("20060102-150405") + "-" + id[len(id)-4:], Goal: goal, Dir: inst.Dir(), Created: now.Round(time.Second)}
+	s := team.State{ID: now.UTC().Format("20060102-150405") + "-" + id[len(id)-4:], Goal: goal, Dir: inst.Dir(), Created: now}
 	main := repo.Root
 	if repo.Worktree {
 		main = filepath.Dir(repo.CommonDir)
