@@ -142,7 +142,7 @@ func (e *edit) compute(text *files.Text) error {
 	case e.old == e.new:
 		return errors.New("old_string and new_string differ only in line ends, which Edit keeps as they are; use Bash (dos2unix, sed) to convert them")
 	case len(e.regions) == 0:
-		return notFound(e.path.Lexical, text.View, e.old)
+		return e.missed(text.View)
 	case len(e.regions) > 1 && !e.in.ReplaceAll:
 		return e.ambiguous(text.View)
 	}
@@ -156,6 +156,19 @@ func (e *edit) compute(text *files.Text) error {
 	}
 	e.diff, e.hunks = diffRegions(e.path.Lexical, text.View, e.regions, e.new)
 	return nil
+}
+
+// missed explains that the text is not there. Where the model itself has changed the file since it was read, its own edit may be the reason.
+func (e *edit) missed(view string) error {
+	err := notFound(e.path.Lexical, view, e.old)
+	if seen, ok := e.env.Reads.Get(e.path.Real); e.rebased || ok && seen.Written {
+		const again = "write old_string as the file is now, or put edits that touch the same lines into one"
+		if e.rebased {
+			return fmt.Errorf("an earlier edit of the same step has changed the text that this one names: %s. %w", again, err)
+		}
+		return fmt.Errorf("%w\nYou have changed this file yourself since you read it: if that was here, %s.", err, again)
+	}
+	return err
 }
 
 // asViewed writes the model's text the way the view has it: in a file with CRLF line ends they are \n.

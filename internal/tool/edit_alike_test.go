@@ -3,6 +3,8 @@ package tool_test
 import (
 	"strings"
 	"testing"
+
+	"github.com/lathe-dev/lathe/internal/agent"
 )
 
 func TestEditTakesATextThatIsAlikeInOnePlace(t *testing.T) {
@@ -107,4 +109,33 @@ func FuzzEdit(f *testing.F) {
 			t.Fatalf("it failed (%v) and changed the file", err)
 		}
 	})
+}
+
+func TestEditsOfOneStepThatOverlapNameTheNextMove(t *testing.T) {
+	b := newBench(t)
+	b.put("a.txt", "one\ntwo\nthree\n")
+	b.read("a.txt")
+	var plans []*agent.Plan
+	for _, e := range []in{
+		{"file_path": "a.txt", "old_string": "one\ntwo", "new_string": "1\n2"},
+		{"file_path": "a.txt", "old_string": "two\nthree", "new_string": "2\n3"},
+	} {
+		plan, err := b.prepare("Edit", e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(plan.Close)
+		plans = append(plans, plan)
+	}
+	if _, err := plans[0].Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	_, err := plans[1].Run(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "an earlier edit of the same step has changed the text") || !strings.Contains(err.Error(), "put edits that touch the same lines into one") {
+		t.Errorf("%v", err)
+	}
+	b.fails("Edit", in{"file_path": "a.txt", "old_string": "two\nthree", "new_string": "x"}, "You have changed this file yourself", "as the file is now")
+	if got := b.content("a.txt"); got != "1\n2\nthree\n" {
+		t.Errorf("%q", got)
+	}
 }
