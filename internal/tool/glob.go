@@ -86,7 +86,7 @@ func (t *globber) prepare(ctx context.Context, _ llm.ToolCall, in globInput) (*a
 	}
 	folder, pattern := splitGlob(in.Path, in.Pattern)
 	if _, err := glob.Compile("**/" + pattern); err != nil { // find may widen it so
-		return nil, fmt.Errorf("the pattern %.200q is malformed: %w", in.Pattern, err)
+		return nil, fmt.Errorf("the pattern %.200q is malformed: %w; a literal [ or { needs a backslash", in.Pattern, err)
 	}
 	start, err := t.env.searchFolder(ctx, folder)
 	if err != nil {

@@ -163,7 +163,7 @@ func literalText(re *syntax.Regexp) literalOf {
 // next finds the first line at or after from, the begin of a line, that may match: a place in it, or -1. crs: buf has carriage returns.
 // choices has what was found in buf so far.
 func (m *matcher) next(buf []byte, from int, crs bool, choices *choice) int {
-	i := -1
+	var i int
 	switch {
 	case from >= len(buf):
 		return -1

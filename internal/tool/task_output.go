@@ -82,7 +82,7 @@ func newTaskOutput(env *Env) agent.Tool {
 		var filter *regexp.Regexp
 		if in.Filter != "" {
 			if filter, err = regexp.Compile(in.Filter); err != nil {
-				return nil, fmt.Errorf("filter is no regular expression: %w", err)
+				return nil, fmt.Errorf("filter is no regular expression: %w; escape literal brackets and braces with a backslash, or leave filter out", err)
 			}
 		}
 		return &agent.Plan{

@@ -275,9 +275,9 @@ func pathAccess(kind permission.Kind, path string, at call.Place) ([]permission.
 func pathError(what string, p files.Path, err error) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("cannot %s %s: it does not exist", what, p.Lexical)
+		return fmt.Errorf("cannot %s %s: it does not exist; look for it with Glob", what, p.Lexical)
 	case errors.Is(err, fs.ErrPermission):
-		return fmt.Errorf("cannot %s %s: permission denied by the file system", what, p.Lexical)
+		return fmt.Errorf("cannot %s %s: permission denied by the file system; ask the user for access, or use another file", what, p.Lexical)
 	}
 	return fmt.Errorf("cannot %s %s: %w", what, p.Lexical, err)
 }
