@@ -276,3 +276,12 @@ func (o Options) resolve() (Options, environment, Paths, error) {
 	}
 	return o, env, paths, nil
 }
+
+// ManagedFiles are the paths of a file of the administrator's, one beside each managed-settings.json of the machine.
+func (c *Config) ManagedFiles(name string) []string {
+	out := make([]string, len(c.opts.ManagedPaths))
+	for i, path := range c.opts.ManagedPaths {
+		out[i] = filepath.Join(filepath.Dir(path), name)
+	}
+	return out
+}

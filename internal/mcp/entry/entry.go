@@ -29,6 +29,7 @@ type Scope string
 
 // The scopes, the strongest first.
 const (
+	Managed  Scope = "managed" // the administrator's managed-mcp.json, beside which nothing counts
 	Flag     Scope = "flag"    // --mcp-config, or a host over the control protocol
 	Local    Scope = "local"   // the user's, for one project
 	Project  Scope = "project" // .mcp.json
@@ -139,6 +140,7 @@ func Timeout(ms int, otherwise time.Duration) time.Duration {
 
 // Places are where entries are looked for.
 type Places struct {
+	Managed    []string                          // the administrator's files; where one is there, it has all servers
 	ClaudeJSON string                            // the path of Claude Code's state file; empty: not read
 	Dirs       []string                          // the folders that name the project there
 	ProjectDir string                            // that may have .mcp.json; empty: not read
@@ -156,6 +158,12 @@ type Places struct {
 // Read returns all entries, those of the strongest scope first, and the faults of those that are left out. Several may have one name: Choose.
 // An error is that of a flag.
 func Read(p Places) (entries []Entry, faults []string, err error) {
+	if entries, faults, found, err := p.readManaged(); found || err != nil {
+		if err != nil {
+			return nil, nil, err
+		}
+		return p.Policy.Apply(entries, faults)
+	}
 	for _, f := range p.Flags {
 		raw, file, err := flagText(p.Dir, f)
 		if err != nil {
@@ -204,6 +212,30 @@ func Read(p Places) (entries []Entry, faults []string, err error) {
 		}
 	}
 	return p.Policy.Apply(entries, faults)
+}
+
+// readManaged reads the administrator's files. The faults name the servers of the command line, which have no effect then. A file that cannot be read is an
+// error: the policy must not be lost.
+func (p *Places) readManaged() (entries []Entry, faults []string, found bool, err error) {
+	for _, file := range p.Managed {
+		data, err := readBounded(file)
+		if errors.Is(err, os.ErrNotExist) {
+			continue
+		}
+		var doc map[string]json.RawMessage
+		if err == nil {
+			err = json.Unmarshal(data, &doc)
+		}
+		if err != nil {
+			return nil, nil, true, fmt.Errorf("the administrator's MCP servers cannot be read: %s: %w; ask them to mend the file", file, err)
+		}
+		more, bad := p.parse(data, Managed, file)
+		entries, faults, found = append(more, entries...), append(faults, bad...), true // the later file is the stronger
+	}
+	if found && len(p.Flags) > 0 {
+		faults = append(faults, "the servers of --mcp-config are left out: the administrator of this machine allows only those of managed-mcp.json")
+	}
+	return entries, faults, found, nil
 }
 
 func wrap(servers json.RawMessage) []byte {

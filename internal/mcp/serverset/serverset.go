@@ -89,6 +89,7 @@ func PlacesOf(c *config.Config, dir string) entry.Places {
 		Settings: set.MCPServers, Dir: dir, Dirs: []string{root, dir},
 		Lookup:  func(name string) (string, bool) { v, _, ok := c.Env(name); return v, ok },
 		Private: func(name string) bool { return slices.Contains(hosts.Secrets(), name) },
+		Managed: c.ManagedFiles("managed-mcp.json"),
 		Policy:  entry.Policy{Allowed: set.AllowedMCPServers, Denied: set.DeniedMCPServers},
 	}
 	if c.Reads(config.User) {
