@@ -59,7 +59,6 @@ func TestTheCommandShowsTheServersAndActsOnThem(t *testing.T) {
 	run("", "`full` `disabled`")
 	run("enable full", "there again")
 	run("reconnect full", "is connected")
-	run("log full", "is empty")
 	run("approve full", "nothing of full waits")
 	run("approve mine", "is approved")
 	waitFor(t, func() bool {
