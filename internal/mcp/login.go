@@ -32,7 +32,7 @@ func (v *server) auth() *oauth.Client {
 			if o.PrivateKeyFile != "" && e.Scope != entry.Project {
 				key, err := os.ReadFile(o.PrivateKeyFile)
 				if err != nil {
-					v.log.note("the privateKeyFile: " + err.Error()) // the login then says what it lacks
+					v.log.note("the privateKeyFile: " + err.Error()) // the login then asks for one
 				}
 				preset.PrivateKey = string(key)
 			}

@@ -2,7 +2,7 @@ package oauth
 
 import "strings"
 
-// challenge is what a header WWW-Authenticate says of bearer tokens: foreign texts.
+// challenge has the parameters of bearer tokens of a header WWW-Authenticate: foreign texts.
 type challenge struct {
 	metadata string // resource_metadata: the address of the server's metadata
 	scope    string

@@ -294,7 +294,7 @@ func (at *callback) wait(ctx context.Context, pasted <-chan string) (url.Values,
 func (at *callback) close() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	_ = at.server.Shutdown(ctx) // what is left is ended below
+	_ = at.server.Shutdown(ctx) // the rest is ended below
 	_ = at.server.Close()
 	for _, l := range at.listeners {
 		_ = l.Close() // one that was never served

@@ -81,7 +81,7 @@ func New(o Options) *Client {
 	return c
 }
 
-// login is what the keyring keeps.
+// login is one secret of the keyring.
 type login struct {
 	Server   string    `json:"server"`
 	Resource string    `json:"resource,omitempty"`

@@ -113,13 +113,13 @@ func TestAPublicServerDoesNotSendLatheToPrivateAddresses(t *testing.T) {
 	for _, at := range []string{w.Issuer.URL, strings.Replace(w.Issuer.URL, "127.0.0.1", "localhost", 1), "http://10.0.0.1", "http://[::1]:1", "http://192.168.1.1", "http://100.64.0.1", "http://0.0.0.0:1", "http://[fd00::1]"} {
 		c := oauth.New(oauth.Options{Server: "http://203.0.113.1/mcp", Preset: oauth.Preset{Metadata: at + "/.well-known/oauth-authorization-server"}, Store: w.store(newFile(t))})
 		err := c.Refused(t.Context(), "", 401, `Bearer resource_metadata="`+at+`/x"`)
-		needsLogin(t, err) // and notes the challenge
+		_ = needsLogin(t, err) // and notes the challenge
 		if err := c.Login(t.Context(), oauth.Browser{Open: browser}); err == nil || !strings.Contains(err.Error(), "private network") && !strings.Contains(err.Error(), "this machine") {
 			t.Errorf("%s: %v", at, err)
 		}
 	}
 	c := oauth.New(oauth.Options{Server: "https://203.0.113.1/mcp", Store: w.store(newFile(t))})
-	needsLogin(t, c.Refused(t.Context(), "", 401, `Bearer resource_metadata="http://203.0.113.2/x"`))
+	_ = needsLogin(t, c.Refused(t.Context(), "", 401, `Bearer resource_metadata="http://203.0.113.2/x"`))
 	if err := c.Login(t.Context(), oauth.Browser{Open: browser}); err == nil || !strings.Contains(err.Error(), "scheme") {
 		t.Errorf("a server over https sends lathe to http: %v", err)
 	}

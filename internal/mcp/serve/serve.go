@@ -33,12 +33,12 @@ type Tool struct {
 	Call func(ctx context.Context, c *Call) (client.Result, error) `json:"-"`
 }
 
-// Hints are what a client may show of a tool.
+// Hints describe a tool to the client's user.
 type Hints struct {
 	ReadOnly bool `json:"readOnlyHint"`
 }
 
-// Options are what is offered.
+// Options are the offer.
 type Options struct {
 	Info         client.Info
 	Instructions string
@@ -68,7 +68,7 @@ type Call struct {
 	progress atomic.Int64
 }
 
-// Progress reports what the call does.
+// Progress reports a line about the running call.
 func (c *Call) Progress(ctx context.Context, message string) {
 	if len(c.token) == 0 {
 		return
