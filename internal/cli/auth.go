@@ -3,6 +3,7 @@ package cli
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -142,7 +143,7 @@ func (p *program) askKey(ctx context.Context, o *Options, h hosts.Host) (string,
 		key, err = s.secret("Paste the key (it is not shown):")
 	} else {
 		key, err = s.lines.ReadString('\n')
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			err = nil
 		}
 	}

@@ -20,6 +20,8 @@ type kind struct {
 
 func order(name string) int { return events()[name].place }
 
+const none = "lathe has no such occasion yet"
+
 // events are those of Claude Code (https://docs.anthropic.com/en/docs/claude-code/hooks).
 var events = sync.OnceValue(func() map[string]kind {
 	return map[string]kind{
@@ -46,14 +48,14 @@ var events = sync.OnceValue(func() map[string]kind {
 		"InstructionsLoaded":  {place: 20, subject: "load_reason"},
 		"TaskCreated":         {place: 21, protects: true, asks: true},
 		"TaskCompleted":       {place: 22, protects: true, asks: true},
-		"TeammateIdle":        {place: 23, protects: true, asks: true},
+		"TeammateIdle":        {place: 23, protects: true, missing: none},
 		"Elicitation":         {place: 24, subject: "mcp_server_name", protects: true},
 		"ElicitationResult":   {place: 25, subject: "mcp_server_name", protects: true},
-		"WorktreeCreate":      {place: 26, protects: true},
-		"WorktreeRemove":      {place: 27},
+		"WorktreeCreate":      {place: 26, protects: true, missing: none},
+		"WorktreeRemove":      {place: 27, missing: none},
 		"CwdChanged":          {place: 29},
 		"DirectoryAdded":      {place: 30, subject: "source"},
-		"FileChanged":         {place: 31, subject: "file_path"},
+		"FileChanged":         {place: 31, missing: none},
 
 		"MessageDisplay": {place: 28, missing: "lathe shows the text of a model as it comes"},
 	}

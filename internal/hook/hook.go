@@ -97,7 +97,6 @@ type Hooks struct {
 	expansion  llm.Part         // for the present message, of UserPromptExpansion
 	refusal    error            // of the present message
 	wakes      func()           // an asynchronous handler wants the model to go on
-	watched    []string         // files that hooks asked to be watched
 	batch      []map[string]any // the calls of this step, for PostToolBatch
 }
 

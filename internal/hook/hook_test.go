@@ -295,24 +295,6 @@ func TestHooksRefuseTasksAndChangesOfSettings(t *testing.T) {
 	}
 }
 
-func TestAHookMakesWorktrees(t *testing.T) {
-	m := machine(t, `{"hooks": {"WorktreeCreate": [{"hooks": [{"type": "command", "command": "mkdir -p made && echo making && echo made"}]}]}}`)
-	h, _ := open(t, m)
-	path, ok, err := h.CreateWorktree(t.Context(), "x")
-	if want := filepath.Join(m.Root, "made"); err != nil || !ok || path != want {
-		t.Errorf("got %q, %v, %v; want %q", path, ok, err, want)
-	}
-	for command, want := range map[string]string{"echo no room >&2; exit 1": "no room", "true": "printed no path"} {
-		h, _ := open(t, machine(t, `{"hooks": {"WorktreeCreate": [{"hooks": [{"type": "command", "command": "`+command+`"}]}]}}`))
-		if _, ok, err := h.CreateWorktree(t.Context(), "x"); !ok || err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, %v", command, ok, err)
-		}
-	}
-	if _, ok, _ := (*hook.Hooks)(nil).CreateWorktree(t.Context(), "x"); ok {
-		t.Error("without hooks one made a worktree")
-	}
-}
-
 func TestTheStrictestAnswerToAnElicitationCounts(t *testing.T) {
 	h, _ := open(t, machine(t, `{"hooks": {"Elicitation": [
 		{"matcher": "a", "hooks": [
@@ -322,25 +304,10 @@ func TestTheStrictestAnswerToAnElicitationCounts(t *testing.T) {
 			{"type": "command", "command": "exit 2"}]}
 	]}}`))
 	for server, want := range map[string]string{"a": `accept {"x":1}`, "b": "decline ", "c": " "} {
-		e, ok := h.Elicit(t.Context(), server, map[string]any{"message": "?"})
-		if got := e.Action + " " + string(e.Content); got != want || ok != (server != "c") {
+		action, content, ok := h.Elicit(t.Context(), server, map[string]any{"message": "?"})
+		if got := action + " " + string(content); got != want || ok != (server != "c") {
 			t.Errorf("%s: got %q, %v; want %q", server, got, ok, want)
 		}
-	}
-}
-
-func TestFileChangesMatchNamesOfFiles(t *testing.T) {
-	m := machine(t, `{"hooks": {"FileChanged": [{"matcher": ".env|.envrc", "hooks": [{"type": "command", "command": "cat >> seen; echo '{\"hookSpecificOutput\":{\"watchPaths\":[\"/x/y\", \"rel\"]}}'"}]}]}}`)
-	h, _ := open(t, m)
-	for _, path := range []string{"/p/.env", "/p/xenv", "/p/a.go", "/p/sub/.envrc"} {
-		h.FileChanged(t.Context(), path, "change")
-	}
-	seen, _ := os.ReadFile(filepath.Join(m.Root, "seen"))
-	if n := strings.Count(string(seen), `"event":"change"`); n != 2 || strings.Contains(string(seen), "xenv") {
-		t.Errorf("%d changes: %s", n, seen)
-	}
-	if got := strings.Join(h.Watched(), " "); got != ".env .envrc /x/y" {
-		t.Errorf("watched: %s", got)
 	}
 }
 

@@ -7,9 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"path/filepath"
-	"slices"
-	"strings"
 
 	"github.com/lathe-dev/lathe/internal/config"
 	"github.com/lathe-dev/lathe/internal/llm"
@@ -68,11 +65,6 @@ func (h *Hooks) TaskCompleted(ctx context.Context, t Task) error {
 	return h.permits(ctx, occasion{event: "TaskCompleted", fields: t.fields()}, "the task stays open")
 }
 
-// TeammateIdle asks the hooks about a worker that has nothing left to do; the error is why it works on.
-func (h *Hooks) TeammateIdle(ctx context.Context, teammate, team string) error {
-	return h.permits(ctx, occasion{event: "TeammateIdle", fields: map[string]any{"teammate_name": teammate, "team_name": team}}, "go on")
-}
-
 // permits fires an event whose hooks may refuse it. The error has the consequence and the reason.
 func (h *Hooks) permits(ctx context.Context, o occasion, consequence string) error {
 	if !h.Any(o.event) || isWithin(ctx) {
@@ -94,11 +86,11 @@ func (h *Hooks) ConfigChange(changes []config.Change) error {
 	asked := map[string]bool{}
 	for _, c := range changes {
 		source := sourceOf(c.Origin.Layer)
-		if key := source + c.Origin.File; source == "" || asked[key] || c.Err != nil {
+		key := source + c.Origin.File
+		if source == "" || asked[key] || c.Err != nil {
 			continue
-		} else {
-			asked[key] = true
 		}
+		asked[key] = true
 		fields := map[string]any{"source": source}
 		if c.Origin.File != "" {
 			fields["file_path"] = c.Origin.File
@@ -160,48 +152,10 @@ func (h *Hooks) InstructionsLoaded(path, kind, reason string) {
 	}
 }
 
-// CreateWorktree has the hooks of WorktreeCreate make a worktree in the place of git. ok is false where there are none.
-func (h *Hooks) CreateWorktree(ctx context.Context, name string) (path string, ok bool, err error) {
-	if !h.Any("WorktreeCreate") {
-		return "", false, nil
-	}
-	for _, r := range h.fire(ctx, occasion{event: "WorktreeCreate", fields: map[string]any{"name": name}}) {
-		if r.Err != nil || r.Exit != 0 {
-			why := cmp.Or(r.Stderr, "it gave no reason")
-			if r.Err != nil {
-				why = r.Err.Error()
-			}
-			return "", true, fmt.Errorf("the hook %s made no worktree: %s", r.Handler.Text(), why)
-		}
-		path = cmp.Or(path, r.Output.Specific.WorktreePath, lastLine(r.Text))
-	}
-	if path == "" {
-		return "", true, errors.New("the hooks of WorktreeCreate printed no path; the last line of their output must be the folder that they made")
-	}
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(h.s.Dir(), path)
-	}
-	return path, true, nil
-}
-
-func lastLine(text string) string {
-	lines := strings.Split(strings.TrimSpace(text), "\n")
-	return strings.TrimSpace(lines[len(lines)-1])
-}
-
-// WorktreeRemoved reports a worktree that is no longer used; true: hooks take care of it.
-func (h *Hooks) WorktreeRemoved(ctx context.Context, path string) bool {
-	if !h.Any("WorktreeRemove") {
-		return false
-	}
-	h.shown(h.fire(ctx, occasion{event: "WorktreeRemove", fields: map[string]any{"worktree_path": path}}))
-	return true
-}
-
 // DirChanged reports that the shell works in another folder now.
 func (h *Hooks) DirChanged(before, now string) {
 	if before != now && h.Any("CwdChanged") {
-		h.watch(h.shown(h.fire(h.s.Life, occasion{event: "CwdChanged", fields: map[string]any{"old_cwd": before, "new_cwd": now}})))
+		h.shown(h.fire(h.s.Life, occasion{event: "CwdChanged", fields: map[string]any{"old_cwd": before, "new_cwd": now}}))
 	}
 }
 
@@ -209,43 +163,6 @@ func (h *Hooks) DirChanged(before, now string) {
 func (h *Hooks) DirectoryAdded(dir, source string) {
 	if h.Any("DirectoryAdded") {
 		h.shown(h.fire(h.s.Life, occasion{event: "DirectoryAdded", subject: source, fields: map[string]any{"directory": dir, "source": source}}))
-	}
-}
-
-// FileChanged reports a change of a file: change, add or unlink.
-func (h *Hooks) FileChanged(ctx context.Context, path, how string) {
-	if h.Any("FileChanged") {
-		h.watch(h.shown(h.fire(ctx, occasion{event: "FileChanged", subject: path, fields: map[string]any{"file_path": path, "event": how}})))
-	}
-}
-
-// Watched lists the files that hooks want to hear about: the names that their matchers have, in the working folder, and absolute paths.
-func (h *Hooks) Watched() (names []string) {
-	if h == nil {
-		return nil
-	}
-	for _, handler := range h.handlers("FileChanged") {
-		for name := range strings.FieldsFuncSeq(handler.Matcher, func(r rune) bool { return r == '|' || r == ',' }) {
-			names = append(names, strings.TrimSpace(name))
-		}
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	names = append(names, h.watched...)
-	slices.Sort(names)
-	return slices.Compact(names)
-}
-
-// watch keeps the files that hooks ask to be watched.
-func (h *Hooks) watch(runs []Run) {
-	for _, r := range runs {
-		for _, p := range r.Output.Specific.WatchPaths {
-			if filepath.IsAbs(p) {
-				h.mu.Lock()
-				h.watched = append(h.watched, filepath.Clean(p))
-				h.mu.Unlock()
-			}
-		}
 	}
 }
 
@@ -259,38 +176,33 @@ func (h *Hooks) shown(runs []Run) []Run {
 	return runs
 }
 
-// Elicited is the answer to a question of a server.
-type Elicited struct {
-	Action  string // accept, decline or cancel
-	Content json.RawMessage
-}
-
-// Elicit asks the hooks to answer a question of an MCP server in the user's place; ok is false where none does. The fields are message,
+// Elicit asks the hooks to answer a question of an MCP server in the user's place: accept, decline or cancel, and with accept the
+// content; ok is false where none does. The fields are message,
 // mode, url, elicitation_id and requested_schema, as far as the question has them.
-func (h *Hooks) Elicit(ctx context.Context, server string, fields map[string]any) (Elicited, bool) {
+func (h *Hooks) Elicit(ctx context.Context, server string, fields map[string]any) (action string, content json.RawMessage, ok bool) {
 	return h.elicitation(ctx, "Elicitation", server, fields)
 }
 
 // ElicitResult lets the hooks replace the user's answer before the server gets it; ok is false where none does.
-func (h *Hooks) ElicitResult(ctx context.Context, server string, fields map[string]any) (Elicited, bool) {
+func (h *Hooks) ElicitResult(ctx context.Context, server string, fields map[string]any) (action string, content json.RawMessage, ok bool) {
 	return h.elicitation(ctx, "ElicitationResult", server, fields)
 }
 
-func (h *Hooks) elicitation(ctx context.Context, name, server string, fields map[string]any) (out Elicited, ok bool) {
+func (h *Hooks) elicitation(ctx context.Context, name, server string, fields map[string]any) (action string, content json.RawMessage, ok bool) {
 	if !h.Any(name) || isWithin(ctx) {
-		return out, false
+		return "", nil, false
 	}
 	in := map[string]any{"mcp_server_name": server}
 	maps.Copy(in, fields)
 	strict := map[string]int{"accept": 1, "cancel": 2, "decline": 3}
 	for _, r := range h.fire(ctx, occasion{event: name, subject: server, fields: in}) {
-		answer := Elicited{Action: r.Output.Specific.Action, Content: r.Output.Specific.Content}
-		if _, bad := r.blocked(); bad || r.Exit == 2 {
-			answer = Elicited{Action: "decline"}
+		a, c := r.Output.Specific.Action, r.Output.Specific.Content
+		if _, bad := r.blocked(); bad {
+			a, c = "decline", nil
 		}
-		if strict[answer.Action] > strict[out.Action] {
-			out, ok = answer, true
+		if strict[a] > strict[action] {
+			action, content, ok = a, c, true
 		}
 	}
-	return out, ok
+	return action, content, ok
 }

@@ -38,8 +38,6 @@ type Specific struct {
 	Retry              bool            `json:"retry"`
 	Action             string          `json:"action"` // of an elicitation: accept, decline or cancel
 	Content            json.RawMessage `json:"content"`
-	WorktreePath       string          `json:"worktreePath"`
-	WatchPaths         []string        `json:"watchPaths"` // files whose changes are FileChanged
 }
 
 // answer is a decision on a question for permission.

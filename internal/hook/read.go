@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -283,7 +282,7 @@ func matcher(name, text string) (func(string) bool, error) {
 	if text == "" || text == "*" || events()[name].subject == "" {
 		return anything, nil
 	}
-	if isList(text) || name == "FileChanged" { // which has literal names of files
+	if isList(text) {
 		names := strings.FieldsFunc(text, func(r rune) bool { return r == '|' || r == ',' })
 		for i, n := range names {
 			names[i] = strings.TrimSpace(n)
@@ -301,9 +300,6 @@ func matcher(name, text string) (func(string) bool, error) {
 
 // spellings are the names that matchers know a subject by: Claude Code calls the tool for subagents Task or Agent.
 func spellings(name, subject string) []string {
-	if name == "FileChanged" {
-		return []string{filepath.Base(subject), subject}
-	}
 	if events()[name].subject != "tool_name" {
 		return []string{subject}
 	}

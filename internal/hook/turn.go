@@ -150,7 +150,6 @@ func (h *Hooks) begin(ctx context.Context) []llm.Part {
 		o.fields["model"] = h.s.Model().ID
 	}
 	runs := h.fire(ctx, o)
-	h.watch(runs)
 	h.name(ctx, runs)
 	for _, r := range runs {
 		if r.Exit == 2 && r.Err == nil {

@@ -46,6 +46,51 @@ func (v *server) elicit(ctx context.Context, params json.RawMessage) (any, *rpc.
 		return nil, &rpc.Error{Code: rpc.InvalidParams, Message: err.Error()}
 	}
 	e.Message = strings.ToValidUTF8(e.Message[:min(len(e.Message), maxElicited)], "\uFFFD")
+	if by, ok := v.byHooks(ctx, e, nil); ok {
+		return by, nil
+	}
+	out, fault := v.elicitUser(ctx, e, params)
+	if answer, ok := out.(elicited); ok && fault == nil {
+		if by, ok := v.byHooks(ctx, e, &answer); ok {
+			return by, nil
+		}
+	}
+	return out, fault
+}
+
+// byHooks lets hooks answer, before the user is asked or, with the user's answer, after; ok is false where none does.
+func (v *server) byHooks(ctx context.Context, e elicitation, answer *elicited) (out elicited, ok bool) {
+	w := v.caller(func(w *View) bool { return w.seat.Elicit != nil && w.seat.Elicited != nil })
+	if w == nil {
+		return out, false
+	}
+	fields := map[string]any{"mode": cmp.Or(e.Mode, "form")}
+	for name, text := range map[string]string{"message": e.Message, "url": e.URL, "elicitation_id": e.ID} {
+		if text != "" {
+			fields[name] = text
+		}
+	}
+	fire := w.seat.Elicit
+	if answer != nil {
+		fire = w.seat.Elicited
+		delete(fields, "message")
+		fields["action"], fields["content"] = answer.Action, answer.Content
+	} else if len(e.Schema) > 0 {
+		fields["requested_schema"] = e.Schema
+	}
+	action, content, ok := fire(ctx, v.entry.Name, fields)
+	if !ok {
+		return out, false
+	}
+	out.Action = action
+	if action == "accept" && len(content) > 0 && json.Unmarshal(content, &out.Content) != nil {
+		return elicited{Action: "cancel"}, true
+	}
+	return out, true
+}
+
+// elicitUser asks the host program or the user.
+func (v *server) elicitUser(ctx context.Context, e elicitation, params json.RawMessage) (any, *rpc.Error) {
 	if ask := v.set.o.Elicit; ask != nil {
 		return v.elicitHost(ctx, ask, params)
 	}

@@ -242,6 +242,38 @@ func TestTheAnswersToAServersQuestion(t *testing.T) {
 	}
 }
 
+func TestHooksAnswerAServersQuestionOrReplaceTheAnswer(t *testing.T) {
+	const form = `{"text":"{\"type\":\"object\",\"properties\":{\"name\":{\"type\":\"string\"}}}"}`
+	asked := 0
+	var before, after map[string]any
+	first, second := true, true
+	b := fullBench(t, func(s *mcp.Seat) {
+		s.Ask = func(context.Context, event.Question) (event.Answer, error) {
+			asked++
+			return event.Answer{Input: json.RawMessage(`{"name":"the user"}`)}, nil
+		}
+		s.Elicit = func(_ context.Context, server string, fields map[string]any) (string, json.RawMessage, bool) {
+			before = fields
+			return "accept", json.RawMessage(`{"name":"a hook of ` + server + `"}`), first
+		}
+		s.Elicited = func(_ context.Context, _ string, fields map[string]any) (string, json.RawMessage, bool) {
+			after = fields
+			return "decline", nil, second
+		}
+	})
+	if got := b.text(t, "mcp__full__form", form); got != `{"action":"accept","content":{"name":"a hook of full"}}` || asked != 0 || before["message"] != "Who are you?" {
+		t.Errorf("%s, asked %d times, %v", got, asked, before)
+	}
+	first = false
+	if got := b.text(t, "mcp__full__form", form); got != `{"action":"decline"}` || asked != 1 || after["action"] != "accept" {
+		t.Errorf("%s, asked %d times, %v", got, asked, after)
+	}
+	second = false
+	if got := b.text(t, "mcp__full__form", form); got != `{"action":"accept","content":{"name":"the user"}}` || asked != 2 {
+		t.Errorf("%s, asked %d times", got, asked)
+	}
+}
+
 func TestAServersAddressIsShownBeforeItIsOpened(t *testing.T) {
 	var asked event.Question
 	b := fullBench(t, func(s *mcp.Seat) {

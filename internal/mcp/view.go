@@ -22,6 +22,10 @@ type Seat struct {
 	Notice func(text string)                                                   // warns the user; foreign text. May be nil
 	Waits  bool                                                                // the first step waits for the servers of the command line
 
+	// Elicit lets hooks answer a question in the user's place, and Elicited replace the user's answer: an action, and the content with
+	// accept; ok is false where they do not. nil: there are no hooks.
+	Elicit, Elicited func(ctx context.Context, server string, fields map[string]any) (action string, content json.RawMessage, ok bool)
+
 	Roots    func() []string                                         // the working folders; nil: that of the set
 	Clean    func(text string) string                                // makes foreign text safe to send; nil: it is sent as it is
 	Messages func() []llm.Message                                    // of the conversation
