@@ -29,7 +29,7 @@ func (f *Folder) Hooks(given []hook.Group, b *boundary.Boundary, runner *sandbox
 			return ruleset.Covers(ruleset.Options{Tools: tools, Dir: f.o.Dir, Home: f.o.Config().Paths().Home}, rule, c.Name, c.Input)
 		},
 	}
-	m.Plugins = f.pluginHooks
+	m.Plugins, m.PluginsVersion = f.pluginHooks, f.pluginVersion
 	m.SwitchOff(f.o.Bare)
 	return m
 }

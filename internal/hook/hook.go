@@ -30,12 +30,13 @@ import (
 
 // Machine is what handlers need of the program around them. All sessions of an instance share it.
 type Machine struct {
-	Config  func() *config.Config
-	Given   []Group        // of the host program, in addition to those of the settings
-	Plugins func() []Group // of the plugins in use; nil: none. Refresh has it called again
-	Root    string         // the project's folder
-	Runner  *sandbox.Runner
-	Environ func(foreign bool) []string // of commands; foreign: of a project or a plugin, which get no credentials
+	Config         func() *config.Config
+	Given          []Group        // of the host program, in addition to those of the settings
+	Plugins        func() []Group // of the plugins in use; nil: none
+	PluginsVersion func() uint64  // changes with the plugins; nil: they do not change
+	Root           string         // the project's folder
+	Runner         *sandbox.Runner
+	Environ        func(foreign bool) []string // of commands; foreign: of a project or a plugin, which get no credentials
 	// Confine confines a command of a project or a plugin; nil, or a nil result: not confined. done is called when it has ended.
 	Confine func() (c *sandbox.Confinement, done func(), err error)
 	// Approved are the answers about hooks that skills and agents of the project bring along; nil: none is approved.
@@ -45,11 +46,12 @@ type Machine struct {
 	Covers func(rule string, call llm.ToolCall) (bool, error)
 	Client *http.Client // nil: one that follows no redirects
 
-	mu     sync.Mutex
-	digest string
-	table  *table
-	off    bool
-	setup  string // the trigger of Setup; "": it is not fired
+	mu      sync.Mutex
+	of      *config.Config // that table is of
+	plugins uint64         // the version of the plugins that table is of
+	table   *table
+	off     bool
+	setup   string // the trigger of Setup; "": it is not fired
 }
 
 // Session is the conversation that a Hooks serves.
@@ -114,13 +116,6 @@ func (m *Machine) Check() error { return m.current().err }
 // Notes are warnings about the other hooks that cannot be used.
 func (m *Machine) Notes() []string { return m.current().notes }
 
-// Refresh reads the hooks of plugins again.
-func (m *Machine) Refresh() {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.table = nil
-}
-
 // Any reports whether an event has handlers.
 func (h *Hooks) Any(name string) bool { return h != nil && len(h.handlers(name)) > 0 }
 
@@ -149,11 +144,13 @@ func (h *Hooks) handlers(name string) []*Handler {
 
 // current returns the handlers of the settings in force.
 func (m *Machine) current() *table {
-	c := m.Config()
-	digest := c.Digest()
+	c, plugins := m.Config(), uint64(0)
+	if m.PluginsVersion != nil {
+		plugins = m.PluginsVersion()
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.table == nil || m.digest != digest {
+	if m.table == nil || m.of != c || m.plugins != plugins {
 		groups := c.Hooks()
 		if m.off {
 			groups = without(groups)
@@ -162,7 +159,7 @@ func (m *Machine) current() *table {
 		if m.Plugins != nil && !m.off {
 			given = append(slices.Clone(given), m.Plugins()...)
 		}
-		m.table, m.digest = read(groups, given), digest
+		m.table, m.of, m.plugins = read(groups, given), c, plugins
 	}
 	return m.table
 }

@@ -325,3 +325,22 @@ func TestAHookInTheBackgroundWakesTheSession(t *testing.T) {
 		t.Error("the news came twice")
 	}
 }
+
+func TestHooksOfPluginsFollowThePlugins(t *testing.T) {
+	m := machine(t, `{}`)
+	version, text := uint64(1), "one"
+	m.PluginsVersion = func() uint64 { return version }
+	m.Plugins = func() []hook.Group {
+		return []hook.Group{{Event: "Stop", JSON: json.RawMessage(`{"hooks": [{"type": "command", "command": "echo ` + text + `"}]}`), From: "a plugin"}}
+	}
+	for _, want := range []string{"one", "two"} {
+		if list := m.List(); len(list) != 1 || list[0].Text() != "echo "+want {
+			t.Errorf("got %+v, want echo %s", list, want)
+		}
+		version, text = version+1, "two"
+	}
+	m.SwitchOff(true)
+	if list := m.List(); len(list) != 0 {
+		t.Errorf("switched off, but %+v", list)
+	}
+}
