@@ -263,9 +263,9 @@ func (b *Boundary) ForCopy(folders []string, n Network, moved func(string) strin
 	roots = append(roots, b.resolve(b.s.Filesystem.AllowWrite)...)
 	slices.Sort(roots)
 	p.Write = slices.Compact(roots)
-	var names []string
+	var names, watched []string
 	for _, dir := range p.Write {
-		names = append(names, protectedIn(dir)...)
+		names, watched = append(names, protectedIn(dir)...), append(watched, watchedIn(dir)...)
 		p.Mask = append(p.Mask, withTargets(secretsIn(dir))...)
 	}
 	p.Protect = append(withTargets(names), b.both(moved, b.s.Filesystem.DenyWrite)...)
@@ -282,7 +282,7 @@ func (b *Boundary) ForCopy(folders []string, n Network, moved func(string) strin
 		allowSockets(&p, b.resolve(b.s.Network.AllowUnixSockets))
 	}
 	p.Mask = append(except(append(p.Mask, b.tmp.secrets(&p)...), b.both(moved, b.s.Filesystem.AllowRead)), b.temps())
-	r := &Run{Confinement: &sandbox.Confinement{Policy: p, Support: b.support()}, temp: temp, watch: newWatch(names), b: b}
+	r := &Run{Confinement: &sandbox.Confinement{Policy: p, Support: b.support()}, temp: temp, watch: newWatch(append(watched, names...)), b: b}
 	switch {
 	case b.support().Tier < confine.Full:
 	case b.opensNetwork(n):

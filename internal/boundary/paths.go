@@ -58,7 +58,7 @@ func namedByConfig(dir, git string) (out []string) {
 			if !filepath.IsAbs(path) {
 				path = filepath.Join(base, path)
 			}
-			if _, err := os.Lstat(path); err == nil && path != dir && within(path, dir) {
+			if path != dir && within(path, dir) { // one that is missing is watched
 				out = append(out, path)
 			}
 		}
@@ -96,6 +96,22 @@ func withTargets(paths []string) []string {
 		}
 	}
 	return out
+}
+
+// watchedIn returns the paths of a folder that a command may make as a part of a repository, but not as something else: a file .git,
+// which leads to any folder, and the HEAD of a folder that is a repository itself.
+func watchedIn(dir string) (out []string) {
+	for _, name := range []string{".git", "HEAD"} {
+		if path := filepath.Join(dir, name); !there(path) {
+			out = append(out, path)
+		}
+	}
+	return out
+}
+
+func there(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
 }
 
 // isGitFolder reports whether git would treat the folder itself as a repository, as it does a bare one.

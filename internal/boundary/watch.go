@@ -4,22 +4,25 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
+	"sync"
 	"time"
 )
 
 // watch records the protected names that could not be mounted over, because they did not exist or are links.
 type watch struct {
 	names map[string]string // to the link's target; empty: it was not there
+	above map[string]string // of those that were not there: the nearest folder that was
 }
 
 func newWatch(names []string) watch {
-	w := watch{map[string]string{}}
+	w := watch{map[string]string{}, map[string]string{}}
 	for _, name := range names {
 		fi, err := os.Lstat(name)
 		switch {
 		case os.IsNotExist(err):
-			w.names[name] = ""
+			w.names[name], w.above[name] = "", existing(filepath.Dir(name))
 		case err == nil && fi.Mode()&os.ModeSymlink != 0:
 			w.names[name], _ = os.Readlink(name)
 		}
@@ -27,10 +30,22 @@ func newWatch(names []string) watch {
 	return w
 }
 
+// existing is a folder, or the nearest one above it that is there.
+func existing(dir string) string {
+	for dir != filepath.Dir(dir) {
+		if _, err := os.Lstat(dir); err == nil {
+			break
+		}
+		dir = filepath.Dir(dir)
+	}
+	return dir
+}
+
 // sweep moves names that are new, or links with a new target, to a folder below dir. A new repository's .git (git init)
 // stays, without its hooks and configuration.
 func (w watch) sweep(dir string) []string {
 	var lines []string
+	gone := map[string]bool{}
 	for name, was := range w.names {
 		now, err := os.Readlink(name)
 		if err != nil {
@@ -40,12 +55,30 @@ func (w watch) sweep(dir string) []string {
 		} else if now == was {
 			continue
 		}
+		if link := w.linkAbove(name); link != "" {
+			if !gone[link] {
+				lines = append(lines, setAside(link, dir))
+			}
+			gone[link] = true
+			continue
+		}
 		if harmless(name) {
 			continue
 		}
 		lines = append(lines, setAside(name, dir))
 	}
 	return lines
+}
+
+// linkAbove returns the first link among the folders that the command made above a name: the name itself may then be a file of anybody's.
+func (w watch) linkAbove(name string) string {
+	base := w.above[name]
+	for dir := filepath.Dir(name); within(dir, base) && dir != base; dir = filepath.Dir(dir) {
+		if fi, err := os.Lstat(dir); err == nil && fi.Mode()&os.ModeSymlink != 0 {
+			return dir
+		}
+	}
+	return ""
 }
 
 // harmless reports whether a file or folder is as git init makes it: hooks that are all samples, a configuration that names
@@ -62,9 +95,19 @@ func harmless(name string) bool {
 		return err == nil
 	case "config":
 		return plainConfig(name)
+	case ".git": // what is in a folder has names of its own
+		fi, err := os.Lstat(name)
+		return err == nil && fi.IsDir()
+	case "HEAD":
+		return !isGitFolder(filepath.Dir(name))
 	}
 	return false
 }
+
+// plainSection matches a heading that has a line of its own: git reads a key behind one on the same line, too.
+var plainSection = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^\[(?:(?i:core|user)|(?i:remote|branch) "[^"\\\[\]#;]*")\]$`)
+})
 
 // plainConfig reports whether a git configuration has only keys that git init and git clone write.
 func plainConfig(name string) bool {
@@ -86,9 +129,7 @@ func plainConfig(name string) bool {
 			continue
 		}
 		if line[0] == '[' {
-			section, _, _ := strings.Cut(strings.ToLower(line[1:]), "]")
-			section, _, _ = strings.Cut(section, " ")
-			if !strings.HasSuffix(line, "]") || section != "core" && section != "remote" && section != "branch" && section != "user" {
+			if !plainSection().MatchString(line) {
 				return false
 			}
 			continue

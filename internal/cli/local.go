@@ -342,6 +342,7 @@ func (p *program) instance(o *Options) (*app.Instance, error) {
 		return nil, &Error{Code: exitUsage, Err: err}
 	}
 	inst.Hooks().TrustAll = o.Trust
+	inst.Give(o.Model, o.SmallModel)
 	if trigger := setupOf(o); trigger != "" {
 		inst.Hooks().Setup(trigger)
 	}

@@ -14,7 +14,6 @@ import (
 	"github.com/lathe-dev/lathe/internal/permission"
 	"github.com/lathe-dev/lathe/internal/prompt"
 	"github.com/lathe-dev/lathe/internal/session"
-	"github.com/lathe-dev/lathe/internal/skill"
 	"github.com/lathe-dev/lathe/internal/subagent"
 )
 
@@ -70,7 +69,7 @@ func (a *Agent) Hooks() hook.Scope {
 	if k == nil || len(k.Hooks) == 0 {
 		return hook.Scope{}
 	}
-	return hook.Scope{Kind: "agent", Name: k.Name, File: k.Path, Hooks: k.Hooks, Place: hook.Place{Foreign: k.Source == skill.SourceProject}}
+	return hook.Scope{Kind: "agent", Name: k.Name, File: k.Path, Hooks: k.Hooks, Place: hook.Place{Foreign: foreign(k.Source)}}
 }
 
 // Choose finds the kind of a new main conversation: that of the command line, or of the settings, whose absence is only

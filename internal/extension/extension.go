@@ -134,7 +134,7 @@ func (f *Folder) Loader(s Session) *invoke.Loader {
 		Run:     invoke.Shell(s.Invoke), Task: invoke.Agents(s.Invoke), Read: s.Attached.Named, AddRoot: s.Workspace.AddReadRoot,
 		Hooks: func(ctx context.Context, sk *skill.Skill) error {
 			return s.Hooks.Use(ctx, hook.Scope{
-				Kind: "skill", Name: sk.Name, File: sk.Path, Hooks: sk.Hooks, Place: hook.Place{Foreign: sk.Source == skill.SourceProject, Root: sk.Dir},
+				Kind: "skill", Name: sk.Name, File: sk.Path, Hooks: sk.Hooks, Place: hook.Place{Foreign: foreign(sk.Source) || sk.Source == skill.SourceSettings, Root: sk.Dir},
 			})
 		},
 		Nested:  !f.o.Bare && !f.o.NoSkills && f.o.Config().Reads(config.Project),

@@ -8,6 +8,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/llm/hosts"
 	"github.com/lathe-dev/lathe/internal/ruleset"
 	"github.com/lathe-dev/lathe/internal/sandbox"
+	"github.com/lathe-dev/lathe/internal/skill"
 )
 
 // Hooks makes the hooks of an instance: those of the settings, and the given ones of a host program. It also makes the custom tools, which are
@@ -32,4 +33,13 @@ func (f *Folder) Hooks(given []hook.Group, b *boundary.Boundary, runner *sandbox
 	m.Plugins, m.PluginsVersion = f.pluginHooks, f.pluginVersion
 	m.SwitchOff(f.o.Bare)
 	return m
+}
+
+// foreign reports hooks that somebody else than the user or the organisation wrote: a project's, a plugin's.
+func foreign(source string) bool {
+	switch source {
+	case skill.SourceUser, skill.SourceSettings, skill.SourceOrganisation, "built-in", "command line":
+		return false
+	}
+	return true
 }

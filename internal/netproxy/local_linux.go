@@ -18,6 +18,9 @@ import (
 // lookEvery is how often Local looks for new servers.
 const lookEvery = 200 * time.Millisecond
 
+// mostPorts is how many ports of servers inside are opened at once.
+const mostPorts = 100
+
 // Local makes the servers of one command reachable on this machine's loopback, under the ports that they listen on inside.
 type Local struct {
 	stock chan int // sockets of the inner network that are free
@@ -94,7 +97,7 @@ func (l *Local) follow(open map[int]net.Listener, ports map[int]bool) {
 		}
 	}
 	for port := range ports {
-		if _, known := open[port]; known || port == l.skip {
+		if _, known := open[port]; known || port == l.skip || len(open) >= mostPorts {
 			continue
 		}
 		at, err := net.Listen("tcp4", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))

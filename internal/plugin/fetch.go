@@ -14,8 +14,10 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/lathe-dev/lathe/internal/sandbox"
@@ -146,10 +148,18 @@ func (b *bounded) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// npm fetches a package without running its scripts.
+// npm takes addresses and folders in the place of names, and runs git and scripts for them.
+var (
+	packageName = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^(?:@[a-z0-9~][a-z0-9._~-]*/)?[a-z0-9~_][a-z0-9._~-]*$`)
+	})
+	packageVersion = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:[\^~=v]?[0-9][0-9A-Za-z.+-]*|[a-z][a-z0-9-]*)$`) })
+)
+
+// npm fetches a package of a registry without running its scripts.
 func (f *fetcher) npm(ctx context.Context, s Source) (out fetched, err error) {
-	if s.Package == "" || strings.HasPrefix(s.Package, "-") {
-		return out, fmt.Errorf("%q is no package", s.Package)
+	if !packageName().MatchString(s.Package) || s.Version != "" && !packageVersion().MatchString(s.Version) {
+		return out, fmt.Errorf("%q is no package of a registry; of folders and repositories npm would run programs", s.Package+"@"+s.Version)
 	}
 	dir, drop, err := f.folder()
 	if err != nil {

@@ -189,7 +189,7 @@ func Extra(c *config.Config) map[string]Source {
 	return out
 }
 
-// Path puts the folders of programs of the plugins before PATH.
+// Path puts the folders of programs of the plugins behind those of PATH, whose programs none of theirs replaces.
 func (s *Set) Path(env []string) []string {
 	var dirs []string
 	for _, p := range s.Enabled() {
@@ -203,7 +203,7 @@ func (s *Set) Path(env []string) []string {
 	out := slices.Clone(env)
 	for i, kv := range slices.Backward(out) {
 		if rest, ok := strings.CutPrefix(kv, "PATH="); ok {
-			out[i] = "PATH=" + strings.Join(append(dirs, rest), string(os.PathListSeparator))
+			out[i] = "PATH=" + strings.Join(append([]string{rest}, dirs...), string(os.PathListSeparator))
 			return out
 		}
 	}

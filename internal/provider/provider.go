@@ -48,6 +48,15 @@ type Set struct {
 	http      *http.Client
 	providers map[string]llm.Provider
 	scripts   map[string]script
+	given     []string // the scripted models that may be used
+}
+
+// Give lets scripted models among ids be used: those that the user names on the command line. Settings and files of agents can come
+// with a project, which would then speak as the model.
+func (all *Set) Give(ids ...string) {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	all.given = append(all.given, ids...)
 }
 
 // New returns a Set. It connects to nothing.

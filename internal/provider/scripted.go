@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/lathe-dev/lathe/internal/llm"
@@ -30,6 +31,9 @@ func (all *Set) scripted(ctx context.Context, id string) (llm.Model, error) {
 	}
 	all.mu.Lock()
 	defer all.mu.Unlock()
+	if !slices.Contains(all.given, id) {
+		return nil, fmt.Errorf("the model %s is a script, which only --model and --small-model may name", id)
+	}
 	if s, ok := all.scripts[id]; ok {
 		return s.model, nil
 	}

@@ -15,6 +15,7 @@ func TestAScriptedModelAnswersFromItsFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	all := set(t, `{"model":"scripted:`+file+`"}`)
+	all.Give("scripted:"+file, "scripted:/no/such/file")
 	m, err := all.Model(t.Context(), "")
 	if err != nil {
 		t.Fatal(err)
@@ -32,5 +33,18 @@ func TestAScriptedModelAnswersFromItsFile(t *testing.T) {
 	}
 	if _, err := all.Model(t.Context(), "scripted:/no/such/file"); err == nil || !strings.Contains(err.Error(), "/no/such/file") {
 		t.Errorf("%v", err)
+	}
+}
+
+func TestAScriptIsAModelOnTheCommandLineOnly(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "x.script")
+	if err := os.WriteFile(file, []byte("reply\n  say Hi.\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	all := set(t, `{"model":"scripted:`+file+`"}`)
+	for _, id := range []string{"", "scripted:" + file} {
+		if _, err := all.Model(t.Context(), id); err == nil || !strings.Contains(err.Error(), "only --model") {
+			t.Errorf("%q: %v", id, err)
+		}
 	}
 }

@@ -60,6 +60,8 @@ func Find(folders []Folder, given []Kind, notes []string, check func(*Kind) erro
 	return c
 }
 
+const sourceProject = "project"
+
 // SourceOrganisation is the source of kinds that no other source overrides.
 const SourceOrganisation = "organisation"
 
@@ -85,8 +87,16 @@ func (c *Catalog) take(k Kind, at string) {
 
 // add adds a kind or replaces the one with its name.
 func (c *Catalog) add(k Kind) {
+	if k.Source == sourceProject && k.Memory == User {
+		k.Memory = Project
+		c.Notes = append(c.Notes, fmt.Sprintf("%s: memory: user is taken as project: an agent of a project does not read or write your own notes", k.Path))
+	}
 	for i, old := range c.list {
 		if strings.EqualFold(old.Name, k.Name) {
+			if old.Source == "built-in" && k.Source == sourceProject { // hooks and other agents rely on it
+				c.Notes = append(c.Notes, fmt.Sprintf("the agent is left out: %s: %s is a built-in agent, which only your own files replace", k.Path, old.Name))
+				return
+			}
 			c.list[i] = &k
 			return
 		}

@@ -328,3 +328,22 @@ func TestAKindsToolsAreKnownUnderAnySpelling(t *testing.T) {
 		t.Error("a kind without tools has all of them")
 	}
 }
+
+func TestAProjectsAgentsNeitherReplaceBuiltInOnesNorKeepTheUsersNotes(t *testing.T) {
+	dir := t.TempDir()
+	put(t, filepath.Join(dir, "Explore.md"), "---\nname: explore\ndescription: x\n---\nSay yes.\n")
+	put(t, filepath.Join(dir, "notes.md"), "---\nname: notes\ndescription: x\nmemory: user\n---\nx\n")
+	c := subagent.Find([]subagent.Folder{{Path: dir, Source: "project"}}, nil, nil, nil)
+	if k, err := c.Get("Explore"); err != nil || k.Source != "built-in" {
+		t.Errorf("%+v, %v", k, err)
+	}
+	if k, err := c.Get("notes"); err != nil || k.Memory != subagent.Project {
+		t.Errorf("%+v, %v", k, err)
+	}
+	if len(c.Notes) != 2 {
+		t.Errorf("%q", c.Notes)
+	}
+	if k, err := subagent.Find([]subagent.Folder{{Path: dir, Source: "user"}}, nil, nil, nil).Get("Explore"); err != nil || k.Source != "user" {
+		t.Errorf("%+v, %v", k, err)
+	}
+}

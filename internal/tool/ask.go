@@ -21,6 +21,7 @@ func (e *Env) UseSmall(small func(context.Context) (llm.Model, error), count fun
 // UseSearch lets WebSearch use the engine that the options choose, or the search of the small model's provider.
 func (e *Env) UseSearch(o websearch.Options) {
 	e.Search = func(ctx context.Context) *websearch.Engine {
+		o := o // calls run side by side
 		if o.Model = e.small; e.count != nil {
 			o.Count = func(m llm.ModelInfo, u llm.Usage) { e.count("web search", m, u) }
 		}

@@ -35,6 +35,7 @@ type namedShell struct {
 	mu    sync.Mutex
 	used  bool
 	state string // a script that restores variables, functions, aliases and options
+	inner bool   // a confined command wrote the state
 }
 
 var shellName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`) })
@@ -99,8 +100,9 @@ type stateScripts struct {
 	last   string // restores it
 }
 
-// scripts are those for the next command of the shell.
-func (n *namedShell) scripts(sh shellProgram, cwd cwdFile) stateScripts {
+// scripts are those for the next command of the shell. The state of a confined command may hold anything, so it does not go to one
+// outside of the sandbox.
+func (n *namedShell) scripts(sh shellProgram, cwd cwdFile, confined bool) stateScripts {
 	if n == nil {
 		return stateScripts{}
 	}
@@ -110,7 +112,11 @@ func (n *namedShell) scripts(sh shellProgram, cwd cwdFile) stateScripts {
 	if sh.kind == "zsh" {
 		before = zshState
 	}
-	return stateScripts{fmt.Sprintf(before, quote(cwd.state().inside)), n.state}
+	state := n.state
+	if n.inner && !confined {
+		state = ""
+	}
+	return stateScripts{fmt.Sprintf(before, quote(cwd.state().inside)), state}
 }
 
 // keepState takes over the state in which the command left its shell.
@@ -129,7 +135,7 @@ func (c *bashCall) keepState(p *bashProc) {
 		c.notes = append(c.notes, fmt.Sprintf("Shell %q keeps the state from before this command, because it did not end by itself.", c.named.name))
 	default:
 		c.named.mu.Lock()
-		c.named.state = state
+		c.named.state, c.named.inner = state, p.run != nil
 		c.named.mu.Unlock()
 	}
 }
@@ -138,18 +144,20 @@ var errStateLong = errors.New("the state is too long")
 
 // content is what a regular file holds, up to a limit.
 func (c cwdFile) content(limit int64) (string, error) {
-	fi, err := os.Lstat(c.path)
-	if err != nil {
-		return "", err
-	}
-	if !fi.Mode().IsRegular() || fi.Size() == 0 {
-		return "", os.ErrInvalid
-	}
-	f, err := os.Open(c.path)
+	f, err := openPlain(c.path) // a command could put a link or a pipe there, also while it is opened
 	if err != nil {
 		return "", err
 	}
 	defer f.Close()
+	fi, err := f.Stat()
+	switch {
+	case err != nil:
+		return "", err
+	case !fi.Mode().IsRegular() || fi.Size() == 0:
+		return "", os.ErrInvalid
+	case fi.Size() > limit:
+		return "", errStateLong
+	}
 	b, err := io.ReadAll(io.LimitReader(f, limit+1))
 	if int64(len(b)) > limit {
 		return "", errStateLong

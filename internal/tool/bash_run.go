@@ -108,7 +108,7 @@ func (c *bashCall) start(ctx context.Context, cancel context.CancelCauseFunc, ou
 		return nil, err
 	}
 	p := &bashProc{cancel: cancel, cause: func() error { return context.Cause(ctx) }, cwd: newCwdFile(confined), run: confined}
-	argv, cleanup, err := c.argv(p.cwd)
+	argv, cleanup, err := c.argv(p.cwd, confined != nil)
 	if err != nil {
 		cancel(nil)
 		return nil, err

@@ -66,9 +66,9 @@ func (c *bashCall) environ(ctx context.Context) ([]string, error) {
 }
 
 // argv is the command line that runs the command; cleanup removes the files made for it.
-func (c *bashCall) argv(cwd cwdFile) (argv []string, cleanup func(), err error) {
+func (c *bashCall) argv(cwd cwdFile, confined bool) (argv []string, cleanup func(), err error) {
 	if c.safe == nil {
-		return c.shell.argv(c.in.Command, c.env.Profile.defined(), c.named.scripts(c.shell, cwd), cwd)
+		return c.shell.argv(c.in.Command, c.env.Profile.defined(), c.named.scripts(c.shell, cwd, confined), cwd)
 	}
 	if !c.safe.moves && len(c.safe.script) <= argLimit {
 		return []string{c.safe.bash, "--noprofile", "--norc", "-c", c.safe.script}, func() {}, nil

@@ -192,12 +192,12 @@ func newCwdFile(run *boundary.Run) cwdFile {
 
 // read returns the folder; ok is false when the shell did not get so far. The folder is empty when the shell
 // had none any more, because it was removed.
+// cwdMax is the longest path of a working folder, in bytes; commands can write anything to the file.
+const cwdMax = 16 << 10
+
 func (c cwdFile) read() (dir string, ok bool) {
-	if fi, err := os.Lstat(c.path); err != nil || !fi.Mode().IsRegular() { // a command could put a link or a pipe there
-		return "", false
-	}
-	b, err := os.ReadFile(c.path)
-	return strings.TrimSuffix(string(b), "\n"), err == nil
+	text, err := c.content(cwdMax)
+	return strings.TrimSuffix(text, "\n"), err == nil
 }
 
 func (c cwdFile) remove() {

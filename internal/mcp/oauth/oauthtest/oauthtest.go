@@ -45,8 +45,10 @@ type World struct {
 func New(t testing.TB, inner http.Handler) *World {
 	t.Helper()
 	w := &World{inner: inner, codes: map[string]url.Values{}, valid: map[string]string{}, Refresh: map[string]string{}, Handle: map[string]http.HandlerFunc{}}
+	w.mu.Lock() // a client of an earlier server on the same port may ask at once
 	w.Server = httptest.NewServer(http.HandlerFunc(w.serve))
 	w.Issuer = httptest.NewServer(http.HandlerFunc(w.issue))
+	w.mu.Unlock()
 	t.Cleanup(func() {
 		w.Server.CloseClientConnections()
 		w.Server.Close()
