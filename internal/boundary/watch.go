@@ -72,7 +72,10 @@ func (w watch) sweep(dir string) []string {
 
 // linkAbove returns the first link among the folders that the command made above a name: the name itself may then be a file of anybody's.
 func (w watch) linkAbove(name string) string {
-	base := w.above[name]
+	base, ok := w.above[name]
+	if !ok { // it was a link itself
+		return ""
+	}
 	for dir := filepath.Dir(name); within(dir, base) && dir != base; dir = filepath.Dir(dir) {
 		if fi, err := os.Lstat(dir); err == nil && fi.Mode()&os.ModeSymlink != 0 {
 			return dir

@@ -89,3 +89,29 @@ func TestAFolderDoesNotBecomeARepositoryThatLeadsElsewhere(t *testing.T) {
 		}
 	}
 }
+
+func TestALinkThatWasThereIsSetAsideWhenItLeadsElsewhere(t *testing.T) {
+	top := t.TempDir()
+	root := filepath.Join(top, "p")
+	write(t, filepath.Join(root, "a.go"), "package a\n")
+	for _, to := range []string{"one", "two"} {
+		write(t, filepath.Join(top, to, "settings.json"), "{}")
+	}
+	link := filepath.Join(root, ".claude")
+	if err := os.Symlink(filepath.Join(top, "one"), link); err != nil {
+		t.Skip(err)
+	}
+	w := newWatch(append(watchedIn(root), protectedIn(root)...))
+	if lines := w.sweep(filepath.Join(top, "aside")); len(lines) != 0 {
+		t.Errorf("nothing changed, but %q", lines)
+	}
+	if err := os.Remove(link); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(filepath.Join(top, "two"), link); err != nil {
+		t.Fatal(err)
+	}
+	if lines := w.sweep(filepath.Join(top, "aside")); len(lines) != 1 {
+		t.Errorf("%q", lines)
+	}
+}
