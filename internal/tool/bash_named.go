@@ -131,7 +131,7 @@ func (c *bashCall) keepState(p *bashProc) {
 	switch {
 	case errors.Is(err, errStateLong):
 		c.notes = append(c.notes, fmt.Sprintf("Shell %q keeps the state from before this command: the new one is longer than %s.", c.named.name, size(stateMax)))
-	case err != nil:
+	case err != nil || state == "":
 		c.notes = append(c.notes, fmt.Sprintf("Shell %q keeps the state from before this command, because it did not end by itself.", c.named.name))
 	default:
 		c.named.mu.Lock()
@@ -153,7 +153,7 @@ func (c cwdFile) content(limit int64) (string, error) {
 	switch {
 	case err != nil:
 		return "", err
-	case !fi.Mode().IsRegular() || fi.Size() == 0:
+	case !fi.Mode().IsRegular():
 		return "", os.ErrInvalid
 	case fi.Size() > limit:
 		return "", errStateLong

@@ -190,11 +190,11 @@ func newCwdFile(run *boundary.Run) cwdFile {
 	return cwdFile{path, path}
 }
 
-// read returns the folder; ok is false when the shell did not get so far. The folder is empty when the shell
-// had none any more, because it was removed.
 // cwdMax is the longest path of a working folder, in bytes; commands can write anything to the file.
 const cwdMax = 16 << 10
 
+// read returns the folder; ok is false when the shell did not get so far. The folder is empty when the shell
+// had none any more, because it was removed.
 func (c cwdFile) read() (dir string, ok bool) {
 	text, err := c.content(cwdMax)
 	return strings.TrimSuffix(text, "\n"), err == nil
