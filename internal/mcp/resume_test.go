@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// cutting is a server over HTTP that cuts the stream of each call after one event. The answer comes to whoever resumes after that event.
+// cutting is an HTTP server that cuts the stream of each call after its first event. A client that resumes after that event gets the answer.
 type cutting struct {
 	mu      sync.Mutex
 	call    json.RawMessage // the id that waits for its answer
