@@ -2,7 +2,6 @@ package tool
 
 import (
 	"context"
-	_ "embed"
 	"errors"
 	"fmt"
 	"strings"
