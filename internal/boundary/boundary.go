@@ -90,11 +90,15 @@ type Boundary struct {
 	tempErr  error
 	noCache  bool // lathe's cache folder cannot be written
 	tempOnce sync.Once
+	commands atomic.Int64 // that had overlays
 
 	homeOnce    sync.Once
 	home        string
 	secretNames []string
 	tmp         tmpNames
+	trees       trees
+	unswept     unswept
+	earlier     []string // lines on names that earlier sessions left; the first command reports them
 }
 
 // Open makes the boundary, nil if it is switched off. Errors name the user's next move.
@@ -136,6 +140,9 @@ func Begin(o Options) (*Boundary, error) {
 	var err error
 	if b.hosts, err = netproxy.ParseRules(allowed, b.s.Network.DeniedDomains); err != nil {
 		return nil, fmt.Errorf("the hosts of the sandbox: %w", err)
+	}
+	if o.State != "" {
+		b.earlier = sweepUnswept(b.unsweptDir(), b.name(), filepath.Join(o.State, "set-aside"))
 	}
 	b.detect(o)
 	return b, nil
@@ -202,6 +209,8 @@ func (b *Boundary) Note() string {
 		return ""
 	case confine.Seatbelt:
 		return "sandbox: the tier is seatbelt: commands share the machine's processes and loopback, and reach no host"
+	case confine.Restricted:
+		return "sandbox: the tier is restricted: commands write in the working folders only, but read all of your files and reach the network"
 	case confine.Landlock:
 		return "sandbox: only the tier landlock is available: protected and secret files are not guarded, and no command reaches the network, not even loopback: " + b.support().Why
 	}
@@ -230,13 +239,15 @@ func (b *Boundary) Confined() bool {
 // Run is the confinement of one command.
 type Run struct {
 	*sandbox.Confinement
-	temp  string
 	watch watch
+	below map[string]below // by working folder; nil where nothing may be written
 	b     *Boundary
 	proxy *netproxy.Proxy // nil: the tier has no proxy
 	local *netproxy.Local // nil: servers inside are reached from inside only
 
 	configs []*openConfig
+	began   bool
+	guard   *guard // nil before the start, and where nothing is mounted
 }
 
 // For returns the confinement of one command. The folders are absolute and free of symbolic links. Call Done when the
@@ -253,7 +264,7 @@ func (b *Boundary) ForCopy(folders []string, n Network, moved func(string) strin
 		return nil, err
 	}
 	p := confine.Policy{Mode: b.mode, Temp: temp, Sockets: b.s.Network.AllowAllUnixSockets, Processes: mostProcesses}
-	if err := b.overlays(&p, n.Approved); err != nil {
+	if err := errors.Join(b.private(&p), b.overlays(&p, n.Approved)); err != nil {
 		return nil, fmt.Errorf("no temporary folder for the sandbox: %w", err)
 	}
 	roots := slices.Clone(folders)
@@ -282,7 +293,11 @@ func (b *Boundary) ForCopy(folders []string, n Network, moved func(string) strin
 		allowSockets(&p, b.resolve(b.s.Network.AllowUnixSockets))
 	}
 	p.Mask = append(except(append(p.Mask, b.tmp.secrets(&p)...), b.both(moved, b.s.Filesystem.AllowRead)), b.temps())
-	r := &Run{Confinement: &sandbox.Confinement{Policy: p, Support: b.support()}, temp: temp, watch: newWatch(append(watched, names...)), b: b}
+	r := &Run{Confinement: &sandbox.Confinement{Policy: p, Support: b.support()}, watch: newWatch(append(watched, names...)), b: b}
+	r.Confinement.Watch = r.begin
+	if b.mode == confine.Workspace {
+		r.below = b.trees.scan(folders)
+	}
 	switch {
 	case b.support().Tier < confine.Full:
 	case b.opensNetwork(n):
@@ -347,15 +362,24 @@ func (b *Boundary) Temp() (string, error) {
 
 // cache is the folder of the commands' caches. It outlives lathe, and nothing outside the sandbox uses it.
 func (b *Boundary) cache() string {
-	sum := sha256.Sum256([]byte(b.o.Dir))
-	return filepath.Join(b.o.Cache, "sandbox", hex.EncodeToString(sum[:8]))
+	return filepath.Join(b.o.Cache, "sandbox", b.name())
 }
+
+// name stands for the instance's folder.
+func (b *Boundary) name() string {
+	sum := sha256.Sum256([]byte(b.o.Dir))
+	return hex.EncodeToString(sum[:8])
+}
+
+func (b *Boundary) unsweptDir() string { return filepath.Join(b.o.State, "sandbox") }
 
 // Close removes the temporary folder. Commands must have ended.
 func (b *Boundary) Close() error {
 	if b == nil {
 		return nil
 	}
+	b.tmp.close()
+	b.unswept.close()
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.temp == "" {
@@ -378,7 +402,9 @@ func (r *Run) Environ() map[string]string {
 	}
 	cache := r.b.cache()
 	if r.b.noCache {
-		_, cache = r.TempFile("cache")
+		if cache = filepath.Join(r.Policy.Temp, "cache"); r.Support.Tier == confine.Full {
+			cache = "/tmp/cache"
+		}
 	}
 	env := map[string]string{
 		"XDG_CACHE_HOME": cache, "GOCACHE": cache + "/go-build", "npm_config_cache": cache + "/npm", "PIP_CACHE_DIR": cache + "/pip",
@@ -390,11 +416,12 @@ func (r *Run) Environ() map[string]string {
 	return env
 }
 
-// TempFile returns the path of a file shared with the command: outside, and inside the sandbox.
-func (r *Run) TempFile(name string) (outside, inside string) {
-	outside = filepath.Join(r.temp, name)
+// PrivateFile returns the path of a file that lathe shares with this command, and with no other confined one: outside, and inside the
+// sandbox. Done removes it.
+func (r *Run) PrivateFile(name string) (outside, inside string) {
+	outside = filepath.Join(r.Policy.Private, name)
 	if r.Support.Tier == confine.Full {
-		return outside, "/tmp/" + name
+		return outside, confine.PrivateDir + "/" + name
 	}
 	return outside, outside
 }
@@ -407,10 +434,23 @@ func (r *Run) Done() []string {
 	if r.local != nil {
 		r.local.Close()
 	}
+	_ = os.RemoveAll(r.Policy.Private) // Close removes it too
 	lines := r.watch.sweep(filepath.Join(r.b.o.State, "set-aside"))
+	for dir, was := range r.below {
+		lines = append(lines, was.planted(r.b.trees.of(dir).scan(dir), filepath.Join(r.b.o.State, "set-aside"))...)
+	}
 	for _, c := range r.configs {
 		lines = append(lines, c.end()...)
 	}
+	b := r.b
+	if r.began {
+		r.began = false
+		b.unswept.end(r.guard.left())
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	lines = append(append(b.earlier, lines...), r.guard.done()...)
+	b.earlier = nil
 	return lines
 }
 

@@ -42,6 +42,8 @@ func (b *Boundary) Word() string {
 		return "landlock"
 	case b.support().Tier == confine.Seatbelt:
 		return "seatbelt"
+	case b.support().Tier == confine.Restricted:
+		return "restricted"
 	}
 	return "unconfined"
 }
@@ -68,6 +70,8 @@ func (b *Boundary) Describe() string {
 		row("may write", "the working folders%s, and a private /tmp", list(", ", b.s.Filesystem.AllowWrite))
 	}
 	switch {
+	case b.support().Tier == confine.Restricted:
+		row("network", "the machine's own")
 	case b.support().Tier < confine.Full:
 		row("network", "none")
 	case b.standard && !b.strictNetwork():

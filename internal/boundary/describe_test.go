@@ -17,6 +17,7 @@ func TestTheSandboxIsDescribedByTier(t *testing.T) {
 	}{
 		{confine.Support{Tier: confine.Full}, `{"enabled": true, "excludedCommands": ["docker"], "autoAllowBashIfSandboxed": true, "network": {"allowedDomains": ["a.example"], "strictAllowlist": true}}`, "full workspace", "sandboxed", []string{"tier: full", "`docker`", "unasked", "only: `a.example`"}},
 		{confine.Support{Tier: confine.Landlock, Why: "no namespaces"}, `{"enabled": true, "mode": "read-only"}`, "landlock read-only", "landlock", []string{"tier: landlock", "no namespaces", "network: none", "/tmp"}},
+		{confine.Support{Tier: confine.Restricted, Why: "Windows"}, `{"enabled": true}`, "restricted workspace", "restricted", []string{"tier: restricted", "network: the machine's own"}},
 		{confine.Support{Why: "no Landlock"}, `{"enabled": true}`, "none workspace", "unconfined", []string{"tier: none", "no Landlock"}},
 	} {
 		b, err := boundary.Open(boundary.Options{Settings: []byte(tt.settings), Detect: func() confine.Support { return tt.support }})

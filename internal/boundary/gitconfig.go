@@ -50,6 +50,8 @@ type openConfig struct {
 	text        []byte // as it was
 	mode        os.FileMode
 	stop        func()
+	next        []byte // in a guard: a replacement, until it is clear that nothing else happened to it
+	undone      bool   // in a guard: a change was undone
 
 	mu    sync.Mutex
 	lines []string
@@ -66,11 +68,16 @@ func (c *openConfig) check() {
 		if key == "" {
 			return
 		}
-		c.lines = append(c.lines, fmt.Sprintf("the change of %s was undone, since it sets %s, which can make git run a program or trust another file. %s", c.path, key, setAside(c.path, c.aside)))
+		c.undo(key)
 	case !os.IsNotExist(err):
 		c.lines = append(c.lines, setAside(c.path, c.aside))
 	}
 	c.restore()
+}
+
+// undo sets the file aside for the sake of a key.
+func (c *openConfig) undo(key string) {
+	c.lines = append(c.lines, fmt.Sprintf("the change of %s was undone, since it sets %s, which can make git run a program or trust another file. %s", c.path, key, setAside(c.path, c.aside)))
 }
 
 // readRegular reads a small regular file, and nothing else: a pipe would never end, a link lead elsewhere.

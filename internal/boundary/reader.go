@@ -55,7 +55,7 @@ func (b *Boundary) ForServer(folders []string, n Network) (*Run, error) {
 	p.Show = append(p.Show, p.Write...)
 	p.Write = nil
 	if r.Support.Tier == confine.Full { // elsewhere the session's own folder is all that there is
-		p.Temp, r.temp = "", ""
+		p.Temp = ""
 	}
 	if b.mode == confine.Workspace {
 		p.Write = []string{b.cache()}

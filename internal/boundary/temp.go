@@ -4,6 +4,8 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -43,18 +45,27 @@ func (b *Boundary) overlays(p *confine.Policy, builds bool) error {
 	if !b.standard || b.support().Tier != confine.Full {
 		return nil
 	}
-	work, err := os.MkdirTemp(filepath.Join(b.temp, "work"), "")
-	if err != nil {
-		return err
-	}
-	p.TempWork = filepath.Join(work, "tmp")
-	err = os.Mkdir(p.TempWork, 0o700)
+	n := b.commands.Add(1)
+	p.TempWork = b.work(n, "t")
+	err := os.Mkdir(p.TempWork, 0o700)
 	if dir := b.goCache(); dir != "" && builds && p.Mode == confine.Workspace && !b.noCache {
-		o := confine.Overlay{Dir: dir, Upper: filepath.Join(b.cache(), "go-build-changes"), Work: filepath.Join(work, "go")}
+		o := confine.Overlay{Dir: dir, Upper: filepath.Join(b.cache(), "go-build-changes"), Work: b.work(n, "g")}
 		p.Overlay = append(p.Overlay, o)
 		err = errors.Join(err, os.MkdirAll(o.Upper, 0o700), os.Mkdir(o.Work, 0o700))
 	}
 	return err
+}
+
+// private makes the folder of the files that lathe shares with one command. The others do not see it: see temps.
+func (b *Boundary) private(p *confine.Policy) error {
+	dir, err := os.MkdirTemp(b.temp, "c")
+	p.Private = dir
+	return err
+}
+
+// work is the path of a folder in which the kernel prepares changes of one command's overlay.
+func (b *Boundary) work(command int64, overlay string) string {
+	return filepath.Join(b.temp, "work", overlay+strconv.FormatInt(command, 10))
 }
 
 // Seen returns the place of a path in /tmp that a command made: it is in the session's temporary folder. Any other path it
@@ -79,46 +90,48 @@ func (b *Boundary) Seen(path string) string {
 	return inside
 }
 
-// tmpNames are the secrets in the machine's /tmp, where it shows through, as it was when it was last read: it may have thousands of files.
+// tmpNames are the secrets in the machine's /tmp, where it shows through. It may have thousands of files, so it is read once, and then
+// the kernel reports the names that appear.
 type tmpNames struct {
-	mu      sync.Mutex
-	changed time.Time
-	found   []string
+	mu    sync.Mutex
+	news  arrivals
+	found []string
 }
 
-// settled is the age of a folder's last change from which a later one cannot have the same time.
-const settled = time.Second
-
-// secrets returns tickets and folders of sockets.
+// secrets returns tickets and folders of sockets. Some may be gone.
 func (t *tmpNames) secrets(p *confine.Policy) []string {
 	if p.TempWork == "" {
 		return nil
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	fi, err := os.Stat("/tmp")
-	if err != nil {
-		return nil
+	names, all := t.news.since("/tmp")
+	if all {
+		t.found = t.found[:0]
 	}
-	if !t.changed.IsZero() && fi.ModTime().Equal(t.changed) {
-		return t.found
+	for _, name := range names {
+		for _, prefix := range [...]string{"krb5cc", "ssh-", "tmux-", ".X11-unix", ".ICE-unix", "gpg-"} {
+			if path := "/tmp/" + name; strings.HasPrefix(name, prefix) && !slices.Contains(t.found, path) {
+				t.found = append(t.found, path)
+			}
+		}
 	}
-	t.found, t.changed = nil, time.Time{}
-	if time.Since(fi.ModTime()) > settled {
-		t.changed = fi.ModTime()
-	}
-	f, err := os.Open("/tmp")
+	return t.found
+}
+
+func (t *tmpNames) close() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.news.close()
+}
+
+// namesIn returns the names in a folder, none if it cannot be read.
+func namesIn(dir string) []string {
+	f, err := os.Open(dir)
 	if err != nil {
 		return nil
 	}
 	defer f.Close()
 	names, _ := f.Readdirnames(-1)
-	for _, name := range names {
-		for _, prefix := range [...]string{"krb5cc", "ssh-", "tmux-", ".X11-unix", ".ICE-unix", "gpg-"} {
-			if strings.HasPrefix(name, prefix) {
-				t.found = append(t.found, filepath.Join("/tmp", name))
-			}
-		}
-	}
-	return t.found
+	return names
 }

@@ -181,6 +181,31 @@ var attacks = []attack{
 		_, err = c.Write([]byte("x"))
 		return err
 	}},
+	{name: "ask a name server", run: func(target) error {
+		text, err := os.ReadFile("/etc/resolv.conf")
+		servers := []string{"192.0.2.1"}
+		for line := range strings.Lines(string(text)) {
+			if f := strings.Fields(line); len(f) > 1 && f[0] == "nameserver" {
+				servers = append(servers, f[1])
+			}
+		}
+		for _, server := range servers {
+			var c net.Conn
+			if c, err = net.Dial("udp", net.JoinHostPort(server, "53")); err != nil {
+				continue
+			}
+			defer c.Close()
+			_ = c.SetDeadline(time.Now().Add(2 * time.Second))
+			_, err = c.Write([]byte("\x12\x34\x01\x00\x00\x01\x00\x00\x00\x00\x00\x00\x07example\x03com\x00\x00\x01\x00\x01"))
+			if err == nil && server != "192.0.2.1" { // nobody answers there
+				_, err = c.Read(make([]byte, 512))
+			}
+			if err == nil {
+				return nil
+			}
+		}
+		return err
+	}},
 	{name: "open a raw socket", root: true, run: func(target) error { return socket(unix.AF_INET, unix.SOCK_RAW, unix.IPPROTO_ICMP) }},
 	{name: "open a packet socket", root: true, run: func(target) error { return socket(unix.AF_PACKET, unix.SOCK_RAW, 0) }},
 	{name: "open a virtual machine socket", run: func(target) error { return socket(unix.AF_VSOCK, unix.SOCK_STREAM, 0) }},

@@ -25,6 +25,9 @@ import (
 // tiers are those that this machine has; one that it lacks is skipped with its reason.
 func tiers(t *testing.T, test func(*testing.T, confine.Support)) {
 	found := confine.Detect()
+	if os.Getenv(carrierNeeded) != "" && found.Carrier == "" {
+		t.Fatalf("bubblewrap is not used: tier %s: %s", found.Tier, found.Why)
+	}
 	for _, tier := range []confine.Tier{confine.Full, confine.Landlock} {
 		t.Run(tier.String(), func(t *testing.T) {
 			s := found
@@ -33,6 +36,18 @@ func tiers(t *testing.T, test func(*testing.T, confine.Support)) {
 			}
 			if tier < found.Tier {
 				s = confine.Support{Tier: tier, ABI: found.ABI}
+			}
+			test(t, s)
+		})
+	}
+	if found.Tier == confine.Full && found.Carrier == "" {
+		t.Run("full by bubblewrap", func(t *testing.T) {
+			s := confine.Support{Tier: confine.Full, ABI: found.ABI, Carrier: confine.Bubblewrap()}
+			if s.Carrier == "" {
+				t.Skip("bubblewrap is not installed")
+			}
+			if err := confine.Probe(s); err != nil {
+				t.Skipf("bubblewrap does not work here: %v", err)
 			}
 			test(t, s)
 		})

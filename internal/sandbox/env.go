@@ -118,6 +118,9 @@ func matchAny(patterns []string, name string) bool {
 		name = strings.ToUpper(name)
 	}
 	for _, p := range patterns {
+		if p == "" || name == "" || p[0] != name[0] && !strings.ContainsRune("*?[\\", rune(p[0])) {
+			continue // most of them, and every variable of each command comes here
+		}
 		prefix, isPrefix := strings.CutSuffix(p, "*")
 		switch {
 		case p == name:

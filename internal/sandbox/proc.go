@@ -77,7 +77,12 @@ func (r *Runner) Start(ctx context.Context, spec Spec) (*Proc, error) {
 		p.closeOutputs()
 		return nil, err
 	}
+	started := func(*Proc) {}
+	if spec.confined() && spec.Confine.Watch != nil {
+		started = spec.Confine.Watch()
+	}
 	if err := r.launch(p); err != nil {
+		started(nil)
 		p.closeOutputs()
 		return nil, startError(spec, err)
 	}
@@ -88,7 +93,17 @@ func (r *Runner) Start(ctx context.Context, spec Spec) (*Proc, error) {
 		go p.feed()
 	}
 	go p.supervise(ctx)
+	started(p)
 	return p, nil
+}
+
+// Cover makes protected and masked paths of a confined child so again: see confine.Child. Its error is [os.ErrProcessDone] if the child
+// has ended.
+func (p *Proc) Cover(protect, mask []string) error {
+	if p.child == nil {
+		return nil
+	}
+	return p.child.Cover(p.cmd, protect, mask)
 }
 
 // launch forks. The Proc is registered first, so that Close cannot miss it.
@@ -147,11 +162,11 @@ func (p *Proc) entered() error {
 		return err
 	}
 	if p.listen = l; l != nil && p.proxy != nil {
-		go p.proxy(l, p.cmd.Process.Pid)
+		go p.proxy(l, p.child.Top(p.cmd.Process.Pid))
 	}
 	if p.local != nil {
 		if sockets := p.child.Local(); len(sockets) > 0 {
-			go p.local(sockets, p.cmd.Process.Pid)
+			go p.local(sockets, p.child.Top(p.cmd.Process.Pid))
 		}
 	}
 	return nil

@@ -55,6 +55,8 @@ type Confinement struct {
 	Proxy func(l net.Listener, pid int)
 	// Local gets sockets of the child's network, with Policy.Local, and is called in a goroutine. They are its own.
 	Local func(sockets []int, pid int)
+	// Watch is called before the start, and its result with the child when that runs, or with nil if it does not start; nil: neither.
+	Watch func() (started func(*Proc))
 }
 
 // environ sets the child's variables for its temporary folder and proxy.

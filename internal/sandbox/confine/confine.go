@@ -31,13 +31,16 @@ type Tier int
 
 // The tiers, weakest first.
 const (
-	None     Tier = iota
-	Landlock      // Landlock and seccomp: writes outside and all sockets but Unix ones are refused; protected and masked paths are not enforced
-	Seatbelt      // macOS: a profile for writes, secrets, protected paths and the network but loopback
-	Full          // namespaces too: own mounts, network, processes
+	None       Tier = iota
+	Restricted      // Windows: a token that writes only where the policy allows, and a job object; reading and the network are as outside
+	Landlock        // Landlock and seccomp: writes outside and all sockets but Unix ones are refused; protected and masked paths are not enforced
+	Seatbelt        // macOS: a profile for writes, secrets, protected paths and the network but loopback
+	Full            // namespaces too: own mounts, network, processes
 )
 
-func (t Tier) String() string { return [...]string{"none", "landlock", "seatbelt", "full"}[t] }
+func (t Tier) String() string {
+	return [...]string{"none", "restricted", "landlock", "seatbelt", "full"}[t]
+}
 
 // Policy is the boundary of one command. Paths are absolute and have no symbolic links in them.
 type Policy struct {
@@ -51,6 +54,9 @@ type Policy struct {
 	// TempWork makes Temp take only the changes of /tmp: the machine's /tmp shows through, and stays as it is. It is an empty folder on
 	// Temp's file system. Where the kernel cannot do that, the machine's /tmp does not show.
 	TempWork string
+	// Private is a folder for files that only lathe and this command share, with the commands of the same Temp shut out: it is PrivateDir
+	// inside, in the tier Full, and has its own path in the others. "" means none.
+	Private string
 	// HostNetwork gives the command lathe's own network, with no Proxy. Landlock then keeps it from abstract sockets of other programs.
 	HostNetwork bool
 	Processes   int  // the most processes and threads inside; 0: no limit
@@ -66,6 +72,9 @@ type Policy struct {
 // system, of this command alone. Where the kernel has no overlay for them, Upper alone is mounted on Dir.
 type Overlay struct{ Dir, Upper, Work string }
 
+// PrivateDir is the place of Policy.Private inside.
+const PrivateDir = "/dev/.lathe"
+
 // ProxyAddr is the address of the proxy inside, for a policy with Proxy; ProxyPort is its port.
 const (
 	ProxyAddr = "127.0.0.1:61017"
@@ -78,6 +87,9 @@ type Support struct {
 	Why  string // why the tier is not Full; "" for Full
 	ABI  int    // Landlock's ABI version; 0: no Landlock
 	User bool   // Full uses a user namespace: lathe may not make the other namespaces without one
+	// Carrier is the path of bubblewrap, which makes the namespaces of Full where lathe may make none; "": lathe makes them. With it /tmp
+	// and overlays are the folders of the changes alone, and Policy.Processes has no effect.
+	Carrier string
 }
 
 // Confined reports whether the policy limits anything.

@@ -1,4 +1,4 @@
-//go:build !darwin && (!linux || (!amd64 && !arm64))
+//go:build !darwin && !windows && (!linux || (!amd64 && !arm64))
 
 package confine
 
@@ -41,5 +41,11 @@ func (*Child) Close() {}
 // Local returns nothing: the loopback is the machine's.
 func (*Child) Local() []int { return nil }
 
+// Top returns the process at the top of the command's tree, whose leader is the argument.
+func (*Child) Top(leader int) int { return leader }
+
 // Ended returns at once.
 func (*Child) Ended() (stays bool) { return false }
+
+// Cover is never called, because Wrap fails.
+func (*Child) Cover(*exec.Cmd, []string, []string) error { return nil }

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -37,6 +38,14 @@ func detect() Support {
 			return full
 		}
 		why = err
+	}
+	if carrier := Bubblewrap(); carrier != "" {
+		carried := Support{Tier: Full, ABI: s.ABI, Carrier: carrier}
+		err := Probe(carried)
+		if err == nil {
+			return carried
+		}
+		why = fmt.Errorf("%w; nor by %s: %w", why, carrier, err)
 	}
 	s.Why = fmt.Sprintf("namespaces cannot be used here: %v%s", why, hint(why))
 	if err := Probe(Support{Tier: Landlock, ABI: s.ABI}); err != nil {
@@ -76,8 +85,13 @@ func Probe(s Support) error {
 	cmd.Args = []string{inside.ProbeName, s.Tier.String(), open, shut}
 	cmd.Dir = "/"
 	cmd.Env = []string{}
-	var out bytes.Buffer
-	cmd.Stdout = &out
+	out, stdout, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	defer out.Close()
+	defer stdout.Close()
+	cmd.Stdout = stdout
 	policy := &Policy{Mode: Workspace, Write: []string{open}}
 	if s.Tier == Full { // Landlock alone cannot protect within a writable folder
 		policy.Write, policy.Protect = []string{in}, []string{shut}
@@ -97,8 +111,9 @@ func Probe(s Support) error {
 		return err
 	}
 	err = cmd.Wait()
-	if out.Len() > 0 || err != nil {
-		return fmt.Errorf("the probe's boundary does not hold: %s%w", out.String(), err)
+	stdout.Close()
+	if text, _ := io.ReadAll(io.LimitReader(out, 4096)); len(text) > 0 || err != nil {
+		return fmt.Errorf("the probe's boundary does not hold: %s%w", text, err)
 	}
 	if status, _, ok := c.Status(); s.Tier == Full && (!ok || status != 0) {
 		return fmt.Errorf("the probe ended with status %d", status)

@@ -54,6 +54,9 @@ func SeatbeltProfile(p *Policy) string {
 	if p.Temp != "" {
 		rule("allow file-write*", []string{p.Temp}, "subpath")
 	}
+	if p.Private != "" {
+		rule("allow file-write*", []string{p.Private}, "subpath")
+	}
 	if p.Mode == Workspace {
 		rule("allow file-write*", p.Write, "subpath")
 	}

@@ -88,5 +88,11 @@ func (*Child) Close() {}
 // Local returns nothing: the loopback is the machine's.
 func (*Child) Local() []int { return nil }
 
+// Top returns the process at the top of the command's tree, whose leader is the argument.
+func (*Child) Top(leader int) int { return leader }
+
 // Ended returns at once.
 func (*Child) Ended() (stays bool) { return false }
+
+// Cover does nothing: a profile names paths, so that it holds for a file that replaces another one.
+func (*Child) Cover(*exec.Cmd, []string, []string) error { return nil }

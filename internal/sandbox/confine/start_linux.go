@@ -29,6 +29,9 @@ type Child struct {
 	file  *os.File      // the inner end, until the child has it
 	local []int
 	ended *message
+
+	carrier   string   // the program that makes the namespaces; "": lathe
+	complaint *os.File // the carrier's own errors
 }
 
 // startLimit is how long the sandbox may take to start the command, in seconds; it takes milliseconds.
@@ -52,7 +55,7 @@ func Wrap(cmd *exec.Cmd, p *Policy, s Support) (*Child, error) {
 		return nil, fmt.Errorf("no socket for the sandbox: %w", err)
 	}
 	_ = unix.SetsockoptTimeval(fds[0], unix.SOL_SOCKET, unix.SO_RCVTIMEO, &unix.Timeval{Sec: startLimit})
-	return &Child{tier: s.Tier, user: s.User, plan: newPlan(p, s, dir), ours: fds[0], file: os.NewFile(uintptr(fds[1]), "sandbox control")}, nil
+	return &Child{tier: s.Tier, user: s.User, plan: newPlan(p, s, dir), ours: fds[0], file: os.NewFile(uintptr(fds[1]), "sandbox control"), carrier: s.Carrier}, nil
 }
 
 // Start starts the command in its sandbox. It becomes cmd.Process, the leader of a new session, and is killed when the calling thread ends.
@@ -72,6 +75,9 @@ func (c *Child) Start(cmd *exec.Cmd) error {
 			file = null
 		}
 		command.Files[i] = file.Fd()
+	}
+	if c.carrier != "" && c.tier == Full {
+		return c.startCarried(cmd, command)
 	}
 	command.Files[3] = c.file.Fd()
 	entry, err := inside.Enter(c.plan, command)
@@ -131,6 +137,9 @@ func (c *Child) Started() (proxy net.Listener, err error) {
 	defer runtime.KeepAlive(c.entry)
 	started := false
 	defer func() {
+		if err == nil {
+			c.entry.Began()
+		}
 		if err != nil && proxy != nil {
 			proxy.Close()
 			proxy = nil
@@ -145,7 +154,9 @@ func (c *Child) Started() (proxy net.Listener, err error) {
 			if step, errno := c.entry.Failed(); step != "" {
 				return proxy, &StepError{step, errno}
 			}
-			return proxy, fmt.Errorf("the sandbox did not start the command: %w", rerr)
+			return proxy, c.complaintOf(rerr)
+		case m.kind == inside.MsgFailed:
+			return proxy, &StepError{m.text, syscall.Errno(m.number)}
 		case m.kind == inside.MsgListener:
 			if len(fds) != 1 {
 				return nil, errors.New("the proxy of the sandbox cannot listen: no socket came")
@@ -219,6 +230,9 @@ func (c *Child) Status() (status syscall.WaitStatus, left int, ok bool) {
 // Close releases the sockets.
 func (c *Child) Close() {
 	c.file.Close()
+	if c.complaint != nil {
+		c.complaint.Close()
+	}
 	if c.ours >= 0 {
 		unix.Close(c.ours)
 		c.ours = -1
@@ -232,6 +246,7 @@ func (c *Child) Close() {
 type message struct {
 	kind         byte
 	number, left int
+	text         string // the rest
 }
 
 // StepError is a failed step of the sandbox; nothing was started.
@@ -257,7 +272,7 @@ var (
 
 // receive reads one message, and the descriptors that may come with it.
 func (c *Child) receive(flags int) (message, []int, error) {
-	buf, oob := make([]byte, 16), make([]byte, unix.CmsgSpace(4*inside.Local))
+	buf, oob := make([]byte, 256), make([]byte, unix.CmsgSpace(4*inside.Local))
 	for {
 		n, oobn, _, _, err := unix.Recvmsg(c.ours, buf, oob, flags|unix.MSG_CMSG_CLOEXEC)
 		switch {
@@ -273,7 +288,7 @@ func (c *Child) receive(flags int) (message, []int, error) {
 		m := message{kind: buf[0]}
 		if n >= 9 {
 			m.number = int(int32(binary.NativeEndian.Uint32(buf[1:])))
-			m.left = int(binary.NativeEndian.Uint32(buf[5:]))
+			m.left, m.text = int(binary.NativeEndian.Uint32(buf[5:])), string(buf[9:n])
 		}
 		var fds []int
 		if all, err := unix.ParseSocketControlMessage(oob[:oobn]); err == nil && len(all) == 1 {

@@ -42,6 +42,9 @@ func init() {
 	if len(os.Args) > 0 && os.Args[0] == ProbeName {
 		probeChild()
 	}
+	if len(os.Args) == 2 && os.Args[0] == CarriedPath && os.Args[1] == CarriedName {
+		carried()
+	}
 }
 
 // Self is the Path of lathe's own file, even if it was replaced or cannot be found by name inside.
@@ -72,6 +75,24 @@ type Entry struct {
 	run *run
 }
 
+// runs has the memory of scripts that were carried out, for the next ones.
+var runs = sync.Pool{New: func() any {
+	return &run{script: script{ops: make([]op, 0, callsSize), steps: make([]string, 0, callsSize)}}
+}}
+
+// Began lets go of the child's memory, when it has started the command and uses its own.
+func (e *Entry) Began() {
+	if e == nil {
+		return
+	}
+	if r := e.run; r != nil {
+		e.run = nil
+		r.script.reset()
+		*r = run{script: r.script}
+		runs.Put(r)
+	}
+}
+
 // Enter makes a child that carries out the plan and then starts the command, or ends with code 99. The calling goroutine is locked to a
 // thread for as long as the child lives: it is ended with the thread.
 func Enter(p *Plan, c *Command) (*Entry, error) {
@@ -79,7 +100,8 @@ func Enter(p *Plan, c *Command) (*Entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &run{flags: unix.CLONE_VM | uintptr(unix.SIGCHLD)}
+	r := runs.Get().(*run)
+	r.flags = unix.CLONE_VM | uintptr(unix.SIGCHLD)
 	if err := r.script.write(p, c, program); err != nil {
 		return nil, err
 	}
@@ -100,8 +122,8 @@ func Enter(p *Plan, c *Command) (*Entry, error) {
 	return &Entry{Pid: pid, run: r}, nil
 }
 
-// fork blocks all signals around start, so that no handler of lathe's ever runs in the child.
-func (r *run) fork() (int, error) {
+// Blocked runs f on a thread that no signal reaches, nor a process that f makes until it unblocks them, as the init program does.
+func Blocked(f func()) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	all, old := ^uint64(0), uint64(0)
@@ -109,8 +131,14 @@ func (r *run) fork() (int, error) {
 		_, _, _ = unix.RawSyscall6(unix.SYS_RT_SIGPROCMASK, unix.SIG_SETMASK, uintptr(unsafe.Pointer(set)), uintptr(unsafe.Pointer(old)), 8, 0, 0)
 	}
 	mask(&all, &old)
-	pid := start(r)
-	mask(&old, nil)
+	defer mask(&old, nil)
+	f()
+}
+
+// fork blocks all signals around start, so that no handler of lathe's ever runs in the child.
+func (r *run) fork() (int, error) {
+	var pid uintptr
+	Blocked(func() { pid = start(r) })
 	if errno := -int(pid); errno > 0 && errno < 4096 {
 		return 0, unix.Errno(errno)
 	}
@@ -119,6 +147,9 @@ func (r *run) fork() (int, error) {
 
 // Failed returns the step that ended the script, "" if none did. Ask when the child has ended.
 func (e *Entry) Failed() (step string, errno unix.Errno) {
+	if e == nil || e.run == nil {
+		return "", 0
+	}
 	r := e.run
 	failed := atomic.LoadUintptr(&r.failed)
 	if failed == 0 {
@@ -130,7 +161,6 @@ func (e *Entry) Failed() (step string, errno unix.Errno) {
 
 // write makes the script of a child.
 func (s *script) write(p *Plan, c *Command, program int) error {
-	s.ops, s.steps = make([]op, 0, 512), make([]string, 0, 512)
 	path, keep := c.Path, selfFd
 	if path == Self {
 		path, keep = "/proc/self/fd/"+strconv.Itoa(selfFd), selfFd+1
@@ -168,14 +198,19 @@ func (s *script) write(p *Plan, c *Command, program int) error {
 			s.local()
 		}
 	}
+	s.lock(p, keep, 0)
+	s.call("start the first process", unix.SYS_EXECVEAT, num(initFd), s.text(""), argv, envp, num(unix.AT_EMPTY_PATH))
+	return nil
+}
+
+// lock gives up all rights that the command does not have. Descriptors from keep on are closed, with flags of close_range(2).
+func (s *script) lock(p *Plan, keep, flags int) {
 	s.call("enter the working folder", unix.SYS_CHDIR, s.text(p.Dir))
 	s.call("set no_new_privs", unix.SYS_PRCTL, num(unix.PR_SET_NO_NEW_PRIVS), num(1), num(0), num(0), num(0))
 	s.landlock(p)
 	s.dropCapabilities()
-	s.call("close descriptors", unix.SYS_CLOSE_RANGE, num(keep), num(uint32(0xffffffff)), num(0))
+	s.call("close descriptors", unix.SYS_CLOSE_RANGE, num(keep), num(uint32(0xffffffff)), num(flags))
 	s.seccomp(p.Sockets, p.Namespaces)
-	s.call("start the first process", unix.SYS_EXECVEAT, num(initFd), s.text(""), argv, envp, num(unix.AT_EMPTY_PATH))
-	return nil
 }
 
 // kind is the first argument of the init program.

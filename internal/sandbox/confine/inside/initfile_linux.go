@@ -4,7 +4,11 @@ package inside
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
+	"io"
+	"os"
+	"strconv"
 	"sync"
 
 	"golang.org/x/sys/unix"
@@ -23,6 +27,9 @@ var initFile = sync.OnceValues(func() (int, error) {
 	if err == unix.EINVAL { // Linux before 6.3 does not know MFD_EXEC, and needs none
 		fd, err = unix.MemfdCreate("lathe-init", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
 	}
+	if err == unix.EACCES || err == unix.EPERM { // vm.memfd_noexec=2
+		return initOnDisk()
+	}
 	if err != nil {
 		return -1, fmt.Errorf("no file in memory for the sandbox's first process: %w", err)
 	}
@@ -34,6 +41,40 @@ var initFile = sync.OnceValues(func() (int, error) {
 	_, err = unix.FcntlInt(uintptr(fd), unix.F_ADD_SEALS, unix.F_SEAL_WRITE|unix.F_SEAL_GROW|unix.F_SEAL_SHRINK|unix.F_SEAL_SEAL)
 	return fd, err
 })
+
+// initOnDisk is initFile where the system forbids programs in memory: a file without a name, in a folder where programs may run.
+func initOnDisk() (int, error) {
+	for _, dir := range [...]string{os.TempDir(), "/var/tmp", os.Getenv("XDG_RUNTIME_DIR"), "/dev/shm"} {
+		if dir == "" {
+			continue
+		}
+		if fd, err := unnamed(dir); err == nil {
+			return fd, nil
+		}
+	}
+	return -1, errors.New("no file for the sandbox's first process: vm.memfd_noexec forbids it in memory, and no temporary folder takes a program; set TMPDIR to one that does")
+}
+
+// unnamed makes the file in a folder, and opens it for reading only: the kernel runs no file that is open for writing.
+func unnamed(dir string) (int, error) {
+	var fs unix.Statfs_t
+	if err := unix.Statfs(dir, &fs); err != nil {
+		return -1, err
+	}
+	if fs.Flags&unix.ST_NOEXEC != 0 {
+		return -1, unix.EACCES
+	}
+	w, err := unix.Open(dir, unix.O_TMPFILE|unix.O_RDWR|unix.O_CLOEXEC, 0o500)
+	if err != nil {
+		return -1, err
+	}
+	defer unix.Close(w)
+	image := initImage()
+	if n, err := unix.Write(w, image); err != nil || n != len(image) {
+		return -1, errors.Join(err, io.ErrShortWrite)
+	}
+	return unix.Open("/proc/self/fd/"+strconv.Itoa(w), unix.O_RDONLY|unix.O_CLOEXEC, 0)
+}
 
 // initImage is an ELF file (elf(5)) of one readable and executable segment, with a stack that is not executable.
 func initImage() []byte {

@@ -62,12 +62,19 @@ func (s *script) landlock(p *Plan) {
 	}
 	if p.Namespaces {
 		allow("/tmp", handled)
+		if p.Private != "" {
+			allow(privateDir, handled)
+		}
 		allow("/dev/shm", handled)
 		for _, o := range p.Overlay {
 			allow(o.Dir, handled)
 		}
-	} else if p.Temp != "" {
-		allow(p.Temp, handled)
+	} else {
+		for _, dir := range [...]string{p.Temp, p.Private} {
+			if dir != "" {
+				allow(dir, handled)
+			}
+		}
 	}
 	s.call("set up Landlock", unix.SYS_LANDLOCK_RESTRICT_SELF, at(rules), num(0))
 }

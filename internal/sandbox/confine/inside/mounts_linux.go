@@ -46,6 +46,10 @@ func (s *script) mounts(p *Plan) {
 	for _, path := range p.Show {
 		open = append(open, s.locked(path))
 	}
+	private := mounted{path: privateDir}
+	if p.Private != "" { // before the overlay on /tmp, which it can be below
+		private.fd = s.clone(p.Private)
+	}
 	temp := s.temp(p)
 	s.attributes("make the file system read-only", cwd, "/", unix.AT_RECURSIVE, readOnlyMount)
 	if temp.fd == nil {
@@ -53,14 +57,14 @@ func (s *script) mounts(p *Plan) {
 	} else {
 		s.attach("mount /tmp", temp)
 	}
-	s.dev(nodes)
+	s.dev(nodes, private)
 	for _, dir := range p.Empty {
 		s.mount("empty "+dir, "tmpfs", dir, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "mode=0755,size=1m")
 	}
 	s.proc(p)
-	private := append([]string{"/tmp", "/dev"}, p.Empty...)
+	hidden := append([]string{"/tmp", "/dev"}, p.Empty...)
 	for _, m := range open {
-		s.attachBelow(private, m)
+		s.attachBelow(hidden, m)
 	}
 	for _, dir := range p.Empty {
 		s.attributes("lock "+dir, cwd, dir, 0, readOnlyMount)
@@ -80,6 +84,9 @@ func (s *script) guard(p *Plan) {
 		s.mask(path)
 	}
 }
+
+// privateDir is confine.PrivateDir.
+const privateDir = "/dev/.lathe"
 
 // The covers of masked paths: they have no permission bits and a read-only mount, and no process inside has the
 // capabilities to bypass both.
@@ -141,7 +148,7 @@ func (s *script) proc(p *Plan) {
 }
 
 // dev builds a /dev of a few harmless devices, private pseudo-terminals and private shared memory.
-func (s *script) dev(nodes []mounted) {
+func (s *script) dev(nodes []mounted, private mounted) {
 	s.mount("mount /dev", "tmpfs", "/dev", "tmpfs", unix.MS_NOSUID|unix.MS_NOEXEC, "mode=0755,size=1m")
 	for _, m := range nodes {
 		s.touch(m.path, 0o666)
@@ -157,6 +164,10 @@ func (s *script) dev(nodes []mounted) {
 	s.onError(link, anyError)
 	for _, l := range [...][2]string{{"fd", ""}, {"stdin", "/0"}, {"stdout", "/1"}, {"stderr", "/2"}} {
 		s.symlink("/proc/self/fd"+l[1], "/dev/"+l[0])
+	}
+	if private.fd != nil {
+		s.mkdir(privateDir, 0o700)
+		s.attach("mount "+privateDir, private)
 	}
 	s.touch(maskFile, 0)
 	s.mkdir(maskDir, 0)

@@ -13,6 +13,7 @@ type Plan struct {
 	Dir        string
 	Temp       string
 	TempWork   string // not empty: Temp and it are the upper and work folders of an overlay on /tmp
+	Private    string // mounted writable at privateDir; "": none
 	HostNet    bool   // the network namespace is lathe's own
 	Processes  int    // the most processes and threads; 0: no limit
 	Proxy      bool

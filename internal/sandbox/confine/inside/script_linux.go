@@ -30,7 +30,9 @@ const (
 type script struct {
 	ops   []op
 	steps []string // the name of each op in error messages
-	keep  []any    // what the addresses in ops point to
+	keep  []any    // the memory that the addresses in ops point to
+	chars []byte   // of texts; its memory stays where it is
+	words []uintptr
 }
 
 // arg is an argument of a system call: a number, or the address of one that an earlier call stores.
@@ -46,9 +48,13 @@ var cwd = num(unix.AT_FDCWD)
 
 // text is the address of a NUL-terminated copy of a string.
 func (s *script) text(t string) arg {
-	b := append([]byte(t), 0)
-	s.keep = append(s.keep, b)
-	return arg{value: uintptr(unsafe.Pointer(&b[0]))}
+	if n := len(t) + 1; cap(s.chars)-len(s.chars) < n {
+		s.keep = append(s.keep, s.chars)
+		s.chars = make([]byte, 0, max(n, charsSize))
+	}
+	at := len(s.chars)
+	s.chars = append(append(s.chars, t...), 0)
+	return arg{value: uintptr(unsafe.Pointer(&s.chars[at]))}
 }
 
 // data is the address of a value on the heap.
@@ -59,9 +65,27 @@ func data[T any](s *script, v *T) arg {
 
 // word is a place for a result. Before that it holds -1, which is no descriptor.
 func (s *script) word() *uintptr {
-	w := ^uintptr(0)
-	s.keep = append(s.keep, &w)
-	return &w
+	if len(s.words) == cap(s.words) {
+		s.keep = append(s.keep, s.words)
+		s.words = make([]uintptr, 0, wordsSize)
+	}
+	s.words = append(s.words, ^uintptr(0))
+	return &s.words[len(s.words)-1]
+}
+
+// The sizes of a script's memory, which few need more of.
+const (
+	callsSize = 320
+	charsSize = 16 << 10
+	wordsSize = 128
+)
+
+// reset makes an empty script of one that was carried out, with its memory.
+func (s *script) reset() {
+	clear(s.ops)
+	clear(s.steps)
+	clear(s.keep)
+	*s = script{ops: s.ops[:0], steps: s.steps[:0], keep: s.keep[:0], chars: s.chars[:0], words: s.words[:0]}
 }
 
 func at(w *uintptr) arg { return arg{uintptr(unsafe.Pointer(w)), true} }

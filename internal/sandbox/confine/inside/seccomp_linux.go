@@ -2,7 +2,11 @@
 
 package inside
 
-import "golang.org/x/sys/unix"
+import (
+	"sync/atomic"
+
+	"golang.org/x/sys/unix"
+)
 
 // denied are system calls that no command needs and that reach past the boundary, or have been used to escape one: mounts
 // and namespaces, other processes' memory, kernel programs and modules, keys, clocks, the machine. They fail with EPERM.
@@ -108,6 +112,26 @@ func filter(sockets, namespaces bool) program {
 	return f
 }
 
+// filters are the programs that were made, by their two conditions.
+var filters [2][2]atomic.Pointer[program]
+
+// filterFor returns filter's program, which nobody changes.
+func filterFor(sockets, namespaces bool) program {
+	i, j := 0, 0
+	if sockets {
+		i = 1
+	}
+	if namespaces {
+		j = 1
+	}
+	if f := filters[i][j].Load(); f != nil {
+		return *f
+	}
+	f := filter(sockets, namespaces)
+	filters[i][j].Store(&f)
+	return f
+}
+
 // setuidFilter refuses to make a file run with its owner's rights: it has no effect inside, but outside it would. openat2, whose
 // mode a filter cannot see, fails as if unknown.
 func setuidFilter(when func(uint32, func(*program))) {
@@ -155,7 +179,6 @@ func socketFilter(f *program, sockets, namespaces bool) {
 
 // seccomp applies the filter to the process.
 func (s *script) seccomp(sockets, namespaces bool) {
-	f := filter(sockets, namespaces)
-	s.keep = append(s.keep, &f[0])
+	f := filterFor(sockets, namespaces)
 	s.call("set up seccomp", unix.SYS_SECCOMP, num(unix.SECCOMP_SET_MODE_FILTER), num(0), data(s, &unix.SockFprog{Len: uint16(len(f)), Filter: &f[0]}))
 }

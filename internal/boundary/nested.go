@@ -1,0 +1,213 @@
+package boundary
+
+import (
+	"bytes"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Bounds of the search for repositories below a working folder.
+const (
+	nestedDepth   = 3
+	nestedFolders = 128
+	nestedRepos   = 32
+	coarse        = time.Second // the age of a folder's last change from which a later one has another time
+)
+
+// nestedNames are the names that are set aside in folders below a working folder if a command makes them. Mounting over those that are
+// there would keep commands from moving and removing the folders above.
+var nestedNames = []string{".git", ".vscode", ".claude", ".lathe", ".mcp.json", ".envrc", ".idea", ".cursor"}
+
+// tree remembers the upper folders of a working folder. It reads a folder again only when that has changed.
+type tree struct {
+	mu      sync.Mutex
+	folders map[string]listed
+}
+
+// trees are those of a session's working folders.
+type trees struct{ all sync.Map }
+
+func (t *trees) of(dir string) *tree {
+	one, _ := t.all.LoadOrStore(dir, &tree{})
+	return one.(*tree)
+}
+
+func (t *trees) scan(folders []string) map[string]below {
+	out := map[string]below{}
+	for _, dir := range folders {
+		out[dir] = t.of(dir).scan(dir)
+	}
+	return out
+}
+
+// listed is a folder as it was read.
+type listed struct {
+	changed time.Time
+	subs    []string
+	names   []string // those of nestedNames
+}
+
+// below is the state of the folders below a working folder.
+type below struct {
+	names map[string]bool // paths with a name of nestedNames
+	repos map[string]*repo
+}
+
+// repo is the part of a repository that makes programs run.
+type repo struct {
+	config []byte // nil: none that can be read
+	mode   fs.FileMode
+	hooks  map[string]string // what tells a changed file from the same one
+}
+
+// scan reads the folders below root, breadth first.
+func (t *tree) scan(root string) below {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	now, fresh := below{map[string]bool{}, map[string]*repo{}}, make(map[string]listed, len(t.folders))
+	level := []string{root}
+	for depth := 0; depth <= nestedDepth && len(level) > 0; depth++ {
+		var next []string
+		for _, dir := range level {
+			if len(fresh) >= nestedFolders {
+				break
+			}
+			l, ok := t.list(dir)
+			if !ok {
+				continue
+			}
+			fresh[dir] = l
+			if depth > 0 {
+				for _, name := range l.names {
+					now.add(filepath.Join(dir, name))
+				}
+			}
+			for _, sub := range l.subs {
+				next = append(next, dir+string(filepath.Separator)+sub)
+			}
+		}
+		level = next
+	}
+	t.folders = fresh
+	return now
+}
+
+// list reads a folder, or remembers it.
+func (t *tree) list(dir string) (listed, bool) {
+	fi, err := os.Lstat(dir)
+	if err != nil || !fi.IsDir() {
+		return listed{}, false
+	}
+	if old, ok := t.folders[dir]; ok && old.changed.Equal(fi.ModTime()) {
+		return old, true
+	}
+	l := listed{}
+	if time.Since(fi.ModTime()) > coarse {
+		l.changed = fi.ModTime()
+	}
+	entries, err := os.ReadDir(dir)
+	for _, e := range entries {
+		name := e.Name()
+		switch {
+		case slices.Contains(nestedNames, name):
+			l.names = append(l.names, name)
+		case e.IsDir() && name[0] != '.' && name != "node_modules" && name != "vendor":
+			l.subs = append(l.subs, name)
+		}
+	}
+	return l, err == nil
+}
+
+func (b *below) add(path string) {
+	b.names[path] = true
+	if filepath.Base(path) == ".git" && len(b.repos) < nestedRepos {
+		b.repos[path] = readRepo(path)
+	}
+}
+
+// readRepo reads what runs programs. It is empty for a file or a link .git.
+func readRepo(git string) *repo {
+	r := &repo{hooks: map[string]string{}}
+	if fi, err := os.Lstat(git); err != nil || !fi.IsDir() {
+		return r
+	}
+	if text, fi, err := readRegular(filepath.Join(git, "config")); err == nil {
+		r.config, r.mode = text, fi.Mode().Perm()
+	}
+	entries, _ := os.ReadDir(filepath.Join(git, "hooks"))
+	for _, e := range entries {
+		if fi, err := e.Info(); err == nil && !strings.HasSuffix(e.Name(), ".sample") {
+			r.hooks[e.Name()] = fmt.Sprint(fi.Size(), fi.ModTime(), fi.Mode())
+		}
+	}
+	return r
+}
+
+// planted sets aside what a command made below the working folders, and undoes harmful changes of git's configuration there.
+func (b below) planted(now below, aside string) (lines []string) {
+	for path := range now.names {
+		switch r := now.repos[path]; {
+		case b.names[path] && r != nil && b.repos[path] != nil:
+			lines = append(lines, b.repos[path].changed(path, r, aside)...)
+		case b.names[path] || b.moved(r):
+		case r == nil || !isDir(path):
+			lines = append(lines, setAside(path, aside))
+		default:
+			lines = append(lines, (&repo{}).changed(path, r, aside)...)
+		}
+	}
+	slices.Sort(lines)
+	return lines
+}
+
+// moved reports whether a repository was there before, in another place.
+func (b below) moved(r *repo) bool {
+	for _, old := range b.repos {
+		if r != nil && len(r.config) > 0 && bytes.Equal(old.config, r.config) && slices.Equal(sortedValues(old.hooks), sortedValues(r.hooks)) {
+			return true
+		}
+	}
+	return false
+}
+
+func sortedValues(m map[string]string) (out []string) {
+	for name, value := range m {
+		out = append(out, name+" "+value)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// changed undoes the harmful difference between two states of a repository.
+func (r *repo) changed(git string, now *repo, aside string) (lines []string) {
+	c := &openConfig{path: filepath.Join(git, "config"), aside: aside, text: r.config, mode: r.mode}
+	if key := harmfulChange(string(r.config), string(now.config)); key != "" {
+		c.undo(key)
+		if r.config != nil {
+			c.restore()
+		}
+		lines = c.lines
+	}
+	for name, state := range now.hooks {
+		if r.hooks[name] != state {
+			lines = append(lines, setAside(filepath.Join(git, "hooks", name), aside))
+		}
+	}
+	for _, name := range []string{"commondir", "config.worktree"} {
+		if path := filepath.Join(git, name); r.config == nil && there(path) {
+			lines = append(lines, setAside(path, aside))
+		}
+	}
+	return lines
+}
+
+func isDir(path string) bool {
+	fi, err := os.Lstat(path)
+	return err == nil && fi.IsDir()
+}
