@@ -89,6 +89,10 @@ type Config struct {
 	OnWindow   func(context.Context, Window) (shrunk bool, err error)
 	WindowMark func(llm.ModelInfo) int // nil: 85 % of the model's window
 
+	// Adjust may change the parameters of each request before it goes out, never its messages, tools or system prompt; the request is
+	// sent with the context that it returns.
+	Adjust func(context.Context, llm.ModelInfo, *llm.Request) context.Context
+
 	// OnRequest is called with each request before it goes out. It must neither keep nor change it.
 	OnRequest func(llm.ModelInfo, *llm.Request)
 

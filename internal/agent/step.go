@@ -30,10 +30,14 @@ func (t *turn) step(ctx context.Context) (llm.Message, outcome, error) {
 		if len(req.Messages) == 0 {
 			return llm.Message{}, outcome{}, errors.New("there is nothing to send: the conversation is empty")
 		}
+		sent := ctx
+		if t.cfg.Adjust != nil {
+			sent = t.cfg.Adjust(ctx, info, req)
+		}
 		if t.cfg.OnRequest != nil {
 			t.cfg.OnRequest(info, req)
 		}
-		s := &stream{turn: t, ctx: ctx, model: info.ID, queue: t.newQueue(ctx, true)}
+		s := &stream{turn: t, ctx: sent, model: info.ID, queue: t.newQueue(ctx, true)}
 		reply, err := s.read(model, req)
 		if errors.Is(err, errCutShort) { // nothing was kept: the same request goes out with a higher limit
 			void = void.Add(s.usage)

@@ -27,6 +27,24 @@ func (k *Kind) unknown(f frontmatter.Fields) {
 	}
 }
 
+// checkServers notes the servers that the file declares itself. An agent has those of its conversation, so their names change nothing.
+func (k *Kind) checkServers(f frontmatter.Fields) {
+	declared := map[string]any{}
+	switch v := f["mcpServers"].(type) {
+	case map[string]any:
+		declared = v
+	case []any:
+		for _, e := range v {
+			if one, ok := e.(map[string]any); ok {
+				maps.Copy(declared, one)
+			}
+		}
+	}
+	if len(declared) > 0 {
+		k.note("mcpServers: %s: a server of one agent alone is not started; declare it in .mcp.json or in the settings, and all agents have it", strings.Join(slices.Sorted(maps.Keys(declared)), ", "))
+	}
+}
+
 // fillRules takes the permission rules. A pattern among disallowedTools is a rule that denies.
 func (k *Kind) fillRules(f frontmatter.Fields) error {
 	rules := &Rules{}

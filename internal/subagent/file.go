@@ -158,8 +158,6 @@ func (k *Kind) fillMode(f frontmatter.Fields) error {
 	default:
 		return fmt.Errorf("isolation: %q is not known; write worktree, or take the line out", isolation)
 	}
-	if f.Has("mcpServers") {
-		k.note("mcpServers is not supported yet: the agent works without it")
-	}
+	k.checkServers(f)
 	return nil
 }

@@ -23,6 +23,11 @@ func (t *task) isolate(ctx context.Context) (*worktree.Tree, error) {
 	if !t.kind.Isolated {
 		return nil, nil
 	}
+	if t.request.Base == "" { // else the work is merged, which needs git
+		if tree, ok, err := t.owner.Trees.OpenHooked(ctx, t.owner.Dir, t.owner.Tree, t.id, t.owner.Hooks); ok {
+			return tree, err
+		}
+	}
 	return t.owner.Trees.OpenAt(ctx, t.owner.Dir, t.owner.Tree, t.id, t.request.Base)
 }
 
@@ -45,7 +50,8 @@ func setUp(ctx context.Context, tree *worktree.Tree, c Conversation) string {
 			note = "\n\n[The set-up command of this worktree failed: " + strings.ToValidUTF8(text[:min(len(text), mostSetUp)], "") + "]"
 		}
 	}
-	if err := tree.Begun(ctx); err != nil {
+	// Also after an interrupt: the files that an unfinished set-up made are no work of the agent.
+	if err := tree.Begun(context.WithoutCancel(ctx)); err != nil {
 		note += "\n\n[The state of the worktree is unknown: " + err.Error() + "]"
 	}
 	return note

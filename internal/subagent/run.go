@@ -98,6 +98,7 @@ type Host struct {
 	Note   func(Record) // writes to the log of the session
 
 	Trees *worktree.Maker
+	Hooks worktree.Hooks // make the copies of isolated agents in the place of Trees; may be nil
 	Dir   string         // the working folder of the main session
 	Tree  *worktree.Tree // that the session works in; nil: in Dir
 }
@@ -261,8 +262,8 @@ func (o *Outcome) read(messages []llm.Message) {
 	}
 }
 
-// problem explains why the agent stopped early.
-func problem(end event.TurnEnd, err error) string {
+// Problem explains why the agent stopped early.
+func Problem(end event.TurnEnd, err error) string {
 	switch {
 	case end.Reason == event.EndCompleted && err == nil:
 		return ""

@@ -418,7 +418,7 @@ func (t *task) work(ctx context.Context) (out Outcome, err error) {
 	t.mu.Unlock()
 	before := len(c.Messages())
 	end, err := c.Prompt(ctx, m)
-	out = Outcome{ID: c.ID(), Kind: t.kind.Name, End: end, Duration: time.Since(started), Problem: problem(end, err)}
+	out = Outcome{ID: c.ID(), Kind: t.kind.Name, End: end, Duration: time.Since(started), Problem: Problem(end, err)}
 	messages := c.Messages()
 	out.read(messages[min(before, len(messages)):]) // a compaction may have made it shorter
 	if r.Then != nil {

@@ -39,20 +39,21 @@ const (
 
 // Task is one part of the goal.
 type Task struct {
-	ID       int     `json:"id"` // from 1
-	Title    string  `json:"title"`
-	Prompt   string  `json:"prompt"`
-	After    []int   `json:"after,omitempty"` // the tasks that it depends on
-	Status   Status  `json:"status"`
-	Note     string  `json:"note,omitempty"`    // why it failed, or what the worker reports
-	Session  string  `json:"session,omitempty"` // of the worker
-	Main     string  `json:"main,omitempty"`    // the session that the worker's is below
-	Owner    string  `json:"owner,omitempty"`   // the process that has it done
-	Branch   string  `json:"branch,omitempty"`
-	Worktree string  `json:"worktree,omitempty"`
-	Files    int     `json:"files,omitempty"` // changed
-	CostUSD  float64 `json:"cost_usd,omitempty"`
-	Steps    int     `json:"steps,omitempty"`
+	ID       int      `json:"id"` // from 1
+	Title    string   `json:"title"`
+	Prompt   string   `json:"prompt"`
+	After    []int    `json:"after,omitempty"` // the tasks that it depends on
+	Status   Status   `json:"status"`
+	Note     string   `json:"note,omitempty"`    // why it failed, or what the worker reports
+	Session  string   `json:"session,omitempty"` // of the worker
+	Main     string   `json:"main,omitempty"`    // the session that the worker's is below
+	Owner    string   `json:"owner,omitempty"`   // the process that has it done
+	Branch   string   `json:"branch,omitempty"`
+	Worktree string   `json:"worktree,omitempty"`
+	Left     []string `json:"left,omitempty"`  // worktrees of earlier workers, if they are there; nobody goes on in them
+	Files    int      `json:"files,omitempty"` // changed
+	CostUSD  float64  `json:"cost_usd,omitempty"`
+	Steps    int      `json:"steps,omitempty"`
 }
 
 // Worker is the name of the agent that does the task.
@@ -65,6 +66,17 @@ type Message struct {
 	Text string    `json:"text"`
 	Time time.Time `json:"time"`
 	Read bool      `json:"read,omitempty"`
+}
+
+// moveTo gives the task another worktree. The one that it had is left.
+func (t *Task) moveTo(path string) {
+	if t.Worktree != "" && filepath.Base(t.Worktree) == filepath.Base(path) {
+		return
+	}
+	if t.Worktree != "" {
+		t.Left = append(t.Left, t.Worktree)
+	}
+	t.Worktree, t.Branch = path, ""
 }
 
 // State is all of a board.

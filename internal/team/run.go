@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/lathe-dev/lathe/internal/eval"
+	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/subagent"
 	"github.com/lathe-dev/lathe/internal/worktree"
 )
@@ -36,8 +37,9 @@ type Runner struct {
 	Joins   bool          // it ends when the team is over; else it goes on with a team that was
 	Report  func(News)    // from any goroutine; nil: nobody listens
 
-	// Created and Completed may refuse a new task, and that a task counts as done; nil refuses nothing.
-	Created, Completed func(context.Context, Task) error
+	// Created and Completed may refuse a new task, and that a task counts as done; Idle the end of a worker, whose next prompt is the
+	// error. Nil refuses nothing.
+	Created, Completed, Idle func(context.Context, Task) error
 
 	owner  string     // of this process's tasks
 	worked bool       // workers of this process have ended
@@ -273,6 +275,7 @@ func (r *Runner) claim(t *Task) (mine bool, err error) {
 		}
 		on.Status, on.Note, on.Owner = Working, "", r.owner
 		if on.Main != r.Main { // the conversation of its worker is another process's
+			on.moveTo("") // which may appear yet: git can outlive a process that was killed
 			on.Session, on.Main = "", r.Main
 		}
 		*t = *on
@@ -300,17 +303,27 @@ func (r *Runner) do(ctx context.Context, t Task) error {
 		req.ID = r.Agents.NewID()
 	}
 	status, note, lost := Failed, "", false
-	if _, err := r.Board.Update(t.ID, func(on *Task) error { on.Session = cmp.Or(t.Session, req.ID); return nil }); err != nil {
+	_, err = r.Board.Update(t.ID, func(on *Task) error { // before it begins, so that also a worker that is killed is named with its worktree
+		on.Session = cmp.Or(t.Session, req.ID)
+		on.moveTo(worktree.Path(r.Agents.Dir, on.Session))
+		t.Worktree, t.Branch = on.Worktree, on.Branch
+		return nil
+	})
+	if err != nil {
 		return err
 	}
 	req.Then = func(ctx context.Context, out subagent.Outcome, c subagent.Conversation, tree *worktree.Tree) {
-		t.Steps, t.CostUSD = c.Used()
 		if tree != nil {
 			t.Worktree, t.Branch = tree.Path, tree.Branch()
 		}
 		if tree != nil && out.Problem == "" {
-			status, note, t.Files = r.deliver(ctx, s, t, c)
+			if err := r.continued(ctx, t, c); err != nil {
+				note = err.Error()
+			} else {
+				status, note, t.Files = r.deliver(ctx, s, t, c)
+			}
 		}
+		t.Steps, t.CostUSD = c.Used()
 	}
 	out, err := r.Agents.Run(ctx, req)
 	switch {
@@ -335,6 +348,27 @@ func (r *Runner) do(ctx context.Context, t Task) error {
 		r.report(News{Kind: "task_ends", Task: on, Text: fmt.Sprintf("%s: %s %s", t.Worker(), status, note)})
 	}
 	return err
+}
+
+// mostIdle is how many times in a row hooks of TeammateIdle send a worker back to work.
+const mostIdle = 8
+
+// continued has a worker go on as long as the hooks of TeammateIdle refuse its end.
+func (r *Runner) continued(ctx context.Context, t Task, c subagent.Conversation) error {
+	for range mostIdle {
+		if r.Idle == nil || ctx.Err() != nil {
+			return ctx.Err()
+		}
+		why := r.Idle(ctx, t)
+		if why == nil {
+			return nil
+		}
+		end, err := c.Prompt(ctx, llm.Message{Role: llm.User, Parts: []llm.Part{llm.Text{Text: why.Error(), Origin: llm.OriginHook}}})
+		if p := subagent.Problem(end, err); p != "" {
+			return errors.New(p)
+		}
+	}
+	return nil
 }
 
 // deliver commits, checks and merges the work of a task.

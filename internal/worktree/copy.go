@@ -39,6 +39,12 @@ func listed(root string) manifest {
 		if err != nil || path == root {
 			return nil
 		}
+		if e.Name() == ".git" { // git writes there when it only reads
+			if e.IsDir() {
+				return filepath.SkipDir
+			}
+			return nil
+		}
 		info, err := e.Info()
 		rel, relErr := filepath.Rel(root, path)
 		if err != nil || relErr != nil {
@@ -147,8 +153,17 @@ func (t *Tree) leaveFolder() string {
 	if t.was == nil {
 		return fmt.Sprintf("[Its work is in %s, a copy of %s. Compare them with: diff -r %s %s]", t.Path, t.from, quote(t.from), quote(t.Path))
 	}
+	lines := t.differences()
+	if len(lines) == 0 {
+		t.drop(t.Path)
+		return ""
+	}
+	return fmt.Sprintf("[Its work is in %s, a copy of %s:\n%s\nCompare them with: diff -r %s %s]", t.Path, t.from, cut(strings.Join(lines, "\n")), quote(t.from), quote(t.Path))
+}
+
+// differences lists the files that are not as they were when the copy was made.
+func (t *Tree) differences() (lines []string) {
 	now := listed(t.Path)
-	var lines []string
 	for path, at := range now {
 		if was, ok := t.was[path]; !ok {
 			lines = append(lines, " new: "+path)
@@ -161,12 +176,8 @@ func (t *Tree) leaveFolder() string {
 			lines = append(lines, " removed: "+path)
 		}
 	}
-	if len(lines) == 0 {
-		t.drop(t.Path)
-		return ""
-	}
 	slices.Sort(lines)
-	return fmt.Sprintf("[Its work is in %s, a copy of %s:\n%s\nCompare them with: diff -r %s %s]", t.Path, t.from, cut(strings.Join(lines, "\n")), quote(t.from), quote(t.Path))
+	return lines
 }
 
 // copyIgnored copies files that git ignores and that match a pattern.

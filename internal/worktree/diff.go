@@ -50,6 +50,12 @@ func (t *Tree) Patch(ctx context.Context) ([]byte, error) {
 func (t *Tree) Remove(ctx context.Context) error {
 	t.m.mu.Lock()
 	defer t.m.mu.Unlock()
+	if t.hooks != nil {
+		if !t.hooks.WorktreeRemoved(ctx, t.Path) {
+			return fmt.Errorf("%s was made by a hook, and no hook of WorktreeRemove removes it", t.Path)
+		}
+		return nil
+	}
 	if t.repo.Root == "" {
 		err := os.RemoveAll(t.Path)
 		_ = os.Remove(filepath.Dir(t.Path)) // if it is empty

@@ -47,6 +47,8 @@ type Tree struct {
 	repo git.Repo // empty: a copy of a folder
 	was  manifest // of a copy of a folder; nil: it was there before
 	from string   // what it is a copy of
+
+	hooks Hooks // that made it; nil: lathe did
 }
 
 // Moved returns the path in the copy for one in the project; t may be nil.
@@ -174,7 +176,7 @@ func (t *Tree) workFolder(top string) error {
 
 // Begun is called when the set-up has run: the ignored files that it made do not count as changes.
 func (t *Tree) Begun(ctx context.Context) error {
-	if t.repo.Root == "" {
+	if t.repo.Root == "" || t.hooks != nil {
 		t.was = listed(t.Path)
 		return nil
 	}
@@ -196,6 +198,9 @@ const mostDiff = 3_000
 func (t *Tree) Leave(ctx context.Context) string {
 	t.m.mu.Lock()
 	defer t.m.mu.Unlock()
+	if t.hooks != nil {
+		return t.leaveHooked(ctx)
+	}
 	if t.repo.Root == "" {
 		return t.leaveFolder()
 	}

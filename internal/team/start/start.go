@@ -127,6 +127,7 @@ func (seat *Seat) Runner(inst *app.Instance, s *app.Session, board *team.Board, 
 	}
 	r.Created = func(ctx context.Context, t team.Task) error { return s.Hooks().TaskCreated(ctx, entry(t)) }
 	r.Completed = func(ctx context.Context, t team.Task) error { return s.Hooks().TaskCompleted(ctx, entry(t)) }
+	r.Idle = func(ctx context.Context, t team.Task) error { return s.Hooks().TeammateIdle(ctx, t.Worker(), state.ID) }
 	seat.now.Store(r)
 	return r, nil
 }
