@@ -53,6 +53,10 @@ func perform(r Request, f *os.File) (a *Answer, err error) {
 	switch r.Kind {
 	case "image":
 		return shrink(f, info.Size(), r)
+	case "whole":
+		return decodes(f)
+	case "page":
+		return pageImage(f, info.Size(), r)
 	case "pdf":
 		return readPDF(f, info.Size(), r)
 	case "list":

@@ -27,16 +27,16 @@ import (
 const ChildArg = "lathe-document"
 
 const (
-	memoryMax = 900 << 20 // bytes of memory of a child
-	answerMax = 16 << 20  // bytes of its answer
-	timeMax   = 30 * time.Second
+	memoryMax = 900 << 20        // bytes of memory of a child
+	answerMax = 16 << 20         // bytes of its answer
+	timeMax   = 60 * time.Second // 20,000 x 20,000 pixels take eight of an idle processor
 
 	exitMemory = 97 // the child took more than memoryMax
 )
 
 // Request is an order to the child.
 type Request struct {
-	Kind  string `json:"kind"`            // image, pdf or list
+	Kind  string `json:"kind"`            // image, whole (an image that is only decoded), pdf, page (one of a PDF as an image) or list
 	First int    `json:"first,omitempty"` // of a PDF, the pages from 1, both included; Last 0: to the end
 	Last  int    `json:"last,omitempty"`
 	Chars int    `json:"chars,omitempty"` // of a PDF, the most characters of text

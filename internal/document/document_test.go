@@ -415,6 +415,11 @@ func FuzzFilesAreReadOrRefused(f *testing.F) {
 	f.Add(circle())
 	f.Add([]byte("GIF89a\x01\x00\x01\x00\x80\x00\x00\xff\xff\xff\x00\x00\x00,\x00\x00\x00\x00\x01\x00\x01\x00\x00\x02\x02D\x01\x00;"))
 	f.Add([]byte("PK\x03\x04\x00\x00"))
+	f.Add([]byte("RIFF\x1a\x00\x00\x00WEBPVP8L\r\x00\x00\x00/\x00\x00\x00\x10\a\x10\x11\x11\x88\x88\xfe\a\x00"))
+	f.Add([]byte("%PDF-1.4\n1 0 obj\n<</Type/Catalog/Pages 2 0 R>>\nendobj\n2 0 obj\n<</Type/Pages/Kids[3 0 R]/Count 1>>\nendobj\n" +
+		"3 0 obj\n<</Type/Page/Parent 2 0 R/Resources<</XObject<</I 4 0 R>>>>>>\nendobj\n" +
+		"4 0 obj\n<</Subtype/Image/Width 4/Height 1/BitsPerComponent 2/ColorSpace[/Indexed/DeviceRGB 3<FF000000FF000000FFFFFFFF>]/Length 1>>\nstream\n\x1b\nendstream\nendobj\n" +
+		"trailer\n<</Root 1 0 R>>\n"))
 	path := filepath.Join(f.TempDir(), "f")
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if err := os.WriteFile(path, data, 0o600); err != nil {
@@ -425,8 +430,8 @@ func FuzzFilesAreReadOrRefused(f *testing.F) {
 			t.Fatal(err)
 		}
 		defer file.Close()
-		for _, kind := range []string{"image", "list"} {
-			if a, err := perform(Request{Kind: kind, Edge: 16, Bytes: 1 << 20}, file); err == nil && kind == "image" && (a.W > 16 || a.H > 16) {
+		for _, kind := range []string{"image", "list", "whole", "page"} {
+			if a, err := perform(Request{Kind: kind, First: 1, Edge: 16, Bytes: 1 << 20}, file); err == nil && (kind == "image" || kind == "page") && (a.W > 16 || a.H > 16) {
 				t.Errorf("%d x %d", a.W, a.H)
 			}
 		}

@@ -75,6 +75,43 @@ func shrink(f io.ReadSeeker, size int64, r Request) (*Answer, error) {
 	return a, err
 }
 
+// decodes reads an image to its end.
+func decodes(f io.ReadSeeker) (*Answer, error) {
+	head := make([]byte, 512)
+	n, err := io.ReadFull(f, head)
+	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return nil, err
+	}
+	mime := llm.ImageType(head[:n])
+	if animated(mime, head[:n]) {
+		return &Answer{}, nil // no reader here knows them
+	}
+	var img image.Image
+	for _, do := range []func(io.Reader) error{
+		func(r io.Reader) error {
+			c, err := Config(mime, r)
+			if err == nil && c.Width*c.Height > wholeMax {
+				err = fmt.Errorf("it has %d x %d pixels", c.Width, c.Height)
+			}
+			return err
+		},
+		func(r io.Reader) (err error) { img, _, err = image.Decode(r); return err },
+	} {
+		if _, err := f.Seek(0, io.SeekStart); err != nil {
+			return nil, err
+		}
+		if err := do(bufio.NewReaderSize(f, 256<<10)); err != nil {
+			return nil, damaged(err)
+		}
+	}
+	return &Answer{MIME: mime, Width: img.Bounds().Dx(), Height: img.Bounds().Dy()}, nil
+}
+
+// animated reports whether an image is a WebP with frames.
+func animated(mime string, head []byte) bool {
+	return mime == "image/webp" && len(head) > 20 && string(head[12:16]) == "VP8X" && head[20]&2 != 0
+}
+
 func damaged(err error) error {
 	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
 		err = errors.New("it ends too early")

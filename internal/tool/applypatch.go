@@ -269,7 +269,7 @@ func (p *patching) apply(f *patched, from *patch.File) error {
 		return nil
 	}
 	if files.Binary(f.after[:min(len(f.after), 8192)]) {
-		return fmt.Errorf("cannot patch %s: it is not text", f.path.Lexical)
+		return fmt.Errorf("cannot patch %s: it is not text. Change it with a program in Bash", f.path.Lexical)
 	}
 	text := files.Decode(f.after)
 	r, err := patch.Apply(text.View, from.Hunks)

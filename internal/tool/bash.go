@@ -96,7 +96,8 @@ func bashAccesses(in bashInput, at call.Place) ([]permission.Access, error) {
 		command.Class, command.Script = permission.ClassWrite, ""
 	}
 	if in.Shell != "" { // earlier commands of the shell may have given its words another meaning
-		if command.Script, command.Exact = "", false; command.Class.ReadOnly() {
+		command.Script, command.Exact, command.Kept = "", false, true
+		if command.Class.ReadOnly() {
 			command.Class = permission.ClassWrite
 		}
 	}
@@ -128,9 +129,6 @@ func (t *basher) prepare(ctx context.Context, c llm.ToolCall, in bashInput) (*ag
 	}
 	env := named.env(t.env)
 	one := &bashCall{env: env, in: in, id: c.ID, input: c.Input, flood: t.flood, named: named}
-	if one.outside = env.excluded(in); in.Leave && t.env.Boundary.Confined() && !one.outside && !t.env.Boundary.Standard() {
-		return nil, errors.New("nothing outlives a command in a sandbox that was requested, so leave_running cannot be used: start it with run_in_background, or ask the user to start it")
-	}
 	at := env.here()
 	one.shell, one.at, one.dir = sh, at, at.dir
 	plan := &agent.Plan{Title: bashTitle(in), Run: one.run}
@@ -138,6 +136,9 @@ func (t *basher) prepare(ctx context.Context, c llm.ToolCall, in bashInput) (*ag
 		return nil, err
 	}
 	one.accesses = plan.Accesses
+	if one.outside = env.Boundary.Outside(one.line(), at.dir, env.Machine().roots); in.Leave && t.env.Boundary.Confined() && !one.outside && !t.env.Boundary.Standard() {
+		return nil, errors.New("nothing outlives a command in a sandbox that was requested, so leave_running cannot be used: start it with run_in_background, or ask the user to start it")
+	}
 	plan.Preview = event.Command{Command: in.Command, Dir: one.dir, Warning: one.warnings(ctx, plan.Accesses)}
 	plan.Parallel = one.safe != nil && one.safe.reads && !one.safe.moves
 	return plan, nil
@@ -170,6 +171,7 @@ type bashCall struct {
 	shell shellProgram
 	safe  *safeForm   // nil: it runs as it is written
 	named *namedShell // nil: a new shell, without state
+	plain bool        // the named shell had defined nothing when the call was decided on
 	flood int64
 	at    place
 	dir   string

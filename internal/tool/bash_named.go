@@ -94,6 +94,30 @@ func (n *namedShell) begin() (note string) {
 	return fmt.Sprintf("(Shell %q is new: it has no variables or functions of earlier commands.)", n.name)
 }
 
+// plain reports whether the words of the next command mean the same as in a new shell: nothing is defined but options that do not
+// change what a word is. Anything that it does not know counts as a change.
+func (n *namedShell) plain() bool {
+	if n == nil {
+		return false
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for line := range strings.Lines(n.state) {
+		option, ok := strings.CutPrefix(strings.TrimSpace(line), "shopt -")
+		if ok && len(option) > 2 && (option[0] == 'u' || usual(option[2:])) || strings.TrimSpace(line) == ":" {
+			continue
+		}
+		return false
+	}
+	return true
+}
+
+// usual reports whether a new bash that is not interactive has the option on.
+func usual(option string) bool {
+	return slices.Contains(strings.Fields("checkwinsize cmdhist complete_fullquote expand_aliases extquote force_fignore globasciiranges globskipdots "+
+		"hostcomplete interactive_comments patsub_replacement progcomp promptvars sourcepath"), option)
+}
+
 // stateScripts are the parts of a command line that carry state.
 type stateScripts struct {
 	before string // defines the function that writes the state at the end

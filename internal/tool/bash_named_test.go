@@ -161,3 +161,37 @@ func TestACommandOnATerminal(t *testing.T) {
 		t.Errorf("%q", textOf(r))
 	}
 }
+
+func TestARuleForALineDoesNotHoldWhereAShellHasDefinedSomething(t *testing.T) {
+	env := bashIn(t, "bash")
+	kept := func(shell string) bool {
+		return accessesOf(t, env, map[string]any{"command": "npm test", "shell_id": shell})[0].Command.Kept
+	}
+	if inNamed(t, env, "moved", "cd sub"); kept("moved") || kept("new") {
+		t.Error("a shell that defined nothing counts as one that did")
+	}
+	for shell, command := range map[string]string{
+		"f": "npm() { echo mine; }", "a": "alias npm='echo mine'", "p": "PATH=$PWD:$PATH", "e": "export NODE_OPTIONS=--require=./x.js", "v": "x=1", "o": "shopt -s dotglob",
+		"u": "unset HOME",
+	} {
+		if inNamed(t, env, shell, command); !kept(shell) {
+			t.Errorf("after %s a rule for the line npm test would hold", command)
+		}
+	}
+}
+
+func TestAShellThatChangedSinceTheDecisionRunsNothing(t *testing.T) {
+	env := bashIn(t, "bash")
+	input, err := json.Marshal(map[string]any{"command": "greet", "shell_id": "a"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan, err := toolOf(env, "Bash").Prepare(t.Context(), llm.ToolCall{ID: "call_1", Name: "Bash", Input: input})
+	if err != nil {
+		t.Fatal(err)
+	}
+	inNamed(t, env, "a", "greet() { echo hi; }")
+	if r, err := plan.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "call it again") {
+		t.Errorf("%v, %v", r, err)
+	}
+}

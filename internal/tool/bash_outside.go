@@ -28,19 +28,22 @@ func (e *Env) excluded(in bashInput) bool {
 // line is a command as the boundary looks at it, with the working folder and those that it may write.
 func (e *Env) line(in bashInput) (line boundary.Line, dir string, folders []string) {
 	m, at := e.Machine(), e.here()
-	for _, r := range e.Roots.List() {
-		if !r.ReadOnly {
-			folders = append(folders, r.Path)
-		}
+	var accesses []permission.Access
+	if in.Shell == "" {
+		accesses, _ = bashAccesses(in, call.Place{World: m, Dir: at.dir, Resolve: e.look}) // without accesses nothing covers it
 	}
+	return e.lineOf(in, m, accesses), at.dir, m.roots
+}
+
+// line is that of a call that was analysed.
+func (c *bashCall) line() boundary.Line { return c.env.lineOf(c.in, c.env.Machine(), c.accesses) }
+
+// lineOf is a command whose accesses are known.
+func (e *Env) lineOf(in bashInput, m *Machine, accesses []permission.Access) (line boundary.Line) {
 	line.Covered = func([]string) bool { return false }
 	line.Excluded = line.Covered
-	if in.Shell != "" { // its words may mean something else there
-		return line, at.dir, folders
-	}
-	accesses, err := bashAccesses(in, call.Place{World: m, Dir: at.dir, Resolve: e.look})
-	if err != nil || len(accesses) == 0 || accesses[0].Command == nil {
-		return line, at.dir, folders
+	if in.Shell != "" || len(accesses) == 0 || accesses[0].Command == nil { // the words may mean something else in a named shell
+		return line
 	}
 	for _, part := range accesses[0].Command.Parts {
 		line.Programs = append(line.Programs, part.Program)
@@ -53,8 +56,8 @@ func (e *Env) line(in bashInput) (line boundary.Line, dir string, folders []stri
 	root := e.Roots.First()
 	anywhere := []string{filepath.VolumeName(root) + string(filepath.Separator)} // where files lie is for the permissions to judge, but for guarded ones
 	line.Covered = func(patterns []string) bool { return e.covers(patterns, in.Command, accesses, anywhere) }
-	line.Excluded = func(patterns []string) bool { return e.covers(patterns, in.Command, accesses, folders) }
-	return line, at.dir, folders
+	line.Excluded = func(patterns []string) bool { return e.covers(patterns, in.Command, accesses, m.roots) }
+	return line
 }
 
 // covers reports whether patterns of commands cover every part of a line that is not read-only, and that writes in the roots only.

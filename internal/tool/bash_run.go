@@ -55,7 +55,7 @@ func (c *bashCall) confine() (*boundary.Run, error) {
 		}
 	}
 	run, err := c.env.Boundary.ForCopy(folders, c.network(), c.env.Isolated.Moved)
-	if line, _, _ := c.env.line(c.in); err == nil && !c.in.Background && c.env.Boundary.Configures(line) {
+	if err == nil && !c.in.Background && c.env.Boundary.Configures(c.line()) {
 		run.OpenConfig()
 	}
 	if err == nil && c.in.Leave {
@@ -159,6 +159,9 @@ func (c *bashCall) run(ctx context.Context) (*agent.Result, error) {
 	if err := c.startDir(); err != nil {
 		return nil, err
 	}
+	if c.plain && !c.named.plain() {
+		return nil, fmt.Errorf("another command has changed shell %q since this one was decided on; call it again", c.named.name)
+	}
 	if c.safe == nil {
 		if note := c.env.Profile.take(ctx, c.env, c.shell); note != "" {
 			c.notes = append(c.notes, note)
@@ -232,8 +235,7 @@ func (c *bashCall) ended(p *bashProc, timeout time.Duration, text *bashText) *ag
 		if why := p.run.Refusal(c.dir, out.text); why != "" {
 			c.notes, c.refusal = append(c.notes, why), why
 		}
-		line, _, _ := c.env.line(c.in)
-		if hint := c.env.Boundary.Hint(line); hint != "" {
+		if hint := c.env.Boundary.Hint(c.line()); hint != "" {
 			c.notes = append(c.notes, hint)
 		}
 	}
@@ -288,8 +290,14 @@ func (c *bashCall) shellRun(cancel context.CancelCauseFunc, cause func() error) 
 
 func (c *bashCall) adopt(s *shellRun, p *bashProc) {
 	cache, reads := c.env.Cache, c.env.Reads
-	c.env.Background.adopt(s, p.wait, func() {
-		_ = p.swept()
+	ended := func() sandbox.Exit {
+		exit := p.wait()
+		for _, line := range p.swept() {
+			_, _ = io.WriteString(s, "\n("+line+")\n")
+		}
+		return exit
+	}
+	c.env.Background.adopt(s, ended, func() {
 		p.after()
 		cache.InvalidateSearches()
 		reads.CommandRan()

@@ -35,6 +35,9 @@ func (c *bashCall) analyse() (accesses []permission.Access, safe *safeForm, err 
 		return nil, nil, err
 	}
 	command := accesses[0].Command
+	if c.plain = c.named.plain(); c.plain {
+		command.Kept = false
+	}
 	if command.Script == "" {
 		return accesses, nil, nil
 	}

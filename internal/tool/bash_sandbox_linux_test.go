@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/lathe-dev/lathe/internal/agent"
+	"github.com/lathe-dev/lathe/internal/await"
 	"github.com/lathe-dev/lathe/internal/boundary"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/permission"
@@ -181,5 +182,36 @@ func TestConfinedCommandsRunUnaskedWhereTheSettingsSaySo(t *testing.T) {
 	env.Boundary = nil
 	if env.RunsUnasked(request("Bash", `{"command": "make"}`)) {
 		t.Error("without a sandbox")
+	}
+}
+
+func TestACommandInTheSandboxCannotRewriteTheScriptsOfAnother(t *testing.T) {
+	env := confinedEnv(t)
+	spy := `touch spying; while [ ! -e stop ]; do for f in /tmp/lathe-* /dev/.lathe/lathe-*.sh* /dev/.lathe/lathe-cwd*; do [ -f "$f" ] && echo "echo INJECTED; cd sub" >>"$f"; done; done; touch stopped`
+	r := runBash(t, t.Context(), env, map[string]any{"command": spy, "run_in_background": true})
+	if r.IsError {
+		t.Fatal(textOf(r))
+	}
+	here := func(name string) bool { _, err := os.Stat(filepath.Join(env.Roots.First(), name)); return err == nil }
+	if !await.Until(func() bool { return here("spying") }) {
+		t.Fatal("the other command does not run")
+	}
+	bash := func(command string) string {
+		return textOf(runBash(t, t.Context(), env, map[string]any{"command": command, "shell_id": "a"}))
+	}
+	bash("f() { echo mine; }")
+	for range 5 {
+		if got := bash("f; f; #" + strings.Repeat("long ", 30_000)); strings.Contains(got, "INJECTED") || strings.Count(got, "mine") != 2 {
+			t.Errorf("got %s", got)
+		}
+	}
+	if got := bash("pwd"); strings.Contains(got, "/sub") {
+		t.Errorf("the folder is %s", got)
+	}
+	if err := os.WriteFile(filepath.Join(env.Roots.First(), "stop"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if !await.Until(func() bool { return here("stopped") }) {
+		t.Error("the other command was ended")
 	}
 }

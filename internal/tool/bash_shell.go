@@ -77,7 +77,7 @@ func shellKind(path string) string {
 // zsh: the function zshexit, which is independent of traps (zshmisc(1), Special Functions), and a trap on
 // ZERR, because zsh 5.9 does not call zshexit when set -e ends it.
 const (
-	bashPrelude = `__lathe_cwd() { local s=$?; [ "$BASH_SUBSHELL" = 0 ] && { builtin pwd -P >|%[1]s; __lathe_state; }; return $s; }
+	bashPrelude = `__lathe_cwd() { local __lathe_s=$?; [ "$BASH_SUBSHELL" = 0 ] && { builtin pwd -P >|%[1]s; __lathe_state; }; return $__lathe_s; }
 __lathe_state() { :; }
 trap() { builtin trap "$@" || return; [ "$BASH_SUBSHELL" != 0 ] || { __lathe_trap; } 2>/dev/null; }
 __lathe_trap() { local t; t=$(builtin trap -p EXIT); case $t in *__lathe_cwd*) return;; esac
@@ -183,7 +183,7 @@ func newCwdFile(run *boundary.Run) cwdFile {
 	_, _ = rand.Read(id[:]) // crypto/rand.Read never fails
 	name := "lathe-cwd-" + hex.EncodeToString(id[:])
 	if run != nil {
-		path, inside := run.TempFile(name)
+		path, inside := run.PrivateFile(name)
 		return cwdFile{path, inside}
 	}
 	path := filepath.Join(os.TempDir(), name)

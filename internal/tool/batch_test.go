@@ -92,7 +92,7 @@ func TestOpenAsksForTheFileOrTheHost(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(plan.Accesses) != 2 || plan.Accesses[0].Kind != permission.Tool || plan.Accesses[0].Safe || plan.Accesses[1].Kind != want.Kind || !strings.HasSuffix(plan.Accesses[1].Target, want.Target) {
+		if len(plan.Accesses) != 2 || plan.Accesses[0].Kind != permission.Tool || plan.Accesses[0].Safe || !plan.Accesses[0].Asks || plan.Accesses[1].Kind != want.Kind || !strings.HasSuffix(plan.Accesses[1].Target, want.Target) {
 			t.Errorf("%s: %+v", target, plan.Accesses)
 		}
 		if plan.Parallel {

@@ -59,8 +59,8 @@ func (d *Deferral) Split(tools []agent.Tool, names []string, later ...agent.Tool
 // describe puts the names of unlisted tools into the description of ToolSearch.
 func (d *Deferral) describe(sent, deferred []agent.Tool) {
 	var names []string
-	for _, s := range SpecsOf(deferred) {
-		if _, _, server := serverTool(s.Name); s.Unlisted && !server {
+	for _, t := range deferred {
+		if s := t.Spec(); s.Unlisted && !strings.HasPrefix(s.Name, "mcp__") {
 			names = append(names, s.Name)
 		}
 	}
@@ -91,9 +91,11 @@ func SpecsOf(tools []agent.Tool) []llm.ToolSpec {
 
 // NamesOf are the names of the tools that a model can call, the deferred ones last.
 func NamesOf(set agent.ToolSet) []string {
-	var out []string
-	for _, s := range SpecsOf(slices.Concat(set.Tools, set.Deferred)) {
-		out = append(out, s.Name)
+	out := make([]string, 0, len(set.Tools)+len(set.Deferred))
+	for _, list := range [][]agent.Tool{set.Tools, set.Deferred} {
+		for _, t := range list {
+			out = append(out, t.Spec().Name)
+		}
 	}
 	return out
 }

@@ -20,6 +20,8 @@ const (
 	BashKept       = bashKept
 	ChunkSize      = chunkSize
 	LivePause      = livePause
+	LongLine       = longLine
+	Overlap        = overlap
 	MostBackground = mostBackground
 	ReadImageMax   = readImageMax
 	ReadWhole      = readWhole

@@ -3,6 +3,7 @@ package tool_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -25,8 +26,29 @@ func TestASearchOfOneFileThatRunsOutOfTimeKeepsItsMatches(t *testing.T) {
 	}
 }
 
-func TestALineOfManyMegabytesIsRefusedWithTheNextMove(t *testing.T) {
+// A line of 18 MB with marks at both ends, and where pieces of the search end.
+func TestALineOfManyMegabytesIsSearchedInPieces(t *testing.T) {
 	b := newBench(t)
-	b.put("long.txt", strings.Repeat("x", 40<<20))
-	b.fails("Grep", in{"pattern": "needle", "path": "long.txt"}, "a line of more than 16.0 MB", "grep -o")
+	long := []byte(strings.Repeat("some words; ", 18<<20/12))
+	for i, at := range []int{0, tool.LongLine - 3, 2*tool.LongLine - tool.Overlap - 2, len(long) - 7} {
+		copy(long[at:], fmt.Sprintf("needle%d", i))
+	}
+	b.put("long.txt", "first\n"+string(long)+"\nlast needle4\n")
+	for _, tt := range []struct {
+		in   in
+		want []string
+	}{
+		{in{"pattern": "needle1"}, []string{"long.txt"}},
+		{in{"pattern": "needle2", "output_mode": "content"}, []string{"2:…", "words; ", "needle2", "searched in pieces"}},
+		{in{"pattern": `needle\d`, "output_mode": "count"}, []string{"long.txt:2"}},
+		{in{"pattern": `needle\d`, "output_mode": "content", "-o": true}, []string{"2:needle0\n2:needle1\n2:needle2\n2:needle3\n3:needle4\n"}},
+		{in{"pattern": `^needle\d`, "output_mode": "content", "-o": true}, []string{"2:needle0\n["}},
+		{in{"pattern": `needle\d$`, "output_mode": "content", "-o": true}, []string{"2:needle3\n3:needle4\n"}},
+		{in{"pattern": `\bneedle\d\b`, "output_mode": "content", "-o": true}, []string{"2:needle3\n3:needle4\n"}},
+		{in{"pattern": `(?i)NEEDLE3|needle4`, "output_mode": "content", "-C": 1}, []string{"1-first\n2:…", "needle3\n3:last needle4\n"}},
+		{in{"pattern": `absent`}, []string{"No matches.", "searched in pieces"}},
+	} {
+		tt.in["path"] = "long.txt"
+		wantIn(t, b.must("Grep", tt.in), tt.want...)
+	}
 }

@@ -2,8 +2,6 @@ package tool
 
 import (
 	"bytes"
-	"errors"
-	"fmt"
 	"io"
 
 	"github.com/lathe-dev/lathe/internal/files"
@@ -44,6 +42,13 @@ func (l *lineSearch) run(f io.Reader, head []byte, end bool) (fileHits, error) {
 			return l.hits, err
 		}
 		var err error
+		if rest := buf[len(part):]; len(rest) >= longLine {
+			var done bool
+			if buf, end, done, err = l.long(f, rest); done || err != nil {
+				return l.hits, err
+			}
+			continue
+		}
 		if buf, end, err = l.refill(f, buf[len(part):]); err != nil {
 			return l.hits, err
 		}
@@ -52,26 +57,12 @@ func (l *lineSearch) run(f io.Reader, head []byte, end bool) (fileHits, error) {
 
 // refill moves the unfinished line to the front of the buffer and reads on, making room for long lines.
 func (l *lineSearch) refill(f io.Reader, rest []byte) ([]byte, bool, error) {
-	if len(rest) >= len(l.scanner.buf)/2 {
-		if len(rest) > longLine {
-			return nil, false, fmt.Errorf("it has a line of more than %s; search it with a program in Bash, such as grep -o", size(longLine))
-		}
+	if len(rest) >= len(l.scanner.buf)/2 && len(l.scanner.buf) < 2*longLine {
 		bigger := make([]byte, 2*len(l.scanner.buf))
 		copy(bigger, rest)
-		l.scanner.buf = bigger
-	} else {
-		copy(l.scanner.buf, rest)
+		l.scanner.buf, rest = bigger, bigger[:len(rest)]
 	}
-	n, err := io.ReadFull(f, l.scanner.buf[len(rest):])
-	end := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
-	if err != nil && !end {
-		return nil, false, err
-	}
-	buf := l.scanner.buf[:len(rest)+n]
-	if bytes.IndexByte(buf[len(rest):], 0) >= 0 {
-		return nil, false, errBinary
-	}
-	return buf, end, nil
+	return l.more(f, rest, len(l.scanner.buf))
 }
 
 // chunk searches whole lines. It reports that enough was found.

@@ -15,13 +15,15 @@ import (
 type matcher struct {
 	re        *regexp.Regexp
 	literal   []byte
-	whole     bool     // the literal is all of the pattern
-	fold      bool     // the literal is in lower case and letters may be in either
-	rare      int      // of a folded literal, where its rarest character is
-	run       *byteRun // where the literal is short or there is none
-	choices   [][]byte // where there is neither: every match has one of these literals
-	blocks    int      // without a literal: bytes that are searched at once; 0: line by line
-	ends      bool     // the pattern asks for the end of a line, which a carriage return hides in a block
+	whole     bool       // the literal is all of the pattern
+	texts     *textSet   // where the pattern is a few texts, with assertions around them: no regexp is needed for a line
+	fold      bool       // the literal is in lower case and letters may be in either
+	rare      int        // of a folded literal, where its rarest character is
+	run       *byteRun   // where the literal is short or there is none
+	order     []*byteRun // with run: all runs that a matching line has, in their order
+	choices   [][]byte   // where there is neither, or texts has several: every match has one of these literals
+	blocks    int        // without a literal: bytes that are searched at once; 0: line by line
+	ends      bool       // the pattern asks for the end of a line, which a carriage return hides in a block
 	multiline bool
 }
 
@@ -48,7 +50,7 @@ func newMatcher(pattern string, ignoreCase, multiline bool) (*matcher, error) {
 	if tree, err := syntax.Parse(re.String(), syntax.Perl); err == nil {
 		lit := required(tree.Simplify())
 		m.literal, m.fold = []byte(lit.text), lit.fold
-		m.whole = lit.whole && !lit.fold
+		m.whole = lit.whole
 		m.rare = rarest(m.literal)
 		m.setOthers(tree.Simplify())
 	}
@@ -57,8 +59,17 @@ func newMatcher(pattern string, ignoreCase, multiline bool) (*matcher, error) {
 
 // setOthers chooses the means of a pattern without a literal that is long enough.
 func (m *matcher) setOthers(tree *syntax.Regexp) {
+	if !m.whole && !m.multiline {
+		m.texts = setOf(tree)
+	}
+	if m.texts != nil && len(m.texts.texts) > 1 {
+		m.literal, m.choices = nil, m.texts.texts
+		return
+	}
 	if len(m.literal) < 3 && !m.whole && !m.multiline {
-		m.run = bestRun(tree)
+		if m.run = bestRun(tree); m.run != nil {
+			m.order = allRuns(tree)
+		}
 	}
 	if m.run == nil && len(m.literal) == 0 {
 		m.choices = alternatives(tree)
@@ -157,7 +168,7 @@ func literalText(re *syntax.Regexp) literalOf {
 		}
 		at = i + 1
 	}
-	return literalOf{best, true, false}
+	return literalOf{best, true, len(best) == len(lower)}
 }
 
 // next finds the first line at or after from, the begin of a line, that may match: a place in it, or -1. crs: buf has carriage returns.
@@ -261,6 +272,12 @@ func (m *matcher) equalFold(text []byte) bool {
 func (m *matcher) in(line []byte, at int) []int {
 	if m.whole {
 		return []int{at, at + len(m.literal)}
+	}
+	if m.texts != nil {
+		return m.texts.find(line)
+	}
+	if !inOrder(line, m.order) {
+		return nil
 	}
 	return m.re.FindIndex(line)
 }

@@ -25,8 +25,8 @@ const (
 	smallBytes   = 8 << 20  // and their bytes
 	worthwhile   = 10       // times as much, when enough lines will be found in that
 	multilineMax = 32 << 20 // bytes of a file that is searched across lines
-	longLine     = 16 << 20 // bytes of a line
 	chunkSize    = 256 << 10
+	batchFiles   = 16 // handed to a worker at once
 )
 
 // errLargeTree says that a tree is more than the budget.
@@ -37,11 +37,12 @@ func (s *search) native(ctx context.Context, m *matcher, budget int) (*hits, err
 	if !s.start.Info.IsDir() {
 		return s.nativeFile(ctx, m)
 	}
-	p := &pool{s: s, m: m, ctx: ctx, jobs: make(chan job, 16), found: map[int]fileHits{}}
+	p := &pool{s: s, m: m, ctx: ctx, jobs: make(chan []job, 2), found: map[int]fileHits{}}
 	for range min(4, max(2, runtime.GOMAXPROCS(0))) {
 		p.wait.Go(p.work)
 	}
 	walked, err := s.env.Roots.Walk(ctx, s.start, s.walkOptions(), p.feed(&budgetLeft{files: budget, bytes: smallBytes}))
+	p.flush()
 	close(p.jobs)
 	p.wait.Wait()
 	h := p.collect()
@@ -93,9 +94,9 @@ func (s *search) nativeFile(ctx context.Context, m *matcher) (*hits, error) {
 	if err != nil && !late {
 		return nil, pathError("search", s.start, err)
 	}
-	h := &hits{}
+	h := &hits{note: sc.longNote()}
 	if in.waited {
-		h.note = fmt.Sprintf("The file has no end: it was searched as far as it could be read before nothing came for %s.", newsWait)
+		h.note = strings.TrimSpace(h.note + fmt.Sprintf(" The file has no end: it was searched as far as it could be read before nothing came for %s.", newsWait))
 	}
 	if !s.empty(fh) {
 		fh.path, fh.rel, fh.mtime = s.start.Lexical, path.Base(s.start.Real), info.ModTime()
@@ -120,7 +121,8 @@ type pool struct {
 	s     *search
 	m     *matcher
 	ctx   context.Context
-	jobs  chan job
+	jobs  chan []job
+	batch []job          // not handed out yet: waking a worker for each file takes as long as searching a small one
 	open  sync.WaitGroup // jobs handed out and not done
 	wait  sync.WaitGroup
 	lines atomic.Int64 // found so far
@@ -163,9 +165,19 @@ func (p *pool) feed(left *budgetLeft) func(files.Entry) error {
 			return errors.Join(errLargeTree, f.Close())
 		}
 		p.open.Add(1)
-		p.jobs <- job{index, f, e}
+		if p.batch = append(p.batch, job{index, f, e}); len(p.batch) >= batchFiles {
+			p.flush()
+		}
 		index++
 		return nil
+	}
+}
+
+// flush hands out the files of the batch.
+func (p *pool) flush() {
+	if len(p.batch) > 0 {
+		p.jobs <- p.batch
+		p.batch = nil
 	}
 }
 
@@ -185,6 +197,7 @@ func (p *pool) within(left *budgetLeft, f *os.File) bool {
 	if left.extended || p.s.mode != modeContent {
 		return false
 	}
+	p.flush()
 	p.open.Wait() // so that the engine depends on the files alone
 	left.extended = true
 	factor := int64(worthwhile)
@@ -203,9 +216,11 @@ func (p *pool) skip() {
 
 func (p *pool) work() {
 	sc := &scanner{s: p.s, m: p.m, ctx: p.ctx}
-	for j := range p.jobs {
-		p.one(sc, j)
-		p.open.Done()
+	for batch := range p.jobs {
+		for _, j := range batch {
+			p.one(sc, j)
+			p.open.Done()
+		}
 	}
 }
 
@@ -295,6 +310,8 @@ type scanner struct {
 	buf     []byte
 	choices choice
 	stopped bool // the last file has more than is needed
+
+	longLines int // that were searched in pieces, of all files
 }
 
 // file searches one file.
@@ -326,7 +343,7 @@ func (sc *scanner) wholeFile(f io.Reader, head []byte, utf16 bool) (fileHits, er
 		return fileHits{}, err
 	}
 	if len(rest) >= multilineMax {
-		return fileHits{}, fmt.Errorf("it has more than %s", size(multilineMax))
+		return fileHits{}, fmt.Errorf("it has more than %s, which is too much to search across lines; leave multiline out", size(multilineMax))
 	}
 	data := append(bytes.Clone(head), rest...)
 	if utf16 {

@@ -99,7 +99,7 @@ func (s *search) ripgrep(ctx context.Context, rg string) (*hits, error) {
 	case err != nil:
 		return nil, fmt.Errorf("cannot run ripgrep: %w", err)
 	case exit.Code > 1 && len(h.files) == 0:
-		return nil, fmt.Errorf("ripgrep: %s", strings.TrimSpace(complaint.String()))
+		return nil, fmt.Errorf("ripgrep cannot search for this: %s. Simplify the pattern, or escape its special characters", strings.TrimSpace(complaint.String()))
 	}
 	return h, nil
 }

@@ -48,26 +48,51 @@ func bestRun(re *syntax.Regexp) *byteRun {
 	if c.best == nil || c.best.weight > 0.05 {
 		return nil
 	}
-	for i, s := range c.best.sets {
-		if s.weight < c.best.sets[c.best.anchor].weight {
-			c.best.anchor = i
+	return c.best
+}
+
+// allRuns are the runs of an expression in their order: in a match each begins at or after the begin of the one before it. Those that are in
+// nearly every line are left out.
+func allRuns(re *syntax.Regexp) (out []*byteRun) {
+	var c runs
+	c.walk(re)
+	c.cut()
+	for _, r := range c.all {
+		if r.weight <= 0.03 {
+			out = append(out, r)
 		}
 	}
-	return c.best
+	return out
+}
+
+// inOrder reports whether a line has the runs one after the other, as each match must.
+func inOrder(line []byte, runs []*byteRun) bool {
+	for _, r := range runs {
+		i := r.index(line)
+		if i < 0 {
+			return false
+		}
+		line = line[i:]
+	}
+	return true
 }
 
 // runs collects the sets of an expression and keeps the best run of them.
 type runs struct {
 	now  []*byteSet
+	all  []*byteRun
 	best *byteRun
 }
 
 func (c *runs) cut() {
 	if len(c.now) > 0 {
 		r := &byteRun{sets: c.now, weight: 1}
-		for _, s := range c.now {
-			r.weight *= s.weight
+		for i, s := range c.now {
+			if r.weight *= s.weight; s.weight < c.now[r.anchor].weight {
+				r.anchor = i
+			}
 		}
+		c.all = append(c.all, r)
 		if c.best == nil || r.weight < c.best.weight {
 			c.best = r
 		}
@@ -93,6 +118,10 @@ func (c *runs) walk(re *syntax.Regexp) {
 		c.repeat(re.Sub[0], 1, -1)
 	case syntax.OpRepeat:
 		c.repeat(re.Sub[0], re.Min, re.Max)
+	case syntax.OpAlternate:
+		c.one(edge(re, false))
+		c.cut()
+		c.one(edge(re, true))
 	case syntax.OpEmptyMatch, syntax.OpBeginLine, syntax.OpEndLine, syntax.OpWordBoundary, syntax.OpNoWordBoundary:
 	default:
 		c.cut()
@@ -127,6 +156,45 @@ func (c *runs) repeat(re *syntax.Regexp, least, most int) {
 	if c.cut(); least > 0 {
 		c.walk(re)
 	}
+}
+
+// edge is the set of characters with which each match of an expression begins or ends; nil where that is not known.
+func edge(re *syntax.Regexp, end bool) *byteSet {
+	at := func(n int) int {
+		if end {
+			return n - 1
+		}
+		return 0
+	}
+	switch re.Op {
+	case syntax.OpLiteral:
+		return runeSet(re.Rune[at(len(re.Rune))], re.Flags&syntax.FoldCase != 0)
+	case syntax.OpCharClass:
+		return classSet(re.Rune)
+	case syntax.OpCapture, syntax.OpPlus:
+		return edge(re.Sub[0], end)
+	case syntax.OpRepeat:
+		if re.Min > 0 {
+			return edge(re.Sub[0], end)
+		}
+	case syntax.OpConcat:
+		return edge(re.Sub[at(len(re.Sub))], end)
+	case syntax.OpAlternate:
+		all := &byteSet{}
+		for _, sub := range re.Sub {
+			s := edge(sub, end)
+			if s == nil {
+				return nil
+			}
+			for c, has := range s.has {
+				if has {
+					all.add(byte(c))
+				}
+			}
+		}
+		return all
+	}
+	return nil
 }
 
 // runeSet is the set of one character; nil beyond ASCII.

@@ -75,14 +75,14 @@ func strange(name, usual string, input []byte) bool {
 	switch usual {
 	case "Bash":
 		return bytes.Contains(input, []byte("apply")) || bytes.Contains(input, []byte(":[")) || bytes.Contains(input, []byte(": [")) ||
-			bytes.Contains(input, []byte("dir")) || bytes.Contains(input, []byte("cwd")) || hasChatter(input)
+			name == "Shell" || bytes.Contains(input, []byte("dir")) || bytes.Contains(input, []byte("cwd")) || hasChatter(input)
 	case TodoName:
 		return name != TodoName
 	case "Memory":
-		return false
+		return name == "save_memory"
 	}
 	text := string(input)
-	return slices.ContainsFunc(marks, func(m string) bool { return strings.Contains(text, m) }) || hasChatter(input)
+	return slices.ContainsFunc(moreMarks, func(m string) bool { return strings.Contains(text, m) }) || slices.ContainsFunc(marks, func(m string) bool { return strings.Contains(text, m) }) || hasChatter(input)
 }
 
 func hasChatter(input []byte) bool {
@@ -104,6 +104,7 @@ func object(input []byte) map[string]json.RawMessage {
 
 // reshape changes the fields, and returns the name of the tool that is meant.
 func reshape(name, usual string, fields map[string]json.RawMessage) string {
+	reshapeMore(name, usual, fields)
 	switch usual {
 	case "Bash":
 		return shellHabits(fields)
@@ -161,12 +162,8 @@ func editHabits(name, usual string, fields map[string]json.RawMessage) string {
 		}
 		delete(fields, "expected_replacements")
 	}
-	if diff := word(fields, "diff", "patch", "content"); strings.Contains(diff, "<<<<<<< SEARCH") {
-		if list := searchBlocks(diff); list != nil {
-			drop(fields, "diff", "patch", "content")
-			set(fields, "edits", list)
-			return "MultiEdit"
-		}
+	if blocksAsEdits(fields) {
+		return "MultiEdit"
 	}
 	if _, list := fields["edits"]; list && usual == "Edit" {
 		return "MultiEdit"
@@ -194,24 +191,6 @@ func editHabits(name, usual string, fields map[string]json.RawMessage) string {
 	}
 	set(fields, "command", command)
 	return usual
-}
-
-// searchBlocks reads blocks of <<<<<<< SEARCH, =======, >>>>>>> REPLACE.
-func searchBlocks(diff string) []editInput {
-	var out []editInput
-	for _, block := range strings.Split("\n"+diff, "\n<<<<<<< SEARCH")[1:] {
-		_, block, _ = strings.Cut(block, "\n")
-		if _, rest, ok := strings.Cut(block, "-------\n"); ok && strings.HasPrefix(block, ":start_line:") {
-			block = rest
-		}
-		old, rest, ok := strings.Cut("\n"+block, "\n=======\n")
-		fresh, _, ok2 := strings.Cut("\n"+rest, "\n>>>>>>> REPLACE")
-		if !ok || !ok2 {
-			return nil
-		}
-		out = append(out, editInput{OldString: strings.TrimPrefix(old, "\n"), NewString: strings.TrimPrefix(fresh, "\n")})
-	}
-	return out
 }
 
 // readHabits are ranges of lines, and lists of one path. Several paths become a Batch.
@@ -293,6 +272,9 @@ func grepHabits(fields map[string]json.RawMessage) {
 // todoHabits are other names in the items of a task list, and of their states.
 func todoHabits(fields map[string]json.RawMessage) {
 	take(fields, "todos", "plan", "items", "tasks")
+	if lines := word(fields, "todos"); lines != "" {
+		checkList(fields, lines)
+	}
 	var list []map[string]json.RawMessage
 	if json.Unmarshal(fields["todos"], &list) != nil {
 		return

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -238,7 +239,7 @@ func (q *lspQuery) definitions(ctx context.Context) ([]lsp.Place, error) {
 	if !qualified {
 		return places, nil
 	}
-	lines := lsp.Lines(places)
+	lines := q.lines(places)
 	var better, rest []lsp.Place
 	for i, p := range places { // func (r *Type) Method, or a file of the package
 		line := strings.Replace(lines[i], lsp.Last(q.in.Symbol), "", 1)
@@ -285,12 +286,22 @@ func (q *lspQuery) words(ctx context.Context, definitions bool) (out []lsp.Place
 	return out, err
 }
 
+// readable is the real path of a file that may be read without a question. A server, or a link in the project, can name any file.
+func (q *lspQuery) readable(path string) (real string, ok bool) {
+	p, err := q.env.resolve(path)
+	if err != nil || q.env.MayRead != nil && q.env.MayRead(p.Real) != permission.Allow {
+		return "", false
+	}
+	return p.Real, true
+}
+
 // inFile searches one file, if it may be read.
 func (q *lspQuery) inFile(w *lsp.Words, path string, definitions bool) []lsp.Place {
-	if q.env.MayRead != nil && q.env.MayRead(path) != permission.Allow {
+	real, ok := q.readable(path)
+	if !ok {
 		return nil
 	}
-	text, err := lsp.ReadText(path)
+	text, err := lsp.ReadText(real)
 	if err != nil {
 		return nil
 	}
@@ -350,15 +361,12 @@ func (q *lspQuery) list(places []lsp.Place) string {
 		return "None found."
 	}
 	shown := places[:min(len(places), lspShown)]
-	texts := lsp.Lines(shown)
+	texts := q.lines(shown)
 	var b strings.Builder
 	for i, p := range shown {
 		fmt.Fprintf(&b, "%s%s:%d", strings.Repeat("  ", p.Depth), q.env.Rel(p.Path), p.Line)
-		if p.Label != "" {
+		if _, ok := q.readable(p.Path); ok && p.Label != "" {
 			b.WriteString(" " + p.Label)
-		}
-		if q.env.MayRead != nil && q.env.MayRead(p.Path) != permission.Allow {
-			texts[i] = ""
 		}
 		if texts[i] != "" {
 			b.WriteString(": " + clip(texts[i]))
@@ -369,6 +377,21 @@ func (q *lspQuery) list(places []lsp.Place) string {
 		fmt.Fprintf(&b, "[%d more]\n", more)
 	}
 	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// lines returns the texts of places, each read once; that of a file that may not be read is empty.
+func (q *lspQuery) lines(list []lsp.Place) []string {
+	real := map[string]string{}
+	follow := slices.Clone(list)
+	for i, p := range list {
+		path, asked := real[p.Path]
+		if !asked {
+			path, _ = q.readable(p.Path)
+			real[p.Path] = path
+		}
+		follow[i].Path = path
+	}
+	return lsp.Lines(follow)
 }
 
 func clipText(s string) string {
@@ -390,7 +413,7 @@ func (q *lspQuery) diagnostics(ctx context.Context) (string, error) {
 		}
 		list = found
 	} else {
-		list = q.env.Language.All(q.env.Roots.First())
+		list = slices.DeleteFunc(q.env.Language.All(q.env.Roots.First()), func(d lsp.Diagnostic) bool { _, ok := q.readable(d.Path); return !ok })
 	}
 	if len(list) == 0 {
 		return "No diagnostics.", nil

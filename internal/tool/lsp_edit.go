@@ -109,6 +109,10 @@ func (q *lspQuery) previewed(ctx context.Context) (string, error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d files would change; nothing was changed.\n", len(p.order))
 	for _, f := range p.order {
+		if _, ok := q.readable(f.path.Real); !ok {
+			fmt.Fprintf(&b, "%s: +%d -%d, not shown, since reading it needs permission\n", q.env.Rel(f.path.Lexical), f.diff.Added, f.diff.Removed)
+			continue
+		}
 		b.WriteString(f.diff.Unified)
 	}
 	return clipText(b.String()), nil

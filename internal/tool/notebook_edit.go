@@ -55,7 +55,7 @@ func newNotebookEdit(env *Env) agent.Tool {
 			in.Mode = "replace"
 		}
 		if in.Source == nil && in.Mode != "delete" {
-			return nil, errors.New("new_source is missing: give the whole source of the cell")
+			return nil, errors.New("new_source is missing: give the whole source of the cell, or edit_mode delete to remove it")
 		}
 		if !strings.EqualFold(filepath.Ext(in.Path), ".ipynb") {
 			return nil, fmt.Errorf("%s is no notebook (.ipynb); use Edit", in.Path)

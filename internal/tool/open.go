@@ -40,9 +40,9 @@ var openTool = call.Declaration{
 	Deferred: true, Accesses: call.Typed(openAccesses),
 }
 
-// openAccesses are the tool itself, which asks, and the file or the host.
+// openAccesses are the tool itself, which asks in each mode (a browser sends the address, with all that it may hold, past the sandbox), and the file or the host.
 func openAccesses(in openInput, at call.Place) ([]permission.Access, error) {
-	self := permission.Access{Kind: permission.Tool, Target: "Open"}
+	self := permission.Access{Kind: permission.Tool, Target: "Open", Asks: true}
 	if address, ok, err := address(in.Target); err != nil {
 		return nil, err
 	} else if ok {
@@ -65,7 +65,7 @@ func address(target string) (string, bool, error) {
 	}
 	u, err := url.Parse(target)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return "", false, fmt.Errorf("%q cannot be opened: only http and https addresses and files can", target)
+		return "", false, fmt.Errorf("%q cannot be opened: only http and https addresses and files can; give one of these, or ask the user to open it", target)
 	}
 	if u.User != nil {
 		return "", false, errors.New("an address with a user name or a password is not opened; leave them out")
@@ -113,7 +113,7 @@ func (e *Env) openable(ctx context.Context, name string) (string, error) {
 		return "", fmt.Errorf("%s is a program or a link to one, which opening would run; run it with Bash if that is meant", p.Lexical)
 	}
 	if !p.Info.Mode().IsRegular() && !p.Info.IsDir() {
-		return "", fmt.Errorf("%s is neither a file nor a folder", p.Lexical)
+		return "", fmt.Errorf("%s is neither a file nor a folder; give a file, a folder or an address", p.Lexical)
 	}
 	return p.Real, nil
 }

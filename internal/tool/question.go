@@ -31,7 +31,7 @@ const questionSchema = `{"type":"object","properties":{"questions":{"type":"arra
 
 // Asking touches nothing; approval puts the questions to the user.
 var questionTool = call.Declaration{
-	Name: consult.QuestionName, Aliases: []string{"Question", "ask_user", "ask", "ask_question"}, Schema: json.RawMessage(questionSchema),
+	Name: consult.QuestionName, Aliases: []string{"Question", "ask_user", "ask", "ask_question", "ask_followup_question"}, Schema: json.RawMessage(questionSchema),
 	Params: map[string]string{"questions": "question"}, Mend: mendQuestion,
 	Class: permission.ClassNeutral, Accesses: call.Session(consult.QuestionName),
 }
@@ -73,7 +73,7 @@ func newQuestion(*Env) agent.Tool {
 			Accesses: call.SessionOnly(consult.QuestionName), Title: in.Title(),
 			Run: func(context.Context) (*agent.Result, error) {
 				if len(in.Answers) == 0 {
-					return nil, errors.New("the user did not answer")
+					return nil, errors.New("the user did not answer; decide by yourself and say how, or stop and leave the question open")
 				}
 				return in.Result(), nil
 			},

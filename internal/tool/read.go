@@ -52,7 +52,7 @@ type readInput struct {
 var readTool = call.Declaration{
 	Name: "Read",
 	Aliases: []string{
-		"LS", "read_file", "read_many_files", "view_image", "view", "view_file", "cat", "open_file", "list", "list_dir", "list_directory", "list_files",
+		"LS", "read_file", "read_many_files", "view_image", "read_media_file", "view", "view_file", "cat", "open_file", "list", "list_dir", "list_directory", "list_files",
 	},
 	Schema: json.RawMessage(readSchema),
 	Params: map[string]string{

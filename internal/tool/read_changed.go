@@ -6,6 +6,8 @@ import (
 	"os"
 	"slices"
 	"time"
+
+	"github.com/lathe-dev/lathe/internal/files"
 )
 
 // ChangedFile is a file that differs from its text in the conversation.
@@ -49,22 +51,52 @@ func (t *ReadTracker) SettledAt(end time.Time) {
 func (t *ReadTracker) Changed() []ChangedFile {
 	var out []ChangedFile
 	for _, path := range slices.Backward(t.files.Keys()) {
-		seen, ok := t.files.Peek(path)
-		if !ok {
-			continue
+		if f, ok := t.ChangedFile(path, time.Time{}); ok {
+			out = append(out, f)
 		}
-		now, same := stateNow(path, seen)
-		before, known := t.settled.at[path]
-		if same || known && before.stamp() == now.stamp() || !known && now.before(t.settled.time) || sameText(path, seen, now) {
-			continue
-		}
-		if t.settled.at == nil {
-			t.settled.at = map[string]State{}
-		}
-		t.settled.at[path] = now
-		out = append(out, ChangedFile{path, now == State{}})
 	}
 	return out
+}
+
+// ChangedFile is Changed for one file. A change before a time does not count.
+func (t *ReadTracker) ChangedFile(path string, since time.Time) (ChangedFile, bool) {
+	seen, ok := t.files.Peek(path)
+	if !ok {
+		return ChangedFile{}, false
+	}
+	now, same := stateNow(path, seen)
+	before, known := t.settled.at[path]
+	if same || known && before.stamp() == now.stamp() || !known && now.before(t.settled.time) || now.before(since) || sameText(path, seen, now) {
+		return ChangedFile{}, false
+	}
+	if t.settled.at == nil {
+		t.settled.at = map[string]State{}
+	}
+	t.settled.at[path] = now
+	return ChangedFile{path, now == State{}}, true
+}
+
+// ChangedLines is the difference between the text of a file that results show and the file now, as a unified diff; "" where that
+// text is not kept, or the difference is longer than limit bytes.
+func (t *ReadTracker) ChangedLines(path string, limit int) string {
+	base, ok := t.full.get(path)
+	seen, known := t.files.Peek(path)
+	if !ok || !known || !seen.Hashed() || base.state.Hash != seen.Hash {
+		return ""
+	}
+	info, err := os.Stat(path)
+	if err != nil || !info.Mode().IsRegular() || info.Size()+int64(len(base.view)) > diffMax {
+		return ""
+	}
+	data, err := os.ReadFile(path)
+	if err != nil || files.Binary(data[:min(len(data), 8192)]) {
+		return ""
+	}
+	diff, _ := diffTexts(path, base.view, files.Decode(data).View)
+	if len(diff.Unified) > limit {
+		return ""
+	}
+	return diff.Unified
 }
 
 // stateNow returns the current state of a file, without its hash, and whether it is the known one.

@@ -53,6 +53,11 @@ func (c *readCall) image(ctx context.Context, file *os.File, f io.ReadSeeker, in
 	if err := checkImage(mime, data); err != nil {
 		return nil, nil, err
 	}
+	if mime == "image/webp" { // its decoder is not of the standard library
+		if _, err := c.env.document(ctx, file, document.Request{Kind: "whole"}); err != nil {
+			return nil, nil, fmt.Errorf("it cannot be shown: %w; look at it with file in Bash, or make it anew", err)
+		}
+	}
 	return c.showImage(info, mime, mime, data, ""), &Seen{State: StateOf(info, HashOf(data))}, nil
 }
 
@@ -80,7 +85,12 @@ func (c *readCall) showImage(info fs.FileInfo, mime, shown string, data []byte, 
 
 // pdf shows the text of pages.
 func (c *readCall) pdf(ctx context.Context, file *os.File, info fs.FileInfo) (*agent.Result, *Seen, error) {
-	first, last, err := pageRange(c.in.Pages)
+	asked := strings.TrimSpace(c.in.Pages)
+	whole := asked == wholeDocument
+	if whole {
+		asked = ""
+	}
+	first, last, err := pageRange(asked)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -91,17 +101,21 @@ func (c *readCall) pdf(ctx context.Context, file *os.File, info fs.FileInfo) (*a
 	if first > a.Pages {
 		return nil, nil, fmt.Errorf("the PDF has %s; page %d is past its end", count(a.Pages, "page", "pages"), first)
 	}
+	fits := a.Pages <= documentPages && info.Size() <= documentBytes
+	if whole && !fits {
+		return nil, nil, fmt.Errorf("the document has %s and %s; up to %d pages and %s are given as they are. Read it by pages, such as \"1-5\"", count(a.Pages, "page", "pages"), size(info.Size()), documentPages, size(documentBytes))
+	}
 	text := pagesText(a, last)
-	scan, err := c.scanned(file, info, a)
+	more, note, err := c.seenPages(ctx, file, info, a, whole, fits && asked == "")
 	if err != nil {
 		return nil, nil, err
 	}
-	if scan != nil {
-		text = strings.TrimSuffix(text, noText) + "\n[The pages have no text; the document itself is attached. If you cannot see it, make images of the pages (pdftoppm -png -r 100 in Bash) and Read those.]\n"
+	if note != "" {
+		text = strings.TrimSuffix(text, noText) + "\n[" + note + "]\n"
 	}
 	summary := fmt.Sprintf("%d of %s", len(a.Text), count(a.Pages, "page", "pages"))
 	r := agent.TextResult(text)
-	r.Parts = append(r.Parts, scan...)
+	r.Parts = append(r.Parts, more...)
 	r.Title = c.env.Rel(c.path.Lexical)
 	r.View = event.TextView{Text: text, Language: "text", Summary: summary}
 	r.Meta = map[string]any{"type": "pdf", "file": map[string]any{
@@ -113,23 +127,65 @@ func (c *readCall) pdf(ctx context.Context, file *os.File, info fs.FileInfo) (*a
 // noText is the note on pages without text.
 const noText = "\n[The pages have no text; they may be scans. Make images of them (pdftoppm -png -r 100 in Bash) and Read those.]\n"
 
-// The largest document that is given to the model as it is: providers take 100 pages, and the request must stay within their limits.
+// wholeDocument as pages asks for the document itself.
+const wholeDocument = "document"
+
+// The largest document that is given to the model as it is: providers take 100 pages, and the request must stay within their limits. Of scanned
+// pages a call shows a few as images.
 const (
-	scanPages = 20
-	scanBytes = 8 << 20
+	documentPages = 20
+	documentBytes = 8 << 20
+	pageImages    = 4
 )
 
-// scanned is a small document whose pages have no text, for a model that can look at it. It was read by the child, so that it is a PDF that can be
-// opened; its bytes are not interpreted here.
-func (c *readCall) scanned(file *os.File, info fs.FileInfo, a *document.Answer) ([]llm.Part, error) {
-	if len(a.Text) == 0 || a.Pages > scanPages || info.Size() > scanBytes || slices.ContainsFunc(a.Text, func(p document.Page) bool { return p.Text != "" }) {
-		return nil, nil
+// seenPages are what the model can look at beside the text: the document itself where it was asked for, or has no text and no
+// page was named; else the pictures of scanned pages.
+func (c *readCall) seenPages(ctx context.Context, file *os.File, info fs.FileInfo, a *document.Answer, whole, small bool) ([]llm.Part, string, error) {
+	blank := len(a.Text) > 0 && !slices.ContainsFunc(a.Text, func(p document.Page) bool { return p.Text != "" })
+	switch {
+	case whole:
+		doc, err := c.attached(file, info)
+		return doc, "The document itself is attached. If you cannot see it, make images of its pages (pdftoppm -png -r 100 in Bash) and Read those.", err
+	case blank && small:
+		doc, err := c.attached(file, info)
+		return doc, "The pages have no text; the document itself is attached. If you cannot see it, Read one page (pages=\"1\"), which shows a scan as an image.", err
+	case blank:
+		parts, note := c.pictures(ctx, file, a)
+		return parts, note, nil
+	case a.Pages <= documentPages && info.Size() <= documentBytes:
+		return nil, "For figures and layout: pages=\"" + wholeDocument + "\" attaches the document itself.", nil
 	}
+	return nil, "", nil
+}
+
+// attached is the document. It was read by the child, so that it is a PDF that can be opened; its bytes are not interpreted here.
+func (c *readCall) attached(file *os.File, info fs.FileInfo) ([]llm.Part, error) {
 	data := make([]byte, info.Size())
 	if _, err := file.ReadAt(data, 0); err != nil && !errors.Is(err, io.EOF) {
 		return nil, err
 	}
 	return []llm.Part{llm.Media{MIME: "application/pdf", Data: data, Name: c.env.Rel(c.path.Lexical)}}, nil
+}
+
+// pictures are those of scanned pages, and a note on them; no note where there are none.
+func (c *readCall) pictures(ctx context.Context, file *os.File, a *document.Answer) (parts []llm.Part, note string) {
+	var shown []string
+	for _, p := range a.Text[:min(len(a.Text), pageImages)] {
+		i, err := c.env.document(ctx, file, document.Request{Kind: "page", First: p.Number, Edge: readEdge, Bytes: readImageMax})
+		if err != nil {
+			break // of a format that is not read, such as that of a fax
+		}
+		shown = append(shown, strconv.Itoa(p.Number))
+		parts = append(parts, llm.Media{MIME: i.MIME, Data: i.Data, Name: fmt.Sprintf("%s page %d", c.env.Rel(c.path.Lexical), p.Number)})
+	}
+	if len(parts) == 0 {
+		return nil, ""
+	}
+	note = "No text: the scan is shown as an image, page " + strings.Join(shown, ", ") + "."
+	if left := a.Text[len(parts):]; len(left) > 0 {
+		note += fmt.Sprintf(" To go on: pages=\"%d-%d\".", left[0].Number, a.Text[len(a.Text)-1].Number)
+	}
+	return parts, note
 }
 
 // pagesText writes pages with their numbers, and how to go on. last is the last page asked for, 0 for all.

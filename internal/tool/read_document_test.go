@@ -3,14 +3,17 @@ package tool_test
 import (
 	"archive/zip"
 	"bytes"
+	"compress/zlib"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"image"
 	"image/color"
+	"image/jpeg"
 	"image/png"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -90,11 +93,88 @@ func TestAPDFWithoutTextIsAttachedForTheModelToSee(t *testing.T) {
 	if !ok || media.MIME != "application/pdf" || !bytes.Equal(media.Data, scan) {
 		t.Errorf("no document: %T", r.Parts[len(r.Parts)-1])
 	}
-	wantIn(t, text(r), "the document itself is attached", "pdftoppm")
+	wantIn(t, text(r), "the document itself is attached", `pages="1"`)
 	b.put("text.pdf", string(data))
 	if r, err = b.call("Read", in{"file_path": "text.pdf"}); err != nil || len(r.Parts) != 1 {
 		t.Errorf("%d parts, %v", len(r.Parts), err)
 	}
+	wantIn(t, text(r), `pages="document"`)
+	if r, err = b.call("Read", in{"file_path": "text.pdf", "pages": "document"}); err != nil || len(r.Parts) != 2 || !bytes.Equal(r.Parts[1].(llm.Media).Data, data) {
+		t.Errorf("%d parts, %v", len(r.Parts), err)
+	}
+	b.put("large.pdf", string(data)+strings.Repeat("%", 8<<20))
+	b.fails("Read", in{"file_path": "large.pdf", "pages": "document"}, "up to 20 pages", `such as "1-5"`)
+	wantIn(t, b.must("Read", in{"file_path": "scan.pdf", "pages": "1"}), "pdftoppm")
+}
+
+// scanOf is a PDF whose pages are pictures, by their dictionaries and bytes.
+func scanOf(pictures ...[2]string) string {
+	var b strings.Builder
+	b.WriteString("%PDF-1.4\n1 0 obj\n<</Type/Catalog/Pages 2 0 R>>\nendobj\n2 0 obj\n<</Type/Pages/Kids[")
+	for i := range pictures {
+		fmt.Fprintf(&b, "%d 0 R ", 10+2*i)
+	}
+	fmt.Fprintf(&b, "]/Count %d>>\nendobj\n", len(pictures))
+	for i, p := range pictures {
+		fmt.Fprintf(&b, "%d 0 obj\n<</Type/Page/Parent 2 0 R/Resources<</XObject<</I %d 0 R>>>>/MediaBox[0 0 9 9]>>\nendobj\n", 10+2*i, 11+2*i)
+		fmt.Fprintf(&b, "%d 0 obj\n<</Type/XObject/Subtype/Image%s/Length %d>>\nstream\n%s\nendstream\nendobj\n", 11+2*i, p[0], len(p[1]), p[1])
+	}
+	return b.String() + "trailer\n<</Root 1 0 R>>\n%%EOF\n"
+}
+
+// Each page has a red, a green, a blue and a white pixel, as far as its colours allow.
+func TestScannedPagesAreShownAsImages(t *testing.T) {
+	img := image.NewRGBA(image.Rect(0, 0, 16, 16))
+	for i := range img.Pix {
+		img.Pix[i] = []byte{200, 30, 30, 255}[i%4]
+	}
+	var photo bytes.Buffer
+	if err := jpeg.Encode(&photo, img, nil); err != nil {
+		t.Fatal(err)
+	}
+	var packed bytes.Buffer
+	z := zlib.NewWriter(&packed)
+	if _, err := z.Write([]byte{255, 0, 0, 0, 255, 0, 0, 0, 255, 255, 255, 255}); err != nil || z.Close() != nil {
+		t.Fatal(err)
+	}
+	four := "/Width 4/Height 1/BitsPerComponent "
+	b := newBench(t)
+	b.put("scan.pdf", scanOf(
+		[2]string{"/Width 16/Height 16/BitsPerComponent 8/ColorSpace/DeviceRGB/Filter/DCTDecode", photo.String()},
+		[2]string{four + "8/ColorSpace/DeviceRGB/Filter/FlateDecode", packed.String()},
+		[2]string{four + "1/ColorSpace/DeviceGray", "\x50"},
+		[2]string{four + "1/ColorSpace/DeviceGray/Decode[1 0]", "\x50"},
+		[2]string{four + "2/ColorSpace[/Indexed/DeviceRGB 3<FF000000FF000000FFFFFFFF>]", "\x1b"},
+		[2]string{four + "8/ColorSpace/DeviceCMYK", "\x00\xff\xff\x00\xff\x00\xff\x00\xff\xff\x00\x00\x00\x00\x00\x00"},
+		[2]string{four + "1/ColorSpace/DeviceGray/Filter/CCITTFaxDecode", "\x00"},
+	))
+	r, err := b.call("Read", in{"file_path": "scan.pdf", "pages": "1-7"})
+	if err != nil || len(r.Parts) != 5 {
+		t.Fatalf("%v %v", r, err)
+	}
+	wantIn(t, text(r), "page 1, 2, 3, 4.", `pages="5-7"`)
+	rgbw := []color.RGBA{{255, 0, 0, 255}, {0, 255, 0, 255}, {0, 0, 255, 255}, {255, 255, 255, 255}}
+	black, white := color.RGBA{0, 0, 0, 255}, color.RGBA{255, 255, 255, 255}
+	for page, want := range map[int][]color.RGBA{2: rgbw, 3: {black, white, black, white}, 4: {white, black, white, black}, 5: rgbw, 6: rgbw} {
+		r, err := b.call("Read", in{"file_path": "scan.pdf", "pages": strconv.Itoa(page)})
+		if err != nil || len(r.Parts) != 2 {
+			t.Fatalf("page %d: %v %v", page, r, err)
+		}
+		got, err := png.Decode(bytes.NewReader(r.Parts[1].(llm.Media).Data))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for x, c := range want {
+			if g := color.RGBAModel.Convert(got.At(x, 0)); g != c {
+				t.Errorf("page %d, pixel %d: %v, want %v", page, x, g, c)
+			}
+		}
+	}
+	r, err = b.call("Read", in{"file_path": "scan.pdf", "pages": "1"})
+	if err != nil || r.Parts[1].(llm.Media).MIME != "image/jpeg" {
+		t.Errorf("%v %v", r, err)
+	}
+	wantIn(t, b.must("Read", in{"file_path": "scan.pdf", "pages": "7"}), "pdftoppm")
 }
 
 func notebookWith(cells ...map[string]any) string {

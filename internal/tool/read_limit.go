@@ -21,7 +21,9 @@ type patient struct {
 }
 
 func newPatient(ctx context.Context, f *os.File) (p *patient, release func() bool) {
-	_ = f.SetReadDeadline(time.Now().Add(newsWait)) // a file on disk has no deadline and needs none
+	if f.SetReadDeadline(time.Now().Add(newsWait)) != nil { // a file on disk has no deadline and needs none
+		return &patient{f: f, ctx: ctx}, func() bool { return true }
+	}
 	return &patient{f: f, ctx: ctx}, context.AfterFunc(ctx, func() { _ = f.SetReadDeadline(time.Unix(1, 0)) })
 }
 

@@ -41,7 +41,7 @@ type cellPage struct {
 // notebook shows a notebook as cells with their outputs; offset and limit count cells.
 func (c *readCall) notebook(ctx context.Context, f io.ReadSeeker, info fs.FileInfo) (*agent.Result, *Seen, error) {
 	if info.Size() > notebookMax {
-		return nil, nil, errors.New("it is too large")
+		return nil, nil, errors.New("it is too large; read parts of it with jq in Bash")
 	}
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return nil, nil, err

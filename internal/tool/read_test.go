@@ -3,6 +3,7 @@ package tool_test
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -141,6 +142,23 @@ func TestReadShowsImages(t *testing.T) {
 	} {
 		b.put(name, string(damaged))
 		b.fails("Read", in{"file_path": name}, "the image is damaged")
+	}
+	for name, coded := range map[string]string{
+		"lossless": "UklGRhoAAABXRUJQVlA4TA0AAAAvAAAAEAcQERGIiP4HAA==", "lossy": "UklGRiIAAABXRUJQVlA4IBYAAAAwAQCdASoBAAEADsD+JaQAA3AAAAAA",
+	} {
+		data, err := base64.StdEncoding.DecodeString(coded)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.put(name, string(data))
+		if r, err := b.call("Read", in{"file_path": name}); err != nil || !bytes.Equal(r.Parts[len(r.Parts)-1].(llm.Media).Data, data) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if name == "lossless" { // any bytes are pixels of a lossy one
+			clear(data[26:]) // the lengths and the header are right, the pixels are not
+			b.put(name, string(data))
+			b.fails("Read", in{"file_path": name}, "the image is damaged")
+		}
 	}
 	b.put("huge.png", string(data[:8])+strings.Repeat("x", tool.ReadImageMax))
 	b.fails("Read", in{"file_path": "huge.png"}, "the image is damaged")

@@ -21,14 +21,14 @@ const trackedFiles = 500
 type ReadTracker struct {
 	files *lru.Cache[string, Seen]
 	full  fullTexts
-	noted func(path string, s Seen)
+	noted []func(path string, s Seen)
 
 	settled  settledFiles // of Settle and Changed, which one goroutine calls
 	commands atomic.Bool  // of CommandRan, since the last Settle
 }
 
 // Watch has f called with every note from now on. Call it before the tracker is used.
-func (t *ReadTracker) Watch(f func(path string, s Seen)) { t.noted = f }
+func (t *ReadTracker) Watch(f func(path string, s Seen)) { t.noted = append(t.noted, f) }
 
 // Seen is the model's knowledge of one file.
 type Seen struct {
@@ -155,6 +155,9 @@ func (t *ReadTracker) Clear() {
 // Get returns the model's knowledge of the file at a real path.
 func (t *ReadTracker) Get(path string) (Seen, bool) { return t.files.Get(path) }
 
+// Knows reports whether the model has seen the file at a real path. Unlike Get it does not count as use.
+func (t *ReadTracker) Knows(path string) bool { return t.files.Contains(path) }
+
 // Note remembers the lines that the model has seen of the file at a real path. Those shown before of the same
 // state is kept.
 func (t *ReadTracker) Note(path string, s Seen) {
@@ -167,8 +170,8 @@ func (t *ReadTracker) Note(path string, s Seen) {
 		s.Shown = append(slices.Clone(s.Shown), old.Shown[:min(len(old.Shown), maxSpans)]...)
 	}
 	t.files.Add(path, s)
-	if t.noted != nil {
-		t.noted(path, s)
+	for _, f := range t.noted {
+		f(path, s)
 	}
 }
 

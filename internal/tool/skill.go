@@ -34,7 +34,7 @@ const SkillName = "Skill"
 // themselves.
 var skillTool = call.Declaration{
 	Name:      SkillName,
-	Aliases:   []string{"use_skill", "load_skill"},
+	Aliases:   []string{"use_skill", "load_skill", "activate_skill"},
 	Schema:    json.RawMessage(skillSchema),
 	Params:    map[string]string{"skill": "name command skill_name", "args": "arguments"},
 	Subject:   permission.SubjectName,
@@ -52,7 +52,7 @@ func newSkill(env *Env) agent.Tool {
 			Title:    strings.TrimSpace(name + " " + in.Args),
 			Run: func(ctx context.Context) (*agent.Result, error) {
 				if env.LoadSkill == nil {
-					return nil, errors.New("there are no skills in this session")
+					return nil, errors.New("there are no skills in this session; do the work with the other tools")
 				}
 				parts, err := env.LoadSkill(ctx, name, in.Args)
 				if err != nil {

@@ -44,14 +44,14 @@ const TaskName = "Task"
 // Starting an agent touches nothing; its own calls are checked one by one.
 var taskTool = call.Declaration{
 	Name: TaskName, Aliases: []string{"Agent", "subagent", "spawn_agent"}, Schema: json.RawMessage(taskSchema),
-	Params:  map[string]string{"prompt": "task message", "subagent_type": "agent agent_type type", "resume": "agent_id"},
+	Params:  map[string]string{"prompt": "task message", "subagent_type": "agent agent_type subagent_name type", "resume": "agent_id"},
 	Subject: permission.SubjectName, SubjectIn: []string{"subagent_type"}, Class: permission.ClassNeutral, Accesses: call.Session(TaskName),
 }
 
 func newTask(env *Env) agent.Tool {
 	return newTool(taskTool, taskDescription, func(_ context.Context, c llm.ToolCall, in taskInput) (*agent.Plan, error) {
 		if env.Agents == nil {
-			return nil, errors.New("there are no agents in this session")
+			return nil, errors.New("there are no agents in this session; do the work yourself")
 		}
 		r := subagent.Request{Call: c.ID, Kind: in.Kind, Title: in.Description, Prompt: in.Prompt, Model: in.Model, Resume: in.Resume}
 		k, err := env.Agents.Check(r)
@@ -65,37 +65,37 @@ func newTask(env *Env) agent.Tool {
 		title := strings.TrimSpace(k.Name + ": " + strings.Join(strings.Fields(in.Description), " "))
 		return &agent.Plan{
 			Accesses: call.SessionOnly(TaskName), Title: title, Parallel: true,
-			Preview: event.Subagent{Agent: k.Name, Title: in.Description},
+			Preview: event.Subagent{Agent: k.Name, Color: k.Color, Title: in.Description},
 			Run: func(ctx context.Context) (*agent.Result, error) {
 				out, err := env.Agents.Run(ctx, r)
 				if err != nil {
 					return nil, err
 				}
 				if out.Background || out.Delivered {
-					return taskAway(r, out, title), nil
+					return taskAway(r, k, out, title), nil
 				}
-				return taskResult(r, out, title), nil
+				return taskResult(r, k, out, title), nil
 			},
 		}, nil
 	})
 }
 
 // taskAway is the result of a call whose agent goes on without it.
-func taskAway(r subagent.Request, out subagent.Outcome, title string) *agent.Result {
+func taskAway(r subagent.Request, k *subagent.Kind, out subagent.Outcome, title string) *agent.Result {
 	text, status := "The agent works in the background. Its answer comes by itself when it is done: go on with other work, or end your turn. TaskOutput shows its state, TaskStop ends it.", "async_launched"
 	if out.Delivered {
 		text, status = "The agent is at work; it gets the message at its next step.", "message_delivered"
 	}
 	return &agent.Result{
 		Parts: []llm.Part{llm.Text{Text: text + "\n\n[agent " + out.ID + "]"}}, Title: title,
-		View:     event.Subagent{Agent: out.Kind, Title: r.Title, Result: "in the background", Session: out.ID},
+		View:     event.Subagent{Agent: out.Kind, Color: k.Color, Title: r.Title, Result: "in the background", Session: out.ID},
 		Meta:     map[string]any{"status": status, "isAsync": out.Background, "agentId": out.ID, "agentType": out.Kind, "description": r.Title, "prompt": r.Prompt},
 		Unstored: []string{"prompt"}, // the call has it
 	}
 }
 
 // taskResult is the answer, with the agent's id for agents that did not finish or can be asked again.
-func taskResult(r subagent.Request, out subagent.Outcome, title string) *agent.Result {
+func taskResult(r subagent.Request, k *subagent.Kind, out subagent.Outcome, title string) *agent.Result {
 	text := prompt.Sanitize(out.Answer) // it may quote a file that imitates lathe's own messages
 	if out.Problem != "" {
 		said := "It said nothing."
@@ -109,7 +109,7 @@ func taskResult(r subagent.Request, out subagent.Outcome, title string) *agent.R
 	u := out.End.Usage
 	return &agent.Result{
 		Parts: []llm.Part{llm.Text{Text: text + "\n\n[agent " + out.ID + "]"}}, IsError: out.Problem != "", Title: title,
-		View: event.Subagent{Agent: out.Kind, Title: r.Title, Result: out.Answer, Steps: out.End.Steps, Session: out.ID},
+		View: event.Subagent{Agent: out.Kind, Color: k.Color, Title: r.Title, Result: out.Answer, Steps: out.End.Steps, Session: out.ID},
 		Meta: map[string]any{
 			"status": taskStatus(out), "prompt": r.Prompt, "agentId": out.ID, "agentType": out.Kind,
 			"content":         []any{map[string]any{"type": "text", "text": out.Answer}},

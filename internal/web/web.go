@@ -15,6 +15,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -81,6 +82,8 @@ type Fetcher struct {
 	Dial func(ctx context.Context, at netip.AddrPort) (net.Conn, error)
 	// Transport changes the transport before its first use. Nil: unchanged.
 	Transport func(*http.Transport)
+	// Limit is how long a page may take, Keep how long it is kept. 0: 30 seconds, 15 minutes.
+	Limit, Keep time.Duration
 
 	once   sync.Once
 	client *http.Client
@@ -88,19 +91,19 @@ type Fetcher struct {
 }
 
 // ErrPrivate is returned for names that lead to this machine or its networks.
-var ErrPrivate = errors.New("it leads to an address of this machine, its network or its cloud, which is refused")
+var ErrPrivate = errors.New("it leads to an address of this machine, its network or its cloud, which is refused; a server of this machine is reached as localhost or by its number")
 
 // Parse checks an address, and upgrades http to https.
 func Parse(address string) (*url.URL, error) {
 	if len(address) > urlMax {
-		return nil, fmt.Errorf("the address has %d characters, more than %d", len(address), urlMax)
+		return nil, fmt.Errorf("the address has %d characters, more than %d; leave out its parameters", len(address), urlMax)
 	}
 	if !strings.Contains(address, "://") {
 		address = "https://" + address
 	}
 	u, err := url.Parse(address)
 	if err != nil {
-		return nil, fmt.Errorf("the address cannot be read: %w", err)
+		return nil, fmt.Errorf("the address cannot be read: %w; give one such as https://example.com/page", err)
 	}
 	switch {
 	case u.Scheme != "http" && u.Scheme != "https":
@@ -108,7 +111,7 @@ func Parse(address string) (*url.URL, error) {
 	case u.User != nil:
 		return nil, errors.New("the address has a user name or password in it; leave them out")
 	case u.Hostname() == "":
-		return nil, errors.New("the address names no host")
+		return nil, errors.New("the address names no host; give one such as https://example.com/page")
 	}
 	if _, err := netproxy.ParseTarget(u.Host, 443); err != nil {
 		return nil, fmt.Errorf("the host of the address cannot be used: %w", err)
@@ -143,7 +146,8 @@ func (f *Fetcher) Fetch(ctx context.Context, address string) (*Page, error) {
 		again.Cached = true
 		return &again, nil
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, timeMax, fmt.Errorf("the server took longer than %s", timeMax))
+	limit := cmp.Or(f.Limit, timeMax)
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("the server took longer than %s; try it again later, or another page", limit))
 	defer cancel()
 	p, err := f.follow(ctx, u)
 	if err != nil {
@@ -167,7 +171,7 @@ func (f *Fetcher) init() {
 		f.Transport(t)
 	}
 	f.client = &http.Client{Transport: t, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	f.cache = expirable.NewLRU[string, *Page](cacheMax, nil, cacheTime)
+	f.cache = expirable.NewLRU[string, *Page](cacheMax, nil, cmp.Or(f.Keep, cacheTime))
 }
 
 // follow follows redirects that stay on the host.
@@ -182,7 +186,7 @@ func (f *Fetcher) follow(ctx context.Context, u *url.URL) (*Page, error) {
 		}
 		u = next
 	}
-	return nil, fmt.Errorf("it redirects more than %d times", hopsMax)
+	return nil, fmt.Errorf("it redirects more than %d times, the last time to %s; try another address", hopsMax, u.Redacted())
 }
 
 // sameHost compares hosts and ports, taking www. as nothing. From https it does not go back to http.

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 )
 
 var public = netip.MustParseAddr("93.184.216.34")
@@ -52,6 +53,42 @@ func TestHTTPIsUpgradedAndPagesAreKept(t *testing.T) {
 	}
 	if hits.Load() != 1 {
 		t.Errorf("%d requests", hits.Load())
+	}
+}
+
+func TestAKeptPageIsFetchedAgainWhenItsTimeIsOver(t *testing.T) {
+	var hits atomic.Int32
+	f := site(t, func(http.ResponseWriter, *http.Request) { hits.Add(1) })
+	f.Keep = time.Millisecond
+	for hits.Load() < 2 {
+		if _, err := f.Fetch(t.Context(), "https://example.com/"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	failing := site(t, func(w http.ResponseWriter, _ *http.Request) {
+		hits.Add(1)
+		w.WriteHeader(http.StatusBadGateway)
+	})
+	for range 2 {
+		if p, err := failing.Fetch(t.Context(), "https://example.com/"); err != nil || p.Cached || p.Status != http.StatusBadGateway {
+			t.Errorf("%+v, %v", p, err)
+		}
+	}
+}
+
+func TestAServerThatIsSlowIsGivenUp(t *testing.T) {
+	f := site(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/body" { // the head comes, the body does not end
+			fmt.Fprint(w, "begin")
+			_ = http.NewResponseController(w).Flush()
+		}
+		<-r.Context().Done()
+	})
+	f.Limit = 200 * time.Millisecond
+	for _, path := range []string{"/head", "/body"} {
+		if _, err := f.Fetch(t.Context(), "https://example.com"+path); err == nil || !strings.Contains(err.Error(), "took longer than 200ms; try it again later") {
+			t.Errorf("%s: %v", path, err)
+		}
 	}
 }
 

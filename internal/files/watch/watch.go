@@ -1,0 +1,344 @@
+// Package watch reports changes of files that somebody asked for, and of their neighbours.
+//
+// The words: a file is followed; a folder is watched because a followed file is in it; a batch is the changes of a burst.
+//
+// Promises: nothing is read or started before the first [Watcher.Follow], which only takes a note; folders are never read, so their size
+// costs nothing; where the system cannot watch a folder, its followed files are compared every few seconds.
+package watch
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+)
+
+// Op is the kind of a change. The words are those of hooks.
+type Op string
+
+// The kinds.
+const (
+	Added   Op = "add"
+	Changed Op = "change"
+	Removed Op = "unlink"
+)
+
+// Event is a change of one file. A file that was replaced by another one has changed.
+type Event struct {
+	Path string
+	Op   Op
+}
+
+// Options configure New. Zero values are defaults.
+type Options struct {
+	// Changed takes a batch: at most one event per file, by path. Calls do not overlap.
+	Changed func(batch []Event)
+	// Notice takes a line for the user, once, when folders cannot be watched; may be nil.
+	Notice func(text string)
+	Quiet  time.Duration // how long a burst must pause before its batch is passed on; 100 ms
+	Every  time.Duration // how often files are compared where folders cannot be watched; 2 s
+	Limit  int           // of watched folders; 1,000, and a third of the system's limit at most
+	Poll   bool          // watch no folder
+}
+
+// Watcher watches folders. It is safe for concurrent use.
+type Watcher struct {
+	o    Options
+	wake chan struct{}
+
+	mu      sync.Mutex
+	asked   []request
+	known   map[string]bool // asked for
+	started bool
+	closed  bool
+	stop    chan struct{}
+	done    chan struct{}
+}
+
+type request struct {
+	path  string
+	alone bool
+}
+
+const (
+	maxBurst  = time.Second // a burst without a pause is passed on in parts
+	maxBatch  = 1000        // files; the others of a larger burst are left out
+	maxWatch  = 1000        // folders
+	maxFollow = 5000        // files
+)
+
+// New makes a watcher that does nothing yet.
+func New(o Options) *Watcher {
+	if o.Quiet <= 0 {
+		o.Quiet = 100 * time.Millisecond
+	}
+	if o.Every <= 0 {
+		o.Every = 2 * time.Second
+	}
+	return &Watcher{o: o, wake: make(chan struct{}, 1), known: map[string]bool{}, stop: make(chan struct{}), done: make(chan struct{})}
+}
+
+// watchLimit leaves other programs of the user most of the watches.
+func watchLimit() int {
+	data, err := os.ReadFile("/proc/sys/fs/inotify/max_user_watches")
+	n, bad := strconv.Atoi(strings.TrimSpace(string(data)))
+	if err != nil || bad != nil {
+		return maxWatch
+	}
+	return min(maxWatch, n/3)
+}
+
+// Follow reports changes of a file from now on, which need not be there, and those of its neighbours in the same folder. The path is
+// absolute, without links. It takes a note and returns at once.
+func (w *Watcher) Follow(path string) { w.ask(request{path: path}) }
+
+// FollowAlone is Follow without the neighbours.
+func (w *Watcher) FollowAlone(path string) { w.ask(request{path, true}) }
+
+func (w *Watcher) ask(r request) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed || w.known[r.path] || len(w.known) >= maxFollow {
+		return
+	}
+	w.known[r.path] = true
+	w.asked = append(w.asked, r)
+	if !w.started {
+		w.started = true
+		go w.run()
+	}
+	select {
+	case w.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Close ends the watcher; no batch is passed on after it.
+func (w *Watcher) Close() {
+	w.mu.Lock()
+	if !w.closed {
+		w.closed = true
+		close(w.stop)
+	}
+	started := w.started
+	w.mu.Unlock()
+	if started {
+		<-w.done
+	}
+}
+
+// folder is a folder with followed files.
+type folder struct {
+	watched    bool
+	neighbours bool
+	files      map[string]stamp // the followed ones, by path
+}
+
+// stamp is the state of a file; the zero stamp: it is not there.
+type stamp struct {
+	mod  int64
+	size int64
+}
+
+func stampOf(path string) stamp {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return stamp{}
+	}
+	return stamp{mod: info.ModTime().UnixNano(), size: info.Size() + 1}
+}
+
+// loop is the state of the goroutine that watches.
+type loop struct {
+	*Watcher
+	fs      *fsnotify.Watcher // nil: none
+	watches int
+	limit   int
+	folders map[string]*folder
+	batch   map[string]Op
+	since   time.Time // of the batch
+	noticed bool
+}
+
+func (w *Watcher) run() {
+	defer close(w.done)
+	l := &loop{Watcher: w, folders: map[string]*folder{}, batch: map[string]Op{}, limit: w.o.Limit}
+	if l.limit <= 0 {
+		l.limit = watchLimit()
+	}
+	var events chan fsnotify.Event
+	var faults chan error
+	// kqueue opens every file of a folder, and Windows does not let go of folders that are watched: files are compared there.
+	if runtime.GOOS == "linux" && !w.o.Poll {
+		if fs, err := fsnotify.NewWatcher(); err == nil {
+			l.fs, events, faults = fs, fs.Events, fs.Errors
+			defer fs.Close()
+		}
+	}
+	quiet := time.NewTimer(time.Hour)
+	defer quiet.Stop()
+	poll := time.NewTicker(w.o.Every)
+	defer poll.Stop()
+	for {
+		select {
+		case <-w.stop:
+			return
+		case <-w.wake:
+			l.begin()
+		case e := <-events:
+			l.take(e)
+		case err := <-faults:
+			if errors.Is(err, fsnotify.ErrEventOverflow) {
+				l.compare(true)
+			}
+		case <-poll.C:
+			l.compare(false)
+		case <-quiet.C:
+			l.pass()
+		}
+		if len(l.batch) > 0 {
+			quiet.Reset(min(w.o.Quiet, max(0, maxBurst-time.Since(l.since))))
+		}
+	}
+}
+
+// begin follows the files that were asked for.
+func (l *loop) begin() {
+	l.mu.Lock()
+	asked := l.asked
+	l.asked = nil
+	l.mu.Unlock()
+	for _, r := range asked {
+		dir := filepath.Dir(r.path)
+		f := l.folders[dir]
+		if f == nil {
+			f = &folder{files: map[string]stamp{}}
+			l.folders[dir] = f
+			l.watch(dir, f)
+		}
+		f.neighbours = f.neighbours || !r.alone
+		f.files[r.path] = stampOf(r.path)
+	}
+}
+
+// watch has the system watch a folder, if it can.
+func (l *loop) watch(dir string, f *folder) {
+	if l.add(dir, f); f.watched || l.noticed || l.o.Notice == nil || l.o.Poll || runtime.GOOS != "linux" || stampOf(dir) == (stamp{}) {
+		return
+	}
+	l.noticed = true
+	l.o.Notice("The system's limit of watched folders (fs.inotify.max_user_watches or max_user_instances) is reached: changes of files are noticed a little later.")
+}
+
+// add begins to watch a folder, if the limits allow.
+func (l *loop) add(dir string, f *folder) {
+	if f.watched = l.fs != nil && l.watches < l.limit && l.fs.Add(dir) == nil; f.watched {
+		l.watches++
+	}
+}
+
+// take notes a change that the system reports.
+func (l *loop) take(e fsnotify.Event) {
+	if f := l.folders[e.Name]; f != nil && (e.Has(fsnotify.Remove) || e.Has(fsnotify.Rename)) {
+		if f.watched {
+			l.watches--
+		}
+		f.watched = false // its watch went with it; compare looks for it
+		return
+	}
+	f := l.folders[filepath.Dir(e.Name)]
+	if f == nil {
+		return
+	}
+	if _, followed := f.files[e.Name]; followed {
+		l.look(f, e.Name)
+		return
+	}
+	if !f.neighbours || passing(filepath.Base(e.Name)) {
+		return
+	}
+	switch {
+	case e.Has(fsnotify.Remove), e.Has(fsnotify.Rename):
+		l.note(e.Name, Removed)
+	case e.Has(fsnotify.Create):
+		l.note(e.Name, Added)
+	case e.Has(fsnotify.Write):
+		l.note(e.Name, Changed)
+	}
+}
+
+// passing reports names of files that editors and lathe make for a moment.
+func passing(name string) bool {
+	return name == "4913" || strings.HasPrefix(name, ".lathe-tmp-") || strings.HasPrefix(name, ".#") || strings.HasSuffix(name, "~") ||
+		strings.HasSuffix(name, ".swp") || strings.HasSuffix(name, ".swx") || strings.HasSuffix(name, ".tmp")
+}
+
+// look compares a followed file with its last state.
+func (l *loop) look(f *folder, path string) {
+	before, now := f.files[path], stampOf(path)
+	if before == now {
+		return
+	}
+	f.files[path] = now
+	switch {
+	case before == stamp{}:
+		l.note(path, Added)
+	case now == stamp{}:
+		l.note(path, Removed)
+	default:
+		l.note(path, Changed)
+	}
+}
+
+// note adds a change to the batch.
+func (l *loop) note(path string, op Op) {
+	if len(l.batch) == 0 {
+		l.since = time.Now()
+	}
+	before, ok := l.batch[path]
+	switch {
+	case !ok && len(l.batch) >= maxBatch:
+	case before == Added && op == Removed:
+		delete(l.batch, path)
+	case before == Added && op == Changed:
+	case before == Removed && op == Added:
+		l.batch[path] = Changed
+	default:
+		l.batch[path] = op
+	}
+}
+
+// compare looks at the followed files of the folders that are not watched, or of all.
+func (l *loop) compare(all bool) {
+	for dir, f := range l.folders {
+		if f.watched && !all {
+			continue
+		}
+		for path := range f.files {
+			l.look(f, path)
+		}
+		if !f.watched && stampOf(dir) != (stamp{}) {
+			l.add(dir, f)
+		}
+	}
+}
+
+// pass hands the batch over.
+func (l *loop) pass() {
+	out := make([]Event, 0, len(l.batch))
+	for path, op := range l.batch {
+		out = append(out, Event{path, op})
+	}
+	clear(l.batch)
+	slices.SortFunc(out, func(a, b Event) int { return strings.Compare(a.Path, b.Path) })
+	if len(out) > 0 && l.o.Changed != nil {
+		l.o.Changed(out)
+	}
+}

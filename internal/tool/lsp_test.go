@@ -1,0 +1,77 @@
+package tool_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/lathe-dev/lathe/internal/lsp/lsptest"
+	"github.com/lathe-dev/lathe/internal/permission"
+)
+
+// exposing is a bench with a language server that names .env, a file outside and links to both.
+func exposing(t *testing.T) (b *bench, paths []string) {
+	b = newBench(t)
+	outside := filepath.Join(t.TempDir(), "outside.txt")
+	if err := os.WriteFile(outside, []byte("OUTSIDE\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	env, plain := b.put(".env", "K=SECRET\n"), b.put("a.fk", "one two\n")
+	for link, to := range map[string]string{"link.txt": outside, "dotenv.txt": env, "folder": filepath.Dir(outside)} {
+		if err := os.Symlink(to, filepath.Join(b.dir, link)); err != nil {
+			t.Skip(err)
+		}
+	}
+	b.env.MayRead = func(path string) permission.Effect {
+		if path == plain || strings.HasPrefix(path, b.dir) && filepath.Base(path) != ".env" {
+			return permission.Allow
+		}
+		return permission.Ask
+	}
+	for _, name := range []string{"a.fk", ".env", "link.txt", "dotenv.txt", "folder/outside.txt"} {
+		paths = append(paths, filepath.Join(b.dir, name))
+	}
+	return b, paths
+}
+
+func TestALanguageServerShowsNoFileThatReadingWouldAskFor(t *testing.T) {
+	b, paths := exposing(t)
+	var places []any
+	for _, p := range paths {
+		places = append(places, lsptest.Place(p, 0))
+	}
+	symbols := []any{}
+	for _, p := range paths {
+		symbols = append(symbols, in{"name": "name of " + filepath.Base(p), "kind": 12, "location": lsptest.Place(p, 0)})
+	}
+	b.env.Language, _ = lsptest.Pool(t, in{"textDocument/definition": places, "textDocument/references": places, "workspace/symbol": symbols})
+	for _, op := range []string{"definition", "references", "workspaceSymbol"} {
+		got := b.must("LSP", in{"operation": op, "file_path": "a.fk", "line": 1, "character": 1, "symbol": map[string]string{"workspaceSymbol": "one"}[op]})
+		if strings.Contains(got, "SECRET") || strings.Contains(got, "OUTSIDE") || strings.Contains(got, "name of .env") {
+			t.Errorf("%s shows what may not be read:\n%s", op, got)
+		}
+		wantIn(t, got, "a.fk:1", "one two", ".env:1", "link.txt:1")
+	}
+}
+
+func TestThePreviewOfARenameShowsNoFileThatReadingWouldAskFor(t *testing.T) {
+	b, paths := exposing(t)
+	for _, p := range paths {
+		b.env.Language, _ = lsptest.Pool(t, in{"textDocument/rename": in{"changes": in{
+			"file://" + paths[0]: []any{lsptest.Edit(0, 0, 3, "new")}, "file://" + p: []any{lsptest.Edit(0, 0, 1, "new")},
+		}}})
+		got, err := b.call("LSP", in{"operation": "rename", "file_path": "a.fk", "line": 1, "character": 1, "new_name": "new", "preview": true})
+		shown := fmt.Sprint(err)
+		if got != nil {
+			shown = text(got)
+		}
+		if strings.Contains(shown, "SECRET") || strings.Contains(shown, "OUTSIDE") {
+			t.Errorf("%s is shown: %s", p, shown)
+		}
+		if p == paths[1] {
+			wantIn(t, shown, "-one two", ".env: +1 -1, not shown, since reading it needs permission")
+		}
+	}
+}
