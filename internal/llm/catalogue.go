@@ -83,10 +83,11 @@ type section struct {
 	lines      string // each after a newline
 }
 
-// sections are in the order of the files. A host of catalogue_extra.tsv comes twice; its later lines replace earlier ones.
+// sections are in the order of the files: the built-in one, the user's copy, catalogue_extra.tsv. A host may come in each; later lines replace
+// earlier ones.
 var sections = sync.OnceValue(func() []section {
 	var out []section
-	for _, text := range []string{catalogueTSV, catalogueExtraTSV} {
+	for _, text := range []string{catalogueTSV, readOwnCatalogue(), catalogueExtraTSV} {
 		for _, part := range strings.Split(text, "\n# ")[1:] { // before the first is a comment
 			head, _, _ := strings.Cut(part, "\n")
 			name, host, _ := strings.Cut(head, " ")

@@ -57,6 +57,7 @@ func (c *Caller) ready(ctx context.Context, o *Outgoing) (*Outgoing, error) {
 		return next, nil
 	}
 	try := o.attempt(nil)
+	addHeaders(ctx, try.Header)
 	if c.Prepare == nil {
 		return try, nil
 	}

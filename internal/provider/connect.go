@@ -130,7 +130,11 @@ func (all *Set) connected(ctx context.Context, name, model string, set config.Pr
 	if err != nil {
 		return nil, err
 	}
-	return p.Model(ctx, model)
+	m, err := p.Model(ctx, model)
+	if r := all.replaying(); r != nil && err == nil {
+		m = r.Wrap(m)
+	}
+	return m, err
 }
 
 // connect makes each provider once.
@@ -183,7 +187,9 @@ func (all *Set) newProvider(name string, set config.Provider) (llm.Provider, err
 		return nil, fmt.Errorf("the provider %s has an address of your own: set %s in your settings", name, place(name, "apiBase"))
 	}
 	set.APIBase = base
-	llm.Warm(all.http, cmp.Or(base, "https:"))
+	if all.replay == nil {
+		llm.Warm(all.http, cmp.Or(base, "https:"))
+	}
 	c := connection{
 		name: name, set: set, http: all.http, version: all.o.Version, thinking: all.o.Settings().MaxThinkingTokens,
 		retry: llm.RetryPolicy{Max: all.o.Settings().Stream.MaxRetries, Base: millis(all.o.Settings().Stream.RetryBaseMs), MaxWait: millis(all.o.Settings().Stream.MaxRetryWaitMs)},
@@ -195,6 +201,8 @@ func (all *Set) newProvider(name string, set config.Provider) (llm.Provider, err
 	}
 	wire := wireOf(name, set)
 	switch {
+	case all.replay != nil:
+		c.set.APIKey, c.set.AuthToken, c.prepare = "replay", "", sendsNothing
 	case all.helped(name, set):
 		c.prepare = all.prepare(wire)
 	case all.stored(name, set):

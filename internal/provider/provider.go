@@ -48,6 +48,7 @@ type Set struct {
 	http      *http.Client
 	providers map[string]llm.Provider
 	scripts   map[string]script
+	replay    Replay
 	given     []string // the scripted models that may be used
 }
 
@@ -221,6 +222,9 @@ func (all *Set) usable(name string) bool {
 	p := all.Provider(name)
 	h, _ := hostOf(name)
 	own := h.Local || p.APIBase != "" && (h.Base == "" || !sameHost(p.APIBase, h.Base))
+	if all.replaying() != nil && name == all.o.Settings().Provider {
+		return true
+	}
 	return p.APIKey != "" || p.AuthToken != "" || all.helped(name, p) || own || all.stored(name, p) || keyInHeaders(p.Headers) || all.cloudReady(h)
 }
 

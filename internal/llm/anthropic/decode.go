@@ -41,6 +41,7 @@ type part struct {
 	named   bool            // the server gave the name
 	input   json.RawMessage // complete at the start
 	opaque  *opaque
+	cited   []byte // the citations of a text: JSON values with commas between
 	closed  bool
 	result  llm.Part // once closed; nil if dropped
 	pending bool     // closed, but not yielded
@@ -61,6 +62,7 @@ func (d *decoder) run() error {
 			}
 			continue
 		}
+		e = event{}
 		if err := json.Unmarshal(ev.Data, &e); err != nil {
 			if string(ev.Data) == "[DONE]" {
 				continue // some gateways add it
@@ -146,6 +148,9 @@ func (d *decoder) open(wire int, raw json.RawMessage) error {
 	d.blocks = append(d.blocks, p)
 	switch b.Type {
 	case "text":
+		for _, c := range b.Citations {
+			p.cite(c)
+		}
 		return d.addText(p, b.Text)
 	case "thinking":
 		return d.startThinking(p, b.Thinking)
@@ -216,6 +221,9 @@ func (d *decoder) delta(e *event, raw []byte) error {
 	switch {
 	case e.Delta.Type == "text_delta" && p.kind == "text":
 		return d.addText(p, e.Delta.Text)
+	case e.Delta.Type == "citations_delta" && p.kind == "text":
+		p.cite(e.Delta.Citation)
+		return nil
 	case e.Delta.Type == "thinking_delta" && p.kind == "thinking":
 		return d.addThinking(p, e.Delta.Thinking)
 	case e.Delta.Type == "signature_delta" && p.kind == "thinking":
@@ -225,7 +233,26 @@ func (d *decoder) delta(e *event, raw []byte) error {
 		p.text.WriteString(e.Delta.PartialJSON)
 		return d.send(llm.ToolDelta{Index: p.index, JSON: e.Delta.PartialJSON})
 	}
-	return nil // citations, and unknown deltas
+	return nil // unknown deltas
+}
+
+// cite adds a citation, which goes back with its text.
+func (p *part) cite(citation json.RawMessage) {
+	if !isObject(citation) {
+		return
+	}
+	if p.cited != nil {
+		p.cited = append(p.cited, ',')
+	}
+	p.cited = llm.AppendCanonical(p.cited, citation)
+}
+
+// citations returns the citations of a text as a JSON array, or nil.
+func (p *part) citations(host string) *llm.Opaque {
+	if p.cited == nil {
+		return nil
+	}
+	return &llm.Opaque{Provider: host, JSON: append(append([]byte("["), p.cited...), ']')}
 }
 
 func (d *decoder) addText(p *part, s string) error {
@@ -260,7 +287,7 @@ func (d *decoder) complete(p *part) error {
 	p.closed = true
 	switch p.kind {
 	case "text":
-		p.result = llm.Text{Text: p.text.String()}
+		p.result = llm.Text{Text: p.text.String(), Opaque: p.citations(d.host)}
 	case "thinking":
 		p.result = llm.Reasoning{Text: p.text.String(), Signature: p.sig, Provider: d.host}
 	case "redacted_thinking":

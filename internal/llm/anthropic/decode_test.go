@@ -152,7 +152,7 @@ func TestEveryKindOfBlockIsDecoded(t *testing.T) {
 		Parts: []llm.Part{
 			llm.Reasoning{Text: "Let me look → first.", Signature: "c2lnbmF0dXJl", Provider: o.host},
 			llm.Reasoning{Data: "cmVkYWN0ZWQ=", Provider: o.host},
-			llm.Text{Text: `I read "both" <files>.`},
+			llm.Text{Text: `I read "both" <files>.`, Opaque: &llm.Opaque{Provider: o.host, JSON: json.RawMessage(`[{"type":"char_location"}]`)}},
 			llm.Opaque{Provider: o.host, JSON: json.RawMessage(`{"type":"server_tool_use","id":"srvtoolu_1","name":"web_search","input":{"query":"a<b"}}`)},
 			llm.Opaque{Provider: o.host, JSON: json.RawMessage(`{"type":"web_search_tool_result","tool_use_id":"srvtoolu_1","content":[{"type":"web_search_result","url":"https://x.example","title":"T","encrypted_content":"AAAA"}]}`)},
 			read, todo,

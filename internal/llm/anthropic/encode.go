@@ -117,6 +117,9 @@ func (w *writer) part(p llm.Part) {
 		if !blank(p.Text) {
 			w.open(`{"type":"text","text":`)
 			w.buf = llm.AppendQuoted(w.buf, p.Text)
+			if o := p.Opaque; o != nil && w.model.info.Owns(o.Provider) && len(o.JSON) > 2 && o.JSON[0] == '[' {
+				w.buf = llm.AppendCanonical(append(w.buf, `,"citations":`...), o.JSON)
+			}
 			w.close(true)
 		}
 	case llm.Reasoning:

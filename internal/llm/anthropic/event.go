@@ -34,6 +34,8 @@ type delta struct {
 	Thinking    string `json:"thinking"`
 	Signature   string `json:"signature"`
 	StopReason  string `json:"stop_reason"`
+
+	Citation json.RawMessage `json:"citation"`
 }
 
 // block is the start of a content block.
@@ -46,6 +48,8 @@ type block struct {
 	ID        string          `json:"id"`
 	Name      string          `json:"name"`
 	Input     json.RawMessage `json:"input"`
+
+	Citations []json.RawMessage `json:"citations"`
 }
 
 // usage has pointers because the numbers of message_delta are running totals, and missing ones stay

@@ -11,7 +11,7 @@ var quickSeeds = []string{
 	`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"Hi é 🙂"}      }`,
 	`{"type":"content_block_delta","index":12,"delta":{"type":"input_json_delta","partial_json":""}}`,
 	`{"type":"content_block_delta","index":3,"delta":{"type":"thinking_delta","thinking":"Hm. "} }`,
-	`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"a\\nb"}}`,
+	`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"a\nb\u00e9\""}}`,
 	`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"a","extra":1}}`,
 	`{"type":"content_block_delta","index":01,"delta":{"type":"text_delta","text":"a"}}`,
 	`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"a"}`,
@@ -23,7 +23,7 @@ func TestTheFormsOfTheAPIAreReadQuickly(t *testing.T) {
 	for i, data := range quickSeeds {
 		var e event
 		var d delta
-		if got := quickDelta([]byte(data), &e, &d); got != (i < 3) {
+		if got := quickDelta([]byte(data), &e, &d); got != (i < 4) {
 			t.Errorf("%s: %v", data, got)
 		}
 	}

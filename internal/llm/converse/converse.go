@@ -15,7 +15,6 @@ package converse
 
 import (
 	"context"
-	"errors"
 	"iter"
 	"net/http"
 	"net/url"
@@ -132,39 +131,11 @@ func (m *model) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delt
 	return func(yield func(llm.Delta, error) bool) {
 		out := &llm.Outgoing{URL: m.url(req), Header: m.p.header, Body: m.body(req), Model: m.info.ID}
 		m.p.conf.Retry.Run(ctx, m.p.conf.Clock, func(ctx context.Context, n int, yield func(llm.Delta) bool) error {
-			return m.attempt(ctx, n, req, out, yield)
+			return m.p.caller.Exchange(ctx, n, out, yield, func(reply *llm.Reply) llm.Decoder {
+				return &decoder{reply: reply, yield: yield, host: m.info.Host, model: m.info.ID, req: req, ids: llm.CallIDs{Request: req, Prefix: "tooluse"}}
+			})
 		}, yield)
 	}
-}
-
-// attempt sends the request once.
-func (m *model) attempt(ctx context.Context, n int, req *llm.Request, out *llm.Outgoing, yield func(llm.Delta) bool) error {
-	reply, err := m.p.caller.Post(ctx, n, out, yield)
-	if err != nil {
-		return err
-	}
-	d := &decoder{reply: reply, yield: yield, host: m.info.Host, model: m.info.ID, req: req}
-	if err = d.run(ctx); err == nil {
-		err = d.finish()
-	}
-	if err != nil {
-		reply.Abort()
-		return d.withPartial(err)
-	}
-	reply.Close()
-	if !yield(llm.Done{Message: d.message}) {
-		return llm.ErrStopped
-	}
-	return nil
-}
-
-// withPartial adds the complete parts to the error of a broken stream.
-func (d *decoder) withPartial(err error) error {
-	e, ok := errors.AsType[*llm.Error](err)
-	if ok && len(d.parts) > 0 {
-		e.Partial = &llm.Message{Role: llm.Assistant, Parts: d.parts, Model: d.model, Stop: llm.StopBroken}
-	}
-	return err
 }
 
 // family describes the models of one maker. Source: Bedrock, "Supported models and features" of Converse.

@@ -169,23 +169,42 @@ func FuzzDecode(f *testing.F) {
 			t.Fatalf("want either a message or an error: %+v, %v", m, err)
 		}
 		for _, c := range ready {
-			if !isObject(c.Input) || c.Name == "" || c.ID == "" || c.Raw != "" {
+			if !llm.IsObject(c.Input) || c.Name == "" || c.ID == "" || c.Raw != "" {
 				t.Errorf("a call was ready that cannot run: %+v", c)
 			}
 		}
 	})
 }
 
-func FuzzQuickTextAgreesWithJSON(f *testing.F) {
-	f.Add([]byte(`{"contentBlockIndex":0,"delta":{"text":"Hello"},"p":"abcd"}`))
-	f.Add([]byte(`{"contentBlockIndex":12,"delta":{"text":"a\tb"}}`))
+var quickSeeds = []string{
+	`{"contentBlockIndex":0,"delta":{"text":"Hello"},"p":"abcd"}`, `{"contentBlockIndex":12,"delta":{"text":"a\nb\u00e9"}}`,
+	`{"contentBlockIndex":1,"delta":{"toolUse":{"input":"{\"a\":"}},"p":"a"}`, `{"contentBlockIndex":0,"delta":{"reasoningContent":{"text":"Hm"}},"p":"ab"}`,
+	`{"contentBlockIndex":0,"delta":{"reasoningContent":{"signature":"x"}}}`, `{"contentBlockIndex":0,"delta":{"text":"a","text":"b"}}`, `{"contentBlockIndex":0}`,
+}
+
+func TestTheFormsOfBedrockAreReadQuickly(t *testing.T) {
+	for i, s := range quickSeeds {
+		var e event
+		if got := quickDelta([]byte(s), &e); got != (i < 4) {
+			t.Errorf("%s: %v", s, got)
+		}
+	}
+}
+
+func FuzzQuickDeltasReadAsEncodingJSON(f *testing.F) {
+	for _, s := range quickSeeds {
+		f.Add([]byte(s))
+	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var quick, slow event
-		if !quickText(data, &quick) {
+		if !quickDelta(data, &quick) {
 			return
 		}
-		if err := json.Unmarshal(data, &slow); err != nil || slow.Index != quick.Index || slow.Delta == nil || *slow.Delta.Text != *quick.Delta.Text {
-			t.Errorf("%s: %+v, %v", data, slow, err)
+		if err := json.Unmarshal(data, &slow); err != nil {
+			t.Fatalf("%s is accepted: %v", data, err)
+		}
+		if diff := cmp.Diff(slow, quick); diff != "" {
+			t.Errorf("%s (-encoding/json +quick):\n%s", data, diff)
 		}
 	})
 }
@@ -280,5 +299,16 @@ func BenchmarkDecode(b *testing.B) {
 		if _, _, err := run(b, stream, body); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+func TestATemperatureIsSentToModelsThatTakeOne(t *testing.T) {
+	cold := 0.25
+	req := &llm.Request{Messages: []llm.Message{llm.UserText("x")}, Temperature: &cold, MaxTokens: 100}
+	if body := string(newModel(t, "amazon.nova-micro-v1:0", Config{}).body(req).Bytes()); !strings.Contains(body, `"inferenceConfig":{"maxTokens":100,"temperature":0.25}`) {
+		t.Error(body)
+	}
+	if body := string(newModel(t, "anthropic.claude-opus-4-8", Config{}).body(req).Bytes()); strings.Contains(body, "temperature") {
+		t.Errorf("a model that thinks gets a temperature: %s", body)
 	}
 }

@@ -6,9 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
-	"math/rand/v2"
 
 	"github.com/lathe-dev/lathe/internal/llm"
 )
@@ -29,7 +27,7 @@ type decoder struct {
 	open    *openBlock
 	last    int           // contentBlockIndex of the newest block that ended, or -1
 	broken  *llm.ToolCall // a call with invalid input: kept, or cut by the output limit?
-	ids     map[string]bool
+	ids     llm.CallIDs
 	calls   int
 	message llm.Message
 }
@@ -54,6 +52,18 @@ const (
 	callBlock
 	serverBlock // of a tool that the server runs
 )
+
+// Decode implements llm.Decoder.
+func (d *decoder) Decode(ctx context.Context) error {
+	if err := d.run(ctx); err != nil {
+		d.message = llm.Message{Parts: d.parts, Model: d.model}
+		return err
+	}
+	return d.finish()
+}
+
+// Message implements llm.Decoder.
+func (d *decoder) Message() llm.Message { return d.message }
 
 // run reads events to the end of the reply.
 func (d *decoder) run(ctx context.Context) error {
@@ -90,9 +100,10 @@ func (d *decoder) event(name string, data []byte) error {
 		return nil
 	}
 	var e event
-	if name == "contentBlockDelta" && quickText(data, &e) {
+	if name == "contentBlockDelta" && quickDelta(data, &e) {
 		return d.deltaOf(&e, data)
 	}
+	e = event{}
 	if err := json.Unmarshal(data, &e); err != nil {
 		return d.reply.Broken("an event cannot be read", data)
 	}
@@ -155,7 +166,7 @@ func (d *decoder) startBlock(e *event, raw []byte) error {
 		d.open.kind, d.open.tool = serverBlock, t
 		return nil
 	}
-	t.ID, t.Name = d.unique(t.ID), cmp.Or(t.Name, "unknown") // such a call is answered and never run
+	t.ID, t.Name = d.ids.Unique(t.ID), cmp.Or(t.Name, "unknown") // such a call is answered and never run
 	d.open.tool = t
 	d.calls++
 	d.send(llm.ToolDelta{Index: len(d.parts), ID: t.ID, Name: t.Name})
@@ -165,7 +176,7 @@ func (d *decoder) startBlock(e *event, raw []byte) error {
 // next ends the open block and begins another.
 func (d *decoder) next(index int, k kind) error {
 	if d.open != nil {
-		if d.open.kind == callBlock && !isObject(d.open.text) {
+		if d.open.kind == callBlock && !llm.IsObject(d.open.text) {
 			return d.reply.Broken("a call of the stream has no end", d.open.text)
 		}
 		d.last = d.open.index
@@ -275,7 +286,7 @@ func (d *decoder) part(p llm.Part) {
 func (o *openBlock) serverJSON() json.RawMessage {
 	if len(o.result) > 0 || o.start != nil {
 		b := []byte(`{"toolResult":{`)
-		if isObject(o.start) {
+		if llm.IsObject(o.start) {
 			inner := llm.AppendCanonical(nil, o.start)
 			b = append(separated(append(b, inner[1:len(inner)-1]...)), `"content":[`...)
 		} else {
@@ -292,7 +303,7 @@ func (o *openBlock) serverJSON() json.RawMessage {
 	b := llm.AppendQuoted([]byte(`{"toolUse":{"toolUseId":`), o.tool.ID)
 	b = llm.AppendQuoted(append(b, `,"name":`...), o.tool.Name)
 	b = append(b, `,"type":"server_tool_use","input":`...)
-	if !isObject(o.text) {
+	if !llm.IsObject(o.text) {
 		return append(b, "{}}}"...)
 	}
 	return append(llm.AppendCanonical(b, o.text), "}}"...)
@@ -304,7 +315,7 @@ func (d *decoder) closeCall(o *openBlock) {
 		text = []byte("{}")
 	}
 	c := llm.ToolCall{ID: o.tool.ID, Name: o.tool.Name}
-	if !isObject(text) || o.tool.Name == "unknown" {
+	if !llm.IsObject(text) || o.tool.Name == "unknown" {
 		c.Input, c.Raw = json.RawMessage("{}"), cmp.Or(string(o.text), "{}")
 		d.broken = &c
 		return
@@ -323,30 +334,6 @@ func (d *decoder) settleBroken(cut bool) {
 	if d.broken = nil; !cut {
 		d.part(c)
 	}
-}
-
-// unique returns id, or a new one if that is empty or taken.
-func (d *decoder) unique(id string) string {
-	for id == "" || d.ids[id] || d.taken(id) {
-		id = fmt.Sprintf("tooluse_%016x", rand.Uint64())
-	}
-	if d.ids == nil {
-		d.ids = map[string]bool{}
-	}
-	d.ids[id] = true
-	return id
-}
-
-// taken reports whether a call of the conversation has an id.
-func (d *decoder) taken(id string) bool {
-	for i := range d.req.Messages {
-		for _, p := range d.req.Messages[i].Parts {
-			if c, ok := p.(llm.ToolCall); ok && c.ID == id {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // whole handles a reply that is one JSON value, as if it had been streamed.
@@ -429,9 +416,9 @@ func (d *decoder) finish() error {
 	stop := d.reason()
 	if o := d.open; o != nil { // without its own end
 		switch {
-		case o.kind == callBlock && !isObject(o.text) && stop == llm.StopMaxTokens:
+		case o.kind == callBlock && !llm.IsObject(o.text) && stop == llm.StopMaxTokens:
 			d.open = nil
-		case o.kind == callBlock && !isObject(o.text):
+		case o.kind == callBlock && !llm.IsObject(o.text):
 			return d.reply.Broken("the reply ended inside a call", o.text)
 		default:
 			d.close()

@@ -1,7 +1,6 @@
 package converse
 
 import (
-	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"hash/fnv"
@@ -99,6 +98,9 @@ func (m *model) head(req *llm.Request) []byte {
 	limit, extra := m.limit(req), m.extra(req)
 	if limit > 0 {
 		b = strconv.AppendInt(append(b, `"maxTokens":`...), int64(limit), 10)
+	}
+	if req.Temperature != nil && extra == "" { // models that think refuse one
+		b = strconv.AppendFloat(append(separated(b), `"temperature":`...), *req.Temperature, 'g', -1, 64)
 	}
 	for i, s := range req.Stop {
 		if i == 0 {
@@ -267,14 +269,14 @@ func (m *model) reply(msg *llm.Message) []byte {
 			b = llm.AppendQuoted(append(b, `,{"toolUse":{"toolUseId":`...), callID(p.ID))
 			b = llm.AppendQuoted(append(b, `,"name":`...), llm.ToolName(p.Name, mostName))
 			b = append(b, `,"input":`...)
-			if isObject(p.Input) {
+			if llm.IsObject(p.Input) {
 				b = llm.AppendCanonical(b, p.Input)
 			} else {
 				b = append(b, "{}"...)
 			}
 			b = append(b, "}}"...)
 		case llm.Opaque:
-			if m.info.Owns(p.Provider) && isObject(p.JSON) {
+			if m.info.Owns(p.Provider) && llm.IsObject(p.JSON) {
 				b = llm.AppendCanonical(append(b, ','), p.JSON)
 			}
 		}
@@ -417,9 +419,4 @@ func callID(id string) string {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(id)) // a hash takes everything
 	return "call_" + strconv.FormatUint(h.Sum64(), 16)
-}
-
-func isObject(text []byte) bool {
-	t := bytes.TrimSpace(text)
-	return len(t) > 1 && t[0] == '{' && t[len(t)-1] == '}' && json.Valid(t)
 }

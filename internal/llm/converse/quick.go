@@ -1,63 +1,55 @@
 package converse
 
-import (
-	"bytes"
-	"strconv"
-	"unicode/utf8"
-)
+import "github.com/lathe-dev/lathe/internal/llm"
 
-// quickText reads the event of which a stream mostly consists, a piece of text in the very form in which Bedrock writes it,
-// if the text has no escapes. encoding/json, which reads all others, takes ten times as long.
-func quickText(data []byte, e *event) bool {
-	rest, ok := bytes.CutPrefix(data, []byte(`{"contentBlockIndex":`))
-	comma := bytes.IndexByte(rest, ',')
-	if !ok || comma <= 0 || comma > 4 {
-		return false
-	}
-	index, err := strconv.Atoi(string(rest[:comma]))
-	if err != nil || index < 0 || rest[0] == '0' && comma > 1 || rest[0] == '+' || rest[0] == '-' {
-		return false
-	}
-	text, ok := bytes.CutPrefix(rest[comma:], []byte(`,"delta":{"text":"`))
-	if !ok {
-		return false
-	}
-	end := plainEnd(text)
-	if end < 0 || !padded(text[end+1:]) {
-		return false
-	}
-	s := string(text[:end])
-	*e = event{Index: index, Delta: &delta{Text: &s}}
-	return true
-}
-
-// padded reports whether the rest of an event is its end, with the padding "p" that Bedrock adds.
-func padded(rest []byte) bool {
-	rest, ok := bytes.CutPrefix(rest, []byte("}"))
-	if !ok {
-		return false
-	}
-	if string(rest) == "}" {
-		return true
-	}
-	pad, ok := bytes.CutPrefix(rest, []byte(`,"p":"`))
-	if !ok {
-		return false
-	}
-	end := plainEnd(pad)
-	return end >= 0 && string(pad[end+1:]) == "}"
-}
-
-// plainEnd returns the place of the quote that ends a JSON string without escapes; -1: it has some, or is not valid.
-func plainEnd(b []byte) int {
-	end := bytes.IndexByte(b, '"')
-	if end < 0 || bytes.IndexByte(b[:end], '\\') >= 0 || !utf8.Valid(b[:end]) {
-		return -1
-	}
-	for _, c := range b[:end] {
-		if c < 0x20 {
-			return -1
+// quickDelta reads the events of which a stream mostly consists: pieces of a text, of a thought and of a call's input.
+// encoding/json, which reads all others, takes ten times as long.
+func quickDelta(data []byte, e *event) bool {
+	*e = event{}
+	s := llm.NewScanner(data)
+	var seen llm.Members
+	return s.Object(func(name []byte) (ok bool) {
+		switch string(name) {
+		case "contentBlockIndex":
+			e.Index, ok = s.Int()
+			return ok && seen.First(1)
+		case "delta":
+			e.Delta = &delta{}
+			return seen.First(2) && e.Delta.quick(&s)
+		case "p": // padding
+			return s.Skip()
 		}
-	}
-	return end
+		return false
+	}) && s.End() && seen == 3
+}
+
+func (d *delta) quick(s *llm.Scanner) bool {
+	var seen llm.Members
+	return s.Object(func(name []byte) bool {
+		switch string(name) {
+		case "text":
+			text, ok := s.Text()
+			d.Text = &text
+			return ok && seen.First(1)
+		case "toolUse":
+			d.Tool = &toolDelta{}
+			return seen.First(2) && quickMember(s, "input", &d.Tool.Input)
+		case "reasoningContent":
+			d.Reasoning = &reasoningDelta{}
+			return seen.First(4) && quickMember(s, "text", &d.Reasoning.Text)
+		}
+		return false
+	})
+}
+
+// quickMember reads an object that has at most one member, a text.
+func quickMember(s *llm.Scanner, member string, to *string) bool {
+	var seen llm.Members
+	return s.Object(func(name []byte) (ok bool) {
+		if string(name) != member {
+			return false
+		}
+		*to, ok = s.Text()
+		return ok && seen.First(1)
+	})
 }

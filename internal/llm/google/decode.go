@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"strings"
 
 	"github.com/lathe-dev/lathe/internal/llm"
@@ -87,7 +86,7 @@ type decoder struct {
 	reply *llm.Reply
 	yield func(llm.Delta) bool
 	host  string // owner of signatures
-	taken func(id string) bool
+	req   *llm.Request
 
 	stopped bool
 	started bool
@@ -99,9 +98,10 @@ type decoder struct {
 	open    *openPart
 	sources []llm.Source
 	broken  *llm.ToolCall // a call with invalid arguments: kept, or cut by the output limit?
-	ids     map[string]bool
+	ids     llm.CallIDs
 	calls   int
 	message llm.Message
+	quick   quick
 }
 
 // openPart is the text or thought being received.
@@ -110,6 +110,18 @@ type openPart struct {
 	text    strings.Builder
 	seal    seal
 }
+
+// Decode implements llm.Decoder.
+func (d *decoder) Decode(ctx context.Context) error {
+	if err := d.run(ctx); err != nil {
+		d.message = llm.Message{ID: d.id, Parts: d.parts, Model: d.model}
+		return err
+	}
+	return d.finish(d.req)
+}
+
+// Message implements llm.Decoder.
+func (d *decoder) Message() llm.Message { return d.message }
 
 // run reads events to the end of the reply.
 func (d *decoder) run(ctx context.Context) error {
@@ -155,6 +167,9 @@ func (d *decoder) event(data []byte) error {
 		}
 		return nil
 	}
+	if d.quick.readChunk(data) {
+		return d.chunk(&d.quick.chunk, data)
+	}
 	var c chunk
 	if len(data) == 0 || data[0] != '{' || json.Unmarshal(data, &c) != nil {
 		return d.reply.Broken("an event cannot be read", data)
@@ -167,8 +182,9 @@ func (d *decoder) chunk(c *chunk, data []byte) error {
 		return d.reply.Reported(llm.ErrorFields(c.Error))
 	}
 	if c.Usage != nil {
-		c.Usage.fill(d.usage)
-		d.usage = c.Usage
+		u := *c.Usage
+		u.fill(d.usage)
+		d.usage = &u
 	}
 	if c.Feedback != nil && c.Feedback.Reason != "" {
 		d.begin(c)
@@ -207,7 +223,7 @@ func (d *decoder) send(x llm.Delta) {
 func (d *decoder) candidate(c *candidate, data []byte) error {
 	for _, raw := range c.Content.Parts {
 		var p wirePart
-		if json.Unmarshal(raw, &p) != nil {
+		if !quickPart(raw, &p) && unmarshalPart(raw, &p) != nil {
 			return d.reply.Broken("a part of the reply cannot be read", raw)
 		}
 		switch {
@@ -238,6 +254,11 @@ func (d *decoder) candidate(c *candidate, data []byte) error {
 	}
 	d.reason = c.Finish
 	return nil
+}
+
+func unmarshalPart(raw []byte, p *wirePart) error {
+	*p = wirePart{}
+	return json.Unmarshal(raw, p)
 }
 
 // otherPart reports whether a part has data that lathe does not interpret; it goes back as it came.
@@ -316,12 +337,12 @@ func (d *decoder) call(c *wireCall, signature string) error {
 	if id != "" {
 		id += idMark(d.host)
 	}
-	id = d.unique(id)
+	id = d.ids.Unique(id)
 	name := cmp.Or(c.Name, "unknown") // such a call is answered and never run
 	out := llm.ToolCall{ID: id, Name: name, Opaque: d.opaque(seal{Signature: signature})}
 	d.calls++
 	d.send(llm.ToolDelta{Index: len(d.parts), ID: id, Name: name, JSON: string(args)})
-	if c.Name == "" || !isObject(args) {
+	if c.Name == "" || !llm.IsObject(args) {
 		out.Input, out.Raw = json.RawMessage("{}"), cmp.Or(string(args), "{}")
 		d.broken = &out
 		return nil
@@ -347,11 +368,6 @@ func argumentsOf(raw json.RawMessage) ([]byte, error) {
 	return []byte(s), nil
 }
 
-func isObject(text []byte) bool {
-	t := bytes.TrimSpace(text)
-	return len(t) > 1 && t[0] == '{' && t[len(t)-1] == '}' && json.Valid(t)
-}
-
 // settleBroken ends a call with invalid arguments. One that the output limit cut is dropped.
 func (d *decoder) settleBroken(cut bool) {
 	if d.broken == nil {
@@ -363,18 +379,6 @@ func (d *decoder) settleBroken(cut bool) {
 	}
 	d.send(llm.PartDone{Index: len(d.parts), Part: c})
 	d.parts = append(d.parts, c)
-}
-
-// unique returns id, or a new one if that is empty or taken.
-func (d *decoder) unique(id string) string {
-	for id == "" || d.ids[id] || d.taken(id) {
-		id = fmt.Sprintf("call_%016x", rand.Uint64())
-	}
-	if d.ids == nil {
-		d.ids = map[string]bool{}
-	}
-	d.ids[id] = true
-	return id
 }
 
 // finish completes the parts and makes the message. Without a reported usage it is estimated.

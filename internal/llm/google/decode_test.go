@@ -192,7 +192,7 @@ func checkSound(t *testing.T, m *llm.Message, ready []llm.ToolCall, err error) {
 		t.Fatalf("want either a message or an error: %+v, %v", m, err)
 	}
 	for _, c := range ready {
-		if !isObject(c.Input) || c.Name == "" || c.ID == "" || c.Raw != "" {
+		if !llm.IsObject(c.Input) || c.Name == "" || c.ID == "" || c.Raw != "" {
 			t.Errorf("a call was ready that cannot run: %+v", c)
 		}
 	}

@@ -213,7 +213,7 @@ func (m *model) reply(msg *llm.Message) []byte {
 			unsigned = false // only the first of parallel calls has one
 			b = m.appendCall(next(b), p, s)
 		case llm.Opaque:
-			if m.info.Owns(p.Provider) && isObject(p.JSON) {
+			if m.info.Owns(p.Provider) && llm.IsObject(p.JSON) {
 				b = llm.AppendCanonical(next(b), p.JSON)
 			}
 		}

@@ -17,7 +17,6 @@ package google
 
 import (
 	"context"
-	"errors"
 	"iter"
 	"net/http"
 	"net/url"
@@ -149,51 +148,9 @@ func (m *model) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delt
 			Header: m.p.header, Body: m.body(req), Model: m.info.ID,
 		}
 		m.p.retry.Run(ctx, m.p.caller.Clock, func(ctx context.Context, n int, yield func(llm.Delta) bool) error {
-			return m.attempt(ctx, n, req, out, yield)
+			return m.p.caller.Exchange(ctx, n, out, yield, func(reply *llm.Reply) llm.Decoder {
+				return &decoder{reply: reply, yield: yield, req: req, host: m.info.Host, model: m.info.ID, ids: llm.CallIDs{Request: req, Prefix: "call"}}
+			})
 		}, yield)
-	}
-}
-
-// attempt sends the request once.
-func (m *model) attempt(ctx context.Context, n int, req *llm.Request, out *llm.Outgoing, yield func(llm.Delta) bool) error {
-	reply, err := m.p.caller.Post(ctx, n, out, yield)
-	if err != nil {
-		return err
-	}
-	d := &decoder{reply: reply, yield: yield, host: m.info.Host, model: m.info.ID, taken: takenIDs(req)}
-	if err = d.run(ctx); err == nil {
-		err = d.finish(req)
-	}
-	if err != nil {
-		reply.Abort()
-		return d.withPartial(err)
-	}
-	reply.Close()
-	if !yield(llm.Done{Message: d.message}) {
-		return llm.ErrStopped
-	}
-	return nil
-}
-
-// withPartial adds the complete parts to the error of a broken stream.
-func (d *decoder) withPartial(err error) error {
-	e, ok := errors.AsType[*llm.Error](err)
-	if ok && len(d.parts) > 0 {
-		e.Partial = &llm.Message{ID: d.id, Role: llm.Assistant, Parts: d.parts, Model: d.model, Stop: llm.StopBroken}
-	}
-	return err
-}
-
-// takenIDs reports whether a call of the conversation has an id.
-func takenIDs(req *llm.Request) func(string) bool {
-	return func(id string) bool {
-		for i := range req.Messages {
-			for _, p := range req.Messages[i].Parts {
-				if c, ok := p.(llm.ToolCall); ok && c.ID == id {
-					return true
-				}
-			}
-		}
-		return false
 	}
 }

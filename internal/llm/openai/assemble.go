@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"strings"
 
 	"github.com/lathe-dev/lathe/internal/llm"
@@ -24,8 +23,7 @@ type assembly struct {
 	calls   int
 	refused bool
 	space   string // white space that may begin a text
-	ids     map[string]bool
-	taken   func(id string) bool // whether a call id is used in the conversation
+	ids     llm.CallIDs
 }
 
 type part struct {
@@ -82,7 +80,7 @@ func (a *assembly) last(kind partKind) *part {
 // open appends a part. Earlier texts are then complete, and so are calls whose object is complete.
 func (a *assembly) open(kind partKind) *part {
 	for _, p := range a.parts[a.front:] {
-		if p.kind != callPart || p.name != "" && isObject(p.text) {
+		if p.kind != callPart || p.name != "" && llm.IsObject(p.text) {
 			p.closed = true
 		}
 	}
@@ -133,7 +131,7 @@ func (d *decoder) piece(c *callPiece) error {
 		d.space = ""
 		p = d.open(callPart)
 		d.calls++
-		p.seen, p.id = c.ID, d.unique(c.ID)
+		p.seen, p.id = c.ID, d.ids.Unique(c.ID)
 		if c.Index != nil {
 			p.index = *c.Index
 		}
@@ -141,7 +139,7 @@ func (d *decoder) piece(c *callPiece) error {
 		return repeated(p, args)
 	} else if p.seen == "" && c.ID != "" {
 		if p.seen = c.ID; !p.opened {
-			p.id = d.unique(c.ID)
+			p.id = d.ids.Unique(c.ID)
 		}
 	}
 	p.rename(c.Function.Name)
@@ -188,7 +186,7 @@ func (d *decoder) find(c *callPiece) *part {
 		return nil
 	case c.ID != "" && c.ID == p.seen, c.Function.Name == "", p.name == "":
 		return p
-	case isObject(p.text), c.Index == nil && len(p.text) == 0:
+	case llm.IsObject(p.text), c.Index == nil && len(p.text) == 0:
 		return nil // no id to compare, but a name after a call that may be complete
 	}
 	return p
@@ -208,24 +206,6 @@ func argumentsOf(raw json.RawMessage) (args []byte, whole bool, err error) {
 	return nil, false, errors.New("arguments are neither a string nor an object")
 }
 
-// isObject reports whether text is one complete JSON object.
-func isObject(text []byte) bool {
-	t := bytes.TrimSpace(text)
-	return len(t) > 1 && t[0] == '{' && t[len(t)-1] == '}' && json.Valid(t)
-}
-
-// unique returns id, or a new one if that is empty or taken.
-func (a *assembly) unique(id string) string {
-	for id == "" || a.ids[id] || a.taken != nil && a.taken(id) {
-		id = fmt.Sprintf("call_%016x", rand.Uint64())
-	}
-	if a.ids == nil {
-		a.ids = map[string]bool{}
-	}
-	a.ids[id] = true
-	return id
-}
-
 // settle closes everything: the reply is finished. limited says that the output limit may have ended it; only its last
 // part can have been cut by that.
 func (a *assembly) settle(limited bool) {
@@ -240,7 +220,7 @@ func (a *assembly) settle(limited bool) {
 		if len(bytes.TrimSpace(p.text)) == 0 && !cut {
 			p.text, p.sent = []byte("{}"), 0 // a call without arguments
 		}
-		p.broken = !isObject(p.text) || p.name == ""
+		p.broken = !llm.IsObject(p.text) || p.name == ""
 		p.cut = p.broken && cut
 	}
 	a.flush()
@@ -249,7 +229,7 @@ func (a *assembly) settle(limited bool) {
 // midCall reports whether the last part is an incomplete call.
 func (a *assembly) midCall() bool {
 	p := a.last(callPart)
-	return p != nil && !isObject(p.text)
+	return p != nil && !llm.IsObject(p.text)
 }
 
 // flush yields everything that is ready.

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"unicode/utf8"
 
 	"github.com/lathe-dev/lathe/internal/llm"
 )
@@ -37,7 +36,7 @@ type content struct {
 	ReasoningContent string            `json:"reasoning_content"`
 	Reasoning        json.RawMessage   `json:"reasoning"` // a string; some gateways put an object here
 	ReasoningDetails []json.RawMessage `json:"reasoning_details"`
-	ToolCalls        []callPiece       `json:"tool_calls"`
+	ToolCalls        callPieces        `json:"tool_calls"`
 	ExtraContent     json.RawMessage   `json:"extra_content"`
 	FunctionCall     *functionPiece    `json:"function_call"` // the form before tool_calls, of one call
 	Audio            *struct {
@@ -50,6 +49,18 @@ type callPiece struct {
 	ID           string          `json:"id"`
 	Function     functionPiece   `json:"function"`
 	ExtraContent json.RawMessage `json:"extra_content"`
+}
+
+// callPieces is a list of pieces, or, from some servers, one alone.
+type callPieces []callPiece
+
+// UnmarshalJSON reads both forms.
+func (c *callPieces) UnmarshalJSON(b []byte) error {
+	if len(b) > 0 && b[0] == '{' {
+		*c = make(callPieces, 1)
+		return json.Unmarshal(b, &(*c)[0])
+	}
+	return json.Unmarshal(b, (*[]callPiece)(c))
 }
 
 type functionPiece struct {
@@ -65,6 +76,18 @@ type decoder struct {
 	finished bool   // finish_reason or [DONE] was seen, and nothing after it
 
 	needsDone bool // the server ends each stream with [DONE]
+	quick     quick
+}
+
+// Decode implements llm.Decoder.
+func (d *decoder) Decode(ctx context.Context) error {
+	if err := d.run(ctx); err != nil {
+		return d.broke(err)
+	}
+	if err := d.finish(d.req); err != nil {
+		return d.broke(err)
+	}
+	return nil
 }
 
 // run reads events to the end of the reply.
@@ -142,10 +165,17 @@ func (d *decoder) event(data []byte) error {
 	if !startsObject(data) {
 		return d.reply.Broken("an event is no JSON object", data)
 	}
+	if d.quick.readChunk(data) {
+		return d.chunk(&d.quick.chunk)
+	}
 	var c chunk
 	if err := json.Unmarshal(data, &c); err != nil {
 		return d.reply.Broken("an event cannot be read", data)
 	}
+	return d.chunk(&c)
+}
+
+func (d *decoder) chunk(c *chunk) error {
 	if hasValue(c.Error) {
 		return d.reported(c.Error)
 	}
@@ -243,10 +273,10 @@ func (c *content) thinking() string {
 	return detailsText(c.ReasoningDetails)
 }
 
-// unquote reads a JSON string; most have no escapes.
+// unquote reads a JSON string.
 func unquote(raw json.RawMessage) (string, error) {
-	if inner := raw[1 : len(raw)-1]; bytes.IndexByte(inner, '\\') < 0 && utf8.Valid(inner) {
-		return string(inner), nil
+	if text, ok := llm.Unquote(raw); ok {
+		return text, nil
 	}
 	var s string
 	err := json.Unmarshal(raw, &s)

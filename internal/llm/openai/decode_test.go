@@ -292,14 +292,14 @@ func checkSound(t *testing.T, parts []llm.Part, m *llm.Message, ready []llm.Tool
 	sound := map[string]bool{}
 	for _, p := range parts {
 		if c, ok := p.(llm.ToolCall); ok {
-			if c.ID == "" || sound[c.ID] || c.Raw == "" && !isObject(c.Input) {
+			if c.ID == "" || sound[c.ID] || c.Raw == "" && !llm.IsObject(c.Input) {
 				t.Fatalf("bad call %+v", c)
 			}
 			sound[c.ID] = true
 		}
 	}
 	for _, c := range ready {
-		if !isObject(c.Input) || c.Name == "" || err == nil && !sound[c.ID] {
+		if !llm.IsObject(c.Input) || c.Name == "" || err == nil && !sound[c.ID] {
 			t.Fatalf("ready: %+v", c)
 		}
 	}
@@ -441,5 +441,18 @@ func TestOlderAndRarerFormsAreRead(t *testing.T) {
 		if diff := cmp.Diff(row.want, parts, cmp.Comparer(func(a, b json.RawMessage) bool { return string(a) == string(b) })); diff != "" || len(ready) > 1 {
 			t.Errorf("%s: %s", name, diff)
 		}
+	}
+}
+
+func TestACallOutsideOfAListAndCountsWithDecimalsAreRead(t *testing.T) {
+	_, m, ready, err := run(t, sse(
+		delta(`"tool_calls":{"index":0,"id":"a","function":{"name":"Read","arguments":"{}"}}`), finish("tool_calls"),
+		`{"choices":[],"usage":{"prompt_tokens":12.0,"completion_tokens":2.6,"prompt_tokens_details":{"cached_tokens":4e0}}}`, done,
+	))
+	if err != nil || len(ready) != 1 || ready[0].Name != "Read" {
+		t.Fatalf("%v, %v", ready, err)
+	}
+	if u := m.Usage; u.Input != 8 || u.CacheRead != 4 || u.Output != 3 {
+		t.Errorf("%+v", u)
 	}
 }

@@ -46,7 +46,7 @@ func vectors(reply *llm.Reply, data []byte, n int) ([][]float32, llm.Usage, erro
 	if err := json.Unmarshal(data, &in); err != nil {
 		return nil, llm.Usage{}, reply.Broken("the reply has no vectors", data)
 	}
-	out, usage := make([][]float32, n), llm.Usage{Input: max(0, in.Usage.Prompt)}
+	out, usage := make([][]float32, n), llm.Usage{Input: int(max(0, in.Usage.Prompt))}
 	for _, d := range in.Data {
 		if d.Index >= 0 && d.Index < n {
 			out[d.Index] = d.Embedding

@@ -1,15 +1,12 @@
 package openai
 
-import (
-	"errors"
-
-	"github.com/lathe-dev/lathe/internal/llm"
-)
+import "github.com/lathe-dev/lathe/internal/llm"
 
 // incoming is a reply being received, in either API.
 type incoming struct {
 	assembly
 	reply   *llm.Reply
+	req     *llm.Request
 	started bool
 	id      string
 	model   string
@@ -18,7 +15,14 @@ type incoming struct {
 	sources []llm.Source
 }
 
-func (in *incoming) received() *incoming { return in }
+// Message implements llm.Decoder.
+func (in *incoming) Message() llm.Message { return in.message }
+
+// broke completes the parts of a broken reply.
+func (in *incoming) broke(err error) error {
+	in.message = llm.Message{ID: in.id, Parts: in.complete(), Model: in.model}
+	return err
+}
 
 // begin reports the start of the reply, once. The first chunk of some servers lacks id and model.
 func (in *incoming) begin(id, model string) {
@@ -42,16 +46,4 @@ func (in *incoming) make(req *llm.Request, u *llm.Usage, stop llm.StopReason) {
 		u = &llm.Usage{Input: llm.EstimateRequest(req), Output: llm.EstimateTokens(in.message), Estimated: true}
 	}
 	in.message.Usage = u
-}
-
-// withPartial adds the complete parts to the error of a broken stream.
-func (in *incoming) withPartial(err error) error {
-	e, ok := errors.AsType[*llm.Error](err)
-	if !ok {
-		return err
-	}
-	if parts := in.complete(); len(parts) > 0 {
-		e.Partial = &llm.Message{ID: in.id, Role: llm.Assistant, Parts: parts, Model: in.model, Stop: llm.StopBroken}
-	}
-	return err
 }

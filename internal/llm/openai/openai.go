@@ -199,50 +199,16 @@ func (m *model) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delt
 		}
 		out := &llm.Outgoing{URL: m.endpoint, Header: m.p.header, Body: body(req), Model: m.info.ID}
 		m.p.retry.Run(ctx, m.p.caller.Clock, func(ctx context.Context, n int, yield func(llm.Delta) bool) error {
-			return m.attempt(ctx, n, req, out, yield)
+			return m.p.caller.Exchange(ctx, n, out, yield, func(reply *llm.Reply) llm.Decoder { return m.decoder(reply, req, yield) })
 		}, yield)
 	}
 }
 
-// attempt sends the request once.
-func (m *model) attempt(ctx context.Context, n int, req *llm.Request, out *llm.Outgoing, yield func(llm.Delta) bool) error {
-	reply, err := m.p.caller.Post(ctx, n, out, yield)
-	if err != nil {
-		return err
-	}
-	in := incoming{reply: reply, model: m.info.ID, assembly: assembly{yield: yield, host: m.info.Host, taken: takenIDs(req)}}
-	var d interface {
-		run(context.Context) error
-		finish(*llm.Request) error
-		received() *incoming
-	} = &decoder{incoming: in, needsDone: m.traits.EndsWithDone}
+// decoder returns the decoder of a reply in the model's API.
+func (m *model) decoder(reply *llm.Reply, req *llm.Request, yield func(llm.Delta) bool) llm.Decoder {
+	in := incoming{reply: reply, req: req, model: m.info.ID, assembly: assembly{yield: yield, host: m.info.Host, ids: llm.CallIDs{Request: req, Prefix: "call"}}}
 	if m.responses {
-		d = &responseDecoder{incoming: in}
+		return &responseDecoder{incoming: in}
 	}
-	if err = d.run(ctx); err == nil {
-		err = d.finish(req)
-	}
-	if err != nil {
-		reply.Abort()
-		return d.received().withPartial(err)
-	}
-	reply.Close()
-	if !yield(llm.Done{Message: d.received().message}) {
-		return llm.ErrStopped
-	}
-	return nil
-}
-
-// takenIDs returns the ids of the calls in the conversation.
-func takenIDs(req *llm.Request) func(string) bool {
-	return func(id string) bool {
-		for i := range req.Messages {
-			for _, p := range req.Messages[i].Parts {
-				if c, ok := p.(llm.ToolCall); ok && c.ID == id {
-					return true
-				}
-			}
-		}
-		return false
-	}
+	return &decoder{incoming: in, needsDone: m.traits.EndsWithDone}
 }

@@ -20,6 +20,7 @@ type responseDecoder struct {
 	finished bool
 	limited  bool // the output limit ended the reply
 	filtered bool
+	quick    quick
 }
 
 // outputItem is one item being received.
@@ -27,6 +28,17 @@ type outputItem struct {
 	parts   []*part // of a message: its contents; else one
 	summary int     // newest piece of a summary
 	ended   bool
+}
+
+// Decode implements llm.Decoder.
+func (d *responseDecoder) Decode(ctx context.Context) error {
+	if err := d.run(ctx); err != nil {
+		return d.broke(err)
+	}
+	if err := d.finish(d.req); err != nil {
+		return d.broke(err)
+	}
+	return nil
 }
 
 // run reads events to the end of the reply.
@@ -59,7 +71,9 @@ func (d *responseDecoder) event(data []byte) error {
 		return d.whole(data)
 	}
 	var e responseEvent
-	if err := json.Unmarshal(data, &e); err != nil {
+	if d.quick.readEvent(data) {
+		e = d.quick.event
+	} else if err := json.Unmarshal(data, &e); err != nil {
 		return d.reply.Broken("an event cannot be read", data)
 	}
 	if err := d.take(&e, data); err != nil {
@@ -197,7 +211,7 @@ func (d *responseDecoder) keep(slot *outputItem, raw json.RawMessage) bool {
 
 func (d *responseDecoder) addCall(slot *outputItem, it *responseItem) *part {
 	p := d.add(callPart)
-	p.id = d.unique(orElse(it.CallID, it.ID))
+	p.id = d.ids.Unique(orElse(it.CallID, it.ID))
 	p.rename(it.Name)
 	slot.parts = []*part{p}
 	d.flush()
@@ -308,7 +322,7 @@ func (d *responseDecoder) callDone(slot *outputItem, it *responseItem) bool {
 	if len(bytes.TrimSpace(p.text)) == 0 {
 		p.text, p.sent = []byte("{}"), 0
 	}
-	if p.closed = p.name != "" && isObject(p.text); !p.closed {
+	if p.closed = p.name != "" && llm.IsObject(p.text); !p.closed {
 		d.waiting = p
 	}
 	return true

@@ -80,7 +80,7 @@ func (m *model) outputItems(msg *llm.Message) []byte {
 	for _, p := range msg.Parts {
 		switch p := p.(type) {
 		case llm.Reasoning:
-			if o := p.Opaque; o != nil && m.info.Owns(o.Provider) && isObject(o.JSON) {
+			if o := p.Opaque; o != nil && m.info.Owns(o.Provider) && llm.IsObject(o.JSON) {
 				thoughts = llm.AppendCanonical(append(thoughts, ','), o.JSON)
 			}
 			continue
@@ -92,7 +92,7 @@ func (m *model) outputItems(msg *llm.Message) []byte {
 			b = llm.AppendQuoted(append(b, `,{"type":"message","role":"assistant","content":[{"type":"output_text","text":`...), p.Text)
 			b = append(m.members(append(b, "}]"...), p.Opaque), '}')
 		case llm.Opaque:
-			if m.info.Owns(p.Provider) && isObject(p.JSON) {
+			if m.info.Owns(p.Provider) && llm.IsObject(p.JSON) {
 				b, thoughts = append(b, thoughts...), nil
 				b = llm.AppendCanonical(append(b, ','), p.JSON)
 			}

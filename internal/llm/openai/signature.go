@@ -143,7 +143,7 @@ func joinDetail(item, piece json.RawMessage) json.RawMessage {
 
 // members appends the members of a part's opaque object to the object being written.
 func (m *model) members(b []byte, o *llm.Opaque) []byte {
-	if o == nil || !m.info.Owns(o.Provider) || !isObject(o.JSON) {
+	if o == nil || !m.info.Owns(o.Provider) || !llm.IsObject(o.JSON) {
 		return b
 	}
 	inner := bytes.TrimSpace(llm.AppendCanonical(nil, o.JSON))

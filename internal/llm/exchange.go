@@ -1,0 +1,81 @@
+package llm
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+)
+
+// Decoder turns one reply into deltas and a message.
+type Decoder interface {
+	// Decode yields the deltas of the reply.
+	Decode(ctx context.Context) error
+	// Message returns the whole reply, or after an error of Decode the parts that were complete.
+	Message() Message
+}
+
+// Exchange makes attempt n of a request: it sends it, and yields the deltas of the reply and Done. The error of a broken reply has the
+// complete parts.
+func (c *Caller) Exchange(ctx context.Context, n int, out *Outgoing, yield func(Delta) bool, decoder func(*Reply) Decoder) error {
+	reply, err := c.Post(ctx, n, out, yield)
+	if err != nil {
+		return err
+	}
+	d := decoder(reply)
+	if err := d.Decode(ctx); err != nil {
+		reply.Abort()
+		if m := d.Message(); len(m.Parts) > 0 {
+			if e := AsError(err); e != nil {
+				m.Role, m.Stop = Assistant, StopBroken
+				e.Partial = &m
+			}
+		}
+		return err
+	}
+	reply.Close()
+	if !yield(Done{Message: d.Message()}) {
+		return ErrStopped
+	}
+	return nil
+}
+
+// CallIDs gives calls ids that no other call of the conversation has.
+type CallIDs struct {
+	Request *Request // the conversation; nil: an empty one
+	Prefix  string   // of new ids
+	given   map[string]bool
+}
+
+// Unique returns id, or a new one if that is empty or taken.
+func (c *CallIDs) Unique(id string) string {
+	for id == "" || c.given[id] || c.taken(id) {
+		id = fmt.Sprintf("%s_%016x", c.Prefix, rand.Uint64())
+	}
+	if c.given == nil {
+		c.given = map[string]bool{}
+	}
+	c.given[id] = true
+	return id
+}
+
+func (c *CallIDs) taken(id string) bool {
+	if c.Request == nil {
+		return false
+	}
+	for i := range c.Request.Messages {
+		for _, p := range c.Request.Messages[i].Parts {
+			if call, ok := p.(ToolCall); ok && call.ID == id {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// IsObject reports whether text is one complete JSON object.
+func IsObject(text []byte) bool {
+	t := bytes.TrimSpace(text)
+	return len(t) > 1 && t[0] == '{' && t[len(t)-1] == '}' && json.Valid(t)
+}

@@ -1,0 +1,141 @@
+package google
+
+import (
+	"encoding/json"
+
+	"github.com/lathe-dev/lathe/internal/llm"
+)
+
+// quick reads the events of which a stream mostly consists in one pass, in the same form as encoding/json, which takes ten times as
+// long and reads all others. The values that it returns are valid until the next event.
+type quick struct {
+	chunk     chunk
+	candidate [1]candidate
+	parts     [4]json.RawMessage
+	usage     usage
+
+	model, id string // of the last event
+}
+
+// readChunk reads a chunk with one candidate that goes on.
+func (q *quick) readChunk(data []byte) bool {
+	q.chunk, q.candidate[0] = chunk{}, candidate{}
+	s := llm.NewScanner(data)
+	var seen llm.Members
+	return s.Object(func(name []byte) (ok bool) {
+		switch string(name) {
+		case "candidates":
+			q.chunk.Candidates = q.candidate[:]
+			n := 0
+			return seen.First(1) && s.Array(func(i int) bool { n++; return i == 0 && q.readCandidate(&s) }) && n == 1
+		case "usageMetadata":
+			q.usage = usage{}
+			q.chunk.Usage = &q.usage
+			return seen.First(2) && q.usage.quick(&s)
+		case "modelVersion":
+			q.model, ok = s.Same(q.model)
+			q.chunk.Model = q.model
+			return ok && seen.First(4)
+		case "responseId":
+			q.id, ok = s.Same(q.id)
+			q.chunk.ID = q.id
+			return ok && seen.First(8)
+		case "createTime", "trafficType":
+			return s.Skip()
+		}
+		return false
+	}) && s.End()
+}
+
+func (q *quick) readCandidate(s *llm.Scanner) bool {
+	c := &q.candidate[0]
+	var seen llm.Members
+	return s.Object(func(name []byte) (ok bool) {
+		switch string(name) {
+		case "content":
+			return seen.First(1) && q.readContent(s)
+		case "index":
+			c.Index, ok = s.Int()
+			return ok && seen.First(2)
+		case "finishReason":
+			c.Finish, ok = s.Text()
+			return ok && seen.First(4)
+		case "safetyRatings", "avgLogprobs":
+			return s.Skip()
+		}
+		return false
+	})
+}
+
+func (q *quick) readContent(s *llm.Scanner) bool {
+	var seen llm.Members
+	return s.Object(func(name []byte) bool {
+		switch string(name) {
+		case "role":
+			return s.Skip()
+		case "parts":
+			n := 0
+			ok := seen.First(1) && s.Array(func(i int) (ok bool) {
+				if i == len(q.parts) {
+					return false
+				}
+				n++
+				q.parts[i], ok = s.Raw()
+				return ok
+			})
+			q.candidate[0].Content.Parts = q.parts[:n]
+			return ok
+		}
+		return false
+	})
+}
+
+// quick reads counts of tokens; their details by modality are of no interest.
+func (u *usage) quick(s *llm.Scanner) bool {
+	var seen llm.Members
+	return s.Object(func(name []byte) (ok bool) {
+		var to *int
+		bit := llm.Members(1)
+		switch string(name) {
+		case "promptTokenCount":
+			to = &u.Prompt
+		case "cachedContentTokenCount":
+			to, bit = &u.Cached, 2
+		case "candidatesTokenCount":
+			to, bit = &u.Candidates, 4
+		case "thoughtsTokenCount":
+			to, bit = &u.Thoughts, 8
+		case "toolUsePromptTokenCount":
+			to, bit = &u.Tools, 16
+		case "totalTokenCount", "promptTokensDetails", "candidatesTokensDetails", "cacheTokensDetails", "toolUsePromptTokensDetails", "trafficType":
+			return s.Skip()
+		default:
+			return false
+		}
+		*to, ok = s.Int()
+		return ok && seen.First(bit)
+	})
+}
+
+// quickPart reads a part that is a text or a thought.
+func quickPart(raw []byte, p *wirePart) bool {
+	*p = wirePart{}
+	s := llm.NewScanner(raw)
+	var seen llm.Members
+	return s.Object(func(name []byte) (ok bool) {
+		switch string(name) {
+		case "text":
+			var text string
+			text, ok = s.Text()
+			p.Text = &text
+			return ok && seen.First(1)
+		case "thought":
+			p.Thought, ok = s.Bool()
+			return ok && seen.First(2)
+		case "thoughtSignature":
+			p.Signature, ok = s.Text()
+			return ok && seen.First(4)
+		}
+		return false
+	}) && s.End()
+}

@@ -1,0 +1,87 @@
+package openai
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// quickChunks are events in the forms of several hosts.
+var quickChunks = []string{
+	`{"id":"c","object":"chat.completion.chunk","created":1,"model":"m","system_fingerprint":null,"choices":[{"index":0,"delta":{"role":"assistant","content":"a\u00e9\n\"b\" 世界"},"logprobs":null,"finish_reason":null}]}`,
+	`{"id":"c","model":"m","choices":[{"index":0,"delta":{"reasoning_content":"hm","content":null},"finish_reason":null}],"usage":null}`,
+	`{"id":"c","model":"m","choices":[{"index":0,"delta":{"reasoning":"hm","content":""},"finish_reason":null,"native_finish_reason":null}],"provider":"X"}`,
+	`{"id":"c","model":"m","choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"x","type":"function","function":{"name":"Bash","arguments":""}}]},"finish_reason":null}]}`,
+	`{"id":"c","model":"m","choices":[{"index":0,"delta":{"tool_calls":[{"index":1,"function":{"arguments":"{\"a\":"}},{"index":2,"id":null,"function":{"name":null,"arguments":null}}]}}]}`,
+}
+
+// slowChunks are left to encoding/json.
+var slowChunks = []string{
+	`{"id":"c","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}`, `{"choices":[],"usage":{"prompt_tokens":1}}`, `{"error":{"message":"x"}}`,
+	`{"id":"a","id":"b"}`, `{"ID":"a"}`, `{"choices":[{"index":0},{"index":1}]}`, `{"choices":[{"delta":null}]}`, `{"id":"\ud83d\ude00"}`,
+	`{"choices":[{"delta":{"tool_calls":[{"id":"x","function":{"arguments":"{}"}}]}}]}`, `{"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":{}}}]}}]}`,
+	`{"choices":[{"delta":{"content":[{"type":"text","text":"a"}]}}]}`, `{"choices":[{"delta":{"content":"a"}}]`, `{} {}`,
+}
+
+func TestOrdinaryChunksAreReadInOnePass(t *testing.T) {
+	for _, s := range quickChunks {
+		if q := (quick{}); !q.readChunk([]byte(s)) {
+			t.Errorf("left to encoding/json: %s", s)
+		}
+	}
+	for _, s := range slowChunks {
+		if q := (quick{}); q.readChunk([]byte(s)) {
+			t.Errorf("not left to encoding/json: %s", s)
+		}
+	}
+	for _, s := range quickEvents {
+		if q := (quick{}); !q.readEvent([]byte(s)) {
+			t.Errorf("left to encoding/json: %s", s)
+		}
+	}
+}
+
+func FuzzQuickChunksReadAsEncodingJSON(f *testing.F) {
+	for _, s := range append(quickChunks, slowChunks...) {
+		f.Add([]byte(s))
+	}
+	q := quick{}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if !q.readChunk(b) {
+			return
+		}
+		var want chunk
+		if err := json.Unmarshal(b, &want); err != nil {
+			t.Fatalf("%s is accepted: %v", b, err)
+		}
+		if diff := cmp.Diff(want, q.chunk); diff != "" {
+			t.Fatalf("%s (-encoding/json +quick):\n%s", b, diff)
+		}
+	})
+}
+
+var quickEvents = []string{
+	`{"type":"response.output_text.delta","item_id":"msg_1","output_index":1,"content_index":0,"delta":"a\n世界","logprobs":[],"obfuscation":"xyz","sequence_number":7}`,
+	`{"type":"response.function_call_arguments.delta","delta":"{\"a\":","item_id":"fc","output_index":2,"sequence_number":12}`,
+	`{"type":"response.reasoning_summary_text.delta","item_id":"rs","output_index":0,"summary_index":1,"delta":"hm"}`,
+}
+
+func FuzzQuickEventsReadAsEncodingJSON(f *testing.F) {
+	for _, s := range append(quickEvents, `{"type":"error","code":"x"}`, `{"type":"a","type":"b"}`, `{"delta":{}}`, `{"output_index":-1}`) {
+		f.Add([]byte(s))
+	}
+	q := quick{}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if !q.readEvent(b) {
+			return
+		}
+		var want responseEvent
+		if err := json.Unmarshal(b, &want); err != nil {
+			t.Fatalf("%s is accepted: %v", b, err)
+		}
+		if diff := cmp.Diff(want, q.event); diff != "" {
+			t.Fatalf("%s (-encoding/json +quick):\n%s", b, diff)
+		}
+	})
+}
