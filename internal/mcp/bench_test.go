@@ -9,29 +9,31 @@ import (
 	"testing"
 
 	"github.com/lathe-dev/lathe/internal/agent"
+	"github.com/lathe-dev/lathe/internal/app"
 	"github.com/lathe-dev/lathe/internal/approved"
 	"github.com/lathe-dev/lathe/internal/llm"
+	"github.com/lathe-dev/lathe/internal/llm/llmtest"
 	"github.com/lathe-dev/lathe/internal/mcp"
 	"github.com/lathe-dev/lathe/internal/mcp/client"
 	"github.com/lathe-dev/lathe/internal/mcp/entry"
+	"github.com/lathe-dev/lathe/internal/mcp/serverset"
 	"github.com/lathe-dev/lathe/internal/sandbox"
 )
 
-// twenty writes what earlier runs remembered of 20 servers with 40 tools each.
-func twenty(b *testing.B) mcp.Options {
-	state, dir := b.TempDir(), b.TempDir()
+// twenty writes to a state folder the lists that earlier runs remembered of 20 servers with 40 tools each, and returns the servers' configuration.
+func twenty(t testing.TB, state string) (config string) {
+	t.Helper()
 	servers := map[string]any{}
 	for i := range 20 {
 		servers[fmt.Sprintf("server%d", i)] = map[string]any{"command": "true"}
 	}
 	text, err := json.Marshal(map[string]any{"mcpServers": servers})
 	if err != nil {
-		b.Fatal(err)
+		t.Fatal(err)
 	}
-	places := entry.Places{Flags: []string{string(text)}, Strict: true, Lookup: os.LookupEnv}
-	entries, _, err := entry.Read(places)
+	entries, _, err := entry.Read(entry.Places{Flags: []string{string(text)}, Strict: true})
 	if err != nil {
-		b.Fatal(err)
+		t.Fatal(err)
 	}
 	var tools []client.Tool
 	for i := range 40 {
@@ -42,16 +44,39 @@ func twenty(b *testing.B) mcp.Options {
 	}
 	for _, e := range entries {
 		if err := approved.WriteJSON(filepath.Join(state, "mcp", "tools", e.Sum()[:32]+".json"), map[string]any{"tools": tools}); err != nil {
-			b.Fatal(err)
+			t.Fatal(err)
 		}
 	}
-	o := mcp.Options{Places: func() entry.Places { return places }, StateHome: state, Root: dir, Dir: dir, Runner: sandbox.New(), Environ: os.Environ}
-	return o
+	return string(text)
+}
+
+// The schemas of 800 tools stay out of the first request: it names the servers.
+func TestTwentyKnownServersAddLittleToTheFirstRequest(t *testing.T) {
+	first := func(servers bool) string {
+		f := newFolder(t, llmtest.Replies(llmtest.Say(llmtest.Text("Hello."))))
+		s := f.open(t, func(o *app.Options) {
+			if servers {
+				o.Servers = serverset.Flags{Configs: []string{twenty(t, filepath.Join(f.home, ".local/state/lathe"))}}
+			}
+		}, app.SessionOptions{})
+		if _, err := s.Prompt(t.Context(), llm.UserText("hi")); err != nil {
+			t.Fatal(err)
+		}
+		return f.request(t, 1)
+	}
+	none, all := first(false), first(true)
+	if more := len(all) - len(none); more > 3000 || !strings.Contains(all, "mcp__server7__") {
+		t.Errorf("%d bytes more:\n%s", more, all[max(0, len(all)-4000):])
+	} else {
+		t.Logf("%d bytes more than the %d without servers", more, len(none))
+	}
 }
 
 // BenchmarkTwentyKnownServers is what 20 servers with 40 tools each add to a start.
 func BenchmarkTwentyKnownServers(b *testing.B) {
-	o := twenty(b)
+	state, dir := b.TempDir(), b.TempDir()
+	places := entry.Places{Flags: []string{twenty(b, state)}, Strict: true, Lookup: os.LookupEnv}
+	o := mcp.Options{Places: func() entry.Places { return places }, StateHome: state, Root: dir, Dir: dir, Runner: sandbox.New(), Environ: os.Environ}
 	for b.Loop() {
 		s := mcp.New(o)
 		w := s.Join(mcp.Seat{})

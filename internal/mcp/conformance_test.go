@@ -49,7 +49,7 @@ var conformance = map[string]string{
 	"auth/offline-access-not-supported":         "",
 	"auth/client-credentials-jwt":               "",
 	"auth/client-credentials-basic":             "",
-	"auth/cross-app-access-complete-flow":       "lathe has no login at an organisation's identity provider, whose ID token this extension exchanges",
+	"auth/cross-app-access-complete-flow":       "",
 }
 
 func TestTheOfficialConformanceSuitePasses(t *testing.T) {
@@ -248,6 +248,12 @@ func conformanceEntry(url, scenario, dir string) (map[string]any, error) {
 	switch scenario {
 	case "auth/basic-cimd":
 		auth["clientMetadataUrl"] = "https://conformance-test.local/client-metadata.json"
+	case "auth/cross-app-access-complete-flow":
+		auth["grant"] = "cross_app_access"
+		auth["identity"] = map[string]any{"tokenEndpoint": c["idp_token_endpoint"], "clientId": c["idp_client_id"], "tokenFile": filepath.Join(dir, "id-token")}
+		if err := os.WriteFile(filepath.Join(dir, "id-token"), []byte(c["idp_id_token"]), 0o600); err != nil {
+			return nil, err
+		}
 	case "auth/client-credentials-basic":
 		auth["grant"] = "client_credentials"
 	case "auth/client-credentials-jwt":

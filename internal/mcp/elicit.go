@@ -49,7 +49,15 @@ func (v *server) elicit(ctx context.Context, params json.RawMessage) (any, *rpc.
 	if by, ok := v.byHooks(ctx, e, nil); ok {
 		return by, nil
 	}
+	kind := "elicitation_dialog"
+	if e.Mode == "url" {
+		kind = "elicitation_url_dialog"
+	}
+	v.notify(kind, "The MCP server "+v.entry.Name+" asks: "+e.Message)
 	out, fault := v.elicitUser(ctx, e, params)
+	if answer, ok := out.(elicited); ok && fault == nil {
+		v.notify("elicitation_response", "The MCP server "+v.entry.Name+" got the answer "+answer.Action)
+	}
 	if answer, ok := out.(elicited); ok && fault == nil {
 		if by, ok := v.byHooks(ctx, e, &answer); ok {
 			return by, nil

@@ -92,9 +92,14 @@ func (v *server) runHelper(ctx context.Context, h http.Header) (http.Header, err
 	o := &v.set.o
 	clean := o.Clean
 	clean.Set = map[string]string{"CLAUDE_PROJECT_DIR": o.Root, "CLAUDE_CODE_MCP_SERVER_NAME": v.entry.Name, "CLAUDE_CODE_MCP_SERVER_URL": v.entry.URL}
-	clean.ScrubCredentials = clean.ScrubCredentials || v.entry.Scope == entry.Project
+	clean.ScrubCredentials = clean.ScrubCredentials || v.entry.Foreign()
+	confined, done, err := v.confine()
+	if err != nil {
+		return nil, err
+	}
+	defer done()
 	var out limited
-	exit, err := o.Runner.Run(ctx, sandbox.Spec{Argv: shell(v.entry.HeadersHelper), Dir: o.Dir, Env: sandbox.CleanEnv(o.Environ(), clean), Stdout: &out, Stderr: v.log})
+	exit, err := o.Runner.Run(ctx, sandbox.Spec{Confine: confined, Argv: shell(v.entry.HeadersHelper), Dir: o.Dir, Env: sandbox.CleanEnv(o.Environ(), clean), Stdout: &out, Stderr: v.log})
 	if err == nil && exit.Code != 0 {
 		err = fmt.Errorf("it ended with exit code %d", exit.Code)
 	}

@@ -70,19 +70,24 @@ func (v *server) readIndex(data []byte) bool {
 	}
 	all := make([]listed, bytes.Count(data, []byte("\n"))) // one allocation for all
 	v.listed = make([]*listed, 0, len(all))
-	for line := range bytes.Lines(data) {
-		quoted, rest, ok1 := bytes.Cut(bytes.TrimSuffix(line, []byte("\n")), []byte("\t"))
-		described, rest, ok2 := bytes.Cut(rest, []byte("\t"))
-		flags, schema, ok3 := bytes.Cut(rest, []byte("\t"))
-		name, err1 := strconv.Unquote(string(quoted))
-		about, err2 := strconv.Unquote(string(described))
+	text, at := string(data), 0 // the texts are parts of it
+	for line := range strings.Lines(text) {
+		start := at
+		at += len(line)
+		quoted, rest, ok1 := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
+		described, rest, ok2 := strings.Cut(rest, "\t")
+		flags, written, ok3 := strings.Cut(rest, "\t")
+		end := start + len(strings.TrimSuffix(line, "\n"))
+		schema := data[end-len(written) : end : end]
+		name, err1 := strconv.Unquote(quoted)
+		about, err2 := strconv.Unquote(described)
 		if !ok1 || !ok2 || !ok3 || err1 != nil || err2 != nil || len(v.listed) == len(all) {
 			return false
 		}
 		l := &all[len(v.listed)]
 		*l = listed{server: v, tool: client.Tool{Name: name}, spec: llm.ToolSpec{Name: ToolName(v.entry.Name, name), Description: about, Schema: schema}}
 		destroys := true
-		claim, task := strings.CutSuffix(string(flags), ",task")
+		claim, task := strings.CutSuffix(flags, ",task")
 		if task {
 			l.tool.Execution = &client.Execution{TaskSupport: "required"}
 		}

@@ -29,7 +29,10 @@ func (v *server) auth() *oauth.Client {
 		if o := e.OAuth; o != nil {
 			preset.ClientID, preset.CallbackPort, preset.Metadata, preset.Scopes = o.ClientID, o.CallbackPort, o.Metadata, o.Scopes
 			preset.ClientMetadata, preset.Grant = o.ClientMetadata, o.Grant
-			if o.PrivateKeyFile != "" && e.Scope != entry.Project {
+			if o.Identity != nil && !e.Foreign() {
+				preset.Identity = v.identity(o.Identity)
+			}
+			if o.PrivateKeyFile != "" && !e.Foreign() {
 				key, err := os.ReadFile(o.PrivateKeyFile)
 				if err != nil {
 					v.log.note("the privateKeyFile: " + err.Error()) // the login then asks for one
@@ -40,6 +43,17 @@ func (v *server) auth() *oauth.Client {
 		v.login = oauth.New(oauth.Options{Server: e.URL, Preset: preset, Store: v.set.o.Logins()})
 	})
 	return v.login
+}
+
+// identity reads the user's ID token anew for each use, since it is short-lived.
+func (v *server) identity(i *entry.Identity) oauth.Identity {
+	return oauth.Identity{Endpoint: i.Endpoint, ClientID: i.ClientID, Token: func() (string, error) {
+		if i.TokenFile == "" {
+			return v.set.variable("MCP_ID_TOKEN"), nil
+		}
+		data, err := os.ReadFile(i.TokenFile)
+		return string(data), err
+	}}
 }
 
 // refused asks for another token after the server refused one.

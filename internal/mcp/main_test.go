@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 }
 
 // servers are the programs that the test binary can be.
-var servers = map[string]func(){"official": official, "hostile": hostile, "conformance": conformant}
+var servers = map[string]func(){"official": official, "hostile": hostile, "conformance": conformant, "late": late}
 
 // official is a server made with the official SDK: an independent peer.
 func official() {

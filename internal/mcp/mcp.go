@@ -43,8 +43,9 @@ type Options struct {
 	Runner  *sandbox.Runner
 	Environ func() []string // of servers, before lathe's keys are removed
 	Clean   sandbox.Options
-	// Confine returns the boundary of a server that the project declares, and a function for its end. Nil, or a nil result: not confined.
-	Confine func() (*sandbox.Confinement, func(), error)
+	// Confine returns the boundary of a program of an entry that the project or a plugin declares, and a function for its end. Nil, or a nil
+	// result: not confined.
+	Confine func(e *entry.Entry) (*sandbox.Confinement, func(), error)
 
 	// Host sends a message to a server in the process of the host that drives lathe, and returns its answer. Nil: there is no host.
 	Host func(ctx context.Context, server string, message json.RawMessage) (json.RawMessage, error)
@@ -230,7 +231,8 @@ type Status struct {
 	Name     string
 	Scope    string
 	File     string
-	What     string // the command or address
+	What     string // the command or address, as the entry writes it
+	Effects  []entry.Effect
 	State    State
 	Err      string
 	Server   client.Info
@@ -265,7 +267,7 @@ func (s *Set) Status() []Status {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, e := range s.waiting {
-		out = append(out, Status{Name: e.Name, Scope: string(e.Scope), File: e.File, What: e.Describe(), State: Unapproved})
+		out = append(out, Status{Name: e.Name, Scope: string(e.Scope), File: e.File, What: e.Describe(), Effects: e.Effects(), State: Unapproved})
 	}
 	return out
 }
@@ -362,7 +364,7 @@ func (s *Set) askServer(v *View, e entry.Entry) {
 		title = "The project's MCP server " + e.Name + " changed. Start it?"
 	}
 	a, err := v.seat.Ask(s.life, event.Question{
-		Title: title, Text: e.Describe(), Preview: event.TextView{Text: string(e.Raw), Language: "json"},
+		Title: title, Text: effectLines(e.Effects()), Preview: event.TextView{Text: string(e.Raw), Language: "json"},
 		Reason:  e.File + " declares it: it runs with your rights, and its tools become the model's",
 		Options: []event.Option{{ID: answerStart, Label: "Yes, until its entry changes"}, {ID: answerNot, Label: "Not now"}, {ID: answerNever, Label: "Never, unless its entry changes"}},
 	})
@@ -375,6 +377,14 @@ func (s *Set) askServer(v *View, e entry.Entry) {
 		s.note(v, s.approvals.Set(&e, false))
 		s.drop(e.Name)
 	}
+}
+
+func effectLines(effects []entry.Effect) string {
+	var out []string
+	for _, f := range effects {
+		out = append(out, f.String())
+	}
+	return strings.Join(out, "\n")
 }
 
 func (s *Set) note(v *View, err error) {

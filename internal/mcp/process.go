@@ -21,7 +21,10 @@ func (v *server) process(context.Context) (rpc.Transport, error) {
 	o, e := &v.set.o, &v.entry
 	clean := o.Clean
 	clean.Set = map[string]string{"CLAUDE_PROJECT_DIR": o.Root}
-	clean.ScrubCredentials = clean.ScrubCredentials || e.Scope == entry.Project
+	if e.Plugin != nil {
+		clean.Set["CLAUDE_PLUGIN_ROOT"], clean.Set["CLAUDE_PLUGIN_DATA"] = e.Plugin.Root, e.Plugin.Data
+	}
+	clean.ScrubCredentials = clean.ScrubCredentials || e.Foreign()
 	env := sandbox.CleanEnv(o.Environ(), clean)
 	for name, value := range e.Env {
 		env = append(env, name+"="+value)
@@ -33,15 +36,10 @@ func (v *server) process(context.Context) (rpc.Transport, error) {
 		}
 	}
 	spec := sandbox.Spec{Argv: append([]string{e.Command}, e.Args...), Dir: dir, Env: env, Stderr: v.log}
-	done := func() {}
-	if e.Scope == entry.Project && o.Confine != nil {
-		c, end, err := o.Confine()
-		if err != nil {
-			return nil, err
-		}
-		if c != nil {
-			spec.Confine, done = c, end
-		}
+	var done func()
+	var err error
+	if spec.Confine, done, err = v.confine(); err != nil {
+		return nil, err
 	}
 	p, err := o.Runner.StartPiped(v.set.life, spec)
 	if err != nil {
@@ -57,6 +55,19 @@ func (v *server) process(context.Context) (rpc.Transport, error) {
 		}
 	}}
 	return rpc.NewLines(in, p.In, func() error { p.Shut(shutGrace); done(); return nil }), nil
+}
+
+// confine returns the boundary of a program that somebody else than the user wrote, and a function for its end.
+func (v *server) confine() (*sandbox.Confinement, func(), error) {
+	done := func() {}
+	if !v.entry.Foreign() || v.set.o.Confine == nil {
+		return nil, done, nil
+	}
+	c, end, err := v.set.o.Confine(&v.entry)
+	if c != nil && err == nil {
+		done = end
+	}
+	return c, done, err
 }
 
 func describeFile(e *entry.Entry) string {

@@ -231,7 +231,7 @@ func (w *View) prompt(ctx context.Context, m llm.Message) llm.Message {
 		w.notice(fmt.Sprintf("the prompt /%s was not fetched: %v", name, err))
 		return m
 	}
-	if !ok || slices.ContainsFunc(m.Parts, func(p llm.Part) bool { t, ok := p.(llm.Text); return ok && strings.HasPrefix(t.Text, promptHead) }) {
+	if !ok || slices.ContainsFunc(m.Parts, isPrompt) {
 		return m
 	}
 	parts, err := w.fetch(ctx, p, args)
@@ -241,6 +241,36 @@ func (w *View) prompt(ctx context.Context, m llm.Message) llm.Message {
 	}
 	m.Parts = append(m.Parts[:len(m.Parts):len(m.Parts)], parts...)
 	return m
+}
+
+// Expander knows the commands of files.
+type Expander interface {
+	Expansion(m llm.Message) (name, args, source, line string, ok bool)
+}
+
+// Expand returns the command that a message invokes, for the hooks: that of a file, else a prompt of a server, whose source is "mcp". A server
+// whose prompts are not known is started.
+func (w *View) Expand(m llm.Message, files Expander) (name, args, source, line string, ok bool) {
+	if name, args, source, line, ok = files.Expansion(m); ok {
+		return name, args, source, line, ok
+	}
+	line = authored(m)
+	rest, ok := strings.CutPrefix(strings.TrimSpace(line), "/")
+	if !ok {
+		return "", "", "", "", false
+	}
+	typed, args := word(rest)
+	p, ok, err := w.set.PromptNamed(w.set.life, typed)
+	if err != nil || !ok || slices.ContainsFunc(m.Parts, isPrompt) { // Attach reports the error
+		return "", "", "", "", false
+	}
+	return p.Name, strings.TrimSpace(args), "mcp", line, true
+}
+
+// isPrompt reports whether a part is a prompt that was added already.
+func isPrompt(p llm.Part) bool {
+	t, ok := p.(llm.Text)
+	return ok && strings.HasPrefix(t.Text, promptHead)
 }
 
 // fetch gets a prompt's messages as parts of a message of the user.

@@ -55,6 +55,8 @@ type server struct {
 	proposed []client.Tool // the list that waits for the user
 	callers  map[*View]int // the sessions that wait for the server, and how often
 
+	pages map[string]chan struct{} // that the user opened, by the ids of their elicitations
+
 	resources bool // it has, or had in an earlier run
 	offer     offer
 
@@ -219,7 +221,7 @@ func (v *server) dial(ctx context.Context) (*client.Client, error) {
 	}
 	return client.Connect(ctx, t, client.Options{
 		Info: client.Info{Name: "lathe", Title: "lathe", Version: cmp.Or(v.set.o.Version, "0")}, Log: v.log.note, Logged: v.logged,
-		Request: v.serve, Offers: v.offers(), Updated: v.updated,
+		Request: v.serve, Offers: v.offers(), Updated: v.updated, Completed: v.completed,
 		Changed: func(kind string) {
 			if kind == "resources" {
 				v.forgetResources()
@@ -315,10 +317,18 @@ func (v *server) call(ctx context.Context, tool string, input json.RawMessage, p
 	defer stop(nil)
 	timer := time.AfterFunc(idle, func() { stop(fmt.Errorf("the server gave no sign of progress for %s; the call was cancelled", idle)) })
 	defer timer.Stop()
-	r, err := c.CallTool(ctx, *offered, input, func(p rpc.Progress) {
+	alive := func(p rpc.Progress) {
 		timer.Reset(idle)
 		progress(p)
-	})
+	}
+	r, err := c.CallTool(ctx, *offered, input, alive)
+	if need, ok := asked(err); ok {
+		timer.Stop() // the user has all the time
+		if err = v.openAll(ctx, need); err == nil {
+			timer.Reset(idle)
+			r, err = c.CallTool(ctx, *offered, input, alive)
+		}
+	}
 	if err == nil {
 		v.mu.Lock()
 		v.failures, v.retryAt = 0, time.Time{}
@@ -331,7 +341,7 @@ func (v *server) call(ctx context.Context, tool string, input json.RawMessage, p
 func (v *server) status() Status {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	out := Status{Name: v.entry.Name, Scope: string(v.entry.Scope), File: v.entry.File, What: v.entry.Describe(), State: cmp.Or(v.state, Pending), Withheld: v.withheld, Tokens: v.tokens}
+	out := Status{Name: v.entry.Name, Scope: string(v.entry.Scope), File: v.entry.File, What: v.entry.Describe(), Effects: v.entry.Effects(), State: cmp.Or(v.state, Pending), Withheld: v.withheld, Tokens: v.tokens}
 	if v.disabled {
 		out.State = Disabled
 	}

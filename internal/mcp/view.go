@@ -26,6 +26,9 @@ type Seat struct {
 	// accept; ok is false where they do not. nil: there are no hooks.
 	Elicit, Elicited func(ctx context.Context, server string, fields map[string]any) (action string, content json.RawMessage, ok bool)
 
+	// Notify runs the hooks of notifications, by the type that Claude Code has for one. nil: there are none.
+	Notify func(ctx context.Context, kind, text string)
+
 	Roots    func() []string                                         // the working folders; nil: that of the set
 	Clean    func(text string) string                                // makes foreign text safe to send; nil: it is sent as it is
 	Messages func() []llm.Message                                    // of the conversation

@@ -133,13 +133,14 @@ type Resource struct {
 
 // Options are this side of the connection.
 type Options struct {
-	Info    Info
-	Request func(ctx context.Context, method string, params json.RawMessage) (any, *rpc.Error) // roots/list, elicitation/create, sampling/createMessage
-	Offers  map[string]any                                                                     // the capabilities of this side
-	Changed func(kind string)                                                                  // tools, prompts or resources are others now; must not block
-	Updated func(uri string)                                                                   // a subscribed resource changed; must not block
-	Logged  func(LogMessage)                                                                   // a message of the server's log; must not block
-	Log     func(line string)                                                                  // what was dropped, and notes; foreign text
+	Info      Info
+	Request   func(ctx context.Context, method string, params json.RawMessage) (any, *rpc.Error) // roots/list, elicitation/create, sampling/createMessage
+	Offers    map[string]any                                                                     // the capabilities of this side
+	Changed   func(kind string)                                                                  // tools, prompts or resources are others now; must not block
+	Completed func(id string)                                                                    // the user is done with the address of an elicitation; must not block
+	Updated   func(uri string)                                                                   // a subscribed resource changed; must not block
+	Logged    func(LogMessage)                                                                   // a message of the server's log; must not block
+	Log       func(line string)                                                                  // what was dropped, and notes; foreign text
 }
 
 // LogMessage is a message of a server's log. All of it is foreign text.
@@ -216,6 +217,13 @@ func (o *Options) notified(method string, params json.RawMessage) {
 		}
 		if json.Unmarshal(params, &p) == nil {
 			o.Updated(p.URI)
+		}
+	case method == "notifications/elicitation/complete" && o.Completed != nil:
+		var p struct {
+			ID string `json:"elicitationId"`
+		}
+		if json.Unmarshal(params, &p) == nil {
+			o.Completed(p.ID)
 		}
 	case method == "notifications/message" && o.Logged != nil:
 		var m LogMessage

@@ -5,7 +5,7 @@
 // approves it, and any change makes it one again ([Approvals]).
 //
 // Promises: an entry counts as a whole, it is never merged with another of its name; an entry of the project that is not approved hides none
-// of the user's; the keys of model providers are not put into an entry of the project.
+// of the user's; the keys of model providers are not put into an entry of the project or a plugin.
 package entry
 
 import (
@@ -53,7 +53,8 @@ type Entry struct {
 	File  string          // where it stands; empty: the command line
 	Raw   json.RawMessage // as it stands there
 	Fields
-	Missing []string // variables that the entry names and that are not set
+	Missing []string      // variables that the entry names and that are not set
+	Plugin  *PluginServer // that declares it; nil: none
 }
 
 // Fields are an entry's fields, with variables filled in.
@@ -74,22 +75,30 @@ type Fields struct {
 	Disabled      bool     `json:"disabled,omitempty"`
 	EnabledTools  []string `json:"enabledTools,omitempty"` // nil: all
 	DisabledTools []string `json:"disabledTools,omitempty"`
-	ReadOnlyTools []string `json:"readOnlyTools,omitempty"` // that the user knows to change nothing; "*": all. Not in a project's file
+	ReadOnlyTools []string `json:"readOnlyTools,omitempty"` // that the user knows to change nothing; "*": all. Not in a project's or plugin's entry
 
 	LogLevel       string `json:"logLevel,omitempty"`       // of the messages that the server is to send; "": info
-	Sampling       string `json:"sampling,omitempty"`       // requests to the model: ask (the default), allow or deny. No allow in a project's file
-	SamplingTokens int    `json:"samplingTokens,omitempty"` // that its requests may use in one session. Not in a project's file
+	Sampling       string `json:"sampling,omitempty"`       // requests to the model: ask (the default), allow or deny. No allow in a project's or plugin's entry
+	SamplingTokens int    `json:"samplingTokens,omitempty"` // that its requests may use in one session. Not in a project's or plugin's entry
 }
 
 // OAuth presets the authorisation of a server.
 type OAuth struct {
-	ClientID       string `json:"clientId,omitempty"`
-	CallbackPort   int    `json:"callbackPort,omitempty"`
-	Metadata       string `json:"authServerMetadataUrl,omitempty"`
-	Scopes         string `json:"scopes,omitempty"`
-	ClientMetadata string `json:"clientMetadataUrl,omitempty"` // of a client ID metadata document
-	Grant          string `json:"grant,omitempty"`             // authorization_code (the default) or client_credentials
-	PrivateKeyFile string `json:"privateKeyFile,omitempty"`    // PEM: proves the client's identity. Not in a project's file
+	ClientID       string    `json:"clientId,omitempty"`
+	CallbackPort   int       `json:"callbackPort,omitempty"`
+	Metadata       string    `json:"authServerMetadataUrl,omitempty"`
+	Scopes         string    `json:"scopes,omitempty"`
+	ClientMetadata string    `json:"clientMetadataUrl,omitempty"` // of a client ID metadata document
+	Grant          string    `json:"grant,omitempty"`             // authorization_code (the default), client_credentials or cross_app_access
+	Identity       *Identity `json:"identity,omitempty"`          // for cross_app_access. Not in a project's or plugin's entry
+	PrivateKeyFile string    `json:"privateKeyFile,omitempty"`    // PEM: proves the client's identity. Not in a project's or plugin's entry
+}
+
+// Identity is the user at the organisation's identity provider.
+type Identity struct {
+	Endpoint  string `json:"tokenEndpoint"`
+	ClientID  string `json:"clientId,omitempty"`  // of lathe at the provider
+	TokenFile string `json:"tokenFile,omitempty"` // has the ID token; else MCP_ID_TOKEN has it
 }
 
 // Sum identifies the entry's content.
@@ -101,25 +110,17 @@ func (e *Entry) Sum() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Describe says in one line what is started or reached: foreign text.
-func (e *Entry) Describe() string {
-	if e.Type == Stdio {
-		return strings.Join(append([]string{e.Command}, e.Args...), " ")
-	}
-	return cmp.Or(e.URL, e.Type)
-}
-
 // ReadOnly reports whether the user marked a tool as one that changes nothing.
 func (e *Entry) ReadOnly(tool string) bool {
-	return e.Scope != Project && (slices.Contains(e.ReadOnlyTools, tool) || slices.Contains(e.ReadOnlyTools, "*"))
+	return !e.Foreign() && (slices.Contains(e.ReadOnlyTools, tool) || slices.Contains(e.ReadOnlyTools, "*"))
 }
 
 // SamplingAllowed reports whether the user lets the server's requests to the model pass without a question.
-func (e *Entry) SamplingAllowed() bool { return e.Scope != Project && e.Sampling == "allow" }
+func (e *Entry) SamplingAllowed() bool { return !e.Foreign() && e.Sampling == "allow" }
 
 // SamplingBudget is the number of tokens that the server's requests to the model may use in one session.
 func (e *Entry) SamplingBudget(usual int) int {
-	if e.Scope == Project || e.SamplingTokens <= 0 {
+	if e.Foreign() || e.SamplingTokens <= 0 {
 		return usual
 	}
 	return e.SamplingTokens
@@ -140,18 +141,18 @@ func Timeout(ms int, otherwise time.Duration) time.Duration {
 
 // Places are where entries are looked for.
 type Places struct {
-	Managed    []string                          // the administrator's files; where one is there, it has all servers
-	ClaudeJSON string                            // the path of Claude Code's state file; empty: not read
-	Dirs       []string                          // the folders that name the project there
-	ProjectDir string                            // that may have .mcp.json; empty: not read
-	Settings   json.RawMessage                   // the setting mcpServers
-	Plugins    func() map[string]json.RawMessage // the servers of plugins, by name; nil: none
-	Flags      []string                          // files or JSON texts
-	Strict     bool                              // only Flags count
-	Dir        string                            // that relative paths of Flags start from
+	Managed    []string                       // the administrator's files; where one is there, it has all servers
+	ClaudeJSON string                         // the path of Claude Code's state file; empty: not read
+	Dirs       []string                       // the folders that name the project there
+	ProjectDir string                         // that may have .mcp.json; empty: not read
+	Settings   json.RawMessage                // the setting mcpServers
+	Plugins    func() map[string]PluginServer // the servers of plugins, by name; nil: none
+	Flags      []string                       // files or JSON texts
+	Strict     bool                           // only Flags count
+	Dir        string                         // that relative paths of Flags start from
 
 	Lookup  func(name string) (string, bool) // variables
-	Private func(name string) bool           // variables that no project's entry gets; nil: none
+	Private func(name string) bool           // variables that no entry of a project or plugin gets; nil: none
 	Policy  Policy
 }
 
@@ -203,15 +204,25 @@ func Read(p Places) (entries []Entry, faults []string, err error) {
 		add(user, User, p.ClaudeJSON)
 	}
 	if p.Plugins != nil {
-		if all := p.Plugins(); len(all) > 0 {
-			text, err := json.Marshal(map[string]any{"mcpServers": all})
-			if err != nil {
-				return nil, nil, err
-			}
-			add(text, Plugin, "")
-		}
+		more, bad := p.readPlugins()
+		entries, faults = append(entries, more...), append(faults, bad...)
 	}
 	return p.Policy.Apply(entries, faults)
+}
+
+func (p *Places) readPlugins() (entries []Entry, faults []string) {
+	all := p.Plugins()
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		server := all[name]
+		e, err := p.Parse(name, server.Raw, Plugin)
+		if err != nil {
+			faults = append(faults, fmt.Sprintf("plugin: the MCP server %q is left out: %v", name, err))
+			continue
+		}
+		e.Plugin = &server
+		entries = append(entries, e)
+	}
+	return entries, faults
 }
 
 // readManaged reads the administrator's files. The faults name the servers of the command line, which have no effect then. A file that cannot be read is an

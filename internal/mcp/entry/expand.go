@@ -9,7 +9,7 @@ import (
 // fill puts variables into the fields that may name them.
 func (e *Entry) fill(p *Places) {
 	get := func(name string) (string, bool) {
-		if p.Lookup == nil || e.Scope == Project && p.Private != nil && p.Private(name) {
+		if p.Lookup == nil || e.Foreign() && p.Private != nil && p.Private(name) {
 			return "", false
 		}
 		return p.Lookup(name)

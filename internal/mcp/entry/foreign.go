@@ -7,13 +7,14 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/tailscale/hujson"
 )
 
 // Source is a file of another program that declares servers.
 type Source struct {
-	Program string // "claude-desktop", "vscode", "opencode"
+	Program string // "claude-desktop", "vscode", "cursor", "codex", "opencode"
 	File    string
 }
 
@@ -25,6 +26,8 @@ func Sources(home, configHome, project string) []Source {
 		{"vscode", filepath.Join(project, ".vscode", "mcp.json")},
 		{"cursor", filepath.Join(home, ".cursor", "mcp.json")},
 		{"cursor", filepath.Join(project, ".cursor", "mcp.json")},
+		{"codex", filepath.Join(home, ".codex", "config.toml")},
+		{"codex", filepath.Join(project, ".codex", "config.toml")},
 		{"opencode", filepath.Join(configHome, "opencode", "opencode.json")},
 		{"opencode", filepath.Join(project, "opencode.json")},
 	}
@@ -35,6 +38,9 @@ func (s Source) Import() (map[string]json.RawMessage, error) {
 	data, err := readBounded(s.File)
 	if err != nil {
 		return nil, err
+	}
+	if strings.HasSuffix(s.File, ".toml") {
+		return importCodex(s.File, data)
 	}
 	if data, err = hujson.Standardize(data); err != nil {
 		return nil, fmt.Errorf("%s is no valid JSON: %w", s.File, err)

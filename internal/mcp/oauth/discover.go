@@ -153,7 +153,7 @@ func (c *Client) checkIssuer(is *issuer) error {
 		a.plain = u.Scheme == "http"
 	}
 	for what, text := range map[string]string{"token_endpoint": is.Token, "authorization_endpoint": is.Authorization, "registration_endpoint": is.Registration, "revocation_endpoint": is.Revocation} {
-		if text == "" && (what != "token_endpoint" && (what != "authorization_endpoint" || c.o.Grant == ClientCredentials)) {
+		if text == "" && (what != "token_endpoint" && (what != "authorization_endpoint" || c.o.unattended())) {
 			continue
 		}
 		u, err := url.Parse(text)
@@ -164,7 +164,7 @@ func (c *Client) checkIssuer(is *issuer) error {
 			return fmt.Errorf("the authorization server's %s cannot be used: %w", what, err)
 		}
 	}
-	if c.o.Grant == ClientCredentials || is.legacy || slices.Contains(is.Challenges, "S256") {
+	if c.o.unattended() || is.legacy || slices.Contains(is.Challenges, "S256") {
 		return nil
 	}
 	if len(is.Challenges) == 0 && c.o.ClientID != "" {

@@ -38,7 +38,7 @@ func (c *Client) Login(ctx context.Context, b Browser) error {
 			return err
 		}
 	}
-	if c.o.Grant == ClientCredentials {
+	if c.o.unattended() {
 		return c.asItself(ctx)
 	}
 	res, is, err := c.discover(ctx)

@@ -36,6 +36,7 @@ import (
 const (
 	AuthorizationCode = "authorization_code" // the default: the user logs in with a browser
 	ClientCredentials = "client_credentials" // lathe logs in as itself
+	CrossApp          = "cross_app_access"   // the organisation's identity provider vouches for the user
 )
 
 // Preset is an entry's part of the authorization. All may be empty.
@@ -48,7 +49,11 @@ type Preset struct {
 	Metadata       string // the address of the issuer's metadata; empty: discovered
 	Scopes         string // separated by spaces; empty: those that the server names
 	Grant          string // empty: AuthorizationCode
+	Identity       Identity
 }
+
+// unattended reports whether lathe gets tokens without the user.
+func (p *Preset) unattended() bool { return p.Grant == ClientCredentials || p.Grant == CrossApp }
 
 // Options configure New.
 type Options struct {
@@ -171,7 +176,7 @@ func (c *Client) Token(ctx context.Context) (string, error) {
 		return "", err
 	}
 	l := &c.login
-	if l.Access != "" && !l.Expiry.IsZero() && time.Until(l.Expiry) < early && (l.Refresh != "" || c.o.Grant == ClientCredentials) {
+	if l.Access != "" && !l.Expiry.IsZero() && time.Until(l.Expiry) < early && (l.Refresh != "" || c.o.unattended()) {
 		if err := c.renew(ctx, l.Access); err != nil {
 			return "", err
 		}
@@ -194,7 +199,7 @@ func (c *Client) Refused(ctx context.Context, token string, status int, header s
 	if token != c.login.Access && c.login.Access != "" {
 		return nil // renewed meanwhile
 	}
-	if c.o.Grant == ClientCredentials {
+	if c.o.unattended() {
 		return c.asItself(ctx)
 	}
 	return c.renew(ctx, token)
@@ -206,7 +211,7 @@ func (c *Client) stepUp(ctx context.Context) error {
 		return errors.New("the server forbids it")
 	}
 	wanted := union(c.login.Scope, c.login.Wanted, c.challenge.scope)
-	if c.o.Grant == ClientCredentials && !contains(c.login.Scope, c.challenge.scope) {
+	if c.o.unattended() && !contains(c.login.Scope, c.challenge.scope) {
 		return c.asItself(ctx)
 	}
 	if wanted != c.login.Wanted {
@@ -238,7 +243,7 @@ func (c *Client) renew(ctx context.Context, token string) error {
 	if c.login.Access != "" && c.login.Access != token {
 		return nil
 	}
-	if c.o.Grant == ClientCredentials {
+	if c.o.unattended() {
 		return c.asItself(ctx)
 	}
 	if c.login.Refresh == "" {
@@ -307,7 +312,7 @@ func (c *Client) State() (State, error) {
 		return State{}, err
 	}
 	l := &c.login
-	return State{In: l.Access != "", Issuer: l.Issuer, Scope: l.Scope, Wanted: l.Wanted, Expiry: l.Expiry, Renews: l.Refresh != "" || l.Access != "" && c.o.Grant == ClientCredentials}, nil
+	return State{In: l.Access != "", Issuer: l.Issuer, Scope: l.Scope, Wanted: l.Wanted, Expiry: l.Expiry, Renews: l.Refresh != "" || l.Access != "" && c.o.unattended()}, nil
 }
 
 // union joins lists of scopes.

@@ -14,6 +14,7 @@ import (
 	"io"
 	"math/big"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -320,6 +321,54 @@ func TestClientCredentialsNeedNobody(t *testing.T) {
 				t.Error(got)
 			}
 		})
+	}
+}
+
+// The identity provider exchanges the ID token for an assertion, which the authorization server takes.
+func TestTheIdentityProviderVouchesForTheUser(t *testing.T) {
+	w, file := world{oauthtest.New(t, nil)}, newFile(t)
+	w.Metadata = map[string]any{"authorization_endpoint": nil}
+	var asked url.Values
+	answer := `{"access_token":"the-assertion","issued_token_type":"urn:ietf:params:oauth:token-type:id-jag","token_type":"N_A"}`
+	provider := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		_ = r.ParseForm()
+		asked = r.PostForm
+		rw.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(rw, answer)
+	}))
+	t.Cleanup(provider.Close)
+	id := "id-1"
+	preset := oauth.Preset{ClientID: "app", ClientSecret: "s", Grant: oauth.CrossApp, Identity: oauth.Identity{
+		Endpoint: provider.URL + "/token", ClientID: "at-provider", Token: func() (string, error) { return id, nil },
+	}}
+	c := w.client(file, preset)
+	w.works(t, c)
+	got := w.Last(t)
+	if got.Get("grant_type") != "urn:ietf:params:oauth:grant-type:jwt-bearer" || got.Get("assertion") != "the-assertion" {
+		t.Errorf("%v", got)
+	}
+	if asked.Get("subject_token") != "id-1" || asked.Get("audience") != w.Issuer.URL || asked.Get("resource") != w.URL() || asked.Get("client_id") != "at-provider" || asked.Get("client_secret") != "" {
+		t.Errorf("%v", asked)
+	}
+	w.Expire() // a new ID token is read
+	id = "id-2"
+	w.works(t, c)
+	if asked.Get("subject_token") != "id-2" {
+		t.Errorf("%v", asked)
+	}
+	for name, change := range map[string]func(*oauth.Preset){
+		"no ID token":     func(p *oauth.Preset) { p.Identity.Token = func() (string, error) { return "", nil } },
+		"a plain address": func(p *oauth.Preset) { p.Identity.Endpoint = "http://id.example.com/token" },
+		"another token": func(*oauth.Preset) {
+			answer = `{"access_token":"access-x","issued_token_type":"urn:ietf:params:oauth:token-type:access_token"}`
+		},
+	} {
+		p := preset
+		change(&p)
+		err := w.client(newFile(t), p).Refused(t.Context(), "", http.StatusUnauthorized, "")
+		if err == nil || strings.Contains(err.Error(), "access-x") || strings.Contains(err.Error(), "id-2") {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 

@@ -116,7 +116,7 @@ func (c *Client) authMethod(is *issuer, secret string) (string, error) {
 	return "", fmt.Errorf("the authorization server knows only ways of proving the client's identity that lathe does not (%.200q)", is.AuthMethods)
 }
 
-// asItself gets a token for lathe itself, by client credentials.
+// asItself gets a token without the user: by client credentials, or with the identity provider's word.
 func (c *Client) asItself(ctx context.Context) error {
 	res, is, err := c.discover(ctx)
 	if err != nil {
@@ -127,13 +127,18 @@ func (c *Client) asItself(ctx context.Context) error {
 		l.Secret = c.login.Secret
 	}
 	if l.ClientID == "" || l.Secret == "" && c.o.PrivateKey == "" {
-		return &NeedsLogin{Err: errors.New("client credentials need a clientId, and a secret in MCP_CLIENT_SECRET or a privateKeyFile")}
+		return &NeedsLogin{Err: errors.New("the grant " + c.o.Grant + " needs a clientId, and a secret in MCP_CLIENT_SECRET or a privateKeyFile")}
 	}
 	if l.Auth, err = c.authMethod(&is, l.Secret); err != nil {
 		return err
 	}
 	l.Scope = c.scopes(res, &is)
 	form := url.Values{"grant_type": {ClientCredentials}, "resource": {l.Resource}}
+	if c.o.Grant == CrossApp {
+		if form, err = c.vouched(ctx, &l); err != nil {
+			return err
+		}
+	}
 	if l.Scope != "" {
 		form.Set("scope", l.Scope)
 	}
@@ -162,7 +167,7 @@ func (c *Client) scopes(res resource, is *issuer) string {
 	if out == "" {
 		out = union(res.Scopes...)
 	}
-	if out != "" && slices.Contains(is.Scopes, offline) && c.o.Grant != ClientCredentials {
+	if out != "" && slices.Contains(is.Scopes, offline) && !c.o.unattended() {
 		out = union(out, offline)
 	}
 	return out

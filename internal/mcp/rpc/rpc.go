@@ -62,6 +62,7 @@ const (
 	InvalidRequest = -32600
 	NoMethod       = -32601
 	InvalidParams  = -32602
+	NeedsURL       = -32042 // URLElicitationRequired of MCP
 	Internal       = -32603
 )
 

@@ -35,8 +35,8 @@ type Options struct {
 	Bare     bool // only the servers of Flags
 	Keep     bool // approvals and lists of tools are kept
 	Version  string
-	Plugins  func() map[string]json.RawMessage // as in entry.Places
-	Builtin  []string                          // the names of lathe's tools
+	Plugins  func() map[string]entry.PluginServer // as in entry.Places
+	Builtin  []string                             // the names of lathe's tools
 	Runner   *sandbox.Runner
 	Boundary *boundary.Boundary
 	Environ  func() []string
@@ -58,7 +58,7 @@ func New(o Options) *mcp.Set {
 	return mcp.New(mcp.Options{
 		Places: o.places, StateHome: state, Root: root, Dir: o.Dir, Version: o.Version, Builtin: o.Builtin,
 		Runner: o.Runner, Environ: o.Environ, Confine: o.confine, Host: o.Flags.Host, Elicit: o.Flags.Elicit, Logins: logins,
-		Clean:      sandbox.Options{Drop: hosts.Secrets(), ScrubCredentials: set.Bash.ScrubCredentials},
+		Clean:      sandbox.Options{Drop: secrets(), ScrubCredentials: set.Bash.ScrubCredentials},
 		ApproveAll: o.Flags.Trust || set.EnableAllProjectMCPServers,
 		Approved:   func(name string) bool { return slices.Contains(set.EnabledMCPJSONServers, name) },
 		Disabled:   func(name string) bool { return slices.Contains(set.DisabledMCPJSONServers, name) },
@@ -88,9 +88,9 @@ func PlacesOf(c *config.Config, dir string) entry.Places {
 	p := entry.Places{
 		Settings: set.MCPServers, Dir: dir, Dirs: []string{root, dir},
 		Lookup:  func(name string) (string, bool) { v, _, ok := c.Env(name); return v, ok },
-		Private: func(name string) bool { return slices.Contains(hosts.Secrets(), name) },
+		Private: func(name string) bool { return slices.Contains(secrets(), name) },
 		Managed: c.ManagedFiles("managed-mcp.json"),
-		Policy:  entry.Policy{Allowed: set.AllowedMCPServers, Denied: set.DeniedMCPServers},
+		Policy:  entry.Policy{Allowed: c.AllowedMCPServers(), Denied: set.DeniedMCPServers},
 	}
 	if c.Reads(config.User) {
 		p.ClaudeJSON = ClaudeJSON(paths)
@@ -99,6 +99,11 @@ func PlacesOf(c *config.Config, dir string) entry.Places {
 		p.ProjectDir = root
 	}
 	return p
+}
+
+// secrets are variables of lathe's own that no server gets.
+func secrets() []string {
+	return slices.Concat(hosts.Secrets(), []string{"MCP_CLIENT_SECRET", "MCP_ID_TOKEN"})
 }
 
 // ClaudeJSON is the path of the file in which Claude Code keeps the servers of the user.
@@ -112,14 +117,29 @@ func ClaudeJSON(p config.Paths) string {
 	return filepath.Join(p.Home, ".claude.json")
 }
 
-// confine is the boundary of a server that the project declares.
-func (o Options) confine() (*sandbox.Confinement, func(), error) {
+// confine is the boundary of a server that the project or a plugin declares. The user installed a plugin after its report, so its servers have the
+// network as an allowed command has it, and write to the plugin's folder of data.
+func (o Options) confine(e *entry.Entry) (*sandbox.Confinement, func(), error) {
 	if !o.Boundary.Confined() {
 		return nil, nil, nil
 	}
-	run, err := o.Boundary.ForServer([]string{o.Dir}, boundary.Network{})
+	installed := e.Scope == entry.Plugin
+	run, err := o.Boundary.ForServer([]string{o.Dir}, boundary.Network{Unattended: installed, Approved: installed})
 	if err != nil {
 		return nil, nil, err
 	}
+	if e.Plugin != nil {
+		run.Policy.Show = append(run.Policy.Show, real(e.Plugin.Root)...)
+		run.Policy.Write = append(run.Policy.Write, real(e.Plugin.Data)...)
+	}
 	return run.Confinement, func() { _ = run.Done() }, nil
+}
+
+// real is a folder with its links resolved; one that is not there is left out.
+func real(dir string) []string {
+	path, err := filepath.EvalSymlinks(dir)
+	if dir == "" || err != nil {
+		return nil
+	}
+	return []string{path}
 }
